@@ -1,0 +1,45 @@
+# The short way to everything. `make demo` and `make test` install what is missing (packages.txt).
+PREFIX ?= /usr/local
+DESTDIR ?=
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+RELEASE := build/release
+
+.PHONY: all demo test asan bench install format docs clean setup-build setup-test
+
+all: setup-build
+	@cmake --preset release >build/release.configure.log 2>&1 || { cat build/release.configure.log; exit 1; }
+	@cmake --build $(RELEASE) -j $(JOBS)
+
+setup-build:
+	@mkdir -p build
+	@scripts/setup build
+
+setup-test:
+	@mkdir -p build
+	@scripts/setup build test
+
+demo: all
+	@$(RELEASE)/ferry demo
+
+test: setup-test all
+	@ctest --test-dir $(RELEASE) --output-on-failure -j $(JOBS)
+
+asan: setup-test
+	@cmake --preset asan >/dev/null
+	@cmake --build build/asan -j $(JOBS)
+	@ctest --test-dir build/asan --output-on-failure -j $(JOBS)
+
+bench: all
+	@bench/run
+
+install: all
+	@DESTDIR=$(DESTDIR) cmake --install $(RELEASE) --prefix $(PREFIX)
+
+format:
+	@git ls-files '*.c' '*.h' | xargs clang-format -i
+
+docs: all
+	@$(RELEASE)/ferry methods --markdown >docs/options.md
+
+clean:
+	@rm -rf build

@@ -1,0 +1,70 @@
+/* The context: engine, threads, seed, log, progress and the last error's message. */
+#ifndef FERRY_CONTEXT_H
+#define FERRY_CONTEXT_H
+
+#include "ferry/base.h"
+
+/** Belongs to one thread; two contexts in two threads do not meet. Opaque. */
+typedef struct ferry_ctx ferry_ctx;
+
+typedef enum ferry_level { FERRY_DEBUG = 0, FERRY_INFO = 1, FERRY_WARN = 2 } ferry_level;
+
+/** Gets one line without a newline. */
+typedef void (*ferry_log_fn)(void *user, ferry_level level, const char *line);
+
+/** Where a long call stands. A field that is not known is 0 (total, steps) or NaN
+ * (objective). */
+typedef struct ferry_progress {
+    const char *what;    /**< what is being done, such as "ttl" or "reading x.svm" */
+    int64_t done, total; /**< iterations, bytes, ... of this piece */
+    int64_t step, steps; /**< which piece of how many, when an evaluation runs several */
+    double objective;    /**< objective of the running method */
+} ferry_progress;
+
+typedef enum ferry_answer {
+    FERRY_GO = 0,     /**< carry on */
+    FERRY_FINISH = 1, /**< stop now and keep the result so far */
+    FERRY_CANCEL = 2  /**< give it up: the call returns FERRY_ECANCELLED */
+} ferry_answer;
+
+typedef ferry_answer (*ferry_progress_fn)(void *user, const ferry_progress *p);
+
+/** New context: engine "host", all cores, seed 1, no log, no progress. */
+FERRY_API ferry_status ferry_ctx_new(ferry_ctx **out);
+/** Free a context. NULL is fine. Objects made with it stay valid. */
+FERRY_API void ferry_ctx_free(ferry_ctx *ctx);
+
+/** Sentence of the last error in this context, "" when there was none. Lent until the next
+ * call. */
+FERRY_API const char *ferry_message(const ferry_ctx *ctx);
+
+/** Choose the engine by name ("host", "ref"). */
+FERRY_API ferry_status ferry_ctx_set_engine(ferry_ctx *ctx, const char *name);
+FERRY_API const char *ferry_ctx_engine(const ferry_ctx *ctx);
+/** Threads for our own loops and for BLAS; 0 means all cores. */
+FERRY_API ferry_status ferry_ctx_set_threads(ferry_ctx *ctx, int threads);
+FERRY_API int ferry_ctx_threads(const ferry_ctx *ctx);
+/** Every random choice derives from this. */
+FERRY_API void ferry_ctx_set_seed(ferry_ctx *ctx, uint64_t seed);
+FERRY_API uint64_t ferry_ctx_seed(const ferry_ctx *ctx);
+/** Lines of at least this level go to fn. NULL silences. */
+FERRY_API void ferry_ctx_set_log(ferry_ctx *ctx, ferry_log_fn fn, ferry_level least,
+                                 void *user);
+/** fn is called once per outer iteration of anything long. NULL removes it. */
+FERRY_API void ferry_ctx_set_progress(ferry_ctx *ctx, ferry_progress_fn fn, void *user);
+
+/** Kernels that OpenBLAS runs ("Haswell") and those that fit this CPU; "" when not known.
+ * When the two differ, set OPENBLAS_CORETYPE to the wanted one before the program starts:
+ * it is read when the library loads. */
+FERRY_API const char *ferry_blas_core(void);
+FERRY_API const char *ferry_blas_core_wanted(void);
+
+/**
+ * Describe this installation as JSON text: versions of ferry and its libraries, engines,
+ * BLAS core in use and the one that fits this CPU, threads, memory, and a list "problems"
+ * of one-line sentences.
+ * @param out  new string for ferry_string_free()
+ */
+FERRY_API ferry_status ferry_doctor(ferry_ctx *ctx, char **out);
+
+#endif

@@ -1,0 +1,78 @@
+/* Domains: a named bundle of views, graphs, ratings and labels over instances with ids. */
+#ifndef FERRY_DOMAIN_H
+#define FERRY_DOMAIN_H
+
+#include "ferry/data.h"
+
+typedef enum ferry_role {
+    FERRY_SOURCE = 0,
+    FERRY_INTERMEDIATE = 1,
+    FERRY_TARGET = 2
+} ferry_role;
+
+/** Opaque. */
+typedef struct ferry_domain ferry_domain;
+
+FERRY_API ferry_status ferry_domain_new(ferry_ctx *ctx, const char *name, ferry_role role,
+                                        ferry_domain **out);
+FERRY_API void ferry_domain_free(ferry_domain *domain);
+FERRY_API const char *ferry_domain_name(const ferry_domain *domain);
+FERRY_API ferry_role ferry_domain_role(const ferry_domain *domain);
+/** Number of distinct instances over all views, graphs and labels. */
+FERRY_API int64_t ferry_domain_size(const ferry_domain *domain);
+/** Id of instance i. Lent. */
+FERRY_API const char *ferry_domain_id(const ferry_domain *domain, int64_t i);
+
+/**
+ * Add a view. Instances are joined by id with those of earlier views; views need not cover
+ * all of them.
+ *
+ * @param name      name of the view, unique in the domain
+ * @param x         copied; NaN is a missing cell (dense only), Inf is refused
+ * @param ids       one per row, unique; NULL: the row numbers from 1
+ * @param features  one name per column, or NULL
+ */
+FERRY_API ferry_status ferry_domain_add_dense(ferry_ctx *ctx, ferry_domain *domain,
+                                              const char *name, const ferry_array *x,
+                                              const char *const *ids,
+                                              const char *const *features);
+FERRY_API ferry_status ferry_domain_add_sparse(ferry_ctx *ctx, ferry_domain *domain,
+                                               const char *name, const ferry_sparse *x,
+                                               const char *const *ids,
+                                               const char *const *features);
+/** Add what a file held: a view (with its labels, unless there are some), a graph, or
+ * ratings. Copied. */
+FERRY_API ferry_status ferry_domain_add_data(ferry_ctx *ctx, ferry_domain *domain,
+                                             const char *name, const ferry_data *data);
+/** Add an undirected graph: edge e joins from[e] and to[e] with weight[e] (NULL: 1). Ids
+ * may be new. */
+FERRY_API ferry_status ferry_domain_add_graph(ferry_ctx *ctx, ferry_domain *domain,
+                                              const char *name, int64_t edges,
+                                              const char *const *from,
+                                              const char *const *to, const double *weight);
+
+/** Class labels of n instances by id (NULL: row numbers from 1); a NULL label is missing.
+ */
+FERRY_API ferry_status ferry_domain_set_classes(ferry_ctx *ctx, ferry_domain *domain,
+                                                int64_t n, const char *const *ids,
+                                                const char *const *labels);
+/** Numbers to predict; NaN is missing. */
+FERRY_API ferry_status ferry_domain_set_numbers(ferry_ctx *ctx, ferry_domain *domain,
+                                                int64_t n, const char *const *ids,
+                                                const double *values);
+/** Label sets: on[i * m + k] is 1 when instance i has label k; names has m entries. */
+FERRY_API ferry_status ferry_domain_set_labelsets(ferry_ctx *ctx, ferry_domain *domain,
+                                                  int64_t n, const char *const *ids,
+                                                  int64_t m, const char *const *names,
+                                                  const uint8_t *on);
+/** Observed ratings of users for items; a NaN value is a pair to be predicted. */
+FERRY_API ferry_status ferry_domain_set_ratings(ferry_ctx *ctx, ferry_domain *domain,
+                                                int64_t n, const char *const *users,
+                                                const char *const *items,
+                                                const double *values);
+/** Which labels of a target a method may see: "none", "25", "0.1", "per_class:3" or
+ * "ids:FILE". */
+FERRY_API ferry_status ferry_domain_set_labelled(ferry_ctx *ctx, ferry_domain *domain,
+                                                 const char *spec);
+
+#endif

@@ -1,0 +1,32 @@
+/* Evaluation: methods side by side on the same splits. */
+#ifndef FERRY_EVALUATE_H
+#define FERRY_EVALUATE_H
+
+#include "ferry/model.h"
+
+/** Results of an evaluation. Opaque. */
+typedef struct ferry_results ferry_results;
+
+/**
+ * Run the task's methods (all that fit when it names none) on its repeats.
+ * A method that does not fit the task is listed with the sentence that says why.
+ * @param out  new results; also set, with what is complete, when the call was cancelled
+ */
+FERRY_API ferry_status ferry_evaluate(ferry_ctx *ctx, const ferry_task *task,
+                                      ferry_results **out);
+/** As a table for people. New string. */
+FERRY_API ferry_status ferry_results_table(ferry_ctx *ctx, const ferry_results *results,
+                                           char **out);
+/** As JSON text (docs/formats.md has the schema). New string. */
+FERRY_API ferry_status ferry_results_json(ferry_ctx *ctx, const ferry_results *results,
+                                          char **out);
+/** Write results.json and predictions/NAME.csv into a folder, which is made. */
+FERRY_API ferry_status ferry_results_save(ferry_ctx *ctx, const ferry_results *results,
+                                          const char *dir);
+FERRY_API void ferry_results_free(ferry_results *results);
+
+/** Names and one-line definitions of the metrics; NULL past the end. */
+FERRY_API const char *ferry_metric_name(int64_t i);
+FERRY_API const char *ferry_metric_help(int64_t i);
+
+#endif

@@ -1,0 +1,19 @@
+/* Ferry: heterogeneous transfer learning. This header includes the whole public API. */
+#ifndef FERRY_H
+#define FERRY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#include "ferry/evaluate.h"
+#include "ferry/generate.h"
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

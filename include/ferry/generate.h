@@ -1,0 +1,20 @@
+/* Synthetic tasks with known truth. */
+#ifndef FERRY_GENERATE_H
+#define FERRY_GENERATE_H
+
+#include "ferry/options.h"
+
+typedef struct ferry_generator_info {
+    const char *name, *summary;
+    const ferry_opt *options;
+    int64_t n_options;
+} ferry_generator_info;
+
+FERRY_API int64_t ferry_generator_count(void);
+FERRY_API const ferry_generator_info *ferry_generator_at(int64_t i);
+/** Write the task NAME (task.yaml and its data) into a folder, which is made. Seed from the
+ * context. */
+FERRY_API ferry_status ferry_generate(ferry_ctx *ctx, const char *name,
+                                      const ferry_opts *opts, const char *dir);
+
+#endif

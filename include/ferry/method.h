@@ -1,0 +1,32 @@
+/* Methods: what there is, what each needs and which options it takes. */
+#ifndef FERRY_METHOD_H
+#define FERRY_METHOD_H
+
+#include "ferry/task.h"
+
+typedef enum ferry_kind {
+    FERRY_KIND_BASELINE = 0, /**< does not transfer: what a transfer method has to beat */
+    FERRY_KIND_TRANSFER = 1,
+    FERRY_KIND_CONTROL = 2 /**< keeps everything but the knowledge */
+} ferry_kind;
+
+typedef struct ferry_method_info {
+    const char *name, *summary, *reference;
+    ferry_kind kind;
+    unsigned goals;    /**< ferry_goal bits */
+    const char *needs; /**< in words, such as "source labels, an intermediate domain" */
+    const ferry_opt *options;
+    int64_t n_options;
+} ferry_method_info;
+
+FERRY_API int64_t ferry_method_count(void);
+/** Method number i, by name. Lives as long as the library. */
+FERRY_API const ferry_method_info *ferry_method_at(int64_t i);
+/** Method of that name, or NULL. */
+FERRY_API const ferry_method_info *ferry_method_find(const char *name);
+/** FERRY_OK when the method can work on the task, else FERRY_ENEEDS and a sentence that
+ * says what is missing. */
+FERRY_API ferry_status ferry_method_fits(ferry_ctx *ctx, const char *name,
+                                         const ferry_task *task, const ferry_opts *opts);
+
+#endif

@@ -1,0 +1,93 @@
+/* Models: what a method learned; predict, save, load. */
+#ifndef FERRY_MODEL_H
+#define FERRY_MODEL_H
+
+#include "ferry/method.h"
+
+/** What a method learned. Opaque; getters lend its parts. */
+typedef struct ferry_model ferry_model;
+
+typedef enum ferry_stop {
+    FERRY_STOP_DONE = 0,     /**< nothing to iterate, or ran to its natural end */
+    FERRY_STOP_TOL = 1,      /**< converged */
+    FERRY_STOP_MAX_ITER = 2, /**< iteration limit reached */
+    FERRY_STOP_FINISH = 3    /**< the progress callback said FERRY_FINISH */
+} ferry_stop;
+
+/** Where and why a fit stopped. */
+typedef struct ferry_report {
+    ferry_stop stop;
+    int64_t iters;
+    double objective; /**< NaN when the method has none */
+    double seconds;
+} ferry_report;
+
+/**
+ * Learn from a task.
+ *
+ * @param ctx     engine, callbacks, last message; one per thread
+ * @param task    domains and goal; borrowed for the call. All labels in it may be used:
+ * hide what is to be scored (ferry_evaluate() does)
+ * @param method  a name from ferry_method_at()
+ * @param opts    settings checked against the method's table; copied; NULL means the
+ * defaults
+ * @param out     new model for ferry_model_free(); NULL when the call fails
+ * @param rep     where and why it stopped; may be NULL
+ * @return FERRY_OK, also when the iteration limit was reached (see rep->stop);
+ *         FERRY_EINVAL, FERRY_ENEEDS, FERRY_EDATA, FERRY_ENOMEM, FERRY_ECANCELLED
+ */
+FERRY_API ferry_status ferry_fit(ferry_ctx *ctx, const ferry_task *task, const char *method,
+                                 const ferry_opts *opts, ferry_model **out,
+                                 ferry_report *rep);
+
+/** Predictions for n instances (or rating pairs). Fields that do not belong to the goal are
+ * NULL or 0. */
+typedef struct ferry_prediction {
+    ferry_goal goal;
+    int64_t n;    /**< instances, or rating pairs */
+    int64_t k;    /**< classes, labels, or dimensions of an embedding */
+    int32_t *cls; /**< n, place in names (classify) */
+    double
+        *score; /**< n x k, larger is likelier (classify, multilabel), or the embedding */
+    double *value; /**< n numbers (regress, rate) */
+    uint8_t *set;  /**< n x k, 0 or 1 (multilabel) */
+    char **names;  /**< k class or label names */
+    char **ids;    /**< n; for ratings the user ids */
+    char **items;  /**< n item ids (rate) */
+} ferry_prediction;
+
+/**
+ * Predict for every instance of a domain (goal rate: for every pair in its ratings).
+ * Features are matched by name where both sides have names, else by number.
+ */
+FERRY_API ferry_status ferry_predict(ferry_ctx *ctx, const ferry_model *model,
+                                     const ferry_domain *domain, ferry_prediction **out);
+FERRY_API void ferry_prediction_free(ferry_prediction *p);
+/** Write predictions as CSV (id, prediction, scores ...). */
+FERRY_API ferry_status ferry_prediction_write(ferry_ctx *ctx, const ferry_prediction *p,
+                                              const char *path);
+
+/** Save as a .ferry file (safetensors layout), by a temporary name and rename. */
+FERRY_API ferry_status ferry_model_save(ferry_ctx *ctx, const ferry_model *model,
+                                        const char *path);
+/**
+ * Load a model.
+ * @param method  refuse a model of any other method; NULL takes all
+ */
+FERRY_API ferry_status ferry_model_load(ferry_ctx *ctx, const char *path,
+                                        const char *method, ferry_model **out);
+FERRY_API const char *ferry_model_method(const ferry_model *model);
+FERRY_API ferry_goal ferry_model_goal(const ferry_model *model);
+/** Diagnostics by name (weights, traces, chosen parameters) as JSON text. Lent. */
+FERRY_API const char *ferry_model_diagnostics(const ferry_model *model);
+/** Read options under which the target's view `i` was read ("" when it did not come from a
+ * file). Lent. */
+FERRY_API int64_t ferry_model_views(const ferry_model *model);
+FERRY_API const char *ferry_model_view_name(const ferry_model *model, int64_t i);
+/** Read a file as the view of that name: same format options, same vocabulary for text. */
+FERRY_API ferry_status ferry_model_read_view(ferry_ctx *ctx, const ferry_model *model,
+                                             const char *view, const char *path,
+                                             const ferry_opts *opts, ferry_data **out);
+FERRY_API void ferry_model_free(ferry_model *model);
+
+#endif

@@ -1,0 +1,45 @@
+/* Options: one table per thing that can be set gives defaults, ranges, help, flags and
+ * docs. */
+#ifndef FERRY_OPTIONS_H
+#define FERRY_OPTIONS_H
+
+#include "ferry/context.h"
+
+typedef enum ferry_opt_type {
+    FERRY_OPT_INT,    /**< int64_t */
+    FERRY_OPT_REAL,   /**< double */
+    FERRY_OPT_BOOL,   /**< int; written yes or no */
+    FERRY_OPT_CHOICE, /**< int, the place in choices */
+    FERRY_OPT_TEXT    /**< const char *; "" when not given */
+} ferry_opt_type;
+
+/** One line of an option table. */
+typedef struct ferry_opt {
+    const char *name;
+    ferry_opt_type type;
+    size_t offset;       /**< of the field in the options struct */
+    const char *def;     /**< default, as a user would write it */
+    double min, max;     /**< range of INT and REAL */
+    const char *choices; /**< "a|b|c" for CHOICE, else NULL */
+    const char *help;    /**< one line */
+} ferry_opt;
+
+/** A set of "key=value" settings. Opaque. */
+typedef struct ferry_opts ferry_opts;
+
+FERRY_API ferry_status ferry_opts_new(ferry_ctx *ctx, ferry_opts **out);
+/** Set one key (copied); a later setting replaces an earlier one. */
+FERRY_API ferry_status ferry_opts_set(ferry_ctx *ctx, ferry_opts *opts, const char *key,
+                                      const char *value);
+/** Value of a key, or NULL. */
+FERRY_API const char *ferry_opts_get(const ferry_opts *opts, const char *key);
+FERRY_API int64_t ferry_opts_count(const ferry_opts *opts);
+/** Key and value number i, in the order set. */
+FERRY_API void ferry_opts_at(const ferry_opts *opts, int64_t i, const char **key,
+                             const char **value);
+FERRY_API void ferry_opts_free(ferry_opts *opts);
+
+/** Range or choices of an option in words, such as "1 .. 1e+09" or "a | b". New string. */
+FERRY_API char *ferry_opt_range(const ferry_opt *opt);
+
+#endif

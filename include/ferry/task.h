@@ -1,0 +1,54 @@
+/* Tasks: domains, a goal, the methods to compare and how to evaluate them. */
+#ifndef FERRY_TASK_H
+#define FERRY_TASK_H
+
+#include "ferry/domain.h"
+
+typedef enum ferry_goal {
+    FERRY_CLASSIFY = 1,
+    FERRY_REGRESS = 2,
+    FERRY_MULTILABEL = 4,
+    FERRY_RATE = 8,
+    FERRY_EMBED = 16,
+    FERRY_STREAM = 32
+} ferry_goal;
+
+/** Opaque. */
+typedef struct ferry_task ferry_task;
+
+/** Name of a goal as in task files, such as "classify". */
+FERRY_API const char *ferry_goal_name(ferry_goal goal);
+
+FERRY_API ferry_status ferry_task_new(ferry_ctx *ctx, const char *name, ferry_goal goal,
+                                      ferry_task **out);
+/** Give a domain to the task, which frees it from now on (also when the call fails). */
+FERRY_API ferry_status ferry_task_add_domain(ferry_ctx *ctx, ferry_task *task,
+                                             ferry_domain *domain);
+/** Add a method to compare. `as` is its name in the results; NULL makes one. Options are
+ * copied. */
+FERRY_API ferry_status ferry_task_add_method(ferry_ctx *ctx, ferry_task *task,
+                                             const char *method, const char *as,
+                                             const ferry_opts *opts);
+/** Settings of "evaluate:": repeats, seed, metrics (comma separated), ties. */
+FERRY_API ferry_status ferry_task_set_evaluate(ferry_ctx *ctx, ferry_task *task,
+                                               const ferry_opts *opts);
+/** The table of those settings. */
+FERRY_API const ferry_opt *ferry_evaluate_options(int64_t *count);
+
+/**
+ * Read a task file and all the data it names.
+ *
+ * @param sets  "--set" settings by dotted path (evaluate.repeats, methods.ttl.p,
+ * domains.NAME.labelled); may be NULL
+ * @return FERRY_EDATA with "file:line: key: what was expected"
+ */
+FERRY_API ferry_status ferry_task_load(ferry_ctx *ctx, const char *path,
+                                       const ferry_opts *sets, ferry_task **out);
+FERRY_API void ferry_task_free(ferry_task *task);
+
+FERRY_API const char *ferry_task_name(const ferry_task *task);
+FERRY_API ferry_goal ferry_task_goal(const ferry_task *task);
+FERRY_API int64_t ferry_task_domains(const ferry_task *task);
+FERRY_API const ferry_domain *ferry_task_domain(const ferry_task *task, int64_t i);
+
+#endif

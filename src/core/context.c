@@ -1,0 +1,202 @@
+/* The context: messages, log, progress and diagnostics. */
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/core.h"
+
+const char *ferry_version(void)
+{
+    return FERRY_VERSION;
+}
+
+const char *ferry_status_name(ferry_status status)
+{
+    switch (status) {
+    case FERRY_OK: return "ok";
+    case FERRY_EINVAL: return "bad argument";
+    case FERRY_EDATA: return "bad input";
+    case FERRY_ENOMEM: return "out of memory";
+    case FERRY_EIO: return "input/output error";
+    case FERRY_ECANCELLED: return "cancelled";
+    case FERRY_ENUMERIC: return "numerical failure";
+    case FERRY_ENEEDS: return "the task does not fit the method";
+    }
+    return "unknown status";
+}
+
+void ferry_ctx_free(ferry_ctx *ctx)
+{
+    if (!ctx) return;
+    json_decref(ctx->diag);
+    ferry_i_free(ctx);
+}
+
+const char *ferry_message(const ferry_ctx *ctx)
+{
+    return ctx->message;
+}
+
+int ferry_ctx_threads(const ferry_ctx *ctx)
+{
+    return ctx->threads;
+}
+
+ferry_status ferry_ctx_set_threads(ferry_ctx *ctx, int threads)
+{
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+
+    if (threads < 0 || threads > 1024)
+        return ferry_i_fail(ctx, FERRY_EINVAL, "threads = %d is outside [0, 1024]",
+                            threads);
+    ctx->threads = threads > 0 ? threads : cores > 0 ? (int)cores : 1;
+    return FERRY_OK;
+}
+
+void ferry_ctx_set_seed(ferry_ctx *ctx, uint64_t seed)
+{
+    ctx->seed = seed;
+}
+
+uint64_t ferry_ctx_seed(const ferry_ctx *ctx)
+{
+    return ctx->seed;
+}
+
+void ferry_ctx_set_log(ferry_ctx *ctx, ferry_log_fn fn, ferry_level least, void *user)
+{
+    ctx->log = fn;
+    ctx->log_least = least;
+    ctx->log_user = user;
+}
+
+void ferry_ctx_set_progress(ferry_ctx *ctx, ferry_progress_fn fn, void *user)
+{
+    ctx->progress = fn;
+    ctx->progress_user = user;
+}
+
+ferry_status ferry_i_fail(ferry_ctx *ctx, ferry_status code, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(ctx->message, sizeof ctx->message, fmt, args);
+    va_end(args);
+    for (char *s = ctx->message; *s;
+         s++) /* one line, whatever a file's bytes put into it */
+        if ((unsigned char)*s < 32 || *s == 127) *s = '?';
+    return code;
+}
+
+ferry_status ferry_i_nomem(ferry_ctx *ctx, const char *what)
+{
+    return ferry_i_fail(ctx, FERRY_ENOMEM, "no memory for %s", what);
+}
+
+ferry_status ferry_i_prefix(ferry_ctx *ctx, ferry_status code, const char *fmt, ...)
+{
+    char prefix[512], old[sizeof ctx->message];
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(prefix, sizeof prefix, fmt, args);
+    va_end(args);
+    memcpy(old, ctx->message, sizeof old);
+    return ferry_i_fail(ctx, code, "%s: %s", prefix, old);
+}
+
+void ferry_i_log(ferry_ctx *ctx, ferry_level level, const char *fmt, ...)
+{
+    char line[1024];
+    va_list args;
+
+    if (!ctx->log || level < ctx->log_least) return;
+    va_start(args, fmt);
+    vsnprintf(line, sizeof line, fmt, args);
+    va_end(args);
+    ctx->log(ctx->log_user, level, line);
+}
+
+ferry_status ferry_i_progress(ferry_ctx *ctx, const char *what, int64_t done, int64_t total,
+                              double objective, bool *finish)
+{
+    const ferry_progress p = {.what = what,
+                              .done = done,
+                              .total = total,
+                              .step = ctx->step,
+                              .steps = ctx->steps,
+                              .objective = objective};
+
+    if (ctx->diag && isfinite(objective)) {
+        json_t *trace = json_object_get(ctx->diag, "objective");
+        if (!trace) {
+            trace = json_array();
+            ferry_i_diag_json(ctx, "objective", trace);
+        }
+        (void)json_array_append_new(trace, json_real(objective));
+    }
+    if (!ctx->progress) return FERRY_OK;
+    switch (ctx->progress(ctx->progress_user, &p)) {
+    case FERRY_GO: break;
+    case FERRY_FINISH:
+        if (finish) *finish = true;
+        break;
+    case FERRY_CANCEL: return ferry_i_fail(ctx, FERRY_ECANCELLED, "%s: cancelled", what);
+    }
+    return FERRY_OK;
+}
+
+void ferry_i_diag_json(ferry_ctx *ctx, const char *name, json_t *value)
+{
+    if (ctx->diag)
+        (void)json_object_set_new(ctx->diag, name, value);
+    else
+        json_decref(value);
+}
+
+/* JSON has no NaN: what is not finite becomes null. */
+static json_t *real_or_null(double x)
+{
+    return isfinite(x) ? json_real(x) : json_null();
+}
+
+void ferry_i_diag_real(ferry_ctx *ctx, const char *name, double value)
+{
+    ferry_i_diag_json(ctx, name, real_or_null(value));
+}
+
+void ferry_i_diag_text(ferry_ctx *ctx, const char *name, const char *value)
+{
+    ferry_i_diag_json(ctx, name, json_string(value));
+}
+
+void ferry_i_diag_reals(ferry_ctx *ctx, const char *name, int64_t n, const double *values)
+{
+    json_t *array = json_array();
+
+    for (int64_t i = 0; i < n; i++)
+        (void)json_array_append_new(array, real_or_null(values[i]));
+    ferry_i_diag_json(ctx, name, array);
+}
+
+void ferry_i_diag_named(ferry_ctx *ctx, const char *name, int64_t n,
+                        const char *const *keys, const double *values)
+{
+    json_t *object = json_object();
+
+    for (int64_t i = 0; i < n; i++)
+        (void)json_object_set_new(object, keys[i], real_or_null(values[i]));
+    ferry_i_diag_json(ctx, name, object);
+}
+
+double ferry_i_clock(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}

@@ -1,0 +1,228 @@
+/* Core: what every other part stands on. Nothing here knows about anything above. */
+#ifndef FERRY_CORE_H
+#define FERRY_CORE_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+
+#include "ferry/options.h"
+
+struct json_t;
+
+/* ---- status
+ * ----------------------------------------------------------------------------------- */
+
+#define FERRY_COUNT(a) ((int64_t)(sizeof(a) / sizeof((a)[0])))
+
+/* Call, and leave by `done:` unless it went well. Needs `ferry_status st` and a label
+ * `done`. */
+#define FERRY_TRY(call)                                                                    \
+    do {                                                                                   \
+        st = (call);                                                                       \
+        if (st != FERRY_OK) goto done;                                                     \
+    } while (0)
+
+/* Unless cond holds: put a sentence into the context and leave by `done:` with code. */
+#define FERRY_NEED(ctx, cond, code, ...)                                                   \
+    do {                                                                                   \
+        if (!(cond)) {                                                                     \
+            st = ferry_i_fail((ctx), (code), __VA_ARGS__);                                 \
+            goto done;                                                                     \
+        }                                                                                  \
+    } while (0)
+
+/* Set the context's message and return code. */
+ferry_status ferry_i_fail(ferry_ctx *ctx, ferry_status code, const char *fmt, ...)
+    FERRY_PRINTF(3, 4);
+/* Out of memory while making `what`. */
+ferry_status ferry_i_nomem(ferry_ctx *ctx, const char *what);
+/* Put "prefix: " in front of the context's message (a file name, a method). Returns code.
+ */
+ferry_status ferry_i_prefix(ferry_ctx *ctx, ferry_status code, const char *fmt, ...)
+    FERRY_PRINTF(3, 4);
+
+/* ---- memory
+ * ----------------------------------------------------------------------------------- */
+
+/* Zeroed memory or NULL; n * size is checked; 0 bytes gives a valid pointer. */
+void *ferry_i_calloc(int64_t n, size_t size);
+/* Grow or shrink to n * size bytes; new bytes are NOT zeroed; on NULL the old block stays.
+ */
+void *ferry_i_realloc(void *p, int64_t n, size_t size);
+void ferry_i_free(void *p);
+char *ferry_i_strdup(const char *text);               /* NULL in, NULL out */
+char *ferry_i_strndup(const char *text, int64_t len); /* always ends in 0 */
+char *ferry_i_sprintf(const char *fmt, ...) FERRY_PRINTF(1, 2);
+
+/* Make room for one more in a growing array {p, n, cap}: p may move. */
+#define FERRY_GROW(p, n, cap) ferry_i_grow((void **)&(p), (n), &(cap), sizeof *(p))
+bool ferry_i_grow(void **p, int64_t n, int64_t *cap, size_t size);
+
+/* A string that grows. Zero-initialise; check `failed` once at the end. */
+typedef struct ferry_text {
+    char *s; /* ends in 0, or NULL while empty */
+    int64_t len, cap;
+    bool failed;
+} ferry_text;
+void ferry_i_text_add(ferry_text *t, const char *s);
+void ferry_i_text_addn(ferry_text *t, const char *s, int64_t n);
+void ferry_i_text_addf(ferry_text *t, const char *fmt, ...) FERRY_PRINTF(2, 3);
+void ferry_i_text_free(ferry_text *t);
+
+/* ---- context
+ * ---------------------------------------------------------------------------------- */
+
+struct ferry_engine;
+struct ferry_ctx {
+    const struct ferry_engine *engine;
+    int threads; /* >= 1 */
+    uint64_t seed;
+    uint64_t repeat; /* which repeat of an evaluation runs; goes into every stream */
+    ferry_log_fn log;
+    ferry_level log_least;
+    void *log_user;
+    ferry_progress_fn progress;
+    void *progress_user;
+    int64_t step, steps; /* set by the evaluation, passed on by ferry_i_progress */
+    struct json_t *diag; /* diagnostics of the running fit, or NULL */
+    char message[1024];
+};
+
+void ferry_i_log(ferry_ctx *ctx, ferry_level level, const char *fmt, ...)
+    FERRY_PRINTF(3, 4);
+
+/* Tell the progress callback; sets *finish when it said FERRY_FINISH. FERRY_OK or
+ * FERRY_ECANCELLED. objective (NaN: none) is also recorded in the diagnostics as
+ * "objective". Call once per outer iteration. */
+ferry_status ferry_i_progress(ferry_ctx *ctx, const char *what, int64_t done, int64_t total,
+                              double objective, bool *finish);
+
+/* Diagnostics of the running fit, by name. They end up in the model and in results.json.
+ * Outside a fit they do nothing. Failing to record is not an error. */
+void ferry_i_diag_real(ferry_ctx *ctx, const char *name, double value);
+void ferry_i_diag_text(ferry_ctx *ctx, const char *name, const char *value);
+void ferry_i_diag_reals(ferry_ctx *ctx, const char *name, int64_t n, const double *values);
+/* {"key": value, ...} */
+void ferry_i_diag_named(ferry_ctx *ctx, const char *name, int64_t n,
+                        const char *const *keys, const double *values);
+/* Any JSON; steals the reference, also when it fails. */
+void ferry_i_diag_json(ferry_ctx *ctx, const char *name, struct json_t *value);
+
+/* ---- random numbers
+ * --------------------------------------------------------------------------- */
+
+/* PCG64 (XSL-RR 128/64, O'Neill 2014), with numbered streams. */
+typedef struct ferry_rng {
+    uint64_t state_hi, state_lo, inc_hi, inc_lo;
+    double spare; /* second normal of a pair */
+    bool has_spare;
+} ferry_rng;
+
+void ferry_i_rng_seed(ferry_rng *rng, uint64_t seed, uint64_t stream);
+/* Generator for one use in one repeat: seed from the context, stream from (repeat, use). */
+void ferry_i_rng_for(const ferry_ctx *ctx, ferry_rng *rng, const char *use);
+uint64_t ferry_i_rng_u64(ferry_rng *rng);
+uint64_t ferry_i_rng_below(ferry_rng *rng, uint64_t n); /* unbiased, n >= 1 */
+double ferry_i_rng_real(ferry_rng *rng);                /* [0, 1), 53 bits */
+double ferry_i_rng_normal(ferry_rng *rng);
+void ferry_i_rng_shuffle(ferry_rng *rng, int64_t n, int64_t *a); /* Fisher-Yates */
+
+/* ---- options
+ * ---------------------------------------------------------------------------------- */
+
+/* One line of a table. def is written as a user would: 10, 1e-6, yes, sit. Option names
+ * with a dash or that are C keywords use FERRY_OPT_AS with the name in quotes. */
+#define FERRY_OPT(T, kind, field, def, lo, hi, help)                                       \
+    {                                                                                      \
+#field, FERRY_OPT_##kind, offsetof(T, field), #def, lo, hi, NULL, help             \
+    }
+#define FERRY_OPT_AS(T, name, kind, field, def, lo, hi, help)                              \
+    {                                                                                      \
+        name, FERRY_OPT_##kind, offsetof(T, field), #def, lo, hi, NULL, help               \
+    }
+#define FERRY_OPT_ONE_OF(T, field, choices, def, help)                                     \
+    {                                                                                      \
+#field, FERRY_OPT_CHOICE, offsetof(T, field), def, 0, 0, choices, help             \
+    }
+#define FERRY_OPT_YES_NO(T, field, def, help)                                              \
+    {                                                                                      \
+#field, FERRY_OPT_BOOL, offsetof(T, field), def, 0, 0, NULL, help                  \
+    }
+#define FERRY_OPT_STRING(T, field, def, help)                                              \
+    {                                                                                      \
+#field, FERRY_OPT_TEXT, offsetof(T, field), def, 0, 0, NULL, help                  \
+    }
+
+/* Fill `into` (the options struct) from the table's defaults and opts (may be NULL). Texts
+ * point into opts or the table: keep opts alive. `what` begins the message ("svm",
+ * "reader"). An unknown key names the nearest known one; "rank = 0 is outside [1, 1e+09]".
+ */
+ferry_status ferry_i_opts_parse(ferry_ctx *ctx, const char *what, const ferry_opt *table,
+                                int64_t n, const ferry_opts *opts, void *into);
+ferry_status ferry_i_opts_copy(ferry_ctx *ctx, const ferry_opts *opts, ferry_opts **out);
+/* Settings of opts whose value differs from the table's default, as "k=v k=v" ("" if none).
+ * New string. */
+char *ferry_i_opts_differing(const ferry_opt *table, int64_t n, const ferry_opts *opts);
+/* Every option of the table with the value it takes under opts: {"k": "v"}. */
+struct json_t *ferry_i_opts_json(const ferry_opt *table, int64_t n, const ferry_opts *opts);
+ferry_status ferry_i_opts_from_json(ferry_ctx *ctx, const struct json_t *json,
+                                    ferry_opts **out);
+/* The nearest of n words to `word` by edit distance (for "did you mean"), or NULL when none
+ * is near. */
+const char *ferry_i_nearest(const char *word, int64_t n,
+                            const char *(*at)(const void *, int64_t), const void *arg);
+
+/* ---- ids
+ * -------------------------------------------------------------------------------------- */
+
+/* A set of strings numbered 0, 1, ... in the order added. */
+typedef struct ferry_ids ferry_ids;
+ferry_ids *ferry_i_ids_new(void); /* NULL: no memory */
+void ferry_i_ids_free(ferry_ids *ids);
+int64_t ferry_i_ids_count(const ferry_ids *ids); /* NULL: 0 */
+const char *ferry_i_ids_at(const ferry_ids *ids, int64_t i);
+int64_t ferry_i_ids_find(const ferry_ids *ids, const char *id); /* -1: not there */
+int64_t ferry_i_ids_findn(const ferry_ids *ids, const char *id, int64_t len);
+/* Number of id, added if new (*added tells; may be NULL); -1: no memory. */
+int64_t ferry_i_ids_add(ferry_ids *ids, const char *id, bool *added);
+int64_t ferry_i_ids_addn(ferry_ids *ids, const char *id, int64_t len, bool *added);
+ferry_ids *ferry_i_ids_copy(const ferry_ids *ids);
+/* "1" .. "n". */
+ferry_ids *ferry_i_ids_numbers(int64_t n);
+
+/* ---- numbers as text
+ * -------------------------------------------------------------------------- */
+
+/* Parse a double at s (end exclusive): returns the first byte after it, or NULL. Takes what
+ * strtod takes in the C locale except hexadecimal, "nan" and "inf"; correctly rounded;
+ * overflow gives +-inf. Fast. */
+const char *ferry_i_parse_real(const char *s, const char *end, double *out);
+/* Likewise for a decimal integer; NULL also when it does not fit. */
+const char *ferry_i_parse_int(const char *s, const char *end, int64_t *out);
+/* Shortest text that reads back to the same double; integers without a point. buf has >= 32
+ * bytes. */
+int ferry_i_format_real(char *buf, double x);
+
+/* ---- files
+ * ------------------------------------------------------------------------------------ */
+
+/* A file to be written whole: lines go to a temporary name beside it; commit renames, abort
+ * removes. */
+typedef struct ferry_out ferry_out;
+ferry_status ferry_i_out_open(ferry_ctx *ctx, const char *path, ferry_out **out);
+/* Buffered; an error is kept and reported by commit. */
+void ferry_i_out_write(ferry_out *o, const void *bytes, int64_t n);
+void ferry_i_out_printf(ferry_out *o, const char *fmt, ...) FERRY_PRINTF(2, 3);
+/* Flush, sync, rename. Frees o in any case. */
+ferry_status ferry_i_out_commit(ferry_ctx *ctx, ferry_out *o);
+void ferry_i_out_abort(ferry_out *o); /* NULL is fine */
+ferry_status ferry_i_mkdirs(ferry_ctx *ctx, const char *path);
+/* dir/name, unless name is absolute or dir is NULL or "". New string. */
+char *ferry_i_path_join(const char *dir, const char *name);
+/* Folder of a path ("." if none). New string. */
+char *ferry_i_path_dir(const char *path);
+
+/* Seconds from a steady clock. */
+double ferry_i_clock(void);
+
+#endif

@@ -1,0 +1,118 @@
+/* Files: written whole or not at all. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/core.h"
+
+struct ferry_out {
+    char *path, *temporary;
+    FILE *file;
+    int error; /* errno of the first failure */
+};
+
+void ferry_i_out_abort(ferry_out *o)
+{
+    if (!o) return;
+    if (o->file) {
+        (void)fclose(o->file);
+        (void)unlink(o->temporary);
+    }
+    ferry_i_free(o->path);
+    ferry_i_free(o->temporary);
+    ferry_i_free(o);
+}
+
+ferry_status ferry_i_out_open(ferry_ctx *ctx, const char *path, ferry_out **out)
+{
+    ferry_status st = FERRY_OK;
+    ferry_out *o = NULL;
+    struct stat info;
+
+    *out = NULL;
+    o = ferry_i_calloc(1, sizeof *o);
+    FERRY_NEED(ctx, o, FERRY_ENOMEM, "no memory to write %s", path);
+    o->path = ferry_i_strdup(path);
+    o->temporary = ferry_i_sprintf("%s.tmp.%ld", path, (long)getpid());
+    FERRY_NEED(ctx, o->path && o->temporary, FERRY_ENOMEM, "no memory to write %s", path);
+    FERRY_NEED(ctx, stat(path, &info) != 0 || !S_ISDIR(info.st_mode), FERRY_EIO,
+               "%s: is a folder, expected the name of a file to write", path);
+    o->file = fopen(o->temporary, "wb");
+    FERRY_NEED(ctx, o->file, FERRY_EIO, "%s: cannot write: %s", path, strerror(errno));
+    *out = o;
+    o = NULL;
+done:
+    ferry_i_out_abort(o);
+    return st;
+}
+
+void ferry_i_out_write(ferry_out *o, const void *bytes, int64_t n)
+{
+    if (o->error || n == 0) return;
+    if (fwrite(bytes, 1, (size_t)n, o->file) != (size_t)n) o->error = errno ? errno : EIO;
+}
+
+void ferry_i_out_printf(ferry_out *o, const char *fmt, ...)
+{
+    va_list args;
+
+    if (o->error) return;
+    va_start(args, fmt);
+    if (vfprintf(o->file, fmt, args) < 0) o->error = errno ? errno : EIO;
+    va_end(args);
+}
+
+ferry_status ferry_i_out_commit(ferry_ctx *ctx, ferry_out *o)
+{
+    ferry_status st = FERRY_OK;
+
+    if (!o->error && (fflush(o->file) != 0 || fsync(fileno(o->file)) != 0))
+        o->error = errno;
+    FERRY_NEED(ctx, !o->error, FERRY_EIO, "%s: cannot write: %s", o->path,
+               strerror(o->error));
+    FERRY_NEED(ctx, rename(o->temporary, o->path) == 0, FERRY_EIO, "%s: cannot rename: %s",
+               o->path, strerror(errno));
+    (void)fclose(o->file);
+    o->file = NULL;
+done:
+    ferry_i_out_abort(o);
+    return st;
+}
+
+ferry_status ferry_i_mkdirs(ferry_ctx *ctx, const char *path)
+{
+    ferry_status st = FERRY_OK;
+    struct stat info;
+    char *copy = ferry_i_strdup(path);
+
+    FERRY_NEED(ctx, copy, FERRY_ENOMEM, "no memory to make folder %s", path);
+    for (char *s = copy + 1; copy[0] && *s; s++) {
+        if (*s != '/') continue;
+        *s = 0;
+        (void)mkdir(copy, 0777); /* the last one tells */
+        *s = '/';
+    }
+    FERRY_NEED(ctx, mkdir(copy, 0777) == 0 || errno == EEXIST, FERRY_EIO,
+               "%s: cannot make folder: %s", path, strerror(errno));
+    FERRY_NEED(ctx, stat(copy, &info) == 0 && S_ISDIR(info.st_mode), FERRY_EIO,
+               "%s: exists and is not a folder", path);
+done:
+    ferry_i_free(copy);
+    return st;
+}
+
+char *ferry_i_path_join(const char *dir, const char *name)
+{
+    if (!dir || !dir[0] || name[0] == '/') return ferry_i_strdup(name);
+    return ferry_i_sprintf("%s%s%s", dir, dir[strlen(dir) - 1] == '/' ? "" : "/", name);
+}
+
+char *ferry_i_path_dir(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    if (!slash) return ferry_i_strdup(".");
+    return slash == path ? ferry_i_strdup("/") : ferry_i_strndup(path, slash - path);
+}

@@ -1,0 +1,130 @@
+/* Memory: all heap of the library comes from here, so that tests can make any allocation
+ * fail. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/core.h"
+
+static void *(*use_calloc)(size_t, size_t) = calloc;
+static void *(*use_realloc)(void *, size_t) = realloc;
+static void (*use_free)(void *) = free;
+
+void ferry_set_allocator(void *(*calloc_fn)(size_t, size_t),
+                         void *(*realloc_fn)(void *, size_t), void (*free_fn)(void *))
+{
+    use_calloc = calloc_fn ? calloc_fn : calloc;
+    use_realloc = realloc_fn ? realloc_fn : realloc;
+    use_free = free_fn ? free_fn : free;
+}
+
+/* n * size in bytes, at least 1; false when that is no size. */
+static bool bytes_of(int64_t n, size_t size, size_t *bytes)
+{
+    if (n < 0 || size == 0 || (uint64_t)n > (uint64_t)PTRDIFF_MAX / size) return false;
+    *bytes = n == 0 ? 1 : (size_t)n * size;
+    return true;
+}
+
+void *ferry_i_calloc(int64_t n, size_t size)
+{
+    size_t bytes = 0;
+
+    return bytes_of(n, size, &bytes) ? use_calloc(1, bytes) : NULL;
+}
+
+void *ferry_i_realloc(void *p, int64_t n, size_t size)
+{
+    size_t bytes = 0;
+
+    return bytes_of(n, size, &bytes) ? use_realloc(p, bytes) : NULL;
+}
+
+void ferry_i_free(void *p)
+{
+    if (p) use_free(p);
+}
+
+void ferry_string_free(char *text)
+{
+    ferry_i_free(text);
+}
+
+char *ferry_i_strndup(const char *text, int64_t len)
+{
+    char *copy = ferry_i_calloc(len + 1, 1);
+
+    if (copy) memcpy(copy, text, (size_t)len);
+    return copy;
+}
+
+char *ferry_i_strdup(const char *text)
+{
+    return text ? ferry_i_strndup(text, (int64_t)strlen(text)) : NULL;
+}
+
+bool ferry_i_grow(void **p, int64_t n, int64_t *cap, size_t size)
+{
+    if (n < *cap) return true;
+    const int64_t want = *cap < 8 ? 16 : *cap * 2;
+    void *moved = ferry_i_realloc(*p, want, size);
+    if (!moved) return false;
+    *p = moved;
+    *cap = want;
+    return true;
+}
+
+void ferry_i_text_addn(ferry_text *t, const char *s, int64_t n)
+{
+    while (!t->failed && t->len + n + 1 > t->cap) {
+        if (!ferry_i_grow((void **)&t->s, t->cap, &t->cap, 1)) t->failed = true;
+    }
+    if (t->failed) return;
+    if (n > 0) memcpy(t->s + t->len, s, (size_t)n);
+    t->len += n;
+    t->s[t->len] = 0;
+}
+
+void ferry_i_text_add(ferry_text *t, const char *s)
+{
+    ferry_i_text_addn(t, s, (int64_t)strlen(s));
+}
+
+static char *vformat(const char *fmt, va_list args)
+{
+    va_list again;
+    va_copy(again, args);
+    const int n = vsnprintf(NULL, 0, fmt, args);
+    char *s = n < 0 ? NULL : ferry_i_calloc((int64_t)n + 1, 1);
+    if (s) vsnprintf(s, (size_t)n + 1, fmt, again);
+    va_end(again);
+    return s;
+}
+
+void ferry_i_text_addf(ferry_text *t, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    char *s = vformat(fmt, args);
+    va_end(args);
+    if (s)
+        ferry_i_text_add(t, s);
+    else
+        t->failed = true;
+    ferry_i_free(s);
+}
+
+void ferry_i_text_free(ferry_text *t)
+{
+    ferry_i_free(t->s);
+    *t = (ferry_text){0};
+}
+
+char *ferry_i_sprintf(const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    char *s = vformat(fmt, args);
+    va_end(args);
+    return s;
+}

@@ -1,0 +1,314 @@
+/* Options: "key=value" settings and the tables they are checked against. */
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/core.h"
+
+typedef struct setting {
+    char *key, *value;
+} setting;
+
+struct ferry_opts {
+    setting *set;
+    int64_t n, cap;
+};
+
+ferry_status ferry_opts_new(ferry_ctx *ctx, ferry_opts **out)
+{
+    *out = ferry_i_calloc(1, sizeof **out);
+    return *out ? FERRY_OK : ferry_i_nomem(ctx, "options");
+}
+
+void ferry_opts_free(ferry_opts *opts)
+{
+    if (!opts) return;
+    for (int64_t i = 0; i < opts->n; i++) {
+        ferry_i_free(opts->set[i].key);
+        ferry_i_free(opts->set[i].value);
+    }
+    ferry_i_free(opts->set);
+    ferry_i_free(opts);
+}
+
+static setting *find(const ferry_opts *opts, const char *key)
+{
+    for (int64_t i = 0; opts && i < opts->n; i++)
+        if (strcmp(opts->set[i].key, key) == 0) return &opts->set[i];
+    return NULL;
+}
+
+ferry_status ferry_opts_set(ferry_ctx *ctx, ferry_opts *opts, const char *key,
+                            const char *value)
+{
+    ferry_status st = FERRY_OK;
+    char *k = NULL, *v = ferry_i_strdup(value);
+    setting *old = find(opts, key);
+
+    FERRY_NEED(ctx, v, FERRY_ENOMEM, "no memory for option %s", key);
+    if (old) {
+        char *t = old->value;
+        old->value = v;
+        v = t;
+        goto done;
+    }
+    k = ferry_i_strdup(key);
+    FERRY_NEED(ctx, k && FERRY_GROW(opts->set, opts->n, opts->cap), FERRY_ENOMEM,
+               "no memory for option %s", key);
+    opts->set[opts->n++] = (setting){k, v};
+    k = v = NULL;
+done:
+    ferry_i_free(k);
+    ferry_i_free(v);
+    return st;
+}
+
+const char *ferry_opts_get(const ferry_opts *opts, const char *key)
+{
+    const setting *s = find(opts, key);
+
+    return s ? s->value : NULL;
+}
+
+int64_t ferry_opts_count(const ferry_opts *opts)
+{
+    return opts ? opts->n : 0;
+}
+
+void ferry_opts_at(const ferry_opts *opts, int64_t i, const char **key, const char **value)
+{
+    *key = opts->set[i].key;
+    *value = opts->set[i].value;
+}
+
+ferry_status ferry_i_opts_copy(ferry_ctx *ctx, const ferry_opts *opts, ferry_opts **out)
+{
+    ferry_status st = FERRY_OK;
+    ferry_opts *copy = NULL;
+
+    *out = NULL;
+    FERRY_TRY(ferry_opts_new(ctx, &copy));
+    for (int64_t i = 0; i < ferry_opts_count(opts); i++)
+        FERRY_TRY(ferry_opts_set(ctx, copy, opts->set[i].key, opts->set[i].value));
+    *out = copy;
+    copy = NULL;
+done:
+    ferry_opts_free(copy);
+    return st;
+}
+
+/* Place of value in "a|b|c", or -1. */
+static int choice_of(const char *choices, const char *value)
+{
+    const size_t n = strlen(value);
+    int at = 0;
+
+    for (const char *c = choices; c; at++) {
+        const char *bar = strchr(c, '|');
+        const size_t len = bar ? (size_t)(bar - c) : strlen(c);
+        if (len == n && memcmp(c, value, n) == 0) return at;
+        c = bar ? bar + 1 : NULL;
+    }
+    return -1;
+}
+
+static int yes_or_no(const char *value)
+{
+    static const char *const yes[] = {"yes", "true", "on", "1"}, *const no[] = {"no",
+                                                                                "false",
+                                                                                "off", "0"};
+
+    for (int i = 0; i < 4; i++) {
+        if (strcmp(value, yes[i]) == 0) return 1;
+        if (strcmp(value, no[i]) == 0) return 0;
+    }
+    return -1;
+}
+
+char *ferry_opt_range(const ferry_opt *opt)
+{
+    ferry_text t = {0};
+
+    switch (opt->type) {
+    case FERRY_OPT_INT:
+    case FERRY_OPT_REAL: ferry_i_text_addf(&t, "%g .. %g", opt->min, opt->max); break;
+    case FERRY_OPT_BOOL: ferry_i_text_add(&t, "yes | no"); break;
+    case FERRY_OPT_CHOICE:
+        for (const char *c = opt->choices; *c; c++) {
+            if (*c == '|')
+                ferry_i_text_add(&t, " | ");
+            else
+                ferry_i_text_addn(&t, c, 1);
+        }
+        break;
+    case FERRY_OPT_TEXT: ferry_i_text_add(&t, "text"); break;
+    }
+    if (t.failed) ferry_i_text_free(&t);
+    return t.s;
+}
+
+/* Read text as the option's type into its field. */
+static ferry_status store(ferry_ctx *ctx, const char *what, const ferry_opt *o,
+                          const char *text, void *into)
+{
+    ferry_status st = FERRY_OK;
+    char *field = (char *)into + o->offset, *range = NULL;
+    const char *end = text + strlen(text);
+    double x = 0;
+    int64_t i = 0;
+    int c = 0;
+
+    switch (o->type) {
+    case FERRY_OPT_INT:
+        if (ferry_i_parse_int(text, end, &i) != end) {
+            /* 1e6 is an integer too */
+            const bool whole =
+                ferry_i_parse_real(text, end, &x) == end && x == floor(x) && fabs(x) < 9e15;
+            FERRY_NEED(ctx, whole, FERRY_EINVAL, "%s: %s = %s is not a whole number", what,
+                       o->name, text);
+            i = (int64_t)x;
+        }
+        FERRY_NEED(ctx, (double)i >= o->min && (double)i <= o->max, FERRY_EINVAL,
+                   "%s: %s = %s is outside [%g, %g]", what, o->name, text, o->min, o->max);
+        memcpy(field, &i, sizeof i);
+        break;
+    case FERRY_OPT_REAL:
+        if (strcmp(text, "inf") == 0)
+            x = INFINITY;
+        else
+            FERRY_NEED(ctx, ferry_i_parse_real(text, end, &x) == end, FERRY_EINVAL,
+                       "%s: %s = %s is not a number", what, o->name, text);
+        FERRY_NEED(ctx, x >= o->min && x <= o->max, FERRY_EINVAL,
+                   "%s: %s = %s is outside [%g, %g]", what, o->name, text, o->min, o->max);
+        memcpy(field, &x, sizeof x);
+        break;
+    case FERRY_OPT_BOOL:
+    case FERRY_OPT_CHOICE:
+        c = o->type == FERRY_OPT_BOOL ? yes_or_no(text) : choice_of(o->choices, text);
+        if (c < 0) {
+            range = ferry_opt_range(o);
+            FERRY_NEED(ctx, false, FERRY_EINVAL, "%s: %s = %s is not one of %s", what,
+                       o->name, text, range ? range : "its choices");
+        }
+        memcpy(field, &c, sizeof c);
+        break;
+    case FERRY_OPT_TEXT: memcpy(field, &text, sizeof text); break;
+    }
+done:
+    ferry_string_free(range);
+    return st;
+}
+
+static const char *table_name(const void *table, int64_t i)
+{
+    return ((const ferry_opt *)table)[i].name;
+}
+
+ferry_status ferry_i_opts_parse(ferry_ctx *ctx, const char *what, const ferry_opt *table,
+                                int64_t n, const ferry_opts *opts, void *into)
+{
+    ferry_status st = FERRY_OK;
+
+    for (int64_t i = 0; i < n; i++) {
+        const char *text = ferry_opts_get(opts, table[i].name);
+        FERRY_TRY(store(ctx, what, &table[i], text ? text : table[i].def, into));
+    }
+    for (int64_t j = 0; j < ferry_opts_count(opts); j++) {
+        const char *key = opts->set[j].key;
+        int64_t i = 0;
+        while (i < n && strcmp(table[i].name, key) != 0)
+            i++;
+        if (i < n) continue;
+        const char *near = ferry_i_nearest(key, n, table_name, table);
+        FERRY_NEED(ctx, false, FERRY_EINVAL, "%s: unknown option %s%s%s%s", what, key,
+                   near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
+    }
+done:
+    return st;
+}
+
+char *ferry_i_opts_differing(const ferry_opt *table, int64_t n, const ferry_opts *opts)
+{
+    ferry_text t = {0};
+
+    ferry_i_text_add(&t, "");
+    for (int64_t i = 0; i < n; i++) {
+        const char *value = ferry_opts_get(opts, table[i].name);
+        if (!value || strcmp(value, table[i].def) == 0) continue;
+        ferry_i_text_addf(&t, "%s%s=%s", t.len > 0 ? " " : "", table[i].name, value);
+    }
+    if (t.failed) ferry_i_text_free(&t);
+    return t.s;
+}
+
+json_t *ferry_i_opts_json(const ferry_opt *table, int64_t n, const ferry_opts *opts)
+{
+    json_t *object = json_object();
+
+    for (int64_t i = 0; i < n; i++) {
+        const char *value = ferry_opts_get(opts, table[i].name);
+        (void)json_object_set_new(object, table[i].name,
+                                  json_string(value ? value : table[i].def));
+    }
+    return object;
+}
+
+ferry_status ferry_i_opts_from_json(ferry_ctx *ctx, const json_t *json, ferry_opts **out)
+{
+    ferry_status st = FERRY_OK;
+    ferry_opts *opts = NULL;
+    const char *key;
+    json_t *value;
+
+    *out = NULL;
+    FERRY_TRY(ferry_opts_new(ctx, &opts));
+    json_object_foreach((json_t *)json, key, value)
+    {
+        FERRY_NEED(ctx, json_is_string(value), FERRY_EDATA, "option %s is not a text", key);
+        FERRY_TRY(ferry_opts_set(ctx, opts, key, json_string_value(value)));
+    }
+    *out = opts;
+    opts = NULL;
+done:
+    ferry_opts_free(opts);
+    return st;
+}
+
+/* Levenshtein distance, for short words. */
+static int distance(const char *a, const char *b)
+{
+    int row[64];
+    const int n = (int)strlen(a), m = (int)strlen(b);
+
+    if (n >= 64 || m >= 64) return 64;
+    for (int j = 0; j <= m; j++)
+        row[j] = j;
+    for (int i = 1; i <= n; i++) {
+        int diagonal = row[0];
+        row[0] = i;
+        for (int j = 1; j <= m; j++) {
+            const int up = row[j], change = diagonal + (a[i - 1] != b[j - 1]);
+            int best = up + 1 < row[j - 1] + 1 ? up + 1 : row[j - 1] + 1;
+            if (change < best) best = change;
+            diagonal = up;
+            row[j] = best;
+        }
+    }
+    return row[m];
+}
+
+const char *ferry_i_nearest(const char *word, int64_t n,
+                            const char *(*at)(const void *, int64_t), const void *arg)
+{
+    const char *best = NULL;
+    int least = (int)strlen(word) / 3 + 2;
+
+    for (int64_t i = 0; i < n; i++) {
+        const int d = distance(word, at(arg, i));
+        if (d >= least) continue;
+        least = d;
+        best = at(arg, i);
+    }
+    return best;
+}

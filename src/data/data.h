@@ -1,0 +1,278 @@
+/* Data: labels, views, graphs, ratings, domains; what one file holds; the seam between file
+ * formats.
+ *
+ * Heavy parts (matrices, ids, edges) are shared by reference count, so that a split of a
+ * task (with other labels hidden) costs only its labels. Everything is filled by its maker
+ * and then not changed.
+ */
+#ifndef FERRY_DATA_INTERNAL_H
+#define FERRY_DATA_INTERNAL_H
+
+#include "ferry/domain.h"
+#include "linalg/linalg.h"
+
+/* ---- labels
+ * ----------------------------------------------------------------------------------- */
+
+typedef enum ferry_label_kind {
+    FERRY_LABEL_CLASS,
+    FERRY_LABEL_NUMBER,
+    FERRY_LABEL_SET
+} ferry_label_kind;
+
+/* Labels of n instances. CLASS: cls[i] is a place in names, -1 missing. NUMBER: num[i], NaN
+ * missing. SET: on[i * m + k] is 0 or 1 and known[i] is 0 where missing; m = count of
+ * names. */
+typedef struct ferry_labels {
+    ferry_label_kind kind;
+    int64_t n;
+    int32_t *cls;
+    double *num;
+    uint8_t *on, *known;
+    ferry_ids *names; /* classes or labels; NULL for numbers */
+} ferry_labels;
+
+ferry_status
+ferry_i_labels_new(ferry_ctx *ctx, ferry_label_kind kind, int64_t n, const ferry_ids *names,
+                   ferry_labels **out); /* all missing; names copied (NULL: empty) */
+ferry_status ferry_i_labels_copy(ferry_ctx *ctx, const ferry_labels *l, ferry_labels **out);
+void ferry_i_labels_free(ferry_labels *l);
+bool ferry_i_labels_has(const ferry_labels *l, int64_t i); /* NULL l: false */
+void ferry_i_labels_hide(ferry_labels *l, int64_t i);
+int64_t ferry_i_labels_m(const ferry_labels *l); /* count of names */
+/* As another kind: numbers become classes named by their shortest text, class names that
+ * all parse become numbers, classes become one-label sets, one-label sets classes.
+ * FERRY_EDATA names the first that does not. */
+ferry_status ferry_i_labels_as(ferry_ctx *ctx, const ferry_labels *l, ferry_label_kind kind,
+                               ferry_labels **out);
+/* Renumber classes or labels so that they index `names`; a name that is not there is
+ * FERRY_EDATA unless `drop`, which makes such classes missing and leaves such labels out.
+ */
+ferry_status ferry_i_labels_rename(ferry_ctx *ctx, ferry_labels *l, const ferry_ids *names,
+                                   bool drop);
+
+/* ---- views, graphs, ratings
+ * -------------------------------------------------------------------- */
+
+/* How a text view was made, so that new documents map the same way (vocabulary = feature
+ * names). */
+typedef struct ferry_text_recipe ferry_text_recipe;
+
+typedef struct ferry_view {
+    char *name;
+    ferry_matrix *x;     /* rows of the view; NaN = missing cell (dense only) */
+    int64_t *row_of;     /* per domain instance: its row in x, -1 when the view lacks it */
+    int64_t *instance;   /* per row of x: the domain instance */
+    int64_t n_instances; /* length of row_of */
+    ferry_ids *features; /* names, or NULL */
+    bool has_missing;    /* some cell is NaN */
+    ferry_opts *read;    /* reader options it was read with, or NULL */
+    double *idf;         /* text: weight of each feature, or NULL */
+} ferry_view;
+
+/* Symmetric adjacency over the domain's instances: CSR n x n with both directions stored,
+ * no self-loops, repeated edges added up. */
+typedef struct ferry_graph {
+    char *name;
+    ferry_matrix *a;
+} ferry_graph;
+
+/* n observed (user, item, value); NaN = to be predicted. lo, hi: range of the finite
+ * values. */
+typedef struct ferry_ratings {
+    int64_t n;
+    int32_t *user, *item; /* places in users, items */
+    double *value;
+    ferry_ids *users, *items;
+    double lo, hi;
+} ferry_ratings;
+
+/* Rows of two views known to be the same thing: instance ids left[i] of one domain,
+ * right[i] of another. */
+typedef struct ferry_pairs {
+    int64_t n;
+    char **left, **right;
+    char *left_domain,
+        *right_domain; /* header of the pairs file, or NULL: source and target */
+} ferry_pairs;
+
+/* Which labels of a target a method may see. */
+typedef enum ferry_seen_kind {
+    FERRY_SEEN_NONE,
+    FERRY_SEEN_COUNT,
+    FERRY_SEEN_FRACTION,
+    FERRY_SEEN_PER_CLASS,
+    FERRY_SEEN_IDS
+} ferry_seen_kind;
+typedef struct ferry_seen {
+    ferry_seen_kind kind;
+    double value;
+    ferry_ids *ids; /* FERRY_SEEN_IDS */
+} ferry_seen;
+
+struct ferry_domain {
+    char *name;
+    ferry_role role;
+    ferry_ids *ids; /* instances */
+    ferry_view **views;
+    int64_t n_views;
+    ferry_graph **graphs;
+    int64_t n_graphs;
+    ferry_labels *labels;   /* over ids, or NULL */
+    ferry_ratings *ratings; /* or NULL */
+    ferry_pairs *pairs;     /* or NULL */
+    ferry_seen seen;
+    int refs;
+};
+
+ferry_domain *ferry_i_domain_ref(ferry_domain *d);
+/* A domain with other labels (stolen) or ratings (stolen), everything else shared with d.
+ */
+ferry_status ferry_i_domain_with_labels(ferry_ctx *ctx, const ferry_domain *d,
+                                        ferry_labels *labels, ferry_domain **out);
+ferry_status ferry_i_domain_with_ratings(ferry_ctx *ctx, const ferry_domain *d,
+                                         ferry_ratings *ratings, ferry_domain **out);
+/* xxHash of all the data, the same in every run: views, graphs, ratings and ids, not the
+ * labels. */
+uint64_t ferry_i_domain_hash(const ferry_domain *d);
+const ferry_view *ferry_i_domain_view(const ferry_domain *d,
+                                      const char *name); /* NULL: not there */
+
+ferry_status ferry_i_ratings_new(ferry_ctx *ctx, int64_t n, const ferry_ids *users,
+                                 const ferry_ids *items,
+                                 ferry_ratings **out); /* ids copied */
+ferry_status ferry_i_ratings_copy(ferry_ctx *ctx, const ferry_ratings *r,
+                                  ferry_ratings **out);
+void ferry_i_ratings_free(ferry_ratings *r);
+
+/* How features of view b line up with those of view a. map (b's columns; new memory for
+ * ferry_i_free) gives a's column or -1. By name when both have names, else by number when
+ * the counts agree. *shared: how many. FERRY_ENEEDS with a plain sentence when nothing
+ * lines up. */
+ferry_status ferry_i_view_align(ferry_ctx *ctx, const ferry_view *a, const ferry_view *b,
+                                int32_t **map, int64_t *shared);
+
+/* ---- what one file holds
+ * ----------------------------------------------------------------------- */
+
+typedef enum ferry_data_kind {
+    FERRY_DATA_VIEW,    /* x, with ids, features, labels where the file has them */
+    FERRY_DATA_LABELS,  /* labels only */
+    FERRY_DATA_GRAPH,   /* from, to, weight */
+    FERRY_DATA_RATINGS, /* ratings */
+    FERRY_DATA_LISTING  /* a container: the variables or members inside */
+} ferry_data_kind;
+
+typedef struct ferry_listing_entry {
+    char *name, *type; /* "text_fea", "uint8 6000 x 1000" */
+} ferry_listing_entry;
+
+struct ferry_data {
+    ferry_data_kind kind;
+    const char *format; /* static name */
+    char *path;
+    ferry_matrix *x;
+    ferry_ids *ids;       /* per row, or NULL: row numbers from 1 */
+    ferry_ids *features;  /* per column, or NULL */
+    ferry_labels *labels; /* per row, or NULL */
+    double *idf;          /* text */
+    ferry_opts *read;     /* options it was read with */
+    int64_t empty_rows;   /* text: documents without a word left */
+    /* graph */
+    int64_t edges;
+    ferry_ids *nodes;
+    int32_t *from, *to;
+    double *weight; /* NULL: all 1 */
+    ferry_ratings *ratings;
+    ferry_listing_entry *listing;
+    int64_t n_listing;
+};
+ferry_data *ferry_i_data_new(const char *format, const char *path,
+                             ferry_data_kind kind); /* NULL: memory */
+/* Read for use as labels or edges or ratings, whatever the file looks like (`as` decides
+ * between, say, a CSV as a view and a CSV as edges). */
+ferry_status ferry_i_read_as(ferry_ctx *ctx, const char *path, const ferry_opts *opts,
+                             ferry_data_kind as, ferry_data **out);
+/* Read new text (or any file) as it was read for a view: same options, same features, same
+ * idf. */
+ferry_status ferry_i_read_like(ferry_ctx *ctx, const char *path, const ferry_opts *read,
+                               const ferry_ids *features, const double *idf,
+                               const ferry_opts *more, ferry_data **out);
+
+/* ---- file formats
+ * ------------------------------------------------------------------------------ */
+
+/* The readers' option table fills this. */
+typedef struct ferry_read_settings {
+    const char *format; /* "" : by extension, then content */
+    int header;         /* auto | yes | no */
+    const char
+        *sep;       /* "" : guessed; tab, comma, semicolon, space, pipe, "::" or any text */
+    const char *id; /* "" ; column name, number from 1, first, last, none */
+    const char
+        *label; /* likewise; several label columns: "last:14" or "first:14" or a,b,c */
+    const char *missing; /* text of a missing cell besides the usual ones */
+    const char
+        *labels_xml;  /* Mulan XML beside an ARFF; "" looks for the same name with .xml */
+    int transpose;    /* yes: the file has features x instances (usual in MAT files) */
+    int64_t features; /* svmlight: number of features, 0: from the data */
+    int index_base;   /* svmlight: auto | zero | one */
+    /* text */
+    int documents; /* auto | lines | files */
+    int tokens;    /* words | bigrams (words and word pairs) | spaces (split at white space
+                      only) */
+    int lower;     /* lower case */
+    int64_t min_len;
+    double min_df, max_df;  /* count when >= 1, share below 1 */
+    const char *stop_words; /* file, "english", or "" */
+    int weight;             /* counts | binary | tf | tfidf */
+    int norm;               /* none | l1 | l2 */
+    int headers;            /* keep | strip (mail headers; the subject stays) */
+} ferry_read_settings;
+extern const ferry_opt ferry_i_read_table[];
+extern const int64_t ferry_i_read_table_n;
+
+/* One source of bytes: a plain, gzip or xz file, or a member of a tar or zip, read whole or
+ * mapped. */
+typedef struct ferry_input {
+    const char *data; /* not ended by 0 */
+    int64_t size;
+    char *path;  /* for messages, "file" or "file#member" */
+    void *owned; /* how to release it */
+    int64_t owned_size;
+    int how;
+} ferry_input;
+ferry_status ferry_i_input_open(ferry_ctx *ctx, const char *path, ferry_input *in);
+void ferry_i_input_close(ferry_input *in);
+/* FERRY_EDATA "path:line: text". line 0 leaves the line out. */
+ferry_status ferry_i_bad(ferry_ctx *ctx, const char *path, int64_t line, const char *fmt,
+                         ...) FERRY_PRINTF(4, 5);
+
+/* Calls `each` for every regular file of a folder tree, tar (plain, gz, xz) or zip, sorted
+ * by name. */
+typedef ferry_status (*ferry_member_fn)(ferry_ctx *ctx, void *arg, const char *name,
+                                        const char *bytes, int64_t n);
+ferry_status ferry_i_each_member(ferry_ctx *ctx, const char *path, ferry_member_fn each,
+                                 void *arg);
+bool ferry_i_is_archive(const char *path); /* .tar .tar.gz .tgz .tar.xz .txz .zip */
+
+typedef struct ferry_format {
+    ferry_format_info info;
+    unsigned kinds; /* bits 1 << ferry_data_kind that it can give */
+    /* 0..100: how sure the first bytes (uncompressed) look like it. NULL: never sniffed. */
+    int (*sniff)(const char *head, int64_t n);
+    /* Read from an opened input, or (opens_itself) from the path. `as` is what is wanted.
+     */
+    ferry_status (*read)(ferry_ctx *ctx, const ferry_input *in, const char *member,
+                         const ferry_read_settings *s, ferry_data_kind as,
+                         ferry_data **out);
+    bool opens_itself;
+    ferry_status (*write)(ferry_ctx *ctx, const ferry_data *data, const char *path,
+                          const ferry_opts *opts); /* NULL: not written */
+} ferry_format;
+extern const ferry_format ferry_i_format_delimited, ferry_i_format_svmlight,
+    ferry_i_format_mtx, ferry_i_format_npy, ferry_i_format_npz, ferry_i_format_mat,
+    ferry_i_format_arff, ferry_i_format_linqs, ferry_i_format_ratings, ferry_i_format_edges,
+    ferry_i_format_text;
+
+#endif

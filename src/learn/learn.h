@@ -1,0 +1,84 @@
+/* Learners that methods share. Each works on plain matrices and labels; none knows about
+ * tasks. */
+#ifndef FERRY_LEARN_H
+#define FERRY_LEARN_H
+
+#include "data/data.h"
+
+/* ---- linear models (liblinear)
+ * ------------------------------------------------------------------ */
+
+typedef enum ferry_linear_kind {
+    FERRY_LINEAR_SVM,    /* L2-regularised squared hinge, dual */
+    FERRY_LINEAR_LOGREG, /* L2-regularised logistic regression */
+    FERRY_LINEAR_SVR     /* L2-regularised squared epsilon-insensitive */
+} ferry_linear_kind;
+
+typedef struct ferry_linear_options {
+    ferry_linear_kind kind;
+    double C, eps, p; /* cost, stopping tolerance, width of the SVR tube */
+    bool bias;
+    bool balanced; /* class weights n / (k n_c) */
+} ferry_linear_options;
+
+/* W: k x (d + 1), one row per class (last entry the bias); two classes are stored as two
+ * rows, -w and w. Regression has one row. */
+typedef struct ferry_linear {
+    ferry_linear_kind kind;
+    int64_t k, d;
+    double *w;
+} ferry_linear;
+
+/* y[i] in 0..k-1 for classes (a class without instances scores -inf; one class only: it
+ * always wins), weights may be NULL. liblinear is not re-entrant: one lock, seeded from
+ * rng, silent. x must be finite. */
+ferry_status ferry_i_linear_fit(ferry_ctx *ctx, const ferry_linear_options *o,
+                                const ferry_matrix *x, int64_t k, const int32_t *y,
+                                const double *target, ferry_rng *rng, ferry_linear **out);
+/* scores n x k (block rows = x->rows, k = model->k): margins; probabilities for LOGREG. */
+ferry_status ferry_i_linear_scores(ferry_ctx *ctx, const ferry_linear *m,
+                                   const ferry_matrix *x, ferry_block *scores);
+void ferry_i_linear_free(ferry_linear *m);
+
+/* ---- ridge regression
+ * ---------------------------------------------------------------------------- */
+
+/* min |Y - X W' - 1 b'|^2 + lambda |W|^2, several targets at once (Y: n x k). Solved on the
+ * smaller side (d x d or n x n) by Cholesky. w: k x (d + 1), last the intercept. */
+ferry_status ferry_i_ridge_fit(ferry_ctx *ctx, const ferry_matrix *x, const ferry_block *y,
+                               double lambda, double **w);
+ferry_status ferry_i_linear_apply(ferry_ctx *ctx, const ferry_matrix *x, int64_t k,
+                                  const double *w, ferry_block *out);
+
+/* ---- nearest neighbours
+ * --------------------------------------------------------------------------- */
+
+typedef enum ferry_distance { FERRY_EUCLIDEAN, FERRY_COSINE } ferry_distance;
+/* For every row of q its k nearest rows of x: index (q->rows x k, -1 when x has fewer),
+ * dist likewise. Exact, by blocks of products; ties to the lower row. */
+ferry_status ferry_i_knn(ferry_ctx *ctx, const ferry_matrix *x, const ferry_matrix *q,
+                         int64_t k, ferry_distance distance, int64_t *index, double *dist);
+
+/* ---- preparing features
+ * ---------------------------------------------------------------------------- */
+
+/* What was done to the training features, to be done to new ones: missing cells by column
+ * means, then scaling. none | standard (mean 0, sd 1; sparse: sd only) | l2 (rows to unit
+ * length). */
+typedef enum ferry_scale {
+    FERRY_SCALE_NONE,
+    FERRY_SCALE_STANDARD,
+    FERRY_SCALE_L2
+} ferry_scale;
+typedef struct ferry_prep {
+    ferry_scale scale;
+    int64_t d;
+    double *fill, *mean, *inv_sd; /* d each; mean all 0 for sparse */
+} ferry_prep;
+ferry_status ferry_i_prep_fit(ferry_ctx *ctx, const ferry_matrix *x, ferry_scale scale,
+                              ferry_prep **out);
+ferry_status ferry_i_prep_apply(ferry_ctx *ctx, const ferry_prep *p, const ferry_matrix *x,
+                                ferry_matrix **out);
+void ferry_i_prep_free(ferry_prep *p);
+
+#endif

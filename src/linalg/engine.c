@@ -1,0 +1,46 @@
+/* Engines by name, and the context, which holds one. */
+#include <string.h>
+
+#include "linalg/linalg.h"
+
+static const ferry_engine *const engines[] = {&ferry_i_engine_host, &ferry_i_engine_ref};
+
+int64_t ferry_i_engine_count(void)
+{
+    return FERRY_COUNT(engines);
+}
+
+const ferry_engine *ferry_i_engine_at(int64_t i)
+{
+    return engines[i];
+}
+
+const ferry_engine *ferry_i_engine_find(const char *name)
+{
+    for (int64_t i = 0; i < FERRY_COUNT(engines); i++)
+        if (strcmp(engines[i]->name, name) == 0) return engines[i];
+    return NULL;
+}
+
+ferry_status ferry_ctx_new(ferry_ctx **out)
+{
+    *out = ferry_i_calloc(1, sizeof **out);
+    if (!*out) return FERRY_ENOMEM;
+    (*out)->engine = engines[0];
+    (*out)->seed = 1;
+    return ferry_ctx_set_threads(*out, 0);
+}
+
+ferry_status ferry_ctx_set_engine(ferry_ctx *ctx, const char *name)
+{
+    const ferry_engine *e = ferry_i_engine_find(name);
+
+    if (!e) return ferry_i_fail(ctx, FERRY_EINVAL, "unknown engine %s (host, ref)", name);
+    ctx->engine = e;
+    return FERRY_OK;
+}
+
+const char *ferry_ctx_engine(const ferry_ctx *ctx)
+{
+    return ctx->engine->name;
+}

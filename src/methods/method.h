@@ -1,0 +1,61 @@
+/* The method seam: one descriptor per method, one line in the registry (registry.c). */
+#ifndef FERRY_METHOD_INTERNAL_H
+#define FERRY_METHOD_INTERNAL_H
+
+#include "data/data.h"
+#include "ferry/model.h"
+#include "model/bag.h"
+#include "task/task.h"
+
+/* What a method needs of a task; checked before fit, with one sentence about what is
+ * missing. */
+enum {
+    FERRY_NEED_SOURCE = 1,        /* at least one source */
+    FERRY_NEED_SOURCE_LABELS = 2, /* ... with labels */
+    FERRY_NEED_INTERMEDIATE = 4,  /* at least one intermediate domain */
+    FERRY_NEED_TARGET_LABELS = 8, /* some target labels that may be seen */
+    FERRY_NEED_VIEW = 16,         /* every domain has at least one view */
+    FERRY_NEED_ONE_VIEW = 32,     /* ... and only one */
+    FERRY_NEED_GRAPH = 64,        /* the target has a graph */
+    FERRY_NEED_RATINGS = 128,     /* every domain has ratings */
+    FERRY_NEED_TARGET_VIEW = 256  /* the target has a view */
+};
+
+typedef struct ferry_method {
+    const char *name, *summary,
+        *reference; /* reference: "Author, Title, Venue Year" or NULL */
+    ferry_kind kind;
+    unsigned goals; /* ferry_goal bits */
+    unsigned needs; /* FERRY_NEED_ bits */
+    const ferry_opt *options;
+    int64_t n_options;
+    size_t options_size;
+    /* More than `needs` can say; may be NULL. FERRY_ENEEDS and a sentence when the task
+     * does not fit. */
+    ferry_status (*fits)(ferry_ctx *ctx, const ferry_task *task, const void *options);
+    /* Ranges of options were checked; the task was settled and fits. *rep starts zeroed. */
+    ferry_status (*fit)(ferry_ctx *ctx, const ferry_task *task, const void *options,
+                        void **state, ferry_report *rep);
+    /* Fill p->cls/score, value, set or (transform) the embedding for every instance of d
+     * (for rate: every rating pair). p->n, k, names, ids are set and the arrays of the goal
+     * allocated; features are aligned by the caller: the domain's views stand in the order
+     * and columns of the target's at fit; a view that is absent has no rows. */
+    ferry_status (*predict)(ferry_ctx *ctx, const void *state, const ferry_domain *d,
+                            ferry_prediction *p);
+    /* Goal embed. NULL: none. p->score is not allocated: set p->k and allocate it. */
+    ferry_status (*transform)(ferry_ctx *ctx, const void *state, const ferry_domain *d,
+                              ferry_prediction *p);
+    /* Learn from the labelled instances of d, in order. NULL: does not stream. */
+    ferry_status (*partial_fit)(ferry_ctx *ctx, void *state, const ferry_domain *d);
+    ferry_status (*save)(ferry_ctx *ctx, const void *state, ferry_bag *bag);
+    ferry_status (*load)(ferry_ctx *ctx, const ferry_bag *bag, void **state);
+    void (*free)(void *state);
+} ferry_method;
+
+int64_t ferry_i_method_count(void);
+const ferry_method *ferry_i_method_at(int64_t i);
+const ferry_method *ferry_i_method_find(const char *name); /* NULL: unknown */
+/* Unknown names get FERRY_EINVAL with the nearest known one. */
+ferry_status ferry_i_method_get(ferry_ctx *ctx, const char *name, const ferry_method **out);
+
+#endif

@@ -1,0 +1,52 @@
+/* Tasks. */
+#ifndef FERRY_TASK_INTERNAL_H
+#define FERRY_TASK_INTERNAL_H
+
+#include "data/data.h"
+#include "ferry/task.h"
+
+typedef struct ferry_task_method {
+    char *method, *as;
+    ferry_opts *opts; /* or NULL */
+} ferry_task_method;
+
+typedef struct ferry_evaluate_settings {
+    int64_t repeats;
+    double seed;         /* < 0: the context's */
+    const char *metrics; /* comma separated; "": those usual for the goal */
+    int ties;            /* worst | mean | index */
+} ferry_evaluate_settings;
+extern const ferry_opt ferry_i_evaluate_table[];
+extern const int64_t ferry_i_evaluate_table_n;
+
+struct ferry_task {
+    char *name;
+    ferry_goal goal;
+    ferry_domain **domains;
+    int64_t n_domains;
+    ferry_task_method *methods;
+    int64_t n_methods;
+    ferry_opts *evaluate;
+    /* Classes or labels of all domains in one numbering: numbers ascending if all are
+     * numbers, else by strcmp. Every domain's labels index this. NULL for numbers. */
+    ferry_ids *names;
+};
+
+/* Bring all domains' labels to the goal's kind and one numbering. Done by load and before
+ * any use. */
+ferry_status ferry_i_task_settle(ferry_ctx *ctx, ferry_task *task);
+
+/* Domains of a role, in order: the i-th, or NULL past the end. */
+const ferry_domain *ferry_i_task_role(const ferry_task *task, ferry_role role, int64_t i);
+int64_t ferry_i_task_count_role(const ferry_task *task, ferry_role role);
+/* The one target: FERRY_ENEEDS when there is none or several. */
+ferry_status ferry_i_task_target(ferry_ctx *ctx, const ferry_task *task,
+                                 const ferry_domain **out);
+
+/* The task as a method may see it in repeat r: target labels (ratings) outside the sample
+ * are hidden. The sample is drawn from rng stream "split" of repeat r. Heavy data is shared
+ * with `task`. */
+ferry_status ferry_i_task_split(ferry_ctx *ctx, const ferry_task *task, int64_t r,
+                                ferry_task **out);
+
+#endif
