@@ -270,6 +270,13 @@ typedef struct ferry_format {
     ferry_status (*write)(ferry_ctx *ctx, const ferry_data *data, const char *path,
                           const ferry_opts *opts); /* NULL: not written */
 } ferry_format;
+/* Read text (from in->path, a folder, an archive or a file with one document a line) with a
+ * vocabulary and idf (NULL: none) made earlier: for ferry_i_read_like(). Words that are not
+ * in it are dropped. */
+ferry_status ferry_i_text_read_like(ferry_ctx *ctx, const ferry_input *in,
+                                    const char *member, const ferry_read_settings *s,
+                                    const ferry_ids *features, const double *idf,
+                                    ferry_data **out);
 extern const ferry_format ferry_i_format_delimited, ferry_i_format_svmlight,
     ferry_i_format_mtx, ferry_i_format_npy, ferry_i_format_npz, ferry_i_format_mat,
     ferry_i_format_arff, ferry_i_format_linqs, ferry_i_format_ratings, ferry_i_format_edges,
