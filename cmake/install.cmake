@@ -1,0 +1,25 @@
+# What `make install` installs: headers, both libraries, the command, pkg-config and CMake package files.
+install(DIRECTORY include/ferry DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(TARGETS ferry_shared ferry_static EXPORT ferryTargets
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+if(TARGET ferry)
+    install(TARGETS ferry RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+
+# A static link needs what we link: pkg-config --static gives it.
+set(FERRY_STATIC_LIBS "${DEPS_LDFLAGS} -llinear -lgomp -lpthread -lm")
+string(REPLACE ";" " " FERRY_STATIC_LIBS "${FERRY_STATIC_LIBS}")
+
+# The prefix is only known when installing (`cmake --install --prefix`), so the .pc file is made then.
+set(FERRY_PC_IN ${PROJECT_SOURCE_DIR}/cmake/ferry.pc.in)
+configure_file(cmake/write-pc.cmake.in ${PROJECT_BINARY_DIR}/write-pc.cmake @ONLY)
+install(SCRIPT ${PROJECT_BINARY_DIR}/write-pc.cmake)
+
+set(FERRY_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/ferry)
+install(EXPORT ferryTargets NAMESPACE ferry:: DESTINATION ${FERRY_CMAKE_DIR})
+configure_package_config_file(cmake/ferryConfig.cmake.in ${PROJECT_BINARY_DIR}/ferryConfig.cmake
+    INSTALL_DESTINATION ${FERRY_CMAKE_DIR})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/ferryConfigVersion.cmake
+    COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/ferryConfig.cmake ${PROJECT_BINARY_DIR}/ferryConfigVersion.cmake
+    DESTINATION ${FERRY_CMAKE_DIR})
