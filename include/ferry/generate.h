@@ -13,7 +13,7 @@ typedef struct ferry_generator_info {
 FERRY_API int64_t ferry_generator_count(void);
 FERRY_API const ferry_generator_info *ferry_generator_at(int64_t i);
 /** Write the task NAME (task.yaml and its data) into a folder, which is made. Seed from the
- * context. */
+ * context. A folder that has a task.yaml is refused: nobody's work is overwritten. */
 FERRY_API ferry_status ferry_generate(ferry_ctx *ctx, const char *name,
                                       const ferry_opts *opts, const char *dir);
 

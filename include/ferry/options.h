@@ -42,4 +42,8 @@ FERRY_API void ferry_opts_free(ferry_opts *opts);
 /** Range or choices of an option in words, such as "1 .. 1e+09" or "a | b". New string. */
 FERRY_API char *ferry_opt_range(const ferry_opt *opt);
 
+/** The nearest of n words to `word`, for "did you mean", or NULL when none is near. Lent
+ * from words. */
+FERRY_API const char *ferry_nearest(const char *word, int64_t n, const char *const *words);
+
 #endif

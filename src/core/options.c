@@ -312,3 +312,13 @@ const char *ferry_i_nearest(const char *word, int64_t n,
     }
     return best;
 }
+
+static const char *word_at(const void *words, int64_t i)
+{
+    return ((const char *const *)words)[i];
+}
+
+const char *ferry_nearest(const char *word, int64_t n, const char *const *words)
+{
+    return ferry_i_nearest(word, n, word_at, words);
+}
