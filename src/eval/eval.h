@@ -5,67 +5,107 @@
 #include "ferry/evaluate.h"
 #include "task/task.h"
 
+/* ---- metrics -------------------------------------------------------------------- */
+
 typedef enum ferry_ties { FERRY_TIES_WORST, FERRY_TIES_MEAN, FERRY_TIES_INDEX } ferry_ties;
 
-/* What a metric sees: n scored instances. */
+/* What a metric sees: n scored instances (or rating pairs). */
 typedef struct ferry_scored {
     int64_t n, k;
-    const int32_t *truth_cls, *cls; /* classify */
+    const int32_t *truth_cls, *cls; /* classify; true ones are in 0..k-1 */
     const double *truth, *value;    /* regress, rate */
     const uint8_t *truth_set, *set; /* multilabel, n x k */
     const double *score;            /* n x k */
     ferry_ties ties;
 } ferry_scored;
 
+/* *out is NaN when the metric is undefined. Fails only for want of memory. */
+typedef ferry_status (*ferry_metric_fn)(ferry_ctx *ctx, const ferry_scored *s, double *out);
+
 typedef struct ferry_metric {
     const char *name, *help;
     unsigned goals;
     bool larger_is_better;
-    double (*compute)(ferry_ctx *ctx, const ferry_scored *s); /* NaN when undefined */
+    ferry_metric_fn compute;
 } ferry_metric;
-const ferry_metric *ferry_i_metric_find(const char *name);
-const ferry_metric *ferry_i_metric_at(int64_t i); /* NULL past the end */
+const ferry_metric *ferry_i_metric_find(const char *name); /* NULL: unknown */
+const ferry_metric *ferry_i_metric_at(int64_t i);          /* NULL past the end */
 /* The metrics usual for a goal, the deciding one first; NULL past the end. */
 const ferry_metric *ferry_i_metric_usual(ferry_goal goal, int64_t i);
-double ferry_i_nmi(ferry_ctx *ctx, int64_t n, const int32_t *a,
-                   const int32_t *b); /* arithmetic mean norm */
 
-/* Statistics. */
-double ferry_i_mean(int64_t n, const double *x);
-double ferry_i_std(int64_t n, const double *x); /* n - 1; 0 for n = 1 */
-/* Two-sided Wilcoxon signed-rank p-value: zeros dropped, ties by mean ranks; exact for n <=
- * 25 without ties, else the normal approximation with tie and continuity correction. NaN
- * when no pair differs. */
-double ferry_i_wilcoxon(int64_t n, const double *diff);
-/* Percentile bootstrap of the mean, `draws` resamples. */
-void ferry_i_bootstrap(int64_t n, const double *x, int64_t draws, double level,
-                       ferry_rng *rng, double *lo, double *hi);
+/* Normalised mutual information of two groupings (any numbers as labels), by the arithmetic
+ * mean of their entropies. NaN for n = 0. */
+ferry_status ferry_i_nmi(ferry_ctx *ctx, int64_t n, const int32_t *a, const int32_t *b,
+                         double *out);
+/* The multi-label ones (multilabel.c). */
+ferry_status ferry_i_hamming(ferry_ctx *ctx, const ferry_scored *s, double *out);
+ferry_status ferry_i_ranking_loss(ferry_ctx *ctx, const ferry_scored *s, double *out);
+ferry_status ferry_i_one_error(ferry_ctx *ctx, const ferry_scored *s, double *out);
+ferry_status ferry_i_coverage(ferry_ctx *ctx, const ferry_scored *s, double *out);
+ferry_status ferry_i_average_precision(ferry_ctx *ctx, const ferry_scored *s, double *out);
+
+/* ---- statistics ----------------------------------------------------------------- */
+
+double ferry_i_mean(int64_t n, const double *x); /* NaN for n = 0 */
+double ferry_i_std(int64_t n, const double *x);  /* n - 1; 0 for n = 1 */
+/* Two-sided Wilcoxon signed-rank p-value: zeros dropped, ties by mean ranks; exact for at
+ * most 25 differences without ties, else the normal approximation with tie and continuity
+ * correction. NaN when no pair differs. */
+ferry_status ferry_i_wilcoxon(ferry_ctx *ctx, int64_t n, const double *diff, double *p);
+/* Percentile bootstrap of the mean: its `level` interval from `draws` resamples. */
+ferry_status ferry_i_bootstrap(ferry_ctx *ctx, int64_t n, const double *x, int64_t draws,
+                               double level, ferry_rng *rng, double *lo, double *hi);
+
+/* ---- results -------------------------------------------------------------------- */
+
+/* A method against the best baseline, in the deciding metric. Paired by repeat. */
+typedef struct ferry_versus {
+    int64_t pairs;     /* repeats compared; 0: no comparison */
+    double difference; /* mean of (method - baseline); its sign is the metric's own */
+    double lo, hi;     /* 95 % bootstrap interval; NaN for a single pair */
+    double p;          /* signed-rank test; NaN for a single pair or when all are equal */
+} ferry_versus;
 
 typedef struct ferry_result {
-    char *name;         /* in tables */
+    char *name;         /* in tables; unique */
     const char *method; /* static */
     ferry_kind kind;
     struct json_t *options;
     char *unfit;     /* sentence when it does not fit or failed, else NULL */
     int64_t done;    /* repeats complete */
-    double *metric;  /* n_metrics x repeats, metric m of repeat r at [m * repeats + r] */
-    double *seconds; /* repeats */
+    double *metric;  /* n_metrics x planned, metric m of repeat r at [m * planned + r] */
+    double *seconds; /* planned: of the fit */
     struct json_t *diagnostics;   /* of the last repeat */
-    ferry_prediction *prediction; /* of the first repeat */
-    uint8_t *scored; /* which of prediction's entries were scored in that repeat */
+    ferry_prediction *prediction; /* of the first repeat; scores only for goal embed */
+    ferry_versus versus;
 } ferry_result;
 
 struct ferry_results {
-    char *task;
+    char *task, *target;
     ferry_goal goal;
     uint64_t seed;
-    int64_t repeats, n_metrics, n;
-    const ferry_metric **metrics;
+    int64_t planned, repeats; /* repeats asked for, and complete in every method that ran */
+    int64_t n_metrics, n;
+    const ferry_metric **metrics; /* the deciding one first; none for goal embed */
     ferry_result *result;
-    int64_t best_baseline; /* place in result by the first metric, or -1 */
+    int64_t best, best_baseline; /* places in result by the deciding metric, or -1 */
+    /* What the predictions of the first repeat are compared with: all that is known, and
+     * which entries were scored. */
+    ferry_labels *truth;
+    ferry_ratings *ratings; /* goal rate, instead of truth */
+    uint8_t *scored;
+    int64_t n_scored;
     /* Settings recorded with the results. */
     char *engine, *blas_core;
     int threads;
 };
+
+/* Mean and standard deviation of metric m of a result over the complete repeats. */
+double ferry_i_result_mean(const ferry_results *rs, const ferry_result *r, int64_t m);
+double ferry_i_result_std(const ferry_results *rs, const ferry_result *r, int64_t m);
+/* Places of the results that ran, best first; returns how many. order has rs->n entries. */
+int64_t ferry_i_results_rank(const ferry_results *rs, int64_t *order);
+/* The outcome in plain words: the table's last line. New string or NULL (no memory). */
+char *ferry_i_results_sentence(const ferry_results *rs);
 
 #endif
