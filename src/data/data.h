@@ -227,7 +227,10 @@ typedef struct ferry_read_settings {
     const char *stop_words; /* file, "english", or "" */
     int weight;             /* counts | binary | tf | tfidf */
     int norm;               /* none | l1 | l2 */
-    int headers;            /* keep | strip (mail headers; the subject stays) */
+    int mail_headers;       /* keep | strip (the subject stays) */
+    /* Not in the table: set by ferry_i_read_like() when new data must map as before. */
+    const ferry_ids *vocabulary; /* feature names, or NULL */
+    const double *idf;           /* text: their weights, or NULL */
 } ferry_read_settings;
 extern const ferry_opt ferry_i_read_table[];
 extern const int64_t ferry_i_read_table_n;
@@ -256,17 +259,23 @@ ferry_status ferry_i_each_member(ferry_ctx *ctx, const char *path, ferry_member_
                                  void *arg);
 bool ferry_i_is_archive(const char *path); /* .tar .tar.gz .tgz .tar.xz .txz .zip */
 
+struct ferry_archive; /* archive.h */
 typedef struct ferry_format {
     ferry_format_info info;
     unsigned kinds; /* bits 1 << ferry_data_kind that it can give */
     /* 0..100: how sure the first bytes (uncompressed) look like it. NULL: never sniffed. */
     int (*sniff)(const char *head, int64_t n);
-    /* Read from an opened input, or (opens_itself) from the path. `as` is what is wanted.
-     */
+    /* Read from an opened input. in->data is NULL, only in->path is set, when the format
+     * opens_itself, or when the path is a folder or an archive (see sniff_tree). `as` is
+     * what is wanted; member is what follows # (only when `members`), else NULL. */
     ferry_status (*read)(ferry_ctx *ctx, const ferry_input *in, const char *member,
                          const ferry_read_settings *s, ferry_data_kind as,
                          ferry_data **out);
     bool opens_itself;
+    bool members; /* holds variables: "file#name" */
+    /* 0..100: how sure the files of a folder or archive look like it. NULL: reads neither
+     * folders nor archives. */
+    int (*sniff_tree)(const struct ferry_archive *tree);
     ferry_status (*write)(ferry_ctx *ctx, const ferry_data *data, const char *path,
                           const ferry_opts *opts); /* NULL: not written */
 } ferry_format;

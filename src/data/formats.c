@@ -1,0 +1,183 @@
+/* The file formats: the options they read, the list of them, and which one a file has. */
+#include <math.h>
+#include <string.h>
+#include <strings.h>
+
+#include "data/formats.h"
+
+#define T ferry_read_settings
+const ferry_opt ferry_i_read_table[] = {
+    FERRY_OPT_STRING(T, format, "", "name of the format; else by extension, then content"),
+    FERRY_OPT_ONE_OF(T, header, "auto|yes|no", "auto", "whether the first line has names"),
+    FERRY_OPT_STRING(
+        T, sep, "",
+        "separator: comma, tab, semicolon, space, pipe or a text; else guessed"),
+    FERRY_OPT_STRING(T, id, "", "id column: name, number from 1, first, last or none"),
+    FERRY_OPT_STRING(T, label, "",
+                     "label columns: name, number, first, last, none, a,b,c or last:14"),
+    FERRY_OPT_STRING(T, missing, "", "text of a missing cell besides blank, NA, NaN, ?"),
+    FERRY_OPT_STRING(T, labels_xml, "", "Mulan XML that names the labels of an ARFF file"),
+    FERRY_OPT_YES_NO(T, transpose, "no", "the file has features x instances"),
+    FERRY_OPT(T, INT, features, 0, 0, 2147483647,
+              "svmlight: number of features; 0: as found"),
+    FERRY_OPT_ONE_OF(T, index_base, "auto|zero|one", "auto", "svmlight: first index"),
+    FERRY_OPT_ONE_OF(T, documents, "auto|lines|files", "auto",
+                     "text: what one document is"),
+    FERRY_OPT_ONE_OF(T, tokens, "words|bigrams|spaces", "words",
+                     "text: words, words and pairs, or split at white space only"),
+    FERRY_OPT_YES_NO(T, lower, "yes", "text: to lower case"),
+    FERRY_OPT(T, INT, min_len, 2, 1, 1000, "text: shortest word"),
+    FERRY_OPT(T, REAL, min_df, 1, 0, INFINITY,
+              "text: fewest documents with a word; below 1 a share"),
+    FERRY_OPT(T, REAL, max_df, inf, 0, INFINITY,
+              "text: most documents with a word; below 1 a share"),
+    FERRY_OPT_STRING(T, stop_words, "", "text: file of words to leave out, or english"),
+    FERRY_OPT_ONE_OF(T, weight, "counts|binary|tf|tfidf", "counts", "text: cell values"),
+    FERRY_OPT_ONE_OF(T, norm, "none|l1|l2", "none", "text: length of each document"),
+    FERRY_OPT_ONE_OF(T, mail_headers, "keep|strip", "keep",
+                     "text: strip mail headers but the subject"),
+};
+#undef T
+const int64_t ferry_i_read_table_n = FERRY_COUNT(ferry_i_read_table);
+
+const ferry_opt *ferry_read_options(int64_t *count)
+{
+    *count = ferry_i_read_table_n;
+    return ferry_i_read_table;
+}
+
+/* One line each. Where two are equally sure of a file, the earlier gets it. */
+static const ferry_format *const formats[] = {
+    NULL,
+};
+
+int64_t ferry_format_count(void)
+{
+    return FERRY_COUNT(formats) - 1;
+}
+
+const ferry_format *ferry_i_format_at(int64_t i)
+{
+    return i >= 0 && i < ferry_format_count() ? formats[i] : NULL;
+}
+
+const ferry_format_info *ferry_format_at(int64_t i)
+{
+    const ferry_format *f = ferry_i_format_at(i);
+
+    return f ? &f->info : NULL;
+}
+
+/* Whether ext (".csv", n bytes) is one of the words of list. */
+static bool has_extension(const char *list, const char *ext, size_t n)
+{
+    for (const char *s = list; *s;) {
+        const size_t len = strcspn(s, " ");
+        if (len == n && strncasecmp(s, ext, n) == 0) return true;
+        s += len;
+        s += *s == ' ';
+    }
+    return false;
+}
+
+/* The extension of a path, looking through .gz and .xz: where it begins, and its length. */
+static const char *extension_of(const char *path, size_t *n)
+{
+    const char *base = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+    const char *end = base + strlen(base);
+
+    if (end - base > 3 &&
+        (strcasecmp(end - 3, ".gz") == 0 || strcasecmp(end - 3, ".xz") == 0))
+        end -= 3;
+    for (const char *s = end; s-- > base;) {
+        if (*s != '.') continue;
+        *n = (size_t)(end - s);
+        return s;
+    }
+    *n = 0;
+    return end;
+}
+
+bool ferry_i_format_claims(const ferry_format *f, const char *path)
+{
+    size_t n = 0;
+    const char *ext = extension_of(path, &n);
+
+    return n > 0 && has_extension(f->info.extensions, ext, n);
+}
+
+static const char *name_at(const void *arg, int64_t i)
+{
+    (void)arg;
+    return formats[i]->info.name;
+}
+
+ferry_status ferry_i_format_named(ferry_ctx *ctx, const char *name,
+                                  const ferry_format **out)
+{
+    ferry_status st = FERRY_OK;
+    char ext[32] = ".";
+
+    *out = NULL;
+    for (int64_t i = 0; i < ferry_format_count() && !*out; i++)
+        if (strcmp(formats[i]->info.name, name) == 0) *out = formats[i];
+    strncat(ext, name, sizeof ext - 2);
+    for (int64_t i = 0; i < ferry_format_count() && !*out; i++)
+        if (has_extension(formats[i]->info.extensions, ext, strlen(ext))) *out = formats[i];
+    if (!*out) {
+        const char *near = ferry_i_nearest(name, ferry_format_count(), name_at, NULL);
+        FERRY_NEED(ctx, false, FERRY_EINVAL, "unknown format %s%s%s%s", name,
+                   near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
+    }
+done:
+    return st;
+}
+
+/* The surest of the formats that can give `kinds` and, if by_name, claim the extension. */
+static const ferry_format *surest(const char *path, const ferry_input *in, unsigned kinds,
+                                  bool by_name)
+{
+    const ferry_format *best = NULL;
+    const int64_t n = in->size < 65536 ? in->size : 65536;
+    int most = by_name ? -1 : 0;
+
+    for (int64_t i = 0; i < ferry_format_count(); i++) {
+        const ferry_format *f = formats[i];
+        if ((f->kinds & kinds) == 0 || (by_name && !ferry_i_format_claims(f, path)))
+            continue;
+        const int sure = f->sniff ? f->sniff(in->data, n) : 0;
+        if (sure <= most) continue;
+        most = sure;
+        best = f;
+    }
+    return best;
+}
+
+ferry_status ferry_i_format_of(ferry_ctx *ctx, const char *path, const ferry_input *in,
+                               unsigned kinds, const ferry_format **out)
+{
+    ferry_status st = FERRY_OK;
+
+    *out = surest(path, in, kinds, true);
+    if (!*out) *out = surest(path, in, kinds, false);
+    FERRY_NEED(ctx, *out, FERRY_EDATA,
+               "%s: neither its name nor its content tells its format; give format=NAME",
+               in->path);
+done:
+    return st;
+}
+
+const ferry_format *ferry_i_format_of_tree(const ferry_archive *tree, unsigned kinds)
+{
+    const ferry_format *best = NULL;
+    int most = 0;
+
+    for (int64_t i = 0; i < ferry_format_count(); i++) {
+        const ferry_format *f = formats[i];
+        const int sure = f->sniff_tree && (f->kinds & kinds) ? f->sniff_tree(tree) : 0;
+        if (sure <= most) continue;
+        most = sure;
+        best = f;
+    }
+    return best;
+}

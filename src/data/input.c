@@ -1,0 +1,205 @@
+/* One source of bytes: a plain file is mapped, a gzip or xz file unpacked, a member of a
+ * tar or zip picked out. Formats are told by content, so a wrong extension does no harm. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "data/archive.h"
+
+enum { NOTHING = 0, MAPPED = 1, HEAP = 2 };
+
+static void release(ferry_input *in)
+{
+    if (in->how == MAPPED) (void)munmap(in->owned, (size_t)in->owned_size);
+    if (in->how == HEAP) ferry_i_free(in->owned);
+    in->how = NOTHING;
+    in->owned = NULL;
+}
+
+void ferry_i_input_close(ferry_input *in)
+{
+    release(in);
+    ferry_i_free(in->path);
+    *in = (ferry_input){0};
+}
+
+/* Whatever the bytes were, they are now these, on the heap. */
+static void take_heap(ferry_input *in, char *bytes, int64_t n)
+{
+    release(in);
+    in->owned = bytes;
+    in->owned_size = n;
+    in->how = HEAP;
+    in->data = bytes;
+    in->size = n;
+}
+
+/* Read to the end: pipes, standard input, and files that cannot be mapped. */
+static ferry_status read_all(ferry_ctx *ctx, int fd, ferry_input *in)
+{
+    ferry_status st = FERRY_OK;
+    int64_t n = 0, cap = 0;
+    const int64_t limit = ferry_i_unpack_limit();
+    char *bytes = NULL;
+
+    for (;;) {
+        if (n == cap) {
+            char *more = ferry_i_realloc(bytes, cap ? 2 * cap : 65536, 1);
+            FERRY_NEED(ctx, more, FERRY_ENOMEM, "%s: no memory for %lld bytes", in->path,
+                       (long long)(cap ? 2 * cap : 65536));
+            bytes = more;
+            cap = cap ? 2 * cap : 65536;
+        }
+        const ssize_t got = read(fd, bytes + n, (size_t)(cap - n));
+        if (got < 0 && errno == EINTR) continue;
+        FERRY_NEED(ctx, got >= 0, FERRY_EIO, "%s: cannot read: %s", in->path,
+                   strerror(errno));
+        if (got == 0) break;
+        n += got;
+        FERRY_NEED(ctx, n <= limit, FERRY_EDATA, "%s: more than %lld bytes", in->path,
+                   (long long)limit);
+    }
+    take_heap(in, bytes, n);
+    bytes = NULL;
+done:
+    ferry_i_free(bytes);
+    return st;
+}
+
+static ferry_status load(ferry_ctx *ctx, int fd, ferry_input *in)
+{
+    struct stat info;
+
+    if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode)) {
+        in->data = "";
+        in->size = 0;
+        if (info.st_size == 0) return FERRY_OK;
+        void *map = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (map != MAP_FAILED) {
+            in->data = in->owned = map;
+            in->size = in->owned_size = info.st_size;
+            in->how = MAPPED;
+            return FERRY_OK;
+        }
+    }
+    return read_all(ctx, fd, in);
+}
+
+ferry_status ferry_i_input_file(ferry_ctx *ctx, const char *path, ferry_input *in)
+{
+    ferry_status st = FERRY_OK;
+    const bool standard = strcmp(path, "-") == 0;
+    int fd = -1;
+    struct stat info;
+    char *bytes = NULL;
+    int64_t n = 0;
+
+    *in = (ferry_input){0};
+    in->path = ferry_i_strdup(standard ? "standard input" : path);
+    FERRY_NEED(ctx, in->path, FERRY_ENOMEM, "no memory to open %s", path);
+    if (!standard) {
+        FERRY_NEED(ctx, stat(path, &info) == 0, FERRY_EDATA, "%s: %s", path,
+                   errno == ENOENT ? "no such file" : strerror(errno));
+        FERRY_NEED(ctx, !S_ISDIR(info.st_mode), FERRY_EDATA,
+                   "%s: is a folder, expected a file", path);
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+        FERRY_NEED(ctx, fd >= 0, FERRY_EDATA, "%s: cannot read: %s", path, strerror(errno));
+    }
+    FERRY_TRY(load(ctx, standard ? STDIN_FILENO : fd, in));
+    if (ferry_i_is_gzip(in->data, in->size) || ferry_i_is_xz(in->data, in->size)) {
+        FERRY_TRY(ferry_i_unpack(ctx, in->path, in->data, in->size, ferry_i_unpack_limit(),
+                                 &bytes, &n));
+        take_heap(in, bytes, n);
+    }
+done:
+    if (fd >= 0) (void)close(fd);
+    if (st != FERRY_OK) ferry_i_input_close(in);
+    return st;
+}
+
+/* Narrow an opened archive to one member. */
+static ferry_status pick(ferry_ctx *ctx, ferry_input *in, const char *member)
+{
+    ferry_status st = FERRY_OK;
+    ferry_archive a = {0};
+    const ferry_member *m = NULL;
+    const char *bytes = NULL;
+    void *owned = NULL;
+
+    FERRY_TRY(ferry_i_archive_list(ctx, in, &a));
+    m = ferry_i_archive_find(&a, member);
+    FERRY_NEED(ctx, m, FERRY_EDATA, "%s: no member %s among its %lld files", in->path,
+               member, (long long)a.n);
+    FERRY_TRY(ferry_i_archive_bytes(ctx, &a, m, &bytes, &owned));
+    if (owned) {
+        take_heap(in, owned, m->size);
+    } else {
+        in->data = bytes;
+        in->size = m->size;
+    }
+    if (ferry_i_is_gzip(in->data, in->size) || ferry_i_is_xz(in->data, in->size)) {
+        char *more = NULL;
+        int64_t n = 0;
+        FERRY_TRY(ferry_i_unpack(ctx, in->path, in->data, in->size, ferry_i_unpack_limit(),
+                                 &more, &n));
+        take_heap(in, more, n);
+    }
+done:
+    ferry_i_archive_free(&a);
+    return st;
+}
+
+ferry_status ferry_i_split_path(ferry_ctx *ctx, const char *path, char **base,
+                                char **member)
+{
+    ferry_status st = FERRY_OK;
+    struct stat info;
+    const char *at = NULL;
+
+    *base = *member = NULL;
+    if (stat(path, &info) != 0) {
+        for (const char *s = strchr(path, '#'); s && s > path; s = strchr(s + 1, '#')) {
+            char *head = ferry_i_strndup(path, s - path);
+            FERRY_NEED(ctx, head, FERRY_ENOMEM, "no memory to open %s", path);
+            const bool there = stat(head, &info) == 0;
+            ferry_i_free(head);
+            at = s;
+            if (there) break;
+        }
+    }
+    *base = at ? ferry_i_strndup(path, at - path) : ferry_i_strdup(path);
+    *member = at ? ferry_i_strdup(at + 1) : NULL;
+    if (!*base || (at && !*member)) {
+        ferry_i_free(*base);
+        ferry_i_free(*member);
+        *base = *member = NULL;
+        FERRY_NEED(ctx, false, FERRY_ENOMEM, "no memory to open %s", path);
+    }
+done:
+    return st;
+}
+
+ferry_status ferry_i_input_open(ferry_ctx *ctx, const char *path, ferry_input *in)
+{
+    ferry_status st = FERRY_OK;
+    char *base = NULL, *member = NULL, *full = NULL;
+
+    *in = (ferry_input){0};
+    FERRY_TRY(ferry_i_split_path(ctx, path, &base, &member));
+    FERRY_TRY(ferry_i_input_file(ctx, base, in));
+    if (member) {
+        FERRY_TRY(pick(ctx, in, member));
+        full = ferry_i_strdup(path);
+        FERRY_NEED(ctx, full, FERRY_ENOMEM, "no memory to open %s", path);
+        ferry_i_free(in->path);
+        in->path = full;
+    }
+done:
+    ferry_i_free(base);
+    ferry_i_free(member);
+    if (st != FERRY_OK) ferry_i_input_close(in);
+    return st;
+}

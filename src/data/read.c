@@ -1,0 +1,375 @@
+/* Reading and writing a file of any format: find the format, let it read, check the result
+ * the same way for all. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "data/formats.h"
+
+ferry_status ferry_i_bad(ferry_ctx *ctx, const char *path, int64_t line, const char *fmt,
+                         ...)
+{
+    char text[768];
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    if (line > 0)
+        return ferry_i_fail(ctx, FERRY_EDATA, "%s:%lld: %s", path, (long long)line, text);
+    return ferry_i_fail(ctx, FERRY_EDATA, "%s: %s", path, text);
+}
+
+ferry_data *ferry_i_data_new(const char *format, const char *path, ferry_data_kind kind)
+{
+    ferry_data *d = ferry_i_calloc(1, sizeof *d);
+
+    if (!d) return NULL;
+    d->kind = kind;
+    d->format = format;
+    d->path = ferry_i_strdup(path);
+    if (d->path) return d;
+    ferry_i_free(d);
+    return NULL;
+}
+
+void ferry_data_free(ferry_data *d)
+{
+    if (!d) return;
+    ferry_i_free(d->path);
+    ferry_i_matrix_free(d->x);
+    ferry_i_ids_free(d->ids);
+    ferry_i_ids_free(d->features);
+    ferry_i_labels_free(d->labels);
+    ferry_i_free(d->idf);
+    ferry_opts_free(d->read);
+    ferry_i_ids_free(d->nodes);
+    ferry_i_free(d->from);
+    ferry_i_free(d->to);
+    ferry_i_free(d->weight);
+    ferry_i_ratings_free(d->ratings);
+    for (int64_t i = 0; i < d->n_listing; i++) {
+        ferry_i_free(d->listing[i].name);
+        ferry_i_free(d->listing[i].type);
+    }
+    ferry_i_free(d->listing);
+    ferry_i_free(d);
+}
+
+/* ---- checks that every format needs
+ * -------------------------------------------------------------- */
+
+/* The first entry that is infinite, or (unless nan_ok) NaN; n when all are fine. */
+static int64_t first_bad(const ferry_ctx *ctx, const double *v, int64_t n, bool nan_ok)
+{
+    int64_t first = n;
+
+#pragma omp parallel for num_threads(ctx->threads) reduction(min : first) if (n > 100000)
+    for (int64_t i = 0; i < n; i++)
+        if (!isfinite(v[i]) && !(nan_ok && isnan(v[i])) && i < first) first = i;
+    return first;
+}
+
+static ferry_status check_matrix(ferry_ctx *ctx, const ferry_data *d)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_matrix *x = d->x;
+    const int64_t n = x->nnz;
+    const int64_t e = first_bad(ctx, x->dense ? x->dense : x->value, n, x->dense != NULL);
+
+    if (e == n) goto done;
+    int64_t row = 0, col = 0;
+    if (x->dense) {
+        row = e / x->cols;
+        col = e % x->cols;
+    } else {
+        while (x->start[row + 1] <= e)
+            row++;
+        col = x->index[e];
+    }
+    FERRY_NEED(ctx, false, FERRY_EDATA,
+               "%s: row %lld, column %lld is %s, expected a number", d->path,
+               (long long)row + 1, (long long)col + 1,
+               isnan((x->dense ? x->dense : x->value)[e]) ? "NaN" : "infinite");
+done:
+    return st;
+}
+
+static ferry_status check_counts(ferry_ctx *ctx, const ferry_data *d)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t rows = d->x ? d->x->rows : d->labels ? d->labels->n : 0;
+
+    FERRY_NEED(ctx, !d->ids || ferry_i_ids_count(d->ids) == rows, FERRY_EDATA,
+               "%s: %lld instances but %lld different ids", d->path, (long long)rows,
+               (long long)ferry_i_ids_count(d->ids));
+    FERRY_NEED(ctx, !d->labels || d->labels->n == rows, FERRY_EDATA,
+               "%s: %lld instances but %lld labels", d->path, (long long)rows,
+               (long long)(d->labels ? d->labels->n : 0));
+    FERRY_NEED(ctx, !d->features || !d->x || ferry_i_ids_count(d->features) == d->x->cols,
+               FERRY_EDATA, "%s: %lld features but %lld different names", d->path,
+               (long long)(d->x ? d->x->cols : 0),
+               (long long)ferry_i_ids_count(d->features));
+done:
+    return st;
+}
+
+static ferry_status check(ferry_ctx *ctx, const ferry_data *d)
+{
+    ferry_status st = FERRY_OK;
+
+    if (d->x) FERRY_TRY(check_matrix(ctx, d));
+    if (d->kind == FERRY_DATA_VIEW || d->kind == FERRY_DATA_LABELS)
+        FERRY_TRY(check_counts(ctx, d));
+    if (d->labels && d->labels->kind == FERRY_LABEL_NUMBER) {
+        const int64_t e = first_bad(ctx, d->labels->num, d->labels->n, true);
+        FERRY_NEED(ctx, e == d->labels->n, FERRY_EDATA, "%s: label %lld is infinite",
+                   d->path, (long long)e + 1);
+    }
+    if (d->weight) {
+        const int64_t e = first_bad(ctx, d->weight, d->edges, false);
+        FERRY_NEED(ctx, e == d->edges, FERRY_EDATA,
+                   "%s: the weight of edge %lld is not finite", d->path, (long long)e + 1);
+    }
+    if (d->ratings) {
+        const int64_t e = first_bad(ctx, d->ratings->value, d->ratings->n, true);
+        FERRY_NEED(ctx, e == d->ratings->n, FERRY_EDATA, "%s: rating %lld is infinite",
+                   d->path, (long long)e + 1);
+    }
+done:
+    return st;
+}
+
+/* ---- reading
+ * ------------------------------------------------------------------------------------ */
+
+/* What a read was asked for. */
+typedef struct request {
+    const char *path;
+    ferry_read_settings s;
+    unsigned kinds;             /* bits of what may come out */
+    const ferry_format *format; /* NULL: to be found */
+} request;
+
+/* The kind to ask the format for: the first wanted one that it can give. */
+static ferry_data_kind kind_of(const ferry_format *f, unsigned kinds)
+{
+    for (int k = 0; k <= FERRY_DATA_LISTING; k++)
+        if (f->kinds & kinds & 1u << k) return (ferry_data_kind)k;
+    return FERRY_DATA_VIEW;
+}
+
+static ferry_status call_format(ferry_ctx *ctx, const request *q, const ferry_format *f,
+                                const ferry_input *in, const char *member, ferry_data **out)
+{
+    static const char *const words[] = {"features", "labels", "edges", "ratings",
+                                        "a listing"};
+    ferry_status st = FERRY_OK;
+
+    FERRY_NEED(ctx, f->kinds & q->kinds, FERRY_EDATA, "%s: a %s file does not hold %s",
+               in->path, f->info.name, words[kind_of(f, ~f->kinds & q->kinds)]);
+    FERRY_NEED(ctx, !member || f->members, FERRY_EDATA,
+               "%s: a %s file has no members, so #%s means nothing", in->path, f->info.name,
+               member);
+    FERRY_TRY(f->read(ctx, in, member, &q->s, kind_of(f, q->kinds), out));
+done:
+    return st;
+}
+
+/* A file or a member of an archive; `member` is what is left after #. */
+static ferry_status read_file(ferry_ctx *ctx, const request *q, const char *path,
+                              const char *member, ferry_data **out)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_format *f = q->format;
+    ferry_input in = {0}, name_only = {0};
+
+    FERRY_TRY(ferry_i_input_open(ctx, path, &in));
+    FERRY_NEED(ctx, in.size > 0, FERRY_EDATA, "%s: empty file", in.path);
+    if (!f) FERRY_TRY(ferry_i_format_of(ctx, path, &in, q->kinds, &f));
+    name_only.path = in.path;
+    FERRY_TRY(call_format(ctx, q, f, f->opens_itself ? &name_only : &in, member, out));
+done:
+    ferry_i_input_close(&in);
+    return st;
+}
+
+static ferry_status listing(ferry_ctx *ctx, const char *path, const ferry_archive *tree,
+                            ferry_data **out)
+{
+    ferry_status st = FERRY_OK;
+    ferry_data *d = ferry_i_data_new("archive", path, FERRY_DATA_LISTING);
+
+    FERRY_NEED(ctx, d, FERRY_ENOMEM, "%s: no memory for its listing", path);
+    d->listing = ferry_i_calloc(tree->n, sizeof *d->listing);
+    FERRY_NEED(ctx, d->listing, FERRY_ENOMEM, "%s: no memory for its listing", path);
+    for (; d->n_listing < tree->n; d->n_listing++) {
+        const ferry_member *m = &tree->members[d->n_listing];
+        ferry_listing_entry *e = &d->listing[d->n_listing];
+        e->name = ferry_i_strdup(m->name);
+        e->type = tree->data ? ferry_i_sprintf("%lld bytes", (long long)m->size)
+                             : ferry_i_strdup("file");
+        if (e->name && e->type) continue;
+        d->n_listing++; /* so that both are freed */
+        FERRY_NEED(ctx, false, FERRY_ENOMEM, "%s: no memory for its listing", path);
+    }
+    *out = d;
+    d = NULL;
+done:
+    ferry_data_free(d);
+    return st;
+}
+
+/* A folder or archive without #: a format that reads it whole, the only file inside, or a
+ * list of the files. */
+static ferry_status read_tree(ferry_ctx *ctx, const request *q, const char *path,
+                              ferry_data **out)
+{
+    ferry_status st = FERRY_OK;
+    ferry_archive tree = {0};
+    ferry_input in = {0}, name_only = {0};
+    const ferry_format *f = q->format;
+    char *only = NULL;
+
+    FERRY_TRY(ferry_i_tree_list(ctx, path, &in, &tree));
+    FERRY_NEED(ctx, tree.n > 0, FERRY_EDATA, "%s: holds no files", path);
+    if (f && !f->sniff_tree) f = NULL;
+    if (!q->format && tree.n > 1) f = ferry_i_format_of_tree(&tree, q->kinds);
+    if (f) {
+        name_only.path = ferry_i_strdup(path);
+        FERRY_NEED(ctx, name_only.path, FERRY_ENOMEM, "%s: no memory to read it", path);
+        FERRY_TRY(call_format(ctx, q, f, &name_only, NULL, out));
+    } else if (tree.n == 1) {
+        only = ferry_i_sprintf(tree.data ? "%s#%s" : "%s/%s", path, tree.members[0].name);
+        FERRY_NEED(ctx, only, FERRY_ENOMEM, "%s: no memory to read it", path);
+        FERRY_TRY(read_file(ctx, q, only, NULL, out));
+    } else {
+        FERRY_NEED(ctx, !q->format && (q->kinds & 1u << FERRY_DATA_LISTING), FERRY_EDATA,
+                   "%s: holds %lld files; pick one, such as %s%s%s", path,
+                   (long long)tree.n, path, tree.data ? "#" : "/", tree.members[0].name);
+        FERRY_TRY(listing(ctx, path, &tree, out));
+    }
+done:
+    ferry_i_free(only);
+    ferry_i_free(name_only.path);
+    ferry_i_archive_free(&tree);
+    ferry_i_input_close(&in);
+    return st;
+}
+
+static ferry_status read_any(ferry_ctx *ctx, const request *q, ferry_data **out)
+{
+    ferry_status st = FERRY_OK;
+    char *base = NULL, *member = NULL;
+    struct stat info;
+
+    FERRY_TRY(ferry_i_split_path(ctx, q->path, &base, &member));
+    const bool folder = stat(base, &info) == 0 && S_ISDIR(info.st_mode);
+    if (!member && (folder || ferry_i_is_archive(base)))
+        FERRY_TRY(read_tree(ctx, q, base, out));
+    else if (member && ferry_i_is_archive(base))
+        FERRY_TRY(read_file(ctx, q, q->path, NULL, out));
+    else
+        FERRY_TRY(read_file(ctx, q, base, member, out));
+done:
+    ferry_i_free(base);
+    ferry_i_free(member);
+    return st;
+}
+
+/* opts may be NULL; texts of q->s point into it. */
+static ferry_status run(ferry_ctx *ctx, request *q, const ferry_opts *opts,
+                        ferry_data **out)
+{
+    ferry_status st = FERRY_OK;
+    ferry_data *d = NULL;
+    const ferry_ids *vocabulary = q->s.vocabulary;
+    const double *idf = q->s.idf;
+
+    *out = NULL;
+    FERRY_TRY(ferry_i_opts_parse(ctx, "reader", ferry_i_read_table, ferry_i_read_table_n,
+                                 opts, &q->s));
+    q->s.vocabulary = vocabulary;
+    q->s.idf = idf;
+    if (q->s.format[0]) FERRY_TRY(ferry_i_format_named(ctx, q->s.format, &q->format));
+    FERRY_TRY(read_any(ctx, q, &d));
+    FERRY_TRY(check(ctx, d));
+    if (!d->read) FERRY_TRY(ferry_i_opts_copy(ctx, opts, &d->read));
+    FERRY_TRY(ferry_opts_set(ctx, d->read, "format", d->format));
+    *out = d;
+    d = NULL;
+done:
+    ferry_data_free(d);
+    return st;
+}
+
+ferry_status ferry_read(ferry_ctx *ctx, const char *path, const ferry_opts *opts,
+                        ferry_data **out)
+{
+    request q = {.path = path, .kinds = FERRY_ANY_KIND};
+
+    return run(ctx, &q, opts, out);
+}
+
+ferry_status ferry_i_read_as(ferry_ctx *ctx, const char *path, const ferry_opts *opts,
+                             ferry_data_kind as, ferry_data **out)
+{
+    request q = {.path = path, .kinds = 1u << as};
+
+    return run(ctx, &q, opts, out);
+}
+
+ferry_status ferry_i_read_like(ferry_ctx *ctx, const char *path, const ferry_opts *read,
+                               const ferry_ids *features, const double *idf,
+                               const ferry_opts *more, ferry_data **out)
+{
+    ferry_status st = FERRY_OK;
+    ferry_opts *opts = NULL;
+    request q = {.path = path, .kinds = 1u << FERRY_DATA_VIEW};
+
+    *out = NULL;
+    FERRY_TRY(ferry_i_opts_copy(ctx, read, &opts));
+    for (int64_t i = 0; i < ferry_opts_count(more); i++) {
+        const char *key = NULL, *value = NULL;
+        ferry_opts_at(more, i, &key, &value);
+        FERRY_TRY(ferry_opts_set(ctx, opts, key, value));
+    }
+    q.s.vocabulary = features;
+    q.s.idf = idf;
+    FERRY_TRY(run(ctx, &q, opts, out));
+done:
+    ferry_opts_free(opts);
+    return st;
+}
+
+ferry_status ferry_write(ferry_ctx *ctx, const ferry_data *data, const char *path,
+                         const ferry_opts *opts)
+{
+    ferry_status st = FERRY_OK;
+    ferry_read_settings s;
+    const ferry_format *f = NULL;
+
+    FERRY_TRY(ferry_i_opts_parse(ctx, "writer", ferry_i_read_table, ferry_i_read_table_n,
+                                 opts, &s));
+    if (s.format[0]) {
+        FERRY_TRY(ferry_i_format_named(ctx, s.format, &f));
+        FERRY_NEED(ctx, f->write, FERRY_EINVAL, "%s: format %s is read but not written",
+                   path, f->info.name);
+    }
+    const size_t n = strlen(path);
+    FERRY_NEED(ctx, n < 3 || (strcmp(path + n - 3, ".gz") && strcmp(path + n - 3, ".xz")),
+               FERRY_EINVAL, "%s: compressed files are read but not written", path);
+    /* several formats may share an extension (edges, ratings and tables in .csv): the first
+     * that can hold what there is */
+    for (int64_t i = 0; !f && ferry_i_format_at(i); i++) {
+        const ferry_format *g = ferry_i_format_at(i);
+        if (g->write && ferry_i_format_claims(g, path) && (g->kinds & 1u << data->kind))
+            f = g;
+    }
+    FERRY_NEED(ctx, f, FERRY_EINVAL,
+               "%s: no format with this extension can be written; give format=NAME", path);
+    FERRY_TRY(f->write(ctx, data, path, opts));
+done:
+    return st;
+}
