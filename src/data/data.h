@@ -228,7 +228,8 @@ typedef struct ferry_read_settings {
     int weight;             /* counts | binary | tf | tfidf */
     int norm;               /* none | l1 | l2 */
     int mail_headers;       /* keep | strip (the subject stays) */
-    /* Not in the table: set by ferry_i_read_like() when new data must map as before. */
+    /* Not in the table: set by ferry_i_read_like() when new data must map as before (text:
+     * words that are not in it are dropped). */
     const ferry_ids *vocabulary; /* feature names, or NULL */
     const double *idf;           /* text: their weights, or NULL */
 } ferry_read_settings;
@@ -279,13 +280,6 @@ typedef struct ferry_format {
     ferry_status (*write)(ferry_ctx *ctx, const ferry_data *data, const char *path,
                           const ferry_opts *opts); /* NULL: not written */
 } ferry_format;
-/* Read text (from in->path, a folder, an archive or a file with one document a line) with a
- * vocabulary and idf (NULL: none) made earlier: for ferry_i_read_like(). Words that are not
- * in it are dropped. */
-ferry_status ferry_i_text_read_like(ferry_ctx *ctx, const ferry_input *in,
-                                    const char *member, const ferry_read_settings *s,
-                                    const ferry_ids *features, const double *idf,
-                                    ferry_data **out);
 extern const ferry_format ferry_i_format_delimited, ferry_i_format_svmlight,
     ferry_i_format_mtx, ferry_i_format_npy, ferry_i_format_npz, ferry_i_format_mat,
     ferry_i_format_arff, ferry_i_format_linqs, ferry_i_format_ratings, ferry_i_format_edges,
