@@ -33,13 +33,17 @@ typedef struct ferry_method {
     /* More than `needs` can say; may be NULL. FERRY_ENEEDS and a sentence when the task
      * does not fit. */
     ferry_status (*fits)(ferry_ctx *ctx, const ferry_task *task, const void *options);
-    /* Ranges of options were checked; the task was settled and fits. *rep starts zeroed. */
+    /* Ranges of options were checked; the task was settled and fits. *rep starts zeroed but
+     * for the objective, which is NaN; the caller sets the seconds. */
     ferry_status (*fit)(ferry_ctx *ctx, const ferry_task *task, const void *options,
                         void **state, ferry_report *rep);
     /* Fill p->cls/score, value, set or (transform) the embedding for every instance of d
      * (for rate: every rating pair). p->n, k, names, ids are set and the arrays of the goal
      * allocated; features are aligned by the caller: the domain's views stand in the order
-     * and columns of the target's at fit; a view that is absent has no rows. */
+     * and columns of the target's at fit; a view that is absent has no rows. Labels and
+     * rating values are hidden. The state may come from a file whose other parts say
+     * something else: check p->k and the views' columns against it (FERRY_EDATA). cls -1
+     * and value NaN mean no answer. */
     ferry_status (*predict)(ferry_ctx *ctx, const void *state, const ferry_domain *d,
                             ferry_prediction *p);
     /* Goal embed. NULL: none. p->score is not allocated: set p->k and allocate it. */
@@ -47,6 +51,9 @@ typedef struct ferry_method {
                               ferry_prediction *p);
     /* Learn from the labelled instances of d, in order. NULL: does not stream. */
     ferry_status (*partial_fit)(ferry_ctx *ctx, void *state, const ferry_domain *d);
+    /* Names of tensors and texts must not begin with "ferry.". load takes the bag as
+     * written by a stranger: every size and index is checked. save NULL: cannot be saved.
+     */
     ferry_status (*save)(ferry_ctx *ctx, const void *state, ferry_bag *bag);
     ferry_status (*load)(ferry_ctx *ctx, const ferry_bag *bag, void **state);
     void (*free)(void *state);

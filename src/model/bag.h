@@ -12,7 +12,9 @@ typedef struct ferry_bag ferry_bag;
 ferry_status ferry_i_bag_new(ferry_ctx *ctx, ferry_bag **out);
 void ferry_i_bag_free(ferry_bag *bag);
 
-/* Add a copy. Names are unique (our own mistake otherwise). */
+/* Add a copy. Names are unique (our own mistake otherwise); those that begin with "ferry."
+ * belong to the library (model.c), all others to the method. Texts must be UTF-8 to be
+ * saved. */
 ferry_status ferry_i_bag_put_reals(ferry_ctx *ctx, ferry_bag *bag, const char *name,
                                    int64_t rows, int64_t cols, const double *data);
 ferry_status ferry_i_bag_put_ints(ferry_ctx *ctx, ferry_bag *bag, const char *name,
@@ -29,9 +31,11 @@ ferry_status ferry_i_bag_put_matrix(ferry_ctx *ctx, ferry_bag *bag, const char *
 
 bool ferry_i_bag_has(const ferry_bag *bag, const char *name);
 /* Lend. The shape must be as expected: -1 takes any and tells it. FERRY_EDATA names the
- * tensor and both shapes; reals must be finite unless any_value. */
+ * tensor and both shapes. reals must be finite, reals_any not. */
 ferry_status ferry_i_bag_reals(ferry_ctx *ctx, const ferry_bag *bag, const char *name,
                                int64_t *rows, int64_t *cols, const double **data);
+ferry_status ferry_i_bag_reals_any(ferry_ctx *ctx, const ferry_bag *bag, const char *name,
+                                   int64_t *rows, int64_t *cols, const double **data);
 ferry_status ferry_i_bag_ints(ferry_ctx *ctx, const ferry_bag *bag, const char *name,
                               int64_t *n, const int64_t **data);
 ferry_status ferry_i_bag_bytes(ferry_ctx *ctx, const ferry_bag *bag, const char *name,

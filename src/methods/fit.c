@@ -1,0 +1,270 @@
+/* Fitting: find the method, check the task against what it needs, run it, keep what is
+ * needed to predict. */
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/model.h"
+
+/* ---- what a method needs ---- */
+
+static const char *const role_name[] = {"source", "intermediate", "target"};
+
+/* "source 'text' and target 'images'". New string, NULL: no memory. */
+static char *describe(const ferry_task *task)
+{
+    ferry_text t = {0};
+    const int64_t n = task->n_domains;
+
+    if (n == 0) ferry_i_text_add(&t, "no domain");
+    for (int64_t i = 0; i < n; i++)
+        ferry_i_text_addf(&t, "%s%s '%s'",
+                          i == 0       ? ""
+                          : i == n - 1 ? " and "
+                                       : ", ",
+                          role_name[task->domains[i]->role], task->domains[i]->name);
+    if (t.failed) ferry_i_text_free(&t);
+    return t.s;
+}
+
+static bool has_labels(const ferry_domain *d)
+{
+    const int64_t n = d->labels ? d->labels->n : 0;
+    int64_t i = 0;
+
+    while (i < n && !ferry_i_labels_has(d->labels, i))
+        i++;
+    return i < n;
+}
+
+static int64_t views_of(const ferry_domain *d)
+{
+    return d->n_views;
+}
+
+static int64_t ratings_of(const ferry_domain *d)
+{
+    return d->ratings ? d->ratings->n : 0;
+}
+
+/* Every domain has at least one (`one`: just one) of something. */
+static ferry_status need_everywhere(ferry_ctx *ctx, const ferry_method *m,
+                                    const ferry_task *task, const char *what,
+                                    int64_t (*count)(const ferry_domain *), bool one)
+{
+    ferry_status st = FERRY_OK;
+
+    for (int64_t i = 0; i < task->n_domains; i++) {
+        const ferry_domain *d = task->domains[i];
+        FERRY_NEED(ctx, count(d) > 0, FERRY_ENEEDS,
+                   "%s needs %s in every domain; %s '%s' has none", m->name, what,
+                   role_name[d->role], d->name);
+        FERRY_NEED(ctx, !one || count(d) == 1, FERRY_ENEEDS,
+                   "%s needs just %s in every domain; %s '%s' has %lld", m->name, what,
+                   role_name[d->role], d->name, (long long)count(d));
+    }
+done:
+    return st;
+}
+
+static ferry_status check_roles(ferry_ctx *ctx, const ferry_method *m,
+                                const ferry_task *task)
+{
+    ferry_status st = FERRY_OK;
+    char *have = describe(task);
+    bool labelled = false;
+    const ferry_domain *d;
+
+    FERRY_NEED(ctx, have, FERRY_ENOMEM, "no memory to check the task");
+    FERRY_NEED(ctx,
+               !(m->needs & (FERRY_NEED_SOURCE | FERRY_NEED_SOURCE_LABELS)) ||
+                   ferry_i_task_count_role(task, FERRY_SOURCE) > 0,
+               FERRY_ENEEDS, "%s needs a source domain; this task has %s", m->name, have);
+    FERRY_NEED(ctx,
+               !(m->needs & FERRY_NEED_INTERMEDIATE) ||
+                   ferry_i_task_count_role(task, FERRY_INTERMEDIATE) > 0,
+               FERRY_ENEEDS, "%s needs an intermediate domain; this task has %s", m->name,
+               have);
+    for (int64_t i = 0; (d = ferry_i_task_role(task, FERRY_SOURCE, i)); i++)
+        labelled = labelled || has_labels(d);
+    FERRY_NEED(ctx, !(m->needs & FERRY_NEED_SOURCE_LABELS) || labelled, FERRY_ENEEDS,
+               "%s needs labels in a source domain; this task has %s without source labels",
+               m->name, have);
+done:
+    ferry_i_free(have);
+    return st;
+}
+
+static ferry_status check_target(ferry_ctx *ctx, const ferry_method *m,
+                                 const ferry_domain *target)
+{
+    ferry_status st = FERRY_OK;
+
+    FERRY_NEED(ctx, !(m->needs & FERRY_NEED_TARGET_LABELS) || has_labels(target),
+               FERRY_ENEEDS,
+               "%s needs some labels in the target; target '%s' has none that it may see",
+               m->name, target->name);
+    FERRY_NEED(ctx, !(m->needs & FERRY_NEED_GRAPH) || target->n_graphs > 0, FERRY_ENEEDS,
+               "%s needs a graph in the target; target '%s' has none", m->name,
+               target->name);
+    FERRY_NEED(ctx, !(m->needs & FERRY_NEED_TARGET_VIEW) || target->n_views > 0,
+               FERRY_ENEEDS, "%s needs a view in the target; target '%s' has none", m->name,
+               target->name);
+done:
+    return st;
+}
+
+/* The task is settled, options are parsed. */
+static ferry_status check_fits(ferry_ctx *ctx, const ferry_method *m,
+                               const ferry_task *task, const void *options)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_domain *target = NULL;
+    const unsigned views = FERRY_NEED_VIEW | FERRY_NEED_ONE_VIEW;
+
+    FERRY_NEED(ctx, m->goals & (unsigned)task->goal, FERRY_ENEEDS,
+               "%s does not serve the goal %s", m->name, ferry_goal_name(task->goal));
+    FERRY_TRY(ferry_i_task_target(ctx, task, &target));
+    FERRY_TRY(check_roles(ctx, m, task));
+    if (m->needs & views)
+        FERRY_TRY(need_everywhere(ctx, m, task,
+                                  m->needs & FERRY_NEED_ONE_VIEW ? "one view" : "a view",
+                                  views_of, m->needs & FERRY_NEED_ONE_VIEW));
+    if (m->needs & FERRY_NEED_RATINGS)
+        FERRY_TRY(need_everywhere(ctx, m, task, "ratings", ratings_of, false));
+    FERRY_TRY(check_target(ctx, m, target));
+    if (m->fits) FERRY_TRY(m->fits(ctx, task, options));
+done:
+    return st;
+}
+
+/* ---- the task as a method sees it ---- */
+
+static void release(ferry_task *copy)
+{
+    for (int64_t i = 0; i < copy->n_domains; i++)
+        ferry_domain_free(copy->domains[i]);
+    ferry_i_free(copy->domains);
+    ferry_i_ids_free(copy->names);
+}
+
+/* A copy with labels of its own and everything else shared, brought to the goal's kind of
+ * labels and one numbering. Methods, evaluation and name stay behind or are lent. */
+static ferry_status settle(ferry_ctx *ctx, const ferry_task *task, ferry_task *copy)
+{
+    ferry_status st = FERRY_OK;
+    ferry_labels *labels = NULL;
+
+    *copy = (ferry_task){.name = task->name, .goal = task->goal};
+    copy->domains = ferry_i_calloc(task->n_domains, sizeof(ferry_domain *));
+    FERRY_NEED(ctx, copy->domains, FERRY_ENOMEM, "no memory for a task");
+    for (int64_t i = 0; i < task->n_domains; i++) {
+        const ferry_domain *d = task->domains[i];
+        if (d->labels) FERRY_TRY(ferry_i_labels_copy(ctx, d->labels, &labels));
+        ferry_labels *given = labels;
+        labels = NULL; /* stolen, also when the next call fails */
+        FERRY_TRY(ferry_i_domain_with_labels(ctx, d, given, &copy->domains[i]));
+        copy->n_domains++;
+    }
+    FERRY_TRY(ferry_i_task_settle(ctx, copy));
+done:
+    return st;
+}
+
+ferry_status ferry_method_fits(ferry_ctx *ctx, const char *name, const ferry_task *task,
+                               const ferry_opts *opts)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_method *method = NULL;
+    ferry_model *m = NULL;
+    ferry_task seen = {0};
+
+    FERRY_TRY(ferry_i_method_get(ctx, name, &method));
+    FERRY_TRY(settle(ctx, task, &seen));
+    FERRY_TRY(ferry_i_model_new(ctx, method, opts, seen.goal, NULL, &m));
+    FERRY_TRY(check_fits(ctx, method, &seen, m->options));
+done:
+    ferry_model_free(m);
+    release(&seen);
+    return st;
+}
+
+/* ---- fitting ---- */
+
+/* How the target's views look, without their rows. */
+static ferry_status keep_schema(ferry_ctx *ctx, const ferry_task *task, ferry_model *m)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_domain *target = NULL;
+
+    FERRY_TRY(ferry_i_task_target(ctx, task, &target));
+    for (int64_t i = 0; i < target->n_views; i++) {
+        const ferry_view *v = target->views[i];
+        FERRY_TRY(ferry_i_model_add_view(ctx, m, v->name, v->x->cols, v->features, v->read,
+                                         v->idf));
+    }
+done:
+    return st;
+}
+
+/* Run the method with diagnostics going to a fresh object, which becomes the model's. */
+static ferry_status run(ferry_ctx *ctx, const ferry_task *task, ferry_model *m,
+                        ferry_report *r)
+{
+    ferry_status st = FERRY_OK;
+    json_t *outer = ctx->diag, *diag = json_object();
+    const double begin = ferry_i_clock();
+    char *text = NULL;
+
+    ctx->diag = diag;
+    st = m->method->fit(ctx, task, m->options, &m->state, r);
+    ctx->diag = outer;
+    r->seconds = ferry_i_clock() - begin;
+    if (st != FERRY_OK) goto done;
+    text = json_dumps(diag, JSON_COMPACT);
+    ferry_i_free(m->diagnostics);
+    m->diagnostics = ferry_i_strdup(text);
+    FERRY_NEED(ctx, m->diagnostics, FERRY_ENOMEM, "no memory for diagnostics");
+done:
+    free(text); /* jansson's */
+    json_decref(diag);
+    return st;
+}
+
+ferry_status ferry_i_fit(ferry_ctx *ctx, const ferry_task *task, const ferry_method *method,
+                         const ferry_opts *opts, ferry_model **out, ferry_report *rep)
+{
+    ferry_status st = FERRY_OK;
+    ferry_task seen = {0};
+    ferry_model *m = NULL;
+    ferry_report r = {.objective = NAN};
+
+    *out = NULL;
+    FERRY_TRY(settle(ctx, task, &seen));
+    FERRY_TRY(ferry_i_model_new(ctx, method, opts, seen.goal,
+                                ferry_i_goal_named(seen.goal) ? seen.names : NULL, &m));
+    FERRY_TRY(check_fits(ctx, method, &seen, m->options));
+    FERRY_TRY(keep_schema(ctx, &seen, m));
+    FERRY_TRY(run(ctx, &seen, m, &r));
+    if (rep) *rep = r;
+    *out = m;
+    m = NULL;
+done:
+    ferry_model_free(m);
+    release(&seen);
+    return st;
+}
+
+ferry_status ferry_fit(ferry_ctx *ctx, const ferry_task *task, const char *method,
+                       const ferry_opts *opts, ferry_model **out, ferry_report *rep)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_method *found = NULL;
+
+    *out = NULL;
+    FERRY_TRY(ferry_i_method_get(ctx, method, &found));
+    FERRY_TRY(ferry_i_fit(ctx, task, found, opts, out, rep));
+done:
+    return st;
+}

@@ -1,0 +1,263 @@
+/* Predicting: bring a domain's views to the order and columns that the model knows, then
+ * ask the method. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "model/model.h"
+
+/* A domain as the model knows it. Everything but the views' matrices is lent by the domain
+ * it was made from, so it lives for one call and never meets ferry_domain_free(). */
+typedef struct aligned {
+    ferry_domain domain;
+    ferry_view *view;    /* one per view of the model */
+    ferry_view **views;  /* to them */
+    ferry_ratings pairs; /* goal rate: with all values hidden */
+    double *hidden;
+    int64_t *none; /* -1 for every instance: the rows of a view that is absent */
+} aligned;
+
+static void free_aligned(aligned *a)
+{
+    for (int64_t i = 0; a->view && i < a->domain.n_views; i++)
+        ferry_i_matrix_free(a->view[i].x);
+    ferry_i_free(a->view);
+    ferry_i_free(a->views);
+    ferry_i_free(a->hidden);
+    ferry_i_free(a->none);
+}
+
+/* The domain's view that stands for the model's view i: by name, or both have just one. */
+static const ferry_view *counterpart(const ferry_model *m, int64_t i, const ferry_domain *d)
+{
+    const ferry_view *v = ferry_i_domain_view(d, m->views[i]->name);
+
+    if (!v && m->n_views == 1 && d->n_views == 1) v = d->views[0];
+    return v && v->x->rows > 0 ? v : NULL;
+}
+
+/* Columns by number where one side has no names. A sparse view of a file that just lacks
+ * the last features is narrower, one with features never seen is wider: neither is wrong.
+ */
+static ferry_status columns_by_number(ferry_ctx *ctx, const ferry_view *v, int64_t cols,
+                                      int32_t **map, int64_t *shared)
+{
+    int32_t *to = ferry_i_calloc(v->x->cols, sizeof *to);
+
+    *map = to;
+    if (!to) return ferry_i_nomem(ctx, "the columns of a view");
+    for (int64_t j = 0; j < v->x->cols; j++)
+        to[j] = j < cols ? (int32_t)j : -1;
+    *shared = cols < v->x->cols ? cols : v->x->cols;
+    return FERRY_OK;
+}
+
+static bool is_identity(int64_t n, const int32_t *map)
+{
+    int64_t j = 0;
+
+    while (j < n && map[j] == j)
+        j++;
+    return j == n;
+}
+
+/* Cells of features that the domain does not have: nothing is known about them. */
+static ferry_status blank_missing(ferry_ctx *ctx, ferry_matrix *x, int64_t n,
+                                  const int32_t *map)
+{
+    ferry_status st = FERRY_OK;
+    uint8_t *there = ferry_i_calloc(x->cols, 1);
+
+    FERRY_NEED(ctx, there, FERRY_ENOMEM, "no memory for the columns of a view");
+    for (int64_t j = 0; j < n; j++)
+        if (map[j] >= 0) there[map[j]] = 1;
+    for (int64_t i = 0; i < x->rows; i++) {
+        for (int64_t j = 0; j < x->cols; j++)
+            if (!there[j]) x->dense[i * x->cols + j] = NAN;
+    }
+done:
+    ferry_i_free(there);
+    return st;
+}
+
+/* All rows of v with its columns where map says. */
+static ferry_status take_columns(ferry_ctx *ctx, const ferry_view *v, int64_t cols,
+                                 const int32_t *map, ferry_matrix **out)
+{
+    ferry_status st = FERRY_OK;
+    int64_t *rows = ferry_i_calloc(v->x->rows, sizeof *rows);
+
+    FERRY_NEED(ctx, rows, FERRY_ENOMEM, "no memory for the rows of a view");
+    for (int64_t i = 0; i < v->x->rows; i++)
+        rows[i] = i;
+    FERRY_TRY(ferry_i_matrix_take(ctx, v->x, v->x->rows, rows, cols, map, out));
+done:
+    ferry_i_free(rows);
+    return st;
+}
+
+/* Fill `to` (which lends everything else from v) with v's cells in the columns of `known`.
+ */
+static ferry_status align_columns(ferry_ctx *ctx, const ferry_domain *d,
+                                  const ferry_view *known, const ferry_view *v,
+                                  ferry_view *to)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t cols = known->x->cols, have = v->x->cols;
+    const bool named = known->features && v->features;
+    int32_t *map = NULL;
+    int64_t shared = 0;
+
+    if (!named && !v->x->dense)
+        FERRY_TRY(columns_by_number(ctx, v, cols, &map, &shared));
+    else
+        FERRY_TRY(ferry_i_view_align(ctx, known, v, &map, &shared));
+    if (have > shared)
+        ferry_i_log(
+            ctx, FERRY_WARN,
+            "domain '%s', view '%s': %lld of %lld features are new to the model and "
+            "are ignored",
+            d->name, v->name, (long long)(have - shared), (long long)have);
+    if (have == cols && is_identity(have, map)) {
+        to->x = ferry_i_matrix_ref(v->x);
+        goto done;
+    }
+    FERRY_TRY(take_columns(ctx, v, cols, map, &to->x));
+    if (shared < cols && to->x->dense) {
+        to->has_missing = true;
+        FERRY_TRY(blank_missing(ctx, to->x, have, map));
+    }
+done:
+    ferry_i_free(map);
+    return st;
+}
+
+/* A view that the domain lacks: the right columns, no rows. */
+static void absent_view(const ferry_view *known, const aligned *a, ferry_view *to)
+{
+    to->x = ferry_i_matrix_ref(known->x);
+    to->row_of = a->none;
+    to->instance = a->none; /* of no rows */
+    to->n_instances = ferry_i_ids_count(a->domain.ids);
+}
+
+/* The views, in the model's order; *found counts those that the domain has. */
+static ferry_status align_views(ferry_ctx *ctx, const ferry_model *m, const ferry_domain *d,
+                                aligned *a, int64_t *found)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t n = ferry_i_ids_count(d->ids);
+
+    *found = 0;
+    a->view = ferry_i_calloc(m->n_views, sizeof *a->view);
+    a->views = ferry_i_calloc(m->n_views, sizeof *a->views);
+    a->none = ferry_i_calloc(n, sizeof *a->none);
+    FERRY_NEED(ctx, a->view && a->views && a->none, FERRY_ENOMEM,
+               "no memory for the views of domain '%s'", d->name);
+    memset(a->none, 0xff, (size_t)n * sizeof *a->none); /* -1 */
+    a->domain.views = a->views;
+    a->domain.n_views = m->n_views;
+    for (int64_t i = 0; i < m->n_views; i++) {
+        const ferry_view *known = m->views[i], *v = counterpart(m, i, d);
+        ferry_view *to = a->views[i] = &a->view[i];
+        if (v) *to = *v;
+        to->x = NULL;
+        if (v)
+            FERRY_TRY(align_columns(ctx, d, known, v, to));
+        else
+            absent_view(known, a, to);
+        to->name = known->name;
+        to->features = known->features;
+        to->read = NULL;
+        to->idf = NULL;
+        *found += v != NULL;
+    }
+done:
+    return st;
+}
+
+/* The names of views as "'a', 'b'"; "none" without. */
+static void list_views(char *buf, size_t size, int64_t n, ferry_view *const *views)
+{
+    size_t at = 0;
+
+    (void)snprintf(buf, size, "none");
+    for (int64_t i = 0; i < n && at < size; i++)
+        at +=
+            (size_t)snprintf(buf + at, size - at, "%s'%s'", i ? ", " : "", views[i]->name);
+}
+
+/* The domain as the method may see it: its labels and rating values are what is asked. */
+static ferry_status align(ferry_ctx *ctx, const ferry_model *m, const ferry_domain *d,
+                          aligned *a)
+{
+    ferry_status st = FERRY_OK;
+    const unsigned views = FERRY_NEED_VIEW | FERRY_NEED_ONE_VIEW | FERRY_NEED_TARGET_VIEW;
+    char knows[256], has[256];
+    int64_t found = 0;
+
+    a->domain = *d;
+    a->domain.n_views = 0;
+    a->domain.labels = NULL;
+    FERRY_TRY(align_views(ctx, m, d, a, &found));
+    list_views(knows, sizeof knows, m->n_views, m->views);
+    list_views(has, sizeof has, d->n_views, d->views);
+    FERRY_NEED(
+        ctx, found > 0 || !(m->method->needs & views) || ferry_i_ids_count(d->ids) == 0,
+        FERRY_ENEEDS,
+        "domain '%s' has no instance in a view that the model knows: it learned from "
+        "%s, the domain has %s",
+        d->name, knows, has);
+    if (m->goal != FERRY_RATE) goto done;
+    FERRY_NEED(ctx, d->ratings, FERRY_ENEEDS, "domain '%s' has no pairs to rate", d->name);
+    a->hidden = ferry_i_calloc(d->ratings->n, sizeof *a->hidden);
+    FERRY_NEED(ctx, a->hidden, FERRY_ENOMEM, "no memory for ratings");
+    for (int64_t i = 0; i < d->ratings->n; i++)
+        a->hidden[i] = NAN;
+    a->pairs = *d->ratings;
+    a->pairs.value = a->hidden;
+    a->domain.ratings = &a->pairs;
+done:
+    return st;
+}
+
+/* What a method may have got wrong, since its state may come from a file. */
+static ferry_status check_classes(ferry_ctx *ctx, const ferry_model *m,
+                                  const ferry_prediction *p)
+{
+    ferry_status st = FERRY_OK;
+
+    for (int64_t i = 0; p->cls && i < p->n; i++)
+        FERRY_NEED(ctx, p->cls[i] >= -1 && p->cls[i] < p->k, FERRY_EDATA,
+                   "%s: predicts class number %d of %lld", m->method->name, p->cls[i],
+                   (long long)p->k);
+done:
+    return st;
+}
+
+ferry_status ferry_predict(ferry_ctx *ctx, const ferry_model *model,
+                           const ferry_domain *domain, ferry_prediction **out)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_method *method = model->method;
+    ferry_prediction *p = NULL;
+    aligned a = {.view = NULL};
+
+    *out = NULL;
+    FERRY_TRY(align(ctx, model, domain, &a));
+    FERRY_TRY(ferry_i_prediction_new(ctx, model->goal, model->names, &a.domain, &p));
+    if (model->goal == FERRY_EMBED) {
+        FERRY_NEED(ctx, method->transform, FERRY_ENEEDS, "%s makes no embeddings",
+                   method->name);
+        FERRY_TRY(method->transform(ctx, model->state, &a.domain, p));
+    } else {
+        FERRY_TRY(method->predict(ctx, model->state, &a.domain, p));
+    }
+    FERRY_TRY(check_classes(ctx, model, p));
+    *out = p;
+    p = NULL;
+done:
+    ferry_prediction_free(p);
+    free_aligned(&a);
+    return st;
+}

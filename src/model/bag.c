@@ -1,0 +1,377 @@
+/* A bag: named tensors and texts in memory. Getters trust nothing, since a bag may come
+ * from a file. */
+#include "model/bag.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "model/bag_private.h"
+
+static const char *const type_name[BAG_TYPES] = {"real numbers", "64-bit integers",
+                                                 "32-bit integers", "bytes"};
+
+size_t ferry_i_bag_width(bag_type type)
+{
+    static const size_t width[BAG_TYPES] = {8, 8, 4, 1};
+
+    return width[type];
+}
+
+ferry_status ferry_i_bag_new(ferry_ctx *ctx, ferry_bag **out)
+{
+    ferry_status st = FERRY_OK;
+    ferry_bag *bag = ferry_i_calloc(1, sizeof *bag);
+
+    *out = NULL;
+    FERRY_NEED(ctx, bag, FERRY_ENOMEM, "no memory for a model's parts");
+    bag->names = ferry_i_ids_new();
+    bag->keys = ferry_i_ids_new();
+    FERRY_NEED(ctx, bag->names && bag->keys, FERRY_ENOMEM, "no memory for a model's parts");
+    *out = bag;
+    bag = NULL;
+done:
+    ferry_i_bag_free(bag);
+    return st;
+}
+
+void ferry_i_bag_free(ferry_bag *bag)
+{
+    if (!bag) return;
+    for (int64_t i = 0; i < bag->n; i++)
+        ferry_i_free(bag->tensor[i].owned);
+    for (int64_t i = 0; i < bag->n_text; i++)
+        ferry_i_free(bag->text[i]);
+    ferry_i_free(bag->tensor);
+    ferry_i_free(bag->text);
+    ferry_i_ids_free(bag->names);
+    ferry_i_ids_free(bag->keys);
+    ferry_i_free(bag->bytes);
+    ferry_i_free(bag);
+}
+
+/* ---- putting ---- */
+
+ferry_status ferry_i_bag_add(ferry_ctx *ctx, ferry_bag *bag, const char *name,
+                             const bag_tensor *t)
+{
+    ferry_status st = FERRY_OK;
+    bool added = false;
+
+    FERRY_NEED(ctx, FERRY_GROW(bag->tensor, bag->n, bag->cap), FERRY_ENOMEM,
+               "no memory for tensor '%s'", name);
+    FERRY_NEED(ctx, ferry_i_ids_add(bag->names, name, &added) >= 0, FERRY_ENOMEM,
+               "no memory for tensor '%s'", name);
+    FERRY_NEED(ctx, added, FERRY_EDATA, "tensor '%s' is there twice", name);
+    bag->tensor[bag->n++] = *t;
+done:
+    return st;
+}
+
+/* Add a copy of data. */
+static ferry_status put(ferry_ctx *ctx, ferry_bag *bag, const char *name, bag_tensor t,
+                        const void *data)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t count = t.rows * t.cols;
+    const size_t width = ferry_i_bag_width(t.type);
+
+    t.owned = ferry_i_calloc(count, width);
+    FERRY_NEED(ctx, t.owned, FERRY_ENOMEM, "no memory for tensor '%s'", name);
+    if (count > 0) memcpy(t.owned, data, (size_t)count * width);
+    t.data = t.owned;
+    FERRY_TRY(ferry_i_bag_add(ctx, bag, name, &t));
+    t.owned = NULL;
+done:
+    ferry_i_free(t.owned);
+    return st;
+}
+
+ferry_status ferry_i_bag_put_reals(ferry_ctx *ctx, ferry_bag *bag, const char *name,
+                                   int64_t rows, int64_t cols, const double *data)
+{
+    return put(ctx, bag, name,
+               (bag_tensor){.type = BAG_F64, .dims = 2, .rows = rows, .cols = cols}, data);
+}
+
+static ferry_status put_vector(ferry_ctx *ctx, ferry_bag *bag, const char *name,
+                               bag_type type, int64_t n, const void *data)
+{
+    return put(ctx, bag, name, (bag_tensor){.type = type, .dims = 1, .rows = n, .cols = 1},
+               data);
+}
+
+ferry_status ferry_i_bag_put_ints(ferry_ctx *ctx, ferry_bag *bag, const char *name,
+                                  int64_t n, const int64_t *data)
+{
+    return put_vector(ctx, bag, name, BAG_I64, n, data);
+}
+
+ferry_status ferry_i_bag_put_bytes(ferry_ctx *ctx, ferry_bag *bag, const char *name,
+                                   int64_t n, const uint8_t *data)
+{
+    return put_vector(ctx, bag, name, BAG_U8, n, data);
+}
+
+ferry_status ferry_i_bag_put_text(ferry_ctx *ctx, ferry_bag *bag, const char *name,
+                                  const char *text)
+{
+    ferry_status st = FERRY_OK;
+    bool added = false;
+    char *copy = ferry_i_strdup(text);
+
+    FERRY_NEED(ctx, copy && FERRY_GROW(bag->text, bag->n_text, bag->cap_text), FERRY_ENOMEM,
+               "no memory for text '%s'", name);
+    FERRY_NEED(ctx, ferry_i_ids_add(bag->keys, name, &added) >= 0, FERRY_ENOMEM,
+               "no memory for text '%s'", name);
+    FERRY_NEED(ctx, added, FERRY_EDATA, "text '%s' is there twice", name);
+    bag->text[bag->n_text++] = copy;
+    copy = NULL;
+done:
+    ferry_i_free(copy);
+    return st;
+}
+
+ferry_status ferry_i_bag_put_ids(ferry_ctx *ctx, ferry_bag *bag, const char *name,
+                                 const ferry_ids *ids)
+{
+    ferry_status st = FERRY_OK;
+    ferry_text t = {0};
+
+    for (int64_t i = 0; i < ferry_i_ids_count(ids); i++) {
+        const char *id = ferry_i_ids_at(ids, i);
+        ferry_i_text_addn(&t, id, (int64_t)strlen(id) + 1);
+    }
+    FERRY_NEED(ctx, !t.failed, FERRY_ENOMEM, "no memory for tensor '%s'", name);
+    FERRY_TRY(ferry_i_bag_put_bytes(ctx, bag, name, t.len, (const uint8_t *)t.s));
+done:
+    ferry_i_text_free(&t);
+    return st;
+}
+
+/* The parts of a sparse matrix: NAME.shape, NAME.start, NAME.index, NAME.value. */
+enum { PART_SHAPE, PART_START, PART_INDEX, PART_VALUE, PARTS };
+
+static ferry_status part_names(ferry_ctx *ctx, const char *name, char *part[PARTS])
+{
+    static const char *const suffix[PARTS] = {"shape", "start", "index", "value"};
+
+    for (int i = 0; i < PARTS; i++) {
+        part[i] = ferry_i_sprintf("%s.%s", name, suffix[i]);
+        if (!part[i]) return ferry_i_nomem(ctx, "the name of a tensor");
+    }
+    return FERRY_OK;
+}
+
+static void free_parts(char *part[PARTS])
+{
+    for (int i = 0; i < PARTS; i++)
+        ferry_i_free(part[i]);
+}
+
+ferry_status ferry_i_bag_put_matrix(ferry_ctx *ctx, ferry_bag *bag, const char *name,
+                                    const ferry_matrix *x)
+{
+    ferry_status st = FERRY_OK;
+    char *part[PARTS] = {NULL};
+    const int64_t shape[2] = {x->rows, x->cols};
+
+    if (x->dense) return ferry_i_bag_put_reals(ctx, bag, name, x->rows, x->cols, x->dense);
+    FERRY_TRY(part_names(ctx, name, part));
+    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, part[PART_SHAPE], 2, shape));
+    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, part[PART_START], x->rows + 1, x->start));
+    FERRY_TRY(put_vector(ctx, bag, part[PART_INDEX], BAG_I32, x->nnz, x->index));
+    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, part[PART_VALUE], x->nnz, 1, x->value));
+done:
+    free_parts(part);
+    return st;
+}
+
+/* ---- getting ---- */
+
+bool ferry_i_bag_has(const ferry_bag *bag, const char *name)
+{
+    return ferry_i_ids_find(bag->names, name) >= 0;
+}
+
+static ferry_status get(ferry_ctx *ctx, const ferry_bag *bag, const char *name,
+                        bag_type type, int64_t *rows, int64_t *cols, const void **data)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t at = ferry_i_ids_find(bag->names, name);
+
+    *data = NULL;
+    FERRY_NEED(ctx, at >= 0, FERRY_EDATA, "tensor '%s' is missing", name);
+    const bag_tensor *t = &bag->tensor[at];
+    FERRY_NEED(ctx, t->type == type, FERRY_EDATA, "tensor '%s' holds %s, expected %s", name,
+               type_name[t->type], type_name[type]);
+    if (*rows < 0) *rows = t->rows;
+    if (*cols < 0) *cols = t->cols;
+    FERRY_NEED(ctx, t->rows == *rows && t->cols == *cols, FERRY_EDATA,
+               "tensor '%s' has shape %lld x %lld, expected %lld x %lld", name,
+               (long long)t->rows, (long long)t->cols, (long long)*rows, (long long)*cols);
+    *data = t->data;
+done:
+    return st;
+}
+
+ferry_status ferry_i_bag_reals_any(ferry_ctx *ctx, const ferry_bag *bag, const char *name,
+                                   int64_t *rows, int64_t *cols, const double **data)
+{
+    const void *p = NULL;
+    const ferry_status st = get(ctx, bag, name, BAG_F64, rows, cols, &p);
+
+    *data = p;
+    return st;
+}
+
+ferry_status ferry_i_bag_reals(ferry_ctx *ctx, const ferry_bag *bag, const char *name,
+                               int64_t *rows, int64_t *cols, const double **data)
+{
+    ferry_status st = FERRY_OK;
+
+    FERRY_TRY(ferry_i_bag_reals_any(ctx, bag, name, rows, cols, data));
+    for (int64_t i = 0; i < *rows * *cols; i++)
+        FERRY_NEED(ctx, isfinite((*data)[i]), FERRY_EDATA,
+                   "tensor '%s' has %g at place %lld, expected finite numbers", name,
+                   (*data)[i], (long long)i);
+done:
+    if (st != FERRY_OK) *data = NULL;
+    return st;
+}
+
+ferry_status ferry_i_bag_ints(ferry_ctx *ctx, const ferry_bag *bag, const char *name,
+                              int64_t *n, const int64_t **data)
+{
+    const void *p = NULL;
+    int64_t one = 1;
+    const ferry_status st = get(ctx, bag, name, BAG_I64, n, &one, &p);
+
+    *data = p;
+    return st;
+}
+
+ferry_status ferry_i_bag_bytes(ferry_ctx *ctx, const ferry_bag *bag, const char *name,
+                               int64_t *n, const uint8_t **data)
+{
+    const void *p = NULL;
+    int64_t one = 1;
+    const ferry_status st = get(ctx, bag, name, BAG_U8, n, &one, &p);
+
+    *data = p;
+    return st;
+}
+
+const char *ferry_i_bag_text(const ferry_bag *bag, const char *name)
+{
+    const int64_t at = ferry_i_ids_find(bag->keys, name);
+
+    return at < 0 ? NULL : bag->text[at];
+}
+
+ferry_status ferry_i_bag_ids(ferry_ctx *ctx, const ferry_bag *bag, const char *name,
+                             ferry_ids **out)
+{
+    ferry_status st = FERRY_OK;
+    ferry_ids *ids = NULL;
+    const uint8_t *bytes = NULL;
+    int64_t n = -1;
+
+    *out = NULL;
+    FERRY_TRY(ferry_i_bag_bytes(ctx, bag, name, &n, &bytes));
+    FERRY_NEED(ctx, n == 0 || bytes[n - 1] == 0, FERRY_EDATA,
+               "tensor '%s' does not end its last text", name);
+    ids = ferry_i_ids_new();
+    FERRY_NEED(ctx, ids, FERRY_ENOMEM, "no memory for tensor '%s'", name);
+    for (int64_t at = 0; at < n;) {
+        const char *id = (const char *)bytes + at;
+        const int64_t len = (int64_t)strlen(id);
+        bool added = false;
+        FERRY_NEED(ctx, ferry_i_ids_addn(ids, id, len, &added) >= 0, FERRY_ENOMEM,
+                   "no memory for tensor '%s'", name);
+        FERRY_NEED(ctx, added, FERRY_EDATA, "tensor '%s' has '%s' twice", name, id);
+        at += len + 1;
+    }
+    *out = ids;
+    ids = NULL;
+done:
+    ferry_i_ids_free(ids);
+    return st;
+}
+
+/* Rows begin where they should and hold ascending columns. */
+static ferry_status check_csr(ferry_ctx *ctx, const char *name, int64_t rows, int64_t cols,
+                              int64_t nnz, const int64_t *start, const int32_t *index)
+{
+    ferry_status st = FERRY_OK;
+
+    FERRY_NEED(ctx, start[0] == 0 && start[rows] == nnz, FERRY_EDATA,
+               "matrix '%s' begins at %lld and ends at %lld, expected 0 and %lld", name,
+               (long long)start[0], (long long)start[rows], (long long)nnz);
+    for (int64_t i = 0; i < rows; i++)
+        FERRY_NEED(ctx, start[i] <= start[i + 1], FERRY_EDATA,
+                   "row %lld of matrix '%s' ends before it begins", (long long)i, name);
+    for (int64_t i = 0; i < rows; i++) {
+        for (int64_t e = start[i]; e < start[i + 1]; e++)
+            FERRY_NEED(ctx,
+                       index[e] >= 0 && index[e] < cols &&
+                           (e == start[i] || index[e] > index[e - 1]),
+                       FERRY_EDATA,
+                       "row %lld of matrix '%s' has column %d, expected ascending "
+                       "columns below %lld",
+                       (long long)i, name, index[e], (long long)cols);
+    }
+done:
+    return st;
+}
+
+static ferry_status sparse_matrix(ferry_ctx *ctx, const ferry_bag *bag, const char *name,
+                                  ferry_matrix **out)
+{
+    ferry_status st = FERRY_OK;
+    char *part[PARTS] = {NULL};
+    const int64_t *shape = NULL, *start = NULL;
+    const void *index = NULL;
+    const double *value = NULL;
+    int64_t two = 2, nnz = -1, one = 1;
+
+    FERRY_TRY(part_names(ctx, name, part));
+    FERRY_TRY(ferry_i_bag_ints(ctx, bag, part[PART_SHAPE], &two, &shape));
+    const int64_t rows = shape[0], cols = shape[1];
+    FERRY_NEED(ctx, rows >= 0 && rows < INT64_MAX && cols >= 0 && cols <= INT32_MAX,
+               FERRY_EDATA, "matrix '%s' has shape %lld x %lld", name, (long long)rows,
+               (long long)cols);
+    int64_t starts = rows + 1;
+    FERRY_TRY(ferry_i_bag_ints(ctx, bag, part[PART_START], &starts, &start));
+    FERRY_TRY(ferry_i_bag_reals(ctx, bag, part[PART_VALUE], &nnz, &one, &value));
+    FERRY_TRY(get(ctx, bag, part[PART_INDEX], BAG_I32, &nnz, &one, &index));
+    FERRY_TRY(check_csr(ctx, name, rows, cols, nnz, start, index));
+    FERRY_TRY(ferry_i_matrix_csr(ctx, rows, cols, nnz, out));
+    memcpy((*out)->start, start, (size_t)starts * sizeof *start);
+    if (nnz > 0) {
+        memcpy((*out)->index, index, (size_t)nnz * sizeof(int32_t));
+        memcpy((*out)->value, value, (size_t)nnz * sizeof *value);
+    }
+done:
+    free_parts(part);
+    return st;
+}
+
+ferry_status ferry_i_bag_matrix(ferry_ctx *ctx, const ferry_bag *bag, const char *name,
+                                ferry_matrix **out)
+{
+    ferry_status st = FERRY_OK;
+    const double *data = NULL;
+    int64_t rows = -1, cols = -1;
+
+    *out = NULL;
+    if (!ferry_i_bag_has(bag, name)) return sparse_matrix(ctx, bag, name, out);
+    FERRY_TRY(ferry_i_bag_reals_any(ctx, bag, name, &rows, &cols, &data));
+    for (int64_t i = 0; i < rows * cols; i++) /* NaN is a missing cell */
+        FERRY_NEED(ctx, !isinf(data[i]), FERRY_EDATA,
+                   "matrix '%s' has an infinite number at row %lld", name,
+                   (long long)(i / cols));
+    FERRY_TRY(ferry_i_matrix_dense(ctx, rows, cols, out));
+    if (rows * cols > 0) memcpy((*out)->dense, data, (size_t)(rows * cols) * sizeof *data);
+done:
+    return st;
+}

@@ -1,0 +1,46 @@
+/* Models: what a method learned and what is needed to show it new data in the same way. */
+#ifndef FERRY_MODEL_INTERNAL_H
+#define FERRY_MODEL_INTERNAL_H
+
+#include "methods/method.h"
+
+struct ferry_model {
+    const ferry_method *method;
+    ferry_opts *opts; /* settings as given */
+    void *options;    /* the method's options struct; texts point into opts */
+    ferry_goal goal;
+    ferry_ids *names; /* classes or labels; NULL for numbers */
+    ferry_view *
+        *views; /* the target's views without rows: name, columns, features, how read */
+    int64_t n_views;
+    char *diagnostics; /* JSON text */
+    void *state;       /* the method's */
+};
+
+/* A model without state: options parsed, names copied (NULL: none). */
+ferry_status ferry_i_model_new(ferry_ctx *ctx, const ferry_method *method,
+                               const ferry_opts *opts, ferry_goal goal,
+                               const ferry_ids *names, ferry_model **out);
+/* Add a view without rows to the schema; all is copied. */
+ferry_status ferry_i_model_add_view(ferry_ctx *ctx, ferry_model *m, const char *name,
+                                    int64_t cols, const ferry_ids *features,
+                                    const ferry_opts *read, const double *idf);
+/* Whether a goal has classes or labels by name. */
+bool ferry_i_goal_named(ferry_goal goal);
+
+/* The same as ferry_model_save and ferry_model_load, to and from a bag. `what` begins
+ * messages. */
+ferry_status ferry_i_model_pack(ferry_ctx *ctx, const ferry_model *m, ferry_bag *bag);
+ferry_status ferry_i_model_unpack(ferry_ctx *ctx, const char *what, const ferry_bag *bag,
+                                  const char *method, ferry_model **out);
+
+/* New prediction: ids of the domain (rate: of the pairs), names, and the arrays that the
+ * goal has, zeroed (embed: none). */
+ferry_status ferry_i_prediction_new(ferry_ctx *ctx, ferry_goal goal, const ferry_ids *names,
+                                    const ferry_domain *d, ferry_prediction **out);
+
+/* Fit a method that need not be in the registry. */
+ferry_status ferry_i_fit(ferry_ctx *ctx, const ferry_task *task, const ferry_method *method,
+                         const ferry_opts *opts, ferry_model **out, ferry_report *rep);
+
+#endif

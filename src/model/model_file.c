@@ -1,0 +1,286 @@
+/* Models as .ferry files. The library's own parts have names that begin with "ferry.", the
+ * rest belongs to the method (docs/model-file.md). A file is taken as written by a
+ * stranger: whatever it says is checked before it is used. */
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/model.h"
+
+/* ---- saving ---- */
+
+/* Settings as JSON text under a name. JSON needs UTF-8. */
+static ferry_status pack_opts(ferry_ctx *ctx, ferry_bag *bag, const char *name,
+                              const ferry_opts *opts)
+{
+    ferry_status st = FERRY_OK;
+    json_t *object = json_object();
+    char *text = NULL;
+
+    FERRY_NEED(ctx, object, FERRY_ENOMEM, "no memory for options");
+    for (int64_t i = 0; i < ferry_opts_count(opts); i++) {
+        const char *key, *value;
+        ferry_opts_at(opts, i, &key, &value);
+        FERRY_NEED(ctx, json_object_set_new(object, key, json_string(value)) == 0,
+                   FERRY_EINVAL, "cannot save option %s: not UTF-8 text", key);
+    }
+    text = json_dumps(object, JSON_COMPACT);
+    FERRY_NEED(ctx, text, FERRY_ENOMEM, "no memory for options");
+    FERRY_TRY(ferry_i_bag_put_text(ctx, bag, name, text));
+done:
+    free(text); /* jansson's */
+    json_decref(object);
+    return st;
+}
+
+/* "ferry.view.I.PART" */
+static const char *part_name(char buf[64], int64_t i, const char *part)
+{
+    (void)snprintf(buf, 64, "ferry.view.%lld.%s", (long long)i, part);
+    return buf;
+}
+
+static ferry_status pack_views(ferry_ctx *ctx, const ferry_model *m, ferry_bag *bag)
+{
+    ferry_status st = FERRY_OK;
+    ferry_ids *names = ferry_i_ids_new();
+    int64_t *cols = ferry_i_calloc(m->n_views, sizeof *cols);
+    char buf[64];
+
+    FERRY_NEED(ctx, names && cols, FERRY_ENOMEM, "no memory to save a model");
+    for (int64_t i = 0; i < m->n_views; i++) {
+        const ferry_view *v = m->views[i];
+        cols[i] = v->x->cols;
+        FERRY_NEED(ctx, ferry_i_ids_add(names, v->name, NULL) >= 0, FERRY_ENOMEM,
+                   "no memory to save a model");
+        if (v->features)
+            FERRY_TRY(
+                ferry_i_bag_put_ids(ctx, bag, part_name(buf, i, "features"), v->features));
+        if (v->read) FERRY_TRY(pack_opts(ctx, bag, part_name(buf, i, "read"), v->read));
+        if (v->idf)
+            FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, part_name(buf, i, "idf"), 1, cols[i],
+                                            v->idf));
+    }
+    FERRY_TRY(ferry_i_bag_put_ids(ctx, bag, "ferry.views", names));
+    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, "ferry.columns", m->n_views, cols));
+done:
+    ferry_i_ids_free(names);
+    ferry_i_free(cols);
+    return st;
+}
+
+ferry_status ferry_i_model_pack(ferry_ctx *ctx, const ferry_model *m, ferry_bag *bag)
+{
+    ferry_status st = FERRY_OK;
+
+    FERRY_NEED(ctx, m->method->save, FERRY_EINVAL, "models of %s cannot be saved",
+               m->method->name);
+    FERRY_TRY(ferry_i_bag_put_text(ctx, bag, "ferry.method", m->method->name));
+    FERRY_TRY(ferry_i_bag_put_text(ctx, bag, "ferry.goal", ferry_goal_name(m->goal)));
+    FERRY_TRY(pack_opts(ctx, bag, "ferry.options", m->opts));
+    FERRY_TRY(ferry_i_bag_put_text(ctx, bag, "ferry.diagnostics", m->diagnostics));
+    if (m->names) FERRY_TRY(ferry_i_bag_put_ids(ctx, bag, "ferry.names", m->names));
+    FERRY_TRY(pack_views(ctx, m, bag));
+    FERRY_TRY(m->method->save(ctx, m->state, bag));
+done:
+    return st;
+}
+
+ferry_status ferry_model_save(ferry_ctx *ctx, const ferry_model *model, const char *path)
+{
+    ferry_status st = FERRY_OK;
+    ferry_bag *bag = NULL;
+
+    FERRY_TRY(ferry_i_bag_new(ctx, &bag));
+    st = ferry_i_model_pack(ctx, model, bag);
+    if (st != FERRY_OK) (void)ferry_i_prefix(ctx, st, "%s", path);
+    if (st == FERRY_OK) st = ferry_i_bag_save(ctx, bag, path);
+done:
+    ferry_i_bag_free(bag);
+    return st;
+}
+
+/* ---- loading ---- */
+
+/* Settings from JSON text; a missing text gives NULL. */
+static ferry_status unpack_opts(ferry_ctx *ctx, const ferry_bag *bag, const char *name,
+                                ferry_opts **out)
+{
+    ferry_status st = FERRY_OK;
+    const char *text = ferry_i_bag_text(bag, name);
+    json_t *json = NULL;
+
+    *out = NULL;
+    if (!text) return FERRY_OK;
+    json = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    FERRY_NEED(ctx, json_is_object(json), FERRY_EDATA, "'%s' is not a JSON object", name);
+    FERRY_TRY(ferry_i_opts_from_json(ctx, json, out));
+done:
+    json_decref(json);
+    return st;
+}
+
+/* Reader options are checked now, so that reading new data cannot trip over them. */
+static ferry_status unpack_read(ferry_ctx *ctx, const ferry_bag *bag, const char *name,
+                                ferry_opts **out)
+{
+    ferry_status st = FERRY_OK;
+    ferry_read_settings settings;
+
+    FERRY_TRY(unpack_opts(ctx, bag, name, out));
+    if (*out)
+        FERRY_TRY(ferry_i_opts_parse(ctx, name, ferry_i_read_table, ferry_i_read_table_n,
+                                     *out, &settings));
+done:
+    return st;
+}
+
+static ferry_status unpack_view(ferry_ctx *ctx, const ferry_bag *bag, int64_t i,
+                                const char *name, int64_t cols, ferry_model *m)
+{
+    ferry_status st = FERRY_OK;
+    ferry_ids *features = NULL;
+    ferry_opts *read = NULL;
+    const double *idf = NULL;
+    char buf[64];
+
+    FERRY_NEED(ctx, cols >= 0 && cols <= INT32_MAX, FERRY_EDATA,
+               "view '%s' has %lld columns", name, (long long)cols);
+    if (ferry_i_bag_has(bag, part_name(buf, i, "features"))) {
+        FERRY_TRY(ferry_i_bag_ids(ctx, bag, buf, &features));
+        FERRY_NEED(ctx, ferry_i_ids_count(features) == cols, FERRY_EDATA,
+                   "view '%s' has %lld columns and %lld feature names", name,
+                   (long long)cols, (long long)ferry_i_ids_count(features));
+    }
+    FERRY_TRY(unpack_read(ctx, bag, part_name(buf, i, "read"), &read));
+    if (ferry_i_bag_has(bag, part_name(buf, i, "idf"))) {
+        int64_t one = 1;
+        FERRY_TRY(ferry_i_bag_reals(ctx, bag, buf, &one, &cols, &idf));
+    }
+    FERRY_TRY(ferry_i_model_add_view(ctx, m, name, cols, features, read, idf));
+done:
+    ferry_i_ids_free(features);
+    ferry_opts_free(read);
+    return st;
+}
+
+static ferry_status unpack_views(ferry_ctx *ctx, const ferry_bag *bag, ferry_model *m)
+{
+    ferry_status st = FERRY_OK;
+    ferry_ids *names = NULL;
+    const int64_t *cols = NULL;
+
+    FERRY_TRY(ferry_i_bag_ids(ctx, bag, "ferry.views", &names));
+    int64_t n = ferry_i_ids_count(names);
+    FERRY_TRY(ferry_i_bag_ints(ctx, bag, "ferry.columns", &n, &cols));
+    for (int64_t i = 0; i < n; i++)
+        FERRY_TRY(unpack_view(ctx, bag, i, ferry_i_ids_at(names, i), cols[i], m));
+done:
+    ferry_i_ids_free(names);
+    return st;
+}
+
+/* The method, which must be the wanted one (if any) and one that we have. */
+static ferry_status unpack_method(ferry_ctx *ctx, const ferry_bag *bag, const char *wanted,
+                                  const ferry_method **out)
+{
+    ferry_status st = FERRY_OK;
+    const char *name = ferry_i_bag_text(bag, "ferry.method");
+
+    *out = NULL;
+    FERRY_NEED(ctx, name, FERRY_EDATA, "is corrupt: says no method");
+    FERRY_NEED(ctx, !wanted || strcmp(name, wanted) == 0, FERRY_EDATA,
+               "is a model of method '%s', expected '%s'", name, wanted);
+    *out = ferry_i_method_find(name);
+    FERRY_NEED(ctx, *out && (*out)->load, FERRY_EDATA,
+               "is a model of method '%s', which ferry %s does not have", name,
+               ferry_version());
+done:
+    return st;
+}
+
+static ferry_status unpack_goal(ferry_ctx *ctx, const ferry_bag *bag,
+                                const ferry_method *method, ferry_goal *out)
+{
+    ferry_status st = FERRY_OK;
+    const char *name = ferry_i_bag_text(bag, "ferry.goal");
+    unsigned bit = FERRY_CLASSIFY;
+
+    FERRY_NEED(ctx, name, FERRY_EDATA, "is corrupt: says no goal");
+    while (bit <= FERRY_STREAM && strcmp(ferry_goal_name((ferry_goal)bit), name) != 0)
+        bit *= 2;
+    FERRY_NEED(ctx, bit & method->goals, FERRY_EDATA,
+               "is corrupt: its goal is '%s', which method '%s' does not serve", name,
+               method->name);
+    *out = (ferry_goal)bit;
+done:
+    return st;
+}
+
+static ferry_status unpack_diagnostics(ferry_ctx *ctx, const ferry_bag *bag, ferry_model *m)
+{
+    ferry_status st = FERRY_OK;
+    const char *text = ferry_i_bag_text(bag, "ferry.diagnostics");
+    json_t *json = text ? json_loads(text, 0, NULL) : NULL;
+
+    FERRY_NEED(ctx, json_is_object(json), FERRY_EDATA,
+               "is corrupt: its diagnostics are not a JSON object");
+    ferry_i_free(m->diagnostics);
+    m->diagnostics = ferry_i_strdup(text);
+    FERRY_NEED(ctx, m->diagnostics, FERRY_ENOMEM, "no memory for diagnostics");
+done:
+    json_decref(json);
+    return st;
+}
+
+static ferry_status unpack(ferry_ctx *ctx, const ferry_bag *bag, const char *wanted,
+                           ferry_model **out)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_method *method = NULL;
+    ferry_goal goal = FERRY_CLASSIFY;
+    ferry_opts *opts = NULL;
+    ferry_ids *names = NULL;
+    ferry_model *m = NULL;
+
+    FERRY_TRY(unpack_method(ctx, bag, wanted, &method));
+    FERRY_TRY(unpack_goal(ctx, bag, method, &goal));
+    FERRY_TRY(unpack_opts(ctx, bag, "ferry.options", &opts));
+    if (ferry_i_goal_named(goal))
+        FERRY_TRY(ferry_i_bag_ids(ctx, bag, "ferry.names", &names));
+    FERRY_TRY(ferry_i_model_new(ctx, method, opts, goal, names, &m));
+    FERRY_TRY(unpack_diagnostics(ctx, bag, m));
+    FERRY_TRY(unpack_views(ctx, bag, m));
+    FERRY_TRY(method->load(ctx, bag, &m->state));
+    *out = m;
+    m = NULL;
+done:
+    ferry_model_free(m);
+    ferry_i_ids_free(names);
+    ferry_opts_free(opts);
+    return st;
+}
+
+ferry_status ferry_i_model_unpack(ferry_ctx *ctx, const char *what, const ferry_bag *bag,
+                                  const char *method, ferry_model **out)
+{
+    *out = NULL;
+    const ferry_status st = unpack(ctx, bag, method, out);
+    /* A bad option or number in a file is bad input, whatever it would be in a call. */
+    const ferry_status code = st == FERRY_OK || st == FERRY_ENOMEM ? st : FERRY_EDATA;
+    return code == FERRY_OK ? code : ferry_i_prefix(ctx, code, "%s", what);
+}
+
+ferry_status ferry_model_load(ferry_ctx *ctx, const char *path, const char *method,
+                              ferry_model **out)
+{
+    ferry_status st = FERRY_OK;
+    ferry_bag *bag = NULL;
+
+    *out = NULL;
+    FERRY_TRY(ferry_i_bag_load(ctx, path, &bag));
+    FERRY_TRY(ferry_i_model_unpack(ctx, path, bag, method, out));
+done:
+    ferry_i_bag_free(bag);
+    return st;
+}

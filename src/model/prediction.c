@@ -1,0 +1,181 @@
+/* Predictions: the arrays of a goal, and CSV. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "model/model.h"
+
+/* Copy n texts into one block: pointers first, then the text. */
+static char **copy_texts(int64_t n, const char *(*at)(const void *, int64_t),
+                         const void *arg)
+{
+    int64_t bytes = n * (int64_t)sizeof(char *);
+
+    for (int64_t i = 0; i < n; i++)
+        bytes += (int64_t)strlen(at(arg, i)) + 1;
+    char **texts = ferry_i_calloc(bytes, 1);
+    char *to = (char *)(texts ? texts + n : NULL);
+    for (int64_t i = 0; texts && i < n; i++) {
+        const size_t len = strlen(at(arg, i)) + 1;
+        texts[i] = memcpy(to, at(arg, i), len);
+        to += len;
+    }
+    return texts;
+}
+
+static const char *id_at(const void *ids, int64_t i)
+{
+    return ferry_i_ids_at(ids, i);
+}
+
+static const char *user_at(const void *ratings, int64_t i)
+{
+    const ferry_ratings *r = ratings;
+
+    return ferry_i_ids_at(r->users, r->user[i]);
+}
+
+static const char *item_at(const void *ratings, int64_t i)
+{
+    const ferry_ratings *r = ratings;
+
+    return ferry_i_ids_at(r->items, r->item[i]);
+}
+
+/* n * k, or -1 (which no allocation takes). */
+static int64_t cells(int64_t n, int64_t k)
+{
+    return k > 0 && n > INT64_MAX / k ? -1 : n * k;
+}
+
+ferry_status ferry_i_prediction_new(ferry_ctx *ctx, ferry_goal goal, const ferry_ids *names,
+                                    const ferry_domain *d, ferry_prediction **out)
+{
+    ferry_status st = FERRY_OK;
+    ferry_prediction *p = ferry_i_calloc(1, sizeof *p);
+    const bool rate = goal == FERRY_RATE, named = ferry_i_goal_named(goal);
+    bool ok = true;
+
+    *out = NULL;
+    FERRY_NEED(ctx, p, FERRY_ENOMEM, "no memory for predictions");
+    p->goal = goal;
+    p->n = rate ? d->ratings->n : ferry_i_ids_count(d->ids);
+    p->k = named ? ferry_i_ids_count(names) : 0;
+    p->ids = rate ? copy_texts(p->n, user_at, d->ratings) : copy_texts(p->n, id_at, d->ids);
+    ok = ok && p->ids;
+    if (rate) ok = ok && (p->items = copy_texts(p->n, item_at, d->ratings));
+    if (named) ok = ok && (p->names = copy_texts(p->k, id_at, names));
+    if (named) ok = ok && (p->score = ferry_i_calloc(cells(p->n, p->k), sizeof *p->score));
+    if (goal == FERRY_MULTILABEL)
+        ok = ok && (p->set = ferry_i_calloc(cells(p->n, p->k), sizeof *p->set));
+    else if (named)
+        ok = ok && (p->cls = ferry_i_calloc(p->n, sizeof *p->cls));
+    if (rate || goal == FERRY_REGRESS)
+        ok = ok && (p->value = ferry_i_calloc(p->n, sizeof *p->value));
+    FERRY_NEED(ctx, ok, FERRY_ENOMEM, "no memory for %lld predictions", (long long)p->n);
+    *out = p;
+    p = NULL;
+done:
+    ferry_prediction_free(p);
+    return st;
+}
+
+void ferry_prediction_free(ferry_prediction *p)
+{
+    if (!p) return;
+    ferry_i_free(p->cls);
+    ferry_i_free(p->score);
+    ferry_i_free(p->value);
+    ferry_i_free(p->set);
+    ferry_i_free(p->names);
+    ferry_i_free(p->ids);
+    ferry_i_free(p->items);
+    ferry_i_free(p);
+}
+
+/* ---- CSV (RFC 4180) ---- */
+
+static void write_text(ferry_out *o, const char *prefix, const char *text)
+{
+    if (!strpbrk(prefix, ",\"\r\n") && !strpbrk(text, ",\"\r\n")) {
+        ferry_i_out_printf(o, "%s%s", prefix, text);
+        return;
+    }
+    ferry_i_out_printf(o, "\"%s", prefix);
+    for (const char *s = text; *s; s++) {
+        if (*s == '"') ferry_i_out_write(o, "\"", 1);
+        ferry_i_out_write(o, s, 1);
+    }
+    ferry_i_out_write(o, "\"", 1);
+}
+
+/* NaN is an empty cell: the method has no answer. */
+static void write_real(ferry_out *o, double x)
+{
+    char buf[32];
+
+    ferry_i_out_write(o, ",", 1);
+    if (!isnan(x)) ferry_i_out_write(o, buf, ferry_i_format_real(buf, x));
+}
+
+static void write_header(ferry_out *o, const ferry_prediction *p)
+{
+    switch (p->goal) {
+    case FERRY_RATE: ferry_i_out_printf(o, "user,item,value"); break;
+    case FERRY_EMBED: ferry_i_out_printf(o, "id"); break;
+    case FERRY_MULTILABEL:
+        ferry_i_out_printf(o, "id");
+        for (int64_t c = 0; c < p->k; c++) {
+            ferry_i_out_write(o, ",", 1);
+            write_text(o, "", p->names[c]);
+        }
+        break;
+    case FERRY_CLASSIFY:
+    case FERRY_STREAM:
+    case FERRY_REGRESS: ferry_i_out_printf(o, "id,prediction"); break;
+    }
+    for (int64_t c = 0; p->score && c < p->k; c++) {
+        char number[32];
+        (void)snprintf(number, sizeof number, "%lld", (long long)c + 1);
+        ferry_i_out_write(o, ",", 1);
+        if (p->names)
+            write_text(o, "score.", p->names[c]);
+        else
+            write_text(o, "z", number);
+    }
+    ferry_i_out_write(o, "\n", 1);
+}
+
+static void write_row(ferry_out *o, const ferry_prediction *p, int64_t i)
+{
+    write_text(o, "", p->ids[i]);
+    if (p->items) {
+        ferry_i_out_write(o, ",", 1);
+        write_text(o, "", p->items[i]);
+    }
+    if (p->value) write_real(o, p->value[i]);
+    if (p->cls) {
+        ferry_i_out_write(o, ",", 1);
+        if (p->cls[i] >= 0) write_text(o, "", p->names[p->cls[i]]);
+    }
+    for (int64_t c = 0; p->set && c < p->k; c++)
+        ferry_i_out_write(o, p->set[i * p->k + c] ? ",1" : ",0", 2);
+    for (int64_t c = 0; p->score && c < p->k; c++)
+        write_real(o, p->score[i * p->k + c]);
+    ferry_i_out_write(o, "\n", 1);
+}
+
+ferry_status ferry_prediction_write(ferry_ctx *ctx, const ferry_prediction *p,
+                                    const char *path)
+{
+    ferry_status st = FERRY_OK;
+    ferry_out *o = NULL;
+
+    FERRY_TRY(ferry_i_out_open(ctx, path, &o));
+    write_header(o, p);
+    for (int64_t i = 0; i < p->n; i++)
+        write_row(o, p, i);
+    st = ferry_i_out_commit(ctx, o);
+done:
+    return st;
+}
