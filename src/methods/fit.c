@@ -7,6 +7,9 @@
 
 #include "model/model.h"
 
+/* task/task.h */
+ferry_status ferry_i_task_settled(ferry_ctx *ctx, const ferry_task *task, ferry_task **out);
+
 /* ---- what a method needs ---- */
 
 static const char *const role_name[] = {"source", "intermediate", "target"};
@@ -139,54 +142,21 @@ done:
     return st;
 }
 
-/* ---- the task as a method sees it ---- */
-
-static void release(ferry_task *copy)
-{
-    for (int64_t i = 0; i < copy->n_domains; i++)
-        ferry_domain_free(copy->domains[i]);
-    ferry_i_free(copy->domains);
-    ferry_i_ids_free(copy->names);
-}
-
-/* A copy with labels of its own and everything else shared, brought to the goal's kind of
- * labels and one numbering. Methods, evaluation and name stay behind or are lent. */
-static ferry_status settle(ferry_ctx *ctx, const ferry_task *task, ferry_task *copy)
-{
-    ferry_status st = FERRY_OK;
-    ferry_labels *labels = NULL;
-
-    *copy = (ferry_task){.name = task->name, .goal = task->goal};
-    copy->domains = ferry_i_calloc(task->n_domains, sizeof(ferry_domain *));
-    FERRY_NEED(ctx, copy->domains, FERRY_ENOMEM, "no memory for a task");
-    for (int64_t i = 0; i < task->n_domains; i++) {
-        const ferry_domain *d = task->domains[i];
-        if (d->labels) FERRY_TRY(ferry_i_labels_copy(ctx, d->labels, &labels));
-        ferry_labels *given = labels;
-        labels = NULL; /* stolen, also when the next call fails */
-        FERRY_TRY(ferry_i_domain_with_labels(ctx, d, given, &copy->domains[i]));
-        copy->n_domains++;
-    }
-    FERRY_TRY(ferry_i_task_settle(ctx, copy));
-done:
-    return st;
-}
-
 ferry_status ferry_method_fits(ferry_ctx *ctx, const char *name, const ferry_task *task,
                                const ferry_opts *opts)
 {
     ferry_status st = FERRY_OK;
     const ferry_method *method = NULL;
     ferry_model *m = NULL;
-    ferry_task seen = {0};
+    ferry_task *seen = NULL;
 
     FERRY_TRY(ferry_i_method_get(ctx, name, &method));
-    FERRY_TRY(settle(ctx, task, &seen));
-    FERRY_TRY(ferry_i_model_new(ctx, method, opts, seen.goal, NULL, &m));
-    FERRY_TRY(check_fits(ctx, method, &seen, m->options));
+    FERRY_TRY(ferry_i_task_settled(ctx, task, &seen));
+    FERRY_TRY(ferry_i_model_new(ctx, method, opts, seen->goal, NULL, &m));
+    FERRY_TRY(check_fits(ctx, method, seen, m->options));
 done:
     ferry_model_free(m);
-    release(&seen);
+    ferry_task_free(seen);
     return st;
 }
 
@@ -236,23 +206,23 @@ ferry_status ferry_i_fit(ferry_ctx *ctx, const ferry_task *task, const ferry_met
                          const ferry_opts *opts, ferry_model **out, ferry_report *rep)
 {
     ferry_status st = FERRY_OK;
-    ferry_task seen = {0};
+    ferry_task *seen = NULL;
     ferry_model *m = NULL;
     ferry_report r = {.objective = NAN};
 
     *out = NULL;
-    FERRY_TRY(settle(ctx, task, &seen));
-    FERRY_TRY(ferry_i_model_new(ctx, method, opts, seen.goal,
-                                ferry_i_goal_named(seen.goal) ? seen.names : NULL, &m));
-    FERRY_TRY(check_fits(ctx, method, &seen, m->options));
-    FERRY_TRY(keep_schema(ctx, &seen, m));
-    FERRY_TRY(run(ctx, &seen, m, &r));
+    FERRY_TRY(ferry_i_task_settled(ctx, task, &seen));
+    FERRY_TRY(ferry_i_model_new(ctx, method, opts, seen->goal,
+                                ferry_i_goal_named(seen->goal) ? seen->names : NULL, &m));
+    FERRY_TRY(check_fits(ctx, method, seen, m->options));
+    FERRY_TRY(keep_schema(ctx, seen, m));
+    FERRY_TRY(run(ctx, seen, m, &r));
     if (rep) *rep = r;
     *out = m;
     m = NULL;
 done:
     ferry_model_free(m);
-    release(&seen);
+    ferry_task_free(seen);
     return st;
 }
 
