@@ -44,14 +44,17 @@ FERRY_API ferry_status ferry_domain_add_sparse(ferry_ctx *ctx, ferry_domain *dom
  * ratings. Copied. */
 FERRY_API ferry_status ferry_domain_add_data(ferry_ctx *ctx, ferry_domain *domain,
                                              const char *name, const ferry_data *data);
-/** Add an undirected graph: edge e joins from[e] and to[e] with weight[e] (NULL: 1). Ids
- * may be new. */
+/** Add an undirected graph: edge e joins from[e] and to[e] with weight[e] >= 0 (NULL: 1).
+ * Repeated edges add up. Edges of an instance with itself, and edges that name ids which
+ * are no instances, are left out with one warning each; in a domain that is still empty the
+ * ids become its instances. */
 FERRY_API ferry_status ferry_domain_add_graph(ferry_ctx *ctx, ferry_domain *domain,
                                               const char *name, int64_t edges,
                                               const char *const *from,
                                               const char *const *to, const double *weight);
 
-/** Class labels of n instances by id (NULL: row numbers from 1); a NULL label is missing.
+/** Class labels of n instances by id; a NULL label is missing. ids NULL: the rows of the
+ * domain's only view in order, n of them; with several views or none, row numbers from 1.
  */
 FERRY_API ferry_status ferry_domain_set_classes(ferry_ctx *ctx, ferry_domain *domain,
                                                 int64_t n, const char *const *ids,

@@ -36,6 +36,9 @@ ferry_status
 ferry_i_labels_new(ferry_ctx *ctx, ferry_label_kind kind, int64_t n, const ferry_ids *names,
                    ferry_labels **out); /* all missing; names copied (NULL: empty) */
 ferry_status ferry_i_labels_copy(ferry_ctx *ctx, const ferry_labels *l, ferry_labels **out);
+/* n labels, of which number at[i] (NULL: i) is l's number i and the rest is missing. */
+ferry_status ferry_i_labels_spread(ferry_ctx *ctx, const ferry_labels *l, int64_t n,
+                                   const int64_t *at, ferry_labels **out);
 void ferry_i_labels_free(ferry_labels *l);
 bool ferry_i_labels_has(const ferry_labels *l, int64_t i); /* NULL l: false */
 void ferry_i_labels_hide(ferry_labels *l, int64_t i);
@@ -45,18 +48,14 @@ int64_t ferry_i_labels_m(const ferry_labels *l); /* count of names */
  * FERRY_EDATA names the first that does not. */
 ferry_status ferry_i_labels_as(ferry_ctx *ctx, const ferry_labels *l, ferry_label_kind kind,
                                ferry_labels **out);
-/* Renumber classes or labels so that they index `names`; a name that is not there is
- * FERRY_EDATA unless `drop`, which makes such classes missing and leaves such labels out.
- */
+/* Renumber classes or labels so that they index `names` (by text, else as numbers of equal
+ * value: "+1" is "1"). A name that occurs but is not there is FERRY_EDATA unless `drop`,
+ * which makes such classes missing and leaves such labels out. */
 ferry_status ferry_i_labels_rename(ferry_ctx *ctx, ferry_labels *l, const ferry_ids *names,
                                    bool drop);
 
 /* ---- views, graphs, ratings
  * -------------------------------------------------------------------- */
-
-/* How a text view was made, so that new documents map the same way (vocabulary = feature
- * names). */
-typedef struct ferry_text_recipe ferry_text_recipe;
 
 typedef struct ferry_view {
     char *name;
@@ -122,9 +121,12 @@ struct ferry_domain {
     ferry_ratings *ratings; /* or NULL */
     ferry_pairs *pairs;     /* or NULL */
     ferry_seen seen;
-    int refs;
+    struct ferry_domain *base; /* owner of all but what differs from it, or NULL */
+    _Atomic int refs;
 };
 
+/* One more owner; ferry_domain_free() is one less. A domain with several owners does not
+ * change any more. */
 ferry_domain *ferry_i_domain_ref(ferry_domain *d);
 /* A domain with other labels (stolen) or ratings (stolen), everything else shared with d.
  */
@@ -143,6 +145,9 @@ ferry_status ferry_i_ratings_new(ferry_ctx *ctx, int64_t n, const ferry_ids *use
                                  ferry_ratings **out); /* ids copied */
 ferry_status ferry_i_ratings_copy(ferry_ctx *ctx, const ferry_ratings *r,
                                   ferry_ratings **out);
+/* Of repeated (user, item) pairs keep the last (*repeated: how many went) and set lo, hi
+ * (NaN when there is no value). */
+ferry_status ferry_i_ratings_tidy(ferry_ctx *ctx, ferry_ratings *r, int64_t *repeated);
 void ferry_i_ratings_free(ferry_ratings *r);
 
 /* How features of view b line up with those of view a. map (b's columns; new memory for

@@ -6,8 +6,8 @@
 #include "ferry/task.h"
 
 typedef struct ferry_task_method {
-    char *method, *as;
-    ferry_opts *opts; /* or NULL */
+    char *method, *as; /* as: name in the results, unique in the task */
+    ferry_opts *opts;  /* or NULL */
 } ferry_task_method;
 
 typedef struct ferry_evaluate_settings {
@@ -18,6 +18,9 @@ typedef struct ferry_evaluate_settings {
 } ferry_evaluate_settings;
 extern const ferry_opt ferry_i_evaluate_table[];
 extern const int64_t ferry_i_evaluate_table_n;
+/* The settings of "evaluate:"; texts point into the task. */
+ferry_status ferry_i_task_evaluate(ferry_ctx *ctx, const ferry_task *task,
+                                   ferry_evaluate_settings *out);
 
 struct ferry_task {
     char *name;
@@ -32,9 +35,12 @@ struct ferry_task {
     ferry_ids *names;
 };
 
-/* Bring all domains' labels to the goal's kind and one numbering. Done by load and before
- * any use. */
+/* Bring all domains' labels to the goal's kind and one numbering. Classes are those that
+ * occur. In a multi-label task names is the union of the domains' labels; a label that a
+ * domain does not know is off in it everywhere. Done by load and before any use. */
 ferry_status ferry_i_task_settle(ferry_ctx *ctx, ferry_task *task);
+/* A settled task with the same data (shared), without methods and evaluate settings. */
+ferry_status ferry_i_task_settled(ferry_ctx *ctx, const ferry_task *task, ferry_task **out);
 
 /* Domains of a role, in order: the i-th, or NULL past the end. */
 const ferry_domain *ferry_i_task_role(const ferry_task *task, ferry_role role, int64_t i);

@@ -1,0 +1,208 @@
+/* Domains: their life, copies that share everything heavy, and their hash. */
+#include <stdatomic.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "data/parts.h"
+
+ferry_status ferry_domain_new(ferry_ctx *ctx, const char *name, ferry_role role,
+                              ferry_domain **out)
+{
+    ferry_status st = FERRY_OK;
+    ferry_domain *d = NULL;
+
+    *out = NULL;
+    FERRY_NEED(ctx, name && name[0], FERRY_EINVAL, "a domain needs a name");
+    FERRY_NEED(ctx, role >= FERRY_SOURCE && role <= FERRY_TARGET, FERRY_EINVAL,
+               "domain '%s': role %d is none of source, intermediate, target", name,
+               (int)role);
+    d = ferry_i_calloc(1, sizeof *d);
+    FERRY_NEED(ctx, d, FERRY_ENOMEM, "no memory for domain '%s'", name);
+    atomic_init(&d->refs, 1);
+    d->role = role;
+    d->name = ferry_i_strdup(name);
+    d->ids = ferry_i_ids_new();
+    FERRY_NEED(ctx, d->name && d->ids, FERRY_ENOMEM, "no memory for domain '%s'", name);
+    *out = d;
+    d = NULL;
+done:
+    ferry_domain_free(d);
+    return st;
+}
+
+static void free_pairs(ferry_pairs *p)
+{
+    if (!p) return;
+    for (int64_t i = 0; i < p->n; i++) {
+        if (p->left) ferry_i_free(p->left[i]);
+        if (p->right) ferry_i_free(p->right[i]);
+    }
+    ferry_i_free(p->left);
+    ferry_i_free(p->right);
+    ferry_i_free(p->left_domain);
+    ferry_i_free(p->right_domain);
+    ferry_i_free(p);
+}
+
+/* What only a domain without a base owns. */
+static void free_parts(ferry_domain *d)
+{
+    for (int64_t i = 0; i < d->n_views; i++)
+        ferry_i_view_free(d->views[i]);
+    for (int64_t i = 0; i < d->n_graphs; i++)
+        ferry_i_graph_free(d->graphs[i]);
+    ferry_i_free(d->views);
+    ferry_i_free(d->graphs);
+    free_pairs(d->pairs);
+    ferry_i_ids_free(d->seen.ids);
+    ferry_i_ids_free(d->ids);
+    ferry_i_free(d->name);
+}
+
+void ferry_domain_free(ferry_domain *d)
+{
+    if (!d || atomic_fetch_sub(&d->refs, 1) > 1) return;
+    ferry_domain *base = d->base;
+    if (!base || d->labels != base->labels) ferry_i_labels_free(d->labels);
+    if (!base || d->ratings != base->ratings) ferry_i_ratings_free(d->ratings);
+    if (!base) free_parts(d);
+    ferry_i_free(d);
+    ferry_domain_free(base);
+}
+
+ferry_domain *ferry_i_domain_ref(ferry_domain *d)
+{
+    atomic_fetch_add(&d->refs, 1);
+    return d;
+}
+
+/* A copy that borrows every part of d and keeps d alive. */
+static ferry_status borrow(ferry_ctx *ctx, const ferry_domain *d, ferry_domain **out)
+{
+    ferry_domain *b = ferry_i_calloc(1, sizeof *b);
+
+    *out = b;
+    if (!b) return ferry_i_nomem(ctx, "a domain");
+    b->name = d->name;
+    b->role = d->role;
+    b->ids = d->ids;
+    b->views = d->views;
+    b->n_views = d->n_views;
+    b->graphs = d->graphs;
+    b->n_graphs = d->n_graphs;
+    b->labels = d->labels;
+    b->ratings = d->ratings;
+    b->pairs = d->pairs;
+    b->seen = d->seen;
+    b->base = ferry_i_domain_ref((ferry_domain *)d); /* only the count changes */
+    atomic_init(&b->refs, 1);
+    return FERRY_OK;
+}
+
+ferry_status ferry_i_domain_with_labels(ferry_ctx *ctx, const ferry_domain *d,
+                                        ferry_labels *labels, ferry_domain **out)
+{
+    const ferry_status st = borrow(ctx, d, out);
+
+    if (st == FERRY_OK)
+        (*out)->labels = labels;
+    else
+        ferry_i_labels_free(labels);
+    return st;
+}
+
+ferry_status ferry_i_domain_with_ratings(ferry_ctx *ctx, const ferry_domain *d,
+                                         ferry_ratings *ratings, ferry_domain **out)
+{
+    const ferry_status st = borrow(ctx, d, out);
+
+    if (st == FERRY_OK)
+        (*out)->ratings = ratings;
+    else
+        ferry_i_ratings_free(ratings);
+    return st;
+}
+
+const char *ferry_domain_name(const ferry_domain *d)
+{
+    return d->name;
+}
+
+ferry_role ferry_domain_role(const ferry_domain *d)
+{
+    return d->role;
+}
+
+int64_t ferry_domain_size(const ferry_domain *d)
+{
+    return ferry_i_ids_count(d->ids);
+}
+
+const char *ferry_domain_id(const ferry_domain *d, int64_t i)
+{
+    return i >= 0 && i < ferry_domain_size(d) ? ferry_i_ids_at(d->ids, i) : NULL;
+}
+
+const ferry_view *ferry_i_domain_view(const ferry_domain *d, const char *name)
+{
+    for (int64_t i = 0; i < d->n_views; i++)
+        if (strcmp(d->views[i]->name, name) == 0) return d->views[i];
+    return NULL;
+}
+
+/* ---- hash: each piece is hashed with the hash so far as its seed ---- */
+
+static uint64_t mix(uint64_t h, const void *bytes, int64_t n, size_t size)
+{
+    h = XXH3_64bits_withSeed(&n, sizeof n, h); /* so that pieces do not run together */
+    return n > 0 && bytes ? XXH3_64bits_withSeed(bytes, (size_t)n * size, h) : h;
+}
+
+static uint64_t mix_text(uint64_t h, const char *text)
+{
+    return mix(h, text, (int64_t)strlen(text), 1);
+}
+
+static uint64_t mix_ids(uint64_t h, const ferry_ids *ids)
+{
+    const int64_t n = ids ? ferry_i_ids_count(ids) : -1;
+
+    h = mix(h, NULL, n, 1);
+    for (int64_t i = 0; i < n; i++)
+        h = mix_text(h, ferry_i_ids_at(ids, i));
+    return h;
+}
+
+static uint64_t mix_matrix(uint64_t h, const ferry_matrix *x)
+{
+    const int64_t shape[3] = {x->rows, x->cols, x->dense != NULL};
+
+    h = mix(h, shape, 3, sizeof *shape);
+    if (x->dense) return mix(h, x->dense, x->nnz, sizeof *x->dense);
+    h = mix(h, x->start, x->rows + 1, sizeof *x->start);
+    h = mix(h, x->index, x->nnz, sizeof *x->index);
+    return mix(h, x->value, x->nnz, sizeof *x->value);
+}
+
+uint64_t ferry_i_domain_hash(const ferry_domain *d)
+{
+    uint64_t h = mix_ids(0, d->ids);
+
+    for (int64_t i = 0; i < d->n_views; i++) {
+        const ferry_view *v = d->views[i];
+        h = mix_text(h, v->name);
+        h = mix_ids(h, v->features);
+        h = mix(h, v->instance, v->x->rows, sizeof *v->instance);
+        h = mix_matrix(h, v->x);
+    }
+    for (int64_t i = 0; i < d->n_graphs; i++)
+        h = mix_matrix(mix_text(h, d->graphs[i]->name), d->graphs[i]->a);
+    if (d->ratings) {
+        const ferry_ratings *r = d->ratings;
+        h = mix_ids(mix_ids(h, r->users), r->items);
+        h = mix(h, r->user, r->n, sizeof *r->user);
+        h = mix(h, r->item, r->n, sizeof *r->item);
+        h = mix(h, r->value, r->n, sizeof *r->value);
+    }
+    return h;
+}

@@ -1,0 +1,295 @@
+/* Filling a domain with labels, ratings, and what a file held. Inputs are copied, except
+ * that the matrix of a file is shared, since it never changes. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "data/parts.h"
+
+/* ---- labels ---- */
+
+/* Where labels without ids belong: *use is NULL when they are the rows of the only view, in
+ * order; else they are for the row numbers (*made, to be freed). */
+static ferry_status without_ids(ferry_ctx *ctx, const ferry_domain *d, int64_t n,
+                                ferry_ids **made)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t size = ferry_domain_size(d);
+
+    *made = NULL;
+    if (d->n_views == 1) {
+        const int64_t rows = d->views[0]->x->rows;
+        FERRY_NEED(ctx, n == rows, FERRY_EDATA,
+                   "domain '%s': %lld labels without ids for the %lld rows of view '%s'",
+                   d->name, (long long)n, (long long)rows, d->views[0]->name);
+        return FERRY_OK;
+    }
+    *made = ferry_i_ids_numbers(n);
+    FERRY_NEED(ctx, *made, FERRY_ENOMEM, "no memory for ids");
+    for (int64_t i = 0; size > 0 && i < n; i++)
+        FERRY_NEED(
+            ctx, n == size && ferry_i_ids_find(d->ids, ferry_i_ids_at(*made, i)) >= 0,
+            FERRY_EDATA,
+            "domain '%s': %lld labels without ids, but its %lld instances have ids such "
+            "as '%s'",
+            d->name, (long long)n, (long long)size, ferry_domain_id(d, 0));
+done:
+    if (st != FERRY_OK) {
+        ferry_i_ids_free(*made);
+        *made = NULL;
+    }
+    return st;
+}
+
+ferry_status ferry_i_domain_set_labels(ferry_ctx *ctx, ferry_domain *d,
+                                       const ferry_ids *ids, const ferry_labels *l)
+{
+    ferry_status st = FERRY_OK;
+    ferry_growth g = {0};
+    ferry_ids *made = NULL;
+    ferry_labels *spread = NULL;
+    int64_t *at = NULL;
+    const int64_t before = ferry_domain_size(d);
+
+    FERRY_TRY(ferry_i_domain_changeable(ctx, d));
+    FERRY_NEED(ctx, !ids || ferry_i_ids_count(ids) == l->n, FERRY_EINVAL,
+               "domain '%s': %lld ids for %lld labels", d->name,
+               (long long)ferry_i_ids_count(ids), (long long)l->n);
+    if (!ids) FERRY_TRY(without_ids(ctx, d, l->n, &made));
+    if (ids || made) {
+        at = ferry_i_calloc(l->n, sizeof *at);
+        FERRY_NEED(ctx, at, FERRY_ENOMEM, "no memory for labels");
+        FERRY_TRY(ferry_i_growth_plan(ctx, d, ids ? ids : made, at, &g));
+        FERRY_NEED(ctx, before == 0 || l->n == 0 || g.known > 0, FERRY_EDATA,
+                   "domain '%s': none of the labels' ids ('%s', ...) is an instance ('%s', "
+                   "...)",
+                   d->name, ferry_i_ids_at(ids ? ids : made, 0), ferry_domain_id(d, 0));
+    }
+    FERRY_TRY(ferry_i_labels_spread(ctx, l, ferry_i_growth_size(d, &g),
+                                    at ? at : d->views[0]->instance, &spread));
+    ferry_i_growth_apply(d, &g);
+    ferry_i_labels_free(d->labels);
+    d->labels = spread;
+done:
+    ferry_i_growth_free(&g);
+    ferry_i_ids_free(made);
+    ferry_i_free(at);
+    return st;
+}
+
+/* Checks shared by the public setters; *out are the ids, or NULL. */
+static ferry_status label_ids(ferry_ctx *ctx, const ferry_domain *d, int64_t n,
+                              const char *const *ids, const void *values, ferry_ids **out)
+{
+    ferry_status st = FERRY_OK;
+    char what[256];
+
+    *out = NULL;
+    FERRY_NEED(ctx, n >= 0 && (values || n == 0), FERRY_EINVAL,
+               "domain '%s': no labels given", d->name);
+    snprintf(what, sizeof what, "domain '%s', labels: ids", d->name);
+    if (ids) FERRY_TRY(ferry_i_ids_unique(ctx, what, n, ids, out));
+done:
+    return st;
+}
+
+ferry_status ferry_domain_set_classes(ferry_ctx *ctx, ferry_domain *d, int64_t n,
+                                      const char *const *ids, const char *const *labels)
+{
+    ferry_status st = FERRY_OK;
+    ferry_ids *set = NULL;
+    ferry_labels *l = NULL;
+
+    FERRY_TRY(label_ids(ctx, d, n, ids, labels, &set));
+    FERRY_TRY(ferry_i_labels_new(ctx, FERRY_LABEL_CLASS, n, NULL, &l));
+    for (int64_t i = 0; i < n; i++) {
+        if (!labels[i]) continue;
+        const int64_t k = ferry_i_ids_add(l->names, labels[i], NULL);
+        FERRY_NEED(ctx, k >= 0 && k < INT32_MAX, FERRY_ENOMEM, "no memory for class names");
+        l->cls[i] = (int32_t)k;
+    }
+    FERRY_TRY(ferry_i_domain_set_labels(ctx, d, set, l));
+done:
+    ferry_i_labels_free(l);
+    ferry_i_ids_free(set);
+    return st;
+}
+
+ferry_status ferry_domain_set_numbers(ferry_ctx *ctx, ferry_domain *d, int64_t n,
+                                      const char *const *ids, const double *values)
+{
+    ferry_status st = FERRY_OK;
+    ferry_ids *set = NULL;
+    ferry_labels *l = NULL;
+
+    FERRY_TRY(label_ids(ctx, d, n, ids, values, &set));
+    FERRY_TRY(ferry_i_labels_new(ctx, FERRY_LABEL_NUMBER, n, NULL, &l));
+    for (int64_t i = 0; i < n; i++) {
+        FERRY_NEED(ctx, !isinf(values[i]), FERRY_EDATA,
+                   "domain '%s': label %lld is %g, expected a finite number", d->name,
+                   (long long)i + 1, values[i]);
+        l->num[i] = values[i];
+    }
+    FERRY_TRY(ferry_i_domain_set_labels(ctx, d, set, l));
+done:
+    ferry_i_labels_free(l);
+    ferry_i_ids_free(set);
+    return st;
+}
+
+ferry_status ferry_domain_set_labelsets(ferry_ctx *ctx, ferry_domain *d, int64_t n,
+                                        const char *const *ids, int64_t m,
+                                        const char *const *names, const uint8_t *on)
+{
+    ferry_status st = FERRY_OK;
+    ferry_ids *set = NULL, *label_names = NULL;
+    ferry_labels *l = NULL;
+
+    FERRY_TRY(label_ids(ctx, d, n, ids, on, &set));
+    FERRY_NEED(ctx, m >= 1 && names, FERRY_EINVAL,
+               "domain '%s': label sets need the names of the labels", d->name);
+    FERRY_TRY(ferry_i_ids_unique(ctx, "label names", m, names, &label_names));
+    FERRY_TRY(ferry_i_labels_new(ctx, FERRY_LABEL_SET, n, label_names, &l));
+    for (int64_t i = 0; i < n; i++)
+        l->known[i] = 1;
+    for (int64_t e = 0; e < n * m; e++)
+        l->on[e] = on[e] != 0;
+    FERRY_TRY(ferry_i_domain_set_labels(ctx, d, set, l));
+done:
+    ferry_i_labels_free(l);
+    ferry_i_ids_free(label_names);
+    ferry_i_ids_free(set);
+    return st;
+}
+
+/* ---- ratings ---- */
+
+ferry_status ferry_i_domain_set_ratings(ferry_ctx *ctx, ferry_domain *d, ferry_ratings *r)
+{
+    ferry_status st = FERRY_OK;
+    int64_t repeated = 0;
+
+    FERRY_TRY(ferry_i_domain_changeable(ctx, d));
+    for (int64_t e = 0; e < r->n; e++)
+        FERRY_NEED(ctx, !isinf(r->value[e]), FERRY_EDATA,
+                   "domain '%s': rating %lld is %g, expected a finite number", d->name,
+                   (long long)e + 1, r->value[e]);
+    FERRY_TRY(ferry_i_ratings_tidy(ctx, r, &repeated));
+    if (repeated > 0)
+        ferry_i_log(
+            ctx, FERRY_WARN,
+            "domain '%s': %lld ratings of a user for an item that is rated again later "
+            "were left out",
+            d->name, (long long)repeated);
+    ferry_i_ratings_free(d->ratings);
+    d->ratings = r;
+    r = NULL;
+done:
+    ferry_i_ratings_free(r);
+    return st;
+}
+
+/* Number of id among ids. */
+static ferry_status number_id(ferry_ctx *ctx, const ferry_domain *d, ferry_ids *ids,
+                              const char *id, int32_t *out)
+{
+    ferry_status st = FERRY_OK;
+    int64_t at = -1;
+
+    FERRY_NEED(ctx, id, FERRY_EINVAL, "domain '%s': a rating has a NULL id", d->name);
+    at = ferry_i_ids_add(ids, id, NULL);
+    FERRY_NEED(ctx, at >= 0 && at < INT32_MAX, FERRY_ENOMEM, "no memory for ids");
+    *out = (int32_t)at;
+done:
+    return st;
+}
+
+ferry_status ferry_domain_set_ratings(ferry_ctx *ctx, ferry_domain *d, int64_t n,
+                                      const char *const *users, const char *const *items,
+                                      const double *values)
+{
+    ferry_status st = FERRY_OK;
+    ferry_ratings *r = NULL;
+
+    FERRY_NEED(ctx, n >= 0 && (n == 0 || (users && items && values)), FERRY_EINVAL,
+               "domain '%s': no ratings given", d->name);
+    FERRY_TRY(ferry_i_ratings_new(ctx, n, NULL, NULL, &r));
+    for (int64_t e = 0; e < n; e++) {
+        FERRY_TRY(number_id(ctx, d, r->users, users[e], &r->user[e]));
+        FERRY_TRY(number_id(ctx, d, r->items, items[e], &r->item[e]));
+        r->value[e] = values[e];
+    }
+    st = ferry_i_domain_set_ratings(ctx, d, r);
+    r = NULL;
+done:
+    ferry_i_ratings_free(r);
+    return st;
+}
+
+/* ---- what a file held ---- */
+
+static ferry_status add_view_data(ferry_ctx *ctx, ferry_domain *d, const char *name,
+                                  const ferry_data *data)
+{
+    ferry_status st = FERRY_OK;
+    ferry_ids *numbers = NULL;
+    ferry_view *v = NULL;
+
+    FERRY_NEED(ctx, name && name[0], FERRY_EINVAL, "domain '%s': a view needs a name",
+               d->name);
+    FERRY_TRY(
+        ferry_i_view_new(ctx, name, data->x, data->features, data->read, data->idf, &v));
+    FERRY_TRY(ferry_i_domain_add_view(ctx, d, data->ids, v));
+    if (!data->labels || d->labels) goto done;
+    if (!data->ids) { /* labels of a further view without ids are joined as its rows were */
+        numbers = ferry_i_ids_numbers(data->x->rows);
+        FERRY_NEED(ctx, numbers, FERRY_ENOMEM, "no memory for ids");
+    }
+    FERRY_TRY(
+        ferry_i_domain_set_labels(ctx, d, data->ids ? data->ids : numbers, data->labels));
+done:
+    ferry_i_ids_free(numbers);
+    return st;
+}
+
+static ferry_status add_graph_data(ferry_ctx *ctx, ferry_domain *d, const char *name,
+                                   const ferry_data *data)
+{
+    ferry_status st = FERRY_OK;
+    int64_t *from = ferry_i_calloc(data->edges, sizeof *from);
+    int64_t *to = ferry_i_calloc(data->edges, sizeof *to);
+
+    FERRY_NEED(ctx, from && to, FERRY_ENOMEM, "no memory for a graph");
+    for (int64_t e = 0; e < data->edges; e++) {
+        from[e] = data->from[e];
+        to[e] = data->to[e];
+    }
+    FERRY_TRY(ferry_i_domain_add_edges(ctx, d, name, data->nodes, data->edges, from, to,
+                                       data->weight));
+done:
+    ferry_i_free(from);
+    ferry_i_free(to);
+    return st;
+}
+
+ferry_status ferry_domain_add_data(ferry_ctx *ctx, ferry_domain *d, const char *name,
+                                   const ferry_data *data)
+{
+    ferry_status st = FERRY_OK;
+    ferry_ratings *r = NULL;
+
+    switch (data->kind) {
+    case FERRY_DATA_VIEW: return add_view_data(ctx, d, name, data);
+    case FERRY_DATA_GRAPH: return add_graph_data(ctx, d, name, data);
+    case FERRY_DATA_LABELS:
+        return ferry_i_domain_set_labels(ctx, d, data->ids, data->labels);
+    case FERRY_DATA_RATINGS:
+        FERRY_TRY(ferry_i_ratings_copy(ctx, data->ratings, &r));
+        return ferry_i_domain_set_ratings(ctx, d, r);
+    case FERRY_DATA_LISTING: break;
+    }
+    FERRY_NEED(ctx, false, FERRY_EDATA,
+               "%s: holds several variables; pick one by FILE#NAME", data->path);
+done:
+    return st;
+}

@@ -1,0 +1,119 @@
+/* Joining by id: how a domain grows when a new part brings instances it did not have. */
+#include <string.h>
+
+#include "data/parts.h"
+
+ferry_status ferry_i_ids_unique(ferry_ctx *ctx, const char *what, int64_t n,
+                                const char *const *ids, ferry_ids **out)
+{
+    ferry_status st = FERRY_OK;
+    ferry_ids *set = ferry_i_ids_new();
+
+    *out = NULL;
+    FERRY_NEED(ctx, set, FERRY_ENOMEM, "no memory for ids");
+    for (int64_t i = 0; i < n; i++) {
+        bool added = false;
+        FERRY_NEED(ctx, ids[i], FERRY_EINVAL, "%s: id %lld is NULL", what,
+                   (long long)i + 1);
+        const int64_t at = ferry_i_ids_add(set, ids[i], &added);
+        FERRY_NEED(ctx, at >= 0, FERRY_ENOMEM, "no memory for ids");
+        FERRY_NEED(ctx, added, FERRY_EDATA, "%s: '%s' stands twice, at %lld and %lld", what,
+                   ids[i], (long long)at + 1, (long long)i + 1);
+    }
+    *out = set;
+    set = NULL;
+done:
+    ferry_i_ids_free(set);
+    return st;
+}
+
+void ferry_i_growth_free(ferry_growth *g)
+{
+    for (int64_t i = 0; g->row_of && i < g->n_views; i++)
+        ferry_i_free(g->row_of[i]);
+    for (int64_t i = 0; g->a && i < g->n_graphs; i++)
+        ferry_i_matrix_free(g->a[i]);
+    ferry_i_free(g->row_of);
+    ferry_i_free(g->a);
+    ferry_i_labels_free(g->labels);
+    ferry_i_ids_free(g->ids);
+    *g = (ferry_growth){0};
+}
+
+int64_t ferry_i_growth_size(const ferry_domain *d, const ferry_growth *g)
+{
+    return ferry_i_ids_count(g->ids ? g->ids : d->ids);
+}
+
+/* The parts that d has already, over n instances. */
+static ferry_status widen_parts(ferry_ctx *ctx, const ferry_domain *d, int64_t n,
+                                ferry_growth *g)
+{
+    ferry_status st = FERRY_OK;
+
+    g->row_of = ferry_i_calloc(d->n_views, sizeof *g->row_of);
+    g->a = ferry_i_calloc(d->n_graphs, sizeof *g->a);
+    FERRY_NEED(ctx, g->row_of && g->a, FERRY_ENOMEM, "no memory for instances");
+    g->n_views = d->n_views;
+    g->n_graphs = d->n_graphs;
+    for (int64_t i = 0; i < d->n_views; i++) {
+        const ferry_view *v = d->views[i];
+        g->row_of[i] = ferry_i_calloc(n, sizeof **g->row_of);
+        FERRY_NEED(ctx, g->row_of[i], FERRY_ENOMEM, "no memory for instances");
+        for (int64_t j = 0; j < n; j++)
+            g->row_of[i][j] = j < v->n_instances ? v->row_of[j] : -1;
+    }
+    for (int64_t i = 0; i < d->n_graphs; i++)
+        FERRY_TRY(ferry_i_graph_widen(ctx, d->graphs[i]->a, n, &g->a[i]));
+    if (d->labels) FERRY_TRY(ferry_i_labels_spread(ctx, d->labels, n, NULL, &g->labels));
+done:
+    return st;
+}
+
+ferry_status ferry_i_growth_plan(ferry_ctx *ctx, const ferry_domain *d,
+                                 const ferry_ids *ids, int64_t *at, ferry_growth *g)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t n = ferry_i_ids_count(ids);
+
+    *g = (ferry_growth){0};
+    for (int64_t i = 0; i < n; i++) {
+        at[i] = ferry_i_ids_find(d->ids, ferry_i_ids_at(ids, i));
+        g->known += at[i] >= 0;
+    }
+    if (g->known == n) return FERRY_OK;
+    g->ids = ferry_i_ids_copy(d->ids);
+    FERRY_NEED(ctx, g->ids, FERRY_ENOMEM, "no memory for instances");
+    for (int64_t i = 0; i < n; i++) {
+        if (at[i] < 0) at[i] = ferry_i_ids_add(g->ids, ferry_i_ids_at(ids, i), NULL);
+        FERRY_NEED(ctx, at[i] >= 0, FERRY_ENOMEM, "no memory for instances");
+    }
+    FERRY_TRY(widen_parts(ctx, d, ferry_i_ids_count(g->ids), g));
+done:
+    if (st != FERRY_OK) ferry_i_growth_free(g);
+    return st;
+}
+
+void ferry_i_growth_apply(ferry_domain *d, ferry_growth *g)
+{
+    if (!g->ids) return;
+    ferry_i_ids_free(d->ids);
+    d->ids = g->ids;
+    g->ids = NULL;
+    for (int64_t i = 0; i < g->n_views; i++) {
+        ferry_i_free(d->views[i]->row_of);
+        d->views[i]->row_of = g->row_of[i];
+        d->views[i]->n_instances = ferry_i_ids_count(d->ids);
+        g->row_of[i] = NULL;
+    }
+    for (int64_t i = 0; i < g->n_graphs; i++) {
+        ferry_i_matrix_free(d->graphs[i]->a);
+        d->graphs[i]->a = g->a[i];
+        g->a[i] = NULL;
+    }
+    if (g->labels) {
+        ferry_i_labels_free(d->labels);
+        d->labels = g->labels;
+        g->labels = NULL;
+    }
+}

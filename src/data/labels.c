@@ -1,0 +1,304 @@
+/* Labels: a class, a number or a set of labels for each of n instances, any of them
+ * missing.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "data/data.h"
+
+ferry_status ferry_i_labels_new(ferry_ctx *ctx, ferry_label_kind kind, int64_t n,
+                                const ferry_ids *names, ferry_labels **out)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t m = ferry_i_ids_count(names);
+    ferry_labels *l = ferry_i_calloc(1, sizeof *l);
+
+    *out = NULL;
+    FERRY_NEED(ctx, l, FERRY_ENOMEM, "no memory for labels");
+    l->kind = kind;
+    l->n = n;
+    if (kind != FERRY_LABEL_NUMBER)
+        l->names = names ? ferry_i_ids_copy(names) : ferry_i_ids_new();
+    if (kind == FERRY_LABEL_CLASS) l->cls = ferry_i_calloc(n, sizeof *l->cls);
+    if (kind == FERRY_LABEL_NUMBER) l->num = ferry_i_calloc(n, sizeof *l->num);
+    if (kind == FERRY_LABEL_SET) {
+        l->known = ferry_i_calloc(n, sizeof *l->known);
+        if (m == 0 || n <= INT64_MAX / m) l->on = ferry_i_calloc(n * m, sizeof *l->on);
+    }
+    FERRY_NEED(ctx,
+               (l->names || kind == FERRY_LABEL_NUMBER) &&
+                   (l->cls || l->num || (l->on && l->known)),
+               FERRY_ENOMEM, "no memory for %lld labels", (long long)n);
+    for (int64_t i = 0; i < n; i++)
+        ferry_i_labels_hide(l, i);
+    *out = l;
+    l = NULL;
+done:
+    ferry_i_labels_free(l);
+    return st;
+}
+
+ferry_status ferry_i_labels_copy(ferry_ctx *ctx, const ferry_labels *l, ferry_labels **out)
+{
+    return ferry_i_labels_spread(ctx, l, l->n, NULL, out);
+}
+
+void ferry_i_labels_free(ferry_labels *l)
+{
+    if (!l) return;
+    ferry_i_free(l->cls);
+    ferry_i_free(l->num);
+    ferry_i_free(l->on);
+    ferry_i_free(l->known);
+    ferry_i_ids_free(l->names);
+    ferry_i_free(l);
+}
+
+int64_t ferry_i_labels_m(const ferry_labels *l)
+{
+    return l ? ferry_i_ids_count(l->names) : 0;
+}
+
+bool ferry_i_labels_has(const ferry_labels *l, int64_t i)
+{
+    if (!l) return false;
+    switch (l->kind) {
+    case FERRY_LABEL_CLASS: return l->cls[i] >= 0;
+    case FERRY_LABEL_NUMBER: return !isnan(l->num[i]);
+    case FERRY_LABEL_SET: break;
+    }
+    return l->known[i] != 0;
+}
+
+void ferry_i_labels_hide(ferry_labels *l, int64_t i)
+{
+    const int64_t m = ferry_i_labels_m(l);
+
+    if (l->kind == FERRY_LABEL_CLASS) l->cls[i] = -1;
+    if (l->kind == FERRY_LABEL_NUMBER) l->num[i] = NAN;
+    if (l->kind == FERRY_LABEL_SET) {
+        l->known[i] = 0;
+        memset(l->on + i * m, 0, (size_t)m);
+    }
+}
+
+ferry_status ferry_i_labels_spread(ferry_ctx *ctx, const ferry_labels *l, int64_t n,
+                                   const int64_t *at, ferry_labels **out)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t m = ferry_i_labels_m(l);
+    ferry_labels *s = NULL;
+
+    *out = NULL;
+    FERRY_TRY(ferry_i_labels_new(ctx, l->kind, n, l->names, &s));
+    for (int64_t i = 0; i < l->n; i++) {
+        const int64_t j = at ? at[i] : i;
+        if (l->cls) s->cls[j] = l->cls[i];
+        if (l->num) s->num[j] = l->num[i];
+        if (l->known) {
+            s->known[j] = l->known[i];
+            memcpy(s->on + j * m, l->on + i * m, (size_t)m);
+        }
+    }
+    *out = s;
+done:
+    return st;
+}
+
+/* ---- from kind to kind: number <-> class <-> set ---- */
+
+static ferry_status number_to_class(ferry_ctx *ctx, const ferry_labels *l,
+                                    ferry_labels **out)
+{
+    ferry_status st = FERRY_OK;
+    ferry_labels *c = NULL;
+    char text[32];
+
+    FERRY_TRY(ferry_i_labels_new(ctx, FERRY_LABEL_CLASS, l->n, NULL, &c));
+    for (int64_t i = 0; i < l->n; i++) {
+        if (isnan(l->num[i])) continue;
+        (void)ferry_i_format_real(text, l->num[i] + 0.0); /* -0 + 0 = 0 */
+        const int64_t k = ferry_i_ids_add(c->names, text, NULL);
+        FERRY_NEED(ctx, k >= 0, FERRY_ENOMEM, "no memory for class names");
+        FERRY_NEED(ctx, k < INT32_MAX, FERRY_EDATA, "too many classes");
+        c->cls[i] = (int32_t)k;
+    }
+    *out = c;
+    c = NULL;
+done:
+    ferry_i_labels_free(c);
+    return st;
+}
+
+static bool number_of(const char *name, double *x)
+{
+    const char *end = name + strlen(name);
+
+    return ferry_i_parse_real(name, end, x) == end && isfinite(*x);
+}
+
+static ferry_status class_to_number(ferry_ctx *ctx, const ferry_labels *l,
+                                    ferry_labels **out)
+{
+    ferry_status st = FERRY_OK;
+    ferry_labels *v = NULL;
+
+    FERRY_TRY(ferry_i_labels_new(ctx, FERRY_LABEL_NUMBER, l->n, NULL, &v));
+    for (int64_t i = 0; i < l->n; i++) {
+        if (l->cls[i] < 0) continue;
+        const char *name = ferry_i_ids_at(l->names, l->cls[i]);
+        FERRY_NEED(ctx, number_of(name, &v->num[i]), FERRY_EDATA,
+                   "label '%s' (instance %lld) is not a number", name, (long long)i + 1);
+    }
+    *out = v;
+    v = NULL;
+done:
+    ferry_i_labels_free(v);
+    return st;
+}
+
+static ferry_status class_to_set(ferry_ctx *ctx, const ferry_labels *l, ferry_labels **out)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t m = ferry_i_labels_m(l);
+    ferry_labels *s = NULL;
+
+    FERRY_TRY(ferry_i_labels_new(ctx, FERRY_LABEL_SET, l->n, l->names, &s));
+    for (int64_t i = 0; i < l->n; i++) {
+        if (l->cls[i] < 0) continue;
+        s->known[i] = 1;
+        s->on[i * m + l->cls[i]] = 1;
+    }
+    *out = s;
+done:
+    return st;
+}
+
+static ferry_status set_to_class(ferry_ctx *ctx, const ferry_labels *l, ferry_labels **out)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t m = ferry_i_labels_m(l);
+    ferry_labels *c = NULL;
+
+    FERRY_TRY(ferry_i_labels_new(ctx, FERRY_LABEL_CLASS, l->n, l->names, &c));
+    for (int64_t i = 0; i < l->n; i++) {
+        int64_t count = 0;
+        for (int64_t k = 0; k < m; k++) {
+            if (!l->on[i * m + k]) continue;
+            c->cls[i] = (int32_t)k;
+            count++;
+        }
+        FERRY_NEED(ctx, count == 1 || !l->known[i], FERRY_EDATA,
+                   "instance %lld has %lld labels, expected one class", (long long)i + 1,
+                   (long long)count);
+    }
+    *out = c;
+    c = NULL;
+done:
+    ferry_i_labels_free(c);
+    return st;
+}
+
+ferry_status ferry_i_labels_as(ferry_ctx *ctx, const ferry_labels *l, ferry_label_kind kind,
+                               ferry_labels **out)
+{
+    ferry_status st = FERRY_OK;
+    ferry_labels *c = NULL; /* between numbers and sets lie classes */
+
+    *out = NULL;
+    if (kind == l->kind) return ferry_i_labels_copy(ctx, l, out);
+    if (l->kind == FERRY_LABEL_CLASS)
+        return (kind == FERRY_LABEL_NUMBER ? class_to_number : class_to_set)(ctx, l, out);
+    FERRY_TRY((l->kind == FERRY_LABEL_NUMBER ? number_to_class : set_to_class)(ctx, l, &c));
+    if (kind == FERRY_LABEL_CLASS) {
+        *out = c;
+        c = NULL;
+        goto done;
+    }
+    FERRY_TRY((kind == FERRY_LABEL_NUMBER ? class_to_number : class_to_set)(ctx, c, out));
+done:
+    ferry_i_labels_free(c);
+    return st;
+}
+
+/* ---- renumbering ---- */
+
+/* Place of name in names: the same text, else a number of the same value (a file may say
+ * "+1" or "1.0" where another says "1"); -1: not there. */
+static int64_t place_of(const ferry_ids *names, const char *name)
+{
+    const int64_t at = ferry_i_ids_find(names, name);
+    double x, y;
+
+    if (at >= 0 || !number_of(name, &x)) return at;
+    for (int64_t k = 0; k < ferry_i_ids_count(names); k++)
+        if (number_of(ferry_i_ids_at(names, k), &y) && x == y) return k;
+    return -1;
+}
+
+static ferry_status unknown_name(ferry_ctx *ctx, const char *name, const ferry_ids *names)
+{
+    const int64_t m = ferry_i_ids_count(names);
+
+    return ferry_i_fail(ctx, FERRY_EDATA, "label '%s' is none of the %lld known%s%s%s",
+                        name, (long long)m, m > 0 ? " ('" : "",
+                        m > 0 ? ferry_i_ids_at(names, 0) : "", m > 0 ? "', ...)" : "");
+}
+
+static ferry_status renumber_sets(ferry_ctx *ctx, ferry_labels *l, const int64_t *to,
+                                  int64_t m2, const ferry_ids *names, bool drop)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t m = ferry_i_labels_m(l);
+    uint8_t *on = NULL;
+
+    if (m2 == 0 || l->n <= INT64_MAX / m2) on = ferry_i_calloc(l->n * m2, sizeof *on);
+    FERRY_NEED(ctx, on, FERRY_ENOMEM, "no memory for labels");
+    for (int64_t i = 0; i < l->n; i++) {
+        for (int64_t k = 0; k < m; k++) {
+            if (!l->on[i * m + k]) continue;
+            if (to[k] >= 0)
+                on[i * m2 + to[k]] = 1;
+            else if (!drop)
+                FERRY_TRY(unknown_name(ctx, ferry_i_ids_at(l->names, k), names));
+        }
+    }
+    ferry_i_free(l->on);
+    l->on = on;
+    on = NULL;
+done:
+    ferry_i_free(on);
+    return st;
+}
+
+ferry_status ferry_i_labels_rename(ferry_ctx *ctx, ferry_labels *l, const ferry_ids *names,
+                                   bool drop)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t m = ferry_i_labels_m(l);
+    ferry_ids *copy = NULL;
+    int64_t *to = NULL;
+
+    if (l->kind == FERRY_LABEL_NUMBER) return FERRY_OK;
+    to = ferry_i_calloc(m, sizeof *to);
+    copy = ferry_i_ids_copy(names);
+    FERRY_NEED(ctx, to && copy, FERRY_ENOMEM, "no memory for label names");
+    for (int64_t k = 0; k < m; k++)
+        to[k] = place_of(names, ferry_i_ids_at(l->names, k));
+    if (l->kind == FERRY_LABEL_SET) {
+        FERRY_TRY(renumber_sets(ctx, l, to, ferry_i_ids_count(names), names, drop));
+    } else {
+        for (int64_t i = 0; !drop && i < l->n; i++)
+            if (l->cls[i] >= 0 && to[l->cls[i]] < 0)
+                FERRY_TRY(unknown_name(ctx, ferry_i_ids_at(l->names, l->cls[i]), names));
+        for (int64_t i = 0; i < l->n; i++)
+            if (l->cls[i] >= 0) l->cls[i] = (int32_t)to[l->cls[i]];
+    }
+    ferry_i_ids_free(l->names);
+    l->names = copy;
+    copy = NULL;
+done:
+    ferry_i_ids_free(copy);
+    ferry_i_free(to);
+    return st;
+}

@@ -1,0 +1,204 @@
+/* Settling a task: the labels of all its domains become of the goal's kind and index one
+ * list of names. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "task/task.h"
+
+/* The kind of label that a goal is about; false: none. */
+static bool kind_of(ferry_goal goal, ferry_label_kind *kind)
+{
+    *kind = FERRY_LABEL_CLASS;
+    if (goal == FERRY_REGRESS) *kind = FERRY_LABEL_NUMBER;
+    if (goal == FERRY_MULTILABEL) *kind = FERRY_LABEL_SET;
+    return goal != FERRY_RATE;
+}
+
+/* ---- names ---- */
+
+typedef struct label_name {
+    const char *text;
+    double value;
+} label_name;
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(((const label_name *)a)->text, ((const label_name *)b)->text);
+}
+
+/* Of equal numbers the shortest text comes first. */
+static int by_value(const void *a, const void *b)
+{
+    const label_name *x = a, *y = b;
+    const size_t nx = strlen(x->text), ny = strlen(y->text);
+
+    if (x->value != y->value) return x->value < y->value ? -1 : 1;
+    if (nx != ny) return nx < ny ? -1 : 1;
+    return strcmp(x->text, y->text);
+}
+
+/* One order for all tasks: numbers ascending if all are numbers (those of equal value are
+ * one label), else by strcmp. */
+static ferry_status sort_names(ferry_ctx *ctx, const ferry_ids *found, ferry_ids **out)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t m = ferry_i_ids_count(found);
+    label_name *names = ferry_i_calloc(m, sizeof *names);
+    ferry_ids *sorted = ferry_i_ids_new();
+    bool numbers = true;
+
+    *out = NULL;
+    FERRY_NEED(ctx, names && sorted, FERRY_ENOMEM, "no memory for label names");
+    for (int64_t k = 0; k < m; k++) {
+        const char *text = ferry_i_ids_at(found, k), *end = text + strlen(text);
+        names[k].text = text;
+        numbers = numbers && ferry_i_parse_real(text, end, &names[k].value) == end &&
+                  isfinite(names[k].value);
+    }
+    qsort(names, (size_t)m, sizeof *names, numbers ? by_value : by_text);
+    for (int64_t k = 0; k < m; k++) {
+        if (numbers && k > 0 && names[k].value == names[k - 1].value) continue;
+        FERRY_NEED(ctx, ferry_i_ids_add(sorted, names[k].text, NULL) >= 0, FERRY_ENOMEM,
+                   "no memory for label names");
+    }
+    *out = sorted;
+    sorted = NULL;
+done:
+    ferry_i_ids_free(sorted);
+    ferry_i_free(names);
+    return st;
+}
+
+/* Add the classes that occur, or all labels of label sets. */
+static ferry_status add_names(ferry_ctx *ctx, const ferry_labels *l, ferry_ids *found)
+{
+    ferry_status st = FERRY_OK;
+
+    if (l->kind == FERRY_LABEL_CLASS)
+        for (int64_t i = 0; i < l->n; i++)
+            FERRY_NEED(
+                ctx,
+                l->cls[i] < 0 ||
+                    ferry_i_ids_add(found, ferry_i_ids_at(l->names, l->cls[i]), NULL) >= 0,
+                FERRY_ENOMEM, "no memory for label names");
+    if (l->kind == FERRY_LABEL_SET)
+        for (int64_t k = 0; k < ferry_i_labels_m(l); k++)
+            FERRY_NEED(ctx, ferry_i_ids_add(found, ferry_i_ids_at(l->names, k), NULL) >= 0,
+                       FERRY_ENOMEM, "no memory for label names");
+done:
+    return st;
+}
+
+/* ---- labels ---- */
+
+/* Labels of d as the goal wants them, not yet renamed; NULL when there are none or the goal
+ * has no use for them. */
+static ferry_status convert(ferry_ctx *ctx, ferry_goal goal, const ferry_domain *d,
+                            ferry_labels **out)
+{
+    ferry_status st = FERRY_OK;
+    ferry_label_kind kind;
+
+    *out = NULL;
+    if (!d->labels || !kind_of(goal, &kind)) return FERRY_OK;
+    st = ferry_i_labels_as(ctx, d->labels, kind, out);
+    if (st == FERRY_EDATA && goal == FERRY_EMBED) { /* labels only score an embedding */
+        ferry_i_log(ctx, FERRY_WARN, "domain '%s': %s; its labels are left out", d->name,
+                    ferry_message(ctx));
+        return FERRY_OK;
+    }
+    return st == FERRY_OK ? st
+                          : ferry_i_prefix(ctx, st, "goal %s: domain '%s'",
+                                           ferry_goal_name(goal), d->name);
+}
+
+/* Whether d's labels need no change. */
+static bool is_settled(const ferry_domain *d, ferry_goal goal, const ferry_ids *names)
+{
+    ferry_label_kind kind;
+
+    if (!kind_of(goal, &kind)) return !d->labels;
+    if (!d->labels) return true;
+    if (d->labels->kind != kind || ferry_i_labels_m(d->labels) != ferry_i_ids_count(names))
+        return false;
+    for (int64_t k = 0; k < ferry_i_ids_count(names); k++)
+        if (strcmp(ferry_i_ids_at(names, k), ferry_i_ids_at(d->labels->names, k)) != 0)
+            return false;
+    return true;
+}
+
+/* The domains with their new labels (which are taken), in place of the old ones. */
+static ferry_status exchange(ferry_ctx *ctx, ferry_task *t, ferry_labels **labels,
+                             const ferry_ids *names)
+{
+    ferry_status st = FERRY_OK;
+    ferry_domain **now = ferry_i_calloc(t->n_domains, sizeof *now);
+
+    FERRY_NEED(ctx, now, FERRY_ENOMEM, "no memory for a task");
+    for (int64_t i = 0; i < t->n_domains; i++) {
+        if (is_settled(t->domains[i], t->goal, names)) {
+            now[i] = ferry_i_domain_ref(t->domains[i]);
+            continue;
+        }
+        if (labels[i]) FERRY_TRY(ferry_i_labels_rename(ctx, labels[i], names, false));
+        ferry_labels *l = labels[i];
+        labels[i] = NULL;
+        FERRY_TRY(ferry_i_domain_with_labels(ctx, t->domains[i], l, &now[i]));
+    }
+    for (int64_t i = 0; i < t->n_domains; i++) {
+        ferry_domain *old = t->domains[i];
+        t->domains[i] = now[i];
+        now[i] = old;
+    }
+done:
+    for (int64_t i = 0; now && i < t->n_domains; i++)
+        ferry_domain_free(now[i]);
+    ferry_i_free(now);
+    return st;
+}
+
+ferry_status ferry_i_task_settle(ferry_ctx *ctx, ferry_task *t)
+{
+    ferry_status st = FERRY_OK;
+    ferry_labels **labels = ferry_i_calloc(t->n_domains, sizeof *labels);
+    ferry_ids *found = ferry_i_ids_new(), *names = NULL;
+
+    FERRY_NEED(ctx, labels && found, FERRY_ENOMEM, "no memory for a task");
+    for (int64_t i = 0; i < t->n_domains; i++) {
+        FERRY_TRY(convert(ctx, t->goal, t->domains[i], &labels[i]));
+        if (labels[i]) FERRY_TRY(add_names(ctx, labels[i], found));
+    }
+    FERRY_TRY(sort_names(ctx, found, &names));
+    FERRY_TRY(exchange(ctx, t, labels, names));
+    ferry_i_ids_free(t->names);
+    t->names = NULL;
+    if (t->goal != FERRY_REGRESS && t->goal != FERRY_RATE) {
+        t->names = names;
+        names = NULL;
+    }
+done:
+    for (int64_t i = 0; labels && i < t->n_domains; i++)
+        ferry_i_labels_free(labels[i]);
+    ferry_i_free(labels);
+    ferry_i_ids_free(found);
+    ferry_i_ids_free(names);
+    return st;
+}
+
+ferry_status ferry_i_task_settled(ferry_ctx *ctx, const ferry_task *task, ferry_task **out)
+{
+    ferry_status st = FERRY_OK;
+    ferry_task *t = NULL;
+
+    *out = NULL;
+    FERRY_TRY(ferry_task_new(ctx, task->name, task->goal, &t));
+    for (int64_t i = 0; i < task->n_domains; i++)
+        FERRY_TRY(ferry_task_add_domain(ctx, t, ferry_i_domain_ref(task->domains[i])));
+    FERRY_TRY(ferry_i_task_settle(ctx, t));
+    *out = t;
+    t = NULL;
+done:
+    ferry_task_free(t);
+    return st;
+}

@@ -1,0 +1,320 @@
+/* Splits: which of a target's labels (or ratings) a method may see in a repeat.
+ *
+ * The draw depends on the seed, the repeat and the ids alone: candidates are put in the
+ * order of their ids first, so neither the order of the rows in a file nor the methods that
+ * run change it. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "task/task.h"
+
+/* ---- order by id ---- */
+
+typedef struct named {
+    const char *id;
+    int64_t place;
+} named;
+
+static int by_id(const void *a, const void *b)
+{
+    return strcmp(((const named *)a)->id, ((const named *)b)->id);
+}
+
+/* order[k]: place of the k-th id by strcmp. */
+static ferry_status order_by_id(ferry_ctx *ctx, const ferry_ids *ids, int64_t **out)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t n = ferry_i_ids_count(ids);
+    named *list = ferry_i_calloc(n, sizeof *list);
+    int64_t *order = ferry_i_calloc(n, sizeof *order);
+
+    *out = NULL;
+    FERRY_NEED(ctx, list && order, FERRY_ENOMEM, "no memory for a split");
+    for (int64_t i = 0; i < n; i++)
+        list[i] = (named){ferry_i_ids_at(ids, i), i};
+    qsort(list, (size_t)n, sizeof *list, by_id);
+    for (int64_t i = 0; i < n; i++)
+        order[i] = list[i].place;
+    *out = order;
+    order = NULL;
+done:
+    ferry_i_free(list);
+    ferry_i_free(order);
+    return st;
+}
+
+/* Stable counting sort of `in` by the id of key[in[.]]. */
+static ferry_status sort_by_key(ferry_ctx *ctx, const ferry_ids *ids, const int32_t *key,
+                                int64_t n, const int64_t *in, int64_t *out)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t m = ferry_i_ids_count(ids);
+    int64_t *order = NULL, *next = ferry_i_calloc(m + 1, sizeof *next), sum = 0;
+
+    FERRY_NEED(ctx, next, FERRY_ENOMEM, "no memory for a split");
+    FERRY_TRY(order_by_id(ctx, ids, &order));
+    for (int64_t e = 0; e < n; e++)
+        next[key[in[e]]]++;
+    for (int64_t k = 0; k < m; k++) {
+        const int64_t count = next[order[k]];
+        next[order[k]] = sum;
+        sum += count;
+    }
+    for (int64_t e = 0; e < n; e++)
+        out[next[key[in[e]]]++] = in[e];
+done:
+    ferry_i_free(order);
+    ferry_i_free(next);
+    return st;
+}
+
+/* ---- how many ---- */
+
+/* Count or fraction of n candidates. */
+static ferry_status how_many(ferry_ctx *ctx, const ferry_domain *d, int64_t n,
+                             const char *what, int64_t *out)
+{
+    const ferry_seen *s = &d->seen;
+
+    if (s->kind == FERRY_SEEN_FRACTION) {
+        *out = (int64_t)floor(s->value * (double)n + 0.5);
+        if (*out == 0 && n > 0) *out = 1;
+        return FERRY_OK;
+    }
+    *out = (int64_t)s->value;
+    if (*out <= n) return FERRY_OK;
+    return ferry_i_fail(ctx, FERRY_EDATA,
+                        "domain '%s': labelled: %lld asked for, but it has "
+                        "%lld %s",
+                        d->name, (long long)*out, (long long)n, what);
+}
+
+/* Share `count` among classes of size[k] in proportion, by largest remainder; at least one
+ * of each when the count allows. */
+static void share(int64_t m, const int64_t *size, int64_t count, int64_t *take)
+{
+    int64_t n = 0, classes = 0, sum = 0;
+
+    for (int64_t k = 0; k < m; k++) {
+        n += size[k];
+        classes += size[k] > 0;
+    }
+    for (int64_t k = 0; k < m; k++) {
+        take[k] = (int64_t)((double)count * (double)size[k] / (double)n);
+        if (take[k] == 0 && size[k] > 0 && count >= classes) take[k] = 1;
+        sum += take[k];
+    }
+    while (sum != count) {
+        const int64_t step = sum < count ? 1 : -1;
+        double furthest = -INFINITY;
+        int64_t at = 0;
+        for (int64_t k = 0; k < m; k++) {
+            const double exact = (double)count * (double)size[k] / (double)n;
+            const double off = (double)step * (exact - (double)take[k]);
+            if (step > 0 ? take[k] >= size[k] : take[k] <= 1) continue;
+            if (off > furthest) {
+                furthest = off;
+                at = k;
+            }
+        }
+        take[at] += step;
+        sum += step;
+    }
+}
+
+/* ---- labels ---- */
+
+static ferry_status per_class(ferry_ctx *ctx, const ferry_domain *d, const int64_t *size,
+                              int64_t *take)
+{
+    const int64_t want = (int64_t)d->seen.value;
+
+    for (int64_t k = 0; k < ferry_i_labels_m(d->labels); k++) {
+        if (size[k] > 0 && size[k] < want)
+            return ferry_i_fail(ctx, FERRY_EDATA,
+                                "domain '%s': labelled: class '%s' has %lld labelled "
+                                "instances, per_class asks for %lld",
+                                d->name, ferry_i_ids_at(d->labels->names, k),
+                                (long long)size[k], (long long)want);
+        take[k] = size[k] > 0 ? want : 0;
+    }
+    return FERRY_OK;
+}
+
+/* Mark take[k] of each class's candidates, drawn class after class. group gets the
+ * candidates by class; `next` is scratch. */
+static void draw_classes(const ferry_labels *l, int64_t n, const int64_t *candidate,
+                         const int64_t *size, const int64_t *take, int64_t *next,
+                         int64_t *group, ferry_rng *rng, uint8_t *seen)
+{
+    int64_t start = 0;
+
+    for (int64_t k = 0; k < ferry_i_labels_m(l); k++) {
+        next[k] = start;
+        start += size[k];
+    }
+    for (int64_t i = 0; i < n; i++)
+        group[next[l->cls[candidate[i]]]++] = candidate[i];
+    for (int64_t k = 0; k < ferry_i_labels_m(l); k++) {
+        ferry_i_rng_shuffle(rng, size[k], group);
+        for (int64_t i = 0; i < take[k]; i++)
+            seen[group[i]] = 1;
+        group += size[k];
+    }
+}
+
+static ferry_status sample_classes(ferry_ctx *ctx, const ferry_domain *d, int64_t n,
+                                   const int64_t *candidate, ferry_rng *rng, uint8_t *seen)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t m = ferry_i_labels_m(d->labels);
+    int64_t *size = ferry_i_calloc(m, sizeof *size),
+            *take = ferry_i_calloc(m, sizeof *take);
+    int64_t *next = ferry_i_calloc(m, sizeof *next),
+            *group = ferry_i_calloc(n, sizeof *group);
+    int64_t count = 0;
+
+    FERRY_NEED(ctx, size && take && next && group, FERRY_ENOMEM, "no memory for a split");
+    for (int64_t i = 0; i < n; i++)
+        size[d->labels->cls[candidate[i]]]++;
+    if (d->seen.kind == FERRY_SEEN_PER_CLASS) {
+        FERRY_TRY(per_class(ctx, d, size, take));
+    } else {
+        FERRY_TRY(how_many(ctx, d, n, "labelled instances", &count));
+        if (count > 0) share(m, size, count, take);
+    }
+    draw_classes(d->labels, n, candidate, size, take, next, group, rng, seen);
+done:
+    ferry_i_free(size);
+    ferry_i_free(take);
+    ferry_i_free(next);
+    ferry_i_free(group);
+    return st;
+}
+
+/* Mark those that the file of ids names. */
+static ferry_status take_ids(ferry_ctx *ctx, const ferry_domain *d, uint8_t *seen)
+{
+    for (int64_t i = 0; i < ferry_i_ids_count(d->seen.ids); i++) {
+        const char *id = ferry_i_ids_at(d->seen.ids, i);
+        const int64_t at = ferry_i_ids_find(d->ids, id);
+        if (at < 0)
+            return ferry_i_fail(ctx, FERRY_EDATA,
+                                "domain '%s': labelled: id '%s' is no instance", d->name,
+                                id);
+        seen[at] = 1;
+    }
+    return FERRY_OK;
+}
+
+/* Mark the instances whose labels may be seen. */
+static ferry_status sample(ferry_ctx *ctx, const ferry_domain *d, ferry_rng *rng,
+                           uint8_t *seen)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t size = ferry_domain_size(d);
+    int64_t *candidate = NULL, n = 0, count = 0;
+
+    if (d->seen.kind == FERRY_SEEN_NONE) return FERRY_OK;
+    if (d->seen.kind == FERRY_SEEN_IDS) return take_ids(ctx, d, seen);
+    FERRY_TRY(order_by_id(ctx, d->ids, &candidate));
+    for (int64_t i = 0; i < size; i++)
+        if (ferry_i_labels_has(d->labels, candidate[i])) candidate[n++] = candidate[i];
+    if (d->labels->kind == FERRY_LABEL_CLASS) {
+        FERRY_TRY(sample_classes(ctx, d, n, candidate, rng, seen));
+        goto done;
+    }
+    FERRY_NEED(ctx, d->seen.kind != FERRY_SEEN_PER_CLASS, FERRY_EDATA,
+               "domain '%s': labelled: per_class needs classes", d->name);
+    FERRY_TRY(how_many(ctx, d, n, "labelled instances", &count));
+    ferry_i_rng_shuffle(rng, n, candidate);
+    for (int64_t i = 0; i < count; i++)
+        seen[candidate[i]] = 1;
+done:
+    ferry_i_free(candidate);
+    return st;
+}
+
+static ferry_status hide_labels(ferry_ctx *ctx, const ferry_domain *d, ferry_rng *rng,
+                                ferry_domain **out)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t n = ferry_domain_size(d);
+    ferry_labels *labels = NULL;
+    uint8_t *seen = ferry_i_calloc(n, sizeof *seen);
+
+    FERRY_NEED(ctx, seen, FERRY_ENOMEM, "no memory for a split");
+    FERRY_TRY(sample(ctx, d, rng, seen));
+    FERRY_TRY(ferry_i_labels_copy(ctx, d->labels, &labels));
+    for (int64_t i = 0; i < n; i++)
+        if (!seen[i]) ferry_i_labels_hide(labels, i);
+    FERRY_TRY(ferry_i_domain_with_labels(ctx, d, labels, out));
+done:
+    ferry_i_free(seen);
+    return st;
+}
+
+/* ---- ratings ---- */
+
+/* Hidden ratings stay as pairs to be predicted. lo and hi stay those of all: the scale is
+ * known before any rating is. */
+static ferry_status hide_ratings(ferry_ctx *ctx, const ferry_domain *d, ferry_rng *rng,
+                                 ferry_domain **out)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_ratings *all = d->ratings;
+    ferry_ratings *r = NULL;
+    int64_t *a = ferry_i_calloc(all->n, sizeof *a), *b = ferry_i_calloc(all->n, sizeof *b);
+    int64_t n = 0, count = 0;
+
+    FERRY_NEED(ctx, a && b, FERRY_ENOMEM, "no memory for a split");
+    FERRY_NEED(ctx, d->seen.kind <= FERRY_SEEN_FRACTION, FERRY_EDATA,
+               "domain '%s': labelled: ratings take a count or a fraction", d->name);
+    for (int64_t e = 0; e < all->n; e++)
+        if (!isnan(all->value[e])) a[n++] = e;
+    FERRY_TRY(sort_by_key(ctx, all->items, all->item, n, a, b));
+    FERRY_TRY(sort_by_key(ctx, all->users, all->user, n, b, a));
+    if (d->seen.kind != FERRY_SEEN_NONE) FERRY_TRY(how_many(ctx, d, n, "ratings", &count));
+    ferry_i_rng_shuffle(rng, n, a);
+    FERRY_TRY(ferry_i_ratings_copy(ctx, all, &r));
+    for (int64_t i = count; i < n; i++)
+        r->value[a[i]] = NAN;
+    st = ferry_i_domain_with_ratings(ctx, d, r, out);
+    r = NULL;
+done:
+    ferry_i_ratings_free(r);
+    ferry_i_free(a);
+    ferry_i_free(b);
+    return st;
+}
+
+ferry_status ferry_i_task_split(ferry_ctx *ctx, const ferry_task *task, int64_t r,
+                                ferry_task **out)
+{
+    ferry_status st = FERRY_OK;
+    ferry_task *t = NULL;
+    ferry_ctx repeat = *ctx;
+    ferry_rng rng;
+
+    *out = NULL;
+    repeat.repeat = (uint64_t)r;
+    ferry_i_rng_for(&repeat, &rng, "split");
+    FERRY_TRY(ferry_i_task_settled(ctx, task, &t));
+    for (int64_t i = 0; i < t->n_domains; i++) {
+        ferry_domain *d = t->domains[i], *hidden = NULL;
+        if (d->role != FERRY_TARGET) continue;
+        if (t->goal == FERRY_RATE && d->ratings)
+            FERRY_TRY(hide_ratings(ctx, d, &rng, &hidden));
+        else if (d->labels)
+            FERRY_TRY(hide_labels(ctx, d, &rng, &hidden));
+        if (!hidden) continue;
+        ferry_domain_free(d);
+        t->domains[i] = hidden;
+    }
+    *out = t;
+    t = NULL;
+done:
+    ferry_task_free(t);
+    return st;
+}

@@ -1,0 +1,219 @@
+/* Tasks: domains, a goal, methods and how to evaluate them. */
+#include <string.h>
+
+#include "task/task.h"
+
+static const struct {
+    ferry_goal goal;
+    const char *name;
+} goals[] = {
+    {FERRY_CLASSIFY, "classify"},     {FERRY_REGRESS, "regress"},
+    {FERRY_MULTILABEL, "multilabel"}, {FERRY_RATE, "rate"},
+    {FERRY_EMBED, "embed"},           {FERRY_STREAM, "stream"},
+};
+
+const ferry_opt ferry_i_evaluate_table[] = {
+    FERRY_OPT(ferry_evaluate_settings, INT, repeats, 10, 1, 1e6,
+              "how often to draw the labelled part of the target and score all methods"),
+    FERRY_OPT(ferry_evaluate_settings, REAL, seed, -1, -1, 9007199254740992.0,
+              "where every random choice starts; -1: the context's (--seed)"),
+    FERRY_OPT_STRING(
+        ferry_evaluate_settings, metrics, "",
+        "what to measure, the deciding one first; empty: what is usual for the "
+        "goal"),
+    FERRY_OPT_ONE_OF(ferry_evaluate_settings, ties, "worst|mean|index", "worst",
+                     "how equal scores count in multi-label metrics"),
+};
+const int64_t ferry_i_evaluate_table_n = FERRY_COUNT(ferry_i_evaluate_table);
+
+const ferry_opt *ferry_evaluate_options(int64_t *count)
+{
+    *count = ferry_i_evaluate_table_n;
+    return ferry_i_evaluate_table;
+}
+
+const char *ferry_goal_name(ferry_goal goal)
+{
+    for (int64_t i = 0; i < FERRY_COUNT(goals); i++)
+        if (goals[i].goal == goal) return goals[i].name;
+    return "unknown";
+}
+
+ferry_status ferry_task_new(ferry_ctx *ctx, const char *name, ferry_goal goal,
+                            ferry_task **out)
+{
+    ferry_status st = FERRY_OK;
+    ferry_task *t = NULL;
+
+    *out = NULL;
+    FERRY_NEED(ctx, name && name[0], FERRY_EINVAL, "a task needs a name");
+    FERRY_NEED(ctx, strcmp(ferry_goal_name(goal), "unknown") != 0, FERRY_EINVAL,
+               "task '%s': unknown goal %d", name, (int)goal);
+    t = ferry_i_calloc(1, sizeof *t);
+    FERRY_NEED(ctx, t, FERRY_ENOMEM, "no memory for task '%s'", name);
+    t->goal = goal;
+    t->name = ferry_i_strdup(name);
+    FERRY_NEED(ctx, t->name, FERRY_ENOMEM, "no memory for task '%s'", name);
+    *out = t;
+    t = NULL;
+done:
+    ferry_task_free(t);
+    return st;
+}
+
+void ferry_task_free(ferry_task *t)
+{
+    if (!t) return;
+    for (int64_t i = 0; i < t->n_domains; i++)
+        ferry_domain_free(t->domains[i]);
+    for (int64_t i = 0; i < t->n_methods; i++) {
+        ferry_i_free(t->methods[i].method);
+        ferry_i_free(t->methods[i].as);
+        ferry_opts_free(t->methods[i].opts);
+    }
+    ferry_i_free(t->domains);
+    ferry_i_free(t->methods);
+    ferry_opts_free(t->evaluate);
+    ferry_i_ids_free(t->names);
+    ferry_i_free(t->name);
+    ferry_i_free(t);
+}
+
+ferry_status ferry_task_add_domain(ferry_ctx *ctx, ferry_task *t, ferry_domain *d)
+{
+    ferry_status st = FERRY_OK;
+
+    FERRY_NEED(ctx, d, FERRY_EINVAL, "task '%s': no domain given", t->name);
+    for (int64_t i = 0; i < t->n_domains; i++)
+        FERRY_NEED(ctx, strcmp(t->domains[i]->name, d->name) != 0, FERRY_EINVAL,
+                   "task '%s' has a domain '%s' already", t->name, d->name);
+    ferry_domain **domains = ferry_i_realloc(t->domains, t->n_domains + 1, sizeof *domains);
+    FERRY_NEED(ctx, domains, FERRY_ENOMEM, "no memory for a domain");
+    t->domains = domains;
+    t->domains[t->n_domains++] = d;
+    d = NULL;
+done:
+    ferry_domain_free(d);
+    return st;
+}
+
+/* The method's name plus what is set. */
+static char *name_entry(const char *method, const ferry_opts *opts)
+{
+    ferry_text t = {0};
+    const char *key, *value;
+
+    ferry_i_text_add(&t, method);
+    for (int64_t i = 0; i < ferry_opts_count(opts); i++) {
+        ferry_opts_at(opts, i, &key, &value);
+        ferry_i_text_addf(&t, " %s=%s", key, value);
+    }
+    if (t.failed) ferry_i_text_free(&t);
+    return t.s;
+}
+
+ferry_status ferry_task_add_method(ferry_ctx *ctx, ferry_task *t, const char *method,
+                                   const char *as, const ferry_opts *opts)
+{
+    ferry_status st = FERRY_OK;
+    ferry_task_method m = {0};
+
+    FERRY_NEED(ctx, method && method[0] && (!as || as[0]), FERRY_EINVAL,
+               "task '%s': a method needs a name", t->name);
+    m.method = ferry_i_strdup(method);
+    m.as = as ? ferry_i_strdup(as) : name_entry(method, opts);
+    FERRY_NEED(ctx, m.method && m.as, FERRY_ENOMEM, "no memory for a method");
+    for (int64_t i = 0; i < t->n_methods; i++)
+        FERRY_NEED(
+            ctx, strcmp(t->methods[i].as, m.as) != 0, FERRY_EINVAL,
+            "task '%s' has a method named '%s' already; give one another name by as:",
+            t->name, m.as);
+    if (opts) FERRY_TRY(ferry_i_opts_copy(ctx, opts, &m.opts));
+    ferry_task_method *methods =
+        ferry_i_realloc(t->methods, t->n_methods + 1, sizeof *methods);
+    FERRY_NEED(ctx, methods, FERRY_ENOMEM, "no memory for a method");
+    t->methods = methods;
+    t->methods[t->n_methods++] = m;
+    m = (ferry_task_method){0};
+done:
+    ferry_i_free(m.method);
+    ferry_i_free(m.as);
+    ferry_opts_free(m.opts);
+    return st;
+}
+
+static ferry_status parse_evaluate(ferry_ctx *ctx, const ferry_opts *opts,
+                                   ferry_evaluate_settings *out)
+{
+    return ferry_i_opts_parse(ctx, "evaluate", ferry_i_evaluate_table,
+                              ferry_i_evaluate_table_n, opts, out);
+}
+
+ferry_status ferry_task_set_evaluate(ferry_ctx *ctx, ferry_task *t, const ferry_opts *opts)
+{
+    ferry_status st = FERRY_OK;
+    ferry_evaluate_settings settings;
+    ferry_opts *copy = NULL;
+
+    FERRY_TRY(parse_evaluate(ctx, opts, &settings));
+    FERRY_TRY(ferry_i_opts_copy(ctx, opts, &copy));
+    ferry_opts_free(t->evaluate);
+    t->evaluate = copy;
+done:
+    return st;
+}
+
+ferry_status ferry_i_task_evaluate(ferry_ctx *ctx, const ferry_task *t,
+                                   ferry_evaluate_settings *out)
+{
+    return parse_evaluate(ctx, t->evaluate, out);
+}
+
+const char *ferry_task_name(const ferry_task *t)
+{
+    return t->name;
+}
+
+ferry_goal ferry_task_goal(const ferry_task *t)
+{
+    return t->goal;
+}
+
+int64_t ferry_task_domains(const ferry_task *t)
+{
+    return t->n_domains;
+}
+
+const ferry_domain *ferry_task_domain(const ferry_task *t, int64_t i)
+{
+    return i >= 0 && i < t->n_domains ? t->domains[i] : NULL;
+}
+
+const ferry_domain *ferry_i_task_role(const ferry_task *t, ferry_role role, int64_t i)
+{
+    for (int64_t j = 0; j < t->n_domains; j++)
+        if (t->domains[j]->role == role && i-- == 0) return t->domains[j];
+    return NULL;
+}
+
+int64_t ferry_i_task_count_role(const ferry_task *t, ferry_role role)
+{
+    int64_t n = 0;
+
+    for (int64_t j = 0; j < t->n_domains; j++)
+        n += t->domains[j]->role == role;
+    return n;
+}
+
+ferry_status ferry_i_task_target(ferry_ctx *ctx, const ferry_task *t,
+                                 const ferry_domain **out)
+{
+    const int64_t n = ferry_i_task_count_role(t, FERRY_TARGET);
+
+    *out = NULL;
+    if (n != 1)
+        return ferry_i_fail(ctx, FERRY_ENEEDS, "task '%s' has %lld targets, expected one",
+                            t->name, (long long)n);
+    *out = ferry_i_task_role(t, FERRY_TARGET, 0);
+    return FERRY_OK;
+}
