@@ -142,21 +142,31 @@ done:
     return st;
 }
 
-ferry_status ferry_method_fits(ferry_ctx *ctx, const char *name, const ferry_task *task,
-                               const ferry_opts *opts)
+ferry_status ferry_i_fits(ferry_ctx *ctx, const ferry_task *task,
+                          const ferry_method *method, const ferry_opts *opts)
 {
     ferry_status st = FERRY_OK;
-    const ferry_method *method = NULL;
     ferry_model *m = NULL;
     ferry_task *seen = NULL;
 
-    FERRY_TRY(ferry_i_method_get(ctx, name, &method));
     FERRY_TRY(ferry_i_task_settled(ctx, task, &seen));
     FERRY_TRY(ferry_i_model_new(ctx, method, opts, seen->goal, NULL, &m));
     FERRY_TRY(check_fits(ctx, method, seen, m->options));
 done:
     ferry_model_free(m);
     ferry_task_free(seen);
+    return st;
+}
+
+ferry_status ferry_method_fits(ferry_ctx *ctx, const char *name, const ferry_task *task,
+                               const ferry_opts *opts)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_method *method = NULL;
+
+    FERRY_TRY(ferry_i_method_get(ctx, name, &method));
+    FERRY_TRY(ferry_i_fits(ctx, task, method, opts));
+done:
     return st;
 }
 

@@ -39,7 +39,9 @@ ferry_status ferry_i_model_unpack(ferry_ctx *ctx, const char *what, const ferry_
 ferry_status ferry_i_prediction_new(ferry_ctx *ctx, ferry_goal goal, const ferry_ids *names,
                                     const ferry_domain *d, ferry_prediction **out);
 
-/* Fit a method that need not be in the registry. */
+/* Check or fit a method that need not be in the registry. */
+ferry_status ferry_i_fits(ferry_ctx *ctx, const ferry_task *task,
+                          const ferry_method *method, const ferry_opts *opts);
 ferry_status ferry_i_fit(ferry_ctx *ctx, const ferry_task *task, const ferry_method *method,
                          const ferry_opts *opts, ferry_model **out, ferry_report *rep);
 
