@@ -181,8 +181,8 @@ struct ferry_data {
     ferry_ids *features;  /* per column, or NULL */
     ferry_labels *labels; /* per row, or NULL */
     double *idf;          /* text */
-    ferry_opts *read;     /* options it was read with */
-    int64_t empty_rows;   /* text: documents without a word left */
+    ferry_opts *read;   /* options it was read with; readers may add what they found out */
+    int64_t empty_rows; /* text: documents without a word left */
     /* graph */
     int64_t edges;
     ferry_ids *nodes;
@@ -233,9 +233,11 @@ typedef struct ferry_read_settings {
     int weight;             /* counts | binary | tf | tfidf */
     int norm;               /* none | l1 | l2 */
     int mail_headers;       /* keep | strip (the subject stays) */
+    const char *drop;       /* columns to leave out: names or numbers, a,b,c */
     /* Not in the table: set by ferry_i_read_like() when new data must map as before (text:
      * words that are not in it are dropped). */
-    const ferry_ids *vocabulary; /* feature names, or NULL */
+    bool like;                   /* reading new data for a view that was read before */
+    const ferry_ids *vocabulary; /* its feature names, or NULL */
     const double *idf;           /* text: their weights, or NULL */
 } ferry_read_settings;
 extern const ferry_opt ferry_i_read_table[];

@@ -15,6 +15,7 @@ const ferry_opt ferry_i_read_table[] = {
     FERRY_OPT_STRING(T, id, "", "id column: name, number from 1, first, last or none"),
     FERRY_OPT_STRING(T, label, "",
                      "label columns: name, number, first, last, none, a,b,c or last:14"),
+    FERRY_OPT_STRING(T, drop, "", "columns to leave out: names or numbers, a,b,c"),
     FERRY_OPT_STRING(T, missing, "", "text of a missing cell besides blank, NA, NaN, ?"),
     FERRY_OPT_STRING(T, labels_xml, "", "Mulan XML that names the labels of an ARFF file"),
     FERRY_OPT_YES_NO(T, transpose, "no", "the file has features x instances"),
@@ -48,6 +49,7 @@ const ferry_opt *ferry_read_options(int64_t *count)
 
 /* One line each. Where two are equally sure of a file, the earlier gets it. */
 static const ferry_format *const formats[] = {
+    &ferry_i_format_svmlight,
     NULL,
 };
 

@@ -278,25 +278,51 @@ done:
     return st;
 }
 
+/* Every setting of `from` set in `into` too. */
+static ferry_status overlay(ferry_ctx *ctx, const ferry_opts *from, ferry_opts *into)
+{
+    ferry_status st = FERRY_OK;
+
+    for (int64_t i = 0; i < ferry_opts_count(from); i++) {
+        const char *key = NULL, *value = NULL;
+        ferry_opts_at(from, i, &key, &value);
+        FERRY_TRY(ferry_opts_set(ctx, into, key, value));
+    }
+done:
+    return st;
+}
+
+/* d->read: the options given, then what the reader found out, then the format. */
+static ferry_status remember(ferry_ctx *ctx, const ferry_opts *opts, ferry_data *d)
+{
+    ferry_status st = FERRY_OK;
+    ferry_opts *all = NULL;
+
+    FERRY_TRY(ferry_i_opts_copy(ctx, opts, &all));
+    FERRY_TRY(overlay(ctx, d->read, all));
+    FERRY_TRY(ferry_opts_set(ctx, all, "format", d->format));
+    ferry_opts_free(d->read);
+    d->read = all;
+    all = NULL;
+done:
+    ferry_opts_free(all);
+    return st;
+}
+
 /* opts may be NULL; texts of q->s point into it. */
 static ferry_status run(ferry_ctx *ctx, request *q, const ferry_opts *opts,
                         ferry_data **out)
 {
     ferry_status st = FERRY_OK;
     ferry_data *d = NULL;
-    const ferry_ids *vocabulary = q->s.vocabulary;
-    const double *idf = q->s.idf;
 
     *out = NULL;
     FERRY_TRY(ferry_i_opts_parse(ctx, "reader", ferry_i_read_table, ferry_i_read_table_n,
                                  opts, &q->s));
-    q->s.vocabulary = vocabulary;
-    q->s.idf = idf;
     if (q->s.format[0]) FERRY_TRY(ferry_i_format_named(ctx, q->s.format, &q->format));
     FERRY_TRY(read_any(ctx, q, &d));
     FERRY_TRY(check(ctx, d));
-    if (!d->read) FERRY_TRY(ferry_i_opts_copy(ctx, opts, &d->read));
-    FERRY_TRY(ferry_opts_set(ctx, d->read, "format", d->format));
+    if (d->kind != FERRY_DATA_LISTING) FERRY_TRY(remember(ctx, opts, d));
     *out = d;
     d = NULL;
 done:
@@ -330,11 +356,8 @@ ferry_status ferry_i_read_like(ferry_ctx *ctx, const char *path, const ferry_opt
 
     *out = NULL;
     FERRY_TRY(ferry_i_opts_copy(ctx, read, &opts));
-    for (int64_t i = 0; i < ferry_opts_count(more); i++) {
-        const char *key = NULL, *value = NULL;
-        ferry_opts_at(more, i, &key, &value);
-        FERRY_TRY(ferry_opts_set(ctx, opts, key, value));
-    }
+    FERRY_TRY(overlay(ctx, more, opts));
+    q.s.like = true;
     q.s.vocabulary = features;
     q.s.idf = idf;
     FERRY_TRY(run(ctx, &q, opts, out));

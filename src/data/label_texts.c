@@ -1,0 +1,167 @@
+/* Labels from texts: which kind they are, and the classes in their order. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/lines.h"
+
+#define MOST_WHOLE 1000 /* more different whole numbers than this are quantities */
+
+/* A name with its number, if it is one, and its place before sorting. */
+typedef struct named {
+    const char *text;
+    double value;
+    int64_t at;
+} named;
+
+static int by_value(const void *a, const void *b)
+{
+    const named *x = a, *y = b;
+
+    if (x->value != y->value) return x->value < y->value ? -1 : 1;
+    return strcmp(x->text, y->text);
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(((const named *)a)->text, ((const named *)b)->text);
+}
+
+static bool as_number(const char *s, int64_t n, double *x)
+{
+    return ferry_i_parse_real(s, s + n, x) == s + n && isfinite(*x);
+}
+
+ferry_status ferry_i_names_sorted(ferry_ctx *ctx, const ferry_ids *names, ferry_ids **out,
+                                  int32_t **order)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t m = ferry_i_ids_count(names);
+    named *list = ferry_i_calloc(m, sizeof *list);
+    int32_t *place = ferry_i_calloc(m, sizeof *place);
+    ferry_ids *sorted = ferry_i_ids_new();
+    bool numbers = true;
+
+    *out = NULL;
+    *order = NULL;
+    FERRY_NEED(ctx, list && place && sorted, FERRY_ENOMEM, "no memory for label names");
+    for (int64_t k = 0; k < m; k++) {
+        list[k].text = ferry_i_ids_at(names, k);
+        list[k].at = k;
+        numbers &= as_number(list[k].text, (int64_t)strlen(list[k].text), &list[k].value);
+    }
+    if (m > 1) qsort(list, (size_t)m, sizeof *list, numbers ? by_value : by_text);
+    for (int64_t k = 0; k < m; k++) {
+        place[list[k].at] = (int32_t)k;
+        FERRY_NEED(ctx, ferry_i_ids_add(sorted, list[k].text, NULL) >= 0, FERRY_ENOMEM,
+                   "no memory for label names");
+    }
+    *out = sorted;
+    *order = place;
+    sorted = NULL;
+    place = NULL;
+done:
+    ferry_i_ids_free(sorted);
+    ferry_i_free(place);
+    ferry_i_free(list);
+    return st;
+}
+
+/* All present texts are numbers; whole: written without point or exponent. */
+static bool all_numbers(int64_t n, const ferry_span *text, bool *whole)
+{
+    double x;
+
+    *whole = true;
+    for (int64_t i = 0; i < n; i++) {
+        if (!text[i].s) continue;
+        if (!as_number(text[i].s, text[i].n, &x)) return false;
+        for (int64_t j = 0; j < text[i].n && *whole; j++)
+            if (memchr(".eE", text[i].s[j], 3)) *whole = false;
+        if (fabs(x) >= 1e15) *whole = false;
+    }
+    return true;
+}
+
+/* Number every text in the order seen. Numbers go by value, so +1 is 1. *most_left: give up
+ * (*cls stays) beyond so many names. */
+static ferry_status number_texts(ferry_ctx *ctx, int64_t n, const ferry_span *text,
+                                 bool numbers, int64_t most, ferry_ids *names, int32_t *cls,
+                                 bool *too_many)
+{
+    ferry_status st = FERRY_OK;
+    ferry_span last = {NULL, 0};
+    int64_t at = -1;
+    char buf[32];
+
+    *too_many = false;
+    for (int64_t i = 0; i < n; i++) {
+        ferry_span t = text[i];
+        cls[i] = -1;
+        if (!t.s) continue;
+        if (at < 0 || t.n != last.n || memcmp(t.s, last.s, (size_t)t.n) != 0) {
+            double x = 0;
+            last = t;
+            if (numbers && as_number(t.s, t.n, &x)) {
+                t.n = ferry_i_format_real(buf, x);
+                t.s = buf;
+            }
+            at = ferry_i_ids_addn(names, t.s, t.n, NULL);
+            FERRY_NEED(ctx, at >= 0, FERRY_ENOMEM, "no memory for label names");
+            if (at >= most) {
+                *too_many = true;
+                break;
+            }
+        }
+        cls[i] = (int32_t)at;
+    }
+done:
+    return st;
+}
+
+static ferry_status as_numbers(ferry_ctx *ctx, int64_t n, const ferry_span *text,
+                               ferry_labels **out)
+{
+    ferry_status st = FERRY_OK;
+
+    FERRY_TRY(ferry_i_labels_new(ctx, FERRY_LABEL_NUMBER, n, NULL, out));
+    for (int64_t i = 0; i < n; i++)
+        if (text[i].s) (void)as_number(text[i].s, text[i].n, &(*out)->num[i]);
+done:
+    return st;
+}
+
+ferry_status ferry_i_labels_of_texts(ferry_ctx *ctx, const char *path, int64_t n,
+                                     const ferry_span *text, ferry_labels **out)
+{
+    ferry_status st = FERRY_OK;
+    ferry_ids *names = NULL, *sorted = NULL;
+    int32_t *cls = NULL, *order = NULL;
+    bool whole = false, too_many = false;
+    const bool numbers = all_numbers(n, text, &whole);
+
+    *out = NULL;
+    if (numbers && !whole) {
+        FERRY_TRY(as_numbers(ctx, n, text, out));
+        goto done;
+    }
+    names = ferry_i_ids_new();
+    cls = ferry_i_calloc(n, sizeof *cls);
+    FERRY_NEED(ctx, names && cls, FERRY_ENOMEM, "%s: no memory for its labels", path);
+    FERRY_TRY(number_texts(ctx, n, text, numbers, numbers ? MOST_WHOLE : INT32_MAX, names,
+                           cls, &too_many));
+    if (too_many && numbers) {
+        FERRY_TRY(as_numbers(ctx, n, text, out));
+        goto done;
+    }
+    FERRY_TRY(ferry_i_names_sorted(ctx, names, &sorted, &order));
+    FERRY_TRY(ferry_i_labels_new(ctx, FERRY_LABEL_CLASS, n, sorted, out));
+    for (int64_t i = 0; i < n; i++)
+        (*out)->cls[i] = cls[i] < 0 ? -1 : order[cls[i]];
+done:
+    ferry_i_ids_free(names);
+    ferry_i_ids_free(sorted);
+    ferry_i_free(cls);
+    ferry_i_free(order);
+    return st;
+}

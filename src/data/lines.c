@@ -1,0 +1,138 @@
+/* Pieces of a text file for threads, and small questions about text. */
+#include <stdio.h>
+#include <string.h>
+
+#include "data/lines.h"
+
+#define LONG_ENOUGH ((int64_t)1 << 18)
+#define LONGEST ((int64_t)1 << 23)
+
+ferry_status ferry_i_pieces(ferry_ctx *ctx, const char *path, const char *s,
+                            const char *end, ferry_piece **out, int64_t *n)
+{
+    ferry_status st = FERRY_OK;
+    ferry_piece *p = NULL;
+    int64_t count = 0, want = (end - s) / (8 * ctx->threads) + 1;
+
+    if (want < LONG_ENOUGH) want = LONG_ENOUGH;
+    if (want > LONGEST) want = LONGEST;
+    *out = NULL;
+    *n = 0;
+    p = ferry_i_calloc((end - s) / want + 1, sizeof *p);
+    FERRY_NEED(ctx, p, FERRY_ENOMEM, "%s: no memory to read it", path);
+    while (s < end) {
+        const char *stop =
+            end - s > want ? memchr(s + want, '\n', (size_t)(end - s - want)) : NULL;
+        stop = stop ? stop + 1 : end;
+        p[count].begin = s;
+        p[count++].end = stop;
+        s = stop;
+    }
+    *out = p;
+    *n = count;
+done:
+    return st;
+}
+
+void ferry_i_pieces_place(ferry_piece *p, int64_t n, int64_t first_line, int64_t *rows,
+                          int64_t *entries)
+{
+    *rows = *entries = 0;
+    for (int64_t i = 0; i < n; i++) {
+        p[i].line = first_line;
+        p[i].row_at = *rows;
+        p[i].entry_at = *entries;
+        first_line += p[i].lines;
+        *rows += p[i].rows;
+        *entries += p[i].entries;
+    }
+}
+
+void ferry_i_piece_bad(ferry_piece *p, int64_t line, const char *fmt, ...)
+{
+    va_list args;
+
+    if (p->bad_line) return;
+    p->bad_line = line;
+    va_start(args, fmt);
+    vsnprintf(p->bad, sizeof p->bad, fmt, args);
+    va_end(args);
+}
+
+ferry_status ferry_i_pieces_check(ferry_ctx *ctx, const char *path, const ferry_piece *p,
+                                  int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (p[i].bad_line) return ferry_i_bad(ctx, path, p[i].bad_line, "%s", p[i].bad);
+    return FERRY_OK;
+}
+
+int64_t ferry_i_line_of(const char *begin, const char *at)
+{
+    int64_t line = 1;
+
+    for (const char *s = begin; s < at; s++)
+        line += *s == '\n';
+    return line;
+}
+
+ferry_status ferry_i_check_text(ferry_ctx *ctx, const ferry_input *in)
+{
+    const char *zero = memchr(in->data, 0, (size_t)in->size);
+
+    if (!zero) return FERRY_OK;
+    return ferry_i_bad(ctx, in->path, ferry_i_line_of(in->data, zero),
+                       "a zero byte: expected text");
+}
+
+bool ferry_i_is_missing(const char *s, int64_t n, const char *more)
+{
+    static const char *const words[] = {"NA",  "NaN", "nan",  "NAN",
+                                        "N/A", "?",   "null", "NULL"};
+
+    if (n == 0) return true;
+    for (int i = 0; n <= 4 && i < FERRY_COUNT(words); i++)
+        if (strncmp(words[i], s, (size_t)n) == 0 && words[i][n] == 0) return true;
+    return more[0] && strncmp(more, s, (size_t)n) == 0 && more[n] == 0;
+}
+
+void ferry_i_code(ferry_text *t, const char *name)
+{
+    if (!name[0]) ferry_i_text_add(t, "%");
+    for (const char *s = name; *s; s++) {
+        const unsigned char c = (unsigned char)*s;
+        if (c <= ' ' || c == 127 || strchr("%,:#", *s))
+            ferry_i_text_addf(t, "%%%02X", c);
+        else
+            ferry_i_text_addn(t, s, 1);
+    }
+}
+
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+int64_t ferry_i_decode(ferry_ids *names, const char *s, int64_t n, bool *added)
+{
+    ferry_text t = {0};
+    int64_t at = -1;
+
+    if (!memchr(s, '%', (size_t)n)) return ferry_i_ids_addn(names, s, n, added);
+    ferry_i_text_addn(&t, "", 0);
+    for (int64_t i = 0; i < n; i++) {
+        if (s[i] == '%' && i + 2 < n && hex_digit(s[i + 1]) >= 0 &&
+            hex_digit(s[i + 2]) >= 0) {
+            const char c = (char)(16 * hex_digit(s[i + 1]) + hex_digit(s[i + 2]));
+            ferry_i_text_addn(&t, &c, 1);
+            i += 2;
+        } else if (n > 1) {
+            ferry_i_text_addn(&t, s + i, 1);
+        }
+    }
+    if (!t.failed) at = ferry_i_ids_addn(names, t.s, t.len, added);
+    ferry_i_text_free(&t);
+    return at;
+}

@@ -1,0 +1,464 @@
+/* svmlight / libsvm: label[,label...] [qid:N] index:value ... [# comment]
+ *
+ * Read in two passes, both by threads over pieces of the file. The first counts newlines
+ * and colons, which bounds rows and entries from above, so that the second can parse every
+ * piece straight into its final place; what the bounds left over is closed up at the end.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "data/svmlight.h"
+
+#define MOST_INDEX (INT32_MAX - 1)
+
+typedef struct reading {
+    const ferry_input *in;
+    const ferry_read_settings *s;
+    ferry_svm_header head;
+    ferry_piece *piece;
+    int64_t pieces;
+    int base; /* subtracted from every index: 1, or 0 when known to begin at 0 */
+    ferry_matrix *x;
+    ferry_span *label, *id; /* per row; id NULL when no line has a comment */
+} reading;
+
+/* ---- first pass: counts
+ * -------------------------------------------------------------------------- */
+
+/* Blocks below 256 bytes, so that counts fit the byte lanes of a vector register. */
+static void count(ferry_piece *p)
+{
+    for (const char *s = p->begin; s < p->end;) {
+        const int n = p->end - s < 240 ? (int)(p->end - s) : 240;
+        uint8_t lines = 0, colons = 0, hashes = 0;
+        for (int i = 0; i < n; i++) {
+            lines = (uint8_t)(lines + (s[i] == '\n'));
+            colons = (uint8_t)(colons + (s[i] == ':'));
+            hashes = (uint8_t)(hashes + (s[i] == '#'));
+        }
+        p->lines += lines;
+        p->entries += colons;
+        p->hashes += hashes;
+        s += n;
+    }
+    p->rows = p->lines + (p->end[-1] != '\n');
+}
+
+/* ---- second pass: values
+ * ------------------------------------------------------------------------- */
+
+/* Where a thread stands in its piece. */
+typedef struct cursor {
+    const reading *r;
+    ferry_piece *p;
+    const char *s, *end;
+    int64_t line, row, entry;
+} cursor;
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
+static void skip_blanks(cursor *c)
+{
+    while (c->s < c->end && is_blank(*c->s))
+        c->s++;
+}
+
+static bool at_line_end(const cursor *c)
+{
+    return c->s == c->end || *c->s == '\n';
+}
+
+static bool ends_token(const cursor *c)
+{
+    return at_line_end(c) || is_blank(*c->s) || *c->s == '#';
+}
+
+/* At most 20 bytes of the token at s, for a message. */
+static int shown(const cursor *c, const char *s)
+{
+    int n = 0;
+
+    while (n < 20 && s + n < c->end && !is_blank(s[n]) && s[n] != '\n')
+        n++;
+    return n;
+}
+
+/* The rest of the line after '#': an id when it is "# id:NAME". */
+static void read_comment(cursor *c)
+{
+    const char *stop = memchr(c->s, '\n', (size_t)(c->end - c->s));
+
+    if (!stop) stop = c->end;
+    c->s++;
+    skip_blanks(c);
+    if (stop - c->s > 3 && memcmp(c->s, "id:", 3) == 0) {
+        const char *from = c->s + 3, *to = stop;
+        while (to > from && is_blank(to[-1]))
+            to--;
+        c->r->id[c->row] = (ferry_span){from, to - from};
+    }
+    c->s = stop;
+}
+
+/* The label token, unless the line begins with an index:value pair. */
+static void read_label(cursor *c)
+{
+    const char *from = c->s;
+    bool several = false;
+
+    for (; !ends_token(c); c->s++) {
+        if (*c->s == ':') { /* a pair: no label */
+            c->s = from;
+            c->r->label[c->row] = (ferry_span){from, 0};
+            return;
+        }
+        several |= *c->s == ',';
+    }
+    c->p->several += several;
+    c->p->labelled++;
+    const bool missing = c->s - from == 1 && *from == '?';
+    c->r->label[c->row] = (ferry_span){missing ? NULL : from, c->s - from};
+}
+
+/* One index:value at c->s; `last` is the index before it. False: an error was noted. */
+static bool read_pair(cursor *c, int64_t *last)
+{
+    const char *from = c->s, *s = from;
+    int64_t i = 0;
+    double v = 0;
+
+    for (; s < c->end && *s >= '0' && *s <= '9' && i <= MOST_INDEX; s++)
+        i = 10 * i + (*s - '0');
+    if (s == from || s == c->end || *s != ':' || i > MOST_INDEX) {
+        if (i > MOST_INDEX)
+            ferry_i_piece_bad(c->p, c->line, "index %.*s is above %d", shown(c, from), from,
+                              MOST_INDEX);
+        else
+            ferry_i_piece_bad(c->p, c->line, "expected index:value, found '%.*s'",
+                              shown(c, from), from);
+        return false;
+    }
+    if (i <= *last) {
+        ferry_i_piece_bad(c->p, c->line,
+                          "index %lld after %lld: indices must ascend within a line",
+                          (long long)i, (long long)*last);
+        return false;
+    }
+    c->s = ferry_i_parse_real(s + 1, c->end, &v);
+    if (!c->s || !ends_token(c) || !isfinite(v)) {
+        ferry_i_piece_bad(c->p, c->line,
+                          "expected a finite number after %lld:, found '%.*s'",
+                          (long long)i, shown(c, s + 1), s + 1);
+        return false;
+    }
+    if (i < c->p->lowest) c->p->lowest = i;
+    if (i > c->p->highest) c->p->highest = i;
+    c->r->x->index[c->entry] = (int32_t)(i - c->r->base);
+    c->r->x->value[c->entry++] = v;
+    *last = i;
+    return true;
+}
+
+/* The line at c->s, up to its newline. False: an error was noted. */
+static bool read_line(cursor *c)
+{
+    const int64_t first = c->entry;
+    int64_t last = -1;
+
+    skip_blanks(c);
+    if (at_line_end(c) || *c->s == '#') { /* no instance */
+        while (!at_line_end(c))
+            c->s++;
+        return true;
+    }
+    read_label(c);
+    for (skip_blanks(c); !at_line_end(c); skip_blanks(c)) {
+        if (*c->s == '#') {
+            read_comment(c);
+        } else if (c->end - c->s > 4 && memcmp(c->s, "qid:", 4) == 0) {
+            while (!ends_token(c))
+                c->s++;
+        } else if (!read_pair(c, &last)) {
+            return false;
+        }
+    }
+    c->r->x->start[++c->row] = c->entry - first; /* made into sums later */
+    return true;
+}
+
+static void parse(const reading *r, ferry_piece *p)
+{
+    cursor c = {.r = r,
+                .p = p,
+                .s = p->begin,
+                .end = p->end,
+                .line = p->line,
+                .row = p->row_at,
+                .entry = p->entry_at};
+
+    p->lowest = INT64_MAX;
+    p->highest = -1;
+    while (c.s < c.end) {
+        if (!read_line(&c)) return;
+        c.s++;
+        c.line++;
+    }
+    p->rows = c.row - p->row_at;
+    p->entries = c.entry - p->entry_at;
+}
+
+/* ---- putting it together
+ * ------------------------------------------------------------------------- */
+
+/* Pieces used less than their room: move them together, and sum the row starts. */
+static void close_up(reading *r)
+{
+    ferry_matrix *x = r->x;
+    int64_t rows = 0, entries = 0;
+
+    for (int64_t k = 0; k < r->pieces; k++) {
+        const ferry_piece *p = &r->piece[k];
+        if (entries != p->entry_at && p->entries > 0) {
+            memmove(x->index + entries, x->index + p->entry_at,
+                    (size_t)p->entries * sizeof *x->index);
+            memmove(x->value + entries, x->value + p->entry_at,
+                    (size_t)p->entries * sizeof *x->value);
+        }
+        for (int64_t i = 0; i < p->rows; i++) {
+            x->start[rows + i + 1] = x->start[rows + i] + x->start[p->row_at + i + 1];
+            r->label[rows + i] = r->label[p->row_at + i];
+            if (r->id) r->id[rows + i] = r->id[p->row_at + i];
+        }
+        rows += p->rows;
+        entries += p->entries;
+    }
+    x->rows = rows;
+    x->nnz = entries;
+}
+
+/* The first index turned out to be 0: undo the subtraction. */
+static void from_zero(const ferry_ctx *ctx, ferry_matrix *x)
+{
+#pragma omp parallel for num_threads(ctx->threads)
+    for (int64_t e = 0; e < x->nnz; e++)
+        x->index[e]++;
+}
+
+/* Leave out columns from `cols` on; they are last in their rows. */
+static void cut_columns(ferry_matrix *x, int64_t cols)
+{
+    int64_t at = 0, e = 0;
+
+    for (int64_t i = 0; i < x->rows; i++) {
+        const int64_t stop = x->start[i + 1];
+        for (; e < stop; e++) {
+            if (x->index[e] >= cols) continue;
+            x->index[at] = x->index[e];
+            x->value[at++] = x->value[e];
+        }
+        x->start[i + 1] = at;
+    }
+    x->nnz = at;
+}
+
+/* Base and number of columns, from what was seen, the header and the options. */
+static ferry_status settle_columns(ferry_ctx *ctx, reading *r)
+{
+    ferry_status st = FERRY_OK;
+    ferry_matrix *x = r->x;
+    int64_t lowest = INT64_MAX, highest = -1, want = r->s->features;
+
+    for (int64_t k = 0; k < r->pieces; k++) {
+        if (r->piece[k].lowest < lowest) lowest = r->piece[k].lowest;
+        if (r->piece[k].highest > highest) highest = r->piece[k].highest;
+    }
+    if (lowest == 0 && r->base == 1) {
+        FERRY_NEED(ctx, r->s->index_base == FERRY_BASE_AUTO && !r->head.one_based,
+                   FERRY_EDATA, "%s: index 0, expected indices from 1", r->in->path);
+        from_zero(ctx, x);
+        r->base = 0;
+    }
+    x->cols = highest - r->base + 1;
+    if (highest < 0) x->cols = 0;
+    if (want == 0) want = r->head.columns;
+    if (want > 0 && x->cols > want) {
+        FERRY_NEED(ctx, r->s->like, FERRY_EDATA,
+                   "%s: index %lld, expected at most %lld features", r->in->path,
+                   (long long)highest, (long long)want);
+        ferry_i_log(ctx, FERRY_INFO, "%s: features above %lld are not known and left out",
+                    r->in->path, (long long)want);
+        cut_columns(x, want);
+    }
+    if (want > 0) x->cols = want;
+done:
+    return st;
+}
+
+static ferry_status collect_ids(ferry_ctx *ctx, const reading *r, ferry_data *d)
+{
+    ferry_status st = FERRY_OK;
+    int64_t with = 0;
+
+    for (int64_t i = 0; r->id && i < r->x->rows; i++)
+        with += r->id[i].s != NULL;
+    if (with == 0) goto done;
+    d->ids = ferry_i_ids_new();
+    FERRY_NEED(ctx, d->ids, FERRY_ENOMEM, "%s: no memory for its ids", r->in->path);
+    for (int64_t i = 0; i < r->x->rows; i++) {
+        const ferry_span id = r->id[i];
+        const char *at = id.s ? id.s : r->label[i].s;
+        bool added = true;
+        if (!id.s) {
+            st = ferry_i_bad(ctx, r->in->path, at ? ferry_i_line_of(r->in->data, at) : 0,
+                             "instance %lld has no # id: as others have", (long long)i + 1);
+            goto done;
+        }
+        FERRY_NEED(ctx, ferry_i_decode(d->ids, id.s, id.n, &added) >= 0, FERRY_ENOMEM,
+                   "%s: no memory for its ids", r->in->path);
+        if (added) continue;
+        st = ferry_i_bad(ctx, r->in->path, ferry_i_line_of(r->in->data, at),
+                         "id %.*s is there twice", (int)(id.n < 100 ? id.n : 100), id.s);
+        goto done;
+    }
+done:
+    return st;
+}
+
+/* Both passes. */
+static ferry_status load(ferry_ctx *ctx, reading *r)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_input *in = r->in;
+    int64_t rows = 0, entries = 0, hashes = 0;
+
+    FERRY_TRY(ferry_i_pieces(ctx, in->path, in->data, in->data + in->size, &r->piece,
+                             &r->pieces));
+#pragma omp parallel for num_threads(ctx->threads) schedule(dynamic)
+    for (int64_t k = 0; k < r->pieces; k++)
+        count(&r->piece[k]);
+    for (int64_t k = 0; k < r->pieces; k++)
+        hashes += r->piece[k].hashes;
+    ferry_i_pieces_place(r->piece, r->pieces, 1, &rows, &entries);
+    FERRY_TRY(ferry_i_matrix_csr(ctx, rows, 0, entries, &r->x));
+    r->label = ferry_i_calloc(rows, sizeof *r->label);
+    if (hashes > 0) r->id = ferry_i_calloc(rows, sizeof *r->id);
+    FERRY_NEED(ctx, r->label && (hashes == 0 || r->id), FERRY_ENOMEM,
+               "%s: no memory for %lld instances", in->path, (long long)rows);
+#pragma omp parallel for num_threads(ctx->threads) schedule(dynamic)
+    for (int64_t k = 0; k < r->pieces; k++)
+        parse(r, &r->piece[k]);
+    FERRY_TRY(ferry_i_pieces_check(ctx, in->path, r->piece, r->pieces));
+    close_up(r);
+    FERRY_NEED(ctx, r->x->rows > 0, FERRY_EDATA, "%s: no instances", in->path);
+    FERRY_TRY(settle_columns(ctx, r));
+done:
+    return st;
+}
+
+/* What new data must be read with to mean the same. */
+static ferry_status remember(ferry_ctx *ctx, const reading *r, ferry_data *d)
+{
+    ferry_status st = FERRY_OK;
+    char n[32];
+
+    FERRY_TRY(ferry_opts_new(ctx, &d->read));
+    (void)ferry_i_format_real(n, (double)d->x->cols);
+    FERRY_TRY(ferry_opts_set(ctx, d->read, "features", n));
+    FERRY_TRY(ferry_opts_set(ctx, d->read, "index_base", r->base ? "one" : "zero"));
+done:
+    return st;
+}
+
+static ferry_status svmlight_read(ferry_ctx *ctx, const ferry_input *in, const char *member,
+                                  const ferry_read_settings *s, ferry_data_kind as,
+                                  ferry_data **out)
+{
+    ferry_status st = FERRY_OK;
+    reading r = {.in = in, .s = s};
+    ferry_data *d = NULL;
+    int64_t several = 0, labelled = 0;
+
+    (void)member;
+    *out = NULL;
+    FERRY_TRY(ferry_i_check_text(ctx, in));
+    FERRY_TRY(ferry_i_svm_header_read(ctx, in, &r.head));
+    r.base = s->index_base == FERRY_BASE_ZERO ||
+                     (s->index_base == FERRY_BASE_AUTO && r.head.zero_based)
+                 ? 0
+                 : 1;
+    FERRY_TRY(load(ctx, &r));
+    d = ferry_i_data_new("svmlight", in->path, as);
+    FERRY_NEED(ctx, d, FERRY_ENOMEM, "%s: no memory to read it", in->path);
+    for (int64_t k = 0; k < r.pieces; k++) {
+        several += r.piece[k].several;
+        labelled += r.piece[k].labelled;
+    }
+    FERRY_TRY(collect_ids(ctx, &r, d));
+    FERRY_TRY(ferry_i_svm_labels(ctx, in, &r.head, r.x->rows, r.label, several, labelled,
+                                 &d->labels));
+    FERRY_NEED(ctx, d->labels || as != FERRY_DATA_LABELS, FERRY_EDATA, "%s: has no labels",
+               in->path);
+    if (as == FERRY_DATA_VIEW) {
+        d->x = r.x;
+        r.x = NULL;
+        d->features = r.head.features;
+        r.head.features = NULL;
+        FERRY_TRY(remember(ctx, &r, d));
+    }
+    *out = d;
+    d = NULL;
+done:
+    ferry_data_free(d);
+    ferry_i_svm_header_free(&r.head);
+    ferry_i_matrix_free(r.x);
+    ferry_i_free(r.piece);
+    ferry_i_free(r.label);
+    ferry_i_free(r.id);
+    return st;
+}
+
+/* One line that is nothing but a label and pairs is telling enough. */
+static int svmlight_sniff(const char *head, int64_t n)
+{
+    const char *s = head, *end = head + n;
+    int64_t pairs = 0, i;
+    double v;
+
+    while (s < end && *s == '#') {
+        s = memchr(s, '\n', (size_t)(end - s));
+        if (!s) return 0;
+        s++;
+    }
+    if (s >= end) return 0;
+    const char *stop = memchr(s, '\n', (size_t)(end - s));
+    if (!stop) stop = end;
+    for (int64_t word = 0; s < stop; word++) {
+        while (s < stop && is_blank(*s))
+            s++;
+        if (s == stop || *s == '#') break;
+        const char *p = ferry_i_parse_int(s, stop, &i), *q = NULL;
+        if (p && p < stop && *p == ':') q = ferry_i_parse_real(p + 1, stop, &v);
+        if (q && (q == stop || is_blank(*q)))
+            pairs++;
+        else if (word > 0 && !(stop - s > 4 && memcmp(s, "qid:", 4) == 0) &&
+                 !(stop == end && pairs > 0)) /* cut off by the end of the head */
+            return 0;
+        while (s < stop && !is_blank(*s))
+            s++;
+    }
+    return pairs > 0 ? 90 : 0;
+}
+
+const ferry_format ferry_i_format_svmlight = {
+    .info = {.name = "svmlight",
+             .extensions = ".svm .libsvm .svmlight",
+             .summary = "svmlight / libsvm: label index:value ..., also multi-label",
+             .writes = 1},
+    .kinds = 1u << FERRY_DATA_VIEW | 1u << FERRY_DATA_LABELS,
+    .sniff = svmlight_sniff,
+    .read = svmlight_read,
+    .write = ferry_i_svm_write,
+};
