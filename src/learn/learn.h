@@ -9,7 +9,7 @@
  * ------------------------------------------------------------------ */
 
 typedef enum ferry_linear_kind {
-    FERRY_LINEAR_SVM,    /* L2-regularised squared hinge, dual */
+    FERRY_LINEAR_SVM,    /* L2-regularised squared hinge */
     FERRY_LINEAR_LOGREG, /* L2-regularised logistic regression */
     FERRY_LINEAR_SVR     /* L2-regularised squared epsilon-insensitive */
 } ferry_linear_kind;
@@ -21,21 +21,29 @@ typedef struct ferry_linear_options {
     bool balanced; /* class weights n / (k n_c) */
 } ferry_linear_options;
 
-/* W: k x (d + 1), one row per class (last entry the bias); two classes are stored as two
- * rows, -w and w. Regression has one row. */
+/* W: k x (d + 1), one row per class or label (last entry the bias); two classes that occur
+ * are two rows, -w and w. Regression has one row. */
 typedef struct ferry_linear {
     ferry_linear_kind kind;
+    bool sets; /* rows are labels that do not exclude each other */
     int64_t k, d;
     double *w;
+    uint8_t *seen; /* k; 0: a class without instances, which scores -inf and never wins */
 } ferry_linear;
 
-/* y[i] in 0..k-1 for classes (a class without instances scores -inf; one class only: it
- * always wins), weights may be NULL. liblinear is not re-entrant: one lock, seeded from
- * rng, silent. x must be finite. */
+/* One against the rest. y[i] in 0..k-1 for classes; SVR takes target instead (k = 1). When
+ * only one class occurs it always wins. liblinear is not re-entrant: one process-wide lock,
+ * rand() seeded from rng, silent. x must be finite. */
 ferry_status ferry_i_linear_fit(ferry_ctx *ctx, const ferry_linear_options *o,
                                 const ferry_matrix *x, int64_t k, const int32_t *y,
                                 const double *target, ferry_rng *rng, ferry_linear **out);
-/* scores n x k (block rows = x->rows, k = model->k): margins; probabilities for LOGREG. */
+/* Label sets, on[i * k + j] 0 or 1. A label that is never or always on has constant
+ * scores. */
+ferry_status ferry_i_linear_fit_sets(ferry_ctx *ctx, const ferry_linear_options *o,
+                                     const ferry_matrix *x, int64_t k, const uint8_t *on,
+                                     ferry_rng *rng, ferry_linear **out);
+/* scores n x k (block rows = x->rows, k = model->k): margins; for LOGREG probabilities
+ * (classes: one against the rest, normalised). */
 ferry_status ferry_i_linear_scores(ferry_ctx *ctx, const ferry_linear *m,
                                    const ferry_matrix *x, ferry_block *scores);
 void ferry_i_linear_free(ferry_linear *m);
@@ -44,9 +52,11 @@ void ferry_i_linear_free(ferry_linear *m);
  * ---------------------------------------------------------------------------- */
 
 /* min |Y - X W' - 1 b'|^2 + lambda |W|^2, several targets at once (Y: n x k). Solved on the
- * smaller side (d x d or n x n) by Cholesky. w: k x (d + 1), last the intercept. */
+ * smaller side (d x d or n x n) by Cholesky; FERRY_ENEEDS when even that is too large. w: k
+ * x (d + 1), last the intercept. */
 ferry_status ferry_i_ridge_fit(ferry_ctx *ctx, const ferry_matrix *x, const ferry_block *y,
                                double lambda, double **w);
+/* out (n x k) <- X W' + 1 b', w as above. */
 ferry_status ferry_i_linear_apply(ferry_ctx *ctx, const ferry_matrix *x, int64_t k,
                                   const double *w, ferry_block *out);
 
@@ -55,7 +65,8 @@ ferry_status ferry_i_linear_apply(ferry_ctx *ctx, const ferry_matrix *x, int64_t
 
 typedef enum ferry_distance { FERRY_EUCLIDEAN, FERRY_COSINE } ferry_distance;
 /* For every row of q its k nearest rows of x: index (q->rows x k, -1 when x has fewer),
- * dist likewise. Exact, by blocks of products; ties to the lower row. */
+ * dist likewise (inf when x has fewer). Exact, by blocks of products; ties to the lower
+ * row; the same bits with every engine. Cosine: 1 - cos, 1 when either row is zero. */
 ferry_status ferry_i_knn(ferry_ctx *ctx, const ferry_matrix *x, const ferry_matrix *q,
                          int64_t k, ferry_distance distance, int64_t *index, double *dist);
 
@@ -63,8 +74,9 @@ ferry_status ferry_i_knn(ferry_ctx *ctx, const ferry_matrix *x, const ferry_matr
  * ---------------------------------------------------------------------------- */
 
 /* What was done to the training features, to be done to new ones: missing cells by column
- * means, then scaling. none | standard (mean 0, sd 1; sparse: sd only) | l2 (rows to unit
- * length). */
+ * means (CSR: an entry stored as NaN is missing, one not stored is 0), then scaling. none |
+ * standard (mean 0, sd 1; sparse: sd only; constant columns are not scaled) | l2 (rows to
+ * unit length; zero rows stay). */
 typedef enum ferry_scale {
     FERRY_SCALE_NONE,
     FERRY_SCALE_STANDARD,
@@ -77,6 +89,7 @@ typedef struct ferry_prep {
 } ferry_prep;
 ferry_status ferry_i_prep_fit(ferry_ctx *ctx, const ferry_matrix *x, ferry_scale scale,
                               ferry_prep **out);
+/* A new matrix, or one more owner of x when nothing is to be done. */
 ferry_status ferry_i_prep_apply(ferry_ctx *ctx, const ferry_prep *p, const ferry_matrix *x,
                                 ferry_matrix **out);
 void ferry_i_prep_free(ferry_prep *p);

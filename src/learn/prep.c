@@ -1,0 +1,170 @@
+/* Preparing features: missing cells by column means, then scaling.
+ *
+ * With x_j the column after filling: fill_j = mean of the cells that are there, and
+ * standard scaling is (x_j - mean_j) / sd_j with the population sd. A CSR matrix is never
+ * shifted (mean_j = 0): that would make it dense.
+ */
+#include <assert.h>
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "learn/learn.h"
+#include "learn/rows.h"
+
+/* fill <- column means of the cells that are there; an entry that CSR does not store is 0.
+ */
+static void column_means(const ferry_matrix *x, int64_t *missing, double *fill)
+{
+    const double *v = row_values(x);
+
+    for (int64_t i = 0; i < x->rows; i++) {
+        for (int64_t e = row_begin(x, i); e < row_end(x, i); e++) {
+            const int64_t j = row_column(x, i, e);
+            if (isnan(v[e]))
+                missing[j]++;
+            else
+                fill[j] += v[e];
+        }
+    }
+    for (int64_t j = 0; j < x->cols; j++) {
+        const int64_t there = x->rows - missing[j];
+        fill[j] = there > 0 ? fill[j] / (double)there : 0;
+    }
+}
+
+/* inv_sd <- 1 / sd around mu, where filled cells add nothing: sd^2 = (sum of (x - mu)^2
+ * over stored cells + mu^2 for each that is not stored) / n. Constant columns get 1. */
+static void column_inv_sd(const ferry_matrix *x, const double *mu, int64_t *stored,
+                          double *inv_sd)
+{
+    const double *v = row_values(x);
+    const double n = x->rows > 0 ? (double)x->rows : 1;
+
+    memset(stored, 0, (size_t)x->cols * sizeof *stored);
+    for (int64_t i = 0; i < x->rows; i++) {
+        for (int64_t e = row_begin(x, i); e < row_end(x, i); e++) {
+            const int64_t j = row_column(x, i, e);
+            const double c = isnan(v[e]) ? 0 : v[e] - mu[j];
+            inv_sd[j] += c * c;
+            stored[j]++;
+        }
+    }
+    for (int64_t j = 0; j < x->cols; j++) {
+        const double sd =
+            sqrt((inv_sd[j] + (double)(x->rows - stored[j]) * mu[j] * mu[j]) / n);
+        /* A constant column has an sd of rounding size, not of 0. */
+        inv_sd[j] = sd > 1e-13 * fabs(mu[j]) && sd > DBL_MIN ? 1 / sd : 1;
+    }
+}
+
+ferry_status ferry_i_prep_fit(ferry_ctx *ctx, const ferry_matrix *x, ferry_scale scale,
+                              ferry_prep **out)
+{
+    ferry_status st = FERRY_OK;
+    ferry_prep *p = NULL;
+    int64_t *count = NULL;
+
+    *out = NULL;
+    p = ferry_i_calloc(1, sizeof *p);
+    FERRY_NEED(ctx, p, FERRY_ENOMEM, "no memory to prepare features");
+    p->scale = scale;
+    p->d = x->cols;
+    p->fill = ferry_i_calloc(x->cols, sizeof *p->fill);
+    p->mean = ferry_i_calloc(x->cols, sizeof *p->mean);
+    p->inv_sd = ferry_i_calloc(x->cols, sizeof *p->inv_sd);
+    count = ferry_i_calloc(x->cols, sizeof *count);
+    FERRY_NEED(ctx, p->fill && p->mean && p->inv_sd && count, FERRY_ENOMEM,
+               "no memory to prepare %lld features", (long long)x->cols);
+
+    column_means(x, count, p->fill);
+    if (scale == FERRY_SCALE_STANDARD) column_inv_sd(x, p->fill, count, p->inv_sd);
+    for (int64_t j = 0; j < x->cols; j++) {
+        if (scale != FERRY_SCALE_STANDARD)
+            p->inv_sd[j] = 1;
+        else if (x->dense)
+            p->mean[j] = p->fill[j];
+        FERRY_NEED(ctx, isfinite(p->fill[j]) && p->inv_sd[j] > 0, FERRY_ENUMERIC,
+                   "feature %lld: the values are too large to add up", (long long)(j + 1));
+    }
+    *out = p;
+    p = NULL;
+done:
+    ferry_i_free(count);
+    ferry_i_prep_free(p);
+    return st;
+}
+
+/* Divide a row by its length; scaled by the largest entry so that squares do not overflow.
+ */
+static void unit_row(double *v, int64_t n)
+{
+    double most = 0, sum = 0;
+
+    for (int64_t e = 0; e < n; e++)
+        most = fmax(most, fabs(v[e]));
+    if (most == 0) return;
+    for (int64_t e = 0; e < n; e++) {
+        v[e] /= most;
+        sum += v[e] * v[e];
+    }
+    for (int64_t e = 0; e < n; e++)
+        v[e] /= sqrt(sum);
+}
+
+static void prepare_row(const ferry_prep *p, const ferry_matrix *x, int64_t i, double *to)
+{
+    const double *v = row_values(x);
+    const int64_t begin = row_begin(x, i), end = row_end(x, i);
+
+    for (int64_t e = begin; e < end; e++) {
+        const int64_t j = row_column(x, i, e);
+        const double filled = isnan(v[e]) ? p->fill[j] : v[e];
+        to[e] = (filled - p->mean[j]) * p->inv_sd[j];
+    }
+    if (p->scale == FERRY_SCALE_L2) unit_row(to + begin, end - begin);
+}
+
+static bool nothing_to_do(const ferry_prep *p, const ferry_matrix *x)
+{
+    const double *v = row_values(x);
+
+    if (p->scale != FERRY_SCALE_NONE) return false;
+    for (int64_t e = 0; e < x->nnz; e++)
+        if (isnan(v[e])) return false;
+    return true;
+}
+
+ferry_status ferry_i_prep_apply(ferry_ctx *ctx, const ferry_prep *p, const ferry_matrix *x,
+                                ferry_matrix **out)
+{
+    ferry_status st = FERRY_OK;
+    /* Only the count of owners changes; the matrix stays as it is. */
+    ferry_matrix *shared = (ferry_matrix *)x;
+    ferry_matrix *y = NULL;
+
+    *out = NULL;
+    assert(x->cols == p->d);
+    if (nothing_to_do(p, x)) {
+        *out = ferry_i_matrix_ref(shared);
+        goto done;
+    }
+    if (x->dense)
+        FERRY_TRY(ferry_i_matrix_dense(ctx, x->rows, x->cols, &y));
+    else
+        FERRY_TRY(ferry_i_matrix_like(ctx, shared, &y));
+    for (int64_t i = 0; i < x->rows; i++)
+        prepare_row(p, x, i, row_values(y));
+    *out = y;
+done:
+    return st;
+}
+
+void ferry_i_prep_free(ferry_prep *p)
+{
+    if (!p) return;
+    ferry_i_free(p->inv_sd);
+    ferry_i_free(p->mean);
+    ferry_i_free(p->fill);
+    ferry_i_free(p);
+}

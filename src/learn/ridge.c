@@ -1,0 +1,191 @@
+/* Ridge regression, several targets at once.
+ *
+ *   min over W (k x d), b (k)   |Y - X W' - 1 b'|^2 + lambda |W|^2
+ *
+ * With m the column means of X and A = X - 1 m', C = Y - 1 (column means of Y)':
+ *
+ *   d <= n:  (A'A + lambda I) W' = A'C          A'A = X'X - n m m',   A'C = X'C
+ *   n <  d:  (AA' + lambda I) V  = C,  W' = A'V AA' = XX' - s 1' - 1 s' + m'm,  s = X m
+ *
+ * and b = mean of Y - W m. A sparse X is centred only in these formulas, never in memory; a
+ * dense one is centred first, since the differences lose digits when means are large.
+ */
+#include <math.h>
+
+#include "learn/learn.h"
+#include "learn/rows.h"
+
+/* The largest system: 2 GiB. */
+enum { MOST = 16384 };
+
+/* Everything the steps below share. */
+typedef struct work {
+    const ferry_matrix *x; /* centred when dense */
+    ferry_matrix *own;     /* the centred copy */
+    ferry_block *c;        /* n x k, centred targets */
+    double *mx, *my;       /* means that were or are to be taken off */
+    double *left;          /* means of x itself: 0 when dense */
+    ferry_small *a;        /* the system */
+    double lambda;
+} work;
+
+static void work_clear(work *w)
+{
+    ferry_i_small_free(w->a);
+    ferry_i_free(w->left);
+    ferry_i_free(w->my);
+    ferry_i_free(w->mx);
+    ferry_i_block_free(w->c);
+    ferry_i_matrix_free(w->own);
+}
+
+static ferry_status centre_x(ferry_ctx *ctx, const ferry_matrix *x, work *w)
+{
+    ferry_status st = FERRY_OK;
+    const double n = (double)x->rows;
+
+    w->mx = ferry_i_calloc(x->cols, sizeof *w->mx);
+    w->left = ferry_i_calloc(x->cols, sizeof *w->left);
+    FERRY_NEED(ctx, w->mx && w->left, FERRY_ENOMEM, "no memory for %lld column means",
+               (long long)x->cols);
+    FERRY_TRY(ferry_e(ctx)->sums(ctx, x, FERRY_COLS, 1, w->mx));
+    for (int64_t j = 0; j < x->cols; j++)
+        w->mx[j] /= n;
+    w->x = x;
+    if (!x->dense) {
+        for (int64_t j = 0; j < x->cols; j++)
+            w->left[j] = w->mx[j];
+        goto done;
+    }
+    FERRY_TRY(ferry_i_matrix_dense(ctx, x->rows, x->cols, &w->own));
+    for (int64_t i = 0; i < x->rows; i++)
+        for (int64_t j = 0; j < x->cols; j++)
+            w->own->dense[i * x->cols + j] = x->dense[i * x->cols + j] - w->mx[j];
+    w->x = w->own;
+done:
+    return st;
+}
+
+static ferry_status centre_y(ferry_ctx *ctx, const ferry_block *y, work *w)
+{
+    ferry_status st = FERRY_OK;
+
+    w->my = ferry_i_calloc(y->k, sizeof *w->my);
+    FERRY_NEED(ctx, w->my, FERRY_ENOMEM, "no memory for %lld targets", (long long)y->k);
+    FERRY_TRY(ferry_i_block_new(ctx, y->rows, y->k, &w->c));
+    ferry_e(ctx)->bsums(ctx, y, FERRY_COLS, 1, w->my);
+    for (int64_t j = 0; j < y->k; j++)
+        w->my[j] /= (double)y->rows;
+    for (int64_t i = 0; i < y->rows; i++)
+        for (int64_t j = 0; j < y->k; j++)
+            FERRY_ROW(w->c, i)[j] = FERRY_ROW(y, i)[j] - w->my[j];
+done:
+    return st;
+}
+
+/* B (rows x k) <- (A + lambda I)^-1 B; A is destroyed. */
+static ferry_status solve(ferry_ctx *ctx, work *w, ferry_block *b)
+{
+    ferry_status st = FERRY_OK;
+    ferry_small *t = NULL;
+
+    for (int64_t i = 0; i < w->a->rows; i++)
+        FERRY_AT(w->a, i, i) += w->lambda;
+    st = ferry_e(ctx)->chol(ctx, w->a);
+    if (st == FERRY_ENUMERIC)
+        st = ferry_i_fail(ctx, st, "ridge: lambda = %g is too small for these features",
+                          w->lambda);
+    FERRY_TRY(st);
+    FERRY_TRY(ferry_i_small_new(ctx, b->rows, b->k, &t));
+    for (int64_t i = 0; i < b->rows; i++)
+        for (int64_t j = 0; j < b->k; j++)
+            FERRY_AT(t, i, j) = FERRY_ROW(b, i)[j];
+    ferry_e(ctx)->chol_solve(ctx, w->a, t);
+    for (int64_t i = 0; i < b->rows; i++)
+        for (int64_t j = 0; j < b->k; j++)
+            FERRY_ROW(b, i)[j] = FERRY_AT(t, i, j);
+done:
+    ferry_i_small_free(t);
+    return st;
+}
+
+/* d <= n. */
+static ferry_status primal(ferry_ctx *ctx, work *w, ferry_block *wt)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t d = w->x->cols;
+    const double n = (double)w->x->rows;
+
+    FERRY_TRY(ferry_i_small_new(ctx, d, d, &w->a));
+    FERRY_TRY(ferry_e(ctx)->xtx(ctx, w->x, w->a));
+    for (int64_t j = 0; j < d; j++)
+        for (int64_t i = 0; i < d; i++)
+            FERRY_AT(w->a, i, j) -= n * w->left[i] * w->left[j];
+    FERRY_TRY(ferry_e(ctx)->tmul(ctx, 1, w->x, w->c, 0, wt));
+    FERRY_TRY(solve(ctx, w, wt));
+done:
+    return st;
+}
+
+/* n < d. C becomes V on the way. */
+static ferry_status dual(ferry_ctx *ctx, work *w, ferry_block *wt)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t n = w->x->rows, d = w->x->cols;
+    ferry_block m = {d, 1, w->left};
+    ferry_block *s = NULL;
+    double mm = 0;
+
+    FERRY_TRY(ferry_i_small_new(ctx, n, n, &w->a));
+    FERRY_TRY(ferry_i_block_new(ctx, n, 1, &s));
+    ferry_e(ctx)->xxt(ctx, w->x, w->a);
+    ferry_e(ctx)->mul(ctx, 1, w->x, &m, 0, s);
+    mm = ferry_e(ctx)->dot(ctx, &m, &m);
+    for (int64_t j = 0; j < n; j++)
+        for (int64_t i = 0; i < n; i++)
+            FERRY_AT(w->a, i, j) += mm - s->data[i] - s->data[j];
+    FERRY_TRY(solve(ctx, w, w->c));
+    /* A'V = X'V - m (1'V), and 1'V = 0: lambda 1'V = 1'C - (1'A) A'V = 0. */
+    FERRY_TRY(ferry_e(ctx)->tmul(ctx, 1, w->x, w->c, 0, wt));
+done:
+    ferry_i_block_free(s);
+    return st;
+}
+
+ferry_status ferry_i_ridge_fit(ferry_ctx *ctx, const ferry_matrix *x, const ferry_block *y,
+                               double lambda, double **w)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t n = x->rows, d = x->cols, k = y->k;
+    work job = {.lambda = lambda};
+    ferry_block *wt = NULL;
+    double *result = NULL;
+
+    *w = NULL;
+    FERRY_NEED(ctx, n > 0, FERRY_ENEEDS, "no labelled instances to learn from");
+    FERRY_NEED(ctx, n <= MOST || d <= MOST, FERRY_ENEEDS,
+               "ridge needs at most %d instances or %d features; there are %lld and %lld",
+               MOST, MOST, (long long)n, (long long)d);
+    FERRY_TRY(ferry_i_block_new(ctx, d, k, &wt));
+    result = ferry_i_calloc(k * (d + 1), sizeof *result);
+    FERRY_NEED(ctx, result, FERRY_ENOMEM, "no memory for %lld x %lld weights", (long long)k,
+               (long long)d);
+    FERRY_TRY(centre_x(ctx, x, &job));
+    FERRY_TRY(centre_y(ctx, y, &job));
+    FERRY_TRY(d <= n ? primal(ctx, &job, wt) : dual(ctx, &job, wt));
+    for (int64_t c = 0; c < k; c++) {
+        double *row = result + c * (d + 1);
+        row[d] = job.my[c];
+        for (int64_t f = 0; f < d; f++) {
+            row[f] = FERRY_ROW(wt, f)[c];
+            row[d] -= row[f] * job.mx[f];
+        }
+    }
+    *w = result;
+    result = NULL;
+done:
+    ferry_i_free(result);
+    ferry_i_block_free(wt);
+    work_clear(&job);
+    return st;
+}

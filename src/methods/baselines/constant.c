@@ -1,0 +1,130 @@
+/* majority and mean: the same prediction for every instance. What any method has to beat.
+ */
+#include <math.h>
+
+#include "methods/baselines/base.h"
+
+typedef struct constant_options {
+    int train;
+} constant_options;
+
+static const ferry_opt constant_opts[] = {
+    BASE_OPT_TRAIN(constant_options),
+};
+
+static void constant_free(void *state)
+{
+    base *b = state;
+
+    if (!b) return;
+    ferry_i_base_clear(b);
+    ferry_i_free(b);
+}
+
+static ferry_status constant_fit(ferry_ctx *ctx, const char *method, const ferry_task *task,
+                                 const void *options, void **state, ferry_report *rep)
+{
+    ferry_status st = FERRY_OK;
+    const constant_options *o = options;
+    base *b = NULL;
+    examples e = {0};
+
+    *state = NULL;
+    b = ferry_i_calloc(1, sizeof *b);
+    FERRY_NEED(ctx, b, FERRY_ENOMEM, "%s: no memory for a model", method);
+    FERRY_TRY(ferry_i_base_fit(ctx, method, task, (ferry_train)o->train, false, SCALE_NONE,
+                               b, &e));
+    rep->objective = NAN;
+    *state = b;
+    b = NULL;
+done:
+    ferry_i_examples_clear(&e);
+    constant_free(b);
+    return st;
+}
+
+static ferry_status majority_fit(ferry_ctx *ctx, const ferry_task *task,
+                                 const void *options, void **state, ferry_report *rep)
+{
+    return constant_fit(ctx, "majority", task, options, state, rep);
+}
+
+static ferry_status mean_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
+                             void **state, ferry_report *rep)
+{
+    return constant_fit(ctx, "mean", task, options, state, rep);
+}
+
+static ferry_status majority_fits(ferry_ctx *ctx, const ferry_task *task,
+                                  const void *options)
+{
+    const constant_options *o = options;
+
+    return ferry_i_base_fits(ctx, "majority", task, (ferry_train)o->train, false);
+}
+
+static ferry_status mean_fits(ferry_ctx *ctx, const ferry_task *task, const void *options)
+{
+    const constant_options *o = options;
+
+    return ferry_i_base_fits(ctx, "mean", task, (ferry_train)o->train, false);
+}
+
+static ferry_status constant_predict(ferry_ctx *ctx, const void *state,
+                                     const ferry_domain *d, ferry_prediction *p)
+{
+    (void)d;
+    return ferry_i_base_predict_prior(ctx, state, p);
+}
+
+static ferry_status constant_save(ferry_ctx *ctx, const void *state, ferry_bag *bag)
+{
+    return ferry_i_base_save(ctx, state, bag);
+}
+
+static ferry_status constant_load(ferry_ctx *ctx, const ferry_bag *bag, void **state)
+{
+    ferry_status st = FERRY_OK;
+    base *b = ferry_i_calloc(1, sizeof *b);
+
+    *state = NULL;
+    FERRY_NEED(ctx, b, FERRY_ENOMEM, "no memory for a model");
+    FERRY_TRY(ferry_i_base_load(ctx, bag, b));
+    *state = b;
+    b = NULL;
+done:
+    constant_free(b);
+    return st;
+}
+
+const ferry_method ferry_i_method_majority = {
+    .name = "majority",
+    .summary = "the most frequent class for all; labels by how often they occur",
+    .kind = FERRY_KIND_BASELINE,
+    .goals = FERRY_CLASSIFY | FERRY_MULTILABEL,
+    .options = constant_opts,
+    .n_options = FERRY_COUNT(constant_opts),
+    .options_size = sizeof(constant_options),
+    .fits = majority_fits,
+    .fit = majority_fit,
+    .predict = constant_predict,
+    .save = constant_save,
+    .load = constant_load,
+    .free = constant_free,
+};
+
+const ferry_method ferry_i_method_mean = {
+    .name = "mean",
+    .summary = "the mean number for all",
+    .kind = FERRY_KIND_BASELINE,
+    .goals = FERRY_REGRESS,
+    .options = constant_opts,
+    .n_options = FERRY_COUNT(constant_opts),
+    .options_size = sizeof(constant_options),
+    .fits = mean_fits,
+    .fit = mean_fit,
+    .predict = constant_predict,
+    .save = constant_save,
+    .load = constant_load,
+    .free = constant_free,
+};

@@ -1,0 +1,195 @@
+/* The examples that a baseline learns from, with prepared features, and the priors. */
+#include <math.h>
+#include <string.h>
+
+#include "methods/baselines/base.h"
+
+/* Instances of a part that count: labelled and, where features are used, with some. New. */
+static ferry_status list_instances(ferry_ctx *ctx, const plan *p, const plan_part *part,
+                                   const space *s, int64_t **out, int64_t *n)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_labels *labels = part->domain->labels;
+
+    *n = 0;
+    *out = ferry_i_calloc(labels->n, sizeof **out);
+    FERRY_NEED(ctx, *out, FERRY_ENOMEM, "%s: no memory for %lld instances", p->method,
+               (long long)labels->n);
+    for (int64_t i = 0; i < labels->n; i++)
+        if (ferry_i_labels_has(labels, i) && (!s || ferry_i_part_covers(s, part, i)))
+            (*out)[(*n)++] = i;
+done:
+    return st;
+}
+
+/* Append n labels; e has room for them. */
+static void append_labels(examples *e, ferry_goal goal, int64_t k, const ferry_labels *l,
+                          int64_t n, const int64_t *instance)
+{
+    for (int64_t i = 0; i < n; i++, e->n++) {
+        const int64_t at = instance[i];
+        if (goal == FERRY_CLASSIFY)
+            e->cls[e->n] = l->cls[at];
+        else if (goal == FERRY_REGRESS)
+            e->num[e->n] = l->num[at];
+        else
+            memcpy(e->on + e->n * k, l->on + at * k, (size_t)k);
+    }
+}
+
+static ferry_status grow(ferry_ctx *ctx, const plan *p, const base *b, examples *e,
+                         int64_t n)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t room = e->n + n;
+    void *new = NULL;
+
+    if (b->goal == FERRY_CLASSIFY)
+        new = ferry_i_realloc(e->cls, room, sizeof *e->cls);
+    else if (b->goal == FERRY_REGRESS)
+        new = ferry_i_realloc(e->num, room, sizeof *e->num);
+    else
+        new = ferry_i_realloc(e->on, room * b->k, sizeof *e->on);
+    FERRY_NEED(ctx, new, FERRY_ENOMEM, "%s: no memory for %lld labels", p->method,
+               (long long)room);
+    if (b->goal == FERRY_CLASSIFY)
+        e->cls = new;
+    else if (b->goal == FERRY_REGRESS)
+        e->num = new;
+    else
+        e->on = new;
+done:
+    return st;
+}
+
+/* Labels of all parts and (with a space) their features on top of each other. */
+static ferry_status collect(ferry_ctx *ctx, const plan *p, const base *b, examples *e,
+                            ferry_matrix **x)
+{
+    ferry_status st = FERRY_OK;
+    ferry_matrix **piece = ferry_i_calloc(p->n_parts, sizeof(ferry_matrix *));
+    int64_t *instance = NULL, n = 0;
+
+    *x = NULL;
+    FERRY_NEED(ctx, piece, FERRY_ENOMEM, "%s: no memory for %lld domains", p->method,
+               (long long)p->n_parts);
+    for (int64_t i = 0; i < p->n_parts; i++) {
+        ferry_i_free(instance);
+        instance = NULL;
+        FERRY_TRY(list_instances(ctx, p, &p->part[i], b->space, &instance, &n));
+        FERRY_TRY(grow(ctx, p, b, e, n));
+        append_labels(e, b->goal, b->k, p->part[i].domain->labels, n, instance);
+        if (b->space)
+            FERRY_TRY(
+                ferry_i_space_rows(ctx, b->space, &p->part[i], n, instance, &piece[i]));
+    }
+    FERRY_NEED(ctx, e->n > 0, FERRY_ENEEDS,
+               "%s needs labelled instances with features; train=%s has none", p->method,
+               ferry_i_train_name(p->train));
+    if (b->space) FERRY_TRY(ferry_i_space_combine(ctx, true, p->n_parts, piece, x));
+done:
+    for (int64_t i = 0; piece && i < p->n_parts; i++)
+        ferry_i_matrix_free(piece[i]);
+    ferry_i_free(piece);
+    ferry_i_free(instance);
+    return st;
+}
+
+static ferry_status count_prior(ferry_ctx *ctx, const examples *e, base *b)
+{
+    ferry_status st = FERRY_OK;
+
+    b->prior = ferry_i_calloc(b->k, sizeof *b->prior);
+    FERRY_NEED(ctx, b->prior, FERRY_ENOMEM, "no memory for %lld classes", (long long)b->k);
+    for (int64_t i = 0; i < e->n; i++) {
+        if (b->goal == FERRY_CLASSIFY)
+            b->prior[e->cls[i]] += 1;
+        else if (b->goal == FERRY_REGRESS)
+            b->prior[0] += e->num[i];
+        else
+            for (int64_t c = 0; c < b->k; c++)
+                b->prior[c] += e->on[i * b->k + c];
+    }
+    for (int64_t c = 0; c < b->k; c++) {
+        b->prior[c] /= (double)e->n;
+        FERRY_NEED(ctx, isfinite(b->prior[c]), FERRY_ENUMERIC,
+                   "the numbers to predict are too large to add up");
+    }
+done:
+    return st;
+}
+
+static ferry_scale choose_scale(ferry_scaling scale, const ferry_matrix *x)
+{
+    switch (scale) {
+    case SCALE_STANDARD: return FERRY_SCALE_STANDARD;
+    case SCALE_L2: return FERRY_SCALE_L2;
+    case SCALE_NONE: return FERRY_SCALE_NONE;
+    default: return x->dense ? FERRY_SCALE_STANDARD : FERRY_SCALE_L2;
+    }
+}
+
+static void tell(ferry_ctx *ctx, const plan *p, const base *b, const examples *e)
+{
+    static const char *const scales[] = {"none", "standard", "l2"};
+    int64_t all = 0, used = 0;
+
+    ferry_i_diag_text(ctx, "train", ferry_i_train_name(p->train));
+    ferry_i_diag_real(ctx, "instances", (double)e->n);
+    ferry_i_log(ctx, FERRY_INFO, "%s: train=%s, %lld labelled instances", p->method,
+                ferry_i_train_name(p->train), (long long)e->n);
+    if (!b->space) return;
+    used = ferry_i_space_width(b->space);
+    for (int64_t v = 0; v < b->space->n_views; v++)
+        all += b->space->width[v];
+    ferry_i_diag_real(ctx, "features", (double)used);
+    ferry_i_diag_text(ctx, "scale", scales[b->prep->scale]);
+    ferry_i_log(ctx, FERRY_INFO, "%s: uses %lld of the target's %lld features", p->method,
+                (long long)used, (long long)all);
+}
+
+ferry_status ferry_i_base_fit(ferry_ctx *ctx, const char *method, const ferry_task *task,
+                              ferry_train train, bool features, ferry_scaling scale,
+                              base *out, examples *e)
+{
+    ferry_status st = FERRY_OK;
+    ferry_matrix *x = NULL;
+    plan p = {0};
+
+    *e = (examples){0};
+    *out = (base){.goal = task->goal, .k = 1};
+    if (task->goal != FERRY_REGRESS) out->k = ferry_i_ids_count(task->names);
+    FERRY_TRY(ferry_i_plan_make(ctx, method, task, train, features, &p));
+    if (features) FERRY_TRY(ferry_i_space_from_plan(ctx, &p, &out->space));
+    FERRY_TRY(collect(ctx, &p, out, e, &x));
+    FERRY_TRY(count_prior(ctx, e, out));
+    if (features) {
+        FERRY_TRY(ferry_i_prep_fit(ctx, x, choose_scale(scale, x), &out->prep));
+        FERRY_TRY(ferry_i_prep_apply(ctx, out->prep, x, &e->x));
+    }
+    tell(ctx, &p, out, e);
+done:
+    ferry_i_matrix_free(x);
+    ferry_i_plan_clear(&p);
+    return st;
+}
+
+ferry_status ferry_i_base_fits(ferry_ctx *ctx, const char *method, const ferry_task *task,
+                               ferry_train train, bool features)
+{
+    ferry_status st = FERRY_OK;
+    plan p = {0};
+
+    st = ferry_i_plan_make(ctx, method, task, train, features, &p);
+    ferry_i_plan_clear(&p);
+    return st;
+}
+
+void ferry_i_examples_clear(examples *e)
+{
+    ferry_i_matrix_free(e->x);
+    ferry_i_free(e->cls);
+    ferry_i_free(e->num);
+    ferry_i_free(e->on);
+    *e = (examples){0};
+}

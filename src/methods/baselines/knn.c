@@ -1,0 +1,262 @@
+/* knn: the k nearest labelled instances vote. */
+#include <math.h>
+#include <string.h>
+
+#include "methods/baselines/base.h"
+
+typedef struct knn_options {
+    int train, scale;
+    int64_t k;
+    int distance, weights;
+} knn_options;
+
+static const ferry_opt knn_opts[] = {
+    BASE_OPT_TRAIN(knn_options),
+    BASE_OPT_SCALE(knn_options),
+    FERRY_OPT(knn_options, INT, k, 5, 1, 1e6, "neighbours that vote"),
+    FERRY_OPT_ONE_OF(knn_options, distance, "euclidean|cosine", "euclidean",
+                     "what nearest means"),
+    FERRY_OPT_ONE_OF(knn_options, weights, "uniform|distance", "uniform",
+                     "votes count alike, or 1 / distance"),
+};
+
+typedef struct knn_model {
+    base b;
+    examples e;
+    int64_t k;
+    ferry_distance distance;
+    bool weighted;
+} knn_model;
+
+static void knn_free(void *state)
+{
+    knn_model *m = state;
+
+    if (!m) return;
+    ferry_i_examples_clear(&m->e);
+    ferry_i_base_clear(&m->b);
+    ferry_i_free(m);
+}
+
+static ferry_status knn_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
+                            void **state, ferry_report *rep)
+{
+    ferry_status st = FERRY_OK;
+    const knn_options *o = options;
+    knn_model *m = NULL;
+
+    *state = NULL;
+    m = ferry_i_calloc(1, sizeof *m);
+    FERRY_NEED(ctx, m, FERRY_ENOMEM, "knn: no memory for a model");
+    FERRY_TRY(ferry_i_base_fit(ctx, "knn", task, (ferry_train)o->train, true,
+                               (ferry_scaling)o->scale, &m->b, &m->e));
+    m->k = o->k < m->e.n ? o->k : m->e.n;
+    m->distance = (ferry_distance)o->distance;
+    m->weighted = o->weights == 1;
+    ferry_i_diag_real(ctx, "k", (double)m->k);
+    rep->objective = NAN;
+    *state = m;
+    m = NULL;
+done:
+    knn_free(m);
+    return st;
+}
+
+static ferry_status knn_fits(ferry_ctx *ctx, const ferry_task *task, const void *options)
+{
+    const knn_options *o = options;
+
+    return ferry_i_base_fits(ctx, "knn", task, (ferry_train)o->train, true);
+}
+
+/* Weight of the neighbour at distance d; where some are at 0, only those count. */
+static double vote(const knn_model *m, double nearest, double d)
+{
+    if (!m->weighted) return 1;
+    if (nearest == 0) return d == 0;
+    /* Relative to the nearest, so that 1 / d cannot overflow. */
+    return isinf(d) ? isinf(nearest) : nearest / d;
+}
+
+/* score <- shares of the votes for each class or label, or the mean number. */
+static void poll(const knn_model *m, const int64_t *index, const double *dist,
+                 double *score)
+{
+    double all = 0;
+
+    for (int64_t r = 0; r < m->k; r++) {
+        const int64_t i = index[r];
+        const double w = vote(m, dist[0], dist[r]);
+        all += w;
+        if (m->b.goal == FERRY_CLASSIFY)
+            score[m->e.cls[i]] += w;
+        else if (m->b.goal == FERRY_REGRESS)
+            score[0] += w * m->e.num[i];
+        else
+            for (int64_t c = 0; c < m->b.k; c++)
+                score[c] += w * m->e.on[i * m->b.k + c];
+    }
+    for (int64_t c = 0; c < m->b.k; c++)
+        score[c] /= all;
+}
+
+static ferry_status knn_predict(ferry_ctx *ctx, const void *state, const ferry_domain *d,
+                                ferry_prediction *p)
+{
+    ferry_status st = FERRY_OK;
+    const knn_model *m = state;
+    ferry_matrix *x = NULL;
+    ferry_block *scores = NULL;
+    int64_t *instance = NULL, *index = NULL;
+    double *dist = NULL;
+
+    FERRY_TRY(ferry_i_base_predict_prior(ctx, &m->b, p));
+    FERRY_TRY(ferry_i_base_query(ctx, &m->b, d, &x, &instance));
+    index = ferry_i_calloc(x->rows * m->k, sizeof *index);
+    dist = ferry_i_calloc(x->rows * m->k, sizeof *dist);
+    FERRY_NEED(ctx, index && dist, FERRY_ENOMEM,
+               "knn: no memory for %lld x %lld neighbours", (long long)x->rows,
+               (long long)m->k);
+    FERRY_TRY(ferry_i_block_new(ctx, x->rows, m->b.k, &scores));
+    FERRY_TRY(ferry_i_knn(ctx, m->e.x, x, m->k, m->distance, index, dist));
+    for (int64_t i = 0; i < x->rows; i++)
+        poll(m, index + i * m->k, dist + i * m->k, FERRY_ROW(scores, i));
+    ferry_i_base_predict_scores(&m->b, scores, instance, 0.5, p);
+done:
+    ferry_i_block_free(scores);
+    ferry_i_free(dist);
+    ferry_i_free(index);
+    ferry_i_free(instance);
+    ferry_i_matrix_free(x);
+    return st;
+}
+
+static ferry_status save_labels(ferry_ctx *ctx, const knn_model *m, ferry_bag *bag)
+{
+    ferry_status st = FERRY_OK;
+    int64_t *wide = NULL;
+
+    if (m->b.goal == FERRY_REGRESS)
+        return ferry_i_bag_put_reals(ctx, bag, "labels", 1, m->e.n, m->e.num);
+    if (m->b.goal == FERRY_MULTILABEL)
+        return ferry_i_bag_put_bytes(ctx, bag, "labels", m->e.n * m->b.k, m->e.on);
+    wide = ferry_i_calloc(m->e.n, sizeof *wide);
+    FERRY_NEED(ctx, wide, FERRY_ENOMEM, "knn: no memory to save %lld labels",
+               (long long)m->e.n);
+    for (int64_t i = 0; i < m->e.n; i++)
+        wide[i] = m->e.cls[i];
+    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, "labels", m->e.n, wide));
+done:
+    ferry_i_free(wide);
+    return st;
+}
+
+static ferry_status knn_save(ferry_ctx *ctx, const void *state, ferry_bag *bag)
+{
+    ferry_status st = FERRY_OK;
+    const knn_model *m = state;
+    const int64_t form[] = {m->k, m->distance, m->weighted};
+
+    FERRY_TRY(ferry_i_base_save(ctx, &m->b, bag));
+    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, "form", 3, form));
+    FERRY_TRY(ferry_i_bag_put_matrix(ctx, bag, "x", m->e.x));
+    FERRY_TRY(save_labels(ctx, m, bag));
+done:
+    return st;
+}
+
+static ferry_status load_classes(ferry_ctx *ctx, const ferry_bag *bag, knn_model *m)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t *wide = NULL;
+
+    FERRY_TRY(ferry_i_bag_ints(ctx, bag, "labels", &m->e.n, &wide));
+    m->e.cls = ferry_i_calloc(m->e.n, sizeof *m->e.cls);
+    FERRY_NEED(ctx, m->e.cls, FERRY_ENOMEM, "knn: no memory for %lld labels",
+               (long long)m->e.n);
+    for (int64_t i = 0; i < m->e.n; i++) {
+        FERRY_NEED(ctx, 0 <= wide[i] && wide[i] < m->b.k, FERRY_EDATA,
+                   "tensor labels: entry %lld is %lld, not in [0, %lld)", (long long)i,
+                   (long long)wide[i], (long long)m->b.k);
+        m->e.cls[i] = (int32_t)wide[i];
+    }
+done:
+    return st;
+}
+
+static ferry_status load_labels(ferry_ctx *ctx, const ferry_bag *bag, knn_model *m)
+{
+    ferry_status st = FERRY_OK;
+    const double *num = NULL;
+    const uint8_t *on = NULL;
+    int64_t one = 1, cells = 0;
+
+    if (m->b.goal == FERRY_CLASSIFY) return load_classes(ctx, bag, m);
+    if (m->b.goal == FERRY_REGRESS) {
+        FERRY_TRY(ferry_i_bag_reals(ctx, bag, "labels", &one, &m->e.n, &num));
+        m->e.num = ferry_i_calloc(m->e.n, sizeof *m->e.num);
+        FERRY_NEED(ctx, m->e.num, FERRY_ENOMEM, "knn: no memory for labels");
+        memcpy(m->e.num, num, (size_t)m->e.n * sizeof *num);
+        goto done;
+    }
+    cells = m->e.n * m->b.k;
+    FERRY_TRY(ferry_i_bag_bytes(ctx, bag, "labels", &cells, &on));
+    m->e.on = ferry_i_calloc(cells, sizeof *m->e.on);
+    FERRY_NEED(ctx, m->e.on, FERRY_ENOMEM, "knn: no memory for labels");
+    for (int64_t i = 0; i < cells; i++)
+        m->e.on[i] = on[i] != 0;
+done:
+    return st;
+}
+
+static ferry_status knn_load(ferry_ctx *ctx, const ferry_bag *bag, void **state)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t *form = NULL;
+    int64_t three = 3;
+    knn_model *m = NULL;
+
+    *state = NULL;
+    m = ferry_i_calloc(1, sizeof *m);
+    FERRY_NEED(ctx, m, FERRY_ENOMEM, "knn: no memory for a model");
+    FERRY_TRY(ferry_i_base_load(ctx, bag, &m->b));
+    FERRY_NEED(ctx, m->b.space, FERRY_EDATA, "tensor space.width is missing");
+    FERRY_TRY(ferry_i_bag_ints(ctx, bag, "form", &three, &form));
+    FERRY_TRY(ferry_i_bag_matrix(ctx, bag, "x", &m->e.x));
+    m->e.n = m->e.x->rows;
+    FERRY_NEED(ctx, 1 <= form[0] && form[0] <= m->e.n, FERRY_EDATA,
+               "tensor form: k = %lld is outside [1, %lld]", (long long)form[0],
+               (long long)m->e.n);
+    FERRY_NEED(ctx, form[1] == FERRY_EUCLIDEAN || form[1] == FERRY_COSINE, FERRY_EDATA,
+               "tensor form: %lld is no distance", (long long)form[1]);
+    FERRY_NEED(ctx, m->e.x->cols == m->b.prep->d, FERRY_EDATA,
+               "tensor x has %lld columns, prep.fill %lld", (long long)m->e.x->cols,
+               (long long)m->b.prep->d);
+    m->k = form[0];
+    m->distance = (ferry_distance)form[1];
+    m->weighted = form[2] != 0;
+    FERRY_TRY(load_labels(ctx, bag, m));
+    *state = m;
+    m = NULL;
+done:
+    knn_free(m);
+    return st;
+}
+
+const ferry_method ferry_i_method_knn = {
+    .name = "knn",
+    .summary = "the k nearest labelled instances vote",
+    .reference = "Cover and Hart, Nearest Neighbor Pattern Classification, IEEE IT 1967",
+    .kind = FERRY_KIND_BASELINE,
+    .goals = FERRY_CLASSIFY | FERRY_REGRESS | FERRY_MULTILABEL,
+    .needs = FERRY_NEED_TARGET_VIEW,
+    .options = knn_opts,
+    .n_options = FERRY_COUNT(knn_opts),
+    .options_size = sizeof(knn_options),
+    .fits = knn_fits,
+    .fit = knn_fit,
+    .predict = knn_predict,
+    .save = knn_save,
+    .load = knn_load,
+    .free = knn_free,
+};

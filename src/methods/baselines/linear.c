@@ -1,0 +1,152 @@
+/* svm and logreg: linear models by liblinear on the features as they are. What a transfer
+ * method has to beat. */
+#include <float.h>
+#include <math.h>
+
+#include "methods/baselines/weights.h"
+
+typedef struct svm_options {
+    int train, scale;
+    double C, eps, tube;
+    int bias, balanced;
+} svm_options;
+
+static const ferry_opt svm_opts[] = {
+    BASE_OPT_TRAIN(svm_options),
+    BASE_OPT_SCALE(svm_options),
+    FERRY_OPT(svm_options, REAL, C, 1, DBL_MIN, 1e9,
+              "cost of errors against small weights"),
+    FERRY_OPT(svm_options, REAL, eps, 1e-3, 1e-12, 1, "stopping tolerance"),
+    FERRY_OPT(svm_options, REAL, tube, 0.1, 0, DBL_MAX,
+              "regress: errors up to this cost nothing"),
+    FERRY_OPT_YES_NO(svm_options, bias, "yes", "learn a constant term"),
+    FERRY_OPT_YES_NO(svm_options, balanced, "no", "weigh classes by n / (k n_c)"),
+};
+
+typedef struct logreg_options {
+    int train, scale;
+    double C, eps;
+    int bias, balanced;
+} logreg_options;
+
+static const ferry_opt logreg_opts[] = {
+    BASE_OPT_TRAIN(logreg_options),
+    BASE_OPT_SCALE(logreg_options),
+    FERRY_OPT(logreg_options, REAL, C, 1, DBL_MIN, 1e9,
+              "cost of errors against small weights"),
+    FERRY_OPT(logreg_options, REAL, eps, 1e-3, 1e-12, 1, "stopping tolerance"),
+    FERRY_OPT_YES_NO(logreg_options, bias, "yes", "learn a constant term"),
+    FERRY_OPT_YES_NO(logreg_options, balanced, "no", "weigh classes by n / (k n_c)"),
+};
+
+/* Fit either; `least` is the score from which on a label counts as on. */
+static ferry_status fit_linear(ferry_ctx *ctx, const char *method, const ferry_task *task,
+                               ferry_train train, ferry_scaling scale,
+                               const ferry_linear_options *o, double least, void **state,
+                               ferry_report *rep)
+{
+    ferry_status st = FERRY_OK;
+    weights *w = NULL;
+    examples e = {0};
+    ferry_rng rng;
+
+    *state = NULL;
+    ferry_i_rng_for(ctx, &rng, method);
+    FERRY_TRY(ferry_i_weights_new(ctx, least, &w));
+    FERRY_TRY(ferry_i_base_fit(ctx, method, task, train, true, scale, &w->b, &e));
+    if (task->goal == FERRY_MULTILABEL)
+        FERRY_TRY(ferry_i_linear_fit_sets(ctx, o, e.x, w->b.k, e.on, &rng, &w->m));
+    else
+        FERRY_TRY(ferry_i_linear_fit(ctx, o, e.x, w->b.k, e.cls, e.num, &rng, &w->m));
+    ferry_i_diag_real(ctx, "C", o->C);
+    rep->objective = NAN;
+    *state = w;
+    w = NULL;
+done:
+    ferry_i_examples_clear(&e);
+    ferry_i_weights_free(w);
+    return st;
+}
+
+static ferry_status svm_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
+                            void **state, ferry_report *rep)
+{
+    const svm_options *o = options;
+    const ferry_linear_options l = {.kind = task->goal == FERRY_REGRESS ? FERRY_LINEAR_SVR
+                                                                        : FERRY_LINEAR_SVM,
+                                    .C = o->C,
+                                    .eps = o->eps,
+                                    .p = o->tube,
+                                    .bias = o->bias,
+                                    .balanced = o->balanced};
+
+    return fit_linear(ctx, "svm", task, (ferry_train)o->train, (ferry_scaling)o->scale, &l,
+                      0, state, rep);
+}
+
+static ferry_status svm_fits(ferry_ctx *ctx, const ferry_task *task, const void *options)
+{
+    const svm_options *o = options;
+
+    return ferry_i_base_fits(ctx, "svm", task, (ferry_train)o->train, true);
+}
+
+static ferry_status logreg_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
+                               void **state, ferry_report *rep)
+{
+    const logreg_options *o = options;
+    const ferry_linear_options l = {.kind = FERRY_LINEAR_LOGREG,
+                                    .C = o->C,
+                                    .eps = o->eps,
+                                    .bias = o->bias,
+                                    .balanced = o->balanced};
+
+    return fit_linear(ctx, "logreg", task, (ferry_train)o->train, (ferry_scaling)o->scale,
+                      &l, 0.5, state, rep);
+}
+
+static ferry_status logreg_fits(ferry_ctx *ctx, const ferry_task *task, const void *options)
+{
+    const logreg_options *o = options;
+
+    return ferry_i_base_fits(ctx, "logreg", task, (ferry_train)o->train, true);
+}
+
+#define LIBLINEAR                                                                          \
+    "Fan et al., LIBLINEAR: A Library for Large Linear Classification, JMLR 2008"
+
+const ferry_method ferry_i_method_svm = {
+    .name = "svm",
+    .summary = "linear support vector machine, one against the rest; regression by SVR",
+    .reference = LIBLINEAR,
+    .kind = FERRY_KIND_BASELINE,
+    .goals = FERRY_CLASSIFY | FERRY_REGRESS | FERRY_MULTILABEL,
+    .needs = FERRY_NEED_TARGET_VIEW,
+    .options = svm_opts,
+    .n_options = FERRY_COUNT(svm_opts),
+    .options_size = sizeof(svm_options),
+    .fits = svm_fits,
+    .fit = svm_fit,
+    .predict = ferry_i_weights_predict,
+    .save = ferry_i_weights_save,
+    .load = ferry_i_weights_load,
+    .free = ferry_i_weights_free,
+};
+
+const ferry_method ferry_i_method_logreg = {
+    .name = "logreg",
+    .summary = "logistic regression, one against the rest",
+    .reference = LIBLINEAR,
+    .kind = FERRY_KIND_BASELINE,
+    .goals = FERRY_CLASSIFY | FERRY_MULTILABEL,
+    .needs = FERRY_NEED_TARGET_VIEW,
+    .options = logreg_opts,
+    .n_options = FERRY_COUNT(logreg_opts),
+    .options_size = sizeof(logreg_options),
+    .fits = logreg_fits,
+    .fit = logreg_fit,
+    .predict = ferry_i_weights_predict,
+    .save = ferry_i_weights_save,
+    .load = ferry_i_weights_load,
+    .free = ferry_i_weights_free,
+};

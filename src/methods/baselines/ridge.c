@@ -1,0 +1,109 @@
+/* ridge: least squares with small weights; classes and labels as targets 0 and 1. */
+#include <float.h>
+#include <math.h>
+
+#include "methods/baselines/weights.h"
+
+typedef struct ridge_options {
+    int train, scale;
+    double lambda;
+} ridge_options;
+
+static const ferry_opt ridge_opts[] = {
+    BASE_OPT_TRAIN(ridge_options),
+    BASE_OPT_SCALE(ridge_options),
+    FERRY_OPT(ridge_options, REAL, lambda, 1, DBL_MIN, DBL_MAX, "weight of |W|^2"),
+};
+
+/* One column per class or label (0 or 1), or the number. */
+static ferry_status targets(ferry_ctx *ctx, const base *b, const examples *e,
+                            ferry_block **out)
+{
+    ferry_status st = FERRY_OK;
+
+    FERRY_TRY(ferry_i_block_new(ctx, e->n, b->k, out));
+    for (int64_t i = 0; i < e->n; i++) {
+        double *y = FERRY_ROW(*out, i);
+        if (b->goal == FERRY_CLASSIFY)
+            y[e->cls[i]] = 1;
+        else if (b->goal == FERRY_REGRESS)
+            y[0] = e->num[i];
+        else
+            for (int64_t c = 0; c < b->k; c++)
+                y[c] = e->on[i * b->k + c];
+    }
+done:
+    return st;
+}
+
+/* A model whose scores are X w + b as they are. A class without instances scores 0; the
+ * scores of the others add up to 1, so it never wins. */
+static ferry_status plain_model(ferry_ctx *ctx, int64_t k, int64_t d, ferry_linear **out)
+{
+    ferry_status st = FERRY_OK;
+    ferry_linear *m = ferry_i_calloc(1, sizeof *m);
+
+    *out = m;
+    FERRY_NEED(ctx, m, FERRY_ENOMEM, "ridge: no memory for a model");
+    m->kind = FERRY_LINEAR_SVR;
+    m->k = k;
+    m->d = d;
+    m->seen = ferry_i_calloc(k, sizeof *m->seen);
+    FERRY_NEED(ctx, m->seen, FERRY_ENOMEM, "ridge: no memory for a model");
+    for (int64_t c = 0; c < k; c++)
+        m->seen[c] = 1;
+done:
+    return st;
+}
+
+static ferry_status ridge_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
+                              void **state, ferry_report *rep)
+{
+    ferry_status st = FERRY_OK;
+    const ridge_options *o = options;
+    weights *w = NULL;
+    examples e = {0};
+    ferry_block *y = NULL;
+
+    *state = NULL;
+    FERRY_TRY(ferry_i_weights_new(ctx, 0.5, &w));
+    FERRY_TRY(ferry_i_base_fit(ctx, "ridge", task, (ferry_train)o->train, true,
+                               (ferry_scaling)o->scale, &w->b, &e));
+    FERRY_TRY(targets(ctx, &w->b, &e, &y));
+    FERRY_TRY(plain_model(ctx, w->b.k, e.x->cols, &w->m));
+    FERRY_TRY(ferry_i_ridge_fit(ctx, e.x, y, o->lambda, &w->m->w));
+    ferry_i_diag_real(ctx, "lambda", o->lambda);
+    rep->objective = NAN;
+    *state = w;
+    w = NULL;
+done:
+    ferry_i_block_free(y);
+    ferry_i_examples_clear(&e);
+    ferry_i_weights_free(w);
+    return st;
+}
+
+static ferry_status ridge_fits(ferry_ctx *ctx, const ferry_task *task, const void *options)
+{
+    const ridge_options *o = options;
+
+    return ferry_i_base_fits(ctx, "ridge", task, (ferry_train)o->train, true);
+}
+
+const ferry_method ferry_i_method_ridge = {
+    .name = "ridge",
+    .summary = "ridge regression; classes and labels by 0/1 targets",
+    .reference = "Hoerl and Kennard, Ridge Regression, Technometrics 1970",
+    .kind = FERRY_KIND_BASELINE,
+    .goals = FERRY_CLASSIFY | FERRY_REGRESS | FERRY_MULTILABEL,
+    .needs = FERRY_NEED_TARGET_VIEW,
+    .options = ridge_opts,
+    .n_options = FERRY_COUNT(ridge_opts),
+    .options_size = sizeof(ridge_options),
+    .fits = ridge_fits,
+    .fit = ridge_fit,
+    .predict = ferry_i_weights_predict,
+    .save = ferry_i_weights_save,
+    .load = ferry_i_weights_load,
+    .free = ferry_i_weights_free,
+};

@@ -1,0 +1,20 @@
+/* Baselines whose model is one row of weights per class, label or number. */
+#ifndef FERRY_WEIGHTS_H
+#define FERRY_WEIGHTS_H
+
+#include "methods/baselines/base.h"
+
+typedef struct weights {
+    base b;
+    ferry_linear *m;
+    double least; /* labels with a score above this are on */
+} weights;
+
+ferry_status ferry_i_weights_new(ferry_ctx *ctx, double least, weights **out);
+ferry_status ferry_i_weights_predict(ferry_ctx *ctx, const void *state,
+                                     const ferry_domain *d, ferry_prediction *p);
+ferry_status ferry_i_weights_save(ferry_ctx *ctx, const void *state, ferry_bag *bag);
+ferry_status ferry_i_weights_load(ferry_ctx *ctx, const ferry_bag *bag, void **state);
+void ferry_i_weights_free(void *state);
+
+#endif
