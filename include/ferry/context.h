@@ -41,6 +41,8 @@ FERRY_API const char *ferry_message(const ferry_ctx *ctx);
 /** Choose the engine by name ("host", "ref"). */
 FERRY_API ferry_status ferry_ctx_set_engine(ferry_ctx *ctx, const char *name);
 FERRY_API const char *ferry_ctx_engine(const ferry_ctx *ctx);
+/** Name of engine number i; NULL past the end. */
+FERRY_API const char *ferry_engine_name(int64_t i);
 /** Threads for our own loops and for BLAS; 0 means all cores. */
 FERRY_API ferry_status ferry_ctx_set_threads(ferry_ctx *ctx, int threads);
 FERRY_API int ferry_ctx_threads(const ferry_ctx *ctx);

@@ -20,6 +20,8 @@ FERRY_API const char *ferry_domain_name(const ferry_domain *domain);
 FERRY_API ferry_role ferry_domain_role(const ferry_domain *domain);
 /** Number of distinct instances over all views, graphs and labels. */
 FERRY_API int64_t ferry_domain_size(const ferry_domain *domain);
+/** Number of instances with a label (of a domain with ratings: pairs with a value). */
+FERRY_API int64_t ferry_domain_labels(const ferry_domain *domain);
 /** Id of instance i. Lent. */
 FERRY_API const char *ferry_domain_id(const ferry_domain *domain, int64_t i);
 

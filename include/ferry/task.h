@@ -50,5 +50,21 @@ FERRY_API const char *ferry_task_name(const ferry_task *task);
 FERRY_API ferry_goal ferry_task_goal(const ferry_task *task);
 FERRY_API int64_t ferry_task_domains(const ferry_task *task);
 FERRY_API const ferry_domain *ferry_task_domain(const ferry_task *task, int64_t i);
+/** Entries under methods: and their parts, lent; opts may be NULL. */
+FERRY_API int64_t ferry_task_methods(const ferry_task *task);
+FERRY_API void ferry_task_method_at(const ferry_task *task, int64_t i, const char **method,
+                                    const char **as, const ferry_opts **opts);
+/** The seed of "evaluate:", or the context's where the task sets none. */
+FERRY_API ferry_status ferry_task_seed(ferry_ctx *ctx, const ferry_task *task,
+                                       uint64_t *out);
+
+/**
+ * The task as a method may see it in a repeat of an evaluation: target labels (ratings)
+ * outside the sample that "labelled:" draws are hidden. The draw depends on the context's
+ * seed and the repeat (from 0).
+ * @param out  new task; the data itself is shared with `task`, not copied
+ */
+FERRY_API ferry_status ferry_task_visible(ferry_ctx *ctx, const ferry_task *task,
+                                          int64_t repeat, ferry_task **out);
 
 #endif

@@ -15,6 +15,11 @@ const ferry_engine *ferry_i_engine_at(int64_t i)
     return engines[i];
 }
 
+const char *ferry_engine_name(int64_t i)
+{
+    return i >= 0 && i < FERRY_COUNT(engines) ? engines[i]->name : NULL;
+}
+
 const ferry_engine *ferry_i_engine_find(const char *name)
 {
     for (int64_t i = 0; i < FERRY_COUNT(engines); i++)

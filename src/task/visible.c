@@ -1,0 +1,51 @@
+/* What callers outside ask of a task: its method entries, its seed, and what a method may
+ * see of it. */
+#include <math.h>
+
+#include "task/task.h"
+
+int64_t ferry_task_methods(const ferry_task *task)
+{
+    return task->n_methods;
+}
+
+void ferry_task_method_at(const ferry_task *task, int64_t i, const char **method,
+                          const char **as, const ferry_opts **opts)
+{
+    *method = task->methods[i].method;
+    *as = task->methods[i].as;
+    *opts = task->methods[i].opts;
+}
+
+ferry_status ferry_task_seed(ferry_ctx *ctx, const ferry_task *task, uint64_t *out)
+{
+    ferry_status st = FERRY_OK;
+    ferry_evaluate_settings s = {0};
+
+    FERRY_TRY(ferry_i_opts_parse(ctx, "evaluate", ferry_i_evaluate_table,
+                                 ferry_i_evaluate_table_n, task->evaluate, &s));
+    *out = s.seed >= 0 ? (uint64_t)s.seed : ctx->seed;
+done:
+    return st;
+}
+
+ferry_status ferry_task_visible(ferry_ctx *ctx, const ferry_task *task, int64_t repeat,
+                                ferry_task **out)
+{
+    *out = NULL;
+    if (repeat < 0)
+        return ferry_i_fail(ctx, FERRY_EINVAL, "repeat = %lld is below 0",
+                            (long long)repeat);
+    return ferry_i_task_split(ctx, task, repeat, out);
+}
+
+int64_t ferry_domain_labels(const ferry_domain *domain)
+{
+    int64_t n = 0;
+
+    for (int64_t i = 0; domain->labels && i < domain->labels->n; i++)
+        n += ferry_i_labels_has(domain->labels, i);
+    for (int64_t i = 0; domain->ratings && i < domain->ratings->n; i++)
+        n += !isnan(domain->ratings->value[i]);
+    return n;
+}
