@@ -213,6 +213,8 @@ ferry_status ferry_i_out_open(ferry_ctx *ctx, const char *path, ferry_out **out)
 /* Buffered; an error is kept and reported by commit. */
 void ferry_i_out_write(ferry_out *o, const void *bytes, int64_t n);
 void ferry_i_out_printf(ferry_out *o, const char *fmt, ...) FERRY_PRINTF(2, 3);
+/* prefix and text as one CSV cell, in quotes where it needs them (RFC 4180). */
+void ferry_i_out_csv(ferry_out *o, const char *prefix, const char *text);
 /* Flush, sync, rename. Frees o in any case. */
 ferry_status ferry_i_out_commit(ferry_ctx *ctx, ferry_out *o);
 void ferry_i_out_abort(ferry_out *o); /* NULL is fine */

@@ -64,6 +64,21 @@ void ferry_i_out_printf(ferry_out *o, const char *fmt, ...)
     va_end(args);
 }
 
+void ferry_i_out_csv(ferry_out *o, const char *prefix, const char *text)
+{
+    if (!strpbrk(prefix, ",\"\r\n") && !strpbrk(text, ",\"\r\n")) {
+        ferry_i_out_printf(o, "%s%s", prefix, text);
+        return;
+    }
+    ferry_i_out_write(o, "\"", 1);
+    for (int part = 0; part < 2; part++)
+        for (const char *s = part == 0 ? prefix : text; *s; s++) {
+            if (*s == '"') ferry_i_out_write(o, "\"", 1);
+            ferry_i_out_write(o, s, 1);
+        }
+    ferry_i_out_write(o, "\"", 1);
+}
+
 ferry_status ferry_i_out_commit(ferry_ctx *ctx, ferry_out *o)
 {
     ferry_status st = FERRY_OK;

@@ -95,20 +95,6 @@ void ferry_prediction_free(ferry_prediction *p)
 
 /* ---- CSV (RFC 4180) ---- */
 
-static void write_text(ferry_out *o, const char *prefix, const char *text)
-{
-    if (!strpbrk(prefix, ",\"\r\n") && !strpbrk(text, ",\"\r\n")) {
-        ferry_i_out_printf(o, "%s%s", prefix, text);
-        return;
-    }
-    ferry_i_out_printf(o, "\"%s", prefix);
-    for (const char *s = text; *s; s++) {
-        if (*s == '"') ferry_i_out_write(o, "\"", 1);
-        ferry_i_out_write(o, s, 1);
-    }
-    ferry_i_out_write(o, "\"", 1);
-}
-
 /* NaN is an empty cell: the method has no answer. */
 static void write_real(ferry_out *o, double x)
 {
@@ -127,7 +113,7 @@ static void write_header(ferry_out *o, const ferry_prediction *p)
         ferry_i_out_printf(o, "id");
         for (int64_t c = 0; c < p->k; c++) {
             ferry_i_out_write(o, ",", 1);
-            write_text(o, "", p->names[c]);
+            ferry_i_out_csv(o, "", p->names[c]);
         }
         break;
     case FERRY_CLASSIFY:
@@ -139,24 +125,24 @@ static void write_header(ferry_out *o, const ferry_prediction *p)
         (void)snprintf(number, sizeof number, "%lld", (long long)c + 1);
         ferry_i_out_write(o, ",", 1);
         if (p->names)
-            write_text(o, "score.", p->names[c]);
+            ferry_i_out_csv(o, "score.", p->names[c]);
         else
-            write_text(o, "z", number);
+            ferry_i_out_csv(o, "z", number);
     }
     ferry_i_out_write(o, "\n", 1);
 }
 
 static void write_row(ferry_out *o, const ferry_prediction *p, int64_t i)
 {
-    write_text(o, "", p->ids[i]);
+    ferry_i_out_csv(o, "", p->ids[i]);
     if (p->items) {
         ferry_i_out_write(o, ",", 1);
-        write_text(o, "", p->items[i]);
+        ferry_i_out_csv(o, "", p->items[i]);
     }
     if (p->value) write_real(o, p->value[i]);
     if (p->cls) {
         ferry_i_out_write(o, ",", 1);
-        if (p->cls[i] >= 0) write_text(o, "", p->names[p->cls[i]]);
+        if (p->cls[i] >= 0) ferry_i_out_csv(o, "", p->names[p->cls[i]]);
     }
     for (int64_t c = 0; p->set && c < p->k; c++)
         ferry_i_out_write(o, p->set[i * p->k + c] ? ",1" : ",0", 2);
