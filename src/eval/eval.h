@@ -87,6 +87,7 @@ struct ferry_results {
     int64_t planned, repeats; /* repeats asked for, and complete in every method that ran */
     int64_t n_metrics, n;
     const ferry_metric **metrics; /* the deciding one first; none for goal embed */
+    ferry_ties ties;
     ferry_result *result;
     int64_t best, best_baseline; /* places in result by the deciding metric, or -1 */
     /* What the predictions of the first repeat are compared with: all that is known, and
@@ -94,7 +95,6 @@ struct ferry_results {
     ferry_labels *truth;
     ferry_ratings *ratings; /* goal rate, instead of truth */
     uint8_t *scored;
-    int64_t n_scored;
     /* Settings recorded with the results. */
     char *engine, *blas_core;
     int threads;
@@ -105,7 +105,30 @@ double ferry_i_result_mean(const ferry_results *rs, const ferry_result *r, int64
 double ferry_i_result_std(const ferry_results *rs, const ferry_result *r, int64_t m);
 /* Places of the results that ran, best first; returns how many. order has rs->n entries. */
 int64_t ferry_i_results_rank(const ferry_results *rs, int64_t *order);
+/* Find the best method and the best baseline, and compare every method with the latter. */
+ferry_status ferry_i_results_compare(ferry_ctx *ctx, ferry_results *rs);
 /* The outcome in plain words: the table's last line. New string or NULL (no memory). */
 char *ferry_i_results_sentence(const ferry_results *rs);
+
+/* ferry_evaluate() with one more method than the registry has (NULL: none), which the task
+ * may name. */
+struct ferry_method;
+ferry_status ferry_i_evaluate(ferry_ctx *ctx, const ferry_task *task,
+                              const struct ferry_method *extra, ferry_results **out);
+
+/* ---- scoring -------------------------------------------------------------------- */
+
+/* Fill rs->target and truth (or ratings) from the task. */
+ferry_status ferry_i_score_truth(ferry_ctx *ctx, const ferry_task *task, ferry_results *rs);
+/* A mask over the target's instances (or rating pairs) for the next two. */
+ferry_status ferry_i_score_new_mask(ferry_ctx *ctx, const ferry_results *rs, uint8_t **out);
+/* What is known in the task but hidden in this split: that is scored. FERRY_EDATA and a
+ * sentence when there is none. */
+ferry_status ferry_i_score_mask(ferry_ctx *ctx, const ferry_results *rs,
+                                const ferry_task *split, uint8_t *mask, int64_t *count);
+/* All metrics of a prediction of the whole target, over what the mask picks. */
+ferry_status ferry_i_score(ferry_ctx *ctx, const ferry_results *rs,
+                           const ferry_prediction *p, const uint8_t *mask, int64_t count,
+                           double *out);
 
 #endif

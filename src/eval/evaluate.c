@@ -1,0 +1,396 @@
+/* ferry_evaluate(): the task's methods side by side on the same splits.
+ *
+ * Every repeat hides other target labels; every method learns from the same split and is
+ * scored on what was hidden from it, never on what it saw. Random choices derive from
+ * (seed, repeat, use), so a method's numbers do not depend on which others run. */
+#include <jansson.h>
+#include <math.h>
+#include <string.h>
+
+#include "eval/eval.h"
+#include "model/model.h"
+
+/* One evaluation under way. */
+typedef struct run {
+    ferry_results *rs;
+    const ferry_method **method; /* of each result */
+    const ferry_opts **opts;     /* lent by the task, or NULL */
+    int64_t runnable;            /* methods that fit the first split */
+    uint8_t *mask;               /* what is scored in this repeat */
+    int64_t count;
+    double *score; /* n_metrics */
+    bool finish;   /* the progress callback wants no more pieces */
+} run;
+
+/* ---- settings ------------------------------------------------------------------- */
+
+static const char *metric_name(const void *arg, int64_t i)
+{
+    (void)arg;
+    return ferry_metric_name(i);
+}
+
+static ferry_status add_metric(ferry_ctx *ctx, ferry_results *rs, const char *name)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_metric *m = ferry_i_metric_find(name);
+    int64_t all = 0;
+
+    while (ferry_metric_name(all))
+        all++;
+    const char *near = m ? NULL : ferry_i_nearest(name, all, metric_name, NULL);
+    FERRY_NEED(ctx, m, FERRY_EINVAL, "evaluate: unknown metric '%s'%s%s%s", name,
+               near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
+    FERRY_NEED(ctx, m->goals & rs->goal, FERRY_EINVAL,
+               "evaluate: metric %s does not belong to goal %s", name,
+               ferry_goal_name(rs->goal));
+    for (int64_t i = 0; i < rs->n_metrics; i++)
+        if (rs->metrics[i] == m) goto done; /* named twice: once will do */
+    rs->metrics[rs->n_metrics++] = m;
+done:
+    return st;
+}
+
+/* names: separated by commas or spaces; "" takes those usual for the goal. */
+static ferry_status choose_metrics(ferry_ctx *ctx, ferry_results *rs, const char *names)
+{
+    ferry_status st = FERRY_OK;
+    int64_t all = 0;
+
+    while (ferry_metric_name(all))
+        all++;
+    rs->metrics = ferry_i_calloc(all, sizeof *rs->metrics);
+    FERRY_NEED(ctx, rs->metrics, FERRY_ENOMEM, "no memory for the metrics");
+    for (const char *s = names; *s;) {
+        char name[64];
+        const size_t len = strcspn(s, ", ");
+        FERRY_NEED(ctx, len < sizeof name, FERRY_EINVAL,
+                   "evaluate: metrics = %s is not a list of metrics", names);
+        memcpy(name, s, len);
+        name[len] = 0;
+        if (len > 0) FERRY_TRY(add_metric(ctx, rs, name));
+        s += len + (s[len] != 0);
+    }
+    for (int64_t i = 0; rs->n_metrics == i && ferry_i_metric_usual(rs->goal, i); i++)
+        rs->metrics[rs->n_metrics++] = ferry_i_metric_usual(rs->goal, i);
+done:
+    return st;
+}
+
+/* New results with the task's settings; the context's seed becomes that of the task. */
+static ferry_status begin(ferry_ctx *ctx, const ferry_task *task, ferry_results *rs)
+{
+    ferry_status st = FERRY_OK;
+    ferry_evaluate_settings s = {0};
+
+    FERRY_TRY(ferry_i_task_evaluate(ctx, task, &s));
+    if (s.seed >= 0) ctx->seed = (uint64_t)s.seed;
+    rs->goal = task->goal;
+    rs->seed = ctx->seed;
+    rs->planned = s.repeats;
+    rs->ties = (ferry_ties)s.ties;
+    rs->threads = ctx->threads;
+    rs->best = rs->best_baseline = -1;
+    rs->task = ferry_i_strdup(task->name);
+    rs->engine = ferry_i_strdup(ferry_ctx_engine(ctx));
+    rs->blas_core = ferry_i_strdup(ferry_blas_core());
+    FERRY_NEED(ctx, rs->task && rs->engine && rs->blas_core, FERRY_ENOMEM,
+               "no memory for the results");
+    FERRY_TRY(choose_metrics(ctx, rs, s.metrics));
+done:
+    return st;
+}
+
+/* ---- which methods -------------------------------------------------------------- */
+
+static ferry_status set_unfit(ferry_ctx *ctx, ferry_result *r, const char *sentence)
+{
+    r->unfit = ferry_i_strdup(sentence);
+    return r->unfit ? FERRY_OK : ferry_i_nomem(ctx, "the results");
+}
+
+/* Add a result. Its options are checked now, before anything runs; a method that does not
+ * fit is kept with its sentence. */
+static ferry_status add_result(ferry_ctx *ctx, run *u, const ferry_task *split,
+                               const ferry_method *method, const char *name,
+                               const ferry_opts *opts)
+{
+    ferry_status st = FERRY_OK;
+    ferry_results *rs = u->rs;
+    ferry_result *r = &rs->result[rs->n];
+
+    u->method[rs->n] = method;
+    u->opts[rs->n++] = opts;
+    /* An unknown option or a bad value is a mistake in the task: everything stops. */
+    st = ferry_i_fits(ctx, split, method, opts);
+    if (st == FERRY_ENEEDS) st = set_unfit(ctx, r, ferry_message(ctx));
+    FERRY_TRY(st);
+    u->runnable += !r->unfit;
+    r->method = method->name;
+    r->kind = method->kind;
+    r->name = ferry_i_strdup(name);
+    r->options = ferry_i_opts_json(method->options, method->n_options, opts);
+    r->metric = ferry_i_calloc(rs->n_metrics * rs->planned, sizeof *r->metric);
+    r->seconds = ferry_i_calloc(rs->planned, sizeof *r->seconds);
+    FERRY_NEED(ctx, r->name && r->options && r->metric && r->seconds, FERRY_ENOMEM,
+               "no memory for the results of %s", name);
+done:
+    return st;
+}
+
+/* The task's methods; when it names none, every method that serves the goal. */
+static ferry_status choose_methods(ferry_ctx *ctx, run *u, const ferry_task *task,
+                                   const ferry_task *split, const ferry_method *extra)
+{
+    ferry_status st = FERRY_OK;
+    const bool all = task->n_methods == 0;
+    const int64_t n = all ? ferry_i_method_count() : task->n_methods;
+
+    u->rs->result = ferry_i_calloc(n, sizeof *u->rs->result);
+    u->opts = ferry_i_calloc(n, sizeof *u->opts);
+    u->method = ferry_i_calloc(n, sizeof *u->method);
+    FERRY_NEED(ctx, u->rs->result && u->opts && u->method, FERRY_ENOMEM,
+               "no memory for the results");
+    for (int64_t i = 0; i < n; i++) {
+        const ferry_task_method *e = all ? NULL : &task->methods[i];
+        const ferry_method *m = all ? ferry_i_method_at(i) : extra;
+        if (e && (!m || strcmp(m->name, e->method) != 0))
+            FERRY_TRY(ferry_i_method_get(ctx, e->method, &m));
+        if (e)
+            FERRY_TRY(add_result(ctx, u, split, m, e->as, e->opts));
+        else if (m->goals & task->goal)
+            FERRY_TRY(add_result(ctx, u, split, m, m->name, NULL));
+    }
+done:
+    return st;
+}
+
+/* When nothing ran there is nothing to show but the reasons. */
+static ferry_status need_some(ferry_ctx *ctx, const ferry_results *rs, ferry_status code)
+{
+    ferry_status st = FERRY_OK;
+    ferry_text why = {0};
+
+    for (int64_t i = 0; i < rs->n; i++) {
+        if (!rs->result[i].unfit) return FERRY_OK;
+    }
+    for (int64_t i = 0; i < rs->n; i++)
+        ferry_i_text_addf(&why, "%s%s: %s", i > 0 ? "; " : "", rs->result[i].name,
+                          rs->result[i].unfit);
+    FERRY_NEED(ctx, !why.failed, FERRY_ENOMEM, "no memory for the results");
+    if (rs->n == 0)
+        st = ferry_i_fail(ctx, code, "task '%s': no method serves goal %s", rs->task,
+                          ferry_goal_name(rs->goal));
+    else
+        st = ferry_i_fail(ctx, code, "task '%s': no method could run: %s", rs->task, why.s);
+done:
+    ferry_i_text_free(&why);
+    return st;
+}
+
+/* ---- running -------------------------------------------------------------------- */
+
+/* A fit or prediction that did not work: what concerns only this method is kept with it. */
+static ferry_status keep_failure(ferry_ctx *ctx, const ferry_results *rs, ferry_result *r,
+                                 int64_t repeat, ferry_status code)
+{
+    ferry_status st = code;
+    char *text = NULL;
+
+    if (code != FERRY_ENEEDS && code != FERRY_ENUMERIC) return code;
+    text = rs->planned > 1
+               ? ferry_i_sprintf("repeat %lld of %lld: %s", (long long)repeat + 1,
+                                 (long long)rs->planned, ferry_message(ctx))
+               : ferry_i_strdup(ferry_message(ctx));
+    FERRY_NEED(ctx, text, FERRY_ENOMEM, "no memory for the results");
+    r->unfit = text;
+    st = FERRY_OK;
+done:
+    return st;
+}
+
+/* What a repeat leaves besides its numbers: the last one's diagnostics and, of the first,
+ * the prediction (its scores can be large and are no longer needed). */
+static void keep_parts(const ferry_results *rs, ferry_result *r, int64_t repeat,
+                       const ferry_model *model, ferry_prediction **p)
+{
+    json_decref(r->diagnostics);
+    r->diagnostics = json_loads(ferry_model_diagnostics(model), 0, NULL);
+    if (repeat > 0) return;
+    r->prediction = *p;
+    *p = NULL;
+    if (rs->goal == FERRY_EMBED) return;
+    ferry_i_free(r->prediction->score);
+    r->prediction->score = NULL;
+}
+
+static ferry_status run_one(ferry_ctx *ctx, run *u, const ferry_task *split, int64_t i,
+                            int64_t repeat)
+{
+    ferry_status st = FERRY_OK;
+    ferry_results *rs = u->rs;
+    ferry_result *r = &rs->result[i];
+    ferry_model *model = NULL;
+    ferry_prediction *p = NULL;
+    const ferry_domain *target = NULL;
+    ferry_report rep = {0};
+
+    FERRY_TRY(ferry_i_task_target(ctx, split, &target));
+    const double start = ferry_i_clock();
+    st = ferry_i_fit(ctx, split, u->method[i], u->opts[i], &model, &rep);
+    r->seconds[repeat] = ferry_i_clock() - start;
+    if (st == FERRY_OK) st = ferry_predict(ctx, model, target, &p);
+    if (st != FERRY_OK) {
+        st = keep_failure(ctx, rs, r, repeat, st);
+        goto done;
+    }
+    FERRY_TRY(ferry_i_score(ctx, rs, p, u->mask, u->count, u->score));
+    for (int64_t m = 0; m < rs->n_metrics; m++)
+        r->metric[m * rs->planned + repeat] = u->score[m];
+    keep_parts(rs, r, repeat, model, &p);
+    r->done = repeat + 1;
+    if (rep.stop == FERRY_STOP_FINISH) u->finish = true;
+done:
+    ferry_prediction_free(p);
+    ferry_model_free(model);
+    return st;
+}
+
+/* All methods on one split. */
+static ferry_status run_repeat(ferry_ctx *ctx, run *u, const ferry_task *split,
+                               int64_t repeat)
+{
+    ferry_status st = FERRY_OK;
+    ferry_results *rs = u->rs;
+    int64_t piece = repeat * u->runnable;
+
+    FERRY_TRY(ferry_i_score_mask(ctx, rs, split, u->mask, &u->count));
+    if (repeat == 0) {
+        FERRY_TRY(ferry_i_score_new_mask(ctx, rs, &rs->scored));
+        FERRY_TRY(ferry_i_score_mask(ctx, rs, split, rs->scored, &u->count));
+    }
+    for (int64_t i = 0; i < rs->n; i++) {
+        if (rs->result[i].unfit) continue;
+        ctx->step = ++piece;
+        FERRY_TRY(ferry_i_progress(ctx, rs->result[i].name, 0, 0, NAN, &u->finish));
+        if (u->finish) goto done;
+        FERRY_TRY(run_one(ctx, u, split, i, repeat));
+        if (u->finish) goto done;
+    }
+done:
+    return st;
+}
+
+static ferry_status run_all(ferry_ctx *ctx, run *u, const ferry_task *task,
+                            ferry_task **first)
+{
+    ferry_status st = FERRY_OK;
+    ferry_task *split = *first;
+
+    *first = NULL;
+    ctx->steps = u->rs->planned * u->runnable;
+    for (int64_t repeat = 0; repeat < u->rs->planned && !u->finish; repeat++) {
+        ctx->repeat = (uint64_t)repeat;
+        if (!split) FERRY_TRY(ferry_i_task_split(ctx, task, repeat, &split));
+        FERRY_TRY(run_repeat(ctx, u, split, repeat));
+        ferry_task_free(split);
+        split = NULL;
+    }
+done:
+    ferry_task_free(split);
+    return st;
+}
+
+/* Keep the repeats that every method completed. When stopped within the first one: the
+ * methods that were done with it, the others say that they did not run. */
+static ferry_status keep_complete(ferry_ctx *ctx, ferry_results *rs)
+{
+    ferry_status st = FERRY_OK;
+    int64_t least = rs->planned, most = 0;
+
+    for (int64_t i = 0; i < rs->n; i++) {
+        const ferry_result *r = &rs->result[i];
+        if (r->unfit) continue;
+        if (r->done < least) least = r->done;
+        if (r->done > most) most = r->done;
+    }
+    rs->repeats = most == 0 ? 0 : least > 0 ? least : 1;
+    for (int64_t i = 0; i < rs->n; i++) {
+        ferry_result *r = &rs->result[i];
+        if (!r->unfit && r->done == 0)
+            FERRY_TRY(set_unfit(ctx, r, "not run: stopped before its turn"));
+        if (r->done > rs->repeats) r->done = rs->repeats;
+    }
+done:
+    return st;
+}
+
+/* ---- all of it ------------------------------------------------------------------ */
+
+static ferry_status evaluate(ferry_ctx *ctx, const ferry_task *task,
+                             const ferry_method *extra, run *u)
+{
+    ferry_status st = FERRY_OK;
+    ferry_results *rs = u->rs;
+    ferry_task *split = NULL;
+    ferry_status ended = FERRY_OK;
+    char message[sizeof ctx->message];
+
+    FERRY_TRY(begin(ctx, task, rs));
+    u->score = ferry_i_calloc(rs->n_metrics, sizeof *u->score);
+    FERRY_NEED(ctx, u->score, FERRY_ENOMEM, "no memory for the results");
+    ctx->repeat = 0;
+    FERRY_TRY(ferry_i_task_split(ctx, task, 0, &split));
+    FERRY_TRY(choose_methods(ctx, u, task, split, extra));
+    FERRY_TRY(need_some(ctx, rs, FERRY_ENEEDS));
+    FERRY_TRY(ferry_i_score_truth(ctx, task, rs));
+    FERRY_TRY(ferry_i_score_new_mask(ctx, rs, &u->mask));
+    ended = run_all(ctx, u, task, &split);
+    if (ended != FERRY_OK && ended != FERRY_ECANCELLED) FERRY_TRY(ended);
+    memcpy(message, ctx->message, sizeof message);
+    if (ended == FERRY_OK && !u->finish) FERRY_TRY(need_some(ctx, rs, FERRY_ENUMERIC));
+    FERRY_TRY(keep_complete(ctx, rs));
+    ctx->repeat = 0;
+    FERRY_TRY(ferry_i_results_compare(ctx, rs));
+    if (rs->repeats == 0 && ended == FERRY_OK)
+        ended = ferry_i_fail(ctx, FERRY_ECANCELLED, "stopped before any method was done");
+    else
+        memcpy(ctx->message, message, sizeof message);
+    st = ended;
+done:
+    ferry_task_free(split);
+    return st;
+}
+
+ferry_status ferry_i_evaluate(ferry_ctx *ctx, const ferry_task *task,
+                              const ferry_method *extra, ferry_results **out)
+{
+    ferry_status st = FERRY_OK;
+    const uint64_t seed = ctx->seed, repeat = ctx->repeat;
+    const int64_t step = ctx->step, steps = ctx->steps;
+    run u = {.rs = ferry_i_calloc(1, sizeof *u.rs)};
+
+    *out = NULL;
+    FERRY_NEED(ctx, u.rs, FERRY_ENOMEM, "no memory for the results");
+    st = evaluate(ctx, task, extra, &u);
+    if (st == FERRY_OK || (st == FERRY_ECANCELLED && u.rs->repeats > 0)) {
+        *out = u.rs;
+        u.rs = NULL;
+    }
+done:
+    ctx->seed = seed;
+    ctx->repeat = repeat;
+    ctx->step = step;
+    ctx->steps = steps;
+    ferry_results_free(u.rs);
+    ferry_i_free(u.method);
+    ferry_i_free(u.opts);
+    ferry_i_free(u.mask);
+    ferry_i_free(u.score);
+    return st;
+}
+
+ferry_status ferry_evaluate(ferry_ctx *ctx, const ferry_task *task, ferry_results **out)
+{
+    return ferry_i_evaluate(ctx, task, NULL, out);
+}

@@ -1,0 +1,225 @@
+/* Scoring: what is known of the target, which of it was hidden from the methods, and the
+ * metrics of a prediction on just that. */
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "eval/eval.h"
+
+ferry_status ferry_i_score_truth(ferry_ctx *ctx, const ferry_task *task, ferry_results *rs)
+{
+    ferry_status st = FERRY_OK;
+    ferry_task *settled = NULL;
+    const ferry_domain *target = NULL;
+
+    FERRY_TRY(ferry_i_task_settled(ctx, task, &settled));
+    FERRY_TRY(ferry_i_task_target(ctx, settled, &target));
+    rs->target = ferry_i_strdup(target->name);
+    FERRY_NEED(ctx, rs->target, FERRY_ENOMEM, "no memory for the results");
+    if (rs->goal == FERRY_RATE && target->ratings)
+        FERRY_TRY(ferry_i_ratings_copy(ctx, target->ratings, &rs->ratings));
+    if (rs->goal != FERRY_RATE && target->labels)
+        FERRY_TRY(ferry_i_labels_copy(ctx, target->labels, &rs->truth));
+done:
+    ferry_task_free(settled);
+    return st;
+}
+
+static int64_t entries(const ferry_results *rs)
+{
+    return rs->ratings ? rs->ratings->n : rs->truth ? rs->truth->n : 0;
+}
+
+/* Whether entry i is known in the target as given. */
+static bool known(const ferry_results *rs, int64_t i)
+{
+    return rs->ratings ? isfinite(rs->ratings->value[i]) : ferry_i_labels_has(rs->truth, i);
+}
+
+/* Says why there is nothing to score: how many labels there are, and how they are seen. */
+static ferry_status nothing(ferry_ctx *ctx, const ferry_results *rs,
+                            const ferry_domain *target)
+{
+    const char *what = rs->goal == FERRY_RATE ? "ratings" : "labels";
+    const ferry_seen *seen = &target->seen;
+    char how[64] = "none";
+    int64_t n = 0;
+
+    for (int64_t i = 0; i < entries(rs); i++)
+        n += known(rs, i);
+    if (n == 0)
+        return ferry_i_fail(ctx, FERRY_EDATA,
+                            "target '%s' has no %s, so there is nothing to score",
+                            target->name, what);
+    if (seen->kind == FERRY_SEEN_IDS)
+        (void)snprintf(how, sizeof how, "{ids: ...}");
+    else if (seen->kind == FERRY_SEEN_PER_CLASS)
+        (void)snprintf(how, sizeof how, "{per_class: %g}", seen->value);
+    else if (seen->kind != FERRY_SEEN_NONE)
+        (void)snprintf(how, sizeof how, "%g", seen->value);
+    return ferry_i_fail(ctx, FERRY_EDATA,
+                        "target '%s': all %lld %s are visible to the methods (labelled: "
+                        "%s), none is left to score",
+                        target->name, (long long)n, what, how);
+}
+
+ferry_status ferry_i_score_mask(ferry_ctx *ctx, const ferry_results *rs,
+                                const ferry_task *split, uint8_t *mask, int64_t *count)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_domain *target = NULL;
+
+    *count = 0;
+    FERRY_TRY(ferry_i_task_target(ctx, split, &target));
+    for (int64_t i = 0; i < entries(rs); i++) {
+        const bool seen = rs->ratings ? isfinite(target->ratings->value[i])
+                                      : ferry_i_labels_has(target->labels, i);
+        mask[i] = known(rs, i) && !seen;
+        *count += mask[i];
+    }
+    if (*count == 0 && rs->goal != FERRY_EMBED) st = nothing(ctx, rs, target);
+done:
+    return st;
+}
+
+ferry_status ferry_i_score_new_mask(ferry_ctx *ctx, const ferry_results *rs, uint8_t **out)
+{
+    *out = ferry_i_calloc(entries(rs), 1);
+    return *out ? FERRY_OK : ferry_i_nomem(ctx, "what is scored");
+}
+
+/* ---- a prediction on what a mask picks --------------------------------------------- */
+
+/* The picked rows of truth and prediction, one after the other; all of it owned. */
+typedef struct picked {
+    int32_t *truth_cls, *cls;
+    double *truth, *value, *score;
+    uint8_t *truth_set, *set;
+    int32_t *place; /* of the prediction's names in the truth's, -1 when not there */
+} picked;
+
+static void free_picked(picked *g)
+{
+    ferry_i_free(g->truth_cls);
+    ferry_i_free(g->cls);
+    ferry_i_free(g->truth);
+    ferry_i_free(g->value);
+    ferry_i_free(g->score);
+    ferry_i_free(g->truth_set);
+    ferry_i_free(g->set);
+    ferry_i_free(g->place);
+}
+
+/* A method knows the names that it was shown, which may be fewer: a class that only hidden
+ * labels hold is none of them. */
+static ferry_status match_names(ferry_ctx *ctx, const ferry_results *rs,
+                                const ferry_prediction *p, picked *g)
+{
+    g->place = ferry_i_calloc(p->k, sizeof *g->place);
+    if (!g->place) return ferry_i_nomem(ctx, "what is scored");
+    for (int64_t c = 0; c < p->k; c++)
+        g->place[c] = (int32_t)ferry_i_ids_find(rs->truth->names, p->names[c]);
+    return FERRY_OK;
+}
+
+static ferry_status pick_numbers(ferry_ctx *ctx, const ferry_results *rs,
+                                 const ferry_prediction *p, const uint8_t *mask,
+                                 int64_t count, picked *g)
+{
+    const double *truth = rs->ratings ? rs->ratings->value : rs->truth->num;
+
+    g->truth = ferry_i_calloc(count, sizeof *g->truth);
+    g->value = ferry_i_calloc(count, sizeof *g->value);
+    if (!g->truth || !g->value) return ferry_i_nomem(ctx, "what is scored");
+    for (int64_t i = 0, to = 0; i < p->n; i++) {
+        if (!mask[i]) continue;
+        g->truth[to] = truth[i];
+        g->value[to++] = p->value[i];
+    }
+    return FERRY_OK;
+}
+
+static ferry_status pick_classes(ferry_ctx *ctx, const ferry_results *rs,
+                                 const ferry_prediction *p, const uint8_t *mask,
+                                 int64_t count, picked *g)
+{
+    g->truth_cls = ferry_i_calloc(count, sizeof *g->truth_cls);
+    g->cls = ferry_i_calloc(count, sizeof *g->cls);
+    if (!g->truth_cls || !g->cls) return ferry_i_nomem(ctx, "what is scored");
+    for (int64_t i = 0, to = 0; i < p->n; i++) {
+        if (!mask[i]) continue;
+        const int32_t c = p->cls[i];
+        g->truth_cls[to] = rs->truth->cls[i];
+        /* Groups of an embedding have no names. */
+        g->cls[to++] = !p->names ? c : c < 0 ? -1 : g->place[c];
+    }
+    return FERRY_OK;
+}
+
+/* A label that the method does not know is off, and ranks last. */
+static ferry_status pick_sets(ferry_ctx *ctx, const ferry_results *rs,
+                              const ferry_prediction *p, const uint8_t *mask, int64_t count,
+                              picked *g)
+{
+    const int64_t m = ferry_i_labels_m(rs->truth);
+
+    g->truth_set = ferry_i_calloc(count * m, 1);
+    g->set = ferry_i_calloc(count * m, 1);
+    g->score = ferry_i_calloc(count * m, sizeof *g->score);
+    if (!g->truth_set || !g->set || !g->score) return ferry_i_nomem(ctx, "what is scored");
+    for (int64_t i = 0; i < count * m; i++)
+        g->score[i] = -INFINITY;
+    for (int64_t i = 0, to = 0; i < p->n; i++) {
+        if (!mask[i]) continue;
+        memcpy(g->truth_set + to, rs->truth->on + i * m, (size_t)m);
+        for (int64_t c = 0; c < p->k; c++) {
+            if (g->place[c] < 0) continue;
+            g->set[to + g->place[c]] = p->set[i * p->k + c];
+            g->score[to + g->place[c]] = p->score[i * p->k + c];
+        }
+        to += m;
+    }
+    return FERRY_OK;
+}
+
+/* Whether there is something to compare: an embedding has groups only from some methods. */
+static bool comparable(const ferry_results *rs, const ferry_prediction *p, int64_t count)
+{
+    return count > 0 && (rs->goal != FERRY_EMBED || p->cls);
+}
+
+ferry_status ferry_i_score(ferry_ctx *ctx, const ferry_results *rs,
+                           const ferry_prediction *p, const uint8_t *mask, int64_t count,
+                           double *out)
+{
+    ferry_status st = FERRY_OK;
+    picked g = {0};
+
+    for (int64_t m = 0; m < rs->n_metrics; m++)
+        out[m] = NAN;
+    if (!comparable(rs, p, count)) goto done;
+    assert(p->n == entries(rs)); /* the target's, in its order */
+    if (p->names) FERRY_TRY(match_names(ctx, rs, p, &g));
+    if (rs->ratings || rs->truth->kind == FERRY_LABEL_NUMBER)
+        FERRY_TRY(pick_numbers(ctx, rs, p, mask, count, &g));
+    else if (rs->truth->kind == FERRY_LABEL_CLASS)
+        FERRY_TRY(pick_classes(ctx, rs, p, mask, count, &g));
+    else
+        FERRY_TRY(pick_sets(ctx, rs, p, mask, count, &g));
+    const ferry_scored s = {.n = count,
+                            .k = rs->truth ? ferry_i_labels_m(rs->truth) : 0,
+                            .truth_cls = g.truth_cls,
+                            .cls = g.cls,
+                            .truth = g.truth,
+                            .value = g.value,
+                            .truth_set = g.truth_set,
+                            .set = g.set,
+                            .score = g.score,
+                            .ties = rs->ties};
+    for (int64_t m = 0; m < rs->n_metrics; m++)
+        FERRY_TRY(rs->metrics[m]->compute(ctx, &s, &out[m]));
+done:
+    free_picked(&g);
+    return st;
+}

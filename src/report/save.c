@@ -1,0 +1,209 @@
+/* Results as files: predictions/NAME.csv of each method (first repeat), then results.json,
+ * so that a folder with results.json has all of it. Each file is written to a temporary
+ * name and renamed. */
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+#include <strings.h>
+
+#include "eval/eval.h"
+
+/* ---- names of files ------------------------------------------------------------- */
+
+enum { NAME_MAX_BYTES = 100 };
+
+/* Letters, digits, '.', '-' and '=' stay; anything else becomes '_'. No hidden files, no
+ * endless names. */
+static char *safe_name(const char *name)
+{
+    char *safe = ferry_i_strdup(name);
+
+    if (!safe) return NULL;
+    for (char *c = safe; *c; c++)
+        if (!isalnum((unsigned char)*c) && !strchr(".-=", *c)) *c = '_';
+    if (safe[0] == '.') safe[0] = '_';
+    if (strlen(safe) > NAME_MAX_BYTES) safe[NAME_MAX_BYTES] = 0;
+    return safe;
+}
+
+/* Without regard to case: some file systems have none. */
+static bool taken(char *const *names, int64_t n, const char *name)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (names[i] && strcasecmp(names[i], name) == 0) return true;
+    return false;
+}
+
+/* names[i] for result i: safe, and unlike all before it. */
+static ferry_status name_file(ferry_ctx *ctx, const ferry_results *rs, int64_t i,
+                              char **names)
+{
+    ferry_status st = FERRY_OK;
+    char *safe = safe_name(rs->result[i].name), *name = ferry_i_strdup(safe);
+
+    for (int64_t again = 2; name && taken(names, i, name); again++) {
+        ferry_i_free(name);
+        name = ferry_i_sprintf("%s-%lld", safe, (long long)again);
+    }
+    FERRY_NEED(ctx, safe && name, FERRY_ENOMEM, "no memory for the name of a file");
+    names[i] = name;
+    name = NULL;
+done:
+    ferry_i_free(safe);
+    ferry_i_free(name);
+    return st;
+}
+
+/* ---- predictions ---------------------------------------------------------------- */
+
+/* A missing number is an empty cell. */
+static void write_number(ferry_out *o, double x)
+{
+    char buf[32];
+
+    ferry_i_out_write(o, ",", 1);
+    if (!isnan(x)) ferry_i_out_write(o, buf, ferry_i_format_real(buf, x));
+}
+
+static void write_text(ferry_out *o, const char *text)
+{
+    ferry_i_out_write(o, ",", 1);
+    ferry_i_out_csv(o, "", text);
+}
+
+/* The names of the labels that are on, as one cell "a|b". False: no memory. */
+static bool write_set(ferry_out *o, int64_t k, const uint8_t *on, const ferry_ids *ids,
+                      char *const *names)
+{
+    ferry_text t = {0};
+
+    ferry_i_text_add(&t, "");
+    for (int64_t c = 0; c < k; c++) {
+        if (!on[c]) continue;
+        if (t.len > 0) ferry_i_text_add(&t, "|");
+        ferry_i_text_add(&t, names ? names[c] : ferry_i_ids_at(ids, c));
+    }
+    if (!t.failed) write_text(o, t.s);
+    const bool ok = !t.failed;
+    ferry_i_text_free(&t);
+    return ok;
+}
+
+/* What is known of entry i; an empty cell when nothing is. */
+static bool write_truth(ferry_out *o, const ferry_results *rs, int64_t i)
+{
+    const ferry_labels *t = rs->truth;
+
+    if (rs->ratings) {
+        write_number(o, rs->ratings->value[i]);
+        return true;
+    }
+    if (!t || !ferry_i_labels_has(t, i)) {
+        ferry_i_out_write(o, ",", 1);
+        return true;
+    }
+    if (t->kind == FERRY_LABEL_SET) {
+        const int64_t m = ferry_i_labels_m(t);
+        return write_set(o, m, t->on + i * m, t->names, NULL);
+    }
+    if (t->kind == FERRY_LABEL_NUMBER)
+        write_number(o, t->num[i]);
+    else
+        write_text(o, ferry_i_ids_at(t->names, t->cls[i]));
+    return true;
+}
+
+static bool write_prediction(ferry_out *o, const ferry_prediction *p, int64_t i)
+{
+    if (p->set) return write_set(o, p->k, p->set + i * p->k, NULL, p->names);
+    if (p->value) write_number(o, p->value[i]);
+    if (p->cls && p->names) write_text(o, p->cls[i] < 0 ? "" : p->names[p->cls[i]]);
+    if (p->cls && !p->names) write_number(o, p->cls[i]);
+    for (int64_t c = 0; p->score && c < p->k; c++)
+        write_number(o, p->score[i * p->k + c]);
+    return true;
+}
+
+/* id,truth,scored,prediction; ratings have user,item; embeddings z1,z2,... */
+static void write_heading(ferry_out *o, const ferry_prediction *p)
+{
+    ferry_i_out_printf(o, p->items ? "user,item,truth" : "id,truth");
+    ferry_i_out_printf(o, ",scored");
+    if (p->set || p->value || p->cls) ferry_i_out_printf(o, ",prediction");
+    for (int64_t c = 0; p->score && c < p->k; c++)
+        ferry_i_out_printf(o, ",z%lld", (long long)c + 1);
+    ferry_i_out_write(o, "\n", 1);
+}
+
+static ferry_status write_predictions(ferry_ctx *ctx, const ferry_results *rs,
+                                      const ferry_prediction *p, const char *path)
+{
+    ferry_status st = FERRY_OK;
+    ferry_out *o = NULL;
+    const bool any = rs->truth || rs->ratings;
+
+    FERRY_TRY(ferry_i_out_open(ctx, path, &o));
+    write_heading(o, p);
+    for (int64_t i = 0; i < p->n; i++) {
+        bool ok = true;
+        ferry_i_out_csv(o, "", p->ids[i]);
+        if (p->items) write_text(o, p->items[i]);
+        ok = write_truth(o, rs, i);
+        ferry_i_out_write(o, any && rs->scored[i] ? ",1" : ",0", 2);
+        ok = write_prediction(o, p, i) && ok;
+        ferry_i_out_write(o, "\n", 1);
+        FERRY_NEED(ctx, ok, FERRY_ENOMEM, "no memory to write %s", path);
+    }
+    st = ferry_i_out_commit(ctx, o);
+    o = NULL;
+done:
+    ferry_i_out_abort(o);
+    return st;
+}
+
+/* ---- all of it ------------------------------------------------------------------ */
+
+static ferry_status save_predictions(ferry_ctx *ctx, const ferry_results *rs,
+                                     const char *dir)
+{
+    ferry_status st = FERRY_OK;
+    char **names = ferry_i_calloc(rs->n, sizeof *names), *path = NULL;
+
+    FERRY_NEED(ctx, names, FERRY_ENOMEM, "no memory for the names of files");
+    for (int64_t i = 0; i < rs->n; i++) {
+        if (rs->result[i].unfit || !rs->result[i].prediction) continue;
+        FERRY_TRY(name_file(ctx, rs, i, names));
+        path = ferry_i_sprintf("%s/%s.csv", dir, names[i]);
+        FERRY_NEED(ctx, path, FERRY_ENOMEM, "no memory for the name of a file");
+        FERRY_TRY(write_predictions(ctx, rs, rs->result[i].prediction, path));
+        ferry_i_free(path);
+        path = NULL;
+    }
+done:
+    for (int64_t i = 0; names && i < rs->n; i++)
+        ferry_i_free(names[i]);
+    ferry_i_free(names);
+    ferry_i_free(path);
+    return st;
+}
+
+ferry_status ferry_results_save(ferry_ctx *ctx, const ferry_results *rs, const char *dir)
+{
+    ferry_status st = FERRY_OK;
+    char *folder = ferry_i_path_join(dir, "predictions"), *json = NULL;
+    char *path = ferry_i_path_join(dir, "results.json");
+    ferry_out *o = NULL;
+
+    FERRY_NEED(ctx, folder && path, FERRY_ENOMEM, "no memory for the names of files");
+    FERRY_TRY(ferry_results_json(ctx, rs, &json));
+    FERRY_TRY(ferry_i_mkdirs(ctx, folder));
+    FERRY_TRY(save_predictions(ctx, rs, folder));
+    FERRY_TRY(ferry_i_out_open(ctx, path, &o));
+    ferry_i_out_write(o, json, (int64_t)strlen(json));
+    st = ferry_i_out_commit(ctx, o);
+done:
+    ferry_string_free(json);
+    ferry_i_free(folder);
+    ferry_i_free(path);
+    return st;
+}
