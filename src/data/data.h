@@ -91,9 +91,10 @@ typedef struct ferry_ratings {
 typedef struct ferry_pairs {
     int64_t n;
     char **left, **right;
-    char *left_domain,
-        *right_domain; /* header of the pairs file, or NULL: source and target */
+    char *left_domain, *right_domain; /* names; NULL: the first source and the target */
 } ferry_pairs;
+
+void ferry_i_pairs_free(ferry_pairs *p);
 
 /* Which labels of a target a method may see. */
 typedef enum ferry_seen_kind {

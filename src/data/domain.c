@@ -30,7 +30,7 @@ done:
     return st;
 }
 
-static void free_pairs(ferry_pairs *p)
+void ferry_i_pairs_free(ferry_pairs *p)
 {
     if (!p) return;
     for (int64_t i = 0; i < p->n; i++) {
@@ -53,7 +53,7 @@ static void free_parts(ferry_domain *d)
         ferry_i_graph_free(d->graphs[i]);
     ferry_i_free(d->views);
     ferry_i_free(d->graphs);
-    free_pairs(d->pairs);
+    ferry_i_pairs_free(d->pairs);
     ferry_i_ids_free(d->seen.ids);
     ferry_i_ids_free(d->ids);
     ferry_i_free(d->name);

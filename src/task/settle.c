@@ -92,10 +92,8 @@ done:
 
 /* ---- labels ---- */
 
-/* Labels of d as the goal wants them, not yet renamed; NULL when there are none or the goal
- * has no use for them. */
-static ferry_status convert(ferry_ctx *ctx, ferry_goal goal, const ferry_domain *d,
-                            ferry_labels **out)
+ferry_status ferry_i_task_labels(ferry_ctx *ctx, ferry_goal goal, const ferry_domain *d,
+                                 ferry_labels **out)
 {
     ferry_status st = FERRY_OK;
     ferry_label_kind kind;
@@ -166,7 +164,7 @@ ferry_status ferry_i_task_settle(ferry_ctx *ctx, ferry_task *t)
 
     FERRY_NEED(ctx, labels && found, FERRY_ENOMEM, "no memory for a task");
     for (int64_t i = 0; i < t->n_domains; i++) {
-        FERRY_TRY(convert(ctx, t->goal, t->domains[i], &labels[i]));
+        FERRY_TRY(ferry_i_task_labels(ctx, t->goal, t->domains[i], &labels[i]));
         if (labels[i]) FERRY_TRY(add_names(ctx, labels[i], found));
     }
     FERRY_TRY(sort_names(ctx, found, &names));

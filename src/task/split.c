@@ -289,6 +289,19 @@ done:
     return st;
 }
 
+ferry_status ferry_i_task_hide(ferry_ctx *ctx, ferry_goal goal, const ferry_domain *d,
+                               ferry_rng *rng, ferry_domain **out)
+{
+    *out = NULL;
+    if (goal == FERRY_RATE && d->ratings) return hide_ratings(ctx, d, rng, out);
+    if (goal != FERRY_RATE && d->labels) return hide_labels(ctx, d, rng, out);
+    if (d->seen.kind != FERRY_SEEN_NONE)
+        return ferry_i_fail(ctx, FERRY_EDATA, "domain '%s': labelled: it has no %s",
+                            d->name, goal == FERRY_RATE ? "ratings" : "labels");
+    *out = ferry_i_domain_ref((ferry_domain *)d); /* only the count changes */
+    return FERRY_OK;
+}
+
 ferry_status ferry_i_task_split(ferry_ctx *ctx, const ferry_task *task, int64_t r,
                                 ferry_task **out)
 {
@@ -302,15 +315,11 @@ ferry_status ferry_i_task_split(ferry_ctx *ctx, const ferry_task *task, int64_t 
     ferry_i_rng_for(&repeat, &rng, "split");
     FERRY_TRY(ferry_i_task_settled(ctx, task, &t));
     for (int64_t i = 0; i < t->n_domains; i++) {
-        ferry_domain *d = t->domains[i], *hidden = NULL;
-        if (d->role != FERRY_TARGET) continue;
-        if (t->goal == FERRY_RATE && d->ratings)
-            FERRY_TRY(hide_ratings(ctx, d, &rng, &hidden));
-        else if (d->labels)
-            FERRY_TRY(hide_labels(ctx, d, &rng, &hidden));
-        if (!hidden) continue;
-        ferry_domain_free(d);
-        t->domains[i] = hidden;
+        ferry_domain *seen = NULL;
+        if (t->domains[i]->role != FERRY_TARGET) continue;
+        FERRY_TRY(ferry_i_task_hide(ctx, t->goal, t->domains[i], &rng, &seen));
+        ferry_domain_free(t->domains[i]);
+        t->domains[i] = seen;
     }
     *out = t;
     t = NULL;

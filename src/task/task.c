@@ -1,6 +1,7 @@
 /* Tasks: domains, a goal, methods and how to evaluate them. */
 #include <string.h>
 
+#include "ferry/method.h" /* the tables that name an entry; see file.c */
 #include "task/task.h"
 
 static const struct {
@@ -97,19 +98,18 @@ done:
     return st;
 }
 
-/* The method's name plus what is set. */
+/* The method's name plus the options that differ from its defaults. */
 static char *name_entry(const char *method, const ferry_opts *opts)
 {
-    ferry_text t = {0};
-    const char *key, *value;
+    const ferry_method_info *m = ferry_method_find(method);
+    char *differing =
+        m ? ferry_i_opts_differing(m->options, m->n_options, opts) : ferry_i_strdup("");
+    char *name = NULL;
 
-    ferry_i_text_add(&t, method);
-    for (int64_t i = 0; i < ferry_opts_count(opts); i++) {
-        ferry_opts_at(opts, i, &key, &value);
-        ferry_i_text_addf(&t, " %s=%s", key, value);
-    }
-    if (t.failed) ferry_i_text_free(&t);
-    return t.s;
+    if (differing)
+        name = ferry_i_sprintf("%s%s%s", method, differing[0] ? " " : "", differing);
+    ferry_i_free(differing);
+    return name;
 }
 
 ferry_status ferry_task_add_method(ferry_ctx *ctx, ferry_task *t, const char *method,

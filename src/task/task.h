@@ -41,6 +41,10 @@ struct ferry_task {
 ferry_status ferry_i_task_settle(ferry_ctx *ctx, ferry_task *task);
 /* A settled task with the same data (shared), without methods and evaluate settings. */
 ferry_status ferry_i_task_settled(ferry_ctx *ctx, const ferry_task *task, ferry_task **out);
+/* Labels of d as the goal wants them, in its own numbering; NULL when there are none or the
+ * goal has no use for them. */
+ferry_status ferry_i_task_labels(ferry_ctx *ctx, ferry_goal goal, const ferry_domain *d,
+                                 ferry_labels **out);
 
 /* Domains of a role, in order: the i-th, or NULL past the end. */
 const ferry_domain *ferry_i_task_role(const ferry_task *task, ferry_role role, int64_t i);
@@ -53,6 +57,15 @@ ferry_status ferry_i_task_target(ferry_ctx *ctx, const ferry_task *task,
  * are hidden. The sample is drawn from rng stream "split" of repeat r. Heavy data is shared
  * with `task`. */
 ferry_status ferry_i_task_split(ferry_ctx *ctx, const ferry_task *task, int64_t r,
+                                ferry_task **out);
+/* One target of a settled task likewise. *out is d itself (one more owner) when it has
+ * nothing to hide. */
+ferry_status ferry_i_task_hide(ferry_ctx *ctx, ferry_goal goal, const ferry_domain *d,
+                               ferry_rng *rng, ferry_domain **out);
+
+/* Parse a task file's bytes; `path` is for messages, data files are relative to dir. */
+ferry_status ferry_i_task_parse(ferry_ctx *ctx, const char *path, const char *dir,
+                                const char *bytes, int64_t n, const ferry_opts *sets,
                                 ferry_task **out);
 
 #endif

@@ -1,0 +1,274 @@
+/* One entry of "domains:" in a task file: reads the files it names into a domain. */
+#include <string.h>
+
+#include "data/data.h"
+#include "task/file.h"
+
+/* ---- reader options ---- */
+
+/* The settings for text stand last in ferry_read_settings. */
+static bool is_text_option(const ferry_opt *o)
+{
+    return o->offset >= offsetof(ferry_read_settings, documents);
+}
+
+/* Options that name a file are relative to the task file, too. */
+static ferry_status resolve(const ferry_place *p, const char *name, ferry_opts *opts)
+{
+    ferry_status st = FERRY_OK;
+    const char *value = ferry_opts_get(opts, name);
+    char *path = NULL;
+
+    if (strcmp(name, "stop_words") != 0 && strcmp(name, "labels_xml") != 0) return FERRY_OK;
+    if (!value[0] || strcmp(value, "english") == 0) return FERRY_OK;
+    FERRY_TRY(ferry_i_place_path(p, value, &path));
+    FERRY_TRY(ferry_opts_set(p->y->ctx, opts, name, path));
+done:
+    ferry_i_free(path);
+    return st;
+}
+
+static const ferry_opt *find_option(const char *name)
+{
+    for (int64_t i = 0; i < ferry_i_read_table_n; i++)
+        if (strcmp(ferry_i_read_table[i].name, name) == 0) return &ferry_i_read_table[i];
+    return NULL;
+}
+
+/* Put the reader options among p's keys into opts. text_only: all keys must be for text. */
+static ferry_status own_options(const ferry_place *p, bool text_only, ferry_opts *opts)
+{
+    ferry_status st = FERRY_OK;
+    ferry_place key, value;
+    const char *name = NULL;
+
+    for (int64_t i = 0; ferry_i_place_pair(p, i, &key, &value); i++) {
+        FERRY_TRY(ferry_i_place_string(&key, "a key", &name));
+        const ferry_opt *o = find_option(name);
+        if (text_only && o && !is_text_option(o))
+            FERRY_TRY(ferry_i_place_bad(&key, "%s is not an option for text", name));
+        if (!o) continue;
+        FERRY_TRY(ferry_i_place_option(&key, &value, ferry_i_read_table,
+                                       ferry_i_read_table_n, opts));
+        FERRY_TRY(resolve(&value, name, opts));
+    }
+done:
+    return st;
+}
+
+/* The reader options of a domain, view, graph or labels: those of `from` (may be NULL),
+ * then its own keys and those of its text: mapping. */
+static ferry_status read_options(const ferry_place *p, const ferry_opts *from,
+                                 ferry_opts **out)
+{
+    ferry_status st = FERRY_OK;
+    ferry_opts *opts = NULL;
+    ferry_place text;
+
+    FERRY_TRY(ferry_i_opts_copy(p->y->ctx, from, &opts));
+    FERRY_TRY(own_options(p, false, opts));
+    if (ferry_i_place_get(p, "text", &text)) {
+        FERRY_TRY(
+            ferry_i_place_keys(&text, NULL, 0, ferry_i_read_table, ferry_i_read_table_n));
+        FERRY_TRY(own_options(&text, true, opts));
+        if (!ferry_opts_get(opts, "format"))
+            FERRY_TRY(ferry_opts_set(p->y->ctx, opts, "format", "text"));
+    }
+    *out = opts;
+    opts = NULL;
+done:
+    ferry_opts_free(opts);
+    return st;
+}
+
+/* ---- files ---- */
+
+/* Read the file that p names and add it to d. */
+static ferry_status add_file(const ferry_place *p, const ferry_opts *opts,
+                             ferry_data_kind as, const char *name, ferry_domain *d)
+{
+    ferry_status st = FERRY_OK;
+    ferry_ctx *ctx = p->y->ctx;
+    const char *file = NULL;
+    char *path = NULL;
+    ferry_data *data = NULL;
+
+    FERRY_TRY(ferry_i_place_string(p, "the name of a file", &file));
+    FERRY_TRY(ferry_i_place_path(p, file, &path));
+    FERRY_TRY(ferry_i_place_prefix(p, ferry_i_read_as(ctx, path, opts, as, &data)));
+    FERRY_TRY(ferry_i_place_prefix(p, ferry_domain_add_data(ctx, d, name, data)));
+done:
+    ferry_data_free(data);
+    ferry_i_free(path);
+    return st;
+}
+
+/* Entries {name, x} of "views:" and {name, edges} of "graphs:". */
+static ferry_status add_named(const ferry_place *p, const char *file_key,
+                              const ferry_opts *from, ferry_data_kind as, ferry_domain *d)
+{
+    const char *const keys[] = {"name", file_key, "text"};
+    ferry_status st = FERRY_OK;
+    const char *name = NULL;
+    ferry_opts *opts = NULL;
+    ferry_place name_at, file;
+
+    FERRY_TRY(ferry_i_place_keys(p, keys, FERRY_COUNT(keys), ferry_i_read_table,
+                                 ferry_i_read_table_n));
+    FERRY_TRY(ferry_i_place_need(p, "name", &name_at));
+    FERRY_TRY(ferry_i_place_string(&name_at, "a name", &name));
+    FERRY_TRY(ferry_i_place_need(p, file_key, &file));
+    FERRY_TRY(read_options(p, from, &opts));
+    FERRY_TRY(add_file(&file, opts, as, name, d));
+done:
+    ferry_opts_free(opts);
+    return st;
+}
+
+static ferry_status add_list(const ferry_place *p, const char *what, const char *file_key,
+                             const ferry_opts *from, ferry_data_kind as, ferry_domain *d)
+{
+    ferry_status st = FERRY_OK;
+    ferry_place item;
+
+    FERRY_TRY(ferry_i_place_sequence(p, what));
+    for (int64_t i = 0; ferry_i_place_item(p, i, &item); i++)
+        FERRY_TRY(add_named(&item, file_key, from, as, d));
+done:
+    return st;
+}
+
+/* FILE, or {file: FILE} with reader options. */
+static ferry_status add_labels(const ferry_place *p, ferry_domain *d)
+{
+    static const char *const keys[] = {"file"};
+    ferry_status st = FERRY_OK;
+    ferry_opts *opts = NULL;
+    ferry_place file = *p;
+
+    if (ferry_i_place_node(p)->type == YAML_MAPPING_NODE) {
+        FERRY_TRY(ferry_i_place_keys(p, keys, 1, ferry_i_read_table, ferry_i_read_table_n));
+        FERRY_TRY(ferry_i_place_need(p, "file", &file));
+        FERRY_TRY(read_options(p, NULL, &opts));
+    }
+    FERRY_TRY(add_file(&file, opts, FERRY_DATA_LABELS, "y", d));
+done:
+    ferry_opts_free(opts);
+    return st;
+}
+
+/* ---- labelled ---- */
+
+/* none, a count, a fraction, {per_class: N} or {ids: FILE}. */
+static ferry_status parse_labelled(const ferry_place *p, ferry_domain *d)
+{
+    static const char *const keys[] = {"per_class", "ids"};
+    static const char expected[] =
+        "none, a count, a fraction, {per_class: N} or {ids: FILE}";
+    ferry_status st = FERRY_OK;
+    ferry_ctx *ctx = p->y->ctx;
+    ferry_place value = *p, count_at, ids_at;
+    const char *s = NULL;
+    char *path = NULL, *spec = NULL;
+
+    if (ferry_domain_role(d) != FERRY_TARGET)
+        FERRY_TRY(ferry_i_place_bad(p, "only a target's labels are hidden"));
+    if (ferry_i_place_node(p)->type == YAML_MAPPING_NODE) {
+        FERRY_TRY(ferry_i_place_keys(p, keys, 2, NULL, 0));
+        const bool counts = ferry_i_place_get(p, "per_class", &count_at);
+        const bool ids = ferry_i_place_get(p, "ids", &ids_at);
+        if (counts == ids) FERRY_TRY(ferry_i_place_bad(p, "expected per_class or ids"));
+        value = counts ? count_at : ids_at;
+        FERRY_TRY(ferry_i_place_string(&value, counts ? "a count" : "a file", &s));
+        if (!counts) FERRY_TRY(ferry_i_place_path(&value, s, &path));
+        spec = ferry_i_sprintf("%s:%s", counts ? keys[0] : keys[1], counts ? s : path);
+    } else {
+        FERRY_TRY(ferry_i_place_string(p, expected, &s));
+        if (strncmp(s, "ids:", 4) == 0) FERRY_TRY(ferry_i_place_path(p, s + 4, &path));
+        spec = path ? ferry_i_sprintf("ids:%s", path) : ferry_i_strdup(s);
+    }
+    FERRY_NEED(ctx, spec, FERRY_ENOMEM, "no memory for a task file");
+    st = ferry_domain_set_labelled(ctx, d, spec);
+    if (st == FERRY_EINVAL && value.node == p->node)
+        st = ferry_i_place_bad(p, "expected %s, not '%s'", expected, s);
+    else
+        st = ferry_i_place_prefix(&value, st);
+done:
+    ferry_i_free(path);
+    ferry_i_free(spec);
+    return st;
+}
+
+/* ---- the domain ---- */
+
+static ferry_status new_domain(const ferry_place *p, ferry_domain **out)
+{
+    static const char *const keys[] = {"name",     "role",    "x",      "views", "y",
+                                       "labelled", "ratings", "graphs", "pairs", "text"};
+    static const char *const roles[] = {"source", "intermediate", "target"};
+    ferry_status st = FERRY_OK;
+    ferry_place name_at, role_at;
+    const char *name = NULL;
+    int role = 0;
+
+    FERRY_TRY(ferry_i_place_keys(p, keys, FERRY_COUNT(keys), ferry_i_read_table,
+                                 ferry_i_read_table_n));
+    FERRY_TRY(ferry_i_place_need(p, "name", &name_at));
+    FERRY_TRY(ferry_i_place_string(&name_at, "the name of the domain", &name));
+    FERRY_TRY(ferry_i_place_need(p, "role", &role_at));
+    FERRY_TRY(ferry_i_place_one_of(&role_at, roles, FERRY_COUNT(roles), &role));
+    FERRY_TRY(ferry_domain_new(p->y->ctx, name, (ferry_role)role, out));
+done:
+    return st;
+}
+
+/* Views, labels, ratings, graphs, in this order: graphs join instances that are there. */
+static ferry_status fill(const ferry_place *p, const ferry_opts *opts, ferry_domain *d)
+{
+    ferry_status st = FERRY_OK;
+    ferry_place x, views, part;
+    const bool has_x = ferry_i_place_get(p, "x", &x);
+    const bool has_views = ferry_i_place_get(p, "views", &views);
+
+    if (has_x && has_views)
+        FERRY_TRY(ferry_i_place_bad(&views, "x is given already, expected one of the two"));
+    if (has_x) FERRY_TRY(add_file(&x, opts, FERRY_DATA_VIEW, "x", d));
+    if (has_views)
+        FERRY_TRY(add_list(&views, "a list of views", "x", opts, FERRY_DATA_VIEW, d));
+    if (ferry_i_place_get(p, "y", &part)) FERRY_TRY(add_labels(&part, d));
+    if (ferry_i_place_get(p, "ratings", &part))
+        FERRY_TRY(add_file(&part, opts, FERRY_DATA_RATINGS, "ratings", d));
+    if (ferry_i_place_get(p, "graphs", &part))
+        FERRY_TRY(add_list(&part, "a list of graphs", "edges", NULL, FERRY_DATA_GRAPH, d));
+    if (d->n_views == 0 && d->n_graphs == 0 && !d->ratings)
+        FERRY_TRY(ferry_i_place_bad(p, "expected x, views, graphs or ratings"));
+    if (ferry_opts_count(opts) > 0 && d->n_views == 0 && !d->ratings)
+        FERRY_TRY(ferry_i_place_bad(p, "reader options, but neither x, views nor ratings"));
+done:
+    return st;
+}
+
+ferry_status ferry_i_parse_domain(const ferry_place *p, ferry_task *task)
+{
+    ferry_status st = FERRY_OK;
+    ferry_domain *d = NULL;
+    ferry_opts *opts = NULL;
+    ferry_place name_at, labelled;
+
+    FERRY_TRY(new_domain(p, &d));
+    (void)ferry_i_place_get(p, "name", &name_at);
+    for (int64_t i = 0; i < task->n_domains; i++)
+        if (strcmp(task->domains[i]->name, d->name) == 0)
+            FERRY_TRY(
+                ferry_i_place_bad(&name_at, "a domain '%s' is there already", d->name));
+    FERRY_TRY(read_options(p, NULL, &opts));
+    FERRY_TRY(fill(p, opts, d));
+    if (ferry_i_place_get(p, "labelled", &labelled))
+        FERRY_TRY(parse_labelled(&labelled, d));
+    st = ferry_task_add_domain(p->y->ctx, task, d);
+    d = NULL;
+done:
+    ferry_opts_free(opts);
+    ferry_domain_free(d);
+    return st;
+}

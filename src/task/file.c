@@ -1,0 +1,297 @@
+/* The task file (docs/task-file.md): reads the YAML and builds the task with all its data.
+ *
+ * The one place in this folder that looks upward: names of methods, their option tables and
+ * the names of metrics come from the registries through the public API (ferry/method.h,
+ * ferry/evaluate.h), so that a wrong one is reported with its file, line and key before any
+ * data is read. */
+#include <string.h>
+
+#include "data/archive.h"
+#include "ferry/evaluate.h"
+#include "task/file.h"
+
+enum { MAX_BYTES = 16 << 20 };
+
+/* ---- options ---- */
+
+ferry_status ferry_i_place_option(const ferry_place *key, const ferry_place *value,
+                                  const ferry_opt *table, int64_t n, ferry_opts *opts)
+{
+    ferry_status st = FERRY_OK;
+    ferry_ctx *ctx = key->y->ctx;
+    ferry_opts *one = NULL;
+    const char *name = NULL;
+    char *text = NULL, *scratch = NULL, where[400];
+    size_t size = 0;
+
+    for (int64_t i = 0; i < n; i++)
+        if (table[i].offset + sizeof(double) > size)
+            size = table[i].offset + sizeof(double);
+    FERRY_TRY(ferry_i_place_string(key, "a key", &name));
+    FERRY_TRY(ferry_i_place_joined(value, &text));
+    FERRY_TRY(ferry_opts_new(ctx, &one));
+    FERRY_TRY(ferry_opts_set(ctx, one, name, text));
+    scratch = ferry_i_calloc((int64_t)size, 1);
+    FERRY_NEED(ctx, scratch, FERRY_ENOMEM, "no memory for options");
+    ferry_i_place_text(value, where, sizeof where);
+    st = ferry_i_opts_parse(ctx, where, table, n, one, scratch);
+    if (st == FERRY_EINVAL) st = FERRY_EDATA;
+    if (st != FERRY_OK) goto done;
+    FERRY_TRY(ferry_opts_set(ctx, opts, name, text));
+done:
+    ferry_i_free(scratch);
+    ferry_i_free(text);
+    ferry_opts_free(one);
+    return st;
+}
+
+/* ---- methods ---- */
+
+static ferry_status find_method(const ferry_place *p, const char *name,
+                                const ferry_method_info **out)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t n = ferry_method_count();
+    const char **names = NULL, *near = NULL;
+
+    *out = ferry_method_find(name);
+    if (*out) return FERRY_OK;
+    names = ferry_i_calloc(n, sizeof *names);
+    FERRY_NEED(p->y->ctx, names, FERRY_ENOMEM, "no memory for a task file");
+    for (int64_t i = 0; i < n; i++)
+        names[i] = ferry_method_at(i)->name;
+    near = ferry_nearest(name, n, names);
+    FERRY_TRY(ferry_i_place_bad(p, "unknown method '%s'%s%s%s", name,
+                                near ? " (did you mean " : "", near ? near : "",
+                                near ? "?)" : ""));
+done:
+    ferry_i_free(names);
+    return st;
+}
+
+/* The options of a method; `as` may stand among them. */
+static ferry_status parse_options(const ferry_place *p, const ferry_method_info *m,
+                                  ferry_opts *opts, const char **as)
+{
+    static const char *const words[] = {"as"};
+    ferry_status st = FERRY_OK;
+    ferry_place key, value;
+    const char *name = NULL;
+
+    if (ferry_i_place_null(p)) return FERRY_OK;
+    FERRY_TRY(ferry_i_place_mapping(p, "a mapping of options"));
+    FERRY_TRY(ferry_i_place_keys(p, words, 1, m->options, m->n_options));
+    for (int64_t i = 0; ferry_i_place_pair(p, i, &key, &value); i++) {
+        FERRY_TRY(ferry_i_place_string(&key, "a key", &name));
+        if (strcmp(name, "as") == 0)
+            FERRY_TRY(ferry_i_place_string(&value, "a name", as));
+        else
+            FERRY_TRY(ferry_i_place_option(&key, &value, m->options, m->n_options, opts));
+    }
+done:
+    return st;
+}
+
+/* NAME, or {NAME: {options}} with or without `as` beside it. */
+static ferry_status parse_method(const ferry_place *p, ferry_task *task)
+{
+    ferry_status st = FERRY_OK;
+    const char *name = NULL, *as = NULL, *word = NULL;
+    const ferry_method_info *m = NULL;
+    ferry_opts *opts = NULL;
+    ferry_place key, value, options = {0};
+
+    FERRY_TRY(ferry_opts_new(p->y->ctx, &opts));
+    if (ferry_i_place_node(p)->type != YAML_MAPPING_NODE)
+        FERRY_TRY(ferry_i_place_string(p, "a method or {method: {options}}", &name));
+    for (int64_t i = 0; ferry_i_place_pair(p, i, &key, &value); i++) {
+        FERRY_TRY(ferry_i_place_string(&key, "the name of a method", &word));
+        if (strcmp(word, "as") == 0) {
+            FERRY_TRY(ferry_i_place_string(&value, "a name", &as));
+        } else if (!name) {
+            name = word;
+            options = value;
+        } else {
+            FERRY_TRY(ferry_i_place_bad(
+                &key, "'%s' beside '%s': expected one method an entry", word, name));
+        }
+    }
+    if (!name) FERRY_TRY(ferry_i_place_bad(p, "expected a method, found none"));
+    FERRY_TRY(find_method(p, name, &m));
+    if (options.node) FERRY_TRY(parse_options(&options, m, opts, &as));
+    FERRY_TRY(
+        ferry_i_place_prefix(p, ferry_task_add_method(p->y->ctx, task, name, as, opts)));
+done:
+    ferry_opts_free(opts);
+    return st;
+}
+
+/* ---- evaluate ---- */
+
+static ferry_status check_metrics(const ferry_place *p)
+{
+    ferry_status st = FERRY_OK;
+    const char *words[64], *near = NULL;
+    char *list = NULL, *s = NULL, *next = NULL;
+    int64_t n = 0, k = 0;
+
+    while (n < FERRY_COUNT(words) && (words[n] = ferry_metric_name(n)))
+        n++;
+    FERRY_TRY(ferry_i_place_joined(p, &list));
+    for (s = list; s; s = next) {
+        next = strchr(s, ',');
+        if (next) *next++ = 0;
+        for (k = 0; k < n && strcmp(words[k], s) != 0; k++)
+            ;
+        if (k < n) continue;
+        near = ferry_nearest(s, n, words);
+        FERRY_TRY(ferry_i_place_bad(p, "unknown metric '%s'%s%s%s", s,
+                                    near ? " (did you mean " : "", near ? near : "",
+                                    near ? "?)" : ""));
+    }
+done:
+    ferry_i_free(list);
+    return st;
+}
+
+static ferry_status parse_evaluate(const ferry_place *p, ferry_task *task)
+{
+    ferry_status st = FERRY_OK;
+    ferry_opts *opts = NULL;
+    ferry_place key, value, metrics;
+
+    FERRY_TRY(ferry_opts_new(p->y->ctx, &opts));
+    FERRY_TRY(
+        ferry_i_place_keys(p, NULL, 0, ferry_i_evaluate_table, ferry_i_evaluate_table_n));
+    for (int64_t i = 0; ferry_i_place_pair(p, i, &key, &value); i++)
+        if (!ferry_i_place_null(&value))
+            FERRY_TRY(ferry_i_place_option(&key, &value, ferry_i_evaluate_table,
+                                           ferry_i_evaluate_table_n, opts));
+    if (ferry_i_place_get(p, "metrics", &metrics)) FERRY_TRY(check_metrics(&metrics));
+    FERRY_TRY(ferry_task_set_evaluate(p->y->ctx, task, opts));
+done:
+    ferry_opts_free(opts);
+    return st;
+}
+
+/* ---- the whole ---- */
+
+static ferry_status begin(const ferry_place *root, ferry_task **out)
+{
+    static const char *const keys[] = {"task", "goal", "domains", "methods", "evaluate"};
+    static const char *const goals[] = {"classify", "regress", "multilabel",
+                                        "rate",     "embed",   "stream"};
+    ferry_status st = FERRY_OK;
+    const char *name = NULL;
+    ferry_place p;
+    int goal = 0;
+
+    FERRY_TRY(ferry_i_place_mapping(root, "a task (task, goal, domains, ...)"));
+    FERRY_TRY(ferry_i_place_keys(root, keys, FERRY_COUNT(keys), NULL, 0));
+    FERRY_TRY(ferry_i_place_need(root, "task", &p));
+    FERRY_TRY(ferry_i_place_string(&p, "the name of the task", &name));
+    FERRY_TRY(ferry_i_place_need(root, "goal", &p));
+    FERRY_TRY(ferry_i_place_one_of(&p, goals, FERRY_COUNT(goals), &goal));
+    FERRY_TRY(ferry_task_new(root->y->ctx, name, (ferry_goal)(1 << goal), out));
+done:
+    return st;
+}
+
+/* Labels are brought to the goal's kind and the sample is tried, each failure with its
+ * line. */
+static ferry_status settle(const ferry_place *domains, ferry_task *task)
+{
+    ferry_status st = FERRY_OK;
+    ferry_ctx *ctx = domains->y->ctx;
+    ferry_place p, labelled;
+
+    for (int64_t i = 0; ferry_i_place_item(domains, i, &p); i++) {
+        ferry_labels *l = NULL;
+        st = ferry_i_task_labels(ctx, task->goal, task->domains[i], &l);
+        ferry_i_labels_free(l);
+        FERRY_TRY(ferry_i_place_prefix(&p, st));
+    }
+    FERRY_TRY(ferry_i_task_settle(ctx, task));
+    for (int64_t i = 0; ferry_i_place_item(domains, i, &p); i++) {
+        ferry_domain *seen = NULL;
+        ferry_rng rng;
+        if (!ferry_i_place_get(&p, "labelled", &labelled)) continue;
+        ferry_i_rng_for(ctx, &rng, "split");
+        st = ferry_i_task_hide(ctx, task->goal, task->domains[i], &rng, &seen);
+        ferry_domain_free(seen);
+        FERRY_TRY(ferry_i_place_prefix(&labelled, st));
+    }
+done:
+    return st;
+}
+
+static ferry_status parse(ferry_yaml *y, ferry_task **out)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_place root = ferry_i_place_root(y);
+    ferry_place domains, methods, evaluate, p, pairs;
+    ferry_task *task = NULL;
+
+    FERRY_TRY(begin(&root, &task));
+    if (ferry_i_place_get(&root, "evaluate", &evaluate))
+        FERRY_TRY(parse_evaluate(&evaluate, task));
+    if (ferry_i_place_get(&root, "methods", &methods)) {
+        FERRY_TRY(ferry_i_place_sequence(&methods, "a list of methods"));
+        for (int64_t i = 0; ferry_i_place_item(&methods, i, &p); i++)
+            FERRY_TRY(parse_method(&p, task));
+    }
+    FERRY_TRY(ferry_i_place_need(&root, "domains", &domains));
+    FERRY_TRY(ferry_i_place_sequence(&domains, "a list of domains"));
+    for (int64_t i = 0; ferry_i_place_item(&domains, i, &p); i++)
+        FERRY_TRY(ferry_i_parse_domain(&p, task));
+    if (task->n_domains == 0)
+        FERRY_TRY(ferry_i_place_bad(&domains, "expected at least one domain, found none"));
+    for (int64_t i = 0; ferry_i_place_item(&domains, i, &p); i++)
+        if (ferry_i_place_get(&p, "pairs", &pairs))
+            FERRY_TRY(ferry_i_parse_pairs(&pairs, task, task->domains[i]));
+    FERRY_TRY(settle(&domains, task));
+    *out = task;
+    task = NULL;
+done:
+    ferry_task_free(task);
+    return st;
+}
+
+ferry_status ferry_i_task_parse(ferry_ctx *ctx, const char *path, const char *dir,
+                                const char *bytes, int64_t n, const ferry_opts *sets,
+                                ferry_task **out)
+{
+    ferry_status st = FERRY_OK;
+    ferry_yaml y = {.ctx = ctx, .path = path, .dir = dir};
+
+    *out = NULL;
+    FERRY_NEED(ctx, n <= MAX_BYTES, FERRY_EDATA,
+               "%s: %lld bytes, expected a task file of at most %d", path, (long long)n,
+               (int)MAX_BYTES);
+    FERRY_TRY(ferry_i_yaml_load(&y, bytes, n));
+    FERRY_TRY(ferry_i_yaml_apply(&y, sets));
+    FERRY_TRY(parse(&y, out));
+done:
+    ferry_i_yaml_close(&y);
+    return st;
+}
+
+ferry_status ferry_task_load(ferry_ctx *ctx, const char *path, const ferry_opts *sets,
+                             ferry_task **out)
+{
+    ferry_status st = FERRY_OK;
+    ferry_input in = {0};
+    char *dir = NULL;
+
+    *out = NULL;
+    FERRY_NEED(ctx, path, FERRY_EINVAL, "no task file given");
+    FERRY_TRY(ferry_i_input_file(ctx, path, &in));
+    dir = ferry_i_path_dir(path);
+    FERRY_NEED(ctx, dir, FERRY_ENOMEM, "no memory for a task file");
+    FERRY_TRY(ferry_i_task_parse(ctx, in.path, strcmp(dir, ".") == 0 ? "" : dir, in.data,
+                                 in.size, sets, out));
+done:
+    ferry_i_free(dir);
+    ferry_i_input_close(&in);
+    return st;
+}

@@ -1,0 +1,351 @@
+/* YAML for task files: libyaml's document tree, with the place of every node for messages.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "task/file.h"
+
+enum { MAX_DEPTH = 64 };
+
+/* ---- loading ---- */
+
+static int64_t line_of_offset(const char *bytes, size_t offset)
+{
+    int64_t line = 1;
+
+    for (size_t i = 0; i < offset; i++)
+        line += bytes[i] == '\n';
+    return line;
+}
+
+static ferry_status syntax_error(const ferry_yaml *y, const yaml_parser_t *p,
+                                 const char *bytes)
+{
+    if (p->error == YAML_MEMORY_ERROR) return ferry_i_nomem(y->ctx, "a task file");
+    const int64_t line = p->error == YAML_READER_ERROR
+                             ? line_of_offset(bytes, p->problem_offset)
+                             : (int64_t)p->problem_mark.line + 1;
+    return ferry_i_fail(y->ctx, FERRY_EDATA, "%s:%lld: %s%s%s", y->path, (long long)line,
+                        p->problem ? p->problem : "not YAML", p->context ? " " : "",
+                        p->context ? p->context : "");
+}
+
+/* One pass over the events first: libyaml's tree has no limit on nesting, and a task is one
+ * document. */
+static ferry_status check_events(const ferry_yaml *y, const char *bytes, int64_t n)
+{
+    ferry_status st = FERRY_OK;
+    yaml_parser_t parser;
+    yaml_event_t event;
+    int depth = 0, documents = 0;
+
+    FERRY_NEED(y->ctx, yaml_parser_initialize(&parser), FERRY_ENOMEM,
+               "no memory for a task file");
+    yaml_parser_set_input_string(&parser, (const unsigned char *)bytes, (size_t)n);
+    for (bool end = false; !end && st == FERRY_OK;) {
+        if (!yaml_parser_parse(&parser, &event)) {
+            st = syntax_error(y, &parser, bytes);
+            break;
+        }
+        const long long line = (long long)event.start_mark.line + 1;
+        const yaml_event_type_t type = event.type;
+        yaml_event_delete(&event);
+        documents += type == YAML_DOCUMENT_START_EVENT;
+        depth += type == YAML_SEQUENCE_START_EVENT || type == YAML_MAPPING_START_EVENT;
+        depth -= type == YAML_SEQUENCE_END_EVENT || type == YAML_MAPPING_END_EVENT;
+        end = type == YAML_STREAM_END_EVENT;
+        if (depth > MAX_DEPTH)
+            st = ferry_i_fail(y->ctx, FERRY_EDATA, "%s:%lld: nested deeper than %d levels",
+                              y->path, line, MAX_DEPTH);
+        if (documents > 1)
+            st = ferry_i_fail(y->ctx, FERRY_EDATA,
+                              "%s:%lld: a second document begins, expected one task",
+                              y->path, line);
+    }
+    yaml_parser_delete(&parser);
+done:
+    return st;
+}
+
+ferry_status ferry_i_yaml_load(ferry_yaml *y, const char *bytes, int64_t n)
+{
+    ferry_status st = FERRY_OK;
+    yaml_parser_t parser;
+
+    FERRY_TRY(check_events(y, bytes, n));
+    FERRY_NEED(y->ctx, yaml_parser_initialize(&parser), FERRY_ENOMEM,
+               "no memory for a task file");
+    yaml_parser_set_input_string(&parser, (const unsigned char *)bytes, (size_t)n);
+    y->loaded = yaml_parser_load(&parser, &y->doc) != 0;
+    if (!y->loaded) st = syntax_error(y, &parser, bytes);
+    yaml_parser_delete(&parser);
+    if (st != FERRY_OK) goto done;
+    FERRY_NEED(y->ctx, yaml_document_get_root_node(&y->doc), FERRY_EDATA,
+               "%s: expected a task, found an empty file", y->path);
+done:
+    return st;
+}
+
+void ferry_i_yaml_close(ferry_yaml *y)
+{
+    if (y->loaded) yaml_document_delete(&y->doc);
+    ferry_i_free(y->origin);
+    y->loaded = false;
+    y->origin = NULL;
+}
+
+/* ---- places ---- */
+
+yaml_node_t *ferry_i_place_node(const ferry_place *p)
+{
+    return yaml_document_get_node(&p->y->doc, p->node);
+}
+
+ferry_place ferry_i_place_root(ferry_yaml *y)
+{
+    return (ferry_place){.y = y, .node = 1}; /* libyaml counts from 1 */
+}
+
+void ferry_i_place_text(const ferry_place *p, char *buf, size_t size)
+{
+    for (int64_t i = 0; i < p->y->n_origin; i++) {
+        if (p->y->origin[i].node != p->node) continue;
+        snprintf(buf, size, "--set %s", p->y->origin[i].set);
+        return;
+    }
+    snprintf(buf, size, "%s:%lld%s%s", p->y->path,
+             (long long)ferry_i_place_node(p)->start_mark.line + 1, p->key[0] ? ": " : "",
+             p->key);
+}
+
+ferry_status ferry_i_place_bad(const ferry_place *p, const char *fmt, ...)
+{
+    char text[512];
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    (void)ferry_i_fail(p->y->ctx, FERRY_EDATA, "%s", text);
+    return ferry_i_place_prefix(p, FERRY_EDATA);
+}
+
+ferry_status ferry_i_place_prefix(const ferry_place *p, ferry_status st)
+{
+    char where[400];
+
+    if (st == FERRY_OK || st == FERRY_ENOMEM || st == FERRY_ECANCELLED) return st;
+    ferry_i_place_text(p, where, sizeof where);
+    return ferry_i_prefix(p->y->ctx, st == FERRY_EINVAL ? FERRY_EDATA : st, "%s", where);
+}
+
+static ferry_place below(const ferry_place *p, int node, const char *key, int64_t item)
+{
+    ferry_place c = {.y = p->y, .node = node};
+
+    if (key)
+        snprintf(c.key, sizeof c.key, "%.120s%s%.30s", p->key, p->key[0] ? "." : "", key);
+    else
+        snprintf(c.key, sizeof c.key, "%.120s[%lld]", p->key, (long long)item);
+    return c;
+}
+
+static const char *scalar_of(yaml_node_t *node)
+{
+    return node->type == YAML_SCALAR_NODE ? (const char *)node->data.scalar.value : NULL;
+}
+
+bool ferry_i_place_null(const ferry_place *p)
+{
+    yaml_node_t *node = ferry_i_place_node(p);
+    const char *s = scalar_of(node);
+
+    return s && node->data.scalar.style == YAML_PLAIN_SCALAR_STYLE &&
+           (!s[0] || strcmp(s, "~") == 0 || strcmp(s, "null") == 0);
+}
+
+bool ferry_i_place_item(const ferry_place *p, int64_t i, ferry_place *out)
+{
+    const yaml_node_t *node = ferry_i_place_node(p);
+    const yaml_node_item_t *start = node->data.sequence.items.start;
+
+    if (node->type != YAML_SEQUENCE_NODE || i >= node->data.sequence.items.top - start)
+        return false;
+    *out = below(p, start[i], NULL, i);
+    return true;
+}
+
+bool ferry_i_place_pair(const ferry_place *p, int64_t i, ferry_place *key,
+                        ferry_place *value)
+{
+    const yaml_node_t *node = ferry_i_place_node(p);
+    const yaml_node_pair_t *start = node->data.mapping.pairs.start;
+
+    if (node->type != YAML_MAPPING_NODE || i >= node->data.mapping.pairs.top - start)
+        return false;
+    const char *name = scalar_of(yaml_document_get_node(&p->y->doc, start[i].key));
+    *key = *p;
+    key->node = start[i].key;
+    *value = below(p, start[i].value, name ? name : "?", 0);
+    return true;
+}
+
+bool ferry_i_place_get(const ferry_place *p, const char *key, ferry_place *out)
+{
+    ferry_place k;
+
+    for (int64_t i = 0; ferry_i_place_pair(p, i, &k, out); i++) {
+        const char *name = scalar_of(ferry_i_place_node(&k));
+        if (name && strcmp(name, key) == 0) return !ferry_i_place_null(out);
+    }
+    return false;
+}
+
+ferry_status ferry_i_place_need(const ferry_place *p, const char *key, ferry_place *out)
+{
+    if (ferry_i_place_get(p, key, out)) return FERRY_OK;
+    return ferry_i_place_bad(p, "%s: is missing", key);
+}
+
+/* ---- what a node must be ---- */
+
+static const char *kind_name(const yaml_node_t *node)
+{
+    if (node->type == YAML_SEQUENCE_NODE) return "a list";
+    return node->type == YAML_MAPPING_NODE ? "a mapping" : "a text";
+}
+
+ferry_status ferry_i_place_sequence(const ferry_place *p, const char *what)
+{
+    const yaml_node_t *node = ferry_i_place_node(p);
+
+    if (node->type == YAML_SEQUENCE_NODE) return FERRY_OK;
+    return ferry_i_place_bad(p, "expected %s, found %s", what, kind_name(node));
+}
+
+ferry_status ferry_i_place_mapping(const ferry_place *p, const char *what)
+{
+    const yaml_node_t *node = ferry_i_place_node(p);
+
+    if (node->type == YAML_MAPPING_NODE) return FERRY_OK;
+    return ferry_i_place_bad(p, "expected %s, found %s", what, kind_name(node));
+}
+
+ferry_status ferry_i_place_string(const ferry_place *p, const char *what, const char **out)
+{
+    yaml_node_t *node = ferry_i_place_node(p);
+
+    *out = scalar_of(node);
+    if (!*out) return ferry_i_place_bad(p, "expected %s, found %s", what, kind_name(node));
+    if (!(*out)[0]) return ferry_i_place_bad(p, "expected %s, found nothing", what);
+    if (strlen(*out) != node->data.scalar.length)
+        return ferry_i_place_bad(p, "expected %s, found a zero byte", what);
+    return FERRY_OK;
+}
+
+ferry_status ferry_i_place_joined(const ferry_place *p, char **out)
+{
+    ferry_status st = FERRY_OK;
+    ferry_text t = {0};
+    ferry_place item;
+    const char *s = NULL;
+
+    *out = NULL;
+    ferry_i_text_add(&t, "");
+    if (ferry_i_place_node(p)->type == YAML_SEQUENCE_NODE) {
+        for (int64_t i = 0; ferry_i_place_item(p, i, &item); i++) {
+            FERRY_TRY(ferry_i_place_string(&item, "a text or a number", &s));
+            ferry_i_text_addf(&t, "%s%s", i > 0 ? "," : "", s);
+        }
+    } else if (!ferry_i_place_null(p)) {
+        FERRY_TRY(ferry_i_place_string(p, "a text or a number", &s));
+        ferry_i_text_add(&t, s);
+    }
+    FERRY_NEED(p->y->ctx, !t.failed, FERRY_ENOMEM, "no memory for a task file");
+    *out = t.s;
+    t = (ferry_text){0};
+done:
+    ferry_i_text_free(&t);
+    return st;
+}
+
+/* " (did you mean x?)", or "". */
+static void did_you_mean(const char *word, const char *const *words, int64_t n, char *buf,
+                         size_t size)
+{
+    const char *near = ferry_nearest(word, n, words);
+
+    snprintf(buf, size, near ? " (did you mean %s?)" : "", near);
+}
+
+ferry_status ferry_i_place_one_of(const ferry_place *p, const char *const *words, int64_t n,
+                                  int *out)
+{
+    ferry_status st = FERRY_OK;
+    ferry_text t = {0};
+    const char *s = NULL;
+    char hint[80];
+
+    FERRY_TRY(ferry_i_place_string(p, "a word", &s));
+    for (int i = 0; i < n; i++) {
+        *out = i;
+        if (strcmp(s, words[i]) == 0) goto done;
+        ferry_i_text_addf(&t, "%s%s", i > 0 ? ", " : "", words[i]);
+    }
+    did_you_mean(s, words, n, hint, sizeof hint);
+    FERRY_NEED(p->y->ctx, !t.failed, FERRY_ENOMEM, "no memory for a task file");
+    FERRY_TRY(ferry_i_place_bad(p, "expected one of %s, not '%s'%s", t.s, s, hint));
+done:
+    ferry_i_text_free(&t);
+    return st;
+}
+
+/* The words of a list and of a table in one array. New memory, NULL: none. */
+static const char **all_words(const char *const *words, int64_t n, const ferry_opt *table,
+                              int64_t table_n)
+{
+    const char **all = ferry_i_calloc(n + table_n, sizeof *all);
+
+    for (int64_t i = 0; all && i < n; i++)
+        all[i] = words[i];
+    for (int64_t i = 0; all && i < table_n; i++)
+        all[n + i] = table[i].name;
+    return all;
+}
+
+ferry_status ferry_i_place_keys(const ferry_place *p, const char *const *words, int64_t n,
+                                const ferry_opt *table, int64_t table_n)
+{
+    ferry_status st = FERRY_OK;
+    const char **all = all_words(words, n, table, table_n), *name = NULL;
+    ferry_ids *met = ferry_i_ids_new();
+    ferry_place key, value;
+    char hint[80];
+
+    FERRY_NEED(p->y->ctx, all && met, FERRY_ENOMEM, "no memory for a task file");
+    FERRY_TRY(ferry_i_place_mapping(p, "a mapping of keys to values"));
+    for (int64_t i = 0; ferry_i_place_pair(p, i, &key, &value); i++) {
+        int64_t k = 0;
+        bool added = false;
+        FERRY_TRY(ferry_i_place_string(&key, "a key", &name));
+        while (k < n + table_n && strcmp(all[k], name) != 0)
+            k++;
+        if (k == n + table_n) {
+            did_you_mean(name, all, k, hint, sizeof hint);
+            FERRY_TRY(ferry_i_place_bad(&key, "unknown key %s%s", name, hint));
+        }
+        FERRY_NEED(p->y->ctx, ferry_i_ids_add(met, name, &added) >= 0, FERRY_ENOMEM,
+                   "no memory for a task file");
+        if (!added) FERRY_TRY(ferry_i_place_bad(&key, "key %s stands twice", name));
+    }
+done:
+    ferry_i_ids_free(met);
+    ferry_i_free(all);
+    return st;
+}
+
+ferry_status ferry_i_place_path(const ferry_place *p, const char *name, char **out)
+{
+    *out = ferry_i_path_join(p->y->dir, name);
+    return *out ? FERRY_OK : ferry_i_nomem(p->y->ctx, "a path");
+}
