@@ -85,6 +85,7 @@ struct ferry_ctx {
     void *progress_user;
     int64_t step, steps; /* set by the evaluation, passed on by ferry_i_progress */
     struct json_t *diag; /* diagnostics of the running fit, or NULL */
+    bool blas_checked;   /* told the log, if need be, that BLAS runs slow kernels */
     char message[1024];
 };
 

@@ -48,8 +48,8 @@ ferry_status ferry_i_matrix_from_sparse(ferry_ctx *ctx, const ferry_sparse *s,
 /* Same pattern as CSR x, own values (nnz, zeroed). */
 ferry_status ferry_i_matrix_like(ferry_ctx *ctx, ferry_matrix *x, ferry_matrix **out);
 /* Rows rows[0..n) of x, in that order (rows may repeat), and columns mapped: new column of
- * old column j is map[j] (-1 drops it; NULL keeps all), new_cols of them. Row number -1
- * gives an all-zero row. */
+ * old column j is map[j] (-1 drops it; NULL keeps all), new_cols of them, no two the same.
+ * Row number -1 gives an all-zero row. */
 ferry_status ferry_i_matrix_take(ferry_ctx *ctx, const ferry_matrix *x, int64_t n,
                                  const int64_t *rows, int64_t new_cols, const int32_t *map,
                                  ferry_matrix **out);
@@ -126,7 +126,7 @@ typedef struct ferry_engine {
     void (*bmul)(ferry_ctx *, double alpha, const ferry_block *b, const ferry_small *s,
                  bool trans, double beta, ferry_block *y);
     /* B <- B o (N / max(D, floor))^exponent, then entries below tiny become 0. exponent 0.5
-     * or 1. */
+     * or 1, floor > 0. */
     void (*mulup)(ferry_ctx *, ferry_block *b, const ferry_block *n, const ferry_block *d,
                   double exponent, double floor, double tiny);
     /* sums of |b|^power (power 1: b itself, 2: squares) along an axis. */
@@ -149,10 +149,11 @@ typedef struct ferry_engine {
     /* Small dense. Each overwrites its inputs as said. */
     /* A = Q diag(w) Q', w ascending; A <- Q, signs fixed as above. */
     ferry_status (*eigh)(ferry_ctx *, ferry_small *a, double *w);
-    /* A x = w B x, B positive definite; A <- X with X'BX = I, w ascending; B destroyed. */
+    /* A x = w B x, B positive definite; A <- X with X'BX = I, w ascending, signs fixed; B
+     * destroyed. */
     ferry_status (*eigh2)(ferry_ctx *, ferry_small *a, ferry_small *b, double *w);
-    /* A (m x n) = U diag(s) V', s descending, r = min(m, n): U m x r, V n x r. A destroyed.
-     */
+    /* A (m x n) = U diag(s) V', s descending, r = min(m, n): U m x r, V n x r, signs of U's
+     * columns fixed as above. A destroyed. */
     ferry_status (*svd)(ferry_ctx *, ferry_small *a, ferry_small *u, double *s,
                         ferry_small *v);
     /* A (m x n, m >= n) = Q R; A <- Q, r n x n upper with diagonal >= 0. */
@@ -185,8 +186,10 @@ const ferry_engine *ferry_i_engine_at(int64_t i);
 /* Shared by all engines: fills and fixes that need no speed. */
 void ferry_i_fill_uniform(ferry_block *b, ferry_rng *rng, double lo, double hi);
 void ferry_i_fill_normal(ferry_block *b, ferry_rng *rng);
-void ferry_i_fix_sign(int64_t n, double *x, int64_t stride); /* largest |entry| positive */
-double ferry_i_matrix_norm2(const ferry_matrix *x);          /* squared Frobenius norm */
+/* Turn x so that its largest |entry| (the first of equals) is positive; whether it turned.
+ */
+bool ferry_i_fix_sign(int64_t n, double *x, int64_t stride);
+double ferry_i_matrix_norm2(const ferry_matrix *x); /* squared Frobenius norm */
 
 /* Version and build of the BLAS, for ferry_doctor(). ferry_blas_core() is public. */
 const char *ferry_i_blas_config(void);

@@ -1,4 +1,30 @@
-/* OpenBLAS, LAPACKE, ARPACK, OpenMP. */
-#include "linalg/linalg.h"
+/* The host engine: OpenBLAS, LAPACKE, and our own loops in OpenMP. */
+#include "linalg/host/host.h"
 
-const ferry_engine ferry_i_engine_host = {.name = "host", .summary = "OpenBLAS"};
+const ferry_engine ferry_i_engine_host = {
+    .name = "host",
+    .summary = "OpenBLAS, LAPACK and OpenMP on this machine's cores",
+    .mul = ferry_i_host_mul,
+    .tmul = ferry_i_host_tmul,
+    .xxt = ferry_i_host_xxt,
+    .xtx = ferry_i_host_xtx,
+    .sddmm = ferry_i_host_sddmm,
+    .sums = ferry_i_host_sums,
+    .gram = ferry_i_host_gram,
+    .bmul = ferry_i_host_bmul,
+    .mulup = ferry_i_host_mulup,
+    .bsums = ferry_i_host_bsums,
+    .bscale = ferry_i_host_bscale,
+    .axpby = ferry_i_host_axpby,
+    .dot = ferry_i_host_dot,
+    .eigs = ferry_i_host_eigs,
+    .eigh = ferry_i_host_eigh,
+    .eigh2 = ferry_i_host_eigh2,
+    .svd = ferry_i_host_svd,
+    .qr = ferry_i_host_qr,
+    .chol = ferry_i_host_chol,
+    .chol_solve = ferry_i_host_chol_solve,
+    .chol_solve_block = ferry_i_host_chol_solve_block,
+    .solve = ferry_i_host_solve,
+    .gemm = ferry_i_host_gemm,
+};

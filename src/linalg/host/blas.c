@@ -1,0 +1,84 @@
+/* Which kernels OpenBLAS runs, which fit this CPU, and its process-wide thread count. */
+#include <cblas.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "linalg/host/host.h"
+
+/* Debian's OpenBLAS 0.3.21 takes the kernels of a 2004 Prescott on CPUs newer than itself.
+ * The fitting ones are those for the widest vectors the CPU has. AMD's AVX-512 CPUs run the
+ * AVX2 kernels as fast (Zen 4, dgemm n = 1500, one thread: Haswell 52, Zen 53, SkylakeX 54
+ * GFLOP/s; Prescott 21), so there they are good enough. */
+static bool fits_avx2(const char *core)
+{
+    return strcmp(core, "Haswell") == 0 || strcmp(core, "Zen") == 0;
+}
+
+static bool fits_avx512(const char *core)
+{
+    return strcmp(core, "SkylakeX") == 0 || strcmp(core, "Cooperlake") == 0 ||
+           strcmp(core, "SapphireRapids") == 0;
+}
+
+const char *ferry_blas_core(void)
+{
+    const char *core = openblas_get_corename();
+
+    return core ? core : "";
+}
+
+const char *ferry_blas_core_wanted(void)
+{
+#if defined(__x86_64__)
+    const char *core = ferry_blas_core();
+    const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    const bool avx512 =
+        __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+
+    if (!avx2) return "";
+    if (avx512 && (fits_avx512(core) || (fits_avx2(core) && __builtin_cpu_is("amd"))))
+        return core;
+    if (!avx512 && fits_avx2(core)) return core;
+    return avx512 ? "SkylakeX" : "Haswell";
+#else
+    return "";
+#endif
+}
+
+const char *ferry_i_blas_config(void)
+{
+    const char *config = openblas_get_config();
+
+    return config ? config : "";
+}
+
+static void warn_of_core(ferry_ctx *ctx)
+{
+    const char *core = ferry_blas_core(), *wanted = ferry_blas_core_wanted();
+
+    if (ctx->blas_checked || !ctx->log) return;
+    ctx->blas_checked = true;
+    if (wanted[0] && strcmp(core, wanted) != 0)
+        ferry_i_log(ctx, FERRY_WARN,
+                    "OpenBLAS runs its %s kernels, which are slow on this CPU: set "
+                    "OPENBLAS_CORETYPE=%s before the program starts",
+                    core, wanted);
+}
+
+void ferry_i_blas_begin(ferry_ctx *ctx)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+    warn_of_core(ctx);
+    if (openblas_get_num_threads() == ctx->threads) return;
+    (void)pthread_mutex_lock(&lock);
+    openblas_set_num_threads(ctx->threads);
+    (void)pthread_mutex_unlock(&lock);
+}
+
+int ferry_i_loop_threads(const ferry_ctx *ctx, int64_t work)
+{
+    /* Starting a team costs some microseconds, about this many operations. */
+    return work < 20000 ? 1 : ctx->threads;
+}

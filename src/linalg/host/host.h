@@ -1,0 +1,75 @@
+/* Inside the host engine. */
+#ifndef FERRY_LINALG_HOST_H
+#define FERRY_LINALG_HOST_H
+
+#include <assert.h>
+
+#include "linalg/linalg.h"
+
+/* Before every call of BLAS or LAPACK: its thread count is global to the process, so it is
+ * set to the context's; warns once per context when BLAS runs kernels that do not fit this
+ * CPU. */
+void ferry_i_blas_begin(ferry_ctx *ctx);
+
+/* Sizes were bounded when the objects were made: matrix, block and small refuse more. */
+static inline int ferry_i_blas_int(int64_t n)
+{
+    assert(n >= 0 && n <= INT32_MAX);
+    return (int)n;
+}
+
+/* Threads worth starting for this many element operations. */
+int ferry_i_loop_threads(const ferry_ctx *ctx, int64_t work);
+
+/* Fixed pieces of [0, n) that threads share out: bits never depend on the thread count. */
+static inline int64_t ferry_i_piece(int64_t n, int64_t piece, int64_t pieces)
+{
+    return n / pieces * piece + (piece < n % pieces ? piece : n % pieces);
+}
+
+/* sparse.c: CSR products. */
+void ferry_i_csr_mul(ferry_ctx *ctx, double alpha, const ferry_matrix *x,
+                     const ferry_block *b, double beta, ferry_block *y);
+ferry_status ferry_i_csr_tmul(ferry_ctx *ctx, double alpha, const ferry_matrix *x,
+                              const ferry_block *b, double beta, ferry_block *y);
+/* products.c: the other entries about data matrices. */
+void ferry_i_host_mul(ferry_ctx *ctx, double alpha, const ferry_matrix *x,
+                      const ferry_block *b, double beta, ferry_block *y);
+ferry_status ferry_i_host_tmul(ferry_ctx *ctx, double alpha, const ferry_matrix *x,
+                               const ferry_block *b, double beta, ferry_block *y);
+void ferry_i_host_xxt(ferry_ctx *ctx, const ferry_matrix *x, ferry_small *s);
+ferry_status ferry_i_host_xtx(ferry_ctx *ctx, const ferry_matrix *x, ferry_small *s);
+void ferry_i_host_sddmm(ferry_ctx *ctx, const ferry_matrix *x, const ferry_block *b,
+                        const ferry_block *c, double *out);
+ferry_status ferry_i_host_sums(ferry_ctx *ctx, const ferry_matrix *x, ferry_axis axis,
+                               int power, double *out);
+/* blocks.c */
+void ferry_i_host_gram(ferry_ctx *ctx, const ferry_block *b, const ferry_block *c,
+                       ferry_small *s);
+void ferry_i_host_bmul(ferry_ctx *ctx, double alpha, const ferry_block *b,
+                       const ferry_small *s, bool trans, double beta, ferry_block *y);
+void ferry_i_host_mulup(ferry_ctx *ctx, ferry_block *b, const ferry_block *n,
+                        const ferry_block *d, double exponent, double floor, double tiny);
+void ferry_i_host_bsums(ferry_ctx *ctx, const ferry_block *b, ferry_axis axis, int power,
+                        double *out);
+void ferry_i_host_bscale(ferry_ctx *ctx, ferry_block *b, ferry_axis axis, const double *f);
+void ferry_i_host_axpby(ferry_ctx *ctx, double alpha, const ferry_block *b, double beta,
+                        ferry_block *c);
+double ferry_i_host_dot(ferry_ctx *ctx, const ferry_block *b, const ferry_block *c);
+/* eigs.c */
+ferry_status ferry_i_host_eigs(ferry_ctx *ctx, int64_t n, ferry_operator op, void *arg,
+                               int64_t k, double tol, double *values, ferry_block *vectors);
+/* small.c */
+ferry_status ferry_i_host_eigh(ferry_ctx *ctx, ferry_small *a, double *w);
+ferry_status ferry_i_host_eigh2(ferry_ctx *ctx, ferry_small *a, ferry_small *b, double *w);
+ferry_status ferry_i_host_svd(ferry_ctx *ctx, ferry_small *a, ferry_small *u, double *s,
+                              ferry_small *v);
+ferry_status ferry_i_host_qr(ferry_ctx *ctx, ferry_small *a, ferry_small *r);
+ferry_status ferry_i_host_chol(ferry_ctx *ctx, ferry_small *a);
+void ferry_i_host_chol_solve(ferry_ctx *ctx, const ferry_small *l, ferry_small *x);
+void ferry_i_host_chol_solve_block(ferry_ctx *ctx, const ferry_small *l, ferry_block *x);
+ferry_status ferry_i_host_solve(ferry_ctx *ctx, ferry_small *a, ferry_small *x);
+void ferry_i_host_gemm(ferry_ctx *ctx, bool ta, bool tb, double alpha, const ferry_small *a,
+                       const ferry_small *b, double beta, ferry_small *c);
+
+#endif

@@ -1,0 +1,200 @@
+/* Products and sums of a data matrix: BLAS when it is dense, our loops when it is CSR. */
+#include <cblas.h>
+
+#include "linalg/host/host.h"
+
+/* BLAS sees our rows as columns: X is cols x rows there, B and Y are k x their rows. */
+static void dense_product(ferry_ctx *ctx, bool trans, double alpha, const ferry_matrix *x,
+                          const ferry_block *b, double beta, ferry_block *y)
+{
+    const int k = ferry_i_blas_int(b->k), ld = ferry_i_blas_int(x->cols > 0 ? x->cols : 1);
+
+    if (k == 0) return;
+    ferry_i_blas_begin(ctx);
+    cblas_dgemm(CblasColMajor, CblasNoTrans, trans ? CblasTrans : CblasNoTrans, k,
+                ferry_i_blas_int(y->rows), ferry_i_blas_int(b->rows), alpha, b->data, k,
+                x->dense, ld, beta, y->data, k);
+}
+
+void ferry_i_host_mul(ferry_ctx *ctx, double alpha, const ferry_matrix *x,
+                      const ferry_block *b, double beta, ferry_block *y)
+{
+    assert(b->rows == x->cols && y->rows == x->rows && y->k == b->k);
+    if (x->dense)
+        dense_product(ctx, false, alpha, x, b, beta, y);
+    else
+        ferry_i_csr_mul(ctx, alpha, x, b, beta, y);
+}
+
+ferry_status ferry_i_host_tmul(ferry_ctx *ctx, double alpha, const ferry_matrix *x,
+                               const ferry_block *b, double beta, ferry_block *y)
+{
+    assert(b->rows == x->rows && y->rows == x->cols && y->k == b->k);
+    if (!x->dense) return ferry_i_csr_tmul(ctx, alpha, x, b, beta, y);
+    dense_product(ctx, true, alpha, x, b, beta, y);
+    return FERRY_OK;
+}
+
+static void mirror(ferry_small *s) /* lower triangle to upper */
+{
+    for (int64_t j = 0; j < s->cols; j++)
+        for (int64_t i = 0; i < j; i++)
+            FERRY_AT(s, i, j) = FERRY_AT(s, j, i);
+}
+
+static void dense_gram(ferry_ctx *ctx, bool rows, const ferry_matrix *x, ferry_small *s)
+{
+    const int n = ferry_i_blas_int(s->rows),
+              ld = ferry_i_blas_int(x->cols > 0 ? x->cols : 1);
+
+    if (n == 0) return;
+    ferry_i_blas_begin(ctx);
+    cblas_dsyrk(CblasColMajor, CblasLower, rows ? CblasTrans : CblasNoTrans, n,
+                ferry_i_blas_int(rows ? x->cols : x->rows), 1, x->dense, ld, 0, s->data, n);
+    mirror(s);
+}
+
+/* Dot product of two sparse rows: walk along both. */
+static double row_dot(const ferry_matrix *x, int64_t i, int64_t l)
+{
+    int64_t a = x->start[i], b = x->start[l];
+    double sum = 0;
+
+    while (a < x->start[i + 1] && b < x->start[l + 1]) {
+        const int32_t p = x->index[a], q = x->index[b];
+        if (p == q) sum += x->value[a] * x->value[b];
+        a += p <= q;
+        b += q <= p;
+    }
+    return sum;
+}
+
+void ferry_i_host_xxt(ferry_ctx *ctx, const ferry_matrix *x, ferry_small *s)
+{
+    assert(s->rows == x->rows && s->cols == x->rows);
+    if (x->dense) {
+        dense_gram(ctx, true, x, s);
+        return;
+    }
+#pragma omp parallel for num_threads(ferry_i_loop_threads(ctx, x->nnz * x->rows))          \
+    schedule(dynamic, 4)
+    for (int64_t j = 0; j < x->rows; j++)
+        for (int64_t i = j; i < x->rows; i++)
+            FERRY_AT(s, i, j) = row_dot(x, i, j);
+    mirror(s);
+}
+
+/* First entry of row i whose column is at least j. */
+static int64_t seek(const ferry_matrix *x, int64_t i, int64_t j)
+{
+    int64_t lo = x->start[i], hi = x->start[i + 1];
+
+    while (lo < hi) {
+        const int64_t mid = lo + (hi - lo) / 2;
+        if (x->index[mid] < j)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+/* Columns [from, to) of the lower triangle of X'X, row after row of X. */
+static void xtx_columns(const ferry_matrix *x, int64_t from, int64_t to, ferry_small *s)
+{
+    for (int64_t j = from; j < to; j++)
+        for (int64_t i = j; i < s->rows; i++)
+            FERRY_AT(s, i, j) = 0;
+    for (int64_t i = 0; i < x->rows; i++) {
+        const int64_t end = x->start[i + 1];
+        for (int64_t e = seek(x, i, from); e < end && x->index[e] < to; e++) {
+            double *column = s->data + x->index[e] * s->rows;
+            for (int64_t f = e; f < end; f++)
+                column[x->index[f]] += x->value[e] * x->value[f];
+        }
+    }
+}
+
+ferry_status ferry_i_host_xtx(ferry_ctx *ctx, const ferry_matrix *x, ferry_small *s)
+{
+    const int64_t pieces = 4 * (int64_t)ctx->threads; /* columns owned by one thread each */
+
+    assert(s->rows == x->cols && s->cols == x->cols);
+    if (x->dense) {
+        dense_gram(ctx, false, x, s);
+        return FERRY_OK;
+    }
+#pragma omp parallel for num_threads(ferry_i_loop_threads(ctx, x->nnz * 8))                \
+    schedule(dynamic)
+    for (int64_t p = 0; p < pieces; p++)
+        xtx_columns(x, ferry_i_piece(x->cols, p, pieces),
+                    ferry_i_piece(x->cols, p + 1, pieces), s);
+    mirror(s);
+    return FERRY_OK;
+}
+
+static void dense_sddmm(ferry_ctx *ctx, const ferry_matrix *x, const ferry_block *b,
+                        const ferry_block *c, double *out)
+{
+    const int n = ferry_i_blas_int(x->cols), k = ferry_i_blas_int(b->k > 0 ? b->k : 1);
+
+    if (n == 0) return;
+    ferry_i_blas_begin(ctx);
+    cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, n, ferry_i_blas_int(x->rows),
+                ferry_i_blas_int(b->k), 1, c->data, k, b->data, k, 0, out, n);
+}
+
+void ferry_i_host_sddmm(ferry_ctx *ctx, const ferry_matrix *x, const ferry_block *b,
+                        const ferry_block *c, double *out)
+{
+    assert(b->rows == x->rows && c->rows == x->cols && b->k == c->k);
+    if (x->dense) {
+        dense_sddmm(ctx, x, b, c, out);
+        return;
+    }
+#pragma omp parallel for num_threads(ferry_i_loop_threads(ctx, x->nnz * b->k))             \
+    schedule(dynamic, 64)
+    for (int64_t i = 0; i < x->rows; i++) {
+        const double *bi = FERRY_ROW(b, i);
+        for (int64_t e = x->start[i]; e < x->start[i + 1]; e++) {
+            const double *cj = FERRY_ROW(c, x->index[e]);
+            double sum = 0;
+#pragma omp simd reduction(+ : sum)
+            for (int64_t l = 0; l < b->k; l++)
+                sum += bi[l] * cj[l];
+            out[e] = sum;
+        }
+    }
+}
+
+static double power_of(double v, int power)
+{
+    return power == 1 ? v : v * v;
+}
+
+ferry_status ferry_i_host_sums(ferry_ctx *ctx, const ferry_matrix *x, ferry_axis axis,
+                               int power, double *out)
+{
+    const double *v = x->dense ? x->dense : x->value;
+
+    assert(power == 1 || power == 2);
+    if (axis == FERRY_ROWS) {
+#pragma omp parallel for num_threads(ferry_i_loop_threads(ctx, x->nnz))
+        for (int64_t i = 0; i < x->rows; i++) {
+            const int64_t end = x->dense ? (i + 1) * x->cols : x->start[i + 1];
+            double sum = 0;
+            for (int64_t e = x->dense ? i * x->cols : x->start[i]; e < end; e++)
+                sum += power_of(v[e], power);
+            out[i] = sum;
+        }
+        return FERRY_OK;
+    }
+    for (int64_t j = 0; j < x->cols; j++)
+        out[j] = 0;
+    for (int64_t i = 0; x->dense && i < x->rows; i++)
+        for (int64_t j = 0; j < x->cols; j++)
+            out[j] += power_of(v[i * x->cols + j], power);
+    for (int64_t e = 0; !x->dense && e < x->nnz; e++)
+        out[x->index[e]] += power_of(v[e], power);
+    return FERRY_OK;
+}

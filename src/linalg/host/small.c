@@ -1,0 +1,232 @@
+/* Small dense problems: LAPACK, column-major, through the _work functions, so that
+ * workspaces come from our allocator. */
+#include <cblas.h>
+#include <lapacke.h>
+#include <math.h>
+
+#include "linalg/host/host.h"
+
+enum { MAX_SIDE = 20000 };
+
+static int lead(const ferry_small *a) /* LAPACK wants a leading dimension of at least 1 */
+{
+    return ferry_i_blas_int(a->rows > 0 ? a->rows : 1);
+}
+
+/* LAPACK may loop for ever on NaN, and counts its workspaces of 4 n^2 numbers in 32 bits.
+ */
+static ferry_status check(ferry_ctx *ctx, const char *what, const ferry_small *a)
+{
+    if (a->rows > MAX_SIDE && a->cols > MAX_SIDE)
+        return ferry_i_fail(ctx, FERRY_EINVAL, "%s: %lld x %lld is too large for LAPACK",
+                            what, (long long)a->rows, (long long)a->cols);
+    for (int64_t e = 0; e < a->rows * a->cols; e++)
+        if (!isfinite(a->data[e]))
+            return ferry_i_fail(ctx, FERRY_ENUMERIC, "%s: the matrix is not finite", what);
+    return FERRY_OK;
+}
+
+static ferry_status not_converged(ferry_ctx *ctx, const char *what, int info)
+{
+    return ferry_i_fail(ctx, FERRY_ENUMERIC, "%s: LAPACK did not converge (info %d)", what,
+                        info);
+}
+
+/* Workspaces of the size that LAPACK asked for in *size (and *isize). */
+static ferry_status new_work(ferry_ctx *ctx, double size, double **work, int isize,
+                             int **iwork)
+{
+    *work = ferry_i_calloc((int64_t)size + 1, sizeof **work);
+    if (iwork) *iwork = ferry_i_calloc((int64_t)isize + 1, sizeof **iwork);
+    return !*work || (iwork && !*iwork) ? ferry_i_nomem(ctx, "LAPACK's workspace")
+                                        : FERRY_OK;
+}
+
+ferry_status ferry_i_host_eigh(ferry_ctx *ctx, ferry_small *a, double *w)
+{
+    ferry_status st = FERRY_OK;
+    const int n = ferry_i_blas_int(a->rows);
+    double *work = NULL, size = 0;
+    int *iwork = NULL, isize = 0, info;
+
+    assert(a->rows == a->cols);
+    FERRY_TRY(check(ctx, "eigh", a));
+    ferry_i_blas_begin(ctx);
+    (void)LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', 'L', n, a->data, lead(a), w, &size, -1,
+                              &isize, -1);
+    FERRY_TRY(new_work(ctx, size, &work, isize, &iwork));
+    info = LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', 'L', n, a->data, lead(a), w, work,
+                               (int)size, iwork, isize);
+    if (info != 0) FERRY_TRY(not_converged(ctx, "eigh", info));
+    for (int64_t j = 0; j < n; j++)
+        ferry_i_fix_sign(n, a->data + j * n, 1);
+done:
+    ferry_i_free(work);
+    ferry_i_free(iwork);
+    return st;
+}
+
+ferry_status ferry_i_host_eigh2(ferry_ctx *ctx, ferry_small *a, ferry_small *b, double *w)
+{
+    ferry_status st = FERRY_OK;
+    const int n = ferry_i_blas_int(a->rows);
+    double *work = NULL, size = 0;
+    int *iwork = NULL, isize = 0, info;
+
+    assert(a->rows == a->cols && b->rows == n && b->cols == n);
+    FERRY_TRY(check(ctx, "eigh2", a));
+    FERRY_TRY(check(ctx, "eigh2", b));
+    ferry_i_blas_begin(ctx);
+    (void)LAPACKE_dsygvd_work(LAPACK_COL_MAJOR, 1, 'V', 'L', n, a->data, lead(a), b->data,
+                              lead(b), w, &size, -1, &isize, -1);
+    FERRY_TRY(new_work(ctx, size, &work, isize, &iwork));
+    info = LAPACKE_dsygvd_work(LAPACK_COL_MAJOR, 1, 'V', 'L', n, a->data, lead(a), b->data,
+                               lead(b), w, work, (int)size, iwork, isize);
+    FERRY_NEED(ctx, info <= n, FERRY_ENUMERIC,
+               "eigh2: the matrix B is not positive definite (row %d)", info - n);
+    if (info != 0) FERRY_TRY(not_converged(ctx, "eigh2", info));
+    for (int64_t j = 0; j < n; j++)
+        ferry_i_fix_sign(n, a->data + j * n, 1);
+done:
+    ferry_i_free(work);
+    ferry_i_free(iwork);
+    return st;
+}
+
+/* Fix the signs of U's columns and turn V's with them; vt is V' as LAPACK gives it. */
+static void fix_pairs(ferry_small *u, const double *vt, ferry_small *v)
+{
+    for (int64_t j = 0; j < u->cols; j++) {
+        const double sign = ferry_i_fix_sign(u->rows, u->data + j * u->rows, 1) ? -1 : 1;
+        for (int64_t i = 0; i < v->rows; i++)
+            FERRY_AT(v, i, j) = sign * vt[j + i * u->cols];
+    }
+}
+
+ferry_status ferry_i_host_svd(ferry_ctx *ctx, ferry_small *a, ferry_small *u, double *s,
+                              ferry_small *v)
+{
+    ferry_status st = FERRY_OK;
+    const int m = ferry_i_blas_int(a->rows), n = ferry_i_blas_int(a->cols);
+    const int r = m < n ? m : n;
+    double *work = NULL, *vt = NULL, size = 0;
+    int *iwork = NULL, info;
+
+    assert(u->rows == m && u->cols == r && v->rows == n && v->cols == r);
+    FERRY_TRY(check(ctx, "svd", a));
+    if (r == 0) goto done;
+    ferry_i_blas_begin(ctx);
+    FERRY_TRY(new_work(ctx, (double)r * n, &vt, 8 * r, &iwork));
+    (void)LAPACKE_dgesdd_work(LAPACK_COL_MAJOR, 'S', m, n, a->data, m, s, u->data, m, vt, r,
+                              &size, -1, iwork);
+    FERRY_TRY(new_work(ctx, size, &work, 0, NULL));
+    info = LAPACKE_dgesdd_work(LAPACK_COL_MAJOR, 'S', m, n, a->data, m, s, u->data, m, vt,
+                               r, work, (int)size, iwork);
+    if (info != 0) FERRY_TRY(not_converged(ctx, "svd", info));
+    fix_pairs(u, vt, v);
+done:
+    ferry_i_free(work);
+    ferry_i_free(vt);
+    ferry_i_free(iwork);
+    return st;
+}
+
+ferry_status ferry_i_host_qr(ferry_ctx *ctx, ferry_small *a, ferry_small *r)
+{
+    ferry_status st = FERRY_OK;
+    const int m = ferry_i_blas_int(a->rows), n = ferry_i_blas_int(a->cols);
+    double *tau = NULL, *work = NULL, size = 0, more = 0;
+
+    assert(m >= n && r->rows == n && r->cols == n);
+    if (n == 0) goto done;
+    ferry_i_blas_begin(ctx);
+    FERRY_TRY(new_work(ctx, n, &tau, 0, NULL));
+    (void)LAPACKE_dgeqrf_work(LAPACK_COL_MAJOR, m, n, a->data, m, tau, &size, -1);
+    (void)LAPACKE_dorgqr_work(LAPACK_COL_MAJOR, m, n, n, a->data, m, tau, &more, -1);
+    size = fmax(size, more);
+    FERRY_TRY(new_work(ctx, size, &work, 0, NULL));
+    (void)LAPACKE_dgeqrf_work(LAPACK_COL_MAJOR, m, n, a->data, m, tau, work, (int)size);
+    for (int64_t j = 0; j < n; j++)
+        for (int64_t i = 0; i < n; i++)
+            FERRY_AT(r, i, j) = i <= j ? FERRY_AT(a, i, j) : 0;
+    (void)LAPACKE_dorgqr_work(LAPACK_COL_MAJOR, m, n, n, a->data, m, tau, work, (int)size);
+    for (int64_t j = 0; j < n; j++) {
+        if (FERRY_AT(r, j, j) >= 0) continue;
+        cblas_dscal(m, -1, a->data + j * m, 1);
+        cblas_dscal(n - (int)j, -1, &FERRY_AT(r, j, j), n);
+    }
+done:
+    ferry_i_free(tau);
+    ferry_i_free(work);
+    return st;
+}
+
+ferry_status ferry_i_host_chol(ferry_ctx *ctx, ferry_small *a)
+{
+    const int n = ferry_i_blas_int(a->rows);
+
+    assert(a->rows == a->cols);
+    ferry_i_blas_begin(ctx);
+    int info = LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', n, a->data, lead(a));
+    for (int j = 0; info == 0 && j < n; j++) /* OpenBLAS lets NaN pass */
+        if (!(FERRY_AT(a, j, (int64_t)j) > 0)) info = j + 1;
+    if (info != 0)
+        return ferry_i_fail(ctx, FERRY_ENUMERIC,
+                            "chol: the matrix is not positive definite (row %d)", info);
+    for (int64_t j = 0; j < n; j++)
+        for (int64_t i = 0; i < j; i++)
+            FERRY_AT(a, i, j) = 0;
+    return FERRY_OK;
+}
+
+void ferry_i_host_chol_solve(ferry_ctx *ctx, const ferry_small *l, ferry_small *x)
+{
+    assert(x->rows == l->rows);
+    ferry_i_blas_begin(ctx);
+    (void)LAPACKE_dpotrs_work(LAPACK_COL_MAJOR, 'L', ferry_i_blas_int(l->rows),
+                              ferry_i_blas_int(x->cols), l->data, lead(l), x->data,
+                              lead(x));
+}
+
+/* A is symmetric, so X A^-1 solves A for every row of X, and rows are LAPACK's columns. */
+void ferry_i_host_chol_solve_block(ferry_ctx *ctx, const ferry_small *l, ferry_block *x)
+{
+    assert(x->k == l->rows);
+    ferry_i_blas_begin(ctx);
+    (void)LAPACKE_dpotrs_work(LAPACK_COL_MAJOR, 'L', ferry_i_blas_int(l->rows),
+                              ferry_i_blas_int(x->rows), l->data, lead(l), x->data,
+                              lead(l));
+}
+
+ferry_status ferry_i_host_solve(ferry_ctx *ctx, ferry_small *a, ferry_small *x)
+{
+    ferry_status st = FERRY_OK;
+    const int n = ferry_i_blas_int(a->rows);
+    int *pivot = NULL, info;
+
+    assert(a->rows == a->cols && x->rows == n);
+    pivot = ferry_i_calloc(n, sizeof *pivot);
+    if (!pivot) FERRY_TRY(ferry_i_nomem(ctx, "pivots"));
+    ferry_i_blas_begin(ctx);
+    info = LAPACKE_dgesv_work(LAPACK_COL_MAJOR, n, ferry_i_blas_int(x->cols), a->data,
+                              lead(a), pivot, x->data, lead(x));
+    FERRY_NEED(ctx, info == 0, FERRY_ENUMERIC, "solve: the matrix is singular (row %d)",
+               info);
+done:
+    ferry_i_free(pivot);
+    return st;
+}
+
+void ferry_i_host_gemm(ferry_ctx *ctx, bool ta, bool tb, double alpha, const ferry_small *a,
+                       const ferry_small *b, double beta, ferry_small *c)
+{
+    const int inner = ferry_i_blas_int(ta ? a->rows : a->cols);
+
+    assert((ta ? a->cols : a->rows) == c->rows && (tb ? b->rows : b->cols) == c->cols);
+    assert((tb ? b->cols : b->rows) == inner);
+    ferry_i_blas_begin(ctx);
+    cblas_dgemm(CblasColMajor, ta ? CblasTrans : CblasNoTrans,
+                tb ? CblasTrans : CblasNoTrans, ferry_i_blas_int(c->rows),
+                ferry_i_blas_int(c->cols), inner, alpha, a->data, lead(a), b->data, lead(b),
+                beta, c->data, lead(c));
+}

@@ -1,0 +1,242 @@
+/* Data matrices: making, sharing, checking, the transposed index. Reshaping is in
+ * reshape.c. */
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+#include "linalg/linalg.h"
+
+/* BLAS and our column numbers count in 32 bits. */
+static ferry_status check_shape(ferry_ctx *ctx, int64_t rows, int64_t cols)
+{
+    if (rows < 0 || cols < 0 || rows > INT32_MAX || cols > INT32_MAX)
+        return ferry_i_fail(
+            ctx, FERRY_EINVAL,
+            "a %lld x %lld matrix is outside [0, 2147483647] rows or columns",
+            (long long)rows, (long long)cols);
+    return FERRY_OK;
+}
+
+static ferry_status no_memory(ferry_ctx *ctx, int64_t rows, int64_t cols, int64_t nnz)
+{
+    return ferry_i_fail(ctx, FERRY_ENOMEM,
+                        "no memory for a %lld x %lld matrix with %lld entries",
+                        (long long)rows, (long long)cols, (long long)nnz);
+}
+
+ferry_status ferry_i_matrix_dense(ferry_ctx *ctx, int64_t rows, int64_t cols,
+                                  ferry_matrix **out)
+{
+    ferry_status st = FERRY_OK;
+    ferry_matrix *x = NULL;
+
+    *out = NULL;
+    FERRY_TRY(check_shape(ctx, rows, cols));
+    x = ferry_i_calloc(1, sizeof *x);
+    if (x) {
+        *x = (ferry_matrix){.rows = rows, .cols = cols, .nnz = rows * cols, .refs = 1};
+        x->dense = ferry_i_calloc(x->nnz, sizeof *x->dense);
+    }
+    if (!x || !x->dense) FERRY_TRY(no_memory(ctx, rows, cols, rows * cols));
+    *out = x;
+    x = NULL;
+done:
+    ferry_i_matrix_free(x);
+    return st;
+}
+
+ferry_status ferry_i_matrix_csr(ferry_ctx *ctx, int64_t rows, int64_t cols, int64_t nnz,
+                                ferry_matrix **out)
+{
+    ferry_status st = FERRY_OK;
+    ferry_matrix *x = NULL;
+
+    *out = NULL;
+    FERRY_TRY(check_shape(ctx, rows, cols));
+    x = ferry_i_calloc(1, sizeof *x);
+    if (x) {
+        *x = (ferry_matrix){.rows = rows, .cols = cols, .nnz = nnz, .refs = 1};
+        x->start = ferry_i_calloc(rows + 1, sizeof *x->start);
+        x->index = ferry_i_calloc(nnz, sizeof *x->index);
+        x->value = ferry_i_calloc(nnz, sizeof *x->value);
+    }
+    if (!x || !x->start || !x->index || !x->value)
+        FERRY_TRY(no_memory(ctx, rows, cols, nnz));
+    *out = x;
+    x = NULL;
+done:
+    ferry_i_matrix_free(x);
+    return st;
+}
+
+ferry_status ferry_i_matrix_from_array(ferry_ctx *ctx, const ferry_array *a,
+                                       ferry_matrix **out)
+{
+    ferry_status st = FERRY_OK;
+
+    *out = NULL;
+    FERRY_NEED(ctx, a->ld >= a->cols, FERRY_EINVAL,
+               "instances are %lld numbers apart but have %lld features", (long long)a->ld,
+               (long long)a->cols);
+    FERRY_TRY(ferry_i_matrix_dense(ctx, a->rows, a->cols, out));
+    for (int64_t i = 0; i < a->rows && a->cols > 0; i++)
+        memcpy((*out)->dense + i * a->cols, a->data + i * a->ld,
+               (size_t)a->cols * sizeof *a->data);
+done:
+    return st;
+}
+
+/* Row i of the caller's arrays: starts in order, indices ascending and in range, values
+ * finite. */
+static ferry_status check_sparse_row(ferry_ctx *ctx, const ferry_sparse *s, int64_t i)
+{
+    ferry_status st = FERRY_OK;
+
+    for (int64_t e = s->start[i]; e < s->start[i + 1]; e++) {
+        FERRY_NEED(ctx, s->index[e] >= 0 && s->index[e] < s->cols, FERRY_EINVAL,
+                   "instance %lld: feature index %d is outside [0, %lld)", (long long)i,
+                   (int)s->index[e], (long long)s->cols);
+        FERRY_NEED(ctx, e == s->start[i] || s->index[e] > s->index[e - 1], FERRY_EINVAL,
+                   "instance %lld: feature index %d follows %d, but they must ascend",
+                   (long long)i, (int)s->index[e], (int)s->index[e - 1]);
+        FERRY_NEED(ctx, isfinite(s->value[e]), FERRY_EINVAL,
+                   "instance %lld: the value of feature index %d is not finite",
+                   (long long)i, (int)s->index[e]);
+    }
+done:
+    return st;
+}
+
+ferry_status ferry_i_matrix_from_sparse(ferry_ctx *ctx, const ferry_sparse *s,
+                                        ferry_matrix **out)
+{
+    ferry_status st = FERRY_OK;
+
+    *out = NULL;
+    FERRY_TRY(check_shape(ctx, s->rows, s->cols));
+    FERRY_NEED(ctx, s->start[0] == 0, FERRY_EINVAL, "start[0] = %lld, but must be 0",
+               (long long)s->start[0]);
+    for (int64_t i = 0; i < s->rows; i++) /* all starts first: entries are read by them */
+        FERRY_NEED(ctx, s->start[i + 1] >= s->start[i], FERRY_EINVAL,
+                   "start[%lld] = %lld is below start[%lld] = %lld", (long long)(i + 1),
+                   (long long)s->start[i + 1], (long long)i, (long long)s->start[i]);
+    for (int64_t i = 0; i < s->rows; i++)
+        FERRY_TRY(check_sparse_row(ctx, s, i));
+    const int64_t nnz = s->start[s->rows];
+    FERRY_TRY(ferry_i_matrix_csr(ctx, s->rows, s->cols, nnz, out));
+    memcpy((*out)->start, s->start, (size_t)(s->rows + 1) * sizeof *s->start);
+    if (nnz > 0) {
+        memcpy((*out)->index, s->index, (size_t)nnz * sizeof *s->index);
+        memcpy((*out)->value, s->value, (size_t)nnz * sizeof *s->value);
+    }
+done:
+    return st;
+}
+
+ferry_status ferry_i_matrix_like(ferry_ctx *ctx, ferry_matrix *x, ferry_matrix **out)
+{
+    ferry_matrix *base = x->pattern ? x->pattern : x;
+    ferry_matrix *y = ferry_i_calloc(1, sizeof *y);
+
+    assert(!x->dense);
+    *out = NULL;
+    if (!y) return no_memory(ctx, x->rows, x->cols, x->nnz);
+    *y = *base;
+    y->refs = 1;
+    y->pattern = ferry_i_matrix_ref(base);
+    y->value = ferry_i_calloc(x->nnz, sizeof *y->value);
+    if (!y->value) {
+        ferry_i_matrix_free(y);
+        return no_memory(ctx, x->rows, x->cols, x->nnz);
+    }
+    *out = y;
+    return FERRY_OK;
+}
+
+/* Counting sort of the entries by column; rows come out ascending. */
+static void fill_index(const ferry_matrix *x, int64_t *start, int32_t *index,
+                       int64_t *entry)
+{
+    for (int64_t e = 0; e < x->nnz; e++)
+        start[x->index[e] + 1]++;
+    for (int64_t j = 0; j < x->cols; j++)
+        start[j + 1] += start[j];
+    for (int64_t i = 0; i < x->rows; i++)
+        for (int64_t e = x->start[i]; e < x->start[i + 1]; e++) {
+            const int64_t at = start[x->index[e]]++; /* runs to the start of the next */
+            index[at] = (int32_t)i;
+            entry[at] = e;
+        }
+    memmove(start + 1, start, (size_t)x->cols * sizeof *start);
+    start[0] = 0;
+}
+
+static ferry_status index_base(ferry_ctx *ctx, ferry_matrix *x)
+{
+    ferry_status st = FERRY_OK;
+    int64_t *start = NULL, *entry = NULL;
+    int32_t *index = NULL;
+
+    if (x->t_start) return FERRY_OK;
+    start = ferry_i_calloc(x->cols + 1, sizeof *start);
+    index = ferry_i_calloc(x->nnz, sizeof *index);
+    entry = ferry_i_calloc(x->nnz, sizeof *entry);
+    if (!start || !index || !entry) FERRY_TRY(ferry_i_nomem(ctx, "a transposed index"));
+    fill_index(x, start, index, entry);
+    x->t_start = start;
+    x->t_index = index;
+    x->t_entry = entry;
+    return FERRY_OK;
+done:
+    ferry_i_free(start);
+    ferry_i_free(index);
+    ferry_i_free(entry);
+    return st;
+}
+
+ferry_status ferry_i_matrix_index(ferry_ctx *ctx, ferry_matrix *x)
+{
+    ferry_matrix *base = x->pattern ? x->pattern : x;
+    ferry_status st = FERRY_OK;
+
+    if (x->dense || x->t_start) return FERRY_OK;
+    FERRY_TRY(index_base(ctx, base));
+    x->t_start = base->t_start;
+    x->t_index = base->t_index;
+    x->t_entry = base->t_entry;
+done:
+    return st;
+}
+
+/* Contexts in several threads may share a matrix, so owners are counted atomically. */
+ferry_matrix *ferry_i_matrix_ref(ferry_matrix *x)
+{
+    if (x) (void)__atomic_add_fetch(&x->refs, 1, __ATOMIC_RELAXED);
+    return x;
+}
+
+void ferry_i_matrix_free(ferry_matrix *x)
+{
+    if (!x || __atomic_sub_fetch(&x->refs, 1, __ATOMIC_ACQ_REL) > 0) return;
+    ferry_i_free(x->dense);
+    ferry_i_free(x->value);
+    if (!x->pattern) {
+        ferry_i_free(x->start);
+        ferry_i_free(x->index);
+        ferry_i_free(x->t_start);
+        ferry_i_free(x->t_index);
+        ferry_i_free(x->t_entry);
+    }
+    ferry_i_matrix_free(x->pattern);
+    ferry_i_free(x);
+}
+
+double ferry_i_matrix_norm2(const ferry_matrix *x)
+{
+    const double *v = x->dense ? x->dense : x->value;
+    double sum = 0;
+
+    for (int64_t e = 0; e < x->nnz; e++)
+        sum += v[e] * v[e];
+    return sum;
+}

@@ -1,0 +1,1068 @@
+/* Every operation of the engines: host against ref over random shapes, dense and CSR; the
+ * same bits when repeated; one thread against two; decided cases. */
+#include "ferry_test.h"
+
+#include <float.h>
+
+static const int64_t sizes[] = {0, 1, 2, 3, 5, 7, 8, 9, 16, 31, 33, 64, 65};
+static const double scalars[][2] = {{1, 0}, {1, 1}, {-0.5, 2.25}, {0, 1}, {0, 0}};
+
+typedef struct fixture {
+    ferry_ctx *ref, *one, *two; /* ref engine; host with one and two threads */
+    ferry_rng rng;
+} fixture;
+
+static int setup(void **state)
+{
+    fixture *f = calloc(1, sizeof *f);
+
+    *state = f;
+    if (ferry_ctx_new(&f->ref) || ferry_ctx_new(&f->one) || ferry_ctx_new(&f->two))
+        return -1;
+    (void)ferry_ctx_set_engine(f->ref, "ref");
+    (void)ferry_ctx_set_threads(f->one, 1);
+    (void)ferry_ctx_set_threads(f->two, 2);
+    ferry_i_rng_seed(&f->rng, 7, 1);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    fixture *f = *state;
+
+    ferry_ctx_free(f->ref);
+    ferry_ctx_free(f->one);
+    ferry_ctx_free(f->two);
+    free(f);
+    return 0;
+}
+
+static int64_t pick(fixture *f)
+{
+    return sizes[ferry_i_rng_below(&f->rng, (uint64_t)FERRY_COUNT(sizes))];
+}
+
+/* Random matrix; CSR ones have about a third of the entries and some empty rows and
+ * columns. */
+static ferry_matrix *random_matrix(fixture *f, int64_t rows, int64_t cols, bool sparse)
+{
+    ferry_matrix *x = NULL;
+    int64_t at = 0;
+
+    if (!sparse) {
+        assert_ok(f->one, ferry_i_matrix_dense(f->one, rows, cols, &x));
+        for (int64_t e = 0; e < x->nnz; e++)
+            x->dense[e] = ferry_i_rng_normal(&f->rng);
+        return x;
+    }
+    assert_ok(f->one, ferry_i_matrix_csr(f->one, rows, cols, rows * cols, &x));
+    for (int64_t i = 0; i < rows; i++) {
+        for (int64_t j = 0; j < cols; j++) {
+            if (i % 5 == 3 || j % 7 == 4 || ferry_i_rng_below(&f->rng, 3) != 0) continue;
+            x->index[at] = (int32_t)j;
+            x->value[at++] = ferry_i_rng_normal(&f->rng);
+        }
+        x->start[i + 1] = at;
+    }
+    x->nnz = at;
+    return x;
+}
+
+static ferry_block *random_block(fixture *f, int64_t rows, int64_t k)
+{
+    ferry_block *b = NULL;
+
+    assert_ok(f->one, ferry_i_block_new(f->one, rows, k, &b));
+    ferry_i_fill_normal(b, &f->rng);
+    return b;
+}
+
+static ferry_block *block_like(fixture *f, const ferry_block *from)
+{
+    ferry_block *b = NULL;
+
+    assert_ok(f->one, ferry_i_block_new(f->one, from->rows, from->k, &b));
+    ferry_i_block_copy(from, b);
+    return b;
+}
+
+static ferry_small *new_small(fixture *f, int64_t rows, int64_t cols)
+{
+    ferry_small *s = NULL;
+
+    assert_ok(f->one, ferry_i_small_new(f->one, rows, cols, &s));
+    return s;
+}
+
+static ferry_small *random_small(fixture *f, int64_t rows, int64_t cols)
+{
+    ferry_small *s = new_small(f, rows, cols);
+
+    for (int64_t e = 0; e < rows * cols; e++)
+        s->data[e] = ferry_i_rng_normal(&f->rng);
+    return s;
+}
+
+static ferry_small *copy_small(fixture *f, const ferry_small *from)
+{
+    ferry_small *s = new_small(f, from->rows, from->cols);
+
+    if (from->rows * from->cols > 0)
+        memcpy(s->data, from->data, (size_t)(from->rows * from->cols) * sizeof(double));
+    return s;
+}
+
+/* Relative to the largest entry: sums of random signs cancel. */
+static void all_close(int64_t n, const double *a, const double *want, double tol)
+{
+    double scale = 1;
+
+    for (int64_t i = 0; i < n; i++)
+        scale = fmax(scale, fabs(want[i]));
+    for (int64_t i = 0; i < n; i++)
+        if (!(fabs(a[i] - want[i]) <= tol * scale)) {
+            print_error("entry %lld is %.17g, not %.17g\n", (long long)i, a[i], want[i]);
+            fail();
+        }
+}
+
+static void same_bits(int64_t n, const double *a, const double *b)
+{
+    if (n > 0) assert_memory_equal(a, b, (size_t)n * sizeof(double));
+}
+
+/* ---- products of a matrix --------------------------------------------------------------
+ */
+
+static void product(ferry_ctx *ctx, bool trans, double alpha, const ferry_matrix *x,
+                    const ferry_block *b, double beta, ferry_block *y)
+{
+    if (trans)
+        assert_ok(ctx, ferry_e(ctx)->tmul(ctx, alpha, x, b, beta, y));
+    else
+        ferry_e(ctx)->mul(ctx, alpha, x, b, beta, y);
+}
+
+static void check_product(fixture *f, bool trans, const ferry_matrix *x, int64_t k,
+                          double alpha, double beta)
+{
+    ferry_block *b = random_block(f, trans ? x->rows : x->cols, k);
+    ferry_block *y = random_block(f, trans ? x->cols : x->rows, k);
+    ferry_block *y1 = block_like(f, y), *y2 = block_like(f, y), *again = block_like(f, y);
+    const int64_t n = y->rows * k;
+
+    if (beta == 0 && n > 0) y->data[0] = y1->data[0] = y2->data[0] = again->data[0] = NAN;
+    product(f->ref, trans, alpha, x, b, beta, y);
+    product(f->one, trans, alpha, x, b, beta, y1);
+    product(f->one, trans, alpha, x, b, beta, again);
+    product(f->two, trans, alpha, x, b, beta, y2);
+    all_close(n, y1->data, y->data, 1e-13);
+    same_bits(n, y1->data, again->data);
+    if (x->dense)
+        all_close(n, y2->data, y1->data, 1e-12);
+    else
+        same_bits(n, y2->data, y1->data);
+    ferry_i_block_free(b);
+    ferry_i_block_free(y);
+    ferry_i_block_free(y1);
+    ferry_i_block_free(y2);
+    ferry_i_block_free(again);
+}
+
+static void test_products(void **state)
+{
+    fixture *f = *state;
+
+    for (int64_t s = 0; s < FERRY_COUNT(sizes); s++) /* every k, shapes at random */
+        for (int round = 0; round < 8; round++) {
+            ferry_matrix *x = random_matrix(f, pick(f), pick(f), round % 2);
+            const double *ab = scalars[round % FERRY_COUNT(scalars)];
+            check_product(f, false, x, sizes[s], ab[0], ab[1]);
+            check_product(f, true, x, sizes[s], ab[0], ab[1]);
+            ferry_i_matrix_free(x);
+        }
+}
+
+/* Large enough for teams of threads; with and without the transposed index. */
+static void test_products_in_threads(void **state)
+{
+    fixture *f = *state;
+    static const int64_t ks[] = {1, 2, 3, 8, 17, 32};
+
+    for (int64_t i = 0; i < FERRY_COUNT(ks); i++) {
+        ferry_matrix *x = random_matrix(f, 301, 203, true);
+        for (int indexed = 0; indexed < 2; indexed++) {
+            check_product(f, false, x, ks[i], 1.5, -0.5);
+            check_product(f, true, x, ks[i], 1.5, -0.5);
+            assert_ok(f->one, ferry_i_matrix_index(f->one, x));
+        }
+        ferry_i_matrix_free(x);
+    }
+}
+
+/* Many threads take the transposed index; the bits stay. */
+static void test_indexed_product(void **state)
+{
+    fixture *f = *state;
+    static const int64_t ks[] = {1, 2, 4, 5, 8, 16, 32, 33};
+
+    for (int64_t i = 0; i < FERRY_COUNT(ks); i++) {
+        ferry_matrix *x = random_matrix(f, 301, 203, true);
+        ferry_block *b = random_block(f, 301, ks[i]), *y = random_block(f, 203, ks[i]);
+        ferry_block *y1 = block_like(f, y), *y2 = block_like(f, y);
+        assert_ok(f->two, ferry_ctx_set_threads(f->two, 16));
+        product(f->two, true, 2, x, b, 3, y);
+        assert_ok(f->one, ferry_i_matrix_index(f->one, x));
+        product(f->one, true, 2, x, b, 3, y1);
+        product(f->two, true, 2, x, b, 3, y2);
+        same_bits(203 * ks[i], y->data, y1->data);
+        same_bits(203 * ks[i], y2->data, y1->data);
+        ferry_i_block_free(b);
+        ferry_i_block_free(y);
+        ferry_i_block_free(y1);
+        ferry_i_block_free(y2);
+        ferry_i_matrix_free(x);
+    }
+}
+
+static void check_grams(fixture *f, const ferry_matrix *x)
+{
+    ferry_small *rr = new_small(f, x->rows, x->rows), *rh = new_small(f, x->rows, x->rows);
+    ferry_small *cr = new_small(f, x->cols, x->cols), *ch = new_small(f, x->cols, x->cols);
+
+    ferry_e(f->ref)->xxt(f->ref, x, rr);
+    assert_ok(f->ref, ferry_e(f->ref)->xtx(f->ref, x, cr));
+    for (int threads = 1; threads <= 2; threads++) {
+        ferry_ctx *ctx = threads == 1 ? f->one : f->two;
+        ferry_e(ctx)->xxt(ctx, x, rh);
+        all_close(x->rows * x->rows, rh->data, rr->data, 1e-13);
+        assert_ok(ctx, ferry_e(ctx)->xtx(ctx, x, ch));
+        all_close(x->cols * x->cols, ch->data, cr->data, 1e-13);
+    }
+    ferry_i_small_free(rr);
+    ferry_i_small_free(rh);
+    ferry_i_small_free(cr);
+    ferry_i_small_free(ch);
+}
+
+static void check_sums(fixture *f, const ferry_matrix *x)
+{
+    double want[300], got[300];
+
+    for (int power = 1; power <= 2; power++)
+        for (int axis = 0; axis < 2; axis++) {
+            const int64_t n = axis == FERRY_ROWS ? x->rows : x->cols;
+            assert_ok(f->ref,
+                      ferry_e(f->ref)->sums(f->ref, x, (ferry_axis)axis, power, want));
+            assert_ok(f->one,
+                      ferry_e(f->one)->sums(f->one, x, (ferry_axis)axis, power, got));
+            all_close(n, got, want, 1e-13);
+            assert_ok(f->two,
+                      ferry_e(f->two)->sums(f->two, x, (ferry_axis)axis, power, got));
+            all_close(n, got, want, 1e-13);
+        }
+}
+
+static void test_grams_and_sums(void **state)
+{
+    fixture *f = *state;
+
+    for (int round = 0; round < 60; round++) {
+        ferry_matrix *x = random_matrix(f, pick(f), pick(f), round % 2);
+        check_grams(f, x);
+        check_sums(f, x);
+        ferry_i_matrix_free(x);
+    }
+    ferry_matrix *x = random_matrix(f, 299, 290, true);
+    check_grams(f, x);
+    check_sums(f, x);
+    ferry_i_matrix_free(x);
+}
+
+static void test_sddmm(void **state)
+{
+    fixture *f = *state;
+
+    for (int round = 0; round < 100; round++) {
+        ferry_matrix *x = random_matrix(f, pick(f), pick(f), round % 2);
+        const int64_t k = sizes[round % FERRY_COUNT(sizes)];
+        ferry_block *b = random_block(f, x->rows, k), *c = random_block(f, x->cols, k);
+        double *want = calloc((size_t)x->nnz + 1, sizeof *want);
+        double *got = calloc((size_t)x->nnz + 1, sizeof *got);
+        ferry_e(f->ref)->sddmm(f->ref, x, b, c, want);
+        ferry_e(f->one)->sddmm(f->one, x, b, c, got);
+        all_close(x->nnz, got, want, 1e-13);
+        memcpy(want, got, (size_t)x->nnz * sizeof *want);
+        ferry_e(f->two)->sddmm(f->two, x, b, c, got);
+        all_close(x->nnz, got, want, 1e-12);
+        free(want);
+        free(got);
+        ferry_i_block_free(b);
+        ferry_i_block_free(c);
+        ferry_i_matrix_free(x);
+    }
+}
+
+/* ---- blocks
+ * ------------------------------------------------------------------------------ */
+
+static void check_gram(fixture *f, int64_t rows, int64_t p, int64_t q)
+{
+    ferry_block *b = random_block(f, rows, p), *c = random_block(f, rows, q);
+    ferry_small *want = new_small(f, p, q), *got = new_small(f, p, q);
+
+    ferry_e(f->ref)->gram(f->ref, b, c, want);
+    ferry_e(f->one)->gram(f->one, b, c, got);
+    all_close(p * q, got->data, want->data, 1e-12);
+    ferry_e(f->two)->gram(f->two, b, c, got);
+    all_close(p * q, got->data, want->data, 1e-12);
+    ferry_i_block_free(b);
+    ferry_i_block_free(c);
+    ferry_i_small_free(want);
+    ferry_i_small_free(got);
+}
+
+static void check_bmul(fixture *f, int64_t rows, int64_t p, int64_t q, bool trans,
+                       const double *ab)
+{
+    ferry_block *b = random_block(f, rows, p), *y = random_block(f, rows, q);
+    ferry_block *got = block_like(f, y), *two = block_like(f, y);
+    ferry_small *s = trans ? random_small(f, q, p) : random_small(f, p, q);
+
+    ferry_e(f->ref)->bmul(f->ref, ab[0], b, s, trans, ab[1], y);
+    ferry_e(f->one)->bmul(f->one, ab[0], b, s, trans, ab[1], got);
+    ferry_e(f->two)->bmul(f->two, ab[0], b, s, trans, ab[1], two);
+    all_close(rows * q, got->data, y->data, 1e-13);
+    all_close(rows * q, two->data, got->data, 1e-12);
+    ferry_i_block_free(b);
+    ferry_i_block_free(y);
+    ferry_i_block_free(got);
+    ferry_i_block_free(two);
+    ferry_i_small_free(s);
+}
+
+static void test_block_products(void **state)
+{
+    fixture *f = *state;
+
+    for (int round = 0; round < 150; round++) {
+        check_gram(f, pick(f), pick(f), sizes[round % FERRY_COUNT(sizes)]);
+        check_bmul(f, pick(f), pick(f), sizes[round % FERRY_COUNT(sizes)], round % 2,
+                   scalars[round % FERRY_COUNT(scalars)]);
+    }
+    check_gram(f, 20011, 3, 5);
+}
+
+static void check_bsums(fixture *f, int64_t rows, int64_t k)
+{
+    ferry_block *b = random_block(f, rows, k);
+    const int64_t most = rows > k ? rows : k;
+    double *want = calloc((size_t)most + 1, sizeof *want);
+    double *one = calloc((size_t)most + 1, sizeof *one);
+    double *two = calloc((size_t)most + 1, sizeof *two);
+
+    for (int power = 1; power <= 2; power++)
+        for (int axis = 0; axis < 2; axis++) {
+            const int64_t n = axis == FERRY_ROWS ? rows : k;
+            ferry_e(f->ref)->bsums(f->ref, b, (ferry_axis)axis, power, want);
+            ferry_e(f->one)->bsums(f->one, b, (ferry_axis)axis, power, one);
+            ferry_e(f->two)->bsums(f->two, b, (ferry_axis)axis, power, two);
+            all_close(n, one, want, 1e-12);
+            same_bits(n, one, two);
+        }
+    free(want);
+    free(one);
+    free(two);
+    ferry_i_block_free(b);
+}
+
+static void check_elementwise(fixture *f, int64_t rows, int64_t k, const double *ab)
+{
+    ferry_block *b = random_block(f, rows, k), *c = random_block(f, rows, k);
+    ferry_block *got = block_like(f, c), *two = block_like(f, c), *factor = NULL;
+    const int64_t n = rows * k;
+
+    assert_close(ferry_e(f->one)->dot(f->one, b, c), ferry_e(f->ref)->dot(f->ref, b, c),
+                 1e-11);
+    assert_true(ferry_e(f->one)->dot(f->one, b, c) == ferry_e(f->two)->dot(f->two, b, c));
+    if (ab[1] == 0 && n > 0) c->data[0] = got->data[0] = two->data[0] = NAN;
+    ferry_e(f->ref)->axpby(f->ref, ab[0], b, ab[1], c);
+    ferry_e(f->one)->axpby(f->one, ab[0], b, ab[1], got);
+    ferry_e(f->two)->axpby(f->two, ab[0], b, ab[1], two);
+    all_close(n, got->data, c->data, 1e-15);
+    same_bits(n, got->data, two->data);
+    for (int axis = 0; axis < 2; axis++) {
+        factor = random_block(f, axis == FERRY_ROWS ? rows : k, 1);
+        ferry_e(f->ref)->bscale(f->ref, c, (ferry_axis)axis, factor->data);
+        ferry_e(f->one)->bscale(f->one, got, (ferry_axis)axis, factor->data);
+        ferry_e(f->two)->bscale(f->two, two, (ferry_axis)axis, factor->data);
+        all_close(n, got->data, c->data, 1e-15);
+        same_bits(n, got->data, two->data);
+        ferry_i_block_free(factor);
+    }
+    ferry_i_block_free(b);
+    ferry_i_block_free(c);
+    ferry_i_block_free(got);
+    ferry_i_block_free(two);
+}
+
+static void test_block_loops(void **state)
+{
+    fixture *f = *state;
+
+    for (int round = 0; round < 100; round++) {
+        const int64_t rows = pick(f), k = sizes[round % FERRY_COUNT(sizes)];
+        check_bsums(f, rows, k);
+        check_elementwise(f, rows, k, scalars[round % FERRY_COUNT(scalars)]);
+    }
+    check_bsums(f, 5003, 7); /* large enough for two threads */
+    check_bsums(f, 503, 70);
+    check_elementwise(f, 5003, 7, scalars[2]);
+    check_elementwise(f, 5003, 7, scalars[0]);
+}
+
+/* Non-negative factors with rows and columns of zeros in all three: no NaN, zeros stay. */
+static void check_mulup(fixture *f, int64_t rows, int64_t k, double exponent)
+{
+    ferry_block *b = random_block(f, rows, k), *n = random_block(f, rows, k);
+    ferry_block *d = random_block(f, rows, k), *got, *two;
+    const double tiny = 1e-3;
+
+    for (int64_t e = 0; e < rows * k; e++) {
+        const bool zero = e / (k > 0 ? k : 1) % 4 == 1 || (k > 2 && e % k == 2);
+        b->data[e] = zero && e % 3 == 0 ? 0 : fabs(b->data[e]);
+        n->data[e] = zero ? 0 : e % 11 == 5 ? -1e-9 : fabs(n->data[e]);
+        d->data[e] = zero && e % 2 == 0 ? 0 : fabs(d->data[e]);
+    }
+    got = block_like(f, b);
+    two = block_like(f, b);
+    ferry_e(f->ref)->mulup(f->ref, b, n, d, exponent, 1e-12, tiny);
+    ferry_e(f->one)->mulup(f->one, got, n, d, exponent, 1e-12, tiny);
+    ferry_e(f->two)->mulup(f->two, two, n, d, exponent, 1e-12, tiny);
+    all_close(rows * k, got->data, b->data, 1e-14);
+    same_bits(rows * k, got->data, two->data);
+    for (int64_t e = 0; e < rows * k; e++) {
+        assert_true(isfinite(got->data[e]));
+        assert_true(got->data[e] == 0 || got->data[e] >= tiny);
+    }
+    ferry_i_block_free(b);
+    ferry_i_block_free(n);
+    ferry_i_block_free(d);
+    ferry_i_block_free(got);
+    ferry_i_block_free(two);
+}
+
+static void test_multiplicative_update(void **state)
+{
+    fixture *f = *state;
+
+    for (int round = 0; round < 60; round++)
+        check_mulup(f, pick(f), sizes[round % FERRY_COUNT(sizes)], round % 2 ? 0.5 : 1);
+    check_mulup(f, 5003, 7, 0.5);
+}
+
+/* ---- small dense
+ * ------------------------------------------------------------------------- */
+
+static void check_gemm(fixture *f, int64_t m, int64_t n, int64_t inner, int round)
+{
+    const bool ta = round & 1, tb = round & 2;
+    const double *ab = scalars[round % FERRY_COUNT(scalars)];
+    ferry_small *a = ta ? random_small(f, inner, m) : random_small(f, m, inner);
+    ferry_small *b = tb ? random_small(f, n, inner) : random_small(f, inner, n);
+    ferry_small *c = random_small(f, m, n), *got = copy_small(f, c);
+
+    ferry_e(f->ref)->gemm(f->ref, ta, tb, ab[0], a, b, ab[1], c);
+    ferry_e(f->two)->gemm(f->two, ta, tb, ab[0], a, b, ab[1], got);
+    all_close(m * n, got->data, c->data, 1e-13);
+    ferry_i_small_free(a);
+    ferry_i_small_free(b);
+    ferry_i_small_free(c);
+    ferry_i_small_free(got);
+}
+
+static void test_gemm(void **state)
+{
+    fixture *f = *state;
+
+    for (int round = 0; round < 200; round++)
+        check_gemm(f, pick(f), pick(f), sizes[round % FERRY_COUNT(sizes)], round);
+}
+
+/* C'C + shift I: positive definite. */
+static ferry_small *random_spd(fixture *f, int64_t n, double shift)
+{
+    ferry_small *c = random_small(f, n + 2, n), *a = new_small(f, n, n);
+
+    ferry_e(f->ref)->gemm(f->ref, true, false, 1, c, c, 0, a);
+    for (int64_t i = 0; i < n; i++)
+        FERRY_AT(a, i, i) += shift;
+    ferry_i_small_free(c);
+    return a;
+}
+
+/* Largest |op(A) D op(B) - C|, D diagonal (NULL: identity). */
+static double residual(fixture *f, const ferry_small *a, const double *d,
+                       const ferry_small *b, bool tb, const ferry_small *c)
+{
+    ferry_small *ad = copy_small(f, a), *out = copy_small(f, c);
+    double worst = 0;
+
+    for (int64_t j = 0; d && j < ad->cols; j++)
+        for (int64_t i = 0; i < ad->rows; i++)
+            FERRY_AT(ad, i, j) *= d[j];
+    ferry_e(f->ref)->gemm(f->ref, false, tb, 1, ad, b, -1, out);
+    for (int64_t e = 0; e < out->rows * out->cols; e++)
+        worst = fmax(worst, fabs(out->data[e]));
+    ferry_i_small_free(ad);
+    ferry_i_small_free(out);
+    return worst;
+}
+
+/* Largest |Q'Q - I|. */
+static double off_orthonormal(fixture *f, const ferry_small *q)
+{
+    ferry_small *g = new_small(f, q->cols, q->cols);
+    double worst = 0;
+
+    ferry_e(f->ref)->gemm(f->ref, true, false, 1, q, q, 0, g);
+    for (int64_t j = 0; j < g->cols; j++)
+        for (int64_t i = 0; i < g->rows; i++)
+            worst = fmax(worst, fabs(FERRY_AT(g, i, j) - (i == j)));
+    ferry_i_small_free(g);
+    return worst;
+}
+
+static void test_eigh(void **state)
+{
+    fixture *f = *state;
+
+    for (int64_t s = 0; s < FERRY_COUNT(sizes); s++) {
+        const int64_t n = sizes[s];
+        double w[2][65];
+        ferry_small *a = random_spd(f, n, -1), *q[2];
+        for (int e = 0; e < 2; e++) {
+            ferry_ctx *ctx = e ? f->two : f->ref;
+            q[e] = copy_small(f, a);
+            assert_ok(ctx, ferry_e(ctx)->eigh(ctx, q[e], w[e]));
+            assert_true(residual(f, q[e], w[e], q[e], true, a) < 1e-11);
+            assert_true(off_orthonormal(f, q[e]) < 1e-12);
+            for (int64_t i = 1; i < n; i++)
+                assert_true(w[e][i - 1] <= w[e][i]);
+        }
+        all_close(n, w[1], w[0], 1e-12);
+        all_close(n * n, q[1]->data, q[0]->data, 1e-7); /* gaps between values are random */
+        ferry_i_small_free(a);
+        ferry_i_small_free(q[0]);
+        ferry_i_small_free(q[1]);
+    }
+}
+
+static void test_eigh2(void **state)
+{
+    fixture *f = *state;
+
+    for (int64_t s = 0; s < FERRY_COUNT(sizes); s++) {
+        const int64_t n = sizes[s];
+        double w[2][65];
+        ferry_small *a = random_spd(f, n, -1), *b = random_spd(f, n, 1), *x[2];
+        for (int e = 0; e < 2; e++) {
+            ferry_ctx *ctx = e ? f->two : f->ref;
+            ferry_small *bb = copy_small(f, b), *bx = new_small(f, n, n);
+            ferry_small *eye = new_small(f, n, n);
+            x[e] = copy_small(f, a);
+            assert_ok(ctx, ferry_e(ctx)->eigh2(ctx, x[e], bb, w[e]));
+            ferry_e(f->ref)->gemm(f->ref, false, false, 1, b, x[e], 0, bx);
+            for (int64_t i = 0; i < n; i++)
+                FERRY_AT(eye, i, i) = 1;
+            ferry_e(f->ref)->gemm(f->ref, true, false, 1, x[e], bx, -1, eye); /* X'BX - I */
+            for (int64_t i = 0; i < n * n; i++)
+                assert_true(fabs(eye->data[i]) < 1e-11);
+            ferry_small *ax = new_small(f, n, n); /* A X = B X diag(w) */
+            ferry_e(f->ref)->gemm(f->ref, false, false, 1, a, x[e], 0, ax);
+            for (int64_t i = 0; i < n; i++)
+                FERRY_AT(eye, i, i) = 1;
+            for (int64_t j = 0; j < n; j++)
+                for (int64_t i = 0; i < n; i++)
+                    assert_close(FERRY_AT(ax, i, j), FERRY_AT(bx, i, j) * w[e][j], 1e-10);
+            ferry_i_small_free(ax);
+            ferry_i_small_free(bb);
+            ferry_i_small_free(bx);
+            ferry_i_small_free(eye);
+        }
+        all_close(n, w[1], w[0], 1e-11);
+        all_close(n * n, x[1]->data, x[0]->data, 1e-6);
+        ferry_i_small_free(a);
+        ferry_i_small_free(b);
+        ferry_i_small_free(x[0]);
+        ferry_i_small_free(x[1]);
+    }
+}
+
+static void check_svd(fixture *f, ferry_small *a, bool full_rank)
+{
+    const int64_t m = a->rows, n = a->cols, r = m < n ? m : n;
+    ferry_small *u[2], *v[2];
+    double s[2][65];
+
+    for (int e = 0; e < 2; e++) {
+        ferry_ctx *ctx = e ? f->two : f->ref;
+        ferry_small *c = copy_small(f, a);
+        u[e] = new_small(f, m, r);
+        v[e] = new_small(f, n, r);
+        assert_ok(ctx, ferry_e(ctx)->svd(ctx, c, u[e], s[e], v[e]));
+        assert_true(residual(f, u[e], s[e], v[e], true, a) < 1e-12);
+        assert_true(off_orthonormal(f, u[e]) < 1e-12);
+        assert_true(off_orthonormal(f, v[e]) < 1e-12);
+        for (int64_t i = 1; i < r; i++)
+            assert_true(s[e][i - 1] >= s[e][i]);
+        ferry_i_small_free(c);
+    }
+    all_close(r, s[1], s[0], 1e-12);
+    if (full_rank) all_close(m * r, u[1]->data, u[0]->data, 1e-7);
+    if (full_rank) all_close(n * r, v[1]->data, v[0]->data, 1e-7);
+    for (int e = 0; e < 2; e++) {
+        ferry_i_small_free(u[e]);
+        ferry_i_small_free(v[e]);
+    }
+}
+
+static void test_svd(void **state)
+{
+    fixture *f = *state;
+
+    for (int round = 0; round < 60; round++) {
+        ferry_small *a = random_small(f, pick(f), sizes[round % FERRY_COUNT(sizes)]);
+        check_svd(f, a, true);
+        ferry_i_small_free(a);
+    }
+    for (int wide = 0; wide < 2; wide++) { /* rank 2 and rank 0 */
+        ferry_small *p = random_small(f, wide ? 6 : 9, 2),
+                    *q = random_small(f, 2, wide ? 9 : 6);
+        ferry_small *a = new_small(f, wide ? 6 : 9, wide ? 9 : 6);
+        check_svd(f, a, false);
+        ferry_e(f->ref)->gemm(f->ref, false, false, 1, p, q, 0, a);
+        check_svd(f, a, false);
+        ferry_i_small_free(a);
+        ferry_i_small_free(p);
+        ferry_i_small_free(q);
+    }
+}
+
+static void check_qr(fixture *f, const ferry_small *a, bool full_rank)
+{
+    ferry_small *q[2], *r[2];
+
+    for (int e = 0; e < 2; e++) {
+        ferry_ctx *ctx = e ? f->two : f->ref;
+        q[e] = copy_small(f, a);
+        r[e] = new_small(f, a->cols, a->cols);
+        assert_ok(ctx, ferry_e(ctx)->qr(ctx, q[e], r[e]));
+        assert_true(residual(f, q[e], NULL, r[e], false, a) < 1e-12);
+        assert_true(off_orthonormal(f, q[e]) < 1e-13);
+        for (int64_t j = 0; j < a->cols; j++) {
+            assert_true(FERRY_AT(r[e], j, j) >= 0);
+            for (int64_t i = j + 1; i < a->cols; i++)
+                assert_true(FERRY_AT(r[e], i, j) == 0);
+        }
+    }
+    if (full_rank) all_close(a->rows * a->cols, q[1]->data, q[0]->data, 1e-10);
+    if (full_rank) all_close(a->cols * a->cols, r[1]->data, r[0]->data, 1e-11);
+    for (int e = 0; e < 2; e++) {
+        ferry_i_small_free(q[e]);
+        ferry_i_small_free(r[e]);
+    }
+}
+
+static void test_qr(void **state)
+{
+    fixture *f = *state;
+
+    for (int round = 0; round < 80; round++) {
+        const int64_t n = sizes[round % FERRY_COUNT(sizes)];
+        ferry_small *a = random_small(f, n + pick(f), n);
+        check_qr(f, a, true);
+        ferry_i_small_free(a);
+    }
+    ferry_small *zero = new_small(f, 5, 3);
+    check_qr(f, zero, false);
+    ferry_i_small_free(zero);
+}
+
+static void check_chol(fixture *f, int64_t n, int64_t columns)
+{
+    ferry_small *a = random_spd(f, n, 1), *l = copy_small(f, a), *lr = copy_small(f, a);
+    ferry_small *x = random_small(f, n, columns), *want = copy_small(f, x);
+    ferry_small *lu = copy_small(f, a), *general = copy_small(f, x);
+    ferry_block *b = random_block(f, columns, n), *wb = block_like(f, b);
+
+    assert_ok(f->ref, ferry_e(f->ref)->chol(f->ref, lr));
+    assert_ok(f->two, ferry_e(f->two)->chol(f->two, l));
+    all_close(n * n, l->data, lr->data, 1e-12);
+    assert_true(residual(f, l, NULL, l, true, a) < 1e-11);
+    ferry_e(f->ref)->chol_solve(f->ref, lr, want);
+    ferry_e(f->two)->chol_solve(f->two, lr, x);
+    all_close(n * columns, x->data, want->data, 1e-11);
+    ferry_e(f->ref)->chol_solve_block(f->ref, lr, wb);
+    ferry_e(f->two)->chol_solve_block(f->two, lr, b);
+    all_close(n * columns, b->data, wb->data, 1e-11);
+    assert_ok(f->two, ferry_e(f->two)->solve(f->two, lu, general)); /* the third way */
+    all_close(n * columns, general->data, want->data, 1e-10);
+    ferry_i_small_free(a);
+    ferry_i_small_free(l);
+    ferry_i_small_free(lr);
+    ferry_i_small_free(x);
+    ferry_i_small_free(want);
+    ferry_i_small_free(lu);
+    ferry_i_small_free(general);
+    ferry_i_block_free(b);
+    ferry_i_block_free(wb);
+}
+
+static void check_solve(fixture *f, int64_t n, int64_t columns)
+{
+    ferry_small *a = random_small(f, n, n), *b = random_small(f, n, columns), *x[2];
+
+    for (int e = 0; e < 2; e++) {
+        ferry_ctx *ctx = e ? f->two : f->ref;
+        ferry_small *c = copy_small(f, a);
+        x[e] = copy_small(f, b);
+        assert_ok(ctx, ferry_e(ctx)->solve(ctx, c, x[e]));
+        assert_true(residual(f, a, NULL, x[e], false, b) < 1e-9);
+        ferry_i_small_free(c);
+    }
+    all_close(n * columns, x[1]->data, x[0]->data, 1e-8);
+    ferry_i_small_free(a);
+    ferry_i_small_free(b);
+    ferry_i_small_free(x[0]);
+    ferry_i_small_free(x[1]);
+}
+
+static void test_solves(void **state)
+{
+    fixture *f = *state;
+
+    for (int round = 0; round < 60; round++) {
+        check_chol(f, sizes[round % FERRY_COUNT(sizes)], pick(f));
+        check_solve(f, sizes[round % FERRY_COUNT(sizes)], pick(f));
+    }
+}
+
+/* What has no answer is said, by both engines alike. */
+static void test_breakdowns(void **state)
+{
+    fixture *f = *state;
+
+    for (int e = 0; e < 2; e++) {
+        ferry_ctx *ctx = e ? f->two : f->ref;
+        const ferry_engine *engine = ferry_e(ctx);
+        ferry_small *a = new_small(f, 3, 3), *b = new_small(f, 3, 3),
+                    *c = new_small(f, 3, 3);
+        double w[3];
+        FERRY_AT(a, 0, 0) = 1;
+        assert_fails(ctx, engine->chol(ctx, a), FERRY_ENUMERIC,
+                     "positive definite (row 2)");
+        assert_fails(ctx, engine->solve(ctx, b, c), FERRY_ENUMERIC, "singular (row 1)");
+        assert_fails(ctx, engine->eigh2(ctx, a, b, w), FERRY_ENUMERIC, "positive definite");
+        FERRY_AT(a, 1, 1) = NAN;
+        assert_fails(ctx, engine->eigh(ctx, a, w), FERRY_ENUMERIC, "not finite");
+        assert_fails(ctx, engine->eigh2(ctx, a, b, w), FERRY_ENUMERIC, "not finite");
+        assert_fails(ctx, engine->svd(ctx, a, b, w, c), FERRY_ENUMERIC, "not finite");
+        assert_fails(ctx, engine->chol(ctx, a), FERRY_ENUMERIC,
+                     "positive definite (row 2)");
+        ferry_i_small_free(a);
+        ferry_i_small_free(b);
+        ferry_i_small_free(c);
+    }
+}
+
+/* ---- eigenpairs of an operator
+ * ----------------------------------------------------------- */
+
+/* H D H with the Householder reflection H = I - 2 h h' (|h| = 1): known values and vectors.
+ */
+typedef struct spectrum {
+    int64_t n;
+    double h[600], d[600];
+    int64_t calls, fail_at;
+} spectrum;
+
+static ferry_status reflected(ferry_ctx *ctx, void *arg, const ferry_block *x,
+                              ferry_block *y)
+{
+    spectrum *s = arg;
+
+    if (++s->calls == s->fail_at)
+        return ferry_i_fail(ctx, FERRY_ECANCELLED, "operator stops");
+    for (int64_t j = 0; j < x->k; j++) {
+        for (int pass = 0; pass < 2; pass++) {
+            const ferry_block *from = pass == 0 ? x : y;
+            double dot = 0;
+            for (int64_t i = 0; i < s->n; i++)
+                dot += s->h[i] * from->data[i * x->k + j];
+            for (int64_t i = 0; i < s->n; i++)
+                y->data[i * x->k + j] = (from->data[i * x->k + j] - 2 * dot * s->h[i]) *
+                                        (pass == 0 ? s->d[i] : 1);
+        }
+    }
+    return FERRY_OK;
+}
+
+static void make_spectrum(fixture *f, spectrum *s, int64_t n, int64_t top, double gap)
+{
+    double norm = 0;
+
+    *s = (spectrum){.n = n};
+    for (int64_t i = 0; i < n; i++) {
+        s->h[i] = ferry_i_rng_normal(&f->rng);
+        norm += s->h[i] * s->h[i];
+        s->d[i] = i < top ? 2 : -(double)i / (double)n + 2 - gap; /* `top` equal values */
+    }
+    for (int64_t i = 0; i < n; i++)
+        s->h[i] /= sqrt(norm);
+}
+
+/* Projector of the first m vectors, entry (i, l). */
+static double projector(const ferry_block *v, int64_t m, int64_t i, int64_t l)
+{
+    double sum = 0;
+
+    for (int64_t j = 0; j < m; j++)
+        sum += FERRY_ROW(v, i)[j] * FERRY_ROW(v, l)[j];
+    return sum;
+}
+
+/* The same for the true eigenvectors, the columns of H. */
+static double true_projector(const spectrum *s, int64_t m, int64_t i, int64_t l)
+{
+    double sum = 0;
+
+    for (int64_t j = 0; j < m; j++)
+        sum += ((i == j) - 2 * s->h[i] * s->h[j]) * ((l == j) - 2 * s->h[l] * s->h[j]);
+    return sum;
+}
+
+static void check_eigs(ferry_ctx *ctx, spectrum *s, int64_t k, int64_t top)
+{
+    ferry_block *v = NULL;
+    double w[600];
+
+    assert_ok(ctx, ferry_i_block_new(ctx, s->n, k, &v));
+    assert_ok(ctx, ferry_e(ctx)->eigs(ctx, s->n, reflected, s, k, 0, w, v));
+    for (int64_t j = 0; j < k; j++)
+        assert_close(w[j], s->d[j], 1e-10);
+    for (int64_t m = top < k ? top : k; m <= k; m += k - m > 0 ? k - m : 1)
+        for (int64_t i = 0; (m >= top) && i < s->n; i += 7)
+            for (int64_t l = 0; l < s->n; l += 5)
+                assert_close(projector(v, m, i, l), true_projector(s, m, i, l), 1e-7);
+    for (int64_t j = 0; j < k; j++) { /* unit length, sign fixed */
+        double norm = 0, most = 0;
+        for (int64_t i = 0; i < s->n; i++) {
+            const double x = FERRY_ROW(v, i)[j];
+            norm += x * x;
+            if (fabs(x) > fabs(most) * (1 + 1e-6)) most = x;
+        }
+        assert_close(norm, 1, 1e-10);
+        assert_true(most > 0);
+    }
+    ferry_i_block_free(v);
+}
+
+static void test_eigs(void **state)
+{
+    fixture *f = *state;
+    static const int64_t ns[] = {1, 2, 3, 5, 33, 101, 300, 600}, ks[] = {1, 2, 3, 6, 20};
+    spectrum s;
+
+    for (int64_t i = 0; i < FERRY_COUNT(ns); i++)
+        for (int64_t j = 0; j < FERRY_COUNT(ks); j++)
+            for (int64_t top = 1; top <= 4; top += 3) {
+                if (ks[j] > ns[i] || top > ns[i]) continue;
+                make_spectrum(f, &s, ns[i], top, 0.2);
+                check_eigs(f->one, &s, ks[j], top);
+                check_eigs(f->two, &s, ks[j], top);
+                if (ns[i] < 102) check_eigs(f->ref, &s, ks[j], top);
+            }
+    make_spectrum(f, &s, 120, 1, 0.2); /* nearly all of them: written out */
+    check_eigs(f->one, &s, 119, 1);
+    check_eigs(f->one, &s, 120, 1);
+    assert_ok(f->one, ferry_e(f->one)->eigs(f->one, 5, reflected, &s, 0, 0, s.d,
+                                            &(ferry_block){.rows = 5}));
+}
+
+/* Low rank and multiples of the identity end Lanczos early. */
+static void test_eigs_degenerate(void **state)
+{
+    fixture *f = *state;
+    spectrum s;
+
+    make_spectrum(f, &s, 300, 1, 0.2);
+    for (int64_t i = 0; i < 300; i++)
+        s.d[i] = i < 3 ? 3 - (double)i : 0;
+    check_eigs(f->one, &s, 3, 1);
+    check_eigs(f->one, &s, 8, 8 + 1);
+    for (int64_t i = 0; i < 300; i++)
+        s.d[i] = 1.5;
+    check_eigs(f->one, &s, 4, 5);
+    for (int64_t i = 0; i < 300; i++)
+        s.d[i] = 0;
+    check_eigs(f->one, &s, 4, 5);
+}
+
+static void test_eigs_same_bits(void **state)
+{
+    fixture *f = *state;
+    spectrum s;
+
+    for (int kind = 0; kind < 70; kind++) {
+        ferry_block *v = NULL, *again = NULL;
+        double w[8], w2[8];
+        make_spectrum(f, &s, 400, 3, 0.1);
+        for (int64_t i = 0; kind > 0 && i < 400; i++) /* of rank 1, 2, ... */
+            s.d[i] = i < kind ? 1 + (double)(i % 9) : 0;
+        assert_ok(f->one, ferry_i_block_new(f->one, 400, 6, &v));
+        assert_ok(f->one, ferry_i_block_new(f->one, 400, 6, &again));
+        assert_ok(f->one, ferry_e(f->one)->eigs(f->one, 400, reflected, &s, 6, 0, w, v));
+        assert_ok(f->one,
+                  ferry_e(f->one)->eigs(f->one, 400, reflected, &s, 6, 0, w2, again));
+        same_bits(6, w, w2);
+        same_bits(2400, v->data, again->data);
+        ferry_i_block_free(v);
+        ferry_i_block_free(again);
+    }
+}
+
+static void test_eigs_operator_fails(void **state)
+{
+    fixture *f = *state;
+    ferry_block *v = NULL;
+    double w[4];
+    spectrum s;
+
+    for (int e = 0; e < 2; e++) {
+        ferry_ctx *ctx = e ? f->one : f->ref;
+        make_spectrum(f, &s, e ? 300 : 20, 1, 0.2);
+        assert_ok(ctx, ferry_i_block_new(ctx, s.n, 4, &v));
+        s.fail_at = 3;
+        assert_fails(ctx, ferry_e(ctx)->eigs(ctx, s.n, reflected, &s, 4, 0, w, v),
+                     FERRY_ECANCELLED, "operator stops");
+        ferry_i_block_free(v);
+    }
+    check_eigs(f->one, &s, 4, 1); /* the lock is free again */
+}
+
+/* ---- memory, log, BLAS
+ * ------------------------------------------------------------------- */
+
+static ferry_status everything_that_allocates(ferry_ctx *ctx, void *arg)
+{
+    const ferry_engine *e = ferry_e(ctx);
+    ferry_status st = FERRY_OK;
+    ferry_small *a = NULL, *b = NULL, *u = NULL, *v = NULL;
+    ferry_block *vectors = NULL;
+    double w[4];
+
+    FERRY_TRY(ferry_i_small_new(ctx, 4, 4, &a));
+    FERRY_TRY(ferry_i_small_new(ctx, 4, 4, &b));
+    FERRY_TRY(ferry_i_small_new(ctx, 4, 4, &u));
+    FERRY_TRY(ferry_i_small_new(ctx, 4, 4, &v));
+    FERRY_TRY(ferry_i_block_new(ctx, ((spectrum *)arg)->n, 2, &vectors));
+    for (int64_t i = 0; i < 4; i++)
+        FERRY_AT(a, i, i) = FERRY_AT(b, i, i) = 1;
+    FERRY_TRY(e->eigh(ctx, a, w));
+    FERRY_TRY(e->eigh2(ctx, a, b, w));
+    FERRY_TRY(e->svd(ctx, a, u, w, v));
+    FERRY_TRY(e->qr(ctx, u, v));
+    FERRY_TRY(e->solve(ctx, u, v));
+    FERRY_TRY(e->eigs(ctx, ((spectrum *)arg)->n, reflected, arg, 2, 0, w, vectors));
+done:
+    ferry_i_small_free(a);
+    ferry_i_small_free(b);
+    ferry_i_small_free(u);
+    ferry_i_small_free(v);
+    ferry_i_block_free(vectors);
+    return st;
+}
+
+static void test_allocations_fail(void **state)
+{
+    fixture *f = *state;
+    spectrum s;
+
+    make_spectrum(f, &s, 10, 1, 0.2);
+    each_allocation_fails(f->ref, everything_that_allocates, &s);
+    each_allocation_fails(f->one, everything_that_allocates, &s);
+    make_spectrum(f, &s, 120, 1, 0.2);
+    each_allocation_fails(f->one, everything_that_allocates, &s);
+}
+
+static void count_lines(void *user, ferry_level level, const char *line)
+{
+    assert_int_equal(level, FERRY_WARN);
+    assert_non_null(strstr(line, "OPENBLAS_CORETYPE="));
+    ++*(int *)user;
+}
+
+/* One warning when the kernels do not fit the CPU, none when they do. */
+static void test_blas_core(void **state)
+{
+    fixture *f = *state;
+    const char *core = ferry_blas_core(), *wanted = ferry_blas_core_wanted();
+    int lines = 0;
+
+    assert_non_null(strstr(ferry_i_blas_config(), "OpenBLAS"));
+    ferry_ctx_set_log(f->one, count_lines, FERRY_DEBUG, &lines);
+    check_gemm(f, 3, 3, 3, 0);
+    for (int i = 0; i < 3; i++) {
+        ferry_small *a = random_small(f, 3, 3), *c = random_small(f, 3, 3);
+        ferry_e(f->one)->gemm(f->one, false, false, 1, a, a, 0, c);
+        ferry_i_small_free(a);
+        ferry_i_small_free(c);
+    }
+    assert_int_equal(lines, wanted[0] && strcmp(core, wanted) != 0);
+}
+
+static void test_registry(void **state)
+{
+    fixture *f = *state;
+
+    assert_int_equal(ferry_i_engine_count(), 2);
+    for (int64_t i = 0; i < ferry_i_engine_count(); i++) {
+        const ferry_engine *e = ferry_i_engine_at(i);
+        assert_ptr_equal(ferry_i_engine_find(e->name), e);
+        assert_ok(f->one, ferry_ctx_set_engine(f->one, e->name));
+        assert_string_equal(ferry_ctx_engine(f->one), e->name);
+    }
+    assert_fails(f->one, ferry_ctx_set_engine(f->one, "gpu"), FERRY_EINVAL, "gpu");
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        T(test_products),
+        T(test_products_in_threads),
+        T(test_indexed_product),
+        T(test_grams_and_sums),
+        T(test_sddmm),
+        T(test_block_products),
+        T(test_block_loops),
+        T(test_multiplicative_update),
+        T(test_gemm),
+        T(test_eigh),
+        T(test_eigh2),
+        T(test_svd),
+        T(test_qr),
+        T(test_solves),
+        T(test_breakdowns),
+        T(test_eigs),
+        T(test_eigs_degenerate),
+        T(test_eigs_same_bits),
+        T(test_eigs_operator_fails),
+        T(test_allocations_fail),
+        T(test_blas_core),
+        T(test_registry),
+    };
+    return cmocka_run_group_tests_name("engine", tests, NULL, NULL);
+}
