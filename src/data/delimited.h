@@ -1,0 +1,83 @@
+/* Delimited text: parts of the reader.
+ *
+ *   layout   separator, header and what each column is for, from the options and a sample
+ *   cells    fields, and all rows parsed by threads into numbers and texts
+ *   build    categories, ids and labels; the data object
+ */
+#ifndef FERRY_DELIMITED_H
+#define FERRY_DELIMITED_H
+
+#include "data/lines.h"
+
+typedef enum ferry_role_of {
+    FERRY_COL_NUMBER,   /* a feature */
+    FERRY_COL_CATEGORY, /* texts: one feature for each value */
+    FERRY_COL_ID,
+    FERRY_COL_LABEL,
+    FERRY_COL_DROP
+} ferry_role_of;
+
+typedef struct ferry_column {
+    char *name; /* NULL without a header */
+    ferry_role_of role;
+    bool must_be_number; /* it was when the view was read first */
+    int found_text;      /* a thread met text in it */
+    int64_t slot;        /* where it goes: column of numbers, or of texts */
+} ferry_column;
+
+typedef struct ferry_table {
+    const ferry_input *in;
+    const ferry_read_settings *s;
+    ferry_data_kind as;
+    char sep[16];
+    int n_sep;   /* 0: runs of blanks */
+    bool quotes; /* some field may be quoted */
+    bool header;
+    bool sets;                      /* the label columns make a set */
+    const char *begin, *body, *end; /* whole text without BOM; first instance; end */
+    ferry_column *col;
+    int64_t cols, numbers, texts; /* all; those with role number; those kept as text */
+    ferry_piece *piece;
+    int64_t pieces;
+    int64_t rows;
+    ferry_matrix *x;  /* rows x numbers */
+    ferry_span *text; /* rows x texts; a quoted text keeps its quotes */
+} ferry_table;
+
+/* Where a reader stands. */
+typedef struct ferry_cursor {
+    const char *s, *end;
+    int64_t line;
+} ferry_cursor;
+
+/* One field, blanks around it left out, quotes kept; c moves to the separator's end or to
+ * the newline (*last). False: a quote is not closed or text follows one. */
+bool ferry_i_field(const ferry_table *t, ferry_cursor *c, ferry_span *out, bool *last);
+/* Skip lines without anything in them. */
+void ferry_i_skip_blank_lines(ferry_cursor *c);
+/* Past the newline where a field stopped. */
+void ferry_i_next_line(ferry_cursor *c);
+/* What a field says: missing, a number (value), or text. */
+typedef enum ferry_cell {
+    FERRY_CELL_MISSING,
+    FERRY_CELL_NUMBER,
+    FERRY_CELL_TEXT
+} ferry_cell;
+ferry_cell ferry_i_cell(const ferry_table *t, ferry_span f, double *value);
+/* Text of a field without its quotes, as a number in `into`; -1: no memory. */
+int64_t ferry_i_field_add(ferry_ids *into, ferry_span f, bool *added);
+char *ferry_i_field_text(ferry_span f); /* new string */
+
+ferry_status ferry_i_table_layout(ferry_ctx *ctx, ferry_table *t);
+ferry_status ferry_i_table_roles(ferry_ctx *ctx, ferry_table *t);
+/* The separator that a text seems to have (n_sep bytes in sep); how many fields a line, or
+ * 0 when no separator gives the same number on every line. */
+int64_t ferry_i_guess_separator(ferry_table *t);
+ferry_status ferry_i_table_load(ferry_ctx *ctx, ferry_table *t);
+ferry_status ferry_i_table_build(ferry_ctx *ctx, ferry_table *t, ferry_data *d);
+void ferry_i_table_free(ferry_table *t);
+
+ferry_status ferry_i_delimited_write(ferry_ctx *ctx, const ferry_data *data,
+                                     const char *path, const ferry_opts *opts);
+
+#endif

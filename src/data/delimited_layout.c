@@ -1,0 +1,234 @@
+/* Delimited text: the separator, whether there is a header, and what each column is for. */
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "data/delimited.h"
+
+enum { HEADER_AUTO = 0, HEADER_YES = 1, HEADER_NO = 2 };
+#define SAMPLE 200 /* lines that guesses look at */
+
+/* ---- separator
+ * -------------------------------------------------------------------------------- */
+
+static void set_separator(ferry_table *t, const char *text)
+{
+    const bool blanks = strcmp(text, " ") == 0;
+
+    memset(t->sep, 0, sizeof t->sep);
+    strncpy(t->sep, text, sizeof t->sep - 1);
+    t->n_sep = blanks ? 0 : (int)strlen(t->sep);
+}
+
+/* Fields of one record; 0 when it does not parse. */
+static int64_t fields_of(const ferry_table *t, ferry_cursor *c)
+{
+    int64_t n = 0;
+    bool last = false;
+    ferry_span f;
+
+    while (!last) {
+        if (!ferry_i_field(t, c, &f, &last)) return 0;
+        n++;
+    }
+    ferry_i_next_line(c);
+    return n;
+}
+
+/* How many of the first lines have as many fields as the first one (more than one); -1 when
+ * the separator does not occur there. */
+static int agreement(const ferry_table *t, int64_t *fields, int *lines)
+{
+    ferry_cursor c = {t->begin, t->end, 1};
+    int agree = 0;
+
+    *lines = 0;
+    *fields = 0;
+    for (ferry_i_skip_blank_lines(&c); c.s < c.end && *lines < SAMPLE;
+         ferry_i_skip_blank_lines(&c)) {
+        const int64_t n = fields_of(t, &c);
+        if (*lines == 0) *fields = n;
+        agree += n == *fields;
+        (*lines)++;
+        if (n == 0) break;
+    }
+    return *fields > 1 ? agree : -1;
+}
+
+int64_t ferry_i_guess_separator(ferry_table *t)
+{
+    static const char *const all[] = {"\t", ";", ",", "|", "::", " "};
+    int best = 0, most = -1;
+    int64_t result = 0;
+
+    for (int k = 0; k < FERRY_COUNT(all); k++) {
+        int64_t fields = 0;
+        int lines = 0;
+        set_separator(t, all[k]);
+        const int agree = agreement(t, &fields, &lines);
+        if (agree > 0 && agree == lines) return fields;
+        if (agree > most && 2 * agree > lines) {
+            most = agree;
+            best = k;
+        }
+    }
+    set_separator(t, most >= 0 ? all[best] : ",");
+    return result;
+}
+
+static ferry_status choose_separator(ferry_ctx *ctx, ferry_table *t)
+{
+    static const char *const words[][2] = {{"comma", ","},     {"tab", "\t"},
+                                           {"semicolon", ";"}, {"space", " "},
+                                           {"pipe", "|"},      {"\\t", "\t"}};
+    ferry_status st = FERRY_OK;
+    const char *sep = t->s->sep;
+
+    FERRY_NEED(ctx, strlen(sep) < sizeof t->sep && !strpbrk(sep, "\"\n"), FERRY_EINVAL,
+               "reader: sep = %s is not a separator", sep);
+    if (sep[0]) {
+        for (int k = 0; k < FERRY_COUNT(words); k++)
+            if (strcmp(sep, words[k][0]) == 0) sep = words[k][1];
+        set_separator(t, sep);
+    } else if (ferry_i_guess_separator(t) == 0 && t->as == FERRY_DATA_LABELS) {
+        set_separator(t, "\n"); /* one label a line, whatever is in it */
+    }
+done:
+    return st;
+}
+
+/* ---- header
+ * ----------------------------------------------------------------------------------- */
+
+/* What the lines below the first say about a column. */
+typedef struct glance {
+    ferry_span first;
+    ferry_cell first_is;
+    double first_value;
+    int64_t numbers, texts, same_as_first;
+} glance;
+
+static bool span_equal(ferry_span a, ferry_span b)
+{
+    return a.n == b.n && memcmp(a.s, b.s, (size_t)a.n) == 0;
+}
+
+static bool span_is(ferry_span f, const char *word)
+{
+    if (f.n >= 2 && *f.s == '"') f = (ferry_span){f.s + 1, f.n - 2};
+    return (int64_t)strlen(word) == f.n && strncasecmp(f.s, word, (size_t)f.n) == 0;
+}
+
+/* Look at the sample. Lines with another number of fields are left to the real reading. */
+static void look(const ferry_table *t, glance *g, ferry_cursor c)
+{
+    for (int line = 0; line <= SAMPLE; line++) {
+        bool last = false;
+        ferry_i_skip_blank_lines(&c);
+        if (c.s >= c.end) return;
+        for (int64_t j = 0; !last; j++) {
+            ferry_span f;
+            double v = 0;
+            if (!ferry_i_field(t, &c, &f, &last)) return;
+            if (j >= t->cols) continue;
+            const ferry_cell is = ferry_i_cell(t, f, &v);
+            if (line == 0) {
+                g[j].first = f;
+                g[j].first_is = is;
+                g[j].first_value = v;
+                continue;
+            }
+            g[j].numbers += is == FERRY_CELL_NUMBER;
+            g[j].texts += is == FERRY_CELL_TEXT;
+            g[j].same_as_first += span_equal(f, g[j].first);
+        }
+        ferry_i_next_line(&c);
+    }
+}
+
+static bool all_differ(const glance *g, int64_t n)
+{
+    for (int64_t i = 0; i < n && n <= 1000; i++)
+        for (int64_t j = 0; j < i; j++)
+            if (span_equal(g[i].first, g[j].first)) return false;
+    return true;
+}
+
+/* Names over numbers; or column numbers 0, 1, 2, ... as some programs write; or, where all
+ * is text, a column called id or label. */
+static bool looks_like_header(const ferry_table *t, const glance *g)
+{
+    bool over_numbers = false, all_text = true, counting = t->cols >= 4, known = false;
+
+    for (int64_t j = 0; j < t->cols; j++) {
+        const bool text = g[j].first_is == FERRY_CELL_TEXT;
+        over_numbers |= text && g[j].numbers > 0 && g[j].texts == 0;
+        all_text &= text;
+        known |= span_is(g[j].first, "id") || span_is(g[j].first, "label");
+        counting &= g[j].first_is == FERRY_CELL_NUMBER &&
+                    g[j].first_value == (double)j + g[0].first_value;
+    }
+    if (over_numbers) return true;
+    if (counting) return g[0].first_value == 0 || g[0].first_value == 1;
+    if (!all_text || !all_differ(g, t->cols)) return false;
+    if (known) return true;
+    /* all text: the first line is a header if its cells never come again while others do */
+    int64_t rows = g[0].texts, again = 0;
+    for (int64_t j = 0; j < t->cols; j++)
+        again += g[j].same_as_first;
+    return t->cols > 1 && rows > 1 && again == 0 && t->as != FERRY_DATA_LABELS;
+}
+
+/* Keep the names of the first line. */
+static ferry_status take_names(ferry_ctx *ctx, ferry_table *t, const glance *g)
+{
+    ferry_status st = FERRY_OK;
+
+    for (int64_t j = 0; j < t->cols; j++) {
+        t->col[j].name = g[j].first.n > 0
+                             ? ferry_i_field_text(g[j].first)
+                             : ferry_i_sprintf("column %lld", (long long)j + 1);
+        FERRY_NEED(ctx, t->col[j].name, FERRY_ENOMEM, "%s: no memory for its header",
+                   t->in->path);
+    }
+done:
+    return st;
+}
+
+ferry_status ferry_i_table_layout(ferry_ctx *ctx, ferry_table *t)
+{
+    ferry_status st = FERRY_OK;
+    glance *g = NULL;
+
+    FERRY_TRY(choose_separator(ctx, t));
+    ferry_cursor c = {t->begin, t->end, 1};
+    ferry_i_skip_blank_lines(&c);
+    FERRY_NEED(ctx, c.s < c.end, FERRY_EDATA, "%s: no instances", t->in->path);
+    t->body = c.s;
+    const int64_t line = c.line;
+    t->cols = fields_of(t, &c);
+    if (t->cols == 0) {
+        st = ferry_i_bad(ctx, t->in->path, line,
+                         "a quote is not closed, or text follows it");
+        goto done;
+    }
+    t->col = ferry_i_calloc(t->cols, sizeof *t->col);
+    g = ferry_i_calloc(t->cols, sizeof *g);
+    FERRY_NEED(ctx, t->col && g, FERRY_ENOMEM, "%s: no memory for %lld columns",
+               t->in->path, (long long)t->cols);
+    look(t, g, (ferry_cursor){t->body, t->end, line});
+    t->header = t->s->header == HEADER_YES ||
+                (t->s->header == HEADER_AUTO && looks_like_header(t, g));
+    for (int64_t j = 0; j < t->cols; j++) {
+        const bool text =
+            g[j].texts > 0 || (!t->header && g[j].first_is == FERRY_CELL_TEXT);
+        t->col[j].role = text ? FERRY_COL_CATEGORY : FERRY_COL_NUMBER;
+    }
+    if (t->header) {
+        FERRY_TRY(take_names(ctx, t, g));
+        t->body = c.s;
+    }
+done:
+    ferry_i_free(g);
+    return st;
+}

@@ -1,0 +1,210 @@
+/* Delimited text: which columns are ids, labels and features, from the options and names.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "data/delimited.h"
+
+/* Column called word (n bytes) by name, number from 1, first or last; -1: none. */
+static int64_t column_called(const ferry_table *t, const char *word, size_t n)
+{
+    int64_t j = 0;
+
+    for (j = 0; j < t->cols; j++)
+        if (t->col[j].name && strlen(t->col[j].name) == n &&
+            memcmp(t->col[j].name, word, n) == 0)
+            return j;
+    if (n == 5 && memcmp(word, "first", 5) == 0) return 0;
+    if (n == 4 && memcmp(word, "last", 4) == 0) return t->cols - 1;
+    if (ferry_i_parse_int(word, word + n, &j) == word + n && j >= 1 && j <= t->cols)
+        return j - 1;
+    return -1;
+}
+
+static const char *name_at(const void *arg, int64_t i)
+{
+    const ferry_table *t = arg;
+
+    return t->col[i].name;
+}
+
+static ferry_status no_column(ferry_ctx *ctx, const ferry_table *t, const char *option,
+                              const char *word, size_t n)
+{
+    char shown[100] = "";
+    const char *near = NULL;
+
+    memcpy(shown, word, n < sizeof shown ? n : sizeof shown - 1);
+    if (t->header) near = ferry_i_nearest(shown, t->cols, name_at, t);
+    return ferry_i_bad(ctx, t->in->path, 0, "no column %s (%s=) among its %lld%s%s%s",
+                       shown, option, (long long)t->cols, near ? "; did you mean " : "",
+                       near ? near : "", near ? "?" : "");
+}
+
+/* Give the columns of a list "a,b,c" a role. *count: how many. */
+static ferry_status mark_list(ferry_ctx *ctx, ferry_table *t, const char *option,
+                              const char *list, ferry_role_of role, bool may_lack,
+                              int64_t *count)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t whole = column_called(t, list, strlen(list));
+
+    *count = 0;
+    if (whole >= 0) { /* also a name with a comma in it */
+        t->col[whole].role = role;
+        *count = 1;
+        goto done;
+    }
+    for (const char *s = list; *s;) {
+        const size_t n = strcspn(s, ",");
+        const int64_t j = column_called(t, s, n);
+        if (j < 0 && !may_lack) FERRY_TRY(no_column(ctx, t, option, s, n));
+        if (j >= 0) {
+            t->col[j].role = role;
+            (*count)++;
+        }
+        s += n;
+        s += *s == ',';
+    }
+done:
+    return st;
+}
+
+/* "last:14" and "first:14". False: neither. */
+static bool mark_range(ferry_table *t, const char *spec, int64_t *count)
+{
+    const bool last = strncmp(spec, "last:", 5) == 0;
+    const char *n = strchr(spec, ':'), *end = spec + strlen(spec);
+
+    if ((!last && strncmp(spec, "first:", 6) != 0) ||
+        ferry_i_parse_int(n + 1, end, count) != end || *count < 1 || *count > t->cols)
+        return false;
+    for (int64_t k = 0; k < *count; k++)
+        t->col[last ? t->cols - *count + k : k].role = FERRY_COL_LABEL;
+    return true;
+}
+
+/* Columns called label, and those called label:NAME, which make a set. */
+static void find_labels(ferry_table *t, int64_t *count)
+{
+    for (int64_t j = 0; j < t->cols; j++)
+        if (t->col[j].name && strcasecmp(t->col[j].name, "label") == 0 && *count == 0) {
+            t->col[j].role = FERRY_COL_LABEL;
+            *count = 1;
+        }
+    for (int64_t j = 0; j < t->cols && (*count == 0 || t->sets); j++)
+        if (t->col[j].name && strncmp(t->col[j].name, "label:", 6) == 0) {
+            t->col[j].role = FERRY_COL_LABEL;
+            t->sets = true;
+            (*count)++;
+        }
+}
+
+static ferry_status mark_labels(ferry_ctx *ctx, ferry_table *t, int64_t *count)
+{
+    ferry_status st = FERRY_OK;
+    const char *label = t->s->label;
+
+    *count = 0;
+    if (label[0] && strcmp(label, "none") != 0) {
+        if (mark_range(t, label, count))
+            t->sets = true; /* also when it is one */
+        else
+            FERRY_TRY(
+                mark_list(ctx, t, "label", label, FERRY_COL_LABEL, t->s->like, count));
+        if (*count > 1) t->sets = true;
+    } else if (!label[0]) {
+        find_labels(t, count);
+    }
+done:
+    return st;
+}
+
+static ferry_status mark_ids(ferry_ctx *ctx, ferry_table *t, int64_t *count)
+{
+    ferry_status st = FERRY_OK;
+    const char *id = t->s->id;
+
+    *count = 0;
+    if (id[0] && strcmp(id, "none") != 0) {
+        const int64_t j = column_called(t, id, strlen(id));
+        if (j < 0) FERRY_TRY(no_column(ctx, t, "id", id, strlen(id)));
+        t->col[j].role = FERRY_COL_ID;
+        *count = 1;
+    }
+    for (int64_t j = 0; j < t->cols && !id[0] && *count == 0; j++)
+        if (t->col[j].name && strcasecmp(t->col[j].name, "id") == 0) {
+            t->col[j].role = FERRY_COL_ID;
+            *count = 1;
+        }
+done:
+    return st;
+}
+
+/* Read for labels: one label a line, or id and label. Other columns are left out. */
+static ferry_status labels_only(ferry_ctx *ctx, ferry_table *t, int64_t ids, int64_t labels)
+{
+    ferry_status st = FERRY_OK;
+
+    if (labels == 0) {
+        FERRY_NEED(ctx, t->cols - ids == 1 || (t->cols == 2 && ids == 0), FERRY_EDATA,
+                   "%s: expected one label a line or id and label, found %lld columns; say "
+                   "which with label=",
+                   t->in->path, (long long)t->cols);
+        const bool pair = t->cols == 2 && ids == 0 && !t->s->id[0];
+        if (pair) t->col[0].role = FERRY_COL_ID;
+        for (int64_t j = 0; j < t->cols; j++)
+            if (t->col[j].role != FERRY_COL_ID) t->col[j].role = FERRY_COL_LABEL;
+    }
+    for (int64_t j = 0; j < t->cols; j++)
+        if (t->col[j].role == FERRY_COL_NUMBER || t->col[j].role == FERRY_COL_CATEGORY)
+            t->col[j].role = FERRY_COL_DROP;
+done:
+    return st;
+}
+
+/* Columns stay what they were when the view was read first. */
+static void as_before(ferry_table *t)
+{
+    const ferry_ids *v = t->s->vocabulary;
+
+    for (int64_t j = 0; j < t->cols && v; j++) {
+        ferry_column *c = &t->col[j];
+        if (!c->name || (c->role != FERRY_COL_NUMBER && c->role != FERRY_COL_CATEGORY))
+            continue;
+        if (ferry_i_ids_find(v, c->name) >= 0) {
+            c->role = FERRY_COL_NUMBER;
+            c->must_be_number = true;
+            continue;
+        }
+        const size_t n = strlen(c->name);
+        for (int64_t k = 0; k < ferry_i_ids_count(v); k++) {
+            const char *f = ferry_i_ids_at(v, k);
+            if (strncmp(f, c->name, n) == 0 && f[n] == '=') c->role = FERRY_COL_CATEGORY;
+        }
+    }
+}
+
+ferry_status ferry_i_table_roles(ferry_ctx *ctx, ferry_table *t)
+{
+    ferry_status st = FERRY_OK;
+    int64_t ids = 0, labels = 0, dropped = 0, left = 0;
+
+    FERRY_TRY(mark_ids(ctx, t, &ids));
+    FERRY_TRY(mark_labels(ctx, t, &labels));
+    if (t->s->drop[0])
+        FERRY_TRY(
+            mark_list(ctx, t, "drop", t->s->drop, FERRY_COL_DROP, t->s->like, &dropped));
+    if (t->as == FERRY_DATA_LABELS) {
+        FERRY_TRY(labels_only(ctx, t, ids, labels));
+        goto done;
+    }
+    as_before(t);
+    for (int64_t j = 0; j < t->cols; j++)
+        left += t->col[j].role == FERRY_COL_NUMBER || t->col[j].role == FERRY_COL_CATEGORY;
+    FERRY_NEED(ctx, left > 0, FERRY_EDATA, "%s: no column is left for features",
+               t->in->path);
+done:
+    return st;
+}
