@@ -7,9 +7,6 @@
 
 #include "model/model.h"
 
-/* task/task.h */
-ferry_status ferry_i_task_settled(ferry_ctx *ctx, const ferry_task *task, ferry_task **out);
-
 /* ---- what a method needs ---- */
 
 static const char *const role_name[] = {"source", "intermediate", "target"};

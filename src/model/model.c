@@ -3,11 +3,7 @@
 
 #include <string.h>
 
-/* data/parts.h */
-ferry_status ferry_i_view_new(ferry_ctx *ctx, const char *name, ferry_matrix *x,
-                              const ferry_ids *features, const ferry_opts *read,
-                              const double *idf, ferry_view **out);
-void ferry_i_view_free(ferry_view *v);
+#include "data/parts.h"
 
 bool ferry_i_goal_named(ferry_goal goal)
 {
