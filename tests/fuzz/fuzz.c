@@ -1,0 +1,52 @@
+/* What the fuzz targets share. */
+#define _GNU_SOURCE /* memfd_create */
+#include "fuzz.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+ferry_ctx *fuzz_ctx(void)
+{
+    static ferry_ctx *ctx;
+
+    if (!ctx &&
+        (ferry_ctx_new(&ctx) != FERRY_OK || ferry_ctx_set_threads(ctx, 1) != FERRY_OK))
+        abort();
+    return ctx;
+}
+
+const char *fuzz_file(const uint8_t *bytes, size_t n)
+{
+    static char path[64];
+    static int fd = -1;
+
+    if (fd < 0) fd = memfd_create("fuzz", MFD_CLOEXEC);
+    if (fd < 0 || ftruncate(fd, 0) != 0 || ftruncate(fd, (off_t)n) != 0 ||
+        pwrite(fd, bytes, n, 0) != (ssize_t)n)
+        abort();
+    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    return path;
+}
+
+void fuzz_check(ferry_ctx *ctx, ferry_status st)
+{
+    if (st == FERRY_OK) return;
+    if (!ferry_message(ctx)[0] || strchr(ferry_message(ctx), '\n')) abort();
+}
+
+void fuzz_use(ferry_ctx *ctx, ferry_data *data)
+{
+    ferry_domain *d = NULL;
+    char *text = NULL;
+
+    if (!data) return;
+    fuzz_check(ctx, ferry_data_describe(ctx, data, &text));
+    if (ferry_domain_new(ctx, "d", FERRY_TARGET, &d) == FERRY_OK)
+        fuzz_check(ctx, ferry_domain_add_data(ctx, d, "v", data));
+    ferry_domain_free(d);
+    ferry_string_free(text);
+    ferry_data_free(data);
+}

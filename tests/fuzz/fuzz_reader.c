@@ -1,0 +1,73 @@
+/* Fuzz one reader (FUZZ_FORMAT is its name): the same bytes under every way to read them
+ * that takes another path. */
+#include <stdio.h>
+#include <string.h>
+
+#include "fuzz.h"
+
+typedef struct way {
+    const char *format, *set; /* set: "key=value key=value" */
+    ferry_data_kind as;
+} way;
+
+static const way ways[] = {
+    {"delimited", "", FERRY_DATA_VIEW},
+    {"delimited", "header=no label=last id=first", FERRY_DATA_VIEW},
+    {"delimited", "header=yes label=first:2 missing=x transpose=yes", FERRY_DATA_VIEW},
+    {"delimited", "", FERRY_DATA_LABELS},
+    {"svmlight", "", FERRY_DATA_VIEW},
+    {"svmlight", "features=7 index_base=zero", FERRY_DATA_VIEW},
+    {"mtx", "", FERRY_DATA_VIEW},
+    {"mtx", "transpose=yes", FERRY_DATA_VIEW},
+    {"npy", "", FERRY_DATA_VIEW},
+    {"npy", "transpose=yes", FERRY_DATA_VIEW},
+    {"npy", "", FERRY_DATA_LABELS},
+    {"npz", "", FERRY_DATA_VIEW},
+    {"npz", "", FERRY_DATA_LISTING},
+    {"mat", "", FERRY_DATA_VIEW},
+    {"mat", "transpose=yes", FERRY_DATA_VIEW},
+    {"mat", "", FERRY_DATA_LABELS},
+    {"arff", "", FERRY_DATA_VIEW},
+    {"arff", "label=last:2 id=first", FERRY_DATA_VIEW},
+    {"linqs", "", FERRY_DATA_VIEW},
+    {"linqs", "", FERRY_DATA_GRAPH},
+    {"ratings", "", FERRY_DATA_RATINGS},
+    {"ratings", "sep=:: header=no", FERRY_DATA_RATINGS},
+    {"edges", "", FERRY_DATA_GRAPH},
+    {"edges", "sep=comma header=yes", FERRY_DATA_GRAPH},
+    {"text", "", FERRY_DATA_VIEW},
+    {"text", "weight=tfidf norm=l2 tokens=bigrams min_df=0.1 max_df=0.9", FERRY_DATA_VIEW},
+    {"text", "tokens=spaces lower=no mail_headers=strip stop_words=english",
+     FERRY_DATA_VIEW},
+};
+
+static ferry_opts *opts_for(ferry_ctx *ctx, const way *w)
+{
+    ferry_opts *opts = NULL;
+    char set[256], *save = NULL;
+
+    (void)snprintf(set, sizeof set, "format=%s %s", w->format, w->set);
+    if (ferry_opts_new(ctx, &opts) != FERRY_OK) return NULL;
+    for (char *s = strtok_r(set, " ", &save); s; s = strtok_r(NULL, " ", &save)) {
+        char *eq = strchr(s, '=');
+        *eq = 0;
+        (void)ferry_opts_set(ctx, opts, s, eq + 1);
+    }
+    return opts;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
+{
+    ferry_ctx *ctx = fuzz_ctx();
+    const char *path = fuzz_file(bytes, n);
+
+    for (int64_t i = 0; i < FERRY_COUNT(ways); i++) {
+        if (strcmp(ways[i].format, FUZZ_FORMAT) != 0) continue;
+        ferry_opts *opts = opts_for(ctx, &ways[i]);
+        ferry_data *data = NULL;
+        fuzz_check(ctx, ferry_i_read_as(ctx, path, opts, ways[i].as, &data));
+        fuzz_use(ctx, data);
+        ferry_opts_free(opts);
+    }
+    return 0;
+}
