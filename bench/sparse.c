@@ -1,0 +1,164 @@
+/* CSR times block at the size the issue names: n = 100k, d = 50k, 10M entries, k = 2,
+ * 8, 32.
+ *
+ * Every product moves at least the matrix (12 bytes an entry and the row starts), B once
+ * and Y twice (read and written). That over the time, against a STREAM triad measured in
+ * the same run with as many threads, is the share of the memory bandwidth. The columns of
+ * the matrix are uniformly random, the hard case: neighbouring entries never share a row of
+ * B.
+ *
+ * usage: bench_sparse [file with the lines of sparse_peer.py]
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ferry/ferry.h"
+#include "linalg/linalg.h"
+
+enum { ROWS = 100000, COLS = 50000, PER_ROW = 100, TRIAD = 20000000, TIMES = 9 };
+
+static int by_value(const void *a, const void *b)
+{
+    const int32_t i = *(const int32_t *)a, j = *(const int32_t *)b;
+
+    return (i > j) - (i < j);
+}
+
+static ferry_matrix *random_csr(ferry_ctx *ctx)
+{
+    ferry_matrix *x = NULL;
+    ferry_rng rng;
+
+    if (ferry_i_matrix_csr(ctx, ROWS, COLS, (int64_t)ROWS * PER_ROW, &x) != FERRY_OK)
+        exit(1);
+    ferry_i_rng_seed(&rng, 1, 1);
+    for (int64_t i = 0; i < ROWS; i++) {
+        int32_t *row = x->index + i * PER_ROW;
+        x->start[i + 1] = (i + 1) * PER_ROW;
+        for (bool again = true; again;) { /* all columns of a row differ */
+            again = false;
+            for (int e = 0; e < PER_ROW; e++)
+                row[e] = (int32_t)ferry_i_rng_below(&rng, COLS);
+            qsort(row, PER_ROW, sizeof *row, by_value);
+            for (int e = 1; e < PER_ROW; e++)
+                again = again || row[e] == row[e - 1];
+        }
+        for (int e = 0; e < PER_ROW; e++)
+            x->value[i * PER_ROW + e] = ferry_i_rng_normal(&rng);
+    }
+    return x;
+}
+
+/* Bytes a second of a = b + s c, counted as STREAM does: three arrays. */
+static double triad(int threads)
+{
+    double *a = malloc(sizeof *a * TRIAD), *b = malloc(sizeof *b * TRIAD),
+           *c = malloc(sizeof *c * TRIAD), best = 1e9;
+
+    if (!a || !b || !c) exit(1);
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int64_t i = 0; i < TRIAD; i++) {
+        a[i] = 0;
+        b[i] = (double)i;
+        c[i] = 1;
+    }
+    for (int t = 0; t < TIMES; t++) {
+        const double start = ferry_i_clock();
+#pragma omp parallel for num_threads(threads) schedule(static)
+        for (int64_t i = 0; i < TRIAD; i++)
+            a[i] = b[i] + 3.0 * c[i];
+        const double seconds = ferry_i_clock() - start;
+        if (seconds < best) best = seconds;
+    }
+    if (a[TRIAD - 1] != b[TRIAD - 1] + 3) exit(1);
+    free(a);
+    free(b);
+    free(c);
+    return 24.0 * TRIAD / best;
+}
+
+static double time_product(ferry_ctx *ctx, bool trans, const ferry_matrix *x,
+                           const ferry_block *b, ferry_block *y)
+{
+    double best = 1e9;
+
+    for (int t = 0; t < TIMES; t++) {
+        const double start = ferry_i_clock();
+        if (trans)
+            (void)ferry_e(ctx)->tmul(ctx, 1, x, b, 0, y);
+        else
+            ferry_e(ctx)->mul(ctx, 1, x, b, 0, y);
+        const double seconds = ferry_i_clock() - start;
+        if (seconds < best) best = seconds;
+    }
+    return best;
+}
+
+/* Seconds that the peer's file gives for a product, or 0. */
+static double peer_seconds(const char *path, const char *name, int64_t k)
+{
+    FILE *file = path ? fopen(path, "r") : NULL;
+    char line[256], key[64];
+    double seconds, found = 0;
+    long long width;
+
+    while (file && fgets(line, sizeof line, file))
+        if (sscanf(line, "%63s %lld %lf", key, &width, &seconds) == 3 &&
+            strcmp(key, name) == 0 && width == k)
+            found = seconds;
+    if (file) fclose(file);
+    return found;
+}
+
+static void run(ferry_ctx *ctx, const ferry_matrix *x, bool trans, int64_t k,
+                double bandwidth, const char *peer)
+{
+    ferry_block *b = NULL, *y = NULL;
+    ferry_rng rng;
+    const int64_t in = trans ? ROWS : COLS, out = trans ? COLS : ROWS;
+    const double bytes =
+        12.0 * (double)x->nnz + 8.0 * ROWS + 8.0 * (double)((in + 2 * out) * k);
+
+    if (ferry_i_block_new(ctx, in, k, &b) || ferry_i_block_new(ctx, out, k, &y)) exit(1);
+    ferry_i_rng_seed(&rng, 2, 1);
+    ferry_i_fill_normal(b, &rng);
+    const double seconds = time_product(ctx, trans, x, b, y);
+    const double scipy = peer_seconds(peer, trans ? "tmul" : "mul", k);
+    printf("%-4s %4lld %8d %8.1f %8.1f %7.0f %%", trans ? "X'B" : "XB", (long long)k,
+           ferry_ctx_threads(ctx), 1e3 * seconds, 1e-9 * bytes / seconds,
+           100 * bytes / seconds / bandwidth);
+    if (scipy > 0 && ferry_ctx_threads(ctx) == 1)
+        printf(" %9.1f %6.1fx", 1e3 * scipy, scipy / seconds);
+    printf("\n");
+    ferry_i_block_free(b);
+    ferry_i_block_free(y);
+}
+
+int main(int argc, char **argv)
+{
+    static const int64_t ks[] = {2, 8, 32};
+    const char *peer = argc > 1 ? argv[1] : NULL;
+    ferry_ctx *ctx = NULL;
+    ferry_matrix *x;
+
+    if (ferry_ctx_new(&ctx) != FERRY_OK) return 1;
+    const int cores = ferry_ctx_threads(ctx);
+    x = random_csr(ctx);
+    printf("sparse products, %d x %d, %lld entries (BLAS core %s)\n", ROWS, COLS,
+           (long long)x->nnz, ferry_blas_core());
+    for (int threads = 1; threads <= cores; threads += cores > 1 ? cores - 1 : 1) {
+        if (ferry_ctx_set_threads(ctx, threads) != FERRY_OK) return 1;
+        const double bandwidth = triad(threads);
+        printf("triad with %d thread%s: %.1f GB/s\n", threads, threads > 1 ? "s" : "",
+               1e-9 * bandwidth);
+        printf("%-4s %4s %8s %8s %8s %9s %9s %7s\n", "", "k", "threads", "ms", "GB/s",
+               "of triad", "scipy ms", "faster");
+        for (int trans = 0; trans < 2; trans++)
+            for (int64_t i = 0; i < FERRY_COUNT(ks); i++)
+                run(ctx, x, trans, ks[i], bandwidth, peer);
+    }
+    ferry_i_matrix_free(x);
+    ferry_ctx_free(ctx);
+    return 0;
+}
