@@ -1,0 +1,554 @@
+#include <jansson.h>
+#include <stdio.h>
+
+#include "eval/eval.h"
+#include "ferry_test.h"
+#include "model/model.h"
+
+/* Results made by hand, so that every number in a report is known. */
+
+static ferry_results *results_of(ferry_goal goal, int64_t planned, int64_t repeats)
+{
+    ferry_results *rs = ferry_i_calloc(1, sizeof *rs);
+
+    assert_non_null(rs);
+    rs->goal = goal;
+    rs->planned = planned;
+    rs->repeats = repeats;
+    rs->seed = 1;
+    rs->threads = 2;
+    rs->best = rs->best_baseline = -1;
+    rs->task = ferry_i_strdup("demo");
+    rs->target = ferry_i_strdup("here");
+    rs->engine = ferry_i_strdup("host");
+    rs->blas_core = ferry_i_strdup("Haswell");
+    rs->metrics = ferry_i_calloc(16, sizeof *rs->metrics);
+    for (; ferry_i_metric_usual(goal, rs->n_metrics); rs->n_metrics++)
+        rs->metrics[rs->n_metrics] = ferry_i_metric_usual(goal, rs->n_metrics);
+    rs->result = ferry_i_calloc(16, sizeof *rs->result);
+    return rs;
+}
+
+/* Every metric of repeat r is base + slope * r. */
+static ferry_result *add(ferry_results *rs, const char *name, ferry_kind kind, double base,
+                         double slope)
+{
+    ferry_result *r = &rs->result[rs->n++];
+
+    r->name = ferry_i_strdup(name);
+    r->method = "svm";
+    r->kind = kind;
+    r->options = json_pack("{s:s}", "C", "1");
+    r->metric = ferry_i_calloc(rs->n_metrics * rs->planned, sizeof *r->metric);
+    r->seconds = ferry_i_calloc(rs->planned, sizeof *r->seconds);
+    for (int64_t i = 0; i < rs->planned; i++) {
+        for (int64_t m = 0; m < rs->n_metrics; m++)
+            r->metric[m * rs->planned + i] = base + slope * (double)i;
+        r->seconds[i] = 0.5;
+    }
+    r->done = rs->repeats;
+    return r;
+}
+
+static void check_table(ferry_ctx *ctx, ferry_results *rs, const char *want)
+{
+    char *table = NULL;
+
+    assert_ok(ctx, ferry_i_results_compare(ctx, rs));
+    assert_ok(ctx, ferry_results_table(ctx, rs, &table));
+    assert_string_equal(table, want);
+    ferry_string_free(table);
+    ferry_results_free(rs);
+}
+
+static void test_table(void **state)
+{
+    ferry_results *rs = results_of(FERRY_CLASSIFY, 10, 10);
+
+    add(rs, "majority", FERRY_KIND_BASELINE, 0.5, 0);
+    add(rs, "svm train=target", FERRY_KIND_BASELINE, 0.80, 0.004);
+    add(rs, "ttl", FERRY_KIND_TRANSFER, 0.85, 0.006)->seconds[0] = 2;
+    add(rs, "hemap", FERRY_KIND_TRANSFER, 0, 0)->unfit = ferry_i_strdup(
+        "hemap needs labels in a source domain; this task has source 'text' and target "
+        "'images' without source labels");
+    add(rs, "mine", FERRY_KIND_TRANSFER, 0, 0)->unfit =
+        ferry_i_strdup("repeat 3 of 10: ttl: broke down");
+    check_table(
+        *state, rs,
+        "demo: classify 'here', 10 repeats, seed 1; ranked by accuracy (larger is better)\n"
+        "\n"
+        "method                 accuracy       macro-f1  fit s  vs best baseline [95 % "
+        "interval]\n"
+        "ttl               0.877 ± 0.018  0.877 ± 0.018   0.65  +0.059 [+0.055, +0.063] "
+        "p=0.002\n"
+        "svm train=target  0.818 ± 0.012  0.818 ± 0.012   0.50  best baseline\n"
+        "majority          0.500 ± 0.000  0.500 ± 0.000   0.50  -0.318 [-0.325, -0.311] "
+        "p=0.002\n"
+        "\n"
+        "no result from:\n"
+        "- hemap needs labels in a source domain; this task has source 'text' and target "
+        "'images' without\n"
+        "  source labels\n"
+        "- mine: repeat 3 of 10: ttl: broke down\n"
+        "\n"
+        "best: ttl (accuracy 0.877 ± 0.018, 10 repeats). It beats the best baseline, svm "
+        "train=target\n"
+        "(0.818), by 0.059 (95 % interval 0.055 to 0.063, p=0.002).\n");
+}
+
+/* The part of a table that must be there. */
+static void has(ferry_ctx *ctx, ferry_results *rs, const char *want)
+{
+    char *table = NULL;
+
+    assert_ok(ctx, ferry_i_results_compare(ctx, rs));
+    assert_ok(ctx, ferry_results_table(ctx, rs, &table));
+    if (!strstr(table, want)) print_error("no \"%s\" in:\n%s", want, table);
+    assert_non_null(strstr(table, want));
+    ferry_string_free(table);
+    ferry_results_free(rs);
+}
+
+/* Smaller is better: a negative difference is a lead, and words turn the sign. */
+static void test_smaller_is_better(void **state)
+{
+    ferry_results *rs = results_of(FERRY_REGRESS, 10, 10);
+
+    add(rs, "mean", FERRY_KIND_BASELINE, 120, 2);
+    add(rs, "ttl", FERRY_KIND_TRANSFER, 100, 1);
+    check_table(
+        *state, rs,
+        "demo: regress 'here', 10 repeats, seed 1; ranked by rmse (smaller is better)\n"
+        "\n"
+        "method         rmse          mae  fit s  vs best baseline [95 % interval]\n"
+        "ttl     104.5 ± 3.0  104.5 ± 3.0   0.50  -24.5 [-26.3, -22.7] p=0.002\n"
+        "mean    129.0 ± 6.1  129.0 ± 6.1   0.50  best baseline\n"
+        "\n"
+        "best: ttl (rmse 104.5 ± 3.0, 10 repeats). It beats the best baseline, mean "
+        "(129.0), by 24.5 (95 %\n"
+        "interval 22.7 to 26.3, p=0.002).\n");
+    rs = results_of(FERRY_REGRESS, 10, 10);
+    add(rs, "mean", FERRY_KIND_BASELINE, 1, 0);
+    add(rs, "ttl", FERRY_KIND_TRANSFER, 1.5, 0);
+    has(*state, rs,
+        "It is a baseline: transfer does not help here; the best\ntransfer method, ttl, is "
+        "0.500 higher.");
+}
+
+static void test_words(void **state)
+{
+    ferry_results *rs = results_of(FERRY_CLASSIFY, 10, 10);
+
+    add(rs, "svm", FERRY_KIND_BASELINE, 0.8, 0.01);
+    add(rs, "ttl", FERRY_KIND_TRANSFER, 0.9, -0.01);
+    has(*state, rs,
+        "Its lead of 0.010 over the best baseline, svm\n(0.845), may be chance ");
+    rs = results_of(FERRY_CLASSIFY, 10, 10);
+    add(rs, "svm", FERRY_KIND_BASELINE, 0.8, 0.01);
+    add(rs, "ttl", FERRY_KIND_TRANSFER, 0.8, 0.01);
+    has(*state, rs, "equal in every repeat");
+    rs = results_of(FERRY_CLASSIFY, 10, 10);
+    add(rs, "svm", FERRY_KIND_BASELINE, 0.8, 0.01);
+    has(*state, rs, "It is a baseline; no transfer method ran.");
+    rs = results_of(FERRY_CLASSIFY, 10, 10);
+    add(rs, "ttl", FERRY_KIND_TRANSFER, 0.8, 0.01);
+    has(*state, rs, "No baseline ran to compare it with.");
+    rs = results_of(FERRY_CLASSIFY, 10, 3);
+    add(rs, "ttl", FERRY_KIND_TRANSFER, 0.8, 0.01)->seconds[0] = 1e4;
+    has(*state, rs, "stopped after 3 of 10 repeats, seed 1");
+}
+
+static void test_one_repeat(void **state)
+{
+    ferry_results *rs = results_of(FERRY_CLASSIFY, 1, 1);
+
+    add(rs, "svm", FERRY_KIND_BASELINE, 0.8, 0)->seconds[0] = 0.001;
+    add(rs, "ttl", FERRY_KIND_TRANSFER, 0.9, 0)->seconds[0] = 123.4;
+    check_table(
+        *state, rs,
+        "demo: classify 'here', 1 repeat, seed 1; ranked by accuracy (larger is better)\n"
+        "\n"
+        "method  accuracy  macro-f1  fit s  vs best baseline [95 % interval]\n"
+        "ttl        0.900     0.900    123  +0.100 (test: n/a)\n"
+        "svm        0.800     0.800  <0.01  best baseline\n"
+        "\n"
+        "best: ttl (accuracy 0.900, 1 repeat). It leads the best baseline, svm (0.800), by "
+        "0.100. One repeat\n"
+        "cannot tell a lead from chance: set evaluate.repeats to 10.\n");
+}
+
+/* Metrics that do not fit beside the rest come in a second table. */
+static void test_wide(void **state)
+{
+    ferry_results *rs = results_of(FERRY_MULTILABEL, 10, 10);
+
+    add(rs, "svm", FERRY_KIND_BASELINE, 0.8, 0.01);
+    add(rs, "mmltl", FERRY_KIND_TRANSFER, 0.9, 0.01);
+    check_table(
+        *state, rs,
+        "demo: multilabel 'here', 10 repeats, seed 1; ranked by average-precision (larger "
+        "is better)\n"
+        "\n"
+        "method  average-precision   ranking-loss      one-error  fit s  vs best baseline "
+        "[95 % interval]\n"
+        "mmltl       0.945 ± 0.030  0.945 ± 0.030  0.945 ± 0.030   0.50  +0.100 [+0.100, "
+        "+0.100] p=0.002\n"
+        "svm         0.845 ± 0.030  0.845 ± 0.030  0.845 ± 0.030   0.50  best baseline\n"
+        "\n"
+        "method       coverage        hamming\n"
+        "mmltl   0.945 ± 0.030  0.945 ± 0.030\n"
+        "svm     0.845 ± 0.030  0.845 ± 0.030\n"
+        "\n"
+        "best: mmltl (average-precision 0.945 ± 0.030, 10 repeats). It beats the best "
+        "baseline, svm (0.845),\n"
+        "by 0.100 (95 % interval 0.100 to 0.100, p=0.002).\n");
+}
+
+static void test_no_metric(void **state)
+{
+    ferry_results *rs = results_of(FERRY_EMBED, 2, 2);
+
+    add(rs, "coca", FERRY_KIND_TRANSFER, 0, 0);
+    check_table(*state, rs,
+                "demo: embed 'here', 2 repeats, seed 1\n"
+                "\n"
+                "method  fit s\n"
+                "coca     0.50\n"
+                "\n"
+                "1 method ran; goal embed has no score.\n");
+}
+
+/* Undefined, tiny and huge numbers, and a name longer than the page. */
+static void test_odd_numbers(void **state)
+{
+    ferry_results *rs = results_of(FERRY_REGRESS, 2, 2);
+    char name[150];
+
+    memset(name, 'x', sizeof name - 1);
+    name[sizeof name - 1] = 0;
+    add(rs, "bad", FERRY_KIND_TRANSFER, NAN, 0);
+    add(rs, "mean", FERRY_KIND_BASELINE, 2.5e9, 1e9);
+    add(rs, name, FERRY_KIND_BASELINE, 2.5e9, 1e8);
+    has(*state, rs, "2.55e+09 ± 7.07e+07");
+    rs = results_of(FERRY_REGRESS, 2, 2);
+    add(rs, "bad", FERRY_KIND_TRANSFER, NAN, 0);
+    add(rs, "mean", FERRY_KIND_BASELINE, 0.02, 0.01);
+    has(*state, rs, "bad                   n/a                n/a   0.50  n/a (test: n/a)");
+    rs = results_of(FERRY_REGRESS, 2, 2);
+    add(rs, "mean", FERRY_KIND_BASELINE, 20, 1);
+    has(*state, rs, "20.50 ± 0.71");
+    rs = results_of(FERRY_REGRESS, 2, 2);
+    add(rs, "mean", FERRY_KIND_BASELINE, 2000, 1);
+    has(*state, rs, "2000 ± 1"); /* 2000.5 rounds to even */
+    rs = results_of(FERRY_REGRESS, 2, 2);
+    add(rs, "mean", FERRY_KIND_BASELINE, 0, 0);
+    has(*state, rs, "0.000 ± 0.000");
+}
+
+/* ---- JSON ----------------------------------------------------------------------- */
+
+static json_t *json_of(ferry_ctx *ctx, ferry_results *rs)
+{
+    char *text = NULL;
+    json_t *root = NULL;
+
+    assert_ok(ctx, ferry_i_results_compare(ctx, rs));
+    assert_ok(ctx, ferry_results_json(ctx, rs, &text));
+    assert_null(strstr(text, "nan"));
+    assert_null(strstr(text, "inf"));
+    root = json_loads(text, 0, NULL);
+    assert_non_null(root);
+    ferry_string_free(text);
+    return root;
+}
+
+static const char *text_at(const json_t *object, const char *key)
+{
+    return json_string_value(json_object_get(object, key));
+}
+
+static double number_at(const json_t *object, const char *key)
+{
+    assert_true(json_is_number(json_object_get(object, key)));
+    return json_number_value(json_object_get(object, key));
+}
+
+static void test_json(void **state)
+{
+    ferry_results *rs = results_of(FERRY_CLASSIFY, 10, 4);
+    const json_t *one, *two, *more;
+    json_t *root = NULL;
+
+    add(rs, "svm", FERRY_KIND_BASELINE, 0.8, 0.01);
+    add(rs, "ttl", FERRY_KIND_TRANSFER, 0.9, 0.01)->diagnostics =
+        json_pack("{s:i}", "p", 3);
+    add(rs, "hemap", FERRY_KIND_CONTROL, 0, 0)->unfit = ferry_i_strdup("hemap needs more");
+    root = json_of(*state, rs);
+    assert_string_equal(text_at(root, "ferry"), ferry_version());
+    assert_string_equal(text_at(root, "task"), "demo");
+    assert_string_equal(text_at(root, "goal"), "classify");
+    assert_string_equal(text_at(root, "target"), "here");
+    assert_string_equal(text_at(root, "engine"), "host");
+    assert_string_equal(text_at(root, "blas_core"), "Haswell");
+    assert_close(number_at(root, "seed"), 1, 0);
+    assert_close(number_at(root, "repeats"), 4, 0);
+    assert_close(number_at(root, "planned"), 10, 0);
+    assert_close(number_at(root, "threads"), 2, 0);
+    one = json_array_get(json_object_get(root, "results"), 0); /* best first */
+    two = json_array_get(json_object_get(root, "results"), 1);
+    assert_string_equal(text_at(one, "name"), "ttl");
+    assert_string_equal(text_at(one, "method"), "svm");
+    assert_string_equal(text_at(one, "kind"), "transfer");
+    assert_string_equal(text_at(one, "metric"), "accuracy");
+    assert_string_equal(text_at(json_object_get(one, "options"), "C"), "1");
+    assert_close(number_at(one, "mean"), 0.915, 1e-12);
+    assert_close(number_at(one, "std"), 0.012909944487358, 1e-12);
+    assert_int_equal(json_array_size(json_object_get(one, "runs")), 4);
+    assert_int_equal(json_array_size(json_object_get(one, "fit_seconds")), 4);
+    assert_close(number_at(json_object_get(one, "diagnostics"), "p"), 3, 0);
+    assert_true(json_is_null(json_object_get(two, "diagnostics")));
+    more = json_object_get(json_object_get(one, "metrics"), "macro-f1");
+    assert_close(number_at(more, "mean"), 0.915, 1e-12);
+    assert_int_equal(json_array_size(json_object_get(more, "runs")), 4);
+    more = json_object_get(one, "versus");
+    assert_string_equal(text_at(more, "baseline"), "svm");
+    assert_close(number_at(more, "difference"), 0.1, 1e-12);
+    assert_close(number_at(more, "low"), 0.1, 1e-12);
+    assert_close(number_at(more, "high"), 0.1, 1e-12);
+    assert_close(number_at(more, "level"), 0.95, 0);
+    assert_close(number_at(more, "pairs"), 4, 0);
+    assert_true(number_at(more, "p") < 0.2);
+    assert_true(json_is_null(json_object_get(two, "versus")));
+    more = json_array_get(json_object_get(root, "skipped"), 0);
+    assert_string_equal(text_at(more, "name"), "hemap");
+    assert_string_equal(text_at(more, "kind"), "control");
+    assert_string_equal(text_at(more, "reason"), "hemap needs more");
+    more = json_object_get(root, "verdict");
+    assert_string_equal(text_at(more, "best"), "ttl");
+    assert_string_equal(text_at(more, "best_baseline"), "svm");
+    assert_non_null(strstr(text_at(more, "sentence"), "best: ttl (accuracy"));
+    assert_close(number_at(json_object_get(more, "versus"), "difference"), 0.1, 1e-12);
+    json_decref(root);
+    ferry_results_free(rs);
+}
+
+/* What is undefined is null, not left out; bytes that are no UTF-8 do not stop it. */
+static void test_json_odd(void **state)
+{
+    ferry_results *rs = results_of(FERRY_CLASSIFY, 1, 1);
+    const json_t *one;
+    json_t *root = NULL;
+
+    rs->seed = UINT64_MAX;
+    add(rs, "s\xffm", FERRY_KIND_BASELINE, NAN, 0);
+    root = json_of(*state, rs);
+    one = json_array_get(json_object_get(root, "results"), 0);
+    assert_string_equal(text_at(one, "name"), "s?m");
+    assert_true(json_is_null(json_object_get(one, "mean")));
+    assert_true(json_is_null(json_array_get(json_object_get(one, "runs"), 0)));
+    assert_string_equal(text_at(root, "seed"), "18446744073709551615");
+    json_decref(root);
+    ferry_results_free(rs);
+    rs = results_of(FERRY_EMBED, 1, 1);
+    add(rs, "coca", FERRY_KIND_TRANSFER, 0, 0);
+    root = json_of(*state, rs);
+    one = json_array_get(json_object_get(root, "results"), 0);
+    assert_true(json_is_null(json_object_get(one, "metric")));
+    assert_int_equal(json_array_size(json_object_get(one, "runs")), 0);
+    assert_true(json_is_null(json_object_get(json_object_get(root, "verdict"), "best")));
+    json_decref(root);
+    ferry_results_free(rs);
+}
+
+/* ---- files ---------------------------------------------------------------------- */
+
+static const char *const classes[] = {"neg", "pos", NULL, "a,b"};
+
+/* A target of four instances; its labels are the truth. */
+static ferry_domain *domain_of(ferry_ctx *ctx, ferry_goal goal)
+{
+    static const char *const ids[] = {"i1", "i\"2\"", "i3", "i4"}, *const names[] = {"x",
+                                                                                     "y"};
+    static const double numbers[] = {1.5, 2, NAN, 4};
+    static const uint8_t on[] = {1, 1, 0, 0, 0, 1, 1, 0};
+    ferry_domain *d = NULL;
+
+    assert_ok(ctx, ferry_domain_new(ctx, "here", FERRY_TARGET, &d));
+    if (goal == FERRY_REGRESS)
+        assert_ok(ctx, ferry_domain_set_numbers(ctx, d, 4, ids, numbers));
+    else if (goal == FERRY_MULTILABEL)
+        assert_ok(ctx, ferry_domain_set_labelsets(ctx, d, 4, ids, 2, names, on));
+    else if (goal == FERRY_RATE)
+        assert_ok(ctx, ferry_domain_set_ratings(ctx, d, 4, ids, ids, numbers));
+    else
+        assert_ok(ctx, ferry_domain_set_classes(ctx, d, 4, ids, classes));
+    return d;
+}
+
+/* One result with a prediction for all four; the last two were scored. */
+static ferry_results *saved_results(ferry_ctx *ctx, ferry_goal goal, const char *name)
+{
+    ferry_results *rs = results_of(goal, 1, 1);
+    ferry_domain *d = domain_of(ctx, goal);
+    ferry_prediction *p = NULL;
+
+    if (goal == FERRY_RATE)
+        assert_ok(ctx, ferry_i_ratings_copy(ctx, d->ratings, &rs->ratings));
+    else
+        assert_ok(ctx, ferry_i_labels_copy(ctx, d->labels, &rs->truth));
+    rs->scored = ferry_i_calloc(4, 1);
+    rs->scored[2] = rs->scored[3] = 1;
+    assert_ok(ctx, ferry_i_prediction_new(
+                       ctx, goal, goal == FERRY_RATE ? NULL : d->labels->names, d, &p));
+    for (int i = 0; i < 4; i++) {
+        if (p->cls) p->cls[i] = i == 1 ? -1 : i == 3 ? 2 : 0;
+        if (p->value) p->value[i] = i == 1 ? NAN : 0.25 * i;
+        if (p->set) p->set[2 * i + 1] = i % 2 == 0;
+    }
+    if (goal == FERRY_EMBED) {
+        p->k = 2;
+        p->score = ferry_i_calloc(8, sizeof *p->score);
+        p->score[1] = 0.5;
+    } else {
+        ferry_i_free(p->score);
+        p->score = NULL;
+    }
+    add(rs, name, FERRY_KIND_BASELINE, 0.5, 0)->prediction = p;
+    ferry_domain_free(d);
+    assert_ok(ctx, ferry_i_results_compare(ctx, rs));
+    return rs;
+}
+
+static void check_file(const char *path, const char *want)
+{
+    char *text = slurp(path);
+
+    if (!text) print_error("%s is not there\n", path);
+    assert_non_null(text);
+    assert_string_equal(text, want);
+    free(text);
+}
+
+static void test_save(void **state)
+{
+    static const struct {
+        ferry_goal goal;
+        const char *want;
+    } cases[] = {
+        {FERRY_CLASSIFY, "id,truth,scored,prediction\ni1,neg,0,neg\n"
+                         "\"i\"\"2\"\"\",pos,0,\ni3,,1,neg\ni4,\"a,b\",1,\"a,b\"\n"},
+        {FERRY_REGRESS, "id,truth,scored,prediction\ni1,1.5,0,0\n"
+                        "\"i\"\"2\"\"\",2,0,\ni3,,1,0.5\ni4,4,1,0.75\n"},
+        {FERRY_MULTILABEL, "id,truth,scored,prediction\ni1,x|y,0,y\n"
+                           "\"i\"\"2\"\"\",,0,\ni3,y,1,y\ni4,x,1,\n"},
+        {FERRY_RATE, "user,item,truth,scored,prediction\ni1,i1,1.5,0,0\n"
+                     "\"i\"\"2\"\"\",\"i\"\"2\"\"\",2,0,\ni3,i3,,1,0.5\ni4,i4,4,1,0.75\n"},
+        {FERRY_EMBED, "id,truth,scored,z1,z2\ni1,neg,0,0,0.5\n"
+                      "\"i\"\"2\"\"\",pos,0,0,0\ni3,,1,0,0\ni4,\"a,b\",1,0,0\n"},
+    };
+
+    for (int64_t i = 0; i < FERRY_COUNT(cases); i++) {
+        ferry_results *rs = saved_results(*state, cases[i].goal, "svm");
+        char *json = NULL;
+        assert_ok(*state, ferry_results_save(*state, rs, tmp_path("a/b")));
+        check_file(tmp_path("a/b/predictions/svm.csv"), cases[i].want);
+        assert_ok(*state, ferry_results_json(*state, rs, &json));
+        check_file(tmp_path("a/b/results.json"), json);
+        ferry_string_free(json);
+        ferry_results_free(rs);
+    }
+}
+
+/* Names that are no file names, or equal where case does not count. */
+static void test_save_names(void **state)
+{
+    ferry_results *rs = saved_results(*state, FERRY_REGRESS, "../svm C=1");
+    char longer[300], path[400];
+
+    memset(longer, 'n', sizeof longer - 1);
+    longer[sizeof longer - 1] = 0;
+    static const char *const names[] = {"svm/x", "SVM_X", "svm x"};
+    for (int i = 0; i < 4; i++) {
+        ferry_result *r = add(rs, i < 3 ? names[i] : longer, FERRY_KIND_BASELINE, 0.5, 0);
+        ferry_domain *d = domain_of(*state, FERRY_REGRESS);
+        assert_ok(*state,
+                  ferry_i_prediction_new(*state, FERRY_REGRESS, NULL, d, &r->prediction));
+        ferry_domain_free(d);
+    }
+    add(rs, "unfit", FERRY_KIND_BASELINE, 0.5, 0)->unfit = ferry_i_strdup("no");
+    assert_ok(*state, ferry_results_save(*state, rs, tmp_path("names")));
+    static const char *const files[] = {"_._svm_C=1", "svm_x", "SVM_X-2", "svm_x-3"};
+    for (int i = 0; i < 4; i++) {
+        snprintf(path, sizeof path, "names/predictions/%s.csv", files[i]);
+        char *text = slurp(tmp_path(path));
+        assert_non_null(text);
+        free(text);
+    }
+    longer[100] = 0;
+    snprintf(path, sizeof path, "names/predictions/%s.csv", longer);
+    char *text = slurp(tmp_path(path));
+    assert_non_null(text);
+    free(text);
+    assert_null(slurp(tmp_path("names/predictions/unfit.csv")));
+    ferry_results_free(rs);
+}
+
+static void test_save_fails(void **state)
+{
+    ferry_results *rs = saved_results(*state, FERRY_CLASSIFY, "svm");
+
+    tmp_file("plain", "x", -1);
+    assert_fails(*state, ferry_results_save(*state, rs, tmp_path("plain")), FERRY_EIO,
+                 "plain");
+    assert_ok(*state, ferry_i_mkdirs(*state, tmp_path("busy/results.json")));
+    assert_fails(*state, ferry_results_save(*state, rs, tmp_path("busy")), FERRY_EIO,
+                 "results.json: is a folder");
+    assert_ok(*state, ferry_i_mkdirs(*state, tmp_path("full/predictions/svm.csv")));
+    assert_fails(*state, ferry_results_save(*state, rs, tmp_path("full")), FERRY_EIO,
+                 "svm.csv: is a folder");
+    assert_null(slurp(tmp_path("full/results.json"))); /* the last to be written */
+    ferry_results_free(rs);
+}
+
+static ferry_status all_reports(ferry_ctx *ctx, void *rs)
+{
+    ferry_status st = FERRY_OK;
+    char *table = NULL;
+
+    FERRY_TRY(ferry_results_table(ctx, rs, &table));
+    FERRY_TRY(ferry_results_save(ctx, rs, tmp_path("memory")));
+done:
+    if (st != FERRY_OK && table == NULL) assert_int_equal(st, FERRY_ENOMEM);
+    ferry_string_free(table);
+    return st;
+}
+
+static void test_memory(void **state)
+{
+    static const ferry_goal goals[] = {FERRY_MULTILABEL, FERRY_CLASSIFY};
+
+    for (int i = 0; i < 2; i++) {
+        ferry_results *rs = saved_results(*state, goals[i], "svm");
+        add(rs, "unfit", FERRY_KIND_BASELINE, 0.5, 0)->unfit = ferry_i_strdup("no");
+        add(rs, "ttl", FERRY_KIND_TRANSFER, 0.6, 0);
+        assert_ok(*state, ferry_i_results_compare(*state, rs));
+        each_allocation_fails(*state, all_reports, rs);
+        ferry_results_free(rs);
+    }
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, ctx_setup, ctx_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_table),      TEST(test_smaller_is_better),
+        TEST(test_words),      TEST(test_one_repeat),
+        TEST(test_wide),       TEST(test_no_metric),
+        TEST(test_json),       TEST(test_odd_numbers),
+        TEST(test_json_odd),   TEST(test_save),
+        TEST(test_save_names), TEST(test_save_fails),
+        TEST(test_memory),
+    };
+    return cmocka_run_group_tests_name("report", tests, NULL, NULL);
+}
