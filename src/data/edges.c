@@ -1,0 +1,183 @@
+/* Edge lists: "from to [weight]" a line with any separator, comments behind # or %, header
+ * or not. */
+#include <string.h>
+
+#include "data/fields.h"
+#include "data/graph_file.h"
+
+ferry_status ferry_i_edges_add(ferry_ctx *ctx, ferry_edges *g, const ferry_field *from,
+                               const ferry_field *to, double weight)
+{
+    const int64_t a = ferry_i_field_id(g->nodes, from, NULL);
+    const int64_t b = ferry_i_field_id(g->nodes, to, NULL);
+
+    if (a < 0 || b < 0 || !FERRY_GROW(g->e, g->n, g->cap))
+        return ferry_i_nomem(ctx, "edges");
+    if (a > INT32_MAX || b > INT32_MAX)
+        return ferry_i_fail(ctx, FERRY_EDATA, "more than %d nodes", INT32_MAX);
+    g->e[g->n++] = (ferry_edge){(int32_t)a, (int32_t)b, weight};
+    g->weighted = g->weighted || weight != 1;
+    return FERRY_OK;
+}
+
+ferry_status ferry_i_edges_give(ferry_ctx *ctx, ferry_edges *g, ferry_data *d)
+{
+    ferry_status st = FERRY_OK;
+
+    d->from = ferry_i_calloc(g->n, sizeof *d->from);
+    d->to = ferry_i_calloc(g->n, sizeof *d->to);
+    d->weight = g->weighted ? ferry_i_calloc(g->n, sizeof *d->weight) : NULL;
+    FERRY_NEED(ctx, d->from && d->to && (d->weight || !g->weighted), FERRY_ENOMEM,
+               "no memory for %lld edges", (long long)g->n);
+    for (int64_t i = 0; i < g->n; i++) {
+        d->from[i] = g->e[i].from;
+        d->to[i] = g->e[i].to;
+        if (d->weight) d->weight[i] = g->e[i].weight;
+    }
+    d->edges = g->n;
+    d->nodes = g->nodes;
+    g->nodes = NULL;
+done:
+    return st;
+}
+
+void ferry_i_edges_free(ferry_edges *g)
+{
+    ferry_i_ids_free(g->nodes);
+    ferry_i_free(g->e);
+    *g = (ferry_edges){0};
+}
+
+static bool names_a_column(const ferry_field *f)
+{
+    static const char *const words[] = {"from", "to",    "source", "target", "src",   "dst",
+                                        "node", "node1", "node2",  "cited",  "citing"};
+
+    for (int64_t i = 0; i < FERRY_COUNT(words); i++)
+        if (ferry_i_field_is(f, words[i])) return true;
+    return false;
+}
+
+/* A first line that names its columns, or whose weight is no number. */
+static bool is_header(const ferry_field *f, int64_t n)
+{
+    double x = 0;
+
+    return (names_a_column(&f[0]) && names_a_column(&f[1])) ||
+           (n == 3 && !ferry_i_field_real(&f[2], &x));
+}
+
+static ferry_status read_lines(ferry_ctx *ctx, const char *path, const ferry_utf8 *u,
+                               const ferry_read_settings *s, ferry_edges *g)
+{
+    ferry_status st = FERRY_OK;
+    ferry_lines l = ferry_i_lines(u->s, u->n);
+    const char *sep = s->sep[0] ? ferry_i_sep_of(s->sep) : NULL;
+    int64_t width = 0;
+    ferry_field f[3];
+    char show[44];
+
+    while (ferry_i_next_full_line(&l, "#%")) {
+        double weight = 1;
+        const bool first = width == 0;
+        if (!sep) sep = ferry_i_sep_guess(l.s, l.e);
+        const int64_t n = ferry_i_fields(l.s, l.e, sep, f, 3);
+        if (first) width = n;
+        if (n != width || n < 2 || n > 3) {
+            st = ferry_i_bad(ctx, path, l.line, "expected %s columns, found %lld",
+                             width == 2   ? "2"
+                             : width == 3 ? "3"
+                                          : "from, to and perhaps weight as",
+                             (long long)n);
+            goto done;
+        }
+        if (first && (s->header == 1 || (s->header == 0 && is_header(f, n)))) continue;
+        if (f[0].n == 0 || f[1].n == 0) {
+            st = ferry_i_bad(ctx, path, l.line, "expected two node ids");
+            goto done;
+        }
+        if (n == 3 && !ferry_i_field_real(&f[2], &weight)) {
+            st = ferry_i_bad(ctx, path, l.line,
+                             "expected a finite number as weight, found \"%s\"",
+                             ferry_i_field_show(&f[2], show));
+            goto done;
+        }
+        FERRY_TRY(ferry_i_edges_add(ctx, g, &f[0], &f[1], weight));
+    }
+    if (width == 0) st = ferry_i_bad(ctx, path, 0, "is empty, expected edges (from to)");
+done:
+    return st;
+}
+
+static ferry_status read_edges(ferry_ctx *ctx, const ferry_input *in, const char *member,
+                               const ferry_read_settings *s, ferry_data_kind as,
+                               ferry_data **out)
+{
+    ferry_status st = FERRY_OK;
+    ferry_edges g = {.nodes = ferry_i_ids_new()};
+    ferry_utf8 u = {0};
+    ferry_data *d = ferry_i_data_new("edges", in->path, FERRY_DATA_GRAPH);
+
+    (void)member, (void)as;
+    *out = NULL;
+    FERRY_NEED(ctx, g.nodes && d, FERRY_ENOMEM, "%s: no memory", in->path);
+    FERRY_TRY(ferry_i_utf8_open(ctx, in->path, in->data, in->size, &u));
+    FERRY_TRY(read_lines(ctx, in->path, &u, s, &g));
+    FERRY_TRY(ferry_i_edges_give(ctx, &g, d));
+    *out = d;
+    d = NULL;
+done:
+    ferry_data_free(d);
+    ferry_i_edges_free(&g);
+    ferry_i_utf8_close(&u);
+    return st;
+}
+
+/* Only a header gives an edge list away: two columns may be anything. */
+static int sniff_edges(const char *head, int64_t n)
+{
+    ferry_lines l = ferry_i_lines(head, n);
+    ferry_field f[3];
+
+    if (!ferry_i_next_full_line(&l, "#%")) return 0;
+    const int64_t k = ferry_i_fields(l.s, l.e, ferry_i_sep_guess(l.s, l.e), f, 3);
+    return (k == 2 || k == 3) && names_a_column(&f[0]) && names_a_column(&f[1]) ? 80 : 0;
+}
+
+static ferry_status write_edges(ferry_ctx *ctx, const ferry_data *data, const char *path,
+                                const ferry_opts *opts)
+{
+    ferry_status st = FERRY_OK;
+    ferry_out *o = NULL;
+    char number[32];
+
+    (void)opts;
+    FERRY_NEED(ctx, data->kind == FERRY_DATA_GRAPH, FERRY_EINVAL,
+               "%s: the edges format holds graphs only", path);
+    FERRY_TRY(ferry_i_out_open(ctx, path, &o));
+    ferry_i_out_printf(o, "from\tto%s\n", data->weight ? "\tweight" : "");
+    for (int64_t i = 0; i < data->edges; i++) {
+        ferry_i_out_field(o, ferry_i_ids_at(data->nodes, data->from[i]), '\t');
+        ferry_i_out_write(o, "\t", 1);
+        ferry_i_out_field(o, ferry_i_ids_at(data->nodes, data->to[i]), '\t');
+        if (data->weight) {
+            ferry_i_out_write(o, "\t", 1);
+            ferry_i_out_write(o, number, ferry_i_format_real(number, data->weight[i]));
+        }
+        ferry_i_out_write(o, "\n", 1);
+    }
+    st = ferry_i_out_commit(ctx, o);
+done:
+    return st;
+}
+
+const ferry_format ferry_i_format_edges = {
+    .info = {.name = "edges",
+             .extensions = ".edges .edgelist .csv .tsv .txt .tab",
+             .summary = "from, to [, weight] a line with any separator",
+             .writes = 1},
+    .kinds = 1u << FERRY_DATA_GRAPH,
+    .sniff = sniff_edges,
+    .read = read_edges,
+    .write = write_edges,
+};

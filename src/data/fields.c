@@ -1,0 +1,281 @@
+/* Lines and fields of text files. */
+#include "data/fields.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- encoding ---- */
+
+/* Length of the UTF-8 sequence at s, 0 when it is none (overlong forms, surrogates and
+ * numbers above U+10FFFF are none). */
+static int sequence(const unsigned char *s, const unsigned char *end)
+{
+    const unsigned char c = *s;
+    const int n = c < 0x80   ? 1
+                  : c < 0xc2 ? 0
+                  : c < 0xe0 ? 2
+                  : c < 0xf0 ? 3
+                  : c < 0xf5 ? 4
+                             : 0;
+
+    if (n == 0 || end - s < n) return 0;
+    for (int i = 1; i < n; i++)
+        if ((s[i] & 0xc0) != 0x80) return 0;
+    if (c == 0xe0 && s[1] < 0xa0) return 0;
+    if (c == 0xed && s[1] > 0x9f) return 0;
+    if (c == 0xf0 && s[1] < 0x90) return 0;
+    if (c == 0xf4 && s[1] > 0x8f) return 0;
+    return n;
+}
+
+bool ferry_i_utf8_valid(const char *s, int64_t n)
+{
+    const unsigned char *p = (const unsigned char *)s, *end = p + n;
+
+    while (p < end) {
+        uint64_t eight;
+        if (end - p >= 8) { /* plain ASCII goes by eights */
+            memcpy(&eight, p, 8);
+            if ((eight & 0x8080808080808080u) == 0) {
+                p += 8;
+                continue;
+            }
+        }
+        const int step = sequence(p, end);
+        if (step == 0) return false;
+        p += step;
+    }
+    return true;
+}
+
+ferry_status ferry_i_utf8_open(ferry_ctx *ctx, const char *path, const char *s, int64_t n,
+                               ferry_utf8 *out)
+{
+    ferry_status st = FERRY_OK;
+    int64_t high = 0, m = 0;
+
+    *out = (ferry_utf8){.s = s, .n = n};
+    if (ferry_i_utf8_valid(s, n)) goto done;
+    for (int64_t i = 0; i < n; i++)
+        high += (s[i] & 0x80) != 0;
+    out->owned = ferry_i_calloc(n + high, 1);
+    FERRY_NEED(ctx, out->owned, FERRY_ENOMEM, "%s: no memory for its text", path);
+    for (int64_t i = 0; i < n; i++) {
+        const unsigned char c = (unsigned char)s[i];
+        if (c >= 0x80) out->owned[m++] = (char)(0xc0 | (c >> 6));
+        out->owned[m++] = (char)(c < 0x80 ? c : 0x80 | (c & 0x3f));
+    }
+    out->s = out->owned;
+    out->n = m;
+done:
+    return st;
+}
+
+void ferry_i_utf8_close(ferry_utf8 *u)
+{
+    ferry_i_free(u->owned);
+    *u = (ferry_utf8){0};
+}
+
+/* ---- lines ---- */
+
+ferry_lines ferry_i_lines(const char *s, int64_t n)
+{
+    if (n >= 3 && memcmp(s, "\xef\xbb\xbf", 3) == 0) {
+        s += 3;
+        n -= 3;
+    }
+    return (ferry_lines){.next = s, .end = s + n};
+}
+
+bool ferry_i_next_line(ferry_lines *l)
+{
+    if (l->next == l->end) return false;
+    const char *nl = memchr(l->next, '\n', (size_t)(l->end - l->next));
+    l->s = l->next;
+    l->e = nl ? nl : l->end;
+    l->next = nl ? nl + 1 : l->end;
+    if (l->e > l->s && l->e[-1] == '\r') l->e--;
+    l->line++;
+    return true;
+}
+
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\f' || c == '\v';
+}
+
+bool ferry_i_next_full_line(ferry_lines *l, const char *comments)
+{
+    while (ferry_i_next_line(l)) {
+        const char *s = l->s;
+        while (s < l->e && is_space(*s))
+            s++;
+        if (s < l->e && (*s == 0 || !strchr(comments, *s))) return true;
+    }
+    return false;
+}
+
+/* ---- fields ---- */
+
+const char *ferry_i_sep_of(const char *name)
+{
+    static const char *const names[][2] = {{"tab", "\t"},      {"comma", ","},
+                                           {"semicolon", ";"}, {"space", " "},
+                                           {"pipe", "|"},      {"\\t", "\t"}};
+
+    for (int64_t i = 0; i < FERRY_COUNT(names); i++)
+        if (strcmp(name, names[i][0]) == 0) return names[i][1];
+    return name;
+}
+
+/* First place of sep in [s, e), or NULL. */
+static const char *find(const char *s, const char *e, const char *sep, size_t n)
+{
+    for (; (size_t)(e - s) >= n; s++) {
+        s = memchr(s, sep[0], (size_t)(e - s));
+        if (!s || (size_t)(e - s) < n) return NULL;
+        if (memcmp(s, sep, n) == 0) return s;
+    }
+    return NULL;
+}
+
+const char *ferry_i_sep_guess(const char *s, const char *e)
+{
+    static const char *const seps[] = {"::", "\t", ";", ",", "|"};
+
+    for (int64_t i = 0; i < FERRY_COUNT(seps); i++) {
+        const size_t n = strlen(seps[i]);
+        bool quoted = false;
+        for (const char *p = s; (size_t)(e - p) >= n; p++) {
+            if (*p == '"') quoted = !quoted;
+            if (!quoted && memcmp(p, seps[i], n) == 0) return seps[i];
+        }
+    }
+    return " ";
+}
+
+/* Drop white space, then one pair of quotes, around [s, e). */
+static ferry_field trimmed(const char *s, const char *e)
+{
+    while (s < e && is_space(*s))
+        s++;
+    while (e > s && is_space(e[-1]))
+        e--;
+    if (e - s >= 2 && *s == '"' && e[-1] == '"') return (ferry_field){s + 1, e - s - 2, *s};
+    return (ferry_field){s, e - s, 0};
+}
+
+/* End of the field at s: the next separator that is not inside double quotes. */
+static const char *field_end(const char *s, const char *e, const char *sep, size_t n)
+{
+    const char *p = s;
+
+    while (p < e && *p == ' ' && sep[0] != ' ')
+        p++;
+    if (p < e && *p == '"') {
+        for (p++; p < e; p++) {
+            if (*p != '"') continue;
+            if (p + 1 < e && p[1] == '"')
+                p++;
+            else
+                break;
+        }
+        s = p < e ? p + 1 : s; /* an open quote is a plain character */
+    }
+    if (sep[0] == ' ' && n == 1) {
+        while (s < e && !is_space(*s))
+            s++;
+        return s;
+    }
+    const char *at = find(s, e, sep, n);
+    return at ? at : e;
+}
+
+int64_t ferry_i_fields(const char *s, const char *e, const char *sep, ferry_field *f,
+                       int64_t max)
+{
+    const size_t n = strlen(sep);
+    const bool white = n == 1 && sep[0] == ' ';
+    int64_t count = 0;
+
+    while (white && s < e && is_space(*s))
+        s++;
+    if (white && s == e) return 0;
+    for (;;) {
+        const char *end = field_end(s, e, sep, n);
+        if (count < max) f[count] = trimmed(s, end);
+        count++;
+        if (end == e) return count;
+        s = end + n;
+        while (white && s < e && is_space(*s))
+            s++;
+        if (white && s == e) return count;
+    }
+}
+
+bool ferry_i_field_is(const ferry_field *f, const char *word)
+{
+    for (int64_t i = 0; i < f->n; i++) {
+        const char c = f->s[i];
+        const char lower = c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
+        if (word[i] == 0 || lower != word[i]) return false;
+    }
+    return word[f->n] == 0;
+}
+
+bool ferry_i_field_real(const ferry_field *f, double *x)
+{
+    const char *end = f->s + f->n;
+
+    return f->n > 0 && ferry_i_parse_real(f->s, end, x) == end && isfinite(*x);
+}
+
+bool ferry_i_field_int(const ferry_field *f, int64_t *x)
+{
+    const char *end = f->s + f->n;
+
+    return f->n > 0 && ferry_i_parse_int(f->s, end, x) == end;
+}
+
+int64_t ferry_i_field_id(ferry_ids *ids, const ferry_field *f, bool *added)
+{
+    ferry_text t = {0};
+
+    if (!f->quote || !memchr(f->s, f->quote, (size_t)f->n))
+        return ferry_i_ids_addn(ids, f->s, f->n, added);
+    for (int64_t i = 0; i < f->n; i++) {
+        ferry_i_text_addn(&t, f->s + i, 1);
+        if (f->s[i] == f->quote && i + 1 < f->n && f->s[i + 1] == f->quote) i++;
+    }
+    const int64_t at = t.failed ? -1 : ferry_i_ids_addn(ids, t.s, t.len, added);
+    ferry_i_text_free(&t);
+    return at;
+}
+
+const char *ferry_i_field_show(const ferry_field *f, char buf[44])
+{
+    int64_t n = f->n < 40 ? f->n : 40;
+
+    while (n < f->n && n > 0 && (f->s[n] & 0xc0) == 0x80)
+        n--; /* whole characters */
+    for (int64_t i = 0; i < n; i++)
+        buf[i] = (unsigned char)f->s[i] < ' ' || f->s[i] == 127 ? '?' : f->s[i];
+    strcpy(buf + n, f->n > 40 ? "..." : "");
+    return buf;
+}
+
+void ferry_i_out_field(ferry_out *o, const char *text, char sep)
+{
+    const char risky[] = {sep, '"', '\n', '\r', '#', '%', 0};
+    const int64_t n = (int64_t)strlen(text);
+
+    if (n > 0 && !strpbrk(text, risky) && !is_space(text[0]) && !is_space(text[n - 1])) {
+        ferry_i_out_write(o, text, n);
+        return;
+    }
+    ferry_i_out_write(o, "\"", 1);
+    for (int64_t i = 0; i < n; i++)
+        ferry_i_out_write(o, text[i] == '"' ? "\"\"" : text + i, text[i] == '"' ? 2 : 1);
+    ferry_i_out_write(o, "\"", 1);
+}

@@ -1,0 +1,60 @@
+/* Lines and fields of text files, shared by the readers of ratings, edges, LINQS, ARFF and
+ * Matrix Market files. */
+#ifndef FERRY_FIELDS_H
+#define FERRY_FIELDS_H
+
+#include "data/data.h"
+
+/* Bytes as UTF-8: lent when they are valid already, else read as Latin-1 and converted. */
+typedef struct ferry_utf8 {
+    const char *s;
+    int64_t n;
+    char *owned; /* NULL: lent */
+} ferry_utf8;
+bool ferry_i_utf8_valid(const char *s, int64_t n);
+ferry_status ferry_i_utf8_open(ferry_ctx *ctx, const char *path, const char *s, int64_t n,
+                               ferry_utf8 *out);
+void ferry_i_utf8_close(ferry_utf8 *u);
+
+/* Lines, without their ends; a byte order mark is skipped. */
+typedef struct ferry_lines {
+    const char *next, *end; /* what is left */
+    const char *s, *e;      /* the line at hand */
+    int64_t line;           /* its number from 1 */
+} ferry_lines;
+ferry_lines ferry_i_lines(const char *s, int64_t n);
+bool ferry_i_next_line(ferry_lines *l);
+/* Likewise, but blank lines and lines that begin with a byte of `comments` are passed over.
+ */
+bool ferry_i_next_full_line(ferry_lines *l, const char *comments);
+
+/* One field, without white space around it and without its quotes. */
+typedef struct ferry_field {
+    const char *s;
+    int64_t n;
+    char quote; /* the quote that stood around it, or 0 */
+} ferry_field;
+
+/* The separator that a user named (tab, comma, semicolon, space, pipe or the text itself).
+ * Space stands for any run of white space. */
+const char *ferry_i_sep_of(const char *name);
+/* The separator that a line seems to have: "::", tab, semicolon, comma, pipe or white
+ * space. */
+const char *ferry_i_sep_guess(const char *s, const char *e);
+/* Split; the number of fields is returned, at most max of them are stored. */
+int64_t ferry_i_fields(const char *s, const char *e, const char *sep, ferry_field *f,
+                       int64_t max);
+
+bool ferry_i_field_is(const ferry_field *f, const char *word); /* letters of any case */
+/* The whole field is a finite number. */
+bool ferry_i_field_real(const ferry_field *f, double *x);
+bool ferry_i_field_int(const ferry_field *f, int64_t *x);
+/* Number of the field's text in ids, added if new, doubled quotes undone; -1: no memory. */
+int64_t ferry_i_field_id(ferry_ids *ids, const ferry_field *f, bool *added);
+/* What to show of a field in a message: at most 40 bytes, ended by 0. */
+const char *ferry_i_field_show(const ferry_field *f, char buf[44]);
+
+/* Write text as one field: quoted when it holds the separator, a quote or a line end. */
+void ferry_i_out_field(ferry_out *o, const char *text, char sep);
+
+#endif

@@ -1,0 +1,389 @@
+/* Ratings: "user item value [time]" a line with any separator, header or not; or a wide
+ * matrix with one user a row and one item a column, where blank cells are unknown.
+ *
+ * A pair without a value (blank, ?, NA) is a pair to be predicted. A pair that is rated
+ * twice stands here twice; a domain keeps the last.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "data/fields.h"
+#include "data/lines.h"
+
+typedef struct entry {
+    int32_t user, item;
+    double value;
+} entry;
+
+typedef struct table {
+    const ferry_read_settings *s;
+    const char *path, *sep;
+    ferry_ids *users, *items;
+    entry *e;
+    int64_t n, cap;
+    bool has_hole; /* the option "missing" is a number: */
+    double hole;
+} table;
+
+/* ---- header ---- */
+
+typedef enum role { OTHER, USER, ITEM, RATING, TIME } role;
+
+static bool holds(const ferry_field *f, const char *word)
+{
+    const int64_t n = (int64_t)strlen(word);
+
+    for (int64_t i = 0; i + n <= f->n; i++) {
+        const ferry_field part = {f->s + i, n, 0};
+        if (ferry_i_field_is(&part, word)) return true;
+    }
+    return false;
+}
+
+/* What a column's name says it is; RecBole writes the type behind a colon. */
+static role role_of(ferry_field f)
+{
+    static const struct {
+        const char *word;
+        role is;
+    } words[] = {{"rating", RATING}, {"score", RATING},  {"stars", RATING},
+                 {"value", RATING},  {"time", TIME},     {"date", TIME},
+                 {"user", USER},     {"customer", USER}, {"reviewer", USER},
+                 {"item", ITEM},     {"movie", ITEM},    {"isbn", ITEM},
+                 {"product", ITEM},  {"book", ITEM},     {"song", ITEM},
+                 {"track", ITEM},    {"artist", ITEM},   {"asin", ITEM}};
+    const char *colon = memchr(f.s, ':', (size_t)f.n);
+
+    if (colon) f.n = colon - f.s;
+    for (int64_t i = 0; i < FERRY_COUNT(words); i++)
+        if (holds(&f, words[i].word)) return words[i].is;
+    return OTHER;
+}
+
+/* Columns of user, item and value by the names in a header; false when one is not named. */
+static bool named_columns(const ferry_field *f, int64_t n, int64_t col[3])
+{
+    col[0] = col[1] = col[2] = -1;
+    for (int64_t j = n; j-- > 0;) { /* the first of equals wins */
+        const role r = role_of(f[j]);
+        if (r == USER) col[0] = j;
+        if (r == ITEM) col[1] = j;
+        if (r == RATING) col[2] = j;
+    }
+    return col[0] >= 0 && col[1] >= 0 && col[2] >= 0;
+}
+
+/* ---- cells ---- */
+
+/* A number that stands for missing does so however it is written: 0 and 0.000. */
+static bool is_missing(const table *t, const ferry_field *f)
+{
+    double x = 0;
+
+    return ferry_i_is_missing(f->s, f->n, t->s->missing) ||
+           (t->has_hole && ferry_i_field_real(f, &x) && x == t->hole);
+}
+
+static ferry_status add(ferry_ctx *ctx, table *t, int64_t user, int64_t item, double value)
+{
+    if (user < 0 || item < 0 || !FERRY_GROW(t->e, t->n, t->cap))
+        return ferry_i_nomem(ctx, "ratings");
+    if (user > INT32_MAX || item > INT32_MAX)
+        return ferry_i_bad(ctx, t->path, 0, "more than %d users or items", INT32_MAX);
+    t->e[t->n++] = (entry){(int32_t)user, (int32_t)item, value};
+    return FERRY_OK;
+}
+
+/* ---- one rating a line ---- */
+
+static ferry_status read_triples(ferry_ctx *ctx, table *t, ferry_lines l, bool header,
+                                 const int64_t col[3], int64_t width)
+{
+    ferry_status st = FERRY_OK;
+    ferry_field *f = ferry_i_calloc(width, sizeof *f);
+    char show[44];
+
+    FERRY_NEED(ctx, f, FERRY_ENOMEM, "%s: no memory for %lld columns", t->path,
+               (long long)width);
+    if (header) (void)ferry_i_next_full_line(&l, "#%");
+    while (ferry_i_next_full_line(&l, "#%")) {
+        const int64_t n = ferry_i_fields(l.s, l.e, t->sep, f, width);
+        double value = NAN;
+        if (n != width) {
+            st = ferry_i_bad(ctx, t->path, l.line, "expected %lld columns, found %lld",
+                             (long long)width, (long long)n);
+            goto done;
+        }
+        const ferry_field *u = &f[col[0]], *i = &f[col[1]],
+                          *v = col[2] < 0 ? NULL : &f[col[2]];
+        if (u->n == 0 || i->n == 0) {
+            st = ferry_i_bad(ctx, t->path, l.line, "expected a user and an item");
+            goto done;
+        }
+        if (v && !is_missing(t, v) && !ferry_i_field_real(v, &value)) {
+            st = ferry_i_bad(ctx, t->path, l.line,
+                             "expected a finite number as rating, found \"%s\"",
+                             ferry_i_field_show(v, show));
+            goto done;
+        }
+        FERRY_TRY(add(ctx, t, ferry_i_field_id(t->users, u, NULL),
+                      ferry_i_field_id(t->items, i, NULL), value));
+    }
+done:
+    ferry_i_free(f);
+    return st;
+}
+
+/* ---- a wide matrix ---- */
+
+/* Items from the header's cells, or 1, 2, ...; a name that repeats is refused. */
+static ferry_status name_items(ferry_ctx *ctx, table *t, const ferry_field *f, int64_t n,
+                               bool header, int64_t line)
+{
+    ferry_status st = FERRY_OK;
+    char number[32], show[44];
+    bool added = false;
+
+    for (int64_t j = 0; j < n; j++) {
+        (void)ferry_i_format_real(number, (double)(j + 1));
+        const int64_t at = header ? ferry_i_field_id(t->items, &f[j], &added)
+                                  : ferry_i_ids_add(t->items, number, &added);
+        FERRY_NEED(ctx, at >= 0, FERRY_ENOMEM, "%s: no memory for items", t->path);
+        if (!added) {
+            st = ferry_i_bad(ctx, t->path, line, "item \"%s\" has two columns",
+                             ferry_i_field_show(&f[j], show));
+            goto done;
+        }
+    }
+done:
+    return st;
+}
+
+static ferry_status add_row(ferry_ctx *ctx, table *t, const ferry_field *f, int64_t n,
+                            int64_t user, int64_t line)
+{
+    ferry_status st = FERRY_OK;
+    char show[44];
+
+    for (int64_t j = 0; j < n; j++) {
+        double value = NAN;
+        if (is_missing(t, &f[j])) continue;
+        if (!ferry_i_field_real(&f[j], &value)) {
+            st = ferry_i_bad(
+                ctx, t->path, line,
+                "column %lld: expected a finite number or a blank, found \"%s\"",
+                (long long)(j + 1), ferry_i_field_show(&f[j], show));
+            goto done;
+        }
+        FERRY_TRY(add(ctx, t, user, j, value));
+    }
+done:
+    return st;
+}
+
+static ferry_status read_wide(ferry_ctx *ctx, table *t, ferry_lines l, bool header,
+                              bool ids, int64_t width)
+{
+    ferry_status st = FERRY_OK;
+    ferry_field *f = ferry_i_calloc(width, sizeof *f);
+    const int64_t skip = ids ? 1 : 0;
+    char number[32], show[44];
+    bool added = false, first = true;
+
+    FERRY_NEED(ctx, f, FERRY_ENOMEM, "%s: no memory for %lld columns", t->path,
+               (long long)width);
+    while (ferry_i_next_full_line(&l, "#%")) {
+        const int64_t n = ferry_i_fields(l.s, l.e, t->sep, f, width);
+        if (n != width) {
+            st = ferry_i_bad(ctx, t->path, l.line, "expected %lld columns, found %lld",
+                             (long long)width, (long long)n);
+            goto done;
+        }
+        if (first) FERRY_TRY(name_items(ctx, t, f + skip, n - skip, header, l.line));
+        if (!first || !header) {
+            (void)ferry_i_format_real(number, (double)(ferry_i_ids_count(t->users) + 1));
+            const int64_t user = ids ? ferry_i_field_id(t->users, &f[0], &added)
+                                     : ferry_i_ids_add(t->users, number, &added);
+            if (!added && user >= 0) {
+                st = ferry_i_bad(ctx, t->path, l.line, "user \"%s\" has two rows",
+                                 ferry_i_field_show(&f[0], show));
+                goto done;
+            }
+            FERRY_NEED(ctx, user >= 0, FERRY_ENOMEM, "%s: no memory for users", t->path);
+            FERRY_TRY(add_row(ctx, t, f + skip, n - skip, user, l.line));
+        }
+        first = false;
+    }
+done:
+    ferry_i_free(f);
+    return st;
+}
+
+/* ---- which of the two ---- */
+
+/* Look at the first line: how many columns, header or not, ids in front or not. */
+static ferry_status read_table(ferry_ctx *ctx, table *t, const ferry_utf8 *u)
+{
+    ferry_status st = FERRY_OK;
+    ferry_lines all = ferry_i_lines(u->s, u->n), l = all;
+    ferry_field *f = NULL;
+    int64_t col[3] = {0, 1, 2}, names = 0;
+    double x = 0;
+
+    if (!ferry_i_next_full_line(&l, "#%")) {
+        st = ferry_i_bad(ctx, t->path, 0, "is empty, expected ratings (user item value)");
+        goto done;
+    }
+    t->sep = t->s->sep[0] ? ferry_i_sep_of(t->s->sep) : ferry_i_sep_guess(l.s, l.e);
+    const int64_t width = ferry_i_fields(l.s, l.e, t->sep, NULL, 0);
+    f = ferry_i_calloc(width, sizeof *f);
+    FERRY_NEED(ctx, f, FERRY_ENOMEM, "%s: no memory for %lld columns", t->path,
+               (long long)width);
+    (void)ferry_i_fields(l.s, l.e, t->sep, f, width);
+    if (width < 2) {
+        st = ferry_i_bad(ctx, t->path, l.line,
+                         "expected user, item and rating, found one column");
+        goto done;
+    }
+    for (int64_t j = 1; j < width; j++)
+        names += !is_missing(t, &f[j]) && !ferry_i_field_real(&f[j], &x);
+    const bool named = t->s->header != 2 && named_columns(f, width, col);
+    if (named || width <= 4) {
+        const bool words =
+            width > 2 && !is_missing(t, &f[2]) && !ferry_i_field_real(&f[2], &x);
+        if (!named) {
+            col[0] = 0;
+            col[1] = 1;
+            col[2] = width > 2 ? 2 : -1;
+        }
+        const bool header = t->s->header == 1 || named || (t->s->header == 0 && words);
+        FERRY_TRY(read_triples(ctx, t, all, header, col, width));
+    } else {
+        const bool header = t->s->header == 1 || (t->s->header == 0 && names > 0);
+        const bool ids =
+            strcmp(t->s->id, "first") == 0 || strcmp(t->s->id, "1") == 0 ||
+            (t->s->id[0] == 0 &&
+             (header ? f[0].n == 0 || role_of(f[0]) == USER || ferry_i_field_is(&f[0], "id")
+                     : !is_missing(t, &f[0]) && !ferry_i_field_real(&f[0], &x)));
+        FERRY_TRY(read_wide(ctx, t, all, header, ids, width));
+    }
+    if (t->n == 0) st = ferry_i_bad(ctx, t->path, 0, "holds no rating");
+done:
+    ferry_i_free(f);
+    return st;
+}
+
+static ferry_status make_ratings(ferry_ctx *ctx, const table *t, ferry_ratings **out)
+{
+    ferry_status st = FERRY_OK;
+    ferry_ratings *r = NULL;
+
+    FERRY_TRY(ferry_i_ratings_new(ctx, t->n, t->users, t->items, &r));
+    r->lo = INFINITY;
+    r->hi = -INFINITY;
+    for (int64_t i = 0; i < t->n; i++) {
+        r->user[i] = t->e[i].user;
+        r->item[i] = t->e[i].item;
+        r->value[i] = t->e[i].value;
+        if (isnan(t->e[i].value)) continue;
+        r->lo = fmin(r->lo, t->e[i].value);
+        r->hi = fmax(r->hi, t->e[i].value);
+    }
+    if (r->lo > r->hi) r->lo = r->hi = NAN; /* only pairs to be predicted */
+    *out = r;
+done:
+    return st;
+}
+
+static ferry_status read_ratings(ferry_ctx *ctx, const ferry_input *in, const char *member,
+                                 const ferry_read_settings *s, ferry_data_kind as,
+                                 ferry_data **out)
+{
+    ferry_status st = FERRY_OK;
+    table t = {.s = s, .path = in->path};
+    ferry_utf8 u = {0};
+    ferry_data *d = NULL;
+
+    const ferry_field hole = {s->missing, (int64_t)strlen(s->missing), 0};
+
+    (void)member, (void)as;
+    *out = NULL;
+    t.has_hole = ferry_i_field_real(&hole, &t.hole);
+    FERRY_TRY(ferry_i_utf8_open(ctx, in->path, in->data, in->size, &u));
+    t.users = ferry_i_ids_new();
+    t.items = ferry_i_ids_new();
+    d = ferry_i_data_new("ratings", in->path, FERRY_DATA_RATINGS);
+    FERRY_NEED(ctx, t.users && t.items && d, FERRY_ENOMEM, "%s: no memory", in->path);
+    FERRY_TRY(read_table(ctx, &t, &u));
+    FERRY_TRY(make_ratings(ctx, &t, &d->ratings));
+    *out = d;
+    d = NULL;
+done:
+    ferry_data_free(d);
+    ferry_i_ids_free(t.users);
+    ferry_i_ids_free(t.items);
+    ferry_i_free(t.e);
+    ferry_i_utf8_close(&u);
+    return st;
+}
+
+/* Sure when a header names user, item and rating; rather sure of three whole numbers and a
+ * Unix time, the form of MovieLens' u.data. */
+static int sniff_ratings(const char *head, int64_t n)
+{
+    ferry_lines l = ferry_i_lines(head, n);
+    ferry_field f[8];
+    int64_t col[3], lines = 0, number = 0;
+    double x = 0;
+
+    while (lines < 5 && ferry_i_next_full_line(&l, "#%")) {
+        const char *sep = ferry_i_sep_guess(l.s, l.e);
+        const int64_t k = ferry_i_fields(l.s, l.e, sep, f, 8);
+        if (lines == 0 && k <= 8 && named_columns(f, k, col)) return 95;
+        if (l.next == l.end && lines > 0) break; /* perhaps cut short */
+        if (k != 4 || !ferry_i_field_int(&f[0], &number) || number < 0) return 0;
+        if (!ferry_i_field_int(&f[1], &number) || number < 0) return 0;
+        if (!ferry_i_field_real(&f[2], &x) || fabs(x) > 100) return 0;
+        if (!ferry_i_field_int(&f[3], &number) || number < 100000000) return 0;
+        lines++;
+    }
+    return lines > 0 ? 90 : 0;
+}
+
+static ferry_status write_ratings(ferry_ctx *ctx, const ferry_data *data, const char *path,
+                                  const ferry_opts *opts)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_ratings *r = data->ratings;
+    ferry_out *o = NULL;
+    char number[32];
+
+    (void)opts;
+    FERRY_NEED(ctx, data->kind == FERRY_DATA_RATINGS && r, FERRY_EINVAL,
+               "%s: the ratings format holds ratings only", path);
+    FERRY_TRY(ferry_i_out_open(ctx, path, &o));
+    ferry_i_out_printf(o, "user\titem\trating\n");
+    for (int64_t i = 0; i < r->n; i++) {
+        ferry_i_out_field(o, ferry_i_ids_at(r->users, r->user[i]), '\t');
+        ferry_i_out_write(o, "\t", 1);
+        ferry_i_out_field(o, ferry_i_ids_at(r->items, r->item[i]), '\t');
+        ferry_i_out_write(o, "\t", 1);
+        if (!isnan(r->value[i]))
+            ferry_i_out_write(o, number, ferry_i_format_real(number, r->value[i]));
+        ferry_i_out_write(o, "\n", 1);
+    }
+    st = ferry_i_out_commit(ctx, o);
+done:
+    return st;
+}
+
+const ferry_format ferry_i_format_ratings = {
+    .info = {.name = "ratings",
+             .extensions = ".ratings .inter .csv .tsv .txt",
+             .summary = "user, item, value [, time] a line with any separator, or a matrix",
+             .writes = 1},
+    .kinds = 1u << FERRY_DATA_RATINGS,
+    .sniff = sniff_ratings,
+    .read = read_ratings,
+    .write = write_ratings,
+};
