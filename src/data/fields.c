@@ -48,6 +48,35 @@ bool ferry_i_utf8_valid(const char *s, int64_t n)
     return true;
 }
 
+int ferry_i_put_utf8(char *s, uint32_t c)
+{
+    static const unsigned char lead[] = {0, 0, 0xc0, 0xe0, 0xf0};
+
+    if (c > 0x10ffff || (c >= 0xd800 && c < 0xe000)) c = 0xfffd;
+    const int n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+    for (int k = n - 1; k > 0; k--) {
+        s[k] = (char)(0x80 | (c & 0x3f));
+        c >>= 6;
+    }
+    s[0] = (char)(lead[n] | c);
+    return n;
+}
+
+int64_t ferry_i_utf8_points(const char *s, uint32_t *to)
+{
+    int64_t n = 0;
+
+    while (*s) {
+        const unsigned char c = (unsigned char)*s++;
+        uint32_t x = c < 0x80 ? c : c < 0xe0 ? c & 0x1f : c < 0xf0 ? c & 0x0f : c & 0x07;
+        for (; (*s & 0xc0) == 0x80; s++)
+            x = x << 6 | ((uint32_t)*s & 0x3f);
+        if (to) to[n] = x;
+        n++;
+    }
+    return n;
+}
+
 ferry_status ferry_i_utf8_open(ferry_ctx *ctx, const char *path, const char *s, int64_t n,
                                ferry_utf8 *out)
 {
@@ -60,11 +89,8 @@ ferry_status ferry_i_utf8_open(ferry_ctx *ctx, const char *path, const char *s, 
         high += (s[i] & 0x80) != 0;
     out->owned = ferry_i_calloc(n + high, 1);
     FERRY_NEED(ctx, out->owned, FERRY_ENOMEM, "%s: no memory for its text", path);
-    for (int64_t i = 0; i < n; i++) {
-        const unsigned char c = (unsigned char)s[i];
-        if (c >= 0x80) out->owned[m++] = (char)(0xc0 | (c >> 6));
-        out->owned[m++] = (char)(c < 0x80 ? c : 0x80 | (c & 0x3f));
-    }
+    for (int64_t i = 0; i < n; i++)
+        m += ferry_i_put_utf8(out->owned + m, (unsigned char)s[i]);
     out->s = out->owned;
     out->n = m;
 done:

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "data/fields.h"
+
 /* ---- header ---- */
 
 /* The value of a key in the dictionary: what follows its colon. NULL when not there. */
@@ -187,21 +189,6 @@ static double real_at(const ferry_npy *a, int64_t i)
     return a->kind == 'u' ? (double)x : (double)ferry_i_npy_int(a, i);
 }
 
-/* Write code point c as UTF-8; returns its length. What is no code point becomes U+FFFD. */
-static int put_utf8(char *s, uint32_t c)
-{
-    if (c > 0x10ffff || (c >= 0xd800 && c < 0xe000)) c = 0xfffd;
-    const int n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
-    static const unsigned char lead[] = {0, 0, 0xc0, 0xe0, 0xf0};
-
-    for (int k = n - 1; k > 0; k--) {
-        s[k] = (char)(0x80 | (c & 0x3f));
-        c >>= 6;
-    }
-    s[0] = (char)(lead[n] | c);
-    return n;
-}
-
 /* Text i: UTF-32 or bytes (Latin-1 where not ASCII), padded with zeros. */
 static char *text_at(const ferry_npy *a, int64_t i)
 {
@@ -218,7 +205,7 @@ static char *text_at(const ferry_npy *a, int64_t i)
                 ? (uint32_t)u[0] << 24 | (uint32_t)u[1] << 16 | (uint32_t)u[2] << 8 | u[3]
                 : (uint32_t)u[3] << 24 | (uint32_t)u[2] << 16 | (uint32_t)u[1] << 8 | u[0];
         if (c == 0) break;
-        n += put_utf8(text + n, c);
+        n += ferry_i_put_utf8(text + n, c);
     }
     return text;
 }

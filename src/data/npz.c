@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "data/archive.h"
+#include "data/fields.h"
 #include "data/npy.h"
 
 typedef struct npz {
@@ -297,28 +298,6 @@ static void add_array(ferry_zip_out *z, const char *name, const char *descr, int
                     bytes);
 }
 
-/* Characters of a UTF-8 text. */
-static int64_t characters(const char *s)
-{
-    int64_t n = 0;
-
-    for (; *s; s++)
-        n += (*s & 0xc0) != 0x80;
-    return n;
-}
-
-/* UTF-32 of a UTF-8 text. */
-static void spread(const char *s, uint32_t *to)
-{
-    for (; *s; to++) {
-        const unsigned char c = (unsigned char)*s++;
-        uint32_t x = c < 0x80 ? c : c < 0xe0 ? c & 0x1f : c < 0xf0 ? c & 0x0f : c & 0x07;
-        for (; (*s & 0xc0) == 0x80; s++)
-            x = x << 6 | ((uint32_t)*s & 0x3f);
-        *to = x;
-    }
-}
-
 static const char *id_at(const void *arg, int64_t i)
 {
     return ferry_i_ids_at(arg, i);
@@ -341,11 +320,12 @@ static ferry_status add_texts(ferry_ctx *ctx, ferry_zip_out *z, const char *name
     char descr[32] = "<U";
 
     for (int64_t i = 0; i < n; i++)
-        width = characters(at(arg, i)) > width ? characters(at(arg, i)) : width;
+        if (ferry_i_utf8_points(at(arg, i), NULL) > width)
+            width = ferry_i_utf8_points(at(arg, i), NULL);
     wide = ferry_i_calloc(n, (size_t)width * sizeof *wide);
     FERRY_NEED(ctx, wide, FERRY_ENOMEM, "no memory to write %lld texts", (long long)n);
     for (int64_t i = 0; i < n; i++)
-        spread(at(arg, i), wide + i * width);
+        (void)ferry_i_utf8_points(at(arg, i), wide + i * width);
     (void)ferry_i_format_real(descr + 2, (double)width);
     add_array(z, name, descr, n, -1, wide, n * width * (int64_t)sizeof *wide);
 done:

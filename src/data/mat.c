@@ -1,0 +1,503 @@
+/* MAT 5 and 7.3 files, read with matio.
+ *
+ * "file.mat#NAME" picks a variable, "file.mat#NAME{3}" the third element of a cell array
+ * (and so on inside it). Without a name: the only matrix with the label vector (or matrix)
+ * that fits it; else a listing. Rows are instances unless transpose says otherwise.
+ *
+ * matio 1.5.23 trusts what the file says, and HDF5 underneath is not thread-safe: one lock
+ * around both, the file's outline is checked before matio sees it, and shapes are checked
+ * against the data that is there before anything is used.
+ */
+#include <hdf5.h>
+#include <math.h>
+#include <matio.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "data/fields.h"
+#include "data/mat.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+typedef struct mat {
+    const char *path;
+    int64_t size; /* of the file */
+    mat_t *file;
+    ferry_var_list list;
+} mat;
+
+/* ---- the outline of the file ---- */
+
+static uint32_t u32(const char *s, bool big)
+{
+    const unsigned char *u = (const unsigned char *)s;
+
+    return big ? (uint32_t)u[0] << 24 | (uint32_t)u[1] << 16 | (uint32_t)u[2] << 8 | u[3]
+               : (uint32_t)u[3] << 24 | (uint32_t)u[2] << 16 | (uint32_t)u[1] << 8 | u[0];
+}
+
+/* 5, 7 (for 7.3), or 0: from the version and byte order in the 128-byte head. */
+static int version_of(const char *s, int64_t n)
+{
+    if (n < 128) return 0;
+    const bool little = memcmp(s + 126, "IM", 2) == 0, big = memcmp(s + 126, "MI", 2) == 0;
+    if (!little && !big) return 0;
+    const int major = s[big ? 124 : 125];
+    return major == 1 ? 5 : major == 2 ? 7 : 0;
+}
+
+/* MAT 5 is a chain of variables, each with its length: it must end where the file ends. */
+static ferry_status check_outline(ferry_ctx *ctx, const ferry_input *in)
+{
+    ferry_status st = FERRY_OK;
+    const int version = version_of(in->data, in->size);
+    const bool big = version && in->data[126] == 'M';
+
+    FERRY_NEED(ctx, version, FERRY_EDATA, "%s: is not a MAT 5 or 7.3 file", in->path);
+    if (version == 7) {
+        FERRY_NEED(ctx,
+                   in->size > 520 && memcmp(in->data + 512, "\x89HDF\r\n\x1a\n", 8) == 0,
+                   FERRY_EDATA, "%s: truncated MAT 7.3 file", in->path);
+        goto done;
+    }
+    int64_t at = 128;
+    for (int64_t i = 1; in->size - at >= 8; i++) {
+        const uint32_t type = u32(in->data + at, big);
+        const int64_t n = u32(in->data + at + 4, big);
+        FERRY_NEED(ctx, type == 14 || type == 15, FERRY_EDATA,
+                   "%s: element %lld has type %u, expected a variable (14 or 15)", in->path,
+                   (long long)i, type);
+        FERRY_NEED(ctx, n <= in->size - at - 8, FERRY_EDATA,
+                   "%s: truncated: element %lld has %lld bytes, %lld are left", in->path,
+                   (long long)i, (long long)n, (long long)(in->size - at - 8));
+        at += 8 + n;
+    }
+done:
+    return st;
+}
+
+/* ---- what a variable is ---- */
+
+static const char *class_name(const matvar_t *v)
+{
+    static const char *const names[] = {"empty",  "cell",     "struct", "object", "char",
+                                        "sparse", "double",   "single", "int8",   "uint8",
+                                        "int16",  "uint16",   "int32",  "uint32", "int64",
+                                        "uint64", "function", "opaque"};
+
+    if (v->isLogical && v->class_type != MAT_C_SPARSE) return "logical";
+    return v->class_type >= 0 && v->class_type < FERRY_COUNT(names) ? names[v->class_type]
+                                                                    : "unknown";
+}
+
+static int64_t rows_of(const matvar_t *v)
+{
+    return v->rank >= 1 && v->dims ? (int64_t)v->dims[0] : 0;
+}
+
+static int64_t cols_of(const matvar_t *v)
+{
+    return v->rank >= 2 && v->dims ? (int64_t)v->dims[1] : 0;
+}
+
+static bool is_number(const matvar_t *v)
+{
+    return v->class_type >= MAT_C_SPARSE && v->class_type <= MAT_C_UINT64;
+}
+
+/* Elements of a cell array that are really there; 0 when it is none. */
+static int64_t cells_of(const matvar_t *v)
+{
+    if (v->class_type != MAT_C_CELL || !v->data || v->rank != 2) return 0;
+    const int64_t r = rows_of(v), c = cols_of(v);
+    const int64_t have = (int64_t)(v->nbytes / sizeof(matvar_t *));
+    return r > 0 && c > 0 && r <= have / c ? r * c : 0;
+}
+
+static const matvar_t *cell_at(const matvar_t *v, int64_t i)
+{
+    return ((matvar_t **)v->data)[i];
+}
+
+/* A cell array of texts. */
+static bool is_cellstr(const matvar_t *v)
+{
+    const int64_t n = cells_of(v);
+
+    for (int64_t i = 0; i < n; i++) {
+        const matvar_t *c = cell_at(v, i);
+        if (!c || (c->class_type != MAT_C_CHAR && c->class_type != MAT_C_EMPTY))
+            return false;
+    }
+    return n > 0;
+}
+
+static ferry_status list_one(ferry_ctx *ctx, mat *m, const matvar_t *v)
+{
+    ferry_status st = FERRY_OK;
+    ferry_text type = {0};
+    const bool flat = v->rank == 2 && !v->isComplex, strings = is_cellstr(v);
+    const bool text = flat && (v->class_type == MAT_C_CHAR || strings);
+
+    ferry_i_text_addf(&type, "%s%s", v->isComplex ? "complex " : "", class_name(v));
+    for (int i = 0; v->dims && i < v->rank; i++)
+        ferry_i_text_addf(&type, "%s%zu", i ? " x " : " ", v->dims[i]);
+    if (strings) ferry_i_text_add(&type, " of texts");
+    FERRY_NEED(ctx, !type.failed, FERRY_ENOMEM, "%s: no memory", m->path);
+    const ferry_var_info info = {.name = v->name,
+                                 .type = type.s,
+                                 .rows = strings ? cells_of(v) : rows_of(v),
+                                 .cols = text ? 1 : cols_of(v),
+                                 .numeric = flat && is_number(v),
+                                 .text = text,
+                                 .container = !text && !(flat && is_number(v))};
+    FERRY_NEED(ctx, ferry_i_var_list_add(&m->list, &info), FERRY_ENOMEM, "%s: no memory",
+               m->path);
+done:
+    ferry_i_text_free(&type);
+    return st;
+}
+
+static ferry_status list_all(ferry_ctx *ctx, mat *m)
+{
+    ferry_status st = FERRY_OK;
+    matvar_t *v = NULL;
+
+    for (v = Mat_VarReadNextInfo(m->file); v; v = Mat_VarReadNextInfo(m->file)) {
+        if (v->name && v->class_type != MAT_C_EMPTY) FERRY_TRY(list_one(ctx, m, v));
+        Mat_VarFree(v);
+        v = NULL;
+    }
+    FERRY_NEED(ctx, m->list.n > 0, FERRY_EDATA, "%s: holds no variable", m->path);
+done:
+    Mat_VarFree(v);
+    return st;
+}
+
+/* ---- values ---- */
+
+static int type_size(enum matio_types t)
+{
+    switch (t) {
+    case MAT_T_INT8:
+    case MAT_T_UINT8:
+    case MAT_T_UTF8: return 1;
+    case MAT_T_INT16:
+    case MAT_T_UINT16:
+    case MAT_T_UTF16: return 2;
+    case MAT_T_INT32:
+    case MAT_T_UINT32:
+    case MAT_T_UTF32:
+    case MAT_T_SINGLE: return 4;
+    case MAT_T_INT64:
+    case MAT_T_UINT64:
+    case MAT_T_DOUBLE: return 8;
+    default: return 0;
+    }
+}
+
+static double item(const void *data, enum matio_types t, int64_t i)
+{
+    switch (t) {
+    case MAT_T_INT8: return ((const int8_t *)data)[i];
+    case MAT_T_UTF8:
+    case MAT_T_UINT8: return ((const uint8_t *)data)[i];
+    case MAT_T_INT16: return ((const int16_t *)data)[i];
+    case MAT_T_UTF16:
+    case MAT_T_UINT16: return ((const uint16_t *)data)[i];
+    case MAT_T_INT32: return ((const int32_t *)data)[i];
+    case MAT_T_UTF32:
+    case MAT_T_UINT32: return ((const uint32_t *)data)[i];
+    case MAT_T_SINGLE: return ((const float *)data)[i];
+    case MAT_T_INT64: return (double)((const int64_t *)data)[i];
+    case MAT_T_UINT64: return (double)((const uint64_t *)data)[i];
+    default: return ((const double *)data)[i];
+    }
+}
+
+/* The shape must be one that the file can hold: zlib packs at most about 1032 to 1. */
+static ferry_status check_shape(ferry_ctx *ctx, const mat *m, const char *where,
+                                const matvar_t *v)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t r = rows_of(v), c = cols_of(v), most = m->size * 1100;
+
+    FERRY_NEED(ctx, !v->isComplex, FERRY_EDATA, "%s: complex numbers, expected real ones",
+               where);
+    FERRY_NEED(ctx, is_number(v) || v->class_type == MAT_C_CHAR || is_cellstr(v),
+               FERRY_EDATA, "%s: a %s, expected numbers or texts%s", where, class_name(v),
+               v->class_type == MAT_C_CELL ? " (pick an element with {i})" : "");
+    FERRY_NEED(ctx, v->rank == 2, FERRY_EDATA, "%s: %d dimensions, expected 2", where,
+               v->rank);
+    FERRY_NEED(ctx, r > 0 && c > 0, FERRY_EDATA, "%s: is empty (%lld x %lld)", where,
+               (long long)r, (long long)c);
+    const bool fits =
+        v->class_type == MAT_C_SPARSE ? r <= most && c <= most : r <= most / c;
+    FERRY_NEED(ctx, fits && r <= INT32_MAX && c <= INT32_MAX, FERRY_EDATA,
+               "%s: %lld x %lld is more than the file can hold", where, (long long)r,
+               (long long)c);
+done:
+    return st;
+}
+
+static ferry_status take_dense(ferry_ctx *ctx, const char *where, const matvar_t *v,
+                               ferry_var *out)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t r = rows_of(v), c = cols_of(v);
+    const int size = type_size(v->data_type);
+
+    FERRY_NEED(ctx, v->data && size > 0 && (int64_t)v->nbytes / size >= r * c, FERRY_EDATA,
+               "%s: %zu bytes of data for %lld x %lld numbers", where, v->nbytes,
+               (long long)r, (long long)c);
+    FERRY_TRY(ferry_i_matrix_dense(ctx, r, c, &out->x));
+    for (int64_t i = 0; i < r; i++)
+        for (int64_t j = 0; j < c; j++)
+            out->x->dense[i * c + j] = item(v->data, v->data_type, j * r + i);
+done:
+    return st;
+}
+
+/* Compressed columns: first as the CSR of the transpose, then turned. */
+static ferry_status take_sparse(ferry_ctx *ctx, const char *where, const matvar_t *v,
+                                ferry_var *out)
+{
+    ferry_status st = FERRY_OK;
+    const mat_sparse_t *s = v->data;
+    const int64_t r = rows_of(v), c = cols_of(v);
+
+    FERRY_NEED(ctx, s && s->jc && s->njc == c + 1 && type_size(v->data_type) > 0,
+               FERRY_EDATA, "%s: a sparse matrix without its column offsets", where);
+    const int64_t nnz = s->jc[c];
+    FERRY_NEED(ctx, nnz == 0 || (s->ir && s->data && nnz <= s->nir && nnz <= s->ndata),
+               FERRY_EDATA, "%s: %lld entries promised, %u indices and %u values there",
+               where, (long long)nnz, s->nir, s->ndata);
+    FERRY_TRY(ferry_i_matrix_csr(ctx, c, r, nnz, &out->x));
+    for (int64_t j = 0; j < c; j++) {
+        FERRY_NEED(ctx, s->jc[j] <= s->jc[j + 1] && s->jc[j + 1] <= nnz, FERRY_EDATA,
+                   "%s: column %lld has a wrong offset", where, (long long)(j + 1));
+        out->x->start[j + 1] = s->jc[j + 1];
+    }
+    FERRY_NEED(ctx, s->jc[0] == 0, FERRY_EDATA, "%s: column 1 has a wrong offset", where);
+    for (int64_t e = 0; e < nnz; e++) {
+        FERRY_NEED(ctx, s->ir[e] < r, FERRY_EDATA, "%s: entry %lld is in row %lld of %lld",
+                   where, (long long)(e + 1), (long long)s->ir[e] + 1, (long long)r);
+        out->x->index[e] = (int32_t)s->ir[e];
+        out->x->value[e] = item(s->data, v->data_type, e);
+    }
+    FERRY_TRY(ferry_i_var_sort(ctx, where, out));
+    FERRY_TRY(ferry_i_var_transpose(ctx, out));
+done:
+    return st;
+}
+
+/* Row i of a char matrix as UTF-8, without the blanks that pad it. NULL: no memory. */
+static char *char_row(const matvar_t *v, int64_t i)
+{
+    const int64_t r = rows_of(v), size = type_size(v->data_type);
+    int64_t c = cols_of(v), n = 0;
+    char *raw = NULL, *text = NULL;
+
+    if (size == 1 && r == 1) c = (int64_t)v->nbytes; /* UTF-8: more bytes than characters */
+    raw = ferry_i_calloc(4 * c + 1, 1);
+    for (int64_t j = 0; raw && j < c; j++) {
+        uint32_t x = (uint32_t)item(v->data, v->data_type, j * r + i);
+        if (x >= 0xd800 && x < 0xdc00 && size == 2 && j + 1 < c) { /* a surrogate pair */
+            const uint32_t low = (uint32_t)item(v->data, v->data_type, (j + 1) * r + i);
+            x = 0x10000 + ((x & 0x3ff) << 10) + (low & 0x3ff);
+            j++;
+        }
+        if (x == 0) break;
+        n += size == 1 ? (raw[n] = (char)x, 1) : ferry_i_put_utf8(raw + n, x);
+    }
+    while (n > 0 && raw && raw[n - 1] == ' ')
+        n--;
+    if (raw && size == 1 && !ferry_i_utf8_valid(raw, n)) {
+        text = ferry_i_calloc(2 * n + 1, 1);
+        for (int64_t j = 0, k = 0; text && j < n; j++)
+            k += ferry_i_put_utf8(text + k, (unsigned char)raw[j]);
+        ferry_i_free(raw);
+        return text;
+    }
+    if (raw) raw[n] = 0;
+    return raw;
+}
+
+static bool char_fits(const matvar_t *v)
+{
+    const int64_t r = rows_of(v), c = cols_of(v), size = type_size(v->data_type);
+
+    if (v->rank != 2 || r < 0 || c < 0) return false;
+    if (r == 0 || c == 0) return true;
+    return v->data && size > 0 && size < 8 && r <= (int64_t)v->nbytes / size / c;
+}
+
+/* Rows of a char matrix, or the elements of a cell array of texts. */
+static ferry_status take_texts(ferry_ctx *ctx, const char *where, const matvar_t *v,
+                               ferry_var *out)
+{
+    ferry_status st = FERRY_OK;
+    const bool cells = v->class_type == MAT_C_CELL;
+    const int64_t n = cells ? cells_of(v) : rows_of(v);
+
+    out->text = ferry_i_calloc(n, sizeof *out->text);
+    FERRY_NEED(ctx, out->text, FERRY_ENOMEM, "%s: no memory", where);
+    out->n_text = n;
+    for (int64_t i = 0; i < n; i++) {
+        const matvar_t *c = cells ? cell_at(v, i) : v;
+        const bool empty =
+            c->class_type == MAT_C_EMPTY || rows_of(c) == 0 || cols_of(c) == 0;
+        FERRY_NEED(ctx, empty || (char_fits(c) && (!cells || rows_of(c) == 1)), FERRY_EDATA,
+                   "%s: text %lld is not a row of characters", where, (long long)(i + 1));
+        out->text[i] = empty ? ferry_i_strdup("") : char_row(c, cells ? 0 : i);
+        FERRY_NEED(ctx, out->text[i], FERRY_ENOMEM, "%s: no memory", where);
+    }
+done:
+    return st;
+}
+
+/* Follow {i}{j} in `rest` from v. */
+static ferry_status follow(ferry_ctx *ctx, const char *where, const matvar_t **v,
+                           const char *rest)
+{
+    ferry_status st = FERRY_OK;
+
+    while (*rest) {
+        int64_t i = 0;
+        const char *end = rest + strlen(rest);
+        const char *after = *rest == '{' ? ferry_i_parse_int(rest + 1, end, &i) : NULL;
+        FERRY_NEED(ctx, after && *after == '}', FERRY_EDATA, "%s: expected name{number}",
+                   where);
+        FERRY_NEED(ctx, (*v)->class_type == MAT_C_CELL, FERRY_EDATA,
+                   "%s: a %s has no elements", where, class_name(*v));
+        const int64_t n = cells_of(*v);
+        FERRY_NEED(ctx, i >= 1 && i <= n && cell_at(*v, i - 1), FERRY_EDATA,
+                   "%s: element %lld of %lld", where, (long long)i, (long long)n);
+        *v = cell_at(*v, i - 1);
+        rest = after + 1;
+    }
+done:
+    return st;
+}
+
+static ferry_status read_name(ferry_ctx *ctx, const mat *m, const char *name,
+                              ferry_var *out)
+{
+    ferry_status st = FERRY_OK;
+    const char *brace = strchr(name, '{');
+    char *base = brace ? ferry_i_strndup(name, brace - name) : ferry_i_strdup(name);
+    char *where = ferry_i_sprintf("%s#%s", m->path, name);
+    matvar_t *whole = NULL;
+    const matvar_t *v = NULL;
+
+    *out = (ferry_var){0};
+    FERRY_NEED(ctx, base && where, FERRY_ENOMEM, "%s: no memory", m->path);
+    FERRY_NEED(ctx, ferry_i_var_list_find(&m->list, base) >= 0, FERRY_EDATA,
+               "%s: holds no variable %s (its first is %s)", m->path, base,
+               m->list.v[0].name);
+    whole = Mat_VarReadInfo(m->file, base);
+    FERRY_NEED(ctx, whole, FERRY_EDATA, "%s: cannot be read", where);
+    if (whole->class_type != MAT_C_CELL) FERRY_TRY(check_shape(ctx, m, where, whole));
+    Mat_VarFree(whole);
+    whole = Mat_VarRead(m->file, base);
+    FERRY_NEED(ctx, whole, FERRY_EDATA, "%s: cannot be read", where);
+    v = whole;
+    FERRY_TRY(follow(ctx, where, &v, brace ? brace : ""));
+    FERRY_TRY(check_shape(ctx, m, where, v));
+    if (v->class_type == MAT_C_SPARSE)
+        FERRY_TRY(take_sparse(ctx, where, v, out));
+    else if (is_number(v))
+        FERRY_TRY(take_dense(ctx, where, v, out));
+    else
+        FERRY_TRY(take_texts(ctx, where, v, out));
+done:
+    if (st != FERRY_OK) ferry_i_var_free(out);
+    Mat_VarFree(whole);
+    ferry_i_free(base);
+    ferry_i_free(where);
+    return st;
+}
+
+/* ---- the format ---- */
+
+static ferry_status read_var(ferry_ctx *ctx, void *arg, int64_t i, ferry_var *out)
+{
+    const mat *m = arg;
+
+    return read_name(ctx, m, m->list.v[i].name, out);
+}
+
+static ferry_status read_open(ferry_ctx *ctx, mat *m, const char *member,
+                              const ferry_read_settings *s, ferry_data_kind as,
+                              ferry_data **out)
+{
+    ferry_status st = FERRY_OK;
+    ferry_var_pick pick;
+    ferry_var v = {0};
+    ferry_data *d = NULL;
+    char *where = NULL;
+
+    m->file = Mat_Open(m->path, MAT_ACC_RDONLY);
+    FERRY_NEED(ctx, m->file, FERRY_EDATA, "%s: cannot be read as a MAT file", m->path);
+    FERRY_TRY(list_all(ctx, m));
+    if (member) {
+        where = ferry_i_sprintf("%s#%s", m->path, member);
+        FERRY_NEED(ctx, where, FERRY_ENOMEM, "%s: no memory", m->path);
+        FERRY_TRY(read_name(ctx, m, member, &v));
+        FERRY_TRY(ferry_i_var_alone(ctx, where, "mat", &v, s, as, &d));
+    } else if (ferry_i_var_choose(&m->list, s->transpose, &pick)) {
+        FERRY_TRY(ferry_i_var_assemble(ctx, m->path, "mat", &m->list, &pick, read_var, m,
+                                       s->transpose, as, &d));
+    } else {
+        d = ferry_i_data_new("mat", m->path, FERRY_DATA_LISTING);
+        FERRY_NEED(ctx, d, FERRY_ENOMEM, "%s: no memory", m->path);
+        FERRY_TRY(ferry_i_var_listing(ctx, &m->list, d));
+    }
+    *out = d;
+    d = NULL;
+done:
+    ferry_data_free(d);
+    ferry_i_var_free(&v);
+    ferry_i_free(where);
+    if (m->file) (void)Mat_Close(m->file);
+    return st;
+}
+
+static ferry_status read_mat(ferry_ctx *ctx, const ferry_input *in, const char *member,
+                             const ferry_read_settings *s, ferry_data_kind as,
+                             ferry_data **out)
+{
+    ferry_status st = FERRY_OK;
+    mat m = {.path = in->path, .size = in->size};
+    H5E_auto2_t print = NULL;
+    void *print_arg = NULL;
+
+    *out = NULL;
+    FERRY_TRY(check_outline(ctx, in));
+    pthread_mutex_lock(&lock);
+    (void)H5Eget_auto2(H5E_DEFAULT, &print, &print_arg);
+    (void)H5Eset_auto2(H5E_DEFAULT, NULL, NULL); /* no error stacks on stderr */
+    st = read_open(ctx, &m, member, s, as, out);
+    (void)H5Eset_auto2(H5E_DEFAULT, print, print_arg);
+    pthread_mutex_unlock(&lock);
+done:
+    ferry_i_var_list_free(&m.list);
+    return st;
+}
+
+static int sniff_mat(const char *head, int64_t n)
+{
+    return version_of(head, n) && memcmp(head, "MATLAB", 6) == 0 ? 100 : 0;
+}
+
+const ferry_format ferry_i_format_mat = {
+    .info = {.name = "mat",
+             .extensions = ".mat",
+             .summary = "MATLAB 5 and 7.3: matrices, sparse ones and texts by name",
+             .writes = 1},
+    .kinds = 1u << FERRY_DATA_VIEW | 1u << FERRY_DATA_LABELS | 1u << FERRY_DATA_LISTING,
+    .sniff = sniff_mat,
+    .read = read_mat,
+    .members = true,
+    .write = ferry_i_mat_write,
+};
