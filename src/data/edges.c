@@ -77,7 +77,7 @@ static ferry_status read_lines(ferry_ctx *ctx, const char *path, const ferry_utf
     ferry_field f[3];
     char show[44];
 
-    while (ferry_i_next_full_line(&l, "#%")) {
+    while (ferry_i_full_line(&l, "#%")) {
         double weight = 1;
         const bool first = width == 0;
         if (!sep) sep = ferry_i_sep_guess(l.s, l.e);
@@ -139,7 +139,7 @@ static int sniff_edges(const char *head, int64_t n)
     ferry_lines l = ferry_i_lines(head, n);
     ferry_field f[3];
 
-    if (!ferry_i_next_full_line(&l, "#%")) return 0;
+    if (!ferry_i_full_line(&l, "#%")) return 0;
     const int64_t k = ferry_i_fields(l.s, l.e, ferry_i_sep_guess(l.s, l.e), f, 3);
     return (k == 2 || k == 3) && names_a_column(&f[0]) && names_a_column(&f[1]) ? 80 : 0;
 }

@@ -114,7 +114,7 @@ ferry_lines ferry_i_lines(const char *s, int64_t n)
     return (ferry_lines){.next = s, .end = s + n};
 }
 
-bool ferry_i_next_line(ferry_lines *l)
+bool ferry_i_any_line(ferry_lines *l)
 {
     if (l->next == l->end) return false;
     const char *nl = memchr(l->next, '\n', (size_t)(l->end - l->next));
@@ -131,9 +131,9 @@ static bool is_space(char c)
     return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\f' || c == '\v';
 }
 
-bool ferry_i_next_full_line(ferry_lines *l, const char *comments)
+bool ferry_i_full_line(ferry_lines *l, const char *comments)
 {
-    while (ferry_i_next_line(l)) {
+    while (ferry_i_any_line(l)) {
         const char *s = l->s;
         while (s < l->e && is_space(*s))
             s++;

@@ -28,10 +28,10 @@ typedef struct ferry_lines {
     int64_t line;           /* its number from 1 */
 } ferry_lines;
 ferry_lines ferry_i_lines(const char *s, int64_t n);
-bool ferry_i_next_line(ferry_lines *l);
+bool ferry_i_any_line(ferry_lines *l);
 /* Likewise, but blank lines and lines that begin with a byte of `comments` are passed over.
  */
-bool ferry_i_next_full_line(ferry_lines *l, const char *comments);
+bool ferry_i_full_line(ferry_lines *l, const char *comments);
 
 /* One field, without white space around it and without its quotes. */
 typedef struct ferry_field {

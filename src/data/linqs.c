@@ -144,7 +144,7 @@ static ferry_status read_content(ferry_ctx *ctx, rows *r, ferry_lines l, ferry_d
     ferry_status st = FERRY_OK;
     ferry_field *f = NULL;
 
-    while (ferry_i_next_full_line(&l, "")) {
+    while (ferry_i_full_line(&l, "")) {
         if (!f) {
             r->width = ferry_i_fields(l.s, l.e, " ", NULL, 0);
             f = ferry_i_calloc(r->width, sizeof *f);
@@ -236,8 +236,8 @@ static ferry_status read_nodes(ferry_ctx *ctx, rows *r, ferry_lines l, ferry_dat
     ferry_status st = FERRY_OK;
     ferry_field *f = NULL;
 
-    (void)ferry_i_next_full_line(&l, ""); /* NODE */
-    for (bool head = true; ferry_i_next_full_line(&l, ""); head = false) {
+    (void)ferry_i_full_line(&l, ""); /* NODE */
+    for (bool head = true; ferry_i_full_line(&l, ""); head = false) {
         const int64_t n = ferry_i_fields(l.s, l.e, "\t", NULL, 0);
         ferry_i_free(f);
         f = ferry_i_calloc(n, sizeof *f);
@@ -281,8 +281,8 @@ static ferry_status read_links(ferry_ctx *ctx, const char *path, ferry_lines l, 
     ferry_field f[4];
 
     for (int i = 0; tab && i < 2; i++) /* DIRECTED, NO_FEATURES */
-        (void)ferry_i_next_full_line(&l, "");
-    while (ferry_i_next_full_line(&l, "")) {
+        (void)ferry_i_full_line(&l, "");
+    while (ferry_i_full_line(&l, "")) {
         const int64_t n = ferry_i_fields(l.s, l.e, " ", f, 4);
         if (n != (tab ? 4 : 2)) {
             st = ferry_i_bad(ctx, path, l.line, "expected %s, found %lld columns",
@@ -311,7 +311,7 @@ static bool kind_of(const char *s, int64_t n, kind *out)
     ferry_lines l = ferry_i_lines(s, n);
     ferry_field f[3];
 
-    if (!ferry_i_next_full_line(&l, "")) return false;
+    if (!ferry_i_full_line(&l, "")) return false;
     const int64_t k = ferry_i_fields(l.s, l.e, " ", f, 3);
     if (k == 2 && ferry_i_field_is(&f[0], "node"))
         *out = NODES;
@@ -432,7 +432,7 @@ static int sniff_linqs(const char *head, int64_t n)
     ferry_field f[16];
     kind is = CONTENT;
 
-    if (!kind_of(head, n, &is) || !ferry_i_next_full_line(&l, "")) return 0;
+    if (!kind_of(head, n, &is) || !ferry_i_full_line(&l, "")) return 0;
     if (is == NODES || is == LINKS) return 95;
     const int64_t k = ferry_i_fields(l.s, l.e, "\t", f, 16);
     if (k < 16) return 0;

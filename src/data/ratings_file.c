@@ -105,8 +105,8 @@ static ferry_status read_triples(ferry_ctx *ctx, table *t, ferry_lines l, bool h
 
     FERRY_NEED(ctx, f, FERRY_ENOMEM, "%s: no memory for %lld columns", t->path,
                (long long)width);
-    if (header) (void)ferry_i_next_full_line(&l, "#%");
-    while (ferry_i_next_full_line(&l, "#%")) {
+    if (header) (void)ferry_i_full_line(&l, "#%");
+    while (ferry_i_full_line(&l, "#%")) {
         const int64_t n = ferry_i_fields(l.s, l.e, t->sep, f, width);
         double value = NAN;
         if (n != width) {
@@ -192,7 +192,7 @@ static ferry_status read_wide(ferry_ctx *ctx, table *t, ferry_lines l, bool head
 
     FERRY_NEED(ctx, f, FERRY_ENOMEM, "%s: no memory for %lld columns", t->path,
                (long long)width);
-    while (ferry_i_next_full_line(&l, "#%")) {
+    while (ferry_i_full_line(&l, "#%")) {
         const int64_t n = ferry_i_fields(l.s, l.e, t->sep, f, width);
         if (n != width) {
             st = ferry_i_bad(ctx, t->path, l.line, "expected %lld columns, found %lld",
@@ -230,7 +230,7 @@ static ferry_status read_table(ferry_ctx *ctx, table *t, const ferry_utf8 *u)
     int64_t col[3] = {0, 1, 2}, names = 0;
     double x = 0;
 
-    if (!ferry_i_next_full_line(&l, "#%")) {
+    if (!ferry_i_full_line(&l, "#%")) {
         st = ferry_i_bad(ctx, t->path, 0, "is empty, expected ratings (user item value)");
         goto done;
     }
@@ -336,7 +336,7 @@ static int sniff_ratings(const char *head, int64_t n)
     int64_t col[3], lines = 0, number = 0;
     double x = 0;
 
-    while (lines < 5 && ferry_i_next_full_line(&l, "#%")) {
+    while (lines < 5 && ferry_i_full_line(&l, "#%")) {
         const char *sep = ferry_i_sep_guess(l.s, l.e);
         const int64_t k = ferry_i_fields(l.s, l.e, sep, f, 8);
         if (lines == 0 && k <= 8 && named_columns(f, k, col)) return 95;
@@ -379,7 +379,7 @@ done:
 
 const ferry_format ferry_i_format_ratings = {
     .info = {.name = "ratings",
-             .extensions = ".ratings .inter .csv .tsv .txt",
+             .extensions = ".ratings .inter .csv .tsv .txt .dat .data",
              .summary = "user, item, value [, time] a line with any separator, or a matrix",
              .writes = 1},
     .kinds = 1u << FERRY_DATA_RATINGS,
