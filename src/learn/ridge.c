@@ -10,10 +10,9 @@
  * and b = mean of Y - W m. A sparse X is centred only in these formulas, never in memory; a
  * dense one is centred first, since the differences lose digits when means are large.
  */
-#include <math.h>
+#include <float.h>
 
 #include "learn/learn.h"
-#include "learn/rows.h"
 
 /* The largest system: 2 GiB. */
 enum { MOST = 16384 };
@@ -83,19 +82,39 @@ done:
     return st;
 }
 
+/* A <- the Cholesky factor of A + lambda I. A pivot that is nothing but the rounding of its
+ * diagonal entry would give weights that mean nothing, so it is refused like a negative
+ * one. */
+static ferry_status factor(ferry_ctx *ctx, ferry_small *a, double lambda)
+{
+    ferry_status st = FERRY_OK;
+    double *diag = ferry_i_calloc(a->rows, sizeof *diag);
+    bool sound = true;
+
+    FERRY_NEED(ctx, diag, FERRY_ENOMEM, "ridge: no memory for %lld numbers",
+               (long long)a->rows);
+    for (int64_t i = 0; i < a->rows; i++)
+        diag[i] = FERRY_AT(a, i, i) += lambda;
+    st = ferry_e(ctx)->chol(ctx, a);
+    for (int64_t i = 0; st == FERRY_OK && i < a->rows; i++) {
+        const double l = FERRY_AT(a, i, i);
+        sound = sound && l * l > (double)a->rows * DBL_EPSILON * diag[i];
+    }
+    if (st == FERRY_ENUMERIC || !sound)
+        st = ferry_i_fail(ctx, FERRY_ENUMERIC,
+                          "ridge: lambda = %g is too small for these features", lambda);
+done:
+    ferry_i_free(diag);
+    return st;
+}
+
 /* B (rows x k) <- (A + lambda I)^-1 B; A is destroyed. */
 static ferry_status solve(ferry_ctx *ctx, work *w, ferry_block *b)
 {
     ferry_status st = FERRY_OK;
     ferry_small *t = NULL;
 
-    for (int64_t i = 0; i < w->a->rows; i++)
-        FERRY_AT(w->a, i, i) += w->lambda;
-    st = ferry_e(ctx)->chol(ctx, w->a);
-    if (st == FERRY_ENUMERIC)
-        st = ferry_i_fail(ctx, st, "ridge: lambda = %g is too small for these features",
-                          w->lambda);
-    FERRY_TRY(st);
+    FERRY_TRY(factor(ctx, w->a, w->lambda));
     FERRY_TRY(ferry_i_small_new(ctx, b->rows, b->k, &t));
     for (int64_t i = 0; i < b->rows; i++)
         for (int64_t j = 0; j < b->k; j++)

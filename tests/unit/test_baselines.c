@@ -249,8 +249,8 @@ static void test_labels_without_features(void **state)
     ferry_task *task = NULL;
     ferry_model *m = NULL;
 
-    small_view(ctx, t, "x", 2, 1, x, ids, NULL, false);
     assert_ok(ctx, ferry_domain_set_classes(ctx, t, 1, other, labels));
+    small_view(ctx, t, "x", 2, 1, x, ids, NULL, false);
     task = small_task(ctx, FERRY_CLASSIFY, NULL, t);
     assert_fails(ctx, ferry_fit(ctx, task, "svm", NULL, &m, NULL), FERRY_ENEEDS,
                  "svm needs labelled instances with features; train=target has none");
@@ -337,19 +337,19 @@ static void test_views_are_joined(void **state)
     ferry_ctx *ctx = *state;
     const char *ids[] = {"n1", "n2"}, *more[] = {"n2", "n3"};
     const double ux[] = {-1, 1}, vx[] = {-3, 3};
-    const char *from[] = {"n1"}, *to[] = {"n9"};
+    const char *lone[] = {"n9"}, *label[] = {"b"};
 
     for (int sparse = 0; sparse < 2; sparse++) {
         ferry_task *task = two_views(ctx, sparse);
         ferry_domain *d = small_domain(ctx, "new", FERRY_TARGET, 0, 0, NULL);
+        assert_ok(ctx, ferry_domain_set_classes(ctx, d, 1, lone, label));
         small_view(ctx, d, "v", 2, 1, vx, more, NULL, sparse);
         small_view(ctx, d, "u", 2, 1, ux, ids, NULL, false);
-        assert_ok(ctx, ferry_domain_add_graph(ctx, d, "g", 1, from, to, NULL));
         for (int64_t m = 0; m < FERRY_COUNT(learners); m++) {
             ferry_prediction *p = NULL;
             expect(ctx, task, learners[m], m == 3 ? "k=1" : "", "babb");
             p = fit_predict(ctx, task, learners[m], m == 3 ? "k=1" : "", d);
-            assert_int_equal(p->n, 4); /* n2 n3 n1 n9 */
+            assert_int_equal(p->n, 4); /* n9 n2 n3 n1 */
             for (int64_t i = 0; i < 4; i++) {
                 if (strcmp(p->ids[i], "n9") != 0) continue;
                 /* In no view: the majority, with the shares as scores. */
@@ -472,13 +472,13 @@ static void test_regress(void **state)
 static void test_multilabel(void **state)
 {
     ferry_ctx *ctx = *state;
-    const char *names[] = {"always", "large", "never"};
+    const char *names[] = {"always", "large", "never"}, *ids[] = {"1", "2", "3", "4"};
     const double x[] = {-2, -1, 1, 2, -3, 3};
     const uint8_t on[] = {1, 0, 0, 1, 0, 0, 1, 1, 0, 1, 1, 0};
     ferry_domain *t = small_domain(ctx, "t", FERRY_TARGET, 6, 1, x);
     ferry_task *task = NULL;
 
-    assert_ok(ctx, ferry_domain_set_labelsets(ctx, t, 4, NULL, 3, names, on));
+    assert_ok(ctx, ferry_domain_set_labelsets(ctx, t, 4, ids, 3, names, on));
     task = small_task(ctx, FERRY_MULTILABEL, NULL, t);
     for (int64_t m = 0; m < FERRY_COUNT(learners); m++) {
         ferry_prediction *p = run(ctx, task, learners[m], m == 3 ? "k=2" : "");

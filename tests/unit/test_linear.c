@@ -513,9 +513,9 @@ static void test_bad_input(void **state)
     assert_fails(ctx, ferry_i_linear_fit(ctx, &o, none, 2, y, NULL, &rng, &m), FERRY_ENEEDS,
                  "no labelled instances");
     ferry_i_matrix_free(none);
-    assert_ok(ctx, ferry_i_matrix_csr(ctx, 1, (int64_t)1 << 31, 0, &huge));
+    assert_ok(ctx, ferry_i_matrix_csr(ctx, 1, INT32_MAX, 0, &huge));
     assert_fails(ctx, ferry_i_linear_fit(ctx, &o, huge, 2, y, NULL, &rng, &m), FERRY_ENEEDS,
-                 "1 instances with 2147483648 features");
+                 "1 instances with 2147483647 features");
     ferry_i_matrix_free(huge);
     assert_null(m);
     ferry_i_linear_free(NULL);
