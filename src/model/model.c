@@ -10,6 +10,22 @@ bool ferry_i_goal_named(ferry_goal goal)
     return goal == FERRY_CLASSIFY || goal == FERRY_MULTILABEL || goal == FERRY_STREAM;
 }
 
+/* The settings with the defaults of those not given, so that a saved model says what it was
+ * made with even when a later version has other defaults. */
+static ferry_status all_options(ferry_ctx *ctx, const ferry_method *method,
+                                const ferry_opts *opts, ferry_opts **out)
+{
+    ferry_status st = FERRY_OK;
+
+    FERRY_TRY(ferry_i_opts_copy(ctx, opts, out));
+    for (int64_t i = 0; i < method->n_options; i++)
+        if (!ferry_opts_get(*out, method->options[i].name))
+            FERRY_TRY(
+                ferry_opts_set(ctx, *out, method->options[i].name, method->options[i].def));
+done:
+    return st;
+}
+
 ferry_status ferry_i_model_new(ferry_ctx *ctx, const ferry_method *method,
                                const ferry_opts *opts, ferry_goal goal,
                                const ferry_ids *names, ferry_model **out)
@@ -21,7 +37,7 @@ ferry_status ferry_i_model_new(ferry_ctx *ctx, const ferry_method *method,
     FERRY_NEED(ctx, m, FERRY_ENOMEM, "no memory for a model");
     m->method = method;
     m->goal = goal;
-    FERRY_TRY(ferry_i_opts_copy(ctx, opts, &m->opts));
+    FERRY_TRY(all_options(ctx, method, opts, &m->opts));
     m->options = ferry_i_calloc((int64_t)method->options_size, 1);
     m->diagnostics = ferry_i_strdup("{}");
     if (names) m->names = ferry_i_ids_copy(names);

@@ -6,7 +6,7 @@
 
 struct ferry_model {
     const ferry_method *method;
-    ferry_opts *opts; /* settings as given */
+    ferry_opts *opts; /* every option of the method */
     void *options;    /* the method's options struct; texts point into opts */
     ferry_goal goal;
     ferry_ids *names; /* classes or labels; NULL for numbers */
