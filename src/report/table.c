@@ -143,20 +143,26 @@ static int64_t column_width(const ferry_results *rs, const int64_t *order, int64
     return most;
 }
 
+enum { COLUMNS = 32 }; /* more than there are metrics */
+
 /* Names and differences to the left, numbers to the right. */
 static void add_block(ferry_text *t, const ferry_results *rs, const int64_t *order,
                       int64_t rows, int64_t n, const int64_t *cols)
 {
+    int64_t width[COLUMNS];
+
+    for (int64_t c = 0; c < n; c++)
+        width[c] = column_width(rs, order, rows, cols[c]);
     for (int64_t row = -1; row < rows; row++) {
         for (int64_t c = 0; c < n; c++) {
             char buf[CELL];
             const char *text = cell(rs, order, row, cols[c], buf);
             const bool left = cols[c] == 0 || cols[c] > rs->n_metrics + 1;
-            const int64_t pad = column_width(rs, order, rows, cols[c]) - width_of(text);
+            const int pad = (int)(width[c] - width_of(text));
             if (c > 0) ferry_i_text_add(t, "  ");
-            if (!left) ferry_i_text_addf(t, "%*s", (int)pad, "");
+            if (!left) ferry_i_text_addf(t, "%*s", pad, "");
             ferry_i_text_add(t, text);
-            if (left && c + 1 < n) ferry_i_text_addf(t, "%*s", (int)pad, "");
+            if (left && c + 1 < n) ferry_i_text_addf(t, "%*s", pad, "");
         }
         ferry_i_text_add(t, "\n");
     }
@@ -167,7 +173,7 @@ static void add_block(ferry_text *t, const ferry_results *rs, const int64_t *ord
 static void add_tables(ferry_text *t, const ferry_results *rs, const int64_t *order,
                        int64_t rows)
 {
-    int64_t cols[32], n = 0, next = 1;
+    int64_t cols[COLUMNS], n = 0, next = 1;
     const int64_t last = rs->n_metrics + (rs->best_baseline >= 0 ? 2 : 1);
     int64_t used = 0;
 
@@ -248,10 +254,7 @@ static void add_evidence(ferry_text *t, const ferry_results *rs, const ferry_ver
     format(lo, sizeof lo, places, false, larger ? v->lo : -v->hi);
     format(hi, sizeof hi, places, false, larger ? v->hi : -v->lo);
     format_p(p, sizeof p, v->p);
-    if (isnan(v->p))
-        ferry_i_text_add(t, " (equal in every repeat)");
-    else
-        ferry_i_text_addf(t, " (95 %% interval %s to %s, %s)", lo, hi, p);
+    ferry_i_text_addf(t, " (95 %% interval %s to %s, %s)", lo, hi, p);
 }
 
 /* The best method is no baseline: is its lead more than chance? */
@@ -267,6 +270,10 @@ static void add_lead(ferry_text *t, const ferry_results *rs)
     if (v->pairs < 2) {
         ferry_i_text_addf(t, " It leads the best baseline, %s (%s), by %s.", b->name, base,
                           lead);
+        return;
+    }
+    if (isnan(v->p)) { /* no pair differs */
+        ferry_i_text_addf(t, " It equals the best baseline, %s, in every repeat.", b->name);
         return;
     }
     if (v->lo > 0 || v->hi < 0)

@@ -582,8 +582,21 @@ static void test_nothing_to_score(void **state)
         assert_non_null(strstr(ferry_message(ctx), said[i]));
         ferry_task_free(task);
     }
+    /* One of each class, and one of each is seen. */
+    static const char *const both[] = {"neg", "pos"};
+    ferry_domain *d = NULL;
+    assert_ok(ctx, ferry_domain_new(ctx, "two", FERRY_TARGET, &d));
+    assert_ok(ctx, ferry_domain_set_classes(ctx, d, 2, NULL, both));
+    assert_ok(ctx, ferry_domain_set_labelled(ctx, d, "per_class:1"));
+    assert_ok(ctx, ferry_task_new(ctx, "two", FERRY_CLASSIFY, &task));
+    assert_ok(ctx, ferry_task_add_domain(ctx, task, d));
+    add_method(ctx, task, "majority", NULL, NULL);
+    fails_with(ctx, task, FERRY_EDATA,
+               "all 2 labels are visible to the methods "
+               "(labelled: {per_class: 1}), none is left to score");
+    ferry_task_free(task);
     /* No labels at all. */
-    ferry_domain *d = domain(ctx, FERRY_TARGET, FERRY_RATE);
+    d = domain(ctx, FERRY_TARGET, FERRY_RATE);
     assert_ok(ctx, ferry_task_new(ctx, "bare", FERRY_CLASSIFY, &task));
     assert_ok(ctx,
               ferry_task_add_domain(ctx, task, domain(ctx, FERRY_SOURCE, FERRY_CLASSIFY)));

@@ -146,7 +146,15 @@ static void test_words(void **state)
     rs = results_of(FERRY_CLASSIFY, 10, 10);
     add(rs, "svm", FERRY_KIND_BASELINE, 0.8, 0.01);
     add(rs, "ttl", FERRY_KIND_TRANSFER, 0.8, 0.01);
-    has(*state, rs, "equal in every repeat");
+    has(*state, rs, "0.50  equal in every repeat\n");
+    rs = results_of(FERRY_CLASSIFY, 10, 10);
+    add(rs, "ttl", FERRY_KIND_TRANSFER, 0.8, 0.01);
+    add(rs, "svm", FERRY_KIND_BASELINE, 0.8, 0.01);
+    has(*state, rs, "It equals the best baseline, svm, in every repeat.\n");
+    rs = results_of(FERRY_CLASSIFY, 20, 20);
+    add(rs, "ttl", FERRY_KIND_TRANSFER, 0.8, 0.005);
+    add(rs, "svm", FERRY_KIND_BASELINE, 0.7, 0.004);
+    has(*state, rs, "p<0.001).\n");
     rs = results_of(FERRY_CLASSIFY, 10, 10);
     add(rs, "svm", FERRY_KIND_BASELINE, 0.8, 0.01);
     has(*state, rs, "It is a baseline; no transfer method ran.");
