@@ -22,8 +22,8 @@ ferry_status ferry_i_labels_new(ferry_ctx *ctx, ferry_label_kind kind, int64_t n
     if (kind == FERRY_LABEL_CLASS) l->cls = ferry_i_calloc(n, sizeof *l->cls);
     if (kind == FERRY_LABEL_NUMBER) l->num = ferry_i_calloc(n, sizeof *l->num);
     if (kind == FERRY_LABEL_SET) {
-        l->known = ferry_i_calloc(n, sizeof *l->known);
         if (m == 0 || n <= INT64_MAX / m) l->on = ferry_i_calloc(n * m, sizeof *l->on);
+        if (l->on) l->known = ferry_i_calloc(n, sizeof *l->known);
     }
     FERRY_NEED(ctx,
                (l->names || kind == FERRY_LABEL_NUMBER) &&
