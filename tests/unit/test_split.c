@@ -338,7 +338,7 @@ static ferry_domain *ratings(ferry_ctx *ctx, bool backwards)
         snprintf(item[e], sizeof item[e], "i%d", e % 10);
         users[at] = user[e];
         items[at] = item[e];
-        values[at] = e == 7 ? NAN : 1 + e % 5;
+        values[at] = e == 7 ? (double)NAN : 1 + e % 5;
     }
     assert_ok(ctx, ferry_domain_new(ctx, "t", FERRY_TARGET, &d));
     assert_ok(ctx, ferry_domain_set_ratings(ctx, d, 60, users, items, values));
