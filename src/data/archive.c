@@ -25,6 +25,14 @@ bool ferry_i_is_archive(const char *path)
     return false;
 }
 
+/* Files whose name begins with a point are not data (.DS_Store, ._x in __MACOSX). */
+static bool is_hidden(const char *name, int64_t len)
+{
+    while (len > 0 && name[len - 1] != '/')
+        len--;
+    return name[len] == '.';
+}
+
 ferry_status ferry_i_archive_add(ferry_ctx *ctx, ferry_archive *a, const char *name,
                                  int64_t len, const ferry_member *m)
 {
@@ -34,6 +42,7 @@ ferry_status ferry_i_archive_add(ferry_ctx *ctx, ferry_archive *a, const char *n
         name += 2;
         len -= 2;
     }
+    if (is_hidden(name, len)) goto done;
     FERRY_NEED(ctx, FERRY_GROW(a->members, a->n, a->cap), FERRY_ENOMEM,
                "%s: no memory for its list of files", a->path);
     a->members[a->n] = *m;

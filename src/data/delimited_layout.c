@@ -154,11 +154,11 @@ static bool all_differ(const glance *g, int64_t n)
     return true;
 }
 
-/* Names over numbers; or column numbers 0, 1, 2, ... as some programs write; or, where all
- * is text, a column called id or label. */
+/* Names over numbers; or column numbers 0, 1, 2, ... as some programs write (the last,
+ * added later, may break the row); or, where all is text, a column called id or label. */
 static bool looks_like_header(const ferry_table *t, const glance *g)
 {
-    bool over_numbers = false, all_text = true, counting = t->cols >= 4, known = false;
+    bool over_numbers = false, all_text = true, counting = t->cols >= 5, known = false;
 
     for (int64_t j = 0; j < t->cols; j++) {
         const bool text = g[j].first_is == FERRY_CELL_TEXT;
@@ -166,7 +166,7 @@ static bool looks_like_header(const ferry_table *t, const glance *g)
         all_text &= text;
         known |= span_is(g[j].first, "id") || span_is(g[j].first, "label");
         counting &= g[j].first_is == FERRY_CELL_NUMBER &&
-                    g[j].first_value == (double)j + g[0].first_value;
+                    (j == t->cols - 1 || g[j].first_value == (double)j + g[0].first_value);
     }
     if (over_numbers) return true;
     if (counting) return g[0].first_value == 0 || g[0].first_value == 1;

@@ -345,7 +345,10 @@ ferry_status ferry_data_describe(ferry_ctx *ctx, const ferry_data *data, char **
     char *dump = NULL;
 
     *out = NULL;
-    dump = o && fine ? json_dumps(o, JSON_INDENT(2) | JSON_PRESERVE_ORDER) : NULL;
+    dump =
+        o && fine
+            ? json_dumps(o, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(15))
+            : NULL;
     FERRY_NEED(ctx, dump, FERRY_ENOMEM, "%s: no memory to describe it", data->path);
     *out = ferry_i_strdup(dump); /* so that ferry_string_free() fits */
     FERRY_NEED(ctx, *out, FERRY_ENOMEM, "%s: no memory to describe it", data->path);
