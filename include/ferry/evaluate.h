@@ -8,16 +8,22 @@
 typedef struct ferry_results ferry_results;
 
 /**
- * Run the task's methods (all that fit when it names none) on its repeats.
- * A method that does not fit the task is listed with the sentence that says why.
- * @param out  new results; also set, with what is complete, when the call was cancelled
+ * Run the task's methods (all that serve its goal when it names none) on its repeats: hide
+ * target labels, fit, predict, score what was hidden. A method that does not fit the task,
+ * or breaks down, is listed with the sentence that says why.
+ *
+ * @param out  new results; also set when the call was cancelled, with the repeats that all
+ * methods completed (within the first one: the methods that were done); else NULL
+ * @return FERRY_EINVAL for a bad method, option or metric, before anything runs;
+ * FERRY_EDATA when nothing is left to score; FERRY_ENEEDS or FERRY_ENUMERIC when no method
+ * could run
  */
 FERRY_API ferry_status ferry_evaluate(ferry_ctx *ctx, const ferry_task *task,
                                       ferry_results **out);
 /** As a table for people. New string. */
 FERRY_API ferry_status ferry_results_table(ferry_ctx *ctx, const ferry_results *results,
                                            char **out);
-/** As JSON text (docs/formats.md has the schema). New string. */
+/** As JSON text (docs/evaluation.md has the schema). New string. */
 FERRY_API ferry_status ferry_results_json(ferry_ctx *ctx, const ferry_results *results,
                                           char **out);
 /** Write results.json and predictions/NAME.csv into a folder, which is made. */
