@@ -1,0 +1,389 @@
+/* Models of the baselines: saved and loaded bit for bit, refused when they do not make
+ * sense, and every allocation failing in turn. */
+#include <stdio.h>
+
+#include "methods/baselines/base.h"
+#include "model/model.h"
+#include "small_task.h"
+
+enum { N = 8 };
+static const double values[2 * N] = {-2, 1, -1, 0, 1, 3, 2, 0, -3, 1, 3, 0, -1, 2, 0, 1};
+static const double queries[] = {-1.5, 0, 2.5, 1, 0, 0};
+
+/* Two views ("u" dense, "v" dense or sparse), a source with view "v" and named features of
+ * which the target has all but one, and labels of the goal on both. */
+static ferry_domain *make_domain(ferry_ctx *ctx, ferry_role role, ferry_goal goal,
+                                 bool sparse)
+{
+    const char *t_names[] = {"p", "q"}, *s_names[] = {"q", "r"}, *labels[] = {"l", "m"};
+    const bool target = role == FERRY_TARGET;
+    const uint8_t on[2 * N] = {0, 1, 0, 1, 1, 0, 1, 1, 0, 1, 1, 1, 0, 0, 1, 0};
+    ferry_domain *d = small_domain(ctx, target ? "t" : "s", role, 0, 0, NULL);
+
+    if (target) small_view(ctx, d, "u", N, 2, values, NULL, NULL, false);
+    small_view(ctx, d, "v", N, 2, values, NULL, target ? t_names : s_names, sparse);
+    if (goal == FERRY_CLASSIFY)
+        small_classes(ctx, d, "aabbabca");
+    else if (goal == FERRY_REGRESS)
+        assert_ok(ctx, ferry_domain_set_numbers(ctx, d, N, NULL, values));
+    else
+        assert_ok(ctx, ferry_domain_set_labelsets(ctx, d, N, NULL, 2, labels, on));
+    return d;
+}
+
+static ferry_task *make_task(ferry_ctx *ctx, ferry_goal goal, bool sparse)
+{
+    return small_task(ctx, goal, make_domain(ctx, FERRY_SOURCE, goal, sparse),
+                      make_domain(ctx, FERRY_TARGET, goal, sparse));
+}
+
+/* New instances: one in both views, one in "u", one in "v". */
+static ferry_domain *make_queries(ferry_ctx *ctx)
+{
+    const char *u[] = {"n1", "n2"}, *v[] = {"n3", "n1"}, *names[] = {"q", "p"};
+    ferry_domain *d = small_domain(ctx, "new", FERRY_TARGET, 0, 0, NULL);
+
+    small_view(ctx, d, "u", 2, 2, queries, u, NULL, false);
+    small_view(ctx, d, "v", 2, 2, queries + 2, v, names, true);
+    return d;
+}
+
+static void assert_same(const ferry_prediction *a, const ferry_prediction *b)
+{
+    assert_int_equal(a->n, b->n);
+    assert_int_equal(a->k, b->k);
+    if (a->cls) assert_memory_equal(a->cls, b->cls, (size_t)a->n * sizeof *a->cls);
+    if (a->score)
+        assert_memory_equal(a->score, b->score, (size_t)(a->n * a->k) * sizeof *a->score);
+    if (a->value) assert_memory_equal(a->value, b->value, (size_t)a->n * sizeof *a->value);
+    if (a->set) assert_memory_equal(a->set, b->set, (size_t)(a->n * a->k));
+}
+
+static void round_trip(ferry_ctx *ctx, const ferry_task *task, const char *method,
+                       const char *settings, const ferry_domain *d)
+{
+    ferry_model *m = fit_model(ctx, task, method, settings), *again = NULL;
+    ferry_prediction *a = NULL, *b = NULL;
+    const char *path = tmp_path("model.ferry");
+
+    assert_ok(ctx, ferry_predict(ctx, m, d, &a));
+    assert_ok(ctx, ferry_model_save(ctx, m, path));
+    assert_ok(ctx, ferry_model_load(ctx, path, method, &again));
+    assert_ok(ctx, ferry_predict(ctx, again, d, &b));
+    assert_int_equal(a->n, 3);
+    assert_same(a, b);
+    ferry_prediction_free(b);
+    ferry_prediction_free(a);
+    ferry_model_free(again);
+    ferry_model_free(m);
+}
+
+static void test_round_trips(void **state)
+{
+    ferry_ctx *ctx = *state;
+    const ferry_goal goals[] = {FERRY_CLASSIFY, FERRY_REGRESS, FERRY_MULTILABEL};
+    const char *const trains[] = {"train=source", "train=target", "train=both"};
+    ferry_domain *d = make_queries(ctx);
+
+    for (int64_t g = 0; g < 6; g++) {
+        ferry_task *task = make_task(ctx, goals[g % 3], g >= 3);
+        for (int64_t m = 0; m < ferry_method_count(); m++) {
+            const ferry_method_info *info = ferry_method_at(m);
+            if (info->kind != FERRY_KIND_BASELINE ||
+                !(info->goals & (unsigned)goals[g % 3]))
+                continue;
+            for (int64_t t = 0; t < 3; t++)
+                round_trip(ctx, task, info->name, trains[t], d);
+        }
+        ferry_task_free(task);
+    }
+    ferry_domain_free(d);
+}
+
+/* Same seed, same bits; both engines agree. */
+static void test_repeats(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_task *task = make_task(ctx, FERRY_CLASSIFY, true);
+    ferry_domain *d = make_queries(ctx);
+    const char *const methods[] = {"svm", "logreg", "ridge", "knn"};
+
+    for (int64_t m = 0; m < 4; m++) {
+        ferry_prediction *p[3];
+        for (int64_t r = 0; r < 3; r++) {
+            assert_ok(ctx, ferry_ctx_set_engine(ctx, r < 2 ? "host" : "ref"));
+            p[r] = fit_predict(ctx, task, methods[m], "train=both", d);
+        }
+        assert_same(p[0], p[1]);
+        for (int64_t e = 0; e < p[0]->n * p[0]->k; e++)
+            assert_close(p[2]->score[e], p[0]->score[e], 1e-10);
+        for (int64_t r = 0; r < 3; r++)
+            ferry_prediction_free(p[r]);
+    }
+    ferry_domain_free(d);
+    ferry_task_free(task);
+}
+
+/* ---- models that make no sense
+ * ---------------------------------------------------------------- */
+
+/* A bag as svm (or knn) would save it, with one thing wrong. */
+typedef struct bag_case {
+    const char *wrong, *message;
+} bag_case;
+
+#define IS(text) (strcmp(c->wrong, text) == 0)
+
+static void fill_base(ferry_ctx *ctx, ferry_bag *bag, const bag_case *c)
+{
+    const int64_t goal = IS("goal") ? 8 : IS("number") ? FERRY_REGRESS : FERRY_CLASSIFY;
+    const double prior[] = {0.5, 0.5}, zeros[] = {0, 0, 0, 0};
+    const int64_t width[] = {3, IS("wide") ? INT64_MAX : 1},
+                  used[] = {2, IS("used") ? 2 : 1};
+    const uint8_t sparse[] = {0, 1};
+    const int64_t columns[] = {0, IS("order") ? 0 : -1, IS("few") ? -1 : 1};
+    const int64_t scale = IS("scale") ? 9 : 1;
+
+    assert_ok(ctx, ferry_i_bag_put_ints(ctx, bag, "goal", 1, &goal));
+    assert_ok(ctx, ferry_i_bag_put_reals(ctx, bag, "prior", 1, IS("prior") ? 0 : 2, prior));
+    if (IS("space")) return;
+    assert_ok(ctx,
+              ferry_i_bag_put_ints(ctx, bag, "space.width", IS("views") ? 0 : 2, width));
+    assert_ok(ctx, ferry_i_bag_put_ints(ctx, bag, "space.used", IS("views") ? 0 : 2, used));
+    assert_ok(ctx,
+              ferry_i_bag_put_bytes(ctx, bag, "space.sparse", IS("views") ? 0 : 2, sparse));
+    if (!IS("columns"))
+        assert_ok(ctx, ferry_i_bag_put_ints(ctx, bag, "space.columns.0", 3, columns));
+    assert_ok(ctx, ferry_i_bag_put_ints(ctx, bag, "prep.scale", 1, &scale));
+    assert_ok(ctx,
+              ferry_i_bag_put_reals(ctx, bag, "prep.fill", 1, IS("fill") ? 4 : 3, zeros));
+    assert_ok(ctx, ferry_i_bag_put_reals(ctx, bag, "prep.mean", 1, 3, zeros));
+    assert_ok(ctx, ferry_i_bag_put_reals(ctx, bag, "prep.inv_sd", 1, 3, zeros));
+}
+
+static void fill_svm(ferry_ctx *ctx, ferry_bag *bag, const bag_case *c)
+{
+    const int64_t form[] = {IS("kind") ? 7 : 0, 0};
+    const double w[10] = {0}, least = 0;
+    const uint8_t seen[] = {1, 1};
+
+    fill_base(ctx, bag, c);
+    assert_ok(ctx, ferry_i_bag_put_ints(ctx, bag, "form", 2, form));
+    if (!IS("least"))
+        assert_ok(ctx, ferry_i_bag_put_reals(ctx, bag, "least", 1, 1, &least));
+    assert_ok(ctx, ferry_i_bag_put_bytes(ctx, bag, "seen", IS("seen") ? 1 : 2, seen));
+    assert_ok(ctx, ferry_i_bag_put_reals(ctx, bag, "w", 2, IS("w") ? 5 : 4, w));
+}
+
+static void fill_knn(ferry_ctx *ctx, ferry_bag *bag, const bag_case *c)
+{
+    const int64_t form[] = {IS("k") ? 5 : 1, IS("distance") ? 2 : 0, 0};
+    const int64_t labels[] = {0, IS("class") ? 2 : 1};
+    ferry_matrix *x = NULL;
+
+    fill_base(ctx, bag, c);
+    assert_ok(ctx, ferry_i_matrix_dense(ctx, 2, IS("x") ? 2 : 3, &x));
+    assert_ok(ctx, ferry_i_bag_put_ints(ctx, bag, "form", 3, form));
+    assert_ok(ctx, ferry_i_bag_put_matrix(ctx, bag, "x", x));
+    assert_ok(ctx, ferry_i_bag_put_ints(ctx, bag, "labels", IS("labels") ? 1 : 2, labels));
+    ferry_i_matrix_free(x);
+}
+
+static void try_bag(ferry_ctx *ctx, const char *method, const bag_case *c)
+{
+    const ferry_method *m = ferry_i_method_find(method);
+    ferry_bag *bag = NULL;
+    void *loaded = NULL;
+
+    assert_ok(ctx, ferry_i_bag_new(ctx, &bag));
+    if (strcmp(method, "knn") == 0)
+        fill_knn(ctx, bag, c);
+    else if (strcmp(method, "svm") == 0)
+        fill_svm(ctx, bag, c);
+    else
+        fill_base(ctx, bag, c);
+    if (!c->message)
+        assert_ok(ctx, m->load(ctx, bag, &loaded));
+    else
+        assert_fails(ctx, m->load(ctx, bag, &loaded), FERRY_EDATA, c->message);
+    assert_true((loaded == NULL) == (c->message != NULL));
+    m->free(loaded);
+    ferry_i_bag_free(bag);
+}
+
+static void test_models_that_make_no_sense(void **state)
+{
+    ferry_ctx *ctx = *state;
+    const bag_case base_cases[] = {
+        {"nothing", NULL},
+        {"goal", "tensor goal: 8 does not go with 2 classes"},
+        {"number", "tensor goal: 2 does not go with 2 classes"},
+        {"prior", "tensor prior is empty"},
+        {"views", "tensor space.width is empty"},
+        {"wide", "tensor space.used: entry 1"},
+        {"used", "tensor space.used: entry 1 is 2 of 1"},
+        {"columns", "tensor space.columns.0 is missing"},
+        {"order", "tensor space.columns.0: entry 1 is 0, not -1 or 1"},
+        {"few", "tensor space.columns.0 has 1 columns, space.used 2"},
+        {"scale", "tensor prep.scale: 9 is no way to scale"},
+        {"fill", "prep.fill"},
+    };
+    const bag_case svm_cases[] = {
+        {"nothing", NULL},
+        {"space", "tensor space.width is missing"},
+        {"kind", "tensor form: 7 is no kind of linear model"},
+        {"least", "least"},
+        {"seen", "seen"},
+        {"w", "w"},
+    };
+    const bag_case knn_cases[] = {
+        {"nothing", NULL},
+        {"space", "tensor space.width is missing"},
+        {"k", "tensor form: k = 5 is outside [1, 2]"},
+        {"distance", "tensor form: 2 is no distance"},
+        {"x", "tensor x has 2 columns, prep.fill 3"},
+        {"class", "tensor labels: entry 1 is 2, not in [0, 2)"},
+        {"labels", "labels"},
+    };
+
+    for (int64_t i = 0; i < FERRY_COUNT(base_cases); i++)
+        try_bag(ctx, "majority", &base_cases[i]);
+    for (int64_t i = 0; i < FERRY_COUNT(svm_cases); i++)
+        try_bag(ctx, "svm", &svm_cases[i]);
+    for (int64_t i = 0; i < FERRY_COUNT(knn_cases); i++)
+        try_bag(ctx, "knn", &knn_cases[i]);
+}
+
+/* A loaded model that does not go with the rest of its file is noticed when it predicts. */
+static void test_model_and_data_disagree(void **state)
+{
+    ferry_ctx *ctx = *state;
+    const bag_case good = {"nothing", NULL};
+    const ferry_method *svm = ferry_i_method_find("svm");
+    const char *names[] = {"a", "b", "c"};
+    ferry_domain *d = small_domain(ctx, "d", FERRY_TARGET, 2, 2, values);
+    ferry_ids *three = ferry_i_ids_new(), *two = ferry_i_ids_new();
+    ferry_prediction *p = NULL;
+    ferry_bag *bag = NULL;
+    void *m = NULL;
+
+    for (int64_t c = 0; c < 3; c++) {
+        assert_int_equal(ferry_i_ids_add(three, names[c], NULL), c);
+        if (c < 2) assert_int_equal(ferry_i_ids_add(two, names[c], NULL), c);
+    }
+    assert_ok(ctx, ferry_i_bag_new(ctx, &bag));
+    fill_svm(ctx, bag, &good);
+    assert_ok(ctx, svm->load(ctx, bag, &m));
+    assert_ok(ctx, ferry_i_prediction_new(ctx, FERRY_CLASSIFY, three, d, &p));
+    assert_fails(ctx, svm->predict(ctx, m, d, p), FERRY_EDATA,
+                 "the model has 2 classes, not 3");
+    ferry_prediction_free(p);
+    assert_ok(ctx, ferry_i_prediction_new(ctx, FERRY_CLASSIFY, two, d, &p));
+    assert_fails(ctx, svm->predict(ctx, m, d, p), FERRY_EDATA,
+                 "the model has 2 views, domain 'd' 1");
+    small_view(ctx, d, "y", 2, 1, values, NULL, NULL, false);
+    assert_fails(ctx, svm->predict(ctx, m, d, p), FERRY_EDATA,
+                 "view 'x' has 2 features, the model's 3");
+    ferry_prediction_free(p);
+    svm->free(m);
+    ferry_i_bag_free(bag);
+    ferry_i_ids_free(two);
+    ferry_i_ids_free(three);
+    ferry_domain_free(d);
+}
+
+/* ---- memory
+ * ------------------------------------------------------------------------------------- */
+
+typedef struct memory_case {
+    const char *method;
+    const ferry_task *task;
+    const ferry_domain *queries;
+} memory_case;
+
+static ferry_status body(ferry_ctx *ctx, void *arg)
+{
+    const memory_case *c = arg;
+    ferry_status st = FERRY_OK;
+    const ferry_method *m = ferry_i_method_find(c->method);
+    ferry_opts *opts = NULL;
+    ferry_model *model = NULL;
+    ferry_prediction *p = NULL;
+    ferry_bag *bag = NULL;
+    void *again = NULL;
+
+    FERRY_TRY(ferry_opts_new(ctx, &opts));
+    FERRY_TRY(ferry_opts_set(ctx, opts, "train", "both"));
+    FERRY_TRY(ferry_fit(ctx, c->task, c->method, opts, &model, NULL));
+    FERRY_TRY(ferry_predict(ctx, model, c->queries, &p));
+    FERRY_TRY(ferry_i_bag_new(ctx, &bag));
+    FERRY_TRY(m->save(ctx, model->state, bag));
+    FERRY_TRY(m->load(ctx, bag, &again));
+done:
+    if (st != FERRY_OK) assert_null(again);
+    m->free(again);
+    ferry_i_bag_free(bag);
+    ferry_prediction_free(p);
+    ferry_model_free(model);
+    ferry_opts_free(opts);
+    return st;
+}
+
+static void test_no_memory(void **state)
+{
+    ferry_ctx *ctx = *state;
+    const ferry_goal goals[] = {FERRY_CLASSIFY, FERRY_REGRESS, FERRY_MULTILABEL};
+    ferry_domain *d = make_queries(ctx);
+
+    for (int64_t g = 0; g < 3; g++) {
+        ferry_task *task = make_task(ctx, goals[g], g == 1);
+        for (int64_t m = 0; m < ferry_method_count(); m++) {
+            const ferry_method_info *info = ferry_method_at(m);
+            memory_case c = {info->name, task, d};
+            if (info->kind == FERRY_KIND_BASELINE && (info->goals & (unsigned)goals[g]))
+                each_allocation_fails(ctx, body, &c);
+        }
+        ferry_task_free(task);
+    }
+    ferry_domain_free(d);
+}
+
+static ferry_answer cancel(void *user, const ferry_progress *p)
+{
+    (void)user;
+    (void)p;
+    return FERRY_CANCEL;
+}
+
+static void test_cancel(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_task *task = make_task(ctx, FERRY_CLASSIFY, false);
+    ferry_domain *d = make_queries(ctx);
+    ferry_model *m = fit_model(ctx, task, "knn", "");
+    ferry_prediction *p = NULL;
+
+    ferry_ctx_set_progress(ctx, cancel, NULL);
+    assert_int_equal(ferry_predict(ctx, m, d, &p), FERRY_ECANCELLED);
+    assert_null(p);
+    ferry_model_free(m);
+    assert_int_equal(ferry_fit(ctx, task, "svm", NULL, &m, NULL), FERRY_ECANCELLED);
+    assert_null(m);
+    ferry_domain_free(d);
+    ferry_task_free(task);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, ctx_setup, ctx_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_round_trips),
+        TEST(test_repeats),
+        TEST(test_models_that_make_no_sense),
+        TEST(test_model_and_data_disagree),
+        TEST(test_no_memory),
+        TEST(test_cancel),
+    };
+    return cmocka_run_group_tests_name("baseline_models", tests, NULL, NULL);
+}
