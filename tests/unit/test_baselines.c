@@ -695,6 +695,27 @@ static void test_registry(void **state)
                  FERRY_EINVAL, "unknown method somethingelse");
 }
 
+/* The page of every baseline lists its options with their defaults. */
+static void test_pages(void **state)
+{
+    (void)state;
+    for (int64_t i = 0; i < ferry_method_count(); i++) {
+        const ferry_method_info *m = ferry_method_at(i);
+        char path[256], line[256];
+        char *page = NULL;
+        if (m->kind != FERRY_KIND_BASELINE) continue;
+        (void)snprintf(path, sizeof path, "docs/methods/%s.md", m->name);
+        page = slurp(path);
+        assert_non_null(page);
+        for (int64_t o = 0; o < m->n_options; o++) {
+            (void)snprintf(line, sizeof line, "\n| %s | %s | ", m->options[o].name,
+                           m->options[o].def);
+            if (!strstr(page, line)) fail_msg("%s lacks:%s", path, line);
+        }
+        free(page);
+    }
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, ctx_setup, ctx_teardown)
 
 int main(void)
@@ -722,6 +743,7 @@ int main(void)
         TEST(test_duplicated_source),
         TEST(test_numbers),
         TEST(test_registry),
+        TEST(test_pages),
     };
     return cmocka_run_group_tests_name("baselines", tests, NULL, NULL);
 }
