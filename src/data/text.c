@@ -1,0 +1,307 @@
+/* Text: one document a line, or one file a document in a folder or archive.
+ *
+ * Files: the id is the path inside, the class the name of the folder that holds the file.
+ * Lines: "class<TAB>text", "id<TAB>text" or "id<TAB>class<TAB>text" are seen by themselves
+ * (a first field without blanks on every line; ids are all different), or said by the
+ * options id and label: first, 1, 2 or none. Blank lines are no documents.
+ * UTF-8 where it is valid, else Latin-1, document by document.
+ */
+#include <string.h>
+
+#include "data/formats.h"
+#include "data/lines.h"
+#include "data/text.h"
+
+enum { AUTO, LINES, FILES };
+
+/* Ids and classes of the documents, as far as they have any. */
+typedef struct documents {
+    const char *path;
+    ferry_counts counts;
+    ferry_ids *ids;     /* NULL: none */
+    ferry_ids *classes; /* distinct texts of the classes */
+    int64_t *cls;       /* per document: place in classes, -1 missing */
+    int64_t n, cap;
+    bool any_class;
+} documents;
+
+static ferry_status add_document(ferry_ctx *ctx, documents *d, const char *s, int64_t n,
+                                 const ferry_span *class)
+{
+    ferry_status st = FERRY_OK;
+    int64_t c = -1;
+
+    FERRY_TRY(ferry_i_counts_add(ctx, &d->counts, d->path, s, n));
+    if (class->s && class->n > 0) {
+        c = ferry_i_ids_addn(d->classes, class->s, class->n, NULL);
+        FERRY_NEED(ctx, c >= 0, FERRY_ENOMEM, "%s: no memory", d->path);
+        d->any_class = true;
+    }
+    FERRY_NEED(ctx, FERRY_GROW(d->cls, d->n, d->cap), FERRY_ENOMEM, "%s: no memory",
+               d->path);
+    d->cls[d->n++] = c;
+done:
+    return st;
+}
+
+/* ---- files ---- */
+
+static ferry_status one_file(ferry_ctx *ctx, void *arg, const char *name, const char *bytes,
+                             int64_t n)
+{
+    ferry_status st = FERRY_OK;
+    documents *d = arg;
+    const char *end = strrchr(name, '/'), *from = end;
+    ferry_span class = {0};
+
+    while (from && from > name && from[-1] != '/')
+        from--;
+    if (end && strcmp(d->counts.s->label, "none") != 0)
+        class = (ferry_span){from, end - from};
+    FERRY_NEED(ctx, ferry_i_ids_add(d->ids, name, NULL) >= 0, FERRY_ENOMEM, "%s: no memory",
+               d->path);
+    FERRY_TRY(add_document(ctx, d, bytes, n, &class));
+done:
+    return st;
+}
+
+/* ---- lines ---- */
+
+/* Which tab-separated column is the id, and which the class; 0: none. The text is behind.
+ */
+typedef struct columns {
+    int64_t id, class;
+} columns;
+
+static int64_t column_named(const char *name)
+{
+    if (!name[0]) return -1;
+    if (strcmp(name, "first") == 0 || strcmp(name, "1") == 0) return 1;
+    return strcmp(name, "2") == 0 ? 2 : strcmp(name, "none") == 0 ? 0 : -2;
+}
+
+/* A field that can be an id or a class: short and without blanks. */
+static bool is_tag(const char *s, const char *e)
+{
+    return e > s && e - s <= 64 && !memchr(s, ' ', (size_t)(e - s));
+}
+
+/* Look at all lines: how many tags stand in front of each, and whether the first differ. */
+static ferry_status look(ferry_ctx *ctx, const char *path, const ferry_utf8 *u,
+                         int64_t *tags, bool *distinct)
+{
+    ferry_status st = FERRY_OK;
+    ferry_ids *firsts = ferry_i_ids_new();
+
+    FERRY_NEED(ctx, firsts, FERRY_ENOMEM, "%s: no memory", path);
+    *tags = 2;
+    *distinct = true;
+    for (ferry_lines l = ferry_i_lines(u->s, u->n);
+         *tags > 0 && ferry_i_full_line(&l, "");) {
+        const char *tab = memchr(l.s, '\t', (size_t)(l.e - l.s)), *next = NULL;
+        int64_t found = 0;
+        bool added = false;
+        if (tab && is_tag(l.s, tab)) {
+            found = 1;
+            next = memchr(tab + 1, '\t', (size_t)(l.e - tab - 1));
+            if (next && is_tag(tab + 1, next)) found = 2;
+            FERRY_NEED(ctx, ferry_i_ids_addn(firsts, l.s, tab - l.s, &added) >= 0,
+                       FERRY_ENOMEM, "%s: no memory", path);
+            *distinct = *distinct && added;
+        }
+        if (found < *tags) *tags = found;
+    }
+    *distinct = *distinct && ferry_i_ids_count(firsts) > 1;
+done:
+    ferry_i_ids_free(firsts);
+    return st;
+}
+
+static ferry_status find_columns(ferry_ctx *ctx, const char *path, const ferry_utf8 *u,
+                                 const ferry_read_settings *s, columns *c)
+{
+    ferry_status st = FERRY_OK;
+    int64_t tags = 0;
+    bool distinct = false;
+
+    c->id = column_named(s->id);
+    c->class = column_named(s->label);
+    FERRY_NEED(ctx, c->id > -2 && c->class > -2, FERRY_EINVAL,
+               "%s: id = \"%s\", label = \"%s\": expected first, 1, 2 or none for text",
+               path, s->id, s->label);
+    FERRY_NEED(ctx, c->id <= 0 || c->id != c->class, FERRY_EINVAL,
+               "%s: column %lld cannot be both id and label", path, (long long)c->id);
+    if (c->id >= 0 && c->class >= 0) goto done;
+    if (c->id > 0 || c->class > 0) { /* one was said: the other is not guessed */
+        if (c->id < 0) c->id = 0;
+        if (c->class < 0) c->class = 0;
+        goto done;
+    }
+    FERRY_TRY(look(ctx, path, u, &tags, &distinct));
+    const bool ids = tags > 0 && distinct && c->id < 0;
+    c->id = ids ? 1 : 0;
+    if (c->class < 0) c->class = ids ? (tags > 1 ? 2 : 0) : tags > 0 && !distinct ? 1 : 0;
+done:
+    return st;
+}
+
+static ferry_status one_line(ferry_ctx *ctx, documents *d, const ferry_lines *l,
+                             const columns *c)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t tags = c->id > c->class ? c->id : c->class;
+    const char *s = l->s;
+    ferry_span class = {0};
+    bool added = false;
+
+    for (int64_t i = 1; i <= tags; i++) {
+        const char *tab = memchr(s, '\t', (size_t)(l->e - s));
+        if (!tab) {
+            st = ferry_i_bad(ctx, d->path, l->line, "expected %lld tab%s before the text",
+                             (long long)tags, tags > 1 ? "s" : "");
+            goto done;
+        }
+        if (i == c->class) class = (ferry_span){s, tab - s};
+        if (i == c->id) {
+            FERRY_NEED(ctx, ferry_i_ids_addn(d->ids, s, tab - s, &added) >= 0, FERRY_ENOMEM,
+                       "%s: no memory", d->path);
+            if (!added) {
+                st = ferry_i_bad(ctx, d->path, l->line, "id \"%.*s\" repeats",
+                                 (int)(tab - s < 40 ? tab - s : 40), s);
+                goto done;
+            }
+        }
+        s = tab + 1;
+    }
+    FERRY_TRY(add_document(ctx, d, s, l->e - s, &class));
+done:
+    return st;
+}
+
+static ferry_status read_lines(ferry_ctx *ctx, documents *d, const ferry_input *in,
+                               const ferry_read_settings *s)
+{
+    ferry_status st = FERRY_OK;
+    ferry_utf8 u = {0};
+    columns c = {0};
+
+    FERRY_TRY(ferry_i_check_text(ctx, in));
+    FERRY_TRY(ferry_i_utf8_open(ctx, in->path, in->data, in->size, &u));
+    FERRY_TRY(find_columns(ctx, in->path, &u, s, &c));
+    for (ferry_lines l = ferry_i_lines(u.s, u.n); ferry_i_full_line(&l, "");)
+        FERRY_TRY(one_line(ctx, d, &l, &c));
+    if (c.id == 0) {
+        ferry_i_ids_free(d->ids);
+        d->ids = NULL;
+    }
+done:
+    ferry_i_utf8_close(&u);
+    return st;
+}
+
+/* ---- the format ---- */
+
+static ferry_status give_labels(ferry_ctx *ctx, const documents *d, ferry_data *data)
+{
+    ferry_status st = FERRY_OK;
+    ferry_span *text = NULL;
+
+    if (!d->any_class) goto done;
+    text = ferry_i_calloc(d->n, sizeof *text);
+    FERRY_NEED(ctx, text, FERRY_ENOMEM, "%s: no memory", d->path);
+    for (int64_t i = 0; i < d->n; i++) {
+        if (d->cls[i] < 0) continue;
+        text[i].s = ferry_i_ids_at(d->classes, d->cls[i]);
+        text[i].n = (int64_t)strlen(text[i].s);
+    }
+    FERRY_TRY(ferry_i_labels_of_texts(ctx, d->path, d->n, text, &data->labels));
+done:
+    ferry_i_free(text);
+    return st;
+}
+
+static ferry_status read_text(ferry_ctx *ctx, const ferry_input *in, const char *member,
+                              const ferry_read_settings *s, ferry_data_kind as,
+                              ferry_data **out)
+{
+    ferry_status st = FERRY_OK;
+    documents d = {
+        .path = in->path, .ids = ferry_i_ids_new(), .classes = ferry_i_ids_new()};
+    ferry_ids *stop = NULL;
+    ferry_data *data = ferry_i_data_new("text", in->path, FERRY_DATA_VIEW);
+
+    (void)member, (void)as;
+    *out = NULL;
+    FERRY_NEED(ctx, d.ids && d.classes && data, FERRY_ENOMEM, "%s: no memory", in->path);
+    FERRY_TRY(ferry_i_stop_words(ctx, s->stop_words, s->lower, &stop));
+    FERRY_TRY(ferry_i_counts_open(ctx, s, stop, &d.counts));
+    FERRY_NEED(ctx, in->data || s->documents != LINES, FERRY_EINVAL,
+               "%s: documents = lines wants one file, not a folder or archive", in->path);
+    if (!in->data)
+        FERRY_TRY(ferry_i_each_member(ctx, in->path, one_file, &d));
+    else if (s->documents == FILES)
+        FERRY_TRY(one_file(ctx, &d, in->path, in->data, in->size));
+    else
+        FERRY_TRY(read_lines(ctx, &d, in, s));
+    FERRY_TRY(ferry_i_counts_give(ctx, &d.counts, data));
+    FERRY_TRY(give_labels(ctx, &d, data));
+    data->ids = d.ids;
+    d.ids = NULL;
+    *out = data;
+    data = NULL;
+done:
+    ferry_data_free(data);
+    ferry_i_counts_close(&d.counts);
+    ferry_i_ids_free(d.ids);
+    ferry_i_ids_free(d.classes);
+    ferry_i_free(d.cls);
+    ferry_i_ids_free(stop);
+    return st;
+}
+
+/* Mostly letters and blanks, with several words a line. */
+static int sniff_text(const char *head, int64_t n)
+{
+    int64_t letters = 0, blanks = 0, lines = 1;
+
+    for (int64_t i = 0; i < n; i++) {
+        const unsigned char c = (unsigned char)head[i];
+        if (c == 0) return 0;
+        letters += (c | 32) >= 'a' && (c | 32) <= 'z';
+        letters += c >= 0x80;
+        blanks += c == ' ';
+        lines += c == '\n';
+    }
+    return letters + blanks > n * 3 / 4 && blanks > 3 * lines ? 50 : 0;
+}
+
+/* Folders with several files each, or nothing but .txt files. */
+static int sniff_tree(const ferry_archive *tree)
+{
+    int64_t folders = 0, texts = 0, plain = 0;
+
+    for (int64_t i = 0; i < tree->n; i++) {
+        const char *name = tree->members[i].name, *slash = strrchr(name, '/');
+        const size_t dir = slash ? (size_t)(slash - name) : 0, len = strlen(name);
+        const char *last = i > 0 ? tree->members[i - 1].name : NULL;
+        if (!last || strncmp(last, name, dir) != 0 ||
+            strrchr(last, '/') != (slash ? last + dir : NULL))
+            folders++;
+        texts += len > 4 && strcmp(name + len - 4, ".txt") == 0;
+        const char *dot = strrchr(slash ? slash : name, '.');
+        plain += !dot || (len > 4 && strcmp(name + len - 4, ".txt") == 0);
+    }
+    if (texts == tree->n && tree->n > 1) return 60;
+    return folders > 1 && plain * 10 >= tree->n * 9 && tree->n >= 3 * folders ? 60 : 0;
+}
+
+const ferry_format ferry_i_format_text = {
+    .info = {.name = "text",
+             .extensions = ".txt .text",
+             .summary = "documents: one a line, or one file each in a folder or archive",
+             .writes = 0},
+    .kinds = 1u << FERRY_DATA_VIEW,
+    .sniff = sniff_text,
+    .read = read_text,
+    .sniff_tree = sniff_tree,
+};

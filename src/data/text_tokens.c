@@ -1,0 +1,102 @@
+/* From text to words. */
+#include <string.h>
+
+#include "data/text.h"
+
+static bool is_letter(unsigned char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c >= 0x80;
+}
+
+static bool is_blank(unsigned char c)
+{
+    return c <= ' ' || c == 127;
+}
+
+/* Copy in lower case: A-Z, and the capitals of Latin-1 (U+00C0 .. U+00DE without U+00D7),
+ * which are C3 80 .. C3 9E in UTF-8. Same length. */
+static void lower_copy(const char *s, int64_t n, char *to)
+{
+    for (int64_t i = 0; i < n; i++) {
+        const unsigned char c = (unsigned char)s[i];
+        const bool after_c3 = i > 0 && (unsigned char)s[i - 1] == 0xc3;
+        if (c >= 'A' && c <= 'Z')
+            to[i] = (char)(c + 32);
+        else if (after_c3 && c >= 0x80 && c <= 0x9e && c != 0x97)
+            to[i] = (char)(c + 32);
+        else
+            to[i] = s[i];
+    }
+}
+
+static int64_t characters(const char *s, int64_t n)
+{
+    int64_t k = 0;
+
+    for (int64_t i = 0; i < n; i++)
+        k += (s[i] & 0xc0) != 0x80;
+    return k;
+}
+
+ferry_status ferry_i_words(ferry_ctx *ctx, const char *s, int64_t n, bool spaces,
+                           bool lower, int64_t min_len, ferry_word_fn each, void *arg)
+{
+    ferry_status st = FERRY_OK;
+    char *word = NULL;
+    int64_t cap = 0;
+
+    for (int64_t i = 0; i < n;) {
+        const int64_t from = i;
+        while (i < n &&
+               (spaces ? !is_blank((unsigned char)s[i]) : is_letter((unsigned char)s[i])))
+            i++;
+        if (i == from) {
+            i++;
+            continue;
+        }
+        if (characters(s + from, i - from) < min_len) continue;
+        if (lower) {
+            while (i - from > cap)
+                FERRY_NEED(ctx, ferry_i_grow((void **)&word, cap, &cap, 1), FERRY_ENOMEM,
+                           "no memory for a word");
+            lower_copy(s + from, i - from, word);
+        }
+        FERRY_TRY(each(ctx, arg, lower ? word : s + from, i - from));
+    }
+done:
+    ferry_i_free(word);
+    return st;
+}
+
+/* Length of a mail header's name at s ("Subject" of "Subject: ..."), or 0. */
+static int64_t header_name(const char *s, const char *e)
+{
+    const char *p = s;
+
+    while (p < e && ((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || *p == '-'))
+        p++;
+    return p < e && *p == ':' ? p - s : 0;
+}
+
+void ferry_i_strip_mail(const char *s, int64_t n, ferry_text *t)
+{
+    ferry_lines l = ferry_i_lines(s, n);
+    bool subject = false;
+
+    if (!ferry_i_any_line(&l) || header_name(l.s, l.e) == 0) {
+        ferry_i_text_addn(t, s, n);
+        return;
+    }
+    do {
+        if (l.e == l.s) break;
+        const int64_t name = header_name(l.s, l.e);
+        const ferry_field f = {l.s, name, 0};
+        /* a line that begins with a blank continues the header above */
+        if (*l.s != ' ' && *l.s != '\t') subject = ferry_i_field_is(&f, "subject");
+        if (!subject) continue;
+        const char *from = name > 0 ? l.s + name + 1 : l.s;
+        ferry_i_text_addn(t, from, l.e - from);
+        ferry_i_text_addn(t, "\n", 1);
+    } while (ferry_i_any_line(&l));
+    ferry_i_text_addn(t, l.next, l.end - l.next);
+}
