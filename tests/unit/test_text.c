@@ -53,7 +53,8 @@ static void check_words(const ferry_data *d, const char *want)
 static void test_words(void **state)
 {
     ferry_ctx *ctx = *state;
-    const char *text = "The cat, the CAT2 d'Arc a\n\n\xc3\x89t\xc3\xa9 \xc3\x9cber x\n";
+    const char *text = "The cat, the CAT2 d'Arc a\n\n\xc3\x89t\xc3\xa9 \xc3\x9c"
+                       "ber x\n";
     ferry_data *d = read_lines(ctx, text, NULL, NULL);
 
     assert_int_equal(d->x->rows, 2);
