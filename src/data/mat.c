@@ -26,56 +26,6 @@ typedef struct mat {
     ferry_var_list list;
 } mat;
 
-/* ---- the outline of the file ---- */
-
-static uint32_t u32(const char *s, bool big)
-{
-    const unsigned char *u = (const unsigned char *)s;
-
-    return big ? (uint32_t)u[0] << 24 | (uint32_t)u[1] << 16 | (uint32_t)u[2] << 8 | u[3]
-               : (uint32_t)u[3] << 24 | (uint32_t)u[2] << 16 | (uint32_t)u[1] << 8 | u[0];
-}
-
-/* 5, 7 (for 7.3), or 0: from the version and byte order in the 128-byte head. */
-static int version_of(const char *s, int64_t n)
-{
-    if (n < 128) return 0;
-    const bool little = memcmp(s + 126, "IM", 2) == 0, big = memcmp(s + 126, "MI", 2) == 0;
-    if (!little && !big) return 0;
-    const int major = s[big ? 124 : 125];
-    return major == 1 ? 5 : major == 2 ? 7 : 0;
-}
-
-/* MAT 5 is a chain of variables, each with its length: it must end where the file ends. */
-static ferry_status check_outline(ferry_ctx *ctx, const ferry_input *in)
-{
-    ferry_status st = FERRY_OK;
-    const int version = version_of(in->data, in->size);
-    const bool big = version && in->data[126] == 'M';
-
-    FERRY_NEED(ctx, version, FERRY_EDATA, "%s: is not a MAT 5 or 7.3 file", in->path);
-    if (version == 7) {
-        FERRY_NEED(ctx,
-                   in->size > 520 && memcmp(in->data + 512, "\x89HDF\r\n\x1a\n", 8) == 0,
-                   FERRY_EDATA, "%s: truncated MAT 7.3 file", in->path);
-        goto done;
-    }
-    int64_t at = 128;
-    for (int64_t i = 1; in->size - at >= 8; i++) {
-        const uint32_t type = u32(in->data + at, big);
-        const int64_t n = u32(in->data + at + 4, big);
-        FERRY_NEED(ctx, type == 14 || type == 15, FERRY_EDATA,
-                   "%s: element %lld has type %u, expected a variable (14 or 15)", in->path,
-                   (long long)i, type);
-        FERRY_NEED(ctx, n <= in->size - at - 8, FERRY_EDATA,
-                   "%s: truncated: element %lld has %lld bytes, %lld are left", in->path,
-                   (long long)i, (long long)n, (long long)(in->size - at - 8));
-        at += 8 + n;
-    }
-done:
-    return st;
-}
-
 /* ---- what a variable is ---- */
 
 static const char *class_name(const matvar_t *v)
@@ -473,7 +423,7 @@ static ferry_status read_mat(ferry_ctx *ctx, const ferry_input *in, const char *
     void *print_arg = NULL;
 
     *out = NULL;
-    FERRY_TRY(check_outline(ctx, in));
+    FERRY_TRY(ferry_i_mat_check(ctx, in));
     pthread_mutex_lock(&lock);
     (void)H5Eget_auto2(H5E_DEFAULT, &print, &print_arg);
     (void)H5Eset_auto2(H5E_DEFAULT, NULL, NULL); /* no error stacks on stderr */
@@ -487,7 +437,7 @@ done:
 
 static int sniff_mat(const char *head, int64_t n)
 {
-    return version_of(head, n) && memcmp(head, "MATLAB", 6) == 0 ? 100 : 0;
+    return ferry_i_mat_version(head, n) && memcmp(head, "MATLAB", 6) == 0 ? 100 : 0;
 }
 
 const ferry_format ferry_i_format_mat = {
