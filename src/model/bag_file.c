@@ -458,7 +458,7 @@ ferry_status ferry_i_bag_load(ferry_ctx *ctx, const char *path, ferry_bag **out)
     int64_t n = 0;
 
     *out = NULL;
-    FERRY_NEED(ctx, fd >= 0, FERRY_EIO, "%s: cannot read: %s", path, strerror(errno));
+    FERRY_NEED(ctx, fd >= 0, FERRY_EDATA, "%s: cannot read: %s", path, strerror(errno));
     FERRY_NEED(ctx, fstat(fd, &info) == 0, FERRY_EIO, "%s: cannot read: %s", path,
                strerror(errno));
     FERRY_NEED(ctx, S_ISREG(info.st_mode), FERRY_EDATA, "%s: is %s, expected a model file",

@@ -1,4 +1,5 @@
 /* What this installation is made of, and what is wrong with it. */
+#include <hdf5.h>
 #include <jansson.h>
 #include <lapacke.h>
 #include <linear.h>
@@ -39,6 +40,7 @@ static json_t *libraries(void)
     json_t *v = json_object();
     int major = 0, minor = 0, patch = 0;
     lapack_int lmajor = 0, lminor = 0, lpatch = 0;
+    unsigned h5major = 0, h5minor = 0, h5patch = 0;
     const unsigned xxh = XXH_versionNumber();
     char linear[32];
 
@@ -51,6 +53,8 @@ static json_t *libraries(void)
     put(v, "liblinear", linear);
     Mat_GetLibraryVersion(&major, &minor, &patch);
     put_version(v, "matio", major, minor, patch);
+    H5get_libversion(&h5major, &h5minor, &h5patch);
+    put_version(v, "HDF5", (int)h5major, (int)h5minor, (int)h5patch);
     put(v, "libyaml", yaml_get_version_string());
     put(v, "jansson", jansson_version_str());
     put(v, "zlib", zlibVersion());

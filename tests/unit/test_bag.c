@@ -409,7 +409,7 @@ static void test_junk_files(void **state)
     ferry_bag *bag = NULL;
     char huge[16] = {0};
 
-    assert_fails(ctx, ferry_i_bag_load(ctx, tmp_path("absent.ferry"), &bag), FERRY_EIO,
+    assert_fails(ctx, ferry_i_bag_load(ctx, tmp_path("absent.ferry"), &bag), FERRY_EDATA,
                  "absent.ferry: cannot read: No such file");
     assert_fails(ctx, ferry_i_bag_load(ctx, tmp_dir(), &bag), FERRY_EDATA,
                  "is a folder, expected a model file");

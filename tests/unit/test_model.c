@@ -133,7 +133,7 @@ static void test_another_method(void **state)
     assert_fails(ctx, ferry_model_load(ctx, tmp_path("m.ferry"), "svm", &back), FERRY_EDATA,
                  "m.ferry: is a model of method 'majority', expected 'svm'");
     assert_null(back);
-    assert_fails(ctx, ferry_model_load(ctx, tmp_path("no.ferry"), NULL, &back), FERRY_EIO,
+    assert_fails(ctx, ferry_model_load(ctx, tmp_path("no.ferry"), NULL, &back), FERRY_EDATA,
                  "no.ferry: cannot read");
     ferry_model_free(m);
     ferry_task_free(task);

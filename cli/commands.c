@@ -1,0 +1,240 @@
+/* The table of commands. Parsing, help, man page and completions all come from here. */
+#include <string.h>
+
+#include "cli.h"
+
+/* Options that several commands have. */
+#define SEED                                                                               \
+    {                                                                                      \
+        KEY_SEED, 0, "seed", "N", WORDS_NONE, "seed of every random choice"                \
+    }
+#define THREADS                                                                            \
+    {                                                                                      \
+        KEY_THREADS, 0, "threads", "N", WORDS_NONE, "threads to use; 0: all cores"         \
+    }
+#define ENGINE                                                                             \
+    {                                                                                      \
+        KEY_ENGINE, 0, "engine", "NAME", WORDS_ENGINE,                                     \
+            "linear algebra: host (fast) or ref (plain C)"                                 \
+    }
+#define SET(help)                                                                          \
+    {                                                                                      \
+        KEY_SET, 0, "set", "KEY=VALUE", WORDS_NONE, help                                   \
+    }
+#define QUIET                                                                              \
+    {                                                                                      \
+        KEY_QUIET, 'q', "quiet", NULL, WORDS_NONE, "no notes and no progress bar"          \
+    }
+#define JSON(help)                                                                         \
+    {                                                                                      \
+        KEY_JSON, 0, "json", NULL, WORDS_NONE, help                                        \
+    }
+#define OUT(value, words, help)                                                            \
+    {                                                                                      \
+        KEY_OUT, 'o', "out", value, words, help                                            \
+    }
+#define FORMAT                                                                             \
+    {                                                                                      \
+        KEY_FORMAT, 0, "format", "NAME", WORDS_FORMAT,                                     \
+            "format of the input; default: by extension, then by content"                  \
+    }
+#define HELP                                                                               \
+    {                                                                                      \
+        KEY_HELP, 'h', "help", NULL, WORDS_NONE, "say what the command does"               \
+    }
+
+static const cli_option run_options[] = {
+    OUT("DIR", WORDS_FOLDER, "folder for the results; default: results/TASK-NAME"),
+    SET("change a value of the task, by dotted path; may be repeated"),
+    JSON("print results.json instead of the table"),
+    SEED,
+    THREADS,
+    ENGINE,
+    QUIET,
+    HELP,
+};
+static const cli_option fit_options[] = {
+    {KEY_METHOD, 'm', "method", "METHOD", WORDS_METHOD,
+     "what to fit: a method, or a name under methods: in the task"},
+    OUT("MODEL", WORDS_FILE, "file for the model, usually NAME.ferry"),
+    SET("change an option of the method (KEY) or of the task (dotted path); repeatable"),
+    SEED,
+    THREADS,
+    ENGINE,
+    QUIET,
+    HELP,
+};
+static const cli_option predict_options[] = {
+    OUT("FILE", WORDS_FILE, "CSV file for the predictions; default: standard output"),
+    FORMAT,
+    SET("change how the data is read; may be repeated"),
+    THREADS,
+    ENGINE,
+    QUIET,
+    HELP,
+};
+static const cli_option methods_options[] = {
+    JSON("print as JSON"),
+    {KEY_MARKDOWN, 0, "markdown", NULL, WORDS_NONE, "print as Markdown, for the docs"},
+    HELP,
+};
+static const cli_option inspect_options[] = {
+    JSON("print as JSON, one object a file"),
+    FORMAT,
+    SET("change how the file is read; may be repeated"),
+    QUIET,
+    HELP,
+};
+static const cli_option convert_options[] = {
+    FORMAT,
+    {KEY_TO, 0, "to", "NAME", WORDS_FORMAT, "format of the output; default: by extension"},
+    SET("change how the file is read; may be repeated"),
+    QUIET,
+    HELP,
+};
+static const cli_option gen_options[] = {
+    OUT("DIR", WORDS_FOLDER, "folder for the task; default: the generator's name"),
+    SET("change an option of the generator; may be repeated"),
+    SEED,
+    QUIET,
+    HELP,
+};
+static const cli_option demo_options[] = {
+    OUT("DIR", WORDS_FOLDER, "keep the task and its results in this folder"),
+    SET("change an option of the generator; may be repeated"),
+    JSON("print the results as JSON instead of the table"),
+    SEED,
+    THREADS,
+    ENGINE,
+    QUIET,
+    HELP,
+};
+static const cli_option doctor_options[] = {
+    JSON("print as JSON"),
+    THREADS,
+    ENGINE,
+    HELP,
+};
+static const cli_option help_options[] = {
+    {KEY_MAN, 0, "man", NULL, WORDS_NONE, "print the manual page (roff)"},
+    {KEY_MARKDOWN, 0, "markdown", NULL, WORDS_NONE,
+     "print all of it as Markdown, for the docs"},
+    {KEY_COMPLETION, 0, "completion", "SHELL", WORDS_SHELL,
+     "print the completion script of bash or zsh"},
+    HELP,
+};
+static const cli_option version_options[] = {HELP};
+
+/* What --set takes, from the library's own tables. */
+static bool run_settings(int64_t i, cli_settings *out)
+{
+    out->title = "Settings under evaluate: (--set evaluate.KEY=VALUE)";
+    out->table = ferry_evaluate_options(&out->n);
+    return i == 0;
+}
+
+static bool read_settings(int64_t i, cli_settings *out)
+{
+    out->title = "Settings for reading a file (--set KEY=VALUE)";
+    out->table = ferry_read_options(&out->n);
+    return i == 0;
+}
+
+static bool generator_settings(int64_t i, cli_settings *out)
+{
+    const ferry_generator_info *g = ferry_generator_at(i);
+
+    if (!g) return false;
+    out->title = g->name;
+    out->table = g->options;
+    out->n = g->n_options;
+    return true;
+}
+
+#define OPTIONS(table) table, COUNT(table)
+
+const cli_command cli_commands[] = {
+    {"run", "TASK", "compare methods on a task",
+     "Reads a task file and the data it names, runs its methods (all that fit when it "
+     "names "
+     "none) on every repeat, and prints a table. The folder of the results gets "
+     "results.json and the predictions of the first repeat. --set changes the task for "
+     "this "
+     "run, as in --set evaluate.repeats=3, --set methods.svm.C=10 or --set "
+     "domains.target.labelled=20. After Ctrl-C the repeats that were complete are kept.",
+     1, 1, WORDS_FILE, OPTIONS(run_options), run_settings, true, cli_run},
+    {"fit", "TASK -m METHOD -o MODEL", "learn a model from a task and save it",
+     "Learns from every label the task lets a method see: all labels of the sources, and "
+     "of "
+     "the target those that labelled: draws in the first repeat under the task's seed. The "
+     "model is thus the one whose predictions ferry run saves. To learn from all target "
+     "labels give --set domains.NAME.labelled=1.0.",
+     1, 1, WORDS_FILE, OPTIONS(fit_options), NULL, true, cli_fit},
+    {"predict", "MODEL DATA...", "predict with a saved model",
+     "DATA is a file like the target's, or VIEW=FILE for each view of a model that has "
+     "several. Files are read with the settings of the task unless changed here. Features "
+     "are matched by name where both sides have names, else by number.",
+     2, 64, WORDS_FILE, OPTIONS(predict_options), read_settings, true, cli_predict},
+    {"methods", "[NAME]", "list the methods, or describe one",
+     "With a name: what the method needs, where it comes from, and its options with their "
+     "defaults and ranges.",
+     0, 1, WORDS_METHOD, OPTIONS(methods_options), NULL, false, cli_methods},
+    {"inspect", "FILE...", "say what is in a data file",
+     "Says the format, shape, density, label counts, missing cells and memory. FILE#NAME "
+     "picks a variable or member of a MAT, NPZ, tar or zip file; without NAME those are "
+     "listed.",
+     1, 10000, WORDS_FILE, OPTIONS(inspect_options), read_settings, false, cli_inspect},
+    {"convert", "IN OUT", "write a data file in another format",
+     "Ids, feature names and labels go along where the output format can hold them.", 2, 2,
+     WORDS_FILE, OPTIONS(convert_options), read_settings, false, cli_convert},
+    {"gen", "[NAME]", "make a synthetic task with known truth",
+     "Writes task.yaml and its data into a folder. Without a name the generators are "
+     "listed.",
+     0, 1, WORDS_GENERATOR, OPTIONS(gen_options), generator_settings, false, cli_gen},
+    {"demo", "[NAME]", "make a synthetic task and run every method on it",
+     "Makes the task of a generator (default: the first) in a temporary folder, runs every "
+     "method that fits it, and says how to read the table.",
+     0, 1, WORDS_GENERATOR, OPTIONS(demo_options), generator_settings, true, cli_demo},
+    {"doctor", "", "describe this installation and what is wrong with it",
+     "Prints versions, engines, BLAS kernels, threads and memory. Exit code 1 when there "
+     "is "
+     "a problem.",
+     0, 0, WORDS_NONE, OPTIONS(doctor_options), NULL, true, cli_doctor},
+    {"help", "[COMMAND]", "explain a command", "Without a command: an overview.", 0, 1,
+     WORDS_COMMAND, OPTIONS(help_options), NULL, false, cli_help},
+    {"version", "", "print the version", "The same as ferry --version.", 0, 0, WORDS_NONE,
+     OPTIONS(version_options), NULL, false, cli_version},
+};
+const int64_t cli_n_commands = COUNT(cli_commands);
+
+const cli_line cli_examples[] = {
+    {"ferry demo", "a first look: a made-up task and every method that fits it"},
+    {"ferry gen bridge --out bridge",
+     "write that task into a folder, to look at and change"},
+    {"ferry run bridge/task.yaml --set evaluate.repeats=3", "run it, shorter"},
+    {"ferry fit bridge/task.yaml -m svm -o svm.ferry", "learn one model and keep it"},
+    {"ferry predict svm.ferry bridge/target.csv -o new.csv", "use it on a file"},
+    {"ferry inspect bridge/target.csv", "what is in a file"},
+};
+const int64_t cli_n_examples = COUNT(cli_examples);
+
+const cli_line cli_exit_codes[] = {
+    {"0", "done"},
+    {"1", "failed: the system, or a computation that broke down"},
+    {"2", "bad usage or bad input; nothing was written"},
+    {"130", "interrupted by Ctrl-C; what was complete is kept"},
+};
+const int64_t cli_n_exit_codes = COUNT(cli_exit_codes);
+
+const cli_line cli_environment[] = {
+    {"OPENBLAS_CORETYPE", "kernels for OpenBLAS; chosen to fit the CPU when not set"},
+    {"TMPDIR", "where ferry demo makes its folder; default /tmp"},
+};
+const int64_t cli_n_environment = COUNT(cli_environment);
+
+const cli_command *cli_command_find(const char *name)
+{
+    for (int64_t i = 0; i < cli_n_commands; i++)
+        if (strcmp(cli_commands[i].name, name) == 0) return &cli_commands[i];
+    return NULL;
+}

@@ -1,0 +1,104 @@
+/* ferry gen and ferry demo: synthetic tasks. */
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+char *cli_temporary(void)
+{
+    const char *under = getenv("TMPDIR");
+    char *path = cli_join(under && under[0] ? under : "/tmp", "/ferry.", "XXXXXX");
+
+    if (mkdtemp(path)) return path;
+    cli_say("%s: cannot make a temporary folder: %s", path, strerror(errno));
+    free(path);
+    exit(EXIT_FAILED);
+}
+
+/* Remove a folder and all that is in it; symbolic links are not followed. */
+static void remove_tree(const char *path)
+{
+    DIR *dir = opendir(path);
+    struct dirent *entry = NULL;
+    struct stat info;
+
+    while (dir && (entry = readdir(dir))) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
+        char *inner = cli_join(path, "/", entry->d_name);
+        if (lstat(inner, &info) == 0 && S_ISDIR(info.st_mode))
+            remove_tree(inner);
+        else
+            (void)unlink(inner);
+        free(inner);
+    }
+    if (dir) (void)closedir(dir);
+    (void)rmdir(path);
+}
+
+void cli_remove(char *folder)
+{
+    if (!folder) return;
+    remove_tree(folder);
+    free(folder);
+}
+
+int cli_gen(cli *c)
+{
+    const char *name = c->n_args > 0 ? c->args[0] : NULL;
+    cli_table t = {.cols = 2};
+
+    if (!name) {
+        if (c->value[KEY_OUT] || ferry_opts_count(c->sets) > 0)
+            return cli_usage("gen: which generator? (ferry gen lists them)");
+        for (int64_t i = 0; i < ferry_generator_count(); i++) {
+            cli_cell(&t, "%s", ferry_generator_at(i)->name);
+            cli_cell(&t, "%s", ferry_generator_at(i)->summary);
+        }
+        cli_table_print(&t, stdout, 0);
+        return EXIT_DONE;
+    }
+    const char *dir = c->value[KEY_OUT] ? c->value[KEY_OUT] : name;
+    const ferry_status st = ferry_generate(c->ctx, name, c->sets, dir);
+    if (st != FERRY_OK) return cli_failed(c, st);
+    cli_note(c, "the task is in %s; next: ferry run %s/task.yaml", dir, dir);
+    return EXIT_DONE;
+}
+
+static void explain(const char *name)
+{
+    puts(
+        "\nHow to read it: a row is a method. All were shown the same few labels of the "
+        "target and\nare scored on the rest, with other labels in every repeat. The best "
+        "baseline is what you\nhave without transfer: a transfer method is worth its while "
+        "when it is clearly above it.\n\nNext:");
+    printf("  ferry gen %s --out %s  write this task into a folder, to read and change\n"
+           "  ferry run %s/task.yaml    run it, as any task of your own\n",
+           name, name, name);
+}
+
+int cli_demo(cli *c)
+{
+    const char *name = c->n_args > 0 ? c->args[0] : ferry_generator_at(0)->name;
+    char *temporary = c->value[KEY_OUT] ? NULL : cli_temporary();
+    const char *dir = temporary ? temporary : c->value[KEY_OUT];
+    char *path = cli_join(dir, "/task.yaml", ""), *results = cli_join(dir, "/results", "");
+    ferry_task *task = NULL;
+    int code = EXIT_DONE;
+
+    ferry_status st = ferry_generate(c->ctx, name, c->sets, dir);
+    if (st == FERRY_OK) st = ferry_task_load(c->ctx, path, NULL, &task);
+    if (st != FERRY_OK)
+        code = cli_failed(c, st);
+    else
+        code = cli_evaluate(c, task, temporary ? NULL : results);
+    if (code == EXIT_DONE && !c->value[KEY_JSON] && !c->value[KEY_QUIET]) explain(name);
+    ferry_task_free(task);
+    free(results);
+    free(path);
+    cli_remove(temporary);
+    return code;
+}

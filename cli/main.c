@@ -1,0 +1,101 @@
+/* The ferry command: find the subcommand, read its words, run it. */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+/* OpenBLAS may have picked kernels that do not fit this CPU, at a fifth of the speed. It
+ * reads its choice when it is loaded, so set it and start again; the variable itself tells
+ * the second time from the first. */
+static void right_blas_core(char **argv)
+{
+    const char *core = ferry_blas_core(), *wanted = ferry_blas_core_wanted();
+
+    if (!core[0] || !wanted[0] || strcmp(core, wanted) == 0) return;
+    if (getenv("OPENBLAS_CORETYPE")) return;
+    if (setenv("OPENBLAS_CORETYPE", wanted, 1) == 0)
+        (void)execv("/proc/self/exe", argv); /* when it fails we go on, only slower */
+}
+
+int cli_unknown_command(const char *name)
+{
+    const char **names = cli_alloc((size_t)cli_n_commands * sizeof *names);
+    const char *near = NULL;
+
+    for (int64_t i = 0; i < cli_n_commands; i++)
+        names[i] = cli_commands[i].name;
+    near = ferry_nearest(name, cli_n_commands, names);
+    free(names);
+    if (near) return cli_usage("unknown command %s (did you mean %s?)", name, near);
+    return cli_usage("unknown command %s (ferry help lists them)", name);
+}
+
+static int dispatch(cli *c, int argc, char **argv)
+{
+    int code = EXIT_DONE;
+
+    if (argc < 2) {
+        cli_help_all(stderr);
+        return EXIT_USAGE;
+    }
+    const char *name = argv[1];
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) name = "help";
+    if (strcmp(name, "--version") == 0) name = "version";
+    c->command = cli_command_find(name);
+    if (!c->command) return cli_unknown_command(name);
+    if (ferry_ctx_new(&c->ctx) != FERRY_OK ||
+        ferry_opts_new(c->ctx, &c->sets) != FERRY_OK) {
+        cli_say("out of memory");
+        return EXIT_FAILED;
+    }
+    code = cli_parse(c, argc - 2, argv + 2);
+    if (code != EXIT_DONE) return code;
+    if (c->value[KEY_HELP]) {
+        cli_help_command(stdout, c->command);
+        return EXIT_DONE;
+    }
+    code = cli_configure(c);
+    if (code != EXIT_DONE) return code;
+    if (c->command->computes) right_blas_core(argv);
+    return c->command->run(c);
+}
+
+/* What was printed must have arrived. A reader that has gone (ferry methods | head) has
+ * seen enough: that is no error. */
+static int close_output(int code)
+{
+    struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
+
+    errno = 0;
+    if (fflush(stdout) == 0 && !ferror(stdout)) return code;
+    const int why = errno;
+    if (why == EPIPE || (poll(&out, 1, 0) > 0 && (out.revents & POLLERR))) return code;
+    cli_say("cannot write the output: %s", strerror(why ? why : EIO));
+    return code == EXIT_DONE ? EXIT_FAILED : code;
+}
+
+int main(int argc, char **argv)
+{
+    cli c = {0};
+    int code = EXIT_DONE;
+
+    (void)signal(SIGPIPE, SIG_IGN);
+    code = dispatch(&c, argc, argv);
+    cli_progress_end();
+    code = close_output(code);
+    ferry_opts_free(c.sets);
+    ferry_ctx_free(c.ctx);
+    free(c.args);
+    return code;
+}
+
+int cli_version(cli *c)
+{
+    (void)c;
+    printf("ferry %s\n", ferry_version());
+    return EXIT_DONE;
+}

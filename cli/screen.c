@@ -1,0 +1,187 @@
+/* Messages, the progress bar and Ctrl-C. */
+#include <math.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+static volatile sig_atomic_t interrupted;
+static bool bar_shown; /* there is a bar on the terminal's last line */
+
+/* ---- messages ---- */
+
+static void say(const char *fmt, va_list args)
+{
+    cli_progress_end();
+    (void)fflush(stdout); /* in order when both go to one place */
+    fputs("ferry: ", stderr);
+    vfprintf(stderr, fmt, args);
+    fputc('\n', stderr);
+}
+
+void cli_say(const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    say(fmt, args);
+    va_end(args);
+}
+
+void cli_note(const cli *c, const char *fmt, ...)
+{
+    va_list args;
+
+    if (c->value[KEY_QUIET]) return;
+    va_start(args, fmt);
+    say(fmt, args);
+    va_end(args);
+}
+
+int cli_usage(const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    say(fmt, args);
+    va_end(args);
+    return EXIT_USAGE;
+}
+
+int cli_failed(const cli *c, ferry_status status)
+{
+    const char *message = ferry_message(c->ctx);
+
+    if (status == FERRY_ECANCELLED) {
+        cli_say("interrupted");
+        return EXIT_INTERRUPTED;
+    }
+    cli_say("%s", message[0] ? message : ferry_status_name(status));
+    switch (status) {
+    case FERRY_EINVAL:
+    case FERRY_EDATA:
+    case FERRY_ENEEDS: return EXIT_USAGE;
+    default: return EXIT_FAILED;
+    }
+}
+
+/* Every repeat of an evaluation would say the same again: once is enough. */
+void cli_log(void *user, ferry_level level, const char *line)
+{
+    enum { MOST = 64 };
+    static char *said[MOST];
+    static int n;
+
+    (void)user;
+    (void)level;
+    for (int i = 0; i < n; i++)
+        if (strcmp(said[i], line) == 0) return;
+    if (n < MOST) said[n++] = cli_join(line, "", "");
+    cli_say("%s", line);
+}
+
+/* ---- Ctrl-C ---- */
+
+static void on_interrupt(int sig)
+{
+    (void)sig;
+    interrupted = 1;
+}
+
+void cli_catch_interrupt(void)
+{
+    struct sigaction action;
+
+    memset(&action, 0, sizeof action);
+    action.sa_handler = on_interrupt;
+    action.sa_flags = SA_RESTART | (int)SA_RESETHAND; /* the second one ends us */
+    sigemptyset(&action.sa_mask);
+    (void)sigaction(SIGINT, &action, NULL);
+}
+
+/* ---- progress ---- */
+
+static double now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int columns(void)
+{
+    struct winsize size;
+
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+    return 80;
+}
+
+/* How much is done, 0 .. 1; NaN when not known. */
+static double share(const ferry_progress *p)
+{
+    const double inner = p->total > 0   ? fmin(1, (double)p->done / (double)p->total)
+                         : p->steps > 0 ? 0
+                                        : NAN;
+
+    if (p->steps <= 0) return inner;
+    return fmax(0, fmin(1, ((double)(p->step - 1) + inner) / (double)p->steps));
+}
+
+/* "what  [####....]  40 %  0:12 left", cut to the terminal's width. */
+static void draw(const ferry_progress *p, double elapsed)
+{
+    enum { MOST = 30 };
+    const double f = share(p);
+    const int width = columns();
+    char line[512], bar[MOST + 1] = "";
+    int n = 0;
+
+    if (isfinite(f) && f > 0) {
+        const long left = lround(elapsed * (1 - f) / f);
+        const int cells = width < 60 ? 10 : MOST;
+        for (int i = 0; i < cells; i++)
+            bar[i] = (double)i < f * cells ? '#' : '.';
+        n = snprintf(line, sizeof line, "%.40s  [%s]  %2.0f %%  %ld:%02ld left", p->what,
+                     bar, floor(100 * f), left / 60, left % 60);
+    } else {
+        n = snprintf(line, sizeof line, "%.40s  %ld:%02ld", p->what, lround(elapsed) / 60,
+                     lround(elapsed) % 60);
+    }
+    if (n >= width) line[width > 1 ? width - 1 : 0] = 0;
+    fprintf(stderr, "\r%s\033[K", line);
+    (void)fflush(stderr);
+    bar_shown = true;
+}
+
+ferry_answer cli_progress(void *user, const ferry_progress *p)
+{
+    static double started, drawn;
+    static int terminal = -1;
+
+    if (interrupted) return FERRY_CANCEL;
+    if (!user) return FERRY_GO;
+    if (terminal < 0) {
+        terminal = isatty(STDERR_FILENO);
+        started = now();
+    }
+    if (!terminal) return FERRY_GO;
+    const double t = now();
+    if (t - started >= 1 && t - drawn >= 0.1) {
+        drawn = t;
+        draw(p, t - started);
+    }
+    return FERRY_GO;
+}
+
+void cli_progress_end(void)
+{
+    if (!bar_shown) return;
+    fputs("\r\033[K", stderr);
+    (void)fflush(stderr);
+    bar_shown = false;
+}

@@ -1,0 +1,85 @@
+"""inspect, convert and gen: data files through the command."""
+import os
+import re
+import sys
+
+from harness import ferry, main, parses, read, refused, small_task, tree, write
+
+CSV = "id,height,label,weight\np,1.5,cat,2\nq,2.5,dog,\nr,3.5,cat,4\n"
+SVM = "1 1:0.5 4:2\n-1 2:1\n1 1:3 3:4\n"
+
+
+def test_inspect_csv(folder):
+    write(folder, "a.csv", CSV)
+    args = ["inspect", "a.csv", "--set", "id=id", "--set", "label=label"]
+    d = parses(ferry(*args, "--json", cwd=folder).out)
+    assert d["rows"] == 3 and d["columns"] == 2 and d["missing"] == 1, d
+    out = ferry(*args, cwd=folder).out
+    assert out.startswith("a.csv\n")
+    assert re.search(r"^ +cat +2$", out, re.M) and re.search(r"^ +dog +1$", out, re.M), out
+
+
+def test_inspect_several(folder):
+    write(folder, "a.csv", CSV)
+    write(folder, "b.svm", SVM)
+    write(folder, "bad.svm", "1 1:0.5 1:2\n")
+    r = ferry("inspect", "a.csv", "b.svm", cwd=folder)
+    assert "a.csv\n" in r.out and "\n\nb.svm\n" in r.out and "svmlight" in r.out
+    # one bad file: the others are shown, the exit code tells
+    r = ferry("inspect", "bad.svm", "b.svm", cwd=folder, code=2)
+    assert r.err.startswith("ferry: bad.svm:1:") and r.err.count("\n") == 1 and "b.svm\n" in r.out
+    lines = ferry("inspect", "--json", "a.csv", "b.svm", cwd=folder).out
+    assert lines.count('"format"') == 2
+
+
+def test_format_by_content_and_by_option(folder):
+    write(folder, "data.txt", SVM)
+    assert parses(ferry("inspect", "data.txt", "--format", "svmlight", "--json", cwd=folder).out)["format"] == "svmlight"
+    refused("inspect", "data.txt", "--format=svmlihgt", says="svmlihgt", cwd=folder)
+
+
+def test_convert_round_trip(folder):
+    write(folder, "a.svm", SVM)
+    ferry("convert", "a.svm", "b.npz", cwd=folder)
+    ferry("convert", "b.npz", "c.svm", cwd=folder)
+    a, c = (parses(ferry("inspect", "--json", f, cwd=folder).out) for f in ("a.svm", "c.svm"))
+    for key in ("rows", "columns", "nonzeros", "labels"):
+        assert a.get(key) == c.get(key), (key, a, c)
+    write(folder, "t.csv", CSV)
+    ferry("convert", "t.csv", "t2.csv", "--set", "id=id", "--set", "label=label", cwd=folder)
+    text = read(folder, "t2.csv")
+    assert "cat" in text and "height" in text and "q" in text
+
+
+def test_convert_to_a_named_format(folder):
+    write(folder, "a.csv", "x,y\n1,0\n0,2\n")
+    ferry("convert", "a.csv", "plain", "--to", "svmlight", cwd=folder)
+    assert "1:1" in read(folder, "plain")
+    refused("convert", "a.csv", "other", "--to", "nosuch", says="nosuch", cwd=folder)
+    assert sorted(tree(folder)) == ["a.csv", "plain"]
+
+
+def test_gen_lists_and_makes(folder):
+    assert ferry("gen").out.startswith("bridge  ")
+    r = ferry("gen", "bridge", "--set", "source=30", cwd=folder)
+    assert r.out == "" and "ferry run bridge/task.yaml" in r.err
+    assert sorted(os.listdir(folder + "/bridge")) == ["bridge_a.csv", "bridge_b.csv", "source.csv", "target.csv",
+                                                      "task.yaml"]
+    assert read(folder, "bridge", "source.csv").count("\n") == 31
+    r = ferry("gen", "bridge", "-q", "-o", "quiet", cwd=folder)
+    assert r.out == r.err == ""
+
+
+def test_gen_same_seed_same_bytes(folder):
+    for name, seed in (("a", 5), ("b", 5), ("c", 6)):
+        ferry("gen", "bridge", "-q", "-o", os.path.join(folder, name), "--seed", seed)
+    assert tree(folder + "/a") == tree(folder + "/b") != tree(folder + "/c")
+
+
+def test_generated_files_inspect(folder):
+    task = os.path.dirname(small_task(folder))
+    d = parses(ferry("inspect", "--json", "--set", "id=id", "--set", "label=label", task + "/target.csv").out)
+    assert d["rows"] == 60 and d["columns"] == 8, d
+
+
+main(sys.modules[__name__])

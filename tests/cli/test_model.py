@@ -1,0 +1,113 @@
+"""fit and predict: a model through a file gives what ferry run gives."""
+import os
+import re
+import sys
+
+from harness import csv_rows, ferry, main, predictions, read, refused, small_task, tree, write
+
+
+def test_round_trip_equals_run(folder):
+    task = small_task(folder)
+    ferry("run", task, "-q", "-o", folder + "/run", "--seed", "4")
+    for method in ("svm", "logreg", "knn", "majority"):
+        model = f"{folder}/{method}.ferry"
+        r = ferry("fit", task, "-m", method, "-o", model, "--seed", "4")
+        assert r.out == "" and "9 of the 60 labels of target" in r.err and model in r.err, r
+        ferry("predict", model, folder + "/task/target.csv", "-o", folder + "/p.csv")
+        by_run = predictions(read(folder, f"run/predictions/{method}.csv"))
+        by_file = predictions(read(folder, "p.csv"))
+        assert by_run == by_file, method
+
+
+def test_predict_to_stdout(folder):
+    task = small_task(folder)
+    ferry("fit", task, "-m", "svm", "-o", folder + "/m.ferry", "-q")
+    r = ferry("predict", folder + "/m.ferry", folder + "/task/target.csv", env={"TMPDIR": folder + "/task"})
+    ferry("predict", folder + "/m.ferry", folder + "/task/target.csv", "-o", folder + "/p.csv")
+    assert r.out == read(folder, "p.csv") and r.err == ""
+    assert not [n for n in os.listdir(folder + "/task") if n.startswith("ferry.")]
+
+
+def test_predict_by_view_name(folder):
+    task = small_task(folder)
+    ferry("fit", task, "-m", "svm", "-o", folder + "/m.ferry", "-q")
+    plain = ferry("predict", folder + "/m.ferry", folder + "/task/target.csv").out
+    named = ferry("predict", folder + "/m.ferry", f"b={folder}/task/target.csv").out
+    assert plain == named
+
+
+def test_new_instances_in_another_order(folder):
+    """Columns are matched by name, so their order does not matter."""
+    task = small_task(folder)
+    ferry("fit", task, "-m", "svm", "-o", folder + "/m.ferry", "-q")
+    rows = csv_rows(read(folder, "task/target.csv"))
+    order = [0, 1] + list(range(len(rows[0]) - 1, 1, -1))
+    write(folder, "swapped.csv", "".join(",".join(r[j] for j in order) + "\n" for r in rows))
+    assert ferry("predict", folder + "/m.ferry", folder + "/swapped.csv").out == \
+        ferry("predict", folder + "/m.ferry", folder + "/task/target.csv").out
+
+
+def test_options_of_the_method(folder):
+    task = small_task(folder)
+    text = read(task) + "methods:\n  - knn: {k: 1}\n    as: nearest\n  - knn: {k: 9}\n"
+    write(folder, "task/two.yaml", text)
+    two = folder + "/task/two.yaml"
+
+    def predict(*args):
+        ferry("fit", *args, "-q", "-o", folder + "/m.ferry")
+        return ferry("predict", folder + "/m.ferry", folder + "/task/target.csv").out
+
+    one, nine = predict(task, "-m", "knn", "--set", "k=1"), predict(task, "-m", "knn", "--set", "k=9")
+    assert one != nine
+    assert predict(two, "-m", "nearest") == one
+    assert predict(two, "-m", "nearest", "--set", "k=9") == nine
+    refused("fit", task, "-m", "knn", "--set", "q=1", "-o", folder + "/n.ferry", says="unknown option q")
+    refused("fit", task, "-m", "knm", "-o", folder + "/n.ferry", says="did you mean knn?")
+    assert not os.path.exists(folder + "/n.ferry")
+
+
+def test_settings_of_the_task(folder):
+    task = small_task(folder)
+    r = ferry("fit", task, "-m", "svm", "-o", folder + "/m.ferry", "--set", "domains.target.labelled=1.0")
+    assert re.search(r"60 of the 60 labels of target", r.err), r
+
+
+def test_a_task_that_does_not_fit(folder):
+    task = small_task(folder, "labelled=0")
+    refused("fit", task, "-m", "svm", "-o", folder + "/m.ferry", says="share")
+    assert not os.path.exists(folder + "/m.ferry")
+
+
+def test_bad_data_and_models(folder):
+    task = small_task(folder)
+    model = folder + "/m.ferry"
+    ferry("fit", task, "-m", "svm", "-o", model, "-q")
+    before = sorted(tree(folder))
+    refused("predict", model, folder + "/no.csv", "-o", folder + "/p.csv", says="no.csv")
+    refused("predict", model, folder + "/task/target.csv", folder + "/task/target.csv", says="views")
+    refused("predict", model, folder + "/task/source.csv", "-o", folder + "/p.csv", says="")
+    assert sorted(tree(folder)) == before
+    with open(model, "rb") as f:
+        data = f.read()
+    with open(model, "wb") as f:
+        f.write(data[:-9])
+    refused("predict", model, folder + "/task/target.csv", "-o", folder + "/p.csv", says="m.ferry")
+    assert not os.path.exists(folder + "/p.csv")
+
+
+def test_nowhere_to_write(folder):
+    task = small_task(folder)
+    refused("fit", task, "-m", "svm", "-o", folder, says="is a folder")
+    refused("fit", task, "-m", "svm", "-o", folder + "/no/m.ferry", says="cannot write in")
+    refused("predict", folder + "/m.ferry", task, "-o", folder + "/no/p.csv", says="cannot write in")
+
+
+def test_same_seed_same_model(folder):
+    task = small_task(folder)
+    for name in ("a", "b"):
+        ferry("fit", task, "-m", "svm", "-o", f"{folder}/{name}.ferry", "-q")
+    with open(folder + "/a.ferry", "rb") as a, open(folder + "/b.ferry", "rb") as b:
+        assert a.read() == b.read()
+
+
+main(sys.modules[__name__])

@@ -1,0 +1,139 @@
+"""run and demo: the table, results.json, predictions; seeds, threads and engines."""
+import os
+import sys
+
+from harness import ferry, main, parses, predictions, read, refused, small_task, tree, write
+
+FAST = ["--set", "source=60", "--set", "bridge=60", "--set", "target=60", "--set", "repeats=3"]
+
+
+def without_times(results):
+    """results.json but for what depends on the clock."""
+    for r in results["results"]:
+        r.pop("fit_seconds", None)
+    return results
+
+
+def test_run(folder):
+    task = small_task(folder)
+    r = ferry("run", task, cwd=folder)
+    names = [m["name"] for m in parses(read(folder, "results/bridge/results.json"))["results"]]
+    assert {"svm", "majority"} <= set(names)
+    for n in names:
+        assert n in r.out, (n, r)
+    assert "accuracy" in r.out
+    assert r.err == "ferry: results.json and predictions are in results/bridge\n", r.err
+    assert "svm.csv" in os.listdir(folder + "/results/bridge/predictions")
+
+
+def test_run_json_is_the_file(folder):
+    task = small_task(folder)
+    out = os.path.join(folder, "out")
+    r = ferry("run", task, "--json", "-o", out, "--quiet")
+    assert parses(r.out) == parses(read(out, "results.json")) and r.err == ""
+    d = parses(r.out)
+    assert d["task"] == "bridge" and d["seed"] == 1 and d["ferry"]
+    svm = next(m for m in d["results"] if m["name"] == "svm")
+    assert len(svm["runs"]) == 3 and svm["metric"] == "accuracy" and 0 < svm["mean"] <= 1
+
+
+def test_few_labels_leave_room_for_transfer(folder):
+    r = ferry("demo", "--json", "--set", "repeats=5")
+    best = max(m["mean"] for m in parses(r.out)["results"] if m.get("runs") and m["method"] in ("svm", "logreg"))
+    assert 0.5 < best < 0.85, best
+
+
+def test_set_changes_the_task(folder):
+    task = small_task(folder)
+    d = parses(ferry("run", task, "--json", "-q", "-o", folder + "/o", "--set", "evaluate.repeats=2").out)
+    assert all(len(m["runs"]) == 2 for m in d["results"] if m.get("runs"))
+    refused("run", task, "--set", "evaluate.repeat=2", says="repeats", cwd=folder)
+    refused("run", task, "--set", "repeats=2", says="repeats", cwd=folder)
+    refused("run", task, "--set", "domains.target.labelled=5000", says="5000", cwd=folder)
+    assert not os.path.exists(folder + "/results")
+
+
+def test_same_seed_same_bytes(folder):
+    task = small_task(folder)
+    runs = []
+    for name, seed in (("a", "7"), ("b", "7"), ("c", "8")):
+        ferry("run", task, "-q", "-o", os.path.join(folder, name), "--seed", seed)
+        runs.append(without_times(parses(read(folder, name, "results.json"))))
+    assert runs[0] == runs[1] != runs[2]
+    assert runs[0]["seed"] == 7  # over the task's own seed
+    assert tree(folder + "/a/predictions") == tree(folder + "/b/predictions") != tree(folder + "/c/predictions")
+
+
+def close(a, b, tolerance=1e-9):
+    for x, y in zip(a["results"], b["results"]):
+        assert x["name"] == y["name"]
+        for p, q in zip(x.get("runs", []), y.get("runs", [])):
+            assert abs(p - q) <= tolerance, (x["name"], p, q)
+
+
+def test_threads_and_engines_agree(folder):
+    task = small_task(folder)
+    base = parses(ferry("run", task, "--json", "-q", "-o", folder + "/o").out)
+    for more in (["--threads", "1"], ["--threads=2"], ["--engine", "ref"], ["--engine=host", "--threads=1"]):
+        close(base, parses(ferry("run", task, "--json", "-q", "-o", folder + "/o", *more).out))
+
+
+def test_predictions(folder):
+    task = small_task(folder)
+    ferry("run", task, "-q", "-o", folder + "/o")
+    p = predictions(read(folder, "o/predictions/svm.csv"))
+    assert set(p) == {f"t{i}" for i in range(1, 61)} and set(p.values()) <= {"c1", "c2", "c3"}
+
+
+def test_folder_named_after_the_task(folder):
+    text = read(small_task(folder)).replace("task: bridge", "task: ../up and away")
+    write(folder, "task/odd.yaml", text)
+    r = ferry("run", folder + "/task/odd.yaml", cwd=folder)
+    (name,) = os.listdir(folder + "/results")
+    assert "/" not in name and " " not in name and not name.startswith("."), name
+    assert f"results/{name}" in r.err
+    assert sorted(os.listdir(folder)) == ["results", "task"]
+
+
+def test_results_cannot_be_written(folder):
+    task = small_task(folder)
+    write(folder, "file", "in the way")
+    refused("run", task, "-o", folder + "/file", says="file: is there and is not a folder")
+    # found only when it is done: the table is printed all the same
+    r = ferry("run", task, "-o", folder + "/file/below", code=1)
+    assert "accuracy" in r.out and r.err.startswith("ferry: ") and r.err.count("\n") == 1, r
+    assert read(folder, "file") == "in the way"
+
+
+def test_no_method_fits(folder):
+    text = read(small_task(folder, "labelled=0")) + "methods: [ridge: {train: target}]\n"
+    write(folder, "task/none.yaml", text)
+    refused("run", folder + "/task/none.yaml", says="label", cwd=folder)
+    assert not os.path.exists(folder + "/results")
+
+
+def test_demo(folder):
+    r = ferry("demo", *FAST, cwd=folder, env={"TMPDIR": folder})
+    assert "svm" in r.out and "accuracy" in r.out and "How to read it" in r.out and "ferry gen bridge" in r.out
+    assert os.listdir(folder) == [], "the temporary folder is removed"
+    again = ferry("demo", "bridge", *FAST, "--json")
+    assert without_times(parses(again.out)) == without_times(parses(ferry("demo", *FAST, "--json").out))
+
+
+def test_demo_keeps(folder):
+    ferry("demo", *FAST, "--out", folder + "/kept")
+    assert {"task.yaml", "target.csv", "results"} <= set(os.listdir(folder + "/kept"))
+    d = parses(read(folder, "kept/results/results.json"))
+    again = parses(ferry("run", folder + "/kept/task.yaml", "--json", "-o", folder + "/o").out)
+    assert without_times(d) == without_times(again)
+    refused("demo", "--out", folder + "/kept", says="is there already")
+    refused("demo", "nosuchthing", says="unknown generator", env={"TMPDIR": folder})
+    assert sorted(os.listdir(folder)) == ["kept", "o"]
+
+
+def test_temporary_folder_cannot_be_made(folder):
+    r = ferry("demo", env={"TMPDIR": folder + "/absent"}, code=1)
+    assert r.err.count("\n") == 1 and "temporary folder" in r.err
+
+
+main(sys.modules[__name__])

@@ -1,0 +1,115 @@
+"""Ctrl-C and the progress bar, with the command on a real (pseudo) terminal."""
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import time
+
+from harness import FERRY, ferry, main, parses, read, small_task
+
+LONG = ["--set", "evaluate.repeats=100000"]  # never done within a test
+
+
+def start(args, **more):
+    return subprocess.Popen([FERRY, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
+
+
+class Terminal:
+    """The command with stderr on a pseudo terminal."""
+
+    def __init__(self, args, cwd=None):
+        self.master, slave = pty.openpty()
+        self.p = subprocess.Popen([FERRY, *args], stdout=subprocess.PIPE, stderr=slave, cwd=cwd)
+        os.close(slave)
+        self.seen = b""
+
+    def read_until(self, done, seconds=30):
+        """Read what appears until done(text) or the end."""
+        end = time.monotonic() + seconds
+        while not done(self.seen):
+            assert time.monotonic() < end, f"not seen in {seconds} s: {self.seen[-300:]!r}"
+            if not select.select([self.master], [], [], 0.2)[0]:
+                continue
+            try:
+                chunk = os.read(self.master, 4096)
+            except OSError:  # the other side is closed
+                break
+            if not chunk:
+                break
+            self.seen += chunk
+        return self.seen
+
+    def finish(self):
+        self.read_until(lambda text: False)
+        out = self.p.stdout.read()
+        self.p.stdout.close()
+        os.close(self.master)
+        return self.p.wait(), out
+
+
+def test_progress_bar(folder):
+    task = small_task(folder)
+    t = Terminal(["run", task, "-o", folder + "/o", *LONG])
+    text = t.read_until(lambda s: b" left" in s)
+    assert b"%" in text and b"[" in text and b"\r" in text, text
+    t.p.send_signal(signal.SIGINT)
+    code, out = t.finish()
+    assert code == 130
+    assert b"\r\x1b[K" + b"ferry: interrupted" in t.seen, t.seen[-200:]  # the bar is erased first
+    assert b"accuracy" in out
+
+
+def test_quiet_has_no_bar(folder):
+    task = small_task(folder)
+    t = Terminal(["run", task, "--quiet", "-o", folder + "/o", "--set", "evaluate.repeats=150"])
+    code, out = t.finish()
+    assert code == 0 and t.seen == b"", (code, t.seen)
+
+
+def test_no_bar_in_a_file(folder):
+    task = small_task(folder)
+    r = ferry("run", task, "-o", folder + "/o", "--set", "evaluate.repeats=150")
+    assert "\r" not in r.err and "\x1b" not in r.err, r.err
+
+
+def wait_until_running(p, folder):
+    """The evaluation has begun when the process has used some time since its start."""
+    end = time.monotonic() + 30
+    while time.monotonic() < end:
+        assert p.poll() is None, p.communicate()
+        with open(f"/proc/{p.pid}/stat") as f:
+            ticks = int(f.read().rsplit(")", 1)[1].split()[11])
+        if ticks / os.sysconf("SC_CLK_TCK") > 0.6:
+            return
+        time.sleep(0.02)
+    raise AssertionError("did not get going")
+
+
+def test_interrupt_keeps_what_is_complete(folder):
+    task = small_task(folder)
+    p = start(["run", task, "-o", folder + "/o", *LONG])
+    wait_until_running(p, folder)
+    p.send_signal(signal.SIGINT)
+    out, err = p.communicate(timeout=30)
+    assert p.returncode == 130, (p.returncode, err)
+    assert err.startswith("ferry: interrupted: the ") and err.count("\n") == 1 and folder + "/o" in err, err
+    kept = parses(read(folder, "o/results.json"))
+    runs = {len(m["runs"]) for m in kept["results"] if m.get("runs")}
+    assert len(runs) == 1 and f"the {runs.pop()} complete repeats" in err, err
+    assert "svm" in out
+
+
+def test_interrupt_of_the_demo_leaves_no_folder(folder):
+    tmp = os.path.join(folder, "tmp")
+    os.mkdir(tmp)
+    p = start(["demo", "--set", "repeats=10000"], env=dict(os.environ, TMPDIR=tmp))
+    wait_until_running(p, folder)
+    p.send_signal(signal.SIGINT)
+    out, err = p.communicate(timeout=30)
+    assert p.returncode == 130 and "interrupted after" in err, (p.returncode, err)
+    assert os.listdir(tmp) == []
+
+
+main(sys.modules[__name__])
