@@ -165,6 +165,8 @@ ferry_status ferry_i_format_of(ferry_ctx *ctx, const char *path, const ferry_inp
 
     *out = surest(path, in, kinds, true);
     if (!*out) *out = surest(path, in, kinds, false);
+    /* one label a line looks like nothing in particular */
+    if (!*out && kinds == 1u << FERRY_DATA_LABELS) *out = &ferry_i_format_delimited;
     FERRY_NEED(ctx, *out, FERRY_EDATA,
                "%s: neither its name nor its content tells its format; give format=NAME",
                in->path);

@@ -287,11 +287,10 @@ ferry_status ferry_i_place_one_of(const ferry_place *p, const char *const *words
     char hint[80];
 
     FERRY_TRY(ferry_i_place_string(p, "a word", &s));
-    for (int i = 0; i < n; i++) {
-        *out = i;
-        if (strcmp(s, words[i]) == 0) goto done;
+    for (*out = 0; *out < n; ++*out)
+        if (strcmp(s, words[*out]) == 0) goto done;
+    for (int64_t i = 0; i < n; i++)
         ferry_i_text_addf(&t, "%s%s", i > 0 ? ", " : "", words[i]);
-    }
     did_you_mean(s, words, n, hint, sizeof hint);
     FERRY_NEED(p->y->ctx, !t.failed, FERRY_ENOMEM, "no memory for a task file");
     FERRY_TRY(ferry_i_place_bad(p, "expected one of %s, not '%s'%s", t.s, s, hint));
