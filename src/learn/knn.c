@@ -1,6 +1,6 @@
 /* Exact nearest neighbours by blocks of products.
  *
- *   |x - q|^2 = |x|^2 - 2 x'q + |q|^2
+ *   |x - q|^2 = |x|^2 - 2 x'q + |q|^2,     1 - cos(x, q) = 1 - x'(q / |q|) / |x|
  *
  * One product gives x'q for all rows x and a block of queries, so that the work is a matrix
  * product and the memory a block, not n x n. The formula loses digits, so it only picks the
@@ -12,75 +12,77 @@
 #include <assert.h>
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 #include "learn/learn.h"
 #include "learn/rows.h"
 
 enum {
     STRIP = 8,           /* queries that one thread handles together: one cache line */
-    MOST_QUERIES = 64,   /* in a block */
+    MOST_QUERIES = 64,   /* in a block; a multiple of STRIP */
     MOST_CELLS = 8 << 20 /* doubles in a block's products and queries together */
 };
 
+/* Up to what is the same for all rows, the estimate for row i and a query is
+ * offset[i] + factor[i] (x'q). */
 typedef struct search {
     const ferry_matrix *x, *q;
     int64_t k;
     ferry_distance distance;
-    double *xn, *qn; /* squared lengths of the rows */
-    double xn_max;   /* the largest of x's */
-    ferry_block b,
-        dot;      /* d x width queries; n x width products; width changes at the end */
-    double *best; /* width x k, smallest estimates so far */
+    double *xn, *qn;         /* squared lengths of the rows */
+    double xn_max;           /* the largest of x's */
+    double *offset, *factor; /* per row of x */
+    ferry_block b, dot;      /* d x width queries; n x width products */
+    double *best;            /* width x k, smallest estimates so far */
     int64_t *index;
     double *dist;
 } search;
 
-/* sum of (x_i - q_j)^2, or of x_i q_j when dot, over all features in ascending order. */
+/* sum of (x_i - q_j)^2, or of x_i q_j when dot, over all features. Four partial sums by
+ * feature number, the same for dense and CSR: what is not stored adds 0. */
 static double pair_sum(const ferry_matrix *x, int64_t i, const ferry_matrix *q, int64_t j,
                        bool dot)
 {
     const double *xv = row_values(x), *qv = row_values(q);
     int64_t a = row_begin(x, i), b = row_begin(q, j);
     const int64_t a_end = row_end(x, i), b_end = row_end(q, j);
-    double sum = 0;
+    double sum[4] = {0};
 
     while (a < a_end || b < b_end) {
         const int64_t fa = a < a_end ? row_column(x, i, a) : INT64_MAX;
         const int64_t fb = b < b_end ? row_column(q, j, b) : INT64_MAX;
         const double u = fa <= fb ? xv[a++] : 0, v = fb <= fa ? qv[b++] : 0;
-        sum += dot ? u * v : (u - v) * (u - v);
+        sum[(fa < fb ? fa : fb) & 3] += dot ? u * v : (u - v) * (u - v);
     }
-    return sum;
+    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
-static double cosine_distance(double dot, double xn, double qn)
+/* The same for two dense rows, without the search for equal columns. */
+static double dense_square(int64_t n, const double *x, const double *q)
 {
-    const double lengths = sqrt(xn) * sqrt(qn);
+    double sum[4] = {0};
 
-    /* Rounding may leave the range [0, 2] by a hair. Lengths that overflow are as unknown
-     * as those of zero rows. */
-    return lengths > 0 && isfinite(lengths) ? fmin(fmax(1 - dot / lengths, 0), 2) : 1;
+    for (int64_t f = 0; f < n; f++)
+        sum[f & 3] += (x[f] - q[f]) * (x[f] - q[f]);
+    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
 static double exact(const search *s, int64_t i, int64_t j)
 {
-    if (s->distance == FERRY_COSINE)
-        return cosine_distance(pair_sum(s->x, i, s->q, j, true), s->xn[i], s->qn[j]);
-    return sqrt(pair_sum(s->x, i, s->q, j, false));
+    const int64_t d = s->x->cols;
+    const double lengths = sqrt(s->xn[i]) * sqrt(s->qn[j]);
+
+    if (s->distance == FERRY_EUCLIDEAN && s->x->dense && s->q->dense)
+        return sqrt(dense_square(d, s->x->dense + i * d, s->q->dense + j * d));
+    if (s->distance == FERRY_EUCLIDEAN) return sqrt(pair_sum(s->x, i, s->q, j, false));
+    /* Lengths that overflow are as unknown as those of zero rows. Rounding may leave the
+     * range [0, 2] by a hair. */
+    if (!(lengths > 0 && isfinite(lengths))) return 1;
+    return fmin(fmax(1 - pair_sum(s->x, i, s->q, j, true) / lengths, 0), 2);
 }
 
-/* The estimate from a product; NaN (squares that overflow) counts as very near, so that it
- * is looked at exactly. */
-static double estimate(const search *s, int64_t i, int64_t j, double dot)
-{
-    const double e = s->distance == FERRY_COSINE ? cosine_distance(dot, s->xn[i], s->qn[j])
-                                                 : s->xn[i] - 2 * dot + s->qn[j];
-
-    return isnan(e) ? -INFINITY : e;
-}
-
-/* How far an estimate can be off: products of d terms have a relative error of d eps
- * against the lengths. The same amount again covers the square lengths. */
+/* How far two estimates together can be off: products of d terms have a relative error of
+ * d eps against the lengths, the square lengths another. */
 static double slack(const search *s, int64_t j)
 {
     const double scale = s->distance == FERRY_COSINE ? 2 : s->xn_max + s->qn[j];
@@ -93,7 +95,6 @@ static void keep_smallest(double *list, int64_t n, double v)
 {
     int64_t at = n - 1;
 
-    if (!(v < list[at])) return;
     for (; at > 0 && list[at - 1] > v; at--)
         list[at] = list[at - 1];
     list[at] = v;
@@ -117,44 +118,86 @@ static void keep_nearest(const search *s, int64_t j, int64_t i, double v)
     index[at] = i;
 }
 
-/* Queries first + [from, to) of the block. */
-static void search_strip(const search *s, int64_t first, int64_t from, int64_t to)
+/* Whether all estimates of a row are above the limits. This is where the time goes; no
+ * branches, so that the compiler makes vectors of it. NaN is not above. */
+static inline bool all_above(double offset, double factor, const double *dot,
+                             const double *limit)
 {
-    for (int64_t c = from; c < to; c++)
-        for (int64_t r = 0; r < s->k; r++) {
-            s->best[c * s->k + r] = INFINITY;
-            s->dist[(first + c) * s->k + r] = INFINITY;
-            s->index[(first + c) * s->k + r] = -1;
-        }
-    for (int64_t i = 0; i < s->x->rows; i++)
-        for (int64_t c = from; c < to; c++)
-            keep_smallest(s->best + c * s->k, s->k,
-                          estimate(s, i, first + c, FERRY_ROW(&s->dot, i)[c]));
-    for (int64_t i = 0; i < s->x->rows; i++)
-        for (int64_t c = from; c < to; c++) {
-            const double e = estimate(s, i, first + c, FERRY_ROW(&s->dot, i)[c]);
-            const double bound = s->best[(c + 1) * s->k - 1] + slack(s, first + c);
-            /* Also when the bound is no number. */
-            if (!(e > bound)) keep_nearest(s, first + c, i, exact(s, i, first + c));
-        }
+    int n = 0;
+
+    for (int c = 0; c < STRIP; c++)
+        n += offset + factor * dot[c] > limit[c];
+    return n == STRIP;
 }
 
-static void search_block(ferry_ctx *ctx, search *s, int64_t first, int64_t width)
+/* limit[c] <- the k-th smallest estimate of each query; -inf where there is no query. NaN
+ * (squares that overflow) counts as very near, so that it is looked at exactly. */
+static void find_limits(const search *s, int64_t from, int64_t queries, double *limit)
+{
+    for (int64_t c = 0; c < STRIP; c++)
+        limit[c] = c < queries ? INFINITY : -INFINITY;
+    for (int64_t e = 0; e < STRIP * s->k; e++)
+        s->best[from * s->k + e] = INFINITY;
+    for (int64_t i = 0; i < s->x->rows; i++) {
+        const double *dot = FERRY_ROW(&s->dot, i) + from;
+        if (all_above(s->offset[i], s->factor[i], dot, limit)) continue;
+        for (int64_t c = 0; c < queries; c++) {
+            double *best = s->best + (from + c) * s->k;
+            const double e = s->offset[i] + s->factor[i] * dot[c];
+            if (e >= limit[c]) continue;
+            keep_smallest(best, s->k, isnan(e) ? -INFINITY : e);
+            limit[c] = best[s->k - 1];
+        }
+    }
+}
+
+/* The queries first + [from, from + STRIP) that there are. */
+static void search_strip(const search *s, int64_t first, int64_t from, int64_t queries)
+{
+    double limit[STRIP];
+
+    find_limits(s, from, queries, limit);
+    for (int64_t c = 0; c < queries; c++) {
+        limit[c] += slack(s, first + from + c);
+        for (int64_t r = 0; r < s->k; r++) {
+            s->dist[(first + from + c) * s->k + r] = INFINITY;
+            s->index[(first + from + c) * s->k + r] = -1;
+        }
+    }
+    for (int64_t i = 0; i < s->x->rows; i++) {
+        const double *dot = FERRY_ROW(&s->dot, i) + from;
+        if (all_above(s->offset[i], s->factor[i], dot, limit)) continue;
+        for (int64_t c = 0; c < queries; c++) {
+            const int64_t j = first + from + c;
+            if (s->offset[i] + s->factor[i] * dot[c] > limit[c]) continue;
+            keep_nearest(s, j, i, exact(s, i, j));
+        }
+    }
+}
+
+/* 1 / length, 0 for a row without one. */
+static double inverse(double square)
+{
+    return square > 0 ? 1 / sqrt(square) : 0;
+}
+
+static void search_block(ferry_ctx *ctx, search *s, int64_t first, int64_t queries)
 {
     const double *v = row_values(s->q);
-    const int64_t strips = (width + STRIP - 1) / STRIP;
 
-    s->b.k = s->dot.k = width;
-    for (int64_t e = 0; e < s->b.rows * width; e++)
-        s->b.data[e] = 0;
-    for (int64_t c = 0; c < width; c++)
-        for (int64_t e = row_begin(s->q, first + c); e < row_end(s->q, first + c); e++)
-            FERRY_ROW(&s->b, row_column(s->q, first + c, e))[c] = v[e];
+    memset(s->b.data, 0, (size_t)(s->b.rows * s->b.k) * sizeof *s->b.data);
+    for (int64_t c = 0; c < queries; c++) {
+        const int64_t j = first + c;
+        const double scale = s->distance == FERRY_COSINE ? inverse(s->qn[j]) : 1;
+        for (int64_t e = row_begin(s->q, j); e < row_end(s->q, j); e++)
+            FERRY_ROW(&s->b, row_column(s->q, j, e))[c] = v[e] * scale;
+    }
     ferry_e(ctx)->mul(ctx, 1, s->x, &s->b, 0, &s->dot);
-#pragma omp parallel for schedule(dynamic) num_threads(ctx->threads)
-    for (int64_t t = 0; t < strips; t++)
-        search_strip(s, first, t * STRIP,
-                     width < (t + 1) * STRIP ? width : (t + 1) * STRIP);
+    /* Threads cost more than they bring on small blocks. */
+#pragma omp parallel for schedule(dynamic)                                                 \
+    num_threads(ctx->threads) if (s->x->rows * queries > 50000)
+    for (int64_t from = 0; from < queries; from += STRIP)
+        search_strip(s, first, from, queries - from < STRIP ? queries - from : STRIP);
 }
 
 /* Squared lengths of the rows, by the sum that pair_sum uses. */
@@ -167,41 +210,61 @@ static double *square_lengths(const ferry_matrix *x)
     return n;
 }
 
+static ferry_status search_init(ferry_ctx *ctx, search *s, int64_t width)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t n = s->x->rows, d = s->x->cols;
+
+    s->b = (ferry_block){d, width, ferry_i_calloc(d * width, sizeof(double))};
+    s->dot = (ferry_block){n, width, ferry_i_calloc(n * width, sizeof(double))};
+    s->best = ferry_i_calloc(width * s->k, sizeof(double));
+    s->xn = square_lengths(s->x);
+    s->qn = square_lengths(s->q);
+    s->offset = ferry_i_calloc(n, sizeof(double));
+    s->factor = ferry_i_calloc(n, sizeof(double));
+    FERRY_NEED(ctx,
+               s->b.data && s->dot.data && s->best && s->xn && s->qn && s->offset &&
+                   s->factor,
+               FERRY_ENOMEM, "no memory to search %lld instances with %lld features",
+               (long long)n, (long long)d);
+    for (int64_t i = 0; i < n; i++) {
+        s->xn_max = fmax(s->xn_max, s->xn[i]);
+        s->offset[i] = s->distance == FERRY_COSINE ? 1 : s->xn[i];
+        s->factor[i] = s->distance == FERRY_COSINE ? -inverse(s->xn[i]) : -2;
+    }
+done:
+    return st;
+}
+
+static void search_clear(search *s)
+{
+    ferry_i_free(s->factor);
+    ferry_i_free(s->offset);
+    ferry_i_free(s->qn);
+    ferry_i_free(s->xn);
+    ferry_i_free(s->best);
+    ferry_i_free(s->dot.data);
+    ferry_i_free(s->b.data);
+}
+
 ferry_status ferry_i_knn(ferry_ctx *ctx, const ferry_matrix *x, const ferry_matrix *q,
                          int64_t k, ferry_distance distance, int64_t *index, double *dist)
 {
     ferry_status st = FERRY_OK;
-    const int64_t cells = x->rows + x->cols + 1;
-    int64_t width = MOST_CELLS / cells;
+    int64_t width = MOST_CELLS / (x->rows + x->cols + 1) / STRIP * STRIP;
     bool finish = false;
     search s = {x, q, k, distance, .index = index, .dist = dist};
 
     assert(x->cols == q->cols && k >= 1);
-    width = width < 1 ? 1 : width > MOST_QUERIES ? MOST_QUERIES : width;
-    s.b.rows = x->cols;
-    s.dot.rows = x->rows;
-    s.xn = square_lengths(x);
-    s.qn = square_lengths(q);
-    s.b.data = ferry_i_calloc(x->cols * width, sizeof(double));
-    s.dot.data = ferry_i_calloc(x->rows * width, sizeof(double));
-    s.best = ferry_i_calloc(width * k, sizeof(double));
-    FERRY_NEED(ctx, s.xn && s.qn && s.b.data && s.dot.data && s.best, FERRY_ENOMEM,
-               "no memory to search %lld instances with %lld features", (long long)x->rows,
-               (long long)x->cols);
-    for (int64_t i = 0; i < x->rows; i++)
-        s.xn_max = fmax(s.xn_max, s.xn[i]);
+    width = width < STRIP ? STRIP : width > MOST_QUERIES ? MOST_QUERIES : width;
+    FERRY_TRY(search_init(ctx, &s, width));
     for (int64_t first = 0; first < q->rows; first += width) {
-        const int64_t rest = q->rows - first;
-        search_block(ctx, &s, first, rest < width ? rest : width);
-        FERRY_TRY(ferry_i_progress(ctx, "neighbours",
-                                   first + width - (rest < width ? width - rest : 0),
-                                   q->rows, NAN, &finish));
+        const int64_t rest = q->rows - first, queries = rest < width ? rest : width;
+        search_block(ctx, &s, first, queries);
+        FERRY_TRY(
+            ferry_i_progress(ctx, "neighbours", first + queries, q->rows, NAN, &finish));
     }
 done:
-    ferry_i_free(s.best);
-    ferry_i_free(s.dot.data);
-    ferry_i_free(s.b.data);
-    ferry_i_free(s.qn);
-    ferry_i_free(s.xn);
+    search_clear(&s);
     return st;
 }

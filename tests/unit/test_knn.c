@@ -139,6 +139,30 @@ static void test_against_the_slow_way(void **state)
     }
 }
 
+/* Large enough for several threads; the bits do not depend on how many. */
+static void test_threads(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_matrix *x = waves(ctx, 3000, 4), *q = queries(ctx, 70, 4);
+    int64_t one[140], two[140];
+    double one_dist[140], two_dist[140];
+
+    assert_ok(ctx, ferry_ctx_set_threads(ctx, 1));
+    assert_ok(ctx, ferry_i_knn(ctx, x, q, 2, FERRY_EUCLIDEAN, one, one_dist));
+    assert_ok(ctx, ferry_ctx_set_threads(ctx, 2));
+    assert_ok(ctx, ferry_i_knn(ctx, x, q, 2, FERRY_EUCLIDEAN, two, two_dist));
+    assert_memory_equal(one, two, sizeof one);
+    assert_memory_equal(one_dist, two_dist, sizeof one_dist);
+    for (int64_t j = 0; j < 70; j++) {
+        int64_t want[2];
+        slow(x, q, j, 2, want);
+        assert_int_equal(one[2 * j], want[0]);
+        assert_int_equal(one[2 * j + 1], want[1]);
+    }
+    ferry_i_matrix_free(q);
+    ferry_i_matrix_free(x);
+}
+
 /* Every row is its own nearest; of equal rows the first. */
 static void test_self_and_ties(void **state)
 {
@@ -281,7 +305,8 @@ int main(void)
         TEST(test_numbers),       TEST(test_against_the_slow_way),
         TEST(test_self_and_ties), TEST(test_zero_rows),
         TEST(test_tiny_shapes),   TEST(test_huge_values),
-        TEST(test_cancel),        TEST(test_no_memory),
+        TEST(test_threads),       TEST(test_cancel),
+        TEST(test_no_memory),
     };
     return cmocka_run_group_tests_name("knn", tests, NULL, NULL);
 }
