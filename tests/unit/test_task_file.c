@@ -621,18 +621,10 @@ static void test_bad_sets(void **state)
 
 /* ---- text ---- */
 
-static bool has_format(const char *name)
-{
-    for (int64_t i = 0; i < ferry_format_count(); i++)
-        if (strcmp(ferry_format_at(i)->name, name) == 0) return true;
-    return false;
-}
-
 static void test_text(void **state)
 {
     ferry_ctx *ctx = *state;
 
-    if (!has_format("text")) skip();
     ferry_task *t =
         good(ctx, "task: t\ngoal: embed\ndomains:\n"
                   "  - name: t\n    role: target\n    x: docs.txt\n"
@@ -643,6 +635,80 @@ static void test_text(void **state)
     assert_int_equal(v->x->cols, 2); /* ferry, river */
     assert_true(ferry_i_ids_find(v->features, "the") < 0);
     ferry_task_free(t);
+}
+
+/* ---- docs/task-file.md ---- */
+
+/* The data files of the examples there. */
+static void write_example_data(void)
+{
+    tmp_file("source.svm", "1 1:1\n2 2:1\n1 1:2\n2 2:2\n", -1);
+    tmp_file("source.labels", "comp\ntalk\ncomp\ntalk\n", -1);
+    tmp_file("bridge-text.csv", "id,a,b\np,1,2\nq,3,4\n", -1);
+    tmp_file("bridge-image.csv", "id,c\nq,1\np,2\n", -1);
+    tmp_file("cites.tsv", "p\tq\n", -1);
+    tmp_file("target.csv",
+             "a,b,class\n1,2,comp\n3,4,talk\n5,6,comp\n7,8,talk\n1,1,talk\n2,1,comp\n"
+             "3,3,comp\n",
+             -1);
+    tmp_file("books.tsv", "u\tb1\t4\nv\tb1\t3\n", -1);
+    tmp_file("films.tsv", "u\tf1\t4\nv\tf1\t3\nu\tf2\t1\nw\tf1\t5\nw\tf2\t2\n", -1);
+    tmp_file("talk.txt", "guns and law\nlaw and guns\nscreen and mouse\nmouse screen\n",
+             -1);
+    tmp_file("talk.labels", "talk\ntalk\ncomp\ncomp\n", -1);
+    tmp_file("news.txt", "guns law\nlaw guns\nscreen mouse\nmouse screen\n", -1);
+    tmp_file("news.labels", "talk\ntalk\ncomp\ncomp\n", -1);
+    tmp_file("survey.csv", "who,age,score\nann,30,1.5\nbob,40,2.5\ncid,50,3\n", -1);
+    tmp_file("register.csv", "number,income,score\n7,30,1.5\n8,40,2.5\n9,50,3.5\n", -1);
+    tmp_file("seen.txt", "7\n", -1);
+    tmp_file("pairs.csv", "survey,register\nann,7\nbob,8\n", -1);
+}
+
+static void test_examples_of_the_docs(void **state)
+{
+    ferry_ctx *ctx = *state;
+    char *doc = slurp("docs/task-file.md");
+    int n = 0;
+
+    assert_non_null(doc);
+    write_example_data();
+    for (char *s = doc; (s = strstr(s, "```yaml\n"));) {
+        s += strlen("```yaml\n");
+        char *end = strstr(s, "```");
+        assert_non_null(end);
+        *end = 0;
+        ferry_task *t = good(ctx, s);
+        ferry_task_free(t);
+        s = end + 1;
+        n++;
+    }
+    assert_int_equal(n, 4);
+    free(doc);
+    (void)write_data(state);
+}
+
+/* Every option has its line, with the words of its table. */
+static void test_tables_of_the_docs(void **state)
+{
+    char *doc = slurp("docs/task-file.md"), line[512];
+
+    (void)state;
+    assert_non_null(doc);
+    for (int64_t i = 0; i < ferry_i_read_table_n; i++) {
+        const ferry_opt *o = &ferry_i_read_table[i];
+        snprintf(line, sizeof line, "| `%s` |", o->name);
+        const char *at = strstr(doc, line);
+        if (!at) fail_msg("docs/task-file.md has no reader option %s", o->name);
+        snprintf(line, sizeof line, " | %s |\n", o->help);
+        const char *help = strstr(at, line);
+        if (!help || memchr(at, '\n', (size_t)(help - at)))
+            fail_msg("docs/task-file.md has another help for %s", o->name);
+    }
+    for (int64_t i = 0; i < ferry_i_evaluate_table_n; i++) {
+        snprintf(line, sizeof line, "| `%s` |", ferry_i_evaluate_table[i].name);
+        assert_non_null(strstr(doc, line));
+    }
+    free(doc);
 }
 
 /* ---- memory ---- */
@@ -704,6 +770,8 @@ int main(void)
         TEST(test_sets),
         TEST(test_bad_sets),
         TEST(test_text),
+        TEST(test_examples_of_the_docs),
+        TEST(test_tables_of_the_docs),
         TEST(test_memory),
     };
     return cmocka_run_group_tests_name("task_file", tests, write_data, NULL);
