@@ -40,6 +40,8 @@ format:
 
 docs: all
 	@$(RELEASE)/ferry methods --markdown >docs/options.md
+	@$(RELEASE)/ferry help --markdown >docs/command.md
+	@python3 -B tests/cli/test_tutorial.py $(RELEASE)/ferry --update
 
 clean:
 	@rm -rf build

@@ -113,8 +113,11 @@ int cli_usage(const char *fmt, ...) FERRY_PRINTF(1, 2);
 /* Say the context's message; returns the exit code that belongs to the status. */
 int cli_failed(const cli *c, ferry_status status);
 
-/* From now on Ctrl-C asks the running call to stop; a second one ends the program. */
+/* Ctrl-C ends the program with its own exit code. */
 void cli_catch_interrupt(void);
+/* From now on the first Ctrl-C asks the running call to stop, by its progress callback, so
+ * that what is complete can be kept; a second one ends the program. */
+void cli_ask_before_stopping(void);
 void cli_log(void *user, ferry_level level, const char *line);
 /* Draws a bar on a terminal after a second; user is NULL under --quiet. */
 ferry_answer cli_progress(void *user, const ferry_progress *p);

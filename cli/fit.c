@@ -71,7 +71,7 @@ static ferry_status choose(cli *c, const ferry_task *task, ferry_opts *opts,
     return st;
 }
 
-/* "9 of 300 labels of target, 400 of 400 of source" */
+/* What the method could learn from: "9 of the 300 labels of target". */
 static void say_labels(const cli *c, const ferry_task *all, const ferry_task *seen,
                        const char *method, double seconds)
 {
@@ -86,8 +86,8 @@ static void say_labels(const cli *c, const ferry_task *all, const ferry_task *se
                               n > 0 ? ", " : "", (long long)ferry_domain_labels(d),
                               (long long)had, ferry_domain_name(d));
     }
-    cli_note(c, "%s learned from %s in %.2f s; saved as %s", method,
-             n > 0 ? text : "data without labels", seconds, c->value[KEY_OUT]);
+    cli_note(c, "%s is in %s after %.2f s; it could see %s", method, c->value[KEY_OUT],
+             seconds, n > 0 ? text : "no labels");
 }
 
 int cli_fit(cli *c)
@@ -104,7 +104,6 @@ int cli_fit(cli *c)
         return cli_usage("fit: which method? -m METHOD (ferry methods lists them)");
     if (!c->value[KEY_OUT]) return cli_usage("fit: where to save the model? -o MODEL");
     if (can_write(c->value[KEY_OUT]) != EXIT_DONE) return EXIT_USAGE;
-    cli_catch_interrupt();
     if (st == FERRY_OK) st = ferry_opts_new(c->ctx, &sets);
     if (st == FERRY_OK) st = ferry_opts_new(c->ctx, &opts);
     if (st == FERRY_OK) st = split_sets(c, sets, opts);
@@ -113,6 +112,7 @@ int cli_fit(cli *c)
     if (st == FERRY_OK) st = ferry_task_seed(c->ctx, task, &seed);
     if (st == FERRY_OK) ferry_ctx_set_seed(c->ctx, seed);
     if (st == FERRY_OK) st = ferry_task_visible(c->ctx, task, 0, &seen);
+    cli_ask_before_stopping();
     if (st == FERRY_OK) st = ferry_fit(c->ctx, seen, method, opts, &model, &report);
     if (st == FERRY_OK) st = ferry_model_save(c->ctx, model, c->value[KEY_OUT]);
     if (st == FERRY_OK) say_labels(c, task, seen, method, report.seconds);
@@ -227,12 +227,12 @@ int cli_predict(cli *c)
     int code = EXIT_DONE;
 
     if (c->value[KEY_OUT] && can_write(c->value[KEY_OUT]) != EXIT_DONE) return EXIT_USAGE;
-    cli_catch_interrupt();
     if (c->value[KEY_FORMAT])
         st = ferry_opts_set(c->ctx, c->sets, "format", c->value[KEY_FORMAT]);
     if (st == FERRY_OK) st = ferry_model_load(c->ctx, c->args[0], NULL, &model);
     if (st == FERRY_OK) st = ferry_domain_new(c->ctx, "data", FERRY_TARGET, &domain);
     if (st == FERRY_OK) code = read_views(c, model, domain);
+    cli_ask_before_stopping();
     if (st == FERRY_OK && code == EXIT_DONE) st = ferry_predict(c->ctx, model, domain, &p);
     if (st == FERRY_OK && code == EXIT_DONE) code = write_prediction(c, p);
     if (st != FERRY_OK) code = cli_failed(c, st);

@@ -89,6 +89,7 @@ int cli_demo(cli *c)
     ferry_task *task = NULL;
     int code = EXIT_DONE;
 
+    cli_ask_before_stopping(); /* so that the temporary folder does not stay */
     ferry_status st = ferry_generate(c->ctx, name, c->sets, dir);
     if (st == FERRY_OK) st = ferry_task_load(c->ctx, path, NULL, &task);
     if (st != FERRY_OK)

@@ -167,16 +167,20 @@ static void print(const char *path, const json_t *all)
 
     puts(path);
     cli_cell(&t, "format");
-    cli_cell(&t, "%s (%s)", text(all, "format"), kind);
+    if (strcmp(kind, text(all, "format")) == 0)
+        cli_cell(&t, "%s", kind);
+    else
+        cli_cell(&t, "%s (%s)", text(all, "format"), kind);
     if (json_object_get(all, "columns")) matrix(&t, all);
     if (strcmp(kind, "graph") == 0) graph(&t, all);
     if (strcmp(kind, "ratings") == 0) ratings(&t, all);
     names(&t, "ids", json_object_get(all, "ids"), whole(all, "rows"));
     if (json_is_object(l)) labels(&t, l);
-    cli_cell(&t, "memory");
-    cli_cell(&t, "%s",
-             cli_bytes(json_number_value(json_object_get(all, "memory_bytes")), buffer,
-                       sizeof buffer));
+    if (whole(all, "memory_bytes") > 0) {
+        cli_cell(&t, "memory");
+        cli_cell(&t, "%s",
+                 cli_bytes((double)whole(all, "memory_bytes"), buffer, sizeof buffer));
+    }
     cli_table_print(&t, stdout, 2);
     if (json_is_object(l)) counts("label", json_object_get(l, "counts"));
     counts("rating", json_object_get(all, "histogram"));
@@ -208,10 +212,9 @@ int cli_inspect(cli *c)
 {
     int code = EXIT_DONE;
 
-    cli_catch_interrupt();
     const ferry_status st = reader_sets(c);
     if (st != FERRY_OK) return cli_failed(c, st);
-    for (int64_t i = 0; i < c->n_args && code != EXIT_INTERRUPTED; i++) {
+    for (int64_t i = 0; i < c->n_args; i++) {
         if (i > 0 && !c->value[KEY_JSON]) putchar('\n');
         const int one = inspect_one(c, c->args[i]);
         if (one != EXIT_DONE) code = one;
@@ -226,7 +229,6 @@ int cli_convert(cli *c)
     ferry_data *data = NULL;
     ferry_opts *opts = NULL;
 
-    cli_catch_interrupt();
     ferry_status st = reader_sets(c);
     if (st == FERRY_OK) st = ferry_opts_new(c->ctx, &opts);
     if (st == FERRY_OK && c->value[KEY_TO])

@@ -84,6 +84,7 @@ int main(int argc, char **argv)
     int code = EXIT_DONE;
 
     (void)signal(SIGPIPE, SIG_IGN);
+    cli_catch_interrupt();
     code = dispatch(&c, argc, argv);
     cli_progress_end();
     code = close_output(code);

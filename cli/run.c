@@ -42,7 +42,7 @@ int cli_evaluate(cli *c, const ferry_task *task, const char *dir)
     int code = EXIT_DONE;
     ferry_status st = FERRY_OK;
 
-    cli_catch_interrupt();
+    cli_ask_before_stopping();
     const ferry_status ended = ferry_evaluate(c->ctx, task, &results);
     cli_progress_end();
     if (!results) {
@@ -90,7 +90,6 @@ int cli_run(cli *c)
     ferry_status st = FERRY_OK;
     if (c->value[KEY_SEED])
         st = ferry_opts_set(c->ctx, c->sets, "evaluate.seed", c->value[KEY_SEED]);
-    cli_catch_interrupt();
     if (st == FERRY_OK) st = ferry_task_load(c->ctx, c->args[0], c->sets, &task);
     if (st != FERRY_OK) return cli_failed(c, st);
     dir = c->value[KEY_OUT] ? cli_join(c->value[KEY_OUT], "", "") : default_folder(task);

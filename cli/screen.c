@@ -9,8 +9,8 @@
 
 #include "cli.h"
 
-static volatile sig_atomic_t interrupted;
-static bool bar_shown; /* there is a bar on the terminal's last line */
+static volatile sig_atomic_t polite, interrupted;
+static volatile sig_atomic_t bar_shown; /* there is a bar on the terminal's last line */
 
 /* ---- messages ---- */
 
@@ -57,7 +57,7 @@ int cli_failed(const cli *c, ferry_status status)
     const char *message = ferry_message(c->ctx);
 
     if (status == FERRY_ECANCELLED) {
-        cli_say("interrupted");
+        cli_say("interrupted: nothing was kept");
         return EXIT_INTERRUPTED;
     }
     cli_say("%s", message[0] ? message : ferry_status_name(status));
@@ -86,10 +86,20 @@ void cli_log(void *user, ferry_level level, const char *line)
 
 /* ---- Ctrl-C ---- */
 
+/* Only what a signal handler may do. */
 static void on_interrupt(int sig)
 {
+    static const char erase[] = "\r\033[K", text[] = "ferry: interrupted\n";
+    ssize_t written = 0;
+
     (void)sig;
-    interrupted = 1;
+    if (polite && !interrupted) {
+        interrupted = 1;
+        return;
+    }
+    if (bar_shown) written = write(STDERR_FILENO, erase, sizeof erase - 1);
+    if (written >= 0) written = write(STDERR_FILENO, text, sizeof text - 1);
+    _exit(EXIT_INTERRUPTED);
 }
 
 void cli_catch_interrupt(void)
@@ -98,9 +108,14 @@ void cli_catch_interrupt(void)
 
     memset(&action, 0, sizeof action);
     action.sa_handler = on_interrupt;
-    action.sa_flags = SA_RESTART | (int)SA_RESETHAND; /* the second one ends us */
+    action.sa_flags = SA_RESTART;
     sigemptyset(&action.sa_mask);
     (void)sigaction(SIGINT, &action, NULL);
+}
+
+void cli_ask_before_stopping(void)
+{
+    polite = 1;
 }
 
 /* ---- progress ---- */
@@ -155,7 +170,7 @@ static void draw(const ferry_progress *p, double elapsed)
     if (n >= width) line[width > 1 ? width - 1 : 0] = 0;
     fprintf(stderr, "\r%s\033[K", line);
     (void)fflush(stderr);
-    bar_shown = true;
+    bar_shown = 1;
 }
 
 ferry_answer cli_progress(void *user, const ferry_progress *p)
@@ -183,5 +198,5 @@ void cli_progress_end(void)
     if (!bar_shown) return;
     fputs("\r\033[K", stderr);
     (void)fflush(stderr);
-    bar_shown = false;
+    bar_shown = 0;
 }

@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import sys
 
-from harness import FERRY, Skip, ferry, main, parses, write
+from harness import FERRY, TOP, Skip, ferry, main, parses, read, write
 
 COMMANDS = ["run", "fit", "predict", "methods", "inspect", "convert", "gen", "demo", "doctor", "help", "version"]
 
@@ -140,6 +140,11 @@ def test_methods_markdown(folder):
     rows = [line for line in out.splitlines() if line.startswith("| `")]
     assert len(rows) == sum(len(m["options"]) for m in every)
     assert all(len(re.findall(r"(?<!\\)\|", r)) == 5 for r in rows)
+
+
+def test_docs_are_up_to_date(folder):
+    for name, args in (("command.md", ["help", "--markdown"]), ("options.md", ["methods", "--markdown"])):
+        assert read(TOP, "docs", name) == ferry(*args).out, f"docs/{name} is old: run make docs"
 
 
 def test_doctor(folder):
