@@ -1,0 +1,376 @@
+/* ARFF's data section: rows "v, v, ..." or sparse rows "{i v, i v, ...}", where what is
+ * left out is 0, or the first value of a nominal attribute. */
+#include <math.h>
+#include <string.h>
+
+#include "data/arff.h"
+
+typedef struct rows {
+    ferry_arff *a;
+    int64_t n;  /* rows in all */
+    int64_t at; /* the row at hand */
+    bool sparse;
+    ferry_data *d;
+    int64_t *start; /* sparse: n + 1 */
+    int32_t *index;
+    double *value;
+    int64_t nnz, cap_index, cap_value;
+    double *number; /* numeric class */
+    int32_t *cls;   /* nominal class */
+    uint8_t *on, *known;
+    int64_t *special; /* attributes that mean something when left out */
+    int64_t n_special;
+} rows;
+
+/* ---- one value ---- */
+
+static ferry_status put(ferry_ctx *ctx, rows *r, int64_t column, double x)
+{
+    if (!r->sparse) {
+        r->d->x->dense[r->at * r->a->columns + column] = x;
+        return FERRY_OK;
+    }
+    if (x == 0) return FERRY_OK;
+    if (!FERRY_GROW(r->index, r->nnz, r->cap_index) ||
+        !FERRY_GROW(r->value, r->nnz, r->cap_value))
+        return ferry_i_nomem(ctx, r->a->path);
+    r->index[r->nnz] = (int32_t)column;
+    r->value[r->nnz++] = x;
+    return FERRY_OK;
+}
+
+static ferry_status missing(ferry_ctx *ctx, rows *r, const ferry_arff_attr *at)
+{
+    ferry_status st = FERRY_OK;
+
+    if (at->role == ARFF_CLASS) goto done; /* missing from the start */
+    if (at->role == ARFF_LABEL) {
+        r->known[r->at] = 0;
+    } else if (at->role == ARFF_ID) {
+        st = ferry_i_bad(ctx, r->a->path, r->a->l.line, "expected an id");
+    } else if (at->role == ARFF_FEATURE && r->sparse) {
+        st = ferry_i_bad(ctx, r->a->path, r->a->l.line,
+                         "attribute \"%.40s\": a sparse row has no missing values",
+                         at->name);
+    }
+    for (int64_t k = 0; at->role == ARFF_FEATURE && !r->sparse && k < at->width; k++)
+        FERRY_TRY(put(ctx, r, at->column + k, NAN));
+done:
+    return st;
+}
+
+static ferry_status set_id(ferry_ctx *ctx, rows *r, const char *text, int64_t len)
+{
+    bool added = false;
+
+    if (ferry_i_ids_addn(r->d->ids, text, len, &added) < 0)
+        return ferry_i_nomem(ctx, r->a->path);
+    if (!added || len == 0)
+        return ferry_i_bad(ctx, r->a->path, r->a->l.line, "id \"%.40s\" %s", text,
+                           len > 0 ? "repeats" : "is empty");
+    return FERRY_OK;
+}
+
+/* The number or the place among its values that a text stands for. */
+static ferry_status decode(ferry_ctx *ctx, const rows *r, const ferry_arff_attr *at,
+                           const char *text, int64_t len, double *x, int64_t *place)
+{
+    const ferry_field f = {text, len, 0};
+
+    *place = -1;
+    if (at->type == ARFF_NUMBER) {
+        if (ferry_i_field_real(&f, x)) return FERRY_OK;
+        return ferry_i_bad(ctx, r->a->path, r->a->l.line,
+                           "attribute \"%.40s\": expected a finite number, found \"%.40s\"",
+                           at->name, text);
+    }
+    *place = ferry_i_ids_findn(at->values, text, len);
+    *x = len > 0 && text[0] == '1';
+    if (*place >= 0) return FERRY_OK;
+    return ferry_i_bad(ctx, r->a->path, r->a->l.line,
+                       "attribute \"%.40s\": \"%.40s\" is none of its values", at->name,
+                       text);
+}
+
+static ferry_status set_value(ferry_ctx *ctx, rows *r, int64_t i, const char *text,
+                              int64_t len, bool quoted)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_arff_attr *at = &r->a->a[i];
+    double x = 0;
+    int64_t place = -1;
+
+    if (at->role == ARFF_DROP) goto done;
+    if (!quoted && len == 1 && text[0] == '?') {
+        FERRY_TRY(missing(ctx, r, at));
+        goto done;
+    }
+    if (at->role == ARFF_ID) {
+        FERRY_TRY(set_id(ctx, r, text, len));
+        goto done;
+    }
+    FERRY_TRY(decode(ctx, r, at, text, len, &x, &place));
+    if (at->role == ARFF_CLASS) {
+        if (r->cls) r->cls[r->at] = (int32_t)place;
+        if (r->number) r->number[r->at] = x;
+    } else if (at->role == ARFF_LABEL) {
+        if (x != 0 && x != 1) {
+            st = ferry_i_bad(ctx, r->a->path, r->a->l.line,
+                             "label \"%.40s\": expected 0 or 1, found \"%.40s\"", at->name,
+                             text);
+            goto done;
+        }
+        r->on[r->at * r->a->labels + at->column] = x == 1;
+    } else if (at->type == ARFF_NUMBER || at->numbers) {
+        FERRY_TRY(put(ctx, r, at->column, x));
+    } else {
+        FERRY_TRY(put(ctx, r, at->column + place, 1));
+    }
+done:
+    return st;
+}
+
+/* ---- rows ---- */
+
+static ferry_status dense_row(ferry_ctx *ctx, rows *r, ferry_text *t)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_arff *a = r->a;
+    const char *s = a->l.s, *e = a->l.e;
+    int64_t i = 0;
+    bool quoted = false, more = true;
+
+    for (; more; i++) {
+        const bool fine = ferry_i_arff_value(&s, e, t, &quoted);
+        FERRY_NEED(ctx, !t->failed, FERRY_ENOMEM, "%s: no memory", a->path);
+        more = s < e && *s == ',';
+        if (!fine || (s < e && !more)) {
+            st = ferry_i_bad(ctx, a->path, a->l.line,
+                             "value %lld: expected a comma or the end", (long long)(i + 1));
+            goto done;
+        }
+        s += more;
+        if (i < a->n) FERRY_TRY(set_value(ctx, r, i, t->s, t->len, quoted));
+    }
+    if (i != a->n)
+        st = ferry_i_bad(ctx, a->path, a->l.line, "expected %lld values, found %lld",
+                         (long long)a->n, (long long)i);
+done:
+    return st;
+}
+
+/* Values of the attributes from `from` up to `to` that were left out. */
+static ferry_status left_out(ferry_ctx *ctx, rows *r, int64_t from, int64_t to,
+                             int64_t *next)
+{
+    ferry_status st = FERRY_OK;
+
+    for (; *next < r->n_special && r->special[*next] < to; ++*next) {
+        const int64_t i = r->special[*next];
+        const ferry_arff_attr *at = &r->a->a[i];
+        const char *text = at->type == ARFF_NOMINAL  ? ferry_i_ids_at(at->values, 0)
+                           : at->type == ARFF_NUMBER ? "0"
+                                                     : "";
+        if (i < from) continue; /* it was given */
+        FERRY_TRY(set_value(ctx, r, i, text, (int64_t)strlen(text), true));
+    }
+done:
+    return st;
+}
+
+static ferry_status sparse_row(ferry_ctx *ctx, rows *r, ferry_text *t)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_arff *a = r->a;
+    const char *s = a->l.s, *e = a->l.e;
+    int64_t done_to = 0, next = 0, i = 0;
+    bool quoted = false, closed = false;
+
+    r->start[r->at] = r->nnz;
+    while (s < e && *s != '{')
+        s++;
+    for (s++; s < e && (*s == ' ' || *s == '\t');)
+        s++;
+    closed = s < e && *s == '}';
+    while (!closed) {
+        while (s < e && (*s == ' ' || *s == '\t'))
+            s++;
+        const char *after = ferry_i_parse_int(s, e, &i);
+        const bool fine =
+            after && after < e && (*after == ' ' || *after == '\t') && i < a->n;
+        if (!fine || i < done_to) {
+            st = ferry_i_bad(ctx, a->path, a->l.line,
+                             "expected {index value, ...} with ascending indices 0 .. %lld",
+                             (long long)(a->n - 1));
+            goto done;
+        }
+        s = after;
+        const bool value = ferry_i_arff_value(&s, e, t, &quoted);
+        FERRY_NEED(ctx, !t->failed, FERRY_ENOMEM, "%s: no memory", a->path);
+        closed = s < e && *s == '}';
+        if (!value || s == e || (t->len == 0 && !quoted)) {
+            st = ferry_i_bad(ctx, a->path, a->l.line, "expected {index value, ...}");
+            goto done;
+        }
+        s++;
+        FERRY_TRY(left_out(ctx, r, done_to, i, &next));
+        FERRY_TRY(set_value(ctx, r, i, t->s, t->len, quoted));
+        done_to = i + 1;
+    }
+    FERRY_TRY(left_out(ctx, r, done_to, a->n, &next));
+done:
+    return st;
+}
+
+static bool begins_sparse(const ferry_lines *l)
+{
+    const char *s = l->s;
+
+    while (s < l->e && (*s == ' ' || *s == '\t'))
+        s++;
+    return s < l->e && *s == '{';
+}
+
+/* ---- all of them ---- */
+
+/* Whether leaving the attribute out of a sparse row means more than a zero. */
+static bool is_special(const ferry_arff_attr *at)
+{
+    const bool first_one = at->numbers && strcmp(ferry_i_ids_at(at->values, 0), "1") == 0;
+
+    if (at->role == ARFF_DROP) return false;
+    if (at->role == ARFF_CLASS || at->role == ARFF_ID) return true;
+    return first_one ||
+           (at->role == ARFF_FEATURE && at->type == ARFF_NOMINAL && !at->numbers);
+}
+
+static ferry_status prepare(ferry_ctx *ctx, rows *r)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_arff *a = r->a;
+    ferry_lines l = a->l;
+
+    for (; ferry_i_full_line(&l, "%"); r->n++)
+        if (r->n == 0) r->sparse = begins_sparse(&l);
+    FERRY_NEED(ctx, r->n > 0, FERRY_EDATA, "%s: no rows behind @data", a->path);
+    r->special = ferry_i_calloc(a->n, sizeof *r->special);
+    FERRY_NEED(ctx, r->special, FERRY_ENOMEM, "%s: no memory", a->path);
+    for (int64_t i = 0; i < a->n; i++)
+        if (is_special(&a->a[i])) r->special[r->n_special++] = i;
+    if (r->sparse) {
+        r->start = ferry_i_calloc(r->n + 1, sizeof *r->start);
+        FERRY_NEED(ctx, r->start, FERRY_ENOMEM, "%s: no memory", a->path);
+    } else {
+        FERRY_TRY(ferry_i_matrix_dense(ctx, r->n, a->columns, &r->d->x));
+    }
+    if (a->id >= 0) {
+        r->d->ids = ferry_i_ids_new();
+        FERRY_NEED(ctx, r->d->ids, FERRY_ENOMEM, "%s: no memory", a->path);
+    }
+done:
+    return st;
+}
+
+static ferry_status prepare_labels(ferry_ctx *ctx, rows *r)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_arff *a = r->a;
+    ferry_ids *names = NULL;
+
+    if (a->class >= 0) {
+        const ferry_arff_attr *at = &a->a[a->class];
+        const bool nominal = at->type == ARFF_NOMINAL;
+        FERRY_NEED(
+            ctx, at->type != ARFF_STRING, FERRY_EDATA,
+            "%s: label \"%.40s\" is a string, expected a nominal or numeric attribute",
+            a->path, at->name);
+        FERRY_TRY(ferry_i_labels_new(ctx, nominal ? FERRY_LABEL_CLASS : FERRY_LABEL_NUMBER,
+                                     r->n, nominal ? at->values : NULL, &r->d->labels));
+        r->cls = r->d->labels->cls;
+        r->number = r->d->labels->num;
+    } else if (a->labels > 0) {
+        names = ferry_i_ids_new();
+        FERRY_NEED(ctx, names, FERRY_ENOMEM, "%s: no memory", a->path);
+        for (int64_t i = 0; i < a->n; i++)
+            if (a->a[i].role == ARFF_LABEL)
+                FERRY_NEED(ctx, ferry_i_ids_add(names, a->a[i].name, NULL) >= 0,
+                           FERRY_ENOMEM, "%s: no memory", a->path);
+        FERRY_TRY(ferry_i_labels_new(ctx, FERRY_LABEL_SET, r->n, names, &r->d->labels));
+        r->on = r->d->labels->on;
+        r->known = r->d->labels->known;
+        memset(r->known, 1, (size_t)r->n);
+    }
+done:
+    ferry_i_ids_free(names);
+    return st;
+}
+
+/* Names of the feature columns. */
+static ferry_status name_features(ferry_ctx *ctx, rows *r)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_arff *a = r->a;
+    char *text = NULL;
+
+    r->d->features = ferry_i_ids_new();
+    FERRY_NEED(ctx, r->d->features, FERRY_ENOMEM, "%s: no memory", a->path);
+    for (int64_t i = 0; i < a->n; i++) {
+        const ferry_arff_attr *at = &a->a[i];
+        for (int64_t k = 0; at->role == ARFF_FEATURE && k < at->width; k++) {
+            ferry_i_free(text);
+            const bool itself = at->type == ARFF_NUMBER || at->numbers;
+            text = itself
+                       ? ferry_i_strdup(at->name)
+                       : ferry_i_sprintf("%s=%s", at->name, ferry_i_ids_at(at->values, k));
+            FERRY_NEED(ctx, text && ferry_i_ids_add(r->d->features, text, NULL) >= 0,
+                       FERRY_ENOMEM, "%s: no memory", a->path);
+        }
+    }
+done:
+    ferry_i_free(text);
+    return st;
+}
+
+static ferry_status give_sparse(ferry_ctx *ctx, rows *r)
+{
+    ferry_status st = FERRY_OK;
+    ferry_matrix *x = NULL;
+
+    r->start[r->n] = r->nnz;
+    FERRY_TRY(ferry_i_matrix_csr(ctx, r->n, r->a->columns, r->nnz, &x));
+    memcpy(x->start, r->start, (size_t)(r->n + 1) * sizeof *r->start);
+    if (r->nnz > 0) {
+        memcpy(x->index, r->index, (size_t)r->nnz * sizeof *r->index);
+        memcpy(x->value, r->value, (size_t)r->nnz * sizeof *r->value);
+    }
+    r->d->x = x;
+done:
+    return st;
+}
+
+ferry_status ferry_i_arff_rows(ferry_ctx *ctx, ferry_arff *a, ferry_data *d)
+{
+    ferry_status st = FERRY_OK;
+    rows r = {.a = a, .d = d};
+    ferry_text t = {0};
+
+    FERRY_TRY(prepare(ctx, &r));
+    FERRY_TRY(prepare_labels(ctx, &r));
+    FERRY_TRY(name_features(ctx, &r));
+    for (; ferry_i_full_line(&a->l, "%"); r.at++) {
+        if (begins_sparse(&a->l) != r.sparse) {
+            st = ferry_i_bad(ctx, a->path, a->l.line, "expected a %s row as before",
+                             r.sparse ? "sparse" : "dense");
+            goto done;
+        }
+        FERRY_TRY(r.sparse ? sparse_row(ctx, &r, &t) : dense_row(ctx, &r, &t));
+    }
+    if (r.sparse) FERRY_TRY(give_sparse(ctx, &r));
+done:
+    ferry_i_text_free(&t);
+    ferry_i_free(r.start);
+    ferry_i_free(r.index);
+    ferry_i_free(r.value);
+    ferry_i_free(r.special);
+    return st;
+}

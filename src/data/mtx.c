@@ -1,0 +1,301 @@
+/* Matrix Market: coordinate and array; real, integer and pattern; general, symmetric and
+ * skew-symmetric. Indices begin at 1. */
+#include <math.h>
+#include <string.h>
+
+#include "data/fields.h"
+#include "data/variables.h"
+
+typedef enum symmetry { GENERAL, SYMMETRIC, SKEW } symmetry;
+
+typedef struct mtx {
+    const char *path;
+    int64_t size; /* of the file */
+    ferry_lines l;
+    bool coordinate, pattern;
+    symmetry sym;
+    int64_t rows, cols, entries;
+} mtx;
+
+/* ---- the head ---- */
+
+static ferry_status read_banner(ferry_ctx *ctx, mtx *m)
+{
+    ferry_status st = FERRY_OK;
+    ferry_field f[6];
+    const int64_t n =
+        ferry_i_any_line(&m->l) ? ferry_i_fields(m->l.s, m->l.e, " ", f, 6) : 0;
+
+    if (n != 5 || !ferry_i_field_is(&f[0], "%%matrixmarket") ||
+        !ferry_i_field_is(&f[1], "matrix")) {
+        st = ferry_i_bad(ctx, m->path, 1,
+                         "expected \"%%%%MatrixMarket matrix FORMAT FIELD SYMMETRY\"");
+        goto done;
+    }
+    m->coordinate = ferry_i_field_is(&f[2], "coordinate");
+    m->pattern = ferry_i_field_is(&f[3], "pattern");
+    m->sym = ferry_i_field_is(&f[4], "symmetric")        ? SYMMETRIC
+             : ferry_i_field_is(&f[4], "skew-symmetric") ? SKEW
+                                                         : GENERAL;
+    const bool known =
+        (m->coordinate || ferry_i_field_is(&f[2], "array")) &&
+        (m->pattern || ferry_i_field_is(&f[3], "real") ||
+         ferry_i_field_is(&f[3], "double") || ferry_i_field_is(&f[3], "integer")) &&
+        (m->sym != GENERAL || ferry_i_field_is(&f[4], "general")) &&
+        (m->coordinate || !m->pattern) && !(m->pattern && m->sym == SKEW);
+    if (!known)
+        st = ferry_i_bad(ctx, m->path, 1,
+                         "expected coordinate or array, real, integer or pattern, general, "
+                         "symmetric or skew-symmetric");
+done:
+    return st;
+}
+
+/* Entries of an array: those of the lower triangle when symmetric. */
+static int64_t array_entries(const mtx *m)
+{
+    if (m->sym == GENERAL) return m->rows * m->cols;
+    return m->sym == SYMMETRIC ? m->rows * (m->rows + 1) / 2 : m->rows * (m->rows - 1) / 2;
+}
+
+static ferry_status read_sizes(ferry_ctx *ctx, mtx *m)
+{
+    ferry_status st = FERRY_OK;
+    ferry_field f[4];
+    const int64_t want = m->coordinate ? 3 : 2;
+    const bool line = ferry_i_full_line(&m->l, "%");
+    const int64_t n = line ? ferry_i_fields(m->l.s, m->l.e, " ", f, 4) : 0;
+
+    if (n != want || !ferry_i_field_int(&f[0], &m->rows) ||
+        !ferry_i_field_int(&f[1], &m->cols) ||
+        (m->coordinate && !ferry_i_field_int(&f[2], &m->entries))) {
+        st = ferry_i_bad(ctx, m->path, m->l.line, "expected the sizes: %lld whole numbers",
+                         (long long)want);
+        goto done;
+    }
+    /* an entry takes at least 4 bytes, an item of an array 2; empty rows take none */
+    const int64_t most = m->size * 1000 < INT32_MAX ? m->size * 1000 : INT32_MAX;
+    const bool fits = m->rows > 0 && m->cols > 0 && m->rows <= most && m->cols <= most;
+    if (fits && !m->coordinate) m->entries = array_entries(m);
+    if (!fits || m->entries < 0 || m->entries > m->size / (m->coordinate ? 3 : 1)) {
+        st = ferry_i_bad(ctx, m->path, m->l.line,
+                         "%lld x %lld with %lld entries is more than the file holds",
+                         (long long)m->rows, (long long)m->cols, (long long)m->entries);
+    } else if (m->sym != GENERAL && m->rows != m->cols) {
+        st = ferry_i_bad(ctx, m->path, m->l.line,
+                         "a symmetric matrix is square, this one is %lld x %lld",
+                         (long long)m->rows, (long long)m->cols);
+    }
+done:
+    return st;
+}
+
+/* ---- coordinate ---- */
+
+typedef struct entry {
+    int32_t row, col;
+    double value;
+} entry;
+
+static ferry_status one_entry(ferry_ctx *ctx, const mtx *m, entry *e)
+{
+    ferry_field f[4];
+    char show[44];
+    int64_t i = 0, j = 0;
+    const int64_t want = m->pattern ? 2 : 3, n = ferry_i_fields(m->l.s, m->l.e, " ", f, 4);
+
+    if (n != want)
+        return ferry_i_bad(ctx, m->path, m->l.line, "expected %lld columns, found %lld",
+                           (long long)want, (long long)n);
+    if (!ferry_i_field_int(&f[0], &i) || i < 1 || i > m->rows)
+        return ferry_i_bad(ctx, m->path, m->l.line, "row \"%s\", expected 1 .. %lld",
+                           ferry_i_field_show(&f[0], show), (long long)m->rows);
+    if (!ferry_i_field_int(&f[1], &j) || j < 1 || j > m->cols)
+        return ferry_i_bad(ctx, m->path, m->l.line, "column \"%s\", expected 1 .. %lld",
+                           ferry_i_field_show(&f[1], show), (long long)m->cols);
+    e->value = 1;
+    if (!m->pattern && !ferry_i_field_real(&f[2], &e->value))
+        return ferry_i_bad(ctx, m->path, m->l.line,
+                           "expected a finite number, found \"%s\"",
+                           ferry_i_field_show(&f[2], show));
+    if (m->sym == SKEW && i == j)
+        return ferry_i_bad(ctx, m->path, m->l.line,
+                           "a skew-symmetric matrix has no diagonal entries");
+    e->row = (int32_t)(i - 1);
+    e->col = (int32_t)(j - 1);
+    return FERRY_OK;
+}
+
+/* Entries by row, mirrored where the matrix is symmetric. */
+static ferry_status place(ferry_ctx *ctx, const mtx *m, const entry *e, ferry_var *v)
+{
+    ferry_status st = FERRY_OK;
+    int64_t *at = ferry_i_calloc(m->rows, sizeof *at), nnz = m->entries;
+
+    FERRY_NEED(ctx, at, FERRY_ENOMEM, "%s: no memory", m->path);
+    for (int64_t k = 0; m->sym != GENERAL && k < m->entries; k++)
+        nnz += e[k].row != e[k].col;
+    FERRY_TRY(ferry_i_matrix_csr(ctx, m->rows, m->cols, nnz, &v->x));
+    for (int pass = 0; pass < 2; pass++) {
+        for (int64_t k = 0; k < m->entries; k++) {
+            const bool twice = m->sym != GENERAL && e[k].row != e[k].col;
+            for (int side = 0; side <= twice; side++) {
+                const int32_t row = side ? e[k].col : e[k].row,
+                              col = side ? e[k].row : e[k].col;
+                if (pass == 0) {
+                    v->x->start[row + 1]++;
+                    continue;
+                }
+                v->x->index[at[row]] = col;
+                v->x->value[at[row]++] = side && m->sym == SKEW ? -e[k].value : e[k].value;
+            }
+        }
+        for (int64_t i = 0; pass == 0 && i < m->rows; i++) {
+            v->x->start[i + 1] += v->x->start[i];
+            at[i] = v->x->start[i];
+        }
+    }
+    FERRY_TRY(ferry_i_var_sort(ctx, m->path, v));
+done:
+    ferry_i_free(at);
+    return st;
+}
+
+static ferry_status read_coordinate(ferry_ctx *ctx, mtx *m, ferry_var *v)
+{
+    ferry_status st = FERRY_OK;
+    entry *e = ferry_i_calloc(m->entries, sizeof *e);
+    int64_t n = 0;
+
+    FERRY_NEED(ctx, e, FERRY_ENOMEM, "%s: no memory for %lld entries", m->path,
+               (long long)m->entries);
+    for (; ferry_i_full_line(&m->l, "%"); n++) {
+        if (n == m->entries) {
+            st = ferry_i_bad(ctx, m->path, m->l.line, "more than the %lld entries promised",
+                             (long long)m->entries);
+            goto done;
+        }
+        FERRY_TRY(one_entry(ctx, m, &e[n]));
+    }
+    if (n < m->entries) {
+        st = ferry_i_bad(ctx, m->path, 0, "%lld entries promised, %lld there",
+                         (long long)m->entries, (long long)n);
+        goto done;
+    }
+    FERRY_TRY(place(ctx, m, e, v));
+done:
+    ferry_i_free(e);
+    return st;
+}
+
+/* ---- array ---- */
+
+static ferry_status read_array(ferry_ctx *ctx, mtx *m, ferry_var *v)
+{
+    ferry_status st = FERRY_OK;
+    char show[44];
+    int64_t n = 0, i = m->sym == SKEW ? 1 : 0, j = 0;
+
+    FERRY_TRY(ferry_i_matrix_dense(ctx, m->rows, m->cols, &v->x));
+    for (; ferry_i_full_line(&m->l, "%"); n++) {
+        ferry_field f[1];
+        double x = NAN;
+        const int64_t k = ferry_i_fields(m->l.s, m->l.e, " ", f, 1);
+        if (k != 1 || (!ferry_i_field_is(&f[0], "nan") && !ferry_i_field_real(&f[0], &x))) {
+            st = ferry_i_bad(ctx, m->path, m->l.line, "expected one number, found \"%s\"",
+                             ferry_i_field_show(&f[0], show));
+            goto done;
+        }
+        if (n == m->entries) {
+            st = ferry_i_bad(ctx, m->path, m->l.line, "more than the %lld numbers promised",
+                             (long long)m->entries);
+            goto done;
+        }
+        v->x->dense[i * m->cols + j] = x;
+        if (m->sym != GENERAL) v->x->dense[j * m->cols + i] = m->sym == SKEW ? -x : x;
+        if (++i == m->rows) {
+            j++;
+            i = m->sym == GENERAL ? 0 : m->sym == SYMMETRIC ? j : j + 1;
+        }
+    }
+    if (n < m->entries)
+        st = ferry_i_bad(ctx, m->path, 0, "%lld numbers promised, %lld there",
+                         (long long)m->entries, (long long)n);
+done:
+    return st;
+}
+
+/* ---- the format ---- */
+
+static ferry_status read_mtx(ferry_ctx *ctx, const ferry_input *in, const char *member,
+                             const ferry_read_settings *s, ferry_data_kind as,
+                             ferry_data **out)
+{
+    ferry_status st = FERRY_OK;
+    mtx m = {.path = in->path, .size = in->size, .l = ferry_i_lines(in->data, in->size)};
+    ferry_var v = {0};
+
+    (void)member;
+    *out = NULL;
+    FERRY_TRY(read_banner(ctx, &m));
+    FERRY_TRY(read_sizes(ctx, &m));
+    FERRY_TRY(m.coordinate ? read_coordinate(ctx, &m, &v) : read_array(ctx, &m, &v));
+    FERRY_TRY(ferry_i_var_alone(ctx, in->path, "mtx", &v, s, as, out));
+done:
+    ferry_i_var_free(&v);
+    return st;
+}
+
+static int sniff_mtx(const char *head, int64_t n)
+{
+    return n >= 14 && memcmp(head, "%%MatrixMarket", 14) == 0 ? 100 : 0;
+}
+
+static ferry_status write_mtx(ferry_ctx *ctx, const ferry_data *data, const char *path,
+                              const ferry_opts *opts)
+{
+    ferry_status st = FERRY_OK;
+    ferry_out *o = NULL;
+    char number[32];
+    const ferry_matrix *x = data->x;
+
+    (void)opts;
+    FERRY_NEED(ctx, data->kind == FERRY_DATA_VIEW && x, FERRY_EINVAL,
+               "%s: a Matrix Market file holds a matrix only", path);
+    if (data->labels || data->ids || data->features)
+        ferry_i_log(ctx, FERRY_WARN,
+                    "%s: a Matrix Market file holds no ids, names or labels; NPZ does",
+                    path);
+    FERRY_TRY(ferry_i_out_open(ctx, path, &o));
+    ferry_i_out_printf(o, "%%%%MatrixMarket matrix %s real general\n",
+                       x->dense ? "array" : "coordinate");
+    ferry_i_out_printf(o, "%lld %lld", (long long)x->rows, (long long)x->cols);
+    if (!x->dense) ferry_i_out_printf(o, " %lld", (long long)x->nnz);
+    ferry_i_out_write(o, "\n", 1);
+    for (int64_t k = 0; x->dense && k < x->rows * x->cols; k++) {
+        const double value = x->dense[k % x->rows * x->cols + k / x->rows];
+        ferry_i_out_write(o, number, ferry_i_format_real(number, value));
+        ferry_i_out_write(o, "\n", 1);
+    }
+    for (int64_t i = 0; !x->dense && i < x->rows; i++) {
+        for (int64_t e = x->start[i]; e < x->start[i + 1]; e++) {
+            ferry_i_out_printf(o, "%lld %d ", (long long)(i + 1), x->index[e] + 1);
+            ferry_i_out_write(o, number, ferry_i_format_real(number, x->value[e]));
+            ferry_i_out_write(o, "\n", 1);
+        }
+    }
+    st = ferry_i_out_commit(ctx, o);
+done:
+    return st;
+}
+
+const ferry_format ferry_i_format_mtx = {
+    .info = {.name = "mtx",
+             .extensions = ".mtx .mm",
+             .summary = "Matrix Market: a matrix, sparse or full",
+             .writes = 1},
+    .kinds = 1u << FERRY_DATA_VIEW | 1u << FERRY_DATA_LABELS,
+    .sniff = sniff_mtx,
+    .read = read_mtx,
+    .write = write_mtx,
+};
