@@ -428,6 +428,10 @@ static ferry_status delimited_read(ferry_ctx *ctx, const ferry_input *in,
     *out = NULL;
     FERRY_TRY(ferry_i_check_text(ctx, in));
     start_table(&t, in->data, in->size);
+    const char *end = s->missing + strlen(s->missing);
+    double number;
+    t.plain_numbers =
+        ferry_i_parse_real(s->missing, end, &number) != end || end == s->missing;
     FERRY_TRY(ferry_i_table_layout(ctx, &t));
     FERRY_TRY(ferry_i_table_roles(ctx, &t));
     FERRY_TRY(ferry_i_table_load(ctx, &t));

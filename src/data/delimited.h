@@ -33,6 +33,7 @@ typedef struct ferry_table {
     int n_sep;   /* 0: runs of blanks */
     bool quotes; /* some field may be quoted */
     bool header;
+    bool plain_numbers;             /* no number stands for a missing cell */
     bool sets;                      /* the label columns make a set */
     const char *begin, *body, *end; /* whole text without BOM; first instance; end */
     ferry_column *col;

@@ -229,7 +229,8 @@ static bool read_row(ferry_table *t, ferry_piece *p, ferry_cursor *c, int64_t ro
             wrong_count(t, p, *c, line, j, last);
             return false;
         }
-        if (col->role == FERRY_COL_NUMBER && quick_number(t, c, &num[col->slot], &last))
+        if (col->role == FERRY_COL_NUMBER && t->plain_numbers &&
+            quick_number(t, c, &num[col->slot], &last))
             continue;
         if (!ferry_i_field(t, c, &f, &last)) {
             ferry_i_piece_bad(p, line, "column %lld: text after a closing quote",

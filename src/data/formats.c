@@ -47,13 +47,24 @@ const ferry_opt *ferry_read_options(int64_t *count)
     return ferry_i_read_table;
 }
 
-/* One line each. Where two are equally sure of a file, the earlier gets it. */
+/* One line each. Where two are equally sure of a file, the earlier gets it: of those that
+ * share an extension the usual one comes first. */
+/* clang-format off */
 static const ferry_format *const formats[] = {
-    &ferry_i_format_svmlight,  &ferry_i_format_npy,   &ferry_i_format_npz,
-    &ferry_i_format_linqs,     &ferry_i_format_mat,   &ferry_i_format_ratings,
-    &ferry_i_format_delimited, &ferry_i_format_edges, &ferry_i_format_text,
-    &ferry_i_format_arff,      &ferry_i_format_mtx,   NULL,
+    &ferry_i_format_svmlight,
+    &ferry_i_format_npy,
+    &ferry_i_format_npz,
+    &ferry_i_format_linqs,
+    &ferry_i_format_mat,
+    &ferry_i_format_arff,
+    &ferry_i_format_mtx,
+    &ferry_i_format_text,
+    &ferry_i_format_delimited,
+    &ferry_i_format_ratings,
+    &ferry_i_format_edges,
+    NULL,
 };
+/* clang-format on */
 
 int64_t ferry_format_count(void)
 {
