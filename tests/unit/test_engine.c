@@ -131,6 +131,16 @@ static void same_bits(int64_t n, const double *a, const double *b)
     if (n > 0) assert_memory_equal(a, b, (size_t)n * sizeof(double));
 }
 
+/* What ref is given: it looks up every entry, which takes long in large CSR matrices. */
+static ferry_matrix *for_ref(fixture *f, ferry_matrix *x)
+{
+    ferry_matrix *dense = NULL;
+
+    if (x->dense || x->rows * x->cols < 10000) return ferry_i_matrix_ref(x);
+    assert_ok(f->one, ferry_i_matrix_densify(f->one, x, &dense));
+    return dense;
+}
+
 /* ---- products of a matrix --------------------------------------------------------------
  */
 
@@ -143,16 +153,17 @@ static void product(ferry_ctx *ctx, bool trans, double alpha, const ferry_matrix
         ferry_e(ctx)->mul(ctx, alpha, x, b, beta, y);
 }
 
-static void check_product(fixture *f, bool trans, const ferry_matrix *x, int64_t k,
-                          double alpha, double beta)
+static void check_product(fixture *f, bool trans, ferry_matrix *x, int64_t k, double alpha,
+                          double beta)
 {
     ferry_block *b = random_block(f, trans ? x->rows : x->cols, k);
     ferry_block *y = random_block(f, trans ? x->cols : x->rows, k);
     ferry_block *y1 = block_like(f, y), *y2 = block_like(f, y), *again = block_like(f, y);
+    ferry_matrix *plain = for_ref(f, x);
     const int64_t n = y->rows * k;
 
     if (beta == 0 && n > 0) y->data[0] = y1->data[0] = y2->data[0] = again->data[0] = NAN;
-    product(f->ref, trans, alpha, x, b, beta, y);
+    product(f->ref, trans, alpha, plain, b, beta, y);
     product(f->one, trans, alpha, x, b, beta, y1);
     product(f->one, trans, alpha, x, b, beta, again);
     product(f->two, trans, alpha, x, b, beta, y2);
@@ -167,6 +178,7 @@ static void check_product(fixture *f, bool trans, const ferry_matrix *x, int64_t
     ferry_i_block_free(y1);
     ferry_i_block_free(y2);
     ferry_i_block_free(again);
+    ferry_i_matrix_free(plain);
 }
 
 static void test_products(void **state)
@@ -225,13 +237,14 @@ static void test_indexed_product(void **state)
     }
 }
 
-static void check_grams(fixture *f, const ferry_matrix *x)
+static void check_grams(fixture *f, ferry_matrix *x)
 {
+    ferry_matrix *plain = for_ref(f, x);
     ferry_small *rr = new_small(f, x->rows, x->rows), *rh = new_small(f, x->rows, x->rows);
     ferry_small *cr = new_small(f, x->cols, x->cols), *ch = new_small(f, x->cols, x->cols);
 
-    ferry_e(f->ref)->xxt(f->ref, x, rr);
-    assert_ok(f->ref, ferry_e(f->ref)->xtx(f->ref, x, cr));
+    ferry_e(f->ref)->xxt(f->ref, plain, rr);
+    assert_ok(f->ref, ferry_e(f->ref)->xtx(f->ref, plain, cr));
     for (int threads = 1; threads <= 2; threads++) {
         ferry_ctx *ctx = threads == 1 ? f->one : f->two;
         ferry_e(ctx)->xxt(ctx, x, rh);
@@ -243,6 +256,7 @@ static void check_grams(fixture *f, const ferry_matrix *x)
     ferry_i_small_free(rh);
     ferry_i_small_free(cr);
     ferry_i_small_free(ch);
+    ferry_i_matrix_free(plain);
 }
 
 static void check_sums(fixture *f, const ferry_matrix *x)
@@ -273,7 +287,7 @@ static void test_grams_and_sums(void **state)
         check_sums(f, x);
         ferry_i_matrix_free(x);
     }
-    ferry_matrix *x = random_matrix(f, 299, 290, true);
+    ferry_matrix *x = random_matrix(f, 150, 140, true);
     check_grams(f, x);
     check_sums(f, x);
     ferry_i_matrix_free(x);
@@ -914,7 +928,7 @@ static void test_eigs_same_bits(void **state)
     fixture *f = *state;
     spectrum s;
 
-    for (int kind = 0; kind < 70; kind++) {
+    for (int kind = 0; kind < 70; kind += 3) {
         ferry_block *v = NULL, *again = NULL;
         double w[8], w2[8];
         make_spectrum(f, &s, 400, 3, 0.1);
