@@ -171,11 +171,32 @@ def test_doctor_finds_problems(folder):
     assert "Problem: OpenBLAS runs kernels for Prescott, this CPU wants" in r.out
 
 
+def starts(folder, *args, **env):
+    """Run with an OpenBLAS that picks the wrong kernels; gives the result and how often the program started."""
+    path = os.path.join(folder, "starts")
+    write(folder, "starts", "")
+    env = dict({k: v for k, v in os.environ.items() if k != "OPENBLAS_CORETYPE"}, FERRY_TEST_STARTS=path,
+               LD_PRELOAD=os.environ["FERRY_PRELOAD"], **env)
+    env["ASAN_OPTIONS"] = "verify_asan_link_order=0:" + env.get("ASAN_OPTIONS", "")
+    p = subprocess.run([FERRY, *args], env=env, capture_output=True, text=True)
+    return p, read(path).count("started")
+
+
 def test_the_command_chooses_the_kernels(folder):
-    env = {k: v for k, v in os.environ.items() if k != "OPENBLAS_CORETYPE"}
-    p = subprocess.run([FERRY, "doctor", "--json"], env=env, capture_output=True, text=True)
+    if "FERRY_PRELOAD" not in os.environ:
+        raise Skip("FERRY_PRELOAD is not set (ctest sets it)")
+    p, n = starts(folder, "doctor", "--json")
     blas = parses(p.stdout)["blas"]
-    assert blas["wanted"] == "?" or blas["core"] == blas["wanted"], blas
+    if blas["wanted"] == "?":
+        raise Skip("the kernels that fit this CPU are not known")
+    assert n == 2 and blas["core"] == blas["wanted"] != "Prescott", (n, blas, p)
+    p, n = starts(folder, "doctor", "--json", OPENBLAS_CORETYPE="Prescott")  # the user's choice is left alone
+    assert n == 1 and parses(p.stdout)["blas"]["core"] == "Prescott", (n, p)
+    for args in (["--version"], ["help"], ["demo", "--help"], ["demo", "--wrong"], ["methods"]):
+        p, n = starts(folder, *args)
+        assert n == 1, args
+    p, n = starts(folder, "demo", "--set", "repeats=1", "--set", "source=20", "--set", "bridge=20", "-q")
+    assert n == 2 and p.returncode == 0 and p.stderr == "" and "svm" in p.stdout, p
 
 
 main(sys.modules[__name__])
