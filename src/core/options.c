@@ -1,4 +1,5 @@
 /* Options: "key=value" settings and the tables they are checked against. */
+#include <float.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -126,13 +127,33 @@ static int yes_or_no(const char *value)
     return -1;
 }
 
+/* A range of numbers in words: DBL_MIN stands for "above 0", DBL_MAX for no bound. */
+static void add_range(ferry_text *t, double min, double max)
+{
+    const bool above_0 = min == DBL_MIN, no_least = min <= -DBL_MAX,
+               no_most = max >= DBL_MAX;
+
+    if (no_least && no_most)
+        ferry_i_text_add(t, "any number");
+    else if (no_most && above_0)
+        ferry_i_text_add(t, "above 0");
+    else if (no_most)
+        ferry_i_text_addf(t, "%g or more", min);
+    else if (above_0)
+        ferry_i_text_addf(t, "above 0 .. %g", max);
+    else if (no_least)
+        ferry_i_text_addf(t, "up to %g", max);
+    else
+        ferry_i_text_addf(t, "%g .. %g", min, max);
+}
+
 char *ferry_opt_range(const ferry_opt *opt)
 {
     ferry_text t = {0};
 
     switch (opt->type) {
     case FERRY_OPT_INT:
-    case FERRY_OPT_REAL: ferry_i_text_addf(&t, "%g .. %g", opt->min, opt->max); break;
+    case FERRY_OPT_REAL: add_range(&t, opt->min, opt->max); break;
     case FERRY_OPT_BOOL: ferry_i_text_add(&t, "yes | no"); break;
     case FERRY_OPT_CHOICE:
         for (const char *c = opt->choices; *c; c++) {

@@ -1,5 +1,6 @@
 #include "ferry_test.h"
 
+#include <float.h>
 #include <jansson.h>
 #include <locale.h>
 #include <signal.h>
@@ -364,11 +365,33 @@ static void test_options_refused(void **state)
     assert_null(strstr(ferry_message(ctx), "did you mean"));
 }
 
+static void test_ranges_in_words(void **state)
+{
+    static const struct {
+        double min, max;
+        const char *words;
+    } range[] = {
+        {-DBL_MAX, DBL_MAX, "any number"}, {-INFINITY, INFINITY, "any number"},
+        {DBL_MIN, DBL_MAX, "above 0"},     {DBL_MIN, 10, "above 0 .. 10"},
+        {-1, INFINITY, "-1 or more"},      {-INFINITY, 2.5, "up to 2.5"},
+        {0, 1, "0 .. 1"},
+    };
+
+    (void)state;
+    for (int64_t i = 0; i < FERRY_COUNT(range); i++) {
+        const ferry_opt o = {
+            .type = FERRY_OPT_REAL, .min = range[i].min, .max = range[i].max};
+        char *s = ferry_opt_range(&o);
+        assert_string_equal(s, range[i].words);
+        ferry_string_free(s);
+    }
+}
+
 static void test_options_as_text(void **state)
 {
     ferry_ctx *ctx = *state;
     ferry_opts *opts = opts_of(ctx, "mode=it", "rank=10", "tol=0.5", NULL), *back = NULL;
-    static const char *const range[] = {"1 .. 1e+09", "0 .. inf", "yes | no",
+    static const char *const range[] = {"1 .. 1e+09", "0 or more", "yes | no",
                                         "st | it | sit", "text"};
     char *s = ferry_i_opts_differing(sample_table, FERRY_COUNT(sample_table), opts);
 
@@ -675,6 +698,7 @@ int main(void)
         TEST(test_format_real_reads_back),
         TEST(test_options_defaults_and_values),
         TEST(test_options_refused),
+        TEST(test_ranges_in_words),
         TEST(test_options_as_text),
         TEST(test_log_levels),
         TEST(test_messages),
