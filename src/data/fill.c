@@ -15,10 +15,7 @@ static part_name part_of(const ferry_domain *d, const char *kind, const char *na
 {
     part_name p;
 
-    if (name)
-        snprintf(p.text, sizeof p.text, "domain '%s', %s '%s'", d->name, kind, name);
-    else
-        snprintf(p.text, sizeof p.text, "domain '%s', %s", d->name, kind);
+    snprintf(p.text, sizeof p.text, "domain '%s', %s '%s'", d->name, kind, name);
     return p;
 }
 

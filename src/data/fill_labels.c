@@ -50,6 +50,7 @@ ferry_status ferry_i_domain_set_labels(ferry_ctx *ctx, ferry_domain *d,
     ferry_labels *spread = NULL;
     int64_t *at = NULL;
     const int64_t before = ferry_domain_size(d);
+    int64_t extra = 0;
 
     FERRY_TRY(ferry_i_domain_changeable(ctx, d));
     FERRY_NEED(ctx, !ids || ferry_i_ids_count(ids) == l->n, FERRY_EINVAL,
@@ -64,12 +65,20 @@ ferry_status ferry_i_domain_set_labels(ferry_ctx *ctx, ferry_domain *d,
                    "domain '%s': none of the labels' ids ('%s', ...) is an instance ('%s', "
                    "...)",
                    d->name, ferry_i_ids_at(ids ? ids : made, 0), ferry_domain_id(d, 0));
+        extra = before > 0 ? l->n - g.known : 0;
     }
     FERRY_TRY(ferry_i_labels_spread(ctx, l, ferry_i_growth_size(d, &g),
                                     at ? at : d->views[0]->instance, &spread));
     ferry_i_growth_apply(d, &g);
     ferry_i_labels_free(d->labels);
     d->labels = spread;
+    if (extra > 0) /* new instances stand last */
+        ferry_i_log(
+            ctx, FERRY_WARN,
+            "domain '%s': %lld of %lld labels are for ids that it did not have (such "
+            "as '%s'); it knows nothing else of them",
+            d->name, (long long)extra, (long long)l->n,
+            ferry_domain_id(d, ferry_domain_size(d) - 1));
 done:
     ferry_i_growth_free(&g);
     ferry_i_ids_free(made);
@@ -241,7 +250,7 @@ static ferry_status add_view_data(ferry_ctx *ctx, ferry_domain *d, const char *n
         ferry_i_view_new(ctx, name, data->x, data->features, data->read, data->idf, &v));
     FERRY_TRY(ferry_i_domain_add_view(ctx, d, data->ids, v));
     if (!data->labels || d->labels) goto done;
-    if (!data->ids) { /* labels of a further view without ids are joined as its rows were */
+    if (!data->ids && d->n_views > 1) { /* joined as the rows were */
         numbers = ferry_i_ids_numbers(data->x->rows);
         FERRY_NEED(ctx, numbers, FERRY_ENOMEM, "no memory for ids");
     }

@@ -20,7 +20,7 @@ static ferry_status resolve(const ferry_place *p, const char *name, ferry_opts *
     char *path = NULL;
 
     if (strcmp(name, "stop_words") != 0 && strcmp(name, "labels_xml") != 0) return FERRY_OK;
-    if (!value[0] || strcmp(value, "english") == 0) return FERRY_OK;
+    if (!value || strcmp(value, "english") == 0) return FERRY_OK;
     FERRY_TRY(ferry_i_place_path(p, value, &path));
     FERRY_TRY(ferry_opts_set(p->y->ctx, opts, name, path));
 done:

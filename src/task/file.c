@@ -24,6 +24,7 @@ ferry_status ferry_i_place_option(const ferry_place *key, const ferry_place *val
     char *text = NULL, *scratch = NULL, where[400];
     size_t size = 0;
 
+    if (ferry_i_place_null(value)) return FERRY_OK; /* as if it were not there */
     for (int64_t i = 0; i < n; i++)
         if (table[i].offset + sizeof(double) > size)
             size = table[i].offset + sizeof(double);
@@ -83,10 +84,10 @@ static ferry_status parse_options(const ferry_place *p, const ferry_method_info 
     FERRY_TRY(ferry_i_place_keys(p, words, 1, m->options, m->n_options));
     for (int64_t i = 0; ferry_i_place_pair(p, i, &key, &value); i++) {
         FERRY_TRY(ferry_i_place_string(&key, "a key", &name));
-        if (strcmp(name, "as") == 0)
-            FERRY_TRY(ferry_i_place_string(&value, "a name", as));
-        else
+        if (strcmp(name, "as") != 0)
             FERRY_TRY(ferry_i_place_option(&key, &value, m->options, m->n_options, opts));
+        else if (!ferry_i_place_null(&value))
+            FERRY_TRY(ferry_i_place_string(&value, "a name", as));
     }
 done:
     return st;
@@ -107,7 +108,8 @@ static ferry_status parse_method(const ferry_place *p, ferry_task *task)
     for (int64_t i = 0; ferry_i_place_pair(p, i, &key, &value); i++) {
         FERRY_TRY(ferry_i_place_string(&key, "the name of a method", &word));
         if (strcmp(word, "as") == 0) {
-            FERRY_TRY(ferry_i_place_string(&value, "a name", &as));
+            if (!ferry_i_place_null(&value))
+                FERRY_TRY(ferry_i_place_string(&value, "a name", &as));
         } else if (!name) {
             name = word;
             options = value;
@@ -164,9 +166,8 @@ static ferry_status parse_evaluate(const ferry_place *p, ferry_task *task)
     FERRY_TRY(
         ferry_i_place_keys(p, NULL, 0, ferry_i_evaluate_table, ferry_i_evaluate_table_n));
     for (int64_t i = 0; ferry_i_place_pair(p, i, &key, &value); i++)
-        if (!ferry_i_place_null(&value))
-            FERRY_TRY(ferry_i_place_option(&key, &value, ferry_i_evaluate_table,
-                                           ferry_i_evaluate_table_n, opts));
+        FERRY_TRY(ferry_i_place_option(&key, &value, ferry_i_evaluate_table,
+                                       ferry_i_evaluate_table_n, opts));
     if (ferry_i_place_get(p, "metrics", &metrics)) FERRY_TRY(check_metrics(&metrics));
     FERRY_TRY(ferry_task_set_evaluate(p->y->ctx, task, opts));
 done:

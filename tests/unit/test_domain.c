@@ -330,12 +330,17 @@ static void test_labels_by_id(void **state)
     ferry_domain *d = domain_of(ctx, FERRY_SOURCE);
     const char *const ids[] = {"a", "b", "c"}, *const who[] = {"c", "e", "a"};
     const char *const what[] = {"yes", "no", NULL}, *const far[] = {"x", "y", "z"};
+    heard h = {0};
 
     assert_ok(ctx, add_column(ctx, d, "x", 3, ids));
     assert_fails(ctx, ferry_domain_set_classes(ctx, d, 3, far, what), FERRY_EDATA,
                  "none of the labels' ids ('x', ...)");
+    ferry_ctx_set_log(ctx, listen, FERRY_WARN, &h);
     assert_ok(ctx, ferry_domain_set_classes(ctx, d, 3, who, what));
     assert_int_equal(ferry_domain_size(d), 4); /* e has a label and no features */
+    assert_int_equal(h.count, 1);
+    assert_non_null(
+        strstr(h.last, "1 of 3 labels are for ids that it did not have (such as 'e')"));
     check_views(d);
     assert_false(ferry_i_labels_has(d->labels, instance(d, "a")));
     assert_false(ferry_i_labels_has(d->labels, instance(d, "b")));
@@ -517,6 +522,23 @@ static void test_add_view_data(void **state)
     assert_string_equal(ferry_opts_get(v->read, "format"), "test");
     assert_string_equal(ferry_i_ids_at(v->features, 0), "1");
     assert_close(v->x->dense[v->row_of[instance(d, "c")]], 2, 0);
+    ferry_domain_free(d);
+}
+
+/* A reader's mistake, since only dense cells can be missing. */
+static void test_missing_in_sparse_data(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_domain *d = domain_of(ctx, FERRY_SOURCE);
+    ferry_data *data = ferry_i_data_new("test", "s", FERRY_DATA_VIEW);
+
+    assert_ok(ctx, ferry_i_matrix_csr(ctx, 3, 5, 1, &data->x));
+    data->x->start[2] = data->x->start[3] = 1;
+    data->x->index[0] = 4;
+    data->x->value[0] = NAN;
+    assert_fails(ctx, ferry_domain_add_data(ctx, d, "s", data), FERRY_EDATA,
+                 "row 2, feature 5 is nan");
+    ferry_data_free(data);
     ferry_domain_free(d);
 }
 
@@ -795,6 +817,7 @@ int main(void)
         TEST(test_ratings),
         TEST(test_tidy_many),
         TEST(test_add_view_data),
+        TEST(test_missing_in_sparse_data),
         TEST(test_add_data_without_ids),
         TEST(test_add_other_data),
         TEST(test_sharing),

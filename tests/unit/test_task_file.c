@@ -233,6 +233,25 @@ static void test_pairs(void **state)
     ferry_task_free(t);
 }
 
+static void test_keys_with_nothing(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_task *t = good(ctx, HEAD "  - name: t\n    role: target\n    x: t.csv\n"
+                                   "    label: last\n    y:\n    header: ~\n    views:\n"
+                                   "    stop_words:\n    graphs: null\n"
+                                   "methods:\n  - svm: {C: , as: }\n  - knn:\n    as:\n"
+                                   "evaluate:\n  repeats:\n  metrics:\n");
+
+    assert_string_equal(t->methods[0].as, "svm");
+    assert_int_equal(ferry_opts_count(t->methods[0].opts), 0);
+    assert_string_equal(t->methods[1].as, "knn");
+    assert_int_equal(ferry_opts_count(t->evaluate), 0);
+    ferry_task_free(t);
+    t = good(ctx, HEAD TARGET "methods:\nevaluate:\n");
+    assert_int_equal(t->n_methods, 0);
+    ferry_task_free(t);
+}
+
 static void test_anchors(void **state)
 {
     ferry_ctx *ctx = *state;
@@ -756,6 +775,7 @@ int main(void)
         TEST(test_labels_with_options),
         TEST(test_ratings),
         TEST(test_pairs),
+        TEST(test_keys_with_nothing),
         TEST(test_anchors),
         TEST(test_bad_structure),
         TEST(test_bad_yaml),
