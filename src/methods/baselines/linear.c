@@ -16,7 +16,7 @@ static const ferry_opt svm_opts[] = {
     BASE_OPT_SCALE(svm_options),
     FERRY_OPT(svm_options, REAL, C, 1, DBL_MIN, 1e9,
               "cost of errors against small weights"),
-    FERRY_OPT(svm_options, REAL, eps, 1e-3, 1e-12, 1, "stopping tolerance"),
+    FERRY_OPT(svm_options, REAL, eps, 1e-2, 1e-12, 1, "stopping tolerance"),
     FERRY_OPT(svm_options, REAL, tube, 0.1, 0, DBL_MAX,
               "regress: errors up to this cost nothing"),
     FERRY_OPT_YES_NO(svm_options, bias, "yes", "learn a constant term"),
@@ -34,7 +34,7 @@ static const ferry_opt logreg_opts[] = {
     BASE_OPT_SCALE(logreg_options),
     FERRY_OPT(logreg_options, REAL, C, 1, DBL_MIN, 1e9,
               "cost of errors against small weights"),
-    FERRY_OPT(logreg_options, REAL, eps, 1e-3, 1e-12, 1, "stopping tolerance"),
+    FERRY_OPT(logreg_options, REAL, eps, 1e-2, 1e-12, 1, "stopping tolerance"),
     FERRY_OPT_YES_NO(logreg_options, bias, "yes", "learn a constant term"),
     FERRY_OPT_YES_NO(logreg_options, balanced, "no", "weigh classes by n / (k n_c)"),
 };
