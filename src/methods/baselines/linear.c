@@ -1,6 +1,5 @@
 /* svm and logreg: linear models by liblinear on the features as they are. What a transfer
  * method has to beat. */
-#include <float.h>
 #include <math.h>
 
 #include "methods/baselines/weights.h"
@@ -14,10 +13,9 @@ typedef struct svm_options {
 static const ferry_opt svm_opts[] = {
     BASE_OPT_TRAIN(svm_options),
     BASE_OPT_SCALE(svm_options),
-    FERRY_OPT(svm_options, REAL, C, 1, DBL_MIN, 1e9,
-              "cost of errors against small weights"),
+    FERRY_OPT(svm_options, REAL, C, 1, 1e-9, 1e9, "cost of errors against small weights"),
     FERRY_OPT(svm_options, REAL, eps, 1e-2, 1e-12, 1, "stopping tolerance"),
-    FERRY_OPT(svm_options, REAL, tube, 0.1, 0, DBL_MAX,
+    FERRY_OPT(svm_options, REAL, tube, 0.1, 0, 1e9,
               "regress: errors up to this cost nothing"),
     FERRY_OPT_YES_NO(svm_options, bias, "yes", "learn a constant term"),
     FERRY_OPT_YES_NO(svm_options, balanced, "no", "weigh classes by n / (k n_c)"),
@@ -32,7 +30,7 @@ typedef struct logreg_options {
 static const ferry_opt logreg_opts[] = {
     BASE_OPT_TRAIN(logreg_options),
     BASE_OPT_SCALE(logreg_options),
-    FERRY_OPT(logreg_options, REAL, C, 1, DBL_MIN, 1e9,
+    FERRY_OPT(logreg_options, REAL, C, 1, 1e-9, 1e9,
               "cost of errors against small weights"),
     FERRY_OPT(logreg_options, REAL, eps, 1e-2, 1e-12, 1, "stopping tolerance"),
     FERRY_OPT_YES_NO(logreg_options, bias, "yes", "learn a constant term"),

@@ -1,5 +1,4 @@
 /* ridge: least squares with small weights; classes and labels as targets 0 and 1. */
-#include <float.h>
 #include <math.h>
 
 #include "methods/baselines/weights.h"
@@ -12,7 +11,7 @@ typedef struct ridge_options {
 static const ferry_opt ridge_opts[] = {
     BASE_OPT_TRAIN(ridge_options),
     BASE_OPT_SCALE(ridge_options),
-    FERRY_OPT(ridge_options, REAL, lambda, 1, DBL_MIN, DBL_MAX, "weight of |W|^2"),
+    FERRY_OPT(ridge_options, REAL, lambda, 1, 1e-12, 1e12, "weight of |W|^2"),
 };
 
 /* One column per class or label (0 or 1), or the number. */
