@@ -149,8 +149,9 @@ static int name_the_views(const ferry_model *model)
     for (int64_t i = 0; i < ferry_model_views(model) && n < sizeof names; i++)
         n += (size_t)snprintf(names + n, sizeof names - n, " %s=FILE",
                               ferry_model_view_name(model, i));
-    return cli_usage("predict: this model has %lld views: give%s",
-                     (long long)ferry_model_views(model), names);
+    return cli_usage("predict: this model has %lld view%s: give%s",
+                     (long long)ferry_model_views(model),
+                     ferry_model_views(model) == 1 ? "" : "s", names);
 }
 
 /* Read every DATA argument into the domain. */

@@ -36,6 +36,26 @@ def test_predict_by_view_name(folder):
     assert plain == named
 
 
+def test_several_views(folder):
+    small_task(folder)
+    a, b = folder + "/task/bridge_a.csv", folder + "/task/bridge_b.csv"
+    write(folder, "y.csv", "id,label\n" + "".join(f"b{i},c{i % 3}\n" for i in range(1, 61)))
+    task = write(folder, "two.yaml", f"""task: two
+goal: classify
+domains:
+  - {{name: t, role: target, id: id, y: y.csv, labelled: 30, views: [{{name: a, x: {a}}}, {{name: b, x: {b}}}]}}
+""")
+    model = folder + "/m.ferry"
+    ferry("fit", task, "-m", "svm", "-o", model, "-q")
+    ferry("run", task, "-q", "-o", folder + "/run")
+    r = ferry("predict", model, f"b={b}", f"a={a}")
+    assert predictions(r.out) == predictions(read(folder, "run/predictions/svm.csv"))
+    assert len(predictions(ferry("predict", model, f"a={a}").out)) == 60  # a view may be absent
+    refused("predict", model, a, says="this model has 2 views: give a=FILE b=FILE")
+    refused("predict", model, f"c={a}", says="give a=FILE b=FILE")
+    refused("predict", model, f"a={a}", f"a={a}", says="'a' already")
+
+
 def test_new_instances_in_another_order(folder):
     """Columns are matched by name, so their order does not matter."""
     task = small_task(folder)
@@ -84,7 +104,7 @@ def test_bad_data_and_models(folder):
     ferry("fit", task, "-m", "svm", "-o", model, "-q")
     before = sorted(tree(folder))
     refused("predict", model, folder + "/no.csv", "-o", folder + "/p.csv", says="no.csv")
-    refused("predict", model, folder + "/task/target.csv", folder + "/task/target.csv", says="views")
+    refused("predict", model, folder + "/task/target.csv", folder + "/task/target.csv", says="1 view: give b=FILE")
     refused("predict", model, folder + "/task/source.csv", "-o", folder + "/p.csv", says="")
     assert sorted(tree(folder)) == before
     with open(model, "rb") as f:
