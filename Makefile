@@ -6,9 +6,14 @@ RELEASE := build/release
 
 .PHONY: all demo test asan bench install format docs clean setup-build setup-test
 
+# $(call build,PRESET,TESTS): configure quietly, then build. Only the tests need cmocka.
+define build
+@cmake --preset $(1) -DFERRY_TESTS=$(2) >build/$(1).log 2>&1 || { cat build/$(1).log; exit 1; }
+@cmake --build build/$(1) -j $(JOBS)
+endef
+
 all: setup-build
-	@cmake --preset release >build/release.configure.log 2>&1 || { cat build/release.configure.log; exit 1; }
-	@cmake --build $(RELEASE) -j $(JOBS)
+	$(call build,release,OFF)
 
 setup-build:
 	@mkdir -p build
@@ -21,12 +26,12 @@ setup-test:
 demo: all
 	@$(RELEASE)/ferry demo
 
-test: setup-test all
+test: setup-test
+	$(call build,release,ON)
 	@ctest --test-dir $(RELEASE) --output-on-failure -j $(JOBS)
 
 asan: setup-test
-	@cmake --preset asan >/dev/null
-	@cmake --build build/asan -j $(JOBS)
+	$(call build,asan,ON)
 	@ctest --test-dir build/asan --output-on-failure -j $(JOBS)
 
 bench: all
