@@ -107,8 +107,9 @@ static bool is_sparse(rest *r, int64_t cols, bool complex)
 {
     element row, start, value;
 
-    if (!next(r, &row) || row.type != INT32 || !next(r, &start) || start.type != INT32)
-        return false;
+    /* MATLAB writes signed indices, matio unsigned ones */
+    if (!next(r, &row) || (row.type != INT32 && row.type != UINT32)) return false;
+    if (!next(r, &start) || (start.type != INT32 && start.type != UINT32)) return false;
     if (start.n / 4 != cols + 1) return false;
     for (int part = 0; part <= complex; part++)
         if (!next(r, &value) || width(value.type) == 0 ||

@@ -17,7 +17,7 @@ typedef struct npz {
     const char *path;
     ferry_archive zip;
     ferry_var_list list; /* same order as zip's members */
-    bool sparse;         /* the last entry of list is the sparse matrix */
+    bool sparse;         /* it holds a sparse matrix, which is the last entry of list */
 } npz;
 
 /* The members that a scipy.sparse matrix is kept in. */
@@ -44,9 +44,10 @@ done:
 
 /* ---- what there is ---- */
 
-static bool is_part(const char *name)
+/* A member that holds a part of the sparse matrix, and so is nothing by itself. */
+static bool is_part(const npz *z, const char *name)
 {
-    for (int k = 0; k < N_PARTS; k++)
+    for (int k = 0; z->sparse && k < N_PARTS; k++)
         if (strcmp(name, part_names[k]) == 0) return true;
     return false;
 }
@@ -74,7 +75,7 @@ static ferry_status list_member(ferry_ctx *ctx, npz *z, const ferry_member *m)
                                  .rows = a.rows,
                                  .cols = a.cols,
                                  .numeric =
-                                     fine && !text && a.dims > 0 && !is_part(m->name),
+                                     fine && !text && a.dims > 0 && !is_part(z, m->name),
                                  .text = fine && text && a.dims == 1,
                                  .container = !fine};
     FERRY_NEED(ctx, ferry_i_var_list_add(&z->list, &info), FERRY_ENOMEM, "%s: no memory",
@@ -189,8 +190,7 @@ static ferry_status list_sparse(ferry_ctx *ctx, npz *z)
     sparse s = {0};
     char *type = NULL;
 
-    for (int k = 0; k < N_PARTS; k++)
-        if (!ferry_i_archive_find(&z->zip, part_names[k])) goto done;
+    if (!z->sparse) goto done;
     FERRY_TRY(sparse_open(ctx, z, &s));
     type = ferry_i_sprintf("sparse %lld x %lld", (long long)s.rows, (long long)s.cols);
     FERRY_NEED(ctx, type, FERRY_ENOMEM, "%s: no memory", z->path);
@@ -201,7 +201,6 @@ static ferry_status list_sparse(ferry_ctx *ctx, npz *z)
                                  .numeric = true};
     FERRY_NEED(ctx, ferry_i_var_list_add(&z->list, &info), FERRY_ENOMEM, "%s: no memory",
                z->path);
-    z->sparse = true;
 done:
     sparse_close(&s);
     ferry_i_free(type);
@@ -257,6 +256,9 @@ static ferry_status read_npz(ferry_ctx *ctx, const ferry_input *in, const char *
 
     *out = NULL;
     FERRY_TRY(ferry_i_archive_list(ctx, in, &z.zip));
+    z.sparse = true;
+    for (int k = 0; k < N_PARTS; k++)
+        z.sparse = z.sparse && ferry_i_archive_find(&z.zip, part_names[k]);
     for (int64_t i = 0; i < z.zip.n; i++)
         FERRY_TRY(list_member(ctx, &z, &z.zip.members[i]));
     FERRY_TRY(list_sparse(ctx, &z));
