@@ -19,6 +19,8 @@ static int can_write(const char *path)
     if (slash) folder[slash == path ? 1 : slash - path] = 0;
     if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
         code = cli_usage("%s: is a folder, expected the name of a file to write", path);
+    else if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
+        code = EXIT_DONE; /* a pipe or device is written as it stands */
     else if (access(folder, W_OK | X_OK) != 0)
         code = cli_usage("%s: cannot write in %s: %s", path, folder, strerror(errno));
     free(folder);

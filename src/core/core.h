@@ -208,7 +208,7 @@ int ferry_i_format_real(char *buf, double x);
  * ------------------------------------------------------------------------------------ */
 
 /* A file to be written whole: lines go to a temporary name beside it; commit renames, abort
- * removes. */
+ * removes. A symbolic link is followed; a pipe or device is written as it stands. */
 typedef struct ferry_out ferry_out;
 ferry_status ferry_i_out_open(ferry_ctx *ctx, const char *path, ferry_out **out);
 /* Buffered; an error is kept and reported by commit. */

@@ -1,6 +1,8 @@
 /* Files: written whole or not at all. */
+#define _XOPEN_SOURCE 700 /* realpath */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -8,7 +10,9 @@
 #include "core/core.h"
 
 struct ferry_out {
-    char *path, *temporary;
+    char *path;      /* for messages */
+    char *final;     /* what is renamed to: path with symbolic links followed */
+    char *temporary; /* NULL when path is a pipe or device: written as it stands */
     FILE *file;
     int error; /* errno of the first failure */
 };
@@ -18,11 +22,22 @@ void ferry_i_out_abort(ferry_out *o)
     if (!o) return;
     if (o->file) {
         (void)fclose(o->file);
-        (void)unlink(o->temporary);
+        if (o->temporary) (void)unlink(o->temporary);
     }
     ferry_i_free(o->path);
+    ferry_i_free(o->final);
     ferry_i_free(o->temporary);
     ferry_i_free(o);
+}
+
+/* Where the file really is, so that a symbolic link stays one. A link to nothing is
+ * replaced. */
+static char *follow(const char *path)
+{
+    char *real = realpath(path, NULL), *copy = ferry_i_strdup(real ? real : path);
+
+    free(real); /* the C library's own */
+    return copy;
 }
 
 ferry_status ferry_i_out_open(ferry_ctx *ctx, const char *path, ferry_out **out)
@@ -30,16 +45,23 @@ ferry_status ferry_i_out_open(ferry_ctx *ctx, const char *path, ferry_out **out)
     ferry_status st = FERRY_OK;
     ferry_out *o = NULL;
     struct stat info;
+    const bool there = stat(path, &info) == 0;
 
     *out = NULL;
+    FERRY_NEED(ctx, !there || !S_ISDIR(info.st_mode), FERRY_EIO,
+               "%s: is a folder, expected the name of a file to write", path);
     o = ferry_i_calloc(1, sizeof *o);
     FERRY_NEED(ctx, o, FERRY_ENOMEM, "no memory to write %s", path);
     o->path = ferry_i_strdup(path);
-    o->temporary = ferry_i_sprintf("%s.tmp.%ld", path, (long)getpid());
-    FERRY_NEED(ctx, o->path && o->temporary, FERRY_ENOMEM, "no memory to write %s", path);
-    FERRY_NEED(ctx, stat(path, &info) != 0 || !S_ISDIR(info.st_mode), FERRY_EIO,
-               "%s: is a folder, expected the name of a file to write", path);
-    o->file = fopen(o->temporary, "wb");
+    FERRY_NEED(ctx, o->path, FERRY_ENOMEM, "no memory to write %s", path);
+    if (!there || S_ISREG(info.st_mode)) {
+        o->final = follow(path);
+        FERRY_NEED(ctx, o->final, FERRY_ENOMEM, "no memory to write %s", path);
+        o->temporary = ferry_i_sprintf("%s.tmp.%ld", o->final, (long)getpid());
+        FERRY_NEED(ctx, o->temporary, FERRY_ENOMEM, "no memory to write %s", path);
+    }
+    /* Renaming over /dev/null or a pipe would put a plain file in its place. */
+    o->file = fopen(o->temporary ? o->temporary : path, "wb");
     FERRY_NEED(ctx, o->file, FERRY_EIO, "%s: cannot write: %s", path, strerror(errno));
     *out = o;
     o = NULL;
@@ -83,11 +105,12 @@ ferry_status ferry_i_out_commit(ferry_ctx *ctx, ferry_out *o)
 {
     ferry_status st = FERRY_OK;
 
-    if (!o->error && (fflush(o->file) != 0 || fsync(fileno(o->file)) != 0))
-        o->error = errno;
+    if (!o->error && fflush(o->file) != 0) o->error = errno;
+    if (!o->error && o->temporary && fsync(fileno(o->file)) != 0) o->error = errno;
     FERRY_NEED(ctx, !o->error, FERRY_EIO, "%s: cannot write: %s", o->path,
                strerror(o->error));
-    FERRY_NEED(ctx, rename(o->temporary, o->path) == 0, FERRY_EIO, "%s: cannot rename: %s",
+    if (!o->temporary) goto done;
+    FERRY_NEED(ctx, rename(o->temporary, o->final) == 0, FERRY_EIO, "%s: cannot rename: %s",
                o->path, strerror(errno));
     (void)fclose(o->file);
     o->file = NULL;

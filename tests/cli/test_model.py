@@ -25,6 +25,8 @@ def test_predict_to_stdout(folder):
     r = ferry("predict", folder + "/m.ferry", folder + "/task/target.csv", env={"TMPDIR": folder + "/task"})
     ferry("predict", folder + "/m.ferry", folder + "/task/target.csv", "-o", folder + "/p.csv")
     assert r.out == read(folder, "p.csv") and r.err == ""
+    r = ferry("predict", "-q", folder + "/m.ferry", folder + "/task/target.csv", "-o", "/dev/stdout")
+    assert r.out == read(folder, "p.csv")
     assert not [n for n in os.listdir(folder + "/task") if n.startswith("ferry.")]
 
 

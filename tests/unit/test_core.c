@@ -1,5 +1,6 @@
 #include "ferry_test.h"
 
+#include <fcntl.h>
 #include <float.h>
 #include <jansson.h>
 #include <locale.h>
@@ -7,6 +8,7 @@
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* ---- random numbers
  * ---------------------------------------------------------------------------- */
@@ -630,6 +632,35 @@ static void test_files_whole_or_not(void **state)
     ferry_i_out_abort(NULL);
 }
 
+static void test_links_and_pipes_stay(void **state)
+{
+    ferry_ctx *ctx = *state;
+    const char *real = tmp_file("real.txt", "old", -1), *link = tmp_path("link.txt"),
+               *pipe = tmp_path("pipe");
+    char *text = NULL, got[32] = "";
+    struct stat info;
+    ferry_out *o = NULL;
+
+    assert_int_equal(symlink("real.txt", link), 0);
+    assert_ok(ctx, file_body(ctx, (void *)(uintptr_t)link));
+    text = slurp(real);
+    assert_string_equal(text, "3 rows\nabc");
+    free(text);
+    assert_int_equal(lstat(link, &info), 0);
+    assert_true(S_ISLNK(info.st_mode));
+
+    assert_int_equal(mkfifo(pipe, 0600), 0);
+    const int fd = open(pipe, O_RDONLY | O_NONBLOCK);
+    assert_ok(ctx, file_body(ctx, (void *)(uintptr_t)pipe));
+    assert_int_equal(read(fd, got, sizeof got - 1), 10);
+    assert_string_equal(got, "3 rows\nabc");
+    assert_ok(ctx, ferry_i_out_open(ctx, pipe, &o));
+    ferry_i_out_abort(o);
+    assert_int_equal(stat(pipe, &info), 0);
+    assert_true(S_ISFIFO(info.st_mode));
+    close(fd);
+}
+
 /* A write that the system refuses half way: reported by commit, nothing left behind. */
 static void test_file_too_large(void **state)
 {
@@ -708,6 +739,7 @@ int main(void)
         TEST(test_memory_sizes),
         TEST(test_allocations_fail_cleanly),
         TEST(test_files_whole_or_not),
+        TEST(test_links_and_pipes_stay),
         TEST(test_file_too_large),
         TEST(test_folders_and_paths),
     };
