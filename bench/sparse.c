@@ -16,7 +16,7 @@
 #include "ferry/ferry.h"
 #include "linalg/linalg.h"
 
-enum { ROWS = 100000, COLS = 50000, PER_ROW = 100, TRIAD = 20000000, TIMES = 9 };
+enum { ROWS = 100000, COLS = 50000, PER_ROW = 100, TRIAD = 20000000, TIMES = 25 };
 
 static int by_value(const void *a, const void *b)
 {
@@ -125,8 +125,11 @@ static void run(ferry_ctx *ctx, const ferry_matrix *x, bool trans, int64_t k,
     ferry_i_fill_normal(b, &rng);
     const double seconds = time_product(ctx, trans, x, b, y);
     const double scipy = peer_seconds(peer, trans ? "tmul" : "mul", k);
-    printf("%-4s %4lld %8d %8.1f %8.1f %7.0f %%", trans ? "X'B" : "XB", (long long)k,
-           ferry_ctx_threads(ctx), 1e3 * seconds, 1e-9 * bytes / seconds,
+    printf("%-10s %4lld %8d %8.1f %8.1f %7.0f %%",
+           !trans       ? "XB"
+           : x->t_start ? "X'B, index"
+                        : "X'B",
+           (long long)k, ferry_ctx_threads(ctx), 1e3 * seconds, 1e-9 * bytes / seconds,
            100 * bytes / seconds / bandwidth);
     if (scipy > 0 && ferry_ctx_threads(ctx) == 1)
         printf(" %9.1f %6.1fx", 1e3 * scipy, scipy / seconds);
@@ -140,11 +143,13 @@ int main(int argc, char **argv)
     static const int64_t ks[] = {2, 8, 32};
     const char *peer = argc > 1 ? argv[1] : NULL;
     ferry_ctx *ctx = NULL;
-    ferry_matrix *x;
+    ferry_matrix *x, *indexed;
 
     if (ferry_ctx_new(&ctx) != FERRY_OK) return 1;
     const int cores = ferry_ctx_threads(ctx);
     x = random_csr(ctx);
+    indexed = random_csr(ctx);
+    if (ferry_i_matrix_index(ctx, indexed) != FERRY_OK) return 1;
     printf("sparse products, %d x %d, %lld entries (BLAS core %s)\n", ROWS, COLS,
            (long long)x->nnz, ferry_blas_core());
     for (int threads = 1; threads <= cores; threads += cores > 1 ? cores - 1 : 1) {
@@ -152,13 +157,14 @@ int main(int argc, char **argv)
         const double bandwidth = triad(threads);
         printf("triad with %d thread%s: %.1f GB/s\n", threads, threads > 1 ? "s" : "",
                1e-9 * bandwidth);
-        printf("%-4s %4s %8s %8s %8s %9s %9s %7s\n", "", "k", "threads", "ms", "GB/s",
+        printf("%-10s %4s %8s %8s %8s %9s %9s %7s\n", "", "k", "threads", "ms", "GB/s",
                "of triad", "scipy ms", "faster");
-        for (int trans = 0; trans < 2; trans++)
+        for (int kind = 0; kind < 3; kind++)
             for (int64_t i = 0; i < FERRY_COUNT(ks); i++)
-                run(ctx, x, trans, ks[i], bandwidth, peer);
+                run(ctx, kind == 2 ? indexed : x, kind > 0, ks[i], bandwidth, peer);
     }
     ferry_i_matrix_free(x);
+    ferry_i_matrix_free(indexed);
     ferry_ctx_free(ctx);
     return 0;
 }

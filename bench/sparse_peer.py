@@ -9,7 +9,7 @@ import scipy.sparse as sp
 ROWS, COLS, PER_ROW = 100_000, 50_000, 100
 
 
-def best(f, times=5):
+def best(f, times=15):
     seconds = []
     for _ in range(times):
         start = time.perf_counter()

@@ -24,13 +24,12 @@ typedef struct ferry_matrix {
     int64_t *start;     /* CSR: rows + 1 */
     int32_t *index;     /* CSR: nnz, ascending within a row */
     double *value;      /* CSR: nnz */
-    /* CSR of the transpose, made by ferry_i_matrix_index() for threaded X'B; NULL until
-     * then. */
+    /* CSR of the transpose, made by ferry_i_matrix_index() for X'B; NULL until then. */
     int64_t *t_start;             /* cols + 1 */
     int32_t *t_index;             /* nnz, the row of each entry */
-    int64_t *t_entry;             /* nnz, where the entry stands in value */
+    double *t_value;              /* nnz */
     int refs;                     /* shared: ferry_i_matrix_ref / _free */
-    struct ferry_matrix *pattern; /* whose start, index and t_* we borrow, or NULL */
+    struct ferry_matrix *pattern; /* whose start and index we borrow, or NULL */
 } ferry_matrix;
 
 /* New zeroed dense matrix, to be filled by its maker before anyone else sees it. */
@@ -62,8 +61,9 @@ ferry_status ferry_i_matrix_join(ferry_ctx *ctx, int64_t n,
 /* Dense copy of a CSR matrix (small shapes only: the caller has decided). */
 ferry_status ferry_i_matrix_densify(ferry_ctx *ctx, const ferry_matrix *x,
                                     ferry_matrix **out);
-/* Build the transposed index once, where X'B is needed many times. Costs 12 bytes an entry.
- */
+/* Build the transposed index once, where X'B is needed many times and in threads: then its
+ * bits do not depend on the thread count either. Costs 12 bytes an entry. Does nothing for
+ * dense matrices and for those made by _like, whose values their maker may set again. */
 ferry_status ferry_i_matrix_index(ferry_ctx *ctx, ferry_matrix *x);
 ferry_matrix *ferry_i_matrix_ref(ferry_matrix *x); /* one more owner */
 void ferry_i_matrix_free(ferry_matrix *x);         /* one owner less */
@@ -104,7 +104,7 @@ typedef enum ferry_axis { FERRY_ROWS = 0, FERRY_COLS = 1 } ferry_axis;
 typedef struct ferry_engine {
     const char *name, *summary;
     /* Products of a data matrix. Y (n x k) <- alpha X B + beta Y, B d x k; Y (d x k) <-
-     * alpha X'B + beta Y. */
+     * alpha X'B + beta Y. tmul allocates a Y per further thread unless X has its index. */
     void (*mul)(ferry_ctx *, double alpha, const ferry_matrix *x, const ferry_block *b,
                 double beta, ferry_block *y);
     ferry_status (*tmul)(ferry_ctx *, double alpha, const ferry_matrix *x,

@@ -141,8 +141,9 @@ ferry_status ferry_i_matrix_like(ferry_ctx *ctx, ferry_matrix *x, ferry_matrix *
     assert(!x->dense);
     *out = NULL;
     if (!y) return no_memory(ctx, x->rows, x->cols, x->nnz);
-    *y = *base;
-    y->refs = 1;
+    *y = (ferry_matrix){.rows = x->rows, .cols = x->cols, .nnz = x->nnz, .refs = 1};
+    y->start = base->start;
+    y->index = base->index;
     y->pattern = ferry_i_matrix_ref(base);
     y->value = ferry_i_calloc(x->nnz, sizeof *y->value);
     if (!y->value) {
@@ -154,9 +155,10 @@ ferry_status ferry_i_matrix_like(ferry_ctx *ctx, ferry_matrix *x, ferry_matrix *
 }
 
 /* Counting sort of the entries by column; rows come out ascending. */
-static void fill_index(const ferry_matrix *x, int64_t *start, int32_t *index,
-                       int64_t *entry)
+static void fill_index(ferry_matrix *x)
 {
+    int64_t *start = x->t_start;
+
     for (int64_t e = 0; e < x->nnz; e++)
         start[x->index[e] + 1]++;
     for (int64_t j = 0; j < x->cols; j++)
@@ -164,48 +166,35 @@ static void fill_index(const ferry_matrix *x, int64_t *start, int32_t *index,
     for (int64_t i = 0; i < x->rows; i++)
         for (int64_t e = x->start[i]; e < x->start[i + 1]; e++) {
             const int64_t at = start[x->index[e]]++; /* runs to the start of the next */
-            index[at] = (int32_t)i;
-            entry[at] = e;
+            x->t_index[at] = (int32_t)i;
+            x->t_value[at] = x->value[e];
         }
     memmove(start + 1, start, (size_t)x->cols * sizeof *start);
     start[0] = 0;
 }
 
-static ferry_status index_base(ferry_ctx *ctx, ferry_matrix *x)
+static void free_index(ferry_matrix *x)
 {
-    ferry_status st = FERRY_OK;
-    int64_t *start = NULL, *entry = NULL;
-    int32_t *index = NULL;
-
-    if (x->t_start) return FERRY_OK;
-    start = ferry_i_calloc(x->cols + 1, sizeof *start);
-    index = ferry_i_calloc(x->nnz, sizeof *index);
-    entry = ferry_i_calloc(x->nnz, sizeof *entry);
-    if (!start || !index || !entry) FERRY_TRY(ferry_i_nomem(ctx, "a transposed index"));
-    fill_index(x, start, index, entry);
-    x->t_start = start;
-    x->t_index = index;
-    x->t_entry = entry;
-    return FERRY_OK;
-done:
-    ferry_i_free(start);
-    ferry_i_free(index);
-    ferry_i_free(entry);
-    return st;
+    ferry_i_free(x->t_start);
+    ferry_i_free(x->t_index);
+    ferry_i_free(x->t_value);
+    x->t_start = NULL;
+    x->t_index = NULL;
+    x->t_value = NULL;
 }
 
 ferry_status ferry_i_matrix_index(ferry_ctx *ctx, ferry_matrix *x)
 {
-    ferry_matrix *base = x->pattern ? x->pattern : x;
-    ferry_status st = FERRY_OK;
-
-    if (x->dense || x->t_start) return FERRY_OK;
-    FERRY_TRY(index_base(ctx, base));
-    x->t_start = base->t_start;
-    x->t_index = base->t_index;
-    x->t_entry = base->t_entry;
-done:
-    return st;
+    if (x->dense || x->pattern || x->t_start) return FERRY_OK;
+    x->t_start = ferry_i_calloc(x->cols + 1, sizeof *x->t_start);
+    x->t_index = ferry_i_calloc(x->nnz, sizeof *x->t_index);
+    x->t_value = ferry_i_calloc(x->nnz, sizeof *x->t_value);
+    if (!x->t_start || !x->t_index || !x->t_value) {
+        free_index(x);
+        return ferry_i_nomem(ctx, "a transposed index");
+    }
+    fill_index(x);
+    return FERRY_OK;
 }
 
 /* Contexts in several threads may share a matrix, so owners are counted atomically. */
@@ -223,10 +212,8 @@ void ferry_i_matrix_free(ferry_matrix *x)
     if (!x->pattern) {
         ferry_i_free(x->start);
         ferry_i_free(x->index);
-        ferry_i_free(x->t_start);
-        ferry_i_free(x->t_index);
-        ferry_i_free(x->t_entry);
     }
+    free_index(x);
     ferry_i_matrix_free(x->pattern);
     ferry_i_free(x);
 }

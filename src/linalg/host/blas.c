@@ -20,6 +20,14 @@ static bool fits_avx512(const char *core)
            strcmp(core, "SapphireRapids") == 0;
 }
 
+const char *ferry_i_blas_fitting(const char *core, bool avx2, bool avx512, bool amd)
+{
+    if (!avx2) return "";
+    if (avx512 && (fits_avx512(core) || (amd && fits_avx2(core)))) return core;
+    if (!avx512 && fits_avx2(core)) return core;
+    return avx512 ? "SkylakeX" : "Haswell";
+}
+
 const char *ferry_blas_core(void)
 {
     const char *core = openblas_get_corename();
@@ -30,17 +38,12 @@ const char *ferry_blas_core(void)
 const char *ferry_blas_core_wanted(void)
 {
 #if defined(__x86_64__)
-    const char *core = ferry_blas_core();
     const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
     const bool avx512 =
         __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
 
-    if (!avx2) return "";
-    if (avx512 && (fits_avx512(core) || (fits_avx2(core) && __builtin_cpu_is("amd"))))
-        return core;
-    if (!avx512 && fits_avx2(core)) return core;
-    return avx512 ? "SkylakeX" : "Haswell";
+    return ferry_i_blas_fitting(ferry_blas_core(), avx2, avx512, __builtin_cpu_is("amd"));
 #else
     return "";
 #endif

@@ -10,6 +10,9 @@
  * set to the context's; warns once per context when BLAS runs kernels that do not fit this
  * CPU. */
 void ferry_i_blas_begin(ferry_ctx *ctx);
+/* The kernels to ask for on a CPU with these features when `core` is loaded: core itself
+ * when it is as good; "" when there is nothing to ask for. */
+const char *ferry_i_blas_fitting(const char *core, bool avx2, bool avx512, bool amd);
 
 /* Sizes were bounded when the objects were made: matrix, block and small refuse more. */
 static inline int ferry_i_blas_int(int64_t n)
@@ -27,11 +30,14 @@ static inline int64_t ferry_i_piece(int64_t n, int64_t piece, int64_t pieces)
     return n / pieces * piece + (piece < n % pieces ? piece : n % pieces);
 }
 
-/* sparse.c: CSR products. */
-void ferry_i_csr_mul(ferry_ctx *ctx, double alpha, const ferry_matrix *x,
+/* sparse.c: CSR products, compiled for several instruction sets; all give the same bits. */
+typedef enum ferry_isa { FERRY_ISA_PLAIN, FERRY_ISA_AVX2, FERRY_ISA_AVX512 } ferry_isa;
+ferry_isa ferry_i_isa(void); /* the best that this CPU has; the lower ones work too */
+void ferry_i_csr_mul(ferry_ctx *ctx, ferry_isa isa, double alpha, const ferry_matrix *x,
                      const ferry_block *b, double beta, ferry_block *y);
-ferry_status ferry_i_csr_tmul(ferry_ctx *ctx, double alpha, const ferry_matrix *x,
-                              const ferry_block *b, double beta, ferry_block *y);
+ferry_status ferry_i_csr_tmul(ferry_ctx *ctx, ferry_isa isa, double alpha,
+                              const ferry_matrix *x, const ferry_block *b, double beta,
+                              ferry_block *y);
 /* products.c: the other entries about data matrices. */
 void ferry_i_host_mul(ferry_ctx *ctx, double alpha, const ferry_matrix *x,
                       const ferry_block *b, double beta, ferry_block *y);

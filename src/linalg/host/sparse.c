@@ -1,18 +1,15 @@
 /* CSR matrix times block, Y = alpha X B + beta Y and Y = alpha X'B + beta Y.
  *
- * X B: rows are shared out; every row of Y is made by one thread.
- * X'B: columns are shared out; a thread walks over all rows, takes from each the entries in
- * its own columns (indices ascend, so they stand together) and adds to its own rows of Y.
- * Every sum runs over the rows in order. So there are no atomics, no private copies of Y,
- * and the bits depend neither on the thread count nor on where the columns are cut. With a
- * transposed index and many threads each row of Y is gathered instead, in the same order,
- * to the same bits.
+ * X B: rows are shared out; every row of Y is made by one thread, so the bits do not depend
+ * on the thread count. With the transposed index X'B is the same thing. X'B without it:
+ * rows are shared out in as many pieces as threads; each adds to a Y of its own, the first
+ * to the real one, and these are added up in order. There are no atomics.
  *
  * The loops exist once, for groups of 32, 16, 8, 4, 2 and 1 columns, and are compiled for
  * each of the instruction sets below. Multiplication and addition are never fused, which
  * costs nothing here (loads are the limit) and gives the same bits for all of them. Numbers
  * below were tuned on a Zen 4 with uniformly random columns (bench/sparse.c). */
-#include <stdlib.h>
+#include <string.h>
 
 #include "linalg/host/host.h"
 
@@ -34,7 +31,10 @@ typedef double v8 __attribute__((vector_size(64), aligned(8), may_alias));
 
 typedef struct product {
     double alpha, beta;
-    const ferry_matrix *x;
+    const int64_t *start; /* the CSR matrix, X or its transpose */
+    const int32_t *index;
+    const double *value;
+    int64_t nnz;
     const double *b;
     double *y;
     int64_t k;
@@ -106,14 +106,12 @@ ROW_OF_XB(row_1, v1, 1, 4)
     if ((k)&1) f(1)
 
 /* Rows [from, to) of Y = X B. */
-INLINE void rows_of_xb(const product *p, int64_t k, int64_t from, int64_t to)
+INLINE void multiply(const product *p, int64_t k, int64_t from, int64_t to)
 {
-    const ferry_matrix *x = p->x;
-
     for (int64_t r = from; r < to; r++) {
-        const int64_t e = x->start[r], n = x->start[r + 1] - e;
+        const int64_t e = p->start[r], n = p->start[r + 1] - e;
         int64_t c = 0;
-#define ROW(w) row_##w(p, x->index + e, x->value + e, n, k, p->b + c, p->y + r * k + c)
+#define ROW(w) row_##w(p, p->index + e, p->value + e, n, k, p->b + c, p->y + r * k + c)
         IN_GROUPS(k, c, ROW);
     }
 }
@@ -156,53 +154,15 @@ ADD_ROW(add_4, v4, 1)
 ADD_ROW(add_2, v2, 1)
 ADD_ROW(add_1, v1, 1)
 
-/* First entry in [lo, hi) whose column is at least j. */
-INLINE int64_t seek(const int32_t *index, int64_t lo, int64_t hi, int64_t j)
+/* Y += X'B for rows [from, to) of X. */
+INLINE void scatter(const product *p, int64_t k, int64_t from, int64_t to)
 {
-    while (lo < hi) {
-        const int64_t mid = lo + (hi - lo) / 2;
-        if (index[mid] < j)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
-}
-
-/* Rows [from, to) of Y = X'B, which are columns of X. */
-INLINE void columns_of_xtb(const product *p, int64_t k, int64_t from, int64_t to)
-{
-    const ferry_matrix *x = p->x;
-    const bool whole = from == 0 && to == x->cols;
-
-    for (int64_t e = from * k; e < to * k; e++)
-        p->y[e] = p->beta == 0 ? 0 : p->beta * p->y[e];
-    for (int64_t r = 0; r < x->rows; r++) {
-        int64_t e = x->start[r], end = x->start[r + 1], c = 0;
-        if (from > 0) e = seek(x->index, e, end, from);
-        if (to < x->cols) end = seek(x->index, e, end, to);
-        const int64_t last = (whole ? x->nnz : end) - e; /* others own what comes after */
+    for (int64_t r = from; r < to; r++) {
+        const int64_t e = p->start[r], n = p->start[r + 1] - e;
+        int64_t c = 0;
 #define ADD(w)                                                                             \
-    add_##w(p, x->index + e, x->value + e, end - e, last, k, p->b + r * k + c, p->y + c)
+    add_##w(p, p->index + e, p->value + e, n, p->nnz - e, k, p->b + r * k + c, p->y + c)
         IN_GROUPS(k, c, ADD);
-    }
-}
-
-/* The same bits from the transposed index: one row of Y after the other. */
-INLINE void columns_by_index(const product *p, int64_t k, int64_t from, int64_t to)
-{
-    const ferry_matrix *x = p->x;
-
-    for (int64_t j = from; j < to; j++) {
-        double *y = p->y + j * k;
-        for (int64_t c = 0; c < k; c++)
-            y[c] = p->beta == 0 ? 0 : p->beta * y[c];
-        for (int64_t t = x->t_start[j]; t < x->t_start[j + 1]; t++) {
-            const double w = p->alpha * x->value[x->t_entry[t]];
-            const double *b = p->b + x->t_index[t] * k;
-            for (int64_t c = 0; c < k; c++)
-                y[c] += w * b[c];
-        }
     }
 }
 
@@ -220,39 +180,41 @@ INLINE void columns_by_index(const product *p, int64_t k, int64_t from, int64_t 
 
 typedef void range_fn(const product *p, int64_t from, int64_t to);
 
+/* clang-format off */
 #define COMPILE_FOR(isa, target)                                                           \
-    target static void rows_##isa(const product *p, int64_t from, int64_t to){BY_WIDTH(    \
-        rows_of_xb)} target static void columns_##isa(const product *p, int64_t from,      \
-                                                      int64_t to){BY_WIDTH(                \
-        columns_of_xtb)} target static void indexed_##isa(const product *p, int64_t from,  \
-                                                          int64_t to)                      \
+    target static void multiply_##isa(const product *p, int64_t from, int64_t to)          \
     {                                                                                      \
-        BY_WIDTH(columns_by_index)                                                         \
+        BY_WIDTH(multiply)                                                                 \
+    }                                                                                      \
+    target static void scatter_##isa(const product *p, int64_t from, int64_t to)           \
+    {                                                                                      \
+        BY_WIDTH(scatter)                                                                  \
     }
+/* clang-format on */
 #define NO_TARGET
 COMPILE_FOR(plain, NO_TARGET)
 #if defined(__x86_64__)
 COMPILE_FOR(avx2, __attribute__((target("avx2"))))
 COMPILE_FOR(avx512, __attribute__((target("avx512f,avx512vl,avx512dq"))))
+static range_fn *const multiplies[] = {multiply_plain, multiply_avx2, multiply_avx512};
+static range_fn *const scatters[] = {scatter_plain, scatter_avx2, scatter_avx512};
+#else
+static range_fn *const multiplies[] = {multiply_plain}, *const scatters[] = {scatter_plain};
 #endif
 
-typedef struct kernels {
-    range_fn *rows, *columns, *indexed;
-} kernels;
-
-static kernels pick_kernels(void)
+ferry_isa ferry_i_isa(void)
 {
 #if defined(__x86_64__)
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
         __builtin_cpu_supports("avx512dq"))
-        return (kernels){rows_avx512, columns_avx512, indexed_avx512};
-    if (__builtin_cpu_supports("avx2"))
-        return (kernels){rows_avx2, columns_avx2, indexed_avx2};
+        return FERRY_ISA_AVX512;
+    if (__builtin_cpu_supports("avx2")) return FERRY_ISA_AVX2;
 #endif
-    return (kernels){rows_plain, columns_plain, indexed_plain};
+    return FERRY_ISA_PLAIN;
 }
 
-/* Row where the share `piece` of `pieces` begins when entries (and rows) are shared out. */
+/* Row where share `piece` of `pieces` begins, each with about as many entries (and rows).
+ */
 static int64_t row_cut(int64_t rows, const int64_t *start, int64_t piece, int64_t pieces)
 {
     const int64_t goal = ferry_i_piece(start[rows] + rows, piece, pieces);
@@ -268,72 +230,84 @@ static int64_t row_cut(int64_t rows, const int64_t *start, int64_t piece, int64_
     return lo;
 }
 
-/* Run f over pieces of rows with about equally many entries. */
-static void share_rows(ferry_ctx *ctx, range_fn *f, const product *p, int64_t rows,
-                       const int64_t *start)
+static void share_rows(ferry_ctx *ctx, ferry_isa isa, const product *p, int64_t rows)
 {
-    const int threads = ferry_i_loop_threads(ctx, (start[rows] + rows) * p->k);
+    const int threads = ferry_i_loop_threads(ctx, (p->nnz + rows) * p->k);
     const int64_t pieces = threads == 1 ? 1 : 8 * (int64_t)threads;
 
 #pragma omp parallel for num_threads(threads) schedule(dynamic)
     for (int64_t piece = 0; piece < pieces; piece++)
-        f(p, row_cut(rows, start, piece, pieces), row_cut(rows, start, piece + 1, pieces));
+        multiplies[isa](p, row_cut(rows, p->start, piece, pieces),
+                        row_cut(rows, p->start, piece + 1, pieces));
 }
 
-void ferry_i_csr_mul(ferry_ctx *ctx, double alpha, const ferry_matrix *x,
+void ferry_i_csr_mul(ferry_ctx *ctx, ferry_isa isa, double alpha, const ferry_matrix *x,
                      const ferry_block *b, double beta, ferry_block *y)
 {
-    const product p = {alpha, beta, x, b->data, y->data, b->k};
+    const product p = {alpha,  beta,    x->start, x->index, x->value,
+                       x->nnz, b->data, y->data,  b->k};
 
-    share_rows(ctx, pick_kernels().rows, &p, x->rows, x->start);
+    share_rows(ctx, isa, &p, x->rows);
 }
 
-enum { SAMPLE = 1024, INDEX_PAYS = 8 };
-
-static int by_value(const void *a, const void *b)
+static void scale(double beta, int64_t n,
+                  double *y) /* 0 forgets what was there, even NaN */
 {
-    const int32_t i = *(const int32_t *)a, j = *(const int32_t *)b;
-
-    return (i > j) - (i < j);
+    if (beta == 0 && n > 0) memset(y, 0, (size_t)n * sizeof *y);
+    for (int64_t e = 0; beta != 0 && beta != 1 && e < n; e++)
+        y[e] *= beta;
 }
 
-/* Sorted columns of evenly spaced entries, at most SAMPLE: where to cut so that threads get
- * about equally many. */
-static int64_t sample_columns(const ferry_matrix *x, int32_t *sample)
+/* Threads that are worth a Y of their own: adding it up must cost less than filling it. */
+static int scatter_threads(const ferry_ctx *ctx, const product *p, int64_t cols)
 {
-    const int64_t n = x->nnz < SAMPLE ? x->nnz : SAMPLE;
+    const int threads = ferry_i_loop_threads(ctx, p->nnz * p->k);
+    const int64_t pays = p->nnz / (4 * (cols > 0 ? cols : 1));
 
-    for (int64_t i = 0; i < n; i++)
-        sample[i] = x->index[ferry_i_piece(x->nnz, i, n)];
-    qsort(sample, (size_t)n, sizeof *sample, by_value);
-    return n;
+    return pays >= threads ? threads : pays > 1 ? (int)pays : 1;
 }
 
-ferry_status ferry_i_csr_tmul(ferry_ctx *ctx, double alpha, const ferry_matrix *x,
-                              const ferry_block *b, double beta, ferry_block *y)
+/* Pieces of rows, the first into Y, the others each into size numbers of `own`; then the
+ * sum. */
+static void scatter_pieces(int threads, ferry_isa isa, const product *p, int64_t rows,
+                           int64_t size, double *own)
 {
-    const product p = {alpha, beta, x, b->data, y->data, b->k};
-    const int64_t threads = ferry_i_loop_threads(ctx, (x->nnz + x->cols) * p.k);
-    const kernels use = pick_kernels();
-    int32_t sample[SAMPLE];
-    int64_t n;
-
-    if (x->t_start && threads > INDEX_PAYS) {
-        share_rows(ctx, use.indexed, &p, x->cols, x->t_start);
-        return FERRY_OK;
-    }
-    if (threads == 1) {
-        use.columns(&p, 0, x->cols);
-        return FERRY_OK;
-    }
-    n = sample_columns(x, sample);
-#pragma omp parallel for num_threads(threads) schedule(static)
+#pragma omp parallel for num_threads(threads) schedule(static, 1)
     for (int64_t t = 0; t < threads; t++) {
-        const int64_t first = ferry_i_piece(n, t, threads);
-        const int64_t last = ferry_i_piece(n, t + 1, threads);
-        const int64_t from = t == 0 || n == 0 ? 0 : sample[first < n ? first : n - 1];
-        const int64_t to = t == threads - 1 ? x->cols : n == 0 ? 0 : sample[last];
-        if (from < to) use.columns(&p, from, to);
+        product mine = *p;
+        if (t > 0) mine.y = own + (t - 1) * size;
+        scale(t > 0 ? 0 : p->beta, size, mine.y);
+        scatters[isa](&mine, row_cut(rows, p->start, t, threads),
+                      row_cut(rows, p->start, t + 1, threads));
     }
-    return FERRY_OK;
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int64_t e = 0; e < (threads > 1 ? size : 0); e++)
+        for (int64_t t = 1; t < threads; t++)
+            p->y[e] += own[(t - 1) * size + e];
+}
+
+ferry_status ferry_i_csr_tmul(ferry_ctx *ctx, ferry_isa isa, double alpha,
+                              const ferry_matrix *x, const ferry_block *b, double beta,
+                              ferry_block *y)
+{
+    ferry_status st = FERRY_OK;
+    product p = {alpha, beta, x->start, x->index, x->value, x->nnz, b->data, y->data, b->k};
+    const int threads = scatter_threads(ctx, &p, x->cols);
+    double *own = NULL;
+
+    if (x->t_start) {
+        p.start = x->t_start;
+        p.index = x->t_index;
+        p.value = x->t_value;
+        share_rows(ctx, isa, &p, x->cols);
+        goto done;
+    }
+    if (threads > 1) {
+        own = ferry_i_realloc(NULL, (threads - 1) * x->cols * p.k, sizeof *own);
+        if (!own) FERRY_TRY(ferry_i_nomem(ctx, "sums of X'B"));
+    }
+    scatter_pieces(threads, isa, &p, x->rows, x->cols * p.k, own);
+done:
+    ferry_i_free(own);
+    return st;
 }
