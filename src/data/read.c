@@ -152,12 +152,14 @@ typedef struct request {
     const ferry_format *format; /* NULL: to be found */
 } request;
 
-/* The kind to ask the format for: the first wanted one that it can give. */
-static ferry_data_kind kind_of(const ferry_format *f, unsigned kinds)
+/* The first of the kinds whose bits are set: views before labels before the rest. */
+static ferry_data_kind first_kind(unsigned kinds)
 {
-    for (int k = 0; k <= FERRY_DATA_LISTING; k++)
-        if (f->kinds & kinds & 1u << k) return (ferry_data_kind)k;
-    return FERRY_DATA_VIEW;
+    int k = 0;
+
+    while (k < FERRY_DATA_LISTING && !(kinds & 1u << k))
+        k++;
+    return (ferry_data_kind)k;
 }
 
 static ferry_status call_format(ferry_ctx *ctx, const request *q, const ferry_format *f,
@@ -167,12 +169,12 @@ static ferry_status call_format(ferry_ctx *ctx, const request *q, const ferry_fo
                                         "a listing"};
     ferry_status st = FERRY_OK;
 
-    FERRY_NEED(ctx, f->kinds & q->kinds, FERRY_EDATA, "%s: a %s file does not hold %s",
-               in->path, f->info.name, words[kind_of(f, ~f->kinds & q->kinds)]);
+    FERRY_NEED(ctx, f->kinds & q->kinds, FERRY_EDATA, "%s: format %s does not hold %s",
+               in->path, f->info.name, words[first_kind(q->kinds)]);
     FERRY_NEED(ctx, !member || f->members, FERRY_EDATA,
-               "%s: a %s file has no members, so #%s means nothing", in->path, f->info.name,
+               "%s: format %s has no members, so #%s means nothing", in->path, f->info.name,
                member);
-    FERRY_TRY(f->read(ctx, in, member, &q->s, kind_of(f, q->kinds), out));
+    FERRY_TRY(f->read(ctx, in, member, &q->s, first_kind(f->kinds & q->kinds), out));
 done:
     return st;
 }
