@@ -1,11 +1,11 @@
-"""docs/tutorial.md: every command runs, and prints what the page shows.
+"""README.md and docs/tutorial.md: every command runs, and prints what the page shows.
 
 In a block ```console, "$ " begins a command, "> " carries it on, "[exit code N]" gives an exit code other than 0, and the
 rest is output: stdout, then stderr. Each line shown must occur; numbers may differ (times, digits), rows of a table may
 change places with them, and there may be lines that are not shown, so that a method added later does not make the page
 wrong.
 
-`python3 tests/cli/test_tutorial.py FERRY --update` writes the output that is printed now into the page.
+`python3 tests/cli/test_tutorial.py FERRY --update` writes the output that is printed now into the pages.
 """
 import os
 import re
@@ -15,7 +15,7 @@ import tempfile
 
 from harness import FERRY, TOP, main
 
-PAGE = os.path.join(TOP, "docs", "tutorial.md")
+PAGES = [os.path.join(TOP, "README.md"), os.path.join(TOP, "docs", "tutorial.md")]
 
 
 def steps(block):
@@ -56,14 +56,22 @@ def check(command, shown, code, folder):
         left.pop(at)
 
 
-def test_tutorial(folder):
-    with open(PAGE) as f:
+def check_page(path, least, folder):
+    with open(path) as f:
         page = f.read()
     blocks = re.findall(r"^```console\n(.*?)^```$", page, re.M | re.S)
-    assert len(blocks) > 5
+    assert len(blocks) >= least
     for block in blocks:
         for command, shown, code in steps(block):
             check(command, shown, code, folder)
+
+
+def test_readme(folder):
+    check_page(PAGES[0], 1, folder)
+
+
+def test_tutorial(folder):
+    check_page(PAGES[1], 6, folder)
 
 
 def steady(text):
@@ -71,8 +79,8 @@ def steady(text):
     return re.sub(r"\d+\.\d+ s\b|(<0\.01|\b0\.0\d)(?=  )", "TIME", text)
 
 
-def update():
-    with open(PAGE) as f:
+def update(path):
+    with open(path) as f:
         page = f.read()
     with tempfile.TemporaryDirectory() as folder:
 
@@ -87,11 +95,12 @@ def update():
             return "```console\n" + text + "```"
 
         page = re.sub(r"^```console\n(.*?)^```$", rewrite, page, flags=re.M | re.S)
-    with open(PAGE, "w") as f:
+    with open(path, "w") as f:
         f.write(page)
 
 
 if "--update" in sys.argv:
-    update()
+    for each in PAGES:
+        update(each)
 else:
     main(sys.modules[__name__])
