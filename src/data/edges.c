@@ -4,6 +4,7 @@
 
 #include "data/fields.h"
 #include "data/graph_file.h"
+#include "data/lines.h"
 
 ferry_status ferry_i_edges_add(ferry_ctx *ctx, ferry_edges *g, const ferry_field *from,
                                const ferry_field *to, double weight)
@@ -121,6 +122,7 @@ static ferry_status read_edges(ferry_ctx *ctx, const ferry_input *in, const char
     (void)member, (void)as;
     *out = NULL;
     FERRY_NEED(ctx, g.nodes && d, FERRY_ENOMEM, "%s: no memory", in->path);
+    FERRY_TRY(ferry_i_check_text(ctx, in));
     FERRY_TRY(ferry_i_utf8_open(ctx, in->path, in->data, in->size, &u));
     FERRY_TRY(read_lines(ctx, in->path, &u, s, &g));
     FERRY_TRY(ferry_i_edges_give(ctx, &g, d));

@@ -335,6 +335,10 @@ static ferry_status read_one(ferry_ctx *ctx, const char *path, const char *bytes
 
     FERRY_NEED(ctx, g.nodes, FERRY_ENOMEM, "%s: no memory", path);
     FERRY_TRY(rows_new(ctx, path, &r));
+    if (memchr(bytes, 0, (size_t)n)) {
+        st = ferry_i_bad(ctx, path, 0, "has a zero byte, expected text");
+        goto done;
+    }
     FERRY_TRY(ferry_i_utf8_open(ctx, path, bytes, n, &u));
     if (!kind_of(u.s, u.n, &is)) {
         st = ferry_i_bad(ctx, path, 1,

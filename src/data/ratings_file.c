@@ -309,6 +309,7 @@ static ferry_status read_ratings(ferry_ctx *ctx, const ferry_input *in, const ch
     (void)member, (void)as;
     *out = NULL;
     t.has_hole = ferry_i_field_real(&hole, &t.hole);
+    FERRY_TRY(ferry_i_check_text(ctx, in));
     FERRY_TRY(ferry_i_utf8_open(ctx, in->path, in->data, in->size, &u));
     t.users = ferry_i_ids_new();
     t.items = ferry_i_ids_new();
