@@ -656,6 +656,35 @@ static void test_text(void **state)
     ferry_task_free(t);
 }
 
+/* ---- real data ---- */
+
+/* Counts of SOURCE.md: 3312 papers, 4732 links of which 17 name unknown papers and 124 are
+ * self-links. The 4591 others join 4536 pairs (counted by a Python script). */
+static void test_citeseer(void **state)
+{
+    ferry_ctx *ctx = *state;
+    const char *dir = data_dir();
+    char yaml[8400];
+    ferry_task *t = NULL;
+    double weight = 0;
+
+    if (!dir) skip();
+    snprintf(yaml, sizeof yaml,
+             HEAD "  - name: papers\n    role: target\n    x: %s/linqs/citeseer.tgz\n"
+                  "    graphs: [{name: cites, edges: %s/linqs/citeseer.tgz}]\n"
+                  "    labelled: {per_class: 20}\n",
+             dir, dir);
+    assert_ok(ctx, ferry_i_task_parse(ctx, "t", "", yaml, (int64_t)strlen(yaml), NULL, &t));
+    const ferry_domain *d = t->domains[0];
+    assert_int_equal(ferry_domain_size(d), 3312);
+    assert_int_equal(ferry_i_ids_count(t->names), 6);
+    assert_int_equal(d->graphs[0]->a->nnz, 2 * 4536);
+    for (int64_t e = 0; e < d->graphs[0]->a->nnz; e++)
+        weight += d->graphs[0]->a->value[e];
+    assert_close(weight, 2 * 4591, 0);
+    ferry_task_free(t);
+}
+
 /* ---- docs/task-file.md ---- */
 
 /* The data files of the examples there. */
@@ -790,6 +819,7 @@ int main(void)
         TEST(test_sets),
         TEST(test_bad_sets),
         TEST(test_text),
+        TEST(test_citeseer),
         TEST(test_examples_of_the_docs),
         TEST(test_tables_of_the_docs),
         TEST(test_memory),
