@@ -47,7 +47,6 @@ static json_t *libraries(void)
     put(v, "OpenBLAS", ferry_i_blas_config());
     LAPACKE_ilaver(&lmajor, &lminor, &lpatch);
     put_version(v, "LAPACK", (int)lmajor, (int)lminor, (int)lpatch);
-    put(v, "ARPACK", FERRY_ARPACK_VERSION);
     snprintf(linear, sizeof linear, "%d.%d", liblinear_version / 100,
              liblinear_version % 100);
     put(v, "liblinear", linear);
