@@ -402,6 +402,8 @@ static ferry_status svmlight_read(ferry_ctx *ctx, const ferry_input *in, const c
     FERRY_NEED(ctx, d->labels || as != FERRY_DATA_LABELS, FERRY_EDATA, "%s: has no labels",
                in->path);
     if (as == FERRY_DATA_VIEW) {
+        FERRY_NEED(ctx, r.x->cols > 0, FERRY_EDATA,
+                   "%s: expected index:value pairs, found none", in->path);
         d->x = r.x;
         r.x = NULL;
         d->features = r.head.features;

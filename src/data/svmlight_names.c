@@ -199,6 +199,10 @@ ferry_status ferry_i_svm_labels(ferry_ctx *ctx, const ferry_input *in,
     *out = NULL;
     if (h->labels || several > 0 || (labelled > 0 && labelled < n)) {
         FERRY_TRY(as_sets(ctx, in, h, n, text, out));
+        if (ferry_i_labels_m(*out) == 0) { /* nothing but ? and empty lists */
+            ferry_i_labels_free(*out);
+            *out = NULL;
+        }
     } else if (labelled > 0) {
         names = ferry_i_ids_new();
         copy = ferry_i_calloc(n, sizeof *copy);

@@ -509,6 +509,7 @@ static void test_round_trips(void **state)
         "x,label\n1,0.25\n3,4\n",
         "x,\"label:a,b\",label:c\n1,1,0\n2,,\n3,0,0\n",
         "c,x\nred,1\nblue,2\n",
+        "x\n1\n\"\"\n2\n",
     };
     ferry_ctx *ctx = *state;
 

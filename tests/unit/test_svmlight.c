@@ -107,6 +107,9 @@ static void test_label_kinds(void **state)
     assert_null(d->labels);
     assert_int_equal(d->x->nnz, 3);
     ferry_data_free(d);
+    d = read_text(ctx, "? 1:1\n2:2\n", NULL);
+    assert_null(d->labels);
+    ferry_data_free(d);
     d = read_text(ctx, "3,1 1:1\n 1:2\n2 1:1\n? 1:1\n", NULL);
     assert_int_equal(d->labels->kind, FERRY_LABEL_SET);
     assert_int_equal(ferry_i_labels_m(d->labels), 3);
@@ -168,6 +171,7 @@ static void test_bad_files(void **state)
     refused(ctx, "1 a:1\n", "expected index:value, found 'a:1'");
     refused(ctx, "1,, 1:1\n", "bad.svm:1: an empty label");
     refused(ctx, "", "empty file");
+    refused(ctx, "1\n2\n", "expected index:value pairs, found none");
     refused(ctx, "# only a comment\n\n", "no instances");
     refused(ctx, "1 1:1 # id:a\n1 1:1\n", "bad.svm:2: instance 2 has no # id:");
     refused(ctx, "1 1:1 # id:a\n1 1:1 # id:b\n1 1:1 # id:a\n",
