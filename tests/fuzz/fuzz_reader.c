@@ -70,12 +70,13 @@ static ferry_opts *opts_for(ferry_ctx *ctx, const way *w)
  * Formats may refuse what they cannot hold (such as a class named ""). */
 static void write_back(ferry_ctx *ctx, const ferry_data *data, ferry_data_kind as)
 {
-    static char path[64];
+    static char path[64], labels[72]; /* labels: the XML that ARFF writes beside */
     ferry_opts *opts = NULL;
     ferry_data *again = NULL;
 
     (void)snprintf(path, sizeof path, "%s/ferry-fuzz-%ld",
                    access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp", (long)getpid());
+    (void)snprintf(labels, sizeof labels, "%s.xml", path);
     if (ferry_opts_new(ctx, &opts) != FERRY_OK) return;
     (void)ferry_opts_set(ctx, opts, "format", data->format);
     ferry_status st = ferry_write(ctx, data, path, opts);
@@ -86,8 +87,9 @@ static void write_back(ferry_ctx *ctx, const ferry_data *data, ferry_data_kind a
             fprintf(stderr, "written but not read: %s\n", ferry_message(ctx));
         if (st != FERRY_OK || again->kind != data->kind || rows_of(again) != rows_of(data))
             abort();
-        (void)unlink(path);
     }
+    (void)unlink(path);
+    (void)unlink(labels);
     ferry_data_free(again);
     ferry_opts_free(opts);
 }
