@@ -59,7 +59,8 @@ int64_t ferry_i_field_id(ferry_ids *ids, const ferry_field *f, bool *added);
 /* What to show of a field in a message: at most 40 bytes, ended by 0. */
 const char *ferry_i_field_show(const ferry_field *f, char buf[44]);
 
-/* Write text as one field: quoted when it holds the separator, a quote or a line end. */
+/* Write text as one field: quoted when it holds the separator, a quote or a line end, and
+ * (unlike ferry_i_out_csv) when these readers would take it for a comment or trim it. */
 void ferry_i_out_field(ferry_out *o, const char *text, char sep);
 
 #endif

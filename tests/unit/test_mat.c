@@ -160,6 +160,7 @@ static void test_sparse_and_cells(void **state)
                                 MAT_COMPRESSION_NONE, v, hdf ? 2 : 3);
         ferry_data *d = NULL;
 
+        if (hdf) Mat_VarFree(v[2]); /* was not written */
         assert_ok(ctx, ferry_read(ctx, path, NULL, &d));
         assert_int_equal(d->kind, FERRY_DATA_LISTING);
         assert_int_equal(d->n_listing, hdf ? 2 : 3);
