@@ -140,6 +140,22 @@ static void test_mean(void **state)
     ferry_task_free(task);
 }
 
+static void test_numbers_too_large(void **state)
+{
+    ferry_ctx *ctx = *state;
+    const double y[] = {1.7e308, 1.7e308};
+    ferry_domain *t = small_domain(ctx, "t", FERRY_TARGET, 0, 0, NULL);
+    ferry_task *task = NULL;
+    ferry_model *m = NULL;
+
+    assert_ok(ctx, ferry_domain_set_numbers(ctx, t, 2, NULL, y));
+    task = small_task(ctx, FERRY_REGRESS, NULL, t);
+    assert_fails(ctx, ferry_fit(ctx, task, "mean", NULL, &m, NULL), FERRY_ENUMERIC,
+                 "the numbers to predict are too large to add up");
+    assert_null(m);
+    ferry_task_free(task);
+}
+
 /* ---- where the labels come from
  * --------------------------------------------------------------- */
 
@@ -725,6 +741,7 @@ int main(void)
         TEST(test_majority_auto_uses_the_source),
         TEST(test_majority_labels),
         TEST(test_mean),
+        TEST(test_numbers_too_large),
         TEST(test_train_choices),
         TEST(test_says_what_it_used),
         TEST(test_what_is_missing),
