@@ -124,6 +124,59 @@ static void test_repeats(void **state)
     ferry_task_free(task);
 }
 
+/* scikit-learn on x[i][j] = sin(1 + 3 i + 7 j), 20 x 3, classes (i^2 + i / 2) mod 3,
+ * queries cos(2 + 5 i + 3 j), 4 x 3: StandardScaler with LinearSVC,
+ * KNeighborsClassifier(3). */
+static void test_numbers(void **state)
+{
+    ferry_ctx *ctx = *state;
+    const double svm[] = {0.0849968669044,  -0.488368792934, -0.670788066187,
+                          0.0391906105562,  -0.415006494888, -0.693796272915,
+                          -0.0629386422276, -0.21007770338,  -0.804456240489,
+                          -0.0750727999681, -0.167178903699, -0.844228130253};
+    const double knn[] = {0.657083432364,
+                          0,
+                          0.342916567636,
+                          0.668092285868,
+                          0,
+                          0.331907714132,
+                          0.325414235493,
+                          0.674585764507,
+                          0,
+                          0.344791176716,
+                          0.655208823284,
+                          0};
+    double x[60], q[12];
+    char y[21] = "";
+    ferry_domain *t = NULL, *d = NULL;
+    ferry_task *task = NULL;
+
+    for (int64_t e = 0; e < 60; e++)
+        x[e] = sin((double)(1 + 3 * (e / 3) + 7 * (e % 3)));
+    for (int64_t e = 0; e < 12; e++)
+        q[e] = cos((double)(2 + 5 * (e / 3) + 3 * (e % 3)));
+    for (int64_t i = 0; i < 20; i++)
+        y[i] = (char)('a' + (i * i + i / 2) % 3);
+    t = small_domain(ctx, "t", FERRY_TARGET, 20, 3, x);
+    d = small_domain(ctx, "d", FERRY_TARGET, 4, 3, q);
+    small_classes(ctx, t, y);
+    task = small_task(ctx, FERRY_CLASSIFY, NULL, t);
+    for (int64_t e = 0; e < ferry_i_engine_count(); e++) {
+        ferry_prediction *p = NULL;
+        assert_ok(ctx, ferry_ctx_set_engine(ctx, ferry_i_engine_at(e)->name));
+        p = fit_predict(ctx, task, "svm", "eps=1e-9", d);
+        for (int64_t i = 0; i < 12; i++)
+            assert_close(p->score[i], svm[i], 1e-4);
+        ferry_prediction_free(p);
+        p = fit_predict(ctx, task, "knn", "k=3 weights=distance scale=none", d);
+        for (int64_t i = 0; i < 12; i++)
+            assert_close(p->score[i], knn[i], 1e-8);
+        ferry_prediction_free(p);
+    }
+    ferry_domain_free(d);
+    ferry_task_free(task);
+}
+
 /* ---- models that make no sense
  * ---------------------------------------------------------------- */
 
@@ -380,6 +433,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_round_trips),
         TEST(test_repeats),
+        TEST(test_numbers),
         TEST(test_models_that_make_no_sense),
         TEST(test_model_and_data_disagree),
         TEST(test_no_memory),
