@@ -1,0 +1,316 @@
+/* The learners on an embedding (and on a target's own features): nearest neighbours,
+ * logistic regression, ridge regression. Scores are shares of the classes or the number. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "methods/hemap/hemap.h"
+
+void ferry_i_hemap_learner_free(hemap_learner *l)
+{
+    if (!l) return;
+    ferry_i_linear_free(l->lin);
+    ferry_i_free(l->w);
+    ferry_i_matrix_free(l->x);
+    ferry_i_free(l->cls);
+    ferry_i_free(l->num);
+    ferry_i_free(l->weight);
+    ferry_i_free(l);
+}
+
+/* ---- learn ---- */
+
+static ferry_status copy(ferry_ctx *ctx, int64_t n, size_t size, const void *from,
+                         void *out)
+{
+    ferry_status st = FERRY_OK;
+    void **to = out;
+
+    if (!from) goto done;
+    *to = ferry_i_calloc(n, size);
+    FERRY_NEED(ctx, *to, FERRY_ENOMEM, "hemap: no memory for %lld rows", (long long)n);
+    memcpy(*to, from, (size_t)n * size);
+done:
+    return st;
+}
+
+/* Keep the rows; neighbours are sought when asked. */
+static ferry_status learn_knn(ferry_ctx *ctx, const hemap_examples *e, hemap_learner *l)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t n = e->x->rows;
+
+    FERRY_TRY(ferry_i_matrix_stack(ctx, 1, &e->x, &l->x));
+    FERRY_TRY(copy(ctx, n, sizeof *e->cls, e->cls, &l->cls));
+    FERRY_TRY(copy(ctx, n, sizeof *e->num, e->num, &l->num));
+    FERRY_TRY(copy(ctx, n, sizeof *e->weight, e->weight, &l->weight));
+    if (l->neighbours > n) l->neighbours = n;
+done:
+    return st;
+}
+
+static ferry_status learn_ridge(ferry_ctx *ctx, double lambda, const hemap_examples *e,
+                                hemap_learner *l)
+{
+    ferry_status st = FERRY_OK;
+    ferry_block *y = NULL;
+
+    FERRY_TRY(ferry_i_block_new(ctx, e->x->rows, l->k, &y));
+    for (int64_t i = 0; i < y->rows; i++) {
+        if (e->cls)
+            FERRY_ROW(y, i)[e->cls[i]] = 1;
+        else
+            FERRY_ROW(y, i)[0] = e->num[i];
+    }
+    FERRY_TRY(ferry_i_hemap_ridge(ctx, e->x, y, e->weight, lambda, &l->w));
+done:
+    ferry_i_block_free(y);
+    return st;
+}
+
+ferry_status ferry_i_hemap_learn(ferry_ctx *ctx, hemap_kind kind, int64_t k,
+                                 int64_t neighbours, double lambda, const hemap_examples *e,
+                                 hemap_learner **out)
+{
+    ferry_status st = FERRY_OK;
+    /* As the baseline logreg has it, so that gamma = 0 is that baseline. */
+    const ferry_linear_options logistic = {
+        .kind = FERRY_LINEAR_LOGREG, .C = 1, .eps = 1e-2, .bias = true};
+    hemap_learner *l = ferry_i_calloc(1, sizeof *l);
+    ferry_rng rng;
+
+    *out = NULL;
+    FERRY_NEED(ctx, l, FERRY_ENOMEM, "hemap: no memory for a learner");
+    l->kind = kind;
+    l->numbers = !e->cls;
+    l->k = k;
+    l->d = e->x->cols;
+    l->neighbours = neighbours;
+    ferry_i_rng_for(ctx, &rng, "hemap learner");
+    if (kind == HEMAP_KNN)
+        FERRY_TRY(learn_knn(ctx, e, l));
+    else if (kind == HEMAP_LOGREG)
+        FERRY_TRY(ferry_i_linear_fit(ctx, &logistic, e->x, k, e->cls, NULL, &rng, &l->lin));
+    else
+        FERRY_TRY(learn_ridge(ctx, lambda, e, l));
+    *out = l;
+    l = NULL;
+done:
+    ferry_i_hemap_learner_free(l);
+    return st;
+}
+
+/* ---- scores ---- */
+
+static void vote(const hemap_learner *l, const int64_t *index, double *score)
+{
+    double all = 0;
+
+    for (int64_t r = 0; r < l->neighbours; r++) {
+        const int64_t i = index[r];
+        const double w = l->weight ? l->weight[i] : 1;
+        all += w;
+        if (l->numbers)
+            score[0] += w * l->num[i];
+        else
+            score[l->cls[i]] += w;
+    }
+    for (int64_t c = 0; c < l->k && all > 0; c++)
+        score[c] /= all;
+}
+
+static ferry_status knn_scores(ferry_ctx *ctx, const hemap_learner *l,
+                               const ferry_matrix *x, ferry_block *scores)
+{
+    ferry_status st = FERRY_OK;
+    int64_t *index = ferry_i_calloc(x->rows * l->neighbours, sizeof *index);
+    double *dist = ferry_i_calloc(x->rows * l->neighbours, sizeof *dist);
+
+    FERRY_NEED(ctx, index && dist, FERRY_ENOMEM,
+               "hemap: no memory for %lld x %lld neighbours", (long long)x->rows,
+               (long long)l->neighbours);
+    FERRY_TRY(ferry_i_knn(ctx, l->x, x, l->neighbours, FERRY_EUCLIDEAN, index, dist));
+    memset(scores->data, 0, (size_t)(scores->rows * scores->k) * sizeof *scores->data);
+    for (int64_t i = 0; i < x->rows; i++)
+        vote(l, index + i * l->neighbours, FERRY_ROW(scores, i));
+done:
+    ferry_i_free(dist);
+    ferry_i_free(index);
+    return st;
+}
+
+ferry_status ferry_i_hemap_scores(ferry_ctx *ctx, const hemap_learner *l,
+                                  const ferry_matrix *x, ferry_block *scores)
+{
+    if (l->kind == HEMAP_KNN) return knn_scores(ctx, l, x, scores);
+    if (l->kind == HEMAP_LOGREG) return ferry_i_linear_scores(ctx, l->lin, x, scores);
+    return ferry_i_linear_apply(ctx, x, l->k, l->w, scores);
+}
+
+/* ---- save and load ---- */
+
+typedef char tensor_name[64];
+
+static const char *named(tensor_name name, const char *prefix, const char *part)
+{
+    (void)snprintf(name, sizeof(tensor_name), "%s.%s", prefix, part);
+    return name;
+}
+
+static ferry_status save_rows(ferry_ctx *ctx, const hemap_learner *l, const char *prefix,
+                              ferry_bag *bag)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t n = l->x->rows;
+    int64_t *wide = NULL;
+    tensor_name name;
+
+    FERRY_TRY(ferry_i_bag_put_matrix(ctx, bag, named(name, prefix, "x"), l->x));
+    if (l->weight)
+        FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, named(name, prefix, "weight"), 1, n,
+                                        l->weight));
+    if (l->numbers) {
+        FERRY_TRY(
+            ferry_i_bag_put_reals(ctx, bag, named(name, prefix, "labels"), 1, n, l->num));
+        goto done;
+    }
+    wide = ferry_i_calloc(n, sizeof *wide);
+    FERRY_NEED(ctx, wide, FERRY_ENOMEM, "hemap: no memory to save %lld labels",
+               (long long)n);
+    for (int64_t i = 0; i < n; i++)
+        wide[i] = l->cls[i];
+    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, named(name, prefix, "labels"), n, wide));
+done:
+    ferry_i_free(wide);
+    return st;
+}
+
+ferry_status ferry_i_hemap_learner_save(ferry_ctx *ctx, const hemap_learner *l,
+                                        const char *prefix, ferry_bag *bag)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t form[] = {l->kind, l->numbers, l->k, l->d, l->neighbours};
+    tensor_name name;
+
+    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, named(name, prefix, "form"), 5, form));
+    if (l->kind == HEMAP_KNN)
+        FERRY_TRY(save_rows(ctx, l, prefix, bag));
+    else
+        FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, named(name, prefix, "w"), l->k, l->d + 1,
+                                        l->lin ? l->lin->w : l->w));
+    if (l->lin)
+        FERRY_TRY(ferry_i_bag_put_bytes(ctx, bag, named(name, prefix, "seen"), l->k,
+                                        l->lin->seen));
+done:
+    return st;
+}
+
+static ferry_status load_labels(ferry_ctx *ctx, const ferry_bag *bag, const char *prefix,
+                                hemap_learner *l)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t *wide = NULL;
+    const double *num = NULL;
+    int64_t n = l->x->rows, one = 1;
+    tensor_name name;
+
+    named(name, prefix, "labels");
+    if (l->numbers) {
+        FERRY_TRY(ferry_i_bag_reals(ctx, bag, name, &one, &n, &num));
+        FERRY_TRY(copy(ctx, n, sizeof *num, num, &l->num));
+        goto done;
+    }
+    FERRY_TRY(ferry_i_bag_ints(ctx, bag, name, &n, &wide));
+    l->cls = ferry_i_calloc(n, sizeof *l->cls);
+    FERRY_NEED(ctx, l->cls, FERRY_ENOMEM, "hemap: no memory for %lld labels", (long long)n);
+    for (int64_t i = 0; i < n; i++) {
+        FERRY_NEED(ctx, 0 <= wide[i] && wide[i] < l->k, FERRY_EDATA,
+                   "tensor %s: entry %lld is %lld, not in [0, %lld)", name, (long long)i,
+                   (long long)wide[i], (long long)l->k);
+        l->cls[i] = (int32_t)wide[i];
+    }
+done:
+    return st;
+}
+
+static ferry_status load_rows(ferry_ctx *ctx, const ferry_bag *bag, const char *prefix,
+                              hemap_learner *l)
+{
+    ferry_status st = FERRY_OK;
+    const double *weight = NULL;
+    int64_t n = 0, one = 1;
+    tensor_name name;
+
+    FERRY_TRY(ferry_i_bag_matrix(ctx, bag, named(name, prefix, "x"), &l->x));
+    n = l->x->rows;
+    FERRY_NEED(ctx, l->x->cols == l->d && 1 <= l->neighbours && l->neighbours <= n,
+               FERRY_EDATA, "tensor %s is %lld x %lld, which does not go with %s.form",
+               name, (long long)n, (long long)l->x->cols, prefix);
+    if (ferry_i_bag_has(bag, named(name, prefix, "weight"))) {
+        FERRY_TRY(ferry_i_bag_reals(ctx, bag, name, &one, &n, &weight));
+        FERRY_TRY(copy(ctx, n, sizeof *weight, weight, &l->weight));
+    }
+    FERRY_TRY(load_labels(ctx, bag, prefix, l));
+done:
+    return st;
+}
+
+static ferry_status load_weights(ferry_ctx *ctx, const ferry_bag *bag, const char *prefix,
+                                 hemap_learner *l)
+{
+    ferry_status st = FERRY_OK;
+    const double *w = NULL;
+    const uint8_t *seen = NULL;
+    int64_t k = l->k, d1 = l->d + 1;
+    tensor_name name;
+
+    FERRY_TRY(ferry_i_bag_reals(ctx, bag, named(name, prefix, "w"), &k, &d1, &w));
+    if (l->kind == HEMAP_RIDGE) {
+        FERRY_TRY(copy(ctx, k * d1, sizeof *w, w, &l->w));
+        goto done;
+    }
+    FERRY_TRY(ferry_i_bag_bytes(ctx, bag, named(name, prefix, "seen"), &k, &seen));
+    l->lin = ferry_i_calloc(1, sizeof *l->lin);
+    FERRY_NEED(ctx, l->lin, FERRY_ENOMEM, "hemap: no memory for a learner");
+    l->lin->kind = FERRY_LINEAR_LOGREG;
+    l->lin->k = k;
+    l->lin->d = l->d;
+    FERRY_TRY(copy(ctx, k * d1, sizeof *w, w, &l->lin->w));
+    FERRY_TRY(copy(ctx, k, sizeof *seen, seen, &l->lin->seen));
+done:
+    return st;
+}
+
+ferry_status ferry_i_hemap_learner_load(ferry_ctx *ctx, const ferry_bag *bag,
+                                        const char *prefix, hemap_learner **out)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t *form = NULL;
+    int64_t five = 5;
+    hemap_learner *l = NULL;
+    tensor_name name;
+
+    *out = NULL;
+    FERRY_TRY(ferry_i_bag_ints(ctx, bag, named(name, prefix, "form"), &five, &form));
+    FERRY_NEED(ctx,
+               HEMAP_KNN <= form[0] && form[0] <= HEMAP_RIDGE && form[2] > 0 &&
+                   form[3] > 0 && form[3] < INT32_MAX &&
+                   (form[1] ? form[2] == 1 && form[0] != HEMAP_LOGREG : true),
+               FERRY_EDATA, "tensor %s describes no learner", name);
+    l = ferry_i_calloc(1, sizeof *l);
+    FERRY_NEED(ctx, l, FERRY_ENOMEM, "hemap: no memory for a learner");
+    l->kind = (hemap_kind)form[0];
+    l->numbers = form[1] != 0;
+    l->k = form[2];
+    l->d = form[3];
+    l->neighbours = form[4];
+    if (l->kind == HEMAP_KNN)
+        FERRY_TRY(load_rows(ctx, bag, prefix, l));
+    else
+        FERRY_TRY(load_weights(ctx, bag, prefix, l));
+    *out = l;
+    l = NULL;
+done:
+    ferry_i_hemap_learner_free(l);
+    return st;
+}

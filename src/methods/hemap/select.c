@@ -1,0 +1,306 @@
+/* Which source rows to learn from: bisecting clustering of both projected sets together,
+ * and the source rows of the clusters in which the two are mixed (thesis 5.4.3).
+ *
+ * A cluster C with a target and b source rows is done when the target's centroid in it is
+ * the cluster's, within kappa of its radius; the root of centred data always is, so at
+ * least min_clusters are made first. A split that leaves a part below min_size is not made.
+ * The source rows of a done cluster are kept when (a/|T|) / (b/|S|) is within a factor of
+ * tau of
+ * 1. The divergence of the two sets over the clusters decides whether it is all too risky.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "methods/hemap/hemap.h"
+
+/* KL_c = 2/|T| sum a^2/(a+b) log(a/b) + log(|S|/|T|)   (5.17, 5.18). No divergence: it is
+ * not 0 for equal sets unless |T| = |S|. */
+double ferry_i_hemap_kl_printed(int64_t g, const int64_t *a, const int64_t *b,
+                                double smooth)
+{
+    double u = 0, nt = 0, ns = 0;
+
+    for (int64_t c = 0; c < g; c++) {
+        const double ac = (double)a[c], bc = (double)b[c];
+        nt += ac;
+        ns += bc;
+        if (ac > 0) u += ac * ac / (ac + bc) * log((ac + smooth) / (bc + smooth));
+    }
+    return 2 / nt * u + log(ns / nt);
+}
+
+/* KL = sum a/|T| log((a/|T|) / (b/|S|)). */
+double ferry_i_hemap_kl(int64_t g, const int64_t *a, const int64_t *b, double smooth)
+{
+    double u = 0, nt = 0, ns = 0;
+
+    for (int64_t c = 0; c < g; c++) {
+        nt += (double)a[c];
+        ns += (double)b[c];
+    }
+    for (int64_t c = 0; c < g; c++)
+        if (a[c] > 0)
+            u += (double)a[c] / nt *
+                 log(((double)a[c] + smooth) / nt * ns / ((double)b[c] + smooth));
+    return u;
+}
+
+/* ---- bisecting ---- */
+
+/* Both sets on top of each other, and where each row is. */
+typedef struct mixture {
+    ferry_block *x;
+    int64_t nt; /* the first rows are the target's */
+    int32_t *cluster;
+    int64_t *rows, *next; /* rows of the cluster at hand; clusters to look at */
+    uint8_t *side;
+    double *centre;     /* 2 x k: of the two parts */
+    double *mean, *own; /* k: of the cluster, of its target rows */
+} mixture;
+
+static ferry_status mixture_new(ferry_ctx *ctx, const ferry_block *bt,
+                                const ferry_block *bs, mixture *m)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t n = bt->rows + bs->rows, k = bt->k;
+
+    m->nt = bt->rows;
+    FERRY_TRY(ferry_i_block_new(ctx, n, k, &m->x));
+    memcpy(m->x->data, bt->data, (size_t)(bt->rows * k) * sizeof *bt->data);
+    memcpy(FERRY_ROW(m->x, bt->rows), bs->data, (size_t)(bs->rows * k) * sizeof *bs->data);
+    m->cluster = ferry_i_calloc(n, sizeof *m->cluster);
+    m->rows = ferry_i_calloc(n, sizeof *m->rows);
+    m->next = ferry_i_calloc(2 * n, sizeof *m->next);
+    m->side = ferry_i_calloc(n, sizeof *m->side);
+    m->centre = ferry_i_calloc(2 * k, sizeof *m->centre);
+    m->mean = ferry_i_calloc(k, sizeof *m->mean);
+    m->own = ferry_i_calloc(k, sizeof *m->own);
+    FERRY_NEED(
+        ctx, m->cluster && m->rows && m->next && m->side && m->centre && m->mean && m->own,
+        FERRY_ENOMEM, "hemap: no memory to select among %lld rows", (long long)n);
+done:
+    return st;
+}
+
+static void mixture_clear(mixture *m)
+{
+    ferry_i_block_free(m->x);
+    ferry_i_free(m->cluster);
+    ferry_i_free(m->rows);
+    ferry_i_free(m->next);
+    ferry_i_free(m->side);
+    ferry_i_free(m->centre);
+    ferry_i_free(m->mean);
+    ferry_i_free(m->own);
+}
+
+/* The rows of cluster c, their mean, and that of the target's; *a: how many those are. */
+static int64_t gather(mixture *m, int64_t c, int64_t *a)
+{
+    const int64_t k = m->x->k;
+    int64_t n = 0;
+
+    *a = 0;
+    memset(m->mean, 0, (size_t)k * sizeof *m->mean);
+    memset(m->own, 0, (size_t)k * sizeof *m->own);
+    for (int64_t i = 0; i < m->x->rows; i++) {
+        if (m->cluster[i] != c) continue;
+        m->rows[n++] = i;
+        *a += i < m->nt;
+        for (int64_t j = 0; j < k; j++) {
+            m->mean[j] += FERRY_ROW(m->x, i)[j];
+            if (i < m->nt) m->own[j] += FERRY_ROW(m->x, i)[j];
+        }
+    }
+    for (int64_t j = 0; j < k; j++) {
+        if (n > 0) m->mean[j] /= (double)n;
+        if (*a > 0) m->own[j] /= (double)*a;
+    }
+    return n;
+}
+
+static double distance2(int64_t k, const double *x, const double *y)
+{
+    double d = 0;
+
+    for (int64_t j = 0; j < k; j++)
+        d += (x[j] - y[j]) * (x[j] - y[j]);
+    return d;
+}
+
+/* Whether the target's centroid is the cluster's (5.17's constraint), within kappa radii.
+ */
+static bool agrees(const mixture *m, int64_t n, int64_t a, double kappa)
+{
+    const int64_t k = m->x->k;
+    double r2 = 0;
+
+    for (int64_t i = 0; i < n; i++)
+        r2 += distance2(k, FERRY_ROW(m->x, m->rows[i]), m->mean);
+    return a > 0 && distance2(k, m->own, m->mean) <= kappa * kappa * r2 / (double)n;
+}
+
+/* First principal direction of the gathered rows and the deviation along it; the centres
+ * stand one deviation to both sides of the mean. */
+static ferry_status start(ferry_ctx *ctx, mixture *m, int64_t n)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t k = m->x->k;
+    ferry_block *xc = NULL;
+    ferry_small *cov = NULL;
+    double *w = ferry_i_calloc(k, sizeof *w), sd = 0;
+
+    FERRY_NEED(ctx, w, FERRY_ENOMEM, "hemap: no memory to split a cluster");
+    FERRY_TRY(ferry_i_block_new(ctx, n, k, &xc));
+    FERRY_TRY(ferry_i_small_new(ctx, k, k, &cov));
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < k; j++)
+            FERRY_ROW(xc, i)[j] = FERRY_ROW(m->x, m->rows[i])[j] - m->mean[j];
+    ferry_e(ctx)->gram(ctx, xc, xc, cov);
+    FERRY_TRY(ferry_e(ctx)->eigh(ctx, cov, w));
+    sd = sqrt(fmax(w[k - 1], 0) / (double)n);
+    for (int64_t j = 0; j < k; j++) {
+        m->centre[j] = m->mean[j] - sd * FERRY_AT(cov, j, k - 1);
+        m->centre[k + j] = m->mean[j] + sd * FERRY_AT(cov, j, k - 1);
+    }
+done:
+    ferry_i_small_free(cov);
+    ferry_i_block_free(xc);
+    ferry_i_free(w);
+    return st;
+}
+
+/* Each gathered row to its nearer centre (side 1 only if strictly nearer); *ones: how many
+ * went there. Whether any row changed sides. */
+static bool assign(mixture *m, int64_t n, int64_t *ones)
+{
+    const int64_t k = m->x->k;
+    bool moved = false;
+
+    *ones = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const double *x = FERRY_ROW(m->x, m->rows[i]);
+        const uint8_t to =
+            distance2(k, x, m->centre + k) < distance2(k, x, m->centre) ? 1 : 0;
+        moved = moved || to != m->side[i];
+        m->side[i] = to;
+        *ones += to;
+    }
+    return moved;
+}
+
+/* Two means of the gathered rows; *ones: how many are on side 1. */
+static ferry_status two_means(ferry_ctx *ctx, mixture *m, int64_t n, int64_t *ones)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t k = m->x->k;
+
+    FERRY_TRY(start(ctx, m, n));
+    memset(m->side, 2, (size_t)n);
+    for (int it = 0; it < 100 && assign(m, n, ones); it++)
+        for (int64_t side = 0; side < 2; side++) {
+            const int64_t count = side ? *ones : n - *ones;
+            if (count == 0) continue;
+            memset(m->centre + side * k, 0, (size_t)k * sizeof *m->centre);
+            for (int64_t i = 0; i < n; i++)
+                for (int64_t j = 0; j < k && m->side[i] == side; j++)
+                    m->centre[side * k + j] += FERRY_ROW(m->x, m->rows[i])[j];
+            for (int64_t j = 0; j < k; j++)
+                m->centre[side * k + j] /= (double)count;
+        }
+done:
+    return st;
+}
+
+/* Breadth first; the part on side 0 keeps the cluster's number, the other gets a new one.
+ */
+static ferry_status bisect(ferry_ctx *ctx, mixture *m, const hemap_selecting *o,
+                           int64_t *clusters)
+{
+    ferry_status st = FERRY_OK;
+    int64_t end = 1, a = 0, ones = 0;
+
+    *clusters = 1;
+    m->next[0] = 0;
+    for (int64_t at = 0; at < end; at++) {
+        const int64_t c = m->next[at], n = gather(m, c, &a);
+        if (n < 2 * o->min_size) continue;
+        if (*clusters >= o->min_clusters && agrees(m, n, a, o->kappa)) continue;
+        FERRY_TRY(two_means(ctx, m, n, &ones));
+        if (ones < o->min_size || n - ones < o->min_size) continue;
+        for (int64_t i = 0; i < n; i++)
+            if (m->side[i]) m->cluster[m->rows[i]] = (int32_t)*clusters;
+        m->next[end++] = c;
+        m->next[end++] = (*clusters)++;
+    }
+done:
+    return st;
+}
+
+/* ---- keep ---- */
+
+static bool mixed(const mixture *m, int64_t n, int64_t a, const hemap_selecting *o)
+{
+    const double nt = (double)m->nt, ns = (double)(m->x->rows - m->nt);
+    const double ratio = ((double)a / nt) / ((double)(n - a) / ns);
+
+    return agrees(m, n, a, o->kappa) && ratio <= o->tau && ratio * o->tau >= 1;
+}
+
+static ferry_status decide(ferry_ctx *ctx, mixture *m, const hemap_selecting *o,
+                           hemap_selected *out)
+{
+    ferry_status st = FERRY_OK;
+    int64_t *a = ferry_i_calloc(out->clusters, sizeof *a);
+    int64_t *b = ferry_i_calloc(out->clusters, sizeof *b);
+
+    FERRY_NEED(ctx, a && b, FERRY_ENOMEM, "hemap: no memory for %lld clusters",
+               (long long)out->clusters);
+    for (int64_t c = 0; c < out->clusters; c++) {
+        const int64_t n = gather(m, c, &a[c]);
+        b[c] = n - a[c];
+        if (b[c] == 0 || !mixed(m, n, a[c], o)) continue;
+        out->kept += b[c];
+        for (int64_t i = 0; i < n; i++)
+            if (m->rows[i] >= m->nt) out->keep[m->rows[i] - m->nt] = 1;
+    }
+    out->kl_printed = ferry_i_hemap_kl_printed(out->clusters, a, b, 0.5);
+    out->kl = ferry_i_hemap_kl(out->clusters, a, b, 0.5);
+    out->risky = (o->printed ? out->kl_printed : out->kl) > o->risk || out->kept == 0;
+done:
+    ferry_i_free(b);
+    ferry_i_free(a);
+    return st;
+}
+
+ferry_status ferry_i_hemap_select(ferry_ctx *ctx, const ferry_block *bt,
+                                  const ferry_block *bs, const hemap_selecting *o,
+                                  hemap_selected *out)
+{
+    ferry_status st = FERRY_OK;
+    mixture m = {0};
+
+    *out = (hemap_selected){0};
+    FERRY_TRY(mixture_new(ctx, bt, bs, &m));
+    out->cluster_t = ferry_i_calloc(bt->rows, sizeof *out->cluster_t);
+    out->cluster_s = ferry_i_calloc(bs->rows, sizeof *out->cluster_s);
+    out->keep = ferry_i_calloc(bs->rows, sizeof *out->keep);
+    FERRY_NEED(ctx, out->cluster_t && out->cluster_s && out->keep, FERRY_ENOMEM,
+               "hemap: no memory to select among %lld rows", (long long)bs->rows);
+    FERRY_TRY(bisect(ctx, &m, o, &out->clusters));
+    memcpy(out->cluster_t, m.cluster, (size_t)bt->rows * sizeof *m.cluster);
+    memcpy(out->cluster_s, m.cluster + bt->rows, (size_t)bs->rows * sizeof *m.cluster);
+    FERRY_TRY(decide(ctx, &m, o, out));
+done:
+    mixture_clear(&m);
+    if (st != FERRY_OK) ferry_i_hemap_selected_clear(out);
+    return st;
+}
+
+void ferry_i_hemap_selected_clear(hemap_selected *s)
+{
+    ferry_i_free(s->cluster_t);
+    ferry_i_free(s->cluster_s);
+    ferry_i_free(s->keep);
+    *s = (hemap_selected){0};
+}
