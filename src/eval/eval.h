@@ -15,7 +15,8 @@ typedef struct ferry_scored {
     const int32_t *truth_cls, *cls; /* classify; true ones are in 0..k-1 */
     const double *truth, *value;    /* regress, rate */
     const uint8_t *truth_set, *set; /* multilabel, n x k */
-    const double *score;            /* n x k */
+    const double *score;            /* n x k; embed: the embedding, n x dims */
+    int64_t dims;                   /* embed */
     ferry_ties ties;
 } ferry_scored;
 
@@ -43,6 +44,12 @@ ferry_status ferry_i_ranking_loss(ferry_ctx *ctx, const ferry_scored *s, double 
 ferry_status ferry_i_one_error(ferry_ctx *ctx, const ferry_scored *s, double *out);
 ferry_status ferry_i_coverage(ferry_ctx *ctx, const ferry_scored *s, double *out);
 ferry_status ferry_i_average_precision(ferry_ctx *ctx, const ferry_scored *s, double *out);
+
+/* An embedding in k groups by k-means; -1 where a row is not finite. */
+ferry_status ferry_i_embedding_groups(ferry_ctx *ctx, const ferry_prediction *p, int64_t k,
+                                      int32_t *group);
+/* Share of instances whose class most of their 5 nearest others have (embedding.c). */
+ferry_status ferry_i_knn_accuracy(ferry_ctx *ctx, const ferry_scored *s, double *out);
 
 /* ---- statistics ----------------------------------------------------------------- */
 
@@ -86,7 +93,7 @@ struct ferry_results {
     uint64_t seed;
     int64_t planned, repeats; /* repeats asked for, and complete in every method that ran */
     int64_t n_metrics, n;
-    const ferry_metric **metrics; /* the deciding one first; none for goal embed */
+    const ferry_metric **metrics; /* the deciding one first; may be none for goal embed */
     ferry_ties ties;
     ferry_result *result;
     int64_t best, best_baseline; /* places in result by the deciding metric, or -1 */

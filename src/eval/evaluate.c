@@ -344,6 +344,7 @@ static ferry_status evaluate(ferry_ctx *ctx, const ferry_task *task,
     FERRY_TRY(choose_methods(ctx, u, task, split, extra));
     FERRY_TRY(need_some(ctx, rs, FERRY_ENEEDS));
     FERRY_TRY(ferry_i_score_truth(ctx, task, rs));
+    if (rs->goal == FERRY_EMBED && !rs->truth) rs->n_metrics = 0; /* nothing to score by */
     FERRY_TRY(ferry_i_score_new_mask(ctx, rs, &u->mask));
     ended = run_all(ctx, u, task, &split);
     if (ended != FERRY_OK && ended != FERRY_ECANCELLED) FERRY_TRY(ended);

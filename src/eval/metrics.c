@@ -185,6 +185,9 @@ static const ferry_metric metrics[] = {
      FERRY_CLASSIFY, true, balanced_accuracy},
     {"nmi", "normalised mutual information of classes and predicted groups",
      FERRY_CLASSIFY | FERRY_EMBED, true, nmi},
+    {"knn-accuracy",
+     "share of instances that 5 nearest neighbours in the embedding classify", FERRY_EMBED,
+     true, ferry_i_knn_accuracy},
     {"rmse", "root of the mean squared error", FERRY_REGRESS | FERRY_RATE, false, rmse},
     {"mae", "mean absolute error", FERRY_REGRESS | FERRY_RATE, false, mae},
     {"average-precision", "precision at each true label's rank, averaged", FERRY_MULTILABEL,
@@ -224,6 +227,7 @@ const ferry_metric *ferry_i_metric_usual(ferry_goal goal, int64_t i)
         {FERRY_RATE, {"rmse", "mae"}},
         {FERRY_MULTILABEL,
          {"average-precision", "ranking-loss", "one-error", "coverage", "hamming"}},
+        {FERRY_EMBED, {"nmi"}},
         {FERRY_STREAM, {"mistake-rate"}},
     };
 

@@ -96,7 +96,8 @@ typedef struct picked {
     int32_t *truth_cls, *cls;
     double *truth, *value, *score;
     uint8_t *truth_set, *set;
-    int32_t *place; /* of the prediction's names in the truth's, -1 when not there */
+    int32_t *place;  /* of the prediction's names in the truth's, -1 when not there */
+    int32_t *groups; /* of an embedding, over all instances */
 } picked;
 
 static void free_picked(picked *g)
@@ -109,6 +110,7 @@ static void free_picked(picked *g)
     ferry_i_free(g->truth_set);
     ferry_i_free(g->set);
     ferry_i_free(g->place);
+    ferry_i_free(g->groups);
 }
 
 /* A method knows the names that it was shown, which may be fewer: a class that only hidden
@@ -149,7 +151,7 @@ static ferry_status pick_classes(ferry_ctx *ctx, const ferry_results *rs,
     if (!g->truth_cls || !g->cls) return ferry_i_nomem(ctx, "what is scored");
     for (int64_t i = 0, to = 0; i < p->n; i++) {
         if (!mask[i]) continue;
-        const int32_t c = p->cls[i];
+        const int32_t c = g->groups ? g->groups[i] : p->cls[i];
         g->truth_cls[to] = rs->truth->cls[i];
         /* Groups of an embedding have no names. */
         g->cls[to++] = !p->names ? c : c < 0 ? -1 : g->place[c];
@@ -183,10 +185,31 @@ static ferry_status pick_sets(ferry_ctx *ctx, const ferry_results *rs,
     return FERRY_OK;
 }
 
-/* Whether there is something to compare: an embedding has groups only from some methods. */
-static bool comparable(const ferry_results *rs, const ferry_prediction *p, int64_t count)
+/* The embedding of what is scored, and groups unless the method made its own. */
+static ferry_status pick_embedding(ferry_ctx *ctx, const ferry_results *rs,
+                                   const ferry_prediction *p, const uint8_t *mask,
+                                   int64_t count, picked *g)
 {
-    return count > 0 && (rs->goal != FERRY_EMBED || p->cls);
+    ferry_status st = FERRY_OK;
+
+    g->score = ferry_i_calloc(count * p->k, sizeof *g->score);
+    FERRY_NEED(ctx, g->score, FERRY_ENOMEM, "no memory for what is scored");
+    for (int64_t i = 0, to = 0; i < p->n; i++)
+        if (mask[i])
+            memcpy(g->score + to++ * p->k, p->score + i * p->k,
+                   (size_t)p->k * sizeof *g->score);
+    if (p->cls) goto done;
+    g->groups = ferry_i_calloc(p->n, sizeof *g->groups);
+    FERRY_NEED(ctx, g->groups, FERRY_ENOMEM, "no memory for what is scored");
+    FERRY_TRY(ferry_i_embedding_groups(ctx, p, ferry_i_labels_m(rs->truth), g->groups));
+done:
+    return st;
+}
+
+/* Whether there is something to compare: one class has nothing to tell of an embedding. */
+static bool comparable(const ferry_results *rs, int64_t count)
+{
+    return count > 0 && (rs->goal != FERRY_EMBED || ferry_i_labels_m(rs->truth) > 1);
 }
 
 ferry_status ferry_i_score(ferry_ctx *ctx, const ferry_results *rs,
@@ -198,8 +221,9 @@ ferry_status ferry_i_score(ferry_ctx *ctx, const ferry_results *rs,
 
     for (int64_t m = 0; m < rs->n_metrics; m++)
         out[m] = NAN;
-    if (!comparable(rs, p, count)) goto done;
+    if (!comparable(rs, count)) goto done;
     assert(p->n == entries(rs)); /* the target's, in its order */
+    if (rs->goal == FERRY_EMBED) FERRY_TRY(pick_embedding(ctx, rs, p, mask, count, &g));
     if (p->names) FERRY_TRY(match_names(ctx, rs, p, &g));
     if (rs->ratings || rs->truth->kind == FERRY_LABEL_NUMBER)
         FERRY_TRY(pick_numbers(ctx, rs, p, mask, count, &g));
@@ -216,6 +240,7 @@ ferry_status ferry_i_score(ferry_ctx *ctx, const ferry_results *rs,
                             .truth_set = g.truth_set,
                             .set = g.set,
                             .score = g.score,
+                            .dims = rs->goal == FERRY_EMBED ? p->k : 0,
                             .ties = rs->ties};
     for (int64_t m = 0; m < rs->n_metrics; m++)
         FERRY_TRY(rs->metrics[m]->compute(ctx, &s, &out[m]));

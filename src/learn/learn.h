@@ -70,6 +70,28 @@ typedef enum ferry_distance { FERRY_EUCLIDEAN, FERRY_COSINE } ferry_distance;
 ferry_status ferry_i_knn(ferry_ctx *ctx, const ferry_matrix *x, const ferry_matrix *q,
                          int64_t k, ferry_distance distance, int64_t *index, double *dist);
 
+/* ---- k-means
+ * ----------------------------------------------------------------------------- */
+
+/* Lloyd's algorithm from k-means++ starts (Arthur and Vassilvitskii 2007); the best of
+ * `restarts` by the sum of squared distances, which goes to *inertia (may be NULL). A group
+ * that runs empty gets the point farthest from its centre. group: one of 0..k-1 per row of
+ * x, which must be finite; 1 <= k <= rows. centres (k x x->k) may be NULL. */
+ferry_status ferry_i_kmeans(ferry_ctx *ctx, const ferry_block *x, int64_t k,
+                            int64_t restarts, int64_t max_iter, ferry_rng *rng,
+                            int32_t *group, ferry_block *centres, double *inertia);
+
+/* ---- quadratic programs on the simplex
+ * --------------------------------------------------- */
+
+enum { FERRY_SIMPLEX_MOST = 12 };
+/* min w'Kw - 2v'w over w >= 0, sum w = 1, exactly: of every support the point where the
+ * gradient is constant on it, the best of those that lie in the simplex. K symmetric, p x p
+ * with 1 <= p <= FERRY_SIMPLEX_MOST; it may be singular or indefinite. objective may be
+ * NULL. FERRY_ENUMERIC when K or v is not finite. */
+ferry_status ferry_i_simplex_qp(ferry_ctx *ctx, const ferry_small *k, const double *v,
+                                double *w, double *objective);
+
 /* ---- preparing features
  * ---------------------------------------------------------------------------- */
 

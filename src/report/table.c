@@ -316,7 +316,7 @@ char *ferry_i_results_sentence(const ferry_results *rs)
     if (!order) return NULL;
     const int64_t rows = ferry_i_results_rank(rs, order);
     if (rs->best < 0) {
-        ferry_i_text_addf(&t, "%lld method%s ran; goal %s has no score.", (long long)rows,
+        ferry_i_text_addf(&t, "%lld method%s ran; without labels goal %s has no score.", (long long)rows,
                           rows == 1 ? "" : "s", ferry_goal_name(rs->goal));
         goto done;
     }

@@ -435,22 +435,50 @@ static void test_embed(void **state)
     ferry_task *task = task_of(ctx, FERRY_EMBED, "10");
     ferry_results *rs = NULL;
 
+    /* The first coordinate tells the two classes apart: k-means finds them. */
     add_method(ctx, task, "probe", NULL, NULL);
     rs = run(ctx, task);
-    assert_int_equal(rs->n_metrics, 0);
-    assert_int_equal(rs->best, -1);
+    assert_int_equal(rs->n_metrics, 1);
+    assert_string_equal(rs->metrics[0]->name, "nmi");
+    assert_true(rs->result[0].metric[0] > 0.5);
+    assert_int_equal(rs->best, 0);
     assert_int_equal(rs->result[0].prediction->k, 2);
     assert_non_null(rs->result[0].prediction->score);
     ferry_results_free(rs);
-    /* Groups can be compared with the classes where a method makes some. */
-    set_evaluate(ctx, task, "repeats=2", "metrics=nmi");
+    /* A method may make its own groups. */
+    set_evaluate(ctx, task, "repeats=2", "metrics=nmi,knn-accuracy");
     add_method(ctx, task, "probe", "groups", "rule=yes");
     rs = run(ctx, task);
-    assert_true(isnan(rs->result[0].metric[0]));
     assert_close(rs->result[1].metric[0], 1, 1e-14);
-    assert_int_equal(rs->best, 1);
+    assert_true(rs->result[1].metric[2] > 0.9);
+    assert_close(rs->result[0].metric[2], rs->result[1].metric[2], 0);
     ferry_results_free(rs);
     ferry_task_free(task);
+}
+
+/* Without labels an embedding has no score; with one class, none that says anything. */
+static void test_embed_without_classes(void **state)
+{
+    ferry_ctx *ctx = *state;
+    static const double x[4 * D] = {1, 2, 3, 4, 5, 6, 7, 8};
+    static const char *const y[4] = {"a", "a", "a", "a"};
+    const ferry_array view = {4, D, D, x};
+
+    for (int classes = 0; classes < 2; classes++) {
+        ferry_task *task = NULL;
+        ferry_domain *d = NULL;
+        assert_ok(ctx, ferry_domain_new(ctx, "t", FERRY_TARGET, &d));
+        assert_ok(ctx, ferry_domain_add_dense(ctx, d, "x", &view, NULL, NULL));
+        if (classes) assert_ok(ctx, ferry_domain_set_classes(ctx, d, 4, NULL, y));
+        assert_ok(ctx, ferry_task_new(ctx, "t", FERRY_EMBED, &task));
+        assert_ok(ctx, ferry_task_add_domain(ctx, task, d));
+        add_method(ctx, task, "probe", NULL, NULL);
+        ferry_results *rs = run(ctx, task);
+        assert_int_equal(rs->n_metrics, classes);
+        if (classes) assert_true(isnan(rs->result[0].metric[0]));
+        ferry_results_free(rs);
+        ferry_task_free(task);
+    }
 }
 
 /* Class "rare" is in the target only and never seen: the methods do not know it, and it
@@ -765,6 +793,7 @@ int main(void)
         TEST(test_multilabel),
         TEST(test_rate),
         TEST(test_embed),
+        TEST(test_embed_without_classes),
         TEST(test_class_never_seen),
         TEST(test_method_that_does_not_fit_is_listed),
         TEST(test_nothing_could_run),

@@ -273,7 +273,7 @@ static void test_table(void **state)
         assert_true(strlen(ferry_metric_help(n)) > 10);
         assert_true(m->goals != 0);
     }
-    assert_int_equal(n, 13);
+    assert_int_equal(n, 14);
     assert_null(ferry_metric_name(-1));
     assert_null(ferry_metric_help(n));
     assert_null(ferry_i_metric_find("acuracy"));
@@ -284,7 +284,8 @@ static void test_table(void **state)
     assert_string_equal(ferry_i_metric_usual(FERRY_MULTILABEL, 4)->name, "hamming");
     assert_null(ferry_i_metric_usual(FERRY_MULTILABEL, 5));
     assert_null(ferry_i_metric_usual(FERRY_MULTILABEL, 6));
-    assert_null(ferry_i_metric_usual(FERRY_EMBED, 0));
+    assert_string_equal(ferry_i_metric_usual(FERRY_EMBED, 0)->name, "nmi");
+    assert_null(ferry_i_metric_usual(FERRY_EMBED, 1));
 }
 
 static ferry_status all_class_metrics(ferry_ctx *ctx, void *arg)
