@@ -41,33 +41,78 @@ static double slow_real(const char *s, const char *end)
     return x;
 }
 
-#if LDBL_MANT_DIG == 64
-/* m * 10^e by one rounded operation on 64-bit mantissas. Both factors are exact for |e| <=
- * 27, so the result is within half a unit of the 64th bit; rounding it to 53 bits is right
- * unless it is that near a halfway point. */
+__extension__ typedef unsigned __int128 u128;
+
+/* q * 2^e, plus something less than 2^e when `more`, rounded to even. q is not 0. */
+static double rounded(uint64_t q, bool more, int e)
+{
+    const int zeros = __builtin_clzll(q);
+    uint64_t bits, m;
+    double scale;
+
+    q <<= zeros;
+    m = q >> 11;
+    const uint64_t low = q & 0x7ff, half = 0x400;
+    if (low > half || (low == half && (more || (m & 1)))) m++;
+    bits = (uint64_t)(1023 + e - zeros + 11) << 52;
+    memcpy(&scale, &bits, sizeof scale);
+    return (double)m * scale; /* m <= 2^53: exact */
+}
+
+/* m * 10^e = m 5^e 2^e for |e| <= 27, where 5^|e| fits 63 bits: one exact product or one
+ * division with remainder in 128 bits, then one rounding. m is not 0. */
 static bool quick_real(uint64_t m, int64_t e, double *out)
 {
-    static const long double ten[] = {1e0L,  1e1L,  1e2L,  1e3L,  1e4L,  1e5L,  1e6L,
-                                      1e7L,  1e8L,  1e9L,  1e10L, 1e11L, 1e12L, 1e13L,
-                                      1e14L, 1e15L, 1e16L, 1e17L, 1e18L, 1e19L, 1e20L,
-                                      1e21L, 1e22L, 1e23L, 1e24L, 1e25L, 1e26L, 1e27L};
-    uint64_t bits;
+    static const uint64_t five[] = {1,
+                                    5,
+                                    25,
+                                    125,
+                                    625,
+                                    3125,
+                                    15625,
+                                    78125,
+                                    390625,
+                                    1953125,
+                                    9765625,
+                                    48828125,
+                                    244140625,
+                                    1220703125,
+                                    6103515625,
+                                    30517578125,
+                                    152587890625,
+                                    762939453125,
+                                    3814697265625,
+                                    19073486328125,
+                                    95367431640625,
+                                    476837158203125,
+                                    2384185791015625,
+                                    11920928955078125,
+                                    59604644775390625,
+                                    298023223876953125,
+                                    1490116119384765625,
+                                    7450580596923828125};
 
     if (e < -27 || e > 27) return false;
-    const long double x = e < 0 ? (long double)m / ten[-e] : (long double)m * ten[e];
-    memcpy(&bits, &x, sizeof bits);
-    const unsigned low = bits & 0x7ff;
-    if (low >= 0x3ff && low <= 0x401) return false;
-    *out = (double)x;
+    if (e >= 0) {
+        const u128 p = (u128)m * five[e];
+        const uint64_t high = (uint64_t)(p >> 64);
+        if (high == 0) {
+            *out = rounded((uint64_t)p, false, (int)e);
+            return true;
+        }
+        const int zeros = __builtin_clzll(high);
+        const u128 top =
+            p << zeros; /* the first 64 bits are the number, the rest is `more` */
+        *out = rounded((uint64_t)(top >> 64), (uint64_t)top != 0, (int)e + 64 - zeros);
+        return true;
+    }
+    /* Both brought to 64 bits, so that the quotient has 62 or 63. */
+    const int zm = __builtin_clzll(m), zd = __builtin_clzll(five[-e]);
+    const u128 n = (u128)(m << zm) << 62;
+    const uint64_t d = five[-e] << zd;
+    *out = rounded((uint64_t)(n / d), n % d != 0, (int)e - zm + zd - 62);
     return true;
 }
-#else
-static bool quick_real(uint64_t m, int64_t e, double *out)
-{
-    (void)m, (void)e, (void)out;
-    return false;
-}
-#endif
 
 /* Eight digits at once: each step adds neighbours, so the text "12345678" becomes 12 34 56
  * 78, then 1234 5678, then the number. Needs the first byte in the lowest place. */
