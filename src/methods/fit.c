@@ -111,6 +111,12 @@ static ferry_status check_target(ferry_ctx *ctx, const ferry_method *m,
     FERRY_NEED(ctx, !(m->needs & FERRY_NEED_TARGET_VIEW) || target->n_views > 0,
                FERRY_ENEEDS, "%s needs a view in the target; target '%s' has none", m->name,
                target->name);
+    FERRY_NEED(ctx,
+               !(m->needs & FERRY_NEED_VIEW_OR_GRAPH) || target->n_views > 0 ||
+                   target->n_graphs > 0,
+               FERRY_ENEEDS,
+               "%s needs a view or a graph in the target; target '%s' has none", m->name,
+               target->name);
 done:
     return st;
 }

@@ -8,10 +8,12 @@
 
 /* X(name) for every method; ferry_i_method_<name> is its descriptor. */
 #define FERRY_METHODS(X)                                                                   \
+    X(coca)                                                                                \
     X(knn)                                                                                 \
     X(logreg)                                                                              \
     X(majority)                                                                            \
     X(mean)                                                                                \
+    X(pca_joined)                                                                          \
     X(ridge)                                                                               \
     X(svm)
 
@@ -42,6 +44,7 @@ static void describe_needs(unsigned needs, char *words, size_t size)
         {FERRY_NEED_ONE_VIEW, "one view of every domain"},
         {FERRY_NEED_TARGET_VIEW, "a view of the target"},
         {FERRY_NEED_GRAPH, "a graph of the target"},
+        {FERRY_NEED_VIEW_OR_GRAPH, "a view or a graph of the target"},
         {FERRY_NEED_RATINGS, "ratings of every domain"},
     };
     size_t used = 0;

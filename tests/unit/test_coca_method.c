@@ -1,0 +1,484 @@
+/* The methods coca and pca-joined through the public seam. */
+#include "ferry_test.h"
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "methods/method.h"
+#include "small_task.h"
+
+enum { N = 40, D1 = 5, D2 = 4, D3 = 30 };
+
+static double x1[N * D1], x2[N * D2], x3[N * D3];
+static char letters[N + 1];
+
+/* Two classes; views 1 and 2 see them with noise, view 3 is noise (sparse, wide). */
+static void make_data(void)
+{
+    ferry_rng rng;
+
+    ferry_i_rng_seed(&rng, 11, 0);
+    for (int i = 0; i < N; i++) {
+        const double side = i % 2 ? 2 : -2;
+        letters[i] = i % 2 ? 'b' : 'a';
+        for (int j = 0; j < D1; j++)
+            x1[i * D1 + j] = 5 + ferry_i_rng_normal(&rng) + (j < 2 ? side : 0);
+        for (int j = 0; j < D2; j++)
+            x2[i * D2 + j] = 100 * (ferry_i_rng_normal(&rng) + (j == 1 ? side : 0));
+        for (int j = 0; j < D3; j++)
+            x3[i * D3 + j] = ferry_i_rng_real(&rng) < 0.2 ? 1 : 0;
+    }
+}
+
+static void add_graph(ferry_ctx *ctx, ferry_domain *d, const char *name, int step)
+{
+    static char ids[N][8];
+    const char *from[N], *to[N];
+
+    for (int i = 0; i < N; i++)
+        snprintf(ids[i], sizeof ids[i], "%d", i + 1);
+    for (int i = 0; i < N; i++) {
+        from[i] = ids[i];
+        to[i] = ids[(i + step) % N];
+    }
+    assert_ok(ctx, ferry_domain_add_graph(ctx, d, name, N, from, to, NULL));
+}
+
+/* parts: letters of the views (1, 2, 3) and graphs (g joins one class, r the other) it has,
+ * y: with classes. */
+static ferry_domain *domain_of(ferry_ctx *ctx, const char *parts, int64_t n)
+{
+    ferry_domain *d = NULL;
+
+    make_data();
+    assert_ok(ctx, ferry_domain_new(ctx, "t", FERRY_TARGET, &d));
+    if (strchr(parts, '1')) small_view(ctx, d, "one", n, D1, x1, NULL, NULL, false);
+    if (strchr(parts, '2')) small_view(ctx, d, "two", n, D2, x2, NULL, NULL, false);
+    if (strchr(parts, '3')) small_view(ctx, d, "three", n, D3, x3, NULL, NULL, true);
+    if (strchr(parts, 'g')) add_graph(ctx, d, "good", 2);
+    if (strchr(parts, 'r')) add_graph(ctx, d, "bad", 1);
+    if (strchr(parts, 'y')) small_classes(ctx, d, letters);
+    return d;
+}
+
+static ferry_task *task_of(ferry_ctx *ctx, const char *parts)
+{
+    return small_task(ctx, FERRY_EMBED, NULL, domain_of(ctx, parts, N));
+}
+
+static const ferry_domain *target_of(const ferry_task *t)
+{
+    return ferry_task_domain(t, 0);
+}
+
+/* Share of variance of the first coordinate that lies between the two classes, which are
+ * the odd and the even ids. */
+static double separation(const ferry_prediction *p)
+{
+    double mean[2] = {0}, all = 0, within = 0;
+
+    for (int64_t i = 0; i < p->n; i++)
+        mean[atoi(p->ids[i]) % 2] += p->score[i * p->k] / (double)(p->n / 2);
+    for (int64_t i = 0; i < p->n; i++) {
+        const double z = p->score[i * p->k];
+        all += pow(z - (mean[0] + mean[1]) / 2, 2);
+        within += pow(z - mean[atoi(p->ids[i]) % 2], 2);
+    }
+    return 1 - within / all;
+}
+
+static void test_embeds(void **state)
+{
+    static const char *const settings[] = {"d=2",
+                                           "d=2 form=4.4",
+                                           "d=2 form=4.3 alpha=0.01",
+                                           "d=2 scale=none",
+                                           "d=2 scale=spectral",
+                                           "d=2 solver=operator",
+                                           "d=2 weights=equal",
+                                           "d=2 weights=qp norm=frob balanced=no",
+                                           "d=2 weights_on=thesis graphs=raw",
+                                           "d=2 smooth=2 graph_term=3"};
+    ferry_ctx *ctx = *state;
+    ferry_task *task = task_of(ctx, "12gry");
+
+    for (int64_t s = 0; s < FERRY_COUNT(settings); s++) {
+        ferry_prediction *p = fit_predict(ctx, task, "coca", settings[s], target_of(task));
+        assert_int_equal(p->k, 2);
+        assert_int_equal(p->n, N);
+        if (separation(p) < 0.5) fail_msg("coca %s: %g", settings[s], separation(p));
+        ferry_prediction_free(p);
+    }
+    ferry_task_free(task);
+    task = task_of(ctx, "12");
+    ferry_prediction *p = fit_predict(ctx, task, "pca-joined", "d=3", target_of(task));
+    assert_true(separation(p) > 0.5);
+    ferry_prediction_free(p);
+    ferry_task_free(task);
+}
+
+/* pca-joined is coca with alpha = 1/p, up to the factor 1/p. */
+static void test_baseline_is_a_special_case(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_task *task = task_of(ctx, "123");
+    ferry_prediction *a =
+        fit_predict(ctx, task, "coca", "d=3 alpha=0.333333333333333333", target_of(task));
+    ferry_prediction *b = fit_predict(ctx, task, "pca-joined", "d=3", target_of(task));
+
+    for (int e = 0; e < N * 3; e++)
+        assert_close(3 * a->score[e], b->score[e], 1e-9);
+    ferry_prediction_free(a);
+    ferry_prediction_free(b);
+    ferry_task_free(task);
+}
+
+static json_t *diagnostics(const ferry_model *m)
+{
+    json_t *root = json_loads(ferry_model_diagnostics(m), 0, NULL);
+
+    assert_non_null(root);
+    return root;
+}
+
+static double number_at(const json_t *root, const char *group, const char *key)
+{
+    return json_number_value(json_object_get(json_object_get(root, group), key));
+}
+
+/* The noise view and the graph between classes get no weight; and the scatter is there. */
+static void test_learned_weights(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_task *task = task_of(ctx, "13gry");
+    ferry_model *m = fit_model(ctx, task, "coca", "d=2");
+    json_t *root = diagnostics(m);
+
+    assert_true(number_at(root, "weights", "one") > 0.8);
+    assert_true(number_at(root, "weights", "three") < 0.2);
+    assert_close(number_at(root, "graph_weights", "good"), 1, 1e-12);
+    assert_close(number_at(root, "graph_weights", "bad"), 0, 1e-12);
+    assert_int_equal(
+        json_array_size(json_object_get(json_object_get(root, "scatter"), "z2")), N);
+    assert_int_equal(json_array_size(json_object_get(root, "eigenvalues")), 2);
+    json_decref(root);
+    ferry_model_free(m);
+    m = fit_model(ctx, task, "coca", "d=2 weights=equal graph_weights=equal");
+    root = diagnostics(m);
+    assert_close(number_at(root, "weights", "three"), 0.5, 1e-12);
+    assert_close(number_at(root, "graph_weights", "bad"), 0.5, 1e-12);
+    json_decref(root);
+    ferry_model_free(m);
+    ferry_task_free(task);
+}
+
+/* Links from a file, without labels. */
+static void test_pairs(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_task *task = task_of(ctx, "13");
+    const char *file =
+        tmp_file("pairs.csv", "1,3,1\n3,5,1\n2,4,1\n1,2,-1\n3,4,-1\n5,6,-1\n", -1);
+    char settings[4300];
+    ferry_model *m = NULL;
+    json_t *root = NULL;
+
+    snprintf(settings, sizeof settings, "d=2 pairs=%s", file);
+    m = fit_model(ctx, task, "coca", settings);
+    root = diagnostics(m);
+    assert_true(number_at(root, "weights", "one") > 0.6);
+    json_decref(root);
+    ferry_model_free(m);
+    snprintf(settings, sizeof settings, "d=2 links=4 pairs=%s", file); /* some left out */
+    ferry_model_free(fit_model(ctx, task, "coca", settings));
+    ferry_task_free(task);
+}
+
+/* fails(settings, data, message) */
+static void fails(ferry_ctx *ctx, const char *parts, const char *settings, ferry_status st,
+                  const char *message)
+{
+    ferry_task *task = task_of(ctx, parts);
+    ferry_opts *opts = settings_of(ctx, settings);
+    ferry_model *m = NULL;
+
+    assert_fails(ctx, ferry_fit(ctx, task, "coca", opts, &m, NULL), st, message);
+    assert_null(m);
+    ferry_opts_free(opts);
+    ferry_task_free(task);
+}
+
+static void test_what_is_missing(void **state)
+{
+    ferry_ctx *ctx = *state;
+    char settings[4300];
+
+    fails(ctx, "", "", FERRY_ENEEDS, "coca needs a view or a graph in the target");
+    fails(ctx, "12", "d=10", FERRY_ENEEDS,
+          "d = 10, but the views of target 't' have only 9");
+    fails(ctx, "g", "d=40", FERRY_ENEEDS, "d = 40, but target 't' has only 40 instances");
+    fails(ctx, "12", "d=2 weights=qp", FERRY_ENEEDS, "needs labels of target 't'");
+    fails(ctx, "12g", "d=2 graph_weights=lift", FERRY_ENEEDS, "needs labels of target 't'");
+    fails(ctx, "12", "d=2 form=4.5", FERRY_EINVAL, "form");
+    snprintf(settings, sizeof settings, "d=2 pairs=%s",
+             tmp_file("unknown.csv", "1,3,1\n1,elephant,-1\n", -1));
+    fails(ctx, "12", settings, FERRY_EDATA, "'elephant' is no instance of 't'");
+    snprintf(settings, sizeof settings, "d=2 pairs=%s",
+             tmp_file("zero.csv", "1,3,1\n1,4,0\n", -1));
+    fails(ctx, "12", settings, FERRY_EDATA, "pair 2 has 0");
+    snprintf(settings, sizeof settings, "d=2 weights=qp pairs=%s",
+             tmp_file("must.csv", "1,3,1\n3,5,1\n", -1));
+    fails(ctx, "12", settings, FERRY_ENEEDS,
+          "needs links of both kinds; there are 2 within");
+}
+
+/* Views of different instances say nothing about each other. */
+static void test_no_common_ids(void **state)
+{
+    ferry_ctx *ctx = *state;
+    static const char *const ids[] = {"a", "b", "c"};
+    ferry_domain *d = NULL;
+    ferry_task *task = NULL;
+    ferry_model *m = NULL;
+    ferry_opts *opts = settings_of(ctx, "d=1");
+
+    make_data();
+    assert_ok(ctx, ferry_domain_new(ctx, "t", FERRY_TARGET, &d));
+    small_view(ctx, d, "one", 3, 5, x1, NULL, NULL, false);
+    small_view(ctx, d, "two", 3, 4, x2, ids, NULL, false);
+    task = small_task(ctx, FERRY_EMBED, NULL, d);
+    assert_fails(ctx, ferry_fit(ctx, task, "coca", opts, &m, NULL), FERRY_ENEEDS,
+                 "coca needs views with common ids; view 'one'");
+    assert_fails(ctx, ferry_fit(ctx, task, "pca-joined", opts, &m, NULL), FERRY_ENEEDS,
+                 "pca-joined needs views with common ids");
+    ferry_opts_free(opts);
+    ferry_task_free(task);
+}
+
+/* One class has no cannot-links: equal weights. Constant columns are no trouble. */
+static void test_little_to_learn_from(void **state)
+{
+    ferry_ctx *ctx = *state;
+    static const double flat[6 * 2] = {3, 1, 3, 2, 3, 3, 3, 4, 3, 5, 3, 7};
+    static const double other[6] = {1, 1, 2, 5, 4, 6};
+    ferry_domain *d = NULL;
+    ferry_task *task = NULL;
+    ferry_prediction *p = NULL;
+
+    assert_ok(ctx, ferry_domain_new(ctx, "t", FERRY_TARGET, &d));
+    small_view(ctx, d, "flat", 6, 2, flat, NULL, NULL, false);
+    small_view(ctx, d, "other", 6, 1, other, NULL, NULL, false);
+    small_classes(ctx, d, "aaaaaa");
+    task = small_task(ctx, FERRY_EMBED, NULL, d);
+    p = fit_predict(ctx, task, "coca", "d=3", target_of(task)); /* one of them is nothing */
+    assert_true(fabs(p->score[0]) > 0.1);
+    for (int i = 0; i < 6; i++)
+        assert_true(isfinite(p->score[i * 3]) && fabs(p->score[i * 3 + 2]) < 3);
+    ferry_prediction_free(p);
+    ferry_task_free(task);
+}
+
+static void same_prediction(const ferry_prediction *a, const ferry_prediction *b)
+{
+    assert_int_equal(a->n, b->n);
+    assert_int_equal(a->k, b->k);
+    assert_memory_equal(a->score, b->score, (size_t)(a->n * a->k) * sizeof(double));
+}
+
+/* Saved and loaded: the same bits, also of graphs alone. */
+static void test_save_load(void **state)
+{
+    static const char *const parts[] = {"123gry", "gr"};
+    ferry_ctx *ctx = *state;
+
+    for (int s = 0; s < 2; s++) {
+        ferry_task *task = task_of(ctx, parts[s]);
+        ferry_model *m = fit_model(ctx, task, "coca", "d=3 smooth=1"), *back = NULL;
+        ferry_prediction *p = NULL, *q = NULL;
+        const char *path = tmp_path("coca.ferry");
+        assert_ok(ctx, ferry_model_save(ctx, m, path));
+        assert_ok(ctx, ferry_model_load(ctx, path, "coca", &back));
+        assert_ok(ctx, ferry_predict(ctx, m, target_of(task), &p));
+        assert_ok(ctx, ferry_predict(ctx, back, target_of(task), &q));
+        same_prediction(p, q);
+        ferry_prediction_free(p);
+        ferry_prediction_free(q);
+        ferry_model_free(m);
+        ferry_model_free(back);
+        ferry_task_free(task);
+    }
+}
+
+static void test_relational(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_task *task = task_of(ctx, "gry");
+    ferry_model *m = fit_model(ctx, task, "coca", "d=2");
+    ferry_prediction *p = NULL;
+    ferry_domain *other = NULL;
+    static const char *const ids[] = {"1", "stranger"};
+    static const char *const ends[] = {"stranger", "1"};
+
+    assert_ok(ctx, ferry_predict(ctx, m, target_of(task), &p));
+    assert_int_equal(p->k, 2);
+    assert_true(separation(p) >
+                0.99); /* the good graph has the two classes as components */
+    ferry_prediction_free(p);
+    assert_ok(ctx, ferry_domain_new(ctx, "o", FERRY_TARGET, &other));
+    assert_ok(ctx, ferry_domain_add_graph(ctx, other, "good", 2, ids, ends, NULL));
+    assert_fails(ctx, ferry_predict(ctx, m, other, &p), FERRY_ENEEDS,
+                 "'stranger' of domain 'o' is not one of them");
+    ferry_domain_free(other);
+    ferry_model_free(m);
+    ferry_task_free(task);
+}
+
+/* New instances get what they got in training; with a view missing the rest decides. */
+static void test_new_instances(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_task *task = task_of(ctx, "12y");
+    ferry_model *m = NULL;
+    ferry_prediction *all = NULL, *few = NULL, *lacking = NULL;
+    ferry_domain *d = domain_of(ctx, "12", 10), *one = domain_of(ctx, "1", N);
+
+    for (int how = 0; how < 3; how++) {
+        static const char *const missing[] = {"d=2 missing=mean", "d=2 missing=regress",
+                                              "d=2"};
+        double both = 0, aa = 0, bb = 0;
+        m = fit_model(ctx, task, "coca", missing[how]);
+        assert_ok(ctx, ferry_predict(ctx, m, target_of(task), &all));
+        assert_ok(ctx, ferry_predict(ctx, m, d, &few));
+        for (int e = 0; e < 20; e++)
+            assert_close(few->score[e], all->score[e], 1e-12);
+        assert_ok(ctx, ferry_predict(ctx, m, one, &lacking));
+        for (int i = 0; i < N; i++) {
+            both += all->score[2 * i] * lacking->score[2 * i];
+            aa += all->score[2 * i] * all->score[2 * i];
+            bb += lacking->score[2 * i] * lacking->score[2 * i];
+        }
+        assert_true(both / sqrt(aa * bb) > 0.8);
+        if (how == 1) assert_true(fabs(both / bb - 1) < 1e-9); /* the regression's slope */
+        ferry_prediction_free(all);
+        ferry_prediction_free(few);
+        ferry_prediction_free(lacking);
+        ferry_model_free(m);
+    }
+    ferry_domain_free(d);
+    ferry_domain_free(one);
+    ferry_task_free(task);
+}
+
+/* Seed and engine. */
+static void test_same_numbers(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_task *task = task_of(ctx, "123gy");
+    ferry_prediction *a = fit_predict(ctx, task, "coca", "d=3 links=20", target_of(task));
+    ferry_prediction *b = fit_predict(ctx, task, "coca", "d=3 links=20", target_of(task));
+    ferry_prediction *c = NULL;
+
+    same_prediction(a, b);
+    assert_ok(ctx, ferry_ctx_set_engine(ctx, "ref"));
+    c = fit_predict(ctx, task, "coca", "d=3 links=20", target_of(task));
+    for (int e = 0; e < N * 3; e++)
+        assert_close(c->score[e], a->score[e], 1e-9);
+    ferry_prediction_free(a);
+    ferry_prediction_free(b);
+    ferry_prediction_free(c);
+    ferry_task_free(task);
+}
+
+static ferry_answer cancel_at(void *user, const ferry_progress *p)
+{
+    (void)p;
+    return --*(int *)user < 0 ? FERRY_CANCEL : FERRY_GO;
+}
+
+static ferry_answer finish_now(void *user, const ferry_progress *p)
+{
+    (void)user;
+    (void)p;
+    return FERRY_FINISH;
+}
+
+static void test_cancel_and_finish(void **state)
+{
+    static const char *const names[] = {"coca", "pca-joined"};
+    ferry_ctx *ctx = *state;
+    ferry_task *task = task_of(ctx, "12");
+    ferry_opts *opts = settings_of(ctx, "d=2");
+
+    for (int s = 0; s < 2; s++) {
+        ferry_model *m = NULL;
+        ferry_report rep;
+        ferry_status st = FERRY_ECANCELLED;
+        for (int n = 0; st != FERRY_OK; n++) {
+            int left = n;
+            ferry_ctx_set_progress(ctx, cancel_at, &left);
+            st = ferry_fit(ctx, task, names[s], opts, &m, NULL);
+            assert_true(n < 10 && (st == FERRY_OK || st == FERRY_ECANCELLED));
+            assert_int_equal(m != NULL, st == FERRY_OK);
+        }
+        ferry_model_free(m);
+        ferry_ctx_set_progress(ctx, finish_now, NULL);
+        assert_ok(ctx, ferry_fit(ctx, task, names[s], opts, &m, &rep));
+        assert_int_equal(rep.stop, FERRY_STOP_FINISH);
+        ferry_model_free(m);
+        ferry_ctx_set_progress(ctx, NULL, NULL);
+    }
+    ferry_opts_free(opts);
+    ferry_task_free(task);
+}
+
+static ferry_status fit_and_embed(ferry_ctx *ctx, void *arg)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_task *task = arg;
+    ferry_model *m = NULL;
+    ferry_prediction *p = NULL;
+    ferry_opts *opts = NULL;
+
+    FERRY_TRY(ferry_opts_new(ctx, &opts));
+    FERRY_TRY(ferry_opts_set(ctx, opts, "d", "2"));
+    FERRY_TRY(ferry_opts_set(ctx, opts, "smooth", "1"));
+    FERRY_TRY(ferry_fit(ctx, task, "coca", opts, &m, NULL));
+    FERRY_TRY(ferry_predict(ctx, m, target_of(task), &p));
+done:
+    ferry_model_free(m);
+    ferry_prediction_free(p);
+    ferry_opts_free(opts);
+    return st;
+}
+
+static void test_memory(void **state)
+{
+    ferry_task *task = task_of(*state, "13gry"), *graphs = task_of(*state, "g");
+
+    each_allocation_fails(*state, fit_and_embed, task);
+    each_allocation_fails(*state, fit_and_embed, graphs);
+    ferry_task_free(task);
+    ferry_task_free(graphs);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_embeds, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_baseline_is_a_special_case, ctx_setup,
+                                        ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_learned_weights, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_pairs, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_what_is_missing, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_no_common_ids, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_little_to_learn_from, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_save_load, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_relational, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_new_instances, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_same_numbers, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_cancel_and_finish, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_memory, ctx_setup, ctx_teardown),
+    };
+
+    return cmocka_run_group_tests_name("coca method", tests, NULL, NULL);
+}
