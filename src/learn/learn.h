@@ -91,6 +91,54 @@ enum { FERRY_SIMPLEX_MOST = 12 };
  * NULL. FERRY_ENUMERIC when K or v is not finite. */
 ferry_status ferry_i_simplex_qp(ferry_ctx *ctx, const ferry_small *k, const double *v,
                                 double *w, double *objective);
+/* ---- ranking labels (RankSVM)
+ * ------------------------------------------------------------------ */
+
+typedef struct ferry_ranksvm_options {
+    double C;
+    int64_t epochs;
+    bool scale; /* features times 1 / sqrt(mean squared length) first */
+} ferry_ranksvm_options;
+
+/* Scores f = W [scale (x - mean); 1]; label k is on when f_k > threshold [f; 1]. */
+typedef struct ferry_ranksvm {
+    int64_t m, d;
+    double scale;
+    double *w;         /* m x (d + 1), last the bias */
+    double *threshold; /* m + 1 */
+    int64_t epochs;    /* passes made */
+    double objective;  /* of the primal problem */
+} ferry_ranksvm;
+
+/* Labels on[i * m + k] 0 or 1. mean (d, or NULL) is taken off every instance, without
+ * making a sparse x dense. Instances with no or all labels have no order to learn, only a
+ * threshold. *finish when progress said so: the model is as far as it got. */
+ferry_status ferry_i_ranksvm_fit(ferry_ctx *ctx, const ferry_ranksvm_options *o,
+                                 const ferry_matrix *x, const double *mean, int64_t m,
+                                 const uint8_t *on, ferry_ranksvm **out, bool *finish);
+/* scores n x m. */
+ferry_status ferry_i_ranksvm_scores(ferry_ctx *ctx, const ferry_ranksvm *r,
+                                    const ferry_matrix *x, const double *mean,
+                                    ferry_block *scores);
+/* set[k] <- whether label k is on, given the m scores of one instance. */
+void ferry_i_ranksvm_decide(const ferry_ranksvm *r, const double *f, uint8_t *set);
+/* The threshold with the fewest errors: the middle between two scores, or 1 past the ends;
+ * the lowest of equals. scratch: 2 m. */
+double ferry_i_best_threshold(int64_t m, const double *f, const uint8_t *y,
+                              double *scratch);
+void ferry_i_ranksvm_free(ferry_ranksvm *r);
+
+/* ---- elastic net
+ * -------------------------------------------------------------------------------- */
+
+/* For each column y of Y (n x k):
+ *   min 1/(2n) |y - X b - c|^2 + lambda (alpha |b|_1 + (1 - alpha)/2 |b|^2)
+ * with lambda = `ratio` times the smallest that makes all b of y zero. By coordinate
+ * descent on the d x d products of the features: FERRY_ENEEDS when d is too large for them.
+ * b: d x k; the c are left out. */
+ferry_status ferry_i_elastic_fit(ferry_ctx *ctx, const ferry_matrix *x,
+                                 const ferry_block *y, double ratio, double alpha,
+                                 int64_t max_iter, double tol, ferry_block *b);
 
 /* ---- preparing features
  * ---------------------------------------------------------------------------- */

@@ -167,6 +167,9 @@ typedef struct ferry_engine {
                              ferry_block *x); /* X <- X A^-1 */
     /* X <- A^-1 X by LU; A destroyed. FERRY_ENUMERIC when singular. */
     ferry_status (*solve)(ferry_ctx *, ferry_small *a, ferry_small *x);
+    /* X (m x n) <- the solution of A X + X B = X, A m x m, B n x n; A, B destroyed.
+     * FERRY_ENUMERIC when A and -B have an eigenvalue in common. */
+    ferry_status (*sylvester)(ferry_ctx *, ferry_small *a, ferry_small *b, ferry_small *x);
     /* C (m x n) <- alpha op(A) op(B) + beta C on smalls. */
     void (*gemm)(ferry_ctx *, bool ta, bool tb, double alpha, const ferry_small *a,
                  const ferry_small *b, double beta, ferry_small *c);

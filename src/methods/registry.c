@@ -10,11 +10,15 @@
 #define FERRY_METHODS(X)                                                                   \
     X(coca)                                                                                \
     X(knn)                                                                                 \
+    X(lift)                                                                                \
     X(logreg)                                                                              \
     X(majority)                                                                            \
     X(mean)                                                                                \
+    X(mmltl)                                                                               \
     X(pca_joined)                                                                          \
+    X(ranksvm)                                                                             \
     X(ridge)                                                                               \
+    X(smltl)                                                                               \
     X(svm)
 
 #define DECLARE(name) extern const ferry_method ferry_i_method_##name;

@@ -796,6 +796,41 @@ static void test_solves(void **state)
     }
 }
 
+/* A X + X B = C: what was made from X gives X back, by both engines. */
+static void check_sylvester(fixture *f, int64_t m, int64_t n)
+{
+    ferry_small *a = random_small(f, m, m), *b = random_small(f, n, n);
+    ferry_small *x = random_small(f, m, n), *c = new_small(f, m, n);
+
+    for (int64_t i = 0; i < m; i++) /* keeps the eigenvalues of A away from those of -B */
+        FERRY_AT(a, i, i) += 4 * sqrt((double)(m + n));
+    ferry_e(f->ref)->gemm(f->ref, false, false, 1, a, x, 0, c);
+    ferry_e(f->ref)->gemm(f->ref, false, false, 1, x, b, 1, c);
+    for (int e = 0; e < 2; e++) {
+        ferry_ctx *ctx = e ? f->two : f->ref;
+        ferry_small *p = copy_small(f, a), *q = copy_small(f, b), *y = copy_small(f, c);
+        assert_ok(ctx, ferry_e(ctx)->sylvester(ctx, p, q, y));
+        all_close(m * n, y->data, x->data, 1e-10);
+        ferry_i_small_free(p);
+        ferry_i_small_free(q);
+        ferry_i_small_free(y);
+    }
+    ferry_i_small_free(a);
+    ferry_i_small_free(b);
+    ferry_i_small_free(x);
+    ferry_i_small_free(c);
+}
+
+static void test_sylvester(void **state)
+{
+    fixture *f = *state;
+
+    for (int64_t m = 0; m < 10; m++)
+        for (int64_t n = 0; n < 10; n += 3)
+            check_sylvester(f, m, n);
+    check_sylvester(f, 17, 12);
+}
+
 /* What has no answer is said, by both engines alike. */
 static void test_breakdowns(void **state)
 {
@@ -811,6 +846,12 @@ static void test_breakdowns(void **state)
         assert_fails(ctx, engine->chol(ctx, a), FERRY_ENUMERIC,
                      "positive definite (row 2)");
         assert_fails(ctx, engine->solve(ctx, b, c), FERRY_ENUMERIC, "singular (row 1)");
+        memset(b->data, 0, 9 * sizeof(double));
+        FERRY_AT(c, 1, 1) = 1;
+        memset(a->data, 0, 9 * sizeof(double));
+        assert_fails(ctx, engine->sylvester(ctx, a, b, c), FERRY_ENUMERIC, "in common");
+        FERRY_AT(a, 0, 0) = 1;
+        memset(b->data, 0, 9 * sizeof(double));
         assert_fails(ctx, engine->eigh2(ctx, a, b, w), FERRY_ENUMERIC, "positive definite");
         FERRY_AT(a, 1, 1) = NAN;
         assert_fails(ctx, engine->eigh(ctx, a, w), FERRY_ENUMERIC, "not finite");
@@ -1031,6 +1072,9 @@ static ferry_status everything_that_allocates(ferry_ctx *ctx, void *arg)
     FERRY_TRY(ferry_i_block_new(ctx, 200, 64, &in));
     FERRY_TRY(ferry_i_block_new(ctx, 2, 64, &out));
     FERRY_TRY(e->tmul(ctx, 1, x, in, 0, out));
+    for (int64_t i = 0; i < 16; i++)
+        a->data[i] = b->data[i] = i % 5 == 0;
+    FERRY_TRY(e->sylvester(ctx, a, b, v));
     FERRY_TRY(e->eigs(ctx, ((spectrum *)arg)->n, reflected, arg, 2, 0, w, vectors));
 done:
     ferry_i_small_free(a);
@@ -1145,6 +1189,7 @@ int main(int argc, char **argv)
         T(test_svd),
         T(test_qr),
         T(test_solves),
+        T(test_sylvester),
         T(test_breakdowns),
         T(test_eigs),
         T(test_eigs_degenerate),

@@ -26,5 +26,6 @@ const ferry_engine ferry_i_engine_host = {
     .chol_solve = ferry_i_host_chol_solve,
     .chol_solve_block = ferry_i_host_chol_solve_block,
     .solve = ferry_i_host_solve,
+    .sylvester = ferry_i_host_sylvester,
     .gemm = ferry_i_host_gemm,
 };

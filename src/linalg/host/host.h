@@ -75,6 +75,8 @@ ferry_status ferry_i_host_chol(ferry_ctx *ctx, ferry_small *a);
 void ferry_i_host_chol_solve(ferry_ctx *ctx, const ferry_small *l, ferry_small *x);
 void ferry_i_host_chol_solve_block(ferry_ctx *ctx, const ferry_small *l, ferry_block *x);
 ferry_status ferry_i_host_solve(ferry_ctx *ctx, ferry_small *a, ferry_small *x);
+ferry_status ferry_i_host_sylvester(ferry_ctx *ctx, ferry_small *a, ferry_small *b,
+                                    ferry_small *x);
 void ferry_i_host_gemm(ferry_ctx *ctx, bool ta, bool tb, double alpha, const ferry_small *a,
                        const ferry_small *b, double beta, ferry_small *c);
 

@@ -217,6 +217,62 @@ done:
     return st;
 }
 
+/* A = Q T Q', T quasi-triangular; A <- T. */
+static ferry_status schur(ferry_ctx *ctx, ferry_small *a, ferry_small *q)
+{
+    ferry_status st = FERRY_OK;
+    const int n = ferry_i_blas_int(a->rows);
+    double *work = NULL, *w = NULL, size = 0;
+    int sdim = 0, info;
+
+    FERRY_TRY(check(ctx, "sylvester", a));
+    FERRY_TRY(new_work(ctx, 2.0 * n, &w, 0, NULL));
+    (void)LAPACKE_dgees_work(LAPACK_COL_MAJOR, 'V', 'N', NULL, n, a->data, lead(a), &sdim,
+                             w, w + n, q->data, lead(q), &size, -1, NULL);
+    FERRY_TRY(new_work(ctx, size, &work, 0, NULL));
+    info = LAPACKE_dgees_work(LAPACK_COL_MAJOR, 'V', 'N', NULL, n, a->data, lead(a), &sdim,
+                              w, w + n, q->data, lead(q), work, (int)size, NULL);
+    if (info != 0) FERRY_TRY(not_converged(ctx, "sylvester", info));
+done:
+    ferry_i_free(work);
+    ferry_i_free(w);
+    return st;
+}
+
+/* Bartels and Stewart: with A = P S P', B = Q T Q' and Y = P'X Q it is S Y + Y T = P'C Q,
+ * which is solved from one corner. */
+ferry_status ferry_i_host_sylvester(ferry_ctx *ctx, ferry_small *a, ferry_small *b,
+                                    ferry_small *x)
+{
+    ferry_status st = FERRY_OK;
+    ferry_small *p = NULL, *q = NULL, *y = NULL;
+    const int m = ferry_i_blas_int(x->rows), n = ferry_i_blas_int(x->cols);
+    double scale = 1;
+    int info;
+
+    assert(a->rows == m && a->cols == m && b->rows == n && b->cols == n);
+    FERRY_TRY(ferry_i_small_new(ctx, m, m, &p));
+    FERRY_TRY(ferry_i_small_new(ctx, n, n, &q));
+    FERRY_TRY(ferry_i_small_new(ctx, m, n, &y));
+    if (m == 0 || n == 0) goto done;
+    ferry_i_blas_begin(ctx);
+    FERRY_TRY(schur(ctx, a, p));
+    FERRY_TRY(schur(ctx, b, q));
+    ferry_i_host_gemm(ctx, true, false, 1, p, x, 0, y);
+    ferry_i_host_gemm(ctx, false, false, 1, y, q, 0, x);
+    info = LAPACKE_dtrsyl_work(LAPACK_COL_MAJOR, 'N', 'N', 1, m, n, a->data, lead(a),
+                               b->data, lead(b), x->data, lead(x), &scale);
+    FERRY_NEED(ctx, info == 0 && scale > 0, FERRY_ENUMERIC,
+               "sylvester: A and -B have an eigenvalue in common");
+    ferry_i_host_gemm(ctx, false, false, 1 / scale, p, x, 0, y);
+    ferry_i_host_gemm(ctx, false, true, 1, y, q, 0, x);
+done:
+    ferry_i_small_free(y);
+    ferry_i_small_free(q);
+    ferry_i_small_free(p);
+    return st;
+}
+
 void ferry_i_host_gemm(ferry_ctx *ctx, bool ta, bool tb, double alpha, const ferry_small *a,
                        const ferry_small *b, double beta, ferry_small *c)
 {

@@ -261,5 +261,6 @@ const ferry_engine ferry_i_engine_ref = {
     .chol_solve = ferry_i_ref_chol_solve,
     .chol_solve_block = ferry_i_ref_chol_solve_block,
     .solve = ferry_i_ref_solve,
+    .sylvester = ferry_i_ref_sylvester,
     .gemm = ferry_i_ref_gemm,
 };

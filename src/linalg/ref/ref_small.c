@@ -424,6 +424,33 @@ ferry_status ferry_i_ref_solve(ferry_ctx *ctx, ferry_small *a, ferry_small *x)
     return FERRY_OK;
 }
 
+/* One linear system in the entries of X: (I kron A + B' kron I) vec(X) = vec(C). */
+ferry_status ferry_i_ref_sylvester(ferry_ctx *ctx, ferry_small *a, ferry_small *b,
+                                   ferry_small *x)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t m = x->rows, n = x->cols;
+    ferry_small vec = {m * n, 1, x->data}, *big = NULL;
+
+    assert(a->rows == m && a->cols == m && b->rows == n && b->cols == n);
+    FERRY_TRY(need_finite(ctx, "sylvester", a));
+    FERRY_TRY(need_finite(ctx, "sylvester", b));
+    FERRY_TRY(ferry_i_small_new(ctx, m * n, m * n, &big));
+    for (int64_t j = 0; j < n; j++)
+        for (int64_t i = 0; i < m; i++) {
+            for (int64_t p = 0; p < m; p++)
+                FERRY_AT(big, i + j * m, p + j * m) += FERRY_AT(a, i, p);
+            for (int64_t q = 0; q < n; q++)
+                FERRY_AT(big, i + j * m, i + q * m) += FERRY_AT(b, q, j);
+        }
+    st = ferry_i_ref_solve(ctx, big, &vec);
+    if (st == FERRY_ENUMERIC)
+        st = ferry_i_fail(ctx, st, "sylvester: A and -B have an eigenvalue in common");
+done:
+    ferry_i_small_free(big);
+    return st;
+}
+
 void ferry_i_ref_gemm(ferry_ctx *ctx, bool ta, bool tb, double alpha, const ferry_small *a,
                       const ferry_small *b, double beta, ferry_small *c)
 {

@@ -1,0 +1,438 @@
+/* RankSVM: score every label so that an instance's own labels come before the others.
+ *
+ *   min  1/2 sum_k |w_k|^2
+ *        + C sum_i 1/(|Y_i||N_i|) sum_{k in Y_i, l in N_i} max(0, 1 - (w_k - w_l)x_i)
+ *
+ * Y_i are the labels of instance i, N_i the others, x_i ends in a constant 1 (so the bias
+ * is regularised). Dual coordinate descent: one a_ikl in [0, C/(|Y_i||N_i|)] per pair, and
+ * with s = W x_i known a step is a <- clip(a - (s_k - s_l - 1) / (2|x_i|^2)),  s_k += da
+ * |x_i|^2,  s_l -= da |x_i|^2. W changes once per instance, so an epoch costs O(m nnz(X) +
+ * pairs). Instances are taken in order, pairs by k, then l.
+ *
+ * How many labels: t_i is the best threshold of f(x_i), and t(x) is fitted to them by least
+ * squares on [f(x), 1], the shortest solution, since the w_k add up to 0 and so do the f_k.
+ *
+ * Elisseeff and Weston, A Kernel Method for Multi-Labelled Classification, NIPS 2001. */
+#include <assert.h>
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "learn/learn.h"
+#include "learn/rows.h"
+
+/* The weights while they are learned: feature by feature, the labels padded to fours, so
+ * that a stored entry of x meets its weights side by side. With a mean mu to take off,
+ * W = w - c mu', which leaves w as sparse as the rows that made it. */
+typedef struct trainer {
+    const ferry_matrix *x;
+    const double *mean;
+    int64_t m, wide; /* labels, and padded */
+    double scale, mean2;
+    double *w, *bias, *c, *w_mean; /* d x wide; wide each: biases, c, w mu */
+    double *x_mean, *norm2;        /* n each: x_i'mu, |scaled and extended x_i|^2 */
+    double *s, *add;               /* wide each: scores, sum of da */
+    int64_t *start;                /* n + 1: pairs of instance i */
+    double *a;                     /* pairs */
+    int32_t *yes, *no;             /* m each: labels of the instance at hand */
+} trainer;
+
+static void trainer_clear(trainer *t)
+{
+    ferry_i_free(t->w);
+    ferry_i_free(t->bias);
+    ferry_i_free(t->x_mean);
+    ferry_i_free(t->start);
+    ferry_i_free(t->a);
+    ferry_i_free(t->yes);
+}
+
+static int64_t count_on(const uint8_t *on, int64_t m)
+{
+    int64_t count = 0;
+
+    for (int64_t k = 0; k < m; k++)
+        count += on[k] != 0;
+    return count;
+}
+
+/* Lengths of the rows less the mean, and from them the scale. */
+static void measure(trainer *t, bool scale)
+{
+    const ferry_matrix *x = t->x;
+    const double *v = row_values(x);
+    double total = 0;
+
+    for (int64_t j = 0; t->mean && j < x->cols; j++)
+        t->mean2 += t->mean[j] * t->mean[j];
+    for (int64_t i = 0; i < x->rows; i++) {
+        double sum = 0, along = 0;
+        for (int64_t e = row_begin(x, i); e < row_end(x, i); e++) {
+            sum += v[e] * v[e];
+            if (t->mean) along += v[e] * t->mean[row_column(x, i, e)];
+        }
+        t->x_mean[i] = along;
+        t->norm2[i] = fmax(sum - 2 * along + t->mean2, 0);
+        total += t->norm2[i] / (double)x->rows;
+    }
+    t->scale = scale && total > 0 ? 1 / sqrt(total) : 1;
+    for (int64_t i = 0; i < x->rows; i++)
+        t->norm2[i] = t->scale * t->scale * t->norm2[i] + 1;
+}
+
+static ferry_status trainer_init(ferry_ctx *ctx, trainer *t, const ferry_matrix *x,
+                                 const double *mean, int64_t m, const uint8_t *on,
+                                 bool scale)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t wide = (m + 3) / 4 * 4, n = x->rows;
+
+    *t = (trainer){.x = x, .mean = mean, .m = m, .wide = wide};
+    t->w = ferry_i_calloc(x->cols * wide, sizeof *t->w);
+    t->bias = ferry_i_calloc(5 * wide, sizeof *t->bias);
+    t->x_mean = ferry_i_calloc(2 * n, sizeof *t->x_mean);
+    t->start = ferry_i_calloc(n + 1, sizeof *t->start);
+    t->yes = ferry_i_calloc(2 * m, sizeof *t->yes);
+    FERRY_NEED(ctx, t->w && t->bias && t->x_mean && t->start && t->yes, FERRY_ENOMEM,
+               "ranksvm: no memory for %lld labels of %lld instances", (long long)m,
+               (long long)n);
+    t->c = t->bias + wide;
+    t->w_mean = t->c + wide;
+    t->s = t->w_mean + wide;
+    t->add = t->s + wide;
+    t->norm2 = t->x_mean + n;
+    t->no = t->yes + m;
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t count = count_on(on + i * m, m);
+        t->start[i + 1] = t->start[i] + count * (m - count);
+    }
+    t->a = ferry_i_calloc(t->start[n], sizeof *t->a);
+    FERRY_NEED(ctx, t->a, FERRY_ENOMEM, "ranksvm: no memory for %lld pairs of labels",
+               (long long)t->start[n]);
+    measure(t, scale);
+done:
+    return st;
+}
+
+/* s <- w'x for four labels at a time. */
+static void multiply(const trainer *t, int64_t i, double *s)
+{
+    const ferry_matrix *x = t->x;
+    const int64_t from = row_begin(x, i), n = row_end(x, i) - from;
+    const double *v = row_values(x) + from;
+
+    for (int64_t c = 0; c < t->wide; c += 4) {
+        double s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+        for (int64_t e = 0; e < n; e++) {
+            const int64_t j = x->dense ? e : x->index[from + e];
+            const double *w = t->w + j * t->wide + c;
+            s0 += v[e] * w[0];
+            s1 += v[e] * w[1];
+            s2 += v[e] * w[2];
+            s3 += v[e] * w[3];
+        }
+        s[c] = s0;
+        s[c + 1] = s1;
+        s[c + 2] = s2;
+        s[c + 3] = s3;
+    }
+}
+
+/* s <- W [scale (x_i - mean); 1]. */
+static void scores_of(const trainer *t, int64_t i, double *s)
+{
+    multiply(t, i, s);
+    for (int64_t k = 0; k < t->wide; k++) {
+        const double shift = t->w_mean[k] + t->c[k] * (t->x_mean[i] - t->mean2);
+        s[k] = t->scale * (s[k] - shift) + t->bias[k];
+    }
+}
+
+/* W += add [scale (x_i - mean); 1]'. */
+static void update(trainer *t, int64_t i)
+{
+    const ferry_matrix *x = t->x;
+    const double *v = row_values(x);
+
+    for (int64_t k = 0; k < t->wide; k++) {
+        t->bias[k] += t->add[k];
+        t->add[k] *= t->scale;
+        if (!t->mean) continue;
+        t->c[k] += t->add[k];
+        t->w_mean[k] += t->add[k] * t->x_mean[i];
+    }
+    for (int64_t e = row_begin(x, i); e < row_end(x, i); e++) {
+        double *w = t->w + row_column(x, i, e) * t->wide;
+        for (int64_t k = 0; k < t->wide; k++)
+            w[k] += v[e] * t->add[k];
+    }
+}
+
+/* All pairs of instance i; whether any moved. */
+static bool visit(trainer *t, int64_t i, const uint8_t *on, double C)
+{
+    const double norm2 = t->norm2[i], step = 1 / (2 * norm2);
+    const int64_t pairs = t->start[i + 1] - t->start[i];
+    const double most = C / (double)pairs;
+    double *a = t->a + t->start[i];
+    int64_t n_yes = 0, n_no = 0;
+    bool moved = false;
+
+    if (pairs == 0) return false;
+    for (int64_t k = 0; k < t->m; k++) {
+        if (on[k])
+            t->yes[n_yes++] = (int32_t)k;
+        else
+            t->no[n_no++] = (int32_t)k;
+    }
+    scores_of(t, i, t->s);
+    memset(t->add, 0, (size_t)t->wide * sizeof *t->add);
+    for (int64_t p = 0; p < n_yes; p++) {
+        const int32_t k = t->yes[p];
+        for (int64_t q = 0; q < n_no; q++, a++) {
+            const int32_t l = t->no[q];
+            const double want = *a - (t->s[k] - t->s[l] - 1) * step;
+            const double da = fmin(fmax(want, 0), most) - *a;
+            if (da == 0) continue;
+            *a += da;
+            t->s[k] += da * norm2;
+            t->s[l] -= da * norm2;
+            t->add[k] += da;
+            t->add[l] -= da;
+            moved = true;
+        }
+    }
+    if (moved) update(t, i);
+    return moved;
+}
+
+/* W as the model keeps it: label by label, mean worked in. */
+static ferry_status keep(ferry_ctx *ctx, const trainer *t, ferry_ranksvm *r)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t d = t->x->cols;
+
+    r->m = t->m;
+    r->d = d;
+    r->scale = t->scale;
+    r->w = ferry_i_calloc(t->m * (d + 1), sizeof *r->w);
+    r->threshold = ferry_i_calloc(t->m + 1, sizeof *r->threshold);
+    FERRY_NEED(ctx, r->w && r->threshold, FERRY_ENOMEM,
+               "ranksvm: no memory for %lld x %lld weights", (long long)t->m,
+               (long long)(d + 1));
+    for (int64_t k = 0; k < t->m; k++) {
+        for (int64_t j = 0; j < d; j++)
+            r->w[k * (d + 1) + j] =
+                t->w[j * t->wide + k] - (t->mean ? t->c[k] * t->mean[j] : 0);
+        r->w[k * (d + 1) + d] = t->bias[k];
+    }
+done:
+    return st;
+}
+
+/* Value of the primal problem for scores f. */
+static double primal(const ferry_ranksvm *r, const ferry_block *f, const uint8_t *on,
+                     double C)
+{
+    const int64_t m = r->m;
+    double value = 0;
+
+    for (int64_t e = 0; e < m * (r->d + 1); e++)
+        value += r->w[e] * r->w[e] / 2;
+    for (int64_t i = 0; i < f->rows; i++) {
+        const double *s = FERRY_ROW(f, i);
+        const uint8_t *y = on + i * m;
+        const int64_t count = count_on(y, m);
+        double loss = 0;
+        for (int64_t k = 0; k < m; k++)
+            for (int64_t l = 0; y[k] && l < m; l++)
+                if (!y[l]) loss += fmax(0, 1 - (s[k] - s[l]));
+        if (loss > 0) value += C * loss / (double)(count * (m - count));
+    }
+    return value;
+}
+
+/* ---- how many labels
+ * ---------------------------------------------------------------------------- */
+
+/* Pairs (score, label), by score. */
+static int by_score(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+double ferry_i_best_threshold(int64_t m, const double *f, const uint8_t *y, double *scratch)
+{
+    int64_t errors = 0, least;
+    double best;
+
+    assert(m > 0);
+    for (int64_t k = 0; k < m; k++) {
+        scratch[2 * k] = f[k];
+        scratch[2 * k + 1] = y[k] != 0;
+        errors += !y[k]; /* below all scores every label is on */
+    }
+    qsort(scratch, (size_t)m, 2 * sizeof *scratch, by_score);
+    least = errors;
+    best = scratch[0] - 1;
+    for (int64_t k = 0; k < m; k++) {
+        const bool last = k == m - 1;
+        errors += scratch[2 * k + 1] != 0 ? 1 : -1;
+        if (!last && scratch[2 * k + 2] == scratch[2 * k]) continue;
+        if (errors >= least) continue;
+        least = errors;
+        best = last ? scratch[2 * k] + 1 : (scratch[2 * k] + scratch[2 * k + 2]) / 2;
+    }
+    return best;
+}
+
+/* coef <- the shortest solution of least squares F coef = t; F (n x k) and t destroyed. */
+static ferry_status least_squares(ferry_ctx *ctx, ferry_small *f, ferry_small *t,
+                                  double *coef)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_engine *e = ferry_e(ctx);
+    const int64_t n = f->rows, k = f->cols, r = n < k ? n : k;
+    ferry_small *square = NULL, *u = NULL, *v = NULL, *qt = NULL, *ut = NULL;
+    ferry_small out = {k, 1, coef};
+    double *s = ferry_i_calloc(r, sizeof *s);
+    const bool tall = n > k;
+
+    FERRY_NEED(ctx, s, FERRY_ENOMEM, "ranksvm: no memory for thresholds");
+    FERRY_TRY(ferry_i_small_new(ctx, k, k, &square));
+    FERRY_TRY(ferry_i_small_new(ctx, k, 1, &qt));
+    if (tall) { /* F = Q R, and only R is split */
+        FERRY_TRY(e->qr(ctx, f, square));
+        e->gemm(ctx, true, false, 1, f, t, 0, qt);
+    }
+    FERRY_TRY(ferry_i_small_new(ctx, tall ? k : n, r, &u));
+    FERRY_TRY(ferry_i_small_new(ctx, k, r, &v));
+    FERRY_TRY(ferry_i_small_new(ctx, r, 1, &ut));
+    FERRY_TRY(e->svd(ctx, tall ? square : f, u, s, v));
+    e->gemm(ctx, true, false, 1, u, tall ? qt : t, 0, ut);
+    for (int64_t j = 0; j < r; j++) {
+        const double least = DBL_EPSILON * (double)(n > k ? n : k) * s[0];
+        ut->data[j] = s[j] > least ? ut->data[j] / s[j] : 0;
+    }
+    e->gemm(ctx, false, false, 1, v, ut, 0, &out);
+done:
+    ferry_i_small_free(ut);
+    ferry_i_small_free(v);
+    ferry_i_small_free(u);
+    ferry_i_small_free(qt);
+    ferry_i_small_free(square);
+    ferry_i_free(s);
+    return st;
+}
+
+static ferry_status fit_threshold(ferry_ctx *ctx, const ferry_block *scores,
+                                  const uint8_t *on, ferry_ranksvm *r)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t n = scores->rows, m = r->m;
+    ferry_small *f = NULL, *t = NULL;
+    double *scratch = ferry_i_calloc(2 * m, sizeof *scratch);
+
+    FERRY_NEED(ctx, scratch, FERRY_ENOMEM, "ranksvm: no memory for thresholds");
+    if (n == 0 || m == 0) goto done;
+    FERRY_TRY(ferry_i_small_new(ctx, n, m + 1, &f));
+    FERRY_TRY(ferry_i_small_new(ctx, n, 1, &t));
+    for (int64_t i = 0; i < n; i++) {
+        const double *s = FERRY_ROW(scores, i);
+        for (int64_t k = 0; k < m; k++)
+            FERRY_AT(f, i, k) = s[k];
+        FERRY_AT(f, i, m) = 1;
+        t->data[i] = ferry_i_best_threshold(m, s, on + i * m, scratch);
+    }
+    FERRY_TRY(least_squares(ctx, f, t, r->threshold));
+done:
+    ferry_i_small_free(t);
+    ferry_i_small_free(f);
+    ferry_i_free(scratch);
+    return st;
+}
+
+void ferry_i_ranksvm_decide(const ferry_ranksvm *r, const double *f, uint8_t *set)
+{
+    double t = r->threshold[r->m];
+
+    for (int64_t k = 0; k < r->m; k++)
+        t += r->threshold[k] * f[k];
+    for (int64_t k = 0; k < r->m; k++)
+        set[k] = f[k] > t;
+}
+
+/* ---- the learner
+ * -------------------------------------------------------------------------------- */
+
+ferry_status ferry_i_ranksvm_scores(ferry_ctx *ctx, const ferry_ranksvm *r,
+                                    const ferry_matrix *x, const double *mean,
+                                    ferry_block *scores)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t d = r->d;
+    double *w = ferry_i_calloc(r->m * (d + 1), sizeof *w); /* scale and mean worked in */
+
+    assert(x->cols == d && scores->k == r->m);
+    FERRY_NEED(ctx, w, FERRY_ENOMEM, "ranksvm: no memory for weights");
+    for (int64_t k = 0; k < r->m; k++) {
+        double *to = w + k * (d + 1);
+        const double *from = r->w + k * (d + 1);
+        to[d] = from[d];
+        for (int64_t j = 0; j < d; j++) {
+            to[j] = r->scale * from[j];
+            if (mean) to[d] -= to[j] * mean[j];
+        }
+    }
+    FERRY_TRY(ferry_i_linear_apply(ctx, x, r->m, w, scores));
+done:
+    ferry_i_free(w);
+    return st;
+}
+
+ferry_status ferry_i_ranksvm_fit(ferry_ctx *ctx, const ferry_ranksvm_options *o,
+                                 const ferry_matrix *x, const double *mean, int64_t m,
+                                 const uint8_t *on, ferry_ranksvm **out, bool *finish)
+{
+    ferry_status st = FERRY_OK;
+    trainer t = {0};
+    ferry_ranksvm *r = NULL;
+    ferry_block *f = NULL;
+    bool moved = true;
+
+    *out = NULL;
+    *finish = false;
+    r = ferry_i_calloc(1, sizeof *r);
+    FERRY_NEED(ctx, r, FERRY_ENOMEM, "ranksvm: no memory for a model");
+    FERRY_TRY(trainer_init(ctx, &t, x, mean, m, on, o->scale));
+    while (r->epochs < o->epochs && moved && !*finish) {
+        moved = false;
+        for (int64_t i = 0; i < x->rows; i++)
+            moved = visit(&t, i, on + i * m, o->C) || moved;
+        r->epochs++;
+        FERRY_TRY(ferry_i_progress(ctx, "ranksvm", r->epochs, o->epochs, NAN, finish));
+    }
+    FERRY_TRY(keep(ctx, &t, r));
+    FERRY_TRY(ferry_i_block_new(ctx, x->rows, m, &f));
+    FERRY_TRY(ferry_i_ranksvm_scores(ctx, r, x, mean, f));
+    r->objective = primal(r, f, on, o->C);
+    FERRY_TRY(fit_threshold(ctx, f, on, r));
+    *out = r;
+    r = NULL;
+done:
+    ferry_i_block_free(f);
+    trainer_clear(&t);
+    ferry_i_ranksvm_free(r);
+    return st;
+}
+
+void ferry_i_ranksvm_free(ferry_ranksvm *r)
+{
+    if (!r) return;
+    ferry_i_free(r->w);
+    ferry_i_free(r->threshold);
+    ferry_i_free(r);
+}

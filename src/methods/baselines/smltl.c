@@ -1,0 +1,233 @@
+/* smltl: S-MLTL, multi-label transfer with sparse representation, rebuilt from its
+ * abstract.
+ *
+ * The label matrix, Y (n x m) with rows and columns divided by the roots of their sums, is
+ * L S R': its left singular vectors are responses that hold the labels and how they go
+ * together. Each is regressed on the features by an elastic net, which picks few of them;
+ * the fitted responses X B are the latent features of a RankSVM. The domains share B.
+ *
+ * Han, Wu, Zhuang, He: Multi-Label Transfer Learning with Sparse Representation, IEEE
+ * Trans. Circuits and Systems for Video Technology 2010. */
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "methods/ranked.h"
+
+typedef struct smltl_options {
+    int train, scale;
+    double lambda, alpha, tol, C;
+    int64_t max_iter, epochs;
+} smltl_options;
+
+static const ferry_opt smltl_opts[] = {
+    BASE_OPT_TRAIN(smltl_options),
+    RANKED_OPT_SCALE(smltl_options),
+    FERRY_OPT(smltl_options, REAL, lambda, 0.2, 0, 1,
+              "strength of the elastic net, as a share of what leaves no feature"),
+    FERRY_OPT(smltl_options, REAL, alpha, 0.5, 1e-6, 1,
+              "share of |b|_1 in it, against |b|^2 / 2"),
+    FERRY_OPT(smltl_options, INT, max_iter, 1000, 1, 1e9, "passes over the features"),
+    FERRY_OPT(smltl_options, REAL, tol, 1e-6, 0, 1, "relative change to stop at"),
+    RANKED_OPTS(smltl_options),
+};
+
+typedef struct state {
+    base b;
+    ferry_block *u; /* d x g: the regressions */
+    ferry_ranksvm *r;
+} state;
+
+static void smltl_free(void *model)
+{
+    state *s = model;
+
+    if (!s) return;
+    ferry_i_block_free(s->u);
+    ferry_i_ranksvm_free(s->r);
+    ferry_i_base_clear(&s->b);
+    ferry_i_free(s);
+}
+
+/* y <- labels over the roots of the sums of their row and column. */
+static void normalise(int64_t n, int64_t m, const uint8_t *on, ferry_block *y)
+{
+    for (int64_t i = 0; i < n; i++) {
+        double sum = 0;
+        for (int64_t k = 0; k < m; k++)
+            sum += on[i * m + k];
+        for (int64_t k = 0; k < m; k++)
+            FERRY_ROW(y, i)[k] = on[i * m + k] ? 1 / sqrt(sum) : 0;
+    }
+    for (int64_t k = 0; k < m; k++) {
+        double sum = 0;
+        for (int64_t i = 0; i < n; i++)
+            sum += on[i * m + k];
+        for (int64_t i = 0; sum > 0 && i < n; i++)
+            FERRY_ROW(y, i)[k] /= sqrt(sum);
+    }
+}
+
+/* The left singular vectors L = Y R S^-1, largest first, times sqrt(n). */
+static ferry_status responses(ferry_ctx *ctx, const ferry_block *y, ferry_block **out)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t m = y->k;
+    ferry_small *s = NULL, *turn = NULL;
+    double *w = ferry_i_calloc(m, sizeof *w);
+    int64_t g = 0;
+
+    FERRY_NEED(ctx, w, FERRY_ENOMEM, "smltl: no memory for %lld labels", (long long)m);
+    FERRY_TRY(ferry_i_small_new(ctx, m, m, &s));
+    ferry_e(ctx)->gram(ctx, y, y, s);
+    FERRY_TRY(ferry_e(ctx)->eigh(ctx, s, w));
+    while (g < m && w[m - 1 - g] > 1e-10 * w[m - 1])
+        g++;
+    FERRY_TRY(ferry_i_small_new(ctx, m, g, &turn));
+    for (int64_t j = 0; j < g; j++)
+        for (int64_t k = 0; k < m; k++)
+            FERRY_AT(turn, k, j) =
+                FERRY_AT(s, k, m - 1 - j) * sqrt((double)y->rows / w[m - 1 - j]);
+    FERRY_TRY(ferry_i_block_new(ctx, y->rows, g, out));
+    ferry_e(ctx)->bmul(ctx, 1, y, turn, false, 0, *out);
+done:
+    ferry_i_small_free(turn);
+    ferry_i_small_free(s);
+    ferry_i_free(w);
+    return st;
+}
+
+static ferry_status smltl_fits(ferry_ctx *ctx, const ferry_task *task, const void *options)
+{
+    const smltl_options *o = options;
+
+    return ferry_i_base_fits(ctx, "smltl", task, (ferry_train)o->train, true);
+}
+
+/* How many features the regressions use. */
+static void tell(ferry_ctx *ctx, const ferry_block *u)
+{
+    int64_t used = 0;
+
+    for (int64_t j = 0; j < u->rows; j++) {
+        bool any = false;
+        for (int64_t c = 0; c < u->k; c++)
+            any = any || FERRY_ROW(u, j)[c] != 0;
+        used += any;
+    }
+    ferry_i_diag_real(ctx, "features_used", (double)used);
+}
+
+static ferry_status smltl_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
+                              void **out, ferry_report *rep)
+{
+    ferry_status st = FERRY_OK;
+    const smltl_options *o = options;
+    const ferry_ranksvm_options learner = {.C = o->C, .epochs = o->epochs, .scale = true};
+    examples e = {0};
+    ferry_block *y = NULL, *l = NULL, *z = NULL;
+    ferry_matrix zm;
+    state *s = NULL;
+    bool finish = false;
+
+    *out = NULL;
+    s = ferry_i_calloc(1, sizeof *s);
+    FERRY_NEED(ctx, s, FERRY_ENOMEM, "smltl: no memory for a model");
+    FERRY_TRY(ferry_i_base_fit(ctx, "smltl", task, (ferry_train)o->train, true,
+                               (ferry_scaling)o->scale, &s->b, &e));
+    FERRY_TRY(ferry_i_block_new(ctx, e.n, s->b.k, &y));
+    normalise(e.n, s->b.k, e.on, y);
+    FERRY_TRY(responses(ctx, y, &l));
+    FERRY_TRY(ferry_i_block_new(ctx, e.x->cols, l->k, &s->u));
+    FERRY_TRY(
+        ferry_i_elastic_fit(ctx, e.x, l, o->lambda, o->alpha, o->max_iter, o->tol, s->u));
+    tell(ctx, s->u);
+    FERRY_TRY(ferry_i_block_new(ctx, e.n, l->k, &z));
+    ferry_e(ctx)->mul(ctx, 1, e.x, s->u, 0, z);
+    zm = ferry_i_block_matrix(z);
+    FERRY_TRY(ferry_i_ranksvm_fit(ctx, &learner, &zm, NULL, s->b.k, e.on, &s->r, &finish));
+    ferry_i_ranked_report(ctx, s->r, finish, rep);
+    *out = s;
+    s = NULL;
+done:
+    ferry_i_block_free(z);
+    ferry_i_block_free(l);
+    ferry_i_block_free(y);
+    ferry_i_examples_clear(&e);
+    smltl_free(s);
+    return st;
+}
+
+static ferry_status smltl_predict(ferry_ctx *ctx, const void *model, const ferry_domain *d,
+                                  ferry_prediction *p)
+{
+    ferry_status st = FERRY_OK;
+    const state *s = model;
+    ferry_matrix *x = NULL, zm;
+    ferry_block *z = NULL;
+    int64_t *instance = NULL;
+
+    FERRY_TRY(ferry_i_base_predict_prior(ctx, &s->b, p));
+    FERRY_TRY(ferry_i_base_query(ctx, &s->b, d, &x, &instance));
+    FERRY_TRY(ferry_i_block_new(ctx, x->rows, s->u->k, &z));
+    ferry_e(ctx)->mul(ctx, 1, x, s->u, 0, z);
+    zm = ferry_i_block_matrix(z);
+    FERRY_TRY(ferry_i_ranked_predict(ctx, s->r, &zm, NULL, instance, p));
+done:
+    ferry_i_free(instance);
+    ferry_i_block_free(z);
+    ferry_i_matrix_free(x);
+    return st;
+}
+
+static ferry_status smltl_save(ferry_ctx *ctx, const void *model, ferry_bag *bag)
+{
+    ferry_status st = FERRY_OK;
+    const state *s = model;
+
+    FERRY_TRY(ferry_i_base_save(ctx, &s->b, bag));
+    FERRY_TRY(ferry_i_ranked_save(ctx, s->r, bag));
+    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "u", s->u->rows, s->u->k, s->u->data));
+done:
+    return st;
+}
+
+static ferry_status smltl_load(ferry_ctx *ctx, const ferry_bag *bag, void **out)
+{
+    ferry_status st = FERRY_OK;
+    const double *u = NULL;
+    int64_t d = 0, g = -1;
+    state *s = ferry_i_calloc(1, sizeof *s);
+
+    *out = NULL;
+    FERRY_NEED(ctx, s, FERRY_ENOMEM, "no memory for a model");
+    FERRY_TRY(ferry_i_ranked_base_load(ctx, bag, &s->b, &d));
+    FERRY_TRY(ferry_i_bag_reals(ctx, bag, "u", &d, &g, &u));
+    FERRY_TRY(ferry_i_block_new(ctx, d, g, &s->u));
+    if (d * g > 0) memcpy(s->u->data, u, (size_t)(d * g) * sizeof *u);
+    FERRY_TRY(ferry_i_ranked_load(ctx, bag, s->b.k, g, &s->r));
+    *out = s;
+    s = NULL;
+done:
+    smltl_free(s);
+    return st;
+}
+
+const ferry_method ferry_i_method_smltl = {
+    .name = "smltl",
+    .summary = "label sets through few features that an elastic net picks",
+    .reference = "Han et al., Multi-Label Transfer Learning with Sparse Representation, "
+                 "IEEE TCSVT 2010",
+    .kind = FERRY_KIND_BASELINE,
+    .goals = FERRY_MULTILABEL,
+    .needs = FERRY_NEED_TARGET_VIEW,
+    .options = smltl_opts,
+    .n_options = FERRY_COUNT(smltl_opts),
+    .options_size = sizeof(smltl_options),
+    .fits = smltl_fits,
+    .fit = smltl_fit,
+    .predict = smltl_predict,
+    .save = smltl_save,
+    .load = smltl_load,
+    .free = smltl_free,
+};

@@ -1,0 +1,502 @@
+/* mmltl, ranksvm, smltl and lift as methods: what they learn, options, both engines, saving
+ * and loading, bad models, stopping, memory. */
+#include <float.h>
+#include <stdio.h>
+
+#include "eval/eval.h"
+#include "methods/method.h"
+#include "model/model.h"
+#include "small_task.h"
+
+enum { N = 60, D = 6, M = 3 };
+
+/* n instances; label k goes with feature k, and `shift` is added to feature D - 1, which
+ * the labels also load on: noise that only a domain's mean tells. */
+static ferry_domain *make_domain(ferry_ctx *ctx, ferry_role role, int64_t n, double shift,
+                                 bool sparse, uint64_t seed)
+{
+    const char *names[M] = {"a", "b", "c"};
+    double *x = calloc((size_t)(n * D), sizeof *x);
+    uint8_t *on = calloc((size_t)(n * M), 1);
+    ferry_domain *d = small_domain(ctx, role == FERRY_TARGET ? "t" : "s", role, 0, 0, NULL);
+    ferry_rng rng;
+
+    ferry_i_rng_seed(&rng, seed, 3);
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t j = 0; j < D; j++)
+            x[i * D + j] = ferry_i_rng_below(&rng, 3) == 0 ? 0 : ferry_i_rng_real(&rng);
+        for (int64_t k = 0; k < M; k++)
+            on[i * M + k] = x[i * D + k] > 0.4;
+        x[i * D + D - 1] += shift + 0.5 * on[i * M];
+    }
+    small_view(ctx, d, "x", n, D, x, NULL, NULL, sparse);
+    assert_ok(ctx, ferry_domain_set_labelsets(ctx, d, n, NULL, M, names, on));
+    free(x);
+    free(on);
+    return d;
+}
+
+static ferry_task *make_task(ferry_ctx *ctx, double shift, bool sparse)
+{
+    return small_task(ctx, FERRY_MULTILABEL,
+                      make_domain(ctx, FERRY_SOURCE, N, 0, sparse, 1),
+                      make_domain(ctx, FERRY_TARGET, N, shift, sparse, 2));
+}
+
+static ferry_prediction *run(ferry_ctx *ctx, const ferry_task *task, const char *method,
+                             const char *settings)
+{
+    ferry_task *seen = NULL;
+    ferry_prediction *p;
+
+    assert_ok(ctx, ferry_i_task_split(ctx, task, 0, &seen)); /* target labels hidden */
+    p = fit_predict(ctx, seen, method, settings, ferry_task_domain(task, 1));
+    ferry_task_free(seen);
+    return p;
+}
+
+/* Share of the pairs (own label, other label) of the target in the wrong order. */
+static double loss(const ferry_task *task, const ferry_prediction *p)
+{
+    const ferry_labels *l = ferry_task_domain(task, 1)->labels;
+    double wrong = 0, pairs = 0;
+
+    for (int64_t i = 0; i < p->n; i++)
+        for (int64_t k = 0; k < M; k++)
+            for (int64_t j = 0; j < M; j++) {
+                if (!l->on[i * M + k] || l->on[i * M + j]) continue;
+                wrong += p->score[i * M + k] <= p->score[i * M + j];
+                pairs++;
+            }
+    return wrong / pairs;
+}
+
+static double loss_of(ferry_ctx *ctx, const ferry_task *task, const char *method,
+                      const char *settings)
+{
+    ferry_prediction *p = run(ctx, task, method, settings);
+    const double value = loss(task, p);
+
+    for (int64_t e = 0; e < p->n * M; e++)
+        assert_true(isfinite(p->score[e]) && p->set[e] <= 1);
+    ferry_prediction_free(p);
+    return value;
+}
+
+static const struct {
+    const char *method, *settings;
+} variants[] = {
+    {"mmltl", ""},
+    {"mmltl", "mmd=off"},
+    {"mmltl", "mu=inf"},
+    {"mmltl", "mu=3.5 shrink=js scale=none"},
+    {"mmltl", "shrink=soft g=2"},
+    {"mmltl", "kernel=linear"},
+    {"mmltl", "kernel=rbf"},
+    {"mmltl", "kernel=rbf gamma=0.7 mmd=off"},
+    {"mmltl", "mode=paper"},
+    {"mmltl", "mode=paper g=5 mu=1 sylvester=bartels-stewart sweeps=20"},
+    {"mmltl", "centre=no latent=plain"},
+    {"ranksvm", ""},
+    {"ranksvm", "center=per-domain"},
+    {"ranksvm", "scale=standard C=10 epochs=20"},
+    {"smltl", ""},
+    {"smltl", "lambda=0 alpha=1"},
+    {"lift", ""},
+    {"lift", "ratio=0.3 C=10"},
+};
+
+/* Without a shift all of them learn the labels, from dense and sparse features. */
+static void test_all_learn(void **state)
+{
+    ferry_ctx *ctx = *state;
+
+    for (int sparse = 0; sparse < 2; sparse++) {
+        ferry_task *task = make_task(ctx, 0, sparse);
+        for (int64_t v = 0; v < FERRY_COUNT(variants); v++) {
+            const double got = loss_of(ctx, task, variants[v].method, variants[v].settings);
+            if (got > 0.16)
+                fail_msg("%s %s: ranking loss %g", variants[v].method, variants[v].settings,
+                         got);
+        }
+        ferry_task_free(task);
+    }
+}
+
+/* Under a shift of a feature that the labels load on, the mean term helps, and so does
+ * taking off the domains' means. */
+static void test_shift(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_task *task = make_task(ctx, 4, false);
+    const double off = loss_of(ctx, task, "mmltl", "mmd=off");
+    const double base = loss_of(ctx, task, "ranksvm", "");
+
+    assert_true(loss_of(ctx, task, "mmltl", "") < off - 0.02);
+    assert_true(loss_of(ctx, task, "mmltl", "mu=inf") < off - 0.02);
+    assert_true(loss_of(ctx, task, "mmltl", "mode=paper mu=1e5") < base);
+    assert_true(loss_of(ctx, task, "ranksvm", "center=per-domain") < base - 0.02);
+    ferry_task_free(task);
+}
+
+/* mu = inf has no shift left; the linear kernel is the plain method; sylvester is exact;
+ * standardised features do not depend on their units. */
+static void test_equalities(void **state)
+{
+    ferry_ctx *ctx = *state;
+    const char *pairs[][2] = {
+        {"rho=2", "rho=2 kernel=linear"},
+        {"mode=paper mu=2 g=4", "mode=paper mu=2 g=4 sylvester=bartels-stewart"},
+        {"rho=0", "mmd=off"},
+        {"mu=0", "mmd=off"},
+        {"g=3", "g=7"},
+    };
+    ferry_task *task = make_task(ctx, 1, false);
+
+    for (int64_t c = 0; c < FERRY_COUNT(pairs); c++) {
+        ferry_prediction *p = run(ctx, task, "mmltl", pairs[c][0]),
+                         *q = run(ctx, task, "mmltl", pairs[c][1]);
+        for (int64_t e = 0; e < p->n * M; e++)
+            if (fabs(p->score[e] - q->score[e]) > 1e-5)
+                fail_msg("%s against %s: %g, %g", pairs[c][0], pairs[c][1], p->score[e],
+                         q->score[e]);
+        ferry_prediction_free(p);
+        ferry_prediction_free(q);
+    }
+    ferry_task_free(task);
+}
+
+static void test_engines(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_task *task = make_task(ctx, 1, true);
+
+    for (int64_t v = 0; v < FERRY_COUNT(variants); v++) {
+        ferry_prediction *p = run(ctx, task, variants[v].method, variants[v].settings), *q;
+        assert_ok(ctx, ferry_ctx_set_engine(ctx, "ref"));
+        q = run(ctx, task, variants[v].method, variants[v].settings);
+        assert_ok(ctx, ferry_ctx_set_engine(ctx, "host"));
+        for (int64_t e = 0; e < p->n * M; e++)
+            if (fabs(p->score[e] - q->score[e]) > 1e-5)
+                fail_msg("%s %s: host %g, ref %g", variants[v].method, variants[v].settings,
+                         p->score[e], q->score[e]);
+        ferry_prediction_free(p);
+        ferry_prediction_free(q);
+    }
+    ferry_task_free(task);
+}
+
+/* ---- models ---- */
+
+static void test_round_trips(void **state)
+{
+    ferry_ctx *ctx = *state;
+
+    for (int sparse = 0; sparse < 2; sparse++) {
+        ferry_task *task = make_task(ctx, 1, sparse);
+        ferry_domain *fresh = make_domain(ctx, FERRY_TARGET, 9, 1, sparse, 5);
+        for (int64_t v = 0; v < FERRY_COUNT(variants); v++) {
+            ferry_model *m = fit_model(ctx, task, variants[v].method, variants[v].settings),
+                        *again =
+                            fit_model(ctx, task, variants[v].method, variants[v].settings),
+                        *loaded = NULL;
+            ferry_prediction *p[3];
+            const char *path = tmp_path("m.ferry");
+            assert_ok(ctx, ferry_model_save(ctx, m, path));
+            assert_ok(ctx, ferry_model_load(ctx, path, NULL, &loaded));
+            assert_ok(ctx, ferry_predict(ctx, m, fresh, &p[0]));
+            assert_ok(ctx, ferry_predict(ctx, loaded, fresh, &p[1]));
+            assert_ok(ctx, ferry_predict(ctx, again, fresh, &p[2]));
+            for (int c = 1; c < 3; c++) {
+                assert_memory_equal(p[0]->score, p[c]->score, 9 * M * sizeof(double));
+                assert_memory_equal(p[0]->set, p[c]->set, 9 * M);
+            }
+            for (int c = 0; c < 3; c++)
+                ferry_prediction_free(p[c]);
+            ferry_model_free(m);
+            ferry_model_free(again);
+            ferry_model_free(loaded);
+        }
+        ferry_domain_free(fresh);
+        ferry_task_free(task);
+    }
+}
+
+/* A saved model with one tensor put in place of another must be refused, or at least not
+ * break anything. */
+static void break_model(ferry_ctx *ctx, const char *method, const char *settings,
+                        const char *name, const char *message)
+{
+    ferry_task *task = make_task(ctx, 1, false);
+    ferry_model *m = fit_model(ctx, task, method, settings);
+    ferry_bag *bag = NULL, *copy = NULL;
+    static const char *const reals[] = {
+        "prior",        "prep.fill",      "prep.mean", "prep.inv_sd", "rank.scale",
+        "rank.w",       "rank.threshold", "u",         "latent.mean", "latent.inv_sd",
+        "kernel.gamma", "target.mean",    "centres",   "w",           "distance.scale"};
+    static const char *const ints[] = {"goal", "space.width", "space.used", "prep.scale",
+                                       "count"};
+    void *loaded = NULL;
+
+    assert_ok(ctx, ferry_i_bag_new(ctx, &bag));
+    assert_ok(ctx, ferry_i_bag_new(ctx, &copy));
+    assert_ok(ctx, m->method->save(ctx, m->state, bag));
+    for (int64_t i = 0; i < FERRY_COUNT(reals); i++) {
+        const double *data = NULL, odd[] = {-1, -2};
+        int64_t rows = -1, cols = -1;
+        if (!ferry_i_bag_has(bag, reals[i])) continue;
+        assert_ok(ctx, ferry_i_bag_reals(ctx, bag, reals[i], &rows, &cols, &data));
+        if (strcmp(reals[i], name) == 0)
+            assert_ok(ctx, ferry_i_bag_put_reals(ctx, copy, name, 1,
+                                                 strstr(name, "gamma") ? 1 : 2, odd));
+        else
+            assert_ok(ctx, ferry_i_bag_put_reals(ctx, copy, reals[i], rows, cols, data));
+    }
+    for (int64_t i = 0; i < FERRY_COUNT(ints); i++) {
+        const int64_t *data = NULL, odd[] = {99, 99, 99}, goal = FERRY_CLASSIFY;
+        int64_t n = -1;
+        if (!ferry_i_bag_has(bag, ints[i])) continue;
+        assert_ok(ctx, ferry_i_bag_ints(ctx, bag, ints[i], &n, &data));
+        if (strcmp(ints[i], name) == 0)
+            assert_ok(ctx, ferry_i_bag_put_ints(ctx, copy, name, n, n == 1 ? &goal : odd));
+        else
+            assert_ok(ctx, ferry_i_bag_put_ints(ctx, copy, ints[i], n, data));
+    }
+    {
+        const uint8_t *sparse = NULL;
+        int64_t n = -1;
+        ferry_matrix *x = NULL;
+        assert_ok(ctx, ferry_i_bag_bytes(ctx, bag, "space.sparse", &n, &sparse));
+        assert_ok(ctx, ferry_i_bag_put_bytes(ctx, copy, "space.sparse", n, sparse));
+        if (ferry_i_bag_has(bag, "kernel.gamma")) {
+            if (strcmp(name, "kernel.x") == 0)
+                assert_ok(ctx, ferry_i_matrix_dense(ctx, 2 * N, D + 1, &x));
+            else
+                assert_ok(ctx, ferry_i_bag_matrix(ctx, bag, "kernel.x", &x));
+            assert_ok(ctx, ferry_i_bag_put_matrix(ctx, copy, "kernel.x", x));
+            ferry_i_matrix_free(x);
+        }
+    }
+    assert_fails(ctx, m->method->load(ctx, copy, &loaded), FERRY_EDATA, message);
+    assert_null(loaded);
+    ferry_i_bag_free(bag);
+    ferry_i_bag_free(copy);
+    ferry_model_free(m);
+    ferry_task_free(task);
+}
+
+static void test_bad_models(void **state)
+{
+    const struct {
+        const char *method, *settings, *name, *message;
+    } cases[] = {
+        {"mmltl", "", "u", "u"},
+        {"mmltl", "", "latent.mean", "latent.mean"},
+        {"mmltl", "", "latent.inv_sd", "latent.inv_sd"},
+        {"mmltl", "", "rank.w", "rank.w"},
+        {"mmltl", "", "rank.scale", "rank.scale"},
+        {"mmltl", "", "rank.threshold", "rank.threshold"},
+        {"mmltl", "", "goal", "sets of labels"},
+        {"mmltl", "kernel=rbf", "kernel.gamma", "below 0"},
+        {"mmltl", "kernel=rbf", "kernel.x", "7 columns, the model 6 features"},
+        {"mmltl", "kernel=rbf", "u", "u"},
+        {"ranksvm", "center=per-domain", "target.mean", "target.mean"},
+        {"ranksvm", "", "rank.w", "rank.w"},
+        {"smltl", "", "u", "u"},
+        {"smltl", "", "rank.w", "rank.w"},
+        {"lift", "", "count", "entry 0 is 99"},
+        {"lift", "", "centres", "centres"},
+        {"lift", "", "w", "w"},
+        {"lift", "", "distance.scale", "distance.scale"},
+    };
+
+    for (int64_t c = 0; c < FERRY_COUNT(cases); c++)
+        break_model(*state, cases[c].method, cases[c].settings, cases[c].name,
+                    cases[c].message);
+}
+
+/* ---- what is said ---- */
+
+static void expect(ferry_ctx *ctx, const ferry_task *task, const char *method,
+                   const char *settings, ferry_status status, const char *sentence)
+{
+    ferry_opts *opts = settings_of(ctx, settings);
+    ferry_model *m = NULL;
+
+    assert_fails(ctx, ferry_fit(ctx, task, method, opts, &m, NULL), status, sentence);
+    assert_null(m);
+    ferry_opts_free(opts);
+}
+
+static void test_options(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_task *task = make_task(ctx, 40, false);
+
+    expect(ctx, task, "mmltl", "mu=-1", FERRY_EINVAL, "mu = -1 is not a number from 0");
+    expect(ctx, task, "mmltl", "mu=many", FERRY_EINVAL, "mu = many is not a number");
+    expect(ctx, task, "mmltl", "mu=inf mode=paper", FERRY_EINVAL, "mode=ferry");
+    expect(ctx, task, "mmltl", "shrink=js kernel=rbf", FERRY_EINVAL, "kernel=none");
+    expect(ctx, task, "mmltl", "g1=0", FERRY_EINVAL, "g1 = 0");
+    expect(ctx, task, "mmltl", "scale=none mu=1e308", FERRY_ENUMERIC, "too large");
+    expect(ctx, task, "ranksvm", "center=per-domain train=both", FERRY_ENEEDS,
+           "train=both");
+    ferry_task_free(task);
+}
+
+static void test_tasks_that_do_not_fit(void **state)
+{
+    ferry_ctx *ctx = *state;
+    const char *methods[] = {"mmltl", "ranksvm", "smltl", "lift"};
+    ferry_domain *t = small_domain(ctx, "t", FERRY_TARGET, 2, 1, (const double[]){1, 2});
+    ferry_task *task = small_task(ctx, FERRY_MULTILABEL,
+                                  make_domain(ctx, FERRY_SOURCE, 9, 0, false, 1), t);
+    ferry_task *alone =
+        small_task(ctx, FERRY_MULTILABEL, NULL, make_domain(ctx, FERRY_TARGET, 9, 0, 0, 1));
+
+    for (int64_t i = 0; i < FERRY_COUNT(methods); i++) {
+        char sentence[64];
+        (void)snprintf(sentence, sizeof sentence, "%s train=source needs features",
+                       methods[i]);
+        expect(ctx, task, methods[i], "", FERRY_ENEEDS, sentence);
+    }
+    expect(ctx, alone, "mmltl", "", FERRY_ENEEDS, "mmltl needs");
+    ferry_task_free(task);
+    ferry_task_free(alone);
+}
+
+/* One instance a domain; a label that never occurs and one that always does; instances
+ * without features in the target; the same features everywhere. */
+static void test_tiny(void **state)
+{
+    ferry_ctx *ctx = *state;
+    const char *names[] = {"always", "never", "some"};
+    const double x[] = {1, 2, 1, 2, 3, 1};
+    const uint8_t on[] = {1, 0, 1, 1, 0, 0, 1, 0, 1};
+
+    for (int64_t v = 0; v < FERRY_COUNT(variants); v++)
+        for (int64_t n = 1; n <= 3; n++) {
+            ferry_domain *s = small_domain(ctx, "s", FERRY_SOURCE, n, 2, x);
+            ferry_domain *t = small_domain(ctx, "t", FERRY_TARGET, 0, 0, NULL);
+            const char *ids[] = {"p", "q"};
+            ferry_task *task;
+            ferry_prediction *p;
+            assert_ok(ctx, ferry_domain_set_labelsets(ctx, s, n, NULL, 3, names, on));
+            small_view(ctx, t, "x", n > 1 ? 2 : 1, 2, x + 2, ids, NULL, false);
+            small_view(ctx, t, "y", 1, 1, x, (const char *[]){"r"}, NULL, false);
+            task = small_task(ctx, FERRY_MULTILABEL, s, t);
+            p = fit_predict(ctx, task, variants[v].method, variants[v].settings, t);
+            for (int64_t e = 0; e < p->n * 3; e++)
+                assert_true(isfinite(p->score[e]));
+            assert_int_equal(p->set[0], 1);
+            assert_int_equal(p->set[1], 0);
+            assert_true(p->score[0] > p->score[1]);
+            ferry_prediction_free(p);
+            ferry_task_free(task);
+        }
+}
+
+/* ---- stopping and memory ---- */
+
+typedef struct stopper {
+    ferry_answer answer;
+    int64_t after, calls;
+} stopper;
+
+static ferry_answer stop(void *user, const ferry_progress *p)
+{
+    stopper *s = user;
+
+    (void)p;
+    return ++s->calls <= s->after ? FERRY_GO : s->answer;
+}
+
+static void test_stops(void **state)
+{
+    ferry_ctx *ctx = *state;
+    const char *methods[] = {"mmltl", "mmltl", "ranksvm", "smltl", "lift"};
+    ferry_task *task = make_task(ctx, 1, false);
+
+    for (int64_t i = 0; i < FERRY_COUNT(methods); i++) {
+        ferry_opts *opts = settings_of(ctx, i == 1 ? "mode=paper" : "");
+        stopper s = {.answer = FERRY_FINISH, .after = 1};
+        ferry_model *m = NULL;
+        ferry_report rep;
+        ferry_ctx_set_progress(ctx, stop, &s);
+        assert_ok(ctx, ferry_fit(ctx, task, methods[i], opts, &m, &rep));
+        if (strcmp(methods[i], "lift") != 0) assert_int_equal(rep.stop, FERRY_STOP_FINISH);
+        ferry_model_free(m);
+        for (int64_t after = 0; after < 3; after++) {
+            s = (stopper){.answer = FERRY_CANCEL, .after = after};
+            assert_int_equal(ferry_fit(ctx, task, methods[i], opts, &m, &rep),
+                             FERRY_ECANCELLED);
+            assert_null(m);
+        }
+        ferry_ctx_set_progress(ctx, NULL, NULL);
+        ferry_opts_free(opts);
+    }
+    ferry_task_free(task);
+}
+
+static ferry_status fit_all(ferry_ctx *ctx, void *arg)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_task *task = ((void **)arg)[0];
+    const ferry_opts *opts = ((void **)arg)[1];
+    ferry_model *m = NULL, *loaded = NULL;
+    ferry_prediction *p = NULL;
+
+    FERRY_TRY(ferry_fit(ctx, task, ((void **)arg)[2], opts, &m, NULL));
+    FERRY_TRY(ferry_model_save(ctx, m, tmp_path("n.ferry")));
+    FERRY_TRY(ferry_model_load(ctx, tmp_path("n.ferry"), NULL, &loaded));
+    FERRY_TRY(ferry_predict(ctx, loaded, ferry_task_domain(task, 1), &p));
+done:
+    ferry_prediction_free(p);
+    ferry_model_free(loaded);
+    ferry_model_free(m);
+    return st;
+}
+
+static void test_no_memory(void **state)
+{
+    ferry_ctx *ctx = *state;
+    const char *cases[][2] = {
+        {"mmltl", "epochs=1 max_iter=2 shrink=soft"},
+        {"mmltl", "kernel=rbf epochs=1 max_iter=1"},
+        {"mmltl", "mode=paper sweeps=1 sylvester=bartels-stewart epochs=1"},
+        {"ranksvm", "center=per-domain epochs=1"},
+        {"smltl", "epochs=1"},
+        {"lift", "max_iter=1"}};
+    ferry_task *task =
+        small_task(ctx, FERRY_MULTILABEL, make_domain(ctx, FERRY_SOURCE, 8, 0, false, 1),
+                   make_domain(ctx, FERRY_TARGET, 5, 1, false, 2));
+
+    for (int64_t i = 0; i < FERRY_COUNT(cases); i++) {
+        ferry_opts *opts = settings_of(ctx, cases[i][1]);
+        void *arg[] = {task, opts, (void *)(uintptr_t)cases[i][0]};
+        each_allocation_fails(ctx, fit_all, arg);
+        ferry_opts_free(opts);
+    }
+    ferry_task_free(task);
+}
+
+/* One thread: the problems are tiny, and starting threads would take most of the time. */
+static int setup(void **state)
+{
+    return ctx_setup(state) || ferry_ctx_set_threads(*state, 1) != FERRY_OK;
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, ctx_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        T(test_all_learn),   T(test_shift),
+        T(test_equalities),  T(test_engines),
+        T(test_round_trips), T(test_bad_models),
+        T(test_options),     T(test_tasks_that_do_not_fit),
+        T(test_tiny),        T(test_stops),
+        T(test_no_memory),
+    };
+    return cmocka_run_group_tests_name("mmltl", tests, NULL, NULL);
+}
