@@ -9,6 +9,7 @@
  *
  * usage: bench_sparse [file with the lines of sparse_peer.py]
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,25 +26,28 @@ static int by_value(const void *a, const void *b)
     return (i > j) - (i < j);
 }
 
-static ferry_matrix *random_csr(ferry_ctx *ctx)
+/* Columns of a row: COLS u^skew for uniform u, all different. skew 1 is uniform; 3 puts
+ * half of the entries into an eighth of the columns, as words of a text do. */
+static ferry_matrix *random_csr(ferry_ctx *ctx, int skew)
 {
+    static int64_t taken[COLS]; /* row + 1 that took the column last */
     ferry_matrix *x = NULL;
     ferry_rng rng;
 
     if (ferry_i_matrix_csr(ctx, ROWS, COLS, (int64_t)ROWS * PER_ROW, &x) != FERRY_OK)
         exit(1);
+    memset(taken, 0, sizeof taken);
     ferry_i_rng_seed(&rng, 1, 1);
     for (int64_t i = 0; i < ROWS; i++) {
         int32_t *row = x->index + i * PER_ROW;
         x->start[i + 1] = (i + 1) * PER_ROW;
-        for (bool again = true; again;) { /* all columns of a row differ */
-            again = false;
-            for (int e = 0; e < PER_ROW; e++)
-                row[e] = (int32_t)ferry_i_rng_below(&rng, COLS);
-            qsort(row, PER_ROW, sizeof *row, by_value);
-            for (int e = 1; e < PER_ROW; e++)
-                again = again || row[e] == row[e - 1];
+        for (int e = 0; e < PER_ROW;) {
+            const int32_t c = (int32_t)(COLS * pow(ferry_i_rng_real(&rng), skew));
+            if (taken[c] == i + 1) continue;
+            taken[c] = i + 1;
+            row[e++] = c;
         }
+        qsort(row, PER_ROW, sizeof *row, by_value);
         for (int e = 0; e < PER_ROW; e++)
             x->value[i * PER_ROW + e] = ferry_i_rng_normal(&rng);
     }
@@ -111,8 +115,8 @@ static double peer_seconds(const char *path, const char *name, int64_t k)
     return found;
 }
 
-static void run(ferry_ctx *ctx, const ferry_matrix *x, bool trans, int64_t k,
-                double bandwidth, const char *peer)
+static void run(ferry_ctx *ctx, const char *name, const ferry_matrix *x, bool trans,
+                int64_t k, double bandwidth, const char *peer)
 {
     ferry_block *b = NULL, *y = NULL;
     ferry_rng rng;
@@ -125,11 +129,8 @@ static void run(ferry_ctx *ctx, const ferry_matrix *x, bool trans, int64_t k,
     ferry_i_fill_normal(b, &rng);
     const double seconds = time_product(ctx, trans, x, b, y);
     const double scipy = peer_seconds(peer, trans ? "tmul" : "mul", k);
-    printf("%-10s %4lld %8d %8.1f %8.1f %7.0f %%",
-           !trans       ? "XB"
-           : x->t_start ? "X'B, index"
-                        : "X'B",
-           (long long)k, ferry_ctx_threads(ctx), 1e3 * seconds, 1e-9 * bytes / seconds,
+    printf("%-16s %4lld %8d %8.1f %8.1f %7.0f %%", name, (long long)k,
+           ferry_ctx_threads(ctx), 1e3 * seconds, 1e-9 * bytes / seconds,
            100 * bytes / seconds / bandwidth);
     if (scipy > 0 && ferry_ctx_threads(ctx) == 1)
         printf(" %9.1f %6.1fx", 1e3 * scipy, scipy / seconds);
@@ -143,12 +144,13 @@ int main(int argc, char **argv)
     static const int64_t ks[] = {2, 8, 32};
     const char *peer = argc > 1 ? argv[1] : NULL;
     ferry_ctx *ctx = NULL;
-    ferry_matrix *x, *indexed;
+    ferry_matrix *x, *indexed, *words;
 
     if (ferry_ctx_new(&ctx) != FERRY_OK) return 1;
     const int cores = ferry_ctx_threads(ctx);
-    x = random_csr(ctx);
-    indexed = random_csr(ctx);
+    x = random_csr(ctx, 1);
+    indexed = random_csr(ctx, 1);
+    words = random_csr(ctx, 3);
     if (ferry_i_matrix_index(ctx, indexed) != FERRY_OK) return 1;
     printf("sparse products, %d x %d, %lld entries (BLAS core %s)\n", ROWS, COLS,
            (long long)x->nnz, ferry_blas_core());
@@ -157,14 +159,20 @@ int main(int argc, char **argv)
         const double bandwidth = triad(threads);
         printf("triad with %d thread%s: %.1f GB/s\n", threads, threads > 1 ? "s" : "",
                1e-9 * bandwidth);
-        printf("%-10s %4s %8s %8s %8s %9s %9s %7s\n", "", "k", "threads", "ms", "GB/s",
+        printf("%-16s %4s %8s %8s %8s %9s %9s %7s\n", "", "k", "threads", "ms", "GB/s",
                "of triad", "scipy ms", "faster");
-        for (int kind = 0; kind < 3; kind++)
-            for (int64_t i = 0; i < FERRY_COUNT(ks); i++)
-                run(ctx, kind == 2 ? indexed : x, kind > 0, ks[i], bandwidth, peer);
+        for (int64_t i = 0; i < FERRY_COUNT(ks); i++)
+            run(ctx, "XB", x, false, ks[i], bandwidth, peer);
+        for (int64_t i = 0; i < FERRY_COUNT(ks); i++)
+            run(ctx, "X'B", x, true, ks[i], bandwidth, peer);
+        for (int64_t i = 0; i < FERRY_COUNT(ks); i++)
+            run(ctx, "X'B, index", indexed, true, ks[i], bandwidth, peer);
+        for (int64_t i = 0; i < FERRY_COUNT(ks); i++)
+            run(ctx, "XB, like words", words, false, ks[i], bandwidth, NULL);
     }
     ferry_i_matrix_free(x);
     ferry_i_matrix_free(indexed);
+    ferry_i_matrix_free(words);
     ferry_ctx_free(ctx);
     return 0;
 }
