@@ -9,6 +9,7 @@
 /* X(name) for every method; ferry_i_method_<name> is its descriptor. */
 #define FERRY_METHODS(X)                                                                   \
     X(coca)                                                                                \
+    X(hemap)                                                                               \
     X(knn)                                                                                 \
     X(lift)                                                                                \
     X(logreg)                                                                              \

@@ -1,0 +1,331 @@
+/* HeMap's data: one view of the source and of the target, prepared; labels and pairs by
+ * row; principal axes. */
+#include <math.h>
+#include <string.h>
+
+#include "methods/hemap/fit.h"
+
+enum { LARGEST = 8000 }; /* most rows or features (the smaller) of an eigenproblem */
+
+ferry_scale ferry_i_hemap_scale(const hemap_options *o, const ferry_matrix *x)
+{
+    static const ferry_scale scales[] = {FERRY_SCALE_NONE, FERRY_SCALE_STANDARD,
+                                         FERRY_SCALE_L2};
+
+    if (o->scale > 0) return scales[o->scale - 1];
+    return x->dense ? FERRY_SCALE_STANDARD : FERRY_SCALE_L2;
+}
+
+/* ---- labels by row ---- */
+
+static ferry_status class_rows(ferry_ctx *ctx, const ferry_domain *d, int32_t **out,
+                               int64_t *known)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_view *v = d->views[0];
+
+    *out = ferry_i_calloc(v->x->rows, sizeof **out);
+    FERRY_NEED(ctx, *out, FERRY_ENOMEM, "hemap: no memory for %lld labels",
+               (long long)v->x->rows);
+    for (int64_t i = 0; i < v->x->rows; i++) {
+        (*out)[i] = d->labels ? d->labels->cls[v->instance[i]] : -1;
+        *known += (*out)[i] >= 0;
+    }
+done:
+    return st;
+}
+
+static ferry_status number_rows(ferry_ctx *ctx, const ferry_domain *d, double **out,
+                                int64_t *known)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_view *v = d->views[0];
+
+    *out = ferry_i_calloc(v->x->rows, sizeof **out);
+    FERRY_NEED(ctx, *out, FERRY_ENOMEM, "hemap: no memory for %lld labels",
+               (long long)v->x->rows);
+    for (int64_t i = 0; i < v->x->rows; i++) {
+        (*out)[i] = d->labels ? d->labels->num[v->instance[i]] : NAN;
+        *known += !isnan((*out)[i]);
+    }
+done:
+    return st;
+}
+
+static bool occurs(int64_t n, const int32_t *cls, int32_t c)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (cls[i] == c) return true;
+    return false;
+}
+
+/* The sets differ when the target has a class that the source does not. (A class that only
+ * the source shows may be one of which no target label is visible.) */
+static bool sets_differ(const hemap_data *d)
+{
+    for (int32_t c = 0; c < d->k; c++)
+        if (occurs(d->t->rows, d->yc, c) && !occurs(d->s->rows, d->vc, c)) return true;
+    return false;
+}
+
+static ferry_status read_labels(ferry_ctx *ctx, const ferry_domain *target,
+                                const ferry_domain *source, hemap_data *d)
+{
+    ferry_status st = FERRY_OK;
+    const bool numbers = d->goal == FERRY_REGRESS;
+    int64_t known = 0;
+
+    if (numbers) {
+        FERRY_TRY(number_rows(ctx, target, &d->yn, &d->n_labelled));
+        FERRY_TRY(number_rows(ctx, source, &d->vn, &d->n_taught));
+        d->differ = d->o->bridge != NO && d->n_labelled > 0;
+    } else {
+        FERRY_TRY(class_rows(ctx, target, &d->yc, &d->n_labelled));
+        FERRY_TRY(class_rows(ctx, source, &d->vc, &d->n_taught));
+        d->differ = d->o->bridge == YES || (d->o->bridge == AUTO && sets_differ(d));
+    }
+    d->labelled = ferry_i_calloc(d->n_labelled, sizeof *d->labelled);
+    FERRY_NEED(ctx, d->labelled, FERRY_ENOMEM, "hemap: no memory for %lld labels",
+               (long long)d->n_labelled);
+    for (int64_t i = 0; i < d->t->rows; i++)
+        if (numbers ? !isnan(d->yn[i]) : d->yc[i] >= 0) d->labelled[known++] = i;
+done:
+    return st;
+}
+
+/* ---- pairs ---- */
+
+/* Row of an instance of domain d by its id, -1 when its view lacks it. */
+static int64_t row_of(const ferry_domain *d, const char *id)
+{
+    const int64_t i = ferry_i_ids_find(d->ids, id);
+
+    return i < 0 ? -1 : d->views[0]->row_of[i];
+}
+
+static ferry_status read_pairs(ferry_ctx *ctx, const ferry_domain *target,
+                               const ferry_domain *source, hemap_data *d)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_pairs *p = target->pairs ? target->pairs : source->pairs;
+    const ferry_domain *left = source, *right = target;
+
+    if (!p) goto done;
+    if (p->left_domain && strcmp(p->left_domain, target->name) == 0) {
+        left = target;
+        right = source;
+    }
+    FERRY_NEED(ctx,
+               !p->left_domain || (strcmp(p->left_domain, left->name) == 0 &&
+                                   strcmp(p->right_domain, right->name) == 0),
+               FERRY_ENEEDS,
+               "hemap needs pairs of source '%s' and target '%s'; these are of '%s' and "
+               "'%s'",
+               source->name, target->name, p->left_domain, p->right_domain);
+    d->pt = ferry_i_calloc(p->n, sizeof *d->pt);
+    d->ps = ferry_i_calloc(p->n, sizeof *d->ps);
+    FERRY_NEED(ctx, d->pt && d->ps, FERRY_ENOMEM, "hemap: no memory for %lld pairs",
+               (long long)p->n);
+    for (int64_t i = 0; i < p->n; i++) {
+        const int64_t l = row_of(left, p->left[i]), r = row_of(right, p->right[i]);
+        if (l < 0 || r < 0) continue;
+        d->pt[d->n_pairs] = left == target ? l : r;
+        d->ps[d->n_pairs++] = left == target ? r : l;
+    }
+done:
+    return st;
+}
+
+/* ---- principal axes ---- */
+
+/* Eigenpairs of (X - 1 mean')'(X - 1 mean') / n on the features' side: cov is overwritten
+ * by the vectors. */
+static ferry_status by_features(ferry_ctx *ctx, const ferry_matrix *x, const double *mean,
+                                ferry_small **vectors, double *w)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t d = x->cols;
+
+    FERRY_TRY(ferry_i_small_new(ctx, d, d, vectors));
+    FERRY_TRY(ferry_e(ctx)->xtx(ctx, x, *vectors));
+    for (int64_t j = 0; j < d; j++)
+        for (int64_t i = 0; i < d; i++)
+            FERRY_AT(*vectors, i, j) =
+                FERRY_AT(*vectors, i, j) / (double)x->rows - mean[i] * mean[j];
+    FERRY_TRY(ferry_e(ctx)->eigh(ctx, *vectors, w));
+done:
+    return st;
+}
+
+/* The same on the rows' side: of H X X' H / n, H the centring matrix. */
+static ferry_status by_rows(ferry_ctx *ctx, const ferry_matrix *x, ferry_small **vectors,
+                            double *w)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t n = x->rows;
+    double *mean = ferry_i_calloc(n, sizeof *mean), all = 0;
+
+    FERRY_NEED(ctx, mean, FERRY_ENOMEM, "hemap: no memory for %lld rows", (long long)n);
+    FERRY_TRY(ferry_i_small_new(ctx, n, n, vectors));
+    ferry_e(ctx)->xxt(ctx, x, *vectors);
+    for (int64_t j = 0; j < n; j++) {
+        for (int64_t i = 0; i < n; i++)
+            mean[j] += FERRY_AT(*vectors, i, j) / (double)n;
+        all += mean[j] / (double)n;
+    }
+    for (int64_t j = 0; j < n; j++)
+        for (int64_t i = 0; i < n; i++)
+            FERRY_AT(*vectors, i, j) =
+                (FERRY_AT(*vectors, i, j) - mean[i] - mean[j] + all) / (double)n;
+    FERRY_TRY(ferry_e(ctx)->eigh(ctx, *vectors, w));
+done:
+    ferry_i_free(mean);
+    return st;
+}
+
+/* basis <- the axes, from eigenvectors of either side. */
+static ferry_status set_basis(ferry_ctx *ctx, const ferry_matrix *x, bool rows,
+                              const ferry_small *vectors, hemap_side *s, int64_t q)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t n = vectors->rows;
+    ferry_block *u = NULL;
+    double *sums = NULL;
+
+    FERRY_TRY(ferry_i_block_new(ctx, n, q, &u));
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < q; j++)
+            FERRY_ROW(u, i)[j] = FERRY_AT(vectors, i, n - 1 - j);
+    if (!rows) {
+        s->basis = u;
+        u = NULL;
+        goto done;
+    }
+    /* X_c'u / sqrt(n l); X_c' u = X'u - mean (1'u). */
+    FERRY_TRY(ferry_i_block_new(ctx, x->cols, q, &s->basis));
+    FERRY_TRY(ferry_e(ctx)->tmul(ctx, 1, x, u, 0, s->basis));
+    sums = ferry_i_calloc(q, sizeof *sums);
+    FERRY_NEED(ctx, sums, FERRY_ENOMEM, "hemap: no memory for %lld axes", (long long)q);
+    ferry_e(ctx)->bsums(ctx, u, FERRY_COLS, 1, sums);
+    for (int64_t i = 0; i < x->cols; i++)
+        for (int64_t j = 0; j < q; j++)
+            FERRY_ROW(s->basis, i)
+    [j] = (FERRY_ROW(s->basis, i)[j] - s->mean[i] * sums[j]) /
+          sqrt((double)x->rows * s->l[j]);
+done:
+    ferry_i_free(sums);
+    ferry_i_block_free(u);
+    return st;
+}
+
+/* y <- (X - 1 mean') basis. */
+static ferry_status set_rows(ferry_ctx *ctx, const ferry_matrix *x, hemap_side *s)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t q = s->basis->k;
+    double *shift = ferry_i_calloc(q, sizeof *shift);
+
+    FERRY_NEED(ctx, shift, FERRY_ENOMEM, "hemap: no memory for %lld axes", (long long)q);
+    FERRY_TRY(ferry_i_block_new(ctx, x->rows, q, &s->y));
+    ferry_e(ctx)->mul(ctx, 1, x, s->basis, 0, s->y);
+    for (int64_t i = 0; i < x->cols; i++)
+        for (int64_t j = 0; j < q; j++)
+            shift[j] += s->mean[i] * FERRY_ROW(s->basis, i)[j];
+    for (int64_t i = 0; i < x->rows; i++)
+        for (int64_t j = 0; j < q; j++)
+            FERRY_ROW(s->y, i)[j] -= shift[j];
+done:
+    ferry_i_free(shift);
+    return st;
+}
+
+static ferry_status axes(ferry_ctx *ctx, const ferry_matrix *x, const char *name,
+                         hemap_side *s)
+{
+    ferry_status st = FERRY_OK;
+    const bool rows = x->cols > x->rows;
+    const int64_t size = rows ? x->rows : x->cols;
+    ferry_small *vectors = NULL;
+    double *w = ferry_i_calloc(size, sizeof *w);
+    int64_t q = 0;
+
+    FERRY_NEED(ctx, size <= LARGEST, FERRY_ENEEDS,
+               "hemap can take %d rows or features; '%s' has %lld x %lld", LARGEST, name,
+               (long long)x->rows, (long long)x->cols);
+    s->mean = ferry_i_calloc(x->cols, sizeof *s->mean);
+    s->l = ferry_i_calloc(size, sizeof *s->l);
+    FERRY_NEED(ctx, w && s->mean && s->l, FERRY_ENOMEM, "hemap: no memory for %lld axes",
+               (long long)size);
+    FERRY_TRY(ferry_e(ctx)->sums(ctx, x, FERRY_COLS, 1, s->mean));
+    for (int64_t j = 0; j < x->cols; j++)
+        s->mean[j] /= (double)x->rows;
+    FERRY_TRY(rows ? by_rows(ctx, x, &vectors, w)
+                   : by_features(ctx, x, s->mean, &vectors, w));
+    for (int64_t j = 0; j < size; j++) {
+        const double l = w[size - 1 - j];
+        s->average += fmax(l, 0) / (double)x->cols;
+        if (l > 0 && l >= 1e-12 * w[size - 1]) s->l[q++] = l;
+    }
+    FERRY_NEED(ctx, q > 0, FERRY_EDATA, "hemap: all features of '%s' are constant", name);
+    FERRY_TRY(set_basis(ctx, x, rows, vectors, s, q));
+    FERRY_TRY(set_rows(ctx, x, s));
+done:
+    ferry_i_small_free(vectors);
+    ferry_i_free(w);
+    return st;
+}
+
+static void side_clear(hemap_side *s)
+{
+    ferry_i_free(s->mean);
+    ferry_i_free(s->l);
+    ferry_i_block_free(s->basis);
+    ferry_i_block_free(s->y);
+}
+
+/* ---- all of it ---- */
+
+ferry_status ferry_i_hemap_data_new(ferry_ctx *ctx, const ferry_task *task,
+                                    const hemap_options *o, hemap_data *d)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_domain *target = NULL, *source = ferry_i_task_role(task, FERRY_SOURCE, 0);
+
+    *d = (hemap_data){.o = o, .goal = task->goal, .k = 1};
+    if (task->goal != FERRY_REGRESS) d->k = ferry_i_ids_count(task->names);
+    FERRY_TRY(ferry_i_task_target(ctx, task, &target));
+    const ferry_matrix *raw_s = source->views[0]->x;
+    d->raw = target->views[0]->x;
+    FERRY_NEED(ctx, d->raw->rows > 0 && raw_s->rows > 0, FERRY_ENEEDS,
+               "hemap needs instances in source '%s' and target '%s'", source->name,
+               target->name);
+    FERRY_TRY(ferry_i_prep_fit(ctx, d->raw, ferry_i_hemap_scale(o, d->raw), &d->prep_t));
+    FERRY_TRY(ferry_i_prep_fit(ctx, raw_s, ferry_i_hemap_scale(o, raw_s), &d->prep_s));
+    FERRY_TRY(ferry_i_prep_apply(ctx, d->prep_t, d->raw, &d->t));
+    FERRY_TRY(ferry_i_prep_apply(ctx, d->prep_s, raw_s, &d->s));
+    FERRY_TRY(read_labels(ctx, target, source, d));
+    FERRY_TRY(read_pairs(ctx, target, source, d));
+    if (o->mode != MODE_FERRY) goto done;
+    FERRY_TRY(axes(ctx, d->t, target->name, &d->side_t));
+    FERRY_TRY(axes(ctx, d->s, source->name, &d->side_s));
+done:
+    return st;
+}
+
+void ferry_i_hemap_data_clear(hemap_data *d)
+{
+    ferry_i_prep_free(d->prep_t);
+    ferry_i_prep_free(d->prep_s);
+    ferry_i_matrix_free(d->t);
+    ferry_i_matrix_free(d->s);
+    ferry_i_free(d->yc);
+    ferry_i_free(d->vc);
+    ferry_i_free(d->yn);
+    ferry_i_free(d->vn);
+    ferry_i_free(d->pt);
+    ferry_i_free(d->ps);
+    ferry_i_free(d->labelled);
+    side_clear(&d->side_t);
+    side_clear(&d->side_s);
+    *d = (hemap_data){0};
+}

@@ -1,0 +1,224 @@
+/* How much of the mapped prediction to believe:
+ *
+ *   p = (1 - gamma) p_own + gamma p_mapped,   gamma in {0, 1/4, 1/2, 3/4, 1}
+ *
+ * by cross-validation on the labelled target rows. gamma = 0, no transfer, stays unless the
+ * best other one gains more than `caution` standard errors of the gain, row by row: with a
+ * few labels the least loss alone is noise, and picking it costs more than transfer brings.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "methods/hemap/fit.h"
+
+/* ---- folds ---- */
+
+/* Fold of each labelled row: shuffled, then dealt out class by class (numbers: as they
+ * come). */
+static ferry_status deal(ferry_ctx *ctx, const hemap_data *d, int64_t folds, int64_t *fold)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t n = d->n_labelled;
+    int64_t *order = ferry_i_calloc(n, sizeof *order), next = 0;
+    ferry_rng rng;
+
+    FERRY_NEED(ctx, order, FERRY_ENOMEM, "hemap: no memory for %lld labels", (long long)n);
+    for (int64_t i = 0; i < n; i++)
+        order[i] = i;
+    ferry_i_rng_for(ctx, &rng, "hemap folds");
+    ferry_i_rng_shuffle(&rng, n, order);
+    for (int64_t c = 0; c < d->k; c++)
+        for (int64_t i = 0; i < n; i++)
+            if (d->yn || d->yc[d->labelled[order[i]]] == c) fold[order[i]] = next++ % folds;
+done:
+    ferry_i_free(order);
+    return st;
+}
+
+/* ---- one fold ---- */
+
+typedef struct trial {
+    const hemap_data *d;
+    const hemap_embedding *all; /* from all labels */
+    const uint8_t *keep;
+    int64_t *fold;             /* per labelled row */
+    uint8_t *known;            /* per target row */
+    ferry_block *own, *mapped; /* held-out scores per labelled row */
+} trial;
+
+/* Places of rows at[0..n). */
+static ferry_status places(ferry_ctx *ctx, const ferry_block *z, int64_t n,
+                           const int64_t *at, ferry_matrix **out)
+{
+    ferry_status st = FERRY_OK;
+
+    FERRY_TRY(ferry_i_matrix_dense(ctx, n, z->k, out));
+    for (int64_t i = 0; i < n; i++)
+        memcpy((*out)->dense + i * z->k, FERRY_ROW(z, at[i]),
+               (size_t)z->k * sizeof *z->data);
+done:
+    return st;
+}
+
+/* Learn without the rows at[0..n), ask about them. */
+static ferry_status hold_out(ferry_ctx *ctx, const trial *t, int64_t n, const int64_t *at,
+                             ferry_block *own, ferry_block *mapped)
+{
+    ferry_status st = FERRY_OK;
+    const hemap_data *d = t->d;
+    hemap_embedding part = {0};
+    const hemap_embedding *e = t->all;
+    hemap_parts p = {0};
+    ferry_matrix *raw = NULL, *z = NULL;
+
+    if (d->n_pairs == 0) { /* labels tie the sets: those held out must not */
+        FERRY_TRY(ferry_i_hemap_embed(ctx, d, t->known, &part));
+        e = &part;
+    }
+    FERRY_TRY(ferry_i_hemap_learn_own(ctx, d, t->known, &p));
+    FERRY_TRY(ferry_i_matrix_take(ctx, d->raw, n, at, d->raw->cols, NULL, &raw));
+    FERRY_TRY(ferry_i_hemap_own_scores(ctx, &p, raw, own));
+    ferry_i_block_copy(own, mapped); /* where nothing ties the sets */
+    if (e->ties == 0) goto done;
+    FERRY_TRY(ferry_i_hemap_learn_mapped(ctx, d, t->known, e, t->keep, &p));
+    FERRY_TRY(places(ctx, e->zt, n, at, &z));
+    FERRY_TRY(ferry_i_hemap_mapped_scores(ctx, &p, z, mapped));
+done:
+    ferry_i_matrix_free(z);
+    ferry_i_matrix_free(raw);
+    ferry_i_hemap_parts_clear(&p);
+    ferry_i_hemap_embedding_clear(&part);
+    return st;
+}
+
+static ferry_status run_fold(ferry_ctx *ctx, trial *t, int64_t f)
+{
+    ferry_status st = FERRY_OK;
+    const hemap_data *d = t->d;
+    int64_t *at = ferry_i_calloc(d->n_labelled, sizeof *at), n = 0, row = 0;
+    ferry_block *own = NULL, *mapped = NULL;
+
+    FERRY_NEED(ctx, at, FERRY_ENOMEM, "hemap: no memory for labels");
+    for (int64_t l = 0; l < d->n_labelled; l++) {
+        t->known[d->labelled[l]] = t->fold[l] != f;
+        if (t->fold[l] == f) at[n++] = d->labelled[l];
+    }
+    FERRY_TRY(ferry_i_block_new(ctx, n, d->k, &own));
+    FERRY_TRY(ferry_i_block_new(ctx, n, d->k, &mapped));
+    FERRY_TRY(hold_out(ctx, t, n, at, own, mapped));
+    for (int64_t l = 0; l < d->n_labelled; l++) {
+        if (t->fold[l] != f) continue;
+        memcpy(FERRY_ROW(t->own, l), FERRY_ROW(own, row), (size_t)d->k * sizeof(double));
+        memcpy(FERRY_ROW(t->mapped, l), FERRY_ROW(mapped, row++),
+               (size_t)d->k * sizeof(double));
+    }
+done:
+    ferry_i_block_free(mapped);
+    ferry_i_block_free(own);
+    ferry_i_free(at);
+    return st;
+}
+
+/* ---- choose ---- */
+
+/* Error (0 or 1) or squared error of labelled row l under gamma. */
+static double loss_of(const trial *t, int64_t l, double gamma)
+{
+    const hemap_data *d = t->d;
+    const double *own = FERRY_ROW(t->own, l), *mapped = FERRY_ROW(t->mapped, l);
+    int64_t best = 0;
+    double most = -INFINITY;
+
+    if (d->yn) {
+        const double r = (1 - gamma) * own[0] + gamma * mapped[0] - d->yn[d->labelled[l]];
+        return r * r;
+    }
+    for (int64_t c = 0; c < d->k; c++) {
+        const double p = (1 - gamma) * own[c] + gamma * mapped[c];
+        if (p > most) {
+            most = p;
+            best = c;
+        }
+    }
+    return best != d->yc[d->labelled[l]];
+}
+
+/* Gain of gamma over 0 in standard errors; 0 when there is none. */
+static double gain_of(const trial *t, double gamma)
+{
+    double sum = 0, square = 0, n = 0, mean, var;
+
+    for (int64_t l = 0; l < t->d->n_labelled; l++) {
+        const double g = loss_of(t, l, 0) - loss_of(t, l, gamma);
+        sum += g;
+        square += g * g;
+        n++;
+    }
+    mean = sum / n;
+    if (mean <= 0) return 0;
+    var = (square / n - mean * mean) / (n - 1);
+    return var > 0 ? mean / sqrt(var) : INFINITY;
+}
+
+static void decide(const trial *t, hemap_gate *gate)
+{
+    const int64_t n = t->d->n_labelled;
+    int best = 0;
+
+    for (int g = 0; g < HEMAP_GAMMAS; g++) {
+        gate->loss[g] = 0;
+        for (int64_t l = 0; l < n; l++)
+            gate->loss[g] += loss_of(t, l, g / (HEMAP_GAMMAS - 1.0)) / (double)n;
+        if (gate->loss[g] < gate->loss[best]) best = g; /* ties to the smaller gamma */
+    }
+    gate->gamma = best / (HEMAP_GAMMAS - 1.0);
+    if (gain_of(t, gate->gamma) <= t->d->o->caution) gate->gamma = 0;
+}
+
+static ferry_status trial_new(ferry_ctx *ctx, trial *t)
+{
+    ferry_status st = FERRY_OK;
+    const hemap_data *d = t->d;
+
+    t->fold = ferry_i_calloc(d->n_labelled, sizeof *t->fold);
+    t->known = ferry_i_calloc(d->t->rows, sizeof *t->known);
+    FERRY_NEED(ctx, t->fold && t->known, FERRY_ENOMEM, "hemap: no memory for %lld labels",
+               (long long)d->n_labelled);
+    FERRY_TRY(ferry_i_block_new(ctx, d->n_labelled, d->k, &t->own));
+    FERRY_TRY(ferry_i_block_new(ctx, d->n_labelled, d->k, &t->mapped));
+done:
+    return st;
+}
+
+static void trial_clear(trial *t)
+{
+    ferry_i_free(t->fold);
+    ferry_i_free(t->known);
+    ferry_i_block_free(t->own);
+    ferry_i_block_free(t->mapped);
+}
+
+ferry_status ferry_i_hemap_choose(ferry_ctx *ctx, const hemap_data *d,
+                                  const hemap_embedding *e, const uint8_t *keep,
+                                  hemap_gate *gate)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t n = d->n_labelled, folds = d->o->folds < n ? d->o->folds : n;
+    trial t = {.d = d, .all = e, .keep = keep};
+
+    *gate = (hemap_gate){0};
+    if (n == 0) gate->gamma = 1; /* nothing of its own to learn from */
+    if (n < 2) goto done;
+    FERRY_TRY(trial_new(ctx, &t));
+    FERRY_TRY(deal(ctx, d, folds, t.fold));
+    for (int64_t f = 0; f < folds; f++) {
+        FERRY_TRY(run_fold(ctx, &t, f));
+        FERRY_TRY(ferry_i_progress(ctx, "hemap", f + 1, folds + 1, NAN, &gate->finish));
+        if (gate->finish) goto done; /* undecided: no transfer */
+    }
+    gate->folds = folds;
+    decide(&t, gate);
+done:
+    trial_clear(&t);
+    return st;
+}

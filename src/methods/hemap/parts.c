@@ -1,0 +1,274 @@
+/* What HeMap learns: one learner on the target's own features, one on the embedding that
+ * may learn from the source. */
+#include <math.h>
+#include <string.h>
+
+#include "methods/hemap/fit.h"
+
+void ferry_i_hemap_parts_clear(hemap_parts *p)
+{
+    ferry_i_prep_free(p->prep_own);
+    ferry_i_hemap_learner_free(p->own);
+    ferry_i_hemap_learner_free(p->mapped);
+    ferry_i_block_free(p->pyv);
+    *p = (hemap_parts){0};
+}
+
+/* auto: neighbours for classes on the embedding and logistic regression on own features;
+ * ridge for numbers. */
+static hemap_kind kind_of(const hemap_data *d, int choice, hemap_kind classes)
+{
+    if (choice > 0) return (hemap_kind)(choice - 1);
+    return d->yn ? HEMAP_RIDGE : classes;
+}
+
+/* ---- rows to learn from ---- */
+
+typedef struct rows {
+    int64_t n;
+    int32_t *cls;
+    double *num, *weight;
+} rows;
+
+static ferry_status rows_new(ferry_ctx *ctx, const hemap_data *d, rows *r)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t most = d->n_labelled + d->n_taught;
+
+    r->weight = ferry_i_calloc(most, sizeof *r->weight);
+    if (d->yc)
+        r->cls = ferry_i_calloc(most, sizeof *r->cls);
+    else
+        r->num = ferry_i_calloc(most, sizeof *r->num);
+    FERRY_NEED(ctx, r->weight && (r->cls || r->num), FERRY_ENOMEM,
+               "hemap: no memory for %lld labels", (long long)most);
+done:
+    return st;
+}
+
+static void rows_clear(rows *r)
+{
+    ferry_i_free(r->cls);
+    ferry_i_free(r->num);
+    ferry_i_free(r->weight);
+}
+
+static bool is_known(const hemap_data *d, const uint8_t *known, int64_t i)
+{
+    return (d->yc ? d->yc[i] >= 0 : !isnan(d->yn[i])) && (!known || known[i]);
+}
+
+static bool is_taught(const hemap_data *d, const uint8_t *keep, int64_t i)
+{
+    return (d->vc ? d->vc[i] >= 0 : !isnan(d->vn[i])) && (!keep || keep[i]);
+}
+
+/* The known target rows; `at` (room for all labels) tells which. */
+static void add_target(const hemap_data *d, const uint8_t *known, rows *r, int64_t *at)
+{
+    for (int64_t l = 0; l < d->n_labelled; l++) {
+        const int64_t i = d->labelled[l];
+        if (!is_known(d, known, i)) continue;
+        at[r->n] = i;
+        r->weight[r->n] = 1;
+        if (d->yc)
+            r->cls[r->n++] = d->yc[i];
+        else
+            r->num[r->n++] = d->yn[i];
+    }
+}
+
+/* The labelled source rows; a number v becomes a + c v. */
+static void add_source(const hemap_data *d, const uint8_t *keep, double a, double c,
+                       rows *r, int64_t *at)
+{
+    for (int64_t i = 0; i < d->s->rows; i++) {
+        if (!is_taught(d, keep, i)) continue;
+        at[r->n] = i;
+        r->weight[r->n] = d->o->weight;
+        if (d->vc)
+            r->cls[r->n++] = d->vc[i];
+        else
+            r->num[r->n++] = a + c * d->vn[i];
+    }
+}
+
+/* Rows at[0..n) of a block, then rows at[n..all) of another. */
+static ferry_status gather(ferry_ctx *ctx, const ferry_block *x, const ferry_block *y,
+                           int64_t n, int64_t all, const int64_t *at, ferry_matrix **out)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t k = x->k;
+
+    FERRY_TRY(ferry_i_matrix_dense(ctx, all, k, out));
+    for (int64_t i = 0; i < all; i++)
+        memcpy((*out)->dense + i * k, FERRY_ROW(i < n ? x : y, at[i]),
+               (size_t)k * sizeof *x->data);
+done:
+    return st;
+}
+
+/* ---- own features ---- */
+
+ferry_status ferry_i_hemap_learn_own(ferry_ctx *ctx, const hemap_data *d,
+                                     const uint8_t *known, hemap_parts *p)
+{
+    ferry_status st = FERRY_OK;
+    int64_t *at = NULL;
+    ferry_matrix *raw = NULL, *x = NULL;
+    rows r = {0};
+
+    FERRY_TRY(rows_new(ctx, d, &r));
+    at = ferry_i_calloc(d->n_labelled, sizeof *at);
+    FERRY_NEED(ctx, at, FERRY_ENOMEM, "hemap: no memory for labels");
+    add_target(d, known, &r, at);
+    if (r.n == 0) goto done;
+    FERRY_TRY(ferry_i_matrix_take(ctx, d->raw, r.n, at, d->raw->cols, NULL, &raw));
+    FERRY_TRY(ferry_i_prep_fit(ctx, raw, ferry_i_hemap_scale(d->o, d->raw), &p->prep_own));
+    FERRY_TRY(ferry_i_prep_apply(ctx, p->prep_own, raw, &x));
+    const hemap_examples e = {.x = x, .cls = r.cls, .num = r.num};
+    FERRY_TRY(ferry_i_hemap_learn(ctx, kind_of(d, d->o->base, HEMAP_LOGREG), d->k,
+                                  d->o->neighbours, d->o->lambda, &e, &p->own));
+done:
+    ferry_i_matrix_free(x);
+    ferry_i_matrix_free(raw);
+    ferry_i_free(at);
+    rows_clear(&r);
+    return st;
+}
+
+/* ---- the embedding ---- */
+
+/* A learner from the known target rows' places, asked about all of the source's: p(y|s). */
+static ferry_status ask_source(ferry_ctx *ctx, const hemap_data *d, const uint8_t *known,
+                               const hemap_embedding *e, ferry_block **pys)
+{
+    ferry_status st = FERRY_OK;
+    int64_t *at = NULL;
+    ferry_matrix *x = NULL, *q = NULL;
+    hemap_learner *l = NULL;
+    rows r = {0};
+
+    FERRY_TRY(rows_new(ctx, d, &r));
+    at = ferry_i_calloc(d->n_labelled, sizeof *at);
+    FERRY_NEED(ctx, at, FERRY_ENOMEM, "hemap: no memory for labels");
+    add_target(d, known, &r, at);
+    FERRY_TRY(gather(ctx, e->zt, NULL, r.n, r.n, at, &x));
+    const hemap_examples ex = {.x = x, .cls = r.cls, .num = r.num};
+    FERRY_TRY(ferry_i_hemap_learn(ctx, kind_of(d, d->o->learner, HEMAP_KNN), d->k,
+                                  d->o->neighbours, d->o->lambda, &ex, &l));
+    FERRY_TRY(ferry_i_matrix_dense(ctx, e->zs->rows, e->zs->k, &q));
+    memcpy(q->dense, e->zs->data, (size_t)(e->zs->rows * e->zs->k) * sizeof *q->dense);
+    FERRY_TRY(ferry_i_block_new(ctx, q->rows, d->k, pys));
+    FERRY_TRY(ferry_i_hemap_scores(ctx, l, q, *pys));
+done:
+    ferry_i_hemap_learner_free(l);
+    ferry_i_matrix_free(q);
+    ferry_i_matrix_free(x);
+    ferry_i_free(at);
+    rows_clear(&r);
+    return st;
+}
+
+/* (5.20) for classes, a line for numbers. Without known target rows labels stay as they
+ * are. */
+static ferry_status bridge_outputs(ferry_ctx *ctx, const hemap_data *d,
+                                   const uint8_t *known, const hemap_embedding *e,
+                                   const uint8_t *keep, hemap_parts *p)
+{
+    ferry_status st = FERRY_OK;
+    ferry_block *pys = NULL;
+    int32_t *v = NULL;
+    double *num = NULL;
+    bool any = false;
+
+    p->a = 0;
+    p->c = 1;
+    for (int64_t l = 0; l < d->n_labelled && !any; l++)
+        any = is_known(d, known, d->labelled[l]);
+    if (!d->differ || !any || d->o->rows == ROWS_TARGET) goto done;
+    FERRY_TRY(ask_source(ctx, d, known, e, &pys));
+    v = ferry_i_calloc(d->s->rows, sizeof *v);
+    num = ferry_i_calloc(d->s->rows, sizeof *num);
+    FERRY_NEED(ctx, v && num, FERRY_ENOMEM, "hemap: no memory for %lld rows",
+               (long long)d->s->rows);
+    for (int64_t i = 0; i < d->s->rows; i++) {
+        const bool taught = is_taught(d, keep, i);
+        v[i] = taught && d->vc ? d->vc[i] : -1;
+        num[i] = taught && d->vn ? d->vn[i] : NAN;
+    }
+    if (d->yn) {
+        ferry_i_hemap_line(d->s->rows, num, pys, &p->a, &p->c);
+        goto done;
+    }
+    FERRY_TRY(ferry_i_block_new(ctx, d->k, d->k, &p->pyv));
+    ferry_i_hemap_outputs(pys, v, p->pyv);
+done:
+    ferry_i_free(num);
+    ferry_i_free(v);
+    ferry_i_block_free(pys);
+    return st;
+}
+
+ferry_status ferry_i_hemap_learn_mapped(ferry_ctx *ctx, const hemap_data *d,
+                                        const uint8_t *known, const hemap_embedding *e,
+                                        const uint8_t *keep, hemap_parts *p)
+{
+    ferry_status st = FERRY_OK;
+    int64_t *at = NULL, mine = 0;
+    ferry_matrix *x = NULL;
+    rows r = {0};
+
+    FERRY_TRY(bridge_outputs(ctx, d, known, e, keep, p));
+    FERRY_TRY(rows_new(ctx, d, &r));
+    at = ferry_i_calloc(d->n_labelled + d->n_taught, sizeof *at);
+    FERRY_NEED(ctx, at, FERRY_ENOMEM, "hemap: no memory for labels");
+    /* With p(y|v) the learner is about v, which only the source has. */
+    if (d->o->rows != ROWS_SOURCE && !p->pyv) add_target(d, known, &r, at);
+    mine = r.n;
+    if (d->o->rows != ROWS_TARGET) add_source(d, keep, p->a, p->c, &r, at);
+    if (r.n == 0) goto done;
+    FERRY_TRY(gather(ctx, e->zt, e->zs, mine, r.n, at, &x));
+    const bool even = d->o->weight == 1 || mine == 0 || mine == r.n;
+    const hemap_examples ex = {
+        .x = x, .cls = r.cls, .num = r.num, .weight = even ? NULL : r.weight};
+    FERRY_TRY(ferry_i_hemap_learn(ctx, kind_of(d, d->o->learner, HEMAP_KNN), d->k,
+                                  d->o->neighbours, d->o->lambda, &ex, &p->mapped));
+done:
+    ferry_i_matrix_free(x);
+    ferry_i_free(at);
+    rows_clear(&r);
+    return st;
+}
+
+/* ---- scores ---- */
+
+ferry_status ferry_i_hemap_own_scores(ferry_ctx *ctx, const hemap_parts *p,
+                                      const ferry_matrix *raw, ferry_block *scores)
+{
+    ferry_status st = FERRY_OK;
+    ferry_matrix *x = NULL;
+
+    if (!p->own) goto done;
+    FERRY_TRY(ferry_i_prep_apply(ctx, p->prep_own, raw, &x));
+    FERRY_TRY(ferry_i_hemap_scores(ctx, p->own, x, scores));
+done:
+    ferry_i_matrix_free(x);
+    return st;
+}
+
+ferry_status ferry_i_hemap_mapped_scores(ferry_ctx *ctx, const hemap_parts *p,
+                                         const ferry_matrix *z, ferry_block *scores)
+{
+    ferry_status st = FERRY_OK;
+    ferry_block *pvx = NULL;
+
+    if (!p->mapped) goto done;
+    if (!p->pyv) return ferry_i_hemap_scores(ctx, p->mapped, z, scores);
+    FERRY_TRY(ferry_i_block_new(ctx, z->rows, p->mapped->k, &pvx));
+    FERRY_TRY(ferry_i_hemap_scores(ctx, p->mapped, z, pvx));
+    ferry_i_hemap_bridge(pvx, p->pyv, scores);
+done:
+    ferry_i_block_free(pvx);
+    return st;
+}

@@ -1,0 +1,240 @@
+#include "methods/hemap/thesis.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- rows ---- */
+
+/* Order of n rows: those of the pairs, the others shuffled, then drawn again up to `total`.
+ */
+static ferry_status order_rows(ferry_ctx *ctx, int64_t n, int64_t pairs,
+                               const int64_t *first, int64_t total, ferry_rng *rng,
+                               int64_t *order)
+{
+    ferry_status st = FERRY_OK;
+    uint8_t *used = ferry_i_calloc(n, sizeof *used);
+    int64_t at = 0;
+
+    FERRY_NEED(ctx, used, FERRY_ENOMEM, "hemap: no memory for %lld rows", (long long)n);
+    for (; at < pairs; at++) {
+        order[at] = first[at];
+        used[first[at]] = 1;
+    }
+    for (int64_t i = 0; i < n; i++)
+        if (!used[i]) order[at++] = i;
+    ferry_i_rng_shuffle(rng, at - pairs, order + pairs);
+    for (; at < total; at++)
+        order[at] = (int64_t)ferry_i_rng_below(rng, (uint64_t)n);
+done:
+    ferry_i_free(used);
+    return st;
+}
+
+/* Rows that an order must have: all of them, and the pairs' as often as they occur. */
+static int64_t least_rows(int64_t n, int64_t pairs, const int64_t *first, uint8_t *used)
+{
+    int64_t more = 0;
+
+    memset(used, 0, (size_t)n);
+    for (int64_t i = 0; i < pairs; i++) {
+        more += used[first[i]];
+        used[first[i]] = 1;
+    }
+    return n + more;
+}
+
+static ferry_status choose_order(ferry_ctx *ctx, const hemap_data *d, int64_t **ot,
+                                 int64_t **os, int64_t *n)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t nt = d->t->rows, ns = d->s->rows;
+    uint8_t *used = ferry_i_calloc(nt > ns ? nt : ns, sizeof *used);
+    int64_t a = 0, b = 0;
+    ferry_rng rng;
+
+    FERRY_NEED(ctx, used, FERRY_ENOMEM, "hemap: no memory for %lld rows", (long long)nt);
+    a = least_rows(nt, d->n_pairs, d->pt, used);
+    b = least_rows(ns, d->n_pairs, d->ps, used);
+    *n = a > b ? a : b;
+    *ot = ferry_i_calloc(*n, sizeof **ot);
+    *os = ferry_i_calloc(*n, sizeof **os);
+    FERRY_NEED(ctx, *ot && *os, FERRY_ENOMEM, "hemap: no memory for %lld rows",
+               (long long)*n);
+    ferry_i_rng_for(ctx, &rng, "hemap rows");
+    FERRY_TRY(order_rows(ctx, nt, d->n_pairs, d->pt, *n, &rng, *ot));
+    FERRY_TRY(order_rows(ctx, ns, d->n_pairs, d->ps, *n, &rng, *os));
+done:
+    ferry_i_free(used);
+    return st;
+}
+
+/* ---- clusters ---- */
+
+/* 0/1 matrix of the groups of the rows in their order (-1: a row of zeros). */
+static ferry_status partition(ferry_ctx *ctx, int64_t n, const int64_t *order,
+                              const int32_t *group, int64_t g, ferry_matrix **out)
+{
+    ferry_status st = FERRY_OK;
+
+    FERRY_TRY(ferry_i_matrix_dense(ctx, n, g, out));
+    for (int64_t i = 0; i < n; i++)
+        if (group[order[i]] >= 0) (*out)->dense[i * g + group[order[i]]] = 1;
+done:
+    return st;
+}
+
+/* C_T by k-means of the target. */
+static ferry_status cluster_target(ferry_ctx *ctx, const hemap_data *d, int64_t n,
+                                   const int64_t *order, ferry_matrix **out)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t rows = d->t->rows, g = d->o->clusters < rows ? d->o->clusters : rows;
+    ferry_matrix *x = NULL;
+    int32_t *group = ferry_i_calloc(rows, sizeof *group);
+    ferry_rng rng;
+
+    FERRY_NEED(ctx, group, FERRY_ENOMEM, "hemap: no memory for %lld rows", (long long)rows);
+    FERRY_NEED(ctx, d->t->dense || (double)rows * (double)d->t->cols <= 1e8, FERRY_ENEEDS,
+               "hemap mode=nonlinear clusters dense features; %lld x %lld is too large",
+               (long long)rows, (long long)d->t->cols);
+    FERRY_TRY(ferry_i_matrix_densify(ctx, d->t, &x));
+    const ferry_block b = {.rows = rows, .k = x->cols, .data = x->dense};
+    ferry_i_rng_for(ctx, &rng, "hemap clusters");
+    FERRY_TRY(ferry_i_kmeans(ctx, &b, g, 10, 100, &rng, group, NULL, NULL));
+    FERRY_TRY(partition(ctx, n, order, group, g, out));
+done:
+    ferry_i_matrix_free(x);
+    ferry_i_free(group);
+    return st;
+}
+
+/* C_S by the source's labels: classes, or quantiles of a number. */
+static ferry_status cluster_source(ferry_ctx *ctx, const hemap_data *d, int64_t n,
+                                   const int64_t *order, ferry_matrix **out)
+{
+    ferry_status st = FERRY_OK;
+    int32_t *group = NULL;
+    int64_t g = d->k;
+
+    if (d->vc) return partition(ctx, n, order, d->vc, g, out);
+    group = ferry_i_calloc(d->s->rows, sizeof *group);
+    FERRY_NEED(ctx, group, FERRY_ENOMEM, "hemap: no memory for %lld rows",
+               (long long)d->s->rows);
+    g = d->o->bins < d->n_taught ? d->o->bins : d->n_taught;
+    FERRY_TRY(ferry_i_hemap_quantiles(ctx, d->s->rows, d->vn, g, group));
+    FERRY_TRY(partition(ctx, n, order, group, g > 0 ? g : 1, out));
+done:
+    ferry_i_free(group);
+    return st;
+}
+
+/* ---- places ---- */
+
+/* z <- mean over the copies of each row, columns to mean 0 and deviation 1. */
+static ferry_status settle(ferry_ctx *ctx, const ferry_block *b, int64_t k,
+                           const int64_t *order, ferry_block *z)
+{
+    ferry_status st = FERRY_OK;
+    double *count = ferry_i_calloc(z->rows, sizeof *count);
+
+    FERRY_NEED(ctx, count, FERRY_ENOMEM, "hemap: no memory for %lld rows",
+               (long long)z->rows);
+    for (int64_t i = 0; i < b->rows; i++) {
+        count[order[i]]++;
+        for (int64_t j = 0; j < k; j++)
+            FERRY_ROW(z, order[i])[j] += FERRY_ROW(b, i)[j];
+    }
+    for (int64_t j = 0; j < k; j++) {
+        double mean = 0, square = 0;
+        for (int64_t i = 0; i < z->rows; i++) {
+            FERRY_ROW(z, i)[j] /= count[i];
+            mean += FERRY_ROW(z, i)[j] / (double)z->rows;
+        }
+        for (int64_t i = 0; i < z->rows; i++) {
+            const double x = FERRY_ROW(z, i)[j] -= mean;
+            square += x * x / (double)z->rows;
+        }
+        for (int64_t i = 0; i < z->rows; i++)
+            FERRY_ROW(z, i)[j] = square > 0 ? FERRY_ROW(z, i)[j] / sqrt(square) : 0;
+    }
+done:
+    ferry_i_free(count);
+    return st;
+}
+
+/* Where the target's rows are, and which they are: the map for new rows. */
+static ferry_status set_space(ferry_ctx *ctx, const hemap_data *d, hemap_embedding *e)
+{
+    ferry_status st = FERRY_OK;
+
+    e->space.k = e->zt->k;
+    e->space.rows = ferry_i_matrix_ref(d->t);
+    FERRY_TRY(ferry_i_matrix_dense(ctx, e->zt->rows, e->zt->k, &e->space.z));
+    memcpy(e->space.z->dense, e->zt->data,
+           (size_t)(e->zt->rows * e->zt->k) * sizeof *e->zt->data);
+done:
+    return st;
+}
+
+/* Solve, with bt and bs for the halves. */
+static ferry_status solve(ferry_ctx *ctx, const hemap_data *d, const hemap_problem *p,
+                          const int64_t *ot, const int64_t *os, hemap_embedding *e)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t n = p->t->rows;
+    int64_t k = d->o->k > 0 ? d->o->k : 1, rank = 0;
+    ferry_block *bt = NULL, *bs = NULL;
+    double trace = 0;
+
+    if (k > n) k = n;
+    e->strength = ferry_i_calloc(k, sizeof *e->strength);
+    FERRY_NEED(ctx, e->strength, FERRY_ENOMEM, "hemap: no memory for %lld dimensions",
+               (long long)k);
+    FERRY_TRY(ferry_i_block_new(ctx, n, k, &bt));
+    FERRY_TRY(ferry_i_block_new(ctx, n, k, &bs));
+    FERRY_TRY(ferry_i_hemap_spectral(ctx, p, k, e->strength, bt, bs, &rank));
+    FERRY_NEED(ctx, rank > 0, FERRY_EDATA,
+               "hemap: all features of source and target are constant");
+    for (int64_t j = 0; j < rank; j++)
+        trace += e->strength[j];
+    if (d->o->exact && rank == k)
+        FERRY_TRY(ferry_i_hemap_exact(ctx, p, 500, 1e-10, bt, bs, &trace));
+    e->objective = ferry_i_hemap_objective(p, trace);
+    FERRY_TRY(ferry_i_block_new(ctx, d->t->rows, rank, &e->zt));
+    FERRY_TRY(ferry_i_block_new(ctx, d->s->rows, rank, &e->zs));
+    FERRY_TRY(settle(ctx, bt, rank, ot, e->zt));
+    FERRY_TRY(settle(ctx, bs, rank, os, e->zs));
+    FERRY_TRY(set_space(ctx, d, e));
+done:
+    ferry_i_block_free(bs);
+    ferry_i_block_free(bt);
+    return st;
+}
+
+ferry_status ferry_i_hemap_embed_thesis(ferry_ctx *ctx, const hemap_data *d,
+                                        hemap_embedding *e)
+{
+    ferry_status st = FERRY_OK;
+    const bool nonlinear = d->o->mode == MODE_NONLINEAR;
+    int64_t *ot = NULL, *os = NULL, n = 0;
+    ferry_matrix *t = NULL, *s = NULL, *ct = NULL, *cs = NULL;
+
+    FERRY_TRY(choose_order(ctx, d, &ot, &os, &n));
+    FERRY_TRY(ferry_i_matrix_take(ctx, d->t, n, ot, d->t->cols, NULL, &t));
+    FERRY_TRY(ferry_i_matrix_take(ctx, d->s, n, os, d->s->cols, NULL, &s));
+    if (nonlinear) {
+        FERRY_TRY(cluster_target(ctx, d, n, ot, &ct));
+        FERRY_TRY(cluster_source(ctx, d, n, os, &cs));
+    }
+    const hemap_problem p = {t, s, ct, cs, d->o->beta, nonlinear ? d->o->theta : 1};
+    FERRY_TRY(solve(ctx, d, &p, ot, os, e));
+    e->ties = n;
+done:
+    ferry_i_matrix_free(cs);
+    ferry_i_matrix_free(ct);
+    ferry_i_matrix_free(s);
+    ferry_i_matrix_free(t);
+    ferry_i_free(os);
+    ferry_i_free(ot);
+    return st;
+}
