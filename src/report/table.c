@@ -1,6 +1,7 @@
 /* Results as a table for people: methods ranked by the deciding metric, what did not run
  * and why, and the outcome in a sentence. At most 100 columns where the names allow:
  * metrics that do not fit beside the rest follow in a second table. */
+#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -244,6 +245,25 @@ static void add_skipped(ferry_text *t, const ferry_results *rs)
     }
 }
 
+/* What a method has to say about its result (diagnostics "note", of the last repeat). */
+static void add_notes(ferry_text *t, const ferry_results *rs)
+{
+    bool any = false;
+
+    for (int64_t i = 0; i < rs->n; i++) {
+        const ferry_result *r = &rs->result[i];
+        const char *note = json_string_value(json_object_get(r->diagnostics, "note"));
+        ferry_text line = {0};
+        if (!note || r->unfit) continue;
+        if (!any) ferry_i_text_add(t, "\nnotes:\n");
+        any = true;
+        ferry_i_text_addf(&line, "- %s: %s", r->name, note);
+        t->failed = t->failed || line.failed;
+        if (!line.failed) add_wrapped(t, line.s, 2);
+        ferry_i_text_free(&line);
+    }
+}
+
 /* "(95 % interval 0.031 to 0.070, p=0.002)" of how much better `r` is than the baseline. */
 static void add_evidence(ferry_text *t, const ferry_results *rs, const ferry_versus *v)
 {
@@ -316,8 +336,8 @@ char *ferry_i_results_sentence(const ferry_results *rs)
     if (!order) return NULL;
     const int64_t rows = ferry_i_results_rank(rs, order);
     if (rs->best < 0) {
-        ferry_i_text_addf(&t, "%lld method%s ran; without labels goal %s has no score.", (long long)rows,
-                          rows == 1 ? "" : "s", ferry_goal_name(rs->goal));
+        ferry_i_text_addf(&t, "%lld method%s ran; without labels goal %s has no score.",
+                          (long long)rows, rows == 1 ? "" : "s", ferry_goal_name(rs->goal));
         goto done;
     }
     const ferry_result *b = &rs->result[rs->best];
@@ -369,6 +389,7 @@ ferry_status ferry_results_table(ferry_ctx *ctx, const ferry_results *rs, char *
     add_heading(&t, rs);
     add_tables(&t, rs, order, ferry_i_results_rank(rs, order));
     add_skipped(&t, rs);
+    add_notes(&t, rs);
     ferry_i_text_add(&t, "\n");
     add_wrapped(&t, sentence, 0);
     FERRY_NEED(ctx, !t.failed, FERRY_ENOMEM, "no memory for the table");

@@ -82,7 +82,8 @@ static ferry_status read_labels(ferry_ctx *ctx, const ferry_domain *target,
     } else {
         FERRY_TRY(class_rows(ctx, target, &d->yc, &d->n_labelled));
         FERRY_TRY(class_rows(ctx, source, &d->vc, &d->n_taught));
-        d->differ = d->o->bridge == YES || (d->o->bridge == AUTO && sets_differ(d));
+        d->differ = d->o->bridge == YES ||
+                    (d->o->bridge == AUTO && (d->o->mode != MODE_FERRY || sets_differ(d)));
     }
     d->labelled = ferry_i_calloc(d->n_labelled, sizeof *d->labelled);
     FERRY_NEED(ctx, d->labelled, FERRY_ENOMEM, "hemap: no memory for %lld labels",

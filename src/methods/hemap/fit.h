@@ -11,8 +11,9 @@ typedef enum hemap_auto { AUTO, YES, NO } hemap_auto;
 
 typedef struct hemap_options {
     int mode, solver, learner, base, rows, select, divergence, bridge, scale, exact;
-    int64_t k, clusters, bins, neighbours, folds, min_size, min_clusters;
-    double beta, theta, ridge, lambda, weight, gamma, caution, kappa, tau, risk;
+    int64_t k, clusters, bins, folds, min_size, min_clusters;
+    hemap_learning learning;
+    double beta, theta, ridge, weight, gamma, caution, kappa, tau, risk;
 } hemap_options;
 
 /* ---- the data: data.c ---- */

@@ -39,8 +39,12 @@ static const ferry_opt hemap_opts[] = {
                      "learner on the space; auto: knn for classes, ridge for numbers"),
     FERRY_OPT_ONE_OF(hemap_options, base, "auto|knn|logreg|ridge", "auto",
                      "learner on the target's own features; auto: logreg or ridge"),
-    FERRY_OPT(hemap_options, INT, neighbours, 10, 1, 1e6, "knn: neighbours that vote"),
-    FERRY_OPT(hemap_options, REAL, lambda, 1, 1e-12, 1e12, "ridge: weight of |W|^2"),
+    FERRY_OPT_AS(hemap_options, "neighbours", INT, learning.neighbours, 10, 1, 1e6,
+                 "knn: neighbours that vote"),
+    FERRY_OPT_AS(hemap_options, "lambda", REAL, learning.lambda, 10, 1e-12, 1e12,
+                 "ridge: weight of |W|^2"),
+    FERRY_OPT_AS(hemap_options, "C", REAL, learning.C, 0.1, 1e-9, 1e9,
+                 "logreg: cost of errors against small weights"),
     FERRY_OPT_ONE_OF(hemap_options, rows, "both|source|target", "both",
                      "labelled rows that the learner on the space learns from"),
     FERRY_OPT(hemap_options, REAL, weight, 1, 1e-12, 1,
@@ -48,7 +52,7 @@ static const ferry_opt hemap_opts[] = {
     FERRY_OPT(hemap_options, REAL, gamma, -1, -1, 1,
               "share of the mapped prediction; -1: by cross-validation (thesis: 1)"),
     FERRY_OPT(hemap_options, INT, folds, 5, 2, 1e6, "of that cross-validation"),
-    FERRY_OPT(hemap_options, REAL, caution, 1, 0, 100,
+    FERRY_OPT(hemap_options, REAL, caution, 2, 0, 100,
               "standard errors by which transfer must win there"),
     FERRY_OPT_ONE_OF(
         hemap_options, select, "auto|yes|no", "auto",
@@ -65,7 +69,7 @@ static const ferry_opt hemap_opts[] = {
     FERRY_OPT(hemap_options, INT, min_clusters, 8, 1, 1e9,
               "select: clusters that are made in any case"),
     FERRY_OPT_ONE_OF(hemap_options, bridge, "auto|yes|no", "auto",
-                     "translate source labels; auto: when the label sets differ"),
+                     "translate source labels; auto: thesis, or when the sets differ"),
 };
 
 /* ---- fits ---- */
@@ -278,6 +282,10 @@ static ferry_status learn(ferry_ctx *ctx, const hemap_data *d, const hemap_embed
         ferry_i_diag_reals(ctx, "bridge", 2, line);
     }
     tell_gate(ctx, gate);
+    if (m->gamma == 0 && gate->folds > 0)
+        ferry_i_diag_text(ctx, "note",
+                          "gamma = 0: nothing was taken from the source (no gain on the "
+                          "labelled target instances)");
 done:
     ferry_i_hemap_selected_clear(&s);
     return st;

@@ -132,8 +132,14 @@ typedef struct hemap_examples {
     const double *weight; /* per row; NULL: 1. logreg takes all rows alike */
 } hemap_examples;
 
+typedef struct hemap_learning {
+    int64_t neighbours; /* knn */
+    double lambda;      /* ridge */
+    double C;           /* logreg; the constant term is not held small */
+} hemap_learning;
+
 ferry_status ferry_i_hemap_learn(ferry_ctx *ctx, hemap_kind kind, int64_t k,
-                                 int64_t neighbours, double lambda, const hemap_examples *e,
+                                 const hemap_learning *o, const hemap_examples *e,
                                  hemap_learner **out);
 /* scores (rows x k): shares of the classes, or the number. */
 ferry_status ferry_i_hemap_scores(ferry_ctx *ctx, const hemap_learner *l,

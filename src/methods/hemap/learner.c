@@ -68,16 +68,45 @@ done:
     return st;
 }
 
+/* liblinear holds the constant term small like any weight, which with a few rows costs the
+ * shares of the classes: so it is the weight of a feature that is large everywhere. */
+static ferry_status learn_logreg(ferry_ctx *ctx, double C, const hemap_examples *e,
+                                 hemap_learner *l)
+{
+    ferry_status st = FERRY_OK;
+    const double large = 100;
+    const ferry_linear_options o = {.kind = FERRY_LINEAR_LOGREG, .C = C, .eps = 1e-4};
+    ferry_matrix *one = NULL, *x = NULL;
+    ferry_rng rng;
+
+    ferry_i_rng_for(ctx, &rng, "hemap logreg");
+    FERRY_TRY(ferry_i_matrix_csr(ctx, e->x->rows, 1, e->x->rows, &one));
+    for (int64_t i = 0; i < e->x->rows; i++) {
+        one->start[i + 1] = i + 1;
+        one->value[i] = large;
+    }
+    const ferry_matrix *const parts[] = {e->x, one};
+    FERRY_TRY(ferry_i_matrix_join(ctx, 2, parts, &x));
+    FERRY_TRY(ferry_i_linear_fit(ctx, &o, x, l->k, e->cls, NULL, &rng, &l->lin));
+    /* k x (d + 2), the last 0, to k x (d + 1). */
+    for (int64_t c = 0; c < l->k; c++) {
+        memmove(l->lin->w + c * (l->d + 1), l->lin->w + c * (l->d + 2),
+                (size_t)(l->d + 1) * sizeof *l->lin->w);
+        l->lin->w[c * (l->d + 1) + l->d] *= large;
+    }
+    l->lin->d = l->d;
+done:
+    ferry_i_matrix_free(x);
+    ferry_i_matrix_free(one);
+    return st;
+}
+
 ferry_status ferry_i_hemap_learn(ferry_ctx *ctx, hemap_kind kind, int64_t k,
-                                 int64_t neighbours, double lambda, const hemap_examples *e,
+                                 const hemap_learning *o, const hemap_examples *e,
                                  hemap_learner **out)
 {
     ferry_status st = FERRY_OK;
-    /* As the baseline logreg has it, so that gamma = 0 is that baseline. */
-    const ferry_linear_options logistic = {
-        .kind = FERRY_LINEAR_LOGREG, .C = 1, .eps = 1e-2, .bias = true};
     hemap_learner *l = ferry_i_calloc(1, sizeof *l);
-    ferry_rng rng;
 
     *out = NULL;
     FERRY_NEED(ctx, l, FERRY_ENOMEM, "hemap: no memory for a learner");
@@ -85,14 +114,13 @@ ferry_status ferry_i_hemap_learn(ferry_ctx *ctx, hemap_kind kind, int64_t k,
     l->numbers = !e->cls;
     l->k = k;
     l->d = e->x->cols;
-    l->neighbours = neighbours;
-    ferry_i_rng_for(ctx, &rng, "hemap learner");
+    l->neighbours = o->neighbours;
     if (kind == HEMAP_KNN)
         FERRY_TRY(learn_knn(ctx, e, l));
     else if (kind == HEMAP_LOGREG)
-        FERRY_TRY(ferry_i_linear_fit(ctx, &logistic, e->x, k, e->cls, NULL, &rng, &l->lin));
+        FERRY_TRY(learn_logreg(ctx, o->C, e, l));
     else
-        FERRY_TRY(learn_ridge(ctx, lambda, e, l));
+        FERRY_TRY(learn_ridge(ctx, o->lambda, e, l));
     *out = l;
     l = NULL;
 done:

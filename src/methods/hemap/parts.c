@@ -128,7 +128,7 @@ ferry_status ferry_i_hemap_learn_own(ferry_ctx *ctx, const hemap_data *d,
     FERRY_TRY(ferry_i_prep_apply(ctx, p->prep_own, raw, &x));
     const hemap_examples e = {.x = x, .cls = r.cls, .num = r.num};
     FERRY_TRY(ferry_i_hemap_learn(ctx, kind_of(d, d->o->base, HEMAP_LOGREG), d->k,
-                                  d->o->neighbours, d->o->lambda, &e, &p->own));
+                                  &d->o->learning, &e, &p->own));
 done:
     ferry_i_matrix_free(x);
     ferry_i_matrix_free(raw);
@@ -156,7 +156,7 @@ static ferry_status ask_source(ferry_ctx *ctx, const hemap_data *d, const uint8_
     FERRY_TRY(gather(ctx, e->zt, NULL, r.n, r.n, at, &x));
     const hemap_examples ex = {.x = x, .cls = r.cls, .num = r.num};
     FERRY_TRY(ferry_i_hemap_learn(ctx, kind_of(d, d->o->learner, HEMAP_KNN), d->k,
-                                  d->o->neighbours, d->o->lambda, &ex, &l));
+                                  &d->o->learning, &ex, &l));
     FERRY_TRY(ferry_i_matrix_dense(ctx, e->zs->rows, e->zs->k, &q));
     memcpy(q->dense, e->zs->data, (size_t)(e->zs->rows * e->zs->k) * sizeof *q->dense);
     FERRY_TRY(ferry_i_block_new(ctx, q->rows, d->k, pys));
@@ -170,8 +170,9 @@ done:
     return st;
 }
 
-/* (5.20) for classes, a line for numbers. Without known target rows labels stay as they
- * are. */
+/* (5.20) for classes, a line for numbers. The learner on the embedding is then about labels
+ * 0..k-1 of the source and k..2k-1 of the target, and p(y|v) of the latter is 1 for y = v.
+ * Without known target rows labels stay as they are. */
 static ferry_status bridge_outputs(ferry_ctx *ctx, const hemap_data *d,
                                    const uint8_t *known, const hemap_embedding *e,
                                    const uint8_t *keep, hemap_parts *p)
@@ -201,8 +202,11 @@ static ferry_status bridge_outputs(ferry_ctx *ctx, const hemap_data *d,
         ferry_i_hemap_line(d->s->rows, num, pys, &p->a, &p->c);
         goto done;
     }
-    FERRY_TRY(ferry_i_block_new(ctx, d->k, d->k, &p->pyv));
-    ferry_i_hemap_outputs(pys, v, p->pyv);
+    FERRY_TRY(ferry_i_block_new(ctx, 2 * d->k, d->k, &p->pyv));
+    ferry_block upper = {.rows = d->k, .k = d->k, .data = p->pyv->data};
+    ferry_i_hemap_outputs(pys, v, &upper);
+    for (int64_t y = 0; y < d->k; y++)
+        FERRY_ROW(p->pyv, d->k + y)[y] = 1;
 done:
     ferry_i_free(num);
     ferry_i_free(v);
@@ -223,17 +227,19 @@ ferry_status ferry_i_hemap_learn_mapped(ferry_ctx *ctx, const hemap_data *d,
     FERRY_TRY(rows_new(ctx, d, &r));
     at = ferry_i_calloc(d->n_labelled + d->n_taught, sizeof *at);
     FERRY_NEED(ctx, at, FERRY_ENOMEM, "hemap: no memory for labels");
-    /* With p(y|v) the learner is about v, which only the source has. */
-    if (d->o->rows != ROWS_SOURCE && !p->pyv) add_target(d, known, &r, at);
+    if (d->o->rows != ROWS_SOURCE) add_target(d, known, &r, at);
     mine = r.n;
+    for (int64_t i = 0; i < mine && p->pyv; i++)
+        r.cls[i] += (int32_t)d->k;
     if (d->o->rows != ROWS_TARGET) add_source(d, keep, p->a, p->c, &r, at);
     if (r.n == 0) goto done;
     FERRY_TRY(gather(ctx, e->zt, e->zs, mine, r.n, at, &x));
     const bool even = d->o->weight == 1 || mine == 0 || mine == r.n;
     const hemap_examples ex = {
         .x = x, .cls = r.cls, .num = r.num, .weight = even ? NULL : r.weight};
-    FERRY_TRY(ferry_i_hemap_learn(ctx, kind_of(d, d->o->learner, HEMAP_KNN), d->k,
-                                  d->o->neighbours, d->o->lambda, &ex, &p->mapped));
+    FERRY_TRY(ferry_i_hemap_learn(ctx, kind_of(d, d->o->learner, HEMAP_KNN),
+                                  p->pyv ? p->pyv->rows : d->k, &d->o->learning, &ex,
+                                  &p->mapped));
 done:
     ferry_i_matrix_free(x);
     ferry_i_free(at);

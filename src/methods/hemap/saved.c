@@ -148,7 +148,7 @@ static ferry_status load_parts(ferry_ctx *ctx, const ferry_bag *bag, hemap_model
 {
     ferry_status st = FERRY_OK;
     hemap_parts *p = &m->parts;
-    const bool numbers = m->goal == FERRY_REGRESS;
+    const bool numbers = m->goal == FERRY_REGRESS, bridged = ferry_i_bag_has(bag, "pyv");
 
     if (ferry_i_bag_has(bag, "own.form")) {
         FERRY_TRY(load_prep(ctx, bag, "own.prep", m->d, &p->prep_own));
@@ -160,16 +160,16 @@ static ferry_status load_parts(ferry_ctx *ctx, const ferry_bag *bag, hemap_model
     if (ferry_i_bag_has(bag, "mapped.form")) {
         FERRY_TRY(ferry_i_hemap_learner_load(ctx, bag, "mapped", &p->mapped));
         FERRY_NEED(ctx,
-                   p->mapped->k == m->k && p->mapped->d == m->space.k &&
-                       p->mapped->numbers == numbers,
+                   p->mapped->k == (bridged ? 2 * m->k : m->k) &&
+                       p->mapped->d == m->space.k && p->mapped->numbers == numbers,
                    FERRY_EDATA, "tensor mapped.form does not go with the space");
     }
-    if (ferry_i_bag_has(bag, "pyv")) {
+    if (bridged) {
         double *data = NULL;
-        FERRY_TRY(copy_reals(ctx, bag, "pyv", m->k, m->k, &data));
-        st = ferry_i_block_new(ctx, m->k, m->k, &p->pyv);
+        FERRY_TRY(copy_reals(ctx, bag, "pyv", 2 * m->k, m->k, &data));
+        st = ferry_i_block_new(ctx, 2 * m->k, m->k, &p->pyv);
         if (st == FERRY_OK)
-            memcpy(p->pyv->data, data, (size_t)(m->k * m->k) * sizeof *data);
+            memcpy(p->pyv->data, data, (size_t)(2 * m->k * m->k) * sizeof *data);
         ferry_i_free(data);
     }
 done:
