@@ -179,6 +179,12 @@ typedef struct category {
     int32_t *place;
 } category;
 
+/* Whether n different texts are more than categories have. */
+static bool too_many(const ferry_table *t, int64_t n)
+{
+    return n > MANY_VALUES || (n > SOME_VALUES && 2 * n > t->rows);
+}
+
 static ferry_status read_category(ferry_ctx *ctx, const ferry_table *t, int64_t j,
                                   category *c)
 {
@@ -205,6 +211,48 @@ done:
     return st;
 }
 
+/* The first row of column j that holds text where nearly all others are numbers (a slip,
+ * most likely); -1: none. */
+static int64_t odd_text(const ferry_table *t, int64_t j)
+{
+    int64_t numbers = 0, texts = 0, first = -1;
+    double v;
+
+    for (int64_t i = 0; i < t->rows; i++) {
+        const ferry_span f = cell_of(t, i, j);
+        if (!f.s) continue;
+        if (ferry_i_cell(t, f, &v) == FERRY_CELL_NUMBER) {
+            numbers++;
+        } else if (texts++ == 0) {
+            first = i;
+        }
+    }
+    return numbers >= 9 * texts ? first : -1;
+}
+
+/* Text in a column of numbers makes all of its values categories, or is refused when these
+ * are too many. Either way it is shown. */
+static ferry_status report_odd_text(ferry_ctx *ctx, const ferry_table *t, int64_t j,
+                                    const category *c)
+{
+    const int64_t row = odd_text(t, j), n = ferry_i_ids_count(c->values);
+
+    if (row < 0) return FERRY_OK;
+    const ferry_span f = cell_of(t, row, j);
+    const int shown = (int)(f.n < 30 ? f.n : 30);
+    const int64_t line = line_of_row(t, row);
+    if (too_many(t, n))
+        return ferry_i_bad(ctx, t->in->path, line,
+                           "column %lld: expected a number, found '%.*s'", (long long)j + 1,
+                           shown, f.s);
+    ferry_i_log(ctx, FERRY_WARN,
+                "%s:%lld: column %lld holds '%.*s' among numbers: its %lld values are "
+                "taken as categories (if it stands for a missing cell give missing=%.*s)",
+                t->in->path, (long long)line, (long long)j + 1, shown, f.s, (long long)n,
+                shown, f.s);
+    return FERRY_OK;
+}
+
 /* Columns of free text are no features. All of them are named at once. */
 static ferry_status refuse_free_text(ferry_ctx *ctx, const ferry_table *t,
                                      const category *c)
@@ -215,7 +263,7 @@ static ferry_status refuse_free_text(ferry_ctx *ctx, const ferry_table *t,
 
     for (int64_t j = 0; j < t->cols; j++) {
         const int64_t n = ferry_i_ids_count(c[j].values);
-        if (n <= SOME_VALUES || (n <= MANY_VALUES && 2 * n <= t->rows)) continue;
+        if (!too_many(t, n)) continue;
         ferry_i_text_add(&list, bad++ ? "," : "");
         if (t->col[j].name)
             ferry_i_text_add(&list, t->col[j].name);
@@ -234,13 +282,42 @@ done:
     return st;
 }
 
+/* Add a feature's name. One that is there already becomes "name (2)" and so on: some
+ * programs write headers that repeat. */
+static ferry_status add_name(ferry_ctx *ctx, const ferry_table *t, const char *name,
+                             ferry_ids *names, int64_t *repeated)
+{
+    ferry_status st = FERRY_OK;
+    char *other = NULL;
+    bool added = false;
+
+    FERRY_NEED(ctx, ferry_i_ids_add(names, name, &added) >= 0, FERRY_ENOMEM,
+               "%s: no memory for its header", t->in->path);
+    for (int64_t k = *repeated + 2; !added; k++) {
+        ferry_i_free(other);
+        other = ferry_i_sprintf("%s (%lld)", name, (long long)k);
+        FERRY_NEED(ctx, other && ferry_i_ids_add(names, other, &added) >= 0, FERRY_ENOMEM,
+                   "%s: no memory for its header", t->in->path);
+    }
+    if (!other) goto done;
+    if (++*repeated == 1)
+        ferry_i_log(ctx, FERRY_WARN,
+                    "%s:%lld: the name %s is there twice; the later one is called %s, and "
+                    "others that repeat likewise",
+                    t->in->path, (long long)ferry_i_line_of(t->begin, t->body) - 1, name,
+                    other);
+done:
+    ferry_i_free(other);
+    return st;
+}
+
 /* Names of all features; NULL stays when there are neither names nor categories. */
 static ferry_status name_features(ferry_ctx *ctx, const ferry_table *t, const category *c,
                                   ferry_ids **out)
 {
     ferry_status st = FERRY_OK;
     char *name = NULL, *full = NULL;
-    bool added = true;
+    int64_t repeated = 0;
 
     *out = ferry_i_ids_new();
     FERRY_NEED(ctx, *out, FERRY_ENOMEM, "%s: no memory for its header", t->in->path);
@@ -253,13 +330,9 @@ static ferry_status name_features(ferry_ctx *ctx, const ferry_table *t, const ca
             full = role == FERRY_COL_NUMBER || !name
                        ? ferry_i_strdup(name)
                        : ferry_i_sprintf("%s=%s", name, ferry_i_ids_at(c[j].values, k));
-            FERRY_NEED(ctx, full && ferry_i_ids_add(*out, full, &added) >= 0, FERRY_ENOMEM,
-                       "%s: no memory for its header", t->in->path);
-            if (!added) {
-                st = ferry_i_bad(ctx, t->in->path, ferry_i_line_of(t->begin, t->body) - 1,
-                                 "the name %s is there twice", full);
-                goto done;
-            }
+            FERRY_NEED(ctx, full, FERRY_ENOMEM, "%s: no memory for its header",
+                       t->in->path);
+            FERRY_TRY(add_name(ctx, t, full, *out, &repeated));
             ferry_i_free(full);
             full = NULL;
         }
@@ -365,6 +438,7 @@ static ferry_status build_features(ferry_ctx *ctx, ferry_table *t, ferry_data *d
         if (t->col[j].role != FERRY_COL_CATEGORY) continue;
         categories++;
         FERRY_TRY(read_category(ctx, t, j, &c[j]));
+        if (!t->s->like) FERRY_TRY(report_odd_text(ctx, t, j, &c[j]));
         for (int64_t i = 0; i < t->rows; i++)
             missing += c[j].place[i] < 0;
     }

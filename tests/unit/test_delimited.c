@@ -163,8 +163,49 @@ static void test_headers(void **state)
     d = read_text(ctx, "x,2\n3,4\n", "header=no");
     features_are(d, "column 1=3,column 1=x,column 2");
     ferry_data_free(d);
-    refused(ctx, "a,b,a\n1,2,3\n", "header=auto", "bad.csv:1: the name a is there twice");
+    d = read_text(ctx, "a,b,a,a,a (2)\n1,2,3,4,5\n", "header=auto");
+    features_are(d, "a,b,a (2),a (3),a (2) (4)");
+    ferry_data_free(d);
     refused(ctx, "a,b\n", "header=yes", "no instances");
+}
+
+static void keep_message(void *user, ferry_level level, const char *line)
+{
+    (void)level;
+    snprintf(user, 300, "%s", line);
+}
+
+/* A slip in a column of numbers is shown with its line, whether its values can be
+ * categories or not. */
+static void test_text_among_numbers(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_text few = {0}, many = {0};
+    char seen[300] = "";
+
+    ferry_i_text_add(&few, "a,b\n");
+    ferry_i_text_add(&many, "a,b\n");
+    for (int i = 0; i < 300; i++) {
+        ferry_i_text_addf(&few, "%d,1\n", i % 7);
+        ferry_i_text_addf(&many, "%d.5,1\n", i);
+    }
+    ferry_i_text_add(&few, "oops,1\n");
+    ferry_i_text_add(&many, "oops,1\n");
+    refused(ctx, many.s, "header=auto",
+            "bad.csv:302: column 1: expected a number, found 'oops'");
+    ferry_ctx_set_log(ctx, keep_message, FERRY_WARN, seen);
+    ferry_data *d = read_text(ctx, few.s, "header=auto");
+    assert_int_equal(d->x->cols, 9);
+    assert_non_null(strstr(seen, "t.csv:302: column 1 holds 'oops' among numbers: its 8 "));
+    ferry_data_free(d);
+    seen[0] = 0;
+    d = read_text(ctx, few.s, "missing=oops");
+    assert_int_equal(d->x->cols, 2);
+    assert_string_equal(seen, "");
+    ferry_data_free(d);
+    ferry_ctx_set_log(ctx, NULL, FERRY_WARN, NULL);
+    ferry_i_text_free(&few);
+    ferry_i_text_free(&many);
 }
 
 static void test_missing_cells(void **state)
@@ -750,6 +791,7 @@ int main(void)
         T(test_given_separator),
         T(test_quotes),
         T(test_headers),
+        T(test_text_among_numbers),
         T(test_missing_cells),
         T(test_ids_and_labels),
         T(test_label_sets),
