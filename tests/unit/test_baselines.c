@@ -48,6 +48,39 @@ static void expect_unfit(ferry_ctx *ctx, const ferry_task *task, const char *met
 
 static const char *const learners[] = {"svm", "logreg", "ridge", "knn"};
 
+/* The values of 4 x 5 cells decide how they are scaled, not how they are stored. */
+static void test_auto_scale(void **state)
+{
+    ferry_ctx *ctx = *state;
+    static const struct {
+        const char *want;
+        double x[20];
+    } cases[] = {
+        {"\"l2\"", {1, 0, 0, 1, 0, 0, 1, 0, 0, 1, 0, 1, 1, 0, 0, 1, 0, 0, 0, 1}},
+        {"\"standard\"", /* one below 0 */
+         {1, 0, 0, 1, 0, 0, 1, 0, 0, -1, 0, 1, 1, 0, 0, 1, 0, 0, 0, 1}},
+        {"\"standard\"", /* hardly any zeros */
+         {3, 1, 1, 1, 2, 1, 2, 3, 0, 1, 2, 3, 1, 1, 0, 2, 0, 1, 3, 2}},
+        {"\"standard\"", /* an amount beside yes and no */
+         {0, 1, 0, 0, 900, 0, 0, 1, 0, 500, 1, 0, 0, 0, 700, 0, 0, 0, 1, 100}},
+    };
+
+    for (int c = 0; c < FERRY_COUNT(cases); c++) {
+        for (int sparse = 0; sparse < 2; sparse++) {
+            ferry_domain *t = small_domain(ctx, "t", FERRY_TARGET, 0, 0, NULL);
+            small_view(ctx, t, "x", 4, 5, cases[c].x, NULL, NULL, sparse);
+            small_classes(ctx, t, "abab");
+            ferry_task *task = small_task(ctx, FERRY_CLASSIFY, NULL, t);
+            ferry_model *m = fit_model(ctx, task, "svm", "");
+            const char *scale = strstr(ferry_model_diagnostics(m), "\"scale\":");
+            assert_non_null(scale);
+            assert_memory_equal(scale + 8, cases[c].want, strlen(cases[c].want));
+            ferry_model_free(m);
+            ferry_task_free(task);
+        }
+    }
+}
+
 /* ---- majority and mean
  * ------------------------------------------------------------------------ */
 
@@ -629,6 +662,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_majority),
+        TEST(test_auto_scale),
         TEST(test_majority_auto_uses_the_source),
         TEST(test_majority_labels),
         TEST(test_mean),

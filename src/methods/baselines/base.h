@@ -22,7 +22,7 @@ typedef enum ferry_scaling {
                      "learn from these labels; auto: the target's if it has some")
 #define BASE_OPT_SCALE(T)                                                                  \
     FERRY_OPT_ONE_OF(T, scale, "auto|none|standard|l2", "auto",                            \
-                     "scale features; auto: standard when dense, l2 when sparse")
+                     "scale features; auto: l2 for counts (0 or more, mostly 0), else standard")
 
 /* ---- where the labels and features come from
  * ------------------------------------------------- */
