@@ -42,8 +42,9 @@ FERRY_API ferry_status ferry_domain_add_sparse(ferry_ctx *ctx, ferry_domain *dom
                                                const char *name, const ferry_sparse *x,
                                                const char *const *ids,
                                                const char *const *features);
-/** Add what a file held: a view (with its labels, unless there are some), a graph, or
- * ratings. Copied. */
+/** Add what a file held: a view, a graph, labels or ratings. Copied. The labels that come
+ * with a view are taken unless some were set; those of several views add up, and
+ * FERRY_EDATA says that two of them differ. */
 FERRY_API ferry_status ferry_domain_add_data(ferry_ctx *ctx, ferry_domain *domain,
                                              const char *name, const ferry_data *data);
 /** Add an undirected graph: edge e joins from[e] and to[e] with weight[e] >= 0 (NULL: 1).

@@ -119,6 +119,7 @@ struct ferry_domain {
     ferry_graph **graphs;
     int64_t n_graphs;
     ferry_labels *labels;   /* over ids, or NULL */
+    bool labels_of_views;   /* they came with views, so another view's may add to them */
     ferry_ratings *ratings; /* or NULL */
     ferry_pairs *pairs;     /* or NULL */
     ferry_seen seen;

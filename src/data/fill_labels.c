@@ -72,6 +72,7 @@ ferry_status ferry_i_domain_set_labels(ferry_ctx *ctx, ferry_domain *d,
     ferry_i_growth_apply(d, &g);
     ferry_i_labels_free(d->labels);
     d->labels = spread;
+    d->labels_of_views = false;
     if (extra > 0) /* new instances stand last */
         ferry_i_log(
             ctx, FERRY_WARN,
@@ -237,6 +238,96 @@ done:
 
 /* ---- what a file held ---- */
 
+/* Copies of two domains' labels that can be compared: of one kind, with the names of both.
+ */
+static ferry_status alike(ferry_ctx *ctx, const ferry_labels *a, const ferry_labels *b,
+                          ferry_labels **out_a, ferry_labels **out_b)
+{
+    ferry_status st = FERRY_OK;
+    const bool sets = a->kind == FERRY_LABEL_SET || b->kind == FERRY_LABEL_SET;
+    const ferry_label_kind kind = a->kind == b->kind ? a->kind
+                                  : sets             ? FERRY_LABEL_SET
+                                                     : FERRY_LABEL_CLASS;
+    ferry_ids *names = NULL;
+
+    FERRY_TRY(ferry_i_labels_as(ctx, a, kind, out_a));
+    FERRY_TRY(ferry_i_labels_as(ctx, b, kind, out_b));
+    if (kind == FERRY_LABEL_NUMBER) goto done;
+    names = ferry_i_ids_copy((*out_a)->names);
+    FERRY_NEED(ctx, names, FERRY_ENOMEM, "no memory for label names");
+    for (int64_t k = 0; k < ferry_i_labels_m(*out_b); k++)
+        FERRY_NEED(ctx,
+                   ferry_i_ids_add(names, ferry_i_ids_at((*out_b)->names, k), NULL) >= 0,
+                   FERRY_ENOMEM, "no memory for label names");
+    FERRY_TRY(ferry_i_labels_rename(ctx, *out_a, names, false));
+    FERRY_TRY(ferry_i_labels_rename(ctx, *out_b, names, false));
+done:
+    ferry_i_ids_free(names);
+    return st;
+}
+
+/* Whether two class names mean the same: also 1 and 1.0. */
+static bool same_name(const char *a, const char *b)
+{
+    const char *end_a = a + strlen(a), *end_b = b + strlen(b);
+    double x, y;
+
+    if (strcmp(a, b) == 0) return true;
+    return ferry_i_parse_real(a, end_a, &x) == end_a &&
+           ferry_i_parse_real(b, end_b, &y) == end_b && x == y;
+}
+
+/* Label i of a and j of b, which are alike. */
+static bool same_label(const ferry_labels *a, int64_t i, const ferry_labels *b, int64_t j)
+{
+    const int64_t m = ferry_i_labels_m(a);
+
+    if (a->cls)
+        return same_name(ferry_i_ids_at(a->names, a->cls[i]),
+                         ferry_i_ids_at(b->names, b->cls[j]));
+    if (a->num) return a->num[i] == b->num[j];
+    return memcmp(a->on + i * m, b->on + j * m, (size_t)m) == 0;
+}
+
+static void copy_label(ferry_labels *a, int64_t i, const ferry_labels *b, int64_t j)
+{
+    const int64_t m = ferry_i_labels_m(a);
+
+    if (a->cls) a->cls[i] = b->cls[j];
+    if (a->num) a->num[i] = b->num[j];
+    if (!a->on) return;
+    memcpy(a->on + i * m, b->on + j * m, (size_t)m);
+    a->known[i] = b->known[j];
+}
+
+/* Labels that a further view's file carries, row by row: they fill what is missing, and
+ * must not say something else about an instance than the files before. */
+static ferry_status merge_labels(ferry_ctx *ctx, ferry_domain *d, const ferry_view *v,
+                                 const ferry_labels *more)
+{
+    ferry_status st = FERRY_OK;
+    ferry_labels *all = NULL, *l = NULL;
+
+    FERRY_TRY(alike(ctx, d->labels, more, &all, &l));
+    for (int64_t i = 0; i < l->n; i++) {
+        const int64_t at = v->instance[i];
+        if (!ferry_i_labels_has(l, i)) continue;
+        FERRY_NEED(ctx, !ferry_i_labels_has(all, at) || same_label(all, at, l, i),
+                   FERRY_EDATA,
+                   "domain '%s': the file of view '%s' has another label for instance '%s' "
+                   "than the views before it",
+                   d->name, v->name, ferry_domain_id(d, at));
+        if (!ferry_i_labels_has(all, at)) copy_label(all, at, l, i);
+    }
+    ferry_i_labels_free(d->labels);
+    d->labels = all;
+    all = NULL;
+done:
+    ferry_i_labels_free(all);
+    ferry_i_labels_free(l);
+    return st;
+}
+
 static ferry_status add_view_data(ferry_ctx *ctx, ferry_domain *d, const char *name,
                                   const ferry_data *data)
 {
@@ -249,13 +340,19 @@ static ferry_status add_view_data(ferry_ctx *ctx, ferry_domain *d, const char *n
     FERRY_TRY(
         ferry_i_view_new(ctx, name, data->x, data->features, data->read, data->idf, &v));
     FERRY_TRY(ferry_i_domain_add_view(ctx, d, data->ids, v));
-    if (!data->labels || d->labels) goto done;
+    if (!data->labels) goto done;
+    if (d->labels) {
+        if (d->labels_of_views)
+            FERRY_TRY(merge_labels(ctx, d, d->views[d->n_views - 1], data->labels));
+        goto done;
+    }
     if (!data->ids && d->n_views > 1) { /* joined as the rows were */
         numbers = ferry_i_ids_numbers(data->x->rows);
         FERRY_NEED(ctx, numbers, FERRY_ENOMEM, "no memory for ids");
     }
     FERRY_TRY(
         ferry_i_domain_set_labels(ctx, d, data->ids ? data->ids : numbers, data->labels));
+    d->labels_of_views = true;
 done:
     ferry_i_ids_free(numbers);
     return st;

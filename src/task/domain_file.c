@@ -83,9 +83,10 @@ done:
 
 /* ---- files ---- */
 
-/* Read the file that p names and add it to d. */
+/* Read the file that p names and add it to d; without the labels that come with a view
+ * where `y` takes their place. */
 static ferry_status add_file(const ferry_place *p, const ferry_opts *opts,
-                             ferry_data_kind as, const char *name, ferry_domain *d)
+                             ferry_data_kind as, bool y, const char *name, ferry_domain *d)
 {
     ferry_status st = FERRY_OK;
     ferry_ctx *ctx = p->y->ctx;
@@ -96,6 +97,10 @@ static ferry_status add_file(const ferry_place *p, const ferry_opts *opts,
     FERRY_TRY(ferry_i_place_string(p, "the name of a file", &file));
     FERRY_TRY(ferry_i_place_path(p, file, &path));
     FERRY_TRY(ferry_i_place_prefix(p, ferry_i_read_as(ctx, path, opts, as, &data)));
+    if (y && as == FERRY_DATA_VIEW) {
+        ferry_i_labels_free(data->labels);
+        data->labels = NULL;
+    }
     FERRY_TRY(ferry_i_place_prefix(p, ferry_domain_add_data(ctx, d, name, data)));
 done:
     ferry_data_free(data);
@@ -105,7 +110,8 @@ done:
 
 /* Entries {name, x} of "views:" and {name, edges} of "graphs:". */
 static ferry_status add_named(const ferry_place *p, const char *file_key,
-                              const ferry_opts *from, ferry_data_kind as, ferry_domain *d)
+                              const ferry_opts *from, ferry_data_kind as, bool y,
+                              ferry_domain *d)
 {
     const char *const keys[] = {"name", file_key, "text"};
     ferry_status st = FERRY_OK;
@@ -119,21 +125,22 @@ static ferry_status add_named(const ferry_place *p, const char *file_key,
     FERRY_TRY(ferry_i_place_string(&name_at, "a name", &name));
     FERRY_TRY(ferry_i_place_need(p, file_key, &file));
     FERRY_TRY(read_options(p, from, &opts));
-    FERRY_TRY(add_file(&file, opts, as, name, d));
+    FERRY_TRY(add_file(&file, opts, as, y, name, d));
 done:
     ferry_opts_free(opts);
     return st;
 }
 
 static ferry_status add_list(const ferry_place *p, const char *what, const char *file_key,
-                             const ferry_opts *from, ferry_data_kind as, ferry_domain *d)
+                             const ferry_opts *from, ferry_data_kind as, bool y,
+                             ferry_domain *d)
 {
     ferry_status st = FERRY_OK;
     ferry_place item;
 
     FERRY_TRY(ferry_i_place_sequence(p, what));
     for (int64_t i = 0; ferry_i_place_item(p, i, &item); i++)
-        FERRY_TRY(add_named(&item, file_key, from, as, d));
+        FERRY_TRY(add_named(&item, file_key, from, as, y, d));
 done:
     return st;
 }
@@ -151,7 +158,7 @@ static ferry_status add_labels(const ferry_place *p, ferry_domain *d)
         FERRY_TRY(ferry_i_place_need(p, "file", &file));
         FERRY_TRY(read_options(p, NULL, &opts));
     }
-    FERRY_TRY(add_file(&file, opts, FERRY_DATA_LABELS, "y", d));
+    FERRY_TRY(add_file(&file, opts, FERRY_DATA_LABELS, true, "y", d));
 done:
     ferry_opts_free(opts);
     return st;
@@ -226,20 +233,23 @@ done:
 static ferry_status fill(const ferry_place *p, const ferry_opts *opts, ferry_domain *d)
 {
     ferry_status st = FERRY_OK;
-    ferry_place x, views, part;
+    ferry_place x, views, labels, part;
+    const bool has_y = ferry_i_place_get(p, "y", &labels);
     const bool has_x = ferry_i_place_get(p, "x", &x);
     const bool has_views = ferry_i_place_get(p, "views", &views);
 
     if (has_x && has_views)
         FERRY_TRY(ferry_i_place_bad(&views, "x is given already, expected one of the two"));
-    if (has_x) FERRY_TRY(add_file(&x, opts, FERRY_DATA_VIEW, "x", d));
+    if (has_x) FERRY_TRY(add_file(&x, opts, FERRY_DATA_VIEW, has_y, "x", d));
     if (has_views)
-        FERRY_TRY(add_list(&views, "a list of views", "x", opts, FERRY_DATA_VIEW, d));
-    if (ferry_i_place_get(p, "y", &part)) FERRY_TRY(add_labels(&part, d));
+        FERRY_TRY(
+            add_list(&views, "a list of views", "x", opts, FERRY_DATA_VIEW, has_y, d));
+    if (has_y) FERRY_TRY(add_labels(&labels, d));
     if (ferry_i_place_get(p, "ratings", &part))
-        FERRY_TRY(add_file(&part, opts, FERRY_DATA_RATINGS, "ratings", d));
+        FERRY_TRY(add_file(&part, opts, FERRY_DATA_RATINGS, has_y, "ratings", d));
     if (ferry_i_place_get(p, "graphs", &part))
-        FERRY_TRY(add_list(&part, "a list of graphs", "edges", NULL, FERRY_DATA_GRAPH, d));
+        FERRY_TRY(
+            add_list(&part, "a list of graphs", "edges", NULL, FERRY_DATA_GRAPH, has_y, d));
     if (d->n_views == 0 && d->n_graphs == 0 && !d->ratings)
         FERRY_TRY(ferry_i_place_bad(p, "expected x, views, graphs or ratings"));
     if (ferry_opts_count(opts) > 0 && d->n_views == 0 && !d->ratings)

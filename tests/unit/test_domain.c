@@ -514,8 +514,10 @@ static void test_add_view_data(void **state)
     assert_ok(ctx, ferry_domain_add_data(ctx, d, "file", data));
     assert_close(d->labels->num[instance(d, "b")], 5, 0);
     data->labels->num[0] = 6;
+    const double set[] = {7, 8};
+    assert_ok(ctx, ferry_domain_set_numbers(ctx, d, 2, ids, set));
     assert_ok(ctx, ferry_domain_add_data(ctx, d, "again", data));
-    assert_close(d->labels->num[instance(d, "b")], 5, 0); /* there were some */
+    assert_close(d->labels->num[instance(d, "b")], 8, 0); /* there were some */
     ferry_data_free(data);
     const ferry_view *v = ferry_i_domain_view(d, "file");
     assert_close(v->idf[0], 0.5, 0);
