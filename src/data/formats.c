@@ -177,9 +177,11 @@ ferry_status ferry_i_format_of(ferry_ctx *ctx, const char *path, const ferry_inp
     if (!*out) *out = surest(path, in, kinds, false);
     /* one label a line looks like nothing in particular */
     if (!*out && kinds == 1u << FERRY_DATA_LABELS) *out = &ferry_i_format_delimited;
-    FERRY_NEED(ctx, *out, FERRY_EDATA,
-               "%s: neither its name nor its content tells its format; give format=NAME",
-               in->path);
+    FERRY_NEED(
+        ctx, *out, FERRY_EDATA,
+        "%s: neither its name nor its content tells its format; say which (--format NAME, "
+        "or format: NAME in a task)",
+        in->path);
 done:
     return st;
 }

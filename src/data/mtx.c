@@ -73,11 +73,18 @@ static ferry_status read_sizes(ferry_ctx *ctx, mtx *m)
                          (long long)want);
         goto done;
     }
+    if (m->rows < 1 || m->cols < 1 || m->entries < 0) {
+        st = ferry_i_bad(ctx, m->path, m->l.line,
+                         "%lld x %lld with %lld entries, expected a row and a column at "
+                         "least",
+                         (long long)m->rows, (long long)m->cols, (long long)m->entries);
+        goto done;
+    }
     /* an entry takes at least 4 bytes, an item of an array 2; empty rows take none */
     const int64_t most = m->size * 1000 < INT32_MAX ? m->size * 1000 : INT32_MAX;
-    const bool fits = m->rows > 0 && m->cols > 0 && m->rows <= most && m->cols <= most;
+    const bool fits = m->rows <= most && m->cols <= most;
     if (fits && !m->coordinate) m->entries = array_entries(m);
-    if (!fits || m->entries < 0 || m->entries > m->size / (m->coordinate ? 3 : 1)) {
+    if (!fits || m->entries > m->size / (m->coordinate ? 3 : 1)) {
         st = ferry_i_bad(ctx, m->path, m->l.line,
                          "%lld x %lld with %lld entries is more than the file holds",
                          (long long)m->rows, (long long)m->cols, (long long)m->entries);

@@ -392,8 +392,10 @@ ferry_status ferry_write(ferry_ctx *ctx, const ferry_data *data, const char *pat
         if (g->write && ferry_i_format_claims(g, path) && (g->kinds & 1u << data->kind))
             f = g;
     }
-    FERRY_NEED(ctx, f, FERRY_EINVAL,
-               "%s: no format with this extension can be written; give format=NAME", path);
+    FERRY_NEED(
+        ctx, f, FERRY_EINVAL,
+        "%s: no format with this extension can be written; say which (convert --to NAME)",
+        path);
     FERRY_TRY(f->write(ctx, data, path, opts));
 done:
     return st;

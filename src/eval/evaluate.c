@@ -333,9 +333,11 @@ static ferry_status evaluate(ferry_ctx *ctx, const ferry_task *task,
     ferry_status st = FERRY_OK;
     ferry_results *rs = u->rs;
     ferry_task *split = NULL;
+    const ferry_domain *target = NULL;
     ferry_status ended = FERRY_OK;
     char message[sizeof ctx->message];
 
+    FERRY_TRY(ferry_i_task_target(ctx, task, &target)); /* once, not for every method */
     FERRY_TRY(begin(ctx, task, rs));
     u->score = ferry_i_calloc(rs->n_metrics, sizeof *u->score);
     FERRY_NEED(ctx, u->score, FERRY_ENOMEM, "no memory for the results");

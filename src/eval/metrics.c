@@ -250,3 +250,10 @@ const char *ferry_metric_help(int64_t i)
 
     return m ? m->help : NULL;
 }
+
+unsigned ferry_metric_goals(int64_t i)
+{
+    const ferry_metric *m = ferry_i_metric_at(i);
+
+    return m ? (unsigned)m->goals : 0;
+}

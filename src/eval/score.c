@@ -56,6 +56,8 @@ static ferry_status nothing(ferry_ctx *ctx, const ferry_results *rs,
         (void)snprintf(how, sizeof how, "{ids: ...}");
     else if (seen->kind == FERRY_SEEN_PER_CLASS)
         (void)snprintf(how, sizeof how, "{per_class: %g}", seen->value);
+    else if (seen->kind == FERRY_SEEN_FRACTION) /* 1.0 is a share, 1 would be a count */
+        (void)snprintf(how, sizeof how, seen->value < 1 ? "%g" : "%.1f", seen->value);
     else if (seen->kind != FERRY_SEEN_NONE)
         (void)snprintf(how, sizeof how, "%g", seen->value);
     return ferry_i_fail(ctx, FERRY_EDATA,

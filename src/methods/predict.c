@@ -111,7 +111,17 @@ static ferry_status align_columns(ferry_ctx *ctx, const ferry_domain *d,
     if (!named && !v->x->dense)
         FERRY_TRY(columns_by_number(ctx, v, cols, &map, &shared));
     else
-        FERRY_TRY(ferry_i_view_align(ctx, known, v, &map, &shared));
+        st = ferry_i_view_align(ctx, known, v, &map, &shared);
+    if (st == FERRY_ENEEDS)
+        st =
+            ferry_i_fail(ctx, st,
+                         "domain '%s', view '%s': expected the features that the model "
+                         "learned from, found others: %lld %s, the model has %lld%s%s%s",
+                         d->name, v->name, (long long)have,
+                         named ? "with other names" : "without names on both sides",
+                         (long long)cols, named ? " such as '" : "",
+                         named ? ferry_i_ids_at(known->features, 0) : "", named ? "'" : "");
+    FERRY_TRY(st);
     if (have > shared)
         ferry_i_log(
             ctx, FERRY_WARN,

@@ -130,7 +130,7 @@ done:
 
 /* ---- evaluate ---- */
 
-static ferry_status check_metrics(const ferry_place *p)
+static ferry_status check_metrics(const ferry_place *p, ferry_goal goal)
 {
     ferry_status st = FERRY_OK;
     const char *words[64], *near = NULL;
@@ -145,7 +145,10 @@ static ferry_status check_metrics(const ferry_place *p)
         if (next) *next++ = 0;
         for (k = 0; k < n && strcmp(words[k], s) != 0; k++)
             ;
-        if (k < n) continue;
+        if (ferry_metric_goals(k) & (unsigned)goal) continue;
+        if (k < n)
+            FERRY_TRY(ferry_i_place_bad(p, "metric %s does not belong to goal %s", s,
+                                        ferry_goal_name(goal)));
         near = ferry_nearest(s, n, words);
         FERRY_TRY(ferry_i_place_bad(p, "unknown metric '%s'%s%s%s", s,
                                     near ? " (did you mean " : "", near ? near : "",
@@ -168,7 +171,8 @@ static ferry_status parse_evaluate(const ferry_place *p, ferry_task *task)
     for (int64_t i = 0; ferry_i_place_pair(p, i, &key, &value); i++)
         FERRY_TRY(ferry_i_place_option(&key, &value, ferry_i_evaluate_table,
                                        ferry_i_evaluate_table_n, opts));
-    if (ferry_i_place_get(p, "metrics", &metrics)) FERRY_TRY(check_metrics(&metrics));
+    if (ferry_i_place_get(p, "metrics", &metrics))
+        FERRY_TRY(check_metrics(&metrics, task->goal));
     FERRY_TRY(ferry_task_set_evaluate(p->y->ctx, task, opts));
 done:
     ferry_opts_free(opts);

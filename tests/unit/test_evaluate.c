@@ -588,13 +588,18 @@ static void test_bad_settings(void **state)
     add_method(ctx, task, "smv", NULL, NULL);
     fails_with(ctx, task, FERRY_EINVAL, "unknown method smv (did you mean svm?)");
     ferry_task_free(task);
+    /* Said once, not by every method. */
+    assert_ok(ctx, ferry_task_new(ctx, "bare", FERRY_CLASSIFY, &task));
+    fails_with(ctx, task, FERRY_ENEEDS, "task 'bare' has 0 targets, expected one");
+    assert_null(strstr(ferry_message(ctx), "svm"));
+    ferry_task_free(task);
 }
 
 static void test_nothing_to_score(void **state)
 {
     ferry_ctx *ctx = *state;
     static const char *const specs[] = {"60", "1.0", "ids:%s"};
-    static const char *const said[] = {"(labelled: 60)", "(labelled: 1)",
+    static const char *const said[] = {"(labelled: 60)", "(labelled: 1.0)",
                                        "(labelled: {ids: ...})"};
     char ids[N * 4] = "", spec[4200];
     ferry_task *task = NULL;

@@ -539,6 +539,8 @@ static void test_bad_evaluate(void **state)
         "evaluate.ties: ties = often is not one of worst | mean | index");
     bad(ctx, HEAD TARGET "evaluate:\n  metrics: [accuracy, acuracy]\n",
         "task.yaml:6: evaluate.metrics: unknown metric 'acuracy' (did you mean accuracy?)");
+    bad(ctx, HEAD TARGET "evaluate:\n  metrics: [accuracy, rmse]\n",
+        "task.yaml:6: evaluate.metrics: metric rmse does not belong to goal classify");
 }
 
 /* ---- --set ---- */
