@@ -337,6 +337,14 @@ static ferry_status add_view_data(ferry_ctx *ctx, ferry_domain *d, const char *n
 
     FERRY_NEED(ctx, name && name[0], FERRY_EINVAL, "domain '%s': a view needs a name",
                d->name);
+    /* A line number is a poor id: one line more or less (a blank one) would shift all. */
+    FERRY_NEED(
+        ctx,
+        data->ids || ferry_domain_size(d) == 0 || data->x->rows == ferry_domain_size(d),
+        FERRY_EDATA,
+        "domain '%s', view '%s': %lld rows without ids for %lld instances: files are "
+        "joined by row number only when the counts are equal; give ids",
+        d->name, name, (long long)data->x->rows, (long long)ferry_domain_size(d));
     FERRY_TRY(
         ferry_i_view_new(ctx, name, data->x, data->features, data->read, data->idf, &v));
     FERRY_TRY(ferry_i_domain_add_view(ctx, d, data->ids, v));

@@ -184,11 +184,17 @@ static ferry_status read_lines(ferry_ctx *ctx, documents *d, const ferry_input *
     ferry_status st = FERRY_OK;
     ferry_utf8 u = {0};
     columns c = {0};
+    int64_t n = 0;
 
     FERRY_TRY(ferry_i_check_text(ctx, in));
     FERRY_TRY(ferry_i_utf8_open(ctx, in->path, in->data, in->size, &u));
     FERRY_TRY(find_columns(ctx, in->path, &u, s, &c));
-    for (ferry_lines l = ferry_i_lines(u.s, u.n); ferry_i_full_line(&l, "");)
+    for (n = u.n; n > 0 && strchr(" \t\r\n", u.s[n - 1]); n--)
+        ;
+    /* Where the line is all there is to tell a document by, a blank one is a document
+     * without words: the numbers of those behind it must not change. */
+    ferry_lines l = ferry_i_lines(u.s, n);
+    while (c.id == 0 && c.class == 0 ? ferry_i_any_line(&l) : ferry_i_full_line(&l, ""))
         FERRY_TRY(one_line(ctx, d, &l, &c));
     if (c.id == 0) {
         ferry_i_ids_free(d->ids);

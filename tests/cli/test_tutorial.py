@@ -41,8 +41,8 @@ def execute(command, folder):
 
 def pattern(line):
     """The line with any number for a number and any blanks for blanks."""
-    words = re.split(r"(<?-?\d+(?:\.\d+)?(?:e[-+]?\d+)?|\s+)", line.strip())
-    return "".join(r"\s+" if w.isspace() else r"<?-?\d+(?:\.\d+)?(?:e[-+]?\d+)?" if i % 2 else re.escape(w)
+    words = re.split(r"(<?[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?|\s+)", line.strip())
+    return "".join(r"\s+" if w.isspace() else r"<?[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?" if i % 2 else re.escape(w)
                    for i, w in enumerate(words) if w)
 
 

@@ -551,9 +551,14 @@ static void test_add_data_without_ids(void **state)
     ferry_data *data = view_data(ctx, false);
 
     assert_ok(ctx, add_column(ctx, d, "x", 3, NULL));
+    assert_fails(ctx, ferry_domain_add_data(ctx, d, "file", data), FERRY_EDATA,
+                 "view 'file': 2 rows without ids for 3 instances");
+    ferry_domain_free(d);
+    d = domain_of(ctx, FERRY_SOURCE);
+    assert_ok(ctx, add_column(ctx, d, "x", 2, NULL));
     assert_ok(ctx, ferry_domain_add_data(ctx, d, "file", data));
     assert_close(d->labels->num[0], 5, 0);
-    assert_false(ferry_i_labels_has(d->labels, 2));
+    assert_false(ferry_i_labels_has(d->labels, 1));
     ferry_data_free(data);
     ferry_domain_free(d);
 }

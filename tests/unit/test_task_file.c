@@ -353,6 +353,22 @@ static void test_bad_files(void **state)
     assert_non_null(strstr(ferry_message(ctx), "broken.svm:2: "));
 }
 
+/* Views whose files disagree about a label, unless y: takes the place of both. */
+static void test_labels_of_views(void **state)
+{
+    ferry_ctx *ctx = *state;
+#define VIEWS "label: class, views: [{name: a, x: t.csv}, {name: b, x: t3.csv}]"
+
+    tmp_file("t3.csv", "id,h,class\na,1,x\nb,2,x\n", -1);
+    bad(ctx, HEAD "  - {name: t, role: target, " VIEWS "}\n",
+        "task.yaml:4: domains[0].views[1].x: domain 't': the file of view 'b' has another "
+        "label for instance 'b'");
+    ferry_task *t = good(ctx, HEAD "  - {name: t, role: target, y: t.labels, " VIEWS "}\n");
+    assert_string_equal(ferry_i_ids_at(t->names, 0), "p");
+    ferry_task_free(t);
+#undef VIEWS
+}
+
 static void test_bad_domains(void **state)
 {
     ferry_ctx *ctx = *state;
@@ -811,6 +827,7 @@ int main(void)
         TEST(test_bad_structure),
         TEST(test_bad_yaml),
         TEST(test_bad_files),
+        TEST(test_labels_of_views),
         TEST(test_bad_domains),
         TEST(test_bad_options),
         TEST(test_bad_labelled),
