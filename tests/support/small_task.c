@@ -55,6 +55,25 @@ void small_classes(ferry_ctx *ctx, ferry_domain *d, const char *letters)
     assert_ok(ctx, ferry_domain_set_classes(ctx, d, n, NULL, labels));
 }
 
+void small_ratings(ferry_ctx *ctx, ferry_domain *d, int64_t n, const int *user,
+                   const int *item, const double *value)
+{
+    char(*names)[2][16] = calloc((size_t)n + 1, sizeof *names);
+    const char **users = calloc((size_t)n + 1, sizeof *users);
+    const char **items = calloc((size_t)n + 1, sizeof *items);
+
+    for (int64_t e = 0; e < n; e++) {
+        (void)snprintf(names[e][0], sizeof names[e][0], "u%d", user[e]);
+        (void)snprintf(names[e][1], sizeof names[e][1], "i%d", item[e]);
+        users[e] = names[e][0];
+        items[e] = names[e][1];
+    }
+    assert_ok(ctx, ferry_domain_set_ratings(ctx, d, n, users, items, value));
+    free(items);
+    free(users);
+    free(names);
+}
+
 ferry_task *small_task(ferry_ctx *ctx, ferry_goal goal, ferry_domain *source,
                        ferry_domain *target)
 {

@@ -13,6 +13,9 @@ void small_view(ferry_ctx *ctx, ferry_domain *d, const char *name, int64_t n, in
                 bool sparse);
 /* Classes by one letter for each instance from "1" on: "aab?" ('?': missing). */
 void small_classes(ferry_ctx *ctx, ferry_domain *d, const char *letters);
+/* Ratings of users "u0", "u1", ... for items "i0", "i1", ... */
+void small_ratings(ferry_ctx *ctx, ferry_domain *d, int64_t n, const int *user,
+                   const int *item, const double *value);
 /* A task that owns the domains (source may be NULL). */
 ferry_task *small_task(ferry_ctx *ctx, ferry_goal goal, ferry_domain *source,
                        ferry_domain *target);

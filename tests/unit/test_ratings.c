@@ -1,0 +1,538 @@
+/* The baselines for ratings: means, biases, factorisation. */
+#include <jansson.h>
+#include <stdio.h>
+
+#include "eval/eval.h"
+#include "ferry_test.h"
+#include "methods/ratings/ratings.h"
+#include "model/model.h"
+#include "small_task.h"
+
+/* Ten users, nine items; user 4 and item 8 have no rating (golden/mindtl). */
+enum { N = 33 };
+static const int user[N] = {0, 0, 1, 1, 1, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 5,
+                            5, 5, 5, 5, 6, 6, 7, 7, 7, 7, 7, 8, 9, 9, 9, 9};
+static const int item[N] = {2, 6, 2, 6, 7, 0, 3, 4, 5, 7, 0, 3, 4, 5, 6, 7, 0,
+                            1, 3, 4, 7, 1, 3, 0, 1, 3, 4, 5, 0, 1, 5, 6, 7};
+static const double value[N] = {4, 4, 1, 5, 4, 5, 5, 2, 1, 1, 1, 4, 2, 5, 1, 5, 1,
+                                3, 3, 5, 4, 4, 4, 1, 2, 3, 5, 5, 3, 2, 3, 4, 2};
+/* By an independent program: lambda 5, 10 sweeps. */
+static const double bias_u[] = {0.253257443030462,
+                                0.06902517484123585,
+                                -0.2109037204055631,
+                                -0.12880977420239334,
+                                0.0,
+                                0.028986867639457882,
+                                0.22145258595009004,
+                                0.014496688997929686,
+                                0.04993550009334677,
+                                -0.20673001244456574};
+static const double bias_i[] = {
+    -0.451128152075232,  -0.18491854306673222, -0.23218756489908168,
+    0.33172013838579895, 0.18779657181763387,  0.21398733738347733,
+    0.156355160655545,   0.06908555096819576,  0.0};
+
+static ferry_task *make_task(ferry_ctx *ctx)
+{
+    ferry_domain *d = small_domain(ctx, "films", FERRY_TARGET, 0, 0, NULL);
+
+    small_ratings(ctx, d, N, user, item, value);
+    return small_task(ctx, FERRY_RATE, NULL, d);
+}
+
+/* Pairs to be predicted: known, new user, new item, both new. */
+static ferry_domain *make_pairs(ferry_ctx *ctx)
+{
+    const int u[] = {0, 77, 0, 77, 2}, i[] = {0, 0, 88, 88, 3};
+    const double v[] = {NAN, NAN, NAN, NAN, 1};
+    ferry_domain *d = small_domain(ctx, "pairs", FERRY_TARGET, 0, 0, NULL);
+
+    small_ratings(ctx, d, 5, u, i, v);
+    return d;
+}
+
+static void expect(ferry_ctx *ctx, const char *method, const char *settings,
+                   const double *want)
+{
+    ferry_task *task = make_task(ctx);
+    ferry_domain *d = make_pairs(ctx);
+    ferry_prediction *p = fit_predict(ctx, task, method, settings, d);
+
+    assert_int_equal(p->n, 5);
+    for (int64_t e = 0; e < 5; e++)
+        assert_close(p->value[e], want[e], 1e-12);
+    ferry_prediction_free(p);
+    ferry_domain_free(d);
+    ferry_task_free(task);
+}
+
+static void test_means(void **state)
+{
+    ferry_ctx *ctx = *state;
+    const double mu = 104.0 / 33;
+    const double all[] = {mu, mu, mu, mu, mu};
+    const double users[] = {4, mu, 4, mu, 14.0 / 5}, items[] = {2.2, 2.2, mu, mu, 3.8};
+
+    expect(ctx, "rating-mean", "", all);
+    expect(ctx, "rating-mean", "by=user", users);
+    expect(ctx, "rating-mean", "by=item", items);
+}
+
+static void test_bias(void **state)
+{
+    ferry_ctx *ctx = *state;
+    const double mu = 104.0 / 33;
+    const double want[] = {mu + bias_u[0] + bias_i[0], mu + bias_i[0], mu + bias_u[0], mu,
+                           mu + bias_u[2] + bias_i[3]};
+
+    expect(ctx, "bias", "", want);
+}
+
+/* Users and items in the order of the numbers, as the file has them. */
+static ferry_ratings *table(ferry_ctx *ctx, int64_t n, const int *u, const int *i,
+                            const double *v, int64_t users, int64_t items)
+{
+    ferry_ids *a = ferry_i_ids_numbers(users), *b = ferry_i_ids_numbers(items);
+    ferry_ratings *r = NULL;
+    int64_t repeated = 0;
+
+    assert_ok(ctx, ferry_i_ratings_new(ctx, n, a, b, &r));
+    for (int64_t e = 0; e < n; e++) {
+        r->user[e] = u[e];
+        r->item[e] = i[e];
+        r->value[e] = v[e];
+    }
+    assert_ok(ctx, ferry_i_ratings_tidy(ctx, r, &repeated));
+    assert_int_equal(repeated, 0);
+    ferry_i_ids_free(a);
+    ferry_i_ids_free(b);
+    return r;
+}
+
+static void check_bias(ferry_ctx *ctx, const ferry_ratings *r, double want_mu,
+                       const double *want_u, const double *want_i)
+{
+    observed o;
+    double mu = 0, a[32], b[32];
+
+    assert_ok(ctx, ferry_i_observed_new(ctx, r, 1, 0, &o));
+    assert_ok(ctx, ferry_i_bias(ctx, &o, 5, 10, &mu, a, b));
+    assert_close(mu, want_mu, 1e-14);
+    for (int64_t i = 0; i < o.x->rows; i++)
+        assert_close(a[i], want_u[i], 1e-12);
+    for (int64_t j = 0; j < o.x->cols; j++)
+        assert_close(b[j], want_i[j], 1e-12);
+    ferry_i_observed_clear(&o);
+}
+
+static json_t *golden(const char *name)
+{
+    const char *dir = data_dir();
+    char path[1024];
+    json_t *j;
+
+    if (!dir) return NULL;
+    (void)snprintf(path, sizeof path, "%s/../golden/mindtl/%s.json", dir, name);
+    j = json_load_file(path, 0, NULL);
+    if (!j) print_message("%s is absent: skipped\n", path);
+    return j;
+}
+
+static void reals(const json_t *j, const char *key, double *out)
+{
+    const json_t *a = json_object_get(j, key);
+
+    for (size_t i = 0; i < json_array_size(a); i++)
+        out[i] = json_number_value(json_array_get(a, i));
+}
+
+static void test_bias_golden(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_ratings *r = table(ctx, N, user, item, value, 10, 9);
+    json_t *j = golden("soft_bias");
+    double u[10], i[9];
+
+    check_bias(ctx, r, 104.0 / 33, bias_u, bias_i);
+    if (j) {
+        reals(j, "bias_u", u);
+        reals(j, "bias_i", i);
+        check_bias(ctx, r, json_number_value(json_object_get(j, "bias_mu")), u, i);
+    }
+    json_decref(j);
+    ferry_i_ratings_free(r);
+}
+
+static void test_metrics_golden(void **state)
+{
+    ferry_ctx *ctx = *state;
+    double pred[] = {1, 2.5, 4, 5}, truth[] = {1, 3, 3, 5}, out = 0;
+    const ferry_scored s = {.n = 4, .truth = truth, .value = pred};
+    json_t *j = golden("metrics");
+
+    assert_ok(ctx, ferry_i_metric_find("mae")->compute(ctx, &s, &out));
+    assert_close(out, 0.375, 1e-15);
+    assert_ok(ctx, ferry_i_metric_find("rmse")->compute(ctx, &s, &out));
+    assert_close(out, sqrt(0.3125), 1e-15);
+    if (j) {
+        reals(j, "pred", pred);
+        reals(j, "true", truth);
+        assert_ok(ctx, ferry_i_metric_find("rmse")->compute(ctx, &s, &out));
+        assert_close(out, json_number_value(json_object_get(j, "RMSE")), 1e-12);
+        assert_ok(ctx, ferry_i_metric_find("mae")->compute(ctx, &s, &out));
+        assert_close(out, json_number_value(json_object_get(j, "MAE")), 1e-12);
+    }
+    json_decref(j);
+}
+
+/* ---- observed ---- */
+
+static void test_observed(void **state)
+{
+    ferry_ctx *ctx = *state;
+    const int u[] = {2, 0, 2, 0}, i[] = {1, 3, 0, 0};
+    const double v[] = {5, 0, NAN, 2}; /* a rating of 0 is a rating */
+    ferry_ratings *r = table(ctx, 4, u, i, v, 3, 4);
+    const double other[] = {7, 8, 9};
+    observed o, w;
+
+    assert_ok(ctx, ferry_i_observed_new(ctx, r, 2, 1, &o));
+    assert_int_equal(o.x->nnz, 3);
+    assert_int_equal(o.x->start[1], 2);
+    assert_int_equal(o.x->start[2], 2);
+    assert_int_equal(o.x->index[0], 0);
+    assert_int_equal(o.x->index[1], 3);
+    assert_close(o.x->value[0], 5, 0);
+    assert_close(o.x->value[1], 1, 0);
+    assert_close(o.x->value[2], 11, 0);
+    assert_int_equal(o.xt->rows, 4);
+    assert_int_equal(o.xt->start[4], 3);
+    assert_int_equal(o.xt->index[1], 2); /* item 1 */
+    assert_ok(ctx, ferry_i_observed_with(ctx, &o, other, &w));
+    assert_close(w.xt->value[1], 9, 0);
+    assert_close(w.xt->value[2], 8, 0);
+    ferry_i_observed_clear(&w);
+    ferry_i_observed_clear(&o);
+    ferry_i_ratings_free(r);
+}
+
+/* ---- mf ---- */
+
+/* A half step against the normal equations solved by the engine. */
+static void test_als_half(void **state)
+{
+    ferry_ctx *ctx = *state;
+    enum { K = 3 };
+    ferry_ratings *r = table(ctx, N, user, item, value, 10, 9);
+    ferry_block *q = NULL, *p = NULL;
+    ferry_small *a = NULL, *y = NULL;
+    observed o;
+    ferry_rng rng;
+
+    ferry_i_rng_seed(&rng, 3, 1);
+    assert_ok(ctx, ferry_i_observed_new(ctx, r, 1, 0, &o));
+    assert_ok(ctx, ferry_i_block_new(ctx, 9, K, &q));
+    assert_ok(ctx, ferry_i_block_new(ctx, 10, K, &p));
+    assert_ok(ctx, ferry_i_small_new(ctx, K, K, &a));
+    assert_ok(ctx, ferry_i_small_new(ctx, K, 1, &y));
+    ferry_i_fill_normal(q, &rng);
+    assert_ok(ctx, ferry_i_als_half(ctx, o.x, q, 0.7, p));
+    for (int64_t i = 0; i < 10; i++) {
+        for (int64_t c = 0; c < K; c++) {
+            FERRY_AT(y, c, 0) = 0;
+            for (int64_t d = 0; d < K; d++)
+                FERRY_AT(a, c, d) = c == d ? 0.7 : 0;
+        }
+        for (int64_t e = o.x->start[i]; e < o.x->start[i + 1]; e++) {
+            const double *row = FERRY_ROW(q, o.x->index[e]);
+            for (int64_t c = 0; c < K; c++) {
+                FERRY_AT(y, c, 0) += row[c] * o.x->value[e];
+                for (int64_t d = 0; d < K; d++)
+                    FERRY_AT(a, c, d) += row[c] * row[d];
+            }
+        }
+        assert_ok(ctx, ferry_e(ctx)->solve(ctx, a, y));
+        for (int64_t c = 0; c < K; c++)
+            assert_close(FERRY_ROW(p, i)[c], FERRY_AT(y, c, 0), 1e-12);
+    }
+    ferry_i_small_free(y);
+    ferry_i_small_free(a);
+    ferry_i_block_free(p);
+    ferry_i_block_free(q);
+    ferry_i_observed_clear(&o);
+    ferry_i_ratings_free(r);
+}
+
+/* 60 x 50 ratings 3 + s_i t_j with s, t = +-1: biases alone see nothing, one column sees
+ * all. Two of three pairs are given, the others asked. */
+static ferry_task *signs_task(ferry_ctx *ctx, double *truth)
+{
+    enum { U = 60, I = 50 };
+    int *u = calloc(U * I, sizeof *u), *i = calloc(U * I, sizeof *i);
+    double *v = calloc(U * I, sizeof *v);
+    ferry_domain *d = small_domain(ctx, "signs", FERRY_TARGET, 0, 0, NULL);
+    ferry_task *task = NULL;
+
+    for (int e = 0; e < U * I; e++) {
+        u[e] = e / I;
+        i[e] = e % I;
+        truth[e] = 3 + ((u[e] * 7) % 4 < 2 ? 1 : -1) * ((i[e] * 3) % 5 % 2 ? 1 : -1);
+        v[e] = ((unsigned)e * 2654435761u >> 16) % 3 ? truth[e] : NAN;
+    }
+    small_ratings(ctx, d, U * I, u, i, v);
+    task = small_task(ctx, FERRY_RATE, NULL, d);
+    free(v);
+    free(i);
+    free(u);
+    return task;
+}
+
+static double worst(const ferry_prediction *p, const double *truth)
+{
+    double w = 0;
+
+    for (int64_t e = 0; e < p->n; e++)
+        w = fmax(w, fabs(p->value[e] - truth[e]));
+    return w;
+}
+
+static void test_mf(void **state)
+{
+    ferry_ctx *ctx = *state;
+    double truth[3000];
+    ferry_task *task = signs_task(ctx, truth);
+    ferry_prediction *p = fit_predict(ctx, task, "mf", "rank=3 lambda=0.01 tol=0 sweeps=60",
+                                      task->domains[0]);
+    ferry_prediction *b = fit_predict(ctx, task, "bias", "", task->domains[0]), *t = NULL;
+
+    assert_true(worst(p, truth) < 0.02);
+    assert_true(worst(b, truth) > 0.9);
+    ferry_prediction_free(b);
+    /* Rows do not meet: more threads, same bits; the other engine, the same numbers. */
+    assert_ok(ctx, ferry_ctx_set_threads(ctx, 2));
+    t = fit_predict(ctx, task, "mf", "rank=3 lambda=0.01 tol=0 sweeps=60",
+                    task->domains[0]);
+    assert_memory_equal(t->value, p->value, (size_t)p->n * sizeof *p->value);
+    ferry_prediction_free(t);
+    assert_ok(ctx, ferry_ctx_set_engine(ctx, "ref"));
+    t = fit_predict(ctx, task, "mf", "rank=3 lambda=0.01 tol=0 sweeps=60",
+                    task->domains[0]);
+    assert_true(worst(t, p->value) < 1e-10);
+    ferry_prediction_free(t);
+    ferry_prediction_free(p);
+    ferry_task_free(task);
+}
+
+static void test_mf_objective_falls(void **state)
+{
+    ferry_ctx *ctx = *state;
+    double truth[3000], before = INFINITY;
+    ferry_task *task = signs_task(ctx, truth);
+    ferry_model *m = fit_model(ctx, task, "mf", "rank=3 lambda=0.5 tol=0 sweeps=12");
+    json_t *j = json_loads(ferry_model_diagnostics(m), 0, NULL);
+    const json_t *trace = json_object_get(j, "objective");
+
+    assert_int_equal(json_array_size(trace), 12);
+    for (size_t i = 0; i < 12; i++) {
+        const double now = json_number_value(json_array_get(trace, i));
+        assert_true(now <= before * (1 + 1e-12));
+        before = now;
+    }
+    json_decref(j);
+    ferry_model_free(m);
+    ferry_task_free(task);
+}
+
+/* ---- what all have ---- */
+
+static const struct {
+    const char *method, *settings;
+} all[] = {{"rating-mean", "by=user"}, {"bias", "lambda=2"}, {"mf", "rank=2 sweeps=3"}};
+
+static void test_files(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_task *task = make_task(ctx);
+    ferry_domain *d = make_pairs(ctx);
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        ferry_model *m = fit_model(ctx, task, all[i].method, all[i].settings), *l = NULL;
+        ferry_prediction *p = NULL, *q = NULL;
+        const char *path = tmp_path("m.ferry");
+        assert_ok(ctx, ferry_model_save(ctx, m, path));
+        assert_ok(ctx, ferry_model_load(ctx, path, all[i].method, &l));
+        assert_ok(ctx, ferry_predict(ctx, m, d, &p));
+        assert_ok(ctx, ferry_predict(ctx, l, d, &q));
+        assert_memory_equal(p->value, q->value, 5 * sizeof *p->value);
+        ferry_prediction_free(p);
+        ferry_prediction_free(q);
+        ferry_model_free(l);
+        ferry_model_free(m);
+    }
+    ferry_domain_free(d);
+    ferry_task_free(task);
+}
+
+/* A bag as a stranger may have written it. */
+static void test_bad_files(void **state)
+{
+    ferry_ctx *ctx = *state;
+    const double bad[] = {3, 5, 1}, good[] = {3, 1, 5}, zero[] = {0, 0};
+    ferry_ids *two = ferry_i_ids_numbers(2);
+    void *m = NULL;
+
+    for (int step = 0; step < 5; step++) {
+        ferry_bag *bag = NULL;
+        const char *want[] = {"scale", "scale: ratings from 5 to 1", "p0", "users", "a"};
+        assert_ok(ctx, ferry_i_bag_new(ctx, &bag));
+        if (step > 0)
+            assert_ok(ctx, ferry_i_bag_put_reals(ctx, bag, "scale", 1, 3,
+                                                 step == 1 ? bad : good));
+        if (step > 2) assert_ok(ctx, ferry_i_bag_put_reals(ctx, bag, "p0", 1, 2, zero));
+        if (step > 3) {
+            assert_ok(ctx, ferry_i_bag_put_ids(ctx, bag, "users", two));
+            assert_ok(ctx, ferry_i_bag_put_ids(ctx, bag, "items", two));
+            assert_ok(ctx, ferry_i_bag_put_reals(ctx, bag, "a", 1, 1, zero));
+        }
+        assert_fails(ctx, ferry_i_rating_load(ctx, bag, &m), FERRY_EDATA, want[step]);
+        assert_null(m);
+        ferry_i_bag_free(bag);
+    }
+    ferry_i_ids_free(two);
+}
+
+static void test_needs(void **state)
+{
+    ferry_ctx *ctx = *state;
+    const int u[] = {0, 1}, i[] = {0, 0};
+    const double v[] = {NAN, NAN}, huge[] = {1.7e308, 1.7e308};
+    ferry_domain *d = small_domain(ctx, "films", FERRY_TARGET, 0, 0, NULL);
+    ferry_domain *h = small_domain(ctx, "huge", FERRY_TARGET, 0, 0, NULL);
+    ferry_task *task = NULL, *large = NULL;
+    ferry_model *m = NULL;
+
+    small_ratings(ctx, d, 2, u, i, v);
+    small_ratings(ctx, h, 2, u, i, huge);
+    task = small_task(ctx, FERRY_RATE, NULL, d);
+    large = small_task(ctx, FERRY_RATE, NULL, h);
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
+        assert_fails(ctx, ferry_fit(ctx, task, all[k].method, NULL, &m, NULL), FERRY_ENEEDS,
+                     "target 'films' has none that it may see");
+        assert_fails(ctx, ferry_fit(ctx, large, all[k].method, NULL, &m, NULL), FERRY_EDATA,
+                     "too large to add up");
+    }
+    ferry_task_free(large);
+    ferry_task_free(task);
+}
+
+/* One rating is enough for all of them. */
+static void test_one_rating(void **state)
+{
+    ferry_ctx *ctx = *state;
+    const int u[] = {0, 0}, i[] = {0, 1};
+    const double v[] = {4, NAN};
+    ferry_domain *d = small_domain(ctx, "films", FERRY_TARGET, 0, 0, NULL);
+    ferry_task *task = NULL;
+
+    small_ratings(ctx, d, 2, u, i, v);
+    task = small_task(ctx, FERRY_RATE, NULL, d);
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
+        ferry_prediction *p = fit_predict(ctx, task, all[k].method, all[k].settings, d);
+        assert_close(p->value[0], 4, 1e-12);
+        assert_close(p->value[1], 4, 1e-12);
+        ferry_prediction_free(p);
+    }
+    ferry_task_free(task);
+}
+
+typedef struct job {
+    const ferry_task *task;
+    const ferry_domain *pairs;
+    const char *method;
+} job;
+
+static ferry_status fit_and_predict(ferry_ctx *ctx, void *arg)
+{
+    ferry_status st = FERRY_OK;
+    const job *j = arg;
+    ferry_model *m = NULL, *l = NULL;
+    ferry_prediction *p = NULL;
+    ferry_bag *bag = NULL;
+
+    FERRY_TRY(ferry_fit(ctx, j->task, j->method, NULL, &m, NULL));
+    FERRY_TRY(ferry_predict(ctx, m, j->pairs, &p));
+    FERRY_TRY(ferry_i_bag_new(ctx, &bag));
+    FERRY_TRY(ferry_i_model_pack(ctx, m, bag));
+    FERRY_TRY(ferry_i_model_unpack(ctx, "bag", bag, NULL, &l));
+done:
+    ferry_i_bag_free(bag);
+    ferry_model_free(l);
+    ferry_prediction_free(p);
+    ferry_model_free(m);
+    return st;
+}
+
+static void test_no_memory(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_task *task = make_task(ctx);
+    ferry_domain *d = make_pairs(ctx);
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        each_allocation_fails(ctx, fit_and_predict, &(job){task, d, all[i].method});
+    ferry_domain_free(d);
+    ferry_task_free(task);
+}
+
+static ferry_answer after_two(void *arg, const ferry_progress *p)
+{
+    return p->done < 2 ? FERRY_GO : *(const ferry_answer *)arg;
+}
+
+static void test_stopping(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_task *task = make_task(ctx);
+    ferry_answer answer = FERRY_CANCEL;
+    ferry_opts *o = opts_of(ctx, "tol=0", "lambda=0.5", NULL);
+    ferry_report rep;
+    ferry_model *m = NULL;
+
+    ferry_ctx_set_progress(ctx, after_two, &answer);
+    assert_int_equal(ferry_fit(ctx, task, "mf", o, &m, &rep), FERRY_ECANCELLED);
+    answer = FERRY_FINISH;
+    assert_ok(ctx, ferry_fit(ctx, task, "mf", o, &m, &rep));
+    assert_int_equal(rep.stop, FERRY_STOP_FINISH);
+    assert_int_equal(rep.iters, 2);
+    ferry_model_free(m);
+    ferry_ctx_set_progress(ctx, NULL, NULL);
+    assert_ok(ctx, ferry_fit(ctx, task, "mf", o, &m, &rep));
+    assert_int_equal(rep.stop, FERRY_STOP_MAX_ITER);
+    ferry_model_free(m);
+    ferry_opts_free(o);
+    ferry_task_free(task);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, ctx_setup, ctx_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_means),
+        TEST(test_bias),
+        TEST(test_bias_golden),
+        TEST(test_observed),
+        TEST(test_metrics_golden),
+        TEST(test_als_half),
+        TEST(test_mf),
+        TEST(test_mf_objective_falls),
+        TEST(test_files),
+        TEST(test_bad_files),
+        TEST(test_needs),
+        TEST(test_one_rating),
+        TEST(test_no_memory),
+        TEST(test_stopping),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
