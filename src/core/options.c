@@ -296,27 +296,32 @@ done:
     return st;
 }
 
-/* Levenshtein distance, for short words. */
+/* Edit distance of short words; two neighbours swapped count as one ("smv" is "svm"). */
 static int distance(const char *a, const char *b)
 {
-    int row[64];
+    int rows[3][64], *before = rows[0], *last = rows[1], *row = rows[2];
     const int n = (int)strlen(a), m = (int)strlen(b);
 
     if (n >= 64 || m >= 64) return 64;
     for (int j = 0; j <= m; j++)
-        row[j] = j;
+        before[j] = last[j] = j;
     for (int i = 1; i <= n; i++) {
-        int diagonal = row[0];
+        int *old = before;
         row[0] = i;
         for (int j = 1; j <= m; j++) {
-            const int up = row[j], change = diagonal + (a[i - 1] != b[j - 1]);
-            int best = up + 1 < row[j - 1] + 1 ? up + 1 : row[j - 1] + 1;
-            if (change < best) best = change;
-            diagonal = up;
+            int best = last[j - 1] + (a[i - 1] != b[j - 1]);
+            if (last[j] + 1 < best) best = last[j] + 1;
+            if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+                before[j - 2] + 1 < best)
+                best = before[j - 2] + 1;
             row[j] = best;
         }
+        before = last;
+        last = row;
+        row = old;
     }
-    return row[m];
+    return last[m];
 }
 
 const char *ferry_i_nearest(const char *word, int64_t n,

@@ -7,22 +7,22 @@
 #include "methods/method.h"
 
 /* X(name) for every method; ferry_i_method_<name> is its descriptor. */
-#define FERRY_METHODS(X) \
-    X(bias) \
-    X(coca) \
-    X(hemap) \
-    X(knn) \
-    X(lift) \
-    X(logreg) \
-    X(majority) \
-    X(mean) \
-    X(mf) \
-    X(mmltl) \
-    X(pca_joined) \
-    X(ranksvm) \
-    X(rating_mean) \
-    X(ridge) \
-    X(smltl) \
+#define FERRY_METHODS(X)                                                                   \
+    X(bias)                                                                                \
+    X(coca)                                                                                \
+    X(hemap)                                                                               \
+    X(knn)                                                                                 \
+    X(lift)                                                                                \
+    X(logreg)                                                                              \
+    X(majority)                                                                            \
+    X(mean)                                                                                \
+    X(mf)                                                                                  \
+    X(mmltl)                                                                               \
+    X(pca_joined)                                                                          \
+    X(ranksvm)                                                                             \
+    X(rating_mean)                                                                         \
+    X(ridge)                                                                               \
+    X(smltl)                                                                               \
     X(svm)
 
 #define DECLARE(name) extern const ferry_method ferry_i_method_##name;
