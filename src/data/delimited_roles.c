@@ -164,11 +164,31 @@ done:
     return st;
 }
 
-/* Columns stay what they were when the view was read first. */
-static void as_before(ferry_table *t)
+/* What stands before an = in the features: names of columns that were categories. */
+static ferry_status category_names(ferry_ctx *ctx, const ferry_table *t, ferry_ids *names)
 {
+    ferry_status st = FERRY_OK;
     const ferry_ids *v = t->s->vocabulary;
 
+    for (int64_t k = 0; k < ferry_i_ids_count(v); k++) {
+        const char *f = ferry_i_ids_at(v, k);
+        for (const char *s = strchr(f, '='); s; s = strchr(s + 1, '='))
+            FERRY_NEED(ctx, ferry_i_ids_addn(names, f, s - f, NULL) >= 0, FERRY_ENOMEM,
+                       "%s: no memory for its header", t->in->path);
+    }
+done:
+    return st;
+}
+
+/* Columns stay what they were when the view was read first. */
+static ferry_status as_before(ferry_ctx *ctx, ferry_table *t)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_ids *v = t->s->vocabulary;
+    ferry_ids *categories = ferry_i_ids_new();
+
+    FERRY_NEED(ctx, categories, FERRY_ENOMEM, "%s: no memory for its header", t->in->path);
+    if (v) FERRY_TRY(category_names(ctx, t, categories));
     for (int64_t j = 0; j < t->cols && v; j++) {
         ferry_column *c = &t->col[j];
         if (!c->name || (c->role != FERRY_COL_NUMBER && c->role != FERRY_COL_CATEGORY))
@@ -176,14 +196,13 @@ static void as_before(ferry_table *t)
         if (ferry_i_ids_find(v, c->name) >= 0) {
             c->role = FERRY_COL_NUMBER;
             c->must_be_number = true;
-            continue;
-        }
-        const size_t n = strlen(c->name);
-        for (int64_t k = 0; k < ferry_i_ids_count(v); k++) {
-            const char *f = ferry_i_ids_at(v, k);
-            if (strncmp(f, c->name, n) == 0 && f[n] == '=') c->role = FERRY_COL_CATEGORY;
+        } else if (ferry_i_ids_find(categories, c->name) >= 0) {
+            c->role = FERRY_COL_CATEGORY;
         }
     }
+done:
+    ferry_i_ids_free(categories);
+    return st;
 }
 
 ferry_status ferry_i_table_roles(ferry_ctx *ctx, ferry_table *t)
@@ -200,7 +219,7 @@ ferry_status ferry_i_table_roles(ferry_ctx *ctx, ferry_table *t)
         FERRY_TRY(labels_only(ctx, t, ids, labels));
         goto done;
     }
-    as_before(t);
+    FERRY_TRY(as_before(ctx, t));
     for (int64_t j = 0; j < t->cols; j++)
         left += t->col[j].role == FERRY_COL_NUMBER || t->col[j].role == FERRY_COL_CATEGORY;
     FERRY_NEED(ctx, left > 0, FERRY_EDATA, "%s: no column is left for features",

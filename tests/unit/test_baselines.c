@@ -261,7 +261,7 @@ static void test_what_is_missing(void **state)
     expect_unfit(
         ctx, task, "svm", "train=source",
         "svm train=source needs features that source 'text' (1) and target 'images' "
-        "(2) share");
+        "(2) share; without names the counts must be equal");
     expect_unfit(ctx, task, "knn", "",
                  "knn train=source needs features that source 'text' (1)");
     expect_unfit(ctx, task, "ridge", "train=target",

@@ -60,8 +60,10 @@ static void part_clear(plan_part *part, int64_t n_views)
     *part = (plan_part){0};
 }
 
-/* Line the source's views up with the target's; *shared: features that both have. */
-static ferry_status align(ferry_ctx *ctx, const plan *p, plan_part *part, int64_t *shared)
+/* Line the source's views up with the target's; *shared: features that both have. *unnamed:
+ * some have no names, and their counts differ. */
+static ferry_status align(ferry_ctx *ctx, const plan *p, plan_part *part, int64_t *shared,
+                          bool *unnamed)
 {
     ferry_status st = FERRY_OK;
 
@@ -72,6 +74,7 @@ static ferry_status align(ferry_ctx *ctx, const plan *p, plan_part *part, int64_
         if (!view) continue;
         st = ferry_i_view_align(ctx, p->target->views[v], view, &part->map[v], &n);
         if (st == FERRY_ENEEDS) { /* nothing in common: another view may have */
+            *unnamed = !view->features || !p->target->views[v]->features;
             st = FERRY_OK;
             continue;
         }
@@ -103,6 +106,7 @@ static ferry_status add_sources(ferry_ctx *ctx, plan *p)
     const ferry_domain *d = NULL, *apart = NULL;
     int64_t labelled = 0, fit = 0, shared = 0;
     const long long have = count_features(p->target);
+    bool unnamed = false;
 
     for (int64_t i = 0; (d = ferry_i_task_role(p->task, FERRY_SOURCE, i)); i++) {
         plan_part *part = &p->part[p->n_parts];
@@ -110,7 +114,7 @@ static ferry_status add_sources(ferry_ctx *ctx, plan *p)
         labelled++;
         p->n_parts++;
         FERRY_TRY(part_init(ctx, p, d, part));
-        if (p->features) FERRY_TRY(align(ctx, p, part, &shared));
+        if (p->features) FERRY_TRY(align(ctx, p, part, &shared, &unnamed));
         if (!p->features || shared > 0) {
             fit++;
             continue;
@@ -125,9 +129,12 @@ static ferry_status add_sources(ferry_ctx *ctx, plan *p)
                p->method, ferry_i_train_name(p->train));
     FERRY_NEED(ctx, fit > 0, FERRY_ENEEDS,
                "%s train=%s needs features that source '%s' (%lld) and target '%s' (%lld) "
-               "share",
+               "share%s",
                p->method, ferry_i_train_name(p->train), apart->name,
-               (long long)count_features(apart), p->target->name, have);
+               (long long)count_features(apart), p->target->name, have,
+               unnamed ? "; without names the counts must be equal (for svmlight files set "
+                         "features: to the number)"
+                       : "");
 done:
     return st;
 }
