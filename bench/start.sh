@@ -1,3 +1,4 @@
+#!/usr/bin/env bash
 # Starting up: `ferry --version`, the fastest of 50 (the rest is the machine's other work), against the 20 ms it may take
 # and against a program that does nothing.
 ferry=$BENCH_BUILD/ferry

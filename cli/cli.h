@@ -160,6 +160,10 @@ const char *cli_word_at(cli_words words, int64_t i); /* i-th word; NULL past the
 int cli_evaluate(cli *c, const ferry_task *task, const char *dir);
 /* Copy a file to stdout. */
 int cli_print_file(const char *path);
+/* Whether a file can be made at path, or a folder filled (and made, with those above it);
+ * else says why not: EXIT_USAGE. */
+int cli_can_write(const char *path);
+int cli_can_fill(const char *dir);
 /* New empty folder under TMPDIR, and its removal with all that is in it. */
 char *cli_temporary(void);
 void cli_remove(char *folder);

@@ -7,26 +7,6 @@
 
 #include "cli.h"
 
-/* Whether a file can be made at path; says why not. Asked before work that would be lost.
- */
-static int can_write(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    char *folder = slash ? cli_join(path, "", "") : cli_join(".", "", "");
-    struct stat info;
-    int code = EXIT_DONE;
-
-    if (slash) folder[slash == path ? 1 : slash - path] = 0;
-    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
-        code = cli_usage("%s: is a folder, expected the name of a file to write", path);
-    else if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
-        code = EXIT_DONE; /* a pipe or device is written as it stands */
-    else if (access(folder, W_OK | X_OK) != 0)
-        code = cli_usage("%s: cannot write in %s: %s", path, folder, strerror(errno));
-    free(folder);
-    return code;
-}
-
 /* ---- fit ---- */
 
 /* --set of a key with a dot changes the task, else an option of the method. */
@@ -105,7 +85,7 @@ int cli_fit(cli *c)
     if (!c->value[KEY_METHOD])
         return cli_usage("fit: which method? -m METHOD (ferry methods lists them)");
     if (!c->value[KEY_OUT]) return cli_usage("fit: where to save the model? -o MODEL");
-    if (can_write(c->value[KEY_OUT]) != EXIT_DONE) return EXIT_USAGE;
+    if (cli_can_write(c->value[KEY_OUT]) != EXIT_DONE) return EXIT_USAGE;
     if (st == FERRY_OK) st = ferry_opts_new(c->ctx, &sets);
     if (st == FERRY_OK) st = ferry_opts_new(c->ctx, &opts);
     if (st == FERRY_OK) st = split_sets(c, sets, opts);
@@ -229,7 +209,8 @@ int cli_predict(cli *c)
     ferry_prediction *p = NULL;
     int code = EXIT_DONE;
 
-    if (c->value[KEY_OUT] && can_write(c->value[KEY_OUT]) != EXIT_DONE) return EXIT_USAGE;
+    if (c->value[KEY_OUT] && cli_can_write(c->value[KEY_OUT]) != EXIT_DONE)
+        return EXIT_USAGE;
     if (c->value[KEY_FORMAT])
         st = ferry_opts_set(c->ctx, c->sets, "format", c->value[KEY_FORMAT]);
     if (st == FERRY_OK) st = ferry_model_load(c->ctx, c->args[0], NULL, &model);

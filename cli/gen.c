@@ -62,6 +62,7 @@ int cli_gen(cli *c)
         return EXIT_DONE;
     }
     const char *dir = c->value[KEY_OUT] ? c->value[KEY_OUT] : name;
+    if (cli_can_fill(dir) != EXIT_DONE) return EXIT_USAGE;
     const ferry_status st = ferry_generate(c->ctx, name, c->sets, dir);
     if (st != FERRY_OK) return cli_failed(c, st);
     cli_note(c, "the task is in %s; next: ferry run %s/task.yaml", dir, dir);
@@ -83,6 +84,8 @@ static void explain(const char *name)
 int cli_demo(cli *c)
 {
     const char *name = c->n_args > 0 ? c->args[0] : ferry_generator_at(0)->name;
+    if (c->value[KEY_OUT] && cli_can_fill(c->value[KEY_OUT]) != EXIT_DONE)
+        return EXIT_USAGE;
     char *temporary = c->value[KEY_OUT] ? NULL : cli_temporary();
     const char *dir = temporary ? temporary : c->value[KEY_OUT];
     char *path = cli_join(dir, "/task.yaml", ""), *results = cli_join(dir, "/results", "");

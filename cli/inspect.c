@@ -229,6 +229,7 @@ int cli_convert(cli *c)
     ferry_data *data = NULL;
     ferry_opts *opts = NULL;
 
+    if (cli_can_write(c->args[1]) != EXIT_DONE) return EXIT_USAGE;
     ferry_status st = reader_sets(c);
     if (st == FERRY_OK) st = ferry_opts_new(c->ctx, &opts);
     if (st == FERRY_OK && c->value[KEY_TO])

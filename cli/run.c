@@ -2,7 +2,6 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "cli.h"
 
@@ -83,7 +82,6 @@ int cli_run(cli *c)
 {
     ferry_task *task = NULL;
     char *dir = NULL;
-    struct stat info;
     int code = EXIT_DONE;
 
     /* --seed rules over the task's own */
@@ -93,10 +91,8 @@ int cli_run(cli *c)
     if (st == FERRY_OK) st = ferry_task_load(c->ctx, c->args[0], c->sets, &task);
     if (st != FERRY_OK) return cli_failed(c, st);
     dir = c->value[KEY_OUT] ? cli_join(c->value[KEY_OUT], "", "") : default_folder(task);
-    if (stat(dir, &info) == 0 && !S_ISDIR(info.st_mode))
-        code = cli_usage("%s: is there and is not a folder", dir);
-    else
-        code = cli_evaluate(c, task, dir);
+    code = cli_can_fill(dir);
+    if (code == EXIT_DONE) code = cli_evaluate(c, task, dir);
     free(dir);
     ferry_task_free(task);
     return code;

@@ -372,9 +372,15 @@ ferry_status ferry_write(ferry_ctx *ctx, const ferry_data *data, const char *pat
                          const ferry_opts *opts)
 {
     ferry_status st = FERRY_OK;
+    static const char *const kind_name[] = {[FERRY_DATA_VIEW] = "a view",
+                                            [FERRY_DATA_GRAPH] = "a graph",
+                                            [FERRY_DATA_RATINGS] = "ratings",
+                                            [FERRY_DATA_LABELS] = "labels alone"};
     ferry_read_settings s;
-    const ferry_format *f = NULL;
+    const ferry_format *f = NULL, *claimed = NULL;
 
+    FERRY_NEED(ctx, data->kind != FERRY_DATA_LISTING, FERRY_EINVAL,
+               "%s: holds several variables or files; pick one by FILE#NAME", data->path);
     FERRY_TRY(ferry_i_opts_parse(ctx, "writer", ferry_i_read_table, ferry_i_read_table_n,
                                  opts, &s));
     if (s.format[0]) {
@@ -389,9 +395,14 @@ ferry_status ferry_write(ferry_ctx *ctx, const ferry_data *data, const char *pat
      * that can hold what there is */
     for (int64_t i = 0; !f && ferry_i_format_at(i); i++) {
         const ferry_format *g = ferry_i_format_at(i);
-        if (g->write && ferry_i_format_claims(g, path) && (g->kinds & 1u << data->kind))
+        if (!g->write || !ferry_i_format_claims(g, path)) continue;
+        if (g->kinds & 1u << data->kind)
             f = g;
+        else
+            claimed = g;
     }
+    FERRY_NEED(ctx, f || !claimed, FERRY_EINVAL, "%s: format %s does not hold %s", path,
+               claimed->info.name, kind_name[data->kind]);
     FERRY_NEED(
         ctx, f, FERRY_EINVAL,
         "%s: no format with this extension can be written; say which (convert --to NAME)",

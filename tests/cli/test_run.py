@@ -99,8 +99,11 @@ def test_results_cannot_be_written(folder):
     task = small_task(folder)
     write(folder, "file", "in the way")
     refused("run", task, "-o", folder + "/file", says="file: is there and is not a folder")
+    refused("run", task, "-o", folder + "/file/below", says="cannot make this folder")  # before the work, not after
     # found only when it is done: the table is printed all the same
-    r = ferry("run", task, "-o", folder + "/file/below", code=1)
+    os.mkdir(folder + "/out")
+    write(folder + "/out", "predictions", "in the way")
+    r = ferry("run", task, "-o", folder + "/out", code=1)
     assert "accuracy" in r.out and r.err.startswith("ferry: ") and r.err.count("\n") == 1, r
     assert read(folder, "file") == "in the way"
 

@@ -72,6 +72,9 @@ def test_missing_and_bad_files(folder):
     write(folder, "empty.csv", "")
     refused("inspect", "empty.csv", says="empty", cwd=folder)
     refused("convert", "data.csv", "out.svm", "--format", "nosuch", says="nosuch", cwd=folder)
+    refused("convert", "data.csv", "no/out.svm", says="cannot write in no", cwd=folder)
+    refused("gen", "bridge", "--out", "data.csv/x", says="cannot make this folder", cwd=folder)
+    refused("demo", "--out", "data.csv", says="is there and is not a folder", cwd=folder)
     refused("convert", "data.csv", "out.svm", "--set", "heder=no", says="did you mean header?", cwd=folder)
     assert sorted(tree(folder)) == ["bad.ferry", "bad.yaml", "data.csv", "empty.csv"]
 

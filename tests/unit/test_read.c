@@ -198,6 +198,13 @@ static void test_write(void **state)
                  "unknown format csw");
     assert_null(slurp(tmp_path("o.csv")));
     ferry_data_free(d);
+    ferry_opts *ratings = opts_of(ctx, "format=ratings", NULL);
+    assert_ok(ctx,
+              ferry_read(ctx, tmp_file("r.tsv", "u\ti\t4\nv\ti\t3\n", -1), ratings, &d));
+    assert_fails(ctx, ferry_write(ctx, d, tmp_path("r.svm"), NULL), FERRY_EINVAL,
+                 "r.svm: format svmlight does not hold ratings");
+    ferry_data_free(d);
+    ferry_opts_free(ratings);
     ferry_opts_free(f);
     ferry_opts_free(bad);
     ferry_opts_free(unknown);
