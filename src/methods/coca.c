@@ -243,12 +243,15 @@ static ferry_status fit_vectors(ferry_ctx *ctx, work *z, coca_model **out,
                                 ferry_block **phi)
 {
     ferry_status st = FERRY_OK;
+    int64_t products = 0;
 
     FERRY_TRY(ferry_i_coca_views(ctx, z->t, (coca_scaling)z->o->scale, &z->x));
     FERRY_TRY(ferry_i_progress(ctx, "coca", 1, 3, NAN, &z->finish));
     FERRY_TRY(fit_factors(ctx, z));
     FERRY_TRY(ferry_i_progress(ctx, "coca", 2, 3, NAN, &z->finish));
-    const coca_problem c = {.m = ferry_i_ids_count(z->t->ids),
+    const coca_problem c = {.name = "coca",
+                            .products = &products,
+                            .m = ferry_i_ids_count(z->t->ids),
                             .p = z->t->n_views,
                             .x = z->x,
                             .f = z->f,
@@ -257,6 +260,7 @@ static ferry_status fit_vectors(ferry_ctx *ctx, work *z, coca_model **out,
                             .w = z->graph,
                             .solver = (coca_solver)z->o->solver};
     FERRY_TRY(ferry_i_coca_fit(ctx, "coca", &c, z->o->d, 1 / (double)c.p, out, phi));
+    ferry_i_diag_real(ctx, "products", (double)products);
 done:
     return st;
 }

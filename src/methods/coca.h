@@ -29,11 +29,12 @@ typedef enum coca_scaling {
  * memory: X_j = x - present shift'. An instance that the view lacks is a row of zeros, the
  * mean of those that are there, and so is a missing cell. */
 typedef struct coca_view {
-    ferry_matrix *x; /* m x cols */
-    double *shift;   /* sparse: mean / scale, else NULL */
-    double *present; /* m, 1 where the view has the instance, else 0; NULL: everywhere */
-    int64_t rows;    /* instances that it has */
-    int64_t cols;    /* of x: d_j, or fewer when compressed */
+    ferry_matrix *x;  /* m x cols */
+    ferry_matrix *xt; /* its transpose, where X_j'r is needed often, or NULL */
+    double *shift;    /* sparse: mean / scale, else NULL */
+    double *present;  /* m, 1 where the view has the instance, else 0; NULL: everywhere */
+    int64_t rows;     /* instances that it has */
+    int64_t cols;     /* of x: d_j, or fewer when compressed */
     double *mean, *scale; /* of the d_j features */
     int64_t features;     /* d_j */
     ferry_block *q;       /* d_j x cols: X_j = x q', or NULL */
@@ -49,6 +50,9 @@ void ferry_i_coca_view_apply(coca_view *v, const double *mean, const double *sca
 /* X_j = R_j Q_j' with R_j m x rank, from the eigenvectors of X_j X_j' (m x m): the same
  * eigenvalues and Phi with fewer columns. */
 ferry_status ferry_i_coca_view_compress(ferry_ctx *ctx, coca_view *v);
+/* Keep the transpose of a sparse view as a matrix of its own: in a product with many
+ * vectors its values are then read in order. 12 bytes an entry. */
+ferry_status ferry_i_coca_view_transpose(ferry_ctx *ctx, coca_view *v);
 /* t (m x k) <- X_j u; y (cols x k) <- X_j'r. */
 void ferry_i_coca_mul(ferry_ctx *ctx, const coca_view *v, const ferry_block *u,
                       ferry_block *t);
@@ -79,6 +83,8 @@ typedef struct coca_problem {
     double b;
     const ferry_matrix *w; /* W, or NULL */
     coca_solver solver;
+    const char *name;  /* of the method, for progress */
+    int64_t *products; /* counts products with H; may be NULL */
 } coca_problem;
 
 /* a_j and b of the three matrices in the text, for weights w of the views. */

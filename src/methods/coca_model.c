@@ -84,7 +84,7 @@ ferry_status ferry_i_coca_views(ferry_ctx *ctx, const ferry_domain *d, coca_scal
         if (x[j]->cols > m && m <= COMPRESS_MOST)
             FERRY_TRY(ferry_i_coca_view_compress(ctx, x[j]));
         else if (!x[j]->x->dense)
-            FERRY_TRY(ferry_i_matrix_index(ctx, x[j]->x));
+            FERRY_TRY(ferry_i_coca_view_transpose(ctx, x[j]));
     }
     *views = x;
     x = NULL;

@@ -107,9 +107,9 @@ int64_t ferry_i_coca_size(const coca_problem *c)
 /* Workspace of the operator for panels of k vectors. */
 typedef struct product {
     const coca_problem *c;
-    int64_t k;
+    int64_t k, ld, done;
     ferry_block *u, *y;  /* D x k: a panel in and out, when more than PANEL come */
-    ferry_block *t, *wt; /* m x pk: t_1 .. t_p side by side, and W times that */
+    ferry_block *t, *wt; /* m x ld: t_1 .. t_p side by side (p k columns), and W times it */
     ferry_block *s;      /* m x k: sum of the t_j */
     ferry_block *r;      /* m x k */
 } product;
@@ -131,11 +131,13 @@ static ferry_status size_product(ferry_ctx *ctx, product *o, int64_t k)
 
     if (o->k == k) return FERRY_OK;
     free_product(o);
-    *o = (product){.c = c};
+    *o = (product){.c = c, .done = o->done};
     FERRY_TRY(ferry_i_block_new(ctx, ferry_i_coca_size(c), k, &o->u));
     FERRY_TRY(ferry_i_block_new(ctx, ferry_i_coca_size(c), k, &o->y));
-    FERRY_TRY(ferry_i_block_new(ctx, c->m, c->p * k, &o->t));
-    if (c->w) FERRY_TRY(ferry_i_block_new(ctx, c->m, c->p * k, &o->wt));
+    /* Rows of whole cache lines: the products with W are then faster by a quarter. */
+    o->ld = c->w && c->p * k > 4 ? (c->p * k + 7) / 8 * 8 : c->p * k;
+    FERRY_TRY(ferry_i_block_new(ctx, c->m, o->ld, &o->t));
+    if (c->w) FERRY_TRY(ferry_i_block_new(ctx, c->m, o->ld, &o->wt));
     FERRY_TRY(ferry_i_block_new(ctx, c->m, k, &o->s));
     FERRY_TRY(ferry_i_block_new(ctx, c->m, k, &o->r));
     o->k = k;
@@ -147,7 +149,7 @@ done:
 static void forward(ferry_ctx *ctx, product *o, const ferry_block *u)
 {
     const coca_problem *c = o->c;
-    const int64_t k = u->k, pk = c->p * k;
+    const int64_t k = u->k, ld = o->ld;
 
     memset(o->s->data, 0, (size_t)(c->m * k) * sizeof(double));
     for (int64_t j = 0, at = 0; j < c->p; at += c->x[j++]->cols) {
@@ -158,7 +160,7 @@ static void forward(ferry_ctx *ctx, product *o, const ferry_block *u)
         for (int64_t i = 0; i < c->m; i++)
             for (int64_t l = 0; l < k; l++) {
                 const double t = f * o->r->data[i * k + l];
-                o->t->data[i * pk + j * k + l] = t;
+                o->t->data[i * ld + j * k + l] = t;
                 o->s->data[i * k + l] += t;
             }
     }
@@ -169,7 +171,7 @@ static ferry_status backward(ferry_ctx *ctx, product *o, ferry_block *y)
 {
     ferry_status st = FERRY_OK;
     const coca_problem *c = o->c;
-    const int64_t k = y->k, pk = c->p * k;
+    const int64_t k = y->k, ld = o->ld;
 
     if (c->w) ferry_e(ctx)->mul(ctx, 1, c->w, o->t, 0, o->wt);
     for (int64_t j = 0, at = 0; j < c->p; at += c->x[j++]->cols) {
@@ -178,7 +180,7 @@ static ferry_status backward(ferry_ctx *ctx, product *o, ferry_block *y)
 #pragma omp parallel for num_threads(ctx->threads) schedule(static)
         for (int64_t i = 0; i < c->m; i++)
             for (int64_t l = 0; l < k; l++) {
-                const int64_t e = i * pk + j * k + l;
+                const int64_t e = i * ld + j * k + l;
                 const double wt = c->w ? o->wt->data[e] : 0;
                 o->r->data[i * k + l] =
                     f * (own * o->t->data[e] + c->b * o->s->data[i * k + l] + wt);
@@ -201,7 +203,11 @@ static ferry_status apply(ferry_ctx *ctx, void *arg, const ferry_block *x, ferry
 {
     ferry_status st = FERRY_OK;
     product *o = arg;
+    bool finish = false; /* there is nothing to keep before the end */
 
+    o->done += x->k;
+    if (o->c->products) *o->c->products = o->done;
+    if (o->c->name) FERRY_TRY(ferry_i_progress(ctx, o->c->name, o->done, 0, NAN, &finish));
     if (x->k <= PANEL) {
         FERRY_TRY(size_product(ctx, o, x->k));
         forward(ctx, o, x);

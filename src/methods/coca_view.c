@@ -12,6 +12,7 @@ void ferry_i_coca_view_free(coca_view *v)
 {
     if (!v) return;
     ferry_i_matrix_free(v->x);
+    ferry_i_matrix_free(v->xt);
     ferry_i_free(v->shift);
     ferry_i_free(v->present);
     ferry_i_free(v->mean);
@@ -254,6 +255,33 @@ void ferry_i_coca_view_apply(coca_view *v, const double *mean, const double *sca
     rewrite(v);
 }
 
+ferry_status ferry_i_coca_view_transpose(ferry_ctx *ctx, coca_view *v)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_matrix *x = v->x;
+    ferry_matrix *t = NULL;
+    int64_t *next = ferry_i_calloc(x->cols, sizeof *next);
+
+    FERRY_NEED(ctx, next, FERRY_ENOMEM, "no memory for %lld features", (long long)x->cols);
+    FERRY_TRY(ferry_i_matrix_csr(ctx, x->cols, x->rows, x->nnz, &t));
+    for (int64_t e = 0; e < x->nnz; e++)
+        t->start[x->index[e] + 1]++;
+    for (int64_t j = 0; j < x->cols; j++) {
+        t->start[j + 1] += t->start[j];
+        next[j] = t->start[j];
+    }
+    for (int64_t i = 0; i < x->rows; i++)
+        for (int64_t e = x->start[i]; e < x->start[i + 1]; e++) {
+            const int64_t at = next[x->index[e]]++;
+            t->index[at] = (int32_t)i;
+            t->value[at] = x->value[e];
+        }
+    v->xt = t;
+done:
+    ferry_i_free(next);
+    return st;
+}
+
 /* ---- products ---- */
 
 /* c <- shift'u of the n columns from `at` on. */
@@ -291,7 +319,10 @@ ferry_status ferry_i_coca_tmul(ferry_ctx *ctx, const coca_view *v, const ferry_b
     ferry_status st = FERRY_OK;
     double c[PANEL];
 
-    FERRY_TRY(ferry_e(ctx)->tmul(ctx, 1, v->x, r, 0, y));
+    if (v->xt)
+        ferry_e(ctx)->mul(ctx, 1, v->xt, r, 0, y);
+    else
+        FERRY_TRY(ferry_e(ctx)->tmul(ctx, 1, v->x, r, 0, y));
     for (int64_t at = 0; v->shift && at < r->k; at += PANEL) {
         const int64_t n = r->k - at < PANEL ? r->k - at : PANEL;
         memset(c, 0, sizeof c);

@@ -249,6 +249,7 @@ static ferry_status large(ferry_ctx *ctx, solve *z, double *values, ferry_block 
     ferry_i_rng_for(ctx, &z->rng, "eigs");
     ferry_i_blas_begin(ctx);
     FERRY_TRY(one_round(ctx, z, z->k, &missed));
+    z->basis = LEAST_BASIS; /* for one pair; nothing of the first round's is needed */
     for (int more = 0; missed && more <= z->k; more++) /* at most k copies can be missing */
         FERRY_TRY(one_round(ctx, z, 1, &missed));
     for (int64_t j = 0; j < z->k; j++) {

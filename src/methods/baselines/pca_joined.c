@@ -48,7 +48,8 @@ static ferry_status pca_fit(ferry_ctx *ctx, const ferry_task *task, const void *
         a[j] = 1;
     FERRY_TRY(ferry_i_coca_views(ctx, t, (coca_scaling)o->scale, &x));
     FERRY_TRY(ferry_i_progress(ctx, "pca-joined", 1, 2, NAN, &finish));
-    const coca_problem c = {.m = ferry_i_ids_count(t->ids),
+    const coca_problem c = {.name = "pca-joined",
+                            .m = ferry_i_ids_count(t->ids),
                             .p = t->n_views,
                             .x = x,
                             .a = a,

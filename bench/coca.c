@@ -1,0 +1,289 @@
+/* CoCA's eigenproblem at the size that its issue names: n = 50 000 instances, D = 20 000
+ * sparse features in six views, two graphs of 1M edges, d = 20.
+ *
+ * bench_coca write DIR     make the problem and write it for the peer, as plain arrays
+ * bench_coca run DIR       solve it with one and with all threads; DIR/peer.txt, if there,
+ *                          has the peer's seconds, products and eigenvalues
+ *
+ * Instances have one of 30 kinds; most of their features and edges follow the kind, so that
+ * the spectrum is that of data, not of noise. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "ferry/ferry.h"
+#include "methods/coca.h"
+
+enum {
+    N = 50000,
+    VIEWS = 6,
+    PER_ROW = 16,
+    KINDS = 30,
+    GRAPHS = 2,
+    EDGES = 1000000,
+    DIMS = 20,
+    TRIAD = 10000000
+};
+static const int64_t width[VIEWS] = {3000, 3000, 3000, 3000, 4000, 4000};
+
+static void check(ferry_ctx *ctx, ferry_status st)
+{
+    if (st == FERRY_OK) return;
+    fprintf(stderr, "bench_coca: %s\n", ferry_message(ctx));
+    exit(1);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const int32_t i = *(const int32_t *)a, j = *(const int32_t *)b;
+
+    return (i > j) - (i < j);
+}
+
+static ferry_matrix *make_view(ferry_ctx *ctx, int64_t cols, ferry_rng *rng)
+{
+    ferry_matrix *x = NULL;
+    int64_t n = 0;
+
+    check(ctx, ferry_i_matrix_csr(ctx, N, cols, (int64_t)N * PER_ROW, &x));
+    for (int64_t i = 0; i < N; i++) {
+        int32_t row[PER_ROW];
+        const int64_t kind = i % KINDS, own = cols / KINDS;
+        for (int e = 0; e < PER_ROW; e++) {
+            const double u = ferry_i_rng_real(rng);
+            /* kinds differ in how typical their features are, so that eigenvalues do too */
+            const bool typical = u < 0.2 + 0.6 * (double)kind / KINDS;
+            row[e] = (int32_t)(typical ? kind * own +
+                                             (int64_t)ferry_i_rng_below(rng, (uint64_t)own)
+                                       : (int64_t)ferry_i_rng_below(rng, (uint64_t)cols));
+        }
+        qsort(row, PER_ROW, sizeof row[0], by_value);
+        for (int e = 0; e < PER_ROW; e++) {
+            if (e > 0 && row[e] == row[e - 1]) continue;
+            x->index[n] = row[e];
+            x->value[n++] = 1;
+        }
+        x->start[i + 1] = n;
+    }
+    x->nnz = n;
+    return x;
+}
+
+static ferry_matrix *make_graph(ferry_ctx *ctx, double within, ferry_rng *rng)
+{
+    int32_t *from = malloc(sizeof *from * EDGES), *to = malloc(sizeof *to * EDGES);
+    int64_t *next = calloc(N + 1, sizeof *next), n = 0;
+    ferry_matrix *a = NULL;
+
+    if (!from || !to || !next) exit(1);
+    check(ctx, ferry_i_matrix_csr(ctx, N, N, 2 * (int64_t)EDGES, &a));
+    for (int64_t e = 0; e < EDGES; e++) {
+        do {
+            from[e] = (int32_t)ferry_i_rng_below(rng, N);
+            to[e] = (int32_t)ferry_i_rng_below(rng, N);
+            if (ferry_i_rng_real(rng) < within)
+                to[e] = to[e] / KINDS * KINDS + from[e] % KINDS;
+        } while (to[e] == from[e] || to[e] >= N);
+        a->start[from[e] + 1]++;
+        a->start[to[e] + 1]++;
+    }
+    for (int64_t i = 0; i < N; i++)
+        a->start[i + 1] += a->start[i];
+    memcpy(next, a->start, sizeof *next * N);
+    for (int64_t e = 0; e < EDGES; e++) {
+        a->index[next[from[e]]++] = to[e];
+        a->index[next[to[e]]++] = from[e];
+    }
+    for (int64_t i = 0, e = 0; i < N; i++) { /* sorted, repeated edges once */
+        const int64_t end = a->start[i + 1], first = n;
+        qsort(a->index + e, (size_t)(end - e), sizeof *a->index, by_value);
+        for (; e < end; e++) {
+            if (n > first && a->index[n - 1] == a->index[e]) continue;
+            a->index[n] = a->index[e];
+            a->value[n++] = 1;
+        }
+        a->start[i + 1] = n;
+    }
+    a->nnz = n;
+    free(from);
+    free(to);
+    free(next);
+    return a;
+}
+
+/* The problem as CoCA solves it: views scaled, W with equal weights. */
+typedef struct bench {
+    coca_view *x[VIEWS];
+    ferry_matrix *w;
+    double a[VIEWS];
+    coca_problem c;
+} bench;
+
+static void make(ferry_ctx *ctx, bench *z)
+{
+    const double wt[GRAPHS] = {0.5, 0.5};
+    double equal[VIEWS];
+    ferry_matrix *g[GRAPHS];
+    ferry_rng rng;
+
+    ferry_i_rng_seed(&rng, 1, 1);
+    for (int j = 0; j < VIEWS; j++) {
+        ferry_matrix *raw = make_view(ctx, width[j], &rng);
+        check(ctx, ferry_i_coca_view_new(ctx, raw, N, NULL, &z->x[j]));
+        check(ctx, ferry_i_coca_view_fit(ctx, z->x[j], COCA_FROB));
+        check(ctx, ferry_i_coca_view_transpose(ctx, z->x[j]));
+        ferry_i_matrix_free(raw);
+        equal[j] = 1.0 / VIEWS;
+    }
+    for (int t = 0; t < GRAPHS; t++)
+        g[t] = make_graph(ctx, 0.7, &rng);
+    check(ctx, ferry_i_coca_graphs(ctx, GRAPHS, (const ferry_matrix *const *)g, wt, true,
+                                   &z->w));
+    for (int t = 0; t < GRAPHS; t++)
+        ferry_i_matrix_free(g[t]);
+    ferry_i_coca_form(COCA_48, VIEWS, equal, 1, z->a, &z->c.b);
+    z->c.m = N;
+    z->c.p = VIEWS;
+    z->c.x = z->x;
+    z->c.a = z->a;
+    z->c.w = z->w;
+    z->c.solver = COCA_SOLVE_OPERATOR;
+}
+
+static void dump(const char *dir, const char *name, const void *bytes, size_t n)
+{
+    char path[4096];
+    FILE *f;
+
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    f = fopen(path, "wb");
+    if (!f || fwrite(bytes, 1, n, f) != n) exit(1);
+    fclose(f);
+}
+
+static void dump_csr(const char *dir, const char *name, const ferry_matrix *x)
+{
+    char file[64];
+
+    snprintf(file, sizeof file, "%s.start", name);
+    dump(dir, file, x->start, (size_t)(x->rows + 1) * sizeof *x->start);
+    snprintf(file, sizeof file, "%s.index", name);
+    dump(dir, file, x->index, (size_t)x->nnz * sizeof *x->index);
+    snprintf(file, sizeof file, "%s.value", name);
+    dump(dir, file, x->value, (size_t)x->nnz * sizeof *x->value);
+}
+
+static void write_problem(const bench *z, const char *dir)
+{
+    for (int j = 0; j < VIEWS; j++) {
+        char name[32];
+        snprintf(name, sizeof name, "x%d", j);
+        dump_csr(dir, name, z->x[j]->x);
+        snprintf(name, sizeof name, "x%d.shift", j);
+        dump(dir, name, z->x[j]->shift, (size_t)width[j] * sizeof(double));
+    }
+    dump_csr(dir, "w", z->w);
+    dump(dir, "a", z->a, sizeof z->a);
+    dump(dir, "b", &z->c.b, sizeof z->c.b);
+}
+
+/* Bytes a second of a = b + s c, counted as STREAM does: three arrays. */
+static double triad(int threads)
+{
+    double *a = malloc(sizeof *a * TRIAD), *b = malloc(sizeof *b * TRIAD),
+           *c = malloc(sizeof *c * TRIAD), best = 1e9;
+
+    if (!a || !b || !c) exit(1);
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int64_t i = 0; i < TRIAD; i++) {
+        a[i] = 0;
+        b[i] = (double)i;
+        c[i] = 1;
+    }
+    for (int t = 0; t < 5; t++) {
+        const double start = ferry_i_clock();
+#pragma omp parallel for num_threads(threads) schedule(static)
+        for (int64_t i = 0; i < TRIAD; i++)
+            a[i] = b[i] + 3.0 * c[i];
+        best = fmin(best, ferry_i_clock() - start);
+    }
+    if (a[TRIAD - 1] != b[TRIAD - 1] + 3) exit(1);
+    free(a);
+    free(b);
+    free(c);
+    return 24.0 * TRIAD / best;
+}
+
+static void run(ferry_ctx *ctx, const bench *z, const char *dir)
+{
+    char path[4096];
+    double values[DIMS], peer[DIMS], seconds = 0, cpu = 0, worst = 0;
+    int products = 0, have = 0;
+    int64_t own_products = 0;
+    coca_problem c = z->c;
+    ferry_block *u = NULL;
+    FILE *f;
+
+    snprintf(path, sizeof path, "%s/peer.txt", dir);
+    f = fopen(path, "r");
+    if (f && fscanf(f, "%lf %lf %d", &seconds, &cpu, &products) == 3)
+        while (have < DIMS && fscanf(f, "%lf", &peer[have]) == 1)
+            have++;
+    if (f) fclose(f);
+    c.products = &own_products;
+    int64_t nnz = 0;
+    for (int j = 0; j < VIEWS; j++)
+        nnz += z->x[j]->x->nnz;
+    printf("coca, n = %d, D = %lld in %d views (%lld entries), %d graphs (%lld entries), d "
+           "= %d\n",
+           N, (long long)ferry_i_coca_size(&z->c), VIEWS, (long long)nnz, GRAPHS,
+           (long long)z->w->nnz, DIMS);
+    if (have == DIMS)
+        printf("scipy.sparse.linalg.eigsh: %.2f s (CPU %.2f s), %d products\n", seconds,
+               cpu, products);
+    check(ctx, ferry_i_block_new(ctx, ferry_i_coca_size(&z->c), DIMS, &u));
+    const int cores = ferry_ctx_threads(ctx);
+    for (int threads = 1; threads <= cores; threads += cores > 1 ? cores - 1 : 1) {
+        check(ctx, ferry_ctx_set_threads(ctx, threads));
+        const double start = ferry_i_clock();
+        const clock_t own_cpu = clock();
+        check(ctx, ferry_i_coca_solve(ctx, &c, DIMS, values, u));
+        const double own = ferry_i_clock() - start;
+        const double used = (double)(clock() - own_cpu) / CLOCKS_PER_SEC;
+        for (int i = 0; i < have; i++)
+            worst = fmax(worst, fabs(values[i] - peer[i]) / fabs(values[0]));
+        /* A product reads the views and their transposes, W, and T, and writes W T. */
+        const double bytes = 12.0 * (2.0 * (double)nnz + (double)z->w->nnz) +
+                             8.0 * N * (6.0 * VIEWS + 2 * 8);
+        printf("ferry, %d thread%s: %.2f s (CPU %.2f s), %lld products, %.1f GB/s of CPU "
+               "time (triad %.1f)\n",
+               threads, threads > 1 ? "s" : "", own, used, (long long)own_products,
+               1e-9 * bytes * (double)own_products * threads / used, 1e-9 * triad(threads));
+        if (have == DIMS)
+            printf("    eigsh takes %.1f times as long (CPU time %.1f), %.1f times for a "
+                   "product; eigenvalues agree to %.0e\n",
+                   seconds / own, cpu / used,
+                   seconds / products * (double)own_products / own, worst);
+    }
+    ferry_i_block_free(u);
+}
+
+int main(int argc, char **argv)
+{
+    ferry_ctx *ctx = NULL;
+    bench z = {.w = NULL};
+
+    if (argc != 3 || ferry_ctx_new(&ctx) != FERRY_OK) return 2;
+    make(ctx, &z);
+    if (strcmp(argv[1], "write") == 0)
+        write_problem(&z, argv[2]);
+    else
+        run(ctx, &z, argv[2]);
+    for (int j = 0; j < VIEWS; j++)
+        ferry_i_coca_view_free(z.x[j]);
+    ferry_i_matrix_free(z.w);
+    ferry_ctx_free(ctx);
+    return 0;
+}

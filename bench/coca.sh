@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# CoCA's eigenproblem (n = 50 000, D = 20 000 sparse features in six views, two graphs of 1M edges, d = 20) against
+# scipy.sparse.linalg.eigsh on the same operator, and against the memory bandwidth. On a busy machine compare the CPU times.
+# FERRY_PYTHON names a python3 that has numpy and scipy; otherwise one is made under build/.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+build=${BENCH_BUILD:-build/bench}
+python=${FERRY_PYTHON:-$build/venv/bin/python}
+if [ ! -x "$python" ]; then
+    python3 -m venv "$build/venv" && "$python" -m pip install -q numpy scipy || python=
+fi
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+export OMP_WAIT_POLICY=passive
+if [ -n "$python" ]; then
+    "$build/bench_coca" write "$dir"
+    OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 "$python" bench/coca_peer.py "$dir" >"$dir/peer.txt"
+else
+    echo "no python with numpy and scipy (set FERRY_PYTHON): not compared with scipy" >&2
+fi
+"$build/bench_coca" run "$dir"
