@@ -149,7 +149,7 @@ static void diag_has(const ferry_model *m, const char *key, const char *text)
 static void test_pairs_alone(void **state)
 {
     static const char *const learners[] = {"learner=knn neighbours=3", "learner=logreg",
-                                           "learner=ridge", "learner=knn solver=eig"};
+                                           "learner=ridge"};
     ferry_ctx *ctx = *state;
     ferry_task *task = classes_task(ctx, 0, N, false);
 
@@ -256,6 +256,25 @@ static void test_new_instances(void **state)
     ferry_task_free(task);
 }
 
+/* The thesis's matrix with known ties: its leading pairs agree with the two latent numbers
+ * of both sets, since both sets have the same two strong directions. */
+static void test_eig(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_task *task = classes_task(ctx, 0, N, false);
+    ferry_model *m = fit_model(ctx, task, "hemap", "solver=eig k=2 beta=2 neighbours=5");
+    ferry_prediction *p = NULL;
+    json_t *j = diagnostics(m);
+
+    assert_int_equal(json_array_size(json_object_get(j, "eigenvalues")), 2);
+    json_decref(j);
+    assert_ok(ctx, ferry_predict(ctx, m, target_of(task), &p));
+    assert_true(accuracy(p) >= 0.9);
+    ferry_prediction_free(p);
+    ferry_model_free(m);
+    ferry_task_free(task);
+}
+
 /* ---- outputs that differ ---- */
 
 static void test_differing_labels(void **state)
@@ -298,6 +317,20 @@ static void test_thesis_notes(void **state)
     assert_true(diag_real(m, "gamma") == 1);
     ferry_model_free(m);
     ferry_task_free(tied);
+    ferry_task_free(task);
+}
+
+/* Numbers in the thesis's modes: clusters of the source by quantiles, outputs by a line. */
+static void test_thesis_numbers(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_task *task = numbers_task(ctx, 12, 0);
+    ferry_prediction *p = fit_predict(
+        ctx, task, "hemap", "mode=nonlinear k=2 select=no bins=3", target_of(task));
+
+    for (int i = 0; i < N; i++)
+        assert_true(fabs(p->value[i]) < 6); /* in the target's units, not the source's */
+    ferry_prediction_free(p);
     ferry_task_free(task);
 }
 
@@ -591,6 +624,31 @@ static void test_needs(void **state)
     ferry_task_free(bare);
 }
 
+/* Pairs of other domains, or of instances without features. */
+static void test_bad_pairs(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_task *task = classes_task(ctx, 12, 3, false);
+    ferry_pairs *p = target_of(task)->pairs;
+    ferry_model *m = NULL;
+
+    p->left_domain = ferry_i_strdup("other");
+    p->right_domain = ferry_i_strdup("near");
+    assert_fails(ctx, ferry_fit(ctx, task, "hemap", NULL, &m, NULL), FERRY_ENEEDS,
+                 "these are of 'other' and 'near'");
+    ferry_i_free(p->left_domain);
+    p->left_domain = ferry_i_strdup("far");
+    m = fit_model(ctx, task, "hemap", "");
+    assert_true(diag_real(m, "ties") == 3);
+    ferry_model_free(m);
+    m = NULL;
+    for (int i = 0; i < 3; i++)
+        p->left[i][0] = 'z';
+    assert_fails(ctx, ferry_fit(ctx, task, "hemap", NULL, &m, NULL), FERRY_ENEEDS,
+                 "none of the 3 pairs has features in both");
+    ferry_task_free(task);
+}
+
 /* One row, one feature, one class, constant columns. */
 static void test_tiny(void **state)
 {
@@ -747,12 +805,13 @@ static void test_task_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_pairs_alone),  TEST(test_gate_opens),    TEST(test_gate_closes),
-        TEST(test_numbers),      TEST(test_new_instances), TEST(test_differing_labels),
-        TEST(test_thesis_notes), TEST(test_too_risky),     TEST(test_beta_2),
-        TEST(test_sides),        TEST(test_save_load),     TEST(test_strange_files),
-        TEST(test_same_bits),    TEST(test_embed),         TEST(test_wide),
-        TEST(test_needs),        TEST(test_tiny),          TEST(test_progress),
+        TEST(test_pairs_alone),  TEST(test_gate_opens),     TEST(test_gate_closes),
+        TEST(test_numbers),      TEST(test_new_instances),  TEST(test_differing_labels),
+        TEST(test_thesis_notes), TEST(test_too_risky),      TEST(test_beta_2),
+        TEST(test_sides),        TEST(test_save_load),      TEST(test_strange_files),
+        TEST(test_same_bits),    TEST(test_embed),          TEST(test_wide),
+        TEST(test_needs),        TEST(test_tiny),           TEST(test_progress),
+        TEST(test_eig),          TEST(test_thesis_numbers), TEST(test_bad_pairs),
         TEST(test_memory),       TEST(test_task_file),
     };
     return cmocka_run_group_tests_name("hemap", tests, NULL, NULL);

@@ -133,6 +133,10 @@ static ferry_status read_pairs(ferry_ctx *ctx, const ferry_domain *target,
         d->pt[d->n_pairs] = left == target ? l : r;
         d->ps[d->n_pairs++] = left == target ? r : l;
     }
+    FERRY_NEED(ctx, d->n_pairs > 0, FERRY_ENEEDS,
+               "hemap: none of the %lld pairs has features in both source '%s' and target "
+               "'%s'",
+               (long long)p->n, source->name, target->name);
 done:
     return st;
 }
