@@ -230,6 +230,39 @@ static int64_t odd_text(const ferry_table *t, int64_t j)
     return numbers >= 9 * texts ? first : -1;
 }
 
+/* "1,5" or "-0,25": digits, one comma, digits. */
+static bool is_decimal_comma(ferry_span f)
+{
+    int64_t i = 0, before = 0, after = 0;
+
+    if (f.n > 0 && (f.s[0] == '-' || f.s[0] == '+')) i++;
+    for (; i < f.n && f.s[i] >= '0' && f.s[i] <= '9'; i++)
+        before++;
+    if (i == f.n || f.s[i++] != ',') return false;
+    for (; i < f.n && f.s[i] >= '0' && f.s[i] <= '9'; i++)
+        after++;
+    return i == f.n && before > 0 && after > 0;
+}
+
+/* Numbers as they are written in many countries would become categories without a word. */
+static ferry_status refuse_decimal_commas(ferry_ctx *ctx, const ferry_table *t, int64_t j)
+{
+    int64_t row = -1;
+    double v;
+
+    for (int64_t i = 0; i < t->rows; i++) {
+        const ferry_span f = cell_of(t, i, j);
+        if (!f.s || ferry_i_cell(t, f, &v) == FERRY_CELL_NUMBER) continue;
+        if (!is_decimal_comma(f)) return FERRY_OK;
+        if (row < 0) row = i;
+    }
+    if (row < 0) return FERRY_OK;
+    const ferry_span f = cell_of(t, row, j);
+    return ferry_i_bad(ctx, t->in->path, line_of_row(t, row),
+                       "column %lld: '%.*s': expected a decimal point, found a comma",
+                       (long long)j + 1, (int)(f.n < 30 ? f.n : 30), f.s);
+}
+
 /* Text in a column of numbers makes all of its values categories, or is refused when these
  * are too many. Either way it is shown. */
 static ferry_status report_odd_text(ferry_ctx *ctx, const ferry_table *t, int64_t j,
@@ -438,6 +471,7 @@ static ferry_status build_features(ferry_ctx *ctx, ferry_table *t, ferry_data *d
         if (t->col[j].role != FERRY_COL_CATEGORY) continue;
         categories++;
         FERRY_TRY(read_category(ctx, t, j, &c[j]));
+        FERRY_TRY(refuse_decimal_commas(ctx, t, j));
         if (!t->s->like) FERRY_TRY(report_odd_text(ctx, t, j, &c[j]));
         for (int64_t i = 0; i < t->rows; i++)
             missing += c[j].place[i] < 0;

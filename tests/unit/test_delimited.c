@@ -193,10 +193,15 @@ static void test_text_among_numbers(void **state)
     ferry_i_text_add(&many, "oops,1\n");
     refused(ctx, many.s, "header=auto",
             "bad.csv:302: column 1: expected a number, found 'oops'");
+    refused(ctx, "a;b\n1;2\n-2,25;3\n", "header=auto",
+            "bad.csv:3: column 1: '-2,25': expected a decimal point, found a comma");
     ferry_ctx_set_log(ctx, keep_message, FERRY_WARN, seen);
     ferry_data *d = read_text(ctx, few.s, "header=auto");
     assert_int_equal(d->x->cols, 9);
     assert_non_null(strstr(seen, "t.csv:302: column 1 holds 'oops' among numbers: its 8 "));
+    ferry_data_free(d);
+    d = read_text(ctx, "a;b\n1,5;2\n1,x;3\n", "header=auto"); /* words, not numbers */
+    features_are(d, "a=1,5,a=1,x,b");
     ferry_data_free(d);
     seen[0] = 0;
     d = read_text(ctx, few.s, "missing=oops");
