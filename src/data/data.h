@@ -196,6 +196,10 @@ struct ferry_data {
 };
 ferry_data *ferry_i_data_new(const char *format, const char *path,
                              ferry_data_kind kind); /* NULL: memory */
+/* Leave out the labels in data (ids and labels) whose ids d does not have, with a warning;
+ * none when all of them are unknown, which adding them will refuse. */
+ferry_status ferry_i_data_known_labels(ferry_ctx *ctx, const ferry_domain *d,
+                                       ferry_data *data);
 /* Read for use as labels or edges or ratings, whatever the file looks like (`as` decides
  * between, say, a CSV as a view and a CSV as edges). */
 ferry_status ferry_i_read_as(ferry_ctx *ctx, const char *path, const ferry_opts *opts,

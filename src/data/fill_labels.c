@@ -300,6 +300,48 @@ static void copy_label(ferry_labels *a, int64_t i, const ferry_labels *b, int64_
     a->known[i] = b->known[j];
 }
 
+ferry_status ferry_i_data_known_labels(ferry_ctx *ctx, const ferry_domain *d,
+                                       ferry_data *data)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t n = data->labels->n;
+    ferry_ids *ids = ferry_i_ids_new();
+    ferry_labels *l = NULL;
+    const char *other = "";
+    int64_t known = 0, k = 0;
+
+    FERRY_NEED(ctx, ids, FERRY_ENOMEM, "no memory for labels");
+    for (int64_t i = 0; data->ids && i < n; i++)
+        known += ferry_i_ids_find(d->ids, ferry_i_ids_at(data->ids, i)) >= 0;
+    if (known == 0 || known == n) goto done; /* adding them will tell */
+    FERRY_TRY(ferry_i_labels_new(ctx, data->labels->kind, known, data->labels->names, &l));
+    for (int64_t i = 0; i < n; i++) {
+        const char *id = ferry_i_ids_at(data->ids, i);
+        if (ferry_i_ids_find(d->ids, id) < 0) {
+            other = id;
+            continue;
+        }
+        FERRY_NEED(ctx, ferry_i_ids_add(ids, id, NULL) >= 0, FERRY_ENOMEM,
+                   "no memory for labels");
+        copy_label(l, k++, data->labels, i);
+    }
+    ferry_i_log(
+        ctx, FERRY_WARN,
+        "domain '%s': %lld of %lld labels are for ids that are in none of its views "
+        "(such as '%s') and were left out",
+        d->name, (long long)(n - known), (long long)n, other);
+    ferry_i_ids_free(data->ids);
+    ferry_i_labels_free(data->labels);
+    data->ids = ids;
+    data->labels = l;
+    ids = NULL;
+    l = NULL;
+done:
+    ferry_i_ids_free(ids);
+    ferry_i_labels_free(l);
+    return st;
+}
+
 /* Labels that a further view's file carries, row by row: they fill what is missing, and
  * must not say something else about an instance than the files before. */
 static ferry_status merge_labels(ferry_ctx *ctx, ferry_domain *d, const ferry_view *v,

@@ -83,10 +83,12 @@ done:
 
 /* ---- files ---- */
 
-/* Read the file that p names and add it to d; without the labels that come with a view
- * where `y` takes their place. */
+/* Read the file that p names and add it to d. With `strict`, without the labels that come
+ * with a view (y takes their place), and without labels of ids that no view has (a graph
+ * could have them). */
 static ferry_status add_file(const ferry_place *p, const ferry_opts *opts,
-                             ferry_data_kind as, bool y, const char *name, ferry_domain *d)
+                             ferry_data_kind as, bool strict, const char *name,
+                             ferry_domain *d)
 {
     ferry_status st = FERRY_OK;
     ferry_ctx *ctx = p->y->ctx;
@@ -97,10 +99,12 @@ static ferry_status add_file(const ferry_place *p, const ferry_opts *opts,
     FERRY_TRY(ferry_i_place_string(p, "the name of a file", &file));
     FERRY_TRY(ferry_i_place_path(p, file, &path));
     FERRY_TRY(ferry_i_place_prefix(p, ferry_i_read_as(ctx, path, opts, as, &data)));
-    if (y && as == FERRY_DATA_VIEW) {
+    if (strict && as == FERRY_DATA_VIEW) {
         ferry_i_labels_free(data->labels);
         data->labels = NULL;
     }
+    if (strict && as == FERRY_DATA_LABELS && d->n_views > 0)
+        FERRY_TRY(ferry_i_place_prefix(p, ferry_i_data_known_labels(ctx, d, data)));
     FERRY_TRY(ferry_i_place_prefix(p, ferry_domain_add_data(ctx, d, name, data)));
 done:
     ferry_data_free(data);
@@ -110,7 +114,7 @@ done:
 
 /* Entries {name, x} of "views:" and {name, edges} of "graphs:". */
 static ferry_status add_named(const ferry_place *p, const char *file_key,
-                              const ferry_opts *from, ferry_data_kind as, bool y,
+                              const ferry_opts *from, ferry_data_kind as, bool strict,
                               ferry_domain *d)
 {
     const char *const keys[] = {"name", file_key, "text"};
@@ -125,14 +129,14 @@ static ferry_status add_named(const ferry_place *p, const char *file_key,
     FERRY_TRY(ferry_i_place_string(&name_at, "a name", &name));
     FERRY_TRY(ferry_i_place_need(p, file_key, &file));
     FERRY_TRY(read_options(p, from, &opts));
-    FERRY_TRY(add_file(&file, opts, as, y, name, d));
+    FERRY_TRY(add_file(&file, opts, as, strict, name, d));
 done:
     ferry_opts_free(opts);
     return st;
 }
 
 static ferry_status add_list(const ferry_place *p, const char *what, const char *file_key,
-                             const ferry_opts *from, ferry_data_kind as, bool y,
+                             const ferry_opts *from, ferry_data_kind as, bool strict,
                              ferry_domain *d)
 {
     ferry_status st = FERRY_OK;
@@ -140,13 +144,13 @@ static ferry_status add_list(const ferry_place *p, const char *what, const char 
 
     FERRY_TRY(ferry_i_place_sequence(p, what));
     for (int64_t i = 0; ferry_i_place_item(p, i, &item); i++)
-        FERRY_TRY(add_named(&item, file_key, from, as, y, d));
+        FERRY_TRY(add_named(&item, file_key, from, as, strict, d));
 done:
     return st;
 }
 
 /* FILE, or {file: FILE} with reader options. */
-static ferry_status add_labels(const ferry_place *p, ferry_domain *d)
+static ferry_status add_labels(const ferry_place *p, bool graphs, ferry_domain *d)
 {
     static const char *const keys[] = {"file"};
     ferry_status st = FERRY_OK;
@@ -158,7 +162,7 @@ static ferry_status add_labels(const ferry_place *p, ferry_domain *d)
         FERRY_TRY(ferry_i_place_need(p, "file", &file));
         FERRY_TRY(read_options(p, NULL, &opts));
     }
-    FERRY_TRY(add_file(&file, opts, FERRY_DATA_LABELS, true, "y", d));
+    FERRY_TRY(add_file(&file, opts, FERRY_DATA_LABELS, !graphs, "y", d));
 done:
     ferry_opts_free(opts);
     return st;
@@ -235,6 +239,7 @@ static ferry_status fill(const ferry_place *p, const ferry_opts *opts, ferry_dom
     ferry_status st = FERRY_OK;
     ferry_place x, views, labels, part;
     const bool has_y = ferry_i_place_get(p, "y", &labels);
+    const bool has_graphs = ferry_i_place_get(p, "graphs", &part);
     const bool has_x = ferry_i_place_get(p, "x", &x);
     const bool has_views = ferry_i_place_get(p, "views", &views);
 
@@ -244,7 +249,7 @@ static ferry_status fill(const ferry_place *p, const ferry_opts *opts, ferry_dom
     if (has_views)
         FERRY_TRY(
             add_list(&views, "a list of views", "x", opts, FERRY_DATA_VIEW, has_y, d));
-    if (has_y) FERRY_TRY(add_labels(&labels, d));
+    if (has_y) FERRY_TRY(add_labels(&labels, has_graphs, d));
     if (ferry_i_place_get(p, "ratings", &part))
         FERRY_TRY(add_file(&part, opts, FERRY_DATA_RATINGS, has_y, "ratings", d));
     if (ferry_i_place_get(p, "graphs", &part))

@@ -33,6 +33,25 @@ static ferry_status merge_body(ferry_ctx *ctx, void *arg)
     return st;
 }
 
+static ferry_status known_body(ferry_ctx *ctx, void *arg)
+{
+    ferry_status st = FERRY_OK;
+    ferry_domain *d = NULL;
+    ferry_data *l = NULL;
+
+    FERRY_TRY(ferry_domain_new(ctx, "d", FERRY_TARGET, &d));
+    FERRY_TRY(ferry_domain_add_data(ctx, d, "u", arg));
+    FERRY_TRY(ferry_i_read_as(ctx, tmp_path("l.csv"), NULL, FERRY_DATA_LABELS, &l));
+    FERRY_TRY(ferry_i_data_known_labels(ctx, d, l));
+    assert_int_equal(l->labels->n, 1);
+    assert_string_equal(ferry_i_ids_at(l->ids, 0), "b");
+    FERRY_TRY(ferry_domain_add_data(ctx, d, "y", l));
+done:
+    ferry_data_free(l);
+    ferry_domain_free(d);
+    return st;
+}
+
 /* Labels of a second view fill what the first does not have; another label is an error. */
 static void test_labels_of_views_merge(void **state)
 {
@@ -71,6 +90,8 @@ static void test_labels_merge_without_memory(void **state)
     assert_ok(ctx, ferry_read(ctx, tmp_file("v.csv", "id,g,label\nb,1,3\nc,2,4\n", -1),
                               NULL, &data[1]));
     each_allocation_fails(ctx, merge_body, data);
+    (void)tmp_file("l.csv", "id,label\nz,p\nb,q\n", -1);
+    each_allocation_fails(ctx, known_body, data[0]);
     ferry_data_free(data[0]);
     ferry_data_free(data[1]);
 }

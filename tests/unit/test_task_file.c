@@ -366,6 +366,17 @@ static void test_labels_of_views(void **state)
     ferry_task *t = good(ctx, HEAD "  - {name: t, role: target, y: t.labels, " VIEWS "}\n");
     assert_string_equal(ferry_i_ids_at(t->names, 0), "p");
     ferry_task_free(t);
+    /* Labels of ids that no view has could neither be learned from nor predicted. */
+    tmp_file("more.labels", "id,class\nz,r\na,p\ny,q\nb,q\n", -1);
+    t = good(ctx, HEAD "  - {name: t, role: target, x: t2.csv, y: more.labels}\n");
+    assert_int_equal(ferry_domain_size(t->domains[0]), 3); /* d, a, c */
+    assert_int_equal(ferry_domain_labels(t->domains[0]), 1);
+    assert_int_equal(ferry_i_ids_count(t->names), 1);
+    ferry_task_free(t);
+    t = good(ctx, HEAD "  - {name: t, role: target, x: t2.csv, y: more.labels, graphs: "
+                       "[{name: g, edges: cites.tsv}]}\n");
+    assert_int_equal(ferry_domain_size(t->domains[0]), 6); /* and z, y, b */
+    ferry_task_free(t);
 #undef VIEWS
 }
 
