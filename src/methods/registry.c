@@ -8,7 +8,9 @@
 
 /* X(name) for every method; ferry_i_method_<name> is its descriptor. */
 #define FERRY_METHODS(X)                                                                   \
+    X(additive_grid)                                                                       \
     X(bias)                                                                                \
+    X(cbt)                                                                                 \
     X(coca)                                                                                \
     X(hemap)                                                                               \
     X(knn)                                                                                 \
@@ -17,13 +19,17 @@
     X(majority)                                                                            \
     X(mean)                                                                                \
     X(mf)                                                                                  \
+    X(mindtl)                                                                              \
     X(mmltl)                                                                               \
     X(pca_joined)                                                                          \
+    X(random_codebook)                                                                     \
     X(ranksvm)                                                                             \
     X(rating_mean)                                                                         \
     X(ridge)                                                                               \
+    X(shuffled_codebook)                                                                   \
     X(smltl)                                                                               \
-    X(svm)
+    X(svm)                                                                                 \
+    X(talmud)
 
 #define DECLARE(name) extern const ferry_method ferry_i_method_##name;
 #define ADDRESS(name) &ferry_i_method_##name,

@@ -1,0 +1,107 @@
+/* Codebooks: mean ratings of blocks, and the hard two-way k-means that finds the blocks. */
+#include <math.h>
+
+#include "methods/mindtl/mindtl.h"
+
+/* S and N (both k x l): sums and counts of the blocks. */
+static void block_sums(const ferry_matrix *x, int64_t l, const int32_t *u, const int32_t *v,
+                       double *s, double *n)
+{
+    for (int64_t i = 0; i < x->rows; i++) {
+        for (int64_t e = x->start[i]; e < x->start[i + 1]; e++) {
+            const int64_t at = u[i] * l + v[x->index[e]];
+            s[at] += x->value[e];
+            n[at]++;
+        }
+    }
+}
+
+/* The shrunken mean of `count` entries `stride` apart. */
+static double line_mean(int64_t count, int64_t stride, const double *s, const double *n,
+                        double beta, double mean)
+{
+    double sum = beta * mean, weight = beta;
+
+    for (int64_t i = 0; i < count; i++) {
+        sum += s[i * stride];
+        weight += n[i * stride];
+    }
+    return weight > 0 ? sum / weight : mean;
+}
+
+ferry_status ferry_i_mindtl_block_means(ferry_ctx *ctx, const ferry_matrix *x, int64_t k,
+                                        int64_t l, const int32_t *u, const int32_t *v,
+                                        double beta, double *r, double *counts)
+{
+    ferry_status st = FERRY_OK;
+    double *s = ferry_i_calloc(2 * k * l + k + l, sizeof *s), *n = s + k * l;
+    double *row = n + k * l, *col = row + k, mean = 0;
+
+    FERRY_NEED(ctx, s, FERRY_ENOMEM, "no memory for %lld x %lld blocks", (long long)k,
+               (long long)l);
+    block_sums(x, l, u, v, s, n);
+    mean = line_mean(k * l, 1, s, n, 0, 0);
+    for (int64_t c = 0; c < k; c++)
+        row[c] = line_mean(l, 1, s + c * l, n + c * l, beta, mean);
+    for (int64_t d = 0; d < l; d++)
+        col[d] = line_mean(k, l, s + d, n + d, beta, mean);
+    for (int64_t i = 0; i < k * l; i++) {
+        const double p = row[i / l] + col[i % l] - mean;
+        r[i] = n[i] + beta > 0 ? (s[i] + beta * p) / (n[i] + beta) : p;
+        if (counts) counts[i] = n[i];
+    }
+done:
+    ferry_i_free(s);
+    return st;
+}
+
+static double distance(const ferry_matrix *x, int64_t l, const double *r, const int32_t *u,
+                       const int32_t *v)
+{
+    double f = 0;
+
+    for (int64_t i = 0; i < x->rows; i++) {
+        for (int64_t e = x->start[i]; e < x->start[i + 1]; e++) {
+            const double d = x->value[e] - r[u[i] * l + v[x->index[e]]];
+            f += d * d;
+        }
+    }
+    return f;
+}
+
+static bool same(int64_t n, const int32_t *a, const int32_t *b)
+{
+    int64_t i = 0;
+
+    while (i < n && a[i] == b[i])
+        i++;
+    return i == n;
+}
+
+ferry_status ferry_i_mindtl_polish(ferry_ctx *ctx, const observed *x, int64_t k, int64_t l,
+                                   int64_t sweeps, int32_t *u, int32_t *v, double *f)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t n = x->x->rows, m = x->x->cols;
+    double *r = ferry_i_calloc(k * l, sizeof *r);
+    int32_t *before = ferry_i_calloc(n + m, sizeof *before);
+    mindtl_part part = {k, l, r, u, v};
+    const double one = 1;
+
+    FERRY_NEED(ctx, r && before, FERRY_ENOMEM, "no memory for labels");
+    for (int64_t t = 0; t < sweeps; t++) {
+        for (int64_t i = 0; i < n + m; i++)
+            before[i] = i < n ? u[i] : v[i - n];
+        FERRY_TRY(ferry_i_mindtl_block_means(ctx, x->x, k, l, u, v, 0, r, NULL));
+        FERRY_TRY(ferry_i_mindtl_assign(ctx, x->x, false, 1, &part, 0, &one, false, false));
+        FERRY_TRY(ferry_i_mindtl_block_means(ctx, x->x, k, l, u, v, 0, r, NULL));
+        FERRY_TRY(ferry_i_mindtl_assign(ctx, x->xt, true, 1, &part, 0, &one, false, false));
+        if (same(n, before, u) && same(m, before + n, v)) break;
+    }
+    FERRY_TRY(ferry_i_mindtl_block_means(ctx, x->x, k, l, u, v, 0, r, NULL));
+    *f = distance(x->x, l, r, u, v);
+done:
+    ferry_i_free(before);
+    ferry_i_free(r);
+    return st;
+}

@@ -1,0 +1,366 @@
+/* mindtl: rating patterns from several incomplete sources; cbt and talmud, which it grew
+ * from; and the controls that tell what the patterns are worth.
+ *
+ * mode ferry:  x_ij = mu + a_i + b_j + sum_n w_n (Pu_n R_n Pv_n')_ij
+ *              R_n from the residuals of source n after its biases, Pu and Pv soft, w_n in
+ *              [0, 1.5] by least squares on ratings held out
+ * mode paper:  x_ij = sum_n lambda_n R_n[u_n(i), v_n(j)], ratings as they are
+ *
+ * Both are a model of ratings with short rows p, q (methods/ratings). */
+#include <math.h>
+
+#include "learn/learn.h"
+#include "methods/mindtl/method.h"
+
+/* ---- options ---- */
+
+#define COMMON                                                                             \
+    FERRY_OPT(mindtl_options, INT, k, 10, 1, 1000, "groups of users"),                     \
+        FERRY_OPT(mindtl_options, INT, l, 10, 1, 1000, "groups of items"),                 \
+        FERRY_OPT_ONE_OF(mindtl_options, extract, "ionmtf|kmeans", "ionmtf",               \
+                         "how mode paper finds the groups of a source"),                   \
+        FERRY_OPT(mindtl_options, INT, sweeps, 60, 0, 1e6, "sweeps of ionmtf"),            \
+        FERRY_OPT(mindtl_options, INT, polish, 20, 0, 1e6,                                 \
+                  "most sweeps of two-way k-means after it"),                              \
+        FERRY_OPT(mindtl_options, INT, restarts, 3, 1, 1e6,                                \
+                  "starts of an extraction; the best is kept"),                            \
+        FERRY_OPT(mindtl_options, REAL, beta, 5, 0, 1e9,                                   \
+                  "ratings that draw a block's mean to its row and column"),               \
+        FERRY_OPT(mindtl_options, INT, most, 400, 0, 1e9,                                  \
+                  "users and items of a source, those with most ratings; 0: all"),         \
+        FERRY_OPT(mindtl_options, INT, iters, 20, 1, 1e6, "sweeps over the target")
+
+#define SOLVER                                                                             \
+    FERRY_OPT_ONE_OF(mindtl_options, lambda, "simplex|sgd|ls", "simplex",                  \
+                     "mode paper: weights of the sources")
+
+static const ferry_opt mindtl_opts[] = {
+    FERRY_OPT_ONE_OF(mindtl_options, mode, "ferry|paper", "ferry",
+                     "soft groups of residuals, or hard groups of ratings as published"),
+    COMMON,
+    SOLVER,
+    FERRY_OPT(mindtl_options, INT, copies, 3, 1, 1000,
+              "mode ferry: codebooks of a source that are averaged"),
+    FERRY_OPT(mindtl_options, REAL, bias, 5, 0, 1e9,
+              "mode ferry: ratings of size 0 that shrink a bias"),
+    FERRY_OPT(mindtl_options, REAL, hold, 0.1, 0, 0.5,
+              "mode ferry: share of ratings held out to weigh the sources"),
+};
+static const ferry_opt hard_opts[] = {COMMON};
+
+/* ---- fit ---- */
+
+typedef struct variant {
+    const char *name;
+    mindtl_book book;
+    bool hard;    /* mode paper whatever the options say */
+    int64_t most; /* sources used; 0: all */
+    int solver;   /* -1: as the options say */
+} variant;
+
+static const variant is_mindtl = {"mindtl", BOOK_SOURCE, false, 0, -1};
+static const variant is_cbt = {"cbt", BOOK_SOURCE, true, 1, LAMBDA_SIMPLEX};
+static const variant is_talmud = {"talmud", BOOK_SOURCE, true, 0, LAMBDA_LS};
+static const variant is_random = {"random-codebook", BOOK_RANDOM, false, 0, -1};
+static const variant is_shuffled = {"shuffled-codebook", BOOK_SHUFFLED, false, 0, -1};
+static const variant is_grid = {"additive-grid", BOOK_GRID, true, 0, LAMBDA_SIMPLEX};
+
+static int64_t sources_of(const variant *v, const ferry_task *task)
+{
+    const int64_t n = ferry_i_task_count_role(task, FERRY_SOURCE);
+
+    if (v->book == BOOK_GRID) return 1;
+    return v->most > 0 && v->most < n ? v->most : n;
+}
+
+static ferry_status fits(ferry_ctx *ctx, const variant *v, const ferry_task *task)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_ratings *r = NULL;
+
+    FERRY_TRY(ferry_i_rating_target(ctx, v->name, task, &r));
+    FERRY_NEED(ctx, sources_of(v, task) <= FERRY_SIMPLEX_MOST, FERRY_ENEEDS,
+               "%s takes at most %d sources; this task has %lld", v->name,
+               FERRY_SIMPLEX_MOST, (long long)sources_of(v, task));
+done:
+    return st;
+}
+
+static void say_scale(ferry_ctx *ctx, const ferry_domain *d, const ferry_ratings *r)
+{
+    if (d->ratings->lo == r->lo && d->ratings->hi == r->hi) return;
+    ferry_i_log(ctx, FERRY_INFO,
+                "source '%s': ratings from %g to %g are mapped to the target's %g to %g",
+                d->name, d->ratings->lo, d->ratings->hi, r->lo, r->hi);
+}
+
+/* Codebooks of all sources, the copies of one after another. */
+static ferry_status make_books(ferry_ctx *ctx, const variant *v, const ferry_task *task,
+                               const ferry_ratings *r, const mindtl_options *o,
+                               int64_t sources, mindtl_codebook *book)
+{
+    ferry_status st = FERRY_OK;
+    const mindtl_mode mode = (mindtl_mode)o->mode;
+    bool finish = false;
+
+    for (int64_t n = 0; n < sources * o->copies; n++) {
+        const ferry_domain *d = ferry_i_task_role(task, FERRY_SOURCE, n / o->copies);
+        if (v->book == BOOK_GRID) {
+            book[n] = (mindtl_codebook){o->k, o->l, ferry_i_calloc(o->k * o->l, 8)};
+            FERRY_NEED(ctx, book[n].r, FERRY_ENOMEM, "no memory for a codebook");
+        } else {
+            if (n % o->copies == 0) say_scale(ctx, d, r);
+            FERRY_TRY(ferry_i_mindtl_codebook(ctx, d, r, o, mode, n, &book[n]));
+        }
+        if (v->book != BOOK_SOURCE)
+            ferry_i_mindtl_control(ctx, v->book, mode, r, n, &book[n]);
+        FERRY_TRY(
+            ferry_i_progress(ctx, v->name, n + 1, 2 * sources * o->copies, NAN, &finish));
+    }
+done:
+    return st;
+}
+
+/* The weight of each source by name, and its error on the ratings held out. */
+static ferry_status tell(ferry_ctx *ctx, const variant *v, const ferry_task *task,
+                         int64_t sources, const double *w, const double *rmse, bool soft)
+{
+    ferry_status st = FERRY_OK;
+    const char **name = ferry_i_calloc(sources, sizeof *name);
+    ferry_text note = {0};
+
+    FERRY_NEED(ctx, name, FERRY_ENOMEM, "no memory for names");
+    for (int64_t s = 0; s < sources; s++)
+        name[s] =
+            v->book == BOOK_GRID ? "grid" : ferry_i_task_role(task, FERRY_SOURCE, s)->name;
+    ferry_i_diag_named(ctx, "weights", sources, name, w);
+    for (int64_t s = 0; s < sources; s++)
+        ferry_i_text_addf(&note, "%s'%s' %.2f", s > 0 ? ", " : "weights: ", name[s], w[s]);
+    FERRY_NEED(ctx, !note.failed, FERRY_ENOMEM, "no memory for a note");
+    if (v->book != BOOK_GRID) ferry_i_diag_text(ctx, "note", note.s);
+    if (soft && isfinite(rmse[0]))
+        ferry_i_diag_named(ctx, "validation-rmse", sources, name, rmse);
+done:
+    ferry_i_text_free(&note);
+    ferry_i_free(name);
+    return st;
+}
+
+static ferry_status fit(ferry_ctx *ctx, const variant *v, const ferry_task *task,
+                        const void *options, void **state, ferry_report *rep)
+{
+    ferry_status st = FERRY_OK;
+    mindtl_options o = *(const mindtl_options *)options;
+    const ferry_ratings *r = NULL;
+    const int64_t sources = sources_of(v, task);
+    mindtl_codebook *book = NULL;
+    double *w = ferry_i_calloc(2 * sources, sizeof *w);
+    rating_model *m = NULL;
+
+    *state = NULL;
+    if (v->hard) o.mode = MODE_PAPER;
+    if (v->solver >= 0) o.lambda = v->solver;
+    if (o.mode == MODE_PAPER) o.copies = 1;
+    book = ferry_i_calloc(sources * o.copies, sizeof *book);
+    FERRY_NEED(ctx, w && book, FERRY_ENOMEM, "%s: no memory for codebooks", v->name);
+    FERRY_TRY(ferry_i_rating_target(ctx, v->name, task, &r));
+    FERRY_TRY(make_books(ctx, v, task, r, &o, sources, book));
+    if (o.mode == MODE_PAPER)
+        FERRY_TRY(ferry_i_mindtl_fit_hard(ctx, r, &o, (mindtl_solver)o.lambda, sources,
+                                          book, w, &m, rep));
+    else
+        FERRY_TRY(
+            ferry_i_mindtl_fit_soft(ctx, r, &o, sources, book, w, w + sources, &m, rep));
+    FERRY_TRY(tell(ctx, v, task, sources, w, w + sources, o.mode == MODE_FERRY));
+    *state = m;
+    m = NULL;
+done:
+    ferry_i_rating_model_free(m);
+    for (int64_t n = 0; book && n < sources * o.copies; n++)
+        ferry_i_free(book[n].r);
+    ferry_i_free(book);
+    ferry_i_free(w);
+    return st;
+}
+
+/* ---- descriptors ---- */
+
+static ferry_status mindtl_fits(ferry_ctx *ctx, const ferry_task *task, const void *options)
+{
+    (void)options;
+    return fits(ctx, &is_mindtl, task);
+}
+
+static ferry_status mindtl_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
+                               void **state, ferry_report *rep)
+{
+    return fit(ctx, &is_mindtl, task, options, state, rep);
+}
+
+const ferry_method ferry_i_method_mindtl = {
+    .name = "mindtl",
+    .summary = "rating patterns of several incomplete sources, blended for the target",
+    .reference =
+        "He et al., Robust Transfer Learning for Cross-domain Collaborative Filtering "
+        "Using Multiple Rating Patterns Approximation, WSDM 2018",
+    .kind = FERRY_KIND_TRANSFER,
+    .goals = FERRY_RATE,
+    .needs = FERRY_NEED_RATINGS | FERRY_NEED_SOURCE,
+    .options = mindtl_opts,
+    .n_options = FERRY_COUNT(mindtl_opts),
+    .options_size = sizeof(mindtl_options),
+    .fits = mindtl_fits,
+    .fit = mindtl_fit,
+    .predict = ferry_i_rating_predict,
+    .save = ferry_i_rating_save,
+    .load = ferry_i_rating_load,
+    .free = ferry_i_rating_model_free,
+};
+
+static ferry_status cbt_fits(ferry_ctx *ctx, const ferry_task *task, const void *options)
+{
+    (void)options;
+    return fits(ctx, &is_cbt, task);
+}
+
+static ferry_status cbt_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
+                            void **state, ferry_report *rep)
+{
+    return fit(ctx, &is_cbt, task, options, state, rep);
+}
+
+const ferry_method ferry_i_method_cbt = {
+    .name = "cbt",
+    .summary = "codebook transfer: the rating pattern of the first source, hard groups",
+    .reference = "Li, Yang and Xue, Can Movies and Books Collaborate?, IJCAI 2009",
+    .kind = FERRY_KIND_TRANSFER,
+    .goals = FERRY_RATE,
+    .needs = FERRY_NEED_RATINGS | FERRY_NEED_SOURCE,
+    .options = hard_opts,
+    .n_options = FERRY_COUNT(hard_opts),
+    .options_size = sizeof(mindtl_options),
+    .fits = cbt_fits,
+    .fit = cbt_fit,
+    .predict = ferry_i_rating_predict,
+    .save = ferry_i_rating_save,
+    .load = ferry_i_rating_load,
+    .free = ferry_i_rating_model_free,
+};
+
+static ferry_status talmud_fits(ferry_ctx *ctx, const ferry_task *task, const void *options)
+{
+    (void)options;
+    return fits(ctx, &is_talmud, task);
+}
+
+static ferry_status talmud_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
+                               void **state, ferry_report *rep)
+{
+    return fit(ctx, &is_talmud, task, options, state, rep);
+}
+
+const ferry_method ferry_i_method_talmud = {
+    .name = "talmud",
+    .summary = "rating patterns of all sources, hard groups, least-squares weights",
+    .reference = "Moreno, Shapira, Rokach and Shani, TALMUD, CIKM 2012",
+    .kind = FERRY_KIND_TRANSFER,
+    .goals = FERRY_RATE,
+    .needs = FERRY_NEED_RATINGS | FERRY_NEED_SOURCE,
+    .options = hard_opts,
+    .n_options = FERRY_COUNT(hard_opts),
+    .options_size = sizeof(mindtl_options),
+    .fits = talmud_fits,
+    .fit = talmud_fit,
+    .predict = ferry_i_rating_predict,
+    .save = ferry_i_rating_save,
+    .load = ferry_i_rating_load,
+    .free = ferry_i_rating_model_free,
+};
+
+static ferry_status random_fits(ferry_ctx *ctx, const ferry_task *task, const void *options)
+{
+    (void)options;
+    return fits(ctx, &is_random, task);
+}
+
+static ferry_status random_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
+                               void **state, ferry_report *rep)
+{
+    return fit(ctx, &is_random, task, options, state, rep);
+}
+
+const ferry_method ferry_i_method_random_codebook = {
+    .name = "random-codebook",
+    .summary = "mindtl with random numbers as codebooks",
+    .kind = FERRY_KIND_CONTROL,
+    .goals = FERRY_RATE,
+    .needs = FERRY_NEED_RATINGS | FERRY_NEED_SOURCE,
+    .options = mindtl_opts,
+    .n_options = FERRY_COUNT(mindtl_opts),
+    .options_size = sizeof(mindtl_options),
+    .fits = random_fits,
+    .fit = random_fit,
+    .predict = ferry_i_rating_predict,
+    .save = ferry_i_rating_save,
+    .load = ferry_i_rating_load,
+    .free = ferry_i_rating_model_free,
+};
+
+static ferry_status shuffled_fits(ferry_ctx *ctx, const ferry_task *task,
+                                  const void *options)
+{
+    (void)options;
+    return fits(ctx, &is_shuffled, task);
+}
+
+static ferry_status shuffled_fit(ferry_ctx *ctx, const ferry_task *task,
+                                 const void *options, void **state, ferry_report *rep)
+{
+    return fit(ctx, &is_shuffled, task, options, state, rep);
+}
+
+const ferry_method ferry_i_method_shuffled_codebook = {
+    .name = "shuffled-codebook",
+    .summary = "mindtl with the entries of its codebooks shuffled",
+    .kind = FERRY_KIND_CONTROL,
+    .goals = FERRY_RATE,
+    .needs = FERRY_NEED_RATINGS | FERRY_NEED_SOURCE,
+    .options = mindtl_opts,
+    .n_options = FERRY_COUNT(mindtl_opts),
+    .options_size = sizeof(mindtl_options),
+    .fits = shuffled_fits,
+    .fit = shuffled_fit,
+    .predict = ferry_i_rating_predict,
+    .save = ferry_i_rating_save,
+    .load = ferry_i_rating_load,
+    .free = ferry_i_rating_model_free,
+};
+
+static ferry_status grid_fits(ferry_ctx *ctx, const ferry_task *task, const void *options)
+{
+    (void)options;
+    return fits(ctx, &is_grid, task);
+}
+
+static ferry_status grid_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
+                             void **state, ferry_report *rep)
+{
+    return fit(ctx, &is_grid, task, options, state, rep);
+}
+
+const ferry_method ferry_i_method_additive_grid = {
+    .name = "additive-grid",
+    .summary = "a codebook that has seen no source: user level plus item level",
+    .kind = FERRY_KIND_CONTROL,
+    .goals = FERRY_RATE,
+    .needs = FERRY_NEED_RATINGS,
+    .options = hard_opts,
+    .n_options = FERRY_COUNT(hard_opts),
+    .options_size = sizeof(mindtl_options),
+    .fits = grid_fits,
+    .fit = grid_fit,
+    .predict = ferry_i_rating_predict,
+    .save = ferry_i_rating_save,
+    .load = ferry_i_rating_load,
+    .free = ferry_i_rating_model_free,
+};

@@ -1,0 +1,128 @@
+/* MINDTL: rating patterns from several incomplete sources. The parts of the method, each
+ * with the letters of the paper (as corrected):
+ *
+ *   source   X n x m with mask M,  X ~ U B V',  U n x k, B k x l, V m x l      sweep.c
+ *            codebook R k x l: mean rating of user group c for item group d    codebook.c
+ *   target   x_ij ~ sum_n lambda_n R_n[u_n(i), v_n(j)], lambda on the simplex  target.c
+ *            the same with soft memberships                                    soft.c
+ *
+ * Codebooks are small dense arrays, one row after the other: R[c * l + d]. */
+#ifndef FERRY_MINDTL_H
+#define FERRY_MINDTL_H
+
+#include "methods/ratings/ratings.h"
+
+/* ---- factors of a source ---------------------------------------------------------- */
+
+typedef enum mindtl_rule { RULE_PAPER, RULE_ORTH, RULE_DING } mindtl_rule;
+
+typedef struct mindtl_factors {
+    ferry_block *u, *v; /* n x k, m x l */
+    ferry_small *b;     /* k x l */
+} mindtl_factors;
+
+/* Workspace of the sweeps over one matrix. */
+typedef struct mindtl_work {
+    ferry_matrix *h, *ht; /* M o (U B V') and its transpose */
+    ferry_block *vb, *ub; /* V B' (m x k), U B (n x l) */
+    ferry_block *nu, *du; /* n x k: numerator and denominator */
+    ferry_block *nv, *dv; /* m x l */
+    ferry_block *cu, *cv; /* n x k, m x l: further ones */
+    ferry_block *xv;      /* n x l */
+    ferry_small *kk, *ll; /* k x k, l x l */
+    ferry_small *nb, *db; /* k x l */
+    double *norms;
+} mindtl_work;
+
+ferry_status ferry_i_mindtl_factors_new(ferry_ctx *ctx, int64_t n, int64_t m, int64_t k,
+                                        int64_t l, mindtl_factors *f);
+void ferry_i_mindtl_factors_clear(mindtl_factors *f);
+ferry_status ferry_i_mindtl_work_new(ferry_ctx *ctx, const observed *x, int64_t k,
+                                     int64_t l, mindtl_work *w);
+void ferry_i_mindtl_work_clear(mindtl_work *w);
+/* One sweep U, V, B of (3)-(5) over non-negative X; ratio num / max(den, 1e-12). */
+void ferry_i_mindtl_sweep(ferry_ctx *ctx, const observed *x, mindtl_rule rule,
+                          mindtl_factors *f, mindtl_work *w);
+/* F = |M o (X - U B V')|^2. */
+double ferry_i_mindtl_objective(ferry_ctx *ctx, const observed *x, const mindtl_factors *f,
+                                mindtl_work *w);
+/* label[i] = argmax_c U_ic / |U_.c|, the lowest of equals. */
+ferry_status ferry_i_mindtl_harden(ferry_ctx *ctx, const ferry_block *u, int32_t *label);
+
+/* ---- codebooks ---------------------------------------------------------------------- */
+
+/* R = (S + beta P) / (N + beta) over the blocks of labels u, v; P_cd = row mean + column
+ * mean - mean, both shrunken by beta. A block without ratings takes P. counts (k x l) may
+ * be NULL. */
+ferry_status ferry_i_mindtl_block_means(ferry_ctx *ctx, const ferry_matrix *x, int64_t k,
+                                        int64_t l, const int32_t *u, const int32_t *v,
+                                        double beta, double *r, double *counts);
+/* Hard two-way k-means from labels u, v: block means and nearest rows, then columns, at
+ * most `sweeps` times or until nothing moves. Rows without ratings keep their label. *f: F.
+ */
+ferry_status ferry_i_mindtl_polish(ferry_ctx *ctx, const observed *x, int64_t k, int64_t l,
+                                   int64_t sweeps, int32_t *u, int32_t *v, double *f);
+
+/* ---- target ---------------------------------------------------------------------------
+ */
+
+/* One source's part of the reconstruction. */
+typedef struct mindtl_part {
+    int64_t k, l;
+    const double *r; /* k x l */
+    int32_t *u, *v;  /* labels of the target's users and items */
+} mindtl_part;
+
+typedef enum mindtl_solver { LAMBDA_SIMPLEX, LAMBDA_SGD, LAMBDA_LS } mindtl_solver;
+
+/* lambda from H = P P', c = P x over n entries. sgd starts from lambda as given: steps of
+ * theta along the gradient / n projected on sum 0, until one leaves the box. ls: ridge 1e-8
+ * trace(H) / N. */
+ferry_status ferry_i_mindtl_lambda(ferry_ctx *ctx, mindtl_solver solver,
+                                   const ferry_small *h, const double *c, int64_t n,
+                                   double theta, int64_t steps, double *lambda);
+
+/* label[i] = argmin_c sum_j (e_ij - lambda R[c, other(j)])^2 over the entries of row i,
+ * where e is x less the other parts. Columns: transposed = true, x is X'. `joint` false: e
+ * is x. fill: rows without entries go to the most populous group, else they stay. */
+ferry_status ferry_i_mindtl_assign(ferry_ctx *ctx, const ferry_matrix *x, bool transposed,
+                                   int64_t parts, mindtl_part *part, int64_t at,
+                                   const double *lambda, bool joint, bool fill);
+
+typedef struct mindtl_target {
+    mindtl_solver solver;
+    bool joint; /* false: every part fits x alone, then lambda */
+    int64_t sweeps;
+    double tol;
+} mindtl_target;
+
+/* Algorithm 2 from the parts' v: first u for x alone, then u, v, lambda until F falls by
+ * less than tol relative. trace (sweeps long, may be NULL) gets F of every iteration. */
+ferry_status ferry_i_mindtl_reconstruct(ferry_ctx *ctx, const observed *x,
+                                        const mindtl_target *how, int64_t parts,
+                                        mindtl_part *part, double *lambda, double *trace,
+                                        int64_t *iters, double *f);
+/* v(j): the column of R whose mean is nearest to the item's mean, which 5 ratings of the
+ * mean of all shrink. */
+void ferry_i_mindtl_match(const observed *x, int64_t k, int64_t l, const double *r,
+                          int32_t *v);
+
+/* ---- soft memberships ------------------------------------------------------------- */
+
+typedef struct mindtl_soft {
+    ferry_block *pu, *pv; /* p x k, q x l: posteriors */
+    double *pi_u, *pi_v;  /* k, l: shares of the groups */
+    double sigma2;
+} mindtl_soft;
+
+ferry_status ferry_i_mindtl_soft_new(ferry_ctx *ctx, int64_t p, int64_t q, int64_t k,
+                                     int64_t l, mindtl_soft *s);
+void ferry_i_mindtl_soft_clear(mindtl_soft *s);
+/* Mean field from labels v: p(c | user) prop pi_c exp(-cost / (2 sigma2)), the same for
+ * items, then sigma2; `iters` times from sigma2 = s2 and p(d | item) = 0.9 at v + 0.1 / l.
+ */
+ferry_status ferry_i_mindtl_soft_fit(ferry_ctx *ctx, const observed *x, int64_t k,
+                                     int64_t l, const double *r, const int32_t *v,
+                                     int64_t iters, double s2, mindtl_soft *s);
+
+#endif

@@ -1,0 +1,312 @@
+/* The two modes: from codebooks to a model of the target's ratings. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "methods/mindtl/method.h"
+
+/* ---- paper: hard memberships, ratings as they are ---- */
+
+static int32_t most_populous(int64_t n, const int32_t *label, int64_t k, int64_t *size)
+{
+    int32_t most = 0;
+
+    memset(size, 0, (size_t)k * sizeof *size);
+    for (int64_t i = 0; i < n; i++)
+        size[label[i]]++;
+    for (int32_t c = 1; c < k; c++)
+        if (size[c] > size[most]) most = c;
+    return most;
+}
+
+/* x_ij = sum_n lambda_n R_n[u_n(i), v_n(j)] as <p_i, q_j>: p has the weighted rows of R, q
+ * is 1 at v. Who was not there is in the most populous group. */
+static ferry_status hard_model(ferry_ctx *ctx, int64_t n, const mindtl_part *part,
+                               const double *lambda, rating_model *m)
+{
+    ferry_status st = FERRY_OK;
+    int64_t from = 0, most = 1, *size = NULL;
+
+    for (int64_t s = 0; s < n; s++)
+        most = most > part[s].k + part[s].l ? most : part[s].k + part[s].l;
+    size = ferry_i_calloc(most, sizeof *size);
+    FERRY_NEED(ctx, size, FERRY_ENOMEM, "no memory for groups");
+    for (int64_t s = 0; s < n; from += part[s++].l) {
+        const mindtl_part *t = &part[s];
+        const int32_t u0 = most_populous(m->p->rows, t->u, t->k, size);
+        const int32_t v0 = most_populous(m->q->rows, t->v, t->l, size);
+        for (int64_t d = 0; d < t->l; d++) {
+            for (int64_t i = 0; i < m->p->rows; i++)
+                FERRY_ROW(m->p, i)[from + d] = lambda[s] * t->r[t->u[i] * t->l + d];
+            m->p0[from + d] = lambda[s] * t->r[u0 * t->l + d];
+        }
+        for (int64_t j = 0; j < m->q->rows; j++)
+            FERRY_ROW(m->q, j)[from + t->v[j]] = 1;
+        m->q0[from + v0] = 1;
+    }
+done:
+    ferry_i_free(size);
+    return st;
+}
+
+static int64_t rank_of(int64_t n, const mindtl_codebook *book)
+{
+    int64_t rank = 0;
+
+    for (int64_t s = 0; s < n; s++)
+        rank += book[s].l;
+    return rank;
+}
+
+ferry_status ferry_i_mindtl_fit_hard(ferry_ctx *ctx, const ferry_ratings *r,
+                                     const mindtl_options *o, mindtl_solver solver,
+                                     int64_t n, const mindtl_codebook *book, double *w,
+                                     rating_model **out, ferry_report *rep)
+{
+    ferry_status st = FERRY_OK;
+    const mindtl_target how = {solver, true, o->iters, 1e-9};
+    const int64_t p = ferry_i_ids_count(r->users), q = ferry_i_ids_count(r->items);
+    mindtl_part *part = ferry_i_calloc(n, sizeof *part);
+    int32_t *label = ferry_i_calloc(n * (p + q), sizeof *label);
+    observed x = {NULL, NULL};
+    rating_model *m = NULL;
+
+    *out = NULL;
+    FERRY_NEED(ctx, part && label, FERRY_ENOMEM, "no memory for labels");
+    FERRY_TRY(ferry_i_observed_new(ctx, r, 1, 0, &x));
+    for (int64_t s = 0; s < n; s++) {
+        part[s] = (mindtl_part){book[s].k, book[s].l, book[s].r, label + s * (p + q),
+                                label + s * (p + q) + p};
+        ferry_i_mindtl_match(&x, book[s].k, book[s].l, book[s].r, part[s].v);
+    }
+    FERRY_TRY(ferry_i_mindtl_reconstruct(ctx, &x, &how, n, part, w, NULL, &rep->iters,
+                                         &rep->objective));
+    rep->stop = rep->iters < o->iters ? FERRY_STOP_TOL : FERRY_STOP_MAX_ITER;
+    FERRY_TRY(ferry_i_rating_model_new(ctx, r, rank_of(n, book), &m));
+    FERRY_TRY(hard_model(ctx, n, part, w, m));
+    *out = m;
+    m = NULL;
+done:
+    ferry_i_rating_model_free(m);
+    ferry_i_observed_clear(&x);
+    ferry_i_free(label);
+    ferry_i_free(part);
+    return st;
+}
+
+/* ---- ferry: soft memberships on what the biases leave ---- */
+
+/* Biases into m, memberships of every codebook into soft[]. */
+static ferry_status fit_parts(ferry_ctx *ctx, const observed *x, const mindtl_options *o,
+                              int64_t n, const mindtl_codebook *book, rating_model *m,
+                              mindtl_soft *soft)
+{
+    ferry_status st = FERRY_OK;
+    double *rest = ferry_i_calloc(x->x->nnz, sizeof *rest);
+    int32_t *v = ferry_i_calloc(x->x->cols, sizeof *v);
+    observed e = {NULL, NULL};
+    double s2 = 0;
+
+    FERRY_NEED(ctx, rest && v, FERRY_ENOMEM, "no memory for residuals");
+    FERRY_TRY(ferry_i_bias(ctx, x, o->bias, 10, &m->mu, m->a, m->b));
+    ferry_i_bias_residuals(x->x, m->mu, m->a, m->b, rest);
+    FERRY_TRY(ferry_i_observed_with(ctx, x, rest, &e));
+    s2 = ferry_i_matrix_norm2(e.x) / (double)e.x->nnz;
+    for (int64_t s = 0; s < n; s++) {
+        char use[64];
+        ferry_rng rng;
+        bool finish = false;
+        (void)snprintf(use, sizeof use, "mindtl/target/%lld", (long long)s);
+        ferry_i_rng_for(ctx, &rng, use);
+        for (int64_t j = 0; j < x->x->cols; j++)
+            v[j] = (int32_t)ferry_i_rng_below(&rng, (uint64_t)book[s].l);
+        FERRY_TRY(ferry_i_mindtl_soft_fit(ctx, &e, book[s].k, book[s].l, book[s].r, v,
+                                          o->iters, fmax(s2, 1e-12), &soft[s]));
+        FERRY_TRY(ferry_i_progress(ctx, "mindtl", s + 1, n, NAN, &finish));
+    }
+done:
+    ferry_i_observed_clear(&e);
+    ferry_i_free(v);
+    ferry_i_free(rest);
+    return st;
+}
+
+/* p <- Pu R, q <- Pv side by side, with weight w[s / copies] / copies. */
+static void soft_model(int64_t n, int64_t copies, const mindtl_codebook *book,
+                       const mindtl_soft *soft, const double *w, rating_model *m)
+{
+    for (int64_t s = 0, from = 0; s < n; from += book[s++].l) {
+        const int64_t k = book[s].k, l = book[s].l;
+        const double weight = w[s / copies] / (double)copies;
+        for (int64_t i = -1; i < m->p->rows; i++) {
+            const double *pu = i < 0 ? soft[s].pi_u : FERRY_ROW(soft[s].pu, i);
+            double *to = (i < 0 ? m->p0 : FERRY_ROW(m->p, i)) + from;
+            for (int64_t d = 0; d < l; d++) {
+                double sum = 0;
+                for (int64_t c = 0; c < k; c++)
+                    sum += pu[c] * book[s].r[c * l + d];
+                to[d] = weight * sum;
+            }
+        }
+        for (int64_t j = -1; j < m->q->rows; j++)
+            memcpy((j < 0 ? m->q0 : FERRY_ROW(m->q, j)) + from,
+                   j < 0 ? soft[s].pi_v : FERRY_ROW(soft[s].pv, j),
+                   (size_t)l * sizeof(double));
+    }
+}
+
+void ferry_i_mindtl_box(const ferry_small *h, const double *c, double most, double *w)
+{
+    double moved = 1;
+
+    for (int64_t i = 0; i < h->rows; i++)
+        w[i] = 0;
+    for (int64_t t = 0; t < 10000 && moved > 1e-14; t++) {
+        moved = 0;
+        for (int64_t i = 0; i < h->rows; i++) {
+            double g = c[i];
+            for (int64_t j = 0; j < h->rows; j++)
+                if (j != i) g -= FERRY_AT(h, i, j) * w[j];
+            g = FERRY_AT(h, i, i) > 0 ? fmin(fmax(g / FERRY_AT(h, i, i), 0), most) : 0;
+            moved = fmax(moved, fabs(g - w[i]));
+            w[i] = g;
+        }
+    }
+}
+
+/* z[s]: what source s adds for a pair (all weights 1 in m). */
+static void added(const rating_model *m, int64_t n, int64_t copies,
+                  const mindtl_codebook *book, int64_t user, int64_t item, double *z)
+{
+    const double *p = FERRY_ROW(m->p, user), *q = FERRY_ROW(m->q, item);
+
+    for (int64_t s = 0; s < n / copies; s++)
+        z[s] = 0;
+    for (int64_t s = 0; s < n; s++, p += book[s - 1].l, q += book[s - 1].l)
+        for (int64_t d = 0; d < book[s].l; d++)
+            z[s / copies] += p[d] * q[d];
+}
+
+/* Weights by least squares on the pairs held out, and how well each source alone does. */
+static ferry_status weigh(ferry_ctx *ctx, const ferry_ratings *r, int64_t held,
+                          const int64_t *at, const rating_model *m, int64_t n,
+                          int64_t copies, const mindtl_codebook *book, double *w,
+                          double *rmse)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t sources = n / copies;
+    ferry_small *h = NULL;
+    double *c = ferry_i_calloc(2 * sources, sizeof *c), *z = c + sources;
+
+    FERRY_NEED(ctx, c, FERRY_ENOMEM, "no memory for weights");
+    FERRY_TRY(ferry_i_small_new(ctx, sources, sources, &h));
+    for (int64_t s = 0; s < sources; s++)
+        rmse[s] = 0;
+    for (int64_t e = 0; e < held; e++) {
+        const int64_t i = r->user[at[e]], j = r->item[at[e]];
+        const double rest = r->value[at[e]] - m->mu - m->a[i] - m->b[j];
+        added(m, n, copies, book, i, j, z);
+        for (int64_t s = 0; s < sources; s++) {
+            c[s] += z[s] * rest;
+            rmse[s] += (rest - z[s]) * (rest - z[s]) / (double)held;
+            for (int64_t t = 0; t < sources; t++)
+                FERRY_AT(h, s, t) += z[s] * z[t];
+        }
+    }
+    ferry_i_mindtl_box(h, c, 1.5, w);
+    for (int64_t s = 0; s < sources; s++)
+        rmse[s] = sqrt(rmse[s]);
+done:
+    ferry_i_small_free(h);
+    ferry_i_free(c);
+    return st;
+}
+
+/* Observed ratings without the last `held` of the shuffled order. */
+static ferry_status without(ferry_ctx *ctx, const ferry_ratings *r, int64_t held,
+                            const int64_t *at, observed *out)
+{
+    ferry_status st = FERRY_OK;
+    ferry_ratings *part = NULL;
+
+    FERRY_TRY(ferry_i_ratings_copy(ctx, r, &part));
+    for (int64_t e = 0; e < held; e++)
+        part->value[at[e]] = NAN;
+    FERRY_TRY(ferry_i_observed_new(ctx, part, 1, 0, out));
+done:
+    ferry_i_ratings_free(part);
+    return st;
+}
+
+/* One fit of biases and memberships; weights w into the model. */
+static ferry_status fit_all(ferry_ctx *ctx, const ferry_ratings *r, const observed *x,
+                            const mindtl_options *o, int64_t n, const mindtl_codebook *book,
+                            const double *w, rating_model **out)
+{
+    ferry_status st = FERRY_OK;
+    mindtl_soft *soft = ferry_i_calloc(n, sizeof *soft);
+    rating_model *m = NULL;
+
+    *out = NULL;
+    FERRY_NEED(ctx, soft, FERRY_ENOMEM, "no memory for memberships");
+    for (int64_t s = 0; s < n; s++)
+        FERRY_TRY(ferry_i_mindtl_soft_new(ctx, x->x->rows, x->x->cols, book[s].k, book[s].l,
+                                          &soft[s]));
+    FERRY_TRY(ferry_i_rating_model_new(ctx, r, rank_of(n, book), &m));
+    FERRY_TRY(fit_parts(ctx, x, o, n, book, m, soft));
+    soft_model(n, o->copies, book, soft, w, m);
+    *out = m;
+    m = NULL;
+done:
+    ferry_i_rating_model_free(m);
+    for (int64_t s = 0; soft && s < n; s++)
+        ferry_i_mindtl_soft_clear(&soft[s]);
+    ferry_i_free(soft);
+    return st;
+}
+
+ferry_status ferry_i_mindtl_fit_soft(ferry_ctx *ctx, const ferry_ratings *r,
+                                     const mindtl_options *o, int64_t sources,
+                                     const mindtl_codebook *book, double *w, double *rmse,
+                                     rating_model **out, ferry_report *rep)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t n = sources * o->copies;
+    int64_t *at = ferry_i_calloc(r->n, sizeof *at), seen = 0, held = 0;
+    observed x = {NULL, NULL};
+    rating_model *m = NULL;
+    ferry_rng rng;
+
+    *out = NULL;
+    FERRY_NEED(ctx, at, FERRY_ENOMEM, "no memory for a validation part");
+    for (int64_t e = 0; e < r->n; e++)
+        if (!isnan(r->value[e])) at[seen++] = e;
+    held = (int64_t)floor(o->hold * (double)seen);
+    ferry_i_rng_for(ctx, &rng, "mindtl/hold");
+    ferry_i_rng_shuffle(&rng, seen, at);
+    for (int64_t s = 0; s < sources; s++)
+        w[s] = 1;
+    if (held > 0) {
+        FERRY_TRY(without(ctx, r, held, at, &x));
+        FERRY_TRY(fit_all(ctx, r, &x, o, n, book, w, &m));
+        FERRY_TRY(weigh(ctx, r, held, at, m, n, o->copies, book, w, rmse));
+        ferry_i_rating_model_free(m);
+        m = NULL;
+        ferry_i_observed_clear(&x);
+    } else {
+        for (int64_t s = 0; s < sources; s++) { /* nothing can tell: the biases alone */
+            w[s] = 0;
+            rmse[s] = NAN;
+        }
+    }
+    FERRY_TRY(ferry_i_observed_new(ctx, r, 1, 0, &x));
+    FERRY_TRY(fit_all(ctx, r, &x, o, n, book, w, &m));
+    rep->iters = o->iters;
+    *out = m;
+    m = NULL;
+done:
+    ferry_i_rating_model_free(m);
+    ferry_i_observed_clear(&x);
+    ferry_i_free(at);
+    return st;
+}

@@ -1,0 +1,195 @@
+/* The masked multiplicative updates (3)-(5) of a source, sparse throughout: the products of
+ * the mask are dots at the observed entries (SDDMM), everything else CSR x block. */
+#include <math.h>
+
+#include "methods/mindtl/mindtl.h"
+
+#define FLOOR 1e-12
+
+/* ---- workspace ---- */
+
+ferry_status ferry_i_mindtl_factors_new(ferry_ctx *ctx, int64_t n, int64_t m, int64_t k,
+                                        int64_t l, mindtl_factors *f)
+{
+    ferry_status st = FERRY_OK;
+
+    *f = (mindtl_factors){NULL, NULL, NULL};
+    FERRY_TRY(ferry_i_block_new(ctx, n, k, &f->u));
+    FERRY_TRY(ferry_i_block_new(ctx, m, l, &f->v));
+    FERRY_TRY(ferry_i_small_new(ctx, k, l, &f->b));
+done:
+    if (st != FERRY_OK) ferry_i_mindtl_factors_clear(f);
+    return st;
+}
+
+void ferry_i_mindtl_factors_clear(mindtl_factors *f)
+{
+    ferry_i_block_free(f->u);
+    ferry_i_block_free(f->v);
+    ferry_i_small_free(f->b);
+    *f = (mindtl_factors){NULL, NULL, NULL};
+}
+
+ferry_status ferry_i_mindtl_work_new(ferry_ctx *ctx, const observed *x, int64_t k,
+                                     int64_t l, mindtl_work *w)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t n = x->x->rows, m = x->x->cols;
+
+    *w = (mindtl_work){.h = NULL};
+    FERRY_TRY(ferry_i_matrix_like(ctx, x->x, &w->h));
+    FERRY_TRY(ferry_i_matrix_like(ctx, x->xt, &w->ht));
+    FERRY_TRY(ferry_i_block_new(ctx, m, k, &w->vb));
+    FERRY_TRY(ferry_i_block_new(ctx, n, l, &w->ub));
+    FERRY_TRY(ferry_i_block_new(ctx, n, k, &w->nu));
+    FERRY_TRY(ferry_i_block_new(ctx, n, k, &w->du));
+    FERRY_TRY(ferry_i_block_new(ctx, n, k, &w->cu));
+    FERRY_TRY(ferry_i_block_new(ctx, m, l, &w->nv));
+    FERRY_TRY(ferry_i_block_new(ctx, m, l, &w->dv));
+    FERRY_TRY(ferry_i_block_new(ctx, m, l, &w->cv));
+    FERRY_TRY(ferry_i_block_new(ctx, n, l, &w->xv));
+    FERRY_TRY(ferry_i_small_new(ctx, k, k, &w->kk));
+    FERRY_TRY(ferry_i_small_new(ctx, l, l, &w->ll));
+    FERRY_TRY(ferry_i_small_new(ctx, k, l, &w->nb));
+    FERRY_TRY(ferry_i_small_new(ctx, k, l, &w->db));
+    w->norms = ferry_i_calloc(k > l ? k : l, sizeof *w->norms);
+    FERRY_NEED(ctx, w->norms, FERRY_ENOMEM, "no memory for %lld norms", (long long)k);
+done:
+    if (st != FERRY_OK) ferry_i_mindtl_work_clear(w);
+    return st;
+}
+
+void ferry_i_mindtl_work_clear(mindtl_work *w)
+{
+    ferry_i_matrix_free(w->h);
+    ferry_i_matrix_free(w->ht);
+    ferry_i_block_free(w->vb);
+    ferry_i_block_free(w->ub);
+    ferry_i_block_free(w->nu);
+    ferry_i_block_free(w->du);
+    ferry_i_block_free(w->cu);
+    ferry_i_block_free(w->nv);
+    ferry_i_block_free(w->dv);
+    ferry_i_block_free(w->cv);
+    ferry_i_block_free(w->xv);
+    ferry_i_small_free(w->kk);
+    ferry_i_small_free(w->ll);
+    ferry_i_small_free(w->nb);
+    ferry_i_small_free(w->db);
+    ferry_i_free(w->norms);
+    *w = (mindtl_work){.h = NULL};
+}
+
+/* ---- one factor ---- */
+
+/* A <- A o sqrt(N / D) where A is U or V, N = Xm C, and
+ *   paper  D = Xh C
+ *   ding   D = A A' N
+ *   orth   N + A A' H over H + A A' N, H = Xh C; then unit columns, norms to `norms`.
+ * x and h are X and Xh (or their transposes), c is V B' or U B. h is filled here. */
+static void update(ferry_ctx *ctx, mindtl_rule rule, const ferry_matrix *x, ferry_matrix *h,
+                   const ferry_block *c, ferry_block *a, ferry_block *n, ferry_block *d,
+                   ferry_block *more, ferry_small *s)
+{
+    const ferry_engine *e = ferry_e(ctx);
+
+    e->mul(ctx, 1, x, c, 0, n);
+    if (rule == RULE_DING) {
+        e->gram(ctx, a, n, s);
+        e->bmul(ctx, 1, a, s, false, 0, d);
+    } else {
+        e->sddmm(ctx, h, a, c, h->value);
+        e->mul(ctx, 1, h, c, 0, d);
+    }
+    if (rule == RULE_ORTH) {
+        e->gram(ctx, a, n, s);
+        e->bmul(ctx, 1, a, s, false, 0, more); /* A A' N */
+        e->gram(ctx, a, d, s);
+        e->bmul(ctx, 1, a, s, false, 1, n); /* N + A A' H */
+        e->axpby(ctx, 1, more, 1, d);       /* H + A A' N */
+    }
+    e->mulup(ctx, a, n, d, 0.5, FLOOR, 0);
+}
+
+/* Unit columns; norms[j] tells the lengths (1 for a column of zeros). */
+static void unit_columns(ferry_ctx *ctx, ferry_block *a, double *norms, double *inverse)
+{
+    ferry_e(ctx)->bsums(ctx, a, FERRY_COLS, 2, norms);
+    for (int64_t j = 0; j < a->k; j++) {
+        norms[j] = norms[j] > 0 ? sqrt(norms[j]) : 1;
+        inverse[j] = 1 / norms[j];
+    }
+    ferry_e(ctx)->bscale(ctx, a, FERRY_COLS, inverse);
+}
+
+/* (5): B <- B o sqrt(U' Xm V / U' Xh V). */
+static void update_b(ferry_ctx *ctx, const observed *x, mindtl_factors *f, mindtl_work *w)
+{
+    const ferry_engine *e = ferry_e(ctx);
+
+    e->mul(ctx, 1, x->x, f->v, 0, w->xv);
+    e->gram(ctx, f->u, w->xv, w->nb);
+    e->sddmm(ctx, w->h, w->ub, f->v, w->h->value);
+    e->mul(ctx, 1, w->h, f->v, 0, w->xv);
+    e->gram(ctx, f->u, w->xv, w->db);
+    for (int64_t i = 0; i < f->b->rows * f->b->cols; i++)
+        f->b->data[i] *= sqrt(w->nb->data[i] / fmax(w->db->data[i], FLOOR));
+}
+
+void ferry_i_mindtl_sweep(ferry_ctx *ctx, const observed *x, mindtl_rule rule,
+                          mindtl_factors *f, mindtl_work *w)
+{
+    const ferry_engine *e = ferry_e(ctx);
+    const int64_t k = f->b->rows, l = f->b->cols;
+
+    e->bmul(ctx, 1, f->v, f->b, true, 0, w->vb); /* (3) */
+    update(ctx, rule, x->x, w->h, w->vb, f->u, w->nu, w->du, w->cu, w->kk);
+    if (rule == RULE_ORTH) {
+        unit_columns(ctx, f->u, w->norms, w->kk->data);
+        for (int64_t i = 0; i < k * l; i++)
+            f->b->data[i] *= w->norms[i % k];
+    }
+    e->bmul(ctx, 1, f->u, f->b, false, 0, w->ub); /* (4) */
+    update(ctx, rule, x->xt, w->ht, w->ub, f->v, w->nv, w->dv, w->cv, w->ll);
+    if (rule == RULE_ORTH) {
+        unit_columns(ctx, f->v, w->norms, w->ll->data);
+        for (int64_t i = 0; i < k * l; i++)
+            f->b->data[i] *= w->norms[i / k];
+        e->bmul(ctx, 1, f->u, f->b, false, 0, w->ub);
+    }
+    update_b(ctx, x, f, w);
+}
+
+double ferry_i_mindtl_objective(ferry_ctx *ctx, const observed *x, const mindtl_factors *f,
+                                mindtl_work *w)
+{
+    double sum = 0;
+
+    ferry_e(ctx)->bmul(ctx, 1, f->u, f->b, false, 0, w->ub);
+    ferry_e(ctx)->sddmm(ctx, w->h, w->ub, f->v, w->h->value);
+    for (int64_t e = 0; e < x->x->nnz; e++) {
+        const double d = x->x->value[e] - w->h->value[e];
+        sum += d * d;
+    }
+    return sum;
+}
+
+ferry_status ferry_i_mindtl_harden(ferry_ctx *ctx, const ferry_block *u, int32_t *label)
+{
+    ferry_status st = FERRY_OK;
+    double *norm = ferry_i_calloc(u->k, sizeof *norm);
+
+    FERRY_NEED(ctx, norm, FERRY_ENOMEM, "no memory for %lld norms", (long long)u->k);
+    ferry_e(ctx)->bsums(ctx, u, FERRY_COLS, 2, norm);
+    for (int64_t c = 0; c < u->k; c++)
+        norm[c] = norm[c] > 0 ? sqrt(norm[c]) : 1;
+    for (int64_t i = 0; i < u->rows; i++) {
+        const double *row = FERRY_ROW(u, i);
+        label[i] = 0;
+        for (int32_t c = 1; c < u->k; c++)
+            if (row[c] / norm[c] > row[label[i]] / norm[label[i]]) label[i] = c;
+    }
+done:
+    ferry_i_free(norm);
+    return st;
+}

@@ -1,0 +1,372 @@
+/* mindtl, cbt, talmud and the controls as methods: what they find, what they need, what
+ * they do with odd shapes, files and stops. */
+#include <jansson.h>
+
+#include "ferry_test.h"
+#include "methods/mindtl/method.h"
+#include "model/model.h"
+#include "small_task.h"
+
+static const char *const names[] = {
+    "mindtl", "cbt", "talmud", "random-codebook", "shuffled-codebook", "additive-grid"};
+enum { METHODS = 6 };
+
+/* 40 users x 30 items in 2 x 3 blocks; `seen` of 8 ratings are given, on a scale that is f
+ * times as wide and begins g higher. */
+enum { U = 40, I = 30 };
+static double truth(int u, int i)
+{
+    static const double block[2][3] = {{5, 1, 3}, {1, 4, 2}};
+
+    return block[u * 7 % 5 % 2][i * 11 % 7 % 3];
+}
+
+static ferry_domain *blocks(ferry_ctx *ctx, const char *name, ferry_role role, int seen,
+                            double f, double g)
+{
+    int *u = calloc(U * I, sizeof *u), *i = calloc(U * I, sizeof *i);
+    double *v = calloc(U * I, sizeof *v);
+    ferry_domain *d = small_domain(ctx, name, role, 0, 0, NULL);
+
+    for (int e = 0; e < U * I; e++) {
+        u[e] = e / I;
+        i[e] = e % I;
+        v[e] = (int)(((unsigned)e * 2654435761u >> 16) % 8) < seen
+                   ? f * truth(u[e], i[e]) + g
+                   : NAN;
+    }
+    small_ratings(ctx, d, U * I, u, i, v);
+    free(v);
+    free(i);
+    free(u);
+    return d;
+}
+
+static ferry_task *make_task(ferry_ctx *ctx)
+{
+    ferry_task *task =
+        small_task(ctx, FERRY_RATE, blocks(ctx, "books", FERRY_SOURCE, 6, 2.5, -3),
+                   blocks(ctx, "films", FERRY_TARGET, 3, 1, 0));
+
+    assert_ok(
+        ctx, ferry_task_add_domain(ctx, task, blocks(ctx, "songs", FERRY_SOURCE, 7, 1, 0)));
+    return task;
+}
+
+/* Root mean squared error over the pairs that were hidden. */
+static double error_of(ferry_ctx *ctx, const ferry_task *task, const char *method,
+                       const char *settings)
+{
+    const ferry_ratings *r = ferry_i_task_role(task, FERRY_TARGET, 0)->ratings;
+    ferry_prediction *p =
+        fit_predict(ctx, task, method, settings, ferry_i_task_role(task, FERRY_TARGET, 0));
+    double sum = 0;
+    int64_t n = 0;
+
+    for (int64_t e = 0; e < r->n; e++) {
+        double d = p->value[e] - truth((int)(e / I), (int)(e % I));
+        assert_true(p->value[e] >= 1 && p->value[e] <= 5);
+        if (!isnan(r->value[e])) continue;
+        sum += d * d;
+        n++;
+    }
+    ferry_prediction_free(p);
+    return sqrt(sum / (double)n);
+}
+
+/* The blocks are found in the sources, whatever their scale, and in the target. */
+static void test_finds_blocks(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_task *task = make_task(ctx);
+    const double bias = error_of(ctx, task, "bias", "");
+
+    assert_true(bias > 0.8);
+    assert_true(error_of(ctx, task, "mindtl", "k=2 l=3 restarts=10") < 0.5 * bias);
+    assert_true(error_of(ctx, task, "mindtl", "mode=paper k=2 l=3 beta=0 restarts=10") <
+                0.5 * bias);
+    assert_true(error_of(ctx, task, "mindtl",
+                         "mode=paper k=2 l=3 beta=0 extract=kmeans restarts=10") <
+                0.5 * bias);
+    assert_true(error_of(ctx, task, "mindtl", "mode=paper lambda=sgd k=2 l=3") < bias);
+    assert_true(error_of(ctx, task, "talmud", "k=2 l=3 beta=0 restarts=10") < 0.5 * bias);
+    /* A user level plus an item level cannot say this. */
+    assert_true(error_of(ctx, task, "additive-grid", "") > 0.5 * bias);
+    ferry_task_free(task);
+}
+
+/* The weights stand in the diagnostics by the sources' names; those of mode paper add up.
+ */
+static void test_weights(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_task *task = make_task(ctx);
+
+    for (int paper = 0; paper < 2; paper++) {
+        ferry_model *m = fit_model(ctx, task, "mindtl", paper ? "mode=paper" : "k=3 l=3");
+        json_t *j = json_loads(ferry_model_diagnostics(m), 0, NULL);
+        const json_t *w = json_object_get(j, "weights");
+        const double books = json_number_value(json_object_get(w, "books"));
+        const double songs = json_number_value(json_object_get(w, "songs"));
+        assert_int_equal(json_object_size(w), 2);
+        assert_true(books >= 0 && songs >= 0 && books <= 1.5 && songs <= 1.5);
+        if (paper)
+            assert_close(books + songs, 1, 1e-12);
+        else
+            assert_int_equal(json_object_size(json_object_get(j, "validation-rmse")), 2);
+        json_decref(j);
+        ferry_model_free(m);
+    }
+    ferry_task_free(task);
+}
+
+static void test_box(void **state)
+{
+    ferry_ctx *ctx = *state;
+    const double c[] = {4, -1, 9};
+    double w[3];
+    ferry_small *h = NULL;
+
+    assert_ok(ctx, ferry_i_small_new(ctx, 3, 3, &h));
+    FERRY_AT(h, 0, 0) = 4;
+    FERRY_AT(h, 1, 1) = 2;
+    FERRY_AT(h, 2, 2) = 3; /* 3: beyond the box */
+    FERRY_AT(h, 0, 2) = FERRY_AT(h, 2, 0) = 1;
+    ferry_i_mindtl_box(h, c, 1.5, w);
+    assert_close(w[2], 1.5, 1e-12);
+    assert_close(w[1], 0, 0);
+    assert_close(w[0], 2.5 / 4, 1e-12);
+    ferry_i_small_free(h);
+}
+
+/* ---- same numbers ---- */
+
+static ferry_domain *queries(ferry_ctx *ctx)
+{
+    const int u[] = {0, 5, 900, 0, 900}, i[] = {0, 7, 0, 900, 900};
+    const double v[] = {NAN, NAN, NAN, NAN, NAN};
+    ferry_domain *d = small_domain(ctx, "asked", FERRY_TARGET, 0, 0, NULL);
+
+    small_ratings(ctx, d, 5, u, i, v);
+    return d;
+}
+
+static void test_repeats_and_files(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_task *task = make_task(ctx);
+    ferry_domain *d = queries(ctx);
+
+    for (int i = 0; i < METHODS; i++) {
+        ferry_prediction *p[4] = {NULL};
+        ferry_model *m = NULL, *l = NULL;
+        const char *path = tmp_path("mindtl.ferry");
+        assert_ok(ctx, ferry_ctx_set_engine(ctx, "host"));
+        assert_ok(ctx, ferry_ctx_set_threads(ctx, 1));
+        m = fit_model(ctx, task, names[i], "k=3 l=3");
+        assert_ok(ctx, ferry_model_save(ctx, m, path));
+        assert_ok(ctx, ferry_model_load(ctx, path, names[i], &l));
+        assert_ok(ctx, ferry_predict(ctx, m, d, &p[0]));
+        assert_ok(ctx, ferry_predict(ctx, l, d, &p[1]));
+        assert_memory_equal(p[0]->value, p[1]->value, 5 * sizeof(double));
+        for (int64_t e = 0; e < 5; e++)
+            assert_true(p[0]->value[e] >= 1 && p[0]->value[e] <= 5);
+        assert_ok(ctx, ferry_ctx_set_threads(ctx, 2));
+        p[2] = fit_predict(ctx, task, names[i], "k=3 l=3", d);
+        assert_ok(ctx, ferry_ctx_set_engine(ctx, "ref"));
+        p[3] = fit_predict(ctx, task, names[i], "k=3 l=3", d);
+        for (int64_t e = 0; e < 5; e++) {
+            assert_close(p[2]->value[e], p[0]->value[e], 1e-10);
+            assert_close(p[3]->value[e], p[0]->value[e], 1e-8);
+        }
+        for (int r = 0; r < 4; r++)
+            ferry_prediction_free(p[r]);
+        ferry_model_free(l);
+        ferry_model_free(m);
+    }
+    ferry_domain_free(d);
+    ferry_task_free(task);
+}
+
+/* ---- controls ---- */
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+static void test_controls(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_task *task = make_task(ctx);
+    const ferry_ratings *r = ferry_i_task_role(task, FERRY_TARGET, 0)->ratings;
+    double a[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, b[12];
+    mindtl_codebook book = {3, 4, a};
+
+    memcpy(b, a, sizeof a);
+    ferry_i_mindtl_control(ctx, BOOK_SHUFFLED, MODE_FERRY, r, 0, &book);
+    assert_memory_not_equal(a, b, sizeof a);
+    qsort(a, 12, sizeof *a, by_value);
+    assert_memory_equal(a, b, sizeof a);
+    ferry_i_mindtl_control(ctx, BOOK_RANDOM, MODE_PAPER, r, 0, &book);
+    for (int i = 0; i < 12; i++)
+        assert_true(a[i] >= 1 && a[i] <= 5);
+    ferry_i_mindtl_control(ctx, BOOK_RANDOM, MODE_FERRY, r, 0, &book);
+    ferry_i_mindtl_control(ctx, BOOK_GRID, MODE_PAPER, r, 0, &book);
+    assert_close(a[0], 3.5 - 2.4, 1e-12); /* 3.5 + q_c + q_d, q from -1.2 to 1.2 */
+    assert_close(a[5], 3.5 + 0 - 0.4, 1e-12);
+    assert_close(a[11], 5, 0);
+    ferry_task_free(task);
+}
+
+/* ---- odd shapes, needs, stops ---- */
+
+/* One rating on each side; a source on one value; a user without ratings. */
+static void test_tiny(void **state)
+{
+    ferry_ctx *ctx = *state;
+    const int u[] = {0, 1}, i[] = {0, 0};
+    const double v[] = {3, NAN}, w[] = {7, 7};
+    ferry_domain *s = small_domain(ctx, "s", FERRY_SOURCE, 0, 0, NULL);
+    ferry_domain *t = small_domain(ctx, "t", FERRY_TARGET, 0, 0, NULL);
+    ferry_task *task = NULL;
+
+    small_ratings(ctx, s, 2, u, i, w);
+    small_ratings(ctx, t, 2, u, i, v);
+    task = small_task(ctx, FERRY_RATE, s, t);
+    for (int m = 0; m < METHODS; m++) {
+        ferry_prediction *p = fit_predict(ctx, task, names[m], "", t);
+        assert_close(p->value[0], 3, 1e-12);
+        assert_close(p->value[1], 3, 1e-12);
+        ferry_prediction_free(p);
+    }
+    ferry_task_free(task);
+}
+
+/* Ratings below 0: the multiplicative updates see them shifted. */
+static void test_negative_scale(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_domain *t = blocks(ctx, "jokes", FERRY_TARGET, 4, 5, -15);
+    ferry_task *task =
+        small_task(ctx, FERRY_RATE, blocks(ctx, "books", FERRY_SOURCE, 6, 1, 0), t);
+    ferry_prediction *p = fit_predict(ctx, task, "cbt", "k=2 l=3 beta=0 restarts=10", t);
+    double sum = 0;
+
+    for (int64_t e = 0; e < p->n; e++) {
+        const double d = p->value[e] - 5 * truth((int)(e / I), (int)(e % I)) + 15;
+        sum += d * d / (double)p->n;
+    }
+    assert_true(sqrt(sum) < 4); /* the spread is 7 */
+    ferry_prediction_free(p);
+    ferry_task_free(task);
+}
+
+static void test_needs(void **state)
+{
+    ferry_ctx *ctx = *state;
+    const int u[] = {0}, i[] = {0};
+    const double none[] = {NAN};
+    ferry_domain *s = small_domain(ctx, "empty", FERRY_SOURCE, 0, 0, NULL);
+    ferry_domain *t = small_domain(ctx, "blank", FERRY_TARGET, 0, 0, NULL);
+    ferry_task *alone =
+        small_task(ctx, FERRY_RATE, NULL, blocks(ctx, "films", FERRY_TARGET, 3, 1, 0));
+    ferry_task *blank = NULL, *empty = NULL;
+    ferry_model *m = NULL;
+
+    small_ratings(ctx, s, 1, u, i, none);
+    small_ratings(ctx, t, 1, u, i, none);
+    blank = small_task(ctx, FERRY_RATE, blocks(ctx, "b", FERRY_SOURCE, 3, 1, 0), t);
+    empty = small_task(ctx, FERRY_RATE, s, blocks(ctx, "f", FERRY_TARGET, 3, 1, 0));
+    assert_fails(ctx, ferry_fit(ctx, alone, "mindtl", NULL, &m, NULL), FERRY_ENEEDS,
+                 "mindtl needs a source domain");
+    assert_fails(ctx, ferry_fit(ctx, blank, "talmud", NULL, &m, NULL), FERRY_ENEEDS,
+                 "target 'blank' has none that it may see");
+    assert_fails(ctx, ferry_fit(ctx, empty, "mindtl", NULL, &m, NULL), FERRY_ENEEDS,
+                 "source 'empty' has none with a value");
+    assert_ok(ctx, ferry_fit(ctx, alone, "additive-grid", NULL, &m, NULL));
+    ferry_model_free(m);
+    for (int n = 0; n < 13; n++) {
+        const char name[] = {(char)('a' + n), 0};
+        assert_ok(ctx, ferry_task_add_domain(ctx, alone,
+                                             blocks(ctx, name, FERRY_SOURCE, 1, 1, 0)));
+    }
+    assert_fails(ctx, ferry_fit(ctx, alone, "mindtl", NULL, &m, NULL), FERRY_ENEEDS,
+                 "at most 12 sources; this task has 13");
+    ferry_task_free(alone);
+    ferry_task_free(blank);
+    ferry_task_free(empty);
+}
+
+static ferry_answer at_once(void *arg, const ferry_progress *p)
+{
+    (void)arg;
+    (void)p;
+    return FERRY_CANCEL;
+}
+
+static void test_cancel(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_task *task = make_task(ctx);
+    ferry_model *m = NULL;
+
+    ferry_ctx_set_progress(ctx, at_once, NULL);
+    for (int i = 0; i < METHODS; i++)
+        assert_int_equal(ferry_fit(ctx, task, names[i], NULL, &m, NULL), FERRY_ECANCELLED);
+    ferry_task_free(task);
+}
+
+typedef struct job {
+    const ferry_task *task;
+    const char *method;
+    const ferry_opts *opts;
+} job;
+
+static ferry_status fit_only(ferry_ctx *ctx, void *arg)
+{
+    const job *j = arg;
+    ferry_model *m = NULL;
+    const ferry_status st = ferry_fit(ctx, j->task, j->method, j->opts, &m, NULL);
+
+    ferry_model_free(m);
+    return st;
+}
+
+static void test_no_memory(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_task *task = small_task(ctx, FERRY_RATE, blocks(ctx, "s", FERRY_SOURCE, 2, 1, 0),
+                                  blocks(ctx, "t", FERRY_TARGET, 2, 1, 0));
+    ferry_opts *soft = settings_of(ctx, "k=2 l=2 restarts=1 copies=1 iters=1 polish=1");
+    ferry_opts *hard = settings_of(ctx, "k=2 l=2 restarts=1 sweeps=1 iters=1 polish=1");
+    ferry_opts *sgd = settings_of(ctx, "mode=paper lambda=sgd k=2 l=2 restarts=1 sweeps=1");
+
+    each_allocation_fails(ctx, fit_only, &(job){task, "mindtl", soft});
+    each_allocation_fails(ctx, fit_only, &(job){task, "talmud", hard});
+    assert_ok(ctx,
+              ferry_task_add_domain(ctx, task, blocks(ctx, "r", FERRY_SOURCE, 2, 1, 0)));
+    each_allocation_fails(ctx, fit_only, &(job){task, "talmud", hard});
+    each_allocation_fails(ctx, fit_only, &(job){task, "mindtl", sgd});
+    each_allocation_fails(ctx, fit_only, &(job){task, "additive-grid", hard});
+    ferry_opts_free(sgd);
+    ferry_opts_free(hard);
+    ferry_opts_free(soft);
+    ferry_task_free(task);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, ctx_setup, ctx_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_finds_blocks),      TEST(test_weights),  TEST(test_box),
+        TEST(test_repeats_and_files), TEST(test_controls), TEST(test_tiny),
+        TEST(test_negative_scale),    TEST(test_needs),    TEST(test_cancel),
+        TEST(test_no_memory),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
