@@ -65,7 +65,9 @@ static const cli_option fit_options[] = {
     HELP,
 };
 static const cli_option predict_options[] = {
-    OUT("FILE", WORDS_FILE, "CSV file for the predictions; default: standard output"),
+    OUT("FILE", WORDS_FILE,
+        "CSV file for the predictions (embeddings also .npz or .npy); default: standard "
+        "output"),
     FORMAT,
     SET("change how the data is read; may be repeated"),
     THREADS,

@@ -63,7 +63,8 @@ typedef struct ferry_prediction {
 FERRY_API ferry_status ferry_predict(ferry_ctx *ctx, const ferry_model *model,
                                      const ferry_domain *domain, ferry_prediction **out);
 FERRY_API void ferry_prediction_free(ferry_prediction *p);
-/** Write predictions as CSV (id, prediction, scores ...). */
+/** Write predictions as CSV (id, prediction, scores ...); an embedding to a path that ends
+ * in .npz as arrays x and ids, in .npy as x alone. */
 FERRY_API ferry_status ferry_prediction_write(ferry_ctx *ctx, const ferry_prediction *p,
                                               const char *path);
 

@@ -1,4 +1,4 @@
-/* Predictions: the arrays of a goal, and CSV. */
+/* Predictions: the arrays of a goal, as CSV; embeddings also as NPZ or NPY. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -151,12 +151,43 @@ static void write_row(ferry_out *o, const ferry_prediction *p, int64_t i)
     ferry_i_out_write(o, "\n", 1);
 }
 
+/* ---- arrays ---- */
+
+static bool ends_in(const char *path, const char *end)
+{
+    const size_t n = strlen(path), m = strlen(end);
+
+    return n >= m && strcmp(path + n - m, end) == 0;
+}
+
+/* An embedding as a matrix with its ids (NPY has no place for these). */
+static ferry_status write_array(ferry_ctx *ctx, const ferry_prediction *p, const char *path)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_array a = {p->n, p->k, p->k, p->score};
+    ferry_data *data = ferry_i_data_new("npz", path, FERRY_DATA_VIEW);
+
+    FERRY_NEED(ctx, data, FERRY_ENOMEM, "no memory for predictions");
+    FERRY_TRY(ferry_i_matrix_from_array(ctx, &a, &data->x));
+    data->ids = ferry_i_ids_new();
+    FERRY_NEED(ctx, data->ids, FERRY_ENOMEM, "no memory for predictions");
+    for (int64_t i = 0; i < p->n; i++)
+        FERRY_NEED(ctx, ferry_i_ids_add(data->ids, p->ids[i], NULL) >= 0, FERRY_ENOMEM,
+                   "no memory for predictions");
+    FERRY_TRY(ferry_write(ctx, data, path, NULL));
+done:
+    ferry_data_free(data);
+    return st;
+}
+
 ferry_status ferry_prediction_write(ferry_ctx *ctx, const ferry_prediction *p,
                                     const char *path)
 {
     ferry_status st = FERRY_OK;
     ferry_out *o = NULL;
 
+    if (p->goal == FERRY_EMBED && (ends_in(path, ".npz") || ends_in(path, ".npy")))
+        return write_array(ctx, p, path);
     FERRY_TRY(ferry_i_out_open(ctx, path, &o));
     write_header(o, p);
     for (int64_t i = 0; i < p->n; i++)

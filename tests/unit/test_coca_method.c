@@ -4,7 +4,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#include "methods/method.h"
+#include "model/model.h"
 #include "small_task.h"
 
 enum { N = 40, D1 = 5, D2 = 4, D3 = 30 };
@@ -309,6 +309,60 @@ static void test_save_load(void **state)
     }
 }
 
+/* An embedding as arrays: read back, the same numbers and ids. */
+static void test_arrays(void **state)
+{
+    static const char *const names[] = {"z.npz", "z.npy"};
+    ferry_ctx *ctx = *state;
+    ferry_task *task = task_of(ctx, "12");
+    ferry_prediction *p = fit_predict(ctx, task, "pca-joined", "d=3", target_of(task));
+
+    for (int s = 0; s < 2; s++) {
+        ferry_data *back = NULL;
+        const char *path = tmp_path(names[s]);
+        assert_ok(ctx, ferry_prediction_write(ctx, p, path));
+        assert_ok(ctx, ferry_read(ctx, path, NULL, &back));
+        assert_int_equal(back->x->rows, N);
+        assert_int_equal(back->x->cols, 3);
+        assert_memory_equal(back->x->dense, p->score, N * 3 * sizeof(double));
+        if (s == 0) assert_string_equal(ferry_i_ids_at(back->ids, N - 1), p->ids[N - 1]);
+        ferry_data_free(back);
+    }
+    ferry_prediction_free(p);
+    ferry_task_free(task);
+}
+
+/* What a stranger may have put into a model file. */
+static void test_bad_models(void **state)
+{
+    ferry_ctx *ctx = *state;
+    const ferry_method *coca = ferry_i_method_find("coca");
+    const double one = 1, none = 0, u[2] = {1, 2};
+    const int64_t sizes[][4] = {{-1, 1, 0, 0}, {1, 0, 0, 0}, {1, 1, 9, 0}, {1, 1, 0, 101},
+                                {1, 1, 0, 0},  {1, 1, 0, 0}, {0, 1, 0, 0}};
+
+    for (int s = 0; s < 7; s++) {
+        ferry_bag *bag = NULL;
+        void *model = NULL;
+        assert_ok(ctx, ferry_i_bag_new(ctx, &bag));
+        assert_ok(ctx, ferry_i_bag_put_ints(ctx, bag, "sizes", 4, sizes[s]));
+        assert_ok(ctx, ferry_i_bag_put_reals(ctx, bag, "share", 1, 1, &one));
+        assert_ok(ctx, ferry_i_bag_put_reals(ctx, bag, "slope", s < 6, 1, &one));
+        assert_ok(ctx, ferry_i_bag_put_reals(ctx, bag, "r2", s < 6, 1, &one));
+        assert_ok(ctx, ferry_i_bag_put_reals(ctx, bag, "mean.0", 1, 1, &one));
+        assert_ok(ctx,
+                  ferry_i_bag_put_reals(ctx, bag, "scale.0", 1, 1, s == 4 ? &none : &one));
+        assert_ok(ctx, ferry_i_bag_put_reals(ctx, bag, "u.0", 1, s == 5 ? 2 : 1, u));
+        assert_fails(ctx, coca->load(ctx, bag, &model), FERRY_EDATA,
+                     s < 4    ? "tensor sizes"
+                     : s == 4 ? "scale.0: entry 0 is 0"
+                     : s == 5 ? "u.0"
+                              : "graphs");
+        assert_null(model);
+        ferry_i_bag_free(bag);
+    }
+}
+
 static void test_relational(void **state)
 {
     ferry_ctx *ctx = *state;
@@ -435,16 +489,22 @@ static ferry_status fit_and_embed(ferry_ctx *ctx, void *arg)
 {
     ferry_status st = FERRY_OK;
     const ferry_task *task = arg;
-    ferry_model *m = NULL;
+    ferry_model *m = NULL, *copy = NULL;
     ferry_prediction *p = NULL;
     ferry_opts *opts = NULL;
+    ferry_bag *bag = NULL;
 
     FERRY_TRY(ferry_opts_new(ctx, &opts));
     FERRY_TRY(ferry_opts_set(ctx, opts, "d", "2"));
     FERRY_TRY(ferry_opts_set(ctx, opts, "smooth", "1"));
     FERRY_TRY(ferry_fit(ctx, task, "coca", opts, &m, NULL));
     FERRY_TRY(ferry_predict(ctx, m, target_of(task), &p));
+    FERRY_TRY(ferry_i_bag_new(ctx, &bag));
+    FERRY_TRY(ferry_i_model_pack(ctx, m, bag));
+    FERRY_TRY(ferry_i_model_unpack(ctx, "copy", bag, NULL, &copy));
 done:
+    ferry_i_bag_free(bag);
+    ferry_model_free(copy);
     ferry_model_free(m);
     ferry_prediction_free(p);
     ferry_opts_free(opts);
@@ -473,6 +533,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_no_common_ids, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_little_to_learn_from, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_save_load, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_arrays, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_bad_models, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_relational, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_new_instances, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_same_numbers, ctx_setup, ctx_teardown),
