@@ -48,7 +48,8 @@ static int64_t ratings_of(const ferry_domain *d)
     return d->ratings ? d->ratings->n : 0;
 }
 
-/* Every domain has at least one (`one`: just one) of something. */
+/* Every domain has at least one (`one`: just one) of something. Intermediate domains count
+ * only for methods that use them. */
 static ferry_status need_everywhere(ferry_ctx *ctx, const ferry_method *m,
                                     const ferry_task *task, const char *what,
                                     int64_t (*count)(const ferry_domain *), bool one)
@@ -57,6 +58,8 @@ static ferry_status need_everywhere(ferry_ctx *ctx, const ferry_method *m,
 
     for (int64_t i = 0; i < task->n_domains; i++) {
         const ferry_domain *d = task->domains[i];
+        if (d->role == FERRY_INTERMEDIATE && !(m->needs & FERRY_NEED_INTERMEDIATE))
+            continue;
         FERRY_NEED(ctx, count(d) > 0, FERRY_ENEEDS,
                    "%s needs %s in every domain; %s '%s' has none", m->name, what,
                    role_name[d->role], d->name);

@@ -342,6 +342,20 @@ static void test_needs(void **state)
                "this task has source 's', target 't' and source 'r'");
 }
 
+/* A bridge without a view matters only to a method that uses bridges. */
+static void test_needs_of_an_unused_intermediate(void **state)
+{
+    ferry_ctx *ctx = *state;
+    const ferry_method alone = toy(FERRY_NEED_ONE_VIEW);
+    ferry_task *task = plain_task(ctx);
+
+    assert_ok(ctx,
+              ferry_task_add_domain(ctx, task, domain(ctx, "bridge", FERRY_INTERMEDIATE)));
+    assert_ok(ctx, ferry_i_fits(ctx, task, &alone, NULL));
+    check_need(ctx, FERRY_NEED_ONE_VIEW | FERRY_NEED_INTERMEDIATE, task,
+               "toy needs one view in every domain; intermediate 'bridge' has none");
+}
+
 static void test_needs_met(void **state)
 {
     ferry_ctx *ctx = *state;
@@ -754,6 +768,7 @@ int main(void)
         TEST(test_report_and_diagnostics),
         TEST(test_finish_and_cancel),
         TEST(test_needs),
+        TEST(test_needs_of_an_unused_intermediate),
         TEST(test_needs_met),
         TEST(test_bad_arguments),
         TEST(test_columns_by_name),
