@@ -11,6 +11,12 @@ static void dense_product(ferry_ctx *ctx, bool trans, double alpha, const ferry_
 
     if (k == 0) return;
     ferry_i_blas_begin(ctx);
+    if (k == 1 && x->cols > 0 && x->rows > 0) { /* dgemm would copy all of X first */
+        cblas_dgemv(CblasColMajor, trans ? CblasNoTrans : CblasTrans, ld,
+                    ferry_i_blas_int(x->rows), alpha, x->dense, ld, b->data, 1, beta,
+                    y->data, 1);
+        return;
+    }
     cblas_dgemm(CblasColMajor, CblasNoTrans, trans ? CblasTrans : CblasNoTrans, k,
                 ferry_i_blas_int(y->rows), ferry_i_blas_int(b->rows), alpha, b->data, k,
                 x->dense, ld, beta, y->data, k);
