@@ -26,17 +26,33 @@ static const ferry_opt mf_opts[] = {
 
 /* ---- one half of a sweep ---- */
 
-/* Room of one thread: the upper triangle's rows of A and the right-hand side. */
+/* Room of one thread: A, the right-hand side, and zeros. */
 static int64_t room(int64_t k)
 {
-    return k * k + k;
+    return k * k + 2 * k;
 }
 
-/* A (k x k, upper triangle, row after row) and y of one row; A <- lambda I + sum q q'. */
-static void normal_equations(const ferry_matrix *x, int64_t i, const ferry_block *q,
-                             double lambda, double *restrict a, double *restrict y)
+/* A += sum of v v' (upper triangle), y += sum of x v for the rows v of q at four entries:
+ * four at once, so that A is read and written a quarter as often. */
+static void add_four(int64_t k, const double *const row[4], const double *x,
+                     double *restrict a, double *restrict y)
 {
-    const int64_t k = q->k;
+    const double *p = row[0], *q = row[1], *r = row[2], *s = row[3];
+
+    for (int64_t c = 0; c < k; c++) {
+        const double f = p[c], g = q[c], h = r[c], i = s[c];
+        for (int64_t d = c; d < k; d++)
+            a[c * k + d] += f * p[d] + g * q[d] + h * r[d] + i * s[d];
+        y[c] += x[0] * f + x[1] * g + x[2] * h + x[3] * i;
+    }
+}
+
+/* A (k x k, upper triangle, row after row) and y of one row; A <- lambda I + sum q q'.
+ * `zero` has k zeros: they stand for the entries that the last four lack. */
+static void normal_equations(const ferry_matrix *x, int64_t i, const ferry_block *q,
+                             double lambda, const double *zero, double *a, double *y)
+{
+    const int64_t k = q->k, end = x->start[i + 1];
 
     for (int64_t c = 0; c < k * k; c++)
         a[c] = 0;
@@ -44,15 +60,14 @@ static void normal_equations(const ferry_matrix *x, int64_t i, const ferry_block
         a[c * k + c] = lambda;
         y[c] = 0;
     }
-    for (int64_t e = x->start[i]; e < x->start[i + 1]; e++) {
-        const double *restrict row = FERRY_ROW(q, x->index[e]);
-        const double value = x->value[e];
-        for (int64_t c = 0; c < k; c++) {
-            const double f = row[c];
-            for (int64_t d = c; d < k; d++)
-                a[c * k + d] += f * row[d];
-            y[c] += value * f;
+    for (int64_t e = x->start[i]; e < end; e += 4) {
+        const double *row[4] = {zero, zero, zero, zero};
+        double value[4] = {0, 0, 0, 0};
+        for (int64_t n = 0; n < 4 && e + n < end; n++) {
+            row[n] = FERRY_ROW(q, x->index[e + n]);
+            value[n] = x->value[e + n];
         }
+        add_four(k, row, value, a, y);
     }
 }
 
@@ -93,7 +108,7 @@ ferry_status ferry_i_als_half(ferry_ctx *ctx, const ferry_matrix *x, const ferry
     for (int t = 0; t < threads; t++) {
         double *a = space + t * room(k), *y = a + k * k;
         for (int64_t i = t; i < x->rows; i += threads) {
-            normal_equations(x, i, q, lambda, a, y);
+            normal_equations(x, i, q, lambda, y + k, a, y);
             solve_upper(k, a, y);
             for (int64_t c = 0; c < k; c++)
                 FERRY_ROW(p, i)[c] = y[c];
