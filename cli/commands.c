@@ -175,7 +175,8 @@ const cli_command cli_commands[] = {
     {"predict", "MODEL DATA...", "predict with a saved model",
      "DATA is a file like the target's, or VIEW=FILE for each view of a model that has "
      "several. Files are read with the settings of the task unless changed here. Features "
-     "are matched by name where both sides have names, else by number.",
+     "are matched by name where both sides have names, else by number. For a model of "
+     "ratings DATA has the users and items to rate, one pair a line.",
      2, 64, WORDS_FILE, OPTIONS(predict_options), read_settings, true, cli_predict},
     {"methods", "[NAME]", "list the methods, or describe one",
      "With a name: what the method needs, where it comes from, and its options with their "

@@ -164,6 +164,20 @@ static int read_views(cli *c, const ferry_model *model, ferry_domain *domain)
     return EXIT_DONE;
 }
 
+/* Pairs to rate: files of ratings, whose values may be blank and are not looked at. */
+static int read_pairs(cli *c, ferry_domain *domain)
+{
+    ferry_data *data = NULL;
+    ferry_status st = FERRY_OK;
+
+    if (c->n_args > 2) return cli_usage("predict: give one file of pairs to rate");
+    if (!c->value[KEY_FORMAT]) st = ferry_opts_set(c->ctx, c->sets, "format", "ratings");
+    if (st == FERRY_OK) st = ferry_read(c->ctx, c->args[1], c->sets, &data);
+    if (st == FERRY_OK) st = ferry_domain_add_data(c->ctx, domain, "pairs", data);
+    ferry_data_free(data);
+    return st == FERRY_OK ? EXIT_DONE : cli_failed(c, st);
+}
+
 int cli_print_file(const char *path)
 {
     char block[65536];
@@ -215,7 +229,9 @@ int cli_predict(cli *c)
         st = ferry_opts_set(c->ctx, c->sets, "format", c->value[KEY_FORMAT]);
     if (st == FERRY_OK) st = ferry_model_load(c->ctx, c->args[0], NULL, &model);
     if (st == FERRY_OK) st = ferry_domain_new(c->ctx, "data", FERRY_TARGET, &domain);
-    if (st == FERRY_OK) code = read_views(c, model, domain);
+    if (st == FERRY_OK)
+        code = ferry_model_goal(model) == FERRY_RATE ? read_pairs(c, domain)
+                                                     : read_views(c, model, domain);
     cli_ask_before_stopping();
     if (st == FERRY_OK && code == EXIT_DONE) st = ferry_predict(c->ctx, model, domain, &p);
     if (st == FERRY_OK && code == EXIT_DONE) code = write_prediction(c, p);

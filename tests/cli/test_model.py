@@ -38,6 +38,29 @@ def test_predict_by_view_name(folder):
     assert plain == named
 
 
+def test_pairs_to_rate(folder):
+    rows = [(u, i, 1 + (u * i + u) % 5) for u in range(6) for i in range(5)]
+    write(folder, "films.csv", "user,item,rating\n" + "".join(f"u{u},i{i},{v}\n" for u, i, v in rows))
+    task = write(folder, "rate.yaml", """task: films
+goal: rate
+domains:
+  - {name: films, role: target, ratings: films.csv, labelled: 0.8}
+methods: [bias]
+""")
+    model = folder + "/m.ferry"
+    ferry("run", task, "-q", "-o", folder + "/run")
+    ferry("fit", task, "-m", "bias", "-o", model, "-q")
+    by_run = {tuple(r[:2]): r[-1] for r in csv_rows(read(folder, "run/predictions/bias.csv"))[1:]}
+    pairs = write(folder, "pairs.csv", "user,item,rating\nu1,i2,\nnobody,i3,\nu5,i0,\n")
+    got = csv_rows(ferry("predict", model, pairs).out)
+    assert got[0] == ["user", "item", "value"], got
+    assert [r[:2] for r in got[1:]] == [["u1", "i2"], ["nobody", "i3"], ["u5", "i0"]]
+    assert got[1][2] == by_run["u1", "i2"] and got[3][2] == by_run["u5", "i0"]
+    assert 1 <= float(got[2][2]) <= 5
+    refused("predict", model, pairs, pairs, says="give one file of pairs to rate")
+    refused("predict", model, folder + "/none.csv", says="none.csv")
+
+
 def test_several_views(folder):
     small_task(folder)
     a, b = folder + "/task/bridge_a.csv", folder + "/task/bridge_b.csv"
