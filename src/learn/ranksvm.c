@@ -36,7 +36,116 @@ typedef struct trainer {
     int64_t *start;                /* n + 1: pairs of instance i */
     double *a;                     /* pairs */
     int32_t *yes, *no;             /* m each: labels of the instance at hand */
+    void (*dot)(int64_t, const double *, const int32_t *, const double *, int64_t,
+                double *);
+    void (*add_to)(int64_t, const double *, const int32_t *, double *, int64_t,
+                   const double *);
 } trainer;
+
+/* The two loops that take the time, compiled for each instruction set as in linalg/host/
+ * sparse.c. Multiplication and addition are never fused: the same bits from all of them. */
+#define INLINE static inline __attribute__((always_inline))
+
+typedef double v4 __attribute__((vector_size(32), aligned(8), may_alias));
+
+/* The weights of feature j for the four labels at w. */
+INLINE v4 *weights(const double *w, int64_t j, int64_t wide)
+{
+    return (v4 *)(uintptr_t)(w + j * wide);
+}
+
+/* s <- w'x for `fours` (at most 3) times four labels; v has n entries, in columns index
+ * (NULL: all). Several sums at a time, or each addition would wait for the one before. */
+INLINE void dot_some(int64_t n, const double *v, const int32_t *index, const double *w,
+                     int64_t wide, int fours, double *s)
+{
+    v4 even[3] = {{0}}, odd[3] = {{0}};
+    int64_t e = 0;
+
+    for (; e + 2 <= n; e += 2) {
+        const v4 *a = weights(w, index ? index[e] : e, wide);
+        const v4 *b = weights(w, index ? index[e + 1] : e + 1, wide);
+        for (int c = 0; c < fours; c++)
+            even[c] += v[e] * a[c];
+        for (int c = 0; c < fours; c++)
+            odd[c] += v[e + 1] * b[c];
+    }
+    if (e < n)
+        for (int c = 0; c < fours; c++)
+            even[c] += v[e] * weights(w, index ? index[e] : e, wide)[c];
+    for (int c = 0; c < fours; c++)
+        weights(s, 0, 0)[c] = even[c] + odd[c];
+}
+
+INLINE void dot_all(int64_t n, const double *v, const int32_t *index, const double *w,
+                    int64_t wide, double *s)
+{
+    int64_t c = 0;
+
+    for (; c + 12 <= wide; c += 12)
+        dot_some(n, v, index, w + c, wide, 3, s + c);
+    if (c + 8 <= wide) {
+        dot_some(n, v, index, w + c, wide, 2, s + c);
+        c += 8;
+    }
+    if (c < wide) dot_some(n, v, index, w + c, wide, 1, s + c);
+}
+
+/* w += v add'. */
+INLINE void add_all(int64_t n, const double *v, const int32_t *index, double *w,
+                    int64_t wide, const double *add)
+{
+    for (int64_t e = 0; e < n; e++)
+        for (int64_t c = 0; c < wide; c += 4)
+            *weights(w + c, index ? index[e] : e, wide) += v[e] * *weights(add + c, 0, 0);
+}
+
+/* clang-format off */
+#define COMPILE_FOR(isa, target)                                                           \
+    target static void dot_##isa(int64_t n, const double *v, const int32_t *index,         \
+                                 const double *w, int64_t wide, double *s)                 \
+    {                                                                                      \
+        if (index)                                                                         \
+            dot_all(n, v, index, w, wide, s);                                              \
+        else                                                                               \
+            dot_all(n, v, NULL, w, wide, s);                                               \
+    }                                                                                      \
+    target static void add_##isa(int64_t n, const double *v, const int32_t *index,         \
+                                 double *w, int64_t wide, const double *add)               \
+    {                                                                                      \
+        if (index)                                                                         \
+            add_all(n, v, index, w, wide, add);                                            \
+        else                                                                               \
+            add_all(n, v, NULL, w, wide, add);                                             \
+    }
+/* clang-format on */
+#define NO_TARGET
+COMPILE_FOR(plain, NO_TARGET)
+#if defined(__x86_64__)
+COMPILE_FOR(avx2, __attribute__((target("avx2"))))
+#endif
+
+static void choose_loops(trainer *t)
+{
+    t->dot = dot_plain;
+    t->add_to = add_plain;
+#if defined(__x86_64__)
+    if (!__builtin_cpu_supports("avx2")) return;
+    t->dot = dot_avx2;
+    t->add_to = add_avx2;
+#endif
+}
+
+/* Row i of x: its entries, and their columns when it is sparse. */
+static int64_t row_of(const ferry_matrix *x, int64_t i, const double **v,
+                      const int32_t **index)
+{
+    const int64_t from = row_begin(x, i);
+
+    *v = row_values(x) + from;
+    *index = x->dense ? NULL : x->index + from;
+    return row_end(x, i) - from;
+}
 
 static void trainer_clear(trainer *t)
 {
@@ -111,38 +220,19 @@ static ferry_status trainer_init(ferry_ctx *ctx, trainer *t, const ferry_matrix 
     FERRY_NEED(ctx, t->a, FERRY_ENOMEM, "ranksvm: no memory for %lld pairs of labels",
                (long long)t->start[n]);
     measure(t, scale);
+    choose_loops(t);
 done:
     return st;
-}
-
-/* s <- w'x for four labels at a time. */
-static void multiply(const trainer *t, int64_t i, double *s)
-{
-    const ferry_matrix *x = t->x;
-    const int64_t from = row_begin(x, i), n = row_end(x, i) - from;
-    const double *v = row_values(x) + from;
-
-    for (int64_t c = 0; c < t->wide; c += 4) {
-        double s0 = 0, s1 = 0, s2 = 0, s3 = 0;
-        for (int64_t e = 0; e < n; e++) {
-            const int64_t j = x->dense ? e : x->index[from + e];
-            const double *w = t->w + j * t->wide + c;
-            s0 += v[e] * w[0];
-            s1 += v[e] * w[1];
-            s2 += v[e] * w[2];
-            s3 += v[e] * w[3];
-        }
-        s[c] = s0;
-        s[c + 1] = s1;
-        s[c + 2] = s2;
-        s[c + 3] = s3;
-    }
 }
 
 /* s <- W [scale (x_i - mean); 1]. */
 static void scores_of(const trainer *t, int64_t i, double *s)
 {
-    multiply(t, i, s);
+    const double *v;
+    const int32_t *index;
+    const int64_t n = row_of(t->x, i, &v, &index);
+
+    t->dot(n, v, index, t->w, t->wide, s);
     for (int64_t k = 0; k < t->wide; k++) {
         const double shift = t->w_mean[k] + t->c[k] * (t->x_mean[i] - t->mean2);
         s[k] = t->scale * (s[k] - shift) + t->bias[k];
@@ -152,8 +242,9 @@ static void scores_of(const trainer *t, int64_t i, double *s)
 /* W += add [scale (x_i - mean); 1]'. */
 static void update(trainer *t, int64_t i)
 {
-    const ferry_matrix *x = t->x;
-    const double *v = row_values(x);
+    const double *v;
+    const int32_t *index;
+    const int64_t n = row_of(t->x, i, &v, &index);
 
     for (int64_t k = 0; k < t->wide; k++) {
         t->bias[k] += t->add[k];
@@ -162,11 +253,7 @@ static void update(trainer *t, int64_t i)
         t->c[k] += t->add[k];
         t->w_mean[k] += t->add[k] * t->x_mean[i];
     }
-    for (int64_t e = row_begin(x, i); e < row_end(x, i); e++) {
-        double *w = t->w + row_column(x, i, e) * t->wide;
-        for (int64_t k = 0; k < t->wide; k++)
-            w[k] += v[e] * t->add[k];
-    }
+    t->add_to(n, v, index, t->w, t->wide, t->add);
 }
 
 /* All pairs of instance i; whether any moved. */
