@@ -63,7 +63,7 @@ static const ferry_opt mmltl_opts[] = {
     FERRY_OPT(mmltl_options, INT, sweeps, 50, 1, 1e9, "mode paper: sweeps"),
     FERRY_OPT_ONE_OF(mmltl_options, sylvester, "exact|bartels-stewart", "exact",
                      "mode paper: how U is found; bartels-stewart is slow"),
-    FERRY_OPT(mmltl_options, INT, max_iter, 10000, 1, 1e9, "mode ferry: most sweeps"),
+    FERRY_OPT(mmltl_options, INT, max_iter, 1000, 1, 1e9, "mode ferry: most sweeps"),
     FERRY_OPT(mmltl_options, REAL, tol, 1e-10, 0, 1,
               "mode ferry: gradient at which to stop, relative to |G|"),
     FERRY_OPT_ONE_OF(mmltl_options, scale, "auto|none|standard|l2", "auto",

@@ -90,6 +90,40 @@ done:
     return st;
 }
 
+/* Of the labels found keep those that every domain with labels has, and say so once. */
+static ferry_status keep_shared(ferry_ctx *ctx, int64_t n, ferry_labels *const *labels,
+                                ferry_ids **found)
+{
+    ferry_status st = FERRY_OK;
+    ferry_ids *shared = ferry_i_ids_new();
+    const int64_t all = ferry_i_ids_count(*found);
+
+    FERRY_NEED(ctx, shared, FERRY_ENOMEM, "no memory for label names");
+    for (int64_t k = 0; k < all; k++) {
+        const char *name = ferry_i_ids_at(*found, k);
+        bool everywhere = true;
+        for (int64_t i = 0; i < n; i++)
+            if (labels[i] && ferry_i_ids_find(labels[i]->names, name) < 0)
+                everywhere = false;
+        FERRY_NEED(ctx, !everywhere || ferry_i_ids_add(shared, name, NULL) >= 0,
+                   FERRY_ENOMEM, "no memory for label names");
+    }
+    FERRY_NEED(ctx, all == 0 || ferry_i_ids_count(shared) > 0, FERRY_EDATA,
+               "goal multilabel: none of the %lld labels is known to all domains",
+               (long long)all);
+    if (ferry_i_ids_count(shared) < all)
+        ferry_i_log(ctx, FERRY_WARN,
+                    "goal multilabel: %lld of %lld labels are known to all domains and are "
+                    "used",
+                    (long long)ferry_i_ids_count(shared), (long long)all);
+    ferry_i_ids_free(*found);
+    *found = shared;
+    shared = NULL;
+done:
+    ferry_i_ids_free(shared);
+    return st;
+}
+
 /* ---- labels ---- */
 
 ferry_status ferry_i_task_labels(ferry_ctx *ctx, ferry_goal goal, const ferry_domain *d,
@@ -139,7 +173,10 @@ static ferry_status exchange(ferry_ctx *ctx, ferry_task *t, ferry_labels **label
             now[i] = ferry_i_domain_ref(t->domains[i]);
             continue;
         }
-        if (labels[i]) FERRY_TRY(ferry_i_labels_rename(ctx, labels[i], names, false));
+        /* labels that are not shared are dropped; a class cannot be */
+        if (labels[i])
+            FERRY_TRY(
+                ferry_i_labels_rename(ctx, labels[i], names, t->goal == FERRY_MULTILABEL));
         ferry_labels *l = labels[i];
         labels[i] = NULL;
         FERRY_TRY(ferry_i_domain_with_labels(ctx, t->domains[i], l, &now[i]));
@@ -167,6 +204,8 @@ ferry_status ferry_i_task_settle(ferry_ctx *ctx, ferry_task *t)
         FERRY_TRY(ferry_i_task_labels(ctx, t->goal, t->domains[i], &labels[i]));
         if (labels[i]) FERRY_TRY(add_names(ctx, labels[i], found));
     }
+    if (t->goal == FERRY_MULTILABEL)
+        FERRY_TRY(keep_shared(ctx, t->n_domains, labels, &found));
     FERRY_TRY(sort_names(ctx, found, &names));
     FERRY_TRY(exchange(ctx, t, labels, names));
     ferry_i_ids_free(t->names);

@@ -36,8 +36,8 @@ struct ferry_task {
 };
 
 /* Bring all domains' labels to the goal's kind and one numbering. Classes are those that
- * occur. In a multi-label task names is the union of the domains' labels; a label that a
- * domain does not know is off in it everywhere. Done by load and before any use. */
+ * occur. In a multi-label task names is what all domains with labels know; other labels
+ * are left out, which is said once. Done by load and before any use. */
 ferry_status ferry_i_task_settle(ferry_ctx *ctx, ferry_task *task);
 /* A settled task with the same data (shared), without methods and evaluate settings. */
 ferry_status ferry_i_task_settled(ferry_ctx *ctx, const ferry_task *task, ferry_task **out);
