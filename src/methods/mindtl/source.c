@@ -67,8 +67,8 @@ done:
 
 /* ---- extraction ---- */
 
-/* Random U, V in [0.1, 1.1) with unit columns, B in [0.5, 1.5) scaled so that the mean of
- * Xh is that of X; then the sweeps; then labels. */
+/* Random U, V in [0.1, 1.1), B in [0.5, 1.5) scaled so that the mean of Xh is that of X;
+ * then the sweeps; then labels. */
 static ferry_status ionmtf(ferry_ctx *ctx, const observed *x, int64_t sweeps,
                            mindtl_factors *f, mindtl_work *w, ferry_rng *rng, int32_t *u,
                            int32_t *v)
