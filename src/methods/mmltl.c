@@ -67,8 +67,7 @@ static const ferry_opt mmltl_opts[] = {
     FERRY_OPT(mmltl_options, REAL, tol, 1e-10, 0, 1,
               "mode ferry: gradient at which to stop, relative to |G|"),
     FERRY_OPT_ONE_OF(mmltl_options, scale, "auto|none|standard|l2", "auto",
-                     "scale features first; auto: none in mode paper, else standard when "
-                     "dense, l2 when sparse"),
+                     "scale features first; auto: none in mode paper, else standard"),
     RANKED_OPTS(mmltl_options),
 };
 
@@ -316,6 +315,14 @@ done:
     return st;
 }
 
+/* rho = 30 was chosen for standardised features: auto must not mean what it does for the
+ * baselines, which look at the values. */
+static ferry_scaling scaling_of(const mmltl_options *o)
+{
+    if (o->scale != SCALE_AUTO) return (ferry_scaling)o->scale;
+    return o->mode == MODE_FERRY ? SCALE_STANDARD : SCALE_NONE;
+}
+
 static ferry_status mmltl_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
                               void **out, ferry_report *rep)
 {
@@ -335,9 +342,8 @@ static ferry_status mmltl_fit(ferry_ctx *ctx, const ferry_task *task, const void
 
     *out = NULL;
     FERRY_TRY(new_state(ctx, &s));
-    FERRY_TRY(ferry_i_base_fit(ctx, "mmltl", task, TRAIN_SOURCE, true,
-                               ferry || o->scale ? (ferry_scaling)o->scale : SCALE_NONE,
-                               &s->b, &e));
+    FERRY_TRY(
+        ferry_i_base_fit(ctx, "mmltl", task, TRAIN_SOURCE, true, scaling_of(o), &s->b, &e));
     FERRY_TRY(ferry_i_task_target(ctx, task, &target));
     FERRY_TRY(ferry_i_base_query(ctx, &s->b, target, &xt, &instance));
     s->g = o->g > 0 ? o->g : s->b.k;

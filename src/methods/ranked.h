@@ -12,7 +12,7 @@
 /* Features are taken as they are unless told otherwise. */
 #define RANKED_OPT_SCALE(T)                                                                \
     FERRY_OPT_ONE_OF(T, scale, "auto|none|standard|l2", "none",                            \
-                     "scale features first; auto: standard when dense, l2 when sparse")
+                     "scale features first; auto: l2 for counts, else standard")
 
 /* A dense matrix over the block's numbers, which it does not own. */
 ferry_matrix ferry_i_block_matrix(const ferry_block *b);

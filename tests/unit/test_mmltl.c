@@ -166,6 +166,48 @@ static void test_equalities(void **state)
     ferry_task_free(task);
 }
 
+/* Counts: the baselines' scale=auto takes l2 for these, mmltl's own stays with standard,
+ * the scale that its rho was chosen for. */
+static ferry_domain *count_domain(ferry_ctx *ctx, ferry_role role, uint64_t seed)
+{
+    enum { WORDS = 12 };
+    static const char *const names[] = {"a", "b", "c"};
+    double x[N * WORDS] = {0};
+    uint8_t on[N * M] = {0};
+    const ferry_array a = {.rows = N, .cols = WORDS, .ld = WORDS, .data = x};
+    ferry_domain *d = NULL;
+    ferry_rng rng;
+
+    ferry_i_rng_seed(&rng, seed, 7);
+    for (int64_t i = 0; i < N; i++) {
+        on[i * M + i % M] = 1;
+        for (int64_t j = 0; j < WORDS; j++)
+            if (j % M == i % M) x[i * WORDS + j] = (double)ferry_i_rng_below(&rng, 4);
+    }
+    assert_ok(ctx, ferry_domain_new(ctx, role == FERRY_SOURCE ? "s" : "t", role, &d));
+    assert_ok(ctx, ferry_domain_add_dense(ctx, d, "x", &a, NULL, NULL));
+    assert_ok(ctx, ferry_domain_set_labelsets(ctx, d, N, NULL, M, names, on));
+    return d;
+}
+
+static void test_default_scale(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_task *task = small_task(ctx, FERRY_MULTILABEL, count_domain(ctx, FERRY_SOURCE, 1),
+                                  count_domain(ctx, FERRY_TARGET, 2));
+    ferry_prediction *p = run(ctx, task, "mmltl", ""),
+                     *standard = run(ctx, task, "mmltl", "scale=standard"),
+                     *l2 = run(ctx, task, "mmltl", "scale=l2");
+    const size_t size = sizeof *p->score * (size_t)(p->n * M);
+
+    assert_memory_equal(p->score, standard->score, size);
+    assert_memory_not_equal(p->score, l2->score, size);
+    ferry_prediction_free(p);
+    ferry_prediction_free(standard);
+    ferry_prediction_free(l2);
+    ferry_task_free(task);
+}
+
 static void test_engines(void **state)
 {
     ferry_ctx *ctx = *state;
@@ -492,6 +534,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         T(test_all_learn),   T(test_shift),
+        T(test_equalities),  T(test_default_scale),
         T(test_equalities),  T(test_engines),
         T(test_round_trips), T(test_bad_models),
         T(test_options),     T(test_tasks_that_do_not_fit),
