@@ -136,16 +136,21 @@ done:
 
 /* ---- a wide matrix ---- */
 
-/* Items from the header's cells, or 1, 2, ...; a name that repeats is refused. */
+/* Items from the header's cells, or 1, 2, ...; blank and repeated names are refused. */
 static ferry_status name_items(ferry_ctx *ctx, table *t, const ferry_field *f, int64_t n,
-                               bool header, int64_t line)
+                               int64_t skip, bool header, int64_t line)
 {
     ferry_status st = FERRY_OK;
     char number[32], show[44];
     bool added = false;
 
-    for (int64_t j = 0; j < n; j++) {
-        (void)ferry_i_format_real(number, (double)(j + 1));
+    for (int64_t j = skip; j < n; j++) {
+        if (header && f[j].n == 0) {
+            st = ferry_i_bad(ctx, t->path, line, "column %lld: expected an item's name",
+                             (long long)(j + 1));
+            goto done;
+        }
+        (void)ferry_i_format_real(number, (double)(j - skip + 1));
         const int64_t at = header ? ferry_i_field_id(t->items, &f[j], &added)
                                   : ferry_i_ids_add(t->items, number, &added);
         FERRY_NEED(ctx, at >= 0, FERRY_ENOMEM, "%s: no memory for items", t->path);
@@ -160,12 +165,12 @@ done:
 }
 
 static ferry_status add_row(ferry_ctx *ctx, table *t, const ferry_field *f, int64_t n,
-                            int64_t user, int64_t line)
+                            int64_t skip, int64_t user, int64_t line)
 {
     ferry_status st = FERRY_OK;
     char show[44];
 
-    for (int64_t j = 0; j < n; j++) {
+    for (int64_t j = skip; j < n; j++) {
         double value = NAN;
         if (is_missing(t, &f[j])) continue;
         if (!ferry_i_field_real(&f[j], &value)) {
@@ -175,7 +180,7 @@ static ferry_status add_row(ferry_ctx *ctx, table *t, const ferry_field *f, int6
                 (long long)(j + 1), ferry_i_field_show(&f[j], show));
             goto done;
         }
-        FERRY_TRY(add(ctx, t, user, j, value));
+        FERRY_TRY(add(ctx, t, user, j - skip, value));
     }
 done:
     return st;
@@ -199,8 +204,12 @@ static ferry_status read_wide(ferry_ctx *ctx, table *t, ferry_lines l, bool head
                              (long long)width, (long long)n);
             goto done;
         }
-        if (first) FERRY_TRY(name_items(ctx, t, f + skip, n - skip, header, l.line));
+        if (first) FERRY_TRY(name_items(ctx, t, f, n, skip, header, l.line));
         if (!first || !header) {
+            if (ids && f[0].n == 0) {
+                st = ferry_i_bad(ctx, t->path, l.line, "column 1: expected a user");
+                goto done;
+            }
             (void)ferry_i_format_real(number, (double)(ferry_i_ids_count(t->users) + 1));
             const int64_t user = ids ? ferry_i_field_id(t->users, &f[0], &added)
                                      : ferry_i_ids_add(t->users, number, &added);
@@ -210,7 +219,7 @@ static ferry_status read_wide(ferry_ctx *ctx, table *t, ferry_lines l, bool head
                 goto done;
             }
             FERRY_NEED(ctx, user >= 0, FERRY_ENOMEM, "%s: no memory for users", t->path);
-            FERRY_TRY(add_row(ctx, t, f + skip, n - skip, user, l.line));
+            FERRY_TRY(add_row(ctx, t, f, n, skip, user, l.line));
         }
         first = false;
     }

@@ -119,6 +119,9 @@ static void test_broken(void **state)
         {"user,item,rating\n", "holds no rating"},
         {"1 2 3 4 5\n1 2 3 4\n", ":2: expected 5 columns, found 4"},
         {"1 2 3 4 5\n1 2 x 4 5\n", ":2: column 3: expected a finite number or a blank"},
+        {"user,a,b,c,d\nu,1,x,3,4\n", ":2: column 3: expected a finite number or a blank"},
+        {",a,,b,c\nu,1,2,3,4\n", ":1: column 3: expected an item's name"},
+        {"user,a,b,c,d\n,1,2,3,4\n", ":2: column 1: expected a user"},
         {",a,a,b,c\nu,1,2,3,4\n", ":1: item \"a\" has two columns"},
         {"u,1,2,3,4\nu,1,2,3,4\n", ":2: user \"u\" has two rows"},
     };
