@@ -1,0 +1,332 @@
+/* Coupled tri-factorisation: making one, starting it, running it (nmtf_step.c has the
+ * steps). */
+#include <math.h>
+#include <string.h>
+
+#include "learn/learn.h"
+#include "learn/rows.h"
+#include "methods/ttl/nmtf.h"
+
+/* ---- making one
+ * ------------------------------------------------------------------------------ */
+
+static void view_clear(ferry_nmtf_view *v)
+{
+    ferry_i_matrix_free(v->r);
+    ferry_i_matrix_free(v->rt);
+    ferry_i_matrix_free(v->xt);
+    ferry_i_matrix_free(v->x);
+    ferry_i_block_free(v->fa);
+    ferry_i_block_free(v->f2);
+    ferry_i_small_free(v->a2);
+    ferry_i_block_free(v->h);
+    ferry_i_block_free(v->p);
+    ferry_i_block_free(v->q);
+}
+
+static void group_clear(ferry_nmtf_group *g)
+{
+    ferry_i_block_free(g->f1);
+    ferry_i_small_free(g->a1);
+    ferry_i_small_free(g->aa);
+    ferry_i_block_free(g->fa1);
+    ferry_i_block_free(g->ps);
+    ferry_i_block_free(g->qs);
+    ferry_i_block_free(g->up);
+    ferry_i_block_free(g->down);
+    ferry_i_small_free(g->above);
+    ferry_i_small_free(g->below);
+    ferry_i_free(g->sums);
+}
+
+void ferry_i_nmtf_free(ferry_nmtf *n)
+{
+    if (!n) return;
+    for (int64_t v = 0; n->view && v < n->n_views; v++)
+        view_clear(&n->view[v]);
+    for (int64_t g = 0; n->group && g < n->n_groups; g++)
+        group_clear(&n->group[g]);
+    for (int64_t d = 0; n->domain && d < n->n_domains; d++) {
+        ferry_i_block_free(n->domain[d].g);
+        ferry_i_block_free(n->domain[d].above);
+        ferry_i_block_free(n->domain[d].below);
+        ferry_i_small_free(n->domain[d].k);
+        ferry_i_free(n->domain[d].known);
+    }
+    ferry_i_small_free(n->cc);
+    ferry_i_free(n->view);
+    ferry_i_free(n->group);
+    ferry_i_free(n->domain);
+    ferry_i_free(n);
+}
+
+static int64_t widest(const ferry_nmtf *n)
+{
+    const int64_t p = n->p1 > n->pa ? n->p1 : n->pa;
+
+    return p > n->p2 ? p : n->p2;
+}
+
+static ferry_status view_init(ferry_ctx *ctx, ferry_nmtf *n, int64_t at,
+                              const ferry_nmtf_place *place)
+{
+    ferry_status st = FERRY_OK;
+    ferry_nmtf_view *v = &n->view[at];
+    const int64_t m = place->x->cols;
+
+    v->x = ferry_i_matrix_ref(place->x);
+    v->group = place->group;
+    v->domain = place->domain;
+    v->w = place->w;
+    v->norm2 = ferry_i_matrix_norm2(v->x);
+    for (v->twin = 0; v->twin < at; v->twin++)
+        if (n->view[v->twin].x == v->x && n->view[v->twin].domain == v->domain) break;
+    FERRY_TRY(ferry_i_matrix_index(ctx, v->x));
+    FERRY_TRY(ferry_i_block_new(ctx, m, n->pa, &v->fa));
+    FERRY_TRY(ferry_i_block_new(ctx, m, n->p2, &v->f2));
+    FERRY_TRY(ferry_i_small_new(ctx, n->p2, n->c, &v->a2));
+    FERRY_TRY(ferry_i_block_new(ctx, m, n->c, &v->h));
+    FERRY_TRY(ferry_i_block_new(ctx, m, n->c, &v->p));
+    FERRY_TRY(ferry_i_block_new(ctx, m, n->c, &v->q));
+done:
+    return st;
+}
+
+static ferry_status group_init(ferry_ctx *ctx, const ferry_nmtf *n, int64_t m,
+                               ferry_nmtf_group *g)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t p = widest(n);
+
+    g->m = m;
+    FERRY_TRY(ferry_i_block_new(ctx, m, n->p1, &g->f1));
+    FERRY_TRY(ferry_i_small_new(ctx, n->p1, n->c, &g->a1));
+    FERRY_TRY(ferry_i_small_new(ctx, n->pa, n->c, &g->aa));
+    FERRY_TRY(ferry_i_block_new(ctx, m, n->c, &g->fa1));
+    FERRY_TRY(ferry_i_block_new(ctx, m, n->c, &g->ps));
+    FERRY_TRY(ferry_i_block_new(ctx, m, n->c, &g->qs));
+    FERRY_TRY(ferry_i_block_new(ctx, m, p, &g->up));
+    FERRY_TRY(ferry_i_block_new(ctx, m, p, &g->down));
+    FERRY_TRY(ferry_i_small_new(ctx, p, n->c, &g->above));
+    FERRY_TRY(ferry_i_small_new(ctx, p, n->c, &g->below));
+    g->sums = ferry_i_calloc(p, sizeof *g->sums);
+    if (!g->sums) FERRY_TRY(ferry_i_nomem(ctx, "a factorisation"));
+done:
+    return st;
+}
+
+static ferry_status domain_init(ferry_ctx *ctx, const ferry_nmtf *n, int64_t rows,
+                                ferry_nmtf_domain *d)
+{
+    ferry_status st = FERRY_OK;
+
+    d->n = rows;
+    FERRY_TRY(ferry_i_block_new(ctx, rows, n->c, &d->g));
+    FERRY_TRY(ferry_i_block_new(ctx, rows, n->c, &d->above));
+    FERRY_TRY(ferry_i_block_new(ctx, rows, n->c, &d->below));
+    FERRY_TRY(ferry_i_small_new(ctx, n->c, n->c, &d->k));
+    d->known = ferry_i_calloc(rows, sizeof *d->known);
+    if (!d->known) FERRY_TRY(ferry_i_nomem(ctx, "a factorisation"));
+    for (int64_t i = 0; i < rows; i++)
+        d->known[i] = -1;
+done:
+    return st;
+}
+
+static bool non_negative(const ferry_matrix *x)
+{
+    const double *v = row_values(x);
+
+    for (int64_t e = 0; e < x->nnz; e++)
+        if (!(v[e] >= 0) || isinf(v[e])) return false;
+    return true;
+}
+
+/* Sizes from the views; they must agree. */
+static ferry_status check(ferry_ctx *ctx, ferry_nmtf *n, const ferry_nmtf_place *place)
+{
+    ferry_status st = FERRY_OK;
+
+    for (int64_t v = 0; v < n->n_views; v++) {
+        const ferry_nmtf_place *a = &place[v];
+        for (int64_t u = 0; u < v; u++) {
+            const ferry_nmtf_place *b = &place[u];
+            FERRY_NEED(ctx, a->group != b->group || a->x->cols == b->x->cols, FERRY_EINVAL,
+                       "views %lld and %lld of one group have %lld and %lld features",
+                       (long long)u + 1, (long long)v + 1, (long long)b->x->cols,
+                       (long long)a->x->cols);
+            FERRY_NEED(ctx, a->domain != b->domain || a->x->rows == b->x->rows,
+                       FERRY_EINVAL,
+                       "views %lld and %lld of one domain have %lld and %lld instances",
+                       (long long)u + 1, (long long)v + 1, (long long)b->x->rows,
+                       (long long)a->x->rows);
+        }
+        FERRY_NEED(ctx, non_negative(a->x), FERRY_EDATA,
+                   "a factorisation into non-negative parts needs features of 0 or more");
+    }
+done:
+    return st;
+}
+
+ferry_status ferry_i_nmtf_new(ferry_ctx *ctx, int64_t c, int64_t p1, int64_t pa, int64_t p2,
+                              int64_t n_views, const ferry_nmtf_place *place,
+                              ferry_nmtf **out)
+{
+    ferry_status st = FERRY_OK;
+    ferry_nmtf *n = ferry_i_calloc(1, sizeof *n);
+
+    *out = NULL;
+    if (!n) FERRY_TRY(ferry_i_nomem(ctx, "a factorisation"));
+    n->c = c;
+    n->p1 = p1;
+    n->pa = pa;
+    n->p2 = p2;
+    n->n_views = n_views;
+    for (int64_t v = 0; v < n_views; v++) {
+        if (place[v].group >= n->n_groups) n->n_groups = place[v].group + 1;
+        if (place[v].domain >= n->n_domains) n->n_domains = place[v].domain + 1;
+    }
+    FERRY_TRY(check(ctx, n, place));
+    n->view = ferry_i_calloc(n_views, sizeof *n->view);
+    n->group = ferry_i_calloc(n->n_groups, sizeof *n->group);
+    n->domain = ferry_i_calloc(n->n_domains, sizeof *n->domain);
+    if (!n->view || !n->group || !n->domain)
+        FERRY_TRY(ferry_i_nomem(ctx, "a factorisation"));
+    FERRY_TRY(ferry_i_small_new(ctx, c, c, &n->cc));
+    for (int64_t v = 0; v < n_views; v++) {
+        ferry_nmtf_domain *d = &n->domain[place[v].domain];
+        ferry_nmtf_group *g = &n->group[place[v].group];
+        FERRY_TRY(view_init(ctx, n, v, &place[v]));
+        if (!d->g) FERRY_TRY(domain_init(ctx, n, place[v].x->rows, d));
+        if (!g->f1) FERRY_TRY(group_init(ctx, n, place[v].x->cols, g));
+    }
+    *out = n;
+    n = NULL;
+done:
+    ferry_i_nmtf_free(n);
+    return st;
+}
+
+/* ---- starts
+ * ---------------------------------------------------------------------------------- */
+
+void ferry_i_nmtf_know(ferry_nmtf *n, int64_t d, const int32_t *known)
+{
+    ferry_nmtf_domain *dom = &n->domain[d];
+
+    dom->fixed = true;
+    n->p_ready = false;
+    for (int64_t i = 0; i < dom->n; i++) {
+        dom->known[i] = known[i];
+        dom->fixed = dom->fixed && known[i] >= 0;
+        for (int64_t k = 0; k < n->c; k++)
+            FERRY_ROW(dom->g, i)
+            [k] = known[i] < 0 ? 1 / (double)n->c : (double)(k == known[i]);
+    }
+}
+
+void ferry_i_nmtf_start(ferry_nmtf *n, int64_t d, const ferry_block *start, double floor)
+{
+    ferry_nmtf_domain *dom = &n->domain[d];
+
+    for (int64_t i = 0; i < dom->n; i++) {
+        double *g = FERRY_ROW(dom->g, i), sum = 0;
+        if (dom->known[i] >= 0) continue;
+        for (int64_t k = 0; k < n->c; k++)
+            sum += g[k] = fmax(FERRY_ROW(start, i)[k], floor);
+        for (int64_t k = 0; k < n->c; k++)
+            g[k] = sum > 0 ? g[k] / sum : 1 / (double)n->c;
+    }
+}
+
+/* Uniform in [0.1, 1.1), so that no entry starts at (or near) 0, from where it could not
+ * move; columns then sum to 1. */
+static void random_f(ferry_ctx *ctx, ferry_block *f, ferry_rng *rng, double *sums)
+{
+    ferry_i_fill_uniform(f, rng, 0.1, 1.1);
+    ferry_e(ctx)->bsums(ctx, f, FERRY_COLS, 1, sums);
+    for (int64_t l = 0; l < f->k; l++)
+        sums[l] = sums[l] > 0 ? 1 / sums[l] : 1;
+    ferry_e(ctx)->bscale(ctx, f, FERRY_COLS, sums);
+}
+
+static void random_a(ferry_small *a, ferry_rng *rng, double size)
+{
+    for (int64_t e = 0; e < a->rows * a->cols; e++)
+        a->data[e] = size * (0.5 + ferry_i_rng_real(rng));
+}
+
+ferry_status ferry_i_nmtf_random(ferry_ctx *ctx, ferry_nmtf *n, ferry_rng *rng)
+{
+    ferry_status st = FERRY_OK;
+    const double p = (double)(n->p1 + n->pa + n->p2);
+
+    /* With columns of F and rows of G of sum 1 an instance of X sums to about p entries of
+     * A. */
+    for (int64_t g = 0; g < n->n_groups; g++) {
+        ferry_nmtf_group *gr = &n->group[g];
+        double sum = 0, rows = 0;
+        for (int64_t v = 0; v < n->n_views; v++) {
+            const ferry_matrix *x = n->view[v].x;
+            if (n->view[v].group != g) continue;
+            rows += (double)x->rows;
+            for (int64_t e = 0; e < x->nnz; e++)
+                sum += row_values(x)[e];
+        }
+        sum = sum > 0 && p > 0 ? sum / rows / p : 1;
+        random_f(ctx, gr->f1, rng, gr->sums);
+        random_a(gr->a1, rng, sum);
+        random_a(gr->aa, rng, sum);
+        for (int64_t v = 0; v < n->n_views; v++) {
+            if (n->view[v].group != g) continue;
+            random_f(ctx, n->view[v].fa, rng, gr->sums);
+            random_f(ctx, n->view[v].f2, rng, gr->sums);
+            random_a(n->view[v].a2, rng, sum);
+        }
+    }
+    return st;
+}
+
+/* ---- running
+ * --------------------------------------------------------------------------------- */
+
+ferry_status ferry_i_nmtf_simplex_row(ferry_ctx *ctx, const ferry_small *b, const double *v,
+                                      double *g)
+{
+    /* g = (t, 1 - t): the derivative is linear in t. */
+    if (b->rows == 2) {
+        const double bend = FERRY_AT(b, 0, 0) - 2 * FERRY_AT(b, 0, 1) + FERRY_AT(b, 1, 1);
+        const double t = (v[0] - v[1] + FERRY_AT(b, 1, 1) - FERRY_AT(b, 0, 1)) /
+                         (bend > FERRY_NMTF_EPS ? bend : FERRY_NMTF_EPS);
+        g[0] = t < 0 ? 0 : t > 1 ? 1 : t;
+        g[1] = 1 - g[0];
+        return FERRY_OK;
+    }
+    return ferry_i_simplex_qp(ctx, b, v, g, NULL);
+}
+
+ferry_status ferry_i_nmtf_run(ferry_ctx *ctx, ferry_nmtf *n, const ferry_nmtf_options *o,
+                              const char *what, ferry_nmtf_found *found)
+{
+    ferry_status st = FERRY_OK;
+    double now = NAN, before = NAN;
+
+    *found = (ferry_nmtf_found){.objective = NAN};
+    while (found->iterations < o->iterations) {
+        FERRY_TRY(ferry_i_nmtf_factors(ctx, n, o, &now));
+        FERRY_TRY(ferry_i_nmtf_members(ctx, n, o));
+        ferry_i_nmtf_normalise(ctx, n, o);
+        found->iterations++;
+        FERRY_TRY(ferry_i_progress(ctx, what, found->iterations, o->iterations, now,
+                                   &found->finish));
+        found->converged = o->tol > 0 && fabs(before - now) <= o->tol * fabs(before);
+        before = now;
+        if (found->finish || found->converged) break;
+    }
+    FERRY_TRY(ferry_i_nmtf_objective(ctx, n, o->loss, &found->objective));
+    FERRY_NEED(ctx, isfinite(found->objective), FERRY_ENUMERIC,
+               "%s: the factors grew beyond what a number can hold; scale the features",
+               what);
+done:
+    return st;
+}

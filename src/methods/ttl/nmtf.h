@@ -1,0 +1,148 @@
+/* Coupled non-negative tri-factorisation: the core of TTL and TriplexTL.
+ *
+ * Views v, each a matrix X_v (features x instances in the papers' letters; ours are stored
+ * one instance a row) of a domain d(v), stand in groups g. With c classes
+ *
+ *   L = sum_v w_v |X_v - H_v G_d(v)'|^2,    H_v = F1_g A1_g + Fa_v Aa_g + F2_v A2_v
+ *
+ *   F1_g m x p1, A1_g p1 x c   concepts that the group shares
+ *   Fa_v m x pa, Aa_g pa x c   "alike": words of the view, meaning of the group (TriplexTL)
+ *   F2_v m x p2, A2_v p2 x c   the view's own
+ *   G_d  n x c                 classes of the domain's instances; rows sum to 1
+ *
+ * or with the divergence sum x log(x / y) - x + y in place of the squares. A chain
+ * S -> D1 -> T is two groups, {S, D1} and {D1, T}, tied by G of D1. H has only c columns
+ * whatever p is, so nothing ever costs nnz p or p^2: a step is O(nnz c + m p c + n c^2). */
+#ifndef FERRY_NMTF_H
+#define FERRY_NMTF_H
+
+#include "linalg/linalg.h"
+
+typedef enum ferry_nmtf_loss { FERRY_NMTF_SQUARED, FERRY_NMTF_KL } ferry_nmtf_loss;
+/* After a step: paper divides the columns of every F and the rows of every G by their sums;
+ * absorb does so too but multiplies the sums of F into A (not for Fa, whose A is shared);
+ * none; simplex absorbs F and finds the rows of G by exact least squares on the simplex. */
+typedef enum ferry_nmtf_norm {
+    FERRY_NMTF_PAPER,
+    FERRY_NMTF_ABSORB,
+    FERRY_NMTF_NONE,
+    FERRY_NMTF_SIMPLEX
+} ferry_nmtf_norm;
+
+typedef struct ferry_nmtf_options {
+    ferry_nmtf_loss loss;
+    ferry_nmtf_norm norm;
+    double exponent;    /* 0.5 (the paper's square root) or 1 */
+    int64_t iterations; /* of ferry_i_nmtf_run */
+    double tol;         /* ... which stops at a relative fall below this; 0: never */
+} ferry_nmtf_options;
+
+typedef struct ferry_nmtf_view {
+    ferry_matrix *x; /* n x m, one owner more */
+    int64_t group, domain;
+    double w;
+    ferry_block *fa, *f2; /* m x pa, m x p2 */
+    ferry_small *a2;      /* p2 x c */
+    /* work */
+    ferry_block *h, *p, *q; /* m x c: H, and what the steps of F and A divide */
+    ferry_matrix *xt;       /* KL, sparse: the transpose ... */
+    ferry_matrix *r, *rt;   /* ... and X / (H G') in both orders */
+    double norm2;           /* |X|^2 */
+    int64_t twin;           /* the first view of the same matrix and domain */
+} ferry_nmtf_view;
+
+typedef struct ferry_nmtf_group {
+    int64_t m;
+    ferry_block *f1;      /* m x p1 */
+    ferry_small *a1, *aa; /* p1 x c, pa x c */
+    /* work */
+    ferry_block *fa1;           /* m x c: F1 A1 */
+    ferry_block *ps, *qs;       /* m x c: sums over the views */
+    ferry_block *up, *down;     /* m x max(p1, pa, p2) */
+    ferry_small *above, *below; /* max(p1, pa, p2) x c */
+    double *sums;               /* max(p1, pa, p2) */
+} ferry_nmtf_group;
+
+typedef struct ferry_nmtf_domain {
+    int64_t n;
+    ferry_block *g; /* n x c */
+    int32_t *known; /* n: class, or -1 where it is to be found */
+    bool fixed;     /* all are known: G is never touched */
+    /* work */
+    ferry_block *above, *below; /* n x c */
+    ferry_small *k;             /* c x c: G'G */
+} ferry_nmtf_domain;
+
+typedef struct ferry_nmtf {
+    int64_t c, p1, pa, p2;
+    int64_t n_groups, n_views, n_domains;
+    ferry_nmtf_group *group;
+    ferry_nmtf_view *view;
+    ferry_nmtf_domain *domain;
+    bool kl;         /* made ready for the divergence */
+    bool p_ready;    /* P of the fixed domains is known */
+    int64_t empty;   /* rows of G without any weight in the last step */
+    ferry_small *cc; /* c x c */
+} ferry_nmtf;
+
+/* What a view is made of. */
+typedef struct ferry_nmtf_place {
+    ferry_matrix *x;
+    int64_t group, domain; /* groups are numbered 0, 1, ... without gaps */
+    double w;
+} ferry_nmtf_place;
+
+/* Factors of zeros, no label known. Views of a group have equal features, views of a domain
+ * equal instances, all entries are >= 0. */
+ferry_status ferry_i_nmtf_new(ferry_ctx *ctx, int64_t c, int64_t p1, int64_t pa, int64_t p2,
+                              int64_t n_views, const ferry_nmtf_place *place,
+                              ferry_nmtf **out);
+void ferry_i_nmtf_free(ferry_nmtf *n);
+/* Labels of domain d (known[i] a class or -1) and G <- one-hot where known, else 1 / c. */
+void ferry_i_nmtf_know(ferry_nmtf *n, int64_t d, const int32_t *known);
+/* G of domain d <- `start` (n x c) with entries raised to `floor` and rows brought to sum
+ * 1; known rows stay one-hot. */
+void ferry_i_nmtf_start(ferry_nmtf *n, int64_t d, const ferry_block *start, double floor);
+/* F and A at random: columns of F sum to 1, and A is of the size that the sums of the
+ * instances ask for. */
+ferry_status ferry_i_nmtf_random(ferry_ctx *ctx, ferry_nmtf *n, ferry_rng *rng);
+
+/* One iteration in its parts: F and A of every group, then G of every domain that is not
+ * fixed (with known rows put back), then the normalisation. *objective (may be NULL) is L
+ * of the state that the first part began with; it costs nothing more with squares. */
+ferry_status ferry_i_nmtf_factors(ferry_ctx *ctx, ferry_nmtf *n,
+                                  const ferry_nmtf_options *o, double *objective);
+ferry_status ferry_i_nmtf_members(ferry_ctx *ctx, ferry_nmtf *n,
+                                  const ferry_nmtf_options *o);
+void ferry_i_nmtf_normalise(ferry_ctx *ctx, ferry_nmtf *n, const ferry_nmtf_options *o);
+/* L of the present state. */
+ferry_status ferry_i_nmtf_objective(ferry_ctx *ctx, ferry_nmtf *n, ferry_nmtf_loss loss,
+                                    double *objective);
+
+typedef struct ferry_nmtf_found {
+    int64_t iterations;
+    double objective; /* of the result */
+    bool converged, finish;
+} ferry_nmtf_found;
+/* Iterations, with progress under the name `what`, whose objectives are those of the states
+ * before each iteration and the last one. */
+ferry_status ferry_i_nmtf_run(ferry_ctx *ctx, ferry_nmtf *n, const ferry_nmtf_options *o,
+                              const char *what, ferry_nmtf_found *found);
+
+/* The same iteration written down entry by entry from the formulas, dense and slow: what
+ * the other is compared with. */
+ferry_status ferry_i_nmtf_plain_step(ferry_ctx *ctx, ferry_nmtf *n,
+                                     const ferry_nmtf_options *o);
+ferry_status ferry_i_nmtf_plain_objective(ferry_ctx *ctx, const ferry_nmtf *n,
+                                          ferry_nmtf_loss loss, double *objective);
+
+/* Denominators are at least the first; entries below the second become 0. */
+#define FERRY_NMTF_EPS 1e-16
+#define FERRY_NMTF_TINY 1e-100
+
+/* A row of G by least squares on the simplex: min g'Bg - 2 v'g. Two classes have a closed
+ * form. */
+ferry_status ferry_i_nmtf_simplex_row(ferry_ctx *ctx, const ferry_small *b, const double *v,
+                                      double *g);
+
+#endif
