@@ -50,23 +50,8 @@ typedef struct ferry_method {
     /* Goal embed. NULL: none. p->score is not allocated: set p->k and allocate it. */
     ferry_status (*transform)(ferry_ctx *ctx, const void *state, const ferry_domain *d,
                               ferry_prediction *p);
-    /* Streams; observe NULL: does not stream, else learn is there too. An instance is one
-     * row of x, dense or CSR, with the columns of the target's only view at fit; its cells
-     * are finite. k is the number of classes known by now: never fewer than before, and a
-     * state that knows fewer grows.
-     * observe answers: score[k], larger is likelier, the first of the largest is the
-     * answer. It also takes from the instance what needs no label (running means), and
-     * leaves in ticket[tickets(state)], zeroed by the caller, what learn will want to know
-     * of this answer (such as the class that each expert said).
-     * learn takes the label, 0 <= cls < k, of an instance that was observed just before or
-     * long ago, with the ticket it got then. Both depend on nothing but the state and the
-     * arguments: a stream is replayed from its log to the same bits. They fail only for
-     * want of memory. */
-    int64_t (*tickets)(const void *state); /* NULL: 0 */
-    ferry_status (*observe)(ferry_ctx *ctx, void *state, const ferry_matrix *x, int64_t row,
-                            int64_t k, double *score, int32_t *ticket);
-    ferry_status (*learn)(ferry_ctx *ctx, void *state, const ferry_matrix *x, int64_t row,
-                          int64_t k, int32_t cls, const int32_t *ticket);
+    /* Learn from the labelled instances of d, in order. NULL: does not stream. */
+    ferry_status (*partial_fit)(ferry_ctx *ctx, void *state, const ferry_domain *d);
     /* Names of tensors and texts must not begin with "ferry.". load takes the bag as
      * written by a stranger: every size and index is checked. save NULL: cannot be saved.
      */
