@@ -116,6 +116,11 @@ typedef struct ferry_engine {
      * be x's sibling's values. */
     void (*sddmm)(ferry_ctx *, const ferry_matrix *x, const ferry_block *b,
                   const ferry_block *c, double *out);
+    /* Two products with what a factorisation has at the stored entries of CSR x, which is
+     * not kept: N[i] <- sum_j x_ij C[j] and D[i] <- sum_j <A[i], C[j]> C[j]. N may be NULL.
+     */
+    void (*masked)(ferry_ctx *, const ferry_matrix *x, const ferry_block *a,
+                   const ferry_block *c, ferry_block *n, ferry_block *d);
     /* sums[i] of x^power along an axis (power 1 or 2): FERRY_ROWS gives one per row. */
     ferry_status (*sums)(ferry_ctx *, const ferry_matrix *x, ferry_axis axis, int power,
                          double *out);

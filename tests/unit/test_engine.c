@@ -351,6 +351,49 @@ static void test_sddmm(void **state)
     }
 }
 
+/* Every width that has its own code and some that have not, every instruction set, with and
+ * without N: as ref, and all the same bits. */
+static void test_masked(void **state)
+{
+    fixture *f = *state;
+    static const int64_t widths[] = {0,  1,  2,  3,  4,  5,  7,  8,  9,  10, 12,
+                                     16, 19, 20, 21, 24, 30, 31, 32, 33, 50, 64};
+
+    for (int round = 0; round < 4 * FERRY_COUNT(widths); round++) {
+        const int64_t k = widths[round / 4];
+        ferry_matrix *x = random_matrix(f, round % 4 == 3 ? 200 : pick(f),
+                                        round % 4 == 3 ? 150 : pick(f), true);
+        ferry_block *a = random_block(f, x->rows, k), *c = random_block(f, x->cols, k);
+        ferry_block *n[3], *d[3];
+        const size_t bytes = (size_t)(x->rows * k) * sizeof(double);
+        for (int i = 0; i < 3; i++) {
+            n[i] = random_block(f, x->rows, k);
+            d[i] = random_block(f, x->rows, k);
+        }
+        ferry_e(f->ref)->masked(f->ref, x, a, c, n[0], d[0]);
+        ferry_e(f->one)->masked(f->one, x, a, c, n[1], d[1]);
+        all_close(x->rows * k, n[1]->data, n[0]->data, 1e-13);
+        all_close(x->rows * k, d[1]->data, d[0]->data, 1e-13);
+        for (int isa = 0; isa <= (int)ferry_i_isa(); isa++) {
+            ferry_i_csr_masked(f->two, (ferry_isa)isa, x, a, c, n[2], d[2]);
+            assert_memory_equal(n[2]->data, n[1]->data, bytes);
+            assert_memory_equal(d[2]->data, d[1]->data, bytes);
+            memset(d[2]->data, 1, bytes);
+            ferry_i_csr_masked(f->one, (ferry_isa)isa, x, a, c, NULL, d[2]);
+            assert_memory_equal(d[2]->data, d[1]->data, bytes);
+        }
+        ferry_e(f->ref)->masked(f->ref, x, a, c, NULL, d[2]);
+        assert_memory_equal(d[2]->data, d[0]->data, bytes);
+        for (int i = 0; i < 3; i++) {
+            ferry_i_block_free(n[i]);
+            ferry_i_block_free(d[i]);
+        }
+        ferry_i_block_free(a);
+        ferry_i_block_free(c);
+        ferry_i_matrix_free(x);
+    }
+}
+
 /* ---- blocks
  * ------------------------------------------------------------------------------ */
 
@@ -1180,6 +1223,7 @@ int main(int argc, char **argv)
         T(test_many_threads),
         T(test_grams_and_sums),
         T(test_sddmm),
+        T(test_masked),
         T(test_block_products),
         T(test_block_loops),
         T(test_multiplicative_update),

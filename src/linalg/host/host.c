@@ -9,6 +9,7 @@ const ferry_engine ferry_i_engine_host = {
     .xxt = ferry_i_host_xxt,
     .xtx = ferry_i_host_xtx,
     .sddmm = ferry_i_host_sddmm,
+    .masked = ferry_i_host_masked,
     .sums = ferry_i_host_sums,
     .gram = ferry_i_host_gram,
     .bmul = ferry_i_host_bmul,

@@ -38,6 +38,15 @@ void ferry_i_csr_mul(ferry_ctx *ctx, ferry_isa isa, double alpha, const ferry_ma
 ferry_status ferry_i_csr_tmul(ferry_ctx *ctx, ferry_isa isa, double alpha,
                               const ferry_matrix *x, const ferry_block *b, double beta,
                               ferry_block *y);
+/* Row where share `piece` of `pieces` of a CSR matrix begins, each with about as many
+ * entries and rows. */
+int64_t ferry_i_row_cut(int64_t rows, const int64_t *start, int64_t piece, int64_t pieces);
+/* masked.c: likewise. */
+void ferry_i_csr_masked(ferry_ctx *ctx, ferry_isa isa, const ferry_matrix *x,
+                        const ferry_block *a, const ferry_block *c, ferry_block *n,
+                        ferry_block *d);
+void ferry_i_host_masked(ferry_ctx *ctx, const ferry_matrix *x, const ferry_block *a,
+                         const ferry_block *c, ferry_block *n, ferry_block *d);
 /* products.c: the other entries about data matrices. */
 void ferry_i_host_mul(ferry_ctx *ctx, double alpha, const ferry_matrix *x,
                       const ferry_block *b, double beta, ferry_block *y);

@@ -213,9 +213,7 @@ ferry_isa ferry_i_isa(void)
     return FERRY_ISA_PLAIN;
 }
 
-/* Row where share `piece` of `pieces` begins, each with about as many entries (and rows).
- */
-static int64_t row_cut(int64_t rows, const int64_t *start, int64_t piece, int64_t pieces)
+int64_t ferry_i_row_cut(int64_t rows, const int64_t *start, int64_t piece, int64_t pieces)
 {
     const int64_t goal = ferry_i_piece(start[rows] + rows, piece, pieces);
     int64_t lo = 0, hi = rows;
@@ -237,8 +235,8 @@ static void share_rows(ferry_ctx *ctx, ferry_isa isa, const product *p, int64_t 
 
 #pragma omp parallel for num_threads(threads) schedule(dynamic)
     for (int64_t piece = 0; piece < pieces; piece++)
-        multiplies[isa](p, row_cut(rows, p->start, piece, pieces),
-                        row_cut(rows, p->start, piece + 1, pieces));
+        multiplies[isa](p, ferry_i_row_cut(rows, p->start, piece, pieces),
+                        ferry_i_row_cut(rows, p->start, piece + 1, pieces));
 }
 
 void ferry_i_csr_mul(ferry_ctx *ctx, ferry_isa isa, double alpha, const ferry_matrix *x,
@@ -277,8 +275,8 @@ static void scatter_pieces(int threads, ferry_isa isa, const product *p, int64_t
         product mine = *p;
         if (t > 0) mine.y = own + (t - 1) * size;
         scale(t > 0 ? 0 : p->beta, size, mine.y);
-        scatters[isa](&mine, row_cut(rows, p->start, t, threads),
-                      row_cut(rows, p->start, t + 1, threads));
+        scatters[isa](&mine, ferry_i_row_cut(rows, p->start, t, threads),
+                      ferry_i_row_cut(rows, p->start, t + 1, threads));
     }
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t e = 0; e < (threads > 1 ? size : 0); e++)

@@ -95,6 +95,29 @@ static void ref_sddmm(ferry_ctx *ctx, const ferry_matrix *x, const ferry_block *
     }
 }
 
+static void ref_masked(ferry_ctx *ctx, const ferry_matrix *x, const ferry_block *a,
+                       const ferry_block *c, ferry_block *n, ferry_block *d)
+{
+    (void)ctx;
+    assert(!x->dense && a->rows == x->rows && c->rows == x->cols && a->k == c->k);
+    for (int64_t i = 0; i < x->rows; i++) {
+        for (int64_t l = 0; l < c->k; l++) {
+            if (n) FERRY_ROW(n, i)[l] = 0;
+            FERRY_ROW(d, i)[l] = 0;
+        }
+        for (int64_t e = x->start[i]; e < x->start[i + 1]; e++) {
+            const double *row = FERRY_ROW(c, x->index[e]);
+            double h = 0;
+            for (int64_t l = 0; l < c->k; l++)
+                h += FERRY_ROW(a, i)[l] * row[l];
+            for (int64_t l = 0; l < c->k; l++) {
+                if (n) FERRY_ROW(n, i)[l] += x->value[e] * row[l];
+                FERRY_ROW(d, i)[l] += h * row[l];
+            }
+        }
+    }
+}
+
 static ferry_status ref_sums(ferry_ctx *ctx, const ferry_matrix *x, ferry_axis axis,
                              int power, double *out)
 {
@@ -244,6 +267,7 @@ const ferry_engine ferry_i_engine_ref = {
     .xxt = ref_xxt,
     .xtx = ref_xtx,
     .sddmm = ref_sddmm,
+    .masked = ref_masked,
     .sums = ref_sums,
     .gram = ref_gram,
     .bmul = ref_bmul,

@@ -23,12 +23,13 @@ typedef struct mindtl_factors {
 
 /* Workspace of the sweeps over one matrix. */
 typedef struct mindtl_work {
-    ferry_matrix *h, *ht; /* M o (U B V') and its transpose */
+    ferry_matrix *h;      /* M o (U B V'), for the objective */
     ferry_block *vb, *ub; /* V B' (m x k), U B (n x l) */
     ferry_block *nu, *du; /* n x k: numerator and denominator */
     ferry_block *nv, *dv; /* m x l */
     ferry_block *cu, *cv; /* n x k, m x l: further ones */
-    ferry_block *xv;      /* n x l */
+    ferry_block *xu, *hu; /* m x k: Xm'U, Xh'U */
+    ferry_block *hv;      /* n x l: Xh V */
     ferry_small *kk, *ll; /* k x k, l x l */
     ferry_small *nb, *db; /* k x l */
     double *norms;

@@ -1,5 +1,6 @@
-/* The masked multiplicative updates (3)-(5) of a source, sparse throughout: the products of
- * the mask are dots at the observed entries (SDDMM), everything else CSR x block. */
+/* The masked multiplicative updates (3)-(5) of a source, sparse throughout: three passes
+ * over the ratings a sweep, each of which makes Xh at the observed entries and multiplies
+ * with it (and with Xm) at once. */
 #include <math.h>
 
 #include "methods/mindtl/mindtl.h"
@@ -38,7 +39,6 @@ ferry_status ferry_i_mindtl_work_new(ferry_ctx *ctx, const observed *x, int64_t 
 
     *w = (mindtl_work){.h = NULL};
     FERRY_TRY(ferry_i_matrix_like(ctx, x->x, &w->h));
-    FERRY_TRY(ferry_i_matrix_like(ctx, x->xt, &w->ht));
     FERRY_TRY(ferry_i_block_new(ctx, m, k, &w->vb));
     FERRY_TRY(ferry_i_block_new(ctx, n, l, &w->ub));
     FERRY_TRY(ferry_i_block_new(ctx, n, k, &w->nu));
@@ -47,7 +47,9 @@ ferry_status ferry_i_mindtl_work_new(ferry_ctx *ctx, const observed *x, int64_t 
     FERRY_TRY(ferry_i_block_new(ctx, m, l, &w->nv));
     FERRY_TRY(ferry_i_block_new(ctx, m, l, &w->dv));
     FERRY_TRY(ferry_i_block_new(ctx, m, l, &w->cv));
-    FERRY_TRY(ferry_i_block_new(ctx, n, l, &w->xv));
+    FERRY_TRY(ferry_i_block_new(ctx, m, k, &w->xu));
+    FERRY_TRY(ferry_i_block_new(ctx, m, k, &w->hu));
+    FERRY_TRY(ferry_i_block_new(ctx, n, l, &w->hv));
     FERRY_TRY(ferry_i_small_new(ctx, k, k, &w->kk));
     FERRY_TRY(ferry_i_small_new(ctx, l, l, &w->ll));
     FERRY_TRY(ferry_i_small_new(ctx, k, l, &w->nb));
@@ -62,7 +64,6 @@ done:
 void ferry_i_mindtl_work_clear(mindtl_work *w)
 {
     ferry_i_matrix_free(w->h);
-    ferry_i_matrix_free(w->ht);
     ferry_i_block_free(w->vb);
     ferry_i_block_free(w->ub);
     ferry_i_block_free(w->nu);
@@ -71,7 +72,9 @@ void ferry_i_mindtl_work_clear(mindtl_work *w)
     ferry_i_block_free(w->nv);
     ferry_i_block_free(w->dv);
     ferry_i_block_free(w->cv);
-    ferry_i_block_free(w->xv);
+    ferry_i_block_free(w->xu);
+    ferry_i_block_free(w->hu);
+    ferry_i_block_free(w->hv);
     ferry_i_small_free(w->kk);
     ferry_i_small_free(w->ll);
     ferry_i_small_free(w->nb);
@@ -82,33 +85,25 @@ void ferry_i_mindtl_work_clear(mindtl_work *w)
 
 /* ---- one factor ---- */
 
-/* A <- A o sqrt(N / D) where A is U or V, N = Xm C, and
- *   paper  D = Xh C
+/* A <- A o sqrt(N / D) where A is U or V, N = Xm C and H = Xh C for C = V B' or U B:
+ *   paper  D = H
  *   ding   D = A A' N
- *   orth   N + A A' H over H + A A' N, H = Xh C; then unit columns, norms to `norms`.
- * x and h are X and Xh (or their transposes), c is V B' or U B. h is filled here. */
-static void update(ferry_ctx *ctx, mindtl_rule rule, const ferry_matrix *x, ferry_matrix *h,
-                   const ferry_block *c, ferry_block *a, ferry_block *n, ferry_block *d,
-                   ferry_block *more, ferry_small *s)
+ *   orth   N + A A' H over H + A A' N */
+static void update(ferry_ctx *ctx, mindtl_rule rule, ferry_block *a, ferry_block *n,
+                   ferry_block *h, ferry_block *more, ferry_small *s)
 {
     const ferry_engine *e = ferry_e(ctx);
 
-    e->mul(ctx, 1, x, c, 0, n);
-    if (rule == RULE_DING) {
+    if (rule != RULE_PAPER) {
         e->gram(ctx, a, n, s);
-        e->bmul(ctx, 1, a, s, false, 0, d);
-    } else {
-        e->sddmm(ctx, h, a, c, h->value);
-        e->mul(ctx, 1, h, c, 0, d);
+        e->bmul(ctx, 1, a, s, false, 0, rule == RULE_DING ? h : more); /* A A' N */
     }
     if (rule == RULE_ORTH) {
-        e->gram(ctx, a, n, s);
-        e->bmul(ctx, 1, a, s, false, 0, more); /* A A' N */
-        e->gram(ctx, a, d, s);
-        e->bmul(ctx, 1, a, s, false, 1, n); /* N + A A' H */
-        e->axpby(ctx, 1, more, 1, d);       /* H + A A' N */
+        e->gram(ctx, a, h, s);
+        e->bmul(ctx, 1, a, s, false, 1, n);
+        e->axpby(ctx, 1, more, 1, h);
     }
-    e->mulup(ctx, a, n, d, 0.5, FLOOR, 0);
+    e->mulup(ctx, a, n, h, 0.5, FLOOR, 0);
 }
 
 /* Unit columns; norms[j] tells the lengths (1 for a column of zeros). */
@@ -122,16 +117,15 @@ static void unit_columns(ferry_ctx *ctx, ferry_block *a, double *norms, double *
     ferry_e(ctx)->bscale(ctx, a, FERRY_COLS, inverse);
 }
 
-/* (5): B <- B o sqrt(U' Xm V / U' Xh V). */
+/* (5): B <- B o sqrt(U' Xm V / U' Xh V), where xu = Xm'U is known. */
 static void update_b(ferry_ctx *ctx, const observed *x, mindtl_factors *f, mindtl_work *w)
 {
     const ferry_engine *e = ferry_e(ctx);
 
-    e->mul(ctx, 1, x->x, f->v, 0, w->xv);
-    e->gram(ctx, f->u, w->xv, w->nb);
-    e->sddmm(ctx, w->h, w->ub, f->v, w->h->value);
-    e->mul(ctx, 1, w->h, f->v, 0, w->xv);
-    e->gram(ctx, f->u, w->xv, w->db);
+    e->gram(ctx, w->xu, f->v, w->nb);
+    e->bmul(ctx, 1, f->u, f->b, false, 0, w->ub);
+    e->masked(ctx, x->x, w->ub, f->v, NULL, w->hv);
+    e->gram(ctx, f->u, w->hv, w->db);
     for (int64_t i = 0; i < f->b->rows * f->b->cols; i++)
         f->b->data[i] *= sqrt(w->nb->data[i] / fmax(w->db->data[i], FLOOR));
 }
@@ -142,20 +136,23 @@ void ferry_i_mindtl_sweep(ferry_ctx *ctx, const observed *x, mindtl_rule rule,
     const ferry_engine *e = ferry_e(ctx);
     const int64_t k = f->b->rows, l = f->b->cols;
 
-    e->bmul(ctx, 1, f->v, f->b, true, 0, w->vb); /* (3) */
-    update(ctx, rule, x->x, w->h, w->vb, f->u, w->nu, w->du, w->cu, w->kk);
+    e->bmul(ctx, 1, f->v, f->b, true, 0, w->vb); /* (3): Xm (V B'), Xh (V B') */
+    e->masked(ctx, x->x, f->u, w->vb, w->nu, w->du);
+    update(ctx, rule, f->u, w->nu, w->du, w->cu, w->kk);
     if (rule == RULE_ORTH) {
         unit_columns(ctx, f->u, w->norms, w->kk->data);
         for (int64_t i = 0; i < k * l; i++)
             f->b->data[i] *= w->norms[i % k];
+        e->bmul(ctx, 1, f->v, f->b, true, 0, w->vb);
     }
-    e->bmul(ctx, 1, f->u, f->b, false, 0, w->ub); /* (4) */
-    update(ctx, rule, x->xt, w->ht, w->ub, f->v, w->nv, w->dv, w->cv, w->ll);
+    e->masked(ctx, x->xt, w->vb, f->u, w->xu, w->hu); /* (4): (Xm'U) B, (Xh'U) B */
+    e->bmul(ctx, 1, w->xu, f->b, false, 0, w->nv);
+    e->bmul(ctx, 1, w->hu, f->b, false, 0, w->dv);
+    update(ctx, rule, f->v, w->nv, w->dv, w->cv, w->ll);
     if (rule == RULE_ORTH) {
         unit_columns(ctx, f->v, w->norms, w->ll->data);
         for (int64_t i = 0; i < k * l; i++)
             f->b->data[i] *= w->norms[i / k];
-        e->bmul(ctx, 1, f->u, f->b, false, 0, w->ub);
     }
     update_b(ctx, x, f, w);
 }
