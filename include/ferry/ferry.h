@@ -11,6 +11,7 @@ extern "C" {
 
 #include "ferry/evaluate.h"
 #include "ferry/generate.h"
+#include "ferry/stream.h"
 
 #ifdef __cplusplus
 }

@@ -3,7 +3,7 @@
 #define FERRY_METHOD_INTERNAL_H
 
 #include "data/data.h"
-#include "ferry/model.h"
+#include "ferry/stream.h"
 #include "model/bag.h"
 #include "task/task.h"
 
@@ -21,6 +21,29 @@ enum {
     FERRY_NEED_TARGET_VIEW = 256,  /* the target has a view */
     FERRY_NEED_VIEW_OR_GRAPH = 512 /* the target has a view or a graph */
 };
+
+/* How a method learns from a stream, a row at a time (include/ferry/stream.h). Rows fit the
+ * target's only view: columns and finite or missing values were checked. Nothing but the
+ * state and the arguments may decide what these do: a log of the calls is replayed to the
+ * same bits. On failure the state is as before the call. */
+typedef struct ferry_online {
+    /* Whether see() changes the state; NULL: it never does. */
+    bool (*watches)(const void *state);
+    /* How many numbers see() leaves for learn(); NULL: none. */
+    int64_t (*note)(const void *state);
+    /* Fill score[0..k); k is at least the number of classes that the state has room for,
+     * and classes beyond that (their first learn() failed) score 0. note as above. */
+    ferry_status (*see)(ferry_ctx *ctx, void *state, const ferry_row *x, int64_t k,
+                        double *score, int32_t *note);
+    /* Learn that x has class cls, which may be new: the state then makes room for it. note
+     * is what see() left for this row, or NULL. Rows wait for their labels in any number
+     * and order. */
+    ferry_status (*learn)(ferry_ctx *ctx, void *state, const ferry_row *x, int32_t cls,
+                          const int32_t *note);
+    /* {"name": weight, ...}: how much each part counts now, into w (parts of them; NULL:
+     * only tell how many) with static or state-owned names. NULL: one part. */
+    int64_t (*parts)(const void *state, const char **names, double *w);
+} ferry_online;
 
 typedef struct ferry_method {
     const char *name, *summary,
@@ -50,8 +73,8 @@ typedef struct ferry_method {
     /* Goal embed. NULL: none. p->score is not allocated: set p->k and allocate it. */
     ferry_status (*transform)(ferry_ctx *ctx, const void *state, const ferry_domain *d,
                               ferry_prediction *p);
-    /* Learn from the labelled instances of d, in order. NULL: does not stream. */
-    ferry_status (*partial_fit)(ferry_ctx *ctx, void *state, const ferry_domain *d);
+    /* How it streams; NULL: it does not. */
+    const ferry_online *online;
     /* Names of tensors and texts must not begin with "ferry.". load takes the bag as
      * written by a stranger: every size and index is checked. save NULL: cannot be saved.
      */

@@ -21,6 +21,7 @@
     X(mf)                                                                                  \
     X(mindtl)                                                                              \
     X(mmltl)                                                                               \
+    X(mpa)                                                                                 \
     X(pca_joined)                                                                          \
     X(random_codebook)                                                                     \
     X(ranksvm)                                                                             \

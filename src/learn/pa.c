@@ -1,0 +1,225 @@
+/* Passive-aggressive steps (pa.h). */
+#include "learn/pa.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- products ---- */
+
+/* The loop that takes the time, compiled for each instruction set. Multiplication and
+ * addition are never fused: the same bits from all of them. */
+#define INLINE static inline __attribute__((always_inline))
+typedef double v4 __attribute__((vector_size(32), aligned(8), may_alias));
+
+INLINE double total(v4 a)
+{
+    return (a[0] + a[1]) + (a[2] + a[3]);
+}
+
+/* out[0..rows) for at most 4 rows; x is read once for all of them. */
+INLINE void dot_dense(int rows, int64_t d, const double *a, const double *x, double *out)
+{
+    v4 even[4] = {{0}}, odd[4] = {{0}};
+    int64_t j = 0;
+
+    for (; j + 8 <= d; j += 8) {
+        const v4 p = *(const v4 *)(const void *)(x + j),
+                 q = *(const v4 *)(const void *)(x + j + 4);
+        for (int i = 0; i < rows; i++) {
+            even[i] += *(const v4 *)(const void *)(a + i * d + j) * p;
+            odd[i] += *(const v4 *)(const void *)(a + i * d + j + 4) * q;
+        }
+    }
+    for (int i = 0; i < rows; i++)
+        out[i] = total(even[i] + odd[i]);
+    for (; j < d; j++)
+        for (int i = 0; i < rows; i++)
+            out[i] += a[i * d + j] * x[j];
+}
+
+INLINE void dot_all(int64_t rows, int64_t d, const double *a, const double *x, double *out)
+{
+    int64_t i = 0;
+
+    for (; i + 4 <= rows; i += 4)
+        dot_dense(4, d, a + i * d, x, out + i);
+    if (i + 2 <= rows) {
+        dot_dense(2, d, a + i * d, x, out + i);
+        i += 2;
+    }
+    if (i < rows) dot_dense(1, d, a + i * d, x, out + i);
+}
+
+typedef void dot_fn(int64_t rows, int64_t d, const double *a, const double *x, double *out);
+
+static void dot_plain(int64_t rows, int64_t d, const double *a, const double *x,
+                      double *out)
+{
+    dot_all(rows, d, a, x, out);
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx2"))) static void
+dot_avx2(int64_t rows, int64_t d, const double *a, const double *x, double *out)
+{
+    dot_all(rows, d, a, x, out);
+}
+#endif
+
+static dot_fn *best_dot(void)
+{
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2")) return dot_avx2;
+#endif
+    return dot_plain;
+}
+
+void ferry_i_rows_dot(int64_t rows, int64_t d, const double *a, const ferry_row *x,
+                      double *out)
+{
+    if (!x->index) {
+        best_dot()(rows, d, a, x->value, out);
+        return;
+    }
+    for (int64_t i = 0; i < rows; i++) {
+        const double *row = a + i * d;
+        double sum = 0;
+        for (int64_t e = 0; e < x->n; e++)
+            sum += row[x->index[e]] * x->value[e];
+        out[i] = sum;
+    }
+}
+
+double ferry_i_row_norm2(const ferry_row *x)
+{
+    const ferry_row dense = {x->n, NULL, x->value};
+    double sum = 0;
+
+    ferry_i_rows_dot(1, x->n, x->value, &dense, &sum);
+    return sum;
+}
+
+/* row += a x */
+static void add_row(double *row, double a, const ferry_row *x)
+{
+    if (x->index)
+        for (int64_t e = 0; e < x->n; e++)
+            row[x->index[e]] += a * x->value[e];
+    else
+        for (int64_t j = 0; j < x->n; j++)
+            row[j] += a * x->value[j];
+}
+
+int32_t ferry_i_argmax(int64_t n, const double *f)
+{
+    int32_t best = n > 0 ? 0 : -1;
+
+    for (int64_t i = 1; i < n; i++)
+        if (f[i] > f[best]) best = (int32_t)i;
+    return best;
+}
+
+/* ---- the learner ---- */
+
+ferry_status ferry_i_pa_new(ferry_ctx *ctx, ferry_pa_kind kind, double C, int64_t k,
+                            int64_t d, bool average, ferry_pa **out)
+{
+    ferry_status st = FERRY_OK;
+    ferry_pa *p = ferry_i_calloc(1, sizeof *p);
+
+    *out = NULL;
+    FERRY_NEED(ctx, p, FERRY_ENOMEM, "no memory for %lld x %lld weights", (long long)k,
+               (long long)d);
+    *p = (ferry_pa){.kind = kind, .C = C, .d = d};
+    p->w = ferry_i_calloc(0, sizeof *p->w);
+    p->u = average ? ferry_i_calloc(0, sizeof *p->u) : NULL;
+    FERRY_NEED(ctx, p->w && (p->u || !average), FERRY_ENOMEM,
+               "no memory for %lld x %lld weights", (long long)k, (long long)d);
+    FERRY_TRY(ferry_i_pa_classes(ctx, p, k));
+    *out = p;
+    p = NULL;
+done:
+    ferry_i_pa_free(p);
+    return st;
+}
+
+void ferry_i_pa_free(ferry_pa *p)
+{
+    if (!p) return;
+    ferry_i_free(p->w);
+    ferry_i_free(p->u);
+    ferry_i_free(p);
+}
+
+/* Rows of zeros up to k; the old ones stay, also when there is no memory. */
+static bool more_rows(double **rows, int64_t have, int64_t k, int64_t d)
+{
+    double *more =
+        d > 0 && k > INT64_MAX / d ? NULL : ferry_i_realloc(*rows, k * d, sizeof *more);
+
+    if (!more) return false;
+    memset(more + have * d, 0, (size_t)((k - have) * d) * sizeof *more);
+    *rows = more;
+    return true;
+}
+
+ferry_status ferry_i_pa_classes(ferry_ctx *ctx, ferry_pa *p, int64_t k)
+{
+    ferry_status st = FERRY_OK;
+
+    if (k <= p->k) return FERRY_OK;
+    FERRY_NEED(
+        ctx, more_rows(&p->w, p->k, k, p->d) && (!p->u || more_rows(&p->u, p->k, k, p->d)),
+        FERRY_ENOMEM, "no memory for %lld x %lld weights", (long long)k, (long long)p->d);
+    p->k = k;
+done:
+    return st;
+}
+
+void ferry_i_pa_scores(const ferry_pa *p, const ferry_row *x, double *f)
+{
+    ferry_i_rows_dot(p->k, p->d, p->w, x, f);
+}
+
+void ferry_i_pa_average(const ferry_pa *p, const ferry_row *x, double *f)
+{
+    if (p->steps == 0) return;
+    for (int64_t i = 0; i < p->k; i++) {
+        double g = 0;
+        ferry_i_rows_dot(1, p->d, p->u + i * p->d, x, &g);
+        f[i] -= g / (double)p->steps;
+    }
+}
+
+/* The step for a loss of l > 0 at a margin m. */
+static double step_size(const ferry_pa *p, double l, double m, double xx)
+{
+    switch (p->kind) {
+    case FERRY_PA1: return fmin(p->C, l / (2 * xx));
+    case FERRY_PA2: return l / (2 * xx + 1 / (2 * p->C));
+    case FERRY_PA_PRINTED: return m == 0 ? p->C : fmin(p->C, l / (m * m));
+    default: return l / (2 * xx);
+    }
+}
+
+ferry_pa_step ferry_i_pa_learn(ferry_pa *p, const ferry_row *x, double xx, int32_t y,
+                               const double *f)
+{
+    ferry_pa_step s = {.r = -1};
+
+    for (int64_t i = 0; i < p->k; i++)
+        if (i != y && (s.r < 0 || f[i] > f[s.r])) s.r = (int32_t)i;
+    if (s.r >= 0) s.loss = fmax(0, 1 - f[y] + f[s.r]);
+    if (s.loss > 0 && xx > 0) {
+        s.tau = step_size(p, s.loss, f[y] - f[s.r], xx);
+        if (!isfinite(s.tau)) s.tau = 0; /* as good as a zero x */
+        add_row(p->w + y * p->d, s.tau, x);
+        add_row(p->w + s.r * p->d, -s.tau, x);
+        if (p->u) {
+            add_row(p->u + y * p->d, s.tau * (double)p->steps, x);
+            add_row(p->u + s.r * p->d, -s.tau * (double)p->steps, x);
+        }
+    }
+    p->steps++;
+    return s;
+}

@@ -1,0 +1,106 @@
+/* Streams: a row is checked against what the model knows, then the method sees it or
+ * learns from it. */
+#include <math.h>
+#include <string.h>
+
+#include "model/model.h"
+
+int ferry_model_streams(const ferry_model *model)
+{
+    return model->method->online != NULL &&
+           (model->goal == FERRY_CLASSIFY || model->goal == FERRY_STREAM);
+}
+
+int ferry_model_watches(const ferry_model *model)
+{
+    const ferry_online *o = model->method->online;
+
+    return o && o->watches && o->watches(model->state);
+}
+
+int64_t ferry_model_columns(const ferry_model *model)
+{
+    return model->n_views > 0 ? model->views[0]->x->cols : 0;
+}
+
+int64_t ferry_model_classes(const ferry_model *model)
+{
+    return ferry_i_ids_count(model->names);
+}
+
+const char *ferry_model_class(const ferry_model *model, int64_t i)
+{
+    return i >= 0 && i < ferry_model_classes(model) ? ferry_i_ids_at(model->names, i)
+                                                    : NULL;
+}
+
+int64_t ferry_model_note(const ferry_model *model)
+{
+    const ferry_online *o = model->method->online;
+
+    return o && o->note ? o->note(model->state) : 0;
+}
+
+/* The row fits the model's only view. */
+static ferry_status check_row(ferry_ctx *ctx, const ferry_model *m, const ferry_row *x)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t cols = ferry_model_columns(m);
+
+    FERRY_NEED(ctx, ferry_model_streams(m), FERRY_ENEEDS, "%s does not learn from a stream",
+               m->method->name);
+    FERRY_NEED(ctx, x->index || x->n == cols, FERRY_EDATA,
+               "a row has %lld values, the model's view '%s' %lld columns", (long long)x->n,
+               m->views[0]->name, (long long)cols);
+    for (int64_t e = 0; e < x->n; e++) {
+        if (x->index) {
+            FERRY_NEED(ctx, x->index[e] >= 0 && x->index[e] < cols, FERRY_EDATA,
+                       "a row has column %d, the model's view '%s' 0 to %lld", x->index[e],
+                       m->views[0]->name, (long long)cols - 1);
+            FERRY_NEED(ctx, e == 0 || x->index[e - 1] < x->index[e], FERRY_EDATA,
+                       "a row has column %d after column %d: expected ascending columns",
+                       x->index[e], x->index[e - 1]);
+        }
+        FERRY_NEED(ctx, !isinf(x->value[e]), FERRY_EDATA,
+                   "a row has an infinite value in column %lld",
+                   (long long)(x->index ? x->index[e] : e));
+    }
+done:
+    return st;
+}
+
+ferry_status ferry_model_see(ferry_ctx *ctx, ferry_model *model, const ferry_row *x,
+                             int32_t *cls, double *score, int32_t *note)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t k = ferry_model_classes(model);
+    double few[64], *f = score;
+
+    FERRY_TRY(check_row(ctx, model, x));
+    if (!f) f = k <= FERRY_COUNT(few) ? few : ferry_i_calloc(k, sizeof *f);
+    FERRY_NEED(ctx, f, FERRY_ENOMEM, "no memory for %lld scores", (long long)k);
+    FERRY_TRY(model->method->online->see(ctx, model->state, x, k, f, note));
+    *cls = k > 0 ? 0 : -1;
+    for (int64_t c = 1; c < k; c++)
+        if (f[c] > f[*cls]) *cls = (int32_t)c;
+done:
+    if (f != score && f != few) ferry_i_free(f);
+    return st;
+}
+
+ferry_status ferry_model_learn(ferry_ctx *ctx, ferry_model *model, const ferry_row *x,
+                               const char *label, const int32_t *note)
+{
+    ferry_status st = FERRY_OK;
+    int64_t cls = -1;
+
+    FERRY_TRY(check_row(ctx, model, x));
+    FERRY_NEED(ctx, label && *label, FERRY_EDATA, "a label is empty");
+    /* A name without weights (no memory for these) is harmless: it scores 0. */
+    cls = ferry_i_ids_add(model->names, label, NULL);
+    FERRY_NEED(ctx, cls >= 0, FERRY_ENOMEM, "no memory for one more class");
+    FERRY_NEED(ctx, cls < INT32_MAX, FERRY_EDATA, "there are too many classes");
+    FERRY_TRY(model->method->online->learn(ctx, model->state, x, (int32_t)cls, note));
+done:
+    return st;
+}
