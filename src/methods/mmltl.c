@@ -63,7 +63,7 @@ static const ferry_opt mmltl_opts[] = {
     FERRY_OPT(mmltl_options, INT, sweeps, 50, 1, 1e9, "mode paper: sweeps"),
     FERRY_OPT_ONE_OF(mmltl_options, sylvester, "exact|bartels-stewart", "exact",
                      "mode paper: how U is found; bartels-stewart is slow"),
-    FERRY_OPT(mmltl_options, INT, max_iter, 1000, 1, 1e9, "mode ferry: most sweeps"),
+    FERRY_OPT(mmltl_options, INT, max_iter, 1000, 1, 1e9, "mode ferry: most steps"),
     FERRY_OPT(mmltl_options, REAL, tol, 1e-10, 0, 1,
               "mode ferry: gradient at which to stop, relative to |G|"),
     FERRY_OPT_ONE_OF(mmltl_options, scale, "auto|none|standard|l2", "auto",
@@ -176,7 +176,7 @@ static ferry_status factor(ferry_ctx *ctx, const mmltl_options *o, const ferry_m
         ferry_i_diag_real(ctx, "gradient", found.kkt);
         if (!found.converged && !found.finish)
             ferry_i_log(ctx, FERRY_WARN,
-                        "mmltl: after %lld sweeps the gradient is %.1e of |G|, not %.1e",
+                        "mmltl: after %lld steps the gradient is %.1e of |G|, not %.1e",
                         (long long)found.sweeps, found.kkt, o->tol);
     }
     ferry_i_diag_real(ctx, "sweeps", (double)found.sweeps);

@@ -71,12 +71,40 @@ typedef struct ferry_mmltl_found {
     double kkt, objective; /* kkt: relative to |G| */
     bool converged, finish;
 } ferry_mmltl_found;
-/* The minimum, in the span of G and delta, with balanced sweeps until max(kkt) <= tol |G|.
- * U d x g, V m x g for any g: columns by decreasing singular value, the largest |V| of a
- * column positive, zero from the rank on. mu = INFINITY: U'delta = 0. */
+/* The minimum, in the span of G and delta, until max(kkt) <= tol |G|: by Newton's method
+ * where g does not cut the rank, else by balanced sweeps. U d x g, V m x g for any g:
+ * columns by decreasing singular value, the largest |V| of a column positive, zero from the
+ * rank on. mu = INFINITY: U'delta = 0. */
 ferry_status ferry_i_mmltl_solve(ferry_ctx *ctx, const ferry_mmltl *p, double tol,
                                  int64_t max_iter, ferry_block *u, ferry_block *v,
                                  ferry_mmltl_found *found);
+/* The same by balanced sweeps alone: what tests compare it with. */
+ferry_status ferry_i_mmltl_solve_plain(ferry_ctx *ctx, const ferry_mmltl *p, double tol,
+                                       int64_t max_iter, ferry_block *u, ferry_block *v,
+                                       ferry_mmltl_found *found);
+/* Newton's method (mmltl_newton.c) on a problem as it is, mu |delta|^2 > 0, G not 0 and g
+ * not below the rank. Stops unconverged when it gets no further. */
+ferry_status ferry_i_mmltl_newton(ferry_ctx *ctx, const ferry_mmltl *p, ferry_mmltl_work *w,
+                                  double tol, int64_t max_iter, ferry_block *u,
+                                  ferry_block *v, ferry_mmltl_found *found);
+
+/* Z (r x m) = L S R' for blocks, workspaces made once. */
+typedef struct ferry_mmltl_parts {
+    ferry_block *z;       /* r x m; destroyed by split */
+    ferry_small *r_, *l_; /* m x q and r x q */
+    double *s;            /* q = min(r, m), descending */
+    int64_t q;
+} ferry_mmltl_parts;
+ferry_status ferry_i_mmltl_parts_new(ferry_ctx *ctx, int64_t r, int64_t m,
+                                     ferry_mmltl_parts *p);
+void ferry_i_mmltl_parts_clear(ferry_mmltl_parts *p);
+/* From z to the parts; singular values that are rounding become 0: their roots would not be
+ * small. */
+ferry_status ferry_i_mmltl_split(ferry_ctx *ctx, ferry_mmltl_parts *p);
+/* U (r x g) <- su L (S - less)_+^1/2, V (m x g) <- sv R (S - less)_+^1/2; zero past the
+ * rank. */
+void ferry_i_mmltl_spread(const ferry_mmltl_parts *p, double less, double su, double sv,
+                          ferry_block *u, ferry_block *v);
 /* Largest singular value of G, by which rho sets mu. */
 ferry_status ferry_i_mmltl_sigma(ferry_ctx *ctx, const ferry_block *g, double *sigma);
 

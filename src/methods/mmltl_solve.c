@@ -43,19 +43,12 @@ done:
 /* ---- singular values of a block
  * --------------------------------------------------------------- */
 
-/* Z (r x m) = L S R' for blocks, workspaces made once. */
-typedef struct parts {
-    ferry_block *z;       /* r x m; destroyed by split */
-    ferry_small *r_, *l_; /* m x q and r x q */
-    double *s;            /* q = min(r, m) */
-    int64_t q;
-} parts;
-
-static ferry_status parts_new(ferry_ctx *ctx, int64_t r, int64_t m, parts *p)
+ferry_status ferry_i_mmltl_parts_new(ferry_ctx *ctx, int64_t r, int64_t m,
+                                     ferry_mmltl_parts *p)
 {
     ferry_status st = FERRY_OK;
 
-    *p = (parts){.q = r < m ? r : m};
+    *p = (ferry_mmltl_parts){.q = r < m ? r : m};
     FERRY_TRY(ferry_i_block_new(ctx, r, m, &p->z));
     FERRY_TRY(ferry_i_small_new(ctx, m, p->q, &p->r_));
     FERRY_TRY(ferry_i_small_new(ctx, r, p->q, &p->l_));
@@ -65,7 +58,7 @@ done:
     return st;
 }
 
-static void parts_clear(parts *p)
+void ferry_i_mmltl_parts_clear(ferry_mmltl_parts *p)
 {
     ferry_i_block_free(p->z);
     ferry_i_small_free(p->r_);
@@ -73,9 +66,8 @@ static void parts_clear(parts *p)
     ferry_i_free(p->s);
 }
 
-/* The bytes of z are Z' as a small, so that the signs are fixed by R, which is V's side.
- * Singular values that are rounding become 0: their roots would not be small. */
-static ferry_status split(ferry_ctx *ctx, parts *p)
+/* The bytes of z are Z' as a small, so that the signs are fixed by R, which is V's side. */
+ferry_status ferry_i_mmltl_split(ferry_ctx *ctx, ferry_mmltl_parts *p)
 {
     ferry_status st = FERRY_OK;
     ferry_small zt = {p->z->k, p->z->rows, p->z->data};
@@ -125,11 +117,11 @@ static void scale_by_a(const ferry_mmltl *p, double delta2, double power, ferry_
     }
 }
 
-/* U (r x g) <- su L S^1/2, V (m x g) <- sv R S^1/2; zero past the rank. */
-static void spread(const parts *q, double su, double sv, ferry_block *u, ferry_block *v)
+void ferry_i_mmltl_spread(const ferry_mmltl_parts *q, double less, double su, double sv,
+                          ferry_block *u, ferry_block *v)
 {
     for (int64_t j = 0; j < u->k; j++) {
-        const double root = j < q->q ? sqrt(q->s[j]) : 0;
+        const double root = j < q->q && q->s[j] > less ? sqrt(q->s[j] - less) : 0;
         for (int64_t i = 0; i < u->rows; i++)
             FERRY_ROW(u, i)[j] = root > 0 ? su * root * FERRY_AT(q->l_, i, j) : 0;
         for (int64_t i = 0; i < v->rows; i++)
@@ -137,16 +129,16 @@ static void spread(const parts *q, double su, double sv, ferry_block *u, ferry_b
     }
 }
 
-static ferry_status balance(ferry_ctx *ctx, const ferry_mmltl *p, double delta2, parts *q,
-                            ferry_block *u, ferry_block *v)
+static ferry_status balance(ferry_ctx *ctx, const ferry_mmltl *p, double delta2,
+                            ferry_mmltl_parts *q, ferry_block *u, ferry_block *v)
 {
     ferry_status st = FERRY_OK;
     const ferry_small vt = {v->k, v->rows, v->data};
 
     scale_by_a(p, delta2, 0.5, u);
     ferry_e(ctx)->bmul(ctx, 1, u, &vt, false, 0, q->z);
-    FERRY_TRY(split(ctx, q));
-    spread(q, pow(p->g2, 0.25), pow(p->g2, -0.25), u, v);
+    FERRY_TRY(ferry_i_mmltl_split(ctx, q));
+    ferry_i_mmltl_spread(q, 0, pow(p->g2, 0.25), pow(p->g2, -0.25), u, v);
     scale_by_a(p, delta2, -0.5, u);
 done:
     return st;
@@ -155,17 +147,17 @@ done:
 /* The minimum for mu = 0: G = P S R' with every singular value less sqrt(g1 g2). Where a
  * start for mu > 0 is wanted, `keep` of each value stays, since a direction that is zero
  * remains so. */
-static ferry_status threshold(ferry_ctx *ctx, const ferry_mmltl *p, double keep, parts *q,
-                              ferry_block *u, ferry_block *v)
+static ferry_status threshold(ferry_ctx *ctx, const ferry_mmltl *p, double keep,
+                              ferry_mmltl_parts *q, ferry_block *u, ferry_block *v)
 {
     ferry_status st = FERRY_OK;
     const double tau = sqrt(p->g1 * p->g2), ratio = pow(p->g2 / p->g1, 0.25);
 
     ferry_i_block_copy(p->g, q->z);
-    FERRY_TRY(split(ctx, q));
+    FERRY_TRY(ferry_i_mmltl_split(ctx, q));
     for (int64_t j = 0; j < q->q; j++)
         q->s[j] = fmax(q->s[j] - tau, keep * q->s[j]);
-    spread(q, ratio, 1 / ratio, u, v);
+    ferry_i_mmltl_spread(q, 0, ratio, 1 / ratio, u, v);
 done:
     return st;
 }
@@ -182,25 +174,30 @@ static void project(ferry_block *g, const ferry_block *delta, double delta2)
     }
 }
 
-/* The minimum of a problem of few dimensions, straight away. */
-static ferry_status solve_small(ferry_ctx *ctx, const ferry_mmltl *p, double tol,
-                                int64_t max_iter, ferry_block *u, ferry_block *v,
-                                ferry_mmltl_found *found)
+/* The minimum of a problem of few dimensions, straight away: in closed form without a mean
+ * term, by Newton's method unless g cuts the rank, else by balanced sweeps. */
+static ferry_status solve_small(ferry_ctx *ctx, const ferry_mmltl *p, bool newton,
+                                double tol, int64_t max_iter, ferry_block *u,
+                                ferry_block *v, ferry_mmltl_found *found)
 {
     ferry_status st = FERRY_OK;
     ferry_mmltl_work *w = NULL;
-    parts q = {0};
+    ferry_mmltl_parts q = {0};
     double kkt[2], delta2, scale;
 
     *found = (ferry_mmltl_found){.converged = true};
-    FERRY_TRY(parts_new(ctx, p->g->rows, p->g->k, &q));
+    FERRY_TRY(ferry_i_mmltl_parts_new(ctx, p->g->rows, p->g->k, &q));
     FERRY_TRY(ferry_i_mmltl_work_new(ctx, p, u->k, &w));
     delta2 = w->delta2;
     scale = sqrt(ferry_e(ctx)->dot(ctx, p->g, p->g));
-    FERRY_TRY(threshold(ctx, p, p->mu * delta2 > 0 ? 0.01 : 0, &q, u, v));
+    const bool term = scale > 0 && p->mu * delta2 > 0;
+    if (term && newton && u->k >= q.q) {
+        FERRY_TRY(ferry_i_mmltl_newton(ctx, p, w, tol, max_iter, u, v, found));
+        goto done;
+    }
+    FERRY_TRY(threshold(ctx, p, term ? 0.01 : 0, &q, u, v));
     found->objective = ferry_i_mmltl_objective(ctx, p, w, u, v);
-    if (scale == 0 || !(p->mu * delta2 > 0)) goto done;
-    found->converged = false;
+    found->converged = !term;
     while (!found->converged && !found->finish && found->sweeps < max_iter) {
         FERRY_TRY(ferry_i_mmltl_v_step(ctx, p, w, u, v));
         FERRY_TRY(ferry_i_mmltl_u_step(ctx, p, w, v, u));
@@ -215,7 +212,7 @@ static ferry_status solve_small(ferry_ctx *ctx, const ferry_mmltl *p, double tol
     }
 done:
     ferry_i_mmltl_work_free(w);
-    parts_clear(&q);
+    ferry_i_mmltl_parts_clear(&q);
     return st;
 }
 
@@ -261,9 +258,9 @@ static void expand(ferry_ctx *ctx, const ferry_small *q, const ferry_block *ur,
     ferry_e(ctx)->gemm(ctx, false, true, 1, &urt, q, 0, &ut);
 }
 
-ferry_status ferry_i_mmltl_solve(ferry_ctx *ctx, const ferry_mmltl *p, double tol,
-                                 int64_t max_iter, ferry_block *u, ferry_block *v,
-                                 ferry_mmltl_found *found)
+static ferry_status solve_by(ferry_ctx *ctx, const ferry_mmltl *p, bool newton, double tol,
+                             int64_t max_iter, ferry_block *u, ferry_block *v,
+                             ferry_mmltl_found *found)
 {
     ferry_status st = FERRY_OK;
     const int64_t d = p->g->rows, m = p->g->k;
@@ -286,7 +283,7 @@ ferry_status ferry_i_mmltl_solve(ferry_ctx *ctx, const ferry_mmltl *p, double to
         project(gr, dr, ferry_e(ctx)->dot(ctx, dr, dr));
         reduced.mu = 0;
     }
-    FERRY_TRY(solve_small(ctx, &reduced, tol, max_iter, q ? ur : u, v, found));
+    FERRY_TRY(solve_small(ctx, &reduced, newton, tol, max_iter, q ? ur : u, v, found));
     if (q) expand(ctx, q, ur, u);
 done:
     ferry_i_small_free(q);
@@ -294,4 +291,18 @@ done:
     ferry_i_block_free(dr);
     ferry_i_block_free(ur);
     return st;
+}
+
+ferry_status ferry_i_mmltl_solve(ferry_ctx *ctx, const ferry_mmltl *p, double tol,
+                                 int64_t max_iter, ferry_block *u, ferry_block *v,
+                                 ferry_mmltl_found *found)
+{
+    return solve_by(ctx, p, true, tol, max_iter, u, v, found);
+}
+
+ferry_status ferry_i_mmltl_solve_plain(ferry_ctx *ctx, const ferry_mmltl *p, double tol,
+                                       int64_t max_iter, ferry_block *u, ferry_block *v,
+                                       ferry_mmltl_found *found)
+{
+    return solve_by(ctx, p, false, tol, max_iter, u, v, found);
 }
