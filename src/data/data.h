@@ -185,6 +185,7 @@ struct ferry_data {
     double *idf;          /* text */
     ferry_opts *read;   /* options it was read with; readers may add what they found out */
     int64_t empty_rows; /* text: documents without a word left */
+    struct ferry_documents *documents; /* text that is not weighed yet (text.h), or NULL */
     /* graph */
     int64_t edges;
     ferry_ids *nodes;
@@ -210,6 +211,15 @@ ferry_status ferry_i_read_like(ferry_ctx *ctx, const char *path, const ferry_opt
                                const ferry_ids *features, const double *idf,
                                const ferry_opts *more, ferry_data **out);
 
+/* Read text without choosing its words yet (data->documents), and make views of n such
+ * pieces that share their words: the vocabulary, the document frequencies and the random
+ * draws (from `seed`) are those of all pieces together. What concerns the vocabulary is
+ * taken from the first piece's options. */
+ferry_status ferry_i_read_raw_text(ferry_ctx *ctx, const char *path, const ferry_opts *opts,
+                                   ferry_data **out);
+ferry_status ferry_i_text_weigh(ferry_ctx *ctx, uint64_t seed, int64_t n,
+                                ferry_data *const *data);
+
 /* ---- file formats
  * ------------------------------------------------------------------------------ */
 
@@ -229,22 +239,28 @@ typedef struct ferry_read_settings {
     int64_t features; /* svmlight: number of features, 0: from the data */
     int index_base;   /* svmlight: auto | zero | one */
     /* text */
-    int documents; /* auto | lines | files */
-    int tokens;    /* words | bigrams (words and word pairs) | spaces (split at white space
-                      only) */
-    int lower;     /* lower case */
+    int documents;      /* auto | lines | files */
+    const char *files;  /* "": all; [CLASS=]NAME,... */
+    const char *sample; /* "": all; N or CLASS=N,... */
+    int duplicates;     /* keep | drop */
+    int tokens; /* words | bigrams (words and word pairs) | spaces (split at white space
+                   only) */
+    int lower;  /* lower case */
     int64_t min_len;
     double min_df, max_df;  /* count when >= 1, share below 1 */
     const char *stop_words; /* file, "english", or "" */
     int weight;             /* counts | binary | tf | tfidf */
     int norm;               /* none | l1 | l2 */
     int mail_headers;       /* keep | strip (the subject stays) */
+    const char *part;       /* "": all words; 1/2, 1+2/3 */
+    double max_empty;       /* share */
     const char *drop;       /* columns to leave out: names or numbers, a,b,c */
     /* Not in the table: set by ferry_i_read_like() when new data must map as before (text:
      * words that are not in it are dropped). */
     bool like;                   /* reading new data for a view that was read before */
     const ferry_ids *vocabulary; /* its feature names, or NULL */
     const double *idf;           /* text: their weights, or NULL */
+    bool raw;                    /* text: only count; ferry_i_text_weigh() makes the view */
 } ferry_read_settings;
 extern const ferry_opt ferry_i_read_table[];
 extern const int64_t ferry_i_read_table_n;

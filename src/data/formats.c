@@ -24,6 +24,12 @@ const ferry_opt ferry_i_read_table[] = {
     FERRY_OPT_ONE_OF(T, index_base, "auto|zero|one", "auto", "svmlight: first index"),
     FERRY_OPT_ONE_OF(T, documents, "auto|lines|files", "auto",
                      "text: what one document is"),
+    FERRY_OPT_STRING(T, files, "",
+                     "text: files or folders to read of a tree, NAME or CLASS=NAME, a,b,c"),
+    FERRY_OPT_STRING(T, sample, "",
+                     "text: documents to draw, N or CLASS=N,CLASS=N; else all"),
+    FERRY_OPT_ONE_OF(T, duplicates, "keep|drop", "keep",
+                     "text: documents with the same words as one before"),
     FERRY_OPT_ONE_OF(T, tokens, "words|bigrams|spaces", "words",
                      "text: words, words and pairs, or split at white space only"),
     FERRY_OPT_YES_NO(T, lower, "yes", "text: to lower case"),
@@ -37,6 +43,10 @@ const ferry_opt ferry_i_read_table[] = {
     FERRY_OPT_ONE_OF(T, norm, "none|l1|l2", "none", "text: length of each document"),
     FERRY_OPT_ONE_OF(T, mail_headers, "keep|strip", "keep",
                      "text: strip mail headers but the subject"),
+    FERRY_OPT_STRING(T, part, "",
+                     "text: which random part of the words to keep, such as 1/2 or 1+2/3"),
+    FERRY_OPT(T, REAL, max_empty, 0.02, 0, 1,
+              "text: largest share of documents that may have no word left"),
 };
 #undef T
 const int64_t ferry_i_read_table_n = FERRY_COUNT(ferry_i_read_table);

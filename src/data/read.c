@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "data/formats.h"
+#include "data/text.h"
 
 ferry_status ferry_i_bad(ferry_ctx *ctx, const char *path, int64_t line, const char *fmt,
                          ...)
@@ -54,6 +55,7 @@ void ferry_data_free(ferry_data *d)
         ferry_i_free(d->listing[i].type);
     }
     ferry_i_free(d->listing);
+    ferry_i_documents_free(d->documents);
     ferry_i_free(d);
 }
 
@@ -323,7 +325,7 @@ static ferry_status run(ferry_ctx *ctx, request *q, const ferry_opts *opts,
                                  opts, &q->s));
     if (q->s.format[0]) FERRY_TRY(ferry_i_format_named(ctx, q->s.format, &q->format));
     FERRY_TRY(read_any(ctx, q, &d));
-    FERRY_TRY(check(ctx, d));
+    if (!d->documents) FERRY_TRY(check(ctx, d));
     if (d->kind != FERRY_DATA_LISTING) FERRY_TRY(remember(ctx, opts, d));
     *out = d;
     d = NULL;
@@ -344,6 +346,17 @@ ferry_status ferry_i_read_as(ferry_ctx *ctx, const char *path, const ferry_opts 
                              ferry_data_kind as, ferry_data **out)
 {
     request q = {.path = path, .kinds = 1u << as};
+
+    return run(ctx, &q, opts, out);
+}
+
+ferry_status ferry_i_read_raw_text(ferry_ctx *ctx, const char *path, const ferry_opts *opts,
+                                   ferry_data **out)
+{
+    request q = {.path = path,
+                 .kinds = 1u << FERRY_DATA_VIEW,
+                 .format = &ferry_i_format_text,
+                 .s = {.raw = true}};
 
     return run(ctx, &q, opts, out);
 }

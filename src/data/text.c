@@ -1,5 +1,7 @@
 /* Text: one document a line, or one file a document in a folder or archive.
  *
+ * The option files chooses among the files of a tree and may give them classes; with
+ * documents = lines every line of each is a document, called FILE:LINE.
  * Files: the id is the path inside, the class the name of the folder that holds the file.
  * Lines: "class<TAB>text", "id<TAB>text" or "id<TAB>class<TAB>text" are seen by themselves
  * (a first field without blanks on every line; ids are all different), or said by the
@@ -14,32 +16,33 @@
 
 enum { AUTO, LINES, FILES };
 
-/* Ids and classes of the documents, as far as they have any. */
-typedef struct documents {
+/* A text being read. */
+typedef struct reading {
     const char *path;
-    ferry_counts counts;
-    ferry_ids *ids;     /* NULL: none */
-    ferry_ids *classes; /* distinct texts of the classes */
-    int64_t *cls;       /* per document: place in classes, -1 missing */
-    int64_t n, cap;
-    bool any_class;
-} documents;
+    const ferry_read_settings *s;
+    ferry_documents *docs;
+    ferry_file_choices files;
+    ferry_span class; /* that the option files gives to what is being read, or NULL */
+    ferry_text id;    /* scratch */
+} reading;
 
-static ferry_status add_document(ferry_ctx *ctx, documents *d, const char *s, int64_t n,
+static ferry_status add_document(ferry_ctx *ctx, reading *d, const char *s, int64_t n,
                                  const ferry_span *class)
 {
     ferry_status st = FERRY_OK;
+    ferry_documents *docs = d->docs;
+    const int64_t at = docs->counts.docs;
     int64_t c = -1;
 
-    FERRY_TRY(ferry_i_counts_add(ctx, &d->counts, d->path, s, n));
+    FERRY_TRY(ferry_i_counts_add(ctx, &docs->counts, d->path, s, n));
     if (class->s && class->n > 0) {
-        c = ferry_i_ids_addn(d->classes, class->s, class->n, NULL);
+        c = ferry_i_ids_addn(docs->classes, class->s, class->n, NULL);
         FERRY_NEED(ctx, c >= 0, FERRY_ENOMEM, "%s: no memory", d->path);
-        d->any_class = true;
+        docs->any_class = true;
     }
-    FERRY_NEED(ctx, FERRY_GROW(d->cls, d->n, d->cap), FERRY_ENOMEM, "%s: no memory",
+    FERRY_NEED(ctx, FERRY_GROW(docs->cls, at, docs->cap), FERRY_ENOMEM, "%s: no memory",
                d->path);
-    d->cls[d->n++] = c;
+    docs->cls[at] = c;
 done:
     return st;
 }
@@ -50,16 +53,16 @@ static ferry_status one_file(ferry_ctx *ctx, void *arg, const char *name, const 
                              int64_t n)
 {
     ferry_status st = FERRY_OK;
-    documents *d = arg;
+    reading *d = arg;
     const char *end = strrchr(name, '/'), *from = end;
-    ferry_span class = {0};
+    ferry_span class = d->class;
 
     while (from && from > name && from[-1] != '/')
         from--;
-    if (end && strcmp(d->counts.s->label, "none") != 0)
+    if (end && !class.s && strcmp(d->s->label, "none") != 0)
         class = (ferry_span){from, end - from};
-    FERRY_NEED(ctx, ferry_i_ids_add(d->ids, name, NULL) >= 0, FERRY_ENOMEM, "%s: no memory",
-               d->path);
+    FERRY_NEED(ctx, ferry_i_ids_add(d->docs->ids, name, NULL) >= 0, FERRY_ENOMEM,
+               "%s: no memory", d->path);
     FERRY_TRY(add_document(ctx, d, bytes, n, &class));
 done:
     return st;
@@ -145,41 +148,49 @@ done:
     return st;
 }
 
-static ferry_status one_line(ferry_ctx *ctx, documents *d, const ferry_lines *l,
-                             const columns *c)
+/* `member`: the file of a tree that the line is in, or NULL. */
+static ferry_status one_line(ferry_ctx *ctx, reading *d, const char *path,
+                             const char *member, const ferry_lines *l, const columns *c)
 {
     ferry_status st = FERRY_OK;
     const int64_t tags = c->id > c->class ? c->id : c->class;
     const char *s = l->s;
-    ferry_span class = {0};
+    ferry_span class = d->class;
+    ferry_ids *ids = d->docs->ids;
     bool added = false;
 
     for (int64_t i = 1; i <= tags; i++) {
         const char *tab = memchr(s, '\t', (size_t)(l->e - s));
         if (!tab) {
-            st = ferry_i_bad(ctx, d->path, l->line, "expected %lld tab%s before the text",
+            st = ferry_i_bad(ctx, path, l->line, "expected %lld tab%s before the text",
                              (long long)tags, tags > 1 ? "s" : "");
             goto done;
         }
-        if (i == c->class) class = (ferry_span){s, tab - s};
+        if (i == c->class && !class.s) class = (ferry_span){s, tab - s};
         if (i == c->id) {
-            FERRY_NEED(ctx, ferry_i_ids_addn(d->ids, s, tab - s, &added) >= 0, FERRY_ENOMEM,
+            FERRY_NEED(ctx, ferry_i_ids_addn(ids, s, tab - s, &added) >= 0, FERRY_ENOMEM,
                        "%s: no memory", d->path);
             if (!added) {
-                st = ferry_i_bad(ctx, d->path, l->line, "id \"%.*s\" repeats",
+                st = ferry_i_bad(ctx, path, l->line, "id \"%.*s\" repeats",
                                  (int)(tab - s < 40 ? tab - s : 40), s);
                 goto done;
             }
         }
         s = tab + 1;
     }
+    if (member && c->id == 0) {
+        d->id.len = 0;
+        ferry_i_text_addf(&d->id, "%s:%lld", member, (long long)l->line);
+        FERRY_NEED(ctx, !d->id.failed && ferry_i_ids_add(ids, d->id.s, NULL) >= 0,
+                   FERRY_ENOMEM, "%s: no memory", d->path);
+    }
     FERRY_TRY(add_document(ctx, d, s, l->e - s, &class));
 done:
     return st;
 }
 
-static ferry_status read_lines(ferry_ctx *ctx, documents *d, const ferry_input *in,
-                               const ferry_read_settings *s)
+static ferry_status read_lines(ferry_ctx *ctx, reading *d, const ferry_input *in,
+                               const char *member)
 {
     ferry_status st = FERRY_OK;
     ferry_utf8 u = {0};
@@ -188,79 +199,99 @@ static ferry_status read_lines(ferry_ctx *ctx, documents *d, const ferry_input *
 
     FERRY_TRY(ferry_i_check_text(ctx, in));
     FERRY_TRY(ferry_i_utf8_open(ctx, in->path, in->data, in->size, &u));
-    FERRY_TRY(find_columns(ctx, in->path, &u, s, &c));
+    FERRY_TRY(find_columns(ctx, in->path, &u, d->s, &c));
     for (n = u.n; n > 0 && strchr(" \t\r\n", u.s[n - 1]); n--)
         ;
     /* Where the line is all there is to tell a document by, a blank one is a document
      * without words: the numbers of those behind it must not change. */
     ferry_lines l = ferry_i_lines(u.s, n);
     while (c.id == 0 && c.class == 0 ? ferry_i_any_line(&l) : ferry_i_full_line(&l, ""))
-        FERRY_TRY(one_line(ctx, d, &l, &c));
-    if (c.id == 0) {
-        ferry_i_ids_free(d->ids);
-        d->ids = NULL;
+        FERRY_TRY(one_line(ctx, d, in->path, member, &l, &c));
+    if (c.id == 0 && !member) {
+        ferry_i_ids_free(d->docs->ids);
+        d->docs->ids = NULL;
     }
 done:
     ferry_i_utf8_close(&u);
     return st;
 }
 
-/* ---- the format ---- */
+/* ---- trees ---- */
 
-static ferry_status give_labels(ferry_ctx *ctx, const documents *d, ferry_data *data)
+/* A file of a folder or archive, if it is wanted: one document, or one a line. */
+static ferry_status one_member(ferry_ctx *ctx, void *arg, const char *name,
+                               const char *bytes, int64_t n)
 {
     ferry_status st = FERRY_OK;
-    ferry_span *text = NULL;
+    reading *d = arg;
+    ferry_input in = {.data = bytes, .size = n};
+    const ferry_file_choice *choice = ferry_i_choices_find(&d->files, name);
 
-    if (!d->any_class) goto done;
-    text = ferry_i_calloc(d->n, sizeof *text);
-    FERRY_NEED(ctx, text, FERRY_ENOMEM, "%s: no memory", d->path);
-    for (int64_t i = 0; i < d->n; i++) {
-        if (d->cls[i] < 0) continue;
-        text[i].s = ferry_i_ids_at(d->classes, d->cls[i]);
-        text[i].n = (int64_t)strlen(text[i].s);
+    if (d->files.n > 0 && !choice) goto done;
+    d->class = choice ? choice->class : (ferry_span)
+    {
+        0
+    };
+    if (d->s->documents != LINES) {
+        FERRY_TRY(one_file(ctx, d, name, bytes, n));
+        goto done;
     }
-    FERRY_TRY(ferry_i_labels_of_texts(ctx, d->path, d->n, text, &data->labels));
+    in.path = ferry_i_sprintf("%s#%s", d->path, name);
+    FERRY_NEED(ctx, in.path, FERRY_ENOMEM, "%s: no memory", d->path);
+    FERRY_TRY(read_lines(ctx, d, &in, name));
 done:
-    ferry_i_free(text);
+    ferry_i_free(in.path);
     return st;
 }
+
+static ferry_status read_tree(ferry_ctx *ctx, reading *d, const ferry_input *in)
+{
+    ferry_status st = FERRY_OK;
+
+    if (!d->s->like) /* new documents are all wanted */
+        FERRY_TRY(ferry_i_choices_open(ctx, in->path, d->s->files, &d->files));
+    FERRY_TRY(ferry_i_each_member(ctx, in->path, one_member, d));
+    FERRY_TRY(ferry_i_choices_check(ctx, in->path, &d->files));
+done:
+    return st;
+}
+
+/* ---- the format ---- */
 
 static ferry_status read_text(ferry_ctx *ctx, const ferry_input *in, const char *member,
                               const ferry_read_settings *s, ferry_data_kind as,
                               ferry_data **out)
 {
     ferry_status st = FERRY_OK;
-    documents d = {
-        .path = in->path, .ids = ferry_i_ids_new(), .classes = ferry_i_ids_new()};
+    reading d = {.path = in->path, .s = s};
     ferry_ids *stop = NULL;
     ferry_data *data = ferry_i_data_new("text", in->path, FERRY_DATA_VIEW);
 
     (void)member, (void)as;
     *out = NULL;
-    FERRY_NEED(ctx, d.ids && d.classes && data, FERRY_ENOMEM, "%s: no memory", in->path);
+    FERRY_NEED(ctx, data, FERRY_ENOMEM, "%s: no memory", in->path);
+    d.docs = data->documents = ferry_i_documents_new();
+    FERRY_NEED(ctx, d.docs, FERRY_ENOMEM, "%s: no memory", in->path);
     FERRY_TRY(ferry_i_stop_words(ctx, s->stop_words, s->lower, &stop));
-    FERRY_TRY(ferry_i_counts_open(ctx, s, stop, &d.counts));
-    FERRY_NEED(ctx, in->data || s->documents != LINES, FERRY_EINVAL,
-               "%s: documents = lines wants one file, not a folder or archive", in->path);
+    FERRY_TRY(ferry_i_counts_open(ctx, s, stop, &d.docs->counts));
+    FERRY_NEED(ctx, !in->data || !s->files[0] || s->like, FERRY_EINVAL,
+               "%s: files = \"%s\" wants a folder or archive, not one file", in->path,
+               s->files);
     if (!in->data)
-        FERRY_TRY(ferry_i_each_member(ctx, in->path, one_file, &d));
+        FERRY_TRY(read_tree(ctx, &d, in));
     else if (s->documents == FILES)
         FERRY_TRY(one_file(ctx, &d, in->path, in->data, in->size));
     else
-        FERRY_TRY(read_lines(ctx, &d, in, s));
-    FERRY_TRY(ferry_i_counts_give(ctx, &d.counts, data));
-    FERRY_TRY(give_labels(ctx, &d, data));
-    data->ids = d.ids;
-    d.ids = NULL;
+        FERRY_TRY(read_lines(ctx, &d, in, NULL));
+    d.docs->counts.s = NULL; /* both are lent */
+    d.docs->counts.stop = NULL;
+    if (!s->raw) FERRY_TRY(ferry_i_text_views(ctx, ctx->seed, 1, &data, s));
     *out = data;
     data = NULL;
 done:
     ferry_data_free(data);
-    ferry_i_counts_close(&d.counts);
-    ferry_i_ids_free(d.ids);
-    ferry_i_ids_free(d.classes);
-    ferry_i_free(d.cls);
+    ferry_i_free(d.files.entry);
+    ferry_i_text_free(&d.id);
     ferry_i_ids_free(stop);
     return st;
 }

@@ -1,9 +1,11 @@
-/* Text: from documents to a sparse view. text.c finds the documents, text_tokens.c cuts
- * them into words, text_build.c counts and weighs them. */
+/* Text: from documents to a sparse view. text.c finds the documents (text_files.c: those
+ * that are wanted), text_tokens.c cuts them into words, text_counts.c counts these,
+ * text_draw.c leaves documents out, text_build.c chooses the words and weighs them. */
 #ifndef FERRY_TEXT_H
 #define FERRY_TEXT_H
 
 #include "data/fields.h"
+#include "data/lines.h"
 
 /* The stop words of that name: "english" (built in) or a file; NULL in *out for "" and
  * "none". */
@@ -42,7 +44,50 @@ void ferry_i_counts_close(ferry_counts *c);
 /* Count one document. */
 ferry_status ferry_i_counts_add(ferry_ctx *ctx, ferry_counts *c, const char *path,
                                 const char *s, int64_t n);
-/* Choose the vocabulary, weigh, and fill x, features, idf and empty_rows of d. */
-ferry_status ferry_i_counts_give(ferry_ctx *ctx, ferry_counts *c, ferry_data *d);
+/* Documents that are counted but not weighed: their words, ids and classes. */
+typedef struct ferry_documents {
+    ferry_counts counts;
+    ferry_ids *ids;     /* NULL: none */
+    ferry_ids *classes; /* distinct texts of the classes */
+    int64_t *cls;       /* per document: place in classes, -1 missing */
+    int64_t cap;
+    bool any_class;
+} ferry_documents;
+ferry_documents *ferry_i_documents_new(void); /* NULL: no memory */
+void ferry_i_documents_free(ferry_documents *d);
+
+/* Views of n pieces that share their words; s: the settings of each. */
+ferry_status ferry_i_text_views(ferry_ctx *ctx, uint64_t seed, int64_t n,
+                                ferry_data *const *data, const ferry_read_settings *s);
+
+/* Which documents of one piece stay, as the options duplicates and sample say
+ * (text_draw.c). rows: ascending, new memory; n of them. */
+typedef struct ferry_drawn {
+    int64_t *rows, n;
+} ferry_drawn;
+ferry_status ferry_i_text_draw(ferry_ctx *ctx, uint64_t seed, int64_t n,
+                               ferry_data *const *data, const ferry_read_settings *s,
+                               ferry_drawn *out);
+/* The option part: whether it names part p (from 0) when the words are cut into *of parts.
+ * *of is 1 and all are in when it is empty. Up to 64 parts. */
+ferry_status ferry_i_text_part(ferry_ctx *ctx, const char *path, const char *part,
+                               uint64_t *in, int64_t *of);
+
+/* The option files (text_files.c): which members of a tree are read, and their classes. */
+typedef struct ferry_file_choice {
+    ferry_span class, pattern; /* class NULL: the usual one */
+    int64_t found;
+} ferry_file_choice;
+typedef struct ferry_file_choices {
+    ferry_file_choice *entry; /* none: all files */
+    int64_t n, cap;
+} ferry_file_choices;
+ferry_status ferry_i_choices_open(ferry_ctx *ctx, const char *path, const char *files,
+                                  ferry_file_choices *c);
+/* The entry that the member's name fits, counted; NULL: none does. */
+ferry_file_choice *ferry_i_choices_find(ferry_file_choices *c, const char *name);
+/* FERRY_EDATA names an entry that fitted nothing. */
+ferry_status ferry_i_choices_check(ferry_ctx *ctx, const char *path,
+                                   const ferry_file_choices *c);
 
 #endif

@@ -1,135 +1,24 @@
-/* From words to a sparse view.
+/* From counted words to sparse views.
  *
- * A word is a feature when it is in at least min_df and at most max_df documents (shares of
- * the documents below 1). Features are sorted by their bytes. With n documents, df of them
- * with the word, and c times in this one, a cell is
+ * One or several pieces (the text of one domain each) share their words. A word is a
+ * feature when it is in at least min_df and at most max_df of all documents (shares of them
+ * below 1). Features are sorted by their bytes. With n documents, df of them with the word,
+ * and c times in this one, a cell is
  *   counts  c             binary  1             tf  1 + ln c
  *   tfidf   (1 + ln c) idf,  idf = ln((1 + n) / (1 + df)) + 1
  * and rows may then be scaled to length 1 (l1 or l2). scikit-learn's TfidfVectorizer with
- * sublinear_tf gives the same numbers.
+ * sublinear_tf gives the same numbers. A piece may keep only a random part of the words,
+ * cut the same way for all; its rows are scaled after that.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/formats.h"
 #include "data/text.h"
 
 enum { COUNTS, BINARY, TF, TFIDF };
 enum { NORM_NONE, NORM_L1, NORM_L2 };
-enum { WORDS, BIGRAMS, SPACES };
-
-ferry_status ferry_i_counts_open(ferry_ctx *ctx, const ferry_read_settings *s,
-                                 const ferry_ids *stop, ferry_counts *c)
-{
-    ferry_status st = FERRY_OK;
-
-    *c = (ferry_counts){.s = s, .stop = stop};
-    c->words = s->vocabulary ? ferry_i_ids_copy(s->vocabulary) : ferry_i_ids_new();
-    FERRY_NEED(ctx, c->words && FERRY_GROW(c->start, 0, c->cap_start), FERRY_ENOMEM,
-               "no memory for words");
-    c->start[0] = 0;
-    for (int64_t i = 0; i < ferry_i_ids_count(c->words); i++) {
-        FERRY_NEED(ctx, FERRY_GROW(c->seen, i, c->cap_seen), FERRY_ENOMEM,
-                   "no memory for words");
-        c->seen[i] = 0;
-    }
-done:
-    return st;
-}
-
-void ferry_i_counts_close(ferry_counts *c)
-{
-    ferry_i_ids_free(c->words);
-    ferry_i_free(c->start);
-    ferry_i_free(c->word);
-    ferry_i_free(c->count);
-    ferry_i_free(c->seen);
-    ferry_i_text_free(&c->pair);
-    *c = (ferry_counts){0};
-}
-
-/* ---- counting ---- */
-
-static ferry_status count_word(ferry_ctx *ctx, ferry_counts *c, const char *word, int64_t n)
-{
-    ferry_status st = FERRY_OK;
-    bool added = false;
-    int64_t w = 0;
-
-    if (c->s->vocabulary) {
-        w = ferry_i_ids_findn(c->words, word, n);
-        if (w < 0) goto done; /* new words are dropped */
-    } else {
-        w = ferry_i_ids_addn(c->words, word, n, &added);
-        FERRY_NEED(ctx, w >= 0 && w < INT32_MAX, FERRY_ENOMEM, "no memory for words");
-        FERRY_NEED(ctx, !added || FERRY_GROW(c->seen, w, c->cap_seen), FERRY_ENOMEM,
-                   "no memory for words");
-        if (added) c->seen[w] = 0;
-    }
-    if (c->seen[w] > c->start[c->docs]) {
-        c->count[c->seen[w] - 1]++;
-        goto done;
-    }
-    FERRY_NEED(ctx,
-               FERRY_GROW(c->word, c->n, c->cap_word) &&
-                   FERRY_GROW(c->count, c->n, c->cap_count),
-               FERRY_ENOMEM, "no memory for words");
-    c->word[c->n] = (int32_t)w;
-    c->count[c->n++] = 1;
-    c->seen[w] = c->n;
-done:
-    return st;
-}
-
-static ferry_status one_word(ferry_ctx *ctx, void *arg, const char *word, int64_t n)
-{
-    ferry_status st = FERRY_OK;
-    ferry_counts *c = arg;
-
-    if (c->stop && ferry_i_ids_findn(c->stop, word, n) >= 0) goto done;
-    FERRY_TRY(count_word(ctx, c, word, n));
-    if (c->s->tokens != BIGRAMS) goto done;
-    if (c->before > 0) {
-        ferry_i_text_addn(&c->pair, " ", 1);
-        ferry_i_text_addn(&c->pair, word, n);
-        FERRY_NEED(ctx, !c->pair.failed, FERRY_ENOMEM, "no memory for words");
-        FERRY_TRY(count_word(ctx, c, c->pair.s, c->pair.len));
-    }
-    c->pair.len = 0;
-    ferry_i_text_addn(&c->pair, word, n);
-    FERRY_NEED(ctx, !c->pair.failed, FERRY_ENOMEM, "no memory for words");
-    c->before = n;
-done:
-    return st;
-}
-
-ferry_status ferry_i_counts_add(ferry_ctx *ctx, ferry_counts *c, const char *path,
-                                const char *s, int64_t n)
-{
-    ferry_status st = FERRY_OK;
-    ferry_utf8 u = {0};
-    ferry_text mail = {0};
-
-    if (c->s->mail_headers == 1) {
-        ferry_i_strip_mail(s, n, &mail);
-        FERRY_NEED(ctx, !mail.failed, FERRY_ENOMEM, "%s: no memory for its text", path);
-        s = mail.s ? mail.s : "";
-        n = mail.len;
-    }
-    FERRY_TRY(ferry_i_utf8_open(ctx, path, s, n, &u));
-    c->before = 0;
-    FERRY_TRY(ferry_i_words(ctx, u.s, u.n, c->s->tokens == SPACES, c->s->lower,
-                            c->s->min_len, one_word, c));
-    FERRY_NEED(ctx, FERRY_GROW(c->start, c->docs + 1, c->cap_start), FERRY_ENOMEM,
-               "%s: no memory for its text", path);
-    c->start[++c->docs] = c->n;
-done:
-    ferry_i_utf8_close(&u);
-    ferry_i_text_free(&mail);
-    return st;
-}
-
-/* ---- the vocabulary ---- */
 
 /* A word that stays: its text, its place among all words, in how many documents it is. */
 typedef struct kept {
@@ -138,58 +27,146 @@ typedef struct kept {
     int32_t df;
 } kept;
 
+/* The pieces at work. */
+typedef struct pool {
+    int64_t n;
+    ferry_data *const *data;
+    ferry_read_settings *s; /* of each; the first's decide about the vocabulary */
+    ferry_drawn *drawn;
+    ferry_ids *words; /* of all pieces */
+    int32_t **number; /* per piece: its words' places in words */
+    int64_t docs;     /* that stay, of all pieces */
+    kept *k;          /* the vocabulary */
+    int64_t m;
+    int64_t *place; /* per word of the vocabulary: its place in a random order */
+} pool;
+
+static void pool_free(pool *p)
+{
+    for (int64_t i = 0; i < p->n; i++) {
+        if (p->drawn) ferry_i_free(p->drawn[i].rows);
+        if (p->number) ferry_i_free(p->number[i]);
+    }
+    ferry_i_free(p->s);
+    ferry_i_free(p->drawn);
+    ferry_i_free(p->number);
+    ferry_i_ids_free(p->words);
+    ferry_i_free(p->k);
+    ferry_i_free(p->place);
+}
+
+/* ---- the vocabulary ---- */
+
+/* The words of all pieces in one numbering: first those of the first. */
+static ferry_status join_words(ferry_ctx *ctx, pool *p)
+{
+    ferry_status st = FERRY_OK;
+
+    p->words = ferry_i_ids_copy(p->data[0]->documents->counts.words);
+    p->number = ferry_i_calloc(p->n, sizeof *p->number);
+    FERRY_NEED(ctx, p->words && p->number, FERRY_ENOMEM, "no memory for words");
+    for (int64_t i = 0; i < p->n; i++) {
+        const ferry_ids *words = p->data[i]->documents->counts.words;
+        const int64_t n = ferry_i_ids_count(words);
+        p->number[i] = ferry_i_calloc(n, sizeof **p->number);
+        FERRY_NEED(ctx, p->number[i], FERRY_ENOMEM, "no memory for words");
+        for (int64_t w = 0; w < n; w++) {
+            const int64_t at =
+                i == 0 ? w : ferry_i_ids_add(p->words, ferry_i_ids_at(words, w), NULL);
+            FERRY_NEED(ctx, at >= 0 && at < INT32_MAX, FERRY_ENOMEM, "no memory for words");
+            p->number[i][w] = (int32_t)at;
+        }
+    }
+done:
+    return st;
+}
+
 static int by_text(const void *a, const void *b)
 {
     return strcmp(((const kept *)a)->text, ((const kept *)b)->text);
 }
 
 /* The words that stay, sorted. With a vocabulary given, all of it in its order. */
-static ferry_status choose(ferry_ctx *ctx, const ferry_counts *c, kept **out,
-                           int64_t *n_out)
+static ferry_status choose(ferry_ctx *ctx, pool *p)
 {
     ferry_status st = FERRY_OK;
-    const int64_t n = ferry_i_ids_count(c->words);
-    const double docs = (double)c->docs;
-    const double least = c->s->min_df < 1 ? c->s->min_df * docs : c->s->min_df;
-    const double most = c->s->max_df < 1 ? c->s->max_df * docs : c->s->max_df;
+    const ferry_read_settings *s = &p->s[0];
+    const int64_t n = ferry_i_ids_count(p->words);
+    const double docs = (double)p->docs;
+    const double least = s->min_df < 1 ? s->min_df * docs : s->min_df;
+    const double most = s->max_df < 1 ? s->max_df * docs : s->max_df;
     kept *k = ferry_i_calloc(n, sizeof *k);
-    int64_t m = 0;
 
+    p->k = k;
     FERRY_NEED(ctx, k, FERRY_ENOMEM, "no memory for %lld words", (long long)n);
-    for (int64_t e = 0; e < c->n; e++)
-        k[c->word[e]].df++;
+    for (int64_t i = 0; i < p->n; i++) {
+        const ferry_counts *c = &p->data[i]->documents->counts;
+        for (int64_t r = 0; r < p->drawn[i].n; r++) {
+            const int64_t row = p->drawn[i].rows[r];
+            for (int64_t e = c->start[row]; e < c->start[row + 1]; e++)
+                k[p->number[i][c->word[e]]].df++;
+        }
+    }
     for (int64_t w = 0; w < n; w++) {
         const int32_t df = k[w].df;
-        if (!c->s->vocabulary && (df < least || df > most)) continue;
-        k[m++] = (kept){ferry_i_ids_at(c->words, w), (int32_t)w, df};
+        if (!s->vocabulary && (df < least || df > most || df == 0)) continue;
+        k[p->m++] = (kept){ferry_i_ids_at(p->words, w), (int32_t)w, df};
     }
-    if (!c->s->vocabulary && m > 1) qsort(k, (size_t)m, sizeof *k, by_text);
-    *out = k;
-    *n_out = m;
-    k = NULL;
+    FERRY_NEED(ctx, p->m > 0, FERRY_EDATA,
+               "%s: no word is left of %lld in %lld documents (min_df, max_df, stop_words)",
+               p->data[0]->path, (long long)n, (long long)p->docs);
+    if (!s->vocabulary && p->m > 1) qsort(k, (size_t)p->m, sizeof *k, by_text);
 done:
-    ferry_i_free(k);
     return st;
 }
 
-static ferry_status make_features(ferry_ctx *ctx, const ferry_counts *c, const kept *k,
-                                  int64_t m, ferry_data *d)
+/* A random order of the vocabulary, from which every piece's part is cut. */
+static ferry_status shuffle(ferry_ctx *ctx, uint64_t seed, pool *p)
 {
     ferry_status st = FERRY_OK;
+    ferry_ctx seeded = *ctx; /* for its stream only */
+    ferry_rng rng;
 
-    d->features = ferry_i_ids_new();
-    FERRY_NEED(ctx, d->features, FERRY_ENOMEM, "no memory for words");
-    for (int64_t j = 0; j < m; j++)
-        FERRY_NEED(ctx, ferry_i_ids_add(d->features, k[j].text, NULL) >= 0, FERRY_ENOMEM,
-                   "no memory for words");
-    if (c->s->weight != TFIDF) goto done;
-    FERRY_NEED(ctx, !c->s->vocabulary || c->s->idf, FERRY_EDATA,
+    seeded.seed = seed;
+    seeded.repeat = 0;
+    ferry_i_rng_for(&seeded, &rng, "text part");
+    p->place = ferry_i_calloc(p->m, sizeof *p->place);
+    FERRY_NEED(ctx, p->place, FERRY_ENOMEM, "no memory for words");
+    for (int64_t j = 0; j < p->m; j++)
+        p->place[j] = j;
+    ferry_i_rng_shuffle(&rng, p->m, p->place);
+done:
+    return st;
+}
+
+/* column[w]: the feature that word w of all words is in piece i, -1 for none; the features'
+ * names and weights. */
+static ferry_status make_features(ferry_ctx *ctx, const pool *p, int64_t i, int32_t *column)
+{
+    ferry_status st = FERRY_OK;
+    ferry_data *d = p->data[i];
+    const ferry_read_settings *s = &p->s[0];
+    uint64_t in = 1;
+    int64_t of = 1, m = 0;
+
+    if (!s->like) FERRY_TRY(ferry_i_text_part(ctx, d->path, p->s[i].part, &in, &of));
+    for (int64_t w = 0; w < ferry_i_ids_count(p->words); w++)
+        column[w] = -1;
+    FERRY_NEED(ctx, s->weight != TFIDF || !s->vocabulary || s->idf, FERRY_EDATA,
                "%s: weight=tfidf, but the vocabulary comes without its weights", d->path);
-    d->idf = ferry_i_calloc(m, sizeof *d->idf);
-    FERRY_NEED(ctx, d->idf, FERRY_ENOMEM, "no memory for words");
-    for (int64_t j = 0; j < m; j++)
-        d->idf[j] = c->s->vocabulary ? c->s->idf[j]
-                                     : log((1 + (double)c->docs) / (1 + k[j].df)) + 1;
+    d->features = ferry_i_ids_new();
+    if (s->weight == TFIDF) d->idf = ferry_i_calloc(p->m, sizeof *d->idf);
+    FERRY_NEED(ctx, d->features && (s->weight != TFIDF || d->idf), FERRY_ENOMEM,
+               "no memory for words");
+    for (int64_t j = 0; j < p->m; j++) {
+        if (!(in >> p->place[j] * of / p->m & 1)) continue;
+        FERRY_NEED(ctx, ferry_i_ids_add(d->features, p->k[j].text, NULL) >= 0, FERRY_ENOMEM,
+                   "no memory for words");
+        if (d->idf)
+            d->idf[m] = s->vocabulary ? s->idf[j]
+                                      : log((1 + (double)p->docs) / (1 + p->k[j].df)) + 1;
+        column[p->k[j].word] = (int32_t)m++;
+    }
 done:
     return st;
 }
@@ -207,12 +184,12 @@ static int by_column(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static double weigh(const ferry_counts *c, const ferry_data *d, cell at)
+static double weigh(int weight, const double *idf, cell at)
 {
-    switch (c->s->weight) {
+    switch (weight) {
     case BINARY: return 1;
     case TF: return 1 + log(at.count);
-    case TFIDF: return (1 + log(at.count)) * d->idf[at.column];
+    case TFIDF: return (1 + log(at.count)) * idf[at.column];
     default: return at.count;
     }
 }
@@ -228,75 +205,182 @@ static void scale_row(int norm, double *v, int64_t n)
         v[e] /= sum;
 }
 
-/* Row i: the entries of document i whose words stayed, in order of their columns. */
-static void fill_row(const ferry_counts *c, const ferry_data *d, const int32_t *column,
-                     int64_t i, cell *scratch)
+/* The entries of a document whose words stayed, in order of their columns. */
+static int64_t row_cells(const pool *p, int64_t i, int64_t row, const int32_t *column,
+                         cell *cells)
 {
-    ferry_matrix *x = d->x;
-    int64_t m = 0, at = x->start[i];
+    const ferry_counts *c = &p->data[i]->documents->counts;
+    int64_t m = 0;
 
-    for (int64_t e = c->start[i]; e < c->start[i + 1]; e++)
-        if (column[c->word[e]] >= 0) scratch[m++] = (cell){column[c->word[e]], c->count[e]};
-    if (m > 1) qsort(scratch, (size_t)m, sizeof *scratch, by_column);
-    for (int64_t e = 0; e < m; e++, at++) {
-        x->index[at] = scratch[e].column;
-        x->value[at] = weigh(c, d, scratch[e]);
+    for (int64_t e = c->start[row]; e < c->start[row + 1]; e++) {
+        const int32_t j = column[p->number[i][c->word[e]]];
+        if (j >= 0) cells[m++] = (cell){j, c->count[e]};
     }
-    if (c->s->norm != NORM_NONE) scale_row(c->s->norm, x->value + x->start[i], m);
+    if (m > 1) qsort(cells, (size_t)m, sizeof *cells, by_column);
+    return m;
 }
 
-static ferry_status make_matrix(ferry_ctx *ctx, const ferry_counts *c, const kept *k,
-                                int64_t m, ferry_data *d)
+static ferry_status make_matrix(ferry_ctx *ctx, const pool *p, int64_t i,
+                                const int32_t *column)
 {
     ferry_status st = FERRY_OK;
-    const int64_t words = ferry_i_ids_count(c->words);
-    int32_t *column = ferry_i_calloc(words, sizeof *column);
-    cell *scratch = NULL;
+    ferry_data *d = p->data[i];
+    const ferry_counts *c = &d->documents->counts;
+    const ferry_drawn *drawn = &p->drawn[i];
+    cell *cells = NULL;
     int64_t nnz = 0, longest = 0;
 
-    FERRY_NEED(ctx, column, FERRY_ENOMEM, "no memory for words");
-    for (int64_t w = 0; w < words; w++)
-        column[w] = -1;
-    for (int64_t j = 0; j < m; j++)
-        column[k[j].word] = (int32_t)j;
-    for (int64_t e = 0; e < c->n; e++)
-        nnz += column[c->word[e]] >= 0;
-    FERRY_TRY(ferry_i_matrix_csr(ctx, c->docs, m, nnz, &d->x));
-    for (int64_t i = 0; i < c->docs; i++) {
-        int64_t row = 0;
-        for (int64_t e = c->start[i]; e < c->start[i + 1]; e++)
-            row += column[c->word[e]] >= 0;
-        d->x->start[i + 1] = d->x->start[i] + row;
-        d->empty_rows += row == 0;
-        longest = row > longest ? row : longest;
+    for (int64_t r = 0; r < drawn->n; r++) {
+        const int64_t from = c->start[drawn->rows[r]], to = c->start[drawn->rows[r] + 1];
+        for (int64_t e = from; e < to; e++)
+            nnz += column[p->number[i][c->word[e]]] >= 0;
+        longest = to - from > longest ? to - from : longest;
     }
-    scratch = ferry_i_calloc(longest, sizeof *scratch);
-    FERRY_NEED(ctx, scratch, FERRY_ENOMEM, "no memory for words");
-    for (int64_t i = 0; i < c->docs; i++)
-        fill_row(c, d, column, i, scratch);
+    FERRY_TRY(
+        ferry_i_matrix_csr(ctx, drawn->n, ferry_i_ids_count(d->features), nnz, &d->x));
+    cells = ferry_i_calloc(longest, sizeof *cells);
+    FERRY_NEED(ctx, cells, FERRY_ENOMEM, "no memory for words");
+    for (int64_t r = 0; r < drawn->n; r++) {
+        const int64_t m = row_cells(p, i, drawn->rows[r], column, cells);
+        const int64_t at = d->x->start[r];
+        for (int64_t e = 0; e < m; e++) {
+            d->x->index[at + e] = cells[e].column;
+            d->x->value[at + e] = weigh(p->s[0].weight, d->idf, cells[e]);
+        }
+        if (p->s[0].norm != NORM_NONE) scale_row(p->s[0].norm, d->x->value + at, m);
+        d->x->start[r + 1] = at + m;
+        d->empty_rows += m == 0;
+    }
 done:
-    ferry_i_free(column);
-    ferry_i_free(scratch);
+    ferry_i_free(cells);
     return st;
 }
 
-ferry_status ferry_i_counts_give(ferry_ctx *ctx, ferry_counts *c, ferry_data *d)
+/* ---- documents ---- */
+
+/* Ids and classes of the documents that stay. */
+static ferry_status give_labels(ferry_ctx *ctx, const ferry_drawn *drawn, ferry_data *d)
 {
     ferry_status st = FERRY_OK;
-    kept *k = NULL;
-    int64_t m = 0;
+    const ferry_documents *docs = d->documents;
+    ferry_span *text = ferry_i_calloc(drawn->n, sizeof *text);
 
-    FERRY_NEED(ctx, c->docs > 0, FERRY_EDATA, "%s: holds no document", d->path);
-    FERRY_TRY(choose(ctx, c, &k, &m));
-    FERRY_NEED(ctx, m > 0, FERRY_EDATA,
-               "%s: no word is left of %lld in %lld documents (min_df, max_df, stop_words)",
-               d->path, (long long)ferry_i_ids_count(c->words), (long long)c->docs);
-    FERRY_TRY(make_features(ctx, c, k, m, d));
-    FERRY_TRY(make_matrix(ctx, c, k, m, d));
-    if (d->empty_rows > 0)
-        ferry_i_log(ctx, FERRY_WARN, "%s: %lld of %lld documents have no word left",
-                    d->path, (long long)d->empty_rows, (long long)c->docs);
+    FERRY_NEED(ctx, text, FERRY_ENOMEM, "%s: no memory", d->path);
+    if (docs->ids) {
+        d->ids = ferry_i_ids_new();
+        FERRY_NEED(ctx, d->ids, FERRY_ENOMEM, "%s: no memory", d->path);
+    }
+    for (int64_t r = 0; r < drawn->n; r++) {
+        const int64_t row = drawn->rows[r], cls = docs->cls[row];
+        FERRY_NEED(ctx,
+                   !d->ids ||
+                       ferry_i_ids_add(d->ids, ferry_i_ids_at(docs->ids, row), NULL) >= 0,
+                   FERRY_ENOMEM, "%s: no memory", d->path);
+        if (cls < 0) continue;
+        text[r].s = ferry_i_ids_at(docs->classes, cls);
+        text[r].n = (int64_t)strlen(text[r].s);
+    }
+    if (docs->any_class)
+        FERRY_TRY(ferry_i_labels_of_texts(ctx, d->path, drawn->n, text, &d->labels));
 done:
-    ferry_i_free(k);
+    ferry_i_free(text);
+    return st;
+}
+
+/* Up to three documents without words, as " (such as a, b, c)". */
+static void name_empty(const ferry_data *d, const ferry_drawn *drawn, ferry_text *t)
+{
+    int64_t named = 0;
+
+    for (int64_t r = 0; r < drawn->n && named < 3; r++) {
+        if (d->x->start[r + 1] > d->x->start[r]) continue;
+        ferry_i_text_add(t, named++ ? ", " : " (such as ");
+        if (d->documents->ids)
+            ferry_i_text_add(t, ferry_i_ids_at(d->documents->ids, drawn->rows[r]));
+        else
+            ferry_i_text_addf(t, "number %lld", (long long)drawn->rows[r] + 1);
+    }
+    ferry_i_text_add(t, ")");
+}
+
+static ferry_status check_empty(ferry_ctx *ctx, const ferry_read_settings *s,
+                                const ferry_drawn *drawn, const ferry_data *d)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t empty = d->empty_rows, n = drawn->n;
+    ferry_text which = {0};
+
+    if (empty == 0) goto done;
+    name_empty(d, drawn, &which);
+    FERRY_NEED(ctx, !which.failed, FERRY_ENOMEM, "%s: no memory", d->path);
+    FERRY_NEED(
+        ctx, s->like || (double)empty <= s->max_empty * (double)n, FERRY_EDATA,
+        "%s: %lld of %lld documents have no word left%s, expected at most %g %%: look "
+        "at mail_headers, min_df, stop_words and part, or raise max_empty",
+        d->path, (long long)empty, (long long)n, which.s, 100 * s->max_empty);
+    ferry_i_log(ctx, FERRY_WARN, "%s: %lld of %lld documents have no word left%s", d->path,
+                (long long)empty, (long long)n, which.s);
+done:
+    ferry_i_text_free(&which);
+    return st;
+}
+
+static ferry_status make_view(ferry_ctx *ctx, const pool *p, int64_t i)
+{
+    ferry_status st = FERRY_OK;
+    ferry_data *d = p->data[i];
+    int32_t *column = ferry_i_calloc(ferry_i_ids_count(p->words), sizeof *column);
+
+    FERRY_NEED(ctx, column, FERRY_ENOMEM, "no memory for words");
+    FERRY_TRY(make_features(ctx, p, i, column));
+    FERRY_TRY(make_matrix(ctx, p, i, column));
+    FERRY_TRY(give_labels(ctx, &p->drawn[i], d));
+    FERRY_TRY(check_empty(ctx, &p->s[i], &p->drawn[i], d));
+    ferry_i_documents_free(d->documents);
+    d->documents = NULL;
+done:
+    ferry_i_free(column);
+    return st;
+}
+
+ferry_status ferry_i_text_views(ferry_ctx *ctx, uint64_t seed, int64_t n,
+                                ferry_data *const *data, const ferry_read_settings *s)
+{
+    ferry_status st = FERRY_OK;
+    pool p = {.n = n, .data = data};
+
+    p.s = ferry_i_calloc(n, sizeof *p.s);
+    p.drawn = ferry_i_calloc(n, sizeof *p.drawn);
+    FERRY_NEED(ctx, p.s && p.drawn, FERRY_ENOMEM, "no memory for texts");
+    memcpy(p.s, s, (size_t)n * sizeof *p.s);
+    FERRY_TRY(ferry_i_text_draw(ctx, seed, n, data, p.s, p.drawn));
+    for (int64_t i = 0; i < n; i++) {
+        FERRY_NEED(ctx, p.drawn[i].n > 0, FERRY_EDATA, "%s: holds no document",
+                   data[i]->path);
+        p.docs += p.drawn[i].n;
+    }
+    FERRY_TRY(join_words(ctx, &p));
+    FERRY_TRY(choose(ctx, &p));
+    FERRY_TRY(shuffle(ctx, seed, &p));
+    for (int64_t i = 0; i < n; i++)
+        FERRY_TRY(make_view(ctx, &p, i));
+done:
+    pool_free(&p);
+    return st;
+}
+
+ferry_status ferry_i_text_weigh(ferry_ctx *ctx, uint64_t seed, int64_t n,
+                                ferry_data *const *data)
+{
+    ferry_status st = FERRY_OK;
+    ferry_read_settings *s = ferry_i_calloc(n, sizeof *s);
+
+    FERRY_NEED(ctx, s, FERRY_ENOMEM, "no memory for texts");
+    for (int64_t i = 0; i < n; i++)
+        FERRY_TRY(ferry_i_opts_parse(ctx, "reader", ferry_i_read_table,
+                                     ferry_i_read_table_n, data[i]->read, &s[i]));
+    FERRY_TRY(ferry_i_text_views(ctx, seed, n, data, s));
+done:
+    ferry_i_free(s);
     return st;
 }

@@ -78,7 +78,7 @@ static int64_t header_name(const char *s, const char *e)
     return p < e && *p == ':' ? p - s : 0;
 }
 
-void ferry_i_strip_mail(const char *s, int64_t n, ferry_text *t)
+static void strip_lines(const char *s, int64_t n, ferry_text *t)
 {
     ferry_lines l = ferry_i_lines(s, n);
     bool subject = false;
@@ -99,4 +99,25 @@ void ferry_i_strip_mail(const char *s, int64_t n, ferry_text *t)
         ferry_i_text_addn(t, "\n", 1);
     } while (ferry_i_any_line(&l));
     ferry_i_text_addn(t, l.next, l.end - l.next);
+}
+
+void ferry_i_strip_mail(const char *s, int64_t n, ferry_text *t)
+{
+    char *lines = NULL;
+
+    /* Some copies of 20 Newsgroups have a tab for every newline. Split at newlines only,
+     * the whole message would be one header. */
+    if (n > 0 && !memchr(s, '\n', (size_t)n) && memchr(s, '\t', (size_t)n) &&
+        header_name(s, s + n) > 0) {
+        lines = ferry_i_strndup(s, n);
+        if (!lines) {
+            t->failed = true;
+            return;
+        }
+        for (int64_t i = 0; i < n; i++)
+            if (lines[i] == '\t') lines[i] = '\n';
+        s = lines;
+    }
+    strip_lines(s, n, t);
+    ferry_i_free(lines);
 }

@@ -56,10 +56,20 @@ done:
     return st;
 }
 
-/* The reader options of a domain, view, graph or labels: those of `from` (may be NULL),
- * then its own keys and those of its text: mapping. */
-static ferry_status read_options(const ferry_place *p, const ferry_opts *from,
-                                 ferry_opts **out)
+ferry_status ferry_i_place_text_options(const ferry_place *text, ferry_opts *opts)
+{
+    ferry_status st = FERRY_OK;
+
+    FERRY_TRY(ferry_i_place_keys(text, NULL, 0, ferry_i_read_table, ferry_i_read_table_n));
+    FERRY_TRY(own_options(text, true, opts));
+    if (!ferry_opts_get(opts, "format"))
+        FERRY_TRY(ferry_opts_set(text->y->ctx, opts, "format", "text"));
+done:
+    return st;
+}
+
+ferry_status ferry_i_place_read_options(const ferry_place *p, const ferry_opts *from,
+                                        ferry_opts **out)
 {
     ferry_status st = FERRY_OK;
     ferry_opts *opts = NULL;
@@ -67,13 +77,8 @@ static ferry_status read_options(const ferry_place *p, const ferry_opts *from,
 
     FERRY_TRY(ferry_i_opts_copy(p->y->ctx, from, &opts));
     FERRY_TRY(own_options(p, false, opts));
-    if (ferry_i_place_get(p, "text", &text)) {
-        FERRY_TRY(
-            ferry_i_place_keys(&text, NULL, 0, ferry_i_read_table, ferry_i_read_table_n));
-        FERRY_TRY(own_options(&text, true, opts));
-        if (!ferry_opts_get(opts, "format"))
-            FERRY_TRY(ferry_opts_set(p->y->ctx, opts, "format", "text"));
-    }
+    if (ferry_i_place_get(p, "text", &text))
+        FERRY_TRY(ferry_i_place_text_options(&text, opts));
     *out = opts;
     opts = NULL;
 done:
@@ -98,7 +103,9 @@ static ferry_status add_file(const ferry_place *p, const ferry_opts *opts,
 
     FERRY_TRY(ferry_i_place_string(p, "the name of a file", &file));
     FERRY_TRY(ferry_i_place_path(p, file, &path));
-    FERRY_TRY(ferry_i_place_prefix(p, ferry_i_read_as(ctx, path, opts, as, &data)));
+    if (as == FERRY_DATA_VIEW) data = ferry_i_next_text(p->y);
+    if (!data)
+        FERRY_TRY(ferry_i_place_prefix(p, ferry_i_read_as(ctx, path, opts, as, &data)));
     if (strict && as == FERRY_DATA_VIEW) {
         ferry_i_labels_free(data->labels);
         data->labels = NULL;
@@ -128,7 +135,7 @@ static ferry_status add_named(const ferry_place *p, const char *file_key,
     FERRY_TRY(ferry_i_place_need(p, "name", &name_at));
     FERRY_TRY(ferry_i_place_string(&name_at, "a name", &name));
     FERRY_TRY(ferry_i_place_need(p, file_key, &file));
-    FERRY_TRY(read_options(p, from, &opts));
+    FERRY_TRY(ferry_i_place_read_options(p, from, &opts));
     FERRY_TRY(add_file(&file, opts, as, strict, name, d));
 done:
     ferry_opts_free(opts);
@@ -160,7 +167,7 @@ static ferry_status add_labels(const ferry_place *p, bool graphs, ferry_domain *
     if (ferry_i_place_node(p)->type == YAML_MAPPING_NODE) {
         FERRY_TRY(ferry_i_place_keys(p, keys, 1, ferry_i_read_table, ferry_i_read_table_n));
         FERRY_TRY(ferry_i_place_need(p, "file", &file));
-        FERRY_TRY(read_options(p, NULL, &opts));
+        FERRY_TRY(ferry_i_place_read_options(p, NULL, &opts));
     }
     FERRY_TRY(add_file(&file, opts, FERRY_DATA_LABELS, !graphs, "y", d));
 done:
@@ -276,7 +283,7 @@ ferry_status ferry_i_parse_domain(const ferry_place *p, ferry_task *task)
         if (strcmp(task->domains[i]->name, d->name) == 0)
             FERRY_TRY(
                 ferry_i_place_bad(&name_at, "a domain '%s' is there already", d->name));
-    FERRY_TRY(read_options(p, NULL, &opts));
+    FERRY_TRY(ferry_i_place_read_options(p, NULL, &opts));
     FERRY_TRY(fill(p, opts, d));
     if (ferry_i_place_get(p, "labelled", &labelled))
         FERRY_TRY(parse_labelled(&labelled, d));

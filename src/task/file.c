@@ -14,6 +14,12 @@ enum { MAX_BYTES = 16 << 20 };
 
 /* ---- options ---- */
 
+/* Options of pairs: {CLASS: value} is CLASS=value. */
+static bool takes_mapping(const char *name)
+{
+    return strcmp(name, "files") == 0 || strcmp(name, "sample") == 0;
+}
+
 ferry_status ferry_i_place_option(const ferry_place *key, const ferry_place *value,
                                   const ferry_opt *table, int64_t n, ferry_opts *opts)
 {
@@ -29,7 +35,7 @@ ferry_status ferry_i_place_option(const ferry_place *key, const ferry_place *val
         if (table[i].offset + sizeof(double) > size)
             size = table[i].offset + sizeof(double);
     FERRY_TRY(ferry_i_place_string(key, "a key", &name));
-    FERRY_TRY(ferry_i_place_joined(value, &text));
+    FERRY_TRY(ferry_i_place_joined(value, takes_mapping(name), &text));
     FERRY_TRY(ferry_opts_new(ctx, &one));
     FERRY_TRY(ferry_opts_set(ctx, one, name, text));
     scratch = ferry_i_calloc((int64_t)size, 1);
@@ -139,7 +145,7 @@ static ferry_status check_metrics(const ferry_place *p, ferry_goal goal)
 
     while (n < FERRY_COUNT(words) && (words[n] = ferry_metric_name(n)))
         n++;
-    FERRY_TRY(ferry_i_place_joined(p, &list));
+    FERRY_TRY(ferry_i_place_joined(p, false, &list));
     for (s = list; s; s = next) {
         next = strchr(s, ',');
         if (next) *next++ = 0;
@@ -183,7 +189,8 @@ done:
 
 static ferry_status begin(const ferry_place *root, ferry_task **out)
 {
-    static const char *const keys[] = {"task", "goal", "domains", "methods", "evaluate"};
+    static const char *const keys[] = {"task",    "goal",    "text",
+                                       "domains", "methods", "evaluate"};
     static const char *const goals[] = {"classify", "regress", "multilabel",
                                         "rate",     "embed",   "stream"};
     ferry_status st = FERRY_OK;
@@ -198,6 +205,21 @@ static ferry_status begin(const ferry_place *root, ferry_task **out)
     FERRY_TRY(ferry_i_place_need(root, "goal", &p));
     FERRY_TRY(ferry_i_place_one_of(&p, goals, FERRY_COUNT(goals), &goal));
     FERRY_TRY(ferry_task_new(root->y->ctx, name, (ferry_goal)(1 << goal), out));
+done:
+    return st;
+}
+
+/* The text of all domains, when "text:" stands at the top: read with the seed that the
+ * evaluation will use. */
+static ferry_status share_text(const ferry_place *text, const ferry_place *domains,
+                               const ferry_task *task)
+{
+    ferry_status st = FERRY_OK;
+    ferry_ctx *ctx = text->y->ctx;
+    ferry_evaluate_settings e;
+
+    FERRY_TRY(ferry_i_task_evaluate(ctx, task, &e));
+    FERRY_TRY(ferry_i_parse_text(text, domains, e.seed < 0 ? ctx->seed : (uint64_t)e.seed));
 done:
     return st;
 }
@@ -234,7 +256,7 @@ static ferry_status parse(ferry_yaml *y, ferry_task **out)
 {
     ferry_status st = FERRY_OK;
     const ferry_place root = ferry_i_place_root(y);
-    ferry_place domains, methods, evaluate, p, pairs;
+    ferry_place domains, methods, evaluate, text, p, pairs;
     ferry_task *task = NULL;
 
     FERRY_TRY(begin(&root, &task));
@@ -247,6 +269,8 @@ static ferry_status parse(ferry_yaml *y, ferry_task **out)
     }
     FERRY_TRY(ferry_i_place_need(&root, "domains", &domains));
     FERRY_TRY(ferry_i_place_sequence(&domains, "a list of domains"));
+    if (ferry_i_place_get(&root, "text", &text))
+        FERRY_TRY(share_text(&text, &domains, task));
     for (int64_t i = 0; ferry_i_place_item(&domains, i, &p); i++)
         FERRY_TRY(ferry_i_parse_domain(&p, task));
     if (task->n_domains == 0)

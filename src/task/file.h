@@ -21,6 +21,8 @@ typedef struct ferry_yaml {
     bool loaded;
     ferry_origin *origin;
     int64_t n_origin, cap_origin;
+    ferry_data **text; /* views of "text:" at the top, in the order they will be wanted */
+    int64_t n_text, cap_text, next_text;
 } ferry_yaml;
 
 /* A node and the way to it, such as "domains[1].labelled". */
@@ -67,8 +69,9 @@ ferry_status ferry_i_place_sequence(const ferry_place *p, const char *what);
 ferry_status ferry_i_place_mapping(const ferry_place *p, const char *what);
 /* A text that is not empty. Lent by the document. */
 ferry_status ferry_i_place_string(const ferry_place *p, const char *what, const char **out);
-/* A scalar, or the scalars of a sequence with commas between. New string. */
-ferry_status ferry_i_place_joined(const ferry_place *p, char **out);
+/* A scalar, or the scalars of a sequence with commas between; where a mapping may stand,
+ * its pairs as "key=value", one for each of several values. New string. */
+ferry_status ferry_i_place_joined(const ferry_place *p, bool mapping, char **out);
 /* Place of the text among n words. */
 ferry_status ferry_i_place_one_of(const ferry_place *p, const char *const *words, int64_t n,
                                   int *out);
@@ -80,6 +83,19 @@ ferry_status ferry_i_place_option(const ferry_place *key, const ferry_place *val
                                   const ferry_opt *table, int64_t n, ferry_opts *opts);
 /* Replace or add what --set says, before anything is parsed (sets.c). */
 ferry_status ferry_i_yaml_apply(ferry_yaml *y, const ferry_opts *sets);
+/* Read the text of all domains, which share the words and the settings of "text:" at the
+ * top (its place) and draw from `seed`. They wait in the
+ * order in which the domains will want them (text_file.c). */
+ferry_status ferry_i_parse_text(const ferry_place *text, const ferry_place *domains,
+                                uint64_t seed);
+/* The next view of a domain, now the caller's; NULL when it is none of the text read so. */
+ferry_data *ferry_i_next_text(ferry_yaml *y);
+/* The reader options of a domain, view, graph or labels: those of `from` (may be NULL),
+ * then its own keys and those of its text: mapping. */
+ferry_status ferry_i_place_read_options(const ferry_place *p, const ferry_opts *from,
+                                        ferry_opts **out);
+/* Those of a text: mapping, put into opts. */
+ferry_status ferry_i_place_text_options(const ferry_place *text, ferry_opts *opts);
 /* One entry of "domains:", with its data (domain_file.c). */
 ferry_status ferry_i_parse_domain(const ferry_place *p, ferry_task *task);
 /* The file of "pairs:" of a domain, once all domains are there (pairs.c). */

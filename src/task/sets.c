@@ -210,8 +210,9 @@ static ferry_status apply_one(ferry_yaml *y, const char *set, const char *value)
     if (!first) {
         if (strcmp(set, "task") == 0 || strcmp(set, "goal") == 0)
             return put_text(y, set, root.node, set, value);
-    } else if (first == last && strncmp(set, "evaluate.", 9) == 0) {
-        FERRY_TRY(mapping_at(y, set, root.node, "evaluate", &node));
+    } else if (first == last &&
+               (strncmp(set, "evaluate.", 9) == 0 || strncmp(set, "text.", 5) == 0)) {
+        FERRY_TRY(mapping_at(y, set, root.node, *set == 't' ? "text" : "evaluate", &node));
         FERRY_TRY(put_text(y, set, node, last + 1, value));
         goto done;
     } else if (first != last) {
@@ -227,7 +228,8 @@ static ferry_status apply_one(ferry_yaml *y, const char *set, const char *value)
         }
     }
     FERRY_TRY(bad_set(
-        y, set, "expected task, goal, evaluate.KEY, methods.NAME.KEY or domains.NAME.KEY",
+        y, set,
+        "expected task, goal, text.KEY, evaluate.KEY, methods.NAME.KEY or domains.NAME.KEY",
         NULL));
 done:
     ferry_i_free(name);

@@ -90,8 +90,13 @@ void ferry_i_yaml_close(ferry_yaml *y)
 {
     if (y->loaded) yaml_document_delete(&y->doc);
     ferry_i_free(y->origin);
+    for (int64_t i = 0; i < y->n_text; i++)
+        ferry_data_free(y->text[i]);
+    ferry_i_free(y->text);
     y->loaded = false;
     y->origin = NULL;
+    y->text = NULL;
+    y->n_text = 0;
 }
 
 /* ---- places ---- */
@@ -243,23 +248,44 @@ ferry_status ferry_i_place_string(const ferry_place *p, const char *what, const 
     return FERRY_OK;
 }
 
-ferry_status ferry_i_place_joined(const ferry_place *p, char **out)
+/* "a", "a,b" of a sequence, or "k=a,k=b" of a mapping's entry; `key` may be NULL. */
+static ferry_status join(const ferry_place *p, const char *key, ferry_text *t)
 {
     ferry_status st = FERRY_OK;
-    ferry_text t = {0};
     ferry_place item;
     const char *s = NULL;
 
-    *out = NULL;
-    ferry_i_text_add(&t, "");
     if (ferry_i_place_node(p)->type == YAML_SEQUENCE_NODE) {
         for (int64_t i = 0; ferry_i_place_item(p, i, &item); i++) {
             FERRY_TRY(ferry_i_place_string(&item, "a text or a number", &s));
-            ferry_i_text_addf(&t, "%s%s", i > 0 ? "," : "", s);
+            ferry_i_text_addf(t, "%s%s%s%s", t->len > 0 ? "," : "", key ? key : "",
+                              key ? "=" : "", s);
+        }
+    } else {
+        FERRY_TRY(ferry_i_place_string(p, "a text or a number", &s));
+        ferry_i_text_addf(t, "%s%s%s%s", t->len > 0 ? "," : "", key ? key : "",
+                          key ? "=" : "", s);
+    }
+done:
+    return st;
+}
+
+ferry_status ferry_i_place_joined(const ferry_place *p, bool mapping, char **out)
+{
+    ferry_status st = FERRY_OK;
+    ferry_text t = {0};
+    ferry_place key, value;
+    const char *name = NULL;
+
+    *out = NULL;
+    ferry_i_text_add(&t, "");
+    if (mapping && ferry_i_place_node(p)->type == YAML_MAPPING_NODE) {
+        for (int64_t i = 0; ferry_i_place_pair(p, i, &key, &value); i++) {
+            FERRY_TRY(ferry_i_place_string(&key, "a key", &name));
+            FERRY_TRY(join(&value, name, &t));
         }
     } else if (!ferry_i_place_null(p)) {
-        FERRY_TRY(ferry_i_place_string(p, "a text or a number", &s));
-        ferry_i_text_add(&t, s);
+        FERRY_TRY(join(p, NULL, &t));
     }
     FERRY_NEED(p->y->ctx, !t.failed, FERRY_ENOMEM, "no memory for a task file");
     *out = t.s;

@@ -1,4 +1,5 @@
 #include <stdio.h>
+#include <sys/stat.h>
 
 #include "ferry_test.h"
 #include "task/task.h"
@@ -659,7 +660,8 @@ static void test_bad_sets(void **state)
     bad_set(ctx, RUN, "evaluate.zzz=0", "--set evaluate.zzz: unknown key zzz");
     bad_set(ctx, RUN "evaluate: [1]\n", "evaluate.seed=0", "evaluate: expected a mapping");
     bad_set(ctx, RUN, "goal=clasify", "--set goal: expected one of classify");
-    bad_set(ctx, RUN, "repeats=3", "--set repeats: expected task, goal, evaluate.KEY");
+    bad_set(ctx, RUN, "repeats=3",
+            "--set repeats: expected task, goal, text.KEY, evaluate.KEY");
     bad_set(ctx, RUN, "a.b.c=3", "--set a.b.c: expected task, goal");
     bad_set(ctx, RUN, "a.b=3", "--set a.b: expected task, goal");
     bad_set(ctx, HEAD TARGET "methods:\n  - [svm]\n  - {[a]: b}\n", "methods.svm.C=1",
@@ -716,9 +718,34 @@ static void test_citeseer(void **state)
 
 /* ---- docs/task-file.md ---- */
 
+/* Enough messages of the six groups for every word to be in 20 of them. */
+static void write_messages(void)
+{
+    static const char *const groups[] = {"comp.graphics",         "comp.os.ms-windows.misc",
+                                         "comp.windows.x",        "talk.politics.guns",
+                                         "talk.politics.mideast", "talk.politics.misc"};
+    char name[100];
+
+    (void)mkdir(tmp_path("20news-bydate.tar.xz"), 0777);
+    for (int64_t g = 0; g < FERRY_COUNT(groups); g++) {
+        snprintf(name, sizeof name, "20news-bydate.tar.xz/%s", groups[g]);
+        (void)mkdir(tmp_path(name), 0777);
+        for (int i = 0; i < 10; i++) {
+            snprintf(name, sizeof name, "20news-bydate.tar.xz/%s/%d", groups[g], i);
+            tmp_file(name,
+                     g < 3 ? "From: me\nSubject: screen\n\nmouse window pixel colour image "
+                             "driver card file disk memory\n"
+                           : "From: me\nSubject: law\n\nstate people rights court weapon "
+                             "police peace nation vote tax\n",
+                     -1);
+        }
+    }
+}
+
 /* The data files of the examples there. */
 static void write_example_data(void)
 {
+    write_messages();
     tmp_file("source.svm", "1 1:1\n2 2:1\n1 1:2\n2 2:2\n", -1);
     tmp_file("source.labels", "comp\ntalk\ncomp\ntalk\n", -1);
     tmp_file("bridge-text.csv", "id,a,b\np,1,2\nq,3,4\n", -1);
@@ -759,7 +786,7 @@ static void test_examples_of_the_docs(void **state)
         s = end + 1;
         n++;
     }
-    assert_int_equal(n, 4);
+    assert_int_equal(n, 5);
     free(doc);
     (void)write_data(state);
 }

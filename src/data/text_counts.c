@@ -1,0 +1,141 @@
+/* Counting words, document by document. */
+#include <string.h>
+
+#include "data/text.h"
+
+enum { WORDS, BIGRAMS, SPACES };
+
+ferry_status ferry_i_counts_open(ferry_ctx *ctx, const ferry_read_settings *s,
+                                 const ferry_ids *stop, ferry_counts *c)
+{
+    ferry_status st = FERRY_OK;
+
+    *c = (ferry_counts){.s = s, .stop = stop};
+    c->words = s->vocabulary ? ferry_i_ids_copy(s->vocabulary) : ferry_i_ids_new();
+    FERRY_NEED(ctx, c->words && FERRY_GROW(c->start, 0, c->cap_start), FERRY_ENOMEM,
+               "no memory for words");
+    c->start[0] = 0;
+    for (int64_t i = 0; i < ferry_i_ids_count(c->words); i++) {
+        FERRY_NEED(ctx, FERRY_GROW(c->seen, i, c->cap_seen), FERRY_ENOMEM,
+                   "no memory for words");
+        c->seen[i] = 0;
+    }
+done:
+    return st;
+}
+
+void ferry_i_counts_close(ferry_counts *c)
+{
+    ferry_i_ids_free(c->words);
+    ferry_i_free(c->start);
+    ferry_i_free(c->word);
+    ferry_i_free(c->count);
+    ferry_i_free(c->seen);
+    ferry_i_text_free(&c->pair);
+    *c = (ferry_counts){0};
+}
+
+/* ---- counting ---- */
+
+static ferry_status count_word(ferry_ctx *ctx, ferry_counts *c, const char *word, int64_t n)
+{
+    ferry_status st = FERRY_OK;
+    bool added = false;
+    int64_t w = 0;
+
+    if (c->s->vocabulary) {
+        w = ferry_i_ids_findn(c->words, word, n);
+        if (w < 0) goto done; /* new words are dropped */
+    } else {
+        w = ferry_i_ids_addn(c->words, word, n, &added);
+        FERRY_NEED(ctx, w >= 0 && w < INT32_MAX, FERRY_ENOMEM, "no memory for words");
+        FERRY_NEED(ctx, !added || FERRY_GROW(c->seen, w, c->cap_seen), FERRY_ENOMEM,
+                   "no memory for words");
+        if (added) c->seen[w] = 0;
+    }
+    if (c->seen[w] > c->start[c->docs]) {
+        c->count[c->seen[w] - 1]++;
+        goto done;
+    }
+    FERRY_NEED(ctx,
+               FERRY_GROW(c->word, c->n, c->cap_word) &&
+                   FERRY_GROW(c->count, c->n, c->cap_count),
+               FERRY_ENOMEM, "no memory for words");
+    c->word[c->n] = (int32_t)w;
+    c->count[c->n++] = 1;
+    c->seen[w] = c->n;
+done:
+    return st;
+}
+
+static ferry_status one_word(ferry_ctx *ctx, void *arg, const char *word, int64_t n)
+{
+    ferry_status st = FERRY_OK;
+    ferry_counts *c = arg;
+
+    if (c->stop && ferry_i_ids_findn(c->stop, word, n) >= 0) goto done;
+    FERRY_TRY(count_word(ctx, c, word, n));
+    if (c->s->tokens != BIGRAMS) goto done;
+    if (c->before > 0) {
+        ferry_i_text_addn(&c->pair, " ", 1);
+        ferry_i_text_addn(&c->pair, word, n);
+        FERRY_NEED(ctx, !c->pair.failed, FERRY_ENOMEM, "no memory for words");
+        FERRY_TRY(count_word(ctx, c, c->pair.s, c->pair.len));
+    }
+    c->pair.len = 0;
+    ferry_i_text_addn(&c->pair, word, n);
+    FERRY_NEED(ctx, !c->pair.failed, FERRY_ENOMEM, "no memory for words");
+    c->before = n;
+done:
+    return st;
+}
+
+ferry_status ferry_i_counts_add(ferry_ctx *ctx, ferry_counts *c, const char *path,
+                                const char *s, int64_t n)
+{
+    ferry_status st = FERRY_OK;
+    ferry_utf8 u = {0};
+    ferry_text mail = {0};
+
+    if (c->s->mail_headers == 1) {
+        ferry_i_strip_mail(s, n, &mail);
+        FERRY_NEED(ctx, !mail.failed, FERRY_ENOMEM, "%s: no memory for its text", path);
+        s = mail.s ? mail.s : "";
+        n = mail.len;
+    }
+    FERRY_TRY(ferry_i_utf8_open(ctx, path, s, n, &u));
+    c->before = 0;
+    FERRY_TRY(ferry_i_words(ctx, u.s, u.n, c->s->tokens == SPACES, c->s->lower,
+                            c->s->min_len, one_word, c));
+    FERRY_NEED(ctx, FERRY_GROW(c->start, c->docs + 1, c->cap_start), FERRY_ENOMEM,
+               "%s: no memory for its text", path);
+    c->start[++c->docs] = c->n;
+done:
+    ferry_i_utf8_close(&u);
+    ferry_i_text_free(&mail);
+    return st;
+}
+
+/* ---- documents ---- */
+
+ferry_documents *ferry_i_documents_new(void)
+{
+    ferry_documents *d = ferry_i_calloc(1, sizeof *d);
+
+    if (!d) return NULL;
+    d->ids = ferry_i_ids_new();
+    d->classes = ferry_i_ids_new();
+    if (d->ids && d->classes) return d;
+    ferry_i_documents_free(d);
+    return NULL;
+}
+
+void ferry_i_documents_free(ferry_documents *d)
+{
+    if (!d) return;
+    ferry_i_counts_close(&d->counts);
+    ferry_i_ids_free(d->ids);
+    ferry_i_ids_free(d->classes);
+    ferry_i_free(d->cls);
+    ferry_i_free(d);
+}

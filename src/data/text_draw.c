@@ -1,0 +1,180 @@
+/* Leaving out documents (the options duplicates and sample) and words (the option part). */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "data/text.h"
+
+/* ---- duplicates ---- */
+
+/* A document's words and their counts, in whatever order they came. Two sums of 64 bits:
+ * that different documents meet in both is not to be expected. */
+typedef struct mark {
+    uint64_t a, b;
+} mark;
+
+static mark mark_of(const ferry_counts *c, int64_t i)
+{
+    mark m = {0, 0};
+
+    for (int64_t e = c->start[i]; e < c->start[i + 1]; e++) {
+        const char *word = ferry_i_ids_at(c->words, c->word[e]);
+        const size_t n = strlen(word);
+        m.a += XXH3_64bits_withSeed(word, n, (uint64_t)c->count[e]);
+        m.b += XXH3_64bits_withSeed(word, n, ~(uint64_t)c->count[e]);
+    }
+    return m;
+}
+
+/* Of documents with the same words the first stays, also across pieces. Documents without
+ * words are left alone. */
+static ferry_status drop_duplicates(ferry_ctx *ctx, int64_t n, ferry_data *const *data,
+                                    ferry_drawn *d)
+{
+    ferry_status st = FERRY_OK;
+    ferry_ids *seen = ferry_i_ids_new();
+    char text[40];
+
+    FERRY_NEED(ctx, seen, FERRY_ENOMEM, "no memory for documents");
+    for (int64_t p = 0; p < n; p++) {
+        const ferry_counts *c = &data[p]->documents->counts;
+        int64_t kept = 0;
+        for (int64_t r = 0; r < d[p].n; r++) {
+            const int64_t i = d[p].rows[r];
+            bool added = true;
+            if (c->start[i] < c->start[i + 1]) {
+                const mark m = mark_of(c, i);
+                (void)snprintf(text, sizeof text, "%llx %llx", (unsigned long long)m.a,
+                               (unsigned long long)m.b);
+                FERRY_NEED(ctx, ferry_i_ids_add(seen, text, &added) >= 0, FERRY_ENOMEM,
+                           "no memory for documents");
+            }
+            if (added) d[p].rows[kept++] = i;
+        }
+        if (kept < d[p].n)
+            ferry_i_log(ctx, FERRY_INFO, "%s: %lld of %lld documents are duplicates",
+                        data[p]->path, (long long)(d[p].n - kept), (long long)d[p].n);
+        d[p].n = kept;
+    }
+done:
+    ferry_i_ids_free(seen);
+    return st;
+}
+
+/* ---- sample ---- */
+
+static int by_number(const void *a, const void *b)
+{
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Of the rows of class cls (-1: of all rows) let `most` stay, drawn by rng. */
+static ferry_status draw(ferry_ctx *ctx, const ferry_documents *docs, int64_t cls,
+                         int64_t most, ferry_rng *rng, ferry_drawn *d)
+{
+    ferry_status st = FERRY_OK;
+    int64_t *pick = ferry_i_calloc(d->n, sizeof *pick), n = 0, kept = 0;
+
+    FERRY_NEED(ctx, pick, FERRY_ENOMEM, "no memory for documents");
+    for (int64_t r = 0; r < d->n; r++)
+        if (cls < 0 || docs->cls[d->rows[r]] == cls)
+            pick[n++] = d->rows[r];
+        else
+            d->rows[kept++] = d->rows[r];
+    ferry_i_rng_shuffle(rng, n, pick);
+    for (int64_t r = 0; r < n && r < most; r++)
+        d->rows[kept++] = pick[r];
+    d->n = kept;
+    if (kept > 1) qsort(d->rows, (size_t)kept, sizeof *d->rows, by_number);
+done:
+    ferry_i_free(pick);
+    return st;
+}
+
+/* N, or CLASS=N,CLASS=N. */
+static ferry_status sample(ferry_ctx *ctx, const ferry_data *data, const char *spec,
+                           ferry_rng *rng, ferry_drawn *d)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_documents *docs = data->documents;
+
+    for (const char *s = spec, *e = NULL; *s; s = *e ? e + 1 : e) {
+        e = strchr(s, ',');
+        if (!e) e = s + strlen(s);
+        const char *eq = memchr(s, '=', (size_t)(e - s)), *from = eq ? eq + 1 : s;
+        int64_t most = 0, cls = -1;
+        FERRY_NEED(ctx,
+                   ferry_i_parse_int(from, e, &most) == e && most > 0 &&
+                       (eq || (s == spec && *e == 0)),
+                   FERRY_EINVAL, "%s: sample = \"%s\": expected N or CLASS=N,CLASS=N",
+                   data->path, spec);
+        if (eq) cls = ferry_i_ids_findn(docs->classes, s, eq - s);
+        FERRY_NEED(ctx, !eq || cls >= 0, FERRY_EDATA,
+                   "%s: sample: no document has the class '%.*s'", data->path,
+                   (int)(eq ? eq - s : 0), s);
+        FERRY_TRY(draw(ctx, docs, cls, most, rng, d));
+    }
+done:
+    return st;
+}
+
+ferry_status ferry_i_text_draw(ferry_ctx *ctx, uint64_t seed, int64_t n,
+                               ferry_data *const *data, const ferry_read_settings *s,
+                               ferry_drawn *out)
+{
+    ferry_status st = FERRY_OK;
+    ferry_ctx seeded = *ctx; /* for its streams only */
+    ferry_rng rng;
+    char use[40];
+
+    seeded.seed = seed;
+    seeded.repeat = 0;
+    for (int64_t p = 0; p < n; p++) {
+        const int64_t docs = data[p]->documents->counts.docs;
+        out[p].rows = ferry_i_calloc(docs, sizeof *out[p].rows);
+        FERRY_NEED(ctx, out[p].rows, FERRY_ENOMEM, "no memory for documents");
+        for (out[p].n = 0; out[p].n < docs; out[p].n++)
+            out[p].rows[out[p].n] = out[p].n;
+    }
+    if (s[0].like) goto done; /* new documents are all wanted */
+    if (s[0].duplicates) FERRY_TRY(drop_duplicates(ctx, n, data, out));
+    for (int64_t p = 0; p < n; p++) {
+        (void)snprintf(use, sizeof use, "text sample %lld", (long long)p);
+        ferry_i_rng_for(&seeded, &rng, use);
+        FERRY_TRY(sample(ctx, data[p], s[p].sample, &rng, &out[p]));
+    }
+done:
+    return st;
+}
+
+/* ---- part ---- */
+
+ferry_status ferry_i_text_part(ferry_ctx *ctx, const char *path, const char *part,
+                               uint64_t *in, int64_t *of)
+{
+    ferry_status st = FERRY_OK;
+    const char *end = part + strlen(part), *slash = strchr(part, '/'), *s = part;
+    bool good =
+        slash && ferry_i_parse_int(slash + 1, end, of) == end && *of >= 1 && *of <= 64;
+
+    *in = 0;
+    if (!part[0]) {
+        *in = *of = 1;
+        return FERRY_OK;
+    }
+    while (good && s) {
+        int64_t p = 0;
+        s = ferry_i_parse_int(s, slash, &p);
+        good = s && (s == slash || *s == '+') && p >= 1 && p <= *of;
+        if (good) *in |= (uint64_t)1 << (p - 1);
+        s = good && s < slash ? s + 1 : NULL;
+    }
+    FERRY_NEED(ctx, good && *in, FERRY_EINVAL,
+               "%s: part = \"%s\": expected such as 1/2 (the first of two parts) or 1+2/3",
+               path, part);
+done:
+    return st;
+}
