@@ -28,6 +28,7 @@ typedef enum cli_key {
     KEY_MARKDOWN,
     KEY_MAN,
     KEY_COMPLETION,
+    KEY_CONTROLS,
     KEY_HELP,
     N_KEYS
 } cli_key;
@@ -42,7 +43,8 @@ typedef enum cli_words {
     WORDS_GENERATOR,
     WORDS_ENGINE,
     WORDS_FORMAT,
-    WORDS_SHELL
+    WORDS_SHELL,
+    WORDS_CONTROLS
 } cli_words;
 
 typedef struct cli_option {

@@ -38,6 +38,11 @@
         KEY_FORMAT, 0, "format", "NAME", WORDS_FORMAT,                                     \
             "format of the input; default: by extension, then by content"                  \
     }
+#define CONTROLS                                                                           \
+    {                                                                                      \
+        KEY_CONTROLS, 0, "controls", "LEVEL", WORDS_CONTROLS,                              \
+            "what transfer is checked against: none, quick (default) or full"              \
+    }
 #define HELP                                                                               \
     {                                                                                      \
         KEY_HELP, 'h', "help", NULL, WORDS_NONE, "say what the command does"               \
@@ -47,6 +52,7 @@ static const cli_option run_options[] = {
     OUT("DIR", WORDS_FOLDER, "folder for the results; default: results/TASK-NAME"),
     SET("change a value of the task, by dotted path; may be repeated"),
     JSON("print results.json instead of the table"),
+    CONTROLS,
     SEED,
     THREADS,
     ENGINE,
@@ -105,6 +111,7 @@ static const cli_option demo_options[] = {
     OUT("DIR", WORDS_FOLDER, "keep the task and its results in this folder"),
     SET("change an option of the generator; may be repeated"),
     JSON("print the results as JSON instead of the table"),
+    CONTROLS,
     SEED,
     THREADS,
     ENGINE,
@@ -163,7 +170,10 @@ const cli_command cli_commands[] = {
      "results.json and the predictions of the first repeat. --set changes the task for "
      "this "
      "run, as in --set evaluate.repeats=3, --set methods.svm.C=10 or --set "
-     "domains.target.labelled=20. After Ctrl-C the repeats that were complete are kept.",
+     "domains.target.labelled=20. Each transfer method is judged: helps, no evidence or "
+     "harms, against the best method without transfer and against controls that keep "
+     "everything but the knowledge, such as a noise source. After Ctrl-C the repeats that "
+     "were complete are kept.",
      1, 1, WORDS_FILE, OPTIONS(run_options), run_settings, true, cli_run},
     {"fit", "TASK -m METHOD -o MODEL", "learn a model from a task and save it",
      "Learns from every label the task lets a method see: all labels of the sources, and "

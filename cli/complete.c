@@ -4,6 +4,7 @@
 #include "cli.h"
 
 static const char *const shells[] = {"bash", "zsh"};
+static const char *const levels[] = {"none", "quick", "full"};
 
 const char *cli_word_at(cli_words words, int64_t i)
 {
@@ -15,6 +16,7 @@ const char *cli_word_at(cli_words words, int64_t i)
     case WORDS_FORMAT: return i < ferry_format_count() ? ferry_format_at(i)->name : NULL;
     case WORDS_ENGINE: return ferry_engine_name(i);
     case WORDS_SHELL: return i < COUNT(shells) ? shells[i] : NULL;
+    case WORDS_CONTROLS: return i < COUNT(levels) ? levels[i] : NULL;
     case WORDS_NONE:
     case WORDS_FILE:
     case WORDS_FOLDER: break;

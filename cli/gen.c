@@ -71,11 +71,12 @@ int cli_gen(cli *c)
 
 static void explain(const char *name)
 {
-    puts(
-        "\nHow to read it: a row is a method. All were shown the same few labels of the "
-        "target and\nare scored on the rest, with other labels in every repeat. The best "
-        "baseline is what you\nhave without transfer: a transfer method is worth its while "
-        "when it is clearly above it.\n\nNext:");
+    puts("\nHow to read it: a row is a method. All were shown the same few labels of the "
+         "target and\nare scored on the rest, with other labels in every repeat. The best "
+         "baseline is what you\nhave without transfer. The verdict says for each transfer "
+         "method whether it helps: it must be\nbetter than that, and better than itself "
+         "with "
+         "a source of noise or shuffled labels.\n\nNext:");
     printf("  ferry gen %s --out %s  write this task into a folder, to read and change\n"
            "  ferry run %s/task.yaml    run it, as any task of your own\n",
            name, name, name);
@@ -90,17 +91,22 @@ int cli_demo(cli *c)
     const char *dir = temporary ? temporary : c->value[KEY_OUT];
     char *path = cli_join(dir, "/task.yaml", ""), *results = cli_join(dir, "/results", "");
     ferry_task *task = NULL;
+    ferry_opts *sets = NULL;
     int code = EXIT_DONE;
 
     cli_ask_before_stopping(); /* so that the temporary folder does not stay */
-    ferry_status st = ferry_generate(c->ctx, name, c->sets, dir);
-    if (st == FERRY_OK) st = ferry_task_load(c->ctx, path, NULL, &task);
+    ferry_status st = ferry_opts_new(c->ctx, &sets);
+    if (st == FERRY_OK && c->value[KEY_CONTROLS])
+        st = ferry_opts_set(c->ctx, sets, "evaluate.controls", c->value[KEY_CONTROLS]);
+    if (st == FERRY_OK) st = ferry_generate(c->ctx, name, c->sets, dir);
+    if (st == FERRY_OK) st = ferry_task_load(c->ctx, path, sets, &task);
     if (st != FERRY_OK)
         code = cli_failed(c, st);
     else
         code = cli_evaluate(c, task, temporary ? NULL : results);
     if (code == EXIT_DONE && !c->value[KEY_JSON] && !c->value[KEY_QUIET]) explain(name);
     ferry_task_free(task);
+    ferry_opts_free(sets);
     free(results);
     free(path);
     cli_remove(temporary);

@@ -88,6 +88,8 @@ int cli_run(cli *c)
     ferry_status st = FERRY_OK;
     if (c->value[KEY_SEED])
         st = ferry_opts_set(c->ctx, c->sets, "evaluate.seed", c->value[KEY_SEED]);
+    if (st == FERRY_OK && c->value[KEY_CONTROLS])
+        st = ferry_opts_set(c->ctx, c->sets, "evaluate.controls", c->value[KEY_CONTROLS]);
     if (st == FERRY_OK) st = ferry_task_load(c->ctx, c->args[0], c->sets, &task);
     if (st != FERRY_OK) return cli_failed(c, st);
     dir = c->value[KEY_OUT] ? cli_join(c->value[KEY_OUT], "", "") : default_folder(task);

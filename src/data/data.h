@@ -136,6 +136,13 @@ ferry_status ferry_i_domain_with_labels(ferry_ctx *ctx, const ferry_domain *d,
                                         ferry_labels *labels, ferry_domain **out);
 ferry_status ferry_i_domain_with_ratings(ferry_ctx *ctx, const ferry_domain *d,
                                          ferry_ratings *ratings, ferry_domain **out);
+/* Likewise with other views or graphs (as many as d has, array and all stolen) or pairs. */
+ferry_status ferry_i_domain_with_views(ferry_ctx *ctx, const ferry_domain *d,
+                                       ferry_view **views, ferry_domain **out);
+ferry_status ferry_i_domain_with_graphs(ferry_ctx *ctx, const ferry_domain *d,
+                                        ferry_graph **graphs, ferry_domain **out);
+ferry_status ferry_i_domain_with_pairs(ferry_ctx *ctx, const ferry_domain *d,
+                                       ferry_pairs *pairs, ferry_domain **out);
 /* xxHash of all the data, the same in every run: views, graphs, ratings and ids, not the
  * labels. */
 uint64_t ferry_i_domain_hash(const ferry_domain *d);

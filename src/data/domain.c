@@ -44,15 +44,25 @@ void ferry_i_pairs_free(ferry_pairs *p)
     ferry_i_free(p);
 }
 
+static void free_views(int64_t n, ferry_view **views)
+{
+    for (int64_t i = 0; views && i < n; i++)
+        ferry_i_view_free(views[i]);
+    ferry_i_free(views);
+}
+
+static void free_graphs(int64_t n, ferry_graph **graphs)
+{
+    for (int64_t i = 0; graphs && i < n; i++)
+        ferry_i_graph_free(graphs[i]);
+    ferry_i_free(graphs);
+}
+
 /* What only a domain without a base owns. */
 static void free_parts(ferry_domain *d)
 {
-    for (int64_t i = 0; i < d->n_views; i++)
-        ferry_i_view_free(d->views[i]);
-    for (int64_t i = 0; i < d->n_graphs; i++)
-        ferry_i_graph_free(d->graphs[i]);
-    ferry_i_free(d->views);
-    ferry_i_free(d->graphs);
+    free_views(d->n_views, d->views);
+    free_graphs(d->n_graphs, d->graphs);
     ferry_i_pairs_free(d->pairs);
     ferry_i_ids_free(d->seen.ids);
     ferry_i_ids_free(d->ids);
@@ -65,6 +75,9 @@ void ferry_domain_free(ferry_domain *d)
     ferry_domain *base = d->base;
     if (!base || d->labels != base->labels) ferry_i_labels_free(d->labels);
     if (!base || d->ratings != base->ratings) ferry_i_ratings_free(d->ratings);
+    if (base && d->views != base->views) free_views(d->n_views, d->views);
+    if (base && d->graphs != base->graphs) free_graphs(d->n_graphs, d->graphs);
+    if (base && d->pairs != base->pairs) ferry_i_pairs_free(d->pairs);
     if (!base) free_parts(d);
     ferry_i_free(d);
     ferry_domain_free(base);
@@ -120,6 +133,42 @@ ferry_status ferry_i_domain_with_ratings(ferry_ctx *ctx, const ferry_domain *d,
         (*out)->ratings = ratings;
     else
         ferry_i_ratings_free(ratings);
+    return st;
+}
+
+ferry_status ferry_i_domain_with_views(ferry_ctx *ctx, const ferry_domain *d,
+                                       ferry_view **views, ferry_domain **out)
+{
+    const ferry_status st = borrow(ctx, d, out);
+
+    if (st == FERRY_OK)
+        (*out)->views = views;
+    else
+        free_views(d->n_views, views);
+    return st;
+}
+
+ferry_status ferry_i_domain_with_graphs(ferry_ctx *ctx, const ferry_domain *d,
+                                        ferry_graph **graphs, ferry_domain **out)
+{
+    const ferry_status st = borrow(ctx, d, out);
+
+    if (st == FERRY_OK)
+        (*out)->graphs = graphs;
+    else
+        free_graphs(d->n_graphs, graphs);
+    return st;
+}
+
+ferry_status ferry_i_domain_with_pairs(ferry_ctx *ctx, const ferry_domain *d,
+                                       ferry_pairs *pairs, ferry_domain **out)
+{
+    const ferry_status st = borrow(ctx, d, out);
+
+    if (st == FERRY_OK)
+        (*out)->pairs = pairs;
+    else
+        ferry_i_pairs_free(pairs);
     return st;
 }
 

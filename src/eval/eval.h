@@ -63,6 +63,12 @@ ferry_status ferry_i_wilcoxon(ferry_ctx *ctx, int64_t n, const double *diff, dou
 ferry_status ferry_i_bootstrap(ferry_ctx *ctx, int64_t n, const double *x, int64_t draws,
                                double level, ferry_rng *rng, double *lo, double *hi);
 
+/* Two-sided p-value of Student's t with df degrees of freedom, and the t that leaves p. */
+double ferry_i_student_p(double t, double df);
+double ferry_i_student_t(double p, double df);
+/* p[i] corrected for n tests by Holm's step-down rule, in place. */
+void ferry_i_holm(int64_t n, double *p);
+
 /* ---- results -------------------------------------------------------------------- */
 
 /* A method against the best baseline, in the deciding metric. Paired by repeat. */
@@ -72,6 +78,51 @@ typedef struct ferry_versus {
     double lo, hi;     /* 95 % bootstrap interval; NaN for a single pair */
     double p;          /* signed-rank test; NaN for a single pair or when all are equal */
 } ferry_versus;
+
+/* A method under one control (task/control.c): the deciding metric of `draws` made-up
+ * worlds on the first `repeats` splits. Larger gains are better, whatever the metric's
+ * sign. */
+typedef struct ferry_trial {
+    ferry_control kind;
+    char *source; /* leave-one-out: which one */
+    int64_t draws, repeats, done;
+    double *metric;           /* draws x repeats */
+    char *unfit;              /* sentence when it could not run, else NULL */
+    bool same;                /* equal to the method's own result in every run */
+    double mean, gain;        /* gain: how much better the method itself is there */
+    double excess, lo, hi, p; /* what the method adds to no transfer and the control not */
+    /* leave-one-out */
+    double p_holm;
+    int verdict; /* ferry_verdict */
+} ferry_trial;
+
+typedef enum ferry_verdict {
+    FERRY_UNJUDGED, /* a baseline or control, or nothing to score by */
+    FERRY_HELPS,
+    FERRY_NO_EVIDENCE,
+    FERRY_HARMS
+} ferry_verdict;
+
+/* Why a method is judged as it is. */
+typedef enum ferry_reason {
+    FERRY_BECAUSE,       /* the numbers say so */
+    FERRY_NO_BASELINE,   /* nothing without transfer ran */
+    FERRY_EQUAL,         /* equal to the best baseline in every repeat */
+    FERRY_FEW,           /* five repeats or fewer can show nothing */
+    FERRY_CHANCE,        /* the difference may be chance */
+    FERRY_CHANCE_OF_ALL, /* ... when it is one of several methods (Holm) */
+    FERRY_UNCHECKED,     /* better, but no control ran */
+    FERRY_UNTOUCHED,     /* better, but no control changes anything for it */
+    FERRY_CONTROLLED     /* better, but a control may do as well: `trial` */
+} ferry_reason;
+
+typedef struct ferry_judgement {
+    ferry_verdict verdict;
+    ferry_reason reason;
+    double gain, lo, hi; /* against the best baseline; larger is better */
+    double p, p_holm;    /* of the verdict's direction */
+    int64_t trial;       /* the control that speaks most against it, or -1 */
+} ferry_judgement;
 
 typedef struct ferry_result {
     char *name;         /* in tables; unique */
@@ -85,6 +136,9 @@ typedef struct ferry_result {
     struct json_t *diagnostics;   /* of the last repeat */
     ferry_prediction *prediction; /* of the first repeat; scores only for goal embed */
     ferry_versus versus;
+    ferry_trial *trial;
+    int64_t n_trials;
+    ferry_judgement judgement;
 } ferry_result;
 
 struct ferry_results {
@@ -95,6 +149,7 @@ struct ferry_results {
     int64_t n_metrics, n;
     const ferry_metric **metrics; /* the deciding one first; may be none for goal embed */
     ferry_ties ties;
+    int controls; /* none, quick, full */
     ferry_result *result;
     int64_t best, best_baseline; /* places in result by the deciding metric, or -1 */
     /* What the predictions of the first repeat are compared with: all that is known, and
@@ -117,11 +172,31 @@ ferry_status ferry_i_results_compare(ferry_ctx *ctx, ferry_results *rs);
 /* The outcome in plain words: the table's last line. New string or NULL (no memory). */
 char *ferry_i_results_sentence(const ferry_results *rs);
 
+/* Judge the transfer methods: verdict.c has the rules. After ferry_i_results_compare(). */
+ferry_status ferry_i_results_judge(ferry_ctx *ctx, ferry_results *rs);
+/* "helps", "no evidence", "harms". */
+const char *ferry_i_verdict_name(ferry_verdict verdict);
+/* A method's verdict for people, "NAME: ...". New string or NULL (no memory). */
+char *ferry_i_verdict_sentence(const ferry_results *rs, const ferry_result *r);
+
 /* ferry_evaluate() with one more method than the registry has (NULL: none), which the task
  * may name. */
 struct ferry_method;
 ferry_status ferry_i_evaluate(ferry_ctx *ctx, const ferry_task *task,
                               const struct ferry_method *extra, ferry_results **out);
+
+/* ---- controls ------------------------------------------------------------------- */
+
+/* Plan the controls that the task and the settings allow for every transfer method; *fits
+ * says how many fits that makes. Nothing when no baseline ran or nothing is scored. */
+ferry_status ferry_i_controls_plan(ferry_ctx *ctx, const ferry_task *task,
+                                   const struct ferry_method *const *method,
+                                   ferry_results *rs, int64_t *fits);
+/* Run them. ctx->step counts on. */
+ferry_status ferry_i_controls_run(ferry_ctx *ctx, const ferry_task *task,
+                                  const struct ferry_method *const *method,
+                                  const ferry_opts *const *opts, ferry_results *rs,
+                                  bool *finish);
 
 /* ---- scoring -------------------------------------------------------------------- */
 

@@ -16,6 +16,7 @@ typedef struct run {
     const ferry_method **method; /* of each result */
     const ferry_opts **opts;     /* lent by the task, or NULL */
     int64_t runnable;            /* methods that fit the first split */
+    int64_t controls;            /* fits under controls */
     uint8_t *mask;               /* what is scored in this repeat */
     int64_t count;
     double *score; /* n_metrics */
@@ -89,6 +90,7 @@ static ferry_status begin(ferry_ctx *ctx, const ferry_task *task, ferry_results 
     rs->seed = ctx->seed;
     rs->planned = s.repeats;
     rs->ties = (ferry_ties)s.ties;
+    rs->controls = s.controls;
     rs->threads = ctx->threads;
     rs->best = rs->best_baseline = -1;
     rs->task = ferry_i_strdup(task->name);
@@ -288,7 +290,7 @@ static ferry_status run_all(ferry_ctx *ctx, run *u, const ferry_task *task,
     ferry_task *split = *first;
 
     *first = NULL;
-    ctx->steps = u->rs->planned * u->runnable;
+    ctx->steps = u->rs->planned * u->runnable + u->controls;
     for (int64_t repeat = 0; repeat < u->rs->planned && !u->finish; repeat++) {
         ctx->repeat = (uint64_t)repeat;
         if (!split) FERRY_TRY(ferry_i_task_split(ctx, task, repeat, &split));
@@ -348,13 +350,20 @@ static ferry_status evaluate(ferry_ctx *ctx, const ferry_task *task,
     FERRY_TRY(ferry_i_score_truth(ctx, task, rs));
     if (rs->goal == FERRY_EMBED && !rs->truth) rs->n_metrics = 0; /* nothing to score by */
     FERRY_TRY(ferry_i_score_new_mask(ctx, rs, &u->mask));
+    FERRY_TRY(ferry_i_controls_plan(ctx, task, u->method, rs, &u->controls));
     ended = run_all(ctx, u, task, &split);
     if (ended != FERRY_OK && ended != FERRY_ECANCELLED) FERRY_TRY(ended);
     memcpy(message, ctx->message, sizeof message);
     if (ended == FERRY_OK && !u->finish) FERRY_TRY(need_some(ctx, rs, FERRY_ENUMERIC));
     FERRY_TRY(keep_complete(ctx, rs));
+    if (ended == FERRY_OK && !u->finish) {
+        ended = ferry_i_controls_run(ctx, task, u->method, u->opts, rs, &u->finish);
+        if (ended != FERRY_OK && ended != FERRY_ECANCELLED) FERRY_TRY(ended);
+        memcpy(message, ctx->message, sizeof message);
+    }
     ctx->repeat = 0;
     FERRY_TRY(ferry_i_results_compare(ctx, rs));
+    FERRY_TRY(ferry_i_results_judge(ctx, rs));
     if (rs->repeats == 0 && ended == FERRY_OK)
         ended = ferry_i_fail(ctx, FERRY_ECANCELLED, "stopped before any method was done");
     else

@@ -15,6 +15,12 @@ static void free_result(ferry_result *r)
     ferry_i_free(r->seconds);
     json_decref(r->diagnostics);
     ferry_prediction_free(r->prediction);
+    for (int64_t i = 0; i < r->n_trials; i++) {
+        ferry_i_free(r->trial[i].source);
+        ferry_i_free(r->trial[i].metric);
+        ferry_i_free(r->trial[i].unfit);
+    }
+    ferry_i_free(r->trial);
 }
 
 void ferry_results_free(ferry_results *rs)

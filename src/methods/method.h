@@ -54,6 +54,9 @@ typedef struct ferry_method {
     const ferry_opt *options;
     int64_t n_options;
     size_t options_size;
+    /* A method of kind control that is this one but for its knowledge and takes the same
+     * options, by name; NULL: none. The evaluation judges this one against it. */
+    const char *control;
     /* More than `needs` can say; may be NULL. FERRY_ENEEDS and a sentence when the task
      * does not fit. */
     ferry_status (*fits)(ferry_ctx *ctx, const ferry_task *task, const void *options);

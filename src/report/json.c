@@ -3,15 +3,15 @@
 #include <jansson.h>
 #include <math.h>
 
-#include "eval/eval.h"
+#include "report/report.h"
 
-static json_t *number(double x)
+json_t *ferry_i_report_real(double x)
 {
     return isfinite(x) ? json_real(x) : json_null();
 }
 
 /* JSON is UTF-8: other bytes (in a name from a file) become '?'. */
-static json_t *string(const char *text)
+json_t *ferry_i_report_string(const char *text)
 {
     json_t *s = json_string(text);
     char *plain = NULL;
@@ -25,12 +25,12 @@ static json_t *string(const char *text)
     return s;
 }
 
-static json_t *numbers(int64_t n, const double *x)
+json_t *ferry_i_report_reals(int64_t n, const double *x)
 {
     json_t *array = json_array();
 
     for (int64_t i = 0; array && i < n; i++)
-        if (json_array_append_new(array, number(x[i])) != 0) {
+        if (json_array_append_new(array, ferry_i_report_real(x[i])) != 0) {
             json_decref(array);
             return NULL;
         }
@@ -57,10 +57,10 @@ static json_t *metrics_json(const ferry_results *rs, const ferry_result *r)
     json_t *all = json_object();
 
     for (int64_t m = 0; all && m < rs->n_metrics; m++) {
-        json_t *one =
-            json_pack("{s:o, s:o, s:o}", "mean", number(ferry_i_result_mean(rs, r, m)),
-                      "std", number(ferry_i_result_std(rs, r, m)), "runs",
-                      numbers(rs->repeats, r->metric + m * rs->planned));
+        json_t *one = json_pack(
+            "{s:o, s:o, s:o}", "mean", ferry_i_report_real(ferry_i_result_mean(rs, r, m)),
+            "std", ferry_i_report_real(ferry_i_result_std(rs, r, m)), "runs",
+            ferry_i_report_reals(rs->repeats, r->metric + m * rs->planned));
         if (json_object_set_new(all, rs->metrics[m]->name, one) != 0) {
             json_decref(all);
             return NULL;
@@ -75,24 +75,28 @@ static json_t *versus_json(const ferry_results *rs, const ferry_result *r)
 
     if (v->pairs == 0) return json_null();
     return json_pack("{s:o, s:o, s:o, s:o, s:f, s:o, s:I}", "baseline",
-                     string(rs->result[rs->best_baseline].name), "difference",
-                     number(v->difference), "low", number(v->lo), "high", number(v->hi),
-                     "level", 0.95, "p", number(v->p), "pairs", (json_int_t)v->pairs);
+                     ferry_i_report_string(rs->result[rs->best_baseline].name),
+                     "difference", ferry_i_report_real(v->difference), "low",
+                     ferry_i_report_real(v->lo), "high", ferry_i_report_real(v->hi),
+                     "level", 0.95, "p", ferry_i_report_real(v->p), "pairs",
+                     (json_int_t)v->pairs);
 }
 
 static json_t *result_json(const ferry_results *rs, const ferry_result *r)
 {
     const bool scored = rs->n_metrics > 0;
 
-    return json_pack("{s:o, s:s, s:s, s:O, s:o, s:o, s:o, s:o, s:o, s:o, s:O?, s:o}",
-                     "name", string(r->name), "method", r->method, "kind",
-                     kind_name(r->kind), "options", r->options, "metric",
-                     scored ? json_string(rs->metrics[0]->name) : json_null(), "mean",
-                     number(scored ? ferry_i_result_mean(rs, r, 0) : NAN), "std",
-                     number(scored ? ferry_i_result_std(rs, r, 0) : NAN), "runs",
-                     numbers(scored ? rs->repeats : 0, r->metric), "metrics",
-                     metrics_json(rs, r), "fit_seconds", numbers(rs->repeats, r->seconds),
-                     "diagnostics", r->diagnostics, "versus", versus_json(rs, r));
+    return json_pack(
+        "{s:o, s:s, s:s, s:O, s:o, s:o, s:o, s:o, s:o, s:o, s:O?, s:o, s:o}", "name",
+        ferry_i_report_string(r->name), "method", r->method, "kind", kind_name(r->kind),
+        "options", r->options, "metric",
+        scored ? json_string(rs->metrics[0]->name) : json_null(), "mean",
+        ferry_i_report_real(scored ? ferry_i_result_mean(rs, r, 0) : NAN), "std",
+        ferry_i_report_real(scored ? ferry_i_result_std(rs, r, 0) : NAN), "runs",
+        ferry_i_report_reals(scored ? rs->repeats : 0, r->metric), "metrics",
+        metrics_json(rs, r), "fit_seconds", ferry_i_report_reals(rs->repeats, r->seconds),
+        "diagnostics", r->diagnostics, "versus", versus_json(rs, r), "verdict",
+        ferry_i_report_verdict(rs, r));
 }
 
 /* Those that ran, best first. */
@@ -115,9 +119,10 @@ static json_t *skipped_json(const ferry_results *rs)
     for (int64_t i = 0; array && i < rs->n; i++) {
         const ferry_result *r = &rs->result[i];
         if (!r->unfit) continue;
-        json_t *one = json_pack("{s:o, s:s, s:s, s:O, s:o}", "name", string(r->name),
-                                "method", r->method, "kind", kind_name(r->kind), "options",
-                                r->options, "reason", string(r->unfit));
+        json_t *one =
+            json_pack("{s:o, s:s, s:s, s:O, s:o}", "name", ferry_i_report_string(r->name),
+                      "method", r->method, "kind", kind_name(r->kind), "options",
+                      r->options, "reason", ferry_i_report_string(r->unfit));
         if (json_array_append_new(array, one) != 0) {
             json_decref(array);
             return NULL;
@@ -128,14 +133,17 @@ static json_t *skipped_json(const ferry_results *rs)
 
 static json_t *verdict_json(const ferry_results *rs, const char *sentence)
 {
+    static const char *const levels[] = {"none", "quick", "full"};
     const ferry_result *best = rs->best < 0 ? NULL : &rs->result[rs->best];
     const ferry_result *base =
         rs->best_baseline < 0 ? NULL : &rs->result[rs->best_baseline];
 
-    return json_pack(
-        "{s:o, s:o, s:o, s:o}", "best", best ? string(best->name) : json_null(),
-        "best_baseline", base ? string(base->name) : json_null(), "versus",
-        best ? versus_json(rs, best) : json_null(), "sentence", string(sentence));
+    return json_pack("{s:o, s:o, s:o, s:s, s:o}", "best",
+                     best ? ferry_i_report_string(best->name) : json_null(),
+                     "best_baseline",
+                     base ? ferry_i_report_string(base->name) : json_null(), "versus",
+                     best ? versus_json(rs, best) : json_null(), "controls",
+                     levels[rs->controls], "sentence", ferry_i_report_string(sentence));
 }
 
 static int add_bytes(const char *bytes, size_t n, void *text)
@@ -156,12 +164,13 @@ ferry_status ferry_results_json(ferry_ctx *ctx, const ferry_results *rs, char **
     FERRY_NEED(ctx, order && sentence, FERRY_ENOMEM, "no memory for the results");
     const int64_t n = ferry_i_results_rank(rs, order);
     root = json_pack("{s:s, s:o, s:s, s:o, s:o, s:I, s:I, s:s, s:i, s:s, s:o, s:o, s:o}",
-                     "ferry", ferry_version(), "task", string(rs->task), "goal",
-                     ferry_goal_name(rs->goal), "target", string(rs->target), "seed",
-                     seed_json(rs->seed), "repeats", (json_int_t)rs->repeats, "planned",
-                     (json_int_t)rs->planned, "engine", rs->engine, "threads", rs->threads,
-                     "blas_core", rs->blas_core, "results", results_json(rs, order, n),
-                     "skipped", skipped_json(rs), "verdict", verdict_json(rs, sentence));
+                     "ferry", ferry_version(), "task", ferry_i_report_string(rs->task),
+                     "goal", ferry_goal_name(rs->goal), "target",
+                     ferry_i_report_string(rs->target), "seed", seed_json(rs->seed),
+                     "repeats", (json_int_t)rs->repeats, "planned", (json_int_t)rs->planned,
+                     "engine", rs->engine, "threads", rs->threads, "blas_core",
+                     rs->blas_core, "results", results_json(rs, order, n), "skipped",
+                     skipped_json(rs), "verdict", verdict_json(rs, sentence));
     FERRY_NEED(ctx, root, FERRY_ENOMEM, "no memory for the results");
     /* 15 digits: 0.9 stays 0.9, and no measurement has more. */
     FERRY_NEED(ctx,

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "eval/eval.h"
+#include "report/report.h"
 
 enum { WIDTH = 100, CELL = 240 };
 
@@ -21,7 +21,7 @@ static int decimals(double size)
     return size >= 1000 ? 0 : size >= 100 ? 1 : size >= 10 ? 2 : size >= 0.1 ? 3 : 5;
 }
 
-static void format(char *buf, size_t n, int places, bool sign, double x)
+void ferry_i_report_number(char *buf, size_t n, int places, bool sign, double x)
 {
     if (isnan(x))
         (void)snprintf(buf, n, "n/a");
@@ -39,8 +39,7 @@ static void format_p(char *buf, size_t n, double p)
         (void)snprintf(buf, n, "p=%.3f", p);
 }
 
-/* Decimals that suit a metric over all the methods that ran. */
-static int metric_places(const ferry_results *rs, int64_t m)
+int ferry_i_report_places(const ferry_results *rs, int64_t m)
 {
     double most = 0;
 
@@ -54,11 +53,11 @@ static int metric_places(const ferry_results *rs, int64_t m)
 static void mean_std(const ferry_results *rs, const ferry_result *r, int64_t m, char *buf,
                      size_t n)
 {
-    const int places = metric_places(rs, m);
+    const int places = ferry_i_report_places(rs, m);
     char mean[48], std[48];
 
-    format(mean, sizeof mean, places, false, ferry_i_result_mean(rs, r, m));
-    format(std, sizeof std, places, false, ferry_i_result_std(rs, r, m));
+    ferry_i_report_number(mean, sizeof mean, places, false, ferry_i_result_mean(rs, r, m));
+    ferry_i_report_number(std, sizeof std, places, false, ferry_i_result_std(rs, r, m));
     if (rs->repeats > 1 && isfinite(ferry_i_result_std(rs, r, m)))
         (void)snprintf(buf, n, "%s \u00b1 %s", mean, std);
     else
@@ -71,16 +70,16 @@ static void mean_std(const ferry_results *rs, const ferry_result *r, int64_t m, 
 static void versus_cell(const ferry_results *rs, int64_t i, char *buf, size_t n)
 {
     const ferry_versus *v = &rs->result[i].versus;
-    const int places = metric_places(rs, 0);
+    const int places = ferry_i_report_places(rs, 0);
     char d[48], lo[48], hi[48], p[48];
 
     if (i == rs->best_baseline) {
         (void)snprintf(buf, n, "best baseline");
         return;
     }
-    format(d, sizeof d, places, true, v->difference);
-    format(lo, sizeof lo, places, true, v->lo);
-    format(hi, sizeof hi, places, true, v->hi);
+    ferry_i_report_number(d, sizeof d, places, true, v->difference);
+    ferry_i_report_number(lo, sizeof lo, places, true, v->lo);
+    ferry_i_report_number(hi, sizeof hi, places, true, v->hi);
     format_p(p, sizeof p, v->p);
     if (v->pairs < 2)
         (void)snprintf(buf, n, "%s (test: n/a)", d);
@@ -264,15 +263,39 @@ static void add_notes(ferry_text *t, const ferry_results *rs)
     }
 }
 
+/* One line for each transfer method: did it help, and was it the source? */
+static void add_verdicts(ferry_text *t, const ferry_results *rs, const int64_t *order,
+                         int64_t rows)
+{
+    bool any = false;
+
+    for (int64_t i = 0; i < rows; i++) {
+        const ferry_result *r = &rs->result[order[i]];
+        if (!r->judgement.verdict) continue;
+        char *sentence = ferry_i_verdict_sentence(rs, r);
+        if (!any) ferry_i_text_add(t, "\nverdict:\n");
+        any = true;
+        t->failed = t->failed || !sentence;
+        if (sentence) {
+            ferry_text line = {0};
+            ferry_i_text_addf(&line, "- %s", sentence);
+            t->failed = t->failed || line.failed;
+            if (!line.failed) add_wrapped(t, line.s, 2);
+            ferry_i_text_free(&line);
+        }
+        ferry_i_free(sentence);
+    }
+}
+
 /* "(95 % interval 0.031 to 0.070, p=0.002)" of how much better `r` is than the baseline. */
 static void add_evidence(ferry_text *t, const ferry_results *rs, const ferry_versus *v)
 {
     const bool larger = rs->metrics[0]->larger_is_better;
-    const int places = metric_places(rs, 0);
+    const int places = ferry_i_report_places(rs, 0);
     char lo[48], hi[48], p[48];
 
-    format(lo, sizeof lo, places, false, larger ? v->lo : -v->hi);
-    format(hi, sizeof hi, places, false, larger ? v->hi : -v->lo);
+    ferry_i_report_number(lo, sizeof lo, places, false, larger ? v->lo : -v->hi);
+    ferry_i_report_number(hi, sizeof hi, places, false, larger ? v->hi : -v->lo);
     format_p(p, sizeof p, v->p);
     ferry_i_text_addf(t, " (95 %% interval %s to %s, %s)", lo, hi, p);
 }
@@ -282,11 +305,11 @@ static void add_lead(ferry_text *t, const ferry_results *rs)
 {
     const ferry_versus *v = &rs->result[rs->best].versus;
     const ferry_result *b = &rs->result[rs->best_baseline];
-    const int places = metric_places(rs, 0);
+    const int places = ferry_i_report_places(rs, 0);
     char lead[48], base[48];
 
-    format(lead, sizeof lead, places, false, fabs(v->difference));
-    format(base, sizeof base, places, false, ferry_i_result_mean(rs, b, 0));
+    ferry_i_report_number(lead, sizeof lead, places, false, fabs(v->difference));
+    ferry_i_report_number(base, sizeof base, places, false, ferry_i_result_mean(rs, b, 0));
     if (v->pairs < 2) {
         ferry_i_text_addf(t, " It leads the best baseline, %s (%s), by %s.", b->name, base,
                           lead);
@@ -313,10 +336,11 @@ static void add_behind(ferry_text *t, const ferry_results *rs, const int64_t *or
 {
     for (int64_t i = 0; i < rows; i++) {
         const ferry_result *r = &rs->result[order[i]];
-        const int places = metric_places(rs, 0);
+        const int places = ferry_i_report_places(rs, 0);
         char behind[48];
         if (r->kind != FERRY_KIND_TRANSFER) continue;
-        format(behind, sizeof behind, places, false, fabs(r->versus.difference));
+        ferry_i_report_number(behind, sizeof behind, places, false,
+                              fabs(r->versus.difference));
         ferry_i_text_addf(t,
                           " It is a baseline: transfer does not help here; the best "
                           "transfer method, %s, is %s %s.",
@@ -387,11 +411,13 @@ ferry_status ferry_results_table(ferry_ctx *ctx, const ferry_results *rs, char *
     *out = NULL;
     FERRY_NEED(ctx, order && sentence, FERRY_ENOMEM, "no memory for the table");
     add_heading(&t, rs);
-    add_tables(&t, rs, order, ferry_i_results_rank(rs, order));
+    const int64_t rows = ferry_i_results_rank(rs, order);
+    add_tables(&t, rs, order, rows);
     add_skipped(&t, rs);
     add_notes(&t, rs);
     ferry_i_text_add(&t, "\n");
     add_wrapped(&t, sentence, 0);
+    add_verdicts(&t, rs, order, rows);
     FERRY_NEED(ctx, !t.failed, FERRY_ENOMEM, "no memory for the table");
     *out = t.s;
     t.s = NULL;

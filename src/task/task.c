@@ -24,6 +24,9 @@ const ferry_opt ferry_i_evaluate_table[] = {
         "goal"),
     FERRY_OPT_ONE_OF(ferry_evaluate_settings, ties, "worst|mean|index", "worst",
                      "how equal scores count in multi-label metrics"),
+    FERRY_OPT_ONE_OF(ferry_evaluate_settings, controls, "none|quick|full", "quick",
+                     "what transfer is checked against: noise and shuffled labels on the "
+                     "first three repeats (quick), or every control on all (full)"),
 };
 const int64_t ferry_i_evaluate_table_n = FERRY_COUNT(ferry_i_evaluate_table);
 

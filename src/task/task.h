@@ -15,6 +15,7 @@ typedef struct ferry_evaluate_settings {
     double seed;         /* < 0: the context's */
     const char *metrics; /* comma separated; "": those usual for the goal */
     int ties;            /* worst | mean | index */
+    int controls;        /* none | quick | full */
 } ferry_evaluate_settings;
 extern const ferry_opt ferry_i_evaluate_table[];
 extern const int64_t ferry_i_evaluate_table_n;
@@ -62,6 +63,26 @@ ferry_status ferry_i_task_split(ferry_ctx *ctx, const ferry_task *task, int64_t 
  * nothing to hide. */
 ferry_status ferry_i_task_hide(ferry_ctx *ctx, ferry_goal goal, const ferry_domain *d,
                                ferry_rng *rng, ferry_domain **out);
+
+/* Controls keep everything but the knowledge (control.c). */
+typedef enum ferry_control {
+    FERRY_CONTROL_NOISE,  /* features of the sources are noise; goal rate: their ratings */
+    FERRY_CONTROL_LABELS, /* labels of the sources permuted */
+    FERRY_CONTROL_CODEBOOK, /* the method's own control (ferry_method.control) */
+    FERRY_CONTROL_BRIDGE,   /* rows of intermediate domains, or pairs, permuted */
+    FERRY_CONTROL_GRAPH,    /* edges rewired, degrees kept */
+    FERRY_CONTROL_WITHOUT,  /* one source left out */
+    FERRY_N_CONTROLS
+} ferry_control;
+const char *ferry_i_control_name(ferry_control kind);  /* "noise-source" */
+const char *ferry_i_control_plain(ferry_control kind); /* "a noise source" */
+const char *ferry_i_control_help(ferry_control kind);
+/* Whether the control changes anything in the task. */
+bool ferry_i_task_has_control(const ferry_task *task, ferry_control kind);
+/* The task under a control, draw 0, 1, ... (FERRY_CONTROL_WITHOUT: the source left out).
+ * What does not change is shared. Methods and evaluate settings are not copied. */
+ferry_status ferry_i_task_control(ferry_ctx *ctx, const ferry_task *task,
+                                  ferry_control kind, int64_t draw, ferry_task **out);
 
 /* Parse a task file's bytes; `path` is for messages, data files are relative to dir. */
 ferry_status ferry_i_task_parse(ferry_ctx *ctx, const char *path, const char *dir,

@@ -204,6 +204,7 @@ const ferry_method ferry_i_method_mindtl = {
         "He et al., Robust Transfer Learning for Cross-domain Collaborative Filtering "
         "Using Multiple Rating Patterns Approximation, WSDM 2018",
     .kind = FERRY_KIND_TRANSFER,
+    .control = "shuffled-codebook",
     .goals = FERRY_RATE,
     .needs = FERRY_NEED_RATINGS | FERRY_NEED_SOURCE,
     .options = mindtl_opts,

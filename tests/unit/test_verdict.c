@@ -1,0 +1,608 @@
+/* The verdict: no method is said to help because of chance, and one that does is found. */
+#include "eval/eval.h"
+#include "ferry_test.h"
+#include "methods/method.h"
+#include "small_task.h"
+
+/* ---- statistics ----------------------------------------------------------------- */
+
+/* scipy.stats.t.sf(t, df) * 2 and t.ppf(0.975, df). */
+static void test_student(void **state)
+{
+    (void)state;
+    assert_close(ferry_i_student_p(2.5, 4), 0.06676654481198814, 1e-12);
+    assert_close(ferry_i_student_p(-2.5, 4), 0.06676654481198814, 1e-12);
+    assert_close(ferry_i_student_p(0.3, 9), 0.7709907037415248, 1e-12);
+    assert_close(ferry_i_student_p(40, 2), 0.0006244146721847406, 1e-12);
+    assert_close(ferry_i_student_p(0, 3), 1, 0);
+    assert_close(ferry_i_student_p(INFINITY, 3), 0, 0);
+    assert_true(isnan(ferry_i_student_p(NAN, 3)));
+    assert_close(ferry_i_student_t(0.05, 4), 2.7764451051977987, 1e-10);
+    assert_close(ferry_i_student_t(0.05, 2), 4.302652729696142, 1e-10);
+    assert_close(ferry_i_student_t(0.05, 1000), 1.9623390808264078, 1e-10);
+}
+
+/* The example of statsmodels' multipletests(method="holm"). */
+static void test_holm(void **state)
+{
+    double p[] = {0.01, 0.04, 0.03, 0.005}, one[] = {0.2}, ties[] = {0.02, 0.02, NAN};
+
+    (void)state;
+    ferry_i_holm(4, p);
+    assert_close(p[0], 0.03, 1e-12);
+    assert_close(p[1], 0.06, 1e-12);
+    assert_close(p[2], 0.06, 1e-12);
+    assert_close(p[3], 0.02, 1e-12);
+    ferry_i_holm(1, one);
+    assert_close(one[0], 0.2, 1e-15);
+    ferry_i_holm(3, ties);
+    assert_close(ties[0], 0.06, 1e-12);
+    assert_close(ties[1], 0.06, 1e-12);
+    assert_true(isnan(ties[2]));
+    ferry_i_holm(0, NULL);
+}
+
+/* ---- a method whose luck depends on the source ---------------------------------- */
+
+/* Right with a share that is drawn for each source: `level` on average, give or take
+ * `spread`; `true_level` when the source has the mark of the real one (its first cell).
+ * The draw is the same in every repeat: a lucky source stays lucky. */
+typedef struct luck_options {
+    double level, spread, true_level;
+} luck_options;
+
+static const ferry_opt luck_opts[] = {
+    FERRY_OPT(luck_options, REAL, level, 0.75, 0, 1, "share right"),
+    FERRY_OPT(luck_options, REAL, spread, 0.05, 0, 1, "how sources differ"),
+    FERRY_OPT(luck_options, REAL, true_level, 0, 0, 1, "share right with the real source"),
+};
+
+typedef struct luck {
+    double share;
+    uint64_t seed;
+} luck;
+
+enum { N = 120, D = 3, MARK = 1000 };
+
+/* Rises with the place in the source of both its rows and its labels. */
+static uint64_t print_of(const ferry_domain *d)
+{
+    uint64_t h = ferry_i_domain_hash(d);
+
+    for (int64_t i = 0; d->labels && i < d->labels->n; i++)
+        h = h * 31 + (uint64_t)(d->labels->cls[i] + 2);
+    return h;
+}
+
+static ferry_status luck_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
+                             void **state, ferry_report *rep)
+{
+    const luck_options *o = options;
+    const ferry_domain *s = NULL;
+    luck *l = ferry_i_calloc(1, sizeof *l);
+    uint64_t h = 0;
+    bool real = true;
+    ferry_rng rng;
+
+    (void)rep;
+    *state = l;
+    if (!l) return ferry_i_nomem(ctx, "luck");
+    for (int64_t i = 0; (s = ferry_i_task_role(task, FERRY_SOURCE, i)); i++) {
+        h = h * 1000003 + print_of(s);
+        /* the mark is in the first row */
+        real = real && s->n_views > 0 && s->views[0]->x->dense &&
+               s->views[0]->x->dense[0] == MARK;
+        for (int64_t k = 0; real && k < 20; k++) /* its labels take turns */
+            real = s->labels->cls[k] == k % 2;
+    }
+    ferry_i_rng_seed(&rng, h, 7);
+    l->share = o->level + o->spread * ferry_i_rng_normal(&rng);
+    if (real && o->true_level > 0) l->share = o->true_level;
+    l->seed = h + ctx->repeat * 977;
+    return FERRY_OK;
+}
+
+static ferry_status luck_predict(ferry_ctx *ctx, const void *state, const ferry_domain *d,
+                                 ferry_prediction *p)
+{
+    const luck *l = state;
+    ferry_rng rng;
+
+    (void)ctx;
+    ferry_i_rng_seed(&rng, l->seed, 8);
+    for (int64_t i = 0; i < p->n; i++) {
+        const int truth = d->views[0]->x->dense[i * D] > 0;
+        p->cls[i] = ferry_i_rng_real(&rng) < l->share ? truth : !truth;
+    }
+    return FERRY_OK;
+}
+
+static void luck_free(void *state)
+{
+    ferry_i_free(state);
+}
+
+static const ferry_method luck_method = {
+    .name = "luck",
+    .summary = "for tests",
+    .kind = FERRY_KIND_TRANSFER,
+    .goals = FERRY_CLASSIFY,
+    .needs = FERRY_NEED_SOURCE,
+    .options = luck_opts,
+    .n_options = FERRY_COUNT(luck_opts),
+    .options_size = sizeof(luck_options),
+    .fit = luck_fit,
+    .predict = luck_predict,
+    .free = luck_free,
+};
+
+/* n x D normals; labels by the sign of the first column when `telling`, else by turns. */
+static ferry_domain *noise(ferry_ctx *ctx, const char *name, ferry_role role, uint64_t seed,
+                           int64_t n, bool telling)
+{
+    double *x = calloc((size_t)(n * D), sizeof *x);
+    const char **y = calloc((size_t)n, sizeof *y);
+    ferry_domain *d = NULL;
+    ferry_rng rng;
+
+    ferry_i_rng_seed(&rng, seed, (uint64_t)role + 11);
+    for (int64_t i = 0; i < n * D; i++)
+        x[i] = ferry_i_rng_normal(&rng);
+    if (role == FERRY_SOURCE) x[0] = MARK;
+    for (int64_t i = 0; i < n; i++)
+        y[i] = telling ? (x[i * D] > 0 ? "b" : "a") : i % 2 ? "b" : "a";
+    d = small_domain(ctx, name, role, n, D, x);
+    assert_ok(ctx, ferry_domain_set_classes(ctx, d, n, NULL, y));
+    free(x);
+    free(y);
+    return d;
+}
+
+static ferry_task *noise_task(ferry_ctx *ctx, uint64_t seed, const char *repeats,
+                              const char *controls, int sources)
+{
+    static const char *const names[] = {"s1", "s2", "s3"};
+    ferry_domain *target = noise(ctx, "here", FERRY_TARGET, seed, N, true);
+    ferry_opts *opts = opts_of(ctx, repeats, controls, NULL);
+    ferry_task *task = NULL;
+
+    assert_ok(ctx, ferry_domain_set_labelled(ctx, target, "per_class:3"));
+    assert_ok(ctx, ferry_task_new(ctx, "noise", FERRY_CLASSIFY, &task));
+    for (int i = 0; i < sources; i++)
+        assert_ok(ctx, ferry_task_add_domain(ctx, task,
+                                             noise(ctx, names[i], FERRY_SOURCE,
+                                                   seed + 1000 * (uint64_t)i, 40, false)));
+    assert_ok(ctx, ferry_task_add_domain(ctx, task, target));
+    assert_ok(ctx, ferry_task_set_evaluate(ctx, task, opts));
+    ferry_opts_free(opts);
+    return task;
+}
+
+static void add(ferry_ctx *ctx, ferry_task *task, const char *method, const char *as,
+                const char *settings)
+{
+    ferry_opts *opts = settings_of(ctx, settings);
+
+    assert_ok(ctx, ferry_task_add_method(ctx, task, method, as, opts));
+    ferry_opts_free(opts);
+}
+
+static ferry_results *run(ferry_ctx *ctx, const ferry_task *task)
+{
+    ferry_results *rs = NULL;
+
+    assert_ok(ctx, ferry_i_evaluate(ctx, task, &luck_method, &rs));
+    return rs;
+}
+
+static const ferry_result *named(const ferry_results *rs, const char *name)
+{
+    for (int64_t i = 0; i < rs->n; i++)
+        if (strcmp(rs->result[i].name, name) == 0) return &rs->result[i];
+    fail_msg("no result %s", name);
+    return NULL;
+}
+
+static void assert_sentence(const ferry_results *rs, const char *name, const char *text)
+{
+    char *s = ferry_i_verdict_sentence(rs, named(rs, name));
+
+    assert_non_null(s);
+    if (!strstr(s, text)) fail_msg("expected '%s' in: %s", text, s);
+    ferry_i_free(s);
+}
+
+/* ---- one hundred sources of noise ----------------------------------------------- */
+
+/* Sources that differ a lot, each always better than the baseline: only the controls can
+ * tell that the lucky ones are luck. And HeMap as it is. */
+static void test_noise_is_not_said_to_help(void **state)
+{
+    ferry_ctx *ctx = *state;
+    int luck_helps = 0, hemap_helps = 0, better = 0;
+
+    for (uint64_t trial = 0; trial < 100; trial++) {
+        ferry_task *task = noise_task(ctx, 100 + trial, "repeats=10", "controls=quick", 1);
+        ferry_results *rs = NULL;
+        ferry_ctx_set_seed(ctx, trial + 1);
+        add(ctx, task, "majority", NULL, NULL);
+        add(ctx, task, "luck", NULL, NULL);
+        add(ctx, task, "hemap", NULL, NULL);
+        rs = run(ctx, task);
+        assert_null(named(rs, "hemap")->unfit);
+        better += named(rs, "luck")->versus.lo > 0;
+        luck_helps += named(rs, "luck")->judgement.verdict == FERRY_HELPS;
+        hemap_helps += named(rs, "hemap")->judgement.verdict == FERRY_HELPS;
+        ferry_results_free(rs);
+        ferry_task_free(task);
+    }
+    print_message("of 100: luck beats the baseline %d times, judged to help %d; hemap %d\n",
+                  better, luck_helps, hemap_helps);
+    assert_true(better > 95); /* so that the controls alone decide */
+    assert_true(luck_helps <= 5);
+    assert_true(hemap_helps <= 5);
+}
+
+/* ---- the demo ------------------------------------------------------------------- */
+
+/* Carries labels over the bridge: the ten bridge instances nearest in space B, their mean
+ * place in space A, the nearest class mean of the source there. */
+typedef struct carried {
+    ferry_task *task;
+} carried;
+
+static ferry_status carried_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
+                                void **state, ferry_report *rep)
+{
+    carried *c = ferry_i_calloc(1, sizeof *c);
+
+    (void)options;
+    (void)rep;
+    *state = c;
+    return c ? ferry_i_task_settled(ctx, task, &c->task) : ferry_i_nomem(ctx, "carried");
+}
+
+static void carried_free(void *state)
+{
+    if (state) ferry_task_free(((carried *)state)->task);
+    ferry_i_free(state);
+}
+
+static double distance(int64_t n, const double *a, const double *b)
+{
+    double sum = 0;
+
+    for (int64_t i = 0; i < n; i++)
+        sum += (a[i] - b[i]) * (a[i] - b[i]);
+    return sum;
+}
+
+static ferry_status carried_predict(ferry_ctx *ctx, const void *state,
+                                    const ferry_domain *d, ferry_prediction *p)
+{
+    enum { NEAR = 10 };
+    const ferry_task *t = ((const carried *)state)->task;
+    const ferry_domain *source = ferry_i_task_role(t, FERRY_SOURCE, 0);
+    const ferry_domain *bridge = ferry_i_task_role(t, FERRY_INTERMEDIATE, 0);
+    const ferry_matrix *s = source->views[0]->x, *a = bridge->views[0]->x;
+    const ferry_matrix *b = bridge->views[1]->x, *x = d->views[0]->x;
+    double *mean = calloc((size_t)(p->k * s->cols), sizeof *mean);
+    double *place = calloc((size_t)s->cols, sizeof *place);
+    double *count = calloc((size_t)p->k, sizeof *count);
+
+    (void)ctx;
+    for (int64_t i = 0; i < s->rows; i++) {
+        const int32_t c = source->labels->cls[i];
+        count[c]++;
+        for (int64_t j = 0; j < s->cols; j++)
+            mean[c * s->cols + j] += s->dense[i * s->cols + j];
+    }
+    for (int64_t i = 0; i < p->k * s->cols; i++)
+        mean[i] /= count[i / s->cols];
+    for (int64_t i = 0; i < p->n; i++) {
+        double least[NEAR], best = INFINITY;
+        int64_t at[NEAR], n = 0;
+        for (int64_t r = 0; r < b->rows; r++) {
+            const double far =
+                distance(b->cols, x->dense + i * x->cols, b->dense + r * b->cols);
+            int64_t k = n < NEAR ? n++ : NEAR - 1;
+            if (k == NEAR - 1 && n == NEAR && r >= NEAR && far >= least[k]) continue;
+            for (; k > 0 && least[k - 1] > far; k--) {
+                least[k] = least[k - 1];
+                at[k] = at[k - 1];
+            }
+            least[k] = far;
+            at[k] = r;
+        }
+        memset(place, 0, (size_t)s->cols * sizeof *place);
+        for (int64_t k = 0; k < n; k++)
+            for (int64_t j = 0; j < s->cols; j++)
+                place[j] += a->dense[at[k] * a->cols + j] / (double)n;
+        for (int32_t c = 0; c < p->k; c++) {
+            const double far = distance(s->cols, place, mean + c * s->cols);
+            if (far < best) p->cls[i] = c;
+            best = fmin(best, far);
+        }
+    }
+    free(count);
+    free(place);
+    free(mean);
+    return FERRY_OK;
+}
+
+static const ferry_method carried_method = {
+    .name = "carried",
+    .summary = "for tests",
+    .kind = FERRY_KIND_TRANSFER,
+    .goals = FERRY_CLASSIFY,
+    .needs = FERRY_NEED_SOURCE_LABELS | FERRY_NEED_INTERMEDIATE,
+    .fit = carried_fit,
+    .predict = carried_predict,
+    .free = carried_free,
+};
+
+static void test_demo(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_opts *sets = opts_of(ctx, "evaluate.controls=full", NULL);
+    ferry_task *task = NULL;
+    ferry_results *rs = NULL;
+
+    assert_ok(ctx, ferry_generate(ctx, "bridge", NULL, tmp_path("demo")));
+    assert_ok(ctx, ferry_task_load(ctx, tmp_path("demo/task.yaml"), sets, &task));
+    add(ctx, task, "logreg", NULL, NULL);
+    add(ctx, task, "svm", NULL, NULL);
+    add(ctx, task, "hemap", NULL, NULL);
+    add(ctx, task, "carried", NULL, NULL);
+    assert_ok(ctx, ferry_i_evaluate(ctx, task, &carried_method, &rs));
+    const ferry_result *c = named(rs, "carried");
+    assert_sentence(rs, "carried", "carried: helps: ");
+    assert_int_equal(c->judgement.verdict, FERRY_HELPS);
+    assert_int_equal(c->n_trials, 3);
+    for (int64_t i = 0; i < 3; i++) {
+        assert_true(c->trial[i].mean < 0.5); /* of three classes */
+        assert_true(c->trial[i].lo > 0 && c->trial[i].p < 0.01);
+    }
+    assert_sentence(rs, "carried", "carried: helps: ");
+    assert_sentence(rs, "carried", "points better than no transfer (logreg; 95 % interval");
+    assert_sentence(rs, "carried", "points than a shuffled bridge");
+    assert_int_equal(named(rs, "hemap")->judgement.verdict, FERRY_NO_EVIDENCE);
+    assert_int_equal(named(rs, "svm")->judgement.verdict, FERRY_UNJUDGED);
+    ferry_results_free(rs);
+    ferry_task_free(task);
+    ferry_opts_free(sets);
+}
+
+/* ---- the other verdicts and their sentences ------------------------------------- */
+
+static void test_words(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_task *task = noise_task(ctx, 5, "repeats=10", "controls=quick", 1);
+    ferry_results *rs = NULL;
+    char *table = NULL, *json = NULL;
+
+    add(ctx, task, "majority", NULL, NULL);
+    add(ctx, task, "luck", "good", "level=0.6 spread=0.01 true_level=0.9");
+    add(ctx, task, "luck", "dud", "level=0.8 spread=0.01");
+    add(ctx, task, "luck", "bad", "level=0.2 spread=0.01");
+    add(ctx, task, "luck", "even", "level=0.5 spread=0.001");
+    rs = run(ctx, task);
+    assert_sentence(rs, "good", "points better than a noise source,");
+    assert_int_equal(named(rs, "good")->judgement.verdict, FERRY_HELPS);
+    assert_int_equal(named(rs, "dud")->judgement.verdict, FERRY_NO_EVIDENCE);
+    assert_int_equal(named(rs, "bad")->judgement.verdict, FERRY_HARMS);
+    assert_int_equal(named(rs, "even")->judgement.verdict, FERRY_NO_EVIDENCE);
+    assert_true(named(rs, "good")->judgement.p_holm >= 2 * 0.001953125 - 1e-12);
+    assert_sentence(rs, "good", "points better than a noise source,");
+    assert_sentence(rs, "dud", "does as well: the source");
+    assert_sentence(rs, "bad", "bad: harms: ");
+    assert_sentence(rs, "bad", "points worse than no transfer (majority; 95 % interval -");
+    assert_sentence(rs, "even", "which may be chance.");
+    assert_ok(ctx, ferry_results_table(ctx, rs, &table));
+    assert_non_null(strstr(table, "\nverdict:\n- good: helps: "));
+    assert_ok(ctx, ferry_results_json(ctx, rs, &json));
+    assert_non_null(strstr(json, "\"control\": \"noise-source\""));
+    assert_non_null(strstr(json, "\"controls\": \"quick\""));
+    ferry_string_free(json);
+    ferry_string_free(table);
+    ferry_results_free(rs);
+    ferry_task_free(task);
+}
+
+static void test_few_repeats(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_task *task = noise_task(ctx, 5, "repeats=5", "controls=quick", 1);
+    ferry_results *rs = NULL;
+
+    add(ctx, task, "majority", NULL, NULL);
+    add(ctx, task, "luck", NULL, "level=0.6 spread=0.01 true_level=0.9");
+    rs = run(ctx, task);
+    assert_int_equal(rs->result[1].judgement.verdict, FERRY_NO_EVIDENCE);
+    assert_sentence(rs, rs->result[1].name, "so few repeats can show nothing");
+    ferry_results_free(rs);
+    ferry_task_free(task);
+}
+
+static void test_no_controls(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_task *task = noise_task(ctx, 5, "repeats=10", "controls=none", 1);
+    ferry_results *rs = NULL;
+
+    add(ctx, task, "majority", NULL, NULL);
+    add(ctx, task, "luck", "good", "true_level=0.9");
+    rs = run(ctx, task);
+    assert_int_equal(rs->result[1].n_trials, 0);
+    assert_int_equal(rs->result[1].judgement.verdict, FERRY_NO_EVIDENCE);
+    assert_sentence(rs, "good", "no control ran");
+    ferry_results_free(rs);
+    ferry_task_free(task);
+    /* nothing to compare with: controls would tell nothing and are left out */
+    task = noise_task(ctx, 5, "repeats=2", "controls=full", 1);
+    add(ctx, task, "luck", "alone", NULL);
+    rs = run(ctx, task);
+    assert_int_equal(rs->result[0].n_trials, 0);
+    assert_sentence(rs, "alone", "no method without transfer ran");
+    ferry_results_free(rs);
+    ferry_task_free(task);
+}
+
+/* A method that takes nothing from the source cannot be helped by it. */
+static void test_untouched(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_task *task = noise_task(ctx, 9, "repeats=10", "controls=quick", 1);
+    ferry_results *rs = NULL;
+
+    add(ctx, task, "majority", NULL, NULL);
+    add(ctx, task, "luck", "sure", "level=1 spread=0");
+    rs = run(ctx, task);
+    assert_true(rs->result[1].trial[0].same && rs->result[1].trial[1].same);
+    assert_sentence(rs, "sure", "no control changes its result");
+    ferry_results_free(rs);
+    ferry_task_free(task);
+}
+
+static void test_sources(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_task *task = noise_task(ctx, 4, "repeats=8", "controls=full", 2);
+    ferry_results *rs = NULL;
+    char *json = NULL;
+
+    add(ctx, task, "majority", NULL, NULL);
+    add(ctx, task, "luck", "both", "level=0.6 spread=0.02 true_level=0.9");
+    rs = run(ctx, task);
+    const ferry_result *r = named(rs, "both");
+    assert_int_equal(r->n_trials, 4); /* noise, labels, two left out */
+    assert_int_equal(r->trial[0].draws, 8);
+    assert_int_equal(r->trial[0].repeats, 8);
+    assert_string_equal(r->trial[2].source, "s1");
+    assert_string_equal(r->trial[3].source, "s2");
+    assert_int_equal(r->trial[3].done, 8);
+    /* either alone is the real one too: leaving one out changes nothing but the draw */
+    assert_int_equal(r->trial[2].verdict, FERRY_NO_EVIDENCE);
+    assert_sentence(rs, "both", "source s1: no evidence, source s2: no evidence");
+    assert_ok(ctx, ferry_results_json(ctx, rs, &json));
+    assert_non_null(strstr(json, "\"source\": \"s2\""));
+    ferry_string_free(json);
+    ferry_results_free(rs);
+    ferry_task_free(task);
+}
+
+/* Controls neither change the methods' own numbers nor depend on other methods. */
+static void test_controls_change_nothing(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_task *a = noise_task(ctx, 3, "repeats=4", "controls=none", 1);
+    ferry_task *b = noise_task(ctx, 3, "repeats=4", "controls=full", 1);
+    ferry_task *c = noise_task(ctx, 3, "repeats=4", "controls=full", 1);
+    ferry_results *ra = NULL, *rb = NULL, *rc = NULL;
+
+    for (int i = 0; i < 3; i++)
+        add(ctx, i == 0 ? a : i == 1 ? b : c, "svm", NULL, NULL);
+    add(ctx, c, "luck", NULL, NULL);
+    for (int i = 0; i < 3; i++)
+        add(ctx, i == 0 ? a : i == 1 ? b : c, "hemap", NULL, NULL);
+    ra = run(ctx, a);
+    rb = run(ctx, b);
+    rc = run(ctx, c);
+    const ferry_result *x = named(ra, "hemap"), *y = named(rb, "hemap"),
+                       *z = named(rc, "hemap");
+    assert_memory_equal(x->metric, y->metric, 4 * sizeof(double));
+    assert_memory_equal(y->metric, z->metric, 4 * sizeof(double));
+    assert_int_equal(y->n_trials, z->n_trials);
+    for (int64_t i = 0; i < y->n_trials; i++)
+        assert_memory_equal(y->trial[i].metric, z->trial[i].metric,
+                            (size_t)(y->trial[i].draws * 4) * sizeof(double));
+    ferry_results_free(ra);
+    ferry_results_free(rb);
+    ferry_results_free(rc);
+    ferry_task_free(a);
+    ferry_task_free(b);
+    ferry_task_free(c);
+}
+
+/* ---- stopping, breaking down, memory -------------------------------------------- */
+
+typedef struct stop {
+    int64_t at, seen;
+    ferry_answer answer;
+} stop;
+
+static ferry_answer on_progress(void *user, const ferry_progress *p)
+{
+    stop *s = user;
+
+    if (strstr(p->what, "noise-source")) s->seen++;
+    return s->seen >= s->at ? s->answer : FERRY_GO;
+}
+
+static void test_stopped(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_task *task = noise_task(ctx, 3, "repeats=10", "controls=quick", 1);
+    ferry_results *rs = NULL;
+    stop s = {4, 0, FERRY_CANCEL};
+
+    add(ctx, task, "majority", NULL, NULL);
+    add(ctx, task, "luck", "good", "true_level=0.9");
+    ferry_ctx_set_progress(ctx, on_progress, &s);
+    assert_int_equal(ferry_i_evaluate(ctx, task, &luck_method, &rs), FERRY_ECANCELLED);
+    assert_non_null(rs); /* the methods themselves were done */
+    assert_int_equal(rs->repeats, 10);
+    assert_sentence(rs, "good", "no control ran");
+    ferry_results_free(rs);
+    s = (stop){4, 0, FERRY_FINISH};
+    assert_ok(ctx, ferry_i_evaluate(ctx, task, &luck_method, &rs));
+    assert_sentence(rs, "good", "no control ran");
+    ferry_results_free(rs);
+    ferry_ctx_set_progress(ctx, NULL, NULL);
+    ferry_task_free(task);
+}
+
+static ferry_status evaluate_body(ferry_ctx *ctx, void *task)
+{
+    ferry_results *rs = NULL;
+    char *json = NULL, *table = NULL;
+    ferry_status st = ferry_i_evaluate(ctx, task, &luck_method, &rs);
+
+    if (st == FERRY_OK) st = ferry_results_table(ctx, rs, &table);
+    ferry_string_free(table);
+    ferry_string_free(json);
+    ferry_results_free(rs);
+    return st;
+}
+
+static void test_memory(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_task *task = noise_task(ctx, 3, "repeats=2", "controls=quick", 1);
+
+    add(ctx, task, "majority", NULL, NULL);
+    add(ctx, task, "luck", NULL, NULL);
+    each_allocation_fails(ctx, evaluate_body, task);
+    ferry_task_free(task);
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, ctx_setup, ctx_teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(test_student),
+        TEST(test_holm),
+        TEST(test_noise_is_not_said_to_help),
+        TEST(test_demo),
+        TEST(test_words),
+        TEST(test_few_repeats),
+        TEST(test_no_controls),
+        TEST(test_untouched),
+        TEST(test_sources),
+        TEST(test_controls_change_nothing),
+        TEST(test_stopped),
+        TEST(test_memory),
+    };
+    return cmocka_run_group_tests_name("verdict", tests, NULL, NULL);
+}
