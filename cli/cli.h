@@ -23,6 +23,7 @@ typedef enum cli_key {
     KEY_JSON,
     KEY_OUT,
     KEY_METHOD,
+    KEY_SELECTOR,
     KEY_FORMAT,
     KEY_TO,
     KEY_MARKDOWN,
@@ -172,6 +173,6 @@ void cli_remove(char *folder);
 
 int cli_run(cli *c), cli_fit(cli *c), cli_predict(cli *c), cli_methods(cli *c),
     cli_inspect(cli *c), cli_convert(cli *c), cli_gen(cli *c), cli_demo(cli *c),
-    cli_doctor(cli *c), cli_help(cli *c), cli_version(cli *c);
+    cli_select(cli *c), cli_doctor(cli *c), cli_help(cli *c), cli_version(cli *c);
 
 #endif

@@ -81,6 +81,18 @@ static const cli_option predict_options[] = {
     QUIET,
     HELP,
 };
+static const cli_option select_options[] = {
+    {KEY_SELECTOR, 0, "selector", "FILE", WORDS_FILE,
+     "rank with a selector that was saved before; train none"},
+    OUT("FILE", WORDS_FILE, "file for the trained selector, usually NAME.ferry"),
+    SET("change a setting (KEY) or the task (dotted path); may be repeated"),
+    JSON("print as JSON instead of the table"),
+    SEED,
+    THREADS,
+    ENGINE,
+    QUIET,
+    HELP,
+};
 static const cli_option methods_options[] = {
     JSON("print as JSON"),
     {KEY_MARKDOWN, 0, "markdown", NULL, WORDS_NONE, "print as Markdown, for the docs"},
@@ -142,6 +154,13 @@ static bool run_settings(int64_t i, cli_settings *out)
     return i == 0;
 }
 
+static bool select_settings(int64_t i, cli_settings *out)
+{
+    out->title = "Settings of training (--set KEY=VALUE)";
+    out->table = ferry_select_options(&out->n);
+    return i == 0;
+}
+
 static bool read_settings(int64_t i, cli_settings *out)
 {
     out->title = "Settings for reading a file (--set KEY=VALUE)";
@@ -188,6 +207,19 @@ const cli_command cli_commands[] = {
      "are matched by name where both sides have names, else by number. For a model of "
      "ratings DATA has the users and items to rate, one pair a line.",
      2, 64, WORDS_FILE, OPTIONS(predict_options), read_settings, true, cli_predict},
+    {"select", "TASK", "rank the bridges: which intermediate domain to go by",
+     "Ranks the intermediate domains of a task, and chains of two and three of them, by "
+     "how "
+     "likely they are to help from its source to its target. What helps is learned from "
+     "the "
+     "task's domains besides the target: triples of them are labelled by propagating "
+     "labels "
+     "with and without the one in the middle. -o keeps what was learned, --selector uses "
+     "it "
+     "again on other tasks. --set longest=1 leaves the chains out. The last lines say how "
+     "far "
+     "the ranking can be trusted.",
+     1, 1, WORDS_FILE, OPTIONS(select_options), select_settings, true, cli_select},
     {"methods", "[NAME]", "list the methods, or describe one",
      "With a name: what the method needs, where it comes from, and its options with their "
      "defaults and ranges.",

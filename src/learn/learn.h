@@ -140,6 +140,17 @@ ferry_status ferry_i_elastic_fit(ferry_ctx *ctx, const ferry_matrix *x,
                                  const ferry_block *y, double ratio, double alpha,
                                  int64_t max_iter, double tol, ferry_block *b);
 
+/* ---- label propagation
+ * -------------------------------------------------------------------------- */
+
+/* The harmonic function on a symmetric graph of weights >= 0 (CSR, n x n): rows with
+ * cls >= 0 keep their class, others become the weighted mean of their neighbours, f (n x
+ * c), until no entry moves by tol. Rows that no known one reaches keep the shares of the
+ * known classes. mass (c, or NULL): class mass normalisation to these shares, after which
+ * rows do not sum to 1. The sweeps made. */
+int64_t ferry_i_propagate(const ferry_matrix *w, int64_t c, const int32_t *cls,
+                          int64_t max_iter, double tol, const double *mass, ferry_block *f);
+
 /* ---- preparing features
  * ---------------------------------------------------------------------------- */
 

@@ -188,6 +188,8 @@ static ferry_status unpack_method(ferry_ctx *ctx, const ferry_bag *bag, const ch
     const char *name = ferry_i_bag_text(bag, "ferry.method");
 
     *out = NULL;
+    FERRY_NEED(ctx, !ferry_i_bag_text(bag, "ferry.kind"), FERRY_EDATA,
+               "is no model but a %s", ferry_i_bag_text(bag, "ferry.kind"));
     FERRY_NEED(ctx, name, FERRY_EDATA, "is corrupt: says no method");
     FERRY_NEED(ctx, !wanted || strcmp(name, wanted) == 0, FERRY_EDATA,
                "is a model of method '%s', expected '%s'", name, wanted);

@@ -1,0 +1,60 @@
+/* Selection: which intermediate domain, or chain of them, to go by. */
+#ifndef FERRY_SELECT_H
+#define FERRY_SELECT_H
+
+#include "ferry/task.h"
+
+/** What was learned about which bridges help. Opaque; made by training, kept in a file. */
+typedef struct ferry_selector ferry_selector;
+/** Candidates in order. Opaque. */
+typedef struct ferry_selection ferry_selection;
+
+/** A way from a source to the target: a bridge (n = 1) or a chain. Lent by the selection.
+ */
+typedef struct ferry_way {
+    const char *source, *target;
+    int64_t n;             /**< intermediate domains, 1 .. 3 */
+    const char *domain[3]; /**< in travel order */
+    double probability;    /**< that it helps; of a chain: the product over its triples */
+    double feature[6]; /**< of a bridge: complexity of S, I, T; A-distance S-I, S-T, I-T */
+} ferry_way;
+
+/** The options of training, for messages, help and docs. */
+FERRY_API const ferry_opt *ferry_select_options(int64_t *count);
+
+/**
+ * Learn from a task's domains but the target which bridges help. Every triple (S, I, T) of
+ * them with labels in S and T is labelled by whether propagating labels from S to T gets
+ * better by having I as well; a logistic model of six measures learns it.
+ *
+ * @param opts  settings (ferry_select_options()), copied; NULL means the defaults
+ * @return FERRY_ENEEDS when there are too few domains or labels; FERRY_EDATA when all
+ * triples are labelled alike
+ */
+FERRY_API ferry_status ferry_selector_train(ferry_ctx *ctx, const ferry_task *task,
+                                            const ferry_opts *opts, ferry_selector **out);
+FERRY_API ferry_status ferry_selector_save(ferry_ctx *ctx, const ferry_selector *selector,
+                                           const char *path);
+FERRY_API ferry_status ferry_selector_load(ferry_ctx *ctx, const char *path,
+                                           ferry_selector **out);
+FERRY_API void ferry_selector_free(ferry_selector *selector);
+
+/**
+ * Rank the intermediate domains of a task for every source, and the chains of up to
+ * `longest` (1 .. 3) of them. Needs no labels.
+ */
+FERRY_API ferry_status ferry_select(ferry_ctx *ctx, const ferry_selector *selector,
+                                    const ferry_task *task, int64_t longest,
+                                    ferry_selection **out);
+/** Bridges first, then chains of 2, then of 3, each by falling probability. */
+FERRY_API int64_t ferry_selection_count(const ferry_selection *selection);
+FERRY_API const ferry_way *ferry_selection_at(const ferry_selection *selection, int64_t i);
+/** As a table for people, with how far it can be trusted. New string. */
+FERRY_API ferry_status ferry_selection_table(ferry_ctx *ctx,
+                                             const ferry_selection *selection, char **out);
+/** As JSON text. New string. */
+FERRY_API ferry_status ferry_selection_json(ferry_ctx *ctx,
+                                            const ferry_selection *selection, char **out);
+FERRY_API void ferry_selection_free(ferry_selection *selection);
+
+#endif

@@ -1,0 +1,198 @@
+/* A selection as a table for people and as JSON. */
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "select/select.h"
+
+static const char *const feature_names[SELECT_FEATURES] = {
+    "complexity_source",      "complexity_bridge",      "complexity_target",
+    "distance_source_bridge", "distance_source_target", "distance_bridge_target"};
+
+/* ---- words ---- */
+
+/* What the numbers amount to. The limits are a judgement, not a test: labels that repeat
+ * hardly better than chance, or a ranking of unseen targets near a coin's, prove little. */
+static bool is_weak(const select_trust *t)
+{
+    return !(t->correlation >= 0.3) || !(t->auc >= 0.7);
+}
+
+static void trust_text(const ferry_selection *s, ferry_text *o)
+{
+    const select_trust *t = &s->trust;
+
+    ferry_i_text_addf(o,
+                      "How far to trust it: learned from %.0f triples of %.0f domains, of "
+                      "which %.0f (%.0f %%) are positive (acc_sit > %g acc_st).\n",
+                      t->triples, t->domains, t->positive, 100 * t->positive / t->triples,
+                      s->t);
+    if (isfinite(t->again))
+        ferry_i_text_addf(
+            o,
+            "On other instances of the same domains %.0f are positive, %.0f of "
+            "them the same ones (%.0f by chance); the gains correlate %.2f.\n",
+            t->again, t->both, t->chance, t->correlation);
+    if (isfinite(t->accuracy))
+        ferry_i_text_addf(
+            o,
+            "Balanced cross-validation gets %.2f +- %.2f of the triples right "
+            "(a coin 0.50)",
+            t->accuracy, t->accuracy_sd);
+    else
+        ferry_i_text_add(o, "Too few triples of one kind for cross-validation");
+    if (isfinite(t->auc))
+        ferry_i_text_addf(o, "; for a target it has not seen its order has AUC %.2f.\n",
+                          t->auc);
+    else
+        ferry_i_text_add(o, ".\n");
+    ferry_i_text_add(o, is_weak(t)
+                            ? "That is weak evidence: compare the first few, and none, "
+                              "with ferry run before relying on one.\n"
+                            : "That is more than chance, not proof: compare the first "
+                              "few, and none, with ferry run.\n");
+}
+
+/* ---- the table ---- */
+
+static int width_of(const ferry_selection *s, bool source)
+{
+    int most = source ? 6 : 6;
+
+    for (int64_t i = 0; i < s->n; i++) {
+        const char *text = source ? s->way[i].source : s->way[i].domain[0];
+        if (s->way[i].n == 1 && (int)strlen(text) > most) most = (int)strlen(text);
+    }
+    return most;
+}
+
+static void bridges(const ferry_selection *s, ferry_text *o)
+{
+    const int a = width_of(s, false), b = width_of(s, true);
+
+    ferry_i_text_addf(
+        o, "%-*s  %-*s  probability  complexity S, I, T    A-distance S-I, S-T, I-T\n", a,
+        "bridge", b, "source");
+    for (int64_t i = 0; i < s->n && s->way[i].n == 1; i++) {
+        const double *c = s->way[i].feature;
+        ferry_i_text_addf(o, "%-*s  %-*s  %11.3f  %.3f, %.3f, %.3f   %.2f, %.2f, %.2f\n", a,
+                          s->way[i].domain[0], b, s->way[i].source, s->way[i].probability,
+                          c[0], c[1], c[2], c[3], c[4], c[5]);
+    }
+}
+
+static void chains(const ferry_selection *s, ferry_text *o)
+{
+    for (int64_t n = 2; n <= 3; n++) {
+        int64_t shown = 0;
+        for (int64_t i = 0; i < s->n && shown < 5; i++) {
+            if (s->way[i].n != n) continue;
+            if (shown++ == 0)
+                ferry_i_text_addf(o,
+                                  "\nchains of %lld (probability: the product over their "
+                                  "triples)\n",
+                                  (long long)n);
+            ferry_i_text_addf(o, "%.4f  %s", s->way[i].probability, s->way[i].source);
+            for (int64_t k = 0; k < n; k++)
+                ferry_i_text_addf(o, " > %s", s->way[i].domain[k]);
+            ferry_i_text_addf(o, " > %s\n", s->target);
+        }
+    }
+}
+
+ferry_status ferry_selection_table(ferry_ctx *ctx, const ferry_selection *s, char **out)
+{
+    ferry_status st = FERRY_OK;
+    ferry_text o = {0};
+
+    *out = NULL;
+    ferry_i_text_addf(&o, "%s: bridges to '%s', %lld candidate%s\n\n", s->task, s->target,
+                      (long long)s->candidates, s->candidates == 1 ? "" : "s");
+    bridges(s, &o);
+    chains(s, &o);
+    ferry_i_text_add(&o, "\n");
+    trust_text(s, &o);
+    FERRY_NEED(ctx, !o.failed, FERRY_ENOMEM, "select: no memory for its table");
+    *out = o.s;
+    o = (ferry_text){0};
+done:
+    ferry_i_text_free(&o);
+    return st;
+}
+
+/* ---- JSON ---- */
+
+static json_t *number(double x)
+{
+    return isfinite(x) ? json_real(x) : json_null();
+}
+
+static json_t *way_json(const ferry_way *w)
+{
+    json_t *o = json_object(), *via = json_array(), *features = NULL;
+
+    for (int64_t i = 0; i < w->n; i++)
+        (void)json_array_append_new(via, json_string(w->domain[i]));
+    (void)json_object_set_new(o, "source", json_string(w->source));
+    (void)json_object_set_new(o, "via", via);
+    (void)json_object_set_new(o, "target", json_string(w->target));
+    (void)json_object_set_new(o, "probability", number(w->probability));
+    if (w->n > 1) return o;
+    features = json_object();
+    for (int j = 0; j < SELECT_FEATURES; j++)
+        (void)json_object_set_new(features, feature_names[j], number(w->feature[j]));
+    (void)json_object_set_new(o, "features", features);
+    return o;
+}
+
+static json_t *trust_json(const ferry_selection *s)
+{
+    const select_trust *t = &s->trust;
+    json_t *o = json_object();
+
+    (void)json_object_set_new(o, "domains", number(t->domains));
+    (void)json_object_set_new(o, "triples", number(t->triples));
+    (void)json_object_set_new(o, "positive", number(t->positive));
+    (void)json_object_set_new(o, "t", number(s->t));
+    (void)json_object_set_new(o, "accuracy_direct", number(t->direct));
+    (void)json_object_set_new(o, "gain", number(t->gain));
+    (void)json_object_set_new(o, "gain_sd", number(t->gain_sd));
+    (void)json_object_set_new(o, "balanced_accuracy", number(t->accuracy));
+    (void)json_object_set_new(o, "balanced_accuracy_sd", number(t->accuracy_sd));
+    (void)json_object_set_new(o, "auc_unseen_target", number(t->auc));
+    (void)json_object_set_new(o, "positive_again", number(t->again));
+    (void)json_object_set_new(o, "positive_both", number(t->both));
+    (void)json_object_set_new(o, "positive_both_by_chance", number(t->chance));
+    (void)json_object_set_new(o, "correlation", number(t->correlation));
+    (void)json_object_set_new(o, "weak", json_boolean(is_weak(t)));
+    return o;
+}
+
+ferry_status ferry_selection_json(ferry_ctx *ctx, const ferry_selection *s, char **out)
+{
+    ferry_status st = FERRY_OK;
+    json_t *o = json_object(), *ways = json_array(), *beta = json_object();
+    char *text = NULL;
+
+    *out = NULL;
+    for (int64_t i = 0; i < s->n; i++)
+        (void)json_array_append_new(ways, way_json(&s->way[i]));
+    (void)json_object_set_new(beta, "constant", number(s->m.beta[0]));
+    for (int j = 0; j < SELECT_FEATURES; j++)
+        (void)json_object_set_new(beta, feature_names[j], number(s->m.beta[j + 1]));
+    (void)json_object_set_new(o, "ferry", json_string(ferry_version()));
+    (void)json_object_set_new(o, "task", json_string(s->task));
+    (void)json_object_set_new(o, "target", json_string(s->target));
+    (void)json_object_set_new(o, "ways", ways);
+    (void)json_object_set_new(o, "beta", beta);
+    (void)json_object_set_new(o, "trust", trust_json(s));
+    text = json_dumps(o, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
+    FERRY_NEED(ctx, text, FERRY_ENOMEM, "select: no memory for its JSON");
+    *out = ferry_i_strdup(text);
+    FERRY_NEED(ctx, *out, FERRY_ENOMEM, "select: no memory for its JSON");
+done:
+    json_decref(o);
+    free(text);
+    return st;
+}

@@ -1,0 +1,119 @@
+/* Choosing the bridge (Tan et al., Transitive Transfer Learning, KDD 2015, Section 3).
+ *
+ * Of a triple (S, I, T) six things are measured: the complexity of each domain and the
+ * A-distance of each pair. A logistic model of them says how likely I is to help:
+ *
+ *   f = 1 / (1 + exp(-b_0 - sum_i b_i c_i))                                        (3)
+ *
+ * with b by maximum likelihood (4) from triples whose label is whether propagating the
+ * labels of S gets more of T right when I is there, too: acc_sit > t acc_st. */
+#ifndef FERRY_SELECT_INTERNAL_H
+#define FERRY_SELECT_INTERNAL_H
+
+#include "ferry/select.h"
+#include "learn/learn.h"
+#include "task/task.h"
+
+enum { SELECT_FEATURES = 6 };
+
+typedef enum select_graph { SELECT_RBF, SELECT_KNN } select_graph;
+
+typedef struct select_options {
+    int64_t sample, neighbours;
+    double t, tail, C;
+    int propagation;
+    const char *view;
+} select_options;
+
+/* ---- the domains: domains.c ---- */
+
+/* Instances of one domain, drawn: x in the columns that all domains share, prepared. */
+typedef struct select_domain {
+    const char *name; /* lent by the task */
+    ferry_role role;
+    double complexity;
+    ferry_matrix *x[2]; /* two samples without common instances, of equal size */
+    int32_t *cls[2];    /* their classes, -1 unknown */
+    bool labelled;
+} select_domain;
+
+typedef struct select_set {
+    int64_t n, classes;
+    select_domain *d;
+    double *distance; /* n x n A-distances */
+} select_set;
+
+/* All domains of the task, or all but the target. */
+ferry_status ferry_i_select_set(ferry_ctx *ctx, const ferry_task *task,
+                                const select_options *o, bool target, select_set *s);
+void ferry_i_select_clear(select_set *s);
+/* The share of features that occur in less than `tail` of the instances, among those that
+ * occur; of features that may be below 0, how far from even their values lie (1 minus the
+ * entropy of ten bins by its largest value, the mean over features). */
+ferry_status ferry_i_select_complexity(ferry_ctx *ctx, const ferry_matrix *x, double tail,
+                                       double *out);
+/* 2 (1 - 2 error), at least 0: error of a logistic regression that tells rows of a from
+ * rows of b, on the half that it was not trained on, both ways. Equally many of both. */
+ferry_status ferry_i_select_distance(ferry_ctx *ctx, const ferry_matrix *a,
+                                     const ferry_matrix *b, double C, double *out);
+void ferry_i_select_features(const select_set *s, int64_t source, int64_t bridge,
+                             int64_t target, double *c);
+
+/* ---- triples: triples.c ---- */
+
+typedef struct select_triple {
+    int64_t s, i, t;
+    double st, sit; /* accuracies of the target */
+} select_triple;
+/* Every triple of different domains with labels in s and t, on sample 0 or 1. */
+ferry_status ferry_i_select_triples(ferry_ctx *ctx, const select_set *set, int64_t sample,
+                                    const select_options *o, select_triple **out,
+                                    int64_t *n);
+
+/* ---- the model: logistic.c ---- */
+
+typedef struct select_model {
+    double beta[SELECT_FEATURES + 1]; /* [0]: the constant */
+    double mean[SELECT_FEATURES], sd[SELECT_FEATURES];
+} select_model;
+/* n rows of features c, labels y. */
+ferry_status ferry_i_select_fit(ferry_ctx *ctx, int64_t n, const double *c,
+                                const uint8_t *y, select_model *m);
+double ferry_i_select_f(const select_model *m, const double *c);
+
+/* How far the ranking can be trusted. NaN: could not be measured. */
+typedef struct select_trust {
+    double domains, triples, positive;
+    double direct;        /* mean acc_st */
+    double gain, gain_sd; /* of acc_sit / acc_st */
+    double accuracy,
+        accuracy_sd;     /* balanced, 10-fold, over ten draws of the larger class */
+    double auc;          /* for targets that training did not see */
+    double again;        /* positive triples in the second sample */
+    double both, chance; /* in both; expected in both by chance */
+    double correlation;  /* of acc_sit / acc_st in the two samples */
+} select_trust;
+ferry_status ferry_i_select_check(ferry_ctx *ctx, int64_t n, const double *c,
+                                  const uint8_t *y, const int64_t *target,
+                                  select_trust *trust);
+
+struct ferry_selector {
+    select_options o; /* view is owned */
+    select_model m;
+    select_trust trust;
+};
+extern const ferry_opt ferry_i_select_table[];
+extern const int64_t ferry_i_select_table_n;
+
+struct ferry_selection {
+    char *task, *target;
+    ferry_ids *names;
+    int64_t n, cap;
+    ferry_way *way;
+    select_trust trust;
+    select_model m;
+    double t;
+    int64_t candidates;
+};
+
+#endif

@@ -1,0 +1,284 @@
+/* What is a good bridge? Labels of triples by propagation: those of S over the neighbour
+ * graph of S and T, and over that of S, I and T. The neighbours in a union are the nearest
+ * of those in its parts, so they are found once per pair of domains. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "select/select.h"
+
+enum { SWEEPS = 500 };
+#define MOVE 1e-4
+
+/* For every instance of one domain its nearest of another: k each, nearest first. */
+typedef struct near {
+    int64_t *index; /* -1: none */
+    double *dist;   /* 1 - cosine */
+} near;
+
+typedef struct bench {
+    const select_set *set;
+    const select_options *o;
+    int64_t sample, k;
+    near *near;      /* n x n */
+    int64_t largest; /* instances of the largest domain */
+    /* work for three domains */
+    int64_t *degree, *at, *to;
+    double *w;
+    int32_t *cls;
+    ferry_block *f;
+    ferry_matrix *graph;
+} bench;
+
+static const ferry_matrix *rows_of(const bench *b, int64_t d)
+{
+    return b->set->d[d].x[b->sample];
+}
+
+/* ---- neighbours ---- */
+
+static ferry_status find_near(ferry_ctx *ctx, bench *b, int64_t from, int64_t to)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_matrix *q = rows_of(b, from), *x = rows_of(b, to);
+    near *out = &b->near[from * b->set->n + to];
+    const int64_t k = b->k + (from == to); /* one is the instance itself */
+
+    out->index = ferry_i_calloc(q->rows * k, sizeof *out->index);
+    out->dist = ferry_i_calloc(q->rows * k, sizeof *out->dist);
+    FERRY_NEED(ctx, out->index && out->dist, FERRY_ENOMEM, "select: no memory");
+    FERRY_TRY(ferry_i_knn(ctx, x, q, k, FERRY_COSINE, out->index, out->dist));
+    for (int64_t i = 0; from == to && i < q->rows; i++) {
+        int64_t n = 0;
+        for (int64_t j = 0; j < k && n < b->k; j++) {
+            if (out->index[i * k + j] == i) continue;
+            out->index[i * b->k + n] = out->index[i * k + j];
+            out->dist[i * b->k + n++] = out->dist[i * k + j];
+        }
+    }
+done:
+    return st;
+}
+
+/* The k nearest of instance i of part p among all parts; their places (domain after domain)
+ * and distances. What has nothing in common with it is no neighbour. */
+static int64_t merge(const bench *b, int64_t n_parts, const int64_t *part,
+                     const int64_t *begin, int64_t p, int64_t i, int64_t *to, double *dist)
+{
+    int64_t next[3] = {0, 0, 0}, n = 0;
+
+    while (n < b->k) {
+        int64_t best = -1;
+        double least = 1 - 1e-12;
+        for (int64_t q = 0; q < n_parts; q++) {
+            const near *a = &b->near[part[p] * b->set->n + part[q]];
+            const int64_t e = i * b->k + next[q];
+            if (next[q] == b->k || a->index[e] < 0 || a->dist[e] >= least) continue;
+            best = q;
+            least = a->dist[e];
+        }
+        if (best < 0) break;
+        const near *a = &b->near[part[p] * b->set->n + part[best]];
+        to[n] = begin[best] + a->index[i * b->k + next[best]++];
+        dist[n++] = fmax(least, 0);
+    }
+    return n;
+}
+
+/* ---- the graph ---- */
+
+typedef struct edge {
+    int64_t to;
+    double w;
+} edge;
+
+static int by_end(const void *a, const void *b)
+{
+    const edge *x = a, *y = b;
+
+    if (x->to != y->to) return (x->to > y->to) - (x->to < y->to);
+    return (x->w < y->w) - (x->w > y->w); /* the heavier first */
+}
+
+/* The symmetric graph over n nodes with out-edges at[i] .. at[i] + degree[i]: an edge where
+ * either end has it. */
+static ferry_status symmetric(ferry_ctx *ctx, const bench *b, int64_t n, ferry_matrix **out)
+{
+    ferry_status st = FERRY_OK;
+    int64_t *start = ferry_i_calloc(n + 2, sizeof *start), edges = 0, m = 0;
+    edge *e = NULL;
+    ferry_matrix *g = NULL;
+
+    FERRY_NEED(ctx, start, FERRY_ENOMEM, "select: no memory");
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < b->degree[i]; j++) {
+            start[i + 2]++;
+            start[b->to[i * b->k + j] + 2]++;
+            edges += 2;
+        }
+    for (int64_t i = 0; i < n; i++)
+        start[i + 2] += start[i + 1];
+    e = ferry_i_calloc(edges, sizeof *e);
+    FERRY_NEED(ctx, e, FERRY_ENOMEM, "select: no memory");
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < b->degree[i]; j++) {
+            const int64_t to = b->to[i * b->k + j];
+            e[start[i + 1]++] = (edge){to, b->w[i * b->k + j]};
+            e[start[to + 1]++] = (edge){i, b->w[i * b->k + j]};
+        }
+    FERRY_TRY(ferry_i_matrix_csr(ctx, n, n, edges, &g));
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t from = start[i], to = start[i + 1];
+        if (to - from > 1) qsort(e + from, (size_t)(to - from), sizeof *e, by_end);
+        for (int64_t j = from; j < to; j++) {
+            if (j > from && e[j].to == e[j - 1].to) continue;
+            g->index[m] = (int32_t)e[j].to;
+            g->value[m++] = e[j].w;
+        }
+        g->start[i + 1] = m;
+    }
+    g->nnz = m;
+    *out = g;
+    g = NULL;
+done:
+    ferry_i_matrix_free(g);
+    ferry_i_free(start);
+    ferry_i_free(e);
+    return st;
+}
+
+/* Accuracy in the last of the parts, of labels from the first. */
+static ferry_status propagate(ferry_ctx *ctx, bench *b, int64_t n_parts,
+                              const int64_t *part, double *accuracy)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t c = b->set->classes, last = part[n_parts - 1];
+    int64_t begin[4] = {0, 0, 0, 0}, edges = 0, known = 0, right = 0;
+    double total = 0, mass[64] = {0}, all = 0;
+
+    for (int64_t p = 0; p < n_parts; p++)
+        begin[p + 1] = begin[p] + rows_of(b, part[p])->rows;
+    const int64_t n = begin[n_parts];
+    for (int64_t p = 0; p < n_parts; p++)
+        for (int64_t i = begin[p]; i < begin[p + 1]; i++) {
+            b->degree[i] = merge(b, n_parts, part, begin, p, i - begin[p], b->to + i * b->k,
+                                 b->w + i * b->k);
+            b->cls[i] = p == 0 ? b->set->d[part[0]].cls[b->sample][i] : -1;
+            for (int64_t j = 0; j < b->degree[i]; j++)
+                total += b->w[i * b->k + j];
+            edges += b->degree[i];
+        }
+    /* rbf: exp(-|a - b|^2 / mean |a - b|^2) of unit vectors, |a - b|^2 = 2 (1 - cos) */
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < b->degree[i]; j++) {
+            double *w = &b->w[i * b->k + j];
+            *w = b->o->propagation == SELECT_KNN || !(total > 0)
+                     ? 1
+                     : exp(-*w * (double)edges / total);
+        }
+    FERRY_TRY(symmetric(ctx, b, n, &b->graph));
+    for (int64_t i = 0; i < begin[1]; i++)
+        if (b->cls[i] >= 0) {
+            mass[b->cls[i]]++;
+            all++;
+        }
+    for (int64_t k = 0; k < c; k++)
+        mass[k] /= fmax(all, 1);
+    b->f->rows = n;
+    (void)ferry_i_propagate(b->graph, c, b->cls, SWEEPS, MOVE, mass, b->f);
+    for (int64_t i = 0; i < begin[n_parts] - begin[n_parts - 1]; i++) {
+        const int32_t y = b->set->d[last].cls[b->sample][i];
+        const double *f = FERRY_ROW(b->f, begin[n_parts - 1] + i);
+        int64_t best = 0;
+        for (int64_t k = 1; k < c; k++)
+            if (f[k] > f[best]) best = k;
+        known += y >= 0;
+        right += y == best;
+    }
+    *accuracy = known > 0 ? (double)right / (double)known : NAN;
+done:
+    ferry_i_matrix_free(b->graph);
+    b->graph = NULL;
+    return st;
+}
+
+/* ---- all triples ---- */
+
+static void bench_free(bench *b)
+{
+    const int64_t n = b->set->n;
+
+    for (int64_t i = 0; b->near && i < n * n; i++) {
+        ferry_i_free(b->near[i].index);
+        ferry_i_free(b->near[i].dist);
+    }
+    ferry_i_free(b->near);
+    ferry_i_free(b->degree);
+    ferry_i_free(b->to);
+    ferry_i_free(b->w);
+    ferry_i_free(b->cls);
+    ferry_i_block_free(b->f);
+}
+
+static ferry_status bench_new(ferry_ctx *ctx, bench *b)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t n = b->set->n;
+
+    for (int64_t i = 0; i < n; i++)
+        if (rows_of(b, i)->rows > b->largest) b->largest = rows_of(b, i)->rows;
+    const int64_t nodes = 3 * b->largest;
+    b->near = ferry_i_calloc(n * n, sizeof *b->near);
+    b->degree = ferry_i_calloc(nodes, sizeof *b->degree);
+    b->to = ferry_i_calloc(nodes * b->k, sizeof *b->to);
+    b->w = ferry_i_calloc(nodes * b->k, sizeof *b->w);
+    b->cls = ferry_i_calloc(nodes, sizeof *b->cls);
+    FERRY_NEED(ctx, b->near && b->degree && b->to && b->w && b->cls, FERRY_ENOMEM,
+               "select: no memory for %lld instances", (long long)nodes);
+    FERRY_TRY(ferry_i_block_new(ctx, nodes, b->set->classes, &b->f));
+    for (int64_t i = 0; i < n * n; i++)
+        FERRY_TRY(find_near(ctx, b, i / n, i % n));
+done:
+    return st;
+}
+
+ferry_status ferry_i_select_triples(ferry_ctx *ctx, const select_set *set, int64_t sample,
+                                    const select_options *o, select_triple **out,
+                                    int64_t *n_out)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t n = set->n;
+    bench b = {.set = set, .o = o, .sample = sample, .k = o->neighbours};
+    select_triple *t = NULL;
+    int64_t m = 0, pairs = 0;
+    bool finish = false;
+
+    *out = NULL;
+    FERRY_NEED(ctx, set->classes >= 2 && set->classes <= 64, FERRY_ENEEDS,
+               "select: expected 2 to 64 classes, found %lld", (long long)set->classes);
+    FERRY_TRY(bench_new(ctx, &b));
+    t = ferry_i_calloc(n * n * n, sizeof *t);
+    FERRY_NEED(ctx, t, FERRY_ENOMEM, "select: no memory for triples");
+    for (int64_t i = 0; i < n * n; i++) {
+        const int64_t s = i / n, target = i % n;
+        double st_accuracy = 0;
+        FERRY_TRY(ferry_i_progress(ctx, "triples", ++pairs, n * n, NAN, &finish));
+        if (s == target || !set->d[s].labelled || !set->d[target].labelled) continue;
+        const int64_t two[] = {s, target};
+        FERRY_TRY(propagate(ctx, &b, 2, two, &st_accuracy));
+        for (int64_t d = 0; d < n; d++) {
+            const int64_t three[] = {s, d, target};
+            if (d == s || d == target) continue;
+            t[m] = (select_triple){s, d, target, st_accuracy, 0};
+            FERRY_TRY(propagate(ctx, &b, 3, three, &t[m].sit));
+            if (isfinite(t[m].st) && isfinite(t[m].sit)) m++;
+        }
+    }
+    *out = t;
+    *n_out = m;
+    t = NULL;
+done:
+    bench_free(&b);
+    ferry_i_free(t);
+    return st;
+}
