@@ -178,11 +178,13 @@ done:
 
 /* ---- fitting ---- */
 
-/* How the target's views look, without their rows. */
+/* How the target's views look, without their rows; those of the sources where they can be
+ * embedded too. */
 static ferry_status keep_schema(ferry_ctx *ctx, const ferry_task *task, ferry_model *m)
 {
     ferry_status st = FERRY_OK;
-    const ferry_domain *target = NULL;
+    const ferry_domain *target = NULL, *s = NULL;
+    char *name = NULL;
 
     FERRY_TRY(ferry_i_task_target(ctx, task, &target));
     for (int64_t i = 0; i < target->n_views; i++) {
@@ -190,7 +192,17 @@ static ferry_status keep_schema(ferry_ctx *ctx, const ferry_task *task, ferry_mo
         FERRY_TRY(ferry_i_model_add_view(ctx, m, v->name, v->x->cols, v->features, v->read,
                                          v->idf));
     }
+    if (!m->method->embeds_sources || m->goal != FERRY_EMBED) goto done;
+    for (int64_t i = 0; (s = ferry_i_task_role(task, FERRY_SOURCE, i)); i++) {
+        const ferry_view *v = s->views[0];
+        ferry_i_free(name);
+        name = ferry_i_sprintf("%s.%s", s->name, v->name);
+        FERRY_NEED(ctx, name, FERRY_ENOMEM, "no memory for a model");
+        FERRY_TRY(
+            ferry_i_model_add_view(ctx, m, name, v->x->cols, v->features, v->read, v->idf));
+    }
 done:
+    ferry_i_free(name);
     return st;
 }
 

@@ -57,6 +57,9 @@ typedef struct ferry_method {
     /* A method of kind control that is this one but for its knowledge and takes the same
      * options, by name; NULL: none. The evaluation judges this one against it. */
     const char *control;
+    /* Goal embed: transform() also takes rows of the sources. The model then has their
+     * first views after the target's, named DOMAIN.VIEW. */
+    bool embeds_sources;
     /* More than `needs` can say; may be NULL. FERRY_ENEEDS and a sentence when the task
      * does not fit. */
     ferry_status (*fits)(ferry_ctx *ctx, const ferry_task *task, const void *options);

@@ -11,6 +11,7 @@
     X(additive_grid)                                                                       \
     X(bias)                                                                                \
     X(cbt)                                                                                 \
+    X(cdspp)                                                                               \
     X(coca)                                                                                \
     X(hemap)                                                                               \
     X(knn)                                                                                 \

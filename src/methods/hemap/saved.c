@@ -18,8 +18,8 @@ void ferry_i_hemap_free(void *state)
 
 /* ---- save ---- */
 
-static ferry_status save_prep(ferry_ctx *ctx, const ferry_prep *p, const char *name,
-                              ferry_bag *bag)
+ferry_status ferry_i_hemap_prep_save(ferry_ctx *ctx, const ferry_prep *p, const char *name,
+                                     ferry_bag *bag)
 {
     ferry_status st = FERRY_OK;
     double *all = ferry_i_calloc(3 * p->d + 1, sizeof *all);
@@ -41,7 +41,7 @@ static ferry_status save_space(ferry_ctx *ctx, const hemap_model *m, ferry_bag *
     ferry_status st = FERRY_OK;
     const hemap_space *s = &m->space;
 
-    FERRY_TRY(save_prep(ctx, m->prep, "prep", bag));
+    FERRY_TRY(ferry_i_hemap_prep_save(ctx, m->prep, "prep", bag));
     if (s->w) FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "space.w", s->k, m->d + 1, s->w));
     if (s->rows) FERRY_TRY(ferry_i_bag_put_matrix(ctx, bag, "space.rows", s->rows));
     if (s->z) FERRY_TRY(ferry_i_bag_put_matrix(ctx, bag, "space.z", s->z));
@@ -62,7 +62,7 @@ ferry_status ferry_i_hemap_save(ferry_ctx *ctx, const void *state, ferry_bag *ba
         FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "prior", 1, m->k, m->prior));
     if (m->space.k > 0) FERRY_TRY(save_space(ctx, m, bag));
     if (p->own) {
-        FERRY_TRY(save_prep(ctx, p->prep_own, "own.prep", bag));
+        FERRY_TRY(ferry_i_hemap_prep_save(ctx, p->prep_own, "own.prep", bag));
         FERRY_TRY(ferry_i_hemap_learner_save(ctx, p->own, "own", bag));
     }
     if (p->mapped) FERRY_TRY(ferry_i_hemap_learner_save(ctx, p->mapped, "mapped", bag));
@@ -89,8 +89,8 @@ done:
     return st;
 }
 
-static ferry_status load_prep(ferry_ctx *ctx, const ferry_bag *bag, const char *name,
-                              int64_t d, ferry_prep **out)
+ferry_status ferry_i_hemap_prep_load(ferry_ctx *ctx, const ferry_bag *bag, const char *name,
+                                     int64_t d, ferry_prep **out)
 {
     ferry_status st = FERRY_OK;
     double *all = NULL;
@@ -123,7 +123,7 @@ static ferry_status load_space(ferry_ctx *ctx, const ferry_bag *bag, hemap_model
     const double *w = NULL;
     int64_t d1 = m->d + 1;
 
-    FERRY_TRY(load_prep(ctx, bag, "prep", m->d, &m->prep));
+    FERRY_TRY(ferry_i_hemap_prep_load(ctx, bag, "prep", m->d, &m->prep));
     if (ferry_i_bag_has(bag, "space.w")) {
         s->k = -1;
         FERRY_TRY(ferry_i_bag_reals(ctx, bag, "space.w", &s->k, &d1, &w));
@@ -151,7 +151,7 @@ static ferry_status load_parts(ferry_ctx *ctx, const ferry_bag *bag, hemap_model
     const bool numbers = m->goal == FERRY_REGRESS, bridged = ferry_i_bag_has(bag, "pyv");
 
     if (ferry_i_bag_has(bag, "own.form")) {
-        FERRY_TRY(load_prep(ctx, bag, "own.prep", m->d, &p->prep_own));
+        FERRY_TRY(ferry_i_hemap_prep_load(ctx, bag, "own.prep", m->d, &p->prep_own));
         FERRY_TRY(ferry_i_hemap_learner_load(ctx, bag, "own", &p->own));
         FERRY_NEED(ctx,
                    p->own->k == m->k && p->own->d == m->d && p->own->numbers == numbers,

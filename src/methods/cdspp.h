@@ -1,0 +1,62 @@
+/* CDSPP: cross-domain structure preserving projection (Wang and Breckon, Cross-domain
+ * structure preserving projection for heterogeneous domain adaptation, Pattern Recognition
+ * 2022; the letters are those of the HetOMTL-CDSPP paper of 2023).
+ *
+ * Xs (ds x ns) and Xt (dt x nt) are labelled samples in columns, Ys and Yt their classes
+ * as 0 and 1, cs_k and ct_k the class counts, Ms = Xs Ys and Mt = Xt Yt class sums. P =
+ * [Ps; Pt] are the leading solutions of
+ *
+ *   A P = (B + alpha I) P Lambda,   P'(B + alpha I) P = I,
+ *   A = [0, Ms Mt'; Mt Ms', 0],  B = blockdiag(Xs Ls Xs', Xt Lt Xt'),
+ *   Ls = diag(cs_k + ct_k / 2) - Ys Ys',  Lt = diag(ct_k + cs_k / 2) - Yt Yt'.
+ *
+ * A has rank at most twice the number of classes that both have, and at most that many
+ * eigenvalues are positive: the dimensions there are.
+ */
+#ifndef FERRY_CDSPP_H
+#define FERRY_CDSPP_H
+
+#include "linalg/linalg.h"
+
+typedef struct cdspp_side {
+    const ferry_matrix *x; /* samples in rows: n x d; finite */
+    const int32_t *y;      /* n, in 0..k-1 */
+} cdspp_side;
+
+typedef struct cdspp_problem {
+    cdspp_side s, t;
+    int64_t k;
+    double alpha; /* > 0 */
+} cdspp_problem;
+
+typedef struct cdspp {
+    int64_t rank;         /* dimensions */
+    double *lambda;       /* rank, descending */
+    ferry_block *ps, *pt; /* ds x rank, dt x rank; the largest |entry| of each column of pt
+                             is positive */
+    int64_t shared;       /* classes that both have */
+    int32_t *cls;         /* shared: which */
+    ferry_small *gs, *gt; /* shared x shared: M'(X L X' + alpha I)^-1 M */
+    /* pt = q r: q (dt x shared) holds (Xt Lt Xt' + alpha I)^-1 Mt, which knows the source
+     * only by its class counts; r is shared x rank. */
+    ferry_block *q;
+    ferry_small *r;
+} cdspp;
+
+/* Exact, by the smaller of n and d on each side and a small singular value decomposition.
+ * dims: at most so many dimensions (0: all there are). No shared class gives rank 0. */
+ferry_status ferry_i_cdspp(ferry_ctx *ctx, const cdspp_problem *p, int64_t dims,
+                           cdspp *out);
+/* The same as one dense eigenproblem of size ds + dt: the slow way, to compare with. Sets
+ * rank, lambda, ps and pt. */
+ferry_status ferry_i_cdspp_dense(ferry_ctx *ctx, const cdspp_problem *p, int64_t dims,
+                                 cdspp *out);
+void ferry_i_cdspp_clear(cdspp *c);
+
+/* v (n) <- L^1/2 v for L = diag(own_k + other_k / 2) - Y Y'. In closed form, since L has
+ * in each class the eigenvalue other_k / 2 for the vector of ones and own_k + other_k / 2
+ * otherwise. sum (k) is scratch. */
+void ferry_i_cdspp_root(int64_t n, const int32_t *y, int64_t k, const int64_t *own,
+                        const int64_t *other, double *v, double *sum);
+
+#endif
