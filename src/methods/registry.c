@@ -14,6 +14,7 @@
     X(cdspp)                                                                               \
     X(coca)                                                                                \
     X(hemap)                                                                               \
+    X(hetomtl)                                                                             \
     X(knn)                                                                                 \
     X(lift)                                                                                \
     X(logreg)                                                                              \
@@ -23,6 +24,7 @@
     X(mindtl)                                                                              \
     X(mmltl)                                                                               \
     X(mpa)                                                                                 \
+    X(omtlmc)                                                                              \
     X(pca_joined)                                                                          \
     X(random_codebook)                                                                     \
     X(ranksvm)                                                                             \

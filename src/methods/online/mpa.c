@@ -244,7 +244,7 @@ static ferry_status mpa_save(ferry_ctx *ctx, const void *state, ferry_bag *bag)
     FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, "form", FERRY_COUNT(form), form));
     FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "fill", 1, m->d, m->fill));
     if (m->scale == SCALE_CAUSAL) FERRY_TRY(ferry_i_moments_save(ctx, &m->z, bag));
-    FERRY_TRY(ferry_i_pa_save(ctx, m->pa, bag));
+    FERRY_TRY(ferry_i_pa_save(ctx, m->pa, "pa", bag));
 done:
     return st;
 }
@@ -269,7 +269,7 @@ static ferry_status mpa_load(ferry_ctx *ctx, const ferry_bag *bag, void **state)
     FERRY_TRY(ferry_i_bag_reals(ctx, bag, "fill", &one, &m->d, &fill));
     FERRY_TRY(ferry_i_online_reals(ctx, bag, "fill", 1, m->d, &m->fill));
     if (m->scale == SCALE_CAUSAL) FERRY_TRY(ferry_i_moments_load(ctx, bag, m->d, &m->z));
-    FERRY_TRY(ferry_i_pa_load(ctx, bag, m->d, &m->pa));
+    FERRY_TRY(ferry_i_pa_load(ctx, bag, "pa", -1, m->d, &m->pa));
     FERRY_TRY(make_room(ctx, m, m->pa->k));
     *state = m;
     m = NULL;

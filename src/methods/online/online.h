@@ -63,9 +63,11 @@ ferry_status ferry_i_online_predict(ferry_ctx *ctx, const char *method, int64_t 
 /* A copy of a tensor of this shape. */
 ferry_status ferry_i_online_reals(ferry_ctx *ctx, const ferry_bag *bag, const char *name,
                                   int64_t rows, int64_t cols, double **out);
-ferry_status ferry_i_pa_save(ferry_ctx *ctx, const ferry_pa *p, ferry_bag *bag);
-/* k x d from the file; d must be as given. */
-ferry_status ferry_i_pa_load(ferry_ctx *ctx, const ferry_bag *bag, int64_t d,
-                             ferry_pa **out);
+/* Tensors NAME, NAME.C, NAME.w and NAME.u. */
+ferry_status ferry_i_pa_save(ferry_ctx *ctx, const ferry_pa *p, const char *name,
+                             ferry_bag *bag);
+/* k (-1: any) classes and d features. */
+ferry_status ferry_i_pa_load(ferry_ctx *ctx, const ferry_bag *bag, const char *name,
+                             int64_t k, int64_t d, ferry_pa **out);
 
 #endif

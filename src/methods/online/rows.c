@@ -271,40 +271,54 @@ done:
     return st;
 }
 
-ferry_status ferry_i_pa_save(ferry_ctx *ctx, const ferry_pa *p, ferry_bag *bag)
+/* "NAME.PART" */
+static const char *part_of(char buf[64], const char *name, const char *part)
+{
+    (void)snprintf(buf, 64, "%s.%s", name, part);
+    return buf;
+}
+
+ferry_status ferry_i_pa_save(ferry_ctx *ctx, const ferry_pa *p, const char *name,
+                             ferry_bag *bag)
 {
     ferry_status st = FERRY_OK;
     const int64_t form[] = {p->kind, p->k, p->steps, p->u != NULL};
+    char buf[64];
 
-    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, "pa", FERRY_COUNT(form), form));
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "pa.C", 1, 1, &p->C));
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "pa.w", p->k, p->d, p->w));
-    if (p->u) FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "pa.u", p->k, p->d, p->u));
+    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, name, FERRY_COUNT(form), form));
+    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, part_of(buf, name, "C"), 1, 1, &p->C));
+    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, part_of(buf, name, "w"), p->k, p->d, p->w));
+    if (p->u)
+        FERRY_TRY(
+            ferry_i_bag_put_reals(ctx, bag, part_of(buf, name, "u"), p->k, p->d, p->u));
 done:
     return st;
 }
 
-ferry_status ferry_i_pa_load(ferry_ctx *ctx, const ferry_bag *bag, int64_t d,
-                             ferry_pa **out)
+ferry_status ferry_i_pa_load(ferry_ctx *ctx, const ferry_bag *bag, const char *name,
+                             int64_t k, int64_t d, ferry_pa **out)
 {
     ferry_status st = FERRY_OK;
     const int64_t *form = NULL;
     const double *C = NULL;
     int64_t four = 4, one = 1;
     ferry_pa *p = *out = ferry_i_calloc(1, sizeof *p);
+    char buf[64];
 
     FERRY_NEED(ctx, p, FERRY_ENOMEM, "no memory for a model");
-    FERRY_TRY(ferry_i_bag_ints(ctx, bag, "pa", &four, &form));
-    FERRY_TRY(ferry_i_bag_reals(ctx, bag, "pa.C", &one, &one, &C));
+    FERRY_TRY(ferry_i_bag_ints(ctx, bag, name, &four, &form));
+    FERRY_TRY(ferry_i_bag_reals(ctx, bag, part_of(buf, name, "C"), &one, &one, &C));
     FERRY_NEED(ctx,
                0 <= form[0] && form[0] <= FERRY_PA_PRINTED && 0 <= form[1] &&
-                   form[1] <= INT32_MAX && 0 <= form[2] && *C > 0,
-               FERRY_EDATA, "tensor pa: kind %lld, %lld classes, %lld steps, C = %g",
+                   form[1] <= INT32_MAX && (k < 0 || form[1] == k) && 0 <= form[2] &&
+                   *C > 0,
+               FERRY_EDATA, "tensor %s: kind %lld, %lld classes, %lld steps, C = %g", name,
                (long long)form[0], (long long)form[1], (long long)form[2], *C);
     *p = (ferry_pa){
         .kind = (ferry_pa_kind)form[0], .C = *C, .k = form[1], .d = d, .steps = form[2]};
-    FERRY_TRY(ferry_i_online_reals(ctx, bag, "pa.w", p->k, d, &p->w));
-    if (form[3]) FERRY_TRY(ferry_i_online_reals(ctx, bag, "pa.u", p->k, d, &p->u));
+    FERRY_TRY(ferry_i_online_reals(ctx, bag, part_of(buf, name, "w"), p->k, d, &p->w));
+    if (form[3])
+        FERRY_TRY(ferry_i_online_reals(ctx, bag, part_of(buf, name, "u"), p->k, d, &p->u));
 done:
     return st;
 }
