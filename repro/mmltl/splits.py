@@ -1,9 +1,9 @@
 """Two-domain multi-label tasks from real data, as files that `ferry run` reads. Python's standard library only.
 
-corel5k   DenseHue histograms (100 bins, square roots), the 10 most frequent of 260 labels, pictures with at least one of
-          them, split by their 50 photo-CDs:
+corel5k   DenseHue histograms (100 bins, square roots), split by their 50 photo-CDs; of the 260 labels the 10 that are most
+          frequent on both sides (by the smaller count), and pictures with at least one of them:
   random     25 CDs against 25
-  sorted     the CDs with the lower numbers against those with the higher ones: features and labels both shift
+  sorted     the CDs in the order of their mean along the first principal component: features and labels both shift
   contam0.6  as random, and every target histogram is 0.4 of its own and 0.6 of one random one: features shift, labels do not
 scene     drawn with probability 1 / (1 + exp(-1.5 z)), z the coordinate along the first principal component
 ARFF      emotions, yeast, scene, corel5k of Mulan in two random halves
@@ -24,7 +24,7 @@ def hvecs(path):
 
 
 def corel5k(data):
-    """(cd, histogram, labels) of every picture with one of the M most frequent labels, and their names."""
+    """(cd, histogram, labels) of every picture, the names of the labels, and the CDs along the first component."""
     folder = os.path.join(data, "corel5k")
     x, y, cd = [], [], []
     for part in ("train", "test"):
@@ -35,10 +35,10 @@ def corel5k(data):
     assert len(x) == len(y) == len(cd), (len(x), len(y), len(cd))
     with open(f"{folder}/corel5k_dictionary.txt") as f:
         words = f.read().split()
-    count = [sum(row[k] for row in y) for k in range(len(words))]
-    top = sorted(range(len(words)), key=lambda k: (-count[k], k))[:M]
-    rows = [(c, h, [row[k] for k in top]) for c, h, row in zip(cd, x, y) if any(row[k] for k in top)]
-    return rows, [words[k] for k in top]
+    place = {}
+    for c, z in zip(cd, first_component([[math.sqrt(v) for v in h] for h in x])):
+        place.setdefault(c, []).append(z)
+    return list(zip(cd, x, y)), words, sorted(place, key=lambda c: sum(place[c]) / len(place[c]))
 
 
 def mix(histogram, background, share):
@@ -54,21 +54,31 @@ def write_csv(path, rows, names):
             f.write(",".join([repr(v) if v else "0" for v in x] + [str(v) for v in y]) + "\n")
 
 
-def corel_pair(rows, kind, repeat):
-    """Domains A and B, with B's pictures (or A's) contaminated when they are the target."""
+def shared_labels(sides):
+    """The M labels that are most frequent on both sides."""
+    count = [[sum(column) for column in zip(*(y for _, _, y in side))] for side in sides]
+    least = [min(pair) for pair in zip(*count)]
+    return sorted(range(len(least)), key=lambda k: (-least[k], k))[:M]
+
+
+def corel_pair(corel, kind, repeat):
+    """Domains A and B, with B's pictures (or A's) contaminated when they are the target, and the labels' names."""
+    rows, words, cds = corel
     rng = random.Random(f"{kind} {repeat}")
-    cds = sorted({r[0] for r in rows}, key=int)
     background = [rng.expovariate(1) for _ in rows[0][1]]
     if kind != "sorted":
+        cds = sorted(cds, key=int)
         rng.shuffle(cds)
     half = set(cds[:len(cds) // 2])
     sides = [[r for r in rows if (r[0] in half) == first] for first in (True, False)]
+    top = shared_labels(sides)
+    sides = [[(h, [y[k] for k in top]) for _, h, y in side if any(y[k] for k in top)] for side in sides]
     sides = [rng.sample(side, min(N, len(side))) for side in sides]
     share = 0.6 if kind == "contam0.6" else 0
     root = lambda h: [round(math.sqrt(v), 6) for v in h]
-    plain = [[(root(h), y) for _, h, y in side] for side in sides]
-    target = [[(root(mix(h, background, share)), y) for _, h, y in side] for side in sides] if share else plain
-    return plain, target
+    plain = [[(root(h), y) for h, y in side] for side in sides]
+    target = [[(root(mix(h, background, share)), y) for h, y in side] for side in sides] if share else plain
+    return plain, target, [words[k] for k in top]
 
 
 def read_arff(data, name):
@@ -141,16 +151,16 @@ domains:
 def make(data, out, kinds, repeats):
     """Write the files of each kind; returns (kind, repeat, direction, task file)."""
     os.makedirs(out, exist_ok=True)
-    tasks, rows = [], None
+    tasks, corel = [], None
     for kind in kinds:
         for repeat in range(repeats):
             stem = f"{kind}-{repeat}"
             if kind in ("random", "sorted", "contam0.6"):
-                rows = rows or corel5k(data)
-                plain, target = corel_pair(rows[0], kind, repeat)
+                corel = corel or corel5k(data)
+                plain, target, names = corel_pair(corel, kind, repeat)
                 for side in range(2):
-                    write_csv(f"{out}/{stem}-{'ab'[side]}.csv", plain[side], rows[1])
-                    write_csv(f"{out}/{stem}-{'ab'[side]}-target.csv", target[side], rows[1])
+                    write_csv(f"{out}/{stem}-{'ab'[side]}.csv", plain[side], names)
+                    write_csv(f"{out}/{stem}-{'ab'[side]}-target.csv", target[side], names)
                 files = [f"{stem}-a.csv", f"{stem}-b-target.csv", f"{stem}-b.csv", f"{stem}-a-target.csv"]
                 label = f", label: 'last:{M}'"
             else:

@@ -167,6 +167,7 @@ typedef struct ferry_prep {
     ferry_scale scale;
     int64_t d;
     double *fill, *mean, *inv_sd; /* d each; mean all 0 for sparse */
+    bool missing;                 /* some training cell was missing; not saved */
 } ferry_prep;
 ferry_status ferry_i_prep_fit(ferry_ctx *ctx, const ferry_matrix *x, ferry_scale scale,
                               ferry_prep **out);

@@ -12,20 +12,37 @@
 #include "learn/learn.h"
 #include "learn/rows.h"
 
+/* One dense row's part of the sums below, in loops that a compiler can spread over lanes.
+ */
+static void add_row(int64_t d, const double *v, int64_t *missing, double *sum)
+{
+    for (int64_t j = 0; j < d; j++) {
+        missing[j] += isnan(v[j]);
+        sum[j] += isnan(v[j]) ? 0 : v[j];
+    }
+}
+
+static void add_squares(int64_t d, const double *v, const double *mu, double *sum)
+{
+    for (int64_t j = 0; j < d; j++) {
+        const double c = isnan(v[j]) ? 0 : v[j] - mu[j];
+        sum[j] += c * c;
+    }
+}
+
 /* fill <- column means of the cells that are there; an entry that CSR does not store is 0.
  */
 static void column_means(const ferry_matrix *x, int64_t *missing, double *fill)
 {
     const double *v = row_values(x);
 
-    for (int64_t i = 0; i < x->rows; i++) {
-        for (int64_t e = row_begin(x, i); e < row_end(x, i); e++) {
-            const int64_t j = row_column(x, i, e);
-            if (isnan(v[e]))
-                missing[j]++;
-            else
-                fill[j] += v[e];
-        }
+    for (int64_t i = 0; x->dense && i < x->rows; i++)
+        add_row(x->cols, v + i * x->cols, missing, fill);
+    for (int64_t e = 0; !x->dense && e < x->nnz; e++) {
+        if (isnan(v[e]))
+            missing[x->index[e]]++;
+        else
+            fill[x->index[e]] += v[e];
     }
     for (int64_t j = 0; j < x->cols; j++) {
         const int64_t there = x->rows - missing[j];
@@ -42,17 +59,17 @@ static void column_inv_sd(const ferry_matrix *x, const double *mu, int64_t *stor
     const double n = x->rows > 0 ? (double)x->rows : 1;
 
     memset(stored, 0, (size_t)x->cols * sizeof *stored);
-    for (int64_t i = 0; i < x->rows; i++) {
-        for (int64_t e = row_begin(x, i); e < row_end(x, i); e++) {
-            const int64_t j = row_column(x, i, e);
-            const double c = isnan(v[e]) ? 0 : v[e] - mu[j];
-            inv_sd[j] += c * c;
-            stored[j]++;
-        }
+    for (int64_t i = 0; x->dense && i < x->rows; i++)
+        add_squares(x->cols, v + i * x->cols, mu, inv_sd);
+    for (int64_t e = 0; !x->dense && e < x->nnz; e++) {
+        const int64_t j = x->index[e];
+        const double c = isnan(v[e]) ? 0 : v[e] - mu[j];
+        inv_sd[j] += c * c;
+        stored[j]++;
     }
     for (int64_t j = 0; j < x->cols; j++) {
-        const double sd =
-            sqrt((inv_sd[j] + (double)(x->rows - stored[j]) * mu[j] * mu[j]) / n);
+        const double absent = x->dense ? 0 : (double)(x->rows - stored[j]);
+        const double sd = sqrt((inv_sd[j] + absent * mu[j] * mu[j]) / n);
         /* A constant column has an sd of rounding size, not of 0. */
         inv_sd[j] = sd > 1e-13 * fabs(mu[j]) && sd > DBL_MIN ? 1 / sd : 1;
     }
@@ -78,6 +95,8 @@ ferry_status ferry_i_prep_fit(ferry_ctx *ctx, const ferry_matrix *x, ferry_scale
                "no memory to prepare %lld features", (long long)x->cols);
 
     column_means(x, count, p->fill);
+    for (int64_t j = 0; j < x->cols; j++)
+        p->missing = p->missing || count[j] > 0;
     if (scale == FERRY_SCALE_STANDARD) column_inv_sd(x, p->fill, count, p->inv_sd);
     for (int64_t j = 0; j < x->cols; j++) {
         if (scale != FERRY_SCALE_STANDARD)

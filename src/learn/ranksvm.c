@@ -33,6 +33,7 @@ typedef struct trainer {
     double *w, *bias, *c, *w_mean; /* d x wide; wide each: biases, c, w mu */
     double *x_mean, *norm2;        /* n each: x_i'mu, |scaled and extended x_i|^2 */
     double *s, *add;               /* wide each: scores, sum of da */
+    double *s_no, *add_no;         /* the same of the labels that an instance lacks */
     int64_t *start;                /* n + 1: pairs of instance i */
     double *a;                     /* pairs */
     int32_t *yes, *no;             /* m each: labels of the instance at hand */
@@ -40,13 +41,15 @@ typedef struct trainer {
                 double *);
     void (*add_to)(int64_t, const double *, const int32_t *, double *, int64_t,
                    const double *);
+    double (*move)(double *, int64_t, double, double, double, double *, double *);
 } trainer;
 
-/* The two loops that take the time, compiled for each instruction set as in linalg/host/
+/* The three loops that take the time, compiled for each instruction set as in linalg/host/
  * sparse.c. Multiplication and addition are never fused: the same bits from all of them. */
 #define INLINE static inline __attribute__((always_inline))
 
 typedef double v4 __attribute__((vector_size(32), aligned(8), may_alias));
+typedef int64_t truth4 __attribute__((vector_size(32)));
 
 /* The weights of feature j for the four labels at w. */
 INLINE v4 *weights(const double *w, int64_t j, int64_t wide)
@@ -100,6 +103,44 @@ INLINE void add_all(int64_t n, const double *v, const int32_t *index, double *w,
             *weights(w + c, index ? index[e] : e, wide) += v[e] * *weights(add + c, 0, 0);
 }
 
+/* Whether none of four pairs (k, l) would move while s_k is what it is: a is where the step
+ * leads, or held by its bound. Most pairs are at rest most of the time. */
+INLINE bool at_rest(const double *a, const double *s_l, double s_k, double step,
+                    double most)
+{
+    const v4 old = *(const v4 *)(const void *)a, other = *(const v4 *)(const void *)s_l;
+    const v4 want = old - (s_k - other - 1) * step;
+    const truth4 rest =
+        ((want <= 0) & (old == 0)) | ((want >= most) & (old == most)) | (want == old);
+
+    return (rest[0] & rest[1] & rest[2] & rest[3]) != 0;
+}
+
+/* The pairs of one label k that the instance has with the n it lacks, in turn; s and add
+ * are the scores and the sums of da of those. The sum of k's da. */
+INLINE double move_all(double *a, int64_t n, double s_k, double norm2, double most,
+                       double *s, double *add)
+{
+    const double step = 1 / (2 * norm2);
+    double sum = 0;
+
+    for (int64_t q = 0; q < n; q++) {
+        if (q % 4 == 0 && q + 4 <= n && at_rest(a + q, s + q, s_k, step, most)) {
+            q += 3;
+            continue;
+        }
+        const double want = a[q] - (s_k - s[q] - 1) * step;
+        const double da = (want < 0 ? 0 : want > most ? most : want) - a[q];
+        if (da == 0) continue;
+        a[q] += da;
+        s_k += da * norm2;
+        s[q] -= da * norm2;
+        sum += da;
+        add[q] -= da;
+    }
+    return sum;
+}
+
 /* clang-format off */
 #define COMPILE_FOR(isa, target)                                                           \
     target static void dot_##isa(int64_t n, const double *v, const int32_t *index,         \
@@ -117,6 +158,11 @@ INLINE void add_all(int64_t n, const double *v, const int32_t *index, double *w,
             add_all(n, v, index, w, wide, add);                                            \
         else                                                                               \
             add_all(n, v, NULL, w, wide, add);                                             \
+    }                                                                                      \
+    target static double move_##isa(double *a, int64_t n, double s_k, double norm2,        \
+                                    double most, double *s, double *add)                   \
+    {                                                                                      \
+        return move_all(a, n, s_k, norm2, most, s, add);                                   \
     }
 /* clang-format on */
 #define NO_TARGET
@@ -129,10 +175,12 @@ static void choose_loops(trainer *t)
 {
     t->dot = dot_plain;
     t->add_to = add_plain;
+    t->move = move_plain;
 #if defined(__x86_64__)
     if (!__builtin_cpu_supports("avx2")) return;
     t->dot = dot_avx2;
     t->add_to = add_avx2;
+    t->move = move_avx2;
 #endif
 }
 
@@ -199,7 +247,7 @@ static ferry_status trainer_init(ferry_ctx *ctx, trainer *t, const ferry_matrix 
 
     *t = (trainer){.x = x, .mean = mean, .m = m, .wide = wide};
     t->w = ferry_i_calloc(x->cols * wide, sizeof *t->w);
-    t->bias = ferry_i_calloc(5 * wide, sizeof *t->bias);
+    t->bias = ferry_i_calloc(7 * wide, sizeof *t->bias);
     t->x_mean = ferry_i_calloc(2 * n, sizeof *t->x_mean);
     t->start = ferry_i_calloc(n + 1, sizeof *t->start);
     t->yes = ferry_i_calloc(2 * m, sizeof *t->yes);
@@ -210,6 +258,8 @@ static ferry_status trainer_init(ferry_ctx *ctx, trainer *t, const ferry_matrix 
     t->w_mean = t->c + wide;
     t->s = t->w_mean + wide;
     t->add = t->s + wide;
+    t->s_no = t->add + wide;
+    t->add_no = t->s_no + wide;
     t->norm2 = t->x_mean + n;
     t->no = t->yes + m;
     for (int64_t i = 0; i < n; i++) {
@@ -259,10 +309,10 @@ static void update(trainer *t, int64_t i)
 /* All pairs of instance i; whether any moved. */
 static bool visit(trainer *t, int64_t i, const uint8_t *on, double C)
 {
-    const double norm2 = t->norm2[i], step = 1 / (2 * norm2);
+    const double norm2 = t->norm2[i];
     const int64_t pairs = t->start[i + 1] - t->start[i];
     const double most = C / (double)pairs;
-    double *a = t->a + t->start[i];
+    double *a = t->a + t->start[i], *s_no = t->s_no, *add_no = t->add_no;
     int64_t n_yes = 0, n_no = 0;
     bool moved = false;
 
@@ -275,20 +325,18 @@ static bool visit(trainer *t, int64_t i, const uint8_t *on, double C)
     }
     scores_of(t, i, t->s);
     memset(t->add, 0, (size_t)t->wide * sizeof *t->add);
+    for (int64_t q = 0; q < n_no; q++) {
+        s_no[q] = t->s[t->no[q]];
+        add_no[q] = 0;
+    }
     for (int64_t p = 0; p < n_yes; p++) {
         const int32_t k = t->yes[p];
-        for (int64_t q = 0; q < n_no; q++, a++) {
-            const int32_t l = t->no[q];
-            const double want = *a - (t->s[k] - t->s[l] - 1) * step;
-            const double da = fmin(fmax(want, 0), most) - *a;
-            if (da == 0) continue;
-            *a += da;
-            t->s[k] += da * norm2;
-            t->s[l] -= da * norm2;
-            t->add[k] += da;
-            t->add[l] -= da;
-            moved = true;
-        }
+        t->add[k] = t->move(a + p * n_no, n_no, t->s[k], norm2, most, s_no, add_no);
+        moved = moved || t->add[k] != 0;
+    }
+    for (int64_t q = 0; q < n_no; q++) {
+        t->add[t->no[q]] = add_no[q];
+        moved = moved || add_no[q] != 0;
     }
     if (moved) update(t, i);
     return moved;

@@ -9,6 +9,7 @@
 #ifndef FERRY_MMLTL_H
 #define FERRY_MMLTL_H
 
+#include "learn/learn.h"
 #include "linalg/linalg.h"
 
 typedef struct ferry_mmltl {
@@ -121,6 +122,9 @@ typedef enum ferry_mmltl_shrink {
 ferry_status ferry_i_mmltl_relation(ferry_ctx *ctx, const ferry_matrix *xs, int64_t m,
                                     const uint8_t *on, const ferry_matrix *xt, bool centre,
                                     ferry_block **g, ferry_block **delta);
+/* From G and delta of features as they are to those of (x - mean) o inv_sd. */
+void ferry_i_mmltl_fold(const ferry_prep *prep, int64_t ns, int64_t m, const uint8_t *on,
+                        bool centre, ferry_block *g, ferry_block *delta);
 /* With v_j = var_s_j / ns + var_t_j / nt: js delta (1 - sum v / |delta|^2)_+, soft
  * delta_j (1 - v_j / delta_j^2)_+. */
 ferry_status ferry_i_mmltl_shrink(ferry_ctx *ctx, ferry_mmltl_shrink how,

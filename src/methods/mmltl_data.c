@@ -54,6 +54,22 @@ done:
     return st;
 }
 
+/* (X - 1 mean')'Y = X'Y - mean (sum of Y)', and the sums are 0 where Y was centred. */
+void ferry_i_mmltl_fold(const ferry_prep *prep, int64_t ns, int64_t m, const uint8_t *on,
+                        bool centre, ferry_block *g, ferry_block *delta)
+{
+    for (int64_t k = 0; k < m; k++) {
+        double count = 0;
+        for (int64_t i = 0; !centre && i < ns; i++)
+            count += on[i * m + k];
+        for (int64_t j = 0; j < g->rows; j++)
+            FERRY_ROW(g, j)
+        [k] = prep->inv_sd[j] * (FERRY_ROW(g, j)[k] - prep->mean[j] * count);
+    }
+    for (int64_t j = 0; j < g->rows; j++)
+        delta->data[j] *= prep->inv_sd[j];
+}
+
 /* v <- v + (variance of each column of x) / n. */
 static ferry_status add_noise(ferry_ctx *ctx, const ferry_matrix *x, double *sum,
                               double *sum2, double *v)

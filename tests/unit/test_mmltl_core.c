@@ -493,6 +493,32 @@ static void test_relation(void **state)
     clear(&f);
 }
 
+/* Scaling worked into G and delta is scaling the features first. */
+static void test_fold(void **state)
+{
+    ferry_ctx *ctx = *state;
+
+    for (int centre = 0; centre < 2; centre++) {
+        fixture f = small_data(ctx, centre);
+        ferry_prep *prep = NULL;
+        ferry_matrix *xs = NULL, *xt = NULL;
+        ferry_block *g = NULL, *delta = NULL;
+        assert_ok(ctx, ferry_i_prep_fit(ctx, f.xs, FERRY_SCALE_STANDARD, &prep));
+        assert_ok(ctx, ferry_i_prep_apply(ctx, prep, f.xs, &xs));
+        assert_ok(ctx, ferry_i_prep_apply(ctx, prep, f.xt, &xt));
+        assert_ok(ctx, ferry_i_mmltl_relation(ctx, xs, M, f.on, xt, centre, &g, &delta));
+        ferry_i_mmltl_fold(prep, NS, M, f.on, centre, f.g, f.delta);
+        all_close(D * M, f.g->data, g->data, 1e-13);
+        all_close(D, f.delta->data, delta->data, 1e-13);
+        ferry_i_prep_free(prep);
+        ferry_i_matrix_free(xs);
+        ferry_i_matrix_free(xt);
+        ferry_i_block_free(g);
+        ferry_i_block_free(delta);
+        clear(&f);
+    }
+}
+
 static void test_shrink(void **state)
 {
     ferry_ctx *ctx = *state;
@@ -638,6 +664,7 @@ int main(void)
         T(test_minimum),
         T(test_degenerate),
         T(test_relation),
+        T(test_fold),
         T(test_shrink),
         T(test_gamma),
         T(test_finish_and_cancel),

@@ -16,14 +16,13 @@ void ferry_i_base_clear(base *b)
 /* ---- predict
  * ---------------------------------------------------------------------------------- */
 
-ferry_status ferry_i_base_query(ferry_ctx *ctx, const base *b, const ferry_domain *d,
-                                ferry_matrix **x, int64_t **instance)
+ferry_status ferry_i_base_query_raw(ferry_ctx *ctx, const base *b, const ferry_domain *d,
+                                    ferry_matrix **x, int64_t **instance)
 {
     ferry_status st = FERRY_OK;
     const space *s = b->space;
     const int64_t n = ferry_i_ids_count(d->ids);
     plan_part part = {.domain = d};
-    ferry_matrix *raw = NULL;
     int64_t rows = 0;
 
     *x = NULL;
@@ -42,11 +41,23 @@ ferry_status ferry_i_base_query(ferry_ctx *ctx, const base *b, const ferry_domai
                (long long)n);
     for (int64_t i = 0; i < n; i++)
         if (ferry_i_part_covers(s, &part, i)) (*instance)[rows++] = i;
-    FERRY_TRY(ferry_i_space_rows(ctx, s, &part, rows, *instance, &raw));
+    FERRY_TRY(ferry_i_space_rows(ctx, s, &part, rows, *instance, x));
+done:
+    ferry_i_free(part.map);
+    return st;
+}
+
+ferry_status ferry_i_base_query(ferry_ctx *ctx, const base *b, const ferry_domain *d,
+                                ferry_matrix **x, int64_t **instance)
+{
+    ferry_status st = FERRY_OK;
+    ferry_matrix *raw = NULL;
+
+    *x = NULL;
+    FERRY_TRY(ferry_i_base_query_raw(ctx, b, d, &raw, instance));
     FERRY_TRY(ferry_i_prep_apply(ctx, b->prep, raw, x));
 done:
     ferry_i_matrix_free(raw);
-    ferry_i_free(part.map);
     return st;
 }
 

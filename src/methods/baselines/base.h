@@ -21,8 +21,9 @@ typedef enum ferry_scaling {
     FERRY_OPT_ONE_OF(T, train, "auto|source|target|both", "auto",                          \
                      "learn from these labels; auto: the target's if it has some")
 #define BASE_OPT_SCALE(T)                                                                  \
-    FERRY_OPT_ONE_OF(T, scale, "auto|none|standard|l2", "auto",                            \
-                     "scale features; auto: l2 for counts (0 or more, mostly 0), else standard")
+    FERRY_OPT_ONE_OF(                                                                      \
+        T, scale, "auto|none|standard|l2", "auto",                                         \
+        "scale features; auto: l2 for counts (0 or more, mostly 0), else standard")
 
 /* ---- where the labels and features come from
  * ------------------------------------------------- */
@@ -102,6 +103,11 @@ typedef struct examples {
 ferry_status ferry_i_base_fit(ferry_ctx *ctx, const char *method, const ferry_task *task,
                               ferry_train train, bool features, ferry_scaling scale,
                               base *out, examples *e);
+/* The same with e->x as it is, not prepared: for methods that work the scaling into their
+ * products. */
+ferry_status ferry_i_base_fit_raw(ferry_ctx *ctx, const char *method,
+                                  const ferry_task *task, ferry_train train,
+                                  ferry_scaling scale, base *out, examples *e);
 /* The check that fit begins with. */
 ferry_status ferry_i_base_fits(ferry_ctx *ctx, const char *method, const ferry_task *task,
                                ferry_train train, bool features);
@@ -112,6 +118,8 @@ void ferry_i_examples_clear(examples *e);
  * the order of the rows of x. */
 ferry_status ferry_i_base_query(ferry_ctx *ctx, const base *b, const ferry_domain *d,
                                 ferry_matrix **x, int64_t **instance);
+ferry_status ferry_i_base_query_raw(ferry_ctx *ctx, const base *b, const ferry_domain *d,
+                                    ferry_matrix **x, int64_t **instance);
 /* Predict the prior for all instances. */
 ferry_status ferry_i_base_predict_prior(ferry_ctx *ctx, const base *b, ferry_prediction *p);
 /* Replace it by the scores (one row for each of instance[]): the largest wins (classify,

@@ -189,12 +189,12 @@ static void tell(ferry_ctx *ctx, const plan *p, const base *b, const examples *e
                 (long long)used, (long long)all);
 }
 
-ferry_status ferry_i_base_fit(ferry_ctx *ctx, const char *method, const ferry_task *task,
-                              ferry_train train, bool features, ferry_scaling scale,
-                              base *out, examples *e)
+/* *x: the features as they are. */
+static ferry_status fit_raw(ferry_ctx *ctx, const char *method, const ferry_task *task,
+                            ferry_train train, bool features, ferry_scaling scale,
+                            base *out, examples *e, ferry_matrix **x)
 {
     ferry_status st = FERRY_OK;
-    ferry_matrix *x = NULL;
     ferry_scale chosen = FERRY_SCALE_NONE;
     plan p = {0};
 
@@ -203,17 +203,40 @@ ferry_status ferry_i_base_fit(ferry_ctx *ctx, const char *method, const ferry_ta
     if (task->goal != FERRY_REGRESS) out->k = ferry_i_ids_count(task->names);
     FERRY_TRY(ferry_i_plan_make(ctx, method, task, train, features, &p));
     if (features) FERRY_TRY(ferry_i_space_from_plan(ctx, &p, &out->space));
-    FERRY_TRY(collect(ctx, &p, out, e, &x));
+    FERRY_TRY(collect(ctx, &p, out, e, x));
     FERRY_TRY(count_prior(ctx, e, out));
     if (features) {
-        FERRY_TRY(choose_scale(ctx, scale, x, &chosen));
-        FERRY_TRY(ferry_i_prep_fit(ctx, x, chosen, &out->prep));
-        FERRY_TRY(ferry_i_prep_apply(ctx, out->prep, x, &e->x));
+        FERRY_TRY(choose_scale(ctx, scale, *x, &chosen));
+        FERRY_TRY(ferry_i_prep_fit(ctx, *x, chosen, &out->prep));
     }
     tell(ctx, &p, out, e);
 done:
-    ferry_i_matrix_free(x);
     ferry_i_plan_clear(&p);
+    return st;
+}
+
+ferry_status ferry_i_base_fit(ferry_ctx *ctx, const char *method, const ferry_task *task,
+                              ferry_train train, bool features, ferry_scaling scale,
+                              base *out, examples *e)
+{
+    ferry_status st = FERRY_OK;
+    ferry_matrix *x = NULL;
+
+    FERRY_TRY(fit_raw(ctx, method, task, train, features, scale, out, e, &x));
+    if (features) FERRY_TRY(ferry_i_prep_apply(ctx, out->prep, x, &e->x));
+done:
+    ferry_i_matrix_free(x);
+    return st;
+}
+
+ferry_status ferry_i_base_fit_raw(ferry_ctx *ctx, const char *method,
+                                  const ferry_task *task, ferry_train train,
+                                  ferry_scaling scale, base *out, examples *e)
+{
+    ferry_matrix *x = NULL;
+    const ferry_status st = fit_raw(ctx, method, task, train, true, scale, out, e, &x);
+
+    e->x = x;
     return st;
 }
 

@@ -137,6 +137,14 @@ static uint8_t *reached(const int32_t *map, int64_t cols, int64_t used)
     return has;
 }
 
+/* Whether these are all rows of the view, in their order. */
+static bool whole(const ferry_view *view, int64_t n, const int64_t *rows)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (rows[i] != i) return false;
+    return n == view->x->rows;
+}
+
 /* The n instances in view v alone. */
 static ferry_status view_rows(ferry_ctx *ctx, const space *s, const plan_part *part,
                               int64_t v, int64_t n, const int64_t *instance,
@@ -160,6 +168,10 @@ static ferry_status view_rows(ferry_ctx *ctx, const space *s, const plan_part *p
     for (int64_t i = 0; i < n; i++)
         rows[i] = row_of(view, instance[i]);
     FERRY_TRY(column_map(ctx, s, part, v, &map, &all));
+    if (all && whole(view, n, rows)) { /* matrices do not change: no copy */
+        *out = ferry_i_matrix_ref(view->x);
+        goto done;
+    }
     FERRY_TRY(
         ferry_i_matrix_take(ctx, view->x, n, rows, s->used[v], all ? NULL : map, out));
     if (!(*out)->dense || s->sparse[v]) goto done;
