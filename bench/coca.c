@@ -118,14 +118,14 @@ typedef struct bench {
     coca_view *x[VIEWS];
     ferry_matrix *w;
     double a[VIEWS];
+    ferry_matrix *graph[GRAPHS];
+    double wt[GRAPHS];
     coca_problem c;
 } bench;
 
 static void make(ferry_ctx *ctx, bench *z)
 {
-    const double wt[GRAPHS] = {0.5, 0.5};
     double equal[VIEWS];
-    ferry_matrix *g[GRAPHS];
     ferry_rng rng;
 
     ferry_i_rng_seed(&rng, 1, 1);
@@ -138,17 +138,21 @@ static void make(ferry_ctx *ctx, bench *z)
         equal[j] = 1.0 / VIEWS;
     }
     for (int t = 0; t < GRAPHS; t++)
-        g[t] = make_graph(ctx, 0.7, &rng);
-    check(ctx, ferry_i_coca_graphs(ctx, GRAPHS, (const ferry_matrix *const *)g, wt, true,
-                                   &z->w));
+        z->graph[t] = make_graph(ctx, 0.7, &rng);
     for (int t = 0; t < GRAPHS; t++)
-        ferry_i_matrix_free(g[t]);
+        z->wt[t] = 1.0 / GRAPHS;
+    check(ctx, ferry_i_coca_graphs(ctx, GRAPHS, (const ferry_matrix *const *)z->graph,
+                                   z->wt, true, &z->w));
     ferry_i_coca_form(COCA_48, VIEWS, equal, 1, z->a, &z->c.b);
     z->c.m = N;
     z->c.p = VIEWS;
     z->c.x = z->x;
     z->c.a = z->a;
     z->c.w = z->w;
+    z->c.q = GRAPHS;
+    z->c.graph = (const ferry_matrix *const *)z->graph;
+    z->c.wt = z->wt;
+    z->c.sym = true;
     z->c.solver = COCA_SOLVE_OPERATOR;
 }
 
@@ -283,6 +287,8 @@ int main(int argc, char **argv)
         run(ctx, &z, argv[2]);
     for (int j = 0; j < VIEWS; j++)
         ferry_i_coca_view_free(z.x[j]);
+    for (int t = 0; t < GRAPHS; t++)
+        ferry_i_matrix_free(z.graph[t]);
     ferry_i_matrix_free(z.w);
     ferry_ctx_free(ctx);
     return 0;

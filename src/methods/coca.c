@@ -163,7 +163,9 @@ typedef struct work {
     const ferry_domain *t;
     coca_view **x;
     double *w, *wt, *f, *a, b; /* weights of views and graphs; the problem's factors */
-    ferry_matrix *graph;       /* W */
+    ferry_matrix *graph;       /* W = sum_t scaled_t m_t */
+    const ferry_matrix **m;
+    double *scaled;
     bool finish;
 } work;
 
@@ -174,6 +176,8 @@ static void free_work(work *z)
     ferry_i_free(z->wt);
     ferry_i_free(z->f);
     ferry_i_free(z->a);
+    ferry_i_free(z->m);
+    ferry_i_free(z->scaled);
     ferry_i_matrix_free(z->graph);
 }
 
@@ -183,22 +187,20 @@ static ferry_status fit_graphs(ferry_ctx *ctx, work *z)
     ferry_status st = FERRY_OK;
     const ferry_domain *t = z->t;
     const int64_t q = t->n_graphs;
-    const ferry_matrix **a = ferry_i_calloc(q, sizeof *a);
-    double *scaled = ferry_i_calloc(q, sizeof *scaled);
 
+    z->m = ferry_i_calloc(q, sizeof *z->m);
+    z->scaled = ferry_i_calloc(q, sizeof *z->scaled);
     z->wt = ferry_i_calloc(q, sizeof *z->wt);
-    FERRY_NEED(ctx, a && scaled && z->wt, FERRY_ENOMEM, "coca: no memory for graphs");
+    FERRY_NEED(ctx, z->m && z->scaled && z->wt, FERRY_ENOMEM, "coca: no memory for graphs");
     if (q == 0) goto done;
     FERRY_TRY(graph_weights(ctx, z->o, t, z->wt));
     for (int64_t g = 0; g < q; g++) {
-        a[g] = t->graphs[g]->a;
-        scaled[g] = z->wt[g] * (t->n_views > 0 ? z->o->graph_term : 1);
+        z->m[g] = t->graphs[g]->a;
+        z->scaled[g] = z->wt[g] * (t->n_views > 0 ? z->o->graph_term : 1);
     }
-    FERRY_TRY(ferry_i_coca_graphs(ctx, q, a, scaled, z->o->graphs == 0, &z->graph));
+    FERRY_TRY(ferry_i_coca_graphs(ctx, q, z->m, z->scaled, z->o->graphs == 0, &z->graph));
     FERRY_TRY(diag_named(ctx, "graph_weights", t, false, z->wt));
 done:
-    ferry_i_free(a);
-    ferry_i_free(scaled);
     return st;
 }
 
@@ -258,6 +260,10 @@ static ferry_status fit_vectors(ferry_ctx *ctx, work *z, coca_model **out,
                             .a = z->a,
                             .b = z->b,
                             .w = z->graph,
+                            .q = z->t->n_graphs,
+                            .graph = z->m,
+                            .wt = z->scaled,
+                            .sym = z->o->graphs == 0,
                             .solver = (coca_solver)z->o->solver};
     FERRY_TRY(ferry_i_coca_fit(ctx, "coca", &c, z->o->d, 1 / (double)c.p, out, phi));
     ferry_i_diag_real(ctx, "products", (double)products);

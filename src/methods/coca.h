@@ -65,6 +65,8 @@ void ferry_i_coca_view_free(coca_view *v);
 /* W = sum_t wt[t] M_t (each first D^-1/2 M D^-1/2 when sym) as one CSR matrix. */
 ferry_status ferry_i_coca_graphs(ferry_ctx *ctx, int64_t q, const ferry_matrix *const *m,
                                  const double *wt, bool sym, ferry_matrix **out);
+/* f_i <- degree^-1/2 (0 for an isolated one) when sym, else 1. */
+void ferry_i_coca_node_factors(const ferry_matrix *a, bool sym, double *f);
 
 /* ---- the eigenproblem ----------------------------------------------------------- */
 
@@ -82,6 +84,10 @@ typedef struct coca_problem {
     const double *a;     /* p */
     double b;
     const ferry_matrix *w; /* W, or NULL */
+    int64_t q;             /* the graphs that W was made of, where they are at hand: */
+    const ferry_matrix *const *graph;
+    const double *wt;
+    bool sym;
     coca_solver solver;
     const char *name;  /* of the method, for progress */
     int64_t *products; /* counts products with H; may be NULL */
@@ -96,6 +102,13 @@ ferry_status ferry_i_coca_matrix(ferry_ctx *ctx, const coca_problem *c, ferry_sm
 /* The d largest eigenvalues, descending, and their vectors (D x d), sign fixed. */
 ferry_status ferry_i_coca_solve(ferry_ctx *ctx, const coca_problem *c, int64_t d,
                                 double *values, ferry_block *u);
+/* H for products with one vector (coca_packed.c): *out NULL when it does not suit (a dense
+ * view, more than 8 of them). Borrows the problem. */
+typedef struct coca_packed coca_packed;
+ferry_status ferry_i_coca_pack(ferry_ctx *ctx, const coca_problem *c, coca_packed **out);
+/* y <- H u. */
+void ferry_i_coca_packed_mul(ferry_ctx *ctx, coca_packed *z, const double *u, double *y);
+void ferry_i_coca_packed_free(coca_packed *z);
 /* Relational only (4.11): of K W K, K = I - 11'/m (centred), or of W. phi is m x d. */
 ferry_status ferry_i_coca_relational(ferry_ctx *ctx, const ferry_matrix *w, bool centred,
                                      coca_solver solver, int64_t d, double *values,

@@ -11,8 +11,7 @@ enum { DENSE = 1500, DENSE_MOST = 2000, PANEL = 64 };
 
 /* ---- graphs ---- */
 
-/* f_i <- degree^-1/2 (0 for an isolated one), or 1. */
-static void node_factors(const ferry_matrix *a, bool sym, double *f)
+void ferry_i_coca_node_factors(const ferry_matrix *a, bool sym, double *f)
 {
     for (int64_t i = 0; i < a->rows; i++) {
         double degree = 0;
@@ -61,7 +60,7 @@ ferry_status ferry_i_coca_graphs(ferry_ctx *ctx, int64_t q, const ferry_matrix *
     for (int64_t t = 0; t < q; t++) {
         f[t] = ferry_i_calloc(n, sizeof **f);
         FERRY_NEED(ctx, f[t], FERRY_ENOMEM, "no memory for %lld graphs", (long long)q);
-        node_factors(m[t], sym, f[t]);
+        ferry_i_coca_node_factors(m[t], sym, f[t]);
         nnz += m[t]->nnz;
     }
     FERRY_TRY(ferry_i_matrix_csr(ctx, n, n, nnz, &w));
@@ -112,6 +111,7 @@ typedef struct product {
     ferry_block *t, *wt; /* m x ld: t_1 .. t_p side by side (p k columns), and W times it */
     ferry_block *s;      /* m x k: sum of the t_j */
     ferry_block *r;      /* m x k */
+    coca_packed *packed; /* for one vector, or NULL */
 } product;
 
 static void free_product(product *o)
@@ -131,7 +131,7 @@ static ferry_status size_product(ferry_ctx *ctx, product *o, int64_t k)
 
     if (o->k == k) return FERRY_OK;
     free_product(o);
-    *o = (product){.c = c, .done = o->done};
+    *o = (product){.c = c, .done = o->done, .packed = o->packed};
     FERRY_TRY(ferry_i_block_new(ctx, ferry_i_coca_size(c), k, &o->u));
     FERRY_TRY(ferry_i_block_new(ctx, ferry_i_coca_size(c), k, &o->y));
     /* Rows of whole cache lines: the products with W are then faster by a quarter. */
@@ -208,6 +208,10 @@ static ferry_status apply(ferry_ctx *ctx, void *arg, const ferry_block *x, ferry
     o->done += x->k;
     if (o->c->products) *o->c->products = o->done;
     if (o->c->name) FERRY_TRY(ferry_i_progress(ctx, o->c->name, o->done, 0, NAN, &finish));
+    if (x->k == 1 && o->packed) {
+        ferry_i_coca_packed_mul(ctx, o->packed, x->data, y->data);
+        goto done;
+    }
     if (x->k <= PANEL) {
         FERRY_TRY(size_product(ctx, o, x->k));
         forward(ctx, o, x);
@@ -276,6 +280,11 @@ done:
     return st;
 }
 
+static bool writes_out(coca_solver solver, int64_t n)
+{
+    return solver == COCA_SOLVE_DENSE || (solver == COCA_SOLVE_AUTO && n <= DENSE);
+}
+
 static ferry_status largest(ferry_ctx *ctx, int64_t n, ferry_operator op, void *arg,
                             coca_solver solver, int64_t d, double *values, ferry_block *u)
 {
@@ -284,7 +293,7 @@ static ferry_status largest(ferry_ctx *ctx, int64_t n, ferry_operator op, void *
     FERRY_NEED(ctx, solver != COCA_SOLVE_DENSE || n <= DENSE_MOST, FERRY_EINVAL,
                "coca: solver = dense takes up to %d features, the views have %lld",
                DENSE_MOST, (long long)n);
-    if (solver == COCA_SOLVE_DENSE || (solver == COCA_SOLVE_AUTO && n <= DENSE))
+    if (writes_out(solver, n))
         FERRY_TRY(largest_dense(ctx, n, op, arg, d, values, u));
     else
         FERRY_TRY(ferry_e(ctx)->eigs(ctx, n, op, arg, d, 1e-10, values, u));
@@ -307,8 +316,13 @@ ferry_status ferry_i_coca_solve(ferry_ctx *ctx, const coca_problem *c, int64_t d
     product o = {.c = c};
     const int64_t size = ferry_i_coca_size(c);
 
+    ferry_status st = FERRY_OK;
+
     assert(1 <= d && d <= size && u->rows == size && u->k == d);
-    const ferry_status st = largest(ctx, size, apply, &o, c->solver, d, values, u);
+    if (!writes_out(c->solver, size)) FERRY_TRY(ferry_i_coca_pack(ctx, c, &o.packed));
+    FERRY_TRY(largest(ctx, size, apply, &o, c->solver, d, values, u));
+done:
+    ferry_i_coca_packed_free(o.packed);
     free_product(&o);
     return st;
 }
