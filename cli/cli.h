@@ -26,6 +26,8 @@ typedef enum cli_key {
     KEY_SELECTOR,
     KEY_FORMAT,
     KEY_TO,
+    KEY_STATE,
+    KEY_SYNC,
     KEY_MARKDOWN,
     KEY_MAN,
     KEY_COMPLETION,
@@ -45,7 +47,9 @@ typedef enum cli_words {
     WORDS_ENGINE,
     WORDS_FORMAT,
     WORDS_SHELL,
-    WORDS_CONTROLS
+    WORDS_CONTROLS,
+    WORDS_SYNC,
+    WORDS_LINES
 } cli_words;
 
 typedef struct cli_option {
@@ -173,6 +177,7 @@ void cli_remove(char *folder);
 
 int cli_run(cli *c), cli_fit(cli *c), cli_predict(cli *c), cli_methods(cli *c),
     cli_inspect(cli *c), cli_convert(cli *c), cli_gen(cli *c), cli_demo(cli *c),
-    cli_select(cli *c), cli_doctor(cli *c), cli_help(cli *c), cli_version(cli *c);
+    cli_select(cli *c), cli_doctor(cli *c), cli_stream(cli *c), cli_help(cli *c),
+    cli_version(cli *c);
 
 #endif

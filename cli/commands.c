@@ -93,6 +93,18 @@ static const cli_option select_options[] = {
     QUIET,
     HELP,
 };
+static const cli_option stream_options[] = {
+    {KEY_STATE, 0, "state", "DIR", WORDS_FOLDER,
+     "folder that keeps what was learned; made when it is not there"},
+    {KEY_SYNC, 0, "sync", "WHEN", WORDS_SYNC,
+     "when answers go out: always, batch (default) or off"},
+    {KEY_FORMAT, 0, "format", "NAME", WORDS_LINES,
+     "how the lines are written: ndjson (default), csv or svmlight"},
+    SET("change a setting of the stream; may be repeated"),
+    ENGINE,
+    QUIET,
+    HELP,
+};
 static const cli_option methods_options[] = {
     JSON("print as JSON"),
     {KEY_MARKDOWN, 0, "markdown", NULL, WORDS_NONE, "print as Markdown, for the docs"},
@@ -168,6 +180,13 @@ static bool read_settings(int64_t i, cli_settings *out)
     return i == 0;
 }
 
+static bool stream_settings(int64_t i, cli_settings *out)
+{
+    out->title = "Settings of a stream (--set KEY=VALUE)";
+    out->table = ferry_stream_options(&out->n);
+    return i == 0;
+}
+
 static bool generator_settings(int64_t i, cli_settings *out)
 {
     const ferry_generator_info *g = ferry_generator_at(i);
@@ -220,6 +239,22 @@ const cli_command cli_commands[] = {
      "far "
      "the ranking can be trusted.",
      1, 1, WORDS_FILE, OPTIONS(select_options), select_settings, true, cli_select},
+    {"stream", "MODEL --state DIR", "answer and learn line by line, losing nothing",
+     "Reads one line after the other from standard input and answers each with one line of "
+     "JSON on standard output. {\"id\": ..., \"x\": [...]} asks for a prediction, {\"id\": "
+     "..., \"y\": ...} gives the label of one asked before, both together predict first "
+     "and "
+     "then learn. An answer that has a seq says that its record is kept: it survives kill "
+     "-9 "
+     "under any --sync, and a power cut under always and batch. batch syncs after 64 "
+     "lines, "
+     "50 ms, or when the input pauses. Started again with the same MODEL and DIR it goes "
+     "on "
+     "with the same bits. A line that is wrong gets {\"error\": ..., \"line\": N} and "
+     "changes "
+     "nothing. Ctrl-C and SIGTERM end it with a snapshot, DIR/snapshot.ferry, which is a "
+     "model like any other.",
+     1, 1, WORDS_FILE, OPTIONS(stream_options), stream_settings, true, cli_stream},
     {"methods", "[NAME]", "list the methods, or describe one",
      "With a name: what the method needs, where it comes from, and its options with their "
      "defaults and ranges.",

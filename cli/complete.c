@@ -5,6 +5,8 @@
 
 static const char *const shells[] = {"bash", "zsh"};
 static const char *const levels[] = {"none", "quick", "full"};
+static const char *const syncs[] = {"always", "batch", "off"};
+static const char *const lines[] = {"ndjson", "csv", "svmlight"};
 
 const char *cli_word_at(cli_words words, int64_t i)
 {
@@ -17,6 +19,8 @@ const char *cli_word_at(cli_words words, int64_t i)
     case WORDS_ENGINE: return ferry_engine_name(i);
     case WORDS_SHELL: return i < COUNT(shells) ? shells[i] : NULL;
     case WORDS_CONTROLS: return i < COUNT(levels) ? levels[i] : NULL;
+    case WORDS_SYNC: return i < COUNT(syncs) ? syncs[i] : NULL;
+    case WORDS_LINES: return i < COUNT(lines) ? lines[i] : NULL;
     case WORDS_NONE:
     case WORDS_FILE:
     case WORDS_FOLDER: break;

@@ -59,4 +59,62 @@ FERRY_API ferry_status ferry_model_learn(ferry_ctx *ctx, ferry_model *model,
                                          const ferry_row *x, const char *label,
                                          const int32_t *note);
 
+/* ---- a stream of lines, kept in a folder ---- */
+
+/** A model at work on a stream. Opaque. */
+typedef struct ferry_stream ferry_stream;
+
+/** The settings that ferry_stream_open() takes. */
+FERRY_API const ferry_opt *ferry_stream_options(int64_t *count);
+
+/**
+ * Begin or resume a stream. What the folder holds is brought back to the same bits: the
+ * last snapshot, then the log after it.
+ *
+ * @param model  path of the model that the stream began with
+ * @param dir    folder for the state, made when it is not there; one stream at a time
+ * @param opts   settings of ferry_stream_options(); NULL: the defaults
+ * @param out    new stream for ferry_stream_close(); NULL when the call fails
+ * @return FERRY_EDATA when the folder belongs to another model or its log is damaged,
+ *         FERRY_ENEEDS when the model cannot learn from a stream, FERRY_EIO when another
+ *         process has the folder or it cannot be written
+ */
+FERRY_API ferry_status ferry_stream_open(ferry_ctx *ctx, const char *model, const char *dir,
+                                         const ferry_opts *opts, ferry_stream **out);
+
+/**
+ * Take bytes of the input: whole lines, parts of lines, many lines. Stops after a line
+ * when a commit is due.
+ *
+ * @param used  how many bytes were taken; give the rest again after ferry_stream_commit()
+ * @return FERRY_OK also for lines that are wrong: their answer says so
+ */
+FERRY_API ferry_status ferry_stream_feed(ferry_ctx *ctx, ferry_stream *stream,
+                                         const char *bytes, int64_t n, int64_t *used);
+/** The input has ended: take the last line even without its line end. */
+FERRY_API ferry_status ferry_stream_end(ferry_ctx *ctx, ferry_stream *stream);
+
+/** Seconds until the next commit is due: 0 is now; negative when no answer waits. */
+FERRY_API double ferry_stream_due(const ferry_stream *stream);
+
+/**
+ * Make what was taken durable as the setting `sync` says, then lend its answers, one line
+ * each.
+ *
+ * @param answers  text to be passed on; lent until the next call. When the call fails, the
+ * answers of lines that may not have been kept are errors
+ * @param n        its length in bytes
+ */
+FERRY_API ferry_status ferry_stream_commit(ferry_ctx *ctx, ferry_stream *stream,
+                                           const char **answers, int64_t *n);
+
+/** Number of the last record: every instance and every label that was taken has one. */
+FERRY_API int64_t ferry_stream_seq(const ferry_stream *stream);
+
+/** End: a last snapshot of what was committed. Frees the stream in any case. Without this
+ * call, or when it fails, nothing is lost either: the log has it. */
+FERRY_API ferry_status ferry_stream_close(ferry_ctx *ctx, ferry_stream *stream);
+/** Free a stream as it stands, without a snapshot. NULL is fine. */
+FERRY_API void ferry_stream_free(ferry_stream *stream);
+
 #endif

@@ -7,7 +7,8 @@ import sys
 
 from harness import FERRY, TOP, Skip, ferry, main, parses, read, write
 
-COMMANDS = ["run", "fit", "predict", "select", "methods", "inspect", "convert", "gen", "demo", "doctor", "help", "version"]
+COMMANDS = ["run", "fit", "predict", "select", "stream", "methods", "inspect", "convert", "gen", "demo", "doctor", "help",
+            "version"]
 
 
 def options_of(command):

@@ -1,4 +1,4 @@
-"""README.md and docs/tutorial.md: every command runs, and prints what the page shows.
+"""README.md, docs/tutorial.md and docs/stream.md: every command runs, and prints what the page shows.
 
 In a block ```console, "$ " begins a command, "> " carries it on, "[exit code N]" gives an exit code other than 0, and the
 rest is output: stdout, then stderr. Each line shown must occur; numbers may differ (times, digits), rows of a table may
@@ -15,7 +15,8 @@ import tempfile
 
 from harness import FERRY, TOP, main
 
-PAGES = [os.path.join(TOP, "README.md"), os.path.join(TOP, "docs", "tutorial.md")]
+PAGES = [os.path.join(TOP, "README.md"), os.path.join(TOP, "docs", "tutorial.md"),
+         os.path.join(TOP, "docs", "stream.md")]
 
 
 def steps(block):
@@ -72,6 +73,10 @@ def test_readme(folder):
 
 def test_tutorial(folder):
     check_page(PAGES[1], 6, folder)
+
+
+def test_stream(folder):
+    check_page(PAGES[2], 3, folder)
 
 
 def steady(text):

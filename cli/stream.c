@@ -1,0 +1,179 @@
+/* ferry stream: lines in, answers out, until the input ends or someone asks to stop. */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/select.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+/* ---- being asked to stop ---- */
+
+static volatile sig_atomic_t asked; /* the signal that asked */
+
+static void on_signal(int sig)
+{
+    asked = sig;
+}
+
+/* Not restarting calls, so that one that waits for input or for a reader ends. */
+static void catch_signals(void)
+{
+    struct sigaction action;
+
+    memset(&action, 0, sizeof action);
+    action.sa_handler = on_signal;
+    sigemptyset(&action.sa_mask);
+    (void)sigaction(SIGINT, &action, NULL);
+    (void)sigaction(SIGTERM, &action, NULL);
+    (void)signal(SIGXFSZ, SIG_IGN); /* a limit on files is a full disk to us */
+}
+
+/* Wait for input, at most `seconds` (negative: for ever). A signal that comes just before
+ * the wait ends it too. */
+static bool input_ready(double seconds)
+{
+    const struct timespec t = {(time_t)seconds,
+                               (long)((seconds - (double)(time_t)seconds) * 1e9)};
+    sigset_t both, before;
+    fd_set fds;
+    int n = -1;
+
+    sigemptyset(&both);
+    sigaddset(&both, SIGINT);
+    sigaddset(&both, SIGTERM);
+    FD_ZERO(&fds);
+    FD_SET(STDIN_FILENO, &fds);
+    (void)sigprocmask(SIG_BLOCK, &both, &before);
+    if (!asked)
+        n = pselect(STDIN_FILENO + 1, &fds, NULL, NULL, seconds < 0 ? NULL : &t, &before);
+    (void)sigprocmask(SIG_SETMASK, &before, NULL);
+    return n > 0;
+}
+
+/* ---- the pump ---- */
+
+/* A pause of the input this long ends a batch early: whoever waits for an answer before
+ * the next line should not wait for the clock. */
+#define PAUSE 0.005
+
+typedef struct pump {
+    cli *c;
+    ferry_stream *stream;
+    int code;
+    bool reader_gone, over;
+} pump;
+
+/* Pass answers on. */
+static void print(pump *p, const char *text, int64_t n)
+{
+    while (n > 0 && !p->reader_gone) {
+        const ssize_t some = write(STDOUT_FILENO, text, (size_t)n);
+        if (some >= 0) {
+            text += some;
+            n -= some;
+        } else if (errno != EINTR || asked) {
+            p->reader_gone = p->over = true;
+            if (errno == EPIPE || errno == EINTR) break; /* has seen enough, or is stuck */
+            cli_say("cannot write the output: %s", strerror(errno));
+            p->code = EXIT_FAILED;
+        }
+    }
+}
+
+static void commit(pump *p)
+{
+    const char *answers = NULL;
+    int64_t n = 0;
+    const ferry_status st = ferry_stream_commit(p->c->ctx, p->stream, &answers, &n);
+
+    print(p, answers, n);
+    if (st != FERRY_OK && !p->over) p->code = cli_failed(p->c, st);
+    if (st != FERRY_OK) p->over = true;
+}
+
+static void feed(pump *p, const char *bytes, int64_t n)
+{
+    while (n > 0 && !p->over && !asked) {
+        int64_t used = 0;
+        const ferry_status st = ferry_stream_feed(p->c->ctx, p->stream, bytes, n, &used);
+        bytes += used;
+        n -= used;
+        if (st != FERRY_OK) {
+            p->code = cli_failed(p->c, st);
+            p->over = true;
+            commit(p);
+        } else if (ferry_stream_due(p->stream) == 0) {
+            commit(p);
+        }
+    }
+}
+
+static void read_all(pump *p)
+{
+    enum { BLOCK = 1 << 20 };
+    char *block = cli_alloc(BLOCK);
+
+    while (!p->over && !asked) {
+        const double due = ferry_stream_due(p->stream);
+        if (!input_ready(due > PAUSE ? PAUSE : due)) {
+            if (due >= 0) commit(p);
+            continue;
+        }
+        const ssize_t n = read(STDIN_FILENO, block, BLOCK);
+        if (n > 0) {
+            feed(p, block, n);
+        } else if (n == 0) {
+            const ferry_status st = ferry_stream_end(p->c->ctx, p->stream);
+            if (st != FERRY_OK) p->code = cli_failed(p->c, st);
+            break;
+        } else if (errno != EINTR && errno != EAGAIN) {
+            cli_say("cannot read the input: %s", strerror(errno));
+            p->code = EXIT_FAILED;
+            break;
+        }
+    }
+    free(block);
+}
+
+/* ---- the command ---- */
+
+static ferry_status settings(cli *c)
+{
+    ferry_status st = FERRY_OK;
+
+    if (c->value[KEY_SYNC])
+        st = ferry_opts_set(c->ctx, c->sets, "sync", c->value[KEY_SYNC]);
+    if (st == FERRY_OK && c->value[KEY_FORMAT])
+        st = ferry_opts_set(c->ctx, c->sets, "format", c->value[KEY_FORMAT]);
+    /* The same bits whatever the number of cores. */
+    if (st == FERRY_OK) st = ferry_ctx_set_threads(c->ctx, 1);
+    return st;
+}
+
+int cli_stream(cli *c)
+{
+    const char *folder = c->value[KEY_STATE];
+    pump p = {.c = c, .code = EXIT_DONE};
+    ferry_status st = FERRY_OK;
+
+    if (!folder) return cli_usage("stream: give a folder for the state: --state DIR");
+    st = settings(c);
+    if (st == FERRY_OK)
+        st = ferry_stream_open(c->ctx, c->args[0], folder, c->sets, &p.stream);
+    if (st != FERRY_OK) return cli_failed(c, st);
+    if (ferry_stream_seq(p.stream) > 0)
+        cli_note(c, "%s: goes on after record %lld", folder,
+                 (long long)ferry_stream_seq(p.stream));
+    cli_progress_end();
+    catch_signals();
+    read_all(&p);
+    commit(&p);
+    const long long last = (long long)ferry_stream_seq(p.stream);
+    st = ferry_stream_close(c->ctx, p.stream);
+    if (st != FERRY_OK && p.code == EXIT_DONE) p.code = cli_failed(c, st);
+    if (p.code != EXIT_DONE) return p.code;
+    cli_note(c, "%s: the last record is %lld", folder, last);
+    return asked == SIGINT ? EXIT_INTERRUPTED : EXIT_DONE;
+}

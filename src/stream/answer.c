@@ -1,0 +1,175 @@
+/* Answers: one JSON object a line. */
+#include <string.h>
+
+#include "stream/keep.h"
+
+static const char *const sync_name[] = {"always", "batch", "off"};
+
+/* One more answer begins. */
+static ferry_status begin(ferry_ctx *ctx, ferry_stream *s, bool kept)
+{
+    ferry_status st = FERRY_OK;
+
+    FERRY_NEED(ctx, FERRY_GROW(s->answer, s->n_answers, s->cap_answers), FERRY_ENOMEM,
+               "no memory for answers");
+    if (s->n_answers == 0) s->since = ferry_i_clock();
+    s->answer[s->n_answers++] = (stream_answer){s->line, s->answers.len, kept};
+done:
+    return st;
+}
+
+static ferry_status finish(ferry_ctx *ctx, ferry_stream *s)
+{
+    ferry_i_text_addn(&s->answers, "}\n", 2);
+    return s->answers.failed ? ferry_i_nomem(ctx, "answers") : FERRY_OK;
+}
+
+static void add_real(ferry_text *t, double x)
+{
+    char buf[32];
+
+    ferry_i_text_addn(t, buf, ferry_i_format_real(buf, x));
+}
+
+static void add_id(ferry_text *t, const ferry_line *l)
+{
+    const char *id = l->text.s + l->id;
+
+    ferry_i_text_add(t, "\"id\":");
+    if (l->id_is_number)
+        ferry_i_text_addn(t, id, l->id_n);
+    else
+        ferry_i_text_json(t, id, l->id_n);
+    ferry_i_text_add(t, ",");
+}
+
+static void add_class(ferry_text *t, const ferry_model *m, const char *key, int64_t cls)
+{
+    const char *name = ferry_model_class(m, cls);
+
+    ferry_i_text_addf(t, "\"%s\":", key);
+    if (name)
+        ferry_i_text_json(t, name, (int64_t)strlen(name));
+    else
+        ferry_i_text_add(t, "null");
+    ferry_i_text_add(t, ",");
+}
+
+/* Scores were made before the label, so a class that is new has none. */
+static void add_scores(ferry_text *t, const ferry_worker *w, int64_t k)
+{
+    ferry_i_text_add(t, "\"scores\":{");
+    for (int64_t i = 0; i < k; i++) {
+        const char *name = ferry_model_class(w->model, i);
+        if (i > 0) ferry_i_text_add(t, ",");
+        ferry_i_text_json(t, name, (int64_t)strlen(name));
+        ferry_i_text_add(t, ":");
+        add_real(t, w->score[i]);
+    }
+    ferry_i_text_add(t, "},");
+}
+
+static void add_seq(ferry_text *t, const ferry_stream *s, int64_t seq)
+{
+    ferry_i_text_addf(t, "\"seq\":%lld,\"sync\":\"%s\"", (long long)seq,
+                      sync_name[s->set.sync]);
+}
+
+ferry_status ferry_i_answer_record(ferry_ctx *ctx, ferry_stream *s, const ferry_record *r,
+                                   const ferry_outcome *o)
+{
+    ferry_status st = FERRY_OK;
+    ferry_text *t = &s->answers;
+    const ferry_model *m = s->worker.model;
+
+    FERRY_TRY(begin(ctx, s, true));
+    ferry_i_text_add(t, "{");
+    if (r->id_n > 0) add_id(t, &s->parsed);
+    if (r->kind != FERRY_RECORD_LABEL) {
+        add_class(t, m, "prediction", o->answer);
+        if (o->answer >= 0) {
+            ferry_i_text_add(t, "\"score\":");
+            add_real(t, s->worker.score[o->answer]);
+            ferry_i_text_add(t, ",");
+        }
+        if (s->set.scores) add_scores(t, &s->worker, ferry_model_classes(m) - o->new_class);
+    }
+    if (r->kind != FERRY_RECORD_OBSERVE) {
+        add_class(t, m, "learned", o->label);
+        if (o->new_class) ferry_i_text_add(t, "\"new_class\":true,");
+    }
+    if (o->forgot) {
+        ferry_i_text_add(t, "\"forgot\":");
+        ferry_i_text_json(t, o->forgot, (int64_t)strlen(o->forgot));
+        ferry_i_text_add(t, ",");
+    }
+    add_seq(t, s, r->seq);
+    FERRY_TRY(finish(ctx, s));
+done:
+    return st;
+}
+
+ferry_status ferry_i_answer_far(ferry_ctx *ctx, ferry_stream *s)
+{
+    ferry_status st = FERRY_OK;
+
+    FERRY_TRY(begin(ctx, s, true));
+    ferry_i_text_addf(&s->answers, "{\"waiting\":%lld,", (long long)s->worker.queue.n);
+    add_seq(&s->answers, s, s->worker.seq);
+    FERRY_TRY(finish(ctx, s));
+done:
+    return st;
+}
+
+ferry_status ferry_i_answer_again(ferry_ctx *ctx, ferry_stream *s)
+{
+    ferry_status st = FERRY_OK;
+
+    FERRY_TRY(begin(ctx, s, true));
+    ferry_i_text_add(&s->answers, "{");
+    if (s->parsed.id_n > 0) add_id(&s->answers, &s->parsed);
+    ferry_i_text_add(&s->answers, "\"repeated\":true,");
+    add_seq(&s->answers, s, s->parsed.seq);
+    FERRY_TRY(finish(ctx, s));
+done:
+    return st;
+}
+
+static ferry_status add_error(ferry_ctx *ctx, ferry_stream *s, const char *why,
+                              int64_t line)
+{
+    ferry_i_text_add(&s->answers, "{\"error\":");
+    ferry_i_text_json(&s->answers, why, (int64_t)strlen(why));
+    ferry_i_text_addf(&s->answers, ",\"line\":%lld", (long long)line);
+    return finish(ctx, s);
+}
+
+ferry_status ferry_i_answer_bad(ferry_ctx *ctx, ferry_stream *s, const char *why)
+{
+    ferry_status st = FERRY_OK;
+
+    FERRY_TRY(begin(ctx, s, false));
+    FERRY_TRY(add_error(ctx, s, why, s->line));
+done:
+    return st;
+}
+
+ferry_status ferry_i_answers_take_back(ferry_ctx *ctx, ferry_stream *s, const char *why)
+{
+    ferry_status st = FERRY_OK;
+    ferry_text old = s->answers;
+
+    s->answers = (ferry_text){0};
+    for (int64_t i = 0; i < s->n_answers; i++) {
+        const stream_answer *a = &s->answer[i];
+        const int64_t end = i + 1 < s->n_answers ? s->answer[i + 1].at : old.len;
+        if (a->kept)
+            FERRY_TRY(add_error(ctx, s, why, a->line));
+        else
+            ferry_i_text_addn(&s->answers, old.s + a->at, end - a->at);
+    }
+    if (s->answers.failed) FERRY_TRY(ferry_i_nomem(ctx, "answers"));
+done:
+    ferry_i_text_free(&old);
+    return st;
+}

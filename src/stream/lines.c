@@ -1,0 +1,182 @@
+/* Lines of a stream: cut out of the bytes that come in, checked, put into the log, applied,
+ * answered. A line that is wrong changes nothing and is answered with the reason. */
+#include <stdio.h>
+#include <string.h>
+
+#include "stream/keep.h"
+
+/* ---- one line ---- */
+
+static bool parse(ferry_stream *s, const char *line, int64_t n)
+{
+    ferry_line *l = &s->parsed;
+
+    ferry_i_line_clear(l);
+    switch (s->set.format) {
+    case FERRY_STREAM_NDJSON: return ferry_i_line_ndjson(l, line, n);
+    case FERRY_STREAM_CSV: return ferry_i_line_csv(l, line, n, &s->header);
+    default: return ferry_i_line_svmlight(l, line, n, s->base);
+    }
+}
+
+/* The line as the next record. */
+static ferry_record record_of(const ferry_stream *s)
+{
+    const ferry_line *l = &s->parsed;
+    ferry_record r = {.seq = s->worker.seq + 1,
+                      .id = l->text.s + l->id,
+                      .id_n = l->id_n,
+                      .y = l->text.s + l->y,
+                      .y_n = l->y_n,
+                      .sparse = l->sparse,
+                      .n = l->n,
+                      .value = l->value,
+                      .index = l->index};
+
+    r.kind = !l->has_x    ? FERRY_RECORD_LABEL
+             : l->y_n > 0 ? FERRY_RECORD_BOTH
+                          : FERRY_RECORD_OBSERVE;
+    /* In svmlight an instance without features and a late label look alike. */
+    if (s->set.format == FERRY_STREAM_SVMLIGHT && l->n == 0 && l->y_n > 0 && l->id_n > 0 &&
+        ferry_i_queue_find(&s->worker.queue, r.id, r.id_n))
+        r.kind = FERRY_RECORD_LABEL;
+    if (r.kind == FERRY_RECORD_LABEL) {
+        r.sparse = false;
+        r.value = NULL;
+        r.n = 0;
+    } else if (!r.value) {
+        static const double none;
+        r.value = &none; /* no entries, but there is an x */
+    }
+    return r;
+}
+
+/* Log, apply, answer. The progress callback cannot stop a step half way. */
+static ferry_status keep(ferry_ctx *ctx, ferry_stream *s, const ferry_record *r)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_progress_fn progress = ctx->progress;
+    ferry_outcome o = {0};
+
+    s->broken = true; /* until log, memory and answer agree again */
+    FERRY_TRY(ferry_i_log_add(ctx, s->log, r));
+    ctx->progress = NULL;
+    st = ferry_i_worker_apply(ctx, &s->worker, r, &o);
+    ctx->progress = progress;
+    FERRY_TRY(st);
+    FERRY_TRY(ferry_i_answer_record(ctx, s, r, &o));
+    s->broken = false;
+done:
+    ferry_i_free(o.forgot);
+    return st;
+}
+
+static bool is_blank(const char *s, int64_t n)
+{
+    while (n > 0 && (*s == ' ' || *s == '\t')) {
+        s++;
+        n--;
+    }
+    return n == 0;
+}
+
+/* A line that could be read: what it asks for. */
+static ferry_status act(ferry_ctx *ctx, ferry_stream *s)
+{
+    const ferry_line *l = &s->parsed;
+    const int64_t next = s->worker.seq + 1;
+    char why[256];
+
+    if (l->empty) return ferry_i_answer_far(ctx, s);
+    if (l->seq > 0 && l->seq < next) return ferry_i_answer_again(ctx, s);
+    if (l->seq > next) {
+        (void)ferry_i_line_bad(&s->parsed, "seq is %lld, but the next one is %lld",
+                               (long long)l->seq, (long long)next);
+        return ferry_i_answer_bad(ctx, s, l->why);
+    }
+    const ferry_record r = record_of(s);
+    if (ferry_i_worker_fits(&s->worker, &r, why, sizeof why)) return keep(ctx, s, &r);
+    (void)ferry_i_line_bad(&s->parsed, "%s", why);
+    return ferry_i_answer_bad(ctx, s, l->why);
+}
+
+ferry_status ferry_i_stream_take(ferry_ctx *ctx, ferry_stream *s, const char *line,
+                                 int64_t n)
+{
+    s->line++;
+    if (n > 0 && line[n - 1] == '\r') n--;
+    if (is_blank(line, n)) return FERRY_OK;
+    if (s->set.format == FERRY_STREAM_CSV && s->header.n == 0)
+        return ferry_i_header_read(ctx, s->worker.model->views[0], line, n, &s->header);
+    if (parse(s, line, n)) return act(ctx, s);
+    if (s->parsed.no_memory) return ferry_i_nomem(ctx, "a line");
+    return ferry_i_answer_bad(ctx, s, s->parsed.why);
+}
+
+/* ---- bytes to lines ---- */
+
+/* The line that `part` began ends here with n more bytes; or, without any, these are it. */
+static ferry_status line_ends(ferry_ctx *ctx, ferry_stream *s, const char *bytes, int64_t n)
+{
+    ferry_status st = FERRY_OK;
+
+    if (s->too_long || s->part.len + n > LINE_MOST) {
+        char why[64];
+        s->line++;
+        (void)snprintf(why, sizeof why, "the line has more than %lld bytes",
+                       (long long)LINE_MOST);
+        FERRY_TRY(ferry_i_answer_bad(ctx, s, why));
+    } else if (s->part.len == 0) {
+        FERRY_TRY(ferry_i_stream_take(ctx, s, bytes, n));
+    } else {
+        ferry_i_text_addn(&s->part, bytes, n);
+        FERRY_NEED(ctx, !s->part.failed, FERRY_ENOMEM, "no memory for a line");
+        FERRY_TRY(ferry_i_stream_take(ctx, s, s->part.s, s->part.len));
+    }
+done:
+    s->too_long = false;
+    s->part.len = 0;
+    if (s->part.cap > 1 << 20) ferry_i_text_free(&s->part); /* one huge line is no reason */
+    return st;
+}
+
+/* Bytes of a line whose end has not come yet. */
+static ferry_status line_goes_on(ferry_ctx *ctx, ferry_stream *s, const char *bytes,
+                                 int64_t n)
+{
+    s->too_long = s->too_long || s->part.len + n > LINE_MOST;
+    if (s->too_long) {
+        ferry_i_text_free(&s->part);
+        return FERRY_OK;
+    }
+    ferry_i_text_addn(&s->part, bytes, n);
+    return s->part.failed ? ferry_i_nomem(ctx, "a line") : FERRY_OK;
+}
+
+ferry_status ferry_stream_feed(ferry_ctx *ctx, ferry_stream *s, const char *bytes,
+                               int64_t n, int64_t *used)
+{
+    ferry_status st = FERRY_OK;
+
+    *used = 0;
+    FERRY_NEED(ctx, !s->broken, FERRY_EIO,
+               "%s: the stream has failed and must be opened again", s->folder);
+    while (*used < n && ferry_stream_due(s) != 0) {
+        const char *from = bytes + *used, *end = memchr(from, '\n', (size_t)(n - *used));
+        if (!end) {
+            FERRY_TRY(line_goes_on(ctx, s, from, n - *used));
+            *used = n;
+            break;
+        }
+        *used += end - from + 1;
+        FERRY_TRY(line_ends(ctx, s, from, end - from));
+    }
+done:
+    return st;
+}
+
+ferry_status ferry_stream_end(ferry_ctx *ctx, ferry_stream *s)
+{
+    if (s->broken || (s->part.len == 0 && !s->too_long)) return FERRY_OK;
+    return line_ends(ctx, s, "", 0);
+}

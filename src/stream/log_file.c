@@ -1,0 +1,216 @@
+/* The log as a file: begun by rename, added to in batches, cut back when a write fails. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "stream/log_bytes.h"
+
+/* Interrupted by a signal it goes on. */
+static int sync_file(int fd)
+{
+    int failed = fsync(fd);
+
+    while (failed && errno == EINTR)
+        failed = fsync(fd);
+    return failed;
+}
+
+ferry_log_calls ferry_i_log_calls = {write, sync_file};
+
+void ferry_i_log_free(ferry_log *log)
+{
+    if (!log) return;
+    if (log->fd >= 0) (void)close(log->fd);
+    ferry_i_free(log->path);
+    ferry_i_free(log->buffer);
+    ferry_i_free(log);
+}
+
+ferry_status ferry_i_sync_folder(ferry_ctx *ctx, const char *folder)
+{
+    ferry_status st = FERRY_OK;
+    const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    FERRY_NEED(ctx, fd >= 0, FERRY_EIO, "%s: cannot open: %s", folder, strerror(errno));
+    /* Some file systems cannot sync a folder and say EINVAL: there is nothing to do. */
+    FERRY_NEED(ctx, ferry_i_log_calls.sync(fd) == 0 || errno == EINVAL, FERRY_EIO,
+               "%s: cannot sync: %s", folder, strerror(errno));
+done:
+    if (fd >= 0) (void)close(fd);
+    return st;
+}
+
+/* Write all of it; an interrupted or short write goes on. */
+static int write_all(int fd, const uint8_t *bytes, int64_t n)
+{
+    while (n > 0) {
+        const ssize_t some = ferry_i_log_calls.write(fd, bytes, (size_t)n);
+        if (some < 0 && errno == EINTR) continue;
+        if (some < 0) return errno;
+        if (some == 0) return ENOSPC;
+        bytes += some;
+        n -= some;
+    }
+    return 0;
+}
+
+static ferry_status log_new(ferry_ctx *ctx, const char *folder, ferry_log **out)
+{
+    ferry_status st = FERRY_OK;
+    ferry_log *log = ferry_i_calloc(1, sizeof *log);
+
+    *out = NULL;
+    FERRY_NEED(ctx, log, FERRY_ENOMEM, "no memory for a log");
+    log->fd = -1;
+    log->path = ferry_i_path_join(folder, "log");
+    FERRY_NEED(ctx, log->path, FERRY_ENOMEM, "no memory for a log");
+    *out = log;
+    log = NULL;
+done:
+    ferry_i_log_free(log);
+    return st;
+}
+
+ferry_status ferry_i_log_create(ferry_ctx *ctx, const char *folder, ferry_hash model,
+                                int64_t after, ferry_log **out)
+{
+    ferry_status st = FERRY_OK;
+    ferry_log *log = NULL;
+    char *fresh = NULL;
+    bool made = false;
+    log_header h;
+
+    *out = NULL;
+    FERRY_TRY(log_new(ctx, folder, &log));
+    fresh = ferry_i_path_join(folder, "log.new");
+    FERRY_NEED(ctx, fresh, FERRY_ENOMEM, "no memory for a log");
+    ferry_i_log_header(&h, model, after);
+    log->fd = open(fresh, O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
+    FERRY_NEED(ctx, log->fd >= 0, FERRY_EIO, "%s: cannot write: %s", fresh,
+               strerror(errno));
+    made = true;
+    const int error = write_all(log->fd, (const uint8_t *)&h, sizeof h);
+    FERRY_NEED(ctx, error == 0, FERRY_EIO, "%s: cannot write: %s", fresh, strerror(error));
+    FERRY_NEED(ctx, ferry_i_log_calls.sync(log->fd) == 0, FERRY_EIO, "%s: cannot sync: %s",
+               fresh, strerror(errno));
+    FERRY_NEED(ctx, rename(fresh, log->path) == 0, FERRY_EIO, "%s: cannot rename: %s",
+               fresh, strerror(errno));
+    made = false;
+    log->nonce = h.nonce;
+    log->size = log->settled = sizeof h;
+    *out = log;
+    log = NULL;
+    st = ferry_i_sync_folder(ctx, folder); /* the new log is in place, whatever this says */
+done:
+    if (made) (void)unlink(fresh);
+    ferry_i_free(fresh);
+    ferry_i_log_free(log);
+    return st;
+}
+
+ferry_status ferry_i_log_resume(ferry_ctx *ctx, const char *folder,
+                                const ferry_log_scan *scan, int64_t records,
+                                ferry_log **out)
+{
+    ferry_status st = FERRY_OK;
+    ferry_log *log = NULL;
+
+    *out = NULL;
+    FERRY_TRY(log_new(ctx, folder, &log));
+    log->fd = open(log->path, O_RDWR | O_APPEND | O_CLOEXEC);
+    FERRY_NEED(ctx, log->fd >= 0, FERRY_EIO, "%s: cannot write: %s", log->path,
+               strerror(errno));
+    if (scan->dropped > 0)
+        FERRY_NEED(ctx, ftruncate(log->fd, scan->at) == 0, FERRY_EIO,
+                   "%s: cannot cut off a torn record: %s", log->path, strerror(errno));
+    /* What was read may have been written by a process that died before it synced. */
+    FERRY_NEED(ctx, ferry_i_log_calls.sync(log->fd) == 0, FERRY_EIO, "%s: cannot sync: %s",
+               log->path, strerror(errno));
+    log->nonce = scan->nonce;
+    log->size = log->settled = scan->at;
+    log->records = records;
+    *out = log;
+    log = NULL;
+done:
+    ferry_i_log_free(log);
+    return st;
+}
+
+/* Room for n more bytes in the buffer, or NULL. */
+static uint8_t *room_for(ferry_log *log, int64_t n)
+{
+    if (log->used + n > log->room) {
+        const int64_t room = 2 * log->room > log->used + n ? 2 * log->room : log->used + n;
+        uint8_t *moved = ferry_i_realloc(log->buffer, room, 1);
+        if (!moved) return NULL;
+        log->buffer = moved;
+        log->room = room;
+    }
+    return log->buffer + log->used;
+}
+
+static uint8_t *put(uint8_t *to, const void *from, int64_t n)
+{
+    if (n > 0) memcpy(to, from, (size_t)n);
+    return to + n;
+}
+
+ferry_status ferry_i_log_add(ferry_ctx *ctx, ferry_log *log, const ferry_record *r)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t width = !r->value ? 0 : r->sparse ? 12 : 8;
+    const log_payload p = {
+        .id_n = (uint32_t)r->id_n,
+        .y_n = (uint32_t)r->y_n,
+        .form = !r->value   ? LOG_NOTHING
+                : r->sparse ? LOG_SPARSE
+                            : LOG_DENSE,
+        .n = (uint64_t)r->n,
+    };
+    const int64_t bare = (int64_t)sizeof p + width * r->n + r->id_n + r->y_n;
+    const int64_t size = (bare + 7) / 8 * 8, all = (int64_t)sizeof(log_head) + size;
+    uint8_t *record = size <= UINT32_MAX ? room_for(log, all) : NULL, *to = record;
+
+    FERRY_NEED(ctx, record, FERRY_ENOMEM, "no memory for a record of %lld bytes",
+               (long long)all);
+    log_head head = {.seq = (uint64_t)r->seq,
+                     .settled = (uint64_t)log->settled,
+                     .size = (uint32_t)size,
+                     .kind = (uint32_t)r->kind};
+    memset(record + all - 8, 0, 8);
+    to = put(to, &head, sizeof head);
+    to = put(to, &p, sizeof p);
+    to = put(to, r->value, width ? 8 * r->n : 0);
+    to = put(to, r->index, width == 12 ? 4 * r->n : 0);
+    to = put(to, r->id, r->id_n);
+    (void)put(to, r->y, r->y_n);
+    head.check = ferry_i_log_check(record, all, log->nonce);
+    memcpy(record, &head.check, sizeof head.check);
+    log->used += all;
+    log->records++;
+done:
+    return st;
+}
+
+ferry_status ferry_i_log_flush(ferry_ctx *ctx, ferry_log *log, bool sync)
+{
+    ferry_status st = FERRY_OK;
+    const char *doing = "write";
+    int error = write_all(log->fd, log->buffer, log->used);
+
+    if (!error && sync && ferry_i_log_calls.sync(log->fd) != 0) {
+        error = errno;
+        doing = "sync";
+    }
+    if (error) /* half a batch must not be found later; if this fails too, it is torn */
+        (void)!ftruncate(log->fd, log->settled);
+    FERRY_NEED(ctx, !error, FERRY_EIO, "%s: cannot %s: %s", log->path, doing,
+               strerror(error));
+    log->size += log->used;
+    log->settled = log->size;
+    log->used = 0;
+done:
+    return st;
+}

@@ -1,0 +1,107 @@
+/* Instances that wait for their label: a list by age and a hash table by id. */
+#include <string.h>
+#include <xxhash.h>
+
+#include "stream/stream.h"
+
+static ferry_waiting **bucket_of(const ferry_queue *q, const char *id, int64_t n)
+{
+    return &q->bucket[XXH3_64bits(id, (size_t)n) & ((uint64_t)q->buckets - 1)];
+}
+
+ferry_waiting *ferry_i_queue_find(const ferry_queue *q, const char *id, int64_t n)
+{
+    ferry_waiting *w = q->buckets ? *bucket_of(q, id, n) : NULL;
+
+    while (w && (strncmp(w->id, id, (size_t)n) != 0 || w->id[n]))
+        w = w->next;
+    return w;
+}
+
+static void free_waiting(ferry_waiting *w)
+{
+    if (!w) return;
+    ferry_i_free(w->id);
+    ferry_i_free(w->value);
+    ferry_i_free(w->index);
+    ferry_i_free(w->note);
+    ferry_i_free(w);
+}
+
+static void put_in_bucket(ferry_queue *q, ferry_waiting *w)
+{
+    ferry_waiting **b = bucket_of(q, w->id, (int64_t)strlen(w->id));
+
+    w->next = *b;
+    *b = w;
+}
+
+static bool more_buckets(ferry_queue *q)
+{
+    const int64_t n = q->buckets ? 2 * q->buckets : 64;
+    ferry_waiting **bucket = ferry_i_calloc(n, sizeof *bucket);
+
+    if (!bucket) return false;
+    ferry_i_free(q->bucket);
+    q->bucket = bucket;
+    q->buckets = n;
+    for (ferry_waiting *w = q->oldest; w; w = w->newer)
+        put_in_bucket(q, w);
+    return true;
+}
+
+static void *copy_of(const void *from, int64_t n, size_t size)
+{
+    void *to = ferry_i_calloc(n, size);
+
+    if (to && n > 0) memcpy(to, from, (size_t)n * size);
+    return to;
+}
+
+ferry_status ferry_i_queue_add(ferry_ctx *ctx, ferry_queue *q, const char *id, int64_t id_n,
+                               const ferry_row *x, const int32_t *note, int64_t notes)
+{
+    ferry_status st = FERRY_OK;
+    ferry_waiting *w = ferry_i_calloc(1, sizeof *w);
+
+    FERRY_NEED(ctx, w, FERRY_ENOMEM, "no memory for an instance that waits");
+    w->n = x->n;
+    w->id = ferry_i_strndup(id, id_n);
+    w->value = copy_of(x->value, x->n, sizeof *x->value);
+    if (x->index) w->index = copy_of(x->index, x->n, sizeof *x->index);
+    w->note = copy_of(note, notes, sizeof *note);
+    FERRY_NEED(ctx,
+               w->id && w->value && w->note && !x->index == !w->index &&
+                   (q->n < q->buckets || more_buckets(q)),
+               FERRY_ENOMEM, "no memory for an instance that waits");
+    w->older = q->newest;
+    *(q->newest ? &q->newest->newer : &q->oldest) = w;
+    q->newest = w;
+    put_in_bucket(q, w);
+    q->n++;
+    w = NULL;
+done:
+    free_waiting(w);
+    return st;
+}
+
+void ferry_i_queue_remove(ferry_queue *q, ferry_waiting *w)
+{
+    ferry_waiting **at = bucket_of(q, w->id, (int64_t)strlen(w->id));
+
+    while (*at != w)
+        at = &(*at)->next;
+    *at = w->next;
+    *(w->older ? &w->older->newer : &q->oldest) = w->newer;
+    *(w->newer ? &w->newer->older : &q->newest) = w->older;
+    q->n--;
+    free_waiting(w);
+}
+
+void ferry_i_queue_clear(ferry_queue *q)
+{
+    while (q->oldest)
+        ferry_i_queue_remove(q, q->oldest);
+    ferry_i_free(q->bucket);
+    *q = (ferry_queue){0};
+}

@@ -1,0 +1,222 @@
+/* Snapshots: the model as a .ferry file like any other, with what else a stream needs to go
+ * on under names that begin with "ferry.stream.". */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "stream/stream.h"
+
+ferry_hash ferry_i_stream_hash(const void *bytes, int64_t n)
+{
+    const XXH128_hash_t h = XXH3_128bits(bytes, (size_t)n);
+
+    return (ferry_hash){h.high64, h.low64};
+}
+
+static void hash_text(ferry_hash h, char text[33])
+{
+    (void)snprintf(text, 33, "%016llx%016llx", (unsigned long long)h.high,
+                   (unsigned long long)h.low);
+}
+
+/* What waits, oldest first, as arrays. */
+typedef struct queue_arrays {
+    ferry_ids *ids;
+    int64_t n, entries;
+    int64_t *start;  /* n + 1: where each instance's values begin */
+    uint8_t *sparse; /* n */
+    double *value;   /* entries */
+    int64_t *index;  /* entries, 0 for dense ones */
+    int64_t *note;   /* n x notes */
+} queue_arrays;
+
+static void free_arrays(queue_arrays *a)
+{
+    ferry_i_ids_free(a->ids);
+    ferry_i_free(a->start);
+    ferry_i_free(a->sparse);
+    ferry_i_free(a->value);
+    ferry_i_free(a->index);
+    ferry_i_free(a->note);
+}
+
+static ferry_status gather(ferry_ctx *ctx, const ferry_worker *w, queue_arrays *a)
+{
+    ferry_status st = FERRY_OK;
+    int64_t i = 0, at = 0;
+
+    *a = (queue_arrays){.n = w->queue.n};
+    for (const ferry_waiting *q = w->queue.oldest; q; q = q->newer)
+        a->entries += q->n;
+    a->ids = ferry_i_ids_new();
+    a->start = ferry_i_calloc(a->n + 1, sizeof *a->start);
+    a->sparse = ferry_i_calloc(a->n, 1);
+    a->value = ferry_i_calloc(a->entries, sizeof *a->value);
+    a->index = ferry_i_calloc(a->entries, sizeof *a->index);
+    a->note = ferry_i_calloc(a->n * w->notes, sizeof *a->note);
+    FERRY_NEED(ctx, a->ids && a->start && a->sparse && a->value && a->index && a->note,
+               FERRY_ENOMEM, "no memory for a snapshot");
+    for (const ferry_waiting *q = w->queue.oldest; q; q = q->newer, i++) {
+        FERRY_NEED(ctx, ferry_i_ids_add(a->ids, q->id, NULL) >= 0, FERRY_ENOMEM,
+                   "no memory for a snapshot");
+        a->sparse[i] = q->index != NULL;
+        for (int64_t e = 0; e < q->n; e++) {
+            a->value[at + e] = q->value[e];
+            a->index[at + e] = q->index ? q->index[e] : 0;
+        }
+        for (int64_t j = 0; j < w->notes; j++)
+            a->note[i * w->notes + j] = q->note[j];
+        at += q->n;
+        a->start[i + 1] = at;
+    }
+done:
+    return st;
+}
+
+ferry_status ferry_i_snapshot_pack(ferry_ctx *ctx, const ferry_worker *w, ferry_bag *bag)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t seq[] = {w->seq, w->most};
+    queue_arrays a = {0};
+    char hash[33];
+
+    hash_text(w->hash, hash);
+    FERRY_TRY(gather(ctx, w, &a));
+    FERRY_TRY(ferry_i_model_pack(ctx, w->model, bag));
+    FERRY_TRY(ferry_i_bag_put_text(ctx, bag, "ferry.stream.model", hash));
+    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, "ferry.stream.seq", FERRY_COUNT(seq), seq));
+    FERRY_TRY(ferry_i_bag_put_ids(ctx, bag, "ferry.stream.ids", a.ids));
+    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, "ferry.stream.start", a.n + 1, a.start));
+    FERRY_TRY(ferry_i_bag_put_bytes(ctx, bag, "ferry.stream.sparse", a.n, a.sparse));
+    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "ferry.stream.value", 1, a.entries, a.value));
+    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, "ferry.stream.index", a.entries, a.index));
+    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, "ferry.stream.note", a.n * w->notes, a.note));
+done:
+    free_arrays(&a);
+    return st;
+}
+
+/* ---- back ---- */
+
+/* Arrays lent by a bag. */
+typedef struct lent_arrays {
+    ferry_ids *ids; /* new */
+    int64_t n, entries;
+    const int64_t *start, *index, *note;
+    const uint8_t *sparse;
+    const double *value;
+} lent_arrays;
+
+static ferry_status borrow(ferry_ctx *ctx, const ferry_bag *bag, const ferry_worker *w,
+                           lent_arrays *a)
+{
+    ferry_status st = FERRY_OK;
+    int64_t starts = 0, notes = 0, one = 1;
+
+    FERRY_TRY(ferry_i_bag_ids(ctx, bag, "ferry.stream.ids", &a->ids));
+    a->n = ferry_i_ids_count(a->ids);
+    starts = a->n + 1;
+    notes = a->n * w->notes;
+    a->entries = -1;
+    FERRY_TRY(ferry_i_bag_ints(ctx, bag, "ferry.stream.start", &starts, &a->start));
+    FERRY_TRY(ferry_i_bag_bytes(ctx, bag, "ferry.stream.sparse", &a->n, &a->sparse));
+    FERRY_TRY(ferry_i_bag_reals_any(ctx, bag, "ferry.stream.value", &one, &a->entries,
+                                    &a->value));
+    FERRY_TRY(ferry_i_bag_ints(ctx, bag, "ferry.stream.index", &a->entries, &a->index));
+    FERRY_TRY(ferry_i_bag_ints(ctx, bag, "ferry.stream.note", &notes, &a->note));
+    FERRY_NEED(ctx, a->start[0] == 0 && a->start[a->n] == a->entries, FERRY_EDATA,
+               "ferry.stream.start does not end at %lld", (long long)a->entries);
+done:
+    return st;
+}
+
+/* Instance i into the queue, checked as a record from a line is. */
+static ferry_status restore(ferry_ctx *ctx, const lent_arrays *a, int64_t i,
+                            ferry_worker *w, int32_t *index)
+{
+    ferry_status st = FERRY_OK;
+    const char *id = ferry_i_ids_at(a->ids, i);
+    const int64_t from = a->start[i], n = a->start[i + 1] - from;
+    char why[256];
+
+    for (int64_t e = 0; e < n; e++)
+        index[e] = (int32_t)a->index[from + e];
+    const ferry_record r = {.kind = FERRY_RECORD_OBSERVE,
+                            .id = id,
+                            .id_n = (int64_t)strlen(id),
+                            .sparse = a->sparse[i],
+                            .n = n,
+                            .value = a->value + from,
+                            .index = index};
+    FERRY_NEED(ctx, r.id_n > 0 && ferry_i_worker_fits(w, &r, why, sizeof why), FERRY_EDATA,
+               "instance '%s' that waits does not fit the model", id);
+    for (int64_t j = 0; j < w->notes; j++)
+        w->note[j] = (int32_t)a->note[i * w->notes + j];
+    const ferry_row x = {n, r.sparse ? index : NULL, r.value};
+    FERRY_TRY(ferry_i_queue_add(ctx, &w->queue, id, r.id_n, &x, w->note, w->notes));
+done:
+    return st;
+}
+
+static ferry_status restore_all(ferry_ctx *ctx, const ferry_bag *bag, ferry_worker *w)
+{
+    ferry_status st = FERRY_OK;
+    lent_arrays a = {0};
+    int32_t *index = NULL;
+    int64_t longest = 0;
+
+    FERRY_TRY(borrow(ctx, bag, w, &a));
+    for (int64_t i = 0; i < a.n; i++) {
+        const int64_t n = a.start[i + 1] - a.start[i];
+        FERRY_NEED(ctx, n >= 0 && a.start[i + 1] <= a.entries, FERRY_EDATA,
+                   "ferry.stream.start goes back");
+        if (n > longest) longest = n;
+    }
+    index = ferry_i_calloc(longest, sizeof *index);
+    FERRY_NEED(ctx, index, FERRY_ENOMEM, "no memory for a snapshot");
+    for (int64_t i = 0; i < a.n; i++)
+        FERRY_TRY(restore(ctx, &a, i, w, index));
+done:
+    ferry_i_free(index);
+    ferry_i_ids_free(a.ids);
+    return st;
+}
+
+static ferry_status unpack(ferry_ctx *ctx, const char *what, const ferry_bag *bag,
+                           ferry_worker *w)
+{
+    ferry_status st = FERRY_OK;
+    const char *text = ferry_i_bag_text(bag, "ferry.stream.model");
+    const int64_t *seq = NULL;
+    int64_t two = 2;
+    ferry_model *model = NULL;
+    ferry_hash hash = {0, 0};
+
+    FERRY_TRY(ferry_i_model_unpack(ctx, what, bag, NULL, &model));
+    if (text && strlen(text) == 32) {
+        char half[17] = "";
+        memcpy(half, text, 16);
+        hash = (ferry_hash){strtoull(half, NULL, 16), strtoull(text + 16, NULL, 16)};
+    }
+    FERRY_TRY(ferry_i_worker_open(ctx, what, model, hash, w));
+    st = ferry_i_bag_ints(ctx, bag, "ferry.stream.seq", &two, &seq);
+    if (st == FERRY_OK && (seq[0] < 0 || seq[1] < 0))
+        st = ferry_i_fail(ctx, FERRY_EDATA, "ferry.stream.seq is negative");
+    if (st == FERRY_OK) st = restore_all(ctx, bag, w);
+    if (st != FERRY_OK) (void)ferry_i_prefix(ctx, st, "%s: is corrupt", what);
+    FERRY_TRY(st);
+    w->seq = seq[0];
+    w->most = seq[1];
+done:
+    return st;
+}
+
+ferry_status ferry_i_snapshot_unpack(ferry_ctx *ctx, const char *what, const ferry_bag *bag,
+                                     ferry_worker *w)
+{
+    *w = (ferry_worker){0};
+    const ferry_status st = unpack(ctx, what, bag, w);
+    if (st != FERRY_OK) ferry_i_worker_close(w);
+    return st;
+}

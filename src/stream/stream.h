@@ -1,0 +1,220 @@
+/* Streams: the log, what waits for its label, snapshots, and the lines that come in.
+ *
+ * The folder of a stream holds three files:
+ *   lock            held by the process at work
+ *   snapshot.ferry  the model as of some record, and what waited then; absent at first
+ *   log             every record since
+ * A snapshot is complete before the log is begun anew, and both come by rename; so whatever
+ * moment the power goes at, a snapshot and a log that reaches on from it are there.
+ */
+#ifndef FERRY_STREAM_INTERNAL_H
+#define FERRY_STREAM_INTERNAL_H
+
+#include <sys/types.h>
+
+#include "ferry/stream.h"
+#include "model/model.h"
+
+/* ---- records: what happened, in order
+ * -------------------------------------------------------------------------------------- */
+
+typedef enum ferry_record_kind {
+    FERRY_RECORD_OBSERVE = 1, /* an instance to answer */
+    FERRY_RECORD_LABEL = 2,   /* the label of one that waits */
+    FERRY_RECORD_BOTH = 3,    /* an instance with its label */
+    FERRY_RECORD_SESSION =
+        4 /* how the process at work computes; has no number of its own */
+} ferry_record_kind;
+
+/* Lent: whoever fills it keeps what it points to. */
+typedef struct ferry_record {
+    ferry_record_kind kind;
+    int64_t seq;
+    const char *id; /* not ended by 0; id_n 0: none */
+    int64_t id_n;
+    const char *y; /* class; session: the kernels */
+    int64_t y_n;
+    bool sparse;
+    int64_t n;            /* entries of x; session: how many instances may wait */
+    const double *value;  /* n */
+    const int32_t *index; /* n when sparse: ascending, below the columns */
+} ferry_record;
+
+/* ---- the log
+ * -------------------------------------------------------------------------------------- */
+
+#define FERRY_LOG_VERSION 1
+typedef struct ferry_hash {
+    uint64_t high, low;
+} ferry_hash;
+
+/* Reading a log from memory, as written by a stranger. */
+typedef struct ferry_log_scan {
+    const char *what; /* its path, for messages */
+    const uint8_t *bytes;
+    int64_t n, at;    /* bytes in all; where the next record begins */
+    uint64_t nonce;   /* goes into every checksum */
+    ferry_hash model; /* of the model file that the stream began with */
+    int64_t after;    /* the log begins after this record */
+    int64_t last;     /* number of the last record that was read */
+    int64_t dropped;  /* bytes at the end that are no whole record */
+} ferry_log_scan;
+ferry_status ferry_i_log_scan(ferry_ctx *ctx, const char *what, const uint8_t *bytes,
+                              int64_t n, ferry_log_scan *out);
+/* The next record, lent from the bytes, or *end. A record that was cut short at the end,
+ * or damaged where nothing shows that it had been made durable, ends the log (dropped > 0);
+ * any other damage is FERRY_EDATA. */
+ferry_status ferry_i_log_next(ferry_ctx *ctx, ferry_log_scan *scan, ferry_record *r,
+                              bool *end);
+
+/* The calls that make bytes durable; tests put failing ones here. */
+typedef struct ferry_log_calls {
+    ssize_t (*write)(int fd, const void *bytes, size_t n);
+    int (*sync)(int fd);
+} ferry_log_calls;
+extern ferry_log_calls ferry_i_log_calls;
+
+typedef struct ferry_log {
+    int fd;
+    char *path, *folder;
+    uint64_t nonce;
+    int64_t size;    /* bytes in the file */
+    int64_t settled; /* bytes that were there, and synced if at all, at the last flush */
+    int64_t records; /* in the file and the buffer */
+    uint8_t *buffer; /* records not yet written */
+    int64_t used, room;
+} ferry_log;
+/* A new empty log in place of the one in the folder, if any. When the call fails and *out
+ * is set, the old one is gone but that may not be durable. */
+ferry_status ferry_i_log_create(ferry_ctx *ctx, const char *folder, ferry_hash model,
+                                int64_t after, ferry_log **out);
+/* Go on after a scan: what it dropped is cut off. */
+ferry_status ferry_i_log_resume(ferry_ctx *ctx, const char *folder,
+                                const ferry_log_scan *scan, int64_t records,
+                                ferry_log **out);
+void ferry_i_log_free(ferry_log *log);
+/* Put a record into the buffer. */
+ferry_status ferry_i_log_add(ferry_ctx *ctx, ferry_log *log, const ferry_record *r);
+/* Write the buffer, and sync. When that fails the file is cut back to what was settled. */
+ferry_status ferry_i_log_flush(ferry_ctx *ctx, ferry_log *log, bool sync);
+/* Make renames in a folder durable. */
+ferry_status ferry_i_sync_folder(ferry_ctx *ctx, const char *folder);
+
+/* ---- instances that wait for their label
+ * -------------------------------------------------------------------------------------- */
+
+typedef struct ferry_waiting {
+    char *id;
+    int64_t n;
+    double *value;
+    int32_t *index;                             /* NULL: dense */
+    int32_t *note;                              /* as ferry_model_see() left it */
+    struct ferry_waiting *older, *newer, *next; /* next: in the same bucket */
+} ferry_waiting;
+typedef struct ferry_queue {
+    ferry_waiting *oldest, *newest, **bucket;
+    int64_t n, buckets;
+} ferry_queue;
+ferry_waiting *ferry_i_queue_find(const ferry_queue *q, const char *id, int64_t n);
+/* Add a copy. The id is new. */
+ferry_status ferry_i_queue_add(ferry_ctx *ctx, ferry_queue *q, const char *id, int64_t id_n,
+                               const ferry_row *x, const int32_t *note, int64_t notes);
+void ferry_i_queue_remove(ferry_queue *q, ferry_waiting *w); /* frees it */
+void ferry_i_queue_clear(ferry_queue *q);
+
+/* ---- a model at work: the state that records change
+ * -------------------------------------------------------------------------------------- */
+
+typedef struct ferry_worker {
+    ferry_model *model;
+    ferry_queue queue;
+    int64_t most;    /* instances that may wait; the oldest goes when there are more */
+    int64_t seq;     /* last record applied */
+    int64_t notes;   /* numbers in a note */
+    ferry_hash hash; /* of the model file that the stream began with */
+    double *score;   /* of the last answer, one per class */
+    int64_t scores;  /* room in score */
+    int32_t *note;   /* of the last answer */
+    ferry_text name; /* scratch */
+} ferry_worker;
+
+/* What came of a record. */
+typedef struct ferry_outcome {
+    int32_t answer, label; /* classes; -1: none */
+    bool new_class;
+    char *forgot; /* id of an instance that no longer waits; new text or NULL */
+} ferry_outcome;
+
+/* Takes the model, also when it fails. FERRY_ENEEDS when it cannot stream. */
+ferry_status ferry_i_worker_open(ferry_ctx *ctx, const char *what, ferry_model *model,
+                                 ferry_hash hash, ferry_worker *w);
+void ferry_i_worker_close(ferry_worker *w);
+/* Why a record cannot be applied, written into why; true when it can. */
+bool ferry_i_worker_fits(const ferry_worker *w, const ferry_record *r, char *why,
+                         size_t size);
+/* Apply a record that fits. When this fails the worker is of no more use. */
+ferry_status ferry_i_worker_apply(ferry_ctx *ctx, ferry_worker *w, const ferry_record *r,
+                                  ferry_outcome *out);
+
+/* The worker as a bag, and back. `what` begins messages. */
+ferry_status ferry_i_snapshot_pack(ferry_ctx *ctx, const ferry_worker *w, ferry_bag *bag);
+ferry_status ferry_i_snapshot_unpack(ferry_ctx *ctx, const char *what, const ferry_bag *bag,
+                                     ferry_worker *w);
+/* XXH3-128 of bytes. */
+ferry_hash ferry_i_stream_hash(const void *bytes, int64_t n);
+
+/* ---- lines
+ * -------------------------------------------------------------------------------------- */
+
+enum { FERRY_STREAM_NDJSON, FERRY_STREAM_CSV, FERRY_STREAM_SVMLIGHT };
+
+/* One line taken apart. Its memory is used again for the next. */
+typedef struct ferry_line {
+    ferry_text text;    /* id and y */
+    int64_t id, id_n;   /* place in text, length; 0: none */
+    int64_t y, y_n;     /* likewise */
+    bool id_is_number;  /* it was written without quotes */
+    bool has_x, sparse; /* sparse: with indices */
+    int64_t n, cap;     /* entries of x; NaN is a missing cell */
+    double *value;
+    int64_t index_n, index_cap;
+    int32_t *index;
+    int64_t seq; /* the number that the writer expects it to get; 0: any */
+    bool empty;  /* {}: a question how far the stream is */
+    bool no_memory;
+    char why[256];         /* what is wrong with it */
+    ferry_text spare_text; /* scratch */
+} ferry_line;
+void ferry_i_line_clear(ferry_line *l);
+void ferry_i_line_free(ferry_line *l);
+/* Say what is wrong; returns false. */
+bool ferry_i_line_bad(ferry_line *l, const char *fmt, ...) FERRY_PRINTF(2, 3);
+bool ferry_i_line_number(ferry_line *l, double x); /* one more entry of x */
+bool ferry_i_line_index(ferry_line *l, int64_t i);
+bool ferry_i_line_id(ferry_line *l, const char *s, int64_t n);
+bool ferry_i_line_y(ferry_line *l, const char *s, int64_t n);
+/* Entries in ascending order of their indices, none twice. */
+bool ferry_i_line_sort(ferry_line *l);
+
+/* Read a line into one that is clear. False with why set, or no_memory. */
+bool ferry_i_line_ndjson(ferry_line *l, const char *s, int64_t n);
+/* base: number of the first feature. */
+bool ferry_i_line_svmlight(ferry_line *l, const char *s, int64_t n, int64_t base);
+
+/* Columns of a CSV stream, from its first line. */
+typedef struct ferry_header {
+    int64_t n, features; /* columns (0: not read yet), and how many of them are features */
+    int64_t *role;       /* per column: the feature's number, or one of the two below */
+    struct ferry_field *field; /* room for a line */
+} ferry_header;
+enum { FERRY_COLUMN_ID = -1, FERRY_COLUMN_LABEL = -2 };
+/* FERRY_EDATA when it does not fit the view. */
+ferry_status ferry_i_header_read(ferry_ctx *ctx, const ferry_view *view, const char *s,
+                                 int64_t n, ferry_header *h);
+void ferry_i_header_free(ferry_header *h);
+bool ferry_i_line_csv(ferry_line *l, const char *s, int64_t n, const ferry_header *h);
+
+/* text as a JSON string with its quotes. */
+void ferry_i_text_json(ferry_text *t, const char *s, int64_t n);
+
+#endif

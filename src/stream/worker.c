@@ -1,0 +1,197 @@
+/* A model at work: records change it, one after the other, and nothing else does. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "stream/stream.h"
+
+ferry_status ferry_i_worker_open(ferry_ctx *ctx, const char *what, ferry_model *model,
+                                 ferry_hash hash, ferry_worker *w)
+{
+    ferry_status st = FERRY_OK;
+
+    *w = (ferry_worker){.model = model, .hash = hash, .most = INT64_MAX};
+    FERRY_NEED(ctx, ferry_model_streams(model), FERRY_ENEEDS,
+               "%s: is a model of %s for the goal %s, which does not learn from a stream",
+               what, model->method->name, ferry_goal_name(model->goal));
+    FERRY_NEED(ctx, model->n_views == 1, FERRY_ENEEDS,
+               "%s: has %lld views, a stream has one", what, (long long)model->n_views);
+    w->notes = ferry_model_note(model);
+    w->note = ferry_i_calloc(w->notes, sizeof *w->note);
+    FERRY_NEED(ctx, w->note, FERRY_ENOMEM, "no memory for a stream");
+done:
+    return st;
+}
+
+void ferry_i_worker_close(ferry_worker *w)
+{
+    ferry_i_queue_clear(&w->queue);
+    ferry_model_free(w->model);
+    ferry_i_free(w->score);
+    ferry_i_free(w->note);
+    ferry_i_text_free(&w->name);
+    *w = (ferry_worker){0};
+}
+
+/* ---- what fits ---- */
+
+/* How far values may go: products of two, summed over any number of features, stay finite,
+ * so that no instance can spoil the model. */
+#define VALUE_MOST 1e100
+
+static bool row_fits(const ferry_worker *w, const ferry_record *r, char *why, size_t size)
+{
+    const int64_t cols = ferry_model_columns(w->model);
+
+    if (!r->sparse && r->n != cols) {
+        (void)snprintf(why, size, "x has %lld numbers, the model's view '%s' has %lld",
+                       (long long)r->n, w->model->views[0]->name, (long long)cols);
+        return false;
+    }
+    for (int64_t e = 0; e < r->n; e++) {
+        const int64_t j = r->sparse ? r->index[e] : e;
+        if (j < 0 || j >= cols || (r->sparse && e > 0 && j <= r->index[e - 1])) {
+            (void)snprintf(why, size,
+                           "x has index %lld, expected ascending ones from 0 to %lld",
+                           (long long)j, (long long)cols - 1);
+            return false;
+        }
+        if (!(fabs(r->value[e]) <= VALUE_MOST) && !isnan(r->value[e])) {
+            (void)snprintf(why, size, "feature %lld of x is %g, expected at most %g",
+                           (long long)j, r->value[e], VALUE_MOST);
+            return false;
+        }
+    }
+    return true;
+}
+
+bool ferry_i_worker_fits(const ferry_worker *w, const ferry_record *r, char *why,
+                         size_t size)
+{
+    const bool waits = r->id_n > 0 && ferry_i_queue_find(&w->queue, r->id, r->id_n);
+    const int shown = r->id_n < 64 ? (int)r->id_n : 64;
+
+    /* Lines are read so that this holds; a log may be a stranger's. */
+    if ((r->kind != FERRY_RECORD_OBSERVE && r->y_n == 0) ||
+        (r->y_n > 0 && memchr(r->y, 0, (size_t)r->y_n)) ||
+        (r->id_n > 0 && memchr(r->id, 0, (size_t)r->id_n))) {
+        (void)snprintf(why, size, "the id or the label is not a text");
+        return false;
+    }
+    if (r->kind == FERRY_RECORD_LABEL && !waits) {
+        (void)snprintf(why, size,
+                       "no instance '%.*s' waits for a label: it was not seen, has one "
+                       "already, or was too long ago",
+                       shown, r->id);
+        return false;
+    }
+    if (r->kind == FERRY_RECORD_LABEL) return true;
+    if (waits) {
+        (void)snprintf(why, size, "id '%.*s' is taken: it waits for its label", shown,
+                       r->id);
+        return false;
+    }
+    return row_fits(w, r, why, size);
+}
+
+/* ---- applying ---- */
+
+/* The class that is written y or, as a number, equals it ("+1" is "1"); else y itself.
+ * Lent; NULL: no memory. */
+static const char *class_name(ferry_worker *w, const char *y, int64_t n)
+{
+    const ferry_ids *names = w->model->names;
+    double value = 0, other = 0;
+
+    w->name.len = 0;
+    ferry_i_text_addn(&w->name, y, n);
+    if (w->name.failed) return NULL;
+    if (ferry_i_ids_findn(names, y, n) >= 0 ||
+        ferry_i_parse_real(y, y + n, &value) != y + n)
+        return w->name.s;
+    for (int64_t i = 0; i < ferry_i_ids_count(names); i++) {
+        const char *name = ferry_i_ids_at(names, i), *end = name + strlen(name);
+        if (ferry_i_parse_real(name, end, &other) == end && other == value) return name;
+    }
+    return w->name.s;
+}
+
+static ferry_status answer(ferry_ctx *ctx, ferry_worker *w, const ferry_row *x,
+                           ferry_outcome *out)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t k = ferry_model_classes(w->model);
+
+    if (k > w->scores) {
+        double *more = ferry_i_realloc(w->score, 2 * k, sizeof *more);
+        FERRY_NEED(ctx, more, FERRY_ENOMEM, "no memory for %lld scores", (long long)k);
+        w->score = more;
+        w->scores = 2 * k;
+    }
+    if (w->notes > 0) memset(w->note, 0, (size_t)w->notes * sizeof *w->note);
+    FERRY_TRY(ferry_model_see(ctx, w->model, x, &out->answer, w->score, w->note));
+done:
+    return st;
+}
+
+static ferry_status learn(ferry_ctx *ctx, ferry_worker *w, const ferry_row *x,
+                          const ferry_record *r, const int32_t *note, ferry_outcome *out)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t k = ferry_model_classes(w->model);
+    const char *name = class_name(w, r->y, r->y_n);
+
+    FERRY_NEED(ctx, name, FERRY_ENOMEM, "no memory for a label");
+    const int64_t known = ferry_i_ids_find(w->model->names, name);
+    out->label = (int32_t)(known >= 0 ? known : k);
+    out->new_class = known < 0;
+    FERRY_TRY(ferry_model_learn(ctx, w->model, x, name, note));
+done:
+    return st;
+}
+
+/* The instance waits for its label; the oldest goes when there are too many. */
+static ferry_status wait_for_label(ferry_ctx *ctx, ferry_worker *w, const ferry_record *r,
+                                   const ferry_row *x, ferry_outcome *out)
+{
+    ferry_status st = FERRY_OK;
+
+    if (r->id_n == 0 || w->most == 0) goto done;
+    FERRY_TRY(ferry_i_queue_add(ctx, &w->queue, r->id, r->id_n, x, w->note, w->notes));
+    if (w->queue.n <= w->most) goto done;
+    out->forgot = ferry_i_strdup(w->queue.oldest->id);
+    FERRY_NEED(ctx, out->forgot, FERRY_ENOMEM, "no memory for an id");
+    ferry_i_queue_remove(&w->queue, w->queue.oldest);
+done:
+    return st;
+}
+
+ferry_status ferry_i_worker_apply(ferry_ctx *ctx, ferry_worker *w, const ferry_record *r,
+                                  ferry_outcome *out)
+{
+    ferry_status st = FERRY_OK;
+    ferry_row x = {r->n, r->sparse ? r->index : NULL, r->value};
+
+    *out = (ferry_outcome){.answer = -1, .label = -1};
+    if (r->kind == FERRY_RECORD_SESSION) {
+        w->most = r->n;
+        while (w->queue.n > w->most)
+            ferry_i_queue_remove(&w->queue, w->queue.oldest);
+        goto done;
+    }
+    if (r->kind == FERRY_RECORD_LABEL) {
+        ferry_waiting *was = ferry_i_queue_find(&w->queue, r->id, r->id_n);
+        x = (ferry_row){was->n, was->index, was->value};
+        FERRY_TRY(learn(ctx, w, &x, r, was->note, out));
+        ferry_i_queue_remove(&w->queue, was);
+    } else {
+        FERRY_TRY(answer(ctx, w, &x, out));
+        if (r->kind == FERRY_RECORD_BOTH)
+            FERRY_TRY(learn(ctx, w, &x, r, w->note, out));
+        else
+            FERRY_TRY(wait_for_label(ctx, w, r, &x, out));
+    }
+    w->seq = r->seq;
+done:
+    return st;
+}

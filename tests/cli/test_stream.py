@@ -1,0 +1,236 @@
+"""ferry stream: lines in, answers out, and how it ends."""
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+
+from harness import FERRY, ferry, main, predictions, read, refused, write
+from stream_lines import FEATURES, lines, model
+
+X = list(range(FEATURES))
+
+
+def start(*args, **more):
+    return subprocess.Popen([FERRY, "stream", *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, text=True, **more)
+
+
+def ask(p, line):
+    """Write one line and wait for its answer."""
+    p.stdin.write((line if isinstance(line, str) else json.dumps(line)) + "\n")
+    p.stdin.flush()
+    return json.loads(p.stdout.readline())
+
+
+def answers(r):
+    return [json.loads(line) for line in r.out.splitlines()]
+
+
+def test_a_conversation(folder):
+    """Each answer comes before the next line is written."""
+    p = start(model(folder), "--state", folder + "/s")
+    a = ask(p, {"id": "one", "x": X})
+    assert a["id"] == "one" and a["prediction"] in "abc" and a["seq"] == 1 and a["sync"] == "batch", a
+    assert ask(p, {"id": "one", "y": "b"}) == {"id": "one", "learned": "b", "seq": 2, "sync": "batch"}
+    a = ask(p, {"id": 2, "x": {"i": [0, 3], "v": [1, 0.5]}, "y": "new"})
+    assert a["learned"] == "new" and a["new_class"] is True and a["seq"] == 3 and a["id"] == 2, a
+    assert ask(p, "nonsense")["line"] == 4
+    assert ask(p, {}) == {"waiting": 0, "seq": 3, "sync": "batch"}
+    p.stdin.close()
+    assert p.wait() == 0 and p.stdout.read() == ""
+    assert "the last record is 3" in p.stderr.read()
+
+
+def test_a_label_after_a_restart(folder):
+    m, s = model(folder), folder + "/s"
+    ferry("stream", m, "--state", s, stdin=json.dumps({"id": "late", "x": X}) + "\n")
+    r = ferry("stream", m, "--state", s, stdin='{"id":"late","y":"c"}\n{"id":"late","y":"c"}\n')
+    assert "goes on after record 1" in r.err, r
+    first, second = answers(r)
+    assert first["learned"] == "c" and first["seq"] == 2
+    assert "no instance 'late' waits for a label" in second["error"] and second["line"] == 2
+
+
+def test_every_sync_gives_the_same(folder):
+    m = model(folder, "scale=causal")
+    text = "\n".join(lines(500)) + "\n"
+    outs, states = [], []
+    for sync in ("always", "batch", "off"):
+        outs.append(ferry("stream", m, "--state", f"{folder}/{sync}", "--sync", sync, "-q", stdin=text))
+        assert outs[-1].err == ""
+        assert all(a["sync"] == sync for a in answers(outs[-1]))
+        with open(f"{folder}/{sync}/snapshot.ferry", "rb") as f:
+            states.append(f.read())
+    assert states[0] == states[1] == states[2]
+    plain = [o.out.replace("always", "").replace("batch", "").replace("off", "") for o in outs]
+    assert plain[0] == plain[1] == plain[2]
+
+
+def test_the_snapshot_is_a_model(folder):
+    m = model(folder)
+    ferry("stream", m, "--state", folder + "/s", stdin="\n".join(lines(200)) + "\n")
+    new = folder + "/s/snapshot.ferry"
+    rows = [[0.5 * i + j for j in range(FEATURES)] for i in range(5)]
+    head = ",".join(f"f{i}" for i in range(FEATURES))
+    data = write(folder, "new.csv", head + "\n" + "".join(",".join(map(str, r)) + "\n" for r in rows))
+    by_predict = list(predictions(ferry("predict", new, data).out).values())
+    by_stream = [a["prediction"] for a in answers(
+        ferry("stream", new, "--state", folder + "/t", stdin="".join(json.dumps({"x": r}) + "\n" for r in rows)))]
+    assert by_predict == by_stream
+
+
+def test_csv_and_svmlight(folder):
+    m = model(folder)
+    names = [f"f{i}" for i in range(FEATURES)]
+    csv = ",".join(["class", *names, "id"]) + "\n" + "a," + ",".join(map(str, X)) + ",k\n"
+    svm = "a " + " ".join(f"{i + 1}:{x}" for i, x in enumerate(X)) + " # id:k\n"
+    ndjson = json.dumps({"id": "k", "x": X, "y": "a"}) + "\n"
+    got = [ferry("stream", m, "--state", f"{folder}/{f}", "--format", f, stdin=t).out
+           for f, t in (("csv", csv), ("svmlight", svm), ("ndjson", ndjson))]
+    assert got[0] == got[1] == got[2] and json.loads(got[0])["learned"] == "a", got
+    r = ferry("stream", m, "--state", folder + "/bad", "--format", "csv", stdin="class,f0\n", code=2)
+    assert r.out == "" and "standard input:1: the first line names 1 features, the model has 8" in r.err, r
+
+
+def test_refused(folder):
+    m, s = model(folder), folder + "/s"
+    other = model(folder, "C=0.5", name="other.ferry")
+    refused("stream", m, says="--state DIR")
+    refused("stream", folder + "/none.ferry", "--state", s, says="none.ferry")
+    refused("stream", m, "--state", s, "--sync", "never", says="sync")
+    refused("stream", m, "--state", s, "--set", "wating=3", says="waiting")
+    assert not os.path.exists(s)
+    ferry("stream", m, "--state", s, stdin=json.dumps({"id": 1, "x": X}) + "\n")
+    refused("stream", other, "--state", s, says="holds the stream of another model")
+    with open(s + "/log", "r+b") as f:
+        f.seek(20)
+        f.write(b"x")
+    refused("stream", m, "--state", s, says="corrupt")
+
+
+def test_a_damaged_log_is_refused_and_a_torn_one_is_cut(folder):
+    m, s = model(folder), folder + "/s"
+    p = start(m, "--state", s, "--sync", "always")
+    for i in range(3):
+        ask(p, {"id": i, "x": X})
+    p.kill()
+    p.wait()
+    log = open(s + "/log", "rb").read()
+    with open(s + "/log", "wb") as f:
+        f.write(log[:-5])
+    r = ferry("stream", m, "--state", s, stdin="{}\n")
+    assert "dropped" in r.err and "the last one is record 2" in r.err and answers(r)[0]["seq"] == 2, r
+    os.unlink(s + "/snapshot.ferry")
+    with open(s + "/log", "wb") as f:
+        f.write(log[:200] + b"?" + log[201:])
+    refused("stream", m, "--state", s, says="is damaged, though record 2 follows it")
+
+
+def test_one_process_at_a_time(folder):
+    m, s = model(folder), folder + "/s"
+    p = start(m, "--state", s)
+    ask(p, {})
+    refused("stream", m, "--state", s, says="s: is in use by another process")
+    assert ask(p, {"x": X})["seq"] == 1
+    p.kill()
+    p.wait()
+    ferry("stream", m, "--state", s, stdin="")
+
+
+def test_signals_end_it_with_a_snapshot(folder):
+    m = model(folder)
+    for sig, code in ((signal.SIGINT, 130), (signal.SIGTERM, 0)):
+        s = f"{folder}/{sig}"
+        p = start(m, "--state", s)
+        ask(p, {"id": "k", "x": X})
+        assert not os.path.exists(s + "/snapshot.ferry")
+        p.send_signal(sig)
+        assert p.wait() == code, p.returncode
+        assert "the last record is 1" in p.stderr.read()
+        assert os.path.getsize(s + "/log") == 56 and os.path.exists(s + "/snapshot.ferry")
+        r = ferry("stream", m, "--state", s, stdin='{"id":"k","y":"a"}\n')
+        assert answers(r)[0]["learned"] == "a"
+
+
+def test_a_signal_while_nobody_reads(folder):
+    """The pipe of the answers is full; it ends all the same, and what it kept is there."""
+    m, s = model(folder), folder + "/s"
+    text = "".join(json.dumps({"x": X}) + "\n" for _ in range(5000))
+    write(folder, "in", text)
+    with open(folder + "/in") as f:
+        p = subprocess.Popen([FERRY, "stream", m, "--state", s], stdin=f, stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE, text=True)
+    size = -1
+    while size != os.path.getsize(s + "/log") if os.path.exists(s + "/log") else True:
+        size = os.path.getsize(s + "/log") if os.path.exists(s + "/log") else -1
+        time.sleep(0.1)
+    p.send_signal(signal.SIGTERM)
+    out, err = p.communicate(timeout=60)
+    assert p.returncode == 0, err
+    last = json.loads([line for line in out.split("\n")[:-1]][-1])["seq"]
+    kept = answers(ferry("stream", m, "--state", s, stdin="{}\n"))[0]["seq"]
+    assert last <= kept < 5000, (last, kept)
+
+
+def test_a_reader_that_goes_away(folder):
+    m, s = model(folder), folder + "/s"
+    p = start(m, "--state", s)
+    assert ask(p, {"x": X})["seq"] == 1
+    p.stdout.close()
+    p.stdin.write(json.dumps({"x": X}) + "\n")
+    p.stdin.flush()
+    assert p.wait() == 0
+    p.stdin.close()
+    assert answers(ferry("stream", m, "--state", s, stdin="{}\n"))[0]["seq"] == 2
+
+
+def test_a_full_disk(folder):
+    """The log may not grow past 4 kB: what does not fit is refused, what was acknowledged is there."""
+    m, s = model(folder), folder + "/s"
+    text = "".join(json.dumps({"x": X, "y": "a"}) + "\n" for _ in range(500))
+    for sync in ("always", "off"):
+        p = subprocess.run([FERRY, "stream", m, "--state", f"{s}-{sync}", "--sync", sync], input=text,
+                           capture_output=True, text=True,
+                           preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)))
+        assert p.returncode == 1 and "log: cannot write: File too large" in p.stderr, p
+        said = [json.loads(line) for line in p.stdout.splitlines()]
+        kept = [a["seq"] for a in said if "seq" in a]
+        lost = [a for a in said if "error" in a]
+        assert lost and all("not acknowledged" in a["error"] for a in lost), said
+        assert [a["line"] for a in lost] == list(range(len(kept) + 1, len(said) + 1))
+        r = ferry("stream", m, "--state", f"{s}-{sync}", stdin="{}\n")
+        assert answers(r)[0]["seq"] == len(kept), (r, len(kept))
+
+
+def test_huge_and_odd_lines(folder):
+    m, s = model(folder), folder + "/s"
+    good = json.dumps({"x": X}).encode()
+    text = b"\n".join([good, b"", b" \t", b"x" * (65 << 20), good, b"\x00\xff", b'{"x":' + b"[" * 100000, good])
+    r = ferry("stream", m, "--state", s, stdin=text, text=False)
+    said = [json.loads(line) for line in r.out.splitlines()]
+    assert [a.get("seq") for a in said] == [1, None, 2, None, None, 3], said
+    assert [a.get("line") for a in said] == [None, 4, None, 6, 7, None], said
+    assert "more than 67108864 bytes" in said[1]["error"]
+
+
+def test_the_folder_stays_small(folder):
+    """Twenty snapshots' worth of lines leave what one does, and replaying takes up from the last."""
+    m, s = model(folder), folder + "/s"
+    write(folder, "in", "\n".join(lines(2000)) + "\n" + "{}\n" * 200000)
+    with open(folder + "/in") as f:
+        p = subprocess.Popen([FERRY, "stream", m, "--state", s, "--set", "snapshot=100", "--set", "waiting=50"], stdin=f,
+                             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    for _ in range(2000):
+        assert "seq" in json.loads(p.stdout.readline())
+    size = sum(os.path.getsize(os.path.join(s, f)) for f in os.listdir(s))
+    p.kill()
+    p.wait()
+    assert size < 60000, size
+    assert len(read(s, "lock")) == 0
+    assert "record 2000" in ferry("stream", m, "--state", s, stdin="").err
+
+
+main(sys.modules[__name__])
