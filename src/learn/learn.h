@@ -157,11 +157,12 @@ int64_t ferry_i_propagate(const ferry_matrix *w, int64_t c, const int32_t *cls,
 /* What was done to the training features, to be done to new ones: missing cells by column
  * means (CSR: an entry stored as NaN is missing, one not stored is 0), then scaling. none |
  * standard (mean 0, sd 1; sparse: sd only; constant columns are not scaled) | l2 (rows to
- * unit length; zero rows stay). */
+ * unit length; zero rows stay) | keep (nothing, not even missing cells). */
 typedef enum ferry_scale {
     FERRY_SCALE_NONE,
     FERRY_SCALE_STANDARD,
-    FERRY_SCALE_L2
+    FERRY_SCALE_L2,
+    FERRY_SCALE_KEEP
 } ferry_scale;
 typedef struct ferry_prep {
     ferry_scale scale;

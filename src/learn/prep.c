@@ -148,6 +148,7 @@ static bool nothing_to_do(const ferry_prep *p, const ferry_matrix *x)
 {
     const double *v = row_values(x);
 
+    if (p->scale == FERRY_SCALE_KEEP) return true;
     if (p->scale != FERRY_SCALE_NONE) return false;
     for (int64_t e = 0; e < x->nnz; e++)
         if (isnan(v[e])) return false;

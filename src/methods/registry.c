@@ -13,6 +13,7 @@
     X(cbt)                                                                                 \
     X(cdspp)                                                                               \
     X(coca)                                                                                \
+    X(gbdt)                                                                                \
     X(hemap)                                                                               \
     X(hetomtl)                                                                             \
     X(knn)                                                                                 \

@@ -250,7 +250,7 @@ static ferry_status load_prep(ferry_ctx *ctx, const ferry_bag *bag, base *b)
     b->prep = p;
     FERRY_NEED(ctx, p, FERRY_ENOMEM, "no memory for a model");
     FERRY_TRY(load_one(ctx, bag, "prep.scale", &scale));
-    FERRY_NEED(ctx, 0 <= scale && scale <= FERRY_SCALE_L2, FERRY_EDATA,
+    FERRY_NEED(ctx, 0 <= scale && scale <= FERRY_SCALE_KEEP, FERRY_EDATA,
                "tensor prep.scale: %lld is no way to scale", (long long)scale);
     p->scale = (ferry_scale)scale;
     p->d = ferry_i_space_width(b->space);

@@ -14,7 +14,8 @@ typedef enum ferry_scaling {
     SCALE_AUTO,
     SCALE_NONE,
     SCALE_STANDARD,
-    SCALE_L2
+    SCALE_L2,
+    SCALE_KEEP /* not for users to choose: missing cells stay */
 } ferry_scaling;
 
 #define BASE_OPT_TRAIN(T)                                                                  \

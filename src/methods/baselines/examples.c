@@ -162,6 +162,7 @@ static ferry_status choose_scale(ferry_ctx *ctx, ferry_scaling scale, const ferr
     case SCALE_STANDARD: *out = FERRY_SCALE_STANDARD; break;
     case SCALE_L2: *out = FERRY_SCALE_L2; break;
     case SCALE_NONE: *out = FERRY_SCALE_NONE; break;
+    case SCALE_KEEP: *out = FERRY_SCALE_KEEP; break;
     case SCALE_AUTO:
         st = like_counts(ctx, x, &counts);
         *out = counts ? FERRY_SCALE_L2 : FERRY_SCALE_STANDARD;
@@ -172,7 +173,7 @@ static ferry_status choose_scale(ferry_ctx *ctx, ferry_scaling scale, const ferr
 
 static void tell(ferry_ctx *ctx, const plan *p, const base *b, const examples *e)
 {
-    static const char *const scales[] = {"none", "standard", "l2"};
+    static const char *const scales[] = {"none", "standard", "l2", "none"};
     int64_t all = 0, used = 0;
 
     ferry_i_diag_text(ctx, "train", ferry_i_train_name(p->train));

@@ -1,0 +1,340 @@
+/* Regression trees by XGBoost's C API, with our own gradients and curvatures.
+ *
+ * Only this file knows XGBoost. The shared library is loaded when the first booster is
+ * made: it and the C++ run time would otherwise add 4 ms to the start of every program that
+ * links Ferry. Each call of grow makes a booster of its own over the same data, whose
+ * histograms XGBoost keeps, so that the model to read back holds the new trees alone.
+ *
+ * XGBoost works in single precision: a row goes left when (float)x < condition. The same in
+ * double precision is x <= the largest double that rounds to a float below the condition.
+ * Leaves are left as they come; whoever wants them exact adds up z and c again. */
+#include <dlfcn.h>
+#include <float.h>
+#include <jansson.h>
+#include <limits.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <xgboost/c_api.h>
+
+#include "learn/trees.h"
+#include "learn/rows.h"
+
+/* ---- the library ---- */
+
+static struct {
+    void *handle;
+    char why[256]; /* it could not be loaded */
+    const char *(*last_error)(void);
+    int (*config)(const char *);
+    int (*from_dense)(const float *, bst_ulong, bst_ulong, float, DMatrixHandle *, int);
+    int (*from_csr)(const size_t *, const unsigned *, const float *, size_t, size_t, size_t,
+                    DMatrixHandle *);
+    int (*free_data)(DMatrixHandle);
+    int (*create)(const DMatrixHandle *, bst_ulong, BoosterHandle *);
+    int (*set)(BoosterHandle, const char *, const char *);
+    int (*boost)(BoosterHandle, DMatrixHandle, float *, float *, bst_ulong);
+    int (*save)(BoosterHandle, const char *, bst_ulong *, const char **);
+    int (*free)(BoosterHandle);
+} xgb;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+/* Debian's name first; the other is for systems that number it differently. */
+static void load(void)
+{
+    static const char *const names[] = {"libxgboost.so.0", "libxgboost.so"};
+    static const struct {
+        const char *name;
+        void *to;
+    } want[] = {
+        {"XGBGetLastError", &xgb.last_error},
+        {"XGBSetGlobalConfig", &xgb.config},
+        {"XGDMatrixCreateFromMat_omp", &xgb.from_dense},
+        {"XGDMatrixCreateFromCSREx", &xgb.from_csr},
+        {"XGDMatrixFree", &xgb.free_data},
+        {"XGBoosterCreate", &xgb.create},
+        {"XGBoosterSetParam", &xgb.set},
+        {"XGBoosterBoostOneIter", &xgb.boost},
+        {"XGBoosterSaveModelToBuffer", &xgb.save},
+        {"XGBoosterFree", &xgb.free},
+    };
+    void *handle = NULL;
+
+    for (int64_t i = 0; i < FERRY_COUNT(names) && !handle; i++) {
+        handle = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+        if (!handle && i == 0) (void)snprintf(xgb.why, sizeof xgb.why, "%s", dlerror());
+    }
+    if (!handle) return;
+    for (int64_t i = 0; i < FERRY_COUNT(want); i++) {
+        void *symbol = dlsym(handle, want[i].name);
+        if (!symbol) {
+            (void)snprintf(xgb.why, sizeof xgb.why, "it has no %s", want[i].name);
+            return;
+        }
+        memcpy(want[i].to, &symbol, sizeof symbol); /* data pointer to function pointer */
+    }
+    xgb.handle = handle;
+}
+
+/* A call into the library: 0, or its last error. */
+#define XGB(ctx, call)                                                                     \
+    FERRY_NEED((ctx), (call) == 0, FERRY_ENUMERIC, "XGBoost: %.300s", xgb.last_error())
+
+/* ---- the data ---- */
+
+struct ferry_booster {
+    ferry_tree_options o;
+    int64_t n, k, cols;
+    DMatrixHandle data;
+    float *grad, *hess; /* n x k */
+};
+
+static float narrow(double v)
+{
+    return v > FLT_MAX ? FLT_MAX : v < -FLT_MAX ? -FLT_MAX : (float)v;
+}
+
+static ferry_status load_dense(ferry_ctx *ctx, const ferry_tree_data *d, ferry_booster *b)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t cols = d->x->cols;
+    float *v = ferry_i_calloc(d->n * cols, sizeof *v);
+
+    FERRY_NEED(ctx, v, FERRY_ENOMEM, "no memory for %lld x %lld features", (long long)d->n,
+               (long long)cols);
+    for (int64_t i = 0; i < d->n; i++) {
+        const double *row = d->x->dense + (d->rows ? d->rows[i] : i) * cols;
+        for (int64_t j = 0; j < cols; j++)
+            v[i * cols + j] = narrow(row[j]);
+    }
+    XGB(ctx,
+        xgb.from_dense(v, (bst_ulong)d->n, (bst_ulong)cols, NAN, &b->data, ctx->threads));
+done:
+    ferry_i_free(v);
+    return st;
+}
+
+/* Zeros and NaN are left out, which is how XGBoost is told that a cell is missing. */
+static ferry_status load_sparse(ferry_ctx *ctx, const ferry_tree_data *d, ferry_booster *b)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_matrix *x = d->x;
+    const double *v = row_values(x);
+    int64_t nnz = 0;
+    size_t *start = ferry_i_calloc(d->n + 1, sizeof *start);
+    unsigned *index = NULL;
+    float *value = NULL;
+
+    for (int64_t i = 0; i < d->n; i++) {
+        const int64_t row = d->rows ? d->rows[i] : i;
+        for (int64_t e = row_begin(x, row); e < row_end(x, row); e++)
+            nnz += v[e] != 0 && !isnan(v[e]);
+    }
+    index = ferry_i_calloc(nnz, sizeof *index);
+    value = ferry_i_calloc(nnz, sizeof *value);
+    FERRY_NEED(ctx, start && index && value, FERRY_ENOMEM, "no memory for %lld features",
+               (long long)nnz);
+    nnz = 0;
+    for (int64_t i = 0; i < d->n; i++) {
+        const int64_t row = d->rows ? d->rows[i] : i;
+        for (int64_t e = row_begin(x, row); e < row_end(x, row); e++) {
+            if (v[e] == 0 || isnan(v[e])) continue;
+            index[nnz] = (unsigned)row_column(x, row, e);
+            value[nnz++] = narrow(v[e]);
+        }
+        start[i + 1] = (size_t)nnz;
+    }
+    XGB(ctx, xgb.from_csr(start, index, value, (size_t)d->n + 1, (size_t)nnz,
+                          (size_t)x->cols, &b->data));
+done:
+    ferry_i_free(value);
+    ferry_i_free(index);
+    ferry_i_free(start);
+    return st;
+}
+
+ferry_status ferry_i_booster_new(ferry_ctx *ctx, const ferry_tree_options *o,
+                                 const ferry_tree_data *d, int64_t k, ferry_booster **out)
+{
+    ferry_status st = FERRY_OK;
+    ferry_booster *b = NULL;
+
+    *out = NULL;
+    (void)pthread_once(&once, load);
+    FERRY_NEED(ctx, xgb.handle, FERRY_ENEEDS,
+               "boosted trees need the XGBoost library (Debian: libxgboost0): %s", xgb.why);
+    FERRY_NEED(ctx, d->n > 0 && d->n * k < INT_MAX && d->x->cols < INT_MAX, FERRY_ENEEDS,
+               "%lld instances with %lld scores and %lld features are not what XGBoost can "
+               "count",
+               (long long)d->n, (long long)k, (long long)d->x->cols);
+    b = ferry_i_calloc(1, sizeof *b);
+    FERRY_NEED(ctx, b, FERRY_ENOMEM, "no memory for a booster");
+    b->o = *o;
+    b->n = d->n;
+    b->k = k;
+    b->cols = d->x->cols;
+    b->grad = ferry_i_calloc(d->n * k, sizeof *b->grad);
+    b->hess = ferry_i_calloc(d->n * k, sizeof *b->hess);
+    FERRY_NEED(ctx, b->grad && b->hess, FERRY_ENOMEM, "no memory for %lld gradients",
+               (long long)(d->n * k));
+    XGB(ctx, xgb.config("{\"verbosity\": 0}"));
+    if (d->sparse || !d->x->dense)
+        FERRY_TRY(load_sparse(ctx, d, b));
+    else
+        FERRY_TRY(load_dense(ctx, d, b));
+    *out = b;
+    b = NULL;
+done:
+    ferry_i_booster_free(b);
+    return st;
+}
+
+void ferry_i_booster_free(ferry_booster *b)
+{
+    if (!b) return;
+    if (b->data) (void)xgb.free_data(b->data);
+    ferry_i_free(b->hess);
+    ferry_i_free(b->grad);
+    ferry_i_free(b);
+}
+
+/* ---- reading trees back ---- */
+
+/* The largest double that rounds to a float below `condition`. */
+static double below(float condition)
+{
+    const float under = nextafterf(condition, -INFINITY);
+    const double middle = ((double)under + (double)condition) / 2;
+
+    if (!(middle > -DBL_MAX)) return -DBL_MAX;
+    return (float)middle < condition ? middle : nextafter(middle, -INFINITY);
+}
+
+/* One tree of the model's JSON: arrays of equal length. */
+static ferry_status read_tree(ferry_ctx *ctx, const json_t *json, int64_t cols,
+                              ferry_tree **out)
+{
+    ferry_status st = FERRY_OK;
+    const json_t *left = json_object_get(json, "left_children");
+    const json_t *right = json_object_get(json, "right_children");
+    const json_t *feature = json_object_get(json, "split_indices");
+    const json_t *condition = json_object_get(json, "split_conditions");
+    const json_t *missing = json_object_get(json, "default_left");
+    const json_t *gain = json_object_get(json, "loss_changes");
+    const size_t n = json_array_size(left);
+
+    *out = NULL;
+    FERRY_NEED(ctx,
+               n > 0 && json_array_size(right) == n && json_array_size(feature) == n &&
+                   json_array_size(condition) == n && json_array_size(missing) == n &&
+                   json_array_size(gain) == n,
+               FERRY_ENUMERIC, "XGBoost: a tree is not what was expected");
+    FERRY_TRY(ferry_i_tree_new(ctx, (int64_t)n, out));
+    for (size_t i = 0; i < n; i++) {
+        ferry_tree_node *node = &(*out)->node[i];
+        const json_int_t l = json_integer_value(json_array_get(left, i));
+        const json_int_t r = json_integer_value(json_array_get(right, i));
+        const json_int_t f = json_integer_value(json_array_get(feature, i));
+        const double at = json_number_value(json_array_get(condition, i));
+        const json_t *side = json_array_get(missing, i); /* 0 or 1, or a boolean */
+        if (l < 0) {
+            node->value = at;
+            continue;
+        }
+        FERRY_NEED(ctx,
+                   l > (json_int_t)i && r > (json_int_t)i && l < (json_int_t)n &&
+                       r < (json_int_t)n && f >= 0 && f < cols,
+                   FERRY_ENUMERIC, "XGBoost: a tree is not what was expected");
+        node->left = (int32_t)l;
+        node->right = (int32_t)r;
+        node->feature = (int32_t)f;
+        node->threshold = below((float)at);
+        node->missing_left = json_is_true(side) || json_integer_value(side) != 0;
+        node->gain = json_number_value(json_array_get(gain, i));
+    }
+done:
+    return st;
+}
+
+static ferry_status read_trees(ferry_ctx *ctx, const ferry_booster *b, const char *text,
+                               size_t length, ferry_tree **trees)
+{
+    ferry_status st = FERRY_OK;
+    json_t *root = json_loadb(text, length, 0, NULL), *all = NULL;
+
+    FERRY_NEED(ctx,
+               root &&
+                   json_unpack(root, "{s:{s:{s:{s:o}}}}", "learner", "gradient_booster",
+                               "model", "trees", &all) == 0 &&
+                   (int64_t)json_array_size(all) == b->k,
+               FERRY_ENUMERIC, "XGBoost: its model does not have the %lld trees expected",
+               (long long)b->k);
+    for (int64_t j = 0; j < b->k; j++)
+        FERRY_TRY(read_tree(ctx, json_array_get(all, (size_t)j), b->cols, &trees[j]));
+done:
+    json_decref(root);
+    return st;
+}
+
+/* ---- growing ---- */
+
+static ferry_status set_parameters(ferry_ctx *ctx, const ferry_booster *b, BoosterHandle h)
+{
+    ferry_status st = FERRY_OK;
+    char depth[24], bins[24], threads[24], classes[24], reg[40], child[40];
+    const char *const set[][2] = {
+        {"objective", b->k > 1 ? "multi:softprob" : "reg:squarederror"}, /* not used */
+        {"num_class", classes},
+        {"tree_method", "hist"},
+        {"max_depth", depth},
+        {"max_bin", bins},
+        {"nthread", threads},
+        {"lambda", reg},
+        {"min_child_weight", child},
+        {"alpha", "0"},
+        {"gamma", "0"},
+        {"eta", "1"},
+        {"base_score", "0"},
+        {"disable_default_eval_metric", "1"},
+    };
+
+    (void)snprintf(depth, sizeof depth, "%lld", (long long)b->o.depth);
+    (void)snprintf(bins, sizeof bins, "%lld", (long long)b->o.bins);
+    (void)snprintf(threads, sizeof threads, "%d", ctx->threads);
+    (void)snprintf(classes, sizeof classes, "%lld", b->k > 1 ? (long long)b->k : 0LL);
+    (void)snprintf(reg, sizeof reg, "%.9g", b->o.reg);
+    (void)snprintf(child, sizeof child, "%.9g", b->o.min_child);
+    for (int64_t i = 0; i < FERRY_COUNT(set); i++)
+        XGB(ctx, xgb.set(h, set[i][0], set[i][1]));
+done:
+    return st;
+}
+
+ferry_status ferry_i_booster_grow(ferry_ctx *ctx, ferry_booster *b, const double *z,
+                                  const double *c, ferry_tree **trees)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t n = b->n * b->k;
+    BoosterHandle h = NULL;
+    const char *text = NULL;
+    bst_ulong length = 0;
+
+    memset(trees, 0, (size_t)b->k * sizeof(ferry_tree *));
+    for (int64_t i = 0; i < n; i++) {
+        b->grad[i] = narrow(-z[i]);
+        b->hess[i] = narrow(c[i]);
+    }
+    XGB(ctx, xgb.create(&b->data, 1, &h));
+    FERRY_TRY(set_parameters(ctx, b, h));
+    XGB(ctx, xgb.boost(h, b->data, b->grad, b->hess, (bst_ulong)n));
+    XGB(ctx, xgb.save(h, "{\"format\": \"json\"}", &length, &text));
+    FERRY_TRY(read_trees(ctx, b, text, length, trees));
+done:
+    for (int64_t j = 0; st != FERRY_OK && j < b->k; j++) {
+        ferry_i_tree_free(trees[j]);
+        trees[j] = NULL;
+    }
+    if (h) (void)xgb.free(h);
+    return st;
+}

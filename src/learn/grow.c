@@ -1,0 +1,87 @@
+/* Growing trees by one of two ways: exactly for small data, where it is also the faster one
+ * (200 rows of 100 features: 0.3 ms a tree against 4 ms), by XGBoost's histograms for
+ * large.
+ */
+#include <string.h>
+
+#include "learn/trees.h"
+
+#define SMALL (1 << 17) /* cells */
+
+struct ferry_grower {
+    ferry_tree_options o;
+    int64_t n, k;
+    int64_t *rows;
+    ferry_sorted *sorted; /* one of these two */
+    ferry_booster *booster;
+    double *z, *c; /* n each, of one of the k */
+};
+
+void ferry_i_grower_free(ferry_grower *g)
+{
+    if (!g) return;
+    ferry_i_sorted_free(g->sorted);
+    ferry_i_booster_free(g->booster);
+    ferry_i_free(g->rows);
+    ferry_i_free(g->z);
+    ferry_i_free(g->c);
+    ferry_i_free(g);
+}
+
+ferry_status ferry_i_grower_new(ferry_ctx *ctx, ferry_growing how,
+                                const ferry_tree_options *o, const ferry_tree_data *d,
+                                int64_t k, ferry_grower **out)
+{
+    ferry_status st = FERRY_OK;
+    ferry_grower *g = ferry_i_calloc(1, sizeof *g);
+    const bool small = d->n <= SMALL && d->x->cols <= SMALL && d->n * d->x->cols <= SMALL;
+    ferry_tree_data own = *d;
+
+    *out = NULL;
+    FERRY_NEED(ctx, g, FERRY_ENOMEM, "no memory to grow trees");
+    g->o = *o;
+    g->n = d->n;
+    g->k = k;
+    if (d->rows) {
+        g->rows = ferry_i_calloc(d->n, sizeof *g->rows);
+        FERRY_NEED(ctx, g->rows, FERRY_ENOMEM, "no memory for %lld rows", (long long)d->n);
+        memcpy(g->rows, d->rows, (size_t)d->n * sizeof *g->rows);
+        own.rows = g->rows;
+    }
+    if (how == FERRY_GROW_EXACT || (how == FERRY_GROW_AUTO && small)) {
+        g->z = ferry_i_calloc(d->n, sizeof *g->z);
+        g->c = ferry_i_calloc(d->n, sizeof *g->c);
+        FERRY_NEED(ctx, g->z && g->c, FERRY_ENOMEM, "no memory for %lld gradients",
+                   (long long)d->n);
+        FERRY_TRY(ferry_i_sorted_new(ctx, &own, &g->sorted));
+    } else {
+        FERRY_TRY(ferry_i_booster_new(ctx, o, &own, k, &g->booster));
+    }
+    *out = g;
+    g = NULL;
+done:
+    ferry_i_grower_free(g);
+    return st;
+}
+
+ferry_status ferry_i_grower_grow(ferry_ctx *ctx, ferry_grower *g, const double *z,
+                                 const double *c, ferry_tree **trees)
+{
+    ferry_status st = FERRY_OK;
+
+    if (g->booster) return ferry_i_booster_grow(ctx, g->booster, z, c, trees);
+    memset(trees, 0, (size_t)g->k * sizeof(ferry_tree *));
+    for (int64_t j = 0; j < g->k; j++) {
+        for (int64_t i = 0; i < g->n; i++) {
+            g->z[i] = z[i * g->k + j];
+            g->c[i] = c[i * g->k + j];
+        }
+        FERRY_TRY(ferry_i_sorted_tree(ctx, &g->o, g->sorted, g->z, g->c, &trees[j]));
+    }
+done:
+    for (int64_t j = 0; st != FERRY_OK && j < g->k; j++) {
+        ferry_i_tree_free(trees[j]);
+        trees[j] = NULL;
+    }
+    return st;
+}

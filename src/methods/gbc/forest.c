@@ -1,0 +1,111 @@
+/* GBC: the trees of all views, and their scores. */
+#include <math.h>
+#include <string.h>
+
+#include "methods/gbc/gbc.h"
+
+ferry_status ferry_i_gbc_forest_new(ferry_ctx *ctx, int64_t p, int64_t k, gbc_forest **out)
+{
+    ferry_status st = FERRY_OK;
+    gbc_forest *f = ferry_i_calloc(1, sizeof *f);
+
+    *out = NULL;
+    FERRY_NEED(ctx, f, FERRY_ENOMEM, "gbc: no memory for a model");
+    f->p = p;
+    f->k = k;
+    f->f0 = ferry_i_calloc(k, sizeof *f->f0);
+    f->sparse = ferry_i_calloc(p, sizeof *f->sparse);
+    f->cols = ferry_i_calloc(p, sizeof *f->cols);
+    FERRY_NEED(ctx, f->f0 && f->sparse && f->cols, FERRY_ENOMEM,
+               "gbc: no memory for a model");
+    *out = f;
+    f = NULL;
+done:
+    ferry_i_gbc_forest_free(f);
+    return st;
+}
+
+ferry_status ferry_i_gbc_forest_grow(ferry_ctx *ctx, gbc_forest *f)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t step = f->p * f->k;
+
+    if (f->n == f->room) {
+        const int64_t room = f->room ? 2 * f->room : 16;
+        ferry_tree **tree = ferry_i_realloc(f->tree, room * step, sizeof(ferry_tree *));
+        FERRY_NEED(ctx, tree, FERRY_ENOMEM, "gbc: no memory for %lld trees",
+                   (long long)(room * step));
+        f->tree = tree;
+        f->room = room;
+    }
+    memset(f->tree + f->n * step, 0, (size_t)step * sizeof(ferry_tree *));
+    f->n++;
+done:
+    return st;
+}
+
+void ferry_i_gbc_forest_cut(gbc_forest *f, int64_t n)
+{
+    for (int64_t e = n * f->p * f->k; e < f->n * f->p * f->k; e++)
+        ferry_i_tree_free(f->tree[e]);
+    if (n < f->n) f->n = n;
+}
+
+void ferry_i_gbc_forest_free(gbc_forest *f)
+{
+    if (!f) return;
+    ferry_i_gbc_forest_cut(f, 0);
+    ferry_i_free(f->tree);
+    ferry_i_free(f->f0);
+    ferry_i_free(f->sparse);
+    ferry_i_free(f->cols);
+    ferry_i_free(f);
+}
+
+/* Add view i's trees of iteration t to its rows' scores. */
+static void add_trees(const ferry_ctx *ctx, const gbc_forest *forest, int64_t t, int64_t i,
+                      const ferry_view *v, int32_t *leaf, double *f)
+{
+    const int64_t k = forest->k;
+    const ferry_tree_data d = {v->x, forest->sparse[i], v->x->rows, NULL};
+
+    for (int64_t j = 0; j < k; j++) {
+        const ferry_tree *tree = *gbc_tree(forest, t, i, j);
+        if (!tree) continue;
+        ferry_i_tree_leaves(ctx, tree, &d, leaf);
+        for (int64_t r = 0; r < d.n; r++) {
+            double *to = &f[v->instance[r] * k + j];
+            *to += tree->node[leaf[r]].value;
+            if (forest->logistic) *to = fmin(fmax(*to, -GBC_MOST_SCORE), GBC_MOST_SCORE);
+        }
+    }
+}
+
+ferry_status ferry_i_gbc_forest_scores(ferry_ctx *ctx, const gbc_forest *forest, int64_t n,
+                                       ferry_view *const *views, double *const *f,
+                                       uint8_t *mask)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t k = forest->k;
+    int64_t most = 0;
+    int32_t *leaf = NULL;
+
+    for (int64_t i = 0; i < forest->p; i++)
+        most = views[i]->x->rows > most ? views[i]->x->rows : most;
+    leaf = ferry_i_calloc(most, sizeof *leaf);
+    FERRY_NEED(ctx, leaf, FERRY_ENOMEM, "gbc: no memory for %lld instances",
+               (long long)most);
+    memset(mask, 0, (size_t)(forest->p * n));
+    for (int64_t i = 0; i < forest->p; i++) {
+        for (int64_t r = 0; r < views[i]->x->rows; r++)
+            mask[i * n + views[i]->instance[r]] = 1;
+        for (int64_t x = 0; x < n && (i == 0 || !forest->additive); x++)
+            memcpy(f[i] + x * k, forest->f0, (size_t)k * sizeof(double));
+    }
+    for (int64_t t = 0; t < forest->n; t++)
+        for (int64_t i = 0; i < forest->p; i++)
+            add_trees(ctx, forest, t, i, views[i], leaf, f[forest->additive ? 0 : i]);
+done:
+    ferry_i_free(leaf);
+    return st;
+}

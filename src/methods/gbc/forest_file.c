@@ -1,0 +1,170 @@
+/* GBC: saving and loading trees. All nodes of all trees stand one after the other; a tree
+ * without nodes adds nothing to any score. */
+#include <string.h>
+
+#include "methods/gbc/gbc.h"
+
+/* The columns of a table of nodes. */
+typedef struct columns {
+    int64_t *feature, *left, *right;
+    uint8_t *missing_left;
+    double *real; /* n x 3: threshold, value, gain */
+} columns;
+
+static void clear(columns *c)
+{
+    ferry_i_free(c->feature);
+    ferry_i_free(c->left);
+    ferry_i_free(c->right);
+    ferry_i_free(c->missing_left);
+    ferry_i_free(c->real);
+}
+
+ferry_status ferry_i_gbc_forest_save(ferry_ctx *ctx, const gbc_forest *f, ferry_bag *bag)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t sizes[] = {f->p, f->k, f->n, f->logistic, f->additive};
+    const int64_t trees = f->n * f->p * f->k;
+    int64_t *count = ferry_i_calloc(trees, sizeof *count), n = 0;
+    columns c = {0};
+
+    FERRY_NEED(ctx, count, FERRY_ENOMEM, "no memory to save %lld trees", (long long)trees);
+    for (int64_t e = 0; e < trees; e++) {
+        count[e] = f->tree[e] ? f->tree[e]->n : 0;
+        n += count[e];
+    }
+    c.feature = ferry_i_calloc(n, sizeof *c.feature);
+    c.left = ferry_i_calloc(n, sizeof *c.left);
+    c.right = ferry_i_calloc(n, sizeof *c.right);
+    c.missing_left = ferry_i_calloc(n, sizeof *c.missing_left);
+    c.real = ferry_i_calloc(n * 3, sizeof *c.real);
+    FERRY_NEED(ctx, c.feature && c.left && c.right && c.missing_left && c.real,
+               FERRY_ENOMEM, "no memory to save %lld nodes", (long long)n);
+    for (int64_t e = 0, at = 0; e < trees; e++)
+        for (int64_t i = 0; i < count[e]; i++, at++) {
+            const ferry_tree_node *node = &f->tree[e]->node[i];
+            c.feature[at] = node->feature;
+            c.left[at] = node->left;
+            c.right[at] = node->right;
+            c.missing_left[at] = node->missing_left;
+            c.real[3 * at] = node->threshold;
+            c.real[3 * at + 1] = node->value;
+            c.real[3 * at + 2] = node->gain;
+        }
+    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, "forest.sizes", FERRY_COUNT(sizes), sizes));
+    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "forest.base", 1, f->k, f->f0));
+    FERRY_TRY(ferry_i_bag_put_bytes(ctx, bag, "forest.sparse", f->p, f->sparse));
+    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, "forest.columns", f->p, f->cols));
+    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, "forest.nodes", trees, count));
+    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, "forest.feature", n, c.feature));
+    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, "forest.left", n, c.left));
+    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, "forest.right", n, c.right));
+    FERRY_TRY(ferry_i_bag_put_bytes(ctx, bag, "forest.missing_left", n, c.missing_left));
+    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "forest.threshold_value_gain", n, 3, c.real));
+done:
+    clear(&c);
+    ferry_i_free(count);
+    return st;
+}
+
+/* The tensors, lent. */
+typedef struct lent {
+    const int64_t *count, *feature, *left, *right, *cols;
+    const uint8_t *missing_left, *sparse;
+    const double *f0, *real;
+    int64_t nodes;
+} lent;
+
+static ferry_status borrow(ferry_ctx *ctx, const ferry_bag *bag, int64_t p, int64_t k,
+                           int64_t trees, lent *l)
+{
+    ferry_status st = FERRY_OK;
+    int64_t one = 1, three = 3, n = -1, sum = 0;
+
+    FERRY_TRY(ferry_i_bag_reals(ctx, bag, "forest.base", &one, &k, &l->f0));
+    FERRY_TRY(ferry_i_bag_bytes(ctx, bag, "forest.sparse", &p, &l->sparse));
+    FERRY_TRY(ferry_i_bag_ints(ctx, bag, "forest.columns", &p, &l->cols));
+    FERRY_TRY(ferry_i_bag_ints(ctx, bag, "forest.nodes", &trees, &l->count));
+    FERRY_TRY(ferry_i_bag_ints(ctx, bag, "forest.feature", &n, &l->feature));
+    FERRY_TRY(ferry_i_bag_ints(ctx, bag, "forest.left", &n, &l->left));
+    FERRY_TRY(ferry_i_bag_ints(ctx, bag, "forest.right", &n, &l->right));
+    FERRY_TRY(ferry_i_bag_bytes(ctx, bag, "forest.missing_left", &n, &l->missing_left));
+    FERRY_TRY(
+        ferry_i_bag_reals(ctx, bag, "forest.threshold_value_gain", &n, &three, &l->real));
+    l->nodes = n;
+    for (int64_t e = 0; e < trees; e++) {
+        FERRY_NEED(ctx, l->count[e] >= 0 && l->count[e] <= n - sum, FERRY_EDATA,
+                   "tensor forest.nodes: tree %lld has %lld of %lld nodes", (long long)e,
+                   (long long)l->count[e], (long long)n);
+        sum += l->count[e];
+    }
+done:
+    return st;
+}
+
+/* One tree: children come after their parent, so every walk down it ends. */
+static ferry_status load_tree(ferry_ctx *ctx, const lent *l, int64_t at, int64_t n,
+                              int64_t cols, ferry_tree **out)
+{
+    ferry_status st = FERRY_OK;
+
+    FERRY_TRY(ferry_i_tree_new(ctx, n, out));
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t e = at + i;
+        ferry_tree_node *node = &(*out)->node[i];
+        node->threshold = l->real[3 * e];
+        node->value = l->real[3 * e + 1];
+        node->gain = l->real[3 * e + 2];
+        if (l->feature[e] == -1) continue;
+        FERRY_NEED(ctx,
+                   l->feature[e] >= 0 && l->feature[e] < cols && l->left[e] > i &&
+                       l->left[e] < n && l->right[e] > i && l->right[e] < n,
+                   FERRY_EDATA, "tensor forest.feature: node %lld is not of a tree",
+                   (long long)e);
+        node->feature = (int32_t)l->feature[e];
+        node->left = (int32_t)l->left[e];
+        node->right = (int32_t)l->right[e];
+        node->missing_left = l->missing_left[e] != 0;
+    }
+done:
+    return st;
+}
+
+ferry_status ferry_i_gbc_forest_load(ferry_ctx *ctx, const ferry_bag *bag, gbc_forest **out)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t *sizes = NULL;
+    int64_t five = 5;
+    gbc_forest *f = NULL;
+    lent l = {0};
+
+    *out = NULL;
+    FERRY_TRY(ferry_i_bag_ints(ctx, bag, "forest.sizes", &five, &sizes));
+    for (int i = 0; i < 3; i++)
+        FERRY_NEED(ctx, sizes[i] >= (i < 2) && sizes[i] < 1 << 20, FERRY_EDATA,
+                   "tensor forest.sizes: entry %d is %lld", i, (long long)sizes[i]);
+    const int64_t p = sizes[0], k = sizes[1], n = sizes[2];
+    FERRY_TRY(borrow(ctx, bag, p, k, n * p * k, &l));
+    FERRY_TRY(ferry_i_gbc_forest_new(ctx, p, k, &f));
+    f->logistic = sizes[3] != 0;
+    f->additive = sizes[4] != 0;
+    memcpy(f->f0, l.f0, (size_t)k * sizeof *f->f0);
+    memcpy(f->cols, l.cols, (size_t)p * sizeof *f->cols);
+    for (int64_t i = 0; i < p; i++)
+        f->sparse[i] = l.sparse[i] != 0;
+    for (int64_t t = 0, at = 0, e = 0; t < n; t++) {
+        FERRY_TRY(ferry_i_gbc_forest_grow(ctx, f));
+        for (int64_t i = 0; i < p; i++)
+            for (int64_t j = 0; j < k; j++, e++) {
+                if (l.count[e] > 0)
+                    FERRY_TRY(load_tree(ctx, &l, at, l.count[e], f->cols[i],
+                                        gbc_tree(f, t, i, j)));
+                at += l.count[e];
+            }
+    }
+    *out = f;
+    f = NULL;
+done:
+    ferry_i_gbc_forest_free(f);
+    return st;
+}

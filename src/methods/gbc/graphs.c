@@ -1,0 +1,241 @@
+/* GBC: all neighbour means and the graphs' losses in one pass over the edges.
+ *
+ * The weights of the graphs depend on losses that the same pass adds up, so the means of
+ * every graph are kept until the weights are known. Where that would take too much memory,
+ * a second pass computes them again. Rows are independent, losses are added up in runs of
+ * rows of a fixed length: the same bits with any number of threads. */
+#include <math.h>
+#include <omp.h>
+#include <string.h>
+
+#include "methods/gbc/gbc.h"
+
+#define RUN 4096         /* rows */
+#define KEEP (2LL << 30) /* bytes of means to keep */
+
+struct gbc_pass {
+    int64_t width; /* p (1 + k): of each source whether it counts, then its values */
+    double *seen;  /* n x width: as neighbours count (clamped) */
+    double *plain; /* n x width: as losses count; may be `seen` */
+    double *mean;  /* q x n x (p k), or n x (p k) when they are not kept; NaN: none */
+    bool keep;
+    int64_t runs;
+    double *top, *sum; /* runs: of the loss */
+    double *sums;      /* threads x (width + 8): scratch */
+    int threads;
+};
+
+void ferry_i_gbc_pass_free(gbc_pass *s)
+{
+    if (!s) return;
+    if (s->plain != s->seen) ferry_i_free(s->plain);
+    ferry_i_free(s->seen);
+    ferry_i_free(s->mean);
+    ferry_i_free(s->top);
+    ferry_i_free(s->sum);
+    ferry_i_free(s->sums);
+    ferry_i_free(s);
+}
+
+ferry_status ferry_i_gbc_pass_new(ferry_ctx *ctx, const gbc_problem *g, gbc_pass **out)
+{
+    ferry_status st = FERRY_OK;
+    gbc_pass *s = ferry_i_calloc(1, sizeof *s);
+    const int64_t cells = g->n * g->p * g->k;
+
+    *out = NULL;
+    FERRY_NEED(ctx, s, FERRY_ENOMEM, "gbc: no memory for the graphs");
+    s->width = g->p * (1 + g->k);
+    s->keep = cells <= KEEP / 8 / (g->q > 0 ? g->q : 1);
+    s->runs = (g->n + RUN - 1) / RUN;
+    s->seen = ferry_i_calloc(g->n * s->width, sizeof *s->seen);
+    s->plain = g->clamp || (g->logistic && !g->soft)
+                   ? ferry_i_calloc(g->n * s->width, sizeof *s->plain)
+                   : s->seen;
+    s->mean = ferry_i_calloc(cells * (s->keep ? g->q : 1), sizeof *s->mean);
+    s->top = ferry_i_calloc(s->runs, sizeof *s->top);
+    s->sum = ferry_i_calloc(s->runs, sizeof *s->sum);
+    s->threads = g->n < RUN ? 1 : ctx->threads;
+    s->sums = ferry_i_calloc(s->threads * (s->width + 8), sizeof *s->sums);
+    FERRY_NEED(ctx, s->seen && s->plain && s->mean && s->top && s->sum && s->sums,
+               FERRY_ENOMEM, "gbc: no memory for neighbours of %lld instances",
+               (long long)g->n);
+    *out = s;
+    s = NULL;
+done:
+    ferry_i_gbc_pass_free(s);
+    return st;
+}
+
+/* What each instance shows to its neighbours. */
+static void fill(const ferry_ctx *ctx, const gbc_problem *g, double *const *f, gbc_pass *s)
+{
+    const int64_t n = g->n, p = g->p, k = g->k, width = s->width;
+    const int threads = n < RUN ? 1 : ctx->threads;
+    const bool odds = g->logistic && g->soft;
+
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int64_t x = 0; x < n; x++) {
+        const bool fixed = g->clamp && g->labelled[x];
+        for (int64_t i = 0; i < p; i++) {
+            double *seen = s->seen + x * width + i * (1 + k);
+            double *plain = s->plain + x * width + i * (1 + k);
+            const bool here = g->mask[i * n + x] != 0;
+            plain[0] = here;
+            seen[0] = here || fixed;
+            for (int64_t j = 0; j < k; j++) {
+                const double v = f[i][x * k + j], y = g->y[x * k + j];
+                const double probability = g->logistic ? ferry_i_gbc_sigmoid(v) : v;
+                plain[1 + j] = here ? probability : 0;
+                if (fixed)
+                    seen[1 + j] = odds ? (y + 1) / 2 : y;
+                else
+                    seen[1 + j] = !here ? 0 : odds ? probability : v;
+            }
+        }
+    }
+}
+
+/* sums (width) <- sum over the neighbours of x of weight times what they show. */
+static inline void add_neighbours(const ferry_matrix *a, int64_t x, const double *seen,
+                                  int64_t width, double *sums)
+{
+    if (width == 2) { /* one source, one score */
+        double s0 = 0, s1 = 0;
+        for (int64_t e = a->start[x]; e < a->start[x + 1]; e++) {
+            const double *v = seen + (int64_t)a->index[e] * 2;
+            s0 += a->value[e] * v[0];
+            s1 += a->value[e] * v[1];
+        }
+        sums[0] = s0;
+        sums[1] = s1;
+        return;
+    }
+    memset(sums, 0, (size_t)width * sizeof *sums);
+    for (int64_t e = a->start[x]; e < a->start[x + 1]; e++) {
+        const double *v = seen + (int64_t)a->index[e] * width;
+        for (int64_t c = 0; c < width; c++)
+            sums[c] += a->value[e] * v[c];
+    }
+}
+
+/* Disagreement of x with its neighbours of larger number. */
+static inline void add_loss(const gbc_problem *g, const ferry_matrix *a, int64_t x,
+                            const double *plain, int64_t width, const double *w,
+                            double *top, double *sum)
+{
+    const double *here = plain + x * width;
+    int64_t e = a->start[x + 1];
+
+    while (e > a->start[x] && a->index[e - 1] > x) {
+        const double *there = plain + (int64_t)a->index[--e] * width;
+        for (int64_t i = 0; i < g->p; i++) {
+            const int64_t at = i * (1 + g->k);
+            const double weight = a->value[e] * w[i] * here[at] * there[at];
+            double apart = 0;
+            for (int64_t j = 1; j <= g->k; j++) {
+                const double d = here[at + j] - there[at + j];
+                apart += d * d;
+            }
+            *top += weight * apart / (double)g->k;
+            *sum += weight;
+        }
+    }
+}
+
+/* Means of graph t into `mean`; with w also its loss. */
+static void pass(gbc_pass *s, const gbc_problem *g, int64_t t, const double *w,
+                 double *mean, double *loss)
+{
+    const ferry_matrix *a = g->graph[t];
+    const int64_t n = g->n, p = g->p, k = g->k, width = s->width, runs = s->runs;
+    const int threads = s->threads;
+    double top = 0, sum = 0;
+
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
+    for (int64_t run = 0; run < runs; run++) {
+        const int64_t end = (run + 1) * RUN < n ? (run + 1) * RUN : n;
+        double to = 0, su = 0, *sums = s->sums + omp_get_thread_num() * (width + 8);
+        for (int64_t x = run * RUN; x < end; x++) {
+            double *m = mean + x * p * k;
+            if (w) add_loss(g, a, x, s->plain, width, w, &to, &su);
+            if (g->labelled[x]) continue; /* its own label counts */
+            add_neighbours(a, x, s->seen, width, sums);
+            for (int64_t i = 0; i < p; i++)
+                for (int64_t j = 0; j < k; j++) {
+                    const double degree = sums[i * (1 + k)];
+                    m[i * k + j] = degree > 0 ? sums[i * (1 + k) + 1 + j] / degree : NAN;
+                }
+        }
+        s->top[run] = to;
+        s->sum[run] = su;
+    }
+    if (!w) return;
+    for (int64_t run = 0; run < runs; run++) {
+        top += s->top[run];
+        sum += s->sum[run];
+    }
+    *loss = sum > 0 ? top / sum : NAN;
+}
+
+/* et += wg mean, and total += wg where there is one; the totals stand in et's place until
+ * all graphs are in: weight[i] (n) per source. */
+static void combine(const ferry_ctx *ctx, const gbc_problem *g, const double *const *mean,
+                    int64_t graphs, const double *wg, bool first, double *const *et,
+                    double *total)
+{
+    const int64_t n = g->n, p = g->p, k = g->k;
+    const int threads = n < RUN ? 1 : ctx->threads;
+
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int64_t x = 0; x < n; x++) {
+        for (int64_t i = 0; i < p; i++) {
+            double *to = et[i] + x * k, sum = first ? 0 : total[i * n + x];
+            if (first) memset(to, 0, (size_t)k * sizeof *to);
+            if (!g->labelled[x] && g->mask[i * n + x])
+                for (int64_t t = 0; t < graphs; t++) {
+                    const double *m = mean[t] + x * p * k + i * k;
+                    if (isnan(m[0])) continue;
+                    sum += wg[t];
+                    for (int64_t j = 0; j < k; j++)
+                        to[j] += wg[t] * m[j];
+                }
+            total[i * n + x] = sum;
+        }
+    }
+}
+
+ferry_status ferry_i_gbc_pass_run(ferry_ctx *ctx, gbc_pass *s, const gbc_problem *g,
+                                  double *const *f, const double *w, double *loss,
+                                  double *wg, double *const *et, uint8_t *const *has)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t cells = g->n * g->p * g->k;
+    const double **mean = ferry_i_calloc(g->q, sizeof *mean);
+    double *total = ferry_i_calloc(g->p * g->n, sizeof *total);
+
+    FERRY_NEED(ctx, mean && total, FERRY_ENOMEM, "gbc: no memory for neighbours");
+    fill(ctx, g, f, s);
+    for (int64_t t = 0; t < g->q; t++) {
+        double *to = s->mean + (s->keep ? t * cells : 0);
+        mean[t] = to;
+        pass(s, g, t, w, to, &loss[t]);
+    }
+    ferry_i_gbc_root(g->q, loss, wg);
+    if (s->keep) combine(ctx, g, mean, g->q, wg, true, et, total);
+    for (int64_t t = 0; !s->keep && t < g->q; t++) {
+        pass(s, g, t, NULL, s->mean, NULL);
+        combine(ctx, g, mean + t, 1, wg + t, t == 0, et, total);
+    }
+    for (int64_t i = 0; i < g->p; i++)
+        for (int64_t x = 0; x < g->n; x++) {
+            const double sum = total[i * g->n + x];
+            has[i][x] = sum > 0;
+            for (int64_t j = 0; sum > 0 && j < g->k; j++)
+                et[i][x * g->k + j] /= sum;
+        }
+done:
+    ferry_i_free(mean);
+    ferry_i_free(total);
+    return st;
+}
