@@ -85,12 +85,16 @@ ferry_status ferry_i_kmeans(ferry_ctx *ctx, const ferry_block *x, int64_t k,
  * --------------------------------------------------- */
 
 enum { FERRY_SIMPLEX_MOST = 12 };
-/* min w'Kw - 2v'w over w >= 0, sum w = 1, exactly: of every support the point where the
- * gradient is constant on it, the best of those that lie in the simplex. K symmetric, p x p
- * with 1 <= p <= FERRY_SIMPLEX_MOST; it may be singular or indefinite. objective may be
- * NULL. FERRY_ENUMERIC when K or v is not finite. */
+/* min w'Kw - 2v'w over w >= 0, sum w = 1, exactly. K symmetric, p x p. Up to
+ * FERRY_SIMPLEX_MOST weights: of every support the point where the gradient is constant on
+ * it, the best of those that lie in the simplex; K may be singular or indefinite. More of
+ * them: by an active set, for which K must be positive semidefinite. objective may be NULL.
+ * FERRY_ENUMERIC when K or v is not finite. */
 ferry_status ferry_i_simplex_qp(ferry_ctx *ctx, const ferry_small *k, const double *v,
                                 double *w, double *objective);
+/* The second way, for any p. */
+ferry_status ferry_i_simplex_active(ferry_ctx *ctx, const ferry_small *k, const double *v,
+                                    double *w, double *objective);
 /* ---- ranking labels (RankSVM)
  * ------------------------------------------------------------------ */
 

@@ -1,9 +1,16 @@
-/* min w'Kw - 2v'w over the simplex {w >= 0, sum w = 1}, by enumerating supports.
+/* min w'Kw - 2v'w over the simplex {w >= 0, sum w = 1}, by enumerating supports, or by an
+ * active set where those would be too many.
  *
  * On the support S of a minimiser the gradient is constant: K_SS w_S + mu 1 = v_S, 1'w_S =
  * 1. Where that system is singular, the objective does not change along some direction of
  * the face, so a minimiser with a smaller support exists: such supports are skipped. There
- * are 2^p - 1 of them, each a system of at most 13 unknowns. */
+ * are 2^p - 1 of them, each a system of at most 13 unknowns.
+ *
+ * The active set (K positive semidefinite): from the best corner, move to the solution on
+ * the support; where it leaves the simplex, stop at the boundary and let go of what became
+ * 0; where it does not, take in the weight with the most negative multiplier. The objective
+ * falls with every support, so none comes twice, and the end has no negative multiplier:
+ * the minimum. */
 #include <assert.h>
 #include <math.h>
 #include <string.h>
@@ -75,7 +82,8 @@ ferry_status ferry_i_simplex_qp(ferry_ctx *ctx, const ferry_small *k, const doub
     double trial[FERRY_SIMPLEX_MOST], best = INFINITY, scale = 0;
     ferry_small *a = NULL, *x = NULL;
 
-    assert(1 <= p && p <= FERRY_SIMPLEX_MOST && k->cols == p);
+    assert(1 <= p && k->cols == p);
+    if (p > FERRY_SIMPLEX_MOST) return ferry_i_simplex_active(ctx, k, v, w, objective);
     FERRY_NEED(ctx, all_finite(p * p, k->data) && all_finite(p, v), FERRY_ENUMERIC,
                "a quadratic program with numbers that are not finite");
     FERRY_TRY(ferry_i_small_new(ctx, p + 1, p + 1, &a));
@@ -103,5 +111,143 @@ ferry_status ferry_i_simplex_qp(ferry_ctx *ctx, const ferry_small *k, const doub
 done:
     ferry_i_small_free(a);
     ferry_i_small_free(x);
+    return st;
+}
+
+/* ---- the active set ---- */
+
+typedef struct active {
+    const ferry_small *k;
+    const double *v;
+    int64_t p, n; /* weights; those in the support ... */
+    int64_t *member;
+    bool *in;
+    double *w, *z; /* where we are; the solution on the support (0 elsewhere) */
+    double mu, scale;
+    ferry_small *a, *x;
+} active;
+
+/* z and mu of the support. A hint of ridge keeps a singular system solvable; it moves the
+ * solution within rounding of the face's minimisers. */
+static ferry_status solve_support(ferry_ctx *ctx, active *s)
+{
+    ferry_status st = FERRY_OK;
+
+    s->n = 0;
+    for (int64_t i = 0; i < s->p; i++)
+        if (s->in[i]) s->member[s->n++] = i;
+    const int64_t n = s->n;
+    s->a->rows = s->a->cols = s->x->rows = n + 1;
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t j = 0; j < n; j++)
+            FERRY_AT(s->a, i, j) = FERRY_AT(s->k, s->member[i], s->member[j]) +
+                                   (i == j ? 1e-14 * s->scale : 0);
+        FERRY_AT(s->a, i, n) = FERRY_AT(s->a, n, i) = s->scale;
+        s->x->data[i] = s->v[s->member[i]];
+    }
+    FERRY_AT(s->a, n, n) = 0;
+    s->x->data[n] = s->scale;
+    FERRY_TRY(ferry_e(ctx)->solve(ctx, s->a, s->x));
+    memset(s->z, 0, (size_t)s->p * sizeof *s->z);
+    for (int64_t i = 0; i < n; i++)
+        s->z[s->member[i]] = s->x->data[i];
+    s->mu = s->x->data[n] * s->scale;
+done:
+    return st;
+}
+
+/* w <- as far towards z as the simplex goes; whether z itself was reached. */
+static bool go_to(active *s)
+{
+    double most = 1;
+    int64_t first = -1;
+
+    for (int64_t i = 0; i < s->n; i++) {
+        const int64_t j = s->member[i];
+        if (s->z[j] > 0) continue;
+        const double t = s->w[j] / (s->w[j] - s->z[j]); /* 0 / 0 only when w is 0 too */
+        if (first < 0 || !(t >= most)) {
+            most = t > 0 ? t : 0;
+            first = j;
+        }
+    }
+    for (int64_t i = 0; i < s->n; i++) {
+        const int64_t j = s->member[i];
+        s->w[j] = first < 0 ? s->z[j] : fmax(s->w[j] + most * (s->z[j] - s->w[j]), 0);
+        if (j == first || !(s->w[j] > 0)) {
+            s->w[j] = 0;
+            s->in[j] = false;
+        }
+    }
+    return first < 0;
+}
+
+/* The weight outside the support whose multiplier (K w - v + mu)_j is most negative, or -1.
+ */
+static int64_t wants_in(const active *s)
+{
+    double least = -1e-12 * s->scale;
+    int64_t best = -1;
+
+    for (int64_t j = 0; j < s->p; j++) {
+        double g = s->mu - s->v[j];
+        for (int64_t i = 0; i < s->p; i++)
+            g += FERRY_AT(s->k, j, i) * s->w[i];
+        if (s->in[j] || !(g < least)) continue;
+        least = g;
+        best = j;
+    }
+    return best;
+}
+
+static void best_corner(active *s)
+{
+    int64_t best = 0;
+
+    for (int64_t j = 1; j < s->p; j++)
+        if (FERRY_AT(s->k, j, j) - 2 * s->v[j] <
+            FERRY_AT(s->k, best, best) - 2 * s->v[best])
+            best = j;
+    s->w[best] = 1;
+    s->in[best] = true;
+}
+
+ferry_status ferry_i_simplex_active(ferry_ctx *ctx, const ferry_small *k, const double *v,
+                                    double *w, double *objective)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t p = k->rows;
+    active s = {.k = k, .v = v, .p = p, .w = w};
+
+    FERRY_NEED(ctx, all_finite(p * p, k->data) && all_finite(p, v), FERRY_ENUMERIC,
+               "a quadratic program with numbers that are not finite");
+    s.member = ferry_i_calloc(p, sizeof *s.member);
+    s.in = ferry_i_calloc(p, sizeof *s.in);
+    s.z = ferry_i_calloc(p, sizeof *s.z);
+    FERRY_NEED(ctx, s.member && s.in && s.z, FERRY_ENOMEM, "no memory for %lld weights",
+               (long long)p);
+    FERRY_TRY(ferry_i_small_new(ctx, p + 1, p + 1, &s.a));
+    FERRY_TRY(ferry_i_small_new(ctx, p + 1, 1, &s.x));
+    for (int64_t i = 0; i < p * p; i++)
+        s.scale = fmax(s.scale, fabs(k->data[i]));
+    for (int64_t i = 0; i < p; i++)
+        s.scale = fmax(s.scale, fabs(v[i]));
+    if (s.scale == 0) s.scale = 1;
+    memset(w, 0, (size_t)p * sizeof *w);
+    best_corner(&s);
+    for (int64_t turn = 0; turn < 50 * p; turn++) { /* rounding must not go on for ever */
+        FERRY_TRY(solve_support(ctx, &s));
+        if (!go_to(&s)) continue;
+        const int64_t next = wants_in(&s);
+        if (next < 0) break;
+        s.in[next] = true;
+    }
+    if (objective) *objective = value_at(k, v, w);
+done:
+    ferry_i_free(s.member);
+    ferry_i_free(s.in);
+    ferry_i_free(s.z);
+    ferry_i_small_free(s.a);
+    ferry_i_small_free(s.x);
     return st;
 }

@@ -82,9 +82,6 @@ static ferry_status coca_fits(ferry_ctx *ctx, const ferry_task *task, const void
     FERRY_NEED(
         ctx, o->weights != WEIGHTS_LEARNED || o->pairs[0] || has_labels(t), FERRY_ENEEDS,
         "coca weights=qp needs labels of target '%s' that may be seen, or pairs", t->name);
-    FERRY_NEED(ctx, o->weights != WEIGHTS_LEARNED || t->n_views <= FERRY_SIMPLEX_MOST,
-               FERRY_ENEEDS, "coca weights=qp takes up to %d views, target '%s' has %lld",
-               FERRY_SIMPLEX_MOST, t->name, (long long)t->n_views);
     FERRY_NEED(ctx, o->graph_weights != WEIGHTS_LEARNED || has_labels(t), FERRY_ENEEDS,
                "coca graph_weights=lift needs labels of target '%s' that may be seen",
                t->name);
@@ -118,7 +115,7 @@ static ferry_status view_weights(ferry_ctx *ctx, const coca_options *o,
 
     for (int64_t j = 0; j < p; j++)
         w[j] = 1 / (double)p;
-    if (o->weights == WEIGHTS_EQUAL || p > FERRY_SIMPLEX_MOST) goto done;
+    if (o->weights == WEIGHTS_EQUAL) goto done;
     if (o->pairs[0])
         FERRY_TRY(ferry_i_coca_links_file(ctx, t, o->pairs, o->links, &l));
     else

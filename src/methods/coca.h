@@ -143,8 +143,7 @@ ferry_status ferry_i_coca_links_labels(ferry_ctx *ctx, const ferry_domain *t, in
 ferry_status ferry_i_coca_links_file(ferry_ctx *ctx, const ferry_domain *t,
                                      const char *path, int64_t most, coca_links *l);
 void ferry_i_coca_links_clear(coca_links *l);
-/* Weights w of the p <= FERRY_SIMPLEX_MOST views, from the d principal components of each.
- */
+/* Weights w of the p views, from the d principal components of each. */
 ferry_status ferry_i_coca_learn_weights(ferry_ctx *ctx, int64_t p, coca_view *const *x,
                                         int64_t d, coca_solver solver, const coca_links *l,
                                         coca_norm norm, bool balanced, double *w);

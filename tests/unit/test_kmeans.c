@@ -85,6 +85,7 @@ static ferry_status run_both(ferry_ctx *ctx, void *arg)
     ferry_i_rng_seed(&rng, 1, 0);
     FERRY_TRY(ferry_i_kmeans(ctx, arg, 2, 2, 10, &rng, group, NULL, NULL));
     FERRY_TRY(ferry_i_simplex_qp(ctx, &k, v, w, NULL));
+    FERRY_TRY(ferry_i_simplex_active(ctx, &k, v, w, NULL));
 done:
     return st;
 }
@@ -175,6 +176,80 @@ static void test_qp_random(void **state)
     }
 }
 
+/* K = A A' with A p x rank, v, both random. */
+static void random_qp(ferry_rng *rng, int p, int rank, double *kd, double *v)
+{
+    double *a = calloc((size_t)(p * rank), sizeof *a);
+
+    for (int i = 0; i < p * rank; i++)
+        a[i] = ferry_i_rng_normal(rng);
+    for (int i = 0; i < p; i++) {
+        v[i] = ferry_i_rng_normal(rng);
+        for (int j = 0; j < p; j++) {
+            kd[i + j * p] = 0;
+            for (int l = 0; l < rank; l++)
+                kd[i + j * p] += a[i * rank + l] * a[j * rank + l];
+        }
+    }
+    free(a);
+}
+
+/* The active set finds what trying all supports finds, also where K is singular. */
+static void test_qp_active(void **state)
+{
+    ferry_ctx *ctx = *state;
+    double kd[144], v[12], w[12], x[12], f, g;
+    ferry_rng rng;
+
+    ferry_i_rng_seed(&rng, 6, 0);
+    for (int trial = 0; trial < 60; trial++) {
+        const int p = 1 + trial % 12, rank = 1 + trial % 5 * 3;
+        const ferry_small k = {p, p, kd};
+        random_qp(&rng, p, rank, kd, v);
+        assert_ok(ctx, ferry_i_simplex_qp(ctx, &k, v, w, &f));
+        assert_ok(ctx, ferry_i_simplex_active(ctx, &k, v, x, &g));
+        assert_close(g, f, 1e-9);
+        for (int i = 0; rank >= p && i < p; i++)
+            assert_true(fabs(x[i] - w[i]) < 1e-6);
+    }
+}
+
+/* Many weights: the conditions of a minimum, on the simplex. */
+static void test_qp_many(void **state)
+{
+    enum { P = 80 };
+    ferry_ctx *ctx = *state;
+    double *kd = calloc(P * P, sizeof *kd), v[P], w[P], f;
+    const ferry_small k = {P, P, kd};
+    ferry_rng rng;
+
+    ferry_i_rng_seed(&rng, 7, 0);
+    for (int rank = 1; rank <= 100; rank += 33) {
+        double sum = 0, least = INFINITY, mean = 0;
+        random_qp(&rng, P, rank, kd, v);
+        assert_ok(ctx, ferry_i_simplex_qp(ctx, &k, v, w, &f));
+        for (int i = 0; i < P; i++) {
+            double g = -v[i];
+            assert_true(w[i] >= 0);
+            sum += w[i];
+            for (int j = 0; j < P; j++)
+                g += kd[i + j * P] * w[j];
+            least = fmin(least, g);
+            mean += w[i] * g;
+        }
+        assert_close(sum, 1, 1e-12);
+        assert_true(mean <= least + 1e-9 * (1 + fabs(least))); /* w only where g is least */
+    }
+    memset(kd, 0, P * P * sizeof *kd); /* nothing but v: the corner of the largest */
+    v[17] = 10;
+    assert_ok(ctx, ferry_i_simplex_qp(ctx, &k, v, w, &f));
+    assert_close(w[17], 1, 1e-12);
+    assert_close(f, -20, 1e-12);
+    kd[5] = NAN;
+    assert_fails(ctx, ferry_i_simplex_qp(ctx, &k, v, w, &f), FERRY_ENUMERIC, "finite");
+    free(kd);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -184,6 +259,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_qp_by_hand, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_qp_degenerate, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_qp_random, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_qp_active, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_qp_many, ctx_setup, ctx_teardown),
     };
 
     return cmocka_run_group_tests_name("kmeans", tests, NULL, NULL);
