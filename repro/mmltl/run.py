@@ -35,8 +35,7 @@ METHODS = """methods:
   - ranksvm
   - ranksvm: {center: per-domain}
     as: ranksvm centred
-  - majority: {}
-    as: label-prior
+  - label-prior
 """
 EVALUATE = "evaluate: {repeats: 1, seed: %d, ties: mean, metrics: [hamming, ranking-loss, one-error, coverage, average-precision]}\n"
 METRICS = ["hamming", "ranking-loss", "one-error", "coverage", "average-precision"]

@@ -17,6 +17,7 @@
     X(hemap)                                                                               \
     X(hetomtl)                                                                             \
     X(knn)                                                                                 \
+    X(label_prior)                                                                         \
     X(lift)                                                                                \
     X(logreg)                                                                              \
     X(majority)                                                                            \

@@ -49,6 +49,12 @@ static ferry_status majority_fit(ferry_ctx *ctx, const ferry_task *task,
     return constant_fit(ctx, "majority", task, options, state, rep);
 }
 
+static ferry_status label_prior_fit(ferry_ctx *ctx, const ferry_task *task,
+                                    const void *options, void **state, ferry_report *rep)
+{
+    return constant_fit(ctx, "label-prior", task, options, state, rep);
+}
+
 static ferry_status mean_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
                              void **state, ferry_report *rep)
 {
@@ -61,6 +67,14 @@ static ferry_status majority_fits(ferry_ctx *ctx, const ferry_task *task,
     const constant_options *o = options;
 
     return ferry_i_base_fits(ctx, "majority", task, (ferry_train)o->train, false);
+}
+
+static ferry_status label_prior_fits(ferry_ctx *ctx, const ferry_task *task,
+                                     const void *options)
+{
+    const constant_options *o = options;
+
+    return ferry_i_base_fits(ctx, "label-prior", task, (ferry_train)o->train, false);
 }
 
 static ferry_status mean_fits(ferry_ctx *ctx, const ferry_task *task, const void *options)
@@ -107,6 +121,23 @@ const ferry_method ferry_i_method_majority = {
     .options_size = sizeof(constant_options),
     .fits = majority_fits,
     .fit = majority_fit,
+    .predict = constant_predict,
+    .save = constant_save,
+    .load = constant_load,
+    .free = constant_free,
+};
+
+/* majority under the name that multi-label papers have for it, as a control. */
+const ferry_method ferry_i_method_label_prior = {
+    .name = "label-prior",
+    .summary = "labels by how often they occur, whatever the features",
+    .kind = FERRY_KIND_CONTROL,
+    .goals = FERRY_MULTILABEL,
+    .options = constant_opts,
+    .n_options = FERRY_COUNT(constant_opts),
+    .options_size = sizeof(constant_options),
+    .fits = label_prior_fits,
+    .fit = label_prior_fit,
     .predict = constant_predict,
     .save = constant_save,
     .load = constant_load,
