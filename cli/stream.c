@@ -82,11 +82,14 @@ static void print(pump *p, const char *text, int64_t n)
     }
 }
 
-static void commit(pump *p)
+typedef ferry_status commit_fn(ferry_ctx *ctx, ferry_stream *stream, const char **answers,
+                               int64_t *n);
+
+static void commit(pump *p, commit_fn *how)
 {
     const char *answers = NULL;
     int64_t n = 0;
-    const ferry_status st = ferry_stream_commit(p->c->ctx, p->stream, &answers, &n);
+    const ferry_status st = how(p->c->ctx, p->stream, &answers, &n);
 
     print(p, answers, n);
     if (st != FERRY_OK && !p->over) p->code = cli_failed(p->c, st);
@@ -103,9 +106,9 @@ static void feed(pump *p, const char *bytes, int64_t n)
         if (st != FERRY_OK) {
             p->code = cli_failed(p->c, st);
             p->over = true;
-            commit(p);
+            commit(p, ferry_stream_commit);
         } else if (ferry_stream_due(p->stream) == 0) {
-            commit(p);
+            commit(p, ferry_stream_turn);
         }
     }
 }
@@ -118,7 +121,7 @@ static void read_all(pump *p)
     while (!p->over && !asked) {
         const double due = ferry_stream_due(p->stream);
         if (!input_ready(due > PAUSE ? PAUSE : due)) {
-            if (due >= 0) commit(p);
+            if (due >= 0) commit(p, ferry_stream_commit);
             continue;
         }
         const ssize_t n = read(STDIN_FILENO, block, BLOCK);
@@ -169,7 +172,7 @@ int cli_stream(cli *c)
     cli_progress_end();
     catch_signals();
     read_all(&p);
-    commit(&p);
+    commit(&p, ferry_stream_commit);
     const long long last = (long long)ferry_stream_seq(p.stream);
     st = ferry_stream_close(c->ctx, p.stream);
     if (st != FERRY_OK && p.code == EXIT_DONE) p.code = cli_failed(c, st);

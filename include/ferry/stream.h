@@ -108,6 +108,14 @@ FERRY_API double ferry_stream_due(const ferry_stream *stream);
 FERRY_API ferry_status ferry_stream_commit(ferry_ctx *ctx, ferry_stream *stream,
                                            const char **answers, int64_t *n);
 
+/**
+ * The same for input that keeps coming: does not wait for the disk. When a whole batch was
+ * taken it begins to make that durable, and lends the answers of the batch before; else it
+ * is ferry_stream_commit().
+ */
+FERRY_API ferry_status ferry_stream_turn(ferry_ctx *ctx, ferry_stream *stream,
+                                         const char **answers, int64_t *n);
+
 /** Number of the last record: every instance and every label that was taken has one. */
 FERRY_API int64_t ferry_stream_seq(const ferry_stream *stream);
 

@@ -9,19 +9,20 @@ static const char *const sync_name[] = {"always", "batch", "off"};
 static ferry_status begin(ferry_ctx *ctx, ferry_stream *s, bool kept)
 {
     ferry_status st = FERRY_OK;
+    stream_answers *a = &s->now;
 
-    FERRY_NEED(ctx, FERRY_GROW(s->answer, s->n_answers, s->cap_answers), FERRY_ENOMEM,
+    FERRY_NEED(ctx, FERRY_GROW(a->answer, a->n, a->cap), FERRY_ENOMEM,
                "no memory for answers");
-    if (s->n_answers == 0) s->since = ferry_i_clock();
-    s->answer[s->n_answers++] = (stream_answer){s->line, s->answers.len, kept};
+    if (a->n == 0) a->since = ferry_i_clock();
+    a->answer[a->n++] = (stream_answer){s->line, a->text.len, kept};
 done:
     return st;
 }
 
-static ferry_status finish(ferry_ctx *ctx, ferry_stream *s)
+static ferry_status finish(ferry_ctx *ctx, ferry_text *t)
 {
-    ferry_i_text_addn(&s->answers, "}\n", 2);
-    return s->answers.failed ? ferry_i_nomem(ctx, "answers") : FERRY_OK;
+    ferry_i_text_addn(t, "}\n", 2);
+    return t->failed ? ferry_i_nomem(ctx, "answers") : FERRY_OK;
 }
 
 static void add_real(ferry_text *t, double x)
@@ -79,7 +80,7 @@ ferry_status ferry_i_answer_record(ferry_ctx *ctx, ferry_stream *s, const ferry_
                                    const ferry_outcome *o)
 {
     ferry_status st = FERRY_OK;
-    ferry_text *t = &s->answers;
+    ferry_text *t = &s->now.text;
     const ferry_model *m = s->worker.model;
 
     FERRY_TRY(begin(ctx, s, true));
@@ -104,7 +105,7 @@ ferry_status ferry_i_answer_record(ferry_ctx *ctx, ferry_stream *s, const ferry_
         ferry_i_text_add(t, ",");
     }
     add_seq(t, s, r->seq);
-    FERRY_TRY(finish(ctx, s));
+    FERRY_TRY(finish(ctx, &s->now.text));
 done:
     return st;
 }
@@ -114,9 +115,9 @@ ferry_status ferry_i_answer_far(ferry_ctx *ctx, ferry_stream *s)
     ferry_status st = FERRY_OK;
 
     FERRY_TRY(begin(ctx, s, true));
-    ferry_i_text_addf(&s->answers, "{\"waiting\":%lld,", (long long)s->worker.queue.n);
-    add_seq(&s->answers, s, s->worker.seq);
-    FERRY_TRY(finish(ctx, s));
+    ferry_i_text_addf(&s->now.text, "{\"waiting\":%lld,", (long long)s->worker.queue.n);
+    add_seq(&s->now.text, s, s->worker.seq);
+    FERRY_TRY(finish(ctx, &s->now.text));
 done:
     return st;
 }
@@ -126,22 +127,20 @@ ferry_status ferry_i_answer_again(ferry_ctx *ctx, ferry_stream *s)
     ferry_status st = FERRY_OK;
 
     FERRY_TRY(begin(ctx, s, true));
-    ferry_i_text_add(&s->answers, "{");
-    if (s->parsed.id_n > 0) add_id(&s->answers, &s->parsed);
-    ferry_i_text_add(&s->answers, "\"repeated\":true,");
-    add_seq(&s->answers, s, s->parsed.seq);
-    FERRY_TRY(finish(ctx, s));
+    ferry_i_text_add(&s->now.text, "{");
+    if (s->parsed.id_n > 0) add_id(&s->now.text, &s->parsed);
+    ferry_i_text_add(&s->now.text, "\"repeated\":true,");
+    add_seq(&s->now.text, s, s->parsed.seq);
+    FERRY_TRY(finish(ctx, &s->now.text));
 done:
     return st;
 }
 
-static ferry_status add_error(ferry_ctx *ctx, ferry_stream *s, const char *why,
-                              int64_t line)
+static void add_error(ferry_text *t, const char *why, int64_t line)
 {
-    ferry_i_text_add(&s->answers, "{\"error\":");
-    ferry_i_text_json(&s->answers, why, (int64_t)strlen(why));
-    ferry_i_text_addf(&s->answers, ",\"line\":%lld", (long long)line);
-    return finish(ctx, s);
+    ferry_i_text_add(t, "{\"error\":");
+    ferry_i_text_json(t, why, (int64_t)strlen(why));
+    ferry_i_text_addf(t, ",\"line\":%lld", (long long)line);
 }
 
 ferry_status ferry_i_answer_bad(ferry_ctx *ctx, ferry_stream *s, const char *why)
@@ -149,27 +148,32 @@ ferry_status ferry_i_answer_bad(ferry_ctx *ctx, ferry_stream *s, const char *why
     ferry_status st = FERRY_OK;
 
     FERRY_TRY(begin(ctx, s, false));
-    FERRY_TRY(add_error(ctx, s, why, s->line));
+    add_error(&s->now.text, why, s->line);
+    FERRY_TRY(finish(ctx, &s->now.text));
 done:
     return st;
 }
 
-ferry_status ferry_i_answers_take_back(ferry_ctx *ctx, ferry_stream *s, const char *why)
+void ferry_i_answers_lend(ferry_stream *s, stream_answers *a, const char *why)
 {
-    ferry_status st = FERRY_OK;
-    ferry_text old = s->answers;
+    ferry_text *t = &s->lent;
 
-    s->answers = (ferry_text){0};
-    for (int64_t i = 0; i < s->n_answers; i++) {
-        const stream_answer *a = &s->answer[i];
-        const int64_t end = i + 1 < s->n_answers ? s->answer[i + 1].at : old.len;
-        if (a->kept)
-            FERRY_TRY(add_error(ctx, s, why, a->line));
-        else
-            ferry_i_text_addn(&s->answers, old.s + a->at, end - a->at);
+    for (int64_t i = 0; why && i < a->n; i++) {
+        const int64_t end = i + 1 < a->n ? a->answer[i + 1].at : a->text.len;
+        if (a->answer[i].kept) {
+            add_error(t, why, a->answer[i].line);
+            ferry_i_text_addn(t, "}\n", 2);
+        } else {
+            ferry_i_text_addn(t, a->text.s + a->answer[i].at, end - a->answer[i].at);
+        }
     }
-    if (s->answers.failed) FERRY_TRY(ferry_i_nomem(ctx, "answers"));
-done:
-    ferry_i_text_free(&old);
-    return st;
+    if (!why) ferry_i_text_addn(t, a->text.s, a->text.len);
+    a->text.len = 0;
+    a->n = 0;
+}
+
+void ferry_i_answers_free(stream_answers *a)
+{
+    ferry_i_text_free(&a->text);
+    ferry_i_free(a->answer);
 }

@@ -182,14 +182,18 @@ done:
     return st;
 }
 
+static bool wants_snapshot(const ferry_stream *s)
+{
+    return s->log->records >= s->snapshot_records || s->log->size >= s->snapshot_bytes;
+}
+
 /* A snapshot when the log has grown enough. Without one nothing is lost: try again later.
  */
 static ferry_status maybe_snapshot(ferry_ctx *ctx, ferry_stream *s)
 {
     ferry_status st = FERRY_OK;
 
-    if (s->log->records < s->snapshot_records && s->log->size < s->snapshot_bytes)
-        goto done;
+    if (!wants_snapshot(s)) goto done;
     st = write_snapshot(ctx, s);
     if (st == FERRY_OK) st = begin_session(ctx, s);
     if (st == FERRY_OK || s->broken) goto done;
@@ -397,38 +401,84 @@ done:
 
 /* ---- working ---- */
 
+/* Enough for a batch. */
+static bool is_full(const ferry_stream *s)
+{
+    return s->now.n >= BATCH_LINES || s->log->used >= BATCH_BYTES;
+}
+
 double ferry_stream_due(const ferry_stream *s)
 {
-    if (s->n_answers == 0) return -1;
-    if (s->set.sync == SYNC_ALWAYS || s->n_answers >= BATCH_LINES ||
-        s->log->used >= BATCH_BYTES)
+    const stream_answers *first = s->flying.n > 0 ? &s->flying : &s->now;
+
+    if (first->n == 0) return -1;
+    if (s->now.n > 0 && s->set.sync == SYNC_ALWAYS) return 0;
+    /* While the batch before is being synced this one may grow. */
+    if (is_full(s) && (!ferry_i_log_busy(s->log) || s->now.n >= BATCH_MOST ||
+                       s->log->used >= BATCH_BYTES))
         return 0;
-    const double left = s->since + BATCH_SECONDS - ferry_i_clock();
+    const double left = first->since + BATCH_SECONDS - ferry_i_clock();
     return left > 0 ? left : 0;
+}
+
+/* Lend all answers; with errors in place of those that were not kept. */
+static ferry_status lend(ferry_ctx *ctx, ferry_stream *s, ferry_status st)
+{
+    char why[512];
+
+    s->broken = s->broken || st != FERRY_OK;
+    (void)snprintf(why, sizeof why, "not acknowledged: %s", ferry_message(ctx));
+    ferry_i_answers_lend(s, &s->flying, s->broken ? why : NULL);
+    ferry_i_answers_lend(s, &s->now, s->broken ? why : NULL);
+    return st;
+}
+
+/* What is lent, as the caller gets it. */
+static ferry_status give(ferry_ctx *ctx, ferry_stream *s, ferry_status st,
+                         const char **answers, int64_t *n)
+{
+    if (s->lent.failed) { /* better no answer than a wrong one */
+        ferry_i_text_free(&s->lent);
+        if (st == FERRY_OK) st = ferry_i_nomem(ctx, "answers");
+        s->broken = true;
+    }
+    *answers = s->lent.len > 0 ? s->lent.s : "";
+    *n = s->lent.len;
+    return st;
 }
 
 ferry_status ferry_stream_commit(ferry_ctx *ctx, ferry_stream *s, const char **answers,
                                  int64_t *n)
 {
     ferry_status st = FERRY_OK;
-    char why[512];
 
-    *answers = "";
-    *n = 0;
-    if (s->broken) goto lend; /* what is not in the log is not acknowledged */
-    st = ferry_i_log_flush(ctx, s->log, s->set.sync != SYNC_OFF);
-    if (st == FERRY_OK) st = maybe_snapshot(ctx, s);
-lend:
-    if (s->broken || st != FERRY_OK) {
-        (void)snprintf(why, sizeof why, "not acknowledged: %s", ferry_message(ctx));
-        s->broken = true;
-        if (ferry_i_answers_take_back(ctx, s, why) != FERRY_OK) s->answers.len = 0;
+    s->lent.len = 0;
+    if (!s->broken) {
+        st = ferry_i_log_flush(ctx, s->log, s->set.sync != SYNC_OFF);
+        if (st == FERRY_OK) st = maybe_snapshot(ctx, s);
     }
-    if (s->answers.len > 0) *answers = s->answers.s;
-    *n = s->answers.len;
-    s->answers.len = 0;
-    s->n_answers = 0;
-    return st;
+    return give(ctx, s, lend(ctx, s, st), answers, n);
+}
+
+ferry_status ferry_stream_turn(ferry_ctx *ctx, ferry_stream *s, const char **answers,
+                               int64_t *n)
+{
+    ferry_status st = FERRY_OK;
+
+    if (s->broken || s->set.sync != SYNC_BATCH || !is_full(s) || wants_snapshot(s))
+        return ferry_stream_commit(ctx, s, answers, n);
+    s->lent.len = 0;
+    st = ferry_i_log_begin(ctx, s->log);
+    if (st != FERRY_OK) {
+        st = lend(ctx, s, st);
+    } else {
+        const stream_answers empty = s->flying;
+        ferry_i_answers_lend(s, &s->flying, NULL);
+        s->flying = s->now;
+        s->now = empty;
+        s->now.n = s->now.text.len = 0;
+    }
+    return give(ctx, s, st, answers, n);
 }
 
 int64_t ferry_stream_seq(const ferry_stream *s)
@@ -457,8 +507,9 @@ void ferry_stream_free(ferry_stream *s)
     ferry_i_text_free(&s->part);
     ferry_i_line_free(&s->parsed);
     ferry_i_header_free(&s->header);
-    ferry_i_text_free(&s->answers);
-    ferry_i_free(s->answer);
+    ferry_i_answers_free(&s->now);
+    ferry_i_answers_free(&s->flying);
+    ferry_i_text_free(&s->lent);
     ferry_i_free(s->folder);
     ferry_i_free(s->snapshot);
     if (s->lock >= 0) (void)close(s->lock);

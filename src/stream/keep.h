@@ -6,6 +6,7 @@
 
 enum { SYNC_ALWAYS, SYNC_BATCH, SYNC_OFF };
 #define BATCH_LINES 64
+#define BATCH_MOST 1024 /* lines of a batch that waits for the sync of the one before */
 #define BATCH_SECONDS 0.05
 #define BATCH_BYTES ((int64_t)4 << 20)
 #define LINE_MOST ((int64_t)64 << 20)
@@ -18,9 +19,16 @@ typedef struct stream_settings {
 
 /* An answer that waits for its record to be durable. */
 typedef struct stream_answer {
-    int64_t line, at; /* number of the line; where its text begins in answers */
+    int64_t line, at; /* number of the line; where its text begins */
     bool kept;        /* it says that something was kept */
 } stream_answer;
+
+typedef struct stream_answers {
+    ferry_text text;
+    stream_answer *answer;
+    int64_t n, cap;
+    double since; /* when the first of them came */
+} stream_answers;
 
 struct ferry_stream {
     stream_settings set;
@@ -38,10 +46,9 @@ struct ferry_stream {
     ferry_line parsed;
     ferry_header header;
     /* the output */
-    ferry_text answers;
-    stream_answer *answer;
-    int64_t n_answers, cap_answers;
-    double since; /* when the first of them came */
+    stream_answers now;    /* to lines that were taken last */
+    stream_answers flying; /* to those whose records are being made durable */
+    ferry_text lent;       /* what the caller has */
 };
 
 extern const ferry_opt ferry_i_stream_table[];
@@ -58,7 +65,9 @@ ferry_status ferry_i_answer_record(ferry_ctx *ctx, ferry_stream *s, const ferry_
 ferry_status ferry_i_answer_far(ferry_ctx *ctx, ferry_stream *s);
 ferry_status ferry_i_answer_again(ferry_ctx *ctx, ferry_stream *s);
 ferry_status ferry_i_answer_bad(ferry_ctx *ctx, ferry_stream *s, const char *why);
-/* Turn what was said to be kept into errors: it may not have been. */
-ferry_status ferry_i_answers_take_back(ferry_ctx *ctx, ferry_stream *s, const char *why);
+/* Add all answers to `lent`, and forget them. With a reason, what was said to be kept turns
+ * into errors: it may not have been. */
+void ferry_i_answers_lend(ferry_stream *s, stream_answers *a, const char *why);
+void ferry_i_answers_free(stream_answers *a);
 
 #endif

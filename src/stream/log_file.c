@@ -22,6 +22,7 @@ ferry_log_calls ferry_i_log_calls = {write, sync_file};
 void ferry_i_log_free(ferry_log *log)
 {
     if (!log) return;
+    ferry_i_flight_free(log->flight);
     if (log->fd >= 0) (void)close(log->fd);
     ferry_i_free(log->path);
     ferry_i_free(log->buffer);
@@ -42,8 +43,7 @@ done:
     return st;
 }
 
-/* Write all of it; an interrupted or short write goes on. */
-static int write_all(int fd, const uint8_t *bytes, int64_t n)
+int ferry_i_log_write_all(int fd, const uint8_t *bytes, int64_t n)
 {
     while (n > 0) {
         const ssize_t some = ferry_i_log_calls.write(fd, bytes, (size_t)n);
@@ -91,7 +91,7 @@ ferry_status ferry_i_log_create(ferry_ctx *ctx, const char *folder, ferry_hash m
     FERRY_NEED(ctx, log->fd >= 0, FERRY_EIO, "%s: cannot write: %s", fresh,
                strerror(errno));
     made = true;
-    const int error = write_all(log->fd, (const uint8_t *)&h, sizeof h);
+    const int error = ferry_i_log_write_all(log->fd, (const uint8_t *)&h, sizeof h);
     FERRY_NEED(ctx, error == 0, FERRY_EIO, "%s: cannot write: %s", fresh, strerror(error));
     FERRY_NEED(ctx, ferry_i_log_calls.sync(log->fd) == 0, FERRY_EIO, "%s: cannot sync: %s",
                fresh, strerror(errno));
@@ -194,23 +194,64 @@ done:
     return st;
 }
 
-ferry_status ferry_i_log_flush(ferry_ctx *ctx, ferry_log *log, bool sync)
+/* n bytes more are in the file, or none for this reason. */
+static ferry_status settle(ferry_ctx *ctx, ferry_log *log, int64_t n, int error,
+                           const char *doing)
 {
     ferry_status st = FERRY_OK;
-    const char *doing = "write";
-    int error = write_all(log->fd, log->buffer, log->used);
 
-    if (!error && sync && ferry_i_log_calls.sync(log->fd) != 0) {
-        error = errno;
-        doing = "sync";
-    }
     if (error) /* half a batch must not be found later; if this fails too, it is torn */
         (void)!ftruncate(log->fd, log->settled);
     FERRY_NEED(ctx, !error, FERRY_EIO, "%s: cannot %s: %s", log->path, doing,
                strerror(error));
-    log->size += log->used;
+    log->size += n;
     log->settled = log->size;
+done:
+    return st;
+}
+
+/* What was begun has come to its end. */
+static ferry_status land(ferry_ctx *ctx, ferry_log *log)
+{
+    const char *doing = "";
+    int error = 0;
+
+    if (!log->flight) return FERRY_OK;
+    const int64_t n = ferry_i_flight_wait(log->flight, &error, &doing);
+    return settle(ctx, log, n, error, doing);
+}
+
+ferry_status ferry_i_log_flush(ferry_ctx *ctx, ferry_log *log, bool sync)
+{
+    ferry_status st = FERRY_OK;
+    const char *doing = "write";
+
+    FERRY_TRY(land(ctx, log));
+    int error = ferry_i_log_write_all(log->fd, log->buffer, log->used);
+    if (!error && sync && ferry_i_log_calls.sync(log->fd) != 0) {
+        error = errno;
+        doing = "sync";
+    }
+    FERRY_TRY(settle(ctx, log, log->used, error, doing));
     log->used = 0;
 done:
     return st;
+}
+
+ferry_status ferry_i_log_begin(ferry_ctx *ctx, ferry_log *log)
+{
+    ferry_status st = FERRY_OK;
+
+    FERRY_TRY(land(ctx, log));
+    if (!log->flight) log->flight = ferry_i_flight_new();
+    if (!log->flight) return ferry_i_log_flush(ctx, log, true);
+    ferry_i_flight_begin(log->flight, log->fd, &log->buffer, &log->room, log->used);
+    log->used = 0;
+done:
+    return st;
+}
+
+bool ferry_i_log_busy(const ferry_log *log)
+{
+    return log->flight && ferry_i_flight_busy(log->flight);
 }

@@ -83,6 +83,7 @@ typedef struct ferry_log {
     int64_t records; /* in the file and the buffer */
     uint8_t *buffer; /* records not yet written */
     int64_t used, room;
+    struct ferry_flight *flight; /* what another thread writes and syncs; NULL: none yet */
 } ferry_log;
 /* A new empty log in place of the one in the folder, if any. When the call fails and *out
  * is set, the old one is gone but that may not be durable. */
@@ -97,6 +98,11 @@ void ferry_i_log_free(ferry_log *log);
 ferry_status ferry_i_log_add(ferry_ctx *ctx, ferry_log *log, const ferry_record *r);
 /* Write the buffer, and sync. When that fails the file is cut back to what was settled. */
 ferry_status ferry_i_log_flush(ferry_ctx *ctx, ferry_log *log, bool sync);
+/* Likewise with a sync, but in another thread: this waits for, and reports, only what was
+ * begun before. The next call of either tells how it went. */
+ferry_status ferry_i_log_begin(ferry_ctx *ctx, ferry_log *log);
+/* Whether what was begun is still being written. */
+bool ferry_i_log_busy(const ferry_log *log);
 /* Make renames in a folder durable. */
 ferry_status ferry_i_sync_folder(ferry_ctx *ctx, const char *folder);
 

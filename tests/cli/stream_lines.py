@@ -7,21 +7,28 @@ from harness import ferry, write
 FEATURES = 8
 
 
-def model(folder, *sets, name="m.ferry"):
-    """Fit mpa on a few rows of three classes; returns the model's path."""
+def rows(rng, features, each):
+    """A CSV of some rows of each of three classes."""
+    head = "class," + ",".join(f"f{i}" for i in range(features)) + "\n"
+    return head + "".join(f"{c}," + ",".join(f"{rng.gauss(k == i % 3, 1):.3f}" for i in range(features)) + "\n"
+                          for k, c in enumerate("abc") for _ in range(each))
+
+
+def model(folder, *sets, method="mpa", name="m.ferry"):
+    """Fit a method on a few rows of the target and some of two sources; returns the model's path."""
     rng = random.Random(5)
-    rows = [f"{c}," + ",".join(f"{rng.gauss(k == i % FEATURES, 1):.3f}" for i in range(FEATURES)) + "\n"
-            for k, c in enumerate("abc") for _ in range(4)]
-    head = "class," + ",".join(f"f{i}" for i in range(FEATURES)) + "\n"
-    write(folder, "few.csv", head + "".join(rows))
+    write(folder, "few.csv", rows(rng, FEATURES, 4))
+    write(folder, "one.csv", rows(rng, 5, 10))
+    write(folder, "two.csv", rows(rng, 11, 7))
     task = write(folder, "few.yaml", """task: few
 goal: classify
 domains:
+  - {name: one, role: source, x: one.csv, label: class}
+  - {name: two, role: source, x: two.csv, label: class}
   - {name: t, role: target, x: few.csv, label: class, labelled: 1.0}
-methods: [mpa]
 """)
     path = f"{folder}/{name}"
-    ferry("fit", task, "-m", "mpa", "-o", path, "-q", *[w for s in sets for w in ("--set", s)])
+    ferry("fit", task, "-m", method, "-o", path, "-q", *[w for s in sets for w in ("--set", s)])
     return path
 
 

@@ -11,7 +11,6 @@ import time
 from harness import FERRY, ferry, main
 from stream_lines import lines, model
 
-LINES, KILLS = 20000, 200
 
 
 def answers_of(data):
@@ -44,15 +43,16 @@ def run_and_kill(args, text, rng):
     return said, err
 
 
-def kill_many_times(folder, model_path, args, seed):
+def kill_many_times(folder, model_path, n, least, args, seed=1):
+    """n lines, a kill every 80 of them or so, at least `least` in all."""
     rng = random.Random(seed)
-    text = [line.encode() + b"\n" for line in lines(LINES)]
+    text = [line.encode() + b"\n" for line in lines(n)]
     whole = ferry("stream", model_path, "--state", folder + "/whole", *args, text=False, stdin=b"".join(text))
     want = answers_of(whole.out)
-    assert len(want) == LINES and sorted(want) == list(range(1, LINES + 1))
+    assert sorted(want) == list(range(1, n + 1))
     acknowledged, kills, repeated, torn = 0, 0, 0, 0
-    while acknowledged < LINES and kills < 10 * KILLS:
-        some = text[acknowledged:acknowledged + rng.randint(1, 240)]
+    while acknowledged < n and kills < 100 * least:
+        some = text[acknowledged:acknowledged + rng.randint(1, 160)]
         said, err = run_and_kill(["stream", model_path, "--state", folder + "/s", *args], b"".join(some), rng)
         kills += 1
         if "goes on after record" in err:
@@ -67,8 +67,8 @@ def kill_many_times(folder, model_path, args, seed):
                 assert answer == want[seq], f"{answer} is not {want[seq]}"
             assert seq == acknowledged + 1, f"{seq} after {acknowledged}"
             acknowledged = seq
-    assert acknowledged == LINES
-    assert kills >= KILLS, kills
+    assert acknowledged == n
+    assert kills >= least, kills
     ferry("stream", model_path, "--state", folder + "/s", *args, stdin="")
     for name in ("snapshot.ferry", "log"):
         with open(f"{folder}/whole/{name}", "rb") as a, open(f"{folder}/s/{name}", "rb") as b:
@@ -77,9 +77,27 @@ def kill_many_times(folder, model_path, args, seed):
     print(f"# {kills} kills, {repeated} lines had been kept but not acknowledged, {torn} torn records")
 
 
-def test_batch(folder):
-    kill_many_times(folder, model(folder, "scale=causal", "average=yes"),
-                    ["--set", "waiting=50", "--set", "snapshot=700"], 1)
+SMALL = ["--set", "waiting=50", "--set", "snapshot=700"]
+
+
+def test_200_kills(folder):
+    kill_many_times(folder, model(folder, "scale=causal", "average=yes"), 20000, 200, SMALL)
+
+
+def test_experts(folder):
+    kill_many_times(folder, model(folder, method="hetomtl"), 800, 8, SMALL)
+
+
+def test_paper(folder):
+    kill_many_times(folder, model(folder, "mode=paper", method="hetomtl"), 800, 8, SMALL)
+
+
+def test_always(folder):
+    kill_many_times(folder, model(folder), 200, 2, ["--sync", "always", *SMALL])
+
+
+def test_off(folder):
+    kill_many_times(folder, model(folder, method="omtlmc"), 800, 8, ["--sync", "off", *SMALL])
 
 
 main(sys.modules[__name__])

@@ -406,6 +406,59 @@ static void test_failing_rotation(void **state)
     }
 }
 
+/* A disk that another thread waits for: answers come one turn later, in order, and when
+ * the disk fails none of them says that its line was kept. */
+static void test_turns(void **state)
+{
+    ferry_ctx *ctx = *state;
+    const ferry_log_calls before = ferry_i_log_calls;
+    const char *text = NULL;
+    int64_t n = 0, used = 0, seq = 0;
+    char many[64 * 32] = "", want[64];
+
+    for (int i = 0; i < 64; i++)
+        strcat(many, "{\"x\":[1,2,3,4],\"y\":\"a\"}\n");
+    ferry_stream *s = fresh(ctx, "");
+    for (int turn = 0; turn < 5; turn++) {
+        for (int64_t at = 0; at < (int64_t)strlen(many); at += used)
+            assert_ok(ctx, ferry_stream_feed(ctx, s, many + at, (int64_t)strlen(many) - at,
+                                             &used));
+        assert_ok(ctx, ferry_stream_turn(ctx, s, &text, &n));
+        if (turn == 0) assert_int_equal(n, 0);
+        if (turn > 0) {
+            (void)snprintf(want, sizeof want, "\"seq\":%d,", 64 * turn - 63);
+            assert_has(text, want);
+        }
+        for (const char *at = text; (at = strstr(at, "\"seq\":")); at++)
+            assert_int_equal(atoi(at + 6), ++seq);
+    }
+    assert_int_equal(seq, 256);
+    assert_true(ferry_stream_due(s) >= 0); /* answers wait */
+    assert_ok(ctx, ferry_stream_feed(ctx, s, "{}\n", 3, &used));
+    assert_ok(ctx, ferry_stream_turn(ctx, s, &text, &n)); /* not full: a commit */
+    assert_has(text, "\"seq\":320,");
+    assert_has(text, "{\"waiting\":0,\"seq\":320,");
+    assert_true(ferry_stream_due(s) < 0);
+    /* The next sync fails while the batch after it is being taken. */
+    ferry_i_log_calls.sync = sync_call;
+    fail_sync_in = 1;
+    assert_ok(ctx, ferry_stream_feed(ctx, s, many, (int64_t)strlen(many), &used));
+    assert_ok(ctx, ferry_stream_turn(ctx, s, &text, &n));
+    while (ferry_i_log_busy(s->log))
+        ;
+    assert_ok(ctx, ferry_stream_feed(ctx, s, many, (int64_t)strlen(many), &used));
+    assert_fails(ctx, ferry_stream_turn(ctx, s, &text, &n), FERRY_EIO, "log: cannot sync");
+    ferry_i_log_calls = before;
+    assert_null(strstr(text, "seq"));
+    for (used = 0; (text = strstr(text, "not acknowledged")); text++)
+        used++;
+    assert_int_equal(used, 128);
+    ferry_stream_free(s);
+    s = open_with(ctx, "m.ferry", "s", "");
+    assert_int_equal(ferry_stream_seq(s), 320);
+    ferry_stream_free(s);
+}
+
 /* ---- a process that is killed ---- */
 
 /* A child that works until it is killed in the middle of something, again and again. */
@@ -529,6 +582,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_snapshot_fails, quick_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_failing_disk, quick_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_failing_rotation, quick_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_turns, quick_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_killed, quick_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_no_memory, quick_setup, ctx_teardown),
     };

@@ -332,7 +332,7 @@ static void test_when_due(void **state)
     s = open_with(ctx, "m.ferry", "s", "");
     assert_ok(ctx, ferry_stream_feed(ctx, s, many, 16, &used));
     assert_true(ferry_stream_due(s) > 0 && ferry_stream_due(s) <= 0.05);
-    s->since -= 1; /* as if a second had gone by */
+    s->now.since -= 1; /* as if a second had gone by */
     assert_true(ferry_stream_due(s) == 0);
     assert_ok(ctx, ferry_stream_feed(ctx, s, many, 16, &used));
     assert_int_equal(used, 0);

@@ -1,0 +1,130 @@
+/* A batch on its way to the disk: a thread writes and syncs it, so that the next one can be
+ * worked on meanwhile. */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+
+#include "stream/log_bytes.h"
+
+typedef enum flight_phase { REST, UNDER_WAY, ARRIVED, QUIT } flight_phase;
+
+struct ferry_flight {
+    pthread_t thread;
+    pthread_mutex_t mutex; /* guards the phase; the rest belongs to the thread under way */
+    pthread_cond_t changed;
+    flight_phase phase;
+    int fd, error;
+    const char *doing;
+    uint8_t *bytes;
+    int64_t n, room;
+};
+
+static void carry(ferry_flight *f)
+{
+    f->doing = "write";
+    f->error = ferry_i_log_write_all(f->fd, f->bytes, f->n);
+    if (f->error) return;
+    f->doing = "sync";
+    if (ferry_i_log_calls.sync(f->fd) != 0) f->error = errno;
+}
+
+static void *run(void *arg)
+{
+    ferry_flight *f = arg;
+
+    (void)pthread_mutex_lock(&f->mutex);
+    for (;;) {
+        while (f->phase == REST || f->phase == ARRIVED)
+            (void)pthread_cond_wait(&f->changed, &f->mutex);
+        if (f->phase == QUIT) break;
+        (void)pthread_mutex_unlock(&f->mutex);
+        carry(f);
+        (void)pthread_mutex_lock(&f->mutex);
+        f->phase = ARRIVED;
+        (void)pthread_cond_broadcast(&f->changed);
+    }
+    (void)pthread_mutex_unlock(&f->mutex);
+    return NULL;
+}
+
+ferry_flight *ferry_i_flight_new(void)
+{
+    ferry_flight *f = ferry_i_calloc(1, sizeof *f);
+    sigset_t all, before;
+
+    if (!f) return NULL;
+    (void)pthread_mutex_init(&f->mutex, NULL);
+    (void)pthread_cond_init(&f->changed, NULL);
+    (void)sigfillset(&all); /* signals are for the thread that works */
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    const int failed = pthread_create(&f->thread, NULL, run, f);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (!failed) return f;
+    (void)pthread_cond_destroy(&f->changed);
+    (void)pthread_mutex_destroy(&f->mutex);
+    ferry_i_free(f);
+    return NULL;
+}
+
+static void set_phase(ferry_flight *f, flight_phase phase)
+{
+    (void)pthread_mutex_lock(&f->mutex);
+    f->phase = phase;
+    (void)pthread_cond_broadcast(&f->changed);
+    (void)pthread_mutex_unlock(&f->mutex);
+}
+
+void ferry_i_flight_begin(ferry_flight *f, int fd, uint8_t **bytes, int64_t *room,
+                          int64_t n)
+{
+    uint8_t *const empty = f->bytes;
+    const int64_t room_of_it = f->room;
+
+    f->fd = fd;
+    f->n = n;
+    f->bytes = *bytes;
+    f->room = *room;
+    *bytes = empty;
+    *room = room_of_it;
+    set_phase(f, UNDER_WAY);
+}
+
+int64_t ferry_i_flight_wait(ferry_flight *f, int *error, const char **doing)
+{
+    int64_t n = 0;
+
+    (void)pthread_mutex_lock(&f->mutex);
+    while (f->phase == UNDER_WAY)
+        (void)pthread_cond_wait(&f->changed, &f->mutex);
+    if (f->phase == ARRIVED) {
+        *error = f->error;
+        *doing = f->doing;
+        n = f->n;
+    }
+    f->phase = REST;
+    (void)pthread_mutex_unlock(&f->mutex);
+    return n;
+}
+
+bool ferry_i_flight_busy(ferry_flight *f)
+{
+    (void)pthread_mutex_lock(&f->mutex);
+    const bool busy = f->phase == UNDER_WAY;
+    (void)pthread_mutex_unlock(&f->mutex);
+    return busy;
+}
+
+void ferry_i_flight_free(ferry_flight *f)
+{
+    const char *doing = NULL;
+    int error = 0;
+
+    if (!f) return;
+    (void)ferry_i_flight_wait(f, &error, &doing);
+    set_phase(f, QUIT);
+    (void)pthread_join(f->thread, NULL);
+    (void)pthread_cond_destroy(&f->changed);
+    (void)pthread_mutex_destroy(&f->mutex);
+    ferry_i_free(f->bytes);
+    ferry_i_free(f);
+}
