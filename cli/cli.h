@@ -28,6 +28,8 @@ typedef enum cli_key {
     KEY_TO,
     KEY_STATE,
     KEY_SYNC,
+    KEY_MIRROR,
+    KEY_CATALOG,
     KEY_MARKDOWN,
     KEY_MAN,
     KEY_COMPLETION,
@@ -175,9 +177,19 @@ int cli_can_fill(const char *dir);
 char *cli_temporary(void);
 void cli_remove(char *folder);
 
-int cli_run(cli *c), cli_fit(cli *c), cli_predict(cli *c), cli_methods(cli *c),
-    cli_inspect(cli *c), cli_convert(cli *c), cli_gen(cli *c), cli_demo(cli *c),
-    cli_select(cli *c), cli_doctor(cli *c), cli_stream(cli *c), cli_help(cli *c),
-    cli_version(cli *c);
+int cli_run(cli *c);
+int cli_fit(cli *c);
+int cli_predict(cli *c);
+int cli_methods(cli *c);
+int cli_inspect(cli *c);
+int cli_convert(cli *c);
+int cli_gen(cli *c);
+int cli_demo(cli *c);
+int cli_select(cli *c);
+int cli_fetch(cli *c);
+int cli_stream(cli *c);
+int cli_doctor(cli *c);
+int cli_help(cli *c);
+int cli_version(cli *c);
 
 #endif

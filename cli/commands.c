@@ -142,6 +142,17 @@ static const cli_option demo_options[] = {
     QUIET,
     HELP,
 };
+static const cli_option fetch_options[] = {
+    OUT("DIR", WORDS_FOLDER, "folder that gets a folder NAME; default: data"),
+    {KEY_MIRROR, 0, "mirror", "URL", WORDS_NONE,
+     "take every file from URL/NAME/PATH instead of where the catalog says"},
+    {KEY_CATALOG, 0, "catalog", "FILE", WORDS_FILE,
+     "a catalog of your own instead of the one that Ferry comes with"},
+    SET("change a setting of the download; may be repeated"),
+    JSON("print the list of data sets as JSON"),
+    QUIET,
+    HELP,
+};
 static const cli_option doctor_options[] = {
     JSON("print as JSON"),
     THREADS,
@@ -184,6 +195,13 @@ static bool stream_settings(int64_t i, cli_settings *out)
 {
     out->title = "Settings of a stream (--set KEY=VALUE)";
     out->table = ferry_stream_options(&out->n);
+    return i == 0;
+}
+
+static bool fetch_settings(int64_t i, cli_settings *out)
+{
+    out->title = "Settings of the download (--set KEY=VALUE)";
+    out->table = ferry_fetch_options(&out->n);
     return i == 0;
 }
 
@@ -275,6 +293,11 @@ const cli_command cli_commands[] = {
      "Makes the task of a generator (default: the first) in a temporary folder, runs every "
      "method that fits it, and says how to read the table.",
      0, 1, WORDS_GENERATOR, OPTIONS(demo_options), generator_settings, true, cli_demo},
+    {"fetch", "[NAME]", "download a public data set",
+     "Gets the files of a data set into DIR/NAME, checks every one against its SHA-256 sum "
+     "and unpacks archives. What is there already is kept, and what broke off is resumed. "
+     "Without a name the data sets are listed, with what is known about their licences.",
+     0, 1, WORDS_NONE, OPTIONS(fetch_options), fetch_settings, false, cli_fetch},
     {"doctor", "", "describe this installation and what is wrong with it",
      "Prints versions, engines, BLAS kernels, threads and memory. Exit code 1 when there "
      "is "

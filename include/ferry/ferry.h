@@ -10,6 +10,7 @@ extern "C" {
 #endif
 
 #include "ferry/evaluate.h"
+#include "ferry/fetch.h"
 #include "ferry/generate.h"
 #include "ferry/stream.h"
 #include "ferry/select.h"

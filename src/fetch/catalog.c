@@ -1,0 +1,221 @@
+/* The catalog of data sets: a text file, one thing a line.
+ *
+ *   set NAME SUMMARY...
+ *   terms TEXT...
+ *   base URL                        put in front of the URLs that follow and have no scheme
+ *   file SHA256 SIZE PATH [URL]     as it comes; SIZE may be -, URL is PATH by default
+ *   gunzip SHA256 SIZE PATH [URL]   comes as gzip (PATH.gz); the checksum is of what is
+ * inside unpack SHA256 SIZE PATH [URL]   a tar or zip archive, its members go beside it
+ *
+ * The one that Ferry comes with is datasets.txt beside this file. */
+#include <string.h>
+
+#include "data/data.h"
+#include "data/fields.h"
+#include "data/lines.h"
+#include "fetch/fetch.h"
+
+extern const char ferry_i_datasets[]; /* datasets.txt, made by CMake */
+
+bool ferry_i_path_inside(const char *path)
+{
+    if (path[0] == 0 || path[0] == '/' || strchr(path, '\\')) return false;
+    for (const char *s = path; s;) {
+        const char *slash = strchr(s, '/');
+        const size_t n = slash ? (size_t)(slash - s) : strlen(s);
+        if (n == 0 || (n == 1 && s[0] == '.') || (n == 2 && s[0] == '.' && s[1] == '.'))
+            return false;
+        s = slash ? slash + 1 : NULL;
+    }
+    return true;
+}
+
+void ferry_catalog_free(ferry_catalog *c)
+{
+    for (int64_t i = 0; c && i < c->n; i++) {
+        ferry_set *s = &c->set[i];
+        for (int64_t j = 0; j < s->n; j++) {
+            ferry_i_free(s->file[j].path);
+            ferry_i_free(s->file[j].url);
+        }
+        ferry_i_free(s->file);
+        ferry_i_free(s->name);
+        ferry_i_free(s->summary);
+        ferry_i_free(s->terms);
+    }
+    if (c) ferry_i_free(c->set);
+    ferry_i_free(c);
+}
+
+int64_t ferry_catalog_count(const ferry_catalog *c)
+{
+    return c->n;
+}
+
+const ferry_dataset *ferry_catalog_at(const ferry_catalog *c, int64_t i)
+{
+    return i >= 0 && i < c->n ? &c->set[i].info : NULL;
+}
+
+/* The next word of [*s, e), and *s moves behind it. */
+static ferry_field word(const char **s, const char *e)
+{
+    while (*s < e && (**s == ' ' || **s == '\t'))
+        (*s)++;
+    const char *from = *s;
+    while (*s < e && **s != ' ' && **s != '\t')
+        (*s)++;
+    return (ferry_field){from, *s - from, 0};
+}
+
+static ferry_field rest(const char *s, const char *e)
+{
+    while (s < e && (*s == ' ' || *s == '\t'))
+        s++;
+    while (e > s && (e[-1] == ' ' || e[-1] == '\t'))
+        e--;
+    return (ferry_field){s, e - s, 0};
+}
+
+static bool parse_sum(const ferry_field *f, uint8_t sum[32])
+{
+    if (f->n != 64) return false;
+    memset(sum, 0, 32);
+    for (int64_t i = 0; i < 64; i++) {
+        const char c = f->s[i];
+        const int digit = c >= '0' && c <= '9'   ? c - '0'
+                          : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                                                 : -1;
+        if (digit < 0) return false;
+        sum[i / 2] = (uint8_t)(sum[i / 2] << 4 | digit);
+    }
+    return true;
+}
+
+static ferry_status add_file(ferry_ctx *ctx, const char *path, int64_t line, ferry_set *set,
+                             ferry_deed deed, ferry_field base, const char *s,
+                             const char *e)
+{
+    ferry_status st = FERRY_OK;
+    ferry_remote r = {.size = -1, .deed = deed};
+    const ferry_field sum = word(&s, e), size = word(&s, e), name = word(&s, e);
+    ferry_field url = word(&s, e);
+
+    if (!parse_sum(&sum, r.sha256) || name.n == 0 ||
+        (!ferry_i_field_is(&size, "-") &&
+         (!ferry_i_field_int(&size, &r.size) || r.size < 0))) {
+        st = ferry_i_bad(ctx, path, line,
+                         "expected a SHA-256 sum, a size (or -), a path and a URL");
+        goto done;
+    }
+    if (url.n == 0) url = name;
+    r.path = ferry_i_strndup(name.s, name.n);
+    const bool whole = url.n > 7 && memchr(url.s, ':', 6) != NULL;
+    r.url = ferry_i_sprintf("%.*s%.*s", whole ? 0 : (int)base.n, base.s, (int)url.n, url.s);
+    FERRY_NEED(ctx, r.path && r.url && FERRY_GROW(set->file, set->n, set->cap),
+               FERRY_ENOMEM, "%s: no memory", path);
+    if (!ferry_i_path_inside(r.path)) {
+        st = ferry_i_bad(ctx, path, line, "%s: expected a path inside the folder", r.path);
+        goto done;
+    }
+    if (strncmp(r.url, "http://", 7) != 0 && strncmp(r.url, "https://", 8) != 0) {
+        st = ferry_i_bad(ctx, path, line, "%s: expected an http or https URL", r.url);
+        goto done;
+    }
+    set->file[set->n++] = r;
+    set->info.files = set->n;
+    if (r.size > 0) set->info.bytes += r.size;
+    r.path = r.url = NULL;
+done:
+    ferry_i_free(r.path);
+    ferry_i_free(r.url);
+    return st;
+}
+
+static ferry_status add_set(ferry_ctx *ctx, const char *path, int64_t line,
+                            ferry_catalog *c, const char *s, const char *e)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_field name = word(&s, e), summary = rest(s, e);
+
+    FERRY_NEED(ctx, FERRY_GROW(c->set, c->n, c->cap), FERRY_ENOMEM, "%s: no memory", path);
+    ferry_set *set = &c->set[c->n++];
+    *set = (ferry_set){.name = ferry_i_strndup(name.s, name.n),
+                       .summary = ferry_i_strndup(summary.s, summary.n),
+                       .terms = ferry_i_strdup("")};
+    FERRY_NEED(ctx, set->name && set->summary && set->terms, FERRY_ENOMEM, "%s: no memory",
+               path);
+    set->info = (ferry_dataset){set->name, set->summary, set->terms, 0, 0};
+    if (!ferry_i_path_inside(set->name) || strchr(set->name, '/'))
+        st = ferry_i_bad(ctx, path, line, "expected a name of letters and digits");
+    for (int64_t i = 0; st == FERRY_OK && i < c->n - 1; i++)
+        if (strcmp(c->set[i].name, set->name) == 0)
+            st = ferry_i_bad(ctx, path, line, "the set %s is here twice", set->name);
+done:
+    return st;
+}
+
+static ferry_status parse(ferry_ctx *ctx, const char *path, const char *text, int64_t n,
+                          ferry_catalog *c)
+{
+    static const char *const deeds[] = {"file", "gunzip", "unpack"};
+    ferry_status st = FERRY_OK;
+    ferry_lines l = ferry_i_lines(text, n);
+    ferry_field base = {"", 0, 0};
+    char show[44];
+
+    while (ferry_i_full_line(&l, "#")) {
+        const char *s = l.s;
+        const ferry_field verb = word(&s, l.e);
+        ferry_set *set = c->n > 0 ? &c->set[c->n - 1] : NULL;
+        int deed = 0;
+        while (deed < 3 && !ferry_i_field_is(&verb, deeds[deed]))
+            deed++;
+        if (ferry_i_field_is(&verb, "set")) {
+            base = (ferry_field){"", 0, 0};
+            FERRY_TRY(add_set(ctx, path, l.line, c, s, l.e));
+        } else if (ferry_i_field_is(&verb, "base")) {
+            base = rest(s, l.e);
+        } else if (set && ferry_i_field_is(&verb, "terms")) {
+            const ferry_field terms = rest(s, l.e);
+            ferry_i_free(set->terms);
+            set->info.terms = set->terms = ferry_i_strndup(terms.s, terms.n);
+            FERRY_NEED(ctx, set->terms, FERRY_ENOMEM, "%s: no memory", path);
+        } else if (set && deed < 3) {
+            FERRY_TRY(add_file(ctx, path, l.line, set, (ferry_deed)deed, base, s, l.e));
+        } else {
+            st = ferry_i_bad(ctx, path, l.line,
+                             "expected set, then terms, base, file, gunzip or unpack; "
+                             "found \"%s\"",
+                             ferry_i_field_show(&verb, show));
+            goto done;
+        }
+    }
+    if (c->n == 0) st = ferry_i_bad(ctx, path, 0, "names no data set");
+done:
+    return st;
+}
+
+ferry_status ferry_catalog_load(ferry_ctx *ctx, const char *path, ferry_catalog **out)
+{
+    ferry_status st = FERRY_OK;
+    ferry_catalog *c = ferry_i_calloc(1, sizeof *c);
+    ferry_input in = {0};
+
+    *out = NULL;
+    FERRY_NEED(ctx, c, FERRY_ENOMEM, "no memory for a catalog");
+    if (path) {
+        FERRY_TRY(ferry_i_input_open(ctx, path, &in));
+        FERRY_TRY(ferry_i_check_text(ctx, &in));
+        FERRY_TRY(parse(ctx, path, in.data, in.size, c));
+    } else {
+        FERRY_TRY(parse(ctx, "datasets.txt", ferry_i_datasets,
+                        (int64_t)strlen(ferry_i_datasets), c));
+    }
+    *out = c;
+    c = NULL;
+done:
+    ferry_i_input_close(&in);
+    ferry_catalog_free(c);
+    return st;
+}

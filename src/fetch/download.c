@@ -1,0 +1,153 @@
+/* One download by libcurl: resumed, redirected, given up when nothing comes.
+ *
+ * libcurl is loaded when it is first needed: linked, it and its thirty libraries would cost
+ * every call of the command several milliseconds. */
+#include <curl/curl.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "fetch/fetch.h"
+
+typedef struct library {
+    void *handle;
+    CURLcode (*begin)(long flags);
+    CURL *(*open)(void);
+    CURLcode (*set)(CURL *curl, CURLoption option, ...);
+    CURLcode (*run)(CURL *curl);
+    CURLcode (*info)(CURL *curl, CURLINFO what, ...);
+    void (*close)(CURL *curl);
+    const char *(*explain)(CURLcode code);
+} library;
+
+static library curl;
+static pthread_once_t loading = PTHREAD_ONCE_INIT;
+
+static void load(void)
+{
+    void *h = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
+
+    if (!h) return;
+    *(void **)&curl.begin = dlsym(h, "curl_global_init");
+    *(void **)&curl.open = dlsym(h, "curl_easy_init");
+    *(void **)&curl.set = dlsym(h, "curl_easy_setopt");
+    *(void **)&curl.run = dlsym(h, "curl_easy_perform");
+    *(void **)&curl.info = dlsym(h, "curl_easy_getinfo");
+    *(void **)&curl.close = dlsym(h, "curl_easy_cleanup");
+    *(void **)&curl.explain = dlsym(h, "curl_easy_strerror");
+    if (curl.begin && curl.open && curl.set && curl.run && curl.info && curl.close &&
+        curl.explain && curl.begin(CURL_GLOBAL_DEFAULT) == CURLE_OK)
+        curl.handle = h;
+}
+
+typedef struct transfer {
+    ferry_ctx *ctx;
+    const char *what;
+    FILE *file;
+    CURL *easy;
+    int64_t had; /* bytes of an earlier try */
+    int error;   /* errno of a failed write */
+    ferry_status status;
+} transfer;
+
+static size_t receive(char *bytes, size_t size, size_t n, void *user)
+{
+    transfer *t = user;
+
+    if (fwrite(bytes, size, n, t->file) == n) return size * n;
+    t->error = errno ? errno : EIO;
+    return 0;
+}
+
+static int progress(void *user, curl_off_t total, curl_off_t now, curl_off_t up_total,
+                    curl_off_t up)
+{
+    transfer *t = user;
+    bool finish = false;
+
+    (void)up_total, (void)up;
+    if (t->status == FERRY_OK)
+        t->status = ferry_i_progress(t->ctx, t->what, t->had + now,
+                                     total > 0 ? t->had + total : 0, NAN, &finish);
+    return t->status != FERRY_OK || finish;
+}
+
+static void configure(const transfer *t, const ferry_fetch_settings *s, const char *url)
+{
+    CURL *e = t->easy;
+
+    (void)curl.set(e, CURLOPT_URL, url);
+    (void)curl.set(e, CURLOPT_PROTOCOLS_STR, "http,https");
+    (void)curl.set(e, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
+    (void)curl.set(e, CURLOPT_FOLLOWLOCATION, 1L);
+    (void)curl.set(e, CURLOPT_MAXREDIRS, 10L);
+    (void)curl.set(e, CURLOPT_FAILONERROR, 1L);
+    (void)curl.set(e, CURLOPT_NOSIGNAL, 1L);
+    (void)curl.set(e, CURLOPT_USERAGENT, "ferry/" FERRY_VERSION);
+    (void)curl.set(e, CURLOPT_CONNECTTIMEOUT, (long)s->patience);
+    (void)curl.set(e, CURLOPT_LOW_SPEED_LIMIT, 1L);
+    (void)curl.set(e, CURLOPT_LOW_SPEED_TIME, (long)s->patience);
+    (void)curl.set(e, CURLOPT_RESUME_FROM_LARGE, (curl_off_t)t->had);
+    (void)curl.set(e, CURLOPT_WRITEFUNCTION, receive);
+    (void)curl.set(e, CURLOPT_WRITEDATA, t);
+    (void)curl.set(e, CURLOPT_NOPROGRESS, 0L);
+    (void)curl.set(e, CURLOPT_XFERINFOFUNCTION, progress);
+    (void)curl.set(e, CURLOPT_XFERINFODATA, t);
+}
+
+/* One try. *again: it broke off, and another try may go on from there. */
+static ferry_status try_once(ferry_ctx *ctx, const ferry_fetch_settings *s,
+                             const char *what, const char *url, const char *part,
+                             bool *again)
+{
+    ferry_status st = FERRY_OK;
+    transfer t = {.ctx = ctx, .what = what};
+    struct stat info;
+    long code = 0;
+
+    *again = false;
+    t.had = stat(part, &info) == 0 ? (int64_t)info.st_size : 0;
+    t.file = fopen(part, "ab");
+    FERRY_NEED(ctx, t.file, FERRY_EIO, "%s: cannot write: %s", part, strerror(errno));
+    t.easy = curl.open();
+    FERRY_NEED(ctx, t.easy, FERRY_ENOMEM, "no memory to download %s", what);
+    configure(&t, s, url);
+    const CURLcode r = curl.run(t.easy);
+    (void)curl.info(t.easy, CURLINFO_RESPONSE_CODE, &code);
+    if (fflush(t.file) != 0 && !t.error) t.error = errno;
+    FERRY_TRY(t.status);
+    FERRY_NEED(ctx, !t.error, FERRY_EIO, "%s: cannot write: %s", part, strerror(t.error));
+    if (r == CURLE_OK) goto done;
+    if (code == 416) goto done; /* nothing behind what is here: the checksum will tell */
+    if (code >= 400)
+        st = ferry_i_fail(ctx, FERRY_EIO, "%s: the server answered %ld", url, code);
+    else
+        st = ferry_i_fail(ctx, FERRY_EIO, "%s: %s", url, curl.explain(r));
+    *again = code < 400 || code >= 500;
+    if (r == CURLE_RANGE_ERROR) (void)unlink(part); /* it cannot resume: from the start */
+done:
+    if (t.easy) curl.close(t.easy);
+    if (t.file) (void)fclose(t.file);
+    if (stat(part, &info) == 0 && info.st_size == 0) (void)unlink(part);
+    return st;
+}
+
+ferry_status ferry_i_download(ferry_ctx *ctx, const ferry_fetch_settings *s,
+                              const char *what, const char *url, const char *part)
+{
+    ferry_status st = FERRY_OK;
+    bool again = true;
+
+    (void)pthread_once(&loading, load);
+    FERRY_NEED(ctx, curl.handle, FERRY_EIO,
+               "cannot load libcurl.so.4, which downloads need (Debian: libcurl4)");
+    for (int i = 0; i < s->tries && again; i++)
+        st = try_once(ctx, s, what, url, part, &again);
+done:
+    return st;
+}

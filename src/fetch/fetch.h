@@ -1,0 +1,56 @@
+/* What the parts of ferry fetch share. */
+#ifndef FERRY_FETCH_INTERNAL_H
+#define FERRY_FETCH_INTERNAL_H
+
+#include "core/core.h"
+#include "ferry/fetch.h"
+
+typedef enum ferry_deed {
+    FERRY_KEEP,   /* the file as it comes */
+    FERRY_GUNZIP, /* it comes compressed; size and checksum are of what is inside */
+    FERRY_UNPACK  /* keep it, and put the members of the archive beside it */
+} ferry_deed;
+
+typedef struct ferry_remote {
+    char *path, *url; /* path: below the set's folder */
+    uint8_t sha256[32];
+    int64_t size; /* -1: not known */
+    ferry_deed deed;
+} ferry_remote;
+
+typedef struct ferry_set {
+    ferry_dataset info;
+    char *name, *summary, *terms;
+    ferry_remote *file;
+    int64_t n, cap;
+} ferry_set;
+
+struct ferry_catalog {
+    ferry_set *set;
+    int64_t n, cap;
+};
+
+/* A path that stays below the folder it is joined to: relative, no "..", no empty part. */
+bool ferry_i_path_inside(const char *path);
+
+/* SHA-256 (FIPS 180-4). */
+typedef struct ferry_sha256 {
+    uint32_t h[8];
+    uint64_t bytes;
+    uint8_t block[64];
+} ferry_sha256;
+void ferry_i_sha256_begin(ferry_sha256 *s);
+void ferry_i_sha256_add(ferry_sha256 *s, const void *bytes, int64_t n);
+void ferry_i_sha256_end(ferry_sha256 *s, uint8_t out[32]);
+
+typedef struct ferry_fetch_settings {
+    const char *mirror;
+    int patience, tries;
+} ferry_fetch_settings;
+
+/* Get url into the file `part`, which may hold the beginning already. `what` names it in
+ * messages and progress. FERRY_EIO: not reached or broken off; what came stays in part. */
+ferry_status ferry_i_download(ferry_ctx *ctx, const ferry_fetch_settings *s,
+                              const char *what, const char *url, const char *part);
+
+#endif
