@@ -40,6 +40,13 @@ FERRY_API ferry_status ferry_fit(ferry_ctx *ctx, const ferry_task *task, const c
                                  const ferry_opts *opts, ferry_model **out,
                                  ferry_report *rep);
 
+/** What an answer stands on. */
+typedef enum ferry_basis {
+    FERRY_BASIS_VIEWS = 0,      /**< the instance's own features */
+    FERRY_BASIS_NEIGHBOURS = 1, /**< it has none: its neighbours in a graph */
+    FERRY_BASIS_BASE = 2        /**< neither: what is usual among the labels */
+} ferry_basis;
+
 /** Predictions for n instances (or rating pairs). Fields that do not belong to the goal are
  * NULL or 0. */
 typedef struct ferry_prediction {
@@ -49,11 +56,12 @@ typedef struct ferry_prediction {
     int32_t *cls; /**< n, place in names (classify) */
     double
         *score; /**< n x k, larger is likelier (classify, multilabel), or the embedding */
-    double *value; /**< n numbers (regress, rate) */
-    uint8_t *set;  /**< n x k, 0 or 1 (multilabel) */
-    char **names;  /**< k class or label names */
-    char **ids;    /**< n; for ratings the user ids */
-    char **items;  /**< n item ids (rate) */
+    double *value;  /**< n numbers (regress, rate) */
+    uint8_t *set;   /**< n x k, 0 or 1 (multilabel) */
+    char **names;   /**< k class or label names */
+    char **ids;     /**< n; for ratings the user ids */
+    char **items;   /**< n item ids (rate) */
+    uint8_t *basis; /**< n ferry_basis, where a method tells; else NULL */
 } ferry_prediction;
 
 /**

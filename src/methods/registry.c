@@ -13,11 +13,15 @@
     X(cbt)                                                                                 \
     X(cdspp)                                                                               \
     X(coca)                                                                                \
+    X(gbc)                                                                                 \
     X(gbdt)                                                                                \
+    X(gbdt_average)                                                                        \
     X(hemap)                                                                               \
     X(hetomtl)                                                                             \
+    X(ica)                                                                                 \
     X(knn)                                                                                 \
     X(label_prior)                                                                         \
+    X(label_propagation)                                                                   \
     X(lift)                                                                                \
     X(logreg)                                                                              \
     X(majority)                                                                            \
@@ -32,6 +36,8 @@
     X(ranksvm)                                                                             \
     X(rating_mean)                                                                         \
     X(ridge)                                                                               \
+    X(semi_gbdt)                                                                           \
+    X(semi_svm)                                                                            \
     X(shuffled_codebook)                                                                   \
     X(smltl)                                                                               \
     X(svm)                                                                                 \

@@ -90,6 +90,7 @@ void ferry_prediction_free(ferry_prediction *p)
     ferry_i_free(p->names);
     ferry_i_free(p->ids);
     ferry_i_free(p->items);
+    ferry_i_free(p->basis);
     ferry_i_free(p);
 }
 
@@ -129,11 +130,14 @@ static void write_header(ferry_out *o, const ferry_prediction *p)
         else
             ferry_i_out_csv(o, "z", number);
     }
+    if (p->basis) ferry_i_out_printf(o, ",basis");
     ferry_i_out_write(o, "\n", 1);
 }
 
 static void write_row(ferry_out *o, const ferry_prediction *p, int64_t i)
 {
+    static const char *const basis[] = {"views", "neighbours", "base"};
+
     ferry_i_out_csv(o, "", p->ids[i]);
     if (p->items) {
         ferry_i_out_write(o, ",", 1);
@@ -148,6 +152,7 @@ static void write_row(ferry_out *o, const ferry_prediction *p, int64_t i)
         ferry_i_out_write(o, p->set[i * p->k + c] ? ",1" : ",0", 2);
     for (int64_t c = 0; p->score && c < p->k; c++)
         write_real(o, p->score[i * p->k + c]);
+    if (p->basis) ferry_i_out_printf(o, ",%s", basis[p->basis[i]]);
     ferry_i_out_write(o, "\n", 1);
 }
 

@@ -7,12 +7,11 @@
 
 #include "methods/baselines/gbdt.h"
 
-static const ferry_opt gbdt_opts[] = {
-    BASE_OPT_TRAIN(gbdt_options),
-    FERRY_OPT_ONE_OF(gbdt_options, missing, "mean|tree", "mean",
-                     "cells that are missing: by the mean, or each split decides"),
-    GBDT_OPTS(gbdt_options),
-};
+typedef struct gbdt_table {
+    gbdt_options gbdt;
+} gbdt_table;
+
+static const ferry_opt gbdt_opts[] = {GBDT_ALL_OPTS(gbdt_table)};
 
 void ferry_i_gbdt_free(void *state)
 {

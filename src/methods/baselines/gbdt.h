@@ -16,23 +16,43 @@ typedef struct gbdt_growing {
 } gbdt_growing;
 
 /* Options of a struct T with a member `grow`. */
-#define GBDT_OPTS(T)                                                                       \
-    FERRY_OPT_AS(T, "trees", INT, grow.trees, 100, 1, 1e6, "iterations, at most"),         \
-        FERRY_OPT_AS(T, "depth", INT, grow.depth, 3, 1, 30, "splits from root to leaf"),   \
-        FERRY_OPT_AS(T, "rate", REAL, grow.rate, 0.1, 1e-6, 1,                             \
+#define GBDT_OPTS(T) GBDT_OPTS_AT(T, grow)
+#define GBDT_OPTS_AT(T, at)                                                                \
+    FERRY_OPT_AS(T, "trees", INT, at.trees, 100, 1, 1e6, "iterations, at most"),           \
+        FERRY_OPT_AS(T, "depth", INT, at.depth, 3, 1, 30, "splits from root to leaf"),     \
+        FERRY_OPT_AS(T, "rate", REAL, at.rate, 0.1, 1e-6, 1,                               \
                      "nu: how much of each step is taken"),                                \
-        FERRY_OPT_AS(T, "min_leaf", INT, grow.min_leaf, 3, 1, 1e9,                         \
+        FERRY_OPT_AS(T, "min_leaf", INT, at.min_leaf, 3, 1, 1e9,                           \
                      "instances in a leaf, at least (exact trees)"),                       \
-        FERRY_OPT_AS(T, "min_child", REAL, grow.min_child, -1, -1, 1e9,                    \
+        FERRY_OPT_AS(T, "min_child", REAL, at.min_child, -1, -1, 1e9,                      \
                      "curvature in a leaf, at least; -1: 0.5 for classes, 4 for numbers"), \
-        FERRY_OPT_AS(T, "reg", REAL, grow.reg, -1, -1, 1e9,                                \
+        FERRY_OPT_AS(T, "reg", REAL, at.reg, -1, -1, 1e9,                                  \
                      "added to a leaf's curvature; -1: 0.25 for classes, 1 for numbers"),  \
-        FERRY_OPT_AS(T, "bins", INT, grow.bins, 64, 2, 65536,                              \
+        FERRY_OPT_AS(T, "bins", INT, at.bins, 64, 2, 65536,                                \
                      "thresholds to try a feature (XGBoost)"),                             \
     {                                                                                      \
-        "learner", FERRY_OPT_CHOICE, offsetof(T, grow.learner), "auto", 0, 0,              \
+        "learner", FERRY_OPT_CHOICE, offsetof(T, at.learner), "auto", 0, 0,                \
             FERRY_GROWINGS, "trees; auto: exact for up to 131072 cells, else XGBoost"      \
     }
+/* All options of gbdt, of a struct T with a member `gbdt`. */
+#define GBDT_ALL_OPTS(T)                                                                   \
+    {"train",                                                                              \
+     FERRY_OPT_CHOICE,                                                                     \
+     offsetof(T, gbdt.train),                                                              \
+     "auto",                                                                               \
+     0,                                                                                    \
+     0,                                                                                    \
+     "auto|source|target|both",                                                            \
+     "learn from these labels; auto: the target's if it has some"},                        \
+        {"missing",                                                                        \
+         FERRY_OPT_CHOICE,                                                                 \
+         offsetof(T, gbdt.missing),                                                        \
+         "mean",                                                                           \
+         0,                                                                                \
+         0,                                                                                \
+         "mean|tree",                                                                      \
+         "cells that are missing: by the mean, or each split decides"},                    \
+        GBDT_OPTS_AT(T, gbdt.grow)
 
 typedef struct gbdt_options {
     int train, missing;

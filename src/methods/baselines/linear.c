@@ -2,24 +2,13 @@
  * method has to beat. */
 #include <math.h>
 
-#include "methods/baselines/weights.h"
+#include "methods/baselines/linear.h"
 
-typedef struct svm_options {
-    int train, scale;
-    double C, eps, tube;
-    int bias, balanced;
-} svm_options;
+typedef struct svm_table {
+    svm_options svm;
+} svm_table;
 
-static const ferry_opt svm_opts[] = {
-    BASE_OPT_TRAIN(svm_options),
-    BASE_OPT_SCALE(svm_options),
-    FERRY_OPT(svm_options, REAL, C, 1, 1e-9, 1e9, "cost of errors against small weights"),
-    FERRY_OPT(svm_options, REAL, eps, 1e-2, 1e-12, 1, "stopping tolerance"),
-    FERRY_OPT(svm_options, REAL, tube, 0.1, 0, 1e9,
-              "regress: errors up to this cost nothing"),
-    FERRY_OPT_YES_NO(svm_options, bias, "yes", "learn a constant term"),
-    FERRY_OPT_YES_NO(svm_options, balanced, "no", "weigh classes by n / (k n_c)"),
-};
+static const ferry_opt svm_opts[] = {SVM_OPTS(svm_table)};
 
 typedef struct logreg_options {
     int train, scale;

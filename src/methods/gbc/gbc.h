@@ -70,8 +70,11 @@ typedef struct gbc_goal {
 ferry_status ferry_i_gbc_goal_new(ferry_ctx *ctx, ferry_goal goal, int64_t classes,
                                   int64_t n, const int32_t *cls, const double *num,
                                   gbc_goal *out, double **y, uint8_t **labelled);
-/* out (classes, or 1) <- probabilities, or the number, of the k scores f. */
+/* out (classes, or 1) <- probabilities, or the number as it was scaled, of the k scores f.
+ */
 void ferry_i_gbc_goal_answer(const gbc_goal *g, const double *f, double *out);
+/* The same of a label y (k): certainty. */
+void ferry_i_gbc_goal_truth(const gbc_goal *g, const double *y, double *out);
 /* Answers (classes, or 1) into the prediction of instance i: the largest wins. */
 void ferry_i_gbc_goal_decide(const gbc_goal *g, const double *answer, int64_t i,
                              ferry_prediction *p);
@@ -121,5 +124,100 @@ ferry_status ferry_i_gbc_run_new(ferry_ctx *ctx, const gbc_settings *o,
                                  const uint8_t *follow, const double *w, gbc_run **out);
 ferry_status ferry_i_gbc_run_step(ferry_ctx *ctx, gbc_run *r);
 void ferry_i_gbc_run_free(gbc_run *r);
+
+/* ---- the model -------------------------------------------------------------------- */
+
+/* What graphs do to answers when they are given. residual: add the shrunken mean residual
+ * of labelled neighbours, sum A r / (sum A + kappa). smooth: mix with the mean of the
+ * neighbours, again and again, labels standing fast. */
+typedef enum gbc_correct {
+    GBC_CORRECT_AUTO,
+    GBC_CORRECT_NO,
+    GBC_CORRECT_RESIDUAL,
+    GBC_CORRECT_SMOOTH
+} gbc_correct;
+#define GBC_CORRECTS "auto|no|residual|smooth"
+
+/* Answers are `classes` probabilities or one scaled number an instance. */
+typedef struct gbc_model {
+    gbc_goal goal;
+    gbc_forest *forest;
+    double *w; /* p */
+    double stretch;
+    gbc_correct correct; /* not auto */
+    double strength;     /* kappa, or alpha of the smoothing */
+    ferry_ids *graphs;   /* by name */
+    double *wg;
+    ferry_ids *known; /* labelled instances ... */
+    double *truth;    /* ... their answers, as they should be */
+    double *residual; /* ... minus what was answered without them */
+} gbc_model;
+
+ferry_status ferry_i_gbc_model_new(ferry_ctx *ctx, gbc_model **out);
+void ferry_i_gbc_model_free(void *model);
+/* Answers of the trees alone for the n instances: f0 + stretch (average - f0); viewless[x]:
+ * none of its views counts. */
+ferry_status ferry_i_gbc_answers(ferry_ctx *ctx, const gbc_goal *goal,
+                                 const gbc_forest *forest, const double *w, double stretch,
+                                 int64_t n, ferry_view *const *views, double *answers,
+                                 uint8_t *viewless);
+/* at[x]: the place of x in truth and residual, or -1. basis[x] <- 0 views, 1 neighbours, 2
+ * the base score. */
+typedef struct gbc_labels {
+    const int64_t *at;
+    const double *truth, *residual;
+} gbc_labels;
+ferry_status ferry_i_gbc_correct(ferry_ctx *ctx, gbc_correct correct, double strength,
+                                 int64_t q, ferry_matrix *const *graph, const double *wg,
+                                 int64_t n, int64_t m, bool classes, const gbc_labels *l,
+                                 const uint8_t *viewless, double *answers, uint8_t *basis);
+ferry_status ferry_i_gbc_predict(ferry_ctx *ctx, const void *state, const ferry_domain *d,
+                                 ferry_prediction *p);
+ferry_status ferry_i_gbc_save(ferry_ctx *ctx, const void *state, ferry_bag *bag);
+ferry_status ferry_i_gbc_load(ferry_ctx *ctx, const ferry_bag *bag, void **state);
+
+/* ---- what cross-validation decides -------------------------------------------------- */
+
+typedef struct gbc_plan {
+    gbc_settings o; /* additive: as asked or chosen */
+    double lambda0, lambda1;
+    int64_t trees;
+    double *w;         /* p */
+    double stretch;    /* of the average */
+    double *view_loss; /* p: held-out loss of each view; NaN: not known */
+    double constant_loss, average_loss, additive_loss; /* held out; NaN: not known */
+    gbc_correct correct;
+    double strength;
+    double plain_loss, corrected_loss; /* held out, of the answers */
+    double *wg;                        /* q: by how well neighbours agree */
+    double *held; /* n x m: answers of labelled instances without their labels, or NULL */
+} gbc_plan;
+
+typedef enum gbc_rule {
+    GBC_RULE_AUTO,
+    GBC_RULE_SKILL,
+    GBC_RULE_ROOT,
+    GBC_RULE_SOFTMAX,
+    GBC_RULE_EQUAL
+} gbc_rule;
+#define GBC_RULES "auto|skill|root|softmax|equal"
+
+typedef enum gbc_combine { GBC_COMBINE_AUTO, GBC_AVERAGE, GBC_ADDITIVE } gbc_combine;
+
+typedef struct gbc_select {
+    int64_t folds, trees, patience;
+    gbc_rule rule; /* skill or equal */
+    gbc_combine combine;
+    gbc_correct correct;
+    double strength; /* < 0: chosen */
+    bool tune;       /* lambda0 and lambda1 too, from a grid times `unit` */
+    double unit;
+} gbc_select;
+
+/* Fill the plan, whose settings and lambdas are set; p->w etc. are new. */
+ferry_status ferry_i_gbc_choose(ferry_ctx *ctx, const gbc_select *s, const gbc_goal *goal,
+                                const gbc_problem *g, ferry_view *const *views,
+                                gbc_plan *p);
+void ferry_i_gbc_plan_clear(gbc_plan *p);
 
 #endif

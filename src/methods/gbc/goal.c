@@ -52,7 +52,7 @@ void ferry_i_gbc_goal_answer(const gbc_goal *g, const double *f, double *out)
     double sum = 0;
 
     if (g->goal == FERRY_REGRESS) {
-        out[0] = g->mean + g->sd * f[0];
+        out[0] = f[0];
     } else if (g->k == 1) {
         if (g->classes > 1) out[1] = ferry_i_gbc_sigmoid(f[0]);
         out[0] = g->classes > 1 ? 1 - out[1] : 1;
@@ -64,11 +64,23 @@ void ferry_i_gbc_goal_answer(const gbc_goal *g, const double *f, double *out)
     }
 }
 
+void ferry_i_gbc_goal_truth(const gbc_goal *g, const double *y, double *out)
+{
+    if (g->goal == FERRY_REGRESS)
+        out[0] = y[0];
+    else if (g->k == 1)
+        for (int64_t j = 0; j < g->classes; j++)
+            out[j] = j == (y[0] > 0 ? 1 : 0);
+    else
+        for (int64_t j = 0; j < g->k; j++)
+            out[j] = y[j] > 0;
+}
+
 void ferry_i_gbc_goal_decide(const gbc_goal *g, const double *answer, int64_t i,
                              ferry_prediction *p)
 {
     if (g->goal == FERRY_REGRESS) {
-        p->value[i] = answer[0];
+        p->value[i] = g->mean + g->sd * answer[0];
         return;
     }
     memcpy(p->score + i * g->classes, answer, (size_t)g->classes * sizeof *answer);

@@ -1,0 +1,342 @@
+/* ica: iterative classification. A linear model on the features and on the classes among
+ * the neighbours; those that are not known are predicted, again and again.
+ *
+ *   start    logistic regression on the features alone says a first class of every instance
+ *   model    logistic regression on [features, share of each class among the neighbours]
+ *   repeat   shares from the classes as they stand (known ones stay), then classes from the
+ *            model, until none changes
+ */
+#include <math.h>
+#include <string.h>
+
+#include "methods/baselines/base.h"
+#include "methods/baselines/known.h"
+
+typedef struct ica_options {
+    int scale;
+    double C, eps;
+    int64_t max_iter;
+} ica_options;
+
+static const ferry_opt ica_opts[] = {
+    BASE_OPT_SCALE(ica_options),
+    FERRY_OPT(ica_options, REAL, C, 1, 1e-9, 1e9, "cost of errors against small weights"),
+    FERRY_OPT(ica_options, REAL, eps, 1e-2, 1e-12, 1, "stopping tolerance of liblinear"),
+    FERRY_OPT(ica_options, INT, max_iter, 20, 1, 1e6, "rounds of prediction, at most"),
+};
+
+typedef struct state {
+    base b;
+    known k;
+    ferry_linear *first, *model;
+    int64_t max_iter;
+} state;
+
+static void ica_free(void *model)
+{
+    state *s = model;
+
+    if (!s) return;
+    ferry_i_linear_free(s->first);
+    ferry_i_linear_free(s->model);
+    ferry_i_known_clear(&s->k);
+    ferry_i_base_clear(&s->b);
+    ferry_i_free(s);
+}
+
+/* The instances of a domain with features, and their classes as they stand. */
+typedef struct crowd {
+    int64_t n, rows, q, m;
+    ferry_matrix *x;   /* rows of instances with features */
+    int64_t *instance; /* of each */
+    ferry_matrix **graph;
+    int32_t *cls;  /* n: class of an instance, -1: not known */
+    int64_t *at;   /* n: place among the known, -1: none */
+    double *start; /* n x m, scratch */
+    ferry_block *scores;
+} crowd;
+
+static void crowd_clear(crowd *c)
+{
+    ferry_i_matrix_free(c->x);
+    ferry_i_free(c->instance);
+    ferry_i_free(c->graph);
+    ferry_i_free(c->cls);
+    ferry_i_free(c->at);
+    ferry_i_free(c->start);
+    ferry_i_block_free(c->scores);
+}
+
+static ferry_status crowd_new(ferry_ctx *ctx, const state *s, const ferry_domain *d,
+                              crowd *c)
+{
+    ferry_status st = FERRY_OK;
+
+    c->n = ferry_i_ids_count(d->ids);
+    c->m = s->b.k;
+    FERRY_TRY(ferry_i_base_query(ctx, &s->b, d, &c->x, &c->instance));
+    c->rows = c->x->rows;
+    FERRY_TRY(ferry_i_known_graphs(ctx, &s->k, d, &c->graph, &c->q));
+    c->cls = ferry_i_calloc(c->n, sizeof *c->cls);
+    c->at = ferry_i_calloc(c->n, sizeof *c->at);
+    c->start = ferry_i_calloc(c->n * c->m, sizeof *c->start);
+    FERRY_NEED(ctx, c->cls && c->at && c->start, FERRY_ENOMEM,
+               "ica: no memory for %lld instances", (long long)c->n);
+    FERRY_TRY(ferry_i_block_new(ctx, c->rows, c->m, &c->scores));
+    ferry_i_known_start(&s->k, d, c->start, c->at);
+    for (int64_t x = 0; x < c->n; x++) {
+        c->cls[x] = -1;
+        for (int64_t j = 0; c->at[x] >= 0 && j < c->m; j++)
+            if (c->start[x * c->m + j] > 0.5) c->cls[x] = (int32_t)j;
+    }
+done:
+    return st;
+}
+
+/* [x, share of each class among the neighbours in each graph] */
+static ferry_status with_neighbours(ferry_ctx *ctx, const state *s, const crowd *c,
+                                    ferry_matrix **out)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t names = ferry_i_ids_count(s->k.graphs);
+    ferry_matrix *parts[2] = {ferry_i_matrix_ref(c->x), NULL};
+
+    FERRY_TRY(ferry_i_matrix_dense(ctx, c->rows, names * c->m, &parts[1]));
+    for (int64_t i = 0; i < c->rows; i++)
+        for (int64_t g = 0; g < c->q; g++) {
+            const ferry_matrix *a = c->graph[g];
+            const int64_t x = c->instance[i];
+            double *to = parts[1]->dense + i * names * c->m + g * c->m, sum = 0;
+            for (int64_t e = a->start[x]; e < a->start[x + 1]; e++) {
+                const int32_t cls = c->cls[a->index[e]];
+                if (cls < 0) continue;
+                to[cls] += a->value[e];
+                sum += a->value[e];
+            }
+            for (int64_t j = 0; sum > 0 && j < c->m; j++)
+                to[j] /= sum;
+        }
+    FERRY_TRY(ferry_i_space_combine(ctx, false, 2, parts, out));
+done:
+    ferry_i_matrix_free(parts[0]);
+    ferry_i_matrix_free(parts[1]);
+    return st;
+}
+
+/* Classes of the instances that are not known; how many changed. */
+static ferry_status assign(ferry_ctx *ctx, const ferry_linear *model, const ferry_matrix *x,
+                           crowd *c, int64_t *changed)
+{
+    ferry_status st = FERRY_OK;
+
+    *changed = 0;
+    FERRY_TRY(ferry_i_linear_scores(ctx, model, x, c->scores));
+    for (int64_t i = 0; i < c->rows; i++) {
+        const double *score = FERRY_ROW(c->scores, i);
+        int32_t *cls = &c->cls[c->instance[i]], best = 0;
+        if (c->at[c->instance[i]] >= 0) continue;
+        for (int64_t j = 1; j < c->m; j++)
+            if (score[j] > score[best]) best = (int32_t)j;
+        *changed += *cls != best;
+        *cls = best;
+    }
+done:
+    return st;
+}
+
+/* Learn from the rows of x whose class is known. */
+static ferry_status learn(ferry_ctx *ctx, const ica_options *o, const crowd *c,
+                          const ferry_matrix *x, const char *use, ferry_linear **out)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_linear_options l = {
+        .kind = FERRY_LINEAR_LOGREG, .C = o->C, .eps = o->eps, .bias = true};
+    int64_t *rows = ferry_i_calloc(c->rows, sizeof *rows), n = 0;
+    int32_t *cls = ferry_i_calloc(c->rows, sizeof *cls);
+    ferry_matrix *mine = NULL;
+    ferry_rng rng;
+
+    FERRY_NEED(ctx, rows && cls, FERRY_ENOMEM, "ica: no memory for %lld instances",
+               (long long)c->rows);
+    for (int64_t i = 0; i < c->rows; i++) {
+        if (c->at[c->instance[i]] < 0) continue;
+        cls[n] = c->cls[c->instance[i]];
+        rows[n++] = i;
+    }
+    ferry_i_rng_for(ctx, &rng, use);
+    FERRY_TRY(ferry_i_matrix_take(ctx, x, n, rows, x->cols, NULL, &mine));
+    FERRY_TRY(ferry_i_linear_fit(ctx, &l, mine, c->m, cls, NULL, &rng, out));
+done:
+    ferry_i_free(rows);
+    ferry_i_free(cls);
+    ferry_i_matrix_free(mine);
+    return st;
+}
+
+static ferry_status ica_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
+                            void **out, ferry_report *rep)
+{
+    ferry_status st = FERRY_OK;
+    const ica_options *o = options;
+    const ferry_domain *t = NULL;
+    state *s = ferry_i_calloc(1, sizeof *s);
+    examples e = {0};
+    crowd c = {0};
+    ferry_matrix *x = NULL;
+    int64_t changed = 0;
+
+    (void)rep;
+    *out = NULL;
+    FERRY_NEED(ctx, s, FERRY_ENOMEM, "ica: no memory for a model");
+    s->max_iter = o->max_iter;
+    FERRY_TRY(ferry_i_task_target(ctx, task, &t));
+    FERRY_TRY(ferry_i_base_fit(ctx, "ica", task, TRAIN_TARGET, true,
+                               (ferry_scaling)o->scale, &s->b, &e));
+    FERRY_TRY(ferry_i_known_new(ctx, task, &s->k));
+    FERRY_TRY(crowd_new(ctx, s, t, &c));
+    FERRY_TRY(learn(ctx, o, &c, c.x, "ica start", &s->first));
+    FERRY_TRY(assign(ctx, s->first, c.x, &c, &changed));
+    FERRY_TRY(with_neighbours(ctx, s, &c, &x));
+    FERRY_TRY(learn(ctx, o, &c, x, "ica", &s->model));
+    *out = s;
+    s = NULL;
+done:
+    ferry_i_matrix_free(x);
+    crowd_clear(&c);
+    ferry_i_examples_clear(&e);
+    ica_free(s);
+    return st;
+}
+
+static ferry_status ica_fits(ferry_ctx *ctx, const ferry_task *task, const void *options)
+{
+    (void)options;
+    return ferry_i_base_fits(ctx, "ica", task, TRAIN_TARGET, true);
+}
+
+static ferry_status ica_predict(ferry_ctx *ctx, const void *model, const ferry_domain *d,
+                                ferry_prediction *p)
+{
+    ferry_status st = FERRY_OK;
+    const state *s = model;
+    ferry_matrix *x = NULL;
+    int64_t changed = 1;
+    crowd c = {0};
+
+    FERRY_TRY(ferry_i_base_predict_prior(ctx, &s->b, p));
+    FERRY_TRY(crowd_new(ctx, s, d, &c));
+    FERRY_TRY(assign(ctx, s->first, c.x, &c, &changed));
+    changed = 1;
+    for (int64_t t = 0; t < s->max_iter && changed > 0; t++) {
+        ferry_i_matrix_free(x);
+        x = NULL;
+        FERRY_TRY(with_neighbours(ctx, s, &c, &x));
+        FERRY_TRY(assign(ctx, s->model, x, &c, &changed));
+        FERRY_TRY(ferry_i_progress(ctx, "ica", t + 1, s->max_iter, NAN, NULL));
+    }
+    ferry_i_base_predict_scores(&s->b, c.scores, c.instance, 0.5, p);
+done:
+    ferry_i_matrix_free(x);
+    crowd_clear(&c);
+    return st;
+}
+
+/* ---- save and load ---- */
+
+static ferry_status save_linear(ferry_ctx *ctx, const char *name, const char *seen,
+                                const ferry_linear *m, ferry_bag *bag)
+{
+    ferry_status st = FERRY_OK;
+
+    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, name, m->k, m->d + 1, m->w));
+    FERRY_TRY(ferry_i_bag_put_bytes(ctx, bag, seen, m->k, m->seen));
+done:
+    return st;
+}
+
+static ferry_status ica_save(ferry_ctx *ctx, const void *model, ferry_bag *bag)
+{
+    ferry_status st = FERRY_OK;
+    const state *s = model;
+
+    FERRY_TRY(ferry_i_base_save(ctx, &s->b, bag));
+    FERRY_TRY(ferry_i_known_save(ctx, &s->k, bag));
+    FERRY_TRY(save_linear(ctx, "first", "first.seen", s->first, bag));
+    FERRY_TRY(save_linear(ctx, "model", "model.seen", s->model, bag));
+    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, "max_iter", 1, &s->max_iter));
+done:
+    return st;
+}
+
+static ferry_status load_linear(ferry_ctx *ctx, const ferry_bag *bag, const char *name,
+                                const char *seen_name, int64_t k, int64_t d,
+                                ferry_linear **out)
+{
+    ferry_status st = FERRY_OK;
+    const double *w = NULL;
+    const uint8_t *seen = NULL;
+    int64_t cols = d + 1;
+    ferry_linear *m = ferry_i_calloc(1, sizeof *m);
+
+    *out = m;
+    FERRY_NEED(ctx, m, FERRY_ENOMEM, "ica: no memory for a model");
+    FERRY_TRY(ferry_i_bag_reals(ctx, bag, name, &k, &cols, &w));
+    FERRY_TRY(ferry_i_bag_bytes(ctx, bag, seen_name, &k, &seen));
+    m->kind = FERRY_LINEAR_LOGREG;
+    m->k = k;
+    m->d = d;
+    m->w = ferry_i_calloc(k * cols, sizeof *m->w);
+    m->seen = ferry_i_calloc(k, sizeof *m->seen);
+    FERRY_NEED(ctx, m->w && m->seen, FERRY_ENOMEM, "ica: no memory for a model");
+    memcpy(m->w, w, (size_t)(k * cols) * sizeof *w);
+    memcpy(m->seen, seen, (size_t)k);
+done:
+    return st;
+}
+
+static ferry_status ica_load(ferry_ctx *ctx, const ferry_bag *bag, void **out)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t *steps = NULL;
+    int64_t one = 1;
+    state *s = ferry_i_calloc(1, sizeof *s);
+
+    *out = NULL;
+    FERRY_NEED(ctx, s, FERRY_ENOMEM, "ica: no memory for a model");
+    FERRY_TRY(ferry_i_base_load(ctx, bag, &s->b));
+    FERRY_NEED(ctx, s->b.space && s->b.goal == FERRY_CLASSIFY, FERRY_EDATA,
+               "tensor space.width is missing");
+    FERRY_TRY(ferry_i_known_load(ctx, bag, &s->k));
+    FERRY_NEED(ctx, s->k.goal.goal == FERRY_CLASSIFY && s->k.goal.classes == s->b.k,
+               FERRY_EDATA, "tensor target.sizes: %lld classes, not %lld",
+               (long long)s->k.goal.classes, (long long)s->b.k);
+    const int64_t d = ferry_i_space_width(s->b.space);
+    FERRY_TRY(load_linear(ctx, bag, "first", "first.seen", s->b.k, d, &s->first));
+    FERRY_TRY(load_linear(ctx, bag, "model", "model.seen", s->b.k,
+                          d + s->b.k * ferry_i_ids_count(s->k.graphs), &s->model));
+    FERRY_TRY(ferry_i_bag_ints(ctx, bag, "max_iter", &one, &steps));
+    s->max_iter = steps[0];
+    *out = s;
+    s = NULL;
+done:
+    ica_free(s);
+    return st;
+}
+
+const ferry_method ferry_i_method_ica = {
+    .name = "ica",
+    .summary = "iterative classification: features and the classes among the neighbours",
+    .reference = "Sen et al., Collective Classification in Network Data, AI Magazine 2008",
+    .kind = FERRY_KIND_BASELINE,
+    .goals = FERRY_CLASSIFY,
+    .needs = FERRY_NEED_TARGET_VIEW | FERRY_NEED_GRAPH | FERRY_NEED_TARGET_LABELS,
+    .options = ica_opts,
+    .n_options = FERRY_COUNT(ica_opts),
+    .options_size = sizeof(ica_options),
+    .fits = ica_fits,
+    .fit = ica_fit,
+    .predict = ica_predict,
+    .save = ica_save,
+    .load = ica_load,
+    .free = ica_free,
+};

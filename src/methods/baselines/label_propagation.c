@@ -1,0 +1,144 @@
+/* label-propagation: labels spread over the target's graphs; features are not looked at.
+ *
+ *   P(x) = (1 - alpha) prior + alpha mean of P over the neighbours of x,   P = label where
+ * known
+ */
+#include "learn/diffuse.h"
+#include "methods/baselines/known.h"
+
+typedef struct propagation_options {
+    double alpha;
+    int64_t max_iter;
+    double tol;
+} propagation_options;
+
+static const ferry_opt propagation_opts[] = {
+    FERRY_OPT(propagation_options, REAL, alpha, 0.99, 0, 1,
+              "share of the neighbours, against what is usual among the labels"),
+    FERRY_OPT(propagation_options, INT, max_iter, 200, 1, 1e6, "steps, at most"),
+    FERRY_OPT(propagation_options, REAL, tol, 1e-5, 0, 1, "change to stop at"),
+};
+
+typedef struct state {
+    known k;
+    propagation_options o;
+} state;
+
+static void propagation_free(void *model)
+{
+    state *s = model;
+
+    if (!s) return;
+    ferry_i_known_clear(&s->k);
+    ferry_i_free(s);
+}
+
+static ferry_status propagation_fit(ferry_ctx *ctx, const ferry_task *task,
+                                    const void *options, void **out, ferry_report *rep)
+{
+    ferry_status st = FERRY_OK;
+    state *s = ferry_i_calloc(1, sizeof *s);
+
+    (void)rep;
+    *out = NULL;
+    FERRY_NEED(ctx, s, FERRY_ENOMEM, "label-propagation: no memory for a model");
+    s->o = *(const propagation_options *)options;
+    FERRY_TRY(ferry_i_known_new(ctx, task, &s->k));
+    *out = s;
+    s = NULL;
+done:
+    propagation_free(s);
+    return st;
+}
+
+static ferry_status propagation_predict(ferry_ctx *ctx, const void *model,
+                                        const ferry_domain *d, ferry_prediction *p)
+{
+    ferry_status st = FERRY_OK;
+    const state *s = model;
+    const int64_t n = p->n, m = s->k.goal.classes;
+    double *start = ferry_i_calloc(n * m, sizeof *start), *w = NULL;
+    double *answers = ferry_i_calloc(n * m, sizeof *answers);
+    double *alpha = ferry_i_calloc(n, sizeof *alpha);
+    int64_t *at = ferry_i_calloc(n, sizeof *at), q = 0;
+    ferry_matrix **graph = NULL;
+
+    FERRY_NEED(ctx, start && answers && alpha && at, FERRY_ENOMEM,
+               "label-propagation: no memory for %lld instances", (long long)n);
+    FERRY_TRY(ferry_i_gbc_goal_check(ctx, &s->k.goal, p));
+    FERRY_TRY(ferry_i_known_graphs(ctx, &s->k, d, &graph, &q));
+    w = ferry_i_calloc(q, sizeof *w);
+    FERRY_NEED(ctx, w, FERRY_ENOMEM, "label-propagation: no memory for graphs");
+    ferry_i_known_start(&s->k, d, start, at);
+    for (int64_t x = 0; x < n; x++)
+        alpha[x] = at[x] < 0 ? s->o.alpha : 0;
+    for (int64_t i = 0; i < q; i++)
+        w[i] = 1 / (double)q;
+    FERRY_TRY(ferry_i_diffuse(ctx, q, graph, w, n, m, start, alpha, s->o.max_iter,
+                                s->o.tol, answers, NULL));
+    for (int64_t x = 0; x < n; x++)
+        ferry_i_gbc_goal_decide(&s->k.goal, answers + x * m, x, p);
+done:
+    ferry_i_free(start);
+    ferry_i_free(answers);
+    ferry_i_free(alpha);
+    ferry_i_free(at);
+    ferry_i_free(w);
+    ferry_i_free(graph);
+    return st;
+}
+
+static ferry_status propagation_save(ferry_ctx *ctx, const void *model, ferry_bag *bag)
+{
+    ferry_status st = FERRY_OK;
+    const state *s = model;
+    const double reals[] = {s->o.alpha, s->o.tol};
+
+    FERRY_TRY(ferry_i_known_save(ctx, &s->k, bag));
+    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "alpha_tol", 1, 2, reals));
+    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, "max_iter", 1, &s->o.max_iter));
+done:
+    return st;
+}
+
+static ferry_status propagation_load(ferry_ctx *ctx, const ferry_bag *bag, void **out)
+{
+    ferry_status st = FERRY_OK;
+    const double *reals = NULL;
+    const int64_t *steps = NULL;
+    int64_t one = 1, two = 2;
+    state *s = ferry_i_calloc(1, sizeof *s);
+
+    *out = NULL;
+    FERRY_NEED(ctx, s, FERRY_ENOMEM, "label-propagation: no memory for a model");
+    FERRY_TRY(ferry_i_known_load(ctx, bag, &s->k));
+    FERRY_TRY(ferry_i_bag_reals(ctx, bag, "alpha_tol", &one, &two, &reals));
+    FERRY_TRY(ferry_i_bag_ints(ctx, bag, "max_iter", &one, &steps));
+    FERRY_NEED(ctx, reals[0] >= 0 && reals[0] <= 1 && steps[0] > 0 && steps[0] <= 1000000,
+               FERRY_EDATA, "tensor alpha_tol: %g, and %lld steps", reals[0],
+               (long long)steps[0]);
+    s->o = (propagation_options){reals[0], steps[0], reals[1]};
+    *out = s;
+    s = NULL;
+done:
+    propagation_free(s);
+    return st;
+}
+
+const ferry_method ferry_i_method_label_propagation = {
+    .name = "label-propagation",
+    .summary = "labels spread over the target's graphs, without features",
+    .reference = "Zhu, Ghahramani and Lafferty, Semi-Supervised Learning Using Gaussian "
+                 "Fields and Harmonic Functions, ICML 2003",
+    .kind = FERRY_KIND_BASELINE,
+    .goals = FERRY_CLASSIFY | FERRY_REGRESS,
+    .needs = FERRY_NEED_GRAPH | FERRY_NEED_TARGET_LABELS,
+    .options = propagation_opts,
+    .n_options = FERRY_COUNT(propagation_opts),
+    .options_size = sizeof(propagation_options),
+    .fit = propagation_fit,
+    .predict = propagation_predict,
+    .save = propagation_save,
+    .load = propagation_load,
+    .free = propagation_free,
+};

@@ -1,0 +1,43 @@
+/* Options of svm, which its self-training shares. */
+#ifndef FERRY_SVM_OPTIONS_H
+#define FERRY_SVM_OPTIONS_H
+
+#include "methods/baselines/weights.h"
+
+typedef struct svm_options {
+    int train, scale;
+    double C, eps, tube;
+    int bias, balanced;
+} svm_options;
+
+/* Options of a struct T with a member `svm`. */
+#define SVM_OPTS(T)                                                                        \
+    {"train",                                                                              \
+     FERRY_OPT_CHOICE,                                                                     \
+     offsetof(T, svm.train),                                                               \
+     "auto",                                                                               \
+     0,                                                                                    \
+     0,                                                                                    \
+     "auto|source|target|both",                                                            \
+     "learn from these labels; auto: the target's if it has some"},                        \
+        {"scale",                                                                          \
+         FERRY_OPT_CHOICE,                                                                 \
+         offsetof(T, svm.scale),                                                           \
+         "auto",                                                                           \
+         0,                                                                                \
+         0,                                                                                \
+         "auto|none|standard|l2",                                                          \
+         "scale features; auto: l2 for counts (0 or more, mostly 0), else standard"},      \
+        FERRY_OPT_AS(T, "C", REAL, svm.C, 1, 1e-9, 1e9,                                    \
+                     "cost of errors against small weights"),                              \
+        FERRY_OPT_AS(T, "eps", REAL, svm.eps, 1e-2, 1e-12, 1, "stopping tolerance"),       \
+        FERRY_OPT_AS(T, "tube", REAL, svm.tube, 0.1, 0, 1e9,                               \
+                     "regress: errors up to this cost nothing"),                           \
+        {"bias", FERRY_OPT_BOOL, offsetof(T, svm.bias),  "yes", 0,                         \
+         0,      NULL,           "learn a constant term"},                                 \
+    {                                                                                      \
+        "balanced", FERRY_OPT_BOOL, offsetof(T, svm.balanced), "no", 0, 0, NULL,           \
+            "weigh classes by n / (k n_c)"                                                 \
+    }
+
+#endif

@@ -1,0 +1,255 @@
+/* semi-svm and semi-gbdt: self-training. Learn from the labels, label the instances that
+ * the model is surest of (in the proportions of the classes among the labels), learn again.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "methods/baselines/gbdt.h"
+#include "methods/baselines/linear.h"
+#include "model/model.h"
+
+typedef struct self_training {
+    int64_t rounds;
+    double share;
+} self_training;
+
+#define SEMI_OPTS(T)                                                                       \
+    FERRY_OPT_AS(T, "rounds", INT, self.rounds, 5, 1, 1e6,                                 \
+                 "times that instances get labels"),                                       \
+        FERRY_OPT_AS(T, "share", REAL, self.share, 0.1, 1e-9, 1,                           \
+                     "of the instances without a label that get one each time")
+
+typedef struct semi_svm_options {
+    svm_options svm; /* must be first: it is handed on */
+    self_training self;
+} semi_svm_options;
+
+static const ferry_opt semi_svm_opts[] = {SVM_OPTS(semi_svm_options),
+                                          SEMI_OPTS(semi_svm_options)};
+
+typedef struct semi_gbdt_options {
+    gbdt_options gbdt; /* must be first */
+    self_training self;
+} semi_gbdt_options;
+
+static const ferry_opt semi_gbdt_opts[] = {GBDT_ALL_OPTS(semi_gbdt_options),
+                                           SEMI_OPTS(semi_gbdt_options)};
+
+typedef struct sure {
+    double margin;
+    int64_t instance;
+} sure;
+
+static int surest_first(const void *a, const void *b)
+{
+    const sure *x = a, *y = b;
+
+    if (x->margin != y->margin) return x->margin > y->margin ? -1 : 1;
+    return x->instance < y->instance ? -1 : x->instance > y->instance;
+}
+
+static bool has_view(const ferry_domain *d, int64_t x)
+{
+    for (int64_t i = 0; i < d->n_views; i++)
+        if (d->views[i]->row_of[x] >= 0) return true;
+    return false;
+}
+
+/* How far the largest score is above the next. */
+static double margin(const ferry_prediction *p, int64_t x)
+{
+    double next = -INFINITY;
+    const double *s = p->score + x * p->k;
+
+    for (int64_t j = 0; j < p->k; j++)
+        if (j != p->cls[x] && s[j] > next) next = s[j];
+    return isfinite(next) ? s[p->cls[x]] - next : 0;
+}
+
+/* Give labels to quota[c] instances that are predicted to be c. */
+static ferry_status add_labels(ferry_ctx *ctx, const ferry_domain *d,
+                               const ferry_prediction *p, const int64_t *quota,
+                               ferry_labels *labels, int64_t *added)
+{
+    ferry_status st = FERRY_OK;
+    sure *list = ferry_i_calloc(p->n, sizeof *list);
+
+    *added = 0;
+    FERRY_NEED(ctx, list, FERRY_ENOMEM, "no memory for self-training");
+    for (int64_t c = 0; c < p->k; c++) {
+        int64_t n = 0;
+        for (int64_t x = 0; x < p->n; x++)
+            if (p->cls[x] == c && labels->cls[x] < 0 && has_view(d, x))
+                list[n++] = (sure){margin(p, x), x};
+        qsort(list, (size_t)n, sizeof *list, surest_first);
+        for (int64_t i = 0; i < n && i < quota[c]; i++)
+            labels->cls[list[i].instance] = (int32_t)c;
+        *added += n < quota[c] ? n : quota[c];
+    }
+done:
+    ferry_i_free(list);
+    return st;
+}
+
+/* Labels of each class to give in every round. */
+static ferry_status quotas(ferry_ctx *ctx, const ferry_labels *l, int64_t k, double share,
+                           int64_t **out)
+{
+    ferry_status st = FERRY_OK;
+    int64_t *quota = ferry_i_calloc(k, sizeof *quota), known = 0;
+
+    *out = quota;
+    FERRY_NEED(ctx, quota, FERRY_ENOMEM, "no memory for self-training");
+    for (int64_t x = 0; x < l->n; x++)
+        if (l->cls[x] >= 0) {
+            quota[l->cls[x]]++;
+            known++;
+        }
+    for (int64_t c = 0; known > 0 && c < k; c++)
+        quota[c] = (int64_t)ceil(share * (double)(l->n - known) * (double)quota[c] /
+                                 (double)known);
+done:
+    return st;
+}
+
+/* The task with other labels of the target; everything else is shared. */
+typedef struct relabelled {
+    ferry_task task;
+    ferry_domain *target;
+} relabelled;
+
+static void relabelled_clear(relabelled *r)
+{
+    ferry_i_free(r->task.domains);
+    ferry_domain_free(r->target);
+    r->task.domains = NULL;
+    r->target = NULL;
+}
+
+static ferry_status relabel(ferry_ctx *ctx, const ferry_task *task, const ferry_domain *d,
+                            const ferry_labels *labels, relabelled *r)
+{
+    ferry_status st = FERRY_OK;
+    ferry_labels *copy = NULL;
+
+    *r = (relabelled){.task = *task};
+    r->task.domains = ferry_i_calloc(task->n_domains, sizeof(ferry_domain *));
+    FERRY_NEED(ctx, r->task.domains, FERRY_ENOMEM, "no memory for self-training");
+    FERRY_TRY(ferry_i_labels_copy(ctx, labels, &copy));
+    FERRY_TRY(ferry_i_domain_with_labels(ctx, d, copy, &r->target));
+    for (int64_t i = 0; i < task->n_domains; i++)
+        r->task.domains[i] = task->domains[i] == d ? r->target : task->domains[i];
+done:
+    return st;
+}
+
+static ferry_status self_train(ferry_ctx *ctx, const ferry_method *learner,
+                               const ferry_task *task, const void *options,
+                               const self_training *o, void **state, ferry_report *rep)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_domain *d = NULL;
+    ferry_labels *labels = NULL;
+    relabelled now = {.target = NULL};
+    int64_t *quota = NULL, added = 1, all = 0;
+    void *model = NULL;
+    bool finish = false;
+
+    *state = NULL;
+    FERRY_TRY(ferry_i_task_target(ctx, task, &d));
+    FERRY_TRY(ferry_i_labels_copy(ctx, d->labels, &labels));
+    FERRY_TRY(quotas(ctx, labels, ferry_i_ids_count(task->names), o->share, &quota));
+    for (int64_t t = 0; t <= o->rounds && added > 0 && !finish; t++) {
+        ferry_prediction *p = NULL;
+        ferry_report r = {.objective = NAN};
+        learner->free(model);
+        model = NULL;
+        relabelled_clear(&now);
+        FERRY_TRY(relabel(ctx, task, d, labels, &now));
+        FERRY_TRY(learner->fit(ctx, &now.task, options, &model, &r));
+        rep->iters++;
+        FERRY_TRY(
+            ferry_i_progress(ctx, "self-training", t + 1, o->rounds + 1, NAN, &finish));
+        if (t == o->rounds || finish) break;
+        st = ferry_i_prediction_new(ctx, task->goal, task->names, d, &p);
+        if (st == FERRY_OK) st = learner->predict(ctx, model, d, p);
+        if (st == FERRY_OK) st = add_labels(ctx, d, p, quota, labels, &added);
+        ferry_prediction_free(p);
+        FERRY_TRY(st);
+        all += added;
+    }
+    ferry_i_diag_real(ctx, "added", (double)all);
+    *state = model;
+    model = NULL;
+done:
+    learner->free(model);
+    relabelled_clear(&now);
+    ferry_i_labels_free(labels);
+    ferry_i_free(quota);
+    return st;
+}
+
+extern const ferry_method ferry_i_method_svm, ferry_i_method_gbdt;
+
+static ferry_status semi_svm_fit(ferry_ctx *ctx, const ferry_task *task,
+                                 const void *options, void **state, ferry_report *rep)
+{
+    const semi_svm_options *o = options;
+
+    return self_train(ctx, &ferry_i_method_svm, task, &o->svm, &o->self, state, rep);
+}
+
+static ferry_status semi_gbdt_fit(ferry_ctx *ctx, const ferry_task *task,
+                                  const void *options, void **state, ferry_report *rep)
+{
+    const semi_gbdt_options *o = options;
+
+    return self_train(ctx, &ferry_i_method_gbdt, task, &o->gbdt, &o->self, state, rep);
+}
+
+static ferry_status semi_fits(ferry_ctx *ctx, const ferry_task *task, const void *options)
+{
+    (void)options;
+    return ferry_i_base_fits(ctx, "self-training", task, TRAIN_TARGET, true);
+}
+
+#define SELF_TRAINING                                                                      \
+    "Zhu, Semi-Supervised Learning Literature Survey, University of Wisconsin 2005"
+
+const ferry_method ferry_i_method_semi_svm = {
+    .name = "semi-svm",
+    .summary =
+        "linear support vector machine that labels what it is sure of and learns again",
+    .reference = SELF_TRAINING,
+    .kind = FERRY_KIND_BASELINE,
+    .goals = FERRY_CLASSIFY,
+    .needs = FERRY_NEED_TARGET_VIEW | FERRY_NEED_TARGET_LABELS,
+    .options = semi_svm_opts,
+    .n_options = FERRY_COUNT(semi_svm_opts),
+    .options_size = sizeof(semi_svm_options),
+    .fits = semi_fits,
+    .fit = semi_svm_fit,
+    .predict = ferry_i_weights_predict,
+    .save = ferry_i_weights_save,
+    .load = ferry_i_weights_load,
+    .free = ferry_i_weights_free,
+};
+
+const ferry_method ferry_i_method_semi_gbdt = {
+    .name = "semi-gbdt",
+    .summary = "boosted trees that label what they are sure of and learn again",
+    .reference = SELF_TRAINING,
+    .kind = FERRY_KIND_BASELINE,
+    .goals = FERRY_CLASSIFY,
+    .needs = FERRY_NEED_TARGET_VIEW | FERRY_NEED_TARGET_LABELS,
+    .options = semi_gbdt_opts,
+    .n_options = FERRY_COUNT(semi_gbdt_opts),
+    .options_size = sizeof(semi_gbdt_options),
+    .fits = semi_fits,
+    .fit = semi_gbdt_fit,
+    .predict = ferry_i_gbdt_predict,
+    .save = ferry_i_gbdt_save,
+    .load = ferry_i_gbdt_load,
+    .free = ferry_i_gbdt_free,
+};

@@ -1,0 +1,99 @@
+"""gbc from a task file: tables that lack rows, with categories and missing cells, text, 0/1 words and edge lists."""
+import json
+import random
+import sys
+
+from harness import ferry, main, predictions, read, write
+
+N = 90
+
+
+def make(folder, goal="classify"):
+    rng = random.Random(4)
+    tables = {"plain": ["id,size,colour"], "words": ["id,w1,w2,w3,w4,w5"], "marks": ["id,a,b,c"]}
+    texts, labels, edges, chain = [], [], ["ghost,i001", "i001,i002"], []
+    kinds = [rng.randrange(3) for _ in range(N)]
+    for i, k in enumerate(kinds):
+        id = "i%03d" % i
+        size = "" if rng.random() < 0.2 else "%.2f" % (k + rng.gauss(0, 0.4))
+        colour = rng.choice(["red", "green", "blue"]) if rng.random() < 0.2 else ["red", "green", "blue"][k]
+        if i % 5 != 0:
+            tables["plain"].append(f"{id},{size},{colour}")
+        if i % 5 != 1:
+            tables["words"].append(id + "," + ",".join(str(int(rng.random() < (0.8 if j == k else 0.1))) for j in range(5)))
+        if i % 5 != 2:
+            tables["marks"].append(id + "," + ",".join("%.3f" % rng.gauss(0, 1) for _ in range(3)))
+        if i % 5 != 3:
+            topic = ["ship sail sea", "road wheel car", "cloud wing air"][k].split()
+            texts.append(id + "\t" + " ".join(rng.choice(topic) if rng.random() < 0.6 else rng.choice(["and", "with", "so"])
+                                               for _ in range(12)))
+        labels.append(f"{id},{'abc'[k] if goal == 'classify' else '%.2f' % (k * 2 + rng.gauss(0, .1))}")
+        friends = [j for j in range(i) if kinds[j] == k]
+        if friends:
+            edges.append("%s,i%03d" % (id, rng.choice(friends)))
+        chain.append("%s,i%03d" % (id, (i + 1) % N))
+    for name, lines in tables.items():
+        write(folder, name + ".csv", "\n".join(lines) + "\n")
+    write(folder, "about.txt", "\n".join(texts) + "\n")
+    write(folder, "labels.csv", "\n".join(labels) + "\n")
+    write(folder, "friends.csv", "\n".join(edges) + "\n")
+    write(folder, "chain.csv", "\n".join(chain) + "\n")
+    return write(folder, "task.yaml", f"""
+task: mixed
+goal: {goal}
+domains:
+  - name: things
+    role: target
+    views:
+      - {{name: plain, x: plain.csv, id: id}}
+      - {{name: words, x: words.csv, id: id}}
+      - {{name: marks, x: marks.csv, id: id}}
+      - {{name: about, x: about.txt}}
+    graphs:
+      - {{name: friends, edges: friends.csv}}
+      - {{name: chain, edges: chain.csv}}
+    y: labels.csv
+    labelled: 0.4
+methods: [gbc: {{trees: 20}}, gbdt: {{trees: 20}}, gbdt-average: {{trees: 20}}, label-propagation, {"ica, semi-svm, semi-gbdt: {trees: 10}, " if goal == "classify" else ""}svm]
+evaluate: {{repeats: 2}}
+""")
+
+
+def test_run_explains(folder):
+    task = make(folder)
+    r = ferry("run", task, "-o", folder + "/out", "--threads", "1")
+    assert "gbc" in r.out and "weights of views" in r.out or "views add up" in r.out, r
+    # an edge with an id that is no instance is left out, and counted once
+    assert r.err.count("friends") == 1 and "1 of" in r.err, r
+    results = {x["name"].split()[0]: x for x in json.loads(read(folder, "out/results.json"))["results"]}
+    assert set(results) == {"gbc", "gbdt", "gbdt-average", "label-propagation", "ica", "semi-svm", "semi-gbdt", "svm"}, results.keys()
+    d = results["gbc"]["diagnostics"]
+    assert set(d["weights"]) == set(d["held_out_loss"]) == set(d["importance"]) == {"plain", "words", "marks", "about"}, d
+    assert set(d["graph_weights"]) == {"friends", "chain"}, d
+    assert d["graph_weights"]["friends"] > d["graph_weights"]["chain"], d
+    assert d["held_out_loss"]["marks"] > d["held_out_loss"]["words"], d
+    assert any(n.startswith("colour") for n in d["importance"]["plain"]), d
+    assert results["gbc"]["mean"] > 0.7, results["gbc"]["mean"]
+
+
+def test_numbers(folder):
+    task = make(folder, "regress")
+    ferry("run", task, "-q", "-o", folder + "/out", "--threads", "1")
+    results = {x["name"].split()[0]: x for x in json.loads(read(folder, "out/results.json"))["results"]}
+    assert results["gbc"]["mean"] < 1.2, results["gbc"]
+
+
+def test_predict_with_some_views(folder):
+    task = make(folder)
+    model = folder + "/m.ferry"
+    ferry("fit", task, "-m", "gbc", "-o", model, "-q", "--threads", "1")
+    write(folder, "new_words.csv", "id,w1,w2,w3,w4,w5\nn1,1,0,0,0,0\nn2,0,0,1,0,0\n")
+    write(folder, "new.txt", "n2\tcloud wing air air wing\nn3\tship sea sail sail\n")
+    r = ferry("predict", model, f"words={folder}/new_words.csv", f"about={folder}/new.txt")
+    rows = predictions(r.out)
+    assert set(rows) == {"n1", "n2", "n3"}, r
+    assert r.out.splitlines()[0].endswith(",basis") and r.out.count(",views\n") == 3, r
+    assert ",c," in r.out.splitlines()[2], r  # n2, whose two views agree
+
+
+main(sys.modules[__name__])

@@ -1,0 +1,660 @@
+/* gbc and the baselines that come with it, through the public seam. */
+#include "ferry_test.h"
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "methods/gbc/gbc.h"
+#include "model/model.h"
+#include "small_task.h"
+
+enum { N = 60, D = 3 };
+
+static double x1[N * D], x2[N * D], x3[N * D], y[N];
+static char letters[N + 1];
+static char names[N][8];
+
+/* Two hidden numbers u and v; view one sees u, view two sees v, view three nothing. Classes
+ * are quadrants or halves of u + v; numbers are u + v. */
+static void make_data(int classes)
+{
+    ferry_rng rng;
+
+    ferry_i_rng_seed(&rng, 17, 0);
+    for (int i = 0; i < N; i++) {
+        const double u = ferry_i_rng_normal(&rng), v = ferry_i_rng_normal(&rng);
+        for (int j = 0; j < D; j++) {
+            x1[i * D + j] = j == 0 ? u : ferry_i_rng_normal(&rng);
+            x2[i * D + j] = j == 1 ? v : ferry_i_rng_normal(&rng);
+            x3[i * D + j] = ferry_i_rng_normal(&rng);
+        }
+        y[i] = 100 + 10 * (u + v);
+        letters[i] = (char)(classes == 2 ? 'a' + (u + v > 0)
+                                         : 'a' + (u > 0) + (v > 0)); /* a, b, c */
+        snprintf(names[i], sizeof names[i], "i%02d", i);
+    }
+}
+
+/* Rows of a view: all but those whose number is `lacks` modulo 5. */
+static void add_view(ferry_ctx *ctx, ferry_domain *d, const char *name, const double *x,
+                     int lacks)
+{
+    const char *ids[N];
+    double rows[N * D];
+    int n = 0;
+
+    for (int i = 0; i < N; i++) {
+        if (lacks >= 0 && i % 5 == lacks) continue;
+        ids[n] = names[i];
+        memcpy(rows + n * D, x + i * D, D * sizeof *x);
+        n++;
+    }
+    small_view(ctx, d, name, n, D, rows, ids, NULL, false);
+}
+
+/* Neighbours in the order of y: they are alike. */
+static void add_graph(ferry_ctx *ctx, ferry_domain *d, const char *name, bool alike)
+{
+    const char *from[N], *to[N];
+    int order[N];
+
+    for (int i = 0; i < N; i++)
+        order[i] = i;
+    for (int i = 1; alike && i < N; i++)
+        for (int j = i; j > 0 && y[order[j]] < y[order[j - 1]]; j--) {
+            const int swap = order[j];
+            order[j] = order[j - 1];
+            order[j - 1] = swap;
+        }
+    for (int i = 0; i + 1 < N; i++) {
+        from[i] = names[order[i]];
+        to[i] = names[order[i + 1]];
+    }
+    assert_ok(ctx, ferry_domain_add_graph(ctx, d, name, N - 1, from, to, NULL));
+}
+
+/* parts: views 1, 2, 3 (with - after it some rows are absent), graphs g (good) and r
+ * (random), y labels (every third). */
+static ferry_domain *domain_of(ferry_ctx *ctx, const char *parts, int classes)
+{
+    ferry_domain *d = NULL;
+    const char *ids[N], *labels[N];
+    double num[N];
+    static char text[N][2];
+    int n = 0;
+
+    make_data(classes ? classes : 2);
+    assert_ok(ctx, ferry_domain_new(ctx, "t", FERRY_TARGET, &d));
+    for (const char *p = parts; *p; p++) {
+        const int lacks = p[1] == '-' ? *p - '0' : -1;
+        if (*p == '1') add_view(ctx, d, "one", x1, lacks);
+        if (*p == '2') add_view(ctx, d, "two", x2, lacks);
+        if (*p == '3') add_view(ctx, d, "three", x3, lacks);
+    }
+    if (strchr(parts, 'g')) add_graph(ctx, d, "good", true);
+    if (strchr(parts, 'r')) add_graph(ctx, d, "random", false);
+    for (int i = 0; strchr(parts, 'y') && i < N; i++) {
+        if (i % 3 == 2) continue;
+        ids[n] = names[i];
+        text[n][0] = letters[i];
+        labels[n] = text[n];
+        num[n++] = y[i];
+    }
+    if (n > 0 && classes)
+        assert_ok(ctx, ferry_domain_set_classes(ctx, d, n, ids, labels));
+    else if (n > 0)
+        assert_ok(ctx, ferry_domain_set_numbers(ctx, d, n, ids, num));
+    return d;
+}
+
+static ferry_task *task_of(ferry_ctx *ctx, const char *parts, int classes)
+{
+    return small_task(ctx, classes ? FERRY_CLASSIFY : FERRY_REGRESS, NULL,
+                      domain_of(ctx, parts, classes));
+}
+
+static int number(const char *id)
+{
+    return atoi(id + 1);
+}
+
+/* Share right, or 1 - squared error / variance, of the instances without labels. */
+static double quality(const ferry_prediction *p)
+{
+    double right = 0, count = 0, error = 0, all = 0;
+
+    for (int64_t e = 0; e < p->n; e++) {
+        const int i = number(p->ids[e]);
+        if (i % 3 != 2) continue;
+        count++;
+        if (p->cls) {
+            right += p->cls[e] >= 0 && p->names[p->cls[e]][0] == letters[i];
+        } else {
+            error += pow(p->value[e] - y[i], 2);
+            all += pow(100 - y[i], 2);
+        }
+    }
+    return p->cls ? right / count : 1 - error / all;
+}
+
+static double quality_of(ferry_ctx *ctx, const ferry_task *t, const char *method,
+                         const char *settings)
+{
+    ferry_prediction *p = fit_predict(ctx, t, method, settings, ferry_task_domain(t, 0));
+    const double q = quality(p);
+
+    ferry_prediction_free(p);
+    return q;
+}
+
+static void test_learns(void **state)
+{
+    static const char *const settings[] = {
+        "",
+        "combine=average weights=root trees=20 lambda1=0.3",
+        "combine=average weights=softmax folds=0 trees=20",
+        "combine=additive correct=no trees=20",
+        "correct=smooth strength=0.5 trees=20",
+        "correct=residual trees=20",
+        "folds=0 trees=20 correct=smooth",
+        "lambda0=0.3 lambda1=1 weights=equal trees=20",
+        "learner=xgboost trees=15"};
+    ferry_ctx *ctx = *state;
+
+    for (int classes = 0; classes <= 3; classes++) {
+        if (classes == 1) continue;
+        ferry_task *t = task_of(ctx, "1-2-gry", classes);
+        for (int64_t s = 0; s < FERRY_COUNT(settings); s++) {
+            const double q = quality_of(ctx, t, "gbc", settings[s]);
+            if (q < (classes == 0 ? 0.4 : 0.55))
+                fail_msg("gbc %s with %d classes: %g", settings[s], classes, q);
+        }
+        if (quality_of(ctx, t, "gbc", "mode=thesis trees=20 rate=0.5") < 0.3)
+            fail_msg("the thesis's way with %d classes", classes);
+        ferry_task_free(t);
+    }
+}
+
+static json_t *diagnostics(const ferry_model *m)
+{
+    json_t *root = json_loads(ferry_model_diagnostics(m), 0, NULL);
+
+    assert_non_null(root);
+    return root;
+}
+
+static double at(const json_t *root, const char *group, const char *key)
+{
+    return json_number_value(json_object_get(json_object_get(root, group), key));
+}
+
+/* A view of noise shows no skill and gets no weight; what the others are made of is told.
+ */
+static void test_explains(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_task *t = task_of(ctx, "123gry", 0);
+    ferry_model *m = fit_model(ctx, t, "gbc", "combine=average");
+    json_t *d = diagnostics(m);
+
+    assert_true(at(d, "weights", "three") < 0.1);
+    assert_true(at(d, "weights", "one") > 0.2);
+    assert_close(at(d, "weights", "one") + at(d, "weights", "two") +
+                     at(d, "weights", "three"),
+                 1, 1e-12);
+    assert_true(at(d, "graph_weights", "good") > at(d, "graph_weights", "random"));
+    assert_true(at(d, "held_out_loss", "one") < at(d, "held_out_loss", "three"));
+    assert_true(json_number_value(json_object_get(d, "constant_loss")) > 0);
+    assert_true(at(json_object_get(d, "importance"), "one", "1") > 0.5);
+    assert_true(at(json_object_get(d, "importance"), "two", "2") > 0.5);
+    assert_non_null(strstr(json_string_value(json_object_get(d, "note")), "one 0."));
+    json_decref(d);
+    ferry_model_free(m);
+    m = fit_model(ctx, t, "gbc", "tune=yes trees=10");
+    d = diagnostics(m);
+    assert_true(json_number_value(json_object_get(d, "lambda1")) >= 0);
+    json_decref(d);
+    ferry_model_free(m);
+    m = fit_model(ctx, t, "gbc", "combine=additive trees=10");
+    d = diagnostics(m);
+    assert_non_null(strstr(json_string_value(json_object_get(d, "note")), "add up"));
+    json_decref(d);
+    ferry_model_free(m);
+    ferry_task_free(t);
+}
+
+/* Saved and loaded it predicts the same, also instances that have only some of the views or
+ * none: those get their neighbours' mean or the base score, and it says so. */
+static void test_some_views(void **state)
+{
+    ferry_ctx *ctx = *state;
+
+    for (int classes = 0; classes <= 3; classes += 3) {
+        ferry_task *t = task_of(ctx, "1-2-gy", classes);
+        ferry_model *m = fit_model(ctx, t, "gbc", "trees=15"), *back = NULL;
+        ferry_domain *part = domain_of(ctx, "1-g", classes);
+        ferry_prediction *a = NULL, *b = NULL;
+        assert_ok(ctx, ferry_model_save(ctx, m, tmp_path("gbc.ferry")));
+        assert_ok(ctx, ferry_model_load(ctx, tmp_path("gbc.ferry"), "gbc", &back));
+        assert_ok(ctx, ferry_predict(ctx, m, part, &a));
+        assert_ok(ctx, ferry_predict(ctx, back, part, &b));
+        assert_int_equal(a->n, b->n);
+        for (int64_t i = 0; i < a->n; i++) {
+            if (classes) assert_memory_equal(a->score, b->score, 8 * (size_t)(a->n * a->k));
+            if (!classes) assert_true(a->value[i] == b->value[i]);
+            assert_int_not_equal(a->basis[i], FERRY_BASIS_BASE);
+        }
+        ferry_prediction_free(a);
+        ferry_prediction_free(b);
+        ferry_domain_free(part);
+        /* one instance in one view, no graph */
+        part = NULL;
+        assert_ok(ctx, ferry_domain_new(ctx, "t", FERRY_TARGET, &part));
+        assert_ok(ctx, ferry_domain_add_dense(ctx, part, "one", &(ferry_array){1, D, D, x1},
+                                              (const char *[]){"i07"}, NULL));
+        assert_ok(ctx, ferry_predict(ctx, m, part, &a));
+        assert_int_equal(a->basis[0], FERRY_BASIS_VIEWS);
+        assert_ok(ctx, ferry_prediction_write(ctx, a, tmp_path("gbc.csv")));
+        char *text = slurp(tmp_path("gbc.csv"));
+        assert_non_null(strstr(text, ",basis\n"));
+        assert_non_null(strstr(text, ",views\n"));
+        free(text);
+        ferry_prediction_free(a);
+        ferry_domain_free(part);
+        ferry_model_free(m);
+        ferry_model_free(back);
+        ferry_task_free(t);
+    }
+}
+
+/* Instances in no view: neighbours answer for one that has some, else the base score. */
+static void test_no_view(void **state)
+{
+    ferry_ctx *ctx = *state;
+    const char *from[] = {"i00", "i03"}, *to[] = {"lone", "lone"};
+    const char *ids[] = {"lone", "alone"}; /* joined in a graph the model does not know */
+
+    for (int correct = 0; correct < 3; correct++) {
+        static const char *const settings[] = {"trees=5 correct=no",
+                                               "trees=5 correct=smooth",
+                                               "trees=5 correct=residual folds=0"};
+        ferry_task *t = task_of(ctx, "1-2-gy", 3);
+        ferry_model *m = fit_model(ctx, t, "gbc", settings[correct]);
+        ferry_domain *d = NULL;
+        ferry_prediction *p = NULL;
+        int seen = 0;
+        assert_ok(ctx, ferry_domain_new(ctx, "t", FERRY_TARGET, &d));
+        assert_ok(ctx, ferry_domain_add_graph(ctx, d, "other", 1, ids, ids + 1, NULL));
+        add_view(ctx, d, "one", x1, 1);
+        add_view(ctx, d, "two", x2, 2);
+        assert_ok(ctx, ferry_domain_add_graph(ctx, d, "good", 2, from, to, NULL));
+        assert_ok(ctx, ferry_predict(ctx, m, d, &p));
+        for (int64_t i = 0; i < p->n; i++) {
+            if (strcmp(p->ids[i], "lone") == 0) {
+                seen++;
+                assert_int_equal(p->basis[i], FERRY_BASIS_NEIGHBOURS);
+            } else if (strcmp(p->ids[i], "alone") == 0) {
+                seen++;
+                assert_int_equal(p->basis[i], FERRY_BASIS_BASE);
+            } else {
+                assert_int_equal(p->basis[i], FERRY_BASIS_VIEWS);
+            }
+        }
+        assert_int_equal(seen, 2);
+        ferry_prediction_free(p);
+        ferry_domain_free(d);
+        ferry_model_free(m);
+        ferry_task_free(t);
+    }
+}
+
+/* Rows in another order, and views too: the same answers for the same ids. Any number of
+ * threads: the same bits. */
+static void test_order_and_threads(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_task *a = task_of(ctx, "1-2-gy", 3), *b = task_of(ctx, "2-1-gy", 3);
+    const char *const settings = "folds=0 trees=10 learner=exact";
+    ferry_prediction *p = fit_predict(ctx, a, "gbc", settings, ferry_task_domain(a, 0));
+    ferry_prediction *q = fit_predict(ctx, b, "gbc", settings, ferry_task_domain(b, 0));
+
+    for (int64_t i = 0; i < p->n; i++) {
+        int64_t j = 0;
+        while (strcmp(p->ids[i], q->ids[j]) != 0)
+            j++;
+        for (int c = 0; c < 3; c++)
+            assert_close(p->score[i * 3 + c], q->score[j * 3 + c], 1e-9);
+    }
+    ferry_prediction_free(q);
+    assert_ok(ctx, ferry_ctx_set_threads(ctx, 3));
+    q = fit_predict(ctx, a, "gbc", settings, ferry_task_domain(a, 0));
+    assert_memory_equal(p->score, q->score, (size_t)(p->n * 3) * sizeof(double));
+    ferry_prediction_free(q);
+    ferry_prediction_free(p);
+    ferry_task_free(a);
+    ferry_task_free(b);
+}
+
+static void test_baselines(void **state)
+{
+    ferry_ctx *ctx = *state;
+    static const struct {
+        const char *method, *settings;
+        double classes, numbers; /* quality at least; 0: does not serve the goal */
+    } all[] = {
+        {"gbdt-average", "trees=20", 0.6, 0.3},
+        {"label-propagation", "", 0.5, 0.3},
+        {"ica", "", 0.6, 0},
+        {"semi-svm", "", 0.4, 0},
+        {"semi-gbdt", "trees=10 rounds=2", 0.5, 0},
+    };
+
+    for (int classes = 0; classes <= 3; classes++) {
+        if (classes == 1) continue;
+        ferry_task *t = task_of(ctx, "12gy", classes);
+        for (int64_t i = 0; i < FERRY_COUNT(all); i++) {
+            const double least = classes ? all[i].classes : all[i].numbers;
+            ferry_model *m = NULL, *back = NULL;
+            ferry_prediction *p = NULL, *q = NULL;
+            if (least == 0) continue;
+            m = fit_model(ctx, t, all[i].method, all[i].settings);
+            assert_ok(ctx, ferry_model_save(ctx, m, tmp_path("b.ferry")));
+            assert_ok(ctx, ferry_model_load(ctx, tmp_path("b.ferry"), NULL, &back));
+            assert_ok(ctx, ferry_predict(ctx, m, ferry_task_domain(t, 0), &p));
+            assert_ok(ctx, ferry_predict(ctx, back, ferry_task_domain(t, 0), &q));
+            if (quality(p) < least)
+                fail_msg("%s with %d classes: %g", all[i].method, classes, quality(p));
+            assert_close(quality(p), quality(q), 0);
+            ferry_prediction_free(p);
+            ferry_prediction_free(q);
+            ferry_model_free(m);
+            ferry_model_free(back);
+        }
+        ferry_task_free(t);
+    }
+}
+
+/* a - b - c - d with a and d labelled: thirds between them; e is alone. */
+static void test_propagation_by_hand(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_domain *d = NULL;
+    const char *ids[] = {"a", "d"}, *from[] = {"a", "b", "c"}, *to[] = {"b", "c", "d"};
+    const double num[] = {0, 3};
+    double v[5] = {0};
+
+    assert_ok(ctx, ferry_domain_new(ctx, "t", FERRY_TARGET, &d));
+    assert_ok(ctx, ferry_domain_add_dense(ctx, d, "x", &(ferry_array){5, 1, 1, v},
+                                          (const char *[]){"a", "b", "c", "d", "e"}, NULL));
+    assert_ok(ctx, ferry_domain_add_graph(ctx, d, "g", 3, from, to, NULL));
+    assert_ok(ctx, ferry_domain_set_numbers(ctx, d, 2, ids, num));
+    ferry_task *t = small_task(ctx, FERRY_REGRESS, NULL, d);
+    ferry_prediction *p =
+        fit_predict(ctx, t, "label-propagation", "alpha=1 tol=0", ferry_task_domain(t, 0));
+    const double want[] = {0, 1, 2, 3, 1.5};
+    for (int i = 0; i < 5; i++)
+        assert_close(p->value[i], want[i], 1e-9);
+    ferry_prediction_free(p);
+    ferry_task_free(t);
+}
+
+static void test_needs(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_task *one = task_of(ctx, "1y", 2), *none = task_of(ctx, "12g", 2);
+    ferry_model *m = NULL;
+
+    assert_fails(ctx, ferry_fit(ctx, one, "gbc", NULL, &m, NULL), FERRY_ENEEDS,
+                 "gbc needs several views, or a view and a graph");
+    assert_fails(ctx, ferry_fit(ctx, one, "gbdt-average", NULL, &m, NULL), FERRY_ENEEDS,
+                 "gbdt-average needs several views");
+    assert_fails(ctx, ferry_fit(ctx, one, "label-propagation", NULL, &m, NULL),
+                 FERRY_ENEEDS, "needs a graph");
+    assert_fails(ctx, ferry_fit(ctx, none, "gbc", NULL, &m, NULL), FERRY_ENEEDS,
+                 "needs some labels");
+    ferry_task_free(one);
+    ferry_task_free(none);
+}
+
+static ferry_answer stop_late(void *user, const ferry_progress *p)
+{
+    int *left = user;
+
+    (void)p;
+    return --*left < 0 ? FERRY_CANCEL : FERRY_GO;
+}
+
+static ferry_answer finish_late(void *user, const ferry_progress *p)
+{
+    int *left = user;
+
+    (void)p;
+    return --*left < 0 ? FERRY_FINISH : FERRY_GO;
+}
+
+static void test_stopping(void **state)
+{
+    static const char *const methods[] = {"gbc", "gbdt-average", "semi-gbdt"};
+    ferry_ctx *ctx = *state;
+    ferry_task *t = task_of(ctx, "12gy", 3);
+
+    for (int64_t i = 0; i < FERRY_COUNT(methods); i++) {
+        ferry_opts *o = settings_of(ctx, "trees=6");
+        for (int n = 0; n < 12; n += 4) {
+            int left = n;
+            ferry_model *m = NULL;
+            ferry_ctx_set_progress(ctx, stop_late, &left);
+            const ferry_status st = ferry_fit(ctx, t, methods[i], o, &m, NULL);
+            if (st != FERRY_OK) assert_int_equal(st, FERRY_ECANCELLED);
+            if (st != FERRY_OK) assert_null(m);
+            if (n == 0) assert_int_equal(st, FERRY_ECANCELLED);
+            ferry_model_free(m);
+            left = n;
+            m = NULL;
+            ferry_ctx_set_progress(ctx, finish_late, &left);
+            assert_ok(ctx, ferry_fit(ctx, t, methods[i], o, &m, NULL));
+            ferry_model_free(m);
+            ferry_ctx_set_progress(ctx, NULL, NULL);
+        }
+        ferry_opts_free(o);
+    }
+    ferry_task_free(t);
+}
+
+typedef struct job {
+    ferry_task *task;
+    ferry_opts *opts;
+    const char *method;
+} job;
+
+static ferry_status whole(ferry_ctx *ctx, void *arg)
+{
+    const job *j = arg;
+    ferry_model *m = NULL, *back = NULL;
+    ferry_prediction *p = NULL;
+    ferry_bag *bag = NULL;
+    ferry_status st = ferry_fit(ctx, j->task, j->method, j->opts, &m, NULL);
+
+    if (st == FERRY_OK) st = ferry_i_bag_new(ctx, &bag);
+    if (st == FERRY_OK) st = ferry_i_model_pack(ctx, m, bag);
+    if (st == FERRY_OK) st = ferry_i_model_unpack(ctx, "m", bag, NULL, &back);
+    if (st == FERRY_OK) st = ferry_predict(ctx, back, ferry_task_domain(j->task, 0), &p);
+    ferry_prediction_free(p);
+    ferry_i_bag_free(bag);
+    ferry_model_free(m);
+    ferry_model_free(back);
+    return st;
+}
+
+static void test_memory(void **state)
+{
+    static const char *const all[][3] = {
+        {"gbc", "trees=1 folds=2 correct=smooth lambda0=0.1", "1-2-gy"},
+        {"gbc", "trees=1 folds=2 correct=no tune=yes", "1-gy"},
+        {"gbc", "trees=1 folds=0 step=line correct=residual", "1-2-gy"},
+        {"gbdt-average", "trees=1", "1-2-y"},
+        {"label-propagation", "", "1-gy"},
+        {"ica", "", "1-gy"},
+        {"semi-gbdt", "trees=1 rounds=1", "1-y"},
+    };
+    ferry_ctx *ctx = *state;
+
+    for (int64_t i = 0; i < FERRY_COUNT(all); i++) {
+        job j = {task_of(ctx, all[i][2], 2), settings_of(ctx, all[i][1]), all[i][0]};
+        each_allocation_fails(ctx, whole, &j);
+        ferry_opts_free(j.opts);
+        ferry_task_free(j.task);
+    }
+}
+
+/* Change one number of a packed model and load it. */
+static void test_broken(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_task *t = task_of(ctx, "12gy", 3);
+    static const struct {
+        const char *method, *name;
+        bool real;
+        double value;
+    } changes[] = {
+        {"gbc", "weights", true, -1},
+        {"gbc", "graph_weights", true, -1},
+        {"gbc", "strength", true, -1},
+        {"gbc", "correct", false, 9},
+        {"gbc", "target.sizes", false, 99},
+        {"gbc", "forest.sizes", false, 7},
+        {"label-propagation", "alpha_tol", true, 2},
+        {"label-propagation", "max_iter", false, 0},
+        {"ica", "target.sizes", false, FERRY_REGRESS},
+    };
+
+    for (int64_t c = 0; c < FERRY_COUNT(changes); c++) {
+        ferry_model *m = fit_model(ctx, t, changes[c].method,
+                                   strcmp(changes[c].method, "gbc") == 0 ? "trees=2" : "");
+        ferry_model *back = NULL;
+        ferry_bag *bag = NULL;
+        int64_t n = -1, rows = -1;
+        assert_ok(ctx, ferry_i_bag_new(ctx, &bag));
+        assert_ok(ctx, ferry_i_model_pack(ctx, m, bag));
+        if (changes[c].real) {
+            const double *data = NULL;
+            assert_ok(ctx, ferry_i_bag_reals(ctx, bag, changes[c].name, &rows, &n, &data));
+            ((double *)(uintptr_t)data)[0] = changes[c].value;
+        } else {
+            const int64_t *data = NULL;
+            assert_ok(ctx, ferry_i_bag_ints(ctx, bag, changes[c].name, &n, &data));
+            ((int64_t *)(uintptr_t)data)[0] = (int64_t)changes[c].value;
+        }
+        if (ferry_i_model_unpack(ctx, "m", bag, NULL, &back) != FERRY_EDATA)
+            fail_msg("%s takes a broken %s", changes[c].method, changes[c].name);
+        assert_null(back);
+        ferry_i_bag_free(bag);
+        ferry_model_free(m);
+    }
+    ferry_task_free(t);
+}
+
+/* Means of graphs that are computed twice to save memory are the same. The pass is compared
+ * with the plain formulas on more rows than one run has. */
+static void test_pass(void **state)
+{
+    ferry_ctx *ctx = *state;
+    enum { BIG = 9000, P = 2, K = 2 };
+    uint8_t *mask = calloc(P * BIG, 1), *labelled = calloc(BIG, 1), *has[P], *have[P];
+    double *yy = calloc(BIG * K, sizeof *yy), *f[P], *et[P], *want[P], w[P] = {0.3, 0.7};
+    ferry_matrix *graph[2];
+    ferry_rng rng;
+
+    ferry_i_rng_seed(&rng, 2, 2);
+    for (int i = 0; i < P; i++) {
+        f[i] = calloc(BIG * K, sizeof(double));
+        et[i] = calloc(BIG * K, sizeof(double));
+        want[i] = calloc(BIG * K, sizeof(double));
+        has[i] = calloc(BIG, 1);
+        have[i] = calloc(BIG, 1);
+        for (int e = 0; e < BIG * K; e++)
+            f[i][e] = ferry_i_rng_normal(&rng);
+        for (int x = 0; x < BIG; x++)
+            mask[i * BIG + x] = ferry_i_rng_real(&rng) < 0.8;
+    }
+    for (int x = 0; x < BIG; x++) {
+        labelled[x] = x % 7 == 0;
+        for (int k = 0; k < K; k++)
+            yy[x * K + k] = (x + k) % 2 ? 1 : -1;
+    }
+    for (int g = 0; g < 2; g++) { /* a ring each */
+        assert_ok(ctx, ferry_i_matrix_csr(ctx, BIG, BIG, 2 * BIG, &graph[g]));
+        for (int x = 0; x < BIG; x++) {
+            const int a = (x + BIG - g - 1) % BIG, b = (x + g + 1) % BIG;
+            graph[g]->index[2 * x] = a < b ? a : b;
+            graph[g]->index[2 * x + 1] = a < b ? b : a;
+            graph[g]->value[2 * x] = graph[g]->value[2 * x + 1] = 1 + g;
+            graph[g]->start[x + 1] = 2 * x + 2;
+        }
+    }
+    for (int way = 0; way < 3; way++) {
+        const gbc_problem p = {.n = BIG,
+                               .p = P,
+                               .q = 2,
+                               .k = K,
+                               .mask = mask,
+                               .labelled = labelled,
+                               .y = yy,
+                               .graph = graph,
+                               .logistic = way > 0,
+                               .soft = way < 2,
+                               .clamp = way == 1};
+        gbc_pass *pass = NULL;
+        double loss[2], wg[2], plain[2], first = 0;
+        for (int threads = 1; threads <= 3; threads++) {
+            assert_ok(ctx, ferry_ctx_set_threads(ctx, threads));
+            assert_ok(ctx, ferry_i_gbc_pass_new(ctx, &p, &pass));
+            assert_ok(ctx, ferry_i_gbc_pass_run(ctx, pass, &p, f, w, loss, wg, et, has));
+            ferry_i_gbc_pass_free(pass);
+            if (threads == 1) first = et[1][BIG] + loss[1];
+            assert_true(first == et[1][BIG] + loss[1]);
+        }
+        ferry_i_gbc_graph_loss(&p, f, w, plain);
+        assert_close(loss[0], plain[0], 1e-12);
+        assert_close(loss[1], plain[1], 1e-12);
+        for (int i = 0; i < P; i++) {
+            ferry_i_gbc_neighbours(&p, i, f[i], wg, want[i], have[i]);
+            for (int x = 0; x < BIG; x++) {
+                if (labelled[x]) continue;
+                assert_int_equal(has[i][x], have[i][x]);
+                for (int k = 0; k < K; k++)
+                    assert_close(et[i][x * K + k], want[i][x * K + k], 1e-12);
+            }
+        }
+    }
+    for (int i = 0; i < P; i++) {
+        free(f[i]);
+        free(et[i]);
+        free(want[i]);
+        free(has[i]);
+        free(have[i]);
+        ferry_i_matrix_free(graph[i]);
+    }
+    free(mask);
+    free(labelled);
+    free(yy);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_learns, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_explains, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_some_views, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_no_view, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_order_and_threads, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_baselines, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_propagation_by_hand, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_needs, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_stopping, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_memory, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_broken, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_pass, ctx_setup, ctx_teardown),
+    };
+    return cmocka_run_group_tests_name("gbc", tests, NULL, NULL);
+}
