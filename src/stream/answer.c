@@ -1,4 +1,5 @@
 /* Answers: one JSON object a line. */
+#include <math.h>
 #include <string.h>
 
 #include "stream/keep.h"
@@ -29,7 +30,10 @@ static void add_real(ferry_text *t, double x)
 {
     char buf[32];
 
-    ferry_i_text_addn(t, buf, ferry_i_format_real(buf, x));
+    if (isfinite(x))
+        ferry_i_text_addn(t, buf, ferry_i_format_real(buf, x));
+    else
+        ferry_i_text_add(t, "null"); /* JSON has no other word for it */
 }
 
 static void add_id(ferry_text *t, const ferry_line *l)
