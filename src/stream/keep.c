@@ -380,6 +380,7 @@ ferry_status ferry_stream_open(ferry_ctx *ctx, const char *model, const char *di
     *out = NULL;
     FERRY_NEED(ctx, s, FERRY_ENOMEM, "no memory for a stream");
     s->lock = -1;
+    s->seconds = BATCH_SECONDS;
     FERRY_TRY(ferry_i_opts_parse(ctx, "stream", ferry_i_stream_table,
                                  ferry_i_stream_table_n, opts, &s->set));
     s->snapshot_records = s->set.snapshot;
@@ -417,7 +418,7 @@ double ferry_stream_due(const ferry_stream *s)
     if (is_full(s) && (!ferry_i_log_busy(s->log) || s->now.n >= BATCH_MOST ||
                        s->log->used >= BATCH_BYTES))
         return 0;
-    const double left = first->since + BATCH_SECONDS - ferry_i_clock();
+    const double left = first->since + s->seconds - ferry_i_clock();
     return left > 0 ? left : 0;
 }
 

@@ -34,7 +34,8 @@ struct ferry_stream {
     stream_settings set;
     char *folder, *snapshot; /* paths */
     int lock;
-    bool broken; /* memory and log may differ: no snapshot of this */
+    double seconds; /* that a batch may wait */
+    bool broken;    /* memory and log may differ: no snapshot of this */
     ferry_worker worker;
     ferry_log *log;
     int64_t snapshot_records, snapshot_bytes; /* the log may grow to this */

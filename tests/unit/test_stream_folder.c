@@ -524,6 +524,7 @@ static ferry_status whole_life(ferry_ctx *ctx, void *arg)
 
     remove_state("s");
     FERRY_TRY(ferry_stream_open(ctx, tmp_path("m.ferry"), tmp_path("s"), NULL, &s));
+    s->seconds = 1e9;
     FERRY_TRY(ferry_stream_feed(ctx, s, lines, (int64_t)strlen(lines) - 1, &used));
     FERRY_TRY(ferry_stream_end(ctx, s));
     FERRY_TRY(ferry_stream_feed(ctx, s, more, (int64_t)strlen(more), &used));
