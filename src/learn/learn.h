@@ -48,6 +48,19 @@ ferry_status ferry_i_linear_scores(ferry_ctx *ctx, const ferry_linear *m,
                                    const ferry_matrix *x, ferry_block *scores);
 void ferry_i_linear_free(ferry_linear *m);
 
+/* ---- logistic regression on soft labels
+ * --------------------------------------------------------- */
+
+/* min over V, b of 1/2 |V|^2 + C sum_i sum_k a_ik (- log softmax(V x_i + b)_k), where a_ik
+ * >= 0 (n x c) says how much instance i speaks for class k. The constants are not
+ * penalised; two classes have one weight vector. Stops when the gradient is tol times the
+ * first one. w: c x (d + 1), new, last the constant; of two classes the first row is 0. */
+ferry_status ferry_i_softmax_fit(ferry_ctx *ctx, double C, double tol,
+                                 const ferry_matrix *x, const ferry_block *a, double **w);
+/* scores (n x c) <- softmax(V x + b). */
+ferry_status ferry_i_softmax_scores(ferry_ctx *ctx, const ferry_matrix *x, int64_t c,
+                                    const double *w, ferry_block *scores);
+
 /* ---- ridge regression
  * ---------------------------------------------------------------------------- */
 

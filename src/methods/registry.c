@@ -19,6 +19,7 @@
     X(hemap)                                                                               \
     X(hetomtl)                                                                             \
     X(ica)                                                                                 \
+    X(hop)                                                                                 \
     X(knn)                                                                                 \
     X(label_prior)                                                                         \
     X(label_propagation)                                                                   \
@@ -41,7 +42,8 @@
     X(shuffled_codebook)                                                                   \
     X(smltl)                                                                               \
     X(svm)                                                                                 \
-    X(talmud)
+    X(talmud)                                                                              \
+    X(ttl)
 
 #define DECLARE(name) extern const ferry_method ferry_i_method_##name;
 #define ADDRESS(name) &ferry_i_method_##name,

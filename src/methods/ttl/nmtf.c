@@ -22,6 +22,8 @@ static void view_clear(ferry_nmtf_view *v)
     ferry_i_block_free(v->h);
     ferry_i_block_free(v->p);
     ferry_i_block_free(v->q);
+    ferry_i_free(v->fa_sums);
+    ferry_i_free(v->f2_sums);
 }
 
 static void group_clear(ferry_nmtf_group *g)
@@ -37,6 +39,7 @@ static void group_clear(ferry_nmtf_group *g)
     ferry_i_small_free(g->above);
     ferry_i_small_free(g->below);
     ferry_i_free(g->sums);
+    ferry_i_free(g->f1_sums);
 }
 
 void ferry_i_nmtf_free(ferry_nmtf *n)
@@ -54,6 +57,7 @@ void ferry_i_nmtf_free(ferry_nmtf *n)
         ferry_i_free(n->domain[d].known);
     }
     ferry_i_small_free(n->cc);
+    ferry_i_free(n->room);
     ferry_i_free(n->view);
     ferry_i_free(n->group);
     ferry_i_free(n->domain);
@@ -88,6 +92,9 @@ static ferry_status view_init(ferry_ctx *ctx, ferry_nmtf *n, int64_t at,
     FERRY_TRY(ferry_i_block_new(ctx, m, n->c, &v->h));
     FERRY_TRY(ferry_i_block_new(ctx, m, n->c, &v->p));
     FERRY_TRY(ferry_i_block_new(ctx, m, n->c, &v->q));
+    v->fa_sums = ferry_i_calloc(n->pa, sizeof *v->fa_sums);
+    v->f2_sums = ferry_i_calloc(n->p2, sizeof *v->f2_sums);
+    if (!v->fa_sums || !v->f2_sums) FERRY_TRY(ferry_i_nomem(ctx, "a factorisation"));
 done:
     return st;
 }
@@ -110,7 +117,8 @@ static ferry_status group_init(ferry_ctx *ctx, const ferry_nmtf *n, int64_t m,
     FERRY_TRY(ferry_i_small_new(ctx, p, n->c, &g->above));
     FERRY_TRY(ferry_i_small_new(ctx, p, n->c, &g->below));
     g->sums = ferry_i_calloc(p, sizeof *g->sums);
-    if (!g->sums) FERRY_TRY(ferry_i_nomem(ctx, "a factorisation"));
+    g->f1_sums = ferry_i_calloc(n->p1, sizeof *g->f1_sums);
+    if (!g->sums || !g->f1_sums) FERRY_TRY(ferry_i_nomem(ctx, "a factorisation"));
 done:
     return st;
 }
@@ -200,6 +208,8 @@ ferry_status ferry_i_nmtf_new(ferry_ctx *ctx, int64_t c, int64_t p1, int64_t pa,
         if (!d->g) FERRY_TRY(domain_init(ctx, n, place[v].x->rows, d));
         if (!g->f1) FERRY_TRY(group_init(ctx, n, place[v].x->cols, g));
     }
+    n->room = ferry_i_calloc(ferry_i_nmtf_rows_room(n), sizeof *n->room);
+    if (!n->room) FERRY_TRY(ferry_i_nomem(ctx, "a factorisation"));
     *out = n;
     n = NULL;
 done:
@@ -221,7 +231,7 @@ void ferry_i_nmtf_know(ferry_nmtf *n, int64_t d, const int32_t *known)
         dom->fixed = dom->fixed && known[i] >= 0;
         for (int64_t k = 0; k < n->c; k++)
             FERRY_ROW(dom->g, i)
-            [k] = known[i] < 0 ? 1 / (double)n->c : (double)(k == known[i]);
+        [k] = known[i] < 0 ? 1 / (double)n->c : (double)(k == known[i]);
     }
 }
 
@@ -315,7 +325,7 @@ ferry_status ferry_i_nmtf_run(ferry_ctx *ctx, ferry_nmtf *n, const ferry_nmtf_op
     while (found->iterations < o->iterations) {
         FERRY_TRY(ferry_i_nmtf_factors(ctx, n, o, &now));
         FERRY_TRY(ferry_i_nmtf_members(ctx, n, o));
-        ferry_i_nmtf_normalise(ctx, n, o);
+        ferry_i_nmtf_normalise_late(ctx, n, o);
         found->iterations++;
         FERRY_TRY(ferry_i_progress(ctx, what, found->iterations, o->iterations, now,
                                    &found->finish));
@@ -328,5 +338,6 @@ ferry_status ferry_i_nmtf_run(ferry_ctx *ctx, ferry_nmtf *n, const ferry_nmtf_op
                "%s: the factors grew beyond what a number can hold; scale the features",
                what);
 done:
+    ferry_i_nmtf_catch_up(ctx, n);
     return st;
 }

@@ -44,11 +44,13 @@ typedef struct ferry_nmtf_view {
     ferry_block *fa, *f2; /* m x pa, m x p2 */
     ferry_small *a2;      /* p2 x c */
     /* work */
-    ferry_block *h, *p, *q; /* m x c: H, and what the steps of F and A divide */
-    ferry_matrix *xt;       /* KL, sparse: the transpose ... */
-    ferry_matrix *r, *rt;   /* ... and X / (H G') in both orders */
-    double norm2;           /* |X|^2 */
-    int64_t twin;           /* the first view of the same matrix and domain */
+    ferry_block *h, *p, *q;    /* m x c: H, and what the steps of F and A divide */
+    ferry_matrix *xt;          /* KL, sparse: the transpose ... */
+    ferry_matrix *r, *rt;      /* ... and X / (H G') in both orders */
+    double *fa_sums, *f2_sums; /* pa, p2: of the columns, see sums_ready */
+    bool fa_scaled;            /* fa_sums count for `pending` */
+    double norm2;              /* |X|^2 */
+    int64_t twin;              /* the first view of the same matrix and domain */
 } ferry_nmtf_view;
 
 typedef struct ferry_nmtf_group {
@@ -61,6 +63,7 @@ typedef struct ferry_nmtf_group {
     ferry_block *up, *down;     /* m x max(p1, pa, p2) */
     ferry_small *above, *below; /* max(p1, pa, p2) x c */
     double *sums;               /* max(p1, pa, p2) */
+    double *f1_sums;            /* p1 */
 } ferry_nmtf_group;
 
 typedef struct ferry_nmtf_domain {
@@ -81,7 +84,10 @@ typedef struct ferry_nmtf {
     ferry_nmtf_domain *domain;
     bool kl;         /* made ready for the divergence */
     bool p_ready;    /* P of the fixed domains is known */
-    int64_t empty;   /* rows of G without any weight in the last step */
+    bool sums_ready; /* the sums of F's columns are known */
+    bool pending;  /* columns of F are still to be multiplied by what stands in the sums */
+    double *room;  /* of ferry_i_nmtf_rows */
+    int64_t empty; /* rows of G without any weight in the last step */
     ferry_small *cc; /* c x c */
 } ferry_nmtf;
 
@@ -115,6 +121,23 @@ ferry_status ferry_i_nmtf_factors(ferry_ctx *ctx, ferry_nmtf *n,
 ferry_status ferry_i_nmtf_members(ferry_ctx *ctx, ferry_nmtf *n,
                                   const ferry_nmtf_options *o);
 void ferry_i_nmtf_normalise(ferry_ctx *ctx, ferry_nmtf *n, const ferry_nmtf_options *o);
+/* The same, but leaving the columns of F to the next ferry_i_nmtf_factors() or, once no
+ * more of those come, to ferry_i_nmtf_catch_up(). */
+void ferry_i_nmtf_normalise_late(ferry_ctx *ctx, ferry_nmtf *n,
+                                 const ferry_nmtf_options *o);
+void ferry_i_nmtf_catch_up(ferry_ctx *ctx, ferry_nmtf *n);
+/* F and A of group g with squares in one pass over the features (nmtf_rows.c), from P and K
+ * as they stand; H is left as the model of the result, *objective (may be NULL) grows by
+ * the group's part before. Needs n->room, of this many numbers; not for very many views or
+ * classes. */
+void ferry_i_nmtf_rows(ferry_ctx *ctx, ferry_nmtf *n, const ferry_nmtf_options *o,
+                       int64_t g, double *objective);
+int64_t ferry_i_nmtf_rows_room(const ferry_nmtf *n);
+bool ferry_i_nmtf_rows_fit(const ferry_nmtf *n);
+/* Room for the divergence, which ferry_i_nmtf_members needs on its own. */
+ferry_status ferry_i_nmtf_divergence(ferry_ctx *ctx, ferry_nmtf *n);
+/* Rows of G to sum 1; 1 / c where there is nothing. */
+void ferry_i_nmtf_rows_to_1(ferry_nmtf *n, ferry_nmtf_domain *d);
 /* L of the present state. */
 ferry_status ferry_i_nmtf_objective(ferry_ctx *ctx, ferry_nmtf *n, ferry_nmtf_loss loss,
                                     double *objective);

@@ -240,7 +240,7 @@ static ferry_status step_g(ferry_ctx *ctx, board *b, int64_t d, double *next)
             FERRY_TRY(ferry_i_nmtf_simplex_row(ctx, n->cc, above, next));
         for (int64_t k = 0; k < n->c; k++)
             FERRY_ROW(dom->g, i)
-            [k] = dom->known[i] < 0 ? next[k] : (double)(k == dom->known[i]);
+        [k] = dom->known[i] < 0 ? next[k] : (double)(k == dom->known[i]);
     }
 done:
     return st;

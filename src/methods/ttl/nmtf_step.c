@@ -64,7 +64,7 @@ static void model(ferry_ctx *ctx, ferry_nmtf *n, int64_t g)
  * ------------------------------------ */
 
 /* Room for the divergence: X / (H G') by instance and, sparse, by feature. */
-static ferry_status divergence_ready(ferry_ctx *ctx, ferry_nmtf *n)
+ferry_status ferry_i_nmtf_divergence(ferry_ctx *ctx, ferry_nmtf *n)
 {
     ferry_status st = FERRY_OK;
 
@@ -258,9 +258,14 @@ ferry_status ferry_i_nmtf_factors(ferry_ctx *ctx, ferry_nmtf *n,
     ferry_status st = FERRY_OK;
 
     if (objective) *objective = 0;
-    if (o->loss == FERRY_NMTF_KL && !n->kl) FERRY_TRY(divergence_ready(ctx, n));
+    if (o->loss == FERRY_NMTF_KL && !n->kl) FERRY_TRY(ferry_i_nmtf_divergence(ctx, n));
     if (o->loss == FERRY_NMTF_SQUARED) FERRY_TRY(square_products(ctx, n));
-    for (int64_t g = 0; g < n->n_groups; g++) {
+    n->sums_ready = o->loss == FERRY_NMTF_SQUARED && ferry_i_nmtf_rows_fit(n);
+    if (!n->sums_ready) ferry_i_nmtf_catch_up(ctx, n);
+    for (int64_t g = 0; g < n->n_groups && n->sums_ready; g++)
+        ferry_i_nmtf_rows(ctx, n, o, g, objective);
+    n->pending = false;
+    for (int64_t g = 0; g < n->n_groups && !n->sums_ready; g++) {
         ferry_nmtf_group *gr = &n->group[g];
         FERRY_TRY(parts(ctx, n, o->loss, g, objective));
         step_f(ctx, o, gr, gr->ps, gr->qs, gr->a1, gr->f1);
@@ -289,7 +294,8 @@ ferry_status ferry_i_nmtf_objective(ferry_ctx *ctx, ferry_nmtf *n, ferry_nmtf_lo
     ferry_status st = FERRY_OK;
 
     *objective = 0;
-    if (loss == FERRY_NMTF_KL && !n->kl) FERRY_TRY(divergence_ready(ctx, n));
+    ferry_i_nmtf_catch_up(ctx, n);
+    if (loss == FERRY_NMTF_KL && !n->kl) FERRY_TRY(ferry_i_nmtf_divergence(ctx, n));
     if (loss == FERRY_NMTF_SQUARED) FERRY_TRY(square_products(ctx, n));
     for (int64_t g = 0; g < n->n_groups; g++)
         FERRY_TRY(parts(ctx, n, loss, g, objective));
@@ -378,22 +384,23 @@ done:
 /* ---- normalisation
  * -------------------------------------------------------------------------- */
 
-/* Columns of F to sum 1, the sums into the rows of a (NULL: lost). */
-static void normalise_f(ferry_ctx *ctx, double *sums, ferry_block *f, ferry_small *a)
+/* sums <- what the columns of F are to be multiplied by to sum to 1; the sums go into the
+ * rows of a (NULL: they are lost). */
+static void column_factors(ferry_ctx *ctx, bool known, const ferry_block *f, ferry_small *a,
+                           double *sums)
 {
     if (f->k == 0) return;
-    ferry_e(ctx)->bsums(ctx, f, FERRY_COLS, 1, sums);
+    if (!known) ferry_e(ctx)->bsums(ctx, f, FERRY_COLS, 1, sums);
     for (int64_t l = 0; l < f->k; l++) {
         const double sum = sums[l] > FERRY_NMTF_EPS ? sums[l] : 1;
         for (int64_t k = 0; a && k < a->cols; k++)
             FERRY_AT(a, l, k) *= sum;
         sums[l] = 1 / sum;
     }
-    ferry_e(ctx)->bscale(ctx, f, FERRY_COLS, sums);
 }
 
 /* Rows of G to sum 1; an instance without features, whose row is 0, could be anything. */
-static void normalise_g(ferry_nmtf *n, ferry_nmtf_domain *dom)
+void ferry_i_nmtf_rows_to_1(ferry_nmtf *n, ferry_nmtf_domain *dom)
 {
     for (int64_t i = 0; i < dom->n; i++) {
         double *g = FERRY_ROW(dom->g, i), sum = 0;
@@ -405,22 +412,44 @@ static void normalise_g(ferry_nmtf *n, ferry_nmtf_domain *dom)
     }
 }
 
-void ferry_i_nmtf_normalise(ferry_ctx *ctx, ferry_nmtf *n, const ferry_nmtf_options *o)
+void ferry_i_nmtf_catch_up(ferry_ctx *ctx, ferry_nmtf *n)
 {
-    const bool paper = o->norm == FERRY_NMTF_PAPER;
+    if (!n->pending) return;
+    n->pending = false;
+    for (int64_t g = 0; g < n->n_groups; g++)
+        if (n->p1 > 0)
+            ferry_e(ctx)->bscale(ctx, n->group[g].f1, FERRY_COLS, n->group[g].f1_sums);
+    for (int64_t i = 0; i < n->n_views; i++) {
+        ferry_nmtf_view *v = &n->view[i];
+        if (n->pa > 0 && v->fa_scaled)
+            ferry_e(ctx)->bscale(ctx, v->fa, FERRY_COLS, v->fa_sums);
+        if (n->p2 > 0) ferry_e(ctx)->bscale(ctx, v->f2, FERRY_COLS, v->f2_sums);
+    }
+}
+
+void ferry_i_nmtf_normalise_late(ferry_ctx *ctx, ferry_nmtf *n, const ferry_nmtf_options *o)
+{
+    const bool paper = o->norm == FERRY_NMTF_PAPER, known = n->sums_ready;
 
     n->empty = 0;
+    n->sums_ready = false;
     if (o->norm == FERRY_NMTF_NONE) return;
-    for (int64_t g = 0; g < n->n_groups; g++) {
-        ferry_nmtf_group *gr = &n->group[g];
-        normalise_f(ctx, gr->sums, gr->f1, paper ? NULL : gr->a1);
-        for (int64_t i = 0; i < n->n_views; i++) {
-            ferry_nmtf_view *v = &n->view[i];
-            if (v->group != g) continue;
-            if (paper) normalise_f(ctx, gr->sums, v->fa, NULL);
-            normalise_f(ctx, gr->sums, v->f2, paper ? NULL : v->a2);
-        }
+    for (int64_t g = 0; g < n->n_groups; g++)
+        column_factors(ctx, known, n->group[g].f1, paper ? NULL : n->group[g].a1,
+                       n->group[g].f1_sums);
+    for (int64_t i = 0; i < n->n_views; i++) {
+        ferry_nmtf_view *v = &n->view[i];
+        v->fa_scaled = paper;
+        if (paper) column_factors(ctx, known, v->fa, NULL, v->fa_sums);
+        column_factors(ctx, known, v->f2, paper ? NULL : v->a2, v->f2_sums);
     }
+    n->pending = true;
     for (int64_t d = 0; d < n->n_domains && o->norm != FERRY_NMTF_SIMPLEX; d++)
-        if (!n->domain[d].fixed) normalise_g(n, &n->domain[d]);
+        if (!n->domain[d].fixed) ferry_i_nmtf_rows_to_1(n, &n->domain[d]);
+}
+
+void ferry_i_nmtf_normalise(ferry_ctx *ctx, ferry_nmtf *n, const ferry_nmtf_options *o)
+{
+    ferry_i_nmtf_normalise_late(ctx, n, o);
+    ferry_i_nmtf_catch_up(ctx, n);
 }

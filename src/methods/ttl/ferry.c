@@ -1,0 +1,478 @@
+/* ttl, mode ferry: carry, settle, weigh.
+ *
+ *   pool = the sources, each with weight 1
+ *   for each intermediate domain d in turn, then the target:
+ *       carry    G = what the pool teaches about d, through the features both have
+ *       settle   G = where EM of a mixture of word distributions takes it within d
+ *       weigh    w_d = kappa of the labels from one half of d's features with those from
+ *                the other, at least w_min; 0 when d shares nothing with the pool
+ *       pool     = pool and (d, G, w_d)
+ *
+ * Everything labelled so far teaches the next domain, so that a direct way and one over a
+ * bridge are one regression, and where source and target share nothing the source drops out
+ * by itself. Labels that are known stay, and teach their own domain, too.
+ *
+ * Settling suits words. Views that are not words settle only when a check that uses no
+ * label speaks for it: the labels settled in one half of the features must agree better
+ * with those carried through the other half than the labels carried through both do. That
+ * the settled halves agree with each other says nothing: two halves find the same clusters
+ * even where these are not the classes. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "methods/ttl/prepare.h"
+#include "methods/ttl/ttl.h"
+
+/* One domain on the way. */
+typedef struct stop {
+    ferry_matrix *x; /* all columns, rows to length 1 */
+    ferry_block *g;
+    double w;
+    /* known instances as teachers of their own domain */
+    ferry_matrix *known_x;
+    ferry_block *known_g;
+    double carried_kappa, kappa; /* split halves, before and after settling ... */
+    double crossed_kappa;        /* ... and one half settled, the other not */
+    bool settled;
+    int64_t shared;
+} stop;
+
+typedef struct trip {
+    const ttl_options *o;
+    const ttl_bridge *b;
+    stop *at; /* one per place */
+    ttl_teacher *pool;
+    int64_t n_pool;
+} trip;
+
+static void trip_clear(trip *t)
+{
+    for (int64_t i = 0; t->at && i < t->b->n_places; i++) {
+        ferry_i_matrix_free(t->at[i].x);
+        ferry_i_block_free(t->at[i].g);
+        ferry_i_matrix_free(t->at[i].known_x);
+        ferry_i_block_free(t->at[i].known_g);
+    }
+    ferry_i_free(t->at);
+    ferry_i_free(t->pool);
+}
+
+/* A copy of x of its own, with rows of length 1 where that is wanted. */
+static ferry_status own_rows(ferry_ctx *ctx, const ferry_matrix *x, int64_t n,
+                             const int64_t *rows, bool lengths, ferry_matrix **out)
+{
+    ferry_status st = FERRY_OK;
+
+    FERRY_TRY(ferry_i_matrix_take(ctx, x, n, rows, x->cols, NULL, out));
+    if (lengths) ferry_i_rows_to_length_1(*out);
+done:
+    return st;
+}
+
+static ferry_status board(ferry_ctx *ctx, trip *t, int64_t i)
+{
+    ferry_status st = FERRY_OK;
+    const ttl_place *p = &t->b->place[i];
+    const bool lengths = ferry_i_bridge_lengths(t->b);
+    stop *s = &t->at[i];
+    int64_t *rows = ferry_i_calloc(p->n, sizeof *rows), n = 0;
+
+    if (!rows) FERRY_TRY(ferry_i_nomem(ctx, "a journey"));
+    for (int64_t r = 0; r < p->n; r++)
+        rows[r] = r;
+    FERRY_TRY(own_rows(ctx, p->x, p->n, rows, lengths, &s->x));
+    FERRY_TRY(ferry_i_block_new(ctx, p->n, t->b->c, &s->g));
+    ferry_i_clamp(s->g, p->known);
+    if (i < t->b->n_sources || p->labelled == 0) goto done;
+    for (int64_t r = 0; r < p->n; r++)
+        if (p->known[r] >= 0) rows[n++] = r;
+    FERRY_TRY(own_rows(ctx, p->x, n, rows, lengths, &s->known_x));
+    FERRY_TRY(ferry_i_block_new(ctx, n, t->b->c, &s->known_g));
+    for (int64_t r = 0; r < n; r++)
+        FERRY_ROW(s->known_g, r)[p->known[rows[r]]] = 1;
+done:
+    ferry_i_free(rows);
+    return st;
+}
+
+static ferry_status trip_init(ferry_ctx *ctx, trip *t)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t n = t->b->n_places;
+
+    t->at = ferry_i_calloc(n, sizeof *t->at);
+    t->pool = ferry_i_calloc(n + 1, sizeof *t->pool);
+    if (!t->at || !t->pool) FERRY_TRY(ferry_i_nomem(ctx, "a journey"));
+    for (int64_t i = 0; i < n; i++)
+        FERRY_TRY(board(ctx, t, i));
+    for (int64_t i = 0; i < t->b->n_sources; i++)
+        t->pool[t->n_pool++] = (ttl_teacher){t->at[i].x, t->at[i].g, t->at[i].w = 1};
+done:
+    return st;
+}
+
+/* ---- carry and settle
+ * --------------------------------------------------------------------------- */
+
+static ttl_settle_options settle_options(const trip *t, int64_t n)
+{
+    const double few = t->o->beta * (double)n / 800;
+
+    return (ttl_settle_options){.beta = fmin(t->o->beta, fmax(fmin(1, t->o->beta), few)),
+                                .eta = t->o->eta,
+                                .iterations = t->o->settle_steps,
+                                .tol = t->o->settle_tol};
+}
+
+/* Carry to place i through the columns of `within` (NULL: all); g gets the labels. */
+static ferry_status carry_to(ferry_ctx *ctx, const trip *t, int64_t i,
+                             const uint8_t *within, ttl_carried *m, ferry_block *g)
+{
+    ferry_status st = FERRY_OK;
+    const stop *s = &t->at[i];
+    const ttl_carry_options co = {.C = ferry_i_bridge_cost(t->b, i, t->o->C),
+                                  .l2 = ferry_i_bridge_lengths(t->b)};
+    int64_t n = t->n_pool;
+
+    if (s->known_x) t->pool[n++] = (ttl_teacher){s->known_x, s->known_g, 1};
+    FERRY_TRY(ferry_i_carry(ctx, &co, n, t->pool, s->x, t->b->c, within, m));
+    FERRY_TRY(ferry_i_carried_apply(ctx, m, s->x, g));
+    ferry_i_clamp(g, t->b->place[i].known);
+done:
+    return st;
+}
+
+/* Whether place i has views that can settle at all, and whether all of them are words. */
+static void kinds(const trip *t, int64_t i, bool *can, bool *words)
+{
+    *can = *words = true;
+    for (int64_t s = 0; s < t->b->n_spaces; s++) {
+        if (!t->b->place[i].has[s]) continue;
+        *can = *can && !t->b->space[s].negative && t->b->space[s].scale != TTL_STANDARD;
+        *words = *words && t->b->space[s].wordlike;
+    }
+}
+
+/* The labels of place i from the columns of one half alone: carried, and settled from
+ * there. */
+static ferry_status half_labels(ferry_ctx *ctx, const trip *t, int64_t i, bool settle,
+                                const uint8_t *within, int32_t *carried, int32_t *settled)
+{
+    ferry_status st = FERRY_OK;
+    const ttl_place *p = &t->b->place[i];
+    const ttl_settle_options so = settle_options(t, p->n);
+    ttl_carried m = {0};
+    ferry_matrix *x = NULL;
+    ferry_block *g = NULL;
+
+    FERRY_TRY(ferry_i_block_new(ctx, p->n, t->b->c, &g));
+    FERRY_TRY(carry_to(ctx, t, i, within, &m, g));
+    ferry_i_winners(g, carried, NULL);
+    if (!settle) goto done;
+    FERRY_TRY(ferry_i_columns_cut(ctx, t->at[i].x, within, ferry_i_bridge_lengths(t->b), &x,
+                                  NULL));
+    FERRY_TRY(ferry_i_settle(ctx, &so, x, p->known, g, NULL, NULL, NULL));
+    ferry_i_winners(g, settled, NULL);
+done:
+    ferry_i_carried_clear(&m);
+    ferry_i_matrix_free(x);
+    ferry_i_block_free(g);
+    return st;
+}
+
+/* kappa of the two halves of place i's features, before and after settling, and crossed. */
+static ferry_status split_halves(ferry_ctx *ctx, const trip *t, int64_t i, bool settle)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t n = t->b->place[i].n, cols = t->b->cols;
+    const ferry_matrix *x = t->at[i].x;
+    stop *s = &t->at[i];
+    int32_t *y = ferry_i_calloc(4 * n, sizeof *y);
+    uint8_t *half = ferry_i_calloc(2 * cols, sizeof *half), *within = half + cols;
+    double one = 0, other = 0;
+
+    if (!y || !half) FERRY_TRY(ferry_i_nomem(ctx, "the halves of a view"));
+    FERRY_TRY(ferry_i_halves(ctx, 1, &x, cols, half));
+    for (int h = 0; h < 2; h++) {
+        for (int64_t j = 0; j < cols; j++)
+            within[j] = half[j] == h + 1;
+        FERRY_TRY(half_labels(ctx, t, i, settle, within, y + h * n, y + (2 + h) * n));
+    }
+    FERRY_TRY(ferry_i_kappa(ctx, n, y, y + n, t->b->c, &s->carried_kappa));
+    s->kappa = s->carried_kappa;
+    if (!settle) goto done;
+    FERRY_TRY(ferry_i_kappa(ctx, n, y + 2 * n, y + 3 * n, t->b->c, &s->kappa));
+    FERRY_TRY(ferry_i_kappa(ctx, n, y + 2 * n, y + n, t->b->c, &one));
+    FERRY_TRY(ferry_i_kappa(ctx, n, y + 3 * n, y, t->b->c, &other));
+    s->crossed_kappa = 0.5 * (one + other);
+done:
+    ferry_i_free(y);
+    ferry_i_free(half);
+    return st;
+}
+
+/* Carry, decide, settle, weigh for place i; the last two fill the model when it is the
+ * target. */
+static ferry_status visit(ferry_ctx *ctx, trip *t, int64_t i, ttl_carried *carried,
+                          ttl_mixture *mixture)
+{
+    ferry_status st = FERRY_OK;
+    const ttl_place *p = &t->b->place[i];
+    const bool last = i == t->b->n_places - 1;
+    const ttl_settle_options so = settle_options(t, p->n);
+    stop *s = &t->at[i];
+    bool can, words, ask;
+
+    FERRY_TRY(carry_to(ctx, t, i, NULL, carried, s->g));
+    s->shared = carried->shared;
+    if (s->shared == 0) {
+        ferry_i_bridge_note(ctx, t->b,
+                            "'%s' shares no feature with what came before: its labels are "
+                            "a guess",
+                            p->domain->name);
+        goto done;
+    }
+    kinds(t, i, &can, &words);
+    s->settled = can && t->o->settle != TTL_SETTLE_NO;
+    ask = s->settled && !words && t->o->settle == TTL_SETTLE_AUTO;
+    if (!last || t->o->trust || ask) FERRY_TRY(split_halves(ctx, t, i, s->settled));
+    if (ask && s->crossed_kappa <= s->carried_kappa) {
+        s->settled = false;
+        s->kappa = s->carried_kappa;
+    }
+    if (s->settled)
+        FERRY_TRY(ferry_i_settle(ctx, &so, s->x, p->known, s->g, mixture, NULL, NULL));
+    s->w = fmax(t->o->w_min, s->kappa);
+    if (!last) t->pool[t->n_pool++] = (ttl_teacher){s->x, s->g, s->w};
+done:
+    return st;
+}
+
+/* ---- the trust report
+ * -------------------------------------------------------------------------- */
+
+typedef struct drawn {
+    uint64_t key;
+    int64_t row;
+} drawn;
+
+static int by_key(const void *a, const void *b)
+{
+    const drawn *x = a, *y = b;
+
+    if (x->key != y->key) return x->key < y->key ? -1 : 1;
+    return x->row < y->row ? -1 : 1;
+}
+
+/* Fold 0..4 of each instance by its id, so that the order of rows does not matter. */
+static ferry_status folds(ferry_ctx *ctx, const ttl_place *p, int32_t *fold)
+{
+    drawn *all = ferry_i_calloc(p->n, sizeof *all);
+
+    if (!all) return ferry_i_nomem(ctx, "folds");
+    for (int64_t i = 0; i < p->n; i++) {
+        const char *id = ferry_i_ids_at(p->domain->ids, p->instance[i]);
+        all[i] = (drawn){XXH3_64bits(id, strlen(id)), i};
+    }
+    qsort(all, (size_t)p->n, sizeof *all, by_key);
+    for (int64_t i = 0; i < p->n; i++)
+        fold[all[i].row] = (int32_t)(i % 5);
+    ferry_i_free(all);
+    return FERRY_OK;
+}
+
+/* Labels of the fold's instances from the others, through the columns of `within`; *n grows
+ * with what is answered. */
+static ferry_status one_fold(ferry_ctx *ctx, const trip *t, int64_t i, const int32_t *fold,
+                             int32_t f, const uint8_t *within, int32_t *truth,
+                             int32_t *answer, int64_t *n)
+{
+    ferry_status st = FERRY_OK;
+    const ttl_place *p = &t->b->place[i];
+    const ttl_carry_options co = {.C = ferry_i_bridge_cost(t->b, t->b->n_sources, t->o->C),
+                                  .l2 = ferry_i_bridge_lengths(t->b)};
+    int64_t *in = ferry_i_calloc(p->n, sizeof *in),
+            *out = ferry_i_calloc(p->n, sizeof *out);
+    int64_t n_in = 0, n_out = 0;
+    ferry_matrix *train = NULL, *test = NULL;
+    ferry_block *g = NULL, *scores = NULL;
+    ttl_carried m = {0};
+
+    if (!in || !out) FERRY_TRY(ferry_i_nomem(ctx, "folds"));
+    for (int64_t r = 0; r < p->n; r++) {
+        if (p->known[r] < 0) continue;
+        if (fold[r] == f)
+            out[n_out++] = r;
+        else
+            in[n_in++] = r;
+    }
+    FERRY_TRY(own_rows(ctx, t->at[i].x, n_in, in, false, &train));
+    FERRY_TRY(own_rows(ctx, t->at[i].x, n_out, out, false, &test));
+    FERRY_TRY(ferry_i_block_new(ctx, n_in, t->b->c, &g));
+    FERRY_TRY(ferry_i_block_new(ctx, n_out, t->b->c, &scores));
+    for (int64_t r = 0; r < n_in; r++)
+        FERRY_ROW(g, r)[p->known[in[r]]] = 1;
+    {
+        const ttl_teacher teacher = {train, g, 1};
+        FERRY_TRY(ferry_i_carry(ctx, &co, 1, &teacher, test, t->b->c, within, &m));
+    }
+    FERRY_TRY(ferry_i_carried_apply(ctx, &m, test, scores));
+    ferry_i_winners(scores, answer + *n, NULL);
+    for (int64_t r = 0; r < n_out; r++)
+        truth[(*n)++] = p->known[out[r]];
+done:
+    ferry_i_free(in);
+    ferry_i_free(out);
+    ferry_i_matrix_free(train);
+    ferry_i_matrix_free(test);
+    ferry_i_block_free(g);
+    ferry_i_block_free(scores);
+    ferry_i_carried_clear(&m);
+    return st;
+}
+
+/* kappa of five-fold cross-validation inside source i, on the features that the next domain
+ * has. */
+static ferry_status boarding(ferry_ctx *ctx, const trip *t, int64_t i, double *kappa,
+                             int64_t *n)
+{
+    ferry_status st = FERRY_OK;
+    const ttl_place *p = &t->b->place[i];
+    int32_t *fold = ferry_i_calloc(3 * p->n, sizeof *fold);
+    uint8_t *within = NULL;
+
+    *n = 0;
+    if (!fold) FERRY_TRY(ferry_i_nomem(ctx, "folds"));
+    FERRY_TRY(ferry_i_bridge_used(ctx, t->b, t->b->n_sources, &within));
+    FERRY_TRY(folds(ctx, p, fold));
+    for (int32_t f = 0; f < 5; f++)
+        FERRY_TRY(one_fold(ctx, t, i, fold, f, within, fold + p->n, fold + 2 * p->n, n));
+    FERRY_TRY(ferry_i_kappa(ctx, *n, fold + p->n, fold + 2 * p->n, t->b->c, kappa));
+done:
+    ferry_i_free(fold);
+    ferry_i_free(within);
+    return st;
+}
+
+static void note_low(ferry_ctx *ctx, const ttl_bridge *b, const char *what,
+                     const char *where, double kappa, int64_t n, const char *meaning)
+{
+    if (kappa < 4 / sqrt((double)(n > 0 ? n : 1)))
+        ferry_i_bridge_note(ctx, b, "%s %.2f of '%s' is no more than chance: %s", what,
+                            kappa, where, meaning);
+}
+
+static ferry_status tell_trust(ferry_ctx *ctx, const trip *t)
+{
+    ferry_status st = FERRY_OK;
+    const ttl_bridge *b = t->b;
+    const int64_t last = b->n_places - 1;
+    double *list = ferry_i_calloc(3 * b->n_places, sizeof *list);
+    double *carried = list + b->n_places, *crossed = carried + b->n_places;
+
+    if (!list) FERRY_TRY(ferry_i_nomem(ctx, "a report"));
+    for (int64_t i = 0; i < b->n_sources; i++) {
+        int64_t n = 0;
+        FERRY_TRY(boarding(ctx, t, i, &list[i], &n));
+        note_low(ctx, b, "boarding", b->place[i].domain->name, list[i], n,
+                 "its labels cannot be learned from the features that the next domain has");
+    }
+    ferry_i_diag_reals(ctx, "boarding", b->n_sources, list);
+    for (int64_t i = b->n_sources; i <= last; i++) {
+        list[i] = i < last ? t->at[i].w : t->at[i].kappa;
+        carried[i] = t->at[i].carried_kappa;
+        crossed[i] = t->at[i].crossed_kappa;
+    }
+    ferry_i_diag_reals(ctx, "crossing", last - b->n_sources, list + b->n_sources);
+    ferry_i_diag_real(ctx, "landing", list[last]);
+    ferry_i_diag_reals(ctx, "carried_agreement", last - b->n_sources + 1,
+                       carried + b->n_sources);
+    ferry_i_diag_reals(ctx, "crossed_agreement", last - b->n_sources + 1,
+                       crossed + b->n_sources);
+    note_low(ctx, b, "landing", b->place[last].domain->name, list[last], b->place[last].n,
+             "two halves of its features give labels that do not agree");
+done:
+    ferry_i_free(list);
+    return st;
+}
+
+/* ---- all of it
+ * ------------------------------------------------------------------------------- */
+
+/* A mixture on the target's columns. */
+static ferry_status on_frame(ferry_ctx *ctx, const ttl_bridge *b, const ttl_mixture *m,
+                             ttl_state *s)
+{
+    ferry_status st = FERRY_OK;
+
+    FERRY_TRY(ferry_i_block_new(ctx, s->frame->cols, s->c, &s->mixture.l));
+    s->mixture.log_pi = ferry_i_calloc(s->c, sizeof *s->mixture.log_pi);
+    if (!s->mixture.log_pi) FERRY_TRY(ferry_i_nomem(ctx, "a model"));
+    memcpy(s->mixture.log_pi, m->log_pi, (size_t)s->c * sizeof(double));
+    for (int64_t j = 0; j < s->frame->cols; j++)
+        memcpy(FERRY_ROW(s->mixture.l, j),
+               FERRY_ROW(m->l, ferry_i_frame_column(s->frame, b, j)),
+               (size_t)s->c * sizeof(double));
+done:
+    return st;
+}
+
+/* How much each feature says in all about a class. */
+static ferry_status tell_features(ferry_ctx *ctx, const ferry_task *task, const trip *t,
+                                  const ttl_mixture *m, const ttl_carried *carried)
+{
+    const ttl_bridge *b = t->b;
+    const ferry_matrix *x = t->at[b->n_places - 1].x;
+    double *score = ferry_i_calloc(b->cols * b->c, sizeof *score);
+
+    if (!score) return ferry_i_nomem(ctx, "a report");
+    for (int64_t e = 0; e < x->nnz; e++)
+        for (int64_t k = 0; k < b->c; k++) {
+            const int64_t j = x->index[e];
+            double w = 0;
+            if (m->l)
+                w = FERRY_ROW(m->l, j)[k];
+            else if (carried->w)
+                w = b->c == 2 && k == 0 ? -carried->w[b->cols + 1 + j]
+                                        : carried->w[k * (b->cols + 1) + j];
+            score[j * b->c + k] += x->value[e] * w;
+        }
+    ferry_i_bridge_tell_top(ctx, "top_features", b, task->names, b->c, score);
+    ferry_i_free(score);
+    return FERRY_OK;
+}
+
+ferry_status ferry_i_ttl_ferry(ferry_ctx *ctx, const ttl_options *o, const ferry_task *task,
+                               const ttl_bridge *b, ttl_state *s, ferry_report *rep)
+{
+    ferry_status st = FERRY_OK;
+    trip t = {.o = o, .b = b};
+    ttl_carried carried = {0};
+    ttl_mixture mixture = {0};
+    bool finish = false;
+
+    FERRY_TRY(trip_init(ctx, &t));
+    for (int64_t i = b->n_sources; i < b->n_places; i++) {
+        ferry_i_carried_clear(&carried);
+        ferry_i_mixture_clear(&mixture);
+        FERRY_TRY(visit(ctx, &t, i, &carried, &mixture));
+        FERRY_TRY(ferry_i_progress(ctx, "ttl", i - b->n_sources + 1,
+                                   b->n_places - b->n_sources, NAN, &finish));
+    }
+    s->lengths = ferry_i_bridge_lengths(b);
+    if (mixture.l)
+        FERRY_TRY(on_frame(ctx, b, &mixture, s));
+    else
+        FERRY_TRY(ferry_i_carried_frame(ctx, &carried, s->frame, b, &s->carried));
+    if (o->trust) FERRY_TRY(tell_trust(ctx, &t));
+    ferry_i_diag_text(ctx, "settled", mixture.l ? "yes" : "no");
+    FERRY_TRY(tell_features(ctx, task, &t, &mixture, &carried));
+    rep->objective = NAN;
+done:
+    ferry_i_carried_clear(&carried);
+    ferry_i_mixture_clear(&mixture);
+    trip_clear(&t);
+    return st;
+}

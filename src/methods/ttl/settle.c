@@ -1,0 +1,231 @@
+/* Settling: EM of a mixture of multinomials, started by carried labels.
+ *
+ *   q_j      = sum_i x_ij / sum x                        words of the domain
+ *   theta_jk = (sum_i x_ij G_ik + s q_j) / its sum over j,   s = eta sum(x) / c
+ *   pi_k     = mean_i G_ik
+ *   G_ik     = softmax_k( log pi_k + beta sum_j x_ij log(theta_jk / q_j) )
+ *
+ * This is MAP estimation with Dirichlet pseudo-counts beta s q_j on the counts beta x, so
+ *
+ *   J = sum_i log sum_k pi_k exp(beta sum_j x_ij log(theta_jk / q_j))
+ *       + beta s sum_k sum_j q_j log(theta_jk / q_j)
+ *
+ * never falls (an instance with a known class counts with that class alone). An instance
+ * without words gets pi. */
+#include "methods/ttl/settle.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void ferry_i_mixture_clear(ttl_mixture *m)
+{
+    ferry_i_block_free(m->l);
+    ferry_i_free(m->log_pi);
+    *m = (ttl_mixture){0};
+}
+
+/* The word distributions and class shares of G; *prior <- sum_k sum_j q_j log(theta / q).
+ */
+static ferry_status m_step(ferry_ctx *ctx, const ttl_settle_options *o,
+                           const ferry_matrix *x, const double *q, double s,
+                           const ferry_block *g, ttl_mixture *m, double *sums,
+                           double *prior)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t c = g->k;
+
+    FERRY_TRY(ferry_e(ctx)->tmul(ctx, 1, x, g, 0, m->l));
+    for (int64_t j = 0; j < m->l->rows; j++)
+        for (int64_t k = 0; k < c; k++)
+            FERRY_ROW(m->l, j)[k] += s * q[j];
+    ferry_e(ctx)->bsums(ctx, m->l, FERRY_COLS, 1, sums);
+    *prior = 0;
+    for (int64_t j = 0; j < m->l->rows; j++)
+        for (int64_t k = 0; k < c; k++) {
+            double *l = &FERRY_ROW(m->l, j)[k];
+            *l = q[j] > 0 ? log(*l / sums[k] / q[j]) : 0;
+            *prior += q[j] * *l;
+            *l *= o->beta;
+        }
+    ferry_e(ctx)->bsums(ctx, g, FERRY_COLS, 1, m->log_pi);
+    for (int64_t k = 0; k < c; k++)
+        m->log_pi[k] = log(m->log_pi[k] / (double)g->rows);
+done:
+    return st;
+}
+
+/* z (margins without pi) <- classes of one instance; log of their sum. */
+static double soften(int64_t c, const double *log_pi, double *z)
+{
+    double most = -INFINITY, sum = 0;
+
+    for (int64_t k = 0; k < c; k++) {
+        z[k] += log_pi[k];
+        most = fmax(most, z[k]);
+    }
+    for (int64_t k = 0; k < c; k++)
+        sum += z[k] = exp(z[k] - most);
+    for (int64_t k = 0; k < c; k++)
+        z[k] /= sum;
+    return most + log(sum);
+}
+
+void ferry_i_mixture_apply(ferry_ctx *ctx, const ttl_mixture *m, const ferry_matrix *x,
+                           ferry_block *g)
+{
+    ferry_e(ctx)->mul(ctx, 1, x, m->l, 0, g);
+    for (int64_t i = 0; i < g->rows; i++)
+        (void)soften(g->k, m->log_pi, FERRY_ROW(g, i));
+}
+
+/* next <- G of the mixture; *moved: the largest change from g; the data's part of J. */
+static double e_step(ferry_ctx *ctx, const ttl_mixture *m, const ferry_matrix *x,
+                     const int32_t *known, const ferry_block *g, ferry_block *next,
+                     double *moved)
+{
+    const int64_t c = g->k;
+    double sum = 0;
+
+    *moved = 0;
+    ferry_e(ctx)->mul(ctx, 1, x, m->l, 0, next);
+    for (int64_t i = 0; i < g->rows; i++) {
+        double *z = FERRY_ROW(next, i);
+        const int32_t cls = known ? known[i] : -1;
+        if (cls >= 0) {
+            sum += z[cls] + m->log_pi[cls];
+            for (int64_t k = 0; k < c; k++)
+                z[k] = (double)(k == cls);
+        } else {
+            sum += soften(c, m->log_pi, z);
+        }
+        for (int64_t k = 0; k < c; k++)
+            *moved = fmax(*moved, fabs(z[k] - FERRY_ROW(g, i)[k]));
+    }
+    return sum;
+}
+
+/* q and the sum of x. */
+static double word_shares(const ferry_matrix *x, double *q)
+{
+    double total = 0;
+
+    for (int64_t e = 0; e < x->nnz; e++) {
+        q[x->index[e]] += x->value[e];
+        total += x->value[e];
+    }
+    for (int64_t j = 0; total > 0 && j < x->cols; j++)
+        q[j] /= total;
+    return total;
+}
+
+ferry_status ferry_i_settle(ferry_ctx *ctx, const ttl_settle_options *o, ferry_matrix *x,
+                            const int32_t *known, ferry_block *g, ttl_mixture *out,
+                            int64_t *steps, double *objective)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t m = x->cols, c = g->k;
+    ttl_mixture own = {0};
+    ferry_block *next = NULL;
+    double *q = ferry_i_calloc(m, sizeof *q), *sums = ferry_i_calloc(c, sizeof *sums);
+    double total = 0, moved = INFINITY;
+    int64_t done = 0;
+    bool finish = false;
+
+    if (steps) *steps = 0;
+    if (!q || !sums) FERRY_TRY(ferry_i_nomem(ctx, "a mixture"));
+    FERRY_TRY(ferry_i_matrix_index(ctx, x));
+    FERRY_TRY(ferry_i_block_new(ctx, m, c, &own.l));
+    FERRY_TRY(ferry_i_block_new(ctx, x->rows, c, &next));
+    own.log_pi = ferry_i_calloc(c, sizeof *own.log_pi);
+    if (!own.log_pi) FERRY_TRY(ferry_i_nomem(ctx, "a mixture"));
+    total = word_shares(x, q);
+    for (int64_t i = 0; known && i < g->rows; i++)
+        for (int64_t k = 0; known[i] >= 0 && k < c; k++)
+            FERRY_ROW(g, i)[k] = (double)(k == known[i]);
+    while (x->rows > 0 && done < o->iterations && !(moved < o->tol) && !finish) {
+        const double s = o->eta * total / (double)c;
+        double prior = 0, data;
+        FERRY_TRY(m_step(ctx, o, x, q, s, g, &own, sums, &prior));
+        data = e_step(ctx, &own, x, known, g, next, &moved);
+        if (objective) objective[done] = data + o->beta * s * prior;
+        ferry_i_block_copy(next, g);
+        done++;
+        FERRY_TRY(ferry_i_progress(ctx, "settling", done, o->iterations, NAN, &finish));
+    }
+    if (steps) *steps = done;
+    if (out) {
+        *out = own;
+        own = (ttl_mixture){0};
+    }
+done:
+    ferry_i_mixture_clear(&own);
+    ferry_i_block_free(next);
+    ferry_i_free(q);
+    ferry_i_free(sums);
+    return st;
+}
+
+/* ---- agreement
+ * ------------------------------------------------------------------------------ */
+
+ferry_status ferry_i_kappa(ferry_ctx *ctx, int64_t n, const int32_t *a, const int32_t *b,
+                           int64_t c, double *kappa)
+{
+    double *of_a = ferry_i_calloc(2 * c, sizeof *of_a), *of_b = of_a + c, same = 0,
+           chance = 0;
+    bool constant = n == 0;
+
+    *kappa = 0;
+    if (!of_a) return ferry_i_nomem(ctx, "an agreement");
+    for (int64_t i = 0; i < n; i++) {
+        of_a[a[i]] += 1 / (double)n;
+        of_b[b[i]] += 1 / (double)n;
+        same += (double)(a[i] == b[i]) / (double)n;
+    }
+    for (int64_t k = 0; k < c; k++) {
+        chance += of_a[k] * of_b[k];
+        constant =
+            constant || of_a[k] > 1 - 0.5 / (double)n || of_b[k] > 1 - 0.5 / (double)n;
+    }
+    if (!constant) *kappa = (same - chance) / (1 - chance);
+    ferry_i_free(of_a);
+    return FERRY_OK;
+}
+
+typedef struct mass {
+    double sum;
+    int64_t column;
+} mass;
+
+static int heavier_first(const void *a, const void *b)
+{
+    const mass *x = a, *y = b;
+
+    if (x->sum != y->sum) return x->sum < y->sum ? 1 : -1;
+    return x->column < y->column ? -1 : 1;
+}
+
+ferry_status ferry_i_halves(ferry_ctx *ctx, int64_t n, const ferry_matrix *const *x,
+                            int64_t m, uint8_t *half)
+{
+    mass *all = ferry_i_calloc(m, sizeof *all);
+    double most = 0;
+
+    if (!all) return ferry_i_nomem(ctx, "the halves of a view");
+    for (int64_t j = 0; j < m; j++)
+        all[j].column = j;
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t e = 0; e < x[i]->nnz; e++)
+            all[x[i]->index[e]].sum += x[i]->value[e];
+    /* Sums that differ by rounding alone are equal: the order of rows must not matter. */
+    for (int64_t j = 0; j < m; j++)
+        most = fmax(most, all[j].sum);
+    for (int64_t j = 0; j < m; j++)
+        all[j].sum = most > 0 ? floor(all[j].sum / most * 1e11 + 0.5) : 0;
+    qsort(all, (size_t)m, sizeof *all, heavier_first);
+    for (int64_t j = 0; j < m; j++)
+        half[all[j].column] = j % 2 == 0 ? 1 : 2;
+    ferry_i_free(all);
+    return FERRY_OK;
+}

@@ -1,0 +1,182 @@
+/* Logistic regression on soft labels: the conditions of a minimum, a worked case, shapes.
+ */
+#include "golden.h"
+#include "learn/learn.h"
+
+/* Gradient of the objective at w, written out; two classes have their one vector in row 1.
+ */
+static double steepest(const ferry_matrix *x, double C, const ferry_block *a,
+                       const double *w)
+{
+    const int64_t d = x->cols, c = a->k;
+    double most = 0;
+
+    for (int64_t k = c == 2 ? 1 : 0; k < c; k++)
+        for (int64_t j = 0; j <= d; j++) {
+            double g = j < d ? w[k * (d + 1) + j] : 0;
+            for (int64_t i = 0; i < x->rows; i++) {
+                double z[8], sum = 0, s = 0;
+                for (int64_t l = 0; l < c; l++) {
+                    z[l] = w[l * (d + 1) + d];
+                    for (int64_t e = 0; e < d; e++)
+                        z[l] += w[l * (d + 1) + e] * x->dense[i * d + e];
+                    sum += exp(z[l]);
+                    s += FERRY_ROW(a, i)[l];
+                }
+                g += C * (s * exp(z[k]) / sum - FERRY_ROW(a, i)[k]) *
+                     (j < d ? x->dense[i * d + j] : 1);
+            }
+            most = fmax(most, fabs(g));
+        }
+    return most;
+}
+
+static void test_minimum(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_rng rng;
+
+    ferry_i_rng_seed(&rng, 5, 5);
+    for (int64_t c = 1; c <= 5; c++) {
+        ferry_matrix *x = NULL;
+        ferry_block *a = NULL, *p = NULL;
+        double *w = NULL;
+        assert_ok(ctx, ferry_i_matrix_dense(ctx, 25, 6, &x));
+        assert_ok(ctx, ferry_i_block_new(ctx, 25, c, &a));
+        assert_ok(ctx, ferry_i_block_new(ctx, 25, c, &p));
+        for (int64_t e = 0; e < 25 * 6; e++)
+            x->dense[e] = ferry_i_rng_normal(&rng);
+        ferry_i_fill_uniform(a, &rng, 0, 1);
+        assert_ok(ctx, ferry_i_softmax_fit(ctx, 10, 1e-12, x, a, &w));
+        assert_true(steepest(x, 10, a, w) < 1e-9);
+        assert_ok(ctx, ferry_i_softmax_scores(ctx, x, c, w, p));
+        for (int64_t i = 0; i < 25; i++) {
+            double sum = 0;
+            for (int64_t k = 0; k < c; k++)
+                sum += FERRY_ROW(p, i)[k];
+            assert_close(sum, 1, 1e-14);
+        }
+        ferry_i_free(w);
+        ferry_i_block_free(a);
+        ferry_i_block_free(p);
+        ferry_i_matrix_free(x);
+    }
+}
+
+/* One instance of each class at x = -1 and 1 (C = 1): v is where v = 2 / (1 + e^v), and b =
+ * 0. */
+static void test_by_hand(void **state)
+{
+    ferry_ctx *ctx = *state;
+    const double xs[] = {-1, 1}, as[] = {1, 0, 0, 1};
+    const ferry_array from = {2, 1, 1, xs};
+    ferry_block a = {2, 2, (double *)as};
+    ferry_matrix *x = NULL;
+    double *w = NULL;
+
+    assert_ok(ctx, ferry_i_matrix_from_array(ctx, &from, &x));
+    assert_ok(ctx, ferry_i_softmax_fit(ctx, 1, 1e-13, x, &a, &w));
+    assert_close(w[2], 2 / (1 + exp(w[2])), 1e-12);
+    assert_close(w[2], 0.67483161434, 1e-10);
+    assert_close(w[3], 0, 1e-12);
+    ferry_i_free(w);
+    ferry_i_matrix_free(x);
+}
+
+static void test_golden(void **state)
+{
+    ferry_ctx *ctx = *state;
+    json_t *file = golden("ttl/ferry_mode.json"), *c;
+    double *x, *xt, *g, *w, *p1, *fit = NULL;
+    int64_t d, n, m;
+    ferry_matrix *mx = NULL, *mt = NULL;
+    ferry_block *a = NULL, *p = NULL;
+
+    if (!file) return;
+    c = golden_at(file, "carry");
+    x = golden_transposed(c, "X", &d, &n);
+    xt = golden_transposed(c, "X_target", NULL, &m);
+    g = golden_array(c, "G", NULL, NULL);
+    w = golden_array(c, "w", NULL, NULL);
+    p1 = golden_array(c, "P1", NULL, NULL);
+    {
+        const ferry_array ax = {n, d, d, x}, at = {m, d, d, xt};
+        assert_ok(ctx, ferry_i_matrix_from_array(ctx, &ax, &mx));
+        assert_ok(ctx, ferry_i_matrix_from_array(ctx, &at, &mt));
+    }
+    assert_ok(ctx, ferry_i_block_new(ctx, n, 2, &a));
+    assert_ok(ctx, ferry_i_block_new(ctx, m, 2, &p));
+    for (int64_t e = 0; e < 2 * n; e++)
+        a->data[e] = g[e] * w[e / 2];
+    assert_ok(ctx, ferry_i_softmax_fit(ctx, golden_real(c, "C"), 1e-10, mx, a, &fit));
+    assert_ok(ctx, ferry_i_softmax_scores(ctx, mt, 2, fit, p));
+    for (int64_t i = 0; i < m; i++)
+        assert_close(FERRY_ROW(p, i)[1], p1[i], 1e-6);
+    assert_close(fit[2 * d + 1], golden_real(c, "b"), 1e-6);
+    ferry_i_free(fit);
+    ferry_i_block_free(a);
+    ferry_i_block_free(p);
+    ferry_i_matrix_free(mx);
+    ferry_i_matrix_free(mt);
+    free(x);
+    free(xt);
+    free(g);
+    free(w);
+    free(p1);
+    json_decref(file);
+}
+
+static void test_not_finite(void **state)
+{
+    ferry_ctx *ctx = *state;
+    const double xs[] = {-1e200, 1e200}, as[] = {1, 0, 0, 1};
+    const ferry_array from = {2, 1, 1, xs};
+    ferry_block a = {2, 2, (double *)as};
+    ferry_matrix *x = NULL;
+    double *w = NULL;
+
+    assert_ok(ctx, ferry_i_matrix_from_array(ctx, &from, &x));
+    assert_fails(ctx, ferry_i_softmax_fit(ctx, 1, 1e-13, x, &a, &w), FERRY_ENUMERIC,
+                 "scale the features");
+    ferry_i_matrix_free(x);
+}
+
+static ferry_status small_fit(ferry_ctx *ctx, void *arg)
+{
+    ferry_status st = FERRY_OK;
+    ferry_matrix *x = NULL;
+    ferry_block *a = NULL;
+    double *w = NULL;
+
+    (void)arg;
+    FERRY_TRY(ferry_i_matrix_dense(ctx, 4, 2, &x));
+    FERRY_TRY(ferry_i_block_new(ctx, 4, 3, &a));
+    for (int64_t i = 0; i < 4; i++) {
+        x->dense[2 * i] = (double)i;
+        FERRY_ROW(a, i)[i % 3] = 1;
+    }
+    FERRY_TRY(ferry_i_softmax_fit(ctx, 1, 1e-8, x, a, &w));
+    FERRY_TRY(ferry_i_softmax_scores(ctx, x, 3, w, a));
+done:
+    ferry_i_free(w);
+    ferry_i_block_free(a);
+    ferry_i_matrix_free(x);
+    return st;
+}
+
+static void test_allocations(void **state)
+{
+    each_allocation_fails(*state, small_fit, NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_minimum, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_by_hand, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_golden, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_not_finite, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_allocations, ctx_setup, ctx_teardown),
+    };
+    return cmocka_run_group_tests_name("softmax", tests, NULL, NULL);
+}
