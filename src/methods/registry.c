@@ -13,16 +13,20 @@
     X(cbt)                                                                                 \
     X(cdspp)                                                                               \
     X(coca)                                                                                \
+    X(cotransfer)                                                                          \
     X(gbc)                                                                                 \
     X(gbdt)                                                                                \
     X(gbdt_average)                                                                        \
     X(hemap)                                                                               \
     X(hetomtl)                                                                             \
-    X(ica)                                                                                 \
     X(hop)                                                                                 \
+    X(htlic)                                                                               \
+    X(ica)                                                                                 \
+    X(kmeans_hop)                                                                          \
     X(knn)                                                                                 \
     X(label_prior)                                                                         \
     X(label_propagation)                                                                   \
+    X(latentmap)                                                                           \
     X(lift)                                                                                \
     X(logreg)                                                                              \
     X(majority)                                                                            \
@@ -43,6 +47,7 @@
     X(smltl)                                                                               \
     X(svm)                                                                                 \
     X(talmud)                                                                              \
+    X(triplex)                                                                             \
     X(ttl)
 
 #define DECLARE(name) extern const ferry_method ferry_i_method_##name;

@@ -91,7 +91,7 @@ def test_interrupt_keeps_what_is_complete(folder):
     assert err.startswith("ferry: interrupted: the ") and err.count("\n") == 1 and folder + "/o" in err, err
     kept = parses(read(folder, "o/results.json"))
     runs = {len(m["runs"]) for m in kept["results"] if m.get("runs")}
-    assert len(runs) == 1 and f"the {runs.pop()} complete repeats" in err, err
+    assert len(runs) == 1 and f"the {runs.pop()} complete repeat" in err, err
     assert "svm" in out
 
 

@@ -50,6 +50,8 @@ typedef struct ttl_state {
     int64_t n_tensors;
 } ttl_state;
 
+extern const ferry_method ferry_i_method_ttl;
+
 /* Carry, settle, weigh (ferry.c). */
 ferry_status ferry_i_ttl_ferry(ferry_ctx *ctx, const ttl_options *o, const ferry_task *task,
                                const ttl_bridge *b, ttl_state *s, ferry_report *rep);
