@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # CoCA's eigenproblem (n = 50 000, D = 20 000 sparse features in six views, two graphs of 1M edges, d = 20) against
-# scipy.sparse.linalg.eigsh on the same operator, and against the memory bandwidth. On a busy machine compare the CPU times.
+# scipy.sparse.linalg.eigsh on the same operator, and a product against the memory accesses it cannot do without. On a busy
+# machine compare the CPU times.
 # FERRY_PYTHON names a python3 that has numpy and scipy; otherwise one is made under build/.
 set -euo pipefail
 cd "$(dirname "$0")/.."
