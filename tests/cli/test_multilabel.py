@@ -114,6 +114,23 @@ evaluate: {{repeats: 2, metrics: [ranking-loss]}}
     assert r.out == "" and "label" in r.err, r
 
 
+def test_missing_cells_and_large_means(folder):
+    """Cells that are missing in either domain, or features far from 0, change little."""
+    source, target = instances(1, 200), instances(2, 100)
+    far = [[([v + 1e6 for v in x], y) for x, y in rows] for rows in (source, target)]
+    loss = {}
+    for name, s, t, gap in (("plain", source, target, ""), ("source", source, target, "s"), ("target", source, target, "t"),
+                            ("far", far[0], far[1], "")):
+        for domain, rows in (("s", s), ("t", t)):
+            lines = as_csv(rows).splitlines()
+            if domain == gap:
+                lines[3] = "," + lines[3].split(",", 1)[1]
+            write(folder, domain + ".csv", "\n".join(lines) + "\n")
+        _, found = results(folder, task_of(folder, "s.csv", "t.csv", ["mmltl"], ", label: 'last:4'"))
+        loss[name] = found["mmltl"]["metrics"]["ranking-loss"]["mean"]
+    assert all(abs(v - loss["plain"]) < 0.01 for v in loss.values()), loss
+
+
 def test_ties(folder):
     """Two labels as often as each other: what a tie costs is the user's choice."""
     rows = [([0.1 * i, 1], [i % 2, 1 - i % 2]) for i in range(20)]

@@ -2,10 +2,10 @@
  * 2000), with every new vector orthogonalised against all before it; small operators are
  * written out and given to LAPACK.
  *
- * A basis V of some vectors grows by w = A v minus its part in V. When it is full, the Ritz
- * pairs of T = V'AV are examined: the residual of pair (theta, V s) is |beta s_last|, beta
- * being the length of the last w. Unless the wanted ones are good, V shrinks to the best
- * Ritz vectors and grows again.
+ * A basis V of some vectors grows by w = A v minus its part in V. From some size on, every
+ * few vectors, the Ritz pairs of T = V'AV are examined: the residual of pair (theta, V s)
+ * is |beta s_last|, beta being the length of the last w. When V is full and the wanted ones
+ * are not good, it shrinks to the best Ritz vectors and grows again.
  *
  * This is ARPACK's method in another arrangement. ARPACK itself cannot be used: it holds
  * state in static variables (two threads corrupt each other), and where w vanishes, as with
@@ -16,7 +16,8 @@
  * From one start vector Lanczos sees one direction of every eigenspace, so copies of a
  * multiple eigenvalue (a graph with several components has one) can be missed. Hence
  * further rounds on the complement of what was found, until its largest Ritz value, which
- * is a lower bound of its largest eigenvalue, does not exceed the smallest value found. */
+ * is a lower bound of its largest eigenvalue, does not exceed the smallest value found, or
+ * earlier when it has settled below that: larger ones would have come out first. */
 #include <cblas.h>
 #include <float.h>
 #include <lapacke.h>
@@ -32,18 +33,20 @@ enum { DENSE = 100, LEAST_BASIS = 20, RESTARTS = 3000, PANEL = 256 };
 typedef struct solve {
     ferry_operator op;
     void *arg;
-    int n, k, basis;
+    int n, k;
+    int most;  /* vectors that V has room for; leading dimension of T and S */
+    int basis; /* vectors in V now */
     int found; /* pairs found, at most k */
     double tol;
     double scale; /* largest |A v| seen */
     double beta;  /* length of the last w */
     ferry_rng rng;
     double *values, *q; /* pairs found, descending; q is n x k */
-    double *v;          /* n x (basis + 1) */
-    double *t, *s;      /* basis x basis: T, its eigenvectors */
-    double *theta;      /* basis, ascending */
-    double *coef;       /* max(k, basis) */
-    double *work;       /* max(PANEL x basis, 34 basis) */
+    double *v;          /* n x (most + 1) */
+    double *t, *s;      /* most x most: T, its eigenvectors */
+    double *theta;      /* most, ascending */
+    double *coef;       /* max(k, most) */
+    double *work;       /* max(PANEL x most, 34 most) */
 } solve;
 
 static void free_solve(solve *z)
@@ -60,16 +63,16 @@ static void free_solve(solve *z)
 
 static ferry_status alloc_solve(ferry_ctx *ctx, solve *z)
 {
-    const int64_t n = z->n, k = z->k, basis = z->basis;
+    const int64_t n = z->n, k = z->k, most = z->most;
 
     z->values = ferry_i_calloc(k, sizeof(double));
     z->q = ferry_i_calloc(n * k, sizeof(double));
-    z->v = ferry_i_calloc(n * (basis + 1), sizeof(double));
-    z->t = ferry_i_calloc(basis * basis, sizeof(double));
-    z->s = ferry_i_calloc(basis * basis, sizeof(double));
-    z->theta = ferry_i_calloc(basis, sizeof(double));
-    z->coef = ferry_i_calloc(k > basis ? k : basis, sizeof(double));
-    z->work = ferry_i_calloc(PANEL * basis, sizeof(double));
+    z->v = ferry_i_calloc(n * (most + 1), sizeof(double));
+    z->t = ferry_i_calloc(most * most, sizeof(double));
+    z->s = ferry_i_calloc(most * most, sizeof(double));
+    z->theta = ferry_i_calloc(most, sizeof(double));
+    z->coef = ferry_i_calloc(k > most ? k : most, sizeof(double));
+    z->work = ferry_i_calloc(PANEL * most, sizeof(double));
     if (!z->values || !z->q || !z->v || !z->t || !z->s || !z->theta || !z->coef || !z->work)
         return ferry_i_nomem(ctx, "the eigenvalue solver");
     return FERRY_OK;
@@ -111,22 +114,21 @@ done:
     return st;
 }
 
-/* Fill the basis from its first `from` vectors (and the next one, which is there already).
- */
-static ferry_status grow(ferry_ctx *ctx, solve *z, int from)
+/* The basis of so many vectors (and the next one, which is there already) grows. */
+static ferry_status grow(ferry_ctx *ctx, solve *z, int to)
 {
     ferry_status st = FERRY_OK;
 
-    for (int j = from; j < z->basis; j++) {
+    for (int j = z->basis; j < to; j++) {
         double *v = z->v + (int64_t)j * z->n, *w = v + z->n;
         FERRY_TRY(apply(ctx, z, v, w));
         for (int i = 0; i <= j; i++)
-            z->t[i + (int64_t)j * z->basis] = 0;
+            z->t[i + (int64_t)j * z->most] = 0;
         for (int pass = 0; pass < 2; pass++) { /* once leaves rounding behind */
             project_once(z, z->found, z->q, w);
             project_once(z, j + 1, z->v, w);
             for (int i = 0; i <= j; i++)
-                z->t[i + (int64_t)j * z->basis] += z->coef[i];
+                z->t[i + (int64_t)j * z->most] += z->coef[i];
         }
         z->beta = cblas_dnrm2(z->n, w, 1);
         if (z->beta > 1e-13 * z->scale) {
@@ -135,21 +137,28 @@ static ferry_status grow(ferry_ctx *ctx, solve *z, int from)
             z->beta = 0;
             random_unit(z, j + 1, w);
         }
+        z->basis = j + 1;
     }
 done:
     return st;
 }
 
-/* Ritz values and vectors of the full basis: T = S diag(theta) S'. */
+/* Ritz values and vectors of the basis: T = S diag(theta) S'. */
 static ferry_status ritz(ferry_ctx *ctx, solve *z)
 {
     const int m = z->basis;
 
-    memcpy(z->s, z->t, (size_t)m * (size_t)m * sizeof(double));
-    if (LAPACKE_dsyev_work(LAPACK_COL_MAJOR, 'V', 'U', m, z->s, m, z->theta, z->work,
+    memcpy(z->s, z->t, (size_t)z->most * (size_t)m * sizeof(double));
+    if (LAPACKE_dsyev_work(LAPACK_COL_MAJOR, 'V', 'U', m, z->s, z->most, z->theta, z->work,
                            34 * m))
         return ferry_i_fail(ctx, FERRY_ENUMERIC, "eigs: LAPACK did not converge");
     return FERRY_OK;
+}
+
+/* Length of the residual of Ritz pair i. */
+static double residual(const solve *z, int i)
+{
+    return fabs(z->beta * z->s[z->basis - 1 + (int64_t)i * z->most]);
 }
 
 /* How many of the nev largest Ritz pairs are good. */
@@ -159,10 +168,8 @@ static int count_good(const solve *z, int nev)
                  least = pow(DBL_EPSILON, 2.0 / 3) * z->scale;
     int good = 0;
 
-    for (int i = z->basis - nev; i < z->basis; i++) {
-        const double last = z->s[z->basis - 1 + (int64_t)i * z->basis];
-        good += fabs(z->beta * last) <= tol * fmax(fabs(z->theta[i]), least);
-    }
+    for (int i = z->basis - nev; i < z->basis; i++)
+        good += residual(z, i) <= tol * fmax(fabs(z->theta[i]), least);
     return good;
 }
 
@@ -170,12 +177,12 @@ static int count_good(const solve *z, int nev)
 static void keep_best(solve *z, int p)
 {
     const int m = z->basis;
-    const double *s = z->s + (int64_t)(m - p) * m;
+    const double *s = z->s + (int64_t)(m - p) * z->most;
 
     for (int64_t row = 0; row < z->n; row += PANEL) {
         const int rows = z->n - row < PANEL ? (int)(z->n - row) : PANEL;
         cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, rows, p, m, 1, z->v + row,
-                    z->n, s, m, 0, z->work, PANEL);
+                    z->n, s, z->most, 0, z->work, PANEL);
         for (int64_t j = 0; j < p; j++)
             memcpy(z->v + row + j * z->n, z->work + j * PANEL,
                    (size_t)rows * sizeof(double));
@@ -192,7 +199,8 @@ static void shrink(solve *z, int p)
            (size_t)z->n * sizeof(double));
     for (int64_t j = 0; j < p; j++)
         for (int64_t i = 0; i <= j; i++)
-            z->t[i + j * m] = i == j ? z->theta[m - p + i] : 0;
+            z->t[i + j * z->most] = i == j ? z->theta[m - p + i] : 0;
+    z->basis = p;
 }
 
 /* Put a pair in its place; when there are k already, the last one falls out. */
@@ -212,27 +220,43 @@ static void insert_pair(solve *z, double value, const double *vector)
     memcpy(z->q + at * n, vector, (size_t)n * sizeof(double));
 }
 
-/* The nev largest pairs on the complement of those found join them; *missed tells, when k
- * were found before, whether there was a larger one. */
-static ferry_status one_round(ferry_ctx *ctx, solve *z, int nev, bool *missed)
+/* When k were found before: whether there may be a larger one on their complement. Not when
+ * the largest Ritz value has settled below them, or a full basis has none above. */
+static bool may_miss(const solve *z, bool full)
+{
+    const double top = z->theta[z->basis - 1];
+
+    if (z->found < z->k) return true;
+    if (top + residual(z, z->basis - 1) < z->values[z->k - 1]) return false;
+    return !full || top > z->values[z->k - 1] + 1e-9 * z->scale;
+}
+
+/* The nev largest pairs on the complement of those found join them, with a basis of up to
+ * `most` vectors; *missed tells, when k were found before, whether there was a larger one.
+ */
+static ferry_status one_round(ferry_ctx *ctx, solve *z, int nev, int most, bool *missed)
 {
     ferry_status st = FERRY_OK;
-    const int m = z->basis, keep = nev + (m - nev) / 2;
-    int from = 0, restarts = 0;
+    const int keep = nev + (most - nev) / 2, first = 2 * nev > 8 ? 2 * nev : 8;
+    const int step = nev / 5 > 4 ? nev / 5 : 4;
+    int restarts = 0;
 
+    z->basis = 0;
     random_unit(z, 0, z->v);
-    for (;; from = keep) {
-        FERRY_TRY(grow(ctx, z, from));
+    for (;;) {
+        const int to = z->basis < first ? first : z->basis + step;
+        FERRY_TRY(grow(ctx, z, to < most ? to : most));
         FERRY_TRY(ritz(ctx, z));
-        *missed =
-            z->found < z->k || z->theta[m - 1] > z->values[z->k - 1] + 1e-9 * z->scale;
+        *missed = may_miss(z, z->basis == most);
         if (!*missed) goto done;
         if (count_good(z, nev) == nev) break;
+        if (z->basis < most) continue;
         FERRY_NEED(ctx, restarts++ < RESTARTS, FERRY_ENUMERIC,
                    "eigs: %d of %d eigenvalues converged in %d restarts",
                    count_good(z, nev), nev, RESTARTS);
         shrink(z, keep);
     }
+    const int m = z->basis;
     keep_best(z, nev);
     for (int i = nev - 1; i >= 0; i--)
         insert_pair(z, z->theta[m - nev + i], z->v + (int64_t)i * z->n);
@@ -248,10 +272,9 @@ static ferry_status large(ferry_ctx *ctx, solve *z, double *values, ferry_block 
     FERRY_TRY(alloc_solve(ctx, z));
     ferry_i_rng_for(ctx, &z->rng, "eigs");
     ferry_i_blas_begin(ctx);
-    FERRY_TRY(one_round(ctx, z, z->k, &missed));
-    z->basis = LEAST_BASIS; /* for one pair; nothing of the first round's is needed */
+    FERRY_TRY(one_round(ctx, z, z->k, z->most, &missed));
     for (int more = 0; missed && more <= z->k; more++) /* at most k copies can be missing */
-        FERRY_TRY(one_round(ctx, z, 1, &missed));
+        FERRY_TRY(one_round(ctx, z, 1, LEAST_BASIS, &missed));
     for (int64_t j = 0; j < z->k; j++) {
         values[j] = z->values[j];
         for (int64_t i = 0; i < z->n; i++)
@@ -310,7 +333,7 @@ done:
 ferry_status ferry_i_host_eigs(ferry_ctx *ctx, int64_t n, ferry_operator op, void *arg,
                                int64_t k, double tol, double *values, ferry_block *vectors)
 {
-    const int64_t basis = 2 * k + 1 < LEAST_BASIS ? LEAST_BASIS : 2 * k + 1;
+    const int64_t basis = 5 * k / 2 + 1 < LEAST_BASIS ? LEAST_BASIS : 5 * k / 2 + 1;
 
     assert(k <= n && vectors->rows == n && vectors->k == k);
     if (k == 0) return FERRY_OK;
@@ -319,7 +342,7 @@ ferry_status ferry_i_host_eigs(ferry_ctx *ctx, int64_t n, ferry_operator op, voi
                .arg = arg,
                .n = ferry_i_blas_int(n),
                .k = (int)k,
-               .basis = (int)basis,
+               .most = (int)basis,
                .tol = tol};
     return large(ctx, &z, values, vectors);
 }
