@@ -131,7 +131,8 @@ static ferry_status run_trial(ferry_ctx *ctx, const ferry_results *rs,
     /* The method's own control draws its chance inside the fit. */
     if (t->kind == FERRY_CONTROL_CODEBOOK) ctx->seed += (uint64_t)draw;
     st = ferry_i_fit(ctx, p->split, m, opts, &model, NULL);
-    if (st == FERRY_OK) st = ferry_predict(ctx, model, target, &prediction);
+    if (st == FERRY_OK)
+        st = ferry_i_answer(ctx, rs, model, target, p->mask, NULL, NULL, &prediction);
     ctx->seed = seed;
     if (st == FERRY_ENEEDS || st == FERRY_ENUMERIC) {
         t->unfit = ferry_i_strdup(ferry_message(ctx));

@@ -135,6 +135,7 @@ typedef struct ferry_result {
     double *seconds; /* planned: of the fit */
     struct json_t *diagnostics;   /* of the last repeat */
     ferry_prediction *prediction; /* of the first repeat; scores only for goal embed */
+    double *curve; /* goal stream: planned x FERRY_CURVE, mistake rate so far; else NULL */
     ferry_versus versus;
     ferry_trial *trial;
     int64_t n_trials;
@@ -149,7 +150,10 @@ struct ferry_results {
     int64_t n_metrics, n;
     const ferry_metric **metrics; /* the deciding one first; may be none for goal embed */
     ferry_ties ties;
-    int controls; /* none, quick, full */
+    double arriving; /* goal stream: share of the labels that come, */
+    int64_t delay;   /* so many rows later */
+    int64_t rounds;  /* goal stream: rows of the first repeat */
+    int controls;    /* none, quick, full */
     ferry_result *result;
     int64_t best, best_baseline; /* places in result by the deciding metric, or -1 */
     /* What the predictions of the first repeat are compared with: all that is known, and
@@ -212,5 +216,24 @@ ferry_status ferry_i_score_mask(ferry_ctx *ctx, const ferry_results *rs,
 ferry_status ferry_i_score(ferry_ctx *ctx, const ferry_results *rs,
                            const ferry_prediction *p, const uint8_t *mask, int64_t count,
                            double *out);
+
+/* ---- streams -------------------------------------------------------------------- */
+
+enum { FERRY_CURVE = 100 };
+/* Rows seen at point j of a curve over n rows. */
+int64_t ferry_i_curve_rows(int64_t n, int64_t j);
+/* Mean and standard deviation at point j over the complete repeats. */
+void ferry_i_curve_at(const ferry_results *rs, const ferry_result *r, int64_t j,
+                      double *mean, double *std);
+/* What the model answers for the target: a prediction, or (goal stream) its answers in a
+ * stream of what the mask picks, in an order drawn for the repeat, learning as labels come.
+ * Then `curve` (FERRY_CURVE numbers, may be NULL) is the mistake rate so far, and *weights
+ * (may be NULL) becomes {"rows": [...], "part": [...], ...}: what each part of the model
+ * counted. */
+struct ferry_model;
+ferry_status ferry_i_answer(ferry_ctx *ctx, const ferry_results *rs,
+                            struct ferry_model *model, const ferry_domain *target,
+                            const uint8_t *mask, double *curve, struct json_t **weights,
+                            ferry_prediction **out);
 
 #endif

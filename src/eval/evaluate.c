@@ -90,6 +90,8 @@ static ferry_status begin(ferry_ctx *ctx, const ferry_task *task, ferry_results 
     rs->seed = ctx->seed;
     rs->planned = s.repeats;
     rs->ties = (ferry_ties)s.ties;
+    rs->arriving = s.arriving;
+    rs->delay = s.delay;
     rs->controls = s.controls;
     rs->threads = ctx->threads;
     rs->best = rs->best_baseline = -1;
@@ -134,8 +136,12 @@ static ferry_status add_result(ferry_ctx *ctx, run *u, const ferry_task *split,
     r->options = ferry_i_opts_json(method->options, method->n_options, opts);
     r->metric = ferry_i_calloc(rs->n_metrics * rs->planned, sizeof *r->metric);
     r->seconds = ferry_i_calloc(rs->planned, sizeof *r->seconds);
-    FERRY_NEED(ctx, r->name && r->options && r->metric && r->seconds, FERRY_ENOMEM,
-               "no memory for the results of %s", name);
+    if (rs->goal == FERRY_STREAM)
+        r->curve = ferry_i_calloc(FERRY_CURVE * rs->planned, sizeof *r->curve);
+    FERRY_NEED(ctx,
+               r->name && r->options && r->metric && r->seconds &&
+                   (r->curve || rs->goal != FERRY_STREAM),
+               FERRY_ENOMEM, "no memory for the results of %s", name);
 done:
     return st;
 }
@@ -180,11 +186,7 @@ static ferry_status need_some(ferry_ctx *ctx, const ferry_results *rs, ferry_sta
         ferry_i_text_addf(&why, "%s%s: %s", i > 0 ? "; " : "", rs->result[i].name,
                           rs->result[i].unfit);
     FERRY_NEED(ctx, !why.failed, FERRY_ENOMEM, "no memory for the results");
-    if (rs->n == 0)
-        st = ferry_i_fail(ctx, code, "task '%s': no method serves goal %s", rs->task,
-                          ferry_goal_name(rs->goal));
-    else
-        st = ferry_i_fail(ctx, code, "task '%s': no method could run: %s", rs->task, why.s);
+    st = ferry_i_fail(ctx, code, "task '%s': no method could run: %s", rs->task, why.s);
 done:
     ferry_i_text_free(&why);
     return st;
@@ -214,10 +216,11 @@ done:
 /* What a repeat leaves besides its numbers: the last one's diagnostics and, of the first,
  * the prediction (its scores can be large and are no longer needed). */
 static void keep_parts(const ferry_results *rs, ferry_result *r, int64_t repeat,
-                       const ferry_model *model, ferry_prediction **p)
+                       const ferry_model *model, json_t *weights, ferry_prediction **p)
 {
     json_decref(r->diagnostics);
     r->diagnostics = json_loads(ferry_model_diagnostics(model), 0, NULL);
+    if (weights) json_object_set(r->diagnostics, "weights", weights);
     if (repeat > 0) return;
     r->prediction = *p;
     *p = NULL;
@@ -236,12 +239,15 @@ static ferry_status run_one(ferry_ctx *ctx, run *u, const ferry_task *split, int
     ferry_prediction *p = NULL;
     const ferry_domain *target = NULL;
     ferry_report rep = {0};
+    json_t *weights = NULL;
+    double *curve = r->curve ? r->curve + repeat * FERRY_CURVE : NULL;
 
     FERRY_TRY(ferry_i_task_target(ctx, split, &target));
     const double start = ferry_i_clock();
     st = ferry_i_fit(ctx, split, u->method[i], u->opts[i], &model, &rep);
     r->seconds[repeat] = ferry_i_clock() - start;
-    if (st == FERRY_OK) st = ferry_predict(ctx, model, target, &p);
+    if (st == FERRY_OK)
+        st = ferry_i_answer(ctx, rs, model, target, u->mask, curve, &weights, &p);
     if (st != FERRY_OK) {
         st = keep_failure(ctx, rs, r, repeat, st);
         goto done;
@@ -249,10 +255,11 @@ static ferry_status run_one(ferry_ctx *ctx, run *u, const ferry_task *split, int
     FERRY_TRY(ferry_i_score(ctx, rs, p, u->mask, u->count, u->score));
     for (int64_t m = 0; m < rs->n_metrics; m++)
         r->metric[m * rs->planned + repeat] = u->score[m];
-    keep_parts(rs, r, repeat, model, &p);
+    keep_parts(rs, r, repeat, model, weights, &p);
     r->done = repeat + 1;
     if (rep.stop == FERRY_STOP_FINISH) u->finish = true;
 done:
+    json_decref(weights);
     ferry_prediction_free(p);
     ferry_model_free(model);
     return st;
@@ -270,6 +277,7 @@ static ferry_status run_repeat(ferry_ctx *ctx, run *u, const ferry_task *split,
     if (repeat == 0) {
         FERRY_TRY(ferry_i_score_new_mask(ctx, rs, &rs->scored));
         FERRY_TRY(ferry_i_score_mask(ctx, rs, split, rs->scored, &u->count));
+        rs->rounds = u->count;
     }
     for (int64_t i = 0; i < rs->n; i++) {
         if (rs->result[i].unfit) continue;

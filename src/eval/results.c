@@ -13,6 +13,7 @@ static void free_result(ferry_result *r)
     ferry_i_free(r->unfit);
     ferry_i_free(r->metric);
     ferry_i_free(r->seconds);
+    ferry_i_free(r->curve);
     json_decref(r->diagnostics);
     ferry_prediction_free(r->prediction);
     for (int64_t i = 0; i < r->n_trials; i++) {

@@ -82,12 +82,28 @@ static json_t *versus_json(const ferry_results *rs, const ferry_result *r)
                      (json_int_t)v->pairs);
 }
 
+/* {"rows": [...], "mean": [...], "std": [...]}: the mistake rate so far; null unless of a
+ * stream. */
+static json_t *curve_json(const ferry_results *rs, const ferry_result *r)
+{
+    double rows[FERRY_CURVE], mean[FERRY_CURVE], std[FERRY_CURVE];
+
+    if (!r->curve) return json_null();
+    for (int64_t j = 0; j < FERRY_CURVE; j++) {
+        rows[j] = (double)ferry_i_curve_rows(rs->rounds, j);
+        ferry_i_curve_at(rs, r, j, &mean[j], &std[j]);
+    }
+    return json_pack("{s:o, s:o, s:o}", "rows", ferry_i_report_reals(FERRY_CURVE, rows),
+                     "mean", ferry_i_report_reals(FERRY_CURVE, mean), "std",
+                     ferry_i_report_reals(FERRY_CURVE, std));
+}
+
 static json_t *result_json(const ferry_results *rs, const ferry_result *r)
 {
     const bool scored = rs->n_metrics > 0;
 
     return json_pack(
-        "{s:o, s:s, s:s, s:O, s:o, s:o, s:o, s:o, s:o, s:o, s:O?, s:o, s:o}", "name",
+        "{s:o, s:s, s:s, s:O, s:o, s:o, s:o, s:o, s:o, s:o, s:O?, s:o, s:o, s:o}", "name",
         ferry_i_report_string(r->name), "method", r->method, "kind", kind_name(r->kind),
         "options", r->options, "metric",
         scored ? json_string(rs->metrics[0]->name) : json_null(), "mean",
@@ -95,8 +111,8 @@ static json_t *result_json(const ferry_results *rs, const ferry_result *r)
         ferry_i_report_real(scored ? ferry_i_result_std(rs, r, 0) : NAN), "runs",
         ferry_i_report_reals(scored ? rs->repeats : 0, r->metric), "metrics",
         metrics_json(rs, r), "fit_seconds", ferry_i_report_reals(rs->repeats, r->seconds),
-        "diagnostics", r->diagnostics, "versus", versus_json(rs, r), "verdict",
-        ferry_i_report_verdict(rs, r));
+        "diagnostics", r->diagnostics, "curve", curve_json(rs, r), "versus",
+        versus_json(rs, r), "verdict", ferry_i_report_verdict(rs, r));
 }
 
 /* Those that ran, best first. */

@@ -196,6 +196,31 @@ static void add_tables(ferry_text *t, const ferry_results *rs, const int64_t *or
     }
 }
 
+/* Of streams: the mistake rate so far at each tenth. */
+static void add_curves(ferry_text *t, const ferry_results *rs, const int64_t *order,
+                       int64_t rows)
+{
+    const int64_t first = column_width(rs, order, rows, 0);
+
+    if (rows == 0 || !rs->result[order[0]].curve) return;
+    ferry_i_text_addf(t, "\nmistake rate so far, after so many rows (labels arriving: %g",
+                      rs->arriving);
+    if (rs->delay > 0) ferry_i_text_addf(t, ", %lld rows later", (long long)rs->delay);
+    ferry_i_text_addf(t, ")\n%-*s", (int)first, "method");
+    for (int64_t j = 9; j < FERRY_CURVE; j += 10)
+        ferry_i_text_addf(t, " %6lld", (long long)ferry_i_curve_rows(rs->rounds, j));
+    for (int64_t i = 0; i < rows; i++) {
+        const ferry_result *r = &rs->result[order[i]];
+        ferry_i_text_addf(t, "\n%s%*s", r->name, (int)(first - width_of(r->name)), "");
+        for (int64_t j = 9; j < FERRY_CURVE; j += 10) {
+            double mean, std;
+            ferry_i_curve_at(rs, r, j, &mean, &std);
+            ferry_i_text_addf(t, " %6.3f", mean);
+        }
+    }
+    ferry_i_text_add(t, "\n");
+}
+
 /* ---- words ---------------------------------------------------------------------- */
 
 /* Add text, broken at spaces to WIDTH columns; later lines begin with `indent` spaces. */
@@ -413,6 +438,7 @@ ferry_status ferry_results_table(ferry_ctx *ctx, const ferry_results *rs, char *
     add_heading(&t, rs);
     const int64_t rows = ferry_i_results_rank(rs, order);
     add_tables(&t, rs, order, rows);
+    add_curves(&t, rs, order, rows);
     add_skipped(&t, rs);
     add_notes(&t, rs);
     ferry_i_text_add(&t, "\n");

@@ -24,6 +24,10 @@ const ferry_opt ferry_i_evaluate_table[] = {
         "goal"),
     FERRY_OPT_ONE_OF(ferry_evaluate_settings, ties, "worst|mean|index", "worst",
                      "how equal scores count in multi-label metrics"),
+    FERRY_OPT(ferry_evaluate_settings, REAL, arriving, 1, 0, 1,
+              "goal stream: share of the labels that ever come, drawn at random"),
+    FERRY_OPT(ferry_evaluate_settings, INT, delay, 0, 0, 1e9,
+              "goal stream: a label comes when so many more rows were seen"),
     FERRY_OPT_ONE_OF(ferry_evaluate_settings, controls, "none|quick|full", "quick",
                      "what transfer is checked against: noise and shuffled labels on the "
                      "first three repeats (quick), or every control on all (full)"),

@@ -15,6 +15,8 @@ typedef struct ferry_evaluate_settings {
     double seed;         /* < 0: the context's */
     const char *metrics; /* comma separated; "": those usual for the goal */
     int ties;            /* worst | mean | index */
+    double arriving;     /* goal stream: share of the labels that come */
+    int64_t delay;       /* ... so many rows later */
     int controls;        /* none | quick | full */
 } ferry_evaluate_settings;
 extern const ferry_opt ferry_i_evaluate_table[];

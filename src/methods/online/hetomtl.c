@@ -433,7 +433,7 @@ const ferry_method ferry_i_method_hetomtl = {
     .reference = "HetOMTL-CDSPP: Heterogeneous Online Multi-Source Transfer Learning with "
                  "Cross-Domain Structure Preserving Projection, 2023",
     .kind = FERRY_KIND_TRANSFER,
-    .goals = FERRY_CLASSIFY,
+    .goals = FERRY_CLASSIFY | FERRY_STREAM,
     .needs = FERRY_NEED_TARGET_VIEW,
     .options = hetomtl_opts,
     .n_options = FERRY_COUNT(hetomtl_opts),
@@ -452,7 +452,7 @@ const ferry_method ferry_i_method_omtlmc = {
     .summary = "OMTL-MC after CDSPP: online transfer, weights by losses",
     .reference = "OMTLMC-CDSPP, the comparison of HetOMTL-CDSPP, 2023 (reconstructed)",
     .kind = FERRY_KIND_TRANSFER,
-    .goals = FERRY_CLASSIFY,
+    .goals = FERRY_CLASSIFY | FERRY_STREAM,
     .needs = FERRY_NEED_SOURCE_LABELS | FERRY_NEED_TARGET_LABELS | FERRY_NEED_TARGET_VIEW,
     .options = omtlmc_opts,
     .n_options = FERRY_COUNT(omtlmc_opts),

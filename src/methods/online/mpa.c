@@ -284,7 +284,7 @@ const ferry_method ferry_i_method_mpa = {
     .reference = "Crammer, Dekel, Keshet, Shalev-Shwartz and Singer, Online "
                  "Passive-Aggressive Algorithms, JMLR 2006",
     .kind = FERRY_KIND_BASELINE,
-    .goals = FERRY_CLASSIFY,
+    .goals = FERRY_CLASSIFY | FERRY_STREAM,
     .needs = FERRY_NEED_TARGET_VIEW,
     .options = mpa_opts,
     .n_options = FERRY_COUNT(mpa_opts),
