@@ -1,5 +1,6 @@
 /* Streams: a row is checked against what the model knows, then the method sees it or
  * learns from it. */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -46,25 +47,27 @@ static ferry_status check_row(ferry_ctx *ctx, const ferry_model *m, const ferry_
 {
     ferry_status st = FERRY_OK;
     const int64_t cols = ferry_model_columns(m);
+    int64_t infinite = 0;
 
     FERRY_NEED(ctx, ferry_model_streams(m), FERRY_ENEEDS, "%s does not learn from a stream",
                m->method->name);
     FERRY_NEED(ctx, x->index || x->n == cols, FERRY_EDATA,
                "a row has %lld values, the model's view '%s' %lld columns", (long long)x->n,
                m->views[0]->name, (long long)cols);
-    for (int64_t e = 0; e < x->n; e++) {
-        if (x->index) {
-            FERRY_NEED(ctx, x->index[e] >= 0 && x->index[e] < cols, FERRY_EDATA,
-                       "a row has column %d, the model's view '%s' 0 to %lld", x->index[e],
-                       m->views[0]->name, (long long)cols - 1);
-            FERRY_NEED(ctx, e == 0 || x->index[e - 1] < x->index[e], FERRY_EDATA,
-                       "a row has column %d after column %d: expected ascending columns",
-                       x->index[e], x->index[e - 1]);
-        }
+    for (int64_t e = 0; x->index && e < x->n; e++) {
+        FERRY_NEED(ctx, x->index[e] >= 0 && x->index[e] < cols, FERRY_EDATA,
+                   "a row has column %d, the model's view '%s' 0 to %lld", x->index[e],
+                   m->views[0]->name, (long long)cols - 1);
+        FERRY_NEED(ctx, e == 0 || x->index[e - 1] < x->index[e], FERRY_EDATA,
+                   "a row has column %d after column %d: expected ascending columns",
+                   x->index[e], x->index[e - 1]);
+    }
+    for (int64_t e = 0; e < x->n; e++)
+        infinite += fabs(x->value[e]) > DBL_MAX;
+    for (int64_t e = 0; infinite > 0 && e < x->n; e++)
         FERRY_NEED(ctx, !isinf(x->value[e]), FERRY_EDATA,
                    "a row has an infinite value in column %lld",
                    (long long)(x->index ? x->index[e] : e));
-    }
 done:
     return st;
 }

@@ -207,6 +207,45 @@ static void test_late(void **state)
         check_late(*state, kinds[i].method, kinds[i].settings);
 }
 
+/* Scores that are still those of now need not be computed again: the same bits as when
+ * another row was seen in between. */
+static void check_between(ferry_ctx *ctx, const char *method, const char *settings)
+{
+    ferry_task *task = task_of(ctx, FERRY_CLASSIFY);
+    ferry_model *m = fit_model(ctx, task, method, settings), *c = copy_of(ctx, m);
+    const int32_t index[] = {0, 2, 5};
+    const double few[] = {1, -2, 0.5}, other[] = {1, -2, 0.25};
+    const ferry_row s = {3, index, few}, o = {3, index, other},
+                    d = {D, NULL, (double[D]){0}};
+    int32_t cls, note[64];
+    sample r[T], extra;
+
+    make_rounds(r);
+    for (int t = 0; t < T && !ferry_model_watches(m); t++) {
+        see(ctx, m, &r[t], NULL);
+        learn(ctx, m, &r[t]);
+        see(ctx, c, &r[t], NULL);
+        extra = r[(t + 1) % T];
+        see(ctx, c, &extra, NULL);
+        learn(ctx, c, &r[t]);
+        assert_ok(ctx, ferry_model_see(ctx, m, &s, &cls, NULL, note));
+        assert_ok(ctx, ferry_model_learn(ctx, m, &s, "a", note));
+        assert_ok(ctx, ferry_model_see(ctx, c, &s, &cls, NULL, note));
+        assert_ok(ctx, ferry_model_see(ctx, c, t % 2 ? &o : &d, &cls, NULL, NULL));
+        assert_ok(ctx, ferry_model_learn(ctx, c, &s, "a", note));
+    }
+    assert_same(ctx, m, c);
+    ferry_model_free(m);
+    ferry_model_free(c);
+    ferry_task_free(task);
+}
+
+static void test_between(void **state)
+{
+    for (int64_t i = 0; i < FERRY_COUNT(kinds); i++)
+        check_between(*state, kinds[i].method, kinds[i].settings);
+}
+
 /* A row without its label changes a model only if it says so. */
 static void check_watching(ferry_ctx *ctx, const char *method, const char *settings)
 {
@@ -591,11 +630,11 @@ static void test_views(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_rounds),  TEST(test_late),      TEST(test_watching),
-        TEST(test_sparse),  TEST(test_new_class), TEST(test_from_nothing),
-        TEST(test_refused), TEST(test_memory),    TEST(test_learn_memory),
-        TEST(test_strange), TEST(test_unit),      TEST(test_moments),
-        TEST(test_views),
+        TEST(test_rounds),       TEST(test_late),    TEST(test_between),
+        TEST(test_watching),     TEST(test_sparse),  TEST(test_new_class),
+        TEST(test_from_nothing), TEST(test_refused), TEST(test_memory),
+        TEST(test_learn_memory), TEST(test_strange), TEST(test_unit),
+        TEST(test_moments),      TEST(test_views),
     };
     return cmocka_run_group_tests_name("stream", tests, NULL, NULL);
 }

@@ -43,6 +43,12 @@ typedef struct hetomtl {
     int64_t d;
     double *fill;
     double *row; /* d: the row at hand without missing cells */
+    /* paper: the row that was seen last, when nothing has been learned since: its scores
+     * in s are those of now, and row is filled from it. */
+    double *last;   /* d: its values */
+    int32_t *index; /* d: its columns, when it is sparse */
+    int64_t last_n; /* -1: there is none */
+    bool last_sparse;
     /* paper, omtlmc */
     het h;
     het_scores s;
@@ -57,6 +63,8 @@ static void hetomtl_free(void *state)
     if (!m) return;
     ferry_i_free(m->fill);
     ferry_i_free(m->row);
+    ferry_i_free(m->last);
+    ferry_i_free(m->index);
     ferry_i_het_scores_clear(&m->s);
     ferry_i_het_clear(&m->h);
     ferry_i_experts_clear(&m->e);
@@ -79,6 +87,37 @@ static ferry_row fill(const hetomtl *m, const ferry_row *x, double *room)
 }
 
 /* ---- the stream ---- */
+
+/* Room for the row at hand, and none seen yet. */
+static ferry_status make_room(ferry_ctx *ctx, hetomtl *m)
+{
+    ferry_status st = FERRY_OK;
+
+    m->last_n = -1;
+    m->row = ferry_i_calloc(m->d, sizeof *m->row);
+    m->last = ferry_i_calloc(m->d, sizeof *m->last);
+    m->index = ferry_i_calloc(m->d, sizeof *m->index);
+    FERRY_NEED(ctx, m->row && m->last && m->index, FERRY_ENOMEM,
+               "hetomtl: no memory for %lld features", (long long)m->d);
+done:
+    return st;
+}
+
+static void remember(hetomtl *m, const ferry_row *x)
+{
+    memcpy(m->last, x->value, (size_t)x->n * sizeof *m->last);
+    if (x->index) memcpy(m->index, x->index, (size_t)x->n * sizeof *m->index);
+    m->last_n = x->n;
+    m->last_sparse = x->index != NULL;
+}
+
+/* Whether x, to the bit, was seen last. */
+static bool is_last(const hetomtl *m, const ferry_row *x)
+{
+    return m->last_n == x->n && m->last_sparse == (x->index != NULL) &&
+           memcmp(m->last, x->value, (size_t)x->n * sizeof *m->last) == 0 &&
+           (!x->index || memcmp(m->index, x->index, (size_t)x->n * sizeof *m->index) == 0);
+}
 
 static bool watches(const void *state)
 {
@@ -111,6 +150,7 @@ static ferry_status see(ferry_ctx *ctx, void *state, const ferry_row *x, int64_t
         goto done;
     }
     ferry_i_het_look(&m->h, &in, &m->s);
+    remember(m, x);
     memcpy(score, m->s.total, (size_t)m->h.k * sizeof *score);
     if (note && m->h.rule == HET_MISTAKES) ferry_i_het_note(&m->h, &m->s, note);
 done:
@@ -124,15 +164,19 @@ static ferry_status learn(ferry_ctx *ctx, void *state, const ferry_row *x, int32
     hetomtl *m = state;
 
     FERRY_TRY(ferry_i_online_check(ctx, x, m->d, 0, 0));
-    const ferry_row in = fill(m, x, m->row);
     if (m->mode == MODE_FERRY) {
-        FERRY_TRY(ferry_i_experts_learn(ctx, &m->e, &in, cls, note));
+        const ferry_row raw = fill(m, x, m->row);
+        FERRY_TRY(ferry_i_experts_learn(ctx, &m->e, &raw, cls, note));
         goto done;
     }
+    const bool known = cls < m->h.k && is_last(m, x);
+    const ferry_row in = known ? (ferry_row){x->n, x->index, m->row} : fill(m, x, m->row);
+    m->last_n = -1;
     if (cls >= m->s.k)
         FERRY_TRY(ferry_i_het_scores_new(ctx, &m->h, (int64_t)cls + 1, &m->s));
     FERRY_TRY(ferry_i_het_classes(ctx, &m->h, (int64_t)cls + 1));
-    ferry_i_het_look(&m->h, &in, &m->s); /* the step is from the weights of now */
+    if (!known)
+        ferry_i_het_look(&m->h, &in, &m->s); /* the step is from the weights of now */
     (void)ferry_i_het_learn(&m->h, &in, cls, note, &m->s);
 done:
     return st;
@@ -248,9 +292,7 @@ static ferry_status fit(ferry_ctx *ctx, const char *method, het_rule rule, int m
     m->mode = mode;
     m->d = r.d;
     FERRY_TRY(ferry_i_online_fill(ctx, &r, &m->fill));
-    m->row = ferry_i_calloc(m->d, sizeof *m->row);
-    FERRY_NEED(ctx, m->row, FERRY_ENOMEM, "%s: no memory for %lld features", method,
-               (long long)m->d);
+    FERRY_TRY(make_room(ctx, m));
     if (mode == MODE_FERRY) {
         FERRY_TRY(fit_experts(ctx, task, o, &r, m, &finish));
     } else {
@@ -411,9 +453,7 @@ static ferry_status load(ferry_ctx *ctx, const ferry_bag *bag, void **state)
     m->d = -1;
     FERRY_TRY(ferry_i_bag_reals(ctx, bag, "fill", &one, &m->d, &values));
     FERRY_TRY(ferry_i_online_reals(ctx, bag, "fill", 1, m->d, &m->fill));
-    m->row = ferry_i_calloc(m->d, sizeof *m->row);
-    FERRY_NEED(ctx, m->row, FERRY_ENOMEM, "hetomtl: no memory for %lld features",
-               (long long)m->d);
+    FERRY_TRY(make_room(ctx, m));
     if (m->mode == MODE_FERRY) {
         FERRY_TRY(ferry_i_experts_load(ctx, bag, m->d, &m->e));
     } else {

@@ -19,8 +19,12 @@ ferry_row ferry_i_matrix_row(const ferry_matrix *x, int64_t i)
 void ferry_i_row_filled(const ferry_row *x, const double *fill, double *value,
                         ferry_row *out)
 {
-    for (int64_t e = 0; e < x->n; e++)
-        value[e] = isnan(x->value[e]) ? fill[x->index ? x->index[e] : e] : x->value[e];
+    if (x->index)
+        for (int64_t e = 0; e < x->n; e++)
+            value[e] = isnan(x->value[e]) ? fill[x->index[e]] : x->value[e];
+    else
+        for (int64_t j = 0; j < x->n; j++)
+            value[j] = isnan(x->value[j]) ? fill[j] : x->value[j];
     *out = (ferry_row){x->n, x->index, value};
 }
 
@@ -37,8 +41,9 @@ void ferry_i_row_unit(int64_t n, double *value)
             value[j] /= most;
         norm = sqrt(ferry_i_row_norm2(&x));
     }
+    const double by = 1 / norm;
     for (int64_t j = 0; j < n; j++)
-        value[j] /= norm;
+        value[j] *= by;
 }
 
 /* ---- running means and deviations ---- */
