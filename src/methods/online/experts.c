@@ -6,6 +6,10 @@
 
 const char *const ferry_i_expert_names[EXPERTS] = {"pa", "average", "causal", "codes"};
 
+/* Where the weights start and what is dealt out: a third to each kind of learner, pa and
+ * average being one learner read in two ways. */
+static const double prior[EXPERTS] = {1 / 6., 1 / 6., 1 / 3., 1 / 3.};
+
 ferry_status ferry_i_experts_new(ferry_ctx *ctx, int64_t k, int64_t d, ferry_pa_kind kind,
                                  double C, experts *out)
 {
@@ -13,7 +17,7 @@ ferry_status ferry_i_experts_new(ferry_ctx *ctx, int64_t k, int64_t d, ferry_pa_
 
     *out = (experts){.d = d};
     for (int e = 0; e < EXPERTS; e++)
-        out->w[e] = 1.0 / EXPERTS;
+        out->w[e] = prior[e];
     out->x = ferry_i_calloc(2 * d, sizeof *out->x);
     out->f = ferry_i_calloc(0, sizeof *out->f);
     FERRY_NEED(ctx, out->x && out->f, FERRY_ENOMEM, "no memory for %lld features",
@@ -136,7 +140,7 @@ static void weigh(experts *e, int32_t y, const int32_t *note)
         sum += e->w[i];
     }
     for (int i = 0; i < EXPERTS; i++)
-        e->w[i] = (1 - e->share) * (e->w[i] / sum) + e->share / EXPERTS;
+        e->w[i] = (1 - e->share) * (e->w[i] / sum) + e->share * prior[i];
 }
 
 ferry_status ferry_i_experts_learn(ferry_ctx *ctx, experts *e, const ferry_row *raw,

@@ -7,7 +7,9 @@
  *   codes    class codes, solved again as labels accumulate (codes.h)
  *
  * F = sum_e w_e f_e, each f_e centred and of unit length. When the label comes:
- * w_e *= rate^[argmax f_e != y], scaled to sum 1, then w_e = (1 - share) w_e + share / 4.
+ * w_e *= rate^[argmax f_e != y], scaled to sum 1, then w_e = (1 - share) w_e + share p_e,
+ * where p is what the weights start from: a third for pa and average together, causal,
+ * codes.
  */
 #ifndef FERRY_EXPERTS_H
 #define FERRY_EXPERTS_H

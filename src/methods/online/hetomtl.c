@@ -30,7 +30,7 @@ static const ferry_opt hetomtl_opts[] = {
     FERRY_OPT(het_options, REAL, rate, 0.9, 1e-9, 1,
               "ferry: a mistake leaves so much of an expert's weight"),
     FERRY_OPT(het_options, REAL, share, 0.01, 0, 1,
-              "ferry: part of the weight that is dealt out evenly after each label"),
+              "ferry: part of the weight that is dealt out again after each label"),
     FERRY_OPT(het_options, INT, keep, 600, 0, 100000,
               "ferry: newest labelled rows kept to solve the class codes from"),
     FERRY_OPT(het_options, REAL, grow, 1.6, 1.0001, 1e9,
