@@ -34,6 +34,7 @@ typedef enum cli_key {
     KEY_MAN,
     KEY_COMPLETION,
     KEY_CONTROLS,
+    KEY_GUARD,
     KEY_HELP,
     N_KEYS
 } cli_key;
@@ -104,6 +105,7 @@ struct cli {
     const char **args;
     int64_t n_args;
     ferry_ctx *ctx;
+    const char *compare; /* rerun: the folder whose numbers must come out again */
 };
 
 /* Read the words after the command's name. EXIT_DONE, or EXIT_USAGE after saying why. */
@@ -178,6 +180,9 @@ char *cli_temporary(void);
 void cli_remove(char *folder);
 
 int cli_run(cli *c);
+int cli_rerun(cli *c);
+int cli_report(cli *c);
+int cli_advise(cli *c);
 int cli_fit(cli *c);
 int cli_predict(cli *c);
 int cli_methods(cli *c);

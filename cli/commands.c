@@ -53,6 +53,30 @@ static const cli_option run_options[] = {
     SET("change a value of the task, by dotted path; may be repeated"),
     JSON("print results.json instead of the table"),
     CONTROLS,
+    {KEY_GUARD, 0, "guard", NULL, WORDS_NONE,
+     "also choose the method to take, by cross-validation on the visible target labels"},
+    SEED,
+    THREADS,
+    ENGINE,
+    QUIET,
+    HELP,
+};
+static const cli_option rerun_options[] = {
+    OUT("DIR", WORDS_FOLDER, "folder for the new results; default: they are not kept"),
+    JSON("print results.json instead of the table"),
+    THREADS,
+    QUIET,
+    HELP,
+};
+static const cli_option report_options[] = {
+    OUT("FILE", WORDS_FILE,
+        "the page; default: report.html in the folder, or here when there are several"),
+    QUIET,
+    HELP,
+};
+static const cli_option advise_options[] = {
+    SET("change a value of the task, by dotted path; may be repeated"),
+    JSON("print as JSON"),
     SEED,
     THREADS,
     ENGINE,
@@ -231,6 +255,25 @@ const cli_command cli_commands[] = {
      "everything but the knowledge, such as a noise source. After Ctrl-C the repeats that "
      "were complete are kept.",
      1, 1, WORDS_FILE, OPTIONS(run_options), run_settings, true, cli_run},
+    {"advise", "TASK", "say what fits a task before it is run",
+     "Which methods fit and why the others do not, how long a fit takes and how much "
+     "memory "
+     "(measured for up to a second each, else reckoned from how far it came), and how far "
+     "the domains are from the target: A-distance, complexity, shared features, ids and "
+     "labels.",
+     1, 1, WORDS_FILE, OPTIONS(advise_options), NULL, true, cli_advise},
+    {"rerun", "DIR", "run again what a folder of results came from",
+     "Takes task, options, seed, threads and engine from the run.json in the folder, "
+     "checks "
+     "that the data is what it was, runs, and says whether every number came out again. "
+     "Exit code 1 when one did not.",
+     1, 1, WORDS_FOLDER, OPTIONS(rerun_options), NULL, true, cli_rerun},
+    {"report", "DIR...", "one page about the results in folders",
+     "Makes report.html from the results.json and run.json of each folder: verdicts, "
+     "plots, "
+     "tables that sort, the data behind each plot, and the command that makes every number "
+     "again. Several folders are compared side by side. The page needs no network.",
+     1, 1000, WORDS_FOLDER, OPTIONS(report_options), NULL, false, cli_report},
     {"fit", "TASK -m METHOD -o MODEL", "learn a model from a task and save it",
      "Learns from every label the task lets a method see: all labels of the sources, and "
      "of "

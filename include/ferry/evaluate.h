@@ -26,10 +26,31 @@ FERRY_API ferry_status ferry_results_table(ferry_ctx *ctx, const ferry_results *
 /** As JSON text (docs/evaluation.md has the schema). New string. */
 FERRY_API ferry_status ferry_results_json(ferry_ctx *ctx, const ferry_results *results,
                                           char **out);
-/** Write results.json and predictions/NAME.csv into a folder, which is made. */
+/** Write results.json, run.json (what is needed to run it again), predictions/NAME.csv and
+ * report.html into a folder, which is made. */
 FERRY_API ferry_status ferry_results_save(ferry_ctx *ctx, const ferry_results *results,
                                           const char *dir);
 FERRY_API void ferry_results_free(ferry_results *results);
+/** One HTML page about the runs in n folders (each with a results.json), side by side when
+ * there are several. It needs no other file and no network. */
+FERRY_API ferry_status ferry_report_write(ferry_ctx *ctx, int64_t n,
+                                          const char *const *folders, const char *path);
+
+/**
+ * Advice on a task before it is run, as JSON text: its domains and how far they are from
+ * the target, which methods fit with the seconds and bytes of a fit (measured for up to a
+ * second each, else reckoned), and why the others do not. New string.
+ */
+FERRY_API ferry_status ferry_advise(ferry_ctx *ctx, const ferry_task *task, char **out);
+
+/**
+ * The task of a run, from the run.json in its folder: the task file's text and settings as
+ * they were, the methods that ran. Puts the run's seed, threads and engine into the
+ * context.
+ * @return FERRY_EDATA when the record is damaged or the data it names has changed
+ */
+FERRY_API ferry_status ferry_task_rerun(ferry_ctx *ctx, const char *folder,
+                                        ferry_task **out);
 
 /** Names and one-line definitions of the metrics; NULL past the end. */
 FERRY_API const char *ferry_metric_name(int64_t i);

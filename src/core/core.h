@@ -225,7 +225,18 @@ char *ferry_i_path_join(const char *dir, const char *name);
 /* Folder of a path ("." if none). New string. */
 char *ferry_i_path_dir(const char *path);
 
-/* Seconds from a steady clock. */
+/* SHA-256 of bytes that come in pieces; digest has 32 bytes. */
+typedef struct ferry_sha256 {
+    uint32_t h[8];
+    int64_t bytes;
+    uint8_t part[64];
+} ferry_sha256;
+void ferry_i_sha256_begin(ferry_sha256 *s);
+void ferry_i_sha256_add(ferry_sha256 *s, const void *bytes, int64_t n);
+void ferry_i_sha256_end(ferry_sha256 *s, uint8_t *digest);
+
+/* Seconds from a steady clock, and seconds since 1970. */
 double ferry_i_clock(void);
+double ferry_i_wall_clock(void);
 
 #endif

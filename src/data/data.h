@@ -146,6 +146,8 @@ ferry_status ferry_i_domain_with_pairs(ferry_ctx *ctx, const ferry_domain *d,
 /* xxHash of all the data, the same in every run: views, graphs, ratings and ids, not the
  * labels. */
 uint64_t ferry_i_domain_hash(const ferry_domain *d);
+/* Likewise of the labels alone; 0 when there are none. */
+uint64_t ferry_i_domain_labels_hash(const ferry_domain *d);
 const ferry_view *ferry_i_domain_view(const ferry_domain *d,
                                       const char *name); /* NULL: not there */
 

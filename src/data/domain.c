@@ -255,3 +255,17 @@ uint64_t ferry_i_domain_hash(const ferry_domain *d)
     }
     return h;
 }
+
+uint64_t ferry_i_domain_labels_hash(const ferry_domain *d)
+{
+    const ferry_labels *l = d->labels;
+    uint64_t h = 0;
+
+    if (!l) return 0;
+    h = mix_ids(mix_ids(h, d->ids), l->names);
+    if (l->cls) h = mix(h, l->cls, l->n, sizeof *l->cls);
+    if (l->num) h = mix(h, l->num, l->n, sizeof *l->num);
+    if (l->known) h = mix(h, l->known, l->n, sizeof *l->known);
+    if (l->on) h = mix(h, l->on, l->n * ferry_i_labels_m(l), sizeof *l->on);
+    return h;
+}

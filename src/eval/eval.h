@@ -142,10 +142,21 @@ typedef struct ferry_result {
     ferry_judgement judgement;
 } ferry_result;
 
+/* Which method's prediction to take, by what can be seen in each repeat (guard.c). */
+typedef struct ferry_guard {
+    bool blind;      /* no visible target label: label-free scores */
+    int64_t *chosen; /* repeats: place in result, -1: none could be taken */
+    double *runs;    /* repeats: the deciding metric of the chosen one */
+    double *score;   /* by method, mean over repeats; larger is better; NaN: none */
+    double trust;    /* rank correlation of those with the true means; NaN: too few */
+} ferry_guard;
+void ferry_i_guard_free(ferry_guard *guard); /* NULL is fine */
+
 struct ferry_results {
     char *task, *target;
     ferry_goal goal;
     uint64_t seed;
+    int64_t visible;          /* target labels (ratings) that the first split shows */
     int64_t planned, repeats; /* repeats asked for, and complete in every method that ran */
     int64_t n_metrics, n;
     const ferry_metric **metrics; /* the deciding one first; may be none for goal embed */
@@ -164,6 +175,8 @@ struct ferry_results {
     /* Settings recorded with the results. */
     char *engine, *blas_core;
     int threads;
+    ferry_guard *guard;    /* or NULL */
+    struct json_t *record; /* run.json (record.c) */
 };
 
 /* Mean and standard deviation of metric m of a result over the complete repeats. */
@@ -189,6 +202,17 @@ struct ferry_method;
 ferry_status ferry_i_evaluate(ferry_ctx *ctx, const ferry_task *task,
                               const struct ferry_method *extra, ferry_results **out);
 
+/* ---- the record of a run -------------------------------------------------------- */
+
+/* What is needed to run it again, and what it took: the task, its data by hash, settings,
+ * machine, times, memory. started: wall-clock seconds; took: seconds. NULL: no memory. */
+struct json_t *ferry_i_run_record(ferry_ctx *ctx, const ferry_task *task,
+                                  const ferry_results *rs, double started, double took);
+/* The domains part of it. */
+struct json_t *ferry_i_run_domains(const ferry_task *task);
+/* Text as JSON: bytes that are no UTF-8 become '?'. */
+struct json_t *ferry_i_json_text(const char *text);
+
 /* ---- controls ------------------------------------------------------------------- */
 
 /* Plan the controls that the task and the settings allow for every transfer method; *fits
@@ -201,6 +225,11 @@ ferry_status ferry_i_controls_run(ferry_ctx *ctx, const ferry_task *task,
                                   const struct ferry_method *const *method,
                                   const ferry_opts *const *opts, ferry_results *rs,
                                   bool *finish);
+
+/* Choose in every repeat and leave the outcome in rs->guard. After the verdict. */
+ferry_status ferry_i_guard_run(ferry_ctx *ctx, const ferry_task *task,
+                               const struct ferry_method *const *method,
+                               const ferry_opts *const *opts, ferry_results *rs);
 
 /* ---- scoring -------------------------------------------------------------------- */
 

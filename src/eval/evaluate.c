@@ -17,7 +17,8 @@ typedef struct run {
     const ferry_opts **opts;     /* lent by the task, or NULL */
     int64_t runnable;            /* methods that fit the first split */
     int64_t controls;            /* fits under controls */
-    uint8_t *mask;               /* what is scored in this repeat */
+    bool guard;
+    uint8_t *mask; /* what is scored in this repeat */
     int64_t count;
     double *score; /* n_metrics */
     bool finish;   /* the progress callback wants no more pieces */
@@ -79,7 +80,7 @@ done:
 }
 
 /* New results with the task's settings; the context's seed becomes that of the task. */
-static ferry_status begin(ferry_ctx *ctx, const ferry_task *task, ferry_results *rs)
+static ferry_status begin(ferry_ctx *ctx, const ferry_task *task, run *u, ferry_results *rs)
 {
     ferry_status st = FERRY_OK;
     ferry_evaluate_settings s = {0};
@@ -93,6 +94,7 @@ static ferry_status begin(ferry_ctx *ctx, const ferry_task *task, ferry_results 
     rs->arriving = s.arriving;
     rs->delay = s.delay;
     rs->controls = s.controls;
+    u->guard = s.guard;
     rs->threads = ctx->threads;
     rs->best = rs->best_baseline = -1;
     rs->task = ferry_i_strdup(task->name);
@@ -348,12 +350,14 @@ static ferry_status evaluate(ferry_ctx *ctx, const ferry_task *task,
     char message[sizeof ctx->message];
 
     FERRY_TRY(ferry_i_task_target(ctx, task, &target)); /* once, not for every method */
-    FERRY_TRY(begin(ctx, task, rs));
+    FERRY_TRY(begin(ctx, task, u, rs));
     u->score = ferry_i_calloc(rs->n_metrics, sizeof *u->score);
     FERRY_NEED(ctx, u->score, FERRY_ENOMEM, "no memory for the results");
     ctx->repeat = 0;
     FERRY_TRY(ferry_i_task_split(ctx, task, 0, &split));
     FERRY_TRY(choose_methods(ctx, u, task, split, extra));
+    FERRY_TRY(ferry_i_task_target(ctx, split, &target));
+    rs->visible = ferry_domain_labels(target);
     FERRY_TRY(need_some(ctx, rs, FERRY_ENEEDS));
     FERRY_TRY(ferry_i_score_truth(ctx, task, rs));
     if (rs->goal == FERRY_EMBED && !rs->truth) rs->n_metrics = 0; /* nothing to score by */
@@ -372,6 +376,13 @@ static ferry_status evaluate(ferry_ctx *ctx, const ferry_task *task,
     ctx->repeat = 0;
     FERRY_TRY(ferry_i_results_compare(ctx, rs));
     FERRY_TRY(ferry_i_results_judge(ctx, rs));
+    if (u->guard && ended == FERRY_OK && !u->finish && rs->n_metrics > 0 &&
+        rs->goal != FERRY_EMBED && rs->goal != FERRY_STREAM) {
+        ended = ferry_i_guard_run(ctx, task, u->method, u->opts, rs);
+        if (ended != FERRY_OK && ended != FERRY_ECANCELLED) FERRY_TRY(ended);
+        memcpy(message, ctx->message, sizeof message);
+        ctx->repeat = 0;
+    }
     if (rs->repeats == 0 && ended == FERRY_OK)
         ended = ferry_i_fail(ctx, FERRY_ECANCELLED, "stopped before any method was done");
     else
@@ -392,7 +403,13 @@ ferry_status ferry_i_evaluate(ferry_ctx *ctx, const ferry_task *task,
 
     *out = NULL;
     FERRY_NEED(ctx, u.rs, FERRY_ENOMEM, "no memory for the results");
+    const double started = ferry_i_wall_clock(), begin = ferry_i_clock();
     st = evaluate(ctx, task, extra, &u);
+    if (st == FERRY_OK || (st == FERRY_ECANCELLED && u.rs->repeats > 0)) {
+        u.rs->record =
+            ferry_i_run_record(ctx, task, u.rs, started, ferry_i_clock() - begin);
+        FERRY_NEED(ctx, u.rs->record, FERRY_ENOMEM, "no memory for the record of the run");
+    }
     if (st == FERRY_OK || (st == FERRY_ECANCELLED && u.rs->repeats > 0)) {
         *out = u.rs;
         u.rs = NULL;

@@ -38,6 +38,8 @@ void ferry_results_free(ferry_results *rs)
     ferry_i_free(rs->target);
     ferry_i_free(rs->engine);
     ferry_i_free(rs->blas_core);
+    ferry_i_guard_free(rs->guard);
+    json_decref(rs->record);
     ferry_i_free(rs);
 }
 

@@ -33,16 +33,6 @@ struct ferry_catalog {
 /* A path that stays below the folder it is joined to: relative, no "..", no empty part. */
 bool ferry_i_path_inside(const char *path);
 
-/* SHA-256 (FIPS 180-4). */
-typedef struct ferry_sha256 {
-    uint32_t h[8];
-    uint64_t bytes;
-    uint8_t block[64];
-} ferry_sha256;
-void ferry_i_sha256_begin(ferry_sha256 *s);
-void ferry_i_sha256_add(ferry_sha256 *s, const void *bytes, int64_t n);
-void ferry_i_sha256_end(ferry_sha256 *s, uint8_t out[32]);
-
 typedef struct ferry_fetch_settings {
     const char *mirror;
     int patience, tries;

@@ -10,21 +10,6 @@ json_t *ferry_i_report_real(double x)
     return isfinite(x) ? json_real(x) : json_null();
 }
 
-/* JSON is UTF-8: other bytes (in a name from a file) become '?'. */
-json_t *ferry_i_report_string(const char *text)
-{
-    json_t *s = json_string(text);
-    char *plain = NULL;
-
-    if (s) return s;
-    plain = ferry_i_strdup(text);
-    for (char *c = plain; c && *c; c++)
-        if ((unsigned char)*c >= 128) *c = '?';
-    s = plain ? json_string(plain) : NULL;
-    ferry_i_free(plain);
-    return s;
-}
-
 json_t *ferry_i_report_reals(int64_t n, const double *x)
 {
     json_t *array = json_array();
@@ -75,11 +60,10 @@ static json_t *versus_json(const ferry_results *rs, const ferry_result *r)
 
     if (v->pairs == 0) return json_null();
     return json_pack("{s:o, s:o, s:o, s:o, s:f, s:o, s:I}", "baseline",
-                     ferry_i_report_string(rs->result[rs->best_baseline].name),
-                     "difference", ferry_i_report_real(v->difference), "low",
-                     ferry_i_report_real(v->lo), "high", ferry_i_report_real(v->hi),
-                     "level", 0.95, "p", ferry_i_report_real(v->p), "pairs",
-                     (json_int_t)v->pairs);
+                     ferry_i_json_text(rs->result[rs->best_baseline].name), "difference",
+                     ferry_i_report_real(v->difference), "low", ferry_i_report_real(v->lo),
+                     "high", ferry_i_report_real(v->hi), "level", 0.95, "p",
+                     ferry_i_report_real(v->p), "pairs", (json_int_t)v->pairs);
 }
 
 /* {"rows": [...], "mean": [...], "std": [...]}: the mistake rate so far; null unless of a
@@ -103,8 +87,8 @@ static json_t *result_json(const ferry_results *rs, const ferry_result *r)
     const bool scored = rs->n_metrics > 0;
 
     return json_pack(
-        "{s:o, s:s, s:s, s:O, s:o, s:o, s:o, s:o, s:o, s:o, s:O?, s:o, s:o, s:o}", "name",
-        ferry_i_report_string(r->name), "method", r->method, "kind", kind_name(r->kind),
+        "{s:o, s:s, s:s, s:O, s:o, s:o, s:o, s:o, s:o, s:o, s:O?, s:o, s:o, s:o, s:o}", "name",
+        ferry_i_json_text(r->name), "method", r->method, "kind", kind_name(r->kind),
         "options", r->options, "metric",
         scored ? json_string(rs->metrics[0]->name) : json_null(), "mean",
         ferry_i_report_real(scored ? ferry_i_result_mean(rs, r, 0) : NAN), "std",
@@ -112,7 +96,7 @@ static json_t *result_json(const ferry_results *rs, const ferry_result *r)
         ferry_i_report_reals(scored ? rs->repeats : 0, r->metric), "metrics",
         metrics_json(rs, r), "fit_seconds", ferry_i_report_reals(rs->repeats, r->seconds),
         "diagnostics", r->diagnostics, "curve", curve_json(rs, r), "versus",
-        versus_json(rs, r), "verdict", ferry_i_report_verdict(rs, r));
+        versus_json(rs, r), "verdict", ferry_i_report_verdict(rs, r), "picture", ferry_i_report_picture(rs, r));
 }
 
 /* Those that ran, best first. */
@@ -136,9 +120,9 @@ static json_t *skipped_json(const ferry_results *rs)
         const ferry_result *r = &rs->result[i];
         if (!r->unfit) continue;
         json_t *one =
-            json_pack("{s:o, s:s, s:s, s:O, s:o}", "name", ferry_i_report_string(r->name),
+            json_pack("{s:o, s:s, s:s, s:O, s:o}", "name", ferry_i_json_text(r->name),
                       "method", r->method, "kind", kind_name(r->kind), "options",
-                      r->options, "reason", ferry_i_report_string(r->unfit));
+                      r->options, "reason", ferry_i_json_text(r->unfit));
         if (json_array_append_new(array, one) != 0) {
             json_decref(array);
             return NULL;
@@ -155,11 +139,10 @@ static json_t *verdict_json(const ferry_results *rs, const char *sentence)
         rs->best_baseline < 0 ? NULL : &rs->result[rs->best_baseline];
 
     return json_pack("{s:o, s:o, s:o, s:s, s:o}", "best",
-                     best ? ferry_i_report_string(best->name) : json_null(),
-                     "best_baseline",
-                     base ? ferry_i_report_string(base->name) : json_null(), "versus",
+                     best ? ferry_i_json_text(best->name) : json_null(), "best_baseline",
+                     base ? ferry_i_json_text(base->name) : json_null(), "versus",
                      best ? versus_json(rs, best) : json_null(), "controls",
-                     levels[rs->controls], "sentence", ferry_i_report_string(sentence));
+                     levels[rs->controls], "sentence", ferry_i_json_text(sentence));
 }
 
 static int add_bytes(const char *bytes, size_t n, void *text)
@@ -179,14 +162,15 @@ ferry_status ferry_results_json(ferry_ctx *ctx, const ferry_results *rs, char **
     *out = NULL;
     FERRY_NEED(ctx, order && sentence, FERRY_ENOMEM, "no memory for the results");
     const int64_t n = ferry_i_results_rank(rs, order);
-    root = json_pack("{s:s, s:o, s:s, s:o, s:o, s:I, s:I, s:s, s:i, s:s, s:o, s:o, s:o}",
-                     "ferry", ferry_version(), "task", ferry_i_report_string(rs->task),
-                     "goal", ferry_goal_name(rs->goal), "target",
-                     ferry_i_report_string(rs->target), "seed", seed_json(rs->seed),
-                     "repeats", (json_int_t)rs->repeats, "planned", (json_int_t)rs->planned,
-                     "engine", rs->engine, "threads", rs->threads, "blas_core",
-                     rs->blas_core, "results", results_json(rs, order, n), "skipped",
-                     skipped_json(rs), "verdict", verdict_json(rs, sentence));
+    root = json_pack(
+        "{s:s, s:o, s:s, s:o, s:o, s:I, s:I, s:I, s:s, s:i, s:s, s:o, s:o, s:o, s:o}",
+        "ferry", ferry_version(), "task", ferry_i_json_text(rs->task), "goal",
+        ferry_goal_name(rs->goal), "target", ferry_i_json_text(rs->target), "seed",
+        seed_json(rs->seed), "repeats", (json_int_t)rs->repeats, "planned",
+        (json_int_t)rs->planned, "visible", (json_int_t)rs->visible, "engine", rs->engine,
+        "threads", rs->threads, "blas_core", rs->blas_core, "results",
+        results_json(rs, order, n), "skipped", skipped_json(rs), "verdict",
+        verdict_json(rs, sentence), "guard", ferry_i_report_guard(rs));
     FERRY_NEED(ctx, root, FERRY_ENOMEM, "no memory for the results");
     /* 15 digits: 0.9 stays 0.9, and no measurement has more. */
     FERRY_NEED(ctx,

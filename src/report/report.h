@@ -12,8 +12,14 @@ void ferry_i_report_number(char *buf, size_t n, int places, bool sign, double x)
 /* Parts of results.json; NULL: no memory. JSON has no NaN: what is not finite is null. */
 struct json_t *ferry_i_report_real(double x);
 struct json_t *ferry_i_report_reals(int64_t n, const double *x);
-struct json_t *ferry_i_report_string(const char *text);
 /* A method's verdict with its controls and sources; null for what is not judged. */
 struct json_t *ferry_i_report_verdict(const ferry_results *rs, const ferry_result *r);
+/* The guard's choice; null without one. */
+struct json_t *ferry_i_report_guard(const ferry_results *rs);
+/* ... in words. New string, NULL: no memory. */
+char *ferry_i_guard_sentence(const ferry_results *rs);
+/* What the predictions of the first repeat look like; null when there is nothing to show.
+ */
+struct json_t *ferry_i_report_picture(const ferry_results *rs, const ferry_result *r);
 
 #endif

@@ -1,12 +1,14 @@
-/* Results as files: predictions/NAME.csv of each method (first repeat), then results.json,
- * so that a folder with results.json has all of it. Each file is written to a temporary
- * name and renamed. */
+/* Results as files: predictions/NAME.csv of each method (first repeat), run.json, then
+ * results.json, so that a folder with results.json has all of it. Each file is written to a
+ * temporary name and renamed. */
 #include <ctype.h>
+#include <jansson.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "eval/eval.h"
+#include "report/report.h"
 
 /* ---- names of files ------------------------------------------------------------- */
 
@@ -179,6 +181,13 @@ static ferry_status save_predictions(ferry_ctx *ctx, const ferry_results *rs,
         ferry_i_free(path);
         path = NULL;
     }
+    /* what the guard takes in the first repeat, whose predictions these are */
+    const int64_t chosen = rs->guard && rs->repeats > 0 ? rs->guard->chosen[0] : -1;
+    if (chosen >= 0 && rs->result[chosen].prediction) {
+        path = ferry_i_sprintf("%s/_guard.csv", dir);
+        FERRY_NEED(ctx, path, FERRY_ENOMEM, "no memory for the name of a file");
+        FERRY_TRY(write_predictions(ctx, rs, rs->result[chosen].prediction, path));
+    }
 done:
     for (int64_t i = 0; names && i < rs->n; i++)
         ferry_i_free(names[i]);
@@ -187,23 +196,65 @@ done:
     return st;
 }
 
+static ferry_status write_file(ferry_ctx *ctx, const char *dir, const char *name,
+                               const char *text)
+{
+    ferry_status st = FERRY_OK;
+    char *path = ferry_i_path_join(dir, name);
+    ferry_out *o = NULL;
+
+    FERRY_NEED(ctx, path, FERRY_ENOMEM, "no memory for the names of files");
+    FERRY_TRY(ferry_i_out_open(ctx, path, &o));
+    ferry_i_out_write(o, text, (int64_t)strlen(text));
+    st = ferry_i_out_commit(ctx, o);
+done:
+    ferry_i_free(path);
+    return st;
+}
+
+/* The record of the run, with the versions of all libraries. */
+static ferry_status save_record(ferry_ctx *ctx, const ferry_results *rs, const char *dir)
+{
+    ferry_status st = FERRY_OK;
+    char *doctor = NULL, *text = NULL;
+    json_t *all = NULL;
+
+    FERRY_TRY(ferry_doctor(ctx, &doctor));
+    all = json_loads(doctor, 0, NULL);
+    FERRY_NEED(
+        ctx,
+        all &&
+            json_object_set(rs->record, "libraries", json_object_get(all, "libraries")) ==
+                0 &&
+            json_object_set(rs->record, "compiler", json_object_get(all, "compiler")) == 0,
+        FERRY_ENOMEM, "no memory for the record of the run");
+    text = json_dumps(rs->record, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
+    FERRY_NEED(ctx, text, FERRY_ENOMEM, "no memory for the record of the run");
+    FERRY_TRY(write_file(ctx, dir, "run.json", text));
+done:
+    free(text);
+    json_decref(all);
+    ferry_string_free(doctor);
+    return st;
+}
+
 ferry_status ferry_results_save(ferry_ctx *ctx, const ferry_results *rs, const char *dir)
 {
     ferry_status st = FERRY_OK;
     char *folder = ferry_i_path_join(dir, "predictions"), *json = NULL;
-    char *path = ferry_i_path_join(dir, "results.json");
-    ferry_out *o = NULL;
 
-    FERRY_NEED(ctx, folder && path, FERRY_ENOMEM, "no memory for the names of files");
+    char *report = ferry_i_path_join(dir, "report.html");
+
+    FERRY_NEED(ctx, folder && report, FERRY_ENOMEM, "no memory for the names of files");
     FERRY_TRY(ferry_results_json(ctx, rs, &json));
     FERRY_TRY(ferry_i_mkdirs(ctx, folder));
     FERRY_TRY(save_predictions(ctx, rs, folder));
-    FERRY_TRY(ferry_i_out_open(ctx, path, &o));
-    ferry_i_out_write(o, json, (int64_t)strlen(json));
-    st = ferry_i_out_commit(ctx, o);
+    if (rs->record) FERRY_TRY(save_record(ctx, rs, dir));
+    FERRY_TRY(write_file(ctx, dir, "results.json", json));
+    FERRY_TRY(ferry_report_write(ctx, 1, &dir, report));
 done:
     ferry_string_free(json);
+    ferry_i_free(report);
     ferry_i_free(folder);
-    ferry_i_free(path);
     return st;
 }

@@ -444,6 +444,13 @@ ferry_status ferry_results_table(ferry_ctx *ctx, const ferry_results *rs, char *
     ferry_i_text_add(&t, "\n");
     add_wrapped(&t, sentence, 0);
     add_verdicts(&t, rs, order, rows);
+    if (rs->guard) {
+        char *guard = ferry_i_guard_sentence(rs);
+        ferry_i_text_add(&t, "\n");
+        t.failed = t.failed || !guard;
+        if (guard) add_wrapped(&t, guard, 0);
+        ferry_i_free(guard);
+    }
     FERRY_NEED(ctx, !t.failed, FERRY_ENOMEM, "no memory for the table");
     *out = t.s;
     t.s = NULL;

@@ -198,11 +198,10 @@ static json_t *trial_json(const ferry_trial *t)
     if (t->unfit || !ran)
         bad |= json_object_set_new(
             one, "reason",
-            ferry_i_report_string(t->unfit ? t->unfit
-                                           : "not run: stopped before its turn"));
+            ferry_i_json_text(t->unfit ? t->unfit : "not run: stopped before its turn"));
     if (ran && t->same) bad |= json_object_set_new(one, "same", json_true());
     if (t->source) {
-        bad |= json_object_set_new(one, "source", ferry_i_report_string(t->source));
+        bad |= json_object_set_new(one, "source", ferry_i_json_text(t->source));
         bad |= json_object_set_new(one, "p_holm", ferry_i_report_real(t->p_holm));
         bad |= json_object_set_new(
             one, "verdict", json_string(ferry_i_verdict_name((ferry_verdict)t->verdict)));
@@ -243,7 +242,86 @@ json_t *ferry_i_report_verdict(const ferry_results *rs, const ferry_result *r)
                     "level", 0.95, "p", ferry_i_report_real(j->p), "p_holm",
                     ferry_i_report_real(j->p_holm), "repeats", (json_int_t)r->versus.pairs,
                     "controls", trials_json(r, false), "sources", trials_json(r, true),
-                    "sentence", ferry_i_report_string(sentence));
+                    "sentence", ferry_i_json_text(sentence));
+    ferry_i_free(sentence);
+    return one;
+}
+
+/* ---- the guard ------------------------------------------------------------------ */
+
+/* The method that most repeats chose, or -1; *count says how many. */
+static int64_t usual_choice(const ferry_results *rs, int64_t *count)
+{
+    int64_t best = -1;
+
+    *count = 0;
+    for (int64_t i = 0; i < rs->n; i++) {
+        int64_t n = 0;
+        for (int64_t r = 0; r < rs->repeats; r++)
+            n += rs->guard->chosen[r] == i;
+        if (n > *count) {
+            *count = n;
+            best = i;
+        }
+    }
+    return best;
+}
+
+char *ferry_i_guard_sentence(const ferry_results *rs)
+{
+    const ferry_guard *g = rs->guard;
+    ferry_text t = {0};
+    int64_t count = 0;
+    char score[48];
+    const int64_t most = usual_choice(rs, &count);
+
+    if (most < 0) {
+        ferry_i_text_add(&t, "guard: no method could be taken.");
+        return t.s;
+    }
+    ferry_i_report_number(score, sizeof score, ferry_i_report_places(rs, 0), false,
+                          ferry_i_mean(rs->repeats, g->runs));
+    ferry_i_text_addf(&t, "guard: takes %s (%lld of %lld repeats), by %s; %s %s.",
+                      rs->result[most].name, (long long)count, (long long)rs->repeats,
+                      g->blind ? "label-free scores" : "cross-validation on visible labels",
+                      rs->metrics[0]->name, score);
+    if (g->blind)
+        ferry_i_text_add(&t,
+                         " Without target labels this is a guess: reverse validation "
+                         "and agreement over seeds know nothing of the target's truth.");
+    if (isfinite(g->trust))
+        ferry_i_text_addf(&t,
+                          " Here its scores order the methods as the truth does with "
+                          "rank correlation %.2f.",
+                          g->trust);
+    if (t.failed) ferry_i_text_free(&t);
+    return t.s;
+}
+
+json_t *ferry_i_report_guard(const ferry_results *rs)
+{
+    const ferry_guard *g = rs->guard;
+    json_t *chosen = NULL, *scores = NULL;
+    char *sentence = NULL;
+
+    if (!g) return json_null();
+    sentence = ferry_i_guard_sentence(rs);
+    if (!sentence) return NULL;
+    chosen = json_array();
+    scores = json_object();
+    for (int64_t r = 0; r < rs->repeats; r++)
+        (void)json_array_append_new(
+            chosen, g->chosen[r] < 0 ? json_null()
+                                     : ferry_i_json_text(rs->result[g->chosen[r]].name));
+    for (int64_t i = 0; i < rs->n; i++)
+        if (isfinite(g->score[i]))
+            (void)json_object_set_new(scores, rs->result[i].name, json_real(g->score[i]));
+    json_t *one =
+        json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "by",
+                  g->blind ? "label-free" : "cross-validation", "chosen", chosen, "mean",
+                  ferry_i_report_real(ferry_i_mean(rs->repeats, g->runs)), "runs",
+                  ferry_i_report_reals(rs->repeats, g->runs), "scores", scores, "trust",
+                  ferry_i_report_real(g->trust), "sentence", ferry_i_json_text(sentence));
     ferry_i_free(sentence);
     return one;
 }

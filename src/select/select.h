@@ -59,6 +59,13 @@ ferry_status ferry_i_select_distance(ferry_ctx *ctx, const ferry_matrix *a,
 void ferry_i_select_features(const select_set *s, int64_t source, int64_t bridge,
                              int64_t target, double *c);
 
+/* ---- measures of a task: measures.c ---- */
+
+struct json_t;
+/* For every domain but the target: [{from, to, complexity, a_distance, shared_features,
+ * feature_overlap, id_overlap, label_overlap}]; null where it cannot be measured. */
+ferry_status ferry_i_measures(ferry_ctx *ctx, const ferry_task *task, struct json_t **out);
+
 /* ---- triples: triples.c ---- */
 
 typedef struct select_triple {

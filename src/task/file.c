@@ -5,6 +5,7 @@
  * ferry/evaluate.h), so that a wrong one is reported with its file, line and key before any
  * data is read. */
 #include <string.h>
+#include <unistd.h>
 
 #include "data/archive.h"
 #include "ferry/evaluate.h"
@@ -305,6 +306,29 @@ done:
     return st;
 }
 
+/* The path from the root on. New string, NULL: no memory. */
+static char *absolute(const char *path)
+{
+    char here[4096];
+
+    return ferry_i_path_join(getcwd(here, sizeof here) ? here : NULL, path);
+}
+
+/* Keep with the task what made it, so that a run can be repeated. */
+static ferry_status keep_origin(ferry_ctx *ctx, const char *path, const ferry_input *in,
+                                const ferry_opts *sets, ferry_task *t)
+{
+    ferry_status st = FERRY_OK;
+
+    t->file = absolute(path);
+    t->text = ferry_i_strndup(in->data, in->size);
+    FERRY_NEED(ctx, t->file && t->text, FERRY_ENOMEM, "no memory for a task file");
+    FERRY_TRY(sets ? ferry_i_opts_copy(ctx, sets, &t->sets)
+                   : ferry_opts_new(ctx, &t->sets));
+done:
+    return st;
+}
+
 ferry_status ferry_task_load(ferry_ctx *ctx, const char *path, const ferry_opts *sets,
                              ferry_task **out)
 {
@@ -319,6 +343,11 @@ ferry_status ferry_task_load(ferry_ctx *ctx, const char *path, const ferry_opts 
     FERRY_NEED(ctx, dir, FERRY_ENOMEM, "no memory for a task file");
     FERRY_TRY(ferry_i_task_parse(ctx, in.path, strcmp(dir, ".") == 0 ? "" : dir, in.data,
                                  in.size, sets, out));
+    st = keep_origin(ctx, path, &in, sets, *out);
+    if (st != FERRY_OK) {
+        ferry_task_free(*out);
+        *out = NULL;
+    }
 done:
     ferry_i_free(dir);
     ferry_i_input_close(&in);

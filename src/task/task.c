@@ -31,6 +31,10 @@ const ferry_opt ferry_i_evaluate_table[] = {
     FERRY_OPT_ONE_OF(ferry_evaluate_settings, controls, "none|quick|full", "quick",
                      "what transfer is checked against: noise and shuffled labels on the "
                      "first three repeats (quick), or every control on all (full)"),
+    FERRY_OPT_YES_NO(
+        ferry_evaluate_settings, guard, "no",
+        "choose in every repeat the method to take, by cross-validation on the "
+        "visible target labels"),
 };
 const int64_t ferry_i_evaluate_table_n = FERRY_COUNT(ferry_i_evaluate_table);
 
@@ -83,6 +87,9 @@ void ferry_task_free(ferry_task *t)
     ferry_i_free(t->methods);
     ferry_opts_free(t->evaluate);
     ferry_i_ids_free(t->names);
+    ferry_i_free(t->file);
+    ferry_i_free(t->text);
+    ferry_opts_free(t->sets);
     ferry_i_free(t->name);
     ferry_i_free(t);
 }

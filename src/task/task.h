@@ -18,6 +18,7 @@ typedef struct ferry_evaluate_settings {
     double arriving;     /* goal stream: share of the labels that come */
     int64_t delay;       /* ... so many rows later */
     int controls;        /* none | quick | full */
+    int guard;           /* yes: choose a method by what can be seen */
 } ferry_evaluate_settings;
 extern const ferry_opt ferry_i_evaluate_table[];
 extern const int64_t ferry_i_evaluate_table_n;
@@ -36,6 +37,10 @@ struct ferry_task {
     /* Classes or labels of all domains in one numbering: numbers ascending if all are
      * numbers, else by strcmp. Every domain's labels index this. NULL for numbers. */
     ferry_ids *names;
+    /* Where it was read from: absolute path, the text, and the settings that changed it;
+     * NULL for a task that a program made. */
+    char *file, *text;
+    ferry_opts *sets;
 };
 
 /* Bring all domains' labels to the goal's kind and one numbering. Classes are those that

@@ -7,7 +7,7 @@ import sys
 
 from harness import FERRY, TOP, Skip, ferry, main, parses, read, write
 
-COMMANDS = ["run", "fit", "predict", "select", "stream", "methods", "inspect", "convert", "gen", "demo", "fetch", "doctor", "help",
+COMMANDS = ["run", "advise", "rerun", "report", "fit", "predict", "select", "stream", "methods", "inspect", "convert", "gen", "demo", "fetch", "doctor", "help",
             "version"]
 
 

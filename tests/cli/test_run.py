@@ -22,7 +22,7 @@ def test_run(folder):
     for n in names:
         assert n in r.out, (n, r)
     assert "accuracy" in r.out
-    assert r.err == "ferry: results.json and predictions are in results/bridge\n", r.err
+    assert r.err == "ferry: results.json, predictions and report.html are in results/bridge\n", r.err
     assert "svm.csv" in os.listdir(folder + "/results/bridge/predictions")
 
 

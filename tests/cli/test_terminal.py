@@ -102,7 +102,7 @@ def test_interrupt_of_the_demo_leaves_no_folder(folder):
     wait_until_running(p)
     p.send_signal(signal.SIGINT)
     out, err = p.communicate(timeout=30)
-    assert p.returncode == 130 and "interrupted after" in err, (p.returncode, err)
+    assert p.returncode == 130 and "ferry: interrupted " in err, (p.returncode, err)  # a busy machine may be within the first
     assert os.listdir(tmp) == []
 
 

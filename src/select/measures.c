@@ -1,0 +1,168 @@
+/* How far each domain is from the target: what they share, and how well they can be told
+ * apart. Views are compared two by two: of all pairs the one with most features in common.
+ */
+#include <jansson.h>
+#include <math.h>
+
+#include "select/select.h"
+
+enum { SAMPLE = 500 };
+
+/* ---- what is shared ---- */
+
+static int64_t shared_names(const ferry_ids *a, const ferry_ids *b)
+{
+    int64_t n = 0;
+
+    for (int64_t i = 0; i < ferry_i_ids_count(a); i++)
+        n += ferry_i_ids_find(b, ferry_i_ids_at(a, i)) >= 0;
+    return n;
+}
+
+/* Shared by all there are; NaN when there is none. */
+static double overlap(int64_t shared, int64_t a, int64_t b)
+{
+    return a + b > 0 ? (double)shared / (double)(a + b - shared) : NAN;
+}
+
+/* Classes, or labels, that occur in d. */
+static ferry_status label_names(ferry_ctx *ctx, const ferry_domain *d, ferry_ids **out)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_labels *l = d->labels;
+    const int64_t m = l ? ferry_i_labels_m(l) : 0;
+
+    *out = ferry_i_ids_new();
+    FERRY_NEED(ctx, *out, FERRY_ENOMEM, "no memory for the measures");
+    for (int64_t i = 0; l && i < l->n; i++)
+        for (int64_t k = 0; k < m; k++)
+            if (l->kind == FERRY_LABEL_CLASS ? l->cls[i] == k : l->on && l->on[i * m + k])
+                FERRY_NEED(ctx,
+                           ferry_i_ids_add(*out, ferry_i_ids_at(l->names, k), NULL) >= 0,
+                           FERRY_ENOMEM, "no memory for the measures");
+done:
+    return st;
+}
+
+/* Columns of b's view in those of a's; 0 and NULL when nothing lines up by name. */
+static ferry_status align(ferry_ctx *ctx, const ferry_view *a, const ferry_view *b,
+                          int32_t **map, int64_t *shared)
+{
+    *map = NULL;
+    *shared = 0;
+    if (!a->features != !b->features || (!a->features && a->x->cols != b->x->cols))
+        return FERRY_OK;
+    const ferry_status st = ferry_i_view_align(ctx, a, b, map, shared);
+    return st == FERRY_ENEEDS ? FERRY_OK : st;
+}
+
+/* ---- how far apart ---- */
+
+/* At most SAMPLE rows of x, evenly spread, in the columns that `map` gives. */
+static ferry_status rows_of(ferry_ctx *ctx, const ferry_matrix *x, int64_t n, int64_t cols,
+                            const int32_t *map, ferry_matrix **out)
+{
+    ferry_status st = FERRY_OK;
+    int64_t *rows = ferry_i_calloc(n, sizeof *rows);
+
+    FERRY_NEED(ctx, rows, FERRY_ENOMEM, "no memory for the measures");
+    for (int64_t i = 0; i < n; i++)
+        rows[i] = i * x->rows / n;
+    FERRY_TRY(ferry_i_matrix_take(ctx, x, n, rows, cols, map, out));
+done:
+    ferry_i_free(rows);
+    return st;
+}
+
+/* A-distance of two views over the columns of a; NaN when it cannot be measured. */
+static ferry_status apart(ferry_ctx *ctx, const ferry_view *a, const ferry_view *b,
+                          const int32_t *map, double *out)
+{
+    ferry_status st = FERRY_OK;
+    int64_t n = a->x->rows < b->x->rows ? a->x->rows : b->x->rows;
+    ferry_matrix *x = NULL, *y = NULL;
+
+    *out = NAN;
+    if (n > SAMPLE) n = SAMPLE;
+    if (n < 4 || a->has_missing || b->has_missing) return FERRY_OK;
+    FERRY_TRY(rows_of(ctx, a->x, n, a->x->cols, NULL, &x));
+    FERRY_TRY(rows_of(ctx, b->x, n, a->x->cols, map, &y));
+    FERRY_TRY(ferry_i_select_distance(ctx, x, y, 1, out));
+done:
+    ferry_i_matrix_free(x);
+    ferry_i_matrix_free(y);
+    return st;
+}
+
+/* ---- one pair of domains ---- */
+
+static json_t *number(double x)
+{
+    return isfinite(x) ? json_real(x) : json_null();
+}
+
+static ferry_status measure(ferry_ctx *ctx, const ferry_domain *d, const ferry_domain *to,
+                            json_t *list)
+{
+    ferry_status st = FERRY_OK;
+    ferry_ids *ours = NULL, *theirs = NULL;
+    int32_t *map = NULL, *best_map = NULL;
+    const ferry_view *a = NULL, *b = NULL;
+    int64_t most = 0, shared = 0;
+    double distance = NAN, complexity = NAN;
+
+    FERRY_TRY(label_names(ctx, d, &ours));
+    FERRY_TRY(label_names(ctx, to, &theirs));
+    for (int64_t i = 0; i < to->n_views; i++)
+        for (int64_t j = 0; j < d->n_views; j++) {
+            FERRY_TRY(align(ctx, to->views[i], d->views[j], &map, &shared));
+            if (shared > most) {
+                most = shared;
+                a = to->views[i];
+                b = d->views[j];
+                ferry_i_free(best_map);
+                best_map = map;
+            } else {
+                ferry_i_free(map);
+            }
+            map = NULL;
+        }
+    if (a) FERRY_TRY(apart(ctx, a, b, best_map, &distance));
+    if (d->n_views > 0 && !d->views[0]->has_missing)
+        FERRY_TRY(ferry_i_select_complexity(ctx, d->views[0]->x, 0.05, &complexity));
+    const int64_t ids = ferry_domain_size(d), their_ids = ferry_domain_size(to);
+    json_t *one = json_pack(
+        "{s:s, s:s, s:o, s:o, s:I, s:o, s:o, s:o}", "from", d->name, "to", to->name,
+        "complexity", number(complexity), "a_distance", number(distance), "shared_features",
+        (json_int_t)most, "feature_overlap",
+        number(a ? overlap(most, a->x->cols, b->x->cols) : 0), "id_overlap",
+        number(overlap(shared_names(d->ids, to->ids), ids, their_ids)), "label_overlap",
+        number(overlap(shared_names(ours, theirs), ferry_i_ids_count(ours),
+                       ferry_i_ids_count(theirs))));
+    FERRY_NEED(ctx, json_array_append_new(list, one) == 0, FERRY_ENOMEM,
+               "no memory for the measures");
+done:
+    ferry_i_free(map);
+    ferry_i_free(best_map);
+    ferry_i_ids_free(ours);
+    ferry_i_ids_free(theirs);
+    return st;
+}
+
+ferry_status ferry_i_measures(ferry_ctx *ctx, const ferry_task *task, json_t **out)
+{
+    ferry_status st = FERRY_OK;
+    json_t *list = json_array();
+    const ferry_domain *target = ferry_i_task_role(task, FERRY_TARGET, 0);
+
+    *out = NULL;
+    FERRY_NEED(ctx, list, FERRY_ENOMEM, "no memory for the measures");
+    for (int64_t i = 0; target && i < task->n_domains; i++)
+        if (task->domains[i] != target)
+            FERRY_TRY(measure(ctx, task->domains[i], target, list));
+    *out = list;
+    list = NULL;
+done:
+    json_decref(list);
+    return st;
+}

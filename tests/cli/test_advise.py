@@ -1,0 +1,82 @@
+"""advise and --guard."""
+import sys
+
+from harness import ferry, main, parses, read, refused, small_task, write
+
+
+def test_advise(folder):
+    task = small_task(folder)
+    r = ferry("advise", task)
+    for words in ("bridge: classify 'target'", "A-distance", "hemap", "transfer", "serve other goals", "ferry run"):
+        assert words in r.out, (words, r)
+    assert len(r.out.splitlines()) < 45, "one screen"
+    d = parses(ferry("advise", task, "--json").out)
+    by = {m["name"]: m for m in d["methods"]}
+    assert by["svm"]["fits"] and by["svm"]["measured"] and by["svm"]["seconds"] > 0
+    assert d["visible"] == 9 and len(d["domains"]) == 3
+    far = {m["from"]: m for m in d["measures"]}
+    assert far["source"]["shared_features"] == 0 and far["source"]["a_distance"] is None
+    assert far["source"]["label_overlap"] == 1 and far["source"]["id_overlap"] == 0
+    assert far["bridge"]["shared_features"] == 8 and far["bridge"]["feature_overlap"] == 1
+    assert 0 <= far["bridge"]["a_distance"] < 1  # the same space, the same distribution
+
+
+def test_what_does_not_fit(folder):
+    task = small_task(folder, "labelled=0")
+    r = ferry("advise", task)
+    assert "do not fit:" in r.out and "hemap needs" in r.out and "No target label is visible" in r.out
+    text = read(task) + "methods: [svm, mindtl]\n"
+    write(folder, "task/odd.yaml", text)
+    assert "mindtl does not serve the goal classify" in ferry("advise", folder + "/task/odd.yaml").out
+    refused("advise", folder + "/none.yaml", says="none.yaml")
+
+
+def test_measures_are_recorded(folder):
+    ferry("run", small_task(folder), "-q", "-o", folder + "/o")
+    assert [m["from"] for m in parses(read(folder, "o/run.json"))["measures"]] == ["source", "bridge"]
+
+
+def test_guard(folder):
+    task = small_task(folder)
+    r = ferry("run", task, "--guard", "-o", folder + "/o")
+    assert "guard: takes " in r.out and "cross-validation on visible labels" in r.out
+    d = parses(read(folder, "o/results.json"))
+    g = d["guard"]
+    runs = {m["name"]: m["runs"] for m in d["results"]}
+    assert g["by"] == "cross-validation" and len(g["chosen"]) == 3
+    assert g["runs"] == [runs[name][i] for i, name in enumerate(g["chosen"])]
+    assert set(g["scores"]) == set(runs) and all(0 <= s <= 1 for s in g["scores"].values())
+    assert read(folder, "o/predictions/_guard.csv") == read(folder, f"o/predictions/{g['chosen'][0]}.csv")
+    assert parses(ferry("run", task, "--json", "-q", "-o", folder + "/p").out)["guard"] is None
+    ferry("rerun", folder + "/o")
+
+
+def test_guard_without_labels(folder):
+    """Domains with the same features and no target label: scored by what comes back."""
+    rows = {"s": [], "t": []}
+    for name in rows:
+        for i in range(60):
+            c = i % 2
+            rows[name].append(f"{name}{i},{'ab'[c]},{c * 3 + (i * 7 % 5) / 5},{(i * 3 % 7) / 7}")
+        write(folder, name + ".csv", "id,label,u,v\n" + "\n".join(rows[name]) + "\n")
+    task = write(folder, "t.yaml", "task: blind\ngoal: classify\ndomains:\n"
+                 "  - {name: s, role: source, id: id, label: label, x: s.csv}\n"
+                 "  - {name: t, role: target, id: id, label: label, x: t.csv}\n"
+                 "methods: [majority, svm: {train: source}, knn: {train: source}]\nevaluate: {repeats: 2}\n")
+    r = ferry("run", task, "--guard", "-o", folder + "/o")
+    g = parses(read(folder, "o/results.json"))["guard"]
+    assert g["by"] == "label-free" and "majority" not in g["chosen"], g
+    assert g["scores"]["majority"] < g["scores"][g["chosen"][0]] and g["trust"] > 0
+    assert "Without target labels this is a guess" in r.out.replace("\n", " "), r.out
+
+
+def test_guard_of_ratings_and_numbers(folder):
+    ratings = "\n".join(f"u{u},i{i},{1 + (u + i) % 5}" for u in range(12) for i in range(10) if (u * i) % 3)
+    write(folder, "r.csv", "user,item,rating\n" + ratings + "\n")
+    task = write(folder, "r.yaml", "task: r\ngoal: rate\ndomains:\n  - {name: t, role: target, ratings: r.csv, labelled: 0.7}\n"
+                 "methods: [rating-mean, bias]\nevaluate: {repeats: 2}\n")
+    g = parses(ferry("run", task, "--guard", "--json", "-q", "-o", folder + "/o").out)["guard"]
+    assert set(g["chosen"]) <= {"rating-mean", "bias"} and all(s < 0 for s in g["scores"].values())  # minus rmse
+
+
+main(sys.modules[__name__])
