@@ -17,8 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/core.h"
-#include "ferry/generate.h"
+#include "data/generate.h"
 
 typedef struct bridge_options {
     int64_t classes, source, bridge, target, source_features, target_features, latent;
@@ -219,20 +218,16 @@ done:
 
 /* ---- the list of generators ---- */
 
-typedef struct generator {
-    ferry_generator_info info;
-    size_t options_size;
-    /* Write the task into dir, which is there. Ranges of options were checked. */
-    ferry_status (*write)(ferry_ctx *ctx, const void *options, const char *dir);
-} generator;
-
-static const generator generators[] = {
-    {{"bridge",
-      "classes seen in two feature spaces, and a bridge seen in both: few target labels",
-      bridge_table, FERRY_COUNT(bridge_table)},
-     sizeof(bridge_options),
-     bridge_write},
+static const ferry_generator bridge_generator = {
+    {"bridge",
+     "classes seen in two feature spaces, and a bridge seen in both: few target labels",
+     bridge_table, FERRY_COUNT(bridge_table)},
+    sizeof(bridge_options),
+    bridge_write,
 };
+
+static const ferry_generator *const generators[] = {&bridge_generator,
+                                                    &ferry_i_generator_social};
 
 int64_t ferry_generator_count(void)
 {
@@ -241,25 +236,25 @@ int64_t ferry_generator_count(void)
 
 const ferry_generator_info *ferry_generator_at(int64_t i)
 {
-    return i >= 0 && i < FERRY_COUNT(generators) ? &generators[i].info : NULL;
+    return i >= 0 && i < FERRY_COUNT(generators) ? &generators[i]->info : NULL;
 }
 
 static const char *generator_name(const void *arg, int64_t i)
 {
     (void)arg;
-    return generators[i].info.name;
+    return generators[i]->info.name;
 }
 
 ferry_status ferry_generate(ferry_ctx *ctx, const char *name, const ferry_opts *opts,
                             const char *dir)
 {
     ferry_status st = FERRY_OK;
-    const generator *g = NULL;
+    const ferry_generator *g = NULL;
     void *options = NULL;
     char *task = NULL;
 
     for (int64_t i = 0; i < FERRY_COUNT(generators); i++)
-        if (strcmp(generators[i].info.name, name) == 0) g = &generators[i];
+        if (strcmp(generators[i]->info.name, name) == 0) g = generators[i];
     if (!g) {
         const char *near =
             ferry_i_nearest(name, FERRY_COUNT(generators), generator_name, NULL);

@@ -180,6 +180,46 @@ static void test_no_memory(void **state)
     ferry_opts_free(opts);
 }
 
+/* Rows, columns, gaps and edges are as asked; the task can be loaded and run. */
+static void test_social(void **state)
+{
+    ferry_ctx *ctx = *state;
+    const char *dir = tmp_path("social");
+    ferry_opts *opts = opts_of(ctx, "people=40", "features=5", "graphs=2", "edges=30",
+                               "missing=0.5", "labelled=0.5", NULL);
+    ferry_task *task = NULL;
+    char path[512];
+
+    assert_ok(ctx, ferry_generate(ctx, "social", opts, dir));
+    char *table = file_of(dir, "table.csv"), *graph = file_of(dir, "graph2.csv");
+    assert_int_equal(count(table, '\n'), 41);
+    assert_int_equal(count(table, ','), 41 * 6);
+    assert_non_null(strstr(table, ",,"));
+    assert_int_equal(count(graph, '\n'), 30);
+    snprintf(path, sizeof path, "%s/task.yaml", dir);
+    assert_ok(ctx, ferry_task_load(ctx, path, NULL, &task));
+    assert_int_equal(ferry_task_methods(task), 3);
+    ferry_task_free(task);
+    free(table);
+    free(graph);
+    ferry_opts_free(opts);
+}
+
+static ferry_status social_body(ferry_ctx *ctx, void *arg)
+{
+    unlink(tmp_path("memory2/task.yaml"));
+    return ferry_generate(ctx, "social", arg, tmp_path("memory2"));
+}
+
+static void test_social_memory(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_opts *opts = opts_of(ctx, "people=4", "features=2", "graphs=1", "edges=3", NULL);
+
+    each_allocation_fails(ctx, social_body, opts);
+    ferry_opts_free(opts);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -192,6 +232,8 @@ int main(void)
                                         ctx_teardown),
         cmocka_unit_test_setup_teardown(test_overwrites_nothing, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_no_memory, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_social, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_social_memory, ctx_setup, ctx_teardown),
     };
     return cmocka_run_group_tests_name("generate", tests, NULL, NULL);
 }

@@ -19,6 +19,7 @@ struct gbc_pass {
     double *plain; /* n x width: as losses count; may be `seen` */
     double *mean;  /* q x n x (p k), or n x (p k) when they are not kept; NaN: none */
     bool keep;
+    bool single; /* one source that has all, one score: seen holds pairs */
     int64_t runs;
     double *top, *sum; /* runs: of the loss */
     double *sums;      /* threads x (width + 8): scratch */
@@ -46,10 +47,13 @@ ferry_status ferry_i_gbc_pass_new(ferry_ctx *ctx, const gbc_problem *g, gbc_pass
     *out = NULL;
     FERRY_NEED(ctx, s, FERRY_ENOMEM, "gbc: no memory for the graphs");
     s->width = g->p * (1 + g->k);
+    s->single = g->p == 1 && g->k == 1;
+    for (int64_t x = 0; s->single && x < g->n; x++)
+        s->single = g->mask[x] != 0;
     s->keep = cells <= KEEP / 8 / (g->q > 0 ? g->q : 1);
     s->runs = (g->n + RUN - 1) / RUN;
     s->seen = ferry_i_calloc(g->n * s->width, sizeof *s->seen);
-    s->plain = g->clamp || (g->logistic && !g->soft)
+    s->plain = !s->single && (g->clamp || (g->logistic && !g->soft))
                    ? ferry_i_calloc(g->n * s->width, sizeof *s->plain)
                    : s->seen;
     s->mean = ferry_i_calloc(cells * (s->keep ? g->q : 1), sizeof *s->mean);
@@ -81,6 +85,12 @@ static void fill(const ferry_ctx *ctx, const gbc_problem *g, double *const *f, g
             double *seen = s->seen + x * width + i * (1 + k);
             double *plain = s->plain + x * width + i * (1 + k);
             const bool here = g->mask[i * n + x] != 0;
+            if (s->single) {
+                const double u = g->logistic ? ferry_i_gbc_sigmoid(f[0][x]) : f[0][x];
+                seen[0] = fixed ? (odds ? (g->y[x] + 1) / 2 : g->y[x]) : odds ? u : f[0][x];
+                seen[1] = u;
+                continue;
+            }
             plain[0] = here;
             seen[0] = here || fixed;
             for (int64_t j = 0; j < k; j++) {
@@ -100,17 +110,6 @@ static void fill(const ferry_ctx *ctx, const gbc_problem *g, double *const *f, g
 static inline void add_neighbours(const ferry_matrix *a, int64_t x, const double *seen,
                                   int64_t width, double *sums)
 {
-    if (width == 2) { /* one source, one score */
-        double s0 = 0, s1 = 0;
-        for (int64_t e = a->start[x]; e < a->start[x + 1]; e++) {
-            const double *v = seen + (int64_t)a->index[e] * 2;
-            s0 += a->value[e] * v[0];
-            s1 += a->value[e] * v[1];
-        }
-        sums[0] = s0;
-        sums[1] = s1;
-        return;
-    }
     memset(sums, 0, (size_t)width * sizeof *sums);
     for (int64_t e = a->start[x]; e < a->start[x + 1]; e++) {
         const double *v = seen + (int64_t)a->index[e] * width;
@@ -143,6 +142,27 @@ static inline void add_loss(const gbc_problem *g, const ferry_matrix *a, int64_t
     }
 }
 
+/* One source that has every instance, one score: `pair` (n x 2) holds what an instance
+ * shows and its score for the loss, so one look at a neighbour serves both. Every edge is
+ * met from both ends: top and sum count it twice. */
+static inline void one_row(const ferry_matrix *a, int64_t x, const double *pair,
+                           double *mean, double *top, double *sum)
+{
+    const double here = pair[2 * x + 1];
+    double degree = 0, shown = 0, apart = 0;
+
+    for (int64_t e = a->start[x]; e < a->start[x + 1]; e++) {
+        const double *there = pair + 2 * (int64_t)a->index[e], v = a->value[e];
+        const double d = there[1] - here;
+        degree += v;
+        shown += v * there[0];
+        apart += v * d * d;
+    }
+    *mean = degree > 0 ? shown / degree : NAN;
+    *top += apart;
+    *sum += degree;
+}
+
 /* Means of graph t into `mean`; with w also its loss. */
 static void pass(gbc_pass *s, const gbc_problem *g, int64_t t, const double *w,
                  double *mean, double *loss)
@@ -156,7 +176,9 @@ static void pass(gbc_pass *s, const gbc_problem *g, int64_t t, const double *w,
     for (int64_t run = 0; run < runs; run++) {
         const int64_t end = (run + 1) * RUN < n ? (run + 1) * RUN : n;
         double to = 0, su = 0, *sums = s->sums + omp_get_thread_num() * (width + 8);
-        for (int64_t x = run * RUN; x < end; x++) {
+        for (int64_t x = run * RUN; s->single && x < end; x++)
+            one_row(a, x, s->seen, mean + x, &to, &su);
+        for (int64_t x = run * RUN; !s->single && x < end; x++) {
             double *m = mean + x * p * k;
             if (w) add_loss(g, a, x, s->plain, width, w, &to, &su);
             if (g->labelled[x]) continue; /* its own label counts */

@@ -1,0 +1,17 @@
+/* Generators: each writes a task with known truth. */
+#ifndef FERRY_GENERATE_INTERNAL_H
+#define FERRY_GENERATE_INTERNAL_H
+
+#include "core/core.h"
+#include "ferry/generate.h"
+
+typedef struct ferry_generator {
+    ferry_generator_info info;
+    size_t options_size;
+    /* Write the task into dir, which is there. Ranges of options were checked. */
+    ferry_status (*write)(ferry_ctx *ctx, const void *options, const char *dir);
+} ferry_generator;
+
+extern const ferry_generator ferry_i_generator_social;
+
+#endif
