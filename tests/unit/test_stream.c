@@ -343,6 +343,54 @@ static void test_new_class(void **state)
         check_new_class(*state, kinds[i].method, kinds[i].settings);
 }
 
+/* Many classes, all met in the stream. */
+static void test_many_classes(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_task *task = task_of(ctx, FERRY_CLASSIFY);
+    ferry_model *m = fit_model(ctx, task, "mpa", "");
+    const double v[D] = {1, -1, 2, 0, 0, 3};
+    const ferry_row x = {D, NULL, v};
+    char name[16];
+    int32_t cls = -1;
+
+    for (int i = 0; i < 70; i++) {
+        (void)snprintf(name, sizeof name, "c%d", i);
+        assert_ok(ctx, ferry_model_learn(ctx, m, &x, name, NULL));
+    }
+    assert_ok(ctx, ferry_model_see(ctx, m, &x, &cls, NULL, NULL));
+    assert_string_equal(ferry_model_class(m, cls), "c69");
+    fail_allocation(1);
+    assert_fails(ctx, ferry_model_see(ctx, m, &x, &cls, NULL, NULL), FERRY_ENOMEM,
+                 "no memory for 74 scores");
+    fail_allocation(0);
+    ferry_model_free(m);
+    ferry_task_free(task);
+}
+
+/* A state with other columns than the model's view, or more classes than names, as a file
+ * may have them: refused. */
+static void test_state_differs(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_task *task = task_of(ctx, FERRY_CLASSIFY);
+    ferry_model *m = fit_model(ctx, task, "hetomtl", "");
+    const double v[D + 1] = {1};
+    const int32_t far[] = {D};
+    const ferry_row wide = {D + 1, NULL, v}, sparse = {1, far, v}, x = {D, NULL, v};
+    double score[8];
+
+    const ferry_online *o = m->method->online;
+    assert_fails(ctx, o->see(ctx, m->state, &wide, 4, score, NULL), FERRY_EDATA,
+                 "a row does not have the 6 columns of the model");
+    assert_fails(ctx, o->learn(ctx, m->state, &sparse, 0, NULL), FERRY_EDATA,
+                 "a row does not have the 6 columns of the model");
+    assert_fails(ctx, o->see(ctx, m->state, &x, 1, score, NULL), FERRY_EDATA,
+                 "the model has weights for 4 classes and names for 1");
+    ferry_model_free(m);
+    ferry_task_free(task);
+}
+
 /* mpa needs no label at all to begin with, and then has no answer. */
 static void test_from_nothing(void **state)
 {
@@ -630,11 +678,12 @@ static void test_views(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_rounds),       TEST(test_late),    TEST(test_between),
-        TEST(test_watching),     TEST(test_sparse),  TEST(test_new_class),
-        TEST(test_from_nothing), TEST(test_refused), TEST(test_memory),
-        TEST(test_learn_memory), TEST(test_strange), TEST(test_unit),
-        TEST(test_moments),      TEST(test_views),
+        TEST(test_rounds),       TEST(test_late),         TEST(test_between),
+        TEST(test_watching),     TEST(test_sparse),       TEST(test_new_class),
+        TEST(test_from_nothing), TEST(test_many_classes), TEST(test_state_differs),
+        TEST(test_refused),      TEST(test_memory),       TEST(test_learn_memory),
+        TEST(test_strange),      TEST(test_unit),         TEST(test_moments),
+        TEST(test_views),
     };
     return cmocka_run_group_tests_name("stream", tests, NULL, NULL);
 }
