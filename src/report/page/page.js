@@ -198,6 +198,10 @@ function diagnosticPlot(name, key, v, command) {
     const rows = entries.slice(0, 40).map(([n, value]) => ({ name: n, value }));
     return plot(title, null, rows, command, w => plots.bars(w, words(key), rows), 640);
   }
+  if (entries.length > 1 && isNumbers(v.rows) && entries.every(e => isNumbers(e[1]) && e[1].length === v.rows.length)) {
+    const rows = entries.filter(e => e[0] !== 'rows').slice(0, 10).flatMap(([series, ys]) => ys.map((y, i) => ({ x: v.rows[i], y, series }))).filter(p => Number.isFinite(p.y));
+    return plot(title, null, rows, command, w => plots.lines(w, 'instances seen', words(key), rows), 760);
+  }
   if (entries.length && entries.every(e => isNumbers(e[1]))) {
     const rows = entries.slice(0, 10).flatMap(([series, ys]) => thin(ys, 200).map(p => Object.assign(p, { series })));
     return plot(title, null, rows, command, w => plots.lines(w, 'step', words(key), rows), 760);
