@@ -2,8 +2,8 @@
  * keeps everything but the knowledge (task/control.c). verdict.c says what the numbers
  * mean.
  *
- * quick: noise and shuffled labels (goal rate: the method's own control instead), 4 draws
- * of each on the first 3 repeats; when only one of them applies, 8 draws. Without a source:
+ * quick: noise and shuffled labels (goal rate: the method's own control instead), 3 draws
+ * of each on the first 2 repeats; when only one of them applies, 6 draws. Without a source:
  * what else the task has, likewise. full: every control, 8 draws, all repeats. */
 #include <math.h>
 
@@ -11,7 +11,7 @@
 #include "model/model.h"
 
 enum { NONE, QUICK, FULL };
-enum { QUICK_REPEATS = 3, QUICK_DRAWS = 4, DRAWS = 8 };
+enum { QUICK_REPEATS = 2, QUICK_DRAWS = 3, DRAWS = 8 };
 
 /* ---- which ---------------------------------------------------------------------- */
 
@@ -75,7 +75,10 @@ static ferry_status plan_method(ferry_ctx *ctx, const ferry_task *task,
                                     repeats));
             continue;
         }
-        FERRY_TRY(add_trial(ctx, r, kinds[i], NULL, quick && n > 1 ? QUICK_DRAWS : DRAWS,
+        FERRY_TRY(add_trial(ctx, r, kinds[i], NULL,
+                            !quick  ? DRAWS
+                            : n > 1 ? QUICK_DRAWS
+                                    : 2 * QUICK_DRAWS,
                             repeats));
     }
 done:

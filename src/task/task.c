@@ -30,7 +30,7 @@ const ferry_opt ferry_i_evaluate_table[] = {
               "goal stream: a label comes when so many more rows were seen"),
     FERRY_OPT_ONE_OF(ferry_evaluate_settings, controls, "none|quick|full", "quick",
                      "what transfer is checked against: noise and shuffled labels on the "
-                     "first three repeats (quick), or every control on all (full)"),
+                     "first two repeats (quick), or every control on all (full)"),
     FERRY_OPT_YES_NO(
         ferry_evaluate_settings, guard, "no",
         "choose in every repeat the method to take, by cross-validation on the "
