@@ -127,7 +127,7 @@ static ferry_status test_controls(ferry_ctx *ctx, const ferry_results *rs, ferry
         if (!counts(t)) continue;
         spread_of(rs, t, &mean, &own);
         const double among = fmax(own, pooled / df) * (1 + 1 / (double)t->draws);
-        const double se = sqrt(fmax(among, repeats / (double)t->repeats));
+        const double se = sqrt(fmax(among, repeats / (double)rs->repeats));
         const double half = ferry_i_student_t(ALPHA, df) * se;
         t->excess = added(rs, r->metric, t->repeats) - mean;
         t->lo = t->excess - half;
