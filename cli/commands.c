@@ -98,6 +98,14 @@ static const cli_option predict_options[] = {
     OUT("FILE", WORDS_FILE,
         "CSV file for the predictions (embeddings also .npz or .npy); default: standard "
         "output"),
+    {KEY_TOP, 0, "top", "N", WORDS_NONE,
+     "ratings: the N best items of each user instead of pairs"},
+    {KEY_USER, 0, "user", "ID,...", WORDS_NONE,
+     "with --top: these users; default: those in DATA, or all"},
+    {KEY_RATED, 0, "rated", NULL, WORDS_NONE,
+     "with --top: also items that the user has rated"},
+    {KEY_KNOWN, 0, "known", "FILE", WORDS_FILE,
+     "ratings of users and items that are new to the model, to fold in first"},
     FORMAT,
     SET("change how the data is read; may be repeated"),
     THREADS,
@@ -281,12 +289,15 @@ const cli_command cli_commands[] = {
      "model is thus the one whose predictions ferry run saves. To learn from all target "
      "labels give --set domains.NAME.labelled=1.0.",
      1, 1, WORDS_FILE, OPTIONS(fit_options), NULL, true, cli_fit},
-    {"predict", "MODEL DATA...", "predict with a saved model",
+    {"predict", "MODEL [DATA...]", "predict with a saved model",
      "DATA is a file like the target's, or VIEW=FILE for each view of a model that has "
      "several. Files are read with the settings of the task unless changed here. Features "
      "are matched by name where both sides have names, else by number. For a model of "
-     "ratings DATA has the users and items to rate, one pair a line.",
-     2, 64, WORDS_FILE, OPTIONS(predict_options), read_settings, true, cli_predict},
+     "ratings DATA has the users and items to rate, one pair a line; with --top N it has "
+     "users, one a line, and the answer is their N best items. --known FILE has ratings of "
+     "users and items that the model has not seen: they are placed by these without "
+     "learning anew.",
+     1, 64, WORDS_FILE, OPTIONS(predict_options), read_settings, true, cli_predict},
     {"select", "TASK", "rank the bridges: which intermediate domain to go by",
      "Ranks the intermediate domains of a task, and chains of two and three of them, by "
      "how "

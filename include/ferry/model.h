@@ -76,6 +76,38 @@ FERRY_API void ferry_prediction_free(ferry_prediction *p);
 FERRY_API ferry_status ferry_prediction_write(ferry_ctx *ctx, const ferry_prediction *p,
                                               const char *path);
 
+/**
+ * Goal rate: learn about users and items that were not there at fit, from a few ratings and
+ * without fitting again. A new user is placed by his ratings of items that the model knows,
+ * then a new item by all its ratings; what the model knew stays as it was. Cost: the new
+ * ratings only.
+ *
+ * @param ratings  domain with the ratings; those of pairs that the model knows on both
+ * sides are not used
+ * @param out      new model; `model` is not changed and may be freed
+ * @return FERRY_OK, FERRY_ENEEDS for a model that has no ratings, FERRY_ENOMEM,
+ *         FERRY_ECANCELLED
+ */
+FERRY_API ferry_status ferry_model_fold_in(ferry_ctx *ctx, const ferry_model *model,
+                                           const ferry_domain *ratings, ferry_model **out);
+
+/**
+ * Goal rate: the items that users would rate highest, best first; of equals the one that
+ * came first at fit.
+ *
+ * @param n_users  how many users are asked about; 0 with users NULL: all that the model
+ * knows
+ * @param users    their ids, none twice; one that the model does not know gets what is
+ * rated highest in general
+ * @param top      items for each user, at least 1; fewer where there are no more
+ * @param rated    not 0: also items that the user rated at fit (or at
+ * ferry_model_fold_in())
+ * @param out      pairs in ids and items with the rating in value, user after user
+ */
+FERRY_API ferry_status ferry_recommend(ferry_ctx *ctx, const ferry_model *model,
+                                       int64_t n_users, const char *const *users,
+                                       int64_t top, int rated, ferry_prediction **out);
+
 /** Save as a .ferry file (safetensors layout), by a temporary name and rename. */
 FERRY_API ferry_status ferry_model_save(ferry_ctx *ctx, const ferry_model *model,
                                         const char *path);

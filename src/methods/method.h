@@ -81,6 +81,14 @@ typedef struct ferry_method {
                               ferry_prediction *p);
     /* How it streams; NULL: it does not. */
     const ferry_online *online;
+    /* Goal rate. A state that also knows the users and items of d's ratings which were not
+     * there at fit. NULL: cannot. */
+    ferry_status (*fold_in)(ferry_ctx *ctx, const void *state, const ferry_domain *d,
+                            void **out);
+    /* Goal rate. The n best items of each of the users (NULL: all) with their ratings, best
+     * first; `rated`: also those that the user rated. NULL: cannot. */
+    ferry_status (*top)(ferry_ctx *ctx, const void *state, const ferry_ids *users,
+                        int64_t n, bool rated, ferry_ratings **out);
     /* Names of tensors and texts must not begin with "ferry.". load takes the bag as
      * written by a stranger: every size and index is checked. save NULL: cannot be saved.
      */

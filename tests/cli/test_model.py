@@ -61,6 +61,66 @@ methods: [bias]
     refused("predict", model, folder + "/none.csv", says="none.csv")
 
 
+def films(folder):
+    """A model of ratings by 6 users of 5 items, of which user u has not rated item u."""
+    rows = [(u, i, 1 + (u * i + u) % 5) for u in range(6) for i in range(5) if u != i]
+    write(folder, "films.csv", "user,item,rating\n" + "".join(f"u{u},i{i},{v}\n" for u, i, v in rows))
+    task = write(folder, "rate.yaml", """task: films
+goal: rate
+domains:
+  - {name: films, role: target, ratings: films.csv, labelled: 1.0}
+methods: [bias]
+""")
+    ferry("fit", task, "-m", "bias", "-o", folder + "/m.ferry", "-q")
+    return folder + "/m.ferry"
+
+
+def test_best_items(folder):
+    model = films(folder)
+    pairs = write(folder, "pairs.csv", "user,item,rating\n" + "".join(f"u3,i{i},\n" for i in range(5)))
+    by_pair = {r[1]: float(r[2]) for r in csv_rows(ferry("predict", model, pairs).out)[1:]}
+    got = csv_rows(ferry("predict", model, "--top", "9", "--user", "u3").out)
+    assert got[0] == ["user", "item", "value"] and [r[:2] for r in got[1:]] == [["u3", "i3"]], got
+    got = csv_rows(ferry("predict", model, "--top", "3", "--user", "u3", "--rated").out)[1:]
+    assert [float(r[2]) for r in got] == sorted(by_pair.values(), reverse=True)[:3]
+    assert all(float(r[2]) == by_pair[r[1]] for r in got)
+    users = write(folder, "users.txt", "u5\r\n\nu0\nnobody")
+    r = ferry("predict", model, users, "--top", "2", "--rated")
+    got = csv_rows(r.out)[1:]
+    assert [row[0] for row in got] == ["u5", "u5", "u0", "u0", "nobody", "nobody"], got
+    assert "1 of 3 users are new to the model" in r.err, r.err
+    assert {row[0] for row in csv_rows(ferry("predict", model, "--top", "1").out)[1:]} == {f"u{u}" for u in range(5)}
+    refused("predict", model, "--top", "0", says="--top 0: expected a number from 1")
+    refused("predict", model, "--top", "x", says="--top x: expected a number from 1")
+    refused("predict", model, users, users, "--top", "1", says="give one file of users")
+    refused("predict", model, write(folder, "none.txt", "\n"), "--top", "1", says="expected users, one a line")
+    refused("predict", model, folder + "/absent.txt", "--top", "1", says="absent.txt: cannot read")
+    refused("predict", model, "--top", "1", "--user", "u1,u1", says="'u1' is asked about twice")
+    refused("predict", model, pairs, "--user", "u1", says="--user and --rated go with --top N")
+    refused("predict", model, says="which data?")
+
+
+def test_fold_in(folder):
+    model = films(folder)
+    twin = [1 + (2 * i + 2) % 5 for i in range(5)]
+    known = write(folder, "new.csv", "user,item,rating\n" + "".join(
+        f"new,i{i},{v}\n" for i, v in enumerate(twin) if i != 2) + "u1,film,5\nnew,film,5\nu1,i2,3\n")
+    pairs = write(folder, "pairs.csv", "user,item,rating\nnew,i2,\nu2,i2,\nu3,film,\nu3,unseen,\n")
+    before = [float(r[2]) for r in csv_rows(ferry("predict", model, pairs).out)[1:]]
+    r = ferry("predict", model, pairs, "--known", known)
+    now = [float(r[2]) for r in csv_rows(r.out)[1:]]
+    assert abs(now[0] - now[1]) < 1e-9 and now[1] == before[1] and now[0] != before[0], (before, now)
+    assert now[2] > before[2] and now[3] == before[3], (before, now)
+    assert "1 ratings are of users and items that were there at fit" in r.err, r.err
+    got = csv_rows(ferry("predict", model, "--known", known, "--top", "9", "--user", "new,u4").out)[1:]
+    assert [row[:2] for row in got] == [["new", "i2"], ["u4", "film"], ["u4", "i4"]], got
+    refused("predict", model, pairs, "--known", folder + "/absent.csv", says="absent.csv")
+    small = small_task(folder)
+    ferry("fit", small, "-m", "svm", "-o", folder + "/svm.ferry", "-q")
+    refused("predict", folder + "/svm.ferry", folder + "/task/target.csv", "--known", known, says="--known is for models of ratings")
+    refused("predict", folder + "/svm.ferry", "--top", "2", says="svm is no model of ratings")
+
+
 def test_several_views(folder):
     small_task(folder)
     a, b = folder + "/task/bridge_a.csv", folder + "/task/bridge_b.csv"

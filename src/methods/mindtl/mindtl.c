@@ -212,10 +212,7 @@ const ferry_method ferry_i_method_mindtl = {
     .options_size = sizeof(mindtl_options),
     .fits = mindtl_fits,
     .fit = mindtl_fit,
-    .predict = ferry_i_rating_predict,
-    .save = ferry_i_rating_save,
-    .load = ferry_i_rating_load,
-    .free = ferry_i_rating_model_free,
+    FERRY_RATING_MODEL,
 };
 
 static ferry_status cbt_fits(ferry_ctx *ctx, const ferry_task *task, const void *options)
@@ -242,10 +239,7 @@ const ferry_method ferry_i_method_cbt = {
     .options_size = sizeof(mindtl_options),
     .fits = cbt_fits,
     .fit = cbt_fit,
-    .predict = ferry_i_rating_predict,
-    .save = ferry_i_rating_save,
-    .load = ferry_i_rating_load,
-    .free = ferry_i_rating_model_free,
+    FERRY_RATING_MODEL,
 };
 
 static ferry_status talmud_fits(ferry_ctx *ctx, const ferry_task *task, const void *options)
@@ -272,10 +266,7 @@ const ferry_method ferry_i_method_talmud = {
     .options_size = sizeof(mindtl_options),
     .fits = talmud_fits,
     .fit = talmud_fit,
-    .predict = ferry_i_rating_predict,
-    .save = ferry_i_rating_save,
-    .load = ferry_i_rating_load,
-    .free = ferry_i_rating_model_free,
+    FERRY_RATING_MODEL,
 };
 
 static ferry_status random_fits(ferry_ctx *ctx, const ferry_task *task, const void *options)
@@ -301,10 +292,7 @@ const ferry_method ferry_i_method_random_codebook = {
     .options_size = sizeof(mindtl_options),
     .fits = random_fits,
     .fit = random_fit,
-    .predict = ferry_i_rating_predict,
-    .save = ferry_i_rating_save,
-    .load = ferry_i_rating_load,
-    .free = ferry_i_rating_model_free,
+    FERRY_RATING_MODEL,
 };
 
 static ferry_status shuffled_fits(ferry_ctx *ctx, const ferry_task *task,
@@ -331,10 +319,7 @@ const ferry_method ferry_i_method_shuffled_codebook = {
     .options_size = sizeof(mindtl_options),
     .fits = shuffled_fits,
     .fit = shuffled_fit,
-    .predict = ferry_i_rating_predict,
-    .save = ferry_i_rating_save,
-    .load = ferry_i_rating_load,
-    .free = ferry_i_rating_model_free,
+    FERRY_RATING_MODEL,
 };
 
 static ferry_status grid_fits(ferry_ctx *ctx, const ferry_task *task, const void *options)
@@ -360,8 +345,5 @@ const ferry_method ferry_i_method_additive_grid = {
     .options_size = sizeof(mindtl_options),
     .fits = grid_fits,
     .fit = grid_fit,
-    .predict = ferry_i_rating_predict,
-    .save = ferry_i_rating_save,
-    .load = ferry_i_rating_load,
-    .free = ferry_i_rating_model_free,
+    FERRY_RATING_MODEL,
 };

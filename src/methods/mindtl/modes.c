@@ -33,6 +33,8 @@ static ferry_status hard_model(ferry_ctx *ctx, int64_t n, const mindtl_part *par
     FERRY_NEED(ctx, size, FERRY_ENOMEM, "no memory for groups");
     for (int64_t s = 0; s < n; from += part[s++].l) {
         const mindtl_part *t = &part[s];
+        memcpy(m->part[s].r, t->r, (size_t)(t->k * t->l) * sizeof(double));
+        m->part[s].weight = lambda[s];
         const int32_t u0 = most_populous(m->p->rows, t->u, t->k, size);
         const int32_t v0 = most_populous(m->q->rows, t->v, t->l, size);
         for (int64_t d = 0; d < t->l; d++) {
@@ -49,13 +51,29 @@ done:
     return st;
 }
 
-static int64_t rank_of(int64_t n, const mindtl_codebook *book)
+/* Room for a model with these codebooks. */
+static ferry_status model_for(ferry_ctx *ctx, const ferry_ratings *r, int64_t n,
+                              const mindtl_codebook *book, bool soft, rating_model **out)
 {
-    int64_t rank = 0;
+    ferry_status st = FERRY_OK;
+    int64_t *k = ferry_i_calloc(2 * n, sizeof *k), *l = k + n, rank = 0;
+    rating_model *m = NULL;
 
-    for (int64_t s = 0; s < n; s++)
-        rank += book[s].l;
-    return rank;
+    *out = NULL;
+    FERRY_NEED(ctx, k, FERRY_ENOMEM, "no memory for shapes");
+    for (int64_t s = 0; s < n; s++) {
+        k[s] = book[s].k;
+        l[s] = book[s].l;
+        rank += l[s];
+    }
+    FERRY_TRY(ferry_i_rating_model_new(ctx, r, rank, &m));
+    FERRY_TRY(ferry_i_rating_model_parts(ctx, m, n, k, l, soft));
+    *out = m;
+    m = NULL;
+done:
+    ferry_i_rating_model_free(m);
+    ferry_i_free(k);
+    return st;
 }
 
 ferry_status ferry_i_mindtl_fit_hard(ferry_ctx *ctx, const ferry_ratings *r,
@@ -82,7 +100,7 @@ ferry_status ferry_i_mindtl_fit_hard(ferry_ctx *ctx, const ferry_ratings *r,
     FERRY_TRY(ferry_i_mindtl_reconstruct(ctx, &x, &how, n, part, w, NULL, &rep->iters,
                                          &rep->objective));
     rep->stop = rep->iters < o->iters ? FERRY_STOP_TOL : FERRY_STOP_MAX_ITER;
-    FERRY_TRY(ferry_i_rating_model_new(ctx, r, rank_of(n, book), &m));
+    FERRY_TRY(model_for(ctx, r, n, book, false, &m));
     FERRY_TRY(hard_model(ctx, n, part, w, m));
     *out = m;
     m = NULL;
@@ -135,9 +153,19 @@ done:
 static void soft_model(int64_t n, int64_t copies, const mindtl_codebook *book,
                        const mindtl_soft *soft, const double *w, rating_model *m)
 {
-    for (int64_t s = 0, from = 0; s < n; from += book[s++].l) {
+    for (int64_t s = 0, from = 0, group = 0; s < n;
+         from += book[s].l, group += book[s++].k) {
         const int64_t k = book[s].k, l = book[s].l;
         const double weight = w[s / copies] / (double)copies;
+        rating_part *t = &m->part[s];
+        memcpy(t->r, book[s].r, (size_t)(k * l) * sizeof(double));
+        memcpy(t->pi_u, soft[s].pi_u, (size_t)k * sizeof(double));
+        memcpy(t->pi_v, soft[s].pi_v, (size_t)l * sizeof(double));
+        t->weight = weight;
+        t->sigma2 = soft[s].sigma2;
+        for (int64_t i = 0; i < m->p->rows; i++)
+            memcpy(FERRY_ROW(m->pu, i) + group, FERRY_ROW(soft[s].pu, i),
+                   (size_t)k * sizeof(double));
         for (int64_t i = -1; i < m->p->rows; i++) {
             const double *pu = i < 0 ? soft[s].pi_u : FERRY_ROW(soft[s].pu, i);
             double *to = (i < 0 ? m->p0 : FERRY_ROW(m->p, i)) + from;
@@ -252,7 +280,8 @@ static ferry_status fit_all(ferry_ctx *ctx, const ferry_ratings *r, const observ
     for (int64_t s = 0; s < n; s++)
         FERRY_TRY(ferry_i_mindtl_soft_new(ctx, x->x->rows, x->x->cols, book[s].k, book[s].l,
                                           &soft[s]));
-    FERRY_TRY(ferry_i_rating_model_new(ctx, r, rank_of(n, book), &m));
+    FERRY_TRY(model_for(ctx, r, n, book, true, &m));
+    m->shrink_a = m->shrink_b = o->bias;
     FERRY_TRY(fit_parts(ctx, x, o, n, book, m, soft));
     soft_model(n, o->copies, book, soft, w, m);
     *out = m;

@@ -99,6 +99,7 @@ static ferry_status bias_fit(ferry_ctx *ctx, const ferry_task *task, const void 
     FERRY_TRY(ferry_i_observed_new(ctx, r, 1, 0, &o));
     FERRY_TRY(ferry_i_rating_model_new(ctx, r, 0, &m));
     FERRY_TRY(ferry_i_bias(ctx, &o, opt->lambda, opt->sweeps, &m->mu, m->a, m->b));
+    m->shrink_a = m->shrink_b = opt->lambda;
     rep->iters = opt->sweeps;
     ferry_i_diag_real(ctx, "mean", m->mu);
     *state = m;
@@ -121,10 +122,7 @@ const ferry_method ferry_i_method_bias = {
     .options_size = sizeof(bias_options),
     .fits = bias_fits,
     .fit = bias_fit,
-    .predict = ferry_i_rating_predict,
-    .save = ferry_i_rating_save,
-    .load = ferry_i_rating_load,
-    .free = ferry_i_rating_model_free,
+    FERRY_RATING_MODEL,
 };
 
 /* ---- rating-mean ---- */
@@ -165,6 +163,8 @@ static ferry_status mean_fit(ferry_ctx *ctx, const ferry_task *task, const void 
     FERRY_TRY(mean_of(ctx, o.x, &m->mu));
     if (opt->by == BY_USER) shrunken_means(o.x, m->mu, m->b, 0, m->a);
     if (opt->by == BY_ITEM) shrunken_means(o.xt, m->mu, m->a, 0, m->b);
+    if (opt->by == BY_USER) m->shrink_a = 0;
+    if (opt->by == BY_ITEM) m->shrink_b = 0;
     ferry_i_diag_real(ctx, "mean", m->mu);
     *state = m;
     m = NULL;
@@ -185,8 +185,5 @@ const ferry_method ferry_i_method_rating_mean = {
     .options_size = sizeof(mean_options),
     .fits = mean_fits,
     .fit = mean_fit,
-    .predict = ferry_i_rating_predict,
-    .save = ferry_i_rating_save,
-    .load = ferry_i_rating_load,
-    .free = ferry_i_rating_model_free,
+    FERRY_RATING_MODEL,
 };

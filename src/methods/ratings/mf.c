@@ -189,6 +189,8 @@ static ferry_status mf_fit(ferry_ctx *ctx, const ferry_task *task, const void *o
     ferry_i_rng_for(ctx, &rng, "mf");
     ferry_i_fill_normal(m->q, &rng);
     FERRY_TRY(sweeps(ctx, opt, &e, m, rep));
+    m->shrink_a = m->shrink_b = opt->bias;
+    m->ridge = opt->lambda;
     *state = m;
     m = NULL;
 done:
@@ -210,8 +212,5 @@ const ferry_method ferry_i_method_mf = {
     .options_size = sizeof(mf_options),
     .fits = mf_fits,
     .fit = mf_fit,
-    .predict = ferry_i_rating_predict,
-    .save = ferry_i_rating_save,
-    .load = ferry_i_rating_load,
-    .free = ferry_i_rating_model_free,
+    FERRY_RATING_MODEL,
 };

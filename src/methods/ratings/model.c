@@ -37,12 +37,41 @@ void ferry_i_rating_model_free(void *state)
     ferry_i_block_free(m->q);
     ferry_i_free(m->p0);
     ferry_i_free(m->q0);
+    ferry_i_free(m->start);
+    ferry_i_free(m->item);
+    for (int64_t s = 0; m->part && s < m->parts; s++)
+        ferry_i_free(m->part[s].r); /* pi_u and pi_v stand behind it */
+    ferry_i_free(m->part);
+    ferry_i_block_free(m->pu);
     ferry_i_free(m);
 }
 
-/* All but the numbers; takes the ids over. */
-static ferry_status make(ferry_ctx *ctx, ferry_ids *users, ferry_ids *items, int64_t rank,
-                         rating_model **out)
+ferry_status ferry_i_rating_model_parts(ferry_ctx *ctx, rating_model *m, int64_t parts,
+                                        const int64_t *k, const int64_t *l, bool soft)
+{
+    ferry_status st = FERRY_OK;
+    int64_t groups = 0;
+
+    m->part = ferry_i_calloc(parts, sizeof *m->part);
+    FERRY_NEED(ctx, m->part, FERRY_ENOMEM, "no memory for codebooks");
+    m->parts = parts;
+    for (int64_t s = 0; s < parts; s++) {
+        rating_part *t = &m->part[s];
+        t->k = k[s];
+        t->l = l[s];
+        t->r = ferry_i_calloc(k[s] * l[s] + k[s] + l[s], sizeof *t->r);
+        FERRY_NEED(ctx, t->r, FERRY_ENOMEM, "no memory for a codebook");
+        t->pi_u = t->r + k[s] * l[s];
+        t->pi_v = t->pi_u + k[s];
+        groups += k[s];
+    }
+    if (soft) FERRY_TRY(ferry_i_block_new(ctx, m->p->rows, groups, &m->pu));
+done:
+    return st;
+}
+
+ferry_status ferry_i_rating_model_make(ferry_ctx *ctx, ferry_ids *users, ferry_ids *items,
+                                       int64_t rank, rating_model **out)
 {
     ferry_status st = FERRY_OK;
     rating_model *m = ferry_i_calloc(1, sizeof *m);
@@ -56,12 +85,14 @@ static ferry_status make(ferry_ctx *ctx, ferry_ids *users, ferry_ids *items, int
     m->users = users;
     m->items = items;
     m->rank = rank;
+    m->shrink_a = m->shrink_b = -1;
     FERRY_NEED(ctx, users && items, FERRY_ENOMEM, "no memory for users and items");
     m->a = ferry_i_calloc(ferry_i_ids_count(users), sizeof *m->a);
     m->b = ferry_i_calloc(ferry_i_ids_count(items), sizeof *m->b);
     m->p0 = ferry_i_calloc(rank, sizeof *m->p0);
     m->q0 = ferry_i_calloc(rank, sizeof *m->q0);
-    FERRY_NEED(ctx, m->a && m->b && m->p0 && m->q0, FERRY_ENOMEM,
+    m->start = ferry_i_calloc(ferry_i_ids_count(users) + 1, sizeof *m->start);
+    FERRY_NEED(ctx, m->a && m->b && m->p0 && m->q0 && m->start, FERRY_ENOMEM,
                "no memory for a model of ratings");
     FERRY_TRY(ferry_i_block_new(ctx, ferry_i_ids_count(users), rank, &m->p));
     FERRY_TRY(ferry_i_block_new(ctx, ferry_i_ids_count(items), rank, &m->q));
@@ -72,21 +103,52 @@ done:
     return st;
 }
 
+/* start and item from the ratings that have a value. */
+static ferry_status keep_rated(ferry_ctx *ctx, const ferry_ratings *r, rating_model *m)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t users = m->p->rows;
+    int64_t *next = ferry_i_calloc(users + 1, sizeof *next), n = 0;
+
+    FERRY_NEED(ctx, next, FERRY_ENOMEM, "no memory for users");
+    for (int64_t e = 0; e < r->n; e++)
+        if (!isnan(r->value[e])) m->start[r->user[e] + 1]++;
+    for (int64_t i = 0; i < users; i++) {
+        m->start[i + 1] += m->start[i];
+        next[i] = m->start[i];
+    }
+    n = m->start[users];
+    m->item = ferry_i_calloc(n, sizeof *m->item);
+    FERRY_NEED(ctx, m->item, FERRY_ENOMEM, "no memory for %lld ratings", (long long)n);
+    for (int64_t e = 0; e < r->n; e++)
+        if (!isnan(r->value[e])) m->item[next[r->user[e]]++] = r->item[e];
+done:
+    ferry_i_free(next);
+    return st;
+}
+
 ferry_status ferry_i_rating_model_new(ferry_ctx *ctx, const ferry_ratings *r, int64_t rank,
                                       rating_model **out)
 {
-    const ferry_status st =
-        make(ctx, ferry_i_ids_copy(r->users), ferry_i_ids_copy(r->items), rank, out);
+    ferry_status st = FERRY_OK;
+    rating_model *m = NULL;
 
-    if (st != FERRY_OK) return st;
-    (*out)->lo = r->lo;
-    (*out)->hi = r->hi;
+    *out = NULL;
+    FERRY_TRY(ferry_i_rating_model_make(ctx, ferry_i_ids_copy(r->users),
+                                        ferry_i_ids_copy(r->items), rank, &m));
+    m->lo = r->lo;
+    m->hi = r->hi;
+    FERRY_TRY(keep_rated(ctx, r, m));
+    *out = m;
+    m = NULL;
+done:
+    ferry_i_rating_model_free(m);
     return st;
 }
 
 /* ---- predicting ---- */
 
-double ferry_i_rating_at(const rating_model *m, int64_t user, int64_t item)
+double ferry_i_rating_raw(const rating_model *m, int64_t user, int64_t item)
 {
     const double *p = user < 0 ? m->p0 : FERRY_ROW(m->p, user);
     const double *q = item < 0 ? m->q0 : FERRY_ROW(m->q, item);
@@ -94,11 +156,15 @@ double ferry_i_rating_at(const rating_model *m, int64_t user, int64_t item)
 
     for (int64_t c = 0; c < m->rank; c++)
         x += p[c] * q[c];
-    return fmin(fmax(x, m->lo), m->hi);
+    return x;
 }
 
-/* Where each of `ids` stands in `known`, -1: not. New array. */
-static int64_t *places(const ferry_ids *ids, const ferry_ids *known)
+double ferry_i_rating_at(const rating_model *m, int64_t user, int64_t item)
+{
+    return fmin(fmax(ferry_i_rating_raw(m, user, item), m->lo), m->hi);
+}
+
+int64_t *ferry_i_rating_places(const ferry_ids *ids, const ferry_ids *known)
 {
     const int64_t n = ferry_i_ids_count(ids);
     int64_t *at = ferry_i_calloc(n, sizeof *at);
@@ -114,7 +180,8 @@ ferry_status ferry_i_rating_predict(ferry_ctx *ctx, const void *state,
     ferry_status st = FERRY_OK;
     const rating_model *m = state;
     const ferry_ratings *r = d->ratings;
-    int64_t *user = places(r->users, m->users), *item = places(r->items, m->items);
+    int64_t *user = ferry_i_rating_places(r->users, m->users),
+            *item = ferry_i_rating_places(r->items, m->items);
 
     FERRY_NEED(ctx, user && item, FERRY_ENOMEM, "no memory for users and items");
     for (int64_t e = 0; e < r->n; e++)
@@ -122,74 +189,5 @@ ferry_status ferry_i_rating_predict(ferry_ctx *ctx, const void *state,
 done:
     ferry_i_free(user);
     ferry_i_free(item);
-    return st;
-}
-
-/* ---- files ---- */
-
-ferry_status ferry_i_rating_save(ferry_ctx *ctx, const void *state, ferry_bag *bag)
-{
-    ferry_status st = FERRY_OK;
-    const rating_model *m = state;
-    const double scale[] = {m->mu, m->lo, m->hi};
-
-    FERRY_TRY(ferry_i_bag_put_ids(ctx, bag, "users", m->users));
-    FERRY_TRY(ferry_i_bag_put_ids(ctx, bag, "items", m->items));
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "scale", 1, 3, scale));
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "a", 1, m->p->rows, m->a));
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "b", 1, m->q->rows, m->b));
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "p0", 1, m->rank, m->p0));
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "q0", 1, m->rank, m->q0));
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "p", m->p->rows, m->rank, m->p->data));
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "q", m->q->rows, m->rank, m->q->data));
-done:
-    return st;
-}
-
-static ferry_status load_reals(ferry_ctx *ctx, const ferry_bag *bag, const char *name,
-                               int64_t rows, int64_t cols, double *to)
-{
-    const double *data = NULL;
-    const ferry_status st = ferry_i_bag_reals(ctx, bag, name, &rows, &cols, &data);
-
-    if (st == FERRY_OK && rows * cols > 0)
-        memcpy(to, data, (size_t)(rows * cols) * sizeof *to);
-    return st;
-}
-
-ferry_status ferry_i_rating_load(ferry_ctx *ctx, const ferry_bag *bag, void **state)
-{
-    ferry_status st = FERRY_OK;
-    ferry_ids *users = NULL, *items = NULL;
-    rating_model *m = NULL;
-    int64_t one = 1, rank = -1;
-    const double *unused = NULL;
-    double scale[3];
-
-    *state = NULL;
-    FERRY_TRY(load_reals(ctx, bag, "scale", 1, 3, scale));
-    FERRY_NEED(ctx, scale[1] <= scale[2], FERRY_EDATA,
-               "tensor scale: ratings from %g to %g", scale[1], scale[2]);
-    FERRY_TRY(ferry_i_bag_reals(ctx, bag, "p0", &one, &rank, &unused));
-    FERRY_TRY(ferry_i_bag_ids(ctx, bag, "users", &users));
-    FERRY_TRY(ferry_i_bag_ids(ctx, bag, "items", &items));
-    st = make(ctx, users, items, rank, &m);
-    users = items = NULL;
-    if (st != FERRY_OK) goto done;
-    m->mu = scale[0];
-    m->lo = scale[1];
-    m->hi = scale[2];
-    FERRY_TRY(load_reals(ctx, bag, "a", 1, m->p->rows, m->a));
-    FERRY_TRY(load_reals(ctx, bag, "b", 1, m->q->rows, m->b));
-    FERRY_TRY(load_reals(ctx, bag, "p0", 1, rank, m->p0));
-    FERRY_TRY(load_reals(ctx, bag, "q0", 1, rank, m->q0));
-    FERRY_TRY(load_reals(ctx, bag, "p", m->p->rows, rank, m->p->data));
-    FERRY_TRY(load_reals(ctx, bag, "q", m->q->rows, rank, m->q->data));
-    *state = m;
-    m = NULL;
-done:
-    ferry_i_rating_model_free(m);
-    ferry_i_ids_free(users);
-    ferry_i_ids_free(items);
     return st;
 }

@@ -26,6 +26,14 @@ void ferry_i_observed_clear(observed *o);
 /* CSR of the transpose. */
 ferry_status ferry_i_transpose(ferry_ctx *ctx, const ferry_matrix *x, ferry_matrix **out);
 
+/* One codebook behind columns [from, from + l) of p and q: p = weight Pu R, q = Pv. */
+typedef struct rating_part {
+    int64_t k, l;
+    double *r;             /* k x l */
+    double *pi_u, *pi_v;   /* k, l: shares of the groups; those of hard groups are unused */
+    double weight, sigma2; /* sigma2 0: groups are hard */
+} rating_part;
+
 typedef struct rating_model {
     ferry_ids *users, *items;
     double mu, lo, hi;
@@ -33,18 +41,52 @@ typedef struct rating_model {
     int64_t rank;       /* columns of p and q; may be 0 */
     ferry_block *p, *q; /* users x rank, items x rank */
     double *p0, *q0;    /* rank: for users and items never seen */
+    int64_t *start;     /* users + 1: item[start[i] .. start[i + 1]) are what i rated */
+    int64_t *item;
+    /* How a user or item that was not there at fit gets a row from some ratings: */
+    double shrink_a, shrink_b; /* ratings of size 0 that shrink a bias; below 0: bias 0 */
+    double ridge;              /* above 0: p and q by ridge regression */
+    int64_t parts;             /* above 0: by groups, hard or soft */
+    rating_part *part;
+    ferry_block *pu; /* users x sum of k, where groups are soft; else NULL */
 } rating_model;
 
-/* Zeroed; ids copied, scale from r. */
+/* Zeroed, without parts and without `item`; takes the ids over, also when it fails (NULL:
+ * no memory). */
+ferry_status ferry_i_rating_model_make(ferry_ctx *ctx, ferry_ids *users, ferry_ids *items,
+                                       int64_t rank, rating_model **out);
+/* Zeroed; ids copied, scale and what was rated from r. */
 ferry_status ferry_i_rating_model_new(ferry_ctx *ctx, const ferry_ratings *r, int64_t rank,
                                       rating_model **out);
 void ferry_i_rating_model_free(void *state);
-/* Clipped; user, item -1: never seen. */
+/* Room for the parts: shapes are given, all else is zero; pu when `soft`. */
+ferry_status ferry_i_rating_model_parts(ferry_ctx *ctx, rating_model *m, int64_t parts,
+                                        const int64_t *k, const int64_t *l, bool soft);
+/* Where each of `ids` stands in `known`, -1: not. New array; NULL: no memory. */
+int64_t *ferry_i_rating_places(const ferry_ids *ids, const ferry_ids *known);
+/* user, item -1: never seen. */
+double ferry_i_rating_raw(const rating_model *m, int64_t user, int64_t item);
+/* The same, clipped to the scale. */
 double ferry_i_rating_at(const rating_model *m, int64_t user, int64_t item);
 ferry_status ferry_i_rating_predict(ferry_ctx *ctx, const void *state,
                                     const ferry_domain *d, ferry_prediction *p);
 ferry_status ferry_i_rating_save(ferry_ctx *ctx, const void *state, ferry_bag *bag);
 ferry_status ferry_i_rating_load(ferry_ctx *ctx, const ferry_bag *bag, void **state);
+/* A model that also knows the users and items of d's ratings: a new user by the ratings of
+ * items that were there at fit, then a new item by all its ratings. Who was there at fit
+ * stays as he is. */
+ferry_status ferry_i_rating_fold_in(ferry_ctx *ctx, const void *state,
+                                    const ferry_domain *d, void **out);
+/* The n items that each of the users (NULL: all that the model knows) would rate highest,
+ * best first, the earlier item of equals; without those that the user rated unless `rated`.
+ */
+ferry_status ferry_i_rating_top(ferry_ctx *ctx, const void *state, const ferry_ids *users,
+                                int64_t n, bool rated, ferry_ratings **out);
+/* What all methods of this kind do with a model. */
+#define FERRY_RATING_MODEL                                                                 \
+    .predict = ferry_i_rating_predict, .save = ferry_i_rating_save,                        \
+    .load = ferry_i_rating_load, .free = ferry_i_rating_model_free,                        \
+    .fold_in = ferry_i_rating_fold_in, .top = ferry_i_rating_top
 
 /* The target's ratings; FERRY_ENEEDS unless there is one that may be seen. */
 ferry_status ferry_i_rating_target(ferry_ctx *ctx, const char *method,

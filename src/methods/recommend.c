@@ -1,0 +1,94 @@
+/* What only models of ratings can do: fold in, and name the best items. */
+#include <string.h>
+
+#include "model/model.h"
+
+/* A model like m, but for its state. */
+static ferry_status copy_but_state(ferry_ctx *ctx, const ferry_model *m, ferry_model **out)
+{
+    ferry_status st = FERRY_OK;
+    ferry_model *t = NULL;
+
+    *out = NULL;
+    FERRY_TRY(ferry_i_model_new(ctx, m->method, m->opts, m->goal, m->names, &t));
+    for (int64_t i = 0; i < m->n_views; i++)
+        FERRY_TRY(ferry_i_model_add_view(ctx, t, m->views[i]->name, m->views[i]->x->cols,
+                                         m->views[i]->features, m->views[i]->read,
+                                         m->views[i]->idf));
+    ferry_i_free(t->diagnostics);
+    t->diagnostics = ferry_i_strdup(m->diagnostics);
+    FERRY_NEED(ctx, t->diagnostics, FERRY_ENOMEM, "no memory for a model");
+    *out = t;
+    t = NULL;
+done:
+    ferry_model_free(t);
+    return st;
+}
+
+ferry_status ferry_model_fold_in(ferry_ctx *ctx, const ferry_model *model,
+                                 const ferry_domain *ratings, ferry_model **out)
+{
+    ferry_status st = FERRY_OK;
+    ferry_model *t = NULL;
+
+    *out = NULL;
+    FERRY_NEED(ctx, model->goal == FERRY_RATE && model->method->fold_in, FERRY_ENEEDS,
+               "%s is no model of ratings: nothing can be folded in", model->method->name);
+    FERRY_NEED(ctx, ratings->ratings, FERRY_ENEEDS, "domain '%s' has no ratings",
+               ratings->name);
+    FERRY_TRY(copy_but_state(ctx, model, &t));
+    FERRY_TRY(model->method->fold_in(ctx, model->state, ratings, &t->state));
+    *out = t;
+    t = NULL;
+done:
+    ferry_model_free(t);
+    return st;
+}
+
+static ferry_status ids_of(ferry_ctx *ctx, int64_t n, const char *const *users,
+                           ferry_ids **out)
+{
+    ferry_status st = FERRY_OK;
+    ferry_ids *ids = ferry_i_ids_new();
+
+    *out = NULL;
+    FERRY_NEED(ctx, ids, FERRY_ENOMEM, "no memory for users");
+    for (int64_t i = 0; i < n; i++) {
+        bool added = false;
+        FERRY_NEED(ctx, ferry_i_ids_add(ids, users[i], &added) >= 0, FERRY_ENOMEM,
+                   "no memory for users");
+        FERRY_NEED(ctx, added, FERRY_EINVAL, "user '%s' is asked about twice", users[i]);
+    }
+    *out = ids;
+    ids = NULL;
+done:
+    ferry_i_ids_free(ids);
+    return st;
+}
+
+ferry_status ferry_recommend(ferry_ctx *ctx, const ferry_model *model, int64_t n_users,
+                             const char *const *users, int64_t top, int rated,
+                             ferry_prediction **out)
+{
+    ferry_status st = FERRY_OK;
+    ferry_domain domain = {.name = NULL};
+    ferry_prediction *p = NULL;
+    ferry_ids *ids = NULL;
+
+    *out = NULL;
+    FERRY_NEED(ctx, model->goal == FERRY_RATE && model->method->top, FERRY_ENEEDS,
+               "%s is no model of ratings: it has no best items", model->method->name);
+    FERRY_NEED(ctx, top >= 1, FERRY_EINVAL, "top = %lld: expected at least 1",
+               (long long)top);
+    if (users) FERRY_TRY(ids_of(ctx, n_users, users, &ids));
+    FERRY_TRY(model->method->top(ctx, model->state, ids, top, rated != 0, &domain.ratings));
+    FERRY_TRY(ferry_i_prediction_new(ctx, FERRY_RATE, NULL, &domain, &p));
+    if (p->n > 0) memcpy(p->value, domain.ratings->value, (size_t)p->n * sizeof *p->value);
+    *out = p;
+    p = NULL;
+done:
+    ferry_prediction_free(p);
+    ferry_i_ratings_free(domain.ratings);
+    ferry_i_ids_free(ids);
+    return st;
+}

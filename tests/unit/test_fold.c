@@ -1,0 +1,453 @@
+/* Models of ratings: users and items that come later, and the best items of a user. */
+#include "ferry_test.h"
+#include "methods/ratings/ratings.h"
+#include "model/model.h"
+#include "small_task.h"
+
+/* 30 users x 24 items; about half of the pairs are rated, by two tastes and two kinds. */
+enum { U = 30, I = 24 };
+
+static bool rated(int u, int i)
+{
+    return ((unsigned)(u * I + i + 1) * 2654435761u >> 16) % 9 < 5;
+}
+
+static double rating(int u, int i)
+{
+    const double x = 3 + (u % 3 == i % 2 ? 1.3 : -0.9) + 0.2 * (u % 5) - 0.15 * (i % 4) +
+                     0.05 * ((u * i) % 7);
+
+    return x < 1 ? 1 : x > 5 ? 5 : x;
+}
+
+/* Ratings of all that are rated, without user `no_user` and item `no_item`; those two get
+ * names of their own (1000 more) where `only` asks for theirs alone. */
+static ferry_domain *films(ferry_ctx *ctx, ferry_role role, int no_user, int no_item,
+                           bool only)
+{
+    int u[U * I], i[U * I];
+    double v[U * I];
+    int64_t n = 0;
+    ferry_domain *d =
+        small_domain(ctx, role == FERRY_SOURCE ? "books" : "films", role, 0, 0, NULL);
+
+    for (int a = 0; a < U; a++) {
+        for (int b = 0; b < I; b++) {
+            const bool mine = a == no_user || b == no_item;
+            if (!rated(a, b) || mine != only) continue;
+            u[n] = a == no_user ? a + 1000 : a;
+            i[n] = b == no_item ? b + 1000 : b;
+            v[n++] = rating(a, b);
+        }
+    }
+    small_ratings(ctx, d, n, u, i, v);
+    return d;
+}
+
+static ferry_task *make_task(ferry_ctx *ctx)
+{
+    return small_task(ctx, FERRY_RATE, films(ctx, FERRY_SOURCE, -1, -1, false),
+                      films(ctx, FERRY_TARGET, -1, -1, false));
+}
+
+/* The rating that a model gives user u and item i, by number. */
+static double of(ferry_ctx *ctx, const ferry_model *m, int u, int i)
+{
+    const double none = NAN;
+    ferry_domain *d = small_domain(ctx, "asked", FERRY_TARGET, 0, 0, NULL);
+    ferry_prediction *p = NULL;
+    double x;
+
+    small_ratings(ctx, d, 1, &u, &i, &none);
+    assert_ok(ctx, ferry_predict(ctx, m, d, &p));
+    x = p->value[0];
+    ferry_prediction_free(p);
+    ferry_domain_free(d);
+    return x;
+}
+
+static ferry_model *fold(ferry_ctx *ctx, const ferry_model *m, ferry_domain *d)
+{
+    ferry_model *more = NULL;
+
+    assert_ok(ctx, ferry_model_fold_in(ctx, m, d, &more));
+    ferry_domain_free(d);
+    return more;
+}
+
+/* ---- folding in ---- */
+
+static const struct {
+    const char *method, *settings;
+    double tol;
+} all[] = {
+    {"rating-mean", "by=user", 1e-12},
+    {"rating-mean", "by=item", 1e-12},
+    {"rating-mean", "", 1e-12},
+    {"bias", "sweeps=200", 1e-12},
+    {"mf", "rank=2 lambda=1 sweeps=2000 tol=0", 1e-3},
+    {"mindtl", "k=2 l=2 iters=500 copies=2 restarts=5", 1e-3},
+    {"mindtl", "mode=paper k=4 l=3 iters=100", 1e-12},
+    {"cbt", "k=4 l=3 iters=100", 1e-12},
+};
+
+/* A twin: a new user with the ratings of one who was there at fit gets the same answers;
+ * and so does a new item. Nobody else's change. */
+static void test_twins(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_task *task = make_task(ctx);
+
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
+        ferry_model *m = fit_model(ctx, task, all[k].method, all[k].settings);
+        ferry_model *users = fold(ctx, m, films(ctx, FERRY_TARGET, 4, -1, true));
+        ferry_model *items = fold(ctx, m, films(ctx, FERRY_TARGET, -1, 7, true));
+        for (int i = 0; i < I; i++) {
+            assert_close(of(ctx, users, 1004, i), of(ctx, m, 4, i), all[k].tol);
+            assert_close(of(ctx, users, 3, i), of(ctx, m, 3, i), 0);
+        }
+        for (int u = 0; u < U; u++) {
+            assert_close(of(ctx, items, u, 1007), of(ctx, m, u, 7), all[k].tol);
+            assert_close(of(ctx, items, u, 2), of(ctx, m, u, 2), 0);
+        }
+        ferry_model_free(items);
+        ferry_model_free(users);
+        ferry_model_free(m);
+    }
+    ferry_task_free(task);
+}
+
+/* Someone who was not there at fit is rated better than a stranger. */
+static void test_helps(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_domain *source = films(ctx, FERRY_SOURCE, -1, -1, false);
+    ferry_task *task =
+        small_task(ctx, FERRY_RATE, source, films(ctx, FERRY_TARGET, 4, 7, false));
+
+    for (size_t k = 4; k < sizeof all / sizeof *all; k++) {
+        ferry_model *m = fit_model(ctx, task, all[k].method, all[k].settings);
+        ferry_model *more = fold(ctx, m, films(ctx, FERRY_TARGET, 4, 7, true));
+        double before = 0, now = 0;
+        for (int i = 0; i < I; i++) {
+            const double x = rating(4, i);
+            if (i == 7) continue;
+            before += fabs(of(ctx, m, 1004, i) - x);
+            now += fabs(of(ctx, more, 1004, i) - x);
+        }
+        assert_true(now < before);
+        before = now = 0;
+        for (int u = 0; u < U; u++) {
+            const double x = rating(u, 7);
+            before += fabs(of(ctx, m, u, 1007) - x);
+            now += fabs(of(ctx, more, u, 1007) - x);
+        }
+        assert_true(now < before);
+        assert_true(of(ctx, more, 1004, 1007) >= 1 && of(ctx, more, 1004, 1007) <= 5);
+        ferry_model_free(more);
+        ferry_model_free(m);
+    }
+    ferry_task_free(task);
+}
+
+/* A user who rated only what is new stays a stranger; pairs without a value add nobody. */
+static void test_strangers(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_task *task = make_task(ctx);
+    ferry_model *m = fit_model(ctx, task, "mf", "rank=2"), *more = NULL;
+    const int u[] = {500, 501, 1, 2}, i[] = {600, 3, 601, 5};
+    const double v[] = {5, NAN, NAN, 4};
+    ferry_domain *d = small_domain(ctx, "new", FERRY_TARGET, 0, 0, NULL);
+    const rating_model *state_of = NULL;
+
+    small_ratings(ctx, d, 4, u, i, v);
+    more = fold(ctx, m, d);
+    state_of = more->state;
+    assert_int_equal(ferry_i_ids_count(state_of->users), U + 1);
+    assert_int_equal(ferry_i_ids_count(state_of->items), I + 1);
+    assert_close(of(ctx, more, 500, 3), of(ctx, m, 500, 3), 1e-12);
+    assert_close(of(ctx, more, 501, 3), of(ctx, m, 501, 3), 0);
+    assert_close(of(ctx, more, 2, 5), of(ctx, m, 2, 5), 0);  /* both were there */
+    assert_true(of(ctx, more, 1, 600) > of(ctx, m, 1, 600)); /* it got a 5 */
+    ferry_model_free(more);
+    ferry_model_free(m);
+    ferry_task_free(task);
+}
+
+/* Worked out by hand: one item rated 5 and 1 by two users; a third rates it 4. */
+static void test_by_hand(void **state)
+{
+    ferry_ctx *ctx = *state;
+    const int u[] = {0, 1}, i[] = {0, 0}, w[] = {2, 2}, j[] = {0, 9};
+    const double v[] = {5, 1}, x[] = {4, 2};
+    ferry_domain *t = small_domain(ctx, "t", FERRY_TARGET, 0, 0, NULL);
+    ferry_domain *d = small_domain(ctx, "d", FERRY_TARGET, 0, 0, NULL);
+    ferry_task *task = NULL;
+    ferry_model *m = NULL, *more = NULL;
+
+    small_ratings(ctx, t, 2, u, i, v);
+    small_ratings(ctx, d, 2, w, j, x);
+    task = small_task(ctx, FERRY_RATE, NULL, t);
+    m = fit_model(ctx, task, "bias", "lambda=1");
+    more = fold(ctx, m, d);
+    assert_close(of(ctx, more, 2, 0), 3.5, 1e-12);        /* mu 3, b 0, a (4 - 3) / 2 */
+    assert_close(of(ctx, more, 2, 9), 3.5 - 0.75, 1e-12); /* b (2 - 3 - 0.5) / 2 */
+    ferry_model_free(more);
+    ferry_model_free(m);
+    ferry_task_free(task);
+}
+
+/* ---- the best ---- */
+
+static void test_top(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_task *task = make_task(ctx);
+    ferry_model *m = fit_model(ctx, task, "mf", "rank=3 lambda=1");
+    const char *users[] = {"u3", "nobody", "u8"};
+
+    for (int with = 0; with < 2; with++) {
+        ferry_prediction *p = NULL;
+        int64_t at = 0;
+        assert_ok(ctx, ferry_recommend(ctx, m, 3, users, 5, with, &p));
+        assert_int_equal(p->n, 15);
+        for (int k = 0; k < 3; k++) {
+            const int u = k == 0 ? 3 : k == 1 ? 900 : 8;
+            double last = 1e9;
+            bool named[I] = {false};
+            for (int n = 0; n < 5; n++, at++) {
+                const int i = atoi(p->items[at] + 1);
+                assert_string_equal(p->ids[at], users[k]);
+                assert_close(p->value[at], of(ctx, m, u, i), 1e-12);
+                assert_true(p->value[at] <= last);
+                assert_true(with || u == 900 || !rated(u, i));
+                last = p->value[at];
+                named[i] = true;
+            }
+            for (int i = 0; i < I; i++)
+                if (!named[i] && (with || u == 900 || !rated(u, i)))
+                    assert_true(of(ctx, m, u, i) <= last + 1e-12);
+        }
+        ferry_prediction_free(p);
+    }
+    ferry_model_free(m);
+    ferry_task_free(task);
+}
+
+/* All users; more than there are; equal ratings in the order of the items. */
+static void test_top_all(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_task *task = make_task(ctx);
+    ferry_model *m = fit_model(ctx, task, "rating-mean", ""), *more = NULL;
+    ferry_prediction *p = NULL;
+    int64_t n = 0, last = -1;
+
+    assert_ok(ctx, ferry_recommend(ctx, m, 0, NULL, 1000, 0, &p));
+    for (int64_t e = 0; e < p->n; e++) {
+        const int u = atoi(p->ids[e] + 1), i = atoi(p->items[e] + 1);
+        const int64_t place =
+            ferry_i_ids_find(((rating_model *)m->state)->items, p->items[e]);
+        assert_false(rated(u, i));
+        if (e > 0 && strcmp(p->ids[e], p->ids[e - 1]) == 0) assert_true(place > last);
+        last = place;
+    }
+    for (int u = 0; u < U; u++)
+        for (int i = 0; i < I; i++)
+            n += !rated(u, i);
+    assert_int_equal(p->n, n);
+    ferry_prediction_free(p);
+    /* What a user who was folded in has rated is left out too, and items can be new. */
+    more = fold(ctx, m, films(ctx, FERRY_TARGET, 4, 7, true));
+    assert_ok(ctx, ferry_recommend(ctx, more, 1, &(const char *){"u1004"}, 1000, 0, &p));
+    n = 0;
+    for (int64_t e = 0; e < p->n; e++) {
+        const int i = atoi(p->items[e] + 1);
+        assert_false(rated(4, i == 1007 ? 7 : i) && i != 7);
+        n += i == 1007;
+    }
+    assert_int_equal(n, !rated(4, 7));
+    ferry_prediction_free(p);
+    ferry_model_free(more);
+    ferry_model_free(m);
+    ferry_task_free(task);
+}
+
+/* ---- files, needs, stops ---- */
+
+static void test_files(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_task *task = make_task(ctx);
+
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
+        ferry_model *m = fit_model(ctx, task, all[k].method, all[k].settings), *l = NULL;
+        ferry_model *a = NULL, *b = NULL, *c = NULL;
+        const char *path = tmp_path("fold.ferry");
+        assert_ok(ctx, ferry_model_save(ctx, m, path));
+        assert_ok(ctx, ferry_model_load(ctx, path, NULL, &l));
+        a = fold(ctx, m, films(ctx, FERRY_TARGET, 4, 7, true));
+        b = fold(ctx, l, films(ctx, FERRY_TARGET, 4, 7, true));
+        assert_ok(ctx, ferry_model_save(ctx, a, path));
+        assert_ok(ctx, ferry_model_load(ctx, path, NULL, &c));
+        for (int i = 0; i < I; i++) {
+            assert_close(of(ctx, b, 1004, i), of(ctx, a, 1004, i), 0);
+            assert_close(of(ctx, c, 1004, i), of(ctx, a, 1004, i), 0);
+            assert_close(of(ctx, b, i, 1007), of(ctx, a, i, 1007), 0);
+        }
+        ferry_model_free(c);
+        ferry_model_free(b);
+        ferry_model_free(a);
+        ferry_model_free(l);
+        ferry_model_free(m);
+    }
+    ferry_task_free(task);
+}
+
+/* A saved model in which one thing is wrong is refused by the tensor's name. */
+static void test_broken(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_task *task = make_task(ctx);
+    ferry_model *m = fit_model(ctx, task, "mindtl", "k=2 l=2 copies=1");
+    rating_model *s = m->state;
+    const char *want[] = {"rated", "rated", "rated", "parts", "part.0.weight", "pu"};
+
+    for (int step = 0; step < 6; step++) {
+        const int64_t first = s->start[1], item = s->item[0];
+        const rating_part part = s->part[0];
+        ferry_bag *bag = NULL;
+        void *out = NULL;
+        if (step == 0) s->start[1] = s->start[2] + 1;
+        if (step == 1) s->item[0] = I;
+        if (step == 2) s->item[0] = -1;
+        if (step == 3) s->part[0].l = 1;
+        if (step == 4) s->part[0].sigma2 = -1;
+        if (step == 5) s->pu->k--;
+        assert_ok(ctx, ferry_i_bag_new(ctx, &bag));
+        assert_ok(ctx, ferry_i_rating_save(ctx, s, bag));
+        s->start[1] = first;
+        s->item[0] = item;
+        s->part[0] = part;
+        if (step == 5) s->pu->k++;
+        assert_fails(ctx, ferry_i_rating_load(ctx, bag, &out), FERRY_EDATA, want[step]);
+        assert_null(out);
+        ferry_i_bag_free(bag);
+    }
+    ferry_model_free(m);
+    ferry_task_free(task);
+}
+
+static void test_needs(void **state)
+{
+    ferry_ctx *ctx = *state;
+    const double x[] = {0, 1, 2, 3};
+    ferry_domain *t = small_domain(ctx, "t", FERRY_TARGET, 4, 1, x);
+    ferry_domain *empty = small_domain(ctx, "empty", FERRY_TARGET, 0, 0, NULL);
+    ferry_task *classes = NULL, *task = make_task(ctx);
+    ferry_model *m = fit_model(ctx, task, "bias", ""), *other = NULL, *out = NULL;
+    const char *twice[] = {"u1", "u1"};
+    ferry_prediction *p = NULL;
+
+    small_classes(ctx, t, "abab");
+    classes = small_task(ctx, FERRY_CLASSIFY, NULL, t);
+    other = fit_model(ctx, classes, "majority", "");
+    assert_fails(ctx, ferry_model_fold_in(ctx, other, empty, &out), FERRY_ENEEDS,
+                 "majority is no model of ratings");
+    assert_fails(ctx, ferry_model_fold_in(ctx, m, empty, &out), FERRY_ENEEDS,
+                 "domain 'empty' has no ratings");
+    assert_fails(ctx, ferry_recommend(ctx, other, 0, NULL, 3, 0, &p), FERRY_ENEEDS,
+                 "majority is no model of ratings");
+    assert_fails(ctx, ferry_recommend(ctx, m, 0, NULL, 0, 0, &p), FERRY_EINVAL,
+                 "top = 0: expected at least 1");
+    assert_fails(ctx, ferry_recommend(ctx, m, 2, twice, 1, 0, &p), FERRY_EINVAL,
+                 "user 'u1' is asked about twice");
+    assert_null(p);
+    assert_null(out);
+    ferry_model_free(other);
+    ferry_model_free(m);
+    ferry_domain_free(empty);
+    ferry_task_free(classes);
+    ferry_task_free(task);
+}
+
+static ferry_answer at_once(void *arg, const ferry_progress *p)
+{
+    (void)arg;
+    (void)p;
+    return FERRY_CANCEL;
+}
+
+static void test_cancel(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_task *task = make_task(ctx);
+    ferry_model *m = fit_model(ctx, task, "mf", ""), *out = NULL;
+    ferry_domain *d = films(ctx, FERRY_TARGET, 4, 7, true);
+    ferry_prediction *p = NULL;
+
+    ferry_ctx_set_progress(ctx, at_once, NULL);
+    assert_int_equal(ferry_model_fold_in(ctx, m, d, &out), FERRY_ECANCELLED);
+    assert_int_equal(ferry_recommend(ctx, m, 0, NULL, 3, 0, &p), FERRY_ECANCELLED);
+    assert_null(out);
+    assert_null(p);
+    ferry_domain_free(d);
+    ferry_model_free(m);
+    ferry_task_free(task);
+}
+
+typedef struct job {
+    const ferry_model *m;
+    const ferry_domain *d;
+} job;
+
+static ferry_status fold_and_top(ferry_ctx *ctx, void *arg)
+{
+    ferry_status st = FERRY_OK;
+    const job *j = arg;
+    const char *users[] = {"u1004", "u2"};
+    ferry_model *more = NULL, *l = NULL;
+    ferry_prediction *p = NULL;
+    ferry_bag *bag = NULL;
+
+    FERRY_TRY(ferry_model_fold_in(ctx, j->m, j->d, &more));
+    FERRY_TRY(ferry_recommend(ctx, more, 2, users, 3, 0, &p));
+    FERRY_TRY(ferry_i_bag_new(ctx, &bag));
+    FERRY_TRY(ferry_i_model_pack(ctx, more, bag));
+    FERRY_TRY(ferry_i_model_unpack(ctx, "bag", bag, NULL, &l));
+done:
+    ferry_i_bag_free(bag);
+    ferry_model_free(l);
+    ferry_prediction_free(p);
+    ferry_model_free(more);
+    return st;
+}
+
+static void test_no_memory(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_task *task = make_task(ctx);
+    ferry_domain *d = films(ctx, FERRY_TARGET, 4, 7, true);
+
+    for (size_t k = 3; k < sizeof all / sizeof *all; k++) {
+        ferry_model *m = fit_model(ctx, task, all[k].method, all[k].settings);
+        each_allocation_fails(ctx, fold_and_top, &(job){m, d});
+        ferry_model_free(m);
+    }
+    ferry_domain_free(d);
+    ferry_task_free(task);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, ctx_setup, ctx_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_twins), TEST(test_helps),   TEST(test_strangers), TEST(test_by_hand),
+        TEST(test_top),   TEST(test_top_all), TEST(test_files),     TEST(test_broken),
+        TEST(test_needs), TEST(test_cancel),  TEST(test_no_memory),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
