@@ -226,7 +226,6 @@ static int predict(cli *c, const ferry_model *model, ferry_prediction **p)
     if (c->value[KEY_TOP]) return recommend(c, model, p);
     if (c->value[KEY_USER] || c->value[KEY_RATED])
         return cli_usage("predict: --user and --rated go with --top N");
-    if (c->n_args < 2) return cli_usage("predict: which data? ferry predict MODEL DATA");
     if (rate && c->n_args > 2) return cli_usage("predict: give one file of pairs to rate");
     if (rate)
         code = read_ratings(c, c->args[1], &domain);
@@ -244,6 +243,8 @@ int cli_predict(cli *c)
     ferry_prediction *p = NULL;
     int code = EXIT_DONE;
 
+    if (c->n_args < 2 && !c->value[KEY_TOP])
+        return cli_usage("predict: which data? usage: ferry predict MODEL DATA...");
     if (c->value[KEY_OUT] && cli_can_write(c->value[KEY_OUT]) != EXIT_DONE)
         return EXIT_USAGE;
     if (c->value[KEY_FORMAT])

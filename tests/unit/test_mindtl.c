@@ -139,6 +139,222 @@ static void test_box(void **state)
     ferry_i_small_free(h);
 }
 
+/* ---- extraction ---- */
+
+/* Rows of text, one digit a rating and a point a hole. */
+static observed cells(ferry_ctx *ctx, int64_t n, int64_t m, const char *const *rows)
+{
+    observed o = {NULL, NULL};
+    int64_t at = 0;
+
+    assert_ok(ctx, ferry_i_matrix_csr(ctx, n, m, n * m, &o.x));
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t j = 0; j < m; j++) {
+            if (rows[i][j] == '.') continue;
+            o.x->index[at] = (int32_t)j;
+            o.x->value[at++] = rows[i][j] - '0';
+        }
+        o.x->start[i + 1] = at;
+    }
+    o.x->nnz = at;
+    assert_ok(ctx, ferry_i_transpose(ctx, o.x, &o.xt));
+    return o;
+}
+
+static void test_full_block(void **state)
+{
+    ferry_ctx *ctx = *state;
+    const char *const rows[] = {"12.4.", "34.5.", "...1.", "51.2."};
+    observed x = cells(ctx, 4, 5, rows), full, filled;
+    const double want[] = {1, 2, 4, 3, 4, 5, 5, 1, 2};
+
+    /* Column 5 and 3 are empty, then row 3. */
+    assert_ok(ctx, ferry_i_mindtl_full_block(ctx, &x, &full));
+    assert_int_equal(full.x->rows, 3);
+    assert_int_equal(full.x->cols, 3);
+    assert_memory_equal(full.x->value, want, sizeof want);
+    assert_int_equal(full.xt->rows, 3);
+    assert_ok(ctx, ferry_i_mindtl_fill(ctx, &x, &filled));
+    assert_int_equal(filled.x->nnz, 20);
+    assert_close(filled.x->value[2], 7.0 / 3, 1e-12);
+    assert_close(filled.x->value[3], 4, 0);
+    assert_close(filled.x->value[10], 1, 0);
+    assert_close(filled.xt->value[0], 1, 0);
+    assert_close(filled.xt->value[2], 1, 0);
+    assert_close(filled.xt->value[19], 8.0 / 3, 1e-12);
+    ferry_i_observed_clear(&filled);
+    ferry_i_observed_clear(&full);
+    ferry_i_observed_clear(&x);
+    /* A full matrix stays; so does one cell. */
+    x = cells(ctx, 2, 2, (const char *const[]){"12", "34"});
+    assert_ok(ctx, ferry_i_mindtl_full_block(ctx, &x, &full));
+    assert_int_equal(full.x->nnz, 4);
+    ferry_i_observed_clear(&full);
+    ferry_i_observed_clear(&x);
+    x = cells(ctx, 2, 2, (const char *const[]){".2", ".."});
+    assert_ok(ctx, ferry_i_mindtl_full_block(ctx, &x, &full));
+    assert_int_equal(full.x->nnz, 1);
+    ferry_i_observed_clear(&full);
+    ferry_i_observed_clear(&x);
+}
+
+/* What the options say is what the formulas (test_mindtl_golden.c) do. */
+static void test_rules(void **state)
+{
+    ferry_ctx *ctx = *state;
+    const char *const rows[] = {"511425", "525114", "114552", "415514", "152445", "223415"};
+    static const struct {
+        int extract, update;
+        mindtl_rule rule;
+    } all[] = {{EXTRACT_IONMTF, 0, RULE_PAPER},
+               {EXTRACT_IONMTF, 1, RULE_ORTH},
+               {EXTRACT_ONMTF, 0, RULE_DING},
+               {EXTRACT_DC, 1, RULE_DING}};
+    observed x = cells(ctx, 6, 6, rows);
+
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
+        const mindtl_options o = {.extract = all[k].extract,
+                                  .update = all[k].update,
+                                  .sweeps = 50,
+                                  .restarts = 1,
+                                  .beta = 5};
+        mindtl_run run = {"test", 0, 0, false};
+        double r[4], want[4], fitted = 0, mean = 0;
+        int32_t u[6], v[6];
+        mindtl_codebook b = {2, 2, r};
+        mindtl_factors f;
+        mindtl_work w;
+        ferry_rng rng;
+        ferry_i_rng_seed(&rng, 3, 1);
+        assert_ok(ctx, ferry_i_mindtl_extract(ctx, &x, &o, true, &rng, &run, &b));
+        assert_int_equal(run.done, 51);
+        ferry_i_rng_seed(&rng, 3, 1);
+        assert_ok(ctx, ferry_i_mindtl_factors_new(ctx, 6, 6, 2, 2, &f));
+        assert_ok(ctx, ferry_i_mindtl_work_new(ctx, &x, 2, 2, &w));
+        ferry_i_fill_uniform(f.u, &rng, 0.1, 1.1);
+        ferry_i_fill_uniform(f.v, &rng, 0.1, 1.1);
+        for (int i = 0; i < 4; i++)
+            f.b->data[i] = 0.5 + ferry_i_rng_real(&rng);
+        (void)ferry_i_mindtl_objective(ctx, &x, &f, &w);
+        for (int64_t e = 0; e < 36; e++) {
+            fitted += w.h->value[e];
+            mean += x.x->value[e];
+        }
+        for (int i = 0; i < 4; i++)
+            f.b->data[i] *= mean / fitted;
+        for (int t = 0; t < 50; t++)
+            ferry_i_mindtl_sweep(ctx, &x, all[k].rule, &f, &w);
+        assert_ok(ctx, ferry_i_mindtl_harden(ctx, f.u, u));
+        assert_ok(ctx, ferry_i_mindtl_harden(ctx, f.v, v));
+        assert_ok(ctx, ferry_i_mindtl_block_means(ctx, x.x, 2, 2, u, v, 5, want, NULL));
+        for (int i = 0; i < 4; i++)
+            assert_close(r[i], want[i], 1e-12);
+        ferry_i_mindtl_work_clear(&w);
+        ferry_i_mindtl_factors_clear(&f);
+    }
+    ferry_i_observed_clear(&x);
+}
+
+static void test_extractions(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_task *task = make_task(ctx);
+    const double bias = error_of(ctx, task, "bias", "");
+    /* The sources have holes, so little is left for onmtf: only that it works is asked. */
+    const double onmtf = error_of(ctx, task, "mindtl", "mode=paper extract=onmtf k=2 l=3");
+
+    assert_true(onmtf < 2);
+    assert_true(error_of(ctx, task, "mindtl",
+                         "mode=paper extract=dc-onmtf k=2 l=3 beta=0 restarts=10") < bias);
+    assert_true(error_of(ctx, task, "mindtl",
+                         "mode=paper update=orth k=2 l=3 beta=0 restarts=10") < 0.5 * bias);
+    ferry_task_free(task);
+}
+
+/* ---- which sources ---- */
+
+/* A source of noise and one of blocks, in that order. */
+static ferry_task *noisy_task(ferry_ctx *ctx)
+{
+    ferry_domain *noise = small_domain(ctx, "noise", FERRY_SOURCE, 0, 0, NULL);
+    ferry_task *task = NULL;
+    int u[900], i[900];
+    double v[900];
+    ferry_rng rng;
+
+    ferry_i_rng_seed(&rng, 5, 1);
+    for (int e = 0; e < 900; e++) {
+        u[e] = e / 30;
+        i[e] = e % 30;
+        v[e] = 1 + 4 * ferry_i_rng_real(&rng);
+    }
+    small_ratings(ctx, noise, 900, u, i, v);
+    task = small_task(ctx, FERRY_RATE, noise, blocks(ctx, "films", FERRY_TARGET, 3, 1, 0));
+    assert_ok(
+        ctx, ferry_task_add_domain(ctx, task, blocks(ctx, "songs", FERRY_SOURCE, 7, 1, 0)));
+    return task;
+}
+
+static void test_order(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_task *task = noisy_task(ctx);
+    static const struct {
+        const char *method, *settings, *first;
+        size_t weights;
+    } all[] = {
+        {"cbt", "k=2 l=3 restarts=10 beta=0", "noise", 1},
+        {"cbt", "k=2 l=3 restarts=10 beta=0 order=nearest", "songs", 1},
+        {"mindtl", "k=2 l=3 restarts=10 order=nearest use=1", "songs", 1},
+        {"mindtl", "k=2 l=3 restarts=10 order=nearest mode=paper", "songs", 2},
+        {"mindtl", "k=2 l=3 use=1", "noise", 1},
+        {"talmud", "k=2 l=3 order=nearest restarts=10", "songs", 2},
+    };
+
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
+        ferry_model *m = fit_model(ctx, task, all[k].method, all[k].settings);
+        json_t *j = json_loads(ferry_model_diagnostics(m), 0, NULL);
+        json_t *w = json_object_get(j, "weights"), *d = json_object_get(j, "distance");
+        assert_int_equal(json_object_size(w), all[k].weights);
+        assert_non_null(json_object_get(w, all[k].first));
+        if (strstr(all[k].settings, "nearest"))
+            assert_true(json_number_value(json_object_get(d, "songs")) <
+                        json_number_value(json_object_get(d, "noise")));
+        else
+            assert_null(d);
+        json_decref(j);
+        ferry_model_free(m);
+    }
+    assert_true(error_of(ctx, task, "cbt", "k=2 l=3 restarts=10 beta=0 order=nearest") <
+                0.5 * error_of(ctx, task, "cbt", "k=2 l=3 restarts=10 beta=0"));
+    ferry_task_free(task);
+}
+
+/* More starts over the target never make F larger. */
+static void test_starts(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_task *task = noisy_task(ctx);
+    double f = INFINITY, first = 0;
+
+    for (int starts = 1; starts <= 16; starts *= 4) {
+        char settings[64];
+        ferry_report rep;
+        ferry_model *m = NULL;
+        ferry_opts *o;
+        (void)snprintf(settings, sizeof settings, "k=5 l=5 starts=%d", starts);
+        o = settings_of(ctx, settings);
+        assert_ok(ctx, ferry_fit(ctx, task, "cbt", o, &m, &rep));
+        assert_true(rep.objective <= f);
+        if (starts == 1) first = rep.objective;
+        f = rep.objective;
+        ferry_opts_free(o);
+        ferry_model_free(m);
+    }
+    assert_true(f < first);
+    ferry_task_free(task);
+}
+
 /* ---- same numbers ---- */
 
 static ferry_domain *queries(ferry_ctx *ctx)
@@ -319,6 +535,51 @@ static void test_cancel(void **state)
     ferry_task_free(task);
 }
 
+typedef struct counter {
+    int64_t calls, at;
+} counter;
+
+static ferry_answer finish_at(void *arg, const ferry_progress *p)
+{
+    counter *c = arg;
+
+    assert_true(p->done <= p->total);
+    return ++c->calls >= c->at ? FERRY_FINISH : FERRY_GO;
+}
+
+/* Finishing gives a model, whenever it is asked for, and soon. */
+static void test_finish(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_task *task = make_task(ctx);
+    const char *const settings[] = {"k=3 l=3", "mode=paper k=3 l=3 starts=3 order=nearest"};
+
+    for (int mode = 0; mode < 2; mode++) {
+        ferry_opts *o = settings_of(ctx, settings[mode]);
+        for (int64_t at = 1; at < 400; at *= 3) {
+            counter c = {0, at};
+            ferry_report rep;
+            ferry_model *m = NULL;
+            ferry_prediction *p = NULL;
+            ferry_ctx_set_progress(ctx, finish_at, &c);
+            assert_ok(ctx, ferry_fit(ctx, task, "mindtl", o, &m, &rep));
+            if (c.calls >= at) {
+                assert_int_equal(rep.stop, FERRY_STOP_FINISH);
+                assert_true(c.calls < at + 40); /* a full fit makes 258 and 393 */
+            }
+            ferry_ctx_set_progress(ctx, NULL, NULL);
+            assert_ok(ctx,
+                      ferry_predict(ctx, m, ferry_i_task_role(task, FERRY_TARGET, 0), &p));
+            for (int64_t e = 0; e < p->n; e++)
+                assert_true(p->value[e] >= 1 && p->value[e] <= 5);
+            ferry_prediction_free(p);
+            ferry_model_free(m);
+        }
+        ferry_opts_free(o);
+    }
+    ferry_task_free(task);
+}
+
 typedef struct job {
     const ferry_task *task;
     const char *method;
@@ -342,6 +603,11 @@ static void test_no_memory(void **state)
                                   blocks(ctx, "t", FERRY_TARGET, 2, 1, 0));
     ferry_opts *soft = settings_of(ctx, "k=2 l=2 restarts=1 copies=1 iters=1 polish=1");
     ferry_opts *hard = settings_of(ctx, "k=2 l=2 restarts=1 sweeps=1 iters=1 polish=1");
+    ferry_opts *near = settings_of(ctx, "k=2 l=2 restarts=1 sweeps=1 order=nearest");
+    ferry_opts *full = settings_of(
+        ctx, "mode=paper k=2 l=2 restarts=1 sweeps=1 extract=onmtf order=nearest");
+    ferry_opts *filled =
+        settings_of(ctx, "k=2 l=2 restarts=1 sweeps=1 starts=2 extract=dc-onmtf");
     ferry_opts *sgd = settings_of(ctx, "mode=paper lambda=sgd k=2 l=2 restarts=1 sweeps=1");
 
     each_allocation_fails(ctx, fit_only, &(job){task, "mindtl", soft});
@@ -351,6 +617,12 @@ static void test_no_memory(void **state)
     each_allocation_fails(ctx, fit_only, &(job){task, "talmud", hard});
     each_allocation_fails(ctx, fit_only, &(job){task, "mindtl", sgd});
     each_allocation_fails(ctx, fit_only, &(job){task, "additive-grid", hard});
+    each_allocation_fails(ctx, fit_only, &(job){task, "cbt", near});
+    each_allocation_fails(ctx, fit_only, &(job){task, "mindtl", full});
+    each_allocation_fails(ctx, fit_only, &(job){task, "cbt", filled});
+    ferry_opts_free(filled);
+    ferry_opts_free(full);
+    ferry_opts_free(near);
     ferry_opts_free(sgd);
     ferry_opts_free(hard);
     ferry_opts_free(soft);
@@ -362,9 +634,21 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_finds_blocks),      TEST(test_weights),  TEST(test_box),
-        TEST(test_repeats_and_files), TEST(test_controls), TEST(test_tiny),
-        TEST(test_negative_scale),    TEST(test_needs),    TEST(test_cancel),
+        TEST(test_finds_blocks),
+        TEST(test_weights),
+        TEST(test_box),
+        TEST(test_repeats_and_files),
+        TEST(test_controls),
+        TEST(test_tiny),
+        TEST(test_full_block),
+        TEST(test_rules),
+        TEST(test_extractions),
+        TEST(test_order),
+        TEST(test_starts),
+        TEST(test_finish),
+        TEST(test_negative_scale),
+        TEST(test_needs),
+        TEST(test_cancel),
         TEST(test_no_memory),
     };
 

@@ -244,7 +244,7 @@ static void test_target_numbers(void **state)
     int32_t u[2][P] = {{0}},
             v[2][Q] = {{1, 2, 1, 1, 0, 1, 2, 1, 0}, {1, 1, 0, 0, 1, 0, 1, 0, 0}};
     mindtl_part part[] = {{3, 3, r_first, u[0], v[0]}, {2, 2, r_second, u[1], v[1]}};
-    const mindtl_target how = {LAMBDA_SIMPLEX, true, 50, 1e-9};
+    const mindtl_target how = {LAMBDA_SIMPLEX, true, 50, 1e-9, NULL};
     observed x = triples(ctx, N, user, item, value, P, Q);
     double lambda[2], trace[50], f = 0;
     int64_t iters = 0;
@@ -262,7 +262,7 @@ static void test_target_numbers(void **state)
 static void check_run(ferry_ctx *ctx, const json_t *j, const observed *x, int64_t sweeps,
                       const char *name, int64_t parts, mindtl_solver solver, bool joint)
 {
-    const mindtl_target how = {solver, joint, sweeps, 1e-9};
+    const mindtl_target how = {solver, joint, sweeps, 1e-9, NULL};
     char key[32];
     int32_t u[2][64], v[2][64];
     double r[2][64], lambda[2], trace[64], f = 0;
@@ -381,7 +381,7 @@ static void test_soft(void **state)
     ferry_i_mindtl_match(&x, 3, 3, r_first, v);
     assert_memory_equal(v, want_v, sizeof want_v);
     assert_ok(ctx, ferry_i_mindtl_soft_new(ctx, P, Q, 3, 3, &s));
-    assert_ok(ctx, ferry_i_mindtl_soft_fit(ctx, &x, 3, 3, r_first, v, 5, 1, &s));
+    assert_ok(ctx, ferry_i_mindtl_soft_fit(ctx, &x, 3, 3, r_first, v, 5, 1, NULL, &s));
     assert_close(s.sigma2, 1.2252400240358512, 1e-12);
     for (int64_t c = 0; c < 3; c++) {
         assert_close(FERRY_ROW(s.pu, 0)[c], first[c], 1e-12);

@@ -5,13 +5,18 @@
 #include "methods/mindtl/mindtl.h"
 
 typedef enum mindtl_mode { MODE_FERRY, MODE_PAPER } mindtl_mode;
-typedef enum mindtl_extract { EXTRACT_IONMTF, EXTRACT_KMEANS } mindtl_extract;
+typedef enum mindtl_extract {
+    EXTRACT_IONMTF,
+    EXTRACT_ONMTF,
+    EXTRACT_DC,
+    EXTRACT_KMEANS
+} mindtl_extract;
 /* What stands in the codebook: the source's, or what a control puts there. */
 typedef enum mindtl_book { BOOK_SOURCE, BOOK_RANDOM, BOOK_SHUFFLED, BOOK_GRID } mindtl_book;
 
 typedef struct mindtl_options {
-    int mode, extract, lambda;
-    int64_t k, l, sweeps, restarts, polish, most, iters, copies;
+    int mode, extract, update, lambda, order;
+    int64_t k, l, sweeps, restarts, polish, most, use, starts, iters, copies;
     double beta, bias, hold;
 } mindtl_options;
 
@@ -25,7 +30,18 @@ typedef struct mindtl_codebook {
  * other random numbers. */
 ferry_status ferry_i_mindtl_codebook(ferry_ctx *ctx, const ferry_domain *source,
                                      const ferry_ratings *target, const mindtl_options *o,
-                                     mindtl_mode mode, int64_t copy, mindtl_codebook *out);
+                                     mindtl_mode mode, int64_t copy, mindtl_run *run,
+                                     mindtl_codebook *out);
+/* The fullest part of x without a hole: the emptiest row or column (the share of its cells
+ * that is missing; of equals rows first, then the lowest) goes until all are full. */
+ferry_status ferry_i_mindtl_full_block(ferry_ctx *ctx, const observed *x, observed *out);
+/* x with the mean of the user's ratings in every hole. */
+ferry_status ferry_i_mindtl_fill(ferry_ctx *ctx, const observed *x, observed *out);
+/* Labels of x (with biases off where `factors` is false) by the extraction that o names:
+ * the best of the restarts by F after the polish; R with beta. */
+ferry_status ferry_i_mindtl_extract(ferry_ctx *ctx, const observed *x,
+                                    const mindtl_options *o, bool factors, ferry_rng *rng,
+                                    mindtl_run *run, mindtl_codebook *b);
 /* Keep everything but the knowledge. */
 void ferry_i_mindtl_control(ferry_ctx *ctx, mindtl_book book, mindtl_mode mode,
                             const ferry_ratings *target, int64_t number,
@@ -35,12 +51,20 @@ void ferry_i_mindtl_control(ferry_ctx *ctx, mindtl_book book, mindtl_mode mode,
  * per source) gets the weights. */
 ferry_status ferry_i_mindtl_fit_hard(ferry_ctx *ctx, const ferry_ratings *r,
                                      const mindtl_options *o, mindtl_solver solver,
-                                     int64_t n, const mindtl_codebook *book, double *w,
-                                     rating_model **out, ferry_report *rep);
+                                     int64_t n, const mindtl_codebook *book,
+                                     mindtl_run *run, double *w, rating_model **out,
+                                     ferry_report *rep);
 ferry_status ferry_i_mindtl_fit_soft(ferry_ctx *ctx, const ferry_ratings *r,
                                      const mindtl_options *o, int64_t sources,
-                                     const mindtl_codebook *book, double *w, double *rmse,
-                                     rating_model **out, ferry_report *rep);
+                                     const mindtl_codebook *book, mindtl_run *run,
+                                     double *w, double *rmse, rating_model **out,
+                                     ferry_report *rep);
+/* rmse[s]: error of source s alone (its copies; weight 1) on the ratings held out, after a
+ * fit to the others. NaN when none can be held out. */
+ferry_status ferry_i_mindtl_distances(ferry_ctx *ctx, const ferry_ratings *r,
+                                      const mindtl_options *o, int64_t sources,
+                                      const mindtl_codebook *book, mindtl_run *run,
+                                      double *rmse);
 /* min over 0 <= w <= most of w'Hw - 2 c'w by coordinate descent, to machine precision. */
 void ferry_i_mindtl_box(const ferry_small *h, const double *c, double most, double *w);
 

@@ -17,9 +17,12 @@
 #define COMMON                                                                             \
     FERRY_OPT(mindtl_options, INT, k, 10, 1, 1000, "groups of users"),                     \
         FERRY_OPT(mindtl_options, INT, l, 10, 1, 1000, "groups of items"),                 \
-        FERRY_OPT_ONE_OF(mindtl_options, extract, "ionmtf|kmeans", "ionmtf",               \
-                         "how mode paper finds the groups of a source"),                   \
-        FERRY_OPT(mindtl_options, INT, sweeps, 60, 0, 1e6, "sweeps of ionmtf"),            \
+        FERRY_OPT_ONE_OF(mindtl_options, extract, "ionmtf|onmtf|dc-onmtf|kmeans",          \
+                         "ionmtf", "how mode paper finds the groups of a source"),         \
+        FERRY_OPT_ONE_OF(                                                                  \
+            mindtl_options, update, "paper|orth", "paper",                                 \
+            "updates of ionmtf: as published, or towards orthogonal columns"),             \
+        FERRY_OPT(mindtl_options, INT, sweeps, 60, 0, 1e6, "sweeps of ionmtf and onmtf"),  \
         FERRY_OPT(mindtl_options, INT, polish, 20, 0, 1e6,                                 \
                   "most sweeps of two-way k-means after it"),                              \
         FERRY_OPT(mindtl_options, INT, restarts, 3, 1, 1e6,                                \
@@ -28,6 +31,14 @@
                   "ratings that draw a block's mean to its row and column"),               \
         FERRY_OPT(mindtl_options, INT, most, 400, 0, 1e9,                                  \
                   "users and items of a source, those with most ratings; 0: all"),         \
+        FERRY_OPT_ONE_OF(mindtl_options, order, "task|nearest", "task",                    \
+                         "sources as the task has them, or by the error of each alone on " \
+                         "ratings held out"),                                              \
+        FERRY_OPT(mindtl_options, INT, use, 0, 0, 1000,                                    \
+                  "sources used, the first in that order; 0: all"),                        \
+        FERRY_OPT(mindtl_options, INT, starts, 1, 1, 1e6,                                  \
+                  "mode paper: starts over the target, all but the first random; the "     \
+                  "best is kept"),                                                         \
         FERRY_OPT(mindtl_options, INT, iters, 20, 1, 1e6, "sweeps over the target")
 
 #define SOLVER                                                                             \
@@ -65,23 +76,37 @@ static const variant is_random = {"random-codebook", BOOK_RANDOM, false, 0, -1};
 static const variant is_shuffled = {"shuffled-codebook", BOOK_SHUFFLED, false, 0, -1};
 static const variant is_grid = {"additive-grid", BOOK_GRID, true, 0, LAMBDA_SIMPLEX};
 
-static int64_t sources_of(const variant *v, const ferry_task *task)
+enum { ORDER_TASK, ORDER_NEAREST };
+
+/* Sources used, and (order nearest) looked at. */
+static int64_t sources_used(const variant *v, const ferry_task *task,
+                            const mindtl_options *o)
 {
     const int64_t n = ferry_i_task_count_role(task, FERRY_SOURCE);
+    const int64_t most = v->most > 0 ? v->most : o->use;
 
     if (v->book == BOOK_GRID) return 1;
-    return v->most > 0 && v->most < n ? v->most : n;
+    return most > 0 && most < n ? most : n;
 }
 
-static ferry_status fits(ferry_ctx *ctx, const variant *v, const ferry_task *task)
+static int64_t sources_seen(const variant *v, const ferry_task *task,
+                            const mindtl_options *o)
+{
+    return o->order == ORDER_TASK || v->book == BOOK_GRID
+               ? sources_used(v, task, o)
+               : ferry_i_task_count_role(task, FERRY_SOURCE);
+}
+
+static ferry_status fits(ferry_ctx *ctx, const variant *v, const ferry_task *task,
+                         const mindtl_options *o)
 {
     ferry_status st = FERRY_OK;
     const ferry_ratings *r = NULL;
 
     FERRY_TRY(ferry_i_rating_target(ctx, v->name, task, &r));
-    FERRY_NEED(ctx, sources_of(v, task) <= FERRY_SIMPLEX_MOST, FERRY_ENEEDS,
+    FERRY_NEED(ctx, sources_used(v, task, o) <= FERRY_SIMPLEX_MOST, FERRY_ENEEDS,
                "%s takes at most %d sources; this task has %lld", v->name,
-               FERRY_SIMPLEX_MOST, (long long)sources_of(v, task));
+               FERRY_SIMPLEX_MOST, (long long)sources_used(v, task, o));
 done:
     return st;
 }
@@ -97,11 +122,10 @@ static void say_scale(ferry_ctx *ctx, const ferry_domain *d, const ferry_ratings
 /* Codebooks of all sources, the copies of one after another. */
 static ferry_status make_books(ferry_ctx *ctx, const variant *v, const ferry_task *task,
                                const ferry_ratings *r, const mindtl_options *o,
-                               int64_t sources, mindtl_codebook *book)
+                               int64_t sources, mindtl_run *run, mindtl_codebook *book)
 {
     ferry_status st = FERRY_OK;
     const mindtl_mode mode = (mindtl_mode)o->mode;
-    bool finish = false;
 
     for (int64_t n = 0; n < sources * o->copies; n++) {
         const ferry_domain *d = ferry_i_task_role(task, FERRY_SOURCE, n / o->copies);
@@ -110,29 +134,55 @@ static ferry_status make_books(ferry_ctx *ctx, const variant *v, const ferry_tas
             FERRY_NEED(ctx, book[n].r, FERRY_ENOMEM, "no memory for a codebook");
         } else {
             if (n % o->copies == 0) say_scale(ctx, d, r);
-            FERRY_TRY(ferry_i_mindtl_codebook(ctx, d, r, o, mode, n, &book[n]));
+            FERRY_TRY(ferry_i_mindtl_codebook(ctx, d, r, o, mode, n, run, &book[n]));
         }
         if (v->book != BOOK_SOURCE)
             ferry_i_mindtl_control(ctx, v->book, mode, r, n, &book[n]);
-        FERRY_TRY(
-            ferry_i_progress(ctx, v->name, n + 1, 2 * sources * o->copies, NAN, &finish));
     }
 done:
     return st;
 }
 
-/* The weight of each source by name, and its error on the ratings held out. */
-static ferry_status tell(ferry_ctx *ctx, const variant *v, const ferry_task *task,
-                         int64_t sources, const double *w, const double *rmse, bool soft)
+/* Sources by distance: names and books (with all copies) in that order, which goes to the
+ * diagnostics. */
+static ferry_status by_distance(ferry_ctx *ctx, const ferry_ratings *r,
+                                const mindtl_options *o, int64_t sources, mindtl_run *run,
+                                const char **name, mindtl_codebook *book)
 {
     ferry_status st = FERRY_OK;
-    const char **name = ferry_i_calloc(sources, sizeof *name);
+    double *d = ferry_i_calloc(sources, sizeof *d);
+
+    FERRY_NEED(ctx, d, FERRY_ENOMEM, "no memory for sources");
+    FERRY_TRY(ferry_i_mindtl_distances(ctx, r, o, sources, book, run, d));
+    for (int64_t s = 1; s < sources; s++) { /* few: insertion, stable */
+        for (int64_t t = s; t > 0 && d[t] < d[t - 1]; t--) {
+            const double distance = d[t];
+            const char *word = name[t];
+            d[t] = d[t - 1];
+            d[t - 1] = distance;
+            name[t] = name[t - 1];
+            name[t - 1] = word;
+            for (int64_t c = 0; c < o->copies; c++) {
+                const mindtl_codebook b = book[t * o->copies + c];
+                book[t * o->copies + c] = book[(t - 1) * o->copies + c];
+                book[(t - 1) * o->copies + c] = b;
+            }
+        }
+    }
+    if (isfinite(d[0])) ferry_i_diag_named(ctx, "distance", sources, name, d);
+done:
+    ferry_i_free(d);
+    return st;
+}
+
+/* The weight of each source by name, and its error on the ratings held out. */
+static ferry_status tell(ferry_ctx *ctx, const variant *v, int64_t sources,
+                         const char *const *name, const double *w, const double *rmse,
+                         bool soft)
+{
+    ferry_status st = FERRY_OK;
     ferry_text note = {0};
 
-    FERRY_NEED(ctx, name, FERRY_ENOMEM, "no memory for names");
-    for (int64_t s = 0; s < sources; s++)
-        name[s] =
-            v->book == BOOK_GRID ? "grid" : ferry_i_task_role(task, FERRY_SOURCE, s)->name;
     ferry_i_diag_named(ctx, "weights", sources, name, w);
     for (int64_t s = 0; s < sources; s++)
         ferry_i_text_addf(&note, "%s'%s' %.2f", s > 0 ? ", " : "weights: ", name[s], w[s]);
@@ -142,8 +192,18 @@ static ferry_status tell(ferry_ctx *ctx, const variant *v, const ferry_task *tas
         ferry_i_diag_named(ctx, "validation-rmse", sources, name, rmse);
 done:
     ferry_i_text_free(&note);
-    ferry_i_free(name);
     return st;
+}
+
+/* Steps that the progress callback will hear of, when no loop ends early. */
+static int64_t steps_of(const mindtl_options *o, int64_t sources)
+{
+    const bool factors = o->mode == MODE_PAPER && o->extract != EXTRACT_KMEANS;
+    const int64_t books = sources * o->copies;
+    const int64_t target =
+        o->mode == MODE_PAPER ? o->starts * o->iters : 2 * books * o->iters;
+
+    return books * o->restarts * (1 + (factors ? o->sweeps : 0)) + target;
 }
 
 static ferry_status fit(ferry_ctx *ctx, const variant *v, const ferry_task *task,
@@ -152,8 +212,9 @@ static ferry_status fit(ferry_ctx *ctx, const variant *v, const ferry_task *task
     ferry_status st = FERRY_OK;
     mindtl_options o = *(const mindtl_options *)options;
     const ferry_ratings *r = NULL;
-    const int64_t sources = sources_of(v, task);
+    const int64_t sources = sources_used(v, task, &o), seen = sources_seen(v, task, &o);
     mindtl_codebook *book = NULL;
+    const char **name = ferry_i_calloc(seen, sizeof *name);
     double *w = ferry_i_calloc(2 * sources, sizeof *w);
     rating_model *m = NULL;
 
@@ -161,24 +222,32 @@ static ferry_status fit(ferry_ctx *ctx, const variant *v, const ferry_task *task
     if (v->hard) o.mode = MODE_PAPER;
     if (v->solver >= 0) o.lambda = v->solver;
     if (o.mode == MODE_PAPER) o.copies = 1;
-    book = ferry_i_calloc(sources * o.copies, sizeof *book);
-    FERRY_NEED(ctx, w && book, FERRY_ENOMEM, "%s: no memory for codebooks", v->name);
+    mindtl_run run = {v->name, 0, steps_of(&o, seen), false};
+    book = ferry_i_calloc(seen * o.copies, sizeof *book);
+    FERRY_NEED(ctx, w && book && name, FERRY_ENOMEM, "%s: no memory for codebooks",
+               v->name);
     FERRY_TRY(ferry_i_rating_target(ctx, v->name, task, &r));
-    FERRY_TRY(make_books(ctx, v, task, r, &o, sources, book));
+    for (int64_t s = 0; s < seen; s++)
+        name[s] =
+            v->book == BOOK_GRID ? "grid" : ferry_i_task_role(task, FERRY_SOURCE, s)->name;
+    FERRY_TRY(make_books(ctx, v, task, r, &o, seen, &run, book));
+    if (o.order == ORDER_NEAREST && seen > 1)
+        FERRY_TRY(by_distance(ctx, r, &o, seen, &run, name, book));
     if (o.mode == MODE_PAPER)
         FERRY_TRY(ferry_i_mindtl_fit_hard(ctx, r, &o, (mindtl_solver)o.lambda, sources,
-                                          book, w, &m, rep));
+                                          book, &run, w, &m, rep));
     else
-        FERRY_TRY(
-            ferry_i_mindtl_fit_soft(ctx, r, &o, sources, book, w, w + sources, &m, rep));
-    FERRY_TRY(tell(ctx, v, task, sources, w, w + sources, o.mode == MODE_FERRY));
+        FERRY_TRY(ferry_i_mindtl_fit_soft(ctx, r, &o, sources, book, &run, w, w + sources,
+                                          &m, rep));
+    FERRY_TRY(tell(ctx, v, sources, name, w, w + sources, o.mode == MODE_FERRY));
     *state = m;
     m = NULL;
 done:
     ferry_i_rating_model_free(m);
-    for (int64_t n = 0; book && n < sources * o.copies; n++)
+    for (int64_t n = 0; book && n < seen * o.copies; n++)
         ferry_i_free(book[n].r);
     ferry_i_free(book);
+    ferry_i_free(name);
     ferry_i_free(w);
     return st;
 }
@@ -187,8 +256,7 @@ done:
 
 static ferry_status mindtl_fits(ferry_ctx *ctx, const ferry_task *task, const void *options)
 {
-    (void)options;
-    return fits(ctx, &is_mindtl, task);
+    return fits(ctx, &is_mindtl, task, options);
 }
 
 static ferry_status mindtl_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
@@ -217,8 +285,7 @@ const ferry_method ferry_i_method_mindtl = {
 
 static ferry_status cbt_fits(ferry_ctx *ctx, const ferry_task *task, const void *options)
 {
-    (void)options;
-    return fits(ctx, &is_cbt, task);
+    return fits(ctx, &is_cbt, task, options);
 }
 
 static ferry_status cbt_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
@@ -244,8 +311,7 @@ const ferry_method ferry_i_method_cbt = {
 
 static ferry_status talmud_fits(ferry_ctx *ctx, const ferry_task *task, const void *options)
 {
-    (void)options;
-    return fits(ctx, &is_talmud, task);
+    return fits(ctx, &is_talmud, task, options);
 }
 
 static ferry_status talmud_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
@@ -271,8 +337,7 @@ const ferry_method ferry_i_method_talmud = {
 
 static ferry_status random_fits(ferry_ctx *ctx, const ferry_task *task, const void *options)
 {
-    (void)options;
-    return fits(ctx, &is_random, task);
+    return fits(ctx, &is_random, task, options);
 }
 
 static ferry_status random_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
@@ -298,8 +363,7 @@ const ferry_method ferry_i_method_random_codebook = {
 static ferry_status shuffled_fits(ferry_ctx *ctx, const ferry_task *task,
                                   const void *options)
 {
-    (void)options;
-    return fits(ctx, &is_shuffled, task);
+    return fits(ctx, &is_shuffled, task, options);
 }
 
 static ferry_status shuffled_fit(ferry_ctx *ctx, const ferry_task *task,
@@ -324,8 +388,7 @@ const ferry_method ferry_i_method_shuffled_codebook = {
 
 static ferry_status grid_fits(ferry_ctx *ctx, const ferry_task *task, const void *options)
 {
-    (void)options;
-    return fits(ctx, &is_grid, task);
+    return fits(ctx, &is_grid, task, options);
 }
 
 static ferry_status grid_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,

@@ -12,6 +12,17 @@
 
 #include "methods/ratings/ratings.h"
 
+/* One fit: what the progress callback is told, and whether it said FERRY_FINISH: then every
+ * loop that still comes makes one round. */
+typedef struct mindtl_run {
+    const char *name;
+    int64_t done, total;
+    bool finish;
+} mindtl_run;
+
+/* One step more. NULL: nobody is told. */
+ferry_status ferry_i_mindtl_step(ferry_ctx *ctx, mindtl_run *run, double objective);
+
 /* ---- factors of a source ---------------------------------------------------------- */
 
 typedef enum mindtl_rule { RULE_PAPER, RULE_ORTH, RULE_DING } mindtl_rule;
@@ -95,6 +106,7 @@ typedef struct mindtl_target {
     bool joint; /* false: every part fits x alone, then lambda */
     int64_t sweeps;
     double tol;
+    mindtl_run *run; /* may be NULL */
 } mindtl_target;
 
 /* Algorithm 2 from the parts' v: first u for x alone, then u, v, lambda until F falls by
@@ -124,6 +136,7 @@ void ferry_i_mindtl_soft_clear(mindtl_soft *s);
  */
 ferry_status ferry_i_mindtl_soft_fit(ferry_ctx *ctx, const observed *x, int64_t k,
                                      int64_t l, const double *r, const int32_t *v,
-                                     int64_t iters, double s2, mindtl_soft *s);
+                                     int64_t iters, double s2, mindtl_run *run,
+                                     mindtl_soft *s);
 
 #endif

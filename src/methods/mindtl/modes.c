@@ -76,39 +76,93 @@ done:
     return st;
 }
 
-ferry_status ferry_i_mindtl_fit_hard(ferry_ctx *ctx, const ferry_ratings *r,
-                                     const mindtl_options *o, mindtl_solver solver,
-                                     int64_t n, const mindtl_codebook *book, double *w,
-                                     rating_model **out, ferry_report *rep)
+/* Labels of the best of o->starts starts by F, and lambda. The first start matches items to
+ * columns by their means, the others are random. label: best and current, n (p + q) each.
+ */
+static ferry_status reconstruct(ferry_ctx *ctx, const observed *x, const mindtl_options *o,
+                                mindtl_solver solver, int64_t n,
+                                const mindtl_codebook *book, mindtl_run *run,
+                                mindtl_part *part, int32_t *label, double *w, double *now,
+                                ferry_report *rep)
 {
     ferry_status st = FERRY_OK;
-    const mindtl_target how = {solver, true, o->iters, 1e-9};
+    const mindtl_target how = {solver, true, o->iters, 1e-9, run};
+    const int64_t p = x->x->rows, q = x->x->cols, size = n * (p + q);
+    int32_t *current = label + size;
+    ferry_rng rng;
+
+    ferry_i_rng_for(ctx, &rng, "mindtl/starts");
+    rep->objective = INFINITY;
+    for (int64_t t = 0; t < o->starts && (t == 0 || !run->finish); t++) {
+        double f = 0;
+        int64_t iters = 0;
+        for (int64_t s = 0; s < n; s++) {
+            int32_t *u = current + s * (p + q), *v = u + p;
+            part[s] = (mindtl_part){book[s].k, book[s].l, book[s].r, u, v};
+            if (t == 0) ferry_i_mindtl_match(x, book[s].k, book[s].l, book[s].r, v);
+            for (int64_t j = 0; t > 0 && j < q; j++)
+                v[j] = (int32_t)ferry_i_rng_below(&rng, (uint64_t)book[s].l);
+        }
+        FERRY_TRY(ferry_i_mindtl_reconstruct(ctx, x, &how, n, part, now, NULL, &iters, &f));
+        if (f >= rep->objective) continue;
+        rep->objective = f;
+        rep->iters = iters;
+        memcpy(label, current, (size_t)size * sizeof *label);
+        memcpy(w, now, (size_t)n * sizeof *w);
+    }
+    for (int64_t s = 0; s < n; s++) {
+        part[s].u = label + s * (p + q);
+        part[s].v = part[s].u + p;
+    }
+done:
+    return st;
+}
+
+/* Mode paper on ratings x of r's users and items. */
+static ferry_status fit_hard_to(ferry_ctx *ctx, const ferry_ratings *r, const observed *x,
+                                const mindtl_options *o, mindtl_solver solver, int64_t n,
+                                const mindtl_codebook *book, mindtl_run *run, double *w,
+                                rating_model **out, ferry_report *rep)
+{
+    ferry_status st = FERRY_OK;
     const int64_t p = ferry_i_ids_count(r->users), q = ferry_i_ids_count(r->items);
     mindtl_part *part = ferry_i_calloc(n, sizeof *part);
-    int32_t *label = ferry_i_calloc(n * (p + q), sizeof *label);
-    observed x = {NULL, NULL};
+    int32_t *label = ferry_i_calloc(2 * n * (p + q), sizeof *label);
+    double *now = ferry_i_calloc(n, sizeof *now);
     rating_model *m = NULL;
 
     *out = NULL;
-    FERRY_NEED(ctx, part && label, FERRY_ENOMEM, "no memory for labels");
-    FERRY_TRY(ferry_i_observed_new(ctx, r, 1, 0, &x));
-    for (int64_t s = 0; s < n; s++) {
-        part[s] = (mindtl_part){book[s].k, book[s].l, book[s].r, label + s * (p + q),
-                                label + s * (p + q) + p};
-        ferry_i_mindtl_match(&x, book[s].k, book[s].l, book[s].r, part[s].v);
-    }
-    FERRY_TRY(ferry_i_mindtl_reconstruct(ctx, &x, &how, n, part, w, NULL, &rep->iters,
-                                         &rep->objective));
-    rep->stop = rep->iters < o->iters ? FERRY_STOP_TOL : FERRY_STOP_MAX_ITER;
+    FERRY_NEED(ctx, part && label && now, FERRY_ENOMEM, "no memory for labels");
+    FERRY_TRY(reconstruct(ctx, x, o, solver, n, book, run, part, label, w, now, rep));
     FERRY_TRY(model_for(ctx, r, n, book, false, &m));
     FERRY_TRY(hard_model(ctx, n, part, w, m));
     *out = m;
     m = NULL;
 done:
     ferry_i_rating_model_free(m);
-    ferry_i_observed_clear(&x);
+    ferry_i_free(now);
     ferry_i_free(label);
     ferry_i_free(part);
+    return st;
+}
+
+ferry_status ferry_i_mindtl_fit_hard(ferry_ctx *ctx, const ferry_ratings *r,
+                                     const mindtl_options *o, mindtl_solver solver,
+                                     int64_t n, const mindtl_codebook *book,
+                                     mindtl_run *run, double *w, rating_model **out,
+                                     ferry_report *rep)
+{
+    ferry_status st = FERRY_OK;
+    observed x = {NULL, NULL};
+
+    *out = NULL;
+    FERRY_TRY(ferry_i_observed_new(ctx, r, 1, 0, &x));
+    FERRY_TRY(fit_hard_to(ctx, r, &x, o, solver, n, book, run, w, out, rep));
+    rep->stop = run->finish             ? FERRY_STOP_FINISH
+                : rep->iters < o->iters ? FERRY_STOP_TOL
+                                        : FERRY_STOP_MAX_ITER;
+done:
+    ferry_i_observed_clear(&x);
     return st;
 }
 
@@ -116,8 +170,8 @@ done:
 
 /* Biases into m, memberships of every codebook into soft[]. */
 static ferry_status fit_parts(ferry_ctx *ctx, const observed *x, const mindtl_options *o,
-                              int64_t n, const mindtl_codebook *book, rating_model *m,
-                              mindtl_soft *soft)
+                              int64_t n, const mindtl_codebook *book, mindtl_run *run,
+                              rating_model *m, mindtl_soft *soft)
 {
     ferry_status st = FERRY_OK;
     double *rest = ferry_i_calloc(x->x->nnz, sizeof *rest);
@@ -133,14 +187,12 @@ static ferry_status fit_parts(ferry_ctx *ctx, const observed *x, const mindtl_op
     for (int64_t s = 0; s < n; s++) {
         char use[64];
         ferry_rng rng;
-        bool finish = false;
         (void)snprintf(use, sizeof use, "mindtl/target/%lld", (long long)s);
         ferry_i_rng_for(ctx, &rng, use);
         for (int64_t j = 0; j < x->x->cols; j++)
             v[j] = (int32_t)ferry_i_rng_below(&rng, (uint64_t)book[s].l);
         FERRY_TRY(ferry_i_mindtl_soft_fit(ctx, &e, book[s].k, book[s].l, book[s].r, v,
-                                          o->iters, fmax(s2, 1e-12), &soft[s]));
-        FERRY_TRY(ferry_i_progress(ctx, "mindtl", s + 1, n, NAN, &finish));
+                                          o->iters, fmax(s2, 1e-12), run, &soft[s]));
     }
 done:
     ferry_i_observed_clear(&e);
@@ -269,7 +321,7 @@ done:
 /* One fit of biases and memberships; weights w into the model. */
 static ferry_status fit_all(ferry_ctx *ctx, const ferry_ratings *r, const observed *x,
                             const mindtl_options *o, int64_t n, const mindtl_codebook *book,
-                            const double *w, rating_model **out)
+                            mindtl_run *run, const double *w, rating_model **out)
 {
     ferry_status st = FERRY_OK;
     mindtl_soft *soft = ferry_i_calloc(n, sizeof *soft);
@@ -282,7 +334,7 @@ static ferry_status fit_all(ferry_ctx *ctx, const ferry_ratings *r, const observ
                                           &soft[s]));
     FERRY_TRY(model_for(ctx, r, n, book, true, &m));
     m->shrink_a = m->shrink_b = o->bias;
-    FERRY_TRY(fit_parts(ctx, x, o, n, book, m, soft));
+    FERRY_TRY(fit_parts(ctx, x, o, n, book, run, m, soft));
     soft_model(n, o->copies, book, soft, w, m);
     *out = m;
     m = NULL;
@@ -294,45 +346,100 @@ done:
     return st;
 }
 
+/* Ratings held out: `held` places at the beginning of *at (new array), and the others as x.
+ * None: held is 0 and x empty. */
+static ferry_status hold_out(ferry_ctx *ctx, const ferry_ratings *r, double share,
+                             int64_t **at, int64_t *held, observed *x)
+{
+    ferry_status st = FERRY_OK;
+    int64_t seen = 0;
+    ferry_rng rng;
+
+    *at = ferry_i_calloc(r->n, sizeof **at);
+    FERRY_NEED(ctx, *at, FERRY_ENOMEM, "no memory for a validation part");
+    for (int64_t e = 0; e < r->n; e++)
+        if (!isnan(r->value[e])) (*at)[seen++] = e;
+    *held = (int64_t)floor(share * (double)seen);
+    ferry_i_rng_for(ctx, &rng, "mindtl/hold");
+    ferry_i_rng_shuffle(&rng, seen, *at);
+    if (*held > 0) FERRY_TRY(without(ctx, r, *held, *at, x));
+done:
+    return st;
+}
+
 ferry_status ferry_i_mindtl_fit_soft(ferry_ctx *ctx, const ferry_ratings *r,
                                      const mindtl_options *o, int64_t sources,
-                                     const mindtl_codebook *book, double *w, double *rmse,
-                                     rating_model **out, ferry_report *rep)
+                                     const mindtl_codebook *book, mindtl_run *run,
+                                     double *w, double *rmse, rating_model **out,
+                                     ferry_report *rep)
 {
     ferry_status st = FERRY_OK;
     const int64_t n = sources * o->copies;
-    int64_t *at = ferry_i_calloc(r->n, sizeof *at), seen = 0, held = 0;
+    int64_t *at = NULL, held = 0;
     observed x = {NULL, NULL};
     rating_model *m = NULL;
-    ferry_rng rng;
 
     *out = NULL;
-    FERRY_NEED(ctx, at, FERRY_ENOMEM, "no memory for a validation part");
-    for (int64_t e = 0; e < r->n; e++)
-        if (!isnan(r->value[e])) at[seen++] = e;
-    held = (int64_t)floor(o->hold * (double)seen);
-    ferry_i_rng_for(ctx, &rng, "mindtl/hold");
-    ferry_i_rng_shuffle(&rng, seen, at);
-    for (int64_t s = 0; s < sources; s++)
+    for (int64_t s = 0; s < sources; s++) { /* nothing held out: the biases alone */
         w[s] = 1;
+        rmse[s] = NAN;
+    }
+    FERRY_TRY(hold_out(ctx, r, o->hold, &at, &held, &x));
     if (held > 0) {
-        FERRY_TRY(without(ctx, r, held, at, &x));
-        FERRY_TRY(fit_all(ctx, r, &x, o, n, book, w, &m));
+        FERRY_TRY(fit_all(ctx, r, &x, o, n, book, run, w, &m));
         FERRY_TRY(weigh(ctx, r, held, at, m, n, o->copies, book, w, rmse));
         ferry_i_rating_model_free(m);
         m = NULL;
         ferry_i_observed_clear(&x);
-    } else {
-        for (int64_t s = 0; s < sources; s++) { /* nothing can tell: the biases alone */
-            w[s] = 0;
-            rmse[s] = NAN;
-        }
     }
+    for (int64_t s = 0; held == 0 && s < sources; s++)
+        w[s] = 0;
     FERRY_TRY(ferry_i_observed_new(ctx, r, 1, 0, &x));
-    FERRY_TRY(fit_all(ctx, r, &x, o, n, book, w, &m));
+    FERRY_TRY(fit_all(ctx, r, &x, o, n, book, run, w, &m));
     rep->iters = o->iters;
+    if (run->finish) rep->stop = FERRY_STOP_FINISH;
     *out = m;
     m = NULL;
+done:
+    ferry_i_rating_model_free(m);
+    ferry_i_observed_clear(&x);
+    ferry_i_free(at);
+    return st;
+}
+
+/* ---- which source is near ---- */
+
+ferry_status ferry_i_mindtl_distances(ferry_ctx *ctx, const ferry_ratings *r,
+                                      const mindtl_options *o, int64_t sources,
+                                      const mindtl_codebook *book, mindtl_run *run,
+                                      double *rmse)
+{
+    ferry_status st = FERRY_OK;
+    int64_t *at = NULL, held = 0;
+    observed x = {NULL, NULL};
+    rating_model *m = NULL;
+
+    FERRY_TRY(hold_out(ctx, r, fmax(o->hold, 0.1), &at, &held, &x));
+    for (int64_t s = 0; s < sources; s++) {
+        const mindtl_codebook *of = book + s * o->copies;
+        ferry_report unused = {.stop = FERRY_STOP_DONE};
+        double one = 1, sum = 0;
+        rmse[s] = NAN;
+        if (held == 0) continue;
+        if (o->mode == MODE_PAPER)
+            FERRY_TRY(
+                fit_hard_to(ctx, r, &x, o, LAMBDA_SIMPLEX, 1, of, run, &one, &m, &unused));
+        else
+            FERRY_TRY(fit_all(ctx, r, &x, o, o->copies, of, run, &one, &m));
+        for (int64_t e = 0; e < held; e++) {
+            const double d =
+                ferry_i_rating_at(m, r->user[at[e]], r->item[at[e]]) - r->value[at[e]];
+            sum += d * d;
+        }
+        rmse[s] = sqrt(sum / (double)held);
+        ferry_i_rating_model_free(m);
+        m = NULL;
+    }
 done:
     ferry_i_rating_model_free(m);
     ferry_i_observed_clear(&x);

@@ -117,7 +117,8 @@ static void start(const int32_t *v, double s2, mindtl_soft *s)
 
 ferry_status ferry_i_mindtl_soft_fit(ferry_ctx *ctx, const observed *x, int64_t k,
                                      int64_t l, const double *r, const int32_t *v,
-                                     int64_t iters, double s2, mindtl_soft *s)
+                                     int64_t iters, double s2, mindtl_run *run,
+                                     mindtl_soft *s)
 {
     ferry_status st = FERRY_OK;
     ferry_small *r1 = NULL, *r2 = NULL;
@@ -141,6 +142,8 @@ ferry_status ferry_i_mindtl_soft_fit(ferry_ctx *ctx, const observed *x, int64_t 
         s->sigma2 = (squares + ferry_e(ctx)->dot(ctx, s->pv, items.cost)) /
                     (double)(x->x->nnz > 0 ? x->x->nnz : 1);
         s->sigma2 = fmax(s->sigma2, 1e-12);
+        FERRY_TRY(ferry_i_mindtl_step(ctx, run, NAN));
+        if (run && run->finish) break;
     }
 done:
     side_clear(&users);

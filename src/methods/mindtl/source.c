@@ -65,77 +65,7 @@ done:
     return st;
 }
 
-/* ---- extraction ---- */
-
-/* Random U, V in [0.1, 1.1), B in [0.5, 1.5) scaled so that the mean of Xh is that of X;
- * then the sweeps; then labels. */
-static ferry_status ionmtf(ferry_ctx *ctx, const observed *x, int64_t sweeps,
-                           mindtl_factors *f, mindtl_work *w, ferry_rng *rng, int32_t *u,
-                           int32_t *v)
-{
-    ferry_status st = FERRY_OK;
-    double mean = 0, fitted = 0;
-
-    ferry_i_fill_uniform(f->u, rng, 0.1, 1.1);
-    ferry_i_fill_uniform(f->v, rng, 0.1, 1.1);
-    for (int64_t i = 0; i < f->b->rows * f->b->cols; i++)
-        f->b->data[i] = 0.5 + ferry_i_rng_real(rng);
-    (void)ferry_i_mindtl_objective(ctx, x, f, w);
-    for (int64_t e = 0; e < x->x->nnz; e++) {
-        mean += x->x->value[e];
-        fitted += w->h->value[e];
-    }
-    for (int64_t i = 0; fitted > 0 && i < f->b->rows * f->b->cols; i++)
-        f->b->data[i] *= mean / fitted;
-    for (int64_t t = 0; t < sweeps; t++)
-        ferry_i_mindtl_sweep(ctx, x, RULE_PAPER, f, w);
-    FERRY_TRY(ferry_i_mindtl_harden(ctx, f->u, u));
-    FERRY_TRY(ferry_i_mindtl_harden(ctx, f->v, v));
-done:
-    return st;
-}
-
-static void random_labels(ferry_rng *rng, int64_t n, int64_t k, int32_t *label)
-{
-    for (int64_t i = 0; i < n; i++)
-        label[i] = (int32_t)ferry_i_rng_below(rng, (uint64_t)k);
-}
-
-/* The best of the restarts by F after the polish; R with beta. */
-static ferry_status extract(ferry_ctx *ctx, const observed *x, const mindtl_options *o,
-                            bool factors, ferry_rng *rng, mindtl_codebook *b)
-{
-    ferry_status st = FERRY_OK;
-    const int64_t n = x->x->rows, m = x->x->cols;
-    int32_t *u = ferry_i_calloc(n + m, sizeof *u), *v = u + n;
-    double least = INFINITY, f = 0;
-    mindtl_factors uv = {NULL, NULL, NULL};
-    mindtl_work w = {.h = NULL};
-
-    FERRY_NEED(ctx, u, FERRY_ENOMEM, "no memory for labels");
-    if (factors) {
-        FERRY_TRY(ferry_i_mindtl_factors_new(ctx, n, m, b->k, b->l, &uv));
-        FERRY_TRY(ferry_i_mindtl_work_new(ctx, x, b->k, b->l, &w));
-    }
-    for (int64_t q = 0; q < o->restarts; q++) {
-        if (factors) {
-            FERRY_TRY(ionmtf(ctx, x, o->sweeps, &uv, &w, rng, u, v));
-        } else {
-            random_labels(rng, n, b->k, u);
-            random_labels(rng, m, b->l, v);
-        }
-        FERRY_TRY(ferry_i_mindtl_polish(ctx, x, b->k, b->l, o->polish, u, v, &f));
-        if (f >= least) continue;
-        least = f;
-        FERRY_TRY(
-            ferry_i_mindtl_block_means(ctx, x->x, b->k, b->l, u, v, o->beta, b->r, NULL));
-    }
-done:
-    ferry_i_mindtl_work_clear(&w);
-    ferry_i_mindtl_factors_clear(&uv);
-    ferry_i_free(u);
-    return st;
-}
+/* ---- the codebook ---- */
 
 /* x less its biases, in place. */
 static ferry_status take_bias(ferry_ctx *ctx, double lambda, observed *x)
@@ -157,13 +87,15 @@ done:
 
 ferry_status ferry_i_mindtl_codebook(ferry_ctx *ctx, const ferry_domain *source,
                                      const ferry_ratings *target, const mindtl_options *o,
-                                     mindtl_mode mode, int64_t copy, mindtl_codebook *out)
+                                     mindtl_mode mode, int64_t copy, mindtl_run *run,
+                                     mindtl_codebook *out)
 {
     ferry_status st = FERRY_OK;
     const ferry_ratings *s = source->ratings;
     const double f = s->hi > s->lo ? (target->hi - target->lo) / (s->hi - s->lo) : 1;
     const double below = fmin(target->lo, 0); /* (3)-(5) want ratings >= 0 */
-    observed all = {NULL, NULL}, x = {NULL, NULL};
+    const bool factors = mode == MODE_PAPER && o->extract != EXTRACT_KMEANS;
+    observed all = {NULL, NULL}, part = {NULL, NULL}, x = {NULL, NULL};
     char use[64];
     ferry_rng rng;
 
@@ -172,7 +104,15 @@ ferry_status ferry_i_mindtl_codebook(ferry_ctx *ctx, const ferry_domain *source,
                "mindtl needs ratings in every source; source '%s' has none with a value",
                source->name);
     FERRY_TRY(ferry_i_observed_new(ctx, s, f, target->lo - f * s->lo - below, &all));
-    FERRY_TRY(densest(ctx, &all, o->most, &x));
+    FERRY_TRY(densest(ctx, &all, o->most, &part));
+    if (factors && o->extract == EXTRACT_ONMTF)
+        FERRY_TRY(ferry_i_mindtl_full_block(ctx, &part, &x));
+    else if (factors && o->extract == EXTRACT_DC)
+        FERRY_TRY(ferry_i_mindtl_fill(ctx, &part, &x));
+    else {
+        x = part;
+        part = (observed){NULL, NULL};
+    }
     if (mode == MODE_FERRY) FERRY_TRY(take_bias(ctx, o->bias, &x));
     out->k = o->k < x.x->rows ? o->k : x.x->rows;
     out->l = o->l < x.x->cols ? o->l : x.x->cols;
@@ -180,12 +120,12 @@ ferry_status ferry_i_mindtl_codebook(ferry_ctx *ctx, const ferry_domain *source,
     FERRY_NEED(ctx, out->r, FERRY_ENOMEM, "no memory for a codebook");
     (void)snprintf(use, sizeof use, "mindtl/source/%lld", (long long)copy);
     ferry_i_rng_for(ctx, &rng, use);
-    FERRY_TRY(
-        extract(ctx, &x, o, mode == MODE_PAPER && o->extract == EXTRACT_IONMTF, &rng, out));
+    FERRY_TRY(ferry_i_mindtl_extract(ctx, &x, o, factors, &rng, run, out));
     for (int64_t i = 0; mode == MODE_PAPER && i < out->k * out->l; i++)
         out->r[i] += below;
 done:
     ferry_i_observed_clear(&x);
+    ferry_i_observed_clear(&part);
     ferry_i_observed_clear(&all);
     return st;
 }

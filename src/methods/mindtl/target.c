@@ -264,6 +264,18 @@ static double objective(const ferry_matrix *x, int64_t parts, const mindtl_part 
 
 /* ---- algorithm 2 ---- */
 
+ferry_status ferry_i_mindtl_step(ferry_ctx *ctx, mindtl_run *run, double objective)
+{
+    bool finish = false;
+
+    if (!run) return FERRY_OK;
+    if (++run->done > run->total) run->total = run->done;
+    const ferry_status st =
+        ferry_i_progress(ctx, run->name, run->done, run->total, objective, &finish);
+    run->finish = run->finish || finish;
+    return st;
+}
+
 static ferry_status half(ferry_ctx *ctx, const observed *x, bool items, bool joint,
                          bool first, int64_t parts, mindtl_part *part, const double *lambda)
 {
@@ -302,6 +314,8 @@ ferry_status ferry_i_mindtl_reconstruct(ferry_ctx *ctx, const observed *x,
         *f = objective(x->x, parts, part, lambda);
         if (trace) trace[*iters] = *f;
         ++*iters;
+        FERRY_TRY(ferry_i_mindtl_step(ctx, how->run, *f));
+        if (how->run && how->run->finish) break;
         if (*iters > 1 && before - *f <= how->tol * before) break;
         before = *f;
     }
