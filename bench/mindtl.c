@@ -207,7 +207,8 @@ static void als(ferry_ctx *ctx, const observed *x)
     ferry_i_fill_normal(q, &rng);
     for (int t = 0; t < 2; t++) {
         const double start = seconds_now();
-        if (ferry_i_als_half(ctx, x->x, q, 16, p) || ferry_i_als_half(ctx, x->xt, p, 16, q))
+        if (ferry_e(ctx)->ridge_rows(ctx, x->x, q, 16, false, p, NULL) ||
+            ferry_e(ctx)->ridge_rows(ctx, x->xt, p, 16, false, q, NULL))
             exit(1);
         const double seconds = seconds_now() - start;
         if (seconds < best) best = seconds;

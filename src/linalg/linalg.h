@@ -121,6 +121,15 @@ typedef struct ferry_engine {
      */
     void (*masked)(ferry_ctx *, const ferry_matrix *x, const ferry_block *a,
                    const ferry_block *c, ferry_block *n, ferry_block *d);
+    /* One half of alternating least squares: every row of P solves
+     *   (lambda_i I + sum_j q_j q_j') p_i = y_i,  y_i = sum_j x_ij q_j
+     * over the stored entries of row i of CSR x; without entries it is 0. lambda_i is
+     * lambda > 0, times the number of entries when `weighted`.
+     * gain (one per row, may be NULL): <p_i, y_i>, by which the row's squares are less than
+     * those of x: sum_j (x_ij - <p_i, q_j>)^2 + lambda_i |p_i|^2 = sum_j x_ij^2 - gain_i.
+     * Allocates. */
+    ferry_status (*ridge_rows)(ferry_ctx *, const ferry_matrix *x, const ferry_block *q,
+                               double lambda, bool weighted, ferry_block *p, double *gain);
     /* sums[i] of x^power along an axis (power 1 or 2): FERRY_ROWS gives one per row. */
     ferry_status (*sums)(ferry_ctx *, const ferry_matrix *x, ferry_axis axis, int power,
                          double *out);

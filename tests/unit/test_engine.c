@@ -394,6 +394,62 @@ static void test_masked(void **state)
     }
 }
 
+static void test_ridge_rows(void **state)
+{
+    fixture *f = *state;
+    static const int64_t widths[] = {0, 1, 2, 3, 4, 5, 8, 10, 19, 20, 21, 24, 33, 50};
+
+    for (int round = 0; round < 4 * FERRY_COUNT(widths); round++) {
+        const int64_t k = widths[round / 4];
+        ferry_matrix *x = random_matrix(f, round % 4 == 3 ? 70 : pick(f),
+                                        round % 4 == 3 ? 400 : pick(f), true);
+        ferry_block *q = random_block(f, x->cols, k), *p[3];
+        const size_t bytes = (size_t)(x->rows * k) * sizeof(double);
+        double *gain[3];
+        for (int i = 0; i < 3; i++) {
+            p[i] = random_block(f, x->rows, k);
+            gain[i] = calloc((size_t)x->rows + 1, sizeof(double));
+        }
+        assert_ok(f->ref,
+                  ferry_e(f->ref)->ridge_rows(f->ref, x, q, 0.5, round % 2, p[0], gain[0]));
+        assert_ok(f->one,
+                  ferry_e(f->one)->ridge_rows(f->one, x, q, 0.5, round % 2, p[1], gain[1]));
+        all_close(x->rows * k, p[1]->data, p[0]->data, 1e-10);
+        all_close(x->rows, gain[1], gain[0], 1e-10);
+        for (int64_t i = 0; i < x->rows; i++) { /* what the gain says */
+            double left = 0, all = 0;
+            for (int64_t e = x->start[i]; e < x->start[i + 1]; e++) {
+                double d = x->value[e];
+                all += d * d;
+                for (int64_t c = 0; c < k; c++)
+                    d -= FERRY_ROW(p[1], i)[c] * FERRY_ROW(q, x->index[e])[c];
+                left += d * d;
+            }
+            for (int64_t c = 0; c < k; c++)
+                left += 0.5 * (round % 2 ? (double)(x->start[i + 1] - x->start[i]) : 1) *
+                        FERRY_ROW(p[1], i)[c] * FERRY_ROW(p[1], i)[c];
+            assert_close(left, all - gain[1][i], 1e-9 * (1 + all));
+        }
+        for (int isa = 0; isa <= (int)ferry_i_isa(); isa++) {
+            assert_ok(f->two,
+                      ferry_i_csr_ridge_rows(f->two, (ferry_isa)isa, x, q, 0.5, round % 2,
+                                             p[2], isa ? gain[2] : NULL));
+            assert_memory_equal(p[2]->data, p[1]->data, bytes);
+            if (isa)
+                assert_memory_equal(gain[2], gain[1], (size_t)x->rows * sizeof(double));
+        }
+        assert_ok(f->ref,
+                  ferry_e(f->ref)->ridge_rows(f->ref, x, q, 0.5, round % 2, p[2], NULL));
+        assert_memory_equal(p[2]->data, p[0]->data, bytes);
+        for (int i = 0; i < 3; i++) {
+            ferry_i_block_free(p[i]);
+            free(gain[i]);
+        }
+        ferry_i_block_free(q);
+        ferry_i_matrix_free(x);
+    }
+}
+
 /* ---- blocks
  * ------------------------------------------------------------------------------ */
 
@@ -1224,6 +1280,7 @@ int main(int argc, char **argv)
         T(test_grams_and_sums),
         T(test_sddmm),
         T(test_masked),
+        T(test_ridge_rows),
         T(test_block_products),
         T(test_block_loops),
         T(test_multiplicative_update),

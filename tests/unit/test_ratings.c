@@ -236,7 +236,7 @@ static void test_als_half(void **state)
     assert_ok(ctx, ferry_i_small_new(ctx, K, K, &a));
     assert_ok(ctx, ferry_i_small_new(ctx, K, 1, &y));
     ferry_i_fill_normal(q, &rng);
-    assert_ok(ctx, ferry_i_als_half(ctx, o.x, q, 0.7, p));
+    assert_ok(ctx, ferry_e(ctx)->ridge_rows(ctx, o.x, q, 0.7, false, p, NULL));
     for (int64_t i = 0; i < 10; i++) {
         for (int64_t c = 0; c < K; c++) {
             FERRY_AT(y, c, 0) = 0;
@@ -343,11 +343,95 @@ static void test_mf_objective_falls(void **state)
     ferry_task_free(task);
 }
 
+/* Every way to solve it ends near the same objective; sgd on any scale. */
+static void test_mf_solvers(void **state)
+{
+    ferry_ctx *ctx = *state;
+    double truth[3000];
+    ferry_task *task = signs_task(ctx, truth);
+    static const char *const ridge[] = {"lambda=0.5", "ridge=rating lambda=0.02"};
+
+    for (int r = 0; r < 2; r++) {
+        double f[3] = {0};
+        for (int s = 0; s < 3; s++) {
+            char settings[128];
+            ferry_report rep;
+            ferry_model *m = NULL;
+            ferry_opts *o;
+            (void)snprintf(settings, sizeof settings, "rank=3 tol=0 %s %s", ridge[r],
+                           s == 0   ? "sweeps=200"
+                           : s == 1 ? "solver=sgd sweeps=400"
+                                    : "solver=sgd sweeps=1");
+            o = settings_of(ctx, settings);
+            assert_ok(ctx, ferry_fit(ctx, task, "mf", o, &m, &rep));
+            f[s] = rep.objective;
+            ferry_opts_free(o);
+            ferry_model_free(m);
+        }
+        assert_true(f[0] <= f[1] * 1.0001 && f[1] < 1.05 * f[0] && f[1] < 0.5 * f[2]);
+    }
+    ferry_task_free(task);
+}
+
+/* The objective that sgd reports is the one of its model, and its bits do not depend on the
+ * threads. */
+static void test_mf_sgd_objective(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_rng rng;
+    enum { COUNT = 20000, PEOPLE = 200, THINGS = 150 };
+    int *u = calloc(COUNT, sizeof *u), *i = calloc(COUNT, sizeof *i);
+    double *v = calloc(COUNT, sizeof *v), f = 0;
+    ferry_domain *d = small_domain(ctx, "films", FERRY_TARGET, 0, 0, NULL);
+    ferry_opts *o = settings_of(ctx, "solver=sgd rank=7 lambda=3 sweeps=4 tol=0");
+    ferry_model *m[2] = {NULL, NULL};
+    const rating_model *a, *b;
+    ferry_task *task = NULL;
+    ferry_report rep;
+
+    ferry_i_rng_seed(&rng, 9, 1);
+    for (int e = 0; e < COUNT; e++) {
+        u[e] = e % PEOPLE;
+        i[e] = e / PEOPLE % THINGS;
+        v[e] = 100 * ferry_i_rng_real(&rng);
+    }
+    small_ratings(ctx, d, COUNT, u, i, v);
+    task = small_task(ctx, FERRY_RATE, NULL, d);
+    for (int t = 0; t < 2; t++) {
+        assert_ok(ctx, ferry_ctx_set_threads(ctx, 1 + 2 * t));
+        assert_ok(ctx, ferry_fit(ctx, task, "mf", o, &m[t], &rep));
+    }
+    a = m[0]->state;
+    b = m[1]->state;
+    assert_memory_equal(a->p->data, b->p->data, sizeof(double) * PEOPLE * 7);
+    assert_memory_equal(a->q->data, b->q->data, sizeof(double) * 100 * 7);
+    for (int64_t e = 0; e < d->ratings->n; e++) {
+        const double x = d->ratings->value[e] -
+                         ferry_i_rating_raw(a, d->ratings->user[e], d->ratings->item[e]);
+        f += x * x;
+    }
+    for (int64_t c = 0; c < a->p->rows * 7; c++)
+        f += 3 * a->p->data[c] * a->p->data[c];
+    for (int64_t c = 0; c < a->q->rows * 7; c++)
+        f += 3 * a->q->data[c] * a->q->data[c];
+    assert_close(rep.objective, f, 1e-9);
+    ferry_model_free(m[0]);
+    ferry_model_free(m[1]);
+    ferry_opts_free(o);
+    ferry_task_free(task);
+    free(v);
+    free(i);
+    free(u);
+}
+
 /* ---- what all have ---- */
 
 static const struct {
     const char *method, *settings;
-} all[] = {{"rating-mean", "by=user"}, {"bias", "lambda=2"}, {"mf", "rank=2 sweeps=3"}};
+} all[] = {{"rating-mean", "by=user"},
+           {"bias", "lambda=2"},
+           {"mf", "rank=2 sweeps=3"},
+           {"mf", "solver=sgd rank=2 sweeps=3 ridge=rating lambda=0.1"}};
 
 static void test_files(void **state)
 {
@@ -449,6 +533,7 @@ typedef struct job {
     const ferry_task *task;
     const ferry_domain *pairs;
     const char *method;
+    const ferry_opts *opts;
 } job;
 
 static ferry_status fit_and_predict(ferry_ctx *ctx, void *arg)
@@ -459,7 +544,7 @@ static ferry_status fit_and_predict(ferry_ctx *ctx, void *arg)
     ferry_prediction *p = NULL;
     ferry_bag *bag = NULL;
 
-    FERRY_TRY(ferry_fit(ctx, j->task, j->method, NULL, &m, NULL));
+    FERRY_TRY(ferry_fit(ctx, j->task, j->method, j->opts, &m, NULL));
     FERRY_TRY(ferry_predict(ctx, m, j->pairs, &p));
     FERRY_TRY(ferry_i_bag_new(ctx, &bag));
     FERRY_TRY(ferry_i_model_pack(ctx, m, bag));
@@ -478,8 +563,11 @@ static void test_no_memory(void **state)
     ferry_task *task = make_task(ctx);
     ferry_domain *d = make_pairs(ctx);
 
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        each_allocation_fails(ctx, fit_and_predict, &(job){task, d, all[i].method});
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        ferry_opts *o = settings_of(ctx, all[i].settings);
+        each_allocation_fails(ctx, fit_and_predict, &(job){task, d, all[i].method, o});
+        ferry_opts_free(o);
+    }
     ferry_domain_free(d);
     ferry_task_free(task);
 }
@@ -526,6 +614,8 @@ int main(void)
         TEST(test_als_half),
         TEST(test_mf),
         TEST(test_mf_objective_falls),
+        TEST(test_mf_solvers),
+        TEST(test_mf_sgd_objective),
         TEST(test_files),
         TEST(test_bad_files),
         TEST(test_needs),

@@ -10,6 +10,7 @@ const ferry_engine ferry_i_engine_host = {
     .xtx = ferry_i_host_xtx,
     .sddmm = ferry_i_host_sddmm,
     .masked = ferry_i_host_masked,
+    .ridge_rows = ferry_i_host_ridge_rows,
     .sums = ferry_i_host_sums,
     .gram = ferry_i_host_gram,
     .bmul = ferry_i_host_bmul,

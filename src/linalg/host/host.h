@@ -47,6 +47,13 @@ void ferry_i_csr_masked(ferry_ctx *ctx, ferry_isa isa, const ferry_matrix *x,
                         ferry_block *d);
 void ferry_i_host_masked(ferry_ctx *ctx, const ferry_matrix *x, const ferry_block *a,
                          const ferry_block *c, ferry_block *n, ferry_block *d);
+/* ridge_rows.c: likewise. */
+ferry_status ferry_i_csr_ridge_rows(ferry_ctx *ctx, ferry_isa isa, const ferry_matrix *x,
+                                    const ferry_block *q, double lambda, bool weighted,
+                                    ferry_block *p, double *gain);
+ferry_status ferry_i_host_ridge_rows(ferry_ctx *ctx, const ferry_matrix *x,
+                                     const ferry_block *q, double lambda, bool weighted,
+                                     ferry_block *p, double *gain);
 /* products.c: the other entries about data matrices. */
 void ferry_i_host_mul(ferry_ctx *ctx, double alpha, const ferry_matrix *x,
                       const ferry_block *b, double beta, ferry_block *y);

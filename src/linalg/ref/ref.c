@@ -118,6 +118,46 @@ static void ref_masked(ferry_ctx *ctx, const ferry_matrix *x, const ferry_block 
     }
 }
 
+static ferry_status ref_ridge_rows(ferry_ctx *ctx, const ferry_matrix *x,
+                                   const ferry_block *q, double lambda, bool weighted,
+                                   ferry_block *p, double *gain)
+{
+    ferry_status st = FERRY_OK;
+    ferry_small *a = NULL, *y = NULL;
+
+    assert(!x->dense && q->rows == x->cols && p->rows == x->rows && p->k == q->k);
+    FERRY_TRY(ferry_i_small_new(ctx, q->k, q->k, &a));
+    FERRY_TRY(ferry_i_small_new(ctx, q->k, 1, &y));
+    for (int64_t i = 0; i < x->rows; i++) {
+        const int64_t n = x->start[i + 1] - x->start[i];
+        if (gain) gain[i] = 0;
+        for (int64_t c = 0; c < q->k; c++) {
+            double sum = 0;
+            for (int64_t d = 0; d < q->k; d++)
+                FERRY_AT(a, c, d) = c != d              ? 0
+                                    : weighted && n > 0 ? lambda * (double)n
+                                                        : lambda;
+            for (int64_t e = x->start[i]; e < x->start[i + 1]; e++) {
+                const double *row = FERRY_ROW(q, x->index[e]);
+                for (int64_t d = 0; d < q->k; d++)
+                    FERRY_AT(a, c, d) += row[c] * row[d];
+                sum += x->value[e] * row[c];
+            }
+            y->data[c] = FERRY_ROW(p, i)[c] = sum;
+        }
+        FERRY_TRY(ferry_i_ref_chol(ctx, a));
+        ferry_i_ref_chol_solve(ctx, a, y);
+        for (int64_t c = 0; c < q->k; c++) {
+            if (gain) gain[i] += y->data[c] * FERRY_ROW(p, i)[c];
+            FERRY_ROW(p, i)[c] = y->data[c];
+        }
+    }
+done:
+    ferry_i_small_free(a);
+    ferry_i_small_free(y);
+    return st;
+}
+
 static ferry_status ref_sums(ferry_ctx *ctx, const ferry_matrix *x, ferry_axis axis,
                              int power, double *out)
 {
@@ -268,6 +308,7 @@ const ferry_engine ferry_i_engine_ref = {
     .xtx = ref_xtx,
     .sddmm = ref_sddmm,
     .masked = ref_masked,
+    .ridge_rows = ref_ridge_rows,
     .sums = ref_sums,
     .gram = ref_gram,
     .bmul = ref_bmul,

@@ -57,6 +57,7 @@ static ferry_status enlarge(ferry_ctx *ctx, const rating_model *m, ferry_ids *us
     t->shrink_a = m->shrink_a;
     t->shrink_b = m->shrink_b;
     t->ridge = m->ridge;
+    t->weighted = m->weighted;
     copy_reals(t->a, m->a, m->p->rows);
     copy_reals(t->b, m->b, m->q->rows);
     copy_reals(t->p0, m->p0, m->rank);
@@ -270,7 +271,8 @@ static ferry_status fold_rows(ferry_ctx *ctx, rating_model *m, bool items, int64
     }
     if (m->ridge > 0 && m->rank > 0) {
         FERRY_TRY(ferry_i_block_new(ctx, x->rows, m->rank, &rows));
-        FERRY_TRY(ferry_i_als_half(ctx, x, items ? m->p : m->q, m->ridge, rows));
+        FERRY_TRY(ferry_e(ctx)->ridge_rows(ctx, x, items ? m->p : m->q, m->ridge,
+                                           m->weighted, rows, NULL));
         copy_reals(FERRY_ROW(own, first), rows->data, x->rows * m->rank);
     }
 done:

@@ -4,162 +4,189 @@
  *
  * mu, a, b as in bias; P, Q on what remains, E:
  *   min sum (e_ij - <p_i, q_j>)^2 + lambda (|P|^2 + |Q|^2)
- * by alternating least squares: with Q fixed every user solves one small ridge system. The
- * objective never grows. */
+ * by alternating least squares, where with Q fixed every user solves one small ridge system
+ * and the objective never grows; or by stochastic gradient descent (sgd.c). */
 #include <math.h>
 
-#include "methods/ratings/ratings.h"
+#include "methods/ratings/sgd.h"
 
 typedef struct mf_options {
+    int solver, ridge;
     int64_t rank, sweeps;
-    double lambda, bias, tol;
+    double lambda, bias, tol, rate;
 } mf_options;
 
+enum { SOLVER_ALS, SOLVER_SGD };
+enum { RIDGE_ROW, RIDGE_RATING };
+
 static const ferry_opt mf_opts[] = {
+    FERRY_OPT_ONE_OF(mf_options, solver, "als|sgd", "als",
+                     "alternating least squares or stochastic gradient descent"),
+    FERRY_OPT_ONE_OF(mf_options, ridge, "row|rating", "row",
+                     "lambda for each user and item, or for each of their ratings"),
     FERRY_OPT(mf_options, INT, rank, 20, 1, 1000, "columns of the two factors"),
     FERRY_OPT(mf_options, REAL, lambda, 16, 1e-9, 1e9, "ridge weight of the factors"),
     FERRY_OPT(mf_options, REAL, bias, 5, 0, 1e9, "ratings of size 0 that shrink a bias"),
     FERRY_OPT(mf_options, INT, sweeps, 20, 1, 1e6, "most sweeps over users and items"),
     FERRY_OPT(mf_options, REAL, tol, 1e-4, 0, 1,
               "relative drop of the objective to stop at"),
+    FERRY_OPT(mf_options, REAL, rate, 0.1, 1e-9, 1,
+              "sgd: size of the first sweep's steps; that of sweep t is rate / sqrt(t)"),
 };
 
-/* ---- one half of a sweep ---- */
+/* ---- alternating least squares ---- */
 
-/* Room of one thread: A, the right-hand side, and zeros. */
-static int64_t room(int64_t k)
+static double sum_of(int64_t n, const double *x)
 {
-    return k * k + 2 * k;
+    double sum = 0;
+
+    for (int64_t i = 0; i < n; i++)
+        sum += x[i];
+    return sum;
 }
 
-/* A += sum of v v' (upper triangle), y += sum of x v for the rows v of q at four entries:
- * four at once, so that A is read and written a quarter as often. */
-static void add_four(int64_t k, const double *const row[4], const double *x,
-                     double *restrict a, double *restrict y)
+/* |P|^2, or every row as often as it has ratings. */
+static double penalty(ferry_ctx *ctx, bool weighted, const ferry_matrix *x,
+                      const ferry_block *p)
 {
-    const double *p = row[0], *q = row[1], *r = row[2], *s = row[3];
+    double sum = 0;
 
-    for (int64_t c = 0; c < k; c++) {
-        const double f = p[c], g = q[c], h = r[c], i = s[c];
-        for (int64_t d = c; d < k; d++)
-            a[c * k + d] += f * p[d] + g * q[d] + h * r[d] + i * s[d];
-        y[c] += x[0] * f + x[1] * g + x[2] * h + x[3] * i;
+    if (!weighted) return ferry_e(ctx)->dot(ctx, p, p);
+    for (int64_t i = 0; i < p->rows; i++) {
+        const double *row = FERRY_ROW(p, i);
+        double squares = 0;
+        for (int64_t c = 0; c < p->k; c++)
+            squares += row[c] * row[c];
+        sum += squares * (double)(x->start[i + 1] - x->start[i]);
     }
+    return sum;
 }
 
-/* A (k x k, upper triangle, row after row) and y of one row; A <- lambda I + sum q q'.
- * `zero` has k zeros: they stand for the entries that the last four lack. */
-static void normal_equations(const ferry_matrix *x, int64_t i, const ferry_block *q,
-                             double lambda, const double *zero, double *a, double *y)
-{
-    const int64_t k = q->k, end = x->start[i + 1];
-
-    for (int64_t c = 0; c < k * k; c++)
-        a[c] = 0;
-    for (int64_t c = 0; c < k; c++) {
-        a[c * k + c] = lambda;
-        y[c] = 0;
-    }
-    for (int64_t e = x->start[i]; e < end; e += 4) {
-        const double *row[4] = {zero, zero, zero, zero};
-        double value[4] = {0, 0, 0, 0};
-        for (int64_t n = 0; n < 4 && e + n < end; n++) {
-            row[n] = FERRY_ROW(q, x->index[e + n]);
-            value[n] = x->value[e + n];
-        }
-        add_four(k, row, value, a, y);
-    }
-}
-
-/* y <- A^-1 y for the positive definite A given by its upper triangle: A = U'U. */
-static void solve_upper(int64_t k, double *a, double *y)
-{
-    for (int64_t c = 0; c < k; c++) {
-        const double root = 1 / sqrt(a[c * k + c]);
-        for (int64_t d = c; d < k; d++)
-            a[c * k + d] *= root;
-        y[c] *= root;
-        for (int64_t r = c + 1; r < k; r++) {
-            const double f = a[c * k + r];
-            for (int64_t d = r; d < k; d++)
-                a[r * k + d] -= f * a[c * k + d];
-            y[r] -= f * y[c];
-        }
-    }
-    for (int64_t c = k; c-- > 0;) {
-        for (int64_t d = c + 1; d < k; d++)
-            y[c] -= a[c * k + d] * y[d];
-        y[c] /= a[c * k + c];
-    }
-}
-
-ferry_status ferry_i_als_half(ferry_ctx *ctx, const ferry_matrix *x, const ferry_block *q,
-                              double lambda, ferry_block *p)
+/* The objective after the items' half comes with it:
+ *   |E|^2 - sum_j <q_j, y_j> + lambda |P|^2,  y_j = sum_i e_ij p_i. */
+static ferry_status als_sweep(ferry_ctx *ctx, const mf_options *opt, const observed *e,
+                              double squares, double *gain, rating_model *m, double *f)
 {
     ferry_status st = FERRY_OK;
-    const int64_t k = q->k;
-    const int threads = x->nnz * k < 100000 ? 1 : ctx->threads;
-    double *space = ferry_i_calloc(threads * room(k), sizeof *space);
+    const ferry_engine *engine = ferry_e(ctx);
+    const bool weighted = opt->ridge == RIDGE_RATING;
 
-    FERRY_NEED(ctx, space, FERRY_ENOMEM, "no memory for %d systems of size %lld", threads,
-               (long long)k);
-    /* Thread t takes rows t, t + threads, ...: rows do not meet, so the bits stay. */
-#pragma omp parallel for num_threads(threads) schedule(static, 1)
-    for (int t = 0; t < threads; t++) {
-        double *a = space + t * room(k), *y = a + k * k;
-        for (int64_t i = t; i < x->rows; i += threads) {
-            normal_equations(x, i, q, lambda, y + k, a, y);
-            solve_upper(k, a, y);
-            for (int64_t c = 0; c < k; c++)
-                FERRY_ROW(p, i)[c] = y[c];
-        }
-    }
+    FERRY_TRY(engine->ridge_rows(ctx, e->x, m->q, opt->lambda, weighted, m->p, NULL));
+    FERRY_TRY(engine->ridge_rows(ctx, e->xt, m->p, opt->lambda, weighted, m->q, gain));
+    *f = squares - sum_of(m->q->rows, gain) +
+         opt->lambda * penalty(ctx, weighted, e->x, m->p);
 done:
-    ferry_i_free(space);
     return st;
 }
 
-/* ---- the method ---- */
+/* ---- stochastic gradient descent ---- */
 
-static double objective(ferry_ctx *ctx, const ferry_matrix *e, const rating_model *m,
-                        double lambda, double *fitted)
+/* It works in units of the deviation s of E, so that the size of its steps fits any scale:
+ *   E = s E',  P = sqrt(s) P',  Q = sqrt(s) Q',  lambda = s lambda'.
+ * The objective of E by <P', N> = sum of e h' and <P', D> = sum of h'^2, h' = <p', q'>. */
+static double objective(ferry_ctx *ctx, const mf_options *opt, const observed *e,
+                        double squares, double s, const rating_model *m, ferry_block *n,
+                        ferry_block *d)
 {
-    double sum =
-        lambda * (ferry_e(ctx)->dot(ctx, m->p, m->p) + ferry_e(ctx)->dot(ctx, m->q, m->q));
+    const ferry_engine *engine = ferry_e(ctx);
+    const bool weighted = opt->ridge == RIDGE_RATING;
 
-    ferry_e(ctx)->sddmm(ctx, e, m->p, m->q, fitted);
-    for (int64_t i = 0; i < e->nnz; i++)
-        sum += (e->value[i] - fitted[i]) * (e->value[i] - fitted[i]);
-    return sum;
+    engine->masked(ctx, e->x, m->p, m->q, n, d);
+    return squares - 2 * s * engine->dot(ctx, m->p, n) + s * s * engine->dot(ctx, m->p, d) +
+           opt->lambda * s *
+               (penalty(ctx, weighted, e->x, m->p) + penalty(ctx, weighted, e->xt, m->q));
+}
+
+static void scale(ferry_block *b, double f)
+{
+    for (int64_t i = 0; i < b->rows * b->k; i++)
+        b->data[i] *= f;
+}
+
+/* ---- sweeps ---- */
+
+/* What the solvers need besides the model. */
+typedef struct work {
+    double squares, s;  /* |E|^2, deviation */
+    double *gain;       /* als: one per item */
+    sgd order;          /* sgd */
+    ferry_block *n, *d; /* sgd: users x rank */
+} work;
+
+static void work_clear(work *w)
+{
+    ferry_i_free(w->gain);
+    ferry_i_sgd_clear(&w->order);
+    ferry_i_block_free(w->n);
+    ferry_i_block_free(w->d);
+}
+
+/* Workspace and start: als begins with Q, sgd with both, small. */
+static ferry_status work_new(ferry_ctx *ctx, const mf_options *opt, const observed *e,
+                             rating_model *m, work *w)
+{
+    ferry_status st = FERRY_OK;
+    ferry_rng rng;
+
+    ferry_i_rng_for(ctx, &rng, "mf");
+    ferry_i_fill_normal(m->q, &rng);
+    w->squares = ferry_i_matrix_norm2(e->x);
+    w->s = w->squares > 0 ? sqrt(w->squares / (double)e->x->nnz) : 1;
+    if (opt->solver == SOLVER_ALS) {
+        w->gain = ferry_i_calloc(m->q->rows, sizeof *w->gain);
+        FERRY_NEED(ctx, w->gain, FERRY_ENOMEM, "mf: no memory for %lld items",
+                   (long long)m->q->rows);
+        goto done;
+    }
+    ferry_i_fill_normal(m->p, &rng);
+    scale(m->p, 0.1);
+    scale(m->q, 0.1);
+    FERRY_TRY(ferry_i_sgd_new(ctx, e->x, w->s, &rng, &w->order));
+    FERRY_TRY(ferry_i_block_new(ctx, m->p->rows, m->p->k, &w->n));
+    FERRY_TRY(ferry_i_block_new(ctx, m->p->rows, m->p->k, &w->d));
+done:
+    return st;
 }
 
 static ferry_status sweeps(ferry_ctx *ctx, const mf_options *opt, const observed *e,
                            rating_model *m, ferry_report *rep)
 {
     ferry_status st = FERRY_OK;
-    double *fitted = ferry_i_calloc(e->x->nnz, sizeof *fitted), before = INFINITY;
+    work w = {.gain = NULL};
+    double before = INFINITY;
     bool finish = false;
 
-    FERRY_NEED(ctx, fitted, FERRY_ENOMEM, "mf: no memory for %lld ratings",
-               (long long)e->x->nnz);
+    FERRY_TRY(work_new(ctx, opt, e, m, &w));
     rep->stop = FERRY_STOP_MAX_ITER;
     while (rep->iters < opt->sweeps && rep->stop == FERRY_STOP_MAX_ITER) {
-        FERRY_TRY(ferry_i_als_half(ctx, e->x, m->q, opt->lambda, m->p));
-        FERRY_TRY(ferry_i_als_half(ctx, e->xt, m->p, opt->lambda, m->q));
-        rep->objective = objective(ctx, e->x, m, opt->lambda, fitted);
         rep->iters++;
+        if (opt->solver == SOLVER_ALS) {
+            FERRY_TRY(als_sweep(ctx, opt, e, w.squares, w.gain, m, &rep->objective));
+        } else {
+            ferry_i_sgd_sweep(ctx, &w.order, e, opt->lambda / w.s,
+                              opt->ridge == RIDGE_RATING,
+                              opt->rate / sqrt((double)rep->iters), m->p, m->q);
+            rep->objective = objective(ctx, opt, e, w.squares, w.s, m, w.n, w.d);
+        }
         FERRY_NEED(ctx, isfinite(rep->objective), FERRY_ENUMERIC,
-                   "mf: the objective is no number any more");
+                   "mf: the objective is no number any more%s",
+                   opt->solver == SOLVER_SGD ? "; a smaller `rate` may help" : "");
         if (before - rep->objective < opt->tol * before) rep->stop = FERRY_STOP_TOL;
         before = rep->objective;
         FERRY_TRY(
             ferry_i_progress(ctx, "mf", rep->iters, opt->sweeps, rep->objective, &finish));
         if (finish) rep->stop = FERRY_STOP_FINISH;
     }
+    if (opt->solver == SOLVER_SGD) {
+        scale(m->p, sqrt(w.s));
+        scale(m->q, sqrt(w.s));
+    }
 done:
-    ferry_i_free(fitted);
+    work_clear(&w);
     return st;
 }
+
+/* ---- the method ---- */
 
 static ferry_status mf_fits(ferry_ctx *ctx, const ferry_task *task, const void *options)
 {
@@ -177,7 +204,6 @@ static ferry_status mf_fit(ferry_ctx *ctx, const ferry_task *task, const void *o
     const ferry_ratings *r = NULL;
     observed o = {NULL, NULL}, e = {NULL, NULL};
     rating_model *m = NULL;
-    ferry_rng rng;
 
     *state = NULL;
     FERRY_TRY(ferry_i_rating_target(ctx, "mf", task, &r));
@@ -186,11 +212,10 @@ static ferry_status mf_fit(ferry_ctx *ctx, const ferry_task *task, const void *o
     FERRY_TRY(ferry_i_bias(ctx, &o, opt->bias, 10, &m->mu, m->a, m->b));
     ferry_i_bias_residuals(o.x, m->mu, m->a, m->b, o.x->value);
     FERRY_TRY(ferry_i_observed_with(ctx, &o, o.x->value, &e));
-    ferry_i_rng_for(ctx, &rng, "mf");
-    ferry_i_fill_normal(m->q, &rng);
     FERRY_TRY(sweeps(ctx, opt, &e, m, rep));
     m->shrink_a = m->shrink_b = opt->bias;
     m->ridge = opt->lambda;
+    m->weighted = opt->ridge == RIDGE_RATING;
     *state = m;
     m = NULL;
 done:

@@ -38,7 +38,7 @@ ferry_status ferry_i_rating_save(ferry_ctx *ctx, const void *state, ferry_bag *b
     ferry_status st = FERRY_OK;
     const rating_model *m = state;
     const double scale[] = {m->mu, m->lo, m->hi};
-    const double fold[] = {m->shrink_a, m->shrink_b, m->ridge};
+    const double fold[] = {m->shrink_a, m->shrink_b, m->ridge, m->weighted};
 
     FERRY_TRY(ferry_i_bag_put_ids(ctx, bag, "users", m->users));
     FERRY_TRY(ferry_i_bag_put_ids(ctx, bag, "items", m->items));
@@ -51,7 +51,7 @@ ferry_status ferry_i_rating_save(ferry_ctx *ctx, const void *state, ferry_bag *b
     FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "q", m->q->rows, m->rank, m->q->data));
     FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, "rated.start", m->p->rows + 1, m->start));
     FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, "rated.item", m->start[m->p->rows], m->item));
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "fold", 1, 3, fold));
+    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "fold", 1, 4, fold));
     FERRY_TRY(save_parts(ctx, m, bag));
 done:
     return st;
@@ -140,7 +140,7 @@ ferry_status ferry_i_rating_load(ferry_ctx *ctx, const ferry_bag *bag, void **st
     rating_model *m = NULL;
     int64_t one = 1, rank = -1;
     const double *unused = NULL;
-    double scale[3], fold[3];
+    double scale[3], fold[4];
 
     *state = NULL;
     FERRY_TRY(load_reals(ctx, bag, "scale", 1, 3, scale));
@@ -161,10 +161,11 @@ ferry_status ferry_i_rating_load(ferry_ctx *ctx, const ferry_bag *bag, void **st
     FERRY_TRY(load_reals(ctx, bag, "q0", 1, rank, m->q0));
     FERRY_TRY(load_reals(ctx, bag, "p", m->p->rows, rank, m->p->data));
     FERRY_TRY(load_reals(ctx, bag, "q", m->q->rows, rank, m->q->data));
-    FERRY_TRY(load_reals(ctx, bag, "fold", 1, 3, fold));
+    FERRY_TRY(load_reals(ctx, bag, "fold", 1, 4, fold));
     m->shrink_a = fold[0];
     m->shrink_b = fold[1];
     m->ridge = fold[2];
+    m->weighted = fold[3] != 0;
     FERRY_TRY(load_rated(ctx, bag, m));
     FERRY_TRY(load_parts(ctx, bag, m));
     *state = m;

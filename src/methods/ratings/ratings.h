@@ -45,7 +45,8 @@ typedef struct rating_model {
     int64_t *item;
     /* How a user or item that was not there at fit gets a row from some ratings: */
     double shrink_a, shrink_b; /* ratings of size 0 that shrink a bias; below 0: bias 0 */
-    double ridge;              /* above 0: p and q by ridge regression */
+    double ridge;              /* above 0: p and q by ridge regression, */
+    bool weighted;             /* ... with `ridge` for each rating */
     int64_t parts;             /* above 0: by groups, hard or soft */
     rating_part *part;
     ferry_block *pu; /* users x sum of k, where groups are soft; else NULL */
@@ -99,11 +100,5 @@ ferry_status ferry_i_bias(ferry_ctx *ctx, const observed *o, double lambda, int6
 /* out[e] <- x_ij - mu - a_i - b_j for every entry of x; out may be x's values. */
 void ferry_i_bias_residuals(const ferry_matrix *x, double mu, const double *a,
                             const double *b, double *out);
-
-/* One half of alternating least squares: every row of p solves
- *   (sum_j q_j q_j' + lambda I) p_i = sum_j x_ij q_j   over the entries of row i.
- * Rows without entries become 0. lambda > 0. */
-ferry_status ferry_i_als_half(ferry_ctx *ctx, const ferry_matrix *x, const ferry_block *q,
-                              double lambda, ferry_block *p);
 
 #endif

@@ -1,0 +1,214 @@
+/* Alternating least squares, one half: every row of P solves a ridge system of its own,
+ *
+ *   (lambda_i I + sum_j q_j q_j') p_i = sum_j x_ij q_j   over the entries j of row i of X,
+ *
+ * lambda_i = lambda, or (weighted) lambda times the number of the row's entries.
+ *
+ * The rows of Q that a row needs are copied side by side, BATCH at a time, with their width
+ * filled up to a multiple of four; then tiles of four rows of the sum are kept in registers
+ * while the batch goes by. The system is solved by Cholesky's method, A = U'U, on the upper
+ * triangle. Rows do not meet and nothing is fused, so the bits depend on neither the thread
+ * count nor the instruction set. */
+#include <math.h>
+#include <string.h>
+
+#include "linalg/host/host.h"
+
+#define INLINE static inline __attribute__((always_inline))
+#if defined(__clang__)
+#define UNROLL _Pragma("unroll")
+#else
+#define UNROLL _Pragma("GCC unroll 8")
+#endif
+
+enum { BATCH = 64, MOST = 5 }; /* MOST: groups of four columns in a tile */
+
+typedef double v4 __attribute__((vector_size(32), aligned(8), may_alias));
+
+typedef struct systems {
+    const ferry_matrix *x;
+    const double *q;
+    int64_t k, w; /* w: k filled up to a multiple of four */
+    double lambda;
+    bool weighted;
+    double *p, *gain;
+} systems;
+
+/* Room of one thread: A (w x w), y, z (w), the batch. */
+static int64_t room(int64_t w)
+{
+    return w * w + 2 * w + BATCH * w;
+}
+
+/* Tile of A: rows c to c + 3, G groups of four columns from d on; += over n rows of b. */
+INLINE void tile(int G, int64_t n, const double *b, int64_t w, int64_t c, int64_t d,
+                 double *a)
+{
+    v4 s[4][MOST];
+
+    UNROLL for (int r = 0; r < 4; r++)
+    {
+        UNROLL for (int g = 0; g < G; g++) s[r][g] =
+            ((v4 *)(void *)(a + (c + r) * w + d))[g];
+    }
+    for (int64_t e = 0; e < n; e++) {
+        const double *row = b + e * w;
+        UNROLL for (int g = 0; g < G; g++)
+        {
+            const v4 v = ((const v4 *)(const void *)(row + d))[g];
+            UNROLL for (int r = 0; r < 4; r++) s[r][g] += row[c + r] * v;
+        }
+    }
+    UNROLL for (int r = 0; r < 4; r++)
+    {
+        UNROLL for (int g = 0; g < G; g++)((v4 *)(void *)(a + (c + r) * w + d))[g] =
+            s[r][g];
+    }
+}
+
+/* A += B'B, the upper triangle in tiles (a little more than the triangle). */
+INLINE void add_batch(int64_t n, const double *b, int64_t w, double *a)
+{
+    for (int64_t c = 0; c < w; c += 4) {
+        for (int64_t d = c; d < w;) {
+            const int64_t groups = (w - d) / 4;
+            switch (groups < MOST ? groups : MOST) {
+            case 1: tile(1, n, b, w, c, d, a); break;
+            case 2: tile(2, n, b, w, c, d, a); break;
+            case 3: tile(3, n, b, w, c, d, a); break;
+            case 4: tile(4, n, b, w, c, d, a); break;
+            default: tile(MOST, n, b, w, c, d, a); break;
+            }
+            d += 4 * MOST;
+        }
+    }
+}
+
+/* A and y of row i. */
+INLINE void assemble(const systems *s, int64_t i, double *a, double *restrict y,
+                     double *restrict b)
+{
+    const int64_t k = s->k, w = s->w, end = s->x->start[i + 1];
+    const int64_t entries = end - s->x->start[i];
+    const double lambda =
+        s->weighted && entries > 0 ? s->lambda * (double)entries : s->lambda;
+
+    memset(a, 0, (size_t)(w * w + w) * sizeof *a); /* y stands behind A */
+    for (int64_t c = 0; c < w; c++)
+        a[c * w + c] = c < k ? lambda : 1;
+    for (int64_t e = s->x->start[i]; e < end; e += BATCH) {
+        const int64_t n = end - e < BATCH ? end - e : BATCH;
+        for (int64_t t = 0; t < n; t++) {
+            const double *row = s->q + s->x->index[e + t] * k;
+            const double x = s->x->value[e + t];
+            if (e + t + 8 < end)
+                __builtin_prefetch(s->q + s->x->index[e + t + 8] * k, 0, 3);
+            for (int64_t c = 0; c < k; c++) {
+                b[t * w + c] = row[c];
+                y[c] += x * row[c];
+            }
+        }
+        add_batch(n, b, w, a);
+    }
+}
+
+/* y <- A^-1 y, A = U'U with the reciprocals of U's diagonal on it. */
+INLINE void solve(int64_t w, double *restrict a, double *restrict y)
+{
+    for (int64_t c = 0; c < w; c++) {
+        const double root = 1 / sqrt(a[c * w + c]);
+        double *restrict u = a + c * w;
+        const int64_t from = c & ~(int64_t)3; /* whole groups: what is below is not read */
+        for (int64_t d = from; d < w; d++)
+            u[d] *= root;
+        u[c] = root;
+        y[c] *= root;
+        for (int64_t r = c + 1; r < w; r++) {
+            const double f = u[r];
+            double *restrict to = a + r * w;
+            for (int64_t d = r & ~(int64_t)3; d < w; d++)
+                to[d] -= f * u[d];
+            y[r] -= f * y[c];
+        }
+    }
+    for (int64_t c = w; c-- > 0;) {
+        double sum = y[c];
+        for (int64_t d = c + 1; d < w; d++)
+            sum -= a[c * w + d] * y[d];
+        y[c] = sum * a[c * w + c];
+    }
+}
+
+/* Rows [from, to). */
+INLINE void rows(const systems *s, int64_t from, int64_t to, double *space)
+{
+    const int64_t k = s->k, w = s->w;
+    double *a = space, *y = a + w * w, *z = y + w, *b = z + w;
+
+    for (int64_t i = from; i < to; i++) {
+        double gain = 0;
+        assemble(s, i, a, y, b);
+        memcpy(z, y, (size_t)w * sizeof *z);
+        solve(w, a, y);
+        for (int64_t c = 0; c < k; c++) {
+            s->p[i * k + c] = y[c];
+            gain += y[c] * z[c];
+        }
+        if (s->gain) s->gain[i] = gain;
+    }
+}
+
+typedef void rows_fn(const systems *s, int64_t from, int64_t to, double *space);
+
+/* clang-format off */
+#define COMPILE_FOR(isa, target)                                                           \
+    target static void rows_##isa(const systems *s, int64_t from, int64_t to,              \
+                                  double *space)                                           \
+    {                                                                                      \
+        if (s->k == 20) {                                                                  \
+            systems t = *s;                                                                \
+            t.k = t.w = 20;                                                                \
+            rows(&t, from, to, space);                                                     \
+        } else {                                                                           \
+            rows(s, from, to, space);                                                      \
+        }                                                                                  \
+    }
+/* clang-format on */
+#define NO_TARGET
+COMPILE_FOR(plain, NO_TARGET)
+#if defined(__x86_64__)
+COMPILE_FOR(avx2, __attribute__((target("avx2"))))
+COMPILE_FOR(avx512, __attribute__((target("avx512f,avx512vl,avx512dq"))))
+static rows_fn *const variants[] = {rows_plain, rows_avx2, rows_avx512};
+#else
+static rows_fn *const variants[] = {rows_plain};
+#endif
+
+ferry_status ferry_i_csr_ridge_rows(ferry_ctx *ctx, ferry_isa isa, const ferry_matrix *x,
+                                    const ferry_block *q, double lambda, bool weighted,
+                                    ferry_block *p, double *gain)
+{
+    const int64_t w = (q->k + 3) / 4 * 4;
+    const systems s = {x, q->data, q->k, w, lambda, weighted, p->data, gain};
+    const int threads = ferry_i_loop_threads(ctx, (x->nnz + x->rows) * q->k);
+    const int64_t pieces = threads == 1 ? 1 : 16 * (int64_t)threads;
+    double *space = ferry_i_calloc(threads * room(w), sizeof *space);
+
+    if (!space) return ferry_i_nomem(ctx, "the systems of alternating least squares");
+#pragma omp parallel for num_threads(threads) schedule(static, 1)
+    for (int t = 0; t < threads; t++)
+        for (int64_t piece = t; piece < pieces; piece += threads)
+            variants[isa](&s, ferry_i_row_cut(x->rows, x->start, piece, pieces),
+                          ferry_i_row_cut(x->rows, x->start, piece + 1, pieces),
+                          space + t * room(w));
+    ferry_i_free(space);
+    return FERRY_OK;
+}
+
+ferry_status ferry_i_host_ridge_rows(ferry_ctx *ctx, const ferry_matrix *x,
+                                     const ferry_block *q, double lambda, bool weighted,
+                                     ferry_block *p, double *gain)
+{
+    assert(!x->dense && q->rows == x->cols && p->rows == x->rows && p->k == q->k);
+    return ferry_i_csr_ridge_rows(ctx, ferry_i_isa(), x, q, lambda, weighted, p, gain);
+}
