@@ -73,6 +73,53 @@ static bool named_columns(const ferry_field *f, int64_t n, int64_t col[3])
     return col[0] >= 0 && col[1] >= 0 && col[2] >= 0;
 }
 
+/* Whether a field is such a name and nothing else: "user", "User-ID", "userid", "users",
+ * but not "user1", which may well be a user. */
+static bool is_name(ferry_field f)
+{
+    static const char *const words[] = {"user",  "customer", "reviewer", "item",
+                                        "movie", "isbn",     "product",  "book",
+                                        "song",  "track",    "artist",   "asin"};
+    static const char *const ends[] = {"", "s", "id", "_id", "-id", " id", "ids"};
+    const char *colon = memchr(f.s, ':', (size_t)f.n);
+
+    if (colon) f.n = colon - f.s;
+    for (int64_t i = 0; i < FERRY_COUNT(words); i++) {
+        const int64_t n = (int64_t)strlen(words[i]);
+        const ferry_field word = {f.s, n, 0}, end = {f.s + n, f.n - n, 0};
+        if (f.n < n || !ferry_i_field_is(&word, words[i])) continue;
+        for (int64_t j = 0; j < FERRY_COUNT(ends); j++)
+            if (ferry_i_field_is(&end, ends[j])) return true;
+    }
+    return false;
+}
+
+/* Columns of user and item where a header has these, perhaps times, and no rating: pairs to
+ * be predicted. */
+static bool pair_columns(const ferry_field *f, int64_t n, int64_t col[3])
+{
+    col[0] = col[1] = col[2] = -1;
+    for (int64_t j = n; j-- > 0;) {
+        const role r = role_of(f[j]);
+        if (r == USER && is_name(f[j])) col[0] = j;
+        if (r == ITEM && is_name(f[j])) col[1] = j;
+        if (r == OTHER || r == RATING) return false;
+    }
+    return col[0] >= 0 && col[1] >= 0;
+}
+
+/* A header that begins with nothing, "user" or "id" and has no other such name: one column
+ * for each item, however few they are. */
+static bool wide_header(const ferry_field *f, int64_t n, int64_t names)
+{
+    bool wide = n > 2 && names == n - 1 &&
+                (f[0].n == 0 || role_of(f[0]) == USER || ferry_i_field_is(&f[0], "id"));
+
+    for (int64_t j = 1; wide && j < n; j++)
+        wide = role_of(f[j]) == OTHER;
+    return wide;
+}
+
 /* ---- cells ---- */
 
 /* A number that stands for missing does so however it is written: 0 and 0.000. */
@@ -256,8 +303,10 @@ static ferry_status read_table(ferry_ctx *ctx, table *t, const ferry_utf8 *u)
     }
     for (int64_t j = 1; j < width; j++)
         names += !is_missing(t, &f[j]) && !ferry_i_field_real(&f[j], &x);
-    const bool named = t->s->header != 2 && named_columns(f, width, col);
-    if (named || width <= 4) {
+    const bool named =
+        t->s->header != 2 && (named_columns(f, width, col) || pair_columns(f, width, col));
+    const bool wide = t->s->header != 2 && wide_header(f, width, names);
+    if (named || (width <= 4 && !wide)) {
         const bool words =
             width > 2 && !is_missing(t, &f[2]) && !ferry_i_field_real(&f[2], &x);
         if (!named) {

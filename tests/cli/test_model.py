@@ -51,7 +51,7 @@ methods: [bias]
     ferry("run", task, "-q", "-o", folder + "/run")
     ferry("fit", task, "-m", "bias", "-o", model, "-q")
     by_run = {tuple(r[:2]): r[-1] for r in csv_rows(read(folder, "run/predictions/bias.csv"))[1:]}
-    pairs = write(folder, "pairs.csv", "user,item,rating\nu1,i2,\nnobody,i3,\nu5,i0,\n")
+    pairs = write(folder, "pairs.csv", "user,item\nu1,i2\nnobody,i3\nu5,i0\n")
     got = csv_rows(ferry("predict", model, pairs).out)
     assert got[0] == ["user", "item", "value"], got
     assert [r[:2] for r in got[1:]] == [["u1", "i2"], ["nobody", "i3"], ["u5", "i0"]]

@@ -71,6 +71,24 @@ static void test_options(void **state)
     check(d, 1, "2", "8", NAN);
     assert_true(isnan(d->ratings->lo) && isnan(d->ratings->hi));
     ferry_data_free(d);
+    /* A header of pairs, with a time or without, is no pair. */
+    static const char *const headers[] = {"user,item\n1,7\n2,8\n",
+                                          "item_id,User-ID\n7,1\n8,2\n",
+                                          "userId,movieId,timestamp\n1,7,5\n2,8,6\n",
+                                          "user_id:token\titem_id:token\n1\t7\n2\t8\n"};
+    for (int64_t i = 0; i < FERRY_COUNT(headers); i++) {
+        d = read_text(*state, headers[i], NULL);
+        assert_int_equal(d->ratings->n, 2);
+        check(d, 0, "1", "7", NAN);
+        check(d, 1, "2", "8", NAN);
+        ferry_data_free(d);
+    }
+    d = read_text(*state, "user1,item7\nuser2,item8\n", NULL);
+    check(d, 0, "user1", "item7", NAN);
+    ferry_data_free(d);
+    d = read_text(*state, "user,item\nuser2,item8\n", "header=no");
+    check(d, 0, "user", "item", NAN);
+    ferry_data_free(d);
     d = read_text(*state, "\"a \"\"b\"\"\",\"c,d\",2\n\xe9,z,1\n", NULL); /* Latin-1 */
     check(d, 0, "a \"b\"", "c,d", 2);
     check(d, 1, "\xc3\xa9", "z", 1);
@@ -91,6 +109,15 @@ static void test_wide(void **state)
     assert_int_equal(d->ratings->n, 3);
     check(d, 0, "u1", "a", 1);
     check(d, 2, "u2", "d", 4);
+    ferry_data_free(d);
+
+    d = read_text(*state, "user,a,b\nu1,1,\nu2,,4\n", NULL); /* few items */
+    assert_int_equal(d->ratings->n, 2);
+    check(d, 0, "u1", "a", 1);
+    check(d, 1, "u2", "b", 4);
+    ferry_data_free(d);
+    d = read_text(*state, ",a,b,c\n7,1,,2\n", NULL);
+    check(d, 1, "7", "c", 2);
     ferry_data_free(d);
 
     d = read_text(*state, "1,2,3,4,5,6\n7,8,9,1,2,3\n", "id=first");
