@@ -77,13 +77,14 @@ typedef struct ferry_graph {
 } ferry_graph;
 
 /* n observed (user, item, value); NaN = to be predicted. lo, hi: range of the finite
- * values. */
+ * values, or the scale that was given. */
 typedef struct ferry_ratings {
     int64_t n;
     int32_t *user, *item; /* places in users, items */
     double *value;
     ferry_ids *users, *items;
     double lo, hi;
+    bool scaled; /* lo and hi were given */
 } ferry_ratings;
 
 /* Rows of two views known to be the same thing: instance ids left[i] of one domain,
@@ -157,7 +158,7 @@ ferry_status ferry_i_ratings_new(ferry_ctx *ctx, int64_t n, const ferry_ids *use
 ferry_status ferry_i_ratings_copy(ferry_ctx *ctx, const ferry_ratings *r,
                                   ferry_ratings **out);
 /* Of repeated (user, item) pairs keep the last (*repeated: how many went) and set lo, hi
- * (NaN when there is no value). */
+ * unless they were given (NaN when there is no value). */
 ferry_status ferry_i_ratings_tidy(ferry_ctx *ctx, ferry_ratings *r, int64_t *repeated);
 void ferry_i_ratings_free(ferry_ratings *r);
 
@@ -242,6 +243,7 @@ typedef struct ferry_read_settings {
     const char
         *label; /* likewise; several label columns: "last:14" or "first:14" or a,b,c */
     const char *missing; /* text of a missing cell besides the usual ones */
+    const char *scale;   /* ratings: "" as found, or "1..5" */
     const char
         *labels_xml;  /* Mulan XML beside an ARFF; "" looks for the same name with .xml */
     int transpose;    /* yes: the file has features x instances (usual in MAT files) */

@@ -331,6 +331,47 @@ done:
     return st;
 }
 
+/* ---- scale ---- */
+
+/* "1..5" */
+static ferry_status parse_scale(ferry_ctx *ctx, const char *text, double *lo, double *hi)
+{
+    ferry_status st = FERRY_OK;
+    const char *dots = strstr(text, "..");
+    const ferry_field least = {text, dots ? dots - text : 0, 0};
+    const ferry_field most = {dots ? dots + 2 : text, dots ? (int64_t)strlen(dots + 2) : 0,
+                              0};
+
+    FERRY_NEED(ctx,
+               dots && ferry_i_field_real(&least, lo) && ferry_i_field_real(&most, hi) &&
+                   *lo < *hi,
+               FERRY_EINVAL, "scale \"%s\": expected LEAST..GREATEST, as 1..5", text);
+done:
+    return st;
+}
+
+static ferry_status apply_scale(ferry_ctx *ctx, const table *t, ferry_ratings *r)
+{
+    ferry_status st = FERRY_OK;
+    int64_t beyond = 0;
+
+    if (t->s->scale[0] == 0) return FERRY_OK;
+    FERRY_TRY(parse_scale(ctx, t->s->scale, &r->lo, &r->hi));
+    r->scaled = true;
+    for (int64_t e = 0; e < r->n; e++) {
+        const double x = r->value[e];
+        if (isnan(x) || (x >= r->lo && x <= r->hi)) continue;
+        r->value[e] = x < r->lo ? r->lo : r->hi;
+        beyond++;
+    }
+    if (beyond > 0)
+        ferry_i_log(ctx, FERRY_WARN,
+                    "%s: %lld of %lld ratings beyond the scale %s were moved to its ends",
+                    t->path, (long long)beyond, (long long)r->n, t->s->scale);
+done:
+    return st;
+}
+
 static ferry_status make_ratings(ferry_ctx *ctx, const table *t, ferry_ratings **out)
 {
     ferry_status st = FERRY_OK;
@@ -348,8 +389,11 @@ static ferry_status make_ratings(ferry_ctx *ctx, const table *t, ferry_ratings *
         r->hi = fmax(r->hi, t->e[i].value);
     }
     if (r->lo > r->hi) r->lo = r->hi = NAN; /* only pairs to be predicted */
+    FERRY_TRY(apply_scale(ctx, t, r));
     *out = r;
+    r = NULL;
 done:
+    ferry_i_ratings_free(r);
     return st;
 }
 

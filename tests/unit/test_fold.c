@@ -198,6 +198,28 @@ static void test_by_hand(void **state)
     ferry_task_free(task);
 }
 
+/* A rating of 100 is taken for a 5. */
+static void test_beyond(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_task *task = make_task(ctx);
+    ferry_model *m = fit_model(ctx, task, "mf", ""), *more[2];
+
+    for (int k = 0; k < 2; k++) {
+        const int u[] = {700, 700}, i[] = {1, 2};
+        const double v[] = {k ? 100 : 5, k ? -3 : 1};
+        ferry_domain *d = small_domain(ctx, "new", FERRY_TARGET, 0, 0, NULL);
+        small_ratings(ctx, d, 2, u, i, v);
+        more[k] = fold(ctx, m, d);
+    }
+    for (int i = 0; i < I; i++)
+        assert_close(of(ctx, more[0], 700, i), of(ctx, more[1], 700, i), 0);
+    ferry_model_free(more[0]);
+    ferry_model_free(more[1]);
+    ferry_model_free(m);
+    ferry_task_free(task);
+}
+
 /* ---- the best ---- */
 
 static void test_top(void **state)
@@ -444,9 +466,9 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_twins), TEST(test_helps),   TEST(test_strangers), TEST(test_by_hand),
-        TEST(test_top),   TEST(test_top_all), TEST(test_files),     TEST(test_broken),
-        TEST(test_needs), TEST(test_cancel),  TEST(test_no_memory),
+        TEST(test_twins),  TEST(test_helps), TEST(test_strangers), TEST(test_by_hand),
+        TEST(test_beyond), TEST(test_top),   TEST(test_top_all),   TEST(test_files),
+        TEST(test_broken), TEST(test_needs), TEST(test_cancel),    TEST(test_no_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -95,6 +95,37 @@ static void test_options(void **state)
     ferry_data_free(d);
 }
 
+static void test_scale(void **state)
+{
+    ferry_ctx *ctx = *state;
+    static const char *const bad[] = {"scale=1-5", "scale=5..1", "scale=1..",
+                                      "scale=..5", "scale=3..3", "scale=a..b"};
+    ferry_data *d = NULL, *e = NULL;
+    ferry_domain *domain = NULL;
+
+    d = read_text(ctx, "1 7 3\n2 8 9\n2 9 -1\n2 7 ?\n", "scale=0.5..5");
+    check(d, 0, "1", "7", 3);
+    check(d, 1, "2", "8", 5);
+    check(d, 2, "2", "9", 0.5);
+    check(d, 3, "2", "7", NAN);
+    ferry_data_free(d);
+    d = read_text(ctx, "1 7 3\n2 8 4\n1 7 2\n", "scale=-10..10"); /* wider than the data */
+    assert_ok(ctx, ferry_domain_new(ctx, "t", FERRY_TARGET, &domain));
+    assert_ok(ctx, ferry_domain_add_data(ctx, domain, "r", d));
+    assert_int_equal(domain->ratings->n, 2);
+    assert_close(domain->ratings->lo, -10, 0);
+    assert_close(domain->ratings->hi, 10, 0);
+    ferry_domain_free(domain);
+    ferry_data_free(d);
+    for (int64_t i = 0; i < FERRY_COUNT(bad); i++) {
+        ferry_opts *opts = opts_of(ctx, "format=ratings", bad[i], NULL);
+        assert_fails(ctx, ferry_read(ctx, tmp_file("r.txt", "1 2 3\n", -1), opts, &e),
+                     FERRY_EINVAL, "expected LEAST..GREATEST, as 1..5");
+        assert_null(e);
+        ferry_opts_free(opts);
+    }
+}
+
 static void test_wide(void **state)
 {
     ferry_data *d = read_text(*state, "1 0 2 0 5\n0.0 0 3 4 0e1\n", "missing=0");
@@ -264,7 +295,8 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, ctx_setup, ctx_teardown)
     const struct CMUnitTest tests[] = {
-        T(test_separators), T(test_options),    T(test_wide),   T(test_broken),
-        T(test_sniffed),    T(test_round_trip), T(test_memory), T(test_real_data)};
+        T(test_separators), T(test_options), T(test_scale),
+        T(test_wide),       T(test_broken),  T(test_sniffed),
+        T(test_round_trip), T(test_memory),  T(test_real_data)};
     return cmocka_run_group_tests_name("ratings_file", tests, NULL, NULL);
 }

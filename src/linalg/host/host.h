@@ -30,6 +30,16 @@ static inline int64_t ferry_i_piece(int64_t n, int64_t piece, int64_t pieces)
     return n / pieces * piece + (piece < n % pieces ? piece : n % pieces);
 }
 
+/* Sanitizers take minutes over code for several instruction sets: they get the plain one.
+ */
+#if defined(__SANITIZE_ADDRESS__)
+#define FERRY_CHECKED
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(undefined_behavior_sanitizer)
+#define FERRY_CHECKED
+#endif
+#endif
+
 /* sparse.c: CSR products, compiled for several instruction sets; all give the same bits. */
 typedef enum ferry_isa { FERRY_ISA_PLAIN, FERRY_ISA_AVX2, FERRY_ISA_AVX512 } ferry_isa;
 ferry_isa ferry_i_isa(void); /* the best that this CPU has; the lower ones work too */

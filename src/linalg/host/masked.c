@@ -15,7 +15,9 @@
     "-Wpsabi" /* vectors are returned by inlined functions only */
 #endif
 #define INLINE static inline __attribute__((always_inline))
-#if defined(__clang__)
+#if defined(FERRY_CHECKED)
+#define UNROLL
+#elif defined(__clang__)
 #define UNROLL _Pragma("unroll")
 #else
 #define UNROLL _Pragma("GCC unroll 8")
@@ -189,18 +191,11 @@ INLINE void many(const masked *m, bool with_n, int64_t from, int64_t to)
     }
 }
 
-/* The usual widths get their own code. */
+/* The widths that are used most get code of their own. */
 #define BY_WIDTH(with_n)                                                                   \
     switch (m->k) {                                                                        \
-    case 4: few(m, 1, 0, with_n, from, to); break;                                         \
-    case 8: few(m, 2, 0, with_n, from, to); break;                                         \
     case 10: few(m, 2, 2, with_n, from, to); break;                                        \
-    case 12: few(m, 3, 0, with_n, from, to); break;                                        \
-    case 16: few(m, 4, 0, with_n, from, to); break;                                        \
     case 20: few(m, 5, 0, with_n, from, to); break;                                        \
-    case 24: few(m, 6, 0, with_n, from, to); break;                                        \
-    case 30: few(m, 7, 2, with_n, from, to); break;                                        \
-    case 32: few(m, 8, 0, with_n, from, to); break;                                        \
     default: many(m, with_n, from, to); break;                                             \
     }
 
@@ -219,13 +214,14 @@ typedef void range_fn(const masked *m, int64_t from, int64_t to);
 /* clang-format on */
 #define NO_TARGET
 COMPILE_FOR(plain, NO_TARGET)
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(FERRY_CHECKED)
 COMPILE_FOR(avx2, __attribute__((target("avx2"))))
 COMPILE_FOR(avx512, __attribute__((target("avx512f,avx512vl,avx512dq"))))
 static range_fn *const boths[] = {both_plain, both_avx2, both_avx512};
 static range_fn *const only_ds[] = {only_d_plain, only_d_avx2, only_d_avx512};
 #else
-static range_fn *const boths[] = {both_plain}, *const only_ds[] = {only_d_plain};
+static range_fn *const boths[] = {both_plain, both_plain, both_plain};
+static range_fn *const only_ds[] = {only_d_plain, only_d_plain, only_d_plain};
 #endif
 
 void ferry_i_csr_masked(ferry_ctx *ctx, ferry_isa isa, const ferry_matrix *x,

@@ -15,7 +15,9 @@
 #include "linalg/host/host.h"
 
 #define INLINE static inline __attribute__((always_inline))
-#if defined(__clang__)
+#if defined(FERRY_CHECKED)
+#define UNROLL
+#elif defined(__clang__)
 #define UNROLL _Pragma("unroll")
 #else
 #define UNROLL _Pragma("GCC unroll 8")
@@ -176,12 +178,12 @@ typedef void rows_fn(const systems *s, int64_t from, int64_t to, double *space);
 /* clang-format on */
 #define NO_TARGET
 COMPILE_FOR(plain, NO_TARGET)
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(FERRY_CHECKED)
 COMPILE_FOR(avx2, __attribute__((target("avx2"))))
 COMPILE_FOR(avx512, __attribute__((target("avx512f,avx512vl,avx512dq"))))
 static rows_fn *const variants[] = {rows_plain, rows_avx2, rows_avx512};
 #else
-static rows_fn *const variants[] = {rows_plain};
+static rows_fn *const variants[] = {rows_plain, rows_plain, rows_plain};
 #endif
 
 ferry_status ferry_i_csr_ridge_rows(ferry_ctx *ctx, ferry_isa isa, const ferry_matrix *x,

@@ -281,10 +281,12 @@ done:
     return st;
 }
 
-/* Ratings of the new rows: of users by the first `others` items, of items by all users. */
-static ferry_status gather(ferry_ctx *ctx, const ferry_ratings *r, const int64_t *row,
-                           const int64_t *other, bool items, int64_t first, int64_t rows,
-                           int64_t cols, int64_t others, ferry_matrix **out)
+/* Ratings of the new rows, on the scale of the model: of users by the first `others` items,
+ * of items by all users. */
+static ferry_status gather(ferry_ctx *ctx, const rating_model *m, const ferry_ratings *r,
+                           const int64_t *row, const int64_t *other, bool items,
+                           int64_t first, int64_t rows, int64_t cols, int64_t others,
+                           ferry_matrix **out)
 {
     ferry_status st = FERRY_OK;
     int64_t *next = ferry_i_calloc(rows + 1, sizeof *next), n = 0;
@@ -303,7 +305,7 @@ static ferry_status gather(ferry_ctx *ctx, const ferry_ratings *r, const int64_t
                 continue;
             }
             x->index[next[i - first]] = (int32_t)j;
-            x->value[next[i - first]++] = r->value[e];
+            x->value[next[i - first]++] = fmin(fmax(r->value[e], m->lo), m->hi);
         }
         if (pass == 1) break;
         FERRY_TRY(ferry_i_matrix_csr(ctx, rows, cols, n, &x));
@@ -366,7 +368,7 @@ ferry_status ferry_i_rating_fold_in(ferry_ctx *ctx, const void *state,
     const rating_model *m = state;
     const ferry_ratings *r = d->ratings;
     uint8_t *used = mark_used(r);
-    int64_t *user = NULL, *item = NULL, idle = 0;
+    int64_t *user = NULL, *item = NULL, idle = 0, beyond = 0;
     ferry_matrix *x = NULL;
     rating_model *t = NULL;
 
@@ -379,17 +381,25 @@ ferry_status ferry_i_rating_fold_in(ferry_ctx *ctx, const void *state,
     item = ferry_i_rating_places(r->items, t->items);
     FERRY_NEED(ctx, user && item, FERRY_ENOMEM, "no memory for users and items");
     FERRY_TRY(add_rated(ctx, m, r, user, item, t));
-    FERRY_TRY(gather(ctx, r, user, item, false, m->p->rows, t->p->rows - m->p->rows,
+    FERRY_TRY(gather(ctx, t, r, user, item, false, m->p->rows, t->p->rows - m->p->rows,
                      t->q->rows, m->q->rows, &x));
     FERRY_TRY(fold_rows(ctx, t, false, m->p->rows, x));
     ferry_i_matrix_free(x);
     x = NULL;
-    FERRY_TRY(gather(ctx, r, item, user, true, m->q->rows, t->q->rows - m->q->rows,
+    FERRY_TRY(gather(ctx, t, r, item, user, true, m->q->rows, t->q->rows - m->q->rows,
                      t->p->rows, t->p->rows, &x));
     FERRY_TRY(fold_rows(ctx, t, true, m->q->rows, x));
-    for (int64_t e = 0; e < r->n; e++)
+    for (int64_t e = 0; e < r->n; e++) {
+        beyond += r->value[e] < m->lo || r->value[e] > m->hi;
         idle += !isnan(r->value[e]) && user[r->user[e]] < m->p->rows &&
                 item[r->item[e]] < m->q->rows;
+    }
+    if (beyond > 0)
+        ferry_i_log(
+            ctx, FERRY_WARN,
+            "%lld of %lld ratings are beyond the model's scale from %g to %g: taken "
+            "as its ends",
+            (long long)beyond, (long long)r->n, m->lo, m->hi);
     if (idle > 0)
         ferry_i_log(ctx, FERRY_WARN,
                     "%lld ratings are of users and items that were there at fit: not used",

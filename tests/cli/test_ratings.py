@@ -1,0 +1,139 @@
+"""Ratings by the real command: every file format, odd data, all methods on one task."""
+import json
+import os
+import re
+import sys
+
+from harness import csv_rows, ferry, main, read, refused, write
+
+USERS, ITEMS = 30, 20
+
+
+def value(u, i):
+    return 1 + (u * u + 3 * i + u * i) % 5
+
+
+def rated(u, i):
+    return (u * 31 + i * 17) % 7 < 4
+
+
+def rows():
+    return [(u, i, value(u, i)) for u in range(1, USERS + 1) for i in range(1, ITEMS + 1) if rated(u, i)]
+
+
+def lines(form, head=""):
+    return head + "".join(form.format(u=u, i=i, v=v) + "\n" for u, i, v in rows())
+
+
+FORMATS = {
+    "u.data": (lines("{u}\t{i}\t{v}\t881250949"), ""),
+    "ratings.dat": (lines("{u}::{i}::{v}::978300760"), ""),
+    "ratings.csv": (lines("{u},{i},{v}.0,964982703", "userId,movieId,rating,timestamp\n"), ""),
+    "BX-Book-Ratings.csv": (lines('"{u}";"{i}";"{v}"', '"User-ID";"ISBN";"Book-Rating"\n')
+                            + '"1";"999";"0"\n', ", missing: 0"),
+    "films.inter": (lines("{u}\t{i}\t{v}", "user_id:token\titem_id:token\trating:float\n"), ""),
+    "wide.csv": ("user," + ",".join(str(i) for i in range(1, ITEMS + 1)) + "\n" + "".join(
+        f"{u}," + ",".join(str(value(u, i)) if rated(u, i) else "" for i in range(1, ITEMS + 1)) + "\n"
+        for u in range(1, USERS + 1)), ""),
+}
+
+
+def task(folder, target, methods, more="", sources=""):
+    return write(folder, "rate.yaml", f"""task: films
+goal: rate
+domains:
+{sources}  - {{name: films, role: target, ratings: {target}, labelled: 0.8{more}}}
+methods: [{methods}]
+evaluate: {{repeats: 2, seed: 3}}
+""")
+
+
+def results(folder, *args):
+    r = ferry("run", *args, "-q", "--json", "-o", folder + "/out")
+    return {x["name"]: x for x in json.loads(r.out)["results"]}
+
+
+def test_formats(folder):
+    """The same ratings give the same model, whatever file they come from."""
+    seen = set()
+    for name, (text, more) in FORMATS.items():
+        path = write(folder, name, text)
+        sets = ["--set", "missing=0"] if more else []
+        about = json.loads(ferry("inspect", "--json", "--format", "ratings", path, *sets).out)
+        assert about["ratings"] == len(rows()) and about["users"] == USERS, (name, about)
+        ferry("fit", task(folder, name, "bias", more), "-m", "bias", "-o", folder + "/m.ferry", "-q",
+              "--set", "domains.films.labelled=1.0")
+        pairs = write(folder, "pairs.csv", "user,item\n1,2\n7,19\n30,20\n")
+        seen.add(ferry("predict", folder + "/m.ferry", pairs).out)
+    assert len(seen) == 1 and len(csv_rows(seen.pop())) == 4
+
+
+def test_all_methods(folder):
+    write(folder, "films.csv", FORMATS["ratings.csv"][0])
+    write(folder, "books.csv", lines("{u},b{i},{v}"))
+    write(folder, "songs.csv", "".join(f"{u},s{i},{20 * v}\n" for u, i, v in rows()))
+    sources = ("  - {name: books, role: source, ratings: books.csv}\n"
+               "  - {name: songs, role: source, ratings: songs.csv}\n")
+    names = ("rating-mean, bias, mf, mf: {solver: sgd}, mindtl, mindtl: {mode: paper}, mindtl: {mode: paper, lambda: sgd}, "
+             "mindtl: {mode: paper, lambda: ls}, mindtl: {order: nearest}, cbt, talmud, random-codebook, shuffled-codebook, "
+             "additive-grid")
+    path = task(folder, "films.csv", names, "", sources)
+    r = ferry("run", path, "-o", folder + "/out")
+    assert len(re.findall("mapped to the target's 1 to 5", r.err)) == 1, r.err  # said once
+    assert "'songs': ratings from 20 to 100" in r.err, r.err
+    assert "rmse" in r.out and "mae" in r.out and "'books' 0." in r.out, r.out
+    found = {x["name"]: x for x in json.loads(read(folder, "out/results.json"))["results"]}
+    assert len(found) == 14, list(found)
+    for name, x in found.items():
+        assert 0 < x["metrics"]["mae"]["mean"] <= x["mean"] < 3, (name, x)
+        if name.split()[0] in ("mindtl", "talmud", "random-codebook", "shuffled-codebook"):
+            assert set(x["diagnostics"]["weights"]) == {"books", "songs"}, (name, x)
+    assert set(found["cbt"]["diagnostics"]["weights"]) == {"books"}
+    assert set(found["mindtl order=nearest"]["diagnostics"]["distance"]) == {"books", "songs"}
+    w = found["mindtl mode=paper"]["diagnostics"]["weights"]
+    assert abs(sum(w.values()) - 1) < 1e-9, w
+
+
+def test_repeated_pairs(folder):
+    """The last rating of a pair counts."""
+    once = FORMATS["ratings.csv"][0]
+    first = once.replace("\n", "\n1,3,1.0,5\n", 1) if rated(1, 3) else once
+    write(folder, "films.csv", first)
+    r = ferry("fit", task(folder, "films.csv", "bias"), "-m", "bias", "-o", folder + "/a.ferry")
+    assert "1 ratings of a user for an item that is rated again later were left out" in r.err, r.err
+    write(folder, "films.csv", once)
+    ferry("fit", task(folder, "films.csv", "bias"), "-m", "bias", "-o", folder + "/b.ferry", "-q")
+    pairs = write(folder, "pairs.csv", "user,item\n1,3\n2,4\n")
+    by = [{tuple(r[:2]): float(r[2]) for r in csv_rows(ferry("predict", f"{folder}/{m}.ferry", pairs).out)[1:]}
+          for m in "ab"]
+    assert by[0].keys() == by[1].keys()
+
+
+def test_users_without_ratings(folder):
+    """Pairs without a value are users and items that nobody knows anything about."""
+    write(folder, "films.csv", FORMATS["ratings.csv"][0] + "new,1,,5\n3,unseen,,5\n")
+    for method in ("bias", "mf", "mindtl", "cbt"):
+        sources = "  - {name: books, role: source, ratings: films.csv}\n"
+        ferry("fit", task(folder, "films.csv", method, "", sources), "-m", method, "-o", folder + "/m.ferry", "-q")
+        pairs = write(folder, "pairs.csv", "user,item\nnew,1\n3,unseen\nnew,unseen\nstranger,1\n")
+        got = csv_rows(ferry("predict", folder + "/m.ferry", pairs).out)[1:]
+        assert all(1 <= float(r[2]) <= 5 for r in got), (method, got)
+        top = csv_rows(ferry("predict", folder + "/m.ferry", "--top", "3", "--user", "new").out)[1:]
+        assert len(top) == 3, (method, top)
+
+
+def test_ratings_beyond_the_scale(folder):
+    write(folder, "films.csv", FORMATS["ratings.csv"][0] + "1,55,99,5\n2,55,-1,5\n")
+    r = ferry("fit", task(folder, "films.csv", "bias", ", scale: 1..5"), "-m", "bias", "-o", folder + "/m.ferry")
+    assert "2 of " in r.err and "beyond the scale 1..5 were moved to its ends" in r.err, r.err
+    pairs = write(folder, "pairs.csv", "user,item\n" + "".join(f"{u},55\n" for u in range(1, USERS)))
+    got = [float(r[2]) for r in csv_rows(ferry("predict", folder + "/m.ferry", pairs).out)[1:]]
+    assert all(1 <= x <= 5 for x in got), got
+    known = write(folder, "new.csv", "user,item,rating\nme,1,77\n")
+    r = ferry("predict", folder + "/m.ferry", pairs, "--known", known)
+    assert "1 of 1 ratings are beyond the model's scale from 1 to 5" in r.err, r.err
+    refused("run", task(folder, "films.csv", "bias", ", scale: 5"), "-o", folder + "/o", says="as 1..5")
+    assert not os.path.exists(folder + "/o")
+
+
+main(sys.modules[__name__])
