@@ -317,7 +317,10 @@ static ferry_status read_table(ferry_ctx *ctx, table *t, const ferry_utf8 *u)
         const bool header = t->s->header == 1 || named || (t->s->header == 0 && words);
         FERRY_TRY(read_triples(ctx, t, all, header, col, width));
     } else {
-        const bool header = t->s->header == 1 || (t->s->header == 0 && names > 0);
+        const bool first = (role_of(f[0]) == USER && is_name(f[0])) ||
+                           ferry_i_field_is(&f[0], "id"); /* items may be numbers */
+        const bool header =
+            t->s->header == 1 || (t->s->header == 0 && (names > 0 || first));
         const bool ids =
             strcmp(t->s->id, "first") == 0 || strcmp(t->s->id, "1") == 0 ||
             (t->s->id[0] == 0 &&

@@ -147,6 +147,11 @@ static void test_wide(void **state)
     check(d, 0, "u1", "a", 1);
     check(d, 1, "u2", "b", 4);
     ferry_data_free(d);
+    d = read_text(*state, "user,101,102,103,104\n7,1,,2,5\n8,,,3,\n", NULL);
+    assert_int_equal(d->ratings->n, 4); /* items by number */
+    check(d, 0, "7", "101", 1);
+    check(d, 3, "8", "103", 3);
+    ferry_data_free(d);
     d = read_text(*state, ",a,b,c\n7,1,,2\n", NULL);
     check(d, 1, "7", "c", 2);
     ferry_data_free(d);

@@ -114,7 +114,7 @@ done:
 static void say_scale(ferry_ctx *ctx, const ferry_domain *d, const ferry_ratings *r)
 {
     if (d->ratings->lo == r->lo && d->ratings->hi == r->hi) return;
-    ferry_i_log(ctx, FERRY_INFO,
+    ferry_i_log(ctx, FERRY_WARN,
                 "source '%s': ratings from %g to %g are mapped to the target's %g to %g",
                 d->name, d->ratings->lo, d->ratings->hi, r->lo, r->hi);
 }
