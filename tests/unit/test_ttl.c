@@ -30,12 +30,14 @@ static void test_crosses(void **state)
     const journey five = {
         .domains = 5, .c = 3, .n = 60, .noise = 0.1, .seed = 2, .seen = 6};
     const journey direct = {.domains = 2, .c = 2, .n = 60, .noise = 0.1, .seed = 3};
+    const journey many = {.domains = 3, .c = 2, .n = 300, .noise = 0.4, .seed = 4};
 
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
         assert_true(cross(*state, &three, ways[i]) > 0.95);
         assert_true(cross(*state, &five, ways[i]) > 0.9);
         assert_true(cross(*state, &direct, ways[i]) > 0.95);
     }
+    assert_true(cross(*state, &many, "") > 0.95); /* enough to choose beta */
 }
 
 /* These need not find the classes, but must run and answer with shares. */
@@ -430,6 +432,35 @@ static void test_pictures(void **state)
 /* ---- mistakes, stops, memory
  * -------------------------------------------------------------------- */
 
+/* Labels of the bridge, all wrong: they are believed unless they are hidden. */
+static void test_bridge_labels(void **state)
+{
+    ferry_ctx *ctx = *state;
+    const journey j = {.domains = 3, .c = 2, .n = 40, .noise = 0.1, .seed = 1};
+    ferry_task *task = NULL;
+    ferry_domain *over = journey_domain(ctx, &j, 1);
+    char ids[40][16];
+    const char *id[40], *label[40];
+
+    for (int i = 0; i < 40; i++) {
+        id[i] = journey_id(&j, i, ids[i]);
+        label[i] = journey_class(&j, i) ? "c0" : "c1";
+    }
+    assert_ok(ctx, ferry_domain_set_classes(ctx, over, 40, id, label));
+    assert_ok(ctx, ferry_task_new(ctx, "wrong", FERRY_CLASSIFY, &task));
+    assert_ok(ctx, ferry_task_add_domain(ctx, task, journey_domain(ctx, &j, 0)));
+    assert_ok(ctx, ferry_task_add_domain(ctx, task, over));
+    assert_ok(ctx, ferry_task_add_domain(ctx, task, journey_domain(ctx, &j, 2)));
+    for (int hide = 0; hide < 2; hide++) {
+        ferry_model *m =
+            fit_model(ctx, task, "ttl", hide ? "bridge_labels=hide" : "bridge_labels=use");
+        const double right = journey_right(ctx, &j, m);
+        assert_true(hide ? right > 0.95 : right < 0.05);
+        ferry_model_free(m);
+    }
+    ferry_task_free(task);
+}
+
 static void test_bad(void **state)
 {
     ferry_ctx *ctx = *state;
@@ -567,6 +598,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_trust, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_no_link, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_pictures, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_bridge_labels, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_bad, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_stops, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_broken_files, ctx_setup, ctx_teardown),

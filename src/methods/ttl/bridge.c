@@ -111,9 +111,9 @@ done:
 }
 
 /* The classes of the instances that are left. */
-static void read_labels(ttl_place *p)
+static void read_labels(ttl_place *p, bool hide)
 {
-    const ferry_labels *l = p->domain->labels;
+    const ferry_labels *l = hide ? NULL : p->domain->labels;
 
     p->labelled = 0;
     for (int64_t i = 0; i < p->n; i++) {
@@ -424,7 +424,7 @@ ferry_status ferry_i_bridge_new(ferry_ctx *ctx, const char *method, const ferry_
     FERRY_TRY(load_views(ctx, b, scale, &l));
     if (drop) FERRY_TRY(find_leaks(ctx, b, &l));
     for (int64_t i = 0; i < b->n_places; i++)
-        read_labels(&b->place[i]);
+        read_labels(&b->place[i], false);
     FERRY_TRY(join_views(ctx, b, &l));
     tell(ctx, b);
     *out = b;
@@ -453,6 +453,12 @@ bool ferry_i_bridge_lengths(const ttl_bridge *b)
         if (b->space[s].scale == TTL_NONE || b->space[s].scale == TTL_STANDARD)
             return false;
     return true;
+}
+
+void ferry_i_bridge_hide_labels(ttl_bridge *b)
+{
+    for (int64_t i = b->n_sources; i < b->n_places - 1; i++)
+        read_labels(&b->place[i], true);
 }
 
 /* ---- columns

@@ -24,6 +24,10 @@ typedef enum ttl_scale {
     FERRY_OPT_ONE_OF(T, leaks, "drop|keep", "drop",                                        \
                      "bridges of several views: instances that are also in the target")
 
+#define TTL_OPT_LABELS(T)                                                                  \
+    FERRY_OPT_ONE_OF(T, bridge_labels, "use|hide", "use",                                  \
+                     "labels that intermediate domains may have")
+
 /* One kind of features: a view by name, over all domains that have it. Without views of
  * several names all are one. */
 typedef struct ttl_space {
@@ -66,6 +70,8 @@ void ferry_i_bridge_note(ferry_ctx *ctx, const ttl_bridge *b, const char *fmt, .
 
 ferry_status ferry_i_bridge_new(ferry_ctx *ctx, const char *method, const ferry_task *task,
                                 ttl_scale scale, bool drop_leaks, ttl_bridge **out);
+/* Forget labels of intermediate domains. */
+void ferry_i_bridge_hide_labels(ttl_bridge *b);
 void ferry_i_bridge_free(ttl_bridge *b);
 const ttl_place *ferry_i_bridge_target(const ttl_bridge *b);
 /* Cost of errors of a classifier for place i: C itself, or when that is 0, 10 where the

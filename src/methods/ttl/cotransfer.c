@@ -264,9 +264,8 @@ static void restarts(const cotransfer_options *o, const ttl_bridge *b, const int
         for (int64_t i = 0; i < b->n_places; i++) {
             const bool target = i == b->n_places - 1;
             for (int64_t r = 0; r < b->place[i].n; r++)
-                if (b->place[i].known[r] == y)
-                    FERRY_ROW(q, begin[i] + r)
-                    [y] = (target ? beta : 1 - beta) / count[target];
+                if (b->place[i].known[r] == y) FERRY_ROW(q, begin[i] + r)
+            [y] = (target ? beta : 1 - beta) / count[target];
         }
     }
 }

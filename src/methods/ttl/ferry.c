@@ -25,6 +25,12 @@
 #include "methods/ttl/prepare.h"
 #include "methods/ttl/ttl.h"
 
+/* kappa of the labels from two halves of the features: both carried, both settled, and one
+ * of each. */
+typedef struct halves {
+    double carried, settled, crossed;
+} halves;
+
 /* One domain on the way. */
 typedef struct stop {
     ferry_matrix *x; /* all columns, rows to length 1 */
@@ -33,9 +39,8 @@ typedef struct stop {
     /* known instances as teachers of their own domain */
     ferry_matrix *known_x;
     ferry_block *known_g;
-    double carried_kappa, kappa; /* split halves, before and after settling ... */
-    double crossed_kappa;        /* ... and one half settled, the other not */
-    bool settled;
+    double beta;
+    halves half;
     int64_t shared;
 } stop;
 
@@ -116,11 +121,17 @@ done:
 /* ---- carry and settle
  * --------------------------------------------------------------------------- */
 
-static ttl_settle_options settle_options(const trip *t, int64_t n)
+/* How often a word counts in a domain of n instances: sharp labels need many. */
+static double usual_beta(const trip *t, int64_t n)
 {
-    const double few = t->o->beta * (double)n / 800;
+    const double beta = t->o->beta > 0 ? t->o->beta : 6;
 
-    return (ttl_settle_options){.beta = fmin(t->o->beta, fmax(fmin(1, t->o->beta), few)),
+    return fmin(beta, fmax(fmin(1, beta), beta * (double)n / 800));
+}
+
+static ttl_settle_options settle_options(const trip *t, double beta)
+{
+    return (ttl_settle_options){.beta = beta,
                                 .eta = t->o->eta,
                                 .iterations = t->o->settle_steps,
                                 .tol = t->o->settle_tol};
@@ -157,12 +168,12 @@ static void kinds(const trip *t, int64_t i, bool *can, bool *words)
 
 /* The labels of place i from the columns of one half alone: carried, and settled from
  * there. */
-static ferry_status half_labels(ferry_ctx *ctx, const trip *t, int64_t i, bool settle,
+static ferry_status half_labels(ferry_ctx *ctx, const trip *t, int64_t i, double beta,
                                 const uint8_t *within, int32_t *carried, int32_t *settled)
 {
     ferry_status st = FERRY_OK;
     const ttl_place *p = &t->b->place[i];
-    const ttl_settle_options so = settle_options(t, p->n);
+    const ttl_settle_options so = settle_options(t, beta);
     ttl_carried m = {0};
     ferry_matrix *x = NULL;
     ferry_block *g = NULL;
@@ -170,7 +181,7 @@ static ferry_status half_labels(ferry_ctx *ctx, const trip *t, int64_t i, bool s
     FERRY_TRY(ferry_i_block_new(ctx, p->n, t->b->c, &g));
     FERRY_TRY(carry_to(ctx, t, i, within, &m, g));
     ferry_i_winners(g, carried, NULL);
-    if (!settle) goto done;
+    if (beta == 0) goto done;
     FERRY_TRY(ferry_i_columns_cut(ctx, t->at[i].x, within, ferry_i_bridge_lengths(t->b), &x,
                                   NULL));
     FERRY_TRY(ferry_i_settle(ctx, &so, x, p->known, g, NULL, NULL, NULL));
@@ -182,34 +193,66 @@ done:
     return st;
 }
 
-/* kappa of the two halves of place i's features, before and after settling, and crossed. */
-static ferry_status split_halves(ferry_ctx *ctx, const trip *t, int64_t i, bool settle)
+/* How far the two halves of place i's features agree when settled with beta (0: not at
+ * all).
+ */
+static ferry_status split_halves(ferry_ctx *ctx, const trip *t, int64_t i, double beta,
+                                 halves *out)
 {
     ferry_status st = FERRY_OK;
-    const int64_t n = t->b->place[i].n, cols = t->b->cols;
+    const int64_t n = t->b->place[i].n, cols = t->b->cols, c = t->b->c;
     const ferry_matrix *x = t->at[i].x;
-    stop *s = &t->at[i];
     int32_t *y = ferry_i_calloc(4 * n, sizeof *y);
     uint8_t *half = ferry_i_calloc(2 * cols, sizeof *half), *within = half + cols;
     double one = 0, other = 0;
 
+    *out = (halves){0};
     if (!y || !half) FERRY_TRY(ferry_i_nomem(ctx, "the halves of a view"));
     FERRY_TRY(ferry_i_halves(ctx, 1, &x, cols, half));
     for (int h = 0; h < 2; h++) {
         for (int64_t j = 0; j < cols; j++)
             within[j] = half[j] == h + 1;
-        FERRY_TRY(half_labels(ctx, t, i, settle, within, y + h * n, y + (2 + h) * n));
+        FERRY_TRY(half_labels(ctx, t, i, beta, within, y + h * n, y + (2 + h) * n));
     }
-    FERRY_TRY(ferry_i_kappa(ctx, n, y, y + n, t->b->c, &s->carried_kappa));
-    s->kappa = s->carried_kappa;
-    if (!settle) goto done;
-    FERRY_TRY(ferry_i_kappa(ctx, n, y + 2 * n, y + 3 * n, t->b->c, &s->kappa));
-    FERRY_TRY(ferry_i_kappa(ctx, n, y + 2 * n, y + n, t->b->c, &one));
-    FERRY_TRY(ferry_i_kappa(ctx, n, y + 3 * n, y, t->b->c, &other));
-    s->crossed_kappa = 0.5 * (one + other);
+    FERRY_TRY(ferry_i_kappa(ctx, n, y, y + n, c, &out->carried));
+    if (beta == 0) goto done;
+    FERRY_TRY(ferry_i_kappa(ctx, n, y + 2 * n, y + 3 * n, c, &out->settled));
+    FERRY_TRY(ferry_i_kappa(ctx, n, y + 2 * n, y + n, c, &one));
+    FERRY_TRY(ferry_i_kappa(ctx, n, y + 3 * n, y, c, &other));
+    out->crossed = 0.5 * (one + other);
 done:
     ferry_i_free(y);
     ferry_i_free(half);
+    return st;
+}
+
+/* Whether and how sharply place i settles, by the agreement of its halves. beta = 1 is
+ * taken where its halves agree better and the crossed agreement is not clearly worse: it
+ * suits topics, also in unequal classes, and would lose opinions. */
+static ferry_status decide(ferry_ctx *ctx, const trip *t, int64_t i, stop *s)
+{
+    ferry_status st = FERRY_OK;
+    const ttl_options *o = t->o;
+    const int64_t n = t->b->place[i].n;
+    const bool last = i == t->b->n_places - 1;
+    bool can, words, choose;
+    halves mild;
+
+    kinds(t, i, &can, &words);
+    s->beta = can && o->settle != TTL_SETTLE_NO ? usual_beta(t, n) : 0;
+    choose = o->beta == 0 && s->beta > 1;
+    if (last && !o->trust && !choose && (words || o->settle != TTL_SETTLE_AUTO)) goto done;
+    FERRY_TRY(split_halves(ctx, t, i, s->beta, &s->half));
+    if (choose) FERRY_TRY(split_halves(ctx, t, i, 1, &mild));
+    if (choose && mild.settled > s->half.settled &&
+        mild.crossed > s->half.crossed - 2 / sqrt((double)n)) {
+        s->beta = 1;
+        s->half = mild;
+    }
+    if (!words && o->settle == TTL_SETTLE_AUTO && s->half.crossed <= s->half.carried)
+        s->beta = 0;
+    if (s->beta == 0) s->half.settled = s->half.carried;
+done:
     return st;
 }
 
@@ -220,10 +263,7 @@ static ferry_status visit(ferry_ctx *ctx, trip *t, int64_t i, ttl_carried *carri
 {
     ferry_status st = FERRY_OK;
     const ttl_place *p = &t->b->place[i];
-    const bool last = i == t->b->n_places - 1;
-    const ttl_settle_options so = settle_options(t, p->n);
     stop *s = &t->at[i];
-    bool can, words, ask;
 
     FERRY_TRY(carry_to(ctx, t, i, NULL, carried, s->g));
     s->shared = carried->shared;
@@ -234,18 +274,13 @@ static ferry_status visit(ferry_ctx *ctx, trip *t, int64_t i, ttl_carried *carri
                             p->domain->name);
         goto done;
     }
-    kinds(t, i, &can, &words);
-    s->settled = can && t->o->settle != TTL_SETTLE_NO;
-    ask = s->settled && !words && t->o->settle == TTL_SETTLE_AUTO;
-    if (!last || t->o->trust || ask) FERRY_TRY(split_halves(ctx, t, i, s->settled));
-    if (ask && s->crossed_kappa <= s->carried_kappa) {
-        s->settled = false;
-        s->kappa = s->carried_kappa;
-    }
-    if (s->settled)
+    FERRY_TRY(decide(ctx, t, i, s));
+    if (s->beta > 0) {
+        const ttl_settle_options so = settle_options(t, s->beta);
         FERRY_TRY(ferry_i_settle(ctx, &so, s->x, p->known, s->g, mixture, NULL, NULL));
-    s->w = fmax(t->o->w_min, s->kappa);
-    if (!last) t->pool[t->n_pool++] = (ttl_teacher){s->x, s->g, s->w};
+    }
+    s->w = fmax(t->o->w_min, s->half.settled);
+    if (i < t->b->n_places - 1) t->pool[t->n_pool++] = (ttl_teacher){s->x, s->g, s->w};
 done:
     return st;
 }
@@ -381,9 +416,9 @@ static ferry_status tell_trust(ferry_ctx *ctx, const trip *t)
     }
     ferry_i_diag_reals(ctx, "boarding", b->n_sources, list);
     for (int64_t i = b->n_sources; i <= last; i++) {
-        list[i] = i < last ? t->at[i].w : t->at[i].kappa;
-        carried[i] = t->at[i].carried_kappa;
-        crossed[i] = t->at[i].crossed_kappa;
+        list[i] = i < last ? t->at[i].w : t->at[i].half.settled;
+        carried[i] = t->at[i].half.carried;
+        crossed[i] = t->at[i].half.crossed;
     }
     ferry_i_diag_reals(ctx, "crossing", last - b->n_sources, list + b->n_sources);
     ferry_i_diag_real(ctx, "landing", list[last]);
@@ -468,6 +503,7 @@ ferry_status ferry_i_ttl_ferry(ferry_ctx *ctx, const ttl_options *o, const ferry
         FERRY_TRY(ferry_i_carried_frame(ctx, &carried, s->frame, b, &s->carried));
     if (o->trust) FERRY_TRY(tell_trust(ctx, &t));
     ferry_i_diag_text(ctx, "settled", mixture.l ? "yes" : "no");
+    ferry_i_diag_real(ctx, "beta", t.at[b->n_places - 1].beta);
     FERRY_TRY(tell_features(ctx, task, &t, &mixture, &carried));
     rep->objective = NAN;
 done:

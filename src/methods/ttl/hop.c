@@ -15,7 +15,7 @@ enum { LOGREG, SVM, GP };
 enum { TARGETS_AUTO, SOFT, HARD };
 
 typedef struct hop_options {
-    int learner, targets, gate, scale, leaks;
+    int learner, targets, gate, scale, leaks, bridge_labels;
     double C;
 } hop_options;
 
@@ -29,6 +29,7 @@ static const ferry_opt hop_opts[] = {
                      "gp: let labels of the target correct the bridge or overrule it"),
     TTL_OPT_SCALE(hop_options),
     TTL_OPT_LEAKS(hop_options),
+    TTL_OPT_LABELS(hop_options),
 };
 
 typedef struct state {
@@ -214,6 +215,7 @@ static ferry_status hop_fit(ferry_ctx *ctx, const ferry_task *task, const void *
     *out = NULL;
     if (!s) FERRY_TRY(ferry_i_nomem(ctx, "a model"));
     FERRY_TRY(ferry_i_bridge_new(ctx, "hop", task, (ttl_scale)o->scale, o->leaks == 0, &b));
+    if (o->bridge_labels == 1) ferry_i_bridge_hide_labels(b);
     s->c = b->c;
     FERRY_TRY(ferry_i_frame_new(ctx, b, &s->frame));
     FERRY_TRY(chain(ctx, task, o, b, s));

@@ -23,6 +23,7 @@
 
 /* Four numbers at a time: 512 bits gain nothing where divisions are the limit. */
 typedef double v4 __attribute__((vector_size(32), aligned(8), may_alias));
+typedef int64_t i4 __attribute__((vector_size(32), aligned(8), may_alias));
 enum { LANES = 4, BATCH = 8, PIECES = 32, MOST_VIEWS = 16, MOST_CLASSES = 16 };
 
 /* One block of F with the A that it is multiplied with. Rows are copied to rooms of `wide`
@@ -31,7 +32,7 @@ typedef struct part {
     double *f;           /* m x p */
     const double *scale; /* p: columns are multiplied by this first; NULL: by 1 */
     int64_t p, wide;
-    int64_t a;    /* where A stands in the job's small room */
+    int64_t a;    /* where A stands in the job's small room, and behind it the scale */
     int64_t sums; /* in the accumulator: F'P and F'Q (c x wide each), columns of F (wide) */
     int64_t room; /* in a batch's room: BATCH x wide */
 } part;
@@ -51,30 +52,37 @@ typedef struct rows_job {
 #define LOAD(x) (*(const v4 *)(const void *)(x))
 #define STORE(to, x) (*(v4 *)(void *)(to) = (x))
 #define ALL(x) ((v4){x, x, x, x})
+/* Per lane: yes where the test holds. */
+#define CHOOSE(test, yes, no) ((v4)(((test) & (i4)(yes)) | (~(test) & (i4)(no))))
 
-/* Rows [row, row + n) of a part to its room, columns scaled; and back. */
-INLINE void fetch(const part *b, int64_t row, int64_t n, double *room)
+/* Rows [row, row + n) of a part to its room, columns scaled, which makes those beyond p 0.
+ * Whole vectors are read, a few numbers into the next row; not so in the last. */
+INLINE void fetch(const rows_job *j, const part *b, int64_t row, int64_t n, double *room)
 {
+    const double *scale = j->small + b->a + j->c * b->wide;
+
     for (int64_t r = 0; r < n; r++) {
         const double *from = b->f + (row + r) * b->p;
         double *to = room + b->room + r * b->wide;
-        if (b->scale)
-            for (int64_t l = 0; l < b->p; l++)
-                to[l] = from[l] * b->scale[l];
+        if (row + r < j->m - 1)
+            for (int64_t l = 0; l < b->wide; l += LANES)
+                STORE(to + l, LOAD(from + l) * LOAD(scale + l));
         else
-            for (int64_t l = 0; l < b->p; l++)
-                to[l] = from[l];
-        for (int64_t l = b->p; l < b->wide; l++)
-            to[l] = 0;
+            for (int64_t l = 0; l < b->wide; l++)
+                to[l] = l < b->p ? from[l] * scale[l] : 0;
     }
 }
 
 INLINE void put_back(const part *b, int64_t row, int64_t n, const double *room)
 {
+    const int64_t whole = b->p / LANES * LANES;
+
     for (int64_t r = 0; r < n; r++) {
         double *to = b->f + (row + r) * b->p;
         const double *from = room + b->room + r * b->wide;
-        for (int64_t l = 0; l < b->p; l++)
+        for (int64_t l = 0; l < whole; l += LANES)
+            STORE(to + l, LOAD(from + l));
+        for (int64_t l = whole; l < b->p; l++)
             to[l] = from[l];
     }
 }
@@ -128,28 +136,23 @@ INLINE void weigh(const rows_job *j, int64_t c, const double *x, double *out)
 INLINE void move(const rows_job *j, int64_t c, const part *b, int64_t n, const double *p,
                  const double *q, int64_t stride, double *room)
 {
-    const double *restrict a = j->small + b->a;
+    const double *a = j->small + b->a;
+    const v4 eps = ALL(FERRY_NMTF_EPS), tiny = ALL(FERRY_NMTF_TINY);
     const bool root = j->exponent != 1;
 
     for (int64_t r = 0; r < n; r++) {
-        double *restrict f = room + b->room + r * b->wide;
+        double *f = room + b->room + r * b->wide;
         const double *pr = p + r * stride, *qr = q + r * stride;
         for (int64_t l = 0; l < b->wide; l += LANES) {
-            double ratio[LANES];
-            for (int i = 0; i < LANES; i++) {
-                double up = 0, down = 0;
-                for (int64_t k = 0; k < c; k++) {
-                    up += pr[k] * a[k * b->wide + l + i];
-                    down += qr[k] * a[k * b->wide + l + i];
-                }
-                ratio[i] = up / (down > FERRY_NMTF_EPS ? down : FERRY_NMTF_EPS);
+            v4 up = pr[0] * LOAD(a + l), down = qr[0] * LOAD(a + l), next;
+            for (int64_t k = 1; k < c; k++) {
+                up += pr[k] * LOAD(a + k * b->wide + l);
+                down += qr[k] * LOAD(a + k * b->wide + l);
             }
-            for (int i = 0; root && i < LANES; i++)
-                ratio[i] = sqrt(ratio[i]);
-            for (int i = 0; i < LANES; i++) {
-                const double next = f[l + i] * ratio[i];
-                f[l + i] = next < FERRY_NMTF_TINY ? 0 : next;
-            }
+            up /= CHOOSE(down > eps, down, eps);
+            if (root) up = (v4){sqrt(up[0]), sqrt(up[1]), sqrt(up[2]), sqrt(up[3])};
+            next = LOAD(f + l) * up;
+            STORE(f + l, CHOOSE(next < tiny, ALL(0), next));
         }
     }
 }
@@ -189,10 +192,10 @@ INLINE void batch(const rows_job *j, int64_t c, int64_t from, int64_t n, double 
     double p[BATCH * MOST_VIEWS * MOST_CLASSES], q[BATCH * MOST_VIEWS * MOST_CLASSES];
     double ps[BATCH * MOST_CLASSES], qs[BATCH * MOST_CLASSES];
 
-    fetch(&j->f1, from, n, room);
+    fetch(j, &j->f1, from, n, room);
     for (int64_t v = 0; v < j->n_views; v++) {
-        fetch(&j->fa[v], from, n, room);
-        fetch(&j->f2[v], from, n, room);
+        fetch(j, &j->fa[v], from, n, room);
+        fetch(j, &j->f2[v], from, n, room);
     }
     for (int64_t r = 0; r < n; r++) {
         double *pr = p + r * wide, *qr = q + r * wide;
@@ -246,10 +249,10 @@ INLINE void model_batch(const rows_job *j, int64_t c, int64_t from, int64_t n, d
 {
     double h[MOST_VIEWS * MOST_CLASSES], q[MOST_VIEWS * MOST_CLASSES];
 
-    fetch(&j->f1, from, n, room);
+    fetch(j, &j->f1, from, n, room);
     for (int64_t v = 0; v < j->n_views; v++) {
-        fetch(&j->fa[v], from, n, room);
-        fetch(&j->f2[v], from, n, room);
+        fetch(j, &j->fa[v], from, n, room);
+        fetch(j, &j->f2[v], from, n, room);
     }
     for (int64_t r = 0; r < n; r++) {
         row_model(j, c, r, room, h, q);
@@ -294,7 +297,7 @@ static part part_of(rows_job *j, ferry_block *f, const double *scale, int64_t *s
                     .sums = j->width,
                     .room = j->batch_room};
 
-    *small += b.wide * j->c;
+    *small += b.wide * (j->c + 1);
     j->width += b.wide * (2 * j->c + 1);
     j->batch_room += BATCH * b.wide;
     return b;
@@ -305,6 +308,8 @@ static void load_a(const rows_job *j, const part *b, const ferry_small *a)
     for (int64_t k = 0; k < j->c; k++)
         for (int64_t l = 0; l < b->wide; l++)
             j->small[b->a + k * b->wide + l] = l < b->p ? FERRY_AT(a, l, k) : 0;
+    for (int64_t l = 0; l < b->wide; l++)
+        j->small[b->a + j->c * b->wide + l] = l >= b->p ? 0 : b->scale ? b->scale[l] : 1;
 }
 
 /* The A of all parts as they are now. */
@@ -345,7 +350,7 @@ int64_t ferry_i_nmtf_rows_room(const ferry_nmtf *n)
 {
     const int64_t wide = padded(n->p1) + n->n_views * (padded(n->pa) + padded(n->p2));
 
-    return wide * n->c + PIECES * (2 + wide * (2 * n->c + 1) + BATCH * wide);
+    return wide * (n->c + 1) + PIECES * (2 + wide * (2 * n->c + 1) + BATCH * wide);
 }
 
 bool ferry_i_nmtf_rows_fit(const ferry_nmtf *n)
@@ -385,7 +390,7 @@ void ferry_i_nmtf_rows(ferry_ctx *ctx, ferry_nmtf *n, const ferry_nmtf_options *
     double *sums, *room;
 
     job_of(n, g, o, &j);
-    sums = n->room + j.c * (j.batch_room / BATCH);
+    sums = n->room + (j.c + 1) * (j.batch_room / BATCH);
     room = sums + PIECES * j.width;
     memset(sums, 0, (size_t)(PIECES * j.width) * sizeof *sums);
     load_smALL(n, g, &j);

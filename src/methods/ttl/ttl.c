@@ -22,14 +22,17 @@ static const ferry_opt ttl_opts[] = {
                      "ferry: carry, settle, weigh; paper: the coupled factorisation"),
     TTL_OPT_SCALE(ttl_options),
     TTL_OPT_LEAKS(ttl_options),
+    TTL_OPT_LABELS(ttl_options),
     TTL_OPT_COST(ttl_options),
     FERRY_OPT_ONE_OF(ttl_options, settle, "auto|yes|no", "auto",
                      "ferry: let labels settle; auto: words always, other views if their "
                      "halves then agree better"),
     FERRY_OPT_YES_NO(ttl_options, trust, "yes",
                      "ferry: report boarding, crossing and landing"),
-    FERRY_OPT(ttl_options, REAL, beta, 6, 0.01, 1e6,
-              "ferry: how often a word counts, from 800 instances on; less below"),
+    FERRY_OPT(
+        ttl_options, REAL, beta, 0, 0, 1e6,
+        "ferry: how often a word counts, from 800 instances on, less below; 0: 6, or 1 "
+        "where the halves of the features speak for it"),
     FERRY_OPT(ttl_options, REAL, eta, 0.1, 1e-12, 1e6, "ferry: pseudo-counts"),
     FERRY_OPT(ttl_options, INT, settle_steps, 30, 1, 1e9, "ferry: most steps of settling"),
     FERRY_OPT(ttl_options, REAL, settle_tol, 1e-3, 0, 1,
@@ -105,6 +108,7 @@ static ferry_status ttl_fit(ferry_ctx *ctx, const ferry_task *task, const void *
     *out = NULL;
     if (!s) FERRY_TRY(ferry_i_nomem(ctx, "a model"));
     FERRY_TRY(ferry_i_bridge_new(ctx, "ttl", task, (ttl_scale)o->scale, o->leaks == 0, &b));
+    if (o->bridge_labels == 1) ferry_i_bridge_hide_labels(b);
     s->mode = o->mode;
     s->c = b->c;
     FERRY_TRY(ferry_i_frame_new(ctx, b, &s->frame));

@@ -11,7 +11,7 @@ enum { TTL_SETTLE_AUTO, TTL_SETTLE_YES, TTL_SETTLE_NO };
 enum { TTL_START_HOP, TTL_START_UNIFORM, TTL_START_RANDOM };
 
 typedef struct ttl_options {
-    int mode, scale, leaks;
+    int mode, scale, leaks, bridge_labels;
     double C;
     /* mode ferry */
     int settle, trust;
