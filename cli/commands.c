@@ -385,6 +385,8 @@ const int64_t cli_n_exit_codes = COUNT(cli_exit_codes);
 
 const cli_line cli_environment[] = {
     {"OPENBLAS_CORETYPE", "kernels for OpenBLAS; chosen to fit the CPU when not set"},
+    {"OMP_WAIT_POLICY", "how threads wait; passive when not set, so that two pools do not "
+                        "take each other's cores"},
     {"TMPDIR", "where ferry demo makes its folder; default /tmp"},
 };
 const int64_t cli_n_environment = COUNT(cli_environment);

@@ -8,17 +8,20 @@
 
 #include "cli.h"
 
-/* OpenBLAS may have picked kernels that do not fit this CPU, at a fifth of the speed. It
- * reads its choice when it is loaded, so set it and start again; the variable itself tells
- * the second time from the first. */
-static void right_blas_core(char **argv)
+/* Two libraries read their settings when they are loaded, so set what is wrong and start
+ * again; the variables tell the second time from the first. OpenBLAS may have picked
+ * kernels that do not fit this CPU, at a fifth of the speed. And the threads of OpenMP wait
+ * by spinning, on the very cores that those of OpenBLAS need then: a demo took 84 s instead
+ * of 10 on two cores. */
+static void right_surroundings(char **argv)
 {
     const char *core = ferry_blas_core(), *wanted = ferry_blas_core_wanted();
+    bool again = false;
 
-    if (!core[0] || !wanted[0] || strcmp(core, wanted) == 0) return;
-    if (getenv("OPENBLAS_CORETYPE")) return;
-    if (setenv("OPENBLAS_CORETYPE", wanted, 1) == 0)
-        (void)execv("/proc/self/exe", argv); /* when it fails we go on, only slower */
+    if (core[0] && wanted[0] && strcmp(core, wanted) != 0 && !getenv("OPENBLAS_CORETYPE"))
+        again |= setenv("OPENBLAS_CORETYPE", wanted, 1) == 0;
+    if (!getenv("OMP_WAIT_POLICY")) again |= setenv("OMP_WAIT_POLICY", "passive", 1) == 0;
+    if (again) (void)execv("/proc/self/exe", argv); /* when it fails: only slower */
 }
 
 int cli_unknown_command(const char *name)
@@ -60,7 +63,7 @@ static int dispatch(cli *c, int argc, char **argv)
     }
     code = cli_configure(c);
     if (code != EXIT_DONE) return code;
-    if (c->command->computes) right_blas_core(argv);
+    if (c->command->computes) right_surroundings(argv);
     return c->command->run(c);
 }
 
