@@ -101,9 +101,11 @@ static void test_round_trips(void **state)
         ferry_task *task = task_for(ctx, goals[g]);
         for (int64_t i = 0; i < ferry_method_count(); i++) {
             const char *method = ferry_method_at(i)->name;
-            ferry_model *back = NULL;
+            ferry_model *m = NULL, *back = NULL;
             if (ferry_method_fits(ctx, method, task, NULL) != FERRY_OK) continue;
-            ferry_model *m = fitted(ctx, task, method);
+            const ferry_status st = ferry_fit(ctx, task, method, NULL, &m, NULL);
+            if (st == FERRY_ENEEDS) continue; /* such as features of 0 or more */
+            assert_ok(ctx, st);
             assert_ok(ctx, ferry_model_save(ctx, m, tmp_path("m.ferry")));
             assert_ok(ctx, ferry_model_load(ctx, tmp_path("m.ferry"), method, &back));
             assert_string_equal(ferry_model_method(back), method);
@@ -120,7 +122,7 @@ static void test_round_trips(void **state)
         }
         ferry_task_free(task);
     }
-    assert_true(tried >= 3);
+    assert_true(tried >= 20);
 }
 
 static void test_another_method(void **state)
