@@ -38,7 +38,7 @@ FERRY_API const ferry_opt *ferry_evaluate_options(int64_t *count);
 /**
  * Read a task file and all the data it names.
  *
- * @param sets  "--set" settings by dotted path (evaluate.repeats, methods.ttl.p,
+ * @param sets  "--set" settings by dotted path (evaluate.repeats, methods.svm.C,
  * domains.NAME.labelled); may be NULL
  * @return FERRY_EDATA with "file:line: key: what was expected"
  */

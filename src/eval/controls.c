@@ -2,7 +2,7 @@
  * keeps everything but the knowledge (task/control.c). verdict.c says what the numbers
  * mean.
  *
- * quick: noise and shuffled labels (goal rate: the method's own control instead), 3 draws
+ * quick: noise, shuffled labels (goal rate: the method's own control), 3 draws
  * of each on the first 2 repeats; when only one of them applies, 6 draws. Without a source:
  * what else the task has, likewise. full: every control, 8 draws, all repeats. */
 #include <math.h>

@@ -389,9 +389,10 @@ static void test_share(void **state)
             assert_close(d[i]->idf[j], log(5.0 / (1 + df)) + 1, 1e-15);
             both += ferry_i_ids_find(d[1 - i]->features, word) >= 0;
         }
-        ferry_data_free(d[i]);
     }
     assert_int_equal(both, 0);
+    ferry_data_free(d[0]);
+    ferry_data_free(d[1]);
 }
 
 static ferry_status share_body(ferry_ctx *ctx, void *arg)

@@ -56,7 +56,7 @@ typedef struct rows_job {
 #define CHOOSE(test, yes, no) ((v4)(((test) & (i4)(yes)) | (~(test) & (i4)(no))))
 
 /* Rows [row, row + n) of a part to its room, columns scaled, which makes those beyond p 0.
- * Whole vectors are read, a few numbers into the next row; not so in the last. */
+ * Whole vectors are read, a few numbers into the next rows; not so where F ends. */
 INLINE void fetch(const rows_job *j, const part *b, int64_t row, int64_t n, double *room)
 {
     const double *scale = j->small + b->a + j->c * b->wide;
@@ -64,7 +64,7 @@ INLINE void fetch(const rows_job *j, const part *b, int64_t row, int64_t n, doub
     for (int64_t r = 0; r < n; r++) {
         const double *from = b->f + (row + r) * b->p;
         double *to = room + b->room + r * b->wide;
-        if (row + r < j->m - 1)
+        if ((row + r) * b->p + b->wide <= j->m * b->p)
             for (int64_t l = 0; l < b->wide; l += LANES)
                 STORE(to + l, LOAD(from + l) * LOAD(scale + l));
         else
