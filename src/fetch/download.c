@@ -146,7 +146,7 @@ ferry_status ferry_i_download(ferry_ctx *ctx, const ferry_fetch_settings *s,
     (void)pthread_once(&loading, load);
     FERRY_NEED(ctx, curl.handle, FERRY_EIO,
                "cannot load libcurl.so.4, which downloads need (Debian: libcurl4)");
-    for (int i = 0; i < s->tries && again; i++)
+    for (int64_t i = 0; i < s->tries && again; i++)
         st = try_once(ctx, s, what, url, part, &again);
 done:
     return st;

@@ -35,7 +35,7 @@ bool ferry_i_path_inside(const char *path);
 
 typedef struct ferry_fetch_settings {
     const char *mirror;
-    int patience, tries;
+    int64_t patience, tries;
 } ferry_fetch_settings;
 
 /* Get url into the file `part`, which may hold the beginning already. `what` names it in

@@ -172,6 +172,8 @@ static ferry_status write_snapshot(ferry_ctx *ctx, ferry_stream *s)
     ferry_status st = FERRY_OK;
     ferry_bag *bag = NULL;
 
+    /* The log must never end before the snapshot; otherwise it was synced already. */
+    if (s->set.sync == SYNC_OFF) FERRY_TRY(ferry_i_log_flush(ctx, s->log, true));
     FERRY_TRY(ferry_i_bag_new(ctx, &bag));
     FERRY_TRY(ferry_i_snapshot_pack(ctx, &s->worker, bag));
     FERRY_TRY(ferry_i_bag_save(ctx, bag, s->snapshot));
@@ -294,9 +296,10 @@ static ferry_status resume(ferry_ctx *ctx, ferry_stream *s, ferry_hash model,
                "%s: ends with record %lld, but the snapshot has record %lld", path,
                (long long)scan.last, (long long)had);
     /* A snapshot that was finished just before the end, and no new log yet. */
-    if (scan.after < had && scan.last == had)
+    if (scan.after < had && scan.last == had) {
+        FERRY_TRY(ferry_i_sync_folder(ctx, s->folder)); /* its name before the log's */
         FERRY_TRY(new_log(ctx, s));
-    else
+    } else
         FERRY_TRY(ferry_i_log_resume(ctx, s->folder, &scan, records, &s->log));
 done:
     return st;
@@ -362,7 +365,7 @@ static ferry_status open_folder(ferry_ctx *ctx, ferry_stream *s, const char *mod
         FERRY_TRY(resume(ctx, s, model, model_path, snapshot, bytes, n, path));
     else
         FERRY_TRY(new_log(ctx, s));
-    if (!bytes) FERRY_TRY(sync_above(ctx, s->folder));
+    FERRY_TRY(sync_above(ctx, s->folder));
     FERRY_TRY(begin_session(ctx, s));
 done:
     ferry_i_free(bytes);

@@ -44,9 +44,11 @@ static ferry_record record_of(const ferry_stream *s)
         r.sparse = false;
         r.value = NULL;
         r.n = 0;
-    } else if (!r.value) {
-        static const double none;
-        r.value = &none; /* no entries, but there is an x */
+    } else { /* without entries there is an x all the same */
+        static const double no_value;
+        static const int32_t no_index;
+        if (!r.value) r.value = &no_value;
+        if (r.sparse && !r.index) r.index = &no_index;
     }
     return r;
 }

@@ -68,7 +68,6 @@ static bool row_fits(const ferry_worker *w, const ferry_record *r, char *why, si
 bool ferry_i_worker_fits(const ferry_worker *w, const ferry_record *r, char *why,
                          size_t size)
 {
-    const bool waits = r->id_n > 0 && ferry_i_queue_find(&w->queue, r->id, r->id_n);
     const int shown = r->id_n < 64 ? (int)r->id_n : 64;
 
     /* Lines are read so that this holds; a log may be a stranger's. */
@@ -78,6 +77,7 @@ bool ferry_i_worker_fits(const ferry_worker *w, const ferry_record *r, char *why
         (void)snprintf(why, size, "the id or the label is not a text");
         return false;
     }
+    const bool waits = r->id_n > 0 && ferry_i_queue_find(&w->queue, r->id, r->id_n);
     if (r->kind == FERRY_RECORD_LABEL && !waits) {
         (void)snprintf(why, size,
                        "no instance '%.*s' waits for a label: it was not seen, has one "

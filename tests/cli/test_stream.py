@@ -82,6 +82,12 @@ def test_the_snapshot_is_a_model(folder):
     assert by_predict == by_stream
 
 
+def test_a_row_without_entries_comes_first(folder):
+    m = model(folder)
+    r = ferry("stream", m, "--state", folder + "/s", stdin='{"id":"e","x":{"i":[],"v":[]},"y":"a"}\n' + lines(1)[0] + "\n")
+    assert [a.get("error") for a in answers(r)] == [None, None], r
+
+
 def test_csv_and_svmlight(folder):
     m = model(folder)
     names = [f"f{i}" for i in range(FEATURES)]

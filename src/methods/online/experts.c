@@ -203,7 +203,7 @@ ferry_status ferry_i_experts_load(ferry_ctx *ctx, const ferry_bag *bag, int64_t 
                FERRY_EDATA, "tensor experts: %lld classes, rate %g, share %g",
                (long long)*k, how[0], how[1]);
     for (int i = 0; i < EXPERTS; i++)
-        FERRY_NEED(ctx, w[i] > 0 && w[i] <= 1, FERRY_EDATA,
+        FERRY_NEED(ctx, w[i] >= 0 && w[i] <= 1, /* 0: it has lost for good */ FERRY_EDATA,
                    "tensor experts.w: entry %d is %g", i, w[i]);
     memcpy(e->w, w, sizeof e->w);
     e->rate = how[0];
