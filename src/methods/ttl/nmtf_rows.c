@@ -64,12 +64,15 @@ INLINE void fetch(const rows_job *j, const part *b, int64_t row, int64_t n, doub
     for (int64_t r = 0; r < n; r++) {
         const double *from = b->f + (row + r) * b->p;
         double *to = room + b->room + r * b->wide;
-        if ((row + r) * b->p + b->wide <= j->m * b->p)
+        if ((row + r) * b->p + b->wide <= j->m * b->p) {
             for (int64_t l = 0; l < b->wide; l += LANES)
                 STORE(to + l, LOAD(from + l) * LOAD(scale + l));
-        else
-            for (int64_t l = 0; l < b->wide; l++)
-                to[l] = l < b->p ? from[l] * scale[l] : 0;
+            continue;
+        }
+        for (int64_t l = 0; l < b->p; l++)
+            to[l] = from[l] * scale[l];
+        for (int64_t l = b->p; l < b->wide; l++)
+            to[l] = 0;
     }
 }
 
