@@ -34,13 +34,14 @@ AMAZON = [("music", "video", "apparel"), ("health_personal_care", "baby", "books
 ROLES = ("source", "intermediate", "target")
 METHODS = {
     "news": "[hop, kmeans-hop, latentmap, {latentmap: {mode: st}}, triplex, {triplex: {mode: st}}]",
-    "amazon": "[{svm: {train: source}}, hop, kmeans-hop, triplex, {triplex: {mode: st}}]",
+    "amazon": "[{svm: {train: source}}, {hop: {bridge_labels: hide}, as: hop}, {kmeans-hop: {bridge_labels: hide}, as: kmeans-hop}, "
+              "{triplex: {bridge_labels: hide}, as: triplex}, {triplex: {mode: st}}]",
     "images": "[{svm: {train: target}}, hop, htlic, cotransfer, {cotransfer: {mass: no}}]",
 }
 
 
 def news(data):
-    """The six tasks; source and target keep different halves of the words."""
+    """The six tasks; source and target keep different halves of the words, the bridge has no labels."""
     for name, triple in NEWS.items():
         one, other = name.split("-vs-")
         lines = [f"task: {name}", "goal: classify",
@@ -49,12 +50,13 @@ def news(data):
         for role, (a, b), part in zip(ROLES, triple, (", part: 2/2", "", ", part: 1/2")):
             lines += [f"  - name: {role}", f"    role: {role}",
                       f"    x: {data}/20newsgroups/20news-bydate.tar.xz",
-                      f"    text: {{files: {{{one}: {a}, {other}: {b}}}{part}}}"]
+                      f"    text: {{files: {{{one}: {a}, {other}: {b}}}{part}}}" if part else
+                      f"    text: {{files: [{a}, {b}]}}\n    label: none"]
         yield name, lines, "{repeats: 1"
 
 
 def amazon(data):
-    """Ten triples, 1500 reviews a domain, words and pairs of words."""
+    """Ten triples, 1500 reviews a domain, words and pairs of words; methods are not shown the bridge's labels."""
     for triple in AMAZON:
         lines = ["task: " + "-".join(triple), "goal: classify",
                  "text: {documents: lines, tokens: bigrams, min_df: 10, weight: tfidf, norm: l2, duplicates: drop}",

@@ -19,6 +19,7 @@ typedef struct journey {
     uint64_t seed;
     bool turned;  /* documents in the opposite order */
     int64_t only; /* > 0: a journey without its domain of this number */
+    bool wrong;   /* intermediates have labels, all of them wrong */
 } journey;
 
 static inline int64_t journey_class(const journey *j, int64_t i)
@@ -79,14 +80,15 @@ static inline ferry_domain *journey_domain(ferry_ctx *ctx, const journey *j, int
     for (int64_t i = 0; i < j->n; i++) {
         journey_words(j, d, i, x + i * cols);
         id[i] = journey_id(j, i, ids[i]);
-        (void)snprintf(cls[i], sizeof cls[i], "c%d", (int)journey_class(j, i));
+        (void)snprintf(cls[i], sizeof cls[i], "c%d",
+                       (int)((journey_class(j, i) + (role == FERRY_INTERMEDIATE)) % j->c));
         label[i] = cls[i];
     }
     assert_ok(ctx, ferry_domain_new(ctx, name, role, &out));
     small_view(ctx, out, "words", j->n, cols, x, id, features, true);
-    if (role == FERRY_SOURCE || role == FERRY_TARGET)
+    if (role != FERRY_INTERMEDIATE || j->wrong)
         assert_ok(ctx, ferry_domain_set_classes(
-                           ctx, out, role == FERRY_SOURCE ? j->n : j->seen, id, label));
+                           ctx, out, role == FERRY_TARGET ? j->seen : j->n, id, label));
     free(x);
     free(names);
     free(ids);

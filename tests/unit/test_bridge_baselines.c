@@ -46,6 +46,26 @@ static void test_crosses(void **state)
     }
 }
 
+/* Labels of the bridge, all wrong: they are believed unless they are hidden. */
+static void test_bridge_labels(void **state)
+{
+    static const char *const methods[][3] = {
+        {"hop", "bridge_labels=use", "bridge_labels=hide"},
+        {"latentmap", "bridge_labels=use", "bridge_labels=hide"},
+        {"kmeans-hop", "bridge_labels=use", "bridge_labels=hide"},
+        {"cotransfer", "neighbours=10 bridge_labels=use",
+         "neighbours=10 bridge_labels=hide"},
+        {"triplex", "iterations=40 bridge_labels=use", "iterations=40 bridge_labels=hide"},
+    };
+    const journey j = {
+        .domains = 3, .c = 2, .n = 60, .noise = 0.1, .seed = 1, .wrong = true};
+
+    for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++) {
+        assert_true(cross(*state, &j, methods[i][0], methods[i][1]) < 0.1);
+        assert_true(cross(*state, &j, methods[i][0], methods[i][2]) > 0.9);
+    }
+}
+
 /* A saved model answers the same to the bit, with any number of threads to 1e-8, and for
  * documents under other ids much the same. */
 static void check_same(ferry_ctx *ctx, const char *method, const char *settings)
@@ -293,6 +313,8 @@ static void test_triplex_it(void **state)
     ferry_model *m = fit_model(ctx, task, "triplex", "mode=it iterations=40");
     assert_true(journey_right(ctx, &j, m) > 0.9);
     ferry_model_free(m);
+    fails_with(ctx, task, "triplex", "mode=it bridge_labels=hide", FERRY_EINVAL,
+               "goes with bridge_labels=use");
     m = fit_model(ctx, task, "triplex", "mode=st iterations=5");
     ferry_model_free(m);
     ferry_task_free(task);
@@ -394,10 +416,18 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, ctx_setup, ctx_teardown)
     const struct CMUnitTest tests[] = {
-        T(test_crosses),         T(test_same),        T(test_latentmap_rotates),
-        T(test_cotransfer_mass), T(test_htlic_falls), T(test_cancel),
-        T(test_no_link),         T(test_bad),         T(test_triplex_it),
-        T(test_broken_files),    T(test_memory),
+        T(test_crosses),
+        T(test_bridge_labels),
+        T(test_same),
+        T(test_latentmap_rotates),
+        T(test_cotransfer_mass),
+        T(test_htlic_falls),
+        T(test_cancel),
+        T(test_no_link),
+        T(test_bad),
+        T(test_triplex_it),
+        T(test_broken_files),
+        T(test_memory),
     };
     return cmocka_run_group_tests_name("bridge_baselines", tests, NULL, NULL);
 }

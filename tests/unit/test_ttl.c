@@ -436,21 +436,10 @@ static void test_pictures(void **state)
 static void test_bridge_labels(void **state)
 {
     ferry_ctx *ctx = *state;
-    const journey j = {.domains = 3, .c = 2, .n = 40, .noise = 0.1, .seed = 1};
-    ferry_task *task = NULL;
-    ferry_domain *over = journey_domain(ctx, &j, 1);
-    char ids[40][16];
-    const char *id[40], *label[40];
+    const journey j = {
+        .domains = 3, .c = 2, .n = 40, .noise = 0.1, .seed = 1, .wrong = true};
+    ferry_task *task = journey_task(ctx, &j);
 
-    for (int i = 0; i < 40; i++) {
-        id[i] = journey_id(&j, i, ids[i]);
-        label[i] = journey_class(&j, i) ? "c0" : "c1";
-    }
-    assert_ok(ctx, ferry_domain_set_classes(ctx, over, 40, id, label));
-    assert_ok(ctx, ferry_task_new(ctx, "wrong", FERRY_CLASSIFY, &task));
-    assert_ok(ctx, ferry_task_add_domain(ctx, task, journey_domain(ctx, &j, 0)));
-    assert_ok(ctx, ferry_task_add_domain(ctx, task, over));
-    assert_ok(ctx, ferry_task_add_domain(ctx, task, journey_domain(ctx, &j, 2)));
     for (int hide = 0; hide < 2; hide++) {
         ferry_model *m =
             fit_model(ctx, task, "ttl", hide ? "bridge_labels=hide" : "bridge_labels=use");

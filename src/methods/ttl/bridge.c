@@ -406,7 +406,7 @@ static void tell(ferry_ctx *ctx, const ttl_bridge *b)
 }
 
 ferry_status ferry_i_bridge_new(ferry_ctx *ctx, const char *method, const ferry_task *task,
-                                ttl_scale scale, bool drop, ttl_bridge **out)
+                                ttl_reading how, ttl_bridge **out)
 {
     ferry_status st = FERRY_OK;
     ttl_bridge *b = ferry_i_calloc(1, sizeof *b);
@@ -421,10 +421,11 @@ ferry_status ferry_i_bridge_new(ferry_ctx *ctx, const char *method, const ferry_
     FERRY_NEED(ctx, b->c >= 2, FERRY_ENEEDS, "%s needs at least two classes", method);
     FERRY_TRY(list_places(ctx, task, b));
     FERRY_TRY(list_spaces(ctx, b, &l));
-    FERRY_TRY(load_views(ctx, b, scale, &l));
-    if (drop) FERRY_TRY(find_leaks(ctx, b, &l));
+    FERRY_TRY(load_views(ctx, b, (ttl_scale)how.scale, &l));
+    if (how.leaks == 0) FERRY_TRY(find_leaks(ctx, b, &l));
     for (int64_t i = 0; i < b->n_places; i++)
-        read_labels(&b->place[i], false);
+        read_labels(&b->place[i], how.bridge_labels == TTL_LABELS_HIDE &&
+                                      i >= b->n_sources && i < b->n_places - 1);
     FERRY_TRY(join_views(ctx, b, &l));
     tell(ctx, b);
     *out = b;
@@ -453,12 +454,6 @@ bool ferry_i_bridge_lengths(const ttl_bridge *b)
         if (b->space[s].scale == TTL_NONE || b->space[s].scale == TTL_STANDARD)
             return false;
     return true;
-}
-
-void ferry_i_bridge_hide_labels(ttl_bridge *b)
-{
-    for (int64_t i = b->n_sources; i < b->n_places - 1; i++)
-        read_labels(&b->place[i], true);
 }
 
 /* ---- columns

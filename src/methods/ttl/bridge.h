@@ -26,7 +26,7 @@ typedef enum ttl_scale {
 
 #define TTL_OPT_LABELS(T)                                                                  \
     FERRY_OPT_ONE_OF(T, bridge_labels, "use|hide", "use",                                  \
-                     "labels that intermediate domains may have")
+                     "labels that intermediate domains have; hide: as if they had none")
 
 /* One kind of features: a view by name, over all domains that have it. Without views of
  * several names all are one. */
@@ -68,10 +68,14 @@ typedef struct ttl_bridge {
 void ferry_i_bridge_note(ferry_ctx *ctx, const ttl_bridge *b, const char *fmt, ...)
     FERRY_PRINTF(3, 4);
 
+/* What the options above say, as they are numbered there. */
+typedef struct ttl_reading {
+    int scale, leaks, bridge_labels;
+} ttl_reading;
+enum { TTL_LABELS_USE, TTL_LABELS_HIDE };
+
 ferry_status ferry_i_bridge_new(ferry_ctx *ctx, const char *method, const ferry_task *task,
-                                ttl_scale scale, bool drop_leaks, ttl_bridge **out);
-/* Forget labels of intermediate domains. */
-void ferry_i_bridge_hide_labels(ttl_bridge *b);
+                                ttl_reading how, ttl_bridge **out);
 void ferry_i_bridge_free(ttl_bridge *b);
 const ttl_place *ferry_i_bridge_target(const ttl_bridge *b);
 /* Cost of errors of a classifier for place i: C itself, or when that is 0, 10 where the

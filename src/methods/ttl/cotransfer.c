@@ -21,7 +21,7 @@
 typedef struct cotransfer_options {
     int64_t neighbours, iterations;
     double mu, beta, tol;
-    int mass, centre, scale, leaks;
+    int mass, centre, scale, leaks, bridge_labels;
 } cotransfer_options;
 
 static const ferry_opt cotransfer_opts[] = {
@@ -38,6 +38,7 @@ static const ferry_opt cotransfer_opts[] = {
     FERRY_OPT(cotransfer_options, REAL, tol, 1e-4, 0, 1, "stop at changes below this"),
     TTL_OPT_SCALE(cotransfer_options),
     TTL_OPT_LEAKS(cotransfer_options),
+    TTL_OPT_LABELS(cotransfer_options),
 };
 
 enum { CENTRE_AUTO, CENTRE_YES, CENTRE_NO };
@@ -384,8 +385,8 @@ static ferry_status cotransfer_fit(ferry_ctx *ctx, const ferry_task *task,
 
     *out = NULL;
     if (!s) FERRY_TRY(ferry_i_nomem(ctx, "a model"));
-    FERRY_TRY(ferry_i_bridge_new(ctx, "cotransfer", task, (ttl_scale)o->scale,
-                                 o->leaks == 0, &b));
+    FERRY_TRY(ferry_i_bridge_new(ctx, "cotransfer", task,
+                                 (ttl_reading){o->scale, o->leaks, o->bridge_labels}, &b));
     sides = ferry_i_calloc(b->n_places, sizeof *sides);
     if (!sides) FERRY_TRY(ferry_i_nomem(ctx, "a graph"));
     FERRY_TRY(number_nodes(ctx, b, &begin));

@@ -383,8 +383,8 @@ static ferry_status htlic_fit(ferry_ctx *ctx, const ferry_task *task, const void
 
     *out = NULL;
     if (!mean || !factor) FERRY_TRY(ferry_i_nomem(ctx, "latent features"));
-    FERRY_TRY(
-        ferry_i_bridge_new(ctx, "htlic", task, (ttl_scale)o->scale, o->leaks == 0, &b));
+    FERRY_TRY(ferry_i_bridge_new(ctx, "htlic", task,
+                                 (ttl_reading){o->scale, o->leaks, TTL_LABELS_USE}, &b));
     const ttl_place *t = ferry_i_bridge_target(b);
     FERRY_NEED(ctx, b->n_places == b->n_sources + 2, FERRY_ENEEDS,
                "htlic needs exactly one intermediate domain, not %lld",

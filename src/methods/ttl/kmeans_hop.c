@@ -12,7 +12,7 @@ enum { MOST_CLASSES = 16 };
 
 typedef struct kmeans_options {
     int64_t restarts, iterations;
-    int scale, leaks;
+    int scale, leaks, bridge_labels;
     double C;
 } kmeans_options;
 
@@ -23,6 +23,7 @@ static const ferry_opt kmeans_opts[] = {
     TTL_OPT_COST(kmeans_options),
     TTL_OPT_SCALE(kmeans_options),
     TTL_OPT_LEAKS(kmeans_options),
+    TTL_OPT_LABELS(kmeans_options),
 };
 
 typedef struct state {
@@ -295,8 +296,8 @@ static ferry_status kmeans_fit(ferry_ctx *ctx, const ferry_task *task, const voi
 
     *out = NULL;
     if (!s) FERRY_TRY(ferry_i_nomem(ctx, "a model"));
-    FERRY_TRY(ferry_i_bridge_new(ctx, "kmeans-hop", task, (ttl_scale)o->scale,
-                                 o->leaks == 0, &b));
+    FERRY_TRY(ferry_i_bridge_new(ctx, "kmeans-hop", task,
+                                 (ttl_reading){o->scale, o->leaks, o->bridge_labels}, &b));
     FERRY_NEED(ctx, b->c <= MOST_CLASSES, FERRY_ENEEDS,
                "kmeans-hop names groups of at most %d classes, not %lld", (int)MOST_CLASSES,
                (long long)b->c);

@@ -23,7 +23,7 @@
 enum { SIT, ST, MOST = 8000 };
 
 typedef struct latentmap_options {
-    int mode, scale, leaks;
+    int mode, scale, leaks, bridge_labels;
     int64_t rank;
     double lambda, C;
 } latentmap_options;
@@ -37,6 +37,7 @@ static const ferry_opt latentmap_opts[] = {
     TTL_OPT_COST(latentmap_options),
     TTL_OPT_SCALE(latentmap_options),
     TTL_OPT_LEAKS(latentmap_options),
+    TTL_OPT_LABELS(latentmap_options),
 };
 
 /* Two domains on their way into one space. Rows of A come first. */
@@ -386,8 +387,8 @@ static ferry_status latentmap_fit(ferry_ctx *ctx, const ferry_task *task,
     bool finish = false;
 
     *out = NULL;
-    FERRY_TRY(
-        ferry_i_bridge_new(ctx, "latentmap", task, (ttl_scale)o->scale, o->leaks == 0, &b));
+    FERRY_TRY(ferry_i_bridge_new(ctx, "latentmap", task,
+                                 (ttl_reading){o->scale, o->leaks, o->bridge_labels}, &b));
     FERRY_TRY(sources(ctx, b, &x, &g));
     const int64_t last = b->n_places - 1;
     for (int64_t i = o->mode == ST ? last : b->n_sources; i <= last; i++) {

@@ -20,7 +20,7 @@
 enum { SIT, ST, IT };
 
 typedef struct triplex_options {
-    int mode, norm, exponent, scale, leaks;
+    int mode, norm, exponent, scale, leaks, bridge_labels;
     int64_t identical, alike, distinct, iterations;
     double C, floor, tol;
 } triplex_options;
@@ -44,6 +44,7 @@ static const ferry_opt triplex_opts[] = {
     TTL_OPT_COST(triplex_options),
     TTL_OPT_SCALE(triplex_options),
     TTL_OPT_LEAKS(triplex_options),
+    TTL_OPT_LABELS(triplex_options),
 };
 
 /* One factorisation: places `from` .. `to` - 1 with the classes `known` teach place `to`.
@@ -244,6 +245,9 @@ static ferry_status triplex_fits(ferry_ctx *ctx, const ferry_task *task,
                "triplex: identical, alike and distinct are all 0: no concept is left");
     FERRY_NEED(ctx, o->mode != IT || (last && last->labels), FERRY_ENEEDS,
                "triplex mode=it needs an intermediate domain with labels");
+    FERRY_NEED(ctx, o->mode != IT || o->bridge_labels == TTL_LABELS_USE, FERRY_EINVAL,
+               "triplex: mode=it teaches with the labels of the intermediate domain: it "
+               "goes with bridge_labels=use");
     FERRY_NEED(ctx,
                o->norm != FERRY_NMTF_SIMPLEX ||
                    ferry_i_ids_count(task->names) <= FERRY_SIMPLEX_MOST,
@@ -265,8 +269,8 @@ static ferry_status triplex_fit(ferry_ctx *ctx, const ferry_task *task, const vo
 
     *out = NULL;
     if (!m) FERRY_TRY(ferry_i_nomem(ctx, "a model"));
-    FERRY_TRY(
-        ferry_i_bridge_new(ctx, "triplex", task, (ttl_scale)o->scale, o->leaks == 0, &b));
+    FERRY_TRY(ferry_i_bridge_new(ctx, "triplex", task,
+                                 (ttl_reading){o->scale, o->leaks, o->bridge_labels}, &b));
     const int64_t last = b->n_places - 1;
     known = ferry_i_calloc(b->n_places, sizeof *known);
     if (!known) FERRY_TRY(ferry_i_nomem(ctx, "a journey"));

@@ -107,8 +107,8 @@ static ferry_status ttl_fit(ferry_ctx *ctx, const ferry_task *task, const void *
 
     *out = NULL;
     if (!s) FERRY_TRY(ferry_i_nomem(ctx, "a model"));
-    FERRY_TRY(ferry_i_bridge_new(ctx, "ttl", task, (ttl_scale)o->scale, o->leaks == 0, &b));
-    if (o->bridge_labels == 1) ferry_i_bridge_hide_labels(b);
+    FERRY_TRY(ferry_i_bridge_new(ctx, "ttl", task,
+                                 (ttl_reading){o->scale, o->leaks, o->bridge_labels}, &b));
     s->mode = o->mode;
     s->c = b->c;
     FERRY_TRY(ferry_i_frame_new(ctx, b, &s->frame));
