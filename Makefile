@@ -46,6 +46,7 @@ format:
 docs: all
 	@$(RELEASE)/ferry methods --markdown >docs/options.md
 	@$(RELEASE)/ferry help --markdown >docs/command.md
+	@scripts/reproduction
 	@python3 -B tests/cli/test_tutorial.py $(RELEASE)/ferry --update
 
 clean:

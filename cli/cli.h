@@ -39,6 +39,8 @@ typedef enum cli_key {
     KEY_COMPLETION,
     KEY_CONTROLS,
     KEY_GUARD,
+    KEY_DATA,
+    KEY_QUICK,
     KEY_HELP,
     N_KEYS
 } cli_key;
@@ -56,7 +58,8 @@ typedef enum cli_words {
     WORDS_SHELL,
     WORDS_CONTROLS,
     WORDS_SYNC,
-    WORDS_LINES
+    WORDS_LINES,
+    WORDS_STUDY
 } cli_words;
 
 typedef struct cli_option {
@@ -196,6 +199,7 @@ int cli_gen(cli *c);
 int cli_demo(cli *c);
 int cli_select(cli *c);
 int cli_fetch(cli *c);
+int cli_reproduce(cli *c);
 int cli_stream(cli *c);
 int cli_doctor(cli *c);
 int cli_help(cli *c);

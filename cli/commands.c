@@ -185,6 +185,19 @@ static const cli_option fetch_options[] = {
     QUIET,
     HELP,
 };
+static const cli_option reproduce_options[] = {
+    {KEY_DATA, 0, "data", "DIR", WORDS_FOLDER,
+     "folder of the data sets; default: FERRY_DATA, else data"},
+    {KEY_QUICK, 0, "quick", NULL, WORDS_NONE,
+     "fewer rows, repeats and settings: about a minute"},
+    OUT("DIR", WORDS_FOLDER, "folder for what comes out; default: results/NAME"),
+    JSON("print study.json instead of the tables"),
+    SEED,
+    THREADS,
+    ENGINE,
+    QUIET,
+    HELP,
+};
 static const cli_option doctor_options[] = {
     JSON("print as JSON"),
     THREADS,
@@ -352,6 +365,12 @@ const cli_command cli_commands[] = {
      "and unpacks archives. What is there already is kept, and what broke off is resumed. "
      "Without a name the data sets are listed, with what is known about their licences.",
      0, 1, WORDS_NONE, OPTIONS(fetch_options), fetch_settings, false, cli_fetch},
+    {"reproduce", "[NAME]", "run a table or figure of a paper again, ours beside theirs",
+     "Prepares the data, runs the methods, and prints our numbers beside the paper's, the "
+     "protocol, which of the paper's claims held, and a verdict. The folder gets "
+     "study.json, the task files and the prepared data, for ferry run. Without a name the "
+     "studies are listed, with whether their data is there.",
+     0, 1, WORDS_STUDY, OPTIONS(reproduce_options), NULL, true, cli_reproduce},
     {"doctor", "", "describe this installation and what is wrong with it",
      "Prints versions, engines, BLAS kernels, threads and memory. Exit code 1 when there "
      "is "
@@ -387,6 +406,7 @@ const cli_line cli_environment[] = {
     {"OPENBLAS_CORETYPE", "kernels for OpenBLAS; chosen to fit the CPU when not set"},
     {"OMP_WAIT_POLICY", "how threads wait; passive when not set, so that two pools do not "
                         "take each other's cores"},
+    {"FERRY_DATA", "folder of the data sets, for ferry reproduce; default data"},
     {"TMPDIR", "where ferry demo makes its folder; default /tmp"},
 };
 const int64_t cli_n_environment = COUNT(cli_environment);

@@ -12,6 +12,7 @@ extern "C" {
 #include "ferry/evaluate.h"
 #include "ferry/fetch.h"
 #include "ferry/generate.h"
+#include "ferry/reproduce.h"
 #include "ferry/stream.h"
 #include "ferry/select.h"
 

@@ -128,8 +128,7 @@ static json_t *methods_json(const ferry_results *rs)
 
 /* ---- the command ---------------------------------------------------------------- */
 
-/* A word for a POSIX shell, after a space; in quotes where it needs them. */
-static void add_word(ferry_text *t, const char *word)
+void ferry_i_add_word(ferry_text *t, const char *word)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                 "0123456789_./-=:,+@%";
@@ -153,16 +152,16 @@ static json_t *command_json(const ferry_task *task, const ferry_results *rs)
     json_t *out = NULL;
 
     if (!task->file) return json_null();
-    add_word(&t, "ferry");
-    add_word(&t, "run");
-    add_word(&t, task->file);
+    ferry_i_add_word(&t, "ferry");
+    ferry_i_add_word(&t, "run");
+    ferry_i_add_word(&t, task->file);
     for (int64_t i = 0; i < ferry_opts_count(task->sets); i++) {
         ferry_text set = {0};
         ferry_opts_at(task->sets, i, &key, &value);
         ferry_i_text_addf(&set, "%s=%s", key, value);
-        add_word(&t, "--set");
+        ferry_i_add_word(&t, "--set");
         t.failed = t.failed || set.failed;
-        if (!set.failed) add_word(&t, set.s);
+        if (!set.failed) ferry_i_add_word(&t, set.s);
         ferry_i_text_free(&set);
     }
     if (!task->sets || !ferry_opts_get(task->sets, "evaluate.seed"))
@@ -193,18 +192,19 @@ static json_t *cpu_json(void)
     return out ? out : json_null();
 }
 
-static json_t *machine_json(void)
+json_t *ferry_i_machine_json(void)
 {
     struct utsname u;
 
     if (uname(&u) != 0) memset(&u, 0, sizeof u);
-    return json_pack("{s:s, s:s, s:s, s:o, s:I}", "system", u.sysname, "release", u.release,
-                     "architecture", u.machine, "cpu", cpu_json(), "cores",
-                     (json_int_t)sysconf(_SC_NPROCESSORS_ONLN));
+    return json_pack("{s:s, s:s, s:s, s:o, s:I, s:I}", "system", u.sysname, "release",
+                     u.release, "architecture", u.machine, "cpu", cpu_json(), "cores",
+                     (json_int_t)sysconf(_SC_NPROCESSORS_ONLN), "memory",
+                     (json_int_t)sysconf(_SC_PHYS_PAGES) *
+                         (json_int_t)sysconf(_SC_PAGESIZE));
 }
 
-/* "2026-01-31T12:00:00Z" */
-static json_t *moment(double seconds)
+json_t *ferry_i_moment_json(double seconds)
 {
     const time_t t = (time_t)seconds;
     struct tm utc;
@@ -244,7 +244,8 @@ json_t *ferry_i_run_record(ferry_ctx *ctx, const ferry_task *task, const ferry_r
                      ferry_i_run_domains(task), "methods", methods_json(rs), "evaluate",
                      settings, "seed", json_sprintf("%llu", (unsigned long long)rs->seed),
                      "engine", rs->engine, "threads", rs->threads, "blas_core",
-                     rs->blas_core, "machine", machine_json(), "started", moment(started),
-                     "seconds", took, "peak_memory", peak_memory(), "command",
-                     command_json(task, rs), "measures", measures);
+                     rs->blas_core, "machine", ferry_i_machine_json(), "started",
+                     ferry_i_moment_json(started), "seconds", took, "peak_memory",
+                     peak_memory(), "command", command_json(task, rs), "measures",
+                     measures);
 }
