@@ -254,6 +254,12 @@ static ferry_status run(ferry_ctx *ctx, ferry_lab *lab)
             ctx, lab, lin < base && non < base,
             "target %s: both versions of HeMap beat the baseline when few labels are there",
             p->target));
+        const double constant = ferry_i_lab_ours(lab, "constant", least);
+        if (fmin(lin, non) > 0.99 * constant)
+            FERRY_TRY(ferry_i_lab_note(ctx, lab,
+                                       "Target %s, few labels: HeMap does no better than a "
+                                       "constant (the larger class, the mean).",
+                                       p->target));
         nonlinear += non < lin;
         if (i < 2)
             seven |=
