@@ -365,7 +365,7 @@ const cli_command cli_commands[] = {
      "and unpacks archives. What is there already is kept, and what broke off is resumed. "
      "Without a name the data sets are listed, with what is known about their licences.",
      0, 1, WORDS_NONE, OPTIONS(fetch_options), fetch_settings, false, cli_fetch},
-    {"reproduce", "[NAME]", "run a table or figure of a paper again, ours beside theirs",
+    {"reproduce", "[NAME]", "run a table or figure of a paper again",
      "Prepares the data, runs the methods, and prints our numbers beside the paper's, the "
      "protocol, which of the paper's claims held, and a verdict. The folder gets "
      "study.json, the task files and the prepared data, for ferry run. Without a name the "

@@ -7,7 +7,7 @@ import sys
 
 from harness import FERRY, TOP, Skip, ferry, main, parses, read, write
 
-COMMANDS = ["run", "advise", "rerun", "report", "fit", "predict", "select", "stream", "methods", "inspect", "convert", "gen", "demo", "fetch", "doctor", "help",
+COMMANDS = ["run", "advise", "rerun", "report", "fit", "predict", "select", "stream", "methods", "inspect", "convert", "gen", "demo", "fetch", "reproduce", "doctor", "help",
             "version"]
 
 
@@ -94,6 +94,7 @@ def test_bash_completion(folder):
         assert set(o for o in complete(folder, f"ferry {c} -") if o.startswith("--")) == options_of(c)
     assert "svm" in complete(folder, "ferry fit task.yaml -m s")
     assert complete(folder, "ferry gen b") == ["bridge"]
+    assert "hemap-figure19" in complete(folder, "ferry reproduce hemap")
     assert complete(folder, "ferry help --completion z") == ["zsh"]
     assert set(complete(folder, "ferry run x --engine ")) == {"host", "ref"}
     assert "svmlight" in complete(folder, "ferry convert a b --to s")
