@@ -94,6 +94,23 @@ static void write_back(ferry_ctx *ctx, const ferry_data *data, ferry_data_kind a
     ferry_opts_free(opts);
 }
 
+/* Each variable of a container, and the first element of each, as `FILE#NAME{1}` reads it. */
+static void read_members(ferry_ctx *ctx, const char *path, const ferry_data *list,
+                         const ferry_opts *opts, ferry_data_kind as)
+{
+    for (int64_t i = 0; i < list->n_listing && i < 4; i++) {
+        for (int cell = 0; cell < 2; cell++) {
+            ferry_data *data = NULL;
+            char *member =
+                ferry_i_sprintf("%s#%s%s", path, list->listing[i].name, cell ? "{1}" : "");
+            if (!member) abort();
+            fuzz_check(ctx, ferry_i_read_as(ctx, member, opts, as, &data));
+            fuzz_use(ctx, data);
+            ferry_i_free(member);
+        }
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {
     ferry_ctx *ctx = fuzz_ctx();
@@ -106,6 +123,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
         fuzz_check(ctx, ferry_i_read_as(ctx, path, opts, ways[i].as, &data));
         if (data && data->kind != FERRY_DATA_LISTING && data->kind != FERRY_DATA_LABELS)
             write_back(ctx, data, ways[i].as);
+        if (data && data->kind == FERRY_DATA_LISTING)
+            read_members(ctx, path, data, opts, ways[i].as);
         fuzz_use(ctx, data);
         ferry_opts_free(opts);
     }
