@@ -516,6 +516,27 @@ static void test_regress(void **state)
     ferry_task_free(task);
 }
 
+/* Numbers far from 0: with a C that allows almost no weight, svm gives their mean, because
+ * the constant term is not held small. */
+static void test_svm_of_large_numbers(void **state)
+{
+    ferry_ctx *ctx = *state;
+    const double x[] = {0, 1, 2, 3, 4}, y[] = {1001, 1003, 1005, 1007, NAN};
+    ferry_domain *t = small_domain(ctx, "t", FERRY_TARGET, 5, 1, x);
+    ferry_task *task = NULL;
+    ferry_prediction *p = NULL;
+
+    assert_ok(ctx, ferry_domain_set_numbers(ctx, t, 5, NULL, y));
+    task = small_task(ctx, FERRY_REGRESS, NULL, t);
+    p = run(ctx, task, "svm", "C=1e-6 scale=none");
+    assert_close(p->value[4], 1004, 0.1);
+    ferry_prediction_free(p);
+    p = run(ctx, task, "svm", "C=1e6 tube=0 eps=1e-10 scale=none");
+    assert_close(p->value[4], 1009, 1e-3);
+    ferry_prediction_free(p);
+    ferry_task_free(task);
+}
+
 /* Label "never" is on nowhere, "always" everywhere, "large" where x > 0. */
 static void test_multilabel(void **state)
 {
@@ -678,6 +699,7 @@ int main(void)
         TEST(test_sources_with_different_features),
         TEST(test_missing_cells),
         TEST(test_regress),
+        TEST(test_svm_of_large_numbers),
         TEST(test_multilabel),
         TEST(test_class_without_instances),
         TEST(test_little_to_learn_from),
