@@ -223,6 +223,21 @@ static void test_explains(void **state)
     ferry_task_free(t);
 }
 
+/* Views alone: no graph, so no neighbours to agree with, whatever lambda1 says. */
+static void test_without_graphs(void **state)
+{
+    ferry_ctx *ctx = *state;
+    static const char *const options[] = {
+        "mode=thesis trees=20 rate=0.5", "lambda0=0.3 lambda1=0.3 combine=average trees=30"};
+
+    for (int classes = 0; classes <= 3; classes += 3)
+        for (int o = 0; o < 2; o++) {
+            ferry_task *t = task_of(ctx, "12y", classes);
+            assert_true(quality_of(ctx, t, "gbc", options[o]) > 0.3);
+            ferry_task_free(t);
+        }
+}
+
 /* Saved and loaded it predicts the same, also instances that have only some of the views or
  * none: those get their neighbours' mean or the base score, and it says so. */
 static void test_some_views(void **state)
@@ -673,6 +688,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_learns, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_explains, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_without_graphs, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_some_views, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_no_view, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_order_and_threads, ctx_setup, ctx_teardown),

@@ -139,7 +139,7 @@ static ferry_status open_job(ferry_ctx *ctx, const ferry_task *task, job *j)
                          .soft = j->o->targets == AUTO ? !thesis : j->o->targets == FIRST,
                          .clamp = j->o->clamp == AUTO ? !thesis : j->o->clamp == FIRST,
                          .lambda0 = fmin(1, l0 * j->unit),
-                         .lambda1 = fmin(1, l1 * j->unit)};
+                         .lambda1 = q > 0 ? fmin(1, l1 * j->unit) : 0};
 done:
     return st;
 }
