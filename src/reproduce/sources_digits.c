@@ -19,6 +19,7 @@ static ferry_status read_view(ferry_ctx *ctx, ferry_lab *lab, const char *name,
     FERRY_NEED(ctx, below, FERRY_ENOMEM, "no memory for the name of a file");
     FERRY_TRY(ferry_i_lab_source(ctx, lab, below, &path));
     FERRY_TRY(ferry_opts_new(ctx, &opts));
+    FERRY_TRY(ferry_opts_set(ctx, opts, "header", "yes")); /* 0,1,2,..,0 */
     FERRY_TRY(ferry_opts_set(ctx, opts, "label", "last"));
     FERRY_TRY(ferry_read(ctx, path, opts, out));
     FERRY_NEED(ctx,
