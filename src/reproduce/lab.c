@@ -264,6 +264,31 @@ ferry_score ferry_i_score_times(ferry_score s, double factor)
     return s;
 }
 
+/* ---- what methods and readers say on the way ------------------------------------ */
+
+static void on_log(void *user, ferry_level level, const char *line)
+{
+    ferry_lab *lab = user;
+
+    (void)level;
+    if (ferry_i_ids_add(lab->said, line, NULL) < 0) lab->no_memory = true;
+}
+
+static ferry_status write_log(ferry_ctx *ctx, ferry_lab *lab)
+{
+    ferry_status st = FERRY_OK;
+    ferry_text t = {0};
+
+    if (ferry_i_ids_count(lab->said) == 0) goto done;
+    for (int64_t i = 0; i < ferry_i_ids_count(lab->said); i++)
+        ferry_i_text_addf(&t, "%s\n", ferry_i_ids_at(lab->said, i));
+    FERRY_NEED(ctx, !t.failed, FERRY_ENOMEM, "no memory for log.txt");
+    FERRY_TRY(ferry_i_lab_task(ctx, lab, "log.txt", t.s));
+done:
+    ferry_i_text_free(&t);
+    return st;
+}
+
 /* ---- a whole study -------------------------------------------------------------- */
 
 /* An absolute path of a folder that is there: task files in the lab's folder name the data
@@ -296,7 +321,8 @@ static ferry_status begin(ferry_ctx *ctx, const ferry_study *study,
     FERRY_TRY(ferry_i_mkdirs(ctx, s->folder));
     FERRY_TRY(absolute(ctx, s->folder, &lab->folder));
     lab->r = ferry_i_calloc(1, sizeof *lab->r);
-    FERRY_NEED(ctx, lab->r, FERRY_ENOMEM, "no memory for a study");
+    lab->said = ferry_i_ids_new();
+    FERRY_NEED(ctx, lab->r && lab->said, FERRY_ENOMEM, "no memory for a study");
     lab->r->study = study;
     lab->r->quick = s->quick;
     lab->r->seed = ctx->seed;
@@ -318,6 +344,9 @@ ferry_status ferry_i_reproduce(ferry_ctx *ctx, const ferry_study *study,
     ferry_status st = FERRY_OK;
     const uint64_t seed = ctx->seed;
     const double began = ferry_i_clock();
+    const ferry_log_fn log = ctx->log;
+    void *const log_user = ctx->log_user;
+    const ferry_level least = ctx->log_least;
     ferry_lab lab = {.progress = ctx->progress, .progress_user = ctx->progress_user};
     char *json = NULL;
 
@@ -325,6 +354,9 @@ ferry_status ferry_i_reproduce(ferry_ctx *ctx, const ferry_study *study,
     FERRY_TRY(begin(ctx, study, settings, &lab));
     ctx->progress = on_progress;
     ctx->progress_user = &lab;
+    ctx->log = on_log;
+    ctx->log_user = &lab;
+    ctx->log_least = FERRY_WARN;
     FERRY_TRY(study->run(ctx, &lab));
     FERRY_NEED(ctx, !lab.no_memory, FERRY_ENOMEM, "no memory for a table");
     FERRY_NEED(ctx, lab.r->n_tables > 0 && lab.r->n_claims > 0, FERRY_EINVAL,
@@ -333,17 +365,22 @@ ferry_status ferry_i_reproduce(ferry_ctx *ctx, const ferry_study *study,
     lab.r->verdict = ferry_i_lab_verdict(lab.r);
     FERRY_NEED(ctx, lab.r->verdict, FERRY_ENOMEM, "no memory for a verdict");
     FERRY_TRY(ferry_reproduction_json(ctx, lab.r, &json));
+    FERRY_TRY(write_log(ctx, &lab));
     FERRY_TRY(ferry_i_lab_task(ctx, &lab, "study.json", json));
     *out = lab.r;
     lab.r = NULL;
 done:
     ctx->progress = lab.progress;
     ctx->progress_user = lab.progress_user;
+    ctx->log = log;
+    ctx->log_user = log_user;
+    ctx->log_least = least;
     ctx->seed = seed;
     ctx->step = ctx->steps = 0;
     ferry_i_free(json);
     ferry_results_free(lab.results);
     ferry_reproduction_free(lab.r);
+    ferry_i_ids_free(lab.said);
     ferry_i_free(lab.data);
     ferry_i_free(lab.folder);
     return st;

@@ -47,6 +47,7 @@ struct ferry_lab {
     int64_t planned, done; /* runs */
     bool no_memory;        /* where a call could not say so */
     ferry_results *results;
+    ferry_ids *said; /* warnings, each once: they go to log.txt, not to the caller */
     /* The caller's progress callback, which hears of the study's steps. */
     ferry_progress_fn progress;
     void *progress_user;
