@@ -9,7 +9,7 @@ static const char *const metrics[METRICS] = {"hamming", "ranking-loss", "one-err
                                              "coverage", "average-precision"};
 
 /* The paper's five, and what else is worth knowing. */
-enum { MMLTL, MLTL, SMLTL, LIFT, BL, PRIOR, OURS, OFF, INFINITE, CENTRED, METHODS };
+enum { MMLTL, MLTL, SMLTL, LIFT, BL, PRIOR, OURS, OFF, INFINITE, RHO_1, CENTRED, METHODS };
 enum { OF_PAPER = BL + 1 };
 static const struct {
     const char *name, *entry;
@@ -23,6 +23,7 @@ static const struct {
     {"mmltl, mode ferry", "mmltl: {}"},
     {"mmltl, mode ferry, mmd off", "mmltl: {mmd: off}"},
     {"mmltl, mode ferry, mu inf", "mmltl: {mu: inf}"},
+    {"mmltl, mode ferry, rho 1, unscaled", "mmltl: {rho: 1, scale: none}"},
     {"BL, each domain centred", "ranksvm: {center: per-domain}"},
 };
 
