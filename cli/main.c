@@ -1,5 +1,6 @@
 /* The ferry command: find the subcommand, read its words, run it. */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -81,11 +82,21 @@ static int close_output(int code)
     return code == EXIT_DONE ? EXIT_FAILED : code;
 }
 
+/* Where a standard stream is closed, the next file that is opened would take its place, and
+ * messages would be written into it. What takes the place here cannot be used either, so
+ * that lost output is still an error. */
+static void fill_closed_streams(void)
+{
+    for (int fd = 0; fd < 3; fd++)
+        if (fcntl(fd, F_GETFD) < 0) (void)!open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
+}
+
 int main(int argc, char **argv)
 {
     cli c = {0};
     int code = EXIT_DONE;
 
+    fill_closed_streams();
     (void)signal(SIGPIPE, SIG_IGN);
     cli_catch_interrupt();
     code = dispatch(&c, argc, argv);

@@ -61,19 +61,6 @@ done:
     return st;
 }
 
-static ferry_status load_block(ferry_ctx *ctx, const ferry_bag *bag, const char *name,
-                               int64_t rows, int64_t cols, ferry_block **out)
-{
-    ferry_status st = FERRY_OK;
-    const double *data = NULL;
-
-    FERRY_TRY(ferry_i_bag_reals(ctx, bag, name, &rows, &cols, &data));
-    FERRY_TRY(ferry_i_block_new(ctx, rows, cols, out));
-    memcpy((*out)->data, data, (size_t)(rows * cols) * sizeof(double));
-done:
-    return st;
-}
-
 static ferry_status load_view(ferry_ctx *ctx, const ferry_bag *bag, int64_t j,
                               coca_model *m)
 {
@@ -90,7 +77,7 @@ static ferry_status load_view(ferry_ctx *ctx, const ferry_bag *bag, int64_t j,
         FERRY_NEED(ctx, m->scale[j][i] > 0, FERRY_EDATA, "tensor %s: entry %lld is %g",
                    name, (long long)i, m->scale[j][i]);
     part_name(name, "u", j);
-    FERRY_TRY(load_block(ctx, bag, name, cols, m->d, &m->u[j]));
+    FERRY_TRY(ferry_i_bag_block(ctx, bag, name, cols, m->d, &m->u[j]));
 done:
     return st;
 }
@@ -107,7 +94,7 @@ static ferry_status load_graphs(ferry_ctx *ctx, const ferry_bag *bag, coca_model
     if (q > 0) FERRY_TRY(load_reals(ctx, bag, "graph_weights", &rows, &q, &m->wt));
     if (m->p > 0) goto done;
     FERRY_TRY(ferry_i_bag_ids(ctx, bag, "ids", &m->ids));
-    FERRY_TRY(load_block(ctx, bag, "phi", ferry_i_ids_count(m->ids), m->d, &m->phi));
+    FERRY_TRY(ferry_i_bag_block(ctx, bag, "phi", ferry_i_ids_count(m->ids), m->d, &m->phi));
 done:
     return st;
 }

@@ -239,6 +239,35 @@ done:
     return st;
 }
 
+ferry_status ferry_i_bag_reals_copy(ferry_ctx *ctx, const ferry_bag *bag, const char *name,
+                                    int64_t rows, int64_t cols, double **out)
+{
+    ferry_status st = FERRY_OK;
+    const double *data = NULL;
+
+    *out = NULL;
+    FERRY_TRY(ferry_i_bag_reals(ctx, bag, name, &rows, &cols, &data));
+    *out = ferry_i_calloc(rows * cols, sizeof **out);
+    FERRY_NEED(ctx, *out, FERRY_ENOMEM, "no memory for tensor %s", name);
+    if (rows * cols > 0) memcpy(*out, data, (size_t)(rows * cols) * sizeof **out);
+done:
+    return st;
+}
+
+ferry_status ferry_i_bag_block(ferry_ctx *ctx, const ferry_bag *bag, const char *name,
+                               int64_t rows, int64_t cols, ferry_block **out)
+{
+    ferry_status st = FERRY_OK;
+    const double *data = NULL;
+
+    *out = NULL;
+    FERRY_TRY(ferry_i_bag_reals(ctx, bag, name, &rows, &cols, &data));
+    FERRY_TRY(ferry_i_block_new(ctx, rows, cols, out));
+    if (rows * cols > 0) memcpy((*out)->data, data, (size_t)(rows * cols) * sizeof *data);
+done:
+    return st;
+}
+
 ferry_status ferry_i_bag_ints(ferry_ctx *ctx, const ferry_bag *bag, const char *name,
                               int64_t *n, const int64_t **data)
 {

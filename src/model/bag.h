@@ -41,7 +41,11 @@ ferry_status ferry_i_bag_ints(ferry_ctx *ctx, const ferry_bag *bag, const char *
 ferry_status ferry_i_bag_bytes(ferry_ctx *ctx, const ferry_bag *bag, const char *name,
                                int64_t *n, const uint8_t **data);
 const char *ferry_i_bag_text(const ferry_bag *bag, const char *name); /* NULL: not there */
-/* New objects. */
+/* New objects. reals_copy and block: of just this shape, finite. */
+ferry_status ferry_i_bag_reals_copy(ferry_ctx *ctx, const ferry_bag *bag, const char *name,
+                                    int64_t rows, int64_t cols, double **out);
+ferry_status ferry_i_bag_block(ferry_ctx *ctx, const ferry_bag *bag, const char *name,
+                               int64_t rows, int64_t cols, ferry_block **out);
 ferry_status ferry_i_bag_ids(ferry_ctx *ctx, const ferry_bag *bag, const char *name,
                              ferry_ids **out);
 ferry_status ferry_i_bag_matrix(ferry_ctx *ctx, const ferry_bag *bag, const char *name,

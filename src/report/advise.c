@@ -17,21 +17,6 @@
 
 /* ---- memory --------------------------------------------------------------------- */
 
-/* Bytes of a line "VmHWM: 123 kB" of /proc/self/status, or -1. */
-static double status_bytes(const char *name)
-{
-    FILE *file = fopen("/proc/self/status", "r");
-    char line[256];
-    long long kb = -1;
-
-    while (file && fgets(line, sizeof line, file))
-        if (strncmp(line, name, strlen(name)) == 0 &&
-            sscanf(line + strlen(name), ": %lld", &kb) == 1)
-            break;
-    if (file) (void)fclose(file);
-    return kb < 0 ? -1 : (double)kb * 1024;
-}
-
 /* Let the peak start again from now; false where the system does not allow it. */
 static bool reset_peak(void)
 {
@@ -77,14 +62,15 @@ static ferry_status try_method(ferry_ctx *ctx, const ferry_task *split,
     watch w = {.begin = ferry_i_clock(), .limit = limit};
     ferry_model *model = NULL;
     const bool peak = reset_peak();
-    const double before = status_bytes("VmRSS");
+    const double before = (double)ferry_i_proc_bytes("/proc/self/status", "VmRSS");
 
     w.outer = ctx->progress;
     w.outer_user = ctx->progress_user;
     ferry_ctx_set_progress(ctx, on_progress, &w);
     st = ferry_i_fit(ctx, split, m, opts, &model, NULL);
     ferry_ctx_set_progress(ctx, w.outer, w.outer_user);
-    const double took = ferry_i_clock() - w.begin, after = status_bytes("VmHWM");
+    const double took = ferry_i_clock() - w.begin;
+    const double after = (double)ferry_i_proc_bytes("/proc/self/status", "VmHWM");
     c->measured = st == FERRY_OK;
     c->seconds = st == FERRY_OK ? took : w.share > 0 ? took / w.share : NAN;
     c->bytes = peak && before >= 0 && after >= before ? after - before : NAN;

@@ -62,10 +62,9 @@ static json_t *libraries(void)
     return v;
 }
 
-/* Bytes of a line such as "MemTotal:  16384 kB", or -1. */
-static int64_t meminfo(const char *name)
+int64_t ferry_i_proc_bytes(const char *path, const char *name)
 {
-    FILE *file = fopen("/proc/meminfo", "r");
+    FILE *file = fopen(path, "r");
     char line[256];
     long long kb = -1;
 
@@ -157,7 +156,8 @@ static json_t *threads(const ferry_ctx *ctx, json_t *problems)
 
 static json_t *memory(json_t *problems)
 {
-    const int64_t total = meminfo("MemTotal"), available = meminfo("MemAvailable");
+    const int64_t total = ferry_i_proc_bytes("/proc/meminfo", "MemTotal");
+    const int64_t available = ferry_i_proc_bytes("/proc/meminfo", "MemAvailable");
     json_t *object = json_object();
 
     (void)json_object_set_new(object, "total", bytes_or_null(total));

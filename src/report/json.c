@@ -87,8 +87,8 @@ static json_t *result_json(const ferry_results *rs, const ferry_result *r)
     const bool scored = rs->n_metrics > 0;
 
     return json_pack(
-        "{s:o, s:s, s:s, s:O, s:o, s:o, s:o, s:o, s:o, s:o, s:O?, s:o, s:o, s:o, s:o}", "name",
-        ferry_i_json_text(r->name), "method", r->method, "kind", kind_name(r->kind),
+        "{s:o, s:s, s:s, s:O, s:o, s:o, s:o, s:o, s:o, s:o, s:O?, s:o, s:o, s:o, s:o}",
+        "name", ferry_i_json_text(r->name), "method", r->method, "kind", kind_name(r->kind),
         "options", r->options, "metric",
         scored ? json_string(rs->metrics[0]->name) : json_null(), "mean",
         ferry_i_report_real(scored ? ferry_i_result_mean(rs, r, 0) : NAN), "std",
@@ -96,7 +96,8 @@ static json_t *result_json(const ferry_results *rs, const ferry_result *r)
         ferry_i_report_reals(scored ? rs->repeats : 0, r->metric), "metrics",
         metrics_json(rs, r), "fit_seconds", ferry_i_report_reals(rs->repeats, r->seconds),
         "diagnostics", r->diagnostics, "curve", curve_json(rs, r), "versus",
-        versus_json(rs, r), "verdict", ferry_i_report_verdict(rs, r), "picture", ferry_i_report_picture(rs, r));
+        versus_json(rs, r), "verdict", ferry_i_report_verdict(rs, r), "picture",
+        ferry_i_report_picture(rs, r));
 }
 
 /* Those that ran, best first. */

@@ -9,6 +9,9 @@ int ferry_i_report_places(const ferry_results *rs, int64_t m);
 /* A number with so many decimals, "n/a" for NaN; sign: with a plus. */
 void ferry_i_report_number(char *buf, size_t n, int places, bool sign, double x);
 
+/* Bytes of a line "MemTotal:  16384 kB" of a file such as /proc/meminfo, or -1. */
+int64_t ferry_i_proc_bytes(const char *path, const char *name);
+
 /* Parts of results.json; NULL: no memory. JSON has no NaN: what is not finite is null. */
 struct json_t *ferry_i_report_real(double x);
 struct json_t *ferry_i_report_reals(int64_t n, const double *x);

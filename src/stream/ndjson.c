@@ -124,6 +124,8 @@ static bool number(reader *r, double *x)
         return bad(r, digits < r->end && (*digits == 'N' || *digits == 'I')
                           ? "a finite number"
                           : "a number");
+    if (*digits == '0' && r->end - digits > 1 && digits[1] >= '0' && digits[1] <= '9')
+        return bad(r, "a number without leading zeros");
     const char *after = ferry_i_parse_real(r->s, r->end, x);
     if (!after || !isfinite(*x)) return bad(r, "a finite number");
     r->s = after;

@@ -101,6 +101,15 @@ def test_output_that_cannot_be_written(folder):
     assert p.returncode == 1 and p.stderr == "ferry: cannot write the output: No space left on device\n", p
 
 
+def test_closed_streams(folder):
+    # Files that the command opens must not take the place of a closed stream: what it says would go into them.
+    p = subprocess.run([FERRY, "help"], preexec_fn=lambda: os.close(1), stderr=subprocess.PIPE, text=True)
+    assert p.returncode == 1 and p.stderr == "ferry: cannot write the output: Bad file descriptor\n", p
+    data, out = write(folder, "bad.csv", "a,b\n1\n"), os.path.join(folder, "out.npy")
+    p = subprocess.run([FERRY, "convert", data, out], preexec_fn=lambda: os.closerange(0, 3))
+    assert p.returncode == 2 and tree(folder) == {"bad.csv": b"a,b\n1\n"}, (p, tree(folder))
+
+
 def test_reader_that_goes_away(folder):
     p = subprocess.Popen([FERRY, "help", "--man"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     p.stdout.close()

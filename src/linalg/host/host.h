@@ -40,6 +40,17 @@ static inline int64_t ferry_i_piece(int64_t n, int64_t piece, int64_t pieces)
 #endif
 #endif
 
+/* For kernels: everything in one function, which is compiled for an instruction set as a
+ * whole, and short loops written out. */
+#define INLINE static inline __attribute__((always_inline))
+#if defined(FERRY_CHECKED)
+#define UNROLL
+#elif defined(__clang__)
+#define UNROLL _Pragma("unroll")
+#else
+#define UNROLL _Pragma("GCC unroll 8")
+#endif
+
 /* sparse.c: CSR products, compiled for several instruction sets; all give the same bits. */
 typedef enum ferry_isa { FERRY_ISA_PLAIN, FERRY_ISA_AVX2, FERRY_ISA_AVX512 } ferry_isa;
 ferry_isa ferry_i_isa(void); /* the best that this CPU has; the lower ones work too */

@@ -14,14 +14,6 @@
 #pragma GCC diagnostic ignored                                                             \
     "-Wpsabi" /* vectors are returned by inlined functions only */
 #endif
-#define INLINE static inline __attribute__((always_inline))
-#if defined(FERRY_CHECKED)
-#define UNROLL
-#elif defined(__clang__)
-#define UNROLL _Pragma("unroll")
-#else
-#define UNROLL _Pragma("GCC unroll 8")
-#endif
 
 /* Entries ahead for which rows of C are fetched. */
 enum { AHEAD = 16, LINE = 8 };

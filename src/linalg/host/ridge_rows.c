@@ -14,15 +14,6 @@
 
 #include "linalg/host/host.h"
 
-#define INLINE static inline __attribute__((always_inline))
-#if defined(FERRY_CHECKED)
-#define UNROLL
-#elif defined(__clang__)
-#define UNROLL _Pragma("unroll")
-#else
-#define UNROLL _Pragma("GCC unroll 8")
-#endif
-
 enum { BATCH = 64, MOST = 5 }; /* MOST: groups of four columns in a tile */
 
 typedef double v4 __attribute__((vector_size(32), aligned(8), may_alias));

@@ -13,13 +13,6 @@
 
 #include "linalg/host/host.h"
 
-#define INLINE static inline __attribute__((always_inline))
-#if defined(__clang__)
-#define UNROLL _Pragma("unroll")
-#else
-#define UNROLL _Pragma("GCC unroll 8")
-#endif
-
 /* Entries are read once: fetched this many ahead, around the caches where rows of B (X'B:
  * of Y) had better stay; and rows of Y this many entries ahead. */
 enum { STREAM_AHEAD = 64, ROWS_AHEAD = 32 };

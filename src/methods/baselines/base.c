@@ -225,22 +225,6 @@ done:
     return st;
 }
 
-/* A copy of the 1 x d tensor. */
-static ferry_status load_reals(ferry_ctx *ctx, const ferry_bag *bag, const char *name,
-                               int64_t d, double **out)
-{
-    ferry_status st = FERRY_OK;
-    const double *data = NULL;
-    int64_t rows = 1;
-
-    FERRY_TRY(ferry_i_bag_reals(ctx, bag, name, &rows, &d, &data));
-    *out = ferry_i_calloc(d, sizeof **out);
-    FERRY_NEED(ctx, *out, FERRY_ENOMEM, "no memory for %lld features", (long long)d);
-    memcpy(*out, data, (size_t)d * sizeof **out);
-done:
-    return st;
-}
-
 static ferry_status load_prep(ferry_ctx *ctx, const ferry_bag *bag, base *b)
 {
     ferry_status st = FERRY_OK;
@@ -254,9 +238,9 @@ static ferry_status load_prep(ferry_ctx *ctx, const ferry_bag *bag, base *b)
                "tensor prep.scale: %lld is no way to scale", (long long)scale);
     p->scale = (ferry_scale)scale;
     p->d = ferry_i_space_width(b->space);
-    FERRY_TRY(load_reals(ctx, bag, "prep.fill", p->d, &p->fill));
-    FERRY_TRY(load_reals(ctx, bag, "prep.mean", p->d, &p->mean));
-    FERRY_TRY(load_reals(ctx, bag, "prep.inv_sd", p->d, &p->inv_sd));
+    FERRY_TRY(ferry_i_bag_reals_copy(ctx, bag, "prep.fill", 1, p->d, &p->fill));
+    FERRY_TRY(ferry_i_bag_reals_copy(ctx, bag, "prep.mean", 1, p->d, &p->mean));
+    FERRY_TRY(ferry_i_bag_reals_copy(ctx, bag, "prep.inv_sd", 1, p->d, &p->inv_sd));
 done:
     return st;
 }
@@ -278,7 +262,7 @@ ferry_status ferry_i_base_load(ferry_ctx *ctx, const ferry_bag *bag, base *b)
     FERRY_NEED(ctx, k > 0, FERRY_EDATA, "tensor prior is empty");
     b->goal = (ferry_goal)goal;
     b->k = k;
-    FERRY_TRY(load_reals(ctx, bag, "prior", k, &b->prior));
+    FERRY_TRY(ferry_i_bag_reals_copy(ctx, bag, "prior", 1, k, &b->prior));
     if (!ferry_i_bag_has(bag, "space.width")) goto done;
     FERRY_TRY(load_space(ctx, bag, b));
     FERRY_TRY(load_prep(ctx, bag, b));

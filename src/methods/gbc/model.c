@@ -187,20 +187,6 @@ done:
     return st;
 }
 
-static ferry_status load_reals(ferry_ctx *ctx, const ferry_bag *bag, const char *name,
-                               int64_t rows, int64_t cols, double **out)
-{
-    ferry_status st = FERRY_OK;
-    const double *data = NULL;
-
-    FERRY_TRY(ferry_i_bag_reals(ctx, bag, name, &rows, &cols, &data));
-    *out = ferry_i_calloc(rows * cols, sizeof **out);
-    FERRY_NEED(ctx, *out, FERRY_ENOMEM, "no memory for tensor %s", name);
-    memcpy(*out, data, (size_t)(rows * cols) * sizeof **out);
-done:
-    return st;
-}
-
 static ferry_status load_graphs(ferry_ctx *ctx, const ferry_bag *bag, gbc_model *m)
 {
     ferry_status st = FERRY_OK;
@@ -210,7 +196,7 @@ static ferry_status load_graphs(ferry_ctx *ctx, const ferry_bag *bag, gbc_model 
     FERRY_TRY(ferry_i_bag_ids(ctx, bag, "graphs", &m->graphs));
     const int64_t q = ferry_i_ids_count(m->graphs);
     if (q == 0) goto done;
-    FERRY_TRY(load_reals(ctx, bag, "graph_weights", 1, q, &m->wg));
+    FERRY_TRY(ferry_i_bag_reals_copy(ctx, bag, "graph_weights", 1, q, &m->wg));
     for (int64_t t = 0; t < q; t++)
         FERRY_NEED(ctx, m->wg[t] >= 0, FERRY_EDATA,
                    "tensor graph_weights: entry %lld is %g", (long long)t, m->wg[t]);
@@ -218,8 +204,9 @@ static ferry_status load_graphs(ferry_ctx *ctx, const ferry_bag *bag, gbc_model 
     m->known = NULL;
     FERRY_TRY(ferry_i_bag_ids(ctx, bag, "known", &m->known));
     const int64_t known = ferry_i_ids_count(m->known);
-    FERRY_TRY(load_reals(ctx, bag, "truth", known, m->goal.classes, &m->truth));
-    FERRY_TRY(load_reals(ctx, bag, "residual", known, m->goal.classes, &m->residual));
+    FERRY_TRY(ferry_i_bag_reals_copy(ctx, bag, "truth", known, m->goal.classes, &m->truth));
+    FERRY_TRY(
+        ferry_i_bag_reals_copy(ctx, bag, "residual", known, m->goal.classes, &m->residual));
 done:
     return st;
 }
@@ -239,7 +226,7 @@ ferry_status ferry_i_gbc_load(ferry_ctx *ctx, const ferry_bag *bag, void **state
     FERRY_NEED(ctx, m->forest->k == m->goal.k, FERRY_EDATA,
                "tensor forest.sizes: %lld scores, not %lld", (long long)m->forest->k,
                (long long)m->goal.k);
-    FERRY_TRY(load_reals(ctx, bag, "weights", 1, m->forest->p, &m->w));
+    FERRY_TRY(ferry_i_bag_reals_copy(ctx, bag, "weights", 1, m->forest->p, &m->w));
     for (int64_t i = 0; i < m->forest->p; i++)
         FERRY_NEED(ctx, m->w[i] >= 0, FERRY_EDATA, "tensor weights: entry %lld is %g",
                    (long long)i, m->w[i]);

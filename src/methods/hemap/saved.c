@@ -75,20 +75,6 @@ done:
 
 /* ---- load ---- */
 
-static ferry_status copy_reals(ferry_ctx *ctx, const ferry_bag *bag, const char *name,
-                               int64_t rows, int64_t cols, double **out)
-{
-    ferry_status st = FERRY_OK;
-    const double *data = NULL;
-
-    FERRY_TRY(ferry_i_bag_reals(ctx, bag, name, &rows, &cols, &data));
-    *out = ferry_i_calloc(rows * cols, sizeof **out);
-    FERRY_NEED(ctx, *out, FERRY_ENOMEM, "hemap: no memory for tensor %s", name);
-    memcpy(*out, data, (size_t)(rows * cols) * sizeof **out);
-done:
-    return st;
-}
-
 ferry_status ferry_i_hemap_prep_load(ferry_ctx *ctx, const ferry_bag *bag, const char *name,
                                      int64_t d, ferry_prep **out)
 {
@@ -96,7 +82,7 @@ ferry_status ferry_i_hemap_prep_load(ferry_ctx *ctx, const ferry_bag *bag, const
     double *all = NULL;
     ferry_prep *p = NULL;
 
-    FERRY_TRY(copy_reals(ctx, bag, name, 1, 3 * d + 1, &all));
+    FERRY_TRY(ferry_i_bag_reals_copy(ctx, bag, name, 1, 3 * d + 1, &all));
     FERRY_NEED(ctx, all[3 * d] == 0 || all[3 * d] == 1 || all[3 * d] == 2, FERRY_EDATA,
                "tensor %s: %g is no way to scale", name, all[3 * d]);
     p = *out = ferry_i_calloc(1, sizeof *p);
@@ -127,7 +113,7 @@ static ferry_status load_space(ferry_ctx *ctx, const ferry_bag *bag, hemap_model
     if (ferry_i_bag_has(bag, "space.w")) {
         s->k = -1;
         FERRY_TRY(ferry_i_bag_reals(ctx, bag, "space.w", &s->k, &d1, &w));
-        FERRY_TRY(copy_reals(ctx, bag, "space.w", s->k, d1, &s->w));
+        FERRY_TRY(ferry_i_bag_reals_copy(ctx, bag, "space.w", s->k, d1, &s->w));
     } else {
         FERRY_TRY(ferry_i_bag_matrix(ctx, bag, "space.rows", &s->rows));
         FERRY_TRY(ferry_i_bag_matrix(ctx, bag, "space.z", &s->z));
@@ -166,7 +152,7 @@ static ferry_status load_parts(ferry_ctx *ctx, const ferry_bag *bag, hemap_model
     }
     if (bridged) {
         double *data = NULL;
-        FERRY_TRY(copy_reals(ctx, bag, "pyv", 2 * m->k, m->k, &data));
+        FERRY_TRY(ferry_i_bag_reals_copy(ctx, bag, "pyv", 2 * m->k, m->k, &data));
         st = ferry_i_block_new(ctx, 2 * m->k, m->k, &p->pyv);
         if (st == FERRY_OK)
             memcpy(p->pyv->data, data, (size_t)(2 * m->k * m->k) * sizeof *data);
@@ -211,7 +197,7 @@ ferry_status ferry_i_hemap_load(ferry_ctx *ctx, const ferry_bag *bag, void **sta
     FERRY_NEED(ctx, m, FERRY_ENOMEM, "hemap: no memory for a model");
     FERRY_TRY(load_form(ctx, bag, m));
     if (m->goal != FERRY_EMBED)
-        FERRY_TRY(copy_reals(ctx, bag, "prior", 1, m->k, &m->prior));
+        FERRY_TRY(ferry_i_bag_reals_copy(ctx, bag, "prior", 1, m->k, &m->prior));
     if (ferry_i_bag_has(bag, "prep")) FERRY_TRY(load_space(ctx, bag, m));
     FERRY_TRY(load_parts(ctx, bag, m));
     FERRY_NEED(ctx, m->space.k > 0 || (m->goal != FERRY_EMBED && m->gamma == 0),

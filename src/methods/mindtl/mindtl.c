@@ -254,16 +254,24 @@ done:
 
 /* ---- descriptors ---- */
 
-static ferry_status mindtl_fits(ferry_ctx *ctx, const ferry_task *task, const void *options)
-{
-    return fits(ctx, &is_mindtl, task, options);
-}
-
-static ferry_status mindtl_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
-                               void **state, ferry_report *rep)
-{
-    return fit(ctx, &is_mindtl, task, options, state, rep);
-}
+/* What the descriptor of a variant calls. */
+#define FIT_AS(name)                                                                       \
+    static ferry_status name##_fits(ferry_ctx *ctx, const ferry_task *task,                \
+                                    const void *options)                                   \
+    {                                                                                      \
+        return fits(ctx, &is_##name, task, options);                                       \
+    }                                                                                      \
+    static ferry_status name##_fit(ferry_ctx *ctx, const ferry_task *task,                 \
+                                   const void *options, void **state, ferry_report *rep)   \
+    {                                                                                      \
+        return fit(ctx, &is_##name, task, options, state, rep);                            \
+    }
+FIT_AS(mindtl)
+FIT_AS(cbt)
+FIT_AS(talmud)
+FIT_AS(random)
+FIT_AS(shuffled)
+FIT_AS(grid)
 
 const ferry_method ferry_i_method_mindtl = {
     .name = "mindtl",
@@ -283,17 +291,6 @@ const ferry_method ferry_i_method_mindtl = {
     FERRY_RATING_MODEL,
 };
 
-static ferry_status cbt_fits(ferry_ctx *ctx, const ferry_task *task, const void *options)
-{
-    return fits(ctx, &is_cbt, task, options);
-}
-
-static ferry_status cbt_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
-                            void **state, ferry_report *rep)
-{
-    return fit(ctx, &is_cbt, task, options, state, rep);
-}
-
 const ferry_method ferry_i_method_cbt = {
     .name = "cbt",
     .summary = "codebook transfer: the rating pattern of the first source, hard groups",
@@ -308,17 +305,6 @@ const ferry_method ferry_i_method_cbt = {
     .fit = cbt_fit,
     FERRY_RATING_MODEL,
 };
-
-static ferry_status talmud_fits(ferry_ctx *ctx, const ferry_task *task, const void *options)
-{
-    return fits(ctx, &is_talmud, task, options);
-}
-
-static ferry_status talmud_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
-                               void **state, ferry_report *rep)
-{
-    return fit(ctx, &is_talmud, task, options, state, rep);
-}
 
 const ferry_method ferry_i_method_talmud = {
     .name = "talmud",
@@ -335,17 +321,6 @@ const ferry_method ferry_i_method_talmud = {
     FERRY_RATING_MODEL,
 };
 
-static ferry_status random_fits(ferry_ctx *ctx, const ferry_task *task, const void *options)
-{
-    return fits(ctx, &is_random, task, options);
-}
-
-static ferry_status random_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
-                               void **state, ferry_report *rep)
-{
-    return fit(ctx, &is_random, task, options, state, rep);
-}
-
 const ferry_method ferry_i_method_random_codebook = {
     .name = "random-codebook",
     .summary = "mindtl with random numbers as codebooks",
@@ -360,18 +335,6 @@ const ferry_method ferry_i_method_random_codebook = {
     FERRY_RATING_MODEL,
 };
 
-static ferry_status shuffled_fits(ferry_ctx *ctx, const ferry_task *task,
-                                  const void *options)
-{
-    return fits(ctx, &is_shuffled, task, options);
-}
-
-static ferry_status shuffled_fit(ferry_ctx *ctx, const ferry_task *task,
-                                 const void *options, void **state, ferry_report *rep)
-{
-    return fit(ctx, &is_shuffled, task, options, state, rep);
-}
-
 const ferry_method ferry_i_method_shuffled_codebook = {
     .name = "shuffled-codebook",
     .summary = "mindtl with the entries of its codebooks shuffled",
@@ -385,17 +348,6 @@ const ferry_method ferry_i_method_shuffled_codebook = {
     .fit = shuffled_fit,
     FERRY_RATING_MODEL,
 };
-
-static ferry_status grid_fits(ferry_ctx *ctx, const ferry_task *task, const void *options)
-{
-    return fits(ctx, &is_grid, task, options);
-}
-
-static ferry_status grid_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
-                             void **state, ferry_report *rep)
-{
-    return fit(ctx, &is_grid, task, options, state, rep);
-}
 
 const ferry_method ferry_i_method_additive_grid = {
     .name = "additive-grid",

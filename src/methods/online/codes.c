@@ -295,6 +295,7 @@ static int64_t after(const codes *c, int64_t labels)
     const double next = ceil(c->grow * (double)labels);
 
     if (next <= FIRST) return FIRST;
+    if (next >= 0x1p62) return INT64_MAX;
     return next > (double)labels ? (int64_t)next : labels + 1;
 }
 
@@ -449,7 +450,8 @@ ferry_status ferry_i_codes_load(ferry_ctx *ctx, const ferry_bag *bag, int64_t k,
     FERRY_TRY(ferry_i_bag_reals(ctx, bag, "codes.how", &one, &two, &how));
     FERRY_NEED(ctx,
                0 <= form[0] && form[0] <= 1 && 0 <= form[1] && form[1] <= CODES_MOST &&
-                   0 <= form[2] && 0 <= form[3] && how[0] > 0 && how[1] > 1,
+                   0 <= form[2] && form[2] < INT64_MAX / 2 && 0 <= form[3] && how[0] > 0 &&
+                   how[1] > 1,
                FERRY_EDATA, "tensor codes: keeps %lld rows, %lld labels, next %lld",
                (long long)form[1], (long long)form[2], (long long)form[3]);
     c->sparse = form[0] != 0;
@@ -457,11 +459,11 @@ ferry_status ferry_i_codes_load(ferry_ctx *ctx, const ferry_bag *bag, int64_t k,
     c->next = form[3];
     c->alpha = how[0];
     c->grow = how[1];
-    FERRY_TRY(ferry_i_online_reals(ctx, bag, "codes.o", 1, k, &c->o));
+    FERRY_TRY(ferry_i_bag_reals_copy(ctx, bag, "codes.o", 1, k, &c->o));
     for (int64_t i = 0; i < k; i++)
         FERRY_NEED(ctx, c->o[i] >= 0, FERRY_EDATA, "tensor codes.o: entry %lld is %g",
                    (long long)i, c->o[i]);
-    FERRY_TRY(ferry_i_online_reals(ctx, bag, "codes.v", k, d, &c->v));
+    FERRY_TRY(ferry_i_bag_reals_copy(ctx, bag, "codes.v", k, d, &c->v));
     FERRY_TRY(load_rows(ctx, bag, c, "codes.offline", "codes.offline.cls", INT32_MAX,
                         &c->offline, &c->n_offline));
     c->ring = ferry_i_calloc(form[1], sizeof *c->ring);

@@ -68,7 +68,7 @@ static ferry_status load_groups(ferry_ctx *ctx, const ferry_bag *bag, het *h)
     for (int64_t g = 0; g < h->n_groups; g++) {
         int64_t s = -1, d = h->d;
         FERRY_TRY(ferry_i_bag_reals(ctx, bag, numbered(buf, "codes", g), &s, &d, &q));
-        FERRY_TRY(ferry_i_online_reals(ctx, bag, buf, s, d, &h->group[g].q));
+        FERRY_TRY(ferry_i_bag_reals_copy(ctx, bag, buf, s, d, &h->group[g].q));
         h->group[g].s = s;
     }
 done:
@@ -95,10 +95,10 @@ static ferry_status load_source(ferry_ctx *ctx, const ferry_bag *bag, het *h, in
     s->ms = form[2];
     s->mt = form[3];
     s->mi = form[4];
-    FERRY_TRY(ferry_i_online_reals(ctx, bag, numbered(buf, "source.r", i), s->rank,
-                                   h->group[s->group].s, &s->r));
-    FERRY_TRY(
-        ferry_i_online_reals(ctx, bag, numbered(buf, "source.mu", i), 1, s->rank, &s->mu));
+    FERRY_TRY(ferry_i_bag_reals_copy(ctx, bag, numbered(buf, "source.r", i), s->rank,
+                                     h->group[s->group].s, &s->r));
+    FERRY_TRY(ferry_i_bag_reals_copy(ctx, bag, numbered(buf, "source.mu", i), 1, s->rank,
+                                     &s->mu));
     FERRY_TRY(
         ferry_i_pa_load(ctx, bag, numbered(buf, "source.ws", i), h->k, s->rank, &s->ws));
     if (h->rule == HET_LOSSES)

@@ -452,7 +452,7 @@ static ferry_status load(ferry_ctx *ctx, const ferry_bag *bag, void **state)
     m->mode = (int)*mode;
     m->d = -1;
     FERRY_TRY(ferry_i_bag_reals(ctx, bag, "fill", &one, &m->d, &values));
-    FERRY_TRY(ferry_i_online_reals(ctx, bag, "fill", 1, m->d, &m->fill));
+    FERRY_TRY(ferry_i_bag_reals_copy(ctx, bag, "fill", 1, m->d, &m->fill));
     FERRY_TRY(make_room(ctx, m));
     if (m->mode == MODE_FERRY) {
         FERRY_TRY(ferry_i_experts_load(ctx, bag, m->d, &m->e));

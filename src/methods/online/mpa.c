@@ -267,7 +267,7 @@ static ferry_status mpa_load(ferry_ctx *ctx, const ferry_bag *bag, void **state)
     m->passes = form[1];
     m->d = -1;
     FERRY_TRY(ferry_i_bag_reals(ctx, bag, "fill", &one, &m->d, &fill));
-    FERRY_TRY(ferry_i_online_reals(ctx, bag, "fill", 1, m->d, &m->fill));
+    FERRY_TRY(ferry_i_bag_reals_copy(ctx, bag, "fill", 1, m->d, &m->fill));
     if (m->scale == SCALE_CAUSAL) FERRY_TRY(ferry_i_moments_load(ctx, bag, m->d, &m->z));
     FERRY_TRY(ferry_i_pa_load(ctx, bag, "pa", -1, m->d, &m->pa));
     FERRY_TRY(make_room(ctx, m, m->pa->k));

@@ -60,9 +60,6 @@ ferry_status ferry_i_online_predict(ferry_ctx *ctx, const char *method, int64_t 
                                     online_look *look, const void *state, void *room,
                                     ferry_prediction *p);
 
-/* A copy of a tensor of this shape. */
-ferry_status ferry_i_online_reals(ferry_ctx *ctx, const ferry_bag *bag, const char *name,
-                                  int64_t rows, int64_t cols, double **out);
 /* Tensors NAME, NAME.C, NAME.w and NAME.u. */
 ferry_status ferry_i_pa_save(ferry_ctx *ctx, const ferry_pa *p, const char *name,
                              ferry_bag *bag);

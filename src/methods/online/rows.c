@@ -231,20 +231,6 @@ done:
 
 /* ---- save and load ---- */
 
-ferry_status ferry_i_online_reals(ferry_ctx *ctx, const ferry_bag *bag, const char *name,
-                                  int64_t rows, int64_t cols, double **out)
-{
-    ferry_status st = FERRY_OK;
-    const double *data = NULL;
-
-    FERRY_TRY(ferry_i_bag_reals(ctx, bag, name, &rows, &cols, &data));
-    *out = ferry_i_calloc(rows * cols, sizeof **out);
-    FERRY_NEED(ctx, *out, FERRY_ENOMEM, "no memory for tensor %s", name);
-    memcpy(*out, data, (size_t)(rows * cols) * sizeof **out);
-done:
-    return st;
-}
-
 ferry_status ferry_i_moments_save(ferry_ctx *ctx, const moments *m, ferry_bag *bag)
 {
     ferry_status st = FERRY_OK;
@@ -267,8 +253,8 @@ ferry_status ferry_i_moments_load(ferry_ctx *ctx, const ferry_bag *bag, int64_t 
     FERRY_TRY(ferry_i_bag_ints(ctx, bag, "moments.n", &one, &n));
     FERRY_NEED(ctx, *n >= 0, FERRY_EDATA, "tensor moments.n: %lld rows", (long long)*n);
     m->n = *n;
-    FERRY_TRY(ferry_i_online_reals(ctx, bag, "moments.mean", 1, d, &m->mean));
-    FERRY_TRY(ferry_i_online_reals(ctx, bag, "moments.m2", 1, d, &m->m2));
+    FERRY_TRY(ferry_i_bag_reals_copy(ctx, bag, "moments.mean", 1, d, &m->mean));
+    FERRY_TRY(ferry_i_bag_reals_copy(ctx, bag, "moments.m2", 1, d, &m->m2));
     for (int64_t j = 0; j < d; j++)
         FERRY_NEED(ctx, m->m2[j] >= 0, FERRY_EDATA, "tensor moments.m2: entry %lld is %g",
                    (long long)j, m->m2[j]);
@@ -321,9 +307,10 @@ ferry_status ferry_i_pa_load(ferry_ctx *ctx, const ferry_bag *bag, const char *n
                (long long)form[0], (long long)form[1], (long long)form[2], *C);
     *p = (ferry_pa){
         .kind = (ferry_pa_kind)form[0], .C = *C, .k = form[1], .d = d, .steps = form[2]};
-    FERRY_TRY(ferry_i_online_reals(ctx, bag, part_of(buf, name, "w"), p->k, d, &p->w));
+    FERRY_TRY(ferry_i_bag_reals_copy(ctx, bag, part_of(buf, name, "w"), p->k, d, &p->w));
     if (form[3])
-        FERRY_TRY(ferry_i_online_reals(ctx, bag, part_of(buf, name, "u"), p->k, d, &p->u));
+        FERRY_TRY(
+            ferry_i_bag_reals_copy(ctx, bag, part_of(buf, name, "u"), p->k, d, &p->u));
 done:
     return st;
 }

@@ -151,16 +151,10 @@ done:
 static ferry_status load_reals(ferry_ctx *ctx, const ferry_bag *bag, const char *what,
                                int64_t v, int64_t n, double **out)
 {
-    ferry_status st = FERRY_OK;
-    const double *data = NULL;
-    int64_t rows = 1;
     char name[48];
 
     tensor_name(name, sizeof name, what, v);
-    FERRY_TRY(ferry_i_bag_reals(ctx, bag, name, &rows, &n, &data));
-    FERRY_TRY(copy_reals(ctx, n, data, out));
-done:
-    return st;
+    return ferry_i_bag_reals_copy(ctx, bag, name, 1, n, out);
 }
 
 ferry_status ferry_i_frame_load(ferry_ctx *ctx, const ferry_bag *bag, ttl_frame **out)

@@ -228,20 +228,6 @@ done:
     return st;
 }
 
-/* A rows x cols block from a tensor. */
-static ferry_status load_block(ferry_ctx *ctx, const ferry_bag *bag, const char *name,
-                               int64_t rows, int64_t cols, ferry_block **out)
-{
-    ferry_status st = FERRY_OK;
-    const double *data = NULL;
-
-    FERRY_TRY(ferry_i_bag_reals(ctx, bag, name, &rows, &cols, &data));
-    FERRY_TRY(ferry_i_block_new(ctx, rows, cols, out));
-    memcpy((*out)->data, data, (size_t)(rows * cols) * sizeof *data);
-done:
-    return st;
-}
-
 static ferry_status load_tensor(ferry_ctx *ctx, const ferry_bag *bag, ttl_tensor *t)
 {
     ferry_status st = FERRY_OK;
@@ -265,10 +251,10 @@ static ferry_status load_paper(ferry_ctx *ctx, const ferry_bag *bag, int64_t n_t
     int64_t n;
     int used = 0;
 
-    FERRY_TRY(load_block(ctx, bag, "H", s->frame->cols, s->c, &s->h));
+    FERRY_TRY(ferry_i_bag_block(ctx, bag, "H", s->frame->cols, s->c, &s->h));
     FERRY_TRY(ferry_i_bag_ids(ctx, bag, "seen", &s->ids));
     n = ferry_i_ids_count(s->ids);
-    FERRY_TRY(load_block(ctx, bag, "seen.G", n, s->c, &s->g));
+    FERRY_TRY(ferry_i_bag_block(ctx, bag, "seen.G", n, s->c, &s->g));
     FERRY_TRY(ferry_i_bag_ints(ctx, bag, "seen.hash", &n, &hash));
     s->hash = ferry_i_calloc(n, sizeof *s->hash);
     FERRY_NEED(ctx, names && n_tensors >= 0 && n_tensors < 100000, FERRY_EDATA,
@@ -294,7 +280,8 @@ static ferry_status load_mixture(ferry_ctx *ctx, const ferry_bag *bag, ttl_state
     const double *pi = NULL;
     int64_t one = 1;
 
-    FERRY_TRY(load_block(ctx, bag, "mixture.l", s->frame->cols, s->c, &s->mixture.l));
+    FERRY_TRY(
+        ferry_i_bag_block(ctx, bag, "mixture.l", s->frame->cols, s->c, &s->mixture.l));
     FERRY_TRY(ferry_i_bag_reals(ctx, bag, "mixture.log_pi", &one, &s->c, &pi));
     s->mixture.log_pi = ferry_i_calloc(s->c, sizeof *pi);
     if (!s->mixture.log_pi) FERRY_TRY(ferry_i_nomem(ctx, "a model"));
