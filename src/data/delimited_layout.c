@@ -105,7 +105,7 @@ typedef struct glance {
     ferry_span first;
     ferry_cell first_is;
     double first_value;
-    int64_t numbers, texts, same_as_first;
+    int64_t numbers, texts, blanks, same_as_first;
 } glance;
 
 static bool span_equal(ferry_span a, ferry_span b)
@@ -140,6 +140,7 @@ static void look(const ferry_table *t, glance *g, ferry_cursor c)
             }
             g[j].numbers += is == FERRY_CELL_NUMBER;
             g[j].texts += is == FERRY_CELL_TEXT;
+            g[j].blanks += is == FERRY_CELL_MISSING;
             g[j].same_as_first += span_equal(f, g[j].first);
         }
         ferry_i_next_line(&c);
@@ -155,15 +156,18 @@ static bool all_differ(const glance *g, int64_t n)
 }
 
 /* Names over numbers; or column numbers 0, 1, 2, ... as some programs write (the last,
- * added later, may break the row); or, where all is text, a column called id or label. */
+ * added later, may break the row); or names over nothing at all; or, where all is text, a
+ * column called id or label. */
 static bool looks_like_header(const ferry_table *t, const glance *g)
 {
     bool over_numbers = false, all_text = true, counting = t->cols >= 5, known = false;
+    bool over_nothing = true;
 
     for (int64_t j = 0; j < t->cols; j++) {
         const bool text = g[j].first_is == FERRY_CELL_TEXT;
         over_numbers |= text && g[j].numbers > 0 && g[j].texts == 0;
         all_text &= text;
+        over_nothing &= g[j].blanks > 0 && g[j].numbers + g[j].texts == 0;
         known |= span_is(g[j].first, "id") || span_is(g[j].first, "label");
         counting &= g[j].first_is == FERRY_CELL_NUMBER &&
                     (j == t->cols - 1 || g[j].first_value == (double)j + g[0].first_value);
@@ -171,7 +175,7 @@ static bool looks_like_header(const ferry_table *t, const glance *g)
     if (over_numbers) return true;
     if (counting) return g[0].first_value == 0 || g[0].first_value == 1;
     if (!all_text || !all_differ(g, t->cols)) return false;
-    if (known) return true;
+    if (known || over_nothing) return true;
     /* all text: the first line is a header if its cells never come again while others do */
     int64_t rows = g[0].texts, again = 0;
     for (int64_t j = 0; j < t->cols; j++)

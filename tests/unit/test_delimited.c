@@ -146,6 +146,7 @@ static void test_headers(void **state)
         {"2,3,4,5,6\n9,9,9,9,9\n", 0},
         {"0,1,2\n9,9,9\n", 0},
         {",b\n1,2\n", 1},
+        {"a,b\n,\n", 1}, /* over nothing */
     };
     ferry_ctx *ctx = *state;
 
