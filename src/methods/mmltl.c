@@ -9,8 +9,8 @@
  *   mode ferry   G less the source's mean, mu = rho sigma_1(G) / |delta|^2, the minimum
  *                itself, latent features brought to mean 0 and deviation 1
  *
- * The defaults (features brought to one scale, rho = 15) were chosen on the splits of
- * Corel5k and scene in repro/mmltl: 16 runs of each.
+ * The defaults (features brought to one scale, rho = 15) were chosen on cuts of
+ * Corel5k and scene like those of the study mmltl-table2: 16 runs of each.
  *
  * Uncentred, the first latent direction is the mean instance and swamps the others; without
  * rho, mu depends on the unit of the features; plain sweeps are far from the minimum after

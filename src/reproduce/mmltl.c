@@ -233,6 +233,12 @@ static ferry_status run_table2(ferry_ctx *ctx, ferry_lab *lab)
     ferry_i_lab_units(lab, "ranking loss", 3);
     for (int64_t k = 0; k < kinds; k++)
         FERRY_TRY(fill_kind(ctx, lab, ferry_i_mmltl_kinds[k], &v[2 * k]));
+    for (int64_t k = RANDOM; k < kinds; k++)
+        FERRY_TRY(ferry_i_lab_note(
+            ctx, lab, "the shift `%s`: ranking loss %.3f with the mean term, %.3f without",
+            ferry_i_mmltl_kinds[k],
+            ferry_i_lab_ours(lab, methods[MMLTL].name, ferry_i_mmltl_kinds[k]),
+            ferry_i_lab_ours(lab, methods[MLTL].name, ferry_i_mmltl_kinds[k])));
 done:
     ferry_i_mmltl_free(&corel);
     ferry_i_mmltl_free(&scene);
@@ -424,7 +430,9 @@ const ferry_study ferry_i_study_mmltl_table2 = {
     "random scores have, and its Hamming losses of 0.110 are what predicting no label "
     "gives; hence the row of label-prior. The last table (full runs) has other shifts: "
     "the CDs at random, the CDs sorted by their first principal component (labels "
-    "shift too), and Mulan's scene drawn with a bias along it.",
+    "shift too), and Mulan's scene drawn with a bias along it. The stand-in of the claims "
+    "is "
+    "the shift that M-MLTL is made for; the other shifts show where it does not help.",
     .run = run_table2,
 };
 
