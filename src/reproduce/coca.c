@@ -390,15 +390,11 @@ done:
     return st;
 }
 
-#define MFEAT                                                                              \
-    "mfeat/mfeat-fac.csv\nmfeat/mfeat-fou.csv\nmfeat/mfeat-kar.csv\nmfeat/mfeat-pix.csv\n" \
-    "mfeat/mfeat-zer.csv\nmfeat/mfeat-mor.csv"
-
 const ferry_study ferry_i_study_coca_figure11 = {
     .name = "coca-figure11",
     .paper = PAPER,
     .shows = "figure 11: clusters of handwritten digits in few dimensions",
-    .needs = MFEAT,
+    .needs = SOURCES_MFEAT,
     .protocol =
         "The paper's data: six views of 2000 digits. Embed, cluster with k-means, NMI with "
         "the digits, mean over 10 repeats; the paper's 10 k-means starts are one start "
@@ -437,7 +433,7 @@ const ferry_study ferry_i_study_coca_figure15 = {
     .name = "coca-figure15",
     .paper = PAPER,
     .shows = "figure 15: classifiers on the embedding; the weight of agreement",
-    .needs = MFEAT "\nlinqs/citeseer.tgz",
+    .needs = SOURCES_MFEAT "\nlinqs/citeseer.tgz",
     .protocol =
         "(a) The paper's data: digits embedded in d = 3 (the paper names no d; ours is the "
         "prototype's), then classified; 10 random splits with 90 % for training instead of "

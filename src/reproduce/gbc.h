@@ -7,9 +7,6 @@
 
 #define PAPER                                                                              \
     "Shi, Heterogeneous Learning and Its Applications, thesis, Chicago 2013, ch. 3"
-#define MFEAT                                                                              \
-    "mfeat/mfeat-fac.csv\nmfeat/mfeat-fou.csv\nmfeat/mfeat-kar.csv\nmfeat/mfeat-pix.csv\n" \
-    "mfeat/mfeat-zer.csv\nmfeat/mfeat-mor.csv"
 #define FILMS                                                                              \
     "Films: 3000 of the IMDB 5000 table with genres, plot keywords, technical data, "      \
     "title "                                                                               \
@@ -27,8 +24,9 @@
     "take "                                                                                \
     "their place. "
 #define VERSIONS                                                                           \
-    "GBC as published: mode thesis with 40 trees, lambda0 = lambda1 = 0.3 labelled / "     \
-    "unlabelled, where the paper cross-validates them. "
+    "GBC as published: mode thesis with 40 trees; lambda0 = lambda1 = 0.3 labelled / "     \
+    "unlabelled, where the paper cross-validates them; steps shrunk by 0.1, which the "    \
+    "paper does not do and which helped it on splits that are not among these. "
 
 enum { MOST_SHARES = 5, MOST_COLUMNS = 6 };
 

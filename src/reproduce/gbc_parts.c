@@ -305,7 +305,7 @@ const ferry_study ferry_i_study_gbc_figure8 = {
     .name = "gbc-figure8",
     .paper = PAPER,
     .shows = "figure 8: what consensus and connectivity add",
-    .needs = MFEAT,
+    .needs = SOURCES_MFEAT,
     .protocol = DIGITS VERSIONS
     "GBDT is both lambdas 0 and equal weights. Ferry's steps: soft targets, Newton "
     "leaves, clamped neighbours, weights by held-out skill, the same lambdas and at most "

@@ -7,6 +7,11 @@
 #include "data/data.h"
 #include "reproduce/study.h"
 
+/* The files of mfeat, for `needs`. */
+#define SOURCES_MFEAT                                                                      \
+    "mfeat/mfeat-fac.csv\nmfeat/mfeat-fou.csv\nmfeat/mfeat-kar.csv\nmfeat/mfeat-pix.csv\n" \
+    "mfeat/mfeat-zer.csv\nmfeat/mfeat-mor.csv"
+
 enum { FERRY_MOST_SOURCES = 8 };
 
 typedef struct ferry_source_view {
