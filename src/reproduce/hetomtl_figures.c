@@ -260,13 +260,15 @@ static ferry_status claims_of_beta(ferry_ctx *ctx, ferry_lab *lab, const char *s
         ctx, lab, flat < 1,
         "%s: OMTLMC-CDSPP hardly changes (by less than 1 point) up to %s = 0.9", stream,
         beta));
-    FERRY_TRY(ferry_i_lab_claim(ctx, lab,
-                                fall >= 1 && fall > flat &&
-                                    lowest(lab, OMTLMC, betas, 0, BETAS - 1) == BETAS - 1,
-                                "%s: OMTLMC-CDSPP falls sharply (by a point or more) from "
-                                "%s = 0.9 to its lowest at "
-                                "1 (here by %.2f)",
-                                stream, beta, fall));
+    FERRY_TRY(ferry_i_lab_claim(
+        ctx, lab, fall > flat && lowest(lab, OMTLMC, betas, 0, BETAS - 1) == BETAS - 1,
+        "%s: OMTLMC-CDSPP falls from %s = 0.9 to its lowest at 1, by more than it changes "
+        "below 0.9",
+        stream, beta));
+    FERRY_TRY(ferry_i_lab_claim(
+        ctx, lab, fall >= 1,
+        "%s: that fall is sharp (1 point or more; here %.2f from %s = 0.9 to 1)", stream,
+        fall, beta));
     FERRY_TRY(ferry_i_lab_claim(
         ctx, lab, spread(lab, HET, betas, 0, first ? NINE : BETAS - 1) < 1,
         "%s: HetOMTL-CDSPP hardly changes (by less than 1 point) up to %s = %s", stream,
@@ -330,7 +332,9 @@ static ferry_status run_figure7(ferry_ctx *ctx, ferry_lab *lab)
     "(GoogLeNet of Amazon) and one to Caltech (SURF, DeCAF6 sources). MPA has no beta: "   \
     "its row is one number. The figure has no numbers in the text; the claims are the "    \
     "text's, with 'no clear change' read as less than 1 point and 'sharply' as 1 point "   \
-    "or more."
+    "or more. That reading of 'sharply' was set after a quick run had shown falls of a "   \
+    "few "                                                                                 \
+    "tenths; hence it is a claim of its own."
 
 const ferry_study ferry_i_study_hetomtl_figure5 = {
     .name = "hetomtl-figure5",
