@@ -18,8 +18,8 @@
 #include <string.h>
 #include <xgboost/c_api.h>
 
-#include "learn/trees.h"
 #include "learn/rows.h"
+#include "learn/trees.h"
 
 /* ---- the library ---- */
 
@@ -90,7 +90,7 @@ struct ferry_booster {
     float *grad, *hess; /* n x k */
 };
 
-static float narrow(double v)
+float ferry_i_tree_float(double v)
 {
     return v > FLT_MAX ? FLT_MAX : v < -FLT_MAX ? -FLT_MAX : (float)v;
 }
@@ -106,7 +106,7 @@ static ferry_status load_dense(ferry_ctx *ctx, const ferry_tree_data *d, ferry_b
     for (int64_t i = 0; i < d->n; i++) {
         const double *row = d->x->dense + (d->rows ? d->rows[i] : i) * cols;
         for (int64_t j = 0; j < cols; j++)
-            v[i * cols + j] = narrow(row[j]);
+            v[i * cols + j] = ferry_i_tree_float(row[j]);
     }
     XGB(ctx,
         xgb.from_dense(v, (bst_ulong)d->n, (bst_ulong)cols, NAN, &b->data, ctx->threads));
@@ -141,7 +141,7 @@ static ferry_status load_sparse(ferry_ctx *ctx, const ferry_tree_data *d, ferry_
         for (int64_t e = row_begin(x, row); e < row_end(x, row); e++) {
             if (v[e] == 0 || isnan(v[e])) continue;
             index[nnz] = (unsigned)row_column(x, row, e);
-            value[nnz++] = narrow(v[e]);
+            value[nnz++] = ferry_i_tree_float(v[e]);
         }
         start[i + 1] = (size_t)nnz;
     }
@@ -322,8 +322,8 @@ ferry_status ferry_i_booster_grow(ferry_ctx *ctx, ferry_booster *b, const double
 
     memset(trees, 0, (size_t)b->k * sizeof(ferry_tree *));
     for (int64_t i = 0; i < n; i++) {
-        b->grad[i] = narrow(-z[i]);
-        b->hess[i] = narrow(c[i]);
+        b->grad[i] = ferry_i_tree_float(-z[i]);
+        b->hess[i] = ferry_i_tree_float(c[i]);
     }
     XGB(ctx, xgb.create(&b->data, 1, &h));
     FERRY_TRY(set_parameters(ctx, b, h));

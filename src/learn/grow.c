@@ -85,3 +85,8 @@ done:
     }
     return st;
 }
+
+bool ferry_i_grower_boosts(const ferry_grower *g)
+{
+    return g->booster != NULL;
+}

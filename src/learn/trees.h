@@ -48,6 +48,16 @@ ferry_status ferry_i_tree_fit(ferry_ctx *ctx, const ferry_tree_options *o,
 /* leaf[i] <- the node in which row i of d ends. */
 void ferry_i_tree_leaves(const ferry_ctx *ctx, const ferry_tree *t,
                          const ferry_tree_data *d, int32_t *leaf);
+/* The same for trees of the booster, from a copy of the data column by column, which is
+ * what wide tables want. */
+typedef struct ferry_columns ferry_columns;
+ferry_status ferry_i_columns_new(ferry_ctx *ctx, const ferry_tree_data *d,
+                                 ferry_columns **out);
+void ferry_i_columns_leaves(const ferry_ctx *ctx, const ferry_columns *c,
+                            const ferry_tree *t, int32_t *leaf);
+void ferry_i_columns_free(ferry_columns *c);
+/* A cell as the booster sees it. */
+float ferry_i_tree_float(double v);
 /* Cell (i, j) of the matrix, NaN where it is missing. */
 double ferry_i_tree_cell(const ferry_tree_data *d, int64_t i, int64_t j);
 /* The middle between a < b, below b whatever the rounding. */
@@ -95,6 +105,8 @@ ferry_status ferry_i_grower_new(ferry_ctx *ctx, ferry_growing how,
 /* trees[0..k), new, for z and c (both n x k). */
 ferry_status ferry_i_grower_grow(ferry_ctx *ctx, ferry_grower *g, const double *z,
                                  const double *c, ferry_tree **trees);
+/* Whether it is XGBoost that grows. */
+bool ferry_i_grower_boosts(const ferry_grower *g);
 void ferry_i_grower_free(ferry_grower *g);
 
 #endif

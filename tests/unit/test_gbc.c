@@ -642,34 +642,6 @@ static void test_pass(void **state)
             }
         }
     }
-    memset(mask, 1, BIG); /* one source that has all, one score: the way of its own */
-    for (int way = 0; way < 3; way++) {
-        const gbc_problem p = {.n = BIG,
-                               .p = 1,
-                               .q = 2,
-                               .k = 1,
-                               .mask = mask,
-                               .labelled = labelled,
-                               .y = yy,
-                               .graph = graph,
-                               .logistic = way > 0,
-                               .soft = way < 2,
-                               .clamp = way == 1};
-        gbc_pass *pass = NULL;
-        double loss[2], wg[2], plain[2];
-        assert_ok(ctx, ferry_i_gbc_pass_new(ctx, &p, &pass));
-        assert_ok(ctx, ferry_i_gbc_pass_run(ctx, pass, &p, f, w, loss, wg, et, has));
-        ferry_i_gbc_pass_free(pass);
-        ferry_i_gbc_graph_loss(&p, f, w, plain);
-        assert_close(loss[0], plain[0], 1e-12);
-        assert_close(loss[1], plain[1], 1e-12);
-        ferry_i_gbc_neighbours(&p, 0, f[0], wg, want[0], have[0]);
-        for (int x = 0; x < BIG; x++) {
-            if (labelled[x]) continue;
-            assert_int_equal(has[0][x], have[0][x]);
-            assert_close(et[0][x], want[0][x], 1e-12);
-        }
-    }
     for (int i = 0; i < P; i++) {
         free(f[i]);
         free(et[i]);

@@ -172,6 +172,22 @@ static void test_sorted_is_plain(void **state)
     }
 }
 
+/* Column by column the booster's trees have the same leaves. */
+static void same_leaves(ferry_ctx *ctx, const ferry_tree *t, const ferry_tree_data *d)
+{
+    ferry_columns *columns = NULL;
+    int32_t *rows = calloc((size_t)d->n, sizeof *rows);
+    int32_t *cols = calloc((size_t)d->n, sizeof *cols);
+
+    assert_ok(ctx, ferry_i_columns_new(ctx, d, &columns));
+    ferry_i_tree_leaves(ctx, t, d, rows);
+    ferry_i_columns_leaves(ctx, columns, t, cols);
+    assert_memory_equal(rows, cols, (size_t)d->n * sizeof *rows);
+    ferry_i_columns_free(columns);
+    free(rows);
+    free(cols);
+}
+
 /* The same bits with any number of threads. */
 static void test_threads(void **state)
 {
@@ -208,6 +224,7 @@ static void test_threads(void **state)
             }
             ferry_i_tree_free(t[i]);
         }
+        if (how == FERRY_GROW_XGBOOST) same_leaves(ctx, t[0], &d);
         ferry_i_tree_free(t[0]);
     }
     free(z);
@@ -236,6 +253,7 @@ static void test_xgboost_splits(void **state)
         assert_ok(ctx, ferry_i_booster_grow(ctx, booster, s.z, s.c, &b));
         ferry_i_tree_leaves(ctx, a, &s.d, at);
         ferry_i_tree_leaves(ctx, b, &s.d, bt);
+        same_leaves(ctx, b, &s.d);
         assert_int_equal(a->node[0].feature, b->node[0].feature);
         assert_close(a->node[0].gain, b->node[0].gain, 1e-4);
         for (int64_t i = 0; i < s.d.n; i++) { /* leaves stand for each other */

@@ -9,8 +9,9 @@
 #include <string.h>
 
 #include "methods/gbc/gbc.h"
+#include "methods/gbc/packed.h"
 
-#define RUN 4096         /* rows */
+#define RUN GBC_RUN      /* rows */
 #define KEEP (2LL << 30) /* bytes of means to keep */
 
 struct gbc_pass {
@@ -19,9 +20,10 @@ struct gbc_pass {
     double *plain; /* n x width: as losses count; may be `seen` */
     double *mean;  /* q x n x (p k), or n x (p k) when they are not kept; NaN: none */
     bool keep;
-    bool single; /* one source that has all, one score: seen holds pairs */
+    gbc_packed *packed; /* instead of seen, plain and mean, with ... */
+    int32_t *steps;     /* ... q x RUN means a run that is kept, or a thread */
     int64_t runs;
-    double *top, *sum; /* runs: of the loss */
+    double *top, *sum; /* runs (packed: runs x q): of the loss */
     double *sums;      /* threads x (width + 8): scratch */
     int threads;
 };
@@ -29,41 +31,68 @@ struct gbc_pass {
 void ferry_i_gbc_pass_free(gbc_pass *s)
 {
     if (!s) return;
+    ferry_i_gbc_packed_free(s->packed);
     if (s->plain != s->seen) ferry_i_free(s->plain);
     ferry_i_free(s->seen);
     ferry_i_free(s->mean);
+    ferry_i_free(s->steps);
     ferry_i_free(s->top);
     ferry_i_free(s->sum);
     ferry_i_free(s->sums);
     ferry_i_free(s);
 }
 
-ferry_status ferry_i_gbc_pass_new(ferry_ctx *ctx, const gbc_problem *g, gbc_pass **out)
+/* Room of the way for any number of sources and scores. */
+static ferry_status make_room(ferry_ctx *ctx, const gbc_problem *g, gbc_pass *s)
 {
     ferry_status st = FERRY_OK;
-    gbc_pass *s = ferry_i_calloc(1, sizeof *s);
     const int64_t cells = g->n * g->p * g->k;
 
-    *out = NULL;
-    FERRY_NEED(ctx, s, FERRY_ENOMEM, "gbc: no memory for the graphs");
     s->width = g->p * (1 + g->k);
-    s->single = g->p == 1 && g->k == 1;
-    for (int64_t x = 0; s->single && x < g->n; x++)
-        s->single = g->mask[x] != 0;
-    s->keep = cells <= KEEP / 8 / (g->q > 0 ? g->q : 1);
-    s->runs = (g->n + RUN - 1) / RUN;
     s->seen = ferry_i_calloc(g->n * s->width, sizeof *s->seen);
-    s->plain = !s->single && (g->clamp || (g->logistic && !g->soft))
+    s->plain = g->clamp || (g->logistic && !g->soft)
                    ? ferry_i_calloc(g->n * s->width, sizeof *s->plain)
                    : s->seen;
     s->mean = ferry_i_calloc(cells * (s->keep ? g->q : 1), sizeof *s->mean);
     s->top = ferry_i_calloc(s->runs, sizeof *s->top);
     s->sum = ferry_i_calloc(s->runs, sizeof *s->sum);
-    s->threads = g->n < RUN ? 1 : ctx->threads;
     s->sums = ferry_i_calloc(s->threads * (s->width + 8), sizeof *s->sums);
     FERRY_NEED(ctx, s->seen && s->plain && s->mean && s->top && s->sum && s->sums,
                FERRY_ENOMEM, "gbc: no memory for neighbours of %lld instances",
                (long long)g->n);
+done:
+    return st;
+}
+
+static ferry_status make_packed(ferry_ctx *ctx, const gbc_problem *g, gbc_pass *s)
+{
+    ferry_status st = FERRY_OK;
+
+    s->steps =
+        ferry_i_calloc((s->keep ? s->runs : s->threads) * g->q * RUN, sizeof *s->steps);
+    s->top = ferry_i_calloc(s->runs * g->q, sizeof *s->top);
+    s->sum = ferry_i_calloc(s->runs * g->q, sizeof *s->sum);
+    FERRY_NEED(ctx, s->steps && s->top && s->sum, FERRY_ENOMEM,
+               "gbc: no memory for neighbours of %lld instances", (long long)g->n);
+    FERRY_TRY(ferry_i_gbc_packed_new(ctx, g, &s->packed));
+done:
+    return st;
+}
+
+ferry_status ferry_i_gbc_pass_new(ferry_ctx *ctx, const gbc_problem *g, gbc_pass **out)
+{
+    ferry_status st = FERRY_OK;
+    gbc_pass *s = ferry_i_calloc(1, sizeof *s);
+
+    *out = NULL;
+    FERRY_NEED(ctx, s, FERRY_ENOMEM, "gbc: no memory for the graphs");
+    s->keep = g->n * g->p * g->k <= KEEP / 8 / (g->q > 0 ? g->q : 1);
+    s->runs = (g->n + RUN - 1) / RUN;
+    s->threads = g->n < RUN ? 1 : ctx->threads;
+    if (ferry_i_gbc_packs(g))
+        FERRY_TRY(make_packed(ctx, g, s));
+    else
+        FERRY_TRY(make_room(ctx, g, s));
     *out = s;
     s = NULL;
 done:
@@ -85,12 +114,6 @@ static void fill(const ferry_ctx *ctx, const gbc_problem *g, double *const *f, g
             double *seen = s->seen + x * width + i * (1 + k);
             double *plain = s->plain + x * width + i * (1 + k);
             const bool here = g->mask[i * n + x] != 0;
-            if (s->single) {
-                const double u = g->logistic ? ferry_i_gbc_sigmoid(f[0][x]) : f[0][x];
-                seen[0] = fixed ? (odds ? (g->y[x] + 1) / 2 : g->y[x]) : odds ? u : f[0][x];
-                seen[1] = u;
-                continue;
-            }
             plain[0] = here;
             seen[0] = here || fixed;
             for (int64_t j = 0; j < k; j++) {
@@ -142,27 +165,6 @@ static inline void add_loss(const gbc_problem *g, const ferry_matrix *a, int64_t
     }
 }
 
-/* One source that has every instance, one score: `pair` (n x 2) holds what an instance
- * shows and its score for the loss, so one look at a neighbour serves both. Every edge is
- * met from both ends: top and sum count it twice. */
-static inline void one_row(const ferry_matrix *a, int64_t x, const double *pair,
-                           double *mean, double *top, double *sum)
-{
-    const double here = pair[2 * x + 1];
-    double degree = 0, shown = 0, apart = 0;
-
-    for (int64_t e = a->start[x]; e < a->start[x + 1]; e++) {
-        const double *there = pair + 2 * (int64_t)a->index[e], v = a->value[e];
-        const double d = there[1] - here;
-        degree += v;
-        shown += v * there[0];
-        apart += v * d * d;
-    }
-    *mean = degree > 0 ? shown / degree : NAN;
-    *top += apart;
-    *sum += degree;
-}
-
 /* Means of graph t into `mean`; with w also its loss. */
 static void pass(gbc_pass *s, const gbc_problem *g, int64_t t, const double *w,
                  double *mean, double *loss)
@@ -176,9 +178,7 @@ static void pass(gbc_pass *s, const gbc_problem *g, int64_t t, const double *w,
     for (int64_t run = 0; run < runs; run++) {
         const int64_t end = (run + 1) * RUN < n ? (run + 1) * RUN : n;
         double to = 0, su = 0, *sums = s->sums + omp_get_thread_num() * (width + 8);
-        for (int64_t x = run * RUN; s->single && x < end; x++)
-            one_row(a, x, s->seen, mean + x, &to, &su);
-        for (int64_t x = run * RUN; !s->single && x < end; x++) {
+        for (int64_t x = run * RUN; x < end; x++) {
             double *m = mean + x * p * k;
             if (w) add_loss(g, a, x, s->plain, width, w, &to, &su);
             if (g->labelled[x]) continue; /* its own label counts */
@@ -227,15 +227,53 @@ static void combine(const ferry_ctx *ctx, const gbc_problem *g, const double *co
     }
 }
 
+/* The same from packed graphs. Means that are not kept are computed again. */
+static void packed_run(gbc_pass *s, const gbc_problem *g, const ferry_ctx *ctx,
+                       const double *f, double *loss, double *wg, double *et, uint8_t *has)
+{
+    const int64_t q = g->q, runs = s->runs;
+    const int threads = s->threads;
+
+    ferry_i_gbc_packed_show(ctx, s->packed, g, f);
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
+    for (int64_t run = 0; run < runs; run++)
+        ferry_i_gbc_packed_run(s->packed, run,
+                               s->steps + (s->keep ? run : omp_get_thread_num()) * q * RUN,
+                               s->top + run * q, s->sum + run * q);
+    for (int64_t t = 0; t < q; t++) {
+        double top = 0, sum = 0;
+        for (int64_t run = 0; run < runs; run++) {
+            top += s->top[run * q + t];
+            sum += s->sum[run * q + t];
+        }
+        loss[t] = sum > 0 ? top / sum : NAN;
+    }
+    ferry_i_gbc_root(q, loss, wg);
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
+    for (int64_t run = 0; run < runs; run++) {
+        int32_t *mean = s->steps + (s->keep ? run : omp_get_thread_num()) * q * RUN;
+        if (!s->keep)
+            ferry_i_gbc_packed_run(s->packed, run, mean, s->top + run * q,
+                                   s->sum + run * q);
+        ferry_i_gbc_packed_combine(s->packed, g, run, mean, wg, et, has);
+    }
+}
+
 ferry_status ferry_i_gbc_pass_run(ferry_ctx *ctx, gbc_pass *s, const gbc_problem *g,
                                   double *const *f, const double *w, double *loss,
                                   double *wg, double *const *et, uint8_t *const *has)
 {
     ferry_status st = FERRY_OK;
     const int64_t cells = g->n * g->p * g->k;
-    const double **mean = ferry_i_calloc(g->q, sizeof *mean);
-    double *total = ferry_i_calloc(g->p * g->n, sizeof *total);
+    const double **mean = NULL;
+    double *total = NULL;
 
+    if (s->packed) {
+        packed_run(s, g, ctx, f[0], loss, wg, et[0], has[0]);
+        goto done;
+    }
+    mean = ferry_i_calloc(g->q, sizeof *mean);
+    total = ferry_i_calloc(g->p * g->n, sizeof *total);
     FERRY_NEED(ctx, mean && total, FERRY_ENOMEM, "gbc: no memory for neighbours");
     fill(ctx, g, f, s);
     for (int64_t t = 0; t < g->q; t++) {

@@ -17,10 +17,11 @@ typedef struct run_view {
     int64_t *instance; /* of each */
     int64_t *active;   /* which of them have a gradient */
     int64_t n_active;
-    ferry_grower *grower; /* over the active ones; NULL: there are none */
-    double *z, *c;        /* n_active x k */
-    int32_t *leaf;        /* d.n */
-    ferry_tree **trees;   /* k, as they come */
+    ferry_grower *grower;   /* over the active ones; NULL: there are none */
+    ferry_columns *columns; /* of d; NULL: leaves are found row by row */
+    double *z, *c;          /* n_active x k */
+    int32_t *leaf;          /* d.n */
+    ferry_tree **trees;     /* k, as they come */
 } run_view;
 
 void ferry_i_gbc_run_free(gbc_run *r)
@@ -30,6 +31,7 @@ void ferry_i_gbc_run_free(gbc_run *r)
     for (int64_t i = 0; r->view && i < p; i++) {
         run_view *v = &r->view[i];
         ferry_i_grower_free(v->grower);
+        ferry_i_columns_free(v->columns);
         ferry_i_free(v->rows);
         ferry_i_free(v->instance);
         ferry_i_free(v->active);
@@ -136,6 +138,8 @@ static ferry_status open_view(ferry_ctx *ctx, gbc_run *r, const ferry_view *view
     const ferry_tree_data d = {view->x, v->d.sparse, v->n_active, rows};
     if (v->n_active > 0 && view->x->cols > 0)
         FERRY_TRY(ferry_i_grower_new(ctx, r->o.how, &r->o.tree, &d, r->g.k, &v->grower));
+    if (v->grower && ferry_i_grower_boosts(v->grower) && view->x->dense)
+        FERRY_TRY(ferry_i_columns_new(ctx, &v->d, &v->columns));
     r->forest->sparse[i] = v->d.sparse;
     r->forest->cols[i] = view->x->cols;
 done:
@@ -289,7 +293,10 @@ static ferry_status take(ferry_ctx *ctx, gbc_run *r, int64_t i, int64_t j)
     ferry_tree *t = v->trees[j];
     double *f = r->f[r->o.additive ? 0 : i], step = r->o.rate;
 
-    ferry_i_tree_leaves(ctx, t, &v->d, v->leaf);
+    if (v->columns)
+        ferry_i_columns_leaves(ctx, v->columns, t, v->leaf);
+    else
+        ferry_i_tree_leaves(ctx, t, &v->d, v->leaf);
     FERRY_TRY(refit(ctx, r, v, j, t));
     if (r->o.line) step *= search(r, i, j, t);
     for (int64_t e = 0; e < t->n; e++)
