@@ -228,7 +228,8 @@ static ferry_status one_member(ferry_ctx *ctx, void *arg, const char *name,
     const ferry_file_choice *choice = ferry_i_choices_find(&d->files, name);
 
     if (d->files.n > 0 && !choice) goto done;
-    d->class = choice ? choice->class : (ferry_span)
+    /* label: none holds for the classes that files: names as well */
+    d->class = choice && strcmp(d->s->label, "none") != 0 ? choice->class : (ferry_span)
     {
         0
     };

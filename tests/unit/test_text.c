@@ -263,6 +263,10 @@ static void test_files(void **state)
     assert_string_equal(class_of(d, 0), "moon");
     assert_string_equal(class_of(d, 3), "ball");
     ferry_data_free(d);
+    d = read_with(ctx, tree, "files=moon=space/1,ball=sp*s", "label=none", NULL);
+    assert_int_equal(d->x->rows, 4);
+    assert_null(d->labels);
+    ferry_data_free(d);
     d = read_with(ctx, tree, "files=s*s/*", NULL, NULL);
     assert_int_equal(d->x->rows, 3);
     ferry_data_free(d);
