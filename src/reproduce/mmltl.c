@@ -163,7 +163,7 @@ static ferry_status run_cuts(ferry_ctx *ctx, ferry_lab *lab, const mmltl_picture
     for (int64_t r = 0; r < cuts; r++) {
         FERRY_TRY(ferry_i_mmltl_cut(ctx, lab, p, kind, r, &cut));
         for (int from = 0; from < 2; from++) {
-            FERRY_TRY(ferry_i_mmltl_run(ctx, lab, p, &cut, from, 0, 1, text));
+            FERRY_TRY(ferry_i_mmltl_run(ctx, lab, p, &cut, from, 0, text));
             FERRY_TRY(add_run(ctx, lab, METHODS, names, &v[from]));
         }
         ferry_i_mmltl_cut_free(&cut);
@@ -289,7 +289,7 @@ static ferry_status run_figure1(ferry_ctx *ctx, ferry_lab *lab)
     FERRY_TRY(ferry_i_mmltl_corel(ctx, lab, "DenseHue", true, &corel));
     for (int64_t r = 0; r < cuts; r++) {
         FERRY_TRY(ferry_i_mmltl_cut(ctx, lab, &corel, NUISANCE, r, &cut));
-        FERRY_TRY(ferry_i_mmltl_run(ctx, lab, &corel, &cut, 0, 0, 1, text.s));
+        FERRY_TRY(ferry_i_mmltl_run(ctx, lab, &corel, &cut, 0, 0, text.s));
         FERRY_TRY(add_run(ctx, lab, MUS, mus, v));
         ferry_i_mmltl_cut_free(&cut);
     }
@@ -403,7 +403,7 @@ static ferry_status run_figure2(ferry_ctx *ctx, ferry_lab *lab)
     for (int64_t r = 0; r < cuts; r++) {
         FERRY_TRY(ferry_i_mmltl_cut(ctx, lab, &corel, NUISANCE, r, &cut));
         for (int64_t s = 0; s < SIZES; s++) {
-            FERRY_TRY(ferry_i_mmltl_run(ctx, lab, &corel, &cut, 0, sizes[s], 1, text));
+            FERRY_TRY(ferry_i_mmltl_run(ctx, lab, &corel, &cut, 0, sizes[s], text));
             FERRY_TRY(add_run(ctx, lab, OF_PAPER, names, &v[s]));
         }
         ferry_i_mmltl_cut_free(&cut);

@@ -48,9 +48,14 @@ ferry_status ferry_i_mmltl_cut(ferry_ctx *ctx, const ferry_lab *lab,
                                mmltl_cut *out);
 void ferry_i_mmltl_cut_free(mmltl_cut *c);
 /* Write the files and the task of side `from` as the source (its first `most` rows; 0: all)
- * and the other as the target, and run it. methods: entries in YAML, a line each. */
+ * and the other as the target. methods: entries in YAML, a line each. *task: its file's
+ * name; new string. */
+ferry_status ferry_i_mmltl_task(ferry_ctx *ctx, ferry_lab *lab, const mmltl_pictures *p,
+                                const mmltl_cut *c, int from, int64_t most,
+                                const char *methods, char **task);
+/* Write and run it. */
 ferry_status ferry_i_mmltl_run(ferry_ctx *ctx, ferry_lab *lab, const mmltl_pictures *p,
-                               const mmltl_cut *c, int from, int64_t most, int64_t repeats,
+                               const mmltl_cut *c, int from, int64_t most,
                                const char *methods);
 
 #define MMLTL_PAPER                                                                        \

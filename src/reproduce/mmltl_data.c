@@ -399,43 +399,58 @@ done:
     return st;
 }
 
-ferry_status ferry_i_mmltl_run(ferry_ctx *ctx, ferry_lab *lab, const mmltl_pictures *p,
-                               const mmltl_cut *c, int from, int64_t most, int64_t repeats,
-                               const char *methods)
+ferry_status ferry_i_mmltl_task(ferry_ctx *ctx, ferry_lab *lab, const mmltl_pictures *p,
+                                const mmltl_cut *c, int from, int64_t most,
+                                const char *methods, char **task)
 {
     ferry_status st = FERRY_OK;
     const int64_t n = most > 0 && most < c->n[from] ? most : c->n[from];
     const char side = from ? 'b' : 'a', other = from ? 'a' : 'b';
     char *stem = ferry_i_sprintf("%s-%lld-%c-%lld", ferry_i_mmltl_kinds[c->kind],
                                  (long long)c->repeat, side, (long long)n);
-    char *source = NULL, *target = NULL, *task = NULL, *text = NULL;
+    char *source = NULL, *target = NULL, *name = NULL, *text = NULL;
 
+    *task = NULL;
     FERRY_NEED(ctx, stem, FERRY_ENOMEM, "no memory for a file name");
     source = ferry_i_sprintf("%s-source.csv", stem);
     target = ferry_i_sprintf("%s-%lld-%c-target.csv", ferry_i_mmltl_kinds[c->kind],
                              (long long)c->repeat, other);
-    task = ferry_i_sprintf("%s.yaml", stem);
+    name = ferry_i_sprintf("%s.yaml", stem);
     text = ferry_i_sprintf(
         "task: %s\ngoal: multilabel\ndomains:\n"
         "  - {name: %c, role: source, x: %s, label: 'last:%lld'}\n"
         "  - {name: %c, role: target, x: %s, label: 'last:%lld'}\n"
         "methods:\n%s"
-        "evaluate: {repeats: %lld, ties: mean, controls: none, metrics: [hamming, "
+        "evaluate: {repeats: 1, ties: mean, controls: none, metrics: [hamming, "
         "ranking-loss, one-error, coverage, average-precision]}\n",
-        stem, side, source, (long long)c->m, other, target, (long long)c->m, methods,
-        (long long)repeats);
-    FERRY_NEED(ctx, source && target && task && text, FERRY_ENOMEM,
+        stem, side, source, (long long)c->m, other, target, (long long)c->m, methods);
+    FERRY_NEED(ctx, source && target && name && text, FERRY_ENOMEM,
                "no memory for a task file");
     FERRY_TRY(write_side(ctx, lab, p, c, from, false, n, source));
     FERRY_TRY(write_side(ctx, lab, p, c, !from, true, c->n[!from], target));
-    FERRY_TRY(ferry_i_lab_task(ctx, lab, task, text));
-    FERRY_TRY(
-        ferry_i_lab_run(ctx, lab, task, NULL, ferry_i_lab_seed(lab) + (uint64_t)c->repeat));
+    FERRY_TRY(ferry_i_lab_task(ctx, lab, name, text));
+    *task = name;
+    name = NULL;
 done:
     ferry_i_free(stem);
     ferry_i_free(source);
     ferry_i_free(target);
-    ferry_i_free(task);
+    ferry_i_free(name);
     ferry_i_free(text);
+    return st;
+}
+
+ferry_status ferry_i_mmltl_run(ferry_ctx *ctx, ferry_lab *lab, const mmltl_pictures *p,
+                               const mmltl_cut *c, int from, int64_t most,
+                               const char *methods)
+{
+    ferry_status st = FERRY_OK;
+    char *task = NULL;
+
+    FERRY_TRY(ferry_i_mmltl_task(ctx, lab, p, c, from, most, methods, &task));
+    FERRY_TRY(
+        ferry_i_lab_run(ctx, lab, task, NULL, ferry_i_lab_seed(lab) + (uint64_t)c->repeat));
+done:
+    ferry_i_free(task);
     return st;
 }

@@ -202,7 +202,7 @@ static ferry_status check_files(ferry_ctx *ctx, ferry_lab *lab)
 
     FERRY_TRY(ferry_i_mmltl_corel(ctx, lab, "DenseHue", false, &p));
     FERRY_TRY(ferry_i_mmltl_cut(ctx, lab, &p, NUISANCE, 0, &c));
-    FERRY_TRY(ferry_i_mmltl_run(ctx, lab, &p, &c, 0, 5, 1, "  - label-prior\n"));
+    FERRY_TRY(ferry_i_mmltl_run(ctx, lab, &p, &c, 0, 5, "  - label-prior\n"));
     FERRY_TRY(ferry_i_lab_path(ctx, lab, "nuisance-0-a-5-source.csv", &path[0]));
     FERRY_TRY(ferry_i_lab_path(ctx, lab, "nuisance-0-b-target.csv", &path[1]));
     opts = opts_of(ctx, "label=last:4", NULL);
