@@ -85,6 +85,8 @@ struct ferry_ctx {
     void *progress_user;
     int64_t step, steps; /* set by the evaluation, passed on by ferry_i_progress */
     struct json_t *diag; /* diagnostics of the running fit, or NULL */
+    bool keep_unpacked;  /* the file unpacked last is kept for the next who opens it ... */
+    struct ferry_unpacked *unpacked; /* ... here (src/data/input.c) */
     bool blas_checked;   /* told the log, if need be, that BLAS runs slow kernels */
     char message[1024];
 };

@@ -288,6 +288,9 @@ typedef struct ferry_input {
 } ferry_input;
 ferry_status ferry_i_input_open(ferry_ctx *ctx, const char *path, ferry_input *in);
 void ferry_i_input_close(ferry_input *in);
+/* From now on keep the file that was unpacked last, so that several who read one archive
+ * unpack it once; false: forget it, and keep none. */
+void ferry_i_unpacked_keep(ferry_ctx *ctx, bool keep);
 /* FERRY_EDATA "path:line: text". line 0 leaves the line out. */
 ferry_status ferry_i_bad(ferry_ctx *ctx, const char *path, int64_t line, const char *fmt,
                          ...) FERRY_PRINTF(4, 5);

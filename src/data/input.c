@@ -9,12 +9,46 @@
 
 #include "data/archive.h"
 
-enum { NOTHING = 0, MAPPED = 1, HEAP = 2 };
+enum { NOTHING = 0, MAPPED = 1, HEAP = 2, SHARED = 3 };
+
+/* ---- what was unpacked last, for those who open the same file next ---- */
+
+typedef struct ferry_unpacked {
+    struct stat file; /* which it was, and in which state */
+    char *bytes;
+    int64_t n;
+    int64_t holders;
+} ferry_unpacked;
+
+static void let_go(ferry_unpacked *u)
+{
+    if (!u || --u->holders > 0) return;
+    ferry_i_free(u->bytes);
+    ferry_i_free(u);
+}
+
+void ferry_i_unpacked_keep(ferry_ctx *ctx, bool keep)
+{
+    ctx->keep_unpacked = keep;
+    if (keep) return;
+    let_go(ctx->unpacked);
+    ctx->unpacked = NULL;
+}
+
+static bool same_file(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+           a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
+           a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+/* ---- inputs ---- */
 
 static void release(ferry_input *in)
 {
     if (in->how == MAPPED) (void)munmap(in->owned, (size_t)in->owned_size);
     if (in->how == HEAP) ferry_i_free(in->owned);
+    if (in->how == SHARED) let_go(in->owned);
     in->how = NOTHING;
     in->owned = NULL;
 }
@@ -35,6 +69,52 @@ static void take_heap(ferry_input *in, char *bytes, int64_t n)
     in->how = HEAP;
     in->data = bytes;
     in->size = n;
+}
+
+static void take_shared(ferry_input *in, ferry_unpacked *u)
+{
+    release(in);
+    u->holders++;
+    in->owned = u;
+    in->how = SHARED;
+    in->data = u->bytes;
+    in->size = u->n;
+}
+
+/* The bytes of `in`, gzip or xz, unpacked. */
+static ferry_status unpack(ferry_ctx *ctx, ferry_input *in, char **bytes, int64_t *n)
+{
+    return ferry_i_unpack(ctx, in->path, in->data, in->size, ferry_i_unpack_limit(), bytes,
+                          n);
+}
+
+/* The same for a whole file, which is kept if that is wanted. */
+static ferry_status unpack_file(ferry_ctx *ctx, const struct stat *file, ferry_input *in)
+{
+    ferry_status st = FERRY_OK;
+    ferry_unpacked *u = NULL;
+    char *bytes = NULL;
+    int64_t n = 0;
+
+    if (!file || !ctx->keep_unpacked) {
+        FERRY_TRY(unpack(ctx, in, &bytes, &n));
+        take_heap(in, bytes, n);
+        return st;
+    }
+    if (!ctx->unpacked || !same_file(&ctx->unpacked->file, file)) {
+        u = ferry_i_calloc(1, sizeof *u);
+        FERRY_NEED(ctx, u, FERRY_ENOMEM, "%s: no memory to unpack", in->path);
+        u->file = *file;
+        u->holders = 1;
+        FERRY_TRY(unpack(ctx, in, &u->bytes, &u->n));
+        let_go(ctx->unpacked);
+        ctx->unpacked = u;
+        u = NULL;
+    }
+    take_shared(in, ctx->unpacked);
+done:
+    let_go(u);
+    return st;
 }
 
 /* Read to the end: pipes, standard input, and files that cannot be mapped. */
@@ -94,8 +174,6 @@ ferry_status ferry_i_input_file(ferry_ctx *ctx, const char *path, ferry_input *i
     const bool standard = strcmp(path, "-") == 0;
     int fd = -1;
     struct stat info;
-    char *bytes = NULL;
-    int64_t n = 0;
 
     *in = (ferry_input){0};
     in->path = ferry_i_strdup(standard ? "standard input" : path);
@@ -109,11 +187,8 @@ ferry_status ferry_i_input_file(ferry_ctx *ctx, const char *path, ferry_input *i
         FERRY_NEED(ctx, fd >= 0, FERRY_EDATA, "%s: cannot read: %s", path, strerror(errno));
     }
     FERRY_TRY(load(ctx, standard ? STDIN_FILENO : fd, in));
-    if (ferry_i_is_gzip(in->data, in->size) || ferry_i_is_xz(in->data, in->size)) {
-        FERRY_TRY(ferry_i_unpack(ctx, in->path, in->data, in->size, ferry_i_unpack_limit(),
-                                 &bytes, &n));
-        take_heap(in, bytes, n);
-    }
+    if (ferry_i_is_gzip(in->data, in->size) || ferry_i_is_xz(in->data, in->size))
+        FERRY_TRY(unpack_file(ctx, standard ? NULL : &info, in));
 done:
     if (fd >= 0) (void)close(fd);
     if (st != FERRY_OK) ferry_i_input_close(in);
@@ -143,8 +218,7 @@ static ferry_status pick(ferry_ctx *ctx, ferry_input *in, const char *member)
     if (ferry_i_is_gzip(in->data, in->size) || ferry_i_is_xz(in->data, in->size)) {
         char *more = NULL;
         int64_t n = 0;
-        FERRY_TRY(ferry_i_unpack(ctx, in->path, in->data, in->size, ferry_i_unpack_limit(),
-                                 &more, &n));
+        FERRY_TRY(unpack(ctx, in, &more, &n));
         take_heap(in, more, n);
     }
 done:

@@ -341,6 +341,7 @@ ferry_status ferry_task_load(ferry_ctx *ctx, const char *path, const ferry_opts 
     FERRY_TRY(ferry_i_input_file(ctx, path, &in));
     dir = ferry_i_path_dir(path);
     FERRY_NEED(ctx, dir, FERRY_ENOMEM, "no memory for a task file");
+    ferry_i_unpacked_keep(ctx, true); /* domains often share an archive */
     FERRY_TRY(ferry_i_task_parse(ctx, in.path, strcmp(dir, ".") == 0 ? "" : dir, in.data,
                                  in.size, sets, out));
     st = keep_origin(ctx, path, &in, sets, *out);
@@ -349,6 +350,7 @@ ferry_status ferry_task_load(ferry_ctx *ctx, const char *path, const ferry_opts 
         *out = NULL;
     }
 done:
+    ferry_i_unpacked_keep(ctx, false);
     ferry_i_free(dir);
     ferry_i_input_close(&in);
     return st;

@@ -279,8 +279,9 @@ static void check_grams(fixture *f, ferry_matrix *x)
 
     ferry_e(f->ref)->xxt(f->ref, plain, rr);
     assert_ok(f->ref, ferry_e(f->ref)->xtx(f->ref, plain, cr));
-    for (int threads = 1; threads <= 2; threads++) {
-        ferry_ctx *ctx = threads == 1 ? f->one : f->two;
+    for (int round = 0; round < 4; round++) { /* one thread, two; the same indexed */
+        ferry_ctx *ctx = round % 2 == 0 ? f->one : f->two;
+        if (round == 2) assert_ok(ctx, ferry_i_matrix_index(ctx, x));
         ferry_e(ctx)->xxt(ctx, x, rh);
         all_close(x->rows * x->rows, rh->data, rr->data, 1e-13);
         assert_ok(ctx, ferry_e(ctx)->xtx(ctx, x, ch));

@@ -70,6 +70,31 @@ static void test_compressed(void **state)
     opens_as(ctx, save("e.xz", xz_of("", 0)), "", 0);
 }
 
+/* While files are kept, one that is opened again is not unpacked again, unless it has
+ * changed; what is open outlives what is kept. */
+static void test_kept(void **state)
+{
+    ferry_ctx *ctx = *state;
+    const char *path = save("kept.gz", gzip_of("hello", 5));
+    ferry_input one, two, other;
+
+    ferry_i_unpacked_keep(ctx, true);
+    assert_ok(ctx, ferry_i_input_open(ctx, path, &one));
+    assert_ok(ctx, ferry_i_input_open(ctx, path, &two));
+    assert_ptr_equal(one.data, two.data);
+    (void)save("kept.gz", gzip_of("goodbye", 7));
+    assert_ok(ctx, ferry_i_input_open(ctx, path, &other));
+    assert_int_equal(other.size, 7);
+    assert_memory_equal(other.data, "goodbye", 7);
+    ferry_i_unpacked_keep(ctx, false);
+    ferry_i_input_close(&one);
+    assert_memory_equal(two.data, "hello", 5);
+    assert_memory_equal(other.data, "goodbye", 7);
+    ferry_i_input_close(&two);
+    ferry_i_input_close(&other);
+    opens_as(ctx, path, "goodbye", 7);
+}
+
 /* Files joined with cat are one file; zeros may follow. */
 static void test_joined(void **state)
 {
@@ -256,10 +281,18 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, ctx_setup, ctx_teardown)
     const struct CMUnitTest tests[] = {
-        T(test_plain_and_empty), T(test_missing_folder_unreadable), T(test_compressed),
-        T(test_joined),          T(test_truncated_and_damaged),     T(test_bomb),
-        T(test_hash_in_names),   T(test_member_compressed),         T(test_standard_input),
-        T(test_no_memory),       T(test_pipe_without_memory),
+        T(test_plain_and_empty),
+        T(test_missing_folder_unreadable),
+        T(test_compressed),
+        T(test_kept),
+        T(test_joined),
+        T(test_truncated_and_damaged),
+        T(test_bomb),
+        T(test_hash_in_names),
+        T(test_member_compressed),
+        T(test_standard_input),
+        T(test_no_memory),
+        T(test_pipe_without_memory),
     };
     return cmocka_run_group_tests_name("input", tests, NULL, NULL);
 }

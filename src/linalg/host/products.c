@@ -1,5 +1,6 @@
 /* Products and sums of a data matrix: BLAS when it is dense, our loops when it is CSR. */
 #include <cblas.h>
+#include <string.h>
 
 #include "linalg/host/host.h"
 
@@ -75,11 +76,30 @@ static double row_dot(const ferry_matrix *x, int64_t i, int64_t l)
     return sum;
 }
 
+/* Column j of X X' through the transposed index: only rows that share a feature with row j
+ * are met. The sums are made in the order of row_dot. */
+static void xxt_column(const ferry_matrix *x, int64_t j, double *column)
+{
+    memset(column, 0, (size_t)x->rows * sizeof *column);
+    for (int64_t e = x->start[j]; e < x->start[j + 1]; e++) {
+        const double value = x->value[e];
+        for (int64_t f = x->t_start[x->index[e]]; f < x->t_start[x->index[e] + 1]; f++)
+            column[x->t_index[f]] += value * x->t_value[f];
+    }
+}
+
 void ferry_i_host_xxt(ferry_ctx *ctx, const ferry_matrix *x, ferry_small *s)
 {
     assert(s->rows == x->rows && s->cols == x->rows);
     if (x->dense) {
         dense_gram(ctx, true, x, s);
+        return;
+    }
+    if (x->t_start) {
+#pragma omp parallel for num_threads(ferry_i_loop_threads(ctx, x->nnz * 8))                \
+    schedule(dynamic, 4)
+        for (int64_t j = 0; j < x->rows; j++)
+            xxt_column(x, j, s->data + j * s->rows);
         return;
     }
 #pragma omp parallel for num_threads(ferry_i_loop_threads(ctx, x->nnz * x->rows))          \

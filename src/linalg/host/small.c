@@ -273,6 +273,14 @@ done:
     return st;
 }
 
+/* y <- alpha op(A) x + beta y: dgemm would copy all of A first. */
+static void gemv(bool trans, double alpha, const ferry_small *a, const double *x,
+                 double beta, double *y)
+{
+    cblas_dgemv(CblasColMajor, trans ? CblasTrans : CblasNoTrans, ferry_i_blas_int(a->rows),
+                ferry_i_blas_int(a->cols), alpha, a->data, lead(a), x, 1, beta, y, 1);
+}
+
 void ferry_i_host_gemm(ferry_ctx *ctx, bool ta, bool tb, double alpha, const ferry_small *a,
                        const ferry_small *b, double beta, ferry_small *c)
 {
@@ -281,6 +289,14 @@ void ferry_i_host_gemm(ferry_ctx *ctx, bool ta, bool tb, double alpha, const fer
     assert((ta ? a->cols : a->rows) == c->rows && (tb ? b->rows : b->cols) == c->cols);
     assert((tb ? b->cols : b->rows) == inner);
     ferry_i_blas_begin(ctx);
+    if (c->cols == 1 && inner > 0) {
+        gemv(ta, alpha, a, b->data, beta, c->data);
+        return;
+    }
+    if (c->rows == 1 && inner > 0) {
+        gemv(!tb, alpha, b, a->data, beta, c->data);
+        return;
+    }
     cblas_dgemm(CblasColMajor, ta ? CblasTrans : CblasNoTrans,
                 tb ? CblasTrans : CblasNoTrans, ferry_i_blas_int(c->rows),
                 ferry_i_blas_int(c->cols), inner, alpha, a->data, lead(a), b->data, lead(b),
