@@ -382,6 +382,35 @@ static void test_plain(void **state)
     }
 }
 
+/* Columns of F that wait for the next step to be divided by their sums: the same. */
+static void test_late(void **state)
+{
+    ferry_ctx *ctx = *state;
+
+    for (int t = 0; t < 24; t++) {
+        const shape s = {2 + t % 3, 3,          t % 2 ? 2 : 0,    2,
+                         t % 4 < 2, t % 3 == 0, 200 + (uint64_t)t};
+        const ferry_nmtf_options o = {.norm = (ferry_nmtf_norm)(t % 4),
+                                      .exponent = t / 12 ? 1 : 0.5};
+        ferry_nmtf *a = NULL, *b = NULL;
+        double fast, plain;
+        assert_ok(ctx, problem(ctx, &s, &a));
+        assert_ok(ctx, problem(ctx, &s, &b));
+        for (int it = 0; it < 4; it++) {
+            assert_ok(ctx, ferry_i_nmtf_plain_objective(ctx, b, o.loss, &plain));
+            assert_ok(ctx, ferry_i_nmtf_factors(ctx, a, &o, &fast));
+            assert_close(fast, plain, 1e-11);
+            assert_ok(ctx, ferry_i_nmtf_members(ctx, a, &o));
+            ferry_i_nmtf_normalise_late(ctx, a, &o);
+            assert_ok(ctx, ferry_i_nmtf_plain_step(ctx, b, &o));
+        }
+        ferry_i_nmtf_catch_up(ctx, a);
+        same_factors(a, b);
+        ferry_i_nmtf_free(a);
+        ferry_i_nmtf_free(b);
+    }
+}
+
 /* No part of a step raises the objective before normalisation. */
 static void test_never_rises(void **state)
 {
@@ -539,6 +568,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_golden, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_numbers, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_plain, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_late, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_never_rises, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_edges, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_stops, ctx_setup, ctx_teardown),

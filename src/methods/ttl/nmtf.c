@@ -40,6 +40,7 @@ static void group_clear(ferry_nmtf_group *g)
     ferry_i_small_free(g->below);
     ferry_i_free(g->sums);
     ferry_i_free(g->f1_sums);
+    ferry_i_nmtf_tiles_free(g->tiles);
 }
 
 void ferry_i_nmtf_free(ferry_nmtf *n)
@@ -57,7 +58,6 @@ void ferry_i_nmtf_free(ferry_nmtf *n)
         ferry_i_free(n->domain[d].known);
     }
     ferry_i_small_free(n->cc);
-    ferry_i_free(n->room);
     ferry_i_free(n->view);
     ferry_i_free(n->group);
     ferry_i_free(n->domain);
@@ -112,8 +112,6 @@ static ferry_status group_init(ferry_ctx *ctx, const ferry_nmtf *n, int64_t m,
     FERRY_TRY(ferry_i_block_new(ctx, m, n->c, &g->fa1));
     FERRY_TRY(ferry_i_block_new(ctx, m, n->c, &g->ps));
     FERRY_TRY(ferry_i_block_new(ctx, m, n->c, &g->qs));
-    FERRY_TRY(ferry_i_block_new(ctx, m, p, &g->up));
-    FERRY_TRY(ferry_i_block_new(ctx, m, p, &g->down));
     FERRY_TRY(ferry_i_small_new(ctx, p, n->c, &g->above));
     FERRY_TRY(ferry_i_small_new(ctx, p, n->c, &g->below));
     g->sums = ferry_i_calloc(p, sizeof *g->sums);
@@ -208,8 +206,6 @@ ferry_status ferry_i_nmtf_new(ferry_ctx *ctx, int64_t c, int64_t p1, int64_t pa,
         if (!d->g) FERRY_TRY(domain_init(ctx, n, place[v].x->rows, d));
         if (!g->f1) FERRY_TRY(group_init(ctx, n, place[v].x->cols, g));
     }
-    n->room = ferry_i_calloc(ferry_i_nmtf_rows_room(n), sizeof *n->room);
-    if (!n->room) FERRY_TRY(ferry_i_nomem(ctx, "a factorisation"));
     *out = n;
     n = NULL;
 done:
@@ -271,6 +267,7 @@ ferry_status ferry_i_nmtf_random(ferry_ctx *ctx, ferry_nmtf *n, ferry_rng *rng)
     ferry_status st = FERRY_OK;
     const double p = (double)(n->p1 + n->pa + n->p2);
 
+    n->tiled = n->pending = false;
     /* With columns of F and rows of G of sum 1 an instance of X sums to about p entries of
      * A. */
     for (int64_t g = 0; g < n->n_groups; g++) {

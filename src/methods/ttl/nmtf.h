@@ -53,6 +53,7 @@ typedef struct ferry_nmtf_view {
     int64_t twin;              /* the first view of the same matrix and domain */
 } ferry_nmtf_view;
 
+typedef struct ferry_nmtf_tiles ferry_nmtf_tiles;
 typedef struct ferry_nmtf_group {
     int64_t m;
     ferry_block *f1;      /* m x p1 */
@@ -60,10 +61,11 @@ typedef struct ferry_nmtf_group {
     /* work */
     ferry_block *fa1;           /* m x c: F1 A1 */
     ferry_block *ps, *qs;       /* m x c: sums over the views */
-    ferry_block *up, *down;     /* m x max(p1, pa, p2) */
+    ferry_block *up, *down;     /* m x max(p1, pa, p2); made when they are needed */
     ferry_small *above, *below; /* max(p1, pa, p2) x c */
     double *sums;               /* max(p1, pa, p2) */
     double *f1_sums;            /* p1 */
+    ferry_nmtf_tiles *tiles;    /* of ferry_i_nmtf_rows; made when they are needed */
 } ferry_nmtf_group;
 
 typedef struct ferry_nmtf_domain {
@@ -86,7 +88,7 @@ typedef struct ferry_nmtf {
     bool p_ready;    /* P of the fixed domains is known */
     bool sums_ready; /* the sums of F's columns are known */
     bool pending;  /* columns of F are still to be multiplied by what stands in the sums */
-    double *room;  /* of ferry_i_nmtf_rows */
+    bool tiled;    /* F is in the tiles; what the blocks have is old */
     int64_t empty; /* rows of G without any weight in the last step */
     ferry_small *cc; /* c x c */
 } ferry_nmtf;
@@ -122,18 +124,21 @@ ferry_status ferry_i_nmtf_members(ferry_ctx *ctx, ferry_nmtf *n,
                                   const ferry_nmtf_options *o);
 void ferry_i_nmtf_normalise(ferry_ctx *ctx, ferry_nmtf *n, const ferry_nmtf_options *o);
 /* The same, but leaving the columns of F to the next ferry_i_nmtf_factors() or, once no
- * more of those come, to ferry_i_nmtf_catch_up(). */
+ * more of those come, to ferry_i_nmtf_catch_up(), which also has to be called before the
+ * blocks of F are looked at. */
 void ferry_i_nmtf_normalise_late(ferry_ctx *ctx, ferry_nmtf *n,
                                  const ferry_nmtf_options *o);
 void ferry_i_nmtf_catch_up(ferry_ctx *ctx, ferry_nmtf *n);
 /* F and A of group g with squares in one pass over the features (nmtf_rows.c), from P and K
  * as they stand; H is left as the model of the result, *objective (may be NULL) grows by
- * the group's part before. Needs n->room, of this many numbers; not for very many views or
- * classes. */
+ * the group's part before. Needs tiles; not for very many views or classes. F is in the
+ * tiles then, until it is brought back. */
 void ferry_i_nmtf_rows(ferry_ctx *ctx, ferry_nmtf *n, const ferry_nmtf_options *o,
                        int64_t g, double *objective);
-int64_t ferry_i_nmtf_rows_room(const ferry_nmtf *n);
 bool ferry_i_nmtf_rows_fit(const ferry_nmtf *n);
+ferry_status ferry_i_nmtf_tiles_new(ferry_ctx *ctx, ferry_nmtf *n, int64_t g);
+void ferry_i_nmtf_tiles_free(ferry_nmtf_tiles *t);
+void ferry_i_nmtf_untile(ferry_nmtf *n);
 /* Room for the divergence, which ferry_i_nmtf_members needs on its own. */
 ferry_status ferry_i_nmtf_divergence(ferry_ctx *ctx, ferry_nmtf *n);
 /* Rows of G to sum 1; 1 / c where there is nothing. */

@@ -252,6 +252,18 @@ done:
     return st;
 }
 
+/* What step_f() and step_aa() work in. */
+static ferry_status make_room(ferry_ctx *ctx, ferry_nmtf_group *gr)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t p = gr->above->rows;
+
+    if (!gr->up) FERRY_TRY(ferry_i_block_new(ctx, gr->m, p, &gr->up));
+    if (!gr->down) FERRY_TRY(ferry_i_block_new(ctx, gr->m, p, &gr->down));
+done:
+    return st;
+}
+
 ferry_status ferry_i_nmtf_factors(ferry_ctx *ctx, ferry_nmtf *n,
                                   const ferry_nmtf_options *o, double *objective)
 {
@@ -262,8 +274,12 @@ ferry_status ferry_i_nmtf_factors(ferry_ctx *ctx, ferry_nmtf *n,
     if (o->loss == FERRY_NMTF_SQUARED) FERRY_TRY(square_products(ctx, n));
     n->sums_ready = o->loss == FERRY_NMTF_SQUARED && ferry_i_nmtf_rows_fit(n);
     if (!n->sums_ready) ferry_i_nmtf_catch_up(ctx, n);
+    for (int64_t g = 0; g < n->n_groups; g++)
+        FERRY_TRY(n->sums_ready ? ferry_i_nmtf_tiles_new(ctx, n, g)
+                                : make_room(ctx, &n->group[g]));
     for (int64_t g = 0; g < n->n_groups && n->sums_ready; g++)
         ferry_i_nmtf_rows(ctx, n, o, g, objective);
+    n->tiled = n->sums_ready;
     n->pending = false;
     for (int64_t g = 0; g < n->n_groups && !n->sums_ready; g++) {
         ferry_nmtf_group *gr = &n->group[g];
@@ -414,6 +430,7 @@ void ferry_i_nmtf_rows_to_1(ferry_nmtf *n, ferry_nmtf_domain *dom)
 
 void ferry_i_nmtf_catch_up(ferry_ctx *ctx, ferry_nmtf *n)
 {
+    if (n->tiled) ferry_i_nmtf_untile(n);
     if (!n->pending) return;
     n->pending = false;
     for (int64_t g = 0; g < n->n_groups; g++)
