@@ -200,7 +200,7 @@ done:
 static ferry_status run_figure5(ferry_ctx *ctx, ferry_lab *lab)
 {
     ferry_status st = FERRY_OK;
-    const int64_t repeats = ferry_i_lab_quick(lab) ? 1 : 10;
+    const int64_t repeats = ferry_i_lab_quick(lab) ? 1 : 6;
 
     ferry_i_lab_plan(lab, 2 * HETOMTL_OF_PAPER);
     FERRY_TRY(run_variant(ctx, lab, "printed", "printed",
@@ -343,7 +343,7 @@ const ferry_study ferry_i_study_hetomtl_figure5 = {
     .needs = HETOMTL_NEEDS,
     .protocol = HETOMTL_DRAWS
     "Means over the six Office-Caltech streams at hand, where the paper has 17 tasks of "
-    "three data sets; 10 repeats (1 with --quick), the paper 30. The step size that "
+    "three data sets; 6 repeats (1 with --quick), the paper 30. The step size that "
     "the paper prints is not the one its derivation gives; both are run, since its "
     "code may have had either. The figure has no numbers in the text; the claims are "
     "the text's.",

@@ -124,10 +124,10 @@ static ferry_status run_figure3(ferry_ctx *ctx, ferry_lab *lab)
     FERRY_TRY(ferry_i_mmltl_cut(ctx, lab, &corel, RANDOM, 0, &cut));
     ferry_i_lab_units(lab, "processor milliseconds of a fit, by latent features g", 1);
     for (int64_t g = 0; g < LATENT; g++) {
-        text = entries(latent[g], quick ? 2 : 10);
+        text = entries(latent[g], quick ? 2 : 4);
         FERRY_NEED(ctx, text, FERRY_ENOMEM, "no memory for a task file");
         FERRY_TRY(ferry_i_mmltl_task(ctx, lab, &corel, &cut, 0, 0, text, &task));
-        FERRY_TRY(time_fits(ctx, lab, task, quick ? 1 : 3, latent[g], ms[g]));
+        FERRY_TRY(time_fits(ctx, lab, task, quick ? 1 : 2, latent[g], ms[g]));
         ferry_i_free(task);
         ferry_i_free(text);
         task = text = NULL;
@@ -182,7 +182,7 @@ static ferry_status run_figure4(ferry_ctx *ctx, ferry_lab *lab)
     ferry_i_lab_units(lab, "processor milliseconds of a fit, by rows of the source", 1);
     for (int64_t s = 0; s < SIZES; s++) {
         FERRY_TRY(ferry_i_mmltl_task(ctx, lab, &corel, &cut, 0, sizes[s], text, &task));
-        FERRY_TRY(time_fits(ctx, lab, task, quick ? 10 : 50, sizes[s], ms[s]));
+        FERRY_TRY(time_fits(ctx, lab, task, quick ? 10 : 30, sizes[s], ms[s]));
         ferry_i_free(task);
         task = NULL;
     }
@@ -204,9 +204,9 @@ const ferry_study ferry_i_study_mmltl_figure3 = {
     .protocol =
         "Corel5k's 499 test pictures with DenseSift histograms (1000 bins, the paper's "
         "features), half of their photo CDs as the source: about 200 pictures, where the "
-        "paper has 1200. M-MLTL and MLTL as printed with the Bartels-Stewart solver, 10 "
+        "paper has 1200. M-MLTL and MLTL as printed with the Bartels-Stewart solver, 4 "
         "sweeps (2 with --quick; the paper does not say how many), one pass of the "
-        "classifier; processor time of all threads, the fastest of 3 fits (1 with "
+        "classifier; processor time of all threads, the fastest of 2 fits (1 with "
         "--quick). "
         "S-MLTL as rebuilt has no g: its row is what it takes at any. Times are this "
         "machine's; only their shape can be compared. The last column solves the same "
@@ -222,7 +222,7 @@ const ferry_study ferry_i_study_mmltl_figure4 = {
     .needs = MMLTL_NEEDS,
     .protocol = MMLTL_STANDIN
     "M-MLTL and MLTL as printed with g = 50 and the Bartels-Stewart solver, 10 sweeps, one "
-    "pass of the classifier; processor time of all threads, the fastest of 50 fits (10 "
+    "pass of the classifier; processor time of all threads, the fastest of 30 fits (10 "
     "with "
     "--quick). Times are this machine's; only their shape can be compared. The figure has "
     "no "
