@@ -304,8 +304,10 @@ const cli_command cli_commands[] = {
      1, 1, WORDS_FILE, OPTIONS(fit_options), NULL, true, cli_fit},
     {"predict", "MODEL [DATA...]", "predict with a saved model",
      "DATA is a file like the target's, or VIEW=FILE for each view of a model that has "
-     "several. Files are read with the settings of the task unless changed here. Features "
-     "are matched by name where both sides have names, else by number. For a model of "
+     "several; GRAPH=EDGES joins the instances with each other and with labelled ones that "
+     "the model knows. Files are read with the settings of the task unless changed here. "
+     "Features are matched by name where both sides have names, else by number. For a "
+     "model of "
      "ratings DATA has the users and items to rate, one pair a line; with --top N it has "
      "users, one a line, and the answer is their N best items. --known FILE has ratings of "
      "users and items that the model has not seen: they are placed by these without "

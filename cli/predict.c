@@ -22,6 +22,19 @@ static size_t view_of(const ferry_model *model, const char *arg)
     return 0;
 }
 
+/* The same for a graph of the model. */
+static size_t graph_of(const ferry_model *model, const char *arg)
+{
+    const char *equals = strchr(arg, '=');
+
+    for (int64_t i = 0; equals && i < ferry_model_graphs(model); i++) {
+        const char *name = ferry_model_graph_name(model, i);
+        const size_t n = strlen(name);
+        if (n == (size_t)(equals - arg) && strncmp(arg, name, n) == 0) return n;
+    }
+    return 0;
+}
+
 static int name_the_views(const ferry_model *model)
 {
     char names[512] = "";
@@ -30,21 +43,49 @@ static int name_the_views(const ferry_model *model)
     for (int64_t i = 0; i < ferry_model_views(model) && n < sizeof names; i++)
         n += (size_t)snprintf(names + n, sizeof names - n, " %s=FILE",
                               ferry_model_view_name(model, i));
+    for (int64_t i = 0; i < ferry_model_graphs(model) && n < sizeof names; i++)
+        n += (size_t)snprintf(names + n, sizeof names - n, " [%s=EDGES]",
+                              ferry_model_graph_name(model, i));
     return cli_usage("predict: this model has %lld view%s: give%s",
                      (long long)ferry_model_views(model),
                      ferry_model_views(model) == 1 ? "" : "s", names);
 }
 
+/* Read the arguments that are graphs, behind the views: an edge joins what they have. */
+static int read_graphs(cli *c, const ferry_model *model, ferry_domain *domain)
+{
+    for (int64_t i = 1; i < c->n_args; i++) {
+        const char *arg = c->args[i];
+        const size_t n = view_of(model, arg) > 0 ? 0 : graph_of(model, arg);
+        char *graph = NULL;
+
+        if (n == 0) continue;
+        graph = cli_join(arg, "", "");
+        graph[n] = 0;
+        const ferry_status st =
+            ferry_model_read_graph(c->ctx, model, graph, arg + n + 1, c->sets, domain);
+        free(graph);
+        if (st != FERRY_OK) return cli_failed(c, st);
+    }
+    return EXIT_DONE;
+}
+
 /* Read every DATA argument into the domain. */
 static int read_views(cli *c, const ferry_model *model, ferry_domain *domain)
 {
+    int64_t graphs = 0;
+
+    for (int64_t i = 1; i < c->n_args; i++)
+        graphs += view_of(model, c->args[i]) == 0 && graph_of(model, c->args[i]) > 0;
+    if (graphs == c->n_args - 1) return name_the_views(model);
     for (int64_t i = 1; i < c->n_args; i++) {
         const char *arg = c->args[i];
         const size_t n = view_of(model, arg);
         ferry_data *data = NULL;
         char *view = NULL;
 
-        if (n == 0 && (ferry_model_views(model) > 1 || c->n_args > 2))
+        if (n == 0 && graph_of(model, arg) > 0) continue;
+        if (n == 0 && (ferry_model_views(model) > 1 || c->n_args - graphs > 2))
             return name_the_views(model);
         if (n > 0) {
             view = cli_join(arg, "", "");
@@ -60,7 +101,7 @@ static int read_views(cli *c, const ferry_model *model, ferry_domain *domain)
         free(view);
         if (st != FERRY_OK) return cli_failed(c, st);
     }
-    return EXIT_DONE;
+    return read_graphs(c, model, domain);
 }
 
 /* A file of ratings or of pairs, whose values may be blank, as a domain. */

@@ -129,6 +129,19 @@ FERRY_API const char *ferry_model_view_name(const ferry_model *model, int64_t i)
 FERRY_API ferry_status ferry_model_read_view(ferry_ctx *ctx, const ferry_model *model,
                                              const char *view, const char *path,
                                              const ferry_opts *opts, ferry_data **out);
+/** Graphs that a prediction can use: instances that are to be predicted may be joined with
+ * each other and with labelled instances from the fit. 0 when the method uses none. */
+FERRY_API int64_t ferry_model_graphs(const ferry_model *model);
+FERRY_API const char *ferry_model_graph_name(const ferry_model *model, int64_t i);
+/**
+ * Read a file of edges as the model's graph of that name into a domain that has its views.
+ * Instances whose labels the model knows become instances of the domain, but
+ * ferry_predict() answers only for those that were there before. Edges with ids that are
+ * neither are left out with one warning.
+ */
+FERRY_API ferry_status ferry_model_read_graph(ferry_ctx *ctx, const ferry_model *model,
+                                              const char *graph, const char *path,
+                                              const ferry_opts *opts, ferry_domain *domain);
 FERRY_API void ferry_model_free(ferry_model *model);
 
 #endif

@@ -123,6 +123,8 @@ struct ferry_domain {
     bool labels_of_views;   /* they came with views, so another view's may add to them */
     ferry_ratings *ratings; /* or NULL */
     ferry_pairs *pairs;     /* or NULL */
+    int64_t asked; /* predictions are for so many instances, the others are there for what
+                    * a model knows of them; 0: for all */
     ferry_seen seen;
     struct ferry_domain *base; /* owner of all but what differs from it, or NULL */
     _Atomic int refs;

@@ -89,6 +89,10 @@ typedef struct ferry_method {
      * first; `rated`: also those that the user rated. NULL: cannot. */
     ferry_status (*top)(ferry_ctx *ctx, const void *state, const ferry_ids *users,
                         int64_t n, bool rated, ferry_ratings **out);
+    /* Names of the graphs that predict() uses where a domain has them, and ids of the
+     * instances whose labels it knows as neighbours. Lent. NULL: none. */
+    const ferry_ids *(*graphs)(const void *state);
+    const ferry_ids *(*known)(const void *state);
     /* Names of tensors and texts must not begin with "ferry.". load takes the bag as
      * written by a stranger: every size and index is checked. save NULL: cannot be saved.
      */

@@ -264,6 +264,7 @@ ferry_status ferry_predict(ferry_ctx *ctx, const ferry_model *model,
         FERRY_TRY(method->predict(ctx, model->state, &a.domain, p));
     }
     FERRY_TRY(check_classes(ctx, model, p));
+    if (domain->asked > 0 && domain->asked < p->n) p->n = domain->asked;
     *out = p;
     p = NULL;
 done:

@@ -129,3 +129,73 @@ ferry_status ferry_model_read_view(ferry_ctx *ctx, const ferry_model *model,
 done:
     return st;
 }
+
+/* ---- graphs ---- */
+
+static const ferry_ids *graph_names(const ferry_model *m)
+{
+    return m->method->graphs && m->state ? m->method->graphs(m->state) : NULL;
+}
+
+int64_t ferry_model_graphs(const ferry_model *model)
+{
+    const ferry_ids *names = graph_names(model);
+
+    return names ? ferry_i_ids_count(names) : 0;
+}
+
+const char *ferry_model_graph_name(const ferry_model *model, int64_t i)
+{
+    return i >= 0 && i < ferry_model_graphs(model) ? ferry_i_ids_at(graph_names(model), i)
+                                                   : NULL;
+}
+
+/* Nodes of the graph that the model knows and the domain does not become instances. */
+static ferry_status add_known(ferry_ctx *ctx, const ferry_model *m, const ferry_ids *nodes,
+                              ferry_domain *d)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_ids *known = m->method->known ? m->method->known(m->state) : NULL;
+    ferry_ids *more = ferry_i_ids_new();
+    ferry_growth g = {0};
+    int64_t *at = NULL;
+
+    FERRY_NEED(ctx, more, FERRY_ENOMEM, "no memory for a graph");
+    for (int64_t i = 0; known && i < ferry_i_ids_count(nodes); i++) {
+        const char *id = ferry_i_ids_at(nodes, i);
+        if (ferry_i_ids_find(known, id) < 0 || ferry_i_ids_find(d->ids, id) >= 0) continue;
+        FERRY_NEED(ctx, ferry_i_ids_add(more, id, NULL) >= 0, FERRY_ENOMEM,
+                   "no memory for a graph");
+    }
+    at = ferry_i_calloc(ferry_i_ids_count(more), sizeof *at);
+    FERRY_NEED(ctx, at, FERRY_ENOMEM, "no memory for a graph");
+    if (d->asked == 0) d->asked = ferry_domain_size(d);
+    FERRY_TRY(ferry_i_growth_plan(ctx, d, more, at, &g));
+    ferry_i_growth_apply(d, &g);
+done:
+    ferry_i_growth_free(&g);
+    ferry_i_ids_free(more);
+    ferry_i_free(at);
+    return st;
+}
+
+ferry_status ferry_model_read_graph(ferry_ctx *ctx, const ferry_model *model,
+                                    const char *graph, const char *path,
+                                    const ferry_opts *opts, ferry_domain *domain)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_ids *names = graph_names(model);
+    ferry_data *data = NULL;
+
+    FERRY_NEED(ctx, names && ferry_i_ids_find(names, graph) >= 0, FERRY_EINVAL,
+               "the model has no graph '%s'", graph);
+    FERRY_NEED(ctx, ferry_domain_size(domain) > 0, FERRY_EINVAL,
+               "graph '%s': the domain has no instances to predict for yet", graph);
+    FERRY_TRY(ferry_i_read_as(ctx, path, opts, FERRY_DATA_GRAPH, &data));
+    FERRY_TRY(add_known(ctx, model, data->nodes, domain));
+    st = ferry_domain_add_data(ctx, domain, graph, data);
+    if (st == FERRY_EDATA) st = ferry_i_prefix(ctx, st, "%s", path);
+done:
+    ferry_data_free(data);
+    return st;
+}

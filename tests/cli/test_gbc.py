@@ -1,5 +1,6 @@
 """gbc from a task file: tables that lack rows, with categories and missing cells, text, 0/1 words and edge lists."""
 import json
+import os
 import random
 import sys
 
@@ -59,6 +60,11 @@ evaluate: {{repeats: 2}}
 """)
 
 
+def only_gbc(folder, task):
+    lines = ["methods: [gbc]" if line.startswith("methods:") else line for line in read(task).split("\n")]
+    return write(folder, "task.yaml", "\n".join(lines))
+
+
 def test_run_explains(folder):
     task = make(folder)
     r = ferry("run", task, "-o", folder + "/out", "--threads", "1")
@@ -94,6 +100,58 @@ def test_predict_with_some_views(folder):
     assert set(rows) == {"n1", "n2", "n3"}, r
     assert r.out.splitlines()[0].endswith(",basis") and r.out.count(",views\n") == 3, r
     assert ",c," in r.out.splitlines()[2], r  # n2, whose two views agree
+
+
+def test_predict_with_graphs(folder):
+    """New instances that are joined with each other and with labelled ones from the fit."""
+    task = make(folder)
+    model = folder + "/m.ferry"
+    ferry("fit", task, "-m", "gbc", "--set", "methods.gbc.correct=smooth", "--set", "methods.gbc.strength=0.9", "-o", model, "-q",
+          "--threads", "1", "--set", "domains.things.labelled=1.0")
+    kind = dict(line.split(",") for line in read(folder, "labels.csv").split())
+    of = lambda k: [i for i in kind if kind[i] == k][:6]
+    write(folder, "new_words.csv", "id,w1,w2,w3,w4,w5\nn1,0,0,0,0,0\nn2,0,0,0,0,0\nn3,1,0,0,0,0\n")
+    write(folder, "new_edges.csv", "".join(f"n1,{i}\n" for i in of("b")) + "".join(f"{i},n2\n" for i in of("c")) + "n1,stranger\n")
+    plain = predictions(ferry("predict", model, f"words={folder}/new_words.csv").out)
+    r = ferry("predict", model, f"friends={folder}/new_edges.csv", f"words={folder}/new_words.csv")
+    joined = predictions(r.out)
+    assert list(joined) == ["n1", "n2", "n3"], r  # not the labelled ones, which the model knows
+    assert joined["n1"][0] == "b" and joined["n2"][0] == "c", r
+    assert plain["n1"] == plain["n2"] and joined["n3"] == plain["n3"], r
+    assert "1 of 13 edges" in r.err and "stranger" in r.err, r
+    assert r.out.count(",views\n") == 3 and "in no view" not in r.err, r
+    # bad input: one line that names what was expected, nothing written
+    r = ferry("predict", model, f"friends={folder}/new_edges.csv", "-o", folder + "/no.csv", code=2)
+    assert "words=FILE" in r.err and "[friends=EDGES]" in r.err, r
+    write(folder, "none.csv", "u,v\nv,w\n")
+    r = ferry("predict", model, f"words={folder}/new_words.csv", f"friends={folder}/none.csv", "-o", folder + "/no.csv", code=2)
+    assert "none.csv" in r.err and "none of its 2 edges" in r.err, r
+    r = ferry("predict", model, f"words={folder}/new_words.csv", f"enemies={folder}/none.csv", "-o", folder + "/no.csv", code=2)
+    assert "[friends=EDGES]" in r.err, r
+    assert not os.path.exists(folder + "/no.csv")
+
+
+def test_tune(folder):
+    """lambda0 and lambda1 are chosen from their grids times labelled / unlabelled."""
+    task = only_gbc(folder, make(folder, "regress"))
+    ferry("run", task, "-q", "-o", folder + "/out", "--threads", "1", "--set", "methods.gbc.tune=yes",
+          "--set", "methods.gbc.trees=8", "--set", "evaluate.repeats=1")
+    d = json.loads(read(folder, "out/results.json"))["results"][0]["diagnostics"]
+    unit = 36 / 54
+    assert any(abs(d["lambda0"] - l * unit) < 1e-9 for l in (0, 0.1, 0.3)), d["lambda0"]
+    assert any(abs(d["lambda1"] - l * unit) < 1e-9 for l in (0, 0.1, 0.3, 1)), d["lambda1"]
+
+
+def test_ablations(folder):
+    """Both principles off and equal weights, in both modes."""
+    task = only_gbc(folder, make(folder))
+    for mode in ("ferry", "thesis"):
+        ferry("run", task, "-q", "-o", folder + "/out", "--threads", "1", "--set", "evaluate.repeats=1",
+              "--set", "methods.gbc.trees=6", "--set", "methods.gbc.mode=" + mode, "--set", "methods.gbc.lambda0=0",
+              "--set", "methods.gbc.lambda1=0", "--set", "methods.gbc.weights=equal", "--set", "methods.gbc.combine=average")
+        d = json.loads(read(folder, "out/results.json"))["results"][0]["diagnostics"]
+        assert d["lambda0"] == d["lambda1"] == 0, d
+        assert all(abs(w - 0.25) < 1e-12 for w in d["weights"].values()), d["weights"]
 
 
 main(sys.modules[__name__])

@@ -463,6 +463,16 @@ done:
     return st;
 }
 
+static const ferry_ids *gbc_graphs(const void *state)
+{
+    return ((const gbc_model *)state)->graphs;
+}
+
+static const ferry_ids *gbc_known(const void *state)
+{
+    return ((const gbc_model *)state)->known;
+}
+
 const ferry_method ferry_i_method_gbc = {
     .name = "gbc",
     .summary = "gradient boosting consensus over views that lack instances, and graphs",
@@ -477,6 +487,8 @@ const ferry_method ferry_i_method_gbc = {
     .fits = gbc_fits,
     .fit = gbc_fit,
     .predict = ferry_i_gbc_predict,
+    .graphs = gbc_graphs,
+    .known = gbc_known,
     .save = ferry_i_gbc_save,
     .load = ferry_i_gbc_load,
     .free = ferry_i_gbc_model_free,

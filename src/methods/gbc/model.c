@@ -102,6 +102,7 @@ static void tell(ferry_ctx *ctx, const ferry_domain *d, int64_t n, const uint8_t
 {
     int64_t count[3] = {0};
 
+    if (d->asked > 0) n = d->asked;
     for (int64_t x = 0; x < n; x++)
         count[basis[x]]++;
     if (count[FERRY_BASIS_NEIGHBOURS] + count[FERRY_BASIS_BASE] > 0)
