@@ -10,7 +10,7 @@ typedef struct ferry_study_info {
     const char *name;     /**< such as "ttl-table5" */
     const char *paper;    /**< authors, title, year */
     const char *shows;    /**< such as "table 5: accuracy on 20 Newsgroups" */
-    const char *needs;    /**< files below the data folder, a line each */
+    const char *needs;    /**< files below the data folder, a line each; a|b: either */
     const char *protocol; /**< what is done, and how it differs from the paper's */
 } ferry_study_info;
 

@@ -55,7 +55,9 @@ ferry_status ferry_i_lab_path(ferry_ctx *ctx, ferry_lab *lab, const char *name, 
 ferry_status ferry_i_lab_source(ferry_ctx *ctx, ferry_lab *lab, const char *name,
                                 char **out)
 {
-    return join(ctx, lab->data, name, out);
+    bool there = false;
+
+    return ferry_i_study_file(ctx, lab->data, name, &there, out);
 }
 
 ferry_status ferry_i_lab_task(ferry_ctx *ctx, ferry_lab *lab, const char *name,

@@ -58,30 +58,54 @@ static ferry_status find(ferry_ctx *ctx, const char *name, const ferry_study **o
                         name);
 }
 
-ferry_status ferry_i_study_missing(ferry_ctx *ctx, const ferry_study *study,
-                                   const char *data, char **missing)
+ferry_status ferry_i_study_file(ferry_ctx *ctx, const char *data, const char *names,
+                                bool *there, char **out)
 {
     ferry_status st = FERRY_OK;
     char *name = NULL, *path = NULL;
 
-    *missing = NULL;
-    for (const char *s = study->needs; *s && !*missing;) {
-        const size_t len = strcspn(s, "\n");
+    *out = NULL;
+    *there = false;
+    for (const char *s = names; *s && !*there;) {
+        const size_t len = strcspn(s, "|\n");
         name = ferry_i_strndup(s, (int64_t)len);
         path = name ? ferry_i_path_join(data, name) : NULL;
         FERRY_NEED(ctx, path, FERRY_ENOMEM, "no memory for the name of a file");
-        if (access(path, R_OK) != 0) {
-            *missing = path;
+        *there = access(path, R_OK) == 0;
+        if (*there || !*out) {
+            ferry_i_free(*out);
+            *out = path;
             path = NULL;
         }
         ferry_i_free(path);
         ferry_i_free(name);
         path = name = NULL;
-        s += len + (s[len] != 0);
+        s += len;
+        if (*s != '|') break;
+        s++;
     }
 done:
     ferry_i_free(path);
     ferry_i_free(name);
+    return st;
+}
+
+ferry_status ferry_i_study_missing(ferry_ctx *ctx, const ferry_study *study,
+                                   const char *data, char **missing)
+{
+    ferry_status st = FERRY_OK;
+    bool there = true;
+
+    *missing = NULL;
+    for (const char *s = study->needs; *s;) {
+        const size_t len = strcspn(s, "\n");
+        FERRY_TRY(ferry_i_study_file(ctx, data, s, &there, missing));
+        if (!there) break;
+        ferry_i_free(*missing);
+        *missing = NULL;
+        s += len + (s[len] != 0);
+    }
+done:
     return st;
 }
 

@@ -20,7 +20,7 @@ typedef struct ferry_study {
     const char *name;     /* "ttl-table5", "hetomtl-figure6" */
     const char *paper;    /* one line: authors, title, year */
     const char *shows;    /* "table 5: accuracy on 20 Newsgroups" */
-    const char *needs;    /* files below the data folder, a line each */
+    const char *needs;    /* files below the data folder, a line each; a|b: either */
     const char *protocol; /* what we do and how it differs from the paper's (stand-ins,
                              sizes, seeds), in plain sentences */
     ferry_status (*run)(ferry_ctx *ctx, ferry_lab *lab);
@@ -30,6 +30,10 @@ typedef struct ferry_study {
 const ferry_study *ferry_i_study_find(const char *name);
 const ferry_study *ferry_i_study_at(int64_t i);
 
+/* A line of `needs`: data/NAME of the first alternative that is there, else of the first.
+ * New string. */
+ferry_status ferry_i_study_file(ferry_ctx *ctx, const char *data, const char *names,
+                                bool *there, char **out);
 /* The first of a study's files that is not below data (new string), NULL when all are. */
 ferry_status ferry_i_study_missing(ferry_ctx *ctx, const ferry_study *study,
                                    const char *data, char **missing);
@@ -50,7 +54,7 @@ uint64_t ferry_i_lab_seed(const ferry_lab *lab);
 /* How many calls of ferry_i_lab_run() are planned, for the progress bar. */
 void ferry_i_lab_plan(ferry_lab *lab, int64_t runs);
 
-/* folder/name; data/name. New strings. */
+/* folder/name; data/name (a|b as in `needs`). New strings. */
 ferry_status ferry_i_lab_path(ferry_ctx *ctx, ferry_lab *lab, const char *name, char **out);
 ferry_status ferry_i_lab_source(ferry_ctx *ctx, ferry_lab *lab, const char *name,
                                 char **out);

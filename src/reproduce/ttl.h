@@ -5,8 +5,9 @@
 #include "reproduce/study.h"
 
 #define TTL_PAPER "Tan, Song, Zhong, Yang: Transitive Transfer Learning, KDD 2015"
-#define TTL_NEWS "20newsgroups/20news-bydate.tar.xz"
-#define TTL_AMAZON "amazon_sentiment/fdu-mtl.tar.xz"
+/* Packed as in our own copies, or as ferry fetch gets them. */
+#define TTL_NEWS "20newsgroups/20news-bydate.tar.xz|20newsgroups/20news-bydate.tar.gz"
+#define TTL_AMAZON "amazon_sentiment/fdu-mtl.tar.xz|amazon_sentiment/fdu-mtl"
 
 /* One of the six tasks of table 4: folders of 20 Newsgroups by class. */
 typedef struct ttl_news {

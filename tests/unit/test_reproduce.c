@@ -41,7 +41,8 @@ static ferry_status toy_run(ferry_ctx *ctx, ferry_lab *lab)
     FERRY_NEED(ctx, !csv.failed, FERRY_ENOMEM, "no memory for the toy");
     ferry_i_lab_plan(lab, 2);
     FERRY_TRY(ferry_i_lab_path(ctx, lab, "t.csv", &path));
-    FERRY_TRY(ferry_i_lab_source(ctx, lab, "there.txt", &source));
+    FERRY_TRY(ferry_i_lab_source(ctx, lab, "no.txt|there.txt", &source));
+    assert_non_null(strstr(source, "/there.txt"));
     FERRY_TRY(ferry_i_lab_task(ctx, lab, "t.csv", csv.s));
     FERRY_TRY(ferry_i_lab_task(ctx, lab, "toy.yaml", toy_task));
     ferry_i_lab_units(lab, "accuracy, %", 1);
@@ -86,7 +87,7 @@ static const ferry_study toy = {
     .name = "toy-table1",
     .paper = "Nobody: A toy, 2026",
     .shows = "table 1: a toy",
-    .needs = "there.txt\nsub/also.txt",
+    .needs = "there.txt\nsub/other.txt|sub/also.txt",
     .protocol = "Forty points.",
     .run = toy_run,
 };
@@ -234,7 +235,7 @@ static void test_wrong(void **state)
     ferry_string_free(missing);
     (void)remove(tmp_path("data/sub/also.txt"));
     assert_fails(ctx, ferry_i_reproduce(ctx, &toy, &s, &r), FERRY_EDATA,
-                 "data/sub/also.txt: not there, and toy-table1 needs it");
+                 "data/sub/other.txt: not there, and toy-table1 needs it");
     assert_null(slurp(tmp_path("none/study.json")));
     s.data = "no/such/folder";
     assert_fails(ctx, ferry_i_reproduce(ctx, &toy, &s, &r), FERRY_EDATA, "no/such/folder");
