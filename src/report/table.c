@@ -27,8 +27,10 @@ void ferry_i_report_number(char *buf, size_t n, int places, bool sign, double x)
         (void)snprintf(buf, n, "n/a");
     else if (places < 0)
         (void)snprintf(buf, n, sign ? "%+.2e" : "%.2e", x);
-    else
-        (void)snprintf(buf, n, sign ? "%+.*f" : "%.*f", places, x);
+    else {
+        if (fabs(x) < 0.5 * pow(10, -places)) x = 0; /* never -0.0 */
+        (void)snprintf(buf, n, sign && x != 0 ? "%+.*f" : "%.*f", places, x);
+    }
 }
 
 static void format_p(char *buf, size_t n, double p)

@@ -29,14 +29,12 @@ static void amount(const ferry_results *rs, double x, char *buf, size_t n)
 /* "0.3 to 2.5" */
 static void interval(const ferry_results *rs, double lo, double hi, char *buf, size_t n)
 {
+    const double unit = in_points(rs) ? 100 : 1;
+    const int places = in_points(rs) ? 1 : ferry_i_report_places(rs, 0);
     char a[48], b[48];
 
-    if (in_points(rs)) {
-        (void)snprintf(buf, n, "%.1f to %.1f", 100 * lo, 100 * hi);
-        return;
-    }
-    ferry_i_report_number(a, sizeof a, ferry_i_report_places(rs, 0), false, lo);
-    ferry_i_report_number(b, sizeof b, ferry_i_report_places(rs, 0), false, hi);
+    ferry_i_report_number(a, sizeof a, places, false, unit * lo);
+    ferry_i_report_number(b, sizeof b, places, false, unit * hi);
     (void)snprintf(buf, n, "%s to %s", a, b);
 }
 
