@@ -95,6 +95,13 @@ float ferry_i_tree_float(double v)
     return v > FLT_MAX ? FLT_MAX : v < -FLT_MAX ? -FLT_MAX : (float)v;
 }
 
+/* Threads for n x cols cells: a tree over few is grown before they have met. The trees are
+ * the same. */
+static int threads_for(const ferry_ctx *ctx, int64_t n, int64_t cols)
+{
+    return n < 1 << 19 && cols < 1 << 19 && n * cols < 1 << 19 ? 1 : ctx->threads;
+}
+
 static ferry_status load_dense(ferry_ctx *ctx, const ferry_tree_data *d, ferry_booster *b)
 {
     ferry_status st = FERRY_OK;
@@ -108,8 +115,8 @@ static ferry_status load_dense(ferry_ctx *ctx, const ferry_tree_data *d, ferry_b
         for (int64_t j = 0; j < cols; j++)
             v[i * cols + j] = ferry_i_tree_float(row[j]);
     }
-    XGB(ctx,
-        xgb.from_dense(v, (bst_ulong)d->n, (bst_ulong)cols, NAN, &b->data, ctx->threads));
+    XGB(ctx, xgb.from_dense(v, (bst_ulong)d->n, (bst_ulong)cols, NAN, &b->data,
+                            threads_for(ctx, d->n, cols)));
 done:
     ferry_i_free(v);
     return st;
@@ -301,7 +308,7 @@ static ferry_status set_parameters(ferry_ctx *ctx, const ferry_booster *b, Boost
 
     (void)snprintf(depth, sizeof depth, "%lld", (long long)b->o.depth);
     (void)snprintf(bins, sizeof bins, "%lld", (long long)b->o.bins);
-    (void)snprintf(threads, sizeof threads, "%d", ctx->threads);
+    (void)snprintf(threads, sizeof threads, "%d", threads_for(ctx, b->n, b->cols));
     (void)snprintf(classes, sizeof classes, "%lld", b->k > 1 ? (long long)b->k : 0LL);
     (void)snprintf(reg, sizeof reg, "%.9g", b->o.reg);
     (void)snprintf(child, sizeof child, "%.9g", b->o.min_child);
