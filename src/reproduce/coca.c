@@ -421,7 +421,7 @@ const ferry_study ferry_i_study_coca_figure12 = {
     .name = "coca-figure12",
     .paper = PAPER,
     .shows = "figure 12: clusters of Citeseer papers, with noise sources",
-    .needs = "linqs/citeseer.tgz",
+    .needs = SOURCES_CITESEER,
     .protocol =
         "The paper's data: words in five views by descending mutual information with the "
         "topic (which leaks labels to all methods alike, as in the paper), a view of "
@@ -442,7 +442,7 @@ const ferry_study ferry_i_study_coca_figure15 = {
     .name = "coca-figure15",
     .paper = PAPER,
     .shows = "figure 15: classifiers on the embedding; the weight of agreement",
-    .needs = SOURCES_MFEAT "\nlinqs/citeseer.tgz",
+    .needs = SOURCES_MFEAT "\n" SOURCES_CITESEER,
     .protocol =
         "(a) The paper's data: digits embedded in d = 3 (the paper names no d; ours is the "
         "prototype's), then classified; 10 random splits with 90 % for training instead of "

@@ -211,7 +211,7 @@ const ferry_study ferry_i_study_gbc_figure4 = {
     .name = "gbc-figure4",
     .paper = PAPER,
     .shows = "figure 4: GBC against methods on joined features, complete instances",
-    .needs = "imdb/movie_metadata.csv\n" SOURCES_MFEAT "\nlinqs/citeseer.tgz",
+    .needs = "imdb/movie_metadata.csv\n" SOURCES_MFEAT "\n" SOURCES_CITESEER,
     .protocol = FILMS DIGITS PAPERS VERSIONS
     "The others get all views side by side; the adjacency columns of Eq. 3.20 are left "
     "out because they made the SVM much worse in the prototype. SVM: C = 0.1, for films "
@@ -224,7 +224,7 @@ const ferry_study ferry_i_study_gbc_figure5 = {
     .name = "gbc-figure5",
     .paper = PAPER,
     .shows = "figure 5: GBC against methods on joined features, incomplete instances",
-    .needs = "imdb/movie_metadata.csv\n" SOURCES_MFEAT "\nlinqs/citeseer.tgz",
+    .needs = "imdb/movie_metadata.csv\n" SOURCES_MFEAT "\n" SOURCES_CITESEER,
     .protocol =
         "As gbc-figure4, but 30 % of the instances lack half of the views (graphs "
         "stay); the others fill in means. " FILMS DIGITS PAPERS VERSIONS

@@ -319,7 +319,7 @@ const ferry_study ferry_i_study_gbc_figure9 = {
     .name = "gbc-figure9",
     .paper = PAPER,
     .shows = "figure 9: what weights of the views add, one of which is noisy",
-    .needs = "linqs/citeseer.tgz",
+    .needs = SOURCES_CITESEER,
     .protocol = PAPERS VERSIONS
     "Weights as published come from training losses (Eq. 3.10), Ferry's from held-out "
     "labels; both against equal weights. Ferry's GBC averages views and does not "

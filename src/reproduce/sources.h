@@ -7,7 +7,8 @@
 #include "data/data.h"
 #include "reproduce/study.h"
 
-/* The files of mfeat, for `needs`. */
+/* Files, for `needs`: Citeseer as distributed, or as ferry fetch unpacks it; mfeat. */
+#define SOURCES_CITESEER "linqs/citeseer.tgz|linqs/citeseer"
 #define SOURCES_MFEAT                                                                      \
     "mfeat/mfeat-fac.csv\nmfeat/mfeat-fou.csv\nmfeat/mfeat-kar.csv\nmfeat/mfeat-pix.csv\n" \
     "mfeat/mfeat-zer.csv\nmfeat/mfeat-mor.csv"

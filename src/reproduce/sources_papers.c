@@ -51,7 +51,7 @@ static ferry_status citeseer_read(ferry_ctx *ctx, ferry_lab *lab, citeseer *c)
     ferry_data *g = NULL;
 
     *c = (citeseer){0};
-    FERRY_TRY(ferry_i_lab_source(ctx, lab, "linqs/citeseer.tgz", &path));
+    FERRY_TRY(ferry_i_lab_source(ctx, lab, SOURCES_CITESEER, &path));
     FERRY_TRY(ferry_read(ctx, path, NULL, &c->words));
     FERRY_TRY(ferry_i_read_as(ctx, path, NULL, FERRY_DATA_GRAPH, &g));
     FERRY_NEED(ctx,
