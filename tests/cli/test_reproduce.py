@@ -64,6 +64,18 @@ def test_real(folder):
     assert cell["ours"] == first["scores"][cell["row"]]["error"] and cell["n"] == 3, cell
 
 
+def test_prepared(folder):
+    """A study that cuts its own domains and times fits: every cell is there, and its task file runs by itself."""
+    if not os.path.isdir(os.path.join(DATA, "corel5k")):
+        raise Skip("no data in " + DATA)
+    out = folder + "/m"
+    ferry("reproduce", "mmltl-figure4", "--quick", "--data", DATA, "--out", out, "--threads", "1")
+    cells = json.loads(read(out, "study.json"))["tables"][0]["cells"]
+    assert len(cells) == 5 * 4 and all(c["ours"] > 0 for c in cells), cells
+    again = ferry("run", "nuisance-0-a-300.yaml", "--json", "--threads", "1", "--out", folder + "/again", cwd=out)
+    assert len(json.loads(again.out)["results"]) == 4, again
+
+
 def test_page(folder):
     """docs/reproduction.md is what the committed results make, and each result belongs to a study."""
     p = subprocess.run([os.path.join(TOP, "scripts", "reproduction"), "--check"], capture_output=True, text=True)
