@@ -483,13 +483,23 @@ static void test_stops(void **state)
     const shape s = {2, 2, 0, 2, true, false, 9};
     ferry_nmtf_options o = {.exponent = 1, .iterations = 5000, .tol = 1e-6};
     ferry_nmtf_found found;
+    double before, falls;
     ferry_nmtf *n = NULL;
 
     assert_ok(ctx, problem(ctx, &s, &n));
     assert_ok(ctx, ferry_i_nmtf_run(ctx, n, &o, "ttl", &found));
     assert_true(found.converged && found.iterations < 5000);
-    ferry_ctx_set_progress(ctx, finish_at_3, NULL);
     o.tol = 0;
+    o.iterations = 0;
+    o.warm = 4; /* F and A alone: the labels stay as they are */
+    before = FERRY_ROW(n->domain[2].g, 4)[0];
+    falls = found.objective;
+    assert_ok(ctx, ferry_i_nmtf_run(ctx, n, &o, "ttl", &found));
+    assert_int_equal(found.iterations, 4);
+    assert_close(FERRY_ROW(n->domain[2].g, 4)[0], before, 1e-15);
+    assert_true(found.objective < falls * (1 + 1e-9));
+    o.iterations = 5000;
+    ferry_ctx_set_progress(ctx, finish_at_3, NULL);
     assert_ok(ctx, ferry_i_nmtf_run(ctx, n, &o, "ttl", &found));
     assert_true(found.finish && found.iterations == 3);
     ferry_ctx_set_progress(ctx, cancel, NULL);

@@ -319,13 +319,13 @@ ferry_status ferry_i_nmtf_run(ferry_ctx *ctx, ferry_nmtf *n, const ferry_nmtf_op
     double now = NAN, before = NAN;
 
     *found = (ferry_nmtf_found){.objective = NAN};
-    while (found->iterations < o->iterations) {
+    while (found->iterations < o->warm + o->iterations) {
         FERRY_TRY(ferry_i_nmtf_factors(ctx, n, o, &now));
-        FERRY_TRY(ferry_i_nmtf_members(ctx, n, o));
+        if (found->iterations >= o->warm) FERRY_TRY(ferry_i_nmtf_members(ctx, n, o));
         ferry_i_nmtf_normalise_late(ctx, n, o);
         found->iterations++;
-        FERRY_TRY(ferry_i_progress(ctx, what, found->iterations, o->iterations, now,
-                                   &found->finish));
+        FERRY_TRY(ferry_i_progress(ctx, what, found->iterations, o->warm + o->iterations,
+                                   now, &found->finish));
         found->converged = o->tol > 0 && fabs(before - now) <= o->tol * fabs(before);
         before = now;
         if (found->finish || found->converged) break;

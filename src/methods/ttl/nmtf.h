@@ -33,7 +33,8 @@ typedef struct ferry_nmtf_options {
     ferry_nmtf_loss loss;
     ferry_nmtf_norm norm;
     double exponent;    /* 0.5 (the paper's square root) or 1 */
-    int64_t iterations; /* of ferry_i_nmtf_run */
+    int64_t iterations; /* of ferry_i_nmtf_run, */
+    int64_t warm;       /* after this many of F and A alone */
     double tol;         /* ... which stops at a relative fall below this; 0: never */
 } ferry_nmtf_options;
 

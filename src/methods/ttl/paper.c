@@ -392,6 +392,7 @@ ferry_status ferry_i_ttl_paper(ferry_ctx *ctx, const ttl_options *o, const ferry
     const ferry_nmtf_options no = {.loss = (ferry_nmtf_loss)o->loss,
                                    .norm = (ferry_nmtf_norm)o->norm,
                                    .exponent = o->exponent == 0 ? 0.5 : 1,
+                                   .warm = o->warm,
                                    .iterations = o->iterations,
                                    .tol = o->tol};
     ferry_nmtf_found found;

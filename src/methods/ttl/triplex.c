@@ -6,7 +6,8 @@
  *
  * identical concepts share words and meaning (F1 A1), alike ones the meaning only (Fa_v,
  * Aa), distinct ones nothing. One group: those that teach, with their labels, and the one
- * that learns, whose G starts from a logistic regression.
+ * that learns, whose G starts from a logistic regression and stands still until the
+ * concepts, which start at random, have learned what it says.
  *
  * mode st: the sources teach the target. it: the last intermediate domain teaches it, with
  * its own labels. sit: the sources teach the first intermediate domain, whose likeliest
@@ -21,7 +22,7 @@ enum { SIT, ST, IT };
 
 typedef struct triplex_options {
     int mode, norm, exponent, scale, leaks, bridge_labels;
-    int64_t identical, alike, distinct, iterations;
+    int64_t identical, alike, distinct, warm, iterations;
     double C, floor, tol;
 } triplex_options;
 
@@ -34,7 +35,9 @@ static const ferry_opt triplex_opts[] = {
     FERRY_OPT(triplex_options, INT, alike, 20, 0, 10000,
               "concepts with the same meaning in different words"),
     FERRY_OPT(triplex_options, INT, distinct, 10, 0, 10000, "concepts of one domain"),
-    FERRY_OPT(triplex_options, INT, iterations, 100, 1, 1e9, "of each factorisation"),
+    FERRY_OPT(triplex_options, INT, warm, 50, 0, 1e9,
+              "iterations that move the concepts alone, with the first labels as they are"),
+    FERRY_OPT(triplex_options, INT, iterations, 40, 1, 1e9, "of each factorisation"),
     FERRY_OPT_ONE_OF(triplex_options, norm, "paper|absorb|none|simplex", "paper",
                      "columns of F and rows of G to sum 1, or not (see ttl)"),
     FERRY_OPT_ONE_OF(triplex_options, exponent, "half|one", "half", "of the updates"),
@@ -143,6 +146,7 @@ static ferry_status run(ferry_ctx *ctx, stage *s, int32_t *const *known, ferry_r
     const ferry_nmtf_options no = {.loss = FERRY_NMTF_SQUARED,
                                    .norm = (ferry_nmtf_norm)o->norm,
                                    .exponent = o->exponent == 0 ? 0.5 : 1,
+                                   .warm = o->warm,
                                    .iterations = o->iterations,
                                    .tol = o->tol};
     ferry_nmtf_found found;

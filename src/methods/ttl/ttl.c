@@ -42,6 +42,8 @@ static const ferry_opt ttl_opts[] = {
     FERRY_OPT(ttl_options, INT, p1, 20, 0, 10000,
               "paper: feature clusters that are shared"),
     FERRY_OPT(ttl_options, INT, p2, 10, 0, 10000, "paper: feature clusters of each domain"),
+    FERRY_OPT(ttl_options, INT, warm, 0, 0, 1e9,
+              "paper: iterations that move the clusters alone, before the others"),
     FERRY_OPT(ttl_options, INT, iterations, 100, 0, 1e9, "paper: iterations"),
     FERRY_OPT_ONE_OF(ttl_options, loss, "squared|kl", "squared", "paper: loss"),
     FERRY_OPT_ONE_OF(ttl_options, norm, "paper|absorb|none|simplex", "paper",

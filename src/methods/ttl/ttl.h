@@ -18,7 +18,7 @@ typedef struct ttl_options {
     double beta, eta, settle_tol, w_min;
     int64_t settle_steps;
     /* mode paper */
-    int64_t p1, p2, iterations;
+    int64_t p1, p2, warm, iterations;
     int loss, norm, exponent, start;
     const char *init, *weights;
     double floor, tol;
