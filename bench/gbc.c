@@ -221,6 +221,9 @@ int main(int argc, char **argv)
     one_size(ctx, n / 4, d, q, e / 4, rounds ? atoll(rounds) : 39);
     one_size(ctx, n / 2, d, q, e / 2, rounds ? atoll(rounds) : 39);
     one_size(ctx, n, d, q, e, rounds ? atoll(rounds) : 39);
+    printf("more edges between as many people\n");
+    one_size(ctx, n / 4, d, q, e / 2, rounds ? atoll(rounds) : 39);
+    one_size(ctx, n / 4, d, q, e, rounds ? atoll(rounds) : 39);
     trees_alone(ctx, 20000, 30);
     ferry_ctx_free(ctx);
     return 0;
