@@ -284,6 +284,13 @@ static void test_read_view(void **state)
     assert_fails(ctx, ferry_model_read_view(ctx, m, NULL, "f", NULL, &data), FERRY_EINVAL,
                  "the model has 2 views: say which one to read f as");
     assert_null(data);
+    assert_int_equal(ferry_model_graphs(m), 0); /* majority looks at no graph */
+    assert_null(ferry_model_graph_name(m, 0));
+    ferry_domain *d = NULL;
+    assert_ok(ctx, ferry_domain_new(ctx, "new", FERRY_TARGET, &d));
+    assert_fails(ctx, ferry_model_read_graph(ctx, m, "friends", "f", NULL, d), FERRY_EINVAL,
+                 "the model has no graph 'friends'");
+    ferry_domain_free(d);
     ferry_model_free(m);
     ferry_task_free(task);
 }
