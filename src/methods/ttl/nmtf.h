@@ -91,6 +91,8 @@ typedef struct ferry_nmtf {
     bool pending;  /* columns of F are still to be multiplied by what stands in the sums */
     bool tiled;    /* F is in the tiles; what the blocks have is old */
     int64_t empty; /* rows of G without any weight in the last step */
+    int isa_less;  /* instruction sets that ferry_i_nmtf_rows() leaves out, best first; 0
+                      but in tests */
     ferry_small *cc; /* c x c */
 } ferry_nmtf;
 

@@ -570,7 +570,7 @@ void ferry_i_nmtf_rows(ferry_ctx *ctx, ferry_nmtf *n, const ferry_nmtf_options *
                        int64_t g, double *objective)
 {
     ferry_nmtf_tiles *t = n->group[g].tiles;
-    const enum isa isa = best_isa();
+    const int best = (int)best_isa() - n->isa_less, isa = best > PLAIN ? best : PLAIN;
     const int64_t size = 2 + t->width * (2 * n->c + 1);
     const int threads = t->n * TILE * t->width > 100000 ? ctx->threads : 1;
     rows_job j = {.t = t, .c = n->c, .root = o->exponent != 1};
