@@ -123,6 +123,8 @@ struct ferry_domain {
     bool labels_of_views;   /* they came with views, so another view's may add to them */
     ferry_ratings *ratings; /* or NULL */
     ferry_pairs *pairs;     /* or NULL */
+    bool numbered; /* a view came without ids: instances are called by its row numbers */
+    bool of_task;  /* so they have been called since the task was made */
     int64_t asked; /* predictions are for so many instances, the others are there for what
                     * a model knows of them; 0: for all */
     ferry_seen seen;
@@ -130,6 +132,9 @@ struct ferry_domain {
     _Atomic int refs;
 };
 
+/* Whether an id says which instance it is: numbers of rows that were read for themselves
+ * do not, another file has them too. */
+bool ferry_i_domain_named(const ferry_domain *d);
 /* One more owner; ferry_domain_free() is one less. A domain with several owners does not
  * change any more. */
 ferry_domain *ferry_i_domain_ref(ferry_domain *d);

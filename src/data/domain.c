@@ -89,6 +89,11 @@ ferry_domain *ferry_i_domain_ref(ferry_domain *d)
     return d;
 }
 
+bool ferry_i_domain_named(const ferry_domain *d)
+{
+    return !d->numbered || d->of_task;
+}
+
 /* A copy that borrows every part of d and keeps d alive. */
 static ferry_status borrow(ferry_ctx *ctx, const ferry_domain *d, ferry_domain **out)
 {
@@ -106,6 +111,8 @@ static ferry_status borrow(ferry_ctx *ctx, const ferry_domain *d, ferry_domain *
     b->labels = d->labels;
     b->ratings = d->ratings;
     b->pairs = d->pairs;
+    b->numbered = d->numbered;
+    b->of_task = d->of_task;
     b->seen = d->seen;
     b->base = ferry_i_domain_ref((ferry_domain *)d); /* only the count changes */
     atomic_init(&b->refs, 1);

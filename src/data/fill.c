@@ -105,6 +105,7 @@ ferry_status ferry_i_domain_add_view(ferry_ctx *ctx, ferry_domain *d, const ferr
     d->views = views;
     ferry_i_growth_apply(d, &g);
     d->views[d->n_views++] = v;
+    d->numbered = d->numbered || !ids;
     v = NULL;
 done:
     ferry_i_growth_free(&g);

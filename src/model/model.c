@@ -191,6 +191,10 @@ ferry_status ferry_model_read_graph(ferry_ctx *ctx, const ferry_model *model,
                "the model has no graph '%s'", graph);
     FERRY_NEED(ctx, ferry_domain_size(domain) > 0, FERRY_EINVAL,
                "graph '%s': the domain has no instances to predict for yet", graph);
+    FERRY_NEED(ctx, ferry_i_domain_named(domain), FERRY_EDATA,
+               "graph '%s': the instances to predict for have no ids that its edges could "
+               "name: expected an id column (id=NAME)",
+               graph);
     FERRY_TRY(ferry_i_read_as(ctx, path, opts, FERRY_DATA_GRAPH, &data));
     FERRY_TRY(add_known(ctx, model, data->nodes, domain));
     st = ferry_domain_add_data(ctx, domain, graph, data);

@@ -106,6 +106,7 @@ ferry_status ferry_task_add_domain(ferry_ctx *ctx, ferry_task *t, ferry_domain *
     FERRY_NEED(ctx, domains, FERRY_ENOMEM, "no memory for a domain");
     t->domains = domains;
     t->domains[t->n_domains++] = d;
+    d->of_task = true;
     d = NULL;
 done:
     ferry_domain_free(d);

@@ -131,6 +131,28 @@ def test_predict_with_graphs(folder):
     assert not os.path.exists(folder + "/no.csv")
 
 
+def test_row_numbers_are_no_ids(folder):
+    """Rows of another file are not the rows of the fit that have their numbers."""
+    rows = [(i % 2, "ab"[i % 2]) for i in range(40)]
+    write(folder, "x.csv", "u,v,label\n" + "".join(f"{k + i % 3 / 9},{i % 7},{c}\n" for i, (k, c) in enumerate(rows)))
+    write(folder, "e.csv", "".join(f"{i + 1},{(i + 2) % 40 + 1}\n" for i in range(40)))
+    task = write(folder, "task.yaml", """
+task: rows
+goal: classify
+domains:
+  - {name: things, role: target, views: [{name: x, x: x.csv, label: label}], graphs: [{name: near, edges: e.csv}], labelled: 0.9}
+methods: [gbc]
+""")
+    write(folder, "new.csv", "u,v\n" + "1,3\n" * 40)
+    for method, sets in (("gbc", ["methods.gbc.correct=smooth", "methods.gbc.strength=0.9"]), ("ica", [])):
+        ferry("fit", task, "-m", method, "-o", folder + "/m.ferry", "-q", "--threads", "1", *(w for s in sets for w in ("--set", s)))
+        answers = predictions(ferry("predict", folder + "/m.ferry", folder + "/new.csv").out)
+        assert len(answers) == 40 and len(set(map(tuple, answers.values()))) == 1, (method, answers)
+    ferry("fit", task, "-m", "gbc", "-o", folder + "/m.ferry", "-q", "--threads", "1")
+    r = ferry("predict", folder + "/m.ferry", f"x={folder}/new.csv", f"near={folder}/e.csv", "-o", folder + "/no.csv", code=2)
+    assert "graph 'near': the instances to predict for have no ids" in r.err and not os.path.exists(folder + "/no.csv"), r
+
+
 def test_tune(folder):
     """lambda0 and lambda1 are chosen from their grids times labelled / unlabelled."""
     task = only_gbc(folder, make(folder, "regress"))

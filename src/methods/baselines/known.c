@@ -68,7 +68,9 @@ void ferry_i_known_start(const known *k, const ferry_domain *d, double *start, i
     const int64_t n = ferry_i_ids_count(d->ids), m = k->goal.classes;
 
     for (int64_t x = 0; x < n; x++) {
-        at[x] = ferry_i_ids_find(k->ids, ferry_i_ids_at(d->ids, x));
+        at[x] = ferry_i_domain_named(d)
+                    ? ferry_i_ids_find(k->ids, ferry_i_ids_at(d->ids, x))
+                    : -1;
         memcpy(start + x * m, at[x] < 0 ? k->prior : k->truth + at[x] * m,
                (size_t)m * sizeof *start);
     }

@@ -144,7 +144,9 @@ ferry_status ferry_i_gbc_predict(ferry_ctx *ctx, const void *state, const ferry_
     FERRY_TRY(ferry_i_gbc_answers(ctx, &model->goal, model->forest, model->w,
                                   model->stretch, n, d->views, answers, viewless));
     for (int64_t x = 0; x < n; x++)
-        at[x] = ferry_i_ids_find(model->known, ferry_i_ids_at(d->ids, x));
+        at[x] = ferry_i_domain_named(d)
+                    ? ferry_i_ids_find(model->known, ferry_i_ids_at(d->ids, x))
+                    : -1;
     const gbc_labels l = {at, model->truth, model->residual};
     const int64_t q = find_graphs(model, d, graph, wg);
     FERRY_TRY(ferry_i_gbc_correct(ctx, model->correct, model->strength, q, graph, wg, n, m,
