@@ -57,8 +57,7 @@ static void add_file(ferry_text *t, const char *key, const char *data, const cha
                      const char *name)
 {
     ferry_i_text_addf(t, ", %s: '", key);
-    for (const char *s = data; *s; s++)
-        ferry_i_text_addn(t, *s == '\'' ? "''" : s, *s == '\'' ? 2 : 1);
+    ferry_i_text_yaml(t, data);
     ferry_i_text_addf(t, "/%s#%s'", file, name);
 }
 

@@ -103,15 +103,15 @@ static bool goes(const ferry_lab *lab, int64_t m, const char *const *points, int
                  int64_t to, int way)
 {
     for (int64_t j = from; j < to; j++)
-        if (way * (at(lab, m, points[j + 1]) - at(lab, m, points[j])) <= 0) return false;
+        if (!(way * (at(lab, m, points[j + 1]) - at(lab, m, points[j])) > 0)) return false;
     return true;
 }
 
 static bool het_lowest(const ferry_lab *lab, const char *const *points, int64_t n)
 {
     for (int64_t j = 0; j < n; j++)
-        if (at(lab, HET, points[j]) >=
-            fmin(at(lab, MPA, points[j]), at(lab, OMTLMC, points[j])))
+        if (!(at(lab, HET, points[j]) <
+              fmin(at(lab, MPA, points[j]), at(lab, OMTLMC, points[j]))))
             return false;
     return true;
 }

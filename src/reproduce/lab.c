@@ -268,6 +268,12 @@ ferry_score ferry_i_score_times(ferry_score s, double factor)
 
 /* ---- what methods and readers say on the way ------------------------------------ */
 
+void ferry_i_text_yaml(ferry_text *t, const char *s)
+{
+    for (; *s; s++)
+        ferry_i_text_addn(t, *s == '\'' ? "''" : s, *s == '\'' ? 2 : 1);
+}
+
 static void on_log(void *user, ferry_level level, const char *line)
 {
     ferry_lab *lab = user;
@@ -310,6 +316,20 @@ done:
     return st;
 }
 
+/* What an earlier run left must not pass for this one's. */
+static ferry_status remove_old(ferry_ctx *ctx, ferry_lab *lab, const char *name)
+{
+    ferry_status st = FERRY_OK;
+    char *path = NULL;
+
+    FERRY_TRY(ferry_i_lab_path(ctx, lab, name, &path));
+    FERRY_NEED(ctx, unlink(path) == 0 || errno == ENOENT, FERRY_EIO,
+               "%s: cannot remove it: %s", path, strerror(errno));
+done:
+    ferry_i_free(path);
+    return st;
+}
+
 static ferry_status begin(ferry_ctx *ctx, const ferry_study *study,
                           const ferry_reproduce_settings *s, ferry_lab *lab)
 {
@@ -322,6 +342,8 @@ static ferry_status begin(ferry_ctx *ctx, const ferry_study *study,
                missing, study->name);
     FERRY_TRY(ferry_i_mkdirs(ctx, s->folder));
     FERRY_TRY(absolute(ctx, s->folder, &lab->folder));
+    FERRY_TRY(remove_old(ctx, lab, "study.json"));
+    FERRY_TRY(remove_old(ctx, lab, "log.txt"));
     lab->r = ferry_i_calloc(1, sizeof *lab->r);
     lab->said = ferry_i_ids_new();
     FERRY_NEED(ctx, lab->r && lab->said, FERRY_ENOMEM, "no memory for a study");

@@ -119,8 +119,7 @@ static void add_source(ferry_text *t, const ferry_lab *lab, int64_t s)
             ferry_i_text_addn(t, at, 1);
             continue;
         }
-        for (const char *d = ferry_i_lab_data(lab); *d; d++)
-            ferry_i_text_addn(t, *d == '\'' ? "''" : d, *d == '\'' ? 2 : 1);
+        ferry_i_text_yaml(t, ferry_i_lab_data(lab));
         at++;
     }
     ferry_i_text_add(t, "}\n");
@@ -135,8 +134,7 @@ static void add_target(ferry_text *t, const ferry_lab *lab, int64_t target)
         return;
     }
     ferry_i_text_add(t, "'");
-    for (const char *d = ferry_i_lab_data(lab); *d; d++)
-        ferry_i_text_addn(t, *d == '\'' ? "''" : d, *d == '\'' ? 2 : 1);
+    ferry_i_text_yaml(t, ferry_i_lab_data(lab));
     ferry_i_text_add(t, "/movielens/ml-100k/u.data'}\n");
 }
 

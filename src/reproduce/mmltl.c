@@ -94,7 +94,7 @@ static const double table2[2][OF_PAPER][METRICS] = {
 static bool is_best(const values *v, int64_t metric)
 {
     for (int64_t i = MLTL; i < OF_PAPER; i++)
-        if (better(mean_of(v, MMLTL, metric), mean_of(v, i, metric), metric) <= 0)
+        if (!(better(mean_of(v, MMLTL, metric), mean_of(v, i, metric), metric) > 0))
             return false;
     return true;
 }
@@ -321,7 +321,7 @@ static double range_of(const values *v, int64_t method, int64_t metric)
         lo = fmin(lo, mean_of(&v[s], method, metric));
         hi = fmax(hi, mean_of(&v[s], method, metric));
     }
-    return hi - lo;
+    return hi >= lo ? hi - lo : NAN; /* NAN: it never ran */
 }
 
 /* In how many metrics M-MLTL is better than MLTL at a size. */

@@ -137,6 +137,8 @@ ferry_status ferry_i_sources_digits(ferry_ctx *ctx, ferry_lab *lab, int64_t per_
             for (int64_t i = 0; i < s->n; i++)
                 s->labels->cls[i] = d->labels->cls[rows[i]];
         }
+        FERRY_NEED(ctx, s->n > 0, FERRY_EDATA, "%s: expected a class in the last column",
+                   d->path);
         FERRY_NEED(ctx, rows[s->n - 1] < d->x->rows, FERRY_EDATA,
                    "%s: expected as many digits as in the other files", d->path);
         FERRY_TRY(ferry_i_matrix_take(ctx, d->x, s->n, rows, d->x->cols, NULL, &x));

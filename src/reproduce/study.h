@@ -58,6 +58,8 @@ void ferry_i_lab_plan(ferry_lab *lab, int64_t runs);
 ferry_status ferry_i_lab_path(ferry_ctx *ctx, ferry_lab *lab, const char *name, char **out);
 ferry_status ferry_i_lab_source(ferry_ctx *ctx, ferry_lab *lab, const char *name,
                                 char **out);
+/* A path or name for between single quotes of a task file: quotes are doubled. */
+void ferry_i_text_yaml(ferry_text *t, const char *s);
 /* Write folder/name: a task file, or any other text. */
 ferry_status ferry_i_lab_task(ferry_ctx *ctx, ferry_lab *lab, const char *name,
                               const char *text);

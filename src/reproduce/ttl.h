@@ -17,6 +17,9 @@ typedef struct ttl_news {
 enum { TTL_N_NEWS = 6 };
 extern const ttl_news ferry_i_ttl_news[TTL_N_NEWS];
 
+/* Where a file of the data folder is, for between single quotes of a task file. */
+ferry_status ferry_i_ttl_source(ferry_ctx *ctx, ferry_lab *lab, const char *name,
+                                ferry_text *out);
 /* Write NAME.yaml: the raw messages, source and target with different halves of the words.
  * methods: a block of lines under "methods:". */
 ferry_status ferry_i_ttl_news_task(ferry_ctx *ctx, ferry_lab *lab, const ttl_news *task,

@@ -46,27 +46,28 @@ static ferry_status write_task(ferry_ctx *ctx, ferry_lab *lab, const char *name,
                                const char *file)
 {
     ferry_status st = FERRY_OK;
-    char *mat = NULL, *at = NULL, *text = NULL;
+    ferry_text mat = {0};
+    char *at = NULL, *text = NULL;
 
     at = ferry_i_sprintf(FOLDER "%s.mat", name);
     FERRY_NEED(ctx, at, FERRY_ENOMEM, "no memory for a task file");
-    FERRY_TRY(ferry_i_lab_source(ctx, lab, at, &mat));
+    FERRY_TRY(ferry_i_ttl_source(ctx, lab, at, &mat));
     text =
         ferry_i_sprintf("task: %s\n"
                         "goal: classify\n"
                         "domains:\n"
                         "  - name: texts\n"
                         "    role: source\n"
-                        "    views: [{name: text, x: \"%s#text_fea\"}]\n"
-                        "    y: \"%s#text_gnd\"\n"
+                        "    views: [{name: text, x: '%s#text_fea'}]\n"
+                        "    y: '%s#text_gnd'\n"
                         "  - name: pairs\n"
                         "    role: intermediate\n"
-                        "    views: [{name: text, x: \"%s#co_text_fea\"}, {name: image, x: "
-                        "\"%s#co_image_fea\"}]\n"
+                        "    views: [{name: text, x: '%s#co_text_fea'}, {name: image, x: "
+                        "'%s#co_image_fea'}]\n"
                         "  - name: images\n"
                         "    role: target\n"
-                        "    views: [{name: image, x: \"%s#image_fea\"}]\n"
-                        "    y: \"%s#image_gnd\"\n"
+                        "    views: [{name: image, x: '%s#image_fea'}]\n"
+                        "    y: '%s#image_gnd'\n"
                         "    labelled: 25\n"
                         "methods:\n"
                         "  - svm: {train: target}\n"
@@ -86,12 +87,12 @@ static ferry_status write_task(ferry_ctx *ctx, ferry_lab *lab, const char *name,
                         "  - hop: {}\n"
                         "    as: hop\n"
                         "evaluate: {repeats: 1, metrics: [accuracy]}\n",
-                        name, mat, mat, mat, mat, mat, mat);
+                        name, mat.s, mat.s, mat.s, mat.s, mat.s, mat.s);
     FERRY_NEED(ctx, text, FERRY_ENOMEM, "no memory for a task file");
     FERRY_TRY(ferry_i_lab_task(ctx, lab, file, text));
 done:
     ferry_i_free(text);
-    ferry_i_free(mat);
+    ferry_i_text_free(&mat);
     ferry_i_free(at);
     return st;
 }

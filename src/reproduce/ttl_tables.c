@@ -14,7 +14,7 @@ static int wins(const ttl_grid *g, int64_t best, const int64_t *others, int64_t 
     for (int64_t j = 0; j < g->columns; j++) {
         bool ahead = true;
         for (int64_t k = 0; k < n; k++)
-            ahead &= !(ferry_i_ttl_mean(g, others[k], j) > ferry_i_ttl_mean(g, best, j));
+            ahead &= ferry_i_ttl_mean(g, best, j) >= ferry_i_ttl_mean(g, others[k], j);
         count += ahead;
     }
     return count;
@@ -130,11 +130,8 @@ static ferry_status table5(ferry_ctx *ctx, ferry_lab *lab)
     news_paper(paper);
     ferry_i_lab_units(lab, "accuracy, %", 1);
     FERRY_TRY(ferry_i_ttl_grid_new(ctx, &g));
-    FERRY_TRY(run_news(ctx, lab, &g, quick ? 0 : 2));
+    FERRY_TRY(run_news(ctx, lab, &g, quick ? 0 : g.runs));
     FERRY_TRY(ferry_i_ttl_fill(ctx, lab, &g, paper, true));
-    FERRY_TRY(ferry_i_lab_claim(ctx, lab, ferry_i_ttl_mean(&g, SVM_ST, -1) < 60,
-                                "SVM_ST has almost no discriminative ability (below 60 %% "
-                                "on average)"));
     for (int k = 0; k < 2; k++) {
         const int64_t st_row = k ? LM_ST : TRIPLEX_ST, sit = k ? LM_SIT : TRIPLEX_SIT;
         FERRY_TRY(ferry_i_lab_claim(
@@ -173,13 +170,15 @@ const ferry_study ferry_i_study_ttl_table5 = {
         "words of 3 letters and more in at least 20 messages, no stop words, tf-idf of "
         "length 1); the source keeps one random half of the words, the target the other, "
         "the "
-        "bridge both and no labels. 5 seeds (quick: 1), each with other halves; LM_SIT 2 "
-        "seeds. The paper has 10 runs and does not say its weighting, start, p1, p2 or C. "
+        "bridge both and no labels. 5 seeds (quick: 1, without LM_SIT), each with other "
+        "halves. The paper has 10 runs and does not say its weighting, start, p1, p2 or C. "
         "The subscripts are the paper's: ST straight from source to target, SIT hop by "
         "hop. "
         "TTL is the published factorisation (mode paper, p = 20 + 10, 100 iterations) "
         "started from hop. svm refuses a task without a shared feature, so the row SVM_ST "
-        "is what a linear classifier comes to there: one class for all. The rows in lower "
+        "is what a linear classifier comes to there, one class for all; that the paper's "
+        "had almost no discriminative ability is thus no claim that could fail here. The "
+        "rows in lower "
         "case, KL, random start, CoTransfer and the hops are ours. SVM_ST's column is lost "
         "in the text at hand; the five numbers of a row are read as Triplex ST, SIT, LM "
         "ST, "
@@ -218,9 +217,10 @@ static ferry_status write_triple(ferry_ctx *ctx, ferry_lab *lab, const struct tr
                                  const char *name)
 {
     ferry_status st = FERRY_OK;
-    char *archive = NULL, *text = NULL;
+    ferry_text archive = {0};
+    char *text = NULL;
 
-    FERRY_TRY(ferry_i_lab_source(ctx, lab, TTL_AMAZON, &archive));
+    FERRY_TRY(ferry_i_ttl_source(ctx, lab, TTL_AMAZON, &archive));
     text = ferry_i_sprintf("task: %s\n"
                            "goal: classify\n"
                            "text: {documents: lines, tokens: bigrams, min_len: 1, min_df: "
@@ -229,7 +229,7 @@ static ferry_status write_triple(ferry_ctx *ctx, ferry_lab *lab, const struct tr
                            "domains:\n"
                            "  - name: source\n"
                            "    role: source\n"
-                           "    x: &reviews \"%s\"\n"
+                           "    x: &reviews '%s'\n"
                            "    label: first\n"
                            "    text: {files: [%s.task.train, %s.task.test]}\n"
                            "  - name: bridge\n"
@@ -256,13 +256,13 @@ static ferry_status write_triple(ferry_ctx *ctx, ferry_lab *lab, const struct tr
                            "  - hop: {bridge_labels: hide}\n"
                            "    as: hop (LR_SIT)\n"
                            "evaluate: {repeats: 1, metrics: [accuracy]}\n",
-                           t->name, archive, t->source, t->source, t->bridge, t->bridge,
+                           t->name, archive.s, t->source, t->source, t->bridge, t->bridge,
                            t->target, t->target);
     FERRY_NEED(ctx, text, FERRY_ENOMEM, "no memory for a task file");
     FERRY_TRY(ferry_i_lab_task(ctx, lab, name, text));
 done:
     ferry_i_free(text);
-    ferry_i_free(archive);
+    ferry_i_text_free(&archive);
     return st;
 }
 

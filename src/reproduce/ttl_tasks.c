@@ -50,13 +50,28 @@ const ttl_news ferry_i_ttl_news[TTL_N_NEWS] = {
      {"comp.windows.x", "talk.politics.misc"}},
 };
 
+ferry_status ferry_i_ttl_source(ferry_ctx *ctx, ferry_lab *lab, const char *name,
+                                ferry_text *out)
+{
+    ferry_status st = FERRY_OK;
+    char *path = NULL;
+
+    FERRY_TRY(ferry_i_lab_source(ctx, lab, name, &path));
+    ferry_i_text_yaml(out, path);
+    FERRY_NEED(ctx, !out->failed, FERRY_ENOMEM, "no memory for a task file");
+done:
+    ferry_i_free(path);
+    return st;
+}
+
 static ferry_status write_news(ferry_ctx *ctx, ferry_lab *lab, const ttl_news *t,
                                bool bridge_labels, const char *methods, const char *name)
 {
     ferry_status st = FERRY_OK;
-    char *archive = NULL, *text = NULL, *bridge = NULL;
+    ferry_text archive = {0};
+    char *text = NULL, *bridge = NULL;
 
-    FERRY_TRY(ferry_i_lab_source(ctx, lab, TTL_NEWS, &archive));
+    FERRY_TRY(ferry_i_ttl_source(ctx, lab, TTL_NEWS, &archive));
     bridge = bridge_labels ? ferry_i_sprintf("{%s: %s, %s: %s}", t->one, t->bridge[0],
                                              t->other, t->bridge[1])
                            : ferry_i_sprintf("[%s, %s]", t->bridge[0], t->bridge[1]);
@@ -69,7 +84,7 @@ static ferry_status write_news(ferry_ctx *ctx, ferry_lab *lab, const ttl_news *t
         "domains:\n"
         "  - name: source\n"
         "    role: source\n"
-        "    x: &news \"%s\"\n"
+        "    x: &news '%s'\n"
         "    text: {files: {%s: %s, %s: %s}, part: 2/2}\n"
         "  - name: bridge\n"
         "    role: intermediate\n"
@@ -83,7 +98,7 @@ static ferry_status write_news(ferry_ctx *ctx, ferry_lab *lab, const ttl_news *t
         "methods:\n"
         "%s"
         "evaluate: {repeats: 1, metrics: [accuracy]}\n",
-        t->name, archive, t->one, t->source[0], t->other, t->source[1], bridge,
+        t->name, archive.s, t->one, t->source[0], t->other, t->source[1], bridge,
         bridge_labels ? "" : "    label: none\n", t->one, t->target[0], t->other,
         t->target[1], methods);
     FERRY_NEED(ctx, text, FERRY_ENOMEM, "no memory for a task file");
@@ -91,7 +106,7 @@ static ferry_status write_news(ferry_ctx *ctx, ferry_lab *lab, const ttl_news *t
 done:
     ferry_i_free(text);
     ferry_i_free(bridge);
-    ferry_i_free(archive);
+    ferry_i_text_free(&archive);
     return st;
 }
 
