@@ -11,9 +11,9 @@
 
 /* Two libraries read their settings when they are loaded, so set what is wrong and start
  * again; the variables tell the second time from the first. OpenBLAS may have picked
- * kernels that do not fit this CPU, at a fifth of the speed. And the threads of OpenMP wait
- * by spinning, on the very cores that those of OpenBLAS need then: a demo took 84 s instead
- * of 10 on two cores. */
+ * kernels that do not fit this CPU, at a fifth of the speed. And the threads of both
+ * OpenMP and OpenBLAS wait by spinning, on the very cores that those of the other need
+ * then: a demo took 84 s instead of 10 on two cores. */
 static void right_surroundings(char **argv)
 {
     const char *core = ferry_blas_core(), *wanted = ferry_blas_core_wanted();
@@ -22,6 +22,8 @@ static void right_surroundings(char **argv)
     if (core[0] && wanted[0] && strcmp(core, wanted) != 0 && !getenv("OPENBLAS_CORETYPE"))
         again |= setenv("OPENBLAS_CORETYPE", wanted, 1) == 0;
     if (!getenv("OMP_WAIT_POLICY")) again |= setenv("OMP_WAIT_POLICY", "passive", 1) == 0;
+    if (!getenv("OPENBLAS_THREAD_TIMEOUT")) /* spin for 2^10 cycles, not 2^26 */
+        again |= setenv("OPENBLAS_THREAD_TIMEOUT", "10", 1) == 0;
     if (again) (void)execv("/proc/self/exe", argv); /* when it fails: only slower */
 }
 
