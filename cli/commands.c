@@ -408,6 +408,9 @@ const cli_line cli_environment[] = {
     {"OPENBLAS_CORETYPE", "kernels for OpenBLAS; chosen to fit the CPU when not set"},
     {"OMP_WAIT_POLICY", "how threads wait; passive when not set, so that two pools do not "
                         "take each other's cores"},
+    {"OPENBLAS_THREAD_TIMEOUT",
+     "2^N cycles for which idle threads of OpenBLAS spin; 10 when "
+     "not set, OpenBLAS's own 26 takes the cores from others"},
     {"FERRY_DATA", "folder of the data sets, for ferry reproduce; default data"},
     {"TMPDIR", "where ferry demo makes its folder; default /tmp"},
 };

@@ -177,7 +177,7 @@ def starts(folder, *args, **env):
     """Run with an OpenBLAS that picks the wrong kernels; gives the result and how often the program started."""
     path = os.path.join(folder, "starts")
     write(folder, "starts", "")
-    env = {"OMP_WAIT_POLICY": "passive", "FERRY_TEST_STARTS": path, "LD_PRELOAD": os.environ["FERRY_PRELOAD"], **env}
+    env = {"OMP_WAIT_POLICY": "passive", "OPENBLAS_THREAD_TIMEOUT": "10", "FERRY_TEST_STARTS": path, "LD_PRELOAD": os.environ["FERRY_PRELOAD"], **env}
     env = {**{k: v for k, v in os.environ.items() if k != "OPENBLAS_CORETYPE"}, **env}
     env["ASAN_OPTIONS"] = "verify_asan_link_order=0:" + env.get("ASAN_OPTIONS", "")
     p = subprocess.run([FERRY, *args], env=env, capture_output=True, text=True)
@@ -200,7 +200,7 @@ def test_the_command_chooses_the_kernels(folder):
     p, n = starts(folder, "demo", "--set", "repeats=1", "--set", "source=20", "--set", "bridge=20", "-q")
     assert n == 2 and p.returncode == 0 and p.stderr == "" and "svm" in p.stdout, p
     # threads that spin take the cores of others: a second start, unless the user has said how they wait
-    p, n = starts(folder, "doctor", OPENBLAS_CORETYPE="Prescott", OMP_WAIT_POLICY="active")
+    p, n = starts(folder, "doctor", OPENBLAS_CORETYPE="Prescott", OMP_WAIT_POLICY="active", OPENBLAS_THREAD_TIMEOUT="26")
     assert n == 1, (n, p)
 
 
