@@ -76,7 +76,7 @@ static ferry_status run_dimension(ferry_ctx *ctx, ferry_lab *lab, const ferry_so
         for (int r = 0; r < READINGS; r++)
             for (int k = joined ? PCA : EQUAL; k < (joined ? EQUAL : KINDS); k++)
                 FERRY_TRY(
-                    ferry_i_lab_score(ctx, lab, as[r][k], "nmi", &c->score[at][r][k]));
+                    ferry_i_sources_score(ctx, lab, as[r][k], 1, &c->score[at][r][k]));
     }
 done:
     for (int j = 0; j < 2; j++)

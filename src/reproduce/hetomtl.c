@@ -236,15 +236,6 @@ static ferry_status run_table3(ferry_ctx *ctx, ferry_lab *lab)
 
 /* ---- figure 2 ---- */
 
-static const ferry_result *result_of(const ferry_lab *lab, const char *name)
-{
-    const ferry_results *rs = ferry_i_lab_results(lab);
-
-    for (int64_t i = 0; rs && i < rs->n; i++)
-        if (strcmp(rs->result[i].name, name) == 0) return &rs->result[i];
-    return NULL;
-}
-
 /* The mistake rate so far at each tenth of the stream; *falls: HetOMTL's does from each to
  * the next. */
 static ferry_status fill_curves(ferry_ctx *ctx, ferry_lab *lab, bool *falls)
@@ -259,7 +250,7 @@ static ferry_status fill_curves(ferry_ctx *ctx, ferry_lab *lab, bool *falls)
         const int64_t count = ferry_i_curve_rows(rs->rounds, j);
         (void)ferry_i_format_real(seen, (double)count);
         for (int64_t i = 0; i < METHODS; i++) {
-            const ferry_result *r = result_of(lab, rows[i]);
+            const ferry_result *r = ferry_i_lab_result(lab, rows[i]);
             ferry_score s = {NAN, NAN, rs->repeats, r ? r->unfit : "did not run"};
             if (r && r->curve) ferry_i_curve_at(rs, r, j, &s.mean, &s.sd);
             s = ferry_i_score_times(s, 100);

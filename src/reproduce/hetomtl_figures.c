@@ -32,11 +32,9 @@ static ferry_status add_run(ferry_ctx *ctx, const ferry_lab *lab, int64_t n, sum
     s->streams++;
     for (int64_t m = 0; m < METHODS; m++) {
         for (int64_t j = 0; j < n; j++) {
-            const ferry_result *found = NULL;
             name = entry_name(m, j);
             FERRY_NEED(ctx, name, FERRY_ENOMEM, "no memory for a name");
-            for (int64_t i = 0; i < rs->n; i++)
-                if (strcmp(rs->result[i].name, name) == 0) found = &rs->result[i];
+            const ferry_result *found = ferry_i_lab_result(lab, name);
             FERRY_NEED(ctx, found && !found->unfit, FERRY_ENUMERIC, "%s did not run: %s",
                        name, found ? found->unfit : "it is not in the task");
             for (int64_t r = 0; r < s->repeats; r++)

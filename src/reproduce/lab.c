@@ -213,17 +213,24 @@ done:
 
 /* ---- scores --------------------------------------------------------------------- */
 
+const ferry_result *ferry_i_lab_result(const ferry_lab *lab, const char *method)
+{
+    const ferry_results *rs = lab->results;
+
+    for (int64_t i = 0; rs && i < rs->n; i++)
+        if (strcmp(rs->result[i].name, method) == 0) return &rs->result[i];
+    return NULL;
+}
+
 ferry_status ferry_i_lab_score(ferry_ctx *ctx, ferry_lab *lab, const char *method,
                                const char *metric, ferry_score *out)
 {
     ferry_status st = FERRY_OK;
     const ferry_results *rs = lab->results;
-    const ferry_result *r = NULL;
+    const ferry_result *r = ferry_i_lab_result(lab, method);
     int64_t m = 0;
 
     *out = (ferry_score){NAN, NAN, 0, NULL};
-    for (int64_t i = 0; rs && i < rs->n; i++)
-        if (strcmp(rs->result[i].name, method) == 0) r = &rs->result[i];
     FERRY_NEED(ctx, r, FERRY_EINVAL, "%s: no method '%s' in the last run",
                lab->r->study->name, method);
     while (metric && m < rs->n_metrics && strcmp(rs->metrics[m]->name, metric) != 0)

@@ -55,6 +55,8 @@ struct ferry_lab {
 
 /* The current table, begun if need be; NULL: no memory. */
 lab_table *ferry_i_lab_current(ferry_lab *lab);
+/* A cell of a table by the places of its row and column; NULL: none. */
+lab_cell *ferry_i_lab_cell_at(const lab_table *t, int64_t row, int64_t column);
 /* The verdict from the claims. New string, NULL: no memory. */
 char *ferry_i_lab_verdict(const ferry_reproduction *r);
 

@@ -70,7 +70,7 @@ void ferry_i_lab_units(ferry_lab *lab, const char *units, int digits)
     }
 }
 
-static lab_cell *cell_at(const lab_table *t, int64_t row, int64_t column)
+lab_cell *ferry_i_lab_cell_at(const lab_table *t, int64_t row, int64_t column)
 {
     for (int64_t i = 0; i < t->n; i++)
         if (t->cell[i].row == row && t->cell[i].column == column) return &t->cell[i];
@@ -89,7 +89,7 @@ ferry_status ferry_i_lab_cell(ferry_ctx *ctx, ferry_lab *lab, const char *row,
     const int64_t i = ferry_i_ids_add(t->rows, row, NULL);
     const int64_t j = ferry_i_ids_add(t->columns, column, NULL);
     FERRY_NEED(ctx, i >= 0 && j >= 0, FERRY_ENOMEM, "no memory for a cell");
-    cell = cell_at(t, i, j);
+    cell = ferry_i_lab_cell_at(t, i, j);
     if (!cell) {
         FERRY_NEED(ctx, FERRY_GROW(t->cell, t->n, t->cap), FERRY_ENOMEM,
                    "no memory for a cell");
@@ -113,7 +113,7 @@ static const lab_cell *look(const ferry_lab *lab, const char *row, const char *c
     if (!t) return NULL;
     const int64_t i = ferry_i_ids_find(t->rows, row);
     const int64_t j = ferry_i_ids_find(t->columns, column);
-    return i < 0 || j < 0 ? NULL : cell_at(t, i, j);
+    return i < 0 || j < 0 ? NULL : ferry_i_lab_cell_at(t, i, j);
 }
 
 double ferry_i_lab_ours(const ferry_lab *lab, const char *row, const char *column)

@@ -56,13 +56,6 @@ static void paragraph(ferry_text *o, const char *text, int64_t indent)
     ferry_i_text_add(o, "\n");
 }
 
-static const lab_cell *cell_at(const lab_table *t, int64_t row, int64_t column)
-{
-    for (int64_t i = 0; i < t->n; i++)
-        if (t->cell[i].row == row && t->cell[i].column == column) return &t->cell[i];
-    return NULL;
-}
-
 /* "97.8 ± 0.3 (95.1)": ours, and the paper's where it has one. */
 static void cell_text(const lab_table *t, const lab_cell *c, char *buf, size_t size)
 {
@@ -110,7 +103,7 @@ static void table_part(ferry_text *o, const lab_table *t, int64_t name, int64_t 
             if (i < 0)
                 (void)snprintf(buf, sizeof buf, "%s", ferry_i_ids_at(t->columns, j));
             else
-                cell_text(t, cell_at(t, i, j), buf, sizeof buf);
+                cell_text(t, ferry_i_lab_cell_at(t, i, j), buf, sizeof buf);
             if (!buf[0]) {
                 missing += 2 + column_width(t, j);
                 continue;

@@ -152,15 +152,13 @@ static char *figure5_methods(void)
 }
 
 /* Objective after iteration `step` of a method in the last run; NaN: not recorded. */
-static double objective_at(const ferry_results *rs, const char *name, int64_t step)
+static double objective_at(const ferry_lab *lab, const char *name, int64_t step)
 {
-    for (int64_t i = 0; i < rs->n; i++)
-        if (strcmp(rs->result[i].name, name) == 0) {
-            const json_t *all = json_object_get(rs->result[i].diagnostics, "objective");
-            const json_t *one = json_array_get(all, (size_t)(step - 1));
-            return one ? json_number_value(one) : NAN;
-        }
-    return NAN;
+    const ferry_result *r = ferry_i_lab_result(lab, name);
+    const json_t *all = r ? json_object_get(r->diagnostics, "objective") : NULL;
+    const json_t *one = json_array_get(all, (size_t)(step - 1));
+
+    return one ? json_number_value(one) : NAN;
 }
 
 static ferry_status run5(ferry_ctx *ctx, ferry_lab *lab, int64_t runs, double *objective,
@@ -181,8 +179,7 @@ static ferry_status run5(ferry_ctx *ctx, ferry_lab *lab, int64_t runs, double *o
         FERRY_TRY(ferry_i_ttl_small_task(ctx, lab, seed, bridge, methods, task));
         FERRY_TRY(ferry_i_lab_run(ctx, lab, task, NULL, seed));
         for (int64_t j = 0; j < MOST; j++) {
-            objective[j * runs + r] =
-                objective_at(ferry_i_lab_results(lab), "i100", steps[j]);
+            objective[j * runs + r] = objective_at(lab, "i100", steps[j]);
             snprintf(name, sizeof name, "i%lld", (long long)steps[j]);
             FERRY_TRY(ferry_i_lab_score(ctx, lab, name, "accuracy", &s));
             by_step[j * runs + r] = 100 * s.mean;
