@@ -345,9 +345,32 @@ static void test_score_of(void **state)
     assert_close(ferry_i_score_times(s, -2).sd, 2 * sqrt(7), 1e-12);
 }
 
+/* A committed result is of the protocol that the study has now, and each study has one. */
+static void test_results_are_of_now(void **state)
+{
+    int64_t found = 0;
+
+    (void)state;
+    for (int64_t i = 0; ferry_i_study_at(i); i++) {
+        const ferry_study *study = ferry_i_study_at(i);
+        char path[128];
+        (void)snprintf(path, sizeof path, "repro/results/%s.json", study->name);
+        json_t *result = json_load_file(path, 0, NULL);
+        if (!result) fail_msg("%s: not there or no JSON", path);
+        const char *protocol = json_string_value(json_object_get(result, "protocol"));
+        if (!protocol || strcmp(protocol, study->protocol) != 0)
+            fail_msg("%s: made with another protocol; run ferry reproduce %s again", path,
+                     study->name);
+        json_decref(result);
+        found++;
+    }
+    assert_true(found >= 26);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_results_are_of_now),
         cmocka_unit_test_setup_teardown(test_verdicts, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_text, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_json, ctx_setup, ctx_teardown),
