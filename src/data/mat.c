@@ -319,10 +319,11 @@ static ferry_status follow(ferry_ctx *ctx, const char *where, const matvar_t **v
         FERRY_NEED(ctx, after && *after == '}', FERRY_EDATA, "%s: expected name{number}",
                    where);
         FERRY_NEED(ctx, (*v)->class_type == MAT_C_CELL, FERRY_EDATA,
-                   "%s: a %s has no elements", where, class_name(*v));
+                   "%s: %s, expected a cell array before {}", where, class_name(*v));
         const int64_t n = cells_of(*v);
         FERRY_NEED(ctx, i >= 1 && i <= n && cell_at(*v, i - 1), FERRY_EDATA,
-                   "%s: element %lld of %lld", where, (long long)i, (long long)n);
+                   "%s: has no element %lld, expected 1 .. %lld", where, (long long)i,
+                   (long long)n);
         *v = cell_at(*v, i - 1);
         rest = after + 1;
     }
@@ -343,7 +344,7 @@ static ferry_status read_name(ferry_ctx *ctx, const mat *m, const char *name,
     *out = (ferry_var){0};
     FERRY_NEED(ctx, base && where, FERRY_ENOMEM, "%s: no memory", m->path);
     FERRY_NEED(ctx, ferry_i_var_list_find(&m->list, base) >= 0, FERRY_EDATA,
-               "%s: holds no variable %s (its first is %s)", m->path, base,
+               "%s: holds no variable '%s' (its first is %s)", m->path, base,
                m->list.v[0].name);
     whole = Mat_VarReadInfo(m->file, base);
     FERRY_NEED(ctx, whole, FERRY_EDATA, "%s: cannot be read", where);

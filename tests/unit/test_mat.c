@@ -178,17 +178,17 @@ static void test_sparse_and_cells(void **state)
         assert_close(at(d, 0, 1), 4, 0);
         ferry_data_free(d);
         assert_fails(ctx, ferry_read(ctx, inside(path, "fea{3}"), NULL, &d), FERRY_EDATA,
-                     "element 3 of 2");
+                     "has no element 3, expected 1 .. 2");
         assert_fails(ctx, ferry_read(ctx, inside(path, "fea{0}"), NULL, &d), FERRY_EDATA,
-                     "element 0 of 2");
+                     "has no element 0, expected 1 .. 2");
         assert_fails(ctx, ferry_read(ctx, inside(path, "fea{x}"), NULL, &d), FERRY_EDATA,
                      "expected name{number}");
         assert_fails(ctx, ferry_read(ctx, inside(path, "s{1}"), NULL, &d), FERRY_EDATA,
-                     "a sparse has no elements");
+                     "sparse, expected a cell array before {}");
         assert_fails(ctx, ferry_read(ctx, inside(path, "fea"), NULL, &d), FERRY_EDATA,
                      "pick an element with {i}");
         assert_fails(ctx, ferry_read(ctx, inside(path, "none"), NULL, &d), FERRY_EDATA,
-                     "holds no variable none");
+                     "holds no variable 'none'");
         if (hdf) continue;
         assert_ok(ctx, ferry_read(ctx, inside(path, "deep{1}{1}"), NULL, &d));
         assert_int_equal(d->x->cols, 3);
