@@ -330,9 +330,9 @@ static ferry_status run_figure7(ferry_ctx *ctx, ferry_lab *lab)
     "(GoogLeNet of Amazon) and one to Caltech (SURF, DeCAF6 sources). MPA has no beta: "   \
     "its row is one number. The figure has no numbers in the text; the claims are the "    \
     "text's, with 'no clear change' read as less than 1 point and 'sharply' as 1 point "   \
-    "or more. That reading of 'sharply' was set after a quick run had shown falls of a "   \
-    "few "                                                                                 \
-    "tenths; hence it is a claim of its own."
+    "or more. That reading of 'sharply' was set after a quick run, and it became a claim " \
+    "apart from the fall itself after a first full run, which had shown falls of a few "   \
+    "tenths."
 
 const ferry_study ferry_i_study_hetomtl_figure5 = {
     .name = "hetomtl-figure5",
