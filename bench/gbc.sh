@@ -4,12 +4,8 @@
 # FERRY_PYTHON names a python3 that has numpy and scikit-learn; otherwise one is made under build/.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-build=${BENCH_BUILD:-build/bench}
+. bench/python numpy scikit-learn
 "$build/bench_gbc" ${BENCH_GBC:-}
-python=${FERRY_PYTHON:-$build/venv/bin/python}
-if [ ! -x "$python" ]; then
-    python3 -m venv "$build/venv" && "$python" -m pip install -q numpy scikit-learn || python=
-fi
 if [ -n "$python" ]; then
     OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 "$python" bench/gbc_peer.py
 else

@@ -4,11 +4,8 @@
 # FERRY_BENCH_N, _M, _D, _K and _THREADS set others. FERRY_PYTHON names a python3 with numpy and scipy.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-build=${BENCH_BUILD:-build/bench}
-python=${FERRY_PYTHON:-$build/venv/bin/python}
-if [ ! -x "$python" ]; then
-    python3 -m venv "$build/venv" && "$python" -m pip install -q numpy scipy || { echo "no numpy and scipy (set FERRY_PYTHON)" >&2; exit 0; }
-fi
+. bench/python numpy scipy
+[ -n "$python" ] || { echo "no numpy and scipy (set FERRY_PYTHON)" >&2; exit 0; }
 n=${FERRY_BENCH_N:-5000} m=${FERRY_BENCH_M:-1000} d=${FERRY_BENCH_D:-2000} k=${FERRY_BENCH_K:-10}
 threads=${FERRY_BENCH_THREADS:-$(nproc)}
 data=$build/hemap.bin

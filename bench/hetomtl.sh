@@ -5,11 +5,8 @@
 # rows. FERRY_PYTHON names a python3 with numpy and scipy.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-build=${BENCH_BUILD:-build/bench}
-python=${FERRY_PYTHON:-$build/venv/bin/python}
-if [ ! -x "$python" ]; then
-    python3 -m venv "$build/venv" && "$python" -m pip install -q numpy scipy || { echo "no numpy and scipy (set FERRY_PYTHON)" >&2; exit 0; }
-fi
+. bench/python numpy scipy
+[ -n "$python" ] || { echo "no numpy and scipy (set FERRY_PYTHON)" >&2; exit 0; }
 ds=${FERRY_BENCH_DS:-4096} dt=${FERRY_BENCH_DT:-2048} ns=${FERRY_BENCH_NS:-1300} nt=${FERRY_BENCH_NT:-195} k=${FERRY_BENCH_K:-65}
 rows=${FERRY_BENCH_ROWS:-1000000}
 data=$build/hetomtl.bin

@@ -3,11 +3,7 @@
 # FERRY_PYTHON names a python3 that has numpy and scipy; otherwise one is made under build/.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-build=${BENCH_BUILD:-build/bench}
-python=${FERRY_PYTHON:-$build/venv/bin/python}
-if [ ! -x "$python" ]; then
-    python3 -m venv "$build/venv" && "$python" -m pip install -q numpy scipy || python=
-fi
+. bench/python numpy scipy
 peer=$build/scipy.txt
 rm -f "$peer"
 if [ -n "$python" ]; then

@@ -46,6 +46,9 @@ const char *tmp_file(const char *name, const char *bytes, int64_t n);
 /* Whole file as a string for free(); NULL when it is not there. */
 char *slurp(const char *path);
 
+/* For ferry_set_progress(): cancels at the first call. */
+ferry_answer cancel_at_once(void *user, const ferry_progress *p);
+
 /* Folder of the real data sets (FERRY_DATA, default ../shared/data), or NULL after saying
  * that it is absent. */
 const char *data_dir(void);

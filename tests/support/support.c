@@ -133,6 +133,13 @@ char *slurp(const char *path)
     return text;
 }
 
+ferry_answer cancel_at_once(void *user, const ferry_progress *p)
+{
+    (void)user;
+    (void)p;
+    return FERRY_CANCEL;
+}
+
 const char *data_dir(void)
 {
     const char *dir = getenv("FERRY_DATA");

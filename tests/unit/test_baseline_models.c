@@ -408,13 +408,6 @@ static void test_no_memory(void **state)
     ferry_domain_free(d);
 }
 
-static ferry_answer cancel(void *user, const ferry_progress *p)
-{
-    (void)user;
-    (void)p;
-    return FERRY_CANCEL;
-}
-
 static void test_cancel(void **state)
 {
     ferry_ctx *ctx = *state;
@@ -423,7 +416,7 @@ static void test_cancel(void **state)
     ferry_model *m = fit_model(ctx, task, "knn", "");
     ferry_prediction *p = NULL;
 
-    ferry_ctx_set_progress(ctx, cancel, NULL);
+    ferry_ctx_set_progress(ctx, cancel_at_once, NULL);
     assert_int_equal(ferry_predict(ctx, m, d, &p), FERRY_ECANCELLED);
     assert_null(p);
     ferry_model_free(m);

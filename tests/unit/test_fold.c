@@ -394,13 +394,6 @@ static void test_needs(void **state)
     ferry_task_free(task);
 }
 
-static ferry_answer at_once(void *arg, const ferry_progress *p)
-{
-    (void)arg;
-    (void)p;
-    return FERRY_CANCEL;
-}
-
 static void test_cancel(void **state)
 {
     ferry_ctx *ctx = *state;
@@ -409,7 +402,7 @@ static void test_cancel(void **state)
     ferry_domain *d = films(ctx, FERRY_TARGET, 4, 7, true);
     ferry_prediction *p = NULL;
 
-    ferry_ctx_set_progress(ctx, at_once, NULL);
+    ferry_ctx_set_progress(ctx, cancel_at_once, NULL);
     assert_int_equal(ferry_model_fold_in(ctx, m, d, &out), FERRY_ECANCELLED);
     assert_int_equal(ferry_recommend(ctx, m, 0, NULL, 3, 0, &p), FERRY_ECANCELLED);
     assert_null(out);

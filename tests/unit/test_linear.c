@@ -466,13 +466,6 @@ static ferry_answer cancel_second(void *user, const ferry_progress *p)
     return ++*calls == 2 ? FERRY_CANCEL : FERRY_GO;
 }
 
-static ferry_answer cancel_now(void *user, const ferry_progress *p)
-{
-    (void)user;
-    (void)p;
-    return FERRY_CANCEL;
-}
-
 static void test_cancel(void **state)
 {
     ferry_ctx *ctx = *state;
@@ -491,7 +484,7 @@ static void test_cancel(void **state)
     assert_int_equal(ferry_i_linear_fit(ctx, &o, x, 3, three, NULL, &rng, &m),
                      FERRY_ECANCELLED);
     assert_int_equal(calls, 2);
-    ferry_ctx_set_progress(ctx, cancel_now, NULL);
+    ferry_ctx_set_progress(ctx, cancel_at_once, NULL);
     assert_int_equal(ferry_i_linear_fit_sets(ctx, &o, y, 1, on, &rng, &m),
                      FERRY_ECANCELLED);
     assert_null(m);

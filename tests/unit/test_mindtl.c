@@ -516,20 +516,13 @@ static void test_needs(void **state)
     ferry_task_free(empty);
 }
 
-static ferry_answer at_once(void *arg, const ferry_progress *p)
-{
-    (void)arg;
-    (void)p;
-    return FERRY_CANCEL;
-}
-
 static void test_cancel(void **state)
 {
     ferry_ctx *ctx = *state;
     ferry_task *task = make_task(ctx);
     ferry_model *m = NULL;
 
-    ferry_ctx_set_progress(ctx, at_once, NULL);
+    ferry_ctx_set_progress(ctx, cancel_at_once, NULL);
     for (int i = 0; i < METHODS; i++)
         assert_int_equal(ferry_fit(ctx, task, names[i], NULL, &m, NULL), FERRY_ECANCELLED);
     ferry_task_free(task);

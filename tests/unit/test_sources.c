@@ -73,6 +73,9 @@ static void test_digits(void **state)
     tmp_file("mfeat/mfeat-zer.csv", "0,1\n1,0\n2,1\n", -1);
     assert_fails(ctx, ferry_i_sources_digits(ctx, &lab, 12, true, &s), FERRY_EDATA,
                  "mfeat-zer.csv: expected as many digits as in the other files");
+    tmp_file("mfeat/mfeat-fac.csv", "f1,class\n0,\n1,\n2,\n", -1); /* no class at all */
+    assert_fails(ctx, ferry_i_sources_digits(ctx, &lab, 12, true, &s), FERRY_EDATA,
+                 "mfeat-fac.csv: expected a class in the last column");
     assert_null(s);
 }
 

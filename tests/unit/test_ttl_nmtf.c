@@ -472,13 +472,6 @@ static ferry_answer finish_at_3(void *user, const ferry_progress *p)
     return p->done == 3 ? FERRY_FINISH : FERRY_GO;
 }
 
-static ferry_answer cancel(void *user, const ferry_progress *p)
-{
-    (void)user;
-    (void)p;
-    return FERRY_CANCEL;
-}
-
 static void test_stops(void **state)
 {
     ferry_ctx *ctx = *state;
@@ -504,7 +497,7 @@ static void test_stops(void **state)
     ferry_ctx_set_progress(ctx, finish_at_3, NULL);
     assert_ok(ctx, ferry_i_nmtf_run(ctx, n, &o, "ttl", &found));
     assert_true(found.finish && found.iterations == 3);
-    ferry_ctx_set_progress(ctx, cancel, NULL);
+    ferry_ctx_set_progress(ctx, cancel_at_once, NULL);
     assert_fails(ctx, ferry_i_nmtf_run(ctx, n, &o, "ttl", &found), FERRY_ECANCELLED, "");
     ferry_i_nmtf_free(n);
 }
