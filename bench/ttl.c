@@ -61,8 +61,8 @@ static int by_number(const void *a, const void *b)
     return *(const int32_t *)a - *(const int32_t *)b;
 }
 
-/* n documents of about `length` different words among [from, to) of m, frequent ones first.
- */
+/* n documents of about `length` different words among [from, to) of m, frequent ones
+ * first. */
 static ferry_matrix *documents(ferry_ctx *ctx, ferry_rng *rng, int64_t n, int64_t m,
                                int64_t from, int64_t to, int64_t length)
 {

@@ -20,8 +20,8 @@ typedef struct ferry_format_info {
 FERRY_API int64_t ferry_format_count(void);
 FERRY_API const ferry_format_info *ferry_format_at(int64_t i);
 
-/** The options that readers and writers take (format, header, id, label, text options ...).
- */
+/** The options that readers and writers take (format, header, id, label, text options
+ * ...). */
 FERRY_API const ferry_opt *ferry_read_options(int64_t *count);
 
 /**
@@ -34,8 +34,8 @@ FERRY_API const ferry_opt *ferry_read_options(int64_t *count);
  */
 FERRY_API ferry_status ferry_read(ferry_ctx *ctx, const char *path, const ferry_opts *opts,
                                   ferry_data **out);
-/** Write data to a temporary name and rename; format by extension unless opts has "format".
- */
+/** Write data to a temporary name and rename; format by extension unless opts has
+ * "format". */
 FERRY_API ferry_status ferry_write(ferry_ctx *ctx, const ferry_data *data, const char *path,
                                    const ferry_opts *opts);
 /**

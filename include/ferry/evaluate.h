@@ -55,8 +55,8 @@ FERRY_API ferry_status ferry_task_rerun(ferry_ctx *ctx, const char *folder,
 /** Names and one-line definitions of the metrics; NULL past the end. */
 FERRY_API const char *ferry_metric_name(int64_t i);
 FERRY_API const char *ferry_metric_help(int64_t i);
-/** The goals that metric i measures, one bit each (FERRY_CLASSIFY | ...); 0 past the end.
- */
+/** The goals that metric i measures, one bit each (FERRY_CLASSIFY | ...); 0 past the
+ * end. */
 FERRY_API unsigned ferry_metric_goals(int64_t i);
 
 #endif

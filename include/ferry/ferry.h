@@ -13,8 +13,8 @@ extern "C" {
 #include "ferry/fetch.h"
 #include "ferry/generate.h"
 #include "ferry/reproduce.h"
-#include "ferry/stream.h"
 #include "ferry/select.h"
+#include "ferry/stream.h"
 
 #ifdef __cplusplus
 }

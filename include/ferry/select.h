@@ -9,8 +9,8 @@ typedef struct ferry_selector ferry_selector;
 /** Candidates in order. Opaque. */
 typedef struct ferry_selection ferry_selection;
 
-/** A way from a source to the target: a bridge (n = 1) or a chain. Lent by the selection.
- */
+/** A way from a source to the target: a bridge (n = 1) or a chain. Lent by the
+ * selection. */
 typedef struct ferry_way {
     const char *source, *target;
     int64_t n;             /**< intermediate domains, 1 .. 3 */

@@ -10,8 +10,8 @@
 
 #include "ferry/model.h"
 
-/** One row, in the columns of the view that the model learned from. NaN is a missing cell.
- */
+/** One row, in the columns of the view that the model learned from. NaN is a missing
+ * cell. */
 typedef struct ferry_row {
     int64_t n;            /**< entries of value (and index) */
     const int32_t *index; /**< their columns from 0, ascending; the others are 0. NULL:
@@ -30,8 +30,8 @@ FERRY_API int64_t ferry_model_columns(const ferry_model *model);
  * may add some; they come last and the numbers of the others stay. */
 FERRY_API int64_t ferry_model_classes(const ferry_model *model);
 FERRY_API const char *ferry_model_class(const ferry_model *model, int64_t i);
-/** How many numbers ferry_model_see() leaves as a note. The same for the life of a model.
- */
+/** How many numbers ferry_model_see() leaves as a note. The same for the life of a
+ * model. */
 FERRY_API int64_t ferry_model_note(const ferry_model *model);
 
 /**

@@ -92,11 +92,6 @@ ferry_status ferry_i_fail(ferry_ctx *ctx, ferry_status code, const char *fmt, ..
     return code;
 }
 
-ferry_status ferry_i_nomem(ferry_ctx *ctx, const char *what)
-{
-    return ferry_i_fail(ctx, FERRY_ENOMEM, "no memory for %s", what);
-}
-
 ferry_status ferry_i_prefix(ferry_ctx *ctx, ferry_status code, const char *fmt, ...)
 {
     char prefix[512], old[sizeof ctx->message];

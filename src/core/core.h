@@ -9,8 +9,7 @@
 
 struct json_t;
 
-/* ---- status
- * ----------------------------------------------------------------------------------- */
+/* ---- status ---- */
 
 #define FERRY_COUNT(a) ((int64_t)(sizeof(a) / sizeof((a)[0])))
 
@@ -31,23 +30,39 @@ struct json_t;
         }                                                                                  \
     } while (0)
 
+/* Unless cond holds, memory ran out: leave by `done:` with the one sentence for that. */
+#define FERRY_HAVE(ctx, cond)                                                              \
+    do {                                                                                   \
+        if (!(cond)) {                                                                     \
+            st = ferry_i_nomem(ctx);                                                       \
+            goto done;                                                                     \
+        }                                                                                  \
+    } while (0)
+
+/* p <- n zeroed elements, or leave by `done:`. */
+#define FERRY_NEW(ctx, p, n)                                                               \
+    do {                                                                                   \
+        (p) = ferry_i_calloc((n), sizeof *(p));                                            \
+        FERRY_HAVE(ctx, p);                                                                \
+    } while (0)
+
 /* Set the context's message and return code. */
 ferry_status ferry_i_fail(ferry_ctx *ctx, ferry_status code, const char *fmt, ...)
     FERRY_PRINTF(3, 4);
-/* Out of memory while making `what`. */
-ferry_status ferry_i_nomem(ferry_ctx *ctx, const char *what);
-/* Put "prefix: " in front of the context's message (a file name, a method). Returns code.
- */
+/* Set "out of memory" and return FERRY_ENOMEM. What was being made does not help the user:
+ * whoever knows the file or method puts it in front with ferry_i_prefix(). */
+ferry_status ferry_i_nomem(ferry_ctx *ctx);
+/* Put "prefix: " in front of the context's message (a file name, a method). Returns
+ * code. */
 ferry_status ferry_i_prefix(ferry_ctx *ctx, ferry_status code, const char *fmt, ...)
     FERRY_PRINTF(3, 4);
 
-/* ---- memory
- * ----------------------------------------------------------------------------------- */
+/* ---- memory ---- */
 
 /* Zeroed memory or NULL; n * size is checked; 0 bytes gives a valid pointer. */
 void *ferry_i_calloc(int64_t n, size_t size);
-/* Grow or shrink to n * size bytes; new bytes are NOT zeroed; on NULL the old block stays.
- */
+/* Grow or shrink to n * size bytes; new bytes are NOT zeroed; on NULL the old block
+ * stays. */
 void *ferry_i_realloc(void *p, int64_t n, size_t size);
 void ferry_i_free(void *p);
 char *ferry_i_strdup(const char *text);               /* NULL in, NULL out */
@@ -69,8 +84,7 @@ void ferry_i_text_addn(ferry_text *t, const char *s, int64_t n);
 void ferry_i_text_addf(ferry_text *t, const char *fmt, ...) FERRY_PRINTF(2, 3);
 void ferry_i_text_free(ferry_text *t);
 
-/* ---- context
- * ---------------------------------------------------------------------------------- */
+/* ---- context ---- */
 
 struct ferry_engine;
 struct ferry_ctx {
@@ -87,7 +101,7 @@ struct ferry_ctx {
     struct json_t *diag; /* diagnostics of the running fit, or NULL */
     bool keep_unpacked;  /* the file unpacked last is kept for the next who opens it ... */
     struct ferry_unpacked *unpacked; /* ... here (src/data/input.c) */
-    bool blas_checked;   /* told the log, if need be, that BLAS runs slow kernels */
+    bool blas_checked; /* told the log, if need be, that BLAS runs slow kernels */
     char message[1024];
 };
 
@@ -111,8 +125,7 @@ void ferry_i_diag_named(ferry_ctx *ctx, const char *name, int64_t n,
 /* Any JSON; steals the reference, also when it fails. */
 void ferry_i_diag_json(ferry_ctx *ctx, const char *name, struct json_t *value);
 
-/* ---- random numbers
- * --------------------------------------------------------------------------- */
+/* ---- random numbers ---- */
 
 /* PCG64 (XSL-RR 128/64, O'Neill 2014), with numbered streams. */
 typedef struct ferry_rng {
@@ -130,8 +143,7 @@ double ferry_i_rng_real(ferry_rng *rng);                /* [0, 1), 53 bits */
 double ferry_i_rng_normal(ferry_rng *rng);
 void ferry_i_rng_shuffle(ferry_rng *rng, int64_t n, int64_t *a); /* Fisher-Yates */
 
-/* ---- options
- * ---------------------------------------------------------------------------------- */
+/* ---- options ---- */
 
 /* One line of a table. def is written as a user would: 10, 1e-6, yes, sit. Option names
  * with a dash or that are C keywords use FERRY_OPT_AS with the name in quotes. */
@@ -175,8 +187,7 @@ ferry_status ferry_i_opts_from_json(ferry_ctx *ctx, const struct json_t *json,
 const char *ferry_i_nearest(const char *word, int64_t n,
                             const char *(*at)(const void *, int64_t), const void *arg);
 
-/* ---- ids
- * -------------------------------------------------------------------------------------- */
+/* ---- ids ---- */
 
 /* A set of strings numbered 0, 1, ... in the order added. */
 typedef struct ferry_ids ferry_ids;
@@ -193,8 +204,7 @@ ferry_ids *ferry_i_ids_copy(const ferry_ids *ids);
 /* "1" .. "n". */
 ferry_ids *ferry_i_ids_numbers(int64_t n);
 
-/* ---- numbers as text
- * -------------------------------------------------------------------------- */
+/* ---- numbers as text ---- */
 
 /* Parse a double at s (end exclusive): returns the first byte after it, or NULL. Takes what
  * strtod takes in the C locale except hexadecimal, "nan" and "inf"; correctly rounded;
@@ -206,8 +216,7 @@ const char *ferry_i_parse_int(const char *s, const char *end, int64_t *out);
  * bytes. */
 int ferry_i_format_real(char *buf, double x);
 
-/* ---- files
- * ------------------------------------------------------------------------------------ */
+/* ---- files ---- */
 
 /* A file to be written whole: lines go to a temporary name beside it; commit renames, abort
  * removes. A symbolic link is followed; a pipe or device is written as it stands. */

@@ -50,15 +50,14 @@ ferry_status ferry_i_out_open(ferry_ctx *ctx, const char *path, ferry_out **out)
     *out = NULL;
     FERRY_NEED(ctx, !there || !S_ISDIR(info.st_mode), FERRY_EIO,
                "%s: is a folder, expected the name of a file to write", path);
-    o = ferry_i_calloc(1, sizeof *o);
-    FERRY_NEED(ctx, o, FERRY_ENOMEM, "no memory to write %s", path);
+    FERRY_NEW(ctx, o, 1);
     o->path = ferry_i_strdup(path);
-    FERRY_NEED(ctx, o->path, FERRY_ENOMEM, "no memory to write %s", path);
+    FERRY_HAVE(ctx, o->path);
     if (!there || S_ISREG(info.st_mode)) {
         o->final = follow(path);
-        FERRY_NEED(ctx, o->final, FERRY_ENOMEM, "no memory to write %s", path);
+        FERRY_HAVE(ctx, o->final);
         o->temporary = ferry_i_sprintf("%s.tmp.%ld", o->final, (long)getpid());
-        FERRY_NEED(ctx, o->temporary, FERRY_ENOMEM, "no memory to write %s", path);
+        FERRY_HAVE(ctx, o->temporary);
     }
     /* Renaming over /dev/null or a pipe would put a plain file in its place. */
     o->file = fopen(o->temporary ? o->temporary : path, "wb");
@@ -125,7 +124,7 @@ ferry_status ferry_i_mkdirs(ferry_ctx *ctx, const char *path)
     struct stat info;
     char *copy = ferry_i_strdup(path);
 
-    FERRY_NEED(ctx, copy, FERRY_ENOMEM, "no memory to make folder %s", path);
+    FERRY_HAVE(ctx, copy);
     for (char *s = copy + 1; copy[0] && *s; s++) {
         if (*s != '/') continue;
         *s = 0;

@@ -26,18 +26,37 @@ static bool bytes_of(int64_t n, size_t size, size_t *bytes)
     return true;
 }
 
+/* How much this thread asked for when it last got nothing: the one thing about a failed
+ * allocation that tells a user what to do (fewer rows, or find out why so much). */
+static _Thread_local double refused;
+
+/* Remember a request that got nothing; passes the pointer on. */
+static void *asked(void *p, int64_t n, size_t size)
+{
+    if (!p) refused = (double)n * (double)size;
+    return p;
+}
+
+ferry_status ferry_i_nomem(ferry_ctx *ctx)
+{
+    return refused >= 1e6
+               ? ferry_i_fail(ctx, FERRY_ENOMEM,
+                              "out of memory: %.0f MB more could not be had", refused / 1e6)
+               : ferry_i_fail(ctx, FERRY_ENOMEM, "out of memory");
+}
+
 void *ferry_i_calloc(int64_t n, size_t size)
 {
     size_t bytes = 0;
 
-    return bytes_of(n, size, &bytes) ? use_calloc(1, bytes) : NULL;
+    return asked(bytes_of(n, size, &bytes) ? use_calloc(1, bytes) : NULL, n, size);
 }
 
 void *ferry_i_realloc(void *p, int64_t n, size_t size)
 {
     size_t bytes = 0;
 
-    return bytes_of(n, size, &bytes) ? use_realloc(p, bytes) : NULL;
+    return asked(bytes_of(n, size, &bytes) ? use_realloc(p, bytes) : NULL, n, size);
 }
 
 void ferry_i_free(void *p)

@@ -19,7 +19,7 @@ struct ferry_opts {
 ferry_status ferry_opts_new(ferry_ctx *ctx, ferry_opts **out)
 {
     *out = ferry_i_calloc(1, sizeof **out);
-    return *out ? FERRY_OK : ferry_i_nomem(ctx, "options");
+    return *out ? FERRY_OK : ferry_i_nomem(ctx);
 }
 
 void ferry_opts_free(ferry_opts *opts)
@@ -47,7 +47,7 @@ ferry_status ferry_opts_set(ferry_ctx *ctx, ferry_opts *opts, const char *key,
     char *k = NULL, *v = ferry_i_strdup(value);
     setting *old = find(opts, key);
 
-    FERRY_NEED(ctx, v, FERRY_ENOMEM, "no memory for option %s", key);
+    FERRY_HAVE(ctx, v);
     if (old) {
         char *t = old->value;
         old->value = v;
@@ -55,8 +55,7 @@ ferry_status ferry_opts_set(ferry_ctx *ctx, ferry_opts *opts, const char *key,
         goto done;
     }
     k = ferry_i_strdup(key);
-    FERRY_NEED(ctx, k && FERRY_GROW(opts->set, opts->n, opts->cap), FERRY_ENOMEM,
-               "no memory for option %s", key);
+    FERRY_HAVE(ctx, k && FERRY_GROW(opts->set, opts->n, opts->cap));
     opts->set[opts->n++] = (setting){k, v};
     k = v = NULL;
 done:

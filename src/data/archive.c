@@ -43,12 +43,10 @@ ferry_status ferry_i_archive_add(ferry_ctx *ctx, ferry_archive *a, const char *n
         len -= 2;
     }
     if (is_hidden(name, len)) goto done;
-    FERRY_NEED(ctx, FERRY_GROW(a->members, a->n, a->cap), FERRY_ENOMEM,
-               "%s: no memory for its list of files", a->path);
+    FERRY_HAVE(ctx, FERRY_GROW(a->members, a->n, a->cap));
     a->members[a->n] = *m;
     a->members[a->n].name = ferry_i_strndup(name, len);
-    FERRY_NEED(ctx, a->members[a->n].name, FERRY_ENOMEM,
-               "%s: no memory for its list of files", a->path);
+    FERRY_HAVE(ctx, a->members[a->n].name);
     a->n++;
 done:
     return st;
@@ -115,8 +113,7 @@ ferry_status ferry_i_archive_bytes(ferry_ctx *ctx, const ferry_archive *a,
                    "%s: member %s unpacks to %lld bytes: refused", a->path, m->name,
                    (long long)m->size);
         made = ferry_i_realloc(NULL, m->size, 1);
-        FERRY_NEED(ctx, made, FERRY_ENOMEM, "%s: no memory for the %lld bytes of %s",
-                   a->path, (long long)m->size, m->name);
+        FERRY_HAVE(ctx, made);
         st = ferry_i_inflate_raw(ctx, m->name, *bytes, m->packed, made, m->size);
         if (st != FERRY_OK) {
             st = ferry_i_prefix(ctx, st, "%s", a->path);
@@ -134,8 +131,7 @@ done:
     return st;
 }
 
-/* ---- folder trees
- * ------------------------------------------------------------------------------ */
+/* ---- folder trees ---- */
 
 /* Collect the files under root/sub (sub "" at the top). Links to folders are not followed:
  * they could lead round in circles. Names that begin with a point are left out. */
@@ -147,7 +143,7 @@ static ferry_status walk(ferry_ctx *ctx, const char *root, const char *sub,
     DIR *d = NULL;
     const ferry_member none = {0};
 
-    FERRY_NEED(ctx, dir, FERRY_ENOMEM, "%s: no memory for its list of files", root);
+    FERRY_HAVE(ctx, dir);
     d = opendir(dir);
     FERRY_NEED(ctx, d, FERRY_EDATA, "%s: cannot read: %s", dir, strerror(errno));
     for (struct dirent *e = readdir(d); e; e = readdir(d)) {
@@ -155,7 +151,7 @@ static ferry_status walk(ferry_ctx *ctx, const char *root, const char *sub,
         if (e->d_name[0] == '.') continue;
         name = ferry_i_path_join(sub, e->d_name);
         full = name ? ferry_i_path_join(root, name) : NULL;
-        FERRY_NEED(ctx, full, FERRY_ENOMEM, "%s: no memory for its list of files", root);
+        FERRY_HAVE(ctx, full);
         if (lstat(full, &info) == 0 && stat(full, &real) == 0) {
             if (S_ISDIR(info.st_mode)) FERRY_TRY(walk(ctx, root, name, a));
             if (S_ISREG(real.st_mode))
@@ -207,7 +203,7 @@ static ferry_status each_one(ferry_ctx *ctx, const char *path, const ferry_archi
         FERRY_TRY(each(ctx, arg, m->name, bytes, m->size));
     } else {
         full = ferry_i_path_join(path, m->name);
-        FERRY_NEED(ctx, full, FERRY_ENOMEM, "%s: no memory to open its files", path);
+        FERRY_HAVE(ctx, full);
         FERRY_TRY(ferry_i_input_file(ctx, full, &file));
         FERRY_TRY(each(ctx, arg, m->name, file.data, file.size));
     }

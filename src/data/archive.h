@@ -5,8 +5,7 @@
 
 #include "data/data.h"
 
-/* ---- compressed bytes
- * -------------------------------------------------------------------------- */
+/* ---- compressed bytes ---- */
 
 /* Most bytes that a compressed input may unpack to: 64 GiB or the machine's memory. */
 int64_t ferry_i_unpack_limit(void);
@@ -20,8 +19,7 @@ ferry_status ferry_i_unpack(ferry_ctx *ctx, const char *path, const char *bytes,
 ferry_status ferry_i_inflate_raw(ferry_ctx *ctx, const char *path, const char *bytes,
                                  int64_t n, char *out, int64_t want);
 
-/* ---- archives
- * ---------------------------------------------------------------------------------- */
+/* ---- archives ---- */
 
 /* A regular file inside an archive. */
 typedef struct ferry_member {
@@ -67,8 +65,7 @@ ferry_status ferry_i_zip_list(ferry_ctx *ctx, ferry_archive *a);
 ferry_status ferry_i_archive_add(ferry_ctx *ctx, ferry_archive *a, const char *name,
                                  int64_t len, const ferry_member *m);
 
-/* ---- writing a zip (members stored as they are)
- * -------------------------------------------------- */
+/* ---- writing a zip (members stored as they are) ---- */
 
 typedef struct ferry_zip_out {
     ferry_out *out; /* borrowed */
@@ -80,12 +77,11 @@ typedef struct ferry_zip_out {
  * end. A write error is kept by `out` and reported by its commit. */
 void ferry_i_zip_add(ferry_zip_out *z, const char *name, const void *head, int64_t n_head,
                      const void *body, int64_t n_body);
-/* Writes the directory. FERRY_ENOMEM when a part of it could not be kept. Frees z's parts.
- */
+/* Writes the directory. FERRY_ENOMEM when a part of it could not be kept. Frees z's
+ * parts. */
 ferry_status ferry_i_zip_end(ferry_ctx *ctx, ferry_zip_out *z);
 
-/* ---- paths
- * ------------------------------------------------------------------------------------- */
+/* ---- paths ---- */
 
 /* Split "file#name": a file of the whole name wins; else the first # that follows the name
  * of something that exists. *member is NULL when there is none. New strings. */

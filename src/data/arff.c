@@ -88,10 +88,10 @@ static ferry_status nominal(ferry_ctx *ctx, ferry_arff *a, ferry_arff_attr *at,
     at->type = ARFF_NOMINAL;
     at->numbers = true;
     at->values = ferry_i_ids_new();
-    FERRY_NEED(ctx, at->values, FERRY_ENOMEM, "%s: no memory", a->path);
+    FERRY_HAVE(ctx, at->values);
     while (s < e && !closed) {
         const bool fine = ferry_i_arff_value(&s, e, &t, &quoted);
-        FERRY_NEED(ctx, !t.failed, FERRY_ENOMEM, "%s: no memory", a->path);
+        FERRY_HAVE(ctx, !t.failed);
         closed = s < e && *s == '}';
         const bool empty = t.len == 0 && !quoted;
         if (!fine || s == e || (empty && !(closed && ferry_i_ids_count(at->values) > 0))) {
@@ -100,8 +100,7 @@ static ferry_status nominal(ferry_ctx *ctx, ferry_arff *a, ferry_arff_attr *at,
         }
         s++;
         if (empty) break; /* {a,b,} */
-        FERRY_NEED(ctx, ferry_i_ids_addn(at->values, t.s, t.len, &added) >= 0, FERRY_ENOMEM,
-                   "%s: no memory", a->path);
+        FERRY_HAVE(ctx, ferry_i_ids_addn(at->values, t.s, t.len, &added) >= 0);
         at->numbers = at->numbers && (strcmp(t.s, "0") == 0 || strcmp(t.s, "1") == 0);
         if (!added) {
             st = ferry_i_bad(ctx, a->path, a->l.line, "value \"%.40s\" repeats", t.s);
@@ -121,8 +120,7 @@ static ferry_status attribute(ferry_ctx *ctx, ferry_arff *a, const char *s, cons
     char show[44];
 
     const bool named = name_at(&s, e, &t);
-    FERRY_NEED(ctx, !t.failed && FERRY_GROW(a->a, a->n, a->cap), FERRY_ENOMEM,
-               "%s: no memory", a->path);
+    FERRY_HAVE(ctx, !t.failed && FERRY_GROW(a->a, a->n, a->cap));
     if (!named) {
         st = ferry_i_bad(ctx, a->path, a->l.line, "expected @attribute NAME TYPE");
         goto done;
@@ -194,10 +192,9 @@ static ferry_status check_names(ferry_ctx *ctx, const ferry_arff *a)
     ferry_ids *names = ferry_i_ids_new();
     bool added = false;
 
-    FERRY_NEED(ctx, names, FERRY_ENOMEM, "%s: no memory", a->path);
+    FERRY_HAVE(ctx, names);
     for (int64_t i = 0; i < a->n; i++) {
-        FERRY_NEED(ctx, ferry_i_ids_add(names, a->a[i].name, &added) >= 0, FERRY_ENOMEM,
-                   "%s: no memory", a->path);
+        FERRY_HAVE(ctx, ferry_i_ids_add(names, a->a[i].name, &added) >= 0);
         FERRY_NEED(ctx, added, FERRY_EDATA, "%s: attribute \"%.40s\" is declared twice",
                    a->path, a->a[i].name);
     }
@@ -282,7 +279,7 @@ static ferry_status read_xml(ferry_ctx *ctx, ferry_arff *a, const char *path)
             FERRY_NEED(ctx, from, FERRY_EDATA, "%s:%lld: expected <label name=\"...\">",
                        path, (long long)ferry_i_line_of(in.data, s));
             add_entity_text(&t, from, to);
-            FERRY_NEED(ctx, !t.failed, FERRY_ENOMEM, "%s: no memory", path);
+            FERRY_HAVE(ctx, !t.failed);
             FERRY_TRY(mark_label(ctx, a, path, t.s));
             found++;
         }
@@ -307,7 +304,7 @@ static ferry_status xml_beside(ferry_ctx *ctx, const char *path, char **out)
         n -= 3;
     if (n > 5 && strncasecmp(path + n - 5, ".arff", 5) == 0) n -= 5;
     xml = ferry_i_sprintf("%.*s.xml", (int)n, path);
-    FERRY_NEED(ctx, xml, FERRY_ENOMEM, "%s: no memory", path);
+    FERRY_HAVE(ctx, xml);
     if (stat(xml, &info) == 0 && S_ISREG(info.st_mode)) {
         *out = xml;
         xml = NULL;
@@ -502,9 +499,9 @@ static ferry_status read_arff(ferry_ctx *ctx, const ferry_input *in, const char 
 
     (void)member;
     *out = NULL;
-    FERRY_NEED(ctx, d, FERRY_ENOMEM, "%s: no memory", in->path);
+    FERRY_HAVE(ctx, d);
     FERRY_TRY(ferry_i_check_text(ctx, in));
-    FERRY_TRY(ferry_i_utf8_open(ctx, in->path, in->data, in->size, &u));
+    FERRY_TRY(ferry_i_utf8_open(ctx, in->data, in->size, &u));
     a.l = ferry_i_lines(u.s, u.n);
     FERRY_TRY(read_header(ctx, &a));
     FERRY_TRY(check_names(ctx, &a));

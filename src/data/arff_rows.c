@@ -33,7 +33,7 @@ static ferry_status put(ferry_ctx *ctx, rows *r, int64_t column, double x)
     if (x == 0) return FERRY_OK;
     if (!FERRY_GROW(r->index, r->nnz, r->cap_index) ||
         !FERRY_GROW(r->value, r->nnz, r->cap_value))
-        return ferry_i_nomem(ctx, r->a->path);
+        return ferry_i_nomem(ctx);
     r->index[r->nnz] = (int32_t)column;
     r->value[r->nnz++] = x;
     return FERRY_OK;
@@ -63,8 +63,7 @@ static ferry_status set_id(ferry_ctx *ctx, rows *r, const char *text, int64_t le
 {
     bool added = false;
 
-    if (ferry_i_ids_addn(r->d->ids, text, len, &added) < 0)
-        return ferry_i_nomem(ctx, r->a->path);
+    if (ferry_i_ids_addn(r->d->ids, text, len, &added) < 0) return ferry_i_nomem(ctx);
     if (!added || len == 0)
         return ferry_i_bad(ctx, r->a->path, r->a->l.line, "id \"%.40s\" %s", text,
                            len > 0 ? "repeats" : "is empty");
@@ -142,7 +141,7 @@ static ferry_status dense_row(ferry_ctx *ctx, rows *r, ferry_text *t)
 
     for (; more; i++) {
         const bool fine = ferry_i_arff_value(&s, e, t, &quoted);
-        FERRY_NEED(ctx, !t->failed, FERRY_ENOMEM, "%s: no memory", a->path);
+        FERRY_HAVE(ctx, !t->failed);
         more = s < e && *s == ',';
         if (!fine || (s < e && !more)) {
             st = ferry_i_bad(ctx, a->path, a->l.line,
@@ -206,7 +205,7 @@ static ferry_status sparse_row(ferry_ctx *ctx, rows *r, ferry_text *t)
         }
         s = after;
         const bool value = ferry_i_arff_value(&s, e, t, &quoted);
-        FERRY_NEED(ctx, !t->failed, FERRY_ENOMEM, "%s: no memory", a->path);
+        FERRY_HAVE(ctx, !t->failed);
         closed = s < e && *s == '}';
         if (!value || s == e || (t->len == 0 && !quoted)) {
             st = ferry_i_bad(ctx, a->path, a->l.line, "expected {index value, ...}");
@@ -253,19 +252,17 @@ static ferry_status prepare(ferry_ctx *ctx, rows *r)
     for (; ferry_i_full_line(&l, "%"); r->n++)
         if (r->n == 0) r->sparse = begins_sparse(&l);
     FERRY_NEED(ctx, r->n > 0, FERRY_EDATA, "%s: no rows behind @data", a->path);
-    r->special = ferry_i_calloc(a->n, sizeof *r->special);
-    FERRY_NEED(ctx, r->special, FERRY_ENOMEM, "%s: no memory", a->path);
+    FERRY_NEW(ctx, r->special, a->n);
     for (int64_t i = 0; i < a->n; i++)
         if (is_special(&a->a[i])) r->special[r->n_special++] = i;
     if (r->sparse) {
-        r->start = ferry_i_calloc(r->n + 1, sizeof *r->start);
-        FERRY_NEED(ctx, r->start, FERRY_ENOMEM, "%s: no memory", a->path);
+        FERRY_NEW(ctx, r->start, r->n + 1);
     } else {
         FERRY_TRY(ferry_i_matrix_dense(ctx, r->n, a->columns, &r->d->x));
     }
     if (a->id >= 0) {
         r->d->ids = ferry_i_ids_new();
-        FERRY_NEED(ctx, r->d->ids, FERRY_ENOMEM, "%s: no memory", a->path);
+        FERRY_HAVE(ctx, r->d->ids);
     }
 done:
     return st;
@@ -290,11 +287,10 @@ static ferry_status prepare_labels(ferry_ctx *ctx, rows *r)
         r->number = r->d->labels->num;
     } else if (a->labels > 0) {
         names = ferry_i_ids_new();
-        FERRY_NEED(ctx, names, FERRY_ENOMEM, "%s: no memory", a->path);
+        FERRY_HAVE(ctx, names);
         for (int64_t i = 0; i < a->n; i++)
             if (a->a[i].role == ARFF_LABEL)
-                FERRY_NEED(ctx, ferry_i_ids_add(names, a->a[i].name, NULL) >= 0,
-                           FERRY_ENOMEM, "%s: no memory", a->path);
+                FERRY_HAVE(ctx, ferry_i_ids_add(names, a->a[i].name, NULL) >= 0);
         FERRY_TRY(ferry_i_labels_new(ctx, FERRY_LABEL_SET, r->n, names, &r->d->labels));
         r->on = r->d->labels->on;
         r->known = r->d->labels->known;
@@ -313,7 +309,7 @@ static ferry_status name_features(ferry_ctx *ctx, rows *r)
     char *text = NULL;
 
     r->d->features = ferry_i_ids_new();
-    FERRY_NEED(ctx, r->d->features, FERRY_ENOMEM, "%s: no memory", a->path);
+    FERRY_HAVE(ctx, r->d->features);
     for (int64_t i = 0; i < a->n; i++) {
         const ferry_arff_attr *at = &a->a[i];
         for (int64_t k = 0; at->role == ARFF_FEATURE && k < at->width; k++) {
@@ -322,8 +318,7 @@ static ferry_status name_features(ferry_ctx *ctx, rows *r)
             text = itself
                        ? ferry_i_strdup(at->name)
                        : ferry_i_sprintf("%s=%s", at->name, ferry_i_ids_at(at->values, k));
-            FERRY_NEED(ctx, text && ferry_i_ids_add(r->d->features, text, NULL) >= 0,
-                       FERRY_ENOMEM, "%s: no memory", a->path);
+            FERRY_HAVE(ctx, text && ferry_i_ids_add(r->d->features, text, NULL) >= 0);
         }
     }
 done:

@@ -170,7 +170,7 @@ static ferry_status write_xml(ferry_ctx *ctx, const ferry_labels *l, const char 
     const bool arff = n > 5 && strcmp(path + n - 5, ".arff") == 0;
     char *xml = ferry_i_sprintf("%.*s.xml", (int)(arff ? n - 5 : n), path);
 
-    FERRY_NEED(ctx, xml, FERRY_ENOMEM, "%s: no memory", path);
+    FERRY_HAVE(ctx, xml);
     FERRY_TRY(ferry_i_out_open(ctx, xml, &o));
     ferry_i_out_printf(o, "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n"
                           "<labels xmlns=\"http://mulan.sourceforge.net/labels\">\n");

@@ -11,8 +11,7 @@
 #include "ferry/domain.h"
 #include "linalg/linalg.h"
 
-/* ---- labels
- * ----------------------------------------------------------------------------------- */
+/* ---- labels ---- */
 
 typedef enum ferry_label_kind {
     FERRY_LABEL_CLASS,
@@ -54,8 +53,7 @@ ferry_status ferry_i_labels_as(ferry_ctx *ctx, const ferry_labels *l, ferry_labe
 ferry_status ferry_i_labels_rename(ferry_ctx *ctx, ferry_labels *l, const ferry_ids *names,
                                    bool drop);
 
-/* ---- views, graphs, ratings
- * -------------------------------------------------------------------- */
+/* ---- views, graphs, ratings ---- */
 
 typedef struct ferry_view {
     char *name;
@@ -138,8 +136,8 @@ bool ferry_i_domain_named(const ferry_domain *d);
 /* One more owner; ferry_domain_free() is one less. A domain with several owners does not
  * change any more. */
 ferry_domain *ferry_i_domain_ref(ferry_domain *d);
-/* A domain with other labels (stolen) or ratings (stolen), everything else shared with d.
- */
+/* A domain with other labels (stolen) or ratings (stolen), everything else shared with
+ * d. */
 ferry_status ferry_i_domain_with_labels(ferry_ctx *ctx, const ferry_domain *d,
                                         ferry_labels *labels, ferry_domain **out);
 ferry_status ferry_i_domain_with_ratings(ferry_ctx *ctx, const ferry_domain *d,
@@ -176,8 +174,7 @@ void ferry_i_ratings_free(ferry_ratings *r);
 ferry_status ferry_i_view_align(ferry_ctx *ctx, const ferry_view *a, const ferry_view *b,
                                 int32_t **map, int64_t *shared);
 
-/* ---- what one file holds
- * ----------------------------------------------------------------------- */
+/* ---- what one file holds ---- */
 
 typedef enum ferry_data_kind {
     FERRY_DATA_VIEW,    /* x, with ids, features, labels where the file has them */
@@ -237,8 +234,7 @@ ferry_status ferry_i_read_raw_text(ferry_ctx *ctx, const char *path, const ferry
 ferry_status ferry_i_text_weigh(ferry_ctx *ctx, uint64_t seed, int64_t n,
                                 ferry_data *const *data);
 
-/* ---- file formats
- * ------------------------------------------------------------------------------ */
+/* ---- file formats ---- */
 
 /* The readers' option table fills this. */
 typedef struct ferry_read_settings {

@@ -41,8 +41,7 @@ char *ferry_i_column_name(const ferry_table *t, int64_t j)
                           : ferry_i_sprintf("column %lld", (long long)j + 1);
 }
 
-/* ---- ids and labels
- * ---------------------------------------------------------------------------- */
+/* ---- ids and labels ---- */
 
 static ferry_status build_ids(ferry_ctx *ctx, const ferry_table *t, int64_t j,
                               ferry_data *d)
@@ -50,7 +49,7 @@ static ferry_status build_ids(ferry_ctx *ctx, const ferry_table *t, int64_t j,
     ferry_status st = FERRY_OK;
 
     d->ids = ferry_i_ids_new();
-    FERRY_NEED(ctx, d->ids, FERRY_ENOMEM, "%s: no memory for its ids", t->in->path);
+    FERRY_HAVE(ctx, d->ids);
     for (int64_t i = 0; i < t->rows; i++) {
         const ferry_span f = ferry_i_table_cell(t, i, j);
         bool added = false;
@@ -59,8 +58,7 @@ static ferry_status build_ids(ferry_ctx *ctx, const ferry_table *t, int64_t j,
                              "expected an id in column %lld", (long long)j + 1);
             goto done;
         }
-        FERRY_NEED(ctx, ferry_i_field_add(d->ids, f, &added) >= 0, FERRY_ENOMEM,
-                   "%s: no memory for its ids", t->in->path);
+        FERRY_HAVE(ctx, ferry_i_field_add(d->ids, f, &added) >= 0);
         if (added) continue;
         st =
             ferry_i_bad(ctx, t->in->path, ferry_i_table_line(t, i),
@@ -80,21 +78,19 @@ static ferry_status build_label(ferry_ctx *ctx, const ferry_table *t, int64_t j,
     ferry_span *text = ferry_i_calloc(t->rows, sizeof *text);
     ferry_ids *names = ferry_i_ids_new();
 
-    FERRY_NEED(ctx, text && names, FERRY_ENOMEM, "%s: no memory for its labels",
-               t->in->path);
+    FERRY_HAVE(ctx, text && names);
     for (int pass = 0; pass < 2; pass++) { /* ids may move while they are added */
         for (int64_t i = 0; i < t->rows; i++) {
             text[i] = ferry_i_table_cell(t, i, j);
             if (!text[i].s || *text[i].s != '"') continue;
             const int64_t k = ferry_i_field_add(names, text[i], NULL);
-            FERRY_NEED(ctx, k >= 0, FERRY_ENOMEM, "%s: no memory for its labels",
-                       t->in->path);
+            FERRY_HAVE(ctx, k >= 0);
             if (pass == 0) continue;
             text[i].s = ferry_i_ids_at(names, k);
             text[i].n = (int64_t)strlen(text[i].s);
         }
     }
-    FERRY_TRY(ferry_i_labels_of_texts(ctx, t->in->path, t->rows, text, &d->labels));
+    FERRY_TRY(ferry_i_labels_of_texts(ctx, t->rows, text, &d->labels));
 done:
     ferry_i_free(text);
     ferry_i_ids_free(names);
@@ -108,15 +104,14 @@ static ferry_status set_names(ferry_ctx *ctx, const ferry_table *t, ferry_ids **
     char *name = NULL;
 
     *out = ferry_i_ids_new();
-    FERRY_NEED(ctx, *out, FERRY_ENOMEM, "%s: no memory for its labels", t->in->path);
+    FERRY_HAVE(ctx, *out);
     for (int64_t j = 0; j < t->cols; j++) {
         bool added = false;
         if (t->col[j].role != FERRY_COL_LABEL) continue;
         name = ferry_i_column_name(t, j);
-        FERRY_NEED(ctx, name, FERRY_ENOMEM, "%s: no memory for its labels", t->in->path);
+        FERRY_HAVE(ctx, name);
         const char *from = strncmp(name, "label:", 6) == 0 ? name + 6 : name;
-        FERRY_NEED(ctx, ferry_i_ids_add(*out, from, &added) >= 0, FERRY_ENOMEM,
-                   "%s: no memory for its labels", t->in->path);
+        FERRY_HAVE(ctx, ferry_i_ids_add(*out, from, &added) >= 0);
         FERRY_NEED(ctx, added, FERRY_EDATA, "%s: two label columns are called %s",
                    t->in->path, from);
         ferry_i_free(name);
@@ -180,8 +175,7 @@ done:
     return st;
 }
 
-/* ---- the format
- * ------------------------------------------------------------------------------- */
+/* ---- the format ---- */
 
 static void start_table(ferry_table *t, const char *data, int64_t size)
 {
@@ -212,7 +206,7 @@ static ferry_status delimited_read(ferry_ctx *ctx, const ferry_input *in,
     FERRY_TRY(ferry_i_table_roles(ctx, &t));
     FERRY_TRY(ferry_i_table_load(ctx, &t));
     d = ferry_i_data_new("csv", in->path, as);
-    FERRY_NEED(ctx, d, FERRY_ENOMEM, "%s: no memory to read it", in->path);
+    FERRY_HAVE(ctx, d);
     FERRY_TRY(ferry_i_table_build(ctx, &t, d));
     *out = d;
     d = NULL;

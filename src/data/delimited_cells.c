@@ -146,8 +146,7 @@ int64_t ferry_i_field_add(ferry_ids *into, ferry_span f, bool *added)
     return at;
 }
 
-/* ---- rows
- * ------------------------------------------------------------------------------------- */
+/* ---- rows ---- */
 
 /* A cell of a column of numbers that the quick way did not take. False: stop here. */
 static bool slow_number(ferry_table *t, ferry_piece *p, const ferry_cursor *c, int64_t col,
@@ -346,10 +345,8 @@ static ferry_status fill(ferry_ctx *ctx, ferry_table *t, int64_t room)
     t->x = NULL;
     t->text = NULL;
     if (t->numbers > 0) FERRY_TRY(ferry_i_matrix_dense(ctx, room, t->numbers, &t->x));
-    FERRY_NEED(ctx, t->texts == 0 || room < INT64_MAX / 64 / t->texts, FERRY_ENOMEM,
-               "%s: no memory for its texts", t->in->path);
-    t->text = ferry_i_calloc(room * t->texts, sizeof *t->text);
-    FERRY_NEED(ctx, t->text, FERRY_ENOMEM, "%s: no memory for its texts", t->in->path);
+    FERRY_HAVE(ctx, t->texts == 0 || room < INT64_MAX / 64 / t->texts);
+    FERRY_NEW(ctx, t->text, room * t->texts);
 #pragma omp parallel for num_threads(ctx->threads) schedule(dynamic)
     for (int64_t k = 0; k < t->pieces; k++)
         parse(t, &t->piece[k]);
@@ -364,7 +361,7 @@ ferry_status ferry_i_table_load(ferry_ctx *ctx, ferry_table *t)
     int64_t room = 0, none = 0;
     bool again = true;
 
-    FERRY_TRY(ferry_i_pieces(ctx, t->in->path, t->body, t->end, &t->piece, &t->pieces));
+    FERRY_TRY(ferry_i_pieces(ctx, t->body, t->end, &t->piece, &t->pieces));
     if (t->quotes) FERRY_TRY(mend_pieces(ctx, t));
 #pragma omp parallel for num_threads(ctx->threads) schedule(dynamic)
     for (int64_t k = 0; k < t->pieces; k++)

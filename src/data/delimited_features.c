@@ -28,14 +28,12 @@ static ferry_status read_category(ferry_ctx *ctx, const ferry_table *t, int64_t 
     ferry_ids *seen = ferry_i_ids_new();
     int32_t *order = NULL;
 
-    c->place = ferry_i_calloc(t->rows, sizeof *c->place);
-    FERRY_NEED(ctx, seen && c->place, FERRY_ENOMEM, "%s: no memory for its categories",
-               t->in->path);
+    FERRY_NEW(ctx, c->place, t->rows);
+    FERRY_HAVE(ctx, seen);
     for (int64_t i = 0; i < t->rows; i++) {
         const ferry_span f = ferry_i_table_cell(t, i, j);
         const int64_t k = f.s ? ferry_i_field_add(seen, f, NULL) : -1;
-        FERRY_NEED(ctx, k >= 0 || !f.s, FERRY_ENOMEM, "%s: no memory for its categories",
-                   t->in->path);
+        FERRY_HAVE(ctx, k >= 0 || !f.s);
         c->place[i] = (int32_t)k;
     }
     FERRY_TRY(ferry_i_names_sorted(ctx, seen, &c->values, &order));
@@ -139,8 +137,7 @@ static ferry_status refuse_free_text(ferry_ctx *ctx, const ferry_table *t,
         else
             ferry_i_text_addf(&list, "%lld", (long long)j + 1);
     }
-    FERRY_NEED(ctx, !list.failed, FERRY_ENOMEM, "%s: no memory for its categories",
-               t->in->path);
+    FERRY_HAVE(ctx, !list.failed);
     FERRY_NEED(
         ctx, bad == 0, FERRY_EDATA,
         "%s: too many different texts in %lld column%s to be categories: leave out with "
@@ -160,13 +157,11 @@ static ferry_status add_name(ferry_ctx *ctx, const ferry_table *t, const char *n
     char *other = NULL;
     bool added = false;
 
-    FERRY_NEED(ctx, ferry_i_ids_add(names, name, &added) >= 0, FERRY_ENOMEM,
-               "%s: no memory for its header", t->in->path);
+    FERRY_HAVE(ctx, ferry_i_ids_add(names, name, &added) >= 0);
     for (int64_t k = *repeated + 2; !added; k++) {
         ferry_i_free(other);
         other = ferry_i_sprintf("%s (%lld)", name, (long long)k);
-        FERRY_NEED(ctx, other && ferry_i_ids_add(names, other, &added) >= 0, FERRY_ENOMEM,
-                   "%s: no memory for its header", t->in->path);
+        FERRY_HAVE(ctx, other && ferry_i_ids_add(names, other, &added) >= 0);
     }
     if (!other) goto done;
     if (++*repeated == 1)
@@ -189,7 +184,7 @@ static ferry_status name_features(ferry_ctx *ctx, const ferry_table *t, const ca
     int64_t repeated = 0;
 
     *out = ferry_i_ids_new();
-    FERRY_NEED(ctx, *out, FERRY_ENOMEM, "%s: no memory for its header", t->in->path);
+    FERRY_HAVE(ctx, *out);
     for (int64_t j = 0; j < t->cols; j++) {
         const ferry_role_of role = t->col[j].role;
         if (role != FERRY_COL_NUMBER && role != FERRY_COL_CATEGORY) continue;
@@ -199,8 +194,7 @@ static ferry_status name_features(ferry_ctx *ctx, const ferry_table *t, const ca
             full = role == FERRY_COL_NUMBER || !name
                        ? ferry_i_strdup(name)
                        : ferry_i_sprintf("%s=%s", name, ferry_i_ids_at(c[j].values, k));
-            FERRY_NEED(ctx, full, FERRY_ENOMEM, "%s: no memory for its header",
-                       t->in->path);
+            FERRY_HAVE(ctx, full);
             FERRY_TRY(add_name(ctx, t, full, *out, &repeated));
             ferry_i_free(full);
             full = NULL;
@@ -264,8 +258,7 @@ static ferry_status expand(ferry_ctx *ctx, const ferry_table *t, const category 
     double *value = ferry_i_calloc(t->cols, sizeof *value);
     bool missing = false;
 
-    FERRY_NEED(ctx, first && index && value, FERRY_ENOMEM, "%s: no memory for its columns",
-               t->in->path);
+    FERRY_HAVE(ctx, first && index && value);
     const int64_t wide = place_columns(t, c, first);
     FERRY_NEED(ctx, wide < INT32_MAX, FERRY_EDATA, "%s: more than %d features", t->in->path,
                INT32_MAX - 1);
@@ -302,7 +295,7 @@ ferry_status ferry_i_table_features(ferry_ctx *ctx, ferry_table *t, ferry_data *
     category *c = ferry_i_calloc(t->cols, sizeof *c);
     int64_t categories = 0, missing = 0;
 
-    FERRY_NEED(ctx, c, FERRY_ENOMEM, "%s: no memory for its columns", t->in->path);
+    FERRY_HAVE(ctx, c);
     for (int64_t j = 0; j < t->cols; j++) {
         if (t->col[j].role != FERRY_COL_CATEGORY) continue;
         categories++;

@@ -8,8 +8,7 @@
 enum { HEADER_AUTO = 0, HEADER_YES = 1, HEADER_NO = 2 };
 #define SAMPLE 200 /* lines that guesses look at */
 
-/* ---- separator
- * -------------------------------------------------------------------------------- */
+/* ---- separator ---- */
 
 static void set_separator(ferry_table *t, const char *text)
 {
@@ -97,8 +96,7 @@ done:
     return st;
 }
 
-/* ---- header
- * ----------------------------------------------------------------------------------- */
+/* ---- header ---- */
 
 /* What the lines below the first say about a column. */
 typedef struct glance {
@@ -192,8 +190,7 @@ static ferry_status take_names(ferry_ctx *ctx, ferry_table *t, const glance *g)
         t->col[j].name = g[j].first.n > 0
                              ? ferry_i_field_text(g[j].first)
                              : ferry_i_sprintf("column %lld", (long long)j + 1);
-        FERRY_NEED(ctx, t->col[j].name, FERRY_ENOMEM, "%s: no memory for its header",
-                   t->in->path);
+        FERRY_HAVE(ctx, t->col[j].name);
     }
 done:
     return st;
@@ -216,10 +213,8 @@ ferry_status ferry_i_table_layout(ferry_ctx *ctx, ferry_table *t)
                          "a quote is not closed, or text follows it");
         goto done;
     }
-    t->col = ferry_i_calloc(t->cols, sizeof *t->col);
-    g = ferry_i_calloc(t->cols, sizeof *g);
-    FERRY_NEED(ctx, t->col && g, FERRY_ENOMEM, "%s: no memory for %lld columns",
-               t->in->path, (long long)t->cols);
+    FERRY_NEW(ctx, t->col, t->cols);
+    FERRY_NEW(ctx, g, t->cols);
     look(t, g, (ferry_cursor){t->body, t->end, line});
     t->header = t->s->header == HEADER_YES ||
                 (t->s->header == HEADER_AUTO && looks_like_header(t, g));

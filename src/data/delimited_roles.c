@@ -1,5 +1,5 @@
-/* Delimited text: which columns are ids, labels and features, from the options and names.
- */
+/* Delimited text: which columns are ids, labels and features, from the options and
+ * names. */
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -173,8 +173,7 @@ static ferry_status category_names(ferry_ctx *ctx, const ferry_table *t, ferry_i
     for (int64_t k = 0; k < ferry_i_ids_count(v); k++) {
         const char *f = ferry_i_ids_at(v, k);
         for (const char *s = strchr(f, '='); s; s = strchr(s + 1, '='))
-            FERRY_NEED(ctx, ferry_i_ids_addn(names, f, s - f, NULL) >= 0, FERRY_ENOMEM,
-                       "%s: no memory for its header", t->in->path);
+            FERRY_HAVE(ctx, ferry_i_ids_addn(names, f, s - f, NULL) >= 0);
     }
 done:
     return st;
@@ -187,7 +186,7 @@ static ferry_status as_before(ferry_ctx *ctx, ferry_table *t)
     const ferry_ids *v = t->s->vocabulary;
     ferry_ids *categories = ferry_i_ids_new();
 
-    FERRY_NEED(ctx, categories, FERRY_ENOMEM, "%s: no memory for its header", t->in->path);
+    FERRY_HAVE(ctx, categories);
     if (v) FERRY_TRY(category_names(ctx, t, categories));
     for (int64_t j = 0; j < t->cols && v; j++) {
         ferry_column *c = &t->col[j];

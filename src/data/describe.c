@@ -45,8 +45,7 @@ static const char *kind_name(ferry_data_kind kind)
     return names[kind];
 }
 
-/* ---- matrix
- * ------------------------------------------------------------------------------------ */
+/* ---- matrix ---- */
 
 typedef struct summary {
     int64_t missing, nonzero, empty_rows;
@@ -112,8 +111,7 @@ static void describe_matrix(json_t *o, const ferry_data *d)
     put(o, "features", d->features ? some(d->features) : json_null());
 }
 
-/* ---- labels
- * ------------------------------------------------------------------------------------ */
+/* ---- labels ---- */
 
 /* False: no memory. */
 static bool describe_classes(json_t *o, const ferry_labels *l)
@@ -206,8 +204,7 @@ static int64_t label_bytes(const ferry_labels *l)
     return l->kind == FERRY_LABEL_NUMBER ? l->n * 8 : l->n * (ferry_i_labels_m(l) + 1);
 }
 
-/* ---- graph, ratings, listing
- * ------------------------------------------------------------------- */
+/* ---- graph, ratings, listing ---- */
 
 static void describe_graph(json_t *o, const ferry_data *d)
 {
@@ -349,9 +346,9 @@ ferry_status ferry_data_describe(ferry_ctx *ctx, const ferry_data *data, char **
         o && fine
             ? json_dumps(o, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(15))
             : NULL;
-    FERRY_NEED(ctx, dump, FERRY_ENOMEM, "%s: no memory to describe it", data->path);
+    FERRY_HAVE(ctx, dump);
     *out = ferry_i_strdup(dump); /* so that ferry_string_free() fits */
-    FERRY_NEED(ctx, *out, FERRY_ENOMEM, "%s: no memory to describe it", data->path);
+    FERRY_HAVE(ctx, *out);
 done:
     json_decref(o);
     free(dump);

@@ -16,13 +16,12 @@ ferry_status ferry_domain_new(ferry_ctx *ctx, const char *name, ferry_role role,
     FERRY_NEED(ctx, role >= FERRY_SOURCE && role <= FERRY_TARGET, FERRY_EINVAL,
                "domain '%s': role %d is none of source, intermediate, target", name,
                (int)role);
-    d = ferry_i_calloc(1, sizeof *d);
-    FERRY_NEED(ctx, d, FERRY_ENOMEM, "no memory for domain '%s'", name);
+    FERRY_NEW(ctx, d, 1);
     atomic_init(&d->refs, 1);
     d->role = role;
     d->name = ferry_i_strdup(name);
     d->ids = ferry_i_ids_new();
-    FERRY_NEED(ctx, d->name && d->ids, FERRY_ENOMEM, "no memory for domain '%s'", name);
+    FERRY_HAVE(ctx, d->name && d->ids);
     *out = d;
     d = NULL;
 done:
@@ -100,7 +99,7 @@ static ferry_status borrow(ferry_ctx *ctx, const ferry_domain *d, ferry_domain *
     ferry_domain *b = ferry_i_calloc(1, sizeof *b);
 
     *out = b;
-    if (!b) return ferry_i_nomem(ctx, "a domain");
+    if (!b) return ferry_i_nomem(ctx);
     b->name = d->name;
     b->role = d->role;
     b->ids = d->ids;

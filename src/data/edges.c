@@ -12,8 +12,7 @@ ferry_status ferry_i_edges_add(ferry_ctx *ctx, ferry_edges *g, const ferry_field
     const int64_t a = ferry_i_field_id(g->nodes, from, NULL);
     const int64_t b = ferry_i_field_id(g->nodes, to, NULL);
 
-    if (a < 0 || b < 0 || !FERRY_GROW(g->e, g->n, g->cap))
-        return ferry_i_nomem(ctx, "edges");
+    if (a < 0 || b < 0 || !FERRY_GROW(g->e, g->n, g->cap)) return ferry_i_nomem(ctx);
     if (a > INT32_MAX || b > INT32_MAX)
         return ferry_i_fail(ctx, FERRY_EDATA, "more than %d nodes", INT32_MAX);
     g->e[g->n++] = (ferry_edge){(int32_t)a, (int32_t)b, weight};
@@ -28,8 +27,7 @@ ferry_status ferry_i_edges_give(ferry_ctx *ctx, ferry_edges *g, ferry_data *d)
     d->from = ferry_i_calloc(g->n, sizeof *d->from);
     d->to = ferry_i_calloc(g->n, sizeof *d->to);
     d->weight = g->weighted ? ferry_i_calloc(g->n, sizeof *d->weight) : NULL;
-    FERRY_NEED(ctx, d->from && d->to && (d->weight || !g->weighted), FERRY_ENOMEM,
-               "no memory for %lld edges", (long long)g->n);
+    FERRY_HAVE(ctx, d->from && d->to && (d->weight || !g->weighted));
     for (int64_t i = 0; i < g->n; i++) {
         d->from[i] = g->e[i].from;
         d->to[i] = g->e[i].to;
@@ -121,9 +119,9 @@ static ferry_status read_edges(ferry_ctx *ctx, const ferry_input *in, const char
 
     (void)member, (void)as;
     *out = NULL;
-    FERRY_NEED(ctx, g.nodes && d, FERRY_ENOMEM, "%s: no memory", in->path);
+    FERRY_HAVE(ctx, g.nodes && d);
     FERRY_TRY(ferry_i_check_text(ctx, in));
-    FERRY_TRY(ferry_i_utf8_open(ctx, in->path, in->data, in->size, &u));
+    FERRY_TRY(ferry_i_utf8_open(ctx, in->data, in->size, &u));
     FERRY_TRY(read_lines(ctx, in->path, &u, s, &g));
     FERRY_TRY(ferry_i_edges_give(ctx, &g, d));
     *out = d;

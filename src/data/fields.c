@@ -77,8 +77,7 @@ int64_t ferry_i_utf8_points(const char *s, uint32_t *to)
     return n;
 }
 
-ferry_status ferry_i_utf8_open(ferry_ctx *ctx, const char *path, const char *s, int64_t n,
-                               ferry_utf8 *out)
+ferry_status ferry_i_utf8_open(ferry_ctx *ctx, const char *s, int64_t n, ferry_utf8 *out)
 {
     ferry_status st = FERRY_OK;
     int64_t high = 0, m = 0;
@@ -88,7 +87,7 @@ ferry_status ferry_i_utf8_open(ferry_ctx *ctx, const char *path, const char *s, 
     for (int64_t i = 0; i < n; i++)
         high += (s[i] & 0x80) != 0;
     out->owned = ferry_i_calloc(n + high, 1);
-    FERRY_NEED(ctx, out->owned, FERRY_ENOMEM, "%s: no memory for its text", path);
+    FERRY_HAVE(ctx, out->owned);
     for (int64_t i = 0; i < n; i++)
         m += ferry_i_put_utf8(out->owned + m, (unsigned char)s[i]);
     out->s = out->owned;

@@ -17,8 +17,7 @@ bool ferry_i_utf8_valid(const char *s, int64_t n);
 int ferry_i_put_utf8(char *s, uint32_t c);
 /* Code points of a valid UTF-8 text (to NULL: only counted). Returns how many. */
 int64_t ferry_i_utf8_points(const char *s, uint32_t *to);
-ferry_status ferry_i_utf8_open(ferry_ctx *ctx, const char *path, const char *s, int64_t n,
-                               ferry_utf8 *out);
+ferry_status ferry_i_utf8_open(ferry_ctx *ctx, const char *s, int64_t n, ferry_utf8 *out);
 void ferry_i_utf8_close(ferry_utf8 *u);
 
 /* Lines, without their ends; a byte order mark is skipped. */
@@ -29,8 +28,8 @@ typedef struct ferry_lines {
 } ferry_lines;
 ferry_lines ferry_i_lines(const char *s, int64_t n);
 bool ferry_i_any_line(ferry_lines *l);
-/* Likewise, but blank lines and lines that begin with a byte of `comments` are passed over.
- */
+/* Likewise, but blank lines and lines that begin with a byte of `comments` are passed
+ * over. */
 bool ferry_i_full_line(ferry_lines *l, const char *comments);
 
 /* One field, without white space around it and without its quotes. */

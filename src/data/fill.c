@@ -34,7 +34,7 @@ static ferry_status ids_or_numbers(ferry_ctx *ctx, const ferry_ids *ids, int64_t
     *use = ids;
     if (ids) return FERRY_OK;
     *use = *made = ferry_i_ids_numbers(n);
-    return *made ? FERRY_OK : ferry_i_nomem(ctx, "ids");
+    return *made ? FERRY_OK : ferry_i_nomem(ctx);
 }
 
 /* ---- views ---- */
@@ -59,12 +59,10 @@ static ferry_status place_view(ferry_ctx *ctx, const ferry_domain *d, const ferr
     ferry_status st = FERRY_OK;
     const int64_t rows = v->x->rows;
 
-    v->instance = ferry_i_calloc(rows, sizeof *v->instance);
-    FERRY_NEED(ctx, v->instance, FERRY_ENOMEM, "no memory for a view");
+    FERRY_NEW(ctx, v->instance, rows);
     FERRY_TRY(ferry_i_growth_plan(ctx, d, ids, v->instance, g));
     v->n_instances = ferry_i_growth_size(d, g);
-    v->row_of = ferry_i_calloc(v->n_instances, sizeof *v->row_of);
-    FERRY_NEED(ctx, v->row_of, FERRY_ENOMEM, "no memory for a view");
+    FERRY_NEW(ctx, v->row_of, v->n_instances);
     for (int64_t i = 0; i < v->n_instances; i++)
         v->row_of[i] = -1;
     for (int64_t i = 0; i < rows; i++)
@@ -101,7 +99,7 @@ ferry_status ferry_i_domain_add_view(ferry_ctx *ctx, ferry_domain *d, const ferr
                     me.text, (long long)v->x->rows);
     }
     ferry_view **views = ferry_i_realloc(d->views, d->n_views + 1, sizeof *views);
-    FERRY_NEED(ctx, views, FERRY_ENOMEM, "no memory for a view");
+    FERRY_HAVE(ctx, views);
     d->views = views;
     ferry_i_growth_apply(d, &g);
     d->views[d->n_views++] = v;
@@ -226,7 +224,7 @@ ferry_status ferry_i_domain_add_edges(ferry_ctx *ctx, ferry_domain *d, const cha
     int64_t *at = ferry_i_calloc(n_nodes, sizeof *at), loops = 0, lost = 0;
 
     FERRY_TRY(check_graph_name(ctx, d, name));
-    FERRY_NEED(ctx, at, FERRY_ENOMEM, "no memory for a graph");
+    FERRY_HAVE(ctx, at);
     if (ferry_domain_size(d) == 0) { /* the edges say what the instances are */
         FERRY_TRY(ferry_i_growth_plan(ctx, d, nodes, at, &g));
     } else {
@@ -241,7 +239,7 @@ ferry_status ferry_i_domain_add_edges(ferry_ctx *ctx, ferry_domain *d, const cha
                            &loops, &graph);
     if (st != FERRY_OK) FERRY_TRY(ferry_i_prefix(ctx, st, "%s", me.text));
     ferry_graph **graphs = ferry_i_realloc(d->graphs, d->n_graphs + 1, sizeof *graphs);
-    FERRY_NEED(ctx, graphs, FERRY_ENOMEM, "no memory for a graph");
+    FERRY_HAVE(ctx, graphs);
     d->graphs = graphs;
     ferry_i_growth_apply(d, &g);
     d->graphs[d->n_graphs++] = graph;
@@ -275,16 +273,16 @@ ferry_status ferry_domain_add_graph(ferry_ctx *ctx, ferry_domain *d, const char 
     FERRY_NEED(ctx, edges >= 0 && (edges == 0 || (from && to)), FERRY_EINVAL,
                "domain '%s', graph '%s': no edges given", d->name, name);
     nodes = ferry_i_ids_new();
-    a = ferry_i_calloc(edges, sizeof *a);
-    b = ferry_i_calloc(edges, sizeof *b);
-    FERRY_NEED(ctx, nodes && a && b, FERRY_ENOMEM, "no memory for a graph");
+    FERRY_NEW(ctx, a, edges);
+    FERRY_NEW(ctx, b, edges);
+    FERRY_HAVE(ctx, nodes);
     for (int64_t e = 0; e < edges; e++) {
         FERRY_NEED(ctx, from[e] && to[e], FERRY_EINVAL,
                    "domain '%s', graph '%s': edge %lld has a NULL id", d->name, name,
                    (long long)e + 1);
         a[e] = ferry_i_ids_add(nodes, from[e], NULL);
         b[e] = ferry_i_ids_add(nodes, to[e], NULL);
-        FERRY_NEED(ctx, a[e] >= 0 && b[e] >= 0, FERRY_ENOMEM, "no memory for a graph");
+        FERRY_HAVE(ctx, a[e] >= 0 && b[e] >= 0);
     }
     FERRY_TRY(ferry_i_domain_add_edges(ctx, d, name, nodes, edges, a, b, weight));
 done:

@@ -25,7 +25,7 @@ static ferry_status without_ids(ferry_ctx *ctx, const ferry_domain *d, int64_t n
         return FERRY_OK;
     }
     *made = ferry_i_ids_numbers(n);
-    FERRY_NEED(ctx, *made, FERRY_ENOMEM, "no memory for ids");
+    FERRY_HAVE(ctx, *made);
     for (int64_t i = 0; size > 0 && i < n; i++)
         FERRY_NEED(
             ctx, n == size && ferry_i_ids_find(d->ids, ferry_i_ids_at(*made, i)) >= 0,
@@ -58,8 +58,7 @@ ferry_status ferry_i_domain_set_labels(ferry_ctx *ctx, ferry_domain *d,
                (long long)ferry_i_ids_count(ids), (long long)l->n);
     if (!ids) FERRY_TRY(without_ids(ctx, d, l->n, &made));
     if (ids || made) {
-        at = ferry_i_calloc(l->n, sizeof *at);
-        FERRY_NEED(ctx, at, FERRY_ENOMEM, "no memory for labels");
+        FERRY_NEW(ctx, at, l->n);
         FERRY_TRY(ferry_i_growth_plan(ctx, d, ids ? ids : made, at, &g));
         FERRY_NEED(ctx, before == 0 || l->n == 0 || g.known > 0, FERRY_EDATA,
                    "domain '%s': none of the labels' ids ('%s', ...) is an instance ('%s', "
@@ -115,7 +114,7 @@ ferry_status ferry_domain_set_classes(ferry_ctx *ctx, ferry_domain *d, int64_t n
     for (int64_t i = 0; i < n; i++) {
         if (!labels[i]) continue;
         const int64_t k = ferry_i_ids_add(l->names, labels[i], NULL);
-        FERRY_NEED(ctx, k >= 0 && k < INT32_MAX, FERRY_ENOMEM, "no memory for class names");
+        FERRY_HAVE(ctx, k >= 0 && k < INT32_MAX);
         l->cls[i] = (int32_t)k;
     }
     FERRY_TRY(ferry_i_domain_set_labels(ctx, d, set, l));
@@ -208,7 +207,7 @@ static ferry_status number_id(ferry_ctx *ctx, const ferry_domain *d, ferry_ids *
 
     FERRY_NEED(ctx, id, FERRY_EINVAL, "domain '%s': a rating has a NULL id", d->name);
     at = ferry_i_ids_add(ids, id, NULL);
-    FERRY_NEED(ctx, at >= 0 && at < INT32_MAX, FERRY_ENOMEM, "no memory for ids");
+    FERRY_HAVE(ctx, at >= 0 && at < INT32_MAX);
     *out = (int32_t)at;
 done:
     return st;
@@ -238,8 +237,8 @@ done:
 
 /* ---- what a file held ---- */
 
-/* Copies of two domains' labels that can be compared: of one kind, with the names of both.
- */
+/* Copies of two domains' labels that can be compared: of one kind, with the names of
+ * both. */
 static ferry_status alike(ferry_ctx *ctx, const ferry_labels *a, const ferry_labels *b,
                           ferry_labels **out_a, ferry_labels **out_b)
 {
@@ -254,11 +253,10 @@ static ferry_status alike(ferry_ctx *ctx, const ferry_labels *a, const ferry_lab
     FERRY_TRY(ferry_i_labels_as(ctx, b, kind, out_b));
     if (kind == FERRY_LABEL_NUMBER) goto done;
     names = ferry_i_ids_copy((*out_a)->names);
-    FERRY_NEED(ctx, names, FERRY_ENOMEM, "no memory for label names");
+    FERRY_HAVE(ctx, names);
     for (int64_t k = 0; k < ferry_i_labels_m(*out_b); k++)
-        FERRY_NEED(ctx,
-                   ferry_i_ids_add(names, ferry_i_ids_at((*out_b)->names, k), NULL) >= 0,
-                   FERRY_ENOMEM, "no memory for label names");
+        FERRY_HAVE(ctx,
+                   ferry_i_ids_add(names, ferry_i_ids_at((*out_b)->names, k), NULL) >= 0);
     FERRY_TRY(ferry_i_labels_rename(ctx, *out_a, names, false));
     FERRY_TRY(ferry_i_labels_rename(ctx, *out_b, names, false));
 done:
@@ -310,7 +308,7 @@ ferry_status ferry_i_data_known_labels(ferry_ctx *ctx, const ferry_domain *d,
     const char *other = "";
     int64_t known = 0, k = 0;
 
-    FERRY_NEED(ctx, ids, FERRY_ENOMEM, "no memory for labels");
+    FERRY_HAVE(ctx, ids);
     for (int64_t i = 0; data->ids && i < n; i++)
         known += ferry_i_ids_find(d->ids, ferry_i_ids_at(data->ids, i)) >= 0;
     if (known == 0 || known == n) goto done; /* adding them will tell */
@@ -321,8 +319,7 @@ ferry_status ferry_i_data_known_labels(ferry_ctx *ctx, const ferry_domain *d,
             other = id;
             continue;
         }
-        FERRY_NEED(ctx, ferry_i_ids_add(ids, id, NULL) >= 0, FERRY_ENOMEM,
-                   "no memory for labels");
+        FERRY_HAVE(ctx, ferry_i_ids_add(ids, id, NULL) >= 0);
         copy_label(l, k++, data->labels, i);
     }
     ferry_i_log(
@@ -398,7 +395,7 @@ static ferry_status add_view_data(ferry_ctx *ctx, ferry_domain *d, const char *n
     }
     if (!data->ids && d->n_views > 1) { /* joined as the rows were */
         numbers = ferry_i_ids_numbers(data->x->rows);
-        FERRY_NEED(ctx, numbers, FERRY_ENOMEM, "no memory for ids");
+        FERRY_HAVE(ctx, numbers);
     }
     FERRY_TRY(
         ferry_i_domain_set_labels(ctx, d, data->ids ? data->ids : numbers, data->labels));
@@ -415,7 +412,7 @@ static ferry_status add_graph_data(ferry_ctx *ctx, ferry_domain *d, const char *
     int64_t *from = ferry_i_calloc(data->edges, sizeof *from);
     int64_t *to = ferry_i_calloc(data->edges, sizeof *to);
 
-    FERRY_NEED(ctx, from && to, FERRY_ENOMEM, "no memory for a graph");
+    FERRY_HAVE(ctx, from && to);
     for (int64_t e = 0; e < data->edges; e++) {
         from[e] = data->from[e];
         to[e] = data->to[e];

@@ -86,7 +86,7 @@ static ferry_status write_view(ferry_ctx *ctx, const bridge_world *w, const spac
     char number[32];
     char *path = ferry_i_path_join(w->dir, name);
 
-    FERRY_NEED(ctx, path, FERRY_ENOMEM, "no memory to write %s", name);
+    FERRY_HAVE(ctx, path);
     FERRY_TRY(ferry_i_out_open(ctx, path, &file));
     ferry_i_rng_for(ctx, &rng, name);
     write_header(file, s, labels);
@@ -127,7 +127,7 @@ static ferry_status write_task(ferry_ctx *ctx, const bridge_world *w)
     const bridge_options *o = w->o;
     char *path = ferry_i_path_join(w->dir, "task.yaml");
 
-    FERRY_NEED(ctx, path, FERRY_ENOMEM, "no memory to write task.yaml");
+    FERRY_HAVE(ctx, path);
     FERRY_TRY(ferry_i_out_open(ctx, path, &file));
     ferry_i_out_printf(
         file,
@@ -196,11 +196,11 @@ static ferry_status bridge_write(ferry_ctx *ctx, const void *options, const char
         normals(ctx, "bridge map a", o->latent * w.a.features, 1 / sqrt((double)o->latent));
     w.b.map =
         normals(ctx, "bridge map b", o->latent * w.b.features, 1 / sqrt((double)o->latent));
-    FERRY_NEED(ctx, w.means && w.a.map && w.b.map, FERRY_ENOMEM, "no memory for the maps");
+    FERRY_HAVE(ctx, w.means && w.a.map && w.b.map);
     zs = places(ctx, &w, "bridge source", o->source);
     zb = places(ctx, &w, "bridge bridge", o->bridge);
     zt = places(ctx, &w, "bridge target", o->target);
-    FERRY_NEED(ctx, zs && zb && zt, FERRY_ENOMEM, "no memory for the instances");
+    FERRY_HAVE(ctx, zs && zb && zt);
     FERRY_TRY(write_view(ctx, &w, &w.a, "source.csv", o->source, zs, true));
     FERRY_TRY(write_view(ctx, &w, &w.a, "bridge_a.csv", o->bridge, zb, false));
     FERRY_TRY(write_view(ctx, &w, &w.b, "bridge_b.csv", o->bridge, zb, false));
@@ -262,11 +262,11 @@ ferry_status ferry_generate(ferry_ctx *ctx, const char *name, const ferry_opts *
                    near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
     }
     options = ferry_i_calloc(1, g->options_size);
-    FERRY_NEED(ctx, options, FERRY_ENOMEM, "no memory for the options of %s", name);
+    FERRY_HAVE(ctx, options);
     FERRY_TRY(
         ferry_i_opts_parse(ctx, name, g->info.options, g->info.n_options, opts, options));
     task = ferry_i_path_join(dir, "task.yaml");
-    FERRY_NEED(ctx, task, FERRY_ENOMEM, "no memory to write task.yaml");
+    FERRY_HAVE(ctx, task);
     FERRY_NEED(ctx, access(task, F_OK) != 0, FERRY_EINVAL,
                "%s: is there already; give a folder without a task", task);
     FERRY_TRY(ferry_i_mkdirs(ctx, dir));

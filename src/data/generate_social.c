@@ -35,7 +35,7 @@ static ferry_status open_file(ferry_ctx *ctx, const char *dir, const char *name,
     ferry_status st = FERRY_OK;
     char *path = ferry_i_path_join(dir, name);
 
-    FERRY_NEED(ctx, path, FERRY_ENOMEM, "no memory to write %s", name);
+    FERRY_HAVE(ctx, path);
     FERRY_TRY(ferry_i_out_open(ctx, path, file));
 done:
     ferry_i_free(path);
@@ -50,8 +50,7 @@ static ferry_status write_table(ferry_ctx *ctx, const social_options *o, const c
     ferry_rng rng;
     char number[32];
 
-    FERRY_NEED(ctx, map, FERRY_ENOMEM, "no memory for %lld features",
-               (long long)o->features);
+    FERRY_HAVE(ctx, map);
     ferry_i_rng_for(ctx, &rng, "social table");
     for (int64_t e = 0; e < HIDDEN * o->features; e++)
         map[e] = ferry_i_rng_normal(&rng) / sqrt(HIDDEN);

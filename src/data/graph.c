@@ -72,7 +72,7 @@ static ferry_status adjacency(ferry_ctx *ctx, int64_t n, int64_t edges, const in
     ferry_matrix *b = NULL, *a = NULL;
     int64_t *next = ferry_i_calloc(n, sizeof *next), kept = 0;
 
-    FERRY_NEED(ctx, next, FERRY_ENOMEM, "no memory for a graph");
+    FERRY_HAVE(ctx, next);
     for (int64_t e = 0; e < edges; e++) {
         if (from[e] < 0 || to[e] < 0) continue;
         *loops += from[e] == to[e];
@@ -120,10 +120,9 @@ ferry_status ferry_i_graph_new(ferry_ctx *ctx, const char *name, int64_t n, int6
                "a graph of %lld instances and %lld edges is too large", (long long)n,
                (long long)edges);
     FERRY_TRY(check_weights(ctx, edges, weight));
-    g = ferry_i_calloc(1, sizeof *g);
-    FERRY_NEED(ctx, g, FERRY_ENOMEM, "no memory for a graph");
+    FERRY_NEW(ctx, g, 1);
     g->name = ferry_i_strdup(name);
-    FERRY_NEED(ctx, g->name, FERRY_ENOMEM, "no memory for a graph");
+    FERRY_HAVE(ctx, g->name);
     FERRY_TRY(adjacency(ctx, n, edges, from, to, weight, loops, &g->a));
     *out = g;
     g = NULL;

@@ -102,8 +102,7 @@ static ferry_status unpack_file(ferry_ctx *ctx, const struct stat *file, ferry_i
         return st;
     }
     if (!ctx->unpacked || !same_file(&ctx->unpacked->file, file)) {
-        u = ferry_i_calloc(1, sizeof *u);
-        FERRY_NEED(ctx, u, FERRY_ENOMEM, "%s: no memory to unpack", in->path);
+        FERRY_NEW(ctx, u, 1);
         u->file = *file;
         u->holders = 1;
         FERRY_TRY(unpack(ctx, in, &u->bytes, &u->n));
@@ -128,8 +127,7 @@ static ferry_status read_all(ferry_ctx *ctx, int fd, ferry_input *in)
     for (;;) {
         if (n == cap) {
             char *more = ferry_i_realloc(bytes, cap ? 2 * cap : 65536, 1);
-            FERRY_NEED(ctx, more, FERRY_ENOMEM, "%s: no memory for %lld bytes", in->path,
-                       (long long)(cap ? 2 * cap : 65536));
+            FERRY_HAVE(ctx, more);
             bytes = more;
             cap = cap ? 2 * cap : 65536;
         }
@@ -177,7 +175,7 @@ ferry_status ferry_i_input_file(ferry_ctx *ctx, const char *path, ferry_input *i
 
     *in = (ferry_input){0};
     in->path = ferry_i_strdup(standard ? "standard input" : path);
-    FERRY_NEED(ctx, in->path, FERRY_ENOMEM, "no memory to open %s", path);
+    FERRY_HAVE(ctx, in->path);
     if (!standard) {
         FERRY_NEED(ctx, stat(path, &info) == 0, FERRY_EDATA, "%s: %s", path,
                    errno == ENOENT ? "no such file" : strerror(errno));
@@ -237,7 +235,7 @@ ferry_status ferry_i_split_path(ferry_ctx *ctx, const char *path, char **base,
     if (stat(path, &info) != 0) {
         for (const char *s = strchr(path, '#'); s && s > path; s = strchr(s + 1, '#')) {
             char *head = ferry_i_strndup(path, s - path);
-            FERRY_NEED(ctx, head, FERRY_ENOMEM, "no memory to open %s", path);
+            FERRY_HAVE(ctx, head);
             const bool there = stat(head, &info) == 0;
             ferry_i_free(head);
             at = s;
@@ -250,7 +248,7 @@ ferry_status ferry_i_split_path(ferry_ctx *ctx, const char *path, char **base,
         ferry_i_free(*base);
         ferry_i_free(*member);
         *base = *member = NULL;
-        FERRY_NEED(ctx, false, FERRY_ENOMEM, "no memory to open %s", path);
+        FERRY_HAVE(ctx, false);
     }
 done:
     return st;
@@ -267,7 +265,7 @@ ferry_status ferry_i_input_open(ferry_ctx *ctx, const char *path, ferry_input *i
     if (member) {
         FERRY_TRY(pick(ctx, in, member));
         full = ferry_i_strdup(path);
-        FERRY_NEED(ctx, full, FERRY_ENOMEM, "no memory to open %s", path);
+        FERRY_HAVE(ctx, full);
         ferry_i_free(in->path);
         in->path = full;
     }

@@ -10,13 +10,13 @@ ferry_status ferry_i_ids_unique(ferry_ctx *ctx, const char *what, int64_t n,
     ferry_ids *set = ferry_i_ids_new();
 
     *out = NULL;
-    FERRY_NEED(ctx, set, FERRY_ENOMEM, "no memory for ids");
+    FERRY_HAVE(ctx, set);
     for (int64_t i = 0; i < n; i++) {
         bool added = false;
         FERRY_NEED(ctx, ids[i], FERRY_EINVAL, "%s: id %lld is NULL", what,
                    (long long)i + 1);
         const int64_t at = ferry_i_ids_add(set, ids[i], &added);
-        FERRY_NEED(ctx, at >= 0, FERRY_ENOMEM, "no memory for ids");
+        FERRY_HAVE(ctx, at >= 0);
         FERRY_NEED(ctx, added, FERRY_EDATA, "%s: '%s' stands twice, at %lld and %lld", what,
                    ids[i], (long long)at + 1, (long long)i + 1);
     }
@@ -51,15 +51,14 @@ static ferry_status widen_parts(ferry_ctx *ctx, const ferry_domain *d, int64_t n
 {
     ferry_status st = FERRY_OK;
 
-    g->row_of = ferry_i_calloc(d->n_views, sizeof *g->row_of);
-    g->a = ferry_i_calloc(d->n_graphs, sizeof *g->a);
-    FERRY_NEED(ctx, g->row_of && g->a, FERRY_ENOMEM, "no memory for instances");
+    FERRY_NEW(ctx, g->row_of, d->n_views);
+    FERRY_NEW(ctx, g->a, d->n_graphs);
     g->n_views = d->n_views;
     g->n_graphs = d->n_graphs;
     for (int64_t i = 0; i < d->n_views; i++) {
         const ferry_view *v = d->views[i];
         g->row_of[i] = ferry_i_calloc(n, sizeof **g->row_of);
-        FERRY_NEED(ctx, g->row_of[i], FERRY_ENOMEM, "no memory for instances");
+        FERRY_HAVE(ctx, g->row_of[i]);
         for (int64_t j = 0; j < n; j++)
             g->row_of[i][j] = j < v->n_instances ? v->row_of[j] : -1;
     }
@@ -83,10 +82,10 @@ ferry_status ferry_i_growth_plan(ferry_ctx *ctx, const ferry_domain *d,
     }
     if (g->known == n) return FERRY_OK;
     g->ids = ferry_i_ids_copy(d->ids);
-    FERRY_NEED(ctx, g->ids, FERRY_ENOMEM, "no memory for instances");
+    FERRY_HAVE(ctx, g->ids);
     for (int64_t i = 0; i < n; i++) {
         if (at[i] < 0) at[i] = ferry_i_ids_add(g->ids, ferry_i_ids_at(ids, i), NULL);
-        FERRY_NEED(ctx, at[i] >= 0, FERRY_ENOMEM, "no memory for instances");
+        FERRY_HAVE(ctx, at[i] >= 0);
     }
     FERRY_TRY(widen_parts(ctx, d, ferry_i_ids_count(g->ids), g));
 done:

@@ -44,7 +44,7 @@ ferry_status ferry_i_names_sorted(ferry_ctx *ctx, const ferry_ids *names, ferry_
 
     *out = NULL;
     *order = NULL;
-    FERRY_NEED(ctx, list && place && sorted, FERRY_ENOMEM, "no memory for label names");
+    FERRY_HAVE(ctx, list && place && sorted);
     for (int64_t k = 0; k < m; k++) {
         list[k].text = ferry_i_ids_at(names, k);
         list[k].at = k;
@@ -53,8 +53,7 @@ ferry_status ferry_i_names_sorted(ferry_ctx *ctx, const ferry_ids *names, ferry_
     if (m > 1) qsort(list, (size_t)m, sizeof *list, numbers ? by_value : by_text);
     for (int64_t k = 0; k < m; k++) {
         place[list[k].at] = (int32_t)k;
-        FERRY_NEED(ctx, ferry_i_ids_add(sorted, list[k].text, NULL) >= 0, FERRY_ENOMEM,
-                   "no memory for label names");
+        FERRY_HAVE(ctx, ferry_i_ids_add(sorted, list[k].text, NULL) >= 0);
     }
     *out = sorted;
     *order = place;
@@ -107,7 +106,7 @@ static ferry_status number_texts(ferry_ctx *ctx, int64_t n, const ferry_span *te
                 t.s = buf;
             }
             at = ferry_i_ids_addn(names, t.s, t.n, NULL);
-            FERRY_NEED(ctx, at >= 0, FERRY_ENOMEM, "no memory for label names");
+            FERRY_HAVE(ctx, at >= 0);
             if (at >= most) {
                 *too_many = true;
                 break;
@@ -131,8 +130,8 @@ done:
     return st;
 }
 
-ferry_status ferry_i_labels_of_texts(ferry_ctx *ctx, const char *path, int64_t n,
-                                     const ferry_span *text, ferry_labels **out)
+ferry_status ferry_i_labels_of_texts(ferry_ctx *ctx, int64_t n, const ferry_span *text,
+                                     ferry_labels **out)
 {
     ferry_status st = FERRY_OK;
     ferry_ids *names = NULL, *sorted = NULL;
@@ -146,8 +145,8 @@ ferry_status ferry_i_labels_of_texts(ferry_ctx *ctx, const char *path, int64_t n
         goto done;
     }
     names = ferry_i_ids_new();
-    cls = ferry_i_calloc(n, sizeof *cls);
-    FERRY_NEED(ctx, names && cls, FERRY_ENOMEM, "%s: no memory for its labels", path);
+    FERRY_NEW(ctx, cls, n);
+    FERRY_HAVE(ctx, names);
     FERRY_TRY(number_texts(ctx, n, text, numbers, numbers ? MOST_WHOLE : INT32_MAX, names,
                            cls, &too_many));
     if (too_many && numbers) {

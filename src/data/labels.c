@@ -14,7 +14,7 @@ ferry_status ferry_i_labels_new(ferry_ctx *ctx, ferry_label_kind kind, int64_t n
     ferry_labels *l = ferry_i_calloc(1, sizeof *l);
 
     *out = NULL;
-    FERRY_NEED(ctx, l, FERRY_ENOMEM, "no memory for labels");
+    FERRY_HAVE(ctx, l);
     l->kind = kind;
     l->n = n;
     if (kind != FERRY_LABEL_NUMBER)
@@ -25,10 +25,8 @@ ferry_status ferry_i_labels_new(ferry_ctx *ctx, ferry_label_kind kind, int64_t n
         if (m == 0 || n <= INT64_MAX / m) l->on = ferry_i_calloc(n * m, sizeof *l->on);
         if (l->on) l->known = ferry_i_calloc(n, sizeof *l->known);
     }
-    FERRY_NEED(ctx,
-               (l->names || kind == FERRY_LABEL_NUMBER) &&
-                   (l->cls || l->num || (l->on && l->known)),
-               FERRY_ENOMEM, "no memory for %lld labels", (long long)n);
+    FERRY_HAVE(ctx, (l->names || kind == FERRY_LABEL_NUMBER) &&
+                        (l->cls || l->num || (l->on && l->known)));
     for (int64_t i = 0; i < n; i++)
         ferry_i_labels_hide(l, i);
     *out = l;
@@ -119,7 +117,7 @@ static ferry_status number_to_class(ferry_ctx *ctx, const ferry_labels *l,
         if (isnan(l->num[i])) continue;
         (void)ferry_i_format_real(text, l->num[i] + 0.0); /* -0 + 0 = 0 */
         const int64_t k = ferry_i_ids_add(c->names, text, NULL);
-        FERRY_NEED(ctx, k >= 0, FERRY_ENOMEM, "no memory for class names");
+        FERRY_HAVE(ctx, k >= 0);
         FERRY_NEED(ctx, k < INT32_MAX, FERRY_EDATA, "too many classes");
         c->cls[i] = (int32_t)k;
     }
@@ -253,7 +251,7 @@ static ferry_status renumber_sets(ferry_ctx *ctx, ferry_labels *l, const int64_t
     uint8_t *on = NULL;
 
     if (m2 == 0 || l->n <= INT64_MAX / m2) on = ferry_i_calloc(l->n * m2, sizeof *on);
-    FERRY_NEED(ctx, on, FERRY_ENOMEM, "no memory for labels");
+    FERRY_HAVE(ctx, on);
     for (int64_t i = 0; i < l->n; i++) {
         for (int64_t k = 0; k < m; k++) {
             if (!l->on[i * m + k]) continue;
@@ -282,7 +280,7 @@ ferry_status ferry_i_labels_rename(ferry_ctx *ctx, ferry_labels *l, const ferry_
     if (l->kind == FERRY_LABEL_NUMBER) return FERRY_OK;
     to = ferry_i_calloc(m, sizeof *to);
     copy = ferry_i_ids_copy(names);
-    FERRY_NEED(ctx, to && copy, FERRY_ENOMEM, "no memory for label names");
+    FERRY_HAVE(ctx, to && copy);
     for (int64_t k = 0; k < m; k++)
         to[k] = place_of(names, ferry_i_ids_at(l->names, k));
     if (l->kind == FERRY_LABEL_SET) {

@@ -7,8 +7,8 @@
 #define LONG_ENOUGH ((int64_t)1 << 18)
 #define LONGEST ((int64_t)1 << 23)
 
-ferry_status ferry_i_pieces(ferry_ctx *ctx, const char *path, const char *s,
-                            const char *end, ferry_piece **out, int64_t *n)
+ferry_status ferry_i_pieces(ferry_ctx *ctx, const char *s, const char *end,
+                            ferry_piece **out, int64_t *n)
 {
     ferry_status st = FERRY_OK;
     ferry_piece *p = NULL;
@@ -18,8 +18,7 @@ ferry_status ferry_i_pieces(ferry_ctx *ctx, const char *path, const char *s,
     if (want > LONGEST) want = LONGEST;
     *out = NULL;
     *n = 0;
-    p = ferry_i_calloc((end - s) / want + 1, sizeof *p);
-    FERRY_NEED(ctx, p, FERRY_ENOMEM, "%s: no memory to read it", path);
+    FERRY_NEW(ctx, p, (end - s) / want + 1);
     while (s < end) {
         const char *stop =
             end - s > want ? memchr(s + want, '\n', (size_t)(end - s - want)) : NULL;

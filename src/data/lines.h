@@ -28,8 +28,8 @@ typedef struct ferry_piece {
 
 /* Cut [s, end) into pieces at line ends (new memory for ferry_i_free). Long enough to be
  * worth a thread's while, enough of them to keep all busy. */
-ferry_status ferry_i_pieces(ferry_ctx *ctx, const char *path, const char *s,
-                            const char *end, ferry_piece **out, int64_t *n);
+ferry_status ferry_i_pieces(ferry_ctx *ctx, const char *s, const char *end,
+                            ferry_piece **out, int64_t *n);
 /* Number lines and, from rows and entries, set row_at and entry_at. Totals of both. */
 void ferry_i_pieces_place(ferry_piece *p, int64_t n, int64_t first_line, int64_t *rows,
                           int64_t *entries);
@@ -56,8 +56,8 @@ int64_t ferry_i_decode(ferry_ids *names, const char *s, int64_t n, bool *added);
 /* Labels from one text an instance (s NULL: missing). Whole numbers of at most 1000 kinds
  * and texts become classes, other numbers numbers. Names: numbers ascending, else strcmp
  * order; +1 and 1 are the same. */
-ferry_status ferry_i_labels_of_texts(ferry_ctx *ctx, const char *path, int64_t n,
-                                     const ferry_span *text, ferry_labels **out);
+ferry_status ferry_i_labels_of_texts(ferry_ctx *ctx, int64_t n, const ferry_span *text,
+                                     ferry_labels **out);
 /* Names brought into that order: order[k] is the new place of name k. New objects. */
 ferry_status ferry_i_names_sorted(ferry_ctx *ctx, const ferry_ids *names, ferry_ids **out,
                                   int32_t **order);

@@ -39,14 +39,14 @@ static void rows_free(rows *r)
 static ferry_status rows_new(ferry_ctx *ctx, const char *path, rows *r)
 {
     *r = (rows){.path = path, .ids = ferry_i_ids_new(), .features = ferry_i_ids_new()};
-    return r->ids && r->features ? FERRY_OK : ferry_i_nomem(ctx, path);
+    return r->ids && r->features ? FERRY_OK : ferry_i_nomem(ctx);
 }
 
 static ferry_status add_entry(ferry_ctx *ctx, rows *r, int64_t column, double value)
 {
     if (!FERRY_GROW(r->index, r->nnz, r->cap_index) ||
         !FERRY_GROW(r->value, r->nnz, r->cap_value))
-        return ferry_i_nomem(ctx, r->path);
+        return ferry_i_nomem(ctx);
     r->index[r->nnz] = (int32_t)column;
     r->value[r->nnz++] = value;
     return FERRY_OK;
@@ -59,11 +59,9 @@ static ferry_status begin_row(ferry_ctx *ctx, rows *r, const ferry_field *id, in
     bool added = false;
     char show[44];
 
-    FERRY_NEED(ctx,
-               FERRY_GROW(r->start, r->n + 1, r->cap) &&
-                   FERRY_GROW(r->cls, r->n, r->cap_cls) &&
-                   ferry_i_field_id(r->ids, id, &added) >= 0,
-               FERRY_ENOMEM, "%s: no memory", r->path);
+    FERRY_HAVE(ctx, FERRY_GROW(r->start, r->n + 1, r->cap) &&
+                        FERRY_GROW(r->cls, r->n, r->cap_cls) &&
+                        ferry_i_field_id(r->ids, id, &added) >= 0);
     if (id->n == 0) {
         st = ferry_i_bad(ctx, r->path, line, "expected an id in front");
     } else if (!added) {
@@ -96,7 +94,7 @@ static ferry_status give(ferry_ctx *ctx, rows *r, int64_t cols, ferry_data *d)
         memcpy(d->x->index, r->index, (size_t)r->nnz * sizeof *r->index);
         memcpy(d->x->value, r->value, (size_t)r->nnz * sizeof *r->value);
     }
-    FERRY_TRY(ferry_i_labels_of_texts(ctx, r->path, r->n, r->cls, &d->labels));
+    FERRY_TRY(ferry_i_labels_of_texts(ctx, r->n, r->cls, &d->labels));
     d->ids = r->ids;
     r->ids = NULL;
     if (ferry_i_ids_count(r->features) > 0) {
@@ -147,8 +145,7 @@ static ferry_status read_content(ferry_ctx *ctx, rows *r, ferry_lines l, ferry_d
     while (ferry_i_full_line(&l, "")) {
         if (!f) {
             r->width = ferry_i_fields(l.s, l.e, " ", NULL, 0);
-            f = ferry_i_calloc(r->width, sizeof *f);
-            FERRY_NEED(ctx, f, FERRY_ENOMEM, "%s: no memory", r->path);
+            FERRY_NEW(ctx, f, r->width);
         }
         FERRY_TRY(content_line(ctx, r, &l, f));
     }
@@ -160,8 +157,7 @@ done:
 
 /* ---- nodes ---- */
 
-/* "cat=1,2,3:label" "numeric:w-rat:0.0" "string:summary": the numeric ones are features.
- */
+/* "cat=1,2,3:label" "numeric:w-rat:0.0" "string:summary": the numeric ones are features. */
 static ferry_status declare(ferry_ctx *ctx, rows *r, const ferry_field *f, int64_t line)
 {
     ferry_status st = FERRY_OK;
@@ -179,8 +175,7 @@ static ferry_status declare(ferry_ctx *ctx, rows *r, const ferry_field *f, int64
     const ferry_field name = {colon + 1, (stop ? stop : end) - colon - 1, 0};
     if (!ferry_i_field_is(&type, "numeric"))
         goto done; /* classes and texts are no features */
-    FERRY_NEED(ctx, ferry_i_field_id(r->features, &name, &added) >= 0, FERRY_ENOMEM,
-               "%s: no memory", r->path);
+    FERRY_HAVE(ctx, ferry_i_field_id(r->features, &name, &added) >= 0);
     if (!added)
         st = ferry_i_bad(ctx, r->path, line, "feature \"%s\" is declared twice",
                          ferry_i_field_show(&name, show));
@@ -240,8 +235,7 @@ static ferry_status read_nodes(ferry_ctx *ctx, rows *r, ferry_lines l, ferry_dat
     for (bool head = true; ferry_i_full_line(&l, ""); head = false) {
         const int64_t n = ferry_i_fields(l.s, l.e, "\t", NULL, 0);
         ferry_i_free(f);
-        f = ferry_i_calloc(n, sizeof *f);
-        FERRY_NEED(ctx, f, FERRY_ENOMEM, "%s: no memory", r->path);
+        FERRY_NEW(ctx, f, n);
         (void)ferry_i_fields(l.s, l.e, "\t", f, n);
         if (head) {
             for (int64_t j = 0; j < n; j++)
@@ -333,13 +327,13 @@ static ferry_status read_one(ferry_ctx *ctx, const char *path, const char *bytes
     ferry_data *d = NULL;
     kind is = CONTENT;
 
-    FERRY_NEED(ctx, g.nodes, FERRY_ENOMEM, "%s: no memory", path);
+    FERRY_HAVE(ctx, g.nodes);
     FERRY_TRY(rows_new(ctx, path, &r));
     if (memchr(bytes, 0, (size_t)n)) {
         st = ferry_i_bad(ctx, path, 0, "has a zero byte, expected text");
         goto done;
     }
-    FERRY_TRY(ferry_i_utf8_open(ctx, path, bytes, n, &u));
+    FERRY_TRY(ferry_i_utf8_open(ctx, bytes, n, &u));
     if (!kind_of(u.s, u.n, &is)) {
         st = ferry_i_bad(ctx, path, 1,
                          "expected a LINQS content, cites, NODE or DIRECTED file");
@@ -347,7 +341,7 @@ static ferry_status read_one(ferry_ctx *ctx, const char *path, const char *bytes
     }
     const bool view = is == CONTENT || is == NODES;
     d = ferry_i_data_new("linqs", path, view ? FERRY_DATA_VIEW : FERRY_DATA_GRAPH);
-    FERRY_NEED(ctx, d, FERRY_ENOMEM, "%s: no memory", path);
+    FERRY_HAVE(ctx, d);
     const ferry_lines l = ferry_i_lines(u.s, u.n);
     if (is == CONTENT) FERRY_TRY(read_content(ctx, &r, l, d));
     if (is == NODES) FERRY_TRY(read_nodes(ctx, &r, l, d));
@@ -408,7 +402,7 @@ static ferry_status read_tree(ferry_ctx *ctx, const char *path, bool graph,
     FERRY_NEED(ctx, m, FERRY_EDATA, "%s: expected a file named *.%s among its %lld", path,
                graph ? "cites" : "content", (long long)tree.n);
     file = ferry_i_sprintf(tree.data ? "%s#%s" : "%s/%s", path, m->name);
-    FERRY_NEED(ctx, file, FERRY_ENOMEM, "%s: no memory", path);
+    FERRY_HAVE(ctx, file);
     FERRY_TRY(ferry_i_input_open(ctx, file, &in));
     FERRY_TRY(read_one(ctx, in.path, in.data, in.size, out));
 done:

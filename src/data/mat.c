@@ -93,7 +93,7 @@ static ferry_status list_one(ferry_ctx *ctx, mat *m, const matvar_t *v)
     for (int i = 0; v->dims && i < v->rank; i++)
         ferry_i_text_addf(&type, "%s%zu", i ? " x " : " ", v->dims[i]);
     if (strings) ferry_i_text_add(&type, " of texts");
-    FERRY_NEED(ctx, !type.failed, FERRY_ENOMEM, "%s: no memory", m->path);
+    FERRY_HAVE(ctx, !type.failed);
     const ferry_var_info info = {.name = v->name,
                                  .type = type.s,
                                  .rows = strings ? cells_of(v) : rows_of(v),
@@ -101,8 +101,7 @@ static ferry_status list_one(ferry_ctx *ctx, mat *m, const matvar_t *v)
                                  .numeric = flat && is_number(v),
                                  .text = text,
                                  .container = !text && !(flat && is_number(v))};
-    FERRY_NEED(ctx, ferry_i_var_list_add(&m->list, &info), FERRY_ENOMEM, "%s: no memory",
-               m->path);
+    FERRY_HAVE(ctx, ferry_i_var_list_add(&m->list, &info));
 done:
     ferry_i_text_free(&type);
     return st;
@@ -290,8 +289,7 @@ static ferry_status take_texts(ferry_ctx *ctx, const char *where, const matvar_t
     const bool cells = v->class_type == MAT_C_CELL;
     const int64_t n = cells ? cells_of(v) : rows_of(v);
 
-    out->text = ferry_i_calloc(n, sizeof *out->text);
-    FERRY_NEED(ctx, out->text, FERRY_ENOMEM, "%s: no memory", where);
+    FERRY_NEW(ctx, out->text, n);
     out->n_text = n;
     for (int64_t i = 0; i < n; i++) {
         const matvar_t *c = cells ? cell_at(v, i) : v;
@@ -300,7 +298,7 @@ static ferry_status take_texts(ferry_ctx *ctx, const char *where, const matvar_t
         FERRY_NEED(ctx, empty || (char_fits(c) && (!cells || rows_of(c) == 1)), FERRY_EDATA,
                    "%s: text %lld is not a row of characters", where, (long long)(i + 1));
         out->text[i] = empty ? ferry_i_strdup("") : char_row(c, cells ? 0 : i);
-        FERRY_NEED(ctx, out->text[i], FERRY_ENOMEM, "%s: no memory", where);
+        FERRY_HAVE(ctx, out->text[i]);
     }
 done:
     return st;
@@ -342,7 +340,7 @@ static ferry_status read_name(ferry_ctx *ctx, const mat *m, const char *name,
     const matvar_t *v = NULL;
 
     *out = (ferry_var){0};
-    FERRY_NEED(ctx, base && where, FERRY_ENOMEM, "%s: no memory", m->path);
+    FERRY_HAVE(ctx, base && where);
     FERRY_NEED(ctx, ferry_i_var_list_find(&m->list, base) >= 0, FERRY_EDATA,
                "%s: holds no variable '%s' (its first is %s)", m->path, base,
                m->list.v[0].name);
@@ -393,7 +391,7 @@ static ferry_status read_open(ferry_ctx *ctx, mat *m, const char *member,
     FERRY_TRY(list_all(ctx, m));
     if (member) {
         where = ferry_i_sprintf("%s#%s", m->path, member);
-        FERRY_NEED(ctx, where, FERRY_ENOMEM, "%s: no memory", m->path);
+        FERRY_HAVE(ctx, where);
         FERRY_TRY(read_name(ctx, m, member, &v));
         FERRY_TRY(ferry_i_var_alone(ctx, where, "mat", &v, s, as, &d));
     } else if (ferry_i_var_choose(&m->list, s->transpose, &pick)) {
@@ -401,7 +399,7 @@ static ferry_status read_open(ferry_ctx *ctx, mat *m, const char *member,
                                        s->transpose, as, &d));
     } else {
         d = ferry_i_data_new("mat", m->path, FERRY_DATA_LISTING);
-        FERRY_NEED(ctx, d, FERRY_ENOMEM, "%s: no memory", m->path);
+        FERRY_HAVE(ctx, d);
         FERRY_TRY(ferry_i_var_listing(ctx, &m->list, d));
     }
     *out = d;

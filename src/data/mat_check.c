@@ -177,10 +177,10 @@ static ferry_status unpack(ferry_ctx *ctx, const ferry_input *in, const element 
     int64_t cap = 0;
     int code = inflateInit(&z);
 
-    FERRY_NEED(ctx, code == Z_OK, FERRY_ENOMEM, "%s: no memory", in->path);
+    FERRY_HAVE(ctx, code == Z_OK);
     for (*n = 0; code == Z_OK;) {
         char *more = ferry_i_realloc(*out, cap ? 2 * cap : 65536, 1);
-        FERRY_NEED(ctx, more, FERRY_ENOMEM, "%s: no memory", in->path);
+        FERRY_HAVE(ctx, more);
         *out = more;
         cap = cap ? 2 * cap : 65536;
         const int64_t room = cap - *n < 1 << 30 ? cap - *n : 1 << 30;

@@ -76,7 +76,7 @@ static ferry_status put_dense(ferry_ctx *ctx, ferry_out *o, const char *name, in
     double *column = ferry_i_calloc(rows, sizeof *column);
     const int64_t bytes = 8 * rows * cols;
 
-    FERRY_NEED(ctx, column, FERRY_ENOMEM, "no memory to write %s", name);
+    FERRY_HAVE(ctx, column);
     FERRY_TRY(check_size(ctx, name, rows, cols, 8.0 * (double)rows * (double)cols));
     put_head(o, name, FULL_DOUBLE, 0, rows, cols, head_bytes(name) + 8 + bytes);
     put_tag(o, DOUBLE, bytes);
@@ -101,8 +101,7 @@ static ferry_status put_sparse(ferry_ctx *ctx, ferry_out *o, const char *name,
     FERRY_TRY(
         check_size(ctx, name, x->rows, x->cols, 12.0 * (double)nnz + 4.0 * (double)n));
     FERRY_TRY(ferry_i_var_transpose(ctx, &t)); /* MATLAB compresses columns */
-    jc = ferry_i_calloc(n, sizeof *jc);
-    FERRY_NEED(ctx, jc, FERRY_ENOMEM, "no memory to write %s", name);
+    FERRY_NEW(ctx, jc, n);
     for (int64_t j = 0; j < n; j++)
         jc[j] = (int32_t)t.x->start[j];
     put_head(o, name, SPARSE, nnz > 0 ? nnz : 1, x->rows, x->cols,
@@ -169,7 +168,7 @@ static ferry_status put_texts(ferry_ctx *ctx, ferry_out *o, const char *name, in
     }
     points = ferry_i_calloc(longest, sizeof *points);
     text = ferry_i_calloc(longest, sizeof *text); /* never more units than bytes */
-    FERRY_NEED(ctx, points && text, FERRY_ENOMEM, "no memory to write %s", name);
+    FERRY_HAVE(ctx, points && text);
     for (int64_t i = 0; i < n; i++)
         bytes += 8 + head_bytes("") + 8 + padded(2 * units(at(arg, i), points, NULL));
     FERRY_TRY(check_size(ctx, name, n, 1, (double)bytes));
@@ -195,7 +194,7 @@ static ferry_status put_sets(ferry_ctx *ctx, ferry_out *o, const ferry_labels *l
     const int64_t m = ferry_i_labels_m(l);
     double *x = ferry_i_calloc(l->n * m, sizeof *x);
 
-    FERRY_NEED(ctx, x, FERRY_ENOMEM, "no memory to write labels");
+    FERRY_HAVE(ctx, x);
     for (int64_t i = 0; i < l->n * m; i++)
         x[i] = l->known[i / m] ? l->on[i] : NAN;
     FERRY_TRY(put_dense(ctx, o, "labels", l->n, m, x));

@@ -139,7 +139,7 @@ static ferry_status place(ferry_ctx *ctx, const mtx *m, const entry *e, ferry_va
     ferry_status st = FERRY_OK;
     int64_t *at = ferry_i_calloc(m->rows, sizeof *at), nnz = m->entries;
 
-    FERRY_NEED(ctx, at, FERRY_ENOMEM, "%s: no memory", m->path);
+    FERRY_HAVE(ctx, at);
     for (int64_t k = 0; m->sym != GENERAL && k < m->entries; k++)
         nnz += e[k].row != e[k].col;
     FERRY_TRY(ferry_i_matrix_csr(ctx, m->rows, m->cols, nnz, &v->x));
@@ -174,8 +174,7 @@ static ferry_status read_coordinate(ferry_ctx *ctx, mtx *m, ferry_var *v)
     entry *e = ferry_i_calloc(m->entries, sizeof *e);
     int64_t n = 0;
 
-    FERRY_NEED(ctx, e, FERRY_ENOMEM, "%s: no memory for %lld entries", m->path,
-               (long long)m->entries);
+    FERRY_HAVE(ctx, e);
     for (; ferry_i_full_line(&m->l, "%"); n++) {
         if (n == m->entries) {
             st = ferry_i_bad(ctx, m->path, m->l.line, "more than the %lld entries promised",

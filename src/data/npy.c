@@ -210,31 +210,28 @@ static char *text_at(const ferry_npy *a, int64_t i)
     return text;
 }
 
-static ferry_status read_texts(ferry_ctx *ctx, const char *where, const ferry_npy *a,
-                               ferry_var *out)
+static ferry_status read_texts(ferry_ctx *ctx, const ferry_npy *a, ferry_var *out)
 {
     ferry_status st = FERRY_OK;
     const int64_t n = a->rows * a->cols;
 
-    out->text = ferry_i_calloc(n, sizeof *out->text);
-    FERRY_NEED(ctx, out->text, FERRY_ENOMEM, "%s: no memory for its texts", where);
+    FERRY_NEW(ctx, out->text, n);
     out->n_text = n;
     for (int64_t i = 0; i < n; i++) {
         out->text[i] = text_at(a, i);
-        FERRY_NEED(ctx, out->text[i], FERRY_ENOMEM, "%s: no memory for its texts", where);
+        FERRY_HAVE(ctx, out->text[i]);
     }
 done:
     return st;
 }
 
-ferry_status ferry_i_npy_read(ferry_ctx *ctx, const char *where, const ferry_npy *a,
-                              ferry_var *out)
+ferry_status ferry_i_npy_read(ferry_ctx *ctx, const ferry_npy *a, ferry_var *out)
 {
     ferry_status st = FERRY_OK;
 
     *out = (ferry_var){0};
     if (a->kind == 'U' || a->kind == 'S') {
-        FERRY_TRY(read_texts(ctx, where, a, out));
+        FERRY_TRY(read_texts(ctx, a, out));
         goto done;
     }
     FERRY_TRY(ferry_i_matrix_dense(ctx, a->rows, a->cols, &out->x));
@@ -261,7 +258,7 @@ static ferry_status read_npy(ferry_ctx *ctx, const ferry_input *in, const char *
     (void)member;
     *out = NULL;
     FERRY_TRY(ferry_i_npy_open(ctx, in->path, in->data, in->size, &a));
-    FERRY_TRY(ferry_i_npy_read(ctx, in->path, &a, &v));
+    FERRY_TRY(ferry_i_npy_read(ctx, &a, &v));
     FERRY_TRY(ferry_i_var_alone(ctx, in->path, "npy", &v, s, as, &d));
     *out = d;
     d = NULL;
@@ -310,8 +307,7 @@ static ferry_status write_npy(ferry_ctx *ctx, const ferry_data *data, const char
     FERRY_NEED(ctx, data->kind == FERRY_DATA_VIEW && data->x, FERRY_EINVAL,
                "%s: an NPY file holds a matrix only", path);
     const ferry_matrix *x = data->x;
-    row = ferry_i_calloc(x->cols, sizeof *row);
-    FERRY_NEED(ctx, row, FERRY_ENOMEM, "%s: no memory for a row", path);
+    FERRY_NEW(ctx, row, x->cols);
     if (data->labels || data->ids || data->features)
         ferry_i_log(ctx, FERRY_WARN,
                     "%s: an NPY file holds no ids, names or labels; NPZ does", path);

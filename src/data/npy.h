@@ -20,8 +20,7 @@ ferry_status ferry_i_npy_open(ferry_ctx *ctx, const char *where, const char *byt
                               int64_t n, ferry_npy *out);
 /* "float64 3 x 4". New string. */
 char *ferry_i_npy_type(const ferry_npy *a);
-ferry_status ferry_i_npy_read(ferry_ctx *ctx, const char *where, const ferry_npy *a,
-                              ferry_var *out);
+ferry_status ferry_i_npy_read(ferry_ctx *ctx, const ferry_npy *a, ferry_var *out);
 /* Entry i of a whole-number array as an integer. */
 int64_t ferry_i_npy_int(const ferry_npy *a, int64_t i);
 

@@ -34,7 +34,7 @@ static ferry_status open_member(ferry_ctx *ctx, const npz *z, const ferry_member
     char *where = ferry_i_sprintf("%s#%.*s", z->path, (int)strcspn(m->name, "\n"), m->name);
 
     *owned = NULL;
-    FERRY_NEED(ctx, where, FERRY_ENOMEM, "%s: no memory", z->path);
+    FERRY_HAVE(ctx, where);
     FERRY_TRY(ferry_i_archive_bytes(ctx, &z->zip, m, &bytes, owned));
     FERRY_TRY(ferry_i_npy_open(ctx, where, bytes, m->size, a));
 done:
@@ -68,7 +68,7 @@ static ferry_status list_member(ferry_ctx *ctx, npz *z, const ferry_member *m)
     st = FERRY_OK;
     name = array ? ferry_i_strndup(m->name, (int64_t)n - 4) : ferry_i_strdup(m->name);
     type = fine ? ferry_i_npy_type(&a) : ferry_i_strdup("not an array that can be read");
-    FERRY_NEED(ctx, name && type, FERRY_ENOMEM, "%s: no memory", z->path);
+    FERRY_HAVE(ctx, name && type);
     const bool text = a.kind == 'U' || a.kind == 'S';
     const ferry_var_info info = {.name = name,
                                  .type = type,
@@ -78,8 +78,7 @@ static ferry_status list_member(ferry_ctx *ctx, npz *z, const ferry_member *m)
                                      fine && !text && a.dims > 0 && !is_part(z, m->name),
                                  .text = fine && text && a.dims == 1,
                                  .container = !fine};
-    FERRY_NEED(ctx, ferry_i_var_list_add(&z->list, &info), FERRY_ENOMEM, "%s: no memory",
-               z->path);
+    FERRY_HAVE(ctx, ferry_i_var_list_add(&z->list, &info));
 done:
     ferry_i_free(name);
     ferry_i_free(type);
@@ -155,7 +154,7 @@ static ferry_status sparse_read(ferry_ctx *ctx, const npz *z, ferry_var *out)
     ferry_var values = {0};
 
     FERRY_TRY(sparse_open(ctx, z, &s));
-    FERRY_TRY(ferry_i_npy_read(ctx, z->path, &s.part[DATA], &values));
+    FERRY_TRY(ferry_i_npy_read(ctx, &s.part[DATA], &values));
     FERRY_TRY(ferry_i_matrix_csr(ctx, s.major, s.minor, s.nnz, &out->x));
     for (int64_t i = 0; i <= s.major; i++) {
         const int64_t at = ferry_i_npy_int(&s.part[INDPTR], i);
@@ -193,14 +192,13 @@ static ferry_status list_sparse(ferry_ctx *ctx, npz *z)
     if (!z->sparse) goto done;
     FERRY_TRY(sparse_open(ctx, z, &s));
     type = ferry_i_sprintf("sparse %lld x %lld", (long long)s.rows, (long long)s.cols);
-    FERRY_NEED(ctx, type, FERRY_ENOMEM, "%s: no memory", z->path);
+    FERRY_HAVE(ctx, type);
     const ferry_var_info info = {.name = (char *)(uintptr_t) "x",
                                  .type = type,
                                  .rows = s.rows,
                                  .cols = s.cols,
                                  .numeric = true};
-    FERRY_NEED(ctx, ferry_i_var_list_add(&z->list, &info), FERRY_ENOMEM, "%s: no memory",
-               z->path);
+    FERRY_HAVE(ctx, ferry_i_var_list_add(&z->list, &info));
 done:
     sparse_close(&s);
     ferry_i_free(type);
@@ -219,7 +217,7 @@ static ferry_status read_var(ferry_ctx *ctx, void *arg, int64_t i, ferry_var *ou
     *out = (ferry_var){0};
     if (z->sparse && i == z->list.n - 1) return sparse_read(ctx, z, out);
     FERRY_TRY(open_member(ctx, z, &z->zip.members[i], &a, &owned));
-    FERRY_TRY(ferry_i_npy_read(ctx, z->path, &a, out));
+    FERRY_TRY(ferry_i_npy_read(ctx, &a, out));
 done:
     ferry_i_free(owned);
     return st;
@@ -233,7 +231,7 @@ static ferry_status read_named(ferry_ctx *ctx, npz *z, const char *member,
     ferry_var v = {0};
     char *where = ferry_i_sprintf("%s#%s", z->path, member);
 
-    FERRY_NEED(ctx, where, FERRY_ENOMEM, "%s: no memory", z->path);
+    FERRY_HAVE(ctx, where);
     const int64_t i = ferry_i_var_list_find(&z->list, member);
     FERRY_NEED(ctx, i >= 0, FERRY_EDATA, "%s: holds no array %s (its first is %s)", z->path,
                member, z->list.n > 0 ? z->list.v[0].name : "missing");
@@ -269,7 +267,7 @@ static ferry_status read_npz(ferry_ctx *ctx, const ferry_input *in, const char *
                                        s->transpose, as, &d));
     } else {
         d = ferry_i_data_new("npz", in->path, FERRY_DATA_LISTING);
-        FERRY_NEED(ctx, d, FERRY_ENOMEM, "%s: no memory", in->path);
+        FERRY_HAVE(ctx, d);
         FERRY_TRY(ferry_i_var_listing(ctx, &z.list, d));
     }
     *out = d;
@@ -325,7 +323,7 @@ static ferry_status add_texts(ferry_ctx *ctx, ferry_zip_out *z, const char *name
         if (ferry_i_utf8_points(at(arg, i), NULL) > width)
             width = ferry_i_utf8_points(at(arg, i), NULL);
     wide = ferry_i_calloc(n, (size_t)width * sizeof *wide);
-    FERRY_NEED(ctx, wide, FERRY_ENOMEM, "no memory to write %lld texts", (long long)n);
+    FERRY_HAVE(ctx, wide);
     for (int64_t i = 0; i < n; i++)
         (void)ferry_i_utf8_points(at(arg, i), wide + i * width);
     (void)ferry_i_format_real(descr + 2, (double)width);
@@ -365,8 +363,7 @@ static ferry_status add_sets(ferry_ctx *ctx, ferry_zip_out *z, const ferry_label
         add_array(z, "labels.npy", "|u1", l->n, m, l->on, l->n * m);
         goto done;
     }
-    f = ferry_i_calloc(l->n * m, sizeof *f);
-    FERRY_NEED(ctx, f, FERRY_ENOMEM, "no memory to write labels");
+    FERRY_NEW(ctx, f, l->n * m);
     for (int64_t i = 0; i < l->n * m; i++)
         f[i] = l->known[i / m] ? l->on[i] : NAN;
     add_array(z, "labels.npy", "<f4", l->n, m, f, 4 * l->n * m);

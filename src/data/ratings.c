@@ -12,15 +12,14 @@ ferry_status ferry_i_ratings_new(ferry_ctx *ctx, int64_t n, const ferry_ids *use
     ferry_ratings *r = ferry_i_calloc(1, sizeof *r);
 
     *out = NULL;
-    FERRY_NEED(ctx, r, FERRY_ENOMEM, "no memory for ratings");
+    FERRY_HAVE(ctx, r);
     r->n = n;
     r->user = ferry_i_calloc(n, sizeof *r->user);
     r->item = ferry_i_calloc(n, sizeof *r->item);
     r->value = ferry_i_calloc(n, sizeof *r->value);
     r->users = ferry_i_ids_copy(users);
     r->items = ferry_i_ids_copy(items);
-    FERRY_NEED(ctx, r->user && r->item && r->value && r->users && r->items, FERRY_ENOMEM,
-               "no memory for %lld ratings", (long long)n);
+    FERRY_HAVE(ctx, r->user && r->item && r->value && r->users && r->items);
     *out = r;
     r = NULL;
 done:
@@ -72,8 +71,7 @@ ferry_status ferry_i_ratings_tidy(ferry_ctx *ctx, ferry_ratings *r, int64_t *rep
 
     while (slots < 2 * r->n)
         slots *= 2;
-    slot = ferry_i_calloc(slots, sizeof *slot);
-    FERRY_NEED(ctx, slot, FERRY_ENOMEM, "no memory for ratings");
+    FERRY_NEW(ctx, slot, slots);
     for (int64_t e = r->n - 1; e >= 0; e--) {
         const int32_t pair[2] = {r->user[e], r->item[e]};
         uint64_t s = XXH3_64bits(pair, sizeof pair) & (uint64_t)(slots - 1);

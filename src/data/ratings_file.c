@@ -133,8 +133,7 @@ static bool is_missing(const table *t, const ferry_field *f)
 
 static ferry_status add(ferry_ctx *ctx, table *t, int64_t user, int64_t item, double value)
 {
-    if (user < 0 || item < 0 || !FERRY_GROW(t->e, t->n, t->cap))
-        return ferry_i_nomem(ctx, "ratings");
+    if (user < 0 || item < 0 || !FERRY_GROW(t->e, t->n, t->cap)) return ferry_i_nomem(ctx);
     if (user > INT32_MAX || item > INT32_MAX)
         return ferry_i_bad(ctx, t->path, 0, "more than %d users or items", INT32_MAX);
     t->e[t->n++] = (entry){(int32_t)user, (int32_t)item, value};
@@ -150,8 +149,7 @@ static ferry_status read_triples(ferry_ctx *ctx, table *t, ferry_lines l, bool h
     ferry_field *f = ferry_i_calloc(width, sizeof *f);
     char show[44];
 
-    FERRY_NEED(ctx, f, FERRY_ENOMEM, "%s: no memory for %lld columns", t->path,
-               (long long)width);
+    FERRY_HAVE(ctx, f);
     if (header) (void)ferry_i_full_line(&l, "#%");
     while (ferry_i_full_line(&l, "#%")) {
         const int64_t n = ferry_i_fields(l.s, l.e, t->sep, f, width);
@@ -200,7 +198,7 @@ static ferry_status name_items(ferry_ctx *ctx, table *t, const ferry_field *f, i
         (void)ferry_i_format_real(number, (double)(j - skip + 1));
         const int64_t at = header ? ferry_i_field_id(t->items, &f[j], &added)
                                   : ferry_i_ids_add(t->items, number, &added);
-        FERRY_NEED(ctx, at >= 0, FERRY_ENOMEM, "%s: no memory for items", t->path);
+        FERRY_HAVE(ctx, at >= 0);
         if (!added) {
             st = ferry_i_bad(ctx, t->path, line, "item \"%s\" has two columns",
                              ferry_i_field_show(&f[j], show));
@@ -242,8 +240,7 @@ static ferry_status read_wide(ferry_ctx *ctx, table *t, ferry_lines l, bool head
     char number[32], show[44];
     bool added = false, first = true;
 
-    FERRY_NEED(ctx, f, FERRY_ENOMEM, "%s: no memory for %lld columns", t->path,
-               (long long)width);
+    FERRY_HAVE(ctx, f);
     while (ferry_i_full_line(&l, "#%")) {
         const int64_t n = ferry_i_fields(l.s, l.e, t->sep, f, width);
         if (n != width) {
@@ -265,7 +262,7 @@ static ferry_status read_wide(ferry_ctx *ctx, table *t, ferry_lines l, bool head
                                  ferry_i_field_show(&f[0], show));
                 goto done;
             }
-            FERRY_NEED(ctx, user >= 0, FERRY_ENOMEM, "%s: no memory for users", t->path);
+            FERRY_HAVE(ctx, user >= 0);
             FERRY_TRY(add_row(ctx, t, f, n, skip, user, l.line));
         }
         first = false;
@@ -292,9 +289,7 @@ static ferry_status read_table(ferry_ctx *ctx, table *t, const ferry_utf8 *u)
     }
     t->sep = t->s->sep[0] ? ferry_i_sep_of(t->s->sep) : ferry_i_sep_guess(l.s, l.e);
     const int64_t width = ferry_i_fields(l.s, l.e, t->sep, NULL, 0);
-    f = ferry_i_calloc(width, sizeof *f);
-    FERRY_NEED(ctx, f, FERRY_ENOMEM, "%s: no memory for %lld columns", t->path,
-               (long long)width);
+    FERRY_NEW(ctx, f, width);
     (void)ferry_i_fields(l.s, l.e, t->sep, f, width);
     if (width < 2) {
         st = ferry_i_bad(ctx, t->path, l.line,
@@ -415,11 +410,11 @@ static ferry_status read_ratings(ferry_ctx *ctx, const ferry_input *in, const ch
     *out = NULL;
     t.has_hole = ferry_i_field_real(&hole, &t.hole);
     FERRY_TRY(ferry_i_check_text(ctx, in));
-    FERRY_TRY(ferry_i_utf8_open(ctx, in->path, in->data, in->size, &u));
+    FERRY_TRY(ferry_i_utf8_open(ctx, in->data, in->size, &u));
     t.users = ferry_i_ids_new();
     t.items = ferry_i_ids_new();
     d = ferry_i_data_new("ratings", in->path, FERRY_DATA_RATINGS);
-    FERRY_NEED(ctx, t.users && t.items && d, FERRY_ENOMEM, "%s: no memory", in->path);
+    FERRY_HAVE(ctx, t.users && t.items && d);
     FERRY_TRY(read_table(ctx, &t, &u));
     FERRY_TRY(make_ratings(ctx, &t, &d->ratings));
     *out = d;

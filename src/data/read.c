@@ -59,8 +59,7 @@ void ferry_data_free(ferry_data *d)
     ferry_i_free(d);
 }
 
-/* ---- checks that every format needs
- * -------------------------------------------------------------- */
+/* ---- checks that every format needs ---- */
 
 /* The first entry that is infinite, or (unless nan_ok) NaN; n when all are fine. */
 static int64_t first_bad(const ferry_ctx *ctx, const double *v, int64_t n, bool nan_ok)
@@ -143,8 +142,7 @@ done:
     return st;
 }
 
-/* ---- reading
- * ------------------------------------------------------------------------------------ */
+/* ---- reading ---- */
 
 /* What a read was asked for. */
 typedef struct request {
@@ -205,9 +203,8 @@ static ferry_status listing(ferry_ctx *ctx, const char *path, const ferry_archiv
     ferry_status st = FERRY_OK;
     ferry_data *d = ferry_i_data_new("archive", path, FERRY_DATA_LISTING);
 
-    FERRY_NEED(ctx, d, FERRY_ENOMEM, "%s: no memory for its listing", path);
-    d->listing = ferry_i_calloc(tree->n, sizeof *d->listing);
-    FERRY_NEED(ctx, d->listing, FERRY_ENOMEM, "%s: no memory for its listing", path);
+    FERRY_HAVE(ctx, d);
+    FERRY_NEW(ctx, d->listing, tree->n);
     for (; d->n_listing < tree->n; d->n_listing++) {
         const ferry_member *m = &tree->members[d->n_listing];
         ferry_listing_entry *e = &d->listing[d->n_listing];
@@ -216,7 +213,7 @@ static ferry_status listing(ferry_ctx *ctx, const char *path, const ferry_archiv
                              : ferry_i_strdup("file");
         if (e->name && e->type) continue;
         d->n_listing++; /* so that both are freed */
-        FERRY_NEED(ctx, false, FERRY_ENOMEM, "%s: no memory for its listing", path);
+        FERRY_HAVE(ctx, false);
     }
     *out = d;
     d = NULL;
@@ -242,11 +239,11 @@ static ferry_status read_tree(ferry_ctx *ctx, const request *q, const char *path
     if (!q->format && tree.n > 1) f = ferry_i_format_of_tree(&tree, q->kinds);
     if (f) {
         name_only.path = ferry_i_strdup(path);
-        FERRY_NEED(ctx, name_only.path, FERRY_ENOMEM, "%s: no memory to read it", path);
+        FERRY_HAVE(ctx, name_only.path);
         FERRY_TRY(call_format(ctx, q, f, &name_only, NULL, out));
     } else if (tree.n == 1) {
         only = ferry_i_sprintf(tree.data ? "%s#%s" : "%s/%s", path, tree.members[0].name);
-        FERRY_NEED(ctx, only, FERRY_ENOMEM, "%s: no memory to read it", path);
+        FERRY_HAVE(ctx, only);
         FERRY_TRY(read_file(ctx, q, only, NULL, out));
     } else {
         FERRY_NEED(ctx, !q->format && (q->kinds & 1u << FERRY_DATA_LISTING), FERRY_EDATA,

@@ -37,7 +37,7 @@ static ferry_status read_ids(ferry_ctx *ctx, const char *path, ferry_ids **out)
     int64_t line = 0;
 
     *out = NULL;
-    FERRY_NEED(ctx, ids, FERRY_ENOMEM, "no memory for ids");
+    FERRY_HAVE(ctx, ids);
     FERRY_TRY(ferry_i_input_open(ctx, path, &in));
     for (const char *s = in.data, *end = in.data + in.size; s < end;) {
         const char *stop = memchr(s, '\n', (size_t)(end - s)), *last;
@@ -51,7 +51,7 @@ static ferry_status read_ids(ferry_ctx *ctx, const char *path, ferry_ids **out)
         if (memchr(s, 0, (size_t)(last - s)))
             FERRY_TRY(ferry_i_bad(ctx, path, line, "expected an id, found a zero byte"));
         if (s < last && ferry_i_ids_addn(ids, s, last - s, &added) < 0)
-            FERRY_TRY(ferry_i_nomem(ctx, "ids"));
+            FERRY_TRY(ferry_i_nomem(ctx));
         if (!added)
             FERRY_TRY(ferry_i_bad(ctx, path, line, "id '%.*s' stands here a second time",
                                   (int)(last - s), s));

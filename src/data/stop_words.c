@@ -37,8 +37,7 @@ static const char english[] =
 
 static ferry_status add_word(ferry_ctx *ctx, void *arg, const char *word, int64_t n)
 {
-    return ferry_i_ids_addn(arg, word, n, NULL) < 0 ? ferry_i_nomem(ctx, "stop words")
-                                                    : FERRY_OK;
+    return ferry_i_ids_addn(arg, word, n, NULL) < 0 ? ferry_i_nomem(ctx) : FERRY_OK;
 }
 
 /* The words of a file, in any order; lines that begin with # are comments. */
@@ -49,7 +48,7 @@ static ferry_status from_file(ferry_ctx *ctx, const char *path, bool lower, ferr
     ferry_utf8 u = {0};
 
     FERRY_TRY(ferry_i_input_open(ctx, path, &in));
-    FERRY_TRY(ferry_i_utf8_open(ctx, in.path, in.data, in.size, &u));
+    FERRY_TRY(ferry_i_utf8_open(ctx, in.data, in.size, &u));
     for (ferry_lines l = ferry_i_lines(u.s, u.n); ferry_i_full_line(&l, "#");)
         FERRY_TRY(ferry_i_words(ctx, l.s, l.e - l.s, true, lower, 1, add_word, ids));
     FERRY_NEED(ctx, ferry_i_ids_count(ids) > 0, FERRY_EDATA, "%s: expected stop words",
@@ -69,7 +68,7 @@ ferry_status ferry_i_stop_words(ferry_ctx *ctx, const char *name, bool lower,
     *out = NULL;
     if (!name[0] || strcmp(name, "none") == 0) goto done;
     ids = ferry_i_ids_new();
-    FERRY_NEED(ctx, ids, FERRY_ENOMEM, "no memory for stop words");
+    FERRY_HAVE(ctx, ids);
     if (strcmp(name, "english") == 0)
         FERRY_TRY(
             ferry_i_words(ctx, english, sizeof english - 1, true, false, 1, add_word, ids));

@@ -22,8 +22,7 @@ typedef struct reading {
     ferry_span *label, *id; /* per row; id NULL when no line has a comment */
 } reading;
 
-/* ---- first pass: counts
- * -------------------------------------------------------------------------- */
+/* ---- first pass: counts ---- */
 
 /* Blocks below 256 bytes, so that counts fit the byte lanes of a vector register. */
 static void count(ferry_piece *p)
@@ -44,8 +43,7 @@ static void count(ferry_piece *p)
     p->rows = p->lines + (p->end[-1] != '\n');
 }
 
-/* ---- second pass: values
- * ------------------------------------------------------------------------- */
+/* ---- second pass: values ---- */
 
 /* Where a thread stands in its piece. */
 typedef struct cursor {
@@ -210,8 +208,7 @@ static void parse(const reading *r, ferry_piece *p)
     p->entries = c.entry - p->entry_at;
 }
 
-/* ---- putting it together
- * ------------------------------------------------------------------------- */
+/* ---- putting it together ---- */
 
 /* Pieces used less than their room: move them together, and sum the row starts. */
 static void close_up(reading *r)
@@ -306,7 +303,7 @@ static ferry_status collect_ids(ferry_ctx *ctx, const reading *r, ferry_data *d)
         with += r->id[i].s != NULL;
     if (with == 0) goto done;
     d->ids = ferry_i_ids_new();
-    FERRY_NEED(ctx, d->ids, FERRY_ENOMEM, "%s: no memory for its ids", r->in->path);
+    FERRY_HAVE(ctx, d->ids);
     for (int64_t i = 0; i < r->x->rows; i++) {
         const ferry_span id = r->id[i];
         const char *at = id.s ? id.s : r->label[i].s;
@@ -316,8 +313,7 @@ static ferry_status collect_ids(ferry_ctx *ctx, const reading *r, ferry_data *d)
                              "instance %lld has no # id: as others have", (long long)i + 1);
             goto done;
         }
-        FERRY_NEED(ctx, ferry_i_decode(d->ids, id.s, id.n, &added) >= 0, FERRY_ENOMEM,
-                   "%s: no memory for its ids", r->in->path);
+        FERRY_HAVE(ctx, ferry_i_decode(d->ids, id.s, id.n, &added) >= 0);
         if (added) continue;
         st = ferry_i_bad(ctx, r->in->path, ferry_i_line_of(r->in->data, at),
                          "id %.*s is there twice", (int)(id.n < 100 ? id.n : 100), id.s);
@@ -334,8 +330,7 @@ static ferry_status load(ferry_ctx *ctx, reading *r)
     const ferry_input *in = r->in;
     int64_t rows = 0, entries = 0, hashes = 0;
 
-    FERRY_TRY(ferry_i_pieces(ctx, in->path, in->data, in->data + in->size, &r->piece,
-                             &r->pieces));
+    FERRY_TRY(ferry_i_pieces(ctx, in->data, in->data + in->size, &r->piece, &r->pieces));
 #pragma omp parallel for num_threads(ctx->threads) schedule(dynamic)
     for (int64_t k = 0; k < r->pieces; k++)
         count(&r->piece[k]);
@@ -345,8 +340,7 @@ static ferry_status load(ferry_ctx *ctx, reading *r)
     FERRY_TRY(ferry_i_matrix_csr(ctx, rows, 0, entries, &r->x));
     r->label = ferry_i_calloc(rows, sizeof *r->label);
     if (hashes > 0) r->id = ferry_i_calloc(rows, sizeof *r->id);
-    FERRY_NEED(ctx, r->label && (hashes == 0 || r->id), FERRY_ENOMEM,
-               "%s: no memory for %lld instances", in->path, (long long)rows);
+    FERRY_HAVE(ctx, r->label && (hashes == 0 || r->id));
 #pragma omp parallel for num_threads(ctx->threads) schedule(dynamic)
     for (int64_t k = 0; k < r->pieces; k++)
         parse(r, &r->piece[k]);
@@ -391,7 +385,7 @@ static ferry_status svmlight_read(ferry_ctx *ctx, const ferry_input *in, const c
                  : 1;
     FERRY_TRY(load(ctx, &r));
     d = ferry_i_data_new("svmlight", in->path, as);
-    FERRY_NEED(ctx, d, FERRY_ENOMEM, "%s: no memory to read it", in->path);
+    FERRY_HAVE(ctx, d);
     for (int64_t k = 0; k < r.pieces; k++) {
         several += r.piece[k].several;
         labelled += r.piece[k].labelled;

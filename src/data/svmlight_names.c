@@ -19,14 +19,13 @@ static ferry_status read_names(ferry_ctx *ctx, const ferry_input *in, const char
 
     ferry_i_ids_free(*names);
     *names = ferry_i_ids_new();
-    FERRY_NEED(ctx, *names, FERRY_ENOMEM, "%s: no memory for its names", in->path);
+    FERRY_HAVE(ctx, *names);
     while (s < end) {
         bool added = true;
         const char *stop = memchr(s, ' ', (size_t)(end - s));
         if (!stop) stop = end;
         if (stop > s) {
-            FERRY_NEED(ctx, ferry_i_decode(*names, s, stop - s, &added) >= 0, FERRY_ENOMEM,
-                       "%s: no memory for its names", in->path);
+            FERRY_HAVE(ctx, ferry_i_decode(*names, s, stop - s, &added) >= 0);
             if (!added) {
                 st = ferry_i_bad(ctx, in->path, ferry_i_line_of(in->data, s),
                                  "name %.*s is there twice",
@@ -93,8 +92,7 @@ done:
     return st;
 }
 
-/* ---- labels
- * ----------------------------------------------------------------------------------- */
+/* ---- labels ---- */
 
 /* The next label of a list; false at its end. */
 static bool next_label(ferry_span *list, ferry_span *one)
@@ -118,13 +116,12 @@ static ferry_status set_names(ferry_ctx *ctx, const ferry_input *in,
     ferry_span one;
 
     *seen = h->labels ? ferry_i_ids_copy(h->labels) : ferry_i_ids_new();
-    FERRY_NEED(ctx, *seen, FERRY_ENOMEM, "%s: no memory for its labels", in->path);
+    FERRY_HAVE(ctx, *seen);
     for (int64_t i = 0; i < n; i++) {
         ferry_span list = text[i];
         while (list.s && next_label(&list, &one)) {
             bool added = false;
-            FERRY_NEED(ctx, ferry_i_decode(*seen, one.s, one.n, &added) >= 0, FERRY_ENOMEM,
-                       "%s: no memory for its labels", in->path);
+            FERRY_HAVE(ctx, ferry_i_decode(*seen, one.s, one.n, &added) >= 0);
             if ((added && h->labels) || one.n == 0) {
                 st = ferry_i_bad(ctx, in->path, ferry_i_line_of(in->data, one.s),
                                  one.n == 0 ? "an empty label%.0s"
@@ -156,7 +153,7 @@ static ferry_status as_sets(ferry_ctx *ctx, const ferry_input *in,
         (*out)->known[i] = list.s != NULL;
         while (list.s && next_label(&list, &one)) {
             const int64_t k = ferry_i_decode(seen, one.s, one.n, NULL);
-            FERRY_NEED(ctx, k >= 0, FERRY_ENOMEM, "%s: no memory for its labels", in->path);
+            FERRY_HAVE(ctx, k >= 0);
             (*out)->on[i * m + (order ? order[k] : k)] = 1;
         }
     }
@@ -177,7 +174,7 @@ static ferry_status decode_texts(ferry_ctx *ctx, int64_t n, ferry_span *text,
         for (int64_t i = 0; i < n; i++) {
             if (!text[i].s || !memchr(text[i].s, '%', (size_t)text[i].n)) continue;
             const int64_t k = ferry_i_decode(names, text[i].s, text[i].n, NULL);
-            FERRY_NEED(ctx, k >= 0, FERRY_ENOMEM, "no memory for label names");
+            FERRY_HAVE(ctx, k >= 0);
             if (pass == 0) continue;
             text[i].s = ferry_i_ids_at(names, k);
             text[i].n = (int64_t)strlen(text[i].s);
@@ -205,12 +202,11 @@ ferry_status ferry_i_svm_labels(ferry_ctx *ctx, const ferry_input *in,
         }
     } else if (labelled > 0) {
         names = ferry_i_ids_new();
-        copy = ferry_i_calloc(n, sizeof *copy);
-        FERRY_NEED(ctx, names && copy, FERRY_ENOMEM, "%s: no memory for its labels",
-                   in->path);
+        FERRY_NEW(ctx, copy, n);
+        FERRY_HAVE(ctx, names);
         memcpy(copy, text, (size_t)n * sizeof *copy);
         FERRY_TRY(decode_texts(ctx, n, copy, names));
-        FERRY_TRY(ferry_i_labels_of_texts(ctx, in->path, n, copy, out));
+        FERRY_TRY(ferry_i_labels_of_texts(ctx, n, copy, out));
     }
 done:
     ferry_i_free(copy);
@@ -218,8 +214,7 @@ done:
     return st;
 }
 
-/* ---- writing
- * ---------------------------------------------------------------------------------- */
+/* ---- writing ---- */
 
 static void add_names(ferry_text *t, const char *what, const ferry_ids *names)
 {
@@ -326,7 +321,7 @@ ferry_status ferry_i_svm_write(ferry_ctx *ctx, const ferry_data *data, const cha
             ferry_i_code(&t, ferry_i_ids_at(data->ids, i));
         }
         ferry_i_text_add(&t, "\n");
-        FERRY_NEED(ctx, !t.failed, FERRY_ENOMEM, "%s: no memory to write it", path);
+        FERRY_HAVE(ctx, !t.failed);
         ferry_i_out_write(o, t.s, t.len);
         t.len = 0;
     }

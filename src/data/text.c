@@ -34,14 +34,13 @@ static ferry_status add_document(ferry_ctx *ctx, reading *d, const char *s, int6
     const int64_t at = docs->counts.docs;
     int64_t c = -1;
 
-    FERRY_TRY(ferry_i_counts_add(ctx, &docs->counts, d->path, s, n));
+    FERRY_TRY(ferry_i_counts_add(ctx, &docs->counts, s, n));
     if (class->s && class->n > 0) {
         c = ferry_i_ids_addn(docs->classes, class->s, class->n, NULL);
-        FERRY_NEED(ctx, c >= 0, FERRY_ENOMEM, "%s: no memory", d->path);
+        FERRY_HAVE(ctx, c >= 0);
         docs->any_class = true;
     }
-    FERRY_NEED(ctx, FERRY_GROW(docs->cls, at, docs->cap), FERRY_ENOMEM, "%s: no memory",
-               d->path);
+    FERRY_HAVE(ctx, FERRY_GROW(docs->cls, at, docs->cap));
     docs->cls[at] = c;
 done:
     return st;
@@ -61,8 +60,7 @@ static ferry_status one_file(ferry_ctx *ctx, void *arg, const char *name, const 
         from--;
     if (end && !class.s && strcmp(d->s->label, "none") != 0)
         class = (ferry_span){from, end - from};
-    FERRY_NEED(ctx, ferry_i_ids_add(d->docs->ids, name, NULL) >= 0, FERRY_ENOMEM,
-               "%s: no memory", d->path);
+    FERRY_HAVE(ctx, ferry_i_ids_add(d->docs->ids, name, NULL) >= 0);
     FERRY_TRY(add_document(ctx, d, bytes, n, &class));
 done:
     return st;
@@ -70,8 +68,8 @@ done:
 
 /* ---- lines ---- */
 
-/* Which tab-separated column is the id, and which the class; 0: none. The text is behind.
- */
+/* Which tab-separated column is the id, and which the class; 0: none. The text is
+ * behind. */
 typedef struct columns {
     int64_t id, class;
 } columns;
@@ -90,13 +88,12 @@ static bool is_tag(const char *s, const char *e)
 }
 
 /* Look at all lines: how many tags stand in front of each, and whether the first differ. */
-static ferry_status look(ferry_ctx *ctx, const char *path, const ferry_utf8 *u,
-                         int64_t *tags, bool *distinct)
+static ferry_status look(ferry_ctx *ctx, const ferry_utf8 *u, int64_t *tags, bool *distinct)
 {
     ferry_status st = FERRY_OK;
     ferry_ids *firsts = ferry_i_ids_new();
 
-    FERRY_NEED(ctx, firsts, FERRY_ENOMEM, "%s: no memory", path);
+    FERRY_HAVE(ctx, firsts);
     *tags = 2;
     *distinct = true;
     for (ferry_lines l = ferry_i_lines(u->s, u->n);
@@ -108,8 +105,7 @@ static ferry_status look(ferry_ctx *ctx, const char *path, const ferry_utf8 *u,
             found = 1;
             next = memchr(tab + 1, '\t', (size_t)(l.e - tab - 1));
             if (next && is_tag(tab + 1, next)) found = 2;
-            FERRY_NEED(ctx, ferry_i_ids_addn(firsts, l.s, tab - l.s, &added) >= 0,
-                       FERRY_ENOMEM, "%s: no memory", path);
+            FERRY_HAVE(ctx, ferry_i_ids_addn(firsts, l.s, tab - l.s, &added) >= 0);
             *distinct = *distinct && added;
         }
         if (found < *tags) *tags = found;
@@ -140,7 +136,7 @@ static ferry_status find_columns(ferry_ctx *ctx, const char *path, const ferry_u
         if (c->class < 0) c->class = 0;
         goto done;
     }
-    FERRY_TRY(look(ctx, path, u, &tags, &distinct));
+    FERRY_TRY(look(ctx, u, &tags, &distinct));
     const bool ids = tags > 0 && distinct && c->id < 0;
     c->id = ids ? 1 : 0;
     if (c->class < 0) c->class = ids ? (tags > 1 ? 2 : 0) : tags > 0 && !distinct ? 1 : 0;
@@ -168,8 +164,7 @@ static ferry_status one_line(ferry_ctx *ctx, reading *d, const char *path,
         }
         if (i == c->class && !class.s) class = (ferry_span){s, tab - s};
         if (i == c->id) {
-            FERRY_NEED(ctx, ferry_i_ids_addn(ids, s, tab - s, &added) >= 0, FERRY_ENOMEM,
-                       "%s: no memory", d->path);
+            FERRY_HAVE(ctx, ferry_i_ids_addn(ids, s, tab - s, &added) >= 0);
             if (!added) {
                 st = ferry_i_bad(ctx, path, l->line, "id \"%.*s\" repeats",
                                  (int)(tab - s < 40 ? tab - s : 40), s);
@@ -181,8 +176,7 @@ static ferry_status one_line(ferry_ctx *ctx, reading *d, const char *path,
     if (member && c->id == 0) {
         d->id.len = 0;
         ferry_i_text_addf(&d->id, "%s:%lld", member, (long long)l->line);
-        FERRY_NEED(ctx, !d->id.failed && ferry_i_ids_add(ids, d->id.s, NULL) >= 0,
-                   FERRY_ENOMEM, "%s: no memory", d->path);
+        FERRY_HAVE(ctx, !d->id.failed && ferry_i_ids_add(ids, d->id.s, NULL) >= 0);
     }
     FERRY_TRY(add_document(ctx, d, s, l->e - s, &class));
 done:
@@ -198,7 +192,7 @@ static ferry_status read_lines(ferry_ctx *ctx, reading *d, const ferry_input *in
     int64_t n = 0;
 
     FERRY_TRY(ferry_i_check_text(ctx, in));
-    FERRY_TRY(ferry_i_utf8_open(ctx, in->path, in->data, in->size, &u));
+    FERRY_TRY(ferry_i_utf8_open(ctx, in->data, in->size, &u));
     FERRY_TRY(find_columns(ctx, in->path, &u, d->s, &c));
     for (n = u.n; n > 0 && strchr(" \t\r\n", u.s[n - 1]); n--)
         ;
@@ -238,7 +232,7 @@ static ferry_status one_member(ferry_ctx *ctx, void *arg, const char *name,
         goto done;
     }
     in.path = ferry_i_sprintf("%s#%s", d->path, name);
-    FERRY_NEED(ctx, in.path, FERRY_ENOMEM, "%s: no memory", d->path);
+    FERRY_HAVE(ctx, in.path);
     FERRY_TRY(read_lines(ctx, d, &in, name));
 done:
     ferry_i_free(in.path);
@@ -270,9 +264,9 @@ static ferry_status read_text(ferry_ctx *ctx, const ferry_input *in, const char 
 
     (void)member, (void)as;
     *out = NULL;
-    FERRY_NEED(ctx, data, FERRY_ENOMEM, "%s: no memory", in->path);
+    FERRY_HAVE(ctx, data);
     d.docs = data->documents = ferry_i_documents_new();
-    FERRY_NEED(ctx, d.docs, FERRY_ENOMEM, "%s: no memory", in->path);
+    FERRY_HAVE(ctx, d.docs);
     FERRY_TRY(ferry_i_stop_words(ctx, s->stop_words, s->lower, &stop));
     FERRY_TRY(ferry_i_counts_open(ctx, s, stop, &d.docs->counts));
     FERRY_NEED(ctx, !in->data || !s->files[0] || s->like, FERRY_EINVAL,

@@ -42,8 +42,7 @@ ferry_status ferry_i_counts_open(ferry_ctx *ctx, const ferry_read_settings *s,
                                  const ferry_ids *stop, ferry_counts *c);
 void ferry_i_counts_close(ferry_counts *c);
 /* Count one document. */
-ferry_status ferry_i_counts_add(ferry_ctx *ctx, ferry_counts *c, const char *path,
-                                const char *s, int64_t n);
+ferry_status ferry_i_counts_add(ferry_ctx *ctx, ferry_counts *c, const char *s, int64_t n);
 /* Documents that are counted but not weighed: their words, ids and classes. */
 typedef struct ferry_documents {
     ferry_counts counts;

@@ -63,17 +63,17 @@ static ferry_status join_words(ferry_ctx *ctx, pool *p)
     ferry_status st = FERRY_OK;
 
     p->words = ferry_i_ids_copy(p->data[0]->documents->counts.words);
-    p->number = ferry_i_calloc(p->n, sizeof *p->number);
-    FERRY_NEED(ctx, p->words && p->number, FERRY_ENOMEM, "no memory for words");
+    FERRY_NEW(ctx, p->number, p->n);
+    FERRY_HAVE(ctx, p->words);
     for (int64_t i = 0; i < p->n; i++) {
         const ferry_ids *words = p->data[i]->documents->counts.words;
         const int64_t n = ferry_i_ids_count(words);
         p->number[i] = ferry_i_calloc(n, sizeof **p->number);
-        FERRY_NEED(ctx, p->number[i], FERRY_ENOMEM, "no memory for words");
+        FERRY_HAVE(ctx, p->number[i]);
         for (int64_t w = 0; w < n; w++) {
             const int64_t at =
                 i == 0 ? w : ferry_i_ids_add(p->words, ferry_i_ids_at(words, w), NULL);
-            FERRY_NEED(ctx, at >= 0 && at < INT32_MAX, FERRY_ENOMEM, "no memory for words");
+            FERRY_HAVE(ctx, at >= 0 && at < INT32_MAX);
             p->number[i][w] = (int32_t)at;
         }
     }
@@ -98,7 +98,7 @@ static ferry_status choose(ferry_ctx *ctx, pool *p)
     kept *k = ferry_i_calloc(n, sizeof *k);
 
     p->k = k;
-    FERRY_NEED(ctx, k, FERRY_ENOMEM, "no memory for %lld words", (long long)n);
+    FERRY_HAVE(ctx, k);
     for (int64_t i = 0; i < p->n; i++) {
         const ferry_counts *c = &p->data[i]->documents->counts;
         for (int64_t r = 0; r < p->drawn[i].n; r++) {
@@ -130,8 +130,7 @@ static ferry_status shuffle(ferry_ctx *ctx, uint64_t seed, pool *p)
     seeded.seed = seed;
     seeded.repeat = 0;
     ferry_i_rng_for(&seeded, &rng, "text part");
-    p->place = ferry_i_calloc(p->m, sizeof *p->place);
-    FERRY_NEED(ctx, p->place, FERRY_ENOMEM, "no memory for words");
+    FERRY_NEW(ctx, p->place, p->m);
     for (int64_t j = 0; j < p->m; j++)
         p->place[j] = j;
     ferry_i_rng_shuffle(&rng, p->m, p->place);
@@ -156,12 +155,10 @@ static ferry_status make_features(ferry_ctx *ctx, const pool *p, int64_t i, int3
                "%s: weight=tfidf, but the vocabulary comes without its weights", d->path);
     d->features = ferry_i_ids_new();
     if (s->weight == TFIDF) d->idf = ferry_i_calloc(p->m, sizeof *d->idf);
-    FERRY_NEED(ctx, d->features && (s->weight != TFIDF || d->idf), FERRY_ENOMEM,
-               "no memory for words");
+    FERRY_HAVE(ctx, d->features && (s->weight != TFIDF || d->idf));
     for (int64_t j = 0; j < p->m; j++) {
         if (!(in >> p->place[j] * of / p->m & 1)) continue;
-        FERRY_NEED(ctx, ferry_i_ids_add(d->features, p->k[j].text, NULL) >= 0, FERRY_ENOMEM,
-                   "no memory for words");
+        FERRY_HAVE(ctx, ferry_i_ids_add(d->features, p->k[j].text, NULL) >= 0);
         if (d->idf)
             d->idf[m] = s->vocabulary ? s->idf[j]
                                       : log((1 + (double)p->docs) / (1 + p->k[j].df)) + 1;
@@ -238,8 +235,7 @@ static ferry_status make_matrix(ferry_ctx *ctx, const pool *p, int64_t i,
     }
     FERRY_TRY(
         ferry_i_matrix_csr(ctx, drawn->n, ferry_i_ids_count(d->features), nnz, &d->x));
-    cells = ferry_i_calloc(longest, sizeof *cells);
-    FERRY_NEED(ctx, cells, FERRY_ENOMEM, "no memory for words");
+    FERRY_NEW(ctx, cells, longest);
     for (int64_t r = 0; r < drawn->n; r++) {
         const int64_t m = row_cells(p, i, drawn->rows[r], column, cells);
         const int64_t at = d->x->start[r];
@@ -265,23 +261,21 @@ static ferry_status give_labels(ferry_ctx *ctx, const ferry_drawn *drawn, ferry_
     const ferry_documents *docs = d->documents;
     ferry_span *text = ferry_i_calloc(drawn->n, sizeof *text);
 
-    FERRY_NEED(ctx, text, FERRY_ENOMEM, "%s: no memory", d->path);
+    FERRY_HAVE(ctx, text);
     if (docs->ids) {
         d->ids = ferry_i_ids_new();
-        FERRY_NEED(ctx, d->ids, FERRY_ENOMEM, "%s: no memory", d->path);
+        FERRY_HAVE(ctx, d->ids);
     }
     for (int64_t r = 0; r < drawn->n; r++) {
         const int64_t row = drawn->rows[r], cls = docs->cls[row];
-        FERRY_NEED(ctx,
-                   !d->ids ||
-                       ferry_i_ids_add(d->ids, ferry_i_ids_at(docs->ids, row), NULL) >= 0,
-                   FERRY_ENOMEM, "%s: no memory", d->path);
+        FERRY_HAVE(ctx, !d->ids || ferry_i_ids_add(d->ids, ferry_i_ids_at(docs->ids, row),
+                                                   NULL) >= 0);
         if (cls < 0) continue;
         text[r].s = ferry_i_ids_at(docs->classes, cls);
         text[r].n = (int64_t)strlen(text[r].s);
     }
     if (docs->any_class)
-        FERRY_TRY(ferry_i_labels_of_texts(ctx, d->path, drawn->n, text, &d->labels));
+        FERRY_TRY(ferry_i_labels_of_texts(ctx, drawn->n, text, &d->labels));
 done:
     ferry_i_free(text);
     return st;
@@ -312,7 +306,7 @@ static ferry_status check_empty(ferry_ctx *ctx, const ferry_read_settings *s,
 
     if (empty == 0) goto done;
     name_empty(d, drawn, &which);
-    FERRY_NEED(ctx, !which.failed, FERRY_ENOMEM, "%s: no memory", d->path);
+    FERRY_HAVE(ctx, !which.failed);
     FERRY_NEED(
         ctx, s->like || (double)empty <= s->max_empty * (double)n, FERRY_EDATA,
         "%s: %lld of %lld documents have no word left%s, expected at most %g %%: look "
@@ -331,7 +325,7 @@ static ferry_status make_view(ferry_ctx *ctx, const pool *p, int64_t i)
     ferry_data *d = p->data[i];
     int32_t *column = ferry_i_calloc(ferry_i_ids_count(p->words), sizeof *column);
 
-    FERRY_NEED(ctx, column, FERRY_ENOMEM, "no memory for words");
+    FERRY_HAVE(ctx, column);
     FERRY_TRY(make_features(ctx, p, i, column));
     FERRY_TRY(make_matrix(ctx, p, i, column));
     FERRY_TRY(give_labels(ctx, &p->drawn[i], d));
@@ -349,9 +343,8 @@ ferry_status ferry_i_text_views(ferry_ctx *ctx, uint64_t seed, int64_t n,
     ferry_status st = FERRY_OK;
     pool p = {.n = n, .data = data};
 
-    p.s = ferry_i_calloc(n, sizeof *p.s);
-    p.drawn = ferry_i_calloc(n, sizeof *p.drawn);
-    FERRY_NEED(ctx, p.s && p.drawn, FERRY_ENOMEM, "no memory for texts");
+    FERRY_NEW(ctx, p.s, n);
+    FERRY_NEW(ctx, p.drawn, n);
     memcpy(p.s, s, (size_t)n * sizeof *p.s);
     FERRY_TRY(ferry_i_text_draw(ctx, seed, n, data, p.s, p.drawn));
     for (int64_t i = 0; i < n; i++) {
@@ -375,7 +368,7 @@ ferry_status ferry_i_text_weigh(ferry_ctx *ctx, uint64_t seed, int64_t n,
     ferry_status st = FERRY_OK;
     ferry_read_settings *s = ferry_i_calloc(n, sizeof *s);
 
-    FERRY_NEED(ctx, s, FERRY_ENOMEM, "no memory for texts");
+    FERRY_HAVE(ctx, s);
     for (int64_t i = 0; i < n; i++)
         FERRY_TRY(ferry_i_opts_parse(ctx, "reader", ferry_i_read_table,
                                      ferry_i_read_table_n, data[i]->read, &s[i]));

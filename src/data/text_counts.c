@@ -12,12 +12,10 @@ ferry_status ferry_i_counts_open(ferry_ctx *ctx, const ferry_read_settings *s,
 
     *c = (ferry_counts){.s = s, .stop = stop};
     c->words = s->vocabulary ? ferry_i_ids_copy(s->vocabulary) : ferry_i_ids_new();
-    FERRY_NEED(ctx, c->words && FERRY_GROW(c->start, 0, c->cap_start), FERRY_ENOMEM,
-               "no memory for words");
+    FERRY_HAVE(ctx, c->words && FERRY_GROW(c->start, 0, c->cap_start));
     c->start[0] = 0;
     for (int64_t i = 0; i < ferry_i_ids_count(c->words); i++) {
-        FERRY_NEED(ctx, FERRY_GROW(c->seen, i, c->cap_seen), FERRY_ENOMEM,
-                   "no memory for words");
+        FERRY_HAVE(ctx, FERRY_GROW(c->seen, i, c->cap_seen));
         c->seen[i] = 0;
     }
 done:
@@ -48,19 +46,16 @@ static ferry_status count_word(ferry_ctx *ctx, ferry_counts *c, const char *word
         if (w < 0) goto done; /* new words are dropped */
     } else {
         w = ferry_i_ids_addn(c->words, word, n, &added);
-        FERRY_NEED(ctx, w >= 0 && w < INT32_MAX, FERRY_ENOMEM, "no memory for words");
-        FERRY_NEED(ctx, !added || FERRY_GROW(c->seen, w, c->cap_seen), FERRY_ENOMEM,
-                   "no memory for words");
+        FERRY_HAVE(ctx, w >= 0 && w < INT32_MAX);
+        FERRY_HAVE(ctx, !added || FERRY_GROW(c->seen, w, c->cap_seen));
         if (added) c->seen[w] = 0;
     }
     if (c->seen[w] > c->start[c->docs]) {
         c->count[c->seen[w] - 1]++;
         goto done;
     }
-    FERRY_NEED(ctx,
-               FERRY_GROW(c->word, c->n, c->cap_word) &&
-                   FERRY_GROW(c->count, c->n, c->cap_count),
-               FERRY_ENOMEM, "no memory for words");
+    FERRY_HAVE(ctx, FERRY_GROW(c->word, c->n, c->cap_word) &&
+                        FERRY_GROW(c->count, c->n, c->cap_count));
     c->word[c->n] = (int32_t)w;
     c->count[c->n++] = 1;
     c->seen[w] = c->n;
@@ -79,19 +74,18 @@ static ferry_status one_word(ferry_ctx *ctx, void *arg, const char *word, int64_
     if (c->before > 0) {
         ferry_i_text_addn(&c->pair, " ", 1);
         ferry_i_text_addn(&c->pair, word, n);
-        FERRY_NEED(ctx, !c->pair.failed, FERRY_ENOMEM, "no memory for words");
+        FERRY_HAVE(ctx, !c->pair.failed);
         FERRY_TRY(count_word(ctx, c, c->pair.s, c->pair.len));
     }
     c->pair.len = 0;
     ferry_i_text_addn(&c->pair, word, n);
-    FERRY_NEED(ctx, !c->pair.failed, FERRY_ENOMEM, "no memory for words");
+    FERRY_HAVE(ctx, !c->pair.failed);
     c->before = n;
 done:
     return st;
 }
 
-ferry_status ferry_i_counts_add(ferry_ctx *ctx, ferry_counts *c, const char *path,
-                                const char *s, int64_t n)
+ferry_status ferry_i_counts_add(ferry_ctx *ctx, ferry_counts *c, const char *s, int64_t n)
 {
     ferry_status st = FERRY_OK;
     ferry_utf8 u = {0};
@@ -99,16 +93,15 @@ ferry_status ferry_i_counts_add(ferry_ctx *ctx, ferry_counts *c, const char *pat
 
     if (c->s->mail_headers == 1) {
         ferry_i_strip_mail(s, n, &mail);
-        FERRY_NEED(ctx, !mail.failed, FERRY_ENOMEM, "%s: no memory for its text", path);
+        FERRY_HAVE(ctx, !mail.failed);
         s = mail.s ? mail.s : "";
         n = mail.len;
     }
-    FERRY_TRY(ferry_i_utf8_open(ctx, path, s, n, &u));
+    FERRY_TRY(ferry_i_utf8_open(ctx, s, n, &u));
     c->before = 0;
     FERRY_TRY(ferry_i_words(ctx, u.s, u.n, c->s->tokens == SPACES, c->s->lower,
                             c->s->min_len, one_word, c));
-    FERRY_NEED(ctx, FERRY_GROW(c->start, c->docs + 1, c->cap_start), FERRY_ENOMEM,
-               "%s: no memory for its text", path);
+    FERRY_HAVE(ctx, FERRY_GROW(c->start, c->docs + 1, c->cap_start));
     c->start[++c->docs] = c->n;
 done:
     ferry_i_utf8_close(&u);

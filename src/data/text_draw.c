@@ -36,7 +36,7 @@ static ferry_status drop_duplicates(ferry_ctx *ctx, int64_t n, ferry_data *const
     ferry_ids *seen = ferry_i_ids_new();
     char text[40];
 
-    FERRY_NEED(ctx, seen, FERRY_ENOMEM, "no memory for documents");
+    FERRY_HAVE(ctx, seen);
     for (int64_t p = 0; p < n; p++) {
         const ferry_counts *c = &data[p]->documents->counts;
         int64_t kept = 0;
@@ -47,8 +47,7 @@ static ferry_status drop_duplicates(ferry_ctx *ctx, int64_t n, ferry_data *const
                 const mark m = mark_of(c, i);
                 (void)snprintf(text, sizeof text, "%llx %llx", (unsigned long long)m.a,
                                (unsigned long long)m.b);
-                FERRY_NEED(ctx, ferry_i_ids_add(seen, text, &added) >= 0, FERRY_ENOMEM,
-                           "no memory for documents");
+                FERRY_HAVE(ctx, ferry_i_ids_add(seen, text, &added) >= 0);
             }
             if (added) d[p].rows[kept++] = i;
         }
@@ -78,7 +77,7 @@ static ferry_status draw(ferry_ctx *ctx, const ferry_documents *docs, int64_t cl
     ferry_status st = FERRY_OK;
     int64_t *pick = ferry_i_calloc(d->n, sizeof *pick), n = 0, kept = 0;
 
-    FERRY_NEED(ctx, pick, FERRY_ENOMEM, "no memory for documents");
+    FERRY_HAVE(ctx, pick);
     for (int64_t r = 0; r < d->n; r++)
         if (cls < 0 || docs->cls[d->rows[r]] == cls)
             pick[n++] = d->rows[r];
@@ -134,8 +133,7 @@ ferry_status ferry_i_text_draw(ferry_ctx *ctx, uint64_t seed, int64_t n,
     seeded.repeat = 0;
     for (int64_t p = 0; p < n; p++) {
         const int64_t docs = data[p]->documents->counts.docs;
-        out[p].rows = ferry_i_calloc(docs, sizeof *out[p].rows);
-        FERRY_NEED(ctx, out[p].rows, FERRY_ENOMEM, "no memory for documents");
+        FERRY_NEW(ctx, out[p].rows, docs);
         for (out[p].n = 0; out[p].n < docs; out[p].n++)
             out[p].rows[out[p].n] = out[p].n;
     }

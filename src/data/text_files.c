@@ -24,8 +24,7 @@ ferry_status ferry_i_choices_open(ferry_ctx *ctx, const char *path, const char *
         FERRY_NEED(ctx, f.pattern.n > 0 && (!eq || f.class.n > 0), FERRY_EINVAL,
                    "%s: files = \"%s\": expected NAME or CLASS=NAME between the commas",
                    path, files);
-        FERRY_NEED(ctx, FERRY_GROW(c->entry, c->n, c->cap), FERRY_ENOMEM, "%s: no memory",
-                   path);
+        FERRY_HAVE(ctx, FERRY_GROW(c->entry, c->n, c->cap));
         c->entry[c->n++] = f;
     }
 done:

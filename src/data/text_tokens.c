@@ -57,8 +57,7 @@ ferry_status ferry_i_words(ferry_ctx *ctx, const char *s, int64_t n, bool spaces
         if (characters(s + from, i - from) < min_len) continue;
         if (lower) {
             while (i - from > cap)
-                FERRY_NEED(ctx, ferry_i_grow((void **)&word, cap, &cap, 1), FERRY_ENOMEM,
-                           "no memory for a word");
+                FERRY_HAVE(ctx, ferry_i_grow((void **)&word, cap, &cap, 1));
             lower_copy(s + from, i - from, word);
         }
         FERRY_TRY(each(ctx, arg, lower ? word : s + from, i - from));

@@ -49,8 +49,7 @@ static ferry_status make_room(ferry_ctx *ctx, const char *path, grown *g)
                "%s: unpacks to more than %lld bytes: refused", path, (long long)g->limit);
     if (want > g->limit) want = g->limit;
     more = ferry_i_realloc(g->p, want, 1);
-    FERRY_NEED(ctx, more, FERRY_ENOMEM, "%s: no memory to unpack %lld bytes", path,
-               (long long)want);
+    FERRY_HAVE(ctx, more);
     g->p = more;
     g->cap = want;
 done:
@@ -96,8 +95,7 @@ static ferry_status gunzip(ferry_ctx *ctx, const char *path, const char *bytes, 
     int64_t used = 0;
     bool open = false;
 
-    FERRY_NEED(ctx, inflateInit2(&z, 15 + 16) == Z_OK, FERRY_ENOMEM,
-               "%s: no memory to unpack", path);
+    FERRY_HAVE(ctx, inflateInit2(&z, 15 + 16) == Z_OK);
     open = true;
     for (;;) {
         FERRY_TRY(make_room(ctx, path, g));
@@ -116,7 +114,7 @@ static ferry_status gunzip(ferry_ctx *ctx, const char *path, const char *bytes, 
             (void)inflateReset(&z); /* files joined with cat */
             continue;
         }
-        FERRY_NEED(ctx, code != Z_MEM_ERROR, FERRY_ENOMEM, "%s: no memory to unpack", path);
+        FERRY_HAVE(ctx, code != Z_MEM_ERROR);
         FERRY_NEED(ctx, code == Z_OK || code == Z_BUF_ERROR, FERRY_EDATA,
                    "%s: damaged gzip data after %lld bytes", path, (long long)used);
         FERRY_NEED(ctx, used < n || z.avail_out == 0, FERRY_EDATA,
@@ -135,8 +133,7 @@ static ferry_status unxz(ferry_ctx *ctx, const char *path, const char *bytes, in
     lzma_stream x = LZMA_STREAM_INIT;
 
     x.allocator = &alloc;
-    FERRY_NEED(ctx, lzma_stream_decoder(&x, GIB, LZMA_CONCATENATED) == LZMA_OK,
-               FERRY_ENOMEM, "%s: no memory to unpack", path);
+    FERRY_HAVE(ctx, lzma_stream_decoder(&x, GIB, LZMA_CONCATENATED) == LZMA_OK);
     x.next_in = (const uint8_t *)bytes;
     x.avail_in = (size_t)n;
     for (;;) {
@@ -146,8 +143,7 @@ static ferry_status unxz(ferry_ctx *ctx, const char *path, const char *bytes, in
         const lzma_ret code = lzma_code(&x, LZMA_FINISH);
         g->n = g->cap - (int64_t)x.avail_out;
         if (code == LZMA_STREAM_END) break;
-        FERRY_NEED(ctx, code != LZMA_MEM_ERROR, FERRY_ENOMEM, "%s: no memory to unpack",
-                   path);
+        FERRY_HAVE(ctx, code != LZMA_MEM_ERROR);
         FERRY_NEED(ctx, code != LZMA_MEMLIMIT_ERROR, FERRY_EDATA,
                    "%s: the xz data asks for a window above 1 GiB: refused", path);
         FERRY_NEED(ctx, code != LZMA_BUF_ERROR || x.avail_out == 0, FERRY_EDATA,
@@ -170,8 +166,7 @@ ferry_status ferry_i_unpack(ferry_ctx *ctx, const char *path, const char *bytes,
     *out = NULL;
     *out_n = 0;
     g.p = ferry_i_realloc(NULL, g.cap, 1);
-    FERRY_NEED(ctx, g.p, FERRY_ENOMEM, "%s: no memory to unpack %lld bytes", path,
-               (long long)g.cap);
+    FERRY_HAVE(ctx, g.p);
     if (ferry_i_is_gzip(bytes, n))
         FERRY_TRY(gunzip(ctx, path, bytes, n, &g));
     else
@@ -193,8 +188,7 @@ ferry_status ferry_i_inflate_raw(ferry_ctx *ctx, const char *path, const char *b
     int code = Z_OK;
     char spare; /* zlib wants somewhere to write, also when nothing is left */
 
-    FERRY_NEED(ctx, inflateInit2(&z, -15) == Z_OK, FERRY_ENOMEM, "%s: no memory to unpack",
-               path);
+    FERRY_HAVE(ctx, inflateInit2(&z, -15) == Z_OK);
     while (code == Z_OK) {
         z.next_in = (Bytef *)(uintptr_t)(bytes + used);
         z.avail_in = piece(n - used);
@@ -207,7 +201,7 @@ ferry_status ferry_i_inflate_raw(ferry_ctx *ctx, const char *path, const char *b
         if (made > want) break;
     }
     (void)inflateEnd(&z);
-    FERRY_NEED(ctx, code != Z_MEM_ERROR, FERRY_ENOMEM, "%s: no memory to unpack", path);
+    FERRY_HAVE(ctx, code != Z_MEM_ERROR);
     FERRY_NEED(ctx, code == Z_STREAM_END && made == want, FERRY_EDATA,
                "%s: damaged: expected %lld bytes when unpacked, found %s%lld", path,
                (long long)want, made > want ? "more than " : "",

@@ -42,14 +42,12 @@ ferry_status ferry_i_var_listing(ferry_ctx *ctx, const ferry_var_list *list, fer
     ferry_status st = FERRY_OK;
 
     d->kind = FERRY_DATA_LISTING;
-    d->listing = ferry_i_calloc(list->n, sizeof *d->listing);
-    FERRY_NEED(ctx, d->listing, FERRY_ENOMEM, "%s: no memory for its list", d->path);
+    FERRY_NEW(ctx, d->listing, list->n);
     d->n_listing = list->n;
     for (int64_t i = 0; i < list->n; i++) {
         d->listing[i].name = ferry_i_strdup(list->v[i].name);
         d->listing[i].type = ferry_i_strdup(list->v[i].type);
-        FERRY_NEED(ctx, d->listing[i].name && d->listing[i].type, FERRY_ENOMEM,
-                   "%s: no memory for its list", d->path);
+        FERRY_HAVE(ctx, d->listing[i].name && d->listing[i].type);
     }
 done:
     return st;
@@ -178,8 +176,7 @@ static ferry_status transpose_csr(ferry_ctx *ctx, const ferry_matrix *x, ferry_m
         t->start[x->index[e] + 1]++;
     for (int64_t j = 0; j < x->cols; j++)
         t->start[j + 1] += t->start[j];
-    at = ferry_i_calloc(x->cols, sizeof *at);
-    FERRY_NEED(ctx, at, FERRY_ENOMEM, "no memory to transpose");
+    FERRY_NEW(ctx, at, x->cols);
     for (int64_t j = 0; j < x->cols; j++)
         at[j] = t->start[j];
     for (int64_t i = 0; i < x->rows; i++) {
@@ -272,7 +269,7 @@ static ferry_status labels_from_reals(ferry_ctx *ctx, const char *where, int64_t
     ferry_span *text = ferry_i_calloc(n, sizeof *text);
     char *bytes = ferry_i_calloc(n, 32);
 
-    FERRY_NEED(ctx, text && bytes, FERRY_ENOMEM, "%s: no memory for labels", where);
+    FERRY_HAVE(ctx, text && bytes);
     for (int64_t i = 0; i < n; i++) {
         FERRY_NEED(ctx, !isinf(v[i]), FERRY_EDATA, "%s: label %lld is infinite", where,
                    (long long)(i + 1));
@@ -280,7 +277,7 @@ static ferry_status labels_from_reals(ferry_ctx *ctx, const char *where, int64_t
         text[i].s = bytes + 32 * i;
         text[i].n = ferry_i_format_real(bytes + 32 * i, v[i] + 0.0); /* -0 is 0 */
     }
-    FERRY_TRY(ferry_i_labels_of_texts(ctx, where, n, text, out));
+    FERRY_TRY(ferry_i_labels_of_texts(ctx, n, text, out));
 done:
     ferry_i_free(text);
     ferry_i_free(bytes);
@@ -296,11 +293,11 @@ static ferry_status labels_from_texts(ferry_ctx *ctx, const char *where, const f
     ferry_labels *l = NULL;
     ferry_span *text = ferry_i_calloc(v->n_text, sizeof *text);
 
-    FERRY_NEED(ctx, text, FERRY_ENOMEM, "%s: no memory for labels", where);
+    FERRY_HAVE(ctx, text);
     for (int64_t i = 0; i < v->n_text; i++)
         if (v->text[i][0]) text[i] = (ferry_span){v->text[i], (int64_t)strlen(v->text[i])};
     if (!given) {
-        FERRY_TRY(ferry_i_labels_of_texts(ctx, where, v->n_text, text, out));
+        FERRY_TRY(ferry_i_labels_of_texts(ctx, v->n_text, text, out));
         goto done;
     }
     FERRY_TRY(ferry_i_labels_new(ctx, FERRY_LABEL_CLASS, v->n_text, given, &l));
@@ -354,7 +351,7 @@ static ferry_status sets_from_matrix(ferry_ctx *ctx, const char *where,
                "%s: %lld label names for %lld columns", where,
                (long long)ferry_i_ids_count(given), (long long)x->cols);
     names = given ? ferry_i_ids_copy(given) : ferry_i_ids_numbers(x->cols);
-    FERRY_NEED(ctx, names, FERRY_ENOMEM, "%s: no memory for labels", where);
+    FERRY_HAVE(ctx, names);
     FERRY_TRY(ferry_i_labels_new(ctx, FERRY_LABEL_SET, x->rows, names, &l));
     for (int64_t i = 0; i < x->rows; i++)
         FERRY_TRY(fill_set(ctx, where, x, i, l));
@@ -382,8 +379,7 @@ ferry_status ferry_i_var_labels(ferry_ctx *ctx, const char *where, const ferry_v
     if (!x) {
         FERRY_TRY(labels_from_texts(ctx, where, v, names, out));
     } else if (row || column) {
-        reals = ferry_i_calloc(have, sizeof *reals);
-        FERRY_NEED(ctx, reals, FERRY_ENOMEM, "%s: no memory for labels", where);
+        FERRY_NEW(ctx, reals, have);
         for (int64_t i = 0; i < have; i++)
             reals[i] = row ? value_at(x, 0, i) : value_at(x, i, 0);
         FERRY_TRY(labels_from_reals(ctx, where, have, reals, out));
@@ -405,7 +401,7 @@ ferry_status ferry_i_var_ids(ferry_ctx *ctx, const char *where, const ferry_var 
     bool added = false;
 
     *out = NULL;
-    FERRY_NEED(ctx, ids, FERRY_ENOMEM, "%s: no memory", where);
+    FERRY_HAVE(ctx, ids);
     FERRY_NEED(ctx, have == n, FERRY_EDATA, "%s: expected %lld texts, found %lld", where,
                (long long)n, (long long)have);
     for (int64_t i = 0; i < n; i++) {
@@ -415,8 +411,7 @@ ferry_status ferry_i_var_ids(ferry_ctx *ctx, const char *where, const ferry_var 
                                       value_at(v->x, i / v->x->cols, i % v->x->cols));
         else
             text = v->text[i];
-        FERRY_NEED(ctx, ferry_i_ids_add(ids, text, &added) >= 0, FERRY_ENOMEM,
-                   "%s: no memory", where);
+        FERRY_HAVE(ctx, ferry_i_ids_add(ids, text, &added) >= 0);
         FERRY_NEED(ctx, added && text[0], FERRY_EDATA, "%s: entry %lld, \"%.40s\", %s",
                    where, (long long)(i + 1), text, text[0] ? "repeats" : "is no name");
     }
@@ -437,7 +432,7 @@ ferry_status ferry_i_var_alone(ferry_ctx *ctx, const char *where, const char *fo
         ferry_i_data_new(format, where, labels ? FERRY_DATA_LABELS : FERRY_DATA_VIEW);
 
     *out = NULL;
-    FERRY_NEED(ctx, d, FERRY_ENOMEM, "%s: no memory", where);
+    FERRY_HAVE(ctx, d);
     if (v->x && s->transpose) FERRY_TRY(ferry_i_var_transpose(ctx, v));
     if (labels)
         FERRY_TRY(ferry_i_var_labels(ctx, where, v, -1, NULL, &d->labels));
@@ -461,7 +456,7 @@ static ferry_status part_ids(ferry_ctx *ctx, const char *path, const ferry_var_l
 
     if (i < 0) goto done;
     where = ferry_i_sprintf("%s#%s", path, list->v[i].name);
-    FERRY_NEED(ctx, where, FERRY_ENOMEM, "%s: no memory", path);
+    FERRY_HAVE(ctx, where);
     FERRY_TRY(read(ctx, arg, i, &v));
     FERRY_TRY(ferry_i_var_ids(ctx, where, &v, n < 0 ? v.n_text : n, out));
 done:
@@ -481,7 +476,7 @@ static ferry_status part_labels(ferry_ctx *ctx, const char *path,
 
     if (pick->y < 0) goto done;
     where = ferry_i_sprintf("%s#%s", path, list->v[pick->y].name);
-    FERRY_NEED(ctx, where, FERRY_ENOMEM, "%s: no memory", path);
+    FERRY_HAVE(ctx, where);
     FERRY_TRY(part_ids(ctx, path, list, pick->label_names, read, arg, -1, &names));
     FERRY_TRY(read(ctx, arg, pick->y, &v));
     FERRY_TRY(
@@ -505,7 +500,7 @@ ferry_status ferry_i_var_assemble(ferry_ctx *ctx, const char *path, const char *
     ferry_var v = {0};
 
     *out = NULL;
-    FERRY_NEED(ctx, d, FERRY_ENOMEM, "%s: no memory", path);
+    FERRY_HAVE(ctx, d);
     if (view) {
         FERRY_TRY(read(ctx, arg, pick->x, &v));
         if (transpose) FERRY_TRY(ferry_i_var_transpose(ctx, &v));

@@ -38,14 +38,13 @@ ferry_status ferry_i_view_new(ferry_ctx *ctx, const char *name, ferry_matrix *x,
     ferry_view *v = ferry_i_calloc(1, sizeof *v);
 
     *out = NULL;
-    FERRY_NEED(ctx, v, FERRY_ENOMEM, "no memory for a view");
+    FERRY_HAVE(ctx, v);
     v->x = ferry_i_matrix_ref(x);
     FERRY_TRY(check_cells(ctx, x, &v->has_missing));
     v->name = ferry_i_strdup(name);
     if (features) v->features = ferry_i_ids_copy(features);
     if (idf) v->idf = ferry_i_calloc(x->cols, sizeof *idf);
-    FERRY_NEED(ctx, v->name && !features == !v->features && !idf == !v->idf, FERRY_ENOMEM,
-               "no memory for a view");
+    FERRY_HAVE(ctx, v->name && !features == !v->features && !idf == !v->idf);
     if (idf) memcpy(v->idf, idf, (size_t)x->cols * sizeof *idf);
     if (read) FERRY_TRY(ferry_i_opts_copy(ctx, read, &v->read));
     *out = v;
@@ -82,8 +81,7 @@ ferry_status ferry_i_view_align(ferry_ctx *ctx, const ferry_view *a, const ferry
                "view '%s' has %lld features and view '%s' has %lld; without names on both "
                "sides they line up only when the counts are equal",
                a->name, (long long)a->x->cols, b->name, (long long)b->x->cols);
-    to = ferry_i_calloc(b->x->cols, sizeof *to);
-    FERRY_NEED(ctx, to, FERRY_ENOMEM, "no memory to align views");
+    FERRY_NEW(ctx, to, b->x->cols);
     for (int64_t j = 0; j < b->x->cols; j++) {
         to[j] = named
                     ? (int32_t)ferry_i_ids_find(a->features, ferry_i_ids_at(b->features, j))

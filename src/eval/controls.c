@@ -13,7 +13,7 @@
 enum { NONE, QUICK, FULL };
 enum { QUICK_REPEATS = 2, QUICK_DRAWS = 3, DRAWS = 8 };
 
-/* ---- which ---------------------------------------------------------------------- */
+/* ---- which ---- */
 
 /* Whether control `kind` belongs to the method on this task. */
 static bool applies(const ferry_task *task, const ferry_method *m, ferry_control kind)
@@ -47,8 +47,7 @@ static ferry_status add_trial(ferry_ctx *ctx, ferry_result *r, ferry_control kin
     t->mean = t->gain = t->excess = t->lo = t->hi = t->p = t->p_holm = NAN;
     t->metric = ferry_i_calloc(draws * repeats, sizeof *t->metric);
     if (source) t->source = ferry_i_strdup(source);
-    FERRY_NEED(ctx, t->metric && !source == !t->source, FERRY_ENOMEM,
-               "no memory for the controls");
+    FERRY_HAVE(ctx, t->metric && !source == !t->source);
 done:
     return st;
 }
@@ -65,8 +64,7 @@ static ferry_status plan_method(ferry_ctx *ctx, const ferry_task *task,
     const int64_t repeats =
         quick && rs->planned > QUICK_REPEATS ? QUICK_REPEATS : rs->planned;
 
-    r->trial = ferry_i_calloc(n + sources, sizeof *r->trial);
-    FERRY_NEED(ctx, r->trial, FERRY_ENOMEM, "no memory for the controls");
+    FERRY_NEW(ctx, r->trial, n + sources);
     for (int64_t i = 0; i < n; i++) {
         if (kinds[i] == FERRY_CONTROL_WITHOUT) {
             for (int64_t s = 0; s < sources; s++)
@@ -108,7 +106,7 @@ done:
     return st;
 }
 
-/* ---- running -------------------------------------------------------------------- */
+/* ---- running ---- */
 
 /* What one run needs besides the method. */
 typedef struct piece {
@@ -139,7 +137,7 @@ static ferry_status run_trial(ferry_ctx *ctx, const ferry_results *rs,
     ctx->seed = seed;
     if (st == FERRY_ENEEDS || st == FERRY_ENUMERIC) {
         t->unfit = ferry_i_strdup(ferry_message(ctx));
-        FERRY_NEED(ctx, t->unfit, FERRY_ENOMEM, "no memory for the controls");
+        FERRY_HAVE(ctx, t->unfit);
         st = FERRY_OK;
         goto done;
     }
@@ -176,7 +174,7 @@ static ferry_status run_methods(ferry_ctx *ctx, const ferry_method *const *metho
             if (kind == FERRY_CONTROL_CODEBOOK)
                 FERRY_TRY(ferry_i_method_get(ctx, m->control, &m));
             what = ferry_i_sprintf("%s, %s", r->name, ferry_i_control_name(kind));
-            FERRY_NEED(ctx, what, FERRY_ENOMEM, "no memory for the controls");
+            FERRY_HAVE(ctx, what);
             FERRY_TRY(ferry_i_progress(ctx, what, 0, 0, NAN, finish));
             ferry_i_free(what);
             what = NULL;
@@ -245,8 +243,7 @@ ferry_status ferry_i_controls_run(ferry_ctx *ctx, const ferry_task *task,
     FERRY_TRY(ferry_i_task_settled(ctx, task, &settled));
     p.task = settled;
     FERRY_TRY(ferry_i_score_new_mask(ctx, rs, &p.mask));
-    p.score = ferry_i_calloc(rs->n_metrics, sizeof *p.score);
-    FERRY_NEED(ctx, p.score, FERRY_ENOMEM, "no memory for the controls");
+    FERRY_NEW(ctx, p.score, rs->n_metrics);
     for (ferry_control k = 0; k < FERRY_N_CONTROLS && !*finish; k++)
         FERRY_TRY(run_kind(ctx, method, opts, rs, &p, k, finish));
 done:

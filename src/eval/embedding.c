@@ -43,8 +43,7 @@ ferry_status ferry_i_embedding_groups(ferry_ctx *ctx, const ferry_prediction *p,
     ferry_block *x = NULL;
     ferry_rng rng;
 
-    FERRY_NEED(ctx, place && found, FERRY_ENOMEM, "no memory for %lld groups",
-               (long long)k);
+    FERRY_HAVE(ctx, place && found);
     FERRY_TRY(finite_rows(ctx, p, place, &x));
     for (int64_t i = 0; i < p->n; i++)
         group[i] = -1;
@@ -96,10 +95,9 @@ ferry_status ferry_i_knn_accuracy(ferry_ctx *ctx, const ferry_scored *s, double 
 
     *out = NAN;
     if (s->n < 2 || !is_finite_row(s->n * s->dims, s->score)) return FERRY_OK;
-    near = ferry_i_calloc(cells, sizeof *near);
-    dist = ferry_i_calloc(cells, sizeof *dist);
-    count = ferry_i_calloc(s->k, sizeof *count);
-    FERRY_NEED(ctx, near && dist && count, FERRY_ENOMEM, "no memory for knn-accuracy");
+    FERRY_NEW(ctx, near, cells);
+    FERRY_NEW(ctx, dist, cells);
+    FERRY_NEW(ctx, count, s->k);
     FERRY_TRY(ferry_i_knn(ctx, &x, &x, NEIGHBOURS + 1, FERRY_EUCLIDEAN, near, dist));
     for (int64_t i = 0; i < s->n; i++)
         right +=

@@ -5,7 +5,7 @@
 #include "ferry/evaluate.h"
 #include "task/task.h"
 
-/* ---- metrics -------------------------------------------------------------------- */
+/* ---- metrics ---- */
 
 typedef enum ferry_ties { FERRY_TIES_WORST, FERRY_TIES_MEAN, FERRY_TIES_INDEX } ferry_ties;
 
@@ -51,7 +51,7 @@ ferry_status ferry_i_embedding_groups(ferry_ctx *ctx, const ferry_prediction *p,
 /* Share of instances whose class most of their 5 nearest others have (embedding.c). */
 ferry_status ferry_i_knn_accuracy(ferry_ctx *ctx, const ferry_scored *s, double *out);
 
-/* ---- statistics ----------------------------------------------------------------- */
+/* ---- statistics ---- */
 
 double ferry_i_mean(int64_t n, const double *x); /* NaN for n = 0 */
 double ferry_i_std(int64_t n, const double *x);  /* n - 1; 0 for n = 1 */
@@ -69,7 +69,7 @@ double ferry_i_student_t(double p, double df);
 /* p[i] corrected for n tests by Holm's step-down rule, in place. */
 void ferry_i_holm(int64_t n, double *p);
 
-/* ---- results -------------------------------------------------------------------- */
+/* ---- results ---- */
 
 /* A method against the best baseline, in the deciding metric. Paired by repeat. */
 typedef struct ferry_versus {
@@ -202,7 +202,7 @@ struct ferry_method;
 ferry_status ferry_i_evaluate(ferry_ctx *ctx, const ferry_task *task,
                               const struct ferry_method *extra, ferry_results **out);
 
-/* ---- the record of a run -------------------------------------------------------- */
+/* ---- the record of a run ---- */
 
 /* What is needed to run it again, and what it took: the task, its data by hash, settings,
  * machine, times, memory. started: wall-clock seconds; took: seconds. NULL: no memory. */
@@ -219,7 +219,7 @@ void ferry_i_add_word(ferry_text *t, const char *word);
 /* Text as JSON: bytes that are no UTF-8 become '?'. */
 struct json_t *ferry_i_json_text(const char *text);
 
-/* ---- controls ------------------------------------------------------------------- */
+/* ---- controls ---- */
 
 /* Plan the controls that the task and the settings allow for every transfer method; *fits
  * says how many fits that makes. Nothing when no baseline ran or nothing is scored. */
@@ -237,7 +237,7 @@ ferry_status ferry_i_guard_run(ferry_ctx *ctx, const ferry_task *task,
                                const struct ferry_method *const *method,
                                const ferry_opts *const *opts, ferry_results *rs);
 
-/* ---- scoring -------------------------------------------------------------------- */
+/* ---- scoring ---- */
 
 /* Fill rs->target and truth (or ratings) from the task. */
 ferry_status ferry_i_score_truth(ferry_ctx *ctx, const ferry_task *task, ferry_results *rs);
@@ -252,7 +252,7 @@ ferry_status ferry_i_score(ferry_ctx *ctx, const ferry_results *rs,
                            const ferry_prediction *p, const uint8_t *mask, int64_t count,
                            double *out);
 
-/* ---- streams -------------------------------------------------------------------- */
+/* ---- streams ---- */
 
 enum { FERRY_CURVE = 100 };
 /* Rows seen at point j of a curve over n rows. */

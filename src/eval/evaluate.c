@@ -24,7 +24,7 @@ typedef struct run {
     bool finish;   /* the progress callback wants no more pieces */
 } run;
 
-/* ---- settings ------------------------------------------------------------------- */
+/* ---- settings ---- */
 
 static const char *metric_name(const void *arg, int64_t i)
 {
@@ -61,8 +61,7 @@ static ferry_status choose_metrics(ferry_ctx *ctx, ferry_results *rs, const char
 
     while (ferry_metric_name(all))
         all++;
-    rs->metrics = ferry_i_calloc(all, sizeof *rs->metrics);
-    FERRY_NEED(ctx, rs->metrics, FERRY_ENOMEM, "no memory for the metrics");
+    FERRY_NEW(ctx, rs->metrics, all);
     for (const char *s = names; *s;) {
         char name[64];
         const size_t len = strcspn(s, ", ");
@@ -100,19 +99,18 @@ static ferry_status begin(ferry_ctx *ctx, const ferry_task *task, run *u, ferry_
     rs->task = ferry_i_strdup(task->name);
     rs->engine = ferry_i_strdup(ferry_ctx_engine(ctx));
     rs->blas_core = ferry_i_strdup(ferry_blas_core());
-    FERRY_NEED(ctx, rs->task && rs->engine && rs->blas_core, FERRY_ENOMEM,
-               "no memory for the results");
+    FERRY_HAVE(ctx, rs->task && rs->engine && rs->blas_core);
     FERRY_TRY(choose_metrics(ctx, rs, s.metrics));
 done:
     return st;
 }
 
-/* ---- which methods -------------------------------------------------------------- */
+/* ---- which methods ---- */
 
 static ferry_status set_unfit(ferry_ctx *ctx, ferry_result *r, const char *sentence)
 {
     r->unfit = ferry_i_strdup(sentence);
-    return r->unfit ? FERRY_OK : ferry_i_nomem(ctx, "the results");
+    return r->unfit ? FERRY_OK : ferry_i_nomem(ctx);
 }
 
 /* Add a result. Its options are checked now, before anything runs; a method that does not
@@ -140,10 +138,8 @@ static ferry_status add_result(ferry_ctx *ctx, run *u, const ferry_task *split,
     r->seconds = ferry_i_calloc(rs->planned, sizeof *r->seconds);
     if (rs->goal == FERRY_STREAM)
         r->curve = ferry_i_calloc(FERRY_CURVE * rs->planned, sizeof *r->curve);
-    FERRY_NEED(ctx,
-               r->name && r->options && r->metric && r->seconds &&
-                   (r->curve || rs->goal != FERRY_STREAM),
-               FERRY_ENOMEM, "no memory for the results of %s", name);
+    FERRY_HAVE(ctx, r->name && r->options && r->metric && r->seconds &&
+                        (r->curve || rs->goal != FERRY_STREAM));
 done:
     return st;
 }
@@ -156,11 +152,9 @@ static ferry_status choose_methods(ferry_ctx *ctx, run *u, const ferry_task *tas
     const bool all = task->n_methods == 0;
     const int64_t n = all ? ferry_i_method_count() : task->n_methods;
 
-    u->rs->result = ferry_i_calloc(n, sizeof *u->rs->result);
-    u->opts = ferry_i_calloc(n, sizeof *u->opts);
-    u->method = ferry_i_calloc(n, sizeof *u->method);
-    FERRY_NEED(ctx, u->rs->result && u->opts && u->method, FERRY_ENOMEM,
-               "no memory for the results");
+    FERRY_NEW(ctx, u->rs->result, n);
+    FERRY_NEW(ctx, u->opts, n);
+    FERRY_NEW(ctx, u->method, n);
     for (int64_t i = 0; i < n; i++) {
         const ferry_task_method *e = all ? NULL : &task->methods[i];
         const ferry_method *m = all ? ferry_i_method_at(i) : extra;
@@ -187,14 +181,14 @@ static ferry_status need_some(ferry_ctx *ctx, const ferry_results *rs, ferry_sta
     for (int64_t i = 0; i < rs->n; i++)
         ferry_i_text_addf(&why, "%s%s: %s", i > 0 ? "; " : "", rs->result[i].name,
                           rs->result[i].unfit);
-    FERRY_NEED(ctx, !why.failed, FERRY_ENOMEM, "no memory for the results");
+    FERRY_HAVE(ctx, !why.failed);
     st = ferry_i_fail(ctx, code, "task '%s': no method could run: %s", rs->task, why.s);
 done:
     ferry_i_text_free(&why);
     return st;
 }
 
-/* ---- running -------------------------------------------------------------------- */
+/* ---- running ---- */
 
 /* A fit or prediction that did not work: what concerns only this method is kept with it. */
 static ferry_status keep_failure(ferry_ctx *ctx, const ferry_results *rs, ferry_result *r,
@@ -208,7 +202,7 @@ static ferry_status keep_failure(ferry_ctx *ctx, const ferry_results *rs, ferry_
                ? ferry_i_sprintf("repeat %lld of %lld: %s", (long long)repeat + 1,
                                  (long long)rs->planned, ferry_message(ctx))
                : ferry_i_strdup(ferry_message(ctx));
-    FERRY_NEED(ctx, text, FERRY_ENOMEM, "no memory for the results");
+    FERRY_HAVE(ctx, text);
     r->unfit = text;
     st = FERRY_OK;
 done:
@@ -337,7 +331,7 @@ done:
     return st;
 }
 
-/* ---- all of it ------------------------------------------------------------------ */
+/* ---- all of it ---- */
 
 static ferry_status evaluate(ferry_ctx *ctx, const ferry_task *task,
                              const ferry_method *extra, run *u)
@@ -351,8 +345,7 @@ static ferry_status evaluate(ferry_ctx *ctx, const ferry_task *task,
 
     FERRY_TRY(ferry_i_task_target(ctx, task, &target)); /* once, not for every method */
     FERRY_TRY(begin(ctx, task, u, rs));
-    u->score = ferry_i_calloc(rs->n_metrics, sizeof *u->score);
-    FERRY_NEED(ctx, u->score, FERRY_ENOMEM, "no memory for the results");
+    FERRY_NEW(ctx, u->score, rs->n_metrics);
     ctx->repeat = 0;
     FERRY_TRY(ferry_i_task_split(ctx, task, 0, &split));
     FERRY_TRY(choose_methods(ctx, u, task, split, extra));
@@ -402,13 +395,13 @@ ferry_status ferry_i_evaluate(ferry_ctx *ctx, const ferry_task *task,
     run u = {.rs = ferry_i_calloc(1, sizeof *u.rs)};
 
     *out = NULL;
-    FERRY_NEED(ctx, u.rs, FERRY_ENOMEM, "no memory for the results");
+    FERRY_HAVE(ctx, u.rs);
     const double started = ferry_i_wall_clock(), begin = ferry_i_clock();
     st = evaluate(ctx, task, extra, &u);
     if (st == FERRY_OK || (st == FERRY_ECANCELLED && u.rs->repeats > 0)) {
         u.rs->record =
             ferry_i_run_record(ctx, task, u.rs, started, ferry_i_clock() - begin);
-        FERRY_NEED(ctx, u.rs->record, FERRY_ENOMEM, "no memory for the record of the run");
+        FERRY_HAVE(ctx, u.rs->record);
     }
     if (st == FERRY_OK || (st == FERRY_ECANCELLED && u.rs->repeats > 0)) {
         *out = u.rs;

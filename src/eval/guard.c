@@ -14,7 +14,7 @@
 
 enum { FOLDS = 5, SEEDS = 3 };
 
-/* ---- one fit -------------------------------------------------------------------- */
+/* ---- one fit ---- */
 
 /* Fit and predict; *p stays NULL when the method cannot. */
 static ferry_status predict_with(ferry_ctx *ctx, const ferry_task *task,
@@ -59,7 +59,7 @@ static int64_t target_place(const ferry_task *task)
     return i;
 }
 
-/* ---- cross-validation ----------------------------------------------------------- */
+/* ---- cross-validation ---- */
 
 /* Places of the visible labels (ratings) of the target, shuffled. */
 static ferry_status visible(ferry_ctx *ctx, const ferry_domain *d, int64_t **out,
@@ -71,7 +71,7 @@ static ferry_status visible(ferry_ctx *ctx, const ferry_domain *d, int64_t **out
 
     *out = at;
     *n = 0;
-    if (!at) return ferry_i_nomem(ctx, "the guard");
+    if (!at) return ferry_i_nomem(ctx);
     for (int64_t i = 0; i < size; i++)
         if (d->ratings ? !isnan(d->ratings->value[i]) : ferry_i_labels_has(d->labels, i))
             at[(*n)++] = i;
@@ -130,8 +130,8 @@ done:
     return st;
 }
 
-/* Mean of the deciding metric over the folds for every method; NaN for those that cannot.
- */
+/* Mean of the deciding metric over the folds for every method; NaN for those that
+ * cannot. */
 static ferry_status cross_validate(ferry_ctx *ctx, const ferry_results *rs,
                                    const ferry_task *split,
                                    const ferry_method *const *method,
@@ -172,7 +172,7 @@ done:
     return st;
 }
 
-/* ---- without labels ------------------------------------------------------------- */
+/* ---- without labels ---- */
 
 /* Labels of the target as predicted, in the task's numbering; NULL when there are none. */
 static ferry_status predicted_labels(ferry_ctx *ctx, const ferry_task *task,
@@ -311,10 +311,10 @@ done:
     return st;
 }
 
-/* ---- all repeats ---------------------------------------------------------------- */
+/* ---- all repeats ---- */
 
-/* Spearman's correlation of the guard's scores with the true means; NaN for fewer than 3.
- */
+/* Spearman's correlation of the guard's scores with the true means; NaN for fewer than
+ * 3. */
 static double trust(const ferry_results *rs, const double *score, double sign)
 {
     double n = 0, sum = 0;
@@ -374,13 +374,11 @@ ferry_status ferry_i_guard_run(ferry_ctx *ctx, const ferry_task *task,
     uint8_t *mask = NULL;
     ferry_task *split = NULL;
 
-    FERRY_NEED(ctx, g && score && metric, FERRY_ENOMEM, "no memory for the guard");
+    FERRY_HAVE(ctx, g && score && metric);
     g->blind = rs->visible < 2;
-    g->chosen = ferry_i_calloc(rs->repeats, sizeof *g->chosen);
-    g->runs = ferry_i_calloc(rs->repeats, sizeof *g->runs);
-    g->score = ferry_i_calloc(rs->n, sizeof *g->score);
-    FERRY_NEED(ctx, g->chosen && g->runs && g->score, FERRY_ENOMEM,
-               "no memory for the guard");
+    FERRY_NEW(ctx, g->chosen, rs->repeats);
+    FERRY_NEW(ctx, g->runs, rs->repeats);
+    FERRY_NEW(ctx, g->score, rs->n);
     FERRY_TRY(ferry_i_score_new_mask(ctx, rs, &mask));
     for (int64_t r = 0; r < rs->repeats; r++) {
         ctx->repeat = (uint64_t)r;

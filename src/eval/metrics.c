@@ -9,7 +9,7 @@
 
 #include "eval/eval.h"
 
-/* ---- classes -------------------------------------------------------------------- */
+/* ---- classes ---- */
 
 /* Per class: how often it is true, predicted, and both. */
 typedef struct class_counts {
@@ -57,7 +57,7 @@ static ferry_status macro_f1(ferry_ctx *ctx, const ferry_scored *s, double *out)
     double sum = 0;
     int64_t classes = 0;
 
-    if (!c) return ferry_i_nomem(ctx, "macro-f1");
+    if (!c) return ferry_i_nomem(ctx);
     count_classes(s, c);
     for (int64_t k = 0; k < s->k; k++) {
         const int64_t either = c[k].truth + c[k].predicted;
@@ -77,7 +77,7 @@ static ferry_status balanced_accuracy(ferry_ctx *ctx, const ferry_scored *s, dou
     double sum = 0;
     int64_t classes = 0;
 
-    if (!c) return ferry_i_nomem(ctx, "balanced-accuracy");
+    if (!c) return ferry_i_nomem(ctx);
     count_classes(s, c);
     for (int64_t k = 0; k < s->k; k++) {
         if (c[k].truth == 0) continue;
@@ -89,7 +89,7 @@ static ferry_status balanced_accuracy(ferry_ctx *ctx, const ferry_scored *s, dou
     return FERRY_OK;
 }
 
-/* ---- clusters ------------------------------------------------------------------- */
+/* ---- clusters ---- */
 
 static int by_key(const void *a, const void *b)
 {
@@ -125,7 +125,7 @@ ferry_status ferry_i_nmi(ferry_ctx *ctx, int64_t n, const int32_t *a, const int3
     *out = NAN;
     if (n == 0) return FERRY_OK;
     key = ferry_i_calloc(n, sizeof *key);
-    if (!key) return ferry_i_nomem(ctx, "nmi");
+    if (!key) return ferry_i_nomem(ctx);
     for (int64_t i = 0; i < n; i++)
         key[i] = (uint32_t)a[i];
     const double ha = entropy(n, key, &na);
@@ -150,7 +150,7 @@ static ferry_status nmi(ferry_ctx *ctx, const ferry_scored *s, double *out)
     return ferry_i_nmi(ctx, s->n, s->truth_cls, s->cls, out);
 }
 
-/* ---- numbers -------------------------------------------------------------------- */
+/* ---- numbers ---- */
 
 static ferry_status rmse(ferry_ctx *ctx, const ferry_scored *s, double *out)
 {
@@ -174,7 +174,7 @@ static ferry_status mae(ferry_ctx *ctx, const ferry_scored *s, double *out)
     return FERRY_OK;
 }
 
-/* ---- the table ------------------------------------------------------------------ */
+/* ---- the table ---- */
 
 static const ferry_metric metrics[] = {
     {"accuracy", "share of instances whose class is right", FERRY_CLASSIFY, true, accuracy},

@@ -56,7 +56,7 @@ static json_t *opts_json(const ferry_opts *opts)
     return all;
 }
 
-/* ---- data ----------------------------------------------------------------------- */
+/* ---- data ---- */
 
 static json_t *views_json(const ferry_domain *d)
 {
@@ -126,7 +126,7 @@ static json_t *methods_json(const ferry_results *rs)
     return all;
 }
 
-/* ---- the command ---------------------------------------------------------------- */
+/* ---- the command ---- */
 
 void ferry_i_add_word(ferry_text *t, const char *word)
 {
@@ -173,7 +173,7 @@ static json_t *command_json(const ferry_task *task, const ferry_results *rs)
     return out;
 }
 
-/* ---- machine and time ----------------------------------------------------------- */
+/* ---- machine and time ---- */
 
 /* The first "model name" of /proc/cpuinfo, or null. */
 static json_t *cpu_json(void)

@@ -109,7 +109,7 @@ ferry_status ferry_i_results_compare(ferry_ctx *ctx, ferry_results *rs)
     double *diff = ferry_i_calloc(rs->repeats, sizeof *diff);
 
     rs->best = rs->best_baseline = -1;
-    FERRY_NEED(ctx, order && diff, FERRY_ENOMEM, "no memory to compare the methods");
+    FERRY_HAVE(ctx, order && diff);
     const int64_t n = ferry_i_results_rank(rs, order);
     if (rs->n_metrics == 0 || n == 0) goto done;
     rs->best = order[0];

@@ -16,7 +16,7 @@ ferry_status ferry_i_score_truth(ferry_ctx *ctx, const ferry_task *task, ferry_r
     FERRY_TRY(ferry_i_task_settled(ctx, task, &settled));
     FERRY_TRY(ferry_i_task_target(ctx, settled, &target));
     rs->target = ferry_i_strdup(target->name);
-    FERRY_NEED(ctx, rs->target, FERRY_ENOMEM, "no memory for the results");
+    FERRY_HAVE(ctx, rs->target);
     if (rs->goal == FERRY_RATE && target->ratings)
         FERRY_TRY(ferry_i_ratings_copy(ctx, target->ratings, &rs->ratings));
     if (rs->goal != FERRY_RATE && target->labels)
@@ -88,10 +88,10 @@ done:
 ferry_status ferry_i_score_new_mask(ferry_ctx *ctx, const ferry_results *rs, uint8_t **out)
 {
     *out = ferry_i_calloc(entries(rs), 1);
-    return *out ? FERRY_OK : ferry_i_nomem(ctx, "what is scored");
+    return *out ? FERRY_OK : ferry_i_nomem(ctx);
 }
 
-/* ---- a prediction on what a mask picks --------------------------------------------- */
+/* ---- a prediction on what a mask picks ---- */
 
 /* The picked rows of truth and prediction, one after the other; all of it owned. */
 typedef struct picked {
@@ -121,7 +121,7 @@ static ferry_status match_names(ferry_ctx *ctx, const ferry_results *rs,
                                 const ferry_prediction *p, picked *g)
 {
     g->place = ferry_i_calloc(p->k, sizeof *g->place);
-    if (!g->place) return ferry_i_nomem(ctx, "what is scored");
+    if (!g->place) return ferry_i_nomem(ctx);
     for (int64_t c = 0; c < p->k; c++)
         g->place[c] = (int32_t)ferry_i_ids_find(rs->truth->names, p->names[c]);
     return FERRY_OK;
@@ -135,7 +135,7 @@ static ferry_status pick_numbers(ferry_ctx *ctx, const ferry_results *rs,
 
     g->truth = ferry_i_calloc(count, sizeof *g->truth);
     g->value = ferry_i_calloc(count, sizeof *g->value);
-    if (!g->truth || !g->value) return ferry_i_nomem(ctx, "what is scored");
+    if (!g->truth || !g->value) return ferry_i_nomem(ctx);
     for (int64_t i = 0, to = 0; i < p->n; i++) {
         if (!mask[i]) continue;
         g->truth[to] = truth[i];
@@ -150,7 +150,7 @@ static ferry_status pick_classes(ferry_ctx *ctx, const ferry_results *rs,
 {
     g->truth_cls = ferry_i_calloc(count, sizeof *g->truth_cls);
     g->cls = ferry_i_calloc(count, sizeof *g->cls);
-    if (!g->truth_cls || !g->cls) return ferry_i_nomem(ctx, "what is scored");
+    if (!g->truth_cls || !g->cls) return ferry_i_nomem(ctx);
     for (int64_t i = 0, to = 0; i < p->n; i++) {
         if (!mask[i]) continue;
         const int32_t c = g->groups ? g->groups[i] : p->cls[i];
@@ -171,7 +171,7 @@ static ferry_status pick_sets(ferry_ctx *ctx, const ferry_results *rs,
     g->truth_set = ferry_i_calloc(count * m, 1);
     g->set = ferry_i_calloc(count * m, 1);
     g->score = ferry_i_calloc(count * m, sizeof *g->score);
-    if (!g->truth_set || !g->set || !g->score) return ferry_i_nomem(ctx, "what is scored");
+    if (!g->truth_set || !g->set || !g->score) return ferry_i_nomem(ctx);
     for (int64_t i = 0; i < count * m; i++)
         g->score[i] = -INFINITY;
     for (int64_t i = 0, to = 0; i < p->n; i++) {
@@ -194,15 +194,13 @@ static ferry_status pick_embedding(ferry_ctx *ctx, const ferry_results *rs,
 {
     ferry_status st = FERRY_OK;
 
-    g->score = ferry_i_calloc(count * p->k, sizeof *g->score);
-    FERRY_NEED(ctx, g->score, FERRY_ENOMEM, "no memory for what is scored");
+    FERRY_NEW(ctx, g->score, count * p->k);
     for (int64_t i = 0, to = 0; i < p->n; i++)
         if (mask[i])
             memcpy(g->score + to++ * p->k, p->score + i * p->k,
                    (size_t)p->k * sizeof *g->score);
     if (p->cls) goto done;
-    g->groups = ferry_i_calloc(p->n, sizeof *g->groups);
-    FERRY_NEED(ctx, g->groups, FERRY_ENOMEM, "no memory for what is scored");
+    FERRY_NEW(ctx, g->groups, p->n);
     FERRY_TRY(ferry_i_embedding_groups(ctx, p, ferry_i_labels_m(rs->truth), g->groups));
 done:
     return st;

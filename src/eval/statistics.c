@@ -1,5 +1,5 @@
-/* Statistics of repeats: mean, standard deviation, Wilcoxon's signed-rank test, bootstrap.
- */
+/* Statistics of repeats: mean, standard deviation, Wilcoxon's signed-rank test,
+ * bootstrap. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -25,7 +25,7 @@ double ferry_i_std(int64_t n, const double *x)
     return n > 1 ? sqrt(sum / (double)(n - 1)) : 0;
 }
 
-/* ---- Wilcoxon ------------------------------------------------------------------- */
+/* ---- Wilcoxon ---- */
 
 static int by_size(const void *a, const void *b)
 {
@@ -54,13 +54,13 @@ ferry_status ferry_i_wilcoxon(ferry_ctx *ctx, int64_t n, const double *diff, dou
     int64_t m = 0;
 
     *p = NAN;
-    if (!d) return ferry_i_nomem(ctx, "the signed-rank test");
+    if (!d) return ferry_i_nomem(ctx);
     for (int64_t i = 0; i < n; i++)
         if (diff[i] != 0) d[m++] = diff[i];
     qsort(d, (size_t)m, sizeof *d, by_size);
     for (int64_t i = 0, j = 0; i < m; i = j) { /* d[i..j) share their mean rank */
-        /* Differences of shares such as 0.91 - 0.9 carry rounding: equal to 1e-9 is a tie.
-         */
+        /* Differences of shares such as 0.91 - 0.9 carry rounding: equal to 1e-9 is a
+         * tie. */
         while (j < m && fabs(d[j]) - fabs(d[i]) <= 1e-9 * fabs(d[i]))
             j++;
         const double count = (double)(j - i), rank = (double)(i + j + 1) / 2;
@@ -82,7 +82,7 @@ ferry_status ferry_i_wilcoxon(ferry_ctx *ctx, int64_t n, const double *diff, dou
     return FERRY_OK;
 }
 
-/* ---- Student's t, Holm ------------------------------------------------------------ */
+/* ---- Student's t, Holm ---- */
 
 /* Continued fraction of the incomplete beta function (Lentz's algorithm). */
 static double beta_fraction(double x, double a, double b)
@@ -157,7 +157,7 @@ void ferry_i_holm(int64_t n, double *p)
         if (p[i] < 0) p[i] = -1 - p[i];
 }
 
-/* ---- bootstrap ------------------------------------------------------------------ */
+/* ---- bootstrap ---- */
 
 static int by_value(const void *a, const void *b)
 {
@@ -184,7 +184,7 @@ ferry_status ferry_i_bootstrap(ferry_ctx *ctx, int64_t n, const double *x, int64
     *lo = *hi = NAN;
     if (n == 0 || draws == 0) return FERRY_OK;
     means = ferry_i_calloc(draws, sizeof *means);
-    if (!means) return ferry_i_nomem(ctx, "the bootstrap");
+    if (!means) return ferry_i_nomem(ctx);
     for (int64_t d = 0; d < draws; d++) {
         double sum = 0;
         for (int64_t i = 0; i < n; i++)

@@ -56,12 +56,10 @@ static ferry_status begin(ferry_ctx *ctx, const ferry_domain *target, const uint
 
     s->view = target->views[0];
     s->notes = ferry_model_note(s->model);
-    s->order = ferry_i_calloc(all, sizeof *s->order);
-    s->comes = ferry_i_calloc(all, sizeof *s->comes);
-    s->cls = ferry_i_calloc(all, sizeof *s->cls);
-    s->note = ferry_i_calloc(all * s->notes, sizeof *s->note);
-    FERRY_NEED(ctx, s->order && s->comes && s->cls && s->note, FERRY_ENOMEM,
-               "no memory for a stream of %lld rows", (long long)all);
+    FERRY_NEW(ctx, s->order, all);
+    FERRY_NEW(ctx, s->comes, all);
+    FERRY_NEW(ctx, s->cls, all);
+    FERRY_NEW(ctx, s->note, all * s->notes);
     for (int64_t i = 0; i < all; i++) {
         s->cls[i] = -1;
         if (mask[i]) s->order[s->n++] = i;

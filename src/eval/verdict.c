@@ -44,7 +44,7 @@ static double sign_of(const ferry_results *rs)
     return rs->metrics[0]->larger_is_better ? 1 : -1;
 }
 
-/* ---- one control ---------------------------------------------------------------- */
+/* ---- one control ---- */
 
 static bool complete(const ferry_trial *t)
 {
@@ -98,7 +98,7 @@ static ferry_status repeat_variance(ferry_ctx *ctx, const ferry_results *rs,
     const double *base = rs->result[rs->best_baseline].metric;
     double *diff = ferry_i_calloc(rs->repeats, sizeof *diff);
 
-    if (!diff) return ferry_i_nomem(ctx, "the verdict");
+    if (!diff) return ferry_i_nomem(ctx);
     for (int64_t i = 0; i < rs->repeats; i++)
         diff[i] = r->metric[i] - base[i];
     const double std = ferry_i_std(rs->repeats, diff);
@@ -146,7 +146,7 @@ static ferry_status test_without(ferry_ctx *ctx, const ferry_results *rs,
     double *diff = ferry_i_calloc(t->repeats, sizeof *diff);
     ferry_rng rng;
 
-    FERRY_NEED(ctx, diff, FERRY_ENOMEM, "no memory for the verdict");
+    FERRY_HAVE(ctx, diff);
     for (int64_t i = 0; i < t->repeats; i++)
         diff[i] = sign_of(rs) * (r->metric[i] - t->metric[i]);
     ferry_i_rng_for(ctx, &rng, "bootstrap");
@@ -158,7 +158,7 @@ done:
     return st;
 }
 
-/* ---- no transfer ---------------------------------------------------------------- */
+/* ---- no transfer ---- */
 
 /* Of the baselines the one that is best without repeat `but`. */
 static const ferry_result *best_without(const ferry_results *rs, int64_t but)
@@ -188,7 +188,7 @@ static ferry_status harm_p(ferry_ctx *ctx, const ferry_results *rs, const ferry_
     int64_t n = 0;
 
     *p = 1;
-    FERRY_NEED(ctx, diff, FERRY_ENOMEM, "no memory for the verdict");
+    FERRY_HAVE(ctx, diff);
     for (int64_t i = 0; i < rs->repeats; i++) {
         const ferry_result *b = best_without(rs, i);
         const double d = b ? sign_of(rs) * (r->metric[i] - b->metric[i]) : NAN;
@@ -201,7 +201,7 @@ done:
     return st;
 }
 
-/* ---- one method ----------------------------------------------------------------- */
+/* ---- one method ---- */
 
 /* The largest p-value of question 2 and whose it is; 1 when the method is not better. */
 static double control_p(ferry_result *r)
@@ -298,7 +298,7 @@ static void decide(const ferry_results *rs, ferry_result *r)
         j->reason = why(rs, r);
 }
 
-/* ---- sources -------------------------------------------------------------------- */
+/* ---- sources ---- */
 
 /* Every leave-one-out that ran; fn 0 collects p, 1 gives it back and judges. */
 static int64_t each_source(ferry_results *rs, double *p, bool judge)
@@ -339,8 +339,7 @@ ferry_status ferry_i_results_judge(ferry_ctx *ctx, ferry_results *rs)
         n++;
     }
     const int64_t sources = each_source(rs, NULL, false);
-    p = ferry_i_calloc(n > sources ? n : sources, sizeof *p);
-    FERRY_NEED(ctx, p, FERRY_ENOMEM, "no memory for the verdict");
+    FERRY_NEW(ctx, p, n > sources ? n : sources);
     for (int64_t i = 0, k = 0; i < rs->n; i++)
         if (rs->result[i].judgement.verdict) p[k++] = rs->result[i].judgement.p;
     ferry_i_holm(n, p);

@@ -112,8 +112,7 @@ static ferry_status add_file(ferry_ctx *ctx, const char *path, int64_t line, fer
     r.path = ferry_i_strndup(name.s, name.n);
     const bool whole = url.n > 7 && memchr(url.s, ':', 6) != NULL;
     r.url = ferry_i_sprintf("%.*s%.*s", whole ? 0 : (int)base.n, base.s, (int)url.n, url.s);
-    FERRY_NEED(ctx, r.path && r.url && FERRY_GROW(set->file, set->n, set->cap),
-               FERRY_ENOMEM, "%s: no memory", path);
+    FERRY_HAVE(ctx, r.path && r.url && FERRY_GROW(set->file, set->n, set->cap));
     if (!ferry_i_path_inside(r.path)) {
         st = ferry_i_bad(ctx, path, line, "%s: expected a path inside the folder", r.path);
         goto done;
@@ -138,13 +137,12 @@ static ferry_status add_set(ferry_ctx *ctx, const char *path, int64_t line,
     ferry_status st = FERRY_OK;
     const ferry_field name = word(&s, e), summary = rest(s, e);
 
-    FERRY_NEED(ctx, FERRY_GROW(c->set, c->n, c->cap), FERRY_ENOMEM, "%s: no memory", path);
+    FERRY_HAVE(ctx, FERRY_GROW(c->set, c->n, c->cap));
     ferry_set *set = &c->set[c->n++];
     *set = (ferry_set){.name = ferry_i_strndup(name.s, name.n),
                        .summary = ferry_i_strndup(summary.s, summary.n),
                        .terms = ferry_i_strdup("")};
-    FERRY_NEED(ctx, set->name && set->summary && set->terms, FERRY_ENOMEM, "%s: no memory",
-               path);
+    FERRY_HAVE(ctx, set->name && set->summary && set->terms);
     set->info = (ferry_dataset){set->name, set->summary, set->terms, 0, 0};
     if (!ferry_i_path_inside(set->name) || strchr(set->name, '/'))
         st = ferry_i_bad(ctx, path, line, "expected a name of letters and digits");
@@ -180,7 +178,7 @@ static ferry_status parse(ferry_ctx *ctx, const char *path, const char *text, in
             const ferry_field terms = rest(s, l.e);
             ferry_i_free(set->terms);
             set->info.terms = set->terms = ferry_i_strndup(terms.s, terms.n);
-            FERRY_NEED(ctx, set->terms, FERRY_ENOMEM, "%s: no memory", path);
+            FERRY_HAVE(ctx, set->terms);
         } else if (set && deed < 3) {
             FERRY_TRY(add_file(ctx, path, l.line, set, (ferry_deed)deed, base, s, l.e));
         } else {
@@ -203,7 +201,7 @@ ferry_status ferry_catalog_load(ferry_ctx *ctx, const char *path, ferry_catalog 
     ferry_input in = {0};
 
     *out = NULL;
-    FERRY_NEED(ctx, c, FERRY_ENOMEM, "no memory for a catalog");
+    FERRY_HAVE(ctx, c);
     if (path) {
         FERRY_TRY(ferry_i_input_open(ctx, path, &in));
         FERRY_TRY(ferry_i_check_text(ctx, &in));

@@ -115,7 +115,7 @@ static ferry_status try_once(ferry_ctx *ctx, const ferry_fetch_settings *s,
     t.file = fopen(part, "ab");
     FERRY_NEED(ctx, t.file, FERRY_EIO, "%s: cannot write: %s", part, strerror(errno));
     t.easy = curl.open();
-    FERRY_NEED(ctx, t.easy, FERRY_ENOMEM, "no memory to download %s", what);
+    FERRY_HAVE(ctx, t.easy);
     configure(&t, s, url);
     const CURLcode r = curl.run(t.easy);
     (void)curl.info(t.easy, CURLINFO_RESPONSE_CODE, &code);

@@ -71,7 +71,7 @@ static ferry_status save(ferry_ctx *ctx, const char *path, const char *bytes, in
     char *dir = ferry_i_path_dir(path);
     ferry_out *o = NULL;
 
-    FERRY_NEED(ctx, dir, FERRY_ENOMEM, "%s: no memory", path);
+    FERRY_HAVE(ctx, dir);
     FERRY_TRY(ferry_i_mkdirs(ctx, dir));
     FERRY_TRY(ferry_i_out_open(ctx, path, &o));
     ferry_i_out_write(o, bytes, n);
@@ -121,7 +121,7 @@ static ferry_status unpack(ferry_ctx *ctx, const char *path, const char *dir)
                    "%s: the member %s would leave its folder", path, m->name);
         if (i % 256 == 0) FERRY_TRY(ferry_i_progress(ctx, "unpack", i, a.n, NAN, &finish));
         to = ferry_i_path_join(dir, m->name);
-        FERRY_NEED(ctx, to, FERRY_ENOMEM, "%s: no memory", path);
+        FERRY_HAVE(ctx, to);
         if (stat(to, &info) != 0 || info.st_size != m->size) {
             FERRY_TRY(ferry_i_archive_bytes(ctx, &a, m, &bytes, &owned));
             FERRY_TRY(save(ctx, to, bytes, m->size));
@@ -166,8 +166,7 @@ static ferry_status get(ferry_ctx *ctx, const ferry_fetch_settings *s, const fer
     uint8_t sum[32];
     int64_t size = 0;
 
-    FERRY_NEED(ctx, what && part && dir && url, FERRY_ENOMEM, "no memory to fetch %s",
-               r->path);
+    FERRY_HAVE(ctx, what && part && dir && url);
     FERRY_TRY(ferry_i_mkdirs(ctx, dir));
     st = ferry_i_download(ctx, s, what, url, part);
     if (st == FERRY_EIO) by_hand(ctx, r->url, path);
@@ -222,11 +221,11 @@ ferry_status ferry_fetch(ferry_ctx *ctx, const ferry_catalog *catalog, const cha
     FERRY_TRY(ferry_i_opts_parse(ctx, "fetch", options, FERRY_COUNT(options), opts, &s));
     FERRY_TRY(find(ctx, catalog, name, &set));
     folder = ferry_i_path_join(dir, name);
-    FERRY_NEED(ctx, folder, FERRY_ENOMEM, "no memory to fetch %s", name);
+    FERRY_HAVE(ctx, folder);
     for (int64_t i = 0; i < set->n; i++) {
         const ferry_remote *r = &set->file[i];
         path = ferry_i_path_join(folder, r->path);
-        FERRY_NEED(ctx, path, FERRY_ENOMEM, "no memory to fetch %s", name);
+        FERRY_HAVE(ctx, path);
         if (!is_there(r, path)) FERRY_TRY(get(ctx, &s, set, r, path));
         if (r->deed == FERRY_UNPACK) FERRY_TRY(unpack(ctx, path, folder));
         ferry_i_free(path);

@@ -108,8 +108,7 @@ static ferry_status load_dense(ferry_ctx *ctx, const ferry_tree_data *d, ferry_b
     const int64_t cols = d->x->cols;
     float *v = ferry_i_calloc(d->n * cols, sizeof *v);
 
-    FERRY_NEED(ctx, v, FERRY_ENOMEM, "no memory for %lld x %lld features", (long long)d->n,
-               (long long)cols);
+    FERRY_HAVE(ctx, v);
     for (int64_t i = 0; i < d->n; i++) {
         const double *row = d->x->dense + (d->rows ? d->rows[i] : i) * cols;
         for (int64_t j = 0; j < cols; j++)
@@ -138,10 +137,9 @@ static ferry_status load_sparse(ferry_ctx *ctx, const ferry_tree_data *d, ferry_
         for (int64_t e = row_begin(x, row); e < row_end(x, row); e++)
             nnz += v[e] != 0 && !isnan(v[e]);
     }
-    index = ferry_i_calloc(nnz, sizeof *index);
-    value = ferry_i_calloc(nnz, sizeof *value);
-    FERRY_NEED(ctx, start && index && value, FERRY_ENOMEM, "no memory for %lld features",
-               (long long)nnz);
+    FERRY_NEW(ctx, index, nnz);
+    FERRY_NEW(ctx, value, nnz);
+    FERRY_HAVE(ctx, start);
     nnz = 0;
     for (int64_t i = 0; i < d->n; i++) {
         const int64_t row = d->rows ? d->rows[i] : i;
@@ -175,16 +173,13 @@ ferry_status ferry_i_booster_new(ferry_ctx *ctx, const ferry_tree_options *o,
                "%lld instances with %lld scores and %lld features are not what XGBoost can "
                "count",
                (long long)d->n, (long long)k, (long long)d->x->cols);
-    b = ferry_i_calloc(1, sizeof *b);
-    FERRY_NEED(ctx, b, FERRY_ENOMEM, "no memory for a booster");
+    FERRY_NEW(ctx, b, 1);
     b->o = *o;
     b->n = d->n;
     b->k = k;
     b->cols = d->x->cols;
-    b->grad = ferry_i_calloc(d->n * k, sizeof *b->grad);
-    b->hess = ferry_i_calloc(d->n * k, sizeof *b->hess);
-    FERRY_NEED(ctx, b->grad && b->hess, FERRY_ENOMEM, "no memory for %lld gradients",
-               (long long)(d->n * k));
+    FERRY_NEW(ctx, b->grad, d->n * k);
+    FERRY_NEW(ctx, b->hess, d->n * k);
     XGB(ctx, xgb.config("{\"verbosity\": 0}"));
     if (d->sparse || !d->x->dense)
         FERRY_TRY(load_sparse(ctx, d, b));

@@ -55,9 +55,9 @@ static double substitute(int64_t q, ferry_matrix *const *graph, const double *w,
 }
 
 ferry_status ferry_i_diffuse(ferry_ctx *ctx, int64_t q, ferry_matrix *const *graph,
-                               const double *w, int64_t n, int64_t m, const double *p0,
-                               const double *alpha, int64_t max_iter, double tol, double *p,
-                               uint8_t *reached)
+                             const double *w, int64_t n, int64_t m, const double *p0,
+                             const double *alpha, int64_t max_iter, double tol, double *p,
+                             uint8_t *reached)
 {
     ferry_status st = FERRY_OK;
     const int threads = n < 4096 ? 1 : ctx->threads;
@@ -65,8 +65,7 @@ ferry_status ferry_i_diffuse(ferry_ctx *ctx, int64_t q, ferry_matrix *const *gra
     double *scratch = ferry_i_calloc(threads * (2 * m + 8), sizeof *scratch);
     double *change = ferry_i_calloc(threads, sizeof *change), most = INFINITY;
 
-    FERRY_NEED(ctx, next && scratch && change, FERRY_ENOMEM,
-               "no memory to propagate over %lld instances", (long long)n);
+    FERRY_HAVE(ctx, next && scratch && change);
     memcpy(p, p0, (size_t)(n * m) * sizeof *p);
     for (int64_t t = 0; t < max_iter && most > tol; t++) {
 #pragma omp parallel for num_threads(threads) schedule(static, 1)

@@ -11,8 +11,8 @@
  * which x has neighbours; without any P(x) = P0(x). Graphs are n x n with weights >= 0.
  * reached (n, may be NULL): whether x has neighbours in a graph of weight > 0. */
 ferry_status ferry_i_diffuse(ferry_ctx *ctx, int64_t q, ferry_matrix *const *graph,
-                               const double *w, int64_t n, int64_t m, const double *p0,
-                               const double *alpha, int64_t max_iter, double tol, double *p,
-                               uint8_t *reached);
+                             const double *w, int64_t n, int64_t m, const double *p0,
+                             const double *alpha, int64_t max_iter, double tol, double *p,
+                             uint8_t *reached);
 
 #endif

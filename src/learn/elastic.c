@@ -71,9 +71,7 @@ ferry_status ferry_i_elastic_fit(ferry_ctx *ctx, const ferry_matrix *x,
                MAX_FEATURES);
     FERRY_TRY(ferry_i_small_new(ctx, d, d, &s));
     FERRY_TRY(ferry_i_block_new(ctx, d, k, &xy));
-    mean = ferry_i_calloc(3 * d + 1, sizeof *mean);
-    FERRY_NEED(ctx, mean, FERRY_ENOMEM, "elastic net: no memory for %lld features",
-               (long long)d);
+    FERRY_NEW(ctx, mean, 3 * d + 1);
     r = mean + d;
     own = r + d;
     if (x->rows == 0) goto done;

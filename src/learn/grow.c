@@ -38,21 +38,18 @@ ferry_status ferry_i_grower_new(ferry_ctx *ctx, ferry_growing how,
     ferry_tree_data own = *d;
 
     *out = NULL;
-    FERRY_NEED(ctx, g, FERRY_ENOMEM, "no memory to grow trees");
+    FERRY_HAVE(ctx, g);
     g->o = *o;
     g->n = d->n;
     g->k = k;
     if (d->rows) {
-        g->rows = ferry_i_calloc(d->n, sizeof *g->rows);
-        FERRY_NEED(ctx, g->rows, FERRY_ENOMEM, "no memory for %lld rows", (long long)d->n);
+        FERRY_NEW(ctx, g->rows, d->n);
         memcpy(g->rows, d->rows, (size_t)d->n * sizeof *g->rows);
         own.rows = g->rows;
     }
     if (how == FERRY_GROW_EXACT || (how == FERRY_GROW_AUTO && small)) {
-        g->z = ferry_i_calloc(d->n, sizeof *g->z);
-        g->c = ferry_i_calloc(d->n, sizeof *g->c);
-        FERRY_NEED(ctx, g->z && g->c, FERRY_ENOMEM, "no memory for %lld gradients",
-                   (long long)d->n);
+        FERRY_NEW(ctx, g->z, d->n);
+        FERRY_NEW(ctx, g->c, d->n);
         FERRY_TRY(ferry_i_sorted_new(ctx, &own, &g->sorted));
     } else {
         FERRY_TRY(ferry_i_booster_new(ctx, o, &own, k, &g->booster));

@@ -151,12 +151,10 @@ ferry_status ferry_i_kmeans(ferry_ctx *ctx, const ferry_block *x, int64_t k,
 
     assert(1 <= k && k <= n && restarts > 0 && max_iter > 0);
     assert(!centres || (centres->rows == k && centres->k == d));
-    z.centre = ferry_i_calloc(k * d, sizeof *z.centre);
-    z.count = ferry_i_calloc(k, sizeof *z.count);
-    z.group = ferry_i_calloc(n, sizeof *z.group);
-    z.dist = ferry_i_calloc(n, sizeof *z.dist);
-    FERRY_NEED(ctx, z.centre && z.count && z.group && z.dist, FERRY_ENOMEM,
-               "no memory to group %lld points", (long long)n);
+    FERRY_NEW(ctx, z.centre, k * d);
+    FERRY_NEW(ctx, z.count, k);
+    FERRY_NEW(ctx, z.group, n);
+    FERRY_NEW(ctx, z.dist, n);
     for (int64_t r = 0; r < restarts; r++) {
         const double sum = run(&z, max_iter, ctx->threads, rng);
         if (!(sum < best) && r > 0) continue;

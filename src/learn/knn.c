@@ -222,11 +222,8 @@ static ferry_status search_init(ferry_ctx *ctx, search *s, int64_t width)
     s->qn = square_lengths(s->q);
     s->offset = ferry_i_calloc(n, sizeof(double));
     s->factor = ferry_i_calloc(n, sizeof(double));
-    FERRY_NEED(ctx,
-               s->b.data && s->dot.data && s->best && s->xn && s->qn && s->offset &&
-                   s->factor,
-               FERRY_ENOMEM, "no memory to search %lld instances with %lld features",
-               (long long)n, (long long)d);
+    FERRY_HAVE(ctx, s->b.data && s->dot.data && s->best && s->xn && s->qn && s->offset &&
+                        s->factor);
     for (int64_t i = 0; i < n; i++) {
         s->xn_max = fmax(s->xn_max, s->xn[i]);
         s->offset[i] = s->distance == FERRY_COSINE ? 1 : s->xn[i];

@@ -5,8 +5,7 @@
 
 #include "data/data.h"
 
-/* ---- linear models (liblinear)
- * ------------------------------------------------------------------ */
+/* ---- linear models (liblinear) ---- */
 
 typedef enum ferry_linear_kind {
     FERRY_LINEAR_SVM,    /* L2-regularised squared hinge */
@@ -48,8 +47,7 @@ ferry_status ferry_i_linear_scores(ferry_ctx *ctx, const ferry_linear *m,
                                    const ferry_matrix *x, ferry_block *scores);
 void ferry_i_linear_free(ferry_linear *m);
 
-/* ---- logistic regression on soft labels
- * --------------------------------------------------------- */
+/* ---- logistic regression on soft labels ---- */
 
 /* min over V, b of 1/2 |V|^2 + C sum_i sum_k a_ik (- log softmax(V x_i + b)_k), where a_ik
  * >= 0 (n x c) says how much instance i speaks for class k. The constants are not
@@ -61,8 +59,7 @@ ferry_status ferry_i_softmax_fit(ferry_ctx *ctx, double C, double tol,
 ferry_status ferry_i_softmax_scores(ferry_ctx *ctx, const ferry_matrix *x, int64_t c,
                                     const double *w, ferry_block *scores);
 
-/* ---- ridge regression
- * ---------------------------------------------------------------------------- */
+/* ---- ridge regression ---- */
 
 /* min |Y - X W' - 1 b'|^2 + lambda |W|^2, several targets at once (Y: n x k). Solved on the
  * smaller side (d x d or n x n) by Cholesky; FERRY_ENEEDS when even that is too large. w: k
@@ -73,8 +70,7 @@ ferry_status ferry_i_ridge_fit(ferry_ctx *ctx, const ferry_matrix *x, const ferr
 ferry_status ferry_i_linear_apply(ferry_ctx *ctx, const ferry_matrix *x, int64_t k,
                                   const double *w, ferry_block *out);
 
-/* ---- nearest neighbours
- * --------------------------------------------------------------------------- */
+/* ---- nearest neighbours ---- */
 
 typedef enum ferry_distance { FERRY_EUCLIDEAN, FERRY_COSINE } ferry_distance;
 /* For every row of q its k nearest rows of x: index (q->rows x k, -1 when x has fewer),
@@ -83,8 +79,7 @@ typedef enum ferry_distance { FERRY_EUCLIDEAN, FERRY_COSINE } ferry_distance;
 ferry_status ferry_i_knn(ferry_ctx *ctx, const ferry_matrix *x, const ferry_matrix *q,
                          int64_t k, ferry_distance distance, int64_t *index, double *dist);
 
-/* ---- k-means
- * ----------------------------------------------------------------------------- */
+/* ---- k-means ---- */
 
 /* Lloyd's algorithm from k-means++ starts (Arthur and Vassilvitskii 2007); the best of
  * `restarts` by the sum of squared distances, which goes to *inertia (may be NULL). A group
@@ -94,8 +89,7 @@ ferry_status ferry_i_kmeans(ferry_ctx *ctx, const ferry_block *x, int64_t k,
                             int64_t restarts, int64_t max_iter, ferry_rng *rng,
                             int32_t *group, ferry_block *centres, double *inertia);
 
-/* ---- quadratic programs on the simplex
- * --------------------------------------------------- */
+/* ---- quadratic programs on the simplex ---- */
 
 enum { FERRY_SIMPLEX_MOST = 12 };
 /* min w'Kw - 2v'w over w >= 0, sum w = 1, exactly. K symmetric, p x p. Up to
@@ -108,8 +102,7 @@ ferry_status ferry_i_simplex_qp(ferry_ctx *ctx, const ferry_small *k, const doub
 /* The second way, for any p. */
 ferry_status ferry_i_simplex_active(ferry_ctx *ctx, const ferry_small *k, const double *v,
                                     double *w, double *objective);
-/* ---- ranking labels (RankSVM)
- * ------------------------------------------------------------------ */
+/* ---- ranking labels (RankSVM) ---- */
 
 typedef struct ferry_ranksvm_options {
     double C;
@@ -145,8 +138,7 @@ double ferry_i_best_threshold(int64_t m, const double *f, const uint8_t *y,
                               double *scratch);
 void ferry_i_ranksvm_free(ferry_ranksvm *r);
 
-/* ---- elastic net
- * -------------------------------------------------------------------------------- */
+/* ---- elastic net ---- */
 
 /* For each column y of Y (n x k):
  *   min 1/(2n) |y - X b - c|^2 + lambda (alpha |b|_1 + (1 - alpha)/2 |b|^2)
@@ -157,8 +149,7 @@ ferry_status ferry_i_elastic_fit(ferry_ctx *ctx, const ferry_matrix *x,
                                  const ferry_block *y, double ratio, double alpha,
                                  int64_t max_iter, double tol, ferry_block *b);
 
-/* ---- label propagation
- * -------------------------------------------------------------------------- */
+/* ---- label propagation ---- */
 
 /* The harmonic function on a symmetric graph of weights >= 0 (CSR, n x n): rows with
  * cls >= 0 keep their class, others become the weighted mean of their neighbours, f (n x
@@ -168,8 +159,7 @@ ferry_status ferry_i_elastic_fit(ferry_ctx *ctx, const ferry_matrix *x,
 int64_t ferry_i_propagate(const ferry_matrix *w, int64_t c, const int32_t *cls,
                           int64_t max_iter, double tol, const double *mass, ferry_block *f);
 
-/* ---- preparing features
- * ---------------------------------------------------------------------------- */
+/* ---- preparing features ---- */
 
 /* What was done to the training features, to be done to new ones: missing cells by column
  * means (CSR: an entry stored as NaN is missing, one not stored is 0), then scaling. none |

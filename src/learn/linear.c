@@ -65,12 +65,9 @@ static ferry_status job_init(ferry_ctx *ctx, job *j, const ferry_matrix *x)
                (long long)x->rows, (long long)x->cols);
     j->n = x->rows;
     j->d = x->cols;
-    j->nodes = ferry_i_calloc(count_nodes(x), sizeof *j->nodes);
-    j->prob.x = ferry_i_calloc(x->rows, sizeof *j->prob.x);
-    j->prob.y = ferry_i_calloc(x->rows, sizeof *j->prob.y);
-    FERRY_NEED(ctx, j->nodes && j->prob.x && j->prob.y, FERRY_ENOMEM,
-               "no memory for %lld features of %lld instances", (long long)x->nnz,
-               (long long)x->rows);
+    FERRY_NEW(ctx, j->nodes, count_nodes(x));
+    FERRY_NEW(ctx, j->prob.x, x->rows);
+    FERRY_NEW(ctx, j->prob.y, x->rows);
     j->prob.l = (int)x->rows;
     j->prob.n = (int)x->cols + (j->o->bias ? 1 : 0);
     j->prob.bias = j->o->bias ? 1 : -1;
@@ -157,16 +154,14 @@ static ferry_status linear_new(ferry_ctx *ctx, const ferry_linear_options *o, in
     ferry_linear *m = ferry_i_calloc(1, sizeof *m);
 
     *out = m;
-    FERRY_NEED(ctx, m, FERRY_ENOMEM, "no memory for a linear model");
+    FERRY_HAVE(ctx, m);
     m->kind = o->kind;
     m->k = k;
     m->d = d;
     m->seen = ferry_i_calloc(k, sizeof *m->seen);
     /* The product k (d + 1) fits: both are below 2^31. */
-    m->w = ferry_i_calloc(k * (d + 1), sizeof *m->w);
-    FERRY_NEED(ctx, m->w && m->seen, FERRY_ENOMEM,
-               "no memory for the weights of %lld classes and %lld features", (long long)k,
-               (long long)d);
+    FERRY_NEW(ctx, m->w, k * (d + 1));
+    FERRY_HAVE(ctx, m->seen);
 done:
     return st;
 }
@@ -216,7 +211,7 @@ static ferry_status fit_classes(ferry_ctx *ctx, job *j, const int32_t *y, ferry_
     int64_t *count = ferry_i_calloc(m->k, sizeof *count);
     int64_t occur = 0, last[2] = {0, 0}; /* the two highest classes that occur */
 
-    FERRY_NEED(ctx, count, FERRY_ENOMEM, "no memory for %lld classes", (long long)m->k);
+    FERRY_HAVE(ctx, count);
     for (int64_t i = 0; i < j->n; i++)
         count[y[i]]++;
     for (int64_t c = 0; c < m->k; c++) {

@@ -128,13 +128,11 @@ ferry_status ferry_i_pa_new(ferry_ctx *ctx, ferry_pa_kind kind, double C, int64_
     ferry_pa *p = ferry_i_calloc(1, sizeof *p);
 
     *out = NULL;
-    FERRY_NEED(ctx, p, FERRY_ENOMEM, "no memory for %lld x %lld weights", (long long)k,
-               (long long)d);
+    FERRY_HAVE(ctx, p);
     *p = (ferry_pa){.kind = kind, .C = C, .d = d};
     p->w = ferry_i_calloc(0, sizeof *p->w);
     p->u = average ? ferry_i_calloc(0, sizeof *p->u) : NULL;
-    FERRY_NEED(ctx, p->w && (p->u || !average), FERRY_ENOMEM,
-               "no memory for %lld x %lld weights", (long long)k, (long long)d);
+    FERRY_HAVE(ctx, p->w && (p->u || !average));
     FERRY_TRY(ferry_i_pa_classes(ctx, p, k));
     *out = p;
     p = NULL;
@@ -168,9 +166,8 @@ ferry_status ferry_i_pa_classes(ferry_ctx *ctx, ferry_pa *p, int64_t k)
     ferry_status st = FERRY_OK;
 
     if (k <= p->k) return FERRY_OK;
-    FERRY_NEED(
-        ctx, more_rows(&p->w, p->k, k, p->d) && (!p->u || more_rows(&p->u, p->k, k, p->d)),
-        FERRY_ENOMEM, "no memory for %lld x %lld weights", (long long)k, (long long)p->d);
+    FERRY_HAVE(ctx, more_rows(&p->w, p->k, k, p->d) &&
+                        (!p->u || more_rows(&p->u, p->k, k, p->d)));
     p->k = k;
 done:
     return st;

@@ -12,8 +12,8 @@
 #include "learn/learn.h"
 #include "learn/rows.h"
 
-/* One dense row's part of the sums below, in loops that a compiler can spread over lanes.
- */
+/* One dense row's part of the sums below, in loops that a compiler can spread over
+ * lanes. */
 static void add_row(int64_t d, const double *v, int64_t *missing, double *sum)
 {
     for (int64_t j = 0; j < d; j++) {
@@ -30,8 +30,8 @@ static void add_squares(int64_t d, const double *v, const double *mu, double *su
     }
 }
 
-/* fill <- column means of the cells that are there; an entry that CSR does not store is 0.
- */
+/* fill <- column means of the cells that are there; an entry that CSR does not store is
+ * 0. */
 static void column_means(const ferry_matrix *x, int64_t *missing, double *fill)
 {
     const double *v = row_values(x);
@@ -83,16 +83,13 @@ ferry_status ferry_i_prep_fit(ferry_ctx *ctx, const ferry_matrix *x, ferry_scale
     int64_t *count = NULL;
 
     *out = NULL;
-    p = ferry_i_calloc(1, sizeof *p);
-    FERRY_NEED(ctx, p, FERRY_ENOMEM, "no memory to prepare features");
+    FERRY_NEW(ctx, p, 1);
     p->scale = scale;
     p->d = x->cols;
-    p->fill = ferry_i_calloc(x->cols, sizeof *p->fill);
-    p->mean = ferry_i_calloc(x->cols, sizeof *p->mean);
-    p->inv_sd = ferry_i_calloc(x->cols, sizeof *p->inv_sd);
-    count = ferry_i_calloc(x->cols, sizeof *count);
-    FERRY_NEED(ctx, p->fill && p->mean && p->inv_sd && count, FERRY_ENOMEM,
-               "no memory to prepare %lld features", (long long)x->cols);
+    FERRY_NEW(ctx, p->fill, x->cols);
+    FERRY_NEW(ctx, p->mean, x->cols);
+    FERRY_NEW(ctx, p->inv_sd, x->cols);
+    FERRY_NEW(ctx, count, x->cols);
 
     column_means(x, count, p->fill);
     for (int64_t j = 0; j < x->cols; j++)
@@ -114,8 +111,8 @@ done:
     return st;
 }
 
-/* Divide a row by its length; scaled by the largest entry so that squares do not overflow.
- */
+/* Divide a row by its length; scaled by the largest entry so that squares do not
+ * overflow. */
 static void unit_row(double *v, int64_t n)
 {
     double most = 0, sum = 0;

@@ -246,14 +246,11 @@ static ferry_status trainer_init(ferry_ctx *ctx, trainer *t, const ferry_matrix 
     const int64_t wide = (m + 3) / 4 * 4, n = x->rows;
 
     *t = (trainer){.x = x, .mean = mean, .m = m, .wide = wide};
-    t->w = ferry_i_calloc(x->cols * wide, sizeof *t->w);
-    t->bias = ferry_i_calloc(7 * wide, sizeof *t->bias);
-    t->x_mean = ferry_i_calloc(2 * n, sizeof *t->x_mean);
-    t->start = ferry_i_calloc(n + 1, sizeof *t->start);
-    t->yes = ferry_i_calloc(2 * m, sizeof *t->yes);
-    FERRY_NEED(ctx, t->w && t->bias && t->x_mean && t->start && t->yes, FERRY_ENOMEM,
-               "ranksvm: no memory for %lld labels of %lld instances", (long long)m,
-               (long long)n);
+    FERRY_NEW(ctx, t->w, x->cols * wide);
+    FERRY_NEW(ctx, t->bias, 7 * wide);
+    FERRY_NEW(ctx, t->x_mean, 2 * n);
+    FERRY_NEW(ctx, t->start, n + 1);
+    FERRY_NEW(ctx, t->yes, 2 * m);
     t->c = t->bias + wide;
     t->w_mean = t->c + wide;
     t->s = t->w_mean + wide;
@@ -266,9 +263,7 @@ static ferry_status trainer_init(ferry_ctx *ctx, trainer *t, const ferry_matrix 
         const int64_t count = count_on(on + i * m, m);
         t->start[i + 1] = t->start[i] + count * (m - count);
     }
-    t->a = ferry_i_calloc(t->start[n], sizeof *t->a);
-    FERRY_NEED(ctx, t->a, FERRY_ENOMEM, "ranksvm: no memory for %lld pairs of labels",
-               (long long)t->start[n]);
+    FERRY_NEW(ctx, t->a, t->start[n]);
     measure(t, scale);
     choose_loops(t);
 done:
@@ -351,11 +346,8 @@ static ferry_status keep(ferry_ctx *ctx, const trainer *t, ferry_ranksvm *r)
     r->m = t->m;
     r->d = d;
     r->scale = t->scale;
-    r->w = ferry_i_calloc(t->m * (d + 1), sizeof *r->w);
-    r->threshold = ferry_i_calloc(t->m + 1, sizeof *r->threshold);
-    FERRY_NEED(ctx, r->w && r->threshold, FERRY_ENOMEM,
-               "ranksvm: no memory for %lld x %lld weights", (long long)t->m,
-               (long long)(d + 1));
+    FERRY_NEW(ctx, r->w, t->m * (d + 1));
+    FERRY_NEW(ctx, r->threshold, t->m + 1);
     for (int64_t k = 0; k < t->m; k++) {
         for (int64_t j = 0; j < d; j++)
             r->w[k * (d + 1) + j] =
@@ -388,8 +380,7 @@ static double primal(const ferry_ranksvm *r, const ferry_block *f, const uint8_t
     return value;
 }
 
-/* ---- how many labels
- * ---------------------------------------------------------------------------- */
+/* ---- how many labels ---- */
 
 /* Pairs (score, label), by score. */
 static int by_score(const void *a, const void *b)
@@ -436,7 +427,7 @@ static ferry_status least_squares(ferry_ctx *ctx, ferry_small *f, ferry_small *t
     double *s = ferry_i_calloc(r, sizeof *s);
     const bool tall = n > k;
 
-    FERRY_NEED(ctx, s, FERRY_ENOMEM, "ranksvm: no memory for thresholds");
+    FERRY_HAVE(ctx, s);
     FERRY_TRY(ferry_i_small_new(ctx, k, k, &square));
     FERRY_TRY(ferry_i_small_new(ctx, k, 1, &qt));
     if (tall) { /* F = Q R, and only R is split */
@@ -471,7 +462,7 @@ static ferry_status fit_threshold(ferry_ctx *ctx, const ferry_block *scores,
     ferry_small *f = NULL, *t = NULL;
     double *scratch = ferry_i_calloc(2 * m, sizeof *scratch);
 
-    FERRY_NEED(ctx, scratch, FERRY_ENOMEM, "ranksvm: no memory for thresholds");
+    FERRY_HAVE(ctx, scratch);
     if (n == 0 || m == 0) goto done;
     FERRY_TRY(ferry_i_small_new(ctx, n, m + 1, &f));
     FERRY_TRY(ferry_i_small_new(ctx, n, 1, &t));
@@ -500,8 +491,7 @@ void ferry_i_ranksvm_decide(const ferry_ranksvm *r, const double *f, uint8_t *se
         set[k] = f[k] > t;
 }
 
-/* ---- the learner
- * -------------------------------------------------------------------------------- */
+/* ---- the learner ---- */
 
 ferry_status ferry_i_ranksvm_scores(ferry_ctx *ctx, const ferry_ranksvm *r,
                                     const ferry_matrix *x, const double *mean,
@@ -512,7 +502,7 @@ ferry_status ferry_i_ranksvm_scores(ferry_ctx *ctx, const ferry_ranksvm *r,
     double *w = ferry_i_calloc(r->m * (d + 1), sizeof *w); /* scale and mean worked in */
 
     assert(x->cols == d && scores->k == r->m);
-    FERRY_NEED(ctx, w, FERRY_ENOMEM, "ranksvm: no memory for weights");
+    FERRY_HAVE(ctx, w);
     for (int64_t k = 0; k < r->m; k++) {
         double *to = w + k * (d + 1);
         const double *from = r->w + k * (d + 1);
@@ -540,8 +530,7 @@ ferry_status ferry_i_ranksvm_fit(ferry_ctx *ctx, const ferry_ranksvm_options *o,
 
     *out = NULL;
     *finish = false;
-    r = ferry_i_calloc(1, sizeof *r);
-    FERRY_NEED(ctx, r, FERRY_ENOMEM, "ranksvm: no memory for a model");
+    FERRY_NEW(ctx, r, 1);
     FERRY_TRY(trainer_init(ctx, &t, x, mean, m, on, o->scale));
     while (r->epochs < o->epochs && moved && !*finish) {
         moved = false;

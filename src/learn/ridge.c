@@ -43,10 +43,8 @@ static ferry_status centre_x(ferry_ctx *ctx, const ferry_matrix *x, work *w)
     ferry_status st = FERRY_OK;
     const double n = (double)x->rows;
 
-    w->mx = ferry_i_calloc(x->cols, sizeof *w->mx);
-    w->left = ferry_i_calloc(x->cols, sizeof *w->left);
-    FERRY_NEED(ctx, w->mx && w->left, FERRY_ENOMEM, "no memory for %lld column means",
-               (long long)x->cols);
+    FERRY_NEW(ctx, w->mx, x->cols);
+    FERRY_NEW(ctx, w->left, x->cols);
     FERRY_TRY(ferry_e(ctx)->sums(ctx, x, FERRY_COLS, 1, w->mx));
     for (int64_t j = 0; j < x->cols; j++)
         w->mx[j] /= n;
@@ -69,8 +67,7 @@ static ferry_status centre_y(ferry_ctx *ctx, const ferry_block *y, work *w)
 {
     ferry_status st = FERRY_OK;
 
-    w->my = ferry_i_calloc(y->k, sizeof *w->my);
-    FERRY_NEED(ctx, w->my, FERRY_ENOMEM, "no memory for %lld targets", (long long)y->k);
+    FERRY_NEW(ctx, w->my, y->k);
     FERRY_TRY(ferry_i_block_new(ctx, y->rows, y->k, &w->c));
     ferry_e(ctx)->bsums(ctx, y, FERRY_COLS, 1, w->my);
     for (int64_t j = 0; j < y->k; j++)
@@ -91,8 +88,7 @@ static ferry_status factor(ferry_ctx *ctx, ferry_small *a, double lambda)
     double *diag = ferry_i_calloc(a->rows, sizeof *diag);
     bool sound = true;
 
-    FERRY_NEED(ctx, diag, FERRY_ENOMEM, "ridge: no memory for %lld numbers",
-               (long long)a->rows);
+    FERRY_HAVE(ctx, diag);
     for (int64_t i = 0; i < a->rows; i++)
         diag[i] = FERRY_AT(a, i, i) += lambda;
     st = ferry_e(ctx)->chol(ctx, a);
@@ -186,9 +182,7 @@ ferry_status ferry_i_ridge_fit(ferry_ctx *ctx, const ferry_matrix *x, const ferr
                "ridge needs at most %d instances or %d features; there are %lld and %lld",
                MOST, MOST, (long long)n, (long long)d);
     FERRY_TRY(ferry_i_block_new(ctx, d, k, &wt));
-    result = ferry_i_calloc(k * (d + 1), sizeof *result);
-    FERRY_NEED(ctx, result, FERRY_ENOMEM, "no memory for %lld x %lld weights", (long long)k,
-               (long long)d);
+    FERRY_NEW(ctx, result, k * (d + 1));
     FERRY_TRY(centre_x(ctx, x, &job));
     FERRY_TRY(centre_y(ctx, y, &job));
     FERRY_TRY(d <= n ? primal(ctx, &job, wt) : dual(ctx, &job, wt));

@@ -182,8 +182,8 @@ static bool go_to(active *s)
     return first < 0;
 }
 
-/* The weight outside the support whose multiplier (K w - v + mu)_j is most negative, or -1.
- */
+/* The weight outside the support whose multiplier (K w - v + mu)_j is most negative, or
+ * -1. */
 static int64_t wants_in(const active *s)
 {
     double least = -1e-12 * s->scale;
@@ -221,11 +221,9 @@ ferry_status ferry_i_simplex_active(ferry_ctx *ctx, const ferry_small *k, const 
 
     FERRY_NEED(ctx, all_finite(p * p, k->data) && all_finite(p, v), FERRY_ENUMERIC,
                "a quadratic program with numbers that are not finite");
-    s.member = ferry_i_calloc(p, sizeof *s.member);
-    s.in = ferry_i_calloc(p, sizeof *s.in);
-    s.z = ferry_i_calloc(p, sizeof *s.z);
-    FERRY_NEED(ctx, s.member && s.in && s.z, FERRY_ENOMEM, "no memory for %lld weights",
-               (long long)p);
+    FERRY_NEW(ctx, s.member, p);
+    FERRY_NEW(ctx, s.in, p);
+    FERRY_NEW(ctx, s.z, p);
     FERRY_TRY(ferry_i_small_new(ctx, p + 1, p + 1, &s.a));
     FERRY_TRY(ferry_i_small_new(ctx, p + 1, 1, &s.x));
     for (int64_t i = 0; i < p * p; i++)

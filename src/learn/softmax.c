@@ -39,7 +39,7 @@ static ferry_status point_new(ferry_ctx *ctx, int64_t d, int64_t kk, point *p)
 
     FERRY_TRY(ferry_i_block_new(ctx, d, kk, &p->v));
     p->b = ferry_i_calloc(kk, sizeof *p->b);
-    if (!p->b) FERRY_TRY(ferry_i_nomem(ctx, "a logistic regression"));
+    if (!p->b) FERRY_TRY(ferry_i_nomem(ctx));
 done:
     return st;
 }
@@ -132,7 +132,7 @@ static ferry_status gradient(ferry_ctx *ctx, const problem *q, const point *w, p
     for (int64_t i = 0; i < q->x->rows; i++)
         for (int64_t k = 0; k < q->kk; k++)
             FERRY_ROW(q->t, i)
-            [k] = q->s[i] * FERRY_ROW(q->p, i)[k] - FERRY_ROW(q->a, i)[q->c == 2 ? 1 : k];
+    [k] = q->s[i] * FERRY_ROW(q->p, i)[k] - FERRY_ROW(q->a, i)[q->c == 2 ? 1 : k];
     return back(ctx, q, w, g);
 }
 
@@ -247,7 +247,7 @@ ferry_status ferry_i_softmax_fit(ferry_ctx *ctx, double C, double tol,
     FERRY_TRY(point_new(ctx, d, q.kk, &w));
     q.s = ferry_i_calloc(n, sizeof *q.s);
     all = ferry_i_calloc(q.c * (d + 1), sizeof *all);
-    if (!q.s || !all) FERRY_TRY(ferry_i_nomem(ctx, "a logistic regression"));
+    if (!q.s || !all) FERRY_TRY(ferry_i_nomem(ctx));
     for (int64_t i = 0; i < n; i++)
         for (int64_t k = 0; k < q.c; k++)
             q.s[i] += FERRY_ROW(a, i)[k];

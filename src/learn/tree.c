@@ -7,8 +7,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "learn/trees.h"
 #include "learn/rows.h"
+#include "learn/trees.h"
 
 ferry_status ferry_i_tree_new(ferry_ctx *ctx, int64_t n, ferry_tree **out)
 {
@@ -16,11 +16,9 @@ ferry_status ferry_i_tree_new(ferry_ctx *ctx, int64_t n, ferry_tree **out)
     ferry_tree *t = ferry_i_calloc(1, sizeof *t);
 
     *out = NULL;
-    FERRY_NEED(ctx, t, FERRY_ENOMEM, "no memory for a tree");
+    FERRY_HAVE(ctx, t);
     t->n = n;
-    t->node = ferry_i_calloc(n, sizeof *t->node);
-    FERRY_NEED(ctx, t->node, FERRY_ENOMEM, "no memory for a tree of %lld nodes",
-               (long long)n);
+    FERRY_NEW(ctx, t->node, n);
     for (int64_t i = 0; i < n; i++)
         t->node[i].feature = -1;
     *out = t;
@@ -288,10 +286,8 @@ ferry_status ferry_i_tree_fit(ferry_ctx *ctx, const ferry_tree_options *o,
 
     *out = NULL;
     FERRY_TRY(ferry_i_tree_new(ctx, ferry_i_tree_most(o, d->n), &w.tree));
-    w.at = ferry_i_calloc(d->n, sizeof *w.at);
-    w.sorted = ferry_i_calloc(d->n, sizeof *w.sorted);
-    FERRY_NEED(ctx, w.at && w.sorted, FERRY_ENOMEM, "no memory for a tree over %lld rows",
-               (long long)d->n);
+    FERRY_NEW(ctx, w.at, d->n);
+    FERRY_NEW(ctx, w.sorted, d->n);
     for (int64_t i = 0; i < d->n; i++)
         w.at[i] = i;
     w.tree->n = 1;

@@ -31,12 +31,10 @@ ferry_status ferry_i_columns_new(ferry_ctx *ctx, const ferry_tree_data *d,
     const int64_t n = d->n, cols = d->x->cols;
 
     *out = NULL;
-    FERRY_NEED(ctx, c, FERRY_ENOMEM, "no memory for columns");
+    FERRY_HAVE(ctx, c);
     c->n = n;
     c->cols = cols;
-    c->v = ferry_i_calloc(n * cols, sizeof *c->v);
-    FERRY_NEED(ctx, c->v, FERRY_ENOMEM, "no memory for %lld x %lld features", (long long)n,
-               (long long)cols);
+    FERRY_NEW(ctx, c->v, n * cols);
     for (int64_t begin = 0; begin < n; begin += TILE) {
         const int64_t end = begin + TILE < n ? begin + TILE : n;
         for (int64_t j = 0; j < cols; j++)

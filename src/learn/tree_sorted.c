@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "learn/trees.h"
 #include "learn/rows.h"
+#include "learn/trees.h"
 
 struct ferry_sorted {
     ferry_tree_data d;
@@ -73,22 +73,19 @@ ferry_status ferry_i_sorted_new(ferry_ctx *ctx, const ferry_tree_data *d,
     entry *all = NULL;
 
     *out = NULL;
-    FERRY_NEED(ctx, s, FERRY_ENOMEM, "no memory to sort features");
+    FERRY_HAVE(ctx, s);
     FERRY_NEED(ctx, d->n < INT32_MAX, FERRY_ENEEDS,
                "%lld rows are too many for exact trees", (long long)d->n);
     s->d = *d;
-    s->start = ferry_i_calloc(cols + 1, sizeof *s->start);
-    FERRY_NEED(ctx, s->start, FERRY_ENOMEM, "no memory to sort features");
+    FERRY_NEW(ctx, s->start, cols + 1);
     collect(d, s->start, NULL);
     for (int64_t j = 0; j < cols; j++)
         s->start[j + 1] += s->start[j];
     const int64_t n = s->start[cols];
-    all = ferry_i_calloc(n, sizeof *all);
-    s->row = ferry_i_calloc(n, sizeof *s->row);
-    s->value = ferry_i_calloc(n, sizeof *s->value);
-    s->middle = ferry_i_calloc(n, sizeof *s->middle);
-    FERRY_NEED(ctx, all && s->row && s->value && s->middle, FERRY_ENOMEM,
-               "no memory to sort %lld cells", (long long)n);
+    FERRY_NEW(ctx, all, n);
+    FERRY_NEW(ctx, s->row, n);
+    FERRY_NEW(ctx, s->value, n);
+    FERRY_NEW(ctx, s->middle, n);
     collect(d, s->start, all); /* leaves start[j] at the end of feature j */
     memmove(s->start + 1, s->start, (size_t)cols * sizeof *s->start);
     s->start[0] = 0;
@@ -257,14 +254,12 @@ static ferry_status make_room(ferry_ctx *ctx, int64_t n, int64_t nodes, int thre
 
     r->most = nodes / 2 + 1;
     r->threads = threads;
-    r->place = ferry_i_calloc(n, sizeof *r->place);
-    r->open = ferry_i_calloc(r->most, sizeof *r->open);
-    r->next = ferry_i_calloc(r->most, sizeof *r->next);
-    r->scans = ferry_i_calloc(r->most * threads, sizeof *r->scans);
-    r->found = ferry_i_calloc(r->most * threads, sizeof *r->found);
-    r->child = ferry_i_calloc(r->most, sizeof *r->child);
-    FERRY_NEED(ctx, r->place && r->open && r->next && r->scans && r->found && r->child,
-               FERRY_ENOMEM, "no memory for a tree over %lld rows", (long long)n);
+    FERRY_NEW(ctx, r->place, n);
+    FERRY_NEW(ctx, r->open, r->most);
+    FERRY_NEW(ctx, r->next, r->most);
+    FERRY_NEW(ctx, r->scans, r->most * threads);
+    FERRY_NEW(ctx, r->found, r->most * threads);
+    FERRY_NEW(ctx, r->child, r->most);
 done:
     return st;
 }

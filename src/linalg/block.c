@@ -6,8 +6,8 @@
 
 enum { LINE = 64 }; /* bytes of a cache line: rows of 8 doubles then touch only one */
 
-/* One allocation: `head` bytes, then n zeroed doubles on a cache line, where *data points.
- */
+/* One allocation: `head` bytes, then n zeroed doubles on a cache line, where *data
+ * points. */
 static void *new_with_data(int64_t head, int64_t n, double **data)
 {
     char *p = ferry_i_calloc(head + LINE + n * (int64_t)sizeof **data, 1);
@@ -27,12 +27,6 @@ static ferry_status check_shape(ferry_ctx *ctx, const char *what, int64_t rows,
     return FERRY_OK;
 }
 
-static ferry_status no_memory(ferry_ctx *ctx, const char *what, int64_t rows, int64_t cols)
-{
-    return ferry_i_fail(ctx, FERRY_ENOMEM, "no memory for a %s of %lld x %lld numbers",
-                        what, (long long)rows, (long long)cols);
-}
-
 ferry_status ferry_i_block_new(ferry_ctx *ctx, int64_t rows, int64_t k, ferry_block **out)
 {
     double *data = NULL;
@@ -40,7 +34,7 @@ ferry_status ferry_i_block_new(ferry_ctx *ctx, int64_t rows, int64_t k, ferry_bl
     *out = NULL;
     if (check_shape(ctx, "block", rows, k) != FERRY_OK) return FERRY_EINVAL;
     ferry_block *b = new_with_data(sizeof *b, rows * k, &data);
-    if (!b) return no_memory(ctx, "block", rows, k);
+    if (!b) return ferry_i_nomem(ctx);
     *b = (ferry_block){.rows = rows, .k = k, .data = data};
     *out = b;
     return FERRY_OK;
@@ -66,7 +60,7 @@ ferry_status ferry_i_small_new(ferry_ctx *ctx, int64_t rows, int64_t cols,
     *out = NULL;
     if (check_shape(ctx, "small matrix", rows, cols) != FERRY_OK) return FERRY_EINVAL;
     ferry_small *s = new_with_data(sizeof *s, rows * cols, &data);
-    if (!s) return no_memory(ctx, "small matrix", rows, cols);
+    if (!s) return ferry_i_nomem(ctx);
     *s = (ferry_small){.rows = rows, .cols = cols, .data = data};
     *out = s;
     return FERRY_OK;

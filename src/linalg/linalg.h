@@ -14,8 +14,7 @@
 #include "core/core.h"
 #include "ferry/array.h"
 
-/* ---- matrix
- * ----------------------------------------------------------------------------------- */
+/* ---- matrix ---- */
 
 typedef struct ferry_matrix {
     int64_t rows, cols; /* instances, features */
@@ -68,8 +67,7 @@ ferry_status ferry_i_matrix_index(ferry_ctx *ctx, ferry_matrix *x);
 ferry_matrix *ferry_i_matrix_ref(ferry_matrix *x); /* one more owner */
 void ferry_i_matrix_free(ferry_matrix *x);         /* one owner less */
 
-/* ---- block and small
- * -------------------------------------------------------------------------- */
+/* ---- block and small ---- */
 
 typedef struct ferry_block {
     int64_t rows, k;
@@ -91,8 +89,7 @@ void ferry_i_small_free(ferry_small *s);
 #define FERRY_AT(s, i, j) ((s)->data[(i) + (j) * (s)->rows]) /* element of a small */
 #define FERRY_ROW(b, i) ((b)->data + (i) * (b)->k)           /* row of a block */
 
-/* ---- the engine
- * ------------------------------------------------------------------------------- */
+/* ---- the engine ---- */
 
 /* y <- A x for a symmetric operator of size n on blocks of k columns. */
 typedef ferry_status (*ferry_operator)(ferry_ctx *ctx, void *arg, const ferry_block *x,
@@ -174,8 +171,8 @@ typedef struct ferry_engine {
     ferry_status (*qr)(ferry_ctx *, ferry_small *a, ferry_small *r);
     /* A = L L'; A <- L (upper part zeroed). FERRY_ENUMERIC when not positive definite. */
     ferry_status (*chol)(ferry_ctx *, ferry_small *a);
-    /* X <- A^-1 X given L from chol; rows of a block are right-hand sides in solve_block.
-     */
+    /* X <- A^-1 X given L from chol; rows of a block are right-hand sides in
+     * solve_block. */
     void (*chol_solve)(ferry_ctx *, const ferry_small *l, ferry_small *x);
     void (*chol_solve_block)(ferry_ctx *, const ferry_small *l,
                              ferry_block *x); /* X <- X A^-1 */
@@ -203,8 +200,8 @@ const ferry_engine *ferry_i_engine_at(int64_t i);
 /* Shared by all engines: fills and fixes that need no speed. */
 void ferry_i_fill_uniform(ferry_block *b, ferry_rng *rng, double lo, double hi);
 void ferry_i_fill_normal(ferry_block *b, ferry_rng *rng);
-/* Turn x so that its largest |entry| (the first of equals) is positive; whether it turned.
- */
+/* Turn x so that its largest |entry| (the first of equals) is positive; whether it
+ * turned. */
 bool ferry_i_fix_sign(int64_t n, double *x, int64_t stride);
 double ferry_i_matrix_norm2(const ferry_matrix *x); /* squared Frobenius norm */
 

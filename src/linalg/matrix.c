@@ -17,13 +17,6 @@ static ferry_status check_shape(ferry_ctx *ctx, int64_t rows, int64_t cols)
     return FERRY_OK;
 }
 
-static ferry_status no_memory(ferry_ctx *ctx, int64_t rows, int64_t cols, int64_t nnz)
-{
-    return ferry_i_fail(ctx, FERRY_ENOMEM,
-                        "no memory for a %lld x %lld matrix with %lld entries",
-                        (long long)rows, (long long)cols, (long long)nnz);
-}
-
 ferry_status ferry_i_matrix_dense(ferry_ctx *ctx, int64_t rows, int64_t cols,
                                   ferry_matrix **out)
 {
@@ -37,7 +30,7 @@ ferry_status ferry_i_matrix_dense(ferry_ctx *ctx, int64_t rows, int64_t cols,
         *x = (ferry_matrix){.rows = rows, .cols = cols, .nnz = rows * cols, .refs = 1};
         x->dense = ferry_i_calloc(x->nnz, sizeof *x->dense);
     }
-    if (!x || !x->dense) FERRY_TRY(no_memory(ctx, rows, cols, rows * cols));
+    if (!x || !x->dense) FERRY_TRY(ferry_i_nomem(ctx));
     *out = x;
     x = NULL;
 done:
@@ -60,8 +53,7 @@ ferry_status ferry_i_matrix_csr(ferry_ctx *ctx, int64_t rows, int64_t cols, int6
         x->index = ferry_i_calloc(nnz, sizeof *x->index);
         x->value = ferry_i_calloc(nnz, sizeof *x->value);
     }
-    if (!x || !x->start || !x->index || !x->value)
-        FERRY_TRY(no_memory(ctx, rows, cols, nnz));
+    if (!x || !x->start || !x->index || !x->value) FERRY_TRY(ferry_i_nomem(ctx));
     *out = x;
     x = NULL;
 done:
@@ -140,7 +132,7 @@ ferry_status ferry_i_matrix_like(ferry_ctx *ctx, ferry_matrix *x, ferry_matrix *
 
     assert(!x->dense);
     *out = NULL;
-    if (!y) return no_memory(ctx, x->rows, x->cols, x->nnz);
+    if (!y) return ferry_i_nomem(ctx);
     *y = (ferry_matrix){.rows = x->rows, .cols = x->cols, .nnz = x->nnz, .refs = 1};
     y->start = base->start;
     y->index = base->index;
@@ -148,7 +140,7 @@ ferry_status ferry_i_matrix_like(ferry_ctx *ctx, ferry_matrix *x, ferry_matrix *
     y->value = ferry_i_calloc(x->nnz, sizeof *y->value);
     if (!y->value) {
         ferry_i_matrix_free(y);
-        return no_memory(ctx, x->rows, x->cols, x->nnz);
+        return ferry_i_nomem(ctx);
     }
     *out = y;
     return FERRY_OK;
@@ -191,7 +183,7 @@ ferry_status ferry_i_matrix_index(ferry_ctx *ctx, ferry_matrix *x)
     x->t_value = ferry_i_calloc(x->nnz, sizeof *x->t_value);
     if (!x->t_start || !x->t_index || !x->t_value) {
         free_index(x);
-        return ferry_i_nomem(ctx, "a transposed index");
+        return ferry_i_nomem(ctx);
     }
     fill_index(x);
     return FERRY_OK;

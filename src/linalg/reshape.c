@@ -67,7 +67,7 @@ static ferry_status take_sparse(ferry_ctx *ctx, const ferry_matrix *x, int64_t n
     }
     FERRY_TRY(ferry_i_matrix_csr(ctx, n, new_cols, nnz, &y));
     row = ferry_i_calloc(longest, sizeof *row);
-    if (!row) FERRY_TRY(ferry_i_nomem(ctx, "one row of a matrix"));
+    if (!row) FERRY_TRY(ferry_i_nomem(ctx));
     for (int64_t i = 0, at = 0; i < n; i++) {
         const int64_t m = mapped_row(x, rows[i], map, row);
         bool sorted = true;

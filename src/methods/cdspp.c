@@ -108,7 +108,7 @@ static ferry_status take(ferry_ctx *ctx, const ferry_domain *d, int scale, half 
     ferry_status st = FERRY_OK;
     const ferry_matrix *all = d->views[0]->x;
 
-    FERRY_TRY(ferry_i_online_rows(ctx, "cdspp", d, &r->r));
+    FERRY_TRY(ferry_i_online_rows(ctx, d, &r->r));
     FERRY_TRY(ferry_i_prep_fit(ctx, all, scales[scale], &h->prep));
     FERRY_TRY(ferry_i_matrix_take(ctx, all, r->r.n, r->r.row, all->cols, NULL, &r->raw));
     FERRY_TRY(ferry_i_prep_apply(ctx, h->prep, r->raw, &r->x));
@@ -125,7 +125,7 @@ static ferry_status learn(ferry_ctx *ctx, const cdspp_options *o, const rows *s,
     ferry_matrix *zs = NULL, *zt = NULL, *z = NULL;
     int32_t *cls = ferry_i_calloc(n, sizeof *cls);
 
-    FERRY_NEED(ctx, cls, FERRY_ENOMEM, "cdspp: no memory for %lld rows", (long long)n);
+    FERRY_HAVE(ctx, cls);
     FERRY_TRY(project(ctx, &m->s, s->raw, &zs));
     FERRY_TRY(project(ctx, &m->t, t->raw, &zt));
     const ferry_matrix *const both[] = {zs, zt};
@@ -155,7 +155,7 @@ static ferry_status cdspp_fit(ferry_ctx *ctx, const ferry_task *task, const void
     cdspp_model *m = ferry_i_calloc(1, sizeof *m);
 
     *state = NULL;
-    FERRY_NEED(ctx, m, FERRY_ENOMEM, "cdspp: no memory for a model");
+    FERRY_HAVE(ctx, m);
     m->goal = task->goal;
     m->k = ferry_i_ids_count(task->names);
     FERRY_TRY(ferry_i_task_target(ctx, task, &target));
@@ -239,9 +239,7 @@ static ferry_status cdspp_transform(ferry_ctx *ctx, const void *state,
     ferry_matrix *z[2] = {NULL, NULL};
 
     p->k = m->t.p->k;
-    p->score = ferry_i_calloc(p->n * p->k, sizeof *p->score);
-    FERRY_NEED(ctx, p->score, FERRY_ENOMEM, "cdspp: no memory for %lld rows",
-               (long long)p->n);
+    FERRY_NEW(ctx, p->score, p->n * p->k);
     for (int64_t v = 0; v < 2; v++) {
         FERRY_TRY(check_view(ctx, d, v, halves[v]));
         FERRY_TRY(project(ctx, halves[v], d->views[v]->x, &z[v]));
@@ -307,7 +305,7 @@ static ferry_status cdspp_load(ferry_ctx *ctx, const ferry_bag *bag, void **stat
     cdspp_model *m = ferry_i_calloc(1, sizeof *m);
 
     *state = NULL;
-    FERRY_NEED(ctx, m, FERRY_ENOMEM, "cdspp: no memory for a model");
+    FERRY_HAVE(ctx, m);
     FERRY_TRY(ferry_i_bag_ints(ctx, bag, "form", &two, &form));
     FERRY_NEED(ctx, (form[0] == FERRY_CLASSIFY || form[0] == FERRY_EMBED) && form[1] >= 1,
                FERRY_EDATA, "tensor form: goal %lld, %lld classes", (long long)form[0],

@@ -109,8 +109,7 @@ static ferry_status by_samples(ferry_ctx *ctx, side *s, double alpha)
     ferry_block *eb = NULL;
     double *sum = ferry_i_calloc(s->k, sizeof *sum);
 
-    FERRY_NEED(ctx, sum, FERRY_ENOMEM, "cdspp: no memory for %lld classes",
-               (long long)s->k);
+    FERRY_HAVE(ctx, sum);
     FERRY_TRY(ferry_i_small_new(ctx, n, n, &a));
     FERRY_TRY(ferry_i_small_new(ctx, n, s->shared, &e));
     FERRY_TRY(ferry_i_small_new(ctx, n, s->shared, &xxy));
@@ -250,7 +249,7 @@ static ferry_status root_of(ferry_ctx *ctx, const ferry_small *g, ferry_small *t
     ferry_small *q = NULL;
     double *w = ferry_i_calloc(k, sizeof *w);
 
-    FERRY_NEED(ctx, w, FERRY_ENOMEM, "cdspp: no memory for %lld classes", (long long)k);
+    FERRY_HAVE(ctx, w);
     FERRY_TRY(ferry_i_small_new(ctx, k, k, &q));
     memcpy(q->data, g->data, (size_t)(k * k) * sizeof *q->data);
     FERRY_TRY(ferry_e(ctx)->eigh(ctx, q, w));
@@ -334,10 +333,9 @@ static ferry_status count(ferry_ctx *ctx, const cdspp_problem *p, int64_t **coun
     ferry_status st = FERRY_OK;
     int64_t *c = *counts = ferry_i_calloc(2 * p->k, sizeof *c);
 
-    out->cls = ferry_i_calloc(p->k, sizeof *out->cls);
-    out->lambda = ferry_i_calloc(p->k, sizeof *out->lambda);
-    FERRY_NEED(ctx, c && out->cls && out->lambda, FERRY_ENOMEM,
-               "cdspp: no memory for %lld classes", (long long)p->k);
+    FERRY_NEW(ctx, out->cls, p->k);
+    FERRY_NEW(ctx, out->lambda, p->k);
+    FERRY_HAVE(ctx, c);
     for (int64_t i = 0; i < p->s.x->rows; i++)
         c[p->s.y[i]]++;
     for (int64_t i = 0; i < p->t.x->rows; i++)
@@ -412,7 +410,7 @@ ferry_status ferry_i_cdspp_dense(ferry_ctx *ctx, const cdspp_problem *p, int64_t
     double *w = ferry_i_calloc(n, sizeof *w);
 
     *out = (cdspp){0};
-    FERRY_NEED(ctx, w, FERRY_ENOMEM, "cdspp: no memory for %lld features", (long long)n);
+    FERRY_HAVE(ctx, w);
     FERRY_TRY(count(ctx, p, &counts, out));
     const side s = {
         .x = p->s.x, .y = p->s.y, .k = p->k, .own = counts, .other = counts + p->k};

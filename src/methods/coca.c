@@ -97,7 +97,7 @@ static ferry_status diag_named(ferry_ctx *ctx, const char *name, const ferry_dom
     const int64_t n = views ? t->n_views : t->n_graphs;
     const char **keys = ferry_i_calloc(n, sizeof *keys);
 
-    if (!keys) return ferry_i_nomem(ctx, "weights");
+    if (!keys) return ferry_i_nomem(ctx);
     for (int64_t i = 0; i < n; i++)
         keys[i] = views ? t->views[i]->name : t->graphs[i]->name;
     ferry_i_diag_named(ctx, name, n, keys, w);
@@ -142,7 +142,7 @@ static ferry_status graph_weights(ferry_ctx *ctx, const coca_options *o,
     int64_t *count = ferry_i_calloc(k, sizeof *count);
     double sum = 0;
 
-    FERRY_NEED(ctx, count, FERRY_ENOMEM, "no memory for weights");
+    FERRY_HAVE(ctx, count);
     for (int64_t g = 0; o->graph_weights != WEIGHTS_EQUAL && has_labels(t) && g < q; g++)
         sum += wt[g] = ferry_i_coca_lift(t->graphs[g]->a, k, t->labels->cls, count);
     for (int64_t g = 0; g < q; g++)
@@ -185,10 +185,9 @@ static ferry_status fit_graphs(ferry_ctx *ctx, work *z)
     const ferry_domain *t = z->t;
     const int64_t q = t->n_graphs;
 
-    z->m = ferry_i_calloc(q, sizeof *z->m);
-    z->scaled = ferry_i_calloc(q, sizeof *z->scaled);
-    z->wt = ferry_i_calloc(q, sizeof *z->wt);
-    FERRY_NEED(ctx, z->m && z->scaled && z->wt, FERRY_ENOMEM, "coca: no memory for graphs");
+    FERRY_NEW(ctx, z->m, q);
+    FERRY_NEW(ctx, z->scaled, q);
+    FERRY_NEW(ctx, z->wt, q);
     if (q == 0) goto done;
     FERRY_TRY(graph_weights(ctx, z->o, t, z->wt));
     for (int64_t g = 0; g < q; g++) {
@@ -209,10 +208,9 @@ static ferry_status fit_factors(ferry_ctx *ctx, work *z)
     const int64_t p = z->t->n_views;
     const bool on_views = z->o->weights_on == 0;
 
-    z->w = ferry_i_calloc(p, sizeof *z->w);
-    z->f = ferry_i_calloc(p, sizeof *z->f);
-    z->a = ferry_i_calloc(p, sizeof *z->a);
-    FERRY_NEED(ctx, z->w && z->f && z->a, FERRY_ENOMEM, "coca: no memory for weights");
+    FERRY_NEW(ctx, z->w, p);
+    FERRY_NEW(ctx, z->f, p);
+    FERRY_NEW(ctx, z->a, p);
     FERRY_TRY(view_weights(ctx, z->o, z->t, z->x, z->w));
     FERRY_TRY(diag_named(ctx, "weights", z->t, true, z->w));
     for (int64_t j = 0; j < p; j++) {
@@ -231,8 +229,7 @@ static ferry_status keep_graphs(ferry_ctx *ctx, const work *z, coca_model *m)
     m->missing = (coca_missing)z->o->missing;
     m->smooth = z->o->smooth;
     for (int64_t g = 0; g < z->t->n_graphs; g++)
-        FERRY_NEED(ctx, ferry_i_ids_add(m->graphs, z->t->graphs[g]->name, NULL) >= 0,
-                   FERRY_ENOMEM, "no memory for a model");
+        FERRY_HAVE(ctx, ferry_i_ids_add(m->graphs, z->t->graphs[g]->name, NULL) >= 0);
     FERRY_TRY(ferry_i_coca_copy(ctx, z->t->n_graphs, z->wt, &m->wt));
 done:
     return st;
@@ -275,11 +272,11 @@ static ferry_status fit_relational(ferry_ctx *ctx, work *z, coca_model **out)
     double *values = ferry_i_calloc(d, sizeof *values);
     coca_model *m = NULL;
 
-    FERRY_NEED(ctx, values, FERRY_ENOMEM, "no memory for eigenvalues");
+    FERRY_HAVE(ctx, values);
     FERRY_TRY(ferry_i_coca_new(ctx, 0, d, &m));
     m->share = 1;
     m->ids = ferry_i_ids_copy(z->t->ids);
-    FERRY_NEED(ctx, m->ids, FERRY_ENOMEM, "no memory for a model");
+    FERRY_HAVE(ctx, m->ids);
     FERRY_TRY(ferry_i_block_new(ctx, z->graph->rows, d, &m->phi));
     FERRY_TRY(ferry_i_coca_relational(ctx, z->graph, z->o->centre,
                                       (coca_solver)z->o->solver, d, values, m->phi));

@@ -12,7 +12,7 @@
 
 #include "methods/method.h"
 
-/* ---- views ---------------------------------------------------------------------- */
+/* ---- views ---- */
 
 typedef enum coca_scaling {
     COCA_AUTO,
@@ -60,7 +60,7 @@ ferry_status ferry_i_coca_tmul(ferry_ctx *ctx, const coca_view *v, const ferry_b
                                ferry_block *y);
 void ferry_i_coca_view_free(coca_view *v);
 
-/* ---- graphs --------------------------------------------------------------------- */
+/* ---- graphs ---- */
 
 /* W = sum_t wt[t] M_t (each first D^-1/2 M D^-1/2 when sym) as one CSR matrix. */
 ferry_status ferry_i_coca_graphs(ferry_ctx *ctx, int64_t q, const ferry_matrix *const *m,
@@ -68,7 +68,7 @@ ferry_status ferry_i_coca_graphs(ferry_ctx *ctx, int64_t q, const ferry_matrix *
 /* f_i <- degree^-1/2 (0 for an isolated one) when sym, else 1. */
 void ferry_i_coca_node_factors(const ferry_matrix *a, bool sym, double *f);
 
-/* ---- the eigenproblem ----------------------------------------------------------- */
+/* ---- the eigenproblem ---- */
 
 typedef enum coca_form { COCA_48, COCA_44, COCA_43 } coca_form;
 typedef enum coca_solver {
@@ -114,7 +114,7 @@ ferry_status ferry_i_coca_relational(ferry_ctx *ctx, const ferry_matrix *w, bool
                                      coca_solver solver, int64_t d, double *values,
                                      ferry_block *phi);
 
-/* ---- weights -------------------------------------------------------------------- */
+/* ---- weights ---- */
 
 typedef enum coca_norm { COCA_COSINE, COCA_PLAIN, COCA_RMS } coca_norm;
 
@@ -148,7 +148,7 @@ ferry_status ferry_i_coca_learn_weights(ferry_ctx *ctx, int64_t p, coca_view *co
                                         int64_t d, coca_solver solver, const coca_links *l,
                                         coca_norm norm, bool balanced, double *w);
 
-/* ---- the model ------------------------------------------------------------------ */
+/* ---- the model ---- */
 
 typedef enum coca_missing {
     COCA_MISSING_AUTO,
@@ -203,8 +203,8 @@ ferry_status ferry_i_coca_transform(ferry_ctx *ctx, const void *state,
 ferry_status ferry_i_coca_save(ferry_ctx *ctx, const void *state, ferry_bag *bag);
 ferry_status ferry_i_coca_load(ferry_ctx *ctx, const ferry_bag *bag, void **state);
 void ferry_i_coca_free(void *state);
-/* Whether d dimensions can be had from the target's views, which have instances in common.
- */
+/* Whether d dimensions can be had from the target's views, which have instances in
+ * common. */
 ferry_status ferry_i_coca_fits(ferry_ctx *ctx, const char *method, const ferry_domain *t,
                                int64_t d);
 /* Diagnostics: the first two coordinates of (some of) the instances with their classes. */

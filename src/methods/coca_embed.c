@@ -79,8 +79,7 @@ static ferry_status embed_views(ferry_ctx *ctx, const coca_model *m, const ferry
     FERRY_TRY(ferry_i_block_new(ctx, n, m->d, &g.sum));
     FERRY_TRY(ferry_i_block_new(ctx, n, m->d, &g.num));
     FERRY_TRY(ferry_i_block_new(ctx, n, m->d, &g.den));
-    g.have = ferry_i_calloc(n, sizeof *g.have);
-    FERRY_NEED(ctx, g.have, FERRY_ENOMEM, "no memory for %lld instances", (long long)n);
+    FERRY_NEW(ctx, g.have, n);
     for (int64_t j = 0; j < m->p; j++)
         FERRY_TRY(gather_view(ctx, m, j, d->views[j], n, &g));
     combine(m, &g, phi);
@@ -120,7 +119,7 @@ static ferry_status smooth(ferry_ctx *ctx, const coca_model *m, const ferry_doma
     ferry_block *from = NULL, *to = NULL;
     int64_t q = 0;
 
-    FERRY_NEED(ctx, a && wt, FERRY_ENOMEM, "no memory for graphs");
+    FERRY_HAVE(ctx, a && wt);
     for (int64_t t = 0; t < d->n_graphs; t++) {
         const int64_t at = ferry_i_ids_find(m->graphs, d->graphs[t]->name);
         if (at < 0) continue;

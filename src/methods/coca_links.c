@@ -17,7 +17,7 @@ static ferry_status room_for(ferry_ctx *ctx, int64_t most, coca_links *l)
 {
     l->instance = ferry_i_calloc(most, sizeof *l->instance);
     l->c = ferry_i_calloc(most * most, sizeof *l->c);
-    return l->instance && l->c ? FERRY_OK : ferry_i_nomem(ctx, "links");
+    return l->instance && l->c ? FERRY_OK : ferry_i_nomem(ctx);
 }
 
 static void count_links(coca_links *l)
@@ -38,7 +38,7 @@ ferry_status ferry_i_coca_links_labels(ferry_ctx *ctx, const ferry_domain *t, in
     ferry_rng rng;
 
     *l = (coca_links){0};
-    FERRY_NEED(ctx, at, FERRY_ENOMEM, "no memory for links");
+    FERRY_HAVE(ctx, at);
     for (int64_t i = 0; i < m; i++)
         if (ferry_i_labels_has(t->labels, i)) at[n++] = i;
     ferry_i_rng_for(ctx, &rng, "coca links");
@@ -74,7 +74,7 @@ static ferry_status add_links(ferry_ctx *ctx, const ferry_domain *t, const ferry
     ferry_status st = FERRY_OK;
     int64_t *place = ferry_i_calloc(ferry_i_ids_count(t->ids), sizeof *place), left = 0;
 
-    FERRY_NEED(ctx, place, FERRY_ENOMEM, "no memory for links");
+    FERRY_HAVE(ctx, place);
     for (int64_t e = 0; e < data->edges; e++) {
         const char *id[2] = {ferry_i_ids_at(data->nodes, data->from[e]),
                              ferry_i_ids_at(data->nodes, data->to[e])};
@@ -139,8 +139,7 @@ static ferry_status own_embedding(ferry_ctx *ctx, coca_view *v, int64_t d,
 
     *out = NULL;
     if (d > v->cols) d = v->cols;
-    values = ferry_i_calloc(d, sizeof *values);
-    FERRY_NEED(ctx, values, FERRY_ENOMEM, "no memory for eigenvalues");
+    FERRY_NEW(ctx, values, d);
     FERRY_TRY(ferry_i_block_new(ctx, v->cols, d, &u));
     FERRY_TRY(ferry_i_block_new(ctx, c.m, d, &phi));
     if (d > 0) FERRY_TRY(ferry_i_coca_solve(ctx, &c, d, values, u));
@@ -165,7 +164,7 @@ ferry_status ferry_i_coca_learn_weights(ferry_ctx *ctx, int64_t p, coca_view *co
     double *v = ferry_i_calloc(p, sizeof *v);
     ferry_small *k = NULL;
 
-    FERRY_NEED(ctx, phi && v, FERRY_ENOMEM, "no memory for weights");
+    FERRY_HAVE(ctx, phi && v);
     FERRY_TRY(ferry_i_small_new(ctx, p, p, &k));
     for (int64_t j = 0; j < p; j++)
         FERRY_TRY(own_embedding(ctx, x[j], d, solver, l, &phi[j]));

@@ -37,7 +37,7 @@ ferry_status ferry_i_coca_new(ferry_ctx *ctx, int64_t p, int64_t d, coca_model *
     coca_model *m = ferry_i_calloc(1, sizeof *m);
 
     *out = NULL;
-    FERRY_NEED(ctx, m, FERRY_ENOMEM, "no memory for a model");
+    FERRY_HAVE(ctx, m);
     m->p = p;
     m->d = d;
     m->cols = ferry_i_calloc(p, sizeof *m->cols);
@@ -47,9 +47,8 @@ ferry_status ferry_i_coca_new(ferry_ctx *ctx, int64_t p, int64_t d, coca_model *
     m->slope = ferry_i_calloc(p * d, sizeof *m->slope);
     m->r2 = ferry_i_calloc(p * d, sizeof *m->r2);
     m->graphs = ferry_i_ids_new();
-    FERRY_NEED(ctx,
-               m->cols && m->mean && m->scale && m->u && m->slope && m->r2 && m->graphs,
-               FERRY_ENOMEM, "no memory for a model");
+    FERRY_HAVE(ctx,
+               m->cols && m->mean && m->scale && m->u && m->slope && m->r2 && m->graphs);
     *out = m;
     m = NULL;
 done:
@@ -74,7 +73,7 @@ ferry_status ferry_i_coca_views(ferry_ctx *ctx, const ferry_domain *d, coca_scal
     coca_view **x = ferry_i_calloc(d->n_views, sizeof *x);
 
     *views = NULL;
-    FERRY_NEED(ctx, x, FERRY_ENOMEM, "no memory for %lld views", (long long)d->n_views);
+    FERRY_HAVE(ctx, x);
     for (int64_t j = 0; j < d->n_views; j++) {
         const ferry_view *v = d->views[j];
         FERRY_TRY(ferry_i_coca_view_new(ctx, v->x, m, v->row_of, &x[j]));
@@ -182,7 +181,7 @@ done:
 ferry_status ferry_i_coca_copy(ferry_ctx *ctx, int64_t n, const double *from, double **out)
 {
     *out = ferry_i_calloc(n, sizeof **out);
-    if (!*out) return ferry_i_nomem(ctx, "a model");
+    if (!*out) return ferry_i_nomem(ctx);
     memcpy(*out, from, (size_t)n * sizeof **out);
     return FERRY_OK;
 }
@@ -265,7 +264,7 @@ ferry_status ferry_i_coca_fit(ferry_ctx *ctx, const char *method, const coca_pro
 
     *out = NULL;
     if (phi) *phi = NULL;
-    FERRY_NEED(ctx, values, FERRY_ENOMEM, "no memory for eigenvalues");
+    FERRY_HAVE(ctx, values);
     FERRY_NEED(ctx, d <= size, FERRY_ENEEDS,
                "%s: d = %lld, but the views span only %lld dimensions", method,
                (long long)d, (long long)size);

@@ -75,8 +75,7 @@ static ferry_status copy_pattern(ferry_ctx *ctx, const ferry_matrix *x, bool val
     else
         to->wide = ferry_i_calloc(x->nnz + AHEAD + 8, sizeof *to->wide);
     if (values) to->value = ferry_i_calloc(x->nnz, sizeof *to->value);
-    FERRY_NEED(ctx, (to->narrow || to->wide) && (!values || to->value), FERRY_ENOMEM,
-               "coca: no memory for %lld entries", (long long)x->nnz);
+    FERRY_HAVE(ctx, (to->narrow || to->wide) && (!values || to->value));
     for (int64_t e = 0; narrow && e < x->nnz; e++)
         to->narrow[e] = (uint16_t)x->index[e];
     if (!narrow) memcpy(to->wide, x->index, (size_t)x->nnz * sizeof *to->wide);
@@ -110,9 +109,7 @@ static ferry_status pack_view(ferry_ctx *ctx, const coca_problem *c, int64_t j, 
     v->shift = x->shift;
     v->present = x->present;
     v->f = c->f ? c->f[j] : 1;
-    v->factor = ferry_i_calloc(x->cols, sizeof *v->factor);
-    FERRY_NEED(ctx, v->factor, FERRY_ENOMEM, "coca: no memory for %lld features",
-               (long long)x->cols);
+    FERRY_NEW(ctx, v->factor, x->cols);
     const bool even = even_columns(x->x, v->factor);
     FERRY_TRY(copy_pattern(ctx, x->x, !even, &v->x));
     for (int64_t i = 0; i < x->cols; i++)
@@ -135,14 +132,13 @@ static ferry_status pack_graphs(ferry_ctx *ctx, coca_packed *z)
     z->graph = ferry_i_calloc(z->q, sizeof *z->graph);
     z->node = ferry_i_calloc(z->q, sizeof *z->node);
     z->gt = ferry_i_calloc(z->q, sizeof(ferry_block *));
-    FERRY_NEED(ctx, z->graph && z->node && z->gt, FERRY_ENOMEM,
-               "coca: no memory for graphs");
+    FERRY_HAVE(ctx, z->graph && z->node && z->gt);
     if (z->q > 0 && !even) FERRY_TRY(copy_pattern(ctx, c->w, true, &z->graph[0]));
     for (int64_t t = 0; even && t < z->q; t++) {
         const ferry_matrix *a = c->graph[t];
         FERRY_TRY(copy_pattern(ctx, a, false, &z->graph[t]));
         z->node[t] = ferry_i_calloc(c->m, sizeof **z->node);
-        FERRY_NEED(ctx, z->node[t], FERRY_ENOMEM, "coca: no memory for graphs");
+        FERRY_HAVE(ctx, z->node[t]);
         ferry_i_coca_node_factors(a, c->sym, z->node[t]);
         for (int64_t i = 0; i < c->m; i++)
             z->node[t][i] *= sqrt(c->wt[t] * (a->nnz > 0 ? a->value[0] : 0));
@@ -169,8 +165,7 @@ ferry_status ferry_i_coca_pack(ferry_ctx *ctx, const coca_problem *c, coca_packe
 
     *out = NULL;
     if (!packs(c)) return FERRY_OK;
-    z = ferry_i_calloc(1, sizeof *z);
-    FERRY_NEED(ctx, z, FERRY_ENOMEM, "coca: no memory for views");
+    FERRY_NEW(ctx, z, 1);
     z->c = c;
     z->p = c->p;
     for (int64_t j = 0; j < c->p; j++) {
@@ -180,10 +175,8 @@ ferry_status ferry_i_coca_pack(ferry_ctx *ctx, const coca_problem *c, coca_packe
     FERRY_TRY(pack_graphs(ctx, z));
     FERRY_TRY(ferry_i_block_new(ctx, c->m, VIEWS, &z->t));
     FERRY_TRY(ferry_i_block_new(ctx, c->m, VIEWS, &z->r));
-    z->scaled = ferry_i_calloc(z->size, sizeof *z->scaled);
-    z->y = ferry_i_calloc(PIECES * z->size, sizeof *z->y);
-    FERRY_NEED(ctx, z->scaled && z->y, FERRY_ENOMEM, "coca: no memory for %lld features",
-               (long long)z->size);
+    FERRY_NEW(ctx, z->scaled, z->size);
+    FERRY_NEW(ctx, z->y, PIECES * z->size);
     *out = z;
     z = NULL;
 done:

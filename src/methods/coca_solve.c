@@ -56,10 +56,10 @@ ferry_status ferry_i_coca_graphs(ferry_ctx *ctx, int64_t q, const ferry_matrix *
     ferry_matrix *w = NULL;
 
     *out = NULL;
-    FERRY_NEED(ctx, f && next, FERRY_ENOMEM, "no memory for %lld graphs", (long long)q);
+    FERRY_HAVE(ctx, f && next);
     for (int64_t t = 0; t < q; t++) {
         f[t] = ferry_i_calloc(n, sizeof **f);
-        FERRY_NEED(ctx, f[t], FERRY_ENOMEM, "no memory for %lld graphs", (long long)q);
+        FERRY_HAVE(ctx, f[t]);
         ferry_i_coca_node_factors(m[t], sym, f[t]);
         nnz += m[t]->nnz;
     }
@@ -266,7 +266,7 @@ static ferry_status largest_dense(ferry_ctx *ctx, int64_t n, ferry_operator op, 
     ferry_small *h = NULL;
     double *w = ferry_i_calloc(n, sizeof *w);
 
-    FERRY_NEED(ctx, w, FERRY_ENOMEM, "coca: no memory for eigenvalues");
+    FERRY_HAVE(ctx, w);
     FERRY_TRY(write_out(ctx, n, op, arg, &h));
     FERRY_TRY(ferry_e(ctx)->eigh(ctx, h, w));
     for (int64_t c = 0; c < d; c++) {

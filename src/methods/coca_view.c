@@ -27,15 +27,13 @@ static ferry_status take_rows(ferry_ctx *ctx, const ferry_matrix *x, int64_t m,
     ferry_status st = FERRY_OK;
     int64_t *rows = ferry_i_calloc(m, sizeof *rows);
 
-    FERRY_NEED(ctx, rows, FERRY_ENOMEM, "no memory for %lld instances", (long long)m);
+    FERRY_HAVE(ctx, rows);
     for (int64_t i = 0; i < m; i++) {
         rows[i] = row_of ? row_of[i] : i;
         v->rows += rows[i] >= 0;
     }
     if (v->rows < m) {
-        v->present = ferry_i_calloc(m, sizeof *v->present);
-        FERRY_NEED(ctx, v->present, FERRY_ENOMEM, "no memory for %lld instances",
-                   (long long)m);
+        FERRY_NEW(ctx, v->present, m);
         for (int64_t i = 0; i < m; i++)
             v->present[i] = rows[i] >= 0;
     }
@@ -53,14 +51,13 @@ ferry_status ferry_i_coca_view_new(ferry_ctx *ctx, const ferry_matrix *x, int64_
     coca_view *v = ferry_i_calloc(1, sizeof *v);
 
     *out = NULL;
-    FERRY_NEED(ctx, v, FERRY_ENOMEM, "no memory for a view");
+    FERRY_HAVE(ctx, v);
     v->cols = v->features = x->cols;
     FERRY_TRY(take_rows(ctx, x, m, row_of, v));
     v->mean = ferry_i_calloc(x->cols, sizeof *v->mean);
     v->scale = ferry_i_calloc(x->cols, sizeof *v->scale);
     if (!x->dense) v->shift = ferry_i_calloc(x->cols, sizeof *v->shift);
-    FERRY_NEED(ctx, v->mean && v->scale && (x->dense || v->shift), FERRY_ENOMEM,
-               "no memory for %lld features", (long long)x->cols);
+    FERRY_HAVE(ctx, v->mean && v->scale && (x->dense || v->shift));
     *out = v;
     v = NULL;
 done:
@@ -83,8 +80,7 @@ static ferry_status fit_means(ferry_ctx *ctx, coca_view *v)
     const double *value = row_values(x);
     int64_t *missing = ferry_i_calloc(x->cols, sizeof *missing);
 
-    FERRY_NEED(ctx, missing, FERRY_ENOMEM, "no memory for %lld features",
-               (long long)x->cols);
+    FERRY_HAVE(ctx, missing);
     for (int64_t i = 0; i < x->rows; i++) {
         if (!has_row(v, i)) continue;
         for (int64_t e = row_begin(x, i); e < row_end(x, i); e++) {
@@ -135,8 +131,7 @@ static ferry_status fit_scales(ferry_ctx *ctx, coca_view *v, bool feature, bool 
     int64_t *stored = ferry_i_calloc(d, sizeof *stored);
     double *square = ferry_i_calloc(d, sizeof *square), sum = 0;
 
-    FERRY_NEED(ctx, stored && square, FERRY_ENOMEM, "no memory for %lld features",
-               (long long)d);
+    FERRY_HAVE(ctx, stored && square);
     column_squares(v, stored, square);
     for (int64_t j = 0; j < d; j++) {
         double sd = sqrt(square[j] / n);
@@ -262,7 +257,7 @@ ferry_status ferry_i_coca_view_transpose(ferry_ctx *ctx, coca_view *v)
     ferry_matrix *t = NULL;
     int64_t *next = ferry_i_calloc(x->cols, sizeof *next);
 
-    FERRY_NEED(ctx, next, FERRY_ENOMEM, "no memory for %lld features", (long long)x->cols);
+    FERRY_HAVE(ctx, next);
     FERRY_TRY(ferry_i_matrix_csr(ctx, x->cols, x->rows, x->nnz, &t));
     for (int64_t e = 0; e < x->nnz; e++)
         t->start[x->index[e] + 1]++;
@@ -377,7 +372,7 @@ ferry_status ferry_i_coca_view_compress(ferry_ctx *ctx, coca_view *v)
     double *l = ferry_i_calloc(m, sizeof *l);
     int64_t rank = 0;
 
-    FERRY_NEED(ctx, l, FERRY_ENOMEM, "no memory to compress a view");
+    FERRY_HAVE(ctx, l);
     FERRY_TRY(ferry_i_small_new(ctx, m, m, &g));
     FERRY_TRY(gram(ctx, v, g));
     FERRY_TRY(ferry_e(ctx)->eigh(ctx, g, l));

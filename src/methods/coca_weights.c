@@ -64,8 +64,7 @@ ferry_status ferry_i_coca_qp(ferry_ctx *ctx, int64_t n, int64_t p,
     ferry_status st = FERRY_OK;
     double *e = ferry_i_calloc(p * n * n, sizeof *e), must, cannot;
 
-    FERRY_NEED(ctx, e, FERRY_ENOMEM, "coca: no memory for links between %lld instances",
-               (long long)n);
+    FERRY_HAVE(ctx, e);
     link_factors(n, c, balanced, &must, &cannot);
     for (int64_t i = 0; i < p; i++) {
         similarity(phi[i], c, norm == COCA_COSINE, e + i * n * n);

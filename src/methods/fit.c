@@ -79,7 +79,7 @@ static ferry_status check_roles(ferry_ctx *ctx, const ferry_method *m,
     bool labelled = false;
     const ferry_domain *d;
 
-    FERRY_NEED(ctx, have, FERRY_ENOMEM, "no memory to check the task");
+    FERRY_HAVE(ctx, have);
     FERRY_NEED(ctx,
                !(m->needs & (FERRY_NEED_SOURCE | FERRY_NEED_SOURCE_LABELS)) ||
                    ferry_i_task_count_role(task, FERRY_SOURCE) > 0,
@@ -197,7 +197,7 @@ static ferry_status keep_schema(ferry_ctx *ctx, const ferry_task *task, ferry_mo
         const ferry_view *v = s->views[0];
         ferry_i_free(name);
         name = ferry_i_sprintf("%s.%s", s->name, v->name);
-        FERRY_NEED(ctx, name, FERRY_ENOMEM, "no memory for a model");
+        FERRY_HAVE(ctx, name);
         FERRY_TRY(
             ferry_i_model_add_view(ctx, m, name, v->x->cols, v->features, v->read, v->idf));
     }
@@ -223,7 +223,7 @@ static ferry_status run(ferry_ctx *ctx, const ferry_task *task, ferry_model *m,
     text = json_dumps(diag, JSON_COMPACT);
     ferry_i_free(m->diagnostics);
     m->diagnostics = ferry_i_strdup(text);
-    FERRY_NEED(ctx, m->diagnostics, FERRY_ENOMEM, "no memory for diagnostics");
+    FERRY_HAVE(ctx, m->diagnostics);
 done:
     free(text); /* jansson's */
     json_decref(diag);

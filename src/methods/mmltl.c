@@ -97,8 +97,7 @@ static void mmltl_free(void *model)
     ferry_i_free(s);
 }
 
-/* ---- options
- * ---------------------------------------------------------------------------------- */
+/* ---- options ---- */
 
 /* "auto" gives -1. */
 static ferry_status read_mu(ferry_ctx *ctx, const mmltl_options *o, double *mu)
@@ -155,8 +154,7 @@ done:
     return st;
 }
 
-/* ---- the subspace
- * ----------------------------------------------------------------------------- */
+/* ---- the subspace ---- */
 
 /* U and V of the problem by the mode's way. */
 static ferry_status factor(ferry_ctx *ctx, const mmltl_options *o, const ferry_mmltl *p,
@@ -202,7 +200,7 @@ static ferry_status latent_of(ferry_ctx *ctx, const ferry_prep *prep, const ferr
     ferry_block *w = NULL;
     double *shift = ferry_i_calloc(u->k, sizeof *shift);
 
-    FERRY_NEED(ctx, shift, FERRY_ENOMEM, "mmltl: no memory for latent features");
+    FERRY_HAVE(ctx, shift);
     if (!prep) {
         ferry_e(ctx)->mul(ctx, 1, x, u, 0, zs);
         goto done;
@@ -297,8 +295,7 @@ done:
     return st;
 }
 
-/* ---- the latent features
- * ---------------------------------------------------------------------- */
+/* ---- the latent features ---- */
 
 /* z <- (z - mean) o inv_sd. */
 static void standardise(const state *s, ferry_block *z)
@@ -343,16 +340,15 @@ static void tell_shift(ferry_ctx *ctx, const state *s, const double *shift)
 static ferry_status new_state(ferry_ctx *ctx, state **out)
 {
     *out = ferry_i_calloc(1, sizeof **out);
-    return *out ? FERRY_OK : ferry_i_nomem(ctx, "an mmltl model");
+    return *out ? FERRY_OK : ferry_i_nomem(ctx);
 }
 
 static ferry_status new_scaling(ferry_ctx *ctx, state *s)
 {
     ferry_status st = FERRY_OK;
 
-    s->mean = ferry_i_calloc(s->g, sizeof *s->mean);
-    s->inv_sd = ferry_i_calloc(s->g, sizeof *s->inv_sd);
-    FERRY_NEED(ctx, s->mean && s->inv_sd, FERRY_ENOMEM, "mmltl: no memory for a model");
+    FERRY_NEW(ctx, s->mean, s->g);
+    FERRY_NEW(ctx, s->inv_sd, s->g);
 done:
     return st;
 }
@@ -420,8 +416,7 @@ static ferry_status mmltl_fit(ferry_ctx *ctx, const ferry_task *task, const void
     if (!fold) FERRY_TRY(prepare(ctx, s->b.prep, &e.x));
     if (!fold) FERRY_TRY(prepare(ctx, s->b.prep, &xt));
     s->g = o->g > 0 ? o->g : s->b.k;
-    shift = ferry_i_calloc(s->g, sizeof *shift);
-    FERRY_NEED(ctx, shift, FERRY_ENOMEM, "mmltl: no memory for latent features");
+    FERRY_NEW(ctx, shift, s->g);
     FERRY_TRY(ferry_i_block_new(ctx, e.n, s->g, &zs));
     FERRY_TRY(new_scaling(ctx, s));
 
@@ -453,8 +448,7 @@ done:
     return st;
 }
 
-/* ---- new instances
- * ---------------------------------------------------------------------------- */
+/* ---- new instances ---- */
 
 static ferry_status latent(ferry_ctx *ctx, const state *s, const ferry_matrix *x,
                            ferry_block **z)
@@ -492,8 +486,7 @@ done:
     return st;
 }
 
-/* ---- save and load
- * ---------------------------------------------------------------------------- */
+/* ---- save and load ---- */
 
 static ferry_status mmltl_save(ferry_ctx *ctx, const void *model, ferry_bag *bag)
 {

@@ -18,8 +18,7 @@ typedef struct ferry_mmltl {
     double mu, g1, g2;        /* mu >= 0, also INFINITY for solve; g1, g2 > 0 */
 } ferry_mmltl;
 
-/* ---- steps (mmltl_steps.c)
- * -------------------------------------------------------------------- */
+/* ---- steps (mmltl_steps.c) ---- */
 
 /* What the steps compute in; made once per problem and rank. */
 typedef struct ferry_mmltl_work {
@@ -58,8 +57,7 @@ void ferry_i_mmltl_kkt(ferry_ctx *ctx, const ferry_mmltl *p, ferry_mmltl_work *w
 ferry_status ferry_i_mmltl_gap(ferry_ctx *ctx, const ferry_mmltl *p, const ferry_block *u,
                                const ferry_block *v, double *gap);
 
-/* ---- whole solutions (mmltl_solve.c)
- * ---------------------------------------------------------- */
+/* ---- whole solutions (mmltl_solve.c) ---- */
 
 /* The paper's algorithm from the U given: `sweeps` times V, then U. sylvester: by the
  * reference U step. Stops early when progress says FINISH; *done counts sweeps. */
@@ -109,8 +107,7 @@ void ferry_i_mmltl_spread(const ferry_mmltl_parts *p, double less, double su, do
 /* Largest singular value of G, by which rho sets mu. */
 ferry_status ferry_i_mmltl_sigma(ferry_ctx *ctx, const ferry_block *g, double *sigma);
 
-/* ---- from data (mmltl_data.c)
- * ------------------------------------------------------------------ */
+/* ---- from data (mmltl_data.c) ---- */
 
 typedef enum ferry_mmltl_shrink {
     FERRY_SHRINK_NONE,

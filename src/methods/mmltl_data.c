@@ -95,8 +95,7 @@ ferry_status ferry_i_mmltl_shrink(ferry_ctx *ctx, ferry_mmltl_shrink how,
     double *v = NULL, total = 0, norm2 = 0;
 
     if (how == FERRY_SHRINK_NONE) return FERRY_OK;
-    v = ferry_i_calloc(3 * d, sizeof *v);
-    FERRY_NEED(ctx, v, FERRY_ENOMEM, "mmltl: no memory for %lld variances", (long long)d);
+    FERRY_NEW(ctx, v, 3 * d);
     FERRY_TRY(add_noise(ctx, xs, v + d, v + 2 * d, v));
     FERRY_TRY(add_noise(ctx, xt, v + d, v + 2 * d, v));
     for (int64_t j = 0; j < d; j++) {
@@ -113,8 +112,7 @@ done:
     return st;
 }
 
-/* ---- kernel
- * ----------------------------------------------------------------------------------- */
+/* ---- kernel ---- */
 
 enum { PIECE = 256, SAMPLE = 500 };
 
@@ -158,7 +156,7 @@ ferry_status ferry_i_mmltl_kernel_mul(ferry_ctx *ctx, double gamma, const ferry_
     ferry_block *t = NULL, *k = NULL;
     double *xx = ferry_i_calloc(x->rows, sizeof *xx);
 
-    FERRY_NEED(ctx, xx, FERRY_ENOMEM, "mmltl: no memory for a kernel");
+    FERRY_HAVE(ctx, xx);
     FERRY_TRY(ferry_i_block_new(ctx, x->cols, PIECE, &t));
     FERRY_TRY(ferry_i_block_new(ctx, x->rows, PIECE, &k));
     for (int64_t i = 0; i < x->rows; i++)
@@ -196,9 +194,8 @@ ferry_status ferry_i_mmltl_gamma(ferry_ctx *ctx, const ferry_matrix *x, double *
 
     *gamma = 1;
     if (pairs < 1) goto done;
-    rows = ferry_i_calloc(n, sizeof *rows);
-    dist = ferry_i_calloc(pairs, sizeof *dist);
-    FERRY_NEED(ctx, rows && dist, FERRY_ENOMEM, "mmltl: no memory for distances");
+    FERRY_NEW(ctx, rows, n);
+    FERRY_NEW(ctx, dist, pairs);
     for (int64_t i = 0; i < n; i++)
         rows[i] = i * x->rows / n;
     FERRY_TRY(ferry_i_matrix_take(ctx, x, n, rows, x->cols, NULL, &some));
@@ -228,7 +225,7 @@ static ferry_status coordinates(ferry_ctx *ctx, ferry_small *h, ferry_block **gr
     double *w = ferry_i_calloc(n, sizeof *w);
     int64_t r = 0;
 
-    FERRY_NEED(ctx, w, FERRY_ENOMEM, "mmltl: no memory for eigenvalues");
+    FERRY_HAVE(ctx, w);
     FERRY_TRY(ferry_e(ctx)->eigh(ctx, h, w));
     while (r < n && w[n - 1 - r] > 1e-13 * w[n - 1])
         r++;

@@ -102,10 +102,8 @@ static ferry_status new_newton(ferry_ctx *ctx, const ferry_mmltl *p, double delt
     z->xr = ferry_i_calloc(z->q.q, sizeof(double));
     z->f = ferry_i_calloc(z->q.q, sizeof(double));
     z->grad = ferry_i_calloc(z->q.q, sizeof(double));
-    FERRY_NEED(ctx,
-               z->dhat && z->b && z->x && z->start && z->step && z->rest && z->xr && z->f &&
-                   z->grad,
-               FERRY_ENOMEM, "mmltl: no memory for Newton's method");
+    FERRY_HAVE(ctx, z->dhat && z->b && z->x && z->start && z->step && z->rest && z->xr &&
+                        z->f && z->grad);
     begin(z, delta2);
 done:
     return st;

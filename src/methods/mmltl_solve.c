@@ -40,8 +40,7 @@ done:
     return st;
 }
 
-/* ---- singular values of a block
- * --------------------------------------------------------------- */
+/* ---- singular values of a block ---- */
 
 ferry_status ferry_i_mmltl_parts_new(ferry_ctx *ctx, int64_t r, int64_t m,
                                      ferry_mmltl_parts *p)
@@ -52,8 +51,7 @@ ferry_status ferry_i_mmltl_parts_new(ferry_ctx *ctx, int64_t r, int64_t m,
     FERRY_TRY(ferry_i_block_new(ctx, r, m, &p->z));
     FERRY_TRY(ferry_i_small_new(ctx, m, p->q, &p->r_));
     FERRY_TRY(ferry_i_small_new(ctx, r, p->q, &p->l_));
-    p->s = ferry_i_calloc(p->q, sizeof *p->s);
-    FERRY_NEED(ctx, p->s, FERRY_ENOMEM, "mmltl: no memory for singular values");
+    FERRY_NEW(ctx, p->s, p->q);
 done:
     return st;
 }
@@ -87,8 +85,7 @@ ferry_status ferry_i_mmltl_sigma(ferry_ctx *ctx, const ferry_block *g, double *s
 
     *sigma = 0;
     FERRY_TRY(ferry_i_small_new(ctx, g->k, g->k, &s));
-    w = ferry_i_calloc(g->k, sizeof *w);
-    FERRY_NEED(ctx, w, FERRY_ENOMEM, "mmltl: no memory for singular values");
+    FERRY_NEW(ctx, w, g->k);
     ferry_e(ctx)->gram(ctx, g, g, s);
     FERRY_TRY(ferry_e(ctx)->eigh(ctx, s, w));
     if (g->k > 0 && w[g->k - 1] > 0) *sigma = sqrt(w[g->k - 1]);
@@ -98,8 +95,7 @@ done:
     return st;
 }
 
-/* ---- the reduced problem
- * ---------------------------------------------------------------------- */
+/* ---- the reduced problem ---- */
 
 /* A^power U in place: g1^power U + (a^power - g1^power) dhat dhat'U. */
 static void scale_by_a(const ferry_mmltl *p, double delta2, double power, ferry_block *u)
@@ -216,8 +212,7 @@ done:
     return st;
 }
 
-/* ---- down to the span of G and delta, and back
- * ------------------------------------------------ */
+/* ---- down to the span of G and delta, and back ---- */
 
 /* [delta, G] = Q R: Q d x (m + 1), gr and dr its coordinates. A column that the others
  * already span gets some direction of Q that nothing uses. */

@@ -31,7 +31,7 @@ ferry_status ferry_i_mmltl_work_new(ferry_ctx *ctx, const ferry_mmltl *p, int64_
     ferry_mmltl_work *w = ferry_i_calloc(1, sizeof *w);
 
     *out = NULL;
-    FERRY_NEED(ctx, w, FERRY_ENOMEM, "mmltl: no memory for a workspace");
+    FERRY_HAVE(ctx, w);
     FERRY_TRY(ferry_i_small_new(ctx, rank, rank, &w->k));
     FERRY_TRY(ferry_i_small_new(ctx, rank, rank, &w->shifted));
     FERRY_TRY(ferry_i_small_new(ctx, m, 1, &w->gd));

@@ -45,7 +45,7 @@ static ferry_status columns_by_number(ferry_ctx *ctx, const ferry_view *v, int64
     int32_t *to = ferry_i_calloc(v->x->cols, sizeof *to);
 
     *map = to;
-    if (!to) return ferry_i_nomem(ctx, "the columns of a view");
+    if (!to) return ferry_i_nomem(ctx);
     for (int64_t j = 0; j < v->x->cols; j++)
         to[j] = j < cols ? (int32_t)j : -1;
     *shared = cols < v->x->cols ? cols : v->x->cols;
@@ -68,7 +68,7 @@ static ferry_status blank_missing(ferry_ctx *ctx, ferry_matrix *x, int64_t n,
     ferry_status st = FERRY_OK;
     uint8_t *there = ferry_i_calloc(x->cols, 1);
 
-    FERRY_NEED(ctx, there, FERRY_ENOMEM, "no memory for the columns of a view");
+    FERRY_HAVE(ctx, there);
     for (int64_t j = 0; j < n; j++)
         if (map[j] >= 0) there[map[j]] = 1;
     for (int64_t i = 0; i < x->rows; i++) {
@@ -87,7 +87,7 @@ static ferry_status take_columns(ferry_ctx *ctx, const ferry_view *v, int64_t co
     ferry_status st = FERRY_OK;
     int64_t *rows = ferry_i_calloc(v->x->rows, sizeof *rows);
 
-    FERRY_NEED(ctx, rows, FERRY_ENOMEM, "no memory for the rows of a view");
+    FERRY_HAVE(ctx, rows);
     for (int64_t i = 0; i < v->x->rows; i++)
         rows[i] = i;
     FERRY_TRY(ferry_i_matrix_take(ctx, v->x, v->x->rows, rows, cols, map, out));
@@ -96,8 +96,8 @@ done:
     return st;
 }
 
-/* Fill `to` (which lends everything else from v) with v's cells in the columns of `known`.
- */
+/* Fill `to` (which lends everything else from v) with v's cells in the columns of
+ * `known`. */
 static ferry_status align_columns(ferry_ctx *ctx, const ferry_domain *d,
                                   const ferry_view *known, const ferry_view *v,
                                   ferry_view *to)
@@ -159,11 +159,9 @@ static ferry_status align_views(ferry_ctx *ctx, const ferry_model *m, const ferr
     const int64_t n = ferry_i_ids_count(d->ids);
 
     *found = 0;
-    a->view = ferry_i_calloc(m->n_views, sizeof *a->view);
-    a->views = ferry_i_calloc(m->n_views, sizeof *a->views);
-    a->none = ferry_i_calloc(n, sizeof *a->none);
-    FERRY_NEED(ctx, a->view && a->views && a->none, FERRY_ENOMEM,
-               "no memory for the views of domain '%s'", d->name);
+    FERRY_NEW(ctx, a->view, m->n_views);
+    FERRY_NEW(ctx, a->views, m->n_views);
+    FERRY_NEW(ctx, a->none, n);
     memset(a->none, 0xff, (size_t)n * sizeof *a->none); /* -1 */
     a->domain.views = a->views;
     a->domain.n_views = m->n_views;
@@ -220,8 +218,7 @@ static ferry_status align(ferry_ctx *ctx, const ferry_model *m, const ferry_doma
         d->name, knows, has);
     if (m->goal != FERRY_RATE) goto done;
     FERRY_NEED(ctx, d->ratings, FERRY_ENEEDS, "domain '%s' has no pairs to rate", d->name);
-    a->hidden = ferry_i_calloc(d->ratings->n, sizeof *a->hidden);
-    FERRY_NEED(ctx, a->hidden, FERRY_ENOMEM, "no memory for ratings");
+    FERRY_NEW(ctx, a->hidden, d->ratings->n);
     for (int64_t i = 0; i < d->ratings->n; i++)
         a->hidden[i] = NAN;
     a->pairs = *d->ratings;

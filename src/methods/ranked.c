@@ -55,8 +55,7 @@ ferry_status ferry_i_ranked_reals(ferry_ctx *ctx, const ferry_bag *bag, const ch
     const double *data = NULL;
 
     FERRY_TRY(ferry_i_bag_reals(ctx, bag, name, rows, cols, &data));
-    *out = ferry_i_calloc(*rows * *cols, sizeof **out);
-    FERRY_NEED(ctx, *out, FERRY_ENOMEM, "no memory for tensor %s", name);
+    FERRY_NEW(ctx, *out, *rows * *cols);
     if (*rows * *cols > 0) memcpy(*out, data, (size_t)(*rows * *cols) * sizeof **out);
 done:
     return st;
@@ -85,7 +84,7 @@ ferry_status ferry_i_ranked_load(ferry_ctx *ctx, const ferry_bag *bag, int64_t m
     ferry_ranksvm *r = ferry_i_calloc(1, sizeof *r);
 
     *out = r; /* the caller's in any case */
-    FERRY_NEED(ctx, r, FERRY_ENOMEM, "no memory for a model");
+    FERRY_HAVE(ctx, r);
     r->m = m;
     r->d = d;
     FERRY_TRY(ferry_i_bag_reals(ctx, bag, "rank.scale", &one, &one, &scale));

@@ -17,7 +17,7 @@ static ferry_status copy_but_state(ferry_ctx *ctx, const ferry_model *m, ferry_m
                                          m->views[i]->idf));
     ferry_i_free(t->diagnostics);
     t->diagnostics = ferry_i_strdup(m->diagnostics);
-    FERRY_NEED(ctx, t->diagnostics, FERRY_ENOMEM, "no memory for a model");
+    FERRY_HAVE(ctx, t->diagnostics);
     *out = t;
     t = NULL;
 done:
@@ -52,11 +52,10 @@ static ferry_status ids_of(ferry_ctx *ctx, int64_t n, const char *const *users,
     ferry_ids *ids = ferry_i_ids_new();
 
     *out = NULL;
-    FERRY_NEED(ctx, ids, FERRY_ENOMEM, "no memory for users");
+    FERRY_HAVE(ctx, ids);
     for (int64_t i = 0; i < n; i++) {
         bool added = false;
-        FERRY_NEED(ctx, ferry_i_ids_add(ids, users[i], &added) >= 0, FERRY_ENOMEM,
-                   "no memory for users");
+        FERRY_HAVE(ctx, ferry_i_ids_add(ids, users[i], &added) >= 0);
         FERRY_NEED(ctx, added, FERRY_EINVAL, "user '%s' is asked about twice", users[i]);
     }
     *out = ids;

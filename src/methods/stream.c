@@ -81,7 +81,7 @@ ferry_status ferry_model_see(ferry_ctx *ctx, ferry_model *model, const ferry_row
 
     FERRY_TRY(check_row(ctx, model, x));
     if (!f) f = k <= FERRY_COUNT(few) ? few : ferry_i_calloc(k, sizeof *f);
-    FERRY_NEED(ctx, f, FERRY_ENOMEM, "no memory for %lld scores", (long long)k);
+    FERRY_HAVE(ctx, f);
     FERRY_TRY(model->method->online->see(ctx, model->state, x, k, f, note));
     *cls = k > 0 ? 0 : -1;
     for (int64_t c = 1; c < k; c++)
@@ -101,7 +101,7 @@ ferry_status ferry_model_learn(ferry_ctx *ctx, ferry_model *model, const ferry_r
     FERRY_NEED(ctx, label && *label, FERRY_EDATA, "a label is empty");
     /* A name without weights (no memory for these) is harmless: it scores 0. */
     cls = ferry_i_ids_add(model->names, label, NULL);
-    FERRY_NEED(ctx, cls >= 0, FERRY_ENOMEM, "no memory for one more class");
+    FERRY_HAVE(ctx, cls >= 0);
     FERRY_NEED(ctx, cls < INT32_MAX, FERRY_EDATA, "there are too many classes");
     FERRY_TRY(model->method->online->learn(ctx, model->state, x, (int32_t)cls, note));
 done:

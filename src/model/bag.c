@@ -23,10 +23,10 @@ ferry_status ferry_i_bag_new(ferry_ctx *ctx, ferry_bag **out)
     ferry_bag *bag = ferry_i_calloc(1, sizeof *bag);
 
     *out = NULL;
-    FERRY_NEED(ctx, bag, FERRY_ENOMEM, "no memory for a model's parts");
+    FERRY_HAVE(ctx, bag);
     bag->names = ferry_i_ids_new();
     bag->keys = ferry_i_ids_new();
-    FERRY_NEED(ctx, bag->names && bag->keys, FERRY_ENOMEM, "no memory for a model's parts");
+    FERRY_HAVE(ctx, bag->names && bag->keys);
     *out = bag;
     bag = NULL;
 done:
@@ -57,10 +57,8 @@ ferry_status ferry_i_bag_add(ferry_ctx *ctx, ferry_bag *bag, const char *name,
     ferry_status st = FERRY_OK;
     bool added = false;
 
-    FERRY_NEED(ctx, FERRY_GROW(bag->tensor, bag->n, bag->cap), FERRY_ENOMEM,
-               "no memory for tensor '%s'", name);
-    FERRY_NEED(ctx, ferry_i_ids_add(bag->names, name, &added) >= 0, FERRY_ENOMEM,
-               "no memory for tensor '%s'", name);
+    FERRY_HAVE(ctx, FERRY_GROW(bag->tensor, bag->n, bag->cap));
+    FERRY_HAVE(ctx, ferry_i_ids_add(bag->names, name, &added) >= 0);
     FERRY_NEED(ctx, added, FERRY_EDATA, "tensor '%s' is there twice", name);
     bag->tensor[bag->n++] = *t;
 done:
@@ -76,7 +74,7 @@ static ferry_status put(ferry_ctx *ctx, ferry_bag *bag, const char *name, bag_te
     const size_t width = ferry_i_bag_width(t.type);
 
     t.owned = ferry_i_calloc(count, width);
-    FERRY_NEED(ctx, t.owned, FERRY_ENOMEM, "no memory for tensor '%s'", name);
+    FERRY_HAVE(ctx, t.owned);
     if (count > 0) memcpy(t.owned, data, (size_t)count * width);
     t.data = t.owned;
     FERRY_TRY(ferry_i_bag_add(ctx, bag, name, &t));
@@ -119,10 +117,8 @@ ferry_status ferry_i_bag_put_text(ferry_ctx *ctx, ferry_bag *bag, const char *na
     bool added = false;
     char *copy = ferry_i_strdup(text);
 
-    FERRY_NEED(ctx, copy && FERRY_GROW(bag->text, bag->n_text, bag->cap_text), FERRY_ENOMEM,
-               "no memory for text '%s'", name);
-    FERRY_NEED(ctx, ferry_i_ids_add(bag->keys, name, &added) >= 0, FERRY_ENOMEM,
-               "no memory for text '%s'", name);
+    FERRY_HAVE(ctx, copy && FERRY_GROW(bag->text, bag->n_text, bag->cap_text));
+    FERRY_HAVE(ctx, ferry_i_ids_add(bag->keys, name, &added) >= 0);
     FERRY_NEED(ctx, added, FERRY_EDATA, "text '%s' is there twice", name);
     bag->text[bag->n_text++] = copy;
     copy = NULL;
@@ -141,7 +137,7 @@ ferry_status ferry_i_bag_put_ids(ferry_ctx *ctx, ferry_bag *bag, const char *nam
         const char *id = ferry_i_ids_at(ids, i);
         ferry_i_text_addn(&t, id, (int64_t)strlen(id) + 1);
     }
-    FERRY_NEED(ctx, !t.failed, FERRY_ENOMEM, "no memory for tensor '%s'", name);
+    FERRY_HAVE(ctx, !t.failed);
     FERRY_TRY(ferry_i_bag_put_bytes(ctx, bag, name, t.len, (const uint8_t *)t.s));
 done:
     ferry_i_text_free(&t);
@@ -157,7 +153,7 @@ static ferry_status part_names(ferry_ctx *ctx, const char *name, char *part[PART
 
     for (int i = 0; i < PARTS; i++) {
         part[i] = ferry_i_sprintf("%s.%s", name, suffix[i]);
-        if (!part[i]) return ferry_i_nomem(ctx, "the name of a tensor");
+        if (!part[i]) return ferry_i_nomem(ctx);
     }
     return FERRY_OK;
 }
@@ -247,8 +243,7 @@ ferry_status ferry_i_bag_reals_copy(ferry_ctx *ctx, const ferry_bag *bag, const 
 
     *out = NULL;
     FERRY_TRY(ferry_i_bag_reals(ctx, bag, name, &rows, &cols, &data));
-    *out = ferry_i_calloc(rows * cols, sizeof **out);
-    FERRY_NEED(ctx, *out, FERRY_ENOMEM, "no memory for tensor %s", name);
+    FERRY_NEW(ctx, *out, rows * cols);
     if (rows * cols > 0) memcpy(*out, data, (size_t)(rows * cols) * sizeof **out);
 done:
     return st;
@@ -310,13 +305,12 @@ ferry_status ferry_i_bag_ids(ferry_ctx *ctx, const ferry_bag *bag, const char *n
     FERRY_NEED(ctx, n == 0 || bytes[n - 1] == 0, FERRY_EDATA,
                "tensor '%s' does not end its last text", name);
     ids = ferry_i_ids_new();
-    FERRY_NEED(ctx, ids, FERRY_ENOMEM, "no memory for tensor '%s'", name);
+    FERRY_HAVE(ctx, ids);
     for (int64_t at = 0; at < n;) {
         const char *id = (const char *)bytes + at;
         const int64_t len = (int64_t)strlen(id);
         bool added = false;
-        FERRY_NEED(ctx, ferry_i_ids_addn(ids, id, len, &added) >= 0, FERRY_ENOMEM,
-                   "no memory for tensor '%s'", name);
+        FERRY_HAVE(ctx, ferry_i_ids_addn(ids, id, len, &added) >= 0);
         FERRY_NEED(ctx, added, FERRY_EDATA, "tensor '%s' has '%s' twice", name, id);
         at += len + 1;
     }

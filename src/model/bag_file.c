@@ -98,9 +98,8 @@ static ferry_status metadata_json(ferry_ctx *ctx, const ferry_bag *bag, const ch
         json_t *value = json_string(bag->text[i]);
         FERRY_NEED(ctx, value, FERRY_EINVAL, "%s: cannot save: '%s' is not UTF-8 text",
                    path, ferry_i_ids_at(bag->keys, i));
-        FERRY_NEED(ctx,
-                   json_object_set_new(metadata, ferry_i_ids_at(bag->keys, i), value) == 0,
-                   FERRY_ENOMEM, "no memory to write %s", path);
+        FERRY_HAVE(ctx,
+                   json_object_set_new(metadata, ferry_i_ids_at(bag->keys, i), value) == 0);
     }
 done:
     return st;
@@ -115,22 +114,20 @@ static ferry_status header_text(ferry_ctx *ctx, const ferry_bag *bag, const int6
     char *bare = NULL;
 
     *text = NULL;
-    FERRY_NEED(ctx, root && metadata, FERRY_ENOMEM, "no memory to write %s", path);
+    FERRY_HAVE(ctx, root && metadata);
     FERRY_TRY(metadata_json(ctx, bag, path, metadata));
     (void)json_object_set(root, "__metadata__", metadata);
     for (int64_t i = 0; i < bag->n; i++)
-        FERRY_NEED(ctx,
-                   json_object_set_new(root, ferry_i_ids_at(bag->names, i),
-                                       tensor_json(&bag->tensor[i], at[i])) == 0,
-                   FERRY_ENOMEM, "no memory to write %s", path);
+        FERRY_HAVE(ctx, json_object_set_new(root, ferry_i_ids_at(bag->names, i),
+                                            tensor_json(&bag->tensor[i], at[i])) == 0);
     bare = json_dumps(root, JSON_COMPACT);
-    FERRY_NEED(ctx, bare, FERRY_ENOMEM, "no memory to write %s", path);
+    FERRY_HAVE(ctx, bare);
     const size_t n = strlen(bare), padded = (n + 7) / 8 * 8;
     FERRY_NEED(ctx, padded <= (size_t)HEADER_MAX, FERRY_EINVAL,
                "%s: cannot save: the header has %zu bytes, at most %lld are allowed", path,
                padded, (long long)HEADER_MAX);
     *text = ferry_i_calloc((int64_t)padded + 1, 1);
-    FERRY_NEED(ctx, *text, FERRY_ENOMEM, "no memory to write %s", path);
+    FERRY_HAVE(ctx, *text);
     memcpy(*text, bare, n);
     memset(*text + n, ' ', padded - n);
     *len = padded;
@@ -164,7 +161,7 @@ ferry_status ferry_i_bag_save(ferry_ctx *ctx, const ferry_bag *bag, const char *
     ferry_out *o = NULL;
     uint64_t len = 0;
 
-    FERRY_NEED(ctx, at && hash, FERRY_ENOMEM, "no memory to write %s", path);
+    FERRY_HAVE(ctx, at && hash);
     (void)place_tensors(bag, at);
     FERRY_TRY(header_text(ctx, bag, at, path, &header, &len));
     hash_header(hash, header, len);
@@ -344,7 +341,7 @@ static ferry_status check_sum(ferry_ctx *ctx, const reading *r)
     XXH3_state_t *hash = XXH3_createState();
     char hex[DIGITS + 1];
 
-    FERRY_NEED(ctx, hash, FERRY_ENOMEM, "no memory to read %s", r->what);
+    FERRY_HAVE(ctx, hash);
     FERRY_NEED(ctx,
                r->header >= PREFIX_LEN + DIGITS && memcmp(header, PREFIX, PREFIX_LEN) == 0,
                FERRY_EDATA, "%s: is corrupt: its header does not begin with the checksum",
@@ -376,7 +373,7 @@ static ferry_status check_layout(ferry_ctx *ctx, const reading *r, ferry_bag *ba
     bag_tensor **order = ferry_i_calloc(bag->n, sizeof *order);
     int64_t end = 0;
 
-    FERRY_NEED(ctx, order, FERRY_ENOMEM, "no memory to read %s", r->what);
+    FERRY_HAVE(ctx, order);
     for (int64_t i = 0; i < bag->n; i++) {
         bag_tensor *t = order[i] = &bag->tensor[i];
         FERRY_TRY(check_tensor(ctx, r, ferry_i_ids_at(bag->names, i), t));
@@ -419,8 +416,7 @@ static ferry_status parse(ferry_ctx *ctx, const char *what, uint8_t *bytes, int6
     FERRY_TRY(find_header(ctx, &r));
     root = json_loadb((const char *)bytes + 8, (size_t)r.header, JSON_REJECT_DUPLICATES,
                       &error);
-    FERRY_NEED(ctx, root || json_error_code(&error) != json_error_out_of_memory,
-               FERRY_ENOMEM, "no memory to read %s", what);
+    FERRY_HAVE(ctx, root || json_error_code(&error) != json_error_out_of_memory);
     FERRY_NEED(ctx, root, FERRY_EDATA, "%s: is corrupt: its header is not JSON (%s)", what,
                error.text);
     FERRY_TRY(read_metadata(ctx, &r, json_object_get(root, "__metadata__"), bag));
@@ -444,7 +440,7 @@ ferry_status ferry_i_bag_parse(ferry_ctx *ctx, const char *what, const uint8_t *
     uint8_t *copy = ferry_i_calloc(n, 1);
 
     *out = NULL;
-    if (!copy) return ferry_i_nomem(ctx, what);
+    if (!copy) return ferry_i_nomem(ctx);
     if (n > 0) memcpy(copy, bytes, (size_t)n);
     return parse(ctx, what, copy, n, out);
 }
@@ -464,7 +460,7 @@ ferry_status ferry_i_bag_load(ferry_ctx *ctx, const char *path, ferry_bag **out)
     FERRY_NEED(ctx, S_ISREG(info.st_mode), FERRY_EDATA, "%s: is %s, expected a model file",
                path, S_ISDIR(info.st_mode) ? "a folder" : "not a plain file");
     bytes = ferry_i_calloc((int64_t)info.st_size, 1);
-    FERRY_NEED(ctx, bytes, FERRY_ENOMEM, "no memory to read %s", path);
+    FERRY_HAVE(ctx, bytes);
     while (n < (int64_t)info.st_size) {
         const ssize_t got = read(fd, bytes + n, (size_t)((int64_t)info.st_size - n));
         if (got < 0 && errno == EINTR) continue;

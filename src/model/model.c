@@ -34,15 +34,14 @@ ferry_status ferry_i_model_new(ferry_ctx *ctx, const ferry_method *method,
     ferry_model *m = ferry_i_calloc(1, sizeof *m);
 
     *out = NULL;
-    FERRY_NEED(ctx, m, FERRY_ENOMEM, "no memory for a model");
+    FERRY_HAVE(ctx, m);
     m->method = method;
     m->goal = goal;
     FERRY_TRY(all_options(ctx, method, opts, &m->opts));
     m->options = ferry_i_calloc((int64_t)method->options_size, 1);
     m->diagnostics = ferry_i_strdup("{}");
     if (names) m->names = ferry_i_ids_copy(names);
-    FERRY_NEED(ctx, m->options && m->diagnostics && !names == !m->names, FERRY_ENOMEM,
-               "no memory for a model");
+    FERRY_HAVE(ctx, m->options && m->diagnostics && !names == !m->names);
     FERRY_TRY(ferry_i_opts_parse(ctx, method->name, method->options, method->n_options,
                                  m->opts, m->options));
     *out = m;
@@ -76,7 +75,7 @@ ferry_status ferry_i_model_add_view(ferry_ctx *ctx, ferry_model *m, const char *
     ferry_view **more =
         ferry_i_realloc(m->views, m->n_views + 1, sizeof *more); /* few views: no slack */
 
-    FERRY_NEED(ctx, more, FERRY_ENOMEM, "no memory for a model");
+    FERRY_HAVE(ctx, more);
     m->views = more;
     FERRY_TRY(ferry_i_matrix_csr(ctx, 0, cols, 0, &none));
     FERRY_TRY(ferry_i_view_new(ctx, name, none, features, read, idf, &v));
@@ -160,15 +159,13 @@ static ferry_status add_known(ferry_ctx *ctx, const ferry_model *m, const ferry_
     ferry_growth g = {0};
     int64_t *at = NULL;
 
-    FERRY_NEED(ctx, more, FERRY_ENOMEM, "no memory for a graph");
+    FERRY_HAVE(ctx, more);
     for (int64_t i = 0; known && i < ferry_i_ids_count(nodes); i++) {
         const char *id = ferry_i_ids_at(nodes, i);
         if (ferry_i_ids_find(known, id) < 0 || ferry_i_ids_find(d->ids, id) >= 0) continue;
-        FERRY_NEED(ctx, ferry_i_ids_add(more, id, NULL) >= 0, FERRY_ENOMEM,
-                   "no memory for a graph");
+        FERRY_HAVE(ctx, ferry_i_ids_add(more, id, NULL) >= 0);
     }
-    at = ferry_i_calloc(ferry_i_ids_count(more), sizeof *at);
-    FERRY_NEED(ctx, at, FERRY_ENOMEM, "no memory for a graph");
+    FERRY_NEW(ctx, at, ferry_i_ids_count(more));
     if (d->asked == 0) d->asked = ferry_domain_size(d);
     FERRY_TRY(ferry_i_growth_plan(ctx, d, more, at, &g));
     ferry_i_growth_apply(d, &g);

@@ -17,7 +17,7 @@ static ferry_status pack_opts(ferry_ctx *ctx, ferry_bag *bag, const char *name,
     json_t *object = json_object();
     char *text = NULL;
 
-    FERRY_NEED(ctx, object, FERRY_ENOMEM, "no memory for options");
+    FERRY_HAVE(ctx, object);
     for (int64_t i = 0; i < ferry_opts_count(opts); i++) {
         const char *key, *value;
         ferry_opts_at(opts, i, &key, &value);
@@ -25,7 +25,7 @@ static ferry_status pack_opts(ferry_ctx *ctx, ferry_bag *bag, const char *name,
                    FERRY_EINVAL, "cannot save option %s: not UTF-8 text", key);
     }
     text = json_dumps(object, JSON_COMPACT);
-    FERRY_NEED(ctx, text, FERRY_ENOMEM, "no memory for options");
+    FERRY_HAVE(ctx, text);
     FERRY_TRY(ferry_i_bag_put_text(ctx, bag, name, text));
 done:
     free(text); /* jansson's */
@@ -47,12 +47,11 @@ static ferry_status pack_views(ferry_ctx *ctx, const ferry_model *m, ferry_bag *
     int64_t *cols = ferry_i_calloc(m->n_views, sizeof *cols);
     char buf[64];
 
-    FERRY_NEED(ctx, names && cols, FERRY_ENOMEM, "no memory to save a model");
+    FERRY_HAVE(ctx, names && cols);
     for (int64_t i = 0; i < m->n_views; i++) {
         const ferry_view *v = m->views[i];
         cols[i] = v->x->cols;
-        FERRY_NEED(ctx, ferry_i_ids_add(names, v->name, NULL) >= 0, FERRY_ENOMEM,
-                   "no memory to save a model");
+        FERRY_HAVE(ctx, ferry_i_ids_add(names, v->name, NULL) >= 0);
         if (v->features)
             FERRY_TRY(
                 ferry_i_bag_put_ids(ctx, bag, part_name(buf, i, "features"), v->features));
@@ -229,7 +228,7 @@ static ferry_status unpack_diagnostics(ferry_ctx *ctx, const ferry_bag *bag, fer
                "is corrupt: its diagnostics are not a JSON object");
     ferry_i_free(m->diagnostics);
     m->diagnostics = ferry_i_strdup(text);
-    FERRY_NEED(ctx, m->diagnostics, FERRY_ENOMEM, "no memory for diagnostics");
+    FERRY_HAVE(ctx, m->diagnostics);
 done:
     json_decref(json);
     return st;

@@ -57,7 +57,7 @@ ferry_status ferry_i_prediction_new(ferry_ctx *ctx, ferry_goal goal, const ferry
     bool ok = true;
 
     *out = NULL;
-    FERRY_NEED(ctx, p, FERRY_ENOMEM, "no memory for predictions");
+    FERRY_HAVE(ctx, p);
     p->goal = goal;
     p->n = rate ? d->ratings->n : ferry_i_ids_count(d->ids);
     p->k = named ? ferry_i_ids_count(names) : 0;
@@ -72,7 +72,7 @@ ferry_status ferry_i_prediction_new(ferry_ctx *ctx, ferry_goal goal, const ferry
         ok = ok && (p->cls = ferry_i_calloc(p->n, sizeof *p->cls));
     if (rate || goal == FERRY_REGRESS)
         ok = ok && (p->value = ferry_i_calloc(p->n, sizeof *p->value));
-    FERRY_NEED(ctx, ok, FERRY_ENOMEM, "no memory for %lld predictions", (long long)p->n);
+    FERRY_HAVE(ctx, ok);
     *out = p;
     p = NULL;
 done:
@@ -172,13 +172,12 @@ static ferry_status write_array(ferry_ctx *ctx, const ferry_prediction *p, const
     const ferry_array a = {p->n, p->k, p->k, p->score};
     ferry_data *data = ferry_i_data_new("npz", path, FERRY_DATA_VIEW);
 
-    FERRY_NEED(ctx, data, FERRY_ENOMEM, "no memory for predictions");
+    FERRY_HAVE(ctx, data);
     FERRY_TRY(ferry_i_matrix_from_array(ctx, &a, &data->x));
     data->ids = ferry_i_ids_new();
-    FERRY_NEED(ctx, data->ids, FERRY_ENOMEM, "no memory for predictions");
+    FERRY_HAVE(ctx, data->ids);
     for (int64_t i = 0; i < p->n; i++)
-        FERRY_NEED(ctx, ferry_i_ids_add(data->ids, p->ids[i], NULL) >= 0, FERRY_ENOMEM,
-                   "no memory for predictions");
+        FERRY_HAVE(ctx, ferry_i_ids_add(data->ids, p->ids[i], NULL) >= 0);
     FERRY_TRY(ferry_write(ctx, data, path, NULL));
 done:
     ferry_data_free(data);

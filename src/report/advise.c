@@ -15,7 +15,7 @@
 #include "report/report.h"
 #include "select/select.h"
 
-/* ---- memory --------------------------------------------------------------------- */
+/* ---- memory ---- */
 
 /* Let the peak start again from now; false where the system does not allow it. */
 static bool reset_peak(void)
@@ -27,7 +27,7 @@ static bool reset_peak(void)
     return ok;
 }
 
-/* ---- time ----------------------------------------------------------------------- */
+/* ---- time ---- */
 
 typedef struct watch {
     double begin, limit; /* seconds */
@@ -79,7 +79,7 @@ static ferry_status try_method(ferry_ctx *ctx, const ferry_task *split,
     return st;
 }
 
-/* ---- methods -------------------------------------------------------------------- */
+/* ---- methods ---- */
 
 static ferry_status advise_method(ferry_ctx *ctx, const ferry_task *split,
                                   const ferry_method *m, const char *name,
@@ -103,8 +103,7 @@ static ferry_status advise_method(ferry_ctx *ctx, const ferry_task *split,
                     reason[0] ? ferry_i_json_text(reason) : json_null(), "seconds",
                     ferry_i_report_real(c.seconds), "measured", c.measured, "bytes",
                     ferry_i_report_real(c.bytes));
-    FERRY_NEED(ctx, json_array_append_new(list, one) == 0, FERRY_ENOMEM,
-               "no memory for the advice");
+    FERRY_HAVE(ctx, json_array_append_new(list, one) == 0);
 done:
     return st;
 }
@@ -146,7 +145,7 @@ ferry_status ferry_advise(ferry_ctx *ctx, const ferry_task *task, char **out)
     char *text = NULL;
 
     *out = NULL;
-    FERRY_NEED(ctx, methods, FERRY_ENOMEM, "no memory for the advice");
+    FERRY_HAVE(ctx, methods);
     FERRY_TRY(ferry_i_task_evaluate(ctx, task, &s));
     if (s.seed >= 0) ctx->seed = (uint64_t)s.seed;
     FERRY_TRY(ferry_i_task_split(ctx, task, 0, &split));
@@ -159,10 +158,10 @@ ferry_status ferry_advise(ferry_ctx *ctx, const ferry_task *task, char **out)
                     "visible", (json_int_t)ferry_domain_labels(target), "repeats",
                     (json_int_t)s.repeats, "domains", ferry_i_run_domains(task), "methods",
                     methods, "of_other_goals", (json_int_t)others, "measures", measures);
-    FERRY_NEED(ctx, all, FERRY_ENOMEM, "no memory for the advice");
+    FERRY_HAVE(ctx, all);
     text = json_dumps(all, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
     *out = ferry_i_strdup(text);
-    FERRY_NEED(ctx, *out, FERRY_ENOMEM, "no memory for the advice");
+    FERRY_HAVE(ctx, *out);
 done:
     free(text);
     ctx->seed = seed;

@@ -186,7 +186,7 @@ ferry_status ferry_doctor(ferry_ctx *ctx, char **out)
     (void)json_object_set(all, "problems", problems);
     text = json_dumps(all, JSON_INDENT(2));
     *out = ferry_i_strdup(text);
-    FERRY_NEED(ctx, *out, FERRY_ENOMEM, "no memory to describe this installation");
+    FERRY_HAVE(ctx, *out);
 done:
     free(text);
     json_decref(problems);

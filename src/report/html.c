@@ -18,7 +18,7 @@ static ferry_status load(ferry_ctx *ctx, const char *dir, const char *name, bool
     char *path = ferry_i_path_join(dir, name);
     json_error_t error;
 
-    FERRY_NEED(ctx, path, FERRY_ENOMEM, "no memory for the name of a file");
+    FERRY_HAVE(ctx, path);
     *out = json_load_file(path, 0, &error);
     FERRY_NEED(ctx, *out || error.line > 0 || !needed, FERRY_EDATA,
                "%s: cannot read; expected the folder of a run (ferry run -o)", path);
@@ -54,11 +54,9 @@ static ferry_status add_run(ferry_ctx *ctx, const char *dir, json_t *runs)
     FERRY_TRY(load(ctx, dir, "results.json", true, &results));
     FERRY_TRY(check(ctx, dir, results));
     FERRY_TRY(load(ctx, dir, "run.json", false, &run));
-    FERRY_NEED(ctx,
-               json_array_append_new(runs, json_pack("{s:o, s:O, s:O?}", "folder",
-                                                     ferry_i_json_text(dir), "results",
-                                                     results, "run", run)) == 0,
-               FERRY_ENOMEM, "no memory for the report");
+    FERRY_HAVE(ctx, json_array_append_new(runs, json_pack("{s:o, s:O, s:O?}", "folder",
+                                                          ferry_i_json_text(dir), "results",
+                                                          results, "run", run)) == 0);
 done:
     json_decref(results);
     json_decref(run);
@@ -109,12 +107,12 @@ ferry_status ferry_report_write(ferry_ctx *ctx, int64_t n, const char *const *fo
     ferry_out *o = NULL;
     char hash[64];
 
-    FERRY_NEED(ctx, runs, FERRY_ENOMEM, "no memory for the report");
+    FERRY_HAVE(ctx, runs);
     FERRY_NEED(ctx, n > 0, FERRY_EINVAL, "a report needs the folder of a run");
     for (int64_t i = 0; i < n; i++)
         FERRY_TRY(add_run(ctx, folders[i], runs));
     all = json_pack("{s:s, s:O}", "ferry", ferry_version(), "runs", runs);
-    FERRY_NEED(ctx, all, FERRY_ENOMEM, "no memory for the report");
+    FERRY_HAVE(ctx, all);
     script_hash(hash);
     FERRY_TRY(ferry_i_out_open(ctx, path, &o));
     ferry_i_out_printf(
@@ -131,11 +129,9 @@ ferry_status ferry_report_write(ferry_ctx *ctx, int64_t n, const char *const *fo
         o, "</style>\n</head>\n<body>\n<main></main>\n"
            "<noscript><p>This report is drawn by a script: open it in a browser.</p>"
            "</noscript>\n<script type=\"application/json\" id=\"ferry-data\">");
-    FERRY_NEED(
-        ctx,
-        json_dump_callback(all, add_escaped, o,
-                           JSON_COMPACT | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(12)) == 0,
-        FERRY_ENOMEM, "no memory for the report");
+    FERRY_HAVE(ctx, json_dump_callback(all, add_escaped, o,
+                                       JSON_COMPACT | JSON_ENSURE_ASCII |
+                                           JSON_REAL_PRECISION(12)) == 0);
     ferry_i_out_printf(o, "</script>\n<script>");
     ferry_i_out_write(o, ferry_i_page_vega, (int64_t)strlen(ferry_i_page_vega));
     ferry_i_out_write(o, ferry_i_page_plots, (int64_t)strlen(ferry_i_page_plots));

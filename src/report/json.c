@@ -161,7 +161,7 @@ ferry_status ferry_results_json(ferry_ctx *ctx, const ferry_results *rs, char **
     ferry_text t = {0};
 
     *out = NULL;
-    FERRY_NEED(ctx, order && sentence, FERRY_ENOMEM, "no memory for the results");
+    FERRY_HAVE(ctx, order && sentence);
     const int64_t n = ferry_i_results_rank(rs, order);
     root = json_pack(
         "{s:s, s:o, s:s, s:o, s:o, s:I, s:I, s:I, s:s, s:i, s:s, s:o, s:o, s:o, s:o}",
@@ -172,15 +172,13 @@ ferry_status ferry_results_json(ferry_ctx *ctx, const ferry_results *rs, char **
         "threads", rs->threads, "blas_core", rs->blas_core, "results",
         results_json(rs, order, n), "skipped", skipped_json(rs), "verdict",
         verdict_json(rs, sentence), "guard", ferry_i_report_guard(rs));
-    FERRY_NEED(ctx, root, FERRY_ENOMEM, "no memory for the results");
+    FERRY_HAVE(ctx, root);
     /* 15 digits: 0.9 stays 0.9, and no measurement has more. */
-    FERRY_NEED(ctx,
-               json_dump_callback(root, add_bytes, &t,
-                                  JSON_INDENT(2) | JSON_REAL_PRECISION(15)) == 0 &&
-                   !t.failed,
-               FERRY_ENOMEM, "no memory for the results");
+    FERRY_HAVE(ctx, json_dump_callback(root, add_bytes, &t,
+                                       JSON_INDENT(2) | JSON_REAL_PRECISION(15)) == 0 &&
+                        !t.failed);
     ferry_i_text_add(&t, "\n");
-    FERRY_NEED(ctx, !t.failed, FERRY_ENOMEM, "no memory for the results");
+    FERRY_HAVE(ctx, !t.failed);
     *out = t.s;
     t.s = NULL;
 done:

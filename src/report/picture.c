@@ -25,8 +25,8 @@ static json_t *names_json(const ferry_ids *names, int64_t n)
     return all;
 }
 
-/* counts[true][predicted]; what has no answer, or one that is no class here, is left out.
- */
+/* counts[true][predicted]; what has no answer, or one that is no class here, is left
+ * out. */
 static json_t *confusion(const ferry_results *rs, const ferry_prediction *p)
 {
     const ferry_labels *t = rs->truth;

@@ -21,8 +21,8 @@ struct json_t *ferry_i_report_verdict(const ferry_results *rs, const ferry_resul
 struct json_t *ferry_i_report_guard(const ferry_results *rs);
 /* ... in words. New string, NULL: no memory. */
 char *ferry_i_guard_sentence(const ferry_results *rs);
-/* What the predictions of the first repeat look like; null when there is nothing to show.
- */
+/* What the predictions of the first repeat look like; null when there is nothing to
+ * show. */
 struct json_t *ferry_i_report_picture(const ferry_results *rs, const ferry_result *r);
 
 #endif

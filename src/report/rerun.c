@@ -99,7 +99,7 @@ static ferry_status check_data(ferry_ctx *ctx, const char *path, const json_t *r
     json_t *then = NULL, *now = ferry_i_run_domains(task), *one = NULL;
     size_t i = 0;
 
-    FERRY_NEED(ctx, now, FERRY_ENOMEM, "no memory to check the data");
+    FERRY_HAVE(ctx, now);
     FERRY_TRY(need(ctx, path, record, "domains", JSON_ARRAY, &then));
     FERRY_NEED(ctx, json_array_size(then) == json_array_size(now), FERRY_EDATA,
                "%s: the run had %lld domains, the task has %lld", path,
@@ -127,7 +127,7 @@ ferry_status ferry_task_rerun(ferry_ctx *ctx, const char *folder, ferry_task **o
     ferry_task *task = NULL;
 
     *out = NULL;
-    FERRY_NEED(ctx, path, FERRY_ENOMEM, "no memory for the name of a file");
+    FERRY_HAVE(ctx, path);
     FERRY_TRY(read_record(ctx, path, &record));
     FERRY_TRY(need(ctx, path, record, "task", JSON_OBJECT, &origin));
     const char *file = json_string_value(json_object_get(origin, "file"));
@@ -139,14 +139,14 @@ ferry_status ferry_task_rerun(ferry_ctx *ctx, const char *folder, ferry_task **o
     FERRY_TRY(restore(ctx, path, record));
     FERRY_TRY(ferry_i_opts_from_json(ctx, sets, &opts));
     dir = ferry_i_path_dir(file);
-    FERRY_NEED(ctx, dir, FERRY_ENOMEM, "no memory for a task file");
+    FERRY_HAVE(ctx, dir);
     FERRY_TRY(ferry_i_task_parse(ctx, file, dir, json_string_value(text),
                                  (int64_t)json_string_length(text), opts, &task));
     task->file = ferry_i_strdup(file);
     task->text = ferry_i_strdup(json_string_value(text));
     task->sets = opts;
     opts = NULL;
-    FERRY_NEED(ctx, task->file && task->text, FERRY_ENOMEM, "no memory for a task file");
+    FERRY_HAVE(ctx, task->file && task->text);
     FERRY_TRY(restore_methods(ctx, path, record, task));
     FERRY_TRY(check_data(ctx, path, record, task));
     *out = task;

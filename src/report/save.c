@@ -10,7 +10,7 @@
 
 #include "report/report.h"
 
-/* ---- names of files ------------------------------------------------------------- */
+/* ---- names of files ---- */
 
 enum { NAME_MAX_BYTES = 100 };
 
@@ -47,7 +47,7 @@ static ferry_status name_file(ferry_ctx *ctx, const ferry_results *rs, int64_t i
         ferry_i_free(name);
         name = ferry_i_sprintf("%s-%lld", safe, (long long)again);
     }
-    FERRY_NEED(ctx, safe && name, FERRY_ENOMEM, "no memory for the name of a file");
+    FERRY_HAVE(ctx, safe && name);
     names[i] = name;
     name = NULL;
 done:
@@ -56,7 +56,7 @@ done:
     return st;
 }
 
-/* ---- predictions ---------------------------------------------------------------- */
+/* ---- predictions ---- */
 
 /* A missing number is an empty cell. */
 static void write_number(ferry_out *o, double x)
@@ -154,7 +154,7 @@ static ferry_status write_predictions(ferry_ctx *ctx, const ferry_results *rs,
         ferry_i_out_write(o, any && rs->scored[i] ? ",1" : ",0", 2);
         ok = write_prediction(o, p, i) && ok;
         ferry_i_out_write(o, "\n", 1);
-        FERRY_NEED(ctx, ok, FERRY_ENOMEM, "no memory to write %s", path);
+        FERRY_HAVE(ctx, ok);
     }
     st = ferry_i_out_commit(ctx, o);
     o = NULL;
@@ -163,7 +163,7 @@ done:
     return st;
 }
 
-/* ---- all of it ------------------------------------------------------------------ */
+/* ---- all of it ---- */
 
 static ferry_status save_predictions(ferry_ctx *ctx, const ferry_results *rs,
                                      const char *dir)
@@ -171,12 +171,12 @@ static ferry_status save_predictions(ferry_ctx *ctx, const ferry_results *rs,
     ferry_status st = FERRY_OK;
     char **names = ferry_i_calloc(rs->n, sizeof *names), *path = NULL;
 
-    FERRY_NEED(ctx, names, FERRY_ENOMEM, "no memory for the names of files");
+    FERRY_HAVE(ctx, names);
     for (int64_t i = 0; i < rs->n; i++) {
         if (rs->result[i].unfit || !rs->result[i].prediction) continue;
         FERRY_TRY(name_file(ctx, rs, i, names));
         path = ferry_i_sprintf("%s/%s.csv", dir, names[i]);
-        FERRY_NEED(ctx, path, FERRY_ENOMEM, "no memory for the name of a file");
+        FERRY_HAVE(ctx, path);
         FERRY_TRY(write_predictions(ctx, rs, rs->result[i].prediction, path));
         ferry_i_free(path);
         path = NULL;
@@ -185,7 +185,7 @@ static ferry_status save_predictions(ferry_ctx *ctx, const ferry_results *rs,
     const int64_t chosen = rs->guard && rs->repeats > 0 ? rs->guard->chosen[0] : -1;
     if (chosen >= 0 && rs->result[chosen].prediction) {
         path = ferry_i_sprintf("%s/_guard.csv", dir);
-        FERRY_NEED(ctx, path, FERRY_ENOMEM, "no memory for the name of a file");
+        FERRY_HAVE(ctx, path);
         FERRY_TRY(write_predictions(ctx, rs, rs->result[chosen].prediction, path));
     }
 done:
@@ -203,7 +203,7 @@ static ferry_status write_file(ferry_ctx *ctx, const char *dir, const char *name
     char *path = ferry_i_path_join(dir, name);
     ferry_out *o = NULL;
 
-    FERRY_NEED(ctx, path, FERRY_ENOMEM, "no memory for the names of files");
+    FERRY_HAVE(ctx, path);
     FERRY_TRY(ferry_i_out_open(ctx, path, &o));
     ferry_i_out_write(o, text, (int64_t)strlen(text));
     st = ferry_i_out_commit(ctx, o);
@@ -221,15 +221,13 @@ static ferry_status save_record(ferry_ctx *ctx, const ferry_results *rs, const c
 
     FERRY_TRY(ferry_doctor(ctx, &doctor));
     all = json_loads(doctor, 0, NULL);
-    FERRY_NEED(
-        ctx,
-        all &&
-            json_object_set(rs->record, "libraries", json_object_get(all, "libraries")) ==
-                0 &&
-            json_object_set(rs->record, "compiler", json_object_get(all, "compiler")) == 0,
-        FERRY_ENOMEM, "no memory for the record of the run");
+    FERRY_HAVE(ctx, all &&
+                        json_object_set(rs->record, "libraries",
+                                        json_object_get(all, "libraries")) == 0 &&
+                        json_object_set(rs->record, "compiler",
+                                        json_object_get(all, "compiler")) == 0);
     text = json_dumps(rs->record, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
-    FERRY_NEED(ctx, text, FERRY_ENOMEM, "no memory for the record of the run");
+    FERRY_HAVE(ctx, text);
     FERRY_TRY(write_file(ctx, dir, "run.json", text));
 done:
     free(text);
@@ -245,7 +243,7 @@ ferry_status ferry_results_save(ferry_ctx *ctx, const ferry_results *rs, const c
 
     char *report = ferry_i_path_join(dir, "report.html");
 
-    FERRY_NEED(ctx, folder && report, FERRY_ENOMEM, "no memory for the names of files");
+    FERRY_HAVE(ctx, folder && report);
     FERRY_TRY(ferry_results_json(ctx, rs, &json));
     FERRY_TRY(ferry_i_mkdirs(ctx, folder));
     FERRY_TRY(save_predictions(ctx, rs, folder));

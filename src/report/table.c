@@ -10,7 +10,7 @@
 
 enum { WIDTH = 100, CELL = 240 };
 
-/* ---- numbers -------------------------------------------------------------------- */
+/* ---- numbers ---- */
 
 /* Decimals for values of this size: three for shares, fewer for larger numbers; -1: so
  * large or small that only an exponent tells. */
@@ -66,7 +66,7 @@ static void mean_std(const ferry_results *rs, const ferry_result *r, int64_t m, 
         (void)snprintf(buf, n, "%s", mean);
 }
 
-/* ---- cells ---------------------------------------------------------------------- */
+/* ---- cells ---- */
 
 /* "+0.052 [+0.031, +0.070] p=0.002" */
 static void versus_cell(const ferry_results *rs, int64_t i, char *buf, size_t n)
@@ -223,7 +223,7 @@ static void add_curves(ferry_text *t, const ferry_results *rs, const int64_t *or
     ferry_i_text_add(t, "\n");
 }
 
-/* ---- words ---------------------------------------------------------------------- */
+/* ---- words ---- */
 
 /* Add text, broken at spaces to WIDTH columns; later lines begin with `indent` spaces. */
 static void add_wrapped(ferry_text *t, const char *text, int indent)
@@ -410,7 +410,7 @@ done:
     return t.s;
 }
 
-/* ---- all of it ------------------------------------------------------------------ */
+/* ---- all of it ---- */
 
 static void add_heading(ferry_text *t, const ferry_results *rs)
 {
@@ -436,7 +436,7 @@ ferry_status ferry_results_table(ferry_ctx *ctx, const ferry_results *rs, char *
     char *sentence = ferry_i_results_sentence(rs);
 
     *out = NULL;
-    FERRY_NEED(ctx, order && sentence, FERRY_ENOMEM, "no memory for the table");
+    FERRY_HAVE(ctx, order && sentence);
     add_heading(&t, rs);
     const int64_t rows = ferry_i_results_rank(rs, order);
     add_tables(&t, rs, order, rows);
@@ -453,7 +453,7 @@ ferry_status ferry_results_table(ferry_ctx *ctx, const ferry_results *rs, char *
         if (guard) add_wrapped(&t, guard, 0);
         ferry_i_free(guard);
     }
-    FERRY_NEED(ctx, !t.failed, FERRY_ENOMEM, "no memory for the table");
+    FERRY_HAVE(ctx, !t.failed);
     *out = t.s;
     t.s = NULL;
 done:

@@ -6,7 +6,7 @@
 
 #include "report/report.h"
 
-/* ---- words ---------------------------------------------------------------------- */
+/* ---- words ---- */
 
 /* Shares are told in points of a hundred, other metrics as they are. */
 static bool in_points(const ferry_results *rs)
@@ -165,7 +165,7 @@ char *ferry_i_verdict_sentence(const ferry_results *rs, const ferry_result *r)
     return t.s;
 }
 
-/* ---- JSON ----------------------------------------------------------------------- */
+/* ---- JSON ---- */
 
 /* [[draw 1 of every repeat], ...] */
 static json_t *runs_json(const ferry_trial *t)
@@ -245,7 +245,7 @@ json_t *ferry_i_report_verdict(const ferry_results *rs, const ferry_result *r)
     return one;
 }
 
-/* ---- the guard ------------------------------------------------------------------ */
+/* ---- the guard ---- */
 
 /* The method that most repeats chose, or -1; *count says how many. */
 static int64_t usual_choice(const ferry_results *rs, int64_t *count)

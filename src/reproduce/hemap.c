@@ -7,7 +7,7 @@
 #include "data/data.h"
 #include "reproduce/study.h"
 
-/* ---- data ----------------------------------------------------------------------- */
+/* ---- data ---- */
 
 /* A file of numbers as the study wants it: features under names of their own, the last
  * column to be predicted. */
@@ -108,7 +108,7 @@ done:
     return st;
 }
 
-/* ---- tasks ---------------------------------------------------------------------- */
+/* ---- tasks ---- */
 
 enum { FRACTIONS = 4 };
 typedef struct panel {
@@ -235,7 +235,7 @@ done:
     return st;
 }
 
-/* ---- the figure ----------------------------------------------------------------- */
+/* ---- the figure ---- */
 
 static ferry_status run(ferry_ctx *ctx, ferry_lab *lab)
 {

@@ -39,12 +39,12 @@ const ferry_results *ferry_i_lab_results(const ferry_lab *lab)
     return lab->results;
 }
 
-/* ---- files ---------------------------------------------------------------------- */
+/* ---- files ---- */
 
 static ferry_status join(ferry_ctx *ctx, const char *dir, const char *name, char **out)
 {
     *out = ferry_i_path_join(dir, name);
-    return *out ? FERRY_OK : ferry_i_nomem(ctx, "the name of a file");
+    return *out ? FERRY_OK : ferry_i_nomem(ctx);
 }
 
 ferry_status ferry_i_lab_path(ferry_ctx *ctx, ferry_lab *lab, const char *name, char **out)
@@ -76,7 +76,7 @@ done:
     return st;
 }
 
-/* ---- runs ----------------------------------------------------------------------- */
+/* ---- runs ---- */
 
 /* The evaluation's own steps become a share of this run of the study. */
 static ferry_answer on_progress(void *user, const ferry_progress *p)
@@ -211,7 +211,7 @@ done:
     return st;
 }
 
-/* ---- scores --------------------------------------------------------------------- */
+/* ---- scores ---- */
 
 const ferry_result *ferry_i_lab_result(const ferry_lab *lab, const char *method)
 {
@@ -273,7 +273,7 @@ ferry_score ferry_i_score_times(ferry_score s, double factor)
     return s;
 }
 
-/* ---- what methods and readers say on the way ------------------------------------ */
+/* ---- what methods and readers say on the way ---- */
 
 void ferry_i_text_yaml(ferry_text *t, const char *s)
 {
@@ -304,7 +304,7 @@ done:
     return st;
 }
 
-/* ---- a whole study -------------------------------------------------------------- */
+/* ---- a whole study ---- */
 
 /* An absolute path of a folder that is there: task files in the lab's folder name the data
  * by it. */

@@ -6,7 +6,7 @@
 
 #include "reproduce/lab.h"
 
-/* ---- tables --------------------------------------------------------------------- */
+/* ---- tables ---- */
 
 static void table_free(lab_table *t)
 {
@@ -130,7 +130,7 @@ double ferry_i_lab_papers(const ferry_lab *lab, const char *row, const char *col
     return c ? c->paper : NAN;
 }
 
-/* ---- claims and notes ----------------------------------------------------------- */
+/* ---- claims and notes ---- */
 
 /* A sentence from a format. NULL: no memory. */
 static char *sentence(const char *format, va_list args)
@@ -183,7 +183,7 @@ done:
     return st;
 }
 
-/* ---- the verdict ---------------------------------------------------------------- */
+/* ---- the verdict ---- */
 
 char *ferry_i_lab_verdict(const ferry_reproduction *r)
 {

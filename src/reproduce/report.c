@@ -8,7 +8,7 @@
 
 enum { WIDTH = 100, CELL = 96 };
 
-/* ---- text ----------------------------------------------------------------------- */
+/* ---- text ---- */
 
 /* Characters, not bytes: continuation bytes of UTF-8 do not count. */
 static int64_t width_of(const char *s)
@@ -189,7 +189,7 @@ done:
     return st;
 }
 
-/* ---- JSON ----------------------------------------------------------------------- */
+/* ---- JSON ---- */
 
 static json_t *number(double x)
 {

@@ -72,8 +72,8 @@ ferry_status ferry_i_sources_films(ferry_ctx *ctx, ferry_lab *lab, int64_t n,
 ferry_status ferry_i_sources_write(ferry_ctx *ctx, ferry_lab *lab, const ferry_sources *s,
                                    const char *name, double lacking);
 
-/* A task about what was written as `name`: of it the views and graphs whose bits are set.
- */
+/* A task about what was written as `name`: of it the views and graphs whose bits are
+ * set. */
 typedef struct ferry_sources_task {
     const char *file, *folder, *goal, *labelled, *methods, *metric;
     unsigned views, graphs;

@@ -143,8 +143,8 @@ done:
     return st;
 }
 
-/* n papers at random in their old order: row[i] of the whole, place[row[i]] = i, else -1.
- */
+/* n papers at random in their old order: row[i] of the whole, place[row[i]] = i, else
+ * -1. */
 static void draw_papers(ferry_ctx *ctx, int64_t all, int64_t n, int64_t *row,
                         int64_t *place)
 {

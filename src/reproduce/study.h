@@ -42,7 +42,7 @@ ferry_status ferry_i_reproduce(ferry_ctx *ctx, const ferry_study *study,
                                const ferry_reproduce_settings *settings,
                                ferry_reproduction **out);
 
-/* ---- what a study's run may use ------------------------------------------------- */
+/* ---- what a study's run may use ---- */
 
 /* --quick: fewer rows, repeats, seeds, settings; about a minute. */
 bool ferry_i_lab_quick(const ferry_lab *lab);
@@ -88,7 +88,7 @@ ferry_score ferry_i_score_of(int64_t n, const double *x);
 /* Times a factor, as in 100 for per cent. */
 ferry_score ferry_i_score_times(ferry_score s, double factor);
 
-/* ---- what comes out ------------------------------------------------------------- */
+/* ---- what comes out ---- */
 
 /* Begin a further table (a figure's panel); the first one needs no call, and gets this
  * title when nothing is in it yet. */

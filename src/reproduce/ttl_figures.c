@@ -19,7 +19,7 @@ static uint64_t seed_of(const ferry_lab *lab, int64_t run)
     return ferry_i_lab_seed(lab) + (uint64_t)run;
 }
 
-/* ---- figure 4 ------------------------------------------------------------------- */
+/* ---- figure 4 ---- */
 
 enum { F_TTL, F_TRIPLEX, F_FERRY, FOUR_ROWS };
 static const char *const labelled_rows[FOUR_ROWS] = {"TTL", "TriplexTL_IT",
@@ -123,7 +123,7 @@ const ferry_study ferry_i_study_ttl_figure4 = {
     .run = figure4,
 };
 
-/* ---- figure 5 ------------------------------------------------------------------- */
+/* ---- figure 5 ---- */
 
 static const int64_t steps[] = {1, 5, 10, 20, 40, 60, 80, 100};
 static const char *const step_names[] = {"1 iteration", "5",  "10", "20",

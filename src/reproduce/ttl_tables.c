@@ -20,7 +20,7 @@ static int wins(const ttl_grid *g, int64_t best, const int64_t *others, int64_t 
     return count;
 }
 
-/* ---- table 5 -------------------------------------------------------------------- */
+/* ---- table 5 ---- */
 
 enum {
     SVM_ST,
@@ -186,7 +186,7 @@ const ferry_study ferry_i_study_ttl_table5 = {
     .run = table5,
 };
 
-/* ---- table 6 -------------------------------------------------------------------- */
+/* ---- table 6 ---- */
 
 enum { A_SVM_ST, A_TRIPLEX_ST, A_TRIPLEX_SIT, A_TTL, A_FERRY, A_HOP, AMAZON_ROWS };
 static const char *const amazon_rows[AMAZON_ROWS] = {

@@ -116,7 +116,7 @@ ferry_status ferry_i_ttl_news_task(ferry_ctx *ctx, ferry_lab *lab, const ttl_new
     return write_news(ctx, lab, task, false, methods, name);
 }
 
-/* ---- exported files ------------------------------------------------------------- */
+/* ---- exported files ---- */
 
 /* A domain's only view as svmlight with names of words. keep: labels to write (NULL: all);
  * gone: words to leave out (NULL: none). */

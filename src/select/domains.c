@@ -31,7 +31,7 @@ static ferry_status unevenness(ferry_ctx *ctx, const ferry_matrix *x, double *ou
     double *high = ferry_i_calloc(x->cols, sizeof *high);
     int64_t *count = ferry_i_calloc(x->cols * BINS, sizeof *count);
 
-    FERRY_NEED(ctx, low && high && count, FERRY_ENOMEM, "select: no memory");
+    FERRY_HAVE(ctx, low && high && count);
     for (int64_t i = 0; i < x->rows; i++)
         for (int64_t e = row_begin(x, i); e < row_end(x, i); e++) {
             const int64_t j = row_column(x, i, e);
@@ -73,7 +73,7 @@ ferry_status ferry_i_select_complexity(ferry_ctx *ctx, const ferry_matrix *x, do
     bool below = false;
 
     *out = 0;
-    FERRY_NEED(ctx, c, FERRY_ENOMEM, "select: no memory");
+    FERRY_HAVE(ctx, c);
     for (int64_t i = 0; i < x->rows; i++)
         for (int64_t e = row_begin(x, i); e < row_end(x, i); e++) {
             c[row_column(x, i, e)] += v[e] > 0;
@@ -127,7 +127,7 @@ ferry_status ferry_i_select_distance(ferry_ctx *ctx, const ferry_matrix *a,
     int32_t *y = ferry_i_calloc(2 * n, sizeof *y);
     ferry_matrix *part[4] = {NULL, NULL, NULL, NULL}, *fold[2] = {NULL, NULL};
 
-    FERRY_NEED(ctx, rows && y, FERRY_ENOMEM, "select: no memory");
+    FERRY_HAVE(ctx, rows && y);
     /* even rows are one half, odd rows the other; an odd one out is left */
     for (int k = 0; k < 2; k++) {
         for (int64_t i = 0; i < half; i++)
@@ -196,12 +196,11 @@ static ferry_status number_columns(ferry_ctx *ctx, const ferry_view *v, ferry_id
                v->name, (long long)v->x->cols, (long long)*cols);
     FERRY_NEED(ctx, v->features || ferry_i_ids_count(all) == 0, FERRY_ENEEDS,
                "select: the features of some domains have names, those of others have not");
-    *map = ferry_i_calloc(v->x->cols, sizeof **map);
-    FERRY_NEED(ctx, *map, FERRY_ENOMEM, "select: no memory");
+    FERRY_NEW(ctx, *map, v->x->cols);
     for (int64_t j = 0; j < v->x->cols; j++) {
         const int64_t at =
             v->features ? ferry_i_ids_add(all, ferry_i_ids_at(v->features, j), NULL) : j;
-        FERRY_NEED(ctx, at >= 0, FERRY_ENOMEM, "select: no memory");
+        FERRY_HAVE(ctx, at >= 0);
         (*map)[j] = (int32_t)at;
     }
     *cols = v->features ? ferry_i_ids_count(all) : v->x->cols;
@@ -224,7 +223,7 @@ static ferry_status draw(ferry_ctx *ctx, const ferry_domain *d, const ferry_view
 
     out->name = d->name;
     out->role = d->role;
-    FERRY_NEED(ctx, order, FERRY_ENOMEM, "select: no memory");
+    FERRY_HAVE(ctx, order);
     FERRY_NEED(ctx, n >= 4, FERRY_ENEEDS,
                "select: domain '%s' has %lld instances, expected 8 or more", d->name,
                (long long)rows);
@@ -236,7 +235,7 @@ static ferry_status draw(ferry_ctx *ctx, const ferry_domain *d, const ferry_view
     for (int k = 0; k < 2; k++) {
         FERRY_TRY(ferry_i_matrix_take(ctx, v->x, n, order + k * n, cols, map, &out->x[k]));
         out->cls[k] = ferry_i_calloc(n, sizeof **out->cls);
-        FERRY_NEED(ctx, out->cls[k], FERRY_ENOMEM, "select: no memory");
+        FERRY_HAVE(ctx, out->cls[k]);
         for (int64_t i = 0; i < n; i++) {
             const int64_t at = v->instance[order[k * n + i]];
             out->cls[k][i] = d->labels ? d->labels->cls[at] : -1;
@@ -258,7 +257,7 @@ static ferry_status prepare(ferry_ctx *ctx, select_set *s)
     ferry_matrix *all = NULL, *ready = NULL;
     ferry_prep *p = NULL;
 
-    FERRY_NEED(ctx, x, FERRY_ENOMEM, "select: no memory");
+    FERRY_HAVE(ctx, x);
     for (int64_t i = 0; i < s->n; i++)
         x[i] = s->d[i].x[0];
     FERRY_TRY(ferry_i_matrix_stack(ctx, s->n, x, &all));
@@ -285,8 +284,7 @@ static ferry_status distances(ferry_ctx *ctx, const select_options *o, select_se
     int64_t done_pairs = 0;
     bool finish = false;
 
-    s->distance = ferry_i_calloc(s->n * s->n, sizeof *s->distance);
-    FERRY_NEED(ctx, s->distance, FERRY_ENOMEM, "select: no memory");
+    FERRY_NEW(ctx, s->distance, s->n * s->n);
     for (int64_t i = 0; i < s->n; i++)
         for (int64_t j = i + 1; j < s->n; j++) {
             FERRY_TRY(ferry_i_select_distance(ctx, s->d[i].x[0], s->d[j].x[0], o->C,
@@ -309,8 +307,8 @@ ferry_status ferry_i_select_set(ferry_ctx *ctx, const ferry_task *task,
     int64_t cols = -1;
 
     *s = (select_set){.classes = ferry_i_ids_count(task->names)};
-    s->d = ferry_i_calloc(task->n_domains, sizeof *s->d);
-    FERRY_NEED(ctx, all && map && s->d, FERRY_ENOMEM, "select: no memory");
+    FERRY_NEW(ctx, s->d, task->n_domains);
+    FERRY_HAVE(ctx, all && map);
     for (int64_t i = 0; i < task->n_domains; i++) {
         const ferry_domain *d = task->domains[i];
         if (d->role == FERRY_TARGET && !target) continue;

@@ -93,7 +93,7 @@ static ferry_status unpack(ferry_ctx *ctx, const ferry_bag *bag, ferry_selector 
     s->o.propagation = (int)v[5];
     FERRY_NEED(ctx, view, FERRY_EDATA, "is corrupt: says no view");
     s->o.view = ferry_i_strdup(view);
-    FERRY_NEED(ctx, s->o.view, FERRY_ENOMEM, "select: no memory");
+    FERRY_HAVE(ctx, s->o.view);
     FERRY_TRY(row(ctx, bag, "beta", SELECT_FEATURES + 1, s->m.beta));
     FERRY_TRY(row(ctx, bag, "mean", SELECT_FEATURES, s->m.mean));
     FERRY_TRY(row(ctx, bag, "sd", SELECT_FEATURES, s->m.sd));
@@ -112,7 +112,7 @@ ferry_status ferry_selector_load(ferry_ctx *ctx, const char *path, ferry_selecto
     ferry_selector *s = ferry_i_calloc(1, sizeof *s);
 
     *out = NULL;
-    FERRY_NEED(ctx, s, FERRY_ENOMEM, "select: no memory");
+    FERRY_HAVE(ctx, s);
     FERRY_TRY(ferry_i_bag_load(ctx, path, &bag));
     st = unpack(ctx, bag, s);
     if (st != FERRY_OK) {

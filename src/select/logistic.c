@@ -180,7 +180,7 @@ static ferry_status unseen(ferry_ctx *ctx, int64_t n, const double *c, const uin
     int64_t most = 0;
 
     t->auc = NAN;
-    FERRY_NEED(ctx, score, FERRY_ENOMEM, "select: no memory");
+    FERRY_HAVE(ctx, score);
     for (int64_t i = 0; i < n; i++)
         most = target[i] > most ? target[i] : most;
     for (int64_t one = 0; one <= most; one++) {
@@ -213,7 +213,7 @@ ferry_status ferry_i_select_check(ferry_ctx *ctx, int64_t n, const double *c,
     uint8_t *train_y = ferry_i_calloc(n, sizeof *train_y);
     int64_t *rows = ferry_i_calloc(2 * n, sizeof *rows);
 
-    FERRY_NEED(ctx, train_c && train_y && rows, FERRY_ENOMEM, "select: no memory");
+    FERRY_HAVE(ctx, train_c && train_y && rows);
     FERRY_TRY(balanced(ctx, n, c, y, train_c, train_y, rows, trust));
     FERRY_TRY(unseen(ctx, n, c, y, target, train_c, train_y, trust));
 done:

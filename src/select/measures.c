@@ -33,13 +33,12 @@ static ferry_status label_names(ferry_ctx *ctx, const ferry_domain *d, ferry_ids
     const int64_t m = l ? ferry_i_labels_m(l) : 0;
 
     *out = ferry_i_ids_new();
-    FERRY_NEED(ctx, *out, FERRY_ENOMEM, "no memory for the measures");
+    FERRY_HAVE(ctx, *out);
     for (int64_t i = 0; l && i < l->n; i++)
         for (int64_t k = 0; k < m; k++)
             if (l->kind == FERRY_LABEL_CLASS ? l->cls[i] == k : l->on && l->on[i * m + k])
-                FERRY_NEED(ctx,
-                           ferry_i_ids_add(*out, ferry_i_ids_at(l->names, k), NULL) >= 0,
-                           FERRY_ENOMEM, "no memory for the measures");
+                FERRY_HAVE(ctx,
+                           ferry_i_ids_add(*out, ferry_i_ids_at(l->names, k), NULL) >= 0);
 done:
     return st;
 }
@@ -65,7 +64,7 @@ static ferry_status rows_of(ferry_ctx *ctx, const ferry_matrix *x, int64_t n, in
     ferry_status st = FERRY_OK;
     int64_t *rows = ferry_i_calloc(n, sizeof *rows);
 
-    FERRY_NEED(ctx, rows, FERRY_ENOMEM, "no memory for the measures");
+    FERRY_HAVE(ctx, rows);
     for (int64_t i = 0; i < n; i++)
         rows[i] = i * x->rows / n;
     FERRY_TRY(ferry_i_matrix_take(ctx, x, n, rows, cols, map, out));
@@ -139,8 +138,7 @@ static ferry_status measure(ferry_ctx *ctx, const ferry_domain *d, const ferry_d
         number(overlap(shared_names(d->ids, to->ids), ids, their_ids)), "label_overlap",
         number(overlap(shared_names(ours, theirs), ferry_i_ids_count(ours),
                        ferry_i_ids_count(theirs))));
-    FERRY_NEED(ctx, json_array_append_new(list, one) == 0, FERRY_ENOMEM,
-               "no memory for the measures");
+    FERRY_HAVE(ctx, json_array_append_new(list, one) == 0);
 done:
     ferry_i_free(map);
     ferry_i_free(best_map);
@@ -156,7 +154,7 @@ ferry_status ferry_i_measures(ferry_ctx *ctx, const ferry_task *task, json_t **o
     const ferry_domain *target = ferry_i_task_role(task, FERRY_TARGET, 0);
 
     *out = NULL;
-    FERRY_NEED(ctx, list, FERRY_ENOMEM, "no memory for the measures");
+    FERRY_HAVE(ctx, list);
     for (int64_t i = 0; target && i < task->n_domains; i++)
         if (task->domains[i] != target)
             FERRY_TRY(measure(ctx, task->domains[i], target, list));

@@ -113,7 +113,7 @@ ferry_status ferry_selection_table(ferry_ctx *ctx, const ferry_selection *s, cha
     chains(s, &o);
     ferry_i_text_add(&o, "\n");
     trust_text(s, &o);
-    FERRY_NEED(ctx, !o.failed, FERRY_ENOMEM, "select: no memory for its table");
+    FERRY_HAVE(ctx, !o.failed);
     *out = o.s;
     o = (ferry_text){0};
 done:
@@ -188,9 +188,9 @@ ferry_status ferry_selection_json(ferry_ctx *ctx, const ferry_selection *s, char
     (void)json_object_set_new(o, "beta", beta);
     (void)json_object_set_new(o, "trust", trust_json(s));
     text = json_dumps(o, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
-    FERRY_NEED(ctx, text, FERRY_ENOMEM, "select: no memory for its JSON");
+    FERRY_HAVE(ctx, text);
     *out = ferry_i_strdup(text);
-    FERRY_NEED(ctx, *out, FERRY_ENOMEM, "select: no memory for its JSON");
+    FERRY_HAVE(ctx, *out);
 done:
     json_decref(o);
     free(text);

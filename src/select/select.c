@@ -78,7 +78,7 @@ static ferry_status learn(ferry_ctx *ctx, const select_set *set, int64_t n,
     uint8_t *y = ferry_i_calloc(n, sizeof *y);
     int64_t *target = ferry_i_calloc(n, sizeof *target), ones = 0;
 
-    FERRY_NEED(ctx, c && y && target, FERRY_ENOMEM, "select: no memory");
+    FERRY_HAVE(ctx, c && y && target);
     for (int64_t i = 0; i < n; i++) {
         ferry_i_select_features(set, t[i].s, t[i].i, t[i].t, c + i * SELECT_FEATURES);
         y[i] = positive(&t[i], s->o.t);
@@ -138,12 +138,12 @@ ferry_status ferry_selector_train(ferry_ctx *ctx, const ferry_task *task,
     int64_t n = 0, again = 0, labelled = 0;
 
     *out = NULL;
-    FERRY_NEED(ctx, s, FERRY_ENOMEM, "select: no memory");
+    FERRY_HAVE(ctx, s);
     FERRY_TRY(ferry_i_opts_parse(ctx, "select", ferry_i_select_table,
                                  ferry_i_select_table_n, opts, &o));
     s->o = o;
     s->o.view = ferry_i_strdup(o.view);
-    FERRY_NEED(ctx, s->o.view, FERRY_ENOMEM, "select: no memory");
+    FERRY_HAVE(ctx, s->o.view);
     FERRY_TRY(settle(ctx, task, &settled));
     for (int64_t i = 0; i < settled->n_domains; i++)
         labelled +=
@@ -227,7 +227,7 @@ static ferry_status keep(ferry_ctx *ctx, const search *q, int64_t n, const int64
         if (by_rank(&way, &s->way[worst]) < 0) s->way[worst] = way;
         goto done;
     }
-    FERRY_NEED(ctx, FERRY_GROW(s->way, s->n, s->cap), FERRY_ENOMEM, "select: no memory");
+    FERRY_HAVE(ctx, FERRY_GROW(s->way, s->n, s->cap));
     s->way[s->n++] = way;
 done:
     return st;
@@ -269,7 +269,7 @@ ferry_status ferry_select(ferry_ctx *ctx, const ferry_selector *selector,
     bool finish = false;
 
     *out = NULL;
-    FERRY_NEED(ctx, s, FERRY_ENOMEM, "select: no memory");
+    FERRY_HAVE(ctx, s);
     FERRY_NEED(ctx, longest >= 1 && longest <= LONGEST, FERRY_EINVAL,
                "select: chains of up to %lld domains, expected 1 to 3", (long long)longest);
     FERRY_TRY(settle(ctx, task, &settled));
@@ -287,12 +287,11 @@ ferry_status ferry_select(ferry_ctx *ctx, const ferry_selector *selector,
     s->task = ferry_i_strdup(settled->name);
     s->target = ferry_i_strdup(t->name);
     s->names = ferry_i_ids_new();
-    FERRY_NEED(ctx, s->task && s->target && s->names, FERRY_ENOMEM, "select: no memory");
+    FERRY_HAVE(ctx, s->task && s->target && s->names);
     FERRY_TRY(ferry_i_select_set(ctx, settled, &selector->o, true, &set));
     search q = {.set = &set, .m = &selector->m, .longest = longest, .out = s};
     for (int64_t i = 0; i < set.n; i++) {
-        FERRY_NEED(ctx, ferry_i_ids_add(s->names, set.d[i].name, NULL) >= 0, FERRY_ENOMEM,
-                   "select: no memory");
+        FERRY_HAVE(ctx, ferry_i_ids_add(s->names, set.d[i].name, NULL) >= 0);
         if (set.d[i].role == FERRY_TARGET) q.target = i;
     }
     for (q.source = 0; q.source < set.n; q.source++) {

@@ -44,9 +44,8 @@ static ferry_status find_near(ferry_ctx *ctx, bench *b, int64_t from, int64_t to
     near *out = &b->near[from * b->set->n + to];
     const int64_t k = b->k + (from == to); /* one is the instance itself */
 
-    out->index = ferry_i_calloc(q->rows * k, sizeof *out->index);
-    out->dist = ferry_i_calloc(q->rows * k, sizeof *out->dist);
-    FERRY_NEED(ctx, out->index && out->dist, FERRY_ENOMEM, "select: no memory");
+    FERRY_NEW(ctx, out->index, q->rows * k);
+    FERRY_NEW(ctx, out->dist, q->rows * k);
     FERRY_TRY(ferry_i_knn(ctx, x, q, k, FERRY_COSINE, out->index, out->dist));
     for (int64_t i = 0; from == to && i < q->rows; i++) {
         int64_t n = 0;
@@ -109,7 +108,7 @@ static ferry_status symmetric(ferry_ctx *ctx, const bench *b, int64_t n, ferry_m
     edge *e = NULL;
     ferry_matrix *g = NULL;
 
-    FERRY_NEED(ctx, start, FERRY_ENOMEM, "select: no memory");
+    FERRY_HAVE(ctx, start);
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j < b->degree[i]; j++) {
             start[i + 2]++;
@@ -118,8 +117,7 @@ static ferry_status symmetric(ferry_ctx *ctx, const bench *b, int64_t n, ferry_m
         }
     for (int64_t i = 0; i < n; i++)
         start[i + 2] += start[i + 1];
-    e = ferry_i_calloc(edges, sizeof *e);
-    FERRY_NEED(ctx, e, FERRY_ENOMEM, "select: no memory");
+    FERRY_NEW(ctx, e, edges);
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j < b->degree[i]; j++) {
             const int64_t to = b->to[i * b->k + j];
@@ -228,13 +226,11 @@ static ferry_status bench_new(ferry_ctx *ctx, bench *b)
     for (int64_t i = 0; i < n; i++)
         if (rows_of(b, i)->rows > b->largest) b->largest = rows_of(b, i)->rows;
     const int64_t nodes = 3 * b->largest;
-    b->near = ferry_i_calloc(n * n, sizeof *b->near);
-    b->degree = ferry_i_calloc(nodes, sizeof *b->degree);
-    b->to = ferry_i_calloc(nodes * b->k, sizeof *b->to);
-    b->w = ferry_i_calloc(nodes * b->k, sizeof *b->w);
-    b->cls = ferry_i_calloc(nodes, sizeof *b->cls);
-    FERRY_NEED(ctx, b->near && b->degree && b->to && b->w && b->cls, FERRY_ENOMEM,
-               "select: no memory for %lld instances", (long long)nodes);
+    FERRY_NEW(ctx, b->near, n * n);
+    FERRY_NEW(ctx, b->degree, nodes);
+    FERRY_NEW(ctx, b->to, nodes * b->k);
+    FERRY_NEW(ctx, b->w, nodes * b->k);
+    FERRY_NEW(ctx, b->cls, nodes);
     FERRY_TRY(ferry_i_block_new(ctx, nodes, b->set->classes, &b->f));
     for (int64_t i = 0; i < n * n; i++)
         FERRY_TRY(find_near(ctx, b, i / n, i % n));
@@ -257,8 +253,7 @@ ferry_status ferry_i_select_triples(ferry_ctx *ctx, const select_set *set, int64
     FERRY_NEED(ctx, set->classes >= 2 && set->classes <= 64, FERRY_ENEEDS,
                "select: expected 2 to 64 classes, found %lld", (long long)set->classes);
     FERRY_TRY(bench_new(ctx, &b));
-    t = ferry_i_calloc(n * n * n, sizeof *t);
-    FERRY_NEED(ctx, t, FERRY_ENOMEM, "select: no memory for triples");
+    FERRY_NEW(ctx, t, n * n * n);
     for (int64_t i = 0; i < n * n; i++) {
         const int64_t s = i / n, target = i % n;
         double st_accuracy = 0;

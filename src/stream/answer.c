@@ -12,8 +12,7 @@ static ferry_status begin(ferry_ctx *ctx, ferry_stream *s, bool kept)
     ferry_status st = FERRY_OK;
     stream_answers *a = &s->now;
 
-    FERRY_NEED(ctx, FERRY_GROW(a->answer, a->n, a->cap), FERRY_ENOMEM,
-               "no memory for answers");
+    FERRY_HAVE(ctx, FERRY_GROW(a->answer, a->n, a->cap));
     if (a->n == 0) a->since = ferry_i_clock();
     a->answer[a->n++] = (stream_answer){s->line, a->text.len, kept};
 done:
@@ -23,7 +22,7 @@ done:
 static ferry_status finish(ferry_ctx *ctx, ferry_text *t)
 {
     ferry_i_text_addn(t, "}\n", 2);
-    return t->failed ? ferry_i_nomem(ctx, "answers") : FERRY_OK;
+    return t->failed ? ferry_i_nomem(ctx) : FERRY_OK;
 }
 
 static void add_real(ferry_text *t, double x)

@@ -50,7 +50,7 @@ static ferry_status read_file(ferry_ctx *ctx, const char *path, uint8_t **bytes,
                path, strerror(errno));
     FERRY_NEED(ctx, S_ISREG(info.st_mode), FERRY_EDATA, "%s: is not a plain file", path);
     *bytes = ferry_i_calloc(info.st_size, 1);
-    FERRY_NEED(ctx, *bytes, FERRY_ENOMEM, "no memory to read %s", path);
+    FERRY_HAVE(ctx, *bytes);
     while (got < info.st_size) {
         const ssize_t some = read(fd, *bytes + got, (size_t)(info.st_size - got));
         if (some < 0 && errno == EINTR) continue;
@@ -74,7 +74,7 @@ static ferry_status take_lock(ferry_ctx *ctx, ferry_stream *s)
     ferry_status st = FERRY_OK;
     char *path = ferry_i_path_join(s->folder, "lock");
 
-    FERRY_NEED(ctx, path, FERRY_ENOMEM, "no memory for a stream");
+    FERRY_HAVE(ctx, path);
     s->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     FERRY_NEED(ctx, s->lock >= 0, FERRY_EIO, "%s: cannot write: %s", path, strerror(errno));
     FERRY_NEED(ctx, flock(s->lock, LOCK_EX | LOCK_NB) == 0, FERRY_EINVAL,
@@ -114,7 +114,7 @@ static ferry_status sync_above(ferry_ctx *ctx, const char *folder)
         ferry_i_free(at);
         at = above;
     }
-    if (!at) return ferry_i_nomem(ctx, "a path");
+    if (!at) return ferry_i_nomem(ctx);
     ferry_i_free(at);
     return FERRY_OK;
 }
@@ -189,8 +189,8 @@ static bool wants_snapshot(const ferry_stream *s)
     return s->log->records >= s->snapshot_records || s->log->size >= s->snapshot_bytes;
 }
 
-/* A snapshot when the log has grown enough. Without one nothing is lost: try again later.
- */
+/* A snapshot when the log has grown enough. Without one nothing is lost: try again
+ * later. */
 static ferry_status maybe_snapshot(ferry_ctx *ctx, ferry_stream *s)
 {
     ferry_status st = FERRY_OK;
@@ -353,7 +353,7 @@ static ferry_status open_folder(ferry_ctx *ctx, ferry_stream *s, const char *mod
     bool snapshot = false;
     int64_t n = 0;
 
-    FERRY_NEED(ctx, path, FERRY_ENOMEM, "no memory for a stream");
+    FERRY_HAVE(ctx, path);
     FERRY_TRY(ferry_i_mkdirs(ctx, s->folder));
     FERRY_TRY(take_lock(ctx, s));
     remove_leftovers(s);
@@ -381,7 +381,7 @@ ferry_status ferry_stream_open(ferry_ctx *ctx, const char *model, const char *di
     const char *base = NULL;
 
     *out = NULL;
-    FERRY_NEED(ctx, s, FERRY_ENOMEM, "no memory for a stream");
+    FERRY_HAVE(ctx, s);
     s->lock = -1;
     s->seconds = BATCH_SECONDS;
     FERRY_TRY(ferry_i_opts_parse(ctx, "stream", ferry_i_stream_table,
@@ -390,7 +390,7 @@ ferry_status ferry_stream_open(ferry_ctx *ctx, const char *model, const char *di
     s->snapshot_bytes = LOG_MOST;
     s->folder = ferry_i_strdup(dir);
     s->snapshot = ferry_i_path_join(dir, "snapshot.ferry");
-    FERRY_NEED(ctx, s->folder && s->snapshot, FERRY_ENOMEM, "no memory for a stream");
+    FERRY_HAVE(ctx, s->folder && s->snapshot);
     FERRY_TRY(load_model(ctx, s, model));
     if (s->worker.model->views[0]->read)
         base = ferry_opts_get(s->worker.model->views[0]->read, "index_base");
@@ -443,7 +443,7 @@ static ferry_status give(ferry_ctx *ctx, ferry_stream *s, ferry_status st,
 {
     if (s->lent.failed) { /* better no answer than a wrong one */
         ferry_i_text_free(&s->lent);
-        if (st == FERRY_OK) st = ferry_i_nomem(ctx, "answers");
+        if (st == FERRY_OK) st = ferry_i_nomem(ctx);
         s->broken = true;
     }
     *answers = s->lent.len > 0 ? s->lent.s : "";

@@ -111,7 +111,7 @@ ferry_status ferry_i_stream_take(ferry_ctx *ctx, ferry_stream *s, const char *li
     if (s->set.format == FERRY_STREAM_CSV && s->header.n == 0)
         return ferry_i_header_read(ctx, s->worker.model->views[0], line, n, &s->header);
     if (parse(s, line, n)) return act(ctx, s);
-    if (s->parsed.no_memory) return ferry_i_nomem(ctx, "a line");
+    if (s->parsed.no_memory) return ferry_i_nomem(ctx);
     return ferry_i_answer_bad(ctx, s, s->parsed.why);
 }
 
@@ -132,7 +132,7 @@ static ferry_status line_ends(ferry_ctx *ctx, ferry_stream *s, const char *bytes
         FERRY_TRY(ferry_i_stream_take(ctx, s, bytes, n));
     } else {
         ferry_i_text_addn(&s->part, bytes, n);
-        FERRY_NEED(ctx, !s->part.failed, FERRY_ENOMEM, "no memory for a line");
+        FERRY_HAVE(ctx, !s->part.failed);
         FERRY_TRY(ferry_i_stream_take(ctx, s, s->part.s, s->part.len));
     }
 done:
@@ -152,7 +152,7 @@ static ferry_status line_goes_on(ferry_ctx *ctx, ferry_stream *s, const char *by
         return FERRY_OK;
     }
     ferry_i_text_addn(&s->part, bytes, n);
-    return s->part.failed ? ferry_i_nomem(ctx, "a line") : FERRY_OK;
+    return s->part.failed ? ferry_i_nomem(ctx) : FERRY_OK;
 }
 
 ferry_status ferry_stream_feed(ferry_ctx *ctx, ferry_stream *s, const char *bytes,

@@ -63,8 +63,8 @@ done:
     return st;
 }
 
-/* The head of the record at `at` when a whole record with the right checksum stands there.
- */
+/* The head of the record at `at` when a whole record with the right checksum stands
+ * there. */
 static bool whole(const ferry_log_scan *s, int64_t at, log_head *head)
 {
     if (s->n - at < (int64_t)sizeof *head) return false;

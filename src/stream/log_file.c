@@ -62,10 +62,10 @@ static ferry_status log_new(ferry_ctx *ctx, const char *folder, ferry_log **out)
     ferry_log *log = ferry_i_calloc(1, sizeof *log);
 
     *out = NULL;
-    FERRY_NEED(ctx, log, FERRY_ENOMEM, "no memory for a log");
+    FERRY_HAVE(ctx, log);
     log->fd = -1;
     log->path = ferry_i_path_join(folder, "log");
-    FERRY_NEED(ctx, log->path, FERRY_ENOMEM, "no memory for a log");
+    FERRY_HAVE(ctx, log->path);
     *out = log;
     log = NULL;
 done:
@@ -85,7 +85,7 @@ ferry_status ferry_i_log_create(ferry_ctx *ctx, const char *folder, ferry_hash m
     *out = NULL;
     FERRY_TRY(log_new(ctx, folder, &log));
     fresh = ferry_i_path_join(folder, "log.new");
-    FERRY_NEED(ctx, fresh, FERRY_ENOMEM, "no memory for a log");
+    FERRY_HAVE(ctx, fresh);
     ferry_i_log_header(&h, model, after);
     log->fd = open(fresh, O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
     FERRY_NEED(ctx, log->fd >= 0, FERRY_EIO, "%s: cannot write: %s", fresh,
@@ -173,8 +173,7 @@ ferry_status ferry_i_log_add(ferry_ctx *ctx, ferry_log *log, const ferry_record 
     const int64_t size = (bare + 7) / 8 * 8, all = (int64_t)sizeof(log_head) + size;
     uint8_t *record = size <= UINT32_MAX ? room_for(log, all) : NULL, *to = record;
 
-    FERRY_NEED(ctx, record, FERRY_ENOMEM, "no memory for a record of %lld bytes",
-               (long long)all);
+    FERRY_HAVE(ctx, record);
     log_head head = {.seq = (uint64_t)r->seq,
                      .settled = (uint64_t)log->settled,
                      .size = (uint32_t)size,

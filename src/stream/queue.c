@@ -64,16 +64,14 @@ ferry_status ferry_i_queue_add(ferry_ctx *ctx, ferry_queue *q, const char *id, i
     ferry_status st = FERRY_OK;
     ferry_waiting *w = ferry_i_calloc(1, sizeof *w);
 
-    FERRY_NEED(ctx, w, FERRY_ENOMEM, "no memory for an instance that waits");
+    FERRY_HAVE(ctx, w);
     w->n = x->n;
     w->id = ferry_i_strndup(id, id_n);
     w->value = copy_of(x->value, x->n, sizeof *x->value);
     if (x->index) w->index = copy_of(x->index, x->n, sizeof *x->index);
     w->note = copy_of(note, notes, sizeof *note);
-    FERRY_NEED(ctx,
-               w->id && w->value && w->note && !x->index == !w->index &&
-                   (q->n < q->buckets || more_buckets(q)),
-               FERRY_ENOMEM, "no memory for an instance that waits");
+    FERRY_HAVE(ctx, w->id && w->value && w->note && !x->index == !w->index &&
+                        (q->n < q->buckets || more_buckets(q)));
     w->older = q->newest;
     *(q->newest ? &q->newest->newer : &q->oldest) = w;
     q->newest = w;

@@ -55,11 +55,9 @@ static ferry_status gather(ferry_ctx *ctx, const ferry_worker *w, queue_arrays *
     a->value = ferry_i_calloc(a->entries, sizeof *a->value);
     a->index = ferry_i_calloc(a->entries, sizeof *a->index);
     a->note = ferry_i_calloc(a->n * w->notes, sizeof *a->note);
-    FERRY_NEED(ctx, a->ids && a->start && a->sparse && a->value && a->index && a->note,
-               FERRY_ENOMEM, "no memory for a snapshot");
+    FERRY_HAVE(ctx, a->ids && a->start && a->sparse && a->value && a->index && a->note);
     for (const ferry_waiting *q = w->queue.oldest; q; q = q->newer, i++) {
-        FERRY_NEED(ctx, ferry_i_ids_add(a->ids, q->id, NULL) >= 0, FERRY_ENOMEM,
-                   "no memory for a snapshot");
+        FERRY_HAVE(ctx, ferry_i_ids_add(a->ids, q->id, NULL) >= 0);
         a->sparse[i] = q->index != NULL;
         for (int64_t e = 0; e < q->n; e++) {
             a->value[at + e] = q->value[e];
@@ -173,8 +171,7 @@ static ferry_status restore_all(ferry_ctx *ctx, const ferry_bag *bag, ferry_work
                    "ferry.stream.start goes back");
         if (n > longest) longest = n;
     }
-    index = ferry_i_calloc(longest, sizeof *index);
-    FERRY_NEED(ctx, index, FERRY_ENOMEM, "no memory for a snapshot");
+    FERRY_NEW(ctx, index, longest);
     for (int64_t i = 0; i < a.n; i++)
         FERRY_TRY(restore(ctx, &a, i, w, index));
 done:

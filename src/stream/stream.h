@@ -15,8 +15,7 @@
 #include "ferry/stream.h"
 #include "model/model.h"
 
-/* ---- records: what happened, in order
- * -------------------------------------------------------------------------------------- */
+/* ---- records: what happened, in order ---- */
 
 typedef enum ferry_record_kind {
     FERRY_RECORD_OBSERVE = 1, /* an instance to answer */
@@ -40,8 +39,7 @@ typedef struct ferry_record {
     const int32_t *index; /* n when sparse: ascending, below the columns */
 } ferry_record;
 
-/* ---- the log
- * -------------------------------------------------------------------------------------- */
+/* ---- the log ---- */
 
 #define FERRY_LOG_VERSION 1
 typedef struct ferry_hash {
@@ -106,8 +104,7 @@ bool ferry_i_log_busy(const ferry_log *log);
 /* Make renames in a folder durable. */
 ferry_status ferry_i_sync_folder(ferry_ctx *ctx, const char *folder);
 
-/* ---- instances that wait for their label
- * -------------------------------------------------------------------------------------- */
+/* ---- instances that wait for their label ---- */
 
 typedef struct ferry_waiting {
     char *id;
@@ -128,8 +125,7 @@ ferry_status ferry_i_queue_add(ferry_ctx *ctx, ferry_queue *q, const char *id, i
 void ferry_i_queue_remove(ferry_queue *q, ferry_waiting *w); /* frees it */
 void ferry_i_queue_clear(ferry_queue *q);
 
-/* ---- a model at work: the state that records change
- * -------------------------------------------------------------------------------------- */
+/* ---- a model at work: the state that records change ---- */
 
 typedef struct ferry_worker {
     ferry_model *model;
@@ -169,8 +165,7 @@ ferry_status ferry_i_snapshot_unpack(ferry_ctx *ctx, const char *what, const fer
 /* XXH3-128 of bytes. */
 ferry_hash ferry_i_stream_hash(const void *bytes, int64_t n);
 
-/* ---- lines
- * -------------------------------------------------------------------------------------- */
+/* ---- lines ---- */
 
 enum { FERRY_STREAM_NDJSON, FERRY_STREAM_CSV, FERRY_STREAM_SVMLIGHT };
 

@@ -15,8 +15,8 @@ void ferry_i_header_free(ferry_header *h)
     *h = (ferry_header){0};
 }
 
-/* Whether a column is the id or the label: as the model's file had it, or by a usual name.
- */
+/* Whether a column is the id or the label: as the model's file had it, or by a usual
+ * name. */
 static bool column_is(const ferry_view *view, const ferry_field *f, const char *option,
                       const char *const *usual)
 {
@@ -47,7 +47,7 @@ static ferry_status read_roles(ferry_ctx *ctx, const ferry_view *view, ferry_hea
     uint8_t *seen = ferry_i_calloc(view->x->cols + 2, 1);
     char show[44];
 
-    FERRY_NEED(ctx, seen, FERRY_ENOMEM, "no memory for the columns of a stream");
+    FERRY_HAVE(ctx, seen);
     for (int64_t j = 0; j < h->n; j++) {
         const ferry_field *f = &h->field[j];
         int64_t role = role_of(view, f);
@@ -85,10 +85,8 @@ ferry_status ferry_i_header_read(ferry_ctx *ctx, const ferry_view *view, const c
         n -= 3;
     }
     h->n = ferry_i_fields(s, s + n, ",", NULL, 0);
-    h->role = ferry_i_calloc(h->n, sizeof *h->role);
-    h->field = ferry_i_calloc(h->n, sizeof *h->field);
-    FERRY_NEED(ctx, h->role && h->field, FERRY_ENOMEM,
-               "no memory for the columns of a stream");
+    FERRY_NEW(ctx, h->role, h->n);
+    FERRY_NEW(ctx, h->field, h->n);
     (void)ferry_i_fields(s, s + n, ",", h->field, h->n);
     FERRY_TRY(read_roles(ctx, view, h));
 done:

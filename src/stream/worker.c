@@ -17,8 +17,7 @@ ferry_status ferry_i_worker_open(ferry_ctx *ctx, const char *what, ferry_model *
     FERRY_NEED(ctx, model->n_views == 1, FERRY_ENEEDS,
                "%s: has %lld views, a stream has one", what, (long long)model->n_views);
     w->notes = ferry_model_note(model);
-    w->note = ferry_i_calloc(w->notes, sizeof *w->note);
-    FERRY_NEED(ctx, w->note, FERRY_ENOMEM, "no memory for a stream");
+    FERRY_NEW(ctx, w->note, w->notes);
 done:
     return st;
 }
@@ -124,7 +123,7 @@ static ferry_status answer(ferry_ctx *ctx, ferry_worker *w, const ferry_row *x,
 
     if (k > w->scores) {
         double *more = ferry_i_realloc(w->score, 2 * k, sizeof *more);
-        FERRY_NEED(ctx, more, FERRY_ENOMEM, "no memory for %lld scores", (long long)k);
+        FERRY_HAVE(ctx, more);
         w->score = more;
         w->scores = 2 * k;
     }
@@ -141,7 +140,7 @@ static ferry_status learn(ferry_ctx *ctx, ferry_worker *w, const ferry_row *x,
     const int64_t k = ferry_model_classes(w->model);
     const char *name = class_name(w, r->y, r->y_n);
 
-    FERRY_NEED(ctx, name, FERRY_ENOMEM, "no memory for a label");
+    FERRY_HAVE(ctx, name);
     const int64_t known = ferry_i_ids_find(w->model->names, name);
     out->label = (int32_t)(known >= 0 ? known : k);
     out->new_class = known < 0;
@@ -160,7 +159,7 @@ static ferry_status wait_for_label(ferry_ctx *ctx, ferry_worker *w, const ferry_
     FERRY_TRY(ferry_i_queue_add(ctx, &w->queue, r->id, r->id_n, x, w->note, w->notes));
     if (w->queue.n <= w->most) goto done;
     out->forgot = ferry_i_strdup(w->queue.oldest->id);
-    FERRY_NEED(ctx, out->forgot, FERRY_ENOMEM, "no memory for an id");
+    FERRY_HAVE(ctx, out->forgot);
     ferry_i_queue_remove(&w->queue, w->queue.oldest);
 done:
     return st;

@@ -50,9 +50,8 @@ static ferry_status view_with(ferry_ctx *ctx, const ferry_view *v, ferry_matrix 
 
     FERRY_TRY(ferry_i_view_new(ctx, v->name, x, v->features, v->read, v->idf, &w));
     w->n_instances = v->n_instances;
-    w->row_of = ferry_i_calloc(v->n_instances, sizeof *w->row_of);
-    w->instance = ferry_i_calloc(x->rows, sizeof *w->instance);
-    FERRY_NEED(ctx, w->row_of && w->instance, FERRY_ENOMEM, "no memory for a control");
+    FERRY_NEW(ctx, w->row_of, v->n_instances);
+    FERRY_NEW(ctx, w->instance, x->rows);
     memcpy(w->row_of, v->row_of, (size_t)v->n_instances * sizeof *w->row_of);
     memcpy(w->instance, v->instance, (size_t)x->rows * sizeof *w->instance);
     *out = w;
@@ -75,7 +74,7 @@ static ferry_status deal_dense(ferry_ctx *ctx, const ferry_matrix *x, ferry_rng 
     ferry_status st = FERRY_OK;
     int64_t *order = ferry_i_calloc(x->rows, sizeof *order);
 
-    FERRY_NEED(ctx, order, FERRY_ENOMEM, "no memory for a control");
+    FERRY_HAVE(ctx, order);
     FERRY_TRY(ferry_i_matrix_dense(ctx, x->rows, x->cols, out));
     for (int64_t j = 0; j < x->cols; j++) {
         identity(x->rows, order);
@@ -100,7 +99,7 @@ static ferry_status deal_sparse(ferry_ctx *ctx, const ferry_matrix *x, ferry_rng
     double *value = ferry_i_calloc(x->nnz, sizeof *value);
     ferry_matrix *y = NULL;
 
-    FERRY_NEED(ctx, first && row && pool && value, FERRY_ENOMEM, "no memory for a control");
+    FERRY_HAVE(ctx, first && row && pool && value);
     FERRY_TRY(ferry_i_matrix_csr(ctx, x->rows, x->cols, x->nnz, &y));
     for (int64_t e = 0; e < x->nnz; e++)
         first[x->index[e] + 1]++;
@@ -157,7 +156,7 @@ static ferry_status permute_rows(ferry_ctx *ctx, const ferry_matrix *x, ferry_rn
     ferry_status st = FERRY_OK;
     int64_t *order = ferry_i_calloc(x->rows, sizeof *order);
 
-    FERRY_NEED(ctx, order, FERRY_ENOMEM, "no memory for a control");
+    FERRY_HAVE(ctx, order);
     identity(x->rows, order);
     ferry_i_rng_shuffle(rng, x->rows, order);
     FERRY_TRY(ferry_i_matrix_take(ctx, x, x->rows, order, x->cols, NULL, out));
@@ -174,7 +173,7 @@ static ferry_status change_views(ferry_ctx *ctx, const ferry_domain *d, int64_t 
     ferry_view **views = ferry_i_calloc(d->n_views, sizeof *views), **given = views;
     ferry_matrix *x = NULL;
 
-    FERRY_NEED(ctx, views, FERRY_ENOMEM, "no memory for a control");
+    FERRY_HAVE(ctx, views);
     for (int64_t i = 0; i < d->n_views; i++) {
         if (i < from)
             x = ferry_i_matrix_ref(d->views[i]->x);
@@ -250,8 +249,7 @@ static ferry_status rewire(ferry_ctx *ctx, const ferry_graph *g, ferry_rng *rng,
     double *weight = ferry_i_calloc(half, sizeof *weight);
     int64_t n = 0, loops = 0;
 
-    FERRY_NEED(ctx, from && to && near && u && v && weight, FERRY_ENOMEM,
-               "no memory for a control");
+    FERRY_HAVE(ctx, from && to && near && u && v && weight);
     memcpy(near, a->index, (size_t)a->nnz * sizeof *near);
     for (int64_t i = 0; i < a->rows; i++) {
         for (int64_t e = a->start[i]; e < a->start[i + 1]; e++) {
@@ -283,7 +281,7 @@ static ferry_status rewire_all(ferry_ctx *ctx, const ferry_domain *d, ferry_rng 
     ferry_status st = FERRY_OK;
     ferry_graph **graphs = ferry_i_calloc(d->n_graphs, sizeof *graphs), **given = graphs;
 
-    FERRY_NEED(ctx, graphs, FERRY_ENOMEM, "no memory for a control");
+    FERRY_HAVE(ctx, graphs);
     for (int64_t i = 0; i < d->n_graphs; i++)
         FERRY_TRY(rewire(ctx, d->graphs[i], rng, &graphs[i]));
     given = NULL;
@@ -308,7 +306,7 @@ static ferry_status shuffle_labels(ferry_ctx *ctx, const ferry_domain *d, ferry_
             *to = ferry_i_calloc(l->n, sizeof *to), n = 0;
     ferry_labels *now = NULL;
 
-    FERRY_NEED(ctx, known && to, FERRY_ENOMEM, "no memory for a control");
+    FERRY_HAVE(ctx, known && to);
     FERRY_TRY(ferry_i_labels_copy(ctx, l, &now));
     for (int64_t i = 0; i < l->n; i++)
         if (ferry_i_labels_has(l, i)) known[n++] = i;
@@ -338,7 +336,7 @@ static ferry_status deal_ratings(ferry_ctx *ctx, const ferry_domain *d, ferry_rn
     int64_t *order = ferry_i_calloc(r->n, sizeof *order);
     ferry_ratings *now = NULL;
 
-    FERRY_NEED(ctx, order, FERRY_ENOMEM, "no memory for a control");
+    FERRY_HAVE(ctx, order);
     FERRY_TRY(ferry_i_ratings_copy(ctx, r, &now));
     identity(r->n, order);
     ferry_i_rng_shuffle(rng, r->n, order);
@@ -361,24 +359,21 @@ static ferry_status shuffle_pairs(ferry_ctx *ctx, const ferry_domain *d, ferry_r
     int64_t *order = ferry_i_calloc(p->n, sizeof *order);
     ferry_pairs *now = ferry_i_calloc(1, sizeof *now);
 
-    FERRY_NEED(ctx, order && now, FERRY_ENOMEM, "no memory for a control");
+    FERRY_HAVE(ctx, order && now);
     identity(p->n, order);
     ferry_i_rng_shuffle(rng, p->n, order);
-    now->left = ferry_i_calloc(p->n, sizeof *now->left);
-    now->right = ferry_i_calloc(p->n, sizeof *now->right);
-    FERRY_NEED(ctx, now->left && now->right, FERRY_ENOMEM, "no memory for a control");
+    FERRY_NEW(ctx, now->left, p->n);
+    FERRY_NEW(ctx, now->right, p->n);
     now->n = p->n;
     for (int64_t i = 0; i < p->n; i++) {
         now->left[i] = ferry_i_strdup(p->left[i]);
         now->right[i] = ferry_i_strdup(p->right[order[i]]);
-        FERRY_NEED(ctx, now->left[i] && now->right[i], FERRY_ENOMEM,
-                   "no memory for a control");
+        FERRY_HAVE(ctx, now->left[i] && now->right[i]);
     }
     now->left_domain = ferry_i_strdup(p->left_domain);
     now->right_domain = ferry_i_strdup(p->right_domain);
-    FERRY_NEED(
-        ctx, !p->left_domain == !now->left_domain && !p->right_domain == !now->right_domain,
-        FERRY_ENOMEM, "no memory for a control");
+    FERRY_HAVE(ctx, !p->left_domain == !now->left_domain &&
+                        !p->right_domain == !now->right_domain);
     st = ferry_i_domain_with_pairs(ctx, d, now, out);
     now = NULL;
 done:

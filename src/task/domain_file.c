@@ -205,7 +205,7 @@ static ferry_status parse_labelled(const ferry_place *p, ferry_domain *d)
         if (strncmp(s, "ids:", 4) == 0) FERRY_TRY(ferry_i_place_path(p, s + 4, &path));
         spec = path ? ferry_i_sprintf("ids:%s", path) : ferry_i_strdup(s);
     }
-    FERRY_NEED(ctx, spec, FERRY_ENOMEM, "no memory for a task file");
+    FERRY_HAVE(ctx, spec);
     st = ferry_domain_set_labelled(ctx, d, spec);
     if (st == FERRY_EINVAL && value.node == p->node)
         st = ferry_i_place_bad(p, "expected %s, not '%s'", expected, s);

@@ -40,7 +40,7 @@ ferry_status ferry_i_place_option(const ferry_place *key, const ferry_place *val
     FERRY_TRY(ferry_opts_new(ctx, &one));
     FERRY_TRY(ferry_opts_set(ctx, one, name, text));
     scratch = ferry_i_calloc((int64_t)size, 1);
-    FERRY_NEED(ctx, scratch, FERRY_ENOMEM, "no memory for options");
+    FERRY_HAVE(ctx, scratch);
     ferry_i_place_text(value, where, sizeof where);
     st = ferry_i_opts_parse(ctx, where, table, n, one, scratch);
     if (st == FERRY_EINVAL) st = FERRY_EDATA;
@@ -64,8 +64,7 @@ static ferry_status find_method(const ferry_place *p, const char *name,
 
     *out = ferry_method_find(name);
     if (*out) return FERRY_OK;
-    names = ferry_i_calloc(n, sizeof *names);
-    FERRY_NEED(p->y->ctx, names, FERRY_ENOMEM, "no memory for a task file");
+    FERRY_NEW(p->y->ctx, names, n);
     for (int64_t i = 0; i < n; i++)
         names[i] = ferry_method_at(i)->name;
     near = ferry_nearest(name, n, names);
@@ -322,7 +321,7 @@ static ferry_status keep_origin(ferry_ctx *ctx, const char *path, const ferry_in
 
     t->file = absolute(path);
     t->text = ferry_i_strndup(in->data, in->size);
-    FERRY_NEED(ctx, t->file && t->text, FERRY_ENOMEM, "no memory for a task file");
+    FERRY_HAVE(ctx, t->file && t->text);
     FERRY_TRY(sets ? ferry_i_opts_copy(ctx, sets, &t->sets)
                    : ferry_opts_new(ctx, &t->sets));
 done:
@@ -340,7 +339,7 @@ ferry_status ferry_task_load(ferry_ctx *ctx, const char *path, const ferry_opts 
     FERRY_NEED(ctx, path, FERRY_EINVAL, "no task file given");
     FERRY_TRY(ferry_i_input_file(ctx, path, &in));
     dir = ferry_i_path_dir(path);
-    FERRY_NEED(ctx, dir, FERRY_ENOMEM, "no memory for a task file");
+    FERRY_HAVE(ctx, dir);
     ferry_i_unpacked_keep(ctx, true); /* domains often share an archive */
     FERRY_TRY(ferry_i_task_parse(ctx, in.path, strcmp(dir, ".") == 0 ? "" : dir, in.data,
                                  in.size, sets, out));

@@ -54,7 +54,7 @@ static ferry_status keep(ferry_ctx *ctx, const ferry_input *in, int64_t line,
         return ferry_i_bad(ctx, in->path, line, "'%.*s' is no instance of domain '%s'",
                            (int)f.n, f.s, d->name);
     *out = ferry_i_strndup(f.s, f.n);
-    return *out ? FERRY_OK : ferry_i_nomem(ctx, "pairs");
+    return *out ? FERRY_OK : ferry_i_nomem(ctx);
 }
 
 static ferry_status read_lines(ferry_ctx *ctx, const ferry_input *in, const ferry_task *t,
@@ -68,9 +68,8 @@ static ferry_status read_lines(ferry_ctx *ctx, const ferry_input *in, const ferr
 
     for (const char *s = in->data; s < end; s++)
         lines += *s == '\n';
-    p->left = ferry_i_calloc(lines, sizeof *p->left);
-    p->right = ferry_i_calloc(lines, sizeof *p->right);
-    FERRY_NEED(ctx, p->left && p->right, FERRY_ENOMEM, "no memory for pairs");
+    FERRY_NEW(ctx, p->left, lines);
+    FERRY_NEW(ctx, p->right, lines);
     for (const char *s = in->data, *stop; s < end; s = stop + 1) {
         stop = memchr(s, '\n', (size_t)(end - s));
         if (!stop) stop = end;
@@ -108,12 +107,12 @@ static ferry_status read_pairs(ferry_ctx *ctx, const char *path, const ferry_tas
     const ferry_domain *right = ferry_i_task_role(t, FERRY_TARGET, 0);
 
     *out = NULL;
-    FERRY_NEED(ctx, p, FERRY_ENOMEM, "no memory for pairs");
+    FERRY_HAVE(ctx, p);
     FERRY_TRY(ferry_i_input_open(ctx, path, &in));
     FERRY_TRY(read_lines(ctx, &in, t, &left, &right, p));
     p->left_domain = ferry_i_strdup(left->name);
     p->right_domain = ferry_i_strdup(right->name);
-    FERRY_NEED(ctx, p->left_domain && p->right_domain, FERRY_ENOMEM, "no memory for pairs");
+    FERRY_HAVE(ctx, p->left_domain && p->right_domain);
     *out = p;
     p = NULL;
 done:

@@ -7,8 +7,7 @@
 /* Remember that a node stands for a setting. */
 static ferry_status remember(ferry_yaml *y, int node, const char *set)
 {
-    if (!FERRY_GROW(y->origin, y->n_origin, y->cap_origin))
-        return ferry_i_nomem(y->ctx, "settings");
+    if (!FERRY_GROW(y->origin, y->n_origin, y->cap_origin)) return ferry_i_nomem(y->ctx);
     y->origin[y->n_origin++] = (ferry_origin){node, set};
     return FERRY_OK;
 }
@@ -26,7 +25,7 @@ static ferry_status add_scalar(ferry_yaml *y, const char *set, const char *text,
 
     *out = yaml_document_add_scalar(&y->doc, NULL, (const yaml_char_t *)text, -1,
                                     YAML_PLAIN_SCALAR_STYLE);
-    FERRY_NEED(y->ctx, *out, FERRY_ENOMEM, "no memory for settings");
+    FERRY_HAVE(y->ctx, *out);
     FERRY_TRY(remember(y, *out, set));
 done:
     return st;
@@ -61,8 +60,7 @@ static ferry_status put(ferry_yaml *y, const char *set, int mapping, const char 
         return FERRY_OK;
     }
     FERRY_TRY(add_scalar(y, set, key, &k));
-    FERRY_NEED(y->ctx, yaml_document_append_mapping_pair(&y->doc, mapping, k, node),
-               FERRY_ENOMEM, "no memory for settings");
+    FERRY_HAVE(y->ctx, yaml_document_append_mapping_pair(&y->doc, mapping, k, node));
 done:
     return st;
 }
@@ -84,7 +82,7 @@ static ferry_status add_mapping(ferry_yaml *y, const char *set, int *out)
     ferry_status st = FERRY_OK;
 
     *out = yaml_document_add_mapping(&y->doc, NULL, YAML_BLOCK_MAPPING_STYLE);
-    FERRY_NEED(y->ctx, *out, FERRY_ENOMEM, "no memory for settings");
+    FERRY_HAVE(y->ctx, *out);
     FERRY_TRY(remember(y, *out, set));
 done:
     return st;
@@ -144,12 +142,11 @@ static ferry_status widen_entry(ferry_yaml *y, const char *set, int list, int64_
 
     if (yaml_document_get_node(&y->doc, entry)->type != YAML_SCALAR_NODE) return FERRY_OK;
     mapping = yaml_document_add_mapping(&y->doc, NULL, YAML_BLOCK_MAPPING_STYLE);
-    FERRY_NEED(y->ctx, mapping, FERRY_ENOMEM, "no memory for settings");
+    FERRY_HAVE(y->ctx, mapping);
     yaml_document_get_node(&y->doc, mapping)->start_mark =
         yaml_document_get_node(&y->doc, entry)->start_mark;
     FERRY_TRY(add_mapping(y, set, &options));
-    FERRY_NEED(y->ctx, yaml_document_append_mapping_pair(&y->doc, mapping, entry, options),
-               FERRY_ENOMEM, "no memory for settings");
+    FERRY_HAVE(y->ctx, yaml_document_append_mapping_pair(&y->doc, mapping, entry, options));
     yaml_document_get_node(&y->doc, list)->data.sequence.items.start[i] = mapping;
 done:
     return st;
@@ -217,7 +214,7 @@ static ferry_status apply_one(ferry_yaml *y, const char *set, const char *value)
         goto done;
     } else if (first != last) {
         name = ferry_i_strndup(first + 1, last - first - 1);
-        FERRY_NEED(y->ctx, name, FERRY_ENOMEM, "no memory for settings");
+        FERRY_HAVE(y->ctx, name);
         if (strncmp(set, "methods.", 8) == 0) {
             FERRY_TRY(set_method(y, set, name, last + 1, value));
             goto done;

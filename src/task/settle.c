@@ -49,7 +49,7 @@ static ferry_status sort_names(ferry_ctx *ctx, const ferry_ids *found, ferry_ids
     bool numbers = true;
 
     *out = NULL;
-    FERRY_NEED(ctx, names && sorted, FERRY_ENOMEM, "no memory for label names");
+    FERRY_HAVE(ctx, names && sorted);
     for (int64_t k = 0; k < m; k++) {
         const char *text = ferry_i_ids_at(found, k), *end = text + strlen(text);
         names[k].text = text;
@@ -59,8 +59,7 @@ static ferry_status sort_names(ferry_ctx *ctx, const ferry_ids *found, ferry_ids
     qsort(names, (size_t)m, sizeof *names, numbers ? by_value : by_text);
     for (int64_t k = 0; k < m; k++) {
         if (numbers && k > 0 && names[k].value == names[k - 1].value) continue;
-        FERRY_NEED(ctx, ferry_i_ids_add(sorted, names[k].text, NULL) >= 0, FERRY_ENOMEM,
-                   "no memory for label names");
+        FERRY_HAVE(ctx, ferry_i_ids_add(sorted, names[k].text, NULL) >= 0);
     }
     *out = sorted;
     sorted = NULL;
@@ -77,15 +76,12 @@ static ferry_status add_names(ferry_ctx *ctx, const ferry_labels *l, ferry_ids *
 
     if (l->kind == FERRY_LABEL_CLASS)
         for (int64_t i = 0; i < l->n; i++)
-            FERRY_NEED(
-                ctx,
-                l->cls[i] < 0 ||
-                    ferry_i_ids_add(found, ferry_i_ids_at(l->names, l->cls[i]), NULL) >= 0,
-                FERRY_ENOMEM, "no memory for label names");
+            FERRY_HAVE(ctx, l->cls[i] < 0 ||
+                                ferry_i_ids_add(found, ferry_i_ids_at(l->names, l->cls[i]),
+                                                NULL) >= 0);
     if (l->kind == FERRY_LABEL_SET)
         for (int64_t k = 0; k < ferry_i_labels_m(l); k++)
-            FERRY_NEED(ctx, ferry_i_ids_add(found, ferry_i_ids_at(l->names, k), NULL) >= 0,
-                       FERRY_ENOMEM, "no memory for label names");
+            FERRY_HAVE(ctx, ferry_i_ids_add(found, ferry_i_ids_at(l->names, k), NULL) >= 0);
 done:
     return st;
 }
@@ -98,15 +94,14 @@ static ferry_status keep_shared(ferry_ctx *ctx, int64_t n, ferry_labels *const *
     ferry_ids *shared = ferry_i_ids_new();
     const int64_t all = ferry_i_ids_count(*found);
 
-    FERRY_NEED(ctx, shared, FERRY_ENOMEM, "no memory for label names");
+    FERRY_HAVE(ctx, shared);
     for (int64_t k = 0; k < all; k++) {
         const char *name = ferry_i_ids_at(*found, k);
         bool everywhere = true;
         for (int64_t i = 0; i < n; i++)
             if (labels[i] && ferry_i_ids_find(labels[i]->names, name) < 0)
                 everywhere = false;
-        FERRY_NEED(ctx, !everywhere || ferry_i_ids_add(shared, name, NULL) >= 0,
-                   FERRY_ENOMEM, "no memory for label names");
+        FERRY_HAVE(ctx, !everywhere || ferry_i_ids_add(shared, name, NULL) >= 0);
     }
     FERRY_NEED(ctx, all == 0 || ferry_i_ids_count(shared) > 0, FERRY_EDATA,
                "goal multilabel: none of the %lld labels is known to all domains",
@@ -167,7 +162,7 @@ static ferry_status exchange(ferry_ctx *ctx, ferry_task *t, ferry_labels **label
     ferry_status st = FERRY_OK;
     ferry_domain **now = ferry_i_calloc(t->n_domains, sizeof *now);
 
-    FERRY_NEED(ctx, now, FERRY_ENOMEM, "no memory for a task");
+    FERRY_HAVE(ctx, now);
     for (int64_t i = 0; i < t->n_domains; i++) {
         if (is_settled(t->domains[i], t->goal, names)) {
             now[i] = ferry_i_domain_ref(t->domains[i]);
@@ -199,7 +194,7 @@ ferry_status ferry_i_task_settle(ferry_ctx *ctx, ferry_task *t)
     ferry_labels **labels = ferry_i_calloc(t->n_domains, sizeof *labels);
     ferry_ids *found = ferry_i_ids_new(), *names = NULL;
 
-    FERRY_NEED(ctx, labels && found, FERRY_ENOMEM, "no memory for a task");
+    FERRY_HAVE(ctx, labels && found);
     for (int64_t i = 0; i < t->n_domains; i++) {
         FERRY_TRY(ferry_i_task_labels(ctx, t->goal, t->domains[i], &labels[i]));
         if (labels[i]) FERRY_TRY(add_names(ctx, labels[i], found));

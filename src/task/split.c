@@ -30,7 +30,7 @@ static ferry_status order_by_id(ferry_ctx *ctx, const ferry_ids *ids, int64_t **
     int64_t *order = ferry_i_calloc(n, sizeof *order);
 
     *out = NULL;
-    FERRY_NEED(ctx, list && order, FERRY_ENOMEM, "no memory for a split");
+    FERRY_HAVE(ctx, list && order);
     for (int64_t i = 0; i < n; i++)
         list[i] = (named){ferry_i_ids_at(ids, i), i};
     qsort(list, (size_t)n, sizeof *list, by_id);
@@ -52,7 +52,7 @@ static ferry_status sort_by_key(ferry_ctx *ctx, const ferry_ids *ids, const int3
     const int64_t m = ferry_i_ids_count(ids);
     int64_t *order = NULL, *next = ferry_i_calloc(m + 1, sizeof *next), sum = 0;
 
-    FERRY_NEED(ctx, next, FERRY_ENOMEM, "no memory for a split");
+    FERRY_HAVE(ctx, next);
     FERRY_TRY(order_by_id(ctx, ids, &order));
     for (int64_t e = 0; e < n; e++)
         next[key[in[e]]]++;
@@ -175,7 +175,7 @@ static ferry_status sample_classes(ferry_ctx *ctx, const ferry_domain *d, int64_
             *group = ferry_i_calloc(n, sizeof *group);
     int64_t count = 0;
 
-    FERRY_NEED(ctx, size && take && next && group, FERRY_ENOMEM, "no memory for a split");
+    FERRY_HAVE(ctx, size && take && next && group);
     for (int64_t i = 0; i < n; i++)
         size[d->labels->cls[candidate[i]]]++;
     if (d->seen.kind == FERRY_SEEN_PER_CLASS) {
@@ -244,7 +244,7 @@ static ferry_status hide_labels(ferry_ctx *ctx, const ferry_domain *d, ferry_rng
     ferry_labels *labels = NULL;
     uint8_t *seen = ferry_i_calloc(n, sizeof *seen);
 
-    FERRY_NEED(ctx, seen, FERRY_ENOMEM, "no memory for a split");
+    FERRY_HAVE(ctx, seen);
     FERRY_TRY(sample(ctx, d, rng, seen));
     FERRY_TRY(ferry_i_labels_copy(ctx, d->labels, &labels));
     for (int64_t i = 0; i < n; i++)
@@ -268,7 +268,7 @@ static ferry_status hide_ratings(ferry_ctx *ctx, const ferry_domain *d, ferry_rn
     int64_t *a = ferry_i_calloc(all->n, sizeof *a), *b = ferry_i_calloc(all->n, sizeof *b);
     int64_t n = 0, count = 0;
 
-    FERRY_NEED(ctx, a && b, FERRY_ENOMEM, "no memory for a split");
+    FERRY_HAVE(ctx, a && b);
     FERRY_NEED(ctx, d->seen.kind <= FERRY_SEEN_FRACTION, FERRY_EDATA,
                "domain '%s': labelled: ratings take a count or a fraction", d->name);
     for (int64_t e = 0; e < all->n; e++)

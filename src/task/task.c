@@ -61,11 +61,10 @@ ferry_status ferry_task_new(ferry_ctx *ctx, const char *name, ferry_goal goal,
     FERRY_NEED(ctx, name && name[0], FERRY_EINVAL, "a task needs a name");
     FERRY_NEED(ctx, strcmp(ferry_goal_name(goal), "unknown") != 0, FERRY_EINVAL,
                "task '%s': unknown goal %d", name, (int)goal);
-    t = ferry_i_calloc(1, sizeof *t);
-    FERRY_NEED(ctx, t, FERRY_ENOMEM, "no memory for task '%s'", name);
+    FERRY_NEW(ctx, t, 1);
     t->goal = goal;
     t->name = ferry_i_strdup(name);
-    FERRY_NEED(ctx, t->name, FERRY_ENOMEM, "no memory for task '%s'", name);
+    FERRY_HAVE(ctx, t->name);
     *out = t;
     t = NULL;
 done:
@@ -103,7 +102,7 @@ ferry_status ferry_task_add_domain(ferry_ctx *ctx, ferry_task *t, ferry_domain *
         FERRY_NEED(ctx, strcmp(t->domains[i]->name, d->name) != 0, FERRY_EINVAL,
                    "task '%s' has a domain '%s' already", t->name, d->name);
     ferry_domain **domains = ferry_i_realloc(t->domains, t->n_domains + 1, sizeof *domains);
-    FERRY_NEED(ctx, domains, FERRY_ENOMEM, "no memory for a domain");
+    FERRY_HAVE(ctx, domains);
     t->domains = domains;
     t->domains[t->n_domains++] = d;
     d->of_task = true;
@@ -137,7 +136,7 @@ ferry_status ferry_task_add_method(ferry_ctx *ctx, ferry_task *t, const char *me
                "task '%s': a method needs a name", t->name);
     m.method = ferry_i_strdup(method);
     m.as = as ? ferry_i_strdup(as) : name_entry(method, opts);
-    FERRY_NEED(ctx, m.method && m.as, FERRY_ENOMEM, "no memory for a method");
+    FERRY_HAVE(ctx, m.method && m.as);
     for (int64_t i = 0; i < t->n_methods; i++)
         FERRY_NEED(
             ctx, strcmp(t->methods[i].as, m.as) != 0, FERRY_EINVAL,
@@ -146,7 +145,7 @@ ferry_status ferry_task_add_method(ferry_ctx *ctx, ferry_task *t, const char *me
     if (opts) FERRY_TRY(ferry_i_opts_copy(ctx, opts, &m.opts));
     ferry_task_method *methods =
         ferry_i_realloc(t->methods, t->n_methods + 1, sizeof *methods);
-    FERRY_NEED(ctx, methods, FERRY_ENOMEM, "no memory for a method");
+    FERRY_HAVE(ctx, methods);
     t->methods = methods;
     t->methods[t->n_methods++] = m;
     m = (ferry_task_method){0};

@@ -51,8 +51,7 @@ static ferry_status read_one(const ferry_place *file, const ferry_place *at,
         FERRY_TRY(
             ferry_i_place_prefix(file, ferry_i_read_raw_text(y->ctx, path, opts, &data)));
     }
-    FERRY_NEED(y->ctx, FERRY_GROW(y->text, y->n_text, y->cap_text), FERRY_ENOMEM,
-               "no memory for a task file");
+    FERRY_HAVE(y->ctx, FERRY_GROW(y->text, y->n_text, y->cap_text));
     y->text[y->n_text++] = data;
     data = NULL;
 done:
@@ -101,7 +100,7 @@ ferry_status ferry_i_parse_text(const ferry_place *text, const ferry_place *doma
     for (int64_t i = 0; ferry_i_place_item(domains, i, &p); i++)
         FERRY_TRY(read_domain(&p, top));
     pieces = ferry_i_calloc(y->n_text, sizeof(ferry_data *));
-    FERRY_NEED(y->ctx, pieces, FERRY_ENOMEM, "no memory for a task file");
+    FERRY_HAVE(y->ctx, pieces);
     for (int64_t i = 0; i < y->n_text; i++)
         if (y->text[i]) pieces[n++] = y->text[i];
     if (n == 0) FERRY_TRY(ferry_i_place_bad(text, "no domain has text"));

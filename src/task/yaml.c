@@ -1,5 +1,5 @@
-/* YAML for task files: libyaml's document tree, with the place of every node for messages.
- */
+/* YAML for task files: libyaml's document tree, with the place of every node for
+ * messages. */
 #include <stdio.h>
 #include <string.h>
 
@@ -21,7 +21,7 @@ static int64_t line_of_offset(const char *bytes, size_t offset)
 static ferry_status syntax_error(const ferry_yaml *y, const yaml_parser_t *p,
                                  const char *bytes)
 {
-    if (p->error == YAML_MEMORY_ERROR) return ferry_i_nomem(y->ctx, "a task file");
+    if (p->error == YAML_MEMORY_ERROR) return ferry_i_nomem(y->ctx);
     const int64_t line = p->error == YAML_READER_ERROR
                              ? line_of_offset(bytes, p->problem_offset)
                              : (int64_t)p->problem_mark.line + 1;
@@ -39,8 +39,7 @@ static ferry_status check_events(const ferry_yaml *y, const char *bytes, int64_t
     yaml_event_t event;
     int depth = 0, documents = 0;
 
-    FERRY_NEED(y->ctx, yaml_parser_initialize(&parser), FERRY_ENOMEM,
-               "no memory for a task file");
+    FERRY_HAVE(y->ctx, yaml_parser_initialize(&parser));
     yaml_parser_set_input_string(&parser, (const unsigned char *)bytes, (size_t)n);
     for (bool end = false; !end && st == FERRY_OK;) {
         if (!yaml_parser_parse(&parser, &event)) {
@@ -73,8 +72,7 @@ ferry_status ferry_i_yaml_load(ferry_yaml *y, const char *bytes, int64_t n)
     yaml_parser_t parser;
 
     FERRY_TRY(check_events(y, bytes, n));
-    FERRY_NEED(y->ctx, yaml_parser_initialize(&parser), FERRY_ENOMEM,
-               "no memory for a task file");
+    FERRY_HAVE(y->ctx, yaml_parser_initialize(&parser));
     yaml_parser_set_input_string(&parser, (const unsigned char *)bytes, (size_t)n);
     y->loaded = yaml_parser_load(&parser, &y->doc) != 0;
     if (!y->loaded) st = syntax_error(y, &parser, bytes);
@@ -287,7 +285,7 @@ ferry_status ferry_i_place_joined(const ferry_place *p, bool mapping, char **out
     } else if (!ferry_i_place_null(p)) {
         FERRY_TRY(join(p, NULL, &t));
     }
-    FERRY_NEED(p->y->ctx, !t.failed, FERRY_ENOMEM, "no memory for a task file");
+    FERRY_HAVE(p->y->ctx, !t.failed);
     *out = t.s;
     t = (ferry_text){0};
 done:
@@ -318,7 +316,7 @@ ferry_status ferry_i_place_one_of(const ferry_place *p, const char *const *words
     for (int64_t i = 0; i < n; i++)
         ferry_i_text_addf(&t, "%s%s", i > 0 ? ", " : "", words[i]);
     did_you_mean(s, words, n, hint, sizeof hint);
-    FERRY_NEED(p->y->ctx, !t.failed, FERRY_ENOMEM, "no memory for a task file");
+    FERRY_HAVE(p->y->ctx, !t.failed);
     FERRY_TRY(ferry_i_place_bad(p, "expected one of %s, not '%s'%s", t.s, s, hint));
 done:
     ferry_i_text_free(&t);
@@ -347,7 +345,7 @@ ferry_status ferry_i_place_keys(const ferry_place *p, const char *const *words, 
     ferry_place key, value;
     char hint[80];
 
-    FERRY_NEED(p->y->ctx, all && met, FERRY_ENOMEM, "no memory for a task file");
+    FERRY_HAVE(p->y->ctx, all && met);
     FERRY_TRY(ferry_i_place_mapping(p, "a mapping of keys to values"));
     for (int64_t i = 0; ferry_i_place_pair(p, i, &key, &value); i++) {
         int64_t k = 0;
@@ -359,8 +357,7 @@ ferry_status ferry_i_place_keys(const ferry_place *p, const char *const *words, 
             did_you_mean(name, all, k, hint, sizeof hint);
             FERRY_TRY(ferry_i_place_bad(&key, "unknown key %s%s", name, hint));
         }
-        FERRY_NEED(p->y->ctx, ferry_i_ids_add(met, name, &added) >= 0, FERRY_ENOMEM,
-                   "no memory for a task file");
+        FERRY_HAVE(p->y->ctx, ferry_i_ids_add(met, name, &added) >= 0);
         if (!added) FERRY_TRY(ferry_i_place_bad(&key, "key %s stands twice", name));
     }
 done:
@@ -372,5 +369,5 @@ done:
 ferry_status ferry_i_place_path(const ferry_place *p, const char *name, char **out)
 {
     *out = ferry_i_path_join(p->y->dir, name);
-    return *out ? FERRY_OK : ferry_i_nomem(p->y->ctx, "a path");
+    return *out ? FERRY_OK : ferry_i_nomem(p->y->ctx);
 }

@@ -24,8 +24,9 @@ static const ferry_bag *small_model(ferry_ctx *ctx)
         ferry_domain_add_dense(ctx, d, "x", &rows, NULL, NULL) ||
         ferry_domain_set_classes(ctx, d, 4, NULL, classes) ||
         ferry_task_new(ctx, "t", FERRY_CLASSIFY, &task) ||
-        ferry_task_add_domain(ctx, task, d) || ferry_fit(ctx, task, "mpa", NULL, &m, NULL) ||
-        ferry_i_bag_new(ctx, &bag) || ferry_i_model_pack(ctx, m, bag))
+        ferry_task_add_domain(ctx, task, d) ||
+        ferry_fit(ctx, task, "mpa", NULL, &m, NULL) || ferry_i_bag_new(ctx, &bag) ||
+        ferry_i_model_pack(ctx, m, bag))
         abort();
     ferry_model_free(m);
     ferry_task_free(task);

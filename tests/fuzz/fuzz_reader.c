@@ -94,8 +94,8 @@ static void write_back(ferry_ctx *ctx, const ferry_data *data, ferry_data_kind a
     ferry_opts_free(opts);
 }
 
-/* Each variable of a container, and the first element of each, as `FILE#NAME{1}` reads it.
- */
+/* Each variable of a container, and the first element of each, as `FILE#NAME{1}` reads
+ * it. */
 static void read_members(ferry_ctx *ctx, const char *path, const ferry_data *list,
                          const ferry_opts *opts, ferry_data_kind as)
 {

@@ -15,7 +15,7 @@ static ferry_status gather(ferry_ctx *ctx, void *arg, const char *name, const ch
     ferry_i_text_addf(t, "%s=", name);
     ferry_i_text_addn(t, s, n);
     ferry_i_text_add(t, ";");
-    return t->failed ? ferry_i_nomem(ctx, "test") : FERRY_OK;
+    return t->failed ? ferry_i_nomem(ctx) : FERRY_OK;
 }
 
 static void holds(ferry_ctx *ctx, const char *path, const char *want)

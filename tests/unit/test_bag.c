@@ -454,7 +454,7 @@ static ferry_status save_and_load(ferry_ctx *ctx, void *arg)
     ferry_matrix *x = NULL, *y = NULL, *d = NULL;
     ferry_ids *ids = ferry_i_ids_new();
 
-    FERRY_NEED(ctx, ids && ferry_i_ids_add(ids, "a", NULL) == 0, FERRY_ENOMEM, "ids");
+    FERRY_HAVE(ctx, ids && ferry_i_ids_add(ids, "a", NULL) == 0);
     FERRY_TRY(ferry_i_bag_new(ctx, &bag));
     FERRY_TRY(ferry_i_matrix_csr(ctx, 2, 4, 0, &x));
     FERRY_TRY(ferry_i_bag_put_matrix(ctx, bag, "x", x));

@@ -185,8 +185,7 @@ static void test_numbers(void **state)
     ferry_task_free(task);
 }
 
-/* ---- models that make no sense
- * ---------------------------------------------------------------- */
+/* ---- models that make no sense ---- */
 
 /* A bag as svm (or knn) would save it, with one thing wrong. */
 typedef struct bag_case {
@@ -353,8 +352,7 @@ static void test_model_and_data_disagree(void **state)
     ferry_domain_free(d);
 }
 
-/* ---- memory
- * ------------------------------------------------------------------------------------- */
+/* ---- memory ---- */
 
 typedef struct memory_case {
     const char *method;

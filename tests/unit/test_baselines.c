@@ -81,8 +81,7 @@ static void test_auto_scale(void **state)
     }
 }
 
-/* ---- majority and mean
- * ------------------------------------------------------------------------ */
+/* ---- majority and mean ---- */
 
 static void test_majority(void **state)
 {
@@ -188,8 +187,7 @@ static void test_numbers_too_large(void **state)
     ferry_task_free(task);
 }
 
-/* ---- where the labels come from
- * --------------------------------------------------------------- */
+/* ---- where the labels come from ---- */
 
 /* In the source large x is a, in the target large x is b. */
 static ferry_task *opposed(ferry_ctx *ctx)
@@ -305,8 +303,7 @@ static void test_labels_without_features(void **state)
     ferry_task_free(task);
 }
 
-/* ---- how features line up
- * ---------------------------------------------------------------------- */
+/* ---- how features line up ---- */
 
 /* The source has (noise, key), the target (key, other, noise): by name, not by place. */
 static void test_features_by_name(void **state)
@@ -482,8 +479,7 @@ static void test_missing_cells(void **state)
     ferry_task_free(task);
 }
 
-/* ---- goals
- * ---------------------------------------------------------------------------------- */
+/* ---- goals ---- */
 
 /* y = 2 x + 1 exactly. */
 static void test_regress(void **state)
@@ -563,8 +559,7 @@ static void test_multilabel(void **state)
     ferry_task_free(task);
 }
 
-/* ---- shapes that are easy to get wrong
- * -------------------------------------------------------- */
+/* ---- shapes that are easy to get wrong ---- */
 
 /* The source has a class that the target does not; only target labels are used. */
 static void test_class_without_instances(void **state)

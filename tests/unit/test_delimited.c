@@ -512,8 +512,7 @@ static void test_as_labels(void **state)
                  FERRY_EDATA, "expected one label a line or id and label, found 3 columns");
 }
 
-/* ---- writing
- * ----------------------------------------------------------------------------------- */
+/* ---- writing ---- */
 
 static void same_text(const ferry_ids *a, const ferry_ids *b)
 {
@@ -664,8 +663,7 @@ static void test_no_memory(void **state)
     }
 }
 
-/* ---- real data
- * --------------------------------------------------------------------------------- */
+/* ---- real data ---- */
 
 static ferry_data *real(ferry_ctx *ctx, const char *name, const char *a, const char *b)
 {

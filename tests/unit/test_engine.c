@@ -144,8 +144,8 @@ static ferry_matrix *for_ref(fixture *f, ferry_matrix *x)
     return dense;
 }
 
-/* ---- products of a matrix --------------------------------------------------------------
- */
+/* ---- products of a matrix
+ * -------------------------------------------------------------- */
 
 static void product(ferry_ctx *ctx, bool trans, double alpha, const ferry_matrix *x,
                     const ferry_block *b, double beta, ferry_block *y)
@@ -451,8 +451,7 @@ static void test_ridge_rows(void **state)
     }
 }
 
-/* ---- blocks
- * ------------------------------------------------------------------------------ */
+/* ---- blocks ---- */
 
 static void check_gram(fixture *f, int64_t rows, int64_t p, int64_t q)
 {
@@ -609,8 +608,7 @@ static void test_multiplicative_update(void **state)
     check_mulup(f, 5003, 7, 0.5);
 }
 
-/* ---- small dense
- * ------------------------------------------------------------------------- */
+/* ---- small dense ---- */
 
 static void check_gemm(fixture *f, int64_t m, int64_t n, int64_t inner, int round)
 {
@@ -965,11 +963,10 @@ static void test_breakdowns(void **state)
     }
 }
 
-/* ---- eigenpairs of an operator
- * ----------------------------------------------------------- */
+/* ---- eigenpairs of an operator ---- */
 
-/* H D H with the Householder reflection H = I - 2 h h' (|h| = 1): known values and vectors.
- */
+/* H D H with the Householder reflection H = I - 2 h h' (|h| = 1): known values and
+ * vectors. */
 typedef struct spectrum {
     int64_t n;
     double h[600], d[600];
@@ -1140,8 +1137,7 @@ static void test_eigs_operator_fails(void **state)
     check_eigs(f->one, &s, 4, 1); /* the lock is free again */
 }
 
-/* ---- memory, log, BLAS
- * ------------------------------------------------------------------- */
+/* ---- memory, log, BLAS ---- */
 
 static ferry_status everything_that_allocates(ferry_ctx *ctx, void *arg)
 {

@@ -6,7 +6,7 @@
 #include "methods/method.h"
 #include "model/model.h"
 
-/* ---- tasks ---------------------------------------------------------------------- */
+/* ---- tasks ---- */
 
 enum { N = 60, D = 3 };
 
@@ -81,7 +81,7 @@ static void add_method(ferry_ctx *ctx, ferry_task *task, const char *name, const
     ferry_opts_free(opts);
 }
 
-/* ---- a method of our own -------------------------------------------------------- */
+/* ---- a method of our own ---- */
 
 /* Knows the visible labels of the target and says "neg" (0, no label) elsewhere; `rule`
  * knows how the labels were made. Takes three iterations. */
@@ -135,7 +135,7 @@ static ferry_status probe_fit(ferry_ctx *ctx, const ferry_task *task, const void
     bool finish = false;
 
     *state = NULL;
-    FERRY_NEED(ctx, p, FERRY_ENOMEM, "no memory");
+    FERRY_HAVE(ctx, p);
     FERRY_NEED(ctx, (int64_t)ctx->repeat + 1 != o->break_at, FERRY_ENUMERIC,
                "probe: broke down");
     FERRY_NEED(ctx, (int64_t)ctx->repeat + 1 != o->needs_at, FERRY_ENEEDS,
@@ -179,12 +179,12 @@ static ferry_status probe_transform(ferry_ctx *ctx, const void *state,
 {
     p->k = 2;
     p->score = ferry_i_calloc(p->n * 2, sizeof *p->score);
-    if (!p->score) return ferry_i_nomem(ctx, "probe");
+    if (!p->score) return ferry_i_nomem(ctx);
     for (int64_t i = 0; i < p->n; i++)
         p->score[2 * i] = d->views[0]->x->dense[i * D];
     if (!((const probe *)state)->rule) return FERRY_OK;
     p->cls = ferry_i_calloc(p->n, sizeof *p->cls);
-    if (!p->cls) return ferry_i_nomem(ctx, "probe");
+    if (!p->cls) return ferry_i_nomem(ctx);
     for (int64_t i = 0; i < p->n; i++)
         p->cls[i] = p->score[2 * i] > 0;
     return FERRY_OK;
@@ -222,7 +222,7 @@ static int64_t scored_in(const ferry_results *rs, int64_t n)
     return sum;
 }
 
-/* ---- what it gives -------------------------------------------------------------- */
+/* ---- what it gives ---- */
 
 static void test_classify(void **state)
 {
@@ -350,7 +350,7 @@ static void test_all_methods_when_none_is_named(void **state)
     ferry_task_free(task);
 }
 
-/* ---- other goals ---------------------------------------------------------------- */
+/* ---- other goals ---- */
 
 static void test_regress(void **state)
 {
@@ -511,7 +511,7 @@ static void test_class_never_seen(void **state)
     ferry_task_free(task);
 }
 
-/* ---- what can go wrong ---------------------------------------------------------- */
+/* ---- what can go wrong ---- */
 
 static void fails_with(ferry_ctx *ctx, const ferry_task *task, ferry_status status,
                        const char *text)
@@ -649,7 +649,7 @@ static void test_no_target(void **state)
     ferry_task_free(task);
 }
 
-/* ---- progress, finish, cancel --------------------------------------------------- */
+/* ---- progress, finish, cancel ---- */
 
 typedef struct watcher {
     int64_t calls, act_at;
@@ -752,7 +752,7 @@ static void test_finish(void **state)
     ferry_task_free(task);
 }
 
-/* ---- memory --------------------------------------------------------------------- */
+/* ---- memory ---- */
 
 static ferry_status evaluate_once(ferry_ctx *ctx, void *task)
 {

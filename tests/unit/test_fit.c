@@ -53,7 +53,7 @@ static ferry_status toy_fit(ferry_ctx *ctx, const ferry_task *task, const void *
     toy_state *s = ferry_i_calloc(1, sizeof *s);
     bool finish = false;
 
-    FERRY_NEED(ctx, s, FERRY_ENOMEM, "no memory for toy");
+    FERRY_HAVE(ctx, s);
     s->k = ferry_i_ids_count(task->names);
     assert_true(isnan(rep->objective));
     snprintf(seen.word, sizeof seen.word, "%s", o->word);
@@ -126,7 +126,7 @@ static ferry_status toy_transform(ferry_ctx *ctx, const void *state, const ferry
     assert_null(p->score);
     p->k = 2;
     p->score = ferry_i_calloc(2 * p->n, sizeof *p->score);
-    return p->score ? FERRY_OK : ferry_i_nomem(ctx, "toy");
+    return p->score ? FERRY_OK : ferry_i_nomem(ctx);
 }
 
 static void toy_free(void *state)

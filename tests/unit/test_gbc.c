@@ -188,8 +188,8 @@ static double at(const json_t *root, const char *group, const char *key)
     return json_number_value(json_object_get(json_object_get(root, group), key));
 }
 
-/* A view of noise shows no skill and gets no weight; what the others are made of is told.
- */
+/* A view of noise shows no skill and gets no weight; what the others are made of is
+ * told. */
 static void test_explains(void **state)
 {
     ferry_ctx *ctx = *state;
@@ -228,7 +228,8 @@ static void test_without_graphs(void **state)
 {
     ferry_ctx *ctx = *state;
     static const char *const options[] = {
-        "mode=thesis trees=20 rate=0.5", "lambda0=0.3 lambda1=0.3 combine=average trees=30"};
+        "mode=thesis trees=20 rate=0.5",
+        "lambda0=0.3 lambda1=0.3 combine=average trees=30"};
 
     for (int classes = 0; classes <= 3; classes += 3)
         for (int o = 0; o < 2; o++) {

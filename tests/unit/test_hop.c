@@ -49,8 +49,8 @@ static void test_no_link(void **state)
     ferry_task_free(task);
 }
 
-/* Turning the order of documents turns that of the answers; a saved model answers the same.
- */
+/* Turning the order of documents turns that of the answers; a saved model answers the
+ * same. */
 static void check_same(ferry_ctx *ctx, const journey *j, const char *settings)
 {
     journey back = *j;

@@ -260,7 +260,7 @@ static void test_memory(void **state)
 
     each_allocation_fails(ctx, all_conversions, l);
     assert_fails(ctx, ferry_i_labels_new(ctx, FERRY_LABEL_SET, INT64_MAX / 2, ids, &huge),
-                 FERRY_ENOMEM, "no memory");
+                 FERRY_ENOMEM, "out of memory");
     ferry_i_labels_free(l);
     ferry_i_ids_free(ids);
 }

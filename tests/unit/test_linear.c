@@ -417,8 +417,8 @@ static void test_rand_is_left_alone(void **state)
     ferry_i_matrix_free(x);
 }
 
-/* liblinear is not re-entrant: two contexts in two threads must still get their own bits.
- */
+/* liblinear is not re-entrant: two contexts in two threads must still get their own
+ * bits. */
 static void *train_often(void *arg)
 {
     ferry_linear_options o = options(FERRY_LINEAR_SVM);

@@ -95,8 +95,8 @@ static void test_finds_blocks(void **state)
     ferry_task_free(task);
 }
 
-/* The weights stand in the diagnostics by the sources' names; those of mode paper add up.
- */
+/* The weights stand in the diagnostics by the sources' names; those of mode paper add
+ * up. */
 static void test_weights(void **state)
 {
     ferry_ctx *ctx = *state;

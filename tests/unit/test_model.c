@@ -1,5 +1,5 @@
-/* Models on disk: every method round-trips bit for bit; what was tampered with is refused.
- */
+/* Models on disk: every method round-trips bit for bit; what was tampered with is
+ * refused. */
 #include "ferry_test.h"
 
 #include <stdio.h>
@@ -194,8 +194,8 @@ static void test_bad_texts(void **state)
     ferry_task_free(task);
 }
 
-/* Refused after a tensor was renamed away (rows < -1) or got other rows or a first value.
- */
+/* Refused after a tensor was renamed away (rows < -1) or got other rows or a first
+ * value. */
 static void check_tensor(ferry_ctx *ctx, const ferry_model *m, const char *name,
                          int64_t rows, int64_t first, const char *reason)
 {

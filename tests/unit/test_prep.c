@@ -78,8 +78,8 @@ static void test_fill_sparse(void **state)
 static void test_standard(void **state)
 {
     ferry_ctx *ctx = *state;
-    /* Column 1: mean 2, sd 1. Column 2: constant. Column 3: mean 2, filled, sd sqrt(1/2).
-     */
+    /* Column 1: mean 2, sd 1. Column 2: constant. Column 3: mean 2, filled, sd
+     * sqrt(1/2). */
     const double v[] = {1, 7, 1, 3, 7, 3, 1, 7, NAN, 3, 7, NAN};
     const double want[] = {
         -1, 0, -1.4142135623730951, 1, 0, 1.4142135623730951, -1, 0, 0, 1, 0, 0};

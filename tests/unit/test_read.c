@@ -154,8 +154,7 @@ static void test_trees(void **state)
     free(one.s), free(two.s);
 }
 
-/* ---- checks after reading
- * -------------------------------------------------------------------- */
+/* ---- checks after reading ---- */
 
 /* A format whose results are wrong in the ways that any reader's could be. */
 static void test_common_checks(void **state)
@@ -175,8 +174,7 @@ static void test_common_checks(void **state)
             "row 1, column 2 is infinite");
 }
 
-/* ---- writing
- * --------------------------------------------------------------------------------- */
+/* ---- writing ---- */
 
 static void test_write(void **state)
 {
@@ -230,8 +228,7 @@ static void test_read_like(void **state)
     ferry_data_free(NULL);
 }
 
-/* ---- describe
- * -------------------------------------------------------------------------------- */
+/* ---- describe ---- */
 
 static json_t *described(ferry_ctx *ctx, const ferry_data *d)
 {
@@ -395,8 +392,7 @@ static void test_describe_listing(void **state)
     ferry_data_free(d);
 }
 
-/* ---- memory
- * ---------------------------------------------------------------------------------- */
+/* ---- memory ---- */
 
 static ferry_status read_it(ferry_ctx *ctx, void *arg)
 {

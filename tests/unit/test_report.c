@@ -254,7 +254,7 @@ static void test_odd_numbers(void **state)
     has(*state, rs, "0.000 ± 0.000");
 }
 
-/* ---- JSON ----------------------------------------------------------------------- */
+/* ---- JSON ---- */
 
 static json_t *json_of(ferry_ctx *ctx, ferry_results *rs)
 {
@@ -370,7 +370,7 @@ static void test_json_odd(void **state)
     ferry_results_free(rs);
 }
 
-/* ---- files ---------------------------------------------------------------------- */
+/* ---- files ---- */
 
 static const char *const classes[] = {"neg", "pos", NULL, "a,b"};
 

@@ -9,8 +9,8 @@
 
 enum { DOMAINS = 7, DOCS = 48 };
 
-/* Two classes; a document of domain k has words of the numbers 3k .. 3k + 15 of its class.
- */
+/* Two classes; a document of domain k has words of the numbers 3k .. 3k + 15 of its
+ * class. */
 static void write_domains(void)
 {
     ferry_rng rng;

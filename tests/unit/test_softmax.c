@@ -1,10 +1,10 @@
-/* Logistic regression on soft labels: the conditions of a minimum, a worked case, shapes.
- */
+/* Logistic regression on soft labels: the conditions of a minimum, a worked case,
+ * shapes. */
 #include "golden.h"
 #include "learn/learn.h"
 
-/* Gradient of the objective at w, written out; two classes have their one vector in row 1.
- */
+/* Gradient of the objective at w, written out; two classes have their one vector in row
+ * 1. */
 static double steepest(const ferry_matrix *x, double C, const ferry_block *a,
                        const double *w)
 {

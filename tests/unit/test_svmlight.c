@@ -236,8 +236,7 @@ static void test_large_file(void **state)
     ferry_i_text_free(&t);
 }
 
-/* ---- writing
- * ----------------------------------------------------------------------------------- */
+/* ---- writing ---- */
 
 static void same_data(const ferry_data *a, const ferry_data *b)
 {

@@ -185,8 +185,7 @@ static void test_init(void **state)
     ferry_task_free(task);
 }
 
-/* ---- a worked case from a file
- * ----------------------------------------------------------------- */
+/* ---- a worked case from a file ---- */
 
 /* Domain d of a case with one view a domain. */
 static ferry_domain *golden_domain(ferry_ctx *ctx, const json_t *file, int64_t d,
@@ -284,8 +283,7 @@ static void test_golden(void **state)
                  "mode=paper scale=none p1=3 p2=2 norm=simplex");
 }
 
-/* ---- trust
- * ----------------------------------------------------------------------------------- */
+/* ---- trust ---- */
 
 static double diagnostic(const ferry_model *m, const char *name)
 {
@@ -356,8 +354,7 @@ static void test_no_link(void **state)
     ferry_task_free(task);
 }
 
-/* ---- two kinds of features
- * ---------------------------------------------------------------------- */
+/* ---- two kinds of features ---- */
 
 /* n tagged texts, n pairs, n pictures: histograms whose class shows in a difference of bins
  * and whose main clusters (bright, dark) are not the classes. */
@@ -429,8 +426,7 @@ static void test_pictures(void **state)
     }
 }
 
-/* ---- mistakes, stops, memory
- * -------------------------------------------------------------------- */
+/* ---- mistakes, stops, memory ---- */
 
 /* Labels of the bridge, all wrong: they are believed unless they are hidden. */
 static void test_bridge_labels(void **state)

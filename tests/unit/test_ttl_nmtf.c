@@ -5,8 +5,7 @@
 #include "golden.h"
 #include "methods/ttl/nmtf.h"
 
-/* ---- the files
- * -------------------------------------------------------------------------------- */
+/* ---- the files ---- */
 
 static double cell(const json_t *a, int64_t i, int64_t j)
 {
@@ -257,8 +256,7 @@ static void test_numbers(void **state)
     ferry_i_matrix_free(x[1]);
 }
 
-/* ---- a problem made here
- * ---------------------------------------------------------------------- */
+/* ---- a problem made here ---- */
 
 typedef struct shape {
     int64_t c, p1, pa, p2;

@@ -4,7 +4,7 @@
 #include "methods/method.h"
 #include "small_task.h"
 
-/* ---- statistics ----------------------------------------------------------------- */
+/* ---- statistics ---- */
 
 /* scipy.stats.t.sf(t, df) * 2 and t.ppf(0.975, df). */
 static void test_student(void **state)
@@ -42,7 +42,7 @@ static void test_holm(void **state)
     ferry_i_holm(0, NULL);
 }
 
-/* ---- a method whose luck depends on the source ---------------------------------- */
+/* ---- a method whose luck depends on the source ---- */
 
 /* Right with a share that is drawn for each source: `level` on average, give or take
  * `spread`; `true_level` when the source has the mark of the real one (its first cell).
@@ -86,7 +86,7 @@ static ferry_status luck_fit(ferry_ctx *ctx, const ferry_task *task, const void 
 
     (void)rep;
     *state = l;
-    if (!l) return ferry_i_nomem(ctx, "luck");
+    if (!l) return ferry_i_nomem(ctx);
     for (int64_t i = 0; (s = ferry_i_task_role(task, FERRY_SOURCE, i)); i++) {
         h = h * 1000003 + print_of(s);
         /* the mark is in the first row */
@@ -212,7 +212,7 @@ static void assert_sentence(const ferry_results *rs, const char *name, const cha
     ferry_i_free(s);
 }
 
-/* ---- one hundred sources of noise ----------------------------------------------- */
+/* ---- one hundred sources of noise ---- */
 
 /* Sources that differ a lot, each always better than the baseline: only the controls can
  * tell that the lucky ones are luck. And HeMap as it is. */
@@ -243,7 +243,7 @@ static void test_noise_is_not_said_to_help(void **state)
     assert_true(hemap_helps <= 5);
 }
 
-/* ---- the demo ------------------------------------------------------------------- */
+/* ---- the demo ---- */
 
 /* Carries labels over the bridge: the ten bridge instances nearest in space B, their mean
  * place in space A, the nearest class mean of the source there. */
@@ -259,7 +259,7 @@ static ferry_status carried_fit(ferry_ctx *ctx, const ferry_task *task, const vo
     (void)options;
     (void)rep;
     *state = c;
-    return c ? ferry_i_task_settled(ctx, task, &c->task) : ferry_i_nomem(ctx, "carried");
+    return c ? ferry_i_task_settled(ctx, task, &c->task) : ferry_i_nomem(ctx);
 }
 
 static void carried_free(void *state)
@@ -373,7 +373,7 @@ static void test_demo(void **state)
     ferry_opts_free(sets);
 }
 
-/* ---- the other verdicts and their sentences ------------------------------------- */
+/* ---- the other verdicts and their sentences ---- */
 
 static void test_words(void **state)
 {
@@ -525,7 +525,7 @@ static void test_controls_change_nothing(void **state)
     ferry_task_free(c);
 }
 
-/* ---- stopping, breaking down, memory -------------------------------------------- */
+/* ---- stopping, breaking down, memory ---- */
 
 typedef struct stop {
     int64_t at, seen;

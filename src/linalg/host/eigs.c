@@ -28,8 +28,8 @@
 
 enum { DENSE = 100, LEAST_BASIS = 20, RESTARTS = 3000, PANEL = 256 };
 
-/* One solve: the operator, the pairs found so far, workspaces. Matrices in LAPACK's order.
- */
+/* One solve: the operator, the pairs found so far, workspaces. Matrices in LAPACK's
+ * order. */
 typedef struct solve {
     ferry_operator op;
     void *arg;
@@ -74,7 +74,7 @@ static ferry_status alloc_solve(ferry_ctx *ctx, solve *z)
     z->coef = ferry_i_calloc(k > most ? k : most, sizeof(double));
     z->work = ferry_i_calloc(PANEL * most, sizeof(double));
     if (!z->values || !z->q || !z->v || !z->t || !z->s || !z->theta || !z->coef || !z->work)
-        return ferry_i_nomem(ctx, "the eigenvalue solver");
+        return ferry_i_nomem(ctx);
     return FERRY_OK;
 }
 
@@ -316,7 +316,7 @@ static ferry_status small(ferry_ctx *ctx, int64_t n, ferry_operator op, void *ar
 
     FERRY_TRY(ferry_i_small_new(ctx, n, n, &a));
     w = ferry_i_calloc(n, sizeof *w);
-    if (!w) FERRY_TRY(ferry_i_nomem(ctx, "eigenvalues"));
+    if (!w) FERRY_TRY(ferry_i_nomem(ctx));
     FERRY_TRY(write_out(ctx, op, arg, a));
     FERRY_TRY(ferry_i_host_eigh(ctx, a, w));
     for (int64_t j = 0; j < k; j++) {

@@ -30,8 +30,8 @@ static inline int64_t ferry_i_piece(int64_t n, int64_t piece, int64_t pieces)
     return n / pieces * piece + (piece < n % pieces ? piece : n % pieces);
 }
 
-/* Sanitizers take minutes over code for several instruction sets: they get the plain one.
- */
+/* Sanitizers take minutes over code for several instruction sets: they get the plain
+ * one. */
 #if defined(__SANITIZE_ADDRESS__)
 #define FERRY_CHECKED
 #elif defined(__has_feature)

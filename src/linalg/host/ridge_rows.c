@@ -187,7 +187,7 @@ ferry_status ferry_i_csr_ridge_rows(ferry_ctx *ctx, ferry_isa isa, const ferry_m
     const int64_t pieces = threads == 1 ? 1 : 16 * (int64_t)threads;
     double *space = ferry_i_calloc(threads * room(w), sizeof *space);
 
-    if (!space) return ferry_i_nomem(ctx, "the systems of alternating least squares");
+    if (!space) return ferry_i_nomem(ctx);
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
     for (int t = 0; t < threads; t++)
         for (int64_t piece = t; piece < pieces; piece += threads)

@@ -13,8 +13,8 @@ static int lead(const ferry_small *a) /* LAPACK wants a leading dimension of at 
     return ferry_i_blas_int(a->rows > 0 ? a->rows : 1);
 }
 
-/* LAPACK may loop for ever on NaN, and counts its workspaces of 4 n^2 numbers in 32 bits.
- */
+/* LAPACK may loop for ever on NaN, and counts its workspaces of 4 n^2 numbers in 32
+ * bits. */
 static ferry_status check(ferry_ctx *ctx, const char *what, const ferry_small *a)
 {
     if (a->rows > MAX_SIDE && a->cols > MAX_SIDE)
@@ -38,8 +38,7 @@ static ferry_status new_work(ferry_ctx *ctx, double size, double **work, int isi
 {
     *work = ferry_i_calloc((int64_t)size + 1, sizeof **work);
     if (iwork) *iwork = ferry_i_calloc((int64_t)isize + 1, sizeof **iwork);
-    return !*work || (iwork && !*iwork) ? ferry_i_nomem(ctx, "LAPACK's workspace")
-                                        : FERRY_OK;
+    return !*work || (iwork && !*iwork) ? ferry_i_nomem(ctx) : FERRY_OK;
 }
 
 ferry_status ferry_i_host_eigh(ferry_ctx *ctx, ferry_small *a, double *w)
@@ -206,7 +205,7 @@ ferry_status ferry_i_host_solve(ferry_ctx *ctx, ferry_small *a, ferry_small *x)
 
     assert(a->rows == a->cols && x->rows == n);
     pivot = ferry_i_calloc(n, sizeof *pivot);
-    if (!pivot) FERRY_TRY(ferry_i_nomem(ctx, "pivots"));
+    if (!pivot) FERRY_TRY(ferry_i_nomem(ctx));
     ferry_i_blas_begin(ctx);
     info = LAPACKE_dgesv_work(LAPACK_COL_MAJOR, n, ferry_i_blas_int(x->cols), a->data,
                               lead(a), pivot, x->data, lead(x));

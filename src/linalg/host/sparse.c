@@ -295,7 +295,7 @@ ferry_status ferry_i_csr_tmul(ferry_ctx *ctx, ferry_isa isa, double alpha,
     }
     if (threads > 1) {
         own = ferry_i_realloc(NULL, (threads - 1) * x->cols * p.k, sizeof *own);
-        if (!own) FERRY_TRY(ferry_i_nomem(ctx, "sums of X'B"));
+        if (!own) FERRY_TRY(ferry_i_nomem(ctx));
     }
     scatter_pieces(threads, isa, &p, x->rows, x->cols * p.k, own);
 done:

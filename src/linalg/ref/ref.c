@@ -275,7 +275,7 @@ static ferry_status ref_eigs(ferry_ctx *ctx, int64_t n, ferry_operator op, void 
     FERRY_TRY(ferry_i_block_new(ctx, n, 1, &column));
     FERRY_TRY(ferry_i_small_new(ctx, n, n, &a));
     w = ferry_i_calloc(n, sizeof *w);
-    if (!w) FERRY_TRY(ferry_i_nomem(ctx, "eigenvalues"));
+    if (!w) FERRY_TRY(ferry_i_nomem(ctx));
     for (int64_t j = 0; j < n; j++) {
         e->data[j] = 1;
         FERRY_TRY(op(ctx, arg, e, column));

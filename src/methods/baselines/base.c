@@ -1,5 +1,5 @@
-/* The part of the model that all baselines have: predicting with it, saving and loading it.
- */
+/* The part of the model that all baselines have: predicting with it, saving and loading
+ * it. */
 #include <stdio.h>
 #include <string.h>
 
@@ -13,8 +13,7 @@ void ferry_i_base_clear(base *b)
     *b = (base){0};
 }
 
-/* ---- predict
- * ---------------------------------------------------------------------------------- */
+/* ---- predict ---- */
 
 ferry_status ferry_i_base_query_raw(ferry_ctx *ctx, const base *b, const ferry_domain *d,
                                     ferry_matrix **x, int64_t **instance)
@@ -36,9 +35,8 @@ ferry_status ferry_i_base_query_raw(ferry_ctx *ctx, const base *b, const ferry_d
                    (long long)d->views[v]->x->cols, (long long)s->width[v]);
     part.view = (const ferry_view **)d->views;
     part.map = ferry_i_calloc(s->n_views, sizeof *part.map); /* columns as they are */
-    *instance = ferry_i_calloc(n, sizeof **instance);
-    FERRY_NEED(ctx, part.map && *instance, FERRY_ENOMEM, "no memory for %lld instances",
-               (long long)n);
+    FERRY_NEW(ctx, *instance, n);
+    FERRY_HAVE(ctx, part.map);
     for (int64_t i = 0; i < n; i++)
         if (ferry_i_part_covers(s, &part, i)) (*instance)[rows++] = i;
     FERRY_TRY(ferry_i_space_rows(ctx, s, &part, rows, *instance, x));
@@ -99,8 +97,7 @@ void ferry_i_base_predict_scores(const base *b, const ferry_block *scores,
         decide(b, FERRY_ROW(scores, i), least, instance[i], p);
 }
 
-/* ---- save and load
- * ---------------------------------------------------------------------------- */
+/* ---- save and load ---- */
 
 /* Name of the tensor that holds the columns of view v. */
 static void columns_name(char *name, size_t size, int64_t v)
@@ -114,8 +111,7 @@ static ferry_status save_columns(ferry_ctx *ctx, const space *s, int64_t v, ferr
     int64_t *wide = ferry_i_calloc(s->width[v], sizeof *wide);
     char name[48];
 
-    FERRY_NEED(ctx, wide, FERRY_ENOMEM, "no memory to save %lld features",
-               (long long)s->width[v]);
+    FERRY_HAVE(ctx, wide);
     for (int64_t j = 0; j < s->width[v]; j++)
         wide[j] = s->local[v][j];
     columns_name(name, sizeof name, v);
@@ -185,7 +181,7 @@ static ferry_status load_columns(ferry_ctx *ctx, const ferry_bag *bag, int64_t v
     if (!ferry_i_bag_has(bag, name)) goto done;
     FERRY_TRY(ferry_i_bag_ints(ctx, bag, name, &n, &wide));
     s->local[v] = ferry_i_calloc(n, sizeof **s->local);
-    FERRY_NEED(ctx, s->local[v], FERRY_ENOMEM, "no memory for %lld features", (long long)n);
+    FERRY_HAVE(ctx, s->local[v]);
     for (int64_t j = 0; j < n; j++) {
         FERRY_NEED(ctx, wide[j] == -1 || wide[j] == next, FERRY_EDATA,
                    "tensor %s: entry %lld is %lld, not -1 or %d", name, (long long)j,
@@ -232,7 +228,7 @@ static ferry_status load_prep(ferry_ctx *ctx, const ferry_bag *bag, base *b)
     ferry_prep *p = ferry_i_calloc(1, sizeof *p);
 
     b->prep = p;
-    FERRY_NEED(ctx, p, FERRY_ENOMEM, "no memory for a model");
+    FERRY_HAVE(ctx, p);
     FERRY_TRY(load_one(ctx, bag, "prep.scale", &scale));
     FERRY_NEED(ctx, 0 <= scale && scale <= FERRY_SCALE_KEEP, FERRY_EDATA,
                "tensor prep.scale: %lld is no way to scale", (long long)scale);

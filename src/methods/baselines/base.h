@@ -6,8 +6,7 @@
 #include "learn/learn.h"
 #include "methods/method.h"
 
-/* ---- options
- * ---------------------------------------------------------------------------------- */
+/* ---- options ---- */
 
 typedef enum ferry_train { TRAIN_AUTO, TRAIN_SOURCE, TRAIN_TARGET, TRAIN_BOTH } ferry_train;
 typedef enum ferry_scaling {
@@ -26,8 +25,7 @@ typedef enum ferry_scaling {
         T, scale, "auto|none|standard|l2", "auto",                                         \
         "scale features; auto: l2 for counts (0 or more, mostly 0), else standard")
 
-/* ---- where the labels and features come from
- * ------------------------------------------------- */
+/* ---- where the labels and features come from ---- */
 
 /* One domain to learn from: for every view of the target, the view that stands for it
  * (NULL: none) and how its columns line up (map[v][j]: the target's column or -1; NULL:
@@ -79,8 +77,7 @@ ferry_status ferry_i_space_combine(ferry_ctx *ctx, bool stack, int64_t n,
 /* Whether any view has a row for the instance. */
 bool ferry_i_part_covers(const space *s, const plan_part *part, int64_t instance);
 
-/* ---- the part of the model that all baselines have
- * ------------------------------------------ */
+/* ---- the part of the model that all baselines have ---- */
 
 typedef struct base {
     ferry_goal goal;

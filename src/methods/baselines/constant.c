@@ -1,5 +1,5 @@
-/* majority and mean: the same prediction for every instance. What any method has to beat.
- */
+/* majority and mean: the same prediction for every instance. What any method has to
+ * beat. */
 #include <math.h>
 
 #include "methods/baselines/base.h"
@@ -30,8 +30,7 @@ static ferry_status constant_fit(ferry_ctx *ctx, const char *method, const ferry
     examples e = {0};
 
     *state = NULL;
-    b = ferry_i_calloc(1, sizeof *b);
-    FERRY_NEED(ctx, b, FERRY_ENOMEM, "%s: no memory for a model", method);
+    FERRY_NEW(ctx, b, 1);
     FERRY_TRY(ferry_i_base_fit(ctx, method, task, (ferry_train)o->train, false, SCALE_NONE,
                                b, &e));
     rep->objective = NAN;
@@ -102,7 +101,7 @@ static ferry_status constant_load(ferry_ctx *ctx, const ferry_bag *bag, void **s
     base *b = ferry_i_calloc(1, sizeof *b);
 
     *state = NULL;
-    FERRY_NEED(ctx, b, FERRY_ENOMEM, "no memory for a model");
+    FERRY_HAVE(ctx, b);
     FERRY_TRY(ferry_i_base_load(ctx, bag, b));
     *state = b;
     b = NULL;

@@ -6,16 +6,14 @@
 #include "methods/baselines/base.h"
 
 /* Instances of a part that count: labelled and, where features are used, with some. New. */
-static ferry_status list_instances(ferry_ctx *ctx, const plan *p, const plan_part *part,
-                                   const space *s, int64_t **out, int64_t *n)
+static ferry_status list_instances(ferry_ctx *ctx, const plan_part *part, const space *s,
+                                   int64_t **out, int64_t *n)
 {
     ferry_status st = FERRY_OK;
     const ferry_labels *labels = part->domain->labels;
 
     *n = 0;
-    *out = ferry_i_calloc(labels->n, sizeof **out);
-    FERRY_NEED(ctx, *out, FERRY_ENOMEM, "%s: no memory for %lld instances", p->method,
-               (long long)labels->n);
+    FERRY_NEW(ctx, *out, labels->n);
     for (int64_t i = 0; i < labels->n; i++)
         if (ferry_i_labels_has(labels, i) && (!s || ferry_i_part_covers(s, part, i)))
             (*out)[(*n)++] = i;
@@ -38,8 +36,7 @@ static void append_labels(examples *e, ferry_goal goal, int64_t k, const ferry_l
     }
 }
 
-static ferry_status grow(ferry_ctx *ctx, const plan *p, const base *b, examples *e,
-                         int64_t n)
+static ferry_status grow(ferry_ctx *ctx, const base *b, examples *e, int64_t n)
 {
     ferry_status st = FERRY_OK;
     const int64_t room = e->n + n;
@@ -51,8 +48,7 @@ static ferry_status grow(ferry_ctx *ctx, const plan *p, const base *b, examples 
         new = ferry_i_realloc(e->num, room, sizeof *e->num);
     else
         new = ferry_i_realloc(e->on, room * b->k, sizeof *e->on);
-    FERRY_NEED(ctx, new, FERRY_ENOMEM, "%s: no memory for %lld labels", p->method,
-               (long long)room);
+    FERRY_HAVE(ctx, new);
     if (b->goal == FERRY_CLASSIFY)
         e->cls = new;
     else if (b->goal == FERRY_REGRESS)
@@ -72,13 +68,12 @@ static ferry_status collect(ferry_ctx *ctx, const plan *p, const base *b, exampl
     int64_t *instance = NULL, n = 0;
 
     *x = NULL;
-    FERRY_NEED(ctx, piece, FERRY_ENOMEM, "%s: no memory for %lld domains", p->method,
-               (long long)p->n_parts);
+    FERRY_HAVE(ctx, piece);
     for (int64_t i = 0; i < p->n_parts; i++) {
         ferry_i_free(instance);
         instance = NULL;
-        FERRY_TRY(list_instances(ctx, p, &p->part[i], b->space, &instance, &n));
-        FERRY_TRY(grow(ctx, p, b, e, n));
+        FERRY_TRY(list_instances(ctx, &p->part[i], b->space, &instance, &n));
+        FERRY_TRY(grow(ctx, b, e, n));
         append_labels(e, b->goal, b->k, p->part[i].domain->labels, n, instance);
         if (b->space)
             FERRY_TRY(
@@ -100,8 +95,7 @@ static ferry_status count_prior(ferry_ctx *ctx, const examples *e, base *b)
 {
     ferry_status st = FERRY_OK;
 
-    b->prior = ferry_i_calloc(b->k, sizeof *b->prior);
-    FERRY_NEED(ctx, b->prior, FERRY_ENOMEM, "no memory for %lld classes", (long long)b->k);
+    FERRY_NEW(ctx, b->prior, b->k);
     for (int64_t i = 0; i < e->n; i++) {
         if (b->goal == FERRY_CLASSIFY)
             b->prior[e->cls[i]] += 1;
@@ -133,7 +127,7 @@ static ferry_status like_counts(ferry_ctx *ctx, const ferry_matrix *x, bool *yes
     int64_t filled = 0;
 
     *yes = false;
-    if (!sum) return ferry_i_nomem(ctx, "the scale of the features");
+    if (!sum) return ferry_i_nomem(ctx);
     for (int64_t i = 0; i < x->rows; i++) {
         for (int64_t e = row_begin(x, i); e < row_end(x, i); e++) {
             if (v[e] < 0) goto done;

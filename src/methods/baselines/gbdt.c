@@ -53,8 +53,7 @@ static ferry_status boost(ferry_ctx *ctx, const gbdt_options *o, const examples 
     gbc_run *r = NULL;
     bool finish = false;
 
-    FERRY_NEED(ctx, instance, FERRY_ENOMEM, "gbdt: no memory for %lld instances",
-               (long long)e->n);
+    FERRY_HAVE(ctx, instance);
     for (int64_t i = 0; i < e->n; i++)
         instance[i] = i;
     FERRY_TRY(ferry_i_gbc_goal_new(ctx, m->goal.goal, m->b.k, e->n, e->cls, e->num,
@@ -91,7 +90,7 @@ static ferry_status gbdt_fit(ferry_ctx *ctx, const ferry_task *task, const void 
     examples e = {0};
 
     *state = NULL;
-    FERRY_NEED(ctx, m, FERRY_ENOMEM, "gbdt: no memory for a model");
+    FERRY_HAVE(ctx, m);
     m->goal.goal = task->goal;
     FERRY_TRY(ferry_i_base_fit(ctx, "gbdt", task, (ferry_train)o->train, true,
                                o->missing == 1 ? SCALE_KEEP : SCALE_NONE, &m->b, &e));
@@ -121,15 +120,13 @@ ferry_status ferry_i_gbdt_predict(ferry_ctx *ctx, const void *state, const ferry
     double *f = NULL, *answer = ferry_i_calloc(m->goal.classes, sizeof *answer);
     uint8_t *mask = NULL;
 
-    FERRY_NEED(ctx, answer, FERRY_ENOMEM, "gbdt: no memory to predict");
+    FERRY_HAVE(ctx, answer);
     FERRY_TRY(ferry_i_gbc_goal_check(ctx, &m->goal, p));
     FERRY_TRY(ferry_i_base_predict_prior(ctx, &m->b, p));
     FERRY_TRY(ferry_i_base_query(ctx, &m->b, d, &x, &instance));
-    own = ferry_i_calloc(x->rows, sizeof *own);
-    f = ferry_i_calloc(x->rows * m->goal.k, sizeof *f);
-    mask = ferry_i_calloc(x->rows, sizeof *mask);
-    FERRY_NEED(ctx, own && f && mask, FERRY_ENOMEM, "gbdt: no memory for %lld instances",
-               (long long)x->rows);
+    FERRY_NEW(ctx, own, x->rows);
+    FERRY_NEW(ctx, f, x->rows * m->goal.k);
+    FERRY_NEW(ctx, mask, x->rows);
     for (int64_t i = 0; i < x->rows; i++)
         own[i] = i;
     ferry_view view = {.x = x, .instance = own}, *views = &view;
@@ -166,7 +163,7 @@ ferry_status ferry_i_gbdt_load(ferry_ctx *ctx, const ferry_bag *bag, void **stat
     gbdt *m = ferry_i_calloc(1, sizeof *m);
 
     *state = NULL;
-    FERRY_NEED(ctx, m, FERRY_ENOMEM, "gbdt: no memory for a model");
+    FERRY_HAVE(ctx, m);
     FERRY_TRY(ferry_i_base_load(ctx, bag, &m->b));
     FERRY_NEED(ctx, m->b.space, FERRY_EDATA, "tensor space.width is missing");
     FERRY_TRY(ferry_i_gbc_goal_load(ctx, bag, &m->goal));

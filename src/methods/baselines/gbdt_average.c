@@ -73,9 +73,7 @@ static ferry_status average_fit(ferry_ctx *ctx, const ferry_task *task, const vo
     FERRY_TRY(ferry_i_gbc_goal_new(
         ctx, task->goal, task->names ? ferry_i_ids_count(task->names) : 1, n,
         t->labels->cls, t->labels->num, &m->goal, &y, &labelled));
-    mask = ferry_i_calloc(t->n_views * n, sizeof *mask);
-    FERRY_NEED(ctx, mask, FERRY_ENOMEM, "gbdt-average: no memory for %lld instances",
-               (long long)n);
+    FERRY_NEW(ctx, mask, t->n_views * n);
     FERRY_TRY(boost(ctx, t, options, y, labelled, mask, m, rep));
     *state = m;
     m = NULL;

@@ -77,11 +77,9 @@ static ferry_status crowd_new(ferry_ctx *ctx, const state *s, const ferry_domain
     FERRY_TRY(ferry_i_base_query(ctx, &s->b, d, &c->x, &c->instance));
     c->rows = c->x->rows;
     FERRY_TRY(ferry_i_known_graphs(ctx, &s->k, d, &c->graph, &c->q));
-    c->cls = ferry_i_calloc(c->n, sizeof *c->cls);
-    c->at = ferry_i_calloc(c->n, sizeof *c->at);
-    c->start = ferry_i_calloc(c->n * c->m, sizeof *c->start);
-    FERRY_NEED(ctx, c->cls && c->at && c->start, FERRY_ENOMEM,
-               "ica: no memory for %lld instances", (long long)c->n);
+    FERRY_NEW(ctx, c->cls, c->n);
+    FERRY_NEW(ctx, c->at, c->n);
+    FERRY_NEW(ctx, c->start, c->n * c->m);
     FERRY_TRY(ferry_i_block_new(ctx, c->rows, c->m, &c->scores));
     ferry_i_known_start(&s->k, d, c->start, c->at);
     for (int64_t x = 0; x < c->n; x++) {
@@ -156,8 +154,7 @@ static ferry_status learn(ferry_ctx *ctx, const ica_options *o, const crowd *c,
     ferry_matrix *mine = NULL;
     ferry_rng rng;
 
-    FERRY_NEED(ctx, rows && cls, FERRY_ENOMEM, "ica: no memory for %lld instances",
-               (long long)c->rows);
+    FERRY_HAVE(ctx, rows && cls);
     for (int64_t i = 0; i < c->rows; i++) {
         if (c->at[c->instance[i]] < 0) continue;
         cls[n] = c->cls[c->instance[i]];
@@ -187,7 +184,7 @@ static ferry_status ica_fit(ferry_ctx *ctx, const ferry_task *task, const void *
 
     (void)rep;
     *out = NULL;
-    FERRY_NEED(ctx, s, FERRY_ENOMEM, "ica: no memory for a model");
+    FERRY_HAVE(ctx, s);
     s->max_iter = o->max_iter;
     FERRY_TRY(ferry_i_task_target(ctx, task, &t));
     FERRY_TRY(ferry_i_base_fit(ctx, "ica", task, TRAIN_TARGET, true,
@@ -279,15 +276,14 @@ static ferry_status load_linear(ferry_ctx *ctx, const ferry_bag *bag, const char
     ferry_linear *m = ferry_i_calloc(1, sizeof *m);
 
     *out = m;
-    FERRY_NEED(ctx, m, FERRY_ENOMEM, "ica: no memory for a model");
+    FERRY_HAVE(ctx, m);
     FERRY_TRY(ferry_i_bag_reals(ctx, bag, name, &k, &cols, &w));
     FERRY_TRY(ferry_i_bag_bytes(ctx, bag, seen_name, &k, &seen));
     m->kind = FERRY_LINEAR_LOGREG;
     m->k = k;
     m->d = d;
-    m->w = ferry_i_calloc(k * cols, sizeof *m->w);
-    m->seen = ferry_i_calloc(k, sizeof *m->seen);
-    FERRY_NEED(ctx, m->w && m->seen, FERRY_ENOMEM, "ica: no memory for a model");
+    FERRY_NEW(ctx, m->w, k * cols);
+    FERRY_NEW(ctx, m->seen, k);
     memcpy(m->w, w, (size_t)(k * cols) * sizeof *w);
     memcpy(m->seen, seen, (size_t)k);
 done:
@@ -302,7 +298,7 @@ static ferry_status ica_load(ferry_ctx *ctx, const ferry_bag *bag, void **out)
     state *s = ferry_i_calloc(1, sizeof *s);
 
     *out = NULL;
-    FERRY_NEED(ctx, s, FERRY_ENOMEM, "ica: no memory for a model");
+    FERRY_HAVE(ctx, s);
     FERRY_TRY(ferry_i_base_load(ctx, bag, &s->b));
     FERRY_NEED(ctx, s->b.space && s->b.goal == FERRY_CLASSIFY, FERRY_EDATA,
                "tensor space.width is missing");

@@ -46,8 +46,7 @@ static ferry_status knn_fit(ferry_ctx *ctx, const ferry_task *task, const void *
     knn_model *m = NULL;
 
     *state = NULL;
-    m = ferry_i_calloc(1, sizeof *m);
-    FERRY_NEED(ctx, m, FERRY_ENOMEM, "knn: no memory for a model");
+    FERRY_NEW(ctx, m, 1);
     FERRY_TRY(ferry_i_base_fit(ctx, "knn", task, (ferry_train)o->train, true,
                                (ferry_scaling)o->scale, &m->b, &m->e));
     m->k = o->k < m->e.n ? o->k : m->e.n;
@@ -112,11 +111,8 @@ static ferry_status knn_predict(ferry_ctx *ctx, const void *state, const ferry_d
 
     FERRY_TRY(ferry_i_base_predict_prior(ctx, &m->b, p));
     FERRY_TRY(ferry_i_base_query(ctx, &m->b, d, &x, &instance));
-    index = ferry_i_calloc(x->rows * m->k, sizeof *index);
-    dist = ferry_i_calloc(x->rows * m->k, sizeof *dist);
-    FERRY_NEED(ctx, index && dist, FERRY_ENOMEM,
-               "knn: no memory for %lld x %lld neighbours", (long long)x->rows,
-               (long long)m->k);
+    FERRY_NEW(ctx, index, x->rows * m->k);
+    FERRY_NEW(ctx, dist, x->rows * m->k);
     FERRY_TRY(ferry_i_block_new(ctx, x->rows, m->b.k, &scores));
     FERRY_TRY(ferry_i_knn(ctx, m->e.x, x, m->k, m->distance, index, dist));
     for (int64_t i = 0; i < x->rows; i++)
@@ -140,9 +136,7 @@ static ferry_status save_labels(ferry_ctx *ctx, const knn_model *m, ferry_bag *b
         return ferry_i_bag_put_reals(ctx, bag, "labels", 1, m->e.n, m->e.num);
     if (m->b.goal == FERRY_MULTILABEL)
         return ferry_i_bag_put_bytes(ctx, bag, "labels", m->e.n * m->b.k, m->e.on);
-    wide = ferry_i_calloc(m->e.n, sizeof *wide);
-    FERRY_NEED(ctx, wide, FERRY_ENOMEM, "knn: no memory to save %lld labels",
-               (long long)m->e.n);
+    FERRY_NEW(ctx, wide, m->e.n);
     for (int64_t i = 0; i < m->e.n; i++)
         wide[i] = m->e.cls[i];
     FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, "labels", m->e.n, wide));
@@ -171,9 +165,7 @@ static ferry_status load_classes(ferry_ctx *ctx, const ferry_bag *bag, knn_model
     const int64_t *wide = NULL;
 
     FERRY_TRY(ferry_i_bag_ints(ctx, bag, "labels", &m->e.n, &wide));
-    m->e.cls = ferry_i_calloc(m->e.n, sizeof *m->e.cls);
-    FERRY_NEED(ctx, m->e.cls, FERRY_ENOMEM, "knn: no memory for %lld labels",
-               (long long)m->e.n);
+    FERRY_NEW(ctx, m->e.cls, m->e.n);
     for (int64_t i = 0; i < m->e.n; i++) {
         FERRY_NEED(ctx, 0 <= wide[i] && wide[i] < m->b.k, FERRY_EDATA,
                    "tensor labels: entry %lld is %lld, not in [0, %lld)", (long long)i,
@@ -194,15 +186,13 @@ static ferry_status load_labels(ferry_ctx *ctx, const ferry_bag *bag, knn_model 
     if (m->b.goal == FERRY_CLASSIFY) return load_classes(ctx, bag, m);
     if (m->b.goal == FERRY_REGRESS) {
         FERRY_TRY(ferry_i_bag_reals(ctx, bag, "labels", &one, &m->e.n, &num));
-        m->e.num = ferry_i_calloc(m->e.n, sizeof *m->e.num);
-        FERRY_NEED(ctx, m->e.num, FERRY_ENOMEM, "knn: no memory for labels");
+        FERRY_NEW(ctx, m->e.num, m->e.n);
         memcpy(m->e.num, num, (size_t)m->e.n * sizeof *num);
         goto done;
     }
     cells = m->e.n * m->b.k;
     FERRY_TRY(ferry_i_bag_bytes(ctx, bag, "labels", &cells, &on));
-    m->e.on = ferry_i_calloc(cells, sizeof *m->e.on);
-    FERRY_NEED(ctx, m->e.on, FERRY_ENOMEM, "knn: no memory for labels");
+    FERRY_NEW(ctx, m->e.on, cells);
     for (int64_t i = 0; i < cells; i++)
         m->e.on[i] = on[i] != 0;
 done:
@@ -217,8 +207,7 @@ static ferry_status knn_load(ferry_ctx *ctx, const ferry_bag *bag, void **state)
     knn_model *m = NULL;
 
     *state = NULL;
-    m = ferry_i_calloc(1, sizeof *m);
-    FERRY_NEED(ctx, m, FERRY_ENOMEM, "knn: no memory for a model");
+    FERRY_NEW(ctx, m, 1);
     FERRY_TRY(ferry_i_base_load(ctx, bag, &m->b));
     FERRY_NEED(ctx, m->b.space, FERRY_EDATA, "tensor space.width is missing");
     FERRY_TRY(ferry_i_bag_ints(ctx, bag, "form", &three, &form));

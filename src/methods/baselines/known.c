@@ -18,8 +18,7 @@ static ferry_status count_prior(ferry_ctx *ctx, known *k)
     ferry_status st = FERRY_OK;
     const int64_t m = k->goal.classes, n = ferry_i_ids_count(k->ids);
 
-    k->prior = ferry_i_calloc(m, sizeof *k->prior);
-    FERRY_NEED(ctx, k->prior, FERRY_ENOMEM, "no memory for labels");
+    FERRY_NEW(ctx, k->prior, m);
     for (int64_t e = 0; e < n * m; e++)
         k->prior[e % m] += k->truth[e] / (double)n;
 done:
@@ -44,15 +43,13 @@ ferry_status ferry_i_known_new(ferry_ctx *ctx, const ferry_task *task, known *k)
         count += labelled[x];
     k->ids = ferry_i_ids_new();
     k->graphs = ferry_i_ids_new();
-    k->truth = ferry_i_calloc(count * k->goal.classes, sizeof *k->truth);
-    FERRY_NEED(ctx, k->ids && k->graphs && k->truth, FERRY_ENOMEM, "no memory for labels");
+    FERRY_NEW(ctx, k->truth, count * k->goal.classes);
+    FERRY_HAVE(ctx, k->ids && k->graphs);
     for (int64_t i = 0; i < t->n_graphs; i++)
-        FERRY_NEED(ctx, ferry_i_ids_add(k->graphs, t->graphs[i]->name, NULL) >= 0,
-                   FERRY_ENOMEM, "no memory for graphs");
+        FERRY_HAVE(ctx, ferry_i_ids_add(k->graphs, t->graphs[i]->name, NULL) >= 0);
     for (int64_t x = 0; x < n; x++) {
         if (!labelled[x]) continue;
-        FERRY_NEED(ctx, ferry_i_ids_add(k->ids, ferry_i_ids_at(t->ids, x), NULL) >= 0,
-                   FERRY_ENOMEM, "no memory for labels");
+        FERRY_HAVE(ctx, ferry_i_ids_add(k->ids, ferry_i_ids_at(t->ids, x), NULL) >= 0);
         ferry_i_gbc_goal_truth(&k->goal, y + x * k->goal.k,
                                k->truth + at++ * k->goal.classes);
     }
@@ -84,7 +81,7 @@ ferry_status ferry_i_known_graphs(ferry_ctx *ctx, const known *k, const ferry_do
 
     *q = 0;
     *graph = ferry_i_calloc(names, sizeof(ferry_matrix *));
-    FERRY_NEED(ctx, *graph, FERRY_ENOMEM, "no memory for graphs");
+    FERRY_HAVE(ctx, *graph);
     for (int64_t i = 0; i < names; i++)
         for (int64_t j = 0; j < d->n_graphs; j++)
             if (strcmp(ferry_i_ids_at(k->graphs, i), d->graphs[j]->name) == 0)
@@ -119,8 +116,7 @@ ferry_status ferry_i_known_load(ferry_ctx *ctx, const ferry_bag *bag, known *k)
     int64_t n = ferry_i_ids_count(k->ids), m = k->goal.classes;
     FERRY_TRY(ferry_i_bag_reals(ctx, bag, "truth", &n, &m, &truth));
     FERRY_NEED(ctx, n > 0, FERRY_EDATA, "tensor known is empty");
-    k->truth = ferry_i_calloc(n * m, sizeof *k->truth);
-    FERRY_NEED(ctx, k->truth, FERRY_ENOMEM, "no memory for labels");
+    FERRY_NEW(ctx, k->truth, n * m);
     memcpy(k->truth, truth, (size_t)(n * m) * sizeof *truth);
     FERRY_TRY(count_prior(ctx, k));
 done:

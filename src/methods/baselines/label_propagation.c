@@ -41,7 +41,7 @@ static ferry_status propagation_fit(ferry_ctx *ctx, const ferry_task *task,
 
     (void)rep;
     *out = NULL;
-    FERRY_NEED(ctx, s, FERRY_ENOMEM, "label-propagation: no memory for a model");
+    FERRY_HAVE(ctx, s);
     s->o = *(const propagation_options *)options;
     FERRY_TRY(ferry_i_known_new(ctx, task, &s->k));
     *out = s;
@@ -63,19 +63,17 @@ static ferry_status propagation_predict(ferry_ctx *ctx, const void *model,
     int64_t *at = ferry_i_calloc(n, sizeof *at), q = 0;
     ferry_matrix **graph = NULL;
 
-    FERRY_NEED(ctx, start && answers && alpha && at, FERRY_ENOMEM,
-               "label-propagation: no memory for %lld instances", (long long)n);
+    FERRY_HAVE(ctx, start && answers && alpha && at);
     FERRY_TRY(ferry_i_gbc_goal_check(ctx, &s->k.goal, p));
     FERRY_TRY(ferry_i_known_graphs(ctx, &s->k, d, &graph, &q));
-    w = ferry_i_calloc(q, sizeof *w);
-    FERRY_NEED(ctx, w, FERRY_ENOMEM, "label-propagation: no memory for graphs");
+    FERRY_NEW(ctx, w, q);
     ferry_i_known_start(&s->k, d, start, at);
     for (int64_t x = 0; x < n; x++)
         alpha[x] = at[x] < 0 ? s->o.alpha : 0;
     for (int64_t i = 0; i < q; i++)
         w[i] = 1 / (double)q;
-    FERRY_TRY(ferry_i_diffuse(ctx, q, graph, w, n, m, start, alpha, s->o.max_iter,
-                                s->o.tol, answers, NULL));
+    FERRY_TRY(ferry_i_diffuse(ctx, q, graph, w, n, m, start, alpha, s->o.max_iter, s->o.tol,
+                              answers, NULL));
     for (int64_t x = 0; x < n; x++)
         ferry_i_gbc_goal_decide(&s->k.goal, answers + x * m, x, p);
 done:
@@ -110,7 +108,7 @@ static ferry_status propagation_load(ferry_ctx *ctx, const ferry_bag *bag, void 
     state *s = ferry_i_calloc(1, sizeof *s);
 
     *out = NULL;
-    FERRY_NEED(ctx, s, FERRY_ENOMEM, "label-propagation: no memory for a model");
+    FERRY_HAVE(ctx, s);
     FERRY_TRY(ferry_i_known_load(ctx, bag, &s->k));
     FERRY_TRY(ferry_i_bag_reals(ctx, bag, "alpha_tol", &one, &two, &reals));
     FERRY_TRY(ferry_i_bag_ints(ctx, bag, "max_iter", &one, &steps));

@@ -60,13 +60,13 @@ static void lift_free(void *model)
 static ferry_status new_state(ferry_ctx *ctx, state **out)
 {
     *out = ferry_i_calloc(1, sizeof **out);
-    return *out ? FERRY_OK : ferry_i_nomem(ctx, "a lift model");
+    return *out ? FERRY_OK : ferry_i_nomem(ctx);
 }
 
 static ferry_status new_parts(ferry_ctx *ctx, state *s)
 {
     s->parts = ferry_i_calloc(s->b.k, sizeof *s->parts);
-    return s->parts ? FERRY_OK : ferry_i_nomem(ctx, "a lift model");
+    return s->parts ? FERRY_OK : ferry_i_nomem(ctx);
 }
 
 /* Centres of the instances with label k (side 1) or without it, into c. */
@@ -78,8 +78,7 @@ static ferry_status cluster(ferry_ctx *ctx, const lift_options *o, const example
     ferry_matrix *x = NULL, *full = NULL;
     int32_t *group = ferry_i_calloc(e->n, sizeof *group);
 
-    FERRY_NEED(ctx, rows && group, FERRY_ENOMEM, "lift: no memory for %lld instances",
-               (long long)e->n);
+    FERRY_HAVE(ctx, rows && group);
     for (int64_t i = 0; i < e->n; i++)
         if ((e->on[i * m + k] != 0) == side) rows[n++] = i;
     FERRY_TRY(ferry_i_matrix_take(ctx, e->x, n, rows, e->x->cols, NULL, &x));
@@ -106,7 +105,7 @@ static ferry_status distances(ferry_ctx *ctx, const ferry_matrix *x,
     ferry_block *t = NULL;
     double *cc = ferry_i_calloc(centres->rows, sizeof *cc);
 
-    FERRY_NEED(ctx, cc, FERRY_ENOMEM, "lift: no memory for distances");
+    FERRY_HAVE(ctx, cc);
     FERRY_TRY(ferry_i_block_new(ctx, x->cols, centres->rows, &t));
     for (int64_t c = 0; c < centres->rows; c++)
         for (int64_t j = 0; j < x->cols; j++) {
@@ -155,7 +154,7 @@ static ferry_status fit_part(ferry_ctx *ctx, const lift_options *o, const exampl
     int64_t yes = 0, fewer, c;
     double sum = 0;
 
-    FERRY_NEED(ctx, on, FERRY_ENOMEM, "lift: no memory for %lld labels", (long long)e->n);
+    FERRY_HAVE(ctx, on);
     for (int64_t i = 0; i < e->n; i++)
         yes += on[i] = e->on[i * m + k] != 0;
     fewer = yes < e->n - yes ? yes : e->n - yes;
@@ -254,8 +253,7 @@ done:
     return st;
 }
 
-/* ---- save and load: the parts one after the other
- * --------------------------------------------- */
+/* ---- save and load: the parts one after the other ---- */
 
 static ferry_status lift_save(ferry_ctx *ctx, const void *model, ferry_bag *bag)
 {
@@ -265,13 +263,13 @@ static ferry_status lift_save(ferry_ctx *ctx, const void *model, ferry_bag *bag)
     int64_t *count = ferry_i_calloc(k, sizeof *count), total = 0;
     double *centres = NULL, *w = NULL, *scale = NULL, *c, *v;
 
-    FERRY_NEED(ctx, count, FERRY_ENOMEM, "lift: no memory to save");
+    FERRY_HAVE(ctx, count);
     for (int64_t i = 0; i < k; i++)
         total += count[i] = s->parts[i].centres->rows;
     c = centres = ferry_i_calloc(total * d, sizeof *centres);
     v = w = ferry_i_calloc(total + k, sizeof *w);
     scale = ferry_i_calloc(k, sizeof *scale);
-    FERRY_NEED(ctx, centres && w && scale, FERRY_ENOMEM, "lift: no memory to save");
+    FERRY_HAVE(ctx, centres && w && scale);
     for (int64_t i = 0; i < k; i++) {
         const part *p = &s->parts[i];
         memcpy(c, p->centres->data, (size_t)(count[i] * d) * sizeof *c);
@@ -300,8 +298,7 @@ static ferry_status load_part(ferry_ctx *ctx, int64_t count, int64_t d, const do
 
     p->scale = scale;
     FERRY_TRY(ferry_i_block_new(ctx, count, d, &p->centres));
-    p->w = ferry_i_calloc(count + 1, sizeof *p->w);
-    FERRY_NEED(ctx, p->w, FERRY_ENOMEM, "no memory for a model");
+    FERRY_NEW(ctx, p->w, count + 1);
     if (count * d > 0) memcpy(p->centres->data, c, (size_t)(count * d) * sizeof *c);
     memcpy(p->w, w, (size_t)(count + 1) * sizeof *w);
 done:

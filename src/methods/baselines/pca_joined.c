@@ -42,8 +42,7 @@ static ferry_status pca_fit(ferry_ctx *ctx, const ferry_task *task, const void *
 
     *state = NULL;
     FERRY_TRY(ferry_i_task_target(ctx, task, &t));
-    a = ferry_i_calloc(t->n_views, sizeof *a);
-    FERRY_NEED(ctx, a, FERRY_ENOMEM, "pca-joined: no memory for weights");
+    FERRY_NEW(ctx, a, t->n_views);
     for (int64_t j = 0; j < t->n_views; j++)
         a[j] = 1;
     FERRY_TRY(ferry_i_coca_views(ctx, t, (coca_scaling)o->scale, &x));

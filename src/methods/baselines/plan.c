@@ -1,5 +1,5 @@
-/* Which domains a baseline learns from, and how their features line up with the target's.
- */
+/* Which domains a baseline learns from, and how their features line up with the
+ * target's. */
 #include <string.h>
 
 #include "methods/baselines/base.h"
@@ -43,10 +43,8 @@ static ferry_status part_init(ferry_ctx *ctx, const plan *p, const ferry_domain 
     const int64_t n = p->target->n_views;
 
     part->domain = d;
-    part->view = ferry_i_calloc(n, sizeof *part->view);
-    part->map = ferry_i_calloc(n, sizeof *part->map);
-    FERRY_NEED(ctx, part->view && part->map, FERRY_ENOMEM, "%s: no memory for %lld views",
-               p->method, (long long)n);
+    FERRY_NEW(ctx, part->view, n);
+    FERRY_NEW(ctx, part->map, n);
 done:
     return st;
 }
@@ -151,9 +149,7 @@ ferry_status ferry_i_plan_make(ferry_ctx *ctx, const char *method, const ferry_t
                "%s needs a view of target '%s'", method, p->target->name);
     seen = has_labels(p->target);
     p->train = train != TRAIN_AUTO ? train : seen ? TRAIN_TARGET : TRAIN_SOURCE;
-    p->part =
-        ferry_i_calloc(ferry_i_task_count_role(task, FERRY_SOURCE) + 1, sizeof *p->part);
-    FERRY_NEED(ctx, p->part, FERRY_ENOMEM, "%s: no memory for a list of domains", method);
+    FERRY_NEW(ctx, p->part, ferry_i_task_count_role(task, FERRY_SOURCE) + 1);
     FERRY_NEED(ctx, seen || p->train == TRAIN_SOURCE, FERRY_ENEEDS,
                "%s train=%s needs labels of target '%s' that may be seen", method,
                ferry_i_train_name(p->train), p->target->name);

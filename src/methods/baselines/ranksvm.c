@@ -48,8 +48,7 @@ static ferry_status target_mean(ferry_ctx *ctx, const ferry_task *task, state *s
 
     FERRY_TRY(ferry_i_task_target(ctx, task, &target));
     FERRY_TRY(ferry_i_base_query(ctx, &s->b, target, &x, &instance));
-    s->mean = ferry_i_calloc(x->cols, sizeof *s->mean);
-    FERRY_NEED(ctx, s->mean, FERRY_ENOMEM, "ranksvm: no memory for means");
+    FERRY_NEW(ctx, s->mean, x->cols);
     FERRY_TRY(ferry_i_column_means(ctx, x, s->mean));
 done:
     ferry_i_free(instance);
@@ -83,13 +82,11 @@ static ferry_status ranksvm_fit(ferry_ctx *ctx, const ferry_task *task, const vo
     bool finish = false;
 
     *out = NULL;
-    s = ferry_i_calloc(1, sizeof *s);
-    FERRY_NEED(ctx, s, FERRY_ENOMEM, "ranksvm: no memory for a model");
+    FERRY_NEW(ctx, s, 1);
     FERRY_TRY(ferry_i_base_fit(ctx, "ranksvm", task, (ferry_train)o->train, true,
                                (ferry_scaling)o->scale, &s->b, &e));
     if (o->center == CENTER_DOMAIN) {
-        mean = ferry_i_calloc(e.x->cols, sizeof *mean);
-        FERRY_NEED(ctx, mean, FERRY_ENOMEM, "ranksvm: no memory for means");
+        FERRY_NEW(ctx, mean, e.x->cols);
         FERRY_TRY(ferry_i_column_means(ctx, e.x, mean));
         FERRY_TRY(target_mean(ctx, task, s));
     }
@@ -141,7 +138,7 @@ static ferry_status ranksvm_load(ferry_ctx *ctx, const ferry_bag *bag, void **ou
     state *s = ferry_i_calloc(1, sizeof *s);
 
     *out = NULL;
-    FERRY_NEED(ctx, s, FERRY_ENOMEM, "no memory for a model");
+    FERRY_HAVE(ctx, s);
     FERRY_TRY(ferry_i_ranked_base_load(ctx, bag, &s->b, &d));
     FERRY_TRY(ferry_i_ranked_load(ctx, bag, s->b.k, d, &s->r));
     if (ferry_i_bag_has(bag, "target.mean"))

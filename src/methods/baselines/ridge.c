@@ -43,12 +43,11 @@ static ferry_status plain_model(ferry_ctx *ctx, int64_t k, int64_t d, ferry_line
     ferry_linear *m = ferry_i_calloc(1, sizeof *m);
 
     *out = m;
-    FERRY_NEED(ctx, m, FERRY_ENOMEM, "ridge: no memory for a model");
+    FERRY_HAVE(ctx, m);
     m->kind = FERRY_LINEAR_SVR;
     m->k = k;
     m->d = d;
-    m->seen = ferry_i_calloc(k, sizeof *m->seen);
-    FERRY_NEED(ctx, m->seen, FERRY_ENOMEM, "ridge: no memory for a model");
+    FERRY_NEW(ctx, m->seen, k);
     for (int64_t c = 0; c < k; c++)
         m->seen[c] = 1;
 done:

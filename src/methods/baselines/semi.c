@@ -76,7 +76,7 @@ static ferry_status add_labels(ferry_ctx *ctx, const ferry_domain *d,
     sure *list = ferry_i_calloc(p->n, sizeof *list);
 
     *added = 0;
-    FERRY_NEED(ctx, list, FERRY_ENOMEM, "no memory for self-training");
+    FERRY_HAVE(ctx, list);
     for (int64_t c = 0; c < p->k; c++) {
         int64_t n = 0;
         for (int64_t x = 0; x < p->n; x++)
@@ -100,7 +100,7 @@ static ferry_status quotas(ferry_ctx *ctx, const ferry_labels *l, int64_t k, dou
     int64_t *quota = ferry_i_calloc(k, sizeof *quota), known = 0;
 
     *out = quota;
-    FERRY_NEED(ctx, quota, FERRY_ENOMEM, "no memory for self-training");
+    FERRY_HAVE(ctx, quota);
     for (int64_t x = 0; x < l->n; x++)
         if (l->cls[x] >= 0) {
             quota[l->cls[x]]++;
@@ -135,7 +135,7 @@ static ferry_status relabel(ferry_ctx *ctx, const ferry_task *task, const ferry_
 
     *r = (relabelled){.task = *task};
     r->task.domains = ferry_i_calloc(task->n_domains, sizeof(ferry_domain *));
-    FERRY_NEED(ctx, r->task.domains, FERRY_ENOMEM, "no memory for self-training");
+    FERRY_HAVE(ctx, r->task.domains);
     FERRY_TRY(ferry_i_labels_copy(ctx, labels, &copy));
     FERRY_TRY(ferry_i_domain_with_labels(ctx, d, copy, &r->target));
     for (int64_t i = 0; i < task->n_domains; i++)

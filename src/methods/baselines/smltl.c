@@ -77,7 +77,7 @@ static ferry_status responses(ferry_ctx *ctx, const ferry_block *y, ferry_block 
     double *w = ferry_i_calloc(m, sizeof *w);
     int64_t g = 0;
 
-    FERRY_NEED(ctx, w, FERRY_ENOMEM, "smltl: no memory for %lld labels", (long long)m);
+    FERRY_HAVE(ctx, w);
     FERRY_TRY(ferry_i_small_new(ctx, m, m, &s));
     ferry_e(ctx)->gram(ctx, y, y, s);
     FERRY_TRY(ferry_e(ctx)->eigh(ctx, s, w));
@@ -131,8 +131,7 @@ static ferry_status smltl_fit(ferry_ctx *ctx, const ferry_task *task, const void
     bool finish = false;
 
     *out = NULL;
-    s = ferry_i_calloc(1, sizeof *s);
-    FERRY_NEED(ctx, s, FERRY_ENOMEM, "smltl: no memory for a model");
+    FERRY_NEW(ctx, s, 1);
     FERRY_TRY(ferry_i_base_fit(ctx, "smltl", task, (ferry_train)o->train, true,
                                (ferry_scaling)o->scale, &s->b, &e));
     FERRY_TRY(ferry_i_block_new(ctx, e.n, s->b.k, &y));
@@ -200,7 +199,7 @@ static ferry_status smltl_load(ferry_ctx *ctx, const ferry_bag *bag, void **out)
     state *s = ferry_i_calloc(1, sizeof *s);
 
     *out = NULL;
-    FERRY_NEED(ctx, s, FERRY_ENOMEM, "no memory for a model");
+    FERRY_HAVE(ctx, s);
     FERRY_TRY(ferry_i_ranked_base_load(ctx, bag, &s->b, &d));
     FERRY_TRY(ferry_i_bag_reals(ctx, bag, "u", &d, &g, &u));
     FERRY_TRY(ferry_i_block_new(ctx, d, g, &s->u));

@@ -11,14 +11,12 @@ ferry_status ferry_i_space_new(ferry_ctx *ctx, int64_t n_views, space **out)
     space *s = ferry_i_calloc(1, sizeof *s);
 
     *out = s;
-    FERRY_NEED(ctx, s, FERRY_ENOMEM, "no memory for a list of views");
+    FERRY_HAVE(ctx, s);
     s->n_views = n_views;
-    s->width = ferry_i_calloc(n_views, sizeof *s->width);
-    s->used = ferry_i_calloc(n_views, sizeof *s->used);
-    s->sparse = ferry_i_calloc(n_views, sizeof *s->sparse);
-    s->local = ferry_i_calloc(n_views, sizeof *s->local);
-    FERRY_NEED(ctx, s->width && s->used && s->sparse && s->local, FERRY_ENOMEM,
-               "no memory for a list of %lld views", (long long)n_views);
+    FERRY_NEW(ctx, s->width, n_views);
+    FERRY_NEW(ctx, s->used, n_views);
+    FERRY_NEW(ctx, s->sparse, n_views);
+    FERRY_NEW(ctx, s->local, n_views);
 done:
     return st;
 }
@@ -52,8 +50,7 @@ static ferry_status shared_columns(ferry_ctx *ctx, const plan *p, int64_t v, spa
     int32_t n = 0;
 
     s->local[v] = local;
-    FERRY_NEED(ctx, local, FERRY_ENOMEM, "no memory for %lld features",
-               (long long)s->width[v]);
+    FERRY_HAVE(ctx, local);
     for (int64_t i = 0; i < p->n_parts; i++) {
         const plan_part *part = &p->part[i];
         if (part->domain == p->target || !part->view[v]) continue;
@@ -108,8 +105,7 @@ static ferry_status column_map(ferry_ctx *ctx, const space *s, const plan_part *
     const int64_t cols = part->view[v]->x->cols;
 
     *all = cols == s->used[v];
-    *map = ferry_i_calloc(cols, sizeof **map);
-    FERRY_NEED(ctx, *map, FERRY_ENOMEM, "no memory for %lld features", (long long)cols);
+    FERRY_NEW(ctx, *map, cols);
     for (int64_t j = 0; j < cols; j++) {
         const int32_t column = part->map[v] ? part->map[v][j] : (int32_t)j;
         (*map)[j] = column >= 0 && s->local[v] ? s->local[v][column] : column;
@@ -163,8 +159,7 @@ static ferry_status view_rows(ferry_ctx *ctx, const space *s, const plan_part *p
         mark_missing(*out, NULL, NULL);
         goto done;
     }
-    rows = ferry_i_calloc(n, sizeof *rows);
-    FERRY_NEED(ctx, rows, FERRY_ENOMEM, "no memory for %lld instances", (long long)n);
+    FERRY_NEW(ctx, rows, n);
     for (int64_t i = 0; i < n; i++)
         rows[i] = row_of(view, instance[i]);
     FERRY_TRY(column_map(ctx, s, part, v, &map, &all));
@@ -176,8 +171,7 @@ static ferry_status view_rows(ferry_ctx *ctx, const space *s, const plan_part *p
         ferry_i_matrix_take(ctx, view->x, n, rows, s->used[v], all ? NULL : map, out));
     if (!(*out)->dense || s->sparse[v]) goto done;
     has = reached(map, view->x->cols, s->used[v]);
-    FERRY_NEED(ctx, has, FERRY_ENOMEM, "no memory for %lld features",
-               (long long)s->used[v]);
+    FERRY_HAVE(ctx, has);
     mark_missing(*out, rows, has);
 done:
     ferry_i_free(has);
@@ -243,7 +237,7 @@ ferry_status ferry_i_space_rows(ferry_ctx *ctx, const space *s, const plan_part 
     ferry_matrix **piece = ferry_i_calloc(s->n_views, sizeof(ferry_matrix *));
 
     *out = NULL;
-    FERRY_NEED(ctx, piece, FERRY_ENOMEM, "no memory for %lld views", (long long)s->n_views);
+    FERRY_HAVE(ctx, piece);
     for (int64_t v = 0; v < s->n_views; v++)
         FERRY_TRY(view_rows(ctx, s, part, v, n, instance, &piece[v]));
     FERRY_TRY(ferry_i_space_combine(ctx, false, s->n_views, piece, out));

@@ -7,8 +7,7 @@ ferry_status ferry_i_weights_new(ferry_ctx *ctx, double least, weights **out)
 {
     ferry_status st = FERRY_OK;
 
-    *out = ferry_i_calloc(1, sizeof **out);
-    FERRY_NEED(ctx, *out, FERRY_ENOMEM, "no memory for a model");
+    FERRY_NEW(ctx, *out, 1);
     (*out)->least = least;
 done:
     return st;
@@ -78,15 +77,13 @@ static ferry_status load_linear(ferry_ctx *ctx, const ferry_bag *bag, weights *w
     FERRY_NEED(ctx, 0 <= form[0] && form[0] <= FERRY_LINEAR_SVR, FERRY_EDATA,
                "tensor form: %lld is no kind of linear model", (long long)form[0]);
     m = w->m = ferry_i_calloc(1, sizeof *m);
-    FERRY_NEED(ctx, m, FERRY_ENOMEM, "no memory for a model");
+    FERRY_HAVE(ctx, m);
     m->kind = (ferry_linear_kind)form[0];
     m->sets = form[1] != 0;
     m->k = k;
     m->d = d1 - 1;
-    m->seen = ferry_i_calloc(k, sizeof *m->seen);
-    m->w = ferry_i_calloc(k * d1, sizeof *m->w);
-    FERRY_NEED(ctx, m->seen && m->w, FERRY_ENOMEM, "no memory for %lld x %lld weights",
-               (long long)k, (long long)d1);
+    FERRY_NEW(ctx, m->seen, k);
+    FERRY_NEW(ctx, m->w, k * d1);
     memcpy(m->seen, seen, (size_t)k);
     memcpy(m->w, data, (size_t)(k * d1) * sizeof *m->w);
 done:

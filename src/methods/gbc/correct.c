@@ -58,7 +58,7 @@ ferry_status ferry_i_gbc_correct(ferry_ctx *ctx, gbc_correct correct, double str
     uint8_t *reached = ferry_i_calloc(n, sizeof *reached);
     bool any = correct == GBC_CORRECT_SMOOTH;
 
-    FERRY_NEED(ctx, start && alpha && reached, FERRY_ENOMEM, "gbc: no memory to predict");
+    FERRY_HAVE(ctx, start && alpha && reached);
     if (q > 0 && correct == GBC_CORRECT_RESIDUAL)
         add_residuals(ctx, strength, q, graph, wg, n, m, classes, l, answers, start);
     else
@@ -72,7 +72,7 @@ ferry_status ferry_i_gbc_correct(ferry_ctx *ctx, gbc_correct correct, double str
     }
     if (any && q > 0)
         FERRY_TRY(ferry_i_diffuse(ctx, q, graph, wg, n, m, start, alpha, STEPS, CHANGE,
-                                    answers, reached));
+                                  answers, reached));
     else
         memcpy(answers, start, (size_t)(n * m) * sizeof *start);
     for (int64_t x = 0; basis && x < n; x++)

@@ -10,14 +10,12 @@ ferry_status ferry_i_gbc_forest_new(ferry_ctx *ctx, int64_t p, int64_t k, gbc_fo
     gbc_forest *f = ferry_i_calloc(1, sizeof *f);
 
     *out = NULL;
-    FERRY_NEED(ctx, f, FERRY_ENOMEM, "gbc: no memory for a model");
+    FERRY_HAVE(ctx, f);
     f->p = p;
     f->k = k;
-    f->f0 = ferry_i_calloc(k, sizeof *f->f0);
-    f->sparse = ferry_i_calloc(p, sizeof *f->sparse);
-    f->cols = ferry_i_calloc(p, sizeof *f->cols);
-    FERRY_NEED(ctx, f->f0 && f->sparse && f->cols, FERRY_ENOMEM,
-               "gbc: no memory for a model");
+    FERRY_NEW(ctx, f->f0, k);
+    FERRY_NEW(ctx, f->sparse, p);
+    FERRY_NEW(ctx, f->cols, p);
     *out = f;
     f = NULL;
 done:
@@ -33,8 +31,7 @@ ferry_status ferry_i_gbc_forest_grow(ferry_ctx *ctx, gbc_forest *f)
     if (f->n == f->room) {
         const int64_t room = f->room ? 2 * f->room : 16;
         ferry_tree **tree = ferry_i_realloc(f->tree, room * step, sizeof(ferry_tree *));
-        FERRY_NEED(ctx, tree, FERRY_ENOMEM, "gbc: no memory for %lld trees",
-                   (long long)(room * step));
+        FERRY_HAVE(ctx, tree);
         f->tree = tree;
         f->room = room;
     }
@@ -92,9 +89,7 @@ ferry_status ferry_i_gbc_forest_scores(ferry_ctx *ctx, const gbc_forest *forest,
 
     for (int64_t i = 0; i < forest->p; i++)
         most = views[i]->x->rows > most ? views[i]->x->rows : most;
-    leaf = ferry_i_calloc(most, sizeof *leaf);
-    FERRY_NEED(ctx, leaf, FERRY_ENOMEM, "gbc: no memory for %lld instances",
-               (long long)most);
+    FERRY_NEW(ctx, leaf, most);
     memset(mask, 0, (size_t)(forest->p * n));
     for (int64_t i = 0; i < forest->p; i++) {
         for (int64_t r = 0; r < views[i]->x->rows; r++)

@@ -28,18 +28,16 @@ ferry_status ferry_i_gbc_forest_save(ferry_ctx *ctx, const gbc_forest *f, ferry_
     int64_t *count = ferry_i_calloc(trees, sizeof *count), n = 0;
     columns c = {0};
 
-    FERRY_NEED(ctx, count, FERRY_ENOMEM, "no memory to save %lld trees", (long long)trees);
+    FERRY_HAVE(ctx, count);
     for (int64_t e = 0; e < trees; e++) {
         count[e] = f->tree[e] ? f->tree[e]->n : 0;
         n += count[e];
     }
-    c.feature = ferry_i_calloc(n, sizeof *c.feature);
-    c.left = ferry_i_calloc(n, sizeof *c.left);
-    c.right = ferry_i_calloc(n, sizeof *c.right);
-    c.missing_left = ferry_i_calloc(n, sizeof *c.missing_left);
-    c.real = ferry_i_calloc(n * 3, sizeof *c.real);
-    FERRY_NEED(ctx, c.feature && c.left && c.right && c.missing_left && c.real,
-               FERRY_ENOMEM, "no memory to save %lld nodes", (long long)n);
+    FERRY_NEW(ctx, c.feature, n);
+    FERRY_NEW(ctx, c.left, n);
+    FERRY_NEW(ctx, c.right, n);
+    FERRY_NEW(ctx, c.missing_left, n);
+    FERRY_NEW(ctx, c.real, n * 3);
     for (int64_t e = 0, at = 0; e < trees; e++)
         for (int64_t i = 0; i < count[e]; i++, at++) {
             const ferry_tree_node *node = &f->tree[e]->node[i];

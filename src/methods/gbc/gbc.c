@@ -112,8 +112,7 @@ static ferry_status open_job(ferry_ctx *ctx, const ferry_task *task, job *j)
         t->labels->cls, t->labels->num, &j->goal, &j->y, &j->labelled));
     j->mask = ferry_i_calloc(p * n, sizeof *j->mask);
     j->graph = ferry_i_calloc(q, sizeof(ferry_matrix *));
-    FERRY_NEED(ctx, j->mask && j->graph, FERRY_ENOMEM, "gbc: no memory for %lld instances",
-               (long long)n);
+    FERRY_HAVE(ctx, j->mask && j->graph);
     for (int64_t i = 0; i < p; i++)
         for (int64_t x = 0; x < n; x++) {
             j->mask[i * n + x] = t->views[i]->row_of[x] >= 0;
@@ -260,8 +259,8 @@ static ferry_status explain_features(ferry_ctx *ctx, const job *j, const gbc_for
 
     for (int64_t i = 0; i < f->p; i++)
         most = f->cols[i] > most ? f->cols[i] : most;
-    room = ferry_i_calloc(most, sizeof *room);
-    FERRY_NEED(ctx, room && total, FERRY_ENOMEM, "gbc: no memory for importances");
+    FERRY_NEW(ctx, room, most);
+    FERRY_HAVE(ctx, total);
     for (int64_t i = 0; i < f->p; i++) {
         json_object_set_new(all, j->t->views[i]->name,
                             importance(f, j->t->views[i], i, room, &total[i]));
@@ -383,27 +382,23 @@ static ferry_status keep_labels(ferry_ctx *ctx, job *j, gbc_model *m)
 
     if (j->g.q == 0) goto done;
     for (int64_t i = 0; i < j->g.q; i++)
-        FERRY_NEED(ctx, ferry_i_ids_add(m->graphs, j->t->graphs[i]->name, NULL) >= 0,
-                   FERRY_ENOMEM, "gbc: no memory for graphs");
+        FERRY_HAVE(ctx, ferry_i_ids_add(m->graphs, j->t->graphs[i]->name, NULL) >= 0);
     if (!m->wg) {
-        m->wg = ferry_i_calloc(j->g.q, sizeof *m->wg);
-        FERRY_NEED(ctx, m->wg, FERRY_ENOMEM, "gbc: no memory for graphs");
+        FERRY_NEW(ctx, m->wg, j->g.q);
         for (int64_t i = 0; i < j->g.q; i++)
             m->wg[i] = j->plan.held ? j->plan.wg[i] : 1 / (double)j->g.q;
     }
     for (int64_t x = 0; x < n; x++)
         if (j->labelled[x])
-            FERRY_NEED(ctx,
-                       ferry_i_ids_add(m->known, ferry_i_ids_at(j->t->ids, x), NULL) >= 0,
-                       FERRY_ENOMEM, "gbc: no memory for labels");
+            FERRY_HAVE(ctx,
+                       ferry_i_ids_add(m->known, ferry_i_ids_at(j->t->ids, x), NULL) >= 0);
     const int64_t known = ferry_i_ids_count(m->known);
-    m->truth = ferry_i_calloc(known * c, sizeof *m->truth);
-    m->residual = ferry_i_calloc(known * c, sizeof *m->residual);
-    FERRY_NEED(ctx, m->truth && m->residual, FERRY_ENOMEM, "gbc: no memory for labels");
+    FERRY_NEW(ctx, m->truth, known * c);
+    FERRY_NEW(ctx, m->residual, known * c);
     if (!j->plan.held) { /* no cross-validation: residuals of the fit itself */
         answers = ferry_i_calloc(n * c, sizeof *answers);
         viewless = ferry_i_calloc(n, 1);
-        FERRY_NEED(ctx, answers && viewless, FERRY_ENOMEM, "gbc: no memory for labels");
+        FERRY_HAVE(ctx, answers && viewless);
         FERRY_TRY(ferry_i_gbc_answers(ctx, &j->goal, m->forest, m->w, m->stretch, n,
                                       j->t->views, answers, viewless));
     }

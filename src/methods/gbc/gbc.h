@@ -6,7 +6,7 @@
 #include "methods/gbc/formulas.h"
 #include "methods/method.h"
 
-/* ---- the graphs' means, fast ----------------------------------------------------- */
+/* ---- the graphs' means, fast ---- */
 
 /* Neighbour means of all sources in all graphs and the graphs' losses in one pass over the
  * edges, in threads; the same numbers as ferry_i_gbc_neighbours and _graph_loss. */
@@ -20,7 +20,7 @@ ferry_status ferry_i_gbc_pass_run(ferry_ctx *ctx, gbc_pass *s, const gbc_problem
                                   double *wg, double *const *et, uint8_t *const *has);
 void ferry_i_gbc_pass_free(gbc_pass *s);
 
-/* ---- trees learned so far -------------------------------------------------------- */
+/* ---- trees learned so far ---- */
 
 #define GBC_MOST_SCORE 12.0 /* logistic scores stay within +- this */
 
@@ -55,7 +55,7 @@ ferry_status ferry_i_gbc_forest_save(ferry_ctx *ctx, const gbc_forest *f, ferry_
 ferry_status ferry_i_gbc_forest_load(ferry_ctx *ctx, const ferry_bag *bag,
                                      gbc_forest **out);
 
-/* ---- what is to be predicted, as scores -------------------------------------------- */
+/* ---- what is to be predicted, as scores ---- */
 
 /* Two classes are one score (the second against the first), more are one each against the
  * rest; a number is (number - mean) / sd. */
@@ -70,8 +70,8 @@ typedef struct gbc_goal {
 ferry_status ferry_i_gbc_goal_new(ferry_ctx *ctx, ferry_goal goal, int64_t classes,
                                   int64_t n, const int32_t *cls, const double *num,
                                   gbc_goal *out, double **y, uint8_t **labelled);
-/* out (classes, or 1) <- probabilities, or the number as it was scaled, of the k scores f.
- */
+/* out (classes, or 1) <- probabilities, or the number as it was scaled, of the k scores
+ * f. */
 void ferry_i_gbc_goal_answer(const gbc_goal *g, const double *f, double *out);
 /* The same of a label y (k): certainty. */
 void ferry_i_gbc_goal_truth(const gbc_goal *g, const double *y, double *out);
@@ -83,7 +83,7 @@ ferry_status ferry_i_gbc_goal_check(ferry_ctx *ctx, const gbc_goal *g,
 ferry_status ferry_i_gbc_goal_save(ferry_ctx *ctx, const gbc_goal *g, ferry_bag *bag);
 ferry_status ferry_i_gbc_goal_load(ferry_ctx *ctx, const ferry_bag *bag, gbc_goal *g);
 
-/* ---- boosting, one iteration after the other -------------------------------------- */
+/* ---- boosting, one iteration after the other ---- */
 
 typedef enum gbc_weighing { GBC_FIXED, GBC_ROOT, GBC_SOFTMAX } gbc_weighing;
 
@@ -125,7 +125,7 @@ ferry_status ferry_i_gbc_run_new(ferry_ctx *ctx, const gbc_settings *o,
 ferry_status ferry_i_gbc_run_step(ferry_ctx *ctx, gbc_run *r);
 void ferry_i_gbc_run_free(gbc_run *r);
 
-/* ---- the model -------------------------------------------------------------------- */
+/* ---- the model ---- */
 
 /* What graphs do to answers when they are given. residual: add the shrunken mean residual
  * of labelled neighbours, sum A r / (sum A + kappa). smooth: mix with the mean of the
@@ -176,7 +176,7 @@ ferry_status ferry_i_gbc_predict(ferry_ctx *ctx, const void *state, const ferry_
 ferry_status ferry_i_gbc_save(ferry_ctx *ctx, const void *state, ferry_bag *bag);
 ferry_status ferry_i_gbc_load(ferry_ctx *ctx, const ferry_bag *bag, void **state);
 
-/* ---- what cross-validation decides -------------------------------------------------- */
+/* ---- what cross-validation decides ---- */
 
 typedef struct gbc_plan {
     gbc_settings o; /* additive: as asked or chosen */

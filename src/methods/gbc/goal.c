@@ -28,10 +28,8 @@ ferry_status ferry_i_gbc_goal_new(ferry_ctx *ctx, ferry_goal goal, int64_t class
     const bool numbers = goal == FERRY_REGRESS;
     gbc_goal g = {goal, numbers ? 1 : classes, numbers || classes <= 2 ? 1 : classes, 0, 1};
 
-    *y = ferry_i_calloc(n * g.k, sizeof **y);
-    *labelled = ferry_i_calloc(n, sizeof **labelled);
-    FERRY_NEED(ctx, *y && *labelled, FERRY_ENOMEM, "no memory for %lld labels",
-               (long long)(n * g.k));
+    FERRY_NEW(ctx, *y, n * g.k);
+    FERRY_NEW(ctx, *labelled, n);
     if (numbers) measure(n, num, &g);
     FERRY_NEED(ctx, isfinite(g.mean) && isfinite(g.sd), FERRY_ENUMERIC,
                "the numbers to predict are too large to add up");

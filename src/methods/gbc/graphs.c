@@ -53,13 +53,11 @@ static ferry_status make_room(ferry_ctx *ctx, const gbc_problem *g, gbc_pass *s)
     s->plain = g->clamp || (g->logistic && !g->soft)
                    ? ferry_i_calloc(g->n * s->width, sizeof *s->plain)
                    : s->seen;
-    s->mean = ferry_i_calloc(cells * (s->keep ? g->q : 1), sizeof *s->mean);
-    s->top = ferry_i_calloc(s->runs, sizeof *s->top);
-    s->sum = ferry_i_calloc(s->runs, sizeof *s->sum);
-    s->sums = ferry_i_calloc(s->threads * (s->width + 8), sizeof *s->sums);
-    FERRY_NEED(ctx, s->seen && s->plain && s->mean && s->top && s->sum && s->sums,
-               FERRY_ENOMEM, "gbc: no memory for neighbours of %lld instances",
-               (long long)g->n);
+    FERRY_NEW(ctx, s->mean, cells * (s->keep ? g->q : 1));
+    FERRY_NEW(ctx, s->top, s->runs);
+    FERRY_NEW(ctx, s->sum, s->runs);
+    FERRY_NEW(ctx, s->sums, s->threads * (s->width + 8));
+    FERRY_HAVE(ctx, s->seen && s->plain);
 done:
     return st;
 }
@@ -68,12 +66,9 @@ static ferry_status make_packed(ferry_ctx *ctx, const gbc_problem *g, gbc_pass *
 {
     ferry_status st = FERRY_OK;
 
-    s->steps =
-        ferry_i_calloc((s->keep ? s->runs : s->threads) * g->q * RUN, sizeof *s->steps);
-    s->top = ferry_i_calloc(s->runs * g->q, sizeof *s->top);
-    s->sum = ferry_i_calloc(s->runs * g->q, sizeof *s->sum);
-    FERRY_NEED(ctx, s->steps && s->top && s->sum, FERRY_ENOMEM,
-               "gbc: no memory for neighbours of %lld instances", (long long)g->n);
+    FERRY_NEW(ctx, s->steps, (s->keep ? s->runs : s->threads) * g->q * RUN);
+    FERRY_NEW(ctx, s->top, s->runs * g->q);
+    FERRY_NEW(ctx, s->sum, s->runs * g->q);
     FERRY_TRY(ferry_i_gbc_packed_new(ctx, g, &s->packed));
 done:
     return st;
@@ -85,7 +80,7 @@ ferry_status ferry_i_gbc_pass_new(ferry_ctx *ctx, const gbc_problem *g, gbc_pass
     gbc_pass *s = ferry_i_calloc(1, sizeof *s);
 
     *out = NULL;
-    FERRY_NEED(ctx, s, FERRY_ENOMEM, "gbc: no memory for the graphs");
+    FERRY_HAVE(ctx, s);
     s->keep = g->n * g->p * g->k <= KEEP / 8 / (g->q > 0 ? g->q : 1);
     s->runs = (g->n + RUN - 1) / RUN;
     s->threads = g->n < RUN ? 1 : ctx->threads;
@@ -272,9 +267,8 @@ ferry_status ferry_i_gbc_pass_run(ferry_ctx *ctx, gbc_pass *s, const gbc_problem
         packed_run(s, g, ctx, f[0], loss, wg, et[0], has[0]);
         goto done;
     }
-    mean = ferry_i_calloc(g->q, sizeof *mean);
-    total = ferry_i_calloc(g->p * g->n, sizeof *total);
-    FERRY_NEED(ctx, mean && total, FERRY_ENOMEM, "gbc: no memory for neighbours");
+    FERRY_NEW(ctx, mean, g->q);
+    FERRY_NEW(ctx, total, g->p * g->n);
     fill(ctx, g, f, s);
     for (int64_t t = 0; t < g->q; t++) {
         double *to = s->mean + (s->keep ? t * cells : 0);

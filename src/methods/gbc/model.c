@@ -10,12 +10,12 @@ ferry_status ferry_i_gbc_model_new(ferry_ctx *ctx, gbc_model **out)
     gbc_model *m = ferry_i_calloc(1, sizeof *m);
 
     *out = NULL;
-    FERRY_NEED(ctx, m, FERRY_ENOMEM, "gbc: no memory for a model");
+    FERRY_HAVE(ctx, m);
     m->correct = GBC_CORRECT_NO;
     m->stretch = 1;
     m->graphs = ferry_i_ids_new();
     m->known = ferry_i_ids_new();
-    FERRY_NEED(ctx, m->graphs && m->known, FERRY_ENOMEM, "gbc: no memory for a model");
+    FERRY_HAVE(ctx, m->graphs && m->known);
     *out = m;
     m = NULL;
 done:
@@ -51,9 +51,8 @@ ferry_status ferry_i_gbc_answers(ferry_ctx *ctx, const gbc_goal *goal,
 
     for (int64_t i = 0; ok && i < (forest->additive ? 1 : p); i++)
         ok = (f[i] = ferry_i_calloc(n * k, sizeof(double))) != NULL;
-    score = ferry_i_calloc(n * k, sizeof *score);
-    FERRY_NEED(ctx, ok && score, FERRY_ENOMEM, "gbc: no memory for %lld instances",
-               (long long)n);
+    FERRY_NEW(ctx, score, n * k);
+    FERRY_HAVE(ctx, ok);
     FERRY_TRY(ferry_i_gbc_forest_scores(ctx, forest, n, views, f, mask));
     const gbc_problem g = {.n = n, .p = p, .k = k, .mask = mask};
     if (!forest->additive) {
@@ -128,8 +127,7 @@ ferry_status ferry_i_gbc_predict(ferry_ctx *ctx, const void *state, const ferry_
     uint8_t *viewless = ferry_i_calloc(n, sizeof *viewless);
     int64_t *at = ferry_i_calloc(n, sizeof *at);
 
-    FERRY_NEED(ctx, answers && wg && graph && viewless && at, FERRY_ENOMEM,
-               "gbc: no memory for %lld instances", (long long)n);
+    FERRY_HAVE(ctx, answers && wg && graph && viewless && at);
     FERRY_TRY(ferry_i_gbc_goal_check(ctx, &model->goal, p));
     FERRY_NEED(ctx, d->n_views == model->forest->p, FERRY_EDATA,
                "the model has %lld views, domain '%s' %lld", (long long)model->forest->p,
@@ -138,9 +136,7 @@ ferry_status ferry_i_gbc_predict(ferry_ctx *ctx, const void *state, const ferry_
         FERRY_NEED(ctx, d->views[i]->x->cols == model->forest->cols[i], FERRY_EDATA,
                    "view '%s' has %lld features, the model's %lld", d->views[i]->name,
                    (long long)d->views[i]->x->cols, (long long)model->forest->cols[i]);
-    p->basis = ferry_i_calloc(n, sizeof *p->basis);
-    FERRY_NEED(ctx, p->basis, FERRY_ENOMEM, "gbc: no memory for %lld instances",
-               (long long)n);
+    FERRY_NEW(ctx, p->basis, n);
     FERRY_TRY(ferry_i_gbc_answers(ctx, &model->goal, model->forest, model->w,
                                   model->stretch, n, d->views, answers, viewless));
     for (int64_t x = 0; x < n; x++)

@@ -170,16 +170,13 @@ static ferry_status pack(ferry_ctx *ctx, const gbc_packed *s, const ferry_matrix
     int32_t *plain = ferry_i_calloc(GBC_RUN, sizeof *plain);
     int32_t *fixed = ferry_i_calloc(GBC_RUN, sizeof *fixed);
 
-    g->edge = ferry_i_calloc(s->runs + 1, sizeof *g->edge);
-    g->group = ferry_i_calloc(s->runs + 1, sizeof *g->group);
-    g->row = ferry_i_calloc(s->n, sizeof *g->row);
-    g->index = ferry_i_calloc(a->nnz + AHEAD, sizeof *g->index);
-    FERRY_NEED(ctx, plain && fixed && g->edge && g->group && g->row && g->index,
-               FERRY_ENOMEM, "gbc: no memory for %lld edges", (long long)a->nnz);
+    FERRY_NEW(ctx, g->edge, s->runs + 1);
+    FERRY_NEW(ctx, g->group, s->runs + 1);
+    FERRY_NEW(ctx, g->row, s->n);
+    FERRY_NEW(ctx, g->index, a->nnz + AHEAD);
+    FERRY_HAVE(ctx, plain && fixed);
     if (!all_equal(a)) {
-        g->value = ferry_i_calloc(a->nnz, sizeof *g->value);
-        FERRY_NEED(ctx, g->value, FERRY_ENOMEM, "gbc: no memory for %lld edges",
-                   (long long)a->nnz);
+        FERRY_NEW(ctx, g->value, a->nnz);
     }
     for (int64_t run = 0; run < s->runs; run++) {
         const int64_t begin = run * GBC_RUN;
@@ -187,8 +184,7 @@ static ferry_status pack(ferry_ctx *ctx, const gbc_packed *s, const ferry_matrix
         sort_rows(s, a, begin, end, plain, fixed, g->row + begin);
         const int64_t more = find_groups(end - begin, plain, fixed, g->row + begin, NULL);
         group *to = ferry_i_realloc(g->groups, g->group[run] + more, sizeof *to);
-        FERRY_NEED(ctx, to, FERRY_ENOMEM, "gbc: no memory for %lld edges",
-                   (long long)a->nnz);
+        FERRY_HAVE(ctx, to);
         g->groups = to;
         (void)find_groups(end - begin, plain, fixed, g->row + begin, to + g->group[run]);
         copy_edges(s, a, begin, end - begin, g->row + begin, g, g->edge[run]);
@@ -208,22 +204,19 @@ ferry_status ferry_i_gbc_packed_new(ferry_ctx *ctx, const gbc_problem *g, gbc_pa
     int32_t next = (int32_t)g->n;
 
     *out = NULL;
-    FERRY_NEED(ctx, s, FERRY_ENOMEM, "gbc: no memory for the graphs");
+    FERRY_HAVE(ctx, s);
     s->n = g->n;
     s->q = g->q;
     s->runs = (g->n + GBC_RUN - 1) / GBC_RUN;
-    s->graph = ferry_i_calloc(g->q, sizeof *s->graph);
-    s->place = ferry_i_calloc(g->n, sizeof *s->place);
-    FERRY_NEED(ctx, s->graph && s->place, FERRY_ENOMEM, "gbc: no memory for the graphs");
+    FERRY_NEW(ctx, s->graph, g->q);
+    FERRY_NEW(ctx, s->place, g->n);
     for (int64_t x = 0; x < g->n; x++) {
         s->place[x] = g->clamp && g->labelled[x] ? next : -1;
         next += s->place[x] >= 0 ? 2 : 0;
     }
     s->shown = next;
-    s->score = ferry_i_calloc(g->n, sizeof *s->score);
-    s->show = ferry_i_calloc(next, sizeof *s->show);
-    FERRY_NEED(ctx, s->score && s->show, FERRY_ENOMEM,
-               "gbc: no memory for neighbours of %lld instances", (long long)g->n);
+    FERRY_NEW(ctx, s->score, g->n);
+    FERRY_NEW(ctx, s->show, next);
     for (int64_t t = 0; t < g->q; t++)
         FERRY_TRY(pack(ctx, s, g->graph[t], &s->graph[t]));
     *out = s;

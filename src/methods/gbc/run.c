@@ -98,11 +98,9 @@ static ferry_status list_rows(ferry_ctx *ctx, const gbc_run *r, const ferry_view
     const gbc_problem *g = seen(r);
     const int64_t s = r->o.additive ? 0 : i, rows = view->x->rows;
 
-    v->rows = ferry_i_calloc(rows, sizeof *v->rows);
-    v->instance = ferry_i_calloc(rows, sizeof *v->instance);
-    v->active = ferry_i_calloc(rows, sizeof *v->active);
-    FERRY_NEED(ctx, v->rows && v->instance && v->active, FERRY_ENOMEM,
-               "gbc: no memory for %lld rows", (long long)rows);
+    FERRY_NEW(ctx, v->rows, rows);
+    FERRY_NEW(ctx, v->instance, rows);
+    FERRY_NEW(ctx, v->active, rows);
     v->d = (ferry_tree_data){view->x, ferry_i_tree_sparse(view->x), 0, v->rows};
     for (int64_t row = 0; row < rows; row++) {
         const int64_t x = view->instance[row], at = v->d.n;
@@ -131,8 +129,7 @@ static ferry_status open_view(ferry_ctx *ctx, gbc_run *r, const ferry_view *view
     v->leaf = ferry_i_calloc(v->d.n, sizeof *v->leaf);
     v->trees = ferry_i_calloc(r->g.k, sizeof(ferry_tree *));
     rows = ferry_i_calloc(v->n_active, sizeof *rows);
-    FERRY_NEED(ctx, v->z && v->c && v->leaf && v->trees && rows, FERRY_ENOMEM,
-               "gbc: no memory for %lld rows", (long long)v->d.n);
+    FERRY_HAVE(ctx, v->z && v->c && v->leaf && v->trees && rows);
     for (int64_t a = 0; a < v->n_active; a++)
         rows[a] = v->rows[v->active[a]];
     const ferry_tree_data d = {view->x, v->d.sparse, v->n_active, rows};
@@ -174,7 +171,7 @@ static ferry_status make_room(ferry_ctx *ctx, gbc_run *r)
     if (ok && r->g.lambda0 > 0) ok = (r->e = ferry_i_calloc(n * k, sizeof *r->e)) != NULL;
     if (ok && r->o.line)
         ok = (r->direction = ferry_i_calloc(n * k, sizeof *r->direction)) != NULL;
-    FERRY_NEED(ctx, ok, FERRY_ENOMEM, "gbc: no memory for %lld instances", (long long)n);
+    FERRY_HAVE(ctx, ok);
 done:
     return st;
 }
@@ -198,7 +195,7 @@ ferry_status ferry_i_gbc_run_new(ferry_ctx *ctx, const gbc_settings *o,
     gbc_run *r = ferry_i_calloc(1, sizeof *r);
 
     *out = NULL;
-    FERRY_NEED(ctx, r, FERRY_ENOMEM, "gbc: no memory");
+    FERRY_HAVE(ctx, r);
     r->o = *o;
     r->g = r->joint = *g;
     if (o->additive) r->g.lambda0 = 0; /* there is one score: nothing to agree on */
@@ -256,7 +253,7 @@ static ferry_status refit(ferry_ctx *ctx, const gbc_run *r, const run_view *v, i
     ferry_status st = FERRY_OK;
     double *sums = ferry_i_calloc(2 * t->n, sizeof *sums);
 
-    FERRY_NEED(ctx, sums, FERRY_ENOMEM, "gbc: no memory for a tree");
+    FERRY_HAVE(ctx, sums);
     for (int64_t a = 0; a < v->n_active; a++) {
         const int32_t leaf = v->leaf[v->active[a]];
         sums[2 * leaf] += v->z[a * r->g.k + j];
@@ -321,9 +318,7 @@ static ferry_status step_view(ferry_ctx *ctx, gbc_run *r, int64_t i)
     if (!v->grower) goto done;
     gradients(ctx, r, i);
     if (r->o.line) {
-        ones = ferry_i_calloc(v->n_active * r->g.k, sizeof *ones);
-        FERRY_NEED(ctx, ones, FERRY_ENOMEM, "gbc: no memory for %lld rows",
-                   (long long)v->n_active);
+        FERRY_NEW(ctx, ones, v->n_active * r->g.k);
         for (int64_t e = 0; e < v->n_active * r->g.k; e++)
             ones[e] = 1;
     }

@@ -26,7 +26,7 @@ static ferry_status deal(ferry_ctx *ctx, const gbc_problem *g, int64_t folds, in
     ferry_rng rng;
 
     *out = fold;
-    FERRY_NEED(ctx, order && fold, FERRY_ENOMEM, "gbc: no memory for folds");
+    FERRY_HAVE(ctx, order && fold);
     ferry_i_rng_for(ctx, &rng, "gbc folds");
     for (int64_t x = 0; x < g->n; x++) {
         fold[x] = -1;
@@ -74,13 +74,12 @@ static ferry_status open_runs(ferry_ctx *ctx, const gbc_settings *o, const gbc_p
     const bool semi = g->lambda0 > 0 || (g->lambda1 > 0 && g->q > 0);
 
     *r = (fold_runs){.folds = folds, .fold = fold, .g = g};
-    r->run = ferry_i_calloc(folds, sizeof *r->run);
-    r->labelled = ferry_i_calloc(folds, sizeof *r->labelled);
-    FERRY_NEED(ctx, r->run && r->labelled, FERRY_ENOMEM, "gbc: no memory for folds");
+    FERRY_NEW(ctx, r->run, folds);
+    FERRY_NEW(ctx, r->labelled, folds);
     for (int64_t i = 0; i < folds; i++) {
         gbc_problem part = *g;
         part.labelled = r->labelled[i] = ferry_i_calloc(g->n, 1);
-        FERRY_NEED(ctx, r->labelled[i], FERRY_ENOMEM, "gbc: no memory for folds");
+        FERRY_HAVE(ctx, r->labelled[i]);
         for (int64_t x = 0; x < g->n; x++)
             r->labelled[i][x] = g->labelled[x] && fold[x] != i;
         FERRY_TRY(ferry_i_gbc_run_new(ctx, o, &part, views, semi ? NULL : g->labelled, NULL,
@@ -196,7 +195,7 @@ static ferry_status cross(ferry_ctx *ctx, const gbc_select *s, const gbc_setting
 
     best->loss = INFINITY;
     best->trees = 0;
-    FERRY_NEED(ctx, w && loss && f, FERRY_ENOMEM, "gbc: no memory for folds");
+    FERRY_HAVE(ctx, w && loss && f);
     for (int64_t t = 1; t <= s->trees && t - best->trees <= s->patience && !finish; t++) {
         for (int64_t i = 0; i < r->folds; i++)
             FERRY_TRY(ferry_i_gbc_run_step(ctx, r->run[i]));
@@ -263,12 +262,11 @@ static ferry_status answer_all(ferry_ctx *ctx, const gbc_goal *goal, const fold_
     a->viewless = ferry_i_calloc(n, 1);
     a->truth = ferry_i_calloc(n * m, sizeof *a->truth);
     a->residual = ferry_i_calloc(n * m, sizeof *a->residual);
-    FERRY_NEED(ctx, a->p && a->viewless && a->truth && a->residual, FERRY_ENOMEM,
-               "gbc: no memory for folds");
+    FERRY_HAVE(ctx, a->p && a->viewless && a->truth && a->residual);
     for (int64_t i = 0; i < r->folds; i++) {
         ferry_i_gbc_forest_cut(r->run[i]->forest, best->trees);
         a->p[i] = ferry_i_calloc(n * m, sizeof(double));
-        FERRY_NEED(ctx, a->p[i], FERRY_ENOMEM, "gbc: no memory for folds");
+        FERRY_HAVE(ctx, a->p[i]);
         FERRY_TRY(ferry_i_gbc_answers(ctx, goal, r->run[i]->forest, best->w, best->stretch,
                                       n, views, a->p[i], a->viewless));
     }
@@ -305,7 +303,7 @@ static ferry_status try_correct(ferry_ctx *ctx, const gbc_goal *goal, const fold
     int64_t *at = ferry_i_calloc(n, sizeof *at);
     const gbc_labels l = {at, a->truth, a->residual};
 
-    FERRY_NEED(ctx, now && at, FERRY_ENOMEM, "gbc: no memory for folds");
+    FERRY_HAVE(ctx, now && at);
     for (int64_t i = 0; i < r->folds; i++) {
         memcpy(now, a->p[i], (size_t)(n * m) * sizeof *now);
         for (int64_t x = 0; x < n; x++)
@@ -336,7 +334,7 @@ static ferry_status weigh_graphs(ferry_ctx *ctx, const gbc_goal *goal, const fol
     const int64_t m = goal->classes;
     double *loss = ferry_i_calloc(g->q, sizeof *loss);
 
-    FERRY_NEED(ctx, loss, FERRY_ENOMEM, "gbc: no memory for graphs");
+    FERRY_HAVE(ctx, loss);
     for (int64_t t = 0; t < g->q; t++) {
         const ferry_matrix *b = g->graph[t];
         double top = 0, sum = 0;
@@ -373,8 +371,7 @@ static ferry_status choose_correct(ferry_ctx *ctx, const gbc_select *s,
     double loss = 0;
 
     FERRY_TRY(answer_all(ctx, goal, r, best, views, &a));
-    p->held = ferry_i_calloc(g->n * goal->classes, sizeof *p->held);
-    FERRY_NEED(ctx, p->held, FERRY_ENOMEM, "gbc: no memory for folds");
+    FERRY_NEW(ctx, p->held, g->n * goal->classes);
     for (int64_t x = 0; x < g->n; x++)
         if (g->labelled[x])
             memcpy(p->held + x * goal->classes, a.p[r->fold[x]] + x * goal->classes,
@@ -404,10 +401,8 @@ static ferry_status outcome_new(ferry_ctx *ctx, int64_t p, outcome *o)
     ferry_status st = FERRY_OK;
 
     *o = (outcome){.loss = INFINITY, .constant = NAN, .stretch = 1};
-    o->w = ferry_i_calloc(p, sizeof *o->w);
-    o->view_loss = ferry_i_calloc(p, sizeof *o->view_loss);
-    FERRY_NEED(ctx, o->w && o->view_loss, FERRY_ENOMEM, "gbc: no memory for %lld views",
-               (long long)p);
+    FERRY_NEW(ctx, o->w, p);
+    FERRY_NEW(ctx, o->view_loss, p);
 done:
     return st;
 }
@@ -463,10 +458,9 @@ ferry_status ferry_i_gbc_choose(ferry_ctx *ctx, const gbc_select *s, const gbc_g
     gbc_problem plain = *g;
 
     plain.lambda0 = plain.lambda1 = 0;
-    p->w = ferry_i_calloc(g->p, sizeof *p->w);
-    p->view_loss = ferry_i_calloc(g->p, sizeof *p->view_loss);
-    p->wg = ferry_i_calloc(g->q, sizeof *p->wg);
-    FERRY_NEED(ctx, p->w && p->view_loss && p->wg, FERRY_ENOMEM, "gbc: no memory");
+    FERRY_NEW(ctx, p->w, g->p);
+    FERRY_NEW(ctx, p->view_loss, g->p);
+    FERRY_NEW(ctx, p->wg, g->q);
     FERRY_TRY(deal(ctx, g, s->folds, &fold));
     for (int additive = 0; additive < 2; additive++) {
         gbc_settings o = p->o;

@@ -101,8 +101,7 @@ ferry_status ferry_i_hemap_ridge(ferry_ctx *ctx, const ferry_matrix *x,
 
     *w = NULL;
     if (!weight) return ferry_i_ridge_fit(ctx, x, y, lambda, w);
-    mean = ferry_i_calloc(d + k, sizeof *mean);
-    FERRY_NEED(ctx, mean, FERRY_ENOMEM, "hemap: no memory for %lld features", (long long)d);
+    FERRY_NEW(ctx, mean, d + k);
     FERRY_TRY(weigh(ctx, x, y, weight, mean, &xw, &yw));
     FERRY_TRY(ferry_i_small_new(ctx, d, d, &g));
     FERRY_TRY(ferry_i_small_new(ctx, d, k, &b));
@@ -112,8 +111,7 @@ ferry_status ferry_i_hemap_ridge(ferry_ctx *ctx, const ferry_matrix *x,
         FERRY_AT(g, j, j) += lambda;
     FERRY_TRY(ferry_e(ctx)->chol(ctx, g));
     ferry_e(ctx)->chol_solve(ctx, g, b);
-    *w = ferry_i_calloc(k * (d + 1), sizeof **w);
-    FERRY_NEED(ctx, *w, FERRY_ENOMEM, "hemap: no memory for %lld weights", (long long)d);
+    FERRY_NEW(ctx, *w, k * (d + 1));
     for (int64_t c = 0; c < k; c++) {
         double *row = *w + c * (d + 1);
         row[d] = mean[d + c];

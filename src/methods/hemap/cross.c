@@ -41,8 +41,7 @@ ferry_status ferry_i_hemap_cross_groups(ferry_ctx *ctx, const ferry_block *t,
     int64_t all = 0;
 
     *used = 0;
-    FERRY_NEED(ctx, nt && ns, FERRY_ENOMEM, "hemap: no memory for %lld groups",
-               (long long)g);
+    FERRY_HAVE(ctx, nt && ns);
     FERRY_TRY(ferry_i_block_new(ctx, g, t->k, &mt));
     FERRY_TRY(ferry_i_block_new(ctx, g, s->k, &ms));
     group_means(t, gt, mt, nt);
@@ -109,7 +108,7 @@ ferry_status ferry_i_hemap_quantiles(ferry_ctx *ctx, int64_t n, const double *y,
     ranked *r = ferry_i_calloc(n, sizeof *r);
     int64_t known = 0;
 
-    FERRY_NEED(ctx, r, FERRY_ENOMEM, "hemap: no memory for %lld numbers", (long long)n);
+    FERRY_HAVE(ctx, r);
     for (int64_t i = 0; i < n; i++) {
         group[i] = -1;
         if (!isnan(y[i])) r[known++] = (ranked){y[i], i};
@@ -134,7 +133,7 @@ ferry_status ferry_i_hemap_paired(ferry_ctx *ctx, const ferry_small *kt,
     ferry_small *a = NULL;
     double *w = ferry_i_calloc(q, sizeof *w);
 
-    FERRY_NEED(ctx, w, FERRY_ENOMEM, "hemap: no memory for %lld features", (long long)q);
+    FERRY_HAVE(ctx, w);
     FERRY_TRY(ferry_i_small_new(ctx, q, q, &a));
     for (int64_t j = 0; j < m; j++)
         for (int64_t i = 0; i < m; i++)
@@ -166,7 +165,7 @@ ferry_status ferry_i_hemap_cca(ferry_ctx *ctx, const double *lt, const double *l
     ferry_small *a = NULL, *u = NULL, *v = NULL;
     double *s = ferry_i_calloc(r, sizeof *s);
 
-    FERRY_NEED(ctx, s, FERRY_ENOMEM, "hemap: no memory for %lld features", (long long)r);
+    FERRY_HAVE(ctx, s);
     FERRY_TRY(ferry_i_small_new(ctx, m, n, &a));
     FERRY_TRY(ferry_i_small_new(ctx, m, r, &u));
     FERRY_TRY(ferry_i_small_new(ctx, n, r, &v));

@@ -24,9 +24,7 @@ static ferry_status class_rows(ferry_ctx *ctx, const ferry_domain *d, int32_t **
     ferry_status st = FERRY_OK;
     const ferry_view *v = d->views[0];
 
-    *out = ferry_i_calloc(v->x->rows, sizeof **out);
-    FERRY_NEED(ctx, *out, FERRY_ENOMEM, "hemap: no memory for %lld labels",
-               (long long)v->x->rows);
+    FERRY_NEW(ctx, *out, v->x->rows);
     for (int64_t i = 0; i < v->x->rows; i++) {
         (*out)[i] = d->labels ? d->labels->cls[v->instance[i]] : -1;
         *known += (*out)[i] >= 0;
@@ -41,9 +39,7 @@ static ferry_status number_rows(ferry_ctx *ctx, const ferry_domain *d, double **
     ferry_status st = FERRY_OK;
     const ferry_view *v = d->views[0];
 
-    *out = ferry_i_calloc(v->x->rows, sizeof **out);
-    FERRY_NEED(ctx, *out, FERRY_ENOMEM, "hemap: no memory for %lld labels",
-               (long long)v->x->rows);
+    FERRY_NEW(ctx, *out, v->x->rows);
     for (int64_t i = 0; i < v->x->rows; i++) {
         (*out)[i] = d->labels ? d->labels->num[v->instance[i]] : NAN;
         *known += !isnan((*out)[i]);
@@ -85,9 +81,7 @@ static ferry_status read_labels(ferry_ctx *ctx, const ferry_domain *target,
         d->differ = d->o->bridge == YES ||
                     (d->o->bridge == AUTO && (d->o->mode != MODE_FERRY || sets_differ(d)));
     }
-    d->labelled = ferry_i_calloc(d->n_labelled, sizeof *d->labelled);
-    FERRY_NEED(ctx, d->labelled, FERRY_ENOMEM, "hemap: no memory for %lld labels",
-               (long long)d->n_labelled);
+    FERRY_NEW(ctx, d->labelled, d->n_labelled);
     for (int64_t i = 0; i < d->t->rows; i++)
         if (numbers ? !isnan(d->yn[i]) : d->yc[i] >= 0) d->labelled[known++] = i;
 done:
@@ -123,10 +117,8 @@ static ferry_status read_pairs(ferry_ctx *ctx, const ferry_domain *target,
                "hemap needs pairs of source '%s' and target '%s'; these are of '%s' and "
                "'%s'",
                source->name, target->name, p->left_domain, p->right_domain);
-    d->pt = ferry_i_calloc(p->n, sizeof *d->pt);
-    d->ps = ferry_i_calloc(p->n, sizeof *d->ps);
-    FERRY_NEED(ctx, d->pt && d->ps, FERRY_ENOMEM, "hemap: no memory for %lld pairs",
-               (long long)p->n);
+    FERRY_NEW(ctx, d->pt, p->n);
+    FERRY_NEW(ctx, d->ps, p->n);
     for (int64_t i = 0; i < p->n; i++) {
         const int64_t l = row_of(left, p->left[i]), r = row_of(right, p->right[i]);
         if (l < 0 || r < 0) continue;
@@ -170,7 +162,7 @@ static ferry_status by_rows(ferry_ctx *ctx, const ferry_matrix *x, ferry_small *
     const int64_t n = x->rows;
     double *mean = ferry_i_calloc(n, sizeof *mean), all = 0;
 
-    FERRY_NEED(ctx, mean, FERRY_ENOMEM, "hemap: no memory for %lld rows", (long long)n);
+    FERRY_HAVE(ctx, mean);
     FERRY_TRY(ferry_i_small_new(ctx, n, n, vectors));
     ferry_e(ctx)->xxt(ctx, x, *vectors);
     for (int64_t j = 0; j < n; j++) {
@@ -209,8 +201,7 @@ static ferry_status set_basis(ferry_ctx *ctx, const ferry_matrix *x, bool rows,
     /* X_c'u / sqrt(n l); X_c' u = X'u - mean (1'u). */
     FERRY_TRY(ferry_i_block_new(ctx, x->cols, q, &s->basis));
     FERRY_TRY(ferry_e(ctx)->tmul(ctx, 1, x, u, 0, s->basis));
-    sums = ferry_i_calloc(q, sizeof *sums);
-    FERRY_NEED(ctx, sums, FERRY_ENOMEM, "hemap: no memory for %lld axes", (long long)q);
+    FERRY_NEW(ctx, sums, q);
     ferry_e(ctx)->bsums(ctx, u, FERRY_COLS, 1, sums);
     for (int64_t i = 0; i < x->cols; i++)
         for (int64_t j = 0; j < q; j++)
@@ -230,7 +221,7 @@ static ferry_status set_rows(ferry_ctx *ctx, const ferry_matrix *x, hemap_side *
     const int64_t q = s->basis->k;
     double *shift = ferry_i_calloc(q, sizeof *shift);
 
-    FERRY_NEED(ctx, shift, FERRY_ENOMEM, "hemap: no memory for %lld axes", (long long)q);
+    FERRY_HAVE(ctx, shift);
     FERRY_TRY(ferry_i_block_new(ctx, x->rows, q, &s->y));
     ferry_e(ctx)->mul(ctx, 1, x, s->basis, 0, s->y);
     for (int64_t i = 0; i < x->cols; i++)
@@ -257,10 +248,9 @@ static ferry_status axes(ferry_ctx *ctx, const ferry_matrix *x, const char *name
     FERRY_NEED(ctx, size <= LARGEST, FERRY_ENEEDS,
                "hemap can take %d rows or features; '%s' has %lld x %lld", LARGEST, name,
                (long long)x->rows, (long long)x->cols);
-    s->mean = ferry_i_calloc(x->cols, sizeof *s->mean);
-    s->l = ferry_i_calloc(size, sizeof *s->l);
-    FERRY_NEED(ctx, w && s->mean && s->l, FERRY_ENOMEM, "hemap: no memory for %lld axes",
-               (long long)size);
+    FERRY_NEW(ctx, s->mean, x->cols);
+    FERRY_NEW(ctx, s->l, size);
+    FERRY_HAVE(ctx, w);
     FERRY_TRY(ferry_e(ctx)->sums(ctx, x, FERRY_COLS, 1, s->mean));
     for (int64_t j = 0; j < x->cols; j++)
         s->mean[j] /= (double)x->rows;

@@ -22,7 +22,7 @@ static ferry_status deal(ferry_ctx *ctx, const hemap_data *d, int64_t folds, int
     int64_t *order = ferry_i_calloc(n, sizeof *order), next = 0;
     ferry_rng rng;
 
-    FERRY_NEED(ctx, order, FERRY_ENOMEM, "hemap: no memory for %lld labels", (long long)n);
+    FERRY_HAVE(ctx, order);
     for (int64_t i = 0; i < n; i++)
         order[i] = i;
     ferry_i_rng_for(ctx, &rng, "hemap folds");
@@ -98,7 +98,7 @@ static ferry_status run_fold(ferry_ctx *ctx, trial *t, int64_t f)
     int64_t *at = ferry_i_calloc(d->n_labelled, sizeof *at), n = 0, row = 0;
     ferry_block *own = NULL, *mapped = NULL;
 
-    FERRY_NEED(ctx, at, FERRY_ENOMEM, "hemap: no memory for labels");
+    FERRY_HAVE(ctx, at);
     for (int64_t l = 0; l < d->n_labelled; l++) {
         t->known[d->labelled[l]] = t->fold[l] != f;
         if (t->fold[l] == f) at[n++] = d->labelled[l];
@@ -180,10 +180,8 @@ static ferry_status trial_new(ferry_ctx *ctx, trial *t)
     ferry_status st = FERRY_OK;
     const hemap_data *d = t->d;
 
-    t->fold = ferry_i_calloc(d->n_labelled, sizeof *t->fold);
-    t->known = ferry_i_calloc(d->t->rows, sizeof *t->known);
-    FERRY_NEED(ctx, t->fold && t->known, FERRY_ENOMEM, "hemap: no memory for %lld labels",
-               (long long)d->n_labelled);
+    FERRY_NEW(ctx, t->fold, d->n_labelled);
+    FERRY_NEW(ctx, t->known, d->t->rows);
     FERRY_TRY(ferry_i_block_new(ctx, d->n_labelled, d->k, &t->own));
     FERRY_TRY(ferry_i_block_new(ctx, d->n_labelled, d->k, &t->mapped));
 done:

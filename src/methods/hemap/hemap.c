@@ -188,13 +188,11 @@ static ferry_status model_new(ferry_ctx *ctx, hemap_data *d, hemap_model **out)
     const int64_t n = d->n_labelled > 0 ? d->n_labelled : d->n_taught;
 
     *out = m;
-    FERRY_NEED(ctx, m, FERRY_ENOMEM, "hemap: no memory for a model");
+    FERRY_HAVE(ctx, m);
     m->goal = d->goal;
     m->k = d->k;
     m->d = d->raw->cols;
-    m->prior = ferry_i_calloc(d->k > 0 ? d->k : 1, sizeof *m->prior);
-    FERRY_NEED(ctx, m->prior, FERRY_ENOMEM, "hemap: no memory for %lld classes",
-               (long long)d->k);
+    FERRY_NEW(ctx, m->prior, d->k > 0 ? d->k : 1);
     /* Of the target's labels, or of the source's where there are none. */
     for (int64_t i = 0; i < (d->n_labelled > 0 ? d->t->rows : d->s->rows); i++) {
         if (d->goal == FERRY_REGRESS) {
@@ -422,9 +420,7 @@ static ferry_status hemap_transform(ferry_ctx *ctx, const void *state,
     FERRY_TRY(check_view(ctx, m, d));
     FERRY_TRY(place_rows(ctx, m, d, &z));
     p->k = m->space.k;
-    p->score = ferry_i_calloc(p->n * p->k, sizeof *p->score);
-    FERRY_NEED(ctx, p->score, FERRY_ENOMEM, "hemap: no memory for %lld x %lld places",
-               (long long)p->n, (long long)p->k);
+    FERRY_NEW(ctx, p->score, p->n * p->k);
     for (int64_t i = 0; i < z->rows; i++)
         memcpy(p->score + d->views[0]->instance[i] * p->k, z->dense + i * p->k,
                (size_t)p->k * sizeof *p->score);

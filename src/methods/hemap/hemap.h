@@ -7,8 +7,7 @@
 #include "learn/learn.h"
 #include "methods/method.h"
 
-/* ---- the thesis: spectral.c
- * ---------------------------------------------------------------------------- */
+/* ---- the thesis: spectral.c ---- */
 
 /* One problem (5.4) or (5.11). The linear one has theta = 1 and no clusters. */
 typedef struct hemap_problem {
@@ -36,8 +35,7 @@ ferry_status ferry_i_hemap_exact(ferry_ctx *ctx, const hemap_problem *p, int64_t
 /* G of (5.9) or (5.16) with the constant of the clusters, given tr(B'AB). */
 double ferry_i_hemap_objective(const hemap_problem *p, double trace);
 
-/* ---- paired spaces: cross.c
- * ---------------------------------------------------------------------------- */
+/* ---- paired spaces: cross.c ---- */
 
 /* C <- sum_c pi_c mu_T,c mu_S,c' over the groups that both sides have; pi_c is the group's
  * share of T's rows in such groups. Groups are 0..g-1, others belong to none. *used: how
@@ -64,8 +62,7 @@ ferry_status ferry_i_hemap_cca(ferry_ctx *ctx, const double *lt, const double *l
                                double rt, double rs, const ferry_small *c, int64_t k,
                                double *corr, ferry_small *wt, ferry_small *ws);
 
-/* ---- selection: select.c
- * ------------------------------------------------------------------------------- */
+/* ---- selection: select.c ---- */
 
 /* KL_c of (5.17) as printed and the corrected divergence, from the counts of target (a) and
  * source (b) in each of g clusters; `smooth` is added to both inside the logarithm. */
@@ -95,8 +92,7 @@ ferry_status ferry_i_hemap_select(ferry_ctx *ctx, const ferry_block *bt,
                                   hemap_selected *out);
 void ferry_i_hemap_selected_clear(hemap_selected *s);
 
-/* ---- outputs and learners: bridge.c, learner.c
- * ------------------------------------------------------------- */
+/* ---- outputs and learners: bridge.c, learner.c ---- */
 
 /* (5.20): p(y|v) as the mean of p(y|s) over the rows with label v (-1: not known); uniform
  * for a label without rows. pys: n x ky; out: kv x ky. */

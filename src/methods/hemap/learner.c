@@ -28,7 +28,7 @@ static ferry_status copy(ferry_ctx *ctx, int64_t n, size_t size, const void *fro
 
     if (!from) goto done;
     *to = ferry_i_calloc(n, size);
-    FERRY_NEED(ctx, *to, FERRY_ENOMEM, "hemap: no memory for %lld rows", (long long)n);
+    FERRY_HAVE(ctx, *to);
     memcpy(*to, from, (size_t)n * size);
 done:
     return st;
@@ -109,7 +109,7 @@ ferry_status ferry_i_hemap_learn(ferry_ctx *ctx, hemap_kind kind, int64_t k,
     hemap_learner *l = ferry_i_calloc(1, sizeof *l);
 
     *out = NULL;
-    FERRY_NEED(ctx, l, FERRY_ENOMEM, "hemap: no memory for a learner");
+    FERRY_HAVE(ctx, l);
     l->kind = kind;
     l->numbers = !e->cls;
     l->k = k;
@@ -154,9 +154,7 @@ static ferry_status knn_scores(ferry_ctx *ctx, const hemap_learner *l,
     int64_t *index = ferry_i_calloc(x->rows * l->neighbours, sizeof *index);
     double *dist = ferry_i_calloc(x->rows * l->neighbours, sizeof *dist);
 
-    FERRY_NEED(ctx, index && dist, FERRY_ENOMEM,
-               "hemap: no memory for %lld x %lld neighbours", (long long)x->rows,
-               (long long)l->neighbours);
+    FERRY_HAVE(ctx, index && dist);
     FERRY_TRY(ferry_i_knn(ctx, l->x, x, l->neighbours, FERRY_EUCLIDEAN, index, dist));
     memset(scores->data, 0, (size_t)(scores->rows * scores->k) * sizeof *scores->data);
     for (int64_t i = 0; i < x->rows; i++)
@@ -202,9 +200,7 @@ static ferry_status save_rows(ferry_ctx *ctx, const hemap_learner *l, const char
             ferry_i_bag_put_reals(ctx, bag, named(name, prefix, "labels"), 1, n, l->num));
         goto done;
     }
-    wide = ferry_i_calloc(n, sizeof *wide);
-    FERRY_NEED(ctx, wide, FERRY_ENOMEM, "hemap: no memory to save %lld labels",
-               (long long)n);
+    FERRY_NEW(ctx, wide, n);
     for (int64_t i = 0; i < n; i++)
         wide[i] = l->cls[i];
     FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, named(name, prefix, "labels"), n, wide));
@@ -249,8 +245,7 @@ static ferry_status load_labels(ferry_ctx *ctx, const ferry_bag *bag, const char
         goto done;
     }
     FERRY_TRY(ferry_i_bag_ints(ctx, bag, name, &n, &wide));
-    l->cls = ferry_i_calloc(n, sizeof *l->cls);
-    FERRY_NEED(ctx, l->cls, FERRY_ENOMEM, "hemap: no memory for %lld labels", (long long)n);
+    FERRY_NEW(ctx, l->cls, n);
     for (int64_t i = 0; i < n; i++) {
         FERRY_NEED(ctx, 0 <= wide[i] && wide[i] < l->k, FERRY_EDATA,
                    "tensor %s: entry %lld is %lld, not in [0, %lld)", name, (long long)i,
@@ -298,8 +293,7 @@ static ferry_status load_weights(ferry_ctx *ctx, const ferry_bag *bag, const cha
         goto done;
     }
     FERRY_TRY(ferry_i_bag_bytes(ctx, bag, named(name, prefix, "seen"), &k, &seen));
-    l->lin = ferry_i_calloc(1, sizeof *l->lin);
-    FERRY_NEED(ctx, l->lin, FERRY_ENOMEM, "hemap: no memory for a learner");
+    FERRY_NEW(ctx, l->lin, 1);
     l->lin->kind = FERRY_LINEAR_LOGREG;
     l->lin->k = k;
     l->lin->d = l->d;
@@ -325,8 +319,7 @@ ferry_status ferry_i_hemap_learner_load(ferry_ctx *ctx, const ferry_bag *bag,
                    form[3] > 0 && form[3] < INT32_MAX &&
                    (form[1] ? form[2] == 1 && form[0] != HEMAP_LOGREG : true),
                FERRY_EDATA, "tensor %s describes no learner", name);
-    l = ferry_i_calloc(1, sizeof *l);
-    FERRY_NEED(ctx, l, FERRY_ENOMEM, "hemap: no memory for a learner");
+    FERRY_NEW(ctx, l, 1);
     l->kind = (hemap_kind)form[0];
     l->numbers = form[1] != 0;
     l->k = form[2];

@@ -40,8 +40,7 @@ static ferry_status rows_new(ferry_ctx *ctx, const hemap_data *d, rows *r)
         r->cls = ferry_i_calloc(most, sizeof *r->cls);
     else
         r->num = ferry_i_calloc(most, sizeof *r->num);
-    FERRY_NEED(ctx, r->weight && (r->cls || r->num), FERRY_ENOMEM,
-               "hemap: no memory for %lld labels", (long long)most);
+    FERRY_HAVE(ctx, r->weight && (r->cls || r->num));
 done:
     return st;
 }
@@ -119,8 +118,7 @@ ferry_status ferry_i_hemap_learn_own(ferry_ctx *ctx, const hemap_data *d,
     rows r = {0};
 
     FERRY_TRY(rows_new(ctx, d, &r));
-    at = ferry_i_calloc(d->n_labelled, sizeof *at);
-    FERRY_NEED(ctx, at, FERRY_ENOMEM, "hemap: no memory for labels");
+    FERRY_NEW(ctx, at, d->n_labelled);
     add_target(d, known, &r, at);
     if (r.n == 0) goto done;
     FERRY_TRY(ferry_i_matrix_take(ctx, d->raw, r.n, at, d->raw->cols, NULL, &raw));
@@ -150,8 +148,7 @@ static ferry_status ask_source(ferry_ctx *ctx, const hemap_data *d, const uint8_
     rows r = {0};
 
     FERRY_TRY(rows_new(ctx, d, &r));
-    at = ferry_i_calloc(d->n_labelled, sizeof *at);
-    FERRY_NEED(ctx, at, FERRY_ENOMEM, "hemap: no memory for labels");
+    FERRY_NEW(ctx, at, d->n_labelled);
     add_target(d, known, &r, at);
     FERRY_TRY(gather(ctx, e->zt, NULL, r.n, r.n, at, &x));
     const hemap_examples ex = {.x = x, .cls = r.cls, .num = r.num};
@@ -189,10 +186,8 @@ static ferry_status bridge_outputs(ferry_ctx *ctx, const hemap_data *d,
         any = is_known(d, known, d->labelled[l]);
     if (!d->differ || !any || d->o->rows == ROWS_TARGET) goto done;
     FERRY_TRY(ask_source(ctx, d, known, e, &pys));
-    v = ferry_i_calloc(d->s->rows, sizeof *v);
-    num = ferry_i_calloc(d->s->rows, sizeof *num);
-    FERRY_NEED(ctx, v && num, FERRY_ENOMEM, "hemap: no memory for %lld rows",
-               (long long)d->s->rows);
+    FERRY_NEW(ctx, v, d->s->rows);
+    FERRY_NEW(ctx, num, d->s->rows);
     for (int64_t i = 0; i < d->s->rows; i++) {
         const bool taught = is_taught(d, keep, i);
         v[i] = taught && d->vc ? d->vc[i] : -1;
@@ -225,8 +220,7 @@ ferry_status ferry_i_hemap_learn_mapped(ferry_ctx *ctx, const hemap_data *d,
 
     FERRY_TRY(bridge_outputs(ctx, d, known, e, keep, p));
     FERRY_TRY(rows_new(ctx, d, &r));
-    at = ferry_i_calloc(d->n_labelled + d->n_taught, sizeof *at);
-    FERRY_NEED(ctx, at, FERRY_ENOMEM, "hemap: no memory for labels");
+    FERRY_NEW(ctx, at, d->n_labelled + d->n_taught);
     if (d->o->rows != ROWS_SOURCE) add_target(d, known, &r, at);
     mine = r.n;
     for (int64_t i = 0; i < mine && p->pyv; i++)

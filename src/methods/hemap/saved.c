@@ -24,8 +24,7 @@ ferry_status ferry_i_hemap_prep_save(ferry_ctx *ctx, const ferry_prep *p, const 
     ferry_status st = FERRY_OK;
     double *all = ferry_i_calloc(3 * p->d + 1, sizeof *all);
 
-    FERRY_NEED(ctx, all, FERRY_ENOMEM, "hemap: no memory to save %lld features",
-               (long long)p->d);
+    FERRY_HAVE(ctx, all);
     memcpy(all, p->fill, (size_t)p->d * sizeof *all);
     memcpy(all + p->d, p->mean, (size_t)p->d * sizeof *all);
     memcpy(all + 2 * p->d, p->inv_sd, (size_t)p->d * sizeof *all);
@@ -86,14 +85,12 @@ ferry_status ferry_i_hemap_prep_load(ferry_ctx *ctx, const ferry_bag *bag, const
     FERRY_NEED(ctx, all[3 * d] == 0 || all[3 * d] == 1 || all[3 * d] == 2, FERRY_EDATA,
                "tensor %s: %g is no way to scale", name, all[3 * d]);
     p = *out = ferry_i_calloc(1, sizeof *p);
-    FERRY_NEED(ctx, p, FERRY_ENOMEM, "hemap: no memory for a model");
+    FERRY_HAVE(ctx, p);
     p->scale = (ferry_scale)all[3 * d];
     p->d = d;
-    p->fill = ferry_i_calloc(d, sizeof *p->fill);
-    p->mean = ferry_i_calloc(d, sizeof *p->mean);
-    p->inv_sd = ferry_i_calloc(d, sizeof *p->inv_sd);
-    FERRY_NEED(ctx, p->fill && p->mean && p->inv_sd, FERRY_ENOMEM,
-               "hemap: no memory for %lld features", (long long)d);
+    FERRY_NEW(ctx, p->fill, d);
+    FERRY_NEW(ctx, p->mean, d);
+    FERRY_NEW(ctx, p->inv_sd, d);
     memcpy(p->fill, all, (size_t)d * sizeof *all);
     memcpy(p->mean, all + d, (size_t)d * sizeof *all);
     memcpy(p->inv_sd, all + 2 * d, (size_t)d * sizeof *all);
@@ -194,7 +191,7 @@ ferry_status ferry_i_hemap_load(ferry_ctx *ctx, const ferry_bag *bag, void **sta
     hemap_model *m = ferry_i_calloc(1, sizeof *m);
 
     *state = NULL;
-    FERRY_NEED(ctx, m, FERRY_ENOMEM, "hemap: no memory for a model");
+    FERRY_HAVE(ctx, m);
     FERRY_TRY(load_form(ctx, bag, m));
     if (m->goal != FERRY_EMBED)
         FERRY_TRY(ferry_i_bag_reals_copy(ctx, bag, "prior", 1, m->k, &m->prior));

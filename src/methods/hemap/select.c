@@ -68,16 +68,13 @@ static ferry_status mixture_new(ferry_ctx *ctx, const ferry_block *bt,
     FERRY_TRY(ferry_i_block_new(ctx, n, k, &m->x));
     memcpy(m->x->data, bt->data, (size_t)(bt->rows * k) * sizeof *bt->data);
     memcpy(FERRY_ROW(m->x, bt->rows), bs->data, (size_t)(bs->rows * k) * sizeof *bs->data);
-    m->cluster = ferry_i_calloc(n, sizeof *m->cluster);
-    m->rows = ferry_i_calloc(n, sizeof *m->rows);
-    m->next = ferry_i_calloc(2 * n, sizeof *m->next);
-    m->side = ferry_i_calloc(n, sizeof *m->side);
-    m->centre = ferry_i_calloc(2 * k, sizeof *m->centre);
-    m->mean = ferry_i_calloc(k, sizeof *m->mean);
-    m->own = ferry_i_calloc(k, sizeof *m->own);
-    FERRY_NEED(
-        ctx, m->cluster && m->rows && m->next && m->side && m->centre && m->mean && m->own,
-        FERRY_ENOMEM, "hemap: no memory to select among %lld rows", (long long)n);
+    FERRY_NEW(ctx, m->cluster, n);
+    FERRY_NEW(ctx, m->rows, n);
+    FERRY_NEW(ctx, m->next, 2 * n);
+    FERRY_NEW(ctx, m->side, n);
+    FERRY_NEW(ctx, m->centre, 2 * k);
+    FERRY_NEW(ctx, m->mean, k);
+    FERRY_NEW(ctx, m->own, k);
 done:
     return st;
 }
@@ -128,8 +125,8 @@ static double distance2(int64_t k, const double *x, const double *y)
     return d;
 }
 
-/* Whether the target's centroid is the cluster's (5.17's constraint), within kappa radii.
- */
+/* Whether the target's centroid is the cluster's (5.17's constraint), within kappa
+ * radii. */
 static bool agrees(const mixture *m, int64_t n, int64_t a, double kappa)
 {
     const int64_t k = m->x->k;
@@ -150,7 +147,7 @@ static ferry_status start(ferry_ctx *ctx, mixture *m, int64_t n)
     ferry_small *cov = NULL;
     double *w = ferry_i_calloc(k, sizeof *w), sd = 0;
 
-    FERRY_NEED(ctx, w, FERRY_ENOMEM, "hemap: no memory to split a cluster");
+    FERRY_HAVE(ctx, w);
     FERRY_TRY(ferry_i_block_new(ctx, n, k, &xc));
     FERRY_TRY(ferry_i_small_new(ctx, k, k, &cov));
     for (int64_t i = 0; i < n; i++)
@@ -212,8 +209,8 @@ done:
     return st;
 }
 
-/* Breadth first; the part on side 0 keeps the cluster's number, the other gets a new one.
- */
+/* Breadth first; the part on side 0 keeps the cluster's number, the other gets a new
+ * one. */
 static ferry_status bisect(ferry_ctx *ctx, mixture *m, const hemap_selecting *o,
                            int64_t *clusters)
 {
@@ -254,8 +251,7 @@ static ferry_status decide(ferry_ctx *ctx, mixture *m, const hemap_selecting *o,
     int64_t *a = ferry_i_calloc(out->clusters, sizeof *a);
     int64_t *b = ferry_i_calloc(out->clusters, sizeof *b);
 
-    FERRY_NEED(ctx, a && b, FERRY_ENOMEM, "hemap: no memory for %lld clusters",
-               (long long)out->clusters);
+    FERRY_HAVE(ctx, a && b);
     for (int64_t c = 0; c < out->clusters; c++) {
         const int64_t n = gather(m, c, &a[c]);
         b[c] = n - a[c];
@@ -282,11 +278,9 @@ ferry_status ferry_i_hemap_select(ferry_ctx *ctx, const ferry_block *bt,
 
     *out = (hemap_selected){0};
     FERRY_TRY(mixture_new(ctx, bt, bs, &m));
-    out->cluster_t = ferry_i_calloc(bt->rows, sizeof *out->cluster_t);
-    out->cluster_s = ferry_i_calloc(bs->rows, sizeof *out->cluster_s);
-    out->keep = ferry_i_calloc(bs->rows, sizeof *out->keep);
-    FERRY_NEED(ctx, out->cluster_t && out->cluster_s && out->keep, FERRY_ENOMEM,
-               "hemap: no memory to select among %lld rows", (long long)bs->rows);
+    FERRY_NEW(ctx, out->cluster_t, bt->rows);
+    FERRY_NEW(ctx, out->cluster_s, bs->rows);
+    FERRY_NEW(ctx, out->keep, bs->rows);
     FERRY_TRY(bisect(ctx, &m, o, &out->clusters));
     memcpy(out->cluster_t, m.cluster, (size_t)bt->rows * sizeof *m.cluster);
     memcpy(out->cluster_s, m.cluster + bt->rows, (size_t)bs->rows * sizeof *m.cluster);

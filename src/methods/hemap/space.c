@@ -24,8 +24,8 @@ void ferry_i_hemap_embedding_clear(hemap_embedding *e)
 
 /* ---- what ties the sets ---- */
 
-/* Group of every row by class or quantile; target rows that are not known belong to none.
- */
+/* Group of every row by class or quantile; target rows that are not known belong to
+ * none. */
 static ferry_status groups(ferry_ctx *ctx, const hemap_data *d, const uint8_t *known,
                            int32_t *gt, int32_t *gs, int64_t *n)
 {
@@ -40,9 +40,7 @@ static ferry_status groups(ferry_ctx *ctx, const hemap_data *d, const uint8_t *k
         memcpy(gs, d->vc, (size_t)d->s->rows * sizeof *gs);
         goto done;
     }
-    y = ferry_i_calloc(d->t->rows, sizeof *y);
-    FERRY_NEED(ctx, y, FERRY_ENOMEM, "hemap: no memory for %lld rows",
-               (long long)d->t->rows);
+    FERRY_NEW(ctx, y, d->t->rows);
     for (int64_t i = 0; i < d->t->rows; i++) {
         y[i] = !known || known[i] ? d->yn[i] : NAN;
         seen += !isnan(y[i]);
@@ -70,10 +68,8 @@ static ferry_status cross(ferry_ctx *ctx, const hemap_data *d, const uint8_t *kn
     if (d->n_pairs > 0)
         return ferry_i_hemap_cross_rows(ctx, yt, ys, d->n_pairs, d->pt, d->ps, c);
     if (d->yc && d->differ) goto done; /* class names that mean different things */
-    gt = ferry_i_calloc(yt->rows, sizeof *gt);
-    gs = ferry_i_calloc(ys->rows, sizeof *gs);
-    FERRY_NEED(ctx, gt && gs, FERRY_ENOMEM, "hemap: no memory for %lld rows",
-               (long long)(yt->rows + ys->rows));
+    FERRY_NEW(ctx, gt, yt->rows);
+    FERRY_NEW(ctx, gs, ys->rows);
     FERRY_TRY(groups(ctx, d, known, gt, gs, &n));
     FERRY_TRY(ferry_i_hemap_cross_groups(ctx, yt, gt, ys, gs, n, c, ties));
     if (*ties < 2) *ties = 0; /* one group has no direction */
@@ -129,8 +125,8 @@ static void project(ferry_ctx *ctx, const ferry_block *y, const ferry_small *w,
     ferry_e(ctx)->bscale(ctx, z, FERRY_COLS, f);
 }
 
-/* The affine map from prepared features: row j of w is f_j basis W_j, last - that . mean.
- */
+/* The affine map from prepared features: row j of w is f_j basis W_j, last - that .
+ * mean. */
 static ferry_status set_map(ferry_ctx *ctx, const hemap_side *s, const ferry_small *w,
                             const double *f, hemap_space *out)
 {
@@ -141,9 +137,7 @@ static ferry_status set_map(ferry_ctx *ctx, const hemap_side *s, const ferry_sma
     FERRY_TRY(ferry_i_block_new(ctx, d, k, &b));
     ferry_e(ctx)->bmul(ctx, 1, s->basis, w, false, 0, b);
     out->k = k;
-    out->w = ferry_i_calloc(k * (d + 1), sizeof *out->w);
-    FERRY_NEED(ctx, out->w, FERRY_ENOMEM, "hemap: no memory for %lld x %lld weights",
-               (long long)k, (long long)d);
+    FERRY_NEW(ctx, out->w, k * (d + 1));
     for (int64_t j = 0; j < k; j++) {
         double *row = out->w + j * (d + 1);
         for (int64_t i = 0; i < d; i++) {
@@ -179,11 +173,9 @@ static ferry_status embed_with(ferry_ctx *ctx, const hemap_data *d, ferry_small 
     double *want = NULL, *f = NULL;
 
     if (k > most) k = most;
-    e->strength = ferry_i_calloc(k, sizeof *e->strength);
-    want = ferry_i_calloc(k, sizeof *want);
-    f = ferry_i_calloc(k, sizeof *f);
-    FERRY_NEED(ctx, e->strength && want && f, FERRY_ENOMEM,
-               "hemap: no memory for %lld dimensions", (long long)k);
+    FERRY_NEW(ctx, e->strength, k);
+    FERRY_NEW(ctx, want, k);
+    FERRY_NEW(ctx, f, k);
     FERRY_TRY(ferry_i_small_new(ctx, m, k, &wt));
     FERRY_TRY(ferry_i_small_new(ctx, n, k, &ws));
     if (cca)
@@ -242,8 +234,7 @@ static ferry_status place_nearest(ferry_ctx *ctx, const hemap_space *s,
     int64_t *index = ferry_i_calloc(x->rows, sizeof *index);
     double *dist = ferry_i_calloc(x->rows, sizeof *dist);
 
-    FERRY_NEED(ctx, index && dist, FERRY_ENOMEM, "hemap: no memory for %lld rows",
-               (long long)x->rows);
+    FERRY_HAVE(ctx, index && dist);
     FERRY_TRY(ferry_i_knn(ctx, s->rows, x, 1, FERRY_EUCLIDEAN, index, dist));
     FERRY_TRY(ferry_i_matrix_take(ctx, s->z, x->rows, index, s->k, NULL, z));
 done:

@@ -120,8 +120,7 @@ static ferry_status largest(ferry_ctx *ctx, ferry_small *a, int64_t k, double *v
 
     if (n > DENSE_UP_TO && k <= n / 10)
         return ferry_e(ctx)->eigs(ctx, n, multiply, &view, k, 0, values, v);
-    w = ferry_i_calloc(n, sizeof *w);
-    FERRY_NEED(ctx, w, FERRY_ENOMEM, "hemap: no memory for %lld eigenvalues", (long long)n);
+    FERRY_NEW(ctx, w, n);
     FERRY_TRY(ferry_e(ctx)->eigh(ctx, a, w));
     for (int64_t j = 0; j < k; j++) {
         values[j] = w[n - 1 - j];
@@ -240,8 +239,7 @@ ferry_status ferry_i_hemap_spectral(ferry_ctx *ctx, const hemap_problem *p, int6
     FERRY_TRY(ferry_i_block_new(ctx, q, some, &v));
     FERRY_TRY(ferry_i_block_new(ctx, q, k, &wide));
     FERRY_TRY(ferry_i_block_new(ctx, n, k, &xv));
-    f = ferry_i_calloc(k, sizeof *f);
-    FERRY_NEED(ctx, f, FERRY_ENOMEM, "hemap: no memory for %lld dimensions", (long long)k);
+    FERRY_NEW(ctx, f, k);
     FERRY_TRY(largest(ctx, g, some, values, v));
     for (int64_t i = 0; i < q; i++)
         memcpy(FERRY_ROW(wide, i), FERRY_ROW(v, i), (size_t)some * sizeof *v->data);
@@ -286,7 +284,7 @@ static ferry_status polar(ferry_ctx *ctx, ferry_block *b)
     ferry_small *u = NULL, *v = NULL;
     double *s = ferry_i_calloc(r, sizeof *s);
 
-    FERRY_NEED(ctx, s, FERRY_ENOMEM, "hemap: no memory for a polar step");
+    FERRY_HAVE(ctx, s);
     FERRY_TRY(ferry_i_small_new(ctx, b->k, r, &u));
     FERRY_TRY(ferry_i_small_new(ctx, b->rows, r, &v));
     FERRY_TRY(ferry_e(ctx)->svd(ctx, &whole, u, s, v));

@@ -5,8 +5,8 @@
 
 /* ---- rows ---- */
 
-/* Order of n rows: those of the pairs, the others shuffled, then drawn again up to `total`.
- */
+/* Order of n rows: those of the pairs, the others shuffled, then drawn again up to
+ * `total`. */
 static ferry_status order_rows(ferry_ctx *ctx, int64_t n, int64_t pairs,
                                const int64_t *first, int64_t total, ferry_rng *rng,
                                int64_t *order)
@@ -15,7 +15,7 @@ static ferry_status order_rows(ferry_ctx *ctx, int64_t n, int64_t pairs,
     uint8_t *used = ferry_i_calloc(n, sizeof *used);
     int64_t at = 0;
 
-    FERRY_NEED(ctx, used, FERRY_ENOMEM, "hemap: no memory for %lld rows", (long long)n);
+    FERRY_HAVE(ctx, used);
     for (; at < pairs; at++) {
         order[at] = first[at];
         used[first[at]] = 1;
@@ -52,14 +52,12 @@ static ferry_status choose_order(ferry_ctx *ctx, const hemap_data *d, int64_t **
     int64_t a = 0, b = 0;
     ferry_rng rng;
 
-    FERRY_NEED(ctx, used, FERRY_ENOMEM, "hemap: no memory for %lld rows", (long long)nt);
+    FERRY_HAVE(ctx, used);
     a = least_rows(nt, d->n_pairs, d->pt, used);
     b = least_rows(ns, d->n_pairs, d->ps, used);
     *n = a > b ? a : b;
-    *ot = ferry_i_calloc(*n, sizeof **ot);
-    *os = ferry_i_calloc(*n, sizeof **os);
-    FERRY_NEED(ctx, *ot && *os, FERRY_ENOMEM, "hemap: no memory for %lld rows",
-               (long long)*n);
+    FERRY_NEW(ctx, *ot, *n);
+    FERRY_NEW(ctx, *os, *n);
     ferry_i_rng_for(ctx, &rng, "hemap rows");
     FERRY_TRY(order_rows(ctx, nt, d->n_pairs, d->pt, *n, &rng, *ot));
     FERRY_TRY(order_rows(ctx, ns, d->n_pairs, d->ps, *n, &rng, *os));
@@ -93,7 +91,7 @@ static ferry_status cluster_target(ferry_ctx *ctx, const hemap_data *d, int64_t 
     int32_t *group = ferry_i_calloc(rows, sizeof *group);
     ferry_rng rng;
 
-    FERRY_NEED(ctx, group, FERRY_ENOMEM, "hemap: no memory for %lld rows", (long long)rows);
+    FERRY_HAVE(ctx, group);
     FERRY_NEED(ctx, d->t->dense || (double)rows * (double)d->t->cols <= 1e8, FERRY_ENEEDS,
                "hemap mode=nonlinear clusters dense features; %lld x %lld is too large",
                (long long)rows, (long long)d->t->cols);
@@ -117,9 +115,7 @@ static ferry_status cluster_source(ferry_ctx *ctx, const hemap_data *d, int64_t 
     int64_t g = d->k;
 
     if (d->vc) return partition(ctx, n, order, d->vc, g, out);
-    group = ferry_i_calloc(d->s->rows, sizeof *group);
-    FERRY_NEED(ctx, group, FERRY_ENOMEM, "hemap: no memory for %lld rows",
-               (long long)d->s->rows);
+    FERRY_NEW(ctx, group, d->s->rows);
     g = d->o->bins < d->n_taught ? d->o->bins : d->n_taught;
     FERRY_TRY(ferry_i_hemap_quantiles(ctx, d->s->rows, d->vn, g, group));
     FERRY_TRY(partition(ctx, n, order, group, g > 0 ? g : 1, out));
@@ -137,8 +133,7 @@ static ferry_status settle(ferry_ctx *ctx, const ferry_block *b, int64_t k,
     ferry_status st = FERRY_OK;
     double *count = ferry_i_calloc(z->rows, sizeof *count);
 
-    FERRY_NEED(ctx, count, FERRY_ENOMEM, "hemap: no memory for %lld rows",
-               (long long)z->rows);
+    FERRY_HAVE(ctx, count);
     for (int64_t i = 0; i < b->rows; i++) {
         count[order[i]]++;
         for (int64_t j = 0; j < k; j++)
@@ -187,9 +182,7 @@ static ferry_status solve(ferry_ctx *ctx, const hemap_data *d, const hemap_probl
     double trace = 0;
 
     if (k > n) k = n;
-    e->strength = ferry_i_calloc(k, sizeof *e->strength);
-    FERRY_NEED(ctx, e->strength, FERRY_ENOMEM, "hemap: no memory for %lld dimensions",
-               (long long)k);
+    FERRY_NEW(ctx, e->strength, k);
     FERRY_TRY(ferry_i_block_new(ctx, n, k, &bt));
     FERRY_TRY(ferry_i_block_new(ctx, n, k, &bs));
     FERRY_TRY(ferry_i_hemap_spectral(ctx, p, k, e->strength, bt, bs, &rank));

@@ -37,8 +37,7 @@ ferry_status ferry_i_mindtl_block_means(ferry_ctx *ctx, const ferry_matrix *x, i
     double *s = ferry_i_calloc(2 * k * l + k + l, sizeof *s), *n = s + k * l;
     double *row = n + k * l, *col = row + k, mean = 0;
 
-    FERRY_NEED(ctx, s, FERRY_ENOMEM, "no memory for %lld x %lld blocks", (long long)k,
-               (long long)l);
+    FERRY_HAVE(ctx, s);
     block_sums(x, l, u, v, s, n);
     mean = line_mean(k * l, 1, s, n, 0, 0);
     for (int64_t c = 0; c < k; c++)
@@ -88,7 +87,7 @@ ferry_status ferry_i_mindtl_polish(ferry_ctx *ctx, const observed *x, int64_t k,
     mindtl_part part = {k, l, r, u, v};
     const double one = 1;
 
-    FERRY_NEED(ctx, r && before, FERRY_ENOMEM, "no memory for labels");
+    FERRY_HAVE(ctx, r && before);
     for (int64_t t = 0; t < sweeps; t++) {
         for (int64_t i = 0; i < n + m; i++)
             before[i] = i < n ? u[i] : v[i - n];

@@ -63,7 +63,7 @@ ferry_status ferry_i_mindtl_full_block(ferry_ctx *ctx, const observed *x, observ
     shrinking s = {n, m, count, count + n, keep, keep + n};
 
     *out = (observed){NULL, NULL};
-    FERRY_NEED(ctx, count && keep, FERRY_ENOMEM, "no memory for a source");
+    FERRY_HAVE(ctx, count && keep);
     for (int64_t i = 0; i < n; i++)
         s.row[i] = x->x->start[i + 1] - x->x->start[i];
     for (int64_t j = 0; j < m; j++)
@@ -174,7 +174,7 @@ ferry_status ferry_i_mindtl_extract(ferry_ctx *ctx, const observed *x,
     mindtl_factors uv = {NULL, NULL, NULL};
     mindtl_work w = {.h = NULL};
 
-    FERRY_NEED(ctx, u, FERRY_ENOMEM, "no memory for labels");
+    FERRY_HAVE(ctx, u);
     if (factors) {
         FERRY_TRY(ferry_i_mindtl_factors_new(ctx, n, m, b->k, b->l, &uv));
         FERRY_TRY(ferry_i_mindtl_work_new(ctx, x, b->k, b->l, &w));

@@ -131,7 +131,7 @@ static ferry_status make_books(ferry_ctx *ctx, const variant *v, const ferry_tas
         const ferry_domain *d = ferry_i_task_role(task, FERRY_SOURCE, n / o->copies);
         if (v->book == BOOK_GRID) {
             book[n] = (mindtl_codebook){o->k, o->l, ferry_i_calloc(o->k * o->l, 8)};
-            FERRY_NEED(ctx, book[n].r, FERRY_ENOMEM, "no memory for a codebook");
+            FERRY_HAVE(ctx, book[n].r);
         } else {
             if (n % o->copies == 0) say_scale(ctx, d, r);
             FERRY_TRY(ferry_i_mindtl_codebook(ctx, d, r, o, mode, n, run, &book[n]));
@@ -152,7 +152,7 @@ static ferry_status by_distance(ferry_ctx *ctx, const ferry_ratings *r,
     ferry_status st = FERRY_OK;
     double *d = ferry_i_calloc(sources, sizeof *d);
 
-    FERRY_NEED(ctx, d, FERRY_ENOMEM, "no memory for sources");
+    FERRY_HAVE(ctx, d);
     FERRY_TRY(ferry_i_mindtl_distances(ctx, r, o, sources, book, run, d));
     for (int64_t s = 1; s < sources; s++) { /* few: insertion, stable */
         for (int64_t t = s; t > 0 && d[t] < d[t - 1]; t--) {
@@ -186,7 +186,7 @@ static ferry_status tell(ferry_ctx *ctx, const variant *v, int64_t sources,
     ferry_i_diag_named(ctx, "weights", sources, name, w);
     for (int64_t s = 0; s < sources; s++)
         ferry_i_text_addf(&note, "%s'%s' %.2f", s > 0 ? ", " : "weights: ", name[s], w[s]);
-    FERRY_NEED(ctx, !note.failed, FERRY_ENOMEM, "no memory for a note");
+    FERRY_HAVE(ctx, !note.failed);
     if (v->book != BOOK_GRID) ferry_i_diag_text(ctx, "note", note.s);
     if (soft && isfinite(rmse[0]))
         ferry_i_diag_named(ctx, "validation-rmse", sources, name, rmse);
@@ -223,9 +223,8 @@ static ferry_status fit(ferry_ctx *ctx, const variant *v, const ferry_task *task
     if (v->solver >= 0) o.lambda = v->solver;
     if (o.mode == MODE_PAPER) o.copies = 1;
     mindtl_run run = {v->name, 0, steps_of(&o, seen), false};
-    book = ferry_i_calloc(seen * o.copies, sizeof *book);
-    FERRY_NEED(ctx, w && book && name, FERRY_ENOMEM, "%s: no memory for codebooks",
-               v->name);
+    FERRY_NEW(ctx, book, seen * o.copies);
+    FERRY_HAVE(ctx, w && name);
     FERRY_TRY(ferry_i_rating_target(ctx, v->name, task, &r));
     for (int64_t s = 0; s < seen; s++)
         name[s] =

@@ -23,7 +23,7 @@ typedef struct mindtl_run {
 /* One step more. NULL: nobody is told. */
 ferry_status ferry_i_mindtl_step(ferry_ctx *ctx, mindtl_run *run, double objective);
 
-/* ---- factors of a source ---------------------------------------------------------- */
+/* ---- factors of a source ---- */
 
 typedef enum mindtl_rule { RULE_PAPER, RULE_ORTH, RULE_DING } mindtl_rule;
 
@@ -61,7 +61,7 @@ double ferry_i_mindtl_objective(ferry_ctx *ctx, const observed *x, const mindtl_
 /* label[i] = argmax_c U_ic / |U_.c|, the lowest of equals. */
 ferry_status ferry_i_mindtl_harden(ferry_ctx *ctx, const ferry_block *u, int32_t *label);
 
-/* ---- codebooks ---------------------------------------------------------------------- */
+/* ---- codebooks ---- */
 
 /* R = (S + beta P) / (N + beta) over the blocks of labels u, v; P_cd = row mean + column
  * mean - mean, both shrunken by beta. A block without ratings takes P. counts (k x l) may
@@ -75,8 +75,8 @@ ferry_status ferry_i_mindtl_block_means(ferry_ctx *ctx, const ferry_matrix *x, i
 ferry_status ferry_i_mindtl_polish(ferry_ctx *ctx, const observed *x, int64_t k, int64_t l,
                                    int64_t sweeps, int32_t *u, int32_t *v, double *f);
 
-/* ---- target ---------------------------------------------------------------------------
- */
+/* ---- target
+ * --------------------------------------------------------------------------- */
 
 /* One source's part of the reconstruction. */
 typedef struct mindtl_part {
@@ -120,7 +120,7 @@ ferry_status ferry_i_mindtl_reconstruct(ferry_ctx *ctx, const observed *x,
 void ferry_i_mindtl_match(const observed *x, int64_t k, int64_t l, const double *r,
                           int32_t *v);
 
-/* ---- soft memberships ------------------------------------------------------------- */
+/* ---- soft memberships ---- */
 
 typedef struct mindtl_soft {
     ferry_block *pu, *pv; /* p x k, q x l: posteriors */

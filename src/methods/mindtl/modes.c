@@ -29,8 +29,7 @@ static ferry_status hard_model(ferry_ctx *ctx, int64_t n, const mindtl_part *par
 
     for (int64_t s = 0; s < n; s++)
         most = most > part[s].k + part[s].l ? most : part[s].k + part[s].l;
-    size = ferry_i_calloc(most, sizeof *size);
-    FERRY_NEED(ctx, size, FERRY_ENOMEM, "no memory for groups");
+    FERRY_NEW(ctx, size, most);
     for (int64_t s = 0; s < n; from += part[s++].l) {
         const mindtl_part *t = &part[s];
         memcpy(m->part[s].r, t->r, (size_t)(t->k * t->l) * sizeof(double));
@@ -60,7 +59,7 @@ static ferry_status model_for(ferry_ctx *ctx, const ferry_ratings *r, int64_t n,
     rating_model *m = NULL;
 
     *out = NULL;
-    FERRY_NEED(ctx, k, FERRY_ENOMEM, "no memory for shapes");
+    FERRY_HAVE(ctx, k);
     for (int64_t s = 0; s < n; s++) {
         k[s] = book[s].k;
         l[s] = book[s].l;
@@ -132,7 +131,7 @@ static ferry_status fit_hard_to(ferry_ctx *ctx, const ferry_ratings *r, const ob
     rating_model *m = NULL;
 
     *out = NULL;
-    FERRY_NEED(ctx, part && label && now, FERRY_ENOMEM, "no memory for labels");
+    FERRY_HAVE(ctx, part && label && now);
     FERRY_TRY(reconstruct(ctx, x, o, solver, n, book, run, part, label, w, now, rep));
     FERRY_TRY(model_for(ctx, r, n, book, false, &m));
     FERRY_TRY(hard_model(ctx, n, part, w, m));
@@ -179,7 +178,7 @@ static ferry_status fit_parts(ferry_ctx *ctx, const observed *x, const mindtl_op
     observed e = {NULL, NULL};
     double s2 = 0;
 
-    FERRY_NEED(ctx, rest && v, FERRY_ENOMEM, "no memory for residuals");
+    FERRY_HAVE(ctx, rest && v);
     FERRY_TRY(ferry_i_bias(ctx, x, o->bias, 10, &m->mu, m->a, m->b));
     ferry_i_bias_residuals(x->x, m->mu, m->a, m->b, rest);
     FERRY_TRY(ferry_i_observed_with(ctx, x, rest, &e));
@@ -278,7 +277,7 @@ static ferry_status weigh(ferry_ctx *ctx, const ferry_ratings *r, int64_t held,
     ferry_small *h = NULL;
     double *c = ferry_i_calloc(2 * sources, sizeof *c), *z = c + sources;
 
-    FERRY_NEED(ctx, c, FERRY_ENOMEM, "no memory for weights");
+    FERRY_HAVE(ctx, c);
     FERRY_TRY(ferry_i_small_new(ctx, sources, sources, &h));
     for (int64_t s = 0; s < sources; s++)
         rmse[s] = 0;
@@ -328,7 +327,7 @@ static ferry_status fit_all(ferry_ctx *ctx, const ferry_ratings *r, const observ
     rating_model *m = NULL;
 
     *out = NULL;
-    FERRY_NEED(ctx, soft, FERRY_ENOMEM, "no memory for memberships");
+    FERRY_HAVE(ctx, soft);
     for (int64_t s = 0; s < n; s++)
         FERRY_TRY(ferry_i_mindtl_soft_new(ctx, x->x->rows, x->x->cols, book[s].k, book[s].l,
                                           &soft[s]));
@@ -355,8 +354,7 @@ static ferry_status hold_out(ferry_ctx *ctx, const ferry_ratings *r, double shar
     int64_t seen = 0;
     ferry_rng rng;
 
-    *at = ferry_i_calloc(r->n, sizeof **at);
-    FERRY_NEED(ctx, *at, FERRY_ENOMEM, "no memory for a validation part");
+    FERRY_NEW(ctx, *at, r->n);
     for (int64_t e = 0; e < r->n; e++)
         if (!isnan(r->value[e])) (*at)[seen++] = e;
     *held = (int64_t)floor(share * (double)seen);

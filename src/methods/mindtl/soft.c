@@ -19,9 +19,8 @@ ferry_status ferry_i_mindtl_soft_new(ferry_ctx *ctx, int64_t p, int64_t q, int64
     *s = (mindtl_soft){.pu = NULL};
     FERRY_TRY(ferry_i_block_new(ctx, p, k, &s->pu));
     FERRY_TRY(ferry_i_block_new(ctx, q, l, &s->pv));
-    s->pi_u = ferry_i_calloc(k, sizeof *s->pi_u);
-    s->pi_v = ferry_i_calloc(l, sizeof *s->pi_v);
-    FERRY_NEED(ctx, s->pi_u && s->pi_v, FERRY_ENOMEM, "no memory for groups");
+    FERRY_NEW(ctx, s->pi_u, k);
+    FERRY_NEW(ctx, s->pi_v, l);
 done:
     if (st != FERRY_OK) ferry_i_mindtl_soft_clear(s);
     return st;

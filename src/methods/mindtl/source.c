@@ -27,7 +27,7 @@ static ferry_status fullest(ferry_ctx *ctx, const ferry_matrix *x, int64_t most,
     ferry_status st = FERRY_OK;
     counted *c = ferry_i_calloc(x->rows, sizeof *c);
 
-    FERRY_NEED(ctx, c, FERRY_ENOMEM, "no memory for %lld rows", (long long)x->rows);
+    FERRY_HAVE(ctx, c);
     for (int64_t i = 0; i < x->rows; i++)
         c[i] = (counted){i, x->start[i + 1] - x->start[i]};
     qsort(c, (size_t)x->rows, sizeof *c, by_count);
@@ -48,7 +48,7 @@ static ferry_status densest(ferry_ctx *ctx, const observed *x, int64_t most, obs
     int32_t m = 0;
 
     *out = (observed){NULL, NULL};
-    FERRY_NEED(ctx, row && col && rows, FERRY_ENOMEM, "no memory for a source");
+    FERRY_HAVE(ctx, row && col && rows);
     FERRY_TRY(fullest(ctx, x->x, most, row));
     FERRY_TRY(fullest(ctx, x->xt, most, col));
     for (int64_t i = 0; i < x->x->rows; i++)
@@ -74,7 +74,7 @@ static ferry_status take_bias(ferry_ctx *ctx, double lambda, observed *x)
     double *a = ferry_i_calloc(x->x->rows + x->x->cols, sizeof *a), mu = 0;
     ferry_matrix *t = NULL;
 
-    FERRY_NEED(ctx, a, FERRY_ENOMEM, "no memory for biases");
+    FERRY_HAVE(ctx, a);
     FERRY_TRY(ferry_i_bias(ctx, x, lambda, 10, &mu, a, a + x->x->rows));
     ferry_i_bias_residuals(x->x, mu, a, a + x->x->rows, x->x->value);
     FERRY_TRY(ferry_i_transpose(ctx, x->x, &t));
@@ -116,8 +116,7 @@ ferry_status ferry_i_mindtl_codebook(ferry_ctx *ctx, const ferry_domain *source,
     if (mode == MODE_FERRY) FERRY_TRY(take_bias(ctx, o->bias, &x));
     out->k = o->k < x.x->rows ? o->k : x.x->rows;
     out->l = o->l < x.x->cols ? o->l : x.x->cols;
-    out->r = ferry_i_calloc(out->k * out->l, sizeof *out->r);
-    FERRY_NEED(ctx, out->r, FERRY_ENOMEM, "no memory for a codebook");
+    FERRY_NEW(ctx, out->r, out->k * out->l);
     (void)snprintf(use, sizeof use, "mindtl/source/%lld", (long long)copy);
     ferry_i_rng_for(ctx, &rng, use);
     FERRY_TRY(ferry_i_mindtl_extract(ctx, &x, o, factors, &rng, run, out));

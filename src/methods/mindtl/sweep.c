@@ -54,8 +54,7 @@ ferry_status ferry_i_mindtl_work_new(ferry_ctx *ctx, const observed *x, int64_t 
     FERRY_TRY(ferry_i_small_new(ctx, l, l, &w->ll));
     FERRY_TRY(ferry_i_small_new(ctx, k, l, &w->nb));
     FERRY_TRY(ferry_i_small_new(ctx, k, l, &w->db));
-    w->norms = ferry_i_calloc(k > l ? k : l, sizeof *w->norms);
-    FERRY_NEED(ctx, w->norms, FERRY_ENOMEM, "no memory for %lld norms", (long long)k);
+    FERRY_NEW(ctx, w->norms, k > l ? k : l);
 done:
     if (st != FERRY_OK) ferry_i_mindtl_work_clear(w);
     return st;
@@ -176,7 +175,7 @@ ferry_status ferry_i_mindtl_harden(ferry_ctx *ctx, const ferry_block *u, int32_t
     ferry_status st = FERRY_OK;
     double *norm = ferry_i_calloc(u->k, sizeof *norm);
 
-    FERRY_NEED(ctx, norm, FERRY_ENOMEM, "no memory for %lld norms", (long long)u->k);
+    FERRY_HAVE(ctx, norm);
     ferry_e(ctx)->bsums(ctx, u, FERRY_COLS, 2, norm);
     for (int64_t c = 0; c < u->k; c++)
         norm[c] = norm[c] > 0 ? sqrt(norm[c]) : 1;

@@ -75,7 +75,7 @@ static ferry_status fill_cold(ferry_ctx *ctx, const assignment *a)
     int64_t *size = ferry_i_calloc(a->k, sizeof *size);
     int32_t most = 0;
 
-    FERRY_NEED(ctx, size, FERRY_ENOMEM, "no memory for groups");
+    FERRY_HAVE(ctx, size);
     for (int64_t i = 0; i < x->rows; i++)
         if (x->start[i + 1] > x->start[i]) size[a->label[i]]++;
     for (int32_t c = 1; c < a->k; c++)
@@ -112,8 +112,7 @@ ferry_status ferry_i_mindtl_assign(ferry_ctx *ctx, const ferry_matrix *x, bool t
     double *space = NULL;
 
     if (a.weight == 0) return FERRY_OK; /* nothing tells the groups apart: keep them */
-    space = ferry_i_calloc(threads * 2 * a.l, sizeof *space);
-    FERRY_NEED(ctx, space, FERRY_ENOMEM, "no memory for groups");
+    FERRY_NEW(ctx, space, threads * 2 * a.l);
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
     for (int t = 0; t < threads; t++) {
         double *s = space + t * 2 * a.l;
@@ -216,8 +215,7 @@ ferry_status ferry_i_mindtl_lambda(ferry_ctx *ctx, mindtl_solver solver,
 
     if (solver == LAMBDA_SIMPLEX) return ferry_i_simplex_qp(ctx, h, c, lambda, NULL);
     if (solver == LAMBDA_LS) return lambda_ls(ctx, h, c, lambda);
-    g = ferry_i_calloc(h->rows, sizeof *g);
-    FERRY_NEED(ctx, g, FERRY_ENOMEM, "no memory for weights");
+    FERRY_NEW(ctx, g, h->rows);
     lambda_sgd(h, c, n, theta, steps, g, lambda);
 done:
     ferry_i_free(g);
@@ -297,7 +295,7 @@ ferry_status ferry_i_mindtl_reconstruct(ferry_ctx *ctx, const observed *x,
     ferry_small *h = NULL;
     double *c = ferry_i_calloc(2 * parts, sizeof *c), before = INFINITY;
 
-    FERRY_NEED(ctx, c, FERRY_ENOMEM, "no memory for weights");
+    FERRY_HAVE(ctx, c);
     FERRY_TRY(ferry_i_small_new(ctx, parts, parts, &h));
     for (int64_t n = 0; n < parts; n++)
         lambda[n] = 1 / (double)parts;

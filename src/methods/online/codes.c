@@ -24,8 +24,7 @@ static ferry_status row_new(ferry_ctx *ctx, const codes *c, const ferry_row *x, 
     int32_t *index = c->sparse ? ferry_i_calloc(x->n, sizeof *index) : NULL;
 
     *out = (codes_row){{0, index, value}, cls};
-    FERRY_NEED(ctx, value && (index || !c->sparse), FERRY_ENOMEM,
-               "no memory to keep a row of %lld features", (long long)c->d);
+    FERRY_HAVE(ctx, value && (index || !c->sparse));
     for (int64_t e = 0; e < x->n; e++) {
         const int32_t j = x->index ? x->index[e] : (int32_t)e;
         if (!c->sparse) {
@@ -48,11 +47,9 @@ ferry_status ferry_i_codes_new(ferry_ctx *ctx, int64_t k, int64_t d, bool sparse
 
     *out = (codes){.d = d, .sparse = sparse, .keep = keep, .grow = grow, .next = FIRST};
     out->alpha = 1;
-    out->ring = ferry_i_calloc(keep, sizeof *out->ring);
-    out->v = ferry_i_calloc(0, sizeof *out->v);
-    out->o = ferry_i_calloc(0, sizeof *out->o);
-    FERRY_NEED(ctx, out->ring && out->v && out->o, FERRY_ENOMEM, "no memory for %lld rows",
-               (long long)keep);
+    FERRY_NEW(ctx, out->ring, keep);
+    FERRY_NEW(ctx, out->v, 0);
+    FERRY_NEW(ctx, out->o, 0);
     FERRY_TRY(ferry_i_codes_classes(ctx, out, k));
 done:
     return st;
@@ -78,11 +75,10 @@ ferry_status ferry_i_codes_classes(ferry_ctx *ctx, codes *c, int64_t k)
 
     if (k <= c->k) return FERRY_OK;
     more = ferry_i_realloc(c->v, k * c->d, sizeof *more);
-    FERRY_NEED(ctx, more, FERRY_ENOMEM, "no memory for %lld x %lld codes", (long long)k,
-               (long long)c->d);
+    FERRY_HAVE(ctx, more);
     c->v = more;
     more = ferry_i_realloc(c->o, k, sizeof *more);
-    FERRY_NEED(ctx, more, FERRY_ENOMEM, "no memory for %lld classes", (long long)k);
+    FERRY_HAVE(ctx, more);
     c->o = more;
     memset(c->v + c->k * c->d, 0, (size_t)((k - c->k) * c->d) * sizeof *c->v);
     memset(c->o + c->k, 0, (size_t)(k - c->k) * sizeof *c->o);
@@ -97,7 +93,7 @@ ferry_status ferry_i_codes_offline(ferry_ctx *ctx, codes *c, const ferry_row *x,
     ferry_status st = FERRY_OK;
     codes_row *more = ferry_i_realloc(c->offline, c->n_offline + 1, sizeof *more);
 
-    FERRY_NEED(ctx, more, FERRY_ENOMEM, "no memory to keep a row");
+    FERRY_HAVE(ctx, more);
     c->offline = more;
     FERRY_TRY(row_new(ctx, c, x, cls, &c->offline[c->n_offline]));
     c->n_offline++;
@@ -163,11 +159,9 @@ static ferry_status problem_new(ferry_ctx *ctx, const codes *c, const codes_row 
     const int64_t most = c->n_offline + c->n_ring + 1;
 
     *p = (problem){.k = c->k};
-    p->row = ferry_i_calloc(most, sizeof *p->row);
-    p->count = ferry_i_calloc(p->k, sizeof *p->count);
-    p->other = ferry_i_calloc(p->k, sizeof *p->other);
-    FERRY_NEED(ctx, p->row && p->count && p->other, FERRY_ENOMEM, "no memory for %lld rows",
-               (long long)most);
+    FERRY_NEW(ctx, p->row, most);
+    FERRY_NEW(ctx, p->count, p->k);
+    FERRY_NEW(ctx, p->other, p->k);
     for (int64_t i = 0; i < c->n_offline; i++)
         p->row[n++] = &c->offline[i];
     /* the newest takes the place of the oldest */
@@ -276,9 +270,7 @@ static ferry_status solve(ferry_ctx *ctx, const codes *c, const codes_row *newes
         for (int64_t k = 0; k < p.k; k++)
             FERRY_ROW(y, i)[k] = FERRY_AT(p.my, i, k);
     FERRY_TRY(ferry_e(ctx)->tmul(ctx, 1, p.x, y, 0, t));
-    *v = ferry_i_calloc(p.k * c->d, sizeof **v);
-    FERRY_NEED(ctx, *v, FERRY_ENOMEM, "no memory for %lld x %lld codes", (long long)p.k,
-               (long long)c->d);
+    FERRY_NEW(ctx, *v, p.k * c->d);
     for (int64_t j = 0; j < c->d; j++)
         for (int64_t k = 0; k < p.k; k++)
             (*v)[k * c->d + j] = FERRY_ROW(t, j)[k];
@@ -371,9 +363,8 @@ static ferry_status save_rows(ferry_ctx *ctx, const codes *c, const codes_row *r
     problem p = {.n = n};
     int64_t *cls = ferry_i_calloc(n, sizeof *cls);
 
-    p.row = ferry_i_calloc(n, sizeof *p.row);
-    FERRY_NEED(ctx, cls && p.row, FERRY_ENOMEM, "no memory to save %lld rows",
-               (long long)n);
+    FERRY_NEW(ctx, p.row, n);
+    FERRY_HAVE(ctx, cls);
     for (int64_t i = 0; i < n; i++) {
         p.row[i] = &rows[(first + i) % n];
         cls[i] = p.row[i]->cls;
@@ -420,7 +411,7 @@ static ferry_status load_rows(ferry_ctx *ctx, const ferry_bag *bag, const codes 
                "tensor %s has %lld rows of %lld features", name, (long long)count,
                (long long)x->cols);
     if (!*rows) *rows = ferry_i_calloc(count, sizeof **rows);
-    FERRY_NEED(ctx, *rows, FERRY_ENOMEM, "no memory for %lld rows", (long long)count);
+    FERRY_HAVE(ctx, *rows);
     for (int64_t i = 0; i < count; i++) {
         const ferry_row r = ferry_i_matrix_row(x, i);
         FERRY_NEED(ctx, 0 <= cls[i] && cls[i] < c->k, FERRY_EDATA,
@@ -466,8 +457,7 @@ ferry_status ferry_i_codes_load(ferry_ctx *ctx, const ferry_bag *bag, int64_t k,
     FERRY_TRY(ferry_i_bag_reals_copy(ctx, bag, "codes.v", k, d, &c->v));
     FERRY_TRY(load_rows(ctx, bag, c, "codes.offline", "codes.offline.cls", INT32_MAX,
                         &c->offline, &c->n_offline));
-    c->ring = ferry_i_calloc(form[1], sizeof *c->ring);
-    FERRY_NEED(ctx, c->ring, FERRY_ENOMEM, "no memory for %lld rows", (long long)form[1]);
+    FERRY_NEW(ctx, c->ring, form[1]);
     c->keep = form[1];
     FERRY_TRY(load_rows(ctx, bag, c, "codes.ring", "codes.ring.cls", c->keep, &c->ring,
                         &c->n_ring));

@@ -18,10 +18,8 @@ ferry_status ferry_i_experts_new(ferry_ctx *ctx, int64_t k, int64_t d, ferry_pa_
     *out = (experts){.d = d};
     for (int e = 0; e < EXPERTS; e++)
         out->w[e] = prior[e];
-    out->x = ferry_i_calloc(2 * d, sizeof *out->x);
-    out->f = ferry_i_calloc(0, sizeof *out->f);
-    FERRY_NEED(ctx, out->x && out->f, FERRY_ENOMEM, "no memory for %lld features",
-               (long long)d);
+    FERRY_NEW(ctx, out->x, 2 * d);
+    FERRY_NEW(ctx, out->f, 0);
     FERRY_TRY(ferry_i_pa_new(ctx, kind, C, 0, d, true, &out->pa));
     FERRY_TRY(ferry_i_pa_new(ctx, kind, C, 0, d, false, &out->causal));
     FERRY_TRY(ferry_i_moments_new(ctx, d, &out->z));
@@ -48,7 +46,7 @@ ferry_status ferry_i_experts_classes(ferry_ctx *ctx, experts *e, int64_t k)
 
     if (k <= e->k) return FERRY_OK;
     f = ferry_i_realloc(e->f, EXPERTS * k, sizeof *f);
-    FERRY_NEED(ctx, f, FERRY_ENOMEM, "no memory for %lld classes", (long long)k);
+    FERRY_HAVE(ctx, f);
     e->f = f;
     FERRY_TRY(ferry_i_pa_classes(ctx, e->pa, k));
     FERRY_TRY(ferry_i_pa_classes(ctx, e->causal, k));
@@ -213,10 +211,8 @@ ferry_status ferry_i_experts_load(ferry_ctx *ctx, const ferry_bag *bag, int64_t 
     FERRY_TRY(ferry_i_pa_load(ctx, bag, "causal", *k, d, &e->causal));
     FERRY_TRY(ferry_i_moments_load(ctx, bag, d, &e->z));
     FERRY_TRY(ferry_i_codes_load(ctx, bag, *k, d, &e->codes));
-    e->x = ferry_i_calloc(2 * d, sizeof *e->x);
-    e->f = ferry_i_calloc(EXPERTS * *k, sizeof *e->f);
-    FERRY_NEED(ctx, e->x && e->f, FERRY_ENOMEM, "no memory for %lld features",
-               (long long)d);
+    FERRY_NEW(ctx, e->x, 2 * d);
+    FERRY_NEW(ctx, e->f, EXPERTS * *k);
     e->k = *k;
 done:
     if (st != FERRY_OK) ferry_i_experts_clear(e);

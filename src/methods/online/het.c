@@ -53,9 +53,7 @@ ferry_status ferry_i_het_scores_new(ferry_ctx *ctx, const het *h, int64_t k,
         codes += h->group[g].s;
     for (int64_t i = 0; i < h->n; i++)
         ranks += h->source[i].rank;
-    all = ferry_i_calloc(codes + ranks + (3 * h->n + 2) * k, sizeof *all);
-    FERRY_NEED(ctx, all, FERRY_ENOMEM, "no memory for the scores of %lld classes",
-               (long long)k);
+    FERRY_NEW(ctx, all, codes + ranks + (3 * h->n + 2) * k);
     ferry_i_het_scores_clear(out);
     *out = (het_scores){.all = all, .k = k, .c = all, .z = all + codes};
     out->fs = out->z + ranks;

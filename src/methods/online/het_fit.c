@@ -49,8 +49,7 @@ static ferry_status pass(ferry_ctx *ctx, const ferry_matrix *z, const int32_t *y
     int64_t *order = ferry_i_calloc(z->rows, sizeof *order);
     double *f = ferry_i_calloc(p->k, sizeof *f);
 
-    FERRY_NEED(ctx, order && f, FERRY_ENOMEM, "no memory for %lld rows",
-               (long long)z->rows);
+    FERRY_HAVE(ctx, order && f);
     for (int64_t i = 0; i < z->rows; i++)
         order[i] = i;
     ferry_i_rng_shuffle(rng, z->rows, order);
@@ -73,8 +72,7 @@ static ferry_status find_group(ferry_ctx *ctx, het *h, const cdspp *c, int64_t *
     double *q = ferry_i_calloc(s * h->d, sizeof *q);
     het_group *more = NULL;
 
-    FERRY_NEED(ctx, q, FERRY_ENOMEM, "no memory for %lld x %lld codes", (long long)s,
-               (long long)h->d);
+    FERRY_HAVE(ctx, q);
     for (int64_t j = 0; j < h->d; j++)
         for (int64_t i = 0; i < s; i++)
             q[i * h->d + j] = FERRY_ROW(c->q, j)[i];
@@ -83,7 +81,7 @@ static ferry_status find_group(ferry_ctx *ctx, het *h, const cdspp *c, int64_t *
             memcmp(h->group[*out].q, q, (size_t)(s * h->d) * sizeof *q) == 0)
             goto done;
     more = ferry_i_realloc(h->group, h->n_groups + 1, sizeof *more);
-    FERRY_NEED(ctx, more, FERRY_ENOMEM, "no memory for %lld sources", (long long)h->n);
+    FERRY_HAVE(ctx, more);
     h->group = more;
     h->group[h->n_groups++] = (het_group){s, q};
     q = NULL;
@@ -92,8 +90,8 @@ done:
     return st;
 }
 
-/* z (ns + nt rows) <- [Ps'Xs, Pt'Xt]', and its mean; then what comes after the projection.
- */
+/* z (ns + nt rows) <- [Ps'Xs, Pt'Xt]', and its mean; then what comes after the
+ * projection. */
 static ferry_status project(ferry_ctx *ctx, const het *h, const cdspp *c,
                             const ferry_matrix *xs, const ferry_matrix *xt, het_source *s,
                             ferry_matrix **out)
@@ -130,10 +128,9 @@ static ferry_status learn_source(ferry_ctx *ctx, const het_options *o, const cds
     int32_t *y = ferry_i_calloc(n, sizeof *y);
 
     s->rank = c->rank;
-    s->mu = ferry_i_calloc(c->rank, sizeof *s->mu);
-    s->r = ferry_i_calloc(c->rank * c->shared, sizeof *s->r);
-    FERRY_NEED(ctx, y && s->mu && s->r, FERRY_ENOMEM, "no memory for %lld rows",
-               (long long)n);
+    FERRY_NEW(ctx, s->mu, c->rank);
+    FERRY_NEW(ctx, s->r, c->rank * c->shared);
+    FERRY_HAVE(ctx, y);
     for (int64_t i = 0; i < c->rank; i++)
         for (int64_t j = 0; j < c->shared; j++)
             s->r[i * c->shared + j] = FERRY_AT(c->r, j, i);
@@ -169,11 +166,9 @@ static ferry_status add_source(ferry_ctx *ctx, const char *method, const ferry_d
     int64_t *order = NULL, *count = NULL;
     cdspp c = {0};
 
-    FERRY_TRY(ferry_i_online_rows(ctx, method, d, &r));
-    order = ferry_i_calloc(r.n, sizeof *order);
-    count = ferry_i_calloc(h->k, sizeof *count);
-    FERRY_NEED(ctx, order && count, FERRY_ENOMEM, "%s: no memory for %lld rows", method,
-               (long long)r.n);
+    FERRY_TRY(ferry_i_online_rows(ctx, d, &r));
+    FERRY_NEW(ctx, order, r.n);
+    FERRY_NEW(ctx, count, h->k);
     ferry_i_het_draw(&r, h->k, o->per_class, rng, order, count);
     FERRY_TRY(ferry_i_online_fill(ctx, &r, &fill));
     FERRY_TRY(ferry_i_het_rows(ctx, &r, fill, &xs));
@@ -187,7 +182,7 @@ static ferry_status add_source(ferry_ctx *ctx, const char *method, const ferry_d
     }
     het_source *s = &h->source[h->n++];
     s->name = ferry_i_strdup(d->name);
-    FERRY_NEED(ctx, s->name, FERRY_ENOMEM, "%s: no memory for a source", method);
+    FERRY_HAVE(ctx, s->name);
     FERRY_TRY(learn_source(ctx, o, &c, &p, rng, h, s));
 done:
     ferry_i_cdspp_clear(&c);
@@ -218,9 +213,7 @@ ferry_status ferry_i_het_fit(ferry_ctx *ctx, const char *method, het_rule rule,
 
     *h = (het){.rule = rule, .post = (het_post)o->post, .d = x->cols};
     h->k = ferry_i_ids_count(task->names);
-    h->source = ferry_i_calloc(sources, sizeof *h->source);
-    FERRY_NEED(ctx, h->source, FERRY_ENOMEM, "%s: no memory for %lld sources", method,
-               (long long)sources);
+    FERRY_NEW(ctx, h->source, sources);
     ferry_i_rng_for(ctx, &rng, "hetomtl");
     for (int64_t i = 0; (d = ferry_i_task_role(task, FERRY_SOURCE, i)); i++) {
         FERRY_TRY(add_source(ctx, method, d, o, &t, &rng, h));

@@ -39,10 +39,9 @@ ferry_status ferry_i_het_save(ferry_ctx *ctx, const het *h, ferry_bag *bag)
     ferry_ids *names = ferry_i_ids_new();
     char buf[48];
 
-    FERRY_NEED(ctx, names, FERRY_ENOMEM, "no memory to save a model");
+    FERRY_HAVE(ctx, names);
     for (int64_t i = 0; i < h->n; i++)
-        FERRY_NEED(ctx, ferry_i_ids_add(names, h->source[i].name, NULL) >= 0, FERRY_ENOMEM,
-                   "no memory to save a model");
+        FERRY_HAVE(ctx, ferry_i_ids_add(names, h->source[i].name, NULL) >= 0);
     FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, "het", FERRY_COUNT(form), form));
     FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "beta", 1, 2, beta));
     FERRY_TRY(ferry_i_bag_put_ids(ctx, bag, "sources", names));
@@ -63,8 +62,7 @@ static ferry_status load_groups(ferry_ctx *ctx, const ferry_bag *bag, het *h)
     const double *q = NULL;
     char buf[48];
 
-    h->group = ferry_i_calloc(h->n_groups, sizeof *h->group);
-    FERRY_NEED(ctx, h->group, FERRY_ENOMEM, "no memory for a model");
+    FERRY_NEW(ctx, h->group, h->n_groups);
     for (int64_t g = 0; g < h->n_groups; g++) {
         int64_t s = -1, d = h->d;
         FERRY_TRY(ferry_i_bag_reals(ctx, bag, numbered(buf, "codes", g), &s, &d, &q));
@@ -135,12 +133,11 @@ ferry_status ferry_i_het_load(ferry_ctx *ctx, const ferry_bag *bag, int64_t d, h
     h->beta1 = beta[0];
     h->beta2 = beta[1];
     FERRY_TRY(load_groups(ctx, bag, h));
-    h->source = ferry_i_calloc(form[3], sizeof *h->source);
-    FERRY_NEED(ctx, h->source, FERRY_ENOMEM, "no memory for a model");
+    FERRY_NEW(ctx, h->source, form[3]);
     h->n = form[3];
     for (int64_t i = 0; i < h->n; i++) {
         h->source[i].name = ferry_i_strdup(ferry_i_ids_at(names, i));
-        FERRY_NEED(ctx, h->source[i].name, FERRY_ENOMEM, "no memory for a model");
+        FERRY_HAVE(ctx, h->source[i].name);
         FERRY_TRY(load_source(ctx, bag, h, i));
     }
     if (h->rule == HET_MISTAKES)

@@ -94,11 +94,9 @@ static ferry_status make_room(ferry_ctx *ctx, hetomtl *m)
     ferry_status st = FERRY_OK;
 
     m->last_n = -1;
-    m->row = ferry_i_calloc(m->d, sizeof *m->row);
-    m->last = ferry_i_calloc(m->d, sizeof *m->last);
-    m->index = ferry_i_calloc(m->d, sizeof *m->index);
-    FERRY_NEED(ctx, m->row && m->last && m->index, FERRY_ENOMEM,
-               "hetomtl: no memory for %lld features", (long long)m->d);
+    FERRY_NEW(ctx, m->row, m->d);
+    FERRY_NEW(ctx, m->last, m->d);
+    FERRY_NEW(ctx, m->index, m->d);
 done:
     return st;
 }
@@ -241,8 +239,7 @@ static ferry_status fit_experts(ferry_ctx *ctx, const ferry_task *task,
     double *one = ferry_i_calloc(k, sizeof *one);
     ferry_rng rng;
 
-    FERRY_NEED(ctx, order && one, FERRY_ENOMEM, "hetomtl: no memory for %lld rows",
-               (long long)r->n);
+    FERRY_HAVE(ctx, order && one);
     FERRY_TRY(ferry_i_experts_new(ctx, k, m->d, (ferry_pa_kind)o->variant, o->C, e));
     e->rate = o->rate;
     e->share = o->share;
@@ -286,9 +283,9 @@ static ferry_status fit(ferry_ctx *ctx, const char *method, het_rule rule, int m
     hetomtl *m = ferry_i_calloc(1, sizeof *m);
 
     *state = NULL;
-    FERRY_NEED(ctx, m, FERRY_ENOMEM, "%s: no memory for a model", method);
+    FERRY_HAVE(ctx, m);
     FERRY_TRY(ferry_i_task_target(ctx, task, &target));
-    FERRY_TRY(ferry_i_online_rows(ctx, method, target, &r));
+    FERRY_TRY(ferry_i_online_rows(ctx, target, &r));
     m->mode = mode;
     m->d = r.d;
     FERRY_TRY(ferry_i_online_fill(ctx, &r, &m->fill));
@@ -400,13 +397,10 @@ static ferry_status predict(ferry_ctx *ctx, const void *state, const ferry_domai
     const hetomtl *m = state;
     look_room r = {.row = ferry_i_calloc(m->d, sizeof *r.row)};
 
-    FERRY_NEED(ctx, r.row, FERRY_ENOMEM, "hetomtl: no memory for %lld features",
-               (long long)m->d);
+    FERRY_HAVE(ctx, r.row);
     if (m->mode == MODE_FERRY) {
-        r.e.f = ferry_i_calloc(EXPERTS * m->e.k, sizeof *r.e.f);
-        r.e.x = ferry_i_calloc(2 * m->d, sizeof *r.e.x);
-        FERRY_NEED(ctx, r.e.f && r.e.x, FERRY_ENOMEM, "hetomtl: no memory for %lld classes",
-                   (long long)m->e.k);
+        FERRY_NEW(ctx, r.e.f, EXPERTS * m->e.k);
+        FERRY_NEW(ctx, r.e.x, 2 * m->d);
     } else {
         FERRY_TRY(ferry_i_het_scores_new(ctx, &m->h, m->h.k, &r.s));
     }
@@ -445,7 +439,7 @@ static ferry_status load(ferry_ctx *ctx, const ferry_bag *bag, void **state)
     hetomtl *m = ferry_i_calloc(1, sizeof *m);
 
     *state = NULL;
-    FERRY_NEED(ctx, m, FERRY_ENOMEM, "hetomtl: no memory for a model");
+    FERRY_HAVE(ctx, m);
     FERRY_TRY(ferry_i_bag_ints(ctx, bag, "mode", &one, &mode));
     FERRY_NEED(ctx, *mode == MODE_FERRY || *mode == MODE_PAPER, FERRY_EDATA,
                "tensor mode: %lld", (long long)*mode);

@@ -79,10 +79,9 @@ static ferry_status make_room(ferry_ctx *ctx, mpa *m, int64_t k)
     double *f = NULL;
 
     if (!m->room) m->room = ferry_i_calloc(2 * m->d, sizeof *m->room);
-    FERRY_NEED(ctx, m->room, FERRY_ENOMEM, "mpa: no memory for %lld features",
-               (long long)m->d);
+    FERRY_HAVE(ctx, m->room);
     f = ferry_i_realloc(m->f, k, sizeof *f);
-    FERRY_NEED(ctx, f, FERRY_ENOMEM, "mpa: no memory for %lld classes", (long long)k);
+    FERRY_HAVE(ctx, f);
     m->f = f;
     FERRY_TRY(ferry_i_pa_classes(ctx, m->pa, k));
 done:
@@ -153,7 +152,7 @@ static ferry_status learn_rows(ferry_ctx *ctx, mpa *m, const online_rows *r, boo
     int64_t *order = ferry_i_calloc(r->n, sizeof *order);
     ferry_rng rng;
 
-    FERRY_NEED(ctx, order, FERRY_ENOMEM, "mpa: no memory for %lld rows", (long long)r->n);
+    FERRY_HAVE(ctx, order);
     ferry_i_rng_for(ctx, &rng, "mpa");
     for (int64_t i = 0; i < r->n; i++)
         order[i] = i;
@@ -186,9 +185,9 @@ static ferry_status mpa_fit(ferry_ctx *ctx, const ferry_task *task, const void *
     bool finish = false;
 
     *state = NULL;
-    FERRY_NEED(ctx, m, FERRY_ENOMEM, "mpa: no memory for a model");
+    FERRY_HAVE(ctx, m);
     FERRY_TRY(ferry_i_task_target(ctx, task, &target));
-    FERRY_TRY(ferry_i_online_rows(ctx, "mpa", target, &r));
+    FERRY_TRY(ferry_i_online_rows(ctx, target, &r));
     m->d = r.d;
     m->scale = o->scale;
     m->passes = o->passes;
@@ -225,8 +224,7 @@ static ferry_status mpa_predict(ferry_ctx *ctx, const void *state, const ferry_d
     const mpa *m = state;
     double *room = ferry_i_calloc(2 * m->d, sizeof *room);
 
-    FERRY_NEED(ctx, room, FERRY_ENOMEM, "mpa: no memory for %lld features",
-               (long long)m->d);
+    FERRY_HAVE(ctx, room);
     FERRY_TRY(ferry_i_online_predict(ctx, "mpa", m->pa->k, m->d, d, look, m, room, p));
 done:
     ferry_i_free(room);
@@ -258,7 +256,7 @@ static ferry_status mpa_load(ferry_ctx *ctx, const ferry_bag *bag, void **state)
     mpa *m = ferry_i_calloc(1, sizeof *m);
 
     *state = NULL;
-    FERRY_NEED(ctx, m, FERRY_ENOMEM, "mpa: no memory for a model");
+    FERRY_HAVE(ctx, m);
     FERRY_TRY(ferry_i_bag_ints(ctx, bag, "form", &two, &form));
     FERRY_NEED(ctx, 0 <= form[0] && form[0] <= SCALE_NONE && form[1] >= 1, FERRY_EDATA,
                "tensor form: scale %lld, %lld passes", (long long)form[0],

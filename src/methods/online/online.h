@@ -37,8 +37,7 @@ typedef struct online_rows {
     int32_t *cls;          /* n */
 } online_rows;
 /* n is 0 when d has no labels. */
-ferry_status ferry_i_online_rows(ferry_ctx *ctx, const char *method, const ferry_domain *d,
-                                 online_rows *out);
+ferry_status ferry_i_online_rows(ferry_ctx *ctx, const ferry_domain *d, online_rows *out);
 void ferry_i_online_rows_clear(online_rows *r);
 ferry_row ferry_i_matrix_row(const ferry_matrix *x, int64_t i);
 /* Means of the columns over these rows, without missing cells; 0 for columns without any.

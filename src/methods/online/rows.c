@@ -53,10 +53,8 @@ ferry_status ferry_i_moments_new(ferry_ctx *ctx, int64_t d, moments *m)
     ferry_status st = FERRY_OK;
 
     *m = (moments){.d = d};
-    m->mean = ferry_i_calloc(d, sizeof *m->mean);
-    m->m2 = ferry_i_calloc(d, sizeof *m->m2);
-    FERRY_NEED(ctx, m->mean && m->m2, FERRY_ENOMEM, "no memory for %lld features",
-               (long long)d);
+    FERRY_NEW(ctx, m->mean, d);
+    FERRY_NEW(ctx, m->m2, d);
 done:
     return st;
 }
@@ -113,18 +111,15 @@ void ferry_i_moments_z(const moments *m, const ferry_row *x, double *z)
 
 /* ---- the labelled rows of a task ---- */
 
-ferry_status ferry_i_online_rows(ferry_ctx *ctx, const char *method, const ferry_domain *d,
-                                 online_rows *out)
+ferry_status ferry_i_online_rows(ferry_ctx *ctx, const ferry_domain *d, online_rows *out)
 {
     ferry_status st = FERRY_OK;
     const ferry_view *v = d->views[0];
     const int64_t n = d->labels ? d->labels->n : 0;
 
     *out = (online_rows){.x = v->x, .d = v->x->cols};
-    out->row = ferry_i_calloc(n, sizeof *out->row);
-    out->cls = ferry_i_calloc(n, sizeof *out->cls);
-    FERRY_NEED(ctx, out->row && out->cls, FERRY_ENOMEM, "%s: no memory for %lld rows",
-               method, (long long)n);
+    FERRY_NEW(ctx, out->row, n);
+    FERRY_NEW(ctx, out->cls, n);
     for (int64_t i = 0; i < n; i++) {
         if (!ferry_i_labels_has(d->labels, i) || v->row_of[i] < 0) continue;
         out->row[out->n] = v->row_of[i];
@@ -148,8 +143,7 @@ ferry_status ferry_i_online_fill(ferry_ctx *ctx, const online_rows *r, double **
     double *fill = ferry_i_calloc(r->d, sizeof *fill);
 
     *out = fill;
-    FERRY_NEED(ctx, missing && fill, FERRY_ENOMEM, "no memory for %lld features",
-               (long long)r->d);
+    FERRY_HAVE(ctx, missing && fill);
     for (int64_t i = 0; i < r->n; i++) {
         const ferry_row x = ferry_i_matrix_row(r->x, r->row[i]);
         for (int64_t e = 0; e < x.n; e++) {
@@ -296,7 +290,7 @@ ferry_status ferry_i_pa_load(ferry_ctx *ctx, const ferry_bag *bag, const char *n
     ferry_pa *p = *out = ferry_i_calloc(1, sizeof *p);
     char buf[64];
 
-    FERRY_NEED(ctx, p, FERRY_ENOMEM, "no memory for a model");
+    FERRY_HAVE(ctx, p);
     FERRY_TRY(ferry_i_bag_ints(ctx, bag, name, &four, &form));
     FERRY_TRY(ferry_i_bag_reals(ctx, bag, part_of(buf, name, "C"), &one, &one, &C));
     FERRY_NEED(ctx,

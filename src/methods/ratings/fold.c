@@ -49,7 +49,7 @@ static ferry_status enlarge(ferry_ctx *ctx, const rating_model *m, ferry_ids *us
         ferry_i_ids_free(users);
         ferry_i_ids_free(items);
     }
-    FERRY_NEED(ctx, shape, FERRY_ENOMEM, "no memory for shapes");
+    FERRY_HAVE(ctx, shape);
     FERRY_TRY(ferry_i_rating_model_make(ctx, users, items, m->rank, &t));
     t->mu = m->mu;
     t->lo = m->lo;
@@ -258,8 +258,7 @@ static ferry_status fold_rows(ferry_ctx *ctx, rating_model *m, bool items, int64
 
     for (int64_t s = 0; s < m->parts; s++)
         most = (int64_t)fmax((double)most, (double)(m->part[s].k + m->part[s].l));
-    cost = ferry_i_calloc(most, sizeof *cost);
-    FERRY_NEED(ctx, cost, FERRY_ENOMEM, "no memory for groups");
+    FERRY_NEW(ctx, cost, most);
     for (int64_t i = 0; i < x->rows; i++) {
         const int64_t e = x->start[i], n = x->start[i + 1] - e;
         const fold f = {m, items, first + i, n, x->index + e, x->value + e, cost};
@@ -293,7 +292,7 @@ static ferry_status gather(ferry_ctx *ctx, const rating_model *m, const ferry_ra
     ferry_matrix *x = NULL;
 
     *out = NULL;
-    FERRY_NEED(ctx, next, FERRY_ENOMEM, "no memory for ratings");
+    FERRY_HAVE(ctx, next);
     for (int pass = 0; pass < 2; pass++) {
         for (int64_t e = 0; e < r->n; e++) {
             const int64_t i = row[items ? r->item[e] : r->user[e]];
@@ -340,11 +339,10 @@ static ferry_status add_rated(ferry_ctx *ctx, const rating_model *m, const ferry
     const int64_t before = m->p->rows, users = t->p->rows, had = m->start[before];
     int64_t *next = ferry_i_calloc(users + 1, sizeof *next), n = had;
 
-    FERRY_NEED(ctx, next, FERRY_ENOMEM, "no memory for ratings");
+    FERRY_HAVE(ctx, next);
     for (int64_t e = 0; e < r->n; e++)
         n += !isnan(r->value[e]) && user[r->user[e]] >= before;
-    t->item = ferry_i_calloc(n, sizeof *t->item);
-    FERRY_NEED(ctx, t->item, FERRY_ENOMEM, "no memory for %lld ratings", (long long)n);
+    FERRY_NEW(ctx, t->item, n);
     memcpy(t->start, m->start, (size_t)(before + 1) * sizeof *t->start);
     if (had > 0) memcpy(t->item, m->item, (size_t)had * sizeof *t->item);
     for (int64_t e = 0; e < r->n; e++)
@@ -373,13 +371,13 @@ ferry_status ferry_i_rating_fold_in(ferry_ctx *ctx, const void *state,
     rating_model *t = NULL;
 
     *out = NULL;
-    FERRY_NEED(ctx, used, FERRY_ENOMEM, "no memory for users and items");
+    FERRY_HAVE(ctx, used);
     FERRY_TRY(enlarge(ctx, m, extended(m->users, r->users, used),
                       extended(m->items, r->items, used + ferry_i_ids_count(r->users)),
                       &t));
     user = ferry_i_rating_places(r->users, t->users);
     item = ferry_i_rating_places(r->items, t->items);
-    FERRY_NEED(ctx, user && item, FERRY_ENOMEM, "no memory for users and items");
+    FERRY_HAVE(ctx, user && item);
     FERRY_TRY(add_rated(ctx, m, r, user, item, t));
     FERRY_TRY(gather(ctx, t, r, user, item, false, m->p->rows, t->p->rows - m->p->rows,
                      t->q->rows, m->q->rows, &x));

@@ -133,9 +133,7 @@ static ferry_status work_new(ferry_ctx *ctx, const mf_options *opt, const observ
     w->squares = ferry_i_matrix_norm2(e->x);
     w->s = w->squares > 0 ? sqrt(w->squares / (double)e->x->nnz) : 1;
     if (opt->solver == SOLVER_ALS) {
-        w->gain = ferry_i_calloc(m->q->rows, sizeof *w->gain);
-        FERRY_NEED(ctx, w->gain, FERRY_ENOMEM, "mf: no memory for %lld items",
-                   (long long)m->q->rows);
+        FERRY_NEW(ctx, w->gain, m->q->rows);
         goto done;
     }
     ferry_i_fill_normal(m->p, &rng);

@@ -52,15 +52,13 @@ ferry_status ferry_i_rating_model_parts(ferry_ctx *ctx, rating_model *m, int64_t
     ferry_status st = FERRY_OK;
     int64_t groups = 0;
 
-    m->part = ferry_i_calloc(parts, sizeof *m->part);
-    FERRY_NEED(ctx, m->part, FERRY_ENOMEM, "no memory for codebooks");
+    FERRY_NEW(ctx, m->part, parts);
     m->parts = parts;
     for (int64_t s = 0; s < parts; s++) {
         rating_part *t = &m->part[s];
         t->k = k[s];
         t->l = l[s];
-        t->r = ferry_i_calloc(k[s] * l[s] + k[s] + l[s], sizeof *t->r);
-        FERRY_NEED(ctx, t->r, FERRY_ENOMEM, "no memory for a codebook");
+        FERRY_NEW(ctx, t->r, k[s] * l[s] + k[s] + l[s]);
         t->pi_u = t->r + k[s] * l[s];
         t->pi_v = t->pi_u + k[s];
         groups += k[s];
@@ -80,20 +78,18 @@ ferry_status ferry_i_rating_model_make(ferry_ctx *ctx, ferry_ids *users, ferry_i
     if (!m) {
         ferry_i_ids_free(users);
         ferry_i_ids_free(items);
-        return ferry_i_nomem(ctx, "a model of ratings");
+        return ferry_i_nomem(ctx);
     }
     m->users = users;
     m->items = items;
     m->rank = rank;
     m->shrink_a = m->shrink_b = -1;
-    FERRY_NEED(ctx, users && items, FERRY_ENOMEM, "no memory for users and items");
-    m->a = ferry_i_calloc(ferry_i_ids_count(users), sizeof *m->a);
-    m->b = ferry_i_calloc(ferry_i_ids_count(items), sizeof *m->b);
-    m->p0 = ferry_i_calloc(rank, sizeof *m->p0);
-    m->q0 = ferry_i_calloc(rank, sizeof *m->q0);
-    m->start = ferry_i_calloc(ferry_i_ids_count(users) + 1, sizeof *m->start);
-    FERRY_NEED(ctx, m->a && m->b && m->p0 && m->q0 && m->start, FERRY_ENOMEM,
-               "no memory for a model of ratings");
+    FERRY_HAVE(ctx, users && items);
+    FERRY_NEW(ctx, m->a, ferry_i_ids_count(users));
+    FERRY_NEW(ctx, m->b, ferry_i_ids_count(items));
+    FERRY_NEW(ctx, m->p0, rank);
+    FERRY_NEW(ctx, m->q0, rank);
+    FERRY_NEW(ctx, m->start, ferry_i_ids_count(users) + 1);
     FERRY_TRY(ferry_i_block_new(ctx, ferry_i_ids_count(users), rank, &m->p));
     FERRY_TRY(ferry_i_block_new(ctx, ferry_i_ids_count(items), rank, &m->q));
     *out = m;
@@ -110,7 +106,7 @@ static ferry_status keep_rated(ferry_ctx *ctx, const ferry_ratings *r, rating_mo
     const int64_t users = m->p->rows;
     int64_t *next = ferry_i_calloc(users + 1, sizeof *next), n = 0;
 
-    FERRY_NEED(ctx, next, FERRY_ENOMEM, "no memory for users");
+    FERRY_HAVE(ctx, next);
     for (int64_t e = 0; e < r->n; e++)
         if (!isnan(r->value[e])) m->start[r->user[e] + 1]++;
     for (int64_t i = 0; i < users; i++) {
@@ -118,8 +114,7 @@ static ferry_status keep_rated(ferry_ctx *ctx, const ferry_ratings *r, rating_mo
         next[i] = m->start[i];
     }
     n = m->start[users];
-    m->item = ferry_i_calloc(n, sizeof *m->item);
-    FERRY_NEED(ctx, m->item, FERRY_ENOMEM, "no memory for %lld ratings", (long long)n);
+    FERRY_NEW(ctx, m->item, n);
     for (int64_t e = 0; e < r->n; e++)
         if (!isnan(r->value[e])) m->item[next[r->user[e]]++] = r->item[e];
 done:
@@ -183,7 +178,7 @@ ferry_status ferry_i_rating_predict(ferry_ctx *ctx, const void *state,
     int64_t *user = ferry_i_rating_places(r->users, m->users),
             *item = ferry_i_rating_places(r->items, m->items);
 
-    FERRY_NEED(ctx, user && item, FERRY_ENOMEM, "no memory for users and items");
+    FERRY_HAVE(ctx, user && item);
     for (int64_t e = 0; e < r->n; e++)
         p->value[e] = ferry_i_rating_at(m, user[r->user[e]], item[r->item[e]]);
 done:

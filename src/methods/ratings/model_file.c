@@ -12,7 +12,7 @@ static ferry_status save_parts(ferry_ctx *ctx, const rating_model *m, ferry_bag 
     int64_t *shape = ferry_i_calloc(2 * m->parts, sizeof *shape);
     char name[64];
 
-    FERRY_NEED(ctx, shape, FERRY_ENOMEM, "no memory for shapes");
+    FERRY_HAVE(ctx, shape);
     for (int64_t s = 0; s < m->parts; s++) {
         const rating_part *t = &m->part[s];
         const double numbers[] = {t->weight, t->sigma2};
@@ -87,8 +87,7 @@ static ferry_status load_rated(ferry_ctx *ctx, const ferry_bag *bag, rating_mode
                "tensors rated.start and rated.item: expected what each of %lld users rated "
                "of %lld items",
                (long long)(users - 1), (long long)m->q->rows);
-    m->item = ferry_i_calloc(n, sizeof *m->item);
-    FERRY_NEED(ctx, m->item, FERRY_ENOMEM, "no memory for %lld ratings", (long long)n);
+    FERRY_NEW(ctx, m->item, n);
     memcpy(m->start, start, (size_t)users * sizeof *start);
     if (n > 0) memcpy(m->item, item, (size_t)n * sizeof *item);
 done:

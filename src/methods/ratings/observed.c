@@ -12,8 +12,7 @@ ferry_status ferry_i_transpose(ferry_ctx *ctx, const ferry_matrix *x, ferry_matr
 
     *out = NULL;
     FERRY_TRY(ferry_i_matrix_csr(ctx, x->cols, x->rows, x->nnz, &t));
-    next = ferry_i_calloc(x->cols + 1, sizeof *next);
-    FERRY_NEED(ctx, next, FERRY_ENOMEM, "no memory for ratings");
+    FERRY_NEW(ctx, next, x->cols + 1);
     for (int64_t e = 0; e < x->nnz; e++)
         t->start[x->index[e] + 1]++;
     for (int64_t j = 0; j < x->cols; j++)
@@ -46,8 +45,7 @@ static ferry_status by_item(ferry_ctx *ctx, const ferry_ratings *r, double f, do
     for (int64_t e = 0; e < r->n; e++)
         n += !isnan(r->value[e]);
     FERRY_TRY(ferry_i_matrix_csr(ctx, items, ferry_i_ids_count(r->users), n, &t));
-    next = ferry_i_calloc(items + 1, sizeof *next);
-    FERRY_NEED(ctx, next, FERRY_ENOMEM, "no memory for ratings");
+    FERRY_NEW(ctx, next, items + 1);
     for (int64_t e = 0; e < r->n; e++)
         if (!isnan(r->value[e])) t->start[r->item[e] + 1]++;
     for (int64_t j = 0; j < items; j++)

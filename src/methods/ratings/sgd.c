@@ -38,12 +38,10 @@ ferry_status ferry_i_sgd_new(ferry_ctx *ctx, const ferry_matrix *x, double unit,
     ferry_status st = FERRY_OK;
     int64_t next[GRID * GRID] = {0};
 
-    s->user = ferry_i_calloc(x->nnz, sizeof *s->user);
-    s->item = ferry_i_calloc(x->nnz, sizeof *s->item);
-    s->value = ferry_i_calloc(x->nnz, sizeof *s->value);
-    s->start = ferry_i_calloc(GRID * GRID + 1, sizeof *s->start);
-    FERRY_NEED(ctx, s->user && s->item && s->value && s->start, FERRY_ENOMEM,
-               "mf: no memory for %lld ratings", (long long)x->nnz);
+    FERRY_NEW(ctx, s->user, x->nnz);
+    FERRY_NEW(ctx, s->item, x->nnz);
+    FERRY_NEW(ctx, s->value, x->nnz);
+    FERRY_NEW(ctx, s->start, GRID * GRID + 1);
     for (int64_t i = 0; i < x->rows; i++)
         for (int64_t e = x->start[i]; e < x->start[i + 1]; e++)
             s->start[block_of(i, x->index[e]) + 1]++;

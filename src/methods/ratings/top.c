@@ -89,9 +89,8 @@ ferry_status ferry_i_rating_top(ferry_ctx *ctx, const void *state, const ferry_i
 
     *out = NULL;
     if (n > items) n = items;
-    heap = ferry_i_calloc(n, sizeof *heap);
-    FERRY_NEED(ctx, skip && heap, FERRY_ENOMEM, "no memory for %lld items",
-               (long long)items);
+    FERRY_NEW(ctx, heap, n);
+    FERRY_HAVE(ctx, skip);
     FERRY_TRY(ferry_i_ratings_new(ctx, count * n, who, m->items, &r));
     for (int64_t i = 0; i < count; i++) {
         const int64_t user = ferry_i_ids_find(m->users, ferry_i_ids_at(who, i));

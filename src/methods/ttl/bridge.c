@@ -56,8 +56,7 @@ const ttl_place *ferry_i_bridge_target(const ttl_bridge *b)
     return &b->place[b->n_places - 1];
 }
 
-/* ---- places
- * ---------------------------------------------------------------------------------- */
+/* ---- places ---- */
 
 static bool has_labels(const ferry_domain *d)
 {
@@ -78,7 +77,7 @@ static ferry_status add_place(ferry_ctx *ctx, ttl_bridge *b, const ferry_domain 
     p->n = ferry_i_ids_count(d->ids);
     p->instance = ferry_i_calloc(p->n, sizeof *p->instance);
     p->known = ferry_i_calloc(p->n, sizeof *p->known);
-    if (!p->instance || !p->known) FERRY_TRY(ferry_i_nomem(ctx, "a journey"));
+    if (!p->instance || !p->known) FERRY_TRY(ferry_i_nomem(ctx));
     for (int64_t i = 0; i < p->n; i++)
         p->instance[i] = i;
 done:
@@ -91,7 +90,7 @@ static ferry_status list_places(ferry_ctx *ctx, const ferry_task *task, ttl_brid
     const ferry_domain *d = NULL;
 
     b->place = ferry_i_calloc(task->n_domains, sizeof *b->place);
-    if (!b->place) FERRY_TRY(ferry_i_nomem(ctx, "a journey"));
+    if (!b->place) FERRY_TRY(ferry_i_nomem(ctx));
     for (int64_t i = 0; (d = ferry_i_task_role(task, FERRY_SOURCE, i)); i++) {
         if (has_labels(d))
             FERRY_TRY(add_place(ctx, b, d));
@@ -123,8 +122,7 @@ static void read_labels(ttl_place *p, bool hide)
     }
 }
 
-/* ---- spaces
- * ---------------------------------------------------------------------------------- */
+/* ---- spaces ---- */
 
 /* The space of a view by its name (`one`: the only one); added when new. */
 static ferry_status space_of(ferry_ctx *ctx, ttl_bridge *b, bool one, const ferry_view *v,
@@ -136,9 +134,9 @@ static ferry_status space_of(ferry_ctx *ctx, ttl_bridge *b, bool one, const ferr
         if (one || strcmp(b->space[*at].name, v->name) == 0) return st;
     b->n_spaces++;
     b->space[*at].name = ferry_i_strdup(v->name);
-    if (!b->space[*at].name) FERRY_TRY(ferry_i_nomem(ctx, "a view"));
+    if (!b->space[*at].name) FERRY_TRY(ferry_i_nomem(ctx));
     if (v->features) b->space[*at].features = ferry_i_ids_new();
-    if (v->features && !b->space[*at].features) FERRY_TRY(ferry_i_nomem(ctx, "a view"));
+    if (v->features && !b->space[*at].features) FERRY_TRY(ferry_i_nomem(ctx));
 done:
     return st;
 }
@@ -151,7 +149,7 @@ static ferry_status add_columns(ferry_ctx *ctx, const ttl_bridge *b, const ferry
     const int64_t cols = v->x->cols;
 
     *map = ferry_i_calloc(cols, sizeof **map);
-    if (!*map) FERRY_TRY(ferry_i_nomem(ctx, "the columns of a view"));
+    if (!*map) FERRY_TRY(ferry_i_nomem(ctx));
     FERRY_NEED(ctx, !v->features == !s->features, FERRY_ENEEDS,
                "%s: view '%s' of domain '%s' %s names of features, that of another domain "
                "%s: they cannot be lined up",
@@ -167,7 +165,7 @@ static ferry_status add_columns(ferry_ctx *ctx, const ttl_bridge *b, const ferry
         const int64_t at =
             v->features ? ferry_i_ids_add(s->features, ferry_i_ids_at(v->features, j), NULL)
                         : j;
-        if (at < 0) FERRY_TRY(ferry_i_nomem(ctx, "the columns of a view"));
+        if (at < 0) FERRY_TRY(ferry_i_nomem(ctx));
         (*map)[j] = (int32_t)at;
     }
     if (v->features) s->cols = ferry_i_ids_count(s->features);
@@ -220,12 +218,12 @@ static ferry_status list_spaces(ferry_ctx *ctx, ttl_bridge *b, loading *l)
     l->map = ferry_i_calloc(n * most, sizeof *l->map);
     l->x = ferry_i_calloc(n * most, sizeof *l->x);
     if (!b->space || !b->target_width || !l->view || !l->map || !l->x)
-        FERRY_TRY(ferry_i_nomem(ctx, "a journey"));
+        FERRY_TRY(ferry_i_nomem(ctx));
     l->n = n * most;
     for (int64_t i = n - 1; i >= 0; i--) {
         const ferry_domain *d = b->place[i].domain;
         b->place[i].has = ferry_i_calloc(most, sizeof *b->place[i].has);
-        if (!b->place[i].has) FERRY_TRY(ferry_i_nomem(ctx, "a journey"));
+        if (!b->place[i].has) FERRY_TRY(ferry_i_nomem(ctx));
         for (int64_t v = 0; v < d->n_views; v++) {
             int64_t s = 0;
             FERRY_TRY(space_of(ctx, b, one, d->views[v], &s));
@@ -255,7 +253,7 @@ static ferry_status view_rows(ferry_ctx *ctx, const ferry_view *v, const ttl_spa
     int64_t *rows = ferry_i_calloc(n, sizeof *rows);
     ferry_matrix *csr = NULL;
 
-    if (!rows) FERRY_TRY(ferry_i_nomem(ctx, "the rows of a view"));
+    if (!rows) FERRY_TRY(ferry_i_nomem(ctx));
     for (int64_t i = 0; i < n; i++)
         rows[i] = instance[i] < v->n_instances ? v->row_of[instance[i]] : -1;
     FERRY_TRY(ferry_i_to_csr(ctx, v->x, s->full, &csr));
@@ -293,8 +291,7 @@ done:
     return st;
 }
 
-/* ---- instances of a bridge that are also in the target
- * -------------------------------------- */
+/* ---- instances of a bridge that are also in the target ---- */
 
 static int by_hash(const void *a, const void *b)
 {
@@ -322,7 +319,7 @@ static ferry_status drop_leaks(ferry_ctx *ctx, ttl_bridge *b, int64_t i,
     ttl_place *p = &b->place[i];
     int64_t *rows = ferry_i_calloc(p->n, sizeof *rows), kept = 0;
 
-    if (!rows) FERRY_TRY(ferry_i_nomem(ctx, "the rows of a view"));
+    if (!rows) FERRY_TRY(ferry_i_nomem(ctx));
     for (int64_t r = 0; r < p->n; r++) {
         const uint64_t h = target_side(b, x, r);
         if (h && bsearch(&h, hash, (size_t)n_hash, sizeof h, by_hash)) continue;
@@ -353,7 +350,7 @@ static ferry_status find_leaks(ferry_ctx *ctx, ttl_bridge *b, loading *l)
     const int64_t most = l->n / b->n_places, last = b->n_places - 1, n = b->place[last].n;
     uint64_t *hash = ferry_i_calloc(n, sizeof *hash);
 
-    if (!hash) FERRY_TRY(ferry_i_nomem(ctx, "the rows of a view"));
+    if (!hash) FERRY_TRY(ferry_i_nomem(ctx));
     for (int64_t i = 0; i < n; i++)
         hash[i] = target_side(b, l->x + last * most, i);
     qsort(hash, (size_t)n, sizeof *hash, by_hash);
@@ -365,8 +362,7 @@ done:
     return st;
 }
 
-/* ---- all of it
- * ------------------------------------------------------------------------------- */
+/* ---- all of it ---- */
 
 /* Prepare every space and put each place's side by side. */
 static ferry_status join_views(ferry_ctx *ctx, ttl_bridge *b, loading *l)
@@ -375,7 +371,7 @@ static ferry_status join_views(ferry_ctx *ctx, ttl_bridge *b, loading *l)
     const int64_t most = l->n / b->n_places;
     ferry_matrix **column = ferry_i_calloc(b->n_places, sizeof(ferry_matrix *));
 
-    if (!column) FERRY_TRY(ferry_i_nomem(ctx, "a journey"));
+    if (!column) FERRY_TRY(ferry_i_nomem(ctx));
     for (int64_t s = 0; s < b->n_spaces; s++) {
         for (int64_t i = 0; i < b->n_places; i++)
             column[i] = b->place[i].has[s] ? l->x[i * most + s] : NULL;
@@ -413,10 +409,10 @@ ferry_status ferry_i_bridge_new(ferry_ctx *ctx, const char *method, const ferry_
     loading l = {0};
 
     *out = NULL;
-    if (!b) FERRY_TRY(ferry_i_nomem(ctx, "a journey"));
+    if (!b) FERRY_TRY(ferry_i_nomem(ctx));
     b->method = method;
     b->notes = ferry_i_calloc(NOTES, sizeof *b->notes);
-    if (!b->notes) FERRY_TRY(ferry_i_nomem(ctx, "a journey"));
+    if (!b->notes) FERRY_TRY(ferry_i_nomem(ctx));
     b->c = ferry_i_ids_count(task->names);
     FERRY_NEED(ctx, b->c >= 2, FERRY_ENEEDS, "%s needs at least two classes", method);
     FERRY_TRY(list_places(ctx, task, b));
@@ -456,8 +452,7 @@ bool ferry_i_bridge_lengths(const ttl_bridge *b)
     return true;
 }
 
-/* ---- columns
- * ---------------------------------------------------------------------------------- */
+/* ---- columns ---- */
 
 ferry_status ferry_i_bridge_used(ferry_ctx *ctx, const ttl_bridge *b, int64_t i,
                                  uint8_t **used)
@@ -465,7 +460,7 @@ ferry_status ferry_i_bridge_used(ferry_ctx *ctx, const ttl_bridge *b, int64_t i,
     const ferry_matrix *x = b->place[i].x;
 
     *used = ferry_i_calloc(b->cols, sizeof **used);
-    if (!*used) return ferry_i_nomem(ctx, "the columns of a view");
+    if (!*used) return ferry_i_nomem(ctx);
     for (int64_t e = 0; e < x->nnz; e++)
         (*used)[x->index[e]] = 1;
     return FERRY_OK;
@@ -532,7 +527,7 @@ ferry_status ferry_i_columns_cut(ferry_ctx *ctx, const ferry_matrix *x, const ui
 
     *out = NULL;
     if (kept) *kept = NULL;
-    if (!to) FERRY_TRY(ferry_i_nomem(ctx, "the columns of a view"));
+    if (!to) FERRY_TRY(ferry_i_nomem(ctx));
     for (int64_t j = 0; j < x->cols; j++)
         to[j] = keep[j] ? (int32_t)cols++ : -1;
     for (int64_t e = 0; e < x->nnz; e++)
@@ -550,7 +545,7 @@ ferry_status ferry_i_columns_cut(ferry_ctx *ctx, const ferry_matrix *x, const ui
     if (l2) ferry_i_rows_to_length_1(*out);
     if (!kept) goto done;
     old = ferry_i_calloc(cols, sizeof *old);
-    if (!old) FERRY_TRY(ferry_i_nomem(ctx, "the columns of a view"));
+    if (!old) FERRY_TRY(ferry_i_nomem(ctx));
     for (int64_t j = 0; j < x->cols; j++)
         if (to[j] >= 0) old[to[j]] = j;
     *kept = old;
@@ -568,7 +563,7 @@ ferry_status ferry_i_columns_spread(ferry_ctx *ctx, int64_t c, int64_t cols, int
 {
     double *all = ferry_i_calloc(c * (cols + 1), sizeof *all);
 
-    if (!all) return ferry_i_nomem(ctx, "the weights of features");
+    if (!all) return ferry_i_nomem(ctx);
     for (int64_t k = 0; k < c; k++) {
         for (int64_t j = 0; j < cut; j++)
             all[k * (cols + 1) + kept[j]] = (*w)[k * (cut + 1) + j];

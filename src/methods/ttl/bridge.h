@@ -99,8 +99,7 @@ const char *ferry_i_bridge_column(const ttl_bridge *b, int64_t j, char *buf, siz
 void ferry_i_bridge_tell_top(ferry_ctx *ctx, const char *key, const ttl_bridge *b,
                              const ferry_ids *names, int64_t k, const double *score);
 
-/* ---- cutting columns
- * -------------------------------------------------------------------------- */
+/* ---- cutting columns ---- */
 
 /* CSR x with the columns where keep is not 0, renumbered; l2: rows to length 1 after that.
  * kept (may be NULL) gets the old number of each new column: new memory. */
@@ -111,8 +110,7 @@ ferry_status ferry_i_columns_cut(ferry_ctx *ctx, const ferry_matrix *x, const ui
 ferry_status ferry_i_columns_spread(ferry_ctx *ctx, int64_t c, int64_t cols, int64_t cut,
                                     const int64_t *kept, double **w);
 
-/* ---- the target's columns alone, for the model
- * ------------------------------------------------- */
+/* ---- the target's columns alone, for the model ---- */
 
 /* The views of the target side by side, each with how it is prepared. */
 typedef struct ttl_frame {

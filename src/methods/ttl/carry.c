@@ -64,7 +64,7 @@ static ferry_status shared_columns(ferry_ctx *ctx, int64_t n, const ttl_teacher 
                                    ttl_carried *m)
 {
     m->keep = ferry_i_calloc(x->cols, sizeof *m->keep);
-    if (!m->keep) return ferry_i_nomem(ctx, "the columns that are shared");
+    if (!m->keep) return ferry_i_nomem(ctx);
     mark(x, 1, m->keep);
     for (int64_t t = 0; t < n; t++)
         if (teacher[t].w > 0) mark(teacher[t].x, 2, m->keep);
@@ -90,7 +90,7 @@ static ferry_status learn_rows(ferry_ctx *ctx, const ttl_teacher *t, const uint8
     int64_t n = 0;
 
     *rows = ferry_i_calloc(t->x->rows, sizeof **rows);
-    if (!*rows) FERRY_TRY(ferry_i_nomem(ctx, "instances to learn from"));
+    if (!*rows) FERRY_TRY(ferry_i_nomem(ctx));
     FERRY_TRY(ferry_i_columns_cut(ctx, t->x, keep, l2, &cut, NULL));
     for (int64_t i = 0; t->w > 0 && i < cut->rows; i++)
         if (cut->start[i + 1] > cut->start[i]) (*rows)[n++] = i;
@@ -107,7 +107,7 @@ static ferry_status gather(ferry_ctx *ctx, int64_t n, const ttl_teacher *teacher
     ferry_matrix **part = ferry_i_calloc(n, sizeof(ferry_matrix *));
     int64_t **rows = ferry_i_calloc(n, sizeof *rows), at = 0;
 
-    if (!part || !rows) FERRY_TRY(ferry_i_nomem(ctx, "instances to learn from"));
+    if (!part || !rows) FERRY_TRY(ferry_i_nomem(ctx));
     for (int64_t t = 0; t < n; t++)
         FERRY_TRY(learn_rows(ctx, &teacher[t], keep, l2, &part[t], &rows[t]));
     FERRY_TRY(ferry_i_matrix_stack(ctx, n, (const ferry_matrix *const *)part, &out->x));
@@ -129,8 +129,8 @@ done:
     return st;
 }
 
-/* A support vector machine on the likeliest classes; classes that are nobody's never win.
- */
+/* A support vector machine on the likeliest classes; classes that are nobody's never
+ * win. */
 static ferry_status fit_svm(ferry_ctx *ctx, const ttl_carry_options *o, const lesson *l,
                             double **w)
 {
@@ -141,11 +141,11 @@ static ferry_status fit_svm(ferry_ctx *ctx, const ttl_carry_options *o, const le
     ferry_linear *m = NULL;
     int32_t *y = ferry_i_calloc(l->x->rows, sizeof *y);
 
-    if (!y) FERRY_TRY(ferry_i_nomem(ctx, "labels"));
+    if (!y) FERRY_TRY(ferry_i_nomem(ctx));
     ferry_i_winners(l->a, y, NULL);
     FERRY_TRY(ferry_i_linear_fit(ctx, &lo, l->x, c, y, NULL, o->rng, &m));
     *w = ferry_i_calloc(c * wide, sizeof **w);
-    if (!*w) FERRY_TRY(ferry_i_nomem(ctx, "the weights of features"));
+    if (!*w) FERRY_TRY(ferry_i_nomem(ctx));
     memcpy(*w, m->w, (size_t)(c * wide) * sizeof **w);
     for (int64_t k = 0; k < c; k++)
         if (!m->seen[k]) (*w)[k * wide + wide - 1] = -1e300;
@@ -177,7 +177,7 @@ ferry_status ferry_i_carry(ferry_ctx *ctx, const ttl_carry_options *o, int64_t n
     else
         FERRY_TRY(ferry_i_softmax_fit(ctx, o->C, 1e-6, l.x, l.a, &out->w));
     kept = ferry_i_calloc(out->shared, sizeof *kept);
-    if (!kept) FERRY_TRY(ferry_i_nomem(ctx, "the weights of features"));
+    if (!kept) FERRY_TRY(ferry_i_nomem(ctx));
     for (int64_t j = 0; j < x->cols; j++)
         if (out->keep[j]) kept[cut++] = j;
     FERRY_TRY(ferry_i_columns_spread(ctx, c, x->cols, cut, kept, &out->w));
@@ -201,7 +201,7 @@ ferry_status ferry_i_carried_apply(ferry_ctx *ctx, const ttl_carried *m,
     if (!m->w) goto done;
     FERRY_TRY(ferry_i_columns_cut(ctx, x, m->keep, m->l2, &cut, NULL));
     w = ferry_i_calloc(m->c * wide, sizeof *w);
-    if (!w) FERRY_TRY(ferry_i_nomem(ctx, "the weights of features"));
+    if (!w) FERRY_TRY(ferry_i_nomem(ctx));
     for (int64_t k = 0; k < m->c; k++) {
         int64_t at = k * wide;
         for (int64_t j = 0; j < m->cols; j++)
@@ -216,14 +216,13 @@ done:
     return st;
 }
 
-/* ---- in the model
- * ----------------------------------------------------------------------------- */
+/* ---- in the model ---- */
 
 static ferry_status carried_room(ferry_ctx *ctx, ttl_carried *m)
 {
     m->keep = ferry_i_calloc(m->cols, sizeof *m->keep);
     m->w = ferry_i_calloc(m->c * (m->cols + 1), sizeof *m->w);
-    return m->keep && m->w ? FERRY_OK : ferry_i_nomem(ctx, "the weights of features");
+    return m->keep && m->w ? FERRY_OK : ferry_i_nomem(ctx);
 }
 
 ferry_status ferry_i_carried_frame(ferry_ctx *ctx, const ttl_carried *m, const ttl_frame *f,
@@ -286,8 +285,7 @@ done:
     return st;
 }
 
-/* ---- the chain
- * -------------------------------------------------------------------------------- */
+/* ---- the chain ---- */
 
 ferry_status ferry_i_chain_hop(ferry_ctx *ctx, const ttl_bridge *b, double C, bool svm,
                                ferry_rng *rng, int64_t i, ferry_block *const *g,
@@ -303,7 +301,7 @@ ferry_status ferry_i_chain_hop(ferry_ctx *ctx, const ttl_bridge *b, double C, bo
     ttl_teacher *teacher = ferry_i_calloc(n, sizeof *teacher);
 
     *out = (ttl_carried){0};
-    if (!teacher) FERRY_TRY(ferry_i_nomem(ctx, "a journey"));
+    if (!teacher) FERRY_TRY(ferry_i_nomem(ctx));
     for (int64_t t = 0; t < n; t++)
         teacher[t] = (ttl_teacher){b->place[from + t].x, g[from + t], 1};
     FERRY_TRY(ferry_i_carry(ctx, &o, n, teacher, b->place[i].x, b->c, NULL, out));

@@ -97,7 +97,7 @@ done:
 static ferry_status column_means(ferry_ctx *ctx, const ferry_matrix *x, double **mean)
 {
     *mean = ferry_i_calloc(x->cols, sizeof **mean);
-    if (!*mean) return ferry_i_nomem(ctx, "the means of features");
+    if (!*mean) return ferry_i_nomem(ctx);
     for (int64_t e = 0; e < x->nnz; e++)
         (*mean)[x->index[e]] += x->value[e] / (double)x->rows;
     return FERRY_OK;
@@ -113,7 +113,7 @@ static ferry_status nearest(ferry_ctx *ctx, const ferry_matrix *x, const ferry_m
     int64_t *at = ferry_i_calloc(q->rows * more, sizeof *at);
     double *dist = ferry_i_calloc(q->rows * more, sizeof *dist);
 
-    if (!at || !dist) FERRY_TRY(ferry_i_nomem(ctx, "neighbours"));
+    if (!at || !dist) FERRY_TRY(ferry_i_nomem(ctx));
     FERRY_TRY(ferry_i_knn(ctx, x, q, more, FERRY_COSINE, at, dist));
     for (int64_t i = 0; i < q->rows; i++) {
         double sum = 0;
@@ -197,7 +197,7 @@ static ferry_status side_new(ferry_ctx *ctx, const cotransfer_options *o,
     }
     s->index = ferry_i_calloc(s->x->rows * k, sizeof *s->index);
     s->w = ferry_i_calloc(s->x->rows * k, sizeof *s->w);
-    if (!s->index || !s->w) FERRY_TRY(ferry_i_nomem(ctx, "neighbours"));
+    if (!s->index || !s->w) FERRY_TRY(ferry_i_nomem(ctx));
     FERRY_TRY(nearest(ctx, s->x, s->x, k, true, s->index, s->w));
 done:
     ferry_i_matrix_free(part[0]);
@@ -212,7 +212,7 @@ done:
 static ferry_status number_nodes(ferry_ctx *ctx, const ttl_bridge *b, int64_t **begin)
 {
     *begin = ferry_i_calloc(b->n_places + 1, sizeof **begin);
-    if (!*begin) return ferry_i_nomem(ctx, "a graph");
+    if (!*begin) return ferry_i_nomem(ctx);
     for (int64_t i = 0; i < b->n_places; i++)
         (*begin)[i + 1] = (*begin)[i] + b->place[i].n;
     return FERRY_OK;
@@ -281,7 +281,7 @@ static ferry_status walk(ferry_ctx *ctx, const cotransfer_options *o, const ttl_
     double *share = ferry_i_calloc(n, sizeof *share);
     bool finish = false;
 
-    if (!share) FERRY_TRY(ferry_i_nomem(ctx, "a graph"));
+    if (!share) FERRY_TRY(ferry_i_nomem(ctx));
     for (int64_t a = 0; a < n_sides; a++)
         for (int64_t r = 0; r < sides[a].x->rows; r++)
             share[node_of(&sides[a], b, begin, r)]++;
@@ -344,11 +344,11 @@ static ferry_status keep_nodes(ferry_ctx *ctx, const cotransfer_options *o,
     double *factor = ferry_i_calloc(b->c, sizeof *factor);
     int64_t n = 0;
 
-    if (!factor) FERRY_TRY(ferry_i_nomem(ctx, "a model"));
+    if (!factor) FERRY_TRY(ferry_i_nomem(ctx));
     FERRY_TRY(common(ctx, b, before, last, &keep));
     s->centre = centred(o, b, keep);
     s->keep = ferry_i_calloc(s->frame->cols, sizeof *s->keep);
-    if (!s->keep) FERRY_TRY(ferry_i_nomem(ctx, "a model"));
+    if (!s->keep) FERRY_TRY(ferry_i_nomem(ctx));
     for (int64_t j = 0; j < s->frame->cols; j++)
         s->keep[j] = keep[ferry_i_frame_column(s->frame, b, j)];
     for (int i = 0; i < 2; i++)
@@ -384,11 +384,11 @@ static ferry_status cotransfer_fit(ferry_ctx *ctx, const ferry_task *task,
     ferry_block *f = NULL;
 
     *out = NULL;
-    if (!s) FERRY_TRY(ferry_i_nomem(ctx, "a model"));
+    if (!s) FERRY_TRY(ferry_i_nomem(ctx));
     FERRY_TRY(ferry_i_bridge_new(ctx, "cotransfer", task,
                                  (ttl_reading){o->scale, o->leaks, o->bridge_labels}, &b));
     sides = ferry_i_calloc(b->n_places, sizeof *sides);
-    if (!sides) FERRY_TRY(ferry_i_nomem(ctx, "a graph"));
+    if (!sides) FERRY_TRY(ferry_i_nomem(ctx));
     FERRY_TRY(number_nodes(ctx, b, &begin));
     for (int64_t i = 0; i + 1 < b->n_places; i++) /* sources meet the first place after */
         FERRY_TRY(
@@ -445,7 +445,7 @@ static ferry_status cotransfer_predict(ferry_ctx *ctx, const void *model,
     }
     index = ferry_i_calloc(p->n * s->k, sizeof *index);
     w = ferry_i_calloc(p->n * s->k, sizeof *w);
-    if (!index || !w) FERRY_TRY(ferry_i_nomem(ctx, "neighbours"));
+    if (!index || !w) FERRY_TRY(ferry_i_nomem(ctx));
     FERRY_TRY(nearest(ctx, nodes, q, s->k, false, index, w));
     for (int64_t i = 0; i < p->n; i++) {
         const int64_t self = index[i * s->k];
@@ -501,7 +501,7 @@ static ferry_status cotransfer_load(ferry_ctx *ctx, const ferry_bag *bag, void *
     int64_t two = 2, one = 1, cols = 0, kept = 0, rows = 0;
 
     *out = NULL;
-    if (!s) FERRY_TRY(ferry_i_nomem(ctx, "a model"));
+    if (!s) FERRY_TRY(ferry_i_nomem(ctx));
     FERRY_TRY(ferry_i_frame_load(ctx, bag, &s->frame));
     FERRY_TRY(ferry_i_bag_ints(ctx, bag, "walk", &two, &facts));
     FERRY_NEED(ctx, facts[0] >= 1 && facts[0] <= 10000, FERRY_EDATA,
@@ -515,7 +515,7 @@ static ferry_status cotransfer_load(ferry_ctx *ctx, const ferry_bag *bag, void *
     FERRY_TRY(ferry_i_bag_bytes(ctx, bag, "keep", &cols, &keep));
     s->keep = ferry_i_calloc(cols, sizeof *s->keep);
     s->mean = ferry_i_calloc(s->x->cols, sizeof *s->mean);
-    if (!s->keep || !s->mean) FERRY_TRY(ferry_i_nomem(ctx, "a model"));
+    if (!s->keep || !s->mean) FERRY_TRY(ferry_i_nomem(ctx));
     for (int64_t j = 0; j < cols; j++) {
         s->keep[j] = keep[j] != 0;
         kept += s->keep[j];

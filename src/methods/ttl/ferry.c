@@ -84,7 +84,7 @@ static ferry_status board(ferry_ctx *ctx, trip *t, int64_t i)
     stop *s = &t->at[i];
     int64_t *rows = ferry_i_calloc(p->n, sizeof *rows), n = 0;
 
-    if (!rows) FERRY_TRY(ferry_i_nomem(ctx, "a journey"));
+    if (!rows) FERRY_TRY(ferry_i_nomem(ctx));
     for (int64_t r = 0; r < p->n; r++)
         rows[r] = r;
     FERRY_TRY(own_rows(ctx, p->x, p->n, rows, lengths, &s->x));
@@ -109,7 +109,7 @@ static ferry_status trip_init(ferry_ctx *ctx, trip *t)
 
     t->at = ferry_i_calloc(n, sizeof *t->at);
     t->pool = ferry_i_calloc(n + 1, sizeof *t->pool);
-    if (!t->at || !t->pool) FERRY_TRY(ferry_i_nomem(ctx, "a journey"));
+    if (!t->at || !t->pool) FERRY_TRY(ferry_i_nomem(ctx));
     for (int64_t i = 0; i < n; i++)
         FERRY_TRY(board(ctx, t, i));
     for (int64_t i = 0; i < t->b->n_sources; i++)
@@ -118,8 +118,7 @@ done:
     return st;
 }
 
-/* ---- carry and settle
- * --------------------------------------------------------------------------- */
+/* ---- carry and settle ---- */
 
 /* How often a word counts in a domain of n instances: sharp labels need many. */
 static double usual_beta(const trip *t, int64_t n)
@@ -207,7 +206,7 @@ static ferry_status split_halves(ferry_ctx *ctx, const trip *t, int64_t i, doubl
     double one = 0, other = 0;
 
     *out = (halves){0};
-    if (!y || !half) FERRY_TRY(ferry_i_nomem(ctx, "the halves of a view"));
+    if (!y || !half) FERRY_TRY(ferry_i_nomem(ctx));
     FERRY_TRY(ferry_i_halves(ctx, 1, &x, cols, half));
     for (int h = 0; h < 2; h++) {
         for (int64_t j = 0; j < cols; j++)
@@ -285,8 +284,7 @@ done:
     return st;
 }
 
-/* ---- the trust report
- * -------------------------------------------------------------------------- */
+/* ---- the trust report ---- */
 
 typedef struct drawn {
     uint64_t key;
@@ -306,7 +304,7 @@ static ferry_status folds(ferry_ctx *ctx, const ttl_place *p, int32_t *fold)
 {
     drawn *all = ferry_i_calloc(p->n, sizeof *all);
 
-    if (!all) return ferry_i_nomem(ctx, "folds");
+    if (!all) return ferry_i_nomem(ctx);
     for (int64_t i = 0; i < p->n; i++) {
         const char *id = ferry_i_ids_at(p->domain->ids, p->instance[i]);
         all[i] = (drawn){XXH3_64bits(id, strlen(id)), i};
@@ -335,7 +333,7 @@ static ferry_status one_fold(ferry_ctx *ctx, const trip *t, int64_t i, const int
     ferry_block *g = NULL, *scores = NULL;
     ttl_carried m = {0};
 
-    if (!in || !out) FERRY_TRY(ferry_i_nomem(ctx, "folds"));
+    if (!in || !out) FERRY_TRY(ferry_i_nomem(ctx));
     for (int64_t r = 0; r < p->n; r++) {
         if (p->known[r] < 0) continue;
         if (fold[r] == f)
@@ -379,7 +377,7 @@ static ferry_status boarding(ferry_ctx *ctx, const trip *t, int64_t i, double *k
     uint8_t *within = NULL;
 
     *n = 0;
-    if (!fold) FERRY_TRY(ferry_i_nomem(ctx, "folds"));
+    if (!fold) FERRY_TRY(ferry_i_nomem(ctx));
     FERRY_TRY(ferry_i_bridge_used(ctx, t->b, t->b->n_sources, &within));
     FERRY_TRY(folds(ctx, p, fold));
     for (int32_t f = 0; f < 5; f++)
@@ -407,7 +405,7 @@ static ferry_status tell_trust(ferry_ctx *ctx, const trip *t)
     double *list = ferry_i_calloc(3 * b->n_places, sizeof *list);
     double *carried = list + b->n_places, *crossed = carried + b->n_places;
 
-    if (!list) FERRY_TRY(ferry_i_nomem(ctx, "a report"));
+    if (!list) FERRY_TRY(ferry_i_nomem(ctx));
     for (int64_t i = 0; i < b->n_sources; i++) {
         int64_t n = 0;
         FERRY_TRY(boarding(ctx, t, i, &list[i], &n));
@@ -433,8 +431,7 @@ done:
     return st;
 }
 
-/* ---- all of it
- * ------------------------------------------------------------------------------- */
+/* ---- all of it ---- */
 
 /* A mixture on the target's columns. */
 static ferry_status on_frame(ferry_ctx *ctx, const ttl_bridge *b, const ttl_mixture *m,
@@ -444,7 +441,7 @@ static ferry_status on_frame(ferry_ctx *ctx, const ttl_bridge *b, const ttl_mixt
 
     FERRY_TRY(ferry_i_block_new(ctx, s->frame->cols, s->c, &s->mixture.l));
     s->mixture.log_pi = ferry_i_calloc(s->c, sizeof *s->mixture.log_pi);
-    if (!s->mixture.log_pi) FERRY_TRY(ferry_i_nomem(ctx, "a model"));
+    if (!s->mixture.log_pi) FERRY_TRY(ferry_i_nomem(ctx));
     memcpy(s->mixture.log_pi, m->log_pi, (size_t)s->c * sizeof(double));
     for (int64_t j = 0; j < s->frame->cols; j++)
         memcpy(FERRY_ROW(s->mixture.l, j),
@@ -462,7 +459,7 @@ static ferry_status tell_features(ferry_ctx *ctx, const ferry_task *task, const 
     const ferry_matrix *x = t->at[b->n_places - 1].x;
     double *score = ferry_i_calloc(b->cols * b->c, sizeof *score);
 
-    if (!score) return ferry_i_nomem(ctx, "a report");
+    if (!score) return ferry_i_nomem(ctx);
     for (int64_t e = 0; e < x->nnz; e++)
         for (int64_t k = 0; k < b->c; k++) {
             const int64_t j = x->index[e];

@@ -23,7 +23,7 @@ static ferry_status frame_alloc(ferry_ctx *ctx, int64_t n, ttl_frame **out)
 
     *out = f;
     if (f) f->view = ferry_i_calloc(n, sizeof *f->view);
-    if (!f || !f->view) return ferry_i_nomem(ctx, "a model");
+    if (!f || !f->view) return ferry_i_nomem(ctx);
     f->n_views = n;
     return FERRY_OK;
 }
@@ -34,7 +34,7 @@ static ferry_status copy_reals(ferry_ctx *ctx, int64_t n, const double *from, do
     *to = NULL;
     if (!from) return FERRY_OK;
     *to = ferry_i_calloc(n, sizeof **to);
-    if (!*to) return ferry_i_nomem(ctx, "a model");
+    if (!*to) return ferry_i_nomem(ctx);
     memcpy(*to, from, (size_t)n * sizeof **to);
     return FERRY_OK;
 }
@@ -83,7 +83,7 @@ ferry_status ferry_i_frame_rows(ferry_ctx *ctx, const ttl_frame *f, const ferry_
     int64_t *rows = ferry_i_calloc(n, sizeof *rows);
 
     *out = NULL;
-    if (!part || !rows) FERRY_TRY(ferry_i_nomem(ctx, "the rows of a view"));
+    if (!part || !rows) FERRY_TRY(ferry_i_nomem(ctx));
     FERRY_NEED(ctx, d->n_views == f->n_views, FERRY_EDATA,
                "the model has %lld views, domain '%s' %lld", (long long)f->n_views, d->name,
                (long long)d->n_views);
@@ -110,8 +110,7 @@ done:
     return st;
 }
 
-/* ---- save and load
- * ---------------------------------------------------------------------------- */
+/* ---- save and load ---- */
 
 enum { WIDTH, SCALE, FULL, SHIFTED, SCALED, FACTS };
 
@@ -126,7 +125,7 @@ ferry_status ferry_i_frame_save(ferry_ctx *ctx, const ttl_frame *f, ferry_bag *b
     int64_t *facts = ferry_i_calloc(f->n_views * FACTS, sizeof *facts);
     char name[48];
 
-    if (!facts) FERRY_TRY(ferry_i_nomem(ctx, "a model"));
+    if (!facts) FERRY_TRY(ferry_i_nomem(ctx));
     for (int64_t v = 0; v < f->n_views; v++) {
         const ttl_space *s = &f->view[v];
         int64_t *at = facts + v * FACTS;

@@ -70,7 +70,7 @@ static ferry_status median(ferry_ctx *ctx, const ferry_small *s, double *out)
     double *all = ferry_i_calloc(n, sizeof *all);
     int64_t at = 0;
 
-    if (!all) return ferry_i_nomem(ctx, "distances");
+    if (!all) return ferry_i_nomem(ctx);
     for (int64_t j = 0; j < s->cols; j++)
         for (int64_t i = j + 1; i < s->rows; i++)
             all[at++] = FERRY_AT(s, i, j);
@@ -213,10 +213,10 @@ static ferry_status gp_new(ferry_ctx *ctx, int64_t c, ferry_matrix *p, ferry_mat
     ttl_gp *m = ferry_i_calloc(1, sizeof *m);
 
     *out = m;
-    if (!m) FERRY_TRY(ferry_i_nomem(ctx, "a model"));
+    if (!m) FERRY_TRY(ferry_i_nomem(ctx));
     m->a = 1;
     m->zbar = ferry_i_calloc(c, sizeof *m->zbar);
-    if (!m->zbar) FERRY_TRY(ferry_i_nomem(ctx, "a model"));
+    if (!m->zbar) FERRY_TRY(ferry_i_nomem(ctx));
     m->p = ferry_i_matrix_ref(p);
     if (l) m->l = ferry_i_matrix_ref(l);
     FERRY_TRY(ferry_i_block_new(ctx, p->rows, c, &m->alpha));
@@ -261,8 +261,7 @@ done:
     return st;
 }
 
-/* ---- save and load
- * ---------------------------------------------------------------------------- */
+/* ---- save and load ---- */
 
 ferry_status ferry_i_gp_save(ferry_ctx *ctx, const ttl_gp *m, ferry_bag *bag)
 {
@@ -311,14 +310,14 @@ ferry_status ferry_i_gp_load(ferry_ctx *ctx, const ferry_bag *bag, int64_t c, in
     int64_t one = 1, two = 2;
 
     *out = NULL;
-    if (!m) FERRY_TRY(ferry_i_nomem(ctx, "a model"));
+    if (!m) FERRY_TRY(ferry_i_nomem(ctx));
     FERRY_TRY(ferry_i_bag_reals(ctx, bag, "gp", &one, &two, &facts));
     FERRY_TRY(ferry_i_bag_reals(ctx, bag, "gp.mean", &one, &c, &mean));
     FERRY_NEED(ctx, facts[0] > 0, FERRY_EDATA, "tensor gp: gamma is %g", facts[0]);
     m->gamma = facts[0];
     m->a = facts[1];
     m->zbar = ferry_i_calloc(c, sizeof *m->zbar);
-    if (!m->zbar) FERRY_TRY(ferry_i_nomem(ctx, "a model"));
+    if (!m->zbar) FERRY_TRY(ferry_i_nomem(ctx));
     memcpy(m->zbar, mean, (size_t)c * sizeof *mean);
     FERRY_TRY(load_side(ctx, bag, "gp.bridge", "gp.alpha", c, cols, &m->p, &m->alpha));
     if (ferry_i_bag_has(bag, "gp.labelled"))

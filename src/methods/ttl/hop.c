@@ -69,7 +69,7 @@ static ferry_status tell_weights(ferry_ctx *ctx, const ferry_task *task,
 {
     double *score = ferry_i_calloc(b->cols * b->c, sizeof *score);
 
-    if (!score) return ferry_i_nomem(ctx, "the weights of features");
+    if (!score) return ferry_i_nomem(ctx);
     for (int64_t k = 0; m->w && k < b->c; k++)
         for (int64_t j = 0; j < b->cols; j++)
             score[j * b->c + k] =
@@ -84,7 +84,7 @@ static ferry_status kernel_columns(ferry_ctx *ctx, const ttl_bridge *b, const tt
                                    int64_t i, uint8_t **keep)
 {
     *keep = ferry_i_calloc(b->cols, sizeof **keep);
-    if (!*keep) return ferry_i_nomem(ctx, "the columns of a view");
+    if (!*keep) return ferry_i_nomem(ctx);
     for (int64_t v = 0; v < f->n_views; v++)
         for (int64_t j = 0; j < f->view[v].cols; j++)
             (*keep)[b->space[v].begin + j] = b->place[i].has[v];
@@ -99,7 +99,7 @@ static ferry_status on_frame(ferry_ctx *ctx, const ttl_bridge *b, const ttl_fram
     ferry_status st = FERRY_OK;
     int32_t *map = ferry_i_calloc(b->cols, sizeof *map);
 
-    if (!map) FERRY_TRY(ferry_i_nomem(ctx, "the columns of a view"));
+    if (!map) FERRY_TRY(ferry_i_nomem(ctx));
     for (int64_t j = 0; j < b->cols; j++)
         map[j] = -1;
     for (int64_t j = 0; j < f->cols; j++) {
@@ -119,7 +119,7 @@ static ferry_status kernel_rows(ferry_ctx *ctx, const ttl_place *p, const uint8_
 {
     *n = 0;
     *rows = ferry_i_calloc(p->n, sizeof **rows);
-    if (!*rows) return ferry_i_nomem(ctx, "the rows of a view");
+    if (!*rows) return ferry_i_nomem(ctx);
     for (int64_t i = 0; i < p->n; i++) {
         bool any = false;
         for (int64_t e = p->x->start[i]; e < p->x->start[i + 1]; e++)
@@ -154,7 +154,7 @@ static ferry_status last_by_kernel(ferry_ctx *ctx, const ttl_bridge *b, bool gat
     if (gate) FERRY_TRY(kernel_rows(ctx, t, keep, true, &labelled, &nl));
     if (nl > 0) {
         y = ferry_i_calloc(nl, sizeof *y);
-        if (!y) FERRY_TRY(ferry_i_nomem(ctx, "labels"));
+        if (!y) FERRY_TRY(ferry_i_nomem(ctx));
         for (int64_t i = 0; i < nl; i++)
             y[i] = t->known[labelled[i]];
         FERRY_TRY(on_frame(ctx, b, s->frame, t->x, keep, nl, labelled, &xl));
@@ -182,7 +182,7 @@ static ferry_status chain(ferry_ctx *ctx, const ferry_task *task, const hop_opti
     ttl_carried carried = {0};
     ferry_rng rng;
 
-    if (!g || !shared) FERRY_TRY(ferry_i_nomem(ctx, "a journey"));
+    if (!g || !shared) FERRY_TRY(ferry_i_nomem(ctx));
     ferry_i_rng_for(ctx, &rng, "hop");
     FERRY_TRY(ferry_i_chain(ctx, b, o->C, svm, hard, &rng, last - 1, g, shared));
     if (o->learner == GP) {
@@ -213,7 +213,7 @@ static ferry_status hop_fit(ferry_ctx *ctx, const ferry_task *task, const void *
     ttl_bridge *b = NULL;
 
     *out = NULL;
-    if (!s) FERRY_TRY(ferry_i_nomem(ctx, "a model"));
+    if (!s) FERRY_TRY(ferry_i_nomem(ctx));
     FERRY_TRY(ferry_i_bridge_new(ctx, "hop", task,
                                  (ttl_reading){o->scale, o->leaks, o->bridge_labels}, &b));
     s->c = b->c;
@@ -270,7 +270,7 @@ static ferry_status hop_load(ferry_ctx *ctx, const ferry_bag *bag, void **out)
     int64_t one = 1;
 
     *out = NULL;
-    if (!s) FERRY_TRY(ferry_i_nomem(ctx, "a model"));
+    if (!s) FERRY_TRY(ferry_i_nomem(ctx));
     FERRY_TRY(ferry_i_bag_ints(ctx, bag, "classes", &one, &c));
     FERRY_NEED(ctx, *c >= 2 && *c < INT32_MAX, FERRY_EDATA, "tensor classes is %lld",
                (long long)*c);

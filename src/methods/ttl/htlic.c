@@ -268,8 +268,8 @@ done:
 
 /* ---- the classifier ---- */
 
-/* Latent features of all instances of the target, standardised in place: x <- (x - mean) f.
- */
+/* Latent features of all instances of the target, standardised in place: x <- (x - mean)
+ * f. */
 static ferry_status latent_rows(ferry_ctx *ctx, const ferry_matrix *x, const cmf *f,
                                 const int64_t *kept, ferry_block **l, double *mean,
                                 double *factor)
@@ -307,7 +307,7 @@ static ferry_status lesson(ferry_ctx *ctx, const ttl_place *t, const ferry_block
     int64_t *rows = ferry_i_calloc(t->n, sizeof *rows), n = 0;
     ferry_matrix *own = NULL, *latent = NULL;
 
-    if (!rows) FERRY_TRY(ferry_i_nomem(ctx, "labelled instances"));
+    if (!rows) FERRY_TRY(ferry_i_nomem(ctx));
     for (int64_t i = 0; i < t->n; i++) {
         if (t->known[i] < 0) continue;
         y[n] = t->known[i];
@@ -345,7 +345,7 @@ static ferry_status unfold(ferry_ctx *ctx, const ferry_linear *m, const cmf *f,
 
     out->w = ferry_i_calloc(m->k * wide, sizeof *out->w);
     out->keep = ferry_i_calloc(cols, sizeof *out->keep);
-    if (!out->w || !out->keep) return ferry_i_nomem(ctx, "the weights of features");
+    if (!out->w || !out->keep) return ferry_i_nomem(ctx);
     memset(out->keep, 1, (size_t)cols);
     out->shared = cols;
     for (int64_t k = 0; k < m->k; k++) {
@@ -382,7 +382,7 @@ static ferry_status htlic_fit(ferry_ctx *ctx, const ferry_task *task, const void
     ferry_rng rng;
 
     *out = NULL;
-    if (!mean || !factor) FERRY_TRY(ferry_i_nomem(ctx, "latent features"));
+    if (!mean || !factor) FERRY_TRY(ferry_i_nomem(ctx));
     FERRY_TRY(ferry_i_bridge_new(ctx, "htlic", task,
                                  (ttl_reading){o->scale, o->leaks, TTL_LABELS_USE}, &b));
     const ttl_place *t = ferry_i_bridge_target(b);
@@ -392,7 +392,7 @@ static ferry_status htlic_fit(ferry_ctx *ctx, const ferry_task *task, const void
     FERRY_TRY(factorise(ctx, o, b, &f, &kept, rep));
     FERRY_TRY(latent_rows(ctx, t->x, &f, kept, &l, mean, factor));
     y = ferry_i_calloc(t->n, sizeof *y);
-    if (!y) FERRY_TRY(ferry_i_nomem(ctx, "labelled instances"));
+    if (!y) FERRY_TRY(ferry_i_nomem(ctx));
     FERRY_TRY(lesson(ctx, t, l, o->beside, &x, y));
     ferry_i_rng_for(ctx, &rng, "htlic svm");
     FERRY_TRY(ferry_i_linear_fit(ctx, &lo, x, b->c, y, NULL, &rng, &m));

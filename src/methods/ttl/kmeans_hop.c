@@ -67,7 +67,7 @@ static ferry_status groups_new(ferry_ctx *ctx, const ferry_matrix *x, int64_t c,
     z->norm2 = ferry_i_calloc(c, sizeof *z->norm2);
     z->count = ferry_i_calloc(c, sizeof *z->count);
     if (!z->length2 || !z->dist || !z->of || !z->centre || !z->norm2 || !z->count)
-        FERRY_TRY(ferry_i_nomem(ctx, "groups of instances"));
+        FERRY_TRY(ferry_i_nomem(ctx));
     for (int64_t i = 0; i < x->rows; i++)
         for (int64_t e = x->start[i]; e < x->start[i + 1]; e++)
             z->length2[i] += x->value[e] * x->value[e];
@@ -190,7 +190,7 @@ static ferry_status cluster(ferry_ctx *ctx, const kmeans_options *o, groups *z)
     ferry_rng rng;
     bool finish = false;
 
-    if (!best) FERRY_TRY(ferry_i_nomem(ctx, "groups of instances"));
+    if (!best) FERRY_TRY(ferry_i_nomem(ctx));
     ferry_i_rng_for(ctx, &rng, "kmeans-hop");
     for (int64_t r = 0; r < o->restarts && !finish; r++) {
         double sum = 0;
@@ -228,7 +228,7 @@ static ferry_status name_groups(ferry_ctx *ctx, int64_t c, const double *votes,
     double *best = ferry_i_calloc(sets, sizeof *best);
     int8_t *last = ferry_i_calloc(sets, sizeof *last);
 
-    if (!best || !last) FERRY_TRY(ferry_i_nomem(ctx, "names of groups"));
+    if (!best || !last) FERRY_TRY(ferry_i_nomem(ctx));
     for (int64_t set = 1; set < sets; set++) {
         int64_t k = -1; /* the group that comes with as many classes */
         for (int64_t bit = 0; bit < c; bit++)
@@ -261,7 +261,7 @@ static ferry_status find_names(ferry_ctx *ctx, const ttl_bridge *b, double C,
     double *votes = ferry_i_calloc(b->c * b->c, sizeof *votes), all = 0, right = 0;
     ferry_rng rng;
 
-    if (!g || !votes) FERRY_TRY(ferry_i_nomem(ctx, "names of groups"));
+    if (!g || !votes) FERRY_TRY(ferry_i_nomem(ctx));
     ferry_i_rng_for(ctx, &rng, "kmeans-hop chain");
     FERRY_TRY(ferry_i_chain(ctx, b, C, false, false, &rng, b->n_places - 1, g, NULL));
     for (int64_t i = 0; i < z->x->rows; i++)
@@ -295,7 +295,7 @@ static ferry_status kmeans_fit(ferry_ctx *ctx, const ferry_task *task, const voi
     int32_t name[MOST_CLASSES];
 
     *out = NULL;
-    if (!s) FERRY_TRY(ferry_i_nomem(ctx, "a model"));
+    if (!s) FERRY_TRY(ferry_i_nomem(ctx));
     FERRY_TRY(ferry_i_bridge_new(ctx, "kmeans-hop", task,
                                  (ttl_reading){o->scale, o->leaks, o->bridge_labels}, &b));
     FERRY_NEED(ctx, b->c <= MOST_CLASSES, FERRY_ENEEDS,
@@ -311,7 +311,7 @@ static ferry_status kmeans_fit(ferry_ctx *ctx, const ferry_task *task, const voi
     FERRY_TRY(cluster(ctx, o, &z));
     FERRY_TRY(find_names(ctx, b, o->C, &z, name));
     s->centre = ferry_i_calloc(b->c * x->cols, sizeof *s->centre);
-    if (!s->centre) FERRY_TRY(ferry_i_nomem(ctx, "a model"));
+    if (!s->centre) FERRY_TRY(ferry_i_nomem(ctx));
     rep->objective = 0;
     for (int64_t i = 0; i < x->rows; i++)
         rep->objective += z.dist[i];
@@ -372,12 +372,12 @@ static ferry_status kmeans_load(ferry_ctx *ctx, const ferry_bag *bag, void **out
     const double *centre = NULL;
 
     *out = NULL;
-    if (!s) FERRY_TRY(ferry_i_nomem(ctx, "a model"));
+    if (!s) FERRY_TRY(ferry_i_nomem(ctx));
     FERRY_TRY(ferry_i_frame_load(ctx, bag, &s->frame));
     s->c = -1;
     FERRY_TRY(ferry_i_bag_reals(ctx, bag, "centres", &s->c, &s->frame->cols, &centre));
     s->centre = ferry_i_calloc(s->c * s->frame->cols, sizeof *s->centre);
-    if (!s->centre) FERRY_TRY(ferry_i_nomem(ctx, "a model"));
+    if (!s->centre) FERRY_TRY(ferry_i_nomem(ctx));
     memcpy(s->centre, centre, (size_t)(s->c * s->frame->cols) * sizeof *centre);
     *out = s;
     s = NULL;

@@ -217,7 +217,7 @@ static ferry_status decompose(ferry_ctx *ctx, int64_t rank, pair *p)
 
     p->r = rank < n ? rank : n;
     p->s2 = ferry_i_calloc(p->r, sizeof *p->s2);
-    if (!p->s2) FERRY_TRY(ferry_i_nomem(ctx, "a latent space"));
+    if (!p->s2) FERRY_TRY(ferry_i_nomem(ctx));
     FERRY_TRY(ferry_i_block_new(ctx, n, p->r, &p->u));
     FERRY_TRY(ferry_e(ctx)->eigs(ctx, n, gram, p, p->r, 1e-6, p->s2, p->u));
     while (p->r > 1 && !(p->s2[p->r - 1] > 1e-10 * p->s2[0]))
@@ -273,7 +273,7 @@ static ferry_status weights(ferry_ctx *ctx, pair *p, const double *beta, int64_t
     FERRY_TRY(ferry_i_block_new(ctx, p->cols, c, &a0));
     FERRY_TRY(ferry_e(ctx)->tmul(ctx, 1, p->shared, y, 0, a0)); /* rows of B are 0 in y */
     out->w = ferry_i_calloc(c * wide, sizeof *out->w);
-    if (!out->w) FERRY_TRY(ferry_i_nomem(ctx, "the weights of features"));
+    if (!out->w) FERRY_TRY(ferry_i_nomem(ctx));
     for (int64_t k = 0; k < c; k++) {
         for (int64_t j = 0; j < p->cols; j++)
             out->w[k * wide + j] = FERRY_ROW(p->z, j)[k] + FERRY_ROW(a0, j)[k];
@@ -299,7 +299,7 @@ static ferry_status teach(ferry_ctx *ctx, const latentmap_options *o, double C,
     int64_t common = 0;
 
     *out = (ttl_carried){.c = g->k, .cols = a->cols};
-    if (!keep) FERRY_TRY(ferry_i_nomem(ctx, "the columns that are shared"));
+    if (!keep) FERRY_TRY(ferry_i_nomem(ctx));
     FERRY_NEED(ctx, p.na + p.nb <= MOST, FERRY_ENEEDS,
                "latentmap compares all pairs of instances: %lld are more than %d",
                (long long)(p.na + p.nb), (int)MOST);
@@ -327,7 +327,7 @@ static ferry_status teach(ferry_ctx *ctx, const latentmap_options *o, double C,
     FERRY_TRY(classify(ctx, &p, C, g, &beta));
     FERRY_TRY(weights(ctx, &p, beta, g->k, out));
     out->keep = ferry_i_calloc(a->cols, sizeof *out->keep);
-    if (!out->keep) FERRY_TRY(ferry_i_nomem(ctx, "the columns that are shared"));
+    if (!out->keep) FERRY_TRY(ferry_i_nomem(ctx));
     memset(out->keep, 1, (size_t)a->cols);
     out->shared = a->cols;
 done:
@@ -348,13 +348,13 @@ static ferry_status sources(ferry_ctx *ctx, const ttl_bridge *b, ferry_matrix **
     ferry_matrix **part = ferry_i_calloc(b->n_sources, sizeof(ferry_matrix *));
     int64_t n = 0, *rows = NULL;
 
-    if (!part) FERRY_TRY(ferry_i_nomem(ctx, "the sources"));
+    if (!part) FERRY_TRY(ferry_i_nomem(ctx));
     for (int64_t i = 0; i < b->n_sources; i++) {
         const ttl_place *p = &b->place[i];
         int64_t k = 0;
         ferry_i_free(rows);
         rows = ferry_i_calloc(p->n, sizeof *rows);
-        if (!rows) FERRY_TRY(ferry_i_nomem(ctx, "the sources"));
+        if (!rows) FERRY_TRY(ferry_i_nomem(ctx));
         for (int64_t r = 0; r < p->n; r++)
             if (p->known[r] >= 0) rows[k++] = r;
         FERRY_TRY(ferry_i_matrix_take(ctx, p->x, k, rows, b->cols, NULL, &part[i]));

@@ -20,7 +20,7 @@ ferry_status ferry_i_ttl_linear_new(ferry_ctx *ctx, const ttl_bridge *b,
     ttl_linear *s = ferry_i_calloc(1, sizeof *s);
 
     *out = NULL;
-    if (!s) FERRY_TRY(ferry_i_nomem(ctx, "a model"));
+    if (!s) FERRY_TRY(ferry_i_nomem(ctx));
     s->c = b->c;
     FERRY_TRY(ferry_i_frame_new(ctx, b, &s->frame));
     FERRY_TRY(ferry_i_carried_frame(ctx, carried, s->frame, b, &s->last));
@@ -69,7 +69,7 @@ ferry_status ferry_i_ttl_linear_load(ferry_ctx *ctx, const ferry_bag *bag, void 
     int64_t one = 1;
 
     *out = NULL;
-    if (!s) FERRY_TRY(ferry_i_nomem(ctx, "a model"));
+    if (!s) FERRY_TRY(ferry_i_nomem(ctx));
     FERRY_TRY(ferry_i_bag_ints(ctx, bag, "classes", &one, &c));
     FERRY_NEED(ctx, *c >= 2 && *c < INT32_MAX, FERRY_EDATA, "tensor classes is %lld",
                (long long)*c);
@@ -91,7 +91,7 @@ ferry_status ferry_i_bridge_on_frame(ferry_ctx *ctx, const ttl_bridge *b,
     int32_t *map = ferry_i_calloc(b->cols, sizeof *map);
     int64_t *rows = ferry_i_calloc(x->rows, sizeof *rows);
 
-    if (!map || !rows) FERRY_TRY(ferry_i_nomem(ctx, "the columns of a view"));
+    if (!map || !rows) FERRY_TRY(ferry_i_nomem(ctx));
     for (int64_t j = 0; j < b->cols; j++)
         map[j] = -1;
     for (int64_t j = 0; j < f->cols; j++)

@@ -7,8 +7,7 @@
 #include "learn/rows.h"
 #include "methods/ttl/nmtf.h"
 
-/* ---- making one
- * ------------------------------------------------------------------------------ */
+/* ---- making one ---- */
 
 static void view_clear(ferry_nmtf_view *v)
 {
@@ -94,7 +93,7 @@ static ferry_status view_init(ferry_ctx *ctx, ferry_nmtf *n, int64_t at,
     FERRY_TRY(ferry_i_block_new(ctx, m, n->c, &v->q));
     v->fa_sums = ferry_i_calloc(n->pa, sizeof *v->fa_sums);
     v->f2_sums = ferry_i_calloc(n->p2, sizeof *v->f2_sums);
-    if (!v->fa_sums || !v->f2_sums) FERRY_TRY(ferry_i_nomem(ctx, "a factorisation"));
+    if (!v->fa_sums || !v->f2_sums) FERRY_TRY(ferry_i_nomem(ctx));
 done:
     return st;
 }
@@ -116,7 +115,7 @@ static ferry_status group_init(ferry_ctx *ctx, const ferry_nmtf *n, int64_t m,
     FERRY_TRY(ferry_i_small_new(ctx, p, n->c, &g->below));
     g->sums = ferry_i_calloc(p, sizeof *g->sums);
     g->f1_sums = ferry_i_calloc(n->p1, sizeof *g->f1_sums);
-    if (!g->sums || !g->f1_sums) FERRY_TRY(ferry_i_nomem(ctx, "a factorisation"));
+    if (!g->sums || !g->f1_sums) FERRY_TRY(ferry_i_nomem(ctx));
 done:
     return st;
 }
@@ -132,7 +131,7 @@ static ferry_status domain_init(ferry_ctx *ctx, const ferry_nmtf *n, int64_t row
     FERRY_TRY(ferry_i_block_new(ctx, rows, n->c, &d->below));
     FERRY_TRY(ferry_i_small_new(ctx, n->c, n->c, &d->k));
     d->known = ferry_i_calloc(rows, sizeof *d->known);
-    if (!d->known) FERRY_TRY(ferry_i_nomem(ctx, "a factorisation"));
+    if (!d->known) FERRY_TRY(ferry_i_nomem(ctx));
     for (int64_t i = 0; i < rows; i++)
         d->known[i] = -1;
 done:
@@ -182,7 +181,7 @@ ferry_status ferry_i_nmtf_new(ferry_ctx *ctx, int64_t c, int64_t p1, int64_t pa,
     ferry_nmtf *n = ferry_i_calloc(1, sizeof *n);
 
     *out = NULL;
-    if (!n) FERRY_TRY(ferry_i_nomem(ctx, "a factorisation"));
+    if (!n) FERRY_TRY(ferry_i_nomem(ctx));
     n->c = c;
     n->p1 = p1;
     n->pa = pa;
@@ -196,8 +195,7 @@ ferry_status ferry_i_nmtf_new(ferry_ctx *ctx, int64_t c, int64_t p1, int64_t pa,
     n->view = ferry_i_calloc(n_views, sizeof *n->view);
     n->group = ferry_i_calloc(n->n_groups, sizeof *n->group);
     n->domain = ferry_i_calloc(n->n_domains, sizeof *n->domain);
-    if (!n->view || !n->group || !n->domain)
-        FERRY_TRY(ferry_i_nomem(ctx, "a factorisation"));
+    if (!n->view || !n->group || !n->domain) FERRY_TRY(ferry_i_nomem(ctx));
     FERRY_TRY(ferry_i_small_new(ctx, c, c, &n->cc));
     for (int64_t v = 0; v < n_views; v++) {
         ferry_nmtf_domain *d = &n->domain[place[v].domain];
@@ -213,8 +211,7 @@ done:
     return st;
 }
 
-/* ---- starts
- * ---------------------------------------------------------------------------------- */
+/* ---- starts ---- */
 
 void ferry_i_nmtf_know(ferry_nmtf *n, int64_t d, const int32_t *known)
 {
@@ -294,8 +291,7 @@ ferry_status ferry_i_nmtf_random(ferry_ctx *ctx, ferry_nmtf *n, ferry_rng *rng)
     return st;
 }
 
-/* ---- running
- * --------------------------------------------------------------------------------- */
+/* ---- running ---- */
 
 ferry_status ferry_i_nmtf_simplex_row(ferry_ctx *ctx, const ferry_small *b, const double *v,
                                       double *g)

@@ -86,7 +86,7 @@ static ferry_status board_init(ferry_ctx *ctx, board *b)
         b->q[v] = make(b, x->cols, n->c);
         if (!b->failed) fill_x(x, &b->x[v]);
     }
-    return b->failed ? ferry_i_nomem(ctx, "a factorisation") : FERRY_OK;
+    return b->failed ? ferry_i_nomem(ctx) : FERRY_OK;
 }
 
 static void fill_h(board *b, int64_t v)
@@ -291,7 +291,7 @@ ferry_status ferry_i_nmtf_plain_step(ferry_ctx *ctx, ferry_nmtf *n,
 
     FERRY_TRY(board_init(ctx, &b));
     row = make(&b, 2, n->c);
-    if (b.failed) FERRY_TRY(ferry_i_nomem(ctx, "a factorisation"));
+    if (b.failed) FERRY_TRY(ferry_i_nomem(ctx));
     for (int64_t g = 0; g < n->n_groups; g++) {
         ferry_nmtf_group *gr = &n->group[g];
         fill_group(&b, g);

@@ -433,7 +433,7 @@ ferry_status ferry_i_nmtf_tiles_new(ferry_ctx *ctx, ferry_nmtf *n, int64_t g)
     if (n->group[g].tiles) return st;
     t = ferry_i_calloc(1, sizeof *t);
     key = ferry_i_calloc(m, sizeof *key);
-    if (!t || !key) FERRY_TRY(ferry_i_nomem(ctx, "a factorisation"));
+    if (!t || !key) FERRY_TRY(ferry_i_nomem(ctx));
     t->width = parts_of(n, g, &j, &t->n_parts, &t->n_views);
     t->n = sort_features(n, g, key);
     t->pieces = 1 + t->n / PIECE < MOST_PIECES ? 1 + t->n / PIECE : MOST_PIECES;
@@ -444,7 +444,7 @@ ferry_status ferry_i_nmtf_tiles_new(ferry_ctx *ctx, ferry_nmtf *n, int64_t g)
     t->a = ferry_i_calloc(t->width * (3 * n->c + 1), sizeof *t->a);
     t->sums = in_lines(t->pieces * (2 + t->width * (2 * n->c + 1)) * LANES, &t->room[1]);
     if (!t->row || !t->views || !t->dead || !t->f || !t->a || !t->sums)
-        FERRY_TRY(ferry_i_nomem(ctx, "a factorisation"));
+        FERRY_TRY(ferry_i_nomem(ctx));
     for (int64_t i = 0; i < t->n; i++) {
         t->views[i] = (uint32_t)(key[at] >> 32);
         for (int64_t r = 0; r < TILE; r++) {

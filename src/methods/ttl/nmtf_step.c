@@ -60,8 +60,7 @@ static void model(ferry_ctx *ctx, ferry_nmtf *n, int64_t g)
     }
 }
 
-/* ---- what the steps of F and A divide: P and Q of a view
- * ------------------------------------ */
+/* ---- what the steps of F and A divide: P and Q of a view ---- */
 
 /* Room for the divergence: X / (H G') by instance and, sparse, by feature. */
 ferry_status ferry_i_nmtf_divergence(ferry_ctx *ctx, ferry_nmtf *n)
@@ -184,8 +183,7 @@ done:
     return st;
 }
 
-/* ---- F and A
- * -------------------------------------------------------------------------------- */
+/* ---- F and A ---- */
 
 /* F <- F (P A' / Q A')^e. */
 static void step_f(ferry_ctx *ctx, const ferry_nmtf_options *o, const ferry_nmtf_group *gr,
@@ -235,7 +233,7 @@ static ferry_status step_aa(ferry_ctx *ctx, ferry_nmtf *n, const ferry_nmtf_opti
 
     if (n->pa == 0) return st;
     sums = ferry_i_calloc(2 * size, sizeof *sums);
-    if (!sums) FERRY_TRY(ferry_i_nomem(ctx, "a factorisation"));
+    if (!sums) FERRY_TRY(ferry_i_nomem(ctx));
     for (int64_t i = 0; i < n->n_views; i++) {
         const ferry_nmtf_view *v = &n->view[i];
         if (v->group != g) continue;
@@ -319,8 +317,7 @@ done:
     return st;
 }
 
-/* ---- G
- * -------------------------------------------------------------------------------------- */
+/* ---- G ---- */
 
 /* above <- sum w X'H, below <- G sum w H'H; views of one matrix add their H first. cc is
  * left as the sum of w H'H. */
@@ -397,8 +394,7 @@ done:
     return st;
 }
 
-/* ---- normalisation
- * -------------------------------------------------------------------------- */
+/* ---- normalisation ---- */
 
 /* sums <- what the columns of F are to be multiplied by to sum to 1; the sums go into the
  * rows of a (NULL: they are lost). */

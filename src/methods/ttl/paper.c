@@ -44,7 +44,7 @@ static ferry_status group_columns(ferry_ctx *ctx, const ttl_bridge *b, int64_t g
 
     members(b, g, &from, &to);
     *keep = ferry_i_calloc(b->cols, sizeof **keep);
-    if (!*keep) FERRY_TRY(ferry_i_nomem(ctx, "the columns of a view"));
+    if (!*keep) FERRY_TRY(ferry_i_nomem(ctx));
     for (int64_t s = 0; s < b->n_spaces; s++) {
         bool both = false;
         for (int64_t i = from; i < to; i++)
@@ -124,7 +124,7 @@ static ferry_status route_init(ferry_ctx *ctx, const ttl_options *o, route *r)
 
     r->keep = ferry_i_calloc(b->n_places, sizeof *r->keep);
     r->place = ferry_i_calloc(2 * b->n_places, sizeof *r->place);
-    if (!r->keep || !r->place) FERRY_TRY(ferry_i_nomem(ctx, "a journey"));
+    if (!r->keep || !r->place) FERRY_TRY(ferry_i_nomem(ctx));
     for (int64_t g = 0; g < b->n_places - b->n_sources; g++) {
         r->n_groups++;
         FERRY_TRY(group_columns(ctx, b, g, &r->keep[g]));
@@ -136,7 +136,7 @@ static ferry_status route_init(ferry_ctx *ctx, const ttl_options *o, route *r)
         }
     }
     w = ferry_i_calloc(r->n_views, sizeof *w);
-    if (!w) FERRY_TRY(ferry_i_nomem(ctx, "a journey"));
+    if (!w) FERRY_TRY(ferry_i_nomem(ctx));
     FERRY_TRY(ferry_i_ttl_weights(ctx, o->weights, r->n_views, r->place, w));
     for (int64_t v = 0; v < r->n_views; v++)
         r->place[v].w = w[v];
@@ -148,8 +148,7 @@ done:
     return st;
 }
 
-/* ---- starts
- * ---------------------------------------------------------------------------------- */
+/* ---- starts ---- */
 
 static ferry_status start(ferry_ctx *ctx, const ttl_options *o, route *r)
 {
@@ -158,7 +157,7 @@ static ferry_status start(ferry_ctx *ctx, const ttl_options *o, route *r)
     ferry_block **g = ferry_i_calloc(b->n_places, sizeof(ferry_block *));
     ferry_rng rng;
 
-    if (!g) FERRY_TRY(ferry_i_nomem(ctx, "a journey"));
+    if (!g) FERRY_TRY(ferry_i_nomem(ctx));
     ferry_i_rng_for(ctx, &rng, "ttl");
     FERRY_TRY(ferry_i_nmtf_random(ctx, r->n, &rng));
     if (o->start == TTL_START_UNIFORM) goto done;
@@ -179,8 +178,7 @@ done:
     return st;
 }
 
-/* ---- the factors as named tensors
- * -------------------------------------------------------------- */
+/* ---- the factors as named tensors ---- */
 
 /* Where the numbers of tensor t are: blocks one row after the other, smalls one column. */
 typedef struct factor {
@@ -236,7 +234,7 @@ static ferry_status keep_factors(ferry_ctx *ctx, const ferry_nmtf *n, ttl_state 
     factor *f = ferry_i_calloc(most_factors(n), sizeof *f);
 
     s->tensor = ferry_i_calloc(most_factors(n), sizeof *s->tensor);
-    if (!f || !s->tensor) FERRY_TRY(ferry_i_nomem(ctx, "a model"));
+    if (!f || !s->tensor) FERRY_TRY(ferry_i_nomem(ctx));
     s->n_tensors = list_factors(n, f);
     for (int64_t t = 0; t < s->n_tensors; t++) {
         ttl_tensor *to = &s->tensor[t];
@@ -244,7 +242,7 @@ static ferry_status keep_factors(ferry_ctx *ctx, const ferry_nmtf *n, ttl_state 
         to->rows = f[t].rows;
         to->cols = f[t].cols;
         to->data = ferry_i_calloc(to->rows * to->cols, sizeof *to->data);
-        if (!to->data) FERRY_TRY(ferry_i_nomem(ctx, "a model"));
+        if (!to->data) FERRY_TRY(ferry_i_nomem(ctx));
         for (int64_t i = 0; i < to->rows; i++)
             for (int64_t j = 0; j < to->cols; j++)
                 to->data[i * to->cols + j] = *factor_at(&f[t], i, j);
@@ -261,7 +259,7 @@ static ferry_status start_from(ferry_ctx *ctx, const ttl_options *o, const ttl_s
     factor *f = ferry_i_calloc(most_factors(n), sizeof *f);
     int64_t count;
 
-    if (!f) FERRY_TRY(ferry_i_nomem(ctx, "a model"));
+    if (!f) FERRY_TRY(ferry_i_nomem(ctx));
     count = list_factors(n, f);
     for (int64_t t = 0; t < count; t++) {
         const ttl_tensor *from = NULL;
@@ -285,8 +283,7 @@ done:
     return st;
 }
 
-/* ---- the model
- * ------------------------------------------------------------------------------- */
+/* ---- the model ---- */
 
 /* H of the target on the frame's columns; 0 where the last group has none. */
 static ferry_status keep_h(ferry_ctx *ctx, const route *r, ttl_state *s)
@@ -296,7 +293,7 @@ static ferry_status keep_h(ferry_ctx *ctx, const route *r, ttl_state *s)
     const uint8_t *keep = r->keep[r->n_groups - 1];
     int64_t *at = ferry_i_calloc(r->b->cols, sizeof *at), next = 0;
 
-    if (!at) FERRY_TRY(ferry_i_nomem(ctx, "a model"));
+    if (!at) FERRY_TRY(ferry_i_nomem(ctx));
     for (int64_t j = 0; j < r->b->cols; j++)
         at[j] = keep[j] ? next++ : -1;
     FERRY_TRY(ferry_i_block_new(ctx, s->frame->cols, s->c, &s->h));
@@ -321,7 +318,7 @@ static ferry_status keep_seen(ferry_ctx *ctx, const route *r, ttl_state *s)
     FERRY_TRY(ferry_i_frame_rows(ctx, s->frame, t->domain, &x));
     s->ids = ferry_i_ids_copy(t->domain->ids);
     s->hash = ferry_i_calloc(t->n, sizeof *s->hash);
-    if (!s->ids || !s->hash) FERRY_TRY(ferry_i_nomem(ctx, "a model"));
+    if (!s->ids || !s->hash) FERRY_TRY(ferry_i_nomem(ctx));
     for (int64_t i = 0; i < t->n; i++)
         s->hash[i] = (int64_t)ferry_i_row_hash(x, i);
     FERRY_TRY(ferry_i_block_new(ctx, t->n, s->c, &s->g));
@@ -343,7 +340,7 @@ static ferry_status tell_features(ferry_ctx *ctx, const ferry_task *task, const 
     double *classes = ferry_i_calloc(b->cols * c, sizeof *classes);
     double *clusters = ferry_i_calloc(b->cols * p1, sizeof *clusters);
 
-    if (!classes || !clusters) FERRY_TRY(ferry_i_nomem(ctx, "a model"));
+    if (!classes || !clusters) FERRY_TRY(ferry_i_nomem(ctx));
     for (int64_t j = 0, row = 0; j < b->cols; j++) {
         double sum = 0;
         if (!r->keep[r->n_groups - 1][j]) continue;
@@ -370,7 +367,7 @@ static ferry_status tell_ties(ferry_ctx *ctx, const ttl_bridge *b, const ttl_sta
     int32_t *cls = ferry_i_calloc(s->g->rows, sizeof *cls);
     int64_t ties = 0;
 
-    if (!cls) return ferry_i_nomem(ctx, "a model");
+    if (!cls) return ferry_i_nomem(ctx);
     ferry_i_winners(s->g, cls, &ties);
     ferry_i_diag_real(ctx, "ties", (double)ties);
     if (50 * ties > s->g->rows)
@@ -423,8 +420,7 @@ done:
     return st;
 }
 
-/* ---- instances not seen in fit
- * ----------------------------------------------------------------- */
+/* ---- instances not seen in fit ---- */
 
 enum { MOST_FOLD = 200 };
 

@@ -112,14 +112,14 @@ ferry_status ferry_i_space_measure(ferry_ctx *ctx, int64_t n, ferry_matrix *cons
 
     if (s->scale != TTL_TFIDF && s->scale != TTL_STANDARD) goto done;
     s->factor = ferry_i_calloc(s->cols, sizeof *s->factor);
-    if (!s->factor) FERRY_TRY(ferry_i_nomem(ctx, "the scale of features"));
+    if (!s->factor) FERRY_TRY(ferry_i_nomem(ctx));
     if (s->scale == TTL_TFIDF) {
         measure_idf(n, x, s);
         goto done;
     }
     s->shift = ferry_i_calloc(s->cols, sizeof *s->shift);
     rows = ferry_i_calloc(s->cols, sizeof *rows);
-    if (!s->shift || !rows) FERRY_TRY(ferry_i_nomem(ctx, "the scale of features"));
+    if (!s->shift || !rows) FERRY_TRY(ferry_i_nomem(ctx));
     measure_standard(n, x, rows, s);
     if (s->full) goto done;
     ferry_i_free(s->shift); /* a sparse view stays sparse */

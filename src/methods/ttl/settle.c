@@ -25,8 +25,8 @@ void ferry_i_mixture_clear(ttl_mixture *m)
     *m = (ttl_mixture){0};
 }
 
-/* The word distributions and class shares of G; *prior <- sum_k sum_j q_j log(theta / q).
- */
+/* The word distributions and class shares of G; *prior <- sum_k sum_j q_j log(theta /
+ * q). */
 static ferry_status m_step(ferry_ctx *ctx, const ttl_settle_options *o,
                            const ferry_matrix *x, const double *q, double s,
                            const ferry_block *g, ttl_mixture *m, double *sums,
@@ -133,12 +133,12 @@ ferry_status ferry_i_settle(ferry_ctx *ctx, const ttl_settle_options *o, ferry_m
     bool finish = false;
 
     if (steps) *steps = 0;
-    if (!q || !sums) FERRY_TRY(ferry_i_nomem(ctx, "a mixture"));
+    if (!q || !sums) FERRY_TRY(ferry_i_nomem(ctx));
     FERRY_TRY(ferry_i_matrix_index(ctx, x));
     FERRY_TRY(ferry_i_block_new(ctx, m, c, &own.l));
     FERRY_TRY(ferry_i_block_new(ctx, x->rows, c, &next));
     own.log_pi = ferry_i_calloc(c, sizeof *own.log_pi);
-    if (!own.log_pi) FERRY_TRY(ferry_i_nomem(ctx, "a mixture"));
+    if (!own.log_pi) FERRY_TRY(ferry_i_nomem(ctx));
     total = word_shares(x, q);
     for (int64_t i = 0; known && i < g->rows; i++)
         for (int64_t k = 0; known[i] >= 0 && k < c; k++)
@@ -166,8 +166,7 @@ done:
     return st;
 }
 
-/* ---- agreement
- * ------------------------------------------------------------------------------ */
+/* ---- agreement ---- */
 
 ferry_status ferry_i_kappa(ferry_ctx *ctx, int64_t n, const int32_t *a, const int32_t *b,
                            int64_t c, double *kappa)
@@ -177,7 +176,7 @@ ferry_status ferry_i_kappa(ferry_ctx *ctx, int64_t n, const int32_t *a, const in
     bool constant = n == 0;
 
     *kappa = 0;
-    if (!of_a) return ferry_i_nomem(ctx, "an agreement");
+    if (!of_a) return ferry_i_nomem(ctx);
     for (int64_t i = 0; i < n; i++) {
         of_a[a[i]] += 1 / (double)n;
         of_b[b[i]] += 1 / (double)n;
@@ -212,7 +211,7 @@ ferry_status ferry_i_halves(ferry_ctx *ctx, int64_t n, const ferry_matrix *const
     mass *all = ferry_i_calloc(m, sizeof *all);
     double most = 0;
 
-    if (!all) return ferry_i_nomem(ctx, "the halves of a view");
+    if (!all) return ferry_i_nomem(ctx);
     for (int64_t j = 0; j < m; j++)
         all[j].column = j;
     for (int64_t i = 0; i < n; i++)

@@ -50,8 +50,8 @@ static const ferry_opt triplex_opts[] = {
     TTL_OPT_LABELS(triplex_options),
 };
 
-/* One factorisation: places `from` .. `to` - 1 with the classes `known` teach place `to`.
- */
+/* One factorisation: places `from` .. `to` - 1 with the classes `known` teach place
+ * `to`. */
 typedef struct stage {
     const ttl_bridge *b;
     const triplex_options *o;
@@ -84,7 +84,7 @@ static ferry_status stage_columns(ferry_ctx *ctx, stage *s)
     int64_t shared = 0;
 
     s->keep = ferry_i_calloc(b->cols, sizeof *s->keep);
-    if (!s->keep) FERRY_TRY(ferry_i_nomem(ctx, "the columns of a view"));
+    if (!s->keep) FERRY_TRY(ferry_i_nomem(ctx));
     for (int64_t p = 0; p < b->n_spaces; p++) {
         bool both = false;
         for (int64_t v = 0; v < s->n_from; v++)
@@ -116,7 +116,7 @@ static ferry_status first_labels(ferry_ctx *ctx, stage *s, int32_t *const *known
     ferry_block **g = ferry_i_calloc(s->n_from, sizeof(ferry_block *));
     ttl_carried carried = {0};
 
-    if (!teacher || !g) FERRY_TRY(ferry_i_nomem(ctx, "a journey"));
+    if (!teacher || !g) FERRY_TRY(ferry_i_nomem(ctx));
     for (int64_t v = 0; v < s->n_from; v++) {
         FERRY_TRY(ferry_i_block_new(ctx, member(s, v)->n, b->c, &g[v]));
         ferry_i_clamp(g[v], known[s->from + v]);
@@ -154,7 +154,7 @@ static ferry_status run(ferry_ctx *ctx, stage *s, int32_t *const *known, ferry_r
 
     FERRY_TRY(stage_columns(ctx, s));
     s->place = ferry_i_calloc(s->n_from + 1, sizeof *s->place);
-    if (!s->place) FERRY_TRY(ferry_i_nomem(ctx, "a journey"));
+    if (!s->place) FERRY_TRY(ferry_i_nomem(ctx));
     for (int64_t v = 0; v <= s->n_from; v++) {
         s->place[v] = (ferry_nmtf_place){NULL, 0, v, 1};
         FERRY_TRY(ferry_i_columns_cut(ctx, member(s, v)->x, s->keep, false, &s->place[v].x,
@@ -190,7 +190,7 @@ static ferry_status keep_result(ferry_ctx *ctx, const stage *s, ttl_state *m)
     int64_t *at = ferry_i_calloc(s->b->cols, sizeof *at), next = 0;
     ferry_matrix *x = NULL;
 
-    if (!at) FERRY_TRY(ferry_i_nomem(ctx, "a model"));
+    if (!at) FERRY_TRY(ferry_i_nomem(ctx));
     for (int64_t j = 0; j < s->b->cols; j++)
         at[j] = s->keep[j] ? next++ : -1;
     FERRY_TRY(ferry_i_block_new(ctx, m->frame->cols, m->c, &m->h));
@@ -202,7 +202,7 @@ static ferry_status keep_result(ferry_ctx *ctx, const stage *s, ttl_state *m)
     FERRY_TRY(ferry_i_frame_rows(ctx, m->frame, t->domain, &x));
     m->ids = ferry_i_ids_copy(t->domain->ids);
     m->hash = ferry_i_calloc(t->n, sizeof *m->hash);
-    if (!m->ids || !m->hash) FERRY_TRY(ferry_i_nomem(ctx, "a model"));
+    if (!m->ids || !m->hash) FERRY_TRY(ferry_i_nomem(ctx));
     for (int64_t i = 0; i < t->n; i++)
         m->hash[i] = (int64_t)ferry_i_row_hash(x, i);
     FERRY_TRY(ferry_i_block_new(ctx, t->n, m->c, &m->g));
@@ -272,15 +272,15 @@ static ferry_status triplex_fit(ferry_ctx *ctx, const ferry_task *task, const vo
     stage s = {0};
 
     *out = NULL;
-    if (!m) FERRY_TRY(ferry_i_nomem(ctx, "a model"));
+    if (!m) FERRY_TRY(ferry_i_nomem(ctx));
     FERRY_TRY(ferry_i_bridge_new(ctx, "triplex", task,
                                  (ttl_reading){o->scale, o->leaks, o->bridge_labels}, &b));
     const int64_t last = b->n_places - 1;
     known = ferry_i_calloc(b->n_places, sizeof *known);
-    if (!known) FERRY_TRY(ferry_i_nomem(ctx, "a journey"));
+    if (!known) FERRY_TRY(ferry_i_nomem(ctx));
     for (int64_t i = 0; i < b->n_places; i++) {
         known[i] = ferry_i_calloc(b->place[i].n, sizeof **known);
-        if (!known[i]) FERRY_TRY(ferry_i_nomem(ctx, "a journey"));
+        if (!known[i]) FERRY_TRY(ferry_i_nomem(ctx));
         memcpy(known[i], b->place[i].known, (size_t)b->place[i].n * sizeof **known);
     }
     for (int64_t to = o->mode == SIT ? b->n_sources : last; to <= last; to++) {

@@ -108,7 +108,7 @@ static ferry_status ttl_fit(ferry_ctx *ctx, const ferry_task *task, const void *
     ttl_bridge *b = NULL;
 
     *out = NULL;
-    if (!s) FERRY_TRY(ferry_i_nomem(ctx, "a model"));
+    if (!s) FERRY_TRY(ferry_i_nomem(ctx));
     FERRY_TRY(ferry_i_bridge_new(ctx, "ttl", task,
                                  (ttl_reading){o->scale, o->leaks, o->bridge_labels}, &b));
     s->mode = o->mode;
@@ -129,8 +129,7 @@ done:
     return st;
 }
 
-/* ---- predict
- * ---------------------------------------------------------------------------------- */
+/* ---- predict ---- */
 
 /* Instances that were seen in fit and still look the same keep their classes. */
 static void recall(const ttl_state *s, const ferry_domain *d, const ferry_matrix *x,
@@ -170,8 +169,7 @@ done:
     return st;
 }
 
-/* ---- save and load
- * ---------------------------------------------------------------------------- */
+/* ---- save and load ---- */
 
 enum { MODE, CLASSES, LENGTHS, LOSS, NORM, TENSORS, FACTS };
 
@@ -191,7 +189,7 @@ static ferry_status save_paper(ferry_ctx *ctx, const ttl_state *s, ferry_bag *ba
         for (int64_t t = 0; t < s->n_tensors; t++)
             ferry_i_text_addf(&names, "%s%s", t ? " " : "", s->tensor[t].name);
         if (names.failed)
-            st = ferry_i_nomem(ctx, "a model");
+            st = ferry_i_nomem(ctx);
         else
             st = ferry_i_bag_put_text(ctx, bag, "factors", names.s ? names.s : "");
         ferry_i_text_free(&names);
@@ -217,7 +215,7 @@ static ferry_status ttl_save(ferry_ctx *ctx, const void *model, ferry_bag *bag)
         /* A class that has died out has -inf here, which is no number for a file. */
         {
             double *pi = ferry_i_calloc(s->c, sizeof *pi);
-            if (!pi) FERRY_TRY(ferry_i_nomem(ctx, "a model"));
+            if (!pi) FERRY_TRY(ferry_i_nomem(ctx));
             for (int64_t k = 0; k < s->c; k++)
                 pi[k] = fmax(s->mixture.log_pi[k], -DBL_MAX);
             st = ferry_i_bag_put_reals(ctx, bag, "mixture.log_pi", 1, s->c, pi);
@@ -238,7 +236,7 @@ static ferry_status load_tensor(ferry_ctx *ctx, const ferry_bag *bag, ttl_tensor
     t->rows = t->cols = -1;
     FERRY_TRY(ferry_i_bag_reals(ctx, bag, t->name, &t->rows, &t->cols, &data));
     t->data = ferry_i_calloc(t->rows * t->cols, sizeof *t->data);
-    if (!t->data) FERRY_TRY(ferry_i_nomem(ctx, "a model"));
+    if (!t->data) FERRY_TRY(ferry_i_nomem(ctx));
     memcpy(t->data, data, (size_t)(t->rows * t->cols) * sizeof *data);
 done:
     return st;
@@ -262,7 +260,7 @@ static ferry_status load_paper(ferry_ctx *ctx, const ferry_bag *bag, int64_t n_t
     FERRY_NEED(ctx, names && n_tensors >= 0 && n_tensors < 100000, FERRY_EDATA,
                "text factors is missing");
     s->tensor = ferry_i_calloc(n_tensors, sizeof *s->tensor);
-    if (!s->hash || !s->tensor) FERRY_TRY(ferry_i_nomem(ctx, "a model"));
+    if (!s->hash || !s->tensor) FERRY_TRY(ferry_i_nomem(ctx));
     memcpy(s->hash, hash, (size_t)n * sizeof *hash);
     for (; s->n_tensors < n_tensors; names += used) {
         ttl_tensor *t = &s->tensor[s->n_tensors];
@@ -286,7 +284,7 @@ static ferry_status load_mixture(ferry_ctx *ctx, const ferry_bag *bag, ttl_state
         ferry_i_bag_block(ctx, bag, "mixture.l", s->frame->cols, s->c, &s->mixture.l));
     FERRY_TRY(ferry_i_bag_reals(ctx, bag, "mixture.log_pi", &one, &s->c, &pi));
     s->mixture.log_pi = ferry_i_calloc(s->c, sizeof *pi);
-    if (!s->mixture.log_pi) FERRY_TRY(ferry_i_nomem(ctx, "a model"));
+    if (!s->mixture.log_pi) FERRY_TRY(ferry_i_nomem(ctx));
     for (int64_t k = 0; k < s->c; k++)
         s->mixture.log_pi[k] = pi[k] > -1e300 ? pi[k] : -INFINITY;
 done:
@@ -301,7 +299,7 @@ static ferry_status ttl_load(ferry_ctx *ctx, const ferry_bag *bag, void **out)
     int64_t n = FACTS;
 
     *out = NULL;
-    if (!s) FERRY_TRY(ferry_i_nomem(ctx, "a model"));
+    if (!s) FERRY_TRY(ferry_i_nomem(ctx));
     FERRY_TRY(ferry_i_bag_ints(ctx, bag, "ttl", &n, &facts));
     FERRY_NEED(ctx,
                (facts[MODE] == TTL_MODE_FERRY || facts[MODE] == TTL_MODE_PAPER) &&
