@@ -14,7 +14,7 @@
 #include <time.h>
 
 #include "ferry/ferry.h"
-#include "methods/coca.h"
+#include "methods/coca/coca.h"
 
 enum {
     N = 50000,

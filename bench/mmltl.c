@@ -10,7 +10,7 @@
 
 #include "ferry/ferry.h"
 #include "learn/learn.h"
-#include "methods/mmltl.h"
+#include "methods/mmltl/mmltl.h"
 
 /* CPU time of this one thread: what else the machine does hardly counts. */
 static double cpu_seconds(void)

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "golden.h"
-#include "methods/cdspp.h"
+#include "methods/cdspp/cdspp.h"
 #include "model/bag_private.h"
 #include "model/model.h"
 #include "small_task.h"

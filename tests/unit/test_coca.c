@@ -7,7 +7,7 @@
 
 #include "coca_case.h"
 #include "learn/learn.h"
-#include "methods/coca.h"
+#include "methods/coca/coca.h"
 
 enum { M = 14 };
 

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "ferry_test.h"
-#include "methods/coca.h"
+#include "methods/coca/coca.h"
 
 enum { MOST = 4 };
 

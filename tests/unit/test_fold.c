@@ -1,6 +1,6 @@
 /* Models of ratings: users and items that come later, and the best items of a user. */
 #include "ferry_test.h"
-#include "methods/ratings/ratings.h"
+#include "methods/shared/ratings.h"
 #include "model/model.h"
 #include "small_task.h"
 

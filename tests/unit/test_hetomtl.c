@@ -4,8 +4,8 @@
 #include <stdio.h>
 
 #include "golden.h"
-#include "methods/online/experts.h"
-#include "methods/online/het.h"
+#include "methods/hetomtl/experts.h"
+#include "methods/hetomtl/het.h"
 #include "model/model.h"
 #include "small_task.h"
 

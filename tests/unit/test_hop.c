@@ -1,8 +1,8 @@
 /* hop: crossing a bridge by a chain of classifiers; the kernel regression with its gate. */
 #include "journey.h"
-#include "methods/ttl/carry.h"
-#include "methods/ttl/gp.h"
-#include "methods/ttl/prepare.h"
+#include "methods/shared/bridge_prepare.h"
+#include "methods/shared/carry.h"
+#include "methods/shared/gp.h"
 
 static double cross(ferry_ctx *ctx, const journey *j, const char *settings)
 {

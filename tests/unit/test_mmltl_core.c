@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "golden.h"
-#include "methods/mmltl.h"
+#include "methods/mmltl/mmltl.h"
 
 /* The data of the golden cases, so that the tests check something without the files. */
 enum { D = 6, NS = 12, NT = 9, M = 3 };

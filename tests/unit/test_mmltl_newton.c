@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "ferry_test.h"
-#include "methods/mmltl.h"
+#include "methods/mmltl/mmltl.h"
 
 /* A problem with entries N(0, 1), column j of G times fall^j; delta partly along G. */
 typedef struct problem {

@@ -4,7 +4,7 @@
 
 #include "eval/eval.h"
 #include "ferry_test.h"
-#include "methods/ratings/ratings.h"
+#include "methods/shared/ratings.h"
 #include "model/model.h"
 #include "small_task.h"
 

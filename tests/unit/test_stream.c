@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "ferry_test.h"
-#include "methods/online/online.h"
+#include "methods/shared/online.h"
 #include "model/bag_private.h"
 #include "model/model.h"
 #include "small_task.h"

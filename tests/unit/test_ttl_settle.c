@@ -2,8 +2,8 @@
 #include <stdio.h>
 
 #include "golden.h"
-#include "methods/ttl/carry.h"
-#include "methods/ttl/prepare.h"
+#include "methods/shared/bridge_prepare.h"
+#include "methods/shared/carry.h"
 #include "methods/ttl/settle.h"
 
 /* CSR of n x m numbers, zeros left out. */

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "learn/rows.h"
-#include "methods/ranked.h"
+#include "methods/shared/ranked.h"
 
 enum { MOST_CELLS = 100000000 }; /* of sparse features made dense for k-means */
 

@@ -3,7 +3,7 @@
  * (4.8) with alpha = w_j = 1/p and no graph, times p: the same code computes them. */
 #include <math.h>
 
-#include "methods/coca.h"
+#include "methods/coca/coca.h"
 
 typedef struct pca_options {
     int64_t d;

@@ -3,7 +3,7 @@
  * between the domains. */
 #include <float.h>
 
-#include "methods/ranked.h"
+#include "methods/shared/ranked.h"
 
 typedef enum centring { CENTER_NONE, CENTER_DOMAIN } centring;
 

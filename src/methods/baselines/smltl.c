@@ -12,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "methods/ranked.h"
+#include "methods/shared/ranked.h"
 
 typedef struct smltl_options {
     int train, scale;

@@ -10,7 +10,7 @@
 #ifndef FERRY_MINDTL_H
 #define FERRY_MINDTL_H
 
-#include "methods/ratings/ratings.h"
+#include "methods/shared/ratings.h"
 
 /* One fit: what the progress callback is told, and whether it said FERRY_FINISH: then every
  * loop that still comes makes one round. */

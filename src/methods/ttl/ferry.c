@@ -22,7 +22,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "methods/ttl/prepare.h"
+#include "methods/shared/bridge_prepare.h"
 #include "methods/ttl/ttl.h"
 
 /* kappa of the labels from two halves of the features: both carried, both settled, and one

@@ -18,7 +18,7 @@
 #include <math.h>
 
 #include "learn/rows.h"
-#include "methods/ratings/ratings.h"
+#include "methods/shared/ratings.h"
 #include "methods/ttl/nmtf.h"
 
 /* The first k columns of a block as wide as any (its rows move together). */

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "methods/ttl/prepare.h"
+#include "methods/shared/bridge_prepare.h"
 #include "methods/ttl/ttl.h"
 
 /* The factorisation and which columns of the bridge its groups have. */

@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "methods/ttl/prepare.h"
+#include "methods/shared/bridge_prepare.h"
 #include "model/model.h"
 
 static const ferry_opt ttl_opts[] = {

@@ -2,7 +2,7 @@
 #ifndef FERRY_TTL_H
 #define FERRY_TTL_H
 
-#include "methods/ttl/carry.h"
+#include "methods/shared/carry.h"
 #include "methods/ttl/nmtf.h"
 #include "methods/ttl/settle.h"
 

@@ -1,0 +1,189 @@
+/* rating-mean and bias: what any recommender has to beat.
+ *
+ *   rating-mean:  x_ij = the mean of all, of user i's or of item j's ratings
+ *   bias:         x_ij = mu + a_i + b_j,
+ *                 min sum (x_ij - mu - a_i - b_j)^2 + lambda (|a|^2 + |b|^2)
+ *
+ * With a fixed every b_j is a shrunken mean, and the other way round:
+ *   b_j = sum_i (x_ij - mu - a_i) / (n_j + lambda). */
+#include <math.h>
+
+#include "methods/shared/ratings.h"
+
+/* ---- the biases ---- */
+
+/* to[i] <- sum over row i of (x - mu - other[j]) / (n_i + lambda); 0 without entries. */
+static void shrunken_means(const ferry_matrix *x, double mu, const double *other,
+                           double lambda, double *to)
+{
+    for (int64_t i = 0; i < x->rows; i++) {
+        const int64_t n = x->start[i + 1] - x->start[i];
+        double sum = 0;
+        for (int64_t e = x->start[i]; e < x->start[i + 1]; e++)
+            sum += x->value[e] - mu - other[x->index[e]];
+        to[i] = n > 0 ? sum / ((double)n + lambda) : 0;
+    }
+}
+
+static ferry_status mean_of(ferry_ctx *ctx, const ferry_matrix *x, double *mu)
+{
+    ferry_status st = FERRY_OK;
+    double sum = 0;
+
+    for (int64_t e = 0; e < x->nnz; e++)
+        sum += x->value[e];
+    *mu = x->nnz > 0 ? sum / (double)x->nnz : 0;
+    FERRY_NEED(ctx, isfinite(*mu), FERRY_EDATA, "the ratings are too large to add up");
+done:
+    return st;
+}
+
+ferry_status ferry_i_bias(ferry_ctx *ctx, const observed *o, double lambda, int64_t sweeps,
+                          double *mu, double *a, double *b)
+{
+    ferry_status st = FERRY_OK;
+
+    FERRY_TRY(mean_of(ctx, o->x, mu));
+    for (int64_t i = 0; i < o->x->rows; i++)
+        a[i] = 0;
+    for (int64_t j = 0; j < o->x->cols; j++)
+        b[j] = 0;
+    for (int64_t t = 0; t < sweeps; t++) {
+        shrunken_means(o->xt, *mu, a, lambda, b);
+        shrunken_means(o->x, *mu, b, lambda, a);
+    }
+done:
+    return st;
+}
+
+void ferry_i_bias_residuals(const ferry_matrix *x, double mu, const double *a,
+                            const double *b, double *out)
+{
+    for (int64_t i = 0; i < x->rows; i++)
+        for (int64_t e = x->start[i]; e < x->start[i + 1]; e++)
+            out[e] = x->value[e] - mu - a[i] - b[x->index[e]];
+}
+
+/* ---- bias ---- */
+
+typedef struct bias_options {
+    double lambda;
+    int64_t sweeps;
+} bias_options;
+
+static const ferry_opt bias_opts[] = {
+    FERRY_OPT(bias_options, REAL, lambda, 5, 0, 1e9,
+              "ratings of size 0 that shrink a bias"),
+    FERRY_OPT(bias_options, INT, sweeps, 10, 1, 1e6, "alternating steps"),
+};
+
+static ferry_status bias_fits(ferry_ctx *ctx, const ferry_task *task, const void *options)
+{
+    const ferry_ratings *r = NULL;
+
+    (void)options;
+    return ferry_i_rating_target(ctx, "bias", task, &r);
+}
+
+static ferry_status bias_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
+                             void **state, ferry_report *rep)
+{
+    ferry_status st = FERRY_OK;
+    const bias_options *opt = options;
+    const ferry_ratings *r = NULL;
+    observed o = {NULL, NULL};
+    rating_model *m = NULL;
+
+    *state = NULL;
+    FERRY_TRY(ferry_i_rating_target(ctx, "bias", task, &r));
+    FERRY_TRY(ferry_i_observed_new(ctx, r, 1, 0, &o));
+    FERRY_TRY(ferry_i_rating_model_new(ctx, r, 0, &m));
+    FERRY_TRY(ferry_i_bias(ctx, &o, opt->lambda, opt->sweeps, &m->mu, m->a, m->b));
+    m->shrink_a = m->shrink_b = opt->lambda;
+    rep->iters = opt->sweeps;
+    ferry_i_diag_real(ctx, "mean", m->mu);
+    *state = m;
+    m = NULL;
+done:
+    ferry_i_rating_model_free(m);
+    ferry_i_observed_clear(&o);
+    return st;
+}
+
+const ferry_method ferry_i_method_bias = {
+    .name = "bias",
+    .summary = "ratings as the mean plus a shrunken bias of the user and one of the item",
+    .reference = "Koren, Bell and Volinsky, Matrix Factorization Techniques, Computer 2009",
+    .kind = FERRY_KIND_BASELINE,
+    .goals = FERRY_RATE,
+    .needs = FERRY_NEED_RATINGS,
+    .options = bias_opts,
+    .n_options = FERRY_COUNT(bias_opts),
+    .options_size = sizeof(bias_options),
+    .fits = bias_fits,
+    .fit = bias_fit,
+    FERRY_RATING_MODEL,
+};
+
+/* ---- rating-mean ---- */
+
+typedef struct mean_options {
+    int by;
+} mean_options;
+
+enum { BY_GLOBAL, BY_USER, BY_ITEM };
+
+static const ferry_opt mean_opts[] = {
+    FERRY_OPT_ONE_OF(mean_options, by, "global|user|item", "global",
+                     "the mean of all ratings, of the user's or of the item's"),
+};
+
+static ferry_status mean_fits(ferry_ctx *ctx, const ferry_task *task, const void *options)
+{
+    const ferry_ratings *r = NULL;
+
+    (void)options;
+    return ferry_i_rating_target(ctx, "rating-mean", task, &r);
+}
+
+static ferry_status mean_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
+                             void **state, ferry_report *rep)
+{
+    ferry_status st = FERRY_OK;
+    const mean_options *opt = options;
+    const ferry_ratings *r = NULL;
+    observed o = {NULL, NULL};
+    rating_model *m = NULL;
+
+    (void)rep;
+    *state = NULL;
+    FERRY_TRY(ferry_i_rating_target(ctx, "rating-mean", task, &r));
+    FERRY_TRY(ferry_i_observed_new(ctx, r, 1, 0, &o));
+    FERRY_TRY(ferry_i_rating_model_new(ctx, r, 0, &m));
+    FERRY_TRY(mean_of(ctx, o.x, &m->mu));
+    if (opt->by == BY_USER) shrunken_means(o.x, m->mu, m->b, 0, m->a);
+    if (opt->by == BY_ITEM) shrunken_means(o.xt, m->mu, m->a, 0, m->b);
+    if (opt->by == BY_USER) m->shrink_a = 0;
+    if (opt->by == BY_ITEM) m->shrink_b = 0;
+    ferry_i_diag_real(ctx, "mean", m->mu);
+    *state = m;
+    m = NULL;
+done:
+    ferry_i_rating_model_free(m);
+    ferry_i_observed_clear(&o);
+    return st;
+}
+
+const ferry_method ferry_i_method_rating_mean = {
+    .name = "rating-mean",
+    .summary = "the mean rating of all, of the user or of the item",
+    .kind = FERRY_KIND_BASELINE,
+    .goals = FERRY_RATE,
+    .needs = FERRY_NEED_RATINGS,
+    .options = mean_opts,
+    .n_options = FERRY_COUNT(mean_opts),
+    .options_size = sizeof(mean_options),
+    .fits = mean_fits,
+    .fit = mean_fit,
+    FERRY_RATING_MODEL,
+};

@@ -1,0 +1,239 @@
+/* mf: biased matrix factorisation.
+ *
+ *   x_ij = mu + a_i + b_j + <p_i, q_j>
+ *
+ * mu, a, b as in bias; P, Q on what remains, E:
+ *   min sum (e_ij - <p_i, q_j>)^2 + lambda (|P|^2 + |Q|^2)
+ * by alternating least squares, where with Q fixed every user solves one small ridge system
+ * and the objective never grows; or by stochastic gradient descent (sgd.c). */
+#include <math.h>
+
+#include "methods/baselines/sgd.h"
+
+typedef struct mf_options {
+    int solver, ridge;
+    int64_t rank, sweeps;
+    double lambda, bias, tol, rate;
+} mf_options;
+
+enum { SOLVER_ALS, SOLVER_SGD };
+enum { RIDGE_ROW, RIDGE_RATING };
+
+static const ferry_opt mf_opts[] = {
+    FERRY_OPT_ONE_OF(mf_options, solver, "als|sgd", "als",
+                     "alternating least squares or stochastic gradient descent"),
+    FERRY_OPT_ONE_OF(mf_options, ridge, "row|rating", "row",
+                     "lambda for each user and item, or for each of their ratings"),
+    FERRY_OPT(mf_options, INT, rank, 20, 1, 1000, "columns of the two factors"),
+    FERRY_OPT(mf_options, REAL, lambda, 16, 1e-9, 1e9, "ridge weight of the factors"),
+    FERRY_OPT(mf_options, REAL, bias, 5, 0, 1e9, "ratings of size 0 that shrink a bias"),
+    FERRY_OPT(mf_options, INT, sweeps, 20, 1, 1e6, "most sweeps over users and items"),
+    FERRY_OPT(mf_options, REAL, tol, 1e-4, 0, 1,
+              "relative drop of the objective to stop at"),
+    FERRY_OPT(mf_options, REAL, rate, 0.1, 1e-9, 1,
+              "sgd: size of the first sweep's steps; that of sweep t is rate / sqrt(t)"),
+};
+
+/* ---- alternating least squares ---- */
+
+static double sum_of(int64_t n, const double *x)
+{
+    double sum = 0;
+
+    for (int64_t i = 0; i < n; i++)
+        sum += x[i];
+    return sum;
+}
+
+/* |P|^2, or every row as often as it has ratings. */
+static double penalty(ferry_ctx *ctx, bool weighted, const ferry_matrix *x,
+                      const ferry_block *p)
+{
+    double sum = 0;
+
+    if (!weighted) return ferry_e(ctx)->dot(ctx, p, p);
+    for (int64_t i = 0; i < p->rows; i++) {
+        const double *row = FERRY_ROW(p, i);
+        double squares = 0;
+        for (int64_t c = 0; c < p->k; c++)
+            squares += row[c] * row[c];
+        sum += squares * (double)(x->start[i + 1] - x->start[i]);
+    }
+    return sum;
+}
+
+/* The objective after the items' half comes with it:
+ *   |E|^2 - sum_j <q_j, y_j> + lambda |P|^2,  y_j = sum_i e_ij p_i. */
+static ferry_status als_sweep(ferry_ctx *ctx, const mf_options *opt, const observed *e,
+                              double squares, double *gain, rating_model *m, double *f)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_engine *engine = ferry_e(ctx);
+    const bool weighted = opt->ridge == RIDGE_RATING;
+
+    FERRY_TRY(engine->ridge_rows(ctx, e->x, m->q, opt->lambda, weighted, m->p, NULL));
+    FERRY_TRY(engine->ridge_rows(ctx, e->xt, m->p, opt->lambda, weighted, m->q, gain));
+    *f = squares - sum_of(m->q->rows, gain) +
+         opt->lambda * penalty(ctx, weighted, e->x, m->p);
+done:
+    return st;
+}
+
+/* ---- stochastic gradient descent ---- */
+
+/* It works in units of the deviation s of E, so that the size of its steps fits any scale:
+ *   E = s E',  P = sqrt(s) P',  Q = sqrt(s) Q',  lambda = s lambda'.
+ * The objective of E by <P', N> = sum of e h' and <P', D> = sum of h'^2, h' = <p', q'>. */
+static double objective(ferry_ctx *ctx, const mf_options *opt, const observed *e,
+                        double squares, double s, const rating_model *m, ferry_block *n,
+                        ferry_block *d)
+{
+    const ferry_engine *engine = ferry_e(ctx);
+    const bool weighted = opt->ridge == RIDGE_RATING;
+
+    engine->masked(ctx, e->x, m->p, m->q, n, d);
+    return squares - 2 * s * engine->dot(ctx, m->p, n) + s * s * engine->dot(ctx, m->p, d) +
+           opt->lambda * s *
+               (penalty(ctx, weighted, e->x, m->p) + penalty(ctx, weighted, e->xt, m->q));
+}
+
+static void scale(ferry_block *b, double f)
+{
+    for (int64_t i = 0; i < b->rows * b->k; i++)
+        b->data[i] *= f;
+}
+
+/* ---- sweeps ---- */
+
+/* What the solvers need besides the model. */
+typedef struct work {
+    double squares, s;  /* |E|^2, deviation */
+    double *gain;       /* als: one per item */
+    sgd order;          /* sgd */
+    ferry_block *n, *d; /* sgd: users x rank */
+} work;
+
+static void work_clear(work *w)
+{
+    ferry_i_free(w->gain);
+    ferry_i_sgd_clear(&w->order);
+    ferry_i_block_free(w->n);
+    ferry_i_block_free(w->d);
+}
+
+/* Workspace and start: als begins with Q, sgd with both, small. */
+static ferry_status work_new(ferry_ctx *ctx, const mf_options *opt, const observed *e,
+                             rating_model *m, work *w)
+{
+    ferry_status st = FERRY_OK;
+    ferry_rng rng;
+
+    ferry_i_rng_for(ctx, &rng, "mf");
+    ferry_i_fill_normal(m->q, &rng);
+    w->squares = ferry_i_matrix_norm2(e->x);
+    w->s = w->squares > 0 ? sqrt(w->squares / (double)e->x->nnz) : 1;
+    if (opt->solver == SOLVER_ALS) {
+        FERRY_NEW(ctx, w->gain, m->q->rows);
+        goto done;
+    }
+    ferry_i_fill_normal(m->p, &rng);
+    scale(m->p, 0.1);
+    scale(m->q, 0.1);
+    FERRY_TRY(ferry_i_sgd_new(ctx, e->x, w->s, &rng, &w->order));
+    FERRY_TRY(ferry_i_block_new(ctx, m->p->rows, m->p->k, &w->n));
+    FERRY_TRY(ferry_i_block_new(ctx, m->p->rows, m->p->k, &w->d));
+done:
+    return st;
+}
+
+static ferry_status sweeps(ferry_ctx *ctx, const mf_options *opt, const observed *e,
+                           rating_model *m, ferry_report *rep)
+{
+    ferry_status st = FERRY_OK;
+    work w = {.gain = NULL};
+    double before = INFINITY;
+    bool finish = false;
+
+    FERRY_TRY(work_new(ctx, opt, e, m, &w));
+    rep->stop = FERRY_STOP_MAX_ITER;
+    while (rep->iters < opt->sweeps && rep->stop == FERRY_STOP_MAX_ITER) {
+        rep->iters++;
+        if (opt->solver == SOLVER_ALS) {
+            FERRY_TRY(als_sweep(ctx, opt, e, w.squares, w.gain, m, &rep->objective));
+        } else {
+            ferry_i_sgd_sweep(ctx, &w.order, e, opt->lambda / w.s,
+                              opt->ridge == RIDGE_RATING,
+                              opt->rate / sqrt((double)rep->iters), m->p, m->q);
+            rep->objective = objective(ctx, opt, e, w.squares, w.s, m, w.n, w.d);
+        }
+        FERRY_NEED(ctx, isfinite(rep->objective), FERRY_ENUMERIC,
+                   "mf: the objective is no number any more%s",
+                   opt->solver == SOLVER_SGD ? "; a smaller `rate` may help" : "");
+        if (before - rep->objective < opt->tol * before) rep->stop = FERRY_STOP_TOL;
+        before = rep->objective;
+        FERRY_TRY(
+            ferry_i_progress(ctx, "mf", rep->iters, opt->sweeps, rep->objective, &finish));
+        if (finish) rep->stop = FERRY_STOP_FINISH;
+    }
+    if (opt->solver == SOLVER_SGD) {
+        scale(m->p, sqrt(w.s));
+        scale(m->q, sqrt(w.s));
+    }
+done:
+    work_clear(&w);
+    return st;
+}
+
+/* ---- the method ---- */
+
+static ferry_status mf_fits(ferry_ctx *ctx, const ferry_task *task, const void *options)
+{
+    const ferry_ratings *r = NULL;
+
+    (void)options;
+    return ferry_i_rating_target(ctx, "mf", task, &r);
+}
+
+static ferry_status mf_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
+                           void **state, ferry_report *rep)
+{
+    ferry_status st = FERRY_OK;
+    const mf_options *opt = options;
+    const ferry_ratings *r = NULL;
+    observed o = {NULL, NULL}, e = {NULL, NULL};
+    rating_model *m = NULL;
+
+    *state = NULL;
+    FERRY_TRY(ferry_i_rating_target(ctx, "mf", task, &r));
+    FERRY_TRY(ferry_i_observed_new(ctx, r, 1, 0, &o));
+    FERRY_TRY(ferry_i_rating_model_new(ctx, r, opt->rank, &m));
+    FERRY_TRY(ferry_i_bias(ctx, &o, opt->bias, 10, &m->mu, m->a, m->b));
+    ferry_i_bias_residuals(o.x, m->mu, m->a, m->b, o.x->value);
+    FERRY_TRY(ferry_i_observed_with(ctx, &o, o.x->value, &e));
+    FERRY_TRY(sweeps(ctx, opt, &e, m, rep));
+    m->shrink_a = m->shrink_b = opt->bias;
+    m->ridge = opt->lambda;
+    m->weighted = opt->ridge == RIDGE_RATING;
+    *state = m;
+    m = NULL;
+done:
+    ferry_i_rating_model_free(m);
+    ferry_i_observed_clear(&e);
+    ferry_i_observed_clear(&o);
+    return st;
+}
+
+const ferry_method ferry_i_method_mf = {
+    .name = "mf",
+    .summary = "biased matrix factorisation of the target's ratings",
+    .reference = "Koren, Bell and Volinsky, Matrix Factorization Techniques, Computer 2009",
+    .kind = FERRY_KIND_BASELINE,
+    .goals = FERRY_RATE,
+    .needs = FERRY_NEED_RATINGS,
+    .options = mf_opts,
+    .n_options = FERRY_COUNT(mf_opts),
+    .options_size = sizeof(mf_options),
+    .fits = mf_fits,
+    .fit = mf_fit,
+    FERRY_RATING_MODEL,
+};

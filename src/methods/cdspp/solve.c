@@ -1,0 +1,453 @@
+/* CDSPP's eigenproblem: exactly and fast, and the plain way (cdspp.h).
+ *
+ * With Bs = Xs Ls Xs' + alpha I and Bt likewise, Ms Mt' pt = lambda Bs ps and Mt Ms' ps =
+ * lambda Bt pt, so the positive eigenvalues are the singular values of Bs^-1/2 Ms Mt'
+ * Bt^-1/2, and all happens in the class sums:
+ *
+ *   Gs = Ms' Bs^-1 Ms = Ts' Ts,   Gt = Mt' Bt^-1 Mt = Tt' Tt,   Ts Tt' = U S V',
+ *   Ps = Bs^-1 Ms Tt' V S^-1 / sqrt 2,   Pt = Bt^-1 Mt Ts' U S^-1 / sqrt 2.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "learn/rows.h"
+#include "methods/cdspp/cdspp.h"
+
+/* Largest size of a matrix to factor: 2 GiB. */
+enum { MOST = 16384 };
+
+void ferry_i_cdspp_clear(cdspp *c)
+{
+    ferry_i_free(c->lambda);
+    ferry_i_block_free(c->ps);
+    ferry_i_block_free(c->pt);
+    ferry_i_free(c->cls);
+    ferry_i_small_free(c->gs);
+    ferry_i_small_free(c->gt);
+    ferry_i_block_free(c->q);
+    ferry_i_small_free(c->r);
+    *c = (cdspp){0};
+}
+
+/* ---- one side ---- */
+
+/* One side of the problem and what is made of it. */
+typedef struct side {
+    const ferry_matrix *x;
+    const int32_t *y;
+    int64_t k;
+    const int64_t *own, *other; /* counts of the k classes here and on the other side */
+    int64_t shared;
+    const int32_t *cls;
+    ferry_block *bm; /* d x shared: B^-1 M */
+    ferry_small *g;  /* shared x shared: M' B^-1 M */
+} side;
+
+void ferry_i_cdspp_root(int64_t n, const int32_t *y, int64_t k, const int64_t *own,
+                        const int64_t *other, double *v, double *sum)
+{
+    memset(sum, 0, (size_t)k * sizeof *sum);
+    for (int64_t j = 0; j < n; j++)
+        sum[y[j]] += v[j];
+    for (int64_t j = 0; j < n; j++) {
+        const double c = (double)own[y[j]], o = 0.5 * (double)other[y[j]];
+        v[j] = sqrt(c + o) * v[j] + (sqrt(o) - sqrt(c + o)) * sum[y[j]] / c;
+    }
+}
+
+/* Mean of g and its transpose: rounding apart it is symmetric. */
+static void symmetric(ferry_small *g)
+{
+    for (int64_t i = 0; i < g->rows; i++)
+        for (int64_t j = 0; j < i; j++) {
+            const double mean = 0.5 * (FERRY_AT(g, i, j) + FERRY_AT(g, j, i));
+            FERRY_AT(g, i, j) = FERRY_AT(g, j, i) = mean;
+        }
+}
+
+/* out (n x shared) <- Gram Y: sums of the columns of a class. */
+static void class_columns(const side *s, const ferry_small *gram, ferry_small *out)
+{
+    const int64_t n = gram->rows;
+
+    for (int64_t c = 0; c < s->shared; c++)
+        for (int64_t j = 0; j < n; j++) {
+            if (s->y[j] != s->cls[c]) continue;
+            for (int64_t i = 0; i < n; i++)
+                FERRY_AT(out, i, c) += FERRY_AT(gram, i, j);
+        }
+}
+
+/* a <- alpha I + F a F. */
+static void between_roots(const side *s, double alpha, ferry_small *a, double *sum)
+{
+    const int64_t n = a->rows;
+
+    /* rows from the columns before: a is symmetric, so F a is done on columns, the result
+     * transposed, and done again */
+    for (int pass = 0; pass < 2; pass++) {
+        for (int64_t j = 0; j < n; j++)
+            ferry_i_cdspp_root(n, s->y, s->k, s->own, s->other, a->data + j * n, sum);
+        for (int64_t j = 0; j < n; j++)
+            for (int64_t i = 0; i < j; i++) {
+                const double t = FERRY_AT(a, i, j);
+                FERRY_AT(a, i, j) = FERRY_AT(a, j, i);
+                FERRY_AT(a, j, i) = t;
+            }
+    }
+    for (int64_t j = 0; j < n; j++)
+        FERRY_AT(a, j, j) += alpha;
+}
+
+/* n <= d. With F = L^1/2 and F 1_k = sqrt(o_k / 2) 1_k the push-through identity gives
+ *   B^-1 M = X E,   E = F (alpha I + F X'X F)^-1 Y diag(sqrt(2 / o_k)),   G = (X'X Y)'E. */
+static ferry_status by_samples(ferry_ctx *ctx, side *s, double alpha)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t n = s->x->rows;
+    ferry_small *a = NULL, *e = NULL, *xxy = NULL;
+    ferry_block *eb = NULL;
+    double *sum = ferry_i_calloc(s->k, sizeof *sum);
+
+    FERRY_HAVE(ctx, sum);
+    FERRY_TRY(ferry_i_small_new(ctx, n, n, &a));
+    FERRY_TRY(ferry_i_small_new(ctx, n, s->shared, &e));
+    FERRY_TRY(ferry_i_small_new(ctx, n, s->shared, &xxy));
+    FERRY_TRY(ferry_i_block_new(ctx, n, s->shared, &eb));
+    ferry_e(ctx)->xxt(ctx, s->x, a);
+    class_columns(s, a, xxy);
+    between_roots(s, alpha, a, sum);
+    for (int64_t c = 0; c < s->shared; c++)
+        for (int64_t j = 0; j < n; j++)
+            if (s->y[j] == s->cls[c])
+                FERRY_AT(e, j, c) = sqrt(2 / (double)s->other[s->cls[c]]);
+    FERRY_TRY(ferry_e(ctx)->chol(ctx, a));
+    ferry_e(ctx)->chol_solve(ctx, a, e);
+    for (int64_t c = 0; c < s->shared; c++)
+        ferry_i_cdspp_root(n, s->y, s->k, s->own, s->other, e->data + c * n, sum);
+    ferry_e(ctx)->gemm(ctx, true, false, 1, xxy, e, 0, s->g);
+    for (int64_t j = 0; j < n; j++)
+        for (int64_t c = 0; c < s->shared; c++)
+            FERRY_ROW(eb, j)[c] = FERRY_AT(e, j, c);
+    FERRY_TRY(ferry_e(ctx)->tmul(ctx, 1, s->x, eb, 0, s->bm));
+done:
+    ferry_i_free(sum);
+    ferry_i_small_free(a);
+    ferry_i_small_free(e);
+    ferry_i_small_free(xxy);
+    ferry_i_block_free(eb);
+    return st;
+}
+
+/* m (d x k) <- class sums. */
+static ferry_status class_sums(ferry_ctx *ctx, const side *s, ferry_block **out)
+{
+    ferry_status st = FERRY_OK;
+
+    FERRY_TRY(ferry_i_block_new(ctx, s->x->cols, s->k, out));
+    for (int64_t i = 0; i < s->x->rows; i++)
+        for (int64_t e = row_begin(s->x, i); e < row_end(s->x, i); e++)
+            FERRY_ROW(*out, row_column(s->x, i, e))[s->y[i]] += row_values(s->x)[e];
+done:
+    return st;
+}
+
+/* X with each sample times sqrt(c_k + o_k / 2). */
+static ferry_status weighted(ferry_ctx *ctx, const side *s, ferry_matrix **out)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_matrix *x = s->x;
+
+    if (x->dense)
+        FERRY_TRY(ferry_i_matrix_dense(ctx, x->rows, x->cols, out));
+    else
+        FERRY_TRY(ferry_i_matrix_like(ctx, (ferry_matrix *)(uintptr_t)x, out));
+    for (int64_t i = 0; i < x->rows; i++) {
+        const double w = sqrt((double)s->own[s->y[i]] + 0.5 * (double)s->other[s->y[i]]);
+        for (int64_t e = row_begin(x, i); e < row_end(x, i); e++)
+            row_values(*out)[e] = w * row_values(x)[e];
+    }
+done:
+    return st;
+}
+
+/* B (d x d) <- X diag(a) X' - M M' + alpha I, M of all classes here. */
+static ferry_status make_b(ferry_ctx *ctx, const side *s, double alpha,
+                           const ferry_block *m, ferry_small *b)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_small mt = {m->k, m->rows, m->data}; /* the same bytes, column-major */
+    ferry_matrix *w = NULL;
+
+    FERRY_TRY(weighted(ctx, s, &w));
+    FERRY_TRY(ferry_e(ctx)->xtx(ctx, w, b));
+    ferry_e(ctx)->gemm(ctx, true, false, -1, &mt, &mt, 1, b);
+    for (int64_t j = 0; j < b->rows; j++)
+        FERRY_AT(b, j, j) += alpha;
+done:
+    ferry_i_matrix_free(w);
+    return st;
+}
+
+/* n > d: B itself. */
+static ferry_status by_features(ferry_ctx *ctx, side *s, double alpha)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t d = s->x->cols;
+    ferry_block *m = NULL;
+    ferry_small *b = NULL, *ms = NULL, *bm = NULL;
+
+    FERRY_TRY(class_sums(ctx, s, &m));
+    FERRY_TRY(ferry_i_small_new(ctx, d, d, &b));
+    FERRY_TRY(ferry_i_small_new(ctx, d, s->shared, &ms));
+    FERRY_TRY(ferry_i_small_new(ctx, d, s->shared, &bm));
+    FERRY_TRY(make_b(ctx, s, alpha, m, b));
+    for (int64_t c = 0; c < s->shared; c++)
+        for (int64_t i = 0; i < d; i++)
+            FERRY_AT(ms, i, c) = FERRY_AT(bm, i, c) = FERRY_ROW(m, i)[s->cls[c]];
+    FERRY_TRY(ferry_e(ctx)->chol(ctx, b));
+    ferry_e(ctx)->chol_solve(ctx, b, bm);
+    ferry_e(ctx)->gemm(ctx, true, false, 1, ms, bm, 0, s->g);
+    for (int64_t i = 0; i < d; i++)
+        for (int64_t c = 0; c < s->shared; c++)
+            FERRY_ROW(s->bm, i)[c] = FERRY_AT(bm, i, c);
+done:
+    ferry_i_block_free(m);
+    ferry_i_small_free(b);
+    ferry_i_small_free(ms);
+    ferry_i_small_free(bm);
+    return st;
+}
+
+static ferry_status solve_side(ferry_ctx *ctx, side *s, double alpha)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t n = s->x->rows, d = s->x->cols, least = n < d ? n : d;
+
+    FERRY_NEED(
+        ctx, least <= MOST, FERRY_ENEEDS,
+        "cdspp: %lld labelled rows with %lld features: one of the two may be at most "
+        "%d",
+        (long long)n, (long long)d, (int)MOST);
+    FERRY_TRY(ferry_i_block_new(ctx, d, s->shared, &s->bm));
+    FERRY_TRY(ferry_i_small_new(ctx, s->shared, s->shared, &s->g));
+    FERRY_TRY(n <= d ? by_samples(ctx, s, alpha) : by_features(ctx, s, alpha));
+    symmetric(s->g);
+done:
+    return st;
+}
+
+/* ---- both sides ---- */
+
+/* t <- T with G = T'T: rows sqrt(w_i) q_i' of the eigenvectors. Forming G squared the
+ * condition number: eigenvalues below 1e-13 of the largest are rounding, whose roots (1e-7)
+ * would look like real ones. */
+static ferry_status root_of(ferry_ctx *ctx, const ferry_small *g, ferry_small *t)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t k = g->rows;
+    ferry_small *q = NULL;
+    double *w = ferry_i_calloc(k, sizeof *w);
+
+    FERRY_HAVE(ctx, w);
+    FERRY_TRY(ferry_i_small_new(ctx, k, k, &q));
+    memcpy(q->data, g->data, (size_t)(k * k) * sizeof *q->data);
+    FERRY_TRY(ferry_e(ctx)->eigh(ctx, q, w));
+    for (int64_t i = 0; i < k; i++) {
+        const double root = w[i] > 1e-13 * w[k - 1] ? sqrt(w[i]) : 0;
+        for (int64_t j = 0; j < k; j++)
+            FERRY_AT(t, i, j) = root * FERRY_AT(q, j, i);
+    }
+done:
+    ferry_i_free(w);
+    ferry_i_small_free(q);
+    return st;
+}
+
+/* to (k x rank) <- T' U diag(1 / (s sqrt 2)), the first rank columns of U. */
+static void mix(ferry_ctx *ctx, const ferry_small *t, const ferry_small *u, const double *s,
+                ferry_small *to)
+{
+    const ferry_small lead = {u->rows, to->cols, u->data};
+
+    ferry_e(ctx)->gemm(ctx, true, false, 1, t, &lead, 0, to);
+    for (int64_t c = 0; c < to->cols; c++)
+        for (int64_t i = 0; i < to->rows; i++)
+            FERRY_AT(to, i, c) /= s[c] * sqrt(2);
+}
+
+/* Turn column c of both so that the largest |entry| of pt's is positive. */
+static void turn(cdspp *out, int64_t c)
+{
+    if (!ferry_i_fix_sign(out->pt->rows, out->pt->data + c, out->pt->k)) return;
+    for (int64_t i = 0; i < out->ps->rows; i++)
+        FERRY_ROW(out->ps, i)[c] *= -1;
+    for (int64_t i = 0; out->r && i < out->r->rows; i++)
+        FERRY_AT(out->r, i, c) *= -1;
+}
+
+/* The K x K part. */
+static ferry_status join(ferry_ctx *ctx, const side *s, const side *t, int64_t dims,
+                         cdspp *out)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t k = s->shared;
+    ferry_small *ts = NULL, *tt = NULL, *a = NULL, *u = NULL, *v = NULL, *rs = NULL;
+
+    FERRY_TRY(ferry_i_small_new(ctx, k, k, &ts));
+    FERRY_TRY(ferry_i_small_new(ctx, k, k, &tt));
+    FERRY_TRY(ferry_i_small_new(ctx, k, k, &a));
+    FERRY_TRY(ferry_i_small_new(ctx, k, k, &u));
+    FERRY_TRY(ferry_i_small_new(ctx, k, k, &v));
+    FERRY_TRY(root_of(ctx, s->g, ts));
+    FERRY_TRY(root_of(ctx, t->g, tt));
+    ferry_e(ctx)->gemm(ctx, false, true, 1, ts, tt, 0, a);
+    FERRY_TRY(ferry_e(ctx)->svd(ctx, a, u, out->lambda, v));
+    while (out->rank < k && out->lambda[out->rank] > 1e-12 * out->lambda[0])
+        out->rank++;
+    if (dims > 0 && out->rank > dims) out->rank = dims;
+    FERRY_TRY(ferry_i_small_new(ctx, k, out->rank, &rs));
+    FERRY_TRY(ferry_i_small_new(ctx, k, out->rank, &out->r));
+    FERRY_TRY(ferry_i_block_new(ctx, s->x->cols, out->rank, &out->ps));
+    FERRY_TRY(ferry_i_block_new(ctx, t->x->cols, out->rank, &out->pt));
+    mix(ctx, tt, v, out->lambda, rs);
+    mix(ctx, ts, u, out->lambda, out->r);
+    ferry_e(ctx)->bmul(ctx, 1, s->bm, rs, false, 0, out->ps);
+    ferry_e(ctx)->bmul(ctx, 1, t->bm, out->r, false, 0, out->pt);
+    for (int64_t c = 0; c < out->rank; c++)
+        turn(out, c);
+done:
+    ferry_i_small_free(ts);
+    ferry_i_small_free(tt);
+    ferry_i_small_free(a);
+    ferry_i_small_free(u);
+    ferry_i_small_free(v);
+    ferry_i_small_free(rs);
+    return st;
+}
+
+/* Counts of the classes on both sides, and those that both have. */
+static ferry_status count(ferry_ctx *ctx, const cdspp_problem *p, int64_t **counts,
+                          cdspp *out)
+{
+    ferry_status st = FERRY_OK;
+    int64_t *c = *counts = ferry_i_calloc(2 * p->k, sizeof *c);
+
+    FERRY_NEW(ctx, out->cls, p->k);
+    FERRY_NEW(ctx, out->lambda, p->k);
+    FERRY_HAVE(ctx, c);
+    for (int64_t i = 0; i < p->s.x->rows; i++)
+        c[p->s.y[i]]++;
+    for (int64_t i = 0; i < p->t.x->rows; i++)
+        c[p->k + p->t.y[i]]++;
+    for (int64_t k = 0; k < p->k; k++)
+        if (c[k] > 0 && c[p->k + k] > 0) out->cls[out->shared++] = (int32_t)k;
+done:
+    return st;
+}
+
+ferry_status ferry_i_cdspp(ferry_ctx *ctx, const cdspp_problem *p, int64_t dims, cdspp *out)
+{
+    ferry_status st = FERRY_OK;
+    int64_t *counts = NULL;
+    side s = {0}, t = {0};
+
+    *out = (cdspp){0};
+    FERRY_TRY(count(ctx, p, &counts, out));
+    s = (side){.x = p->s.x, .y = p->s.y, .own = counts, .other = counts + p->k};
+    t = (side){.x = p->t.x, .y = p->t.y, .own = counts + p->k, .other = counts};
+    s.k = t.k = p->k;
+    s.shared = t.shared = out->shared;
+    s.cls = t.cls = out->cls;
+    if (out->shared == 0) goto done;
+    FERRY_TRY(solve_side(ctx, &s, p->alpha));
+    FERRY_TRY(solve_side(ctx, &t, p->alpha));
+    FERRY_TRY(join(ctx, &s, &t, dims, out));
+    out->gs = s.g;
+    out->gt = t.g;
+    out->q = t.bm;
+    s.g = t.g = NULL;
+    t.bm = NULL;
+done:
+    ferry_i_free(counts);
+    ferry_i_block_free(s.bm);
+    ferry_i_small_free(s.g);
+    ferry_i_block_free(t.bm);
+    ferry_i_small_free(t.g);
+    if (st != FERRY_OK) ferry_i_cdspp_clear(out);
+    return st;
+}
+
+/* ---- the plain way ---- */
+
+/* Put one side's B + alpha I and class sums into the whole, at feature `from`. */
+static ferry_status place(ferry_ctx *ctx, const side *s, double alpha, int64_t from,
+                          ferry_small *b, ferry_block **m)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t d = s->x->cols;
+    ferry_small *own = NULL;
+
+    FERRY_TRY(class_sums(ctx, s, m));
+    FERRY_TRY(ferry_i_small_new(ctx, d, d, &own));
+    FERRY_TRY(make_b(ctx, s, alpha, *m, own));
+    for (int64_t j = 0; j < d; j++)
+        memcpy(&FERRY_AT(b, from, from + j), &FERRY_AT(own, 0, j),
+               (size_t)d * sizeof *own->data);
+done:
+    ferry_i_small_free(own);
+    return st;
+}
+
+ferry_status ferry_i_cdspp_dense(ferry_ctx *ctx, const cdspp_problem *p, int64_t dims,
+                                 cdspp *out)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t ds = p->s.x->cols, dt = p->t.x->cols, n = ds + dt;
+    int64_t *counts = NULL;
+    ferry_small *a = NULL, *b = NULL;
+    ferry_block *ms = NULL, *mt = NULL;
+    double *w = ferry_i_calloc(n, sizeof *w);
+
+    *out = (cdspp){0};
+    FERRY_HAVE(ctx, w);
+    FERRY_TRY(count(ctx, p, &counts, out));
+    const side s = {
+        .x = p->s.x, .y = p->s.y, .k = p->k, .own = counts, .other = counts + p->k};
+    const side t = {
+        .x = p->t.x, .y = p->t.y, .k = p->k, .own = counts + p->k, .other = counts};
+    FERRY_TRY(ferry_i_small_new(ctx, n, n, &a));
+    FERRY_TRY(ferry_i_small_new(ctx, n, n, &b));
+    FERRY_TRY(place(ctx, &s, p->alpha, 0, b, &ms));
+    FERRY_TRY(place(ctx, &t, p->alpha, ds, b, &mt));
+    for (int64_t i = 0; i < ds; i++) /* Ms Mt' */
+        for (int64_t j = 0; j < dt; j++)
+            for (int64_t k = 0; k < p->k; k++) {
+                FERRY_AT(a, i, ds + j) += FERRY_ROW(ms, i)[k] * FERRY_ROW(mt, j)[k];
+                FERRY_AT(a, ds + j, i) = FERRY_AT(a, i, ds + j);
+            }
+    FERRY_TRY(ferry_e(ctx)->eigh2(ctx, a, b, w));
+    while (out->rank < out->shared && out->rank < n &&
+           w[n - 1 - out->rank] > 1e-10 * w[n - 1])
+        out->rank++;
+    if (dims > 0 && out->rank > dims) out->rank = dims;
+    FERRY_TRY(ferry_i_block_new(ctx, ds, out->rank, &out->ps));
+    FERRY_TRY(ferry_i_block_new(ctx, dt, out->rank, &out->pt));
+    for (int64_t c = 0; c < out->rank; c++) {
+        out->lambda[c] = w[n - 1 - c];
+        for (int64_t i = 0; i < ds; i++)
+            FERRY_ROW(out->ps, i)[c] = FERRY_AT(a, i, n - 1 - c);
+        for (int64_t i = 0; i < dt; i++)
+            FERRY_ROW(out->pt, i)[c] = FERRY_AT(a, ds + i, n - 1 - c);
+        turn(out, c);
+    }
+done:
+    ferry_i_free(w);
+    ferry_i_free(counts);
+    ferry_i_small_free(a);
+    ferry_i_small_free(b);
+    ferry_i_block_free(ms);
+    ferry_i_block_free(mt);
+    if (st != FERRY_OK) ferry_i_cdspp_clear(out);
+    return st;
+}

@@ -1,0 +1,379 @@
+/* CoCA: the graphs as one matrix, the matrix H as an operator, and its largest
+ * eigenvalues. */
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+#include "methods/coca/coca.h"
+
+/* H is written out up to DENSE columns; PANEL vectors at a time are multiplied by it. */
+enum { DENSE = 1500, DENSE_MOST = 2000, PANEL = 64 };
+
+/* ---- graphs ---- */
+
+void ferry_i_coca_node_factors(const ferry_matrix *a, bool sym, double *f)
+{
+    for (int64_t i = 0; i < a->rows; i++) {
+        double degree = 0;
+        for (int64_t e = a->start[i]; e < a->start[i + 1]; e++)
+            degree += a->value[e];
+        f[i] = !sym ? 1 : degree > 0 ? 1 / sqrt(degree) : 0;
+    }
+}
+
+/* Row i of all graphs, merged by column, goes behind the rows of w before it. next: q
+ * places, scratch. */
+static void add_row(int64_t q, const ferry_matrix *const *m, const double *wt,
+                    double *const *f, int64_t i, int64_t *next, ferry_matrix *w)
+{
+    int64_t n = w->start[i];
+
+    for (int64_t t = 0; t < q; t++)
+        next[t] = m[t]->start[i];
+    for (;;) {
+        int32_t j = INT32_MAX;
+        double sum = 0;
+        for (int64_t t = 0; t < q; t++)
+            if (next[t] < m[t]->start[i + 1] && m[t]->index[next[t]] < j)
+                j = m[t]->index[next[t]];
+        if (j == INT32_MAX) break;
+        for (int64_t t = 0; t < q; t++)
+            if (next[t] < m[t]->start[i + 1] && m[t]->index[next[t]] == j)
+                sum += wt[t] * (f[t][i] * f[t][j]) * m[t]->value[next[t]++];
+        w->index[n] = j;
+        w->value[n++] = sum;
+    }
+    w->start[i + 1] = n;
+}
+
+ferry_status ferry_i_coca_graphs(ferry_ctx *ctx, int64_t q, const ferry_matrix *const *m,
+                                 const double *wt, bool sym, ferry_matrix **out)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t n = m[0]->rows;
+    double **f = ferry_i_calloc(q, sizeof *f);
+    int64_t *next = ferry_i_calloc(q, sizeof *next), nnz = 0;
+    ferry_matrix *w = NULL;
+
+    *out = NULL;
+    FERRY_HAVE(ctx, f && next);
+    for (int64_t t = 0; t < q; t++) {
+        f[t] = ferry_i_calloc(n, sizeof **f);
+        FERRY_HAVE(ctx, f[t]);
+        ferry_i_coca_node_factors(m[t], sym, f[t]);
+        nnz += m[t]->nnz;
+    }
+    FERRY_TRY(ferry_i_matrix_csr(ctx, n, n, nnz, &w));
+    for (int64_t i = 0; i < n; i++)
+        add_row(q, m, wt, f, i, next, w);
+    w->nnz = w->start[n]; /* edges that graphs share are one */
+    *out = w;
+    w = NULL;
+done:
+    for (int64_t t = 0; f && t < q; t++)
+        ferry_i_free(f[t]);
+    ferry_i_free(f);
+    ferry_i_free(next);
+    ferry_i_matrix_free(w);
+    return st;
+}
+
+/* ---- H as an operator ---- */
+
+void ferry_i_coca_form(coca_form form, int64_t p, const double *w, double alpha, double *a,
+                       double *b)
+{
+    *b = form == COCA_43 ? 2 * alpha : alpha;
+    for (int64_t j = 0; j < p; j++) {
+        if (form == COCA_48) /* (4.8), what Algorithm 2 builds */
+            a[j] = w[j];
+        else if (form == COCA_44) /* (4.4), j = h kept in the consensus term */
+            a[j] = w[j] + alpha;
+        else /* (4.3) expanded exactly */
+            a[j] = w[j] - 2 * alpha * (double)(p - 1);
+    }
+}
+
+int64_t ferry_i_coca_size(const coca_problem *c)
+{
+    int64_t size = 0;
+
+    for (int64_t j = 0; j < c->p; j++)
+        size += c->x[j]->cols;
+    return size;
+}
+
+/* Workspace of the operator for panels of k vectors. */
+typedef struct product {
+    const coca_problem *c;
+    int64_t k, ld, done;
+    ferry_block *u, *y;  /* D x k: a panel in and out, when more than PANEL come */
+    ferry_block *t, *wt; /* m x ld: t_1 .. t_p side by side (p k columns), and W times it */
+    ferry_block *s;      /* m x k: sum of the t_j */
+    ferry_block *r;      /* m x k */
+    coca_packed *packed; /* for one vector, or NULL */
+} product;
+
+static void free_product(product *o)
+{
+    ferry_i_block_free(o->u);
+    ferry_i_block_free(o->y);
+    ferry_i_block_free(o->t);
+    ferry_i_block_free(o->wt);
+    ferry_i_block_free(o->s);
+    ferry_i_block_free(o->r);
+}
+
+static ferry_status size_product(ferry_ctx *ctx, product *o, int64_t k)
+{
+    ferry_status st = FERRY_OK;
+    const coca_problem *c = o->c;
+
+    if (o->k == k) return FERRY_OK;
+    free_product(o);
+    *o = (product){.c = c, .done = o->done, .packed = o->packed};
+    FERRY_TRY(ferry_i_block_new(ctx, ferry_i_coca_size(c), k, &o->u));
+    FERRY_TRY(ferry_i_block_new(ctx, ferry_i_coca_size(c), k, &o->y));
+    /* Rows of whole cache lines: the products with W are then faster by a quarter. */
+    o->ld = c->w && c->p * k > 4 ? (c->p * k + 7) / 8 * 8 : c->p * k;
+    FERRY_TRY(ferry_i_block_new(ctx, c->m, o->ld, &o->t));
+    if (c->w) FERRY_TRY(ferry_i_block_new(ctx, c->m, o->ld, &o->wt));
+    FERRY_TRY(ferry_i_block_new(ctx, c->m, k, &o->s));
+    FERRY_TRY(ferry_i_block_new(ctx, c->m, k, &o->r));
+    o->k = k;
+done:
+    return st;
+}
+
+/* t_j = f_j X_j u_j, s = sum_j t_j. */
+static void forward(ferry_ctx *ctx, product *o, const ferry_block *u)
+{
+    const coca_problem *c = o->c;
+    const int64_t k = u->k, ld = o->ld;
+
+    memset(o->s->data, 0, (size_t)(c->m * k) * sizeof(double));
+    for (int64_t j = 0, at = 0; j < c->p; at += c->x[j++]->cols) {
+        const ferry_block uj = {c->x[j]->cols, k, u->data + at * k};
+        const double f = c->f ? c->f[j] : 1;
+        ferry_i_coca_mul(ctx, c->x[j], &uj, o->r);
+#pragma omp parallel for num_threads(ctx->threads) schedule(static)
+        for (int64_t i = 0; i < c->m; i++)
+            for (int64_t l = 0; l < k; l++) {
+                const double t = f * o->r->data[i * k + l];
+                o->t->data[i * ld + j * k + l] = t;
+                o->s->data[i * k + l] += t;
+            }
+    }
+}
+
+/* (H u)_j = f_j X_j' ((a_j - b) t_j + b s + W t_j). */
+static ferry_status backward(ferry_ctx *ctx, product *o, ferry_block *y)
+{
+    ferry_status st = FERRY_OK;
+    const coca_problem *c = o->c;
+    const int64_t k = y->k, ld = o->ld;
+
+    if (c->w) ferry_e(ctx)->mul(ctx, 1, c->w, o->t, 0, o->wt);
+    for (int64_t j = 0, at = 0; j < c->p; at += c->x[j++]->cols) {
+        ferry_block yj = {c->x[j]->cols, k, y->data + at * k};
+        const double f = c->f ? c->f[j] : 1, own = c->a[j] - c->b;
+#pragma omp parallel for num_threads(ctx->threads) schedule(static)
+        for (int64_t i = 0; i < c->m; i++)
+            for (int64_t l = 0; l < k; l++) {
+                const int64_t e = i * ld + j * k + l;
+                const double wt = c->w ? o->wt->data[e] : 0;
+                o->r->data[i * k + l] =
+                    f * (own * o->t->data[e] + c->b * o->s->data[i * k + l] + wt);
+            }
+        FERRY_TRY(ferry_i_coca_tmul(ctx, c->x[j], o->r, &yj));
+    }
+done:
+    return st;
+}
+
+static void copy_columns(const ferry_block *from, int64_t at, ferry_block *to,
+                         int64_t to_at, int64_t n)
+{
+    for (int64_t i = 0; i < from->rows; i++)
+        memcpy(FERRY_ROW(to, i) + to_at, FERRY_ROW(from, i) + at,
+               (size_t)n * sizeof(double));
+}
+
+static ferry_status apply(ferry_ctx *ctx, void *arg, const ferry_block *x, ferry_block *y)
+{
+    ferry_status st = FERRY_OK;
+    product *o = arg;
+    bool finish = false; /* there is nothing to keep before the end */
+
+    o->done += x->k;
+    if (o->c->products) *o->c->products = o->done;
+    if (o->c->name) FERRY_TRY(ferry_i_progress(ctx, o->c->name, o->done, 0, NAN, &finish));
+    if (x->k == 1 && o->packed) {
+        ferry_i_coca_packed_mul(ctx, o->packed, x->data, y->data);
+        goto done;
+    }
+    if (x->k <= PANEL) {
+        FERRY_TRY(size_product(ctx, o, x->k));
+        forward(ctx, o, x);
+        FERRY_TRY(backward(ctx, o, y));
+        goto done;
+    }
+    for (int64_t at = 0; at < x->k; at += PANEL) {
+        const int64_t n = x->k - at < PANEL ? x->k - at : PANEL;
+        FERRY_TRY(size_product(ctx, o, n));
+        copy_columns(x, at, o->u, 0, n);
+        forward(ctx, o, o->u);
+        FERRY_TRY(backward(ctx, o, o->y));
+        copy_columns(o->y, 0, y, at, n);
+    }
+done:
+    return st;
+}
+
+/* ---- eigenvalues ---- */
+
+/* The matrix of an operator, from its products with the unit vectors. */
+static ferry_status write_out(ferry_ctx *ctx, int64_t n, ferry_operator op, void *arg,
+                              ferry_small **out)
+{
+    ferry_status st = FERRY_OK;
+    ferry_block *unit = NULL, *image = NULL;
+    ferry_small *h = NULL;
+
+    *out = NULL;
+    FERRY_TRY(ferry_i_block_new(ctx, n, n, &unit));
+    FERRY_TRY(ferry_i_block_new(ctx, n, n, &image));
+    FERRY_TRY(ferry_i_small_new(ctx, n, n, &h));
+    for (int64_t i = 0; i < n; i++)
+        unit->data[i * n + i] = 1;
+    FERRY_TRY(op(ctx, arg, unit, image));
+    for (int64_t j = 0; j < n; j++)
+        for (int64_t i = 0; i < n; i++) /* symmetric but for rounding */
+            FERRY_AT(h, i, j) = (image->data[i * n + j] + image->data[j * n + i]) / 2;
+    *out = h;
+    h = NULL;
+done:
+    ferry_i_block_free(unit);
+    ferry_i_block_free(image);
+    ferry_i_small_free(h);
+    return st;
+}
+
+static ferry_status largest_dense(ferry_ctx *ctx, int64_t n, ferry_operator op, void *arg,
+                                  int64_t d, double *values, ferry_block *u)
+{
+    ferry_status st = FERRY_OK;
+    ferry_small *h = NULL;
+    double *w = ferry_i_calloc(n, sizeof *w);
+
+    FERRY_HAVE(ctx, w);
+    FERRY_TRY(write_out(ctx, n, op, arg, &h));
+    FERRY_TRY(ferry_e(ctx)->eigh(ctx, h, w));
+    for (int64_t c = 0; c < d; c++) {
+        values[c] = w[n - 1 - c];
+        for (int64_t i = 0; i < n; i++)
+            FERRY_ROW(u, i)[c] = FERRY_AT(h, i, n - 1 - c);
+    }
+done:
+    ferry_i_free(w);
+    ferry_i_small_free(h);
+    return st;
+}
+
+static bool writes_out(coca_solver solver, int64_t n)
+{
+    return solver == COCA_SOLVE_DENSE || (solver == COCA_SOLVE_AUTO && n <= DENSE);
+}
+
+static ferry_status largest(ferry_ctx *ctx, int64_t n, ferry_operator op, void *arg,
+                            coca_solver solver, int64_t d, double *values, ferry_block *u)
+{
+    ferry_status st = FERRY_OK;
+
+    FERRY_NEED(ctx, solver != COCA_SOLVE_DENSE || n <= DENSE_MOST, FERRY_EINVAL,
+               "coca: solver = dense takes up to %d features, the views have %lld",
+               DENSE_MOST, (long long)n);
+    if (writes_out(solver, n))
+        FERRY_TRY(largest_dense(ctx, n, op, arg, d, values, u));
+    else
+        FERRY_TRY(ferry_e(ctx)->eigs(ctx, n, op, arg, d, 1e-10, values, u));
+done:
+    return st;
+}
+
+ferry_status ferry_i_coca_matrix(ferry_ctx *ctx, const coca_problem *c, ferry_small **out)
+{
+    product o = {.c = c};
+    const ferry_status st = write_out(ctx, ferry_i_coca_size(c), apply, &o, out);
+
+    free_product(&o);
+    return st;
+}
+
+ferry_status ferry_i_coca_solve(ferry_ctx *ctx, const coca_problem *c, int64_t d,
+                                double *values, ferry_block *u)
+{
+    product o = {.c = c};
+    const int64_t size = ferry_i_coca_size(c);
+
+    ferry_status st = FERRY_OK;
+
+    assert(1 <= d && d <= size && u->rows == size && u->k == d);
+    if (!writes_out(c->solver, size)) FERRY_TRY(ferry_i_coca_pack(ctx, c, &o.packed));
+    FERRY_TRY(largest(ctx, size, apply, &o, c->solver, d, values, u));
+done:
+    ferry_i_coca_packed_free(o.packed);
+    free_product(&o);
+    return st;
+}
+
+/* ---- relational only ---- */
+
+typedef struct centred_graph {
+    const ferry_matrix *w;
+    bool centred;
+    ferry_block *t;
+} centred_graph;
+
+/* Take the mean of every column away: K x. */
+static void centre(ferry_block *x)
+{
+    for (int64_t l = 0; l < x->k; l++) {
+        double mean = 0;
+        for (int64_t i = 0; i < x->rows; i++)
+            mean += FERRY_ROW(x, i)[l];
+        mean /= (double)x->rows;
+        for (int64_t i = 0; i < x->rows; i++)
+            FERRY_ROW(x, i)[l] -= mean;
+    }
+}
+
+static ferry_status apply_graph(ferry_ctx *ctx, void *arg, const ferry_block *x,
+                                ferry_block *y)
+{
+    ferry_status st = FERRY_OK;
+    centred_graph *g = arg;
+
+    if (!g->t || g->t->k != x->k) {
+        ferry_i_block_free(g->t);
+        g->t = NULL;
+        FERRY_TRY(ferry_i_block_new(ctx, x->rows, x->k, &g->t));
+    }
+    ferry_i_block_copy(x, g->t);
+    if (g->centred) centre(g->t);
+    ferry_e(ctx)->mul(ctx, 1, g->w, g->t, 0, y);
+    if (g->centred) centre(y);
+done:
+    return st;
+}
+
+ferry_status ferry_i_coca_relational(ferry_ctx *ctx, const ferry_matrix *w, bool centred,
+                                     coca_solver solver, int64_t d, double *values,
+                                     ferry_block *phi)
+{
+    centred_graph g = {.w = w, .centred = centred};
+    const ferry_status st = largest(ctx, w->rows, apply_graph, &g, solver, d, values, phi);
+
+    ferry_i_block_free(g.t);
+    return st;
+}

@@ -1,0 +1,467 @@
+/* Class codes (codes.h). */
+#include "methods/hetomtl/codes.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Labels to have before the first solution. */
+enum { FIRST = 10 };
+
+static void row_free(codes_row *r)
+{
+    ferry_i_free((void *)(uintptr_t)r->x.index);
+    ferry_i_free((void *)(uintptr_t)r->x.value);
+    *r = (codes_row){0};
+}
+
+/* A copy, sparse or dense as the others. */
+static ferry_status row_new(ferry_ctx *ctx, const codes *c, const ferry_row *x, int32_t cls,
+                            codes_row *out)
+{
+    ferry_status st = FERRY_OK;
+    int64_t n = 0;
+    double *value = ferry_i_calloc(c->sparse ? x->n : c->d, sizeof *value);
+    int32_t *index = c->sparse ? ferry_i_calloc(x->n, sizeof *index) : NULL;
+
+    *out = (codes_row){{0, index, value}, cls};
+    FERRY_HAVE(ctx, value && (index || !c->sparse));
+    for (int64_t e = 0; e < x->n; e++) {
+        const int32_t j = x->index ? x->index[e] : (int32_t)e;
+        if (!c->sparse) {
+            value[j] = x->value[e];
+        } else if (x->value[e] != 0) {
+            index[n] = j;
+            value[n++] = x->value[e];
+        }
+    }
+    out->x.n = c->sparse ? n : c->d;
+done:
+    if (st != FERRY_OK) row_free(out);
+    return st;
+}
+
+ferry_status ferry_i_codes_new(ferry_ctx *ctx, int64_t k, int64_t d, bool sparse,
+                               int64_t keep, double grow, codes *out)
+{
+    ferry_status st = FERRY_OK;
+
+    *out = (codes){.d = d, .sparse = sparse, .keep = keep, .grow = grow, .next = FIRST};
+    out->alpha = 1;
+    FERRY_NEW(ctx, out->ring, keep);
+    FERRY_NEW(ctx, out->v, 0);
+    FERRY_NEW(ctx, out->o, 0);
+    FERRY_TRY(ferry_i_codes_classes(ctx, out, k));
+done:
+    return st;
+}
+
+void ferry_i_codes_clear(codes *c)
+{
+    for (int64_t i = 0; c->offline && i < c->n_offline; i++)
+        row_free(&c->offline[i]);
+    for (int64_t i = 0; c->ring && i < c->keep; i++)
+        row_free(&c->ring[i]);
+    ferry_i_free(c->offline);
+    ferry_i_free(c->ring);
+    ferry_i_free(c->o);
+    ferry_i_free(c->v);
+    *c = (codes){0};
+}
+
+ferry_status ferry_i_codes_classes(ferry_ctx *ctx, codes *c, int64_t k)
+{
+    ferry_status st = FERRY_OK;
+    double *more = NULL;
+
+    if (k <= c->k) return FERRY_OK;
+    more = ferry_i_realloc(c->v, k * c->d, sizeof *more);
+    FERRY_HAVE(ctx, more);
+    c->v = more;
+    more = ferry_i_realloc(c->o, k, sizeof *more);
+    FERRY_HAVE(ctx, more);
+    c->o = more;
+    memset(c->v + c->k * c->d, 0, (size_t)((k - c->k) * c->d) * sizeof *c->v);
+    memset(c->o + c->k, 0, (size_t)(k - c->k) * sizeof *c->o);
+    c->k = k;
+done:
+    return st;
+}
+
+ferry_status ferry_i_codes_offline(ferry_ctx *ctx, codes *c, const ferry_row *x,
+                                   int32_t cls)
+{
+    ferry_status st = FERRY_OK;
+    codes_row *more = ferry_i_realloc(c->offline, c->n_offline + 1, sizeof *more);
+
+    FERRY_HAVE(ctx, more);
+    c->offline = more;
+    FERRY_TRY(row_new(ctx, c, x, cls, &c->offline[c->n_offline]));
+    c->n_offline++;
+    c->labels++;
+done:
+    return st;
+}
+
+/* ---- solving ---- */
+
+/* The problem: all rows that are kept and one more (or NULL), oldest first. */
+typedef struct problem {
+    int64_t n, k;
+    const codes_row **row;
+    ferry_matrix *x;
+    ferry_small *gram, *m, *inv; /* n x n */
+    ferry_small *my;             /* n x k: M^-1 Y */
+    double *count, *other;       /* k */
+} problem;
+
+static void problem_clear(problem *p)
+{
+    ferry_i_free(p->row);
+    ferry_i_matrix_free(p->x);
+    ferry_i_small_free(p->gram);
+    ferry_i_small_free(p->m);
+    ferry_i_small_free(p->inv);
+    ferry_i_small_free(p->my);
+    ferry_i_free(p->count);
+    ferry_i_free(p->other);
+}
+
+/* The rows as one matrix. */
+static ferry_status stack(ferry_ctx *ctx, const codes *c, problem *p)
+{
+    ferry_status st = FERRY_OK;
+    int64_t nnz = 0;
+
+    for (int64_t i = 0; i < p->n; i++)
+        nnz += p->row[i]->x.n;
+    if (c->sparse)
+        FERRY_TRY(ferry_i_matrix_csr(ctx, p->n, c->d, nnz, &p->x));
+    else
+        FERRY_TRY(ferry_i_matrix_dense(ctx, p->n, c->d, &p->x));
+    nnz = 0;
+    for (int64_t i = 0; i < p->n; i++) {
+        const ferry_row *x = &p->row[i]->x;
+        memcpy((c->sparse ? p->x->value : p->x->dense) + nnz, x->value,
+               (size_t)x->n * sizeof *x->value);
+        if (c->sparse) memcpy(p->x->index + nnz, x->index, (size_t)x->n * sizeof *x->index);
+        nnz += x->n;
+        if (c->sparse) p->x->start[i + 1] = nnz;
+    }
+done:
+    return st;
+}
+
+static ferry_status problem_new(ferry_ctx *ctx, const codes *c, const codes_row *newest,
+                                problem *p)
+{
+    ferry_status st = FERRY_OK;
+    int64_t n = 0;
+    const int64_t most = c->n_offline + c->n_ring + 1;
+
+    *p = (problem){.k = c->k};
+    FERRY_NEW(ctx, p->row, most);
+    FERRY_NEW(ctx, p->count, p->k);
+    FERRY_NEW(ctx, p->other, p->k);
+    for (int64_t i = 0; i < c->n_offline; i++)
+        p->row[n++] = &c->offline[i];
+    /* the newest takes the place of the oldest */
+    for (int64_t i = newest && c->n_ring == c->keep; i < c->n_ring; i++)
+        p->row[n++] = &c->ring[(c->first + i) % c->keep];
+    if (newest && c->keep > 0) p->row[n++] = newest;
+    p->n = n;
+    for (int64_t i = 0; i < n; i++)
+        p->count[p->row[i]->cls]++;
+    for (int64_t k = 0; k < p->k; k++)
+        p->other[k] = c->o[k] > 0 ? c->o[k] : p->count[k];
+    FERRY_TRY(stack(ctx, c, p));
+    FERRY_TRY(ferry_i_small_new(ctx, n, n, &p->gram));
+    FERRY_TRY(ferry_i_small_new(ctx, n, n, &p->m));
+    FERRY_TRY(ferry_i_small_new(ctx, n, n, &p->inv));
+    FERRY_TRY(ferry_i_small_new(ctx, n, p->k, &p->my));
+    ferry_e(ctx)->xxt(ctx, p->x, p->gram);
+done:
+    return st;
+}
+
+/* m <- L of the Cholesky factorisation of X X' + alpha L^-1. */
+static ferry_status factor(ferry_ctx *ctx, problem *p, double alpha)
+{
+    for (int64_t j = 0; j < p->n; j++)
+        for (int64_t i = 0; i < p->n; i++) {
+            const int32_t k = p->row[j]->cls;
+            const double b = p->count[k] + 0.5 * p->other[k];
+            double add = p->row[i]->cls == k ? 2 / (b * p->other[k]) : 0;
+            if (i == j) add += 1 / b;
+            FERRY_AT(p->m, i, j) = FERRY_AT(p->gram, i, j) + alpha * add;
+        }
+    return ferry_e(ctx)->chol(ctx, p->m);
+}
+
+/* my <- M^-1 Y */
+static void codes_of(ferry_ctx *ctx, problem *p)
+{
+    memset(p->my->data, 0, (size_t)(p->n * p->k) * sizeof *p->my->data);
+    for (int64_t i = 0; i < p->n; i++)
+        FERRY_AT(p->my, i, p->row[i]->cls) = 1;
+    ferry_e(ctx)->chol_solve(ctx, p->m, p->my);
+}
+
+/* Rows whose class is not the best when they are left out. */
+static ferry_status left_out(ferry_ctx *ctx, problem *p, double alpha, int64_t *mistakes)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t n = p->n;
+    ferry_small *hy = NULL;
+
+    *mistakes = 0;
+    FERRY_TRY(ferry_i_small_new(ctx, n, p->k, &hy));
+    FERRY_TRY(factor(ctx, p, alpha));
+    codes_of(ctx, p);
+    memset(p->inv->data, 0, (size_t)(n * n) * sizeof *p->inv->data);
+    for (int64_t i = 0; i < n; i++)
+        FERRY_AT(p->inv, i, i) = 1;
+    ferry_e(ctx)->chol_solve(ctx, p->m, p->inv);
+    ferry_e(ctx)->gemm(ctx, false, false, 1, p->gram, p->my, 0, hy);
+    for (int64_t i = 0; i < n; i++) {
+        double h = 0, best = -INFINITY;
+        int64_t cls = 0;
+        for (int64_t j = 0; j < n; j++)
+            h += FERRY_AT(p->gram, j, i) * FERRY_AT(p->inv, j, i);
+        h /= FERRY_AT(p->inv, i, i);
+        for (int64_t k = 0; k < p->k; k++) {
+            const double f = FERRY_AT(hy, i, k) - h * FERRY_AT(p->my, i, k);
+            if (f > best) cls = k;
+            if (f > best) best = f;
+        }
+        *mistakes += cls != p->row[i]->cls;
+    }
+done:
+    ferry_i_small_free(hy);
+    return st;
+}
+
+/* *alpha (0: the one with the fewest mistakes, the first of equals) and V. */
+static ferry_status solve(ferry_ctx *ctx, const codes *c, const codes_row *newest,
+                          double *alpha, double **v)
+{
+    static const double grid[] = {0.1, 1, 10, 100, 1000};
+    ferry_status st = FERRY_OK;
+    const bool choose = *alpha == 0;
+    int64_t least = INT64_MAX;
+    bool finish = false;
+    ferry_block *y = NULL, *t = NULL;
+    problem p = {0};
+
+    *v = NULL;
+    FERRY_TRY(problem_new(ctx, c, newest, &p));
+    for (int64_t i = 0; choose && i < FERRY_COUNT(grid); i++) {
+        int64_t mistakes = 0;
+        FERRY_TRY(left_out(ctx, &p, grid[i], &mistakes));
+        FERRY_TRY(ferry_i_progress(ctx, "codes", i + 1, FERRY_COUNT(grid), NAN, &finish));
+        if (mistakes >= least) continue;
+        least = mistakes;
+        *alpha = grid[i];
+    }
+    FERRY_TRY(factor(ctx, &p, *alpha));
+    codes_of(ctx, &p);
+    FERRY_TRY(ferry_i_block_new(ctx, p.n, p.k, &y));
+    FERRY_TRY(ferry_i_block_new(ctx, c->d, p.k, &t));
+    for (int64_t i = 0; i < p.n; i++)
+        for (int64_t k = 0; k < p.k; k++)
+            FERRY_ROW(y, i)[k] = FERRY_AT(p.my, i, k);
+    FERRY_TRY(ferry_e(ctx)->tmul(ctx, 1, p.x, y, 0, t));
+    FERRY_NEW(ctx, *v, p.k * c->d);
+    for (int64_t j = 0; j < c->d; j++)
+        for (int64_t k = 0; k < p.k; k++)
+            (*v)[k * c->d + j] = FERRY_ROW(t, j)[k];
+done:
+    ferry_i_block_free(y);
+    ferry_i_block_free(t);
+    problem_clear(&p);
+    return st;
+}
+
+/* When to solve again, after `labels` of them. */
+static int64_t after(const codes *c, int64_t labels)
+{
+    const double next = ceil(c->grow * (double)labels);
+
+    if (next <= FIRST) return FIRST;
+    if (next >= 0x1p62) return INT64_MAX;
+    return next > (double)labels ? (int64_t)next : labels + 1;
+}
+
+ferry_status ferry_i_codes_solve(ferry_ctx *ctx, codes *c, double alpha)
+{
+    ferry_status st = FERRY_OK;
+    double *v = NULL;
+
+    if (c->n_offline + c->n_ring == 0) goto done;
+    FERRY_TRY(solve(ctx, c, NULL, &alpha, &v));
+    ferry_i_free(c->v);
+    c->v = v;
+    c->alpha = alpha;
+    c->next = after(c, c->labels);
+done:
+    return st;
+}
+
+/* ---- the stream ---- */
+
+ferry_status ferry_i_codes_prepare(ferry_ctx *ctx, codes *c, const ferry_row *x,
+                                   int32_t cls, codes_step *step)
+{
+    ferry_status st = FERRY_OK;
+
+    *step = (codes_step){.alpha = 0};
+    FERRY_TRY(row_new(ctx, c, x, cls, &step->row));
+    if (c->labels + 1 >= c->next)
+        FERRY_TRY(solve(ctx, c, &step->row, &step->alpha, &step->v));
+done:
+    if (st != FERRY_OK) ferry_i_codes_drop(step);
+    return st;
+}
+
+void ferry_i_codes_drop(codes_step *step)
+{
+    row_free(&step->row);
+    ferry_i_free(step->v);
+    *step = (codes_step){0};
+}
+
+void ferry_i_codes_commit(codes *c, codes_step *step)
+{
+    c->labels++;
+    if (step->v) {
+        ferry_i_free(c->v);
+        c->v = step->v;
+        c->alpha = step->alpha;
+        c->next = after(c, c->labels);
+    }
+    step->v = NULL;
+    if (c->keep > 0) {
+        codes_row *to = &c->ring[(c->first + c->n_ring) % c->keep];
+        row_free(to);
+        *to = step->row;
+        step->row = (codes_row){0};
+        if (c->n_ring < c->keep)
+            c->n_ring++;
+        else
+            c->first = (c->first + 1) % c->keep;
+    }
+    ferry_i_codes_drop(step);
+}
+
+/* ---- save and load ---- */
+
+/* n rows, the i-th at((first + i) % room), as a matrix and a list of classes. */
+static ferry_status save_rows(ferry_ctx *ctx, const codes *c, const codes_row *rows,
+                              int64_t n, int64_t first, const char *name,
+                              const char *classes, ferry_bag *bag)
+{
+    ferry_status st = FERRY_OK;
+    problem p = {.n = n};
+    int64_t *cls = ferry_i_calloc(n, sizeof *cls);
+
+    FERRY_NEW(ctx, p.row, n);
+    FERRY_HAVE(ctx, cls);
+    for (int64_t i = 0; i < n; i++) {
+        p.row[i] = &rows[(first + i) % n];
+        cls[i] = p.row[i]->cls;
+    }
+    FERRY_TRY(stack(ctx, c, &p));
+    FERRY_TRY(ferry_i_bag_put_matrix(ctx, bag, name, p.x));
+    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, classes, n, cls));
+done:
+    ferry_i_free(cls);
+    problem_clear(&p);
+    return st;
+}
+
+ferry_status ferry_i_codes_save(ferry_ctx *ctx, const codes *c, ferry_bag *bag)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t form[] = {c->sparse, c->keep, c->labels, c->next};
+    const double how[] = {c->alpha, c->grow};
+
+    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, "codes", FERRY_COUNT(form), form));
+    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "codes.how", 1, 2, how));
+    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "codes.o", 1, c->k, c->o));
+    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "codes.v", c->k, c->d, c->v));
+    FERRY_TRY(save_rows(ctx, c, c->offline, c->n_offline, 0, "codes.offline",
+                        "codes.offline.cls", bag));
+    FERRY_TRY(save_rows(ctx, c, c->ring, c->n_ring, c->n_ring == c->keep ? c->first : 0,
+                        "codes.ring", "codes.ring.cls", bag));
+done:
+    return st;
+}
+
+static ferry_status load_rows(ferry_ctx *ctx, const ferry_bag *bag, const codes *c,
+                              const char *name, const char *classes, int64_t most,
+                              codes_row **rows, int64_t *n)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t *cls = NULL;
+    ferry_matrix *x = NULL;
+
+    FERRY_TRY(ferry_i_bag_matrix(ctx, bag, name, &x));
+    int64_t count = x->rows;
+    FERRY_TRY(ferry_i_bag_ints(ctx, bag, classes, &count, &cls));
+    FERRY_NEED(ctx, x->cols == c->d && !x->dense == c->sparse && count <= most, FERRY_EDATA,
+               "tensor %s has %lld rows of %lld features", name, (long long)count,
+               (long long)x->cols);
+    if (!*rows) *rows = ferry_i_calloc(count, sizeof **rows);
+    FERRY_HAVE(ctx, *rows);
+    for (int64_t i = 0; i < count; i++) {
+        const ferry_row r = ferry_i_matrix_row(x, i);
+        FERRY_NEED(ctx, 0 <= cls[i] && cls[i] < c->k, FERRY_EDATA,
+                   "tensor %s: class %lld of %lld", classes, (long long)cls[i],
+                   (long long)c->k);
+        for (int64_t e = 0; e < r.n; e++)
+            FERRY_NEED(ctx, isfinite(r.value[e]), FERRY_EDATA, "tensor %s: not finite",
+                       name);
+        FERRY_TRY(row_new(ctx, c, &r, (int32_t)cls[i], &(*rows)[i]));
+        *n = i + 1;
+    }
+done:
+    ferry_i_matrix_free(x);
+    return st;
+}
+
+ferry_status ferry_i_codes_load(ferry_ctx *ctx, const ferry_bag *bag, int64_t k, int64_t d,
+                                codes *c)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t *form = NULL;
+    const double *how = NULL;
+    int64_t four = 4, one = 1, two = 2;
+
+    *c = (codes){.k = k, .d = d};
+    FERRY_TRY(ferry_i_bag_ints(ctx, bag, "codes", &four, &form));
+    FERRY_TRY(ferry_i_bag_reals(ctx, bag, "codes.how", &one, &two, &how));
+    FERRY_NEED(ctx,
+               0 <= form[0] && form[0] <= 1 && 0 <= form[1] && form[1] <= CODES_MOST &&
+                   0 <= form[2] && form[2] < INT64_MAX / 2 && 0 <= form[3] && how[0] > 0 &&
+                   how[1] > 1,
+               FERRY_EDATA, "tensor codes: keeps %lld rows, %lld labels, next %lld",
+               (long long)form[1], (long long)form[2], (long long)form[3]);
+    c->sparse = form[0] != 0;
+    c->labels = form[2];
+    c->next = form[3];
+    c->alpha = how[0];
+    c->grow = how[1];
+    FERRY_TRY(ferry_i_bag_reals_copy(ctx, bag, "codes.o", 1, k, &c->o));
+    for (int64_t i = 0; i < k; i++)
+        FERRY_NEED(ctx, c->o[i] >= 0, FERRY_EDATA, "tensor codes.o: entry %lld is %g",
+                   (long long)i, c->o[i]);
+    FERRY_TRY(ferry_i_bag_reals_copy(ctx, bag, "codes.v", k, d, &c->v));
+    FERRY_TRY(load_rows(ctx, bag, c, "codes.offline", "codes.offline.cls", INT32_MAX,
+                        &c->offline, &c->n_offline));
+    FERRY_NEW(ctx, c->ring, form[1]);
+    c->keep = form[1];
+    FERRY_TRY(load_rows(ctx, bag, c, "codes.ring", "codes.ring.cls", c->keep, &c->ring,
+                        &c->n_ring));
+done:
+    if (st != FERRY_OK) ferry_i_codes_clear(c);
+    return st;
+}

@@ -1,0 +1,305 @@
+/* hop: a chain of classifiers. The sources teach a classifier that labels the first
+ * intermediate domain, which teaches the next, until the target; each sees the features
+ * that both sides share. What a method that crosses a bridge has to beat.
+ *
+ * learner gp replaces the last classifier by kernel regression on the soft labels of the
+ * last intermediate domain, and gate lets the labelled instances of the target correct it
+ * or overrule it (gp.c). Otherwise labels of the target are not used. */
+#include <math.h>
+#include <string.h>
+
+#include "methods/shared/carry.h"
+#include "methods/shared/gp.h"
+
+enum { LOGREG, SVM, GP };
+enum { TARGETS_AUTO, SOFT, HARD };
+
+typedef struct hop_options {
+    int learner, targets, gate, scale, leaks, bridge_labels;
+    double C;
+} hop_options;
+
+static const ferry_opt hop_opts[] = {
+    FERRY_OPT_ONE_OF(hop_options, learner, "logreg|svm|gp", "logreg",
+                     "classifier of each hop; gp: kernel regression for the last"),
+    FERRY_OPT_ONE_OF(hop_options, targets, "auto|soft|hard", "auto",
+                     "pass probabilities on, or classes; auto: classes with svm"),
+    TTL_OPT_COST(hop_options),
+    FERRY_OPT_YES_NO(hop_options, gate, "no",
+                     "gp: let labels of the target correct the bridge or overrule it"),
+    TTL_OPT_SCALE(hop_options),
+    TTL_OPT_LEAKS(hop_options),
+    TTL_OPT_LABELS(hop_options),
+};
+
+typedef struct state {
+    int64_t c;
+    ttl_frame *frame;
+    ttl_carried last; /* unless ... */
+    ttl_gp *gp;       /* ... there is this */
+} state;
+
+static void hop_free(void *model)
+{
+    state *s = model;
+
+    if (!s) return;
+    ferry_i_frame_free(s->frame);
+    ferry_i_carried_clear(&s->last);
+    ferry_i_gp_free(s->gp);
+    ferry_i_free(s);
+}
+
+static ferry_status hop_fits(ferry_ctx *ctx, const ferry_task *task, const void *options)
+{
+    ferry_status st = FERRY_OK;
+    const hop_options *o = options;
+
+    (void)task;
+    FERRY_NEED(ctx, o->learner != SVM || o->targets != SOFT, FERRY_EINVAL,
+               "hop: learner=svm has no probabilities: it goes with targets=hard");
+    FERRY_NEED(ctx, !o->gate || o->learner == GP, FERRY_EINVAL,
+               "hop: gate=yes goes with learner=gp");
+done:
+    return st;
+}
+
+static ferry_status tell_weights(ferry_ctx *ctx, const ferry_task *task,
+                                 const ttl_bridge *b, const ttl_carried *m)
+{
+    double *score = ferry_i_calloc(b->cols * b->c, sizeof *score);
+
+    if (!score) return ferry_i_nomem(ctx);
+    for (int64_t k = 0; m->w && k < b->c; k++)
+        for (int64_t j = 0; j < b->cols; j++)
+            score[j * b->c + k] =
+                b->c == 2 && k == 0 ? -m->w[b->cols + 1 + j] : m->w[k * (b->cols + 1) + j];
+    ferry_i_bridge_tell_top(ctx, "top_features", b, task->names, b->c, score);
+    ferry_i_free(score);
+    return FERRY_OK;
+}
+
+/* Columns of the target in spaces that place i has, too. */
+static ferry_status kernel_columns(ferry_ctx *ctx, const ttl_bridge *b, const ttl_frame *f,
+                                   int64_t i, uint8_t **keep)
+{
+    *keep = ferry_i_calloc(b->cols, sizeof **keep);
+    if (!*keep) return ferry_i_nomem(ctx);
+    for (int64_t v = 0; v < f->n_views; v++)
+        for (int64_t j = 0; j < f->view[v].cols; j++)
+            (*keep)[b->space[v].begin + j] = b->place[i].has[v];
+    return FERRY_OK;
+}
+
+/* x (CSR on the bridge's columns) on the target's, with only those of keep. */
+static ferry_status on_frame(ferry_ctx *ctx, const ttl_bridge *b, const ttl_frame *f,
+                             const ferry_matrix *x, const uint8_t *keep, int64_t n,
+                             const int64_t *rows, ferry_matrix **out)
+{
+    ferry_status st = FERRY_OK;
+    int32_t *map = ferry_i_calloc(b->cols, sizeof *map);
+
+    if (!map) FERRY_TRY(ferry_i_nomem(ctx));
+    for (int64_t j = 0; j < b->cols; j++)
+        map[j] = -1;
+    for (int64_t j = 0; j < f->cols; j++) {
+        const int64_t at = ferry_i_frame_column(f, b, j);
+        if (keep[at]) map[at] = (int32_t)j;
+    }
+    FERRY_TRY(ferry_i_matrix_take(ctx, x, n, rows, f->cols, map, out));
+done:
+    ferry_i_free(map);
+    return st;
+}
+
+/* Rows of a place that count for the kernel: with features in keep and, `labelled`, a known
+ * class. */
+static ferry_status kernel_rows(ferry_ctx *ctx, const ttl_place *p, const uint8_t *keep,
+                                bool labelled, int64_t **rows, int64_t *n)
+{
+    *n = 0;
+    *rows = ferry_i_calloc(p->n, sizeof **rows);
+    if (!*rows) return ferry_i_nomem(ctx);
+    for (int64_t i = 0; i < p->n; i++) {
+        bool any = false;
+        for (int64_t e = p->x->start[i]; e < p->x->start[i + 1]; e++)
+            any = any || keep[p->x->index[e]];
+        if (any && (!labelled || p->known[i] >= 0)) (*rows)[(*n)++] = i;
+    }
+    return FERRY_OK;
+}
+
+/* The last hop by kernel regression, from place b->n_places - 2 with labels g. */
+static ferry_status last_by_kernel(ferry_ctx *ctx, const ttl_bridge *b, bool gate,
+                                   const ferry_block *g, state *s)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t from = b->n_places - 2;
+    const ttl_place *p = &b->place[from], *t = ferry_i_bridge_target(b);
+    ferry_matrix *xp = NULL, *xl = NULL;
+    ferry_block *gp = NULL;
+    int64_t *rows = NULL, *labelled = NULL, n = 0, nl = 0;
+    int32_t *y = NULL;
+    uint8_t *keep = NULL;
+
+    FERRY_TRY(kernel_columns(ctx, b, s->frame, from, &keep));
+    FERRY_TRY(kernel_rows(ctx, p, keep, false, &rows, &n));
+    FERRY_NEED(ctx, n > 0, FERRY_ENEEDS,
+               "hop learner=gp needs features that '%s' and '%s' share", p->domain->name,
+               t->domain->name);
+    FERRY_TRY(on_frame(ctx, b, s->frame, p->x, keep, n, rows, &xp));
+    FERRY_TRY(ferry_i_block_new(ctx, n, b->c, &gp));
+    for (int64_t i = 0; i < n; i++)
+        memcpy(FERRY_ROW(gp, i), FERRY_ROW(g, rows[i]), (size_t)b->c * sizeof(double));
+    if (gate) FERRY_TRY(kernel_rows(ctx, t, keep, true, &labelled, &nl));
+    if (nl > 0) {
+        y = ferry_i_calloc(nl, sizeof *y);
+        if (!y) FERRY_TRY(ferry_i_nomem(ctx));
+        for (int64_t i = 0; i < nl; i++)
+            y[i] = t->known[labelled[i]];
+        FERRY_TRY(on_frame(ctx, b, s->frame, t->x, keep, nl, labelled, &xl));
+    }
+    FERRY_TRY(ferry_i_gp_fit(ctx, xp, gp, xl, y, &s->gp));
+done:
+    ferry_i_free(keep);
+    ferry_i_free(rows);
+    ferry_i_free(labelled);
+    ferry_i_free(y);
+    ferry_i_block_free(gp);
+    ferry_i_matrix_free(xp);
+    ferry_i_matrix_free(xl);
+    return st;
+}
+
+static ferry_status chain(ferry_ctx *ctx, const ferry_task *task, const hop_options *o,
+                          const ttl_bridge *b, state *s)
+{
+    ferry_status st = FERRY_OK;
+    const bool svm = o->learner == SVM, hard = o->targets == HARD || svm;
+    const int64_t last = b->n_places - 1;
+    ferry_block **g = ferry_i_calloc(b->n_places, sizeof(ferry_block *));
+    double *shared = ferry_i_calloc(b->n_places, sizeof *shared);
+    ttl_carried carried = {0};
+    ferry_rng rng;
+
+    if (!g || !shared) FERRY_TRY(ferry_i_nomem(ctx));
+    ferry_i_rng_for(ctx, &rng, "hop");
+    FERRY_TRY(ferry_i_chain(ctx, b, o->C, svm, hard, &rng, last - 1, g, shared));
+    if (o->learner == GP) {
+        FERRY_TRY(last_by_kernel(ctx, b, o->gate, g[last - 1], s));
+    } else {
+        FERRY_TRY(ferry_i_chain_hop(ctx, b, o->C, svm, &rng, last, g, &carried));
+        shared[last] = (double)carried.shared;
+        FERRY_TRY(tell_weights(ctx, task, b, &carried));
+        FERRY_TRY(ferry_i_carried_frame(ctx, &carried, s->frame, b, &s->last));
+    }
+    ferry_i_diag_reals(ctx, "shared_features", last - b->n_sources + (o->learner != GP),
+                       shared + b->n_sources);
+done:
+    for (int64_t i = 0; g && i < b->n_places; i++)
+        ferry_i_block_free(g[i]);
+    ferry_i_free(g);
+    ferry_i_free(shared);
+    ferry_i_carried_clear(&carried);
+    return st;
+}
+
+static ferry_status hop_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
+                            void **out, ferry_report *rep)
+{
+    ferry_status st = FERRY_OK;
+    const hop_options *o = options;
+    state *s = ferry_i_calloc(1, sizeof *s);
+    ttl_bridge *b = NULL;
+
+    *out = NULL;
+    if (!s) FERRY_TRY(ferry_i_nomem(ctx));
+    FERRY_TRY(ferry_i_bridge_new(ctx, "hop", task,
+                                 (ttl_reading){o->scale, o->leaks, o->bridge_labels}, &b));
+    s->c = b->c;
+    FERRY_TRY(ferry_i_frame_new(ctx, b, &s->frame));
+    FERRY_TRY(chain(ctx, task, o, b, s));
+    rep->objective = NAN;
+    *out = s;
+    s = NULL;
+done:
+    hop_free(s);
+    ferry_i_bridge_free(b);
+    return st;
+}
+
+static ferry_status hop_predict(ferry_ctx *ctx, const void *model, const ferry_domain *d,
+                                ferry_prediction *p)
+{
+    ferry_status st = FERRY_OK;
+    const state *s = model;
+    ferry_matrix *x = NULL;
+    ferry_block scores = {p->n, p->k, p->score};
+
+    FERRY_NEED(ctx, p->k == s->c, FERRY_EDATA, "the model has %lld classes, not %lld",
+               (long long)s->c, (long long)p->k);
+    FERRY_TRY(ferry_i_frame_rows(ctx, s->frame, d, &x));
+    FERRY_TRY(s->gp ? ferry_i_gp_apply(ctx, s->gp, x, &scores)
+                    : ferry_i_carried_apply(ctx, &s->last, x, &scores));
+    ferry_i_winners(&scores, p->cls, NULL);
+done:
+    ferry_i_matrix_free(x);
+    return st;
+}
+
+static ferry_status hop_save(ferry_ctx *ctx, const void *model, ferry_bag *bag)
+{
+    ferry_status st = FERRY_OK;
+    const state *s = model;
+
+    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, "classes", 1, &s->c));
+    FERRY_TRY(ferry_i_frame_save(ctx, s->frame, bag));
+    if (s->gp)
+        FERRY_TRY(ferry_i_gp_save(ctx, s->gp, bag));
+    else
+        FERRY_TRY(ferry_i_carried_save(ctx, &s->last, bag));
+done:
+    return st;
+}
+
+static ferry_status hop_load(ferry_ctx *ctx, const ferry_bag *bag, void **out)
+{
+    ferry_status st = FERRY_OK;
+    state *s = ferry_i_calloc(1, sizeof *s);
+    const int64_t *c = NULL;
+    int64_t one = 1;
+
+    *out = NULL;
+    if (!s) FERRY_TRY(ferry_i_nomem(ctx));
+    FERRY_TRY(ferry_i_bag_ints(ctx, bag, "classes", &one, &c));
+    FERRY_NEED(ctx, *c >= 2 && *c < INT32_MAX, FERRY_EDATA, "tensor classes is %lld",
+               (long long)*c);
+    s->c = *c;
+    FERRY_TRY(ferry_i_frame_load(ctx, bag, &s->frame));
+    if (ferry_i_bag_has(bag, "gp"))
+        FERRY_TRY(ferry_i_gp_load(ctx, bag, s->c, s->frame->cols, &s->gp));
+    else
+        FERRY_TRY(ferry_i_carried_load(ctx, bag, s->c, s->frame->cols, &s->last));
+    *out = s;
+    s = NULL;
+done:
+    hop_free(s);
+    return st;
+}
+
+const ferry_method ferry_i_method_hop = {
+    .name = "hop",
+    .summary = "a chain of classifiers over the bridge, each taught by the one before",
+    .kind = FERRY_KIND_TRANSFER,
+    .goals = FERRY_CLASSIFY,
+    .needs = FERRY_NEED_SOURCE_LABELS | FERRY_NEED_TARGET_VIEW,
+    .options = hop_opts,
+    .n_options = FERRY_COUNT(hop_opts),
+    .options_size = sizeof(hop_options),
+    .fits = hop_fits,
+    .fit = hop_fit,
+    .predict = hop_predict,
+    .save = hop_save,
+    .load = hop_load,
+    .free = hop_free,
+};

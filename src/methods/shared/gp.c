@@ -1,0 +1,330 @@
+/* Kernel regression on soft labels with a gate (gp.h). With k(x, y) = exp(-|x - y|^2 / s),
+ * s the median of |x - y|^2 over the bridge, and z = 2 g - 1:
+ *
+ *   m(x) = zbar + k(x, P) (K_PP + 1.0 I)^-1 (z - zbar)
+ *   f(x) = a m(x) + tau k(x, L) B^-1 (y - a m_L),  B = tau K_LL + 0.3 I
+ *
+ * where a and tau are those of a small grid with the least mean squared leave-one-out
+ * residual [B^-1 (y - a m_L)]_i / [B^-1]_ii. a = 0 forgets the bridge. */
+#include "methods/shared/gp.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "methods/mmltl/mmltl.h"
+
+#define NOISE_BRIDGE 1.0
+#define NOISE_TARGET 0.3
+enum { MOST = 20000 }; /* instances: their kernel is 3.2 GB then */
+
+void ferry_i_gp_free(ttl_gp *m)
+{
+    if (!m) return;
+    ferry_i_free(m->zbar);
+    ferry_i_matrix_free(m->p);
+    ferry_i_matrix_free(m->l);
+    ferry_i_block_free(m->alpha);
+    ferry_i_block_free(m->beta);
+    ferry_i_free(m);
+}
+
+/* S <- |x_i - x_j|^2. What is hardly sparse is multiplied as a dense matrix. */
+static ferry_status distances(ferry_ctx *ctx, const ferry_matrix *x, ferry_small *s)
+{
+    ferry_status st = FERRY_OK;
+    ferry_matrix *dense = NULL;
+
+    if (20 * x->nnz > x->rows * x->cols) FERRY_TRY(ferry_i_matrix_densify(ctx, x, &dense));
+    ferry_e(ctx)->xxt(ctx, dense ? dense : x, s);
+    for (int64_t j = 0; j < s->cols; j++)
+        for (int64_t i = j + 1; i < s->rows; i++)
+            FERRY_AT(s, i, j) = FERRY_AT(s, j, i) =
+                fmax(FERRY_AT(s, i, i) + FERRY_AT(s, j, j) - 2 * FERRY_AT(s, i, j), 0);
+    for (int64_t i = 0; i < s->rows; i++)
+        FERRY_AT(s, i, i) = 0;
+done:
+    ferry_i_matrix_free(dense);
+    return st;
+}
+
+static void to_kernel(double gamma, double factor, double ridge, ferry_small *s)
+{
+    for (int64_t e = 0; e < s->rows * s->cols; e++)
+        s->data[e] = factor * exp(-gamma * s->data[e]);
+    for (int64_t i = 0; i < s->rows; i++)
+        FERRY_AT(s, i, i) += ridge;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* The median of the entries below the diagonal; 1 when it is 0 or there are none. */
+static ferry_status median(ferry_ctx *ctx, const ferry_small *s, double *out)
+{
+    const int64_t n = s->rows * (s->rows - 1) / 2;
+    double *all = ferry_i_calloc(n, sizeof *all);
+    int64_t at = 0;
+
+    if (!all) return ferry_i_nomem(ctx);
+    for (int64_t j = 0; j < s->cols; j++)
+        for (int64_t i = j + 1; i < s->rows; i++)
+            all[at++] = FERRY_AT(s, i, j);
+    qsort(all, (size_t)n, sizeof *all, by_size);
+    *out = n > 0 ? 0.5 * (all[(n - 1) / 2] + all[n / 2]) : 0;
+    if (*out == 0) *out = 1;
+    ferry_i_free(all);
+    return FERRY_OK;
+}
+
+/* The bridge's part: zbar, alpha, gamma. */
+static ferry_status fit_bridge(ferry_ctx *ctx, const ferry_block *g, ttl_gp *m)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t n = m->p->rows, c = g->k;
+    ferry_small *k = NULL, *z = NULL;
+    double s = 1;
+
+    FERRY_TRY(ferry_i_small_new(ctx, n, n, &k));
+    FERRY_TRY(ferry_i_small_new(ctx, n, c, &z));
+    FERRY_TRY(distances(ctx, m->p, k));
+    FERRY_TRY(median(ctx, k, &s));
+    m->gamma = 1 / s;
+    to_kernel(m->gamma, 1, NOISE_BRIDGE, k);
+    FERRY_TRY(ferry_e(ctx)->chol(ctx, k));
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < c; j++) {
+            FERRY_AT(z, i, j) = 2 * FERRY_ROW(g, i)[j] - 1;
+            m->zbar[j] += FERRY_AT(z, i, j) / (double)n;
+        }
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < c; j++)
+            FERRY_AT(z, i, j) -= m->zbar[j];
+    ferry_e(ctx)->chol_solve(ctx, k, z);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < c; j++)
+            FERRY_ROW(m->alpha, i)[j] = FERRY_AT(z, i, j);
+done:
+    ferry_i_small_free(k);
+    ferry_i_small_free(z);
+    return st;
+}
+
+/* m(x) for every row of x. */
+static ferry_status bridge_mean(ferry_ctx *ctx, const ttl_gp *m, const ferry_matrix *x,
+                                ferry_block *f)
+{
+    ferry_status st = FERRY_OK;
+
+    FERRY_TRY(ferry_i_mmltl_kernel_mul(ctx, m->gamma, m->p, x, m->alpha, f));
+    for (int64_t i = 0; i < f->rows; i++)
+        for (int64_t j = 0; j < f->k; j++)
+            FERRY_ROW(f, i)[j] += m->zbar[j];
+done:
+    return st;
+}
+
+typedef struct gate_work {
+    ferry_small *d2, *b, *inv, *r; /* nl x nl, nl x nl, nl x nl, nl x c */
+    ferry_block *m_l;              /* nl x c */
+} gate_work;
+
+/* r <- B^-1 (y - a m_L), inv <- B^-1. */
+static ferry_status gate_solve(ferry_ctx *ctx, const ttl_gp *m, const int32_t *y, double a,
+                               double tau, gate_work *w)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t n = w->b->rows;
+
+    memcpy(w->b->data, w->d2->data, (size_t)(n * n) * sizeof(double));
+    to_kernel(m->gamma, tau, NOISE_TARGET, w->b);
+    FERRY_TRY(ferry_e(ctx)->chol(ctx, w->b));
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t j = 0; j < n; j++)
+            FERRY_AT(w->inv, i, j) = (double)(i == j);
+        for (int64_t j = 0; j < w->r->cols; j++)
+            FERRY_AT(w->r, i, j) = (y[i] == j ? 1 : -1) - a * FERRY_ROW(w->m_l, i)[j];
+    }
+    ferry_e(ctx)->chol_solve(ctx, w->b, w->inv);
+    ferry_e(ctx)->chol_solve(ctx, w->b, w->r);
+done:
+    return st;
+}
+
+static double left_out(const gate_work *w)
+{
+    double sum = 0;
+
+    for (int64_t i = 0; i < w->r->rows; i++)
+        for (int64_t j = 0; j < w->r->cols; j++) {
+            const double r = FERRY_AT(w->r, i, j) / FERRY_AT(w->inv, i, i);
+            sum += r * r;
+        }
+    return sum / (double)(w->r->rows * w->r->cols);
+}
+
+static ferry_status fit_gate(ferry_ctx *ctx, const int32_t *y, ttl_gp *m)
+{
+    ferry_status st = FERRY_OK;
+    static const double grid[][2] = {{0.5, 0.1}, {0.5, 0.3}, {0.5, 1}, {1, 0.1}, {1, 0.3},
+                                     {1, 1},     {2, 0.1},   {2, 0.3}, {2, 1},   {0, 1}};
+    const int64_t n = m->l->rows, c = m->alpha->k;
+    gate_work w = {0};
+    double least = INFINITY, tau = 1;
+
+    FERRY_TRY(ferry_i_small_new(ctx, n, n, &w.d2));
+    FERRY_TRY(ferry_i_small_new(ctx, n, n, &w.b));
+    FERRY_TRY(ferry_i_small_new(ctx, n, n, &w.inv));
+    FERRY_TRY(ferry_i_small_new(ctx, n, c, &w.r));
+    FERRY_TRY(ferry_i_block_new(ctx, n, c, &w.m_l));
+    FERRY_TRY(ferry_i_block_new(ctx, n, c, &m->beta));
+    FERRY_TRY(distances(ctx, m->l, w.d2));
+    FERRY_TRY(bridge_mean(ctx, m, m->l, w.m_l));
+    for (int64_t t = 0; t < FERRY_COUNT(grid); t++) {
+        FERRY_TRY(gate_solve(ctx, m, y, grid[t][0], grid[t][1], &w));
+        if (!(left_out(&w) < least)) continue;
+        least = left_out(&w);
+        m->a = grid[t][0];
+        tau = grid[t][1];
+    }
+    FERRY_TRY(gate_solve(ctx, m, y, m->a, tau, &w));
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < c; j++)
+            FERRY_ROW(m->beta, i)[j] = tau * FERRY_AT(w.r, i, j);
+    ferry_i_diag_real(ctx, "gate_a", m->a);
+    ferry_i_diag_real(ctx, "gate_tau", tau);
+done:
+    ferry_i_small_free(w.d2);
+    ferry_i_small_free(w.b);
+    ferry_i_small_free(w.inv);
+    ferry_i_small_free(w.r);
+    ferry_i_block_free(w.m_l);
+    return st;
+}
+
+static ferry_status gp_new(ferry_ctx *ctx, int64_t c, ferry_matrix *p, ferry_matrix *l,
+                           ttl_gp **out)
+{
+    ferry_status st = FERRY_OK;
+    ttl_gp *m = ferry_i_calloc(1, sizeof *m);
+
+    *out = m;
+    if (!m) FERRY_TRY(ferry_i_nomem(ctx));
+    m->a = 1;
+    m->zbar = ferry_i_calloc(c, sizeof *m->zbar);
+    if (!m->zbar) FERRY_TRY(ferry_i_nomem(ctx));
+    m->p = ferry_i_matrix_ref(p);
+    if (l) m->l = ferry_i_matrix_ref(l);
+    FERRY_TRY(ferry_i_block_new(ctx, p->rows, c, &m->alpha));
+done:
+    return st;
+}
+
+ferry_status ferry_i_gp_fit(ferry_ctx *ctx, ferry_matrix *p, const ferry_block *g,
+                            ferry_matrix *l, const int32_t *y, ttl_gp **out)
+{
+    ferry_status st = FERRY_OK;
+    ttl_gp *m = NULL;
+
+    *out = NULL;
+    FERRY_NEED(ctx, p->rows <= MOST && (!l || l->rows <= MOST), FERRY_ENEEDS,
+               "hop learner=gp: %lld instances are too many for a kernel of all pairs (at "
+               "most %d); learner=logreg has no such limit",
+               (long long)(l && l->rows > p->rows ? l->rows : p->rows), MOST);
+    FERRY_TRY(gp_new(ctx, g->k, p, l, &m));
+    FERRY_TRY(fit_bridge(ctx, g, m));
+    if (l) FERRY_TRY(fit_gate(ctx, y, m));
+    *out = m;
+    m = NULL;
+done:
+    ferry_i_gp_free(m);
+    return st;
+}
+
+ferry_status ferry_i_gp_apply(ferry_ctx *ctx, const ttl_gp *m, const ferry_matrix *x,
+                              ferry_block *f)
+{
+    ferry_status st = FERRY_OK;
+    ferry_block *own = NULL;
+
+    FERRY_TRY(bridge_mean(ctx, m, x, f));
+    if (!m->l) goto done;
+    FERRY_TRY(ferry_i_block_new(ctx, f->rows, f->k, &own));
+    FERRY_TRY(ferry_i_mmltl_kernel_mul(ctx, m->gamma, m->l, x, m->beta, own));
+    ferry_e(ctx)->axpby(ctx, 1, own, m->a, f);
+done:
+    ferry_i_block_free(own);
+    return st;
+}
+
+/* ---- save and load ---- */
+
+ferry_status ferry_i_gp_save(ferry_ctx *ctx, const ttl_gp *m, ferry_bag *bag)
+{
+    ferry_status st = FERRY_OK;
+    const double facts[] = {m->gamma, m->a};
+    const int64_t c = m->alpha->k;
+
+    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "gp", 1, 2, facts));
+    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "gp.mean", 1, c, m->zbar));
+    FERRY_TRY(ferry_i_bag_put_matrix(ctx, bag, "gp.bridge", m->p));
+    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "gp.alpha", m->p->rows, c, m->alpha->data));
+    if (!m->l) goto done;
+    FERRY_TRY(ferry_i_bag_put_matrix(ctx, bag, "gp.labelled", m->l));
+    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "gp.beta", m->l->rows, c, m->beta->data));
+done:
+    return st;
+}
+
+/* A matrix of `cols` columns and a block of as many rows. */
+static ferry_status load_side(ferry_ctx *ctx, const ferry_bag *bag, const char *name,
+                              const char *block, int64_t c, int64_t cols, ferry_matrix **x,
+                              ferry_block **b)
+{
+    ferry_status st = FERRY_OK;
+    const double *data = NULL;
+    int64_t rows;
+
+    FERRY_TRY(ferry_i_bag_matrix(ctx, bag, name, x));
+    FERRY_NEED(ctx, (*x)->cols == cols && !(*x)->dense, FERRY_EDATA,
+               "tensor %s has %lld columns, expected %lld of a sparse matrix", name,
+               (long long)(*x)->cols, (long long)cols);
+    rows = (*x)->rows;
+    FERRY_TRY(ferry_i_bag_reals(ctx, bag, block, &rows, &c, &data));
+    if (!*b) FERRY_TRY(ferry_i_block_new(ctx, rows, c, b));
+    memcpy((*b)->data, data, (size_t)(rows * c) * sizeof *data);
+done:
+    return st;
+}
+
+ferry_status ferry_i_gp_load(ferry_ctx *ctx, const ferry_bag *bag, int64_t c, int64_t cols,
+                             ttl_gp **out)
+{
+    ferry_status st = FERRY_OK;
+    ttl_gp *m = ferry_i_calloc(1, sizeof *m);
+    const double *facts = NULL, *mean = NULL;
+    int64_t one = 1, two = 2;
+
+    *out = NULL;
+    if (!m) FERRY_TRY(ferry_i_nomem(ctx));
+    FERRY_TRY(ferry_i_bag_reals(ctx, bag, "gp", &one, &two, &facts));
+    FERRY_TRY(ferry_i_bag_reals(ctx, bag, "gp.mean", &one, &c, &mean));
+    FERRY_NEED(ctx, facts[0] > 0, FERRY_EDATA, "tensor gp: gamma is %g", facts[0]);
+    m->gamma = facts[0];
+    m->a = facts[1];
+    m->zbar = ferry_i_calloc(c, sizeof *m->zbar);
+    if (!m->zbar) FERRY_TRY(ferry_i_nomem(ctx));
+    memcpy(m->zbar, mean, (size_t)c * sizeof *mean);
+    FERRY_TRY(load_side(ctx, bag, "gp.bridge", "gp.alpha", c, cols, &m->p, &m->alpha));
+    if (ferry_i_bag_has(bag, "gp.labelled"))
+        FERRY_TRY(load_side(ctx, bag, "gp.labelled", "gp.beta", c, cols, &m->l, &m->beta));
+    *out = m;
+    m = NULL;
+done:
+    ferry_i_gp_free(m);
+    return st;
+}

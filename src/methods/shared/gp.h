@@ -1,0 +1,27 @@
+/* Kernel regression on soft labels, and the gate that lets a few labels of the target have
+ * their say (gp.c). */
+#ifndef FERRY_TTL_GP_H
+#define FERRY_TTL_GP_H
+
+#include "methods/shared/bridge.h"
+
+/* f(x) = a m(x) + k(x, L) beta, m(x) = zbar + k(x, P) alpha, one column per class. */
+typedef struct ttl_gp {
+    double gamma, a;
+    double *zbar;        /* c */
+    ferry_matrix *p, *l; /* instances of the bridge; labelled ones of the target, or NULL */
+    ferry_block *alpha, *beta;
+} ttl_gp;
+
+/* p with soft labels g; l with classes y (NULL: no gate). The gate's a and tau are told in
+ * the diagnostics. */
+ferry_status ferry_i_gp_fit(ferry_ctx *ctx, ferry_matrix *p, const ferry_block *g,
+                            ferry_matrix *l, const int32_t *y, ttl_gp **out);
+ferry_status ferry_i_gp_apply(ferry_ctx *ctx, const ttl_gp *m, const ferry_matrix *x,
+                              ferry_block *f);
+ferry_status ferry_i_gp_save(ferry_ctx *ctx, const ttl_gp *m, ferry_bag *bag);
+ferry_status ferry_i_gp_load(ferry_ctx *ctx, const ferry_bag *bag, int64_t c, int64_t cols,
+                             ttl_gp **out);
+void ferry_i_gp_free(ttl_gp *m);
+
+#endif

@@ -1,0 +1,310 @@
+/* Rows of streams: filled, scaled, and the labelled ones of a task. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "learn/rows.h"
+#include "methods/shared/online.h"
+
+/* ---- one row ---- */
+
+ferry_row ferry_i_matrix_row(const ferry_matrix *x, int64_t i)
+{
+    const int64_t from = row_begin(x, i);
+
+    return (ferry_row){row_end(x, i) - from, x->dense ? NULL : x->index + from,
+                       row_values(x) + from};
+}
+
+void ferry_i_row_filled(const ferry_row *x, const double *fill, double *value,
+                        ferry_row *out)
+{
+    if (x->index)
+        for (int64_t e = 0; e < x->n; e++)
+            value[e] = isnan(x->value[e]) ? fill[x->index[e]] : x->value[e];
+    else
+        for (int64_t j = 0; j < x->n; j++)
+            value[j] = isnan(x->value[j]) ? fill[j] : x->value[j];
+    *out = (ferry_row){x->n, x->index, value};
+}
+
+void ferry_i_row_unit(int64_t n, double *value)
+{
+    const ferry_row x = {n, NULL, value};
+    double norm = sqrt(ferry_i_row_norm2(&x)), most = 0;
+
+    if (!(norm > 1e-150 && norm < 1e150)) { /* squares under- or overflow: divide first */
+        for (int64_t j = 0; j < n; j++)
+            most = fmax(most, fabs(value[j]));
+        if (most == 0) return;
+        for (int64_t j = 0; j < n; j++)
+            value[j] /= most;
+        norm = sqrt(ferry_i_row_norm2(&x));
+    }
+    const double by = 1 / norm;
+    for (int64_t j = 0; j < n; j++)
+        value[j] *= by;
+}
+
+/* ---- running means and deviations ---- */
+
+ferry_status ferry_i_moments_new(ferry_ctx *ctx, int64_t d, moments *m)
+{
+    ferry_status st = FERRY_OK;
+
+    *m = (moments){.d = d};
+    FERRY_NEW(ctx, m->mean, d);
+    FERRY_NEW(ctx, m->m2, d);
+done:
+    return st;
+}
+
+void ferry_i_moments_clear(moments *m)
+{
+    ferry_i_free(m->mean);
+    ferry_i_free(m->m2);
+    *m = (moments){0};
+}
+
+void ferry_i_moments_add(moments *m, const ferry_row *x)
+{
+    const double n = (double)++m->n;
+    int64_t e = 0;
+
+    for (int64_t j = 0; j < m->d; j++) {
+        double v = 0;
+        if (!x->index)
+            v = x->value[j];
+        else if (e < x->n && x->index[e] == j)
+            v = x->value[e++];
+        const double from = v - m->mean[j];
+        m->mean[j] += from / n;
+        m->m2[j] += from * (v - m->mean[j]);
+    }
+}
+
+void ferry_i_moments_z(const moments *m, const ferry_row *x, double *z)
+{
+    const double n = m->n > 0 ? (double)m->n : 1;
+    double least = 0;
+    int64_t e = 0;
+
+    for (int64_t j = 0; j < m->d; j++) {
+        z[j] = sqrt(m->m2[j] / n);
+        least += z[j];
+    }
+    least *= 0.1 / (double)(m->d > 0 ? m->d : 1);
+    if (!(least > 0)) { /* nothing varies (yet) */
+        memset(z, 0, (size_t)m->d * sizeof *z);
+        return;
+    }
+    for (int64_t j = 0; j < m->d; j++) {
+        double v = 0;
+        if (!x->index)
+            v = x->value[j];
+        else if (e < x->n && x->index[e] == j)
+            v = x->value[e++];
+        z[j] = (v - m->mean[j]) / fmax(z[j], least);
+    }
+    ferry_i_row_unit(m->d, z);
+}
+
+/* ---- the labelled rows of a task ---- */
+
+ferry_status ferry_i_online_rows(ferry_ctx *ctx, const ferry_domain *d, online_rows *out)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_view *v = d->views[0];
+    const int64_t n = d->labels ? d->labels->n : 0;
+
+    *out = (online_rows){.x = v->x, .d = v->x->cols};
+    FERRY_NEW(ctx, out->row, n);
+    FERRY_NEW(ctx, out->cls, n);
+    for (int64_t i = 0; i < n; i++) {
+        if (!ferry_i_labels_has(d->labels, i) || v->row_of[i] < 0) continue;
+        out->row[out->n] = v->row_of[i];
+        out->cls[out->n++] = d->labels->cls[i];
+    }
+done:
+    return st;
+}
+
+void ferry_i_online_rows_clear(online_rows *r)
+{
+    ferry_i_free(r->row);
+    ferry_i_free(r->cls);
+    *r = (online_rows){0};
+}
+
+ferry_status ferry_i_online_fill(ferry_ctx *ctx, const online_rows *r, double **out)
+{
+    ferry_status st = FERRY_OK;
+    int64_t *missing = ferry_i_calloc(r->d, sizeof *missing);
+    double *fill = ferry_i_calloc(r->d, sizeof *fill);
+
+    *out = fill;
+    FERRY_HAVE(ctx, missing && fill);
+    for (int64_t i = 0; i < r->n; i++) {
+        const ferry_row x = ferry_i_matrix_row(r->x, r->row[i]);
+        for (int64_t e = 0; e < x.n; e++) {
+            const int64_t j = x.index ? x.index[e] : e;
+            if (isnan(x.value[e]))
+                missing[j]++;
+            else
+                fill[j] += x.value[e];
+        }
+    }
+    for (int64_t j = 0; j < r->d; j++)
+        fill[j] = r->n > missing[j] ? fill[j] / (double)(r->n - missing[j]) : 0;
+done:
+    ferry_i_free(missing);
+    return st;
+}
+
+ferry_status ferry_i_online_check(ferry_ctx *ctx, const ferry_row *x, int64_t d, int64_t k,
+                                  int64_t have)
+{
+    ferry_status st = FERRY_OK;
+
+    FERRY_NEED(ctx, x->index ? x->n == 0 || x->index[x->n - 1] < d : x->n == d, FERRY_EDATA,
+               "a row does not have the %lld columns of the model", (long long)d);
+    FERRY_NEED(ctx, k >= have, FERRY_EDATA,
+               "the model has weights for %lld classes and names for %lld", (long long)have,
+               (long long)k);
+done:
+    return st;
+}
+
+ferry_status ferry_i_online_fits(ferry_ctx *ctx, const char *method, const ferry_task *task)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_domain *target = NULL;
+
+    FERRY_TRY(ferry_i_task_target(ctx, task, &target));
+    FERRY_NEED(ctx, target->n_views == 1, FERRY_ENEEDS,
+               "%s needs just one view in the target; target '%s' has %lld", method,
+               target->name, (long long)target->n_views);
+done:
+    return st;
+}
+
+/* ---- predicting ---- */
+
+ferry_status ferry_i_online_predict(ferry_ctx *ctx, const char *method, int64_t k,
+                                    int64_t d, const ferry_domain *domain,
+                                    online_look *look, const void *state, void *room,
+                                    ferry_prediction *p)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_view *v = NULL;
+    bool finish = false;
+
+    FERRY_NEED(ctx, domain->n_views == 1, FERRY_EDATA, "%s has one view, domain '%s' %lld",
+               method, domain->name, (long long)domain->n_views);
+    v = domain->views[0];
+    FERRY_NEED(ctx, v->x->cols == d, FERRY_EDATA,
+               "view '%s' has %lld features, the model's %lld", v->name,
+               (long long)v->x->cols, (long long)d);
+    FERRY_NEED(ctx, p->cls && p->k >= k, FERRY_EDATA,
+               "the model has weights for %lld classes and names for %lld", (long long)k,
+               (long long)p->k);
+    for (int64_t i = 0; i < p->n; i++) {
+        const int64_t r = v->row_of[i];
+        double *score = p->score + i * p->k;
+        if (i % 65536 == 65535)
+            FERRY_TRY(ferry_i_progress(ctx, method, i, p->n, NAN, &finish));
+        p->cls[i] = -1; /* nothing is known of it */
+        if (r < 0) continue;
+        const ferry_row x = ferry_i_matrix_row(v->x, r);
+        look(state, &x, room, score);
+        p->cls[i] = ferry_i_argmax(p->k, score);
+    }
+done:
+    return st;
+}
+
+/* ---- save and load ---- */
+
+ferry_status ferry_i_moments_save(ferry_ctx *ctx, const moments *m, ferry_bag *bag)
+{
+    ferry_status st = FERRY_OK;
+
+    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, "moments.n", 1, &m->n));
+    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "moments.mean", 1, m->d, m->mean));
+    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "moments.m2", 1, m->d, m->m2));
+done:
+    return st;
+}
+
+ferry_status ferry_i_moments_load(ferry_ctx *ctx, const ferry_bag *bag, int64_t d,
+                                  moments *m)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t *n = NULL;
+    int64_t one = 1;
+
+    *m = (moments){.d = d};
+    FERRY_TRY(ferry_i_bag_ints(ctx, bag, "moments.n", &one, &n));
+    FERRY_NEED(ctx, *n >= 0, FERRY_EDATA, "tensor moments.n: %lld rows", (long long)*n);
+    m->n = *n;
+    FERRY_TRY(ferry_i_bag_reals_copy(ctx, bag, "moments.mean", 1, d, &m->mean));
+    FERRY_TRY(ferry_i_bag_reals_copy(ctx, bag, "moments.m2", 1, d, &m->m2));
+    for (int64_t j = 0; j < d; j++)
+        FERRY_NEED(ctx, m->m2[j] >= 0, FERRY_EDATA, "tensor moments.m2: entry %lld is %g",
+                   (long long)j, m->m2[j]);
+done:
+    return st;
+}
+
+/* "NAME.PART" */
+static const char *part_of(char buf[64], const char *name, const char *part)
+{
+    (void)snprintf(buf, 64, "%s.%s", name, part);
+    return buf;
+}
+
+ferry_status ferry_i_pa_save(ferry_ctx *ctx, const ferry_pa *p, const char *name,
+                             ferry_bag *bag)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t form[] = {p->kind, p->k, p->steps, p->u != NULL};
+    char buf[64];
+
+    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, name, FERRY_COUNT(form), form));
+    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, part_of(buf, name, "C"), 1, 1, &p->C));
+    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, part_of(buf, name, "w"), p->k, p->d, p->w));
+    if (p->u)
+        FERRY_TRY(
+            ferry_i_bag_put_reals(ctx, bag, part_of(buf, name, "u"), p->k, p->d, p->u));
+done:
+    return st;
+}
+
+ferry_status ferry_i_pa_load(ferry_ctx *ctx, const ferry_bag *bag, const char *name,
+                             int64_t k, int64_t d, ferry_pa **out)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t *form = NULL;
+    const double *C = NULL;
+    int64_t four = 4, one = 1;
+    ferry_pa *p = *out = ferry_i_calloc(1, sizeof *p);
+    char buf[64];
+
+    FERRY_HAVE(ctx, p);
+    FERRY_TRY(ferry_i_bag_ints(ctx, bag, name, &four, &form));
+    FERRY_TRY(ferry_i_bag_reals(ctx, bag, part_of(buf, name, "C"), &one, &one, &C));
+    FERRY_NEED(ctx,
+               0 <= form[0] && form[0] <= FERRY_PA_PRINTED && 0 <= form[1] &&
+                   form[1] <= INT32_MAX && (k < 0 || form[1] == k) && 0 <= form[2] &&
+                   *C > 0,
+               FERRY_EDATA, "tensor %s: kind %lld, %lld classes, %lld steps, C = %g", name,
+               (long long)form[0], (long long)form[1], (long long)form[2], *C);
+    *p = (ferry_pa){
+        .kind = (ferry_pa_kind)form[0], .C = *C, .k = form[1], .d = d, .steps = form[2]};
+    FERRY_TRY(ferry_i_bag_reals_copy(ctx, bag, part_of(buf, name, "w"), p->k, d, &p->w));
+    if (form[3])
+        FERRY_TRY(
+            ferry_i_bag_reals_copy(ctx, bag, part_of(buf, name, "u"), p->k, d, &p->u));
+done:
+    return st;
+}

@@ -1,0 +1,414 @@
+/* Folding in: users and items that were not there at fit get their rows from a few ratings,
+ * with everything that the model knows held fixed.
+ *
+ *   biases   a_i = sum_j (x_ij - mu - b_j) / (n_i + lambda), as at fit
+ *   ridge    p_i = (sum_j q_j q_j' + lambda I)^-1 sum_j e_ij q_j,  e = x - mu - a - b
+ *   soft     p(c | i) prop pi_c exp(-cost_c / (2 sigma2)), p_i = w Pu R; one step of the
+ *            mean field with sigma2 and the shares of the groups as they are
+ *   hard     u_n(i) = argmin_c sum_j (x_ij - others - lambda_n R_n[c, v_n(j)])^2, first for
+ * x alone, then source after source until none moves
+ *
+ * and the same for items. Users come first, by the items that were there at fit. */
+#include <math.h>
+#include <string.h>
+
+#include "methods/shared/ratings.h"
+
+enum { ROUNDS = 20 };
+
+/* ---- the larger model ---- */
+
+/* Copy of `ids` with those of `more` that it lacks and `used` marks at its end. */
+static ferry_ids *extended(const ferry_ids *ids, const ferry_ids *more, const uint8_t *used)
+{
+    ferry_ids *out = ferry_i_ids_copy(ids);
+
+    for (int64_t i = 0; out && i < ferry_i_ids_count(more); i++) {
+        if (!used[i] || ferry_i_ids_add(out, ferry_i_ids_at(more, i), NULL) >= 0) continue;
+        ferry_i_ids_free(out);
+        out = NULL;
+    }
+    return out;
+}
+
+static void copy_reals(double *to, const double *from, int64_t n)
+{
+    if (n > 0) memcpy(to, from, (size_t)n * sizeof *to);
+}
+
+/* A copy of m with room for more users and items: theirs are the rows of the unknown. */
+static ferry_status enlarge(ferry_ctx *ctx, const rating_model *m, ferry_ids *users,
+                            ferry_ids *items, rating_model **out)
+{
+    ferry_status st = FERRY_OK;
+    rating_model *t = NULL;
+    int64_t *shape = ferry_i_calloc(2 * m->parts, sizeof *shape), group = 0;
+
+    *out = NULL;
+    if (!shape) {
+        ferry_i_ids_free(users);
+        ferry_i_ids_free(items);
+    }
+    FERRY_HAVE(ctx, shape);
+    FERRY_TRY(ferry_i_rating_model_make(ctx, users, items, m->rank, &t));
+    t->mu = m->mu;
+    t->lo = m->lo;
+    t->hi = m->hi;
+    t->shrink_a = m->shrink_a;
+    t->shrink_b = m->shrink_b;
+    t->ridge = m->ridge;
+    t->weighted = m->weighted;
+    copy_reals(t->a, m->a, m->p->rows);
+    copy_reals(t->b, m->b, m->q->rows);
+    copy_reals(t->p0, m->p0, m->rank);
+    copy_reals(t->q0, m->q0, m->rank);
+    copy_reals(t->p->data, m->p->data, m->p->rows * m->rank);
+    copy_reals(t->q->data, m->q->data, m->q->rows * m->rank);
+    for (int64_t i = m->p->rows; i < t->p->rows; i++)
+        copy_reals(FERRY_ROW(t->p, i), m->p0, m->rank);
+    for (int64_t j = m->q->rows; j < t->q->rows; j++)
+        copy_reals(FERRY_ROW(t->q, j), m->q0, m->rank);
+    for (int64_t s = 0; s < m->parts; s++) {
+        shape[s] = m->part[s].k;
+        shape[m->parts + s] = m->part[s].l;
+    }
+    if (m->parts > 0)
+        FERRY_TRY(ferry_i_rating_model_parts(ctx, t, m->parts, shape, shape + m->parts,
+                                             m->pu != NULL));
+    if (m->pu) copy_reals(t->pu->data, m->pu->data, m->pu->rows * m->pu->k);
+    for (int64_t s = 0; s < m->parts; group += m->part[s++].k) {
+        const rating_part *from = &m->part[s];
+        copy_reals(t->part[s].r, from->r, from->k * from->l + from->k + from->l);
+        t->part[s].weight = from->weight;
+        t->part[s].sigma2 = from->sigma2;
+        for (int64_t i = m->p->rows; m->pu && i < t->p->rows; i++)
+            copy_reals(FERRY_ROW(t->pu, i) + group, from->pi_u, from->k);
+    }
+    *out = t;
+    t = NULL;
+done:
+    ferry_i_rating_model_free(t);
+    ferry_i_free(shape);
+    return st;
+}
+
+/* ---- one row ---- */
+
+/* One user (or item) to fold in, from ratings x[0..n) of items (users) at other[]. */
+typedef struct fold {
+    rating_model *m;
+    bool items; /* the row is an item's */
+    int64_t row, n;
+    const int32_t *other;
+    double *x, *cost; /* x: the ratings, then what remains of them; cost: most groups */
+} fold;
+
+/* x <- x - mu - bias of the others, then the row's own bias, which goes off too. */
+static void fold_bias(const fold *f)
+{
+    rating_model *m = f->m;
+    const double shrink = f->items ? m->shrink_b : m->shrink_a;
+    const double *others = f->items ? m->a : m->b;
+    double sum = 0;
+
+    for (int64_t e = 0; e < f->n; e++) {
+        f->x[e] -= m->mu + others[f->other[e]];
+        sum += f->x[e];
+    }
+    if (shrink < 0) return;
+    sum /= (double)f->n + shrink;
+    (f->items ? m->b : m->a)[f->row] = sum;
+    for (int64_t e = 0; e < f->n; e++)
+        f->x[e] -= sum;
+}
+
+/* p <- posterior of n groups from their costs. */
+static void posterior(int64_t n, const double *cost, const double *pi, double sigma2,
+                      double *p)
+{
+    double top = -INFINITY, sum = 0;
+
+    for (int64_t c = 0; c < n; c++) {
+        p[c] = log(fmax(pi[c], 1e-300)) - cost[c] / (2 * sigma2);
+        top = fmax(top, p[c]);
+    }
+    for (int64_t c = 0; c < n; c++)
+        sum += p[c] = exp(p[c] - top);
+    for (int64_t c = 0; c < n; c++)
+        p[c] /= sum;
+}
+
+/* Part t, whose columns begin at `from` and whose user groups begin at `group`. */
+static void fold_soft_part(const fold *f, const rating_part *t, int64_t from, int64_t group)
+{
+    rating_model *m = f->m;
+    const int64_t own = f->items ? t->l : t->k, other = f->items ? t->k : t->l;
+    const int64_t step = f->items ? 1 : t->l, step_other = f->items ? t->l : 1;
+
+    for (int64_t c = 0; c < own; c++)
+        f->cost[c] = 0;
+    for (int64_t e = 0; e < f->n; e++) {
+        const double *share = f->items ? FERRY_ROW(m->pu, f->other[e]) + group
+                                       : FERRY_ROW(m->q, f->other[e]) + from;
+        for (int64_t c = 0; c < own; c++) {
+            for (int64_t d = 0; d < other; d++) {
+                const double r = t->r[c * step + d * step_other];
+                f->cost[c] += share[d] * r * (r - 2 * f->x[e]);
+            }
+        }
+    }
+    if (f->items) {
+        posterior(own, f->cost, t->pi_v, t->sigma2, FERRY_ROW(m->q, f->row) + from);
+        return;
+    }
+    double *pu = FERRY_ROW(m->pu, f->row) + group;
+    posterior(own, f->cost, t->pi_u, t->sigma2, pu);
+    for (int64_t d = 0; d < t->l; d++) {
+        double sum = 0;
+        for (int64_t c = 0; c < t->k; c++)
+            sum += pu[c] * t->r[c * t->l + d];
+        FERRY_ROW(m->p, f->row)[from + d] = t->weight * sum;
+    }
+}
+
+static double dot(int64_t n, const double *p, const double *q)
+{
+    double sum = 0;
+
+    for (int64_t c = 0; c < n; c++)
+        sum += p[c] * q[c];
+    return sum;
+}
+
+/* What group c of part t would give at entry e. */
+static double hard_value(const fold *f, const rating_part *t, int64_t from, int64_t c,
+                         int64_t e)
+{
+    const double *q = NULL;
+
+    if (f->items) return FERRY_ROW(f->m->p, f->other[e])[from + c];
+    q = FERRY_ROW(f->m->q, f->other[e]) + from;
+    return t->weight * dot(t->l, t->r + c * t->l, q);
+}
+
+/* The best group of part t for x less the other parts (alone: for x); whether it moved. */
+static bool fold_hard_part(const fold *f, const rating_part *t, int64_t from, bool alone)
+{
+    rating_model *m = f->m;
+    const int64_t groups = f->items ? t->l : t->k;
+    double *row = f->items ? FERRY_ROW(m->q, f->row) : FERRY_ROW(m->p, f->row);
+    const double scale = alone && t->weight != 0 ? 1 / t->weight : 1;
+    int64_t best = 0;
+    bool moved = false;
+
+    if (t->weight == 0) return false;
+    for (int64_t c = 0; c < groups; c++) {
+        f->cost[c] = 0;
+        for (int64_t e = 0; e < f->n; e++) {
+            const double *other =
+                f->items ? FERRY_ROW(m->p, f->other[e]) : FERRY_ROW(m->q, f->other[e]);
+            const double rest = alone ? f->x[e]
+                                      : f->x[e] - (dot(m->rank, row, other) -
+                                                   dot(t->l, row + from, other + from));
+            const double d = rest - scale * hard_value(f, t, from, c, e);
+            f->cost[c] += d * d;
+        }
+        if (f->cost[c] < f->cost[best]) best = c;
+    }
+    for (int64_t d = 0; d < t->l; d++) {
+        const double to = f->items ? d == best : t->weight * t->r[best * t->l + d];
+        moved = moved || row[from + d] != to;
+        row[from + d] = to;
+    }
+    return moved;
+}
+
+static void fold_groups(const fold *f)
+{
+    const rating_model *m = f->m;
+    bool moved = m->pu == NULL;
+
+    for (int64_t round = -1; round < ROUNDS && (round < 1 || moved); round++) {
+        moved = false;
+        for (int64_t s = 0, from = 0, group = 0; s < m->parts; s++) {
+            const rating_part *t = &m->part[s];
+            if (m->pu)
+                fold_soft_part(f, t, from, group);
+            else if (fold_hard_part(f, t, from, round < 0))
+                moved = true;
+            from += t->l;
+            group += t->k;
+        }
+        if (m->pu) break;
+    }
+}
+
+/* ---- all new rows ---- */
+
+/* New rows [first, end) of users (items), with their ratings as CSR whose row 0 is row
+ * `first`; its values are used up. */
+static ferry_status fold_rows(ferry_ctx *ctx, rating_model *m, bool items, int64_t first,
+                              ferry_matrix *x)
+{
+    ferry_status st = FERRY_OK;
+    ferry_block *own = items ? m->q : m->p, *rows = NULL;
+    bool finish = false;
+    int64_t most = 1;
+    double *cost = NULL;
+
+    for (int64_t s = 0; s < m->parts; s++)
+        most = (int64_t)fmax((double)most, (double)(m->part[s].k + m->part[s].l));
+    FERRY_NEW(ctx, cost, most);
+    for (int64_t i = 0; i < x->rows; i++) {
+        const int64_t e = x->start[i], n = x->start[i + 1] - e;
+        const fold f = {m, items, first + i, n, x->index + e, x->value + e, cost};
+        if (n == 0) continue; /* stays one of the unknown */
+        fold_bias(&f);
+        fold_groups(&f);
+        if (i % 1000 == 0)
+            FERRY_TRY(ferry_i_progress(ctx, "fold in", i, x->rows, NAN, &finish));
+    }
+    if (m->ridge > 0 && m->rank > 0) {
+        FERRY_TRY(ferry_i_block_new(ctx, x->rows, m->rank, &rows));
+        FERRY_TRY(ferry_e(ctx)->ridge_rows(ctx, x, items ? m->p : m->q, m->ridge,
+                                           m->weighted, rows, NULL));
+        copy_reals(FERRY_ROW(own, first), rows->data, x->rows * m->rank);
+    }
+done:
+    ferry_i_block_free(rows);
+    ferry_i_free(cost);
+    return st;
+}
+
+/* Ratings of the new rows, on the scale of the model: of users by the first `others` items,
+ * of items by all users. */
+static ferry_status gather(ferry_ctx *ctx, const rating_model *m, const ferry_ratings *r,
+                           const int64_t *row, const int64_t *other, bool items,
+                           int64_t first, int64_t rows, int64_t cols, int64_t others,
+                           ferry_matrix **out)
+{
+    ferry_status st = FERRY_OK;
+    int64_t *next = ferry_i_calloc(rows + 1, sizeof *next), n = 0;
+    ferry_matrix *x = NULL;
+
+    *out = NULL;
+    FERRY_HAVE(ctx, next);
+    for (int pass = 0; pass < 2; pass++) {
+        for (int64_t e = 0; e < r->n; e++) {
+            const int64_t i = row[items ? r->item[e] : r->user[e]];
+            const int64_t j = other[items ? r->user[e] : r->item[e]];
+            if (isnan(r->value[e]) || i < first || j < 0 || j >= others) continue;
+            if (pass == 0) {
+                next[i - first + 1]++;
+                n++;
+                continue;
+            }
+            x->index[next[i - first]] = (int32_t)j;
+            x->value[next[i - first]++] = fmin(fmax(r->value[e], m->lo), m->hi);
+        }
+        if (pass == 1) break;
+        FERRY_TRY(ferry_i_matrix_csr(ctx, rows, cols, n, &x));
+        for (int64_t i = 0; i < rows; i++)
+            next[i + 1] += next[i];
+        memcpy(x->start, next, (size_t)(rows + 1) * sizeof *next);
+    }
+    *out = x;
+    x = NULL;
+done:
+    ferry_i_matrix_free(x);
+    ferry_i_free(next);
+    return st;
+}
+
+/* Who has a rating with a value: users into used[0..), items behind them. */
+static uint8_t *mark_used(const ferry_ratings *r)
+{
+    const int64_t users = ferry_i_ids_count(r->users);
+    uint8_t *used = ferry_i_calloc(users + ferry_i_ids_count(r->items), 1);
+
+    for (int64_t e = 0; used && e < r->n; e++)
+        if (!isnan(r->value[e])) used[r->user[e]] = used[users + r->item[e]] = 1;
+    return used;
+}
+
+/* What users rated: at fit, and the new ones here (also items that are new themselves). */
+static ferry_status add_rated(ferry_ctx *ctx, const rating_model *m, const ferry_ratings *r,
+                              const int64_t *user, const int64_t *item, rating_model *t)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t before = m->p->rows, users = t->p->rows, had = m->start[before];
+    int64_t *next = ferry_i_calloc(users + 1, sizeof *next), n = had;
+
+    FERRY_HAVE(ctx, next);
+    for (int64_t e = 0; e < r->n; e++)
+        n += !isnan(r->value[e]) && user[r->user[e]] >= before;
+    FERRY_NEW(ctx, t->item, n);
+    memcpy(t->start, m->start, (size_t)(before + 1) * sizeof *t->start);
+    if (had > 0) memcpy(t->item, m->item, (size_t)had * sizeof *t->item);
+    for (int64_t e = 0; e < r->n; e++)
+        if (!isnan(r->value[e]) && user[r->user[e]] >= before) next[user[r->user[e]] + 1]++;
+    for (int64_t i = before; i < users; i++)
+        t->start[i + 1] = t->start[i] + next[i + 1];
+    for (int64_t i = before; i < users; i++)
+        next[i] = t->start[i];
+    for (int64_t e = 0; e < r->n; e++)
+        if (!isnan(r->value[e]) && user[r->user[e]] >= before)
+            t->item[next[user[r->user[e]]]++] = item[r->item[e]];
+done:
+    ferry_i_free(next);
+    return st;
+}
+
+ferry_status ferry_i_rating_fold_in(ferry_ctx *ctx, const void *state,
+                                    const ferry_domain *d, void **out)
+{
+    ferry_status st = FERRY_OK;
+    const rating_model *m = state;
+    const ferry_ratings *r = d->ratings;
+    uint8_t *used = mark_used(r);
+    int64_t *user = NULL, *item = NULL, idle = 0, beyond = 0;
+    ferry_matrix *x = NULL;
+    rating_model *t = NULL;
+
+    *out = NULL;
+    FERRY_HAVE(ctx, used);
+    FERRY_TRY(enlarge(ctx, m, extended(m->users, r->users, used),
+                      extended(m->items, r->items, used + ferry_i_ids_count(r->users)),
+                      &t));
+    user = ferry_i_rating_places(r->users, t->users);
+    item = ferry_i_rating_places(r->items, t->items);
+    FERRY_HAVE(ctx, user && item);
+    FERRY_TRY(add_rated(ctx, m, r, user, item, t));
+    FERRY_TRY(gather(ctx, t, r, user, item, false, m->p->rows, t->p->rows - m->p->rows,
+                     t->q->rows, m->q->rows, &x));
+    FERRY_TRY(fold_rows(ctx, t, false, m->p->rows, x));
+    ferry_i_matrix_free(x);
+    x = NULL;
+    FERRY_TRY(gather(ctx, t, r, item, user, true, m->q->rows, t->q->rows - m->q->rows,
+                     t->p->rows, t->p->rows, &x));
+    FERRY_TRY(fold_rows(ctx, t, true, m->q->rows, x));
+    for (int64_t e = 0; e < r->n; e++) {
+        beyond += r->value[e] < m->lo || r->value[e] > m->hi;
+        idle += !isnan(r->value[e]) && user[r->user[e]] < m->p->rows &&
+                item[r->item[e]] < m->q->rows;
+    }
+    if (beyond > 0)
+        ferry_i_log(
+            ctx, FERRY_WARN,
+            "%lld of %lld ratings are beyond the model's scale from %g to %g: taken "
+            "as its ends",
+            (long long)beyond, (long long)r->n, m->lo, m->hi);
+    if (idle > 0)
+        ferry_i_log(ctx, FERRY_WARN,
+                    "%lld ratings are of users and items that were there at fit: not used",
+                    (long long)idle);
+    *out = t;
+    t = NULL;
+done:
+    ferry_i_rating_model_free(t);
+    ferry_i_matrix_free(x);
+    ferry_i_free(user);
+    ferry_i_free(item);
+    ferry_i_free(used);
+    return st;
+}

@@ -1,0 +1,188 @@
+/* The model that methods for goal rate end in: predict, save, load. */
+#include <math.h>
+#include <string.h>
+
+#include "methods/shared/ratings.h"
+
+ferry_status ferry_i_rating_target(ferry_ctx *ctx, const char *method,
+                                   const ferry_task *task, const ferry_ratings **out)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_domain *d = NULL;
+    int64_t e = 0;
+
+    FERRY_TRY(ferry_i_task_target(ctx, task, &d));
+    while (d->ratings && e < d->ratings->n && isnan(d->ratings->value[e]))
+        e++;
+    FERRY_NEED(ctx, d->ratings && e < d->ratings->n, FERRY_ENEEDS,
+               "%s needs some ratings of the target; target '%s' has none that it may see",
+               method, d->name);
+    *out = d->ratings;
+done:
+    return st;
+}
+
+/* ---- making ---- */
+
+void ferry_i_rating_model_free(void *state)
+{
+    rating_model *m = state;
+
+    if (!m) return;
+    ferry_i_ids_free(m->users);
+    ferry_i_ids_free(m->items);
+    ferry_i_free(m->a);
+    ferry_i_free(m->b);
+    ferry_i_block_free(m->p);
+    ferry_i_block_free(m->q);
+    ferry_i_free(m->p0);
+    ferry_i_free(m->q0);
+    ferry_i_free(m->start);
+    ferry_i_free(m->item);
+    for (int64_t s = 0; m->part && s < m->parts; s++)
+        ferry_i_free(m->part[s].r); /* pi_u and pi_v stand behind it */
+    ferry_i_free(m->part);
+    ferry_i_block_free(m->pu);
+    ferry_i_free(m);
+}
+
+ferry_status ferry_i_rating_model_parts(ferry_ctx *ctx, rating_model *m, int64_t parts,
+                                        const int64_t *k, const int64_t *l, bool soft)
+{
+    ferry_status st = FERRY_OK;
+    int64_t groups = 0;
+
+    FERRY_NEW(ctx, m->part, parts);
+    m->parts = parts;
+    for (int64_t s = 0; s < parts; s++) {
+        rating_part *t = &m->part[s];
+        t->k = k[s];
+        t->l = l[s];
+        FERRY_NEW(ctx, t->r, k[s] * l[s] + k[s] + l[s]);
+        t->pi_u = t->r + k[s] * l[s];
+        t->pi_v = t->pi_u + k[s];
+        groups += k[s];
+    }
+    if (soft) FERRY_TRY(ferry_i_block_new(ctx, m->p->rows, groups, &m->pu));
+done:
+    return st;
+}
+
+ferry_status ferry_i_rating_model_make(ferry_ctx *ctx, ferry_ids *users, ferry_ids *items,
+                                       int64_t rank, rating_model **out)
+{
+    ferry_status st = FERRY_OK;
+    rating_model *m = ferry_i_calloc(1, sizeof *m);
+
+    *out = NULL;
+    if (!m) {
+        ferry_i_ids_free(users);
+        ferry_i_ids_free(items);
+        return ferry_i_nomem(ctx);
+    }
+    m->users = users;
+    m->items = items;
+    m->rank = rank;
+    m->shrink_a = m->shrink_b = -1;
+    FERRY_HAVE(ctx, users && items);
+    FERRY_NEW(ctx, m->a, ferry_i_ids_count(users));
+    FERRY_NEW(ctx, m->b, ferry_i_ids_count(items));
+    FERRY_NEW(ctx, m->p0, rank);
+    FERRY_NEW(ctx, m->q0, rank);
+    FERRY_NEW(ctx, m->start, ferry_i_ids_count(users) + 1);
+    FERRY_TRY(ferry_i_block_new(ctx, ferry_i_ids_count(users), rank, &m->p));
+    FERRY_TRY(ferry_i_block_new(ctx, ferry_i_ids_count(items), rank, &m->q));
+    *out = m;
+    m = NULL;
+done:
+    ferry_i_rating_model_free(m);
+    return st;
+}
+
+/* start and item from the ratings that have a value. */
+static ferry_status keep_rated(ferry_ctx *ctx, const ferry_ratings *r, rating_model *m)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t users = m->p->rows;
+    int64_t *next = ferry_i_calloc(users + 1, sizeof *next), n = 0;
+
+    FERRY_HAVE(ctx, next);
+    for (int64_t e = 0; e < r->n; e++)
+        if (!isnan(r->value[e])) m->start[r->user[e] + 1]++;
+    for (int64_t i = 0; i < users; i++) {
+        m->start[i + 1] += m->start[i];
+        next[i] = m->start[i];
+    }
+    n = m->start[users];
+    FERRY_NEW(ctx, m->item, n);
+    for (int64_t e = 0; e < r->n; e++)
+        if (!isnan(r->value[e])) m->item[next[r->user[e]]++] = r->item[e];
+done:
+    ferry_i_free(next);
+    return st;
+}
+
+ferry_status ferry_i_rating_model_new(ferry_ctx *ctx, const ferry_ratings *r, int64_t rank,
+                                      rating_model **out)
+{
+    ferry_status st = FERRY_OK;
+    rating_model *m = NULL;
+
+    *out = NULL;
+    FERRY_TRY(ferry_i_rating_model_make(ctx, ferry_i_ids_copy(r->users),
+                                        ferry_i_ids_copy(r->items), rank, &m));
+    m->lo = r->lo;
+    m->hi = r->hi;
+    FERRY_TRY(keep_rated(ctx, r, m));
+    *out = m;
+    m = NULL;
+done:
+    ferry_i_rating_model_free(m);
+    return st;
+}
+
+/* ---- predicting ---- */
+
+double ferry_i_rating_raw(const rating_model *m, int64_t user, int64_t item)
+{
+    const double *p = user < 0 ? m->p0 : FERRY_ROW(m->p, user);
+    const double *q = item < 0 ? m->q0 : FERRY_ROW(m->q, item);
+    double x = m->mu + (user < 0 ? 0 : m->a[user]) + (item < 0 ? 0 : m->b[item]);
+
+    for (int64_t c = 0; c < m->rank; c++)
+        x += p[c] * q[c];
+    return x;
+}
+
+double ferry_i_rating_at(const rating_model *m, int64_t user, int64_t item)
+{
+    return fmin(fmax(ferry_i_rating_raw(m, user, item), m->lo), m->hi);
+}
+
+int64_t *ferry_i_rating_places(const ferry_ids *ids, const ferry_ids *known)
+{
+    const int64_t n = ferry_i_ids_count(ids);
+    int64_t *at = ferry_i_calloc(n, sizeof *at);
+
+    for (int64_t i = 0; at && i < n; i++)
+        at[i] = ferry_i_ids_find(known, ferry_i_ids_at(ids, i));
+    return at;
+}
+
+ferry_status ferry_i_rating_predict(ferry_ctx *ctx, const void *state,
+                                    const ferry_domain *d, ferry_prediction *p)
+{
+    ferry_status st = FERRY_OK;
+    const rating_model *m = state;
+    const ferry_ratings *r = d->ratings;
+    int64_t *user = ferry_i_rating_places(r->users, m->users),
+            *item = ferry_i_rating_places(r->items, m->items);
+
+    FERRY_HAVE(ctx, user && item);
+    for (int64_t e = 0; e < r->n; e++)
+        p->value[e] = ferry_i_rating_at(m, user[r->user[e]], item[r->item[e]]);
+done:
+    ferry_i_free(user);
+    ferry_i_free(item);
+    return st;
+}

@@ -1,0 +1,121 @@
+/* The best items of a user. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "methods/shared/ratings.h"
+
+typedef struct ranked {
+    double value; /* not clipped: clipped ones are equal too often */
+    int64_t item;
+} ranked;
+
+/* Whether a comes after b. */
+static bool after(const ranked *a, const ranked *b)
+{
+    return a->value != b->value ? a->value < b->value : a->item > b->item;
+}
+
+static int by_rank(const void *a, const void *b)
+{
+    return after(a, b) ? 1 : -1;
+}
+
+static void swap(ranked *a, ranked *b)
+{
+    const ranked t = *a;
+
+    *a = *b;
+    *b = t;
+}
+
+/* A heap of the best so far with the last of them on top. */
+static void sink(ranked *heap, int64_t n)
+{
+    for (int64_t i = 0, child = 1; child < n; i = child, child = 2 * i + 1) {
+        if (child + 1 < n && after(&heap[child + 1], &heap[child])) child++;
+        if (!after(&heap[child], &heap[i])) break;
+        swap(&heap[child], &heap[i]);
+    }
+}
+
+static void rise(ranked *heap, int64_t i)
+{
+    for (; i > 0 && after(&heap[i], &heap[(i - 1) / 2]); i = (i - 1) / 2)
+        swap(&heap[i], &heap[(i - 1) / 2]);
+}
+
+/* The n best items of a user (-1: one that the model does not know), in order; fewer when
+ * there are not that many. skip has one byte an item. */
+static int64_t best_of(const rating_model *m, int64_t user, int64_t n, const uint8_t *skip,
+                       ranked *heap)
+{
+    int64_t have = 0;
+
+    for (int64_t j = 0; j < m->q->rows && n > 0; j++) {
+        const ranked r = {ferry_i_rating_raw(m, user, j), j};
+        if (skip[j]) continue;
+        if (have < n) {
+            heap[have] = r;
+            rise(heap, have++);
+        } else if (after(&heap[0], &r)) {
+            heap[0] = r;
+            sink(heap, n);
+        }
+    }
+    if (have > 1) qsort(heap, (size_t)have, sizeof *heap, by_rank);
+    return have;
+}
+
+static void mark(const rating_model *m, int64_t user, uint8_t value, uint8_t *skip)
+{
+    for (int64_t e = user < 0 ? 0 : m->start[user]; user >= 0 && e < m->start[user + 1];
+         e++)
+        skip[m->item[e]] = value;
+}
+
+ferry_status ferry_i_rating_top(ferry_ctx *ctx, const void *state, const ferry_ids *users,
+                                int64_t n, bool rated, ferry_ratings **out)
+{
+    ferry_status st = FERRY_OK;
+    const rating_model *m = state;
+    const ferry_ids *who = users ? users : m->users;
+    const int64_t count = ferry_i_ids_count(who), items = m->q->rows;
+    int64_t at = 0, strangers = 0;
+    uint8_t *skip = ferry_i_calloc(items, 1);
+    ranked *heap = NULL;
+    ferry_ratings *r = NULL;
+    bool finish = false;
+
+    *out = NULL;
+    if (n > items) n = items;
+    FERRY_NEW(ctx, heap, n);
+    FERRY_HAVE(ctx, skip);
+    FERRY_TRY(ferry_i_ratings_new(ctx, count * n, who, m->items, &r));
+    for (int64_t i = 0; i < count; i++) {
+        const int64_t user = ferry_i_ids_find(m->users, ferry_i_ids_at(who, i));
+        strangers += user < 0;
+        if (!rated) mark(m, user, 1, skip);
+        const int64_t have = best_of(m, user, n, skip, heap);
+        mark(m, user, 0, skip);
+        for (int64_t k = 0; k < have; k++, at++) {
+            r->user[at] = (int32_t)i;
+            r->item[at] = (int32_t)heap[k].item;
+            r->value[at] = fmin(fmax(heap[k].value, m->lo), m->hi);
+        }
+        if (i % 1000 == 0) FERRY_TRY(ferry_i_progress(ctx, "top", i, count, NAN, &finish));
+    }
+    r->n = at;
+    if (strangers > 0)
+        ferry_i_log(ctx, FERRY_WARN,
+                    "%lld of %lld users are new to the model: they get what is rated "
+                    "highest in general",
+                    (long long)strangers, (long long)count);
+    *out = r;
+    r = NULL;
+done:
+    ferry_i_ratings_free(r);
+    ferry_i_free(heap);
+    ferry_i_free(skip);
+    return st;
+}
