@@ -30,34 +30,34 @@ FERRY_API int64_t ferry_model_columns(const ferry_model *model);
  * may add some; they come last and the numbers of the others stay. */
 FERRY_API int64_t ferry_model_classes(const ferry_model *model);
 FERRY_API const char *ferry_model_class(const ferry_model *model, int64_t i);
-/** How many numbers ferry_model_see() leaves as a note. The same for the life of a
+/** How many numbers ferry_model_see() leaves: its votes. The same for the life of a
  * model. */
-FERRY_API int64_t ferry_model_note(const ferry_model *model);
+FERRY_API int64_t ferry_model_votes(const ferry_model *model);
 
 /**
  * Predict for one row of a stream.
  *
  * @param cls    number of the class, -1 when none is known yet
  * @param score  ferry_model_classes() numbers, larger is likelier; may be NULL
- * @param note   ferry_model_note() numbers to be handed to ferry_model_learn() with the
+ * @param votes   ferry_model_votes() numbers to be handed to ferry_model_learn() with the
  * row's label: what each part of the model said at this time; may be NULL
  * @return FERRY_EDATA for a row that does not fit the model, which then has not changed
  */
 FERRY_API ferry_status ferry_model_see(ferry_ctx *ctx, ferry_model *model,
                                        const ferry_row *x, int32_t *cls, double *score,
-                                       int32_t *note);
+                                       int32_t *votes);
 /**
  * Learn the label of a row that was seen.
  *
  * @param label  a class by name; one never met before becomes a class of the model
- * @param note   as ferry_model_see() left it; NULL: the model asks itself again, which may
+ * @param votes   as ferry_model_see() left it; NULL: the model asks itself again, which may
  * weigh its parts differently when the label is late
  * @return FERRY_EDATA for a row or label that does not fit, FERRY_ENOMEM: the model goes on
  * as if the call had not been made
  */
 FERRY_API ferry_status ferry_model_learn(ferry_ctx *ctx, ferry_model *model,
                                          const ferry_row *x, const char *label,
-                                         const int32_t *note);
+                                         const int32_t *votes);
 
 /* ---- a stream of lines, kept in a folder ---- */
 

@@ -110,7 +110,7 @@ done:
 
 /* What one run needs besides the method. */
 typedef struct piece {
-    const ferry_task *task; /* settled */
+    const ferry_task *task; /* resolved */
     ferry_task *split;
     uint8_t *mask;
     int64_t count;
@@ -237,18 +237,18 @@ ferry_status ferry_i_controls_run(ferry_ctx *ctx, const ferry_task *task,
                                   bool *finish)
 {
     ferry_status st = FERRY_OK;
-    ferry_task *settled = NULL;
+    ferry_task *resolved = NULL;
     piece p = {0};
 
-    FERRY_TRY(ferry_i_task_settled(ctx, task, &settled));
-    p.task = settled;
+    FERRY_TRY(ferry_i_task_resolved(ctx, task, &resolved));
+    p.task = resolved;
     FERRY_TRY(ferry_i_score_new_mask(ctx, rs, &p.mask));
     FERRY_NEW(ctx, p.score, rs->n_metrics);
     for (ferry_control k = 0; k < FERRY_N_CONTROLS && !*finish; k++)
         FERRY_TRY(run_kind(ctx, method, opts, rs, &p, k, finish));
 done:
     ferry_task_free(p.split);
-    ferry_task_free(settled);
+    ferry_task_free(resolved);
     ferry_i_free(p.mask);
     ferry_i_free(p.score);
     return st;

@@ -41,7 +41,7 @@ static ferry_status with_domain(ferry_ctx *ctx, const ferry_task *task, int64_t 
 {
     ferry_status st = FERRY_OK;
 
-    FERRY_TRY(ferry_i_task_settled(ctx, task, out));
+    FERRY_TRY(ferry_i_task_resolved(ctx, task, out));
     ferry_domain_free((*out)->domains[at]);
     (*out)->domains[at] = d;
     d = NULL;

@@ -10,11 +10,11 @@
 ferry_status ferry_i_score_truth(ferry_ctx *ctx, const ferry_task *task, ferry_results *rs)
 {
     ferry_status st = FERRY_OK;
-    ferry_task *settled = NULL;
+    ferry_task *resolved = NULL;
     const ferry_domain *target = NULL;
 
-    FERRY_TRY(ferry_i_task_settled(ctx, task, &settled));
-    FERRY_TRY(ferry_i_task_target(ctx, settled, &target));
+    FERRY_TRY(ferry_i_task_resolved(ctx, task, &resolved));
+    FERRY_TRY(ferry_i_task_target(ctx, resolved, &target));
     rs->target = ferry_i_strdup(target->name);
     FERRY_HAVE(ctx, rs->target);
     if (rs->goal == FERRY_RATE && target->ratings)
@@ -22,7 +22,7 @@ ferry_status ferry_i_score_truth(ferry_ctx *ctx, const ferry_task *task, ferry_r
     if (rs->goal != FERRY_RATE && target->labels)
         FERRY_TRY(ferry_i_labels_copy(ctx, target->labels, &rs->truth));
 done:
-    ferry_task_free(settled);
+    ferry_task_free(resolved);
     return st;
 }
 

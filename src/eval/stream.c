@@ -35,8 +35,8 @@ typedef struct stream {
     int64_t *order; /* n: instances */
     uint8_t *comes; /* n: whether the label does */
     int32_t *cls;   /* per instance of the target: the answer */
-    int32_t *note;  /* n x note */
-    int64_t notes;
+    int32_t *vote;  /* n x vote */
+    int64_t votes;
 } stream;
 
 static void stream_clear(stream *s)
@@ -44,7 +44,7 @@ static void stream_clear(stream *s)
     ferry_i_free(s->order);
     ferry_i_free(s->comes);
     ferry_i_free(s->cls);
-    ferry_i_free(s->note);
+    ferry_i_free(s->vote);
 }
 
 static ferry_status begin(ferry_ctx *ctx, const ferry_domain *target, const uint8_t *mask,
@@ -55,11 +55,11 @@ static ferry_status begin(ferry_ctx *ctx, const ferry_domain *target, const uint
     ferry_rng rng;
 
     s->view = target->views[0];
-    s->notes = ferry_model_note(s->model);
+    s->votes = ferry_model_votes(s->model);
     FERRY_NEW(ctx, s->order, all);
     FERRY_NEW(ctx, s->comes, all);
     FERRY_NEW(ctx, s->cls, all);
-    FERRY_NEW(ctx, s->note, all * s->notes);
+    FERRY_NEW(ctx, s->vote, all * s->votes);
     for (int64_t i = 0; i < all; i++) {
         s->cls[i] = -1;
         if (mask[i]) s->order[s->n++] = i;
@@ -96,7 +96,7 @@ static ferry_status learn(ferry_ctx *ctx, stream *s, int64_t t)
 
     if (t < 0 || !s->comes[t] || s->view->row_of[s->order[t]] < 0) return FERRY_OK;
     const ferry_row x = row_of(s, t);
-    FERRY_TRY(ferry_model_learn(ctx, s->model, &x, label_of(s, t), s->note + t * s->notes));
+    FERRY_TRY(ferry_model_learn(ctx, s->model, &x, label_of(s, t), s->vote + t * s->votes));
 done:
     return st;
 }
@@ -108,7 +108,7 @@ static ferry_status see(ferry_ctx *ctx, stream *s, int64_t t, int64_t *mistakes)
 
     if (s->view->row_of[s->order[t]] >= 0) {
         const ferry_row x = row_of(s, t);
-        FERRY_TRY(ferry_model_see(ctx, s->model, &x, cls, NULL, s->note + t * s->notes));
+        FERRY_TRY(ferry_model_see(ctx, s->model, &x, cls, NULL, s->vote + t * s->votes));
     }
     /* By number: a class that the model has not met yet has no name there. */
     *mistakes += *cls < 0 || strcmp(ferry_model_class(s->model, *cls), label_of(s, t)) != 0;

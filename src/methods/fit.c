@@ -124,7 +124,7 @@ done:
     return st;
 }
 
-/* The task is settled, options are parsed. */
+/* The task is resolved, options are parsed. */
 static ferry_status check_fits(ferry_ctx *ctx, const ferry_method *m,
                                const ferry_task *task, const void *options)
 {
@@ -155,7 +155,7 @@ ferry_status ferry_i_fits(ferry_ctx *ctx, const ferry_task *task,
     ferry_model *m = NULL;
     ferry_task *seen = NULL;
 
-    FERRY_TRY(ferry_i_task_settled(ctx, task, &seen));
+    FERRY_TRY(ferry_i_task_resolved(ctx, task, &seen));
     FERRY_TRY(ferry_i_model_new(ctx, method, opts, seen->goal, NULL, &m));
     FERRY_TRY(check_fits(ctx, method, seen, m->options));
 done:
@@ -239,7 +239,7 @@ ferry_status ferry_i_fit(ferry_ctx *ctx, const ferry_task *task, const ferry_met
     ferry_report r = {.objective = NAN};
 
     *out = NULL;
-    FERRY_TRY(ferry_i_task_settled(ctx, task, &seen));
+    FERRY_TRY(ferry_i_task_resolved(ctx, task, &seen));
     FERRY_TRY(ferry_i_model_new(ctx, method, opts, seen->goal,
                                 ferry_i_goal_named(seen->goal) ? seen->names : NULL, &m));
     FERRY_TRY(check_fits(ctx, method, seen, m->options));

@@ -4,7 +4,7 @@
 
 #include "data/data.h"
 #include "ferry/stream.h"
-#include "model/bag.h"
+#include "model/dict.h"
 #include "task/task.h"
 
 /* What a method needs of a task; checked before fit, with one sentence about what is
@@ -30,16 +30,16 @@ typedef struct ferry_online {
     /* Whether see() changes the state; NULL: it never does. */
     bool (*watches)(const void *state);
     /* How many numbers see() leaves for learn(); NULL: none. */
-    int64_t (*note)(const void *state);
+    int64_t (*votes)(const void *state);
     /* Fill score[0..k); k is at least the number of classes that the state has room for,
-     * and classes beyond that (their first learn() failed) score 0. note as above. */
+     * and classes beyond that (their first learn() failed) score 0. votes as above. */
     ferry_status (*see)(ferry_ctx *ctx, void *state, const ferry_row *x, int64_t k,
-                        double *score, int32_t *note);
-    /* Learn that x has class cls, which may be new: the state then makes room for it. note
+                        double *score, int32_t *votes);
+    /* Learn that x has class cls, which may be new: the state then makes room for it. votes
      * is what see() left for this row, or NULL. Rows wait for their labels in any number
      * and order. */
     ferry_status (*learn)(ferry_ctx *ctx, void *state, const ferry_row *x, int32_t cls,
-                          const int32_t *note);
+                          const int32_t *votes);
     /* {"name": weight, ...}: how much each part counts now, into w (parts of them; NULL:
      * only tell how many) with static or state-owned names. NULL: one part. */
     int64_t (*parts)(const void *state, const char **names, double *w);
@@ -63,7 +63,7 @@ typedef struct ferry_method {
     /* More than `needs` can say; may be NULL. FERRY_ENEEDS and a sentence when the task
      * does not fit. */
     ferry_status (*fits)(ferry_ctx *ctx, const ferry_task *task, const void *options);
-    /* Ranges of options were checked; the task was settled and fits. *rep starts zeroed but
+    /* Ranges of options were checked; the task was resolved and fits. *rep starts zeroed but
      * for the objective, which is NaN; the caller sets the seconds. */
     ferry_status (*fit)(ferry_ctx *ctx, const ferry_task *task, const void *options,
                         void **state, ferry_report *rep);
@@ -93,11 +93,11 @@ typedef struct ferry_method {
      * instances whose labels it knows as neighbours. Lent. NULL: none. */
     const ferry_ids *(*graphs)(const void *state);
     const ferry_ids *(*known)(const void *state);
-    /* Names of tensors and texts must not begin with "ferry.". load takes the bag as
+    /* Names of tensors and texts must not begin with "ferry.". load takes the dict as
      * written by a stranger: every size and index is checked. save NULL: cannot be saved.
      */
-    ferry_status (*save)(ferry_ctx *ctx, const void *state, ferry_bag *bag);
-    ferry_status (*load)(ferry_ctx *ctx, const ferry_bag *bag, void **state);
+    ferry_status (*save)(ferry_ctx *ctx, const void *state, ferry_dict *dict);
+    ferry_status (*load)(ferry_ctx *ctx, const ferry_dict *dict, void **state);
     void (*free)(void *state);
 } ferry_method;
 

@@ -35,11 +35,11 @@ const char *ferry_model_class(const ferry_model *model, int64_t i)
                                                     : NULL;
 }
 
-int64_t ferry_model_note(const ferry_model *model)
+int64_t ferry_model_votes(const ferry_model *model)
 {
     const ferry_online *o = model->method->online;
 
-    return o && o->note ? o->note(model->state) : 0;
+    return o && o->votes ? o->votes(model->state) : 0;
 }
 
 /* The row fits the model's only view. */
@@ -73,7 +73,7 @@ done:
 }
 
 ferry_status ferry_model_see(ferry_ctx *ctx, ferry_model *model, const ferry_row *x,
-                             int32_t *cls, double *score, int32_t *note)
+                             int32_t *cls, double *score, int32_t *votes)
 {
     ferry_status st = FERRY_OK;
     const int64_t k = ferry_model_classes(model);
@@ -82,7 +82,7 @@ ferry_status ferry_model_see(ferry_ctx *ctx, ferry_model *model, const ferry_row
     FERRY_TRY(check_row(ctx, model, x));
     if (!f) f = k <= FERRY_COUNT(few) ? few : ferry_i_calloc(k, sizeof *f);
     FERRY_HAVE(ctx, f);
-    FERRY_TRY(model->method->online->see(ctx, model->state, x, k, f, note));
+    FERRY_TRY(model->method->online->see(ctx, model->state, x, k, f, votes));
     *cls = k > 0 ? 0 : -1;
     for (int64_t c = 1; c < k; c++)
         if (f[c] > f[*cls]) *cls = (int32_t)c;
@@ -92,7 +92,7 @@ done:
 }
 
 ferry_status ferry_model_learn(ferry_ctx *ctx, ferry_model *model, const ferry_row *x,
-                               const char *label, const int32_t *note)
+                               const char *label, const int32_t *votes)
 {
     ferry_status st = FERRY_OK;
     int64_t cls = -1;
@@ -103,7 +103,7 @@ ferry_status ferry_model_learn(ferry_ctx *ctx, ferry_model *model, const ferry_r
     cls = ferry_i_ids_add(model->names, label, NULL);
     FERRY_HAVE(ctx, cls >= 0);
     FERRY_NEED(ctx, cls < INT32_MAX, FERRY_EDATA, "there are too many classes");
-    FERRY_TRY(model->method->online->learn(ctx, model->state, x, (int32_t)cls, note));
+    FERRY_TRY(model->method->online->learn(ctx, model->state, x, (int32_t)cls, votes));
 done:
     return st;
 }

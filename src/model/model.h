@@ -28,10 +28,10 @@ ferry_status ferry_i_model_add_view(ferry_ctx *ctx, ferry_model *m, const char *
 /* Whether a goal has classes or labels by name. */
 bool ferry_i_goal_named(ferry_goal goal);
 
-/* The same as ferry_model_save and ferry_model_load, to and from a bag. `what` begins
+/* The same as ferry_model_save and ferry_model_load, to and from a dict. `what` begins
  * messages. */
-ferry_status ferry_i_model_pack(ferry_ctx *ctx, const ferry_model *m, ferry_bag *bag);
-ferry_status ferry_i_model_unpack(ferry_ctx *ctx, const char *what, const ferry_bag *bag,
+ferry_status ferry_i_model_pack(ferry_ctx *ctx, const ferry_model *m, ferry_dict *dict);
+ferry_status ferry_i_model_unpack(ferry_ctx *ctx, const char *what, const ferry_dict *dict,
                                   const char *method, ferry_model **out);
 
 /* New prediction: ids of the domain (rate: of the pairs), names, and the arrays that the

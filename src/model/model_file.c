@@ -10,7 +10,7 @@
 /* ---- saving ---- */
 
 /* Settings as JSON text under a name. JSON needs UTF-8. */
-static ferry_status pack_opts(ferry_ctx *ctx, ferry_bag *bag, const char *name,
+static ferry_status pack_opts(ferry_ctx *ctx, ferry_dict *dict, const char *name,
                               const ferry_opts *opts)
 {
     ferry_status st = FERRY_OK;
@@ -26,7 +26,7 @@ static ferry_status pack_opts(ferry_ctx *ctx, ferry_bag *bag, const char *name,
     }
     text = json_dumps(object, JSON_COMPACT);
     FERRY_HAVE(ctx, text);
-    FERRY_TRY(ferry_i_bag_put_text(ctx, bag, name, text));
+    FERRY_TRY(ferry_i_dict_put_text(ctx, dict, name, text));
 done:
     free(text); /* jansson's */
     json_decref(object);
@@ -40,7 +40,7 @@ static const char *part_name(char buf[64], int64_t i, const char *part)
     return buf;
 }
 
-static ferry_status pack_views(ferry_ctx *ctx, const ferry_model *m, ferry_bag *bag)
+static ferry_status pack_views(ferry_ctx *ctx, const ferry_model *m, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
     ferry_ids *names = ferry_i_ids_new();
@@ -53,34 +53,34 @@ static ferry_status pack_views(ferry_ctx *ctx, const ferry_model *m, ferry_bag *
         cols[i] = v->x->cols;
         FERRY_HAVE(ctx, ferry_i_ids_add(names, v->name, NULL) >= 0);
         if (v->features)
-            FERRY_TRY(
-                ferry_i_bag_put_ids(ctx, bag, part_name(buf, i, "features"), v->features));
-        if (v->read) FERRY_TRY(pack_opts(ctx, bag, part_name(buf, i, "read"), v->read));
+            FERRY_TRY(ferry_i_dict_put_ids(ctx, dict, part_name(buf, i, "features"),
+                                           v->features));
+        if (v->read) FERRY_TRY(pack_opts(ctx, dict, part_name(buf, i, "read"), v->read));
         if (v->idf)
-            FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, part_name(buf, i, "idf"), 1, cols[i],
-                                            v->idf));
+            FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, part_name(buf, i, "idf"), 1,
+                                             cols[i], v->idf));
     }
-    FERRY_TRY(ferry_i_bag_put_ids(ctx, bag, "ferry.views", names));
-    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, "ferry.columns", m->n_views, cols));
+    FERRY_TRY(ferry_i_dict_put_ids(ctx, dict, "ferry.views", names));
+    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "ferry.columns", m->n_views, cols));
 done:
     ferry_i_ids_free(names);
     ferry_i_free(cols);
     return st;
 }
 
-ferry_status ferry_i_model_pack(ferry_ctx *ctx, const ferry_model *m, ferry_bag *bag)
+ferry_status ferry_i_model_pack(ferry_ctx *ctx, const ferry_model *m, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
 
     FERRY_NEED(ctx, m->method->save, FERRY_EINVAL, "models of %s cannot be saved",
                m->method->name);
-    FERRY_TRY(ferry_i_bag_put_text(ctx, bag, "ferry.method", m->method->name));
-    FERRY_TRY(ferry_i_bag_put_text(ctx, bag, "ferry.goal", ferry_goal_name(m->goal)));
-    FERRY_TRY(pack_opts(ctx, bag, "ferry.options", m->opts));
-    FERRY_TRY(ferry_i_bag_put_text(ctx, bag, "ferry.diagnostics", m->diagnostics));
-    if (m->names) FERRY_TRY(ferry_i_bag_put_ids(ctx, bag, "ferry.names", m->names));
-    FERRY_TRY(pack_views(ctx, m, bag));
-    FERRY_TRY(m->method->save(ctx, m->state, bag));
+    FERRY_TRY(ferry_i_dict_put_text(ctx, dict, "ferry.method", m->method->name));
+    FERRY_TRY(ferry_i_dict_put_text(ctx, dict, "ferry.goal", ferry_goal_name(m->goal)));
+    FERRY_TRY(pack_opts(ctx, dict, "ferry.options", m->opts));
+    FERRY_TRY(ferry_i_dict_put_text(ctx, dict, "ferry.diagnostics", m->diagnostics));
+    if (m->names) FERRY_TRY(ferry_i_dict_put_ids(ctx, dict, "ferry.names", m->names));
+    FERRY_TRY(pack_views(ctx, m, dict));
+    FERRY_TRY(m->method->save(ctx, m->state, dict));
 done:
     return st;
 }
@@ -88,25 +88,25 @@ done:
 ferry_status ferry_model_save(ferry_ctx *ctx, const ferry_model *model, const char *path)
 {
     ferry_status st = FERRY_OK;
-    ferry_bag *bag = NULL;
+    ferry_dict *dict = NULL;
 
-    FERRY_TRY(ferry_i_bag_new(ctx, &bag));
-    st = ferry_i_model_pack(ctx, model, bag);
+    FERRY_TRY(ferry_i_dict_new(ctx, &dict));
+    st = ferry_i_model_pack(ctx, model, dict);
     if (st != FERRY_OK) (void)ferry_i_prefix(ctx, st, "%s", path);
-    if (st == FERRY_OK) st = ferry_i_bag_save(ctx, bag, path);
+    if (st == FERRY_OK) st = ferry_i_dict_save(ctx, dict, path);
 done:
-    ferry_i_bag_free(bag);
+    ferry_i_dict_free(dict);
     return st;
 }
 
 /* ---- loading ---- */
 
 /* Settings from JSON text; a missing text gives NULL. */
-static ferry_status unpack_opts(ferry_ctx *ctx, const ferry_bag *bag, const char *name,
+static ferry_status unpack_opts(ferry_ctx *ctx, const ferry_dict *dict, const char *name,
                                 ferry_opts **out)
 {
     ferry_status st = FERRY_OK;
-    const char *text = ferry_i_bag_text(bag, name);
+    const char *text = ferry_i_dict_text(dict, name);
     json_t *json = NULL;
 
     *out = NULL;
@@ -120,13 +120,13 @@ done:
 }
 
 /* Reader options are checked now, so that reading new data cannot trip over them. */
-static ferry_status unpack_read(ferry_ctx *ctx, const ferry_bag *bag, const char *name,
+static ferry_status unpack_read(ferry_ctx *ctx, const ferry_dict *dict, const char *name,
                                 ferry_opts **out)
 {
     ferry_status st = FERRY_OK;
     ferry_read_settings settings;
 
-    FERRY_TRY(unpack_opts(ctx, bag, name, out));
+    FERRY_TRY(unpack_opts(ctx, dict, name, out));
     if (*out)
         FERRY_TRY(ferry_i_opts_parse(ctx, name, ferry_i_read_table, ferry_i_read_table_n,
                                      *out, &settings));
@@ -134,7 +134,7 @@ done:
     return st;
 }
 
-static ferry_status unpack_view(ferry_ctx *ctx, const ferry_bag *bag, int64_t i,
+static ferry_status unpack_view(ferry_ctx *ctx, const ferry_dict *dict, int64_t i,
                                 const char *name, int64_t cols, ferry_model *m)
 {
     ferry_status st = FERRY_OK;
@@ -145,16 +145,16 @@ static ferry_status unpack_view(ferry_ctx *ctx, const ferry_bag *bag, int64_t i,
 
     FERRY_NEED(ctx, cols >= 0 && cols <= INT32_MAX, FERRY_EDATA,
                "view '%s' has %lld columns", name, (long long)cols);
-    if (ferry_i_bag_has(bag, part_name(buf, i, "features"))) {
-        FERRY_TRY(ferry_i_bag_ids(ctx, bag, buf, &features));
+    if (ferry_i_dict_has(dict, part_name(buf, i, "features"))) {
+        FERRY_TRY(ferry_i_dict_ids(ctx, dict, buf, &features));
         FERRY_NEED(ctx, ferry_i_ids_count(features) == cols, FERRY_EDATA,
                    "view '%s' has %lld columns and %lld feature names", name,
                    (long long)cols, (long long)ferry_i_ids_count(features));
     }
-    FERRY_TRY(unpack_read(ctx, bag, part_name(buf, i, "read"), &read));
-    if (ferry_i_bag_has(bag, part_name(buf, i, "idf"))) {
+    FERRY_TRY(unpack_read(ctx, dict, part_name(buf, i, "read"), &read));
+    if (ferry_i_dict_has(dict, part_name(buf, i, "idf"))) {
         int64_t one = 1;
-        FERRY_TRY(ferry_i_bag_reals(ctx, bag, buf, &one, &cols, &idf));
+        FERRY_TRY(ferry_i_dict_reals(ctx, dict, buf, &one, &cols, &idf));
     }
     FERRY_TRY(ferry_i_model_add_view(ctx, m, name, cols, features, read, idf));
 done:
@@ -163,32 +163,32 @@ done:
     return st;
 }
 
-static ferry_status unpack_views(ferry_ctx *ctx, const ferry_bag *bag, ferry_model *m)
+static ferry_status unpack_views(ferry_ctx *ctx, const ferry_dict *dict, ferry_model *m)
 {
     ferry_status st = FERRY_OK;
     ferry_ids *names = NULL;
     const int64_t *cols = NULL;
 
-    FERRY_TRY(ferry_i_bag_ids(ctx, bag, "ferry.views", &names));
+    FERRY_TRY(ferry_i_dict_ids(ctx, dict, "ferry.views", &names));
     int64_t n = ferry_i_ids_count(names);
-    FERRY_TRY(ferry_i_bag_ints(ctx, bag, "ferry.columns", &n, &cols));
+    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "ferry.columns", &n, &cols));
     for (int64_t i = 0; i < n; i++)
-        FERRY_TRY(unpack_view(ctx, bag, i, ferry_i_ids_at(names, i), cols[i], m));
+        FERRY_TRY(unpack_view(ctx, dict, i, ferry_i_ids_at(names, i), cols[i], m));
 done:
     ferry_i_ids_free(names);
     return st;
 }
 
 /* The method, which must be the wanted one (if any) and one that we have. */
-static ferry_status unpack_method(ferry_ctx *ctx, const ferry_bag *bag, const char *wanted,
-                                  const ferry_method **out)
+static ferry_status unpack_method(ferry_ctx *ctx, const ferry_dict *dict,
+                                  const char *wanted, const ferry_method **out)
 {
     ferry_status st = FERRY_OK;
-    const char *name = ferry_i_bag_text(bag, "ferry.method");
+    const char *name = ferry_i_dict_text(dict, "ferry.method");
 
     *out = NULL;
-    FERRY_NEED(ctx, !ferry_i_bag_text(bag, "ferry.kind"), FERRY_EDATA,
-               "is no model but a %s", ferry_i_bag_text(bag, "ferry.kind"));
+    FERRY_NEED(ctx, !ferry_i_dict_text(dict, "ferry.kind"), FERRY_EDATA,
+               "is no model but a %s", ferry_i_dict_text(dict, "ferry.kind"));
     FERRY_NEED(ctx, name, FERRY_EDATA, "is corrupt: says no method");
     FERRY_NEED(ctx, !wanted || strcmp(name, wanted) == 0, FERRY_EDATA,
                "is a model of method '%s', expected '%s'", name, wanted);
@@ -200,11 +200,11 @@ done:
     return st;
 }
 
-static ferry_status unpack_goal(ferry_ctx *ctx, const ferry_bag *bag,
+static ferry_status unpack_goal(ferry_ctx *ctx, const ferry_dict *dict,
                                 const ferry_method *method, ferry_goal *out)
 {
     ferry_status st = FERRY_OK;
-    const char *name = ferry_i_bag_text(bag, "ferry.goal");
+    const char *name = ferry_i_dict_text(dict, "ferry.goal");
     unsigned bit = FERRY_CLASSIFY;
 
     FERRY_NEED(ctx, name, FERRY_EDATA, "is corrupt: says no goal");
@@ -218,10 +218,11 @@ done:
     return st;
 }
 
-static ferry_status unpack_diagnostics(ferry_ctx *ctx, const ferry_bag *bag, ferry_model *m)
+static ferry_status unpack_diagnostics(ferry_ctx *ctx, const ferry_dict *dict,
+                                       ferry_model *m)
 {
     ferry_status st = FERRY_OK;
-    const char *text = ferry_i_bag_text(bag, "ferry.diagnostics");
+    const char *text = ferry_i_dict_text(dict, "ferry.diagnostics");
     json_t *json = text ? json_loads(text, 0, NULL) : NULL;
 
     FERRY_NEED(ctx, json_is_object(json), FERRY_EDATA,
@@ -234,7 +235,7 @@ done:
     return st;
 }
 
-static ferry_status unpack(ferry_ctx *ctx, const ferry_bag *bag, const char *wanted,
+static ferry_status unpack(ferry_ctx *ctx, const ferry_dict *dict, const char *wanted,
                            ferry_model **out)
 {
     ferry_status st = FERRY_OK;
@@ -244,15 +245,15 @@ static ferry_status unpack(ferry_ctx *ctx, const ferry_bag *bag, const char *wan
     ferry_ids *names = NULL;
     ferry_model *m = NULL;
 
-    FERRY_TRY(unpack_method(ctx, bag, wanted, &method));
-    FERRY_TRY(unpack_goal(ctx, bag, method, &goal));
-    FERRY_TRY(unpack_opts(ctx, bag, "ferry.options", &opts));
+    FERRY_TRY(unpack_method(ctx, dict, wanted, &method));
+    FERRY_TRY(unpack_goal(ctx, dict, method, &goal));
+    FERRY_TRY(unpack_opts(ctx, dict, "ferry.options", &opts));
     if (ferry_i_goal_named(goal))
-        FERRY_TRY(ferry_i_bag_ids(ctx, bag, "ferry.names", &names));
+        FERRY_TRY(ferry_i_dict_ids(ctx, dict, "ferry.names", &names));
     FERRY_TRY(ferry_i_model_new(ctx, method, opts, goal, names, &m));
-    FERRY_TRY(unpack_diagnostics(ctx, bag, m));
-    FERRY_TRY(unpack_views(ctx, bag, m));
-    FERRY_TRY(method->load(ctx, bag, &m->state));
+    FERRY_TRY(unpack_diagnostics(ctx, dict, m));
+    FERRY_TRY(unpack_views(ctx, dict, m));
+    FERRY_TRY(method->load(ctx, dict, &m->state));
     *out = m;
     m = NULL;
 done:
@@ -262,11 +263,11 @@ done:
     return st;
 }
 
-ferry_status ferry_i_model_unpack(ferry_ctx *ctx, const char *what, const ferry_bag *bag,
+ferry_status ferry_i_model_unpack(ferry_ctx *ctx, const char *what, const ferry_dict *dict,
                                   const char *method, ferry_model **out)
 {
     *out = NULL;
-    const ferry_status st = unpack(ctx, bag, method, out);
+    const ferry_status st = unpack(ctx, dict, method, out);
     /* A bad option or number in a file is bad input, whatever it would be in a call. */
     const ferry_status code = st == FERRY_OK || st == FERRY_ENOMEM ? st : FERRY_EDATA;
     return code == FERRY_OK ? code : ferry_i_prefix(ctx, code, "%s", what);
@@ -276,12 +277,12 @@ ferry_status ferry_model_load(ferry_ctx *ctx, const char *path, const char *meth
                               ferry_model **out)
 {
     ferry_status st = FERRY_OK;
-    ferry_bag *bag = NULL;
+    ferry_dict *dict = NULL;
 
     *out = NULL;
-    FERRY_TRY(ferry_i_bag_load(ctx, path, &bag));
-    FERRY_TRY(ferry_i_model_unpack(ctx, path, bag, method, out));
+    FERRY_TRY(ferry_i_dict_load(ctx, path, &dict));
+    FERRY_TRY(ferry_i_model_unpack(ctx, path, dict, method, out));
 done:
-    ferry_i_bag_free(bag);
+    ferry_i_dict_free(dict);
     return st;
 }

@@ -113,15 +113,15 @@ done:
     return st;
 }
 
-/* A settled copy whose goal is to classify. */
-static ferry_status settle(ferry_ctx *ctx, const ferry_task *task, ferry_task **out)
+/* A resolved copy whose goal is to classify. */
+static ferry_status resolve(ferry_ctx *ctx, const ferry_task *task, ferry_task **out)
 {
     ferry_status st = FERRY_OK;
 
     *out = NULL;
     FERRY_NEED(ctx, task->goal == FERRY_CLASSIFY, FERRY_ENEEDS,
                "select works for goal classify, not %s", ferry_goal_name(task->goal));
-    FERRY_TRY(ferry_i_task_settled(ctx, task, out));
+    FERRY_TRY(ferry_i_task_resolved(ctx, task, out));
 done:
     return st;
 }
@@ -131,7 +131,7 @@ ferry_status ferry_selector_train(ferry_ctx *ctx, const ferry_task *task,
 {
     ferry_status st = FERRY_OK;
     ferry_selector *s = ferry_i_calloc(1, sizeof *s);
-    ferry_task *settled = NULL;
+    ferry_task *resolved = NULL;
     select_set set = {0};
     select_triple *a = NULL, *b = NULL;
     select_options o = {0};
@@ -144,17 +144,17 @@ ferry_status ferry_selector_train(ferry_ctx *ctx, const ferry_task *task,
     s->o = o;
     s->o.view = ferry_i_strdup(o.view);
     FERRY_HAVE(ctx, s->o.view);
-    FERRY_TRY(settle(ctx, task, &settled));
-    for (int64_t i = 0; i < settled->n_domains; i++)
+    FERRY_TRY(resolve(ctx, task, &resolved));
+    for (int64_t i = 0; i < resolved->n_domains; i++)
         labelled +=
-            settled->domains[i]->role != FERRY_TARGET && settled->domains[i]->labels;
+            resolved->domains[i]->role != FERRY_TARGET && resolved->domains[i]->labels;
     FERRY_NEED(
-        ctx, labelled >= 2 && settled->n_domains >= 4, FERRY_ENEEDS,
+        ctx, labelled >= 2 && resolved->n_domains >= 4, FERRY_ENEEDS,
         "select learns from the domains besides the target: it needs three or more, two "
         "of them with labels; this task has %lld with labels. Or give it a selector "
         "that was trained elsewhere",
         (long long)labelled);
-    FERRY_TRY(ferry_i_select_set(ctx, settled, &s->o, false, &set));
+    FERRY_TRY(ferry_i_select_set(ctx, resolved, &s->o, false, &set));
     FERRY_TRY(ferry_i_select_triples(ctx, &set, 0, &s->o, &a, &n));
     FERRY_TRY(learn(ctx, &set, n, a, s));
     FERRY_TRY(ferry_i_select_triples(ctx, &set, 1, &s->o, &b, &again));
@@ -166,7 +166,7 @@ done:
     ferry_i_free(a);
     ferry_i_free(b);
     ferry_i_select_clear(&set);
-    ferry_task_free(settled);
+    ferry_task_free(resolved);
     ferry_selector_free(s);
     return st;
 }
@@ -262,7 +262,7 @@ ferry_status ferry_select(ferry_ctx *ctx, const ferry_selector *selector,
 {
     ferry_status st = FERRY_OK;
     ferry_selection *s = ferry_i_calloc(1, sizeof *s);
-    ferry_task *settled = NULL;
+    ferry_task *resolved = NULL;
     const ferry_domain *t = NULL;
     select_set set = {0};
     int64_t path[LONGEST];
@@ -272,23 +272,23 @@ ferry_status ferry_select(ferry_ctx *ctx, const ferry_selector *selector,
     FERRY_HAVE(ctx, s);
     FERRY_NEED(ctx, longest >= 1 && longest <= LONGEST, FERRY_EINVAL,
                "select: chains of up to %lld domains, expected 1 to 3", (long long)longest);
-    FERRY_TRY(settle(ctx, task, &settled));
-    FERRY_TRY(ferry_i_task_target(ctx, settled, &t));
-    s->candidates = ferry_i_task_count_role(settled, FERRY_INTERMEDIATE);
-    FERRY_NEED(ctx, s->candidates > 0 && ferry_i_task_count_role(settled, FERRY_SOURCE) > 0,
-               FERRY_ENEEDS,
-               "select needs a source and the candidates as intermediate domains");
+    FERRY_TRY(resolve(ctx, task, &resolved));
+    FERRY_TRY(ferry_i_task_target(ctx, resolved, &t));
+    s->candidates = ferry_i_task_count_role(resolved, FERRY_INTERMEDIATE);
+    FERRY_NEED(
+        ctx, s->candidates > 0 && ferry_i_task_count_role(resolved, FERRY_SOURCE) > 0,
+        FERRY_ENEEDS, "select needs a source and the candidates as intermediate domains");
     FERRY_NEED(ctx, pow((double)s->candidates, (double)longest) <= 1e8, FERRY_ENEEDS,
                "select: %lld candidates have too many chains of %lld; look at shorter ones",
                (long long)s->candidates, (long long)longest);
     s->trust = selector->trust;
     s->m = selector->m;
     s->t = selector->o.t;
-    s->task = ferry_i_strdup(settled->name);
+    s->task = ferry_i_strdup(resolved->name);
     s->target = ferry_i_strdup(t->name);
     s->names = ferry_i_ids_new();
     FERRY_HAVE(ctx, s->task && s->target && s->names);
-    FERRY_TRY(ferry_i_select_set(ctx, settled, &selector->o, true, &set));
+    FERRY_TRY(ferry_i_select_set(ctx, resolved, &selector->o, true, &set));
     search q = {.set = &set, .m = &selector->m, .longest = longest, .out = s};
     for (int64_t i = 0; i < set.n; i++) {
         FERRY_HAVE(ctx, ferry_i_ids_add(s->names, set.d[i].name, NULL) >= 0);
@@ -304,7 +304,7 @@ ferry_status ferry_select(ferry_ctx *ctx, const ferry_selector *selector,
     s = NULL;
 done:
     ferry_i_select_clear(&set);
-    ferry_task_free(settled);
+    ferry_task_free(resolved);
     ferry_selection_free(s);
     return st;
 }

@@ -170,17 +170,17 @@ done:
 static ferry_status write_snapshot(ferry_ctx *ctx, ferry_stream *s)
 {
     ferry_status st = FERRY_OK;
-    ferry_bag *bag = NULL;
+    ferry_dict *dict = NULL;
 
     /* The log must never end before the snapshot; otherwise it was synced already. */
     if (s->set.sync == SYNC_OFF) FERRY_TRY(ferry_i_log_flush(ctx, s->log, true));
-    FERRY_TRY(ferry_i_bag_new(ctx, &bag));
-    FERRY_TRY(ferry_i_snapshot_pack(ctx, &s->worker, bag));
-    FERRY_TRY(ferry_i_bag_save(ctx, bag, s->snapshot));
+    FERRY_TRY(ferry_i_dict_new(ctx, &dict));
+    FERRY_TRY(ferry_i_snapshot_pack(ctx, &s->worker, dict));
+    FERRY_TRY(ferry_i_dict_save(ctx, dict, s->snapshot));
     FERRY_TRY(ferry_i_sync_folder(ctx, s->folder));
     FERRY_TRY(new_log(ctx, s));
 done:
-    ferry_i_bag_free(bag);
+    ferry_i_dict_free(dict);
     return st;
 }
 
@@ -309,19 +309,19 @@ done:
 static ferry_status load_model(ferry_ctx *ctx, ferry_stream *s, const char *path)
 {
     ferry_status st = FERRY_OK;
-    ferry_bag *bag = NULL;
+    ferry_dict *dict = NULL;
     ferry_model *model = NULL;
     uint8_t *bytes = NULL;
     int64_t n = 0;
 
     FERRY_TRY(read_file(ctx, path, &bytes, &n));
     FERRY_NEED(ctx, bytes, FERRY_EDATA, "%s: cannot read: %s", path, strerror(ENOENT));
-    FERRY_TRY(ferry_i_bag_parse(ctx, path, bytes, n, &bag));
-    FERRY_TRY(ferry_i_model_unpack(ctx, path, bag, NULL, &model));
+    FERRY_TRY(ferry_i_dict_parse(ctx, path, bytes, n, &dict));
+    FERRY_TRY(ferry_i_model_unpack(ctx, path, dict, NULL, &model));
     FERRY_TRY(
         ferry_i_worker_open(ctx, path, model, ferry_i_stream_hash(bytes, n), &s->worker));
 done:
-    ferry_i_bag_free(bag);
+    ferry_i_dict_free(dict);
     ferry_i_free(bytes);
     return st;
 }
@@ -330,17 +330,17 @@ done:
 static ferry_status load_snapshot(ferry_ctx *ctx, ferry_stream *s, bool *there)
 {
     ferry_status st = FERRY_OK;
-    ferry_bag *bag = NULL;
+    ferry_dict *dict = NULL;
     ferry_worker w;
 
     *there = access(s->snapshot, F_OK) == 0;
     if (!*there) goto done;
-    FERRY_TRY(ferry_i_bag_load(ctx, s->snapshot, &bag));
-    FERRY_TRY(ferry_i_snapshot_unpack(ctx, s->snapshot, bag, &w));
+    FERRY_TRY(ferry_i_dict_load(ctx, s->snapshot, &dict));
+    FERRY_TRY(ferry_i_snapshot_unpack(ctx, s->snapshot, dict, &w));
     ferry_i_worker_close(&s->worker);
     s->worker = w;
 done:
-    ferry_i_bag_free(bag);
+    ferry_i_dict_free(dict);
     return st;
 }
 

@@ -24,7 +24,7 @@ static void free_waiting(ferry_waiting *w)
     ferry_i_free(w->id);
     ferry_i_free(w->value);
     ferry_i_free(w->index);
-    ferry_i_free(w->note);
+    ferry_i_free(w->vote);
     ferry_i_free(w);
 }
 
@@ -59,7 +59,7 @@ static void *copy_of(const void *from, int64_t n, size_t size)
 }
 
 ferry_status ferry_i_queue_add(ferry_ctx *ctx, ferry_queue *q, const char *id, int64_t id_n,
-                               const ferry_row *x, const int32_t *note, int64_t notes)
+                               const ferry_row *x, const int32_t *vote, int64_t votes)
 {
     ferry_status st = FERRY_OK;
     ferry_waiting *w = ferry_i_calloc(1, sizeof *w);
@@ -69,8 +69,8 @@ ferry_status ferry_i_queue_add(ferry_ctx *ctx, ferry_queue *q, const char *id, i
     w->id = ferry_i_strndup(id, id_n);
     w->value = copy_of(x->value, x->n, sizeof *x->value);
     if (x->index) w->index = copy_of(x->index, x->n, sizeof *x->index);
-    w->note = copy_of(note, notes, sizeof *note);
-    FERRY_HAVE(ctx, w->id && w->value && w->note && !x->index == !w->index &&
+    w->vote = copy_of(vote, votes, sizeof *vote);
+    FERRY_HAVE(ctx, w->id && w->value && w->vote && !x->index == !w->index &&
                         (q->n < q->buckets || more_buckets(q)));
     w->older = q->newest;
     *(q->newest ? &q->newest->newer : &q->oldest) = w;

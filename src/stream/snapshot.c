@@ -28,7 +28,7 @@ typedef struct queue_arrays {
     uint8_t *sparse; /* n */
     double *value;   /* entries */
     int64_t *index;  /* entries, 0 for dense ones */
-    int64_t *note;   /* n x notes */
+    int64_t *vote;   /* n x votes */
 } queue_arrays;
 
 static void free_arrays(queue_arrays *a)
@@ -38,7 +38,7 @@ static void free_arrays(queue_arrays *a)
     ferry_i_free(a->sparse);
     ferry_i_free(a->value);
     ferry_i_free(a->index);
-    ferry_i_free(a->note);
+    ferry_i_free(a->vote);
 }
 
 static ferry_status gather(ferry_ctx *ctx, const ferry_worker *w, queue_arrays *a)
@@ -54,8 +54,8 @@ static ferry_status gather(ferry_ctx *ctx, const ferry_worker *w, queue_arrays *
     a->sparse = ferry_i_calloc(a->n, 1);
     a->value = ferry_i_calloc(a->entries, sizeof *a->value);
     a->index = ferry_i_calloc(a->entries, sizeof *a->index);
-    a->note = ferry_i_calloc(a->n * w->notes, sizeof *a->note);
-    FERRY_HAVE(ctx, a->ids && a->start && a->sparse && a->value && a->index && a->note);
+    a->vote = ferry_i_calloc(a->n * w->votes, sizeof *a->vote);
+    FERRY_HAVE(ctx, a->ids && a->start && a->sparse && a->value && a->index && a->vote);
     for (const ferry_waiting *q = w->queue.oldest; q; q = q->newer, i++) {
         FERRY_HAVE(ctx, ferry_i_ids_add(a->ids, q->id, NULL) >= 0);
         a->sparse[i] = q->index != NULL;
@@ -63,8 +63,8 @@ static ferry_status gather(ferry_ctx *ctx, const ferry_worker *w, queue_arrays *
             a->value[at + e] = q->value[e];
             a->index[at + e] = q->index ? q->index[e] : 0;
         }
-        for (int64_t j = 0; j < w->notes; j++)
-            a->note[i * w->notes + j] = q->note[j];
+        for (int64_t j = 0; j < w->votes; j++)
+            a->vote[i * w->votes + j] = q->vote[j];
         at += q->n;
         a->start[i + 1] = at;
     }
@@ -72,7 +72,7 @@ done:
     return st;
 }
 
-ferry_status ferry_i_snapshot_pack(ferry_ctx *ctx, const ferry_worker *w, ferry_bag *bag)
+ferry_status ferry_i_snapshot_pack(ferry_ctx *ctx, const ferry_worker *w, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
     const int64_t seq[] = {w->seq, w->most};
@@ -81,15 +81,17 @@ ferry_status ferry_i_snapshot_pack(ferry_ctx *ctx, const ferry_worker *w, ferry_
 
     hash_text(w->hash, hash);
     FERRY_TRY(gather(ctx, w, &a));
-    FERRY_TRY(ferry_i_model_pack(ctx, w->model, bag));
-    FERRY_TRY(ferry_i_bag_put_text(ctx, bag, "ferry.stream.model", hash));
-    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, "ferry.stream.seq", FERRY_COUNT(seq), seq));
-    FERRY_TRY(ferry_i_bag_put_ids(ctx, bag, "ferry.stream.ids", a.ids));
-    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, "ferry.stream.start", a.n + 1, a.start));
-    FERRY_TRY(ferry_i_bag_put_bytes(ctx, bag, "ferry.stream.sparse", a.n, a.sparse));
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "ferry.stream.value", 1, a.entries, a.value));
-    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, "ferry.stream.index", a.entries, a.index));
-    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, "ferry.stream.note", a.n * w->notes, a.note));
+    FERRY_TRY(ferry_i_model_pack(ctx, w->model, dict));
+    FERRY_TRY(ferry_i_dict_put_text(ctx, dict, "ferry.stream.model", hash));
+    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "ferry.stream.seq", FERRY_COUNT(seq), seq));
+    FERRY_TRY(ferry_i_dict_put_ids(ctx, dict, "ferry.stream.ids", a.ids));
+    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "ferry.stream.start", a.n + 1, a.start));
+    FERRY_TRY(ferry_i_dict_put_bytes(ctx, dict, "ferry.stream.sparse", a.n, a.sparse));
+    FERRY_TRY(
+        ferry_i_dict_put_reals(ctx, dict, "ferry.stream.value", 1, a.entries, a.value));
+    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "ferry.stream.index", a.entries, a.index));
+    FERRY_TRY(
+        ferry_i_dict_put_ints(ctx, dict, "ferry.stream.note", a.n * w->votes, a.vote));
 done:
     free_arrays(&a);
     return st;
@@ -97,32 +99,32 @@ done:
 
 /* ---- back ---- */
 
-/* Arrays lent by a bag. */
+/* Arrays lent by a dict. */
 typedef struct lent_arrays {
     ferry_ids *ids; /* new */
     int64_t n, entries;
-    const int64_t *start, *index, *note;
+    const int64_t *start, *index, *vote;
     const uint8_t *sparse;
     const double *value;
 } lent_arrays;
 
-static ferry_status borrow(ferry_ctx *ctx, const ferry_bag *bag, const ferry_worker *w,
+static ferry_status borrow(ferry_ctx *ctx, const ferry_dict *dict, const ferry_worker *w,
                            lent_arrays *a)
 {
     ferry_status st = FERRY_OK;
-    int64_t starts = 0, notes = 0, one = 1;
+    int64_t starts = 0, votes = 0, one = 1;
 
-    FERRY_TRY(ferry_i_bag_ids(ctx, bag, "ferry.stream.ids", &a->ids));
+    FERRY_TRY(ferry_i_dict_ids(ctx, dict, "ferry.stream.ids", &a->ids));
     a->n = ferry_i_ids_count(a->ids);
     starts = a->n + 1;
-    notes = a->n * w->notes;
+    votes = a->n * w->votes;
     a->entries = -1;
-    FERRY_TRY(ferry_i_bag_ints(ctx, bag, "ferry.stream.start", &starts, &a->start));
-    FERRY_TRY(ferry_i_bag_bytes(ctx, bag, "ferry.stream.sparse", &a->n, &a->sparse));
-    FERRY_TRY(ferry_i_bag_reals_any(ctx, bag, "ferry.stream.value", &one, &a->entries,
-                                    &a->value));
-    FERRY_TRY(ferry_i_bag_ints(ctx, bag, "ferry.stream.index", &a->entries, &a->index));
-    FERRY_TRY(ferry_i_bag_ints(ctx, bag, "ferry.stream.note", &notes, &a->note));
+    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "ferry.stream.start", &starts, &a->start));
+    FERRY_TRY(ferry_i_dict_bytes(ctx, dict, "ferry.stream.sparse", &a->n, &a->sparse));
+    FERRY_TRY(ferry_i_dict_reals_any(ctx, dict, "ferry.stream.value", &one, &a->entries,
+                                     &a->value));
+    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "ferry.stream.index", &a->entries, &a->index));
+    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "ferry.stream.note", &votes, &a->vote));
     FERRY_NEED(ctx, a->start[0] == 0 && a->start[a->n] == a->entries, FERRY_EDATA,
                "ferry.stream.start does not end at %lld", (long long)a->entries);
 done:
@@ -149,22 +151,22 @@ static ferry_status restore(ferry_ctx *ctx, const lent_arrays *a, int64_t i,
                             .index = index};
     FERRY_NEED(ctx, r.id_n > 0 && ferry_i_worker_fits(w, &r, why, sizeof why), FERRY_EDATA,
                "instance '%s' that waits does not fit the model", id);
-    for (int64_t j = 0; j < w->notes; j++)
-        w->note[j] = (int32_t)a->note[i * w->notes + j];
+    for (int64_t j = 0; j < w->votes; j++)
+        w->vote[j] = (int32_t)a->vote[i * w->votes + j];
     const ferry_row x = {n, r.sparse ? index : NULL, r.value};
-    FERRY_TRY(ferry_i_queue_add(ctx, &w->queue, id, r.id_n, &x, w->note, w->notes));
+    FERRY_TRY(ferry_i_queue_add(ctx, &w->queue, id, r.id_n, &x, w->vote, w->votes));
 done:
     return st;
 }
 
-static ferry_status restore_all(ferry_ctx *ctx, const ferry_bag *bag, ferry_worker *w)
+static ferry_status restore_all(ferry_ctx *ctx, const ferry_dict *dict, ferry_worker *w)
 {
     ferry_status st = FERRY_OK;
     lent_arrays a = {0};
     int32_t *index = NULL;
     int64_t longest = 0;
 
-    FERRY_TRY(borrow(ctx, bag, w, &a));
+    FERRY_TRY(borrow(ctx, dict, w, &a));
     for (int64_t i = 0; i < a.n; i++) {
         const int64_t n = a.start[i + 1] - a.start[i];
         FERRY_NEED(ctx, n >= 0 && a.start[i + 1] <= a.entries, FERRY_EDATA,
@@ -180,27 +182,27 @@ done:
     return st;
 }
 
-static ferry_status unpack(ferry_ctx *ctx, const char *what, const ferry_bag *bag,
+static ferry_status unpack(ferry_ctx *ctx, const char *what, const ferry_dict *dict,
                            ferry_worker *w)
 {
     ferry_status st = FERRY_OK;
-    const char *text = ferry_i_bag_text(bag, "ferry.stream.model");
+    const char *text = ferry_i_dict_text(dict, "ferry.stream.model");
     const int64_t *seq = NULL;
     int64_t two = 2;
     ferry_model *model = NULL;
     ferry_hash hash = {0, 0};
 
-    FERRY_TRY(ferry_i_model_unpack(ctx, what, bag, NULL, &model));
+    FERRY_TRY(ferry_i_model_unpack(ctx, what, dict, NULL, &model));
     if (text && strlen(text) == 32) {
         char half[17] = "";
         memcpy(half, text, 16);
         hash = (ferry_hash){strtoull(half, NULL, 16), strtoull(text + 16, NULL, 16)};
     }
     FERRY_TRY(ferry_i_worker_open(ctx, what, model, hash, w));
-    st = ferry_i_bag_ints(ctx, bag, "ferry.stream.seq", &two, &seq);
+    st = ferry_i_dict_ints(ctx, dict, "ferry.stream.seq", &two, &seq);
     if (st == FERRY_OK && (seq[0] < 0 || seq[1] < 0))
         st = ferry_i_fail(ctx, FERRY_EDATA, "ferry.stream.seq is negative");
-    if (st == FERRY_OK) st = restore_all(ctx, bag, w);
+    if (st == FERRY_OK) st = restore_all(ctx, dict, w);
     if (st != FERRY_OK) (void)ferry_i_prefix(ctx, st, "%s: is corrupt", what);
     FERRY_TRY(st);
     w->seq = seq[0];
@@ -209,11 +211,11 @@ done:
     return st;
 }
 
-ferry_status ferry_i_snapshot_unpack(ferry_ctx *ctx, const char *what, const ferry_bag *bag,
-                                     ferry_worker *w)
+ferry_status ferry_i_snapshot_unpack(ferry_ctx *ctx, const char *what,
+                                     const ferry_dict *dict, ferry_worker *w)
 {
     *w = (ferry_worker){0};
-    const ferry_status st = unpack(ctx, what, bag, w);
+    const ferry_status st = unpack(ctx, what, dict, w);
     if (st != FERRY_OK) ferry_i_worker_close(w);
     return st;
 }

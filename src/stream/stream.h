@@ -111,7 +111,7 @@ typedef struct ferry_waiting {
     int64_t n;
     double *value;
     int32_t *index;                             /* NULL: dense */
-    int32_t *note;                              /* as ferry_model_see() left it */
+    int32_t *vote;                              /* as ferry_model_see() left it */
     struct ferry_waiting *older, *newer, *next; /* next: in the same bucket */
 } ferry_waiting;
 typedef struct ferry_queue {
@@ -121,7 +121,7 @@ typedef struct ferry_queue {
 ferry_waiting *ferry_i_queue_find(const ferry_queue *q, const char *id, int64_t n);
 /* Add a copy. The id is new. */
 ferry_status ferry_i_queue_add(ferry_ctx *ctx, ferry_queue *q, const char *id, int64_t id_n,
-                               const ferry_row *x, const int32_t *note, int64_t notes);
+                               const ferry_row *x, const int32_t *vote, int64_t votes);
 void ferry_i_queue_remove(ferry_queue *q, ferry_waiting *w); /* frees it */
 void ferry_i_queue_clear(ferry_queue *q);
 
@@ -132,11 +132,11 @@ typedef struct ferry_worker {
     ferry_queue queue;
     int64_t most;    /* instances that may wait; the oldest goes when there are more */
     int64_t seq;     /* last record applied */
-    int64_t notes;   /* numbers in a note */
+    int64_t votes;   /* numbers in a vote */
     ferry_hash hash; /* of the model file that the stream began with */
     double *score;   /* of the last answer, one per class */
     int64_t scores;  /* room in score */
-    int32_t *note;   /* of the last answer */
+    int32_t *vote;   /* of the last answer */
     ferry_text name; /* scratch */
 } ferry_worker;
 
@@ -158,10 +158,10 @@ bool ferry_i_worker_fits(const ferry_worker *w, const ferry_record *r, char *why
 ferry_status ferry_i_worker_apply(ferry_ctx *ctx, ferry_worker *w, const ferry_record *r,
                                   ferry_outcome *out);
 
-/* The worker as a bag, and back. `what` begins messages. */
-ferry_status ferry_i_snapshot_pack(ferry_ctx *ctx, const ferry_worker *w, ferry_bag *bag);
-ferry_status ferry_i_snapshot_unpack(ferry_ctx *ctx, const char *what, const ferry_bag *bag,
-                                     ferry_worker *w);
+/* The worker as a dict, and back. `what` begins messages. */
+ferry_status ferry_i_snapshot_pack(ferry_ctx *ctx, const ferry_worker *w, ferry_dict *dict);
+ferry_status ferry_i_snapshot_unpack(ferry_ctx *ctx, const char *what,
+                                     const ferry_dict *dict, ferry_worker *w);
 /* XXH3-128 of bytes. */
 ferry_hash ferry_i_stream_hash(const void *bytes, int64_t n);
 

@@ -16,8 +16,8 @@ ferry_status ferry_i_worker_open(ferry_ctx *ctx, const char *what, ferry_model *
                what, model->method->name, ferry_goal_name(model->goal));
     FERRY_NEED(ctx, model->n_views == 1, FERRY_ENEEDS,
                "%s: has %lld views, a stream has one", what, (long long)model->n_views);
-    w->notes = ferry_model_note(model);
-    FERRY_NEW(ctx, w->note, w->notes);
+    w->votes = ferry_model_votes(model);
+    FERRY_NEW(ctx, w->vote, w->votes);
 done:
     return st;
 }
@@ -27,7 +27,7 @@ void ferry_i_worker_close(ferry_worker *w)
     ferry_i_queue_clear(&w->queue);
     ferry_model_free(w->model);
     ferry_i_free(w->score);
-    ferry_i_free(w->note);
+    ferry_i_free(w->vote);
     ferry_i_text_free(&w->name);
     *w = (ferry_worker){0};
 }
@@ -127,14 +127,14 @@ static ferry_status answer(ferry_ctx *ctx, ferry_worker *w, const ferry_row *x,
         w->score = more;
         w->scores = 2 * k;
     }
-    if (w->notes > 0) memset(w->note, 0, (size_t)w->notes * sizeof *w->note);
-    FERRY_TRY(ferry_model_see(ctx, w->model, x, &out->answer, w->score, w->note));
+    if (w->votes > 0) memset(w->vote, 0, (size_t)w->votes * sizeof *w->vote);
+    FERRY_TRY(ferry_model_see(ctx, w->model, x, &out->answer, w->score, w->vote));
 done:
     return st;
 }
 
 static ferry_status learn(ferry_ctx *ctx, ferry_worker *w, const ferry_row *x,
-                          const ferry_record *r, const int32_t *note, ferry_outcome *out)
+                          const ferry_record *r, const int32_t *vote, ferry_outcome *out)
 {
     ferry_status st = FERRY_OK;
     const int64_t k = ferry_model_classes(w->model);
@@ -144,7 +144,7 @@ static ferry_status learn(ferry_ctx *ctx, ferry_worker *w, const ferry_row *x,
     const int64_t known = ferry_i_ids_find(w->model->names, name);
     out->label = (int32_t)(known >= 0 ? known : k);
     out->new_class = known < 0;
-    FERRY_TRY(ferry_model_learn(ctx, w->model, x, name, note));
+    FERRY_TRY(ferry_model_learn(ctx, w->model, x, name, vote));
 done:
     return st;
 }
@@ -156,7 +156,7 @@ static ferry_status wait_for_label(ferry_ctx *ctx, ferry_worker *w, const ferry_
     ferry_status st = FERRY_OK;
 
     if (r->id_n == 0 || w->most == 0) goto done;
-    FERRY_TRY(ferry_i_queue_add(ctx, &w->queue, r->id, r->id_n, x, w->note, w->notes));
+    FERRY_TRY(ferry_i_queue_add(ctx, &w->queue, r->id, r->id_n, x, w->vote, w->votes));
     if (w->queue.n <= w->most) goto done;
     out->forgot = ferry_i_strdup(w->queue.oldest->id);
     FERRY_HAVE(ctx, out->forgot);
@@ -181,12 +181,12 @@ ferry_status ferry_i_worker_apply(ferry_ctx *ctx, ferry_worker *w, const ferry_r
     if (r->kind == FERRY_RECORD_LABEL) {
         ferry_waiting *was = ferry_i_queue_find(&w->queue, r->id, r->id_n);
         x = (ferry_row){was->n, was->index, was->value};
-        FERRY_TRY(learn(ctx, w, &x, r, was->note, out));
+        FERRY_TRY(learn(ctx, w, &x, r, was->vote, out));
         ferry_i_queue_remove(&w->queue, was);
     } else {
         FERRY_TRY(answer(ctx, w, &x, out));
         if (r->kind == FERRY_RECORD_BOTH)
-            FERRY_TRY(learn(ctx, w, &x, r, w->note, out));
+            FERRY_TRY(learn(ctx, w, &x, r, w->vote, out));
         else
             FERRY_TRY(wait_for_label(ctx, w, r, &x, out));
     }

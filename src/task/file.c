@@ -226,7 +226,7 @@ done:
 
 /* Labels are brought to the goal's kind and the sample is tried, each failure with its
  * line. */
-static ferry_status settle(const ferry_place *domains, ferry_task *task)
+static ferry_status resolve(const ferry_place *domains, ferry_task *task)
 {
     ferry_status st = FERRY_OK;
     ferry_ctx *ctx = domains->y->ctx;
@@ -238,7 +238,7 @@ static ferry_status settle(const ferry_place *domains, ferry_task *task)
         ferry_i_labels_free(l);
         FERRY_TRY(ferry_i_place_prefix(&p, st));
     }
-    FERRY_TRY(ferry_i_task_settle(ctx, task));
+    FERRY_TRY(ferry_i_task_resolve(ctx, task));
     for (int64_t i = 0; ferry_i_place_item(domains, i, &p); i++) {
         ferry_domain *seen = NULL;
         ferry_rng rng;
@@ -278,7 +278,7 @@ static ferry_status parse(ferry_yaml *y, ferry_task **out)
     for (int64_t i = 0; ferry_i_place_item(&domains, i, &p); i++)
         if (ferry_i_place_get(&p, "pairs", &pairs))
             FERRY_TRY(ferry_i_parse_pairs(&pairs, task, task->domains[i]));
-    FERRY_TRY(settle(&domains, task));
+    FERRY_TRY(resolve(&domains, task));
     *out = task;
     task = NULL;
 done:

@@ -313,7 +313,7 @@ ferry_status ferry_i_task_split(ferry_ctx *ctx, const ferry_task *task, int64_t 
     *out = NULL;
     repeat.repeat = (uint64_t)r;
     ferry_i_rng_for(&repeat, &rng, "split");
-    FERRY_TRY(ferry_i_task_settled(ctx, task, &t));
+    FERRY_TRY(ferry_i_task_resolved(ctx, task, &t));
     for (int64_t i = 0; i < t->n_domains; i++) {
         ferry_domain *seen = NULL;
         if (t->domains[i]->role != FERRY_TARGET) continue;

@@ -46,9 +46,10 @@ struct ferry_task {
 /* Bring all domains' labels to the goal's kind and one numbering. Classes are those that
  * occur. In a multi-label task names is what all domains with labels know; other labels
  * are left out, which is said once. Done by load and before any use. */
-ferry_status ferry_i_task_settle(ferry_ctx *ctx, ferry_task *task);
-/* A settled task with the same data (shared), without methods and evaluate settings. */
-ferry_status ferry_i_task_settled(ferry_ctx *ctx, const ferry_task *task, ferry_task **out);
+ferry_status ferry_i_task_resolve(ferry_ctx *ctx, ferry_task *task);
+/* A resolved task with the same data (shared), without methods and evaluate settings. */
+ferry_status ferry_i_task_resolved(ferry_ctx *ctx, const ferry_task *task,
+                                   ferry_task **out);
 /* Labels of d as the goal wants them, in its own numbering; NULL when there are none or the
  * goal has no use for them. */
 ferry_status ferry_i_task_labels(ferry_ctx *ctx, ferry_goal goal, const ferry_domain *d,
@@ -66,7 +67,7 @@ ferry_status ferry_i_task_target(ferry_ctx *ctx, const ferry_task *task,
  * with `task`. */
 ferry_status ferry_i_task_split(ferry_ctx *ctx, const ferry_task *task, int64_t r,
                                 ferry_task **out);
-/* One target of a settled task likewise. *out is d itself (one more owner) when it has
+/* One target of a resolved task likewise. *out is d itself (one more owner) when it has
  * nothing to hide. */
 ferry_status ferry_i_task_hide(ferry_ctx *ctx, ferry_goal goal, const ferry_domain *d,
                                ferry_rng *rng, ferry_domain **out);

@@ -8,29 +8,29 @@
 #include "fuzz.h"
 #include "stream/log_bytes.h"
 
-/* A model of 4 features and 2 classes, as the bag it would be saved as. */
-static const ferry_bag *small_model(ferry_ctx *ctx)
+/* A model of 4 features and 2 classes, as the dict it would be saved as. */
+static const ferry_dict *small_model(ferry_ctx *ctx)
 {
     static const double x[] = {1, 0, 0, 1, 0, 1, 1, 0, 2, 0, 1, 1, 0, 3, 1, 0};
     static const char *const classes[] = {"a", "b", "a", "b"};
-    static ferry_bag *bag;
+    static ferry_dict *dict;
     const ferry_array rows = {4, 4, 4, x};
     ferry_domain *d = NULL;
     ferry_task *task = NULL;
     ferry_model *m = NULL;
 
-    if (bag) return bag;
+    if (dict) return dict;
     if (ferry_domain_new(ctx, "t", FERRY_TARGET, &d) ||
         ferry_domain_add_dense(ctx, d, "x", &rows, NULL, NULL) ||
         ferry_domain_set_classes(ctx, d, 4, NULL, classes) ||
         ferry_task_new(ctx, "t", FERRY_CLASSIFY, &task) ||
         ferry_task_add_domain(ctx, task, d) ||
-        ferry_fit(ctx, task, "mpa", NULL, &m, NULL) || ferry_i_bag_new(ctx, &bag) ||
-        ferry_i_model_pack(ctx, m, bag))
+        ferry_fit(ctx, task, "mpa", NULL, &m, NULL) || ferry_i_dict_new(ctx, &dict) ||
+        ferry_i_model_pack(ctx, m, dict))
         abort();
     ferry_model_free(m);
     ferry_task_free(task);
-    return bag;
+    return dict;
 }
 
 /* Right checksums for the header and for whatever stands where a record would. */
@@ -59,7 +59,7 @@ static void replay(ferry_ctx *ctx, const uint8_t *bytes, int64_t n)
     ferry_record r;
     ferry_worker w = {0};
     ferry_model *m = NULL;
-    ferry_bag *bag = NULL;
+    ferry_dict *dict = NULL;
     bool end = false;
     char why[256];
 
@@ -77,10 +77,10 @@ static void replay(ferry_ctx *ctx, const uint8_t *bytes, int64_t n)
     }
     if (scan.at < (int64_t)sizeof(log_header) || scan.at + scan.dropped > scan.n) abort();
     /* What came of it can be saved and loaded. */
-    if (ferry_i_bag_new(ctx, &bag) || ferry_i_snapshot_pack(ctx, &w, bag)) abort();
+    if (ferry_i_dict_new(ctx, &dict) || ferry_i_snapshot_pack(ctx, &w, dict)) abort();
     ferry_i_worker_close(&w);
-    if (ferry_i_snapshot_unpack(ctx, "s", bag, &w) != FERRY_OK) abort();
-    ferry_i_bag_free(bag);
+    if (ferry_i_snapshot_unpack(ctx, "s", dict, &w) != FERRY_OK) abort();
+    ferry_i_dict_free(dict);
     ferry_i_worker_close(&w);
 }
 

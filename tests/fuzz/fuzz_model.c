@@ -59,19 +59,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {
     ferry_ctx *ctx = fuzz_ctx();
     uint8_t *copy = with_checksum(bytes, n);
-    ferry_bag *bag = NULL, *again = NULL;
+    ferry_dict *dict = NULL, *again = NULL;
     ferry_model *m = NULL;
 
-    fuzz_check(ctx, ferry_i_bag_parse(ctx, "fuzz.ferry", copy, (int64_t)n, &bag));
-    if (bag) fuzz_check(ctx, ferry_i_model_unpack(ctx, "fuzz.ferry", bag, NULL, &m));
+    fuzz_check(ctx, ferry_i_dict_parse(ctx, "fuzz.ferry", copy, (int64_t)n, &dict));
+    if (dict) fuzz_check(ctx, ferry_i_model_unpack(ctx, "fuzz.ferry", dict, NULL, &m));
     if (m) {
         predict(ctx, m);
-        if (ferry_i_bag_new(ctx, &again) == FERRY_OK)
+        if (ferry_i_dict_new(ctx, &again) == FERRY_OK)
             fuzz_check(ctx, ferry_i_model_pack(ctx, m, again));
     }
-    ferry_i_bag_free(again);
+    ferry_i_dict_free(again);
     ferry_model_free(m);
-    ferry_i_bag_free(bag);
+    ferry_i_dict_free(dict);
     free(copy);
     return 0;
 }

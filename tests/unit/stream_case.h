@@ -93,14 +93,14 @@ static inline void assert_has(const char *text, const char *part)
 /* The state as bytes: what a snapshot of it would hold. */
 static inline char *state_bytes(ferry_ctx *ctx, const ferry_stream *s, int64_t *n)
 {
-    ferry_bag *bag = NULL;
+    ferry_dict *dict = NULL;
     struct stat info;
     const char *path = tmp_path("state.ferry");
 
-    assert_ok(ctx, ferry_i_bag_new(ctx, &bag));
-    assert_ok(ctx, ferry_i_snapshot_pack(ctx, &s->worker, bag));
-    assert_ok(ctx, ferry_i_bag_save(ctx, bag, path));
-    ferry_i_bag_free(bag);
+    assert_ok(ctx, ferry_i_dict_new(ctx, &dict));
+    assert_ok(ctx, ferry_i_snapshot_pack(ctx, &s->worker, dict));
+    assert_ok(ctx, ferry_i_dict_save(ctx, dict, path));
+    ferry_i_dict_free(dict);
     assert_int_equal(stat(path, &info), 0);
     *n = info.st_size;
     return slurp(path);

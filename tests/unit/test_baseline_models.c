@@ -187,14 +187,14 @@ static void test_numbers(void **state)
 
 /* ---- models that make no sense ---- */
 
-/* A bag as svm (or knn) would save it, with one thing wrong. */
-typedef struct bag_case {
+/* A dict as svm (or knn) would save it, with one thing wrong. */
+typedef struct dict_case {
     const char *wrong, *message;
-} bag_case;
+} dict_case;
 
 #define IS(text) (strcmp(c->wrong, text) == 0)
 
-static void fill_base(ferry_ctx *ctx, ferry_bag *bag, const bag_case *c)
+static void fill_base(ferry_ctx *ctx, ferry_dict *dict, const dict_case *c)
 {
     const int64_t goal = IS("goal") ? 8 : IS("number") ? FERRY_REGRESS : FERRY_CLASSIFY;
     const double prior[] = {0.5, 0.5}, zeros[] = {0, 0, 0, 0};
@@ -204,77 +204,80 @@ static void fill_base(ferry_ctx *ctx, ferry_bag *bag, const bag_case *c)
     const int64_t columns[] = {0, IS("order") ? 0 : -1, IS("few") ? -1 : 1};
     const int64_t scale = IS("scale") ? 9 : 1;
 
-    assert_ok(ctx, ferry_i_bag_put_ints(ctx, bag, "goal", 1, &goal));
-    assert_ok(ctx, ferry_i_bag_put_reals(ctx, bag, "prior", 1, IS("prior") ? 0 : 2, prior));
+    assert_ok(ctx, ferry_i_dict_put_ints(ctx, dict, "goal", 1, &goal));
+    assert_ok(ctx,
+              ferry_i_dict_put_reals(ctx, dict, "prior", 1, IS("prior") ? 0 : 2, prior));
     if (IS("space")) return;
     assert_ok(ctx,
-              ferry_i_bag_put_ints(ctx, bag, "space.width", IS("views") ? 0 : 2, width));
-    assert_ok(ctx, ferry_i_bag_put_ints(ctx, bag, "space.used", IS("views") ? 0 : 2, used));
+              ferry_i_dict_put_ints(ctx, dict, "space.width", IS("views") ? 0 : 2, width));
     assert_ok(ctx,
-              ferry_i_bag_put_bytes(ctx, bag, "space.sparse", IS("views") ? 0 : 2, sparse));
+              ferry_i_dict_put_ints(ctx, dict, "space.used", IS("views") ? 0 : 2, used));
+    assert_ok(ctx, ferry_i_dict_put_bytes(ctx, dict, "space.sparse", IS("views") ? 0 : 2,
+                                          sparse));
     if (!IS("columns"))
-        assert_ok(ctx, ferry_i_bag_put_ints(ctx, bag, "space.columns.0", 3, columns));
-    assert_ok(ctx, ferry_i_bag_put_ints(ctx, bag, "prep.scale", 1, &scale));
+        assert_ok(ctx, ferry_i_dict_put_ints(ctx, dict, "space.columns.0", 3, columns));
+    assert_ok(ctx, ferry_i_dict_put_ints(ctx, dict, "prep.scale", 1, &scale));
     assert_ok(ctx,
-              ferry_i_bag_put_reals(ctx, bag, "prep.fill", 1, IS("fill") ? 4 : 3, zeros));
-    assert_ok(ctx, ferry_i_bag_put_reals(ctx, bag, "prep.mean", 1, 3, zeros));
-    assert_ok(ctx, ferry_i_bag_put_reals(ctx, bag, "prep.inv_sd", 1, 3, zeros));
+              ferry_i_dict_put_reals(ctx, dict, "prep.fill", 1, IS("fill") ? 4 : 3, zeros));
+    assert_ok(ctx, ferry_i_dict_put_reals(ctx, dict, "prep.mean", 1, 3, zeros));
+    assert_ok(ctx, ferry_i_dict_put_reals(ctx, dict, "prep.inv_sd", 1, 3, zeros));
 }
 
-static void fill_svm(ferry_ctx *ctx, ferry_bag *bag, const bag_case *c)
+static void fill_svm(ferry_ctx *ctx, ferry_dict *dict, const dict_case *c)
 {
     const int64_t form[] = {IS("kind") ? 7 : 0, 0};
     const double w[10] = {0}, least = 0;
     const uint8_t seen[] = {1, 1};
 
-    fill_base(ctx, bag, c);
-    assert_ok(ctx, ferry_i_bag_put_ints(ctx, bag, "form", 2, form));
+    fill_base(ctx, dict, c);
+    assert_ok(ctx, ferry_i_dict_put_ints(ctx, dict, "form", 2, form));
     if (!IS("least"))
-        assert_ok(ctx, ferry_i_bag_put_reals(ctx, bag, "least", 1, 1, &least));
-    assert_ok(ctx, ferry_i_bag_put_bytes(ctx, bag, "seen", IS("seen") ? 1 : 2, seen));
-    assert_ok(ctx, ferry_i_bag_put_reals(ctx, bag, "w", 2, IS("w") ? 5 : 4, w));
+        assert_ok(ctx, ferry_i_dict_put_reals(ctx, dict, "least", 1, 1, &least));
+    assert_ok(ctx, ferry_i_dict_put_bytes(ctx, dict, "seen", IS("seen") ? 1 : 2, seen));
+    assert_ok(ctx, ferry_i_dict_put_reals(ctx, dict, "w", 2, IS("w") ? 5 : 4, w));
 }
 
-static void fill_knn(ferry_ctx *ctx, ferry_bag *bag, const bag_case *c)
+static void fill_knn(ferry_ctx *ctx, ferry_dict *dict, const dict_case *c)
 {
     const int64_t form[] = {IS("k") ? 5 : 1, IS("distance") ? 2 : 0, 0};
     const int64_t labels[] = {0, IS("class") ? 2 : 1};
     ferry_matrix *x = NULL;
 
-    fill_base(ctx, bag, c);
+    fill_base(ctx, dict, c);
     assert_ok(ctx, ferry_i_matrix_dense(ctx, 2, IS("x") ? 2 : 3, &x));
-    assert_ok(ctx, ferry_i_bag_put_ints(ctx, bag, "form", 3, form));
-    assert_ok(ctx, ferry_i_bag_put_matrix(ctx, bag, "x", x));
-    assert_ok(ctx, ferry_i_bag_put_ints(ctx, bag, "labels", IS("labels") ? 1 : 2, labels));
+    assert_ok(ctx, ferry_i_dict_put_ints(ctx, dict, "form", 3, form));
+    assert_ok(ctx, ferry_i_dict_put_matrix(ctx, dict, "x", x));
+    assert_ok(ctx,
+              ferry_i_dict_put_ints(ctx, dict, "labels", IS("labels") ? 1 : 2, labels));
     ferry_i_matrix_free(x);
 }
 
-static void try_bag(ferry_ctx *ctx, const char *method, const bag_case *c)
+static void try_dict(ferry_ctx *ctx, const char *method, const dict_case *c)
 {
     const ferry_method *m = ferry_i_method_find(method);
-    ferry_bag *bag = NULL;
+    ferry_dict *dict = NULL;
     void *loaded = NULL;
 
-    assert_ok(ctx, ferry_i_bag_new(ctx, &bag));
+    assert_ok(ctx, ferry_i_dict_new(ctx, &dict));
     if (strcmp(method, "knn") == 0)
-        fill_knn(ctx, bag, c);
+        fill_knn(ctx, dict, c);
     else if (strcmp(method, "svm") == 0)
-        fill_svm(ctx, bag, c);
+        fill_svm(ctx, dict, c);
     else
-        fill_base(ctx, bag, c);
+        fill_base(ctx, dict, c);
     if (!c->message)
-        assert_ok(ctx, m->load(ctx, bag, &loaded));
+        assert_ok(ctx, m->load(ctx, dict, &loaded));
     else
-        assert_fails(ctx, m->load(ctx, bag, &loaded), FERRY_EDATA, c->message);
+        assert_fails(ctx, m->load(ctx, dict, &loaded), FERRY_EDATA, c->message);
     assert_true((loaded == NULL) == (c->message != NULL));
     m->free(loaded);
-    ferry_i_bag_free(bag);
+    ferry_i_dict_free(dict);
 }
 
 static void test_models_that_make_no_sense(void **state)
 {
     ferry_ctx *ctx = *state;
-    const bag_case base_cases[] = {
+    const dict_case base_cases[] = {
         {"nothing", NULL},
         {"goal", "tensor goal: 8 does not go with 2 classes"},
         {"number", "tensor goal: 2 does not go with 2 classes"},
@@ -288,7 +291,7 @@ static void test_models_that_make_no_sense(void **state)
         {"scale", "tensor prep.scale: 9 is no way to scale"},
         {"fill", "prep.fill"},
     };
-    const bag_case svm_cases[] = {
+    const dict_case svm_cases[] = {
         {"nothing", NULL},
         {"space", "tensor space.width is missing"},
         {"kind", "tensor form: 7 is no kind of linear model"},
@@ -296,7 +299,7 @@ static void test_models_that_make_no_sense(void **state)
         {"seen", "seen"},
         {"w", "w"},
     };
-    const bag_case knn_cases[] = {
+    const dict_case knn_cases[] = {
         {"nothing", NULL},
         {"space", "tensor space.width is missing"},
         {"k", "tensor form: k = 5 is outside [1, 2]"},
@@ -307,33 +310,33 @@ static void test_models_that_make_no_sense(void **state)
     };
 
     for (int64_t i = 0; i < FERRY_COUNT(base_cases); i++)
-        try_bag(ctx, "majority", &base_cases[i]);
+        try_dict(ctx, "majority", &base_cases[i]);
     for (int64_t i = 0; i < FERRY_COUNT(svm_cases); i++)
-        try_bag(ctx, "svm", &svm_cases[i]);
+        try_dict(ctx, "svm", &svm_cases[i]);
     for (int64_t i = 0; i < FERRY_COUNT(knn_cases); i++)
-        try_bag(ctx, "knn", &knn_cases[i]);
+        try_dict(ctx, "knn", &knn_cases[i]);
 }
 
 /* A loaded model that does not go with the rest of its file is noticed when it predicts. */
 static void test_model_and_data_disagree(void **state)
 {
     ferry_ctx *ctx = *state;
-    const bag_case good = {"nothing", NULL};
+    const dict_case good = {"nothing", NULL};
     const ferry_method *svm = ferry_i_method_find("svm");
     const char *names[] = {"a", "b", "c"};
     ferry_domain *d = small_domain(ctx, "d", FERRY_TARGET, 2, 2, values);
     ferry_ids *three = ferry_i_ids_new(), *two = ferry_i_ids_new();
     ferry_prediction *p = NULL;
-    ferry_bag *bag = NULL;
+    ferry_dict *dict = NULL;
     void *m = NULL;
 
     for (int64_t c = 0; c < 3; c++) {
         assert_int_equal(ferry_i_ids_add(three, names[c], NULL), c);
         if (c < 2) assert_int_equal(ferry_i_ids_add(two, names[c], NULL), c);
     }
-    assert_ok(ctx, ferry_i_bag_new(ctx, &bag));
-    fill_svm(ctx, bag, &good);
-    assert_ok(ctx, svm->load(ctx, bag, &m));
+    assert_ok(ctx, ferry_i_dict_new(ctx, &dict));
+    fill_svm(ctx, dict, &good);
+    assert_ok(ctx, svm->load(ctx, dict, &m));
     assert_ok(ctx, ferry_i_prediction_new(ctx, FERRY_CLASSIFY, three, d, &p));
     assert_fails(ctx, svm->predict(ctx, m, d, p), FERRY_EDATA,
                  "the model has 2 classes, not 3");
@@ -346,7 +349,7 @@ static void test_model_and_data_disagree(void **state)
                  "view 'x' has 2 features, the model's 3");
     ferry_prediction_free(p);
     svm->free(m);
-    ferry_i_bag_free(bag);
+    ferry_i_dict_free(dict);
     ferry_i_ids_free(two);
     ferry_i_ids_free(three);
     ferry_domain_free(d);
@@ -368,20 +371,20 @@ static ferry_status body(ferry_ctx *ctx, void *arg)
     ferry_opts *opts = NULL;
     ferry_model *model = NULL;
     ferry_prediction *p = NULL;
-    ferry_bag *bag = NULL;
+    ferry_dict *dict = NULL;
     void *again = NULL;
 
     FERRY_TRY(ferry_opts_new(ctx, &opts));
     FERRY_TRY(ferry_opts_set(ctx, opts, "train", "both"));
     FERRY_TRY(ferry_fit(ctx, c->task, c->method, opts, &model, NULL));
     FERRY_TRY(ferry_predict(ctx, model, c->queries, &p));
-    FERRY_TRY(ferry_i_bag_new(ctx, &bag));
-    FERRY_TRY(m->save(ctx, model->state, bag));
-    FERRY_TRY(m->load(ctx, bag, &again));
+    FERRY_TRY(ferry_i_dict_new(ctx, &dict));
+    FERRY_TRY(m->save(ctx, model->state, dict));
+    FERRY_TRY(m->load(ctx, dict, &again));
 done:
     if (st != FERRY_OK) assert_null(again);
     m->free(again);
-    ferry_i_bag_free(bag);
+    ferry_i_dict_free(dict);
     ferry_prediction_free(p);
     ferry_model_free(model);
     ferry_opts_free(opts);

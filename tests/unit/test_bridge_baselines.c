@@ -331,26 +331,26 @@ static void test_broken_files(void **state)
     void *out = NULL;
 
     for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++) {
-        ferry_bag *bag = NULL;
-        assert_ok(ctx, ferry_i_bag_new(ctx, &bag));
-        assert_int_equal(ferry_i_method_find(methods[i])->load(ctx, bag, &out),
+        ferry_dict *dict = NULL;
+        assert_ok(ctx, ferry_i_dict_new(ctx, &dict));
+        assert_int_equal(ferry_i_method_find(methods[i])->load(ctx, dict, &out),
                          FERRY_EDATA);
         assert_null(out);
-        ferry_i_bag_free(bag);
+        ferry_i_dict_free(dict);
         /* every allocation of loading */
     }
     ferry_task_free(task);
     const int64_t one = 1, frame[] = {2, 2, 0, 0, 0}, walk[] = {0, 1};
-    ferry_bag *bag = NULL;
-    assert_ok(ctx, ferry_i_bag_new(ctx, &bag));
-    assert_ok(ctx, ferry_i_bag_put_ints(ctx, bag, "classes", 1, &one));
-    assert_ok(ctx, ferry_i_bag_put_ints(ctx, bag, "frame", 5, frame));
-    assert_ok(ctx, ferry_i_bag_put_ints(ctx, bag, "walk", 2, walk));
-    assert_fails(ctx, ferry_i_method_find("latentmap")->load(ctx, bag, &out), FERRY_EDATA,
+    ferry_dict *dict = NULL;
+    assert_ok(ctx, ferry_i_dict_new(ctx, &dict));
+    assert_ok(ctx, ferry_i_dict_put_ints(ctx, dict, "classes", 1, &one));
+    assert_ok(ctx, ferry_i_dict_put_ints(ctx, dict, "frame", 5, frame));
+    assert_ok(ctx, ferry_i_dict_put_ints(ctx, dict, "walk", 2, walk));
+    assert_fails(ctx, ferry_i_method_find("latentmap")->load(ctx, dict, &out), FERRY_EDATA,
                  "tensor classes is 1");
-    assert_fails(ctx, ferry_i_method_find("cotransfer")->load(ctx, bag, &out), FERRY_EDATA,
+    assert_fails(ctx, ferry_i_method_find("cotransfer")->load(ctx, dict, &out), FERRY_EDATA,
                  "tensor walk: 0 neighbours");
-    ferry_i_bag_free(bag);
+    ferry_i_dict_free(dict);
 }
 
 typedef struct job {

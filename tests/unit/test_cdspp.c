@@ -4,7 +4,7 @@
 
 #include "golden.h"
 #include "methods/cdspp/cdspp.h"
-#include "model/bag_private.h"
+#include "model/dict_private.h"
 #include "model/model.h"
 #include "small_task.h"
 
@@ -537,30 +537,30 @@ static void test_strange(void **state)
     ferry_ctx *ctx = *state;
     ferry_task *task = task_of(ctx, FERRY_CLASSIFY);
     ferry_model *m = fit_model(ctx, task, "cdspp", "");
-    ferry_bag *good = NULL, *bad = NULL;
+    ferry_dict *good = NULL, *bad = NULL;
     void *s = NULL;
 
-    assert_ok(ctx, ferry_i_bag_new(ctx, &good));
+    assert_ok(ctx, ferry_i_dict_new(ctx, &good));
     assert_ok(ctx, m->method->save(ctx, m->state, good));
     for (int64_t i = 0; i < 3 * good->n; i++) {
         const char *name = ferry_i_ids_at(good->names, i / 3);
         const double two[] = {-1, -1};
         const int64_t numbers[] = {FERRY_CLASSIFY, 9};
-        assert_ok(ctx, ferry_i_bag_new(ctx, &bad));
+        assert_ok(ctx, ferry_i_dict_new(ctx, &bad));
         for (int64_t t = 0; t < good->n; t++) {
-            bag_tensor lent = good->tensor[t];
+            dict_tensor lent = good->tensor[t];
             lent.owned = NULL;
             if (t != i / 3)
-                assert_ok(ctx,
-                          ferry_i_bag_add(ctx, bad, ferry_i_ids_at(good->names, t), &lent));
+                assert_ok(
+                    ctx, ferry_i_dict_add(ctx, bad, ferry_i_ids_at(good->names, t), &lent));
         }
-        if (i % 3 == 1) assert_ok(ctx, ferry_i_bag_put_reals(ctx, bad, name, 1, 2, two));
-        if (i % 3 == 2) assert_ok(ctx, ferry_i_bag_put_ints(ctx, bad, name, 2, numbers));
+        if (i % 3 == 1) assert_ok(ctx, ferry_i_dict_put_reals(ctx, bad, name, 1, 2, two));
+        if (i % 3 == 2) assert_ok(ctx, ferry_i_dict_put_ints(ctx, bad, name, 2, numbers));
         assert_fails(ctx, m->method->load(ctx, bad, &s), FERRY_EDATA, "");
         assert_null(s);
-        ferry_i_bag_free(bad);
+        ferry_i_dict_free(bad);
     }
-    ferry_i_bag_free(good);
+    ferry_i_dict_free(good);
     ferry_model_free(m);
     ferry_task_free(task);
 }

@@ -342,24 +342,24 @@ static void test_bad_models(void **state)
                                 {1, 1, 0, 0},  {1, 1, 0, 0}, {0, 1, 0, 0}};
 
     for (int s = 0; s < 7; s++) {
-        ferry_bag *bag = NULL;
+        ferry_dict *dict = NULL;
         void *model = NULL;
-        assert_ok(ctx, ferry_i_bag_new(ctx, &bag));
-        assert_ok(ctx, ferry_i_bag_put_ints(ctx, bag, "sizes", 4, sizes[s]));
-        assert_ok(ctx, ferry_i_bag_put_reals(ctx, bag, "share", 1, 1, &one));
-        assert_ok(ctx, ferry_i_bag_put_reals(ctx, bag, "slope", s < 6, 1, &one));
-        assert_ok(ctx, ferry_i_bag_put_reals(ctx, bag, "r2", s < 6, 1, &one));
-        assert_ok(ctx, ferry_i_bag_put_reals(ctx, bag, "mean.0", 1, 1, &one));
-        assert_ok(ctx,
-                  ferry_i_bag_put_reals(ctx, bag, "scale.0", 1, 1, s == 4 ? &none : &one));
-        assert_ok(ctx, ferry_i_bag_put_reals(ctx, bag, "u.0", 1, s == 5 ? 2 : 1, u));
-        assert_fails(ctx, coca->load(ctx, bag, &model), FERRY_EDATA,
+        assert_ok(ctx, ferry_i_dict_new(ctx, &dict));
+        assert_ok(ctx, ferry_i_dict_put_ints(ctx, dict, "sizes", 4, sizes[s]));
+        assert_ok(ctx, ferry_i_dict_put_reals(ctx, dict, "share", 1, 1, &one));
+        assert_ok(ctx, ferry_i_dict_put_reals(ctx, dict, "slope", s < 6, 1, &one));
+        assert_ok(ctx, ferry_i_dict_put_reals(ctx, dict, "r2", s < 6, 1, &one));
+        assert_ok(ctx, ferry_i_dict_put_reals(ctx, dict, "mean.0", 1, 1, &one));
+        assert_ok(
+            ctx, ferry_i_dict_put_reals(ctx, dict, "scale.0", 1, 1, s == 4 ? &none : &one));
+        assert_ok(ctx, ferry_i_dict_put_reals(ctx, dict, "u.0", 1, s == 5 ? 2 : 1, u));
+        assert_fails(ctx, coca->load(ctx, dict, &model), FERRY_EDATA,
                      s < 4    ? "tensor sizes"
                      : s == 4 ? "scale.0: entry 0 is 0"
                      : s == 5 ? "u.0"
                               : "graphs");
         assert_null(model);
-        ferry_i_bag_free(bag);
+        ferry_i_dict_free(dict);
     }
 }
 
@@ -492,18 +492,18 @@ static ferry_status fit_and_embed(ferry_ctx *ctx, void *arg)
     ferry_model *m = NULL, *copy = NULL;
     ferry_prediction *p = NULL;
     ferry_opts *opts = NULL;
-    ferry_bag *bag = NULL;
+    ferry_dict *dict = NULL;
 
     FERRY_TRY(ferry_opts_new(ctx, &opts));
     FERRY_TRY(ferry_opts_set(ctx, opts, "d", "2"));
     FERRY_TRY(ferry_opts_set(ctx, opts, "smooth", "1"));
     FERRY_TRY(ferry_fit(ctx, task, "coca", opts, &m, NULL));
     FERRY_TRY(ferry_predict(ctx, m, target_of(task), &p));
-    FERRY_TRY(ferry_i_bag_new(ctx, &bag));
-    FERRY_TRY(ferry_i_model_pack(ctx, m, bag));
-    FERRY_TRY(ferry_i_model_unpack(ctx, "copy", bag, NULL, &copy));
+    FERRY_TRY(ferry_i_dict_new(ctx, &dict));
+    FERRY_TRY(ferry_i_model_pack(ctx, m, dict));
+    FERRY_TRY(ferry_i_model_unpack(ctx, "copy", dict, NULL, &copy));
 done:
-    ferry_i_bag_free(bag);
+    ferry_i_dict_free(dict);
     ferry_model_free(copy);
     ferry_model_free(m);
     ferry_prediction_free(p);

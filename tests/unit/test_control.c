@@ -38,7 +38,7 @@ static ferry_task *task_of(ferry_ctx *ctx, bool sparse)
 
     assert_ok(ctx, ferry_task_add_domain(ctx, task,
                                          domain(ctx, "m", FERRY_INTERMEDIATE, sparse, 2)));
-    assert_ok(ctx, ferry_i_task_settle(ctx, task));
+    assert_ok(ctx, ferry_i_task_resolve(ctx, task));
     return task;
 }
 

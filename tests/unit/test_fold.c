@@ -339,7 +339,7 @@ static void test_broken(void **state)
     for (int step = 0; step < 6; step++) {
         const int64_t first = s->start[1], item = s->item[0];
         const rating_part part = s->part[0];
-        ferry_bag *bag = NULL;
+        ferry_dict *dict = NULL;
         void *out = NULL;
         if (step == 0) s->start[1] = s->start[2] + 1;
         if (step == 1) s->item[0] = I;
@@ -347,15 +347,15 @@ static void test_broken(void **state)
         if (step == 3) s->part[0].l = 1;
         if (step == 4) s->part[0].sigma2 = -1;
         if (step == 5) s->pu->k--;
-        assert_ok(ctx, ferry_i_bag_new(ctx, &bag));
-        assert_ok(ctx, ferry_i_rating_save(ctx, s, bag));
+        assert_ok(ctx, ferry_i_dict_new(ctx, &dict));
+        assert_ok(ctx, ferry_i_rating_save(ctx, s, dict));
         s->start[1] = first;
         s->item[0] = item;
         s->part[0] = part;
         if (step == 5) s->pu->k++;
-        assert_fails(ctx, ferry_i_rating_load(ctx, bag, &out), FERRY_EDATA, want[step]);
+        assert_fails(ctx, ferry_i_rating_load(ctx, dict, &out), FERRY_EDATA, want[step]);
         assert_null(out);
-        ferry_i_bag_free(bag);
+        ferry_i_dict_free(dict);
     }
     ferry_model_free(m);
     ferry_task_free(task);
@@ -424,15 +424,15 @@ static ferry_status fold_and_top(ferry_ctx *ctx, void *arg)
     const char *users[] = {"u1004", "u2"};
     ferry_model *more = NULL, *l = NULL;
     ferry_prediction *p = NULL;
-    ferry_bag *bag = NULL;
+    ferry_dict *dict = NULL;
 
     FERRY_TRY(ferry_model_fold_in(ctx, j->m, j->d, &more));
     FERRY_TRY(ferry_recommend(ctx, more, 2, users, 3, 0, &p));
-    FERRY_TRY(ferry_i_bag_new(ctx, &bag));
-    FERRY_TRY(ferry_i_model_pack(ctx, more, bag));
-    FERRY_TRY(ferry_i_model_unpack(ctx, "bag", bag, NULL, &l));
+    FERRY_TRY(ferry_i_dict_new(ctx, &dict));
+    FERRY_TRY(ferry_i_model_pack(ctx, more, dict));
+    FERRY_TRY(ferry_i_model_unpack(ctx, "bag", dict, NULL, &l));
 done:
-    ferry_i_bag_free(bag);
+    ferry_i_dict_free(dict);
     ferry_model_free(l);
     ferry_prediction_free(p);
     ferry_model_free(more);

@@ -488,15 +488,15 @@ static ferry_status whole(ferry_ctx *ctx, void *arg)
     const job *j = arg;
     ferry_model *m = NULL, *back = NULL;
     ferry_prediction *p = NULL;
-    ferry_bag *bag = NULL;
+    ferry_dict *dict = NULL;
     ferry_status st = ferry_fit(ctx, j->task, j->method, j->opts, &m, NULL);
 
-    if (st == FERRY_OK) st = ferry_i_bag_new(ctx, &bag);
-    if (st == FERRY_OK) st = ferry_i_model_pack(ctx, m, bag);
-    if (st == FERRY_OK) st = ferry_i_model_unpack(ctx, "m", bag, NULL, &back);
+    if (st == FERRY_OK) st = ferry_i_dict_new(ctx, &dict);
+    if (st == FERRY_OK) st = ferry_i_model_pack(ctx, m, dict);
+    if (st == FERRY_OK) st = ferry_i_model_unpack(ctx, "m", dict, NULL, &back);
     if (st == FERRY_OK) st = ferry_predict(ctx, back, ferry_task_domain(j->task, 0), &p);
     ferry_prediction_free(p);
-    ferry_i_bag_free(bag);
+    ferry_i_dict_free(dict);
     ferry_model_free(m);
     ferry_model_free(back);
     return st;
@@ -548,23 +548,24 @@ static void test_broken(void **state)
         ferry_model *m = fit_model(ctx, t, changes[c].method,
                                    strcmp(changes[c].method, "gbc") == 0 ? "trees=2" : "");
         ferry_model *back = NULL;
-        ferry_bag *bag = NULL;
+        ferry_dict *dict = NULL;
         int64_t n = -1, rows = -1;
-        assert_ok(ctx, ferry_i_bag_new(ctx, &bag));
-        assert_ok(ctx, ferry_i_model_pack(ctx, m, bag));
+        assert_ok(ctx, ferry_i_dict_new(ctx, &dict));
+        assert_ok(ctx, ferry_i_model_pack(ctx, m, dict));
         if (changes[c].real) {
             const double *data = NULL;
-            assert_ok(ctx, ferry_i_bag_reals(ctx, bag, changes[c].name, &rows, &n, &data));
+            assert_ok(ctx,
+                      ferry_i_dict_reals(ctx, dict, changes[c].name, &rows, &n, &data));
             ((double *)(uintptr_t)data)[0] = changes[c].value;
         } else {
             const int64_t *data = NULL;
-            assert_ok(ctx, ferry_i_bag_ints(ctx, bag, changes[c].name, &n, &data));
+            assert_ok(ctx, ferry_i_dict_ints(ctx, dict, changes[c].name, &n, &data));
             ((int64_t *)(uintptr_t)data)[0] = (int64_t)changes[c].value;
         }
-        if (ferry_i_model_unpack(ctx, "m", bag, NULL, &back) != FERRY_EDATA)
+        if (ferry_i_model_unpack(ctx, "m", dict, NULL, &back) != FERRY_EDATA)
             fail_msg("%s takes a broken %s", changes[c].method, changes[c].name);
         assert_null(back);
-        ferry_i_bag_free(bag);
+        ferry_i_dict_free(dict);
         ferry_model_free(m);
     }
     ferry_task_free(t);

@@ -141,17 +141,17 @@ static void test_broken(void **state)
     };
 
     for (int64_t c = 0; c < FERRY_COUNT(changes); c++) {
-        ferry_bag *bag = NULL;
+        ferry_dict *dict = NULL;
         const int64_t *data = NULL;
         int64_t n = -1;
         ferry_model *back = NULL;
-        assert_ok(ctx, ferry_i_bag_new(ctx, &bag));
-        assert_ok(ctx, ferry_i_model_pack(ctx, m, bag));
-        assert_ok(ctx, ferry_i_bag_ints(ctx, bag, changes[c].name, &n, &data));
+        assert_ok(ctx, ferry_i_dict_new(ctx, &dict));
+        assert_ok(ctx, ferry_i_model_pack(ctx, m, dict));
+        assert_ok(ctx, ferry_i_dict_ints(ctx, dict, changes[c].name, &n, &data));
         ((int64_t *)(uintptr_t)data)[changes[c].at] = changes[c].value;
-        assert_int_equal(ferry_i_model_unpack(ctx, "m", bag, NULL, &back), FERRY_EDATA);
+        assert_int_equal(ferry_i_model_unpack(ctx, "m", dict, NULL, &back), FERRY_EDATA);
         assert_null(back);
-        ferry_i_bag_free(bag);
+        ferry_i_dict_free(dict);
     }
     ferry_model_free(m);
     ferry_task_free(t);
@@ -193,14 +193,14 @@ static ferry_status whole(ferry_ctx *ctx, void *arg)
     ferry_model *m = NULL, *back = NULL;
     ferry_prediction *p = NULL;
     ferry_status st = ferry_fit(ctx, j->task, "gbdt", j->opts, &m, NULL);
-    ferry_bag *bag = NULL;
+    ferry_dict *dict = NULL;
 
-    if (st == FERRY_OK) st = ferry_i_bag_new(ctx, &bag);
-    if (st == FERRY_OK) st = ferry_i_model_pack(ctx, m, bag);
-    if (st == FERRY_OK) st = ferry_i_model_unpack(ctx, "m", bag, NULL, &back);
+    if (st == FERRY_OK) st = ferry_i_dict_new(ctx, &dict);
+    if (st == FERRY_OK) st = ferry_i_model_pack(ctx, m, dict);
+    if (st == FERRY_OK) st = ferry_i_model_unpack(ctx, "m", dict, NULL, &back);
     if (st == FERRY_OK) st = ferry_predict(ctx, back, ferry_task_domain(j->task, 0), &p);
     ferry_prediction_free(p);
-    ferry_i_bag_free(bag);
+    ferry_i_dict_free(dict);
     ferry_model_free(m);
     ferry_model_free(back);
     return st;

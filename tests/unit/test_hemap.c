@@ -484,30 +484,30 @@ static void test_strange_files(void **state)
     const int64_t learner[] = {HEMAP_RIDGE, 0, 2, 3, 1};
     const double gamma = 0.5, prior[] = {0.5, 0.5}, prep[] = {0, 0, 1, 1}, w[8] = {0};
     void *model = NULL;
-    ferry_bag *bag = NULL;
+    ferry_dict *dict = NULL;
 
-    assert_ok(ctx, ferry_i_bag_new(ctx, &bag));
-    assert_fails(ctx, method->load(ctx, bag, &model), FERRY_EDATA, "form");
-    assert_ok(ctx, ferry_i_bag_put_ints(ctx, bag, "form", 3, bad));
-    assert_ok(ctx, ferry_i_bag_put_reals(ctx, bag, "gamma", 1, 1, &gamma));
-    assert_fails(ctx, method->load(ctx, bag, &model), FERRY_EDATA, "goal 99");
-    ferry_i_bag_free(bag);
-    assert_ok(ctx, ferry_i_bag_new(ctx, &bag));
-    assert_ok(ctx, ferry_i_bag_put_ints(ctx, bag, "form", 3, form));
-    assert_ok(ctx, ferry_i_bag_put_reals(ctx, bag, "gamma", 1, 1, &gamma));
-    assert_ok(ctx, ferry_i_bag_put_reals(ctx, bag, "prior", 1, 2, prior));
-    assert_fails(ctx, method->load(ctx, bag, &model), FERRY_EDATA, "prep is missing");
-    assert_ok(ctx, ferry_i_bag_put_reals(ctx, bag, "prep", 1, 4, prep));
-    assert_fails(ctx, method->load(ctx, bag, &model), FERRY_EDATA, "space.rows");
-    assert_ok(ctx, ferry_i_bag_put_reals(ctx, bag, "space.w", 1, 2, w));
-    assert_fails(ctx, method->load(ctx, bag, &model), FERRY_EDATA,
+    assert_ok(ctx, ferry_i_dict_new(ctx, &dict));
+    assert_fails(ctx, method->load(ctx, dict, &model), FERRY_EDATA, "form");
+    assert_ok(ctx, ferry_i_dict_put_ints(ctx, dict, "form", 3, bad));
+    assert_ok(ctx, ferry_i_dict_put_reals(ctx, dict, "gamma", 1, 1, &gamma));
+    assert_fails(ctx, method->load(ctx, dict, &model), FERRY_EDATA, "goal 99");
+    ferry_i_dict_free(dict);
+    assert_ok(ctx, ferry_i_dict_new(ctx, &dict));
+    assert_ok(ctx, ferry_i_dict_put_ints(ctx, dict, "form", 3, form));
+    assert_ok(ctx, ferry_i_dict_put_reals(ctx, dict, "gamma", 1, 1, &gamma));
+    assert_ok(ctx, ferry_i_dict_put_reals(ctx, dict, "prior", 1, 2, prior));
+    assert_fails(ctx, method->load(ctx, dict, &model), FERRY_EDATA, "prep is missing");
+    assert_ok(ctx, ferry_i_dict_put_reals(ctx, dict, "prep", 1, 4, prep));
+    assert_fails(ctx, method->load(ctx, dict, &model), FERRY_EDATA, "space.rows");
+    assert_ok(ctx, ferry_i_dict_put_reals(ctx, dict, "space.w", 1, 2, w));
+    assert_fails(ctx, method->load(ctx, dict, &model), FERRY_EDATA,
                  "mapped.form is missing");
-    assert_ok(ctx, ferry_i_bag_put_ints(ctx, bag, "mapped.form", 5, learner));
-    assert_ok(ctx, ferry_i_bag_put_reals(ctx, bag, "mapped.w", 2, 4, w));
-    assert_fails(ctx, method->load(ctx, bag, &model), FERRY_EDATA,
+    assert_ok(ctx, ferry_i_dict_put_ints(ctx, dict, "mapped.form", 5, learner));
+    assert_ok(ctx, ferry_i_dict_put_reals(ctx, dict, "mapped.w", 2, 4, w));
+    assert_fails(ctx, method->load(ctx, dict, &model), FERRY_EDATA,
                  "mapped.form does not go");
     assert_null(model);
-    ferry_i_bag_free(bag);
+    ferry_i_dict_free(dict);
 }
 
 static void test_same_bits(void **state)
@@ -716,16 +716,16 @@ static ferry_status fit_save_predict(ferry_ctx *ctx, void *arg)
     const trial *t = arg;
     ferry_model *m = NULL, *back = NULL;
     ferry_prediction *p = NULL;
-    ferry_bag *bag = NULL;
+    ferry_dict *dict = NULL;
     ferry_status st = ferry_fit(ctx, t->task, "hemap", t->opts, &m, NULL);
 
-    if (st == FERRY_OK) st = ferry_i_bag_new(ctx, &bag);
-    if (st == FERRY_OK) st = ferry_i_model_pack(ctx, m, bag);
-    if (st == FERRY_OK) st = ferry_i_model_unpack(ctx, "bag", bag, "hemap", &back);
+    if (st == FERRY_OK) st = ferry_i_dict_new(ctx, &dict);
+    if (st == FERRY_OK) st = ferry_i_model_pack(ctx, m, dict);
+    if (st == FERRY_OK) st = ferry_i_model_unpack(ctx, "bag", dict, "hemap", &back);
     if (st == FERRY_OK) st = ferry_predict(ctx, back, target_of(t->task), &p);
     ferry_prediction_free(p);
     ferry_model_free(back);
-    ferry_i_bag_free(bag);
+    ferry_i_dict_free(dict);
     ferry_model_free(m);
     return st;
 }

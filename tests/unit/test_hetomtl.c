@@ -85,25 +85,25 @@ static void check_round(het *h, het_scores *s, const json_t *r, const double *x)
 {
     const ferry_row in = {h->d, NULL, x};
     const bool labelled = !json_is_null(golden_at(r, "y"));
-    int32_t note[16];
+    int32_t votes[16];
     double u[8], v[8], alpha[8];
 
     ferry_i_het_look(h, &in, s);
-    ferry_i_het_note(h, s, note);
+    ferry_i_het_votes(h, s, votes);
     check_reals(r, "fS", s->fs);
     check_reals(r, "fT", s->ft);
     check_reals(r, "F", s->total);
     assert_int_equal(ferry_i_argmax(h->k, s->total), (int)golden_real(r, "pred"));
-    assert_int_equal(note[0], (int)golden_real(r, "predT"));
+    assert_int_equal(votes[0], (int)golden_real(r, "predT"));
     for (int64_t i = 0; i < h->n; i++) {
         const json_t *ps = json_array_get(golden_at(r, "predS"), (size_t)i);
         const json_t *pi = json_array_get(golden_at(r, "predI"), (size_t)i);
-        assert_int_equal(note[1 + i], json_integer_value(ps));
-        assert_int_equal(note[1 + h->n + i], json_integer_value(pi));
+        assert_int_equal(votes[1 + i], json_integer_value(ps));
+        assert_int_equal(votes[1 + h->n + i], json_integer_value(pi));
     }
     if (labelled) {
         const ferry_pa_step step =
-            ferry_i_het_learn(h, &in, (int32_t)golden_real(r, "y"), note, s);
+            ferry_i_het_learn(h, &in, (int32_t)golden_real(r, "y"), votes, s);
         assert_int_equal(step.r, (int)golden_real(r, "r"));
         assert_close(step.loss, golden_real(r, "loss"), 1e-8);
         assert_close(step.tau, golden_real(r, "tau"), 1e-8);
@@ -212,7 +212,7 @@ static void test_by_hand(void **state)
     het_group g = {1, q};
     het_source src = {.rank = 1, .r = one, .mu = zero};
     het_scores s = {0};
-    int32_t note[3];
+    int32_t votes[3];
     const ferry_row in = {1, NULL, x};
 
     h.group = &g;
@@ -224,12 +224,12 @@ static void test_by_hand(void **state)
     h.wt->w[1] = 3;
     assert_ok(ctx, ferry_i_het_scores_new(ctx, &h, 2, &s));
     ferry_i_het_look(&h, &in, &s);
-    ferry_i_het_note(&h, &s, note);
+    ferry_i_het_votes(&h, &s, votes);
     assert_close(s.total[0], 0.5, 1e-15); /* (1 + 0) / 2 */
     assert_close(s.total[1], 1.5, 1e-15);
-    assert_true(note[0] == 1 && note[1] == 0 && note[2] == 1);
+    assert_true(votes[0] == 1 && votes[1] == 0 && votes[2] == 1);
     /* The class is 0: the target and the mixture were wrong; l = 1 - 0 + 3, tau = 1. */
-    const ferry_pa_step step = ferry_i_het_learn(&h, &in, 0, note, &s);
+    const ferry_pa_step step = ferry_i_het_learn(&h, &in, 0, votes, &s);
     assert_true(step.r == 1 && step.loss == 4 && step.tau == 1);
     assert_close(ferry_i_het_u(&h, 0), 1 / 1.5, 1e-15);
     assert_close(ferry_i_het_alpha(&h, 0), 1, 1e-15);
@@ -237,7 +237,7 @@ static void test_by_hand(void **state)
     ferry_i_het_look(&h, &in, &s);
     assert_close(s.total[0], 2 / 3. * 1 + 1 / 3. * 1, 1e-15);
     assert_close(s.total[1], 1 / 3. * 2, 1e-15);
-    /* Without a note the scores decide: now both are right. */
+    /* Without a votes the scores decide: now both are right. */
     (void)ferry_i_het_learn(&h, &in, 0, NULL, &s);
     assert_true(src.mt == 2 && src.ms == 0 && src.mi == 1);
     src.mt = 100000; /* no overflow, no NaN */
@@ -448,7 +448,7 @@ static void test_what_fits(void **state)
     m = fit_model(ctx, task, "hetomtl", "mode=paper");
     assert_string_equal(
         said, "hetomtl: source 'b' has no labelled class of the target's; left out");
-    assert_int_equal(ferry_model_note(m), 3);
+    assert_int_equal(ferry_model_votes(m), 3);
     assert_int_equal(ferry_model_classes(m), 6);
     ferry_model_free(m);
     ferry_task_free(task);
@@ -477,19 +477,19 @@ static void test_shared_codes(void **state)
     const char *names[3];
     double w[3], count[3] = {0}, one[3];
     ferry_model *m = fit_model(ctx, task, "hetomtl", "mode=paper per_class=2 horizon=24");
-    ferry_bag *bag = NULL;
+    ferry_dict *dict = NULL;
     const double *beta = NULL;
     int64_t a = 1, b = 2;
 
     (void)count;
     (void)one;
-    assert_ok(ctx, ferry_i_bag_new(ctx, &bag));
-    assert_ok(ctx, m->method->save(ctx, m->state, bag));
-    assert_true(ferry_i_bag_has(bag, "codes.0") && !ferry_i_bag_has(bag, "codes.1"));
-    assert_ok(ctx, ferry_i_bag_reals(ctx, bag, "beta", &a, &b, &beta));
+    assert_ok(ctx, ferry_i_dict_new(ctx, &dict));
+    assert_ok(ctx, m->method->save(ctx, m->state, dict));
+    assert_true(ferry_i_dict_has(dict, "codes.0") && !ferry_i_dict_has(dict, "codes.1"));
+    assert_ok(ctx, ferry_i_dict_reals(ctx, dict, "beta", &a, &b, &beta));
     assert_close(beta[0], 0.8547414013233285, 1e-14);
     assert_close(beta[1], 0.8547414013233285, 1e-14);
-    ferry_i_bag_free(bag);
+    ferry_i_dict_free(dict);
     assert_int_equal(m->method->online->parts(m->state, NULL, NULL), 3);
     assert_int_equal(m->method->online->parts(m->state, names, w), 3);
     assert_string_equal(names[0], "target");
@@ -498,10 +498,10 @@ static void test_shared_codes(void **state)
         assert_close(w[i], i == 0 ? 0.5 : 0.25, 1e-15);
     ferry_model_free(m);
     m = fit_model(ctx, task, "hetomtl", "mode=paper");
-    assert_ok(ctx, ferry_i_bag_new(ctx, &bag));
-    assert_ok(ctx, m->method->save(ctx, m->state, bag));
-    assert_true(ferry_i_bag_has(bag, "codes.1")); /* 4 and 2 of a class */
-    ferry_i_bag_free(bag);
+    assert_ok(ctx, ferry_i_dict_new(ctx, &dict));
+    assert_ok(ctx, m->method->save(ctx, m->state, dict));
+    assert_true(ferry_i_dict_has(dict, "codes.1")); /* 4 and 2 of a class */
+    ferry_i_dict_free(dict);
     ferry_model_free(m);
     ferry_task_free(task);
 }

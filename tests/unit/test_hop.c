@@ -240,26 +240,26 @@ static void test_bad(void **state)
 static void test_broken_files(void **state)
 {
     ferry_ctx *ctx = *state;
-    ferry_bag *bag = NULL, *less = NULL;
+    ferry_dict *dict = NULL, *less = NULL;
     void *out = NULL;
 
-    assert_ok(ctx, ferry_i_bag_new(ctx, &bag));
+    assert_ok(ctx, ferry_i_dict_new(ctx, &dict));
     {
         const int64_t one = 1;
-        assert_ok(ctx, ferry_i_bag_put_ints(ctx, bag, "classes", 1, &one));
+        assert_ok(ctx, ferry_i_dict_put_ints(ctx, dict, "classes", 1, &one));
     }
-    assert_fails(ctx, ferry_i_method_find("hop")->load(ctx, bag, &out), FERRY_EDATA,
+    assert_fails(ctx, ferry_i_method_find("hop")->load(ctx, dict, &out), FERRY_EDATA,
                  "tensor classes is 1");
-    assert_ok(ctx, ferry_i_bag_new(ctx, &less));
+    assert_ok(ctx, ferry_i_dict_new(ctx, &less));
     {
         const int64_t two = 2, frame[] = {4, 9, 0, 0, 0};
-        assert_ok(ctx, ferry_i_bag_put_ints(ctx, less, "classes", 1, &two));
-        assert_ok(ctx, ferry_i_bag_put_ints(ctx, less, "frame", 5, frame));
+        assert_ok(ctx, ferry_i_dict_put_ints(ctx, less, "classes", 1, &two));
+        assert_ok(ctx, ferry_i_dict_put_ints(ctx, less, "frame", 5, frame));
     }
     assert_fails(ctx, ferry_i_method_find("hop")->load(ctx, less, &out), FERRY_EDATA,
                  "scale 9");
-    ferry_i_bag_free(bag);
-    ferry_i_bag_free(less);
+    ferry_i_dict_free(dict);
+    ferry_i_dict_free(less);
 }
 
 static ferry_status fit_and_back(ferry_ctx *ctx, void *arg)

@@ -271,7 +271,7 @@ static void break_model(ferry_ctx *ctx, const char *method, const char *settings
 {
     ferry_task *task = make_task(ctx, 1, false);
     ferry_model *m = fit_model(ctx, task, method, settings);
-    ferry_bag *bag = NULL, *copy = NULL;
+    ferry_dict *dict = NULL, *copy = NULL;
     static const char *const reals[] = {
         "prior",        "prep.fill",      "prep.mean", "prep.inv_sd", "rank.scale",
         "rank.w",       "rank.threshold", "u",         "latent.mean", "latent.inv_sd",
@@ -280,49 +280,49 @@ static void break_model(ferry_ctx *ctx, const char *method, const char *settings
                                        "count"};
     void *loaded = NULL;
 
-    assert_ok(ctx, ferry_i_bag_new(ctx, &bag));
-    assert_ok(ctx, ferry_i_bag_new(ctx, &copy));
-    assert_ok(ctx, m->method->save(ctx, m->state, bag));
+    assert_ok(ctx, ferry_i_dict_new(ctx, &dict));
+    assert_ok(ctx, ferry_i_dict_new(ctx, &copy));
+    assert_ok(ctx, m->method->save(ctx, m->state, dict));
     for (int64_t i = 0; i < FERRY_COUNT(reals); i++) {
         const double *data = NULL, odd[] = {-1, -2};
         int64_t rows = -1, cols = -1;
-        if (!ferry_i_bag_has(bag, reals[i])) continue;
-        assert_ok(ctx, ferry_i_bag_reals(ctx, bag, reals[i], &rows, &cols, &data));
+        if (!ferry_i_dict_has(dict, reals[i])) continue;
+        assert_ok(ctx, ferry_i_dict_reals(ctx, dict, reals[i], &rows, &cols, &data));
         if (strcmp(reals[i], name) == 0)
-            assert_ok(ctx, ferry_i_bag_put_reals(ctx, copy, name, 1,
-                                                 strstr(name, "gamma") ? 1 : 2, odd));
+            assert_ok(ctx, ferry_i_dict_put_reals(ctx, copy, name, 1,
+                                                  strstr(name, "gamma") ? 1 : 2, odd));
         else
-            assert_ok(ctx, ferry_i_bag_put_reals(ctx, copy, reals[i], rows, cols, data));
+            assert_ok(ctx, ferry_i_dict_put_reals(ctx, copy, reals[i], rows, cols, data));
     }
     for (int64_t i = 0; i < FERRY_COUNT(ints); i++) {
         const int64_t *data = NULL, odd[] = {99, 99, 99}, goal = FERRY_CLASSIFY;
         int64_t n = -1;
-        if (!ferry_i_bag_has(bag, ints[i])) continue;
-        assert_ok(ctx, ferry_i_bag_ints(ctx, bag, ints[i], &n, &data));
+        if (!ferry_i_dict_has(dict, ints[i])) continue;
+        assert_ok(ctx, ferry_i_dict_ints(ctx, dict, ints[i], &n, &data));
         if (strcmp(ints[i], name) == 0)
-            assert_ok(ctx, ferry_i_bag_put_ints(ctx, copy, name, n, n == 1 ? &goal : odd));
+            assert_ok(ctx, ferry_i_dict_put_ints(ctx, copy, name, n, n == 1 ? &goal : odd));
         else
-            assert_ok(ctx, ferry_i_bag_put_ints(ctx, copy, ints[i], n, data));
+            assert_ok(ctx, ferry_i_dict_put_ints(ctx, copy, ints[i], n, data));
     }
     {
         const uint8_t *sparse = NULL;
         int64_t n = -1;
         ferry_matrix *x = NULL;
-        assert_ok(ctx, ferry_i_bag_bytes(ctx, bag, "space.sparse", &n, &sparse));
-        assert_ok(ctx, ferry_i_bag_put_bytes(ctx, copy, "space.sparse", n, sparse));
-        if (ferry_i_bag_has(bag, "kernel.gamma")) {
+        assert_ok(ctx, ferry_i_dict_bytes(ctx, dict, "space.sparse", &n, &sparse));
+        assert_ok(ctx, ferry_i_dict_put_bytes(ctx, copy, "space.sparse", n, sparse));
+        if (ferry_i_dict_has(dict, "kernel.gamma")) {
             if (strcmp(name, "kernel.x") == 0)
                 assert_ok(ctx, ferry_i_matrix_dense(ctx, 2 * N, D + 1, &x));
             else
-                assert_ok(ctx, ferry_i_bag_matrix(ctx, bag, "kernel.x", &x));
-            assert_ok(ctx, ferry_i_bag_put_matrix(ctx, copy, "kernel.x", x));
+                assert_ok(ctx, ferry_i_dict_matrix(ctx, dict, "kernel.x", &x));
+            assert_ok(ctx, ferry_i_dict_put_matrix(ctx, copy, "kernel.x", x));
             ferry_i_matrix_free(x);
         }
     }
     assert_fails(ctx, m->method->load(ctx, copy, &loaded), FERRY_EDATA, message);
     assert_null(loaded);
-    ferry_i_bag_free(bag);
-    ferry_i_bag_free(copy);
+    ferry_i_dict_free(dict);
+    ferry_i_dict_free(copy);
     ferry_model_free(m);
     ferry_task_free(task);
 }

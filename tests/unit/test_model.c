@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "model/bag_private.h"
+#include "model/dict_private.h"
 #include "model/model.h"
 
 enum { N = 24, D = 5 };
@@ -145,28 +145,28 @@ static void test_another_method(void **state)
 static void check_text(ferry_ctx *ctx, const ferry_model *m, const char *key,
                        const char *text, const char *reason)
 {
-    ferry_bag *bag = NULL;
+    ferry_dict *dict = NULL;
     ferry_model *back = NULL;
 
-    assert_ok(ctx, ferry_i_bag_new(ctx, &bag));
-    assert_ok(ctx, ferry_i_model_pack(ctx, m, bag));
-    const int64_t at = ferry_i_ids_find(bag->keys, key);
+    assert_ok(ctx, ferry_i_dict_new(ctx, &dict));
+    assert_ok(ctx, ferry_i_model_pack(ctx, m, dict));
+    const int64_t at = ferry_i_ids_find(dict->keys, key);
     if (at < 0) {
-        assert_ok(ctx, ferry_i_bag_put_text(ctx, bag, key, text));
+        assert_ok(ctx, ferry_i_dict_put_text(ctx, dict, key, text));
     } else {
-        ferry_i_free(bag->text[at]);
-        bag->text[at] = ferry_i_strdup(text);
+        ferry_i_free(dict->text[at]);
+        dict->text[at] = ferry_i_strdup(text);
     }
     if (reason) {
-        assert_fails(ctx, ferry_i_model_unpack(ctx, "bad.ferry", bag, NULL, &back),
+        assert_fails(ctx, ferry_i_model_unpack(ctx, "bad.ferry", dict, NULL, &back),
                      FERRY_EDATA, reason);
         assert_int_equal(strncmp(ferry_message(ctx), "bad.ferry: ", 11), 0);
         assert_null(back);
     } else {
-        assert_ok(ctx, ferry_i_model_unpack(ctx, "bad.ferry", bag, NULL, &back));
+        assert_ok(ctx, ferry_i_model_unpack(ctx, "bad.ferry", dict, NULL, &back));
     }
     ferry_model_free(back);
-    ferry_i_bag_free(bag);
+    ferry_i_dict_free(dict);
 }
 
 static void test_bad_texts(void **state)
@@ -199,24 +199,24 @@ static void test_bad_texts(void **state)
 static void check_tensor(ferry_ctx *ctx, const ferry_model *m, const char *name,
                          int64_t rows, int64_t first, const char *reason)
 {
-    ferry_bag *bag = NULL;
+    ferry_dict *dict = NULL;
     ferry_model *back = NULL;
 
-    assert_ok(ctx, ferry_i_bag_new(ctx, &bag));
-    assert_ok(ctx, ferry_i_model_pack(ctx, m, bag));
-    const int64_t at = ferry_i_ids_find(bag->names, name);
+    assert_ok(ctx, ferry_i_dict_new(ctx, &dict));
+    assert_ok(ctx, ferry_i_model_pack(ctx, m, dict));
+    const int64_t at = ferry_i_ids_find(dict->names, name);
     assert_true(at >= 0);
-    bag_tensor *t = &bag->tensor[at];
+    dict_tensor *t = &dict->tensor[at];
     if (rows < -1)
-        t->type = t->type == BAG_F64 ? BAG_I64 : BAG_F64;
+        t->type = t->type == DICT_F64 ? DICT_I64 : DICT_F64;
     else if (rows >= 0)
         t->rows = rows;
     else
         memcpy(t->owned, &first, sizeof first);
-    assert_fails(ctx, ferry_i_model_unpack(ctx, "bad.ferry", bag, NULL, &back), FERRY_EDATA,
-                 reason);
+    assert_fails(ctx, ferry_i_model_unpack(ctx, "bad.ferry", dict, NULL, &back),
+                 FERRY_EDATA, reason);
     assert_null(back);
-    ferry_i_bag_free(bag);
+    ferry_i_dict_free(dict);
 }
 
 static void test_bad_tensors(void **state)

@@ -457,7 +457,7 @@ static void test_files(void **state)
     ferry_task_free(task);
 }
 
-/* A bag as a stranger may have written it. */
+/* A dict as a stranger may have written it. */
 static void test_bad_files(void **state)
 {
     ferry_ctx *ctx = *state;
@@ -466,21 +466,21 @@ static void test_bad_files(void **state)
     void *m = NULL;
 
     for (int step = 0; step < 5; step++) {
-        ferry_bag *bag = NULL;
+        ferry_dict *dict = NULL;
         const char *want[] = {"scale", "scale: ratings from 5 to 1", "p0", "users", "a"};
-        assert_ok(ctx, ferry_i_bag_new(ctx, &bag));
+        assert_ok(ctx, ferry_i_dict_new(ctx, &dict));
         if (step > 0)
-            assert_ok(ctx, ferry_i_bag_put_reals(ctx, bag, "scale", 1, 3,
-                                                 step == 1 ? bad : good));
-        if (step > 2) assert_ok(ctx, ferry_i_bag_put_reals(ctx, bag, "p0", 1, 2, zero));
+            assert_ok(ctx, ferry_i_dict_put_reals(ctx, dict, "scale", 1, 3,
+                                                  step == 1 ? bad : good));
+        if (step > 2) assert_ok(ctx, ferry_i_dict_put_reals(ctx, dict, "p0", 1, 2, zero));
         if (step > 3) {
-            assert_ok(ctx, ferry_i_bag_put_ids(ctx, bag, "users", two));
-            assert_ok(ctx, ferry_i_bag_put_ids(ctx, bag, "items", two));
-            assert_ok(ctx, ferry_i_bag_put_reals(ctx, bag, "a", 1, 1, zero));
+            assert_ok(ctx, ferry_i_dict_put_ids(ctx, dict, "users", two));
+            assert_ok(ctx, ferry_i_dict_put_ids(ctx, dict, "items", two));
+            assert_ok(ctx, ferry_i_dict_put_reals(ctx, dict, "a", 1, 1, zero));
         }
-        assert_fails(ctx, ferry_i_rating_load(ctx, bag, &m), FERRY_EDATA, want[step]);
+        assert_fails(ctx, ferry_i_rating_load(ctx, dict, &m), FERRY_EDATA, want[step]);
         assert_null(m);
-        ferry_i_bag_free(bag);
+        ferry_i_dict_free(dict);
     }
     ferry_i_ids_free(two);
 }
@@ -542,15 +542,15 @@ static ferry_status fit_and_predict(ferry_ctx *ctx, void *arg)
     const job *j = arg;
     ferry_model *m = NULL, *l = NULL;
     ferry_prediction *p = NULL;
-    ferry_bag *bag = NULL;
+    ferry_dict *dict = NULL;
 
     FERRY_TRY(ferry_fit(ctx, j->task, j->method, j->opts, &m, NULL));
     FERRY_TRY(ferry_predict(ctx, m, j->pairs, &p));
-    FERRY_TRY(ferry_i_bag_new(ctx, &bag));
-    FERRY_TRY(ferry_i_model_pack(ctx, m, bag));
-    FERRY_TRY(ferry_i_model_unpack(ctx, "bag", bag, NULL, &l));
+    FERRY_TRY(ferry_i_dict_new(ctx, &dict));
+    FERRY_TRY(ferry_i_model_pack(ctx, m, dict));
+    FERRY_TRY(ferry_i_model_unpack(ctx, "bag", dict, NULL, &l));
 done:
-    ferry_i_bag_free(bag);
+    ferry_i_dict_free(dict);
     ferry_model_free(l);
     ferry_prediction_free(p);
     ferry_model_free(m);

@@ -3,7 +3,7 @@
 
 #include "ferry_test.h"
 #include "methods/shared/online.h"
-#include "model/bag_private.h"
+#include "model/dict_private.h"
 #include "model/model.h"
 #include "small_task.h"
 
@@ -63,7 +63,7 @@ static ferry_task *task_of(ferry_ctx *ctx, ferry_goal goal)
 typedef struct sample {
     double x[D];
     int y;
-    int32_t cls, note[64];
+    int32_t cls, votes[64];
 } sample;
 
 static void make_rounds(sample *r)
@@ -82,15 +82,15 @@ static void see(ferry_ctx *ctx, ferry_model *m, sample *r, double *score)
 {
     const ferry_row x = {D, NULL, r->x};
 
-    assert_true(ferry_model_note(m) <= 64);
-    assert_ok(ctx, ferry_model_see(ctx, m, &x, &r->cls, score, r->note));
+    assert_true(ferry_model_votes(m) <= 64);
+    assert_ok(ctx, ferry_model_see(ctx, m, &x, &r->cls, score, r->votes));
 }
 
 static void learn(ferry_ctx *ctx, ferry_model *m, const sample *r)
 {
     const ferry_row x = {D, NULL, r->x};
 
-    assert_ok(ctx, ferry_model_learn(ctx, m, &x, names[r->y], r->note));
+    assert_ok(ctx, ferry_model_learn(ctx, m, &x, names[r->y], r->votes));
 }
 
 /* The model's bytes. */
@@ -154,8 +154,8 @@ static void check_rounds(ferry_ctx *ctx, const char *method, const char *setting
         if (c) {
             see(ctx, c, &twin, g);
             assert_int_equal(twin.cls, r[t].cls);
-            assert_memory_equal(twin.note, r[t].note,
-                                (size_t)ferry_model_note(m) * sizeof *twin.note);
+            assert_memory_equal(twin.votes, r[t].votes,
+                                (size_t)ferry_model_votes(m) * sizeof *twin.votes);
             assert_memory_equal(f, g, (size_t)ferry_model_classes(m) * sizeof *f);
         }
         if (t % 5 == 4) continue; /* its label never comes */
@@ -217,7 +217,7 @@ static void check_between(ferry_ctx *ctx, const char *method, const char *settin
     const double few[] = {1, -2, 0.5}, other[] = {1, -2, 0.25};
     const ferry_row s = {3, index, few}, o = {3, index, other},
                     d = {D, NULL, (double[D]){0}};
-    int32_t cls, note[64];
+    int32_t cls, votes[64];
     sample r[T], extra;
 
     make_rounds(r);
@@ -228,11 +228,11 @@ static void check_between(ferry_ctx *ctx, const char *method, const char *settin
         extra = r[(t + 1) % T];
         see(ctx, c, &extra, NULL);
         learn(ctx, c, &r[t]);
-        assert_ok(ctx, ferry_model_see(ctx, m, &s, &cls, NULL, note));
-        assert_ok(ctx, ferry_model_learn(ctx, m, &s, "a", note));
-        assert_ok(ctx, ferry_model_see(ctx, c, &s, &cls, NULL, note));
+        assert_ok(ctx, ferry_model_see(ctx, m, &s, &cls, NULL, votes));
+        assert_ok(ctx, ferry_model_learn(ctx, m, &s, "a", votes));
+        assert_ok(ctx, ferry_model_see(ctx, c, &s, &cls, NULL, votes));
         assert_ok(ctx, ferry_model_see(ctx, c, t % 2 ? &o : &d, &cls, NULL, NULL));
-        assert_ok(ctx, ferry_model_learn(ctx, c, &s, "a", note));
+        assert_ok(ctx, ferry_model_learn(ctx, c, &s, "a", votes));
     }
     assert_same(ctx, m, c);
     ferry_model_free(m);
@@ -285,19 +285,19 @@ static void check_sparse(ferry_ctx *ctx, const char *method, const char *setting
     const ferry_row s = {2, index, few}, x = {D, NULL, all}, h = {D, NULL, hole},
                     none = {0, index, few};
     double f[8], g[8];
-    int32_t a, b, note[64];
+    int32_t a, b, votes[64];
 
     for (int i = 0; i < 3; i++) {
-        assert_ok(ctx, ferry_model_see(ctx, m, &s, &a, f, note));
-        assert_ok(ctx, ferry_model_learn(ctx, m, &s, "b", note));
-        assert_ok(ctx, ferry_model_see(ctx, c, &x, &b, g, note));
-        assert_ok(ctx, ferry_model_learn(ctx, c, &x, "b", note));
+        assert_ok(ctx, ferry_model_see(ctx, m, &s, &a, f, votes));
+        assert_ok(ctx, ferry_model_learn(ctx, m, &s, "b", votes));
+        assert_ok(ctx, ferry_model_see(ctx, c, &x, &b, g, votes));
+        assert_ok(ctx, ferry_model_learn(ctx, c, &x, "b", votes));
         for (int64_t k = 0; k < ferry_model_classes(m); k++)
             assert_close(f[k], g[k], 1e-12);
     }
-    assert_ok(ctx, ferry_model_see(ctx, m, &none, &a, f, note));
-    assert_ok(ctx, ferry_model_learn(ctx, m, &none, "a", note));
-    assert_ok(ctx, ferry_model_see(ctx, m, &h, &a, f, note));
+    assert_ok(ctx, ferry_model_see(ctx, m, &none, &a, f, votes));
+    assert_ok(ctx, ferry_model_learn(ctx, m, &none, "a", votes));
+    assert_ok(ctx, ferry_model_see(ctx, m, &h, &a, f, votes));
     assert_true(isfinite(f[0]));
     assert_ok(ctx, ferry_model_learn(ctx, m, &h, "a", NULL));
     ferry_model_free(m);
@@ -320,12 +320,12 @@ static void check_new_class(ferry_ctx *ctx, const char *method, const char *sett
     const int64_t k = ferry_model_classes(m);
     const double v[D] = {0, 0, 0, 0, 0, 9};
     const ferry_row x = {D, NULL, v};
-    int32_t cls = -1, note[64];
+    int32_t cls = -1, votes[64];
     double f[8];
 
     for (int i = 0; i < 8; i++) {
-        assert_ok(ctx, ferry_model_see(ctx, m, &x, &cls, f, note));
-        assert_ok(ctx, ferry_model_learn(ctx, m, &x, "new", note));
+        assert_ok(ctx, ferry_model_see(ctx, m, &x, &cls, f, votes));
+        assert_ok(ctx, ferry_model_learn(ctx, m, &x, "new", votes));
         assert_int_equal(ferry_model_classes(m), k + 1);
     }
     assert_string_equal(ferry_model_class(m, k), "new");
@@ -455,7 +455,7 @@ static void test_refused(void **state)
     m = fit_model(ctx, task, "mpa", "");
     m->method = ferry_i_method_find("svm"); /* any that does not stream */
     assert_false(ferry_model_streams(m));
-    assert_int_equal(ferry_model_note(m), 0);
+    assert_int_equal(ferry_model_votes(m), 0);
     assert_false(ferry_model_watches(m));
     assert_fails(ctx, ferry_model_see(ctx, m, &ok, &cls, NULL, NULL), FERRY_ENEEDS,
                  "svm does not learn from a stream");
@@ -479,7 +479,7 @@ static ferry_status stream_all(ferry_ctx *ctx, void *p)
     ferry_opts *opts = NULL;
     ferry_model *m = NULL, *c = NULL;
     ferry_prediction *q = NULL;
-    int32_t cls = 0, note[64];
+    int32_t cls = 0, votes[64];
 
     FERRY_TRY(ferry_opts_new(ctx, &opts));
     for (const char *s = a->settings; *s;) {
@@ -491,8 +491,8 @@ static ferry_status stream_all(ferry_ctx *ctx, void *p)
     }
     FERRY_TRY(ferry_fit(ctx, a->task, a->method, opts, &m, NULL));
     for (int i = 0; i < 12; i++) {
-        FERRY_TRY(ferry_model_see(ctx, m, &x, &cls, NULL, note));
-        FERRY_TRY(ferry_model_learn(ctx, m, &x, i % 2 ? "a" : "never seen", note));
+        FERRY_TRY(ferry_model_see(ctx, m, &x, &cls, NULL, votes));
+        FERRY_TRY(ferry_model_learn(ctx, m, &x, i % 2 ? "a" : "never seen", votes));
     }
     FERRY_TRY(ferry_model_save(ctx, m, tmp_path("oom.ferry")));
     FERRY_TRY(ferry_model_load(ctx, tmp_path("oom.ferry"), NULL, &c));
@@ -528,14 +528,14 @@ static void check_learn_memory(ferry_ctx *ctx, const char *method, const char *s
     const double v[D] = {1, 2, 3, 4, 5, 6};
     const ferry_row x = {D, NULL, v};
     ferry_status st = FERRY_ENOMEM;
-    int32_t cls, note[64], twin[64];
+    int32_t cls, votes[64], twin[64];
     double f[8], g[8];
 
-    assert_ok(ctx, ferry_model_see(ctx, m, &x, &cls, f, note));
+    assert_ok(ctx, ferry_model_see(ctx, m, &x, &cls, f, votes));
     assert_ok(ctx, ferry_model_see(ctx, c, &x, &cls, g, twin));
     for (int64_t n = 1; st == FERRY_ENOMEM; n++) {
         fail_allocation(n);
-        st = ferry_model_learn(ctx, m, &x, "new", note);
+        st = ferry_model_learn(ctx, m, &x, "new", votes);
         fail_allocation(0);
     }
     assert_ok(ctx, st);
@@ -557,7 +557,7 @@ static void check_strange(ferry_ctx *ctx, const char *method, const char *settin
 {
     ferry_task *task = task_of(ctx, FERRY_CLASSIFY);
     ferry_model *m = fit_model(ctx, task, method, settings);
-    ferry_bag *good = NULL, *bad = NULL;
+    ferry_dict *good = NULL, *bad = NULL;
     void *s = NULL;
     sample r[T];
 
@@ -566,31 +566,31 @@ static void check_strange(ferry_ctx *ctx, const char *method, const char *settin
         see(ctx, m, &r[t], NULL);
         learn(ctx, m, &r[t]);
     }
-    assert_ok(ctx, ferry_i_bag_new(ctx, &good));
+    assert_ok(ctx, ferry_i_dict_new(ctx, &good));
     assert_ok(ctx, m->method->save(ctx, m->state, good));
     for (int64_t i = 0; i < 4 * good->n; i++) {
         const char *name = ferry_i_ids_at(good->names, i / 4);
-        const bag_tensor *was = &good->tensor[i / 4];
+        const dict_tensor *was = &good->tensor[i / 4];
         const double minus[] = {-1e9, -1e9, -1e9};
         const int64_t cols = was->rows == 1 && was->cols == 2 ? 3 : 2; /* not as it was */
         const int64_t numbers[] = {INT64_MAX, -3};
-        assert_ok(ctx, ferry_i_bag_new(ctx, &bad));
+        assert_ok(ctx, ferry_i_dict_new(ctx, &bad));
         for (int64_t t = 0; t < good->n; t++) {
-            bag_tensor lent = good->tensor[t];
+            dict_tensor lent = good->tensor[t];
             lent.owned = NULL;
             if (t != i / 4)
-                assert_ok(ctx,
-                          ferry_i_bag_add(ctx, bad, ferry_i_ids_at(good->names, t), &lent));
+                assert_ok(
+                    ctx, ferry_i_dict_add(ctx, bad, ferry_i_ids_at(good->names, t), &lent));
         }
         if (i % 4 == 1)
-            assert_ok(ctx, ferry_i_bag_put_reals(ctx, bad, name, 1, cols, minus));
-        if (i % 4 == 2) assert_ok(ctx, ferry_i_bag_put_ints(ctx, bad, name, 2, numbers));
-        if (i % 4 == 3) assert_ok(ctx, ferry_i_bag_put_ints(ctx, bad, name, 0, numbers));
+            assert_ok(ctx, ferry_i_dict_put_reals(ctx, bad, name, 1, cols, minus));
+        if (i % 4 == 2) assert_ok(ctx, ferry_i_dict_put_ints(ctx, bad, name, 2, numbers));
+        if (i % 4 == 3) assert_ok(ctx, ferry_i_dict_put_ints(ctx, bad, name, 0, numbers));
         assert_fails(ctx, m->method->load(ctx, bad, &s), FERRY_EDATA, "");
         assert_null(s);
-        ferry_i_bag_free(bad);
+        ferry_i_dict_free(bad);
     }
-    ferry_i_bag_free(good);
+    ferry_i_dict_free(good);
     ferry_model_free(m);
     ferry_task_free(task);
 }

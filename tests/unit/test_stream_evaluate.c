@@ -65,7 +65,7 @@ static double by_hand(ferry_ctx *ctx, const ferry_task *task, int64_t repeat,
     ferry_model *m = NULL;
     const ferry_domain *t = NULL, *full = ferry_task_domain(task, 1);
     int64_t order[N], n = 0, mistakes = 0;
-    int32_t cls, note[N][8];
+    int32_t cls, votes[N][8];
     ferry_rng rng;
 
     ctx->repeat = (uint64_t)repeat;
@@ -79,7 +79,7 @@ static double by_hand(ferry_ctx *ctx, const ferry_task *task, int64_t repeat,
     for (int64_t r = 0; r < n; r++) {
         const double *x = full->views[0]->x->dense;
         const ferry_row row = {D, NULL, x + order[r] * D};
-        assert_ok(ctx, ferry_model_see(ctx, m, &row, &cls, NULL, note[r]));
+        assert_ok(ctx, ferry_model_see(ctx, m, &row, &cls, NULL, votes[r]));
         mistakes += strcmp(ferry_model_class(m, cls),
                            (const char *[]){"a", "b", "c"}[order[r] % 3]) != 0;
         if (r < delay) continue;
@@ -87,7 +87,7 @@ static double by_hand(ferry_ctx *ctx, const ferry_task *task, int64_t repeat,
         const ferry_row late = {D, NULL, x + o * D};
         assert_ok(ctx,
                   ferry_model_learn(ctx, m, &late, (const char *[]){"a", "b", "c"}[o % 3],
-                                    note[r - delay]));
+                                    votes[r - delay]));
     }
     ferry_model_free(m);
     ferry_task_free(split);

@@ -522,19 +522,19 @@ static void test_queue(void **state)
     ferry_queue q = {0};
     char id[16];
     const double value[] = {1, 2};
-    const int32_t index[] = {3, 4}, note[] = {7};
+    const int32_t index[] = {3, 4}, votes[] = {7};
     const ferry_row x = {2, index, value};
 
     for (int i = 0; i < 1000; i++) {
         const int n = snprintf(id, sizeof id, "id%d", i);
         assert_null(ferry_i_queue_find(&q, id, n));
-        assert_ok(ctx, ferry_i_queue_add(ctx, &q, id, n, &x, note, 1));
+        assert_ok(ctx, ferry_i_queue_add(ctx, &q, id, n, &x, votes, 1));
     }
     for (int i = 0; i < 1000; i += 2) {
         const int n = snprintf(id, sizeof id, "id%d", i);
         ferry_waiting *w = ferry_i_queue_find(&q, id, n);
         assert_string_equal(w->id, id);
-        assert_int_equal(w->note[0], 7);
+        assert_int_equal(w->vote[0], 7);
         assert_int_equal(w->index[1], 4);
         ferry_i_queue_remove(&q, w);
         assert_null(ferry_i_queue_find(&q, id, n));

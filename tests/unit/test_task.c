@@ -34,7 +34,7 @@ static ferry_task *task_of(ferry_ctx *ctx, ferry_goal goal, ferry_domain *a,
     return t;
 }
 
-/* The names of a settled task as "a b c". */
+/* The names of a resolved task as "a b c". */
 static const char *names_of(const ferry_task *t)
 {
     static char text[256];
@@ -160,7 +160,7 @@ static void test_evaluate(void **state)
 
 /* ---- settling ---- */
 
-static void test_settle_words(void **state)
+static void test_resolve_words(void **state)
 {
     ferry_ctx *ctx = *state;
     const char *const a[] = {"pear", "apple", NULL}, *const b[] = {"zebra", "pear",
@@ -168,19 +168,19 @@ static void test_settle_words(void **state)
     ferry_task *t = task_of(ctx, FERRY_CLASSIFY, classes(ctx, "s", FERRY_SOURCE, 3, a),
                             classes(ctx, "t", FERRY_TARGET, 3, b));
 
-    assert_ok(ctx, ferry_i_task_settle(ctx, t));
+    assert_ok(ctx, ferry_i_task_resolve(ctx, t));
     assert_string_equal(names_of(t), "Apple apple pear zebra");
     assert_string_equal(class_of(t, 0, 0), "pear");
     assert_string_equal(class_of(t, 0, 2), "?");
     assert_string_equal(class_of(t, 1, 2), "Apple");
     const ferry_domain *before = t->domains[0];
-    assert_ok(ctx, ferry_i_task_settle(ctx, t)); /* nothing left to do */
+    assert_ok(ctx, ferry_i_task_resolve(ctx, t)); /* nothing left to do */
     assert_ptr_equal(t->domains[0], before);
     ferry_task_free(t);
 }
 
 /* Numbers sort by value; "+1" and "1.0" are "1"; a class that does not occur is none. */
-static void test_settle_numbers_as_classes(void **state)
+static void test_resolve_numbers_as_classes(void **state)
 {
     ferry_ctx *ctx = *state;
     const char *const a[] = {"10", "9", "+1"}, *const b[] = {"1.0", "1", "-2"};
@@ -190,7 +190,7 @@ static void test_settle_numbers_as_classes(void **state)
 
     assert_ok(ctx, ferry_task_add_domain(ctx, t, numbers(ctx, "n", 3, x)));
     ferry_i_ids_add(t->domains[0]->labels->names, "5", NULL);
-    assert_ok(ctx, ferry_i_task_settle(ctx, t));
+    assert_ok(ctx, ferry_i_task_resolve(ctx, t));
     assert_string_equal(names_of(t), "-2 1 9 10");
     assert_string_equal(class_of(t, 0, 2), "1");
     assert_string_equal(class_of(t, 1, 0), "1");
@@ -199,19 +199,19 @@ static void test_settle_numbers_as_classes(void **state)
     ferry_task_free(t);
 }
 
-static void test_settle_regress(void **state)
+static void test_resolve_regress(void **state)
 {
     ferry_ctx *ctx = *state;
     const char *const a[] = {"1.5", NULL}, *const b[] = {"1", "many"};
     ferry_task *t =
         task_of(ctx, FERRY_REGRESS, classes(ctx, "s", FERRY_SOURCE, 2, a), NULL);
 
-    assert_ok(ctx, ferry_i_task_settle(ctx, t));
+    assert_ok(ctx, ferry_i_task_resolve(ctx, t));
     assert_null(t->names);
     assert_close(t->domains[0]->labels->num[0], 1.5, 0);
     assert_true(isnan(t->domains[0]->labels->num[1]));
     assert_ok(ctx, ferry_task_add_domain(ctx, t, classes(ctx, "w", FERRY_TARGET, 2, b)));
-    assert_fails(ctx, ferry_i_task_settle(ctx, t), FERRY_EDATA,
+    assert_fails(ctx, ferry_i_task_resolve(ctx, t), FERRY_EDATA,
                  "goal regress: domain 'w': label 'many' (instance 2) is not a number");
     assert_int_equal(t->domains[1]->labels->kind, FERRY_LABEL_CLASS); /* as before */
     ferry_task_free(t);
@@ -237,7 +237,7 @@ static void count_warnings(void *user, ferry_level level, const char *line)
 }
 
 /* The labels that all domains know, said once. */
-static void test_settle_multilabel(void **state)
+static void test_resolve_multilabel(void **state)
 {
     ferry_ctx *ctx = *state;
     const char *const a[] = {"sky", "sea"}, *const b[] = {"sea", "grass", "never"};
@@ -248,8 +248,8 @@ static void test_settle_multilabel(void **state)
 
     ferry_ctx_set_log(ctx, count_warnings, FERRY_WARN, &lines);
     assert_ok(ctx, ferry_task_add_domain(ctx, t, classes(ctx, "c", FERRY_SOURCE, 1, c)));
-    assert_ok(ctx, ferry_i_task_settle(ctx, t));
-    assert_ok(ctx, ferry_i_task_settle(ctx, t));
+    assert_ok(ctx, ferry_i_task_resolve(ctx, t));
+    assert_ok(ctx, ferry_i_task_resolve(ctx, t));
     assert_int_equal(lines, 1);
     assert_string_equal(names_of(t), "sea");
     for (int64_t i = 0; i < 2; i++) { /* both have sea in both instances */
@@ -260,18 +260,18 @@ static void test_settle_multilabel(void **state)
     ferry_ctx_set_log(ctx, NULL, FERRY_WARN, NULL);
     assert_ok(ctx,
               ferry_task_add_domain(ctx, t, classes(ctx, "d", FERRY_SOURCE, 1, other)));
-    assert_fails(ctx, ferry_i_task_settle(ctx, t), FERRY_EDATA,
+    assert_fails(ctx, ferry_i_task_resolve(ctx, t), FERRY_EDATA,
                  "none of the 2 labels is known to all domains");
     ferry_task_free(t);
 }
 
-static void test_settle_sets_as_classes(void **state)
+static void test_resolve_sets_as_classes(void **state)
 {
     ferry_ctx *ctx = *state;
     const char *const a[] = {"sky", "sea"};
     ferry_task *t = task_of(ctx, FERRY_CLASSIFY, sets(ctx, "s", 2, a), NULL);
 
-    assert_fails(ctx, ferry_i_task_settle(ctx, t), FERRY_EDATA,
+    assert_fails(ctx, ferry_i_task_resolve(ctx, t), FERRY_EDATA,
                  "goal classify: domain 's': instance 1 has 2 labels");
     ferry_task_free(t);
 }
@@ -283,7 +283,7 @@ static void count_lines(void *user, ferry_level level, const char *line)
     ++*(int *)user;
 }
 
-static void test_settle_embed_and_rate(void **state)
+static void test_resolve_embed_and_rate(void **state)
 {
     ferry_ctx *ctx = *state;
     const char *const a[] = {"sky", "sea"}, *const b[] = {"x", "y"};
@@ -292,19 +292,19 @@ static void test_settle_embed_and_rate(void **state)
                             classes(ctx, "t", FERRY_TARGET, 2, b));
 
     ferry_ctx_set_log(ctx, count_lines, FERRY_WARN, &lines);
-    assert_ok(ctx, ferry_i_task_settle(ctx, t));
+    assert_ok(ctx, ferry_i_task_resolve(ctx, t));
     assert_int_equal(lines, 1);
     assert_null(t->domains[0]->labels); /* sets cannot score an embedding */
     assert_string_equal(names_of(t), "x y");
     ferry_task_free(t);
     t = task_of(ctx, FERRY_RATE, sets(ctx, "s", 2, a), NULL);
-    assert_ok(ctx, ferry_i_task_settle(ctx, t));
+    assert_ok(ctx, ferry_i_task_resolve(ctx, t));
     assert_null(t->domains[0]->labels);
     assert_null(t->names);
     ferry_task_free(t);
 }
 
-static void test_settled_leaves_the_task_alone(void **state)
+static void test_resolved_leaves_the_task_alone(void **state)
 {
     ferry_ctx *ctx = *state;
     const char *const a[] = {"2", "1"};
@@ -312,7 +312,7 @@ static void test_settled_leaves_the_task_alone(void **state)
         task_of(ctx, FERRY_REGRESS, classes(ctx, "s", FERRY_SOURCE, 2, a), NULL);
     ferry_task *s = NULL;
 
-    assert_ok(ctx, ferry_i_task_settled(ctx, t, &s));
+    assert_ok(ctx, ferry_i_task_resolved(ctx, t, &s));
     assert_int_equal(t->domains[0]->labels->kind, FERRY_LABEL_CLASS);
     assert_int_equal(s->domains[0]->labels->kind, FERRY_LABEL_NUMBER);
     assert_ptr_equal(s->domains[0]->ids, t->domains[0]->ids);
@@ -344,8 +344,8 @@ static ferry_status everything(ferry_ctx *ctx, void *arg)
     if (st != FERRY_OK) goto done;
     FERRY_TRY(ferry_task_add_method(ctx, t, "svm", NULL, opts));
     FERRY_TRY(ferry_task_set_evaluate(ctx, t, NULL));
-    FERRY_TRY(ferry_i_task_settled(ctx, t, &s));
-    FERRY_TRY(ferry_i_task_settle(ctx, t));
+    FERRY_TRY(ferry_i_task_resolved(ctx, t, &s));
+    FERRY_TRY(ferry_i_task_resolve(ctx, t));
 done:
     ferry_domain_free(d);
     ferry_task_free(t);
@@ -369,13 +369,13 @@ int main(void)
         TEST(test_domains_and_roles),
         TEST(test_methods),
         TEST(test_evaluate),
-        TEST(test_settle_words),
-        TEST(test_settle_numbers_as_classes),
-        TEST(test_settle_regress),
-        TEST(test_settle_multilabel),
-        TEST(test_settle_sets_as_classes),
-        TEST(test_settle_embed_and_rate),
-        TEST(test_settled_leaves_the_task_alone),
+        TEST(test_resolve_words),
+        TEST(test_resolve_numbers_as_classes),
+        TEST(test_resolve_regress),
+        TEST(test_resolve_multilabel),
+        TEST(test_resolve_sets_as_classes),
+        TEST(test_resolve_embed_and_rate),
+        TEST(test_resolved_leaves_the_task_alone),
         TEST(test_memory),
     };
     return cmocka_run_group_tests_name("task", tests, NULL, NULL);

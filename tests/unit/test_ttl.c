@@ -506,27 +506,27 @@ static void test_broken_files(void **state)
     const int64_t frame[] = {2, 2, 0, 0, 0}, hash[] = {7};
     const double h[] = {1, 2, 3, 4};
     ferry_ids *ids = ferry_i_ids_numbers(1);
-    ferry_bag *bag = NULL;
+    ferry_dict *dict = NULL;
     void *out = NULL;
 
-    assert_ok(ctx, ferry_i_bag_new(ctx, &bag));
-    assert_ok(ctx, ferry_i_bag_put_ints(ctx, bag, "ttl", 6, odd));
-    assert_fails(ctx, ferry_i_method_find("ttl")->load(ctx, bag, &out), FERRY_EDATA,
+    assert_ok(ctx, ferry_i_dict_new(ctx, &dict));
+    assert_ok(ctx, ferry_i_dict_put_ints(ctx, dict, "ttl", 6, odd));
+    assert_fails(ctx, ferry_i_method_find("ttl")->load(ctx, dict, &out), FERRY_EDATA,
                  "mode 1, 1 classes");
-    ferry_i_bag_free(bag);
-    assert_ok(ctx, ferry_i_bag_new(ctx, &bag));
-    assert_ok(ctx, ferry_i_bag_put_ints(ctx, bag, "ttl", 6, good));
-    assert_ok(ctx, ferry_i_bag_put_ints(ctx, bag, "frame", 5, frame));
-    assert_ok(ctx, ferry_i_bag_put_reals(ctx, bag, "H", 2, 2, h));
-    assert_ok(ctx, ferry_i_bag_put_ids(ctx, bag, "seen", ids));
-    assert_ok(ctx, ferry_i_bag_put_reals(ctx, bag, "seen.G", 1, 2, h));
-    assert_ok(ctx, ferry_i_bag_put_ints(ctx, bag, "seen.hash", 1, hash));
-    assert_fails(ctx, ferry_i_method_find("ttl")->load(ctx, bag, &out), FERRY_EDATA,
+    ferry_i_dict_free(dict);
+    assert_ok(ctx, ferry_i_dict_new(ctx, &dict));
+    assert_ok(ctx, ferry_i_dict_put_ints(ctx, dict, "ttl", 6, good));
+    assert_ok(ctx, ferry_i_dict_put_ints(ctx, dict, "frame", 5, frame));
+    assert_ok(ctx, ferry_i_dict_put_reals(ctx, dict, "H", 2, 2, h));
+    assert_ok(ctx, ferry_i_dict_put_ids(ctx, dict, "seen", ids));
+    assert_ok(ctx, ferry_i_dict_put_reals(ctx, dict, "seen.G", 1, 2, h));
+    assert_ok(ctx, ferry_i_dict_put_ints(ctx, dict, "seen.hash", 1, hash));
+    assert_fails(ctx, ferry_i_method_find("ttl")->load(ctx, dict, &out), FERRY_EDATA,
                  "text factors is missing");
-    assert_ok(ctx, ferry_i_bag_put_text(ctx, bag, "factors", ""));
-    assert_fails(ctx, ferry_i_method_find("ttl")->load(ctx, bag, &out), FERRY_EDATA,
+    assert_ok(ctx, ferry_i_dict_put_text(ctx, dict, "factors", ""));
+    assert_fails(ctx, ferry_i_method_find("ttl")->load(ctx, dict, &out), FERRY_EDATA,
                  "has 0 names, expected 1");
-    ferry_i_bag_free(bag);
+    ferry_i_dict_free(dict);
     ferry_i_ids_free(ids);
 }
 

@@ -259,7 +259,7 @@ static ferry_status carried_fit(ferry_ctx *ctx, const ferry_task *task, const vo
     (void)options;
     (void)rep;
     *state = c;
-    return c ? ferry_i_task_settled(ctx, task, &c->task) : ferry_i_nomem(ctx);
+    return c ? ferry_i_task_resolved(ctx, task, &c->task) : ferry_i_nomem(ctx);
 }
 
 static void carried_free(void *state)

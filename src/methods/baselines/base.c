@@ -105,7 +105,8 @@ static void columns_name(char *name, size_t size, int64_t v)
     (void)snprintf(name, size, "space.columns.%lld", (long long)v);
 }
 
-static ferry_status save_columns(ferry_ctx *ctx, const space *s, int64_t v, ferry_bag *bag)
+static ferry_status save_columns(ferry_ctx *ctx, const space *s, int64_t v,
+                                 ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
     int64_t *wide = ferry_i_calloc(s->width[v], sizeof *wide);
@@ -115,59 +116,60 @@ static ferry_status save_columns(ferry_ctx *ctx, const space *s, int64_t v, ferr
     for (int64_t j = 0; j < s->width[v]; j++)
         wide[j] = s->local[v][j];
     columns_name(name, sizeof name, v);
-    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, name, s->width[v], wide));
+    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, name, s->width[v], wide));
 done:
     ferry_i_free(wide);
     return st;
 }
 
-static ferry_status save_space(ferry_ctx *ctx, const base *b, ferry_bag *bag)
+static ferry_status save_space(ferry_ctx *ctx, const base *b, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
     const space *s = b->space;
     const ferry_prep *p = b->prep;
     const int64_t scale = p->scale;
 
-    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, "space.width", s->n_views, s->width));
-    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, "space.used", s->n_views, s->used));
-    FERRY_TRY(ferry_i_bag_put_bytes(ctx, bag, "space.sparse", s->n_views, s->sparse));
+    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "space.width", s->n_views, s->width));
+    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "space.used", s->n_views, s->used));
+    FERRY_TRY(ferry_i_dict_put_bytes(ctx, dict, "space.sparse", s->n_views, s->sparse));
     for (int64_t v = 0; v < s->n_views; v++)
-        if (s->local[v]) FERRY_TRY(save_columns(ctx, s, v, bag));
-    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, "prep.scale", 1, &scale));
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "prep.fill", 1, p->d, p->fill));
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "prep.mean", 1, p->d, p->mean));
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "prep.inv_sd", 1, p->d, p->inv_sd));
+        if (s->local[v]) FERRY_TRY(save_columns(ctx, s, v, dict));
+    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "prep.scale", 1, &scale));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "prep.fill", 1, p->d, p->fill));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "prep.mean", 1, p->d, p->mean));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "prep.inv_sd", 1, p->d, p->inv_sd));
 done:
     return st;
 }
 
-ferry_status ferry_i_base_save(ferry_ctx *ctx, const base *b, ferry_bag *bag)
+ferry_status ferry_i_base_save(ferry_ctx *ctx, const base *b, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
     const int64_t goal = b->goal;
 
-    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, "goal", 1, &goal));
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "prior", 1, b->k, b->prior));
-    if (b->space) FERRY_TRY(save_space(ctx, b, bag));
+    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "goal", 1, &goal));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "prior", 1, b->k, b->prior));
+    if (b->space) FERRY_TRY(save_space(ctx, b, dict));
 done:
     return st;
 }
 
-static ferry_status load_one(ferry_ctx *ctx, const ferry_bag *bag, const char *name,
+static ferry_status load_one(ferry_ctx *ctx, const ferry_dict *dict, const char *name,
                              int64_t *value)
 {
     ferry_status st = FERRY_OK;
     const int64_t *data = NULL;
     int64_t n = 1;
 
-    FERRY_TRY(ferry_i_bag_ints(ctx, bag, name, &n, &data));
+    FERRY_TRY(ferry_i_dict_ints(ctx, dict, name, &n, &data));
     *value = data[0];
 done:
     return st;
 }
 
 /* The columns of view v are numbered 0, 1, ... where they are used. */
-static ferry_status load_columns(ferry_ctx *ctx, const ferry_bag *bag, int64_t v, space *s)
+static ferry_status load_columns(ferry_ctx *ctx, const ferry_dict *dict, int64_t v,
+                                 space *s)
 {
     ferry_status st = FERRY_OK;
     const int64_t *wide = NULL;
@@ -176,10 +178,10 @@ static ferry_status load_columns(ferry_ctx *ctx, const ferry_bag *bag, int64_t v
     char name[48];
 
     columns_name(name, sizeof name, v);
-    FERRY_NEED(ctx, s->used[v] == s->width[v] || ferry_i_bag_has(bag, name), FERRY_EDATA,
+    FERRY_NEED(ctx, s->used[v] == s->width[v] || ferry_i_dict_has(dict, name), FERRY_EDATA,
                "tensor %s is missing", name);
-    if (!ferry_i_bag_has(bag, name)) goto done;
-    FERRY_TRY(ferry_i_bag_ints(ctx, bag, name, &n, &wide));
+    if (!ferry_i_dict_has(dict, name)) goto done;
+    FERRY_TRY(ferry_i_dict_ints(ctx, dict, name, &n, &wide));
     s->local[v] = ferry_i_calloc(n, sizeof **s->local);
     FERRY_HAVE(ctx, s->local[v]);
     for (int64_t j = 0; j < n; j++) {
@@ -196,16 +198,16 @@ done:
     return st;
 }
 
-static ferry_status load_space(ferry_ctx *ctx, const ferry_bag *bag, base *b)
+static ferry_status load_space(ferry_ctx *ctx, const ferry_dict *dict, base *b)
 {
     ferry_status st = FERRY_OK;
     const int64_t *width = NULL, *used = NULL;
     const uint8_t *sparse = NULL;
     int64_t n = -1;
 
-    FERRY_TRY(ferry_i_bag_ints(ctx, bag, "space.width", &n, &width));
-    FERRY_TRY(ferry_i_bag_ints(ctx, bag, "space.used", &n, &used));
-    FERRY_TRY(ferry_i_bag_bytes(ctx, bag, "space.sparse", &n, &sparse));
+    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "space.width", &n, &width));
+    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "space.used", &n, &used));
+    FERRY_TRY(ferry_i_dict_bytes(ctx, dict, "space.sparse", &n, &sparse));
     FERRY_NEED(ctx, n > 0, FERRY_EDATA, "tensor space.width is empty");
     FERRY_TRY(ferry_i_space_new(ctx, n, &b->space));
     for (int64_t v = 0; v < n; v++) {
@@ -215,13 +217,13 @@ static ferry_status load_space(ferry_ctx *ctx, const ferry_bag *bag, base *b)
         b->space->width[v] = width[v];
         b->space->used[v] = used[v];
         b->space->sparse[v] = sparse[v] != 0;
-        FERRY_TRY(load_columns(ctx, bag, v, b->space));
+        FERRY_TRY(load_columns(ctx, dict, v, b->space));
     }
 done:
     return st;
 }
 
-static ferry_status load_prep(ferry_ctx *ctx, const ferry_bag *bag, base *b)
+static ferry_status load_prep(ferry_ctx *ctx, const ferry_dict *dict, base *b)
 {
     ferry_status st = FERRY_OK;
     int64_t scale = 0;
@@ -229,27 +231,27 @@ static ferry_status load_prep(ferry_ctx *ctx, const ferry_bag *bag, base *b)
 
     b->prep = p;
     FERRY_HAVE(ctx, p);
-    FERRY_TRY(load_one(ctx, bag, "prep.scale", &scale));
+    FERRY_TRY(load_one(ctx, dict, "prep.scale", &scale));
     FERRY_NEED(ctx, 0 <= scale && scale <= FERRY_SCALE_KEEP, FERRY_EDATA,
                "tensor prep.scale: %lld is no way to scale", (long long)scale);
     p->scale = (ferry_scale)scale;
     p->d = ferry_i_space_width(b->space);
-    FERRY_TRY(ferry_i_bag_reals_copy(ctx, bag, "prep.fill", 1, p->d, &p->fill));
-    FERRY_TRY(ferry_i_bag_reals_copy(ctx, bag, "prep.mean", 1, p->d, &p->mean));
-    FERRY_TRY(ferry_i_bag_reals_copy(ctx, bag, "prep.inv_sd", 1, p->d, &p->inv_sd));
+    FERRY_TRY(ferry_i_dict_reals_copy(ctx, dict, "prep.fill", 1, p->d, &p->fill));
+    FERRY_TRY(ferry_i_dict_reals_copy(ctx, dict, "prep.mean", 1, p->d, &p->mean));
+    FERRY_TRY(ferry_i_dict_reals_copy(ctx, dict, "prep.inv_sd", 1, p->d, &p->inv_sd));
 done:
     return st;
 }
 
-ferry_status ferry_i_base_load(ferry_ctx *ctx, const ferry_bag *bag, base *b)
+ferry_status ferry_i_base_load(ferry_ctx *ctx, const ferry_dict *dict, base *b)
 {
     ferry_status st = FERRY_OK;
     const double *prior = NULL;
     int64_t goal = 0, rows = 1, k = -1;
 
     *b = (base){0};
-    FERRY_TRY(load_one(ctx, bag, "goal", &goal));
-    FERRY_TRY(ferry_i_bag_reals(ctx, bag, "prior", &rows, &k, &prior));
+    FERRY_TRY(load_one(ctx, dict, "goal", &goal));
+    FERRY_TRY(ferry_i_dict_reals(ctx, dict, "prior", &rows, &k, &prior));
     FERRY_NEED(ctx,
                goal == FERRY_CLASSIFY || goal == FERRY_MULTILABEL ||
                    (goal == FERRY_REGRESS && k == 1),
@@ -258,10 +260,10 @@ ferry_status ferry_i_base_load(ferry_ctx *ctx, const ferry_bag *bag, base *b)
     FERRY_NEED(ctx, k > 0, FERRY_EDATA, "tensor prior is empty");
     b->goal = (ferry_goal)goal;
     b->k = k;
-    FERRY_TRY(ferry_i_bag_reals_copy(ctx, bag, "prior", 1, k, &b->prior));
-    if (!ferry_i_bag_has(bag, "space.width")) goto done;
-    FERRY_TRY(load_space(ctx, bag, b));
-    FERRY_TRY(load_prep(ctx, bag, b));
+    FERRY_TRY(ferry_i_dict_reals_copy(ctx, dict, "prior", 1, k, &b->prior));
+    if (!ferry_i_dict_has(dict, "space.width")) goto done;
+    FERRY_TRY(load_space(ctx, dict, b));
+    FERRY_TRY(load_prep(ctx, dict, b));
 done:
     return st;
 }

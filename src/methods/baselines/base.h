@@ -126,7 +126,7 @@ void ferry_i_base_predict_scores(const base *b, const ferry_block *scores,
                                  const int64_t *instance, double least,
                                  ferry_prediction *p);
 
-ferry_status ferry_i_base_save(ferry_ctx *ctx, const base *b, ferry_bag *bag);
-ferry_status ferry_i_base_load(ferry_ctx *ctx, const ferry_bag *bag, base *b);
+ferry_status ferry_i_base_save(ferry_ctx *ctx, const base *b, ferry_dict *dict);
+ferry_status ferry_i_base_load(ferry_ctx *ctx, const ferry_dict *dict, base *b);
 
 #endif

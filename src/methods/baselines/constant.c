@@ -90,19 +90,19 @@ static ferry_status constant_predict(ferry_ctx *ctx, const void *state,
     return ferry_i_base_predict_prior(ctx, state, p);
 }
 
-static ferry_status constant_save(ferry_ctx *ctx, const void *state, ferry_bag *bag)
+static ferry_status constant_save(ferry_ctx *ctx, const void *state, ferry_dict *dict)
 {
-    return ferry_i_base_save(ctx, state, bag);
+    return ferry_i_base_save(ctx, state, dict);
 }
 
-static ferry_status constant_load(ferry_ctx *ctx, const ferry_bag *bag, void **state)
+static ferry_status constant_load(ferry_ctx *ctx, const ferry_dict *dict, void **state)
 {
     ferry_status st = FERRY_OK;
     base *b = ferry_i_calloc(1, sizeof *b);
 
     *state = NULL;
     FERRY_HAVE(ctx, b);
-    FERRY_TRY(ferry_i_base_load(ctx, bag, b));
+    FERRY_TRY(ferry_i_base_load(ctx, dict, b));
     *state = b;
     b = NULL;
 done:

@@ -117,7 +117,7 @@ done:
 /* Whether the features are like counts: no value below 0, at least half of the cells 0, and
  * no feature with more than a quarter of the sum (an amount of money beside yes and no).
  * The values decide, not how they are stored: the same table gives the same numbers from a
- * dense and a sparse file. Tried on pictures (SURF, DeCAF6, bags of visual words), text and
+ * dense and a sparse file. Tried on pictures (SURF, DeCAF6, dicts of visual words), text and
  * tables: unit length gained 2 to 14 points of accuracy on the first two, and loses them on
  * the last. The two shares were set with those very accuracies in view. */
 static ferry_status like_counts(ferry_ctx *ctx, const ferry_matrix *x, bool *yes)

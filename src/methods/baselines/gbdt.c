@@ -145,29 +145,29 @@ done:
     return st;
 }
 
-ferry_status ferry_i_gbdt_save(ferry_ctx *ctx, const void *state, ferry_bag *bag)
+ferry_status ferry_i_gbdt_save(ferry_ctx *ctx, const void *state, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
     const gbdt *m = state;
 
-    FERRY_TRY(ferry_i_base_save(ctx, &m->b, bag));
-    FERRY_TRY(ferry_i_gbc_goal_save(ctx, &m->goal, bag));
-    FERRY_TRY(ferry_i_gbc_forest_save(ctx, m->forest, bag));
+    FERRY_TRY(ferry_i_base_save(ctx, &m->b, dict));
+    FERRY_TRY(ferry_i_gbc_goal_save(ctx, &m->goal, dict));
+    FERRY_TRY(ferry_i_gbc_forest_save(ctx, m->forest, dict));
 done:
     return st;
 }
 
-ferry_status ferry_i_gbdt_load(ferry_ctx *ctx, const ferry_bag *bag, void **state)
+ferry_status ferry_i_gbdt_load(ferry_ctx *ctx, const ferry_dict *dict, void **state)
 {
     ferry_status st = FERRY_OK;
     gbdt *m = ferry_i_calloc(1, sizeof *m);
 
     *state = NULL;
     FERRY_HAVE(ctx, m);
-    FERRY_TRY(ferry_i_base_load(ctx, bag, &m->b));
+    FERRY_TRY(ferry_i_base_load(ctx, dict, &m->b));
     FERRY_NEED(ctx, m->b.space, FERRY_EDATA, "tensor space.width is missing");
-    FERRY_TRY(ferry_i_gbc_goal_load(ctx, bag, &m->goal));
-    FERRY_TRY(ferry_i_gbc_forest_load(ctx, bag, &m->forest));
+    FERRY_TRY(ferry_i_gbc_goal_load(ctx, dict, &m->goal));
+    FERRY_TRY(ferry_i_gbc_forest_load(ctx, dict, &m->forest));
     FERRY_NEED(ctx,
                m->forest->p == 1 && m->forest->k == m->goal.k &&
                    m->forest->cols[0] == ferry_i_space_width(m->b.space),

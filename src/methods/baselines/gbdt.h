@@ -68,8 +68,8 @@ typedef struct gbdt {
 gbc_settings ferry_i_gbdt_settings(const gbdt_growing *o, bool logistic);
 ferry_status ferry_i_gbdt_predict(ferry_ctx *ctx, const void *state, const ferry_domain *d,
                                   ferry_prediction *p);
-ferry_status ferry_i_gbdt_save(ferry_ctx *ctx, const void *state, ferry_bag *bag);
-ferry_status ferry_i_gbdt_load(ferry_ctx *ctx, const ferry_bag *bag, void **state);
+ferry_status ferry_i_gbdt_save(ferry_ctx *ctx, const void *state, ferry_dict *dict);
+ferry_status ferry_i_gbdt_load(ferry_ctx *ctx, const ferry_dict *dict, void **state);
 void ferry_i_gbdt_free(void *state);
 
 #endif

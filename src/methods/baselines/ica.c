@@ -241,31 +241,31 @@ done:
 /* ---- save and load ---- */
 
 static ferry_status save_linear(ferry_ctx *ctx, const char *name, const char *seen,
-                                const ferry_linear *m, ferry_bag *bag)
+                                const ferry_linear *m, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
 
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, name, m->k, m->d + 1, m->w));
-    FERRY_TRY(ferry_i_bag_put_bytes(ctx, bag, seen, m->k, m->seen));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, name, m->k, m->d + 1, m->w));
+    FERRY_TRY(ferry_i_dict_put_bytes(ctx, dict, seen, m->k, m->seen));
 done:
     return st;
 }
 
-static ferry_status ica_save(ferry_ctx *ctx, const void *model, ferry_bag *bag)
+static ferry_status ica_save(ferry_ctx *ctx, const void *model, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
     const state *s = model;
 
-    FERRY_TRY(ferry_i_base_save(ctx, &s->b, bag));
-    FERRY_TRY(ferry_i_known_save(ctx, &s->k, bag));
-    FERRY_TRY(save_linear(ctx, "first", "first.seen", s->first, bag));
-    FERRY_TRY(save_linear(ctx, "model", "model.seen", s->model, bag));
-    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, "max_iter", 1, &s->max_iter));
+    FERRY_TRY(ferry_i_base_save(ctx, &s->b, dict));
+    FERRY_TRY(ferry_i_known_save(ctx, &s->k, dict));
+    FERRY_TRY(save_linear(ctx, "first", "first.seen", s->first, dict));
+    FERRY_TRY(save_linear(ctx, "model", "model.seen", s->model, dict));
+    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "max_iter", 1, &s->max_iter));
 done:
     return st;
 }
 
-static ferry_status load_linear(ferry_ctx *ctx, const ferry_bag *bag, const char *name,
+static ferry_status load_linear(ferry_ctx *ctx, const ferry_dict *dict, const char *name,
                                 const char *seen_name, int64_t k, int64_t d,
                                 ferry_linear **out)
 {
@@ -277,8 +277,8 @@ static ferry_status load_linear(ferry_ctx *ctx, const ferry_bag *bag, const char
 
     *out = m;
     FERRY_HAVE(ctx, m);
-    FERRY_TRY(ferry_i_bag_reals(ctx, bag, name, &k, &cols, &w));
-    FERRY_TRY(ferry_i_bag_bytes(ctx, bag, seen_name, &k, &seen));
+    FERRY_TRY(ferry_i_dict_reals(ctx, dict, name, &k, &cols, &w));
+    FERRY_TRY(ferry_i_dict_bytes(ctx, dict, seen_name, &k, &seen));
     m->kind = FERRY_LINEAR_LOGREG;
     m->k = k;
     m->d = d;
@@ -290,7 +290,7 @@ done:
     return st;
 }
 
-static ferry_status ica_load(ferry_ctx *ctx, const ferry_bag *bag, void **out)
+static ferry_status ica_load(ferry_ctx *ctx, const ferry_dict *dict, void **out)
 {
     ferry_status st = FERRY_OK;
     const int64_t *steps = NULL;
@@ -299,18 +299,18 @@ static ferry_status ica_load(ferry_ctx *ctx, const ferry_bag *bag, void **out)
 
     *out = NULL;
     FERRY_HAVE(ctx, s);
-    FERRY_TRY(ferry_i_base_load(ctx, bag, &s->b));
+    FERRY_TRY(ferry_i_base_load(ctx, dict, &s->b));
     FERRY_NEED(ctx, s->b.space && s->b.goal == FERRY_CLASSIFY, FERRY_EDATA,
                "tensor space.width is missing");
-    FERRY_TRY(ferry_i_known_load(ctx, bag, &s->k));
+    FERRY_TRY(ferry_i_known_load(ctx, dict, &s->k));
     FERRY_NEED(ctx, s->k.goal.goal == FERRY_CLASSIFY && s->k.goal.classes == s->b.k,
                FERRY_EDATA, "tensor target.sizes: %lld classes, not %lld",
                (long long)s->k.goal.classes, (long long)s->b.k);
     const int64_t d = ferry_i_space_width(s->b.space);
-    FERRY_TRY(load_linear(ctx, bag, "first", "first.seen", s->b.k, d, &s->first));
-    FERRY_TRY(load_linear(ctx, bag, "model", "model.seen", s->b.k,
+    FERRY_TRY(load_linear(ctx, dict, "first", "first.seen", s->b.k, d, &s->first));
+    FERRY_TRY(load_linear(ctx, dict, "model", "model.seen", s->b.k,
                           d + s->b.k * ferry_i_ids_count(s->k.graphs), &s->model));
-    FERRY_TRY(ferry_i_bag_ints(ctx, bag, "max_iter", &one, &steps));
+    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "max_iter", &one, &steps));
     s->max_iter = steps[0];
     *out = s;
     s = NULL;

@@ -127,44 +127,44 @@ done:
     return st;
 }
 
-static ferry_status save_labels(ferry_ctx *ctx, const knn_model *m, ferry_bag *bag)
+static ferry_status save_labels(ferry_ctx *ctx, const knn_model *m, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
     int64_t *wide = NULL;
 
     if (m->b.goal == FERRY_REGRESS)
-        return ferry_i_bag_put_reals(ctx, bag, "labels", 1, m->e.n, m->e.num);
+        return ferry_i_dict_put_reals(ctx, dict, "labels", 1, m->e.n, m->e.num);
     if (m->b.goal == FERRY_MULTILABEL)
-        return ferry_i_bag_put_bytes(ctx, bag, "labels", m->e.n * m->b.k, m->e.on);
+        return ferry_i_dict_put_bytes(ctx, dict, "labels", m->e.n * m->b.k, m->e.on);
     FERRY_NEW(ctx, wide, m->e.n);
     for (int64_t i = 0; i < m->e.n; i++)
         wide[i] = m->e.cls[i];
-    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, "labels", m->e.n, wide));
+    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "labels", m->e.n, wide));
 done:
     ferry_i_free(wide);
     return st;
 }
 
-static ferry_status knn_save(ferry_ctx *ctx, const void *state, ferry_bag *bag)
+static ferry_status knn_save(ferry_ctx *ctx, const void *state, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
     const knn_model *m = state;
     const int64_t form[] = {m->k, m->distance, m->weighted};
 
-    FERRY_TRY(ferry_i_base_save(ctx, &m->b, bag));
-    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, "form", 3, form));
-    FERRY_TRY(ferry_i_bag_put_matrix(ctx, bag, "x", m->e.x));
-    FERRY_TRY(save_labels(ctx, m, bag));
+    FERRY_TRY(ferry_i_base_save(ctx, &m->b, dict));
+    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "form", 3, form));
+    FERRY_TRY(ferry_i_dict_put_matrix(ctx, dict, "x", m->e.x));
+    FERRY_TRY(save_labels(ctx, m, dict));
 done:
     return st;
 }
 
-static ferry_status load_classes(ferry_ctx *ctx, const ferry_bag *bag, knn_model *m)
+static ferry_status load_classes(ferry_ctx *ctx, const ferry_dict *dict, knn_model *m)
 {
     ferry_status st = FERRY_OK;
     const int64_t *wide = NULL;
 
-    FERRY_TRY(ferry_i_bag_ints(ctx, bag, "labels", &m->e.n, &wide));
+    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "labels", &m->e.n, &wide));
     FERRY_NEW(ctx, m->e.cls, m->e.n);
     for (int64_t i = 0; i < m->e.n; i++) {
         FERRY_NEED(ctx, 0 <= wide[i] && wide[i] < m->b.k, FERRY_EDATA,
@@ -176,22 +176,22 @@ done:
     return st;
 }
 
-static ferry_status load_labels(ferry_ctx *ctx, const ferry_bag *bag, knn_model *m)
+static ferry_status load_labels(ferry_ctx *ctx, const ferry_dict *dict, knn_model *m)
 {
     ferry_status st = FERRY_OK;
     const double *num = NULL;
     const uint8_t *on = NULL;
     int64_t one = 1, cells = 0;
 
-    if (m->b.goal == FERRY_CLASSIFY) return load_classes(ctx, bag, m);
+    if (m->b.goal == FERRY_CLASSIFY) return load_classes(ctx, dict, m);
     if (m->b.goal == FERRY_REGRESS) {
-        FERRY_TRY(ferry_i_bag_reals(ctx, bag, "labels", &one, &m->e.n, &num));
+        FERRY_TRY(ferry_i_dict_reals(ctx, dict, "labels", &one, &m->e.n, &num));
         FERRY_NEW(ctx, m->e.num, m->e.n);
         memcpy(m->e.num, num, (size_t)m->e.n * sizeof *num);
         goto done;
     }
     cells = m->e.n * m->b.k;
-    FERRY_TRY(ferry_i_bag_bytes(ctx, bag, "labels", &cells, &on));
+    FERRY_TRY(ferry_i_dict_bytes(ctx, dict, "labels", &cells, &on));
     FERRY_NEW(ctx, m->e.on, cells);
     for (int64_t i = 0; i < cells; i++)
         m->e.on[i] = on[i] != 0;
@@ -199,7 +199,7 @@ done:
     return st;
 }
 
-static ferry_status knn_load(ferry_ctx *ctx, const ferry_bag *bag, void **state)
+static ferry_status knn_load(ferry_ctx *ctx, const ferry_dict *dict, void **state)
 {
     ferry_status st = FERRY_OK;
     const int64_t *form = NULL;
@@ -208,10 +208,10 @@ static ferry_status knn_load(ferry_ctx *ctx, const ferry_bag *bag, void **state)
 
     *state = NULL;
     FERRY_NEW(ctx, m, 1);
-    FERRY_TRY(ferry_i_base_load(ctx, bag, &m->b));
+    FERRY_TRY(ferry_i_base_load(ctx, dict, &m->b));
     FERRY_NEED(ctx, m->b.space, FERRY_EDATA, "tensor space.width is missing");
-    FERRY_TRY(ferry_i_bag_ints(ctx, bag, "form", &three, &form));
-    FERRY_TRY(ferry_i_bag_matrix(ctx, bag, "x", &m->e.x));
+    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "form", &three, &form));
+    FERRY_TRY(ferry_i_dict_matrix(ctx, dict, "x", &m->e.x));
     m->e.n = m->e.x->rows;
     FERRY_NEED(ctx, 1 <= form[0] && form[0] <= m->e.n, FERRY_EDATA,
                "tensor form: k = %lld is outside [1, %lld]", (long long)form[0],
@@ -224,7 +224,7 @@ static ferry_status knn_load(ferry_ctx *ctx, const ferry_bag *bag, void **state)
     m->k = form[0];
     m->distance = (ferry_distance)form[1];
     m->weighted = form[2] != 0;
-    FERRY_TRY(load_labels(ctx, bag, m));
+    FERRY_TRY(load_labels(ctx, dict, m));
     *state = m;
     m = NULL;
 done:

@@ -91,30 +91,30 @@ done:
     return st;
 }
 
-ferry_status ferry_i_known_save(ferry_ctx *ctx, const known *k, ferry_bag *bag)
+ferry_status ferry_i_known_save(ferry_ctx *ctx, const known *k, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
 
-    FERRY_TRY(ferry_i_gbc_goal_save(ctx, &k->goal, bag));
-    FERRY_TRY(ferry_i_bag_put_ids(ctx, bag, "known", k->ids));
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "truth", ferry_i_ids_count(k->ids),
-                                    k->goal.classes, k->truth));
-    FERRY_TRY(ferry_i_bag_put_ids(ctx, bag, "graphs", k->graphs));
+    FERRY_TRY(ferry_i_gbc_goal_save(ctx, &k->goal, dict));
+    FERRY_TRY(ferry_i_dict_put_ids(ctx, dict, "known", k->ids));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "truth", ferry_i_ids_count(k->ids),
+                                     k->goal.classes, k->truth));
+    FERRY_TRY(ferry_i_dict_put_ids(ctx, dict, "graphs", k->graphs));
 done:
     return st;
 }
 
-ferry_status ferry_i_known_load(ferry_ctx *ctx, const ferry_bag *bag, known *k)
+ferry_status ferry_i_known_load(ferry_ctx *ctx, const ferry_dict *dict, known *k)
 {
     ferry_status st = FERRY_OK;
     const double *truth = NULL;
 
     *k = (known){0};
-    FERRY_TRY(ferry_i_gbc_goal_load(ctx, bag, &k->goal));
-    FERRY_TRY(ferry_i_bag_ids(ctx, bag, "known", &k->ids));
-    FERRY_TRY(ferry_i_bag_ids(ctx, bag, "graphs", &k->graphs));
+    FERRY_TRY(ferry_i_gbc_goal_load(ctx, dict, &k->goal));
+    FERRY_TRY(ferry_i_dict_ids(ctx, dict, "known", &k->ids));
+    FERRY_TRY(ferry_i_dict_ids(ctx, dict, "graphs", &k->graphs));
     int64_t n = ferry_i_ids_count(k->ids), m = k->goal.classes;
-    FERRY_TRY(ferry_i_bag_reals(ctx, bag, "truth", &n, &m, &truth));
+    FERRY_TRY(ferry_i_dict_reals(ctx, dict, "truth", &n, &m, &truth));
     FERRY_NEED(ctx, n > 0, FERRY_EDATA, "tensor known is empty");
     FERRY_NEW(ctx, k->truth, n * m);
     memcpy(k->truth, truth, (size_t)(n * m) * sizeof *truth);

@@ -21,7 +21,7 @@ void ferry_i_known_start(const known *k, const ferry_domain *d, double *start, i
  * for a model with one need not call it the same. */
 ferry_status ferry_i_known_graphs(ferry_ctx *ctx, const known *k, const ferry_domain *d,
                                   ferry_matrix ***graph, int64_t *q);
-ferry_status ferry_i_known_save(ferry_ctx *ctx, const known *k, ferry_bag *bag);
-ferry_status ferry_i_known_load(ferry_ctx *ctx, const ferry_bag *bag, known *k);
+ferry_status ferry_i_known_save(ferry_ctx *ctx, const known *k, ferry_dict *dict);
+ferry_status ferry_i_known_load(ferry_ctx *ctx, const ferry_dict *dict, known *k);
 
 #endif

@@ -86,20 +86,20 @@ done:
     return st;
 }
 
-static ferry_status propagation_save(ferry_ctx *ctx, const void *model, ferry_bag *bag)
+static ferry_status propagation_save(ferry_ctx *ctx, const void *model, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
     const state *s = model;
     const double reals[] = {s->o.alpha, s->o.tol};
 
-    FERRY_TRY(ferry_i_known_save(ctx, &s->k, bag));
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "alpha_tol", 1, 2, reals));
-    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, "max_iter", 1, &s->o.max_iter));
+    FERRY_TRY(ferry_i_known_save(ctx, &s->k, dict));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "alpha_tol", 1, 2, reals));
+    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "max_iter", 1, &s->o.max_iter));
 done:
     return st;
 }
 
-static ferry_status propagation_load(ferry_ctx *ctx, const ferry_bag *bag, void **out)
+static ferry_status propagation_load(ferry_ctx *ctx, const ferry_dict *dict, void **out)
 {
     ferry_status st = FERRY_OK;
     const double *reals = NULL;
@@ -109,9 +109,9 @@ static ferry_status propagation_load(ferry_ctx *ctx, const ferry_bag *bag, void 
 
     *out = NULL;
     FERRY_HAVE(ctx, s);
-    FERRY_TRY(ferry_i_known_load(ctx, bag, &s->k));
-    FERRY_TRY(ferry_i_bag_reals(ctx, bag, "alpha_tol", &one, &two, &reals));
-    FERRY_TRY(ferry_i_bag_ints(ctx, bag, "max_iter", &one, &steps));
+    FERRY_TRY(ferry_i_known_load(ctx, dict, &s->k));
+    FERRY_TRY(ferry_i_dict_reals(ctx, dict, "alpha_tol", &one, &two, &reals));
+    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "max_iter", &one, &steps));
     FERRY_NEED(ctx, reals[0] >= 0 && reals[0] <= 1 && steps[0] > 0 && steps[0] <= 1000000,
                FERRY_EDATA, "tensor alpha_tol: %g, and %lld steps", reals[0],
                (long long)steps[0]);

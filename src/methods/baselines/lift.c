@@ -255,7 +255,7 @@ done:
 
 /* ---- save and load: the parts one after the other ---- */
 
-static ferry_status lift_save(ferry_ctx *ctx, const void *model, ferry_bag *bag)
+static ferry_status lift_save(ferry_ctx *ctx, const void *model, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
     const state *s = model;
@@ -278,11 +278,11 @@ static ferry_status lift_save(ferry_ctx *ctx, const void *model, ferry_bag *bag)
         c += count[i] * d;
         v += count[i] + 1;
     }
-    FERRY_TRY(ferry_i_base_save(ctx, &s->b, bag));
-    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, "count", k, count));
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "centres", total, d, centres));
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "w", 1, total + k, w));
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "distance.scale", 1, k, scale));
+    FERRY_TRY(ferry_i_base_save(ctx, &s->b, dict));
+    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "count", k, count));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "centres", total, d, centres));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "w", 1, total + k, w));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "distance.scale", 1, k, scale));
 done:
     ferry_i_free(scale);
     ferry_i_free(w);
@@ -305,7 +305,7 @@ done:
     return st;
 }
 
-static ferry_status lift_load(ferry_ctx *ctx, const ferry_bag *bag, void **out)
+static ferry_status lift_load(ferry_ctx *ctx, const ferry_dict *dict, void **out)
 {
     ferry_status st = FERRY_OK;
     const int64_t *count = NULL;
@@ -315,13 +315,13 @@ static ferry_status lift_load(ferry_ctx *ctx, const ferry_bag *bag, void **out)
 
     *out = NULL;
     FERRY_TRY(new_state(ctx, &s));
-    FERRY_TRY(ferry_i_ranked_base_load(ctx, bag, &s->b, &d));
+    FERRY_TRY(ferry_i_ranked_base_load(ctx, dict, &s->b, &d));
     k = s->b.k;
-    FERRY_TRY(ferry_i_bag_ints(ctx, bag, "count", &k, &count));
-    FERRY_TRY(ferry_i_bag_reals(ctx, bag, "centres", &total, &d, &centres));
+    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "count", &k, &count));
+    FERRY_TRY(ferry_i_dict_reals(ctx, dict, "centres", &total, &d, &centres));
     weights = total + k;
-    FERRY_TRY(ferry_i_bag_reals(ctx, bag, "w", &one, &weights, &w));
-    FERRY_TRY(ferry_i_bag_reals(ctx, bag, "distance.scale", &one, &k, &scale));
+    FERRY_TRY(ferry_i_dict_reals(ctx, dict, "w", &one, &weights, &w));
+    FERRY_TRY(ferry_i_dict_reals(ctx, dict, "distance.scale", &one, &k, &scale));
     FERRY_TRY(new_parts(ctx, s));
     for (int64_t i = 0; i < k; i++) {
         FERRY_NEED(ctx, count[i] >= 0 && count[i] <= total - seen, FERRY_EDATA,

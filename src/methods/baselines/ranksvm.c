@@ -118,20 +118,20 @@ done:
     return st;
 }
 
-static ferry_status ranksvm_save(ferry_ctx *ctx, const void *model, ferry_bag *bag)
+static ferry_status ranksvm_save(ferry_ctx *ctx, const void *model, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
     const state *s = model;
 
-    FERRY_TRY(ferry_i_base_save(ctx, &s->b, bag));
-    FERRY_TRY(ferry_i_ranked_save(ctx, s->r, bag));
+    FERRY_TRY(ferry_i_base_save(ctx, &s->b, dict));
+    FERRY_TRY(ferry_i_ranked_save(ctx, s->r, dict));
     if (s->mean)
-        FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "target.mean", 1, s->r->d, s->mean));
+        FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "target.mean", 1, s->r->d, s->mean));
 done:
     return st;
 }
 
-static ferry_status ranksvm_load(ferry_ctx *ctx, const ferry_bag *bag, void **out)
+static ferry_status ranksvm_load(ferry_ctx *ctx, const ferry_dict *dict, void **out)
 {
     ferry_status st = FERRY_OK;
     int64_t one = 1, d = 0;
@@ -139,10 +139,10 @@ static ferry_status ranksvm_load(ferry_ctx *ctx, const ferry_bag *bag, void **ou
 
     *out = NULL;
     FERRY_HAVE(ctx, s);
-    FERRY_TRY(ferry_i_ranked_base_load(ctx, bag, &s->b, &d));
-    FERRY_TRY(ferry_i_ranked_load(ctx, bag, s->b.k, d, &s->r));
-    if (ferry_i_bag_has(bag, "target.mean"))
-        FERRY_TRY(ferry_i_ranked_reals(ctx, bag, "target.mean", &one, &d, &s->mean));
+    FERRY_TRY(ferry_i_ranked_base_load(ctx, dict, &s->b, &d));
+    FERRY_TRY(ferry_i_ranked_load(ctx, dict, s->b.k, d, &s->r));
+    if (ferry_i_dict_has(dict, "target.mean"))
+        FERRY_TRY(ferry_i_ranked_reals(ctx, dict, "target.mean", &one, &d, &s->mean));
     *out = s;
     s = NULL;
 done:

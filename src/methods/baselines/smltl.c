@@ -179,19 +179,19 @@ done:
     return st;
 }
 
-static ferry_status smltl_save(ferry_ctx *ctx, const void *model, ferry_bag *bag)
+static ferry_status smltl_save(ferry_ctx *ctx, const void *model, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
     const state *s = model;
 
-    FERRY_TRY(ferry_i_base_save(ctx, &s->b, bag));
-    FERRY_TRY(ferry_i_ranked_save(ctx, s->r, bag));
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "u", s->u->rows, s->u->k, s->u->data));
+    FERRY_TRY(ferry_i_base_save(ctx, &s->b, dict));
+    FERRY_TRY(ferry_i_ranked_save(ctx, s->r, dict));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "u", s->u->rows, s->u->k, s->u->data));
 done:
     return st;
 }
 
-static ferry_status smltl_load(ferry_ctx *ctx, const ferry_bag *bag, void **out)
+static ferry_status smltl_load(ferry_ctx *ctx, const ferry_dict *dict, void **out)
 {
     ferry_status st = FERRY_OK;
     const double *u = NULL;
@@ -200,11 +200,11 @@ static ferry_status smltl_load(ferry_ctx *ctx, const ferry_bag *bag, void **out)
 
     *out = NULL;
     FERRY_HAVE(ctx, s);
-    FERRY_TRY(ferry_i_ranked_base_load(ctx, bag, &s->b, &d));
-    FERRY_TRY(ferry_i_bag_reals(ctx, bag, "u", &d, &g, &u));
+    FERRY_TRY(ferry_i_ranked_base_load(ctx, dict, &s->b, &d));
+    FERRY_TRY(ferry_i_dict_reals(ctx, dict, "u", &d, &g, &u));
     FERRY_TRY(ferry_i_block_new(ctx, d, g, &s->u));
     if (d * g > 0) memcpy(s->u->data, u, (size_t)(d * g) * sizeof *u);
-    FERRY_TRY(ferry_i_ranked_load(ctx, bag, s->b.k, g, &s->r));
+    FERRY_TRY(ferry_i_ranked_load(ctx, dict, s->b.k, g, &s->r));
     *out = s;
     s = NULL;
 done:

@@ -44,23 +44,23 @@ done:
     return st;
 }
 
-ferry_status ferry_i_weights_save(ferry_ctx *ctx, const void *state, ferry_bag *bag)
+ferry_status ferry_i_weights_save(ferry_ctx *ctx, const void *state, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
     const weights *w = state;
     const int64_t form[] = {w->m->kind, w->m->sets};
 
-    FERRY_TRY(ferry_i_base_save(ctx, &w->b, bag));
-    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, "form", 2, form));
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "least", 1, 1, &w->least));
-    FERRY_TRY(ferry_i_bag_put_bytes(ctx, bag, "seen", w->m->k, w->m->seen));
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "w", w->m->k, w->m->d + 1, w->m->w));
+    FERRY_TRY(ferry_i_base_save(ctx, &w->b, dict));
+    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "form", 2, form));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "least", 1, 1, &w->least));
+    FERRY_TRY(ferry_i_dict_put_bytes(ctx, dict, "seen", w->m->k, w->m->seen));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "w", w->m->k, w->m->d + 1, w->m->w));
 done:
     return st;
 }
 
 /* The linear model: k rows of d weights and the bias, as the features say. */
-static ferry_status load_linear(ferry_ctx *ctx, const ferry_bag *bag, weights *w)
+static ferry_status load_linear(ferry_ctx *ctx, const ferry_dict *dict, weights *w)
 {
     ferry_status st = FERRY_OK;
     const int64_t *form = NULL;
@@ -71,9 +71,9 @@ static ferry_status load_linear(ferry_ctx *ctx, const ferry_bag *bag, weights *w
 
     FERRY_NEED(ctx, w->b.space, FERRY_EDATA, "tensor space.width is missing");
     d1 = ferry_i_space_width(w->b.space) + 1;
-    FERRY_TRY(ferry_i_bag_ints(ctx, bag, "form", &two, &form));
-    FERRY_TRY(ferry_i_bag_bytes(ctx, bag, "seen", &k, &seen));
-    FERRY_TRY(ferry_i_bag_reals(ctx, bag, "w", &k, &d1, &data));
+    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "form", &two, &form));
+    FERRY_TRY(ferry_i_dict_bytes(ctx, dict, "seen", &k, &seen));
+    FERRY_TRY(ferry_i_dict_reals(ctx, dict, "w", &k, &d1, &data));
     FERRY_NEED(ctx, 0 <= form[0] && form[0] <= FERRY_LINEAR_SVR, FERRY_EDATA,
                "tensor form: %lld is no kind of linear model", (long long)form[0]);
     m = w->m = ferry_i_calloc(1, sizeof *m);
@@ -90,7 +90,7 @@ done:
     return st;
 }
 
-ferry_status ferry_i_weights_load(ferry_ctx *ctx, const ferry_bag *bag, void **state)
+ferry_status ferry_i_weights_load(ferry_ctx *ctx, const ferry_dict *dict, void **state)
 {
     ferry_status st = FERRY_OK;
     const double *least = NULL;
@@ -98,10 +98,10 @@ ferry_status ferry_i_weights_load(ferry_ctx *ctx, const ferry_bag *bag, void **s
     weights *w = NULL;
 
     *state = NULL;
-    FERRY_TRY(ferry_i_bag_reals(ctx, bag, "least", &one, &one, &least));
+    FERRY_TRY(ferry_i_dict_reals(ctx, dict, "least", &one, &one, &least));
     FERRY_TRY(ferry_i_weights_new(ctx, least[0], &w));
-    FERRY_TRY(ferry_i_base_load(ctx, bag, &w->b));
-    FERRY_TRY(load_linear(ctx, bag, w));
+    FERRY_TRY(ferry_i_base_load(ctx, dict, &w->b));
+    FERRY_TRY(load_linear(ctx, dict, w));
     *state = w;
     w = NULL;
 done:

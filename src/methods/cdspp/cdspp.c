@@ -258,46 +258,46 @@ done:
 /* ---- save and load ---- */
 
 static ferry_status save_half(ferry_ctx *ctx, const half *h, const char *prep,
-                              const char *p, ferry_bag *bag)
+                              const char *p, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
 
-    FERRY_TRY(ferry_i_hemap_prep_save(ctx, h->prep, prep, bag));
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, p, h->p->rows, h->p->k, h->p->data));
+    FERRY_TRY(ferry_i_hemap_prep_save(ctx, h->prep, prep, dict));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, p, h->p->rows, h->p->k, h->p->data));
 done:
     return st;
 }
 
-static ferry_status load_half(ferry_ctx *ctx, const ferry_bag *bag, const char *prep,
+static ferry_status load_half(ferry_ctx *ctx, const ferry_dict *dict, const char *prep,
                               const char *p, int64_t *rank, half *h)
 {
     ferry_status st = FERRY_OK;
     const double *data = NULL;
     int64_t d = -1;
 
-    FERRY_TRY(ferry_i_bag_reals(ctx, bag, p, &d, rank, &data));
-    FERRY_TRY(ferry_i_hemap_prep_load(ctx, bag, prep, d, &h->prep));
+    FERRY_TRY(ferry_i_dict_reals(ctx, dict, p, &d, rank, &data));
+    FERRY_TRY(ferry_i_hemap_prep_load(ctx, dict, prep, d, &h->prep));
     FERRY_TRY(ferry_i_block_new(ctx, d, *rank, &h->p));
     memcpy(h->p->data, data, (size_t)(d * *rank) * sizeof *data);
 done:
     return st;
 }
 
-static ferry_status cdspp_save(ferry_ctx *ctx, const void *state, ferry_bag *bag)
+static ferry_status cdspp_save(ferry_ctx *ctx, const void *state, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
     const cdspp_model *m = state;
     const int64_t form[] = {m->goal, m->k};
 
-    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, "form", 2, form));
-    FERRY_TRY(save_half(ctx, &m->s, "source.prep", "source.p", bag));
-    FERRY_TRY(save_half(ctx, &m->t, "target.prep", "target.p", bag));
-    if (m->learner) FERRY_TRY(ferry_i_hemap_learner_save(ctx, m->learner, "learner", bag));
+    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "form", 2, form));
+    FERRY_TRY(save_half(ctx, &m->s, "source.prep", "source.p", dict));
+    FERRY_TRY(save_half(ctx, &m->t, "target.prep", "target.p", dict));
+    if (m->learner) FERRY_TRY(ferry_i_hemap_learner_save(ctx, m->learner, "learner", dict));
 done:
     return st;
 }
 
-static ferry_status cdspp_load(ferry_ctx *ctx, const ferry_bag *bag, void **state)
+static ferry_status cdspp_load(ferry_ctx *ctx, const ferry_dict *dict, void **state)
 {
     ferry_status st = FERRY_OK;
     const int64_t *form = NULL;
@@ -306,16 +306,16 @@ static ferry_status cdspp_load(ferry_ctx *ctx, const ferry_bag *bag, void **stat
 
     *state = NULL;
     FERRY_HAVE(ctx, m);
-    FERRY_TRY(ferry_i_bag_ints(ctx, bag, "form", &two, &form));
+    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "form", &two, &form));
     FERRY_NEED(ctx, (form[0] == FERRY_CLASSIFY || form[0] == FERRY_EMBED) && form[1] >= 1,
                FERRY_EDATA, "tensor form: goal %lld, %lld classes", (long long)form[0],
                (long long)form[1]);
     m->goal = (ferry_goal)form[0];
     m->k = form[1];
-    FERRY_TRY(load_half(ctx, bag, "source.prep", "source.p", &rank, &m->s));
-    FERRY_TRY(load_half(ctx, bag, "target.prep", "target.p", &rank, &m->t));
+    FERRY_TRY(load_half(ctx, dict, "source.prep", "source.p", &rank, &m->s));
+    FERRY_TRY(load_half(ctx, dict, "target.prep", "target.p", &rank, &m->t));
     if (m->goal == FERRY_CLASSIFY) {
-        FERRY_TRY(ferry_i_hemap_learner_load(ctx, bag, "learner", &m->learner));
+        FERRY_TRY(ferry_i_hemap_learner_load(ctx, dict, "learner", &m->learner));
         FERRY_NEED(
             ctx, m->learner->k == m->k && m->learner->d == rank, FERRY_EDATA,
             "the learner has %lld classes and %lld features, the model %lld and %lld",

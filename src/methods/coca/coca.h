@@ -200,8 +200,8 @@ ferry_status ferry_i_coca_fit(ferry_ctx *ctx, const char *method, const coca_pro
                               int64_t d, double share, coca_model **out, ferry_block **phi);
 ferry_status ferry_i_coca_transform(ferry_ctx *ctx, const void *state,
                                     const ferry_domain *d, ferry_prediction *p);
-ferry_status ferry_i_coca_save(ferry_ctx *ctx, const void *state, ferry_bag *bag);
-ferry_status ferry_i_coca_load(ferry_ctx *ctx, const ferry_bag *bag, void **state);
+ferry_status ferry_i_coca_save(ferry_ctx *ctx, const void *state, ferry_dict *dict);
+ferry_status ferry_i_coca_load(ferry_ctx *ctx, const ferry_dict *dict, void **state);
 void ferry_i_coca_free(void *state);
 /* Whether d dimensions can be had from the target's views, which have instances in
  * common. */

@@ -20,7 +20,7 @@ static void clear(columns *c)
     ferry_i_free(c->real);
 }
 
-ferry_status ferry_i_gbc_forest_save(ferry_ctx *ctx, const gbc_forest *f, ferry_bag *bag)
+ferry_status ferry_i_gbc_forest_save(ferry_ctx *ctx, const gbc_forest *f, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
     const int64_t sizes[] = {f->p, f->k, f->n, f->logistic, f->additive};
@@ -49,16 +49,17 @@ ferry_status ferry_i_gbc_forest_save(ferry_ctx *ctx, const gbc_forest *f, ferry_
             c.real[3 * at + 1] = node->value;
             c.real[3 * at + 2] = node->gain;
         }
-    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, "forest.sizes", FERRY_COUNT(sizes), sizes));
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "forest.base", 1, f->k, f->f0));
-    FERRY_TRY(ferry_i_bag_put_bytes(ctx, bag, "forest.sparse", f->p, f->sparse));
-    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, "forest.columns", f->p, f->cols));
-    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, "forest.nodes", trees, count));
-    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, "forest.feature", n, c.feature));
-    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, "forest.left", n, c.left));
-    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, "forest.right", n, c.right));
-    FERRY_TRY(ferry_i_bag_put_bytes(ctx, bag, "forest.missing_left", n, c.missing_left));
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "forest.threshold_value_gain", n, 3, c.real));
+    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "forest.sizes", FERRY_COUNT(sizes), sizes));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "forest.base", 1, f->k, f->f0));
+    FERRY_TRY(ferry_i_dict_put_bytes(ctx, dict, "forest.sparse", f->p, f->sparse));
+    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "forest.columns", f->p, f->cols));
+    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "forest.nodes", trees, count));
+    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "forest.feature", n, c.feature));
+    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "forest.left", n, c.left));
+    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "forest.right", n, c.right));
+    FERRY_TRY(ferry_i_dict_put_bytes(ctx, dict, "forest.missing_left", n, c.missing_left));
+    FERRY_TRY(
+        ferry_i_dict_put_reals(ctx, dict, "forest.threshold_value_gain", n, 3, c.real));
 done:
     clear(&c);
     ferry_i_free(count);
@@ -73,22 +74,22 @@ typedef struct lent {
     int64_t nodes;
 } lent;
 
-static ferry_status borrow(ferry_ctx *ctx, const ferry_bag *bag, int64_t p, int64_t k,
+static ferry_status borrow(ferry_ctx *ctx, const ferry_dict *dict, int64_t p, int64_t k,
                            int64_t trees, lent *l)
 {
     ferry_status st = FERRY_OK;
     int64_t one = 1, three = 3, n = -1, sum = 0;
 
-    FERRY_TRY(ferry_i_bag_reals(ctx, bag, "forest.base", &one, &k, &l->f0));
-    FERRY_TRY(ferry_i_bag_bytes(ctx, bag, "forest.sparse", &p, &l->sparse));
-    FERRY_TRY(ferry_i_bag_ints(ctx, bag, "forest.columns", &p, &l->cols));
-    FERRY_TRY(ferry_i_bag_ints(ctx, bag, "forest.nodes", &trees, &l->count));
-    FERRY_TRY(ferry_i_bag_ints(ctx, bag, "forest.feature", &n, &l->feature));
-    FERRY_TRY(ferry_i_bag_ints(ctx, bag, "forest.left", &n, &l->left));
-    FERRY_TRY(ferry_i_bag_ints(ctx, bag, "forest.right", &n, &l->right));
-    FERRY_TRY(ferry_i_bag_bytes(ctx, bag, "forest.missing_left", &n, &l->missing_left));
+    FERRY_TRY(ferry_i_dict_reals(ctx, dict, "forest.base", &one, &k, &l->f0));
+    FERRY_TRY(ferry_i_dict_bytes(ctx, dict, "forest.sparse", &p, &l->sparse));
+    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "forest.columns", &p, &l->cols));
+    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "forest.nodes", &trees, &l->count));
+    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "forest.feature", &n, &l->feature));
+    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "forest.left", &n, &l->left));
+    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "forest.right", &n, &l->right));
+    FERRY_TRY(ferry_i_dict_bytes(ctx, dict, "forest.missing_left", &n, &l->missing_left));
     FERRY_TRY(
-        ferry_i_bag_reals(ctx, bag, "forest.threshold_value_gain", &n, &three, &l->real));
+        ferry_i_dict_reals(ctx, dict, "forest.threshold_value_gain", &n, &three, &l->real));
     l->nodes = n;
     for (int64_t e = 0; e < trees; e++) {
         FERRY_NEED(ctx, l->count[e] >= 0 && l->count[e] <= n - sum, FERRY_EDATA,
@@ -128,7 +129,8 @@ done:
     return st;
 }
 
-ferry_status ferry_i_gbc_forest_load(ferry_ctx *ctx, const ferry_bag *bag, gbc_forest **out)
+ferry_status ferry_i_gbc_forest_load(ferry_ctx *ctx, const ferry_dict *dict,
+                                     gbc_forest **out)
 {
     ferry_status st = FERRY_OK;
     const int64_t *sizes = NULL;
@@ -137,12 +139,12 @@ ferry_status ferry_i_gbc_forest_load(ferry_ctx *ctx, const ferry_bag *bag, gbc_f
     lent l = {0};
 
     *out = NULL;
-    FERRY_TRY(ferry_i_bag_ints(ctx, bag, "forest.sizes", &five, &sizes));
+    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "forest.sizes", &five, &sizes));
     for (int i = 0; i < 3; i++)
         FERRY_NEED(ctx, sizes[i] >= (i < 2) && sizes[i] < 1 << 20, FERRY_EDATA,
                    "tensor forest.sizes: entry %d is %lld", i, (long long)sizes[i]);
     const int64_t p = sizes[0], k = sizes[1], n = sizes[2];
-    FERRY_TRY(borrow(ctx, bag, p, k, n * p * k, &l));
+    FERRY_TRY(borrow(ctx, dict, p, k, n * p * k, &l));
     FERRY_TRY(ferry_i_gbc_forest_new(ctx, p, k, &f));
     f->logistic = sizes[3] != 0;
     f->additive = sizes[4] != 0;

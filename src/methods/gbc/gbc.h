@@ -51,8 +51,8 @@ ferry_status ferry_i_gbc_forest_scores(ferry_ctx *ctx, const gbc_forest *forest,
                                        ferry_view *const *views, double *const *f,
                                        uint8_t *mask);
 
-ferry_status ferry_i_gbc_forest_save(ferry_ctx *ctx, const gbc_forest *f, ferry_bag *bag);
-ferry_status ferry_i_gbc_forest_load(ferry_ctx *ctx, const ferry_bag *bag,
+ferry_status ferry_i_gbc_forest_save(ferry_ctx *ctx, const gbc_forest *f, ferry_dict *dict);
+ferry_status ferry_i_gbc_forest_load(ferry_ctx *ctx, const ferry_dict *dict,
                                      gbc_forest **out);
 
 /* ---- what is to be predicted, as scores ---- */
@@ -80,8 +80,8 @@ void ferry_i_gbc_goal_decide(const gbc_goal *g, const double *answer, int64_t i,
                              ferry_prediction *p);
 ferry_status ferry_i_gbc_goal_check(ferry_ctx *ctx, const gbc_goal *g,
                                     const ferry_prediction *p);
-ferry_status ferry_i_gbc_goal_save(ferry_ctx *ctx, const gbc_goal *g, ferry_bag *bag);
-ferry_status ferry_i_gbc_goal_load(ferry_ctx *ctx, const ferry_bag *bag, gbc_goal *g);
+ferry_status ferry_i_gbc_goal_save(ferry_ctx *ctx, const gbc_goal *g, ferry_dict *dict);
+ferry_status ferry_i_gbc_goal_load(ferry_ctx *ctx, const ferry_dict *dict, gbc_goal *g);
 
 /* ---- boosting, one iteration after the other ---- */
 
@@ -173,8 +173,8 @@ ferry_status ferry_i_gbc_correct(ferry_ctx *ctx, gbc_correct correct, double str
                                  const uint8_t *viewless, double *answers, uint8_t *basis);
 ferry_status ferry_i_gbc_predict(ferry_ctx *ctx, const void *state, const ferry_domain *d,
                                  ferry_prediction *p);
-ferry_status ferry_i_gbc_save(ferry_ctx *ctx, const void *state, ferry_bag *bag);
-ferry_status ferry_i_gbc_load(ferry_ctx *ctx, const ferry_bag *bag, void **state);
+ferry_status ferry_i_gbc_save(ferry_ctx *ctx, const void *state, ferry_dict *dict);
+ferry_status ferry_i_gbc_load(ferry_ctx *ctx, const ferry_dict *dict, void **state);
 
 /* ---- what cross-validation decides ---- */
 

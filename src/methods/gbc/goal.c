@@ -99,27 +99,27 @@ done:
     return st;
 }
 
-ferry_status ferry_i_gbc_goal_save(ferry_ctx *ctx, const gbc_goal *g, ferry_bag *bag)
+ferry_status ferry_i_gbc_goal_save(ferry_ctx *ctx, const gbc_goal *g, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
     const int64_t sizes[] = {g->goal, g->classes};
     const double scale[] = {g->mean, g->sd};
 
-    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, "target.sizes", 2, sizes));
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "target.scale", 1, 2, scale));
+    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "target.sizes", 2, sizes));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "target.scale", 1, 2, scale));
 done:
     return st;
 }
 
-ferry_status ferry_i_gbc_goal_load(ferry_ctx *ctx, const ferry_bag *bag, gbc_goal *g)
+ferry_status ferry_i_gbc_goal_load(ferry_ctx *ctx, const ferry_dict *dict, gbc_goal *g)
 {
     ferry_status st = FERRY_OK;
     const int64_t *sizes = NULL;
     const double *scale = NULL;
     int64_t one = 1, two = 2;
 
-    FERRY_TRY(ferry_i_bag_ints(ctx, bag, "target.sizes", &two, &sizes));
-    FERRY_TRY(ferry_i_bag_reals(ctx, bag, "target.scale", &one, &two, &scale));
+    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "target.sizes", &two, &sizes));
+    FERRY_TRY(ferry_i_dict_reals(ctx, dict, "target.scale", &one, &two, &scale));
     const bool numbers = sizes[0] == FERRY_REGRESS;
     FERRY_NEED(ctx,
                (numbers || sizes[0] == FERRY_CLASSIFY) && sizes[1] > 0 &&

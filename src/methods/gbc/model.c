@@ -162,55 +162,56 @@ done:
 
 /* ---- save and load ---- */
 
-ferry_status ferry_i_gbc_save(ferry_ctx *ctx, const void *state, ferry_bag *bag)
+ferry_status ferry_i_gbc_save(ferry_ctx *ctx, const void *state, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
     const gbc_model *m = state;
     const int64_t known = ferry_i_ids_count(m->known), correct = m->correct;
     const int64_t q = ferry_i_ids_count(m->graphs);
 
-    FERRY_TRY(ferry_i_gbc_goal_save(ctx, &m->goal, bag));
-    FERRY_TRY(ferry_i_gbc_forest_save(ctx, m->forest, bag));
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "weights", 1, m->forest->p, m->w));
-    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, "correct", 1, &correct));
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "stretch", 1, 1, &m->stretch));
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "strength", 1, 1, &m->strength));
-    FERRY_TRY(ferry_i_bag_put_ids(ctx, bag, "graphs", m->graphs));
+    FERRY_TRY(ferry_i_gbc_goal_save(ctx, &m->goal, dict));
+    FERRY_TRY(ferry_i_gbc_forest_save(ctx, m->forest, dict));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "weights", 1, m->forest->p, m->w));
+    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "correct", 1, &correct));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "stretch", 1, 1, &m->stretch));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "strength", 1, 1, &m->strength));
+    FERRY_TRY(ferry_i_dict_put_ids(ctx, dict, "graphs", m->graphs));
     if (q == 0) goto done;
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "graph_weights", 1, q, m->wg));
-    FERRY_TRY(ferry_i_bag_put_ids(ctx, bag, "known", m->known));
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "truth", known, m->goal.classes, m->truth));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "graph_weights", 1, q, m->wg));
+    FERRY_TRY(ferry_i_dict_put_ids(ctx, dict, "known", m->known));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "truth", known, m->goal.classes, m->truth));
     FERRY_TRY(
-        ferry_i_bag_put_reals(ctx, bag, "residual", known, m->goal.classes, m->residual));
+        ferry_i_dict_put_reals(ctx, dict, "residual", known, m->goal.classes, m->residual));
 done:
     return st;
 }
 
-static ferry_status load_graphs(ferry_ctx *ctx, const ferry_bag *bag, gbc_model *m)
+static ferry_status load_graphs(ferry_ctx *ctx, const ferry_dict *dict, gbc_model *m)
 {
     ferry_status st = FERRY_OK;
 
     ferry_i_ids_free(m->graphs);
     m->graphs = NULL;
-    FERRY_TRY(ferry_i_bag_ids(ctx, bag, "graphs", &m->graphs));
+    FERRY_TRY(ferry_i_dict_ids(ctx, dict, "graphs", &m->graphs));
     const int64_t q = ferry_i_ids_count(m->graphs);
     if (q == 0) goto done;
-    FERRY_TRY(ferry_i_bag_reals_copy(ctx, bag, "graph_weights", 1, q, &m->wg));
+    FERRY_TRY(ferry_i_dict_reals_copy(ctx, dict, "graph_weights", 1, q, &m->wg));
     for (int64_t t = 0; t < q; t++)
         FERRY_NEED(ctx, m->wg[t] >= 0, FERRY_EDATA,
                    "tensor graph_weights: entry %lld is %g", (long long)t, m->wg[t]);
     ferry_i_ids_free(m->known);
     m->known = NULL;
-    FERRY_TRY(ferry_i_bag_ids(ctx, bag, "known", &m->known));
+    FERRY_TRY(ferry_i_dict_ids(ctx, dict, "known", &m->known));
     const int64_t known = ferry_i_ids_count(m->known);
-    FERRY_TRY(ferry_i_bag_reals_copy(ctx, bag, "truth", known, m->goal.classes, &m->truth));
     FERRY_TRY(
-        ferry_i_bag_reals_copy(ctx, bag, "residual", known, m->goal.classes, &m->residual));
+        ferry_i_dict_reals_copy(ctx, dict, "truth", known, m->goal.classes, &m->truth));
+    FERRY_TRY(ferry_i_dict_reals_copy(ctx, dict, "residual", known, m->goal.classes,
+                                      &m->residual));
 done:
     return st;
 }
 
-ferry_status ferry_i_gbc_load(ferry_ctx *ctx, const ferry_bag *bag, void **state)
+ferry_status ferry_i_gbc_load(ferry_ctx *ctx, const ferry_dict *dict, void **state)
 {
     ferry_status st = FERRY_OK;
     gbc_model *m = NULL;
@@ -220,18 +221,18 @@ ferry_status ferry_i_gbc_load(ferry_ctx *ctx, const ferry_bag *bag, void **state
 
     *state = NULL;
     FERRY_TRY(ferry_i_gbc_model_new(ctx, &m));
-    FERRY_TRY(ferry_i_gbc_goal_load(ctx, bag, &m->goal));
-    FERRY_TRY(ferry_i_gbc_forest_load(ctx, bag, &m->forest));
+    FERRY_TRY(ferry_i_gbc_goal_load(ctx, dict, &m->goal));
+    FERRY_TRY(ferry_i_gbc_forest_load(ctx, dict, &m->forest));
     FERRY_NEED(ctx, m->forest->k == m->goal.k, FERRY_EDATA,
                "tensor forest.sizes: %lld scores, not %lld", (long long)m->forest->k,
                (long long)m->goal.k);
-    FERRY_TRY(ferry_i_bag_reals_copy(ctx, bag, "weights", 1, m->forest->p, &m->w));
+    FERRY_TRY(ferry_i_dict_reals_copy(ctx, dict, "weights", 1, m->forest->p, &m->w));
     for (int64_t i = 0; i < m->forest->p; i++)
         FERRY_NEED(ctx, m->w[i] >= 0, FERRY_EDATA, "tensor weights: entry %lld is %g",
                    (long long)i, m->w[i]);
-    FERRY_TRY(ferry_i_bag_ints(ctx, bag, "correct", &one, &correct));
-    FERRY_TRY(ferry_i_bag_reals(ctx, bag, "strength", &one, &one, &strength));
-    FERRY_TRY(ferry_i_bag_reals(ctx, bag, "stretch", &one, &one, &stretch));
+    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "correct", &one, &correct));
+    FERRY_TRY(ferry_i_dict_reals(ctx, dict, "strength", &one, &one, &strength));
+    FERRY_TRY(ferry_i_dict_reals(ctx, dict, "stretch", &one, &one, &stretch));
     m->stretch = stretch[0];
     FERRY_NEED(ctx,
                correct[0] >= GBC_CORRECT_NO && correct[0] <= GBC_CORRECT_SMOOTH &&
@@ -241,7 +242,7 @@ ferry_status ferry_i_gbc_load(ferry_ctx *ctx, const ferry_bag *bag, void **state
                strength[0]);
     m->correct = (gbc_correct)correct[0];
     m->strength = strength[0];
-    FERRY_TRY(load_graphs(ctx, bag, m));
+    FERRY_TRY(load_graphs(ctx, dict, m));
     *state = m;
     m = NULL;
 done:

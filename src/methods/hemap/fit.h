@@ -130,8 +130,8 @@ typedef struct hemap_model {
     hemap_parts parts;
 } hemap_model;
 
-ferry_status ferry_i_hemap_save(ferry_ctx *ctx, const void *state, ferry_bag *bag);
-ferry_status ferry_i_hemap_load(ferry_ctx *ctx, const ferry_bag *bag, void **state);
+ferry_status ferry_i_hemap_save(ferry_ctx *ctx, const void *state, ferry_dict *dict);
+ferry_status ferry_i_hemap_load(ferry_ctx *ctx, const ferry_dict *dict, void **state);
 void ferry_i_hemap_free(void *state);
 
 #endif

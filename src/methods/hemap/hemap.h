@@ -142,14 +142,14 @@ ferry_status ferry_i_hemap_scores(ferry_ctx *ctx, const hemap_learner *l,
                                   const ferry_matrix *x, ferry_block *scores);
 /* Tensors are named "<prefix>.w" and so on. */
 ferry_status ferry_i_hemap_learner_save(ferry_ctx *ctx, const hemap_learner *l,
-                                        const char *prefix, ferry_bag *bag);
-ferry_status ferry_i_hemap_learner_load(ferry_ctx *ctx, const ferry_bag *bag,
+                                        const char *prefix, ferry_dict *dict);
+ferry_status ferry_i_hemap_learner_load(ferry_ctx *ctx, const ferry_dict *dict,
                                         const char *prefix, hemap_learner **out);
 void ferry_i_hemap_learner_free(hemap_learner *l);
 /* How features were prepared, as one tensor; d features. */
 ferry_status ferry_i_hemap_prep_save(ferry_ctx *ctx, const ferry_prep *p, const char *name,
-                                     ferry_bag *bag);
-ferry_status ferry_i_hemap_prep_load(ferry_ctx *ctx, const ferry_bag *bag, const char *name,
-                                     int64_t d, ferry_prep **out);
+                                     ferry_dict *dict);
+ferry_status ferry_i_hemap_prep_load(ferry_ctx *ctx, const ferry_dict *dict,
+                                     const char *name, int64_t d, ferry_prep **out);
 
 #endif

@@ -184,52 +184,52 @@ static const char *named(tensor_name name, const char *prefix, const char *part)
 }
 
 static ferry_status save_rows(ferry_ctx *ctx, const hemap_learner *l, const char *prefix,
-                              ferry_bag *bag)
+                              ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
     const int64_t n = l->x->rows;
     int64_t *wide = NULL;
     tensor_name name;
 
-    FERRY_TRY(ferry_i_bag_put_matrix(ctx, bag, named(name, prefix, "x"), l->x));
+    FERRY_TRY(ferry_i_dict_put_matrix(ctx, dict, named(name, prefix, "x"), l->x));
     if (l->weight)
-        FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, named(name, prefix, "weight"), 1, n,
-                                        l->weight));
+        FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, named(name, prefix, "weight"), 1, n,
+                                         l->weight));
     if (l->numbers) {
         FERRY_TRY(
-            ferry_i_bag_put_reals(ctx, bag, named(name, prefix, "labels"), 1, n, l->num));
+            ferry_i_dict_put_reals(ctx, dict, named(name, prefix, "labels"), 1, n, l->num));
         goto done;
     }
     FERRY_NEW(ctx, wide, n);
     for (int64_t i = 0; i < n; i++)
         wide[i] = l->cls[i];
-    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, named(name, prefix, "labels"), n, wide));
+    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, named(name, prefix, "labels"), n, wide));
 done:
     ferry_i_free(wide);
     return st;
 }
 
 ferry_status ferry_i_hemap_learner_save(ferry_ctx *ctx, const hemap_learner *l,
-                                        const char *prefix, ferry_bag *bag)
+                                        const char *prefix, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
     const int64_t form[] = {l->kind, l->numbers, l->k, l->d, l->neighbours};
     tensor_name name;
 
-    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, named(name, prefix, "form"), 5, form));
+    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, named(name, prefix, "form"), 5, form));
     if (l->kind == HEMAP_KNN)
-        FERRY_TRY(save_rows(ctx, l, prefix, bag));
+        FERRY_TRY(save_rows(ctx, l, prefix, dict));
     else
-        FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, named(name, prefix, "w"), l->k, l->d + 1,
-                                        l->lin ? l->lin->w : l->w));
+        FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, named(name, prefix, "w"), l->k,
+                                         l->d + 1, l->lin ? l->lin->w : l->w));
     if (l->lin)
-        FERRY_TRY(ferry_i_bag_put_bytes(ctx, bag, named(name, prefix, "seen"), l->k,
-                                        l->lin->seen));
+        FERRY_TRY(ferry_i_dict_put_bytes(ctx, dict, named(name, prefix, "seen"), l->k,
+                                         l->lin->seen));
 done:
     return st;
 }
 
-static ferry_status load_labels(ferry_ctx *ctx, const ferry_bag *bag, const char *prefix,
+static ferry_status load_labels(ferry_ctx *ctx, const ferry_dict *dict, const char *prefix,
                                 hemap_learner *l)
 {
     ferry_status st = FERRY_OK;
@@ -240,11 +240,11 @@ static ferry_status load_labels(ferry_ctx *ctx, const ferry_bag *bag, const char
 
     named(name, prefix, "labels");
     if (l->numbers) {
-        FERRY_TRY(ferry_i_bag_reals(ctx, bag, name, &one, &n, &num));
+        FERRY_TRY(ferry_i_dict_reals(ctx, dict, name, &one, &n, &num));
         FERRY_TRY(copy(ctx, n, sizeof *num, num, &l->num));
         goto done;
     }
-    FERRY_TRY(ferry_i_bag_ints(ctx, bag, name, &n, &wide));
+    FERRY_TRY(ferry_i_dict_ints(ctx, dict, name, &n, &wide));
     FERRY_NEW(ctx, l->cls, n);
     for (int64_t i = 0; i < n; i++) {
         FERRY_NEED(ctx, 0 <= wide[i] && wide[i] < l->k, FERRY_EDATA,
@@ -256,7 +256,7 @@ done:
     return st;
 }
 
-static ferry_status load_rows(ferry_ctx *ctx, const ferry_bag *bag, const char *prefix,
+static ferry_status load_rows(ferry_ctx *ctx, const ferry_dict *dict, const char *prefix,
                               hemap_learner *l)
 {
     ferry_status st = FERRY_OK;
@@ -264,21 +264,21 @@ static ferry_status load_rows(ferry_ctx *ctx, const ferry_bag *bag, const char *
     int64_t n = 0, one = 1;
     tensor_name name;
 
-    FERRY_TRY(ferry_i_bag_matrix(ctx, bag, named(name, prefix, "x"), &l->x));
+    FERRY_TRY(ferry_i_dict_matrix(ctx, dict, named(name, prefix, "x"), &l->x));
     n = l->x->rows;
     FERRY_NEED(ctx, l->x->cols == l->d && 1 <= l->neighbours && l->neighbours <= n,
                FERRY_EDATA, "tensor %s is %lld x %lld, which does not go with %s.form",
                name, (long long)n, (long long)l->x->cols, prefix);
-    if (ferry_i_bag_has(bag, named(name, prefix, "weight"))) {
-        FERRY_TRY(ferry_i_bag_reals(ctx, bag, name, &one, &n, &weight));
+    if (ferry_i_dict_has(dict, named(name, prefix, "weight"))) {
+        FERRY_TRY(ferry_i_dict_reals(ctx, dict, name, &one, &n, &weight));
         FERRY_TRY(copy(ctx, n, sizeof *weight, weight, &l->weight));
     }
-    FERRY_TRY(load_labels(ctx, bag, prefix, l));
+    FERRY_TRY(load_labels(ctx, dict, prefix, l));
 done:
     return st;
 }
 
-static ferry_status load_weights(ferry_ctx *ctx, const ferry_bag *bag, const char *prefix,
+static ferry_status load_weights(ferry_ctx *ctx, const ferry_dict *dict, const char *prefix,
                                  hemap_learner *l)
 {
     ferry_status st = FERRY_OK;
@@ -287,12 +287,12 @@ static ferry_status load_weights(ferry_ctx *ctx, const ferry_bag *bag, const cha
     int64_t k = l->k, d1 = l->d + 1;
     tensor_name name;
 
-    FERRY_TRY(ferry_i_bag_reals(ctx, bag, named(name, prefix, "w"), &k, &d1, &w));
+    FERRY_TRY(ferry_i_dict_reals(ctx, dict, named(name, prefix, "w"), &k, &d1, &w));
     if (l->kind == HEMAP_RIDGE) {
         FERRY_TRY(copy(ctx, k * d1, sizeof *w, w, &l->w));
         goto done;
     }
-    FERRY_TRY(ferry_i_bag_bytes(ctx, bag, named(name, prefix, "seen"), &k, &seen));
+    FERRY_TRY(ferry_i_dict_bytes(ctx, dict, named(name, prefix, "seen"), &k, &seen));
     FERRY_NEW(ctx, l->lin, 1);
     l->lin->kind = FERRY_LINEAR_LOGREG;
     l->lin->k = k;
@@ -303,7 +303,7 @@ done:
     return st;
 }
 
-ferry_status ferry_i_hemap_learner_load(ferry_ctx *ctx, const ferry_bag *bag,
+ferry_status ferry_i_hemap_learner_load(ferry_ctx *ctx, const ferry_dict *dict,
                                         const char *prefix, hemap_learner **out)
 {
     ferry_status st = FERRY_OK;
@@ -313,7 +313,7 @@ ferry_status ferry_i_hemap_learner_load(ferry_ctx *ctx, const ferry_bag *bag,
     tensor_name name;
 
     *out = NULL;
-    FERRY_TRY(ferry_i_bag_ints(ctx, bag, named(name, prefix, "form"), &five, &form));
+    FERRY_TRY(ferry_i_dict_ints(ctx, dict, named(name, prefix, "form"), &five, &form));
     FERRY_NEED(ctx,
                HEMAP_KNN <= form[0] && form[0] <= HEMAP_RIDGE && form[2] > 0 &&
                    form[3] > 0 && form[3] < INT32_MAX &&
@@ -326,9 +326,9 @@ ferry_status ferry_i_hemap_learner_load(ferry_ctx *ctx, const ferry_bag *bag,
     l->d = form[3];
     l->neighbours = form[4];
     if (l->kind == HEMAP_KNN)
-        FERRY_TRY(load_rows(ctx, bag, prefix, l));
+        FERRY_TRY(load_rows(ctx, dict, prefix, l));
     else
-        FERRY_TRY(load_weights(ctx, bag, prefix, l));
+        FERRY_TRY(load_weights(ctx, dict, prefix, l));
     *out = l;
     l = NULL;
 done:

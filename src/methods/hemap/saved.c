@@ -19,7 +19,7 @@ void ferry_i_hemap_free(void *state)
 /* ---- save ---- */
 
 ferry_status ferry_i_hemap_prep_save(ferry_ctx *ctx, const ferry_prep *p, const char *name,
-                                     ferry_bag *bag)
+                                     ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
     double *all = ferry_i_calloc(3 * p->d + 1, sizeof *all);
@@ -29,59 +29,59 @@ ferry_status ferry_i_hemap_prep_save(ferry_ctx *ctx, const ferry_prep *p, const 
     memcpy(all + p->d, p->mean, (size_t)p->d * sizeof *all);
     memcpy(all + 2 * p->d, p->inv_sd, (size_t)p->d * sizeof *all);
     all[3 * p->d] = p->scale;
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, name, 1, 3 * p->d + 1, all));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, name, 1, 3 * p->d + 1, all));
 done:
     ferry_i_free(all);
     return st;
 }
 
-static ferry_status save_space(ferry_ctx *ctx, const hemap_model *m, ferry_bag *bag)
+static ferry_status save_space(ferry_ctx *ctx, const hemap_model *m, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
     const hemap_space *s = &m->space;
 
-    FERRY_TRY(ferry_i_hemap_prep_save(ctx, m->prep, "prep", bag));
-    if (s->w) FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "space.w", s->k, m->d + 1, s->w));
-    if (s->rows) FERRY_TRY(ferry_i_bag_put_matrix(ctx, bag, "space.rows", s->rows));
-    if (s->z) FERRY_TRY(ferry_i_bag_put_matrix(ctx, bag, "space.z", s->z));
+    FERRY_TRY(ferry_i_hemap_prep_save(ctx, m->prep, "prep", dict));
+    if (s->w) FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "space.w", s->k, m->d + 1, s->w));
+    if (s->rows) FERRY_TRY(ferry_i_dict_put_matrix(ctx, dict, "space.rows", s->rows));
+    if (s->z) FERRY_TRY(ferry_i_dict_put_matrix(ctx, dict, "space.z", s->z));
 done:
     return st;
 }
 
-ferry_status ferry_i_hemap_save(ferry_ctx *ctx, const void *state, ferry_bag *bag)
+ferry_status ferry_i_hemap_save(ferry_ctx *ctx, const void *state, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
     const hemap_model *m = state;
     const hemap_parts *p = &m->parts;
     const int64_t form[] = {m->goal, m->k, m->d};
 
-    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, "form", 3, form));
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "gamma", 1, 1, &m->gamma));
+    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "form", 3, form));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "gamma", 1, 1, &m->gamma));
     if (m->goal != FERRY_EMBED)
-        FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "prior", 1, m->k, m->prior));
-    if (m->space.k > 0) FERRY_TRY(save_space(ctx, m, bag));
+        FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "prior", 1, m->k, m->prior));
+    if (m->space.k > 0) FERRY_TRY(save_space(ctx, m, dict));
     if (p->own) {
-        FERRY_TRY(ferry_i_hemap_prep_save(ctx, p->prep_own, "own.prep", bag));
-        FERRY_TRY(ferry_i_hemap_learner_save(ctx, p->own, "own", bag));
+        FERRY_TRY(ferry_i_hemap_prep_save(ctx, p->prep_own, "own.prep", dict));
+        FERRY_TRY(ferry_i_hemap_learner_save(ctx, p->own, "own", dict));
     }
-    if (p->mapped) FERRY_TRY(ferry_i_hemap_learner_save(ctx, p->mapped, "mapped", bag));
+    if (p->mapped) FERRY_TRY(ferry_i_hemap_learner_save(ctx, p->mapped, "mapped", dict));
     if (p->pyv)
-        FERRY_TRY(
-            ferry_i_bag_put_reals(ctx, bag, "pyv", p->pyv->rows, p->pyv->k, p->pyv->data));
+        FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "pyv", p->pyv->rows, p->pyv->k,
+                                         p->pyv->data));
 done:
     return st;
 }
 
 /* ---- load ---- */
 
-ferry_status ferry_i_hemap_prep_load(ferry_ctx *ctx, const ferry_bag *bag, const char *name,
-                                     int64_t d, ferry_prep **out)
+ferry_status ferry_i_hemap_prep_load(ferry_ctx *ctx, const ferry_dict *dict,
+                                     const char *name, int64_t d, ferry_prep **out)
 {
     ferry_status st = FERRY_OK;
     double *all = NULL;
     ferry_prep *p = NULL;
 
-    FERRY_TRY(ferry_i_bag_reals_copy(ctx, bag, name, 1, 3 * d + 1, &all));
+    FERRY_TRY(ferry_i_dict_reals_copy(ctx, dict, name, 1, 3 * d + 1, &all));
     FERRY_NEED(ctx, all[3 * d] == 0 || all[3 * d] == 1 || all[3 * d] == 2, FERRY_EDATA,
                "tensor %s: %g is no way to scale", name, all[3 * d]);
     p = *out = ferry_i_calloc(1, sizeof *p);
@@ -99,21 +99,21 @@ done:
     return st;
 }
 
-static ferry_status load_space(ferry_ctx *ctx, const ferry_bag *bag, hemap_model *m)
+static ferry_status load_space(ferry_ctx *ctx, const ferry_dict *dict, hemap_model *m)
 {
     ferry_status st = FERRY_OK;
     hemap_space *s = &m->space;
     const double *w = NULL;
     int64_t d1 = m->d + 1;
 
-    FERRY_TRY(ferry_i_hemap_prep_load(ctx, bag, "prep", m->d, &m->prep));
-    if (ferry_i_bag_has(bag, "space.w")) {
+    FERRY_TRY(ferry_i_hemap_prep_load(ctx, dict, "prep", m->d, &m->prep));
+    if (ferry_i_dict_has(dict, "space.w")) {
         s->k = -1;
-        FERRY_TRY(ferry_i_bag_reals(ctx, bag, "space.w", &s->k, &d1, &w));
-        FERRY_TRY(ferry_i_bag_reals_copy(ctx, bag, "space.w", s->k, d1, &s->w));
+        FERRY_TRY(ferry_i_dict_reals(ctx, dict, "space.w", &s->k, &d1, &w));
+        FERRY_TRY(ferry_i_dict_reals_copy(ctx, dict, "space.w", s->k, d1, &s->w));
     } else {
-        FERRY_TRY(ferry_i_bag_matrix(ctx, bag, "space.rows", &s->rows));
-        FERRY_TRY(ferry_i_bag_matrix(ctx, bag, "space.z", &s->z));
+        FERRY_TRY(ferry_i_dict_matrix(ctx, dict, "space.rows", &s->rows));
+        FERRY_TRY(ferry_i_dict_matrix(ctx, dict, "space.z", &s->z));
         FERRY_NEED(ctx,
                    s->z->dense && s->rows->cols == m->d && s->z->rows == s->rows->rows &&
                        s->z->rows > 0,
@@ -127,21 +127,21 @@ done:
     return st;
 }
 
-static ferry_status load_parts(ferry_ctx *ctx, const ferry_bag *bag, hemap_model *m)
+static ferry_status load_parts(ferry_ctx *ctx, const ferry_dict *dict, hemap_model *m)
 {
     ferry_status st = FERRY_OK;
     hemap_parts *p = &m->parts;
-    const bool numbers = m->goal == FERRY_REGRESS, bridged = ferry_i_bag_has(bag, "pyv");
+    const bool numbers = m->goal == FERRY_REGRESS, bridged = ferry_i_dict_has(dict, "pyv");
 
-    if (ferry_i_bag_has(bag, "own.form")) {
-        FERRY_TRY(ferry_i_hemap_prep_load(ctx, bag, "own.prep", m->d, &p->prep_own));
-        FERRY_TRY(ferry_i_hemap_learner_load(ctx, bag, "own", &p->own));
+    if (ferry_i_dict_has(dict, "own.form")) {
+        FERRY_TRY(ferry_i_hemap_prep_load(ctx, dict, "own.prep", m->d, &p->prep_own));
+        FERRY_TRY(ferry_i_hemap_learner_load(ctx, dict, "own", &p->own));
         FERRY_NEED(ctx,
                    p->own->k == m->k && p->own->d == m->d && p->own->numbers == numbers,
                    FERRY_EDATA, "tensor own.form does not go with tensor form");
     }
-    if (ferry_i_bag_has(bag, "mapped.form")) {
-        FERRY_TRY(ferry_i_hemap_learner_load(ctx, bag, "mapped", &p->mapped));
+    if (ferry_i_dict_has(dict, "mapped.form")) {
+        FERRY_TRY(ferry_i_hemap_learner_load(ctx, dict, "mapped", &p->mapped));
         FERRY_NEED(ctx,
                    p->mapped->k == (bridged ? 2 * m->k : m->k) &&
                        p->mapped->d == m->space.k && p->mapped->numbers == numbers,
@@ -149,7 +149,7 @@ static ferry_status load_parts(ferry_ctx *ctx, const ferry_bag *bag, hemap_model
     }
     if (bridged) {
         double *data = NULL;
-        FERRY_TRY(ferry_i_bag_reals_copy(ctx, bag, "pyv", 2 * m->k, m->k, &data));
+        FERRY_TRY(ferry_i_dict_reals_copy(ctx, dict, "pyv", 2 * m->k, m->k, &data));
         st = ferry_i_block_new(ctx, 2 * m->k, m->k, &p->pyv);
         if (st == FERRY_OK)
             memcpy(p->pyv->data, data, (size_t)(2 * m->k * m->k) * sizeof *data);
@@ -159,15 +159,15 @@ done:
     return st;
 }
 
-static ferry_status load_form(ferry_ctx *ctx, const ferry_bag *bag, hemap_model *m)
+static ferry_status load_form(ferry_ctx *ctx, const ferry_dict *dict, hemap_model *m)
 {
     ferry_status st = FERRY_OK;
     const int64_t *form = NULL;
     const double *gamma = NULL;
     int64_t three = 3, one = 1;
 
-    FERRY_TRY(ferry_i_bag_ints(ctx, bag, "form", &three, &form));
-    FERRY_TRY(ferry_i_bag_reals(ctx, bag, "gamma", &one, &one, &gamma));
+    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "form", &three, &form));
+    FERRY_TRY(ferry_i_dict_reals(ctx, dict, "gamma", &one, &one, &gamma));
     FERRY_NEED(ctx,
                (form[0] == FERRY_CLASSIFY || form[0] == FERRY_EMBED ||
                 (form[0] == FERRY_REGRESS && form[1] == 1)) &&
@@ -185,18 +185,18 @@ done:
     return st;
 }
 
-ferry_status ferry_i_hemap_load(ferry_ctx *ctx, const ferry_bag *bag, void **state)
+ferry_status ferry_i_hemap_load(ferry_ctx *ctx, const ferry_dict *dict, void **state)
 {
     ferry_status st = FERRY_OK;
     hemap_model *m = ferry_i_calloc(1, sizeof *m);
 
     *state = NULL;
     FERRY_HAVE(ctx, m);
-    FERRY_TRY(load_form(ctx, bag, m));
+    FERRY_TRY(load_form(ctx, dict, m));
     if (m->goal != FERRY_EMBED)
-        FERRY_TRY(ferry_i_bag_reals_copy(ctx, bag, "prior", 1, m->k, &m->prior));
-    if (ferry_i_bag_has(bag, "prep")) FERRY_TRY(load_space(ctx, bag, m));
-    FERRY_TRY(load_parts(ctx, bag, m));
+        FERRY_TRY(ferry_i_dict_reals_copy(ctx, dict, "prior", 1, m->k, &m->prior));
+    if (ferry_i_dict_has(dict, "prep")) FERRY_TRY(load_space(ctx, dict, m));
+    FERRY_TRY(load_parts(ctx, dict, m));
     FERRY_NEED(ctx, m->space.k > 0 || (m->goal != FERRY_EMBED && m->gamma == 0),
                FERRY_EDATA, "tensor prep is missing");
     FERRY_NEED(ctx, m->goal == FERRY_EMBED || m->parts.mapped || m->gamma == 0, FERRY_EDATA,

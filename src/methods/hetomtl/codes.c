@@ -357,7 +357,7 @@ void ferry_i_codes_commit(codes *c, codes_step *step)
 /* n rows, the i-th at((first + i) % room), as a matrix and a list of classes. */
 static ferry_status save_rows(ferry_ctx *ctx, const codes *c, const codes_row *rows,
                               int64_t n, int64_t first, const char *name,
-                              const char *classes, ferry_bag *bag)
+                              const char *classes, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
     problem p = {.n = n};
@@ -370,33 +370,33 @@ static ferry_status save_rows(ferry_ctx *ctx, const codes *c, const codes_row *r
         cls[i] = p.row[i]->cls;
     }
     FERRY_TRY(stack(ctx, c, &p));
-    FERRY_TRY(ferry_i_bag_put_matrix(ctx, bag, name, p.x));
-    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, classes, n, cls));
+    FERRY_TRY(ferry_i_dict_put_matrix(ctx, dict, name, p.x));
+    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, classes, n, cls));
 done:
     ferry_i_free(cls);
     problem_clear(&p);
     return st;
 }
 
-ferry_status ferry_i_codes_save(ferry_ctx *ctx, const codes *c, ferry_bag *bag)
+ferry_status ferry_i_codes_save(ferry_ctx *ctx, const codes *c, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
     const int64_t form[] = {c->sparse, c->keep, c->labels, c->next};
     const double how[] = {c->alpha, c->grow};
 
-    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, "codes", FERRY_COUNT(form), form));
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "codes.how", 1, 2, how));
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "codes.o", 1, c->k, c->o));
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "codes.v", c->k, c->d, c->v));
+    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "codes", FERRY_COUNT(form), form));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "codes.how", 1, 2, how));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "codes.o", 1, c->k, c->o));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "codes.v", c->k, c->d, c->v));
     FERRY_TRY(save_rows(ctx, c, c->offline, c->n_offline, 0, "codes.offline",
-                        "codes.offline.cls", bag));
+                        "codes.offline.cls", dict));
     FERRY_TRY(save_rows(ctx, c, c->ring, c->n_ring, c->n_ring == c->keep ? c->first : 0,
-                        "codes.ring", "codes.ring.cls", bag));
+                        "codes.ring", "codes.ring.cls", dict));
 done:
     return st;
 }
 
-static ferry_status load_rows(ferry_ctx *ctx, const ferry_bag *bag, const codes *c,
+static ferry_status load_rows(ferry_ctx *ctx, const ferry_dict *dict, const codes *c,
                               const char *name, const char *classes, int64_t most,
                               codes_row **rows, int64_t *n)
 {
@@ -404,9 +404,9 @@ static ferry_status load_rows(ferry_ctx *ctx, const ferry_bag *bag, const codes 
     const int64_t *cls = NULL;
     ferry_matrix *x = NULL;
 
-    FERRY_TRY(ferry_i_bag_matrix(ctx, bag, name, &x));
+    FERRY_TRY(ferry_i_dict_matrix(ctx, dict, name, &x));
     int64_t count = x->rows;
-    FERRY_TRY(ferry_i_bag_ints(ctx, bag, classes, &count, &cls));
+    FERRY_TRY(ferry_i_dict_ints(ctx, dict, classes, &count, &cls));
     FERRY_NEED(ctx, x->cols == c->d && !x->dense == c->sparse && count <= most, FERRY_EDATA,
                "tensor %s has %lld rows of %lld features", name, (long long)count,
                (long long)x->cols);
@@ -428,8 +428,8 @@ done:
     return st;
 }
 
-ferry_status ferry_i_codes_load(ferry_ctx *ctx, const ferry_bag *bag, int64_t k, int64_t d,
-                                codes *c)
+ferry_status ferry_i_codes_load(ferry_ctx *ctx, const ferry_dict *dict, int64_t k,
+                                int64_t d, codes *c)
 {
     ferry_status st = FERRY_OK;
     const int64_t *form = NULL;
@@ -437,8 +437,8 @@ ferry_status ferry_i_codes_load(ferry_ctx *ctx, const ferry_bag *bag, int64_t k,
     int64_t four = 4, one = 1, two = 2;
 
     *c = (codes){.k = k, .d = d};
-    FERRY_TRY(ferry_i_bag_ints(ctx, bag, "codes", &four, &form));
-    FERRY_TRY(ferry_i_bag_reals(ctx, bag, "codes.how", &one, &two, &how));
+    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "codes", &four, &form));
+    FERRY_TRY(ferry_i_dict_reals(ctx, dict, "codes.how", &one, &two, &how));
     FERRY_NEED(ctx,
                0 <= form[0] && form[0] <= 1 && 0 <= form[1] && form[1] <= CODES_MOST &&
                    0 <= form[2] && form[2] < INT64_MAX / 2 && 0 <= form[3] && how[0] > 0 &&
@@ -450,16 +450,16 @@ ferry_status ferry_i_codes_load(ferry_ctx *ctx, const ferry_bag *bag, int64_t k,
     c->next = form[3];
     c->alpha = how[0];
     c->grow = how[1];
-    FERRY_TRY(ferry_i_bag_reals_copy(ctx, bag, "codes.o", 1, k, &c->o));
+    FERRY_TRY(ferry_i_dict_reals_copy(ctx, dict, "codes.o", 1, k, &c->o));
     for (int64_t i = 0; i < k; i++)
         FERRY_NEED(ctx, c->o[i] >= 0, FERRY_EDATA, "tensor codes.o: entry %lld is %g",
                    (long long)i, c->o[i]);
-    FERRY_TRY(ferry_i_bag_reals_copy(ctx, bag, "codes.v", k, d, &c->v));
-    FERRY_TRY(load_rows(ctx, bag, c, "codes.offline", "codes.offline.cls", INT32_MAX,
+    FERRY_TRY(ferry_i_dict_reals_copy(ctx, dict, "codes.v", k, d, &c->v));
+    FERRY_TRY(load_rows(ctx, dict, c, "codes.offline", "codes.offline.cls", INT32_MAX,
                         &c->offline, &c->n_offline));
     FERRY_NEW(ctx, c->ring, form[1]);
     c->keep = form[1];
-    FERRY_TRY(load_rows(ctx, bag, c, "codes.ring", "codes.ring.cls", c->keep, &c->ring,
+    FERRY_TRY(load_rows(ctx, dict, c, "codes.ring", "codes.ring.cls", c->keep, &c->ring,
                         &c->n_ring));
 done:
     if (st != FERRY_OK) ferry_i_codes_clear(c);

@@ -62,8 +62,8 @@ ferry_status ferry_i_codes_prepare(ferry_ctx *ctx, codes *c, const ferry_row *x,
 void ferry_i_codes_commit(codes *c, codes_step *step);
 void ferry_i_codes_drop(codes_step *step);
 
-ferry_status ferry_i_codes_save(ferry_ctx *ctx, const codes *c, ferry_bag *bag);
-ferry_status ferry_i_codes_load(ferry_ctx *ctx, const ferry_bag *bag, int64_t k, int64_t d,
-                                codes *c);
+ferry_status ferry_i_codes_save(ferry_ctx *ctx, const codes *c, ferry_dict *dict);
+ferry_status ferry_i_codes_load(ferry_ctx *ctx, const ferry_dict *dict, int64_t k,
+                                int64_t d, codes *c);
 
 #endif

@@ -129,12 +129,12 @@ void ferry_i_experts_step(experts *e, const ferry_row *raw, int32_t y)
 }
 
 /* The hedge. */
-static void weigh(experts *e, int32_t y, const int32_t *note)
+static void weigh(experts *e, int32_t y, const int32_t *votes)
 {
     double sum = 0;
 
     for (int i = 0; i < EXPERTS; i++) {
-        if (note[i] != y) e->w[i] *= e->rate;
+        if (votes[i] != y) e->w[i] *= e->rate;
         sum += e->w[i];
     }
     for (int i = 0; i < EXPERTS; i++)
@@ -142,7 +142,7 @@ static void weigh(experts *e, int32_t y, const int32_t *note)
 }
 
 ferry_status ferry_i_experts_learn(ferry_ctx *ctx, experts *e, const ferry_row *raw,
-                                   int32_t y, const int32_t *note)
+                                   int32_t y, const int32_t *votes)
 {
     ferry_status st = FERRY_OK;
     int32_t said[EXPERTS];
@@ -152,13 +152,13 @@ ferry_status ferry_i_experts_learn(ferry_ctx *ctx, experts *e, const ferry_row *
     FERRY_TRY(ferry_i_experts_classes(ctx, e, (int64_t)y + 1));
     prepare(e, raw, e->x, &l2, &z);
     FERRY_TRY(ferry_i_codes_prepare(ctx, &e->codes, &l2, y, &step));
-    if (!note) { /* each by its scores of now */
+    if (!votes) { /* each by its scores of now */
         ask(e, &l2, &z, e->f);
         for (int i = 0; i < EXPERTS; i++)
             said[i] = ferry_i_argmax(e->k, e->f + i * e->k);
-        note = said;
+        votes = said;
     }
-    weigh(e, y, note);
+    weigh(e, y, votes);
     ferry_i_codes_commit(&e->codes, &step);
     ferry_i_experts_step(e, raw, y);
 done:
@@ -167,23 +167,23 @@ done:
 
 /* ---- save and load ---- */
 
-ferry_status ferry_i_experts_save(ferry_ctx *ctx, const experts *e, ferry_bag *bag)
+ferry_status ferry_i_experts_save(ferry_ctx *ctx, const experts *e, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
     const double how[] = {e->rate, e->share};
 
-    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, "experts", 1, &e->k));
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "experts.w", 1, EXPERTS, e->w));
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "experts.how", 1, 2, how));
-    FERRY_TRY(ferry_i_pa_save(ctx, e->pa, "pa", bag));
-    FERRY_TRY(ferry_i_pa_save(ctx, e->causal, "causal", bag));
-    FERRY_TRY(ferry_i_moments_save(ctx, &e->z, bag));
-    FERRY_TRY(ferry_i_codes_save(ctx, &e->codes, bag));
+    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "experts", 1, &e->k));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "experts.w", 1, EXPERTS, e->w));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "experts.how", 1, 2, how));
+    FERRY_TRY(ferry_i_pa_save(ctx, e->pa, "pa", dict));
+    FERRY_TRY(ferry_i_pa_save(ctx, e->causal, "causal", dict));
+    FERRY_TRY(ferry_i_moments_save(ctx, &e->z, dict));
+    FERRY_TRY(ferry_i_codes_save(ctx, &e->codes, dict));
 done:
     return st;
 }
 
-ferry_status ferry_i_experts_load(ferry_ctx *ctx, const ferry_bag *bag, int64_t d,
+ferry_status ferry_i_experts_load(ferry_ctx *ctx, const ferry_dict *dict, int64_t d,
                                   experts *e)
 {
     ferry_status st = FERRY_OK;
@@ -192,9 +192,9 @@ ferry_status ferry_i_experts_load(ferry_ctx *ctx, const ferry_bag *bag, int64_t 
     int64_t one = 1, two = 2, four = EXPERTS;
 
     *e = (experts){.d = d};
-    FERRY_TRY(ferry_i_bag_ints(ctx, bag, "experts", &one, &k));
-    FERRY_TRY(ferry_i_bag_reals(ctx, bag, "experts.w", &one, &four, &w));
-    FERRY_TRY(ferry_i_bag_reals(ctx, bag, "experts.how", &one, &two, &how));
+    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "experts", &one, &k));
+    FERRY_TRY(ferry_i_dict_reals(ctx, dict, "experts.w", &one, &four, &w));
+    FERRY_TRY(ferry_i_dict_reals(ctx, dict, "experts.how", &one, &two, &how));
     FERRY_NEED(ctx,
                0 <= *k && *k <= INT32_MAX / EXPERTS && how[0] > 0 && how[0] <= 1 &&
                    how[1] >= 0 && how[1] <= 1,
@@ -206,11 +206,11 @@ ferry_status ferry_i_experts_load(ferry_ctx *ctx, const ferry_bag *bag, int64_t 
     memcpy(e->w, w, sizeof e->w);
     e->rate = how[0];
     e->share = how[1];
-    FERRY_TRY(ferry_i_pa_load(ctx, bag, "pa", *k, d, &e->pa));
+    FERRY_TRY(ferry_i_pa_load(ctx, dict, "pa", *k, d, &e->pa));
     FERRY_NEED(ctx, e->pa->u, FERRY_EDATA, "tensor pa.u is missing");
-    FERRY_TRY(ferry_i_pa_load(ctx, bag, "causal", *k, d, &e->causal));
-    FERRY_TRY(ferry_i_moments_load(ctx, bag, d, &e->z));
-    FERRY_TRY(ferry_i_codes_load(ctx, bag, *k, d, &e->codes));
+    FERRY_TRY(ferry_i_pa_load(ctx, dict, "causal", *k, d, &e->causal));
+    FERRY_TRY(ferry_i_moments_load(ctx, dict, d, &e->z));
+    FERRY_TRY(ferry_i_codes_load(ctx, dict, *k, d, &e->codes));
     FERRY_NEW(ctx, e->x, 2 * d);
     FERRY_NEW(ctx, e->f, EXPERTS * *k);
     e->k = *k;

@@ -43,14 +43,14 @@ void ferry_i_experts_look(const experts *e, const ferry_row *raw, const experts_
                           double *total);
 /* A row that was seen: counts for the means and deviations. */
 void ferry_i_experts_watch(experts *e, const ferry_row *raw);
-/* note: EXPERTS classes, or NULL. Nothing changes when it fails. */
+/* votes: EXPERTS classes, or NULL. Nothing changes when it fails. */
 ferry_status ferry_i_experts_learn(ferry_ctx *ctx, experts *e, const ferry_row *raw,
-                                   int32_t y, const int32_t *note);
+                                   int32_t y, const int32_t *votes);
 /* One PA step of both learners, nothing else: the offline part. */
 void ferry_i_experts_step(experts *e, const ferry_row *raw, int32_t y);
 
-ferry_status ferry_i_experts_save(ferry_ctx *ctx, const experts *e, ferry_bag *bag);
-ferry_status ferry_i_experts_load(ferry_ctx *ctx, const ferry_bag *bag, int64_t d,
+ferry_status ferry_i_experts_save(ferry_ctx *ctx, const experts *e, ferry_dict *dict);
+ferry_status ferry_i_experts_load(ferry_ctx *ctx, const ferry_dict *dict, int64_t d,
                                   experts *e);
 
 #endif

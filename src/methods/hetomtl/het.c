@@ -1,4 +1,4 @@
-/* The two-level hedge of HetOMTL-CDSPP and OMTL-MC (het.h): scores, notes, steps. */
+/* The two-level hedge of HetOMTL-CDSPP and OMTL-MC (het.h): scores, votes, steps. */
 #include "methods/hetomtl/het.h"
 
 #include <math.h>
@@ -116,12 +116,12 @@ void ferry_i_het_look(const het *h, const ferry_row *x, het_scores *s)
     }
 }
 
-void ferry_i_het_note(const het *h, const het_scores *s, int32_t *note)
+void ferry_i_het_votes(const het *h, const het_scores *s, int32_t *votes)
 {
-    note[0] = ferry_i_argmax(h->k, s->ft);
+    votes[0] = ferry_i_argmax(h->k, s->ft);
     for (int64_t i = 0; i < h->n; i++) {
-        note[1 + i] = ferry_i_argmax(h->k, s->fs + i * h->k);
-        note[1 + h->n + i] = ferry_i_argmax(h->k, s->f + i * h->k);
+        votes[1 + i] = ferry_i_argmax(h->k, s->fs + i * h->k);
+        votes[1 + h->n + i] = ferry_i_argmax(h->k, s->f + i * h->k);
     }
 }
 
@@ -158,12 +158,12 @@ static double loss_of(int64_t k, const double *f, int32_t y)
     return fmax(0, 1 - f[y] + best);
 }
 
-static void count_mistakes(het *h, int32_t y, const int32_t *note)
+static void count_mistakes(het *h, int32_t y, const int32_t *votes)
 {
     for (int64_t i = 0; i < h->n; i++) {
-        h->source[i].mt += note[0] != y;
-        h->source[i].ms += note[1 + i] != y;
-        h->source[i].mi += note[1 + h->n + i] != y;
+        h->source[i].mt += votes[0] != y;
+        h->source[i].ms += votes[1 + i] != y;
+        h->source[i].mi += votes[1 + h->n + i] != y;
     }
 }
 
@@ -191,7 +191,7 @@ static void count_losses(het *h, int32_t y, const het_scores *s)
     }
 }
 
-ferry_pa_step ferry_i_het_learn(het *h, const ferry_row *x, int32_t y, const int32_t *note,
+ferry_pa_step ferry_i_het_learn(het *h, const ferry_row *x, int32_t y, const int32_t *votes,
                                 const het_scores *s)
 {
     ferry_pa_step step = {.r = -1};
@@ -199,8 +199,8 @@ ferry_pa_step ferry_i_het_learn(het *h, const ferry_row *x, int32_t y, const int
 
     if (h->rule == HET_LOSSES)
         count_losses(h, y, s);
-    else if (note)
-        count_mistakes(h, y, note);
+    else if (votes)
+        count_mistakes(h, y, votes);
     else
         count_mistakes_of(h, y, s);
     if (h->wt) step = ferry_i_pa_learn(h->wt, x, ferry_i_row_norm2(x), y, s->ft);

@@ -75,17 +75,17 @@ double ferry_i_het_alpha(const het *h, int64_t i);
 
 /* x as the learners want it. */
 void ferry_i_het_look(const het *h, const ferry_row *x, het_scores *s);
-/* note[0..2n]: argmax of fT, of each fS_i, of each f_i. */
-void ferry_i_het_note(const het *h, const het_scores *s, int32_t *note);
+/* votes[0..2n]: argmax of fT, of each fS_i, of each f_i. */
+void ferry_i_het_votes(const het *h, const het_scores *s, int32_t *votes);
 /* Room for classes up to k in all learners. */
 ferry_status ferry_i_het_classes(ferry_ctx *ctx, het *h, int64_t k);
-/* Count the mistakes in note (NULL: those of s), then a step of the target's learner from
+/* Count the mistakes in votes (NULL: those of s), then a step of the target's learner from
  * the scores in s. The last source's step is returned (they are one unless omtlmc). */
-ferry_pa_step ferry_i_het_learn(het *h, const ferry_row *x, int32_t y, const int32_t *note,
+ferry_pa_step ferry_i_het_learn(het *h, const ferry_row *x, int32_t y, const int32_t *votes,
                                 const het_scores *s);
 
-ferry_status ferry_i_het_save(ferry_ctx *ctx, const het *h, ferry_bag *bag);
-ferry_status ferry_i_het_load(ferry_ctx *ctx, const ferry_bag *bag, int64_t d, het *h);
+ferry_status ferry_i_het_save(ferry_ctx *ctx, const het *h, ferry_dict *dict);
+ferry_status ferry_i_het_load(ferry_ctx *ctx, const ferry_dict *dict, int64_t d, het *h);
 
 /* ---- offline (het_fit.c) ---- */
 

@@ -11,7 +11,7 @@ static const char *numbered(char buf[48], const char *name, int64_t i)
     return buf;
 }
 
-static ferry_status save_source(ferry_ctx *ctx, const het *h, int64_t i, ferry_bag *bag)
+static ferry_status save_source(ferry_ctx *ctx, const het *h, int64_t i, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
     const het_source *s = &h->source[i];
@@ -19,19 +19,19 @@ static ferry_status save_source(ferry_ctx *ctx, const het *h, int64_t i, ferry_b
     const int64_t codes = h->group[s->group].s;
     char buf[48];
 
-    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, numbered(buf, "source", i), FERRY_COUNT(form),
-                                   form));
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, numbered(buf, "source.r", i), s->rank, codes,
-                                    s->r));
-    FERRY_TRY(
-        ferry_i_bag_put_reals(ctx, bag, numbered(buf, "source.mu", i), 1, s->rank, s->mu));
-    FERRY_TRY(ferry_i_pa_save(ctx, s->ws, numbered(buf, "source.ws", i), bag));
-    if (s->wt) FERRY_TRY(ferry_i_pa_save(ctx, s->wt, numbered(buf, "source.wt", i), bag));
+    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, numbered(buf, "source", i),
+                                    FERRY_COUNT(form), form));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, numbered(buf, "source.r", i), s->rank,
+                                     codes, s->r));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, numbered(buf, "source.mu", i), 1, s->rank,
+                                     s->mu));
+    FERRY_TRY(ferry_i_pa_save(ctx, s->ws, numbered(buf, "source.ws", i), dict));
+    if (s->wt) FERRY_TRY(ferry_i_pa_save(ctx, s->wt, numbered(buf, "source.wt", i), dict));
 done:
     return st;
 }
 
-ferry_status ferry_i_het_save(ferry_ctx *ctx, const het *h, ferry_bag *bag)
+ferry_status ferry_i_het_save(ferry_ctx *ctx, const het *h, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
     const int64_t form[] = {h->rule, h->post, h->k, h->n, h->n_groups};
@@ -42,21 +42,21 @@ ferry_status ferry_i_het_save(ferry_ctx *ctx, const het *h, ferry_bag *bag)
     FERRY_HAVE(ctx, names);
     for (int64_t i = 0; i < h->n; i++)
         FERRY_HAVE(ctx, ferry_i_ids_add(names, h->source[i].name, NULL) >= 0);
-    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, "het", FERRY_COUNT(form), form));
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "beta", 1, 2, beta));
-    FERRY_TRY(ferry_i_bag_put_ids(ctx, bag, "sources", names));
+    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "het", FERRY_COUNT(form), form));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "beta", 1, 2, beta));
+    FERRY_TRY(ferry_i_dict_put_ids(ctx, dict, "sources", names));
     for (int64_t g = 0; g < h->n_groups; g++)
-        FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, numbered(buf, "codes", g), h->group[g].s,
-                                        h->d, h->group[g].q));
+        FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, numbered(buf, "codes", g),
+                                         h->group[g].s, h->d, h->group[g].q));
     for (int64_t i = 0; i < h->n; i++)
-        FERRY_TRY(save_source(ctx, h, i, bag));
-    if (h->wt) FERRY_TRY(ferry_i_pa_save(ctx, h->wt, "pa", bag));
+        FERRY_TRY(save_source(ctx, h, i, dict));
+    if (h->wt) FERRY_TRY(ferry_i_pa_save(ctx, h->wt, "pa", dict));
 done:
     ferry_i_ids_free(names);
     return st;
 }
 
-static ferry_status load_groups(ferry_ctx *ctx, const ferry_bag *bag, het *h)
+static ferry_status load_groups(ferry_ctx *ctx, const ferry_dict *dict, het *h)
 {
     ferry_status st = FERRY_OK;
     const double *q = NULL;
@@ -65,15 +65,15 @@ static ferry_status load_groups(ferry_ctx *ctx, const ferry_bag *bag, het *h)
     FERRY_NEW(ctx, h->group, h->n_groups);
     for (int64_t g = 0; g < h->n_groups; g++) {
         int64_t s = -1, d = h->d;
-        FERRY_TRY(ferry_i_bag_reals(ctx, bag, numbered(buf, "codes", g), &s, &d, &q));
-        FERRY_TRY(ferry_i_bag_reals_copy(ctx, bag, buf, s, d, &h->group[g].q));
+        FERRY_TRY(ferry_i_dict_reals(ctx, dict, numbered(buf, "codes", g), &s, &d, &q));
+        FERRY_TRY(ferry_i_dict_reals_copy(ctx, dict, buf, s, d, &h->group[g].q));
         h->group[g].s = s;
     }
 done:
     return st;
 }
 
-static ferry_status load_source(ferry_ctx *ctx, const ferry_bag *bag, het *h, int64_t i)
+static ferry_status load_source(ferry_ctx *ctx, const ferry_dict *dict, het *h, int64_t i)
 {
     ferry_status st = FERRY_OK;
     het_source *s = &h->source[i];
@@ -81,7 +81,7 @@ static ferry_status load_source(ferry_ctx *ctx, const ferry_bag *bag, het *h, in
     int64_t five = 5;
     char buf[48];
 
-    FERRY_TRY(ferry_i_bag_ints(ctx, bag, numbered(buf, "source", i), &five, &form));
+    FERRY_TRY(ferry_i_dict_ints(ctx, dict, numbered(buf, "source", i), &five, &form));
     FERRY_NEED(ctx,
                0 <= form[0] && form[0] < h->n_groups && 1 <= form[1] &&
                    form[1] <= INT32_MAX && form[2] >= 0 && form[3] >= 0 && form[4] >= 0,
@@ -93,20 +93,20 @@ static ferry_status load_source(ferry_ctx *ctx, const ferry_bag *bag, het *h, in
     s->ms = form[2];
     s->mt = form[3];
     s->mi = form[4];
-    FERRY_TRY(ferry_i_bag_reals_copy(ctx, bag, numbered(buf, "source.r", i), s->rank,
-                                     h->group[s->group].s, &s->r));
-    FERRY_TRY(ferry_i_bag_reals_copy(ctx, bag, numbered(buf, "source.mu", i), 1, s->rank,
-                                     &s->mu));
+    FERRY_TRY(ferry_i_dict_reals_copy(ctx, dict, numbered(buf, "source.r", i), s->rank,
+                                      h->group[s->group].s, &s->r));
+    FERRY_TRY(ferry_i_dict_reals_copy(ctx, dict, numbered(buf, "source.mu", i), 1, s->rank,
+                                      &s->mu));
     FERRY_TRY(
-        ferry_i_pa_load(ctx, bag, numbered(buf, "source.ws", i), h->k, s->rank, &s->ws));
+        ferry_i_pa_load(ctx, dict, numbered(buf, "source.ws", i), h->k, s->rank, &s->ws));
     if (h->rule == HET_LOSSES)
-        FERRY_TRY(ferry_i_pa_load(ctx, bag, numbered(buf, "source.wt", i), h->k, s->rank,
+        FERRY_TRY(ferry_i_pa_load(ctx, dict, numbered(buf, "source.wt", i), h->k, s->rank,
                                   &s->wt));
 done:
     return st;
 }
 
-ferry_status ferry_i_het_load(ferry_ctx *ctx, const ferry_bag *bag, int64_t d, het *h)
+ferry_status ferry_i_het_load(ferry_ctx *ctx, const ferry_dict *dict, int64_t d, het *h)
 {
     ferry_status st = FERRY_OK;
     const int64_t *form = NULL;
@@ -115,9 +115,9 @@ ferry_status ferry_i_het_load(ferry_ctx *ctx, const ferry_bag *bag, int64_t d, h
     ferry_ids *names = NULL;
 
     *h = (het){.d = d};
-    FERRY_TRY(ferry_i_bag_ints(ctx, bag, "het", &five, &form));
-    FERRY_TRY(ferry_i_bag_reals(ctx, bag, "beta", &one, &two, &beta));
-    FERRY_TRY(ferry_i_bag_ids(ctx, bag, "sources", &names));
+    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "het", &five, &form));
+    FERRY_TRY(ferry_i_dict_reals(ctx, dict, "beta", &one, &two, &beta));
+    FERRY_TRY(ferry_i_dict_ids(ctx, dict, "sources", &names));
     FERRY_NEED(ctx,
                0 <= form[0] && form[0] <= HET_LOSSES && 0 <= form[1] &&
                    form[1] <= HET_POST_CENTRED && 1 <= form[2] && form[2] <= INT32_MAX &&
@@ -132,16 +132,16 @@ ferry_status ferry_i_het_load(ferry_ctx *ctx, const ferry_bag *bag, int64_t d, h
     h->n_groups = form[4];
     h->beta1 = beta[0];
     h->beta2 = beta[1];
-    FERRY_TRY(load_groups(ctx, bag, h));
+    FERRY_TRY(load_groups(ctx, dict, h));
     FERRY_NEW(ctx, h->source, form[3]);
     h->n = form[3];
     for (int64_t i = 0; i < h->n; i++) {
         h->source[i].name = ferry_i_strdup(ferry_i_ids_at(names, i));
         FERRY_HAVE(ctx, h->source[i].name);
-        FERRY_TRY(load_source(ctx, bag, h, i));
+        FERRY_TRY(load_source(ctx, dict, h, i));
     }
     if (h->rule == HET_MISTAKES)
-        FERRY_TRY(ferry_i_pa_load(ctx, bag, "pa", h->k, d, &h->wt));
+        FERRY_TRY(ferry_i_pa_load(ctx, dict, "pa", h->k, d, &h->wt));
 done:
     ferry_i_ids_free(names);
     if (st != FERRY_OK) ferry_i_het_clear(h);

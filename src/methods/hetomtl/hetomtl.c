@@ -122,7 +122,7 @@ static bool watches(const void *state)
     return ((const hetomtl *)state)->mode == MODE_FERRY;
 }
 
-static int64_t note_size(const void *state)
+static int64_t votes_size(const void *state)
 {
     const hetomtl *m = state;
 
@@ -131,7 +131,7 @@ static int64_t note_size(const void *state)
 }
 
 static ferry_status see(ferry_ctx *ctx, void *state, const ferry_row *x, int64_t k,
-                        double *score, int32_t *note)
+                        double *score, int32_t *votes)
 {
     ferry_status st = FERRY_OK;
     hetomtl *m = state;
@@ -143,20 +143,20 @@ static ferry_status see(ferry_ctx *ctx, void *state, const ferry_row *x, int64_t
         ferry_i_experts_watch(&m->e, &in); /* x itself counts, as when its label comes */
         const experts_room room = {m->e.f, m->e.x};
         ferry_i_experts_look(&m->e, &in, &room, score);
-        for (int i = 0; note && i < EXPERTS; i++)
-            note[i] = ferry_i_argmax(m->e.k, m->e.f + i * m->e.k);
+        for (int i = 0; votes && i < EXPERTS; i++)
+            votes[i] = ferry_i_argmax(m->e.k, m->e.f + i * m->e.k);
         goto done;
     }
     ferry_i_het_look(&m->h, &in, &m->s);
     remember(m, x);
     memcpy(score, m->s.total, (size_t)m->h.k * sizeof *score);
-    if (note && m->h.rule == HET_MISTAKES) ferry_i_het_note(&m->h, &m->s, note);
+    if (votes && m->h.rule == HET_MISTAKES) ferry_i_het_votes(&m->h, &m->s, votes);
 done:
     return st;
 }
 
 static ferry_status learn(ferry_ctx *ctx, void *state, const ferry_row *x, int32_t cls,
-                          const int32_t *note)
+                          const int32_t *votes)
 {
     ferry_status st = FERRY_OK;
     hetomtl *m = state;
@@ -164,7 +164,7 @@ static ferry_status learn(ferry_ctx *ctx, void *state, const ferry_row *x, int32
     FERRY_TRY(ferry_i_online_check(ctx, x, m->d, 0, 0));
     if (m->mode == MODE_FERRY) {
         const ferry_row raw = fill(m, x, m->row);
-        FERRY_TRY(ferry_i_experts_learn(ctx, &m->e, &raw, cls, note));
+        FERRY_TRY(ferry_i_experts_learn(ctx, &m->e, &raw, cls, votes));
         goto done;
     }
     const bool known = cls < m->h.k && is_last(m, x);
@@ -175,7 +175,7 @@ static ferry_status learn(ferry_ctx *ctx, void *state, const ferry_row *x, int32
     FERRY_TRY(ferry_i_het_classes(ctx, &m->h, (int64_t)cls + 1));
     if (!known)
         ferry_i_het_look(&m->h, &in, &m->s); /* the step is from the weights of now */
-    (void)ferry_i_het_learn(&m->h, &in, cls, note, &m->s);
+    (void)ferry_i_het_learn(&m->h, &in, cls, votes, &m->s);
 done:
     return st;
 }
@@ -204,7 +204,7 @@ static int64_t parts(const void *state, const char **names, double *w)
 }
 
 static const ferry_online online = {
-    .watches = watches, .note = note_size, .see = see, .learn = learn, .parts = parts};
+    .watches = watches, .votes = votes_size, .see = see, .learn = learn, .parts = parts};
 
 /* ---- fit ---- */
 
@@ -416,21 +416,21 @@ done:
 
 /* ---- save and load ---- */
 
-static ferry_status save(ferry_ctx *ctx, const void *state, ferry_bag *bag)
+static ferry_status save(ferry_ctx *ctx, const void *state, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
     const hetomtl *m = state;
     const int64_t mode = m->mode;
 
-    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, "mode", 1, &mode));
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "fill", 1, m->d, m->fill));
-    FERRY_TRY(mode == MODE_FERRY ? ferry_i_experts_save(ctx, &m->e, bag)
-                                 : ferry_i_het_save(ctx, &m->h, bag));
+    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "mode", 1, &mode));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "fill", 1, m->d, m->fill));
+    FERRY_TRY(mode == MODE_FERRY ? ferry_i_experts_save(ctx, &m->e, dict)
+                                 : ferry_i_het_save(ctx, &m->h, dict));
 done:
     return st;
 }
 
-static ferry_status load(ferry_ctx *ctx, const ferry_bag *bag, void **state)
+static ferry_status load(ferry_ctx *ctx, const ferry_dict *dict, void **state)
 {
     ferry_status st = FERRY_OK;
     const int64_t *mode = NULL;
@@ -440,18 +440,18 @@ static ferry_status load(ferry_ctx *ctx, const ferry_bag *bag, void **state)
 
     *state = NULL;
     FERRY_HAVE(ctx, m);
-    FERRY_TRY(ferry_i_bag_ints(ctx, bag, "mode", &one, &mode));
+    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "mode", &one, &mode));
     FERRY_NEED(ctx, *mode == MODE_FERRY || *mode == MODE_PAPER, FERRY_EDATA,
                "tensor mode: %lld", (long long)*mode);
     m->mode = (int)*mode;
     m->d = -1;
-    FERRY_TRY(ferry_i_bag_reals(ctx, bag, "fill", &one, &m->d, &values));
-    FERRY_TRY(ferry_i_bag_reals_copy(ctx, bag, "fill", 1, m->d, &m->fill));
+    FERRY_TRY(ferry_i_dict_reals(ctx, dict, "fill", &one, &m->d, &values));
+    FERRY_TRY(ferry_i_dict_reals_copy(ctx, dict, "fill", 1, m->d, &m->fill));
     FERRY_TRY(make_room(ctx, m));
     if (m->mode == MODE_FERRY) {
-        FERRY_TRY(ferry_i_experts_load(ctx, bag, m->d, &m->e));
+        FERRY_TRY(ferry_i_experts_load(ctx, dict, m->d, &m->e));
     } else {
-        FERRY_TRY(ferry_i_het_load(ctx, bag, m->d, &m->h));
+        FERRY_TRY(ferry_i_het_load(ctx, dict, m->d, &m->h));
         FERRY_TRY(ferry_i_het_scores_new(ctx, &m->h, m->h.k, &m->s));
     }
     *state = m;

@@ -488,34 +488,34 @@ done:
 
 /* ---- save and load ---- */
 
-static ferry_status mmltl_save(ferry_ctx *ctx, const void *model, ferry_bag *bag)
+static ferry_status mmltl_save(ferry_ctx *ctx, const void *model, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
     const state *s = model;
 
-    FERRY_TRY(ferry_i_base_save(ctx, &s->b, bag));
-    FERRY_TRY(ferry_i_ranked_save(ctx, s->r, bag));
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "u", s->u->rows, s->g, s->u->data));
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "latent.mean", 1, s->g, s->mean));
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "latent.inv_sd", 1, s->g, s->inv_sd));
+    FERRY_TRY(ferry_i_base_save(ctx, &s->b, dict));
+    FERRY_TRY(ferry_i_ranked_save(ctx, s->r, dict));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "u", s->u->rows, s->g, s->u->data));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "latent.mean", 1, s->g, s->mean));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "latent.inv_sd", 1, s->g, s->inv_sd));
     if (!s->x) goto done;
-    FERRY_TRY(ferry_i_bag_put_matrix(ctx, bag, "kernel.x", s->x));
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "kernel.gamma", 1, 1, &s->gamma));
+    FERRY_TRY(ferry_i_dict_put_matrix(ctx, dict, "kernel.x", s->x));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "kernel.gamma", 1, 1, &s->gamma));
 done:
     return st;
 }
 
-static ferry_status load_kernel(ferry_ctx *ctx, const ferry_bag *bag, int64_t d, state *s)
+static ferry_status load_kernel(ferry_ctx *ctx, const ferry_dict *dict, int64_t d, state *s)
 {
     ferry_status st = FERRY_OK;
     const double *gamma = NULL;
     int64_t one = 1;
 
-    FERRY_TRY(ferry_i_bag_reals(ctx, bag, "kernel.gamma", &one, &one, &gamma));
+    FERRY_TRY(ferry_i_dict_reals(ctx, dict, "kernel.gamma", &one, &one, &gamma));
     FERRY_NEED(ctx, gamma[0] >= 0, FERRY_EDATA, "tensor kernel.gamma: %g is below 0",
                gamma[0]);
     s->gamma = gamma[0];
-    FERRY_TRY(ferry_i_bag_matrix(ctx, bag, "kernel.x", &s->x));
+    FERRY_TRY(ferry_i_dict_matrix(ctx, dict, "kernel.x", &s->x));
     FERRY_NEED(ctx, s->x->cols == d, FERRY_EDATA,
                "tensor kernel.x has %lld columns, the model %lld features",
                (long long)s->x->cols, (long long)d);
@@ -523,7 +523,7 @@ done:
     return st;
 }
 
-static ferry_status mmltl_load(ferry_ctx *ctx, const ferry_bag *bag, void **out)
+static ferry_status mmltl_load(ferry_ctx *ctx, const ferry_dict *dict, void **out)
 {
     ferry_status st = FERRY_OK;
     const double *u = NULL;
@@ -532,16 +532,16 @@ static ferry_status mmltl_load(ferry_ctx *ctx, const ferry_bag *bag, void **out)
 
     *out = NULL;
     FERRY_TRY(new_state(ctx, &s));
-    FERRY_TRY(ferry_i_ranked_base_load(ctx, bag, &s->b, &d));
-    if (ferry_i_bag_has(bag, "kernel.gamma")) FERRY_TRY(load_kernel(ctx, bag, d, s));
+    FERRY_TRY(ferry_i_ranked_base_load(ctx, dict, &s->b, &d));
+    if (ferry_i_dict_has(dict, "kernel.gamma")) FERRY_TRY(load_kernel(ctx, dict, d, s));
     rows = s->x ? s->x->rows : d;
     s->g = -1;
-    FERRY_TRY(ferry_i_bag_reals(ctx, bag, "u", &rows, &s->g, &u));
+    FERRY_TRY(ferry_i_dict_reals(ctx, dict, "u", &rows, &s->g, &u));
     FERRY_TRY(ferry_i_block_new(ctx, rows, s->g, &s->u));
     if (rows * s->g > 0) memcpy(s->u->data, u, (size_t)(rows * s->g) * sizeof *u);
-    FERRY_TRY(ferry_i_ranked_reals(ctx, bag, "latent.mean", &one, &s->g, &s->mean));
-    FERRY_TRY(ferry_i_ranked_reals(ctx, bag, "latent.inv_sd", &one, &s->g, &s->inv_sd));
-    FERRY_TRY(ferry_i_ranked_load(ctx, bag, s->b.k, s->g, &s->r));
+    FERRY_TRY(ferry_i_ranked_reals(ctx, dict, "latent.mean", &one, &s->g, &s->mean));
+    FERRY_TRY(ferry_i_ranked_reals(ctx, dict, "latent.inv_sd", &one, &s->g, &s->inv_sd));
+    FERRY_TRY(ferry_i_ranked_load(ctx, dict, s->b.k, s->g, &s->r));
     *out = s;
     s = NULL;
 done:

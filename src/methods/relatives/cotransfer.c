@@ -475,23 +475,23 @@ done:
     return st;
 }
 
-static ferry_status cotransfer_save(ferry_ctx *ctx, const void *model, ferry_bag *bag)
+static ferry_status cotransfer_save(ferry_ctx *ctx, const void *model, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
     const state *s = model;
     const int64_t facts[] = {s->k, s->centre};
 
-    FERRY_TRY(ferry_i_frame_save(ctx, s->frame, bag));
-    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, "walk", 2, facts));
-    FERRY_TRY(ferry_i_bag_put_matrix(ctx, bag, "nodes", s->x));
-    FERRY_TRY(ferry_i_bag_put_bytes(ctx, bag, "keep", s->frame->cols, s->keep));
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "mean", 1, s->x->cols, s->mean));
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "scores", s->f->rows, s->c, s->f->data));
+    FERRY_TRY(ferry_i_frame_save(ctx, s->frame, dict));
+    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "walk", 2, facts));
+    FERRY_TRY(ferry_i_dict_put_matrix(ctx, dict, "nodes", s->x));
+    FERRY_TRY(ferry_i_dict_put_bytes(ctx, dict, "keep", s->frame->cols, s->keep));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "mean", 1, s->x->cols, s->mean));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "scores", s->f->rows, s->c, s->f->data));
 done:
     return st;
 }
 
-static ferry_status cotransfer_load(ferry_ctx *ctx, const ferry_bag *bag, void **out)
+static ferry_status cotransfer_load(ferry_ctx *ctx, const ferry_dict *dict, void **out)
 {
     ferry_status st = FERRY_OK;
     state *s = ferry_i_calloc(1, sizeof *s);
@@ -502,17 +502,17 @@ static ferry_status cotransfer_load(ferry_ctx *ctx, const ferry_bag *bag, void *
 
     *out = NULL;
     if (!s) FERRY_TRY(ferry_i_nomem(ctx));
-    FERRY_TRY(ferry_i_frame_load(ctx, bag, &s->frame));
-    FERRY_TRY(ferry_i_bag_ints(ctx, bag, "walk", &two, &facts));
+    FERRY_TRY(ferry_i_frame_load(ctx, dict, &s->frame));
+    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "walk", &two, &facts));
     FERRY_NEED(ctx, facts[0] >= 1 && facts[0] <= 10000, FERRY_EDATA,
                "tensor walk: %lld neighbours", (long long)facts[0]);
     s->k = facts[0];
     s->centre = facts[1] != 0;
-    FERRY_TRY(ferry_i_bag_matrix(ctx, bag, "nodes", &s->x));
+    FERRY_TRY(ferry_i_dict_matrix(ctx, dict, "nodes", &s->x));
     FERRY_NEED(ctx, !s->x->dense && s->x->rows > 0, FERRY_EDATA,
                "tensor nodes is no sparse matrix with rows");
     cols = s->frame->cols;
-    FERRY_TRY(ferry_i_bag_bytes(ctx, bag, "keep", &cols, &keep));
+    FERRY_TRY(ferry_i_dict_bytes(ctx, dict, "keep", &cols, &keep));
     s->keep = ferry_i_calloc(cols, sizeof *s->keep);
     s->mean = ferry_i_calloc(s->x->cols, sizeof *s->mean);
     if (!s->keep || !s->mean) FERRY_TRY(ferry_i_nomem(ctx));
@@ -523,11 +523,11 @@ static ferry_status cotransfer_load(ferry_ctx *ctx, const ferry_bag *bag, void *
     FERRY_NEED(ctx, kept == s->x->cols, FERRY_EDATA,
                "tensor nodes has %lld columns, keep %lld", (long long)s->x->cols,
                (long long)kept);
-    FERRY_TRY(ferry_i_bag_reals(ctx, bag, "mean", &one, &kept, &mean));
+    FERRY_TRY(ferry_i_dict_reals(ctx, dict, "mean", &one, &kept, &mean));
     memcpy(s->mean, mean, (size_t)kept * sizeof *mean);
     rows = s->x->rows;
     s->c = -1;
-    FERRY_TRY(ferry_i_bag_reals(ctx, bag, "scores", &rows, &s->c, &f));
+    FERRY_TRY(ferry_i_dict_reals(ctx, dict, "scores", &rows, &s->c, &f));
     FERRY_TRY(ferry_i_block_new(ctx, rows, s->c, &s->f));
     memcpy(s->f->data, f, (size_t)(rows * s->c) * sizeof *f);
     *out = s;

@@ -247,22 +247,22 @@ done:
     return st;
 }
 
-static ferry_status hop_save(ferry_ctx *ctx, const void *model, ferry_bag *bag)
+static ferry_status hop_save(ferry_ctx *ctx, const void *model, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
     const state *s = model;
 
-    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, "classes", 1, &s->c));
-    FERRY_TRY(ferry_i_frame_save(ctx, s->frame, bag));
+    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "classes", 1, &s->c));
+    FERRY_TRY(ferry_i_frame_save(ctx, s->frame, dict));
     if (s->gp)
-        FERRY_TRY(ferry_i_gp_save(ctx, s->gp, bag));
+        FERRY_TRY(ferry_i_gp_save(ctx, s->gp, dict));
     else
-        FERRY_TRY(ferry_i_carried_save(ctx, &s->last, bag));
+        FERRY_TRY(ferry_i_carried_save(ctx, &s->last, dict));
 done:
     return st;
 }
 
-static ferry_status hop_load(ferry_ctx *ctx, const ferry_bag *bag, void **out)
+static ferry_status hop_load(ferry_ctx *ctx, const ferry_dict *dict, void **out)
 {
     ferry_status st = FERRY_OK;
     state *s = ferry_i_calloc(1, sizeof *s);
@@ -271,15 +271,15 @@ static ferry_status hop_load(ferry_ctx *ctx, const ferry_bag *bag, void **out)
 
     *out = NULL;
     if (!s) FERRY_TRY(ferry_i_nomem(ctx));
-    FERRY_TRY(ferry_i_bag_ints(ctx, bag, "classes", &one, &c));
+    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "classes", &one, &c));
     FERRY_NEED(ctx, *c >= 2 && *c < INT32_MAX, FERRY_EDATA, "tensor classes is %lld",
                (long long)*c);
     s->c = *c;
-    FERRY_TRY(ferry_i_frame_load(ctx, bag, &s->frame));
-    if (ferry_i_bag_has(bag, "gp"))
-        FERRY_TRY(ferry_i_gp_load(ctx, bag, s->c, s->frame->cols, &s->gp));
+    FERRY_TRY(ferry_i_frame_load(ctx, dict, &s->frame));
+    if (ferry_i_dict_has(dict, "gp"))
+        FERRY_TRY(ferry_i_gp_load(ctx, dict, s->c, s->frame->cols, &s->gp));
     else
-        FERRY_TRY(ferry_i_carried_load(ctx, bag, s->c, s->frame->cols, &s->last));
+        FERRY_TRY(ferry_i_carried_load(ctx, dict, s->c, s->frame->cols, &s->last));
     *out = s;
     s = NULL;
 done:

@@ -354,18 +354,19 @@ done:
     return st;
 }
 
-static ferry_status kmeans_save(ferry_ctx *ctx, const void *model, ferry_bag *bag)
+static ferry_status kmeans_save(ferry_ctx *ctx, const void *model, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
     const state *s = model;
 
-    FERRY_TRY(ferry_i_frame_save(ctx, s->frame, bag));
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "centres", s->c, s->frame->cols, s->centre));
+    FERRY_TRY(ferry_i_frame_save(ctx, s->frame, dict));
+    FERRY_TRY(
+        ferry_i_dict_put_reals(ctx, dict, "centres", s->c, s->frame->cols, s->centre));
 done:
     return st;
 }
 
-static ferry_status kmeans_load(ferry_ctx *ctx, const ferry_bag *bag, void **out)
+static ferry_status kmeans_load(ferry_ctx *ctx, const ferry_dict *dict, void **out)
 {
     ferry_status st = FERRY_OK;
     state *s = ferry_i_calloc(1, sizeof *s);
@@ -373,9 +374,9 @@ static ferry_status kmeans_load(ferry_ctx *ctx, const ferry_bag *bag, void **out
 
     *out = NULL;
     if (!s) FERRY_TRY(ferry_i_nomem(ctx));
-    FERRY_TRY(ferry_i_frame_load(ctx, bag, &s->frame));
+    FERRY_TRY(ferry_i_frame_load(ctx, dict, &s->frame));
     s->c = -1;
-    FERRY_TRY(ferry_i_bag_reals(ctx, bag, "centres", &s->c, &s->frame->cols, &centre));
+    FERRY_TRY(ferry_i_dict_reals(ctx, dict, "centres", &s->c, &s->frame->cols, &centre));
     s->centre = ferry_i_calloc(s->c * s->frame->cols, sizeof *s->centre);
     if (!s->centre) FERRY_TRY(ferry_i_nomem(ctx));
     memcpy(s->centre, centre, (size_t)(s->c * s->frame->cols) * sizeof *centre);

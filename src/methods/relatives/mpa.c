@@ -96,13 +96,13 @@ static bool mpa_watches(const void *state)
 }
 
 static ferry_status mpa_see(ferry_ctx *ctx, void *state, const ferry_row *x, int64_t k,
-                            double *score, int32_t *note)
+                            double *score, int32_t *votes)
 {
     ferry_status st = FERRY_OK;
     mpa *m = state;
     ferry_row filled;
 
-    (void)note;
+    (void)votes;
     FERRY_TRY(ferry_i_online_check(ctx, x, m->d, k, m->pa->k));
     memset(score, 0, (size_t)k * sizeof *score);
     if (m->scale == SCALE_CAUSAL) { /* x itself counts, so that its label finds it so */
@@ -116,12 +116,12 @@ done:
 }
 
 static ferry_status mpa_learn(ferry_ctx *ctx, void *state, const ferry_row *x, int32_t cls,
-                              const int32_t *note)
+                              const int32_t *votes)
 {
     ferry_status st = FERRY_OK;
     mpa *m = state;
 
-    (void)note;
+    (void)votes;
     FERRY_TRY(ferry_i_online_check(ctx, x, m->d, m->pa->k, 0));
     if (cls >= m->pa->k) FERRY_TRY(make_room(ctx, m, (int64_t)cls + 1));
     const ferry_row in = prepare(m, x, m->room);
@@ -233,21 +233,21 @@ done:
 
 /* ---- save and load ---- */
 
-static ferry_status mpa_save(ferry_ctx *ctx, const void *state, ferry_bag *bag)
+static ferry_status mpa_save(ferry_ctx *ctx, const void *state, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
     const mpa *m = state;
     const int64_t form[] = {m->scale, m->passes};
 
-    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, "form", FERRY_COUNT(form), form));
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "fill", 1, m->d, m->fill));
-    if (m->scale == SCALE_CAUSAL) FERRY_TRY(ferry_i_moments_save(ctx, &m->z, bag));
-    FERRY_TRY(ferry_i_pa_save(ctx, m->pa, "pa", bag));
+    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "form", FERRY_COUNT(form), form));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "fill", 1, m->d, m->fill));
+    if (m->scale == SCALE_CAUSAL) FERRY_TRY(ferry_i_moments_save(ctx, &m->z, dict));
+    FERRY_TRY(ferry_i_pa_save(ctx, m->pa, "pa", dict));
 done:
     return st;
 }
 
-static ferry_status mpa_load(ferry_ctx *ctx, const ferry_bag *bag, void **state)
+static ferry_status mpa_load(ferry_ctx *ctx, const ferry_dict *dict, void **state)
 {
     ferry_status st = FERRY_OK;
     const int64_t *form = NULL;
@@ -257,17 +257,17 @@ static ferry_status mpa_load(ferry_ctx *ctx, const ferry_bag *bag, void **state)
 
     *state = NULL;
     FERRY_HAVE(ctx, m);
-    FERRY_TRY(ferry_i_bag_ints(ctx, bag, "form", &two, &form));
+    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "form", &two, &form));
     FERRY_NEED(ctx, 0 <= form[0] && form[0] <= SCALE_NONE && form[1] >= 1, FERRY_EDATA,
                "tensor form: scale %lld, %lld passes", (long long)form[0],
                (long long)form[1]);
     m->scale = (int)form[0];
     m->passes = form[1];
     m->d = -1;
-    FERRY_TRY(ferry_i_bag_reals(ctx, bag, "fill", &one, &m->d, &fill));
-    FERRY_TRY(ferry_i_bag_reals_copy(ctx, bag, "fill", 1, m->d, &m->fill));
-    if (m->scale == SCALE_CAUSAL) FERRY_TRY(ferry_i_moments_load(ctx, bag, m->d, &m->z));
-    FERRY_TRY(ferry_i_pa_load(ctx, bag, "pa", -1, m->d, &m->pa));
+    FERRY_TRY(ferry_i_dict_reals(ctx, dict, "fill", &one, &m->d, &fill));
+    FERRY_TRY(ferry_i_dict_reals_copy(ctx, dict, "fill", 1, m->d, &m->fill));
+    if (m->scale == SCALE_CAUSAL) FERRY_TRY(ferry_i_moments_load(ctx, dict, m->d, &m->z));
+    FERRY_TRY(ferry_i_pa_load(ctx, dict, "pa", -1, m->d, &m->pa));
     FERRY_TRY(make_room(ctx, m, m->pa->k));
     *state = m;
     m = NULL;

@@ -224,14 +224,14 @@ static ferry_status triplex_predict(ferry_ctx *ctx, const void *model,
     return ferry_i_method_ttl.predict(ctx, model, d, p);
 }
 
-static ferry_status triplex_save(ferry_ctx *ctx, const void *model, ferry_bag *bag)
+static ferry_status triplex_save(ferry_ctx *ctx, const void *model, ferry_dict *dict)
 {
-    return ferry_i_method_ttl.save(ctx, model, bag);
+    return ferry_i_method_ttl.save(ctx, model, dict);
 }
 
-static ferry_status triplex_load(ferry_ctx *ctx, const ferry_bag *bag, void **out)
+static ferry_status triplex_load(ferry_ctx *ctx, const ferry_dict *dict, void **out)
 {
-    return ferry_i_method_ttl.load(ctx, bag, out);
+    return ferry_i_method_ttl.load(ctx, dict, out);
 }
 
 /* ---- the method ---- */

@@ -125,7 +125,7 @@ int64_t ferry_i_frame_column(const ttl_frame *f, const ttl_bridge *b, int64_t j)
 /* All instances of d, CSR n x cols, prepared. d's views are the frame's. */
 ferry_status ferry_i_frame_rows(ferry_ctx *ctx, const ttl_frame *f, const ferry_domain *d,
                                 ferry_matrix **out);
-ferry_status ferry_i_frame_save(ferry_ctx *ctx, const ttl_frame *f, ferry_bag *bag);
-ferry_status ferry_i_frame_load(ferry_ctx *ctx, const ferry_bag *bag, ttl_frame **out);
+ferry_status ferry_i_frame_save(ferry_ctx *ctx, const ttl_frame *f, ferry_dict *dict);
+ferry_status ferry_i_frame_load(ferry_ctx *ctx, const ferry_dict *dict, ttl_frame **out);
 
 #endif

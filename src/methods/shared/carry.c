@@ -246,20 +246,20 @@ done:
     return st;
 }
 
-ferry_status ferry_i_carried_save(ferry_ctx *ctx, const ttl_carried *m, ferry_bag *bag)
+ferry_status ferry_i_carried_save(ferry_ctx *ctx, const ttl_carried *m, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
     const int64_t facts[] = {m->svm, m->l2};
 
-    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, "carried", 2, facts));
+    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "carried", 2, facts));
     if (!m->w) goto done;
-    FERRY_TRY(ferry_i_bag_put_bytes(ctx, bag, "carried.keep", m->cols, m->keep));
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "carried.w", m->c, m->cols + 1, m->w));
+    FERRY_TRY(ferry_i_dict_put_bytes(ctx, dict, "carried.keep", m->cols, m->keep));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "carried.w", m->c, m->cols + 1, m->w));
 done:
     return st;
 }
 
-ferry_status ferry_i_carried_load(ferry_ctx *ctx, const ferry_bag *bag, int64_t c,
+ferry_status ferry_i_carried_load(ferry_ctx *ctx, const ferry_dict *dict, int64_t c,
                                   int64_t cols, ttl_carried *out)
 {
     ferry_status st = FERRY_OK;
@@ -269,12 +269,12 @@ ferry_status ferry_i_carried_load(ferry_ctx *ctx, const ferry_bag *bag, int64_t 
     int64_t two = 2, wide = cols + 1, rows = c, n = cols;
 
     *out = (ttl_carried){.c = c, .cols = cols};
-    FERRY_TRY(ferry_i_bag_ints(ctx, bag, "carried", &two, &facts));
+    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "carried", &two, &facts));
     out->svm = facts[0] != 0;
     out->l2 = facts[1] != 0;
-    if (!ferry_i_bag_has(bag, "carried.w")) goto done;
-    FERRY_TRY(ferry_i_bag_bytes(ctx, bag, "carried.keep", &n, &keep));
-    FERRY_TRY(ferry_i_bag_reals(ctx, bag, "carried.w", &rows, &wide, &w));
+    if (!ferry_i_dict_has(dict, "carried.w")) goto done;
+    FERRY_TRY(ferry_i_dict_bytes(ctx, dict, "carried.keep", &n, &keep));
+    FERRY_TRY(ferry_i_dict_reals(ctx, dict, "carried.w", &rows, &wide, &w));
     FERRY_TRY(carried_room(ctx, out));
     memcpy(out->w, w, (size_t)(c * wide) * sizeof *w);
     for (int64_t j = 0; j < cols; j++) {

@@ -53,8 +53,8 @@ ferry_status ferry_i_chain_hop(ferry_ctx *ctx, const ttl_bridge *b, double C, bo
 /* The same on the target's columns. */
 ferry_status ferry_i_carried_frame(ferry_ctx *ctx, const ttl_carried *m, const ttl_frame *f,
                                    const ttl_bridge *b, ttl_carried *out);
-ferry_status ferry_i_carried_save(ferry_ctx *ctx, const ttl_carried *m, ferry_bag *bag);
-ferry_status ferry_i_carried_load(ferry_ctx *ctx, const ferry_bag *bag, int64_t c,
+ferry_status ferry_i_carried_save(ferry_ctx *ctx, const ttl_carried *m, ferry_dict *dict);
+ferry_status ferry_i_carried_load(ferry_ctx *ctx, const ferry_dict *dict, int64_t c,
                                   int64_t cols, ttl_carried *out);
 /* Each row of g to 1 at its largest entry (the first of equals) and 0 elsewhere. */
 void ferry_i_harden(ferry_block *g);

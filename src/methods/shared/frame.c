@@ -119,7 +119,7 @@ static void tensor_name(char *name, size_t size, const char *what, int64_t v)
     (void)snprintf(name, size, "frame.%s.%lld", what, (long long)v);
 }
 
-ferry_status ferry_i_frame_save(ferry_ctx *ctx, const ttl_frame *f, ferry_bag *bag)
+ferry_status ferry_i_frame_save(ferry_ctx *ctx, const ttl_frame *f, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
     int64_t *facts = ferry_i_calloc(f->n_views * FACTS, sizeof *facts);
@@ -136,27 +136,27 @@ ferry_status ferry_i_frame_save(ferry_ctx *ctx, const ttl_frame *f, ferry_bag *b
         at[SCALED] = s->factor != NULL;
         tensor_name(name, sizeof name, "shift", v);
         if (s->shift)
-            FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, name, 1, s->cols, s->shift));
+            FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, name, 1, s->cols, s->shift));
         tensor_name(name, sizeof name, "factor", v);
         if (s->factor)
-            FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, name, 1, s->cols, s->factor));
+            FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, name, 1, s->cols, s->factor));
     }
-    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, "frame", f->n_views * FACTS, facts));
+    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "frame", f->n_views * FACTS, facts));
 done:
     ferry_i_free(facts);
     return st;
 }
 
-static ferry_status load_reals(ferry_ctx *ctx, const ferry_bag *bag, const char *what,
+static ferry_status load_reals(ferry_ctx *ctx, const ferry_dict *dict, const char *what,
                                int64_t v, int64_t n, double **out)
 {
     char name[48];
 
     tensor_name(name, sizeof name, what, v);
-    return ferry_i_bag_reals_copy(ctx, bag, name, 1, n, out);
+    return ferry_i_dict_reals_copy(ctx, dict, name, 1, n, out);
 }
 
-ferry_status ferry_i_frame_load(ferry_ctx *ctx, const ferry_bag *bag, ttl_frame **out)
+ferry_status ferry_i_frame_load(ferry_ctx *ctx, const ferry_dict *dict, ttl_frame **out)
 {
     ferry_status st = FERRY_OK;
     const int64_t *facts = NULL;
@@ -164,7 +164,7 @@ ferry_status ferry_i_frame_load(ferry_ctx *ctx, const ferry_bag *bag, ttl_frame 
     int64_t n = -1;
 
     *out = NULL;
-    FERRY_TRY(ferry_i_bag_ints(ctx, bag, "frame", &n, &facts));
+    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "frame", &n, &facts));
     FERRY_NEED(ctx, n > 0 && n % FACTS == 0, FERRY_EDATA, "tensor frame has %lld entries",
                (long long)n);
     FERRY_TRY(frame_alloc(ctx, n / FACTS, &f));
@@ -181,8 +181,8 @@ ferry_status ferry_i_frame_load(ferry_ctx *ctx, const ferry_bag *bag, ttl_frame 
         s->scale = (ttl_scale)at[SCALE];
         s->full = at[FULL] != 0;
         f->cols += s->cols;
-        if (at[SHIFTED]) FERRY_TRY(load_reals(ctx, bag, "shift", v, s->cols, &s->shift));
-        if (at[SCALED]) FERRY_TRY(load_reals(ctx, bag, "factor", v, s->cols, &s->factor));
+        if (at[SHIFTED]) FERRY_TRY(load_reals(ctx, dict, "shift", v, s->cols, &s->shift));
+        if (at[SCALED]) FERRY_TRY(load_reals(ctx, dict, "factor", v, s->cols, &s->factor));
     }
     *out = f;
     f = NULL;

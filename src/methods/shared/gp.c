@@ -263,25 +263,25 @@ done:
 
 /* ---- save and load ---- */
 
-ferry_status ferry_i_gp_save(ferry_ctx *ctx, const ttl_gp *m, ferry_bag *bag)
+ferry_status ferry_i_gp_save(ferry_ctx *ctx, const ttl_gp *m, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
     const double facts[] = {m->gamma, m->a};
     const int64_t c = m->alpha->k;
 
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "gp", 1, 2, facts));
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "gp.mean", 1, c, m->zbar));
-    FERRY_TRY(ferry_i_bag_put_matrix(ctx, bag, "gp.bridge", m->p));
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "gp.alpha", m->p->rows, c, m->alpha->data));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "gp", 1, 2, facts));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "gp.mean", 1, c, m->zbar));
+    FERRY_TRY(ferry_i_dict_put_matrix(ctx, dict, "gp.bridge", m->p));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "gp.alpha", m->p->rows, c, m->alpha->data));
     if (!m->l) goto done;
-    FERRY_TRY(ferry_i_bag_put_matrix(ctx, bag, "gp.labelled", m->l));
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "gp.beta", m->l->rows, c, m->beta->data));
+    FERRY_TRY(ferry_i_dict_put_matrix(ctx, dict, "gp.labelled", m->l));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "gp.beta", m->l->rows, c, m->beta->data));
 done:
     return st;
 }
 
 /* A matrix of `cols` columns and a block of as many rows. */
-static ferry_status load_side(ferry_ctx *ctx, const ferry_bag *bag, const char *name,
+static ferry_status load_side(ferry_ctx *ctx, const ferry_dict *dict, const char *name,
                               const char *block, int64_t c, int64_t cols, ferry_matrix **x,
                               ferry_block **b)
 {
@@ -289,20 +289,20 @@ static ferry_status load_side(ferry_ctx *ctx, const ferry_bag *bag, const char *
     const double *data = NULL;
     int64_t rows;
 
-    FERRY_TRY(ferry_i_bag_matrix(ctx, bag, name, x));
+    FERRY_TRY(ferry_i_dict_matrix(ctx, dict, name, x));
     FERRY_NEED(ctx, (*x)->cols == cols && !(*x)->dense, FERRY_EDATA,
                "tensor %s has %lld columns, expected %lld of a sparse matrix", name,
                (long long)(*x)->cols, (long long)cols);
     rows = (*x)->rows;
-    FERRY_TRY(ferry_i_bag_reals(ctx, bag, block, &rows, &c, &data));
+    FERRY_TRY(ferry_i_dict_reals(ctx, dict, block, &rows, &c, &data));
     if (!*b) FERRY_TRY(ferry_i_block_new(ctx, rows, c, b));
     memcpy((*b)->data, data, (size_t)(rows * c) * sizeof *data);
 done:
     return st;
 }
 
-ferry_status ferry_i_gp_load(ferry_ctx *ctx, const ferry_bag *bag, int64_t c, int64_t cols,
-                             ttl_gp **out)
+ferry_status ferry_i_gp_load(ferry_ctx *ctx, const ferry_dict *dict, int64_t c,
+                             int64_t cols, ttl_gp **out)
 {
     ferry_status st = FERRY_OK;
     ttl_gp *m = ferry_i_calloc(1, sizeof *m);
@@ -311,17 +311,17 @@ ferry_status ferry_i_gp_load(ferry_ctx *ctx, const ferry_bag *bag, int64_t c, in
 
     *out = NULL;
     if (!m) FERRY_TRY(ferry_i_nomem(ctx));
-    FERRY_TRY(ferry_i_bag_reals(ctx, bag, "gp", &one, &two, &facts));
-    FERRY_TRY(ferry_i_bag_reals(ctx, bag, "gp.mean", &one, &c, &mean));
+    FERRY_TRY(ferry_i_dict_reals(ctx, dict, "gp", &one, &two, &facts));
+    FERRY_TRY(ferry_i_dict_reals(ctx, dict, "gp.mean", &one, &c, &mean));
     FERRY_NEED(ctx, facts[0] > 0, FERRY_EDATA, "tensor gp: gamma is %g", facts[0]);
     m->gamma = facts[0];
     m->a = facts[1];
     m->zbar = ferry_i_calloc(c, sizeof *m->zbar);
     if (!m->zbar) FERRY_TRY(ferry_i_nomem(ctx));
     memcpy(m->zbar, mean, (size_t)c * sizeof *mean);
-    FERRY_TRY(load_side(ctx, bag, "gp.bridge", "gp.alpha", c, cols, &m->p, &m->alpha));
-    if (ferry_i_bag_has(bag, "gp.labelled"))
-        FERRY_TRY(load_side(ctx, bag, "gp.labelled", "gp.beta", c, cols, &m->l, &m->beta));
+    FERRY_TRY(load_side(ctx, dict, "gp.bridge", "gp.alpha", c, cols, &m->p, &m->alpha));
+    if (ferry_i_dict_has(dict, "gp.labelled"))
+        FERRY_TRY(load_side(ctx, dict, "gp.labelled", "gp.beta", c, cols, &m->l, &m->beta));
     *out = m;
     m = NULL;
 done:

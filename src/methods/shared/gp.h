@@ -19,9 +19,9 @@ ferry_status ferry_i_gp_fit(ferry_ctx *ctx, ferry_matrix *p, const ferry_block *
                             ferry_matrix *l, const int32_t *y, ttl_gp **out);
 ferry_status ferry_i_gp_apply(ferry_ctx *ctx, const ttl_gp *m, const ferry_matrix *x,
                               ferry_block *f);
-ferry_status ferry_i_gp_save(ferry_ctx *ctx, const ttl_gp *m, ferry_bag *bag);
-ferry_status ferry_i_gp_load(ferry_ctx *ctx, const ferry_bag *bag, int64_t c, int64_t cols,
-                             ttl_gp **out);
+ferry_status ferry_i_gp_save(ferry_ctx *ctx, const ttl_gp *m, ferry_dict *dict);
+ferry_status ferry_i_gp_load(ferry_ctx *ctx, const ferry_dict *dict, int64_t c,
+                             int64_t cols, ttl_gp **out);
 void ferry_i_gp_free(ttl_gp *m);
 
 #endif

@@ -49,19 +49,19 @@ done:
     return st;
 }
 
-ferry_status ferry_i_ttl_linear_save(ferry_ctx *ctx, const void *model, ferry_bag *bag)
+ferry_status ferry_i_ttl_linear_save(ferry_ctx *ctx, const void *model, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
     const ttl_linear *s = model;
 
-    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, "classes", 1, &s->c));
-    FERRY_TRY(ferry_i_frame_save(ctx, s->frame, bag));
-    FERRY_TRY(ferry_i_carried_save(ctx, &s->last, bag));
+    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "classes", 1, &s->c));
+    FERRY_TRY(ferry_i_frame_save(ctx, s->frame, dict));
+    FERRY_TRY(ferry_i_carried_save(ctx, &s->last, dict));
 done:
     return st;
 }
 
-ferry_status ferry_i_ttl_linear_load(ferry_ctx *ctx, const ferry_bag *bag, void **out)
+ferry_status ferry_i_ttl_linear_load(ferry_ctx *ctx, const ferry_dict *dict, void **out)
 {
     ferry_status st = FERRY_OK;
     ttl_linear *s = ferry_i_calloc(1, sizeof *s);
@@ -70,12 +70,12 @@ ferry_status ferry_i_ttl_linear_load(ferry_ctx *ctx, const ferry_bag *bag, void 
 
     *out = NULL;
     if (!s) FERRY_TRY(ferry_i_nomem(ctx));
-    FERRY_TRY(ferry_i_bag_ints(ctx, bag, "classes", &one, &c));
+    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "classes", &one, &c));
     FERRY_NEED(ctx, *c >= 2 && *c < INT32_MAX, FERRY_EDATA, "tensor classes is %lld",
                (long long)*c);
     s->c = *c;
-    FERRY_TRY(ferry_i_frame_load(ctx, bag, &s->frame));
-    FERRY_TRY(ferry_i_carried_load(ctx, bag, s->c, s->frame->cols, &s->last));
+    FERRY_TRY(ferry_i_frame_load(ctx, dict, &s->frame));
+    FERRY_TRY(ferry_i_carried_load(ctx, dict, s->c, s->frame->cols, &s->last));
     *out = s;
     s = NULL;
 done:

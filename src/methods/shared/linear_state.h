@@ -12,8 +12,8 @@ typedef struct ttl_linear {
 
 ferry_status ferry_i_ttl_linear_predict(ferry_ctx *ctx, const void *model,
                                         const ferry_domain *d, ferry_prediction *p);
-ferry_status ferry_i_ttl_linear_save(ferry_ctx *ctx, const void *model, ferry_bag *bag);
-ferry_status ferry_i_ttl_linear_load(ferry_ctx *ctx, const ferry_bag *bag, void **out);
+ferry_status ferry_i_ttl_linear_save(ferry_ctx *ctx, const void *model, ferry_dict *dict);
+ferry_status ferry_i_ttl_linear_load(ferry_ctx *ctx, const ferry_dict *dict, void **out);
 void ferry_i_ttl_linear_free(void *model);
 /* `carried` on the bridge's columns as a model; its scores are softmax probabilities. */
 ferry_status ferry_i_ttl_linear_new(ferry_ctx *ctx, const ttl_bridge *b,

@@ -18,8 +18,8 @@ void ferry_i_moments_add(moments *m, const ferry_row *x);
 /* z (d) <- (x - mean) / sd to unit length, where sd is at least a tenth of the features'
  * mean sd. Zero when nothing varies. */
 void ferry_i_moments_z(const moments *m, const ferry_row *x, double *z);
-ferry_status ferry_i_moments_save(ferry_ctx *ctx, const moments *m, ferry_bag *bag);
-ferry_status ferry_i_moments_load(ferry_ctx *ctx, const ferry_bag *bag, int64_t d,
+ferry_status ferry_i_moments_save(ferry_ctx *ctx, const moments *m, ferry_dict *dict);
+ferry_status ferry_i_moments_load(ferry_ctx *ctx, const ferry_dict *dict, int64_t d,
                                   moments *m);
 
 /* `value` (x->n numbers of room) <- x's with missing ones from fill (d); *out is x with
@@ -61,9 +61,9 @@ ferry_status ferry_i_online_predict(ferry_ctx *ctx, const char *method, int64_t 
 
 /* Tensors NAME, NAME.C, NAME.w and NAME.u. */
 ferry_status ferry_i_pa_save(ferry_ctx *ctx, const ferry_pa *p, const char *name,
-                             ferry_bag *bag);
+                             ferry_dict *dict);
 /* k (-1: any) classes and d features. */
-ferry_status ferry_i_pa_load(ferry_ctx *ctx, const ferry_bag *bag, const char *name,
+ferry_status ferry_i_pa_load(ferry_ctx *ctx, const ferry_dict *dict, const char *name,
                              int64_t k, int64_t d, ferry_pa **out);
 
 #endif

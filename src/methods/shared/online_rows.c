@@ -225,18 +225,18 @@ done:
 
 /* ---- save and load ---- */
 
-ferry_status ferry_i_moments_save(ferry_ctx *ctx, const moments *m, ferry_bag *bag)
+ferry_status ferry_i_moments_save(ferry_ctx *ctx, const moments *m, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
 
-    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, "moments.n", 1, &m->n));
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "moments.mean", 1, m->d, m->mean));
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "moments.m2", 1, m->d, m->m2));
+    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "moments.n", 1, &m->n));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "moments.mean", 1, m->d, m->mean));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "moments.m2", 1, m->d, m->m2));
 done:
     return st;
 }
 
-ferry_status ferry_i_moments_load(ferry_ctx *ctx, const ferry_bag *bag, int64_t d,
+ferry_status ferry_i_moments_load(ferry_ctx *ctx, const ferry_dict *dict, int64_t d,
                                   moments *m)
 {
     ferry_status st = FERRY_OK;
@@ -244,11 +244,11 @@ ferry_status ferry_i_moments_load(ferry_ctx *ctx, const ferry_bag *bag, int64_t 
     int64_t one = 1;
 
     *m = (moments){.d = d};
-    FERRY_TRY(ferry_i_bag_ints(ctx, bag, "moments.n", &one, &n));
+    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "moments.n", &one, &n));
     FERRY_NEED(ctx, *n >= 0, FERRY_EDATA, "tensor moments.n: %lld rows", (long long)*n);
     m->n = *n;
-    FERRY_TRY(ferry_i_bag_reals_copy(ctx, bag, "moments.mean", 1, d, &m->mean));
-    FERRY_TRY(ferry_i_bag_reals_copy(ctx, bag, "moments.m2", 1, d, &m->m2));
+    FERRY_TRY(ferry_i_dict_reals_copy(ctx, dict, "moments.mean", 1, d, &m->mean));
+    FERRY_TRY(ferry_i_dict_reals_copy(ctx, dict, "moments.m2", 1, d, &m->m2));
     for (int64_t j = 0; j < d; j++)
         FERRY_NEED(ctx, m->m2[j] >= 0, FERRY_EDATA, "tensor moments.m2: entry %lld is %g",
                    (long long)j, m->m2[j]);
@@ -264,23 +264,23 @@ static const char *part_of(char buf[64], const char *name, const char *part)
 }
 
 ferry_status ferry_i_pa_save(ferry_ctx *ctx, const ferry_pa *p, const char *name,
-                             ferry_bag *bag)
+                             ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
     const int64_t form[] = {p->kind, p->k, p->steps, p->u != NULL};
     char buf[64];
 
-    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, name, FERRY_COUNT(form), form));
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, part_of(buf, name, "C"), 1, 1, &p->C));
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, part_of(buf, name, "w"), p->k, p->d, p->w));
+    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, name, FERRY_COUNT(form), form));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, part_of(buf, name, "C"), 1, 1, &p->C));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, part_of(buf, name, "w"), p->k, p->d, p->w));
     if (p->u)
         FERRY_TRY(
-            ferry_i_bag_put_reals(ctx, bag, part_of(buf, name, "u"), p->k, p->d, p->u));
+            ferry_i_dict_put_reals(ctx, dict, part_of(buf, name, "u"), p->k, p->d, p->u));
 done:
     return st;
 }
 
-ferry_status ferry_i_pa_load(ferry_ctx *ctx, const ferry_bag *bag, const char *name,
+ferry_status ferry_i_pa_load(ferry_ctx *ctx, const ferry_dict *dict, const char *name,
                              int64_t k, int64_t d, ferry_pa **out)
 {
     ferry_status st = FERRY_OK;
@@ -291,8 +291,8 @@ ferry_status ferry_i_pa_load(ferry_ctx *ctx, const ferry_bag *bag, const char *n
     char buf[64];
 
     FERRY_HAVE(ctx, p);
-    FERRY_TRY(ferry_i_bag_ints(ctx, bag, name, &four, &form));
-    FERRY_TRY(ferry_i_bag_reals(ctx, bag, part_of(buf, name, "C"), &one, &one, &C));
+    FERRY_TRY(ferry_i_dict_ints(ctx, dict, name, &four, &form));
+    FERRY_TRY(ferry_i_dict_reals(ctx, dict, part_of(buf, name, "C"), &one, &one, &C));
     FERRY_NEED(ctx,
                0 <= form[0] && form[0] <= FERRY_PA_PRINTED && 0 <= form[1] &&
                    form[1] <= INT32_MAX && (k < 0 || form[1] == k) && 0 <= form[2] &&
@@ -301,10 +301,10 @@ ferry_status ferry_i_pa_load(ferry_ctx *ctx, const ferry_bag *bag, const char *n
                (long long)form[0], (long long)form[1], (long long)form[2], *C);
     *p = (ferry_pa){
         .kind = (ferry_pa_kind)form[0], .C = *C, .k = form[1], .d = d, .steps = form[2]};
-    FERRY_TRY(ferry_i_bag_reals_copy(ctx, bag, part_of(buf, name, "w"), p->k, d, &p->w));
+    FERRY_TRY(ferry_i_dict_reals_copy(ctx, dict, part_of(buf, name, "w"), p->k, d, &p->w));
     if (form[3])
         FERRY_TRY(
-            ferry_i_bag_reals_copy(ctx, bag, part_of(buf, name, "u"), p->k, d, &p->u));
+            ferry_i_dict_reals_copy(ctx, dict, part_of(buf, name, "u"), p->k, d, &p->u));
 done:
     return st;
 }

@@ -37,36 +37,37 @@ done:
     return st;
 }
 
-ferry_status ferry_i_ranked_save(ferry_ctx *ctx, const ferry_ranksvm *r, ferry_bag *bag)
+ferry_status ferry_i_ranked_save(ferry_ctx *ctx, const ferry_ranksvm *r, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
 
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "rank.scale", 1, 1, &r->scale));
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "rank.w", r->m, r->d + 1, r->w));
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "rank.threshold", 1, r->m + 1, r->threshold));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "rank.scale", 1, 1, &r->scale));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "rank.w", r->m, r->d + 1, r->w));
+    FERRY_TRY(
+        ferry_i_dict_put_reals(ctx, dict, "rank.threshold", 1, r->m + 1, r->threshold));
 done:
     return st;
 }
 
-ferry_status ferry_i_ranked_reals(ferry_ctx *ctx, const ferry_bag *bag, const char *name,
+ferry_status ferry_i_ranked_reals(ferry_ctx *ctx, const ferry_dict *dict, const char *name,
                                   int64_t *rows, int64_t *cols, double **out)
 {
     ferry_status st = FERRY_OK;
     const double *data = NULL;
 
-    FERRY_TRY(ferry_i_bag_reals(ctx, bag, name, rows, cols, &data));
+    FERRY_TRY(ferry_i_dict_reals(ctx, dict, name, rows, cols, &data));
     FERRY_NEW(ctx, *out, *rows * *cols);
     if (*rows * *cols > 0) memcpy(*out, data, (size_t)(*rows * *cols) * sizeof **out);
 done:
     return st;
 }
 
-ferry_status ferry_i_ranked_base_load(ferry_ctx *ctx, const ferry_bag *bag, base *b,
+ferry_status ferry_i_ranked_base_load(ferry_ctx *ctx, const ferry_dict *dict, base *b,
                                       int64_t *d)
 {
     ferry_status st = FERRY_OK;
 
-    FERRY_TRY(ferry_i_base_load(ctx, bag, b));
+    FERRY_TRY(ferry_i_base_load(ctx, dict, b));
     FERRY_NEED(ctx, b->goal == FERRY_MULTILABEL, FERRY_EDATA,
                "tensor goal: the method predicts sets of labels");
     FERRY_NEED(ctx, b->space, FERRY_EDATA, "tensor space.width is missing");
@@ -75,8 +76,8 @@ done:
     return st;
 }
 
-ferry_status ferry_i_ranked_load(ferry_ctx *ctx, const ferry_bag *bag, int64_t m, int64_t d,
-                                 ferry_ranksvm **out)
+ferry_status ferry_i_ranked_load(ferry_ctx *ctx, const ferry_dict *dict, int64_t m,
+                                 int64_t d, ferry_ranksvm **out)
 {
     ferry_status st = FERRY_OK;
     const double *scale = NULL;
@@ -87,10 +88,10 @@ ferry_status ferry_i_ranked_load(ferry_ctx *ctx, const ferry_bag *bag, int64_t m
     FERRY_HAVE(ctx, r);
     r->m = m;
     r->d = d;
-    FERRY_TRY(ferry_i_bag_reals(ctx, bag, "rank.scale", &one, &one, &scale));
+    FERRY_TRY(ferry_i_dict_reals(ctx, dict, "rank.scale", &one, &one, &scale));
     r->scale = scale[0];
-    FERRY_TRY(ferry_i_ranked_reals(ctx, bag, "rank.w", &m, &d1, &r->w));
-    FERRY_TRY(ferry_i_ranked_reals(ctx, bag, "rank.threshold", &one, &m1, &r->threshold));
+    FERRY_TRY(ferry_i_ranked_reals(ctx, dict, "rank.w", &m, &d1, &r->w));
+    FERRY_TRY(ferry_i_ranked_reals(ctx, dict, "rank.threshold", &one, &m1, &r->threshold));
 done:
     return st;
 }

@@ -23,15 +23,15 @@ ferry_status ferry_i_column_means(ferry_ctx *ctx, const ferry_matrix *x, double 
 ferry_status ferry_i_ranked_predict(ferry_ctx *ctx, const ferry_ranksvm *r,
                                     const ferry_matrix *x, const double *mean,
                                     const int64_t *instance, ferry_prediction *p);
-ferry_status ferry_i_ranked_save(ferry_ctx *ctx, const ferry_ranksvm *r, ferry_bag *bag);
+ferry_status ferry_i_ranked_save(ferry_ctx *ctx, const ferry_ranksvm *r, ferry_dict *dict);
 /* ferry_i_base_load, of a model with features and sets of labels; d: how many features. */
-ferry_status ferry_i_ranked_base_load(ferry_ctx *ctx, const ferry_bag *bag, base *b,
+ferry_status ferry_i_ranked_base_load(ferry_ctx *ctx, const ferry_dict *dict, base *b,
                                       int64_t *d);
 /* m labels and d features as the rest of the model says. */
-ferry_status ferry_i_ranked_load(ferry_ctx *ctx, const ferry_bag *bag, int64_t m, int64_t d,
-                                 ferry_ranksvm **out);
+ferry_status ferry_i_ranked_load(ferry_ctx *ctx, const ferry_dict *dict, int64_t m,
+                                 int64_t d, ferry_ranksvm **out);
 /* A copy of the rows x cols tensor (-1: any, and told). */
-ferry_status ferry_i_ranked_reals(ferry_ctx *ctx, const ferry_bag *bag, const char *name,
+ferry_status ferry_i_ranked_reals(ferry_ctx *ctx, const ferry_dict *dict, const char *name,
                                   int64_t *rows, int64_t *cols, double **out);
 /* Where the fit ended, for the report. */
 void ferry_i_ranked_report(ferry_ctx *ctx, const ferry_ranksvm *r, bool finish,

@@ -6,7 +6,7 @@
 
 enum { MOST_GROUPS = 1000000 };
 
-static ferry_status save_parts(ferry_ctx *ctx, const rating_model *m, ferry_bag *bag)
+static ferry_status save_parts(ferry_ctx *ctx, const rating_model *m, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
     int64_t *shape = ferry_i_calloc(2 * m->parts, sizeof *shape);
@@ -20,48 +20,49 @@ static ferry_status save_parts(ferry_ctx *ctx, const rating_model *m, ferry_bag 
         shape[m->parts + s] = t->l;
         (void)snprintf(name, sizeof name, "part.%lld", (long long)s);
         FERRY_TRY(
-            ferry_i_bag_put_reals(ctx, bag, name, 1, t->k * t->l + t->k + t->l, t->r));
+            ferry_i_dict_put_reals(ctx, dict, name, 1, t->k * t->l + t->k + t->l, t->r));
         (void)snprintf(name, sizeof name, "part.%lld.weight", (long long)s);
-        FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, name, 1, 2, numbers));
+        FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, name, 1, 2, numbers));
     }
-    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, "parts", 2 * m->parts, shape));
+    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "parts", 2 * m->parts, shape));
     if (m->pu)
         FERRY_TRY(
-            ferry_i_bag_put_reals(ctx, bag, "pu", m->pu->rows, m->pu->k, m->pu->data));
+            ferry_i_dict_put_reals(ctx, dict, "pu", m->pu->rows, m->pu->k, m->pu->data));
 done:
     ferry_i_free(shape);
     return st;
 }
 
-ferry_status ferry_i_rating_save(ferry_ctx *ctx, const void *state, ferry_bag *bag)
+ferry_status ferry_i_rating_save(ferry_ctx *ctx, const void *state, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
     const rating_model *m = state;
     const double scale[] = {m->mu, m->lo, m->hi};
     const double fold[] = {m->shrink_a, m->shrink_b, m->ridge, m->weighted};
 
-    FERRY_TRY(ferry_i_bag_put_ids(ctx, bag, "users", m->users));
-    FERRY_TRY(ferry_i_bag_put_ids(ctx, bag, "items", m->items));
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "scale", 1, 3, scale));
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "a", 1, m->p->rows, m->a));
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "b", 1, m->q->rows, m->b));
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "p0", 1, m->rank, m->p0));
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "q0", 1, m->rank, m->q0));
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "p", m->p->rows, m->rank, m->p->data));
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "q", m->q->rows, m->rank, m->q->data));
-    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, "rated.start", m->p->rows + 1, m->start));
-    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, "rated.item", m->start[m->p->rows], m->item));
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "fold", 1, 4, fold));
-    FERRY_TRY(save_parts(ctx, m, bag));
+    FERRY_TRY(ferry_i_dict_put_ids(ctx, dict, "users", m->users));
+    FERRY_TRY(ferry_i_dict_put_ids(ctx, dict, "items", m->items));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "scale", 1, 3, scale));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "a", 1, m->p->rows, m->a));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "b", 1, m->q->rows, m->b));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "p0", 1, m->rank, m->p0));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "q0", 1, m->rank, m->q0));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "p", m->p->rows, m->rank, m->p->data));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "q", m->q->rows, m->rank, m->q->data));
+    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "rated.start", m->p->rows + 1, m->start));
+    FERRY_TRY(
+        ferry_i_dict_put_ints(ctx, dict, "rated.item", m->start[m->p->rows], m->item));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "fold", 1, 4, fold));
+    FERRY_TRY(save_parts(ctx, m, dict));
 done:
     return st;
 }
 
-static ferry_status load_reals(ferry_ctx *ctx, const ferry_bag *bag, const char *name,
+static ferry_status load_reals(ferry_ctx *ctx, const ferry_dict *dict, const char *name,
                                int64_t rows, int64_t cols, double *to)
 {
     const double *data = NULL;
-    const ferry_status st = ferry_i_bag_reals(ctx, bag, name, &rows, &cols, &data);
+    const ferry_status st = ferry_i_dict_reals(ctx, dict, name, &rows, &cols, &data);
 
     if (st == FERRY_OK && rows * cols > 0)
         memcpy(to, data, (size_t)(rows * cols) * sizeof *to);
@@ -69,15 +70,15 @@ static ferry_status load_reals(ferry_ctx *ctx, const ferry_bag *bag, const char 
 }
 
 /* What each user rated: places ascend, items exist. */
-static ferry_status load_rated(ferry_ctx *ctx, const ferry_bag *bag, rating_model *m)
+static ferry_status load_rated(ferry_ctx *ctx, const ferry_dict *dict, rating_model *m)
 {
     ferry_status st = FERRY_OK;
     int64_t users = m->p->rows + 1, n = -1;
     const int64_t *start = NULL, *item = NULL;
     bool fine = true;
 
-    FERRY_TRY(ferry_i_bag_ints(ctx, bag, "rated.start", &users, &start));
-    FERRY_TRY(ferry_i_bag_ints(ctx, bag, "rated.item", &n, &item));
+    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "rated.start", &users, &start));
+    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "rated.item", &n, &item));
     fine = start[0] == 0 && start[users - 1] == n;
     for (int64_t i = 0; fine && i + 1 < users; i++)
         fine = start[i] <= start[i + 1];
@@ -94,15 +95,15 @@ done:
     return st;
 }
 
-static ferry_status load_parts(ferry_ctx *ctx, const ferry_bag *bag, rating_model *m)
+static ferry_status load_parts(ferry_ctx *ctx, const ferry_dict *dict, rating_model *m)
 {
     ferry_status st = FERRY_OK;
     int64_t n = -1, groups = 0, rank = 0;
     const int64_t *shape = NULL;
-    bool soft = ferry_i_bag_has(bag, "pu"), fine = true;
+    bool soft = ferry_i_dict_has(dict, "pu"), fine = true;
     char name[64];
 
-    FERRY_TRY(ferry_i_bag_ints(ctx, bag, "parts", &n, &shape));
+    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "parts", &n, &shape));
     for (int64_t s = 0; fine && s < n / 2; s++) {
         const int64_t k = shape[s], l = shape[n / 2 + s];
         fine = k > 0 && k <= MOST_GROUPS && l > 0 && l <= MOST_GROUPS;
@@ -119,20 +120,20 @@ static ferry_status load_parts(ferry_ctx *ctx, const ferry_bag *bag, rating_mode
         rating_part *t = &m->part[s];
         double numbers[2];
         (void)snprintf(name, sizeof name, "part.%lld", (long long)s);
-        FERRY_TRY(load_reals(ctx, bag, name, 1, t->k * t->l + t->k + t->l, t->r));
+        FERRY_TRY(load_reals(ctx, dict, name, 1, t->k * t->l + t->k + t->l, t->r));
         (void)snprintf(name, sizeof name, "part.%lld.weight", (long long)s);
-        FERRY_TRY(load_reals(ctx, bag, name, 1, 2, numbers));
+        FERRY_TRY(load_reals(ctx, dict, name, 1, 2, numbers));
         t->weight = numbers[0];
         t->sigma2 = numbers[1];
         FERRY_NEED(ctx, soft ? t->sigma2 > 0 : t->sigma2 == 0, FERRY_EDATA,
                    "tensor %s: a variance of %g", name, t->sigma2);
     }
-    if (soft) FERRY_TRY(load_reals(ctx, bag, "pu", m->pu->rows, groups, m->pu->data));
+    if (soft) FERRY_TRY(load_reals(ctx, dict, "pu", m->pu->rows, groups, m->pu->data));
 done:
     return st;
 }
 
-ferry_status ferry_i_rating_load(ferry_ctx *ctx, const ferry_bag *bag, void **state)
+ferry_status ferry_i_rating_load(ferry_ctx *ctx, const ferry_dict *dict, void **state)
 {
     ferry_status st = FERRY_OK;
     ferry_ids *users = NULL, *items = NULL;
@@ -142,31 +143,31 @@ ferry_status ferry_i_rating_load(ferry_ctx *ctx, const ferry_bag *bag, void **st
     double scale[3], fold[4];
 
     *state = NULL;
-    FERRY_TRY(load_reals(ctx, bag, "scale", 1, 3, scale));
+    FERRY_TRY(load_reals(ctx, dict, "scale", 1, 3, scale));
     FERRY_NEED(ctx, scale[1] <= scale[2], FERRY_EDATA,
                "tensor scale: ratings from %g to %g", scale[1], scale[2]);
-    FERRY_TRY(ferry_i_bag_reals(ctx, bag, "p0", &one, &rank, &unused));
-    FERRY_TRY(ferry_i_bag_ids(ctx, bag, "users", &users));
-    FERRY_TRY(ferry_i_bag_ids(ctx, bag, "items", &items));
+    FERRY_TRY(ferry_i_dict_reals(ctx, dict, "p0", &one, &rank, &unused));
+    FERRY_TRY(ferry_i_dict_ids(ctx, dict, "users", &users));
+    FERRY_TRY(ferry_i_dict_ids(ctx, dict, "items", &items));
     st = ferry_i_rating_model_make(ctx, users, items, rank, &m);
     users = items = NULL;
     if (st != FERRY_OK) goto done;
     m->mu = scale[0];
     m->lo = scale[1];
     m->hi = scale[2];
-    FERRY_TRY(load_reals(ctx, bag, "a", 1, m->p->rows, m->a));
-    FERRY_TRY(load_reals(ctx, bag, "b", 1, m->q->rows, m->b));
-    FERRY_TRY(load_reals(ctx, bag, "p0", 1, rank, m->p0));
-    FERRY_TRY(load_reals(ctx, bag, "q0", 1, rank, m->q0));
-    FERRY_TRY(load_reals(ctx, bag, "p", m->p->rows, rank, m->p->data));
-    FERRY_TRY(load_reals(ctx, bag, "q", m->q->rows, rank, m->q->data));
-    FERRY_TRY(load_reals(ctx, bag, "fold", 1, 4, fold));
+    FERRY_TRY(load_reals(ctx, dict, "a", 1, m->p->rows, m->a));
+    FERRY_TRY(load_reals(ctx, dict, "b", 1, m->q->rows, m->b));
+    FERRY_TRY(load_reals(ctx, dict, "p0", 1, rank, m->p0));
+    FERRY_TRY(load_reals(ctx, dict, "q0", 1, rank, m->q0));
+    FERRY_TRY(load_reals(ctx, dict, "p", m->p->rows, rank, m->p->data));
+    FERRY_TRY(load_reals(ctx, dict, "q", m->q->rows, rank, m->q->data));
+    FERRY_TRY(load_reals(ctx, dict, "fold", 1, 4, fold));
     m->shrink_a = fold[0];
     m->shrink_b = fold[1];
     m->ridge = fold[2];
     m->weighted = fold[3] != 0;
-    FERRY_TRY(load_rated(ctx, bag, m));
-    FERRY_TRY(load_parts(ctx, bag, m));
+    FERRY_TRY(load_rated(ctx, dict, m));
+    FERRY_TRY(load_parts(ctx, dict, m));
     *state = m;
     m = NULL;
 done:

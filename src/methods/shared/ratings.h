@@ -71,8 +71,8 @@ double ferry_i_rating_raw(const rating_model *m, int64_t user, int64_t item);
 double ferry_i_rating_at(const rating_model *m, int64_t user, int64_t item);
 ferry_status ferry_i_rating_predict(ferry_ctx *ctx, const void *state,
                                     const ferry_domain *d, ferry_prediction *p);
-ferry_status ferry_i_rating_save(ferry_ctx *ctx, const void *state, ferry_bag *bag);
-ferry_status ferry_i_rating_load(ferry_ctx *ctx, const ferry_bag *bag, void **state);
+ferry_status ferry_i_rating_save(ferry_ctx *ctx, const void *state, ferry_dict *dict);
+ferry_status ferry_i_rating_load(ferry_ctx *ctx, const ferry_dict *dict, void **state);
 /* A model that also knows the users and items of d's ratings: a new user by the ratings of
  * items that were there at fit, then a new item by all its ratings. Who was there at fit
  * stays as he is. */

@@ -173,17 +173,17 @@ done:
 
 enum { MODE, CLASSES, LENGTHS, LOSS, NORM, TENSORS, FACTS };
 
-static ferry_status save_paper(ferry_ctx *ctx, const ttl_state *s, ferry_bag *bag)
+static ferry_status save_paper(ferry_ctx *ctx, const ttl_state *s, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
 
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "H", s->h->rows, s->c, s->h->data));
-    FERRY_TRY(ferry_i_bag_put_ids(ctx, bag, "seen", s->ids));
-    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, "seen.hash", s->g->rows, s->hash));
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "seen.G", s->g->rows, s->c, s->g->data));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "H", s->h->rows, s->c, s->h->data));
+    FERRY_TRY(ferry_i_dict_put_ids(ctx, dict, "seen", s->ids));
+    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "seen.hash", s->g->rows, s->hash));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "seen.G", s->g->rows, s->c, s->g->data));
     for (int64_t t = 0; t < s->n_tensors; t++)
-        FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, s->tensor[t].name, s->tensor[t].rows,
-                                        s->tensor[t].cols, s->tensor[t].data));
+        FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, s->tensor[t].name, s->tensor[t].rows,
+                                         s->tensor[t].cols, s->tensor[t].data));
     {
         ferry_text names = {0};
         for (int64_t t = 0; t < s->n_tensors; t++)
@@ -191,50 +191,50 @@ static ferry_status save_paper(ferry_ctx *ctx, const ttl_state *s, ferry_bag *ba
         if (names.failed)
             st = ferry_i_nomem(ctx);
         else
-            st = ferry_i_bag_put_text(ctx, bag, "factors", names.s ? names.s : "");
+            st = ferry_i_dict_put_text(ctx, dict, "factors", names.s ? names.s : "");
         ferry_i_text_free(&names);
     }
 done:
     return st;
 }
 
-static ferry_status ttl_save(ferry_ctx *ctx, const void *model, ferry_bag *bag)
+static ferry_status ttl_save(ferry_ctx *ctx, const void *model, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
     const ttl_state *s = model;
     const int64_t facts[FACTS] = {s->mode, s->c,    s->lengths,
                                   s->loss, s->norm, s->n_tensors};
 
-    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, "ttl", FACTS, facts));
-    FERRY_TRY(ferry_i_frame_save(ctx, s->frame, bag));
+    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "ttl", FACTS, facts));
+    FERRY_TRY(ferry_i_frame_save(ctx, s->frame, dict));
     if (s->mode == TTL_MODE_PAPER) {
-        FERRY_TRY(save_paper(ctx, s, bag));
+        FERRY_TRY(save_paper(ctx, s, dict));
     } else if (s->mixture.l) {
-        FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "mixture.l", s->mixture.l->rows, s->c,
-                                        s->mixture.l->data));
+        FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "mixture.l", s->mixture.l->rows, s->c,
+                                         s->mixture.l->data));
         /* A class that has died out has -inf here, which is no number for a file. */
         {
             double *pi = ferry_i_calloc(s->c, sizeof *pi);
             if (!pi) FERRY_TRY(ferry_i_nomem(ctx));
             for (int64_t k = 0; k < s->c; k++)
                 pi[k] = fmax(s->mixture.log_pi[k], -DBL_MAX);
-            st = ferry_i_bag_put_reals(ctx, bag, "mixture.log_pi", 1, s->c, pi);
+            st = ferry_i_dict_put_reals(ctx, dict, "mixture.log_pi", 1, s->c, pi);
             ferry_i_free(pi);
         }
     } else {
-        FERRY_TRY(ferry_i_carried_save(ctx, &s->carried, bag));
+        FERRY_TRY(ferry_i_carried_save(ctx, &s->carried, dict));
     }
 done:
     return st;
 }
 
-static ferry_status load_tensor(ferry_ctx *ctx, const ferry_bag *bag, ttl_tensor *t)
+static ferry_status load_tensor(ferry_ctx *ctx, const ferry_dict *dict, ttl_tensor *t)
 {
     ferry_status st = FERRY_OK;
     const double *data = NULL;
 
     t->rows = t->cols = -1;
-    FERRY_TRY(ferry_i_bag_reals(ctx, bag, t->name, &t->rows, &t->cols, &data));
+    FERRY_TRY(ferry_i_dict_reals(ctx, dict, t->name, &t->rows, &t->cols, &data));
     t->data = ferry_i_calloc(t->rows * t->cols, sizeof *t->data);
     if (!t->data) FERRY_TRY(ferry_i_nomem(ctx));
     memcpy(t->data, data, (size_t)(t->rows * t->cols) * sizeof *data);
@@ -242,20 +242,20 @@ done:
     return st;
 }
 
-static ferry_status load_paper(ferry_ctx *ctx, const ferry_bag *bag, int64_t n_tensors,
+static ferry_status load_paper(ferry_ctx *ctx, const ferry_dict *dict, int64_t n_tensors,
                                ttl_state *s)
 {
     ferry_status st = FERRY_OK;
-    const char *names = ferry_i_bag_text(bag, "factors");
+    const char *names = ferry_i_dict_text(dict, "factors");
     const int64_t *hash = NULL;
     int64_t n;
     int used = 0;
 
-    FERRY_TRY(ferry_i_bag_block(ctx, bag, "H", s->frame->cols, s->c, &s->h));
-    FERRY_TRY(ferry_i_bag_ids(ctx, bag, "seen", &s->ids));
+    FERRY_TRY(ferry_i_dict_block(ctx, dict, "H", s->frame->cols, s->c, &s->h));
+    FERRY_TRY(ferry_i_dict_ids(ctx, dict, "seen", &s->ids));
     n = ferry_i_ids_count(s->ids);
-    FERRY_TRY(ferry_i_bag_block(ctx, bag, "seen.G", n, s->c, &s->g));
-    FERRY_TRY(ferry_i_bag_ints(ctx, bag, "seen.hash", &n, &hash));
+    FERRY_TRY(ferry_i_dict_block(ctx, dict, "seen.G", n, s->c, &s->g));
+    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "seen.hash", &n, &hash));
     s->hash = ferry_i_calloc(n, sizeof *s->hash);
     FERRY_NEED(ctx, names && n_tensors >= 0 && n_tensors < 100000, FERRY_EDATA,
                "text factors is missing");
@@ -268,21 +268,21 @@ static ferry_status load_paper(ferry_ctx *ctx, const ferry_bag *bag, int64_t n_t
                    "text factors has %lld names, expected %lld", (long long)s->n_tensors,
                    (long long)n_tensors);
         s->n_tensors++;
-        FERRY_TRY(load_tensor(ctx, bag, t));
+        FERRY_TRY(load_tensor(ctx, dict, t));
     }
 done:
     return st;
 }
 
-static ferry_status load_mixture(ferry_ctx *ctx, const ferry_bag *bag, ttl_state *s)
+static ferry_status load_mixture(ferry_ctx *ctx, const ferry_dict *dict, ttl_state *s)
 {
     ferry_status st = FERRY_OK;
     const double *pi = NULL;
     int64_t one = 1;
 
     FERRY_TRY(
-        ferry_i_bag_block(ctx, bag, "mixture.l", s->frame->cols, s->c, &s->mixture.l));
-    FERRY_TRY(ferry_i_bag_reals(ctx, bag, "mixture.log_pi", &one, &s->c, &pi));
+        ferry_i_dict_block(ctx, dict, "mixture.l", s->frame->cols, s->c, &s->mixture.l));
+    FERRY_TRY(ferry_i_dict_reals(ctx, dict, "mixture.log_pi", &one, &s->c, &pi));
     s->mixture.log_pi = ferry_i_calloc(s->c, sizeof *pi);
     if (!s->mixture.log_pi) FERRY_TRY(ferry_i_nomem(ctx));
     for (int64_t k = 0; k < s->c; k++)
@@ -291,7 +291,7 @@ done:
     return st;
 }
 
-static ferry_status ttl_load(ferry_ctx *ctx, const ferry_bag *bag, void **out)
+static ferry_status ttl_load(ferry_ctx *ctx, const ferry_dict *dict, void **out)
 {
     ferry_status st = FERRY_OK;
     ttl_state *s = ferry_i_calloc(1, sizeof *s);
@@ -300,7 +300,7 @@ static ferry_status ttl_load(ferry_ctx *ctx, const ferry_bag *bag, void **out)
 
     *out = NULL;
     if (!s) FERRY_TRY(ferry_i_nomem(ctx));
-    FERRY_TRY(ferry_i_bag_ints(ctx, bag, "ttl", &n, &facts));
+    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "ttl", &n, &facts));
     FERRY_NEED(ctx,
                (facts[MODE] == TTL_MODE_FERRY || facts[MODE] == TTL_MODE_PAPER) &&
                    facts[CLASSES] >= 2 && facts[CLASSES] < INT32_MAX && facts[LOSS] >= 0 &&
@@ -313,13 +313,13 @@ static ferry_status ttl_load(ferry_ctx *ctx, const ferry_bag *bag, void **out)
     s->lengths = facts[LENGTHS] != 0;
     s->loss = (ferry_nmtf_loss)facts[LOSS];
     s->norm = (ferry_nmtf_norm)facts[NORM];
-    FERRY_TRY(ferry_i_frame_load(ctx, bag, &s->frame));
+    FERRY_TRY(ferry_i_frame_load(ctx, dict, &s->frame));
     if (s->mode == TTL_MODE_PAPER)
-        FERRY_TRY(load_paper(ctx, bag, facts[TENSORS], s));
-    else if (ferry_i_bag_has(bag, "mixture.l"))
-        FERRY_TRY(load_mixture(ctx, bag, s));
+        FERRY_TRY(load_paper(ctx, dict, facts[TENSORS], s));
+    else if (ferry_i_dict_has(dict, "mixture.l"))
+        FERRY_TRY(load_mixture(ctx, dict, s));
     else
-        FERRY_TRY(ferry_i_carried_load(ctx, bag, s->c, s->frame->cols, &s->carried));
+        FERRY_TRY(ferry_i_carried_load(ctx, dict, s->c, s->frame->cols, &s->carried));
     *out = s;
     s = NULL;
 done:

@@ -1,4 +1,4 @@
-/* A bag as a file in the safetensors layout:
+/* A dict as a file in the safetensors layout:
  *
  *   8 bytes   length of the header, little-endian
  *   header    {"__metadata__":{"checksum":"HEX",...texts...},"NAME":{"dtype","shape",
@@ -20,7 +20,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include "model/bag_private.h"
+#include "model/dict_private.h"
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "model files are little-endian and are read in place: this machine needs a swap here"
@@ -31,7 +31,7 @@ enum { PREFIX_LEN = sizeof PREFIX - 1, DIGITS = 32 };
 /* Plain safetensors readers refuse longer headers. */
 #define HEADER_MAX ((int64_t)100000000)
 
-static const char *const dtype[BAG_TYPES] = {"F64", "I64", "I32", "U8"};
+static const char *const dtype[DICT_TYPES] = {"F64", "I64", "I32", "U8"};
 
 /* ---- checksum ---- */
 
@@ -57,24 +57,24 @@ static void hash_header(XXH3_state_t *state, const char *header, uint64_t len)
 /* ---- saving ---- */
 
 /* Give every tensor its place in the data: the widest types first. Returns the size. */
-static int64_t place_tensors(const ferry_bag *bag, int64_t *at)
+static int64_t place_tensors(const ferry_dict *dict, int64_t *at)
 {
     int64_t end = 0;
 
-    for (int type = 0; type < BAG_TYPES; type++) {
-        for (int64_t i = 0; i < bag->n; i++) {
-            const bag_tensor *t = &bag->tensor[i];
-            if (t->type != (bag_type)type) continue;
+    for (int type = 0; type < DICT_TYPES; type++) {
+        for (int64_t i = 0; i < dict->n; i++) {
+            const dict_tensor *t = &dict->tensor[i];
+            if (t->type != (dict_type)type) continue;
             at[i] = end;
-            end += t->rows * t->cols * (int64_t)ferry_i_bag_width(t->type);
+            end += t->rows * t->cols * (int64_t)ferry_i_dict_width(t->type);
         }
     }
     return end;
 }
 
-static json_t *tensor_json(const bag_tensor *t, int64_t at)
+static json_t *tensor_json(const dict_tensor *t, int64_t at)
 {
-    const int64_t size = t->rows * t->cols * (int64_t)ferry_i_bag_width(t->type);
+    const int64_t size = t->rows * t->cols * (int64_t)ferry_i_dict_width(t->type);
     json_t *shape = t->dims == 2
                         ? json_pack("[II]", (json_int_t)t->rows, (json_int_t)t->cols)
                         : json_pack("[I]", (json_int_t)t->rows);
@@ -84,7 +84,7 @@ static json_t *tensor_json(const bag_tensor *t, int64_t at)
 }
 
 /* Texts must be UTF-8, or JSON cannot hold them. */
-static ferry_status metadata_json(ferry_ctx *ctx, const ferry_bag *bag, const char *path,
+static ferry_status metadata_json(ferry_ctx *ctx, const ferry_dict *dict, const char *path,
                                   json_t *metadata)
 {
     ferry_status st = FERRY_OK;
@@ -94,19 +94,19 @@ static ferry_status metadata_json(ferry_ctx *ctx, const ferry_bag *bag, const ch
     (void)json_object_set_new(metadata, "ferry.format",
                               json_sprintf("%d", FERRY_FORMAT_VERSION));
     (void)json_object_set_new(metadata, "ferry.version", json_string(ferry_version()));
-    for (int64_t i = 0; i < bag->n_text; i++) {
-        json_t *value = json_string(bag->text[i]);
+    for (int64_t i = 0; i < dict->n_text; i++) {
+        json_t *value = json_string(dict->text[i]);
         FERRY_NEED(ctx, value, FERRY_EINVAL, "%s: cannot save: '%s' is not UTF-8 text",
-                   path, ferry_i_ids_at(bag->keys, i));
-        FERRY_HAVE(ctx,
-                   json_object_set_new(metadata, ferry_i_ids_at(bag->keys, i), value) == 0);
+                   path, ferry_i_ids_at(dict->keys, i));
+        FERRY_HAVE(
+            ctx, json_object_set_new(metadata, ferry_i_ids_at(dict->keys, i), value) == 0);
     }
 done:
     return st;
 }
 
 /* The header with a checksum of zeros, padded; new memory of the C library. */
-static ferry_status header_text(ferry_ctx *ctx, const ferry_bag *bag, const int64_t *at,
+static ferry_status header_text(ferry_ctx *ctx, const ferry_dict *dict, const int64_t *at,
                                 const char *path, char **text, uint64_t *len)
 {
     ferry_status st = FERRY_OK;
@@ -115,11 +115,11 @@ static ferry_status header_text(ferry_ctx *ctx, const ferry_bag *bag, const int6
 
     *text = NULL;
     FERRY_HAVE(ctx, root && metadata);
-    FERRY_TRY(metadata_json(ctx, bag, path, metadata));
+    FERRY_TRY(metadata_json(ctx, dict, path, metadata));
     (void)json_object_set(root, "__metadata__", metadata);
-    for (int64_t i = 0; i < bag->n; i++)
-        FERRY_HAVE(ctx, json_object_set_new(root, ferry_i_ids_at(bag->names, i),
-                                            tensor_json(&bag->tensor[i], at[i])) == 0);
+    for (int64_t i = 0; i < dict->n; i++)
+        FERRY_HAVE(ctx, json_object_set_new(root, ferry_i_ids_at(dict->names, i),
+                                            tensor_json(&dict->tensor[i], at[i])) == 0);
     bare = json_dumps(root, JSON_COMPACT);
     FERRY_HAVE(ctx, bare);
     const size_t n = strlen(bare), padded = (n + 7) / 8 * 8;
@@ -139,39 +139,39 @@ done:
 }
 
 /* Call for every tensor's bytes in the order of the file. */
-static void each_tensor(const ferry_bag *bag, XXH3_state_t *hash, ferry_out *o)
+static void each_tensor(const ferry_dict *dict, XXH3_state_t *hash, ferry_out *o)
 {
-    for (int type = 0; type < BAG_TYPES; type++) {
-        for (int64_t i = 0; i < bag->n; i++) {
-            const bag_tensor *t = &bag->tensor[i];
-            const int64_t size = t->rows * t->cols * (int64_t)ferry_i_bag_width(t->type);
-            if (t->type != (bag_type)type || size == 0) continue;
+    for (int type = 0; type < DICT_TYPES; type++) {
+        for (int64_t i = 0; i < dict->n; i++) {
+            const dict_tensor *t = &dict->tensor[i];
+            const int64_t size = t->rows * t->cols * (int64_t)ferry_i_dict_width(t->type);
+            if (t->type != (dict_type)type || size == 0) continue;
             if (hash) (void)XXH3_128bits_update(hash, t->data, (size_t)size);
             if (o) ferry_i_out_write(o, t->data, size);
         }
     }
 }
 
-ferry_status ferry_i_bag_save(ferry_ctx *ctx, const ferry_bag *bag, const char *path)
+ferry_status ferry_i_dict_save(ferry_ctx *ctx, const ferry_dict *dict, const char *path)
 {
     ferry_status st = FERRY_OK;
-    int64_t *at = ferry_i_calloc(bag->n, sizeof *at);
+    int64_t *at = ferry_i_calloc(dict->n, sizeof *at);
     XXH3_state_t *hash = XXH3_createState();
     char *header = NULL, hex[DIGITS + 1];
     ferry_out *o = NULL;
     uint64_t len = 0;
 
     FERRY_HAVE(ctx, at && hash);
-    (void)place_tensors(bag, at);
-    FERRY_TRY(header_text(ctx, bag, at, path, &header, &len));
+    (void)place_tensors(dict, at);
+    FERRY_TRY(header_text(ctx, dict, at, path, &header, &len));
     hash_header(hash, header, len);
-    each_tensor(bag, hash, NULL);
+    each_tensor(dict, hash, NULL);
     put_hex(XXH3_128bits_digest(hash), hex);
     memcpy(header + PREFIX_LEN, hex, DIGITS);
     FERRY_TRY(ferry_i_out_open(ctx, path, &o));
     ferry_i_out_write(o, &len, sizeof len);
     ferry_i_out_write(o, header, (int64_t)len);
-    each_tensor(bag, NULL, o);
+    each_tensor(dict, NULL, o);
     st = ferry_i_out_commit(ctx, o);
 done:
     ferry_i_free(header);
@@ -214,7 +214,7 @@ done:
 
 /* The texts, and that this is a format we know. */
 static ferry_status read_metadata(ferry_ctx *ctx, const reading *r, json_t *metadata,
-                                  ferry_bag *bag)
+                                  ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
     const char *format = json_string_value(json_object_get(metadata, "ferry.format"));
@@ -240,7 +240,7 @@ static ferry_status read_metadata(ferry_ctx *ctx, const reading *r, json_t *meta
     {
         FERRY_NEED(ctx, json_is_string(value), FERRY_EDATA,
                    "%s: is corrupt: metadata '%s' is not a text", r->what, key);
-        FERRY_TRY(ferry_i_bag_put_text(ctx, bag, key, json_string_value(value)));
+        FERRY_TRY(ferry_i_dict_put_text(ctx, dict, key, json_string_value(value)));
     }
 done:
     return st;
@@ -257,9 +257,9 @@ static int64_t item(const json_t *array, size_t i, size_t n)
 }
 
 /* rows * cols * width, or -1 when that is more than `most`. */
-static int64_t size_of(const bag_tensor *t, int64_t most)
+static int64_t size_of(const dict_tensor *t, int64_t most)
 {
-    const int64_t width = (int64_t)ferry_i_bag_width(t->type);
+    const int64_t width = (int64_t)ferry_i_dict_width(t->type);
 
     if (t->rows == 0 || t->cols == 0) return 0;
     if (t->rows > most / width / t->cols) return -1;
@@ -268,7 +268,7 @@ static int64_t size_of(const bag_tensor *t, int64_t most)
 
 /* What the header says of one tensor. */
 static ferry_status read_tensor(ferry_ctx *ctx, const reading *r, const char *name,
-                                const json_t *json, bag_tensor *t)
+                                const json_t *json, dict_tensor *t)
 {
     ferry_status st = FERRY_OK;
     const char *type = json_string_value(json_object_get(json, "dtype"));
@@ -276,12 +276,12 @@ static ferry_status read_tensor(ferry_ctx *ctx, const reading *r, const char *na
     const json_t *offsets = json_object_get(json, "data_offsets");
     int k = 0;
 
-    while (type && k < BAG_TYPES && strcmp(type, dtype[k]) != 0)
+    while (type && k < DICT_TYPES && strcmp(type, dtype[k]) != 0)
         k++;
-    FERRY_NEED(ctx, type && k < BAG_TYPES, FERRY_EDATA,
+    FERRY_NEED(ctx, type && k < DICT_TYPES, FERRY_EDATA,
                "%s: is corrupt: tensor '%s' has type %s, expected F64, I64, I32 or U8",
                r->what, name, type ? type : "none");
-    *t = (bag_tensor){.type = (bag_type)k, .dims = k == BAG_F64 ? 2 : 1};
+    *t = (dict_tensor){.type = (dict_type)k, .dims = k == DICT_F64 ? 2 : 1};
     t->rows = item(shape, 0, (size_t)t->dims);
     t->cols = t->dims == 2 ? item(shape, 1, 2) : 1;
     FERRY_NEED(ctx, t->rows >= 0 && t->cols >= 0, FERRY_EDATA,
@@ -298,7 +298,7 @@ done:
 /* A shape that its data fills, at a place where it can be read. An empty tensor may not
  * claim rows or columns out of all proportion to the file either. */
 static ferry_status check_tensor(ferry_ctx *ctx, const reading *r, const char *name,
-                                 const bag_tensor *t)
+                                 const dict_tensor *t)
 {
     ferry_status st = FERRY_OK;
     const int64_t size = size_of(t, r->n), most = r->n + 1048576;
@@ -307,7 +307,7 @@ static ferry_status check_tensor(ferry_ctx *ctx, const reading *r, const char *n
                FERRY_EDATA,
                "%s: is corrupt: tensor '%s' has shape %lld x %lld and %lld bytes", r->what,
                name, (long long)t->rows, (long long)t->cols, (long long)(t->end - t->at));
-    FERRY_NEED(ctx, (r->data + t->at) % (int64_t)ferry_i_bag_width(t->type) == 0,
+    FERRY_NEED(ctx, (r->data + t->at) % (int64_t)ferry_i_dict_width(t->type) == 0,
                FERRY_EDATA, "%s: is corrupt: tensor '%s' is not aligned", r->what, name);
 done:
     return st;
@@ -315,7 +315,7 @@ done:
 
 /* All tensors' descriptions; *end is where the last one's data ends. */
 static ferry_status read_tensors(ferry_ctx *ctx, const reading *r, json_t *root,
-                                 ferry_bag *bag, int64_t *end)
+                                 ferry_dict *dict, int64_t *end)
 {
     ferry_status st = FERRY_OK;
     const char *name;
@@ -324,10 +324,10 @@ static ferry_status read_tensors(ferry_ctx *ctx, const reading *r, json_t *root,
     *end = 0;
     json_object_foreach(root, name, json)
     {
-        bag_tensor t;
+        dict_tensor t;
         if (strcmp(name, "__metadata__") == 0) continue;
         FERRY_TRY(read_tensor(ctx, r, name, json, &t));
-        FERRY_TRY(ferry_i_bag_add(ctx, bag, name, &t));
+        FERRY_TRY(ferry_i_dict_add(ctx, dict, name, &t));
         if (t.end > *end) *end = t.end;
     }
 done:
@@ -359,7 +359,7 @@ done:
 
 static int by_place(const void *a, const void *b)
 {
-    const bag_tensor *const *x = a, *const *y = b;
+    const dict_tensor *const *x = a, *const *y = b;
 
     if ((*x)->at != (*y)->at) return (*x)->at < (*y)->at ? -1 : 1;
     /* An empty tensor stands before the one that begins at the same place. */
@@ -367,20 +367,20 @@ static int by_place(const void *a, const void *b)
 }
 
 /* Tensors fill the data one after the other: no hole, no overlap, nothing after them. */
-static ferry_status check_layout(ferry_ctx *ctx, const reading *r, ferry_bag *bag)
+static ferry_status check_layout(ferry_ctx *ctx, const reading *r, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
-    bag_tensor **order = ferry_i_calloc(bag->n, sizeof *order);
+    dict_tensor **order = ferry_i_calloc(dict->n, sizeof *order);
     int64_t end = 0;
 
     FERRY_HAVE(ctx, order);
-    for (int64_t i = 0; i < bag->n; i++) {
-        bag_tensor *t = order[i] = &bag->tensor[i];
-        FERRY_TRY(check_tensor(ctx, r, ferry_i_ids_at(bag->names, i), t));
+    for (int64_t i = 0; i < dict->n; i++) {
+        dict_tensor *t = order[i] = &dict->tensor[i];
+        FERRY_TRY(check_tensor(ctx, r, ferry_i_ids_at(dict->names, i), t));
     }
-    qsort(order, (size_t)bag->n, sizeof *order, by_place);
-    for (int64_t i = 0; i < bag->n; i++) {
-        const char *name = ferry_i_ids_at(bag->names, order[i] - bag->tensor);
+    qsort(order, (size_t)dict->n, sizeof *order, by_place);
+    for (int64_t i = 0; i < dict->n; i++) {
+        const char *name = ferry_i_ids_at(dict->names, order[i] - dict->tensor);
         FERRY_NEED(ctx, order[i]->at == end, FERRY_EDATA,
                    "%s: is corrupt: tensor '%s' begins at %lld, expected %lld", r->what,
                    name, (long long)order[i]->at, (long long)end);
@@ -395,47 +395,47 @@ done:
     return st;
 }
 
-/* Take the bytes apart; they are the bag's from now on, also when this fails. */
+/* Take the bytes apart; they are the dict's from now on, also when this fails. */
 static ferry_status parse(ferry_ctx *ctx, const char *what, uint8_t *bytes, int64_t n,
-                          ferry_bag **out)
+                          ferry_dict **out)
 {
     ferry_status st = FERRY_OK;
     reading r = {.what = what, .bytes = bytes, .n = n};
-    ferry_bag *bag = NULL;
+    ferry_dict *dict = NULL;
     json_t *root = NULL;
     json_error_t error;
     int64_t end = 0;
 
     *out = NULL;
-    st = ferry_i_bag_new(ctx, &bag);
+    st = ferry_i_dict_new(ctx, &dict);
     if (st != FERRY_OK) {
         ferry_i_free(bytes);
         goto done;
     }
-    bag->bytes = bytes;
+    dict->bytes = bytes;
     FERRY_TRY(find_header(ctx, &r));
     root = json_loadb((const char *)bytes + 8, (size_t)r.header, JSON_REJECT_DUPLICATES,
                       &error);
     FERRY_HAVE(ctx, root || json_error_code(&error) != json_error_out_of_memory);
     FERRY_NEED(ctx, root, FERRY_EDATA, "%s: is corrupt: its header is not JSON (%s)", what,
                error.text);
-    FERRY_TRY(read_metadata(ctx, &r, json_object_get(root, "__metadata__"), bag));
-    FERRY_TRY(read_tensors(ctx, &r, root, bag, &end));
+    FERRY_TRY(read_metadata(ctx, &r, json_object_get(root, "__metadata__"), dict));
+    FERRY_TRY(read_tensors(ctx, &r, root, dict, &end));
     FERRY_NEED(ctx, end <= n - r.data, FERRY_EDATA,
                "%s: is truncated: has %lld bytes of data, its header describes %lld", what,
                (long long)(n - r.data), (long long)end);
     FERRY_TRY(check_sum(ctx, &r));
-    FERRY_TRY(check_layout(ctx, &r, bag));
-    *out = bag;
-    bag = NULL;
+    FERRY_TRY(check_layout(ctx, &r, dict));
+    *out = dict;
+    dict = NULL;
 done:
     json_decref(root);
-    ferry_i_bag_free(bag);
+    ferry_i_dict_free(dict);
     return st;
 }
 
-ferry_status ferry_i_bag_parse(ferry_ctx *ctx, const char *what, const uint8_t *bytes,
-                               int64_t n, ferry_bag **out)
+ferry_status ferry_i_dict_parse(ferry_ctx *ctx, const char *what, const uint8_t *bytes,
+                                int64_t n, ferry_dict **out)
 {
     uint8_t *copy = ferry_i_calloc(n, 1);
 
@@ -445,7 +445,7 @@ ferry_status ferry_i_bag_parse(ferry_ctx *ctx, const char *what, const uint8_t *
     return parse(ctx, what, copy, n, out);
 }
 
-ferry_status ferry_i_bag_load(ferry_ctx *ctx, const char *path, ferry_bag **out)
+ferry_status ferry_i_dict_load(ferry_ctx *ctx, const char *path, ferry_dict **out)
 {
     ferry_status st = FERRY_OK;
     const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);

@@ -1,4 +1,4 @@
-/* Bags: put, get, and files that must be refused. */
+/* Dicts: put, get, and files that must be refused. */
 #include "ferry_test.h"
 
 #include <errno.h>
@@ -8,34 +8,34 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include "model/bag.h"
+#include "model/dict.h"
 
 static const double reals[] = {1.5, -0.0, 5e-324, 1e308, -1.0 / 3, 42};
 static const int64_t ints[] = {INT64_MIN, -1, 0, INT64_MAX};
 static const uint8_t few_bytes[] = {0, 255, 7};
 
-/* A bag with one of everything. */
-static ferry_bag *sample(ferry_ctx *ctx)
+/* A dict with one of everything. */
+static ferry_dict *sample(ferry_ctx *ctx)
 {
-    ferry_bag *bag = NULL;
+    ferry_dict *dict = NULL;
     ferry_ids *ids = ferry_i_ids_new();
 
-    assert_ok(ctx, ferry_i_bag_new(ctx, &bag));
+    assert_ok(ctx, ferry_i_dict_new(ctx, &dict));
     ferry_i_ids_add(ids, "one", NULL);
     ferry_i_ids_add(ids, "", NULL);
     ferry_i_ids_add(ids, "\xff, not UTF-8", NULL);
-    assert_ok(ctx, ferry_i_bag_put_bytes(ctx, bag, "bytes", 3, few_bytes));
-    assert_ok(ctx, ferry_i_bag_put_reals(ctx, bag, "reals", 2, 3, reals));
-    assert_ok(ctx, ferry_i_bag_put_ids(ctx, bag, "ids", ids));
-    assert_ok(ctx, ferry_i_bag_put_ints(ctx, bag, "ints", 4, ints));
-    assert_ok(ctx, ferry_i_bag_put_reals(ctx, bag, "empty", 0, 3, NULL));
-    assert_ok(ctx, ferry_i_bag_put_ids(ctx, bag, "no ids", NULL));
-    assert_ok(ctx, ferry_i_bag_put_text(ctx, bag, "note", "Gr\xc3\xbc\xc3\x9f\"e\\\n"));
+    assert_ok(ctx, ferry_i_dict_put_bytes(ctx, dict, "bytes", 3, few_bytes));
+    assert_ok(ctx, ferry_i_dict_put_reals(ctx, dict, "reals", 2, 3, reals));
+    assert_ok(ctx, ferry_i_dict_put_ids(ctx, dict, "ids", ids));
+    assert_ok(ctx, ferry_i_dict_put_ints(ctx, dict, "ints", 4, ints));
+    assert_ok(ctx, ferry_i_dict_put_reals(ctx, dict, "empty", 0, 3, NULL));
+    assert_ok(ctx, ferry_i_dict_put_ids(ctx, dict, "no ids", NULL));
+    assert_ok(ctx, ferry_i_dict_put_text(ctx, dict, "note", "Gr\xc3\xbc\xc3\x9f\"e\\\n"));
     ferry_i_ids_free(ids);
-    return bag;
+    return dict;
 }
 
-static void check_sample(ferry_ctx *ctx, const ferry_bag *bag)
+static void check_sample(ferry_ctx *ctx, const ferry_dict *dict)
 {
     const double *r = NULL;
     const int64_t *i = NULL;
@@ -43,31 +43,31 @@ static void check_sample(ferry_ctx *ctx, const ferry_bag *bag)
     ferry_ids *ids = NULL;
     int64_t rows = 2, cols = -1, n = -1;
 
-    assert_ok(ctx, ferry_i_bag_reals(ctx, bag, "reals", &rows, &cols, &r));
+    assert_ok(ctx, ferry_i_dict_reals(ctx, dict, "reals", &rows, &cols, &r));
     assert_int_equal(cols, 3);
     assert_memory_equal(r, reals, sizeof reals);
-    assert_ok(ctx, ferry_i_bag_ints(ctx, bag, "ints", &n, &i));
+    assert_ok(ctx, ferry_i_dict_ints(ctx, dict, "ints", &n, &i));
     assert_int_equal(n, 4);
     assert_memory_equal(i, ints, sizeof ints);
     n = 3;
-    assert_ok(ctx, ferry_i_bag_bytes(ctx, bag, "bytes", &n, &b));
+    assert_ok(ctx, ferry_i_dict_bytes(ctx, dict, "bytes", &n, &b));
     assert_memory_equal(b, few_bytes, sizeof few_bytes);
-    assert_ok(ctx, ferry_i_bag_ids(ctx, bag, "ids", &ids));
+    assert_ok(ctx, ferry_i_dict_ids(ctx, dict, "ids", &ids));
     assert_int_equal(ferry_i_ids_count(ids), 3);
     assert_string_equal(ferry_i_ids_at(ids, 1), "");
     assert_string_equal(ferry_i_ids_at(ids, 2), "\xff, not UTF-8");
     ferry_i_ids_free(ids);
-    assert_ok(ctx, ferry_i_bag_ids(ctx, bag, "no ids", &ids));
+    assert_ok(ctx, ferry_i_dict_ids(ctx, dict, "no ids", &ids));
     assert_int_equal(ferry_i_ids_count(ids), 0);
     ferry_i_ids_free(ids);
     rows = cols = -1;
-    assert_ok(ctx, ferry_i_bag_reals(ctx, bag, "empty", &rows, &cols, &r));
+    assert_ok(ctx, ferry_i_dict_reals(ctx, dict, "empty", &rows, &cols, &r));
     assert_int_equal(rows, 0);
     assert_int_equal(cols, 3);
-    assert_string_equal(ferry_i_bag_text(bag, "note"), "Gr\xc3\xbc\xc3\x9f\"e\\\n");
-    assert_null(ferry_i_bag_text(bag, "nothing"));
-    assert_true(ferry_i_bag_has(bag, "bytes"));
-    assert_false(ferry_i_bag_has(bag, "note"));
+    assert_string_equal(ferry_i_dict_text(dict, "note"), "Gr\xc3\xbc\xc3\x9f\"e\\\n");
+    assert_null(ferry_i_dict_text(dict, "nothing"));
+    assert_true(ferry_i_dict_has(dict, "bytes"));
+    assert_false(ferry_i_dict_has(dict, "note"));
 }
 
 /* The bytes of a file for free(). */
@@ -85,32 +85,32 @@ static uint8_t *bytes_of(const char *path, int64_t *n)
 static void test_round_trip(void **state)
 {
     ferry_ctx *ctx = *state;
-    ferry_bag *bag = sample(ctx), *back = NULL;
+    ferry_dict *dict = sample(ctx), *back = NULL;
     const char *path = tmp_path("a.ferry"), *again = tmp_path("b.ferry");
 
-    assert_ok(ctx, ferry_i_bag_save(ctx, bag, path));
-    assert_ok(ctx, ferry_i_bag_load(ctx, path, &back));
-    check_sample(ctx, bag);
+    assert_ok(ctx, ferry_i_dict_save(ctx, dict, path));
+    assert_ok(ctx, ferry_i_dict_load(ctx, path, &back));
+    check_sample(ctx, dict);
     check_sample(ctx, back);
-    assert_string_equal(ferry_i_bag_text(back, "ferry.format"), "1");
-    assert_string_equal(ferry_i_bag_text(back, "ferry.version"), ferry_version());
-    /* The same bag gives the same bytes. */
-    assert_ok(ctx, ferry_i_bag_save(ctx, bag, again));
+    assert_string_equal(ferry_i_dict_text(back, "ferry.format"), "1");
+    assert_string_equal(ferry_i_dict_text(back, "ferry.version"), ferry_version());
+    /* The same dict gives the same bytes. */
+    assert_ok(ctx, ferry_i_dict_save(ctx, dict, again));
     int64_t n = 0, m = 0;
     uint8_t *a = bytes_of(path, &n), *b = bytes_of(again, &m);
     assert_int_equal(n, m);
     assert_memory_equal(a, b, (size_t)n);
     free(a);
     free(b);
-    ferry_i_bag_free(back);
-    ferry_i_bag_free(bag);
-    ferry_i_bag_free(NULL);
+    ferry_i_dict_free(back);
+    ferry_i_dict_free(dict);
+    ferry_i_dict_free(NULL);
 }
 
 static void test_wrong_requests(void **state)
 {
     ferry_ctx *ctx = *state;
-    ferry_bag *bag = sample(ctx);
+    ferry_dict *dict = sample(ctx);
     const double bad[] = {1, INFINITY};
     const double *r = NULL;
     const int64_t *i = NULL;
@@ -118,34 +118,34 @@ static void test_wrong_requests(void **state)
     ferry_ids *ids = NULL;
     int64_t rows = 3, cols = 2, n = 5, one = 1, any = -1;
 
-    assert_fails(ctx, ferry_i_bag_reals(ctx, bag, "reals", &rows, &cols, &r), FERRY_EDATA,
+    assert_fails(ctx, ferry_i_dict_reals(ctx, dict, "reals", &rows, &cols, &r), FERRY_EDATA,
                  "'reals' has shape 2 x 3, expected 3 x 2");
     assert_null(r);
-    assert_fails(ctx, ferry_i_bag_ints(ctx, bag, "ints", &n, &i), FERRY_EDATA,
+    assert_fails(ctx, ferry_i_dict_ints(ctx, dict, "ints", &n, &i), FERRY_EDATA,
                  "4 x 1, expected 5 x 1");
-    assert_fails(ctx, ferry_i_bag_ints(ctx, bag, "bytes", &n, &i), FERRY_EDATA,
+    assert_fails(ctx, ferry_i_dict_ints(ctx, dict, "bytes", &n, &i), FERRY_EDATA,
                  "'bytes' holds bytes, expected 64-bit integers");
-    assert_fails(ctx, ferry_i_bag_bytes(ctx, bag, "gone", &n, &b), FERRY_EDATA,
+    assert_fails(ctx, ferry_i_dict_bytes(ctx, dict, "gone", &n, &b), FERRY_EDATA,
                  "'gone' is missing");
-    assert_fails(ctx, ferry_i_bag_ids(ctx, bag, "gone", &ids), FERRY_EDATA, "missing");
-    assert_ok(ctx, ferry_i_bag_put_reals(ctx, bag, "bad", 1, 2, bad));
-    assert_fails(ctx, ferry_i_bag_reals(ctx, bag, "bad", &one, &any, &r), FERRY_EDATA,
+    assert_fails(ctx, ferry_i_dict_ids(ctx, dict, "gone", &ids), FERRY_EDATA, "missing");
+    assert_ok(ctx, ferry_i_dict_put_reals(ctx, dict, "bad", 1, 2, bad));
+    assert_fails(ctx, ferry_i_dict_reals(ctx, dict, "bad", &one, &any, &r), FERRY_EDATA,
                  "'bad' has inf at place 1");
     assert_null(r);
-    assert_ok(ctx, ferry_i_bag_reals_any(ctx, bag, "bad", &one, &any, &r));
+    assert_ok(ctx, ferry_i_dict_reals_any(ctx, dict, "bad", &one, &any, &r));
     assert_true(isinf(r[1]));
-    assert_fails(ctx, ferry_i_bag_put_reals(ctx, bag, "bad", 1, 2, bad), FERRY_EDATA,
+    assert_fails(ctx, ferry_i_dict_put_reals(ctx, dict, "bad", 1, 2, bad), FERRY_EDATA,
                  "tensor 'bad' is there twice");
-    assert_fails(ctx, ferry_i_bag_put_text(ctx, bag, "note", ""), FERRY_EDATA,
+    assert_fails(ctx, ferry_i_dict_put_text(ctx, dict, "note", ""), FERRY_EDATA,
                  "text 'note' is there twice");
-    assert_ok(ctx, ferry_i_bag_put_bytes(ctx, bag, "open", 3, (const uint8_t *)"a\0b"));
-    assert_fails(ctx, ferry_i_bag_ids(ctx, bag, "open", &ids), FERRY_EDATA,
+    assert_ok(ctx, ferry_i_dict_put_bytes(ctx, dict, "open", 3, (const uint8_t *)"a\0b"));
+    assert_fails(ctx, ferry_i_dict_ids(ctx, dict, "open", &ids), FERRY_EDATA,
                  "does not end its last text");
-    assert_ok(ctx, ferry_i_bag_put_bytes(ctx, bag, "twice", 4, (const uint8_t *)"a\0a"));
-    assert_fails(ctx, ferry_i_bag_ids(ctx, bag, "twice", &ids), FERRY_EDATA,
+    assert_ok(ctx, ferry_i_dict_put_bytes(ctx, dict, "twice", 4, (const uint8_t *)"a\0a"));
+    assert_fails(ctx, ferry_i_dict_ids(ctx, dict, "twice", &ids), FERRY_EDATA,
                  "has 'a' twice");
     assert_null(ids);
-    ferry_i_bag_free(bag);
+    ferry_i_dict_free(dict);
 }
 
 static ferry_matrix *sparse_2x4(ferry_ctx *ctx)
@@ -163,19 +163,19 @@ static ferry_matrix *sparse_2x4(ferry_ctx *ctx)
 static void test_matrices(void **state)
 {
     ferry_ctx *ctx = *state;
-    ferry_bag *bag = NULL, *back = NULL;
+    ferry_dict *dict = NULL, *back = NULL;
     ferry_matrix *s = sparse_2x4(ctx), *d = NULL, *x = NULL;
     const char *path = tmp_path("matrices.ferry");
 
     assert_ok(ctx, ferry_i_matrix_dense(ctx, 2, 2, &d));
     d->dense[0] = NAN;
     d->dense[3] = -7;
-    assert_ok(ctx, ferry_i_bag_new(ctx, &bag));
-    assert_ok(ctx, ferry_i_bag_put_matrix(ctx, bag, "s", s));
-    assert_ok(ctx, ferry_i_bag_put_matrix(ctx, bag, "d", d));
-    assert_ok(ctx, ferry_i_bag_save(ctx, bag, path));
-    assert_ok(ctx, ferry_i_bag_load(ctx, path, &back));
-    assert_ok(ctx, ferry_i_bag_matrix(ctx, back, "s", &x));
+    assert_ok(ctx, ferry_i_dict_new(ctx, &dict));
+    assert_ok(ctx, ferry_i_dict_put_matrix(ctx, dict, "s", s));
+    assert_ok(ctx, ferry_i_dict_put_matrix(ctx, dict, "d", d));
+    assert_ok(ctx, ferry_i_dict_save(ctx, dict, path));
+    assert_ok(ctx, ferry_i_dict_load(ctx, path, &back));
+    assert_ok(ctx, ferry_i_dict_matrix(ctx, back, "s", &x));
     assert_int_equal(x->rows, 2);
     assert_int_equal(x->cols, 4);
     assert_int_equal(x->nnz, 3);
@@ -183,14 +183,14 @@ static void test_matrices(void **state)
     assert_memory_equal(x->index, s->index, 3 * sizeof *s->index);
     assert_memory_equal(x->value, s->value, 3 * sizeof *s->value);
     ferry_i_matrix_free(x);
-    assert_ok(ctx, ferry_i_bag_matrix(ctx, back, "d", &x));
+    assert_ok(ctx, ferry_i_dict_matrix(ctx, back, "d", &x));
     assert_memory_equal(x->dense, d->dense, 4 * sizeof *d->dense);
     ferry_i_matrix_free(x);
-    assert_fails(ctx, ferry_i_bag_matrix(ctx, back, "e", &x), FERRY_EDATA,
+    assert_fails(ctx, ferry_i_dict_matrix(ctx, back, "e", &x), FERRY_EDATA,
                  "'e.shape' is missing");
     assert_null(x);
-    ferry_i_bag_free(back);
-    ferry_i_bag_free(bag);
+    ferry_i_dict_free(back);
+    ferry_i_dict_free(dict);
     ferry_i_matrix_free(s);
     ferry_i_matrix_free(d);
 }
@@ -199,7 +199,7 @@ static void test_matrices(void **state)
 static void check_refused(ferry_ctx *ctx, int64_t rows, int64_t cols, int64_t s1,
                           int64_t s2, int32_t i1, double v0, const char *text)
 {
-    ferry_bag *bag = NULL;
+    ferry_dict *dict = NULL;
     ferry_matrix *x = sparse_2x4(ctx), *y = NULL;
 
     x->start[1] = s1;
@@ -208,18 +208,18 @@ static void check_refused(ferry_ctx *ctx, int64_t rows, int64_t cols, int64_t s1
     x->value[0] = v0;
     x->cols = cols;
     x->rows = rows == -1 ? 2 : rows;
-    assert_ok(ctx, ferry_i_bag_new(ctx, &bag));
-    assert_ok(ctx, ferry_i_bag_put_matrix(ctx, bag, "x", x));
-    assert_fails(ctx, ferry_i_bag_matrix(ctx, bag, "x", &y), FERRY_EDATA, text);
+    assert_ok(ctx, ferry_i_dict_new(ctx, &dict));
+    assert_ok(ctx, ferry_i_dict_put_matrix(ctx, dict, "x", x));
+    assert_fails(ctx, ferry_i_dict_matrix(ctx, dict, "x", &y), FERRY_EDATA, text);
     assert_null(y);
-    ferry_i_bag_free(bag);
+    ferry_i_dict_free(dict);
     ferry_i_matrix_free(x);
 }
 
 static void test_hostile_matrices(void **state)
 {
     ferry_ctx *ctx = *state;
-    ferry_bag *bag = NULL;
+    ferry_dict *dict = NULL;
     ferry_matrix *y = NULL;
     const double inf[] = {0, INFINITY};
     const int64_t shape[] = {INT64_MAX, 1};
@@ -234,13 +234,13 @@ static void test_hostile_matrices(void **state)
     check_refused(ctx, 2, -4, 2, 3, 3, 1, "matrix 'x' has shape 2 x -4");
     check_refused(ctx, 2, INT64_MAX, 2, 3, 3, 1, "matrix 'x' has shape");
     check_refused(ctx, 2, 4, 2, 3, 3, NAN, "'x.value' has nan");
-    assert_ok(ctx, ferry_i_bag_new(ctx, &bag));
-    assert_ok(ctx, ferry_i_bag_put_reals(ctx, bag, "d", 2, 1, inf));
-    assert_fails(ctx, ferry_i_bag_matrix(ctx, bag, "d", &y), FERRY_EDATA,
+    assert_ok(ctx, ferry_i_dict_new(ctx, &dict));
+    assert_ok(ctx, ferry_i_dict_put_reals(ctx, dict, "d", 2, 1, inf));
+    assert_fails(ctx, ferry_i_dict_matrix(ctx, dict, "d", &y), FERRY_EDATA,
                  "'d' has an infinite number at row 1");
-    assert_ok(ctx, ferry_i_bag_put_ints(ctx, bag, "x.shape", 2, shape));
-    assert_fails(ctx, ferry_i_bag_matrix(ctx, bag, "x", &y), FERRY_EDATA, "has shape");
-    ferry_i_bag_free(bag);
+    assert_ok(ctx, ferry_i_dict_put_ints(ctx, dict, "x.shape", 2, shape));
+    assert_fails(ctx, ferry_i_dict_matrix(ctx, dict, "x", &y), FERRY_EDATA, "has shape");
+    ferry_i_dict_free(dict);
 }
 
 /* ---- files ---- */
@@ -249,39 +249,39 @@ static void test_hostile_matrices(void **state)
 static void test_every_truncation(void **state)
 {
     ferry_ctx *ctx = *state;
-    ferry_bag *bag = sample(ctx), *back = NULL;
+    ferry_dict *dict = sample(ctx), *back = NULL;
     const char *path = tmp_path("whole.ferry");
     int64_t n = 0;
 
-    assert_ok(ctx, ferry_i_bag_save(ctx, bag, path));
-    ferry_i_bag_free(bag);
+    assert_ok(ctx, ferry_i_dict_save(ctx, dict, path));
+    ferry_i_dict_free(dict);
     uint8_t *bytes = bytes_of(path, &n);
     for (int64_t cut = 0; cut < n; cut++) {
         const char *reason = cut == 0   ? "cut.ferry: is empty"
                              : cut <= 8 ? "cut.ferry: has "
                                         : "cut.ferry: is truncated: has ";
-        assert_fails(ctx, ferry_i_bag_parse(ctx, "cut.ferry", bytes, cut, &back),
+        assert_fails(ctx, ferry_i_dict_parse(ctx, "cut.ferry", bytes, cut, &back),
                      FERRY_EDATA, reason);
         assert_null(back);
     }
-    assert_ok(ctx, ferry_i_bag_parse(ctx, "cut.ferry", bytes, n, &back));
-    ferry_i_bag_free(back);
+    assert_ok(ctx, ferry_i_dict_parse(ctx, "cut.ferry", bytes, n, &back));
+    ferry_i_dict_free(back);
     free(bytes);
 }
 
 static void test_every_flip(void **state)
 {
     ferry_ctx *ctx = *state;
-    ferry_bag *bag = sample(ctx), *back = NULL;
+    ferry_dict *dict = sample(ctx), *back = NULL;
     const char *path = tmp_path("whole.ferry");
     int64_t n = 0;
 
-    assert_ok(ctx, ferry_i_bag_save(ctx, bag, path));
-    ferry_i_bag_free(bag);
+    assert_ok(ctx, ferry_i_dict_save(ctx, dict, path));
+    ferry_i_dict_free(dict);
     uint8_t *bytes = bytes_of(path, &n);
     for (int64_t bit = 0; bit < 8 * n; bit++) {
         bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
-        assert_fails(ctx, ferry_i_bag_parse(ctx, "flip.ferry", bytes, n, &back),
+        assert_fails(ctx, ferry_i_dict_parse(ctx, "flip.ferry", bytes, n, &back),
                      FERRY_EDATA, "flip.ferry: ");
         assert_null(back);
         bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
@@ -301,7 +301,7 @@ static ferry_status parse_made(ferry_ctx *ctx, const char *header, int64_t n)
     const size_t size = 8 + len + (size_t)n, at = 8 + strlen(PREFIX);
     uint8_t *file = calloc(size, 1);
     char hex[33];
-    ferry_bag *bag = NULL;
+    ferry_dict *dict = NULL;
 
     memcpy(file, &len, 8);
     memset(file + 8, ' ', len);
@@ -311,9 +311,10 @@ static ferry_status parse_made(ferry_ctx *ctx, const char *header, int64_t n)
              (unsigned long long)h.low64);
     if (strncmp(header, PREFIX ZEROS, strlen(PREFIX ZEROS)) == 0)
         memcpy(file + at, hex, 32);
-    const ferry_status st = ferry_i_bag_parse(ctx, "made.ferry", file, (int64_t)size, &bag);
-    assert_int_equal(st == FERRY_OK, bag != NULL);
-    ferry_i_bag_free(bag);
+    const ferry_status st =
+        ferry_i_dict_parse(ctx, "made.ferry", file, (int64_t)size, &dict);
+    assert_int_equal(st == FERRY_OK, dict != NULL);
+    ferry_i_dict_free(dict);
     free(file);
     return st;
 }
@@ -406,69 +407,70 @@ static void test_deep_json(void **state)
 static void test_junk_files(void **state)
 {
     ferry_ctx *ctx = *state;
-    ferry_bag *bag = NULL;
+    ferry_dict *dict = NULL;
     char huge[16] = {0};
 
-    assert_fails(ctx, ferry_i_bag_load(ctx, tmp_path("absent.ferry"), &bag), FERRY_EDATA,
+    assert_fails(ctx, ferry_i_dict_load(ctx, tmp_path("absent.ferry"), &dict), FERRY_EDATA,
                  "absent.ferry: cannot read: No such file");
-    assert_fails(ctx, ferry_i_bag_load(ctx, tmp_dir(), &bag), FERRY_EDATA,
+    assert_fails(ctx, ferry_i_dict_load(ctx, tmp_dir(), &dict), FERRY_EDATA,
                  "is a folder, expected a model file");
     assert_int_equal(mkfifo(tmp_path("pipe"), 0600), 0);
-    assert_fails(ctx, ferry_i_bag_load(ctx, tmp_path("pipe"), &bag), FERRY_EDATA,
+    assert_fails(ctx, ferry_i_dict_load(ctx, tmp_path("pipe"), &dict), FERRY_EDATA,
                  "is not a plain file");
-    assert_fails(ctx, ferry_i_bag_load(ctx, tmp_file("e", "", 0), &bag), FERRY_EDATA,
+    assert_fails(ctx, ferry_i_dict_load(ctx, tmp_file("e", "", 0), &dict), FERRY_EDATA,
                  "e: is empty");
-    assert_fails(ctx, ferry_i_bag_load(ctx, tmp_file("t", "some text, no model", -1), &bag),
+    assert_fails(ctx,
+                 ferry_i_dict_load(ctx, tmp_file("t", "some text, no model", -1), &dict),
                  FERRY_EDATA, "t: is not a Ferry model");
     huge[0] = 2, huge[8] = '{', huge[9] = '}';
-    assert_fails(ctx, ferry_i_bag_load(ctx, tmp_file("z", huge, 16), &bag), FERRY_EDATA,
+    assert_fails(ctx, ferry_i_dict_load(ctx, tmp_file("z", huge, 16), &dict), FERRY_EDATA,
                  "z: is not a Ferry model: a safetensors file");
     huge[7] = 127;
-    assert_fails(ctx, ferry_i_bag_load(ctx, tmp_file("h", huge, 16), &bag), FERRY_EDATA,
+    assert_fails(ctx, ferry_i_dict_load(ctx, tmp_file("h", huge, 16), &dict), FERRY_EDATA,
                  "h: is not a Ferry model");
-    assert_null(bag);
+    assert_null(dict);
 }
 
 static void test_saving_fails(void **state)
 {
     ferry_ctx *ctx = *state;
-    ferry_bag *bag = sample(ctx);
+    ferry_dict *dict = sample(ctx);
 
-    assert_fails(ctx, ferry_i_bag_save(ctx, bag, tmp_path("no/such/folder.ferry")),
+    assert_fails(ctx, ferry_i_dict_save(ctx, dict, tmp_path("no/such/folder.ferry")),
                  FERRY_EIO, "folder.ferry: cannot write");
-    assert_fails(ctx, ferry_i_bag_save(ctx, bag, tmp_dir()), FERRY_EIO, "is a folder");
-    assert_ok(ctx, ferry_i_bag_put_text(ctx, bag, "latin",
-                                        "Gr\xfc\xdf"
-                                        "e"));
-    assert_fails(ctx, ferry_i_bag_save(ctx, bag, tmp_path("l.ferry")), FERRY_EINVAL,
+    assert_fails(ctx, ferry_i_dict_save(ctx, dict, tmp_dir()), FERRY_EIO, "is a folder");
+    assert_ok(ctx, ferry_i_dict_put_text(ctx, dict, "latin",
+                                         "Gr\xfc\xdf"
+                                         "e"));
+    assert_fails(ctx, ferry_i_dict_save(ctx, dict, tmp_path("l.ferry")), FERRY_EINVAL,
                  "l.ferry: cannot save: 'latin' is not UTF-8 text");
     assert_int_equal(access(tmp_path("l.ferry"), F_OK), -1);
-    ferry_i_bag_free(bag);
+    ferry_i_dict_free(dict);
 }
 
 static ferry_status save_and_load(ferry_ctx *ctx, void *arg)
 {
     ferry_status st = FERRY_OK;
     const char *path = arg;
-    ferry_bag *bag = NULL, *back = NULL, *copy = NULL;
+    ferry_dict *dict = NULL, *back = NULL, *copy = NULL;
     ferry_matrix *x = NULL, *y = NULL, *d = NULL;
     ferry_ids *ids = ferry_i_ids_new();
 
     FERRY_HAVE(ctx, ids && ferry_i_ids_add(ids, "a", NULL) == 0);
-    FERRY_TRY(ferry_i_bag_new(ctx, &bag));
+    FERRY_TRY(ferry_i_dict_new(ctx, &dict));
     FERRY_TRY(ferry_i_matrix_csr(ctx, 2, 4, 0, &x));
-    FERRY_TRY(ferry_i_bag_put_matrix(ctx, bag, "x", x));
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, "r", 2, 3, reals));
-    FERRY_TRY(ferry_i_bag_put_text(ctx, bag, "t", "text"));
-    FERRY_TRY(ferry_i_bag_put_ids(ctx, bag, "ids", ids));
-    FERRY_TRY(ferry_i_bag_save(ctx, bag, path));
-    FERRY_TRY(ferry_i_bag_load(ctx, path, &back));
-    FERRY_TRY(ferry_i_bag_matrix(ctx, back, "x", &y));
-    FERRY_TRY(ferry_i_bag_matrix(ctx, back, "r", &d));
+    FERRY_TRY(ferry_i_dict_put_matrix(ctx, dict, "x", x));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "r", 2, 3, reals));
+    FERRY_TRY(ferry_i_dict_put_text(ctx, dict, "t", "text"));
+    FERRY_TRY(ferry_i_dict_put_ids(ctx, dict, "ids", ids));
+    FERRY_TRY(ferry_i_dict_save(ctx, dict, path));
+    FERRY_TRY(ferry_i_dict_load(ctx, path, &back));
+    FERRY_TRY(ferry_i_dict_matrix(ctx, back, "x", &y));
+    FERRY_TRY(ferry_i_dict_matrix(ctx, back, "r", &d));
     ferry_i_ids_free(ids);
     ids = NULL;
-    FERRY_TRY(ferry_i_bag_ids(ctx, back, "ids", &ids));
-    FERRY_TRY(ferry_i_bag_parse(ctx, "p", (const uint8_t *)"", 0, &copy) == FERRY_ENOMEM
+    FERRY_TRY(ferry_i_dict_ids(ctx, back, "ids", &ids));
+    FERRY_TRY(ferry_i_dict_parse(ctx, "p", (const uint8_t *)"", 0, &copy) == FERRY_ENOMEM
                   ? FERRY_ENOMEM
                   : FERRY_OK);
 done:
@@ -476,8 +478,8 @@ done:
     ferry_i_matrix_free(y);
     ferry_i_matrix_free(d);
     ferry_i_ids_free(ids);
-    ferry_i_bag_free(bag);
-    ferry_i_bag_free(back);
+    ferry_i_dict_free(dict);
+    ferry_i_dict_free(back);
     return st;
 }
 

@@ -1,134 +1,135 @@
-/* A bag: named tensors and texts in memory. Getters trust nothing, since a bag may come
+/* A dict: named tensors and texts in memory. Getters trust nothing, since a dict may come
  * from a file. */
-#include "model/bag.h"
+#include "model/dict.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "model/bag_private.h"
+#include "model/dict_private.h"
 
-static const char *const type_name[BAG_TYPES] = {"real numbers", "64-bit integers",
-                                                 "32-bit integers", "bytes"};
+static const char *const type_name[DICT_TYPES] = {"real numbers", "64-bit integers",
+                                                  "32-bit integers", "bytes"};
 
-size_t ferry_i_bag_width(bag_type type)
+size_t ferry_i_dict_width(dict_type type)
 {
-    static const size_t width[BAG_TYPES] = {8, 8, 4, 1};
+    static const size_t width[DICT_TYPES] = {8, 8, 4, 1};
 
     return width[type];
 }
 
-ferry_status ferry_i_bag_new(ferry_ctx *ctx, ferry_bag **out)
+ferry_status ferry_i_dict_new(ferry_ctx *ctx, ferry_dict **out)
 {
     ferry_status st = FERRY_OK;
-    ferry_bag *bag = ferry_i_calloc(1, sizeof *bag);
+    ferry_dict *dict = ferry_i_calloc(1, sizeof *dict);
 
     *out = NULL;
-    FERRY_HAVE(ctx, bag);
-    bag->names = ferry_i_ids_new();
-    bag->keys = ferry_i_ids_new();
-    FERRY_HAVE(ctx, bag->names && bag->keys);
-    *out = bag;
-    bag = NULL;
+    FERRY_HAVE(ctx, dict);
+    dict->names = ferry_i_ids_new();
+    dict->keys = ferry_i_ids_new();
+    FERRY_HAVE(ctx, dict->names && dict->keys);
+    *out = dict;
+    dict = NULL;
 done:
-    ferry_i_bag_free(bag);
+    ferry_i_dict_free(dict);
     return st;
 }
 
-void ferry_i_bag_free(ferry_bag *bag)
+void ferry_i_dict_free(ferry_dict *dict)
 {
-    if (!bag) return;
-    for (int64_t i = 0; i < bag->n; i++)
-        ferry_i_free(bag->tensor[i].owned);
-    for (int64_t i = 0; i < bag->n_text; i++)
-        ferry_i_free(bag->text[i]);
-    ferry_i_free(bag->tensor);
-    ferry_i_free(bag->text);
-    ferry_i_ids_free(bag->names);
-    ferry_i_ids_free(bag->keys);
-    ferry_i_free(bag->bytes);
-    ferry_i_free(bag);
+    if (!dict) return;
+    for (int64_t i = 0; i < dict->n; i++)
+        ferry_i_free(dict->tensor[i].owned);
+    for (int64_t i = 0; i < dict->n_text; i++)
+        ferry_i_free(dict->text[i]);
+    ferry_i_free(dict->tensor);
+    ferry_i_free(dict->text);
+    ferry_i_ids_free(dict->names);
+    ferry_i_ids_free(dict->keys);
+    ferry_i_free(dict->bytes);
+    ferry_i_free(dict);
 }
 
 /* ---- putting ---- */
 
-ferry_status ferry_i_bag_add(ferry_ctx *ctx, ferry_bag *bag, const char *name,
-                             const bag_tensor *t)
+ferry_status ferry_i_dict_add(ferry_ctx *ctx, ferry_dict *dict, const char *name,
+                              const dict_tensor *t)
 {
     ferry_status st = FERRY_OK;
     bool added = false;
 
-    FERRY_HAVE(ctx, FERRY_GROW(bag->tensor, bag->n, bag->cap));
-    FERRY_HAVE(ctx, ferry_i_ids_add(bag->names, name, &added) >= 0);
+    FERRY_HAVE(ctx, FERRY_GROW(dict->tensor, dict->n, dict->cap));
+    FERRY_HAVE(ctx, ferry_i_ids_add(dict->names, name, &added) >= 0);
     FERRY_NEED(ctx, added, FERRY_EDATA, "tensor '%s' is there twice", name);
-    bag->tensor[bag->n++] = *t;
+    dict->tensor[dict->n++] = *t;
 done:
     return st;
 }
 
 /* Add a copy of data. */
-static ferry_status put(ferry_ctx *ctx, ferry_bag *bag, const char *name, bag_tensor t,
+static ferry_status put(ferry_ctx *ctx, ferry_dict *dict, const char *name, dict_tensor t,
                         const void *data)
 {
     ferry_status st = FERRY_OK;
     const int64_t count = t.rows * t.cols;
-    const size_t width = ferry_i_bag_width(t.type);
+    const size_t width = ferry_i_dict_width(t.type);
 
     t.owned = ferry_i_calloc(count, width);
     FERRY_HAVE(ctx, t.owned);
     if (count > 0) memcpy(t.owned, data, (size_t)count * width);
     t.data = t.owned;
-    FERRY_TRY(ferry_i_bag_add(ctx, bag, name, &t));
+    FERRY_TRY(ferry_i_dict_add(ctx, dict, name, &t));
     t.owned = NULL;
 done:
     ferry_i_free(t.owned);
     return st;
 }
 
-ferry_status ferry_i_bag_put_reals(ferry_ctx *ctx, ferry_bag *bag, const char *name,
-                                   int64_t rows, int64_t cols, const double *data)
+ferry_status ferry_i_dict_put_reals(ferry_ctx *ctx, ferry_dict *dict, const char *name,
+                                    int64_t rows, int64_t cols, const double *data)
 {
-    return put(ctx, bag, name,
-               (bag_tensor){.type = BAG_F64, .dims = 2, .rows = rows, .cols = cols}, data);
-}
-
-static ferry_status put_vector(ferry_ctx *ctx, ferry_bag *bag, const char *name,
-                               bag_type type, int64_t n, const void *data)
-{
-    return put(ctx, bag, name, (bag_tensor){.type = type, .dims = 1, .rows = n, .cols = 1},
+    return put(ctx, dict, name,
+               (dict_tensor){.type = DICT_F64, .dims = 2, .rows = rows, .cols = cols},
                data);
 }
 
-ferry_status ferry_i_bag_put_ints(ferry_ctx *ctx, ferry_bag *bag, const char *name,
-                                  int64_t n, const int64_t *data)
+static ferry_status put_vector(ferry_ctx *ctx, ferry_dict *dict, const char *name,
+                               dict_type type, int64_t n, const void *data)
 {
-    return put_vector(ctx, bag, name, BAG_I64, n, data);
+    return put(ctx, dict, name,
+               (dict_tensor){.type = type, .dims = 1, .rows = n, .cols = 1}, data);
 }
 
-ferry_status ferry_i_bag_put_bytes(ferry_ctx *ctx, ferry_bag *bag, const char *name,
-                                   int64_t n, const uint8_t *data)
+ferry_status ferry_i_dict_put_ints(ferry_ctx *ctx, ferry_dict *dict, const char *name,
+                                   int64_t n, const int64_t *data)
 {
-    return put_vector(ctx, bag, name, BAG_U8, n, data);
+    return put_vector(ctx, dict, name, DICT_I64, n, data);
 }
 
-ferry_status ferry_i_bag_put_text(ferry_ctx *ctx, ferry_bag *bag, const char *name,
-                                  const char *text)
+ferry_status ferry_i_dict_put_bytes(ferry_ctx *ctx, ferry_dict *dict, const char *name,
+                                    int64_t n, const uint8_t *data)
+{
+    return put_vector(ctx, dict, name, DICT_U8, n, data);
+}
+
+ferry_status ferry_i_dict_put_text(ferry_ctx *ctx, ferry_dict *dict, const char *name,
+                                   const char *text)
 {
     ferry_status st = FERRY_OK;
     bool added = false;
     char *copy = ferry_i_strdup(text);
 
-    FERRY_HAVE(ctx, copy && FERRY_GROW(bag->text, bag->n_text, bag->cap_text));
-    FERRY_HAVE(ctx, ferry_i_ids_add(bag->keys, name, &added) >= 0);
+    FERRY_HAVE(ctx, copy && FERRY_GROW(dict->text, dict->n_text, dict->cap_text));
+    FERRY_HAVE(ctx, ferry_i_ids_add(dict->keys, name, &added) >= 0);
     FERRY_NEED(ctx, added, FERRY_EDATA, "text '%s' is there twice", name);
-    bag->text[bag->n_text++] = copy;
+    dict->text[dict->n_text++] = copy;
     copy = NULL;
 done:
     ferry_i_free(copy);
     return st;
 }
 
-ferry_status ferry_i_bag_put_ids(ferry_ctx *ctx, ferry_bag *bag, const char *name,
-                                 const ferry_ids *ids)
+ferry_status ferry_i_dict_put_ids(ferry_ctx *ctx, ferry_dict *dict, const char *name,
+                                  const ferry_ids *ids)
 {
     ferry_status st = FERRY_OK;
     ferry_text t = {0};
@@ -138,7 +139,7 @@ ferry_status ferry_i_bag_put_ids(ferry_ctx *ctx, ferry_bag *bag, const char *nam
         ferry_i_text_addn(&t, id, (int64_t)strlen(id) + 1);
     }
     FERRY_HAVE(ctx, !t.failed);
-    FERRY_TRY(ferry_i_bag_put_bytes(ctx, bag, name, t.len, (const uint8_t *)t.s));
+    FERRY_TRY(ferry_i_dict_put_bytes(ctx, dict, name, t.len, (const uint8_t *)t.s));
 done:
     ferry_i_text_free(&t);
     return st;
@@ -164,19 +165,20 @@ static void free_parts(char *part[PARTS])
         ferry_i_free(part[i]);
 }
 
-ferry_status ferry_i_bag_put_matrix(ferry_ctx *ctx, ferry_bag *bag, const char *name,
-                                    const ferry_matrix *x)
+ferry_status ferry_i_dict_put_matrix(ferry_ctx *ctx, ferry_dict *dict, const char *name,
+                                     const ferry_matrix *x)
 {
     ferry_status st = FERRY_OK;
     char *part[PARTS] = {NULL};
     const int64_t shape[2] = {x->rows, x->cols};
 
-    if (x->dense) return ferry_i_bag_put_reals(ctx, bag, name, x->rows, x->cols, x->dense);
+    if (x->dense)
+        return ferry_i_dict_put_reals(ctx, dict, name, x->rows, x->cols, x->dense);
     FERRY_TRY(part_names(ctx, name, part));
-    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, part[PART_SHAPE], 2, shape));
-    FERRY_TRY(ferry_i_bag_put_ints(ctx, bag, part[PART_START], x->rows + 1, x->start));
-    FERRY_TRY(put_vector(ctx, bag, part[PART_INDEX], BAG_I32, x->nnz, x->index));
-    FERRY_TRY(ferry_i_bag_put_reals(ctx, bag, part[PART_VALUE], x->nnz, 1, x->value));
+    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, part[PART_SHAPE], 2, shape));
+    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, part[PART_START], x->rows + 1, x->start));
+    FERRY_TRY(put_vector(ctx, dict, part[PART_INDEX], DICT_I32, x->nnz, x->index));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, part[PART_VALUE], x->nnz, 1, x->value));
 done:
     free_parts(part);
     return st;
@@ -184,20 +186,20 @@ done:
 
 /* ---- getting ---- */
 
-bool ferry_i_bag_has(const ferry_bag *bag, const char *name)
+bool ferry_i_dict_has(const ferry_dict *dict, const char *name)
 {
-    return ferry_i_ids_find(bag->names, name) >= 0;
+    return ferry_i_ids_find(dict->names, name) >= 0;
 }
 
-static ferry_status get(ferry_ctx *ctx, const ferry_bag *bag, const char *name,
-                        bag_type type, int64_t *rows, int64_t *cols, const void **data)
+static ferry_status get(ferry_ctx *ctx, const ferry_dict *dict, const char *name,
+                        dict_type type, int64_t *rows, int64_t *cols, const void **data)
 {
     ferry_status st = FERRY_OK;
-    const int64_t at = ferry_i_ids_find(bag->names, name);
+    const int64_t at = ferry_i_ids_find(dict->names, name);
 
     *data = NULL;
     FERRY_NEED(ctx, at >= 0, FERRY_EDATA, "tensor '%s' is missing", name);
-    const bag_tensor *t = &bag->tensor[at];
+    const dict_tensor *t = &dict->tensor[at];
     FERRY_NEED(ctx, t->type == type, FERRY_EDATA, "tensor '%s' holds %s, expected %s", name,
                type_name[t->type], type_name[type]);
     if (*rows < 0) *rows = t->rows;
@@ -210,22 +212,23 @@ done:
     return st;
 }
 
-ferry_status ferry_i_bag_reals_any(ferry_ctx *ctx, const ferry_bag *bag, const char *name,
-                                   int64_t *rows, int64_t *cols, const double **data)
+ferry_status ferry_i_dict_reals_any(ferry_ctx *ctx, const ferry_dict *dict,
+                                    const char *name, int64_t *rows, int64_t *cols,
+                                    const double **data)
 {
     const void *p = NULL;
-    const ferry_status st = get(ctx, bag, name, BAG_F64, rows, cols, &p);
+    const ferry_status st = get(ctx, dict, name, DICT_F64, rows, cols, &p);
 
     *data = p;
     return st;
 }
 
-ferry_status ferry_i_bag_reals(ferry_ctx *ctx, const ferry_bag *bag, const char *name,
-                               int64_t *rows, int64_t *cols, const double **data)
+ferry_status ferry_i_dict_reals(ferry_ctx *ctx, const ferry_dict *dict, const char *name,
+                                int64_t *rows, int64_t *cols, const double **data)
 {
     ferry_status st = FERRY_OK;
 
-    FERRY_TRY(ferry_i_bag_reals_any(ctx, bag, name, rows, cols, data));
+    FERRY_TRY(ferry_i_dict_reals_any(ctx, dict, name, rows, cols, data));
     for (int64_t i = 0; i < *rows * *cols; i++)
         FERRY_NEED(ctx, isfinite((*data)[i]), FERRY_EDATA,
                    "tensor '%s' has %g at place %lld, expected finite numbers", name,
@@ -235,65 +238,66 @@ done:
     return st;
 }
 
-ferry_status ferry_i_bag_reals_copy(ferry_ctx *ctx, const ferry_bag *bag, const char *name,
-                                    int64_t rows, int64_t cols, double **out)
+ferry_status ferry_i_dict_reals_copy(ferry_ctx *ctx, const ferry_dict *dict,
+                                     const char *name, int64_t rows, int64_t cols,
+                                     double **out)
 {
     ferry_status st = FERRY_OK;
     const double *data = NULL;
 
     *out = NULL;
-    FERRY_TRY(ferry_i_bag_reals(ctx, bag, name, &rows, &cols, &data));
+    FERRY_TRY(ferry_i_dict_reals(ctx, dict, name, &rows, &cols, &data));
     FERRY_NEW(ctx, *out, rows * cols);
     if (rows * cols > 0) memcpy(*out, data, (size_t)(rows * cols) * sizeof **out);
 done:
     return st;
 }
 
-ferry_status ferry_i_bag_block(ferry_ctx *ctx, const ferry_bag *bag, const char *name,
-                               int64_t rows, int64_t cols, ferry_block **out)
+ferry_status ferry_i_dict_block(ferry_ctx *ctx, const ferry_dict *dict, const char *name,
+                                int64_t rows, int64_t cols, ferry_block **out)
 {
     ferry_status st = FERRY_OK;
     const double *data = NULL;
 
     *out = NULL;
-    FERRY_TRY(ferry_i_bag_reals(ctx, bag, name, &rows, &cols, &data));
+    FERRY_TRY(ferry_i_dict_reals(ctx, dict, name, &rows, &cols, &data));
     FERRY_TRY(ferry_i_block_new(ctx, rows, cols, out));
     if (rows * cols > 0) memcpy((*out)->data, data, (size_t)(rows * cols) * sizeof *data);
 done:
     return st;
 }
 
-ferry_status ferry_i_bag_ints(ferry_ctx *ctx, const ferry_bag *bag, const char *name,
-                              int64_t *n, const int64_t **data)
+ferry_status ferry_i_dict_ints(ferry_ctx *ctx, const ferry_dict *dict, const char *name,
+                               int64_t *n, const int64_t **data)
 {
     const void *p = NULL;
     int64_t one = 1;
-    const ferry_status st = get(ctx, bag, name, BAG_I64, n, &one, &p);
+    const ferry_status st = get(ctx, dict, name, DICT_I64, n, &one, &p);
 
     *data = p;
     return st;
 }
 
-ferry_status ferry_i_bag_bytes(ferry_ctx *ctx, const ferry_bag *bag, const char *name,
-                               int64_t *n, const uint8_t **data)
+ferry_status ferry_i_dict_bytes(ferry_ctx *ctx, const ferry_dict *dict, const char *name,
+                                int64_t *n, const uint8_t **data)
 {
     const void *p = NULL;
     int64_t one = 1;
-    const ferry_status st = get(ctx, bag, name, BAG_U8, n, &one, &p);
+    const ferry_status st = get(ctx, dict, name, DICT_U8, n, &one, &p);
 
     *data = p;
     return st;
 }
 
-const char *ferry_i_bag_text(const ferry_bag *bag, const char *name)
+const char *ferry_i_dict_text(const ferry_dict *dict, const char *name)
 {
-    const int64_t at = ferry_i_ids_find(bag->keys, name);
+    const int64_t at = ferry_i_ids_find(dict->keys, name);
 
-    return at < 0 ? NULL : bag->text[at];
+    return at < 0 ? NULL : dict->text[at];
 }
 
-ferry_status ferry_i_bag_ids(ferry_ctx *ctx, const ferry_bag *bag, const char *name,
-                             ferry_ids **out)
+ferry_status ferry_i_dict_ids(ferry_ctx *ctx, const ferry_dict *dict, const char *name,
+                              ferry_ids **out)
 {
     ferry_status st = FERRY_OK;
     ferry_ids *ids = NULL;
@@ -301,7 +305,7 @@ ferry_status ferry_i_bag_ids(ferry_ctx *ctx, const ferry_bag *bag, const char *n
     int64_t n = -1;
 
     *out = NULL;
-    FERRY_TRY(ferry_i_bag_bytes(ctx, bag, name, &n, &bytes));
+    FERRY_TRY(ferry_i_dict_bytes(ctx, dict, name, &n, &bytes));
     FERRY_NEED(ctx, n == 0 || bytes[n - 1] == 0, FERRY_EDATA,
                "tensor '%s' does not end its last text", name);
     ids = ferry_i_ids_new();
@@ -347,7 +351,7 @@ done:
     return st;
 }
 
-static ferry_status sparse_matrix(ferry_ctx *ctx, const ferry_bag *bag, const char *name,
+static ferry_status sparse_matrix(ferry_ctx *ctx, const ferry_dict *dict, const char *name,
                                   ferry_matrix **out)
 {
     ferry_status st = FERRY_OK;
@@ -358,15 +362,15 @@ static ferry_status sparse_matrix(ferry_ctx *ctx, const ferry_bag *bag, const ch
     int64_t two = 2, nnz = -1, one = 1;
 
     FERRY_TRY(part_names(ctx, name, part));
-    FERRY_TRY(ferry_i_bag_ints(ctx, bag, part[PART_SHAPE], &two, &shape));
+    FERRY_TRY(ferry_i_dict_ints(ctx, dict, part[PART_SHAPE], &two, &shape));
     const int64_t rows = shape[0], cols = shape[1];
     FERRY_NEED(ctx, rows >= 0 && rows < INT64_MAX && cols >= 0 && cols <= INT32_MAX,
                FERRY_EDATA, "matrix '%s' has shape %lld x %lld", name, (long long)rows,
                (long long)cols);
     int64_t starts = rows + 1;
-    FERRY_TRY(ferry_i_bag_ints(ctx, bag, part[PART_START], &starts, &start));
-    FERRY_TRY(ferry_i_bag_reals(ctx, bag, part[PART_VALUE], &nnz, &one, &value));
-    FERRY_TRY(get(ctx, bag, part[PART_INDEX], BAG_I32, &nnz, &one, &index));
+    FERRY_TRY(ferry_i_dict_ints(ctx, dict, part[PART_START], &starts, &start));
+    FERRY_TRY(ferry_i_dict_reals(ctx, dict, part[PART_VALUE], &nnz, &one, &value));
+    FERRY_TRY(get(ctx, dict, part[PART_INDEX], DICT_I32, &nnz, &one, &index));
     FERRY_TRY(check_csr(ctx, name, rows, cols, nnz, start, index));
     FERRY_TRY(ferry_i_matrix_csr(ctx, rows, cols, nnz, out));
     memcpy((*out)->start, start, (size_t)starts * sizeof *start);
@@ -379,16 +383,16 @@ done:
     return st;
 }
 
-ferry_status ferry_i_bag_matrix(ferry_ctx *ctx, const ferry_bag *bag, const char *name,
-                                ferry_matrix **out)
+ferry_status ferry_i_dict_matrix(ferry_ctx *ctx, const ferry_dict *dict, const char *name,
+                                 ferry_matrix **out)
 {
     ferry_status st = FERRY_OK;
     const double *data = NULL;
     int64_t rows = -1, cols = -1;
 
     *out = NULL;
-    if (!ferry_i_bag_has(bag, name)) return sparse_matrix(ctx, bag, name, out);
-    FERRY_TRY(ferry_i_bag_reals_any(ctx, bag, name, &rows, &cols, &data));
+    if (!ferry_i_dict_has(dict, name)) return sparse_matrix(ctx, dict, name, out);
+    FERRY_TRY(ferry_i_dict_reals_any(ctx, dict, name, &rows, &cols, &data));
     for (int64_t i = 0; i < rows * cols; i++) /* NaN is a missing cell */
         FERRY_NEED(ctx, !isinf(data[i]), FERRY_EDATA,
                    "matrix '%s' has an infinite number at row %lld", name,

@@ -141,7 +141,7 @@ ferry_status ferry_i_task_labels(ferry_ctx *ctx, ferry_goal goal, const ferry_do
 }
 
 /* Whether d's labels need no change. */
-static bool is_settled(const ferry_domain *d, ferry_goal goal, const ferry_ids *names)
+static bool is_resolved(const ferry_domain *d, ferry_goal goal, const ferry_ids *names)
 {
     ferry_label_kind kind;
 
@@ -164,7 +164,7 @@ static ferry_status exchange(ferry_ctx *ctx, ferry_task *t, ferry_labels **label
 
     FERRY_HAVE(ctx, now);
     for (int64_t i = 0; i < t->n_domains; i++) {
-        if (is_settled(t->domains[i], t->goal, names)) {
+        if (is_resolved(t->domains[i], t->goal, names)) {
             now[i] = ferry_i_domain_ref(t->domains[i]);
             continue;
         }
@@ -188,7 +188,7 @@ done:
     return st;
 }
 
-ferry_status ferry_i_task_settle(ferry_ctx *ctx, ferry_task *t)
+ferry_status ferry_i_task_resolve(ferry_ctx *ctx, ferry_task *t)
 {
     ferry_status st = FERRY_OK;
     ferry_labels **labels = ferry_i_calloc(t->n_domains, sizeof *labels);
@@ -218,7 +218,7 @@ done:
     return st;
 }
 
-ferry_status ferry_i_task_settled(ferry_ctx *ctx, const ferry_task *task, ferry_task **out)
+ferry_status ferry_i_task_resolved(ferry_ctx *ctx, const ferry_task *task, ferry_task **out)
 {
     ferry_status st = FERRY_OK;
     ferry_task *t = NULL;
@@ -227,7 +227,7 @@ ferry_status ferry_i_task_settled(ferry_ctx *ctx, const ferry_task *task, ferry_
     FERRY_TRY(ferry_task_new(ctx, task->name, task->goal, &t));
     for (int64_t i = 0; i < task->n_domains; i++)
         FERRY_TRY(ferry_task_add_domain(ctx, t, ferry_i_domain_ref(task->domains[i])));
-    FERRY_TRY(ferry_i_task_settle(ctx, t));
+    FERRY_TRY(ferry_i_task_resolve(ctx, t));
     *out = t;
     t = NULL;
 done:
