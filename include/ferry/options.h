@@ -20,7 +20,7 @@ typedef struct ferry_opt {
     size_t offset;       /**< of the field in the options struct */
     const char *def;     /**< default, as a user would write it */
     double min, max;     /**< range of INT and REAL */
-    const char *choices; /**< "a|b|c" for CHOICE, else NULL */
+    const char *choices; /**< "a|b|c" for CHOICE ("b,old": an old name of b), else NULL */
     const char *help;    /**< one line */
 } ferry_opt;
 

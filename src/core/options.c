@@ -98,17 +98,20 @@ done:
     return st;
 }
 
-/* Place of value in "a|b|c", or -1. */
+/* Place of value in "a|b|c", or -1. An old name of a choice follows it after a comma and
+ * counts as the choice: "ferry|paper,thesis". A place whose own name is empty ("a|,old") is
+ * reached by its old name alone: the method says what it means now. */
 static int choice_of(const char *choices, const char *value)
 {
     const size_t n = strlen(value);
     int at = 0;
 
-    for (const char *c = choices; c; at++) {
-        const char *bar = strchr(c, '|');
-        const size_t len = bar ? (size_t)(bar - c) : strlen(c);
+    for (const char *c = choices; n > 0 && *c; c++) {
+        const size_t len = strcspn(c, "|,");
         if (len == n && memcmp(c, value, n) == 0) return at;
-        c = bar ? bar + 1 : NULL;
+        c += len;
+        if (*c == '|') at++;
+        if (!*c) break;
     }
     return -1;
 }
@@ -155,11 +158,10 @@ char *ferry_opt_range(const ferry_opt *opt)
     case FERRY_OPT_REAL: add_range(&t, opt->min, opt->max); break;
     case FERRY_OPT_BOOL: ferry_i_text_add(&t, "yes | no"); break;
     case FERRY_OPT_CHOICE:
-        for (const char *c = opt->choices; *c; c++) {
-            if (*c == '|')
-                ferry_i_text_add(&t, " | ");
-            else
-                ferry_i_text_addn(&t, c, 1);
+        for (const char *c = opt->choices; *c; c += strcspn(c, "|"), c += *c == '|') {
+            const size_t len = strcspn(c, "|,"); /* what follows a comma is old */
+            if (len > 0 && t.len > 0) ferry_i_text_add(&t, " | ");
+            ferry_i_text_addn(&t, c, (int64_t)len);
         }
         break;
     case FERRY_OPT_TEXT: ferry_i_text_add(&t, "text"); break;

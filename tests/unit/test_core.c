@@ -299,7 +299,7 @@ static const ferry_opt sample_table[] = {
     FERRY_OPT(sample_options, INT, rank, 10, 1, 1e9, "rows of U"),
     FERRY_OPT(sample_options, REAL, tol, 1e-6, 0, INFINITY, "where to stop"),
     FERRY_OPT_YES_NO(sample_options, centre, "yes", "subtract the mean"),
-    FERRY_OPT_ONE_OF(sample_options, mode, "st|it|sit", "sit", "which hops"),
+    FERRY_OPT_ONE_OF(sample_options, mode, "st|it,ti|sit|,all", "sit", "which hops"),
     FERRY_OPT_STRING(sample_options, file, "", "start from here"),
 };
 
@@ -331,6 +331,12 @@ static void test_options_defaults_and_values(void **state)
     assert_ok(ctx, ferry_opts_set(ctx, opts, "rank", "1e3"));
     assert_ok(ctx, parse_sample(ctx, opts, &o));
     assert_int_equal(o.rank, 1000);
+    assert_ok(ctx, ferry_opts_set(ctx, opts, "mode", "ti")); /* an old name */
+    assert_ok(ctx, parse_sample(ctx, opts, &o));
+    assert_int_equal(o.mode, 1);
+    assert_ok(ctx, ferry_opts_set(ctx, opts, "mode", "all")); /* a choice no longer shown */
+    assert_ok(ctx, parse_sample(ctx, opts, &o));
+    assert_int_equal(o.mode, 3);
     assert_int_equal(ferry_opts_count(opts), 5);
     assert_null(ferry_opts_get(opts, "none"));
     ferry_opts_free(opts);
@@ -351,6 +357,7 @@ static void test_options_refused(void **state)
         {"centre=maybe", "sample: centre = maybe is not one of yes | no"},
         {"mode=its", "sample: mode = its is not one of st | it | sit"},
         {"mode=s", "is not one of"},
+        {"mode=", "is not one of st | it | sit"},
         {"rnak=3", "sample: unknown option rnak (did you mean rank?)"},
         {"zzzzzzzz=3", "sample: unknown option zzzzzzzz"},
     };
