@@ -66,6 +66,10 @@ ferry_status ferry_i_softmax_scores(ferry_ctx *ctx, const ferry_matrix *x, int64
  * x (d + 1), last the intercept. */
 ferry_status ferry_i_ridge_fit(ferry_ctx *ctx, const ferry_matrix *x, const ferry_block *y,
                                double lambda, double **w);
+/* The same with a weight for each row (NULL: 1), not all 0; X must then be dense. */
+ferry_status ferry_i_ridge_fit_weighted(ferry_ctx *ctx, const ferry_matrix *x,
+                                        const ferry_block *y, const double *weight,
+                                        double lambda, double **w);
 /* out (n x k) <- X W' + 1 b', w as above. */
 ferry_status ferry_i_linear_apply(ferry_ctx *ctx, const ferry_matrix *x, int64_t k,
                                   const double *w, ferry_block *out);

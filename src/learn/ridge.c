@@ -9,8 +9,13 @@
  *
  * and b = mean of Y - W m. A sparse X is centred only in these formulas, never in memory; a
  * dense one is centred first, since the differences lose digits when means are large.
+ *
+ * With a weight v_i for each row, means are weighted and the rows of A and C multiplied by
+ * sqrt(v_i): sum_i v_i |y_i - W x_i - b|^2 is then the same problem. Only for a dense X.
  */
 #include <float.h>
+#include <math.h>
+#include <string.h>
 
 #include "learn/learn.h"
 
@@ -24,6 +29,7 @@ typedef struct work {
     ferry_block *c;        /* n x k, centred targets */
     double *mx, *my;       /* means that were or are to be taken off */
     double *left;          /* means of x itself: 0 when dense */
+    const double *weight;  /* of each row; NULL: 1 */
     ferry_small *a;        /* the system */
     double lambda;
 } work;
@@ -38,6 +44,34 @@ static void work_clear(work *w)
     ferry_i_matrix_free(w->own);
 }
 
+/* mean (k) <- weighted means of the rows of `from` (n x k), in place of plain ones. */
+static void weigh_means(const work *w, int64_t n, int64_t k, const double *from,
+                        double *mean)
+{
+    double all = 0;
+
+    if (!w->weight) return;
+    memset(mean, 0, (size_t)k * sizeof *mean);
+    for (int64_t i = 0; i < n; i++) {
+        all += w->weight[i];
+        for (int64_t j = 0; j < k; j++)
+            mean[j] += w->weight[i] * from[i * k + j];
+    }
+    for (int64_t j = 0; j < k; j++)
+        mean[j] /= all;
+}
+
+/* to (n x k) <- sqrt(v_i) (from_i - mean). */
+static void take_off(const work *w, int64_t n, int64_t k, const double *from,
+                     const double *mean, double *to)
+{
+    for (int64_t i = 0; i < n; i++) {
+        const double root = w->weight ? sqrt(w->weight[i]) : 1;
+        for (int64_t j = 0; j < k; j++)
+            to[i * k + j] = root * (from[i * k + j] - mean[j]);
+    }
+}
+
 static ferry_status centre_x(ferry_ctx *ctx, const ferry_matrix *x, work *w)
 {
     ferry_status st = FERRY_OK;
@@ -50,14 +84,12 @@ static ferry_status centre_x(ferry_ctx *ctx, const ferry_matrix *x, work *w)
         w->mx[j] /= n;
     w->x = x;
     if (!x->dense) {
-        for (int64_t j = 0; j < x->cols; j++)
-            w->left[j] = w->mx[j];
+        memcpy(w->left, w->mx, (size_t)x->cols * sizeof *w->left);
         goto done;
     }
     FERRY_TRY(ferry_i_matrix_dense(ctx, x->rows, x->cols, &w->own));
-    for (int64_t i = 0; i < x->rows; i++)
-        for (int64_t j = 0; j < x->cols; j++)
-            w->own->dense[i * x->cols + j] = x->dense[i * x->cols + j] - w->mx[j];
+    weigh_means(w, x->rows, x->cols, x->dense, w->mx);
+    take_off(w, x->rows, x->cols, x->dense, w->mx, w->own->dense);
     w->x = w->own;
 done:
     return st;
@@ -72,9 +104,8 @@ static ferry_status centre_y(ferry_ctx *ctx, const ferry_block *y, work *w)
     ferry_e(ctx)->bsums(ctx, y, FERRY_COLS, 1, w->my);
     for (int64_t j = 0; j < y->k; j++)
         w->my[j] /= (double)y->rows;
-    for (int64_t i = 0; i < y->rows; i++)
-        for (int64_t j = 0; j < y->k; j++)
-            FERRY_ROW(w->c, i)[j] = FERRY_ROW(y, i)[j] - w->my[j];
+    weigh_means(w, y->rows, y->k, y->data, w->my);
+    take_off(w, y->rows, y->k, y->data, w->my, w->c->data);
 done:
     return st;
 }
@@ -170,9 +201,16 @@ done:
 ferry_status ferry_i_ridge_fit(ferry_ctx *ctx, const ferry_matrix *x, const ferry_block *y,
                                double lambda, double **w)
 {
+    return ferry_i_ridge_fit_weighted(ctx, x, y, NULL, lambda, w);
+}
+
+ferry_status ferry_i_ridge_fit_weighted(ferry_ctx *ctx, const ferry_matrix *x,
+                                        const ferry_block *y, const double *weight,
+                                        double lambda, double **w)
+{
     ferry_status st = FERRY_OK;
     const int64_t n = x->rows, d = x->cols, k = y->k;
-    work job = {.lambda = lambda};
+    work job = {.lambda = lambda, .weight = weight};
     ferry_block *wt = NULL;
     double *result = NULL;
 
@@ -181,6 +219,7 @@ ferry_status ferry_i_ridge_fit(ferry_ctx *ctx, const ferry_matrix *x, const ferr
     FERRY_NEED(ctx, n <= MOST || d <= MOST, FERRY_ENEEDS,
                "ridge needs at most %d instances or %d features; there are %lld and %lld",
                MOST, MOST, (long long)n, (long long)d);
+    FERRY_NEED(ctx, !weight || x->dense, FERRY_EINVAL, "ridge weighs dense rows only");
     FERRY_TRY(ferry_i_block_new(ctx, d, k, &wt));
     FERRY_NEW(ctx, result, k * (d + 1));
     FERRY_TRY(centre_x(ctx, x, &job));

@@ -481,7 +481,7 @@ static void test_strange_files(void **state)
     ferry_ctx *ctx = *state;
     const ferry_method *method = ferry_i_method_find("hemap");
     const int64_t form[] = {FERRY_CLASSIFY, 2, 1}, bad[] = {99, 2, 1};
-    const int64_t learner[] = {HEMAP_RIDGE, 0, 2, 3, 1};
+    const int64_t learner[] = {FERRY_LEARNER_RIDGE, 0, 2, 3, 1};
     const double gamma = 0.5, prior[] = {0.5, 0.5}, prep[] = {0, 0, 1, 1}, w[8] = {0};
     void *model = NULL;
     ferry_dict *dict = NULL;

@@ -408,7 +408,7 @@ static void test_golden_ridge(void **state)
         y[i] = at(j, "y", i);
         weight[i] = at(j, "w", i);
     }
-    assert_ok(ctx, ferry_i_hemap_ridge(ctx, x, &by, weight, number(j, "lam"), &w));
+    assert_ok(ctx, ferry_i_ridge_fit_weighted(ctx, x, &by, weight, number(j, "lam"), &w));
     assert_ok(ctx, ferry_i_block_new(ctx, q->rows, 1, &out));
     assert_ok(ctx, ferry_i_linear_apply(ctx, q, 1, w, out));
     for (int64_t i = 0; i < q->rows; i++)

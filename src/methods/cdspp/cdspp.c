@@ -5,14 +5,14 @@
 #include <math.h>
 #include <string.h>
 
-#include "methods/hemap/hemap.h"
+#include "methods/shared/learner_file.h"
 #include "methods/shared/online.h"
 
 typedef struct cdspp_options {
     double alpha;
     int64_t dims;
     int scale, learner;
-    hemap_learning learning;
+    ferry_learning learning;
 } cdspp_options;
 
 static const ferry_opt cdspp_opts[] = {
@@ -42,7 +42,7 @@ typedef struct cdspp_model {
     ferry_goal goal;
     int64_t k;
     half s, t;
-    hemap_learner *learner; /* goal classify */
+    ferry_learner *learner; /* goal classify */
 } cdspp_model;
 
 static void cdspp_free(void *state)
@@ -54,7 +54,7 @@ static void cdspp_free(void *state)
     ferry_i_prep_free(m->t.prep);
     ferry_i_block_free(m->s.p);
     ferry_i_block_free(m->t.p);
-    ferry_i_hemap_learner_free(m->learner);
+    ferry_i_learner_free(m->learner);
     ferry_i_free(m);
 }
 
@@ -132,9 +132,9 @@ static ferry_status learn(ferry_ctx *ctx, const cdspp_options *o, const rows *s,
     FERRY_TRY(ferry_i_matrix_stack(ctx, 2, both, &z));
     memcpy(cls, s->r.cls, (size_t)s->r.n * sizeof *cls);
     memcpy(cls + s->r.n, t->r.cls, (size_t)t->r.n * sizeof *cls);
-    const hemap_examples e = {.x = z, .cls = cls};
-    FERRY_TRY(ferry_i_hemap_learn(ctx, (hemap_kind)o->learner, m->k, &o->learning, &e,
-                                  &m->learner));
+    const ferry_examples e = {.x = z, .cls = cls};
+    FERRY_TRY(ferry_i_learner_fit(ctx, (ferry_learner_kind)o->learner, m->k, &o->learning,
+                                  &e, &m->learner));
 done:
     ferry_i_matrix_free(zs);
     ferry_i_matrix_free(zt);
@@ -215,7 +215,7 @@ static ferry_status cdspp_predict(ferry_ctx *ctx, const void *state, const ferry
                "the model has %lld classes, not %lld", (long long)m->k, (long long)p->k);
     FERRY_TRY(project(ctx, &m->t, d->views[0]->x, &z));
     FERRY_TRY(ferry_i_block_new(ctx, z->rows, m->k, &scores));
-    FERRY_TRY(ferry_i_hemap_scores(ctx, m->learner, z, scores));
+    FERRY_TRY(ferry_i_learner_scores(ctx, m->learner, z, scores));
     for (int64_t i = 0; i < p->n; i++) {
         const int64_t r = d->views[0]->row_of[i];
         p->cls[i] = -1; /* nothing is known of it */
@@ -262,7 +262,7 @@ static ferry_status save_half(ferry_ctx *ctx, const half *h, const char *prep,
 {
     ferry_status st = FERRY_OK;
 
-    FERRY_TRY(ferry_i_hemap_prep_save(ctx, h->prep, prep, dict));
+    FERRY_TRY(ferry_i_prep_save(ctx, h->prep, prep, dict));
     FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, p, h->p->rows, h->p->k, h->p->data));
 done:
     return st;
@@ -276,7 +276,7 @@ static ferry_status load_half(ferry_ctx *ctx, const ferry_dict *dict, const char
     int64_t d = -1;
 
     FERRY_TRY(ferry_i_dict_reals(ctx, dict, p, &d, rank, &data));
-    FERRY_TRY(ferry_i_hemap_prep_load(ctx, dict, prep, d, &h->prep));
+    FERRY_TRY(ferry_i_prep_load(ctx, dict, prep, d, &h->prep));
     FERRY_TRY(ferry_i_block_new(ctx, d, *rank, &h->p));
     memcpy(h->p->data, data, (size_t)(d * *rank) * sizeof *data);
 done:
@@ -292,7 +292,7 @@ static ferry_status cdspp_save(ferry_ctx *ctx, const void *state, ferry_dict *di
     FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "form", 2, form));
     FERRY_TRY(save_half(ctx, &m->s, "source.prep", "source.p", dict));
     FERRY_TRY(save_half(ctx, &m->t, "target.prep", "target.p", dict));
-    if (m->learner) FERRY_TRY(ferry_i_hemap_learner_save(ctx, m->learner, "learner", dict));
+    if (m->learner) FERRY_TRY(ferry_i_learner_save(ctx, m->learner, "learner", dict));
 done:
     return st;
 }
@@ -315,7 +315,7 @@ static ferry_status cdspp_load(ferry_ctx *ctx, const ferry_dict *dict, void **st
     FERRY_TRY(load_half(ctx, dict, "source.prep", "source.p", &rank, &m->s));
     FERRY_TRY(load_half(ctx, dict, "target.prep", "target.p", &rank, &m->t));
     if (m->goal == FERRY_CLASSIFY) {
-        FERRY_TRY(ferry_i_hemap_learner_load(ctx, dict, "learner", &m->learner));
+        FERRY_TRY(ferry_i_learner_load(ctx, dict, "learner", &m->learner));
         FERRY_NEED(
             ctx, m->learner->k == m->k && m->learner->d == rank, FERRY_EDATA,
             "the learner has %lld classes and %lld features, the model %lld and %lld",

@@ -12,7 +12,7 @@ typedef enum hemap_auto { AUTO, YES, NO } hemap_auto;
 typedef struct hemap_options {
     int mode, solver, learner, base, rows, select, divergence, bridge, scale, exact;
     int64_t k, clusters, bins, folds, min_size, min_clusters;
-    hemap_learning learning;
+    ferry_learning learning;
     double beta, theta, ridge, weight, gamma, caution, kappa, tau, risk;
 } hemap_options;
 
@@ -81,8 +81,8 @@ ferry_status ferry_i_hemap_place(ferry_ctx *ctx, const hemap_space *s,
 
 typedef struct hemap_parts {
     ferry_prep *prep_own;
-    hemap_learner *own;    /* on the target's own features; NULL: no target labels */
-    hemap_learner *mapped; /* on the embedding; NULL: not used */
+    ferry_learner *own;    /* on the target's own features; NULL: no target labels */
+    ferry_learner *mapped; /* on the embedding; NULL: not used */
     ferry_block *pyv;      /* p(y|v) when outputs are bridged, else NULL */
     double a, c;           /* y = a + c v for numbers */
 } hemap_parts;

@@ -102,8 +102,8 @@ static ferry_status hemap_fits(ferry_ctx *ctx, const ferry_task *task, const voi
                FERRY_ENEEDS, "hemap needs labels in source '%s' or target '%s'",
                source->name, target->name);
     FERRY_NEED(ctx,
-               task->goal != FERRY_REGRESS ||
-                   (o->learner != HEMAP_LOGREG + 1 && o->base != HEMAP_LOGREG + 1),
+               task->goal != FERRY_REGRESS || (o->learner != FERRY_LEARNER_LOGREG + 1 &&
+                                               o->base != FERRY_LEARNER_LOGREG + 1),
                FERRY_ENEEDS, "hemap: logreg does not serve the goal regress");
 done:
     return st;

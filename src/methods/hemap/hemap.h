@@ -4,8 +4,9 @@
 #ifndef FERRY_HEMAP_H
 #define FERRY_HEMAP_H
 
-#include "learn/learn.h"
+#include "learn/learner.h"
 #include "methods/method.h"
+#include "methods/shared/learner_file.h"
 
 /* ---- the thesis: spectral.c ---- */
 
@@ -92,7 +93,7 @@ ferry_status ferry_i_hemap_select(ferry_ctx *ctx, const ferry_block *bt,
                                   hemap_selected *out);
 void ferry_i_hemap_selected_clear(hemap_selected *s);
 
-/* ---- outputs and learners: bridge.c, learner.c ---- */
+/* ---- outputs: bridge.c ---- */
 
 /* (5.20): p(y|v) as the mean of p(y|s) over the rows with label v (-1: not known); uniform
  * for a label without rows. pys: n x ky; out: kv x ky. */
@@ -102,54 +103,5 @@ void ferry_i_hemap_bridge(const ferry_block *pvx, const ferry_block *pyv, ferry_
 /* y = a + c v by least squares over the rows with finite v; c = 0 when v is constant. */
 void ferry_i_hemap_line(int64_t n, const double *v, const ferry_block *y, double *a,
                         double *c);
-/* Ridge with a weight for each row (NULL: 1), as ferry_i_ridge_fit otherwise. */
-ferry_status ferry_i_hemap_ridge(ferry_ctx *ctx, const ferry_matrix *x,
-                                 const ferry_block *y, const double *weight, double lambda,
-                                 double **w);
-
-typedef enum hemap_kind { HEMAP_KNN, HEMAP_LOGREG, HEMAP_RIDGE } hemap_kind;
-
-typedef struct hemap_learner {
-    hemap_kind kind;
-    bool numbers;
-    int64_t k, d;      /* scores (1 for numbers), features */
-    ferry_linear *lin; /* logreg */
-    double *w;         /* ridge: k x (d + 1) */
-    ferry_matrix *x;   /* knn: its rows, labels, weights and number of neighbours */
-    int32_t *cls;
-    double *num, *weight;
-    int64_t neighbours;
-} hemap_learner;
-
-typedef struct hemap_examples {
-    const ferry_matrix *x;
-    const int32_t *cls;   /* classes, or NULL */
-    const double *num;    /* numbers, or NULL */
-    const double *weight; /* per row; NULL: 1. logreg takes all rows alike */
-} hemap_examples;
-
-typedef struct hemap_learning {
-    int64_t neighbours; /* knn */
-    double lambda;      /* ridge */
-    double C;           /* logreg; the constant term is not held small */
-} hemap_learning;
-
-ferry_status ferry_i_hemap_learn(ferry_ctx *ctx, hemap_kind kind, int64_t k,
-                                 const hemap_learning *o, const hemap_examples *e,
-                                 hemap_learner **out);
-/* scores (rows x k): shares of the classes, or the number. */
-ferry_status ferry_i_hemap_scores(ferry_ctx *ctx, const hemap_learner *l,
-                                  const ferry_matrix *x, ferry_block *scores);
-/* Tensors are named "<prefix>.w" and so on. */
-ferry_status ferry_i_hemap_learner_save(ferry_ctx *ctx, const hemap_learner *l,
-                                        const char *prefix, ferry_dict *dict);
-ferry_status ferry_i_hemap_learner_load(ferry_ctx *ctx, const ferry_dict *dict,
-                                        const char *prefix, hemap_learner **out);
-void ferry_i_hemap_learner_free(hemap_learner *l);
-/* How features were prepared, as one tensor; d features. */
-ferry_status ferry_i_hemap_prep_save(ferry_ctx *ctx, const ferry_prep *p, const char *name,
-                                     ferry_dict *dict);
-ferry_status ferry_i_hemap_prep_load(ferry_ctx *ctx, const ferry_dict *dict,
-                                     const char *name, int64_t d, ferry_prep **out);
 
 #endif

@@ -8,18 +8,19 @@
 void ferry_i_hemap_parts_clear(hemap_parts *p)
 {
     ferry_i_prep_free(p->prep_own);
-    ferry_i_hemap_learner_free(p->own);
-    ferry_i_hemap_learner_free(p->mapped);
+    ferry_i_learner_free(p->own);
+    ferry_i_learner_free(p->mapped);
     ferry_i_block_free(p->pyv);
     *p = (hemap_parts){0};
 }
 
 /* auto: neighbours for classes on the embedding and logistic regression on own features;
  * ridge for numbers. */
-static hemap_kind kind_of(const hemap_data *d, int choice, hemap_kind classes)
+static ferry_learner_kind kind_of(const hemap_data *d, int choice,
+                                  ferry_learner_kind classes)
 {
-    if (choice > 0) return (hemap_kind)(choice - 1);
-    return d->yn ? HEMAP_RIDGE : classes;
+    if (choice > 0) return (ferry_learner_kind)(choice - 1);
+    return d->yn ? FERRY_LEARNER_RIDGE : classes;
 }
 
 /* ---- rows to learn from ---- */
@@ -124,8 +125,8 @@ ferry_status ferry_i_hemap_learn_own(ferry_ctx *ctx, const hemap_data *d,
     FERRY_TRY(ferry_i_matrix_take(ctx, d->raw, r.n, at, d->raw->cols, NULL, &raw));
     FERRY_TRY(ferry_i_prep_fit(ctx, raw, ferry_i_hemap_scale(d->o, d->raw), &p->prep_own));
     FERRY_TRY(ferry_i_prep_apply(ctx, p->prep_own, raw, &x));
-    const hemap_examples e = {.x = x, .cls = r.cls, .num = r.num};
-    FERRY_TRY(ferry_i_hemap_learn(ctx, kind_of(d, d->o->base, HEMAP_LOGREG), d->k,
+    const ferry_examples e = {.x = x, .cls = r.cls, .num = r.num};
+    FERRY_TRY(ferry_i_learner_fit(ctx, kind_of(d, d->o->base, FERRY_LEARNER_LOGREG), d->k,
                                   &d->o->learning, &e, &p->own));
 done:
     ferry_i_matrix_free(x);
@@ -144,22 +145,22 @@ static ferry_status ask_source(ferry_ctx *ctx, const hemap_data *d, const uint8_
     ferry_status st = FERRY_OK;
     int64_t *at = NULL;
     ferry_matrix *x = NULL, *q = NULL;
-    hemap_learner *l = NULL;
+    ferry_learner *l = NULL;
     rows r = {0};
 
     FERRY_TRY(rows_new(ctx, d, &r));
     FERRY_NEW(ctx, at, d->n_labelled);
     add_target(d, known, &r, at);
     FERRY_TRY(gather(ctx, e->zt, NULL, r.n, r.n, at, &x));
-    const hemap_examples ex = {.x = x, .cls = r.cls, .num = r.num};
-    FERRY_TRY(ferry_i_hemap_learn(ctx, kind_of(d, d->o->learner, HEMAP_KNN), d->k,
+    const ferry_examples ex = {.x = x, .cls = r.cls, .num = r.num};
+    FERRY_TRY(ferry_i_learner_fit(ctx, kind_of(d, d->o->learner, FERRY_LEARNER_KNN), d->k,
                                   &d->o->learning, &ex, &l));
     FERRY_TRY(ferry_i_matrix_dense(ctx, e->zs->rows, e->zs->k, &q));
     memcpy(q->dense, e->zs->data, (size_t)(e->zs->rows * e->zs->k) * sizeof *q->dense);
     FERRY_TRY(ferry_i_block_new(ctx, q->rows, d->k, pys));
-    FERRY_TRY(ferry_i_hemap_scores(ctx, l, q, *pys));
+    FERRY_TRY(ferry_i_learner_scores(ctx, l, q, *pys));
 done:
-    ferry_i_hemap_learner_free(l);
+    ferry_i_learner_free(l);
     ferry_i_matrix_free(q);
     ferry_i_matrix_free(x);
     ferry_i_free(at);
@@ -229,9 +230,9 @@ ferry_status ferry_i_hemap_learn_mapped(ferry_ctx *ctx, const hemap_data *d,
     if (r.n == 0) goto done;
     FERRY_TRY(gather(ctx, e->zt, e->zs, mine, r.n, at, &x));
     const bool even = d->o->weight == 1 || mine == 0 || mine == r.n;
-    const hemap_examples ex = {
+    const ferry_examples ex = {
         .x = x, .cls = r.cls, .num = r.num, .weight = even ? NULL : r.weight};
-    FERRY_TRY(ferry_i_hemap_learn(ctx, kind_of(d, d->o->learner, HEMAP_KNN),
+    FERRY_TRY(ferry_i_learner_fit(ctx, kind_of(d, d->o->learner, FERRY_LEARNER_KNN),
                                   p->pyv ? p->pyv->rows : d->k, &d->o->learning, &ex,
                                   &p->mapped));
 done:
@@ -251,7 +252,7 @@ ferry_status ferry_i_hemap_own_scores(ferry_ctx *ctx, const hemap_parts *p,
 
     if (!p->own) goto done;
     FERRY_TRY(ferry_i_prep_apply(ctx, p->prep_own, raw, &x));
-    FERRY_TRY(ferry_i_hemap_scores(ctx, p->own, x, scores));
+    FERRY_TRY(ferry_i_learner_scores(ctx, p->own, x, scores));
 done:
     ferry_i_matrix_free(x);
     return st;
@@ -264,9 +265,9 @@ ferry_status ferry_i_hemap_mapped_scores(ferry_ctx *ctx, const hemap_parts *p,
     ferry_block *pvx = NULL;
 
     if (!p->mapped) goto done;
-    if (!p->pyv) return ferry_i_hemap_scores(ctx, p->mapped, z, scores);
+    if (!p->pyv) return ferry_i_learner_scores(ctx, p->mapped, z, scores);
     FERRY_TRY(ferry_i_block_new(ctx, z->rows, p->mapped->k, &pvx));
-    FERRY_TRY(ferry_i_hemap_scores(ctx, p->mapped, z, pvx));
+    FERRY_TRY(ferry_i_learner_scores(ctx, p->mapped, z, pvx));
     ferry_i_hemap_bridge(pvx, p->pyv, scores);
 done:
     ferry_i_block_free(pvx);

@@ -18,29 +18,12 @@ void ferry_i_hemap_free(void *state)
 
 /* ---- save ---- */
 
-ferry_status ferry_i_hemap_prep_save(ferry_ctx *ctx, const ferry_prep *p, const char *name,
-                                     ferry_dict *dict)
-{
-    ferry_status st = FERRY_OK;
-    double *all = ferry_i_calloc(3 * p->d + 1, sizeof *all);
-
-    FERRY_HAVE(ctx, all);
-    memcpy(all, p->fill, (size_t)p->d * sizeof *all);
-    memcpy(all + p->d, p->mean, (size_t)p->d * sizeof *all);
-    memcpy(all + 2 * p->d, p->inv_sd, (size_t)p->d * sizeof *all);
-    all[3 * p->d] = p->scale;
-    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, name, 1, 3 * p->d + 1, all));
-done:
-    ferry_i_free(all);
-    return st;
-}
-
 static ferry_status save_space(ferry_ctx *ctx, const hemap_model *m, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
     const hemap_space *s = &m->space;
 
-    FERRY_TRY(ferry_i_hemap_prep_save(ctx, m->prep, "prep", dict));
+    FERRY_TRY(ferry_i_prep_save(ctx, m->prep, "prep", dict));
     if (s->w) FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "space.w", s->k, m->d + 1, s->w));
     if (s->rows) FERRY_TRY(ferry_i_dict_put_matrix(ctx, dict, "space.rows", s->rows));
     if (s->z) FERRY_TRY(ferry_i_dict_put_matrix(ctx, dict, "space.z", s->z));
@@ -61,10 +44,10 @@ ferry_status ferry_i_hemap_save(ferry_ctx *ctx, const void *state, ferry_dict *d
         FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "prior", 1, m->k, m->prior));
     if (m->space.k > 0) FERRY_TRY(save_space(ctx, m, dict));
     if (p->own) {
-        FERRY_TRY(ferry_i_hemap_prep_save(ctx, p->prep_own, "own.prep", dict));
-        FERRY_TRY(ferry_i_hemap_learner_save(ctx, p->own, "own", dict));
+        FERRY_TRY(ferry_i_prep_save(ctx, p->prep_own, "own.prep", dict));
+        FERRY_TRY(ferry_i_learner_save(ctx, p->own, "own", dict));
     }
-    if (p->mapped) FERRY_TRY(ferry_i_hemap_learner_save(ctx, p->mapped, "mapped", dict));
+    if (p->mapped) FERRY_TRY(ferry_i_learner_save(ctx, p->mapped, "mapped", dict));
     if (p->pyv)
         FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "pyv", p->pyv->rows, p->pyv->k,
                                          p->pyv->data));
@@ -74,31 +57,6 @@ done:
 
 /* ---- load ---- */
 
-ferry_status ferry_i_hemap_prep_load(ferry_ctx *ctx, const ferry_dict *dict,
-                                     const char *name, int64_t d, ferry_prep **out)
-{
-    ferry_status st = FERRY_OK;
-    double *all = NULL;
-    ferry_prep *p = NULL;
-
-    FERRY_TRY(ferry_i_dict_reals_copy(ctx, dict, name, 1, 3 * d + 1, &all));
-    FERRY_NEED(ctx, all[3 * d] == 0 || all[3 * d] == 1 || all[3 * d] == 2, FERRY_EDATA,
-               "tensor %s: %g is no way to scale", name, all[3 * d]);
-    p = *out = ferry_i_calloc(1, sizeof *p);
-    FERRY_HAVE(ctx, p);
-    p->scale = (ferry_scale)all[3 * d];
-    p->d = d;
-    FERRY_NEW(ctx, p->fill, d);
-    FERRY_NEW(ctx, p->mean, d);
-    FERRY_NEW(ctx, p->inv_sd, d);
-    memcpy(p->fill, all, (size_t)d * sizeof *all);
-    memcpy(p->mean, all + d, (size_t)d * sizeof *all);
-    memcpy(p->inv_sd, all + 2 * d, (size_t)d * sizeof *all);
-done:
-    ferry_i_free(all);
-    return st;
-}
-
 static ferry_status load_space(ferry_ctx *ctx, const ferry_dict *dict, hemap_model *m)
 {
     ferry_status st = FERRY_OK;
@@ -106,7 +64,7 @@ static ferry_status load_space(ferry_ctx *ctx, const ferry_dict *dict, hemap_mod
     const double *w = NULL;
     int64_t d1 = m->d + 1;
 
-    FERRY_TRY(ferry_i_hemap_prep_load(ctx, dict, "prep", m->d, &m->prep));
+    FERRY_TRY(ferry_i_prep_load(ctx, dict, "prep", m->d, &m->prep));
     if (ferry_i_dict_has(dict, "space.w")) {
         s->k = -1;
         FERRY_TRY(ferry_i_dict_reals(ctx, dict, "space.w", &s->k, &d1, &w));
@@ -134,14 +92,14 @@ static ferry_status load_parts(ferry_ctx *ctx, const ferry_dict *dict, hemap_mod
     const bool numbers = m->goal == FERRY_REGRESS, bridged = ferry_i_dict_has(dict, "pyv");
 
     if (ferry_i_dict_has(dict, "own.form")) {
-        FERRY_TRY(ferry_i_hemap_prep_load(ctx, dict, "own.prep", m->d, &p->prep_own));
-        FERRY_TRY(ferry_i_hemap_learner_load(ctx, dict, "own", &p->own));
+        FERRY_TRY(ferry_i_prep_load(ctx, dict, "own.prep", m->d, &p->prep_own));
+        FERRY_TRY(ferry_i_learner_load(ctx, dict, "own", &p->own));
         FERRY_NEED(ctx,
                    p->own->k == m->k && p->own->d == m->d && p->own->numbers == numbers,
                    FERRY_EDATA, "tensor own.form does not go with tensor form");
     }
     if (ferry_i_dict_has(dict, "mapped.form")) {
-        FERRY_TRY(ferry_i_hemap_learner_load(ctx, dict, "mapped", &p->mapped));
+        FERRY_TRY(ferry_i_learner_load(ctx, dict, "mapped", &p->mapped));
         FERRY_NEED(ctx,
                    p->mapped->k == (bridged ? 2 * m->k : m->k) &&
                        p->mapped->d == m->space.k && p->mapped->numbers == numbers,

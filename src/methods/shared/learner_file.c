@@ -1,0 +1,195 @@
+/* A learner as tensors of a model: "<prefix>.form" says what it is, "<prefix>.w" has its
+ * weights, "<prefix>.x", ".labels" and ".weight" the rows of nearest neighbours. */
+#include "methods/shared/learner_file.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef char tensor_name[64];
+
+static const char *named(tensor_name name, const char *prefix, const char *part)
+{
+    (void)snprintf(name, sizeof(tensor_name), "%s.%s", prefix, part);
+    return name;
+}
+
+static ferry_status save_rows(ferry_ctx *ctx, const ferry_learner *l, const char *prefix,
+                              ferry_dict *dict)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t n = l->x->rows;
+    int64_t *wide = NULL;
+    tensor_name name;
+
+    FERRY_TRY(ferry_i_dict_put_matrix(ctx, dict, named(name, prefix, "x"), l->x));
+    if (l->weight)
+        FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, named(name, prefix, "weight"), 1, n,
+                                         l->weight));
+    if (l->numbers) {
+        FERRY_TRY(
+            ferry_i_dict_put_reals(ctx, dict, named(name, prefix, "labels"), 1, n, l->num));
+        goto done;
+    }
+    FERRY_NEW(ctx, wide, n);
+    for (int64_t i = 0; i < n; i++)
+        wide[i] = l->cls[i];
+    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, named(name, prefix, "labels"), n, wide));
+done:
+    ferry_i_free(wide);
+    return st;
+}
+
+ferry_status ferry_i_learner_save(ferry_ctx *ctx, const ferry_learner *l,
+                                  const char *prefix, ferry_dict *dict)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t form[] = {l->kind, l->numbers, l->k, l->d, l->neighbours};
+    tensor_name name;
+
+    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, named(name, prefix, "form"), 5, form));
+    if (l->kind == FERRY_LEARNER_KNN)
+        FERRY_TRY(save_rows(ctx, l, prefix, dict));
+    else
+        FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, named(name, prefix, "w"), l->k,
+                                         l->d + 1, l->lin ? l->lin->w : l->w));
+    if (l->lin)
+        FERRY_TRY(ferry_i_dict_put_bytes(ctx, dict, named(name, prefix, "seen"), l->k,
+                                         l->lin->seen));
+done:
+    return st;
+}
+
+static ferry_status load_labels(ferry_ctx *ctx, const ferry_dict *dict, const char *name,
+                                ferry_learner *l)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t *wide = NULL;
+    int64_t n = l->x->rows;
+
+    if (l->numbers) return ferry_i_dict_reals_copy(ctx, dict, name, 1, n, &l->num);
+    FERRY_TRY(ferry_i_dict_ints(ctx, dict, name, &n, &wide));
+    FERRY_NEW(ctx, l->cls, n);
+    for (int64_t i = 0; i < n; i++) {
+        FERRY_NEED(ctx, 0 <= wide[i] && wide[i] < l->k, FERRY_EDATA,
+                   "tensor %s: entry %lld is %lld, not in [0, %lld)", name, (long long)i,
+                   (long long)wide[i], (long long)l->k);
+        l->cls[i] = (int32_t)wide[i];
+    }
+done:
+    return st;
+}
+
+static ferry_status load_rows(ferry_ctx *ctx, const ferry_dict *dict, const char *prefix,
+                              ferry_learner *l)
+{
+    ferry_status st = FERRY_OK;
+    tensor_name name;
+
+    FERRY_TRY(ferry_i_dict_matrix(ctx, dict, named(name, prefix, "x"), &l->x));
+    const int64_t n = l->x->rows;
+    FERRY_NEED(ctx, l->x->cols == l->d && 1 <= l->neighbours && l->neighbours <= n,
+               FERRY_EDATA, "tensor %s is %lld x %lld, which does not go with %s.form",
+               name, (long long)n, (long long)l->x->cols, prefix);
+    if (ferry_i_dict_has(dict, named(name, prefix, "weight")))
+        FERRY_TRY(ferry_i_dict_reals_copy(ctx, dict, name, 1, n, &l->weight));
+    FERRY_TRY(load_labels(ctx, dict, named(name, prefix, "labels"), l));
+done:
+    return st;
+}
+
+static ferry_status load_weights(ferry_ctx *ctx, const ferry_dict *dict, const char *prefix,
+                                 ferry_learner *l)
+{
+    ferry_status st = FERRY_OK;
+    const bool ridge = l->kind == FERRY_LEARNER_RIDGE;
+    const uint8_t *seen = NULL;
+    int64_t k = l->k;
+    tensor_name name;
+
+    if (!ridge) {
+        FERRY_TRY(ferry_i_dict_bytes(ctx, dict, named(name, prefix, "seen"), &k, &seen));
+        FERRY_NEW(ctx, l->lin, 1);
+        *l->lin = (ferry_linear){.kind = FERRY_LINEAR_LOGREG, .k = k, .d = l->d};
+        FERRY_NEW(ctx, l->lin->seen, k);
+        memcpy(l->lin->seen, seen, (size_t)k);
+    }
+    FERRY_TRY(ferry_i_dict_reals_copy(ctx, dict, named(name, prefix, "w"), k, l->d + 1,
+                                      ridge ? &l->w : &l->lin->w));
+done:
+    return st;
+}
+
+ferry_status ferry_i_learner_load(ferry_ctx *ctx, const ferry_dict *dict,
+                                  const char *prefix, ferry_learner **out)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t *form = NULL;
+    int64_t five = 5;
+    ferry_learner *l = NULL;
+    tensor_name name;
+
+    *out = NULL;
+    FERRY_TRY(ferry_i_dict_ints(ctx, dict, named(name, prefix, "form"), &five, &form));
+    FERRY_NEED(ctx,
+               FERRY_LEARNER_KNN <= form[0] && form[0] <= FERRY_LEARNER_RIDGE &&
+                   form[2] > 0 && form[3] > 0 && form[3] < INT32_MAX &&
+                   (form[1] ? form[2] == 1 && form[0] != FERRY_LEARNER_LOGREG : true),
+               FERRY_EDATA, "tensor %s describes no learner", name);
+    FERRY_NEW(ctx, l, 1);
+    l->kind = (ferry_learner_kind)form[0];
+    l->numbers = form[1] != 0;
+    l->k = form[2];
+    l->d = form[3];
+    l->neighbours = form[4];
+    if (l->kind == FERRY_LEARNER_KNN)
+        FERRY_TRY(load_rows(ctx, dict, prefix, l));
+    else
+        FERRY_TRY(load_weights(ctx, dict, prefix, l));
+    *out = l;
+    l = NULL;
+done:
+    ferry_i_learner_free(l);
+    return st;
+}
+
+ferry_status ferry_i_prep_save(ferry_ctx *ctx, const ferry_prep *p, const char *name,
+                               ferry_dict *dict)
+{
+    ferry_status st = FERRY_OK;
+    double *all = ferry_i_calloc(3 * p->d + 1, sizeof *all);
+
+    FERRY_HAVE(ctx, all);
+    memcpy(all, p->fill, (size_t)p->d * sizeof *all);
+    memcpy(all + p->d, p->mean, (size_t)p->d * sizeof *all);
+    memcpy(all + 2 * p->d, p->inv_sd, (size_t)p->d * sizeof *all);
+    all[3 * p->d] = p->scale;
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, name, 1, 3 * p->d + 1, all));
+done:
+    ferry_i_free(all);
+    return st;
+}
+
+ferry_status ferry_i_prep_load(ferry_ctx *ctx, const ferry_dict *dict, const char *name,
+                               int64_t d, ferry_prep **out)
+{
+    ferry_status st = FERRY_OK;
+    double *all = NULL;
+    ferry_prep *p = NULL;
+
+    FERRY_TRY(ferry_i_dict_reals_copy(ctx, dict, name, 1, 3 * d + 1, &all));
+    FERRY_NEED(ctx, all[3 * d] == 0 || all[3 * d] == 1 || all[3 * d] == 2, FERRY_EDATA,
+               "tensor %s: %g is no way to scale", name, all[3 * d]);
+    p = *out = ferry_i_calloc(1, sizeof *p);
+    FERRY_HAVE(ctx, p);
+    p->scale = (ferry_scale)all[3 * d];
+    p->d = d;
+    FERRY_NEW(ctx, p->fill, d);
+    FERRY_NEW(ctx, p->mean, d);
+    FERRY_NEW(ctx, p->inv_sd, d);
+    memcpy(p->fill, all, (size_t)d * sizeof *all);
+    memcpy(p->mean, all + d, (size_t)d * sizeof *all);
+    memcpy(p->inv_sd, all + 2 * d, (size_t)d * sizeof *all);
+done:
+    ferry_i_free(all);
+    return st;
+}
