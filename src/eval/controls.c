@@ -8,7 +8,7 @@
 #include <math.h>
 
 #include "eval/eval.h"
-#include "model/model.h"
+#include "methods/method.h"
 
 enum { NONE, QUICK, FULL };
 enum { QUICK_REPEATS = 2, QUICK_DRAWS = 3, DRAWS = 8 };

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "eval/eval.h"
-#include "model/model.h"
+#include "methods/method.h"
 
 /* One evaluation under way. */
 typedef struct run {

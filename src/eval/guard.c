@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "eval/eval.h"
-#include "model/model.h"
+#include "methods/method.h"
 
 enum { FOLDS = 5, SEEDS = 3 };
 

@@ -6,7 +6,7 @@
 
 #include "eval/eval.h"
 #include "learn/rows.h"
-#include "model/model.h"
+#include "methods/method.h"
 
 int64_t ferry_i_curve_rows(int64_t n, int64_t j)
 {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/model.h"
+#include "methods/method.h"
 
 /* ---- what a method needs ---- */
 

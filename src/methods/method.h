@@ -1,110 +1,24 @@
-/* The method seam: one descriptor per method, one line in the registry (registry.c). */
+/* The methods as the rest of the library reaches them: by name through the registry, and
+ * fitted with the checks that all of them share (fit.c). Methods include this header for the
+ * seam itself, model/method.h. */
 #ifndef FERRY_METHOD_INTERNAL_H
 #define FERRY_METHOD_INTERNAL_H
 
-#include "data/data.h"
-#include "ferry/stream.h"
-#include "model/dict.h"
-#include "task/task.h"
+#include "model/model.h"
 
-/* What a method needs of a task; checked before fit, with one sentence about what is
- * missing. */
-enum {
-    FERRY_NEED_SOURCE = 1,         /* at least one source */
-    FERRY_NEED_SOURCE_LABELS = 2,  /* ... with labels */
-    FERRY_NEED_INTERMEDIATE = 4,   /* at least one intermediate domain */
-    FERRY_NEED_TARGET_LABELS = 8,  /* some target labels that may be seen */
-    FERRY_NEED_VIEW = 16,          /* every domain it uses has a view */
-    FERRY_NEED_ONE_VIEW = 32,      /* ... and only one */
-    FERRY_NEED_GRAPH = 64,         /* the target has a graph */
-    FERRY_NEED_RATINGS = 128,      /* every domain it uses has ratings */
-    FERRY_NEED_TARGET_VIEW = 256,  /* the target has a view */
-    FERRY_NEED_VIEW_OR_GRAPH = 512 /* the target has a view or a graph */
-};
-
-/* How a method learns from a stream, a row at a time (include/ferry/stream.h). Rows fit the
- * target's only view: columns and finite or missing values were checked. Nothing but the
- * state and the arguments may decide what these do: a log of the calls is replayed to the
- * same bits. On failure the state is as before the call. */
-typedef struct ferry_online {
-    /* Whether see() changes the state; NULL: it never does. */
-    bool (*watches)(const void *state);
-    /* How many numbers see() leaves for learn(); NULL: none. */
-    int64_t (*votes)(const void *state);
-    /* Fill score[0..k); k is at least the number of classes that the state has room for,
-     * and classes beyond that (their first learn() failed) score 0. votes as above. */
-    ferry_status (*see)(ferry_ctx *ctx, void *state, const ferry_row *x, int64_t k,
-                        double *score, int32_t *votes);
-    /* Learn that x has class cls, which may be new: the state then makes room for it. votes
-     * is what see() left for this row, or NULL. Rows wait for their labels in any number
-     * and order. */
-    ferry_status (*learn)(ferry_ctx *ctx, void *state, const ferry_row *x, int32_t cls,
-                          const int32_t *votes);
-    /* {"name": weight, ...}: how much each part counts now, into w (parts of them; NULL:
-     * only tell how many) with static or state-owned names. NULL: one part. */
-    int64_t (*parts)(const void *state, const char **names, double *w);
-} ferry_online;
-
-typedef struct ferry_method {
-    const char *name, *summary,
-        *reference; /* reference: "Author, Title, Venue Year" or NULL */
-    ferry_kind kind;
-    unsigned goals; /* ferry_goal bits */
-    unsigned needs; /* FERRY_NEED_ bits */
-    const ferry_opt *options;
-    int64_t n_options;
-    size_t options_size;
-    /* A method of kind control that is this one but for its knowledge and takes the same
-     * options, by name; NULL: none. The evaluation judges this one against it. */
-    const char *control;
-    /* Goal embed: transform() also takes rows of the sources. The model then has their
-     * first views after the target's, named DOMAIN.VIEW. */
-    bool embeds_sources;
-    /* More than `needs` can say; may be NULL. FERRY_ENEEDS and a sentence when the task
-     * does not fit. */
-    ferry_status (*fits)(ferry_ctx *ctx, const ferry_task *task, const void *options);
-    /* Ranges of options were checked; the task was resolved and fits. *rep starts zeroed but
-     * for the objective, which is NaN; the caller sets the seconds. */
-    ferry_status (*fit)(ferry_ctx *ctx, const ferry_task *task, const void *options,
-                        void **state, ferry_report *rep);
-    /* Fill p->cls/score, value, set or (transform) the embedding for every instance of d
-     * (for rate: every rating pair). p->n, k, names, ids are set and the arrays of the goal
-     * allocated; features are aligned by the caller: the domain's views stand in the order
-     * and columns of the target's at fit; a view that is absent has no rows. Labels and
-     * rating values are hidden. The state may come from a file whose other parts say
-     * something else: check p->k and the views' columns against it (FERRY_EDATA). cls -1
-     * and value NaN mean no answer. */
-    ferry_status (*predict)(ferry_ctx *ctx, const void *state, const ferry_domain *d,
-                            ferry_prediction *p);
-    /* Goal embed. NULL: none. p->score is not allocated: set p->k and allocate it. */
-    ferry_status (*transform)(ferry_ctx *ctx, const void *state, const ferry_domain *d,
-                              ferry_prediction *p);
-    /* How it streams; NULL: it does not. */
-    const ferry_online *online;
-    /* Goal rate. A state that also knows the users and items of d's ratings which were not
-     * there at fit. NULL: cannot. */
-    ferry_status (*fold_in)(ferry_ctx *ctx, const void *state, const ferry_domain *d,
-                            void **out);
-    /* Goal rate. The n best items of each of the users (NULL: all) with their ratings, best
-     * first; `rated`: also those that the user rated. NULL: cannot. */
-    ferry_status (*top)(ferry_ctx *ctx, const void *state, const ferry_ids *users,
-                        int64_t n, bool rated, ferry_ratings **out);
-    /* Names of the graphs that predict() uses where a domain has them, and ids of the
-     * instances whose labels it knows as neighbours. Lent. NULL: none. */
-    const ferry_ids *(*graphs)(const void *state);
-    const ferry_ids *(*known)(const void *state);
-    /* Names of tensors and texts must not begin with "ferry.". load takes the dict as
-     * written by a stranger: every size and index is checked. save NULL: cannot be saved.
-     */
-    ferry_status (*save)(ferry_ctx *ctx, const void *state, ferry_dict *dict);
-    ferry_status (*load)(ferry_ctx *ctx, const ferry_dict *dict, void **state);
-    void (*free)(void *state);
-} ferry_method;
+/* ---- the registry: every method of this build, by name ---- */
 
 int64_t ferry_i_method_count(void);
 const ferry_method *ferry_i_method_at(int64_t i);
-const ferry_method *ferry_i_method_find(const char *name); /* NULL: unknown */
 /* Unknown names get FERRY_EINVAL with the nearest known one. */
 ferry_status ferry_i_method_get(ferry_ctx *ctx, const char *name, const ferry_method **out);
+
+/* ---- fitting ---- */
+
+/* Check or fit a method that need not be in the registry. */
+ferry_status ferry_i_fits(ferry_ctx *ctx, const ferry_task *task,
+                          const ferry_method *method, const ferry_opts *opts);
+ferry_status ferry_i_fit(ferry_ctx *ctx, const ferry_task *task, const ferry_method *method,
+                         const ferry_opts *opts, ferry_model **out, ferry_report *rep);
 
 #endif

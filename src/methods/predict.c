@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "model/model.h"
+#include "methods/method.h"
 
 /* A domain as the model knows it. Everything but the views' matrices is lent by the domain
  * it was made from, so it lives for one call and never meets ferry_domain_free(). */

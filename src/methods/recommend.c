@@ -1,7 +1,7 @@
 /* What only models of ratings can do: fold in, and name the best items. */
 #include <string.h>
 
-#include "model/model.h"
+#include "methods/method.h"
 
 /* A model like m, but for its state. */
 static ferry_status copy_but_state(ferry_ctx *ctx, const ferry_model *m, ferry_model **out)

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "model/model.h"
+#include "methods/method.h"
 
 int ferry_model_streams(const ferry_model *model)
 {

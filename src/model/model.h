@@ -2,16 +2,15 @@
 #ifndef FERRY_MODEL_INTERNAL_H
 #define FERRY_MODEL_INTERNAL_H
 
-#include "methods/method.h"
+#include "model/method.h"
 
 struct ferry_model {
     const ferry_method *method;
     ferry_opts *opts; /* every option of the method */
     void *options;    /* the method's options struct; texts point into opts */
     ferry_goal goal;
-    ferry_ids *names; /* classes or labels; NULL for numbers */
-    ferry_view *
-        *views; /* the target's views without rows: name, columns, features, how read */
+    ferry_ids *names;   /* classes or labels; NULL for numbers */
+    ferry_view **views; /* the target's without rows: name, columns, features, how read */
     int64_t n_views;
     char *diagnostics; /* JSON text */
     void *state;       /* the method's */
@@ -38,11 +37,5 @@ ferry_status ferry_i_model_unpack(ferry_ctx *ctx, const char *what, const ferry_
  * goal has, zeroed (embed: none). */
 ferry_status ferry_i_prediction_new(ferry_ctx *ctx, ferry_goal goal, const ferry_ids *names,
                                     const ferry_domain *d, ferry_prediction **out);
-
-/* Check or fit a method that need not be in the registry. */
-ferry_status ferry_i_fits(ferry_ctx *ctx, const ferry_task *task,
-                          const ferry_method *method, const ferry_opts *opts);
-ferry_status ferry_i_fit(ferry_ctx *ctx, const ferry_task *task, const ferry_method *method,
-                         const ferry_opts *opts, ferry_model **out, ferry_report *rep);
 
 #endif

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "eval/eval.h"
-#include "model/model.h"
+#include "methods/method.h"
 #include "report/report.h"
 #include "select/select.h"
 

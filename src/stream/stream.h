@@ -13,7 +13,7 @@
 #include <sys/types.h>
 
 #include "ferry/stream.h"
-#include "model/model.h"
+#include "methods/method.h"
 
 /* ---- records: what happened, in order ---- */
 

@@ -7,7 +7,7 @@
 #include <xxhash.h>
 
 #include "fuzz.h"
-#include "model/model.h"
+#include "methods/method.h"
 
 #define PREFIX "{\"__metadata__\":{\"checksum\":\""
 

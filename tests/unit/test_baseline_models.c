@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "methods/baselines/base.h"
-#include "model/model.h"
+#include "methods/method.h"
 #include "small_task.h"
 
 enum { N = 8 };

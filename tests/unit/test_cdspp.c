@@ -4,8 +4,8 @@
 
 #include "golden.h"
 #include "methods/cdspp/cdspp.h"
+#include "methods/method.h"
 #include "model/dict_private.h"
-#include "model/model.h"
 #include "small_task.h"
 
 /* ---- the solver ---- */

@@ -4,7 +4,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#include "model/model.h"
+#include "methods/method.h"
 #include "small_task.h"
 
 enum { N = 40, D1 = 5, D2 = 4, D3 = 30 };

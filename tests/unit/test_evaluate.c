@@ -4,7 +4,6 @@
 #include "eval/eval.h"
 #include "ferry_test.h"
 #include "methods/method.h"
-#include "model/model.h"
 
 /* ---- tasks ---- */
 

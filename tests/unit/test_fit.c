@@ -5,7 +5,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#include "model/model.h"
+#include "methods/method.h"
 
 /* ---- the method ---- */
 

@@ -1,7 +1,7 @@
 /* Models of ratings: users and items that come later, and the best items of a user. */
 #include "ferry_test.h"
+#include "methods/method.h"
 #include "methods/shared/ratings.h"
-#include "model/model.h"
 #include "small_task.h"
 
 /* 30 users x 24 items; about half of the pairs are rated, by two tastes and two kinds. */

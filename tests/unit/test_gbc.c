@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "methods/gbc/gbc.h"
-#include "model/model.h"
+#include "methods/method.h"
 #include "small_task.h"
 
 enum { N = 60, D = 3 };

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "methods/baselines/gbdt.h"
-#include "model/model.h"
+#include "methods/method.h"
 #include "small_task.h"
 
 enum { N = 60, D = 3 };

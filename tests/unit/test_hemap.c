@@ -5,7 +5,6 @@
 #include "data/data.h"
 #include "methods/hemap/hemap.h"
 #include "methods/method.h"
-#include "model/model.h"
 #include "small_task.h"
 
 enum { N = 40, M = 5, D = 6 };

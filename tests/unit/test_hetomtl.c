@@ -6,7 +6,7 @@
 #include "golden.h"
 #include "methods/hetomtl/experts.h"
 #include "methods/hetomtl/het.h"
-#include "model/model.h"
+#include "methods/method.h"
 #include "small_task.h"
 
 /* ---- the golden streams ---- */

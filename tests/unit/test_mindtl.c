@@ -3,8 +3,8 @@
 #include <jansson.h>
 
 #include "ferry_test.h"
+#include "methods/method.h"
 #include "methods/mindtl/method.h"
-#include "model/model.h"
 #include "small_task.h"
 
 static const char *const names[] = {

@@ -5,7 +5,6 @@
 
 #include "eval/eval.h"
 #include "methods/method.h"
-#include "model/model.h"
 #include "small_task.h"
 
 enum { N = 60, D = 6, M = 3 };

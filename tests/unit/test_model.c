@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "methods/method.h"
 #include "model/dict_private.h"
-#include "model/model.h"
 
 enum { N = 24, D = 5 };
 

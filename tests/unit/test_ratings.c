@@ -4,8 +4,8 @@
 
 #include "eval/eval.h"
 #include "ferry_test.h"
+#include "methods/method.h"
 #include "methods/shared/ratings.h"
-#include "model/model.h"
 #include "small_task.h"
 
 /* Ten users, nine items; user 4 and item 8 have no rating (golden/mindtl). */

@@ -3,7 +3,7 @@
 
 #include "eval/eval.h"
 #include "ferry_test.h"
-#include "model/model.h"
+#include "methods/method.h"
 
 /* Results made by hand, so that every number in a report is known. */
 

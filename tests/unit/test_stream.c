@@ -2,9 +2,9 @@
 #include <stdio.h>
 
 #include "ferry_test.h"
+#include "methods/method.h"
 #include "methods/shared/online.h"
 #include "model/dict_private.h"
-#include "model/model.h"
 #include "small_task.h"
 
 /* Methods and settings that all tests here go through. */

@@ -5,7 +5,7 @@
 
 #include "eval/eval.h"
 #include "ferry_test.h"
-#include "model/model.h"
+#include "methods/method.h"
 #include "small_task.h"
 
 enum { N = 40, D = 4 };

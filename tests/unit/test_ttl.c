@@ -1,8 +1,8 @@
 /* ttl: both modes over journeys; starts, files, trust, what must not matter. */
 #include "golden.h"
 #include "journey.h"
+#include "methods/method.h"
 #include "methods/ttl/ttl.h"
-#include "model/model.h"
 
 static double cross(ferry_ctx *ctx, const journey *j, const char *settings)
 {

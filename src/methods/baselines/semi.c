@@ -7,7 +7,7 @@
 
 #include "methods/baselines/gbdt.h"
 #include "methods/baselines/linear.h"
-#include "model/model.h"
+#include "methods/method.h"
 
 typedef struct self_training {
     int64_t rounds;

@@ -14,8 +14,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "methods/method.h"
 #include "methods/shared/bridge_prepare.h"
-#include "model/model.h"
 
 static const ferry_opt ttl_opts[] = {
     FERRY_OPT_ONE_OF(ttl_options, mode, "ferry|paper", "ferry",
