@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "ferry/ferry.h"
-#include "methods/cdspp/cdspp.h"
+#include "learn/cdspp.h"
 
 static void check(ferry_ctx *ctx, ferry_status st)
 {

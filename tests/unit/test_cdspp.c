@@ -2,8 +2,8 @@
  * present, two cases here), against the dense eigenproblem, and the method. */
 #include <stdio.h>
 
+#include "cdspp_dense.h"
 #include "golden.h"
-#include "methods/cdspp/cdspp.h"
 #include "methods/method.h"
 #include "model/dict_private.h"
 #include "small_task.h"
@@ -109,7 +109,7 @@ static void check_golden(ferry_ctx *ctx, const char *name)
     set(&g, (int64_t)golden_real(j, "K"), golden_real(j, "alpha"));
     lambda = golden_array(j, "lam", NULL, NULL);
     assert_ok(ctx, ferry_i_cdspp(ctx, &g.p, 0, &c));
-    assert_ok(ctx, ferry_i_cdspp_dense(ctx, &g.p, 0, &e));
+    assert_ok(ctx, oracle_cdspp(ctx, &g.p, 0, &e));
     assert_int_equal(c.rank, (int64_t)golden_real(j, "rank"));
     assert_int_equal(e.rank, c.rank);
     for (int64_t i = 0; i < c.rank; i++) {
@@ -216,7 +216,7 @@ static void check_shape(ferry_ctx *ctx, uint64_t seed, const int64_t *s, bool sp
     cdspp c = {0}, e = {0};
 
     assert_ok(ctx, ferry_i_cdspp(ctx, &g.p, 0, &c));
-    assert_ok(ctx, ferry_i_cdspp_dense(ctx, &g.p, 0, &e));
+    assert_ok(ctx, oracle_cdspp(ctx, &g.p, 0, &e));
     assert_int_equal(c.rank, e.rank);
     assert_true(c.rank <= c.shared);
     for (int64_t i = 0; i < c.rank; i++) {
@@ -330,7 +330,7 @@ static void test_dims_and_nothing(void **state)
         for (int64_t k = 0; k < 2; k++)
             assert_close(FERRY_ROW(e.pt, i)[k], FERRY_ROW(c.pt, i)[k], 1e-14);
     ferry_i_cdspp_clear(&e);
-    assert_ok(ctx, ferry_i_cdspp_dense(ctx, &g.p, 1, &e));
+    assert_ok(ctx, oracle_cdspp(ctx, &g.p, 1, &e));
     assert_int_equal(e.rank, 1);
     ferry_i_cdspp_clear(&c);
     ferry_i_cdspp_clear(&e);
@@ -358,7 +358,7 @@ static ferry_status solve_body(ferry_ctx *ctx, void *arg)
 
     FERRY_TRY(ferry_i_cdspp(ctx, &g->p, 0, &c));
     ferry_i_cdspp_clear(&c);
-    FERRY_TRY(ferry_i_cdspp_dense(ctx, &g->p, 0, &c));
+    FERRY_TRY(oracle_cdspp(ctx, &g->p, 0, &c));
 done:
     ferry_i_cdspp_clear(&c);
     return st;

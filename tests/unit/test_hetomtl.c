@@ -4,8 +4,7 @@
 #include <stdio.h>
 
 #include "golden.h"
-#include "methods/hetomtl/experts.h"
-#include "methods/hetomtl/het.h"
+#include "methods/hetomtl/hetomtl.h"
 #include "methods/method.h"
 #include "small_task.h"
 
@@ -35,16 +34,16 @@ static void *copied(int64_t n, size_t size, void *from)
 }
 
 /* The model that the file gives: Pt as Q, R = 1. */
-static het given(ferry_ctx *ctx, const json_t *j)
+static hedge given(ferry_ctx *ctx, const json_t *j)
 {
     const char *variant = json_string_value(golden_at(j, "variant"));
     const char *post = json_string_value(golden_at(j, "post"));
     const ferry_pa_kind kind = strcmp(variant, "PA1") == 0 ? FERRY_PA1 : FERRY_PA_PRINTED;
     const double C = golden_real(j, "C");
     const json_t *sources = golden_at(j, "sources");
-    het h = {.rule = HET_MISTAKES};
+    hedge h = {.rule = HEDGE_MISTAKES};
 
-    h.post = strcmp(post, "none") == 0 ? HET_POST_NONE : HET_POST_CENTRED;
+    h.post = strcmp(post, "none") == 0 ? HEDGE_POST_NONE : HEDGE_POST_CENTRED;
     h.beta1 = golden_real(j, "beta1");
     h.beta2 = golden_real(j, "beta2");
     h.n = h.n_groups = (int64_t)json_array_size(sources);
@@ -53,13 +52,13 @@ static het given(ferry_ctx *ctx, const json_t *j)
     h.group = ferry_i_calloc(h.n, sizeof *h.group);
     for (int64_t i = 0; i < h.n; i++) {
         const json_t *s = json_array_get(sources, (size_t)i);
-        het_source *o = &h.source[i];
+        hedge_source *o = &h.source[i];
         int64_t rank = 0;
         double *pt = golden_transposed(s, "Pt", &h.d, &rank);
         double *one = calloc((size_t)(rank * rank), sizeof *one);
         for (int64_t c = 0; c < rank; c++)
             one[c * rank + c] = 1;
-        h.group[i] = (het_group){rank, copied(rank * h.d, sizeof *pt, pt)};
+        h.group[i] = (hedge_group){rank, copied(rank * h.d, sizeof *pt, pt)};
         o->name = ferry_i_strdup("s");
         o->group = i;
         o->rank = rank;
@@ -81,15 +80,15 @@ static void check_reals(const json_t *j, const char *key, const double *have)
     free(want);
 }
 
-static void check_round(het *h, het_scores *s, const json_t *r, const double *x)
+static void check_round(hedge *h, hedge_scores *s, const json_t *r, const double *x)
 {
     const ferry_row in = {h->d, NULL, x};
     const bool labelled = !json_is_null(golden_at(r, "y"));
     int32_t votes[16];
     double u[8], v[8], alpha[8];
 
-    ferry_i_het_look(h, &in, s);
-    ferry_i_het_votes(h, s, votes);
+    ferry_i_hedge_look(h, &in, s);
+    ferry_i_hedge_votes(h, s, votes);
     check_reals(r, "fS", s->fs);
     check_reals(r, "fT", s->ft);
     check_reals(r, "F", s->total);
@@ -103,15 +102,15 @@ static void check_round(het *h, het_scores *s, const json_t *r, const double *x)
     }
     if (labelled) {
         const ferry_pa_step step =
-            ferry_i_het_learn(h, &in, (int32_t)golden_real(r, "y"), votes, s);
+            ferry_i_hedge_learn(h, &in, (int32_t)golden_real(r, "y"), votes, s);
         assert_int_equal(step.r, (int)golden_real(r, "r"));
         assert_close(step.loss, golden_real(r, "loss"), 1e-8);
         assert_close(step.tau, golden_real(r, "tau"), 1e-8);
     }
     for (int64_t i = 0; i < h->n; i++) {
-        u[i] = ferry_i_het_u(h, i);
+        u[i] = ferry_i_hedge_u(h, i);
         v[i] = 1 - u[i];
-        alpha[i] = ferry_i_het_alpha(h, i);
+        alpha[i] = ferry_i_hedge_alpha(h, i);
     }
     check_reals(r, "u", u);
     check_reals(r, "v", v);
@@ -122,21 +121,21 @@ static void check_stream(ferry_ctx *ctx, const char *name)
 {
     json_t *j = golden(name);
     const json_t *r;
-    het_scores s = {0};
+    hedge_scores s = {0};
     size_t t;
-    het h;
+    hedge h;
     double *x;
 
     if (!j) return;
     h = given(ctx, j);
     x = golden_transposed(j, "Xon_rows_are_features", NULL, NULL);
-    assert_ok(ctx, ferry_i_het_scores_new(ctx, &h, h.k, &s));
+    assert_ok(ctx, ferry_i_hedge_scores_new(ctx, &h, h.k, &s));
     json_array_foreach(golden_at(j, "rounds"), t, r)
         check_round(&h, &s, r, x + (int64_t)t * h.d);
     check_reals(j, "WT_final", h.wt->w);
     free(x);
-    ferry_i_het_scores_clear(&s);
-    ferry_i_het_clear(&h);
+    ferry_i_hedge_scores_clear(&s);
+    ferry_i_hedge_clear(&h);
     json_decref(j);
 }
 
@@ -207,11 +206,11 @@ static void test_golden_offline(void **state)
 static void test_by_hand(void **state)
 {
     ferry_ctx *ctx = *state;
-    het h = {.rule = HET_MISTAKES, .beta1 = 0.5, .beta2 = 0.5, .k = 2, .d = 1, .n = 1};
+    hedge h = {.rule = HEDGE_MISTAKES, .beta1 = 0.5, .beta2 = 0.5, .k = 2, .d = 1, .n = 1};
     double q[] = {2}, one[] = {1}, zero[] = {0}, x[] = {1};
-    het_group g = {1, q};
-    het_source src = {.rank = 1, .r = one, .mu = zero};
-    het_scores s = {0};
+    hedge_group g = {1, q};
+    hedge_source src = {.rank = 1, .r = one, .mu = zero};
+    hedge_scores s = {0};
     int32_t votes[3];
     const ferry_row in = {1, NULL, x};
 
@@ -222,29 +221,29 @@ static void test_by_hand(void **state)
     assert_ok(ctx, ferry_i_pa_new(ctx, FERRY_PA1, 1, 2, 1, false, &h.wt));
     src.ws->w[0] = 0.5;
     h.wt->w[1] = 3;
-    assert_ok(ctx, ferry_i_het_scores_new(ctx, &h, 2, &s));
-    ferry_i_het_look(&h, &in, &s);
-    ferry_i_het_votes(&h, &s, votes);
+    assert_ok(ctx, ferry_i_hedge_scores_new(ctx, &h, 2, &s));
+    ferry_i_hedge_look(&h, &in, &s);
+    ferry_i_hedge_votes(&h, &s, votes);
     assert_close(s.total[0], 0.5, 1e-15); /* (1 + 0) / 2 */
     assert_close(s.total[1], 1.5, 1e-15);
     assert_true(votes[0] == 1 && votes[1] == 0 && votes[2] == 1);
     /* The class is 0: the target and the mixture were wrong; l = 1 - 0 + 3, tau = 1. */
-    const ferry_pa_step step = ferry_i_het_learn(&h, &in, 0, votes, &s);
+    const ferry_pa_step step = ferry_i_hedge_learn(&h, &in, 0, votes, &s);
     assert_true(step.r == 1 && step.loss == 4 && step.tau == 1);
-    assert_close(ferry_i_het_u(&h, 0), 1 / 1.5, 1e-15);
-    assert_close(ferry_i_het_alpha(&h, 0), 1, 1e-15);
+    assert_close(ferry_i_hedge_u(&h, 0), 1 / 1.5, 1e-15);
+    assert_close(ferry_i_hedge_alpha(&h, 0), 1, 1e-15);
     assert_true(src.mt == 1 && src.ms == 0 && src.mi == 1);
-    ferry_i_het_look(&h, &in, &s);
+    ferry_i_hedge_look(&h, &in, &s);
     assert_close(s.total[0], 2 / 3. * 1 + 1 / 3. * 1, 1e-15);
     assert_close(s.total[1], 1 / 3. * 2, 1e-15);
-    /* Without a votes the scores decide: now both are right. */
-    (void)ferry_i_het_learn(&h, &in, 0, NULL, &s);
+    /* Without votes the scores decide: now both are right. */
+    (void)ferry_i_hedge_learn(&h, &in, 0, NULL, &s);
     assert_true(src.mt == 2 && src.ms == 0 && src.mi == 1);
     src.mt = 100000; /* no overflow, no NaN */
-    assert_close(ferry_i_het_u(&h, 0), 1, 1e-15);
+    assert_close(ferry_i_hedge_u(&h, 0), 1, 1e-15);
     src.ms = 300000;
-    assert_close(ferry_i_het_u(&h, 0), 0, 1e-15);
-    ferry_i_het_scores_clear(&s);
+    assert_close(ferry_i_hedge_u(&h, 0), 0, 1e-15);
+    ferry_i_hedge_scores_clear(&s);
     ferry_i_pa_free(src.ws);
     ferry_i_pa_free(h.wt);
 }
@@ -531,9 +530,9 @@ static void test_draw(void **state)
 
     (void)state;
     ferry_i_rng_seed(&rng, 1, 1);
-    ferry_i_het_draw(&r, 2, 0, &rng, order, count);
+    ferry_i_hedge_draw(&r, 2, 0, &rng, order, count);
     assert_int_equal(r.n, 7);
-    ferry_i_het_draw(&r, 2, 2, &rng, order, count);
+    ferry_i_hedge_draw(&r, 2, 2, &rng, order, count);
     assert_int_equal(r.n, 4);
     for (int i = 0, zero = 0; i < 4; i++) {
         assert_true(i == 0 || row[i - 1] < row[i]);

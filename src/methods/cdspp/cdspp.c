@@ -1,6 +1,6 @@
 /* cdspp: a space for a source and a target without common features in which the classes of
  * both fall together (cdspp.h), and a classifier on it. */
-#include "methods/cdspp/cdspp.h"
+#include "learn/cdspp.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Class codes (codes.h). */
-#include "methods/hetomtl/codes.h"
+/* Class codes, solved again as labels accumulate (hetomtl.h has the formulas). */
+#include "methods/hetomtl/hetomtl.h"
 
 #include <math.h>
 #include <string.h>

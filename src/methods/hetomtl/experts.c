@@ -1,5 +1,5 @@
-/* The four experts (experts.h). */
-#include "methods/hetomtl/experts.h"
+/* The four experts of mode ferry and their hedge (hetomtl.h). */
+#include "methods/hetomtl/hetomtl.h"
 
 #include <math.h>
 #include <string.h>
@@ -10,19 +10,36 @@ const char *const ferry_i_expert_names[EXPERTS] = {"pa", "average", "causal", "c
  * average being one learner read in two ways. */
 static const double prior[EXPERTS] = {1 / 6., 1 / 6., 1 / 3., 1 / 3.};
 
-ferry_status ferry_i_experts_new(ferry_ctx *ctx, int64_t k, int64_t d, ferry_pa_kind kind,
-                                 double C, experts *out)
+ferry_status ferry_i_experts_room(ferry_ctx *ctx, const experts *e, experts_room *room)
 {
     ferry_status st = FERRY_OK;
 
-    *out = (experts){.d = d};
-    for (int e = 0; e < EXPERTS; e++)
-        out->w[e] = prior[e];
-    FERRY_NEW(ctx, out->x, 2 * d);
-    FERRY_NEW(ctx, out->f, 0);
-    FERRY_TRY(ferry_i_pa_new(ctx, kind, C, 0, d, true, &out->pa));
-    FERRY_TRY(ferry_i_pa_new(ctx, kind, C, 0, d, false, &out->causal));
+    *room = (experts_room){NULL, NULL};
+    FERRY_NEW(ctx, room->f, EXPERTS * e->k);
+    FERRY_NEW(ctx, room->x, 3 * e->d);
+done:
+    return st;
+}
+
+void ferry_i_experts_room_clear(experts_room *room)
+{
+    ferry_i_free(room->f);
+    ferry_i_free(room->x);
+    *room = (experts_room){NULL, NULL};
+}
+
+ferry_status ferry_i_experts_new(ferry_ctx *ctx, int64_t k, int64_t d,
+                                 const hetomtl_options *o, experts *out)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_pa_kind kind = (ferry_pa_kind)o->hedge.variant;
+
+    *out = (experts){.d = d, .rate = o->rate, .share = o->share};
+    memcpy(out->w, prior, sizeof prior);
+    FERRY_TRY(ferry_i_pa_new(ctx, kind, o->hedge.C, 0, d, true, &out->pa));
+    FERRY_TRY(ferry_i_pa_new(ctx, kind, o->hedge.C, 0, d, false, &out->causal));
     FERRY_TRY(ferry_i_moments_new(ctx, d, &out->z));
+    FERRY_TRY(ferry_i_experts_room(ctx, out, &out->room));
     FERRY_TRY(ferry_i_experts_classes(ctx, out, k));
 done:
     return st;
@@ -30,12 +47,12 @@ done:
 
 void ferry_i_experts_clear(experts *e)
 {
+    ferry_i_free(e->fill);
     ferry_i_pa_free(e->pa);
     ferry_i_pa_free(e->causal);
     ferry_i_moments_clear(&e->z);
     ferry_i_codes_clear(&e->codes);
-    ferry_i_free(e->f);
-    ferry_i_free(e->x);
+    ferry_i_experts_room_clear(&e->room);
     *e = (experts){0};
 }
 
@@ -45,9 +62,9 @@ ferry_status ferry_i_experts_classes(ferry_ctx *ctx, experts *e, int64_t k)
     double *f = NULL;
 
     if (k <= e->k) return FERRY_OK;
-    f = ferry_i_realloc(e->f, EXPERTS * k, sizeof *f);
+    f = ferry_i_realloc(e->room.f, EXPERTS * k, sizeof *f);
     FERRY_HAVE(ctx, f);
-    e->f = f;
+    e->room.f = f;
     FERRY_TRY(ferry_i_pa_classes(ctx, e->pa, k));
     FERRY_TRY(ferry_i_pa_classes(ctx, e->causal, k));
     if (e->codes.v) FERRY_TRY(ferry_i_codes_classes(ctx, &e->codes, k));
@@ -72,63 +89,86 @@ static void unit(int64_t k, double *f)
     ferry_i_row_unit(k, f);
 }
 
-/* x[0..n) <- raw of unit length, x[d..2d) <- raw scaled causally. */
-static void prepare(const experts *e, const ferry_row *raw, double *x, ferry_row *l2,
-                    ferry_row *z)
+/* A row in the forms that the learners want; they stand in room. */
+typedef struct forms {
+    ferry_row raw; /* without missing cells */
+    ferry_row l2;  /* ... of unit length */
+    ferry_row z;   /* ... scaled by the means and deviations so far; dense */
+} forms;
+
+static ferry_row filled(const experts *e, const ferry_row *x, double *room)
 {
-    memcpy(x, raw->value, (size_t)raw->n * sizeof *x);
-    ferry_i_row_unit(raw->n, x);
-    ferry_i_moments_z(&e->z, raw, x + e->d);
-    *l2 = (ferry_row){raw->n, raw->index, x};
-    *z = (ferry_row){e->d, NULL, x + e->d};
+    ferry_row out;
+
+    ferry_i_row_filled(x, e->fill, room, &out);
+    return out;
+}
+
+static forms prepare(const experts *e, const ferry_row *x, double *room)
+{
+    double *l2 = room + e->d, *z = l2 + e->d;
+    const ferry_row raw = filled(e, x, room);
+
+    memcpy(l2, room, (size_t)raw.n * sizeof *l2);
+    ferry_i_row_unit(raw.n, l2);
+    ferry_i_moments_z(&e->z, &raw, z);
+    return (forms){raw, {raw.n, raw.index, l2}, {e->d, NULL, z}};
 }
 
 /* f (EXPERTS x k) <- the experts' own scores. */
-static void ask(const experts *e, const ferry_row *l2, const ferry_row *z, double *f)
+static void ask(const experts *e, const forms *x, double *f)
 {
     const int64_t k = e->k;
 
-    ferry_i_pa_scores(e->pa, l2, f);
+    ferry_i_pa_scores(e->pa, &x->l2, f);
     memcpy(f + EXPERT_AVERAGE * k, f, (size_t)k * sizeof *f);
-    ferry_i_pa_average(e->pa, l2, f + EXPERT_AVERAGE * k);
-    ferry_i_pa_scores(e->causal, z, f + EXPERT_CAUSAL * k);
-    ferry_i_rows_dot(k, e->d, e->codes.v, l2, f + EXPERT_CODES * k);
+    ferry_i_pa_average(e->pa, &x->l2, f + EXPERT_AVERAGE * k);
+    ferry_i_pa_scores(e->causal, &x->z, f + EXPERT_CAUSAL * k);
+    ferry_i_rows_dot(k, e->d, e->codes.v, &x->l2, f + EXPERT_CODES * k); /* V x */
 }
 
-void ferry_i_experts_look(const experts *e, const ferry_row *raw, const experts_room *room,
+void ferry_i_experts_look(const experts *e, const ferry_row *x, const experts_room *room,
                           double *total)
 {
-    ferry_row l2, z;
-
     if (e->k == 0) return;
-    prepare(e, raw, room->x, &l2, &z);
-    ask(e, &l2, &z, room->f);
+    const forms in = prepare(e, x, room->x);
+    ask(e, &in, room->f);
     memset(total, 0, (size_t)e->k * sizeof *total);
     for (int i = 0; i < EXPERTS; i++) {
         double *f = room->f + i * e->k;
         unit(e->k, f);
         for (int64_t c = 0; c < e->k; c++)
-            total[c] += e->w[i] * f[c];
+            total[c] += e->w[i] * f[c]; /* F = sum_e w_e f_e */
     }
 }
 
-void ferry_i_experts_watch(experts *e, const ferry_row *raw)
+void ferry_i_experts_watch(experts *e, const ferry_row *x)
 {
-    ferry_i_moments_add(&e->z, raw);
+    const ferry_row raw = filled(e, x, e->room.x);
+
+    ferry_i_moments_add(&e->z, &raw);
 }
 
-void ferry_i_experts_step(experts *e, const ferry_row *raw, int32_t y)
+static void step(experts *e, const forms *x, int32_t y)
 {
-    ferry_row l2, z;
+    double *f = e->room.f;
 
-    prepare(e, raw, e->x, &l2, &z);
-    ferry_i_pa_scores(e->pa, &l2, e->f);
-    (void)ferry_i_pa_learn(e->pa, &l2, ferry_i_row_norm2(&l2), y, e->f);
-    ferry_i_pa_scores(e->causal, &z, e->f);
-    (void)ferry_i_pa_learn(e->causal, &z, ferry_i_row_norm2(&z), y, e->f);
+    ferry_i_pa_scores(e->pa, &x->l2, f);
+    (void)ferry_i_pa_learn(e->pa, &x->l2, ferry_i_row_norm2(&x->l2), y, f);
+    ferry_i_pa_scores(e->causal, &x->z, f);
+    (void)ferry_i_pa_learn(e->causal, &x->z, ferry_i_row_norm2(&x->z), y, f);
 }
 
-/* The hedge. */
+ferry_row ferry_i_experts_step(experts *e, const ferry_row *x, int32_t y)
+{
+    const forms in = prepare(e, x, e->room.x);
+
+    step(e, &in, y);
+    return in.l2;
+}
+
+/* w_e *= rate^[wrong], to sum 1, then fixed share: no expert's weight falls so far that it
+ * could not come back when the stream changes. */
 static void weigh(experts *e, int32_t y, const int32_t *votes)
 {
     double sum = 0;
@@ -141,26 +181,25 @@ static void weigh(experts *e, int32_t y, const int32_t *votes)
         e->w[i] = (1 - e->share) * (e->w[i] / sum) + e->share * prior[i];
 }
 
-ferry_status ferry_i_experts_learn(ferry_ctx *ctx, experts *e, const ferry_row *raw,
+ferry_status ferry_i_experts_learn(ferry_ctx *ctx, experts *e, const ferry_row *x,
                                    int32_t y, const int32_t *votes)
 {
     ferry_status st = FERRY_OK;
     int32_t said[EXPERTS];
-    codes_step step = {.v = NULL};
-    ferry_row l2, z;
+    codes_step next = {.v = NULL};
 
     FERRY_TRY(ferry_i_experts_classes(ctx, e, (int64_t)y + 1));
-    prepare(e, raw, e->x, &l2, &z);
-    FERRY_TRY(ferry_i_codes_prepare(ctx, &e->codes, &l2, y, &step));
+    const forms in = prepare(e, x, e->room.x);
+    FERRY_TRY(ferry_i_codes_prepare(ctx, &e->codes, &in.l2, y, &next));
     if (!votes) { /* each by its scores of now */
-        ask(e, &l2, &z, e->f);
+        ask(e, &in, e->room.f);
         for (int i = 0; i < EXPERTS; i++)
-            said[i] = ferry_i_argmax(e->k, e->f + i * e->k);
+            said[i] = ferry_i_argmax(e->k, e->room.f + i * e->k);
         votes = said;
     }
     weigh(e, y, votes);
-    ferry_i_codes_commit(&e->codes, &step);
-    ferry_i_experts_step(e, raw, y);
+    ferry_i_codes_commit(&e->codes, &next);
+    step(e, &in, y);
 done:
     return st;
 }
@@ -172,6 +211,7 @@ ferry_status ferry_i_experts_save(ferry_ctx *ctx, const experts *e, ferry_dict *
     ferry_status st = FERRY_OK;
     const double how[] = {e->rate, e->share};
 
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "fill", 1, e->d, e->fill));
     FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "experts", 1, &e->k));
     FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "experts.w", 1, EXPERTS, e->w));
     FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "experts.how", 1, 2, how));
@@ -183,15 +223,16 @@ done:
     return st;
 }
 
-ferry_status ferry_i_experts_load(ferry_ctx *ctx, const ferry_dict *dict, int64_t d,
-                                  experts *e)
+ferry_status ferry_i_experts_load(ferry_ctx *ctx, const ferry_dict *dict, experts *e)
 {
     ferry_status st = FERRY_OK;
     const int64_t *k = NULL;
-    const double *w = NULL, *how = NULL;
-    int64_t one = 1, two = 2, four = EXPERTS;
+    const double *w = NULL, *how = NULL, *fill = NULL;
+    int64_t one = 1, two = 2, four = EXPERTS, d = -1;
 
+    FERRY_TRY(ferry_i_dict_reals(ctx, dict, "fill", &one, &d, &fill));
     *e = (experts){.d = d};
+    FERRY_TRY(ferry_i_dict_reals_copy(ctx, dict, "fill", 1, d, &e->fill));
     FERRY_TRY(ferry_i_dict_ints(ctx, dict, "experts", &one, &k));
     FERRY_TRY(ferry_i_dict_reals(ctx, dict, "experts.w", &one, &four, &w));
     FERRY_TRY(ferry_i_dict_reals(ctx, dict, "experts.how", &one, &two, &how));
@@ -211,9 +252,8 @@ ferry_status ferry_i_experts_load(ferry_ctx *ctx, const ferry_dict *dict, int64_
     FERRY_TRY(ferry_i_pa_load(ctx, dict, "causal", *k, d, &e->causal));
     FERRY_TRY(ferry_i_moments_load(ctx, dict, d, &e->z));
     FERRY_TRY(ferry_i_codes_load(ctx, dict, *k, d, &e->codes));
-    FERRY_NEW(ctx, e->x, 2 * d);
-    FERRY_NEW(ctx, e->f, EXPERTS * *k);
     e->k = *k;
+    FERRY_TRY(ferry_i_experts_room(ctx, e, &e->room));
 done:
     if (st != FERRY_OK) ferry_i_experts_clear(e);
     return st;

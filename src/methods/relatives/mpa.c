@@ -149,14 +149,11 @@ static ferry_status mpa_fits(ferry_ctx *ctx, const ferry_task *task, const void 
 static ferry_status learn_rows(ferry_ctx *ctx, mpa *m, const online_rows *r, bool *finish)
 {
     ferry_status st = FERRY_OK;
-    int64_t *order = ferry_i_calloc(r->n, sizeof *order);
+    int64_t *order = NULL;
     ferry_rng rng;
 
-    FERRY_HAVE(ctx, order);
     ferry_i_rng_for(ctx, &rng, "mpa");
-    for (int64_t i = 0; i < r->n; i++)
-        order[i] = i;
-    ferry_i_rng_shuffle(&rng, r->n, order);
+    FERRY_TRY(ferry_i_online_order(ctx, &rng, r->n, &order));
     for (int64_t i = 0; m->scale == SCALE_CAUSAL && i < r->n; i++) {
         const ferry_row x = ferry_i_matrix_row(r->x, r->row[i]);
         ferry_row filled;
@@ -223,9 +220,10 @@ static ferry_status mpa_predict(ferry_ctx *ctx, const void *state, const ferry_d
     ferry_status st = FERRY_OK;
     const mpa *m = state;
     double *room = ferry_i_calloc(2 * m->d, sizeof *room);
+    const online_looker how = {"mpa", m->pa->k, m->d, look, m, room};
 
     FERRY_HAVE(ctx, room);
-    FERRY_TRY(ferry_i_online_predict(ctx, "mpa", m->pa->k, m->d, d, look, m, room, p));
+    FERRY_TRY(ferry_i_online_predict(ctx, &how, d, p));
 done:
     ferry_i_free(room);
     return st;

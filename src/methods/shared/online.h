@@ -51,13 +51,20 @@ ferry_status ferry_i_online_check(ferry_ctx *ctx, const ferry_row *x, int64_t d,
 /* The target has a single view. */
 ferry_status ferry_i_online_fits(ferry_ctx *ctx, const char *method,
                                  const ferry_task *task);
-/* Scores of every instance of d by see(), one after the other. The state does not change:
- * see must be one that only looks. */
-typedef void online_look(const void *state, const ferry_row *x, void *room, double *score);
-ferry_status ferry_i_online_predict(ferry_ctx *ctx, const char *method, int64_t k,
-                                    int64_t d, const ferry_domain *domain,
-                                    online_look *look, const void *state, void *room,
-                                    ferry_prediction *p);
+/* 0..n-1 in a random order. New. */
+ferry_status ferry_i_online_order(ferry_ctx *ctx, ferry_rng *rng, int64_t n, int64_t **out);
+
+/* How a state scores one row: `look` fills score (k numbers) and changes nothing but room. */
+typedef struct online_looker {
+    const char *method; /* for messages */
+    int64_t k, d;       /* classes, features */
+    void (*look)(const void *state, const ferry_row *x, void *room, double *score);
+    const void *state;
+    void *room;
+} online_looker;
+/* Scores and classes of every instance of d, one after the other. */
+ferry_status ferry_i_online_predict(ferry_ctx *ctx, const online_looker *how,
+                                    const ferry_domain *d, ferry_prediction *p);
 
 /* Tensors NAME, NAME.C, NAME.w and NAME.u. */
 ferry_status ferry_i_pa_save(ferry_ctx *ctx, const ferry_pa *p, const char *name,

@@ -190,33 +190,42 @@ done:
 
 /* ---- predicting ---- */
 
-ferry_status ferry_i_online_predict(ferry_ctx *ctx, const char *method, int64_t k,
-                                    int64_t d, const ferry_domain *domain,
-                                    online_look *look, const void *state, void *room,
-                                    ferry_prediction *p)
+ferry_status ferry_i_online_order(ferry_ctx *ctx, ferry_rng *rng, int64_t n, int64_t **out)
 {
     ferry_status st = FERRY_OK;
-    const ferry_view *v = NULL;
+
+    FERRY_NEW(ctx, *out, n);
+    for (int64_t i = 0; i < n; i++)
+        (*out)[i] = i;
+    ferry_i_rng_shuffle(rng, n, *out);
+done:
+    return st;
+}
+
+ferry_status ferry_i_online_predict(ferry_ctx *ctx, const online_looker *how,
+                                    const ferry_domain *d, ferry_prediction *p)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_view *v = d->n_views > 0 ? d->views[0] : NULL;
     bool finish = false;
 
-    FERRY_NEED(ctx, domain->n_views == 1, FERRY_EDATA, "%s has one view, domain '%s' %lld",
-               method, domain->name, (long long)domain->n_views);
-    v = domain->views[0];
-    FERRY_NEED(ctx, v->x->cols == d, FERRY_EDATA,
+    FERRY_NEED(ctx, d->n_views == 1, FERRY_EDATA, "%s has one view, domain '%s' %lld",
+               how->method, d->name, (long long)d->n_views);
+    FERRY_NEED(ctx, v->x->cols == how->d, FERRY_EDATA,
                "view '%s' has %lld features, the model's %lld", v->name,
-               (long long)v->x->cols, (long long)d);
-    FERRY_NEED(ctx, p->cls && p->k >= k, FERRY_EDATA,
-               "the model has weights for %lld classes and names for %lld", (long long)k,
-               (long long)p->k);
+               (long long)v->x->cols, (long long)how->d);
+    FERRY_NEED(ctx, p->cls && p->k >= how->k, FERRY_EDATA,
+               "the model has weights for %lld classes and names for %lld",
+               (long long)how->k, (long long)p->k);
     for (int64_t i = 0; i < p->n; i++) {
         const int64_t r = v->row_of[i];
         double *score = p->score + i * p->k;
         if (i % 65536 == 65535)
-            FERRY_TRY(ferry_i_progress(ctx, method, i, p->n, NAN, &finish));
+            FERRY_TRY(ferry_i_progress(ctx, how->method, i, p->n, NAN, &finish));
         p->cls[i] = -1; /* nothing is known of it */
         if (r < 0) continue;
         const ferry_row x = ferry_i_matrix_row(v->x, r);
-        look(state, &x, room, score);
+        how->look(how->state, &x, how->room, score);
         p->cls[i] = ferry_i_argmax(p->k, score);
     }
 done:

@@ -1,13 +1,14 @@
-/* The two-level hedge of HetOMTL-CDSPP and OMTL-MC (het.h): scores, votes, steps. */
-#include "methods/hetomtl/het.h"
+/* A round of the two-level hedge (hedge.h): scores of a sample, votes, and what its label
+ * changes. */
+#include "methods/shared/hedge.h"
 
 #include <math.h>
 #include <string.h>
 
-void ferry_i_het_clear(het *h)
+void ferry_i_hedge_clear(hedge *h)
 {
     for (int64_t i = 0; h->source && i < h->n; i++) {
-        het_source *s = &h->source[i];
+        hedge_source *s = &h->source[i];
         ferry_i_free(s->name);
         ferry_i_free(s->r);
         ferry_i_free(s->mu);
@@ -19,19 +20,20 @@ void ferry_i_het_clear(het *h)
     ferry_i_free(h->source);
     ferry_i_free(h->group);
     ferry_i_pa_free(h->wt);
-    *h = (het){0};
+    *h = (hedge){0};
 }
 
 /* ---- weights ---- */
 
-double ferry_i_het_u(const het *h, int64_t i)
+double ferry_i_hedge_u(const hedge *h, int64_t i)
 {
-    const het_source *s = &h->source[i];
+    const hedge_source *s = &h->source[i];
 
+    /* beta1^M_S / (beta1^M_S + beta1^M_T), without powers that may underflow */
     return 1 / (1 + pow(h->beta1, (double)(s->mt - s->ms)));
 }
 
-double ferry_i_het_alpha(const het *h, int64_t i)
+double ferry_i_hedge_alpha(const hedge *h, int64_t i)
 {
     double sum = 0;
 
@@ -42,81 +44,85 @@ double ferry_i_het_alpha(const het *h, int64_t i)
 
 /* ---- scores ---- */
 
-ferry_status ferry_i_het_scores_new(ferry_ctx *ctx, const het *h, int64_t k,
-                                    het_scores *out)
+ferry_status ferry_i_hedge_scores_new(ferry_ctx *ctx, const hedge *h, int64_t k,
+                                      hedge_scores *out)
 {
     ferry_status st = FERRY_OK;
     int64_t codes = 0, ranks = 0;
     double *all = NULL;
+    int32_t *votes = NULL;
 
     for (int64_t g = 0; g < h->n_groups; g++)
         codes += h->group[g].s;
     for (int64_t i = 0; i < h->n; i++)
         ranks += h->source[i].rank;
     FERRY_NEW(ctx, all, codes + ranks + (3 * h->n + 2) * k);
-    ferry_i_het_scores_clear(out);
-    *out = (het_scores){.all = all, .k = k, .c = all, .z = all + codes};
+    FERRY_NEW(ctx, votes, 2 * h->n + 1);
+    ferry_i_hedge_scores_clear(out);
+    *out = (hedge_scores){.all = all, .votes = votes, .k = k, .c = all, .z = all + codes};
     out->fs = out->z + ranks;
     out->ft = out->fs + h->n * k;
     out->f = out->ft + (h->n + 1) * k;
     out->total = out->f + h->n * k;
+    all = NULL;
 done:
+    ferry_i_free(all); /* NULL unless there was no room for the votes */
     return st;
 }
 
-void ferry_i_het_scores_clear(het_scores *s)
+void ferry_i_hedge_scores_clear(hedge_scores *s)
 {
     ferry_i_free(s->all);
-    *s = (het_scores){0};
+    ferry_i_free(s->votes);
+    *s = (hedge_scores){0};
 }
 
-/* z as the options want it after the projection. */
-static void after(const het *h, const het_source *s, double *z)
+void ferry_i_hedge_after(const hedge *h, const hedge_source *s, double *z)
 {
-    for (int64_t c = 0; h->post == HET_POST_CENTRED && c < s->rank; c++)
+    for (int64_t c = 0; h->post == HEDGE_POST_CENTRED && c < s->rank; c++)
         z[c] -= s->mu[c];
-    if (h->post != HET_POST_NONE) ferry_i_row_unit(s->rank, z);
+    if (h->post != HEDGE_POST_NONE) ferry_i_row_unit(s->rank, z);
 }
 
-/* Row i of the target's scores. */
-static double *target_scores(const het *h, const het_scores *s, int64_t i)
+/* The target's scores beside source i: one row of its own for losses, else the same. */
+static double *target_scores(const hedge *h, const hedge_scores *s, int64_t i)
 {
-    return s->ft + (h->rule == HET_LOSSES ? i * h->k : 0);
+    return s->ft + (h->rule == HEDGE_LOSSES ? i * h->k : 0);
 }
 
-void ferry_i_het_look(const het *h, const ferry_row *x, het_scores *s)
+void ferry_i_hedge_look(const hedge *h, const ferry_row *x, hedge_scores *s)
 {
     const int64_t k = h->k;
     double *c = s->c, *z = s->z;
 
     for (int64_t g = 0; g < h->n_groups; g++) {
-        ferry_i_rows_dot(h->group[g].s, h->d, h->group[g].q, x, c);
+        ferry_i_rows_dot(h->group[g].s, h->d, h->group[g].q, x, c); /* c(x) = Q'x */
         c += h->group[g].s;
     }
     if (h->wt) ferry_i_pa_scores(h->wt, x, s->ft);
     memset(s->total, 0, (size_t)k * sizeof *s->total);
     for (int64_t i = 0; i < h->n; i++) {
-        const het_source *o = &h->source[i];
+        const hedge_source *o = &h->source[i];
         double *fs = s->fs + i * k, *f = s->f + i * k, *ft = target_scores(h, s, i);
         int64_t from = 0;
         for (int64_t g = 0; g < o->group; g++)
             from += h->group[g].s;
         const ferry_row code = {h->group[o->group].s, NULL, s->c + from};
-        ferry_i_rows_dot(o->rank, code.n, o->r, &code, z);
-        after(h, o, z);
+        ferry_i_rows_dot(o->rank, code.n, o->r, &code, z); /* z = R'c = Pt'x */
+        ferry_i_hedge_after(h, o, z);
         const ferry_row in = {o->rank, NULL, z};
         ferry_i_pa_scores(o->ws, &in, fs);
         if (o->wt) ferry_i_pa_scores(o->wt, &in, ft);
-        const double u = ferry_i_het_u(h, i), alpha = ferry_i_het_alpha(h, i);
+        const double u = ferry_i_hedge_u(h, i), alpha = ferry_i_hedge_alpha(h, i);
         for (int64_t y = 0; y < k; y++) {
-            f[y] = u * fs[y] + (1 - u) * ft[y];
-            s->total[y] += alpha * f[y];
+            f[y] = u * fs[y] + (1 - u) * ft[y]; /* f_i = u_i fS_i + v_i fT */
+            s->total[y] += alpha * f[y];        /* F = sum_i alpha_i f_i */
         }
         z += o->rank;
     }
 }
 
-void ferry_i_het_votes(const het *h, const het_scores *s, int32_t *votes)
+void ferry_i_hedge_votes(const hedge *h, const hedge_scores *s, int32_t *votes)
 {
     votes[0] = ferry_i_argmax(h->k, s->ft);
     for (int64_t i = 0; i < h->n; i++) {
@@ -127,7 +133,7 @@ void ferry_i_het_votes(const het *h, const het_scores *s, int32_t *votes)
 
 /* ---- learning ---- */
 
-ferry_status ferry_i_het_classes(ferry_ctx *ctx, het *h, int64_t k)
+ferry_status ferry_i_hedge_classes(ferry_ctx *ctx, hedge *h, int64_t k)
 {
     ferry_status st = FERRY_OK;
 
@@ -158,7 +164,8 @@ static double loss_of(int64_t k, const double *f, int32_t y)
     return fmax(0, 1 - f[y] + best);
 }
 
-static void count_mistakes(het *h, int32_t y, const int32_t *votes)
+/* M_T, M_Si and M_i of the rule of mistakes. */
+static void count_mistakes(hedge *h, int32_t y, const int32_t *votes)
 {
     for (int64_t i = 0; i < h->n; i++) {
         h->source[i].mt += votes[0] != y;
@@ -167,18 +174,8 @@ static void count_mistakes(het *h, int32_t y, const int32_t *votes)
     }
 }
 
-static void count_mistakes_of(het *h, int32_t y, const het_scores *s)
-{
-    const int32_t target = ferry_i_argmax(h->k, s->ft);
-
-    for (int64_t i = 0; i < h->n; i++) {
-        h->source[i].mt += target != y;
-        h->source[i].ms += ferry_i_argmax(h->k, s->fs + i * h->k) != y;
-        h->source[i].mi += ferry_i_argmax(h->k, s->f + i * h->k) != y;
-    }
-}
-
-static void count_losses(het *h, int32_t y, const het_scores *s)
+/* OMTL-MC: the larger loss of a pair counts, and that of a source above the whole's. */
+static void count_losses(hedge *h, int32_t y, const hedge_scores *s)
 {
     const double all = loss_of(h->k, s->total, y);
 
@@ -191,21 +188,20 @@ static void count_losses(het *h, int32_t y, const het_scores *s)
     }
 }
 
-ferry_pa_step ferry_i_het_learn(het *h, const ferry_row *x, int32_t y, const int32_t *votes,
-                                const het_scores *s)
+ferry_pa_step ferry_i_hedge_learn(hedge *h, const ferry_row *x, int32_t y,
+                                  const int32_t *votes, const hedge_scores *s)
 {
     ferry_pa_step step = {.r = -1};
     const double *z = s->z;
 
-    if (h->rule == HET_LOSSES)
+    if (!votes && h->rule == HEDGE_MISTAKES) ferry_i_hedge_votes(h, s, s->votes);
+    if (h->rule == HEDGE_LOSSES)
         count_losses(h, y, s);
-    else if (votes)
-        count_mistakes(h, y, votes);
     else
-        count_mistakes_of(h, y, s);
+        count_mistakes(h, y, votes ? votes : s->votes);
     if (h->wt) step = ferry_i_pa_learn(h->wt, x, ferry_i_row_norm2(x), y, s->ft);
     for (int64_t i = 0; i < h->n; i++) {
-        het_source *o = &h->source[i];
+        hedge_source *o = &h->source[i];
         const ferry_row in = {o->rank, NULL, z};
         if (o->wt)
             step = ferry_i_pa_learn(o->wt, &in, ferry_i_row_norm2(&in), y,

@@ -1,4 +1,4 @@
-/* CDSPP's eigenproblem: exactly and fast, and the plain way (cdspp.h).
+/* CDSPP's eigenproblem (cdspp.h), exactly and without ever forming it.
  *
  * With Bs = Xs Ls Xs' + alpha I and Bt likewise, Ms Mt' pt = lambda Bs ps and Mt Ms' ps =
  * lambda Bt pt, so the positive eigenvalues are the singular values of Bs^-1/2 Ms Mt'
@@ -6,12 +6,19 @@
  *
  *   Gs = Ms' Bs^-1 Ms = Ts' Ts,   Gt = Mt' Bt^-1 Mt = Tt' Tt,   Ts Tt' = U S V',
  *   Ps = Bs^-1 Ms Tt' V S^-1 / sqrt 2,   Pt = Bt^-1 Mt Ts' U S^-1 / sqrt 2.
+ *
+ * No root is inverted: a singular value of 0 is simply dropped. Each side needs B^-1 M and
+ * G alone, by a Cholesky factorisation in samples (by_samples) or in features (by_features),
+ * whichever are fewer; then everything is as small as the number of shared classes. At
+ * ds + dt = 6144, 1495 samples and 65 classes this is a hundred times faster than the dense
+ * eigenproblem (tests/oracle/cdspp_dense.c), and equal to 1e-14.
  */
+#include "learn/cdspp.h"
+
 #include <math.h>
 #include <string.h>
 
 #include "learn/rows.h"
-#include "methods/cdspp/cdspp.h"
 
 /* Largest size of a matrix to factor: 2 GiB. */
 enum { MOST = 16384 };
@@ -43,19 +50,24 @@ typedef struct side {
     ferry_small *g;  /* shared x shared: M' B^-1 M */
 } side;
 
-void ferry_i_cdspp_root(int64_t n, const int32_t *y, int64_t k, const int64_t *own,
-                        const int64_t *other, double *v, double *sum)
+/* v (n) <- F v, F = L^1/2 for L = diag(own_k + other_k / 2) - Y Y'. In closed form, since L
+ * has in each class the eigenvalue other_k / 2 for the vector of ones and own_k + other_k / 2
+ * otherwise: (F v)_j = sqrt(a_k) v_j + (sqrt(o_k / 2) - sqrt(a_k)) mean_k(v). That also holds
+ * where other_k = 0, when L is singular. sum (k) is scratch. */
+static void times_root(const side *s, double *v, double *sum)
 {
-    memset(sum, 0, (size_t)k * sizeof *sum);
+    const int64_t n = s->x->rows;
+
+    memset(sum, 0, (size_t)s->k * sizeof *sum);
     for (int64_t j = 0; j < n; j++)
-        sum[y[j]] += v[j];
+        sum[s->y[j]] += v[j];
     for (int64_t j = 0; j < n; j++) {
-        const double c = (double)own[y[j]], o = 0.5 * (double)other[y[j]];
-        v[j] = sqrt(c + o) * v[j] + (sqrt(o) - sqrt(c + o)) * sum[y[j]] / c;
+        const double c = (double)s->own[s->y[j]], o = 0.5 * (double)s->other[s->y[j]];
+        v[j] = sqrt(c + o) * v[j] + (sqrt(o) - sqrt(c + o)) * sum[s->y[j]] / c;
     }
 }
 
-/* Mean of g and its transpose: rounding apart it is symmetric. */
+/* g <- (g + g') / 2: equal but for rounding, and eigh wants it exact. */
 static void symmetric(ferry_small *g)
 {
     for (int64_t i = 0; i < g->rows; i++)
@@ -78,16 +90,15 @@ static void class_columns(const side *s, const ferry_small *gram, ferry_small *o
         }
 }
 
-/* a <- alpha I + F a F. */
+/* a <- alpha I + F a F, F = L^1/2. F works on columns, a is symmetric: F a is done column
+ * by column, the result transposed, and done again. */
 static void between_roots(const side *s, double alpha, ferry_small *a, double *sum)
 {
     const int64_t n = a->rows;
 
-    /* rows from the columns before: a is symmetric, so F a is done on columns, the result
-     * transposed, and done again */
     for (int pass = 0; pass < 2; pass++) {
         for (int64_t j = 0; j < n; j++)
-            ferry_i_cdspp_root(n, s->y, s->k, s->own, s->other, a->data + j * n, sum);
+            times_root(s, a->data + j * n, sum);
         for (int64_t j = 0; j < n; j++)
             for (int64_t i = 0; i < j; i++) {
                 const double t = FERRY_AT(a, i, j);
@@ -124,7 +135,7 @@ static ferry_status by_samples(ferry_ctx *ctx, side *s, double alpha)
     FERRY_TRY(ferry_e(ctx)->chol(ctx, a));
     ferry_e(ctx)->chol_solve(ctx, a, e);
     for (int64_t c = 0; c < s->shared; c++)
-        ferry_i_cdspp_root(n, s->y, s->k, s->own, s->other, e->data + c * n, sum);
+        times_root(s, e->data + c * n, sum);
     ferry_e(ctx)->gemm(ctx, true, false, 1, xxy, e, 0, s->g);
     for (int64_t j = 0; j < n; j++)
         for (int64_t c = 0; c < s->shared; c++)
@@ -139,7 +150,7 @@ done:
     return st;
 }
 
-/* m (d x k) <- class sums. */
+/* M = X Y (d x k): class sums. */
 static ferry_status class_sums(ferry_ctx *ctx, const side *s, ferry_block **out)
 {
     ferry_status st = FERRY_OK;
@@ -152,7 +163,7 @@ done:
     return st;
 }
 
-/* X with each sample times sqrt(c_k + o_k / 2). */
+/* X diag(a)^1/2: each sample times sqrt(c_k + o_k / 2), so that xtx gives X diag(a) X'. */
 static ferry_status weighted(ferry_ctx *ctx, const side *s, ferry_matrix **out)
 {
     ferry_status st = FERRY_OK;
@@ -171,7 +182,8 @@ done:
     return st;
 }
 
-/* B (d x d) <- X diag(a) X' - M M' + alpha I, M of all classes here. */
+/* B (d x d) <- X L X' + alpha I = X diag(a) X' - M M' + alpha I. M has all classes here,
+ * also those that the other side lacks: they hold samples together too. */
 static ferry_status make_b(ferry_ctx *ctx, const side *s, double alpha,
                            const ferry_block *m, ferry_small *b)
 {
@@ -189,7 +201,8 @@ done:
     return st;
 }
 
-/* n > d: B itself. */
+/* n > d: B itself is the smaller matrix. B^-1 M and G = M' B^-1 M from its Cholesky
+ * factor. */
 static ferry_status by_features(ferry_ctx *ctx, side *s, double alpha)
 {
     ferry_status st = FERRY_OK;
@@ -219,6 +232,7 @@ done:
     return st;
 }
 
+/* bm = B^-1 M and g = M' B^-1 M of one side. O(n d min(n, d) + min(n, d)^3 / 3). */
 static ferry_status solve_side(ferry_ctx *ctx, side *s, double alpha)
 {
     ferry_status st = FERRY_OK;
@@ -226,8 +240,7 @@ static ferry_status solve_side(ferry_ctx *ctx, side *s, double alpha)
 
     FERRY_NEED(
         ctx, least <= MOST, FERRY_ENEEDS,
-        "cdspp: %lld labelled rows with %lld features: one of the two may be at most "
-        "%d",
+        "cdspp: %lld labelled rows with %lld features: one of the two may be at most %d",
         (long long)n, (long long)d, (int)MOST);
     FERRY_TRY(ferry_i_block_new(ctx, d, s->shared, &s->bm));
     FERRY_TRY(ferry_i_small_new(ctx, s->shared, s->shared, &s->g));
@@ -286,7 +299,7 @@ static void turn(cdspp *out, int64_t c)
         FERRY_AT(out->r, i, c) *= -1;
 }
 
-/* The K x K part. */
+/* From Gs and Gt (shared x shared) to Ps and Pt: the one place where both sides meet. */
 static ferry_status join(ferry_ctx *ctx, const side *s, const side *t, int64_t dims,
                          cdspp *out)
 {
@@ -374,80 +387,6 @@ done:
     ferry_i_small_free(s.g);
     ferry_i_block_free(t.bm);
     ferry_i_small_free(t.g);
-    if (st != FERRY_OK) ferry_i_cdspp_clear(out);
-    return st;
-}
-
-/* ---- the plain way ---- */
-
-/* Put one side's B + alpha I and class sums into the whole, at feature `from`. */
-static ferry_status place(ferry_ctx *ctx, const side *s, double alpha, int64_t from,
-                          ferry_small *b, ferry_block **m)
-{
-    ferry_status st = FERRY_OK;
-    const int64_t d = s->x->cols;
-    ferry_small *own = NULL;
-
-    FERRY_TRY(class_sums(ctx, s, m));
-    FERRY_TRY(ferry_i_small_new(ctx, d, d, &own));
-    FERRY_TRY(make_b(ctx, s, alpha, *m, own));
-    for (int64_t j = 0; j < d; j++)
-        memcpy(&FERRY_AT(b, from, from + j), &FERRY_AT(own, 0, j),
-               (size_t)d * sizeof *own->data);
-done:
-    ferry_i_small_free(own);
-    return st;
-}
-
-ferry_status ferry_i_cdspp_dense(ferry_ctx *ctx, const cdspp_problem *p, int64_t dims,
-                                 cdspp *out)
-{
-    ferry_status st = FERRY_OK;
-    const int64_t ds = p->s.x->cols, dt = p->t.x->cols, n = ds + dt;
-    int64_t *counts = NULL;
-    ferry_small *a = NULL, *b = NULL;
-    ferry_block *ms = NULL, *mt = NULL;
-    double *w = ferry_i_calloc(n, sizeof *w);
-
-    *out = (cdspp){0};
-    FERRY_HAVE(ctx, w);
-    FERRY_TRY(count(ctx, p, &counts, out));
-    const side s = {
-        .x = p->s.x, .y = p->s.y, .k = p->k, .own = counts, .other = counts + p->k};
-    const side t = {
-        .x = p->t.x, .y = p->t.y, .k = p->k, .own = counts + p->k, .other = counts};
-    FERRY_TRY(ferry_i_small_new(ctx, n, n, &a));
-    FERRY_TRY(ferry_i_small_new(ctx, n, n, &b));
-    FERRY_TRY(place(ctx, &s, p->alpha, 0, b, &ms));
-    FERRY_TRY(place(ctx, &t, p->alpha, ds, b, &mt));
-    for (int64_t i = 0; i < ds; i++) /* Ms Mt' */
-        for (int64_t j = 0; j < dt; j++)
-            for (int64_t k = 0; k < p->k; k++) {
-                FERRY_AT(a, i, ds + j) += FERRY_ROW(ms, i)[k] * FERRY_ROW(mt, j)[k];
-                FERRY_AT(a, ds + j, i) = FERRY_AT(a, i, ds + j);
-            }
-    FERRY_TRY(ferry_e(ctx)->eigh2(ctx, a, b, w));
-    while (out->rank < out->shared && out->rank < n &&
-           w[n - 1 - out->rank] > 1e-10 * w[n - 1])
-        out->rank++;
-    if (dims > 0 && out->rank > dims) out->rank = dims;
-    FERRY_TRY(ferry_i_block_new(ctx, ds, out->rank, &out->ps));
-    FERRY_TRY(ferry_i_block_new(ctx, dt, out->rank, &out->pt));
-    for (int64_t c = 0; c < out->rank; c++) {
-        out->lambda[c] = w[n - 1 - c];
-        for (int64_t i = 0; i < ds; i++)
-            FERRY_ROW(out->ps, i)[c] = FERRY_AT(a, i, n - 1 - c);
-        for (int64_t i = 0; i < dt; i++)
-            FERRY_ROW(out->pt, i)[c] = FERRY_AT(a, ds + i, n - 1 - c);
-        turn(out, c);
-    }
-done:
-    ferry_i_free(w);
-    ferry_i_free(counts);
-    ferry_i_small_free(a);
-    ferry_i_small_free(b);
-    ferry_i_block_free(ms);
-    ferry_i_block_free(mt);
     if (st != FERRY_OK) ferry_i_cdspp_clear(out);
     return st;
 }

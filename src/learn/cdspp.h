@@ -10,11 +10,12 @@
  *   A = [0, Ms Mt'; Mt Ms', 0],  B = blockdiag(Xs Ls Xs', Xt Lt Xt'),
  *   Ls = diag(cs_k + ct_k / 2) - Ys Ys',  Lt = diag(ct_k + cs_k / 2) - Yt Yt'.
  *
- * A has rank at most twice the number of classes that both have, and at most that many
- * eigenvalues are positive: the dimensions there are.
+ * A draws samples of one class together across the domains, B holds them together within
+ * each, alpha keeps P small. A has rank at most twice the number of classes that both have,
+ * and at most that many eigenvalues are positive: the dimensions there are.
  */
-#ifndef FERRY_CDSPP_H
-#define FERRY_CDSPP_H
+#ifndef FERRY_LEARN_CDSPP_H
+#define FERRY_LEARN_CDSPP_H
 
 #include "linalg/linalg.h"
 
@@ -44,19 +45,10 @@ typedef struct cdspp {
 } cdspp;
 
 /* Exact, by the smaller of n and d on each side and a small singular value decomposition.
- * dims: at most so many dimensions (0: all there are). No shared class gives rank 0. */
+ * dims: at most so many dimensions (0: all there are). No shared class gives rank 0.
+ * Cost for each side: O(n d m + m^3), m = min(n, d) <= 16384; memory m^2. */
 ferry_status ferry_i_cdspp(ferry_ctx *ctx, const cdspp_problem *p, int64_t dims,
                            cdspp *out);
-/* The same as one dense eigenproblem of size ds + dt: the slow way, to compare with. Sets
- * rank, lambda, ps and pt. */
-ferry_status ferry_i_cdspp_dense(ferry_ctx *ctx, const cdspp_problem *p, int64_t dims,
-                                 cdspp *out);
 void ferry_i_cdspp_clear(cdspp *c);
-
-/* v (n) <- L^1/2 v for L = diag(own_k + other_k / 2) - Y Y'. In closed form, since L has
- * in each class the eigenvalue other_k / 2 for the vector of ones and own_k + other_k / 2
- * otherwise. sum (k) is scratch. */
-void ferry_i_cdspp_root(int64_t n, const int32_t *y, int64_t k, const int64_t *own,
-                        const int64_t *other, double *v, double *sum);
 
 #endif

@@ -1,0 +1,64 @@
+/* The stream (hetomtl.h): a row is seen and answered, its label is heard later. Mode paper
+ * is the two-level hedge's (shared/hedge_model.c). */
+#include <string.h>
+
+#include "methods/hetomtl/hetomtl.h"
+
+/* The running means of mode ferry change with every row, labelled or not. */
+static bool watches(const void *state)
+{
+    return ((const hetomtl *)state)->paper == NULL;
+}
+
+static int64_t votes_size(const void *state)
+{
+    const hetomtl *m = state;
+
+    return m->paper ? ferry_i_hedge_votes_size(m->paper) : EXPERTS;
+}
+
+static ferry_status see(ferry_ctx *ctx, void *state, const ferry_row *x, int64_t k,
+                        double *score, int32_t *votes)
+{
+    ferry_status st = FERRY_OK;
+    hetomtl *m = state;
+    experts *e = &m->e;
+
+    if (m->paper) return ferry_i_hedge_see(ctx, m->paper, x, k, score, votes);
+    FERRY_TRY(ferry_i_online_check(ctx, x, e->d, k, e->k));
+    memset(score, 0, (size_t)k * sizeof *score);
+    ferry_i_experts_watch(e, x); /* x itself counts, as when its label comes */
+    ferry_i_experts_look(e, x, &e->room, score);
+    for (int i = 0; votes && i < EXPERTS; i++)
+        votes[i] = ferry_i_argmax(e->k, e->room.f + i * e->k);
+done:
+    return st;
+}
+
+static ferry_status learn(ferry_ctx *ctx, void *state, const ferry_row *x, int32_t cls,
+                          const int32_t *votes)
+{
+    ferry_status st = FERRY_OK;
+    hetomtl *m = state;
+
+    if (m->paper) return ferry_i_hedge_hear(ctx, m->paper, x, cls, votes);
+    FERRY_TRY(ferry_i_online_check(ctx, x, m->e.d, 0, 0));
+    FERRY_TRY(ferry_i_experts_learn(ctx, &m->e, x, cls, votes));
+done:
+    return st;
+}
+
+static int64_t parts(const void *state, const char **names, double *w)
+{
+    const hetomtl *m = state;
+
+    if (m->paper) return ferry_i_hedge_parts(m->paper, names, w);
+    for (int64_t i = 0; w && i < EXPERTS; i++) {
+        names[i] = ferry_i_expert_names[i];
+        w[i] = m->e.w[i];
+    }
+    return EXPERTS;
+}
+
+const ferry_online ferry_i_hetomtl_rounds = {
+    .watches = watches, .votes = votes_size, .see = see, .learn = learn, .parts = parts};

@@ -1,0 +1,80 @@
+/* The offline part of mode ferry (hetomtl.h): what the experts know before the stream
+ * begins. */
+#include <math.h>
+#include <string.h>
+
+#include "methods/hetomtl/hetomtl.h"
+
+/* count[c] <- mean number of labelled rows of class c over the sources (per_class: at most
+ * so many). All that the class codes, and so mode ferry, take from a source. */
+static ferry_status count_sources(ferry_ctx *ctx, const ferry_task *task, int64_t per_class,
+                                  int64_t k, double *count)
+{
+    ferry_status st = FERRY_OK;
+    const double n = (double)ferry_i_task_count_role(task, FERRY_SOURCE);
+    const double most = per_class > 0 ? (double)per_class : INFINITY;
+    const ferry_domain *d = NULL;
+    double *one = NULL;
+
+    FERRY_NEW(ctx, one, k);
+    for (int64_t s = 0; (d = ferry_i_task_role(task, FERRY_SOURCE, s)); s++) {
+        memset(one, 0, (size_t)k * sizeof *one);
+        for (int64_t i = 0; d->labels && i < d->labels->n; i++)
+            if (ferry_i_labels_has(d->labels, i)) one[d->labels->cls[i]]++;
+        for (int64_t c = 0; c < k; c++)
+            count[c] += fmin(one[c], most) / n;
+    }
+done:
+    ferry_i_free(one);
+    return st;
+}
+
+/* The labelled rows in a random order; the running means know all of them first. At most
+ * twice `keep` of them stay for the codes. */
+static ferry_status learn_rows(ferry_ctx *ctx, const online_rows *r, int64_t keep,
+                               experts *e, bool *finish)
+{
+    ferry_status st = FERRY_OK;
+    int64_t *order = NULL;
+    ferry_rng rng;
+
+    ferry_i_rng_for(ctx, &rng, "hetomtl");
+    FERRY_TRY(ferry_i_online_order(ctx, &rng, r->n, &order));
+    for (int64_t i = 0; i < r->n; i++) {
+        const ferry_row x = ferry_i_matrix_row(r->x, r->row[i]);
+        ferry_i_experts_watch(e, &x);
+    }
+    for (int64_t i = 0; i < r->n && !*finish; i++) {
+        const ferry_row x = ferry_i_matrix_row(r->x, r->row[order[i]]);
+        const ferry_row unit = ferry_i_experts_step(e, &x, r->cls[order[i]]);
+        if (i % 1024 == 1023)
+            FERRY_TRY(ferry_i_progress(ctx, "hetomtl", i + 1, r->n, NAN, finish));
+        if (i >= 2 * keep && i >= 1) continue;
+        FERRY_TRY(ferry_i_codes_offline(ctx, &e->codes, &unit, r->cls[order[i]]));
+    }
+done:
+    ferry_i_free(order);
+    return st;
+}
+
+ferry_status ferry_i_hetomtl_solve(ferry_ctx *ctx, const ferry_task *task,
+                                   const hetomtl_options *o, experts *e, bool *finish)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t k = ferry_i_ids_count(task->names);
+    const ferry_domain *target = NULL;
+    online_rows r = {0};
+
+    FERRY_TRY(ferry_i_task_target(ctx, task, &target));
+    FERRY_TRY(ferry_i_online_rows(ctx, target, &r));
+    FERRY_TRY(ferry_i_experts_new(ctx, k, r.d, o, e));
+    FERRY_TRY(ferry_i_online_fill(ctx, &r, &e->fill));
+    FERRY_TRY(ferry_i_codes_new(ctx, k, r.d, !r.x->dense, o->keep, o->grow, &e->codes));
+    FERRY_TRY(count_sources(ctx, task, o->hedge.per_class, k, e->codes.o));
+    FERRY_TRY(learn_rows(ctx, &r, o->keep, e, finish));
+    FERRY_TRY(ferry_i_codes_solve(ctx, &e->codes, o->hedge.alpha));
+    ferry_i_diag_real(ctx, "instances", (double)r.n);
+done:
+    ferry_i_online_rows_clear(&r);
+    return st;
+}

@@ -1,0 +1,164 @@
+/* The two-level hedge: algorithm 1 of HetOMTL-CDSPP (heterogeneous online multi-source
+ * transfer with cross-domain structure preserving projection, 2023; corrected where it is
+ * misprinted), which hetomtl (mode paper) and omtlmc share.
+ *
+ * Offline, for source i: (Ps, Pt) = CDSPP (learn/cdspp.h), Z = [Ps'Xs, Pt'Xt], one
+ * passive-aggressive pass (learn/pa.h) over Z gives W_Si; one over Xt gives W_T.
+ *                                                                            hedge_fit.c
+ * Online, for a sample x of unit length:                                     hedge.c
+ *
+ *   fS_i = W_Si Pt_i'x,  fT = W_T x,  f_i = u_i fS_i + v_i fT,  F = sum_i alpha_i f_i
+ *
+ * and argmax F is the answer. When its label y comes, a PA step of W_T and
+ *
+ *   u_i *= beta1^[argmax fS_i != y],  v_i *= beta1^[argmax fT != y],
+ *   alpha_i *= beta2^[argmax f_i != y],  (u_i, v_i) and alpha scaled to sum 1.
+ *
+ * The weights are functions of counts of mistakes, which is what is kept: nothing
+ * underflows, and a log of labels replays to the same bits.
+ *   u_i = 1 / (1 + beta1^(M_T - M_Si)),  alpha_i = beta2^M_i / sum_j beta2^M_j.
+ *
+ * OMTL-MC compares losses instead: u_i *= beta1^[loss of fS_i > loss of fT_i], v_i the other
+ * way round, alpha_i *= beta2^[loss of f_i > loss of F]; and its target learners live in the
+ * projected spaces, one for each source.
+ */
+#ifndef FERRY_HEDGE_H
+#define FERRY_HEDGE_H
+
+#include "learn/cdspp.h"
+#include "methods/shared/online.h"
+
+typedef enum hedge_rule { HEDGE_MISTAKES, HEDGE_LOSSES } hedge_rule;
+typedef enum hedge_post { HEDGE_POST_NONE, HEDGE_POST_L2, HEDGE_POST_CENTRED } hedge_post;
+
+/* Pt = Q R, and Q depends on the target and the class counts of the source alone: sources
+ * with equal counts share it, and c(x) = Q'x is computed once for all of them. */
+typedef struct hedge_group {
+    int64_t s; /* codes */
+    double *q; /* s x d */
+} hedge_group;
+
+typedef struct hedge_source {
+    char *name;
+    int64_t group, rank;
+    double *r;      /* rank x s: z = R'c(x) */
+    double *mu;     /* rank: mean of Z */
+    ferry_pa *ws;   /* k x rank; never changes online */
+    ferry_pa *wt;   /* losses: the target's learner here */
+    int64_t ms, mt; /* M_Si, and M_T (losses: how often the target's loss was larger) */
+    int64_t mi;     /* M_i */
+} hedge_source;
+
+typedef struct hedge {
+    hedge_rule rule;
+    hedge_post post;
+    double beta1, beta2;
+    int64_t k, d, n;
+    hedge_group *group;
+    int64_t n_groups;
+    hedge_source *source; /* n */
+    ferry_pa *wt;         /* W_T; NULL for losses */
+} hedge;
+
+/* Everything about one sample, all from the same weights. */
+typedef struct hedge_scores {
+    double *c;           /* codes, group after group */
+    double *z;           /* projections, source after source */
+    double *fs, *ft, *f; /* n x k each; ft is one row unless the rule is losses */
+    double *total;       /* k: F */
+    double *all;         /* the memory of these */
+    int32_t *votes;      /* 2 n + 1: scratch of learn */
+    int64_t k;           /* classes there is room for */
+} hedge_scores;
+
+ferry_status ferry_i_hedge_scores_new(ferry_ctx *ctx, const hedge *h, int64_t k,
+                                      hedge_scores *out);
+void ferry_i_hedge_scores_clear(hedge_scores *s);
+void ferry_i_hedge_clear(hedge *h);
+
+double ferry_i_hedge_u(const hedge *h, int64_t i); /* v_i = 1 - u_i */
+double ferry_i_hedge_alpha(const hedge *h, int64_t i);
+
+/* z (rank numbers) as option `post` wants it after the projection. */
+void ferry_i_hedge_after(const hedge *h, const hedge_source *s, double *z);
+/* All scores of x, a row without missing cells of unit length. O(k (d + sum of ranks)). */
+void ferry_i_hedge_look(const hedge *h, const ferry_row *x, hedge_scores *s);
+/* votes[0..2n]: argmax of fT, of each fS_i, of each f_i. */
+void ferry_i_hedge_votes(const hedge *h, const hedge_scores *s, int32_t *votes);
+/* Room for classes up to k in all learners; as before when one has no memory. */
+ferry_status ferry_i_hedge_classes(ferry_ctx *ctx, hedge *h, int64_t k);
+/* Count the mistakes in votes (NULL: those of s), then a step of the target's learner from
+ * the scores in s. The last source's step is returned (they are one unless the rule is
+ * losses). */
+ferry_pa_step ferry_i_hedge_learn(hedge *h, const ferry_row *x, int32_t y,
+                                  const int32_t *votes, const hedge_scores *s);
+
+/* ---- offline (hedge_fit.c) ---- */
+
+typedef struct hedge_options {
+    double alpha, C, beta1, beta2, horizon;
+    int variant, post;
+    int64_t per_class;
+} hedge_options;
+
+/* Lines of an option table whose struct begins with hedge_options. */
+#define HEDGE_OPTS                                                                         \
+    FERRY_OPT(hedge_options, REAL, alpha, 1, 1e-12, 1e12, "CDSPP: weight of |P|^2"),       \
+        FERRY_OPT_ONE_OF(hedge_options, post, "none|l2|centred", "none",                   \
+                         "what comes after the projection: unit length, after centring"),  \
+        FERRY_OPT_ONE_OF(hedge_options, variant, "pa|pa1|pa2|printed", "pa1",              \
+                         "how large a step may be; printed: the paper's formula"),         \
+        FERRY_OPT(hedge_options, REAL, C, 1, 1e-12, 1e12,                                  \
+                  "largest step of pa1 (pa2: 1 / (2 C))"),                                 \
+        FERRY_OPT(hedge_options, REAL, beta1, 0.9, 1e-9, 1,                                \
+                  "a mistake leaves so much of a learner's weight"),                       \
+        FERRY_OPT(hedge_options, REAL, beta2, 0.9, 1e-9, 1,                                \
+                  "... and so much of a source's"),                                        \
+        FERRY_OPT(hedge_options, REAL, horizon, 0, 0, 1e15,                                \
+                  "rounds to come: sets both betas as in the paper; 0: as set"),           \
+        FERRY_OPT(hedge_options, INT, per_class, 0, 0, 1e9,                                \
+                  "rows of each class drawn from each source; 0: all")
+
+/* At most per_class (0: all) labelled rows of each class, drawn by rng; in order. */
+void ferry_i_hedge_draw(online_rows *r, int64_t k, int64_t per_class, ferry_rng *rng,
+                        int64_t *order, int64_t *count);
+
+/* ---- the model: a hedge, and rows as it wants them (hedge_model.c) ---- */
+
+typedef struct hedge_model {
+    double *fill; /* d: what missing cells take */
+    double *row;  /* d: the row at hand, filled, of unit length */
+    /* The row that was seen last, when nothing has been learned since: its scores in s are
+     * those of now, and row is made from it. Most labels come right after their row. */
+    double *last;   /* d: its values */
+    int32_t *index; /* d: its columns, when it is sparse */
+    int64_t last_n; /* -1: there is none */
+    bool last_sparse;
+    hedge h;
+    hedge_scores s;
+} hedge_model;
+
+/* `method` is for messages. Whether the task has what it takes: labels of a source and of
+ * the target, one view in each. */
+ferry_status ferry_i_hedge_fits(ferry_ctx *ctx, const char *method, const ferry_task *task);
+/* Learn from all sources and the target's labelled rows. Sources without a class of the
+ * target are left out, which is said. */
+ferry_status ferry_i_hedge_fit(ferry_ctx *ctx, const char *method, hedge_rule rule,
+                               const ferry_task *task, const hedge_options *o,
+                               hedge_model **out);
+void ferry_i_hedge_model_free(void *model);
+/* Room for rows and scores of m->h. */
+ferry_status ferry_i_hedge_room(ferry_ctx *ctx, hedge_model *m);
+/* As the members of ferry_online and ferry_method of these names. */
+int64_t ferry_i_hedge_votes_size(const void *model);
+ferry_status ferry_i_hedge_see(ferry_ctx *ctx, void *model, const ferry_row *x, int64_t k,
+                               double *score, int32_t *votes);
+ferry_status ferry_i_hedge_hear(ferry_ctx *ctx, void *model, const ferry_row *x,
+                                int32_t cls, const int32_t *votes);
+int64_t ferry_i_hedge_parts(const void *model, const char **names, double *w);
+ferry_status ferry_i_hedge_predict(ferry_ctx *ctx, const void *model, const ferry_domain *d,
+                                   ferry_prediction *p);
+ferry_status ferry_i_hedge_save(ferry_ctx *ctx, const void *model, ferry_dict *dict);
+ferry_status ferry_i_hedge_load(ferry_ctx *ctx, const ferry_dict *dict, void **model);
+
+#endif

@@ -1,0 +1,276 @@
+/* The offline part of the two-level hedge (hedge.h): a projection and a learner for each
+ * source, a learner for the target. */
+#include <math.h>
+#include <string.h>
+
+#include "methods/shared/hedge.h"
+
+/* The rows without missing cells, of unit length. */
+static ferry_status unit_rows(ferry_ctx *ctx, const online_rows *r, const double *fill,
+                              ferry_matrix **out)
+{
+    ferry_status st = FERRY_OK;
+
+    FERRY_TRY(ferry_i_matrix_take(ctx, r->x, r->n, r->row, r->d, NULL, out));
+    for (int64_t i = 0; i < r->n; i++) {
+        const ferry_row x = ferry_i_matrix_row(*out, i);
+        double *value = (double *)(uintptr_t)x.value; /* ours: just made */
+        ferry_row filled;
+        ferry_i_row_filled(&x, fill, value, &filled);
+        ferry_i_row_unit(x.n, value);
+    }
+done:
+    return st;
+}
+
+void ferry_i_hedge_draw(online_rows *r, int64_t k, int64_t per_class, ferry_rng *rng,
+                        int64_t *order, int64_t *count)
+{
+    int64_t kept = 0;
+
+    if (per_class == 0) return;
+    memset(count, 0, (size_t)k * sizeof *count);
+    for (int64_t i = 0; i < r->n; i++)
+        order[i] = i;
+    ferry_i_rng_shuffle(rng, r->n, order);
+    for (int64_t i = 0; i < r->n; i++) /* -1: not drawn */
+        if (count[r->cls[order[i]]]++ >= per_class) r->row[order[i]] = -1;
+    for (int64_t i = 0; i < r->n; i++) {
+        if (r->row[i] < 0) continue;
+        r->row[kept] = r->row[i];
+        r->cls[kept++] = r->cls[i];
+    }
+    r->n = kept;
+}
+
+/* A learner after one PA pass over the rows of z in a random order. */
+static ferry_status pass(ferry_ctx *ctx, const hedge_options *o, int64_t k,
+                         const ferry_matrix *z, const int32_t *y, ferry_rng *rng,
+                         ferry_pa **out)
+{
+    ferry_status st = FERRY_OK;
+    int64_t *order = NULL;
+    double *f = NULL;
+
+    FERRY_NEW(ctx, f, k);
+    FERRY_TRY(ferry_i_pa_new(ctx, (ferry_pa_kind)o->variant, o->C, k, z->cols, false, out));
+    FERRY_TRY(ferry_i_online_order(ctx, rng, z->rows, &order));
+    for (int64_t i = 0; i < z->rows; i++) {
+        const ferry_row x = ferry_i_matrix_row(z, order[i]);
+        ferry_i_pa_scores(*out, &x, f);
+        (void)ferry_i_pa_learn(*out, &x, ferry_i_row_norm2(&x), y[order[i]], f);
+    }
+done:
+    ferry_i_free(order);
+    ferry_i_free(f);
+    return st;
+}
+
+/* The group with the codes Q of c, added when no earlier source has the same. */
+static ferry_status find_group(ferry_ctx *ctx, hedge *h, const cdspp *c, int64_t *out)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t s = c->shared;
+    double *q = NULL;
+    hedge_group *more = NULL;
+
+    FERRY_NEW(ctx, q, s * h->d);
+    for (int64_t j = 0; j < h->d; j++)
+        for (int64_t i = 0; i < s; i++)
+            q[i * h->d + j] = FERRY_ROW(c->q, j)[i];
+    for (*out = 0; *out < h->n_groups; ++*out)
+        if (h->group[*out].s == s &&
+            memcmp(h->group[*out].q, q, (size_t)(s * h->d) * sizeof *q) == 0)
+            goto done;
+    more = ferry_i_realloc(h->group, h->n_groups + 1, sizeof *more);
+    FERRY_HAVE(ctx, more);
+    h->group = more;
+    h->group[h->n_groups++] = (hedge_group){s, q};
+    q = NULL;
+done:
+    ferry_i_free(q);
+    return st;
+}
+
+/* z (ns + nt rows) <- [Ps'Xs, Pt'Xt]', its mean into s->mu; then what comes after the
+ * projection. */
+static ferry_status project(ferry_ctx *ctx, const hedge *h, const cdspp *c,
+                            const cdspp_problem *p, hedge_source *s, ferry_matrix **out)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t ns = p->s.x->rows, nt = p->t.x->rows, n = ns + nt;
+
+    FERRY_TRY(ferry_i_matrix_dense(ctx, n, c->rank, out));
+    double *z = (*out)->dense;
+    ferry_block zs = {ns, c->rank, z}, zt = {nt, c->rank, z + ns * c->rank};
+    ferry_e(ctx)->mul(ctx, 1, p->s.x, c->ps, 0, &zs);
+    ferry_e(ctx)->mul(ctx, 1, p->t.x, c->pt, 0, &zt);
+    for (int64_t i = 0; i < n * c->rank; i++)
+        s->mu[i % c->rank] += z[i] / (double)n;
+    for (int64_t i = 0; i < n; i++)
+        ferry_i_hedge_after(h, s, z + i * c->rank);
+done:
+    return st;
+}
+
+/* Everything of one source but its name: R, its group, W_S, and for losses W_T in the
+ * projected space. */
+static ferry_status learn_source(ferry_ctx *ctx, const hedge_options *o, const cdspp *c,
+                                 const cdspp_problem *p, ferry_rng *rng, hedge *h,
+                                 hedge_source *s)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t ns = p->s.x->rows, nt = p->t.x->rows;
+    ferry_matrix *z = NULL;
+    int32_t *y = NULL;
+
+    s->rank = c->rank;
+    FERRY_NEW(ctx, s->mu, c->rank);
+    FERRY_NEW(ctx, s->r, c->rank * c->shared);
+    FERRY_NEW(ctx, y, ns + nt);
+    for (int64_t i = 0; i < c->rank; i++)
+        for (int64_t j = 0; j < c->shared; j++)
+            s->r[i * c->shared + j] = FERRY_AT(c->r, j, i);
+    memcpy(y, p->s.y, (size_t)ns * sizeof *y);
+    memcpy(y + ns, p->t.y, (size_t)nt * sizeof *y);
+    FERRY_TRY(find_group(ctx, h, c, &s->group));
+    FERRY_TRY(project(ctx, h, c, p, s, &z));
+    FERRY_TRY(pass(ctx, o, h->k, z, y, rng, &s->ws));
+    if (h->rule == HEDGE_LOSSES) {
+        const ferry_matrix own = {.rows = nt,
+                                  .cols = c->rank,
+                                  .nnz = nt * c->rank,
+                                  .dense = z->dense + ns * c->rank};
+        FERRY_TRY(pass(ctx, o, h->k, &own, y + ns, rng, &s->wt));
+    }
+done:
+    ferry_i_matrix_free(z);
+    ferry_i_free(y);
+    return st;
+}
+
+/* Source d as number h->n, or left out when it has no class of the target. */
+static ferry_status add_source(ferry_ctx *ctx, const char *method, const ferry_domain *d,
+                               const hedge_options *o, const cdspp_side *t, ferry_rng *rng,
+                               hedge *h)
+{
+    ferry_status st = FERRY_OK;
+    online_rows r = {0};
+    double *fill = NULL;
+    ferry_matrix *xs = NULL;
+    int64_t *order = NULL, *count = NULL;
+    cdspp c = {0};
+
+    FERRY_TRY(ferry_i_online_rows(ctx, d, &r));
+    FERRY_NEW(ctx, order, r.n);
+    FERRY_NEW(ctx, count, h->k);
+    ferry_i_hedge_draw(&r, h->k, o->per_class, rng, order, count);
+    FERRY_TRY(ferry_i_online_fill(ctx, &r, &fill));
+    FERRY_TRY(unit_rows(ctx, &r, fill, &xs));
+    const cdspp_problem p = {{xs, r.cls}, *t, h->k, o->alpha};
+    FERRY_TRY(ferry_i_cdspp(ctx, &p, 0, &c));
+    if (c.rank == 0) {
+        ferry_i_log(ctx, FERRY_WARN,
+                    "%s: source '%s' has no labelled class of the target's; left out",
+                    method, d->name);
+        goto done;
+    }
+    hedge_source *s = &h->source[h->n++];
+    s->name = ferry_i_strdup(d->name);
+    FERRY_HAVE(ctx, s->name);
+    FERRY_TRY(learn_source(ctx, o, &c, &p, rng, h, s));
+done:
+    ferry_i_cdspp_clear(&c);
+    ferry_i_matrix_free(xs);
+    ferry_i_free(fill);
+    ferry_i_free(order);
+    ferry_i_free(count);
+    ferry_i_online_rows_clear(&r);
+    return st;
+}
+
+/* beta for a known number of rounds (the paper's setting, equations 33 and 39 with T for
+ * the unknown number of mistakes), or as set. */
+static double beta_of(double horizon, double experts, double beta)
+{
+    return horizon > 0 ? sqrt(horizon) / (sqrt(horizon) + sqrt(log(experts))) : beta;
+}
+
+/* All sources, then the target's learner, from the target's rows t. */
+static ferry_status learn_all(ferry_ctx *ctx, const char *method, const ferry_task *task,
+                              const hedge_options *o, const cdspp_side *t, hedge *h)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t sources = ferry_i_task_count_role(task, FERRY_SOURCE);
+    const ferry_domain *d = NULL;
+    bool finish = false;
+    ferry_rng rng;
+
+    FERRY_NEW(ctx, h->source, sources);
+    ferry_i_rng_for(ctx, &rng, "hetomtl");
+    for (int64_t i = 0; (d = ferry_i_task_role(task, FERRY_SOURCE, i)); i++) {
+        FERRY_TRY(add_source(ctx, method, d, o, t, &rng, h));
+        FERRY_TRY(ferry_i_progress(ctx, method, i + 1, sources, NAN, &finish));
+    }
+    FERRY_NEED(ctx, h->n > 0, FERRY_ENEEDS,
+               "%s needs a source with a class that the target's labelled rows have",
+               method);
+    if (h->rule == HEDGE_MISTAKES) FERRY_TRY(pass(ctx, o, h->k, t->x, t->y, &rng, &h->wt));
+    h->beta1 = beta_of(o->horizon, 2, o->beta1);
+    h->beta2 = beta_of(o->horizon, (double)h->n, o->beta2);
+done:
+    return st;
+}
+
+ferry_status ferry_i_hedge_fits(ferry_ctx *ctx, const char *method, const ferry_task *task)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_domain *d = NULL;
+    int64_t labelled = 0;
+
+    for (int64_t i = 0; (d = ferry_i_task_role(task, FERRY_SOURCE, i)); i++) {
+        FERRY_NEED(ctx, d->n_views == 1, FERRY_ENEEDS,
+                   "%s needs just one view in a source; source '%s' has %lld", method,
+                   d->name, (long long)d->n_views);
+        labelled += ferry_domain_labels(d);
+    }
+    FERRY_NEED(ctx, labelled > 0, FERRY_ENEEDS, "%s needs a source with labels", method);
+    FERRY_TRY(ferry_i_task_target(ctx, task, &d));
+    FERRY_NEED(ctx, ferry_domain_labels(d) > 0, FERRY_ENEEDS,
+               "%s needs some labels in the target to begin with; target '%s' has none",
+               method, d->name);
+done:
+    return st;
+}
+
+ferry_status ferry_i_hedge_fit(ferry_ctx *ctx, const char *method, hedge_rule rule,
+                               const ferry_task *task, const hedge_options *o,
+                               hedge_model **out)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_domain *target = NULL;
+    online_rows r = {0};
+    ferry_matrix *x = NULL;
+    hedge_model *m = NULL;
+
+    *out = NULL;
+    FERRY_NEW(ctx, m, 1);
+    FERRY_TRY(ferry_i_task_target(ctx, task, &target));
+    FERRY_TRY(ferry_i_online_rows(ctx, target, &r));
+    FERRY_TRY(ferry_i_online_fill(ctx, &r, &m->fill));
+    FERRY_TRY(unit_rows(ctx, &r, m->fill, &x));
+    m->h = (hedge){.rule = rule, .post = (hedge_post)o->post, .d = r.d};
+    m->h.k = ferry_i_ids_count(task->names);
+    const cdspp_side t = {x, r.cls};
+    FERRY_TRY(learn_all(ctx, method, task, o, &t, &m->h));
+    FERRY_TRY(ferry_i_hedge_room(ctx, m));
+    ferry_i_diag_real(ctx, "sources", (double)m->h.n);
+    ferry_i_diag_real(ctx, "instances", (double)r.n);
+    *out = m;
+    m = NULL;
+done:
+    ferry_i_matrix_free(x);
+    ferry_i_online_rows_clear(&r);
+    ferry_i_hedge_model_free(m);
+    return st;
+}
