@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "stream/keep.h"
+#include "stream/folder.h"
 
 static const char *const sync_name[] = {"always", "batch", "off"};
 

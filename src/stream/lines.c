@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "stream/keep.h"
+#include "stream/folder.h"
 
 /* ---- one line ---- */
 
@@ -61,7 +61,7 @@ static ferry_status keep(ferry_ctx *ctx, ferry_stream *s, const ferry_record *r)
     ferry_outcome o = {0};
 
     s->broken = true; /* until log, memory and answer agree again */
-    FERRY_TRY(ferry_i_log_add(ctx, s->log, r));
+    FERRY_TRY(ferry_i_wal_add(ctx, s->log, r));
     ctx->progress = NULL;
     st = ferry_i_worker_apply(ctx, &s->worker, r, &o);
     ctx->progress = progress;

@@ -41,13 +41,13 @@ typedef struct ferry_record {
 
 /* ---- the log ---- */
 
-#define FERRY_LOG_VERSION 1
+#define FERRY_WAL_VERSION 1
 typedef struct ferry_hash {
     uint64_t high, low;
 } ferry_hash;
 
 /* Reading a log from memory, as written by a stranger. */
-typedef struct ferry_log_scan {
+typedef struct ferry_wal_scan {
     const char *what; /* its path, for messages */
     const uint8_t *bytes;
     int64_t n, at;    /* bytes in all; where the next record begins */
@@ -56,51 +56,51 @@ typedef struct ferry_log_scan {
     int64_t after;    /* the log begins after this record */
     int64_t last;     /* number of the last record that was read */
     int64_t dropped;  /* bytes at the end that are no whole record */
-} ferry_log_scan;
-ferry_status ferry_i_log_scan(ferry_ctx *ctx, const char *what, const uint8_t *bytes,
-                              int64_t n, ferry_log_scan *out);
+} ferry_wal_scan;
+ferry_status ferry_i_wal_scan(ferry_ctx *ctx, const char *what, const uint8_t *bytes,
+                              int64_t n, ferry_wal_scan *out);
 /* The next record, lent from the bytes, or *end. A record that was cut short at the end,
  * or damaged where nothing shows that it had been made durable, ends the log (dropped > 0);
  * any other damage is FERRY_EDATA. */
-ferry_status ferry_i_log_next(ferry_ctx *ctx, ferry_log_scan *scan, ferry_record *r,
+ferry_status ferry_i_wal_next(ferry_ctx *ctx, ferry_wal_scan *scan, ferry_record *r,
                               bool *end);
 
 /* The calls that make bytes durable; tests put failing ones here. */
-typedef struct ferry_log_calls {
+typedef struct ferry_wal_calls {
     ssize_t (*write)(int fd, const void *bytes, size_t n);
     int (*sync)(int fd);
-} ferry_log_calls;
-extern ferry_log_calls ferry_i_log_calls;
+} ferry_wal_calls;
+extern ferry_wal_calls ferry_i_wal_calls;
 
-typedef struct ferry_log {
+typedef struct ferry_wal {
     int fd;
     char *path, *folder;
     uint64_t nonce;
     int64_t size;    /* bytes in the file */
-    int64_t settled; /* bytes that were there, and synced if at all, at the last flush */
+    int64_t durable; /* bytes that were there, and synced if at all, at the last flush */
     int64_t records; /* in the file and the buffer */
     uint8_t *buffer; /* records not yet written */
     int64_t used, room;
-    struct ferry_flight *flight; /* what another thread writes and syncs; NULL: none yet */
-} ferry_log;
+    struct ferry_wal_sync *sync; /* what another thread writes and syncs; NULL: none yet */
+} ferry_wal;
 /* A new empty log in place of the one in the folder, if any. When the call fails and *out
  * is set, the old one is gone but that may not be durable. */
-ferry_status ferry_i_log_create(ferry_ctx *ctx, const char *folder, ferry_hash model,
-                                int64_t after, ferry_log **out);
+ferry_status ferry_i_wal_create(ferry_ctx *ctx, const char *folder, ferry_hash model,
+                                int64_t after, ferry_wal **out);
 /* Go on after a scan: what it dropped is cut off. */
-ferry_status ferry_i_log_resume(ferry_ctx *ctx, const char *folder,
-                                const ferry_log_scan *scan, int64_t records,
-                                ferry_log **out);
-void ferry_i_log_free(ferry_log *log);
+ferry_status ferry_i_wal_resume(ferry_ctx *ctx, const char *folder,
+                                const ferry_wal_scan *scan, int64_t records,
+                                ferry_wal **out);
+void ferry_i_wal_free(ferry_wal *log);
 /* Put a record into the buffer. */
-ferry_status ferry_i_log_add(ferry_ctx *ctx, ferry_log *log, const ferry_record *r);
-/* Write the buffer, and sync. When that fails the file is cut back to what was settled. */
-ferry_status ferry_i_log_flush(ferry_ctx *ctx, ferry_log *log, bool sync);
+ferry_status ferry_i_wal_add(ferry_ctx *ctx, ferry_wal *log, const ferry_record *r);
+/* Write the buffer, and sync. When that fails the file is cut back to what was durable. */
+ferry_status ferry_i_wal_flush(ferry_ctx *ctx, ferry_wal *log, bool sync);
 /* Likewise with a sync, but in another thread: this waits for, and reports, only what was
  * begun before. The next call of either tells how it went. */
-ferry_status ferry_i_log_begin(ferry_ctx *ctx, ferry_log *log);
+ferry_status ferry_i_wal_begin(ferry_ctx *ctx, ferry_wal *log);
 /* Whether what was begun is still being written. */
-bool ferry_i_log_busy(const ferry_log *log);
+bool ferry_i_wal_busy(const ferry_wal *log);
 /* Make renames in a folder durable. */
 ferry_status ferry_i_sync_folder(ferry_ctx *ctx, const char *folder);
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "small_task.h"
-#include "stream/keep.h"
+#include "stream/folder.h"
 
 static const double rows[] = {1, 0, 0, 1, 0, 1, 1, 0, 2, 0, 1, 1, 0, 3, 1, 0};
 
@@ -49,7 +49,7 @@ static int no_sync(int fd)
 
 static int quick_setup(void **state)
 {
-    ferry_i_log_calls.sync = no_sync;
+    ferry_i_wal_calls.sync = no_sync;
     return ctx_setup(state);
 }
 

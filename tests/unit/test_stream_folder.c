@@ -346,7 +346,7 @@ static ssize_t write_call(int fd, const void *bytes, size_t n)
 static void test_failing_disk(void **state)
 {
     ferry_ctx *ctx = *state;
-    const ferry_log_calls before = ferry_i_log_calls;
+    const ferry_wal_calls before = ferry_i_wal_calls;
     const char *more =
         "{\"x\":[1,1,1,1],\"y\":\"a\"}\nwrong\n{\"id\":\"9\",\"x\":[1,1,1,1]}\n{}\n";
     const char *text = NULL;
@@ -355,14 +355,14 @@ static void test_failing_disk(void **state)
     for (int way = 0; way < 2; way++) {
         ferry_stream *s = fresh(ctx, "");
         (void)answers_to(ctx, s, lines);
-        ferry_i_log_calls = (ferry_log_calls){write_call, sync_call};
+        ferry_i_wal_calls = (ferry_wal_calls){write_call, sync_call};
         write_fails = way == 0;
         fail_sync_in = way;
         assert_ok(ctx, ferry_stream_feed(ctx, s, more, (int64_t)strlen(more), &used));
         assert_int_equal(used, strlen(more));
         assert_fails(ctx, ferry_stream_commit(ctx, s, &text, &n), FERRY_EIO,
                      way ? "s/log: cannot sync" : "s/log: cannot write");
-        ferry_i_log_calls = before;
+        ferry_i_wal_calls = before;
         assert_int_equal(n, strlen(text));
         assert_has(text, "{\"error\":\"not acknowledged: ");
         assert_has(text,
@@ -385,17 +385,17 @@ static void test_failing_disk(void **state)
 static void test_failing_rotation(void **state)
 {
     ferry_ctx *ctx = *state;
-    const ferry_log_calls before = ferry_i_log_calls;
+    const ferry_wal_calls before = ferry_i_wal_calls;
     const char *text = NULL;
     int64_t n = 0, used = 0;
 
     for (int k = 1; k <= 4; k++) { /* log, folder of the snapshot, new log, its folder */
         ferry_stream *s = fresh(ctx, "snapshot=2");
-        ferry_i_log_calls.sync = sync_call;
+        ferry_i_wal_calls.sync = sync_call;
         fail_sync_in = k;
         assert_ok(ctx, ferry_stream_feed(ctx, s, lines, (int64_t)strlen(lines), &used));
         const ferry_status st = ferry_stream_commit(ctx, s, &text, &n);
-        ferry_i_log_calls = before;
+        ferry_i_wal_calls = before;
         fail_sync_in = 0;
         assert_int_equal(st, k == 1 || k == 4 ? FERRY_EIO : FERRY_OK);
         if (st == FERRY_OK) (void)answers_to(ctx, s, "{\"id\":\"3\",\"y\":\"a\"}\n");
@@ -411,7 +411,7 @@ static void test_failing_rotation(void **state)
 static void test_turns(void **state)
 {
     ferry_ctx *ctx = *state;
-    const ferry_log_calls before = ferry_i_log_calls;
+    const ferry_wal_calls before = ferry_i_wal_calls;
     const char *text = NULL;
     int64_t n = 0, used = 0, seq = 0;
     char many[64 * 32] = "", want[64];
@@ -440,15 +440,15 @@ static void test_turns(void **state)
     assert_has(text, "{\"waiting\":0,\"seq\":320,");
     assert_true(ferry_stream_due(s) < 0);
     /* The next sync fails while the batch after it is being taken. */
-    ferry_i_log_calls.sync = sync_call;
+    ferry_i_wal_calls.sync = sync_call;
     fail_sync_in = 1;
     assert_ok(ctx, ferry_stream_feed(ctx, s, many, (int64_t)strlen(many), &used));
     assert_ok(ctx, ferry_stream_turn(ctx, s, &text, &n));
-    while (ferry_i_log_busy(s->log))
+    while (ferry_i_wal_busy(s->log))
         ;
     assert_ok(ctx, ferry_stream_feed(ctx, s, many, (int64_t)strlen(many), &used));
     assert_fails(ctx, ferry_stream_turn(ctx, s, &text, &n), FERRY_EIO, "log: cannot sync");
-    ferry_i_log_calls = before;
+    ferry_i_wal_calls = before;
     assert_null(strstr(text, "seq"));
     for (used = 0; (text = strstr(text, "not acknowledged")); text++)
         used++;

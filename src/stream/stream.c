@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "stream/keep.h"
+#include "stream/folder.h"
 
 #define T stream_settings
 const ferry_opt ferry_i_stream_table[] = {
@@ -142,7 +142,7 @@ static ferry_status begin_session(ferry_ctx *ctx, ferry_stream *s)
                             .y = text,
                             .y_n = (int64_t)strlen(text),
                             .n = s->set.waiting};
-    FERRY_TRY(ferry_i_log_add(ctx, s->log, &r));
+    FERRY_TRY(ferry_i_wal_add(ctx, s->log, &r));
     FERRY_TRY(ferry_i_worker_apply(ctx, &s->worker, &r, &none));
 done:
     return st;
@@ -152,11 +152,11 @@ done:
 static ferry_status new_log(ferry_ctx *ctx, ferry_stream *s)
 {
     ferry_status st = FERRY_OK;
-    ferry_log *log = NULL;
+    ferry_wal *log = NULL;
 
-    st = ferry_i_log_create(ctx, s->folder, s->worker.hash, s->worker.seq, &log);
+    st = ferry_i_wal_create(ctx, s->folder, s->worker.hash, s->worker.seq, &log);
     if (log) {
-        ferry_i_log_free(s->log);
+        ferry_i_wal_free(s->log);
         s->log = log;
         s->broken = s->broken || st != FERRY_OK;
     }
@@ -173,7 +173,7 @@ static ferry_status write_snapshot(ferry_ctx *ctx, ferry_stream *s)
     ferry_dict *dict = NULL;
 
     /* The log must never end before the snapshot; otherwise it was synced already. */
-    if (s->set.sync == SYNC_OFF) FERRY_TRY(ferry_i_log_flush(ctx, s->log, true));
+    if (s->set.sync == SYNC_OFF) FERRY_TRY(ferry_i_wal_flush(ctx, s->log, true));
     FERRY_TRY(ferry_i_dict_new(ctx, &dict));
     FERRY_TRY(ferry_i_snapshot_pack(ctx, &s->worker, dict));
     FERRY_TRY(ferry_i_dict_save(ctx, dict, s->snapshot));
@@ -211,7 +211,7 @@ done:
 /* ---- opening ---- */
 
 /* Records of the log that the snapshot does not have yet. */
-static ferry_status replay(ferry_ctx *ctx, ferry_stream *s, ferry_log_scan *scan,
+static ferry_status replay(ferry_ctx *ctx, ferry_stream *s, ferry_wal_scan *scan,
                            int64_t *records)
 {
     ferry_status st = FERRY_OK;
@@ -223,7 +223,7 @@ static ferry_status replay(ferry_ctx *ctx, ferry_stream *s, ferry_log_scan *scan
     kernels(ctx, now, sizeof now);
     for (*records = 0;; ++*records) {
         ferry_outcome o;
-        FERRY_TRY(ferry_i_log_next(ctx, scan, &r, &end));
+        FERRY_TRY(ferry_i_wal_next(ctx, scan, &r, &end));
         if (end) break;
         if (r.kind == FERRY_RECORD_SESSION && !warned &&
             (r.y_n != (int64_t)strlen(now) || memcmp(r.y, now, (size_t)r.y_n) != 0)) {
@@ -263,7 +263,7 @@ static bool same(ferry_hash a, ferry_hash b)
 
 /* The log fits the model and the snapshot. */
 static ferry_status check_log(ferry_ctx *ctx, const ferry_stream *s, ferry_hash model,
-                              const char *path, bool snapshot, const ferry_log_scan *scan)
+                              const char *path, bool snapshot, const ferry_wal_scan *scan)
 {
     ferry_status st = FERRY_OK;
 
@@ -286,10 +286,10 @@ static ferry_status resume(ferry_ctx *ctx, ferry_stream *s, ferry_hash model,
 {
     ferry_status st = FERRY_OK;
     const int64_t had = s->worker.seq;
-    ferry_log_scan scan;
+    ferry_wal_scan scan;
     int64_t records = 0;
 
-    FERRY_TRY(ferry_i_log_scan(ctx, path, bytes, n, &scan));
+    FERRY_TRY(ferry_i_wal_scan(ctx, path, bytes, n, &scan));
     FERRY_TRY(check_log(ctx, s, model, model_path, snapshot, &scan));
     FERRY_TRY(replay(ctx, s, &scan, &records));
     FERRY_NEED(ctx, scan.last >= had, FERRY_EDATA,
@@ -300,7 +300,7 @@ static ferry_status resume(ferry_ctx *ctx, ferry_stream *s, ferry_hash model,
         FERRY_TRY(ferry_i_sync_folder(ctx, s->folder)); /* its name before the log's */
         FERRY_TRY(new_log(ctx, s));
     } else
-        FERRY_TRY(ferry_i_log_resume(ctx, s->folder, &scan, records, &s->log));
+        FERRY_TRY(ferry_i_wal_resume(ctx, s->folder, &scan, records, &s->log));
 done:
     return st;
 }
@@ -418,7 +418,7 @@ double ferry_stream_due(const ferry_stream *s)
     if (first->n == 0) return -1;
     if (s->now.n > 0 && s->set.sync == SYNC_ALWAYS) return 0;
     /* While the batch before is being synced this one may grow. */
-    if (is_full(s) && (!ferry_i_log_busy(s->log) || s->now.n >= BATCH_MOST ||
+    if (is_full(s) && (!ferry_i_wal_busy(s->log) || s->now.n >= BATCH_MOST ||
                        s->log->used >= BATCH_BYTES))
         return 0;
     const double left = first->since + s->seconds - ferry_i_clock();
@@ -458,7 +458,7 @@ ferry_status ferry_stream_commit(ferry_ctx *ctx, ferry_stream *s, const char **a
 
     s->lent.len = 0;
     if (!s->broken) {
-        st = ferry_i_log_flush(ctx, s->log, s->set.sync != SYNC_OFF);
+        st = ferry_i_wal_flush(ctx, s->log, s->set.sync != SYNC_OFF);
         if (st == FERRY_OK) st = maybe_snapshot(ctx, s);
     }
     return give(ctx, s, lend(ctx, s, st), answers, n);
@@ -472,7 +472,7 @@ ferry_status ferry_stream_turn(ferry_ctx *ctx, ferry_stream *s, const char **ans
     if (s->broken || s->set.sync != SYNC_BATCH || !is_full(s) || wants_snapshot(s))
         return ferry_stream_commit(ctx, s, answers, n);
     s->lent.len = 0;
-    st = ferry_i_log_begin(ctx, s->log);
+    st = ferry_i_wal_begin(ctx, s->log);
     if (st != FERRY_OK) {
         st = lend(ctx, s, st);
     } else {
@@ -495,7 +495,7 @@ ferry_status ferry_stream_close(ferry_ctx *ctx, ferry_stream *s)
     ferry_status st = FERRY_OK;
 
     if (!s->broken) {
-        FERRY_TRY(ferry_i_log_flush(ctx, s->log, s->set.sync != SYNC_OFF));
+        FERRY_TRY(ferry_i_wal_flush(ctx, s->log, s->set.sync != SYNC_OFF));
         FERRY_TRY(write_snapshot(ctx, s));
     }
 done:
@@ -506,7 +506,7 @@ done:
 void ferry_stream_free(ferry_stream *s)
 {
     if (!s) return;
-    ferry_i_log_free(s->log);
+    ferry_i_wal_free(s->log);
     ferry_i_worker_close(&s->worker);
     ferry_i_text_free(&s->part);
     ferry_i_line_free(&s->parsed);

@@ -7,40 +7,40 @@
 #define LOG_MAGIC "FERRYLOG"
 enum { LOG_NOTHING, LOG_DENSE, LOG_SPARSE };
 
-typedef struct log_header {
+typedef struct wal_header {
     char magic[8];
     uint32_t version, zero;
     ferry_hash model;
     uint64_t after, nonce, check;
-} log_header;
+} wal_header;
 
-typedef struct log_head {
-    uint64_t check, seq, settled;
+typedef struct wal_head {
+    uint64_t check, seq, durable;
     uint32_t size, kind;
-} log_head;
+} wal_head;
 
 typedef struct log_payload {
     uint32_t id_n, y_n, form, zero;
     uint64_t n;
 } log_payload;
 
-void ferry_i_log_header(log_header *h, ferry_hash model, int64_t after);
+void ferry_i_wal_header(wal_header *h, ferry_hash model, int64_t after);
 /* Checksum of a record of n bytes in all. */
-uint64_t ferry_i_log_check(const uint8_t *record, int64_t n, uint64_t nonce);
+uint64_t ferry_i_wal_check(const uint8_t *record, int64_t n, uint64_t nonce);
 
 /* A batch on its way to the disk, in a thread of its own that waits for the next. NULL: no
  * memory or no thread. */
-typedef struct ferry_flight ferry_flight;
-ferry_flight *ferry_i_flight_new(void);
-void ferry_i_flight_free(ferry_flight *f); /* waits for it */
+typedef struct ferry_wal_sync ferry_wal_sync;
+ferry_wal_sync *ferry_i_wal_sync_new(void);
+void ferry_i_wal_sync_free(ferry_wal_sync *f); /* waits for it */
 /* Begin with n bytes, whose memory is swapped for that of the last batch. */
-void ferry_i_flight_begin(ferry_flight *f, int fd, uint8_t **bytes, int64_t *room,
-                          int64_t n);
+void ferry_i_wal_sync_begin(ferry_wal_sync *f, int fd, uint8_t **bytes, int64_t *room,
+                            int64_t n);
 /* Wait: how many bytes were written and synced (0: nothing was begun). An error's number
  * and what failed, or 0. */
-int64_t ferry_i_flight_wait(ferry_flight *f, int *error, const char **doing);
-bool ferry_i_flight_busy(ferry_flight *f);
+int64_t ferry_i_wal_sync_wait(ferry_wal_sync *f, int *error, const char **doing);
+bool ferry_i_wal_sync_busy(ferry_wal_sync *f);
 /* Write all of it; an interrupted or short write goes on. The error, or 0. */
-int ferry_i_log_write_all(int fd, const uint8_t *bytes, int64_t n);
+int ferry_i_wal_write_all(int fd, const uint8_t *bytes, int64_t n);
 
 #endif

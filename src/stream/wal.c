@@ -2,56 +2,56 @@
  * padded to multiples of 8.
  *
  *   header   "FERRYLOG", u32 version, u32 0, u64 model (2), u64 after, u64 nonce, u64 check
- *   record   u64 check, u64 seq, u64 settled, u32 size, u32 kind, then size bytes:
+ *   record   u64 check, u64 seq, u64 durable, u32 size, u32 kind, then size bytes:
  *            u32 id_n, u32 y_n, u32 form (0 no x, 1 dense, 2 sparse), u32 0, u64 n,
  *            n doubles, n int32 when sparse, the id, y
  *
  * check is XXH3-64 of the rest of the record, seeded by the log's nonce: a record of
- * another log is not taken for one of this. `settled` is how far the log had been made
+ * another log is not taken for one of this. `durable` is how far the log had been made
  * durable when the record was written. It tells damage from a write that the power cut
  * short: bytes below it had been acknowledged, bytes above it had not.
  */
 #include <string.h>
 #include <xxhash.h>
 
-#include "stream/log_bytes.h"
+#include "stream/wal_bytes.h"
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "logs are little-endian and are read in place: this machine needs a swap here"
 #endif
 
-uint64_t ferry_i_log_check(const uint8_t *record, int64_t n, uint64_t nonce)
+uint64_t ferry_i_wal_check(const uint8_t *record, int64_t n, uint64_t nonce)
 {
     return XXH3_64bits_withSeed(record + 8, (size_t)n - 8, nonce);
 }
 
-void ferry_i_log_header(log_header *h, ferry_hash model, int64_t after)
+void ferry_i_wal_header(wal_header *h, ferry_hash model, int64_t after)
 {
     memset(h, 0, sizeof *h);
     memcpy(h->magic, LOG_MAGIC, sizeof h->magic);
-    h->version = FERRY_LOG_VERSION;
+    h->version = FERRY_WAL_VERSION;
     h->model = model;
     h->after = (uint64_t)after;
     h->nonce = XXH3_64bits_withSeed(&model, sizeof model, (uint64_t)after);
-    h->check = XXH3_64bits(h, offsetof(log_header, check));
+    h->check = XXH3_64bits(h, offsetof(wal_header, check));
 }
 
-ferry_status ferry_i_log_scan(ferry_ctx *ctx, const char *what, const uint8_t *bytes,
-                              int64_t n, ferry_log_scan *out)
+ferry_status ferry_i_wal_scan(ferry_ctx *ctx, const char *what, const uint8_t *bytes,
+                              int64_t n, ferry_wal_scan *out)
 {
     ferry_status st = FERRY_OK;
-    log_header h;
+    wal_header h;
 
-    *out = (ferry_log_scan){.what = what, .bytes = bytes, .n = n};
+    *out = (ferry_wal_scan){.what = what, .bytes = bytes, .n = n};
     FERRY_NEED(ctx, n >= (int64_t)sizeof h && memcmp(bytes, LOG_MAGIC, sizeof h.magic) == 0,
                FERRY_EDATA, "%s: is not a log of ferry stream", what);
     memcpy(&h, bytes, sizeof h);
     FERRY_NEED(
-        ctx, h.version <= FERRY_LOG_VERSION, FERRY_EDATA,
+        ctx, h.version <= FERRY_WAL_VERSION, FERRY_EDATA,
         "%s: has the newer format %u; this is ferry %s, which reads formats up to %d", what,
-        h.version, ferry_version(), FERRY_LOG_VERSION);
+        h.version, ferry_version(), FERRY_WAL_VERSION);
     FERRY_NEED(ctx,
-               h.check == XXH3_64bits(&h, offsetof(log_header, check)) &&
+               h.check == XXH3_64bits(&h, offsetof(wal_header, check)) &&
                    h.after <= INT64_MAX,
                FERRY_EDATA, "%s: is corrupt: its header does not match its checksum", what);
     out->at = sizeof h;
@@ -65,31 +65,31 @@ done:
 
 /* The head of the record at `at` when a whole record with the right checksum stands
  * there. */
-static bool whole(const ferry_log_scan *s, int64_t at, log_head *head)
+static bool whole(const ferry_wal_scan *s, int64_t at, wal_head *head)
 {
     if (s->n - at < (int64_t)sizeof *head) return false;
     memcpy(head, s->bytes + at, sizeof *head);
     /* What a record cannot say is no record: cheaper to see than the checksum. */
     if (head->size % 8 || (int64_t)head->size > s->n - at - (int64_t)sizeof *head ||
         head->kind < FERRY_RECORD_OBSERVE || head->kind > FERRY_RECORD_SESSION ||
-        head->settled > (uint64_t)at || head->seq < (uint64_t)s->last ||
+        head->durable > (uint64_t)at || head->seq < (uint64_t)s->last ||
         head->seq - (uint64_t)s->last > (uint64_t)s->n)
         return false;
     return head->check ==
-           ferry_i_log_check(s->bytes + at, (int64_t)sizeof *head + head->size, s->nonce);
+           ferry_i_wal_check(s->bytes + at, (int64_t)sizeof *head + head->size, s->nonce);
 }
 
 /* Where the log ends by a record that is not whole: does a later one show that this place
  * had been made durable? Records begin at multiples of 8. */
-static ferry_status end_of_log(ferry_ctx *ctx, ferry_log_scan *s)
+static ferry_status end_of_log(ferry_ctx *ctx, ferry_wal_scan *s)
 {
     ferry_status st = FERRY_OK;
-    log_head head;
+    wal_head head;
 
     for (int64_t at = s->at + 8; at + (int64_t)sizeof head <= s->n; at += 8) {
         if (!whole(s, at, &head)) continue;
         FERRY_NEED(
-            ctx, head.settled <= (uint64_t)s->at, FERRY_EDATA,
+            ctx, head.durable <= (uint64_t)s->at, FERRY_EDATA,
             "%s: is corrupt: record %lld at byte %lld is damaged, though record %lld "
             "follows it",
             s->what, (long long)s->last + 1, (long long)s->at, (long long)head.seq);
@@ -127,10 +127,10 @@ static bool take_apart(const uint8_t *p, int64_t size, ferry_record *r)
     return true;
 }
 
-ferry_status ferry_i_log_next(ferry_ctx *ctx, ferry_log_scan *s, ferry_record *r, bool *end)
+ferry_status ferry_i_wal_next(ferry_ctx *ctx, ferry_wal_scan *s, ferry_record *r, bool *end)
 {
     ferry_status st = FERRY_OK;
-    log_head head;
+    wal_head head;
 
     *end = s->at == s->n;
     if (*end) goto done;

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "stream/log_bytes.h"
+#include "stream/wal_bytes.h"
 
 /* Interrupted by a signal it goes on. */
 static int sync_file(int fd)
@@ -17,12 +17,12 @@ static int sync_file(int fd)
     return failed;
 }
 
-ferry_log_calls ferry_i_log_calls = {write, sync_file};
+ferry_wal_calls ferry_i_wal_calls = {write, sync_file};
 
-void ferry_i_log_free(ferry_log *log)
+void ferry_i_wal_free(ferry_wal *log)
 {
     if (!log) return;
-    ferry_i_flight_free(log->flight);
+    ferry_i_wal_sync_free(log->sync);
     if (log->fd >= 0) (void)close(log->fd);
     ferry_i_free(log->path);
     ferry_i_free(log->buffer);
@@ -36,17 +36,17 @@ ferry_status ferry_i_sync_folder(ferry_ctx *ctx, const char *folder)
 
     FERRY_NEED(ctx, fd >= 0, FERRY_EIO, "%s: cannot open: %s", folder, strerror(errno));
     /* Some file systems cannot sync a folder and say EINVAL: there is nothing to do. */
-    FERRY_NEED(ctx, ferry_i_log_calls.sync(fd) == 0 || errno == EINVAL, FERRY_EIO,
+    FERRY_NEED(ctx, ferry_i_wal_calls.sync(fd) == 0 || errno == EINVAL, FERRY_EIO,
                "%s: cannot sync: %s", folder, strerror(errno));
 done:
     if (fd >= 0) (void)close(fd);
     return st;
 }
 
-int ferry_i_log_write_all(int fd, const uint8_t *bytes, int64_t n)
+int ferry_i_wal_write_all(int fd, const uint8_t *bytes, int64_t n)
 {
     while (n > 0) {
-        const ssize_t some = ferry_i_log_calls.write(fd, bytes, (size_t)n);
+        const ssize_t some = ferry_i_wal_calls.write(fd, bytes, (size_t)n);
         if (some < 0 && errno == EINTR) continue;
         if (some < 0) return errno;
         if (some == 0) return ENOSPC;
@@ -56,10 +56,10 @@ int ferry_i_log_write_all(int fd, const uint8_t *bytes, int64_t n)
     return 0;
 }
 
-static ferry_status log_new(ferry_ctx *ctx, const char *folder, ferry_log **out)
+static ferry_status log_new(ferry_ctx *ctx, const char *folder, ferry_wal **out)
 {
     ferry_status st = FERRY_OK;
-    ferry_log *log = ferry_i_calloc(1, sizeof *log);
+    ferry_wal *log = ferry_i_calloc(1, sizeof *log);
 
     *out = NULL;
     FERRY_HAVE(ctx, log);
@@ -69,53 +69,53 @@ static ferry_status log_new(ferry_ctx *ctx, const char *folder, ferry_log **out)
     *out = log;
     log = NULL;
 done:
-    ferry_i_log_free(log);
+    ferry_i_wal_free(log);
     return st;
 }
 
-ferry_status ferry_i_log_create(ferry_ctx *ctx, const char *folder, ferry_hash model,
-                                int64_t after, ferry_log **out)
+ferry_status ferry_i_wal_create(ferry_ctx *ctx, const char *folder, ferry_hash model,
+                                int64_t after, ferry_wal **out)
 {
     ferry_status st = FERRY_OK;
-    ferry_log *log = NULL;
+    ferry_wal *log = NULL;
     char *fresh = NULL;
     bool made = false;
-    log_header h;
+    wal_header h;
 
     *out = NULL;
     FERRY_TRY(log_new(ctx, folder, &log));
     fresh = ferry_i_path_join(folder, "log.new");
     FERRY_HAVE(ctx, fresh);
-    ferry_i_log_header(&h, model, after);
+    ferry_i_wal_header(&h, model, after);
     log->fd = open(fresh, O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
     FERRY_NEED(ctx, log->fd >= 0, FERRY_EIO, "%s: cannot write: %s", fresh,
                strerror(errno));
     made = true;
-    const int error = ferry_i_log_write_all(log->fd, (const uint8_t *)&h, sizeof h);
+    const int error = ferry_i_wal_write_all(log->fd, (const uint8_t *)&h, sizeof h);
     FERRY_NEED(ctx, error == 0, FERRY_EIO, "%s: cannot write: %s", fresh, strerror(error));
-    FERRY_NEED(ctx, ferry_i_log_calls.sync(log->fd) == 0, FERRY_EIO, "%s: cannot sync: %s",
+    FERRY_NEED(ctx, ferry_i_wal_calls.sync(log->fd) == 0, FERRY_EIO, "%s: cannot sync: %s",
                fresh, strerror(errno));
     FERRY_NEED(ctx, rename(fresh, log->path) == 0, FERRY_EIO, "%s: cannot rename: %s",
                fresh, strerror(errno));
     made = false;
     log->nonce = h.nonce;
-    log->size = log->settled = sizeof h;
+    log->size = log->durable = sizeof h;
     *out = log;
     log = NULL;
     st = ferry_i_sync_folder(ctx, folder); /* the new log is in place, whatever this says */
 done:
     if (made) (void)unlink(fresh);
     ferry_i_free(fresh);
-    ferry_i_log_free(log);
+    ferry_i_wal_free(log);
     return st;
 }
 
-ferry_status ferry_i_log_resume(ferry_ctx *ctx, const char *folder,
-                                const ferry_log_scan *scan, int64_t records,
-                                ferry_log **out)
+ferry_status ferry_i_wal_resume(ferry_ctx *ctx, const char *folder,
+                                const ferry_wal_scan *scan, int64_t records,
+                                ferry_wal **out)
 {
     ferry_status st = FERRY_OK;
-    ferry_log *log = NULL;
+    ferry_wal *log = NULL;
 
     *out = NULL;
     FERRY_TRY(log_new(ctx, folder, &log));
@@ -126,20 +126,20 @@ ferry_status ferry_i_log_resume(ferry_ctx *ctx, const char *folder,
         FERRY_NEED(ctx, ftruncate(log->fd, scan->at) == 0, FERRY_EIO,
                    "%s: cannot cut off a torn record: %s", log->path, strerror(errno));
     /* What was read may have been written by a process that died before it synced. */
-    FERRY_NEED(ctx, ferry_i_log_calls.sync(log->fd) == 0, FERRY_EIO, "%s: cannot sync: %s",
+    FERRY_NEED(ctx, ferry_i_wal_calls.sync(log->fd) == 0, FERRY_EIO, "%s: cannot sync: %s",
                log->path, strerror(errno));
     log->nonce = scan->nonce;
-    log->size = log->settled = scan->at;
+    log->size = log->durable = scan->at;
     log->records = records;
     *out = log;
     log = NULL;
 done:
-    ferry_i_log_free(log);
+    ferry_i_wal_free(log);
     return st;
 }
 
 /* Room for n more bytes in the buffer, or NULL. */
-static uint8_t *room_for(ferry_log *log, int64_t n)
+static uint8_t *room_for(ferry_wal *log, int64_t n)
 {
     if (log->used + n > log->room) {
         const int64_t room = 2 * log->room > log->used + n ? 2 * log->room : log->used + n;
@@ -157,7 +157,7 @@ static uint8_t *put(uint8_t *to, const void *from, int64_t n)
     return to + n;
 }
 
-ferry_status ferry_i_log_add(ferry_ctx *ctx, ferry_log *log, const ferry_record *r)
+ferry_status ferry_i_wal_add(ferry_ctx *ctx, ferry_wal *log, const ferry_record *r)
 {
     ferry_status st = FERRY_OK;
     const int64_t width = !r->value ? 0 : r->sparse ? 12 : 8;
@@ -170,12 +170,12 @@ ferry_status ferry_i_log_add(ferry_ctx *ctx, ferry_log *log, const ferry_record 
         .n = (uint64_t)r->n,
     };
     const int64_t bare = (int64_t)sizeof p + width * r->n + r->id_n + r->y_n;
-    const int64_t size = (bare + 7) / 8 * 8, all = (int64_t)sizeof(log_head) + size;
+    const int64_t size = (bare + 7) / 8 * 8, all = (int64_t)sizeof(wal_head) + size;
     uint8_t *record = size <= UINT32_MAX ? room_for(log, all) : NULL, *to = record;
 
     FERRY_HAVE(ctx, record);
-    log_head head = {.seq = (uint64_t)r->seq,
-                     .settled = (uint64_t)log->settled,
+    wal_head head = {.seq = (uint64_t)r->seq,
+                     .durable = (uint64_t)log->durable,
                      .size = (uint32_t)size,
                      .kind = (uint32_t)r->kind};
     memset(record + all - 8, 0, 8);
@@ -185,7 +185,7 @@ ferry_status ferry_i_log_add(ferry_ctx *ctx, ferry_log *log, const ferry_record 
     to = put(to, r->index, width == 12 ? 4 * r->n : 0);
     to = put(to, r->id, r->id_n);
     (void)put(to, r->y, r->y_n);
-    head.check = ferry_i_log_check(record, all, log->nonce);
+    head.check = ferry_i_wal_check(record, all, log->nonce);
     memcpy(record, &head.check, sizeof head.check);
     log->used += all;
     log->records++;
@@ -194,40 +194,40 @@ done:
 }
 
 /* n bytes more are in the file, or none for this reason. */
-static ferry_status settle(ferry_ctx *ctx, ferry_log *log, int64_t n, int error,
+static ferry_status settle(ferry_ctx *ctx, ferry_wal *log, int64_t n, int error,
                            const char *doing)
 {
     ferry_status st = FERRY_OK;
 
     if (error) /* half a batch must not be found later; if this fails too, it is torn */
-        (void)!ftruncate(log->fd, log->settled);
+        (void)!ftruncate(log->fd, log->durable);
     FERRY_NEED(ctx, !error, FERRY_EIO, "%s: cannot %s: %s", log->path, doing,
                strerror(error));
     log->size += n;
-    log->settled = log->size;
+    log->durable = log->size;
 done:
     return st;
 }
 
 /* What was begun has come to its end. */
-static ferry_status land(ferry_ctx *ctx, ferry_log *log)
+static ferry_status land(ferry_ctx *ctx, ferry_wal *log)
 {
     const char *doing = "";
     int error = 0;
 
-    if (!log->flight) return FERRY_OK;
-    const int64_t n = ferry_i_flight_wait(log->flight, &error, &doing);
+    if (!log->sync) return FERRY_OK;
+    const int64_t n = ferry_i_wal_sync_wait(log->sync, &error, &doing);
     return settle(ctx, log, n, error, doing);
 }
 
-ferry_status ferry_i_log_flush(ferry_ctx *ctx, ferry_log *log, bool sync)
+ferry_status ferry_i_wal_flush(ferry_ctx *ctx, ferry_wal *log, bool sync)
 {
     ferry_status st = FERRY_OK;
     const char *doing = "write";
 
     FERRY_TRY(land(ctx, log));
-    int error = ferry_i_log_write_all(log->fd, log->buffer, log->used);
-    if (!error && sync && ferry_i_log_calls.sync(log->fd) != 0) {
+    int error = ferry_i_wal_write_all(log->fd, log->buffer, log->used);
+    if (!error && sync && ferry_i_wal_calls.sync(log->fd) != 0) {
         error = errno;
         doing = "sync";
     }
@@ -237,20 +237,20 @@ done:
     return st;
 }
 
-ferry_status ferry_i_log_begin(ferry_ctx *ctx, ferry_log *log)
+ferry_status ferry_i_wal_begin(ferry_ctx *ctx, ferry_wal *log)
 {
     ferry_status st = FERRY_OK;
 
     FERRY_TRY(land(ctx, log));
-    if (!log->flight) log->flight = ferry_i_flight_new();
-    if (!log->flight) return ferry_i_log_flush(ctx, log, true);
-    ferry_i_flight_begin(log->flight, log->fd, &log->buffer, &log->room, log->used);
+    if (!log->sync) log->sync = ferry_i_wal_sync_new();
+    if (!log->sync) return ferry_i_wal_flush(ctx, log, true);
+    ferry_i_wal_sync_begin(log->sync, log->fd, &log->buffer, &log->room, log->used);
     log->used = 0;
 done:
     return st;
 }
 
-bool ferry_i_log_busy(const ferry_log *log)
+bool ferry_i_wal_busy(const ferry_wal *log)
 {
-    return log->flight && ferry_i_flight_busy(log->flight);
+    return log->sync && ferry_i_wal_sync_busy(log->sync);
 }

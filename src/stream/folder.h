@@ -1,6 +1,6 @@
-/* A stream that is kept in a folder: what keep.c, lines.c and answer.c share. */
-#ifndef FERRY_KEEP_H
-#define FERRY_KEEP_H
+/* A stream that is kept in a folder: what stream.c, lines.c and answer.c share. */
+#ifndef FERRY_STREAM_FOLDER_H
+#define FERRY_STREAM_FOLDER_H
 
 #include "stream/stream.h"
 
@@ -37,7 +37,7 @@ struct ferry_stream {
     double seconds; /* that a batch may wait */
     bool broken;    /* memory and log may differ: no snapshot of this */
     ferry_worker worker;
-    ferry_log *log;
+    ferry_wal *log;
     int64_t snapshot_records, snapshot_bytes; /* the log may grow to this */
     int64_t base;                             /* svmlight: the first index */
     /* the input */

@@ -4,33 +4,33 @@
 #include <pthread.h>
 #include <signal.h>
 
-#include "stream/log_bytes.h"
+#include "stream/wal_bytes.h"
 
-typedef enum flight_phase { REST, UNDER_WAY, ARRIVED, QUIT } flight_phase;
+typedef enum sync_phase { REST, UNDER_WAY, ARRIVED, QUIT } sync_phase;
 
-struct ferry_flight {
+struct ferry_wal_sync {
     pthread_t thread;
     pthread_mutex_t mutex; /* guards the phase; the rest belongs to the thread under way */
     pthread_cond_t changed;
-    flight_phase phase;
+    sync_phase phase;
     int fd, error;
     const char *doing;
     uint8_t *bytes;
     int64_t n, room;
 };
 
-static void carry(ferry_flight *f)
+static void carry(ferry_wal_sync *f)
 {
     f->doing = "write";
-    f->error = ferry_i_log_write_all(f->fd, f->bytes, f->n);
+    f->error = ferry_i_wal_write_all(f->fd, f->bytes, f->n);
     if (f->error) return;
     f->doing = "sync";
-    if (ferry_i_log_calls.sync(f->fd) != 0) f->error = errno;
+    if (ferry_i_wal_calls.sync(f->fd) != 0) f->error = errno;
 }
 
 static void *run(void *arg)
 {
-    ferry_flight *f = arg;
+    ferry_wal_sync *f = arg;
 
     (void)pthread_mutex_lock(&f->mutex);
     for (;;) {
@@ -47,9 +47,9 @@ static void *run(void *arg)
     return NULL;
 }
 
-ferry_flight *ferry_i_flight_new(void)
+ferry_wal_sync *ferry_i_wal_sync_new(void)
 {
-    ferry_flight *f = ferry_i_calloc(1, sizeof *f);
+    ferry_wal_sync *f = ferry_i_calloc(1, sizeof *f);
     sigset_t all, before;
 
     if (!f) return NULL;
@@ -66,7 +66,7 @@ ferry_flight *ferry_i_flight_new(void)
     return NULL;
 }
 
-static void set_phase(ferry_flight *f, flight_phase phase)
+static void set_phase(ferry_wal_sync *f, sync_phase phase)
 {
     (void)pthread_mutex_lock(&f->mutex);
     f->phase = phase;
@@ -74,8 +74,8 @@ static void set_phase(ferry_flight *f, flight_phase phase)
     (void)pthread_mutex_unlock(&f->mutex);
 }
 
-void ferry_i_flight_begin(ferry_flight *f, int fd, uint8_t **bytes, int64_t *room,
-                          int64_t n)
+void ferry_i_wal_sync_begin(ferry_wal_sync *f, int fd, uint8_t **bytes, int64_t *room,
+                            int64_t n)
 {
     uint8_t *const empty = f->bytes;
     const int64_t room_of_it = f->room;
@@ -89,7 +89,7 @@ void ferry_i_flight_begin(ferry_flight *f, int fd, uint8_t **bytes, int64_t *roo
     set_phase(f, UNDER_WAY);
 }
 
-int64_t ferry_i_flight_wait(ferry_flight *f, int *error, const char **doing)
+int64_t ferry_i_wal_sync_wait(ferry_wal_sync *f, int *error, const char **doing)
 {
     int64_t n = 0;
 
@@ -106,7 +106,7 @@ int64_t ferry_i_flight_wait(ferry_flight *f, int *error, const char **doing)
     return n;
 }
 
-bool ferry_i_flight_busy(ferry_flight *f)
+bool ferry_i_wal_sync_busy(ferry_wal_sync *f)
 {
     (void)pthread_mutex_lock(&f->mutex);
     const bool busy = f->phase == UNDER_WAY;
@@ -114,13 +114,13 @@ bool ferry_i_flight_busy(ferry_flight *f)
     return busy;
 }
 
-void ferry_i_flight_free(ferry_flight *f)
+void ferry_i_wal_sync_free(ferry_wal_sync *f)
 {
     const char *doing = NULL;
     int error = 0;
 
     if (!f) return;
-    (void)ferry_i_flight_wait(f, &error, &doing);
+    (void)ferry_i_wal_sync_wait(f, &error, &doing);
     set_phase(f, QUIT);
     (void)pthread_join(f->thread, NULL);
     (void)pthread_cond_destroy(&f->changed);

@@ -6,7 +6,7 @@
 #include <xxhash.h>
 
 #include "fuzz.h"
-#include "stream/log_bytes.h"
+#include "stream/wal_bytes.h"
 
 /* A model of 4 features and 2 classes, as the dict it would be saved as. */
 static const ferry_dict *small_model(ferry_ctx *ctx)
@@ -36,18 +36,18 @@ static const ferry_dict *small_model(ferry_ctx *ctx)
 /* Right checksums for the header and for whatever stands where a record would. */
 static void fix_checksums(uint8_t *bytes, int64_t n)
 {
-    log_header h;
-    log_head r;
+    wal_header h;
+    wal_head r;
 
     if (n < (int64_t)sizeof h) return;
     memcpy(&h, bytes, sizeof h);
-    h.check = XXH3_64bits(&h, offsetof(log_header, check));
+    h.check = XXH3_64bits(&h, offsetof(wal_header, check));
     memcpy(bytes, &h, sizeof h);
     for (int64_t at = sizeof h; n - at >= (int64_t)sizeof r;) {
         memcpy(&r, bytes + at, sizeof r);
         const int64_t all = (int64_t)sizeof r + r.size;
         if (all > n - at) return;
-        r.check = ferry_i_log_check(bytes + at, all, h.nonce);
+        r.check = ferry_i_wal_check(bytes + at, all, h.nonce);
         memcpy(bytes + at, &r.check, sizeof r.check);
         at += all;
     }
@@ -55,7 +55,7 @@ static void fix_checksums(uint8_t *bytes, int64_t n)
 
 static void replay(ferry_ctx *ctx, const uint8_t *bytes, int64_t n)
 {
-    ferry_log_scan scan;
+    ferry_wal_scan scan;
     ferry_record r;
     ferry_worker w = {0};
     ferry_model *m = NULL;
@@ -63,11 +63,11 @@ static void replay(ferry_ctx *ctx, const uint8_t *bytes, int64_t n)
     bool end = false;
     char why[256];
 
-    if (ferry_i_log_scan(ctx, "log", bytes, n, &scan) != FERRY_OK) return;
+    if (ferry_i_wal_scan(ctx, "log", bytes, n, &scan) != FERRY_OK) return;
     fuzz_check(ctx, ferry_i_model_unpack(ctx, "m", small_model(ctx), NULL, &m));
     if (ferry_i_worker_open(ctx, "m", m, scan.model, &w) != FERRY_OK) abort();
     w.seq = scan.after;
-    while (ferry_i_log_next(ctx, &scan, &r, &end) == FERRY_OK && !end) {
+    while (ferry_i_wal_next(ctx, &scan, &r, &end) == FERRY_OK && !end) {
         ferry_outcome o;
         if (r.kind != FERRY_RECORD_SESSION && !ferry_i_worker_fits(&w, &r, why, sizeof why))
             break;
@@ -75,7 +75,7 @@ static void replay(ferry_ctx *ctx, const uint8_t *bytes, int64_t n)
         free(o.forgot);
         if (w.seq != r.seq || w.queue.n > w.most) abort();
     }
-    if (scan.at < (int64_t)sizeof(log_header) || scan.at + scan.dropped > scan.n) abort();
+    if (scan.at < (int64_t)sizeof(wal_header) || scan.at + scan.dropped > scan.n) abort();
     /* What came of it can be saved and loaded. */
     if (ferry_i_dict_new(ctx, &dict) || ferry_i_snapshot_pack(ctx, &w, dict)) abort();
     ferry_i_worker_close(&w);

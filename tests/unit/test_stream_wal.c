@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "ferry_test.h"
-#include "stream/log_bytes.h"
+#include "stream/wal_bytes.h"
 
 enum { RECORDS = 9 };
 static const ferry_hash model = {0x0123456789abcdef, 0xfedcba9876543210};
@@ -98,19 +98,19 @@ static const char *fresh_folder(const char *name)
 static uint8_t *make_log(ferry_ctx *ctx, int64_t batch, int64_t at[RECORDS + 1])
 {
     const char *folder = fresh_folder("f");
-    ferry_log *log = NULL;
+    ferry_wal *log = NULL;
 
-    assert_ok(ctx, ferry_i_log_create(ctx, folder, model, 40, &log));
+    assert_ok(ctx, ferry_i_wal_create(ctx, folder, model, 40, &log));
     for (int64_t i = 0; i < RECORDS; i++) {
         const ferry_record r = record_at(i);
         at[i] = log->size + log->used;
-        assert_ok(ctx, ferry_i_log_add(ctx, log, &r));
+        assert_ok(ctx, ferry_i_wal_add(ctx, log, &r));
         if (i % batch == batch - 1 || i == RECORDS - 1)
-            assert_ok(ctx, ferry_i_log_flush(ctx, log, i % 2));
+            assert_ok(ctx, ferry_i_wal_flush(ctx, log, i % 2));
     }
     at[RECORDS] = log->size;
     assert_int_equal(log->records, RECORDS);
-    ferry_i_log_free(log);
+    ferry_i_wal_free(log);
     return (uint8_t *)slurp(tmp_path("f/log"));
 }
 
@@ -118,7 +118,7 @@ static uint8_t *make_log(ferry_ctx *ctx, int64_t batch, int64_t at[RECORDS + 1])
  * it was written; -1: refused as damaged. */
 static int64_t read_back(ferry_ctx *ctx, const uint8_t *bytes, int64_t n, int64_t *dropped)
 {
-    ferry_log_scan scan;
+    ferry_wal_scan scan;
     ferry_record r = {0};
     bool end = false;
     /* A copy of just these bytes, so that reading past them is seen. */
@@ -127,9 +127,9 @@ static int64_t read_back(ferry_ctx *ctx, const uint8_t *bytes, int64_t n, int64_
     ferry_status st;
 
     memcpy(copy, bytes, (size_t)n);
-    st = ferry_i_log_scan(ctx, "log", copy, n, &scan);
+    st = ferry_i_wal_scan(ctx, "log", copy, n, &scan);
     for (; st == FERRY_OK; i++) {
-        st = ferry_i_log_next(ctx, &scan, &r, &end);
+        st = ferry_i_wal_next(ctx, &scan, &r, &end);
         if (st != FERRY_OK || end) break;
         const ferry_record was = record_at(i);
         assert_same_record(&r, &was);
@@ -149,8 +149,8 @@ static void test_round_trip(void **state)
     for (int64_t batch = 1; batch <= RECORDS; batch++) {
         int64_t at[RECORDS + 1], dropped = 0;
         uint8_t *bytes = make_log(ctx, batch, at);
-        ferry_log_scan scan;
-        assert_ok(ctx, ferry_i_log_scan(ctx, "log", bytes, at[RECORDS], &scan));
+        ferry_wal_scan scan;
+        assert_ok(ctx, ferry_i_wal_scan(ctx, "log", bytes, at[RECORDS], &scan));
         assert_int_equal(scan.after, 40);
         assert_memory_equal(&scan.model, &model, sizeof model);
         assert_int_equal(read_back(ctx, bytes, at[RECORDS], &dropped), RECORDS);
@@ -224,11 +224,11 @@ static void test_tail_of_garbage(void **state)
     free(bytes);
 }
 
-static void fix_header(uint8_t *bytes, log_header *h)
+static void fix_header(uint8_t *bytes, wal_header *h)
 {
-    log_header right;
+    wal_header right;
 
-    ferry_i_log_header(&right, h->model, (int64_t)h->after);
+    ferry_i_wal_header(&right, h->model, (int64_t)h->after);
     h->check = right.check;
     memcpy(bytes, h, sizeof *h);
 }
@@ -238,20 +238,20 @@ static void test_headers(void **state)
     ferry_ctx *ctx = *state;
     int64_t at[RECORDS + 1];
     uint8_t *bytes = make_log(ctx, 3, at);
-    ferry_log_scan scan;
-    log_header h;
+    ferry_wal_scan scan;
+    wal_header h;
 
     memcpy(&h, bytes, sizeof h);
-    assert_fails(ctx, ferry_i_log_scan(ctx, "x", (const uint8_t *)"", 0, &scan),
+    assert_fails(ctx, ferry_i_wal_scan(ctx, "x", (const uint8_t *)"", 0, &scan),
                  FERRY_EDATA, "x: is not a log of ferry stream");
     h.version = 2;
     memcpy(bytes, &h, sizeof h);
-    assert_fails(ctx, ferry_i_log_scan(ctx, "x", bytes, at[RECORDS], &scan), FERRY_EDATA,
+    assert_fails(ctx, ferry_i_wal_scan(ctx, "x", bytes, at[RECORDS], &scan), FERRY_EDATA,
                  "newer format 2");
     h.version = 1;
     h.after = 41;
     memcpy(bytes, &h, sizeof h);
-    assert_fails(ctx, ferry_i_log_scan(ctx, "x", bytes, at[RECORDS], &scan), FERRY_EDATA,
+    assert_fails(ctx, ferry_i_wal_scan(ctx, "x", bytes, at[RECORDS], &scan), FERRY_EDATA,
                  "header does not match");
     free(bytes);
 }
@@ -263,42 +263,42 @@ static void test_records_of_another_log(void **state)
     int64_t at[RECORDS + 1], dropped = 0;
     uint8_t *bytes = make_log(ctx, 3, at);
     const ferry_hash other = {1, 2};
-    log_header h;
+    wal_header h;
 
-    ferry_i_log_header(&h, other, 40);
+    ferry_i_wal_header(&h, other, 40);
     fix_header(bytes, &h);
     assert_int_equal(read_back(ctx, bytes, at[RECORDS], &dropped), 0);
     assert_int_equal(dropped, at[RECORDS] - at[0]);
     free(bytes);
 }
 
-static ferry_log *open_log(ferry_ctx *ctx)
+static ferry_wal *open_log(ferry_ctx *ctx)
 {
-    ferry_log *log = NULL;
+    ferry_wal *log = NULL;
 
-    assert_ok(ctx, ferry_i_log_create(ctx, fresh_folder("f"), model, 40, &log));
+    assert_ok(ctx, ferry_i_wal_create(ctx, fresh_folder("f"), model, 40, &log));
     return log;
 }
 
 static void test_numbers_must_follow(void **state)
 {
     ferry_ctx *ctx = *state;
-    ferry_log *log = open_log(ctx);
-    ferry_log_scan scan;
+    ferry_wal *log = open_log(ctx);
+    ferry_wal_scan scan;
     ferry_record r = record_at(1);
     bool end = false;
 
-    assert_ok(ctx, ferry_i_log_add(ctx, log, &r));
+    assert_ok(ctx, ferry_i_wal_add(ctx, log, &r));
     r.seq += 2;
-    assert_ok(ctx, ferry_i_log_add(ctx, log, &r));
-    assert_ok(ctx, ferry_i_log_flush(ctx, log, true));
+    assert_ok(ctx, ferry_i_wal_add(ctx, log, &r));
+    assert_ok(ctx, ferry_i_wal_flush(ctx, log, true));
     uint8_t *bytes = (uint8_t *)slurp(log->path);
-    assert_ok(ctx, ferry_i_log_scan(ctx, "log", bytes, log->size, &scan));
-    assert_ok(ctx, ferry_i_log_next(ctx, &scan, &r, &end));
-    assert_fails(ctx, ferry_i_log_next(ctx, &scan, &r, &end), FERRY_EDATA,
+    assert_ok(ctx, ferry_i_wal_scan(ctx, "log", bytes, log->size, &scan));
+    assert_ok(ctx, ferry_i_wal_next(ctx, &scan, &r, &end));
+    assert_fails(ctx, ferry_i_wal_next(ctx, &scan, &r, &end), FERRY_EDATA,
                  "log: is corrupt: record 43 follows record 41");
     free(bytes);
-    ferry_i_log_free(log);
+    ferry_i_wal_free(log);
 }
 
 /* Whole records that cannot be: the checksum is right, the content is not. */
@@ -313,21 +313,21 @@ static void test_records_that_make_no_sense(void **state)
     } changes[] = {{0, big}, {4, big}, {8, form}, {8, 0}, {8, 2}, {16, big}, {20, big}};
 
     for (int64_t i = 0; i < FERRY_COUNT(changes); i++) {
-        ferry_log *log = open_log(ctx);
-        ferry_log_scan scan;
+        ferry_wal *log = open_log(ctx);
+        ferry_wal_scan scan;
         ferry_record r;
         bool end = false;
-        assert_ok(ctx, ferry_i_log_add(ctx, log, &was));
-        memcpy(log->buffer + sizeof(log_head) + changes[i].at, &changes[i].value, 4);
-        const uint64_t check = ferry_i_log_check(log->buffer, log->used, log->nonce);
+        assert_ok(ctx, ferry_i_wal_add(ctx, log, &was));
+        memcpy(log->buffer + sizeof(wal_head) + changes[i].at, &changes[i].value, 4);
+        const uint64_t check = ferry_i_wal_check(log->buffer, log->used, log->nonce);
         memcpy(log->buffer, &check, 8);
-        assert_ok(ctx, ferry_i_log_flush(ctx, log, true));
+        assert_ok(ctx, ferry_i_wal_flush(ctx, log, true));
         uint8_t *bytes = (uint8_t *)slurp(log->path);
-        assert_ok(ctx, ferry_i_log_scan(ctx, "log", bytes, log->size, &scan));
-        assert_fails(ctx, ferry_i_log_next(ctx, &scan, &r, &end), FERRY_EDATA,
+        assert_ok(ctx, ferry_i_wal_scan(ctx, "log", bytes, log->size, &scan));
+        assert_fails(ctx, ferry_i_wal_next(ctx, &scan, &r, &end), FERRY_EDATA,
                      "record 41 at byte 56 makes no sense");
         free(bytes);
-        ferry_i_log_free(log);
+        ferry_i_wal_free(log);
     }
 }
 
@@ -380,22 +380,22 @@ static void usual_calls(void)
 static void test_full_disk(void **state)
 {
     ferry_ctx *ctx = *state;
-    const ferry_log_calls before = ferry_i_log_calls;
+    const ferry_wal_calls before = ferry_i_wal_calls;
     const ferry_record first = record_at(1), second = record_at(2);
     int64_t batch = 1, dropped = 0;
 
     for (int64_t room = 0; room <= batch; room++) {
-        ferry_log *log = open_log(ctx);
-        assert_ok(ctx, ferry_i_log_add(ctx, log, &first));
-        assert_ok(ctx, ferry_i_log_flush(ctx, log, true));
+        ferry_wal *log = open_log(ctx);
+        assert_ok(ctx, ferry_i_wal_add(ctx, log, &first));
+        assert_ok(ctx, ferry_i_wal_flush(ctx, log, true));
         const int64_t size = log->size;
-        assert_ok(ctx, ferry_i_log_add(ctx, log, &second));
+        assert_ok(ctx, ferry_i_wal_add(ctx, log, &second));
         batch = log->used;
-        ferry_i_log_calls = (ferry_log_calls){little_disk, bad_sync};
+        ferry_i_wal_calls = (ferry_wal_calls){little_disk, bad_sync};
         may_write = room;
         interrupts = (int)(room % 3);
-        const ferry_status st = ferry_i_log_flush(ctx, log, true);
-        ferry_i_log_calls = before;
+        const ferry_status st = ferry_i_wal_flush(ctx, log, true);
+        ferry_i_wal_calls = before;
         usual_calls();
         struct stat info;
         assert_int_equal(stat(log->path, &info), 0);
@@ -407,56 +407,56 @@ static void test_full_disk(void **state)
             assert_int_equal(info.st_size, size + batch);
         }
         uint8_t *bytes = (uint8_t *)slurp(log->path);
-        ferry_log_scan scan;
+        ferry_wal_scan scan;
         ferry_record r;
         bool end = false;
-        assert_ok(ctx, ferry_i_log_scan(ctx, "log", bytes, info.st_size, &scan));
-        assert_ok(ctx, ferry_i_log_next(ctx, &scan, &r, &end));
+        assert_ok(ctx, ferry_i_wal_scan(ctx, "log", bytes, info.st_size, &scan));
+        assert_ok(ctx, ferry_i_wal_next(ctx, &scan, &r, &end));
         assert_same_record(&r, &first);
-        assert_ok(ctx, ferry_i_log_next(ctx, &scan, &r, &end));
+        assert_ok(ctx, ferry_i_wal_next(ctx, &scan, &r, &end));
         assert_int_equal(end, room < batch);
         assert_int_equal(scan.dropped, dropped);
         free(bytes);
-        ferry_i_log_free(log);
+        ferry_i_wal_free(log);
     }
 }
 
 static void test_failing_sync(void **state)
 {
     ferry_ctx *ctx = *state;
-    const ferry_log_calls before = ferry_i_log_calls;
+    const ferry_wal_calls before = ferry_i_wal_calls;
     const ferry_record r = record_at(1);
-    ferry_log *log = open_log(ctx), *other = NULL;
+    ferry_wal *log = open_log(ctx), *other = NULL;
 
-    assert_ok(ctx, ferry_i_log_add(ctx, log, &r));
-    ferry_i_log_calls.sync = bad_sync;
-    assert_ok(ctx, ferry_i_log_flush(ctx, log, false));
+    assert_ok(ctx, ferry_i_wal_add(ctx, log, &r));
+    ferry_i_wal_calls.sync = bad_sync;
+    assert_ok(ctx, ferry_i_wal_flush(ctx, log, false));
     assert_int_equal(syncs, 0); /* not asked for */
-    assert_ok(ctx, ferry_i_log_add(ctx, log, &r));
+    assert_ok(ctx, ferry_i_wal_add(ctx, log, &r));
     sync_fails = 1;
-    assert_fails(ctx, ferry_i_log_flush(ctx, log, true), FERRY_EIO,
+    assert_fails(ctx, ferry_i_wal_flush(ctx, log, true), FERRY_EIO,
                  "f/log: cannot sync: Input/output error");
     /* A new log: its own sync fails, and then that of its folder, when it is in place. */
     sync_fails = 1;
-    assert_fails(ctx, ferry_i_log_create(ctx, tmp_path("f"), model, 1, &other), FERRY_EIO,
+    assert_fails(ctx, ferry_i_wal_create(ctx, tmp_path("f"), model, 1, &other), FERRY_EIO,
                  "log.new: cannot sync");
     assert_null(other);
     assert_int_equal(access(tmp_path("f/log.new"), F_OK), -1);
     sync_fails = 2;
-    assert_fails(ctx, ferry_i_log_create(ctx, tmp_path("f"), model, 1, &other), FERRY_EIO,
+    assert_fails(ctx, ferry_i_wal_create(ctx, tmp_path("f"), model, 1, &other), FERRY_EIO,
                  "f: cannot sync");
     assert_non_null(other);
-    ferry_i_log_free(other);
-    ferry_i_log_calls = (ferry_log_calls){writes_nothing, before.sync};
-    assert_fails(ctx, ferry_i_log_create(ctx, tmp_path("f"), model, 1, &other), FERRY_EIO,
+    ferry_i_wal_free(other);
+    ferry_i_wal_calls = (ferry_wal_calls){writes_nothing, before.sync};
+    assert_fails(ctx, ferry_i_wal_create(ctx, tmp_path("f"), model, 1, &other), FERRY_EIO,
                  "cannot write");
-    ferry_i_log_calls = before;
+    ferry_i_wal_calls = before;
     usual_calls();
-    assert_fails(ctx, ferry_i_log_create(ctx, tmp_path("nowhere"), model, 1, &other),
+    assert_fails(ctx, ferry_i_wal_create(ctx, tmp_path("nowhere"), model, 1, &other),
                  FERRY_EIO, "cannot write");
     assert_fails(ctx, ferry_i_sync_folder(ctx, tmp_path("nowhere")), FERRY_EIO,
                  "nowhere: cannot open");
-    ferry_i_log_free(log);
+    ferry_i_wal_free(log);
 }
 
 /* Go on after a torn record: it is cut off, and what comes next is read back. */
@@ -465,28 +465,28 @@ static void test_resume(void **state)
     ferry_ctx *ctx = *state;
     int64_t at[RECORDS + 1], dropped = 0;
     uint8_t *bytes = make_log(ctx, 3, at);
-    ferry_log *log = NULL;
-    ferry_log_scan scan;
+    ferry_wal *log = NULL;
+    ferry_wal_scan scan;
     ferry_record r = {0};
 
     for (int64_t cut = at[RECORDS - 1] + 1; cut < at[RECORDS]; cut += 13) {
         (void)tmp_file("f/log", (const char *)bytes, cut);
-        assert_ok(ctx, ferry_i_log_scan(ctx, "log", bytes, cut, &scan));
+        assert_ok(ctx, ferry_i_wal_scan(ctx, "log", bytes, cut, &scan));
         for (bool end = false; !end;)
-            assert_ok(ctx, ferry_i_log_next(ctx, &scan, &r, &end));
-        assert_ok(ctx, ferry_i_log_resume(ctx, tmp_path("f"), &scan, RECORDS - 1, &log));
+            assert_ok(ctx, ferry_i_wal_next(ctx, &scan, &r, &end));
+        assert_ok(ctx, ferry_i_wal_resume(ctx, tmp_path("f"), &scan, RECORDS - 1, &log));
         r = record_at(RECORDS - 1);
-        assert_ok(ctx, ferry_i_log_add(ctx, log, &r));
-        assert_ok(ctx, ferry_i_log_flush(ctx, log, true));
+        assert_ok(ctx, ferry_i_wal_add(ctx, log, &r));
+        assert_ok(ctx, ferry_i_wal_flush(ctx, log, true));
         assert_int_equal(log->size, at[RECORDS]);
         assert_int_equal(log->records, RECORDS);
-        ferry_i_log_free(log);
+        ferry_i_wal_free(log);
         uint8_t *again = (uint8_t *)slurp(tmp_path("f/log"));
         assert_int_equal(read_back(ctx, again, at[RECORDS], &dropped), RECORDS);
         free(again);
     }
     (void)unlink(tmp_path("f/log"));
-    assert_fails(ctx, ferry_i_log_resume(ctx, tmp_path("f"), &scan, 0, &log), FERRY_EIO,
+    assert_fails(ctx, ferry_i_wal_resume(ctx, tmp_path("f"), &scan, 0, &log), FERRY_EIO,
                  "f/log: cannot write");
     free(bytes);
 }
@@ -494,17 +494,17 @@ static void test_resume(void **state)
 static ferry_status whole_life(ferry_ctx *ctx, void *arg)
 {
     ferry_status st = FERRY_OK;
-    ferry_log *log = NULL;
+    ferry_wal *log = NULL;
 
     (void)arg;
-    FERRY_TRY(ferry_i_log_create(ctx, tmp_path("f"), model, 40, &log));
+    FERRY_TRY(ferry_i_wal_create(ctx, tmp_path("f"), model, 40, &log));
     for (int64_t i = 0; i < RECORDS; i++) {
         const ferry_record r = record_at(i);
-        FERRY_TRY(ferry_i_log_add(ctx, log, &r));
+        FERRY_TRY(ferry_i_wal_add(ctx, log, &r));
     }
-    FERRY_TRY(ferry_i_log_flush(ctx, log, false));
+    FERRY_TRY(ferry_i_wal_flush(ctx, log, false));
 done:
-    ferry_i_log_free(log);
+    ferry_i_wal_free(log);
     return st;
 }
 
