@@ -61,7 +61,7 @@ static observed ratings(ferry_ctx *ctx, int64_t n, int64_t m, int64_t each)
         for (int64_t e = 0; e < each; e++)
             o.x->value[i * each + e] = 1 + (double)ferry_i_rng_below(&rng, 5);
     }
-    if (ferry_i_transpose(ctx, o.x, &o.xt) != FERRY_OK) exit(1);
+    if (ferry_i_matrix_transpose(ctx, o.x, &o.xt) != FERRY_OK) exit(1);
     free(taken);
     return o;
 }

@@ -14,7 +14,7 @@
 #include <time.h>
 
 #include "ferry/ferry.h"
-#include "methods/ttl/nmtf.h"
+#include "learn/nmtf.h"
 
 static int64_t held, most; /* bytes */
 

@@ -60,6 +60,10 @@ ferry_status ferry_i_matrix_join(ferry_ctx *ctx, int64_t n,
 /* Dense copy of a CSR matrix (small shapes only: the caller has decided). */
 ferry_status ferry_i_matrix_densify(ferry_ctx *ctx, const ferry_matrix *x,
                                     ferry_matrix **out);
+/* X' as a matrix of its own, CSR of CSR x: for who needs rows of X' (X'B alone wants only the
+ * index below). 12 bytes an entry. */
+ferry_status ferry_i_matrix_transpose(ferry_ctx *ctx, const ferry_matrix *x,
+                                      ferry_matrix **out);
 /* Build the transposed index once, where X'B is needed many times and in threads: then its
  * bits do not depend on the thread count either. Costs 12 bytes an entry. Does nothing for
  * dense matrices and for those made by _like, whose values their maker may set again. */

@@ -146,11 +146,11 @@ ferry_status ferry_i_matrix_like(ferry_ctx *ctx, ferry_matrix *x, ferry_matrix *
     return FERRY_OK;
 }
 
-/* Counting sort of the entries by column; rows come out ascending. */
-static void fill_index(ferry_matrix *x)
+/* The entries of CSR x by column, a counting sort: start (cols + 1, zeroed), index and value
+ * become CSR of X'. Rows come out ascending. O(nnz + cols). */
+static void sort_by_column(const ferry_matrix *x, int64_t *start, int32_t *index,
+                           double *value)
 {
-    int64_t *start = x->t_start;
-
     for (int64_t e = 0; e < x->nnz; e++)
         start[x->index[e] + 1]++;
     for (int64_t j = 0; j < x->cols; j++)
@@ -158,11 +158,23 @@ static void fill_index(ferry_matrix *x)
     for (int64_t i = 0; i < x->rows; i++)
         for (int64_t e = x->start[i]; e < x->start[i + 1]; e++) {
             const int64_t at = start[x->index[e]]++; /* runs to the start of the next */
-            x->t_index[at] = (int32_t)i;
-            x->t_value[at] = x->value[e];
+            index[at] = (int32_t)i;
+            value[at] = x->value[e];
         }
     memmove(start + 1, start, (size_t)x->cols * sizeof *start);
     start[0] = 0;
+}
+
+ferry_status ferry_i_matrix_transpose(ferry_ctx *ctx, const ferry_matrix *x,
+                                      ferry_matrix **out)
+{
+    ferry_status st = FERRY_OK;
+
+    assert(!x->dense);
+    FERRY_TRY(ferry_i_matrix_csr(ctx, x->cols, x->rows, x->nnz, out));
+    sort_by_column(x, (*out)->start, (*out)->index, (*out)->value);
+done:
+    return st;
 }
 
 static void free_index(ferry_matrix *x)
@@ -185,7 +197,7 @@ ferry_status ferry_i_matrix_index(ferry_ctx *ctx, ferry_matrix *x)
         free_index(x);
         return ferry_i_nomem(ctx);
     }
-    fill_index(x);
+    sort_by_column(x, x->t_start, x->t_index, x->t_value);
     return FERRY_OK;
 }
 

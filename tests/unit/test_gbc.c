@@ -6,6 +6,7 @@
 
 #include "methods/gbc/gbc.h"
 #include "methods/method.h"
+#include "oracle.h"
 #include "small_task.h"
 
 enum { N = 60, D = 3 };
@@ -631,11 +632,11 @@ static void test_pass(void **state)
             if (threads == 1) first = et[1][BIG] + loss[1];
             assert_true(first == et[1][BIG] + loss[1]);
         }
-        ferry_i_gbc_graph_loss(&p, f, w, plain);
+        oracle_gbc_graph_loss(&p, f, w, plain);
         assert_close(loss[0], plain[0], 1e-12);
         assert_close(loss[1], plain[1], 1e-12);
         for (int i = 0; i < P; i++) {
-            ferry_i_gbc_neighbours(&p, i, f[i], wg, want[i], have[i]);
+            oracle_gbc_neighbours(&p, i, f[i], wg, want[i], have[i]);
             for (int x = 0; x < BIG; x++) {
                 if (labelled[x]) continue;
                 assert_int_equal(has[i][x], have[i][x]);

@@ -2,6 +2,7 @@
  * rest from the files in golden/gbc where they are present. */
 #include "golden.h"
 #include "methods/gbc/gbc.h"
+#include "oracle.h"
 #include "small_task.h"
 
 enum { MOST = 64 };
@@ -115,9 +116,9 @@ static void check_gradients(ferry_ctx *ctx, const char *name)
     ferry_i_gbc_consensus(g, f, w, e, sources);
     compare(j, "E", n, e);
     for (int64_t i = 0; i < p; i++) {
-        ferry_i_gbc_neighbours(g, i, f[i], wg, et + i * n, has + i * n);
-        ferry_i_gbc_gradient(g, i, f[i], e, sources, et + i * n, has + i * n, z + i * n,
-                             cc + i * n);
+        oracle_gbc_neighbours(g, i, f[i], wg, et + i * n, has + i * n);
+        oracle_gbc_gradient(g, i, f[i], e, sources, et + i * n, has + i * n, z + i * n,
+                            cc + i * n);
         rho[i] = ferry_i_gbc_line(g, i, f[i], e, sources, et + i * n, has + i * n, d);
         loss[i] = ferry_i_gbc_source_loss(g, i, f[i]);
     }
@@ -135,7 +136,7 @@ static void check_gradients(ferry_ctx *ctx, const char *name)
     compare(j, "score", n, score);
     ferry_i_gbc_softmax(p, loss, weights);
     compare(j, "w_softmax", p, weights);
-    ferry_i_gbc_graph_loss(g, f, w, m);
+    oracle_gbc_graph_loss(g, f, w, m);
     compare(j, "graph_loss", q, m);
     ferry_i_gbc_root(q, m, weights);
     compare(j, "wg_root", q, weights);
@@ -153,7 +154,7 @@ static void check_gradients(ferry_ctx *ctx, const char *name)
     compare(j, "graph_loss", q, fast_loss);
     compare(j, "wg_root", q, fast_wg);
     for (int64_t i = 0; i < p; i++) {
-        ferry_i_gbc_neighbours(g, i, f[i], weights, ets[i], has + i * n);
+        oracle_gbc_neighbours(g, i, f[i], weights, ets[i], has + i * n);
         for (int64_t x = 0; x < n; x++) {
             if (g->labelled[x]) continue;
             assert_int_equal(has[i * n + x], fast_has[i * n + x]);

@@ -157,7 +157,7 @@ static observed cells(ferry_ctx *ctx, int64_t n, int64_t m, const char *const *r
         o.x->start[i + 1] = at;
     }
     o.x->nnz = at;
-    assert_ok(ctx, ferry_i_transpose(ctx, o.x, &o.xt));
+    assert_ok(ctx, ferry_i_matrix_transpose(ctx, o.x, &o.xt));
     return o;
 }
 

@@ -67,7 +67,7 @@ static observed cells(ferry_ctx *ctx, const json_t *x, const json_t *m)
         csr->start[i + 1] = csr->nnz;
     }
     o.x = csr;
-    assert_ok(ctx, ferry_i_transpose(ctx, csr, &o.xt));
+    assert_ok(ctx, ferry_i_matrix_transpose(ctx, csr, &o.xt));
     return o;
 }
 

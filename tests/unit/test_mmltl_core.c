@@ -5,6 +5,7 @@
 
 #include "golden.h"
 #include "methods/mmltl/mmltl.h"
+#include "oracle.h"
 
 /* The data of the golden cases, so that the tests check something without the files. */
 enum { D = 6, NS = 12, NT = 9, M = 3 };
@@ -160,7 +161,7 @@ static void check_exact(ferry_ctx *ctx, const ferry_mmltl *p, int64_t g, const j
     s = outer(u, v);
     golden_close(want, "UVt", s, 1e-8);
     free(s);
-    assert_ok(ctx, ferry_i_mmltl_gap(ctx, p, u, v, &gap));
+    assert_ok(ctx, oracle_mmltl_gap(ctx, p, u, v, &gap));
     assert_close(gap, last, 1e-8);
 done:
     ferry_i_block_free(u);
@@ -388,7 +389,7 @@ static void test_minimum(void **state)
             ferry_ctx_set_progress(ctx, NULL, NULL);
             assert_true(found[c].converged);
             assert_close(found[c].objective, found[0].objective, 1e-12);
-            assert_ok(ctx, ferry_i_mmltl_gap(ctx, &p, u[c], v[c], &gap));
+            assert_ok(ctx, oracle_mmltl_gap(ctx, &p, u[c], v[c], &gap));
             assert_true(gap < 1e-9);
         }
         all_close(d * m, u[2]->data, u[0]->data, 1e-8);
@@ -625,7 +626,7 @@ static ferry_status everything(ferry_ctx *ctx, void *arg)
     FERRY_TRY(ferry_i_mmltl_shrink(ctx, FERRY_SHRINK_SOFT, f->xs, f->xt, delta));
     const ferry_mmltl p = {g, delta, 30, 1, 1};
     FERRY_TRY(ferry_i_mmltl_solve(ctx, &p, 1e-2, 3, u, v, &found));
-    FERRY_TRY(ferry_i_mmltl_gap(ctx, &p, u, v, &x));
+    FERRY_TRY(oracle_mmltl_gap(ctx, &p, u, v, &x));
     FERRY_TRY(ferry_i_mmltl_sweeps(ctx, &p, true, 1, u, v, &done, &x, &finish));
     FERRY_TRY(ferry_i_mmltl_gamma(ctx, f->both, &x));
     FERRY_TRY(

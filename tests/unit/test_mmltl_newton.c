@@ -3,6 +3,7 @@
 
 #include "ferry_test.h"
 #include "methods/mmltl/mmltl.h"
+#include "oracle.h"
 
 /* A problem with entries N(0, 1), column j of G times fall^j; delta partly along G. */
 typedef struct problem {
@@ -90,7 +91,7 @@ static void test_against_sweeps(void **state)
                                                          &plain));
                 assert_true(fast.converged);
                 assert_close(fast.objective, plain.objective, 1e-9);
-                assert_ok(ctx, ferry_i_mmltl_gap(ctx, &a.p, a.u, a.v, &gap));
+                assert_ok(ctx, oracle_mmltl_gap(ctx, &a.p, a.u, a.v, &gap));
                 assert_true(gap < 1e-8);
                 /* sweeps crawl where a direction is at the threshold: no gain, no limit */
                 if (plain.converged) same(&a, &b, 1e-6);

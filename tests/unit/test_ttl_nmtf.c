@@ -3,7 +3,8 @@
 #include <stdio.h>
 
 #include "golden.h"
-#include "methods/ttl/nmtf.h"
+#include "learn/nmtf.h"
+#include "oracle.h"
 
 /* ---- the files ---- */
 
@@ -178,7 +179,7 @@ static void check_file(ferry_ctx *ctx, const char *name, bool sparse, bool plain
         char key[16];
         const json_t *want;
         if (plain)
-            assert_ok(ctx, ferry_i_nmtf_plain_step(ctx, n, &o));
+            assert_ok(ctx, oracle_nmtf_step(ctx, n, &o));
         else
             step(ctx, n, &o);
         (void)snprintf(key, sizeof key, "%d", it);
@@ -186,7 +187,7 @@ static void check_file(ferry_ctx *ctx, const char *name, bool sparse, bool plain
         if (!want) continue;
         same_state(n, want);
         if (plain)
-            assert_ok(ctx, ferry_i_nmtf_plain_objective(ctx, n, o.loss, &objective));
+            assert_ok(ctx, oracle_nmtf_objective(ctx, n, o.loss, &objective));
         else
             assert_ok(ctx, ferry_i_nmtf_objective(ctx, n, o.loss, &objective));
         assert_close(objective, golden_real(want, "objective"), 1e-8);
@@ -369,10 +370,10 @@ static void test_plain(void **state)
         assert_ok(ctx, problem(ctx, &s, &b));
         for (int it = 0; it < 3; it++) {
             assert_ok(ctx, ferry_i_nmtf_objective(ctx, a, o.loss, &fast));
-            assert_ok(ctx, ferry_i_nmtf_plain_objective(ctx, b, o.loss, &plain));
+            assert_ok(ctx, oracle_nmtf_objective(ctx, b, o.loss, &plain));
             assert_close(fast, plain, 1e-11);
             step(ctx, a, &o);
-            assert_ok(ctx, ferry_i_nmtf_plain_step(ctx, b, &o));
+            assert_ok(ctx, oracle_nmtf_step(ctx, b, &o));
             same_factors(a, b);
         }
         ferry_i_nmtf_free(a);
@@ -397,12 +398,12 @@ static void test_late(void **state)
         assert_ok(ctx, problem(ctx, &s, &b));
         for (int it = 0; it < 4; it++) {
             a->isa_less = t / 24;
-            assert_ok(ctx, ferry_i_nmtf_plain_objective(ctx, b, o.loss, &plain));
+            assert_ok(ctx, oracle_nmtf_objective(ctx, b, o.loss, &plain));
             assert_ok(ctx, ferry_i_nmtf_factors(ctx, a, &o, &fast));
             assert_close(fast, plain, 1e-11);
             assert_ok(ctx, ferry_i_nmtf_members(ctx, a, &o));
             ferry_i_nmtf_normalise_late(ctx, a, &o);
-            assert_ok(ctx, ferry_i_nmtf_plain_step(ctx, b, &o));
+            assert_ok(ctx, oracle_nmtf_step(ctx, b, &o));
         }
         ferry_i_nmtf_catch_up(ctx, a);
         same_factors(a, b);
@@ -549,8 +550,8 @@ static ferry_status short_run(ferry_ctx *ctx, void *arg)
 
     FERRY_TRY(problem(ctx, &s, &n));
     FERRY_TRY(ferry_i_nmtf_run(ctx, n, &o, "ttl", &found));
-    FERRY_TRY(ferry_i_nmtf_plain_step(ctx, n, &o));
-    FERRY_TRY(ferry_i_nmtf_plain_objective(ctx, n, o.loss, &objective));
+    FERRY_TRY(oracle_nmtf_step(ctx, n, &o));
+    FERRY_TRY(oracle_nmtf_objective(ctx, n, o.loss, &objective));
 done:
     ferry_i_nmtf_free(n);
     return st;

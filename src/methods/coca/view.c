@@ -252,29 +252,7 @@ void ferry_i_coca_view_apply(coca_view *v, const double *mean, const double *sca
 
 ferry_status ferry_i_coca_view_transpose(ferry_ctx *ctx, coca_view *v)
 {
-    ferry_status st = FERRY_OK;
-    const ferry_matrix *x = v->x;
-    ferry_matrix *t = NULL;
-    int64_t *next = ferry_i_calloc(x->cols, sizeof *next);
-
-    FERRY_HAVE(ctx, next);
-    FERRY_TRY(ferry_i_matrix_csr(ctx, x->cols, x->rows, x->nnz, &t));
-    for (int64_t e = 0; e < x->nnz; e++)
-        t->start[x->index[e] + 1]++;
-    for (int64_t j = 0; j < x->cols; j++) {
-        t->start[j + 1] += t->start[j];
-        next[j] = t->start[j];
-    }
-    for (int64_t i = 0; i < x->rows; i++)
-        for (int64_t e = x->start[i]; e < x->start[i + 1]; e++) {
-            const int64_t at = next[x->index[e]]++;
-            t->index[at] = (int32_t)i;
-            t->value[at] = x->value[e];
-        }
-    v->xt = t;
-done:
-    ferry_i_free(next);
-    return st;
+    return ferry_i_matrix_transpose(ctx, v->x, &v->xt);
 }
 
 /* ---- products ---- */

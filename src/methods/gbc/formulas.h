@@ -31,18 +31,10 @@ double ferry_i_gbc_loss(bool logistic, double f, double y);
 /* e <- E; sources[x] <- how many have x. */
 void ferry_i_gbc_consensus(const gbc_problem *g, double *const *f, const double *w,
                            double *e, int32_t *sources);
-/* et <- Et_i (logistic and soft: of probabilities), 0 where has[x] is 0. Plain: the way of
- * the fit is ferry_i_gbc_pass (graphs.h). */
-void ferry_i_gbc_neighbours(const gbc_problem *g, int64_t i, const double *f,
-                            const double *wg, double *et, uint8_t *has);
 /* z and c of score j of instance x when it is f. */
 void ferry_i_gbc_gradient_at(const gbc_problem *g, int64_t x, int64_t j, double f,
                              const double *e, const int32_t *sources, const double *et,
                              const uint8_t *has, double *z, double *c);
-/* z and c of source i; 0 where it lacks the instance or there is no term. */
-void ferry_i_gbc_gradient(const gbc_problem *g, int64_t i, const double *f, const double *e,
-                          const int32_t *sources, const double *et, const uint8_t *has,
-                          double *z, double *c);
 /* The step along direction d (n x k) with E and Et fixed: closed for squared loss, in
  * [0, 50] for the logistic. */
 double ferry_i_gbc_line(const gbc_problem *g, int64_t i, const double *f, const double *e,
@@ -50,9 +42,6 @@ double ferry_i_gbc_line(const gbc_problem *g, int64_t i, const double *f, const 
                         const double *d);
 /* Mean loss over the labelled instances that source i has; NaN without. */
 double ferry_i_gbc_source_loss(const gbc_problem *g, int64_t i, const double *f);
-/* Mean disagreement over the edges of every graph; NaN without edges. Plain. */
-void ferry_i_gbc_graph_loss(const gbc_problem *g, double *const *f, const double *w,
-                            double *loss);
 /* score <- sum_i w_i f_i / sum_i w_i over the sources that have x; known[x]: whether any of
  * positive weight has it, else f0 (k). */
 void ferry_i_gbc_average(const gbc_problem *g, double *const *f, const double *w,

@@ -9,7 +9,7 @@
 /* ---- the graphs' means, fast ---- */
 
 /* Neighbour means of all sources in all graphs and the graphs' losses in one pass over the
- * edges, in threads; the same numbers as ferry_i_gbc_neighbours and _graph_loss. */
+ * edges, in threads; the same numbers as the plain ones of tests/oracle. */
 typedef struct gbc_pass gbc_pass;
 ferry_status ferry_i_gbc_pass_new(ferry_ctx *ctx, const gbc_problem *g, gbc_pass **out);
 /* wg (q) <- root weights of the losses, which go to `loss` (q); et[i] (n x k) and has[i]

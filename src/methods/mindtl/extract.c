@@ -77,7 +77,7 @@ ferry_status ferry_i_mindtl_full_block(ferry_ctx *ctx, const observed *x, observ
     for (int64_t j = 0; j < m; j++)
         s.stay[j] = s.stay[j] ? l++ : -1;
     FERRY_TRY(ferry_i_matrix_take(ctx, x->x, k, rows, l, s.stay, &out->x));
-    FERRY_TRY(ferry_i_transpose(ctx, out->x, &out->xt));
+    FERRY_TRY(ferry_i_matrix_transpose(ctx, out->x, &out->xt));
 done:
     ferry_i_free(count);
     ferry_i_free(keep);
@@ -110,7 +110,7 @@ ferry_status ferry_i_mindtl_fill(ferry_ctx *ctx, const observed *x, observed *ou
             t->value[i * m + x->x->index[e]] = x->x->value[e];
         t->start[i + 1] = (i + 1) * m;
     }
-    FERRY_TRY(ferry_i_transpose(ctx, t, &out->xt));
+    FERRY_TRY(ferry_i_matrix_transpose(ctx, t, &out->xt));
     out->x = t;
     t = NULL;
 done:

@@ -56,7 +56,7 @@ static ferry_status densest(ferry_ctx *ctx, const observed *x, int64_t most, obs
     for (int64_t j = 0; j < x->x->cols; j++)
         col[j] = col[j] ? m++ : -1;
     FERRY_TRY(ferry_i_matrix_take(ctx, x->x, n, rows, m, col, &out->x));
-    FERRY_TRY(ferry_i_transpose(ctx, out->x, &out->xt));
+    FERRY_TRY(ferry_i_matrix_transpose(ctx, out->x, &out->xt));
 done:
     ferry_i_free(row);
     ferry_i_free(col);
@@ -77,7 +77,7 @@ static ferry_status take_bias(ferry_ctx *ctx, double lambda, observed *x)
     FERRY_HAVE(ctx, a);
     FERRY_TRY(ferry_i_bias(ctx, x, lambda, 10, &mu, a, a + x->x->rows));
     ferry_i_bias_residuals(x->x, mu, a, a + x->x->rows, x->x->value);
-    FERRY_TRY(ferry_i_transpose(ctx, x->x, &t));
+    FERRY_TRY(ferry_i_matrix_transpose(ctx, x->x, &t));
     ferry_i_matrix_free(x->xt);
     x->xt = t;
 done:

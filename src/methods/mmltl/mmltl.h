@@ -52,10 +52,6 @@ double ferry_i_mmltl_objective(ferry_ctx *ctx, const ferry_mmltl *p, ferry_mmltl
  * |g2 V - (G - UV')'U|. */
 void ferry_i_mmltl_kkt(ferry_ctx *ctx, const ferry_mmltl *p, ferry_mmltl_work *w,
                        const ferry_block *u, const ferry_block *v, double kkt[2]);
-/* Whether it is the minimum over all ranks: |A^-1/2 (G - UV')|_2 - sqrt(g2), A = g1 I + mu
- * delta delta', is at most rounding then. */
-ferry_status ferry_i_mmltl_gap(ferry_ctx *ctx, const ferry_mmltl *p, const ferry_block *u,
-                               const ferry_block *v, double *gap);
 
 /* ---- whole solutions (mmltl_solve.c) ---- */
 

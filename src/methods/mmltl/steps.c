@@ -192,27 +192,3 @@ void ferry_i_mmltl_kkt(ferry_ctx *ctx, const ferry_mmltl *p, ferry_mmltl_work *w
     }
     kkt[1] = sqrt(sum);
 }
-
-ferry_status ferry_i_mmltl_gap(ferry_ctx *ctx, const ferry_mmltl *p, const ferry_block *u,
-                               const ferry_block *v, double *gap)
-{
-    ferry_status st = FERRY_OK;
-    ferry_block *e = NULL;
-    ferry_small *row = NULL;
-    const double delta2 = ferry_e(ctx)->dot(ctx, p->delta, p->delta);
-    /* A^-1/2 = g1^-1/2 (I - c delta delta'), c = (1 - (g1/a)^1/2) / |delta|^2 */
-    const double a = p->g1 + p->mu * delta2;
-    const double c = delta2 > 0 ? (1 - sqrt(p->g1 / a)) / delta2 : 0;
-
-    FERRY_TRY(ferry_i_block_new(ctx, p->g->rows, p->g->k, &e));
-    FERRY_TRY(ferry_i_small_new(ctx, p->g->k, 1, &row));
-    residual(ctx, p, u, v, e);
-    ferry_e(ctx)->gram(ctx, e, p->delta, row);
-    ferry_e(ctx)->bmul(ctx, -c, p->delta, row, true, 1, e);
-    FERRY_TRY(ferry_i_mmltl_sigma(ctx, e, gap));
-    *gap = *gap / sqrt(p->g1) - sqrt(p->g2);
-done:
-    ferry_i_small_free(row);
-    ferry_i_block_free(e);
-    return st;
-}

@@ -4,35 +4,6 @@
 
 #include "methods/shared/ratings.h"
 
-ferry_status ferry_i_transpose(ferry_ctx *ctx, const ferry_matrix *x, ferry_matrix **out)
-{
-    ferry_status st = FERRY_OK;
-    ferry_matrix *t = NULL;
-    int64_t *next = NULL;
-
-    *out = NULL;
-    FERRY_TRY(ferry_i_matrix_csr(ctx, x->cols, x->rows, x->nnz, &t));
-    FERRY_NEW(ctx, next, x->cols + 1);
-    for (int64_t e = 0; e < x->nnz; e++)
-        t->start[x->index[e] + 1]++;
-    for (int64_t j = 0; j < x->cols; j++)
-        t->start[j + 1] += t->start[j];
-    memcpy(next, t->start, (size_t)x->cols * sizeof *next);
-    for (int64_t i = 0; i < x->rows; i++) {
-        for (int64_t e = x->start[i]; e < x->start[i + 1]; e++) {
-            const int64_t at = next[x->index[e]]++;
-            t->index[at] = (int32_t)i;
-            t->value[at] = x->value[e];
-        }
-    }
-    *out = t;
-    t = NULL;
-done:
-    ferry_i_free(next);
-    ferry_i_matrix_free(t);
-    return st;
-}
-
 /* Items x users, with the users of an item in the order of the file. */
 static ferry_status by_item(ferry_ctx *ctx, const ferry_ratings *r, double f, double g,
                             ferry_matrix **out)
@@ -73,8 +44,8 @@ ferry_status ferry_i_observed_new(ferry_ctx *ctx, const ferry_ratings *r, double
 
     *out = (observed){NULL, NULL};
     FERRY_TRY(by_item(ctx, r, f, g, &t));
-    FERRY_TRY(ferry_i_transpose(ctx, t, &out->x)); /* items of a user now ascend */
-    FERRY_TRY(ferry_i_transpose(ctx, out->x, &out->xt));
+    FERRY_TRY(ferry_i_matrix_transpose(ctx, t, &out->x)); /* items of a user now ascend */
+    FERRY_TRY(ferry_i_matrix_transpose(ctx, out->x, &out->xt));
 done:
     ferry_i_matrix_free(t);
     if (st != FERRY_OK) ferry_i_observed_clear(out);
@@ -89,7 +60,7 @@ ferry_status ferry_i_observed_with(ferry_ctx *ctx, const observed *o, const doub
     *out = (observed){NULL, NULL};
     FERRY_TRY(ferry_i_matrix_like(ctx, o->x, &out->x));
     memcpy(out->x->value, value, (size_t)o->x->nnz * sizeof *value);
-    FERRY_TRY(ferry_i_transpose(ctx, out->x, &out->xt));
+    FERRY_TRY(ferry_i_matrix_transpose(ctx, out->x, &out->xt));
 done:
     if (st != FERRY_OK) ferry_i_observed_clear(out);
     return st;

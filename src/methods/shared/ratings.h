@@ -23,8 +23,6 @@ ferry_status ferry_i_observed_new(ferry_ctx *ctx, const ferry_ratings *r, double
 ferry_status ferry_i_observed_with(ferry_ctx *ctx, const observed *o, const double *value,
                                    observed *out);
 void ferry_i_observed_clear(observed *o);
-/* CSR of the transpose. */
-ferry_status ferry_i_transpose(ferry_ctx *ctx, const ferry_matrix *x, ferry_matrix **out);
 
 /* One codebook behind columns [from, from + l) of p and q: p = weight Pu R, q = Pv. */
 typedef struct rating_part {

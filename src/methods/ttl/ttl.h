@@ -2,8 +2,8 @@
 #ifndef FERRY_TTL_H
 #define FERRY_TTL_H
 
+#include "learn/nmtf.h"
 #include "methods/shared/carry.h"
-#include "methods/ttl/nmtf.h"
 #include "methods/ttl/settle.h"
 
 enum { TTL_MODE_FERRY, TTL_MODE_PAPER };

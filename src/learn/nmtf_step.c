@@ -17,9 +17,8 @@
  * it, and that of a domain with fixed G never changes. */
 #include <math.h>
 
+#include "learn/nmtf.h"
 #include "learn/rows.h"
-#include "methods/shared/ratings.h"
-#include "methods/ttl/nmtf.h"
 
 /* The first k columns of a block as wide as any (its rows move together). */
 static ferry_block narrow(const ferry_block *b, int64_t k)
@@ -74,7 +73,7 @@ ferry_status ferry_i_nmtf_divergence(ferry_ctx *ctx, ferry_nmtf *n)
             FERRY_TRY(ferry_i_matrix_dense(ctx, v->x->rows, v->x->cols, &v->r));
             continue;
         }
-        FERRY_TRY(ferry_i_transpose(ctx, v->x, &v->xt));
+        FERRY_TRY(ferry_i_matrix_transpose(ctx, v->x, &v->xt));
         FERRY_TRY(ferry_i_matrix_like(ctx, v->xt, &v->rt));
         FERRY_TRY(ferry_i_matrix_like(ctx, v->x, &v->r));
     }

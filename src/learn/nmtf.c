@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "learn/learn.h"
+#include "learn/nmtf.h"
 #include "learn/rows.h"
-#include "methods/ttl/nmtf.h"
 
 /* ---- making one ---- */
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "learn/rows.h"
-#include "methods/ttl/nmtf.h"
+#include "oracle.h"
 
 /* A plain matrix, one row after the other. */
 typedef struct plain {
@@ -282,8 +282,7 @@ static void normalise(board *b)
         }
 }
 
-ferry_status ferry_i_nmtf_plain_step(ferry_ctx *ctx, ferry_nmtf *n,
-                                     const ferry_nmtf_options *o)
+ferry_status oracle_nmtf_step(ferry_ctx *ctx, ferry_nmtf *n, const ferry_nmtf_options *o)
 {
     ferry_status st = FERRY_OK;
     board b = {.o = o, .n = n};
@@ -318,8 +317,8 @@ done:
     return st;
 }
 
-ferry_status ferry_i_nmtf_plain_objective(ferry_ctx *ctx, const ferry_nmtf *n,
-                                          ferry_nmtf_loss loss, double *objective)
+ferry_status oracle_nmtf_objective(ferry_ctx *ctx, const ferry_nmtf *n,
+                                   ferry_nmtf_loss loss, double *objective)
 {
     ferry_status st = FERRY_OK;
     board b = {.n = (ferry_nmtf *)n}; /* only read */

@@ -160,13 +160,6 @@ typedef struct ferry_nmtf_found {
 ferry_status ferry_i_nmtf_run(ferry_ctx *ctx, ferry_nmtf *n, const ferry_nmtf_options *o,
                               const char *what, ferry_nmtf_found *found);
 
-/* The same iteration written down entry by entry from the formulas, dense and slow: what
- * the other is compared with. */
-ferry_status ferry_i_nmtf_plain_step(ferry_ctx *ctx, ferry_nmtf *n,
-                                     const ferry_nmtf_options *o);
-ferry_status ferry_i_nmtf_plain_objective(ferry_ctx *ctx, const ferry_nmtf *n,
-                                          ferry_nmtf_loss loss, double *objective);
-
 /* Denominators are at least the first; entries below the second become 0. */
 #define FERRY_NMTF_EPS 1e-16
 #define FERRY_NMTF_TINY 1e-100

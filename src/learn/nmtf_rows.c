@@ -22,7 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "methods/ttl/nmtf.h"
+#include "learn/nmtf.h"
 
 /* Everything in one function, so that it is compiled for the CPU as a whole. */
 #define INLINE static inline __attribute__((always_inline))
