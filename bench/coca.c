@@ -114,7 +114,7 @@ static ferry_matrix *make_graph(ferry_ctx *ctx, double within, ferry_rng *rng)
 
 /* The problem as CoCA solves it: views scaled, W with equal weights. */
 typedef struct bench {
-    coca_view *x[VIEWS];
+    embed_view *x[VIEWS];
     ferry_matrix *w;
     double a[VIEWS];
     ferry_matrix *graph[GRAPHS];
@@ -130,9 +130,9 @@ static void make(ferry_ctx *ctx, bench *z)
     ferry_i_rng_seed(&rng, 1, 1);
     for (int j = 0; j < VIEWS; j++) {
         ferry_matrix *raw = make_view(ctx, width[j], &rng);
-        check(ctx, ferry_i_coca_view_new(ctx, raw, N, NULL, &z->x[j]));
-        check(ctx, ferry_i_coca_view_fit(ctx, z->x[j], COCA_FROB));
-        check(ctx, ferry_i_coca_view_transpose(ctx, z->x[j]));
+        check(ctx, ferry_i_embed_view_new(ctx, raw, N, NULL, &z->x[j]));
+        check(ctx, ferry_i_embed_view_fit(ctx, z->x[j], EMBED_FROB));
+        check(ctx, ferry_i_matrix_index(ctx, z->x[j]->c.x));
         ferry_i_matrix_free(raw);
         equal[j] = 1.0 / VIEWS;
     }
@@ -152,7 +152,7 @@ static void make(ferry_ctx *ctx, bench *z)
     z->c.graph = (const ferry_matrix *const *)z->graph;
     z->c.wt = z->wt;
     z->c.sym = true;
-    z->c.solver = COCA_SOLVE_OPERATOR;
+    z->c.solver = FERRY_EIGEN_OPERATOR;
 }
 
 static void dump(const char *dir, const char *name, const void *bytes, size_t n)
@@ -183,9 +183,9 @@ static void write_problem(const bench *z, const char *dir)
     for (int j = 0; j < VIEWS; j++) {
         char name[32];
         snprintf(name, sizeof name, "x%d", j);
-        dump_csr(dir, name, z->x[j]->x);
+        dump_csr(dir, name, z->x[j]->c.x);
         snprintf(name, sizeof name, "x%d.shift", j);
-        dump(dir, name, z->x[j]->shift, (size_t)width[j] * sizeof(double));
+        dump(dir, name, z->x[j]->c.shift, (size_t)width[j] * sizeof(double));
     }
     dump_csr(dir, "w", z->w);
     dump(dir, "a", z->a, sizeof z->a);
@@ -216,7 +216,7 @@ static double bare(const bench *z)
     if (!t || !u || !y) exit(1);
     memset(t, 0, sizeof *t * N);
     for (int j = 0; j < VIEWS; j++)
-        x[j] = narrow(z->x[j]->x);
+        x[j] = narrow(z->x[j]->c.x);
     for (int k = 0; k < GRAPHS; k++)
         g[k] = narrow(z->graph[k]);
     for (int again = 0; again < 20; again++) {
@@ -224,7 +224,7 @@ static double bare(const bench *z)
         line w[2] = {{0}, {0}};
         const clock_t start = clock();
         for (int j = 0; j < VIEWS; j++)
-            for (int64_t e = 0; e + 4 <= z->x[j]->x->nnz; e += 4)
+            for (int64_t e = 0; e + 4 <= z->x[j]->c.x->nnz; e += 4)
                 for (int k = 0; k < 4; k++)
                     s[k] += u[x[j][e + k]];
         for (int k = 0; k < GRAPHS; k++)
@@ -235,7 +235,7 @@ static double bare(const bench *z)
                 w[1] += t[g[k][e + 1]];
             }
         for (int j = 0; j < VIEWS; j++)
-            for (int64_t e = 0; e < z->x[j]->x->nnz; e++)
+            for (int64_t e = 0; e < z->x[j]->c.x->nnz; e++)
                 y[x[j][e]] += 1;
         const double took = (double)(clock() - start) / CLOCKS_PER_SEC;
         if (s[0] + s[1] + s[2] + s[3] + w[0][0] + w[1][0] == 0) best = fmin(best, took);
@@ -291,7 +291,7 @@ static void run(ferry_ctx *ctx, const bench *z, const char *dir)
     c.products = &own_products;
     int64_t nnz = 0;
     for (int j = 0; j < VIEWS; j++)
-        nnz += z->x[j]->x->nnz;
+        nnz += z->x[j]->c.x->nnz;
     printf("coca, n = %d, D = %lld in %d views (%lld entries), %d graphs (%lld entries), d "
            "= %d\n",
            N, (long long)ferry_i_coca_size(&z->c), VIEWS, (long long)nnz, GRAPHS,
@@ -341,7 +341,7 @@ int main(int argc, char **argv)
     else
         run(ctx, &z, argv[2]);
     for (int j = 0; j < VIEWS; j++)
-        ferry_i_coca_view_free(z.x[j]);
+        ferry_i_embed_view_free(z.x[j]);
     for (int t = 0; t < GRAPHS; t++)
         ferry_i_matrix_free(z.graph[t]);
     ferry_i_matrix_free(z.w);

@@ -16,7 +16,7 @@ enum { M = 14 };
 /* A problem with all that it points to. */
 typedef struct setting {
     coca_problem c;
-    coca_view *x[4];
+    embed_view *x[4];
     double a[4], f[4];
     ferry_matrix *w;
 } setting;
@@ -24,7 +24,7 @@ typedef struct setting {
 static void free_setting(setting *s)
 {
     for (int64_t j = 0; j < s->c.p; j++)
-        ferry_i_coca_view_free(s->x[j]);
+        ferry_i_embed_view_free(s->x[j]);
     ferry_i_matrix_free(s->w);
 }
 
@@ -56,10 +56,10 @@ static ferry_matrix *sparse_of(ferry_ctx *ctx, int64_t rows, int64_t cols, const
     return m;
 }
 
-static void add_view(ferry_ctx *ctx, setting *s, ferry_matrix *x, coca_scaling scaling)
+static void add_view(ferry_ctx *ctx, setting *s, ferry_matrix *x, embed_scaling scaling)
 {
-    assert_ok(ctx, ferry_i_coca_view_new(ctx, x, x->rows, NULL, &s->x[s->c.p]));
-    assert_ok(ctx, ferry_i_coca_view_fit(ctx, s->x[s->c.p], scaling));
+    assert_ok(ctx, ferry_i_embed_view_new(ctx, x, x->rows, NULL, &s->x[s->c.p]));
+    assert_ok(ctx, ferry_i_embed_view_fit(ctx, s->x[s->c.p], scaling));
     s->c.p++;
     ferry_i_matrix_free(x);
 }
@@ -70,15 +70,15 @@ static ferry_matrix *graph_of(ferry_ctx *ctx, int64_t m, const double *a)
     return sparse_of(ctx, m, m, a);
 }
 
-static coca_scaling scaling_of(const char *name)
+static embed_scaling scaling_of(const char *name)
 {
     static const char *const names[] = {
         "auto", "none", "feature", "frob", "feature+frob", "spectral", "feature+spectral"};
 
     for (int i = 0; i < 7; i++)
-        if (strcmp(names[i], name) == 0) return (coca_scaling)i;
+        if (strcmp(names[i], name) == 0) return (embed_scaling)i;
     fail_msg("scaling %s", name);
-    return COCA_NONE;
+    return EMBED_NONE;
 }
 
 /* Numbers of a nested JSON array, one after the other. New memory for free(). */
@@ -158,10 +158,35 @@ static void same_columns(int64_t rows, int64_t k, const double *a, const double 
     }
 }
 
+/* The embedding of a problem. */
+static ferry_status solve(ferry_ctx *ctx, const coca_problem *c, int64_t d, embedding **out,
+                          ferry_block **phi)
+{
+    ferry_status st = FERRY_OK;
+    double values[16];
+    ferry_block *u = NULL;
+    embed_solution s = {.method = "coca",
+                        .m = c->m,
+                        .p = c->p,
+                        .d = d,
+                        .x = c->x,
+                        .f = c->f,
+                        .values = values,
+                        .share = 1 / (double)c->p};
+
+    FERRY_TRY(ferry_i_block_new(ctx, ferry_i_coca_size(c), d, &u));
+    FERRY_TRY(ferry_i_coca_solve(ctx, c, d, values, u));
+    s.u = u;
+    FERRY_TRY(ferry_i_embedding_new(ctx, &s, out, phi));
+done:
+    ferry_i_block_free(u);
+    return st;
+}
+
 static void check_phi(ferry_ctx *ctx, const setting *s, const json_t *root)
 {
     const int64_t d = json_integer_value(json_object_get(root, "d"));
-    coca_model *model = NULL;
+    embedding *model = NULL;
     ferry_block *phi = NULL;
     double *want = numbers(root, "Phi", NULL), *values = numbers(root, "eigenvalues", NULL);
     double *u = calloc((size_t)d, sizeof *u);
@@ -171,8 +196,7 @@ static void check_phi(ferry_ctx *ctx, const setting *s, const json_t *root)
     assert_ok(ctx, ferry_i_coca_solve(ctx, &s->c, d, u, vectors));
     for (int64_t c = 0; c < d; c++)
         assert_close(u[c], values[c], 1e-8);
-    assert_ok(ctx,
-              ferry_i_coca_fit(ctx, "coca", &s->c, d, 1 / (double)s->c.p, &model, &phi));
+    assert_ok(ctx, solve(ctx, &s->c, d, &model, &phi));
     same_columns(s->c.m, d, phi->data, want);
     if (json_object_get(root, "U")) {
         double *full = numbers(root, "U", NULL);
@@ -181,7 +205,7 @@ static void check_phi(ferry_ctx *ctx, const setting *s, const json_t *root)
     }
     ferry_i_block_free(vectors);
     ferry_i_block_free(phi);
-    ferry_i_coca_free(model);
+    ferry_i_embedding_free(model);
     free(want);
     free(values);
     free(u);
@@ -192,38 +216,38 @@ static void check_test_rows(ferry_ctx *ctx, const setting *s, const json_t *root
 {
     const json_t *tests = json_object_get(root, "X_test");
     const int64_t d = json_integer_value(json_object_get(root, "d"));
-    coca_model *model = NULL;
+    embedding *model = NULL;
     ferry_block *sum = NULL, *t = NULL;
     double *want = numbers(root, "Phi_test", NULL);
 
     if (!tests) goto done;
     const int64_t n = (int64_t)json_array_size(json_array_get(tests, 0));
-    assert_ok(ctx,
-              ferry_i_coca_fit(ctx, "coca", &s->c, d, 1 / (double)s->c.p, &model, NULL));
+    assert_ok(ctx, solve(ctx, &s->c, d, &model, NULL));
     assert_ok(ctx, ferry_i_block_new(ctx, n, d, &sum));
     assert_ok(ctx, ferry_i_block_new(ctx, n, d, &t));
     for (int64_t j = 0; j < s->c.p; j++) {
         double raw[1000];
-        coca_view *v = NULL;
+        embed_view *v = NULL;
         flatten(json_array_get(tests, (size_t)j), raw);
         ferry_matrix *x = dense_of(ctx, n, s->x[j]->features, raw);
-        assert_ok(ctx, ferry_i_coca_view_new(ctx, x, n, NULL, &v));
-        ferry_i_coca_view_apply(v, model->mean[j], model->scale[j]);
-        ferry_i_coca_mul(ctx, v, model->u[j], t);
+        assert_ok(ctx, ferry_i_embed_view_new(ctx, x, n, NULL, &v));
+        ferry_i_embed_view_apply(v, model->part[j].mean, model->part[j].scale);
+        ferry_i_centred_mul(ctx, &v->c, model->part[j].u, t);
         ferry_e(ctx)->axpby(ctx, model->share, t, 1, sum);
-        ferry_i_coca_view_free(v);
+        ferry_i_embed_view_free(v);
         ferry_i_matrix_free(x);
     }
     same_columns(n, d, sum->data, want);
 done:
-    ferry_i_coca_free(model);
+    ferry_i_embedding_free(model);
     ferry_i_block_free(sum);
     ferry_i_block_free(t);
     free(want);
 }
 
 /* coca_form*.json and coca_wscale.json. Both solvers, dense and sparse views. */
-static void check_form(ferry_ctx *ctx, const json_t *root, bool sparse, coca_solver solver)
+static void check_form(ferry_ctx *ctx, const json_t *root, bool sparse,
+                       ferry_eigen_solver solver)
 {
     const int64_t m = json_integer_value(json_object_get(root, "m"));
     const char *form = text(root, "form");
@@ -294,7 +318,7 @@ static void check_relational(ferry_ctx *ctx, const json_t *root)
     assert_ok(ctx, ferry_i_block_new(ctx, w->rows, n, &z));
     assert_ok(ctx, ferry_i_coca_relational(ctx, w,
                                            json_is_true(json_object_get(root, "centred")),
-                                           COCA_SOLVE_AUTO, n, got, z));
+                                           FERRY_EIGEN_AUTO, n, got, z));
     for (int64_t c = 0; c < n; c++)
         assert_close(got[c], values[c], 1e-8);
     same_columns(w->rows, n, z->data, phi);
@@ -323,10 +347,15 @@ static void check_qp(ferry_ctx *ctx, const json_t *root)
         flatten(one, phi[i]->data);
     }
     assert_ok(ctx, ferry_i_small_new(ctx, p, p, &got_k));
-    assert_ok(ctx, ferry_i_coca_qp(ctx, n, p, (const ferry_block *const *)phi, c,
-                                   strcmp(norm, "cosine") == 0 ? COCA_COSINE
-                                   : strcmp(norm, "frob") == 0 ? COCA_RMS
-                                                               : COCA_PLAIN,
+    const coca_norm how = strcmp(norm, "cosine") == 0 ? COCA_COSINE
+                          : strcmp(norm, "frob") == 0 ? COCA_RMS
+                                                      : COCA_PLAIN;
+    coca_links l = {.n = n, .c = c};
+    for (int64_t i = 0; i < cells; i++) {
+        l.must += c[i] > 0;
+        l.cannot += c[i] < 0;
+    }
+    assert_ok(ctx, ferry_i_coca_qp(ctx, &l, p, (const ferry_block *const *)phi, how,
                                    json_is_true(json_object_get(root, "balance")), got_k,
                                    got_v));
     assert_ok(ctx, ferry_i_simplex_qp(ctx, got_k, got_v, got_w, &f));
@@ -392,7 +421,7 @@ static void test_golden(void **state)
         else
             for (int how = 0; how < 4; how++)
                 check_form(*state, root, how & 1,
-                           how & 2 ? COCA_SOLVE_OPERATOR : COCA_SOLVE_DENSE);
+                           how & 2 ? FERRY_EIGEN_OPERATOR : FERRY_EIGEN_DENSE);
         json_decref(root);
     }
     if (folder) {
@@ -419,9 +448,9 @@ static void make_case(ferry_ctx *ctx, setting *s)
                           edges_matrix(ctx, case_edges1, sizeof case_edges1 / sizeof(int))};
 
     *s = (setting){.c = {.m = M}};
-    add_view(ctx, s, dense_of(ctx, M, 3, case_x0), COCA_FEATURE_FROB);
-    add_view(ctx, s, dense_of(ctx, M, 4, case_x1), COCA_FEATURE_FROB);
-    add_view(ctx, s, dense_of(ctx, M, 2, case_x2), COCA_FEATURE_FROB);
+    add_view(ctx, s, dense_of(ctx, M, 3, case_x0), EMBED_FEATURE_FROB);
+    add_view(ctx, s, dense_of(ctx, M, 4, case_x1), EMBED_FEATURE_FROB);
+    add_view(ctx, s, dense_of(ctx, M, 2, case_x2), EMBED_FEATURE_FROB);
     assert_ok(ctx,
               ferry_i_coca_graphs(ctx, 2, (const ferry_matrix *const *)a, wt, true, &s->w));
     ferry_i_coca_form(COCA_48, 3, w, 2, s->a, &s->c.b);
@@ -438,7 +467,7 @@ static void test_case(void **state)
     ferry_ctx *ctx = *state;
 
     for (int e = 0; e < 2; e++) {
-        coca_model *model = NULL;
+        embedding *model = NULL;
         ferry_block *phi = NULL, *u = NULL;
         double values[9];
         setting s;
@@ -448,11 +477,11 @@ static void test_case(void **state)
         assert_ok(ctx, ferry_i_coca_solve(ctx, &s.c, 9, values, u));
         for (int c = 0; c < 9; c++)
             assert_close(values[c], case_eigenvalues[c], 1e-8);
-        assert_ok(ctx, ferry_i_coca_fit(ctx, "coca", &s.c, 3, 1.0 / 3, &model, &phi));
+        assert_ok(ctx, solve(ctx, &s.c, 3, &model, &phi));
         same_columns(M, 3, phi->data, case_phi);
         ferry_i_block_free(u);
         ferry_i_block_free(phi);
-        ferry_i_coca_free(model);
+        ferry_i_embedding_free(model);
         free_setting(&s);
     }
 }
@@ -477,7 +506,7 @@ static void test_is_joined_pca(void **state)
     ferry_i_rng_seed(&rng, 2, 0);
     for (int j = 0; j < 2; j++) {
         fill_normal(&rng, 120, raw[j]);
-        add_view(ctx, &s, dense_of(ctx, 30, 4, raw[j]), COCA_NONE);
+        add_view(ctx, &s, dense_of(ctx, 30, 4, raw[j]), EMBED_NONE);
     }
     s.c.x = s.x;
     s.c.a = s.a;
@@ -487,8 +516,8 @@ static void test_is_joined_pca(void **state)
         for (int j = 0; j < 8; j++) {
             double sum = 0;
             for (int r = 0; r < 30; r++)
-                sum += s.x[i / 4]->x->dense[r * 4 + i % 4] *
-                       s.x[j / 4]->x->dense[r * 4 + j % 4];
+                sum += s.x[i / 4]->c.x->dense[r * 4 + i % 4] *
+                       s.x[j / 4]->c.x->dense[r * 4 + j % 4];
             assert_close(FERRY_AT(h, i, j), sum / 2, 1e-12);
         }
     ferry_i_small_free(h);
@@ -517,30 +546,31 @@ static void test_compression(void **state)
         rows[i] = i == 4 ? -1 : i;
     for (int how = 0; how < 3; how++) { /* as it is; dense compressed; sparse compressed */
         setting s = {.c = {.m = N}};
-        coca_model *model = NULL;
+        embedding *model = NULL;
         ferry_matrix *x =
             how == 2 ? sparse_of(ctx, N, WIDE, wide) : dense_of(ctx, N, WIDE, wide);
-        assert_ok(ctx, ferry_i_coca_view_new(ctx, x, N, rows, &s.x[0]));
-        assert_ok(ctx, ferry_i_coca_view_fit(ctx, s.x[0], COCA_FROB));
+        assert_ok(ctx, ferry_i_embed_view_new(ctx, x, N, rows, &s.x[0]));
+        assert_ok(ctx, ferry_i_embed_view_fit(ctx, s.x[0], EMBED_FROB));
         ferry_i_matrix_free(x);
         s.c.p = 1;
-        if (how) assert_ok(ctx, ferry_i_coca_view_compress(ctx, s.x[0]));
+        if (how) assert_ok(ctx, ferry_i_embed_view_compress(ctx, s.x[0]));
         if (how) assert_true(s.x[0]->cols < N);
-        add_view(ctx, &s, dense_of(ctx, N, 3, thin), COCA_FROB);
+        add_view(ctx, &s, dense_of(ctx, N, 3, thin), EMBED_FROB);
         s.c.x = s.x;
         s.c.a = s.a;
         ferry_i_coca_form(COCA_48, 2, w, 1, s.a, &s.c.b);
         assert_ok(ctx, ferry_i_block_new(ctx, ferry_i_coca_size(&s.c), 4, &u));
         assert_ok(ctx, ferry_i_coca_solve(ctx, &s.c, 4, values[how], u));
-        assert_ok(ctx, ferry_i_coca_fit(ctx, "coca", &s.c, 4, 0.5, &model, &phi[how]));
-        assert_int_equal(model->u[0]->rows, WIDE); /* for the features, not the ranks */
+        assert_ok(ctx, solve(ctx, &s.c, 4, &model, &phi[how]));
+        assert_int_equal(model->part[0].u->rows,
+                         WIDE); /* for the features, not the ranks */
         for (int c = 0; c < 4; c++)
             assert_close(values[how][c], values[0][c], 1e-12);
         same_columns(N, 4, phi[how]->data, phi[0]->data);
         for (int e = 0; e < N * 4; e++) /* signs as well */
             assert_close(phi[how]->data[e], phi[0]->data[e], 1e-9);
         ferry_i_block_free(u);
-        ferry_i_coca_free(model);
+        ferry_i_embedding_free(model);
         free_setting(&s);
     }
     for (int how = 0; how < 3; how++)
@@ -555,7 +585,7 @@ static void test_sparse_and_missing(void **state)
     enum { N = 9, D = 5 };
     double raw[N * D], with_gap[N * D], one[N] = {0}, y[2][D], t[2][N];
     int64_t rows[N];
-    coca_view *v[3] = {NULL};
+    embed_view *v[3] = {NULL};
     ferry_rng rng;
 
     ferry_i_rng_seed(&rng, 8, 0);
@@ -568,15 +598,15 @@ static void test_sparse_and_missing(void **state)
         one[i] = 1 + i;
     }
     ferry_matrix *dense = dense_of(ctx, N, D, raw), *sparse = sparse_of(ctx, N, D, raw);
-    for (int scaling = COCA_NONE; scaling <= COCA_FEATURE_SPECTRAL; scaling++) {
+    for (int scaling = EMBED_NONE; scaling <= EMBED_FEATURE_SPECTRAL; scaling++) {
         double u[D] = {1, -2, 3, 0.5, 1};
         const ferry_block ub = {D, 1, u}, r = {N, 1, one};
         for (int s = 0; s < 2; s++) {
             ferry_block tb = {N, 1, t[s]}, yb = {D, 1, y[s]};
-            assert_ok(ctx, ferry_i_coca_view_new(ctx, s ? sparse : dense, N, rows, &v[s]));
-            assert_ok(ctx, ferry_i_coca_view_fit(ctx, v[s], (coca_scaling)scaling));
-            ferry_i_coca_mul(ctx, v[s], &ub, &tb);
-            assert_ok(ctx, ferry_i_coca_tmul(ctx, v[s], &r, &yb));
+            assert_ok(ctx, ferry_i_embed_view_new(ctx, s ? sparse : dense, N, rows, &v[s]));
+            assert_ok(ctx, ferry_i_embed_view_fit(ctx, v[s], (embed_scaling)scaling));
+            ferry_i_centred_mul(ctx, &v[s]->c, &ub, &tb);
+            assert_ok(ctx, ferry_i_centred_tmul(ctx, &v[s]->c, &r, &yb));
         }
         for (int j = 0; j < D; j++) {
             assert_close(v[1]->scale[j], v[0]->scale[j], 1e-12);
@@ -586,16 +616,16 @@ static void test_sparse_and_missing(void **state)
             assert_close(t[1][i], t[0][i], 1e-12);
         assert_close(t[0][3], 0, 0); /* not there: at the mean */
         assert_close(y[0][2], 0, 1e-12);
-        ferry_i_coca_view_free(v[0]);
-        ferry_i_coca_view_free(v[1]);
+        ferry_i_embed_view_free(v[0]);
+        ferry_i_embed_view_free(v[1]);
     }
     memcpy(with_gap, raw, sizeof raw);
     with_gap[0] = NAN;
     ferry_matrix *gap = dense_of(ctx, N, D, with_gap);
-    assert_ok(ctx, ferry_i_coca_view_new(ctx, gap, N, NULL, &v[2]));
-    assert_ok(ctx, ferry_i_coca_view_fit(ctx, v[2], COCA_AUTO));
-    assert_close(v[2]->x->dense[0], 0, 0);
-    ferry_i_coca_view_free(v[2]);
+    assert_ok(ctx, ferry_i_embed_view_new(ctx, gap, N, NULL, &v[2]));
+    assert_ok(ctx, ferry_i_embed_view_fit(ctx, v[2], EMBED_AUTO));
+    assert_close(v[2]->c.x->dense[0], 0, 0);
+    ferry_i_embed_view_free(v[2]);
     ferry_i_matrix_free(gap);
     ferry_i_matrix_free(dense);
     ferry_i_matrix_free(sparse);
@@ -616,16 +646,16 @@ static void test_operator(void **state)
     ferry_i_rng_seed(&rng, 9, 0);
     for (int j = 0; j < 2; j++) {
         fill_normal(&rng, N * D, raw[j]);
-        add_view(ctx, &s, dense_of(ctx, N, D, raw[j]), COCA_FROB);
+        add_view(ctx, &s, dense_of(ctx, N, D, raw[j]), EMBED_FROB);
     }
     s.c.x = s.x;
     s.c.a = s.a;
     for (int form = COCA_48; form <= COCA_43; form++) {
         ferry_i_coca_form((coca_form)form, 2, w, 1, s.a, &s.c.b);
         assert_ok(ctx, ferry_i_block_new(ctx, 2 * D, 5, &u));
-        s.c.solver = COCA_SOLVE_DENSE;
+        s.c.solver = FERRY_EIGEN_DENSE;
         assert_ok(ctx, ferry_i_coca_solve(ctx, &s.c, 5, dense, u));
-        s.c.solver = COCA_SOLVE_OPERATOR;
+        s.c.solver = FERRY_EIGEN_OPERATOR;
         assert_ok(ctx, ferry_i_coca_solve(ctx, &s.c, 5, matrix_free, u));
         for (int c = 0; c < 5; c++)
             assert_close(matrix_free[c], dense[c], 1e-9);

@@ -98,6 +98,7 @@ static void test_embeds(void **state)
                                            "d=2 weights=equal",
                                            "d=2 weights=qp norm=frob balanced=no",
                                            "d=2 weights_on=thesis graphs=raw",
+                                           "d=2 weights_on=diagonal balanced=no",
                                            "d=2 smooth=2 graph_term=3"};
     ferry_ctx *ctx = *state;
     ferry_task *task = task_of(ctx, "12gry");
@@ -114,6 +115,28 @@ static void test_embeds(void **state)
     ferry_prediction *p = fit_predict(ctx, task, "pca-joined", "d=3", target_of(task));
     assert_true(separation(p) > 0.5);
     ferry_prediction_free(p);
+    ferry_task_free(task);
+}
+
+static void same_prediction(const ferry_prediction *a, const ferry_prediction *b);
+
+/* mode: paper is what its options say one by one, old names and new. */
+static void test_as_published(void **state)
+{
+    static const char *const settings[] = {
+        "d=2 mode=paper",
+        "d=2 form=4.8 alpha=60 scale=none graphs=raw weights_on=thesis norm=none balanced=no",
+        "d=2 mode=paper alpha=60 weights_on=diagonal balanced=off"};
+    ferry_ctx *ctx = *state;
+    ferry_task *task = task_of(ctx, "12gry");
+    ferry_prediction *p[3];
+
+    for (int s = 0; s < 3; s++)
+        p[s] = fit_predict(ctx, task, "coca", settings[s], target_of(task));
+    same_prediction(p[0], p[1]);
+    same_prediction(p[0], p[2]);
+    for (int s = 0; s < 3; s++)
+        ferry_prediction_free(p[s]);
     ferry_task_free(task);
 }
 
@@ -338,27 +361,38 @@ static void test_bad_models(void **state)
     ferry_ctx *ctx = *state;
     const ferry_method *coca = ferry_i_method_find("coca");
     const double one = 1, none = 0, u[2] = {1, 2};
-    const int64_t sizes[][4] = {{-1, 1, 0, 0}, {1, 0, 0, 0}, {1, 1, 9, 0}, {1, 1, 0, 101},
-                                {1, 1, 0, 0},  {1, 1, 0, 0}, {0, 1, 0, 0}};
+    const int64_t sizes[][3] = {{-1, 1, 0}, {1, 0, 0}, {1, 1, 9}, {1, 1, 0},
+                                {1, 1, 0},  {1, 1, 0}, {1, 1, 0}};
+    static const char *const messages[] = {
+        "tensor sizes",          "tensor sizes", "tensor sizes", "tensor smooth",
+        "scale.0: entry 0 is 0", "u.0",          "graphs"};
 
     for (int s = 0; s < 7; s++) {
+        const int64_t steps = s == 3 ? 101 : 0;
+        const struct {
+            const char *name;
+            const double *data;
+            int64_t cols;
+        } real[] = {{"share", &one, 1},
+                    {"slope.0", &one, 1},
+                    {"r2.0", &one, 1},
+                    {"mean.0", &one, 1},
+                    {"scale.0", s == 4 ? &none : &one, 1},
+                    {"u.0", u, s == 5 ? 2 : 1},
+                    {"graph_weights", &one, 0}};
         ferry_dict *dict = NULL;
+        ferry_ids *none_named = ferry_i_ids_new();
         void *model = NULL;
         assert_ok(ctx, ferry_i_dict_new(ctx, &dict));
-        assert_ok(ctx, ferry_i_dict_put_ints(ctx, dict, "sizes", 4, sizes[s]));
-        assert_ok(ctx, ferry_i_dict_put_reals(ctx, dict, "share", 1, 1, &one));
-        assert_ok(ctx, ferry_i_dict_put_reals(ctx, dict, "slope", s < 6, 1, &one));
-        assert_ok(ctx, ferry_i_dict_put_reals(ctx, dict, "r2", s < 6, 1, &one));
-        assert_ok(ctx, ferry_i_dict_put_reals(ctx, dict, "mean.0", 1, 1, &one));
-        assert_ok(
-            ctx, ferry_i_dict_put_reals(ctx, dict, "scale.0", 1, 1, s == 4 ? &none : &one));
-        assert_ok(ctx, ferry_i_dict_put_reals(ctx, dict, "u.0", 1, s == 5 ? 2 : 1, u));
-        assert_fails(ctx, coca->load(ctx, dict, &model), FERRY_EDATA,
-                     s < 4    ? "tensor sizes"
-                     : s == 4 ? "scale.0: entry 0 is 0"
-                     : s == 5 ? "u.0"
-                              : "graphs");
+        assert_ok(ctx, ferry_i_dict_put_ints(ctx, dict, "sizes", 3, sizes[s]));
+        assert_ok(ctx, ferry_i_dict_put_ints(ctx, dict, "smooth", 1, &steps));
+        if (s < 6) assert_ok(ctx, ferry_i_dict_put_ids(ctx, dict, "graphs", none_named));
+        for (int64_t i = 0; i < FERRY_COUNT(real); i++)
+            assert_ok(ctx, ferry_i_dict_put_reals(ctx, dict, real[i].name, 1, real[i].cols,
+                                                  real[i].data));
+        assert_fails(ctx, coca->load(ctx, dict, &model), FERRY_EDATA, messages[s]);
         assert_null(model);
+        ferry_i_ids_free(none_named);
         ferry_i_dict_free(dict);
     }
 }
@@ -525,6 +559,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_embeds, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_as_published, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_baseline_is_a_special_case, ctx_setup,
                                         ctx_teardown),
         cmocka_unit_test_setup_teardown(test_learned_weights, ctx_setup, ctx_teardown),

@@ -17,7 +17,7 @@ typedef struct setting {
 } setting;
 
 typedef struct fixture {
-    coca_view *x[MOST];
+    embed_view *x[MOST];
     ferry_matrix *g[MOST], *w;
     double f[MOST], a[MOST], wt[MOST];
     coca_problem c;
@@ -79,8 +79,9 @@ static fixture make(ferry_ctx *ctx, setting s)
         rows[i] = s.lack && i % 5 == 1 ? -1 : i;
     for (int64_t j = 0; j < s.p; j++) {
         ferry_matrix *raw = make_sparse(ctx, s.m, s.cols, s.counts, &rng);
-        assert_ok(ctx, ferry_i_coca_view_new(ctx, raw, s.m, j == 0 ? rows : NULL, &z.x[j]));
-        assert_ok(ctx, ferry_i_coca_view_fit(ctx, z.x[j], COCA_FEATURE_FROB));
+        assert_ok(ctx,
+                  ferry_i_embed_view_new(ctx, raw, s.m, j == 0 ? rows : NULL, &z.x[j]));
+        assert_ok(ctx, ferry_i_embed_view_fit(ctx, z.x[j], EMBED_FEATURE_FROB));
         ferry_i_matrix_free(raw);
         z.f[j] = 1 + 0.3 * (double)j;
         z.a[j] = 0.5 + 0.1 * (double)j;
@@ -111,33 +112,33 @@ static const coca_problem *problem(fixture *z, setting s)
 static void clear(fixture *z)
 {
     for (int64_t j = 0; j < MOST; j++) {
-        ferry_i_coca_view_free(z->x[j]);
+        ferry_i_embed_view_free(z->x[j]);
         ferry_i_matrix_free(z->g[j]);
     }
     ferry_i_matrix_free(z->w);
 }
 
 /* t (m) <- f_j X_j u; y += f_j X_j'r: the definitions. */
-static void plain_mul(const coca_view *v, double f, const double *u, double *t)
+static void plain_mul(const embed_view *v, double f, const double *u, double *t)
 {
     double shift = 0;
 
     for (int64_t j = 0; j < v->cols; j++)
-        shift += v->shift[j] * u[j];
-    for (int64_t i = 0; i < v->x->rows; i++) {
-        t[i] = -f * (v->present ? v->present[i] : 1) * shift;
-        for (int64_t e = v->x->start[i]; e < v->x->start[i + 1]; e++)
-            t[i] += f * v->x->value[e] * u[v->x->index[e]];
+        shift += v->c.shift[j] * u[j];
+    for (int64_t i = 0; i < v->c.x->rows; i++) {
+        t[i] = -f * (v->c.present ? v->c.present[i] : 1) * shift;
+        for (int64_t e = v->c.x->start[i]; e < v->c.x->start[i + 1]; e++)
+            t[i] += f * v->c.x->value[e] * u[v->c.x->index[e]];
     }
 }
 
-static void plain_tmul(const coca_view *v, double f, const double *r, double *y)
+static void plain_tmul(const embed_view *v, double f, const double *r, double *y)
 {
-    for (int64_t i = 0; i < v->x->rows; i++) {
-        for (int64_t e = v->x->start[i]; e < v->x->start[i + 1]; e++)
-            y[v->x->index[e]] += f * v->x->value[e] * r[i];
+    for (int64_t i = 0; i < v->c.x->rows; i++) {
+        for (int64_t e = v->c.x->start[i]; e < v->c.x->start[i + 1]; e++)
+            y[v->c.x->index[e]] += f * v->c.x->value[e] * r[i];
         for (int64_t j = 0; j < v->cols; j++)
-            y[j] -= f * (v->present ? v->present[i] : 1) * v->shift[j] * r[i];
+            y[j] -= f * (v->c.present ? v->c.present[i] : 1) * v->c.shift[j] * r[i];
     }
 }
 
@@ -273,17 +274,17 @@ static void test_not_packed(void **state)
     fixture z = make(ctx, s);
     const coca_problem *c = problem(&z, s);
     coca_packed *packed = NULL;
-    ferry_matrix *dense = NULL, *sparse = z.x[1]->x;
+    ferry_matrix *dense = NULL, *sparse = z.x[1]->c.x;
 
     z.wt[0] = -1;
     assert_ok(ctx, ferry_i_coca_pack(ctx, c, &packed));
     assert_null(packed);
     z.wt[0] = 1;
     assert_ok(ctx, ferry_i_matrix_densify(ctx, sparse, &dense));
-    z.x[1]->x = dense;
+    z.x[1]->c.x = dense;
     assert_ok(ctx, ferry_i_coca_pack(ctx, c, &packed));
     assert_null(packed);
-    z.x[1]->x = sparse;
+    z.x[1]->c.x = sparse;
     z.c.p = 9;
     assert_ok(ctx, ferry_i_coca_pack(ctx, c, &packed));
     assert_null(packed);

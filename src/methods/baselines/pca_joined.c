@@ -1,9 +1,12 @@
-/* pca-joined: principal components of all views side by side, Z = [X_1 .. X_p]; the
- * baseline that CoCA is compared with. The eigenvectors of Z'Z are those of CoCA's matrix
- * (4.8) with alpha = w_j = 1/p and no graph, times p: the same code computes them. */
+/* pca-joined: principal components of all views side by side, Z = [X_1 .. X_p], centred and
+ * scaled; the baseline that CoCA is compared with (thesis, Eq. 4.20).
+ *
+ *   U: eigenvectors of the d largest eigenvalues of Z'Z,   Phi = Z U
+ *
+ * Z is never put together: Z u = sum_j X_j u_j =: s and (Z'Z u)_j = X_j's. */
 #include <math.h>
 
-#include "methods/coca/coca.h"
+#include "methods/shared/embedding.h"
 
 typedef struct pca_options {
     int64_t d;
@@ -12,9 +15,9 @@ typedef struct pca_options {
 
 static const ferry_opt pca_opts[] = {
     FERRY_OPT(pca_options, INT, d, 10, 1, 1e6, "dimensions of the embedding"),
-    COCA_OPT_SCALE(pca_options),
-    COCA_OPT_MISSING(pca_options),
-    COCA_OPT_SOLVER(pca_options),
+    EMBED_OPT_SCALE(pca_options),
+    EMBED_OPT_MISSING(pca_options),
+    FERRY_EIGEN_OPT(pca_options),
 };
 
 static ferry_status pca_fits(ferry_ctx *ctx, const ferry_task *task, const void *options)
@@ -23,8 +26,40 @@ static ferry_status pca_fits(ferry_ctx *ctx, const ferry_task *task, const void 
     const ferry_domain *t = NULL;
 
     FERRY_TRY(ferry_i_task_target(ctx, task, &t));
-    FERRY_TRY(ferry_i_coca_fits(ctx, "pca-joined", t, ((const pca_options *)options)->d));
+    FERRY_TRY(ferry_i_embed_fits(ctx, "pca-joined", t, ((const pca_options *)options)->d));
 done:
+    return st;
+}
+
+typedef struct joined {
+    int64_t m, p, done;
+    embed_view **x;
+} joined;
+
+/* y <- Z'Z u */
+static ferry_status apply(ferry_ctx *ctx, void *arg, const ferry_block *u, ferry_block *y)
+{
+    ferry_status st = FERRY_OK;
+    joined *z = arg;
+    ferry_block *s = NULL, *t = NULL;
+    bool finish = false; /* there is nothing to keep before the end */
+
+    z->done += u->k;
+    FERRY_TRY(ferry_i_progress(ctx, "pca-joined", z->done, 0, NAN, &finish));
+    FERRY_TRY(ferry_i_block_new(ctx, z->m, u->k, &s));
+    FERRY_TRY(ferry_i_block_new(ctx, z->m, u->k, &t));
+    for (int64_t j = 0, at = 0; j < z->p; at += z->x[j++]->cols) {
+        const ferry_block uj = {z->x[j]->cols, u->k, u->data + at * u->k};
+        ferry_i_centred_mul(ctx, &z->x[j]->c, &uj, t);
+        ferry_e(ctx)->axpby(ctx, 1, t, 1, s); /* s += X_j u_j */
+    }
+    for (int64_t j = 0, at = 0; j < z->p; at += z->x[j++]->cols) {
+        ferry_block yj = {z->x[j]->cols, u->k, y->data + at * u->k};
+        FERRY_TRY(ferry_i_centred_tmul(ctx, &z->x[j]->c, s, &yj)); /* y_j = X_j's */
+    }
+done:
+    ferry_i_block_free(s);
+    ferry_i_block_free(t);
     return st;
 }
 
@@ -34,39 +69,89 @@ static ferry_status pca_fit(ferry_ctx *ctx, const ferry_task *task, const void *
     ferry_status st = FERRY_OK;
     const pca_options *o = options;
     const ferry_domain *t = NULL;
-    coca_view **x = NULL;
-    coca_model *m = NULL;
-    ferry_block *phi = NULL;
-    double *a = NULL;
+    joined z = {0};
+    embedding *e = NULL;
+    ferry_block *u = NULL, *phi = NULL;
+    double *values = NULL;
     bool finish = false;
 
+    /* Initialise: X_1 .. X_p. */
     *state = NULL;
     FERRY_TRY(ferry_i_task_target(ctx, task, &t));
-    FERRY_NEW(ctx, a, t->n_views);
-    for (int64_t j = 0; j < t->n_views; j++)
-        a[j] = 1;
-    FERRY_TRY(ferry_i_coca_views(ctx, t, (coca_scaling)o->scale, &x));
+    FERRY_TRY(ferry_i_embed_views(ctx, t, (embed_scaling)o->scale, &z.x));
+    z.m = ferry_i_ids_count(t->ids);
+    z.p = t->n_views;
     FERRY_TRY(ferry_i_progress(ctx, "pca-joined", 1, 2, NAN, &finish));
-    const coca_problem c = {.name = "pca-joined",
-                            .m = ferry_i_ids_count(t->ids),
-                            .p = t->n_views,
-                            .x = x,
-                            .a = a,
-                            .b = 1,
-                            .solver = (coca_solver)o->solver};
-    FERRY_TRY(ferry_i_coca_fit(ctx, "pca-joined", &c, o->d, 1, &m, &phi));
-    m->missing = (coca_missing)o->missing;
+
+    /* Solve. */
+    ferry_eigen_problem a = {
+        .op = apply, .arg = &z, .solver = (ferry_eigen_solver)o->solver};
+    for (int64_t j = 0; j < z.p; j++)
+        a.n += z.x[j]->cols;
+    FERRY_NEED(ctx, o->d <= a.n, FERRY_ENEEDS,
+               "pca-joined: d = %lld, but the views span only %lld dimensions",
+               (long long)o->d, (long long)a.n);
+    FERRY_NEW(ctx, values, o->d);
+    FERRY_TRY(ferry_i_block_new(ctx, a.n, o->d, &u));
+    FERRY_TRY(ferry_i_eigen_largest(ctx, &a, o->d, values, u));
+
+    /* Result. */
+    const embed_solution s = {.method = "pca-joined",
+                              .m = z.m,
+                              .p = z.p,
+                              .d = o->d,
+                              .x = z.x,
+                              .values = values,
+                              .u = u,
+                              .share = 1};
+    FERRY_TRY(ferry_i_embedding_new(ctx, &s, &e, &phi));
+    e->missing = (embed_missing)o->missing;
     FERRY_TRY(ferry_i_progress(ctx, "pca-joined", 2, 2, NAN, &finish));
-    ferry_i_coca_scatter(ctx, t, phi);
+    ferry_i_embed_scatter(ctx, t, phi);
     rep->stop = finish ? FERRY_STOP_FINISH : FERRY_STOP_DONE;
-    *state = m;
-    m = NULL;
+    *state = e;
+    e = NULL;
 done:
-    ferry_i_coca_free(m);
+    ferry_i_embedding_free(e);
     ferry_i_block_free(phi);
-    if (t) ferry_i_coca_views_free(t->n_views, x);
-    ferry_i_free(a);
+    ferry_i_block_free(u);
+    ferry_i_free(values);
+    ferry_i_embed_views_free(z.p, z.x);
     return st;
+}
+
+static ferry_status pca_transform(ferry_ctx *ctx, const void *state, const ferry_domain *d,
+                                  ferry_prediction *p)
+{
+    ferry_status st = FERRY_OK;
+    const embedding *e = state;
+    ferry_block *phi = NULL;
+
+    FERRY_TRY(ferry_i_block_new(ctx, p->n, e->d, &phi));
+    FERRY_TRY(ferry_i_embedding_apply(ctx, e, d, phi));
+    FERRY_TRY(ferry_i_embed_predict(ctx, phi, p));
+done:
+    ferry_i_block_free(phi);
+    return st;
+}
+
+static ferry_status pca_save(ferry_ctx *ctx, const void *state, ferry_dict *dict)
+{
+    return ferry_i_embedding_save(ctx, state, dict);
+}
+
+static ferry_status pca_load(ferry_ctx *ctx, const ferry_dict *dict, void **state)
+{
+    embedding *e = NULL;
+    const ferry_status st = ferry_i_embedding_load(ctx, dict, &e);
+
+    *state = e;
+    return st;
+}
+
+static void pca_free(void *state)
+{
+    ferry_i_embedding_free(state);
 }
 
 const ferry_method ferry_i_method_pca_joined = {
@@ -81,8 +166,8 @@ const ferry_method ferry_i_method_pca_joined = {
     .options_size = sizeof(pca_options),
     .fits = pca_fits,
     .fit = pca_fit,
-    .transform = ferry_i_coca_transform,
-    .save = ferry_i_coca_save,
-    .load = ferry_i_coca_load,
-    .free = ferry_i_coca_free,
+    .transform = pca_transform,
+    .save = pca_save,
+    .load = pca_load,
+    .free = pca_free,
 };

@@ -1,26 +1,37 @@
 /* CoCA: collective component analysis. One space for several views and graphs of the same
- * instances.
+ * instances (the problem and its letters: coca.h).
  *
  *   H (D x D):  a_j X_j'X_j + X_j'WX_j on the diagonal, b X_j'X_h beside it,
  *   Phi = (1/p) sum_j X_j U_j,  U: eigenvectors of the d algebraically largest eigenvalues.
  *
- * X_j are the views, centred and scaled, W = sum_t wt_t M_t the graphs. The text has three
- * matrices that differ in a_j and b (ferry_i_coca_form); its weights w_j act on the
- * diagonal alone (thesis), here by default on the views themselves (ferry): X_j <- sqrt(p
- * w_j) X_j. With graphs alone Phi are the eigenvectors of K W K, K = I - 11'/m (4.11).
+ * Algorithm 2 of the source, step by step:
+ *   weights    w_j of the views by a QP where links are known, else 1/p; wt_t of the graphs
+ *   matrix     H from views, graphs and weights (4.8, 4.14); never written out when large
+ *   solve      its d largest eigenvalues: algebraically, since H is indefinite as soon as
+ *              b > a_j
+ *   embed      Phi by (4.2); of graphs alone the eigenvectors of K W K, K = I - 11'/m
+ *
+ *   mode paper   features only centred, graphs as they are, alpha = 60, learned weights on
+ *                the diagonal blocks alone, the QP on embeddings as they are
+ *   mode ferry   features and views on one scale (worth more than all the rest), symmetric
+ *                graphs, alpha = 1, weights on the views themselves, X_j <- sqrt(p w_j) X_j
+ *                (on the diagonal, beside alpha = 60, they are 0.3 % of the matrix)
  *
  * Source: Shi, Heterogeneous Learning and Its Applications, thesis 2013, chapter 4,
  * Algorithm 2. Where the text and the algebra differ, docs/methods/coca.md says so. */
-#include <float.h>
 #include <math.h>
-#include <string.h>
 
-#include "learn/learn.h"
 #include "methods/coca/coca.h"
 
 typedef enum weighing { WEIGHTS_AUTO, WEIGHTS_EQUAL, WEIGHTS_LEARNED } weighing;
+enum { MODE_FERRY, MODE_PAPER };
+enum { AUTO }; /* the first choice of each option that the mode decides */
+enum { GRAPHS_SYM = 1, GRAPHS_RAW };
+enum { ON_VIEWS = 1, ON_DIAGONAL };
+enum { YES = 1, NO };
 
 typedef struct coca_options {
+    int mode;
     int64_t d;
     int form;
     double alpha;
@@ -34,18 +45,23 @@ typedef struct coca_options {
 } coca_options;
 
 static const ferry_opt coca_opts[] = {
+    FERRY_OPT_ONE_OF(coca_options, mode, "ferry|paper", "ferry",
+                     "ferry: views on one scale, weights on views; paper: as published"),
     FERRY_OPT(coca_options, INT, d, 10, 1, 1e6, "dimensions of the embedding"),
     FERRY_OPT_ONE_OF(coca_options, form, "4.8|4.4|4.3", "4.8",
                      "which of the text's matrices, by equation"),
-    FERRY_OPT(coca_options, REAL, alpha, 1, 0, 1e9, "weight of agreement between views"),
-    COCA_OPT_SCALE(coca_options),
-    FERRY_OPT_ONE_OF(coca_options, graphs, "sym|raw", "sym",
-                     "graphs as D^-1/2 M D^-1/2, or as they are"),
+    FERRY_OPT(coca_options, REAL, alpha, -1, -1, 1e9,
+              "weight of agreement between views; below 0: 1, in mode paper 60"),
+    EMBED_OPT_SCALE(coca_options),
+    FERRY_OPT_ONE_OF(coca_options, graphs, "auto|sym|raw", "auto",
+                     "graphs as D^-1/2 M D^-1/2, or as they are; auto: sym, in mode paper "
+                     "raw"),
     FERRY_OPT_ONE_OF(
         coca_options, weights, "auto|equal|qp", "auto",
         "of the views; qp: learned from links; auto: qp where there are links"),
-    FERRY_OPT_ONE_OF(coca_options, weights_on, "ferry|thesis", "ferry",
-                     "learned weights act on the views, or on the diagonal alone"),
+    FERRY_OPT_ONE_OF(coca_options, weights_on, "auto|views,ferry|diagonal,thesis", "auto",
+                     "learned weights act on the views, or on the diagonal blocks alone; "
+                     "auto: views, in mode paper diagonal"),
     FERRY_OPT_ONE_OF(coca_options, graph_weights, "auto|equal|lift", "auto",
                      "lift: by how much more often edges join one class; auto: lift where "
                      "labels are seen"),
@@ -53,16 +69,32 @@ static const ferry_opt coca_opts[] = {
     FERRY_OPT_STRING(coca_options, pairs, "",
                      "file of links: id, id, 1 (same class) or -1; else from labels"),
     FERRY_OPT(coca_options, INT, links, 400, 2, 5000, "instances to take links from"),
-    FERRY_OPT_ONE_OF(coca_options, norm, "cosine|none|frob", "cosine",
-                     "how the qp makes views comparable"),
-    FERRY_OPT_YES_NO(coca_options, balanced, "yes",
-                     "in the qp both kinds of links count the same in all"),
+    FERRY_OPT_ONE_OF(coca_options, norm, "auto|cosine|none|frob", "auto",
+                     "how the qp makes views comparable; auto: cosine, in mode paper none"),
+    FERRY_OPT_ONE_OF(coca_options, balanced, "auto|yes,true,on,1|no,false,off,0", "auto",
+                     "in the qp both kinds of links count the same in all; auto: yes, in "
+                     "mode paper no"),
     FERRY_OPT(coca_options, INT, smooth, 0, 0, 100,
               "steps of smoothing over the graphs: phi + W phi + .. + W^s phi"),
     FERRY_OPT_YES_NO(coca_options, centre, "yes", "with graphs alone: centre W"),
-    COCA_OPT_MISSING(coca_options),
-    COCA_OPT_SOLVER(coca_options),
+    EMBED_OPT_MISSING(coca_options),
+    FERRY_EIGEN_OPT(coca_options),
 };
+
+/* What the mode decides where the user has not. */
+static coca_options by_mode(const coca_options *given)
+{
+    coca_options o = *given;
+    const bool paper = o.mode == MODE_PAPER;
+
+    if (o.alpha < 0) o.alpha = paper ? 60 : 1;
+    if (o.scale == EMBED_AUTO && paper) o.scale = EMBED_NONE;
+    if (o.graphs == AUTO) o.graphs = paper ? GRAPHS_RAW : GRAPHS_SYM;
+    if (o.weights_on == AUTO) o.weights_on = paper ? ON_DIAGONAL : ON_VIEWS;
+    if (o.norm == AUTO) o.norm = 1 + (paper ? COCA_PLAIN : COCA_COSINE);
+    if (o.balanced == AUTO) o.balanced = paper ? NO : YES;
+    return o;
+}
 
 static bool has_labels(const ferry_domain *t)
 {
@@ -78,7 +110,7 @@ static ferry_status coca_fits(ferry_ctx *ctx, const ferry_task *task, const void
     const ferry_domain *t = NULL;
 
     FERRY_TRY(ferry_i_task_target(ctx, task, &t));
-    FERRY_TRY(ferry_i_coca_fits(ctx, "coca", t, o->d));
+    FERRY_TRY(ferry_i_embed_fits(ctx, "coca", t, o->d));
     FERRY_NEED(
         ctx, o->weights != WEIGHTS_LEARNED || o->pairs[0] || has_labels(t), FERRY_ENEEDS,
         "coca weights=qp needs labels of target '%s' that may be seen, or pairs", t->name);
@@ -89,7 +121,7 @@ done:
     return st;
 }
 
-/* ---- weights ---- */
+/* ---- weights: steps 13 to 25 ---- */
 
 static ferry_status diag_named(ferry_ctx *ctx, const char *name, const ferry_domain *t,
                                bool views, const double *w)
@@ -107,7 +139,7 @@ static ferry_status diag_named(ferry_ctx *ctx, const char *name, const ferry_dom
 
 /* w: equal, or from the links where there are both kinds. */
 static ferry_status view_weights(ferry_ctx *ctx, const coca_options *o,
-                                 const ferry_domain *t, coca_view *const *x, double *w)
+                                 const ferry_domain *t, embed_view *const *x, double *w)
 {
     ferry_status st = FERRY_OK;
     const int64_t p = t->n_views;
@@ -126,8 +158,13 @@ static ferry_status view_weights(ferry_ctx *ctx, const coca_options *o,
                "and %lld between classes",
                (long long)l.must / 2, (long long)l.cannot / 2);
     if (l.must == 0 || l.cannot == 0 || p == 1) goto done;
-    FERRY_TRY(ferry_i_coca_learn_weights(ctx, p, x, o->d, (coca_solver)o->solver, &l,
-                                         (coca_norm)o->norm, o->balanced, w));
+    const coca_weighing z = {.p = p,
+                             .d = o->d,
+                             .x = x,
+                             .solver = (ferry_eigen_solver)o->solver,
+                             .norm = (coca_norm)(o->norm - 1),
+                             .balanced = o->balanced == YES};
+    FERRY_TRY(ferry_i_coca_weigh(ctx, &z, &l, w));
 done:
     ferry_i_coca_links_clear(&l);
     return st;
@@ -156,9 +193,9 @@ done:
 
 /* One fit under way. */
 typedef struct work {
-    const coca_options *o;
+    coca_options o;
     const ferry_domain *t;
-    coca_view **x;
+    embed_view **x;
     double *w, *wt, *f, *a, b; /* weights of views and graphs; the problem's factors */
     ferry_matrix *graph;       /* W = sum_t scaled_t m_t */
     const ferry_matrix **m;
@@ -168,7 +205,7 @@ typedef struct work {
 
 static void free_work(work *z)
 {
-    if (z->t) ferry_i_coca_views_free(z->t->n_views, z->x);
+    if (z->t) ferry_i_embed_views_free(z->t->n_views, z->x);
     ferry_i_free(z->w);
     ferry_i_free(z->wt);
     ferry_i_free(z->f);
@@ -189,62 +226,46 @@ static ferry_status fit_graphs(ferry_ctx *ctx, work *z)
     FERRY_NEW(ctx, z->scaled, q);
     FERRY_NEW(ctx, z->wt, q);
     if (q == 0) goto done;
-    FERRY_TRY(graph_weights(ctx, z->o, t, z->wt));
+    FERRY_TRY(graph_weights(ctx, &z->o, t, z->wt));
     for (int64_t g = 0; g < q; g++) {
         z->m[g] = t->graphs[g]->a;
-        z->scaled[g] = z->wt[g] * (t->n_views > 0 ? z->o->graph_term : 1);
+        z->scaled[g] = z->wt[g] * (t->n_views > 0 ? z->o.graph_term : 1);
     }
-    FERRY_TRY(ferry_i_coca_graphs(ctx, q, z->m, z->scaled, z->o->graphs == 0, &z->graph));
+    FERRY_TRY(
+        ferry_i_coca_graphs(ctx, q, z->m, z->scaled, z->o.graphs == GRAPHS_SYM, &z->graph));
     FERRY_TRY(diag_named(ctx, "graph_weights", t, false, z->wt));
 done:
     return st;
 }
 
-/* f_j, a_j and b: learned weights on the views (sqrt(p w_j), diagonal 1/p) or as in the
- * text. */
+/* f_j, a_j and b. Weights on the views: f_j = sqrt(p w_j), so that every block X_j'X_h
+ * carries p sqrt(w_j w_h), and the diagonal has 1/p; as published: f_j = 1, w_j in a_j. */
 static ferry_status fit_factors(ferry_ctx *ctx, work *z)
 {
     ferry_status st = FERRY_OK;
     const int64_t p = z->t->n_views;
-    const bool on_views = z->o->weights_on == 0;
+    const bool on_views = z->o.weights_on == ON_VIEWS;
 
     FERRY_NEW(ctx, z->w, p);
     FERRY_NEW(ctx, z->f, p);
     FERRY_NEW(ctx, z->a, p);
-    FERRY_TRY(view_weights(ctx, z->o, z->t, z->x, z->w));
+    FERRY_TRY(view_weights(ctx, &z->o, z->t, z->x, z->w));
     FERRY_TRY(diag_named(ctx, "weights", z->t, true, z->w));
     for (int64_t j = 0; j < p; j++) {
         z->f[j] = on_views ? sqrt((double)p * z->w[j]) : 1;
         if (on_views) z->w[j] = 1 / (double)p;
     }
-    ferry_i_coca_form((coca_form)z->o->form, p, z->w, z->o->alpha, z->a, &z->b);
+    ferry_i_coca_form((coca_form)z->o.form, p, z->w, z->o.alpha, z->a, &z->b);
 done:
     return st;
 }
 
-static ferry_status keep_graphs(ferry_ctx *ctx, const work *z, coca_model *m)
+/* From H to the embedding of the views: steps 26 to 29. */
+static ferry_status solve(ferry_ctx *ctx, const work *z, coca_model *m, ferry_block **phi)
 {
     ferry_status st = FERRY_OK;
-
-    m->missing = (coca_missing)z->o->missing;
-    m->smooth = z->o->smooth;
-    for (int64_t g = 0; g < z->t->n_graphs; g++)
-        FERRY_HAVE(ctx, ferry_i_ids_add(m->graphs, z->t->graphs[g]->name, NULL) >= 0);
-    FERRY_TRY(ferry_i_coca_copy(ctx, z->t->n_graphs, z->wt, &m->wt));
-done:
-    return st;
-}
-
-static ferry_status fit_vectors(ferry_ctx *ctx, work *z, coca_model **out,
-                                ferry_block **phi)
-{
-    ferry_status st = FERRY_OK;
+    const int64_t d = z->o.d;
     int64_t products = 0;
-
-    FERRY_TRY(ferry_i_coca_views(ctx, z->t, (coca_scaling)z->o->scale, &z->x));
-    FERRY_TRY(ferry_i_progress(ctx, "coca", 1, 3, NAN, &z->finish));
-    FERRY_TRY(fit_factors(ctx, z));
-    FERRY_TRY(ferry_i_progress(ctx, "coca", 2, 3, NAN, &z->finish));
     const coca_problem c = {.name = "coca",
                             .products = &products,
                             .m = ferry_i_ids_count(z->t->ids),
@@ -257,35 +278,85 @@ static ferry_status fit_vectors(ferry_ctx *ctx, work *z, coca_model **out,
                             .q = z->t->n_graphs,
                             .graph = z->m,
                             .wt = z->scaled,
-                            .sym = z->o->graphs == 0,
-                            .solver = (coca_solver)z->o->solver};
-    FERRY_TRY(ferry_i_coca_fit(ctx, "coca", &c, z->o->d, 1 / (double)c.p, out, phi));
+                            .sym = z->o.graphs == GRAPHS_SYM,
+                            .solver = (ferry_eigen_solver)z->o.solver};
+    const int64_t size = ferry_i_coca_size(&c);
+    double *values = NULL;
+    ferry_block *u = NULL;
+
+    FERRY_NEED(ctx, d <= size, FERRY_ENEEDS,
+               "coca: d = %lld, but the views span only %lld dimensions", (long long)d,
+               (long long)size);
+    FERRY_NEW(ctx, values, d);
+    FERRY_TRY(ferry_i_block_new(ctx, size, d, &u));
+    FERRY_TRY(ferry_i_coca_solve(ctx, &c, d, values, u));
+    const embed_solution s = {.method = "coca",
+                              .m = c.m,
+                              .p = c.p,
+                              .d = d,
+                              .x = c.x,
+                              .f = c.f,
+                              .values = values,
+                              .u = u,
+                              .share = 1 / (double)c.p};
+    FERRY_TRY(ferry_i_embedding_new(ctx, &s, &m->e, phi));
+    m->e->missing = (embed_missing)z->o.missing;
     ferry_i_diag_real(ctx, "products", (double)products);
 done:
+    ferry_i_block_free(u);
+    ferry_i_free(values);
     return st;
 }
 
-static ferry_status fit_relational(ferry_ctx *ctx, work *z, coca_model **out)
+static ferry_status fit_views(ferry_ctx *ctx, work *z, coca_model *m)
 {
     ferry_status st = FERRY_OK;
-    const int64_t d = z->o->d;
-    double *values = ferry_i_calloc(d, sizeof *values);
-    coca_model *m = NULL;
+    ferry_block *phi = NULL;
 
-    FERRY_HAVE(ctx, values);
-    FERRY_TRY(ferry_i_coca_new(ctx, 0, d, &m));
-    m->share = 1;
+    FERRY_TRY(ferry_i_embed_views(ctx, z->t, (embed_scaling)z->o.scale, &z->x));
+    FERRY_TRY(ferry_i_progress(ctx, "coca", 1, 3, NAN, &z->finish));
+    FERRY_TRY(fit_factors(ctx, z));
+    FERRY_TRY(ferry_i_progress(ctx, "coca", 2, 3, NAN, &z->finish));
+    FERRY_TRY(solve(ctx, z, m, &phi));
+    ferry_i_embed_scatter(ctx, z->t, phi);
+done:
+    ferry_i_block_free(phi);
+    return st;
+}
+
+/* Graphs alone: there is no projection to keep, only where the instances are. */
+static ferry_status fit_relational(ferry_ctx *ctx, work *z, coca_model *m)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t d = z->o.d;
+    double *values = NULL;
+
+    FERRY_NEW(ctx, values, d);
     m->ids = ferry_i_ids_copy(z->t->ids);
     FERRY_HAVE(ctx, m->ids);
     FERRY_TRY(ferry_i_block_new(ctx, z->graph->rows, d, &m->phi));
-    FERRY_TRY(ferry_i_coca_relational(ctx, z->graph, z->o->centre,
-                                      (coca_solver)z->o->solver, d, values, m->phi));
+    FERRY_TRY(ferry_i_coca_relational(ctx, z->graph, z->o.centre,
+                                      (ferry_eigen_solver)z->o.solver, d, values, m->phi));
     ferry_i_diag_reals(ctx, "eigenvalues", d, values);
-    *out = m;
-    m = NULL;
+    ferry_i_embed_scatter(ctx, z->t, m->phi);
 done:
-    ferry_i_coca_free(m);
     ferry_i_free(values);
+    return st;
+}
+
+/* What smooths later: the graphs by name, with their weights. */
+static ferry_status keep_graphs(ferry_ctx *ctx, work *z, coca_model *m)
+{
+    ferry_status st = FERRY_OK;
+
+    m->smooth = z->o.smooth;
+    m->graphs = ferry_i_ids_new();
+    FERRY_HAVE(ctx, m->graphs);
+    for (int64_t g = 0; g < z->t->n_graphs; g++)
+        FERRY_HAVE(ctx, ferry_i_ids_add(m->graphs, z->t->graphs[g]->name, NULL) >= 0);
+    m->wt = z->wt;
+    z->wt = NULL;
+done:
     return st;
 }
 
@@ -293,27 +364,25 @@ static ferry_status coca_fit(ferry_ctx *ctx, const ferry_task *task, const void 
                              void **state, ferry_report *rep)
 {
     ferry_status st = FERRY_OK;
-    work z = {.o = options};
+    work z = {.o = by_mode(options)};
     coca_model *m = NULL;
-    ferry_block *phi = NULL;
 
     *state = NULL;
+    FERRY_NEW(ctx, m, 1);
     FERRY_TRY(ferry_i_task_target(ctx, task, &z.t));
     FERRY_TRY(ferry_i_progress(ctx, "coca", 0, 3, NAN, &z.finish));
     FERRY_TRY(fit_graphs(ctx, &z));
     if (z.t->n_views > 0)
-        FERRY_TRY(fit_vectors(ctx, &z, &m, &phi));
+        FERRY_TRY(fit_views(ctx, &z, m));
     else
-        FERRY_TRY(fit_relational(ctx, &z, &m));
+        FERRY_TRY(fit_relational(ctx, &z, m));
     FERRY_TRY(keep_graphs(ctx, &z, m));
     FERRY_TRY(ferry_i_progress(ctx, "coca", 3, 3, NAN, &z.finish));
-    ferry_i_coca_scatter(ctx, z.t, phi ? phi : m->phi);
     rep->stop = z.finish ? FERRY_STOP_FINISH : FERRY_STOP_DONE;
     *state = m;
     m = NULL;
 done:
     ferry_i_coca_free(m);
-    ferry_i_block_free(phi);
     free_work(&z);
     return st;
 }

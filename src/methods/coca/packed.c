@@ -102,16 +102,16 @@ static ferry_status pack_view(ferry_ctx *ctx, const coca_problem *c, int64_t j, 
                               part *v)
 {
     ferry_status st = FERRY_OK;
-    const coca_view *x = c->x[j];
+    const embed_view *x = c->x[j];
 
     v->cols = x->cols;
     v->at = at;
-    v->shift = x->shift;
-    v->present = x->present;
+    v->shift = x->c.shift;
+    v->present = x->c.present;
     v->f = c->f ? c->f[j] : 1;
     FERRY_NEW(ctx, v->factor, x->cols);
-    const bool even = even_columns(x->x, v->factor);
-    FERRY_TRY(copy_pattern(ctx, x->x, !even, &v->x));
+    const bool even = even_columns(x->c.x, v->factor);
+    FERRY_TRY(copy_pattern(ctx, x->c.x, !even, &v->x));
     for (int64_t i = 0; i < x->cols; i++)
         v->factor[i] = even ? v->f * v->factor[i] : v->f;
 done:
@@ -152,7 +152,7 @@ static bool packs(const coca_problem *c)
 {
     if (c->p > VIEWS) return false;
     for (int64_t j = 0; j < c->p; j++)
-        if (c->x[j]->x->dense) return false;
+        if (c->x[j]->c.x->dense) return false;
     for (int64_t t = 0; t < c->q; t++)
         if (!(c->wt[t] >= 0)) return false;
     return true;

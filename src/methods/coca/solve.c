@@ -1,13 +1,13 @@
-/* CoCA: the graphs as one matrix, the matrix H as an operator, and its largest
- * eigenvalues. */
+/* CoCA: the graphs as one matrix, the matrix H as an operator, and its largest eigenvalues.
+ *
+ * H has D x D entries but a product with it needs none of them:
+ *   t_j = X_j u_j,   s = sum_j t_j,   (H u)_j = X_j' ((a_j - b) t_j + b s + W t_j)
+ * in 2 m D + p nnz(W) operations a vector. */
 #include <assert.h>
 #include <math.h>
 #include <string.h>
 
 #include "methods/coca/coca.h"
-
-/* H is written out up to DENSE columns; PANEL vectors at a time are multiplied by it. */
-enum { DENSE = 1500, DENSE_MOST = 2000, PANEL = 64 };
 
 /* ---- graphs ---- */
 
@@ -51,15 +51,15 @@ ferry_status ferry_i_coca_graphs(ferry_ctx *ctx, int64_t q, const ferry_matrix *
 {
     ferry_status st = FERRY_OK;
     const int64_t n = m[0]->rows;
-    double **f = ferry_i_calloc(q, sizeof *f);
-    int64_t *next = ferry_i_calloc(q, sizeof *next), nnz = 0;
+    double **f = NULL;
+    int64_t *next = NULL, nnz = 0;
     ferry_matrix *w = NULL;
 
     *out = NULL;
-    FERRY_HAVE(ctx, f && next);
+    FERRY_NEW(ctx, f, q);
+    FERRY_NEW(ctx, next, q);
     for (int64_t t = 0; t < q; t++) {
-        f[t] = ferry_i_calloc(n, sizeof **f);
-        FERRY_HAVE(ctx, f[t]);
+        FERRY_NEW(ctx, f[t], n);
         ferry_i_coca_node_factors(m[t], sym, f[t]);
         nnz += m[t]->nnz;
     }
@@ -103,11 +103,10 @@ int64_t ferry_i_coca_size(const coca_problem *c)
     return size;
 }
 
-/* Workspace of the operator for panels of k vectors. */
+/* Workspace of the operator for k vectors at once. */
 typedef struct product {
     const coca_problem *c;
     int64_t k, ld, done;
-    ferry_block *u, *y;  /* D x k: a panel in and out, when more than PANEL come */
     ferry_block *t, *wt; /* m x ld: t_1 .. t_p side by side (p k columns), and W times it */
     ferry_block *s;      /* m x k: sum of the t_j */
     ferry_block *r;      /* m x k */
@@ -116,8 +115,6 @@ typedef struct product {
 
 static void free_product(product *o)
 {
-    ferry_i_block_free(o->u);
-    ferry_i_block_free(o->y);
     ferry_i_block_free(o->t);
     ferry_i_block_free(o->wt);
     ferry_i_block_free(o->s);
@@ -132,8 +129,6 @@ static ferry_status size_product(ferry_ctx *ctx, product *o, int64_t k)
     if (o->k == k) return FERRY_OK;
     free_product(o);
     *o = (product){.c = c, .done = o->done, .packed = o->packed};
-    FERRY_TRY(ferry_i_block_new(ctx, ferry_i_coca_size(c), k, &o->u));
-    FERRY_TRY(ferry_i_block_new(ctx, ferry_i_coca_size(c), k, &o->y));
     /* Rows of whole cache lines: the products with W are then faster by a quarter. */
     o->ld = c->w && c->p * k > 4 ? (c->p * k + 7) / 8 * 8 : c->p * k;
     FERRY_TRY(ferry_i_block_new(ctx, c->m, o->ld, &o->t));
@@ -155,7 +150,7 @@ static void forward(ferry_ctx *ctx, product *o, const ferry_block *u)
     for (int64_t j = 0, at = 0; j < c->p; at += c->x[j++]->cols) {
         const ferry_block uj = {c->x[j]->cols, k, u->data + at * k};
         const double f = c->f ? c->f[j] : 1;
-        ferry_i_coca_mul(ctx, c->x[j], &uj, o->r);
+        ferry_i_centred_mul(ctx, &c->x[j]->c, &uj, o->r);
 #pragma omp parallel for num_threads(ctx->threads) schedule(static)
         for (int64_t i = 0; i < c->m; i++)
             for (int64_t l = 0; l < k; l++) {
@@ -185,18 +180,10 @@ static ferry_status backward(ferry_ctx *ctx, product *o, ferry_block *y)
                 o->r->data[i * k + l] =
                     f * (own * o->t->data[e] + c->b * o->s->data[i * k + l] + wt);
             }
-        FERRY_TRY(ferry_i_coca_tmul(ctx, c->x[j], o->r, &yj));
+        FERRY_TRY(ferry_i_centred_tmul(ctx, &c->x[j]->c, o->r, &yj));
     }
 done:
     return st;
-}
-
-static void copy_columns(const ferry_block *from, int64_t at, ferry_block *to,
-                         int64_t to_at, int64_t n)
-{
-    for (int64_t i = 0; i < from->rows; i++)
-        memcpy(FERRY_ROW(to, i) + to_at, FERRY_ROW(from, i) + at,
-               (size_t)n * sizeof(double));
 }
 
 static ferry_status apply(ferry_ctx *ctx, void *arg, const ferry_block *x, ferry_block *y)
@@ -212,99 +199,26 @@ static ferry_status apply(ferry_ctx *ctx, void *arg, const ferry_block *x, ferry
         ferry_i_coca_packed_mul(ctx, o->packed, x->data, y->data);
         goto done;
     }
-    if (x->k <= PANEL) {
-        FERRY_TRY(size_product(ctx, o, x->k));
-        forward(ctx, o, x);
-        FERRY_TRY(backward(ctx, o, y));
-        goto done;
-    }
-    for (int64_t at = 0; at < x->k; at += PANEL) {
-        const int64_t n = x->k - at < PANEL ? x->k - at : PANEL;
-        FERRY_TRY(size_product(ctx, o, n));
-        copy_columns(x, at, o->u, 0, n);
-        forward(ctx, o, o->u);
-        FERRY_TRY(backward(ctx, o, o->y));
-        copy_columns(o->y, 0, y, at, n);
-    }
+    FERRY_TRY(size_product(ctx, o, x->k));
+    forward(ctx, o, x);
+    FERRY_TRY(backward(ctx, o, y));
 done:
     return st;
 }
 
 /* ---- eigenvalues ---- */
 
-/* The matrix of an operator, from its products with the unit vectors. */
-static ferry_status write_out(ferry_ctx *ctx, int64_t n, ferry_operator op, void *arg,
-                              ferry_small **out)
+static ferry_eigen_problem eigen_of(product *o)
 {
-    ferry_status st = FERRY_OK;
-    ferry_block *unit = NULL, *image = NULL;
-    ferry_small *h = NULL;
-
-    *out = NULL;
-    FERRY_TRY(ferry_i_block_new(ctx, n, n, &unit));
-    FERRY_TRY(ferry_i_block_new(ctx, n, n, &image));
-    FERRY_TRY(ferry_i_small_new(ctx, n, n, &h));
-    for (int64_t i = 0; i < n; i++)
-        unit->data[i * n + i] = 1;
-    FERRY_TRY(op(ctx, arg, unit, image));
-    for (int64_t j = 0; j < n; j++)
-        for (int64_t i = 0; i < n; i++) /* symmetric but for rounding */
-            FERRY_AT(h, i, j) = (image->data[i * n + j] + image->data[j * n + i]) / 2;
-    *out = h;
-    h = NULL;
-done:
-    ferry_i_block_free(unit);
-    ferry_i_block_free(image);
-    ferry_i_small_free(h);
-    return st;
-}
-
-static ferry_status largest_dense(ferry_ctx *ctx, int64_t n, ferry_operator op, void *arg,
-                                  int64_t d, double *values, ferry_block *u)
-{
-    ferry_status st = FERRY_OK;
-    ferry_small *h = NULL;
-    double *w = ferry_i_calloc(n, sizeof *w);
-
-    FERRY_HAVE(ctx, w);
-    FERRY_TRY(write_out(ctx, n, op, arg, &h));
-    FERRY_TRY(ferry_e(ctx)->eigh(ctx, h, w));
-    for (int64_t c = 0; c < d; c++) {
-        values[c] = w[n - 1 - c];
-        for (int64_t i = 0; i < n; i++)
-            FERRY_ROW(u, i)[c] = FERRY_AT(h, i, n - 1 - c);
-    }
-done:
-    ferry_i_free(w);
-    ferry_i_small_free(h);
-    return st;
-}
-
-static bool writes_out(coca_solver solver, int64_t n)
-{
-    return solver == COCA_SOLVE_DENSE || (solver == COCA_SOLVE_AUTO && n <= DENSE);
-}
-
-static ferry_status largest(ferry_ctx *ctx, int64_t n, ferry_operator op, void *arg,
-                            coca_solver solver, int64_t d, double *values, ferry_block *u)
-{
-    ferry_status st = FERRY_OK;
-
-    FERRY_NEED(ctx, solver != COCA_SOLVE_DENSE || n <= DENSE_MOST, FERRY_EINVAL,
-               "coca: solver = dense takes up to %d features, the views have %lld",
-               DENSE_MOST, (long long)n);
-    if (writes_out(solver, n))
-        FERRY_TRY(largest_dense(ctx, n, op, arg, d, values, u));
-    else
-        FERRY_TRY(ferry_e(ctx)->eigs(ctx, n, op, arg, d, 1e-10, values, u));
-done:
-    return st;
+    return (ferry_eigen_problem){
+        .n = ferry_i_coca_size(o->c), .op = apply, .arg = o, .solver = o->c->solver};
 }
 
 ferry_status ferry_i_coca_matrix(ferry_ctx *ctx, const coca_problem *c, ferry_small **out)
 {
     product o = {.c = c};
-    const ferry_status st = write_out(ctx, ferry_i_coca_size(c), apply, &o, out);
+    const ferry_eigen_problem h = eigen_of(&o);
+    const ferry_status st = ferry_i_eigen_matrix(ctx, &h, out);
 
     free_product(&o);
     return st;
@@ -313,14 +227,13 @@ ferry_status ferry_i_coca_matrix(ferry_ctx *ctx, const coca_problem *c, ferry_sm
 ferry_status ferry_i_coca_solve(ferry_ctx *ctx, const coca_problem *c, int64_t d,
                                 double *values, ferry_block *u)
 {
-    product o = {.c = c};
-    const int64_t size = ferry_i_coca_size(c);
-
     ferry_status st = FERRY_OK;
+    product o = {.c = c};
+    const ferry_eigen_problem h = eigen_of(&o);
 
-    assert(1 <= d && d <= size && u->rows == size && u->k == d);
-    if (!writes_out(c->solver, size)) FERRY_TRY(ferry_i_coca_pack(ctx, c, &o.packed));
-    FERRY_TRY(largest(ctx, size, apply, &o, c->solver, d, values, u));
+    assert(1 <= d && d <= h.n && u->rows == h.n && u->k == d);
+    if (!ferry_i_eigen_dense(&h)) FERRY_TRY(ferry_i_coca_pack(ctx, c, &o.packed));
+    FERRY_TRY(ferry_i_eigen_largest(ctx, &h, d, values, u));
 done:
     ferry_i_coca_packed_free(o.packed);
     free_product(&o);
@@ -348,6 +261,7 @@ static void centre(ferry_block *x)
     }
 }
 
+/* y <- K W K x */
 static ferry_status apply_graph(ferry_ctx *ctx, void *arg, const ferry_block *x,
                                 ferry_block *y)
 {
@@ -368,11 +282,13 @@ done:
 }
 
 ferry_status ferry_i_coca_relational(ferry_ctx *ctx, const ferry_matrix *w, bool centred,
-                                     coca_solver solver, int64_t d, double *values,
+                                     ferry_eigen_solver solver, int64_t d, double *values,
                                      ferry_block *phi)
 {
     centred_graph g = {.w = w, .centred = centred};
-    const ferry_status st = largest(ctx, w->rows, apply_graph, &g, solver, d, values, phi);
+    const ferry_eigen_problem kwk = {
+        .n = w->rows, .op = apply_graph, .arg = &g, .solver = solver};
+    const ferry_status st = ferry_i_eigen_largest(ctx, &kwk, d, values, phi);
 
     ferry_i_block_free(g.t);
     return st;

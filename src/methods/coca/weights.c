@@ -1,11 +1,172 @@
-/* CoCA: how much views and graphs count, from must-links and cannot-links (4.15 - 4.19) and
- * from the classes at the ends of edges. */
+/* CoCA: how much views and graphs count (section 4.4.4).
+ *
+ * Views: every view is embedded by its own principal components, Phi_k. Links say of some
+ * pairs of instances whether they belong together (C = 1) or apart (-1); the similarities
+ * E_k = Phi_k Phi_k' of the linked pairs, mixed with weights w on the simplex, should come
+ * near C (4.18). As published E_k is taken as it is, and then the view with the smallest
+ * entries wins, since C is +-1: hence cosines and balanced links by default.
+ *
+ * Graphs: the text treats absent edges as cannot-links, which rewards any sparse graph. Here
+ * the weight is the lift: how much more often than by chance an edge joins one class. */
 #include <math.h>
 #include <string.h>
 
+#include "learn/learn.h"
 #include "methods/coca/coca.h"
 
-/* e (n x n) <- Phi Phi', 0 where c is 0. */
+/* ---- links ---- */
+
+void ferry_i_coca_links_clear(coca_links *l)
+{
+    ferry_i_free(l->instance);
+    ferry_i_free(l->c);
+    *l = (coca_links){0};
+}
+
+static ferry_status room_for(ferry_ctx *ctx, int64_t most, coca_links *l)
+{
+    l->instance = ferry_i_calloc(most, sizeof *l->instance);
+    l->c = ferry_i_calloc(most * most, sizeof *l->c);
+    return l->instance && l->c ? FERRY_OK : ferry_i_nomem(ctx);
+}
+
+static void count_links(coca_links *l)
+{
+    for (int64_t e = 0; e < l->n * l->n; e++) {
+        l->must += l->c[e] > 0;
+        l->cannot += l->c[e] < 0;
+    }
+}
+
+/* At most `most` of the labelled instances, drawn; C = 1 within a class, -1 between. */
+ferry_status ferry_i_coca_links_labels(ferry_ctx *ctx, const ferry_domain *t, int64_t most,
+                                       coca_links *l)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t m = t->labels ? t->labels->n : 0;
+    int64_t *at = ferry_i_calloc(m, sizeof *at), n = 0;
+    ferry_rng rng;
+
+    *l = (coca_links){0};
+    FERRY_HAVE(ctx, at);
+    for (int64_t i = 0; i < m; i++)
+        if (ferry_i_labels_has(t->labels, i)) at[n++] = i;
+    ferry_i_rng_for(ctx, &rng, "coca links");
+    if (n > most) ferry_i_rng_shuffle(&rng, n, at);
+    l->n = n < most ? n : most;
+    FERRY_TRY(room_for(ctx, l->n, l));
+    memcpy(l->instance, at, (size_t)l->n * sizeof *at);
+    for (int64_t i = 0; i < l->n; i++)
+        for (int64_t j = 0; j < l->n; j++) {
+            const bool same = t->labels->cls[at[i]] == t->labels->cls[at[j]];
+            if (i != j) l->c[i * l->n + j] = same ? 1 : -1;
+        }
+    count_links(l);
+done:
+    ferry_i_free(at);
+    return st;
+}
+
+/* Number of the linked instance, a new one if need be; -1: there are `most` already. */
+static int64_t place_of(coca_links *l, int64_t *place, int64_t instance, int64_t most)
+{
+    if (place[instance] == 0 && l->n < most) {
+        l->instance[l->n++] = instance;
+        place[instance] = l->n;
+    }
+    return place[instance] - 1;
+}
+
+/* Put the links of the file into C, whose rows have `most` entries. */
+static ferry_status add_links(ferry_ctx *ctx, const ferry_domain *t, const ferry_data *data,
+                              int64_t most, coca_links *l)
+{
+    ferry_status st = FERRY_OK;
+    int64_t *place = ferry_i_calloc(ferry_i_ids_count(t->ids), sizeof *place), left = 0;
+
+    FERRY_HAVE(ctx, place);
+    for (int64_t e = 0; e < data->edges; e++) {
+        const char *id[2] = {ferry_i_ids_at(data->nodes, data->from[e]),
+                             ferry_i_ids_at(data->nodes, data->to[e])};
+        const double w = data->weight ? data->weight[e] : 1;
+        int64_t at[2];
+        FERRY_NEED(ctx, w != 0, FERRY_EDATA,
+                   "%s: pair %lld has 0, expected 1 (the same class) or -1 (another)",
+                   data->path, (long long)e + 1);
+        for (int s = 0; s < 2; s++) {
+            at[s] = ferry_i_ids_find(t->ids, id[s]);
+            FERRY_NEED(ctx, at[s] >= 0, FERRY_EDATA, "%s: '%s' is no instance of '%s'",
+                       data->path, id[s], t->name);
+        }
+        const int64_t i = place_of(l, place, at[0], most);
+        const int64_t j = place_of(l, place, at[1], most);
+        if (i < 0 || j < 0) left++;
+        if (i < 0 || j < 0 || i == j) continue;
+        l->c[i * most + j] = l->c[j * most + i] = w > 0 ? 1 : -1;
+    }
+    if (left > 0)
+        ferry_i_log(ctx, FERRY_WARN,
+                    "coca: %lld of %lld pairs are left out: links = %lld instances",
+                    (long long)left, (long long)data->edges, (long long)most);
+done:
+    ferry_i_free(place);
+    return st;
+}
+
+ferry_status ferry_i_coca_links_file(ferry_ctx *ctx, const ferry_domain *t,
+                                     const char *path, int64_t most, coca_links *l)
+{
+    ferry_status st = FERRY_OK;
+    ferry_data *data = NULL;
+
+    *l = (coca_links){0};
+    FERRY_TRY(ferry_i_read_as(ctx, path, NULL, FERRY_DATA_GRAPH, &data));
+    FERRY_TRY(room_for(ctx, most, l));
+    FERRY_TRY(add_links(ctx, t, data, most, l));
+    for (int64_t i = 0; i < l->n; i++) /* rows of most entries become rows of n */
+        memmove(l->c + i * l->n, l->c + i * most, (size_t)l->n * sizeof *l->c);
+    count_links(l);
+done:
+    ferry_data_free(data);
+    return st;
+}
+
+/* ---- the quadratic program ---- */
+
+/* Phi_k of the linked instances: view k by its own principal components, at most d. */
+static ferry_status own_embedding(ferry_ctx *ctx, const coca_weighing *o, int64_t k,
+                                  const coca_links *l, ferry_block **out)
+{
+    ferry_status st = FERRY_OK;
+    embed_view *v = o->x[k];
+    const double one = 1;
+    const coca_problem c = {.m = v->c.x->rows,
+                            .p = 1,
+                            .x = &v,
+                            .a = &one,
+                            .b = 1,
+                            .solver = v->cols > 1500 ? FERRY_EIGEN_OPERATOR : o->solver};
+    const int64_t d = o->d < v->cols ? o->d : v->cols;
+    double *values = NULL;
+    ferry_block *u = NULL, *phi = NULL;
+
+    FERRY_NEW(ctx, values, d);
+    FERRY_TRY(ferry_i_block_new(ctx, v->cols, d, &u));
+    FERRY_TRY(ferry_i_block_new(ctx, c.m, d, &phi));
+    if (d > 0) FERRY_TRY(ferry_i_coca_solve(ctx, &c, d, values, u));
+    if (d > 0) ferry_i_centred_mul(ctx, &v->c, u, phi); /* Phi_k = X_k u_k */
+    FERRY_TRY(ferry_i_block_new(ctx, l->n, d, out));
+    for (int64_t i = 0; i < l->n; i++)
+        memcpy(FERRY_ROW(*out, i), FERRY_ROW(phi, l->instance[i]),
+               (size_t)d * sizeof(double));
+done:
+    ferry_i_block_free(phi);
+    ferry_i_block_free(u);
+    ferry_i_free(values);
+    return st;
+}
+
+/* E = |C| o (Phi Phi'), of unit rows when cosine                                   (4.16) */
 static void similarity(const ferry_block *phi, const double *c, bool cosine, double *e)
 {
     const int64_t n = phi->rows;
@@ -28,58 +189,62 @@ static void similarity(const ferry_block *phi, const double *c, bool cosine, dou
 }
 
 /* How much a must-link and a cannot-link count: 1 each, or such that both kinds together
- * count the same and all as much as before. */
-static void link_factors(int64_t n, const double *c, bool balanced, double *must,
-                         double *cannot)
-{
-    double plus = 0, minus = 0;
+ * count the same and all as much as before. With ten classes there are nine times as many
+ * cannot-links, and unbalanced they decide alone. */
+typedef struct link_factors {
+    double must, cannot;
+} link_factors;
 
-    for (int64_t i = 0; i < n * n; i++) {
-        plus += c[i] > 0;
-        minus += c[i] < 0;
-    }
-    *must = balanced && plus > 0 ? (plus + minus) / (2 * plus) : 1;
-    *cannot = balanced && minus > 0 ? (plus + minus) / (2 * minus) : 1;
+static link_factors factors_of(const coca_links *l, bool balanced)
+{
+    const double all = (double)(l->must + l->cannot);
+
+    return (link_factors){balanced && l->must > 0 ? all / (2 * (double)l->must) : 1,
+                          balanced && l->cannot > 0 ? all / (2 * (double)l->cannot) : 1};
 }
 
 /* Mean square 1 over the links, each counted by its factor. */
-static void to_unit_rms(int64_t n, const double *c, double must, double cannot, double *e)
+static void to_unit_rms(const coca_links *l, link_factors f, double *e)
 {
     double sum = 0, count = 0;
 
-    for (int64_t i = 0; i < n * n; i++) {
-        const double b = c[i] > 0 ? must : c[i] < 0 ? cannot : 0;
+    for (int64_t i = 0; i < l->n * l->n; i++) {
+        const double b = l->c[i] > 0 ? f.must : l->c[i] < 0 ? f.cannot : 0;
         sum += b * e[i] * e[i];
         count += b;
     }
     if (!(sum > 0)) return;
-    for (int64_t i = 0; i < n * n; i++)
+    for (int64_t i = 0; i < l->n * l->n; i++)
         e[i] *= sqrt(count / sum);
 }
 
-ferry_status ferry_i_coca_qp(ferry_ctx *ctx, int64_t n, int64_t p,
-                             const ferry_block *const *phi, const double *c, coca_norm norm,
-                             bool balanced, ferry_small *k, double *v)
+/* min |sum_k w_k E_k - C|^2 over the simplex is min w'Kw - 2v'w with
+ *   K_ij = sum E_i o E_j,   v_i = sum C o E_i                                      (4.19) */
+ferry_status ferry_i_coca_qp(ferry_ctx *ctx, const coca_links *l, int64_t p,
+                             const ferry_block *const *phi, coca_norm norm, bool balanced,
+                             ferry_small *k, double *v)
 {
     ferry_status st = FERRY_OK;
-    double *e = ferry_i_calloc(p * n * n, sizeof *e), must, cannot;
+    const link_factors f = factors_of(l, balanced);
+    const int64_t n2 = l->n * l->n;
+    const double *c = l->c;
+    double *e = NULL;
 
-    FERRY_HAVE(ctx, e);
-    link_factors(n, c, balanced, &must, &cannot);
+    FERRY_NEW(ctx, e, p * n2);
     for (int64_t i = 0; i < p; i++) {
-        similarity(phi[i], c, norm == COCA_COSINE, e + i * n * n);
-        if (norm == COCA_RMS) to_unit_rms(n, c, must, cannot, e + i * n * n);
+        similarity(phi[i], c, norm == COCA_COSINE, e + i * n2);
+        if (norm == COCA_RMS) to_unit_rms(l, f, e + i * n2);
     }
     for (int64_t i = 0; i < p; i++) {
-        const double *ei = e + i * n * n;
+        const double *ei = e + i * n2;
         v[i] = 0;
-        for (int64_t a = 0; a < n * n; a++)
-            v[i] += (c[a] > 0 ? must : cannot) * c[a] * ei[a];
+        for (int64_t a = 0; a < n2; a++)
+            v[i] += (c[a] > 0 ? f.must : f.cannot) * c[a] * ei[a];
         for (int64_t j = 0; j < p; j++) {
-            const double *ej = e + j * n * n;
+            const double *ej = e + j * n2;
             double sum = 0;
-            for (int64_t a = 0; a < n * n; a++)
-                sum += (c[a] > 0 ? must : cannot) * ei[a] * ej[a];
+            for (int64_t a = 0; a < n2; a++)
+                sum += (c[a] > 0 ? f.must : f.cannot) * ei[a] * ej[a];
             FERRY_AT(k, i, j) = sum;
         }
     }
@@ -87,6 +252,33 @@ done:
     ferry_i_free(e);
     return st;
 }
+
+ferry_status ferry_i_coca_weigh(ferry_ctx *ctx, const coca_weighing *o, const coca_links *l,
+                                double *w)
+{
+    ferry_status st = FERRY_OK;
+    ferry_block **phi = NULL;
+    double *v = NULL;
+    ferry_small *k = NULL;
+
+    FERRY_NEW(ctx, phi, o->p);
+    FERRY_NEW(ctx, v, o->p);
+    FERRY_TRY(ferry_i_small_new(ctx, o->p, o->p, &k));
+    for (int64_t j = 0; j < o->p; j++)
+        FERRY_TRY(own_embedding(ctx, o, j, l, &phi[j]));
+    FERRY_TRY(ferry_i_coca_qp(ctx, l, o->p, (const ferry_block *const *)phi, o->norm,
+                              o->balanced, k, v));
+    FERRY_TRY(ferry_i_simplex_qp(ctx, k, v, w, NULL));
+done:
+    for (int64_t j = 0; phi && j < o->p; j++)
+        ferry_i_block_free(phi[j]);
+    ferry_i_free(phi);
+    ferry_i_free(v);
+    ferry_i_small_free(k);
+    return st;
+}
+
+/* ---- graphs ---- */
 
 double ferry_i_coca_lift(const ferry_matrix *graph, int64_t k, const int32_t *cls,
                          int64_t *count)

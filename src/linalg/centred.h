@@ -1,0 +1,35 @@
+/* A matrix less its column means, without writing the difference out.
+ *
+ *   X = x - present shift'         (m x cols)
+ *
+ * Principal components need centred columns, but a sparse x less its means is dense. So the
+ * means stay beside the matrix and come off in each product: a rank-one term, O(m + cols) a
+ * vector. `present` is 0 for a row that is not there; such a row of x is all zero and stays
+ * so in X, which puts the instance at the mean of the others. */
+#ifndef FERRY_CENTRED_H
+#define FERRY_CENTRED_H
+
+#include "linalg/linalg.h"
+
+typedef struct ferry_centred {
+    ferry_matrix *x;
+    double *shift;   /* cols, or NULL: x is centred as it is */
+    double *present; /* m: 1 or 0; NULL: all rows are there */
+} ferry_centred;
+
+void ferry_i_centred_clear(ferry_centred *c);
+static inline bool ferry_i_centred_has(const ferry_centred *c, int64_t i)
+{
+    return !c->present || c->present[i] > 0;
+}
+
+/* t (m x k) <- X u, for any number k of vectors. */
+void ferry_i_centred_mul(ferry_ctx *ctx, const ferry_centred *c, const ferry_block *u,
+                         ferry_block *t);
+/* y (cols x k) <- X'r. Fast for many calls once ferry_i_matrix_index(x) was made. */
+ferry_status ferry_i_centred_tmul(ferry_ctx *ctx, const ferry_centred *c,
+                                  const ferry_block *r, ferry_block *y);
+/* g (m x m) <- X X'. */
+ferry_status ferry_i_centred_gram(ferry_ctx *ctx, const ferry_centred *c, ferry_small *g);
+
+#endif

@@ -1,0 +1,383 @@
+/* From a solved eigenproblem to an embedding of new instances, also where views are
+ * missing, and its file (embedding.h). */
+#include "methods/shared/embedding.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { SCATTER_MOST = 1000 };
+
+void ferry_i_embedding_free(embedding *e)
+{
+    if (!e) return;
+    for (int64_t j = 0; e->part && j < e->p; j++) {
+        ferry_i_free(e->part[j].mean);
+        ferry_i_free(e->part[j].scale);
+        ferry_i_block_free(e->part[j].u);
+        ferry_i_free(e->part[j].slope);
+        ferry_i_free(e->part[j].r2);
+    }
+    ferry_i_free(e->part);
+    ferry_i_free(e);
+}
+
+/* ---- from eigenvectors ---- */
+
+/* Of each component c over the instances that the view has:
+ *   slope_c = t_c'phi_c / |t_c|^2,   r2_c = (t_c'phi_c)^2 / (|t_c|^2 |phi_c|^2). */
+static void regress(const embed_view *v, const ferry_block *t, const ferry_block *phi,
+                    embed_part *part)
+{
+    for (int64_t c = 0; c < t->k; c++) {
+        double tt = 0, tp = 0, pp = 0;
+        for (int64_t i = 0; i < t->rows; i++) {
+            const double a = FERRY_ROW(t, i)[c], b = FERRY_ROW(phi, i)[c];
+            if (!ferry_i_centred_has(&v->c, i)) continue;
+            tt += a * a;
+            tp += a * b;
+            pp += b * b;
+        }
+        part->slope[c] = tt > 0 ? tp / tt : 0;
+        part->r2[c] = tt > 0 && pp > 0 ? tp * tp / (tt * pp) : 0;
+    }
+}
+
+/* U_j for the d_j features: f_j u_j, and Q_j in front where the view was compressed. */
+static void expand(ferry_ctx *ctx, const embed_view *v, double f, const ferry_block *uj,
+                   ferry_block *u)
+{
+    if (!v->q) {
+        ferry_e(ctx)->axpby(ctx, f, uj, 0, u);
+        return;
+    }
+    const ferry_matrix q = {.rows = v->features,
+                            .cols = v->cols,
+                            .nnz = v->features * v->cols,
+                            .dense = v->q->data,
+                            .refs = 1};
+    ferry_e(ctx)->mul(ctx, f, &q, uj, 0, u);
+}
+
+/* t_j = f_j X_j u_j; uj: where U_j lies in the solution. */
+static void project(ferry_ctx *ctx, const embed_solution *s, int64_t j,
+                    const ferry_block *uj, ferry_block *t)
+{
+    ferry_i_centred_mul(ctx, &s->x[j]->c, uj, t);
+    for (int64_t e = 0; s->f && e < t->rows * t->k; e++)
+        t->data[e] *= s->f[j];
+}
+
+/* An eigenvector is one up to its sign. The entry of the whole U that is largest in size is
+ * made positive: compression must not decide. */
+static void fix_signs(embedding *e, ferry_block *phi)
+{
+    for (int64_t c = 0; c < e->d; c++) {
+        double most = 0, sign = 1;
+        for (int64_t j = 0; j < e->p; j++)
+            for (int64_t i = 0; i < e->part[j].cols; i++) {
+                const double x = FERRY_ROW(e->part[j].u, i)[c];
+                if (fabs(x) <= most) continue;
+                most = fabs(x);
+                sign = x < 0 ? -1 : 1;
+            }
+        if (sign > 0) continue;
+        for (int64_t j = 0; j < e->p; j++)
+            for (int64_t i = 0; i < e->part[j].cols; i++)
+                FERRY_ROW(e->part[j].u, i)[c] *= -1;
+        for (int64_t i = 0; i < phi->rows; i++)
+            FERRY_ROW(phi, i)[c] *= -1;
+    }
+}
+
+/* Room for one view's part; mean and scale are copied. */
+static ferry_status new_part(ferry_ctx *ctx, int64_t cols, int64_t d, const double *mean,
+                             const double *scale, embed_part *part)
+{
+    ferry_status st = FERRY_OK;
+
+    part->cols = cols;
+    FERRY_NEW(ctx, part->mean, cols);
+    FERRY_NEW(ctx, part->scale, cols);
+    memcpy(part->mean, mean, (size_t)cols * sizeof *mean);
+    memcpy(part->scale, scale, (size_t)cols * sizeof *scale);
+    FERRY_TRY(ferry_i_block_new(ctx, cols, d, &part->u));
+    FERRY_NEW(ctx, part->slope, d);
+    FERRY_NEW(ctx, part->r2, d);
+done:
+    return st;
+}
+
+/* Components past the positive eigenvalues say nothing, or less than nothing. */
+static void tell_values(ferry_ctx *ctx, const embed_solution *s)
+{
+    const double *w = s->values;
+    int64_t positive = 0;
+
+    while (positive < s->d && w[positive] > 1e-10 * w[0] && w[positive] > 0)
+        positive++;
+    if (positive < s->d)
+        ferry_i_log(ctx, FERRY_WARN,
+                    "%s: only %lld of d = %lld eigenvalues are positive: the other "
+                    "components carry nothing",
+                    s->method, (long long)positive, (long long)s->d);
+    ferry_i_diag_reals(ctx, "eigenvalues", s->d, w);
+}
+
+ferry_status ferry_i_embedding_new(ferry_ctx *ctx, const embed_solution *s, embedding **out,
+                                   ferry_block **phi)
+{
+    ferry_status st = FERRY_OK;
+    ferry_block *t = NULL, *z = NULL;
+    embedding *e = NULL;
+
+    *out = NULL;
+    if (phi) *phi = NULL;
+    FERRY_NEW(ctx, e, 1);
+    e->p = s->p;
+    e->d = s->d;
+    e->share = s->share;
+    FERRY_NEW(ctx, e->part, s->p);
+    FERRY_TRY(ferry_i_block_new(ctx, s->m, s->d, &t));
+    FERRY_TRY(ferry_i_block_new(ctx, s->m, s->d, &z));
+    for (int pass = 0; pass < 2; pass++) /* the regressions need the whole of Phi */
+        for (int64_t j = 0, at = 0; j < s->p; at += s->x[j++]->cols) {
+            const embed_view *v = s->x[j];
+            const ferry_block uj = {v->cols, s->d, s->u->data + at * s->d};
+            embed_part *part = &e->part[j];
+            project(ctx, s, j, &uj, t);
+            if (pass == 0) {
+                ferry_e(ctx)->axpby(ctx, s->share, t, 1, z); /* Phi += share t_j */
+                continue;
+            }
+            FERRY_TRY(new_part(ctx, v->features, s->d, v->mean, v->scale, part));
+            expand(ctx, v, s->f ? s->f[j] : 1, &uj, part->u);
+            regress(v, t, z, part);
+        }
+    fix_signs(e, z);
+    tell_values(ctx, s);
+    *out = e;
+    e = NULL;
+    if (phi) {
+        *phi = z;
+        z = NULL;
+    }
+done:
+    ferry_i_embedding_free(e);
+    ferry_i_block_free(z);
+    ferry_i_block_free(t);
+    return st;
+}
+
+/* ---- new instances ---- */
+
+/* What is gathered over the views for n instances. */
+typedef struct gathered {
+    ferry_block *sum;       /* n x d: sum of t_j */
+    ferry_block *num, *den; /* n x d: of the weighted regressions */
+    int64_t *have;          /* n: views that the instance has */
+} gathered;
+
+static ferry_status gather_view(ferry_ctx *ctx, const embed_part *part, const ferry_view *v,
+                                gathered *g)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t n = g->sum->rows, d = g->sum->k;
+    embed_view *x = NULL;
+    ferry_block *t = NULL;
+
+    FERRY_NEED(ctx, v->x->cols == part->cols, FERRY_EDATA,
+               "view '%s' has %lld features, the model's %lld", v->name,
+               (long long)v->x->cols, (long long)part->cols);
+    if (v->x->rows == 0) goto done;
+    FERRY_TRY(ferry_i_embed_view_new(ctx, v->x, n, v->row_of, &x));
+    ferry_i_embed_view_apply(x, part->mean, part->scale);
+    FERRY_TRY(ferry_i_block_new(ctx, n, d, &t));
+    ferry_i_centred_mul(ctx, &x->c, part->u, t); /* t_j = X_j U_j */
+    for (int64_t i = 0; i < n; i++) {
+        if (v->row_of[i] < 0) continue;
+        g->have[i]++;
+        for (int64_t c = 0; c < d; c++) {
+            const double a = FERRY_ROW(t, i)[c];
+            FERRY_ROW(g->sum, i)[c] += a;
+            FERRY_ROW(g->num, i)[c] += part->r2[c] * part->slope[c] * a;
+            FERRY_ROW(g->den, i)[c] += part->r2[c];
+        }
+    }
+done:
+    ferry_i_block_free(t);
+    ferry_i_embed_view_free(x);
+    return st;
+}
+
+/* An instance with all its views, or one put at the mean of those it lacks, is share sum
+ * t_j; else the regressions speak for it. */
+static void combine(const embedding *e, const gathered *g, ferry_block *phi)
+{
+    for (int64_t i = 0; i < phi->rows; i++) {
+        const bool half = 2 * g->have[i] <= e->p;
+        const bool by_regression =
+            g->have[i] < e->p &&
+            (e->missing == MISSING_REGRESS || (e->missing == MISSING_AUTO && half));
+        const double *num = FERRY_ROW(g->num, i), *den = FERRY_ROW(g->den, i);
+        const double *sum = FERRY_ROW(g->sum, i);
+        double *to = FERRY_ROW(phi, i);
+        for (int64_t c = 0; c < e->d; c++)
+            to[c] = !by_regression ? e->share * sum[c] : den[c] > 0 ? num[c] / den[c] : 0;
+    }
+}
+
+ferry_status ferry_i_embedding_apply(ferry_ctx *ctx, const embedding *e,
+                                     const ferry_domain *d, ferry_block *phi)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t n = phi->rows;
+    gathered g = {0};
+
+    FERRY_NEED(ctx, d->n_views == e->p, FERRY_EDATA,
+               "the model has %lld views, domain '%s' %lld", (long long)e->p, d->name,
+               (long long)d->n_views);
+    FERRY_TRY(ferry_i_block_new(ctx, n, e->d, &g.sum));
+    FERRY_TRY(ferry_i_block_new(ctx, n, e->d, &g.num));
+    FERRY_TRY(ferry_i_block_new(ctx, n, e->d, &g.den));
+    FERRY_NEW(ctx, g.have, n);
+    for (int64_t j = 0; j < e->p; j++)
+        FERRY_TRY(gather_view(ctx, &e->part[j], d->views[j], &g));
+    combine(e, &g, phi);
+done:
+    ferry_i_block_free(g.sum);
+    ferry_i_block_free(g.num);
+    ferry_i_block_free(g.den);
+    ferry_i_free(g.have);
+    return st;
+}
+
+ferry_status ferry_i_embed_predict(ferry_ctx *ctx, const ferry_block *phi,
+                                   ferry_prediction *p)
+{
+    ferry_status st = FERRY_OK;
+
+    p->k = phi->k;
+    FERRY_NEW(ctx, p->score, p->n * p->k);
+    memcpy(p->score, phi->data, (size_t)(p->n * p->k) * sizeof *p->score);
+done:
+    return st;
+}
+
+/* ---- save and load: tensors PART.j of view j ---- */
+
+typedef char part_name[32];
+
+static const char *name_of(part_name name, const char *part, int64_t j)
+{
+    (void)snprintf(name, sizeof(part_name), "%s.%lld", part, (long long)j);
+    return name;
+}
+
+ferry_status ferry_i_embedding_save(ferry_ctx *ctx, const embedding *e, ferry_dict *dict)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t sizes[] = {e->p, e->d, e->missing};
+    part_name name;
+
+    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "sizes", FERRY_COUNT(sizes), sizes));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "share", 1, 1, &e->share));
+    for (int64_t j = 0; j < e->p; j++) {
+        const embed_part *v = &e->part[j];
+        const struct {
+            const char *part;
+            int64_t rows, cols;
+            const double *data;
+        } tensor[] = {{"mean", 1, v->cols, v->mean},
+                      {"scale", 1, v->cols, v->scale},
+                      {"u", v->cols, e->d, v->u->data},
+                      {"slope", 1, e->d, v->slope},
+                      {"r2", 1, e->d, v->r2}};
+        for (int64_t i = 0; i < FERRY_COUNT(tensor); i++)
+            FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, name_of(name, tensor[i].part, j),
+                                             tensor[i].rows, tensor[i].cols,
+                                             tensor[i].data));
+    }
+done:
+    return st;
+}
+
+static ferry_status load_part(ferry_ctx *ctx, const ferry_dict *dict, int64_t j, int64_t d,
+                              embed_part *v)
+{
+    ferry_status st = FERRY_OK;
+    const double *mean = NULL, *scale = NULL;
+    int64_t one = 1, cols = -1;
+    part_name name;
+
+    FERRY_TRY(ferry_i_dict_reals(ctx, dict, name_of(name, "mean", j), &one, &cols, &mean));
+    FERRY_TRY(
+        ferry_i_dict_reals(ctx, dict, name_of(name, "scale", j), &one, &cols, &scale));
+    for (int64_t i = 0; i < cols; i++)
+        FERRY_NEED(ctx, scale[i] > 0, FERRY_EDATA, "tensor %s: entry %lld is %g", name,
+                   (long long)i, scale[i]);
+    FERRY_NEW(ctx, v->mean, cols);
+    FERRY_NEW(ctx, v->scale, cols);
+    v->cols = cols;
+    memcpy(v->mean, mean, (size_t)cols * sizeof *mean);
+    memcpy(v->scale, scale, (size_t)cols * sizeof *scale);
+    FERRY_TRY(ferry_i_dict_block(ctx, dict, name_of(name, "u", j), cols, d, &v->u));
+    FERRY_TRY(
+        ferry_i_dict_reals_copy(ctx, dict, name_of(name, "slope", j), 1, d, &v->slope));
+    FERRY_TRY(ferry_i_dict_reals_copy(ctx, dict, name_of(name, "r2", j), 1, d, &v->r2));
+done:
+    return st;
+}
+
+ferry_status ferry_i_embedding_load(ferry_ctx *ctx, const ferry_dict *dict, embedding **out)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t *sizes = NULL;
+    const double *share = NULL;
+    int64_t n = 3, one = 1;
+    embedding *e = NULL;
+
+    *out = NULL;
+    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "sizes", &n, &sizes));
+    FERRY_NEED(ctx,
+               sizes[0] > 0 && sizes[0] < 1 << 20 && sizes[1] > 0 && sizes[1] < 1 << 30 &&
+                   sizes[2] >= 0 && sizes[2] <= MISSING_REGRESS,
+               FERRY_EDATA, "tensor sizes: %lld views, %lld dimensions, %lld",
+               (long long)sizes[0], (long long)sizes[1], (long long)sizes[2]);
+    FERRY_TRY(ferry_i_dict_reals(ctx, dict, "share", &one, &one, &share));
+    FERRY_NEW(ctx, e, 1);
+    e->share = share[0];
+    e->d = sizes[1];
+    e->missing = (embed_missing)sizes[2];
+    FERRY_NEW(ctx, e->part, sizes[0]);
+    e->p = sizes[0];
+    for (int64_t j = 0; j < e->p; j++)
+        FERRY_TRY(load_part(ctx, dict, j, e->d, &e->part[j]));
+    *out = e;
+    e = NULL;
+done:
+    ferry_i_embedding_free(e);
+    return st;
+}
+
+/* ---- diagnostics ---- */
+
+void ferry_i_embed_scatter(ferry_ctx *ctx, const ferry_domain *t, const ferry_block *phi)
+{
+    const int64_t step = 1 + (phi->rows - 1) / SCATTER_MOST;
+    json_t *x = json_array(), *y = json_array(), *id = json_array(), *cls = json_array();
+
+    for (int64_t i = 0; i < phi->rows; i += step) {
+        const bool known = ferry_i_labels_has(t->labels, i);
+        json_array_append_new(x, json_real(FERRY_ROW(phi, i)[0]));
+        json_array_append_new(y, json_real(phi->k > 1 ? FERRY_ROW(phi, i)[1] : 0));
+        json_array_append_new(id, json_string(ferry_i_ids_at(t->ids, i)));
+        json_array_append_new(
+            cls, known ? json_string(ferry_i_ids_at(t->labels->names, t->labels->cls[i]))
+                       : json_null());
+    }
+    ferry_i_diag_json(
+        ctx, "scatter",
+        json_pack("{s:o, s:o, s:o, s:o}", "id", id, "z1", x, "z2", y, "class", cls));
+}

@@ -1,0 +1,121 @@
+/* Linear embeddings of several views of the same instances: what coca and pca-joined have
+ * in common. They differ in how they find U; here is all the rest: the views centred and
+ * scaled, from U to coordinates, also for instances that lack views, and the model's file.
+ *
+ *   X_j (m x d_j)   view j, centred and scaled; p of them over the same m instances
+ *   U_j (d_j x d)   its part of the projection
+ *   Phi (m x d)     share sum_j X_j U_j: the embedding */
+#ifndef FERRY_EMBEDDING_H
+#define FERRY_EMBEDDING_H
+
+#include "learn/eigen.h"
+#include "linalg/centred.h"
+#include "methods/method.h"
+
+/* ---- options ---- */
+
+typedef enum embed_scaling {
+    EMBED_AUTO,
+    EMBED_NONE,
+    EMBED_FEATURE,
+    EMBED_FROB,
+    EMBED_FEATURE_FROB,
+    EMBED_SPECTRAL,
+    EMBED_FEATURE_SPECTRAL
+} embed_scaling;
+#define EMBED_OPT_SCALE(T)                                                                 \
+    FERRY_OPT_ONE_OF(                                                                      \
+        T, scale, "auto|none|feature|frob|feature+frob|spectral|feature+spectral", "auto", \
+        "scale views; auto: feature+frob when dense, frob when sparse")
+
+typedef enum embed_missing { MISSING_AUTO, MISSING_MEAN, MISSING_REGRESS } embed_missing;
+#define EMBED_OPT_MISSING(T)                                                               \
+    FERRY_OPT_ONE_OF(                                                                      \
+        T, missing, "auto|mean|regress", "auto",                                           \
+        "instances that lack views: as if at the mean, or by regression from "             \
+        "the others; auto: regress when half or more are lacking")
+
+/* ---- views (embed_views.c) ---- */
+
+/* X_j. An instance that the view lacks is a row of zeros, the mean of those that are there,
+ * and so is a missing cell. A view with more features than instances may be compressed:
+ * X_j = R_j Q_j' with R_j m x rank and Q_j'Q_j = I, which changes neither eigenvalues nor
+ * Phi; c holds R_j then. */
+typedef struct embed_view {
+    ferry_centred c;      /* m x cols */
+    int64_t rows;         /* instances that it has */
+    int64_t cols;         /* of c: d_j, or the rank when compressed */
+    int64_t features;     /* d_j */
+    double *mean, *scale; /* of the features: cells are (x - mean) / scale */
+    ferry_block *q;       /* Q_j, d_j x cols, or NULL */
+} embed_view;
+
+/* Rows row_of[0..m) of x, -1 where it has none (row_of NULL: x has the m rows). Copies x:
+ * its cells change. */
+ferry_status ferry_i_embed_view_new(ferry_ctx *ctx, const ferry_matrix *x, int64_t m,
+                                    const int64_t *row_of, embed_view **out);
+/* Centre and scale. */
+ferry_status ferry_i_embed_view_fit(ferry_ctx *ctx, embed_view *v, embed_scaling scaling);
+/* Do what was done to other rows of the view. */
+void ferry_i_embed_view_apply(embed_view *v, const double *mean, const double *scale);
+/* From the eigenvectors of X_j X_j': O(m^3). */
+ferry_status ferry_i_embed_view_compress(ferry_ctx *ctx, embed_view *v);
+void ferry_i_embed_view_free(embed_view *v);
+/* All views of a domain over its instances, centred, scaled, and compressed where that
+ * pays. *views: n_views of them. */
+ferry_status ferry_i_embed_views(ferry_ctx *ctx, const ferry_domain *d,
+                                 embed_scaling scaling, embed_view ***views);
+void ferry_i_embed_views_free(int64_t n, embed_view **views);
+/* Whether d dimensions can be had from the target's views (or graphs), which must have
+ * instances in common. */
+ferry_status ferry_i_embed_fits(ferry_ctx *ctx, const char *method, const ferry_domain *t,
+                                int64_t d);
+
+/* ---- the embedding (embedding.c) ---- */
+
+/* What embeds new instances. With t_j = X_j U_j of an instance:
+ *   phi = share sum_j t_j                     where it has all views, and
+ *   phi_c = sum_j r2_jc slope_jc t_jc / sum_j r2_jc     by regression of phi_c on the t_jc
+ * over the views j that it has, each weighted by how well it explains phi_c. */
+typedef struct embed_part { /* of one view */
+    int64_t cols;           /* d_j */
+    double *mean, *scale;
+    ferry_block *u;     /* d_j x d */
+    double *slope, *r2; /* d */
+} embed_part;
+typedef struct embedding {
+    int64_t p, d;
+    double share; /* 1/p for coca, 1 for pca-joined */
+    embed_missing missing;
+    embed_part *part; /* p */
+} embedding;
+
+/* A solved problem: U (D x d, the views' rows one after the other) with the factor f_j
+ * (NULL: 1) that view j was taken with. */
+typedef struct embed_solution {
+    const char *method;
+    int64_t m, p, d;
+    embed_view *const *x;
+    const double *f, *values;
+    const ferry_block *u;
+    double share;
+} embed_solution;
+
+/* Keep what embeds, tell the eigenvalues. phi (may be NULL): m x d, new. */
+ferry_status ferry_i_embedding_new(ferry_ctx *ctx, const embed_solution *s, embedding **out,
+                                   ferry_block **phi);
+/* phi (n x d) <- the n instances of domain d. */
+ferry_status ferry_i_embedding_apply(ferry_ctx *ctx, const embedding *e,
+                                     const ferry_domain *d, ferry_block *phi);
+ferry_status ferry_i_embedding_save(ferry_ctx *ctx, const embedding *e, ferry_dict *dict);
+ferry_status ferry_i_embedding_load(ferry_ctx *ctx, const ferry_dict *dict,
+                                    embedding **out);
+void ferry_i_embedding_free(embedding *e);
+
+/* Coordinates as a prediction of goal embed. */
+ferry_status ferry_i_embed_predict(ferry_ctx *ctx, const ferry_block *phi,
+                                   ferry_prediction *p);
+/* Diagnostics: the first two coordinates of up to 1000 instances, with their classes. */
+void ferry_i_embed_scatter(ferry_ctx *ctx, const ferry_domain *t, const ferry_block *phi);
+
+#endif
