@@ -130,7 +130,7 @@ def test_ratings_beyond_the_scale(folder):
     assert all(1 <= x <= 5 for x in got), got
     known = write(folder, "new.csv", "user,item,rating\nme,1,77\n")
     r = ferry("predict", folder + "/m.ferry", pairs, "--known", known)
-    assert "1 of 1 ratings are beyond the model's scale from 1 to 5" in r.err, r.err
+    assert "1 of 1 ratings are beyond the model's range from 1 to 5" in r.err, r.err
     refused("run", task(folder, "films.csv", "bias", ", scale: 5"), "-o", folder + "/o", says="as 1..5")
     assert not os.path.exists(folder + "/o")
 

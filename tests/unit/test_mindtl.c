@@ -3,8 +3,9 @@
 #include <jansson.h>
 
 #include "ferry_test.h"
+#include "methods/controls/codebooks.h"
 #include "methods/method.h"
-#include "methods/mindtl/method.h"
+#include "methods/mindtl/mindtl.h"
 #include "small_task.h"
 
 static const char *const names[] = {
@@ -213,15 +214,15 @@ static void test_rules(void **state)
     observed x = cells(ctx, 6, 6, rows);
 
     for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
-        const mindtl_options o = {.extract = all[k].extract,
-                                  .update = all[k].update,
-                                  .sweeps = 50,
-                                  .restarts = 1,
-                                  .beta = 5};
+        const codebook_options o = {.extract = all[k].extract,
+                                    .update = all[k].update,
+                                    .sweeps = 50,
+                                    .restarts = 1,
+                                    .beta = 5};
         mindtl_run run = {"test", 0, 0, false};
         double r[4], want[4], fitted = 0, mean = 0;
         int32_t u[6], v[6];
-        mindtl_codebook b = {2, 2, r};
+        codebook b = {2, 2, r};
         mindtl_factors f;
         mindtl_work w;
         ferry_rng rng;
@@ -419,18 +420,18 @@ static void test_controls(void **state)
     ferry_task *task = make_task(ctx);
     const ferry_ratings *r = ferry_i_task_role(task, FERRY_TARGET, 0)->ratings;
     double a[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, b[12];
-    mindtl_codebook book = {3, 4, a};
+    codebook book = {3, 4, a};
 
     memcpy(b, a, sizeof a);
-    ferry_i_mindtl_control(ctx, BOOK_SHUFFLED, MODE_FERRY, r, 0, &book);
+    ferry_i_codebook_shuffle(ctx, MODE_FERRY, r, 0, &book);
     assert_memory_not_equal(a, b, sizeof a);
     qsort(a, 12, sizeof *a, by_value);
     assert_memory_equal(a, b, sizeof a);
-    ferry_i_mindtl_control(ctx, BOOK_RANDOM, MODE_PAPER, r, 0, &book);
+    ferry_i_codebook_random(ctx, MODE_PAPER, r, 0, &book);
     for (int i = 0; i < 12; i++)
         assert_true(a[i] >= 1 && a[i] <= 5);
-    ferry_i_mindtl_control(ctx, BOOK_RANDOM, MODE_FERRY, r, 0, &book);
-    ferry_i_mindtl_control(ctx, BOOK_GRID, MODE_PAPER, r, 0, &book);
+    ferry_i_codebook_random(ctx, MODE_FERRY, r, 0, &book);
+    ferry_i_codebook_grid(ctx, MODE_PAPER, r, 0, &book);
     assert_close(a[0], 3.5 - 2.4, 1e-12); /* 3.5 + q_c + q_d, q from -1.2 to 1.2 */
     assert_close(a[5], 3.5 + 0 - 0.4, 1e-12);
     assert_close(a[11], 5, 0);

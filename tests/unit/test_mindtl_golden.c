@@ -260,7 +260,7 @@ static void test_target_numbers(void **state)
 }
 
 static void check_run(ferry_ctx *ctx, const json_t *j, const observed *x, int64_t sweeps,
-                      const char *name, int64_t parts, mindtl_solver solver, bool joint)
+                      const char *name, int64_t parts, codebook_weights solver, bool joint)
 {
     const mindtl_target how = {solver, joint, sweeps, 1e-9, NULL};
     char key[32];
@@ -351,7 +351,7 @@ static void test_lambda(void **state)
         for (int s = 0; s < 3; s++) {
             for (int64_t a = 0; a < p; a++)
                 lambda[a] = 1 / (double)p;
-            assert_ok(ctx, ferry_i_mindtl_lambda(ctx, (mindtl_solver)s, h, c,
+            assert_ok(ctx, ferry_i_mindtl_lambda(ctx, (codebook_weights)s, h, c,
                                                  (int64_t)json_number_value(get(one, "n")),
                                                  0.05, 100, lambda));
             for (int64_t a = 0; a < p; a++)
@@ -377,11 +377,12 @@ static void test_soft(void **state)
     json_t *j = golden("soft_bias");
     int32_t v[Q];
     mindtl_soft s;
+    const codebook b = {3, 3, (double *)(uintptr_t)r_first};
 
     ferry_i_mindtl_match(&x, 3, 3, r_first, v);
     assert_memory_equal(v, want_v, sizeof want_v);
     assert_ok(ctx, ferry_i_mindtl_soft_new(ctx, P, Q, 3, 3, &s));
-    assert_ok(ctx, ferry_i_mindtl_soft_fit(ctx, &x, 3, 3, r_first, v, 5, 1, NULL, &s));
+    assert_ok(ctx, ferry_i_mindtl_soft_fit(ctx, &x, &b, v, 5, 1, NULL, &s));
     assert_close(s.sigma2, 1.2252400240358512, 1e-12);
     for (int64_t c = 0; c < 3; c++) {
         assert_close(FERRY_ROW(s.pu, 0)[c], first[c], 1e-12);

@@ -406,8 +406,12 @@ static void test_mf_sgd_objective(void **state)
     assert_memory_equal(a->p->data, b->p->data, sizeof(double) * PEOPLE * 7);
     assert_memory_equal(a->q->data, b->q->data, sizeof(double) * 100 * 7);
     for (int64_t e = 0; e < d->ratings->n; e++) {
-        const double x = d->ratings->value[e] -
-                         ferry_i_rating_raw(a, d->ratings->user[e], d->ratings->item[e]);
+        const ferry_ratings *r = d->ratings;
+        const int64_t who =
+                          ferry_i_ids_find(a->users, ferry_i_ids_at(r->users, r->user[e])),
+                      what =
+                          ferry_i_ids_find(a->items, ferry_i_ids_at(r->items, r->item[e]));
+        const double x = r->value[e] - ferry_i_rating_raw(a, who, what);
         f += x * x;
     }
     for (int64_t c = 0; c < a->p->rows * 7; c++)

@@ -79,10 +79,8 @@ static const ferry_opt bias_opts[] = {
 
 static ferry_status bias_fits(ferry_ctx *ctx, const ferry_task *task, const void *options)
 {
-    const ferry_ratings *r = NULL;
-
     (void)options;
-    return ferry_i_rating_target(ctx, "bias", task, &r);
+    return ferry_i_rating_fits(ctx, "bias", task);
 }
 
 static ferry_status bias_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
@@ -90,15 +88,13 @@ static ferry_status bias_fit(ferry_ctx *ctx, const ferry_task *task, const void 
 {
     ferry_status st = FERRY_OK;
     const bias_options *opt = options;
-    const ferry_ratings *r = NULL;
-    observed o = {NULL, NULL};
+    rating_data d = {NULL, {NULL, NULL}};
     rating_model *m = NULL;
 
     *state = NULL;
-    FERRY_TRY(ferry_i_rating_target(ctx, "bias", task, &r));
-    FERRY_TRY(ferry_i_observed_new(ctx, r, 1, 0, &o));
-    FERRY_TRY(ferry_i_rating_model_new(ctx, r, 0, &m));
-    FERRY_TRY(ferry_i_bias(ctx, &o, opt->lambda, opt->sweeps, &m->mu, m->a, m->b));
+    FERRY_TRY(ferry_i_rating_data(ctx, task, &d));
+    FERRY_TRY(ferry_i_rating_model_new(ctx, d.r, 0, &m));
+    FERRY_TRY(ferry_i_bias(ctx, &d.x, opt->lambda, opt->sweeps, &m->mu, m->a, m->b));
     m->shrink_a = m->shrink_b = opt->lambda;
     rep->iters = opt->sweeps;
     ferry_i_diag_real(ctx, "mean", m->mu);
@@ -106,7 +102,7 @@ static ferry_status bias_fit(ferry_ctx *ctx, const ferry_task *task, const void 
     m = NULL;
 done:
     ferry_i_rating_model_free(m);
-    ferry_i_observed_clear(&o);
+    ferry_i_rating_data_clear(&d);
     return st;
 }
 
@@ -140,10 +136,8 @@ static const ferry_opt mean_opts[] = {
 
 static ferry_status mean_fits(ferry_ctx *ctx, const ferry_task *task, const void *options)
 {
-    const ferry_ratings *r = NULL;
-
     (void)options;
-    return ferry_i_rating_target(ctx, "rating-mean", task, &r);
+    return ferry_i_rating_fits(ctx, "rating-mean", task);
 }
 
 static ferry_status mean_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
@@ -151,18 +145,16 @@ static ferry_status mean_fit(ferry_ctx *ctx, const ferry_task *task, const void 
 {
     ferry_status st = FERRY_OK;
     const mean_options *opt = options;
-    const ferry_ratings *r = NULL;
-    observed o = {NULL, NULL};
+    rating_data d = {NULL, {NULL, NULL}};
     rating_model *m = NULL;
 
     (void)rep;
     *state = NULL;
-    FERRY_TRY(ferry_i_rating_target(ctx, "rating-mean", task, &r));
-    FERRY_TRY(ferry_i_observed_new(ctx, r, 1, 0, &o));
-    FERRY_TRY(ferry_i_rating_model_new(ctx, r, 0, &m));
-    FERRY_TRY(mean_of(ctx, o.x, &m->mu));
-    if (opt->by == BY_USER) shrunken_means(o.x, m->mu, m->b, 0, m->a);
-    if (opt->by == BY_ITEM) shrunken_means(o.xt, m->mu, m->a, 0, m->b);
+    FERRY_TRY(ferry_i_rating_data(ctx, task, &d));
+    FERRY_TRY(ferry_i_rating_model_new(ctx, d.r, 0, &m));
+    FERRY_TRY(mean_of(ctx, d.x.x, &m->mu));
+    if (opt->by == BY_USER) shrunken_means(d.x.x, m->mu, m->b, 0, m->a);
+    if (opt->by == BY_ITEM) shrunken_means(d.x.xt, m->mu, m->a, 0, m->b);
     if (opt->by == BY_USER) m->shrink_a = 0;
     if (opt->by == BY_ITEM) m->shrink_b = 0;
     ferry_i_diag_real(ctx, "mean", m->mu);
@@ -170,7 +162,7 @@ static ferry_status mean_fit(ferry_ctx *ctx, const ferry_task *task, const void 
     m = NULL;
 done:
     ferry_i_rating_model_free(m);
-    ferry_i_observed_clear(&o);
+    ferry_i_rating_data_clear(&d);
     return st;
 }
 

@@ -188,10 +188,8 @@ done:
 
 static ferry_status mf_fits(ferry_ctx *ctx, const ferry_task *task, const void *options)
 {
-    const ferry_ratings *r = NULL;
-
     (void)options;
-    return ferry_i_rating_target(ctx, "mf", task, &r);
+    return ferry_i_rating_fits(ctx, "mf", task);
 }
 
 static ferry_status mf_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
@@ -199,17 +197,16 @@ static ferry_status mf_fit(ferry_ctx *ctx, const ferry_task *task, const void *o
 {
     ferry_status st = FERRY_OK;
     const mf_options *opt = options;
-    const ferry_ratings *r = NULL;
-    observed o = {NULL, NULL}, e = {NULL, NULL};
+    rating_data d = {NULL, {NULL, NULL}};
+    observed e = {NULL, NULL};
     rating_model *m = NULL;
 
     *state = NULL;
-    FERRY_TRY(ferry_i_rating_target(ctx, "mf", task, &r));
-    FERRY_TRY(ferry_i_observed_new(ctx, r, 1, 0, &o));
-    FERRY_TRY(ferry_i_rating_model_new(ctx, r, opt->rank, &m));
-    FERRY_TRY(ferry_i_bias(ctx, &o, opt->bias, 10, &m->mu, m->a, m->b));
-    ferry_i_bias_residuals(o.x, m->mu, m->a, m->b, o.x->value);
-    FERRY_TRY(ferry_i_observed_with(ctx, &o, o.x->value, &e));
+    FERRY_TRY(ferry_i_rating_data(ctx, task, &d));
+    FERRY_TRY(ferry_i_rating_model_new(ctx, d.r, opt->rank, &m));
+    FERRY_TRY(ferry_i_bias(ctx, &d.x, opt->bias, 10, &m->mu, m->a, m->b));
+    ferry_i_bias_residuals(d.x.x, m->mu, m->a, m->b, d.x.x->value);
+    FERRY_TRY(ferry_i_observed_with(ctx, &d.x, d.x.x->value, &e));
     FERRY_TRY(sweeps(ctx, opt, &e, m, rep));
     m->shrink_a = m->shrink_b = opt->bias;
     m->ridge = opt->lambda;
@@ -219,7 +216,7 @@ static ferry_status mf_fit(ferry_ctx *ctx, const ferry_task *task, const void *o
 done:
     ferry_i_rating_model_free(m);
     ferry_i_observed_clear(&e);
-    ferry_i_observed_clear(&o);
+    ferry_i_rating_data_clear(&d);
     return st;
 }
 

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "methods/mindtl/method.h"
+#include "methods/mindtl/mindtl.h"
 
 /* ---- full matrices ---- */
 
@@ -120,32 +120,50 @@ done:
 
 /* ---- extraction ---- */
 
+/* One extraction: what it looks at and the start at hand. */
+typedef struct search {
+    const observed *x;
+    const codebook_options *o;
+    ferry_rng *rng;
+    mindtl_run *run;
+    mindtl_factors f;
+    mindtl_work w;
+    int32_t *u, *v; /* labels of users and items */
+} search;
+
+/* The rule of the updates: ding is right for full matrices, and only for them. */
+static mindtl_rule rule_of(const codebook_options *o)
+{
+    if (o->extract != EXTRACT_IONMTF) return RULE_DING;
+    return o->update == 0 ? RULE_PAPER : RULE_ORTH;
+}
+
 /* Random U, V in [0.1, 1.1), B in [0.5, 1.5) scaled so that the mean of Xh is that of X;
  * then the sweeps; then labels. */
-static ferry_status factorise(ferry_ctx *ctx, const observed *x, mindtl_rule rule,
-                              int64_t sweeps, mindtl_factors *f, mindtl_work *w,
-                              ferry_rng *rng, mindtl_run *run, int32_t *u, int32_t *v)
+static ferry_status factorise(ferry_ctx *ctx, search *s)
 {
     ferry_status st = FERRY_OK;
+    const mindtl_factors *f = &s->f;
+    const int64_t size = f->b->rows * f->b->cols;
     double mean = 0, fitted = 0;
 
-    ferry_i_fill_uniform(f->u, rng, 0.1, 1.1);
-    ferry_i_fill_uniform(f->v, rng, 0.1, 1.1);
-    for (int64_t i = 0; i < f->b->rows * f->b->cols; i++)
-        f->b->data[i] = 0.5 + ferry_i_rng_real(rng);
-    (void)ferry_i_mindtl_objective(ctx, x, f, w);
-    for (int64_t e = 0; e < x->x->nnz; e++) {
-        mean += x->x->value[e];
-        fitted += w->h->value[e];
+    ferry_i_fill_uniform(f->u, s->rng, 0.1, 1.1);
+    ferry_i_fill_uniform(f->v, s->rng, 0.1, 1.1);
+    for (int64_t i = 0; i < size; i++)
+        f->b->data[i] = 0.5 + ferry_i_rng_real(s->rng);
+    (void)ferry_i_mindtl_objective(ctx, s->x, f, &s->w);
+    for (int64_t e = 0; e < s->x->x->nnz; e++) {
+        mean += s->x->x->value[e];
+        fitted += s->w.h->value[e];
     }
-    for (int64_t i = 0; fitted > 0 && i < f->b->rows * f->b->cols; i++)
+    for (int64_t i = 0; fitted > 0 && i < size; i++)
         f->b->data[i] *= mean / fitted;
-    for (int64_t t = 0; t < sweeps && !run->finish; t++) {
-        ferry_i_mindtl_sweep(ctx, x, rule, f, w);
-        FERRY_TRY(ferry_i_mindtl_step(ctx, run, NAN));
+    for (int64_t t = 0; t < s->o->sweeps && !s->run->finish; t++) {
+        ferry_i_mindtl_sweep(ctx, s->x, rule_of(s->o), &s->f, &s->w);
+        FERRY_TRY(ferry_i_mindtl_step(ctx, s->run, NAN));
     }
-    FERRY_TRY(ferry_i_mindtl_harden(ctx, f->u, u));
-    FERRY_TRY(ferry_i_mindtl_harden(ctx, f->v, v));
+    FERRY_TRY(ferry_i_mindtl_harden(ctx, f->u, s->u));
+    FERRY_TRY(ferry_i_mindtl_harden(ctx, f->v, s->v));
 done:
     return st;
 }
@@ -156,46 +174,38 @@ static void random_labels(ferry_rng *rng, int64_t n, int64_t k, int32_t *label)
         label[i] = (int32_t)ferry_i_rng_below(rng, (uint64_t)k);
 }
 
-/* The rule of the updates: ding is right for full matrices, and only for them. */
-static mindtl_rule rule_of(const mindtl_options *o)
-{
-    if (o->extract != EXTRACT_IONMTF) return RULE_DING;
-    return o->update == 0 ? RULE_PAPER : RULE_ORTH;
-}
-
 ferry_status ferry_i_mindtl_extract(ferry_ctx *ctx, const observed *x,
-                                    const mindtl_options *o, bool factors, ferry_rng *rng,
-                                    mindtl_run *run, mindtl_codebook *b)
+                                    const codebook_options *o, bool factors, ferry_rng *rng,
+                                    mindtl_run *run, codebook *b)
 {
     ferry_status st = FERRY_OK;
     const int64_t n = x->x->rows, m = x->x->cols;
-    int32_t *u = ferry_i_calloc(n + m, sizeof *u), *v = u + n;
+    search s = {.x = x, .o = o, .rng = rng, .run = run};
     double least = INFINITY, f = 0;
-    mindtl_factors uv = {NULL, NULL, NULL};
-    mindtl_work w = {.h = NULL};
 
-    FERRY_HAVE(ctx, u);
+    FERRY_NEW(ctx, s.u, n + m);
+    s.v = s.u + n;
     if (factors) {
-        FERRY_TRY(ferry_i_mindtl_factors_new(ctx, n, m, b->k, b->l, &uv));
-        FERRY_TRY(ferry_i_mindtl_work_new(ctx, x, b->k, b->l, &w));
+        FERRY_TRY(ferry_i_mindtl_factors_new(ctx, n, m, b->k, b->l, &s.f));
+        FERRY_TRY(ferry_i_mindtl_work_new(ctx, x, b->k, b->l, &s.w));
     }
     for (int64_t q = 0; q < o->restarts && (q == 0 || !run->finish); q++) {
         if (factors) {
-            FERRY_TRY(factorise(ctx, x, rule_of(o), o->sweeps, &uv, &w, rng, run, u, v));
+            FERRY_TRY(factorise(ctx, &s));
         } else {
-            random_labels(rng, n, b->k, u);
-            random_labels(rng, m, b->l, v);
+            random_labels(rng, n, b->k, s.u);
+            random_labels(rng, m, b->l, s.v);
         }
-        FERRY_TRY(ferry_i_mindtl_polish(ctx, x, b->k, b->l, o->polish, u, v, &f));
+        FERRY_TRY(ferry_i_mindtl_polish(ctx, x, b->k, b->l, o->polish, s.u, s.v, &f));
         FERRY_TRY(ferry_i_mindtl_step(ctx, run, NAN));
         if (f >= least) continue;
         least = f;
-        FERRY_TRY(
-            ferry_i_mindtl_block_means(ctx, x->x, b->k, b->l, u, v, o->beta, b->r, NULL));
+        FERRY_TRY(ferry_i_mindtl_block_means(ctx, x->x, b->k, b->l, s.u, s.v, o->beta, b->r,
+                                             NULL));
     }
 done:
-    ferry_i_mindtl_work_clear(&w);
-    ferry_i_mindtl_factors_clear(&uv);
-    ferry_i_free(u);
+    ferry_i_mindtl_work_clear(&s.w);
+    ferry_i_mindtl_factors_clear(&s.f);
+    ferry_i_free(s.u);
     return st;
 }

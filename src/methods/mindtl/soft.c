@@ -1,8 +1,8 @@
 /* Soft memberships: mean-field posteriors of the groups given a codebook.
  *
  *   p(c | i) prop pi_c exp(-cost_ic / (2 sigma2)),
- *   cost_ic = sum_j E (x_ij - R[c, v(j)])^2 = const + sum_j (R o R Pv')_cj - 2 x_ij (R
- * Pv')_cj
+ *   cost_ic = sum_j E (x_ij - R[c, v(j)])^2
+ *           = const + sum_j ((R o R) Pv')_cj - 2 x_ij (R Pv')_cj
  *
  * so a half step is two products of CSR and block. pi_c is the mean of p(c | i), sigma2 the
  * expected squared error. */
@@ -66,7 +66,7 @@ done:
     return st;
 }
 
-/* p <- posterior from cost, pi, sigma2; then pi. */
+/* p(c | i) prop pi_c exp(-cost_ic / (2 sigma2)) for every row i; then pi_c <- mean of them. */
 static void posterior(const ferry_block *cost, double sigma2, double *pi, ferry_block *p)
 {
     for (int64_t i = 0; i < p->rows; i++) {
@@ -88,7 +88,7 @@ static void posterior(const ferry_block *cost, double sigma2, double *pi, ferry_
     }
 }
 
-/* cost of this side's rows given the other side's posteriors; r1, r2 are R and R o R. */
+/* cost (but for a constant of the row) given the other side's posteriors; r1, r2 are R and R o R. */
 static void costs(ferry_ctx *ctx, side *s, const ferry_block *other, const ferry_small *r1,
                   const ferry_small *r2, bool trans)
 {
@@ -100,6 +100,7 @@ static void costs(ferry_ctx *ctx, side *s, const ferry_block *other, const ferry
     e->mul(ctx, 1, s->ones, s->m2, 1, s->cost);
 }
 
+/* Nearly hard items at v, users anywhere. */
 static void start(const int32_t *v, double s2, mindtl_soft *s)
 {
     const int64_t k = s->pu->k, l = s->pv->k;
@@ -114,12 +115,12 @@ static void start(const int32_t *v, double s2, mindtl_soft *s)
     s->sigma2 = s2;
 }
 
-ferry_status ferry_i_mindtl_soft_fit(ferry_ctx *ctx, const observed *x, int64_t k,
-                                     int64_t l, const double *r, const int32_t *v,
-                                     int64_t iters, double s2, mindtl_run *run,
-                                     mindtl_soft *s)
+ferry_status ferry_i_mindtl_soft_fit(ferry_ctx *ctx, const observed *x, const codebook *b,
+                                     const int32_t *v, int64_t iters, double s2,
+                                     mindtl_run *run, mindtl_soft *s)
 {
     ferry_status st = FERRY_OK;
+    const int64_t k = b->k, l = b->l;
     ferry_small *r1 = NULL, *r2 = NULL;
     side users = {NULL}, items = {NULL};
     const double squares = ferry_i_matrix_norm2(x->x);
@@ -127,8 +128,8 @@ ferry_status ferry_i_mindtl_soft_fit(ferry_ctx *ctx, const observed *x, int64_t 
     FERRY_TRY(ferry_i_small_new(ctx, k, l, &r1));
     FERRY_TRY(ferry_i_small_new(ctx, k, l, &r2));
     for (int64_t i = 0; i < k * l; i++) {
-        FERRY_AT(r1, i / l, i % l) = r[i];
-        FERRY_AT(r2, i / l, i % l) = r[i] * r[i];
+        FERRY_AT(r1, i / l, i % l) = b->r[i];
+        FERRY_AT(r2, i / l, i % l) = b->r[i] * b->r[i];
     }
     FERRY_TRY(side_new(ctx, x->x, k, &users));
     FERRY_TRY(side_new(ctx, x->xt, l, &items));
@@ -138,6 +139,7 @@ ferry_status ferry_i_mindtl_soft_fit(ferry_ctx *ctx, const observed *x, int64_t 
         posterior(users.cost, s->sigma2, s->pi_u, s->pu);
         costs(ctx, &items, s->pu, r1, r2, false);
         posterior(items.cost, s->sigma2, s->pi_v, s->pv);
+        /* sigma2 = E |x - R|^2 / nnz; cost left out |x|^2 */
         s->sigma2 = (squares + ferry_e(ctx)->dot(ctx, s->pv, items.cost)) /
                     (double)(x->x->nnz > 0 ? x->x->nnz : 1);
         s->sigma2 = fmax(s->sigma2, 1e-12);

@@ -1,10 +1,11 @@
-/* From a source's ratings to its codebook, and what the controls put in its place. */
+/* From a source's ratings to its codebook: sorted, mapped to the target's range, cut to the
+ * densest part, and (mode ferry) without biases; then the extraction. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "methods/mindtl/method.h"
+#include "methods/mindtl/mindtl.h"
 
 /* ---- the densest part ---- */
 
@@ -71,12 +72,13 @@ done:
 static ferry_status take_bias(ferry_ctx *ctx, double lambda, observed *x)
 {
     ferry_status st = FERRY_OK;
-    double *a = ferry_i_calloc(x->x->rows + x->x->cols, sizeof *a), mu = 0;
+    double *a = NULL, *b = NULL, mu = 0;
     ferry_matrix *t = NULL;
 
-    FERRY_HAVE(ctx, a);
-    FERRY_TRY(ferry_i_bias(ctx, x, lambda, 10, &mu, a, a + x->x->rows));
-    ferry_i_bias_residuals(x->x, mu, a, a + x->x->rows, x->x->value);
+    FERRY_NEW(ctx, a, x->x->rows + x->x->cols);
+    b = a + x->x->rows;
+    FERRY_TRY(ferry_i_bias(ctx, x, lambda, 10, &mu, a, b));
+    ferry_i_bias_residuals(x->x, mu, a, b, x->x->value);
     FERRY_TRY(ferry_i_matrix_transpose(ctx, x->x, &t));
     ferry_i_matrix_free(x->xt);
     x->xt = t;
@@ -85,97 +87,60 @@ done:
     return st;
 }
 
-ferry_status ferry_i_mindtl_codebook(ferry_ctx *ctx, const ferry_domain *source,
-                                     const ferry_ratings *target, const mindtl_options *o,
-                                     mindtl_mode mode, int64_t copy, mindtl_run *run,
-                                     mindtl_codebook *out)
+/* The cells that the extraction looks at, on the target's range less `below`. */
+static ferry_status cells(ferry_ctx *ctx, const ferry_ratings *r,
+                          const ferry_ratings *target, const codebook_options *o,
+                          double below, observed *x)
 {
     ferry_status st = FERRY_OK;
-    const ferry_ratings *s = source->ratings;
-    const double f = s->hi > s->lo ? (target->hi - target->lo) / (s->hi - s->lo) : 1;
+    const double f = r->hi > r->lo ? (target->hi - target->lo) / (r->hi - r->lo) : 1;
+    ferry_ratings *sorted = NULL;
+    observed all = {NULL, NULL}, part = {NULL, NULL};
+
+    FERRY_TRY(ferry_i_ratings_sorted(ctx, r, &sorted));
+    FERRY_TRY(ferry_i_observed_new(ctx, sorted, f, target->lo - f * r->lo - below, &all));
+    FERRY_TRY(densest(ctx, &all, o->most, &part));
+    if (o->mode == MODE_PAPER && o->extract == EXTRACT_ONMTF)
+        FERRY_TRY(ferry_i_mindtl_full_block(ctx, &part, x));
+    else if (o->mode == MODE_PAPER && o->extract == EXTRACT_DC)
+        FERRY_TRY(ferry_i_mindtl_fill(ctx, &part, x));
+    else {
+        *x = part;
+        part = (observed){NULL, NULL};
+    }
+    if (o->mode == MODE_FERRY) FERRY_TRY(take_bias(ctx, o->bias, x));
+done:
+    ferry_i_ratings_free(sorted);
+    ferry_i_observed_clear(&part);
+    ferry_i_observed_clear(&all);
+    return st;
+}
+
+ferry_status ferry_i_mindtl_codebook(ferry_ctx *ctx, const ferry_domain *source,
+                                     const ferry_ratings *target, const codebook_options *o,
+                                     int64_t copy, mindtl_run *run, codebook *out)
+{
+    ferry_status st = FERRY_OK;
     const double below = fmin(target->lo, 0); /* (3)-(5) want ratings >= 0 */
-    const bool factors = mode == MODE_PAPER && o->extract != EXTRACT_KMEANS;
-    observed all = {NULL, NULL}, part = {NULL, NULL}, x = {NULL, NULL};
+    const bool factors = o->mode == MODE_PAPER && o->extract != EXTRACT_KMEANS;
+    observed x = {NULL, NULL};
     char use[64];
     ferry_rng rng;
 
-    *out = (mindtl_codebook){0, 0, NULL};
-    FERRY_NEED(ctx, isfinite(s->lo), FERRY_ENEEDS,
+    *out = (codebook){0, 0, NULL};
+    FERRY_NEED(ctx, isfinite(source->ratings->lo), FERRY_ENEEDS,
                "mindtl needs ratings in every source; source '%s' has none with a value",
                source->name);
-    FERRY_TRY(ferry_i_observed_new(ctx, s, f, target->lo - f * s->lo - below, &all));
-    FERRY_TRY(densest(ctx, &all, o->most, &part));
-    if (factors && o->extract == EXTRACT_ONMTF)
-        FERRY_TRY(ferry_i_mindtl_full_block(ctx, &part, &x));
-    else if (factors && o->extract == EXTRACT_DC)
-        FERRY_TRY(ferry_i_mindtl_fill(ctx, &part, &x));
-    else {
-        x = part;
-        part = (observed){NULL, NULL};
-    }
-    if (mode == MODE_FERRY) FERRY_TRY(take_bias(ctx, o->bias, &x));
+    FERRY_TRY(cells(ctx, source->ratings, target, o, below, &x));
     out->k = o->k < x.x->rows ? o->k : x.x->rows;
     out->l = o->l < x.x->cols ? o->l : x.x->cols;
     FERRY_NEW(ctx, out->r, out->k * out->l);
     (void)snprintf(use, sizeof use, "mindtl/source/%lld", (long long)copy);
     ferry_i_rng_for(ctx, &rng, use);
     FERRY_TRY(ferry_i_mindtl_extract(ctx, &x, o, factors, &rng, run, out));
-    for (int64_t i = 0; mode == MODE_PAPER && i < out->k * out->l; i++)
+    for (int64_t i = 0; o->mode == MODE_PAPER && i < out->k * out->l; i++)
         out->r[i] += below;
 done:
     ferry_i_observed_clear(&x);
-    ferry_i_observed_clear(&part);
-    ferry_i_observed_clear(&all);
     return st;
-}
-
-/* ---- controls ---- */
-
-static void shuffle(ferry_rng *rng, int64_t n, double *a)
-{
-    for (int64_t i = n - 1; i > 0; i--) {
-        const int64_t j = (int64_t)ferry_i_rng_below(rng, (uint64_t)i + 1);
-        const double t = a[i];
-        a[i] = a[j];
-        a[j] = t;
-    }
-}
-
-static double deviation(int64_t n, const double *a)
-{
-    double mean = 0, sum = 0;
-
-    for (int64_t i = 0; i < n; i++)
-        mean += a[i] / (double)n;
-    for (int64_t i = 0; i < n; i++)
-        sum += (a[i] - mean) * (a[i] - mean);
-    return sqrt(sum / (double)n);
-}
-
-/* -1.2 .. 1.2 on a scale of 4 */
-static double tick(int64_t i, int64_t n)
-{
-    return n > 1 ? -1.2 + 2.4 * (double)i / (double)(n - 1) : 0;
-}
-
-void ferry_i_mindtl_control(ferry_ctx *ctx, mindtl_book book, mindtl_mode mode,
-                            const ferry_ratings *target, int64_t number, mindtl_codebook *b)
-{
-    const double range = target->hi - target->lo;
-    const double sd = deviation(b->k * b->l, b->r);
-    char use[64];
-    ferry_rng rng;
-
-    (void)snprintf(use, sizeof use, "mindtl/control/%lld", (long long)number);
-    ferry_i_rng_for(ctx, &rng, use);
-    if (book == BOOK_SHUFFLED) shuffle(&rng, b->k * b->l, b->r);
-    for (int64_t i = 0; i < b->k * b->l; i++) {
-        const double grid =
-            target->lo +
-            range * (0.625 + (tick(i / b->l, b->k) + tick(i % b->l, b->l)) / 4);
-        if (book == BOOK_RANDOM)
-            b->r[i] = mode == MODE_PAPER ? target->lo + range * ferry_i_rng_real(&rng)
-                                         : sd * ferry_i_rng_normal(&rng);
-        if (book == BOOK_GRID) b->r[i] = fmin(fmax(grid, target->lo), target->hi);
-    }
 }

@@ -2,6 +2,7 @@
  * over the ratings a sweep, each of which makes Xh at the observed entries and multiplies
  * with it (and with Xm) at once. */
 #include <math.h>
+#include <string.h>
 
 #include "methods/mindtl/mindtl.h"
 
@@ -31,25 +32,35 @@ void ferry_i_mindtl_factors_clear(mindtl_factors *f)
     *f = (mindtl_factors){NULL, NULL, NULL};
 }
 
+/* The blocks of a workspace and their shapes. */
+enum { BLOCKS = 11 };
+typedef struct shape {
+    ferry_block **to;
+    int64_t rows, k;
+} shape;
+
+static void shapes_of(mindtl_work *w, int64_t n, int64_t m, int64_t k, int64_t l,
+                      shape s[BLOCKS])
+{
+    const shape all[BLOCKS] = {{&w->vb, m, k}, {&w->ub, n, l}, {&w->nu, n, k},
+                               {&w->du, n, k}, {&w->cu, n, k}, {&w->nv, m, l},
+                               {&w->dv, m, l}, {&w->cv, m, l}, {&w->xu, m, k},
+                               {&w->hu, m, k}, {&w->hv, n, l}};
+
+    memcpy(s, all, sizeof all);
+}
+
 ferry_status ferry_i_mindtl_work_new(ferry_ctx *ctx, const observed *x, int64_t k,
                                      int64_t l, mindtl_work *w)
 {
     ferry_status st = FERRY_OK;
-    const int64_t n = x->x->rows, m = x->x->cols;
+    shape s[BLOCKS];
 
     *w = (mindtl_work){.h = NULL};
+    shapes_of(w, x->x->rows, x->x->cols, k, l, s);
     FERRY_TRY(ferry_i_matrix_like(ctx, x->x, &w->h));
-    FERRY_TRY(ferry_i_block_new(ctx, m, k, &w->vb));
-    FERRY_TRY(ferry_i_block_new(ctx, n, l, &w->ub));
-    FERRY_TRY(ferry_i_block_new(ctx, n, k, &w->nu));
-    FERRY_TRY(ferry_i_block_new(ctx, n, k, &w->du));
-    FERRY_TRY(ferry_i_block_new(ctx, n, k, &w->cu));
-    FERRY_TRY(ferry_i_block_new(ctx, m, l, &w->nv));
-    FERRY_TRY(ferry_i_block_new(ctx, m, l, &w->dv));
-    FERRY_TRY(ferry_i_block_new(ctx, m, l, &w->cv));
-    FERRY_TRY(ferry_i_block_new(ctx, m, k, &w->xu));
-    FERRY_TRY(ferry_i_block_new(ctx, m, k, &w->hu));
-    FERRY_TRY(ferry_i_block_new(ctx, n, l, &w->hv));
+    for (int i = 0; i < BLOCKS; i++)
+        FERRY_TRY(ferry_i_block_new(ctx, s[i].rows, s[i].k, s[i].to));
     FERRY_TRY(ferry_i_small_new(ctx, k, k, &w->kk));
     FERRY_TRY(ferry_i_small_new(ctx, l, l, &w->ll));
     FERRY_TRY(ferry_i_small_new(ctx, k, l, &w->nb));
@@ -62,18 +73,12 @@ done:
 
 void ferry_i_mindtl_work_clear(mindtl_work *w)
 {
+    shape s[BLOCKS];
+
+    shapes_of(w, 0, 0, 0, 0, s);
+    for (int i = 0; i < BLOCKS; i++)
+        ferry_i_block_free(*s[i].to);
     ferry_i_matrix_free(w->h);
-    ferry_i_block_free(w->vb);
-    ferry_i_block_free(w->ub);
-    ferry_i_block_free(w->nu);
-    ferry_i_block_free(w->du);
-    ferry_i_block_free(w->cu);
-    ferry_i_block_free(w->nv);
-    ferry_i_block_free(w->dv);
-    ferry_i_block_free(w->cv);
-    ferry_i_block_free(w->xu);
-    ferry_i_block_free(w->hu);
-    ferry_i_block_free(w->hv);
     ferry_i_small_free(w->kk);
     ferry_i_small_free(w->ll);
     ferry_i_small_free(w->nb);

@@ -1,5 +1,6 @@
-/* Observed ratings as a sparse matrix and its transpose. */
+/* Ratings as methods want them: sorted, and as a sparse matrix with its transpose. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "methods/shared/ratings.h"
@@ -71,4 +72,124 @@ void ferry_i_observed_clear(observed *o)
     ferry_i_matrix_free(o->x);
     ferry_i_matrix_free(o->xt);
     *o = (observed){NULL, NULL};
+}
+
+/* ---- an order that the file does not decide ---- */
+
+typedef struct named {
+    const char *id;
+    int32_t at;
+} named;
+
+static int by_id(const void *a, const void *b)
+{
+    return strcmp(((const named *)a)->id, ((const named *)b)->id);
+}
+
+/* The ids by their bytes; place[i] is where the i-th goes. */
+static ferry_status sort_ids(ferry_ctx *ctx, const ferry_ids *ids, ferry_ids **out,
+                             int32_t **place)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t n = ferry_i_ids_count(ids);
+    named *list = NULL;
+
+    FERRY_NEW(ctx, list, n);
+    FERRY_NEW(ctx, *place, n);
+    *out = ferry_i_ids_new();
+    FERRY_HAVE(ctx, *out);
+    for (int64_t i = 0; i < n; i++)
+        list[i] = (named){ferry_i_ids_at(ids, i), (int32_t)i};
+    qsort(list, (size_t)n, sizeof *list, by_id);
+    for (int64_t i = 0; i < n; i++) {
+        FERRY_HAVE(ctx, ferry_i_ids_add(*out, list[i].id, NULL) >= 0);
+        (*place)[list[i].at] = (int32_t)i;
+    }
+done:
+    ferry_i_free(list);
+    return st;
+}
+
+/* The entries of x, row after row, into r. */
+static void take_entries(const ferry_matrix *x, ferry_ratings *r)
+{
+    r->n = x->nnz;
+    for (int64_t i = 0; i < x->rows; i++)
+        for (int64_t e = x->start[i]; e < x->start[i + 1]; e++) {
+            r->user[e] = (int32_t)i;
+            r->item[e] = x->index[e];
+            r->value[e] = x->value[e];
+        }
+}
+
+ferry_status ferry_i_ratings_sorted(ferry_ctx *ctx, const ferry_ratings *r,
+                                    ferry_ratings **out)
+{
+    ferry_status st = FERRY_OK;
+    ferry_ids *users = NULL, *items = NULL;
+    int32_t *user = NULL, *item = NULL;
+    observed x = {NULL, NULL};
+    ferry_ratings *s = NULL;
+
+    *out = NULL;
+    FERRY_TRY(sort_ids(ctx, r->users, &users, &user));
+    FERRY_TRY(sort_ids(ctx, r->items, &items, &item));
+    FERRY_TRY(ferry_i_ratings_new(ctx, r->n, users, items, &s));
+    s->lo = r->lo;
+    s->hi = r->hi;
+    s->scaled = r->scaled;
+    for (int64_t e = 0; e < r->n; e++) {
+        s->user[e] = user[r->user[e]];
+        s->item[e] = item[r->item[e]];
+        s->value[e] = r->value[e];
+    }
+    FERRY_TRY(ferry_i_observed_new(ctx, s, 1, 0, &x)); /* sorts, and passes over NaN */
+    take_entries(x.x, s);
+    *out = s;
+    s = NULL;
+done:
+    ferry_i_observed_clear(&x);
+    ferry_i_ratings_free(s);
+    ferry_i_ids_free(users);
+    ferry_i_ids_free(items);
+    ferry_i_free(user);
+    ferry_i_free(item);
+    return st;
+}
+
+/* ---- a task's target ---- */
+
+ferry_status ferry_i_rating_fits(ferry_ctx *ctx, const char *method, const ferry_task *task)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_domain *d = NULL;
+    int64_t e = 0;
+
+    FERRY_TRY(ferry_i_task_target(ctx, task, &d));
+    while (d->ratings && e < d->ratings->n && isnan(d->ratings->value[e]))
+        e++;
+    FERRY_NEED(ctx, d->ratings && e < d->ratings->n, FERRY_ENEEDS,
+               "%s needs some ratings of the target; target '%s' has none that it may see",
+               method, d->name);
+done:
+    return st;
+}
+
+ferry_status ferry_i_rating_data(ferry_ctx *ctx, const ferry_task *task, rating_data *out)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_domain *d = NULL;
+
+    FERRY_TRY(ferry_i_task_target(ctx, task, &d));
+    FERRY_TRY(ferry_i_ratings_sorted(ctx, d->ratings, &out->r));
+    FERRY_TRY(ferry_i_observed_new(ctx, out->r, 1, 0, &out->x));
+done:
+    return st;
+}
+
+void ferry_i_rating_data_clear(rating_data *d)
+{
+    ferry_i_ratings_free(d->r);
+    ferry_i_observed_clear(&d->x);
+    d->r = NULL;
 }

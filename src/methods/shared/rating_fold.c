@@ -5,8 +5,8 @@
  *   ridge    p_i = (sum_j q_j q_j' + lambda I)^-1 sum_j e_ij q_j,  e = x - mu - a - b
  *   soft     p(c | i) prop pi_c exp(-cost_c / (2 sigma2)), p_i = w Pu R; one step of the
  *            mean field with sigma2 and the shares of the groups as they are
- *   hard     u_n(i) = argmin_c sum_j (x_ij - others - lambda_n R_n[c, v_n(j)])^2, first for
- * x alone, then source after source until none moves
+ *   hard     u_n(i) = argmin_c sum_j (x_ij - others - lambda_n R_n[c, v_n(j)])^2, first
+ *            for x alone, then source after source until none moves
  *
  * and the same for items. Users come first, by the items that were there at fit. */
 #include <math.h>
@@ -18,13 +18,17 @@ enum { ROUNDS = 20 };
 
 /* ---- the larger model ---- */
 
-/* Copy of `ids` with those of `more` that it lacks and `used` marks at its end. */
-static ferry_ids *extended(const ferry_ids *ids, const ferry_ids *more, const uint8_t *used)
+/* Copy of `ids` with those of `more` that it lacks and that have a rating in x (a row each)
+ * at its end. NULL: no memory. */
+static ferry_ids *extended(const ferry_ids *ids, const ferry_ids *more,
+                           const ferry_matrix *x)
 {
     ferry_ids *out = ferry_i_ids_copy(ids);
 
     for (int64_t i = 0; out && i < ferry_i_ids_count(more); i++) {
-        if (!used[i] || ferry_i_ids_add(out, ferry_i_ids_at(more, i), NULL) >= 0) continue;
+        if (x->start[i + 1] == x->start[i] ||
+            ferry_i_ids_add(out, ferry_i_ids_at(more, i), NULL) >= 0)
+            continue;
         ferry_i_ids_free(out);
         out = NULL;
     }
@@ -280,83 +284,82 @@ done:
     return st;
 }
 
-/* Ratings of the new rows, on the scale of the model: of users by the first `others` items,
- * of items by all users. */
-static ferry_status gather(ferry_ctx *ctx, const rating_model *m, const ferry_ratings *r,
-                           const int64_t *row, const int64_t *other, bool items,
-                           int64_t first, int64_t rows, int64_t cols, int64_t others,
+/* Which ratings the new rows are made from. */
+typedef struct gathering {
+    const ferry_matrix *x;      /* all that were given: users x items, or items x users */
+    const int64_t *row, *other; /* where rows and columns of x stand in the model */
+    int64_t first, rows;        /* new rows of the model: first, first + 1, ... */
+    int64_t cols, others;       /* columns of the model, and those that may be used */
+} gathering;
+
+/* Their ratings as CSR, clipped to the range of the model. */
+static ferry_status gather(ferry_ctx *ctx, const rating_model *m, const gathering *g,
                            ferry_matrix **out)
 {
     ferry_status st = FERRY_OK;
-    int64_t *next = ferry_i_calloc(rows + 1, sizeof *next), n = 0;
-    ferry_matrix *x = NULL;
+    const ferry_matrix *x = g->x;
+    ferry_matrix *t = NULL;
+    int64_t n = 0;
 
-    *out = NULL;
-    FERRY_HAVE(ctx, next);
-    for (int pass = 0; pass < 2; pass++) {
-        for (int64_t e = 0; e < r->n; e++) {
-            const int64_t i = row[items ? r->item[e] : r->user[e]];
-            const int64_t j = other[items ? r->user[e] : r->item[e]];
-            if (isnan(r->value[e]) || i < first || j < 0 || j >= others) continue;
-            if (pass == 0) {
-                next[i - first + 1]++;
-                n++;
-                continue;
-            }
-            x->index[next[i - first]] = (int32_t)j;
-            x->value[next[i - first]++] = fmin(fmax(r->value[e], m->lo), m->hi);
+    FERRY_TRY(ferry_i_matrix_csr(ctx, g->rows, g->cols, x->nnz, &t));
+    for (int64_t i = 0; i < x->rows; i++) {
+        if (g->row[i] < g->first) continue; /* was there at fit, or is not used */
+        for (int64_t e = x->start[i]; e < x->start[i + 1]; e++) {
+            const int64_t j = g->other[x->index[e]];
+            if (j < 0 || j >= g->others) continue;
+            t->index[n] = (int32_t)j;
+            t->value[n++] = fmin(fmax(x->value[e], m->lo), m->hi);
         }
-        if (pass == 1) break;
-        FERRY_TRY(ferry_i_matrix_csr(ctx, rows, cols, n, &x));
-        for (int64_t i = 0; i < rows; i++)
-            next[i + 1] += next[i];
-        memcpy(x->start, next, (size_t)(rows + 1) * sizeof *next);
+        t->start[g->row[i] - g->first + 1] = n;
     }
-    *out = x;
-    x = NULL;
+    t->nnz = n;
+    *out = t;
+    t = NULL;
 done:
-    ferry_i_matrix_free(x);
-    ferry_i_free(next);
+    ferry_i_matrix_free(t);
     return st;
 }
 
-/* Who has a rating with a value: users into used[0..), items behind them. */
-static uint8_t *mark_used(const ferry_ratings *r)
-{
-    const int64_t users = ferry_i_ids_count(r->users);
-    uint8_t *used = ferry_i_calloc(users + ferry_i_ids_count(r->items), 1);
-
-    for (int64_t e = 0; used && e < r->n; e++)
-        if (!isnan(r->value[e])) used[r->user[e]] = used[users + r->item[e]] = 1;
-    return used;
-}
-
-/* What users rated: at fit, and the new ones here (also items that are new themselves). */
+/* What users rated: at fit, and the new ones in r (also items that are new themselves). */
 static ferry_status add_rated(ferry_ctx *ctx, const rating_model *m, const ferry_ratings *r,
                               const int64_t *user, const int64_t *item, rating_model *t)
 {
     ferry_status st = FERRY_OK;
-    const int64_t before = m->p->rows, users = t->p->rows, had = m->start[before];
-    int64_t *next = ferry_i_calloc(users + 1, sizeof *next), n = had;
+    const int64_t before = m->p->rows;
+    int64_t n = m->start[before];
 
-    FERRY_HAVE(ctx, next);
-    for (int64_t e = 0; e < r->n; e++)
-        n += !isnan(r->value[e]) && user[r->user[e]] >= before;
-    FERRY_NEW(ctx, t->item, n);
+    FERRY_NEW(ctx, t->item, n + r->n);
     memcpy(t->start, m->start, (size_t)(before + 1) * sizeof *t->start);
-    if (had > 0) memcpy(t->item, m->item, (size_t)had * sizeof *t->item);
-    for (int64_t e = 0; e < r->n; e++)
-        if (!isnan(r->value[e]) && user[r->user[e]] >= before) next[user[r->user[e]] + 1]++;
-    for (int64_t i = before; i < users; i++)
-        t->start[i + 1] = t->start[i] + next[i + 1];
-    for (int64_t i = before; i < users; i++)
-        next[i] = t->start[i];
-    for (int64_t e = 0; e < r->n; e++)
-        if (!isnan(r->value[e]) && user[r->user[e]] >= before)
-            t->item[next[user[r->user[e]]]++] = item[r->item[e]];
+    if (n > 0) memcpy(t->item, m->item, (size_t)n * sizeof *t->item);
+    for (int64_t e = 0; e < r->n; e++) { /* r is sorted as the new users are */
+        if (user[r->user[e]] < before) continue;
+        t->item[n++] = item[r->item[e]];
+        t->start[user[r->user[e]] + 1] = n;
+    }
 done:
-    ferry_i_free(next);
     return st;
+}
+
+/* Say what was done to ratings that did not fit. */
+static void tell(ferry_ctx *ctx, const rating_model *m, const ferry_ratings *r,
+                 const int64_t *user, const int64_t *item)
+{
+    int64_t beyond = 0, idle = 0;
+
+    for (int64_t e = 0; e < r->n; e++) {
+        beyond += r->value[e] < m->lo || r->value[e] > m->hi;
+        idle += user[r->user[e]] < m->p->rows && item[r->item[e]] < m->q->rows;
+    }
+    if (beyond > 0)
+        ferry_i_log(
+            ctx, FERRY_WARN,
+            "%lld of %lld ratings are beyond the model's range from %g to %g: taken "
+            "as its ends",
+            (long long)beyond, (long long)r->n, m->lo, m->hi);
+    if (idle > 0)
+        ferry_i_log(ctx, FERRY_WARN,
+                    "%lld ratings are of users and items that were there at fit: not used",
+                    (long long)idle);
 }
 
 ferry_status ferry_i_rating_fold_in(ferry_ctx *ctx, const void *state,
@@ -364,51 +367,42 @@ ferry_status ferry_i_rating_fold_in(ferry_ctx *ctx, const void *state,
 {
     ferry_status st = FERRY_OK;
     const rating_model *m = state;
-    const ferry_ratings *r = d->ratings;
-    uint8_t *used = mark_used(r);
-    int64_t *user = NULL, *item = NULL, idle = 0, beyond = 0;
+    int64_t *user = NULL, *item = NULL;
+    ferry_ratings *r = NULL;
+    observed o = {NULL, NULL};
     ferry_matrix *x = NULL;
     rating_model *t = NULL;
 
     *out = NULL;
-    FERRY_HAVE(ctx, used);
-    FERRY_TRY(enlarge(ctx, m, extended(m->users, r->users, used),
-                      extended(m->items, r->items, used + ferry_i_ids_count(r->users)),
-                      &t));
+    FERRY_TRY(ferry_i_ratings_sorted(ctx, d->ratings, &r));
+    FERRY_TRY(ferry_i_observed_new(ctx, r, 1, 0, &o));
+    FERRY_TRY(enlarge(ctx, m, extended(m->users, r->users, o.x),
+                      extended(m->items, r->items, o.xt), &t));
     user = ferry_i_rating_places(r->users, t->users);
     item = ferry_i_rating_places(r->items, t->items);
     FERRY_HAVE(ctx, user && item);
     FERRY_TRY(add_rated(ctx, m, r, user, item, t));
-    FERRY_TRY(gather(ctx, t, r, user, item, false, m->p->rows, t->p->rows - m->p->rows,
-                     t->q->rows, m->q->rows, &x));
-    FERRY_TRY(fold_rows(ctx, t, false, m->p->rows, x));
+    const int64_t users = m->p->rows, items = m->q->rows;
+    FERRY_TRY(gather(
+        ctx, t, &(gathering){o.x, user, item, users, t->p->rows - users, t->q->rows, items},
+        &x));
+    FERRY_TRY(fold_rows(ctx, t, false, users, x));
     ferry_i_matrix_free(x);
     x = NULL;
-    FERRY_TRY(gather(ctx, t, r, item, user, true, m->q->rows, t->q->rows - m->q->rows,
-                     t->p->rows, t->p->rows, &x));
-    FERRY_TRY(fold_rows(ctx, t, true, m->q->rows, x));
-    for (int64_t e = 0; e < r->n; e++) {
-        beyond += r->value[e] < m->lo || r->value[e] > m->hi;
-        idle += !isnan(r->value[e]) && user[r->user[e]] < m->p->rows &&
-                item[r->item[e]] < m->q->rows;
-    }
-    if (beyond > 0)
-        ferry_i_log(
-            ctx, FERRY_WARN,
-            "%lld of %lld ratings are beyond the model's scale from %g to %g: taken "
-            "as its ends",
-            (long long)beyond, (long long)r->n, m->lo, m->hi);
-    if (idle > 0)
-        ferry_i_log(ctx, FERRY_WARN,
-                    "%lld ratings are of users and items that were there at fit: not used",
-                    (long long)idle);
+    FERRY_TRY(gather(
+        ctx, t,
+        &(gathering){o.xt, item, user, items, t->q->rows - items, t->p->rows, t->p->rows},
+        &x));
+    FERRY_TRY(fold_rows(ctx, t, true, items, x));
+    tell(ctx, m, r, user, item);
     *out = t;
     t = NULL;
 done:
     ferry_i_rating_model_free(t);
+    ferry_i_observed_clear(&o);
+    ferry_i_ratings_free(r);
     ferry_i_matrix_free(x);
     ferry_i_free(user);
     ferry_i_free(item);
-    ferry_i_free(used);
     return st;
 }

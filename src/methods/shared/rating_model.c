@@ -1,26 +1,8 @@
-/* The model that methods for goal rate end in: predict, save, load. */
+/* The model that methods for goal rate end in (ratings.h): making one, and predicting. */
 #include <math.h>
 #include <string.h>
 
 #include "methods/shared/ratings.h"
-
-ferry_status ferry_i_rating_target(ferry_ctx *ctx, const char *method,
-                                   const ferry_task *task, const ferry_ratings **out)
-{
-    ferry_status st = FERRY_OK;
-    const ferry_domain *d = NULL;
-    int64_t e = 0;
-
-    FERRY_TRY(ferry_i_task_target(ctx, task, &d));
-    while (d->ratings && e < d->ratings->n && isnan(d->ratings->value[e]))
-        e++;
-    FERRY_NEED(ctx, d->ratings && e < d->ratings->n, FERRY_ENEEDS,
-               "%s needs some ratings of the target; target '%s' has none that it may see",
-               method, d->name);
-    *out = d->ratings;
-done:
-    return st;
-}
 
 /* ---- making ---- */
 
@@ -99,29 +81,6 @@ done:
     return st;
 }
 
-/* start and item from the ratings that have a value. */
-static ferry_status keep_rated(ferry_ctx *ctx, const ferry_ratings *r, rating_model *m)
-{
-    ferry_status st = FERRY_OK;
-    const int64_t users = m->p->rows;
-    int64_t *next = ferry_i_calloc(users + 1, sizeof *next), n = 0;
-
-    FERRY_HAVE(ctx, next);
-    for (int64_t e = 0; e < r->n; e++)
-        if (!isnan(r->value[e])) m->start[r->user[e] + 1]++;
-    for (int64_t i = 0; i < users; i++) {
-        m->start[i + 1] += m->start[i];
-        next[i] = m->start[i];
-    }
-    n = m->start[users];
-    FERRY_NEW(ctx, m->item, n);
-    for (int64_t e = 0; e < r->n; e++)
-        if (!isnan(r->value[e])) m->item[next[r->user[e]]++] = r->item[e];
-done:
-    ferry_i_free(next);
-    return st;
-}
-
 ferry_status ferry_i_rating_model_new(ferry_ctx *ctx, const ferry_ratings *r, int64_t rank,
                                       rating_model **out)
 {
@@ -133,7 +92,13 @@ ferry_status ferry_i_rating_model_new(ferry_ctx *ctx, const ferry_ratings *r, in
                                         ferry_i_ids_copy(r->items), rank, &m));
     m->lo = r->lo;
     m->hi = r->hi;
-    FERRY_TRY(keep_rated(ctx, r, m));
+    FERRY_NEW(ctx, m->item, r->n); /* r is sorted: what a user rated stands together */
+    for (int64_t e = 0; e < r->n; e++) {
+        m->item[e] = r->item[e];
+        m->start[r->user[e] + 1]++;
+    }
+    for (int64_t i = 0; i < m->p->rows; i++)
+        m->start[i + 1] += m->start[i];
     *out = m;
     m = NULL;
 done:

@@ -1,7 +1,7 @@
 /* What methods for goal rate share: observed ratings as a sparse matrix, and one form of
  * model that all of them end in,
  *
- *     x_ij = mu + a_i + b_j + <p_i, q_j>,   clipped to the scale,
+ *     x_ij = mu + a_i + b_j + <p_i, q_j>,   clipped to the range,
  *
  * with a row of its own (a 0, p0, q0) for users and items that were not there at fit. */
 #ifndef FERRY_RATINGS_INTERNAL_H
@@ -9,7 +9,17 @@
 
 #include "methods/method.h"
 
-/* Observed ratings of a task's target, or of any domain: users x items. */
+/* ---- ratings as numbers (observed.c) ---- */
+
+/* The ratings of r that have a value, in an order that the file does not decide: users and
+ * items by id (bytes), entries by user, then item. Every method begins with this, so that
+ * shuffled rows of a file give the same model to the bit: sums run in the order of entries
+ * and random numbers are dealt out in that of users and items. Users and items whose values
+ * are all hidden keep their place. O(n + u log u). New. */
+ferry_status ferry_i_ratings_sorted(ferry_ctx *ctx, const ferry_ratings *r,
+                                    ferry_ratings **out);
+
+/* Observed ratings, users x items. */
 typedef struct observed {
     ferry_matrix *x;  /* CSR users x items; an entry may be 0 */
     ferry_matrix *xt; /* its transpose, items x users */
@@ -23,6 +33,19 @@ ferry_status ferry_i_observed_new(ferry_ctx *ctx, const ferry_ratings *r, double
 ferry_status ferry_i_observed_with(ferry_ctx *ctx, const observed *o, const double *value,
                                    observed *out);
 void ferry_i_observed_clear(observed *o);
+
+/* A task's target, ready: sorted, and as a matrix. */
+typedef struct rating_data {
+    ferry_ratings *r;
+    observed x;
+} rating_data;
+/* FERRY_ENEEDS unless the target has a rating that may be seen. */
+ferry_status ferry_i_rating_fits(ferry_ctx *ctx, const char *method,
+                                 const ferry_task *task);
+ferry_status ferry_i_rating_data(ferry_ctx *ctx, const ferry_task *task, rating_data *out);
+void ferry_i_rating_data_clear(rating_data *d);
+
+/* ---- the model (rating_model.c, rating_file.c, rating_fold.c, rating_top.c) ---- */
 
 /* One codebook behind columns [from, from + l) of p and q: p = weight Pu R, q = Pv. */
 typedef struct rating_part {
@@ -54,7 +77,7 @@ typedef struct rating_model {
  * no memory). */
 ferry_status ferry_i_rating_model_make(ferry_ctx *ctx, ferry_ids *users, ferry_ids *items,
                                        int64_t rank, rating_model **out);
-/* Zeroed; ids copied, scale and what was rated from r. */
+/* Zeroed; ids copied, range and what was rated from r, which is sorted. */
 ferry_status ferry_i_rating_model_new(ferry_ctx *ctx, const ferry_ratings *r, int64_t rank,
                                       rating_model **out);
 void ferry_i_rating_model_free(void *state);
@@ -65,7 +88,7 @@ ferry_status ferry_i_rating_model_parts(ferry_ctx *ctx, rating_model *m, int64_t
 int64_t *ferry_i_rating_places(const ferry_ids *ids, const ferry_ids *known);
 /* user, item -1: never seen. */
 double ferry_i_rating_raw(const rating_model *m, int64_t user, int64_t item);
-/* The same, clipped to the scale. */
+/* The same, clipped to the range. */
 double ferry_i_rating_at(const rating_model *m, int64_t user, int64_t item);
 ferry_status ferry_i_rating_predict(ferry_ctx *ctx, const void *state,
                                     const ferry_domain *d, ferry_prediction *p);
@@ -87,9 +110,7 @@ ferry_status ferry_i_rating_top(ferry_ctx *ctx, const void *state, const ferry_i
     .load = ferry_i_rating_load, .free = ferry_i_rating_model_free,                        \
     .fold_in = ferry_i_rating_fold_in, .top = ferry_i_rating_top
 
-/* The target's ratings; FERRY_ENEEDS unless there is one that may be seen. */
-ferry_status ferry_i_rating_target(ferry_ctx *ctx, const char *method,
-                                   const ferry_task *task, const ferry_ratings **out);
+/* ---- biases (bias.c) ---- */
 
 /* Regularised biases: min sum (x_ij - mu - a_i - b_j)^2 + lambda (|a|^2 + |b|^2) with mu
  * the mean, by `sweeps` alternating exact steps from 0, items first. */

@@ -37,7 +37,8 @@ typedef struct assignment {
     int32_t *label;
 } assignment;
 
-/* s and n have l entries each. */
+/* The best group of row i: cost_c = sum_d (N_d r - 2 S_d) r, r = lambda R_cd. s and n are
+ * scratch of l entries each. */
 static void assign_row(const assignment *a, int64_t i, double *s, double *n)
 {
     const ferry_matrix *x = a->x;
@@ -180,6 +181,7 @@ static void lambda_sgd(const ferry_small *h, const double *c, int64_t n, double 
     }
 }
 
+/* TALMUD's: nothing constrains it, a tiny ridge keeps equal patterns apart. */
 static ferry_status lambda_ls(ferry_ctx *ctx, const ferry_small *h, const double *c,
                               double *lambda)
 {
@@ -206,7 +208,7 @@ done:
     return st;
 }
 
-ferry_status ferry_i_mindtl_lambda(ferry_ctx *ctx, mindtl_solver solver,
+ferry_status ferry_i_mindtl_lambda(ferry_ctx *ctx, codebook_weights solver,
                                    const ferry_small *h, const double *c, int64_t n,
                                    double theta, int64_t steps, double *lambda)
 {
@@ -222,7 +224,8 @@ done:
     return st;
 }
 
-/* H = P P', c = P x; also sum x^2 for F = sum x^2 - 2 c'lambda + lambda'H lambda. */
+/* H = P P', c = P x, with P (parts x nnz) the patterns at the observed pairs; p is scratch of
+ * one column. */
 static void normal(const ferry_matrix *x, int64_t parts, const mindtl_part *part, double *p,
                    ferry_small *h, double *c)
 {
@@ -246,6 +249,7 @@ static void normal(const ferry_matrix *x, int64_t parts, const mindtl_part *part
             FERRY_AT(h, b, a) = FERRY_AT(h, a, b);
 }
 
+/* F = sum over the ratings of (x_ij - sum_n lambda_n R_n[u_n(i), v_n(j)])^2. */
 static double objective(const ferry_matrix *x, int64_t parts, const mindtl_part *part,
                         const double *lambda)
 {
@@ -274,6 +278,7 @@ ferry_status ferry_i_mindtl_step(ferry_ctx *ctx, mindtl_run *run, double objecti
     return st;
 }
 
+/* New groups of the users (items) in every part, one part after the other. */
 static ferry_status half(ferry_ctx *ctx, const observed *x, bool items, bool joint,
                          bool first, int64_t parts, mindtl_part *part, const double *lambda)
 {
@@ -301,6 +306,8 @@ ferry_status ferry_i_mindtl_reconstruct(ferry_ctx *ctx, const observed *x,
         lambda[n] = 1 / (double)parts;
     *iters = 0;
     *f = INFINITY;
+    /* u for x alone, then u, v and lambda in turn: each minimises F exactly given the rest,
+     * so that F never grows. */
     FERRY_TRY(half(ctx, x, false, false, true, parts, part, lambda));
     while (*iters < how->sweeps) {
         FERRY_TRY(half(ctx, x, false, how->joint, false, parts, part, lambda));
