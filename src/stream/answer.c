@@ -19,12 +19,14 @@ done:
     return st;
 }
 
+/* Close the object and the line. */
 static ferry_status finish(ferry_ctx *ctx, ferry_text *t)
 {
     ferry_i_text_addn(t, "}\n", 2);
     return t->failed ? ferry_i_nomem(ctx) : FERRY_OK;
 }
 
+/* Shortest text that reads back as the same double. */
 static void add_real(ferry_text *t, double x)
 {
     char buf[32];
@@ -35,6 +37,7 @@ static void add_real(ferry_text *t, double x)
         ferry_i_text_add(t, "null"); /* JSON has no other word for it */
 }
 
+/* As it was written: a number stays a number, so that a client finds its own id again. */
 static void add_id(ferry_text *t, const ferry_line *l)
 {
     const char *id = l->text.s + l->id;
@@ -47,6 +50,7 @@ static void add_id(ferry_text *t, const ferry_line *l)
     ferry_i_text_add(t, ",");
 }
 
+/* The class by name, or null where there is none. */
 static void add_class(ferry_text *t, const ferry_model *m, const char *key, int64_t cls)
 {
     const char *name = ferry_model_class(m, cls);
@@ -73,12 +77,15 @@ static void add_scores(ferry_text *t, const ferry_worker *w, int64_t k)
     ferry_i_text_add(t, "},");
 }
 
+/* What the answer promises: the record's number and how it was made durable. */
 static void add_seq(ferry_text *t, const ferry_stream *s, int64_t seq)
 {
     ferry_i_text_addf(t, "\"seq\":%lld,\"sync\":\"%s\"", (long long)seq,
                       sync_name[s->set.sync]);
 }
 
+/* One object with what happened: the prediction (made before the label was learned), what
+ * was learned, whose turn to be forgotten it was, and the record's number. */
 ferry_status ferry_i_answer_record(ferry_ctx *ctx, ferry_stream *s, const ferry_record *r,
                                    const ferry_outcome *o)
 {
@@ -113,6 +120,7 @@ done:
     return st;
 }
 
+/* How far the stream is: a client that lost its connection asks this and goes on after it. */
 ferry_status ferry_i_answer_far(ferry_ctx *ctx, ferry_stream *s)
 {
     ferry_status st = FERRY_OK;
@@ -125,6 +133,8 @@ done:
     return st;
 }
 
+/* A line with a number that was taken already: the client sends again what it had no
+ * answer for. It is not learned twice. */
 ferry_status ferry_i_answer_again(ferry_ctx *ctx, ferry_stream *s)
 {
     ferry_status st = FERRY_OK;
@@ -139,6 +149,7 @@ done:
     return st;
 }
 
+/* Begins an error object; the caller may add to it. */
 static void add_error(ferry_text *t, const char *why, int64_t line)
 {
     ferry_i_text_add(t, "{\"error\":");
@@ -157,6 +168,8 @@ done:
     return st;
 }
 
+/* With a reason, each answer that promised something becomes an error with its line
+ * number; answers about bad lines promise nothing and stay. */
 void ferry_i_answers_lend(ferry_stream *s, stream_answers *a, const char *why)
 {
     ferry_text *t = &s->lent;

@@ -100,6 +100,8 @@ static int by_index(const void *a, const void *b)
     return (x->index > y->index) - (x->index < y->index);
 }
 
+/* Indices of most writers ascend already; then this is one pass. Else sort, and refuse an
+ * index that stands twice: which value was meant cannot be known. */
 bool ferry_i_line_sort(ferry_line *l)
 {
     int64_t e = 1;
@@ -123,6 +125,8 @@ bool ferry_i_line_sort(ferry_line *l)
     return true;
 }
 
+/* JSON needs escapes for the quote, the backslash and control characters; other bytes go
+ * through as they are, UTF-8 included. */
 void ferry_i_text_json(ferry_text *t, const char *s, int64_t n)
 {
     ferry_i_text_addn(t, "\"", 1);

@@ -7,6 +7,7 @@
 
 /* ---- one line ---- */
 
+/* Take one line apart by the format of the stream; false with the reason in s->parsed. */
 static bool parse(ferry_stream *s, const char *line, int64_t n)
 {
     ferry_line *l = &s->parsed;
@@ -73,6 +74,7 @@ done:
     return st;
 }
 
+/* Only spaces and tabs: such lines are passed over, as a trailing empty line is common. */
 static bool is_blank(const char *s, int64_t n)
 {
     while (n > 0 && (*s == ' ' || *s == '\t')) {
@@ -102,6 +104,9 @@ static ferry_status act(ferry_ctx *ctx, ferry_stream *s)
     return ferry_i_answer_bad(ctx, s, l->why);
 }
 
+/* One line: counted, a CSV stream's first line as its header, everything else answered. A
+ * line that cannot be read is no failure of the stream: its answer says so, and the next
+ * line is taken. */
 ferry_status ferry_i_stream_take(ferry_ctx *ctx, ferry_stream *s, const char *line,
                                  int64_t n)
 {
@@ -155,6 +160,8 @@ static ferry_status line_goes_on(ferry_ctx *ctx, ferry_stream *s, const char *by
     return s->part.failed ? ferry_i_nomem(ctx) : FERRY_OK;
 }
 
+/* Cut lines out of the bytes, which may end anywhere. Stops when a commit is due, so that
+ * the caller's loop decides how long answers wait; what was not used is given again. */
 ferry_status ferry_stream_feed(ferry_ctx *ctx, ferry_stream *s, const char *bytes,
                                int64_t n, int64_t *used)
 {
@@ -177,6 +184,7 @@ done:
     return st;
 }
 
+/* The last line may lack its line end. */
 ferry_status ferry_stream_end(ferry_ctx *ctx, ferry_stream *s)
 {
     if (s->broken || (s->part.len == 0 && !s->too_long)) return FERRY_OK;

@@ -12,6 +12,8 @@ typedef struct reader {
     ferry_text *text; /* of the last string or number, unescaped */
 } reader;
 
+/* "expected ... at byte N, found '...'": the place is what a user needs to find it in a
+ * long line. */
 static bool bad(reader *r, const char *expected)
 {
     if (r->s == r->end)
@@ -22,6 +24,7 @@ static bool bad(reader *r, const char *expected)
                             (long long)(r->s - r->begin) + 1, ferry_i_field_show(&f, show));
 }
 
+/* White space inside a line; the line's own end never comes here. */
 static void skip_space(reader *r)
 {
     while (r->s < r->end && (*r->s == ' ' || *r->s == '\t' || *r->s == '\r'))
@@ -37,6 +40,7 @@ static bool take(reader *r, char c)
     return true;
 }
 
+/* 0 .. 15, or -1. */
 static int hex_digit(char c)
 {
     if (c >= '0' && c <= '9') return c - '0';
@@ -73,6 +77,7 @@ static bool code_point(reader *r, uint32_t *c)
     return true;
 }
 
+/* What stands after a backslash, as UTF-8. */
 static bool escape(reader *r)
 {
     static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
@@ -152,6 +157,7 @@ static bool list(reader *r, bool (*item)(reader *))
     return take(r, ']') || bad(r, "',' or ']'");
 }
 
+/* A number, or null for a missing cell. */
 static bool value_item(reader *r)
 {
     double x = NAN;
@@ -159,6 +165,7 @@ static bool value_item(reader *r)
     return (null(r) || number(r, &x)) && ferry_i_line_number(r->l, x);
 }
 
+/* An entry of a sparse row; these are there, so null makes no sense. */
 static bool entry_item(reader *r)
 {
     double x = 0;
@@ -166,6 +173,7 @@ static bool entry_item(reader *r)
     return number(r, &x) && ferry_i_line_number(r->l, x);
 }
 
+/* An index from 0. */
 static bool index_item(reader *r)
 {
     double x = 0;
@@ -202,6 +210,7 @@ static bool sparse(reader *r)
     return ferry_i_line_sort(r->l);
 }
 
+/* A list for a dense row, an object for a sparse one. */
 static bool read_x(reader *r)
 {
     r->l->has_x = true;
@@ -233,11 +242,13 @@ static bool name(reader *r, bool *is_number)
     return !r->text->failed;
 }
 
+/* Texts and numbers both serve as ids; how it was written is kept for the answer. */
 static bool read_id(reader *r)
 {
     return name(r, &r->l->id_is_number) && ferry_i_line_id(r->l, r->text->s, r->text->len);
 }
 
+/* null is the same as no label. */
 static bool read_y(reader *r)
 {
     bool is_number = false;
@@ -246,6 +257,7 @@ static bool read_y(reader *r)
            (name(r, &is_number) && ferry_i_line_y(r->l, r->text->s, r->text->len));
 }
 
+/* Up to 2^53, the last whole number that JSON writers agree on. */
 static bool read_seq(reader *r)
 {
     double x = 0;
@@ -262,6 +274,8 @@ static const struct {
     bool (*read)(reader *);
 } keys[] = {{"id", read_id}, {"x", read_x}, {"y", read_y}, {"seq", read_seq}};
 
+/* "key": value, each key at most once. An unknown key is refused: a misspelt one would be
+ * lost in silence. */
 static bool member(reader *r, unsigned *seen)
 {
     int64_t k = 0;
@@ -278,6 +292,7 @@ static bool member(reader *r, unsigned *seen)
     return (take(r, ':') || bad(r, "':'")) && keys[k].read(r);
 }
 
+/* {} alone is a question: how far are you? */
 static bool object(reader *r)
 {
     unsigned seen = 0;
@@ -293,6 +308,7 @@ static bool object(reader *r)
     return take(r, '}') || bad(r, "',' or '}'");
 }
 
+/* The whole line; what must come together is checked at the end, when all keys are known. */
 bool ferry_i_line_ndjson(ferry_line *l, const char *s, int64_t n)
 {
     reader r = {.s = s, .begin = s, .end = s + n, .l = l, .text = &l->spare_text};

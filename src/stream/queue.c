@@ -9,6 +9,7 @@ static ferry_waiting **bucket_of(const ferry_queue *q, const char *id, int64_t n
     return &q->bucket[XXH3_64bits(id, (size_t)n) & ((uint64_t)q->buckets - 1)];
 }
 
+/* Ids may hold any byte but 0; the one asked for need not end in 0. */
 ferry_waiting *ferry_i_queue_find(const ferry_queue *q, const char *id, int64_t n)
 {
     ferry_waiting *w = q->buckets ? *bucket_of(q, id, n) : NULL;
@@ -58,6 +59,8 @@ static void *copy_of(const void *from, int64_t n, size_t size)
     return to;
 }
 
+/* At the young end of the list and in front of its bucket. The table doubles when it is
+ * full, so finding stays a matter of one or two comparisons however many wait. */
 ferry_status ferry_i_queue_add(ferry_ctx *ctx, ferry_queue *q, const char *id, int64_t id_n,
                                const ferry_row *x, const int32_t *vote, int64_t votes)
 {

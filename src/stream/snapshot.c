@@ -14,6 +14,7 @@ ferry_hash ferry_i_stream_hash(const void *bytes, int64_t n)
     return (ferry_hash){h.high64, h.low64};
 }
 
+/* As 32 hexadecimal digits, for JSON. */
 static void hash_text(ferry_hash h, char text[33])
 {
     (void)snprintf(text, 33, "%016llx%016llx", (unsigned long long)h.high,
@@ -41,6 +42,8 @@ static void free_arrays(queue_arrays *a)
     ferry_i_free(a->vote);
 }
 
+/* The queue as flat arrays: instance i has entries start[i] .. start[i + 1] of value and
+ * index. */
 static ferry_status gather(ferry_ctx *ctx, const ferry_worker *w, queue_arrays *a)
 {
     ferry_status st = FERRY_OK;
@@ -72,6 +75,8 @@ done:
     return st;
 }
 
+/* A snapshot is a model file that any other command can use too; the stream's own state
+ * goes along under names that those commands pass over. */
 ferry_status ferry_i_snapshot_pack(ferry_ctx *ctx, const ferry_worker *w, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
@@ -108,6 +113,8 @@ typedef struct lent_arrays {
     const double *value;
 } lent_arrays;
 
+/* The arrays as the file has them, with lengths that fit each other. The tensor of votes
+ * is named as the first version of the format named it. */
 static ferry_status borrow(ferry_ctx *ctx, const ferry_dict *dict, const ferry_worker *w,
                            lent_arrays *a)
 {
@@ -159,6 +166,7 @@ done:
     return st;
 }
 
+/* Offsets are checked before any is used: the file may be a stranger's. */
 static ferry_status restore_all(ferry_ctx *ctx, const ferry_dict *dict, ferry_worker *w)
 {
     ferry_status st = FERRY_OK;
@@ -182,6 +190,7 @@ done:
     return st;
 }
 
+/* Model first, then the queue, whose rows are checked against the model. */
 static ferry_status unpack(ferry_ctx *ctx, const char *what, const ferry_dict *dict,
                            ferry_worker *w)
 {

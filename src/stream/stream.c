@@ -167,6 +167,11 @@ done:
     return st;
 }
 
+/* A snapshot replaces the log: once it stands under its name, a log that begins after it
+ * is enough to come back. The order matters. The log is durable first, so that it never
+ * ends before the snapshot; the snapshot is complete and its name durable before the log
+ * begins anew. Whatever moment the power goes at, one pair of files that fit together is
+ * there. */
 static ferry_status write_snapshot(ferry_ctx *ctx, ferry_stream *s)
 {
     ferry_status st = FERRY_OK;
@@ -184,6 +189,8 @@ done:
     return st;
 }
 
+/* Replaying costs about as much as the work did: a bound on the log bounds the time to
+ * come back. */
 static bool wants_snapshot(const ferry_stream *s)
 {
     return s->log->records >= s->snapshot_records || s->log->size >= s->snapshot_bytes;
@@ -256,6 +263,7 @@ done:
     return st;
 }
 
+/* Whether two hashes of a model file are equal. */
 static bool same(ferry_hash a, ferry_hash b)
 {
     return a.high == b.high && a.low == b.low;
@@ -344,6 +352,10 @@ done:
     return st;
 }
 
+/* Begin or go on: the lock first (nobody else changes the files from here), then what a
+ * dead process left half written, then the snapshot if there is one, then the log after
+ * it. A session record is written at once, so that the log says with which kernels its
+ * records were computed. */
 static ferry_status open_folder(ferry_ctx *ctx, ferry_stream *s, const char *model_path)
 {
     ferry_status st = FERRY_OK;
@@ -373,6 +385,8 @@ done:
     return st;
 }
 
+/* Open in the order in which things can be wrong: settings, the model's file, the folder.
+ * Features of svmlight lines are numbered as the model's own file was. */
 ferry_status ferry_stream_open(ferry_ctx *ctx, const char *model, const char *dir,
                                const ferry_opts *opts, ferry_stream **out)
 {
@@ -411,6 +425,8 @@ static bool is_full(const ferry_stream *s)
     return s->now.n >= BATCH_LINES || s->log->used >= BATCH_BYTES;
 }
 
+/* How long the oldest answer may still wait. An answer goes out only when its record is
+ * durable; waiting a little lets many records share one sync, which costs milliseconds. */
 double ferry_stream_due(const ferry_stream *s)
 {
     const stream_answers *first = s->flying.n > 0 ? &s->flying : &s->now;
@@ -451,6 +467,9 @@ static ferry_status give(ferry_ctx *ctx, ferry_stream *s, ferry_status st,
     return st;
 }
 
+/* Write, sync, then answer: nothing is acknowledged that could still be lost. After a
+ * failure the memory may be ahead of the log, so the stream is broken: every answer that
+ * promised something turns into an error, and only a fresh start from the folder goes on. */
 ferry_status ferry_stream_commit(ferry_ctx *ctx, ferry_stream *s, const char **answers,
                                  int64_t *n)
 {
@@ -464,6 +483,10 @@ ferry_status ferry_stream_commit(ferry_ctx *ctx, ferry_stream *s, const char **a
     return give(ctx, s, lend(ctx, s, st), answers, n);
 }
 
+/* Two batches at once: while one is being synced by another thread, the next is worked on.
+ * The answers of the first go out when the second is handed over, that is, when the first
+ * is known to be durable. Falls back to a plain commit for small batches and before a
+ * snapshot, which needs the log at rest. */
 ferry_status ferry_stream_turn(ferry_ctx *ctx, ferry_stream *s, const char **answers,
                                int64_t *n)
 {
@@ -490,6 +513,7 @@ int64_t ferry_stream_seq(const ferry_stream *s)
     return s->worker.seq;
 }
 
+/* A clean end writes a snapshot, so that the next start need not replay anything. */
 ferry_status ferry_stream_close(ferry_ctx *ctx, ferry_stream *s)
 {
     ferry_status st = FERRY_OK;
@@ -503,6 +527,7 @@ done:
     return st;
 }
 
+/* Close the lock last: while it is held nobody else sees half of this. */
 void ferry_stream_free(ferry_stream *s)
 {
     if (!s) return;

@@ -75,6 +75,8 @@ done:
     return st;
 }
 
+/* The first line of a CSV stream decides what the columns are for all that follow. A byte
+ * order mark, as some spreadsheets write it, is not part of the first name. */
 ferry_status ferry_i_header_read(ferry_ctx *ctx, const ferry_view *view, const char *s,
                                  int64_t n, ferry_header *h)
 {
@@ -108,6 +110,7 @@ static const char *text_of(ferry_line *l, const ferry_field *f, int64_t *n)
     return l->spare_text.failed ? NULL : l->spare_text.s;
 }
 
+/* Empty, ? and na, as in files. */
 static bool is_missing(const ferry_field *f)
 {
     return f->n == 0 || ferry_i_field_is(f, "?") || ferry_i_field_is(f, "na");
@@ -136,6 +139,8 @@ static bool cell(ferry_line *l, const ferry_field *f, int64_t role, bool *empty)
                                    : ferry_i_line_y(l, text, n);
 }
 
+/* Cells of the header's columns. A row in which all features are missing but an id and a
+ * label are there is the label of an earlier row, not a row of missing cells. */
 bool ferry_i_line_csv(ferry_line *l, const char *s, int64_t n, const ferry_header *h)
 {
     const int64_t found = ferry_i_fields(s, s + n, ",", h->field, h->n);
@@ -160,11 +165,13 @@ bool ferry_i_line_csv(ferry_line *l, const char *s, int64_t n, const ferry_heade
 
 /* ---- svmlight ---- */
 
+/* Between the tokens of svmlight. */
 static bool is_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\r';
 }
 
+/* The first blank after s. */
 static const char *token_end(const char *s, const char *end)
 {
     while (s < end && !is_blank(*s))
@@ -172,6 +179,7 @@ static const char *token_end(const char *s, const char *end)
     return s;
 }
 
+/* index:value. */
 static bool pair(ferry_line *l, const char *s, const char *end, int64_t base)
 {
     const char *colon = memchr(s, ':', (size_t)(end - s));
@@ -202,6 +210,7 @@ static bool comment(ferry_line *l, const char *s, const char *end)
     return ferry_i_line_id(l, s + 3, end - s - 3);
 }
 
+/* LABEL index:value ... # id:NAME. A first token without a colon is the label; ? is none. */
 bool ferry_i_line_svmlight(ferry_line *l, const char *s, int64_t n, int64_t base)
 {
     const char *end = s + n, *hash = memchr(s, '#', (size_t)n);

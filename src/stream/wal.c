@@ -20,11 +20,15 @@
 #error "logs are little-endian and are read in place: this machine needs a swap here"
 #endif
 
+/* Seeded, over everything but the check itself. */
 uint64_t ferry_i_wal_check(const uint8_t *record, int64_t n, uint64_t nonce)
 {
     return XXH3_64bits_withSeed(record + 8, (size_t)n - 8, nonce);
 }
 
+/* The nonce comes of the model and the place where the log begins, not of chance: the same
+ * stream writes the same bytes. Two logs of one folder differ in where they begin, so
+ * their records do not mix. */
 void ferry_i_wal_header(wal_header *h, ferry_hash model, int64_t after)
 {
     memset(h, 0, sizeof *h);
@@ -36,6 +40,8 @@ void ferry_i_wal_header(wal_header *h, ferry_hash model, int64_t after)
     h->check = XXH3_64bits(h, offsetof(wal_header, check));
 }
 
+/* Check the header and stand before the first record. The whole log is in memory: it is
+ * bounded by the snapshots, and looking ahead for damage needs all of it. */
 ferry_status ferry_i_wal_scan(ferry_ctx *ctx, const char *what, const uint8_t *bytes,
                               int64_t n, ferry_wal_scan *out)
 {
@@ -127,6 +133,8 @@ static bool take_apart(const uint8_t *p, int64_t size, ferry_record *r)
     return true;
 }
 
+/* Records must follow each other without a gap. Session records have the number of the
+ * record before them: they are not the user's. */
 ferry_status ferry_i_wal_next(ferry_ctx *ctx, ferry_wal_scan *s, ferry_record *r, bool *end)
 {
     ferry_status st = FERRY_OK;

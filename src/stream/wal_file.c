@@ -29,6 +29,7 @@ void ferry_i_wal_free(ferry_wal *log)
     ferry_i_free(log);
 }
 
+/* A rename is durable only when its folder was synced. */
 ferry_status ferry_i_sync_folder(ferry_ctx *ctx, const char *folder)
 {
     ferry_status st = FERRY_OK;
@@ -43,6 +44,7 @@ done:
     return st;
 }
 
+/* write(2) until all is written; 0 or an errno. A write of nothing is a full disk. */
 int ferry_i_wal_write_all(int fd, const uint8_t *bytes, int64_t n)
 {
     while (n > 0) {
@@ -56,6 +58,7 @@ int ferry_i_wal_write_all(int fd, const uint8_t *bytes, int64_t n)
     return 0;
 }
 
+/* An empty log object for the folder; its file is opened by the caller. */
 static ferry_status log_new(ferry_ctx *ctx, const char *folder, ferry_wal **out)
 {
     ferry_status st = FERRY_OK;
@@ -73,6 +76,10 @@ done:
     return st;
 }
 
+/* The header is written and synced under another name and renamed into place: a log with
+ * half a header never stands under its own name. After the rename the old log is gone, so
+ * the new one is handed out even when syncing the folder fails; the caller then knows that
+ * the rename may not survive a power cut. */
 ferry_status ferry_i_wal_create(ferry_ctx *ctx, const char *folder, ferry_hash model,
                                 int64_t after, ferry_wal **out)
 {
@@ -110,6 +117,9 @@ done:
     return st;
 }
 
+/* Cut off what was torn and go on appending. One sync before the first new record: what
+ * was just read may be in the page cache only, and everything after it will claim that it
+ * is durable. */
 ferry_status ferry_i_wal_resume(ferry_ctx *ctx, const char *folder,
                                 const ferry_wal_scan *scan, int64_t records,
                                 ferry_wal **out)
@@ -151,12 +161,16 @@ static uint8_t *room_for(ferry_wal *log, int64_t n)
     return log->buffer + log->used;
 }
 
+/* Copy n bytes and return the place after them. */
 static uint8_t *put(uint8_t *to, const void *from, int64_t n)
 {
     if (n > 0) memcpy(to, from, (size_t)n);
     return to + n;
 }
 
+/* Lay the record out in the buffer as wal.c describes it: head, payload head, numbers,
+ * indices, id, label, zeros up to a multiple of 8. `durable` is the state of the file as
+ * of now, which is what lets a reader tell damage from a torn end. */
 ferry_status ferry_i_wal_add(ferry_ctx *ctx, ferry_wal *log, const ferry_record *r)
 {
     ferry_status st = FERRY_OK;
@@ -220,6 +234,8 @@ static ferry_status land(ferry_ctx *ctx, ferry_wal *log)
     return settle(ctx, log, n, error, doing);
 }
 
+/* Write and sync here and now. A batch that another thread still carries comes first:
+ * records stand in the file in their order. */
 ferry_status ferry_i_wal_flush(ferry_ctx *ctx, ferry_wal *log, bool sync)
 {
     ferry_status st = FERRY_OK;
@@ -237,6 +253,8 @@ done:
     return st;
 }
 
+/* Hand the buffer to the thread that syncs and take its empty one; without a thread, do it
+ * here. */
 ferry_status ferry_i_wal_begin(ferry_ctx *ctx, ferry_wal *log)
 {
     ferry_status st = FERRY_OK;

@@ -19,6 +19,8 @@ struct ferry_wal_sync {
     int64_t n, room;
 };
 
+/* Write and sync one batch; what failed and in which step is kept for the next call of
+ * wait. */
 static void carry(ferry_wal_sync *f)
 {
     f->doing = "write";
@@ -28,6 +30,9 @@ static void carry(ferry_wal_sync *f)
     if (ferry_i_wal_calls.sync(f->fd) != 0) f->error = errno;
 }
 
+/* The thread: sleep until a batch comes (UNDER_WAY), carry it, say ARRIVED, until QUIT.
+ * The mutex is not held while the disk works, so that asking whether it is busy never
+ * waits for the disk. */
 static void *run(void *arg)
 {
     ferry_wal_sync *f = arg;
@@ -47,6 +52,8 @@ static void *run(void *arg)
     return NULL;
 }
 
+/* Signals are blocked while the thread is made, and so in it: Ctrl-C must reach the thread
+ * that works, which knows how to stop. */
 ferry_wal_sync *ferry_i_wal_sync_new(void)
 {
     ferry_wal_sync *f = ferry_i_calloc(1, sizeof *f);
@@ -66,6 +73,7 @@ ferry_wal_sync *ferry_i_wal_sync_new(void)
     return NULL;
 }
 
+/* Change the phase and wake whoever waits for it. */
 static void set_phase(ferry_wal_sync *f, sync_phase phase)
 {
     (void)pthread_mutex_lock(&f->mutex);
@@ -74,6 +82,8 @@ static void set_phase(ferry_wal_sync *f, sync_phase phase)
     (void)pthread_mutex_unlock(&f->mutex);
 }
 
+/* Swap buffers: the full one goes to the thread, the caller gets the one that was written
+ * before. No copying, and two buffers in all. */
 void ferry_i_wal_sync_begin(ferry_wal_sync *f, int fd, uint8_t **bytes, int64_t *room,
                             int64_t n)
 {
@@ -89,6 +99,8 @@ void ferry_i_wal_sync_begin(ferry_wal_sync *f, int fd, uint8_t **bytes, int64_t 
     set_phase(f, UNDER_WAY);
 }
 
+/* Wait until the batch has arrived; its bytes, or 0 when none was under way. error and
+ * doing stay as they are unless one had arrived. */
 int64_t ferry_i_wal_sync_wait(ferry_wal_sync *f, int *error, const char **doing)
 {
     int64_t n = 0;
@@ -114,6 +126,7 @@ bool ferry_i_wal_sync_busy(ferry_wal_sync *f)
     return busy;
 }
 
+/* What is under way is finished first: it may have been promised. */
 void ferry_i_wal_sync_free(ferry_wal_sync *f)
 {
     const char *doing = NULL;

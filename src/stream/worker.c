@@ -5,6 +5,7 @@
 
 #include "stream/stream.h"
 
+/* Refuse what cannot stream before anything is written to the folder. */
 ferry_status ferry_i_worker_open(ferry_ctx *ctx, const char *what, ferry_model *model,
                                  ferry_hash hash, ferry_worker *w)
 {
@@ -38,6 +39,8 @@ void ferry_i_worker_close(ferry_worker *w)
  * so that no instance can spoil the model. */
 #define VALUE_MOST 1e100
 
+/* Shape, indices and size of the values; NaN is a missing cell, which the model knows how
+ * to fill. */
 static bool row_fits(const ferry_worker *w, const ferry_record *r, char *why, size_t size)
 {
     const int64_t cols = ferry_model_columns(w->model);
@@ -64,6 +67,8 @@ static bool row_fits(const ferry_worker *w, const ferry_record *r, char *why, si
     return true;
 }
 
+/* All checks stand here, before the record enters the log: what is logged must be
+ * applicable, or a replay would stop where the first run did not. */
 bool ferry_i_worker_fits(const ferry_worker *w, const ferry_record *r, char *why,
                          size_t size)
 {
@@ -115,6 +120,8 @@ static const char *class_name(ferry_worker *w, const char *y, int64_t n)
     return w->name.s;
 }
 
+/* Score the row as the model is now. Room for scores doubles, since classes may be added
+ * while it runs. */
 static ferry_status answer(ferry_ctx *ctx, ferry_worker *w, const ferry_row *x,
                            ferry_outcome *out)
 {
@@ -133,6 +140,7 @@ done:
     return st;
 }
 
+/* Teach the label; a class that the model does not know yet gets the next number. */
 static ferry_status learn(ferry_ctx *ctx, ferry_worker *w, const ferry_row *x,
                           const ferry_record *r, const int32_t *vote, ferry_outcome *out)
 {
@@ -165,6 +173,8 @@ done:
     return st;
 }
 
+/* The only place where a record changes the model, at first and in a replay. Nothing but
+ * the record and the state goes in, so the same records give the same bits. */
 ferry_status ferry_i_worker_apply(ferry_ctx *ctx, ferry_worker *w, const ferry_record *r,
                                   ferry_outcome *out)
 {
