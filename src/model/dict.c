@@ -10,6 +10,7 @@
 static const char *const type_name[DICT_TYPES] = {"real numbers", "64-bit integers",
                                                   "32-bit integers", "bytes"};
 
+/* Bytes of one number of a type. */
 size_t ferry_i_dict_width(dict_type type)
 {
     static const size_t width[DICT_TYPES] = {8, 8, 4, 1};
@@ -17,6 +18,7 @@ size_t ferry_i_dict_width(dict_type type)
     return width[type];
 }
 
+/* Names of tensors and keys of texts are kept apart, as a file keeps them apart. */
 ferry_status ferry_i_dict_new(ferry_ctx *ctx, ferry_dict **out)
 {
     ferry_status st = FERRY_OK;
@@ -51,6 +53,8 @@ void ferry_i_dict_free(ferry_dict *dict)
 
 /* ---- putting ---- */
 
+/* The tensor's bytes stay where they are: owned by it, or inside the file that the dict
+ * was read from. */
 ferry_status ferry_i_dict_add(ferry_ctx *ctx, ferry_dict *dict, const char *name,
                               const dict_tensor *t)
 {
@@ -92,6 +96,7 @@ ferry_status ferry_i_dict_put_reals(ferry_ctx *ctx, ferry_dict *dict, const char
                data);
 }
 
+/* One dimension; F64 tensors alone have two, which the file format relies on. */
 static ferry_status put_vector(ferry_ctx *ctx, ferry_dict *dict, const char *name,
                                dict_type type, int64_t n, const void *data)
 {
@@ -111,6 +116,7 @@ ferry_status ferry_i_dict_put_bytes(ferry_ctx *ctx, ferry_dict *dict, const char
     return put_vector(ctx, dict, name, DICT_U8, n, data);
 }
 
+/* A text becomes metadata of the file, readable without any of the tensors. */
 ferry_status ferry_i_dict_put_text(ferry_ctx *ctx, ferry_dict *dict, const char *name,
                                    const char *text)
 {
@@ -128,6 +134,7 @@ done:
     return st;
 }
 
+/* Thousands of names as one tensor: as JSON they would make the header large. */
 ferry_status ferry_i_dict_put_ids(ferry_ctx *ctx, ferry_dict *dict, const char *name,
                                   const ferry_ids *ids)
 {
@@ -148,6 +155,7 @@ done:
 /* The parts of a sparse matrix: NAME.shape, NAME.start, NAME.index, NAME.value. */
 enum { PART_SHAPE, PART_START, PART_INDEX, PART_VALUE, PARTS };
 
+/* The four names of a sparse matrix's parts; free_parts also when this fails. */
 static ferry_status part_names(ferry_ctx *ctx, const char *name, char *part[PARTS])
 {
     static const char *const suffix[PARTS] = {"shape", "start", "index", "value"};
@@ -165,6 +173,7 @@ static void free_parts(char *part[PARTS])
         ferry_i_free(part[i]);
 }
 
+/* Dense under its own name, CSR as four tensors: nothing sparse is ever written dense. */
 ferry_status ferry_i_dict_put_matrix(ferry_ctx *ctx, ferry_dict *dict, const char *name,
                                      const ferry_matrix *x)
 {
@@ -191,6 +200,8 @@ bool ferry_i_dict_has(const ferry_dict *dict, const char *name)
     return ferry_i_ids_find(dict->names, name) >= 0;
 }
 
+/* Type and shape must be as the method expects them: after this its arithmetic on sizes is
+ * safe. -1 takes what is there and tells it. */
 static ferry_status get(ferry_ctx *ctx, const ferry_dict *dict, const char *name,
                         dict_type type, int64_t *rows, int64_t *cols, const void **data)
 {
@@ -223,6 +234,8 @@ ferry_status ferry_i_dict_reals_any(ferry_ctx *ctx, const ferry_dict *dict,
     return st;
 }
 
+/* A NaN in weights would spread through every prediction without a word; so it is found at
+ * loading. */
 ferry_status ferry_i_dict_reals(ferry_ctx *ctx, const ferry_dict *dict, const char *name,
                                 int64_t *rows, int64_t *cols, const double **data)
 {
@@ -296,6 +309,8 @@ const char *ferry_i_dict_text(const ferry_dict *dict, const char *name)
     return at < 0 ? NULL : dict->text[at];
 }
 
+/* Texts one after the other, each ended by 0; the same twice would make two numbers for
+ * one name. */
 ferry_status ferry_i_dict_ids(ferry_ctx *ctx, const ferry_dict *dict, const char *name,
                               ferry_ids **out)
 {
@@ -351,6 +366,7 @@ done:
     return st;
 }
 
+/* Everything that code on CSR takes for granted is checked here, once. */
 static ferry_status sparse_matrix(ferry_ctx *ctx, const ferry_dict *dict, const char *name,
                                   ferry_matrix **out)
 {
@@ -383,6 +399,7 @@ done:
     return st;
 }
 
+/* Whichever of the two forms the file has. */
 ferry_status ferry_i_dict_matrix(ferry_ctx *ctx, const ferry_dict *dict, const char *name,
                                  ferry_matrix **out)
 {

@@ -1,5 +1,10 @@
-/* A dict of named tensors and text: what a model saves and loads. One .ferry file is one dict
- * in the safetensors layout. Numbers are little-endian. */
+/* A dict of named tensors and text: what a model saves and loads, as a state dict elsewhere.
+ * One .ferry file is one dict in the safetensors layout. Numbers are little-endian.
+ *
+ * Saving is: ferry_i_dict_put_* under names of the method's own. Loading is the reverse, with
+ * one difference: what is got may come from a file that somebody made up, so every getter
+ * checks type and shape, and a method checks what only it can know (indices below a count,
+ * a codebook that fits the factors) before it computes with it. */
 #ifndef FERRY_DICT_H
 #define FERRY_DICT_H
 

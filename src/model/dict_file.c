@@ -35,6 +35,7 @@ static const char *const dtype[DICT_TYPES] = {"F64", "I64", "I32", "U8"};
 
 /* ---- checksum ---- */
 
+/* 32 digits, high half first. */
 static void put_hex(XXH128_hash_t hash, char hex[DIGITS + 1])
 {
     (void)snprintf(hex, DIGITS + 1, "%016llx%016llx", (unsigned long long)hash.high64,
@@ -72,6 +73,7 @@ static int64_t place_tensors(const ferry_dict *dict, int64_t *at)
     return end;
 }
 
+/* One entry of the header. */
 static json_t *tensor_json(const dict_tensor *t, int64_t at)
 {
     const int64_t size = t->rows * t->cols * (int64_t)ferry_i_dict_width(t->type);
@@ -152,6 +154,9 @@ static void each_tensor(const ferry_dict *dict, XXH3_state_t *hash, ferry_out *o
     }
 }
 
+/* Two passes over the tensors: the checksum stands at the front, so it must be known
+ * before the first byte is written. Hashing runs at memory speed; the disk is what takes
+ * time. */
 ferry_status ferry_i_dict_save(ferry_ctx *ctx, const ferry_dict *dict, const char *path)
 {
     ferry_status st = FERRY_OK;
@@ -334,6 +339,7 @@ done:
     return st;
 }
 
+/* Over the file as it lies in memory, the place of the digits taken as zeros. */
 static ferry_status check_sum(ferry_ctx *ctx, const reading *r)
 {
     ferry_status st = FERRY_OK;
@@ -357,6 +363,7 @@ done:
     return st;
 }
 
+/* By offset. */
 static int by_place(const void *a, const void *b)
 {
     const dict_tensor *const *x = a, *const *y = b;
@@ -445,6 +452,8 @@ ferry_status ferry_i_dict_parse(ferry_ctx *ctx, const char *what, const uint8_t 
     return parse(ctx, what, copy, n, out);
 }
 
+/* The whole file is read into one block, which the tensors then point into: no second
+ * copy. */
 ferry_status ferry_i_dict_load(ferry_ctx *ctx, const char *path, ferry_dict **out)
 {
     ferry_status st = FERRY_OK;

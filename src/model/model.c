@@ -26,6 +26,8 @@ done:
     return st;
 }
 
+/* Options are parsed here, also for a model from a file: a file that sets one out of range
+ * is refused. */
 ferry_status ferry_i_model_new(ferry_ctx *ctx, const ferry_method *method,
                                const ferry_opts *opts, ferry_goal goal,
                                const ferry_ids *names, ferry_model **out)
@@ -65,6 +67,8 @@ void ferry_model_free(ferry_model *m)
     ferry_i_free(m);
 }
 
+/* A view without rows keeps what is needed to read new data in the same way: columns,
+ * names, how text was counted and weighed. */
 ferry_status ferry_i_model_add_view(ferry_ctx *ctx, ferry_model *m, const char *name,
                                     int64_t cols, const ferry_ids *features,
                                     const ferry_opts *read, const double *idf)
@@ -110,6 +114,8 @@ const char *ferry_model_view_name(const ferry_model *model, int64_t i)
     return i >= 0 && i < model->n_views ? model->views[i]->name : NULL;
 }
 
+/* The model knows how its view was read, so a user need not say it again; options given
+ * here come on top. */
 ferry_status ferry_model_read_view(ferry_ctx *ctx, const ferry_model *model,
                                    const char *view, const char *path,
                                    const ferry_opts *opts, ferry_data **out)
@@ -131,6 +137,7 @@ done:
 
 /* ---- graphs ---- */
 
+/* Graphs that the model asks for at prediction. */
 static const ferry_ids *graph_names(const ferry_model *m)
 {
     return m->method->graphs && m->state ? m->method->graphs(m->state) : NULL;
@@ -176,6 +183,8 @@ done:
     return st;
 }
 
+/* Edges to instances whose labels the model knows are worth most, so those instances join
+ * the domain; they are not predicted for. */
 ferry_status ferry_model_read_graph(ferry_ctx *ctx, const ferry_model *model,
                                     const char *graph, const char *path,
                                     const ferry_opts *opts, ferry_domain *domain)

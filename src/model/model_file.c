@@ -40,6 +40,7 @@ static const char *part_name(char buf[64], int64_t i, const char *part)
     return buf;
 }
 
+/* Names and columns of all views as two tensors, the rest of a view under its number. */
 static ferry_status pack_views(ferry_ctx *ctx, const ferry_model *m, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
@@ -68,6 +69,7 @@ done:
     return st;
 }
 
+/* The library's part first, then whatever the method says. */
 ferry_status ferry_i_model_pack(ferry_ctx *ctx, const ferry_model *m, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
@@ -134,6 +136,7 @@ done:
     return st;
 }
 
+/* Parts that are absent are absent in the view: not every view has names or weights. */
 static ferry_status unpack_view(ferry_ctx *ctx, const ferry_dict *dict, int64_t i,
                                 const char *name, int64_t cols, ferry_model *m)
 {
@@ -163,6 +166,7 @@ done:
     return st;
 }
 
+/* As many columns as names, or the file is wrong. */
 static ferry_status unpack_views(ferry_ctx *ctx, const ferry_dict *dict, ferry_model *m)
 {
     ferry_status st = FERRY_OK;
@@ -200,6 +204,7 @@ done:
     return st;
 }
 
+/* Goals are bits, in files they are words. */
 static ferry_status unpack_goal(ferry_ctx *ctx, const ferry_dict *dict,
                                 const ferry_method *method, ferry_goal *out)
 {
@@ -218,6 +223,7 @@ done:
     return st;
 }
 
+/* Kept as text, but it must be what its readers expect: an object. */
 static ferry_status unpack_diagnostics(ferry_ctx *ctx, const ferry_dict *dict,
                                        ferry_model *m)
 {
@@ -235,6 +241,7 @@ done:
     return st;
 }
 
+/* The method decides how its tensors are read, so it comes first. */
 static ferry_status unpack(ferry_ctx *ctx, const ferry_dict *dict, const char *wanted,
                            ferry_model **out)
 {
@@ -273,6 +280,7 @@ ferry_status ferry_i_model_unpack(ferry_ctx *ctx, const char *what, const ferry_
     return code == FERRY_OK ? code : ferry_i_prefix(ctx, code, "%s", what);
 }
 
+/* A file that is no model says what it is instead where that is known. */
 ferry_status ferry_model_load(ferry_ctx *ctx, const char *path, const char *method,
                               ferry_model **out)
 {

@@ -48,6 +48,7 @@ static int64_t cells(int64_t n, int64_t k)
     return k > 0 && n > INT64_MAX / k ? -1 : n * k;
 }
 
+/* Ids and names are copied: a prediction outlives the model and the data. */
 ferry_status ferry_i_prediction_new(ferry_ctx *ctx, ferry_goal goal, const ferry_ids *names,
                                     const ferry_domain *d, ferry_prediction **out)
 {
@@ -105,6 +106,7 @@ static void write_real(ferry_out *o, double x)
     if (!isnan(x)) ferry_i_out_write(o, buf, ferry_i_format_real(buf, x));
 }
 
+/* Columns by goal; scores carry their class, coordinates of an embedding a number. */
 static void write_header(ferry_out *o, const ferry_prediction *p)
 {
     switch (p->goal) {
@@ -134,6 +136,7 @@ static void write_header(ferry_out *o, const ferry_prediction *p)
     ferry_i_out_write(o, "\n", 1);
 }
 
+/* Empty cells where the method has no answer. */
 static void write_row(ferry_out *o, const ferry_prediction *p, int64_t i)
 {
     static const char *const basis[] = {"views", "neighbours", "base"};
@@ -158,6 +161,7 @@ static void write_row(ferry_out *o, const ferry_prediction *p, int64_t i)
 
 /* ---- arrays ---- */
 
+/* By the end of the file's name, as the readers choose too. */
 static bool ends_in(const char *path, const char *end)
 {
     const size_t n = strlen(path), m = strlen(end);
@@ -184,6 +188,7 @@ done:
     return st;
 }
 
+/* CSV for all, arrays for embeddings where the name asks for them. */
 ferry_status ferry_prediction_write(ferry_ctx *ctx, const ferry_prediction *p,
                                     const char *path)
 {

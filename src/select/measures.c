@@ -10,6 +10,7 @@ enum { SAMPLE = 500 };
 
 /* ---- what is shared ---- */
 
+/* How many names of a stand in b. */
 static int64_t shared_names(const ferry_ids *a, const ferry_ids *b)
 {
     int64_t n = 0;
@@ -95,11 +96,13 @@ done:
 
 /* ---- one pair of domains ---- */
 
+/* JSON has no NaN: null. */
 static json_t *number(double x)
 {
     return isfinite(x) ? json_real(x) : json_null();
 }
 
+/* Of all pairs of views the one that shares most speaks for the two domains. */
 static ferry_status measure(ferry_ctx *ctx, const ferry_domain *d, const ferry_domain *to,
                             json_t *list)
 {
@@ -147,6 +150,7 @@ done:
     return st;
 }
 
+/* Every domain against the target: what `ferry advise` shows before a run. */
 ferry_status ferry_i_measures(ferry_ctx *ctx, const ferry_task *task, json_t **out)
 {
     ferry_status st = FERRY_OK;

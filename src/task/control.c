@@ -143,6 +143,8 @@ done:
 typedef ferry_status (*matrix_change)(ferry_ctx *ctx, const ferry_matrix *x, ferry_rng *rng,
                                       ferry_matrix **out);
 
+/* Dense or CSR, the same thing: each column keeps its values and loses which row has
+ * which. */
 static ferry_status deal(ferry_ctx *ctx, const ferry_matrix *x, ferry_rng *rng,
                          ferry_matrix **out)
 {
@@ -203,6 +205,7 @@ static bool has_edge(const ferry_matrix *a, const int32_t *to, int64_t i, int32_
     return false;
 }
 
+/* One neighbour of i becomes another. */
 static void replace(const ferry_matrix *a, int32_t *to, int64_t i, int32_t old, int32_t now)
 {
     int64_t e = a->start[i];
@@ -236,6 +239,9 @@ static void swap_edges(const ferry_matrix *a, ferry_rng *rng, int64_t n, int32_t
     }
 }
 
+/* Each edge once (upper triangle), swapped, and back to a symmetric graph. Every degree
+ * stays: what a method gains over this graph it gains from who is joined to whom, not from
+ * how many neighbours someone has. */
 static ferry_status rewire(ferry_ctx *ctx, const ferry_graph *g, ferry_rng *rng,
                            ferry_graph **out)
 {
@@ -275,6 +281,7 @@ done:
     return st;
 }
 
+/* Every graph of the domain, by one stream of random numbers. */
 static ferry_status rewire_all(ferry_ctx *ctx, const ferry_domain *d, ferry_rng *rng,
                                ferry_domain **out)
 {
@@ -411,6 +418,9 @@ static bool touches(const ferry_task *t, const ferry_domain *d, ferry_control ki
         *d = next;                                                                         \
     } while (0)
 
+/* What the control makes of one domain. The kinds differ in what they destroy: noise takes
+ * the values, labels their tie to the rows, bridge the tie between two spaces, graph the
+ * ties between instances. */
 static ferry_status change_domain(ferry_ctx *ctx, ferry_control kind, ferry_rng *rng,
                                   ferry_domain **d)
 {
@@ -444,6 +454,7 @@ bool ferry_i_task_has_control(const ferry_task *t, ferry_control kind)
     return false;
 }
 
+/* The changed task; domains that the control does not touch are shared with the original. */
 ferry_status ferry_i_task_control(ferry_ctx *ctx, const ferry_task *task,
                                   ferry_control kind, int64_t draw, ferry_task **out)
 {

@@ -28,6 +28,7 @@ done:
     return st;
 }
 
+/* A reader's option by name, NULL: it is none. */
 static const ferry_opt *find_option(const char *name)
 {
     for (int64_t i = 0; i < ferry_i_read_table_n; i++)
@@ -56,6 +57,7 @@ done:
     return st;
 }
 
+/* "text:" may hold options of the text reader alone, and makes text the format. */
 ferry_status ferry_i_place_text_options(const ferry_place *text, ferry_opts *opts)
 {
     ferry_status st = FERRY_OK;
@@ -68,6 +70,8 @@ done:
     return st;
 }
 
+/* Options of the reader stand beside the file's name; those of the domain hold for each of
+ * its views unless a view says otherwise. */
 ferry_status ferry_i_place_read_options(const ferry_place *p, const ferry_opts *from,
                                         ferry_opts **out)
 {
@@ -142,6 +146,7 @@ done:
     return st;
 }
 
+/* The entries of "views:" or "graphs:", in order. */
 static ferry_status add_list(const ferry_place *p, const char *what, const char *file_key,
                              const ferry_opts *from, ferry_data_kind as, bool strict,
                              ferry_domain *d)
@@ -219,6 +224,7 @@ done:
 
 /* ---- the domain ---- */
 
+/* Keys, name and role, before any file is opened. */
 static ferry_status new_domain(const ferry_place *p, ferry_domain **out)
 {
     static const char *const keys[] = {"name",     "role",    "x",      "views", "y",
@@ -270,6 +276,7 @@ done:
     return st;
 }
 
+/* Names of domains are what results, pairs and settings refer to: they must differ. */
 ferry_status ferry_i_parse_domain(const ferry_place *p, ferry_task *task)
 {
     ferry_status st = FERRY_OK;

@@ -21,6 +21,9 @@ static bool takes_mapping(const char *name)
     return strcmp(name, "files") == 0 || strcmp(name, "sample") == 0;
 }
 
+/* One setting, checked at once by the table that will parse it later, into memory that
+ * nobody reads: so a wrong value is reported with its line and key, not when all is put
+ * together. */
 ferry_status ferry_i_place_option(const ferry_place *key, const ferry_place *value,
                                   const ferry_opt *table, int64_t n, ferry_opts *opts)
 {
@@ -55,6 +58,7 @@ done:
 
 /* ---- methods ---- */
 
+/* The method by name, or a sentence with the nearest name that there is. */
 static ferry_status find_method(const ferry_place *p, const char *name,
                                 const ferry_method_info **out)
 {
@@ -136,6 +140,7 @@ done:
 
 /* ---- evaluate ---- */
 
+/* Metrics must exist and belong to the goal; which of the two is wrong is said. */
 static ferry_status check_metrics(const ferry_place *p, ferry_goal goal)
 {
     ferry_status st = FERRY_OK;
@@ -165,6 +170,7 @@ done:
     return st;
 }
 
+/* "evaluate:" goes through the same table as settings from C. */
 static ferry_status parse_evaluate(const ferry_place *p, ferry_task *task)
 {
     ferry_status st = FERRY_OK;
@@ -187,6 +193,7 @@ done:
 
 /* ---- the whole ---- */
 
+/* Name and goal: everything after depends on the goal. */
 static ferry_status begin(const ferry_place *root, ferry_task **out)
 {
     static const char *const keys[] = {"task",    "goal",    "text",
@@ -252,6 +259,8 @@ done:
     return st;
 }
 
+/* In the order in which mistakes are cheap to find: names and settings first, data files
+ * last, and what joins domains (pairs, labels) when all of them are there. */
 static ferry_status parse(ferry_yaml *y, ferry_task **out)
 {
     ferry_status st = FERRY_OK;
@@ -286,6 +295,8 @@ done:
     return st;
 }
 
+/* From the bytes of a file. Kept apart from ferry_task_load so that tests and fuzzing need
+ * no file. */
 ferry_status ferry_i_task_parse(ferry_ctx *ctx, const char *path, const char *dir,
                                 const char *bytes, int64_t n, const ferry_opts *sets,
                                 ferry_task **out)
@@ -328,6 +339,8 @@ done:
     return st;
 }
 
+/* An archive that several domains read from is unpacked once: the context keeps it while
+ * the task loads. */
 ferry_status ferry_task_load(ferry_ctx *ctx, const char *path, const ferry_opts *sets,
                              ferry_task **out)
 {

@@ -5,6 +5,7 @@
 
 #include "task/file.h"
 
+/* The domain whose name is the len bytes at name. */
 static ferry_domain *domain_named(const ferry_task *t, const char *name, int64_t len)
 {
     for (int64_t i = 0; i < t->n_domains; i++) {
@@ -20,6 +21,7 @@ typedef struct field {
     int64_t n;
 } field;
 
+/* Without blanks at either end; a carriage return counts as one. */
 static field trim(const char *s, const char *end)
 {
     while (s < end && (*s == ' ' || *s == '\t' || *s == '\r'))
@@ -57,6 +59,7 @@ static ferry_status keep(ferry_ctx *ctx, const ferry_input *in, int64_t line,
     return *out ? FERRY_OK : ferry_i_nomem(ctx);
 }
 
+/* Ids are looked up as they are read, so that an unknown one is reported with its line. */
 static ferry_status read_lines(ferry_ctx *ctx, const ferry_input *in, const ferry_task *t,
                                const ferry_domain **left, const ferry_domain **right,
                                ferry_pairs *p)
@@ -97,6 +100,8 @@ done:
     return st;
 }
 
+/* Without a first line that names domains the columns are the first source and the target,
+ * the common case. */
 static ferry_status read_pairs(ferry_ctx *ctx, const char *path, const ferry_task *t,
                                ferry_pairs **out)
 {
@@ -121,6 +126,7 @@ done:
     return st;
 }
 
+/* Pairs may name any domains, so they are read when all domains are there. */
 ferry_status ferry_i_parse_pairs(const ferry_place *p, ferry_task *task, ferry_domain *d)
 {
     ferry_status st = FERRY_OK;

@@ -1,4 +1,4 @@
-/* Settling a task: the labels of all its domains become of the goal's kind and index one
+/* Resolving a task: the labels of all its domains become of the goal's kind and index one
  * list of names. */
 #include <math.h>
 #include <stdlib.h>
@@ -121,6 +121,9 @@ done:
 
 /* ---- labels ---- */
 
+/* Labels as the goal wants them: numbers as classes, classes as sets of one, and so on,
+ * where that loses nothing. For embeddings labels are only a yardstick: those that do not
+ * fit are left out with a warning. */
 ferry_status ferry_i_task_labels(ferry_ctx *ctx, ferry_goal goal, const ferry_domain *d,
                                  ferry_labels **out)
 {
@@ -188,6 +191,8 @@ done:
     return st;
 }
 
+/* First all names, then one order, then all labels by that order. In place, but the old
+ * domains stay until every new one was made: a failure leaves the task as it was. */
 ferry_status ferry_i_task_resolve(ferry_ctx *ctx, ferry_task *t)
 {
     ferry_status st = FERRY_OK;
@@ -218,6 +223,8 @@ done:
     return st;
 }
 
+/* A task of its own over the same data (reference counts), so that the caller's stays as
+ * the user wrote it. */
 ferry_status ferry_i_task_resolved(ferry_ctx *ctx, const ferry_task *task, ferry_task **out)
 {
     ferry_status st = FERRY_OK;

@@ -12,6 +12,7 @@ static ferry_status remember(ferry_yaml *y, int node, const char *set)
     return FERRY_OK;
 }
 
+/* "--set KEY: ...". */
 static ferry_status bad_set(ferry_yaml *y, const char *set, const char *text,
                             const char *name)
 {
@@ -19,6 +20,7 @@ static ferry_status bad_set(ferry_yaml *y, const char *set, const char *text,
                         name ? " '" : "", name ? name : "", name ? "'" : "");
 }
 
+/* A new text node that remembers which setting it stands for. */
 static ferry_status add_scalar(ferry_yaml *y, const char *set, const char *text, int *out)
 {
     ferry_status st = FERRY_OK;
@@ -65,6 +67,7 @@ done:
     return st;
 }
 
+/* mapping[key] = a text. */
 static ferry_status put_text(ferry_yaml *y, const char *set, int mapping, const char *key,
                              const char *value)
 {
@@ -77,6 +80,7 @@ done:
     return st;
 }
 
+/* A new empty mapping, likewise remembered. */
 static ferry_status add_mapping(ferry_yaml *y, const char *set, int *out)
 {
     ferry_status st = FERRY_OK;
@@ -182,6 +186,7 @@ done:
     return st;
 }
 
+/* A key of the domain of that name. */
 static ferry_status set_domain(ferry_yaml *y, const char *set, const char *name,
                                const char *key, const char *value)
 {
@@ -233,6 +238,7 @@ done:
     return st;
 }
 
+/* In the order given, so that a later setting wins over an earlier one. */
 ferry_status ferry_i_yaml_apply(ferry_yaml *y, const ferry_opts *sets)
 {
     ferry_status st = FERRY_OK;

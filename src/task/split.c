@@ -11,6 +11,7 @@
 
 /* ---- order by id ---- */
 
+/* An id and where it stands. */
 typedef struct named {
     const char *id;
     int64_t place;
@@ -125,6 +126,8 @@ static void share(int64_t m, const int64_t *size, int64_t count, int64_t *take)
 
 /* ---- labels ---- */
 
+/* The same number of each class that occurs; a class with fewer is refused, since a silent
+ * shortfall would make repeats differ in size. */
 static ferry_status per_class(ferry_ctx *ctx, const ferry_domain *d, const int64_t *size,
                               int64_t *take)
 {
@@ -164,6 +167,8 @@ static void draw_classes(const ferry_labels *l, int64_t n, const int64_t *candid
     }
 }
 
+/* Stratified: few labels drawn without regard to classes would often miss one altogether,
+ * and methods would be compared on luck. */
 static ferry_status sample_classes(ferry_ctx *ctx, const ferry_domain *d, int64_t n,
                                    const int64_t *candidate, ferry_rng *rng, uint8_t *seen)
 {
@@ -236,6 +241,8 @@ done:
     return st;
 }
 
+/* A copy of the labels with the others gone, not marked: a method cannot read what is not
+ * there. */
 static ferry_status hide_labels(ferry_ctx *ctx, const ferry_domain *d, ferry_rng *rng,
                                 ferry_domain **out)
 {
@@ -289,6 +296,7 @@ done:
     return st;
 }
 
+/* The goal decides what is hidden: ratings for goal rate, labels for all others. */
 ferry_status ferry_i_task_hide(ferry_ctx *ctx, ferry_goal goal, const ferry_domain *d,
                                ferry_rng *rng, ferry_domain **out)
 {
@@ -302,6 +310,8 @@ ferry_status ferry_i_task_hide(ferry_ctx *ctx, ferry_goal goal, const ferry_doma
     return FERRY_OK;
 }
 
+/* The stream of random numbers belongs to the use "split" and the repeat alone, so neither
+ * the methods that run nor their order change who is seen. */
 ferry_status ferry_i_task_split(ferry_ctx *ctx, const ferry_task *task, int64_t r,
                                 ferry_task **out)
 {

@@ -51,6 +51,7 @@ const char *ferry_goal_name(ferry_goal goal)
     return "unknown";
 }
 
+/* Name and goal are what a task cannot be without. */
 ferry_status ferry_task_new(ferry_ctx *ctx, const char *name, ferry_goal goal,
                             ferry_task **out)
 {
@@ -93,6 +94,7 @@ void ferry_task_free(ferry_task *t)
     ferry_i_free(t);
 }
 
+/* Takes the domain in any case, so that a caller never has to ask whose it is now. */
 ferry_status ferry_task_add_domain(ferry_ctx *ctx, ferry_task *t, ferry_domain *d)
 {
     ferry_status st = FERRY_OK;
@@ -126,6 +128,8 @@ static char *name_entry(const char *method, const ferry_opts *opts)
     return name;
 }
 
+/* `as` names the row of the results: the same method may stand there several times with
+ * other options. */
 ferry_status ferry_task_add_method(ferry_ctx *ctx, ferry_task *t, const char *method,
                                    const char *as, const ferry_opts *opts)
 {
@@ -156,6 +160,8 @@ done:
     return st;
 }
 
+/* Settings are kept as text and parsed when used: a task can be written out as it was
+ * given. */
 static ferry_status parse_evaluate(ferry_ctx *ctx, const ferry_opts *opts,
                                    ferry_evaluate_settings *out)
 {
@@ -163,6 +169,7 @@ static ferry_status parse_evaluate(ferry_ctx *ctx, const ferry_opts *opts,
                               ferry_i_evaluate_table_n, opts, out);
 }
 
+/* Parsed once here, so that a mistake is reported by the call that made it. */
 ferry_status ferry_task_set_evaluate(ferry_ctx *ctx, ferry_task *t, const ferry_opts *opts)
 {
     ferry_status st = FERRY_OK;
@@ -219,6 +226,7 @@ int64_t ferry_i_task_count_role(const ferry_task *t, ferry_role role)
     return n;
 }
 
+/* Methods know one target; a task without one, or with two, is told apart here. */
 ferry_status ferry_i_task_target(ferry_ctx *ctx, const ferry_task *t,
                                  const ferry_domain **out)
 {

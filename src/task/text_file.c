@@ -85,6 +85,9 @@ done:
     return st;
 }
 
+/* Words must be chosen over all domains together: a vocabulary a domain each would share
+ * nothing. So all text is counted here, weighed together, and handed out as the domains
+ * are built. */
 ferry_status ferry_i_parse_text(const ferry_place *text, const ferry_place *domains,
                                 uint64_t seed)
 {
@@ -111,6 +114,7 @@ done:
     return st;
 }
 
+/* The next view's text in the order of reading; NULL: this view is no text. */
 ferry_data *ferry_i_next_text(ferry_yaml *y)
 {
     ferry_data *data = NULL;

@@ -17,6 +17,7 @@ void ferry_task_method_at(const ferry_task *task, int64_t i, const char **method
     *opts = task->methods[i].opts;
 }
 
+/* The task's seed where it sets one: the same file gives the same splits whoever runs it. */
 ferry_status ferry_task_seed(ferry_ctx *ctx, const ferry_task *task, uint64_t *out)
 {
     ferry_status st = FERRY_OK;
@@ -29,6 +30,7 @@ done:
     return st;
 }
 
+/* What the evaluation gives a method, for those who fit by themselves. */
 ferry_status ferry_task_visible(ferry_ctx *ctx, const ferry_task *task, int64_t repeat,
                                 ferry_task **out)
 {

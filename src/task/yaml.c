@@ -9,6 +9,7 @@ enum { MAX_DEPTH = 64 };
 
 /* ---- loading ---- */
 
+/* libyaml gives a byte, people want a line. */
 static int64_t line_of_offset(const char *bytes, size_t offset)
 {
     int64_t line = 1;
@@ -18,6 +19,7 @@ static int64_t line_of_offset(const char *bytes, size_t offset)
     return line;
 }
 
+/* libyaml's own words behind file and line; they are good. */
 static ferry_status syntax_error(const ferry_yaml *y, const yaml_parser_t *p,
                                  const char *bytes)
 {
@@ -66,6 +68,7 @@ done:
     return st;
 }
 
+/* The document tree, after one pass that bounds it. */
 ferry_status ferry_i_yaml_load(ferry_yaml *y, const char *bytes, int64_t n)
 {
     ferry_status st = FERRY_OK;
@@ -109,6 +112,8 @@ ferry_place ferry_i_place_root(ferry_yaml *y)
     return (ferry_place){.y = y, .node = 1}; /* libyaml counts from 1 */
 }
 
+/* What begins a message: "file:line: domains[0].name", or "--set KEY" for what came from
+ * the command line. */
 void ferry_i_place_text(const ferry_place *p, char *buf, size_t size)
 {
     for (int64_t i = 0; i < p->y->n_origin; i++) {
@@ -133,6 +138,8 @@ ferry_status ferry_i_place_bad(const ferry_place *p, const char *fmt, ...)
     return ferry_i_place_prefix(p, FERRY_EDATA);
 }
 
+/* Puts the place in front of the last message. Out of memory and cancelled are no mistakes
+ * of the file and stay as they are; a bad argument that came from a file is bad data. */
 ferry_status ferry_i_place_prefix(const ferry_place *p, ferry_status st)
 {
     char where[400];
@@ -142,6 +149,7 @@ ferry_status ferry_i_place_prefix(const ferry_place *p, ferry_status st)
     return ferry_i_prefix(p->y->ctx, st == FERRY_EINVAL ? FERRY_EDATA : st, "%s", where);
 }
 
+/* The place of a child, whose key path is cut rather than allowed to grow without end. */
 static ferry_place below(const ferry_place *p, int node, const char *key, int64_t item)
 {
     ferry_place c = {.y = p->y, .node = node};
@@ -153,11 +161,13 @@ static ferry_place below(const ferry_place *p, int node, const char *key, int64_
     return c;
 }
 
+/* The text of a scalar, NULL: it is a list or a mapping. */
 static const char *scalar_of(yaml_node_t *node)
 {
     return node->type == YAML_SCALAR_NODE ? (const char *)node->data.scalar.value : NULL;
 }
 
+/* Empty, ~ and null, unless quoted. */
 bool ferry_i_place_null(const ferry_place *p)
 {
     yaml_node_t *node = ferry_i_place_node(p);
@@ -193,6 +203,7 @@ bool ferry_i_place_pair(const ferry_place *p, int64_t i, ferry_place *key,
     return true;
 }
 
+/* A key that is there with nothing after it counts as absent: people comment out values. */
 bool ferry_i_place_get(const ferry_place *p, const char *key, ferry_place *out)
 {
     ferry_place k;
@@ -212,6 +223,7 @@ ferry_status ferry_i_place_need(const ferry_place *p, const char *key, ferry_pla
 
 /* ---- what a node must be ---- */
 
+/* What a node is, for messages. */
 static const char *kind_name(const yaml_node_t *node)
 {
     if (node->type == YAML_SEQUENCE_NODE) return "a list";
@@ -234,6 +246,8 @@ ferry_status ferry_i_place_mapping(const ferry_place *p, const char *what)
     return ferry_i_place_bad(p, "expected %s, found %s", what, kind_name(node));
 }
 
+/* A text with something in it. A zero byte, which YAML can escape, would cut it short in
+ * C. */
 ferry_status ferry_i_place_string(const ferry_place *p, const char *what, const char **out)
 {
     yaml_node_t *node = ferry_i_place_node(p);
@@ -268,6 +282,7 @@ done:
     return st;
 }
 
+/* A list as "a,b", a mapping as "k=a,k=b": what option tables take as text. */
 ferry_status ferry_i_place_joined(const ferry_place *p, bool mapping, char **out)
 {
     ferry_status st = FERRY_OK;
@@ -302,6 +317,7 @@ static void did_you_mean(const char *word, const char *const *words, int64_t n, 
     snprintf(buf, size, near ? " (did you mean %s?)" : "", near);
 }
 
+/* The place of the word in the list; else all of them in the message, and the nearest. */
 ferry_status ferry_i_place_one_of(const ferry_place *p, const char *const *words, int64_t n,
                                   int *out)
 {
@@ -336,6 +352,8 @@ static const char **all_words(const char *const *words, int64_t n, const ferry_o
     return all;
 }
 
+/* Unknown keys and keys that stand twice are mistakes: YAML itself would let the last one
+ * win in silence. */
 ferry_status ferry_i_place_keys(const ferry_place *p, const char *const *words, int64_t n,
                                 const ferry_opt *table, int64_t table_n)
 {
@@ -366,6 +384,7 @@ done:
     return st;
 }
 
+/* Files are relative to the task file, so that a folder with a task can be moved. */
 ferry_status ferry_i_place_path(const ferry_place *p, const char *name, char **out)
 {
     *out = ferry_i_path_join(p->y->dir, name);
