@@ -11,6 +11,7 @@ static const char *const trust_names[] = {
 enum { N_TRUST = sizeof(select_trust) / sizeof(double) };
 _Static_assert(FERRY_COUNT(trust_names) == N_TRUST, "every number of the trust has a name");
 
+/* Numbers that could not be measured are left out of the file, which holds finite ones. */
 ferry_status ferry_selector_save(ferry_ctx *ctx, const ferry_selector *s, const char *path)
 {
     ferry_status st = FERRY_OK;
@@ -42,6 +43,7 @@ done:
     return st;
 }
 
+/* n finite numbers by name. */
 static ferry_status row(ferry_ctx *ctx, const ferry_dict *dict, const char *name, int64_t n,
                         double *to)
 {
@@ -55,6 +57,7 @@ done:
     return st;
 }
 
+/* What is absent was not measured. */
 static ferry_status unpack_trust(ferry_ctx *ctx, const ferry_dict *dict, select_trust *out)
 {
     ferry_status st = FERRY_OK;
@@ -71,6 +74,8 @@ done:
     return st;
 }
 
+/* A selector computes with its settings as given: each is checked against the range that
+ * training allows. */
 static ferry_status unpack(ferry_ctx *ctx, const ferry_dict *dict, ferry_selector *s)
 {
     ferry_status st = FERRY_OK;

@@ -36,11 +36,13 @@ void ferry_selector_free(ferry_selector *s)
 
 /* ---- training ---- */
 
+/* The gain of a triple: how much better T is reached by way of I. */
 static double ratio(const select_triple *t)
 {
     return t->sit / fmax(t->st, 1e-9);
 }
 
+/* Equation (4)'s label. A margin above 1, since small gains are noise. */
 static bool positive(const select_triple *t, double threshold)
 {
     return t->sit > threshold * t->st;
@@ -70,6 +72,8 @@ static void compare(int64_t n, const select_triple *a, const select_triple *b, d
     trust->correlation = aa > 0 && bb > 0 ? ab / sqrt(aa * bb) : NAN;
 }
 
+/* Fit the logistic model on all triples, and note what is needed to judge it: how common
+ * positives are, how large gains are, how well held-out triples are told. */
 static ferry_status learn(ferry_ctx *ctx, const select_set *set, int64_t n,
                           const select_triple *t, ferry_selector *s)
 {
@@ -85,15 +89,11 @@ static ferry_status learn(ferry_ctx *ctx, const select_set *set, int64_t n,
         target[i] = t[i].t;
         ones += y[i];
     }
-    FERRY_NEED(ctx,
-               ones > 0 && ones<n, FERRY_EDATA,
-                                "select: %s of the %lld triples has acc_sit > %g acc_st, "
-                                "so there is nothing to "
-                                "learn; try %s t",
-                                ones> 0
-                   ? "every one"
-                   : "none",
-               (long long)n, s->o.t, ones > 0 ? "a larger" : "a smaller");
+    const bool all = ones == n;
+    FERRY_NEED(
+        ctx, ones > 0 && !all, FERRY_EDATA,
+        "select: %s of the %lld triples has acc_sit > %g acc_st, so there is nothing to learn; try %s t",
+        all ? "every one" : "none", (long long)n, s->o.t, all ? "a larger" : "a smaller");
     for (int64_t i = 0; i < n; i++) {
         s->trust.direct += t[i].st / (double)n;
         s->trust.gain += ratio(&t[i]) / (double)n;
@@ -126,6 +126,8 @@ done:
     return st;
 }
 
+/* The first sample of every domain trains, the second only tells whether the same triples
+ * come out positive on other instances: a label that does not repeat cannot be learned. */
 ferry_status ferry_selector_train(ferry_ctx *ctx, const ferry_task *task,
                                   const ferry_opts *opts, ferry_selector **out)
 {
@@ -176,6 +178,8 @@ done:
 /* Chains are kept up to so many of each length. */
 enum { KEPT = 20, LONGEST = 3 };
 
+/* Bridges before chains, likelier ones first; equal ones by name, so that the order never
+ * depends on chance. */
 static int by_rank(const void *a, const void *b)
 {
     const ferry_way *x = a, *y = b;
@@ -197,6 +201,7 @@ typedef struct search {
     ferry_selection *out;
 } search;
 
+/* Equation (3) for one triple. */
 static double f_of(const search *q, int64_t s, int64_t i, int64_t t)
 {
     double c[SELECT_FEATURES];
@@ -205,6 +210,8 @@ static double f_of(const search *q, int64_t s, int64_t i, int64_t t)
     return ferry_i_select_f(q->m, c);
 }
 
+/* All bridges, but of the chains of each length only the best: there are as many as
+ * domains to the power of their length. */
 static ferry_status keep(ferry_ctx *ctx, const search *q, int64_t n, const int64_t *path,
                          double p)
 {
@@ -257,6 +264,7 @@ done:
     return st;
 }
 
+/* Measure all domains once; then every chain is a product of numbers at hand. */
 ferry_status ferry_select(ferry_ctx *ctx, const ferry_selector *selector,
                           const ferry_task *task, int64_t longest, ferry_selection **out)
 {

@@ -30,6 +30,7 @@ typedef struct bench {
     ferry_matrix *graph;
 } bench;
 
+/* The instances of domain d in the sample at work. */
 static const ferry_matrix *rows_of(const bench *b, int64_t d)
 {
     return b->set->d[d].x[b->sample];
@@ -37,6 +38,8 @@ static const ferry_matrix *rows_of(const bench *b, int64_t d)
 
 /* ---- neighbours ---- */
 
+/* Neighbours of every instance of one domain among those of another. Within a domain the
+ * instance itself is asked for too and then left out. */
 static ferry_status find_near(ferry_ctx *ctx, bench *b, int64_t from, int64_t to)
 {
     ferry_status st = FERRY_OK;
@@ -238,6 +241,8 @@ done:
     return st;
 }
 
+/* Every triple twice over one set of neighbour lists: S and T alone, then with I. Cost:
+ * n^2 searches for neighbours, n^3 propagations on at most three samples. */
 ferry_status ferry_i_select_triples(ferry_ctx *ctx, const select_set *set, int64_t sample,
                                     const select_options *o, select_triple **out,
                                     int64_t *n_out)

@@ -19,6 +19,8 @@ static bool is_weak(const select_trust *t)
     return !(t->correlation >= 0.3) || !(t->auc >= 0.7);
 }
 
+/* What a reader needs before relying on the order: how much was learned from, whether it
+ * repeats, whether it holds for targets that were not seen. */
 static void trust_text(const ferry_selection *s, ferry_text *o)
 {
     const select_trust *t = &s->trust;
@@ -67,6 +69,7 @@ static int width_of(const ferry_selection *s, bool source)
     return most;
 }
 
+/* One line a bridge with the six measures behind its probability. */
 static void bridges(const ferry_selection *s, ferry_text *o)
 {
     const int a = width_of(s, false), b = width_of(s, true);
@@ -82,6 +85,7 @@ static void bridges(const ferry_selection *s, ferry_text *o)
     }
 }
 
+/* The first five of each length. */
 static void chains(const ferry_selection *s, ferry_text *o)
 {
     for (int64_t n = 2; n <= 3; n++) {
@@ -123,11 +127,13 @@ done:
 
 /* ---- JSON ---- */
 
+/* JSON has no NaN: null. */
 static json_t *number(double x)
 {
     return isfinite(x) ? json_real(x) : json_null();
 }
 
+/* Chains have no measures of their own: theirs are the triples'. */
 static json_t *way_json(const ferry_way *w)
 {
     json_t *o = json_object(), *via = json_array(), *features = NULL;
