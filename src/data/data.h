@@ -75,14 +75,14 @@ typedef struct ferry_graph {
 } ferry_graph;
 
 /* n observed (user, item, value); NaN = to be predicted. lo, hi: range of the finite
- * values, or the scale that was given. */
+ * values, or the one that was given. */
 typedef struct ferry_ratings {
     int64_t n;
     int32_t *user, *item; /* places in users, items */
     double *value;
     ferry_ids *users, *items;
     double lo, hi;
-    bool scaled; /* lo and hi were given */
+    bool ranged; /* lo and hi were given */
 } ferry_ratings;
 
 /* Rows of two views known to be the same thing: instance ids left[i] of one domain,
@@ -246,7 +246,8 @@ typedef struct ferry_read_settings {
     const char
         *label; /* likewise; several label columns: "last:14" or "first:14" or a,b,c */
     const char *missing; /* text of a missing cell besides the usual ones */
-    const char *scale;   /* ratings: "" as found, or "1..5" */
+    const char *range;   /* ratings: "" as found, or "1..5" */
+    const char *scale;   /* ... by its old name */
     const char
         *labels_xml;  /* Mulan XML beside an ARFF; "" looks for the same name with .xml */
     int transpose;    /* yes: the file has features x instances (usual in MAT files) */

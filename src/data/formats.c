@@ -17,9 +17,10 @@ const ferry_opt ferry_i_read_table[] = {
                      "label columns: name, number, first, last, none, a,b,c or last:14"),
     FERRY_OPT_STRING(T, drop, "", "columns to leave out: names or numbers, a,b,c"),
     FERRY_OPT_STRING(T, missing, "", "text of a missing cell besides blank, NA, NaN, ?"),
-    FERRY_OPT_STRING(T, scale, "",
+    FERRY_OPT_STRING(T, range, "",
                      "ratings: least and greatest, as 1..5; those beyond are moved to its "
                      "ends; else as found"),
+    FERRY_OPT_STRING(T, scale, "", "ratings: the old name of range"),
     FERRY_OPT_STRING(T, labels_xml, "", "Mulan XML that names the labels of an ARFF file"),
     FERRY_OPT_YES_NO(T, transpose, "no", "the file has features x instances"),
     FERRY_OPT(T, INT, features, 0, 0, 2147483647,

@@ -38,7 +38,7 @@ ferry_status ferry_i_ratings_copy(ferry_ctx *ctx, const ferry_ratings *r,
     memcpy((*out)->value, r->value, (size_t)r->n * sizeof *r->value);
     (*out)->lo = r->lo;
     (*out)->hi = r->hi;
-    (*out)->scaled = r->scaled;
+    (*out)->ranged = r->ranged;
     return st;
 }
 
@@ -55,7 +55,7 @@ void ferry_i_ratings_free(ferry_ratings *r)
 
 static void find_range(ferry_ratings *r)
 {
-    if (r->scaled) return;
+    if (r->ranged) return;
     r->lo = r->hi = NAN; /* until there is one */
     for (int64_t e = 0; e < r->n; e++) {
         r->lo = fmin(r->lo, r->value[e]); /* fmin and fmax pass over NaN */

@@ -329,10 +329,10 @@ done:
     return st;
 }
 
-/* ---- scale ---- */
+/* ---- range ---- */
 
 /* "1..5" */
-static ferry_status parse_scale(ferry_ctx *ctx, const char *text, double *lo, double *hi)
+static ferry_status parse_range(ferry_ctx *ctx, const char *text, double *lo, double *hi)
 {
     ferry_status st = FERRY_OK;
     const char *dots = strstr(text, "..");
@@ -343,19 +343,20 @@ static ferry_status parse_scale(ferry_ctx *ctx, const char *text, double *lo, do
     FERRY_NEED(ctx,
                dots && ferry_i_field_real(&least, lo) && ferry_i_field_real(&most, hi) &&
                    *lo < *hi,
-               FERRY_EINVAL, "scale \"%s\": expected LEAST..GREATEST, as 1..5", text);
+               FERRY_EINVAL, "range \"%s\": expected LEAST..GREATEST, as 1..5", text);
 done:
     return st;
 }
 
-static ferry_status apply_scale(ferry_ctx *ctx, const table *t, ferry_ratings *r)
+static ferry_status apply_range(ferry_ctx *ctx, const table *t, ferry_ratings *r)
 {
     ferry_status st = FERRY_OK;
+    const char *range = t->s->range[0] ? t->s->range : t->s->scale;
     int64_t beyond = 0;
 
-    if (t->s->scale[0] == 0) return FERRY_OK;
-    FERRY_TRY(parse_scale(ctx, t->s->scale, &r->lo, &r->hi));
-    r->scaled = true;
+    if (range[0] == 0) return FERRY_OK;
+    FERRY_TRY(parse_range(ctx, range, &r->lo, &r->hi));
+    r->ranged = true;
     for (int64_t e = 0; e < r->n; e++) {
         const double x = r->value[e];
         if (isnan(x) || (x >= r->lo && x <= r->hi)) continue;
@@ -364,8 +365,8 @@ static ferry_status apply_scale(ferry_ctx *ctx, const table *t, ferry_ratings *r
     }
     if (beyond > 0)
         ferry_i_log(ctx, FERRY_WARN,
-                    "%s: %lld of %lld ratings beyond the scale %s were moved to its ends",
-                    t->path, (long long)beyond, (long long)r->n, t->s->scale);
+                    "%s: %lld of %lld ratings beyond the range %s were moved to its ends",
+                    t->path, (long long)beyond, (long long)r->n, range);
 done:
     return st;
 }
@@ -387,7 +388,7 @@ static ferry_status make_ratings(ferry_ctx *ctx, const table *t, ferry_ratings *
         r->hi = fmax(r->hi, t->e[i].value);
     }
     if (r->lo > r->hi) r->lo = r->hi = NAN; /* only pairs to be predicted */
-    FERRY_TRY(apply_scale(ctx, t, r));
+    FERRY_TRY(apply_range(ctx, t, r));
     *out = r;
     r = NULL;
 done:

@@ -123,8 +123,8 @@ def test_users_without_ratings(folder):
 
 def test_ratings_beyond_the_scale(folder):
     write(folder, "films.csv", FORMATS["ratings.csv"][0] + "1,55,99,5\n2,55,-1,5\n")
-    r = ferry("fit", task(folder, "films.csv", "bias", ", scale: 1..5"), "-m", "bias", "-o", folder + "/m.ferry")
-    assert "2 of " in r.err and "beyond the scale 1..5 were moved to its ends" in r.err, r.err
+    r = ferry("fit", task(folder, "films.csv", "bias", ", range: 1..5"), "-m", "bias", "-o", folder + "/m.ferry")
+    assert "2 of " in r.err and "beyond the range 1..5 were moved to its ends" in r.err, r.err
     pairs = write(folder, "pairs.csv", "user,item\n" + "".join(f"{u},55\n" for u in range(1, USERS)))
     got = [float(r[2]) for r in csv_rows(ferry("predict", folder + "/m.ferry", pairs).out)[1:]]
     assert all(1 <= x <= 5 for x in got), got

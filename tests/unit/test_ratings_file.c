@@ -95,21 +95,22 @@ static void test_options(void **state)
     ferry_data_free(d);
 }
 
-static void test_scale(void **state)
+static void test_range(void **state)
 {
     ferry_ctx *ctx = *state;
-    static const char *const bad[] = {"scale=1-5", "scale=5..1", "scale=1..",
-                                      "scale=..5", "scale=3..3", "scale=a..b"};
+    static const char *const bad[] = {"range=1-5", "range=5..1", "range=1..",
+                                      "range=..5", "range=3..3", "range=a..b"};
     ferry_data *d = NULL, *e = NULL;
     ferry_domain *domain = NULL;
 
-    d = read_text(ctx, "1 7 3\n2 8 9\n2 9 -1\n2 7 ?\n", "scale=0.5..5");
+    d = read_text(ctx, "1 7 3\n2 8 9\n2 9 -1\n2 7 ?\n", "range=0.5..5");
     check(d, 0, "1", "7", 3);
     check(d, 1, "2", "8", 5);
     check(d, 2, "2", "9", 0.5);
     check(d, 3, "2", "7", NAN);
     ferry_data_free(d);
-    d = read_text(ctx, "1 7 3\n2 8 4\n1 7 2\n", "scale=-10..10"); /* wider than the data */
+    /* Wider than the data; and by its old name. */
+    d = read_text(ctx, "1 7 3\n2 8 4\n1 7 2\n", "scale=-10..10");
     assert_ok(ctx, ferry_domain_new(ctx, "t", FERRY_TARGET, &domain));
     assert_ok(ctx, ferry_domain_add_data(ctx, domain, "r", d));
     assert_int_equal(domain->ratings->n, 2);
@@ -300,7 +301,7 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, ctx_setup, ctx_teardown)
     const struct CMUnitTest tests[] = {
-        T(test_separators), T(test_options), T(test_scale),
+        T(test_separators), T(test_options), T(test_range),
         T(test_wide),       T(test_broken),  T(test_sniffed),
         T(test_round_trip), T(test_memory),  T(test_real_data)};
     return cmocka_run_group_tests_name("ratings_file", tests, NULL, NULL);

@@ -137,7 +137,7 @@ ferry_status ferry_i_ratings_sorted(ferry_ctx *ctx, const ferry_ratings *r,
     FERRY_TRY(ferry_i_ratings_new(ctx, r->n, users, items, &s));
     s->lo = r->lo;
     s->hi = r->hi;
-    s->scaled = r->scaled;
+    s->ranged = r->ranged;
     for (int64_t e = 0; e < r->n; e++) {
         s->user[e] = user[r->user[e]];
         s->item[e] = item[r->item[e]];
