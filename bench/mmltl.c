@@ -170,7 +170,9 @@ static void bench_fit(ferry_ctx *ctx)
         took = cpu_seconds() - start;
         if (took < gemm) gemm = took;
         start = cpu_seconds();
-        need(ctx, ferry_i_mmltl_relation(ctx, xs, M, on, xt, true, &g, &delta));
+        need(ctx,
+             ferry_i_mmltl_relation(ctx, xs, &(ferry_mmltl_labels){xs->rows, M, on, true},
+                                    xt, &g, &delta));
         need(ctx, ferry_i_mmltl_sigma(ctx, g, &sigma));
         const ferry_mmltl p = {g, delta, 30 * sigma / ferry_e(ctx)->dot(ctx, delta, delta),
                                1, 1};

@@ -273,10 +273,10 @@ static void break_model(ferry_ctx *ctx, const char *method, const char *settings
     ferry_dict *dict = NULL, *copy = NULL;
     static const char *const reals[] = {
         "prior",        "prep.fill",      "prep.mean", "prep.inv_sd", "rank.scale",
-        "rank.w",       "rank.threshold", "u",         "latent.mean", "latent.inv_sd",
-        "kernel.gamma", "target.mean",    "centres",   "w",           "distance.scale"};
-    static const char *const ints[] = {"goal", "space.width", "space.used", "prep.scale",
-                                       "count"};
+        "rank.w",       "rank.threshold", "u",         "mean",        "inv_sd",
+        "kernel.gamma", "centres.0",      "w.0",       "scale.0",     "centres.1",
+        "w.1",          "scale.1",        "centres.2", "w.2",         "scale.2"};
+    static const char *const ints[] = {"goal", "space.width", "space.used", "prep.scale"};
     void *loaded = NULL;
 
     assert_ok(ctx, ferry_i_dict_new(ctx, &dict));
@@ -332,8 +332,8 @@ static void test_bad_models(void **state)
         const char *method, *settings, *name, *message;
     } cases[] = {
         {"mmltl", "", "u", "u"},
-        {"mmltl", "", "latent.mean", "latent.mean"},
-        {"mmltl", "", "latent.inv_sd", "latent.inv_sd"},
+        {"mmltl", "", "mean", "mean"},
+        {"mmltl", "", "inv_sd", "inv_sd"},
         {"mmltl", "", "rank.w", "rank.w"},
         {"mmltl", "", "rank.scale", "rank.scale"},
         {"mmltl", "", "rank.threshold", "rank.threshold"},
@@ -341,14 +341,13 @@ static void test_bad_models(void **state)
         {"mmltl", "kernel=rbf", "kernel.gamma", "below 0"},
         {"mmltl", "kernel=rbf", "kernel.x", "7 columns, the model 6 features"},
         {"mmltl", "kernel=rbf", "u", "u"},
-        {"ranksvm", "center=per-domain", "target.mean", "target.mean"},
+        {"ranksvm", "center=per-domain", "mean", "mean"},
         {"ranksvm", "", "rank.w", "rank.w"},
         {"smltl", "", "u", "u"},
         {"smltl", "", "rank.w", "rank.w"},
-        {"lift", "", "count", "entry 0 is 99"},
-        {"lift", "", "centres", "centres"},
-        {"lift", "", "w", "w"},
-        {"lift", "", "distance.scale", "distance.scale"},
+        {"lift", "", "centres.0", "centres.0"},
+        {"lift", "", "w.1", "w.1"},
+        {"lift", "", "scale.0", "scale.0"},
     };
 
     for (int64_t c = 0; c < FERRY_COUNT(cases); c++)

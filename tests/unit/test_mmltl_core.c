@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "golden.h"
+#include "learn/kernel.h"
 #include "methods/mmltl/mmltl.h"
 #include "oracle.h"
 
@@ -47,8 +48,9 @@ static fixture small_data(ferry_ctx *ctx, bool centre)
     assert_ok(ctx, ferry_i_matrix_stack(ctx, 2, parts, &f.both));
     for (int64_t i = 0; i < NS * M; i++)
         f.on[i] = ys_small[i % M][i / M];
-    assert_ok(ctx,
-              ferry_i_mmltl_relation(ctx, f.xs, M, f.on, f.xt, centre, &f.g, &f.delta));
+    assert_ok(ctx, ferry_i_mmltl_relation(
+                       ctx, f.xs, &(ferry_mmltl_labels){f.xs->rows, M, f.on, centre}, f.xt,
+                       &f.g, &f.delta));
     return f;
 }
 
@@ -122,18 +124,17 @@ static void check_sweeps(ferry_ctx *ctx, const ferry_mmltl *p, const json_t *c)
     json_object_foreach(golden_at(c, "iters"), key, want)
     {
         for (int sylvester = 0; sylvester < 2; sylvester++) {
-            double *u0 = golden_array(c, "U0", NULL, NULL), F = 0;
+            double *u0 = golden_array(c, "U0", NULL, NULL);
             ferry_block *u = block_of(ctx, p->g->rows, g, u0),
                         *v = block_of(ctx, p->g->k, g, NULL);
-            int64_t done = 0;
-            bool finish = true;
+            ferry_mmltl_found found;
             assert_ok(ctx, ferry_i_mmltl_sweeps(ctx, p, sylvester, strtol(key, NULL, 10), u,
-                                                v, &done, &F, &finish));
-            assert_int_equal(done, strtol(key, NULL, 10));
-            assert_false(finish);
+                                                v, &found));
+            assert_int_equal(found.sweeps, strtol(key, NULL, 10));
+            assert_false(found.finish);
             golden_close(want, "U", u->data, 1e-8);
             golden_close(want, "V", v->data, 1e-8);
-            assert_close(F, golden_real(want, "F"), 1e-10);
+            assert_close(found.objective, golden_real(want, "F"), 1e-10);
             free(u0);
             ferry_i_block_free(u);
             ferry_i_block_free(v);
@@ -216,28 +217,25 @@ static void test_golden_ref(void **state)
 static ferry_block *kernel_latent(ferry_ctx *ctx, const fixture *f, double gamma, double mu,
                                   bool centre)
 {
-    ferry_block *gr = NULL, *dr = NULL, *map = NULL, *kmap = NULL;
+    const ferry_mmltl_labels y = {NS, M, f->on, centre};
+    ferry_mmltl_kernel k = {0};
     ferry_block *u = NULL, *v = block_of(ctx, M, M, NULL);
     ferry_block *z = block_of(ctx, NS + NT, M, NULL),
                 *again = block_of(ctx, NS + NT, M, NULL);
     ferry_block *b = block_of(ctx, NS + NT, M, NULL);
     ferry_mmltl_found found;
 
-    assert_ok(ctx, ferry_i_mmltl_kernel(ctx, gamma, f->both, NS, M, f->on, centre, &gr, &dr,
-                                        &map, &kmap));
-    const ferry_mmltl p = {gr, dr, mu, 1, 1};
-    u = block_of(ctx, gr->rows, M, NULL);
+    assert_ok(ctx, ferry_i_mmltl_kernel_new(ctx, gamma, f->both, &y, &k));
+    const ferry_mmltl p = {k.g, k.delta, mu, 1, 1};
+    u = block_of(ctx, k.g->rows, M, NULL);
     assert_ok(ctx, ferry_i_mmltl_solve(ctx, &p, 1e-13, 5000, u, v, &found));
     const ferry_small ut = {M, u->rows, u->data};
-    ferry_e(ctx)->bmul(ctx, 1, kmap, &ut, true, 0, z);
-    ferry_e(ctx)->bmul(ctx, 1, map, &ut, true, 0, b);
+    ferry_e(ctx)->bmul(ctx, 1, k.kmap, &ut, true, 0, z);
+    ferry_e(ctx)->bmul(ctx, 1, k.map, &ut, true, 0, b);
     /* new instances: K(X, x) times the coefficients */
-    assert_ok(ctx, ferry_i_mmltl_kernel_mul(ctx, gamma, f->both, f->both, b, again));
+    assert_ok(ctx, ferry_i_kernel_mul(ctx, gamma, f->both, f->both, b, again));
     all_close((NS + NT) * M, again->data, z->data, 1e-9);
-    ferry_i_block_free(gr);
-    ferry_i_block_free(dr);
-    ferry_i_block_free(map);
-    ferry_i_block_free(kmap);
+    ferry_i_mmltl_kernel_clear(&k);
     ferry_i_block_free(u);
     ferry_i_block_free(v);
     ferry_i_block_free(b);
@@ -305,12 +303,10 @@ static void test_numbers_without_files(void **state)
     ferry_block *u = block_of(ctx, D, 2, u0), *v = block_of(ctx, M, 2, NULL);
     ferry_block *u3 = block_of(ctx, D, 3, NULL), *v3 = block_of(ctx, M, 3, NULL);
     ferry_mmltl_found found;
-    int64_t done;
-    double F, *s;
-    bool finish;
+    double *s;
 
-    assert_ok(ctx, ferry_i_mmltl_sweeps(ctx, &p, false, 5, u, v, &done, &F, &finish));
-    assert_close(F, 502.5675477587587, 1e-12);
+    assert_ok(ctx, ferry_i_mmltl_sweeps(ctx, &p, false, 5, u, v, &found));
+    assert_close(found.objective, 502.5675477587587, 1e-12);
     assert_ok(ctx, ferry_i_mmltl_solve(ctx, &q, 1e-13, 1000, u3, v3, &found));
     assert_close(found.objective, 264.83606726746103, 1e-12);
     s = outer(u3, v3);
@@ -484,7 +480,9 @@ static void test_relation(void **state)
     }
     s->nnz = at;
     t = ferry_i_matrix_ref(f.xt);
-    assert_ok(ctx, ferry_i_mmltl_relation(ctx, s, M, f.on, t, true, &g, &delta));
+    assert_ok(ctx,
+              ferry_i_mmltl_relation(ctx, s, &(ferry_mmltl_labels){s->rows, M, f.on, true},
+                                     t, &g, &delta));
     all_close(D * M, g->data, f.g->data, 1e-13);
     all_close(D, delta->data, f.delta->data, 1e-13);
     ferry_i_matrix_free(s);
@@ -492,32 +490,6 @@ static void test_relation(void **state)
     ferry_i_block_free(g);
     ferry_i_block_free(delta);
     clear(&f);
-}
-
-/* Scaling worked into G and delta is scaling the features first. */
-static void test_fold(void **state)
-{
-    ferry_ctx *ctx = *state;
-
-    for (int centre = 0; centre < 2; centre++) {
-        fixture f = small_data(ctx, centre);
-        ferry_prep *prep = NULL;
-        ferry_matrix *xs = NULL, *xt = NULL;
-        ferry_block *g = NULL, *delta = NULL;
-        assert_ok(ctx, ferry_i_prep_fit(ctx, f.xs, FERRY_SCALE_STANDARD, &prep));
-        assert_ok(ctx, ferry_i_prep_apply(ctx, prep, f.xs, &xs));
-        assert_ok(ctx, ferry_i_prep_apply(ctx, prep, f.xt, &xt));
-        assert_ok(ctx, ferry_i_mmltl_relation(ctx, xs, M, f.on, xt, centre, &g, &delta));
-        ferry_i_mmltl_fold(prep, NS, M, f.on, centre, f.g, f.delta);
-        all_close(D * M, f.g->data, g->data, 1e-13);
-        all_close(D, f.delta->data, delta->data, 1e-13);
-        ferry_i_prep_free(prep);
-        ferry_i_matrix_free(xs);
-        ferry_i_matrix_free(xt);
-        ferry_i_block_free(g);
-        ferry_i_block_free(delta);
-        clear(&f);
-    }
 }
 
 static void test_shrink(void **state)
@@ -565,7 +537,7 @@ static void test_gamma(void **state)
         ferry_matrix *x = NULL;
         double gamma = 0;
         assert_ok(ctx, ferry_i_matrix_from_array(ctx, cases[c].x, &x));
-        assert_ok(ctx, ferry_i_mmltl_gamma(ctx, x, &gamma));
+        assert_ok(ctx, ferry_i_kernel_gamma_of(ctx, x, &gamma));
         assert_close(gamma, cases[c].want, 0);
         ferry_i_matrix_free(x);
     }
@@ -587,9 +559,6 @@ static void test_finish_and_cancel(void **state)
     ferry_mmltl_found found;
     ferry_answer answer = FERRY_FINISH;
     ferry_rng rng;
-    int64_t done = 0;
-    double F;
-    bool finish = false;
 
     ferry_i_rng_seed(&rng, 1, 1);
     ferry_ctx_set_progress(ctx, stop_at_two, &answer);
@@ -597,12 +566,12 @@ static void test_finish_and_cancel(void **state)
     assert_int_equal(found.sweeps, 2);
     assert_true(found.finish && !found.converged);
     ferry_i_fill_normal(u, &rng);
-    assert_ok(ctx, ferry_i_mmltl_sweeps(ctx, &p, false, 50, u, v, &done, &F, &finish));
-    assert_true(finish && done == 2);
+    assert_ok(ctx, ferry_i_mmltl_sweeps(ctx, &p, false, 50, u, v, &found));
+    assert_true(found.finish && found.sweeps == 2);
     answer = FERRY_CANCEL;
     assert_int_equal(ferry_i_mmltl_solve(ctx, &p, 1e-13, 1000, u, v, &found),
                      FERRY_ECANCELLED);
-    assert_int_equal(ferry_i_mmltl_sweeps(ctx, &p, true, 50, u, v, &done, &F, &finish),
+    assert_int_equal(ferry_i_mmltl_sweeps(ctx, &p, true, 50, u, v, &found),
                      FERRY_ECANCELLED);
     ferry_i_block_free(u);
     ferry_i_block_free(v);
@@ -613,33 +582,28 @@ static ferry_status everything(ferry_ctx *ctx, void *arg)
 {
     ferry_status st = FERRY_OK;
     const fixture *f = arg;
-    ferry_block *g = NULL, *delta = NULL, *gr = NULL, *dr = NULL, *map = NULL, *kmap = NULL;
-    ferry_block *u = NULL, *v = NULL;
+    const ferry_mmltl_labels y = {NS, M, f->on, true};
+    ferry_mmltl_kernel k = {0};
+    ferry_block *g = NULL, *delta = NULL, *u = NULL, *v = NULL;
     ferry_mmltl_found found;
-    int64_t done;
     double x;
-    bool finish;
 
     FERRY_TRY(ferry_i_block_new(ctx, D, 2, &u));
     FERRY_TRY(ferry_i_block_new(ctx, M, 2, &v));
-    FERRY_TRY(ferry_i_mmltl_relation(ctx, f->xs, M, f->on, f->xt, true, &g, &delta));
+    FERRY_TRY(ferry_i_mmltl_relation(ctx, f->xs, &y, f->xt, &g, &delta));
     FERRY_TRY(ferry_i_mmltl_shrink(ctx, FERRY_SHRINK_SOFT, f->xs, f->xt, delta));
     const ferry_mmltl p = {g, delta, 30, 1, 1};
     FERRY_TRY(ferry_i_mmltl_solve(ctx, &p, 1e-2, 3, u, v, &found));
     FERRY_TRY(oracle_mmltl_gap(ctx, &p, u, v, &x));
-    FERRY_TRY(ferry_i_mmltl_sweeps(ctx, &p, true, 1, u, v, &done, &x, &finish));
-    FERRY_TRY(ferry_i_mmltl_gamma(ctx, f->both, &x));
-    FERRY_TRY(
-        ferry_i_mmltl_kernel(ctx, x, f->both, NS, M, f->on, true, &gr, &dr, &map, &kmap));
+    FERRY_TRY(ferry_i_mmltl_sweeps(ctx, &p, true, 1, u, v, &found));
+    FERRY_TRY(ferry_i_kernel_gamma_of(ctx, f->both, &x));
+    FERRY_TRY(ferry_i_mmltl_kernel_new(ctx, x, f->both, &y, &k));
 done:
     ferry_i_block_free(u);
     ferry_i_block_free(v);
     ferry_i_block_free(g);
     ferry_i_block_free(delta);
-    ferry_i_block_free(gr);
-    ferry_i_block_free(dr);
-    ferry_i_block_free(map);
-    ferry_i_block_free(kmap);
+    ferry_i_mmltl_kernel_clear(&k);
     return st;
 }
 
@@ -665,7 +629,6 @@ int main(void)
         T(test_minimum),
         T(test_degenerate),
         T(test_relation),
-        T(test_fold),
         T(test_shrink),
         T(test_gamma),
         T(test_finish_and_cancel),

@@ -7,7 +7,7 @@
  * Zhang, Wu: LIFT: Multi-Label Learning with Label-Specific Features, IEEE TPAMI 2015. */
 #include <float.h>
 #include <math.h>
-#include <string.h>
+#include <stdio.h>
 
 #include "learn/rows.h"
 #include "methods/shared/ranked.h"
@@ -55,18 +55,6 @@ static void lift_free(void *model)
     ferry_i_free(s->parts);
     ferry_i_base_clear(&s->b);
     ferry_i_free(s);
-}
-
-static ferry_status new_state(ferry_ctx *ctx, state **out)
-{
-    *out = ferry_i_calloc(1, sizeof **out);
-    return *out ? FERRY_OK : ferry_i_nomem(ctx);
-}
-
-static ferry_status new_parts(ferry_ctx *ctx, state *s)
-{
-    s->parts = ferry_i_calloc(s->b.k, sizeof *s->parts);
-    return s->parts ? FERRY_OK : ferry_i_nomem(ctx);
 }
 
 /* Centres of the instances with label k (side 1) or without it, into c. */
@@ -201,13 +189,13 @@ static ferry_status lift_fit(ferry_ctx *ctx, const ferry_task *task, const void 
 
     *out = NULL;
     ferry_i_rng_for(ctx, &rng, "lift");
-    FERRY_TRY(new_state(ctx, &s));
+    FERRY_NEW(ctx, s, 1);
     FERRY_TRY(ferry_i_base_fit(ctx, "lift", task, (ferry_train)o->train, true,
                                (ferry_scaling)o->scale, &s->b, &e));
     FERRY_NEED(ctx, e.x->dense || e.x->cols * e.n <= MOST_CELLS, FERRY_ENEEDS,
                "lift: %lld instances x %lld sparse features are too many to cluster",
                (long long)e.n, (long long)e.x->cols);
-    FERRY_TRY(new_parts(ctx, s));
+    FERRY_NEW(ctx, s->parts, s->b.k);
     for (int64_t k = 0; k < s->b.k; k++) { /* each label is needed: FINISH has no meaning */
         FERRY_TRY(fit_part(ctx, o, &e, s->b.k, k, &rng, &s->parts[k]));
         FERRY_TRY(ferry_i_progress(ctx, "lift", k + 1, s->b.k, NAN, &finish));
@@ -253,54 +241,52 @@ done:
     return st;
 }
 
-/* ---- save and load: the parts one after the other ---- */
+/* ---- save and load: tensors centres.k and w.k of label k ---- */
+
+typedef char part_name[32];
+
+static const char *name_of(part_name name, const char *what, int64_t k)
+{
+    (void)snprintf(name, sizeof(part_name), "%s.%lld", what, (long long)k);
+    return name;
+}
 
 static ferry_status lift_save(ferry_ctx *ctx, const void *model, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
     const state *s = model;
-    const int64_t k = s->b.k, d = ferry_i_space_width(s->b.space);
-    int64_t *count = ferry_i_calloc(k, sizeof *count), total = 0;
-    double *centres = NULL, *w = NULL, *scale = NULL, *c, *v;
+    part_name name;
 
-    FERRY_HAVE(ctx, count);
-    for (int64_t i = 0; i < k; i++)
-        total += count[i] = s->parts[i].centres->rows;
-    c = centres = ferry_i_calloc(total * d, sizeof *centres);
-    v = w = ferry_i_calloc(total + k, sizeof *w);
-    scale = ferry_i_calloc(k, sizeof *scale);
-    FERRY_HAVE(ctx, centres && w && scale);
-    for (int64_t i = 0; i < k; i++) {
-        const part *p = &s->parts[i];
-        memcpy(c, p->centres->data, (size_t)(count[i] * d) * sizeof *c);
-        memcpy(v, p->w, (size_t)(count[i] + 1) * sizeof *v);
-        scale[i] = p->scale;
-        c += count[i] * d;
-        v += count[i] + 1;
-    }
     FERRY_TRY(ferry_i_base_save(ctx, &s->b, dict));
-    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "count", k, count));
-    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "centres", total, d, centres));
-    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "w", 1, total + k, w));
-    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "distance.scale", 1, k, scale));
+    for (int64_t k = 0; k < s->b.k; k++) {
+        const part *p = &s->parts[k];
+        const ferry_block *c = p->centres;
+        FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, name_of(name, "centres", k), c->rows,
+                                         c->k, c->data));
+        FERRY_TRY(
+            ferry_i_dict_put_reals(ctx, dict, name_of(name, "w", k), 1, c->rows + 1, p->w));
+        FERRY_TRY(
+            ferry_i_dict_put_reals(ctx, dict, name_of(name, "scale", k), 1, 1, &p->scale));
+    }
 done:
-    ferry_i_free(scale);
-    ferry_i_free(w);
-    ferry_i_free(centres);
-    ferry_i_free(count);
     return st;
 }
 
-static ferry_status load_part(ferry_ctx *ctx, int64_t count, int64_t d, const double *c,
-                              const double *w, double scale, part *p)
+static ferry_status load_part(ferry_ctx *ctx, const ferry_dict *dict, int64_t k, int64_t d,
+                              part *p)
 {
     ferry_status st = FERRY_OK;
+    const double *data = NULL;
+    int64_t count = -1, one = 1;
+    part_name name;
 
-    p->scale = scale;
-    FERRY_TRY(ferry_i_block_new(ctx, count, d, &p->centres));
-    FERRY_NEW(ctx, p->w, count + 1);
-    if (count * d > 0) memcpy(p->centres->data, c, (size_t)(count * d) * sizeof *c);
-    memcpy(p->w, w, (size_t)(count + 1) * sizeof *w);
+    FERRY_TRY(
+        ferry_i_dict_reals(ctx, dict, name_of(name, "centres", k), &count, &d, &data));
+    FERRY_TRY(ferry_i_dict_block(ctx, dict, name, count, d, &p->centres));
+    FERRY_TRY(
+        ferry_i_dict_reals_copy(ctx, dict, name_of(name, "w", k), 1, count + 1, &p->w));
+    FERRY_TRY(ferry_i_dict_reals(ctx, dict, name_of(name, "scale", k), &one, &one, &data));
+    p->scale = data[0];
 done:
     return st;
 }
@@ -308,29 +294,15 @@ done:
 static ferry_status lift_load(ferry_ctx *ctx, const ferry_dict *dict, void **out)
 {
     ferry_status st = FERRY_OK;
-    const int64_t *count = NULL;
-    const double *centres = NULL, *w = NULL, *scale = NULL;
-    int64_t d = 0, k, total = -1, one = 1, weights, seen = 0;
+    int64_t d = 0;
     state *s = NULL;
 
     *out = NULL;
-    FERRY_TRY(new_state(ctx, &s));
+    FERRY_NEW(ctx, s, 1);
     FERRY_TRY(ferry_i_ranked_base_load(ctx, dict, &s->b, &d));
-    k = s->b.k;
-    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "count", &k, &count));
-    FERRY_TRY(ferry_i_dict_reals(ctx, dict, "centres", &total, &d, &centres));
-    weights = total + k;
-    FERRY_TRY(ferry_i_dict_reals(ctx, dict, "w", &one, &weights, &w));
-    FERRY_TRY(ferry_i_dict_reals(ctx, dict, "distance.scale", &one, &k, &scale));
-    FERRY_TRY(new_parts(ctx, s));
-    for (int64_t i = 0; i < k; i++) {
-        FERRY_NEED(ctx, count[i] >= 0 && count[i] <= total - seen, FERRY_EDATA,
-                   "tensor count: entry %lld is %lld, tensor centres has %lld rows",
-                   (long long)i, (long long)count[i], (long long)total);
-        FERRY_TRY(load_part(ctx, count[i], d, centres + seen * d, w + seen + i, scale[i],
-                            &s->parts[i]));
-        seen += count[i];
-    }
+    FERRY_NEW(ctx, s->parts, s->b.k);
+    for (int64_t k = 0; k < s->b.k; k++)
+        FERRY_TRY(load_part(ctx, dict, k, d, &s->parts[k]));
     *out = s;
     s = NULL;
 done:

@@ -21,25 +21,8 @@ static const ferry_opt ranksvm_opts[] = {
     RANKED_OPTS(ranksvm_options),
 };
 
-typedef struct state {
-    base b;
-    ferry_ranksvm *r;
-    double *mean; /* of the target, or NULL */
-} state;
-
-static void ranksvm_free(void *model)
-{
-    state *s = model;
-
-    if (!s) return;
-    ferry_i_ranksvm_free(s->r);
-    ferry_i_free(s->mean);
-    ferry_i_base_clear(&s->b);
-    ferry_i_free(s);
-}
-
 /* The mean of all target instances that have features. */
-static ferry_status target_mean(ferry_ctx *ctx, const ferry_task *task, state *s)
+static ferry_status target_mean(ferry_ctx *ctx, const ferry_task *task, ranked *s)
 {
     ferry_status st = FERRY_OK;
     const ferry_domain *target = NULL;
@@ -78,8 +61,7 @@ static ferry_status ranksvm_fit(ferry_ctx *ctx, const ferry_task *task, const vo
     const ferry_ranksvm_options learner = {.C = o->C, .epochs = o->epochs, .scale = true};
     examples e = {0};
     double *mean = NULL;
-    state *s = NULL;
-    bool finish = false;
+    ranked *s = NULL;
 
     *out = NULL;
     FERRY_NEW(ctx, s, 1);
@@ -90,63 +72,13 @@ static ferry_status ranksvm_fit(ferry_ctx *ctx, const ferry_task *task, const vo
         FERRY_TRY(ferry_i_column_means(ctx, e.x, mean));
         FERRY_TRY(target_mean(ctx, task, s));
     }
-    FERRY_TRY(ferry_i_ranksvm_fit(ctx, &learner, e.x, mean, s->b.k, e.on, &s->r, &finish));
-    ferry_i_ranked_report(ctx, s->r, finish, rep);
+    FERRY_TRY(ferry_i_ranked_fit(ctx, &learner, e.x, mean, e.on, false, s, rep));
     *out = s;
     s = NULL;
 done:
     ferry_i_free(mean);
     ferry_i_examples_clear(&e);
-    ranksvm_free(s);
-    return st;
-}
-
-static ferry_status ranksvm_predict(ferry_ctx *ctx, const void *model,
-                                    const ferry_domain *d, ferry_prediction *p)
-{
-    ferry_status st = FERRY_OK;
-    const state *s = model;
-    ferry_matrix *x = NULL;
-    int64_t *instance = NULL;
-
-    FERRY_TRY(ferry_i_base_predict_prior(ctx, &s->b, p));
-    FERRY_TRY(ferry_i_base_query(ctx, &s->b, d, &x, &instance));
-    FERRY_TRY(ferry_i_ranked_predict(ctx, s->r, x, s->mean, instance, p));
-done:
-    ferry_i_free(instance);
-    ferry_i_matrix_free(x);
-    return st;
-}
-
-static ferry_status ranksvm_save(ferry_ctx *ctx, const void *model, ferry_dict *dict)
-{
-    ferry_status st = FERRY_OK;
-    const state *s = model;
-
-    FERRY_TRY(ferry_i_base_save(ctx, &s->b, dict));
-    FERRY_TRY(ferry_i_ranked_save(ctx, s->r, dict));
-    if (s->mean)
-        FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "target.mean", 1, s->r->d, s->mean));
-done:
-    return st;
-}
-
-static ferry_status ranksvm_load(ferry_ctx *ctx, const ferry_dict *dict, void **out)
-{
-    ferry_status st = FERRY_OK;
-    int64_t one = 1, d = 0;
-    state *s = ferry_i_calloc(1, sizeof *s);
-
-    *out = NULL;
-    FERRY_HAVE(ctx, s);
-    FERRY_TRY(ferry_i_ranked_base_load(ctx, dict, &s->b, &d));
-    FERRY_TRY(ferry_i_ranked_load(ctx, dict, s->b.k, d, &s->r));
-    if (ferry_i_dict_has(dict, "target.mean"))
-        FERRY_TRY(ferry_i_ranked_reals(ctx, dict, "target.mean", &one, &d, &s->mean));
-    *out = s;
-    s = NULL;
-done:
-    ranksvm_free(s);
+    ferry_i_ranked_free(s);
     return st;
 }
 
@@ -163,8 +95,8 @@ const ferry_method ferry_i_method_ranksvm = {
     .options_size = sizeof(ranksvm_options),
     .fits = ranksvm_fits,
     .fit = ranksvm_fit,
-    .predict = ranksvm_predict,
-    .save = ranksvm_save,
-    .load = ranksvm_load,
-    .free = ranksvm_free,
+    .predict = ferry_i_ranked_predict,
+    .save = ferry_i_ranked_save,
+    .load = ferry_i_ranked_load,
+    .free = ferry_i_ranked_free,
 };

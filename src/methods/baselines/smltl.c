@@ -10,7 +10,6 @@
  * Trans. Circuits and Systems for Video Technology 2010. */
 #include <float.h>
 #include <math.h>
-#include <string.h>
 
 #include "methods/shared/ranked.h"
 
@@ -31,23 +30,6 @@ static const ferry_opt smltl_opts[] = {
     FERRY_OPT(smltl_options, REAL, tol, 1e-6, 0, 1, "relative change to stop at"),
     RANKED_OPTS(smltl_options),
 };
-
-typedef struct state {
-    base b;
-    ferry_block *u; /* d x g: the regressions */
-    ferry_ranksvm *r;
-} state;
-
-static void smltl_free(void *model)
-{
-    state *s = model;
-
-    if (!s) return;
-    ferry_i_block_free(s->u);
-    ferry_i_ranksvm_free(s->r);
-    ferry_i_base_clear(&s->b);
-    ferry_i_free(s);
-}
 
 /* y <- labels over the roots of the sums of their row and column. */
 static void normalise(int64_t n, int64_t m, const uint8_t *on, ferry_block *y)
@@ -127,8 +109,7 @@ static ferry_status smltl_fit(ferry_ctx *ctx, const ferry_task *task, const void
     examples e = {0};
     ferry_block *y = NULL, *l = NULL, *z = NULL;
     ferry_matrix zm;
-    state *s = NULL;
-    bool finish = false;
+    ranked *s = NULL;
 
     *out = NULL;
     FERRY_NEW(ctx, s, 1);
@@ -144,8 +125,7 @@ static ferry_status smltl_fit(ferry_ctx *ctx, const ferry_task *task, const void
     FERRY_TRY(ferry_i_block_new(ctx, e.n, l->k, &z));
     ferry_e(ctx)->mul(ctx, 1, e.x, s->u, 0, z);
     zm = ferry_i_block_matrix(z);
-    FERRY_TRY(ferry_i_ranksvm_fit(ctx, &learner, &zm, NULL, s->b.k, e.on, &s->r, &finish));
-    ferry_i_ranked_report(ctx, s->r, finish, rep);
+    FERRY_TRY(ferry_i_ranked_fit(ctx, &learner, &zm, NULL, e.on, false, s, rep));
     *out = s;
     s = NULL;
 done:
@@ -153,62 +133,7 @@ done:
     ferry_i_block_free(l);
     ferry_i_block_free(y);
     ferry_i_examples_clear(&e);
-    smltl_free(s);
-    return st;
-}
-
-static ferry_status smltl_predict(ferry_ctx *ctx, const void *model, const ferry_domain *d,
-                                  ferry_prediction *p)
-{
-    ferry_status st = FERRY_OK;
-    const state *s = model;
-    ferry_matrix *x = NULL, zm;
-    ferry_block *z = NULL;
-    int64_t *instance = NULL;
-
-    FERRY_TRY(ferry_i_base_predict_prior(ctx, &s->b, p));
-    FERRY_TRY(ferry_i_base_query(ctx, &s->b, d, &x, &instance));
-    FERRY_TRY(ferry_i_block_new(ctx, x->rows, s->u->k, &z));
-    ferry_e(ctx)->mul(ctx, 1, x, s->u, 0, z);
-    zm = ferry_i_block_matrix(z);
-    FERRY_TRY(ferry_i_ranked_predict(ctx, s->r, &zm, NULL, instance, p));
-done:
-    ferry_i_free(instance);
-    ferry_i_block_free(z);
-    ferry_i_matrix_free(x);
-    return st;
-}
-
-static ferry_status smltl_save(ferry_ctx *ctx, const void *model, ferry_dict *dict)
-{
-    ferry_status st = FERRY_OK;
-    const state *s = model;
-
-    FERRY_TRY(ferry_i_base_save(ctx, &s->b, dict));
-    FERRY_TRY(ferry_i_ranked_save(ctx, s->r, dict));
-    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "u", s->u->rows, s->u->k, s->u->data));
-done:
-    return st;
-}
-
-static ferry_status smltl_load(ferry_ctx *ctx, const ferry_dict *dict, void **out)
-{
-    ferry_status st = FERRY_OK;
-    const double *u = NULL;
-    int64_t d = 0, g = -1;
-    state *s = ferry_i_calloc(1, sizeof *s);
-
-    *out = NULL;
-    FERRY_HAVE(ctx, s);
-    FERRY_TRY(ferry_i_ranked_base_load(ctx, dict, &s->b, &d));
-    FERRY_TRY(ferry_i_dict_reals(ctx, dict, "u", &d, &g, &u));
-    FERRY_TRY(ferry_i_block_new(ctx, d, g, &s->u));
-    if (d * g > 0) memcpy(s->u->data, u, (size_t)(d * g) * sizeof *u);
-    FERRY_TRY(ferry_i_ranked_load(ctx, dict, s->b.k, g, &s->r));
-    *out = s;
-    s = NULL;
-done:
-    smltl_free(s);
+    ferry_i_ranked_free(s);
     return st;
 }
 
@@ -225,8 +150,8 @@ const ferry_method ferry_i_method_smltl = {
     .options_size = sizeof(smltl_options),
     .fits = smltl_fits,
     .fit = smltl_fit,
-    .predict = smltl_predict,
-    .save = smltl_save,
-    .load = smltl_load,
-    .free = smltl_free,
+    .predict = ferry_i_ranked_predict,
+    .save = ferry_i_ranked_save,
+    .load = ferry_i_ranked_load,
+    .free = ferry_i_ranked_free,
 };

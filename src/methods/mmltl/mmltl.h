@@ -9,8 +9,7 @@
 #ifndef FERRY_MMLTL_H
 #define FERRY_MMLTL_H
 
-#include "learn/learn.h"
-#include "linalg/linalg.h"
+#include "methods/shared/ranked.h"
 
 typedef struct ferry_mmltl {
     const ferry_block *g;     /* d x m */
@@ -18,7 +17,7 @@ typedef struct ferry_mmltl {
     double mu, g1, g2;        /* mu >= 0, also INFINITY for solve; g1, g2 > 0 */
 } ferry_mmltl;
 
-/* ---- steps (mmltl_steps.c) ---- */
+/* ---- steps (steps.c) ---- */
 
 /* What the steps compute in; made once per problem and rank. */
 typedef struct ferry_mmltl_work {
@@ -53,19 +52,18 @@ double ferry_i_mmltl_objective(ferry_ctx *ctx, const ferry_mmltl *p, ferry_mmltl
 void ferry_i_mmltl_kkt(ferry_ctx *ctx, const ferry_mmltl *p, ferry_mmltl_work *w,
                        const ferry_block *u, const ferry_block *v, double kkt[2]);
 
-/* ---- whole solutions (mmltl_solve.c) ---- */
-
-/* The paper's algorithm from the U given: `sweeps` times V, then U. sylvester: by the
- * reference U step. Stops early when progress says FINISH; *done counts sweeps. */
-ferry_status ferry_i_mmltl_sweeps(ferry_ctx *ctx, const ferry_mmltl *p, bool sylvester,
-                                  int64_t sweeps, ferry_block *u, ferry_block *v,
-                                  int64_t *done, double *objective, bool *finish);
+/* ---- whole solutions (solve.c) ---- */
 
 typedef struct ferry_mmltl_found {
     int64_t sweeps;
     double kkt, objective; /* kkt: relative to |G| */
     bool converged, finish;
 } ferry_mmltl_found;
+/* The paper's algorithm from the U given: `sweeps` times V, then U. sylvester: by the
+ * reference U step. Stops early when progress says FINISH. O(d m g + d g^2) a sweep. */
+ferry_status ferry_i_mmltl_sweeps(ferry_ctx *ctx, const ferry_mmltl *p, bool sylvester,
+                                  int64_t sweeps, ferry_block *u, ferry_block *v,
+                                  ferry_mmltl_found *found);
 /* The minimum, in the span of G and delta, until max(kkt) <= tol |G|: by Newton's method
  * where g does not cut the rank, else by balanced sweeps. U d x g, V m x g for any g:
  * columns by decreasing singular value, the largest |V| of a column positive, zero from the
@@ -77,7 +75,7 @@ ferry_status ferry_i_mmltl_solve(ferry_ctx *ctx, const ferry_mmltl *p, double to
 ferry_status ferry_i_mmltl_solve_plain(ferry_ctx *ctx, const ferry_mmltl *p, double tol,
                                        int64_t max_iter, ferry_block *u, ferry_block *v,
                                        ferry_mmltl_found *found);
-/* Newton's method (mmltl_newton.c) on a problem as it is, mu |delta|^2 > 0, G not 0 and g
+/* Newton's method (newton.c) on a problem as it is, mu |delta|^2 > 0, G not 0 and g
  * not below the rank. Stops unconverged when it gets no further. */
 ferry_status ferry_i_mmltl_newton(ferry_ctx *ctx, const ferry_mmltl *p, ferry_mmltl_work *w,
                                   double tol, int64_t max_iter, ferry_block *u,
@@ -103,41 +101,56 @@ void ferry_i_mmltl_spread(const ferry_mmltl_parts *p, double less, double su, do
 /* Largest singular value of G, by which rho sets mu. */
 ferry_status ferry_i_mmltl_sigma(ferry_ctx *ctx, const ferry_block *g, double *sigma);
 
-/* ---- from data (mmltl_data.c) ---- */
+/* ---- from data (relation.c) ---- */
+
+/* The labels of the source, ns x m in {0, 1}; centre: G is made of features less their
+ * mean. */
+typedef struct ferry_mmltl_labels {
+    int64_t ns, m;
+    const uint8_t *on;
+    bool centre;
+} ferry_mmltl_labels;
+
+/* G and delta of source features xs and target features xt. O(nnz m). */
+ferry_status ferry_i_mmltl_relation(ferry_ctx *ctx, const ferry_matrix *xs,
+                                    const ferry_mmltl_labels *y, const ferry_matrix *xt,
+                                    ferry_block **g, ferry_block **delta);
 
 typedef enum ferry_mmltl_shrink {
     FERRY_SHRINK_NONE,
-    FERRY_SHRINK_JS,
-    FERRY_SHRINK_SOFT
+    FERRY_SHRINK_JS,  /* delta (1 - sum v / |delta|^2)_+: only mu changes by it */
+    FERRY_SHRINK_SOFT /* delta_j (1 - v_j / delta_j^2)_+: the direction, too */
 } ferry_mmltl_shrink;
-
-/* G and delta. on: ns x m. centre: the source's mean is taken off first. */
-ferry_status ferry_i_mmltl_relation(ferry_ctx *ctx, const ferry_matrix *xs, int64_t m,
-                                    const uint8_t *on, const ferry_matrix *xt, bool centre,
-                                    ferry_block **g, ferry_block **delta);
-/* From G and delta of features as they are to those of (x - mean) o inv_sd. */
-void ferry_i_mmltl_fold(const ferry_prep *prep, int64_t ns, int64_t m, const uint8_t *on,
-                        bool centre, ferry_block *g, ferry_block *delta);
-/* With v_j = var_s_j / ns + var_t_j / nt: js delta (1 - sum v / |delta|^2)_+, soft
- * delta_j (1 - v_j / delta_j^2)_+. */
+/* delta less its noise, v_j = var_s_j / ns + var_t_j / nt. */
 ferry_status ferry_i_mmltl_shrink(ferry_ctx *ctx, ferry_mmltl_shrink how,
                                   const ferry_matrix *xs, const ferry_matrix *xt,
                                   ferry_block *delta);
 
-/* A kernel: gamma > 0 exp(-gamma |x - y|^2), gamma 0 the product x'y. */
-/* out (q->rows x k) <- K(q, x) b, by pieces: K itself is never whole. */
-ferry_status ferry_i_mmltl_kernel_mul(ferry_ctx *ctx, double gamma, const ferry_matrix *x,
-                                      const ferry_matrix *q, const ferry_block *b,
-                                      ferry_block *out);
-/* 1 / median of |x - y|^2 over pairs of (at most 500, evenly taken) rows; 1 when 0. */
-ferry_status ferry_i_mmltl_gamma(ferry_ctx *ctx, const ferry_matrix *x, double *gamma);
-/* The same problem in the space of the kernel. With x the ns source rows and then the
- * target's, C = [Es Ys' | 1_s/ns - 1_t/nt] (Es takes the source, less its mean when
- * centre), H = C'K C = E w E': gr and dr are G and delta in coordinates (r x m, r x 1), and
- * latent(x) = Ur' map' k(X, x) with map = C E w^-1/2 (n x r); kmap = K map. */
-ferry_status ferry_i_mmltl_kernel(ferry_ctx *ctx, double gamma, const ferry_matrix *x,
-                                  int64_t ns, int64_t m, const uint8_t *on, bool centre,
-                                  ferry_block **gr, ferry_block **dr, ferry_block **map,
-                                  ferry_block **kmap);
+/* The same problem in the space of a kernel (learn/kernel.h). With x the ns source rows and
+ * then the target's, C = [Es Ys' | 1_s/ns - 1_t/nt] (Es takes the source, less its mean when
+ * centre), H = C'K C = E w E': g and delta are G and delta in coordinates (r x m, r x 1),
+ * and latent(x) = Ur' map' k(X, x) with map = C E w^-1/2 (n x r); kmap = K map. O(n^2 (d +
+ * m)). To be cleared in any case. */
+typedef struct ferry_mmltl_kernel {
+    ferry_block *g, *delta, *map, *kmap;
+} ferry_mmltl_kernel;
+ferry_status ferry_i_mmltl_kernel_new(ferry_ctx *ctx, double gamma, const ferry_matrix *x,
+                                      const ferry_mmltl_labels *y, ferry_mmltl_kernel *out);
+void ferry_i_mmltl_kernel_clear(ferry_mmltl_kernel *k);
+
+/* ---- the model (model.c) ---- */
+
+/* latent(x) = (U'x - mean) o inv_sd, or with a kernel (coef'k(X, x) - mean) o inv_sd; u of
+ * the first part holds U (d x g) or coef (n x g). */
+typedef struct ferry_mmltl_model {
+    ranked r;        /* first: what methods share that end in a RankSVM */
+    ferry_matrix *x; /* the instances of the kernel, or NULL */
+    double gamma;    /* of the kernel */
+} ferry_mmltl_model;
+ferry_status ferry_i_mmltl_predict(ferry_ctx *ctx, const void *model, const ferry_domain *d,
+                                   ferry_prediction *p);
+ferry_status ferry_i_mmltl_save(ferry_ctx *ctx, const void *model, ferry_dict *dict);
+ferry_status ferry_i_mmltl_load(ferry_ctx *ctx, const ferry_dict *dict, void **out);
+void ferry_i_mmltl_model_free(void *model);
 
 #endif

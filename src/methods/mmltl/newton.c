@@ -28,14 +28,14 @@ typedef struct newton {
     int64_t m;
     double a, c, tau;
     ferry_block *fixed; /* r x m: sqrt(g1) (I - dhat dhat') G */
-    double *dhat;       /* r */
+    double *dhat;       /* r; all vectors are one piece of memory that begins here */
     double *b;          /* m */
     double *x;          /* m: where we are */
     double *start;      /* m: where the step began */
     double *step;       /* m */
+    double *rest;       /* m: the gradient outside the coordinates R */
     ferry_mmltl_parts q;
     double *xr, *f, *grad; /* q: R'x, f, the gradient in the coordinates R */
-    double *rest;          /* m: the gradient outside them */
     double psi, size;      /* Psi, |gradient| */
     ferry_small *jacobian, *rhs;
 } newton;
@@ -44,14 +44,6 @@ static void free_newton(newton *z)
 {
     ferry_i_block_free(z->fixed);
     ferry_i_free(z->dhat);
-    ferry_i_free(z->b);
-    ferry_i_free(z->x);
-    ferry_i_free(z->start);
-    ferry_i_free(z->step);
-    ferry_i_free(z->xr);
-    ferry_i_free(z->f);
-    ferry_i_free(z->grad);
-    ferry_i_free(z->rest);
     ferry_i_mmltl_parts_clear(&z->q);
     ferry_i_small_free(z->jacobian);
     ferry_i_small_free(z->rhs);
@@ -93,17 +85,11 @@ static ferry_status new_newton(ferry_ctx *ctx, const ferry_mmltl *p, double delt
     FERRY_TRY(ferry_i_block_new(ctx, r, m, &z->fixed));
     FERRY_TRY(ferry_i_small_new(ctx, z->q.q, z->q.q, &z->jacobian));
     FERRY_TRY(ferry_i_small_new(ctx, z->q.q, 1, &z->rhs));
-    z->dhat = ferry_i_calloc(r, sizeof(double));
-    z->b = ferry_i_calloc(m, sizeof(double));
-    z->x = ferry_i_calloc(m, sizeof(double));
-    z->start = ferry_i_calloc(m, sizeof(double));
-    z->step = ferry_i_calloc(m, sizeof(double));
-    z->rest = ferry_i_calloc(m, sizeof(double));
-    z->xr = ferry_i_calloc(z->q.q, sizeof(double));
-    z->f = ferry_i_calloc(z->q.q, sizeof(double));
-    z->grad = ferry_i_calloc(z->q.q, sizeof(double));
-    FERRY_HAVE(ctx, z->dhat && z->b && z->x && z->start && z->step && z->rest && z->xr &&
-                        z->f && z->grad);
+    FERRY_NEW(ctx, z->dhat, r + 5 * m + 3 * z->q.q);
+    double **part[] = {&z->b,    &z->x,  &z->start, &z->step,
+                       &z->rest, &z->xr, &z->f,     &z->grad};
+    for (int64_t i = 0; i < FERRY_COUNT(part); i++)
+        *part[i] = z->dhat + r + (i < 5 ? i * m : 5 * m + (i - 5) * z->q.q);
     begin(z, delta2);
 done:
     return st;

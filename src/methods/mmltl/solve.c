@@ -17,23 +17,23 @@
 
 ferry_status ferry_i_mmltl_sweeps(ferry_ctx *ctx, const ferry_mmltl *p, bool sylvester,
                                   int64_t sweeps, ferry_block *u, ferry_block *v,
-                                  int64_t *done_sweeps, double *objective, bool *finish)
+                                  ferry_mmltl_found *found)
 {
     ferry_status st = FERRY_OK;
     ferry_mmltl_work *w = NULL;
 
-    *done_sweeps = 0;
-    *finish = false;
+    *found = (ferry_mmltl_found){0};
     FERRY_TRY(ferry_i_mmltl_work_new(ctx, p, u->k, &w));
-    for (int64_t s = 0; s < sweeps && !*finish; s++) {
-        FERRY_TRY(ferry_i_mmltl_v_step(ctx, p, w, u, v));
+    while (found->sweeps < sweeps && !found->finish) {
+        FERRY_TRY(ferry_i_mmltl_v_step(ctx, p, w, u, v)); /* (9) */
         if (sylvester)
-            FERRY_TRY(ferry_i_mmltl_u_step_sylvester(ctx, p, v, u));
+            FERRY_TRY(ferry_i_mmltl_u_step_sylvester(ctx, p, v, u)); /* (11) */
         else
             FERRY_TRY(ferry_i_mmltl_u_step(ctx, p, w, v, u));
-        *objective = ferry_i_mmltl_objective(ctx, p, w, u, v);
-        ++*done_sweeps;
-        FERRY_TRY(ferry_i_progress(ctx, "mmltl", s + 1, sweeps, *objective, finish));
+        found->objective = ferry_i_mmltl_objective(ctx, p, w, u, v); /* (7) */
+        found->sweeps++;
+        FERRY_TRY(ferry_i_progress(ctx, "mmltl", found->sweeps, sweeps, found->objective,
+                                   &found->finish));
     }
 done:
     ferry_i_mmltl_work_free(w);

@@ -9,10 +9,9 @@
 #include "methods/shared/gp.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "methods/mmltl/mmltl.h"
+#include "learn/kernel.h"
 
 #define NOISE_BRIDGE 1.0
 #define NOISE_TARGET 0.3
@@ -29,25 +28,7 @@ void ferry_i_gp_free(ttl_gp *m)
     ferry_i_free(m);
 }
 
-/* S <- |x_i - x_j|^2. What is hardly sparse is multiplied as a dense matrix. */
-static ferry_status distances(ferry_ctx *ctx, const ferry_matrix *x, ferry_small *s)
-{
-    ferry_status st = FERRY_OK;
-    ferry_matrix *dense = NULL;
-
-    if (20 * x->nnz > x->rows * x->cols) FERRY_TRY(ferry_i_matrix_densify(ctx, x, &dense));
-    ferry_e(ctx)->xxt(ctx, dense ? dense : x, s);
-    for (int64_t j = 0; j < s->cols; j++)
-        for (int64_t i = j + 1; i < s->rows; i++)
-            FERRY_AT(s, i, j) = FERRY_AT(s, j, i) =
-                fmax(FERRY_AT(s, i, i) + FERRY_AT(s, j, j) - 2 * FERRY_AT(s, i, j), 0);
-    for (int64_t i = 0; i < s->rows; i++)
-        FERRY_AT(s, i, i) = 0;
-done:
-    ferry_i_matrix_free(dense);
-    return st;
-}
-
+/* s <- factor exp(-gamma s) + ridge I, of squared distances s. */
 static void to_kernel(double gamma, double factor, double ridge, ferry_small *s)
 {
     for (int64_t e = 0; e < s->rows * s->cols; e++)
@@ -56,44 +37,17 @@ static void to_kernel(double gamma, double factor, double ridge, ferry_small *s)
         FERRY_AT(s, i, i) += ridge;
 }
 
-static int by_size(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-/* The median of the entries below the diagonal; 1 when it is 0 or there are none. */
-static ferry_status median(ferry_ctx *ctx, const ferry_small *s, double *out)
-{
-    const int64_t n = s->rows * (s->rows - 1) / 2;
-    double *all = ferry_i_calloc(n, sizeof *all);
-    int64_t at = 0;
-
-    if (!all) return ferry_i_nomem(ctx);
-    for (int64_t j = 0; j < s->cols; j++)
-        for (int64_t i = j + 1; i < s->rows; i++)
-            all[at++] = FERRY_AT(s, i, j);
-    qsort(all, (size_t)n, sizeof *all, by_size);
-    *out = n > 0 ? 0.5 * (all[(n - 1) / 2] + all[n / 2]) : 0;
-    if (*out == 0) *out = 1;
-    ferry_i_free(all);
-    return FERRY_OK;
-}
-
 /* The bridge's part: zbar, alpha, gamma. */
 static ferry_status fit_bridge(ferry_ctx *ctx, const ferry_block *g, ttl_gp *m)
 {
     ferry_status st = FERRY_OK;
     const int64_t n = m->p->rows, c = g->k;
     ferry_small *k = NULL, *z = NULL;
-    double s = 1;
 
     FERRY_TRY(ferry_i_small_new(ctx, n, n, &k));
     FERRY_TRY(ferry_i_small_new(ctx, n, c, &z));
-    FERRY_TRY(distances(ctx, m->p, k));
-    FERRY_TRY(median(ctx, k, &s));
-    m->gamma = 1 / s;
+    FERRY_TRY(ferry_i_kernel_distances(ctx, m->p, k));
+    FERRY_TRY(ferry_i_kernel_gamma(ctx, k, &m->gamma));
     to_kernel(m->gamma, 1, NOISE_BRIDGE, k);
     FERRY_TRY(ferry_e(ctx)->chol(ctx, k));
     for (int64_t i = 0; i < n; i++)
@@ -120,7 +74,7 @@ static ferry_status bridge_mean(ferry_ctx *ctx, const ttl_gp *m, const ferry_mat
 {
     ferry_status st = FERRY_OK;
 
-    FERRY_TRY(ferry_i_mmltl_kernel_mul(ctx, m->gamma, m->p, x, m->alpha, f));
+    FERRY_TRY(ferry_i_kernel_mul(ctx, m->gamma, m->p, x, m->alpha, f));
     for (int64_t i = 0; i < f->rows; i++)
         for (int64_t j = 0; j < f->k; j++)
             FERRY_ROW(f, i)[j] += m->zbar[j];
@@ -182,7 +136,7 @@ static ferry_status fit_gate(ferry_ctx *ctx, const int32_t *y, ttl_gp *m)
     FERRY_TRY(ferry_i_small_new(ctx, n, c, &w.r));
     FERRY_TRY(ferry_i_block_new(ctx, n, c, &w.m_l));
     FERRY_TRY(ferry_i_block_new(ctx, n, c, &m->beta));
-    FERRY_TRY(distances(ctx, m->l, w.d2));
+    FERRY_TRY(ferry_i_kernel_distances(ctx, m->l, w.d2));
     FERRY_TRY(bridge_mean(ctx, m, m->l, w.m_l));
     for (int64_t t = 0; t < FERRY_COUNT(grid); t++) {
         FERRY_TRY(gate_solve(ctx, m, y, grid[t][0], grid[t][1], &w));
@@ -210,13 +164,13 @@ static ferry_status gp_new(ferry_ctx *ctx, int64_t c, ferry_matrix *p, ferry_mat
                            ttl_gp **out)
 {
     ferry_status st = FERRY_OK;
-    ttl_gp *m = ferry_i_calloc(1, sizeof *m);
+    ttl_gp *m = NULL;
 
-    *out = m;
-    if (!m) FERRY_TRY(ferry_i_nomem(ctx));
+    *out = NULL;
+    FERRY_NEW(ctx, m, 1);
+    *out = m; /* the caller's in any case */
     m->a = 1;
-    m->zbar = ferry_i_calloc(c, sizeof *m->zbar);
-    if (!m->zbar) FERRY_TRY(ferry_i_nomem(ctx));
+    FERRY_NEW(ctx, m->zbar, c);
     m->p = ferry_i_matrix_ref(p);
     if (l) m->l = ferry_i_matrix_ref(l);
     FERRY_TRY(ferry_i_block_new(ctx, p->rows, c, &m->alpha));
@@ -254,7 +208,7 @@ ferry_status ferry_i_gp_apply(ferry_ctx *ctx, const ttl_gp *m, const ferry_matri
     FERRY_TRY(bridge_mean(ctx, m, x, f));
     if (!m->l) goto done;
     FERRY_TRY(ferry_i_block_new(ctx, f->rows, f->k, &own));
-    FERRY_TRY(ferry_i_mmltl_kernel_mul(ctx, m->gamma, m->l, x, m->beta, own));
+    FERRY_TRY(ferry_i_kernel_mul(ctx, m->gamma, m->l, x, m->beta, own));
     ferry_e(ctx)->axpby(ctx, 1, own, m->a, f);
 done:
     ferry_i_block_free(own);
@@ -286,17 +240,12 @@ static ferry_status load_side(ferry_ctx *ctx, const ferry_dict *dict, const char
                               ferry_block **b)
 {
     ferry_status st = FERRY_OK;
-    const double *data = NULL;
-    int64_t rows;
 
     FERRY_TRY(ferry_i_dict_matrix(ctx, dict, name, x));
     FERRY_NEED(ctx, (*x)->cols == cols && !(*x)->dense, FERRY_EDATA,
                "tensor %s has %lld columns, expected %lld of a sparse matrix", name,
                (long long)(*x)->cols, (long long)cols);
-    rows = (*x)->rows;
-    FERRY_TRY(ferry_i_dict_reals(ctx, dict, block, &rows, &c, &data));
-    if (!*b) FERRY_TRY(ferry_i_block_new(ctx, rows, c, b));
-    memcpy((*b)->data, data, (size_t)(rows * c) * sizeof *data);
+    FERRY_TRY(ferry_i_dict_block(ctx, dict, block, (*x)->rows, c, b));
 done:
     return st;
 }
@@ -305,20 +254,17 @@ ferry_status ferry_i_gp_load(ferry_ctx *ctx, const ferry_dict *dict, int64_t c,
                              int64_t cols, ttl_gp **out)
 {
     ferry_status st = FERRY_OK;
-    ttl_gp *m = ferry_i_calloc(1, sizeof *m);
-    const double *facts = NULL, *mean = NULL;
+    ttl_gp *m = NULL;
+    const double *facts = NULL;
     int64_t one = 1, two = 2;
 
     *out = NULL;
-    if (!m) FERRY_TRY(ferry_i_nomem(ctx));
+    FERRY_NEW(ctx, m, 1);
     FERRY_TRY(ferry_i_dict_reals(ctx, dict, "gp", &one, &two, &facts));
-    FERRY_TRY(ferry_i_dict_reals(ctx, dict, "gp.mean", &one, &c, &mean));
     FERRY_NEED(ctx, facts[0] > 0, FERRY_EDATA, "tensor gp: gamma is %g", facts[0]);
     m->gamma = facts[0];
     m->a = facts[1];
-    m->zbar = ferry_i_calloc(c, sizeof *m->zbar);
-    if (!m->zbar) FERRY_TRY(ferry_i_nomem(ctx));
-    memcpy(m->zbar, mean, (size_t)c * sizeof *mean);
+    FERRY_TRY(ferry_i_dict_reals_copy(ctx, dict, "gp.mean", 1, c, &m->zbar));
     FERRY_TRY(load_side(ctx, dict, "gp.bridge", "gp.alpha", c, cols, &m->p, &m->alpha));
     if (ferry_i_dict_has(dict, "gp.labelled"))
         FERRY_TRY(load_side(ctx, dict, "gp.labelled", "gp.beta", c, cols, &m->l, &m->beta));

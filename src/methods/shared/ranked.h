@@ -1,4 +1,5 @@
-/* What methods share that end in a RankSVM: predicting with it, saving and loading it. */
+/* What methods share that end in a RankSVM, on features or on latent features of them:
+ * fitting it, labelling new instances, the model's file. */
 #ifndef FERRY_RANKED_H
 #define FERRY_RANKED_H
 
@@ -14,27 +15,46 @@
     FERRY_OPT_ONE_OF(T, scale, "auto|none|standard|l2", "none",                            \
                      "scale features first; auto: l2 for counts, else standard")
 
+/* The model: label sets from z = (U'x - mean) o inv_sd. */
+typedef struct ranked {
+    base b;
+    ferry_block *u; /* d x g; NULL: z are the features themselves, less mean ... */
+    double *mean;   /* ... (g or d), or NULL: 0 */
+    double *inv_sd; /* g, or NULL: 1 */
+    ferry_ranksvm *r;
+} ranked;
+
 /* A dense matrix over the block's numbers, which it does not own. */
 ferry_matrix ferry_i_block_matrix(const ferry_block *b);
 /* means (d) <- means of the columns of x; 0 without rows. */
 ferry_status ferry_i_column_means(ferry_ctx *ctx, const ferry_matrix *x, double *means);
 
-/* Scores and sets for rows x, which are the instances instance[]. */
-ferry_status ferry_i_ranked_predict(ferry_ctx *ctx, const ferry_ranksvm *r,
-                                    const ferry_matrix *x, const double *mean,
-                                    const int64_t *instance, ferry_prediction *p);
-ferry_status ferry_i_ranked_save(ferry_ctx *ctx, const ferry_ranksvm *r, ferry_dict *dict);
+/* Fit the RankSVM on z (less mean, which may be NULL) with labels on (n x k), and tell where
+ * it ended. stopped: progress has said FINISH before. */
+ferry_status ferry_i_ranked_fit(ferry_ctx *ctx, const ferry_ranksvm_options *o,
+                                const ferry_matrix *z, const double *mean,
+                                const uint8_t *on, bool stopped, ranked *s,
+                                ferry_report *rep);
+/* z <- (z - mean) o inv_sd. */
+void ferry_i_ranked_standardise(const ranked *s, ferry_block *z);
+/* Scores and sets for rows z, which are the instances instance[] of p. */
+ferry_status ferry_i_ranked_label(ferry_ctx *ctx, const ranked *s, const ferry_matrix *z,
+                                  const double *mean, const int64_t *instance,
+                                  ferry_prediction *p);
+void ferry_i_ranked_clear(ranked *s);
+ferry_status ferry_i_ranked_put(ferry_ctx *ctx, const ranked *s, ferry_dict *dict);
+/* rows: of U, -1: as many as features. */
+ferry_status ferry_i_ranked_get(ferry_ctx *ctx, const ferry_dict *dict, int64_t rows,
+                                ranked *s);
+
+/* The hooks of a method whose state is nothing but a ranked. */
+ferry_status ferry_i_ranked_predict(ferry_ctx *ctx, const void *model,
+                                    const ferry_domain *d, ferry_prediction *p);
+ferry_status ferry_i_ranked_save(ferry_ctx *ctx, const void *model, ferry_dict *dict);
+ferry_status ferry_i_ranked_load(ferry_ctx *ctx, const ferry_dict *dict, void **out);
+void ferry_i_ranked_free(void *model);
 /* ferry_i_base_load, of a model with features and sets of labels; d: how many features. */
 ferry_status ferry_i_ranked_base_load(ferry_ctx *ctx, const ferry_dict *dict, base *b,
                                       int64_t *d);
-/* m labels and d features as the rest of the model says. */
-ferry_status ferry_i_ranked_load(ferry_ctx *ctx, const ferry_dict *dict, int64_t m,
-                                 int64_t d, ferry_ranksvm **out);
-/* A copy of the rows x cols tensor (-1: any, and told). */
-ferry_status ferry_i_ranked_reals(ferry_ctx *ctx, const ferry_dict *dict, const char *name,
-                                  int64_t *rows, int64_t *cols, double **out);
-/* Where the fit ended, for the report. */
-void ferry_i_ranked_report(ferry_ctx *ctx, const ferry_ranksvm *r, bool finish,
-                           ferry_report *rep);
 
 #endif
