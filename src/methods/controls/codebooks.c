@@ -1,4 +1,14 @@
-/* What the controls put into a codebook (codebooks.h). */
+/* The controls of codebook transfer: mindtl with something else in its codebooks
+ * (codebooks.h). What they reach does not come from a source.
+ *
+ *   random-codebook    random numbers: the flexible groups alone
+ *   shuffled-codebook  the entries of each codebook change places: the same numbers, no
+ *                      pattern. The evaluation judges mindtl against it, since the
+ *                      difference is what was carried over
+ *   additive-grid      mode paper with one codebook that has seen no source, the level of a
+ *                      user plus that of an item. It does better on MovieLens than every
+ *                      codebook that was transferred in rating units: what these carry is a
+ *                      bias model */
 #include "methods/controls/codebooks.h"
 
 #include <math.h>
@@ -71,3 +81,65 @@ void ferry_i_codebook_grid(ferry_ctx *ctx, codebook_mode mode, const ferry_ratin
         b->r[i] = fmin(fmax(lo + (hi - lo) * (0.625 + q / 4), lo), hi);
     }
 }
+
+/* ---- descriptors ---- */
+
+static const ferry_opt all_opts[] = {CODEBOOK_OPTS_ALL}, hard_opts[] = {CODEBOOK_OPTS};
+
+static codebook_options random_settings(const void *options)
+{
+    codebook_options o = *(const codebook_options *)options;
+
+    o.as = "random-codebook";
+    o.control = ferry_i_codebook_random;
+    return o;
+}
+
+static codebook_options shuffled_settings(const void *options)
+{
+    codebook_options o = *(const codebook_options *)options;
+
+    o.as = "shuffled-codebook";
+    o.control = ferry_i_codebook_shuffle;
+    return o;
+}
+
+static codebook_options grid_settings(const void *options)
+{
+    codebook_options o = *(const codebook_options *)options;
+
+    o.as = "additive-grid";
+    o.control = ferry_i_codebook_grid;
+    o.mode = MODE_PAPER;
+    o.lambda = LAMBDA_SIMPLEX;
+    o.sourceless = true;
+    return o;
+}
+
+CODEBOOK_RUN_AS(random)
+CODEBOOK_RUN_AS(shuffled)
+CODEBOOK_RUN_AS(grid)
+
+const ferry_method ferry_i_method_random_codebook = {
+    .name = "random-codebook",
+    .summary = "mindtl with random numbers as codebooks",
+    .kind = FERRY_KIND_CONTROL,
+    .needs = FERRY_NEED_RATINGS | FERRY_NEED_SOURCE,
+    CODEBOOK_METHOD(all_opts, random_fits, random_fit),
+};
+
+const ferry_method ferry_i_method_shuffled_codebook = {
+    .name = "shuffled-codebook",
+    .summary = "mindtl with the entries of its codebooks shuffled",
+    .kind = FERRY_KIND_CONTROL,
+    .needs = FERRY_NEED_RATINGS | FERRY_NEED_SOURCE,
+    CODEBOOK_METHOD(all_opts, shuffled_fits, shuffled_fit),
+};
+
+const ferry_method ferry_i_method_additive_grid = {
+    .name = "additive-grid",
+    .summary = "a codebook that has seen no source: user level plus item level",
+    .kind = FERRY_KIND_CONTROL,
+    .needs = FERRY_NEED_RATINGS,
+    CODEBOOK_METHOD(hard_opts, grid_fits, grid_fit),
+};

@@ -197,12 +197,6 @@ const ferry_method ferry_i_method_mindtl = {
         "Using Multiple Rating Patterns Approximation, WSDM 2018",
     .kind = FERRY_KIND_TRANSFER,
     .control = "shuffled-codebook",
-    .goals = FERRY_RATE,
     .needs = FERRY_NEED_RATINGS | FERRY_NEED_SOURCE,
-    .options = mindtl_opts,
-    .n_options = FERRY_COUNT(mindtl_opts),
-    .options_size = sizeof(codebook_options),
-    .fits = mindtl_fits,
-    .fit = mindtl_fit,
-    FERRY_RATING_MODEL,
+    CODEBOOK_METHOD(mindtl_opts, mindtl_fits, mindtl_fit),
 };

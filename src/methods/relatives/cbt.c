@@ -9,7 +9,7 @@
 
 static const ferry_opt cbt_opts[] = {CODEBOOK_OPTS};
 
-static codebook_options settings(const void *options)
+static codebook_options cbt_settings(const void *options)
 {
     codebook_options o = *(const codebook_options *)options;
 
@@ -20,19 +20,13 @@ static codebook_options settings(const void *options)
     return o;
 }
 
-CODEBOOK_RUN_AS(settings)
+CODEBOOK_RUN_AS(cbt)
 
 const ferry_method ferry_i_method_cbt = {
     .name = "cbt",
     .summary = "codebook transfer: the rating pattern of the first source, hard groups",
     .reference = "Li, Yang and Xue, Can Movies and Books Collaborate?, IJCAI 2009",
     .kind = FERRY_KIND_TRANSFER,
-    .goals = FERRY_RATE,
     .needs = FERRY_NEED_RATINGS | FERRY_NEED_SOURCE,
-    .options = cbt_opts,
-    .n_options = FERRY_COUNT(cbt_opts),
-    .options_size = sizeof(codebook_options),
-    .fits = run_fits,
-    .fit = run_fit,
-    FERRY_RATING_MODEL,
+    CODEBOOK_METHOD(cbt_opts, cbt_fits, cbt_fit),
 };

@@ -9,7 +9,7 @@
 
 static const ferry_opt talmud_opts[] = {CODEBOOK_OPTS};
 
-static codebook_options settings(const void *options)
+static codebook_options talmud_settings(const void *options)
 {
     codebook_options o = *(const codebook_options *)options;
 
@@ -19,19 +19,13 @@ static codebook_options settings(const void *options)
     return o;
 }
 
-CODEBOOK_RUN_AS(settings)
+CODEBOOK_RUN_AS(talmud)
 
 const ferry_method ferry_i_method_talmud = {
     .name = "talmud",
     .summary = "rating patterns of all sources, hard groups, least-squares weights",
     .reference = "Moreno, Shapira, Rokach and Shani, TALMUD, CIKM 2012",
     .kind = FERRY_KIND_TRANSFER,
-    .goals = FERRY_RATE,
     .needs = FERRY_NEED_RATINGS | FERRY_NEED_SOURCE,
-    .options = talmud_opts,
-    .n_options = FERRY_COUNT(talmud_opts),
-    .options_size = sizeof(codebook_options),
-    .fits = run_fits,
-    .fit = run_fit,
-    FERRY_RATING_MODEL,
+    CODEBOOK_METHOD(talmud_opts, talmud_fits, talmud_fit),
 };

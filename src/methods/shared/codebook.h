@@ -82,21 +82,25 @@ typedef struct codebook_options {
         FERRY_OPT(codebook_options, REAL, hold, 0.1, 0, 0.5,                               \
                   "mode ferry: share of ratings held out to weigh the sources")
 
-/* fits() and fit() of a descriptor that is mindtl after o = settings(options). */
-#define CODEBOOK_RUN_AS(settings)                                                          \
-    static ferry_status run_fits(ferry_ctx *ctx, const ferry_task *task,                   \
-                                 const void *options)                                      \
+/* name_fits() and name_fit() of a method that is mindtl after o = name_settings(options). */
+#define CODEBOOK_RUN_AS(name)                                                              \
+    static ferry_status name##_fits(ferry_ctx *ctx, const ferry_task *task,                \
+                                    const void *options)                                   \
     {                                                                                      \
-        const codebook_options o = settings(options);                                      \
-                                                                                           \
+        const codebook_options o = name##_settings(options);                               \
         return ferry_i_method_find("mindtl")->fits(ctx, task, &o);                         \
     }                                                                                      \
-    static ferry_status run_fit(ferry_ctx *ctx, const ferry_task *task,                    \
-                                const void *options, void **state, ferry_report *rep)      \
+    static ferry_status name##_fit(ferry_ctx *ctx, const ferry_task *task,                 \
+                                   const void *options, void **state, ferry_report *rep)   \
     {                                                                                      \
-        const codebook_options o = settings(options);                                      \
-                                                                                           \
+        const codebook_options o = name##_settings(options);                               \
         return ferry_i_method_find("mindtl")->fit(ctx, task, &o, state, rep);              \
     }
+
+/* What the descriptors of all of them have in common. */
+#define CODEBOOK_METHOD(table, its_fits, its_fit)                                          \
+    .goals = FERRY_RATE, .options = table, .n_options = FERRY_COUNT(table),                \
+    .options_size = sizeof(codebook_options), .fits = its_fits, .fit = its_fit,            \
+    FERRY_RATING_MODEL
 
 #endif
