@@ -274,7 +274,7 @@ static void slow_codes(ferry_ctx *ctx, const codes *c, int64_t out, double alpha
             const int32_t p = c->offline[i].cls, q = c->offline[j].cls;
             const double o = c->o[p] > 0 ? c->o[p] : count[p], w = count[p] + o / 2;
             for (int64_t e = 0; e < c->d; e++)
-                FERRY_AT(m, a, b) += c->offline[i].x.value[e] * c->offline[j].x.value[e];
+                FERRY_AT(m, a, b) += c->offline[i].x->dense[e] * c->offline[j].x->dense[e];
             FERRY_AT(m, a, b) += alpha * ((i == j) / w + (p == q ? 2 / (w * o) : 0));
             b++;
         }
@@ -287,7 +287,7 @@ static void slow_codes(ferry_ctx *ctx, const codes *c, int64_t out, double alpha
         double dot = 0;
         if (i == out) continue;
         for (int64_t e = 0; e < c->d; e++)
-            dot += c->offline[i].x.value[e] * x[e];
+            dot += c->offline[i].x->dense[e] * x[e];
         for (int64_t p = 0; p < k; p++)
             f[p] += dot * FERRY_AT(y, a, p);
         a++;
@@ -320,7 +320,7 @@ static void test_codes(void **state)
         for (int64_t a = 0; a < FERRY_COUNT(grid); a++) {
             int64_t wrong = 0;
             for (int64_t i = 0; i < 14; i++) {
-                slow_codes(ctx, &c, i, grid[a], c.offline[i].x.value, f);
+                slow_codes(ctx, &c, i, grid[a], c.offline[i].x->dense, f);
                 wrong += ferry_i_argmax(3, f) != i % 3;
             }
             if (wrong < least) best = grid[a];
@@ -397,7 +397,7 @@ static void test_ring(void **state)
         }
         assert_int_equal(c.n_ring, keep);
         for (int64_t i = 0; i < keep; i++)
-            assert_close(c.ring[(c.first + i) % 3].x.value[0], 42. + (double)i, 0);
+            assert_close(c.ring[(c.first + i) % 3].x->value[0], 42. + (double)i, 0);
         assert_int_equal(c.labels, 46);
         ferry_i_codes_clear(&c);
     }

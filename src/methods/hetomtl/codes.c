@@ -2,6 +2,7 @@
 #include "methods/hetomtl/hetomtl.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Labels to have before the first solution. */
@@ -9,9 +10,8 @@ enum { FIRST = 10 };
 
 static void row_free(codes_row *r)
 {
-    ferry_i_free((void *)(uintptr_t)r->x.index);
-    ferry_i_free((void *)(uintptr_t)r->x.value);
-    *r = (codes_row){0};
+    ferry_i_matrix_free(r->x);
+    r->x = NULL;
 }
 
 /* A copy, sparse or dense as the others. */
@@ -20,23 +20,21 @@ static ferry_status row_new(ferry_ctx *ctx, const codes *c, const ferry_row *x, 
 {
     ferry_status st = FERRY_OK;
     int64_t n = 0;
-    double *value = ferry_i_calloc(c->sparse ? x->n : c->d, sizeof *value);
-    int32_t *index = c->sparse ? ferry_i_calloc(x->n, sizeof *index) : NULL;
 
-    *out = (codes_row){{0, index, value}, cls};
-    FERRY_HAVE(ctx, value && (index || !c->sparse));
+    *out = (codes_row){NULL, cls};
+    FERRY_TRY(c->sparse ? ferry_i_matrix_csr(ctx, 1, c->d, x->n, &out->x)
+                        : ferry_i_matrix_dense(ctx, 1, c->d, &out->x));
     for (int64_t e = 0; e < x->n; e++) {
         const int32_t j = x->index ? x->index[e] : (int32_t)e;
         if (!c->sparse) {
-            value[j] = x->value[e];
+            out->x->dense[j] = x->value[e];
         } else if (x->value[e] != 0) {
-            index[n] = j;
-            value[n++] = x->value[e];
+            out->x->index[n] = j;
+            out->x->value[n++] = x->value[e];
         }
     }
-    out->x.n = c->sparse ? n : c->d;
+    if (c->sparse) out->x->nnz = out->x->start[1] = n;
 done:
-    if (st != FERRY_OK) row_free(out);
     return st;
 }
 
@@ -107,7 +105,8 @@ done:
 /* The problem: all rows that are kept and one more (or NULL), oldest first. */
 typedef struct problem {
     int64_t n, k;
-    const codes_row **row;
+    const ferry_matrix **row; /* n of one row each */
+    int64_t *cls;             /* n */
     ferry_matrix *x;
     ferry_small *gram, *m, *inv; /* n x n */
     ferry_small *my;             /* n x k: M^-1 Y */
@@ -117,6 +116,7 @@ typedef struct problem {
 static void problem_clear(problem *p)
 {
     ferry_i_free(p->row);
+    ferry_i_free(p->cls);
     ferry_i_matrix_free(p->x);
     ferry_i_small_free(p->gram);
     ferry_i_small_free(p->m);
@@ -126,71 +126,52 @@ static void problem_clear(problem *p)
     ferry_i_free(p->other);
 }
 
-/* The rows as one matrix. */
-static ferry_status stack(ferry_ctx *ctx, const codes *c, problem *p)
+static void add(problem *p, const codes_row *r)
 {
-    ferry_status st = FERRY_OK;
-    int64_t nnz = 0;
-
-    for (int64_t i = 0; i < p->n; i++)
-        nnz += p->row[i]->x.n;
-    if (c->sparse)
-        FERRY_TRY(ferry_i_matrix_csr(ctx, p->n, c->d, nnz, &p->x));
-    else
-        FERRY_TRY(ferry_i_matrix_dense(ctx, p->n, c->d, &p->x));
-    nnz = 0;
-    for (int64_t i = 0; i < p->n; i++) {
-        const ferry_row *x = &p->row[i]->x;
-        memcpy((c->sparse ? p->x->value : p->x->dense) + nnz, x->value,
-               (size_t)x->n * sizeof *x->value);
-        if (c->sparse) memcpy(p->x->index + nnz, x->index, (size_t)x->n * sizeof *x->index);
-        nnz += x->n;
-        if (c->sparse) p->x->start[i + 1] = nnz;
-    }
-done:
-    return st;
+    p->row[p->n] = r->x;
+    p->cls[p->n++] = r->cls;
 }
 
 static ferry_status problem_new(ferry_ctx *ctx, const codes *c, const codes_row *newest,
                                 problem *p)
 {
     ferry_status st = FERRY_OK;
-    int64_t n = 0;
     const int64_t most = c->n_offline + c->n_ring + 1;
 
     *p = (problem){.k = c->k};
     FERRY_NEW(ctx, p->row, most);
+    FERRY_NEW(ctx, p->cls, most);
     FERRY_NEW(ctx, p->count, p->k);
     FERRY_NEW(ctx, p->other, p->k);
     for (int64_t i = 0; i < c->n_offline; i++)
-        p->row[n++] = &c->offline[i];
+        add(p, &c->offline[i]);
     /* the newest takes the place of the oldest */
     for (int64_t i = newest && c->n_ring == c->keep; i < c->n_ring; i++)
-        p->row[n++] = &c->ring[(c->first + i) % c->keep];
-    if (newest && c->keep > 0) p->row[n++] = newest;
-    p->n = n;
-    for (int64_t i = 0; i < n; i++)
-        p->count[p->row[i]->cls]++;
+        add(p, &c->ring[(c->first + i) % c->keep]);
+    if (newest && c->keep > 0) add(p, newest);
+    for (int64_t i = 0; i < p->n; i++)
+        p->count[p->cls[i]]++;
     for (int64_t k = 0; k < p->k; k++)
         p->other[k] = c->o[k] > 0 ? c->o[k] : p->count[k];
-    FERRY_TRY(stack(ctx, c, p));
-    FERRY_TRY(ferry_i_small_new(ctx, n, n, &p->gram));
-    FERRY_TRY(ferry_i_small_new(ctx, n, n, &p->m));
-    FERRY_TRY(ferry_i_small_new(ctx, n, n, &p->inv));
-    FERRY_TRY(ferry_i_small_new(ctx, n, p->k, &p->my));
+    FERRY_TRY(ferry_i_matrix_stack(ctx, p->n, p->row, &p->x));
+    FERRY_TRY(ferry_i_small_new(ctx, p->n, p->n, &p->gram));
+    FERRY_TRY(ferry_i_small_new(ctx, p->n, p->n, &p->m));
+    FERRY_TRY(ferry_i_small_new(ctx, p->n, p->n, &p->inv));
+    FERRY_TRY(ferry_i_small_new(ctx, p->n, p->k, &p->my));
     ferry_e(ctx)->xxt(ctx, p->x, p->gram);
 done:
     return st;
 }
 
-/* m <- L of the Cholesky factorisation of X X' + alpha L^-1. */
+/* m <- the Cholesky factor of M = X X' + alpha L^-1, where L^-1_ij = [i = j] / b_k + 2 /
+ * (b_k o_k) for i and j of one class k, b_k = c_k + o_k / 2. */
 static ferry_status factor(ferry_ctx *ctx, problem *p, double alpha)
 {
     for (int64_t j = 0; j < p->n; j++)
         for (int64_t i = 0; i < p->n; i++) {
-            const int32_t k = p->row[j]->cls;
+            const int64_t k = p->cls[j];
             const double b = p->count[k] + 0.5 * p->other[k];
-            double add = p->row[i]->cls == k ? 2 / (b * p->other[k]) : 0;
+            double add = p->cls[i] == k ? 2 / (b * p->other[k]) : 0;
             if (i == j) add += 1 / b;
             FERRY_AT(p->m, i, j) = FERRY_AT(p->gram, i, j) + alpha * add;
         }
@@ -202,11 +183,12 @@ static void codes_of(ferry_ctx *ctx, problem *p)
 {
     memset(p->my->data, 0, (size_t)(p->n * p->k) * sizeof *p->my->data);
     for (int64_t i = 0; i < p->n; i++)
-        FERRY_AT(p->my, i, p->row[i]->cls) = 1;
+        FERRY_AT(p->my, i, p->cls[i]) = 1;
     ferry_e(ctx)->chol_solve(ctx, p->m, p->my);
 }
 
-/* Rows whose class is not the best when they are left out. */
+/* Rows whose class is not the best when they are left out: with H = X X' M^-1,
+ * f_-i = (H Y)_i - H_ii (M^-1 Y)_i / (M^-1)_ii. */
 static ferry_status left_out(ferry_ctx *ctx, problem *p, double alpha, int64_t *mistakes)
 {
     ferry_status st = FERRY_OK;
@@ -233,7 +215,7 @@ static ferry_status left_out(ferry_ctx *ctx, problem *p, double alpha, int64_t *
             if (f > best) cls = k;
             if (f > best) best = f;
         }
-        *mistakes += cls != p->row[i]->cls;
+        *mistakes += cls != p->cls[i];
     }
 done:
     ferry_i_small_free(hy);
@@ -281,7 +263,8 @@ done:
     return st;
 }
 
-/* When to solve again, after `labels` of them. */
+/* When to solve again, after `labels` of them: the gaps grow, so that n labels are solved
+ * for about log n times. */
 static int64_t after(const codes *c, int64_t labels)
 {
     const double next = ceil(c->grow * (double)labels);
@@ -354,26 +337,27 @@ void ferry_i_codes_commit(codes *c, codes_step *step)
 
 /* ---- save and load ---- */
 
-/* n rows, the i-th at((first + i) % room), as a matrix and a list of classes. */
+/* n rows, the first at `first` of a ring of n, as a matrix NAME and classes NAME.cls. */
 static ferry_status save_rows(ferry_ctx *ctx, const codes *c, const codes_row *rows,
-                              int64_t n, int64_t first, const char *name,
-                              const char *classes, ferry_dict *dict)
+                              int64_t n, int64_t first, const char *name, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
-    problem p = {.n = n};
-    int64_t *cls = ferry_i_calloc(n, sizeof *cls);
+    problem p = {.n = 0};
+    char classes[64];
 
     FERRY_NEW(ctx, p.row, n);
-    FERRY_HAVE(ctx, cls);
-    for (int64_t i = 0; i < n; i++) {
-        p.row[i] = &rows[(first + i) % n];
-        cls[i] = p.row[i]->cls;
-    }
-    FERRY_TRY(stack(ctx, c, &p));
+    FERRY_NEW(ctx, p.cls, n);
+    for (int64_t i = 0; i < n; i++)
+        add(&p, &rows[(first + i) % n]);
+    if (n > 0)
+        FERRY_TRY(ferry_i_matrix_stack(ctx, n, p.row, &p.x));
+    else
+        FERRY_TRY(c->sparse ? ferry_i_matrix_csr(ctx, 0, c->d, 0, &p.x)
+                            : ferry_i_matrix_dense(ctx, 0, c->d, &p.x));
     FERRY_TRY(ferry_i_dict_put_matrix(ctx, dict, name, p.x));
-    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, classes, n, cls));
+    (void)snprintf(classes, sizeof classes, "%s.cls", name);
+    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, classes, n, p.cls));
 done:
-    ferry_i_free(cls);
     problem_clear(&p);
     return st;
 }
@@ -388,39 +372,39 @@ ferry_status ferry_i_codes_save(ferry_ctx *ctx, const codes *c, ferry_dict *dict
     FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "codes.how", 1, 2, how));
     FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "codes.o", 1, c->k, c->o));
     FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "codes.v", c->k, c->d, c->v));
-    FERRY_TRY(save_rows(ctx, c, c->offline, c->n_offline, 0, "codes.offline",
-                        "codes.offline.cls", dict));
+    FERRY_TRY(save_rows(ctx, c, c->offline, c->n_offline, 0, "codes.offline", dict));
     FERRY_TRY(save_rows(ctx, c, c->ring, c->n_ring, c->n_ring == c->keep ? c->first : 0,
-                        "codes.ring", "codes.ring.cls", dict));
+                        "codes.ring", dict));
 done:
     return st;
 }
 
+/* At most `most` rows into *rows, which is made when it is NULL. */
 static ferry_status load_rows(ferry_ctx *ctx, const ferry_dict *dict, const codes *c,
-                              const char *name, const char *classes, int64_t most,
-                              codes_row **rows, int64_t *n)
+                              const char *name, int64_t most, codes_row **rows, int64_t *n)
 {
     ferry_status st = FERRY_OK;
     const int64_t *cls = NULL;
     ferry_matrix *x = NULL;
+    char classes[64];
 
+    (void)snprintf(classes, sizeof classes, "%s.cls", name);
     FERRY_TRY(ferry_i_dict_matrix(ctx, dict, name, &x));
     int64_t count = x->rows;
     FERRY_TRY(ferry_i_dict_ints(ctx, dict, classes, &count, &cls));
     FERRY_NEED(ctx, x->cols == c->d && !x->dense == c->sparse && count <= most, FERRY_EDATA,
                "tensor %s has %lld rows of %lld features", name, (long long)count,
                (long long)x->cols);
-    if (!*rows) *rows = ferry_i_calloc(count, sizeof **rows);
-    FERRY_HAVE(ctx, *rows);
+    for (int64_t e = 0; e < x->nnz; e++)
+        FERRY_NEED(ctx, isfinite((x->dense ? x->dense : x->value)[e]), FERRY_EDATA,
+                   "tensor %s: not finite", name);
+    if (!*rows) FERRY_NEW(ctx, *rows, count);
     for (int64_t i = 0; i < count; i++) {
-        const ferry_row r = ferry_i_matrix_row(x, i);
         FERRY_NEED(ctx, 0 <= cls[i] && cls[i] < c->k, FERRY_EDATA,
                    "tensor %s: class %lld of %lld", classes, (long long)cls[i],
                    (long long)c->k);
-        for (int64_t e = 0; e < r.n; e++)
-            FERRY_NEED(ctx, isfinite(r.value[e]), FERRY_EDATA, "tensor %s: not finite",
-                       name);
-        FERRY_TRY(row_new(ctx, c, &r, (int32_t)cls[i], &(*rows)[i]));
+        (*rows)[i].cls = (int32_t)cls[i];
+        FERRY_TRY(ferry_i_matrix_take(ctx, x, 1, &i, c->d, NULL, &(*rows)[i].x));
         *n = i + 1;
     }
 done:
@@ -455,12 +439,11 @@ ferry_status ferry_i_codes_load(ferry_ctx *ctx, const ferry_dict *dict, int64_t 
         FERRY_NEED(ctx, c->o[i] >= 0, FERRY_EDATA, "tensor codes.o: entry %lld is %g",
                    (long long)i, c->o[i]);
     FERRY_TRY(ferry_i_dict_reals_copy(ctx, dict, "codes.v", k, d, &c->v));
-    FERRY_TRY(load_rows(ctx, dict, c, "codes.offline", "codes.offline.cls", INT32_MAX,
-                        &c->offline, &c->n_offline));
+    FERRY_TRY(
+        load_rows(ctx, dict, c, "codes.offline", INT32_MAX, &c->offline, &c->n_offline));
     FERRY_NEW(ctx, c->ring, form[1]);
     c->keep = form[1];
-    FERRY_TRY(load_rows(ctx, dict, c, "codes.ring", "codes.ring.cls", c->keep, &c->ring,
-                        &c->n_ring));
+    FERRY_TRY(load_rows(ctx, dict, c, "codes.ring", c->keep, &c->ring, &c->n_ring));
 done:
     if (st != FERRY_OK) ferry_i_codes_clear(c);
     return st;

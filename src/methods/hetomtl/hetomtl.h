@@ -58,7 +58,7 @@ typedef struct hetomtl_options {
 enum { CODES_MOST = 100000 }; /* rows that may be kept of each kind */
 
 typedef struct codes_row {
-    ferry_row x; /* owns its arrays */
+    ferry_matrix *x; /* one row */
     int32_t cls;
 } codes_row;
 
