@@ -374,7 +374,7 @@ const cli_command cli_commands[] = {
      "studies are listed, with whether their data is there.",
      0, 1, WORDS_STUDY, OPTIONS(reproduce_options), NULL, true, cli_reproduce},
     {"doctor", "", "describe this installation and what is wrong with it",
-     "Prints versions, engines, BLAS kernels, threads and memory. Exit code 1 when there "
+     "Prints versions, engines, BLAS kernels, the instruction set of our own, threads and memory. Exit code 1 when there "
      "is "
      "a problem.",
      0, 0, WORDS_NONE, OPTIONS(doctor_options), NULL, true, cli_doctor},
@@ -405,6 +405,9 @@ const cli_line cli_exit_codes[] = {
 const int64_t cli_n_exit_codes = COUNT(cli_exit_codes);
 
 const cli_line cli_environment[] = {
+    {"FERRY_ISA",
+     "instruction set of our own loops: baseline, avx2 or avx512; the widest that "
+     "the CPU has when not set"},
     {"OPENBLAS_CORETYPE", "kernels for OpenBLAS; chosen to fit the CPU when not set"},
     {"OMP_WAIT_POLICY", "how threads wait; passive when not set, so that two pools do not "
                         "take each other's cores"},

@@ -39,6 +39,8 @@ static void machine(cli_table *t, const json_t *all)
 
     cli_cell(t, "BLAS kernels");
     cli_cell(t, "%s (this CPU wants %s)", text_of(blas, "core"), text_of(blas, "wanted"));
+    cli_cell(t, "our kernels");
+    cli_cell(t, "%s", text_of(cpu, "isa"));
     cli_cell(t, "threads");
     cli_cell(t, "%lld on %lld cores",
              (long long)json_integer_value(json_object_get(cpu, "threads")),

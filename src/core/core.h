@@ -101,7 +101,8 @@ struct ferry_ctx {
     struct json_t *diag; /* diagnostics of the running fit, or NULL */
     bool keep_unpacked;  /* the file unpacked last is kept for the next who opens it ... */
     struct ferry_unpacked *unpacked; /* ... here (src/data/input.c) */
-    bool blas_checked; /* told the log, if need be, that BLAS runs slow kernels */
+    int isa; /* instruction set of the kernels (linalg/host/isa.h), chosen when it is made */
+    bool machine_checked; /* told the log, if need be, that BLAS runs slow kernels */
     char message[1024];
 };
 

@@ -2,6 +2,7 @@
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include "eval/eval.h"
+#include "linalg/host/isa.h"
 #include "select/select.h"
 
 json_t *ferry_i_json_text(const char *text)
@@ -197,11 +199,12 @@ json_t *ferry_i_machine_json(void)
     struct utsname u;
 
     if (uname(&u) != 0) memset(&u, 0, sizeof u);
-    return json_pack("{s:s, s:s, s:s, s:o, s:I, s:I}", "system", u.sysname, "release",
-                     u.release, "architecture", u.machine, "cpu", cpu_json(), "cores",
-                     (json_int_t)sysconf(_SC_NPROCESSORS_ONLN), "memory",
-                     (json_int_t)sysconf(_SC_PHYS_PAGES) *
-                         (json_int_t)sysconf(_SC_PAGESIZE));
+    return json_pack(
+        "{s:s, s:s, s:s, s:s, s:o, s:I, s:I}", "isa",
+        ferry_i_isa_name(ferry_i_isa_choose(getenv("FERRY_ISA"), NULL)), "system",
+        u.sysname, "release", u.release, "architecture", u.machine, "cpu", cpu_json(),
+        "cores", (json_int_t)sysconf(_SC_NPROCESSORS_ONLN), "memory",
+        (json_int_t)sysconf(_SC_PHYS_PAGES) * (json_int_t)sysconf(_SC_PAGESIZE));
 }
 
 json_t *ferry_i_moment_json(double seconds)

@@ -1,6 +1,8 @@
 /* Engines by name, and the context, which holds one. */
+#include <stdlib.h>
 #include <string.h>
 
+#include "linalg/host/isa.h"
 #include "linalg/linalg.h"
 
 static const ferry_engine *const engines[] = {&ferry_i_engine_host, &ferry_i_engine_ref};
@@ -32,6 +34,7 @@ ferry_status ferry_ctx_new(ferry_ctx **out)
     *out = ferry_i_calloc(1, sizeof **out);
     if (!*out) return FERRY_ENOMEM;
     (*out)->engine = engines[0];
+    (*out)->isa = (int)ferry_i_isa_choose(getenv("FERRY_ISA"), NULL);
     (*out)->seed = 1;
     return ferry_ctx_set_threads(*out, 0);
 }

@@ -14,6 +14,7 @@
 #include <yaml.h>
 #include <zlib.h>
 
+#include "linalg/host/isa.h"
 #include "linalg/linalg.h"
 
 #if defined(__clang__)
@@ -145,7 +146,10 @@ static json_t *threads(const ferry_ctx *ctx, json_t *problems)
 {
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
     json_t *object = json_object();
+    char text[160];
 
+    put(object, "isa", ferry_i_isa_name((ferry_isa)ctx->isa));
+    if (ferry_i_isa_problem(text, sizeof text)) problem(problems, "%s", text);
     (void)json_object_set_new(object, "threads", json_integer(ctx->threads));
     (void)json_object_set_new(object, "cores", json_integer(cores));
     if (cores > 0 && ctx->threads > cores)

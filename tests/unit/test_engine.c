@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "linalg/host/host.h"
+#include "linalg/host/isa.h"
 
 static const int64_t sizes[] = {0, 1, 2, 3, 5, 7, 8, 9, 16, 31, 33, 64, 65};
 static const double scalars[][2] = {{1, 0}, {1, 1}, {-0.5, 2.25}, {0, 1}, {0, 0}};
@@ -232,13 +233,17 @@ static void test_instruction_sets(void **state)
         ferry_matrix *x = random_matrix(f, 65, 33, true);
         ferry_block *b = random_block(f, 33, k), *y = random_block(f, 65, k);
         ferry_block *tb = random_block(f, 65, k), *ty = random_block(f, 33, k);
-        for (int isa = 0; isa <= (int)ferry_i_isa(); isa++) {
+        for (int isa = 0; isa < FERRY_ISAS; isa++) {
+            if (!ferry_i_isa_runs((ferry_isa)isa)) continue;
             ferry_block *got = block_like(f, y), *tgot = block_like(f, ty);
             ferry_block *want = block_like(f, y), *twant = block_like(f, ty);
             product(f->one, false, 2, x, b, 3, want);
             product(f->one, true, 2, x, tb, 3, twant);
-            ferry_i_csr_mul(f->one, (ferry_isa)isa, 2, x, b, 3, got);
-            assert_ok(f->one, ferry_i_csr_tmul(f->one, (ferry_isa)isa, 2, x, tb, 3, tgot));
+            const int best = f->one->isa;
+            f->one->isa = isa;
+            product(f->one, false, 2, x, b, 3, got);
+            product(f->one, true, 2, x, tb, 3, tgot);
+            f->one->isa = best;
             same_bits(65 * k, got->data, want->data);
             same_bits(33 * k, tgot->data, twant->data);
             ferry_i_block_free(got);
@@ -375,12 +380,14 @@ static void test_masked(void **state)
         ferry_e(f->one)->masked(f->one, x, a, c, n[1], d[1]);
         all_close(x->rows * k, n[1]->data, n[0]->data, 1e-13);
         all_close(x->rows * k, d[1]->data, d[0]->data, 1e-13);
-        for (int isa = 0; isa <= (int)ferry_i_isa(); isa++) {
-            ferry_i_csr_masked(f->two, (ferry_isa)isa, x, a, c, n[2], d[2]);
+        for (int isa = 0; isa < FERRY_ISAS; isa++) {
+            if (!ferry_i_isa_runs((ferry_isa)isa)) continue;
+            f->two->isa = isa;
+            ferry_e(f->two)->masked(f->two, x, a, c, n[2], d[2]);
             assert_memory_equal(n[2]->data, n[1]->data, bytes);
             assert_memory_equal(d[2]->data, d[1]->data, bytes);
             memset(d[2]->data, 1, bytes);
-            ferry_i_csr_masked(f->one, (ferry_isa)isa, x, a, c, NULL, d[2]);
+            ferry_e(f->two)->masked(f->two, x, a, c, NULL, d[2]);
             assert_memory_equal(d[2]->data, d[1]->data, bytes);
         }
         ferry_e(f->ref)->masked(f->ref, x, a, c, NULL, d[2]);
@@ -431,10 +438,11 @@ static void test_ridge_rows(void **state)
                         FERRY_ROW(p[1], i)[c] * FERRY_ROW(p[1], i)[c];
             assert_close(left, all - gain[1][i], 1e-9 * (1 + all));
         }
-        for (int isa = 0; isa <= (int)ferry_i_isa(); isa++) {
-            assert_ok(f->two,
-                      ferry_i_csr_ridge_rows(f->two, (ferry_isa)isa, x, q, 0.5, round % 2,
-                                             p[2], isa ? gain[2] : NULL));
+        for (int isa = 0; isa < FERRY_ISAS; isa++) {
+            if (!ferry_i_isa_runs((ferry_isa)isa)) continue;
+            f->two->isa = isa;
+            assert_ok(f->two, ferry_e(f->two)->ridge_rows(f->two, x, q, 0.5, round % 2,
+                                                          p[2], isa ? gain[2] : NULL));
             assert_memory_equal(p[2]->data, p[1]->data, bytes);
             if (isa)
                 assert_memory_equal(gain[2], gain[1], (size_t)x->rows * sizeof(double));
@@ -1251,6 +1259,37 @@ static void test_wrong_blas_core(void **state)
     assert_int_equal(system(command), 0);
 }
 
+/* FERRY_ISA: what is asked for, or the widest and a sentence. */
+static void test_isa(void **state)
+{
+    const ferry_isa best = ferry_i_isa_choose(NULL, NULL);
+    ferry_ctx *ctx = NULL;
+    bool problem = true;
+    char text[160];
+
+    (void)state;
+    assert_int_equal(ferry_i_isa_choose("", &problem), best);
+    assert_false(problem);
+    for (int isa = 0; isa < FERRY_ISAS; isa++) {
+        const bool runs = ferry_i_isa_runs((ferry_isa)isa);
+        assert_int_equal(ferry_i_isa_choose(ferry_i_isa_name((ferry_isa)isa), &problem),
+                         runs ? isa : (int)best);
+        assert_int_equal(problem, !runs);
+    }
+    assert_int_equal(setenv("FERRY_ISA", "baseline", 1), 0);
+    assert_int_equal(ferry_ctx_new(&ctx), FERRY_OK);
+    assert_int_equal(ctx->isa, FERRY_ISA_BASELINE);
+    assert_false(ferry_i_isa_problem(text, sizeof text));
+    ferry_ctx_free(ctx);
+    assert_int_equal(setenv("FERRY_ISA", "mmx", 1), 0);
+    assert_int_equal(ferry_ctx_new(&ctx), FERRY_OK);
+    assert_int_equal(ctx->isa, best);
+    assert_true(ferry_i_isa_problem(text, sizeof text));
+    assert_non_null(strstr(text, "FERRY_ISA=mmx"));
+    ferry_ctx_free(ctx);
+    assert_int_equal(unsetenv("FERRY_ISA"), 0);
+}
+
 static void test_registry(void **state)
 {
     fixture *f = *state;
@@ -1297,6 +1336,7 @@ int main(int argc, char **argv)
         T(test_blas_fitting),
         T(test_blas_core),
         T(test_wrong_blas_core),
+        T(test_isa),
         T(test_registry),
     };
     (void)argv;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "linalg/host/host.h"
+#include "linalg/host/isa.h"
 
 /* Debian's OpenBLAS 0.3.21 takes the kernels of a 2004 Prescott on CPUs newer than itself.
  * The fitting ones are those for the widest vectors the CPU has. AMD's AVX-512 CPUs run the
@@ -56,12 +57,14 @@ const char *ferry_i_blas_config(void)
     return config ? config : "";
 }
 
-static void warn_of_core(ferry_ctx *ctx)
+void ferry_i_check_machine(ferry_ctx *ctx)
 {
-    const char *core = ferry_blas_core(), *wanted = ferry_blas_core_wanted();
+    char text[160];
 
-    if (ctx->blas_checked || !ctx->log) return;
-    ctx->blas_checked = true;
+    if (ctx->machine_checked || !ctx->log) return;
+    ctx->machine_checked = true;
+    const char *core = ferry_blas_core(), *wanted = ferry_blas_core_wanted();
+    if (ferry_i_isa_problem(text, sizeof text)) ferry_i_log(ctx, FERRY_WARN, "%s", text);
     if (wanted[0] && strcmp(core, wanted) != 0)
         ferry_i_log(ctx, FERRY_WARN,
                     "OpenBLAS runs its %s kernels, which are slow on this CPU: set "
@@ -73,7 +76,7 @@ void ferry_i_blas_begin(ferry_ctx *ctx)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-    warn_of_core(ctx);
+    ferry_i_check_machine(ctx);
     if (openblas_get_num_threads() == ctx->threads) return;
     (void)pthread_mutex_lock(&lock);
     openblas_set_num_threads(ctx->threads);

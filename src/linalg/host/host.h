@@ -7,9 +7,11 @@
 #include "linalg/linalg.h"
 
 /* Before every call of BLAS or LAPACK: its thread count is global to the process, so it is
- * set to the context's; warns once per context when BLAS runs kernels that do not fit this
- * CPU. */
+ * set to the context's. */
 void ferry_i_blas_begin(ferry_ctx *ctx);
+/* Once per context, tell its log when BLAS runs kernels that do not fit this CPU, or when
+ * FERRY_ISA asks for an instruction set that it has not. */
+void ferry_i_check_machine(ferry_ctx *ctx);
 /* The kernels to ask for on a CPU with these features when `core` is loaded: core itself
  * when it is as good; "" when there is nothing to ask for. */
 const char *ferry_i_blas_fitting(const char *core, bool avx2, bool avx512, bool amd);
@@ -30,48 +32,13 @@ static inline int64_t ferry_i_piece(int64_t n, int64_t piece, int64_t pieces)
     return n / pieces * piece + (piece < n % pieces ? piece : n % pieces);
 }
 
-/* Sanitizers take minutes over code for several instruction sets: they get the plain
- * one. */
-#if defined(__SANITIZE_ADDRESS__)
-#define FERRY_CHECKED
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(undefined_behavior_sanitizer)
-#define FERRY_CHECKED
-#endif
-#endif
-
-/* For kernels: everything in one function, which is compiled for an instruction set as a
- * whole, and short loops written out. */
-#define INLINE static inline __attribute__((always_inline))
-#if defined(FERRY_CHECKED)
-#define UNROLL
-#elif defined(__clang__)
-#define UNROLL _Pragma("unroll")
-#else
-#define UNROLL _Pragma("GCC unroll 8")
-#endif
-
-/* sparse.c: CSR products, compiled for several instruction sets; all give the same bits. */
-typedef enum ferry_isa { FERRY_ISA_PLAIN, FERRY_ISA_AVX2, FERRY_ISA_AVX512 } ferry_isa;
-ferry_isa ferry_i_isa(void); /* the best that this CPU has; the lower ones work too */
-void ferry_i_csr_mul(ferry_ctx *ctx, ferry_isa isa, double alpha, const ferry_matrix *x,
+/* csr.c: what a CSR matrix is multiplied with, row by row. */
+void ferry_i_csr_mul(ferry_ctx *ctx, double alpha, const ferry_matrix *x,
                      const ferry_block *b, double beta, ferry_block *y);
-ferry_status ferry_i_csr_tmul(ferry_ctx *ctx, ferry_isa isa, double alpha,
-                              const ferry_matrix *x, const ferry_block *b, double beta,
-                              ferry_block *y);
-/* Row where share `piece` of `pieces` of a CSR matrix begins, each with about as many
- * entries and rows. */
-int64_t ferry_i_row_cut(int64_t rows, const int64_t *start, int64_t piece, int64_t pieces);
-/* masked.c: likewise. */
-void ferry_i_csr_masked(ferry_ctx *ctx, ferry_isa isa, const ferry_matrix *x,
-                        const ferry_block *a, const ferry_block *c, ferry_block *n,
-                        ferry_block *d);
+ferry_status ferry_i_csr_tmul(ferry_ctx *ctx, double alpha, const ferry_matrix *x,
+                              const ferry_block *b, double beta, ferry_block *y);
 void ferry_i_host_masked(ferry_ctx *ctx, const ferry_matrix *x, const ferry_block *a,
                          const ferry_block *c, ferry_block *n, ferry_block *d);
-/* ridge_rows.c: likewise. */
-ferry_status ferry_i_csr_ridge_rows(ferry_ctx *ctx, ferry_isa isa, const ferry_matrix *x,
-                                    const ferry_block *q, double lambda, bool weighted,
-                                    ferry_block *p, double *gain);
 ferry_status ferry_i_host_ridge_rows(ferry_ctx *ctx, const ferry_matrix *x,
                                      const ferry_block *q, double lambda, bool weighted,
                                      ferry_block *p, double *gain);

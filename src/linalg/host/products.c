@@ -30,14 +30,14 @@ void ferry_i_host_mul(ferry_ctx *ctx, double alpha, const ferry_matrix *x,
     if (x->dense)
         dense_product(ctx, false, alpha, x, b, beta, y);
     else
-        ferry_i_csr_mul(ctx, ferry_i_isa(), alpha, x, b, beta, y);
+        ferry_i_csr_mul(ctx, alpha, x, b, beta, y);
 }
 
 ferry_status ferry_i_host_tmul(ferry_ctx *ctx, double alpha, const ferry_matrix *x,
                                const ferry_block *b, double beta, ferry_block *y)
 {
     assert(b->rows == x->rows && y->rows == x->cols && y->k == b->k);
-    if (!x->dense) return ferry_i_csr_tmul(ctx, ferry_i_isa(), alpha, x, b, beta, y);
+    if (!x->dense) return ferry_i_csr_tmul(ctx, alpha, x, b, beta, y);
     dense_product(ctx, true, alpha, x, b, beta, y);
     return FERRY_OK;
 }

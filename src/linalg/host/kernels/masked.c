@@ -8,31 +8,17 @@
  *
  * Sums are taken in the order of the entries, every row by one thread, and multiplication
  * and addition are never fused: the same bits for any thread count and instruction set. */
-#include "linalg/host/host.h"
-
-#if defined(__GNUC__)
-#pragma GCC diagnostic ignored                                                             \
-    "-Wpsabi" /* vectors are returned by inlined functions only */
-#endif
+#include "linalg/host/kernels/kernel.h"
 
 /* Entries ahead for which rows of C are fetched. */
 enum { AHEAD = 16, LINE = 8 };
 
-typedef double v4 __attribute__((vector_size(32), aligned(8), may_alias));
+typedef ferry_masked masked;
 
-typedef struct masked {
-    const int64_t *start;
-    const int32_t *index;
-    const double *value; /* NULL: N is not wanted */
-    int64_t nnz;
-    const double *a, *c;
-    double *n, *d;
-    int64_t k;
-} masked;
-
-/* (p0 + p1) + (p2 + p3) of four vectors. */
-INLINE v4 sums_of(v4 p, v4 q, v4 r, v4 s)
+/* The sums of four quads: (p0 + p1) + (p2 + p3) of each, side by side. */
+INLINE quad sums_of(quad p, quad q, quad r, quad s)
 {
+#if LANES >= 4
     const v4 t = __builtin_shufflevector(p, q, 0, 4, 2, 6) +
                  __builtin_shufflevector(p, q, 1, 5, 3, 7);
     const v4 u = __builtin_shufflevector(r, s, 0, 4, 2, 6) +
@@ -40,11 +26,9 @@ INLINE v4 sums_of(v4 p, v4 q, v4 r, v4 s)
 
     return __builtin_shufflevector(t, u, 0, 1, 4, 5) +
            __builtin_shufflevector(t, u, 2, 3, 6, 7);
-}
-
-INLINE double sum_of(v4 p)
-{
-    return (p[0] + p[1]) + (p[2] + p[3]);
+#else
+    return (quad){{quad_sum(p), quad_sum(q)}, {quad_sum(r), quad_sum(s)}};
+#endif
 }
 
 INLINE void fetch_row(const double *row, int64_t k)
@@ -53,22 +37,11 @@ INLINE void fetch_row(const double *row, int64_t k)
     __builtin_prefetch(row + k - 1, 0, 3);
 }
 
-/* Group g of a row. */
-INLINE v4 load(const double *row, int g)
-{
-    return ((const v4 *)(const void *)row)[g];
-}
-
-INLINE void store(double *row, int g, v4 v)
-{
-    ((v4 *)(void *)row)[g] = v;
-}
-
 enum { MOST = 8 };
 
 /* What one row adds up: G groups of four columns and T more. */
 typedef struct sums {
-    v4 a[MOST], n[MOST], d[MOST];
+    quad a[MOST], n[MOST], d[MOST];
     double at[4], nt[4], dt[4];
 } sums;
 
@@ -77,9 +50,9 @@ INLINE void add(sums *s, int G, int T, bool with_n, const double *row, double x,
 {
     UNROLL for (int g = 0; g < G; g++)
     {
-        const v4 c = load(row, g);
-        if (with_n) s->n[g] += x * c;
-        s->d[g] += h * c;
+        const quad c = quad_load(row + 4 * g);
+        if (with_n) s->n[g] = quad_add(s->n[g], quad_times(x, c));
+        s->d[g] = quad_add(s->d[g], quad_times(h, c));
     }
     UNROLL for (int t = 0; t < T; t++)
     {
@@ -88,12 +61,12 @@ INLINE void add(sums *s, int G, int T, bool with_n, const double *row, double x,
     }
 }
 
-INLINE v4 products(const sums *s, int G, const double *row)
+INLINE quad products(const sums *s, int G, const double *row)
 {
-    v4 p = {0};
+    quad p = quad_mul(s->a[0], quad_load(row));
 
-    UNROLL for (int g = 0; g < G; g++) p =
-        g == 0 ? s->a[0] * load(row, 0) : p + s->a[g] * load(row, g);
+    UNROLL for (int g = 1; g < G; g++) p =
+        quad_add(p, quad_mul(s->a[g], quad_load(row + 4 * g)));
     return p;
 }
 
@@ -114,8 +87,8 @@ INLINE void few(const masked *m, int G, int T, bool with_n, int64_t from, int64_
         sums s;
         UNROLL for (int g = 0; g < G; g++)
         {
-            s.a[g] = load(m->a + i * k, g);
-            s.n[g] = s.d[g] = (v4){0};
+            s.a[g] = quad_load(m->a + i * k + 4 * g);
+            s.n[g] = s.d[g] = QUAD_ZERO;
         }
         UNROLL for (int t = 0; t < T; t++)
         {
@@ -124,7 +97,7 @@ INLINE void few(const masked *m, int G, int T, bool with_n, int64_t from, int64_
         }
         for (; e + 4 <= end; e += 4) {
             const double *row[4];
-            v4 p[4];
+            quad p[4];
             UNROLL for (int u = 0; u < 4; u++)
             {
                 row[u] = m->c + m->index[e + u] * k;
@@ -132,20 +105,20 @@ INLINE void few(const masked *m, int G, int T, bool with_n, int64_t from, int64_
                     fetch_row(m->c + m->index[e + u + AHEAD] * k, k);
                 p[u] = products(&s, G, row[u]);
             }
-            const v4 h = sums_of(p[0], p[1], p[2], p[3]);
+            const quad h = sums_of(p[0], p[1], p[2], p[3]);
             UNROLL for (int u = 0; u < 4; u++)
                 add(&s, G, T, with_n, row[u], with_n ? m->value[e + u] : 0,
-                    tail(&s, G, T, row[u], h[u]));
+                    tail(&s, G, T, row[u], quad_at(h, u)));
         }
         for (; e < end; e++) {
             const double *row = m->c + m->index[e] * k;
             add(&s, G, T, with_n, row, with_n ? m->value[e] : 0,
-                tail(&s, G, T, row, sum_of(products(&s, G, row))));
+                tail(&s, G, T, row, quad_sum(products(&s, G, row))));
         }
         UNROLL for (int g = 0; g < G; g++)
         {
-            if (with_n) store(m->n + i * k, g, s.n[g]);
-            store(m->d + i * k, g, s.d[g]);
+            if (with_n) quad_store(m->n + i * k + 4 * g, s.n[g]);
+            quad_store(m->d + i * k + 4 * g, s.d[g]);
         }
         UNROLL for (int t = 0; t < T; t++)
         {
@@ -169,10 +142,10 @@ INLINE void many(const masked *m, bool with_n, int64_t from, int64_t to)
         }
         for (int64_t e = m->start[i]; e < m->start[i + 1]; e++) {
             const double *row = m->c + m->index[e] * k;
-            v4 p = {0};
+            quad p = QUAD_ZERO;
             for (int64_t g = 0; g < groups; g++)
-                p += load(a, (int)g) * load(row, (int)g);
-            double h = sum_of(p);
+                p = quad_add(p, quad_mul(quad_load(a + 4 * g), quad_load(row + 4 * g)));
+            double h = quad_sum(p);
             for (int64_t c = 4 * groups; c < k; c++)
                 h += a[c] * row[c];
             for (int64_t c = 0; c < k; c++)
@@ -191,52 +164,11 @@ INLINE void many(const masked *m, bool with_n, int64_t from, int64_t to)
     default: many(m, with_n, from, to); break;                                             \
     }
 
-typedef void range_fn(const masked *m, int64_t from, int64_t to);
-
-/* clang-format off */
-#define COMPILE_FOR(isa, target)                                                           \
-    target static void both_##isa(const masked *m, int64_t from, int64_t to)               \
-    {                                                                                      \
-        BY_WIDTH(true)                                                                     \
-    }                                                                                      \
-    target static void only_d_##isa(const masked *m, int64_t from, int64_t to)             \
-    {                                                                                      \
-        BY_WIDTH(false)                                                                    \
+void KERNEL(masked)(const masked *m, int64_t from, int64_t to)
+{
+    if (m->n) {
+        BY_WIDTH(true)
+    } else {
+        BY_WIDTH(false)
     }
-/* clang-format on */
-#define NO_TARGET
-COMPILE_FOR(plain, NO_TARGET)
-#if defined(__x86_64__) && !defined(FERRY_CHECKED)
-COMPILE_FOR(avx2, __attribute__((target("avx2"))))
-COMPILE_FOR(avx512, __attribute__((target("avx512f,avx512vl,avx512dq"))))
-static range_fn *const boths[] = {both_plain, both_avx2, both_avx512};
-static range_fn *const only_ds[] = {only_d_plain, only_d_avx2, only_d_avx512};
-#else
-static range_fn *const boths[] = {both_plain, both_plain, both_plain};
-static range_fn *const only_ds[] = {only_d_plain, only_d_plain, only_d_plain};
-#endif
-
-void ferry_i_csr_masked(ferry_ctx *ctx, ferry_isa isa, const ferry_matrix *x,
-                        const ferry_block *a, const ferry_block *c, ferry_block *n,
-                        ferry_block *d)
-{
-    const masked m = {x->start, x->index,           x->value, x->nnz, a->data,
-                      c->data,  n ? n->data : NULL, d->data,  c->k};
-    range_fn *const rows = (n ? boths : only_ds)[isa];
-    const int threads = ferry_i_loop_threads(ctx, (x->nnz + x->rows) * m.k);
-    const int64_t pieces = threads == 1 ? 1 : 16 * (int64_t)threads;
-
-#pragma omp parallel for num_threads(threads) schedule(dynamic)
-    for (int64_t piece = 0; piece < pieces; piece++)
-        rows(&m, ferry_i_row_cut(x->rows, x->start, piece, pieces),
-             ferry_i_row_cut(x->rows, x->start, piece + 1, pieces));
-}
-
-void ferry_i_host_masked(ferry_ctx *ctx, const ferry_matrix *x, const ferry_block *a,
-                         const ferry_block *c, ferry_block *n, ferry_block *d)
-{
-    assert(!x->dense && a->rows == x->rows && c->rows == x->cols && a->k == c->k);
-    assert(d->rows == x->rows && d->k == c->k);
-    assert(!n || (n->rows == x->rows && n->k == c->k));
-    ferry_i_csr_masked(ctx, ferry_i_isa(), x, a, c, n, d);
 }

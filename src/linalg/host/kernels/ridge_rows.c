@@ -12,51 +12,39 @@
 #include <math.h>
 #include <string.h>
 
-#include "linalg/host/host.h"
+#include "linalg/host/kernels/kernel.h"
 
-enum { BATCH = 64, MOST = 5 }; /* MOST: groups of four columns in a tile */
+/* Groups of four columns in a tile, whose 4 x MOST quads are sums in registers. */
+#if LANES == 2
+enum { MOST = 1 };
+#elif REGISTERS == 16
+enum { MOST = 3 };
+#else
+enum { MOST = 5 };
+#endif
+enum { BATCH = FERRY_SYSTEMS_BATCH };
 
-typedef double v4 __attribute__((vector_size(32), aligned(8), may_alias));
-
-typedef struct systems {
-    const ferry_matrix *x;
-    const double *q;
-    int64_t k, w; /* w: k filled up to a multiple of four */
-    double lambda;
-    bool weighted;
-    double *p, *gain;
-} systems;
-
-/* Room of one thread: A (w x w), y, z (w), the batch. */
-static int64_t room(int64_t w)
-{
-    return w * w + 2 * w + BATCH * w;
-}
+typedef ferry_systems systems;
 
 /* Tile of A: rows c to c + 3, G groups of four columns from d on; += over n rows of b. */
 INLINE void tile(int G, int64_t n, const double *b, int64_t w, int64_t c, int64_t d,
                  double *a)
 {
-    v4 s[4][MOST];
+    quad s[4][MOST];
 
-    UNROLL for (int r = 0; r < 4; r++)
-    {
-        UNROLL for (int g = 0; g < G; g++) s[r][g] =
-            ((v4 *)(void *)(a + (c + r) * w + d))[g];
-    }
+    UNROLL for (int r = 0; r < 4 * G; r++) s[r / G][r % G] =
+        quad_load(a + (c + r / G) * w + d + r % G * 4);
     for (int64_t e = 0; e < n; e++) {
         const double *row = b + e * w;
         UNROLL for (int g = 0; g < G; g++)
         {
-            const v4 v = ((const v4 *)(const void *)(row + d))[g];
-            UNROLL for (int r = 0; r < 4; r++) s[r][g] += row[c + r] * v;
+            const quad v = quad_load(row + d + 4 * g);
+            UNROLL for (int r = 0; r < 4; r++) s[r][g] =
+                quad_add(s[r][g], quad_times(row[c + r], v));
         }
     }
-    UNROLL for (int r = 0; r < 4; r++)
-    {
-        UNROLL for (int g = 0; g < G; g++)((v4 *)(void *)(a + (c + r) * w + d))[g] =
-            s[r][g];
-    }
+    UNROLL for (int r = 0; r < 4 * G; r++)
+        quad_store(a + (c + r / G) * w + d + r % G * 4, s[r / G][r % G]);
 }
 
 /* A += B'B, the upper triangle in tiles (a little more than the triangle). */
@@ -67,10 +55,14 @@ INLINE void add_batch(int64_t n, const double *b, int64_t w, double *a)
             const int64_t groups = (w - d) / 4;
             switch (groups < MOST ? groups : MOST) {
             case 1: tile(1, n, b, w, c, d, a); break;
+#if LANES > 2
             case 2: tile(2, n, b, w, c, d, a); break;
             case 3: tile(3, n, b, w, c, d, a); break;
+#endif
+#if LANES > 2 && REGISTERS > 16
             case 4: tile(4, n, b, w, c, d, a); break;
-            default: tile(MOST, n, b, w, c, d, a); break;
+            default: tile(5, n, b, w, c, d, a); break;
+#endif
             }
             d += 4 * MOST;
         }
@@ -151,57 +143,13 @@ INLINE void rows(const systems *s, int64_t from, int64_t to, double *space)
     }
 }
 
-typedef void rows_fn(const systems *s, int64_t from, int64_t to, double *space);
-
-/* clang-format off */
-#define COMPILE_FOR(isa, target)                                                           \
-    target static void rows_##isa(const systems *s, int64_t from, int64_t to,              \
-                                  double *space)                                           \
-    {                                                                                      \
-        if (s->k == 20) {                                                                  \
-            systems t = *s;                                                                \
-            t.k = t.w = 20;                                                                \
-            rows(&t, from, to, space);                                                     \
-        } else {                                                                           \
-            rows(s, from, to, space);                                                      \
-        }                                                                                  \
+void KERNEL(ridge_rows)(const systems *s, int64_t from, int64_t to, double *space)
+{
+    if (s->k == 20) { /* the usual width, known to the compiler */
+        systems t = *s;
+        t.k = t.w = 20;
+        rows(&t, from, to, space);
+    } else {
+        rows(s, from, to, space);
     }
-/* clang-format on */
-#define NO_TARGET
-COMPILE_FOR(plain, NO_TARGET)
-#if defined(__x86_64__) && !defined(FERRY_CHECKED)
-COMPILE_FOR(avx2, __attribute__((target("avx2"))))
-COMPILE_FOR(avx512, __attribute__((target("avx512f,avx512vl,avx512dq"))))
-static rows_fn *const variants[] = {rows_plain, rows_avx2, rows_avx512};
-#else
-static rows_fn *const variants[] = {rows_plain, rows_plain, rows_plain};
-#endif
-
-ferry_status ferry_i_csr_ridge_rows(ferry_ctx *ctx, ferry_isa isa, const ferry_matrix *x,
-                                    const ferry_block *q, double lambda, bool weighted,
-                                    ferry_block *p, double *gain)
-{
-    const int64_t w = (q->k + 3) / 4 * 4;
-    const systems s = {x, q->data, q->k, w, lambda, weighted, p->data, gain};
-    const int threads = ferry_i_loop_threads(ctx, (x->nnz + x->rows) * q->k);
-    const int64_t pieces = threads == 1 ? 1 : 16 * (int64_t)threads;
-    double *space = ferry_i_calloc(threads * room(w), sizeof *space);
-
-    if (!space) return ferry_i_nomem(ctx);
-#pragma omp parallel for num_threads(threads) schedule(static, 1)
-    for (int t = 0; t < threads; t++)
-        for (int64_t piece = t; piece < pieces; piece += threads)
-            variants[isa](&s, ferry_i_row_cut(x->rows, x->start, piece, pieces),
-                          ferry_i_row_cut(x->rows, x->start, piece + 1, pieces),
-                          space + t * room(w));
-    ferry_i_free(space);
-    return FERRY_OK;
-}
-
-ferry_status ferry_i_host_ridge_rows(ferry_ctx *ctx, const ferry_matrix *x,
-                                     const ferry_block *q, double lambda, bool weighted,
-                                     ferry_block *p, double *gain)
-{
-    assert(!x->dense && q->rows == x->cols && p->rows == x->rows && p->k == q->k);
-    return ferry_i_csr_ridge_rows(ctx, ferry_i_isa(), x, q, lambda, weighted, p, gain);
 }

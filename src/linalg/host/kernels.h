@@ -1,0 +1,75 @@
+/* The kernels of the host engine: the loops that take the time, one table of them for each
+ * instruction set (isa.h). A kernel works on a range of rows in one thread; who calls it
+ * shares out the ranges, so that no kernel knows of threads.
+ *
+ * A new kernel is a line in FERRY_KERNELS, a file (or a function) in kernels/ that defines
+ * KERNEL(name), and its driver among the operations of the engine. */
+#ifndef FERRY_LINALG_KERNELS_H
+#define FERRY_LINALG_KERNELS_H
+
+#include "linalg/host/isa.h"
+#include "linalg/linalg.h"
+
+/* CSR times block: Y = alpha X B + beta Y, or Y += alpha X'B. */
+typedef struct ferry_product {
+    double alpha, beta;
+    const int64_t *start; /* the CSR matrix, X or its transpose */
+    const int32_t *index;
+    const double *value;
+    int64_t nnz;
+    const double *b;
+    double *y;
+    int64_t k;
+} ferry_product;
+
+/* Rows of N and D (see `masked` in linalg.h). */
+typedef struct ferry_masked {
+    const int64_t *start;
+    const int32_t *index;
+    const double *value;
+    int64_t nnz;
+    const double *a, *c;
+    double *n, *d; /* n NULL: not wanted */
+    int64_t k;
+} ferry_masked;
+
+/* Ridge systems of the rows of X (see `ridge_rows`). */
+typedef struct ferry_systems {
+    const ferry_matrix *x;
+    const double *q;
+    int64_t k, w; /* w: k filled up to a multiple of four */
+    double lambda;
+    bool weighted;
+    double *p, *gain;
+} ferry_systems;
+/* Numbers of `space` that a thread needs for width w: A (w x w), y, z (w), a batch. */
+enum { FERRY_SYSTEMS_BATCH = 64 };
+static inline int64_t ferry_i_systems_space(int64_t w)
+{
+    return w * w + 2 * w + FERRY_SYSTEMS_BATCH * w;
+}
+
+/* Kernels by the type of their function. */
+typedef void ferry_product_fn(const ferry_product *p, int64_t from, int64_t to);
+typedef void ferry_masked_fn(const ferry_masked *m, int64_t from, int64_t to);
+typedef void ferry_systems_fn(const ferry_systems *s, int64_t from, int64_t to,
+                              double *space);
+
+#define FERRY_KERNELS(X)                                                                   \
+    X(multiply, ferry_product_fn)                                                          \
+    X(scatter, ferry_product_fn)                                                           \
+    X(masked, ferry_masked_fn)                                                             \
+    X(ridge_rows, ferry_systems_fn)
+
+typedef struct ferry_kernels {
+#define FERRY_KERNEL_FIELD(name, type) type *name;
+    FERRY_KERNELS(FERRY_KERNEL_FIELD)
+#undef FERRY_KERNEL_FIELD
+} ferry_kernels;
+
+/* Those of one instruction set; NULL when they are not built in. */
+const ferry_kernels *ferry_i_kernels_of(ferry_isa isa);
+/* Those that the context runs. Tells its log once when FERRY_ISA asked for others. */
+const ferry_kernels *ferry_i_kernels(ferry_ctx *ctx);
+
+#endif
