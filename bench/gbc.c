@@ -107,8 +107,8 @@ static void one_size(ferry_ctx *ctx, int64_t n, int64_t d, int64_t q, int64_t ed
     uint8_t *mask = malloc((size_t)n), *labelled = malloc((size_t)n);
     double *y = malloc((size_t)n * sizeof *y), *z = malloc((size_t)n * sizeof *z);
     const ferry_tree_options tree = {.depth = 4, .min_child = 0.5, .reg = 0.25, .bins = 64};
-    const gbc_settings s = {
-        .rate = 0.1, .weights = GBC_FIXED, .how = FERRY_GROW_XGBOOST, .tree = tree};
+    const gbc_settings s = {.grow = {.rate = 0.1, .how = FERRY_GROW_XGBOOST, .tree = tree},
+                            .weights = GBC_FIXED};
     ferry_view view = {.x = x, .instance = instance}, *views = &view;
     ferry_booster *b = NULL;
     gbc_run *r = NULL;
@@ -146,8 +146,7 @@ static void one_size(ferry_ctx *ctx, int64_t n, int64_t d, int64_t q, int64_t ed
     const ferry_tree_data data = {x, false, n, NULL};
     double *c = malloc((size_t)n * sizeof *c);
     for (int64_t i = 0; i < n; i++)
-        ferry_i_gbc_gradient_at(&g, i, 0, r->f[0][i], NULL, r->sources, r->et[0], r->has[0],
-                                &z[i], &c[i]);
+        ferry_i_objective_gradient(&r->b->g, 0, i, 0, r->b->f[0][i], &z[i], &c[i]);
     must(ctx, ferry_i_booster_new(ctx, &tree, &data, 1, &b));
     double raw = INFINITY;
     for (int64_t t = 0; t < 4; t++) {

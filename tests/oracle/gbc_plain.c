@@ -1,4 +1,4 @@
-/* GBC's neighbour means, graph losses and gradients straight from the thesis (chapter 3):
+/* GBC's neighbour means and graph losses straight from the thesis (chapter 3):
  * one instance, one graph, one edge after the other. */
 #include <math.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static bool neighbour(const gbc_problem *g, int64_t i, const double *f, int64_t 
 
     if (!fixed && !has_instance(g, i, v)) return false;
     *value = fixed ? g->y[v * g->k + j] : f[v * g->k + j];
-    if (odds) *value = fixed ? (*value + 1) / 2 : ferry_i_gbc_sigmoid(*value);
+    if (odds) *value = fixed ? (*value + 1) / 2 : ferry_i_sigmoid(*value);
     return true;
 }
 
@@ -52,21 +52,6 @@ void oracle_gbc_neighbours(const gbc_problem *g, int64_t i, const double *f,
     }
 }
 
-void oracle_gbc_gradient(const gbc_problem *g, int64_t i, const double *f, const double *e,
-                         const int32_t *sources, const double *et, const uint8_t *has,
-                         double *z, double *c)
-{
-    for (int64_t x = 0; x < g->n; x++) {
-        for (int64_t j = 0; j < g->k; j++) {
-            const int64_t at = x * g->k + j;
-            z[at] = c[at] = 0;
-            if (has_instance(g, i, x))
-                ferry_i_gbc_gradient_at(g, x, j, f[at], e, sources, et, has, &z[at],
-                                        &c[at]);
-        }
-    }
-}
-
 /* m_g = sum_{a<b} A_ab sum_i w_i D(f_i(a), f_i(b)) / sum_{a<b} A_ab sum_i w_i over the
  * sources that have both; D squared, of probabilities for the logistic loss. */
 void oracle_gbc_graph_loss(const gbc_problem *g, double *const *f, const double *w,
@@ -84,8 +69,8 @@ void oracle_gbc_graph_loss(const gbc_problem *g, double *const *f, const double 
                     if (!has_instance(g, i, a) || !has_instance(g, i, b)) continue;
                     for (int64_t j = 0; j < k; j++) {
                         double fa = f[i][a * k + j], fb = f[i][b * k + j];
-                        if (g->logistic) fa = ferry_i_gbc_sigmoid(fa);
-                        if (g->logistic) fb = ferry_i_gbc_sigmoid(fb);
+                        if (g->logistic) fa = ferry_i_sigmoid(fa);
+                        if (g->logistic) fb = ferry_i_sigmoid(fb);
                         top += m->value[e] * w[i] * (fa - fb) * (fa - fb) / (double)k;
                     }
                     sum += m->value[e] * w[i];

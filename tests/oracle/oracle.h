@@ -5,7 +5,7 @@
 #define FERRY_ORACLE_H
 
 #include "learn/nmtf.h"
-#include "methods/gbc/formulas.h"
+#include "methods/gbc/gbc.h"
 #include "methods/mmltl/mmltl.h"
 
 /* nmtf_plain.c: one iteration of the coupled tri-factorisation (learn/nmtf.h), entry by
@@ -20,10 +20,6 @@ void oracle_gbc_neighbours(const gbc_problem *g, int64_t i, const double *f,
 /* Mean disagreement over the edges of every graph; NaN without edges. */
 void oracle_gbc_graph_loss(const gbc_problem *g, double *const *f, const double *w,
                            double *loss);
-/* z and c of source i; 0 where it lacks the instance or there is no term. */
-void oracle_gbc_gradient(const gbc_problem *g, int64_t i, const double *f, const double *e,
-                         const int32_t *sources, const double *et, const uint8_t *has,
-                         double *z, double *c);
 
 /* mmltl_gap.c: |A^-1/2 (G - UV')|_2 - sqrt(g2), A = g1 I + mu delta delta': at most
  * rounding at the minimum over all ranks. */

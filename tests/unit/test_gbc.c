@@ -170,8 +170,8 @@ static void test_learns(void **state)
             if (q < (classes == 0 ? 0.1 : 0.45))
                 fail_msg("gbc %s with %d classes: %g", settings[s], classes, q);
         }
-        if (quality_of(ctx, t, "gbc", "mode=thesis trees=20 rate=0.5") < 0.1)
-            fail_msg("the thesis's way with %d classes", classes);
+        if (quality_of(ctx, t, "gbc", "mode=paper trees=20 rate=0.5") < 0.1)
+            fail_msg("the published way with %d classes", classes);
         ferry_task_free(t);
     }
 }

@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 
-#include "methods/baselines/gbdt.h"
 #include "methods/method.h"
 #include "small_task.h"
 

@@ -1,87 +1,61 @@
-/* gbdt-average: boosted trees on every view by itself, equal weights; gbc without
- * consensus, graphs and skill. An instance is answered by the views that have it. */
+/* gbdt-average: boosted trees on every view by itself, their scores averaged with equal
+ * weights: gbc without consensus, graphs and skill. An instance is answered by the views
+ * that have it; one that none has gets the base score. */
 #include <math.h>
 
-#include "methods/baselines/gbdt.h"
+#include "methods/shared/boosted.h"
 
 typedef struct average_options {
-    gbdt_growing grow;
+    boosted_growing grow;
 } average_options;
 
 static const ferry_opt average_opts[] = {
-    GBDT_OPTS(average_options),
+    BOOSTED_OPTS(average_options, grow),
 };
 
-/* mask (p x n) and what else the run needs. */
-static ferry_status boost(ferry_ctx *ctx, const ferry_domain *t, const average_options *o,
-                          const double *y, const uint8_t *labelled, uint8_t *mask,
-                          gbc_model *m, ferry_report *rep)
+static void average_free(void *state)
 {
-    ferry_status st = FERRY_OK;
-    const int64_t n = ferry_i_ids_count(t->ids), p = t->n_views;
-    const bool logistic = m->goal.goal == FERRY_CLASSIFY;
-    const gbc_settings s = ferry_i_gbdt_settings(&o->grow, logistic);
-    const gbc_problem g = {.n = n,
-                           .p = p,
-                           .k = m->goal.k,
-                           .mask = mask,
-                           .labelled = labelled,
-                           .y = y,
-                           .logistic = logistic};
-    gbc_run *r = NULL;
-    bool finish = false;
-
-    for (int64_t i = 0; i < p; i++)
-        for (int64_t x = 0; x < n; x++)
-            mask[i * n + x] = t->views[i]->row_of[x] >= 0;
-    FERRY_TRY(ferry_i_gbc_run_new(ctx, &s, &g, t->views, labelled, NULL, &r));
-    rep->stop = FERRY_STOP_MAX_ITER;
-    for (int64_t e = 0; e < o->grow.trees && !finish; e++) {
-        FERRY_TRY(ferry_i_gbc_run_step(ctx, r));
-        rep->iters++;
-        rep->objective = 0;
-        for (int64_t i = 0; i < p; i++)
-            rep->objective += isnan(r->loss[i]) ? 0 : r->loss[i] / (double)p;
-        FERRY_TRY(ferry_i_progress(ctx, "gbdt-average", e + 1, o->grow.trees,
-                                   rep->objective, &finish));
-    }
-    if (finish) rep->stop = FERRY_STOP_FINISH;
-    m->forest = r->forest;
-    m->w = r->w;
-    r->forest = NULL;
-    r->w = NULL;
-    for (int64_t i = 0; i < p; i++) /* one that learned nothing has no say */
-        if (isnan(r->loss[i])) m->w[i] = 0;
-done:
-    ferry_i_gbc_run_free(r);
-    return st;
+    if (state) ferry_i_boosted_clear(state);
+    ferry_i_free(state);
 }
 
 static ferry_status average_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
                                 void **state, ferry_report *rep)
 {
     ferry_status st = FERRY_OK;
+    const average_options *o = options;
     const ferry_domain *t = NULL;
-    gbc_model *m = NULL;
+    boosted *m = NULL;
     double *y = NULL;
     uint8_t *labelled = NULL, *mask = NULL;
 
     *state = NULL;
     FERRY_TRY(ferry_i_task_target(ctx, task, &t));
-    const int64_t n = ferry_i_ids_count(t->ids);
-    FERRY_TRY(ferry_i_gbc_model_new(ctx, &m));
-    FERRY_TRY(ferry_i_gbc_goal_new(
-        ctx, task->goal, task->names ? ferry_i_ids_count(task->names) : 1, n,
-        t->labels->cls, t->labels->num, &m->goal, &y, &labelled));
-    FERRY_NEW(ctx, mask, t->n_views * n);
-    FERRY_TRY(boost(ctx, t, options, y, labelled, mask, m, rep));
+    const int64_t n = ferry_i_ids_count(t->ids), p = t->n_views;
+    FERRY_NEW(ctx, m, 1);
+    FERRY_NEW(ctx, m->w, p);
+    FERRY_NEW(ctx, mask, p * n);
+    FERRY_TRY(ferry_i_boosted_labels(ctx, task, t, &m->outputs, &y, &labelled));
+    for (int64_t e = 0; e < p * n; e++)
+        mask[e] = t->views[e / n]->row_of[e % n] >= 0;
+    const ferry_objective g = {.n = n,
+                               .p = p,
+                               .k = m->outputs.k,
+                               .mask = mask,
+                               .labelled = labelled,
+                               .y = y,
+                               .logistic = !m->outputs.numbers};
+    FERRY_TRY(
+        ferry_i_boosted_grow(ctx, "gbdt-average", &o->grow, &g, t->views, m, m->w, rep));
+    for (int64_t i = 0; i < p; i++) /* one that learned nothing has no say */
+        m->w[i] = isnan(m->w[i]) ? 0 : 1 / (double)p;
     *state = m;
     m = NULL;
 done:
     ferry_i_free(y);
     ferry_i_free(labelled);
     ferry_i_free(mask);
-    ferry_i_gbc_model_free(m);
+    average_free(m);
     return st;
 }
 
@@ -100,6 +74,50 @@ done:
     return st;
 }
 
+static ferry_status average_predict(ferry_ctx *ctx, const void *state,
+                                    const ferry_domain *d, ferry_prediction *p)
+{
+    ferry_status st = FERRY_OK;
+    const boosted *m = state;
+    double *answers = NULL;
+    uint8_t *viewless = NULL;
+
+    FERRY_TRY(ferry_i_boosted_check(ctx, m, d, p));
+    FERRY_NEW(ctx, answers, p->n * m->outputs.classes);
+    FERRY_NEW(ctx, viewless, p->n);
+    FERRY_NEW(ctx, p->basis, p->n);
+    FERRY_TRY(ferry_i_boosted_answers(ctx, m, p->n, d->views, answers, viewless));
+    for (int64_t x = 0; x < p->n; x++) {
+        ferry_i_outputs_decide(&m->outputs, answers + x * m->outputs.classes, x, p);
+        p->basis[x] = viewless[x] ? FERRY_BASIS_BASE : FERRY_BASIS_VIEWS;
+    }
+    ferry_i_boosted_tell(ctx, "gbdt-average", d, p);
+done:
+    ferry_i_free(viewless);
+    ferry_i_free(answers);
+    return st;
+}
+
+static ferry_status average_save(ferry_ctx *ctx, const void *state, ferry_dict *dict)
+{
+    return ferry_i_boosted_save(ctx, state, dict);
+}
+
+static ferry_status average_load(ferry_ctx *ctx, const ferry_dict *dict, void **state)
+{
+    ferry_status st = FERRY_OK;
+    boosted *m = NULL;
+
+    *state = NULL;
+    FERRY_NEW(ctx, m, 1);
+    FERRY_TRY(ferry_i_boosted_load(ctx, dict, true, m));
+    *state = m;
+    m = NULL;
+done:
+    average_free(m);
+    return st;
+}
+
 const ferry_method ferry_i_method_gbdt_average = {
     .name = "gbdt-average",
     .summary = "gradient boosted decision trees on each view, averaged",
@@ -113,8 +131,8 @@ const ferry_method ferry_i_method_gbdt_average = {
     .options_size = sizeof(average_options),
     .fits = average_fits,
     .fit = average_fit,
-    .predict = ferry_i_gbc_predict,
-    .save = ferry_i_gbc_save,
-    .load = ferry_i_gbc_load,
-    .free = ferry_i_gbc_model_free,
+    .predict = average_predict,
+    .save = average_save,
+    .load = average_load,
+    .free = average_free,
 };

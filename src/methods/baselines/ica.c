@@ -1,5 +1,6 @@
 /* ica: iterative classification. A linear model on the features and on the classes among
- * the neighbours; those that are not known are predicted, again and again.
+ * the neighbours; those that are not known are predicted, again and again. What graphs give
+ * without anything but a plain learner.
  *
  *   start    logistic regression on the features alone says a first class of every instance
  *   model    logistic regression on [features, share of each class among the neighbours]
@@ -10,7 +11,8 @@
 #include <string.h>
 
 #include "methods/baselines/base.h"
-#include "methods/baselines/known.h"
+#include "methods/shared/boosted.h"
+#include "methods/shared/known.h"
 
 typedef struct ica_options {
     int scale;
@@ -27,7 +29,8 @@ static const ferry_opt ica_opts[] = {
 
 typedef struct state {
     base b;
-    known k;
+    ferry_outputs outputs; /* of k */
+    known_labels k;
     ferry_linear *first, *model;
     int64_t max_iter;
 } state;
@@ -76,12 +79,13 @@ static ferry_status crowd_new(ferry_ctx *ctx, const state *s, const ferry_domain
     c->m = s->b.k;
     FERRY_TRY(ferry_i_base_query(ctx, &s->b, d, &c->x, &c->instance));
     c->rows = c->x->rows;
-    FERRY_TRY(ferry_i_known_graphs(ctx, &s->k, d, &c->graph, &c->q));
+    FERRY_TRY(ferry_i_known_graphs(ctx, &s->k, NULL, d, &c->graph, NULL, &c->q));
     FERRY_NEW(ctx, c->cls, c->n);
     FERRY_NEW(ctx, c->at, c->n);
     FERRY_NEW(ctx, c->start, c->n * c->m);
     FERRY_TRY(ferry_i_block_new(ctx, c->rows, c->m, &c->scores));
-    ferry_i_known_start(&s->k, d, c->start, c->at);
+    ferry_i_known_places(&s->k, d, c->at);
+    ferry_i_known_start(&s->k, c->n, c->at, c->start);
     for (int64_t x = 0; x < c->n; x++) {
         c->cls[x] = -1;
         for (int64_t j = 0; c->at[x] >= 0 && j < c->m; j++)
@@ -181,6 +185,8 @@ static ferry_status ica_fit(ferry_ctx *ctx, const ferry_task *task, const void *
     crowd c = {0};
     ferry_matrix *x = NULL;
     int64_t changed = 0;
+    double *y = NULL;
+    uint8_t *labelled = NULL;
 
     (void)rep;
     *out = NULL;
@@ -189,7 +195,8 @@ static ferry_status ica_fit(ferry_ctx *ctx, const ferry_task *task, const void *
     FERRY_TRY(ferry_i_task_target(ctx, task, &t));
     FERRY_TRY(ferry_i_base_fit(ctx, "ica", task, TRAIN_TARGET, true,
                                (ferry_scaling)o->scale, &s->b, &e));
-    FERRY_TRY(ferry_i_known_new(ctx, task, &s->k));
+    FERRY_TRY(ferry_i_boosted_labels(ctx, task, t, &s->outputs, &y, &labelled));
+    FERRY_TRY(ferry_i_known_new(ctx, t, &s->outputs, y, labelled, &s->k));
     FERRY_TRY(crowd_new(ctx, s, t, &c));
     FERRY_TRY(learn(ctx, o, &c, c.x, "ica start", &s->first));
     FERRY_TRY(assign(ctx, s->first, c.x, &c, &changed));
@@ -198,6 +205,8 @@ static ferry_status ica_fit(ferry_ctx *ctx, const ferry_task *task, const void *
     *out = s;
     s = NULL;
 done:
+    ferry_i_free(y);
+    ferry_i_free(labelled);
     ferry_i_matrix_free(x);
     crowd_clear(&c);
     ferry_i_examples_clear(&e);
@@ -257,6 +266,7 @@ static ferry_status ica_save(ferry_ctx *ctx, const void *model, ferry_dict *dict
     const state *s = model;
 
     FERRY_TRY(ferry_i_base_save(ctx, &s->b, dict));
+    FERRY_TRY(ferry_i_outputs_save(ctx, &s->outputs, dict));
     FERRY_TRY(ferry_i_known_save(ctx, &s->k, dict));
     FERRY_TRY(save_linear(ctx, "first", "first.seen", s->first, dict));
     FERRY_TRY(save_linear(ctx, "model", "model.seen", s->model, dict));
@@ -302,10 +312,12 @@ static ferry_status ica_load(ferry_ctx *ctx, const ferry_dict *dict, void **out)
     FERRY_TRY(ferry_i_base_load(ctx, dict, &s->b));
     FERRY_NEED(ctx, s->b.space && s->b.goal == FERRY_CLASSIFY, FERRY_EDATA,
                "tensor space.width is missing");
-    FERRY_TRY(ferry_i_known_load(ctx, dict, &s->k));
-    FERRY_NEED(ctx, s->k.goal.goal == FERRY_CLASSIFY && s->k.goal.classes == s->b.k,
-               FERRY_EDATA, "tensor target.sizes: %lld classes, not %lld",
-               (long long)s->k.goal.classes, (long long)s->b.k);
+    FERRY_TRY(ferry_i_outputs_load(ctx, dict, &s->outputs));
+    FERRY_NEED(ctx, !s->outputs.numbers && s->outputs.classes == s->b.k, FERRY_EDATA,
+               "tensor target.sizes: %lld classes, not %lld", (long long)s->outputs.classes,
+               (long long)s->b.k);
+    FERRY_TRY(ferry_i_known_load(ctx, dict, s->b.k, &s->k));
+    FERRY_NEED(ctx, s->k.prior, FERRY_EDATA, "tensor graphs is empty");
     const int64_t d = ferry_i_space_width(s->b.space);
     FERRY_TRY(load_linear(ctx, dict, "first", "first.seen", s->b.k, d, &s->first));
     FERRY_TRY(load_linear(ctx, dict, "model", "model.seen", s->b.k,

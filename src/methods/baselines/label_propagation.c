@@ -1,10 +1,14 @@
 /* label-propagation: labels spread over the target's graphs; features are not looked at.
  *
- *   P(x) = (1 - alpha) prior + alpha mean of P over the neighbours of x,   P = label where
- * known
+ *   P(x) = label of x                                                where it is known
+ *   P(x) = (1 - alpha) prior + alpha mean of P over the neighbours of x          else
+ *
+ * by repeated substitution (learn/diffuse.h) over all graphs with equal weight, when asked:
+ * the model is nothing but the labels it knows.
  */
 #include "learn/diffuse.h"
-#include "methods/baselines/known.h"
+#include "methods/shared/boosted.h"
+#include "methods/shared/known.h"
 
 typedef struct propagation_options {
     double alpha;
@@ -20,7 +24,8 @@ static const ferry_opt propagation_opts[] = {
 };
 
 typedef struct state {
-    known k;
+    ferry_outputs outputs;
+    known_labels k;
     propagation_options o;
 } state;
 
@@ -37,16 +42,23 @@ static ferry_status propagation_fit(ferry_ctx *ctx, const ferry_task *task,
                                     const void *options, void **out, ferry_report *rep)
 {
     ferry_status st = FERRY_OK;
-    state *s = ferry_i_calloc(1, sizeof *s);
+    const ferry_domain *t = NULL;
+    state *s = NULL;
+    double *y = NULL;
+    uint8_t *labelled = NULL;
 
     (void)rep;
     *out = NULL;
-    FERRY_HAVE(ctx, s);
+    FERRY_NEW(ctx, s, 1);
     s->o = *(const propagation_options *)options;
-    FERRY_TRY(ferry_i_known_new(ctx, task, &s->k));
+    FERRY_TRY(ferry_i_task_target(ctx, task, &t));
+    FERRY_TRY(ferry_i_boosted_labels(ctx, task, t, &s->outputs, &y, &labelled));
+    FERRY_TRY(ferry_i_known_new(ctx, t, &s->outputs, y, labelled, &s->k));
     *out = s;
     s = NULL;
 done:
+    ferry_i_free(y);
+    ferry_i_free(labelled);
     propagation_free(s);
     return st;
 }
@@ -56,26 +68,25 @@ static ferry_status propagation_predict(ferry_ctx *ctx, const void *model,
 {
     ferry_status st = FERRY_OK;
     const state *s = model;
-    const int64_t n = p->n, m = s->k.goal.classes;
-    double *start = ferry_i_calloc(n * m, sizeof *start), *w = NULL;
-    double *answers = ferry_i_calloc(n * m, sizeof *answers);
-    double *alpha = ferry_i_calloc(n, sizeof *alpha);
-    int64_t *at = ferry_i_calloc(n, sizeof *at), q = 0;
+    const int64_t n = p->n, m = s->outputs.classes;
+    double *start = NULL, *answers = NULL, *alpha = NULL, *w = NULL;
+    int64_t *at = NULL, q = 0;
     ferry_matrix **graph = NULL;
 
-    FERRY_HAVE(ctx, start && answers && alpha && at);
-    FERRY_TRY(ferry_i_gbc_goal_check(ctx, &s->k.goal, p));
-    FERRY_TRY(ferry_i_known_graphs(ctx, &s->k, d, &graph, &q));
-    FERRY_NEW(ctx, w, q);
-    ferry_i_known_start(&s->k, d, start, at);
+    FERRY_TRY(ferry_i_outputs_check(ctx, &s->outputs, p));
+    FERRY_TRY(ferry_i_known_graphs(ctx, &s->k, NULL, d, &graph, &w, &q));
+    FERRY_NEW(ctx, start, n * m);
+    FERRY_NEW(ctx, answers, n * m);
+    FERRY_NEW(ctx, alpha, n);
+    FERRY_NEW(ctx, at, n);
+    ferry_i_known_places(&s->k, d, at);
+    ferry_i_known_start(&s->k, n, at, start);
     for (int64_t x = 0; x < n; x++)
-        alpha[x] = at[x] < 0 ? s->o.alpha : 0;
-    for (int64_t i = 0; i < q; i++)
-        w[i] = 1 / (double)q;
-    FERRY_TRY(ferry_i_diffuse(ctx, q, graph, w, n, m, start, alpha, s->o.max_iter, s->o.tol,
-                              answers, NULL));
+        alpha[x] = at[x] < 0 ? s->o.alpha : 0; /* a label stands fast */
+    const ferry_diffusion how = {q, graph, w, n, m, start, alpha, s->o.max_iter, s->o.tol};
+    FERRY_TRY(ferry_i_diffuse(ctx, &how, answers, NULL));
     for (int64_t x = 0; x < n; x++)
-        ferry_i_gbc_goal_decide(&s->k.goal, answers + x * m, x, p);
+        ferry_i_outputs_decide(&s->outputs, answers + x * m, x, p);
 done:
     ferry_i_free(start);
     ferry_i_free(answers);
@@ -92,6 +103,7 @@ static ferry_status propagation_save(ferry_ctx *ctx, const void *model, ferry_di
     const state *s = model;
     const double reals[] = {s->o.alpha, s->o.tol};
 
+    FERRY_TRY(ferry_i_outputs_save(ctx, &s->outputs, dict));
     FERRY_TRY(ferry_i_known_save(ctx, &s->k, dict));
     FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "alpha_tol", 1, 2, reals));
     FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "max_iter", 1, &s->o.max_iter));
@@ -105,11 +117,13 @@ static ferry_status propagation_load(ferry_ctx *ctx, const ferry_dict *dict, voi
     const double *reals = NULL;
     const int64_t *steps = NULL;
     int64_t one = 1, two = 2;
-    state *s = ferry_i_calloc(1, sizeof *s);
+    state *s = NULL;
 
     *out = NULL;
-    FERRY_HAVE(ctx, s);
-    FERRY_TRY(ferry_i_known_load(ctx, dict, &s->k));
+    FERRY_NEW(ctx, s, 1);
+    FERRY_TRY(ferry_i_outputs_load(ctx, dict, &s->outputs));
+    FERRY_TRY(ferry_i_known_load(ctx, dict, s->outputs.classes, &s->k));
+    FERRY_NEED(ctx, s->k.prior, FERRY_EDATA, "tensor graphs is empty");
     FERRY_TRY(ferry_i_dict_reals(ctx, dict, "alpha_tol", &one, &two, &reals));
     FERRY_TRY(ferry_i_dict_ints(ctx, dict, "max_iter", &one, &steps));
     FERRY_NEED(ctx, reals[0] >= 0 && reals[0] <= 1 && steps[0] > 0 && steps[0] <= 1000000,

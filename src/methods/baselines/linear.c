@@ -1,8 +1,9 @@
 /* svm and logreg: linear models by liblinear on the features as they are. What a transfer
- * method has to beat. */
+ * method has to beat. semi-svm: the first with self-training. */
 #include <math.h>
 
 #include "methods/baselines/linear.h"
+#include "methods/baselines/self_training.h"
 
 typedef struct svm_table {
     svm_options svm;
@@ -138,6 +139,42 @@ const ferry_method ferry_i_method_logreg = {
     .options_size = sizeof(logreg_options),
     .fits = logreg_fits,
     .fit = logreg_fit,
+    .predict = ferry_i_weights_predict,
+    .save = ferry_i_weights_save,
+    .load = ferry_i_weights_load,
+    .free = ferry_i_weights_free,
+};
+
+typedef struct semi_svm_options {
+    svm_options svm;
+    self_training self;
+} semi_svm_options;
+
+static const ferry_opt semi_svm_opts[] = {SVM_OPTS(semi_svm_options),
+                                          SELF_TRAINING_OPTS(semi_svm_options)};
+
+static ferry_status semi_svm_fit(ferry_ctx *ctx, const ferry_task *task,
+                                 const void *options, void **state, ferry_report *rep)
+{
+    const semi_svm_options *o = options;
+
+    return ferry_i_self_train(ctx, &ferry_i_method_svm, task, &o->svm, &o->self, state,
+                              rep);
+}
+
+const ferry_method ferry_i_method_semi_svm = {
+    .name = "semi-svm",
+    .summary =
+        "linear support vector machine that labels what it is sure of and learns again",
+    .reference = SELF_TRAINING_REFERENCE,
+    .kind = FERRY_KIND_BASELINE,
+    .goals = FERRY_CLASSIFY,
+    .needs = FERRY_NEED_TARGET_VIEW | FERRY_NEED_TARGET_LABELS,
+    .options = semi_svm_opts,
+    .n_options = FERRY_COUNT(semi_svm_opts),
+    .options_size = sizeof(semi_svm_options),
+    .fits = ferry_i_self_training_fits,
+    .fit = semi_svm_fit,
     .predict = ferry_i_weights_predict,
     .save = ferry_i_weights_save,
     .load = ferry_i_weights_load,

@@ -1,25 +1,10 @@
-/* GBC's formulas (Shi, Heterogeneous Learning and Its Applications, thesis 2013, chapter
- * 3), with what docs/methods/gbc.md says about them. */
-#include "methods/gbc/formulas.h"
-
+/* GBC's formulas, each a function of plain arrays (Shi, Heterogeneous Learning and Its
+ * Applications, thesis 2013, chapter 3, with the corrections that docs/methods/gbc.md
+ * tells): sums are over what is there, so that sources may lack instances. */
 #include <math.h>
 #include <string.h>
 
-double ferry_i_gbc_sigmoid(double f)
-{
-    return f >= 0 ? 1 / (1 + exp(-f)) : exp(f) / (1 + exp(f));
-}
-
-/* log(1 + exp(m)) without overflow. */
-static double softplus(double m)
-{
-    return m > 0 ? m + log1p(exp(-m)) : log1p(exp(m));
-}
-
-double ferry_i_gbc_loss(bool logistic, double f, double y)
-{
-    return logistic ? softplus(-y * f) : (f - y) * (f - y);
-}
+#include "methods/gbc/gbc.h"
 
 static bool has_instance(const gbc_problem *g, int64_t i, int64_t x)
 {
@@ -48,7 +33,10 @@ void ferry_i_gbc_consensus(const gbc_problem *g, double *const *f, const double 
     }
 }
 
-/* One term lambda L(f, target) of an unlabelled instance: adds to z and c. */
+/* One term lambda L(f, target) adds to z and c:
+ *   squared          z = 2 lambda (E - f)          c = 2 lambda
+ *   soft targets     z = lambda (s(E) - s(f))      c = lambda s(f) s(-f)
+ *   margin (thesis)  z = lambda E s(-E f)          c = lambda E^2 s(E f) s(-E f) */
 static void add_term(const gbc_problem *g, double lambda, double f, double target,
                      double *z, double *c)
 {
@@ -56,120 +44,41 @@ static void add_term(const gbc_problem *g, double lambda, double f, double targe
         *z += 2 * lambda * (target - f);
         *c += 2 * lambda;
     } else {
-        const double s = ferry_i_gbc_sigmoid(g->soft ? f : target * f);
+        const double s = ferry_i_sigmoid(g->soft ? f : target * f);
         *z += lambda * (g->soft ? target - s : target * (1 - s));
         *c += lambda * (g->soft ? 1 : target * target) * s * (1 - s);
     }
 }
 
-/* The target of the consensus: E itself, or its probability. */
-static double consensus_target(const gbc_problem *g, double e)
+/* An instance in one source only has no consensus: E would be f itself. */
+static bool has_consensus(const gbc_problem *g, const gbc_targets *t, int64_t x)
 {
-    return g->logistic && g->soft ? ferry_i_gbc_sigmoid(e) : e;
+    return g->lambda0 > 0 && t->sources[x] >= 2;
 }
 
-void ferry_i_gbc_gradient_at(const gbc_problem *g, int64_t x, int64_t j, double f,
-                             const double *e, const int32_t *sources, const double *et,
-                             const uint8_t *has, double *z, double *c)
+static bool has_neighbours(const gbc_problem *g, const gbc_targets *t, int64_t i, int64_t x)
+{
+    return g->lambda1 > 0 && t->has[i][x];
+}
+
+bool ferry_i_gbc_counts(const gbc_problem *g, const gbc_targets *t, int64_t i, int64_t x)
+{
+    return has_consensus(g, t, x) || has_neighbours(g, t, i, x);
+}
+
+/* The target of the consensus is E itself or its probability; Et is either already. */
+void ferry_i_gbc_term(const gbc_problem *g, const gbc_targets *t, int64_t i, int64_t x,
+                      int64_t j, double f, double *z, double *c)
 {
     const int64_t at = x * g->k + j;
 
     *z = *c = 0;
-    if (g->labelled[x] && g->logistic) {
-        const double s = ferry_i_gbc_sigmoid(g->y[at] * f);
-        *z = g->y[at] * (1 - s);
-        *c = s * (1 - s);
-    } else if (g->labelled[x]) {
-        *z = 2 * (g->y[at] - f);
-        *c = 2;
-    } else {
-        if (g->lambda0 > 0 && sources[x] >= 2)
-            add_term(g, g->lambda0, f, consensus_target(g, e[at]), z, c);
-        if (g->lambda1 > 0 && has[x]) add_term(g, g->lambda1, f, et[at], z, c);
+    if (has_consensus(g, t, x)) {
+        const double e = t->e[at];
+        add_term(g, g->lambda0, f, g->logistic && g->soft ? ferry_i_sigmoid(e) : e, z, c);
     }
+    if (has_neighbours(g, t, i, x)) add_term(g, g->lambda1, f, t->et[i][at], z, c);
 }
-
-/* First and second derivative of -L_i(f + rho d) by rho. */
-static void along(const gbc_problem *g, int64_t i, const double *f, const double *e,
-                  const int32_t *sources, const double *et, const uint8_t *has,
-                  const double *d, double rho, double *first, double *second)
-{
-    double z = 0, c = 0;
-
-    *first = *second = 0;
-    for (int64_t x = 0; x < g->n; x++) {
-        if (!has_instance(g, i, x)) continue;
-        for (int64_t j = 0; j < g->k; j++) {
-            const int64_t at = x * g->k + j;
-            ferry_i_gbc_gradient_at(g, x, j, f[at] + rho * d[at], e, sources, et, has, &z,
-                                    &c);
-            *first += z * d[at];
-            *second += c * d[at] * d[at];
-        }
-    }
-}
-
-/* Squared loss: rho = sum z d / sum c d^2. Logistic: the root of a function that falls, by
- * Newton's steps within [0, 50]. */
-double ferry_i_gbc_line(const gbc_problem *g, int64_t i, const double *f, const double *e,
-                        const int32_t *sources, const double *et, const uint8_t *has,
-                        const double *d)
-{
-    double lo = 0, hi = 50, rho = 0, first = 0, second = 0;
-
-    along(g, i, f, e, sources, et, has, d, 0, &first, &second);
-    if (!g->logistic) return second > 0 ? first / second : 0;
-    if (first <= 0) return 0;
-    for (int step = 0; step < 200 && hi - lo > 1e-14 * hi; step++) {
-        double next = second > 0 ? rho + first / second : hi;
-        if (!(next > lo && next < hi)) next = step == 0 ? hi : lo + (hi - lo) / 2;
-        if (next == rho) break;
-        rho = next;
-        along(g, i, f, e, sources, et, has, d, rho, &first, &second);
-        if (first > 0)
-            lo = rho;
-        else
-            hi = rho;
-        if (first == 0) break;
-    }
-    return rho;
-}
-
-double ferry_i_gbc_source_loss(const gbc_problem *g, int64_t i, const double *f)
-{
-    double sum = 0;
-    int64_t count = 0;
-
-    for (int64_t x = 0; x < g->n; x++) {
-        if (!g->labelled[x] || !has_instance(g, i, x)) continue;
-        count++;
-        for (int64_t j = 0; j < g->k; j++)
-            sum += ferry_i_gbc_loss(g->logistic, f[x * g->k + j], g->y[x * g->k + j]);
-    }
-    return count > 0 ? sum / (double)(count * g->k) : NAN;
-}
-
-void ferry_i_gbc_average(const gbc_problem *g, double *const *f, const double *w,
-                         const double *f0, double *score, uint8_t *known)
-{
-    const int64_t k = g->k;
-
-    for (int64_t x = 0; x < g->n; x++) {
-        double sum = 0, *to = score + x * k;
-        memset(to, 0, (size_t)k * sizeof *to);
-        for (int64_t i = 0; i < g->p; i++) {
-            if (!has_instance(g, i, x)) continue;
-            sum += w[i];
-            for (int64_t j = 0; j < k; j++)
-                to[j] += w[i] * f[i][x * k + j];
-        }
-        known[x] = sum > 0;
-        for (int64_t j = 0; j < k; j++)
-            to[j] = sum > 0 ? to[j] / sum : f0[j];
-    }
-}
-
-/* ---- weights ---- */
 
 /* l <- the losses, NaN as the mean of the others. Their mean, NaN without any. */
 static double fill(int64_t n, const double *loss, double *l)

@@ -1,119 +1,97 @@
-/* GBC, gradient boosting consensus: the parts of the method. */
+/* GBC, gradient boosting consensus (Shi, thesis 2013, chapter 3): the problem and the parts
+ * of the method. Letters as in the thesis:
+ *
+ *   n instances, p vector sources (views), q graphs, k scores an instance (classes one
+ *   against the rest; 1 for two classes and for numbers)
+ *   f_i(x)   n x k   scores of source i
+ *   w, wg            weights of the sources and of the graphs, each adding up to one
+ *   E(x)             consensus of the sources                                       (3.2)
+ *   Et_i(x)          mean of the neighbours' scores in source i                     (3.3)
+ *   z, c             -dL_i/df and d2L_i/df2 with E and Et_i held fixed
+ *
+ * Source i minimises, by boosted trees (learn/boosting.h),
+ *
+ *   L_i = sum over labelled x  L(f_i(x), y_x)
+ *       + lambda0 sum over unlabelled x in two views or more  L(f_i(x), E(x))
+ *       + lambda1 sum over unlabelled x with neighbours  L(f_i(x), Et_i(x))
+ *
+ * with E and Et_i computed anew in every iteration, and the answer is
+ * sum_i w_i f_i / sum_i w_i over the views that have x. */
 #ifndef FERRY_GBC_INTERNAL_H
 #define FERRY_GBC_INTERNAL_H
 
-#include "learn/trees.h"
-#include "methods/gbc/formulas.h"
-#include "methods/method.h"
+#include "methods/shared/boosted.h"
+#include "methods/shared/known.h"
 
-/* ---- the graphs' means, fast ---- */
+typedef struct gbc_problem {
+    int64_t n, p, q, k;
+    const uint8_t *mask;     /* p x n: whether the source has the instance */
+    const uint8_t *labelled; /* n */
+    const double *y;         /* n x k: the number, or 1 and -1; of labelled instances */
+    ferry_matrix *const *graph;
+    bool logistic;           /* else squared loss */
+    bool soft;               /* cross-entropy with s(E); else log(1 + exp(-E f)) */
+    bool clamp;              /* a labelled neighbour counts with its label */
+    double lambda0, lambda1; /* of the consensus and of the graphs */
+} gbc_problem;
+
+/* E and Et of one iteration. */
+typedef struct gbc_targets {
+    double *e;        /* n x k; NULL: lambda0 is 0 */
+    int32_t *sources; /* n: how many have x */
+    double **et;      /* p, n x k each; NULL: lambda1 is 0 */
+    uint8_t **has;    /* p, n each: whether x has a neighbour that counts */
+} gbc_targets;
+
+/* Formulas: formulas.c. */
+
+/* e <- E; sources[x] <- how many have x. */
+void ferry_i_gbc_consensus(const gbc_problem *g, double *const *f, const double *w,
+                           double *e, int32_t *sources);
+/* Whether unlabelled x has a term in source i. */
+bool ferry_i_gbc_counts(const gbc_problem *g, const gbc_targets *t, int64_t i, int64_t x);
+/* z and c of its terms for score j when that is f. */
+void ferry_i_gbc_term(const gbc_problem *g, const gbc_targets *t, int64_t i, int64_t x,
+                      int64_t j, double f, double *z, double *c);
+/* Weights from losses; a NaN counts as the mean of the others. root: exp(-l/z) with the z
+ * that makes them add up to one (3.10); softmax: exp(-8 (l - min)/mean); skill: max(0, 1 -
+ * l / l0), equal when none is better than l0. */
+void ferry_i_gbc_root(int64_t n, const double *loss, double *w);
+void ferry_i_gbc_softmax(int64_t n, const double *loss, double *w);
+void ferry_i_gbc_skill(int64_t n, const double *loss, double l0, double *w);
+
+/* The graphs' means, fast: graphs.c. */
 
 /* Neighbour means of all sources in all graphs and the graphs' losses in one pass over the
  * edges, in threads; the same numbers as the plain ones of tests/oracle. */
 typedef struct gbc_pass gbc_pass;
 ferry_status ferry_i_gbc_pass_new(ferry_ctx *ctx, const gbc_problem *g, gbc_pass **out);
 /* wg (q) <- root weights of the losses, which go to `loss` (q); et[i] (n x k) and has[i]
- * (n)
- * <- Et_i with those, where the source has the instance and it is not labelled. */
+ * (n) <- Et_i with those, where the source has the instance and it is not labelled. */
 ferry_status ferry_i_gbc_pass_run(ferry_ctx *ctx, gbc_pass *s, const gbc_problem *g,
                                   double *const *f, const double *w, double *loss,
                                   double *wg, double *const *et, uint8_t *const *has);
 void ferry_i_gbc_pass_free(gbc_pass *s);
 
-/* ---- trees learned so far ---- */
-
-#define GBC_MOST_SCORE 12.0 /* logistic scores stay within +- this */
-
-/* f_i = f0 + sum_t trees of view i, the steps multiplied in. additive: one f = f0 + sum_i
- * sum_t instead. */
-typedef struct gbc_forest {
-    int64_t p, k, n; /* views, scores, iterations */
-    int64_t room;
-    bool logistic, additive;
-    double *f0;        /* k */
-    uint8_t *sparse;   /* p: zeros are missing cells */
-    int64_t *cols;     /* p */
-    ferry_tree **tree; /* (t * p + i) * k + j */
-} gbc_forest;
-
-ferry_status ferry_i_gbc_forest_new(ferry_ctx *ctx, int64_t p, int64_t k, gbc_forest **out);
-/* Room for one more iteration; its trees are NULL (as if of one leaf with 0). */
-ferry_status ferry_i_gbc_forest_grow(ferry_ctx *ctx, gbc_forest *f);
-void ferry_i_gbc_forest_cut(gbc_forest *f, int64_t n); /* forget all but n iterations */
-void ferry_i_gbc_forest_free(gbc_forest *f);
-static inline ferry_tree **gbc_tree(const gbc_forest *f, int64_t t, int64_t i, int64_t j)
-{
-    return &f->tree[(t * f->p + i) * f->k + j];
-}
-/* Scores of the views (n x k each; additive: all in f[0]) for the n instances; those that
- * a view lacks keep f0. mask (p x n) <- what views have. */
-ferry_status ferry_i_gbc_forest_scores(ferry_ctx *ctx, const gbc_forest *forest, int64_t n,
-                                       ferry_view *const *views, double *const *f,
-                                       uint8_t *mask);
-
-ferry_status ferry_i_gbc_forest_save(ferry_ctx *ctx, const gbc_forest *f, ferry_dict *dict);
-ferry_status ferry_i_gbc_forest_load(ferry_ctx *ctx, const ferry_dict *dict,
-                                     gbc_forest **out);
-
-/* ---- what is to be predicted, as scores ---- */
-
-/* Two classes are one score (the second against the first), more are one each against the
- * rest; a number is (number - mean) / sd. */
-typedef struct gbc_goal {
-    ferry_goal goal;
-    int64_t classes, k;
-    double mean, sd;
-} gbc_goal;
-
-/* For the n instances with class cls[i] (-1: unknown) or number num[i] (NaN). y (n x k) and
- * labelled (n) are new. */
-ferry_status ferry_i_gbc_goal_new(ferry_ctx *ctx, ferry_goal goal, int64_t classes,
-                                  int64_t n, const int32_t *cls, const double *num,
-                                  gbc_goal *out, double **y, uint8_t **labelled);
-/* out (classes, or 1) <- probabilities, or the number as it was scaled, of the k scores
- * f. */
-void ferry_i_gbc_goal_answer(const gbc_goal *g, const double *f, double *out);
-/* The same of a label y (k): certainty. */
-void ferry_i_gbc_goal_truth(const gbc_goal *g, const double *y, double *out);
-/* Answers (classes, or 1) into the prediction of instance i: the largest wins. */
-void ferry_i_gbc_goal_decide(const gbc_goal *g, const double *answer, int64_t i,
-                             ferry_prediction *p);
-ferry_status ferry_i_gbc_goal_check(ferry_ctx *ctx, const gbc_goal *g,
-                                    const ferry_prediction *p);
-ferry_status ferry_i_gbc_goal_save(ferry_ctx *ctx, const gbc_goal *g, ferry_dict *dict);
-ferry_status ferry_i_gbc_goal_load(ferry_ctx *ctx, const ferry_dict *dict, gbc_goal *g);
-
-/* ---- boosting, one iteration after the other ---- */
+/* Boosting with E and Et, one iteration after the other: solve.c. */
 
 typedef enum gbc_weighing { GBC_FIXED, GBC_ROOT, GBC_SOFTMAX } gbc_weighing;
 
 typedef struct gbc_settings {
-    bool additive;
-    bool all;             /* rows without a term count for thresholds (line: in leaves) */
-    bool line;            /* plain trees and a line search, else Newton leaves */
-    double rate;          /* nu */
+    ferry_boosting_options grow;
     gbc_weighing weights; /* FIXED: as given; else from training loss */
-    ferry_tree_options tree;
-    ferry_growing how;
 } gbc_settings;
 
 typedef struct gbc_run {
-    gbc_settings o;
-    gbc_problem g;
-    gbc_forest *forest;
-    double **f;                /* p (additive: 1), n x k each */
-    double *w;                 /* p */
-    double *wg;                /* q */
-    double *loss, *graph_loss; /* p: training loss; q */
-    struct run_view *view;
-    gbc_problem joint; /* additive: the one score of all */
-    uint8_t *any;
-    double *e;
-    int32_t *sources;
-    double **et;
-    uint8_t **has;
+    gbc_weighing weights;
+    gbc_problem g;     /* as it is solved: additive has one source and no consensus */
+    ferry_boosting *b; /* scores, trees and training losses */
+    double *w;         /* of the views */
+    double *wg;        /* q */
+    double *graph_loss;
+    gbc_targets now;
+    uint8_t *any; /* n: additive, whether any view has it */
     gbc_pass *pass;
-    double *direction; /* n x k, line search */
 } gbc_run;
 
 /* The problem's arrays and the views are borrowed. follow (n, NULL: all): instances whose
@@ -125,58 +103,34 @@ ferry_status ferry_i_gbc_run_new(ferry_ctx *ctx, const gbc_settings *o,
 ferry_status ferry_i_gbc_run_step(ferry_ctx *ctx, gbc_run *r);
 void ferry_i_gbc_run_free(gbc_run *r);
 
-/* ---- the model ---- */
+/* What graphs do to answers: correct.c. */
 
-/* What graphs do to answers when they are given. residual: add the shrunken mean residual
- * of labelled neighbours, sum A r / (sum A + kappa). smooth: mix with the mean of the
- * neighbours, again and again, labels standing fast. */
 typedef enum gbc_correct {
     GBC_CORRECT_AUTO,
     GBC_CORRECT_NO,
-    GBC_CORRECT_RESIDUAL,
-    GBC_CORRECT_SMOOTH
+    GBC_CORRECT_RESIDUAL, /* add the shrunken mean residual of labelled neighbours */
+    GBC_CORRECT_SMOOTH    /* mix with the neighbours' mean, labels standing fast */
 } gbc_correct;
 #define GBC_CORRECTS "auto|no|residual|smooth"
 
-/* Answers are `classes` probabilities or one scaled number an instance. */
-typedef struct gbc_model {
-    gbc_goal goal;
-    gbc_forest *forest;
-    double *w; /* p */
-    double stretch;
-    gbc_correct correct; /* not auto */
-    double strength;     /* kappa, or alpha of the smoothing */
-    ferry_ids *graphs;   /* by name */
-    double *wg;
-    ferry_ids *known; /* labelled instances ... */
-    double *truth;    /* ... their answers, as they should be */
-    double *residual; /* ... minus what was answered without them */
-} gbc_model;
+typedef struct gbc_correction {
+    gbc_correct how; /* not auto */
+    double strength; /* kappa, or alpha of the smoothing */
+    int64_t q;
+    ferry_matrix *const *graph;
+    const double *wg;
+    int64_t n, m;                   /* instances, entries of an answer */
+    bool classes;                   /* answers are probabilities */
+    const int64_t *at;              /* n: place of the label in truth and residual, or -1 */
+    const double *truth, *residual; /* labels; and minus what was answered without them */
+    const uint8_t *viewless;        /* n: no view counts */
+} gbc_correction;
 
-ferry_status ferry_i_gbc_model_new(ferry_ctx *ctx, gbc_model **out);
-void ferry_i_gbc_model_free(void *model);
-/* Answers of the trees alone for the n instances: f0 + stretch (average - f0); viewless[x]:
- * none of its views counts. */
-ferry_status ferry_i_gbc_answers(ferry_ctx *ctx, const gbc_goal *goal,
-                                 const gbc_forest *forest, const double *w, double stretch,
-                                 int64_t n, ferry_view *const *views, double *answers,
-                                 uint8_t *viewless);
-/* at[x]: the place of x in truth and residual, or -1. basis[x] <- 0 views, 1 neighbours, 2
- * the base score. */
-typedef struct gbc_labels {
-    const int64_t *at;
-    const double *truth, *residual;
-} gbc_labels;
-ferry_status ferry_i_gbc_correct(ferry_ctx *ctx, gbc_correct correct, double strength,
-                                 int64_t q, ferry_matrix *const *graph, const double *wg,
-                                 int64_t n, int64_t m, bool classes, const gbc_labels *l,
-                                 const uint8_t *viewless, double *answers, uint8_t *basis);
-ferry_status ferry_i_gbc_predict(ferry_ctx *ctx, const void *state, const ferry_domain *d,
-                                 ferry_prediction *p);
-ferry_status ferry_i_gbc_save(ferry_ctx *ctx, const void *state, ferry_dict *dict);
-ferry_status ferry_i_gbc_load(ferry_ctx *ctx, const ferry_dict *dict, void **state);
+/* answers (n x m) corrected in place; basis (n, may be NULL) <- FERRY_BASIS_. */
+ferry_status ferry_i_gbc_correct(ferry_ctx *ctx, const gbc_correction *c, double *answers,
+                                 uint8_t *basis);
 
-/* ---- what cross-validation decides ---- */
+/* What cross-validation decides: tune.c. */
 
 typedef struct gbc_plan {
     gbc_settings o; /* additive: as asked or chosen */
@@ -204,20 +158,43 @@ typedef enum gbc_rule {
 
 typedef enum gbc_combine { GBC_COMBINE_AUTO, GBC_AVERAGE, GBC_ADDITIVE } gbc_combine;
 
-typedef struct gbc_select {
+/* What to decide, and how. */
+typedef struct gbc_tuning {
     int64_t folds, trees, patience;
     gbc_rule rule; /* skill or equal */
     gbc_combine combine;
     gbc_correct correct;
-    double strength; /* < 0: chosen */
-    bool tune;       /* lambda0 and lambda1 too, from a grid times `unit` */
-    double unit;
-} gbc_select;
+    bool lambdas; /* lambda0 and lambda1 too, from a grid times `unit` */
+    double unit;  /* |T| / |U| */
+    const ferry_outputs *outputs;
+    const gbc_problem *g;
+    ferry_view *const *views;
+} gbc_tuning;
 
-/* Fill the plan, whose settings and lambdas are set; p->w etc. are new. */
-ferry_status ferry_i_gbc_choose(ferry_ctx *ctx, const gbc_select *s, const gbc_goal *goal,
-                                const gbc_problem *g, ferry_view *const *views,
-                                gbc_plan *p);
+/* Fill the plan, whose settings and lambdas are set; p->w etc. are new. Costs `folds` fits
+ * of the average and as many of the additive score. */
+ferry_status ferry_i_gbc_tune(ferry_ctx *ctx, const gbc_tuning *s, gbc_plan *p);
 void ferry_i_gbc_plan_clear(gbc_plan *p);
+
+/* The model: model.c. */
+
+typedef struct gbc_model {
+    boosted trees;       /* with the views' weights */
+    gbc_correct correct; /* not auto */
+    double strength;
+    known_labels k;          /* graphs and labels */
+    double *wg;       /* of the graphs */
+    double *residual; /* of the known labels: truth minus what was answered without it */
+} gbc_model;
+
+void ferry_i_gbc_model_free(void *model);
+ferry_status ferry_i_gbc_predict(ferry_ctx *ctx, const void *state, const ferry_domain *d,
+                                 ferry_prediction *p);
+ferry_status ferry_i_gbc_save(ferry_ctx *ctx, const void *state, ferry_dict *dict);
+ferry_status ferry_i_gbc_load(ferry_ctx *ctx, const ferry_dict *dict, void **state);
+
+/* What the user is told of it: explain.c. `tuned`: the plan's losses are known. */
+ferry_status ferry_i_gbc_explain(ferry_ctx *ctx, const ferry_domain *t, const gbc_model *m,
+                                 const gbc_plan *p, bool tuned);
 
 #endif

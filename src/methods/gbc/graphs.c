@@ -113,7 +113,7 @@ static void fill(const ferry_ctx *ctx, const gbc_problem *g, double *const *f, g
             seen[0] = here || fixed;
             for (int64_t j = 0; j < k; j++) {
                 const double v = f[i][x * k + j], y = g->y[x * k + j];
-                const double probability = g->logistic ? ferry_i_gbc_sigmoid(v) : v;
+                const double probability = g->logistic ? ferry_i_sigmoid(v) : v;
                 plain[1 + j] = here ? probability : 0;
                 if (fixed)
                     seen[1 + j] = odds ? (y + 1) / 2 : y;

@@ -253,7 +253,7 @@ void ferry_i_gbc_packed_show(const ferry_ctx *ctx, gbc_packed *s, const gbc_prob
     reduction(max                                                                          \
               : most)
     for (int64_t x = 0; x < n; x++) {
-        const double v = g->logistic ? ferry_i_gbc_sigmoid(f[x]) : f[x];
+        const double v = g->logistic ? ferry_i_sigmoid(f[x]) : f[x];
         const double y = s->place[x] < 0 ? v : label_of(g, x);
         s->score[x] = v;
         least = fmin(least, fmin(v, y));

@@ -2,7 +2,7 @@
 #ifndef FERRY_GBC_PACKED_H
 #define FERRY_GBC_PACKED_H
 
-#include "methods/gbc/formulas.h"
+#include "methods/gbc/gbc.h"
 
 #define GBC_RUN 4096 /* rows that are worked on together */
 

@@ -1,41 +1,15 @@
-/* semi-svm and semi-gbdt: self-training. Learn from the labels, label the instances that
- * the model is surest of (in the proportions of the classes among the labels), learn again.
- */
+/* Self-training: learn from the labels, label the instances that the model is surest of (in
+ * the proportions of the classes among the labels), learn again. What was labelled once
+ * stays: a wrong label is never taken back, which is what a method that uses instances
+ * without labels has to do better. */
+#include "methods/baselines/self_training.h"
+
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "methods/baselines/gbdt.h"
-#include "methods/baselines/linear.h"
-#include "methods/method.h"
+#include "methods/baselines/base.h"
 
-typedef struct self_training {
-    int64_t rounds;
-    double share;
-} self_training;
-
-#define SEMI_OPTS(T)                                                                       \
-    FERRY_OPT_AS(T, "rounds", INT, self.rounds, 5, 1, 1e6,                                 \
-                 "times that instances get labels"),                                       \
-        FERRY_OPT_AS(T, "share", REAL, self.share, 0.1, 1e-9, 1,                           \
-                     "of the instances without a label that get one each time")
-
-typedef struct semi_svm_options {
-    svm_options svm; /* must be first: it is handed on */
-    self_training self;
-} semi_svm_options;
-
-static const ferry_opt semi_svm_opts[] = {SVM_OPTS(semi_svm_options),
-                                          SEMI_OPTS(semi_svm_options)};
-
-typedef struct semi_gbdt_options {
-    gbdt_options gbdt; /* must be first */
-    self_training self;
-} semi_gbdt_options;
-
-static const ferry_opt semi_gbdt_opts[] = {GBDT_ALL_OPTS(semi_gbdt_options),
-                                           SEMI_OPTS(semi_gbdt_options)};
-
+/* An instance, and by how much its class leads. */
 typedef struct sure {
     double margin;
     int64_t instance;
@@ -144,9 +118,9 @@ done:
     return st;
 }
 
-static ferry_status self_train(ferry_ctx *ctx, const ferry_method *learner,
-                               const ferry_task *task, const void *options,
-                               const self_training *o, void **state, ferry_report *rep)
+ferry_status ferry_i_self_train(ferry_ctx *ctx, const ferry_method *learner,
+                                const ferry_task *task, const void *options,
+                                const self_training *o, void **state, ferry_report *rep)
 {
     ferry_status st = FERRY_OK;
     const ferry_domain *d = NULL;
@@ -190,66 +164,9 @@ done:
     return st;
 }
 
-extern const ferry_method ferry_i_method_svm, ferry_i_method_gbdt;
-
-static ferry_status semi_svm_fit(ferry_ctx *ctx, const ferry_task *task,
-                                 const void *options, void **state, ferry_report *rep)
-{
-    const semi_svm_options *o = options;
-
-    return self_train(ctx, &ferry_i_method_svm, task, &o->svm, &o->self, state, rep);
-}
-
-static ferry_status semi_gbdt_fit(ferry_ctx *ctx, const ferry_task *task,
-                                  const void *options, void **state, ferry_report *rep)
-{
-    const semi_gbdt_options *o = options;
-
-    return self_train(ctx, &ferry_i_method_gbdt, task, &o->gbdt, &o->self, state, rep);
-}
-
-static ferry_status semi_fits(ferry_ctx *ctx, const ferry_task *task, const void *options)
+ferry_status ferry_i_self_training_fits(ferry_ctx *ctx, const ferry_task *task,
+                                        const void *options)
 {
     (void)options;
     return ferry_i_base_fits(ctx, "self-training", task, TRAIN_TARGET, true);
 }
-
-#define SELF_TRAINING                                                                      \
-    "Zhu, Semi-Supervised Learning Literature Survey, University of Wisconsin 2005"
-
-const ferry_method ferry_i_method_semi_svm = {
-    .name = "semi-svm",
-    .summary =
-        "linear support vector machine that labels what it is sure of and learns again",
-    .reference = SELF_TRAINING,
-    .kind = FERRY_KIND_BASELINE,
-    .goals = FERRY_CLASSIFY,
-    .needs = FERRY_NEED_TARGET_VIEW | FERRY_NEED_TARGET_LABELS,
-    .options = semi_svm_opts,
-    .n_options = FERRY_COUNT(semi_svm_opts),
-    .options_size = sizeof(semi_svm_options),
-    .fits = semi_fits,
-    .fit = semi_svm_fit,
-    .predict = ferry_i_weights_predict,
-    .save = ferry_i_weights_save,
-    .load = ferry_i_weights_load,
-    .free = ferry_i_weights_free,
-};
-
-const ferry_method ferry_i_method_semi_gbdt = {
-    .name = "semi-gbdt",
-    .summary = "boosted trees that label what they are sure of and learn again",
-    .reference = SELF_TRAINING,
-    .kind = FERRY_KIND_BASELINE,
-    .goals = FERRY_CLASSIFY,
-    .needs = FERRY_NEED_TARGET_VIEW | FERRY_NEED_TARGET_LABELS,
-    .options = semi_gbdt_opts,
-    .n_options = FERRY_COUNT(semi_gbdt_opts),
-    .options_size = sizeof(semi_gbdt_options),
-    .fits = semi_fits,
-    .fit = semi_gbdt_fit,
-    .predict = ferry_i_gbdt_predict,
-    .save = ferry_i_gbdt_save,
-    .load = ferry_i_gbdt_load,
-    .free = ferry_i_gbdt_free,
-};

@@ -1,13 +1,13 @@
-/* GBC: the trees of all views, and their scores. */
+/* The trees of all views, and what they add up to (forest.h). */
 #include <math.h>
 #include <string.h>
 
-#include "methods/gbc/gbc.h"
+#include "learn/forest.h"
 
-ferry_status ferry_i_gbc_forest_new(ferry_ctx *ctx, int64_t p, int64_t k, gbc_forest **out)
+ferry_status ferry_i_forest_new(ferry_ctx *ctx, int64_t p, int64_t k, ferry_forest **out)
 {
     ferry_status st = FERRY_OK;
-    gbc_forest *f = ferry_i_calloc(1, sizeof *f);
+    ferry_forest *f = ferry_i_calloc(1, sizeof *f);
 
     *out = NULL;
     FERRY_HAVE(ctx, f);
@@ -19,11 +19,11 @@ ferry_status ferry_i_gbc_forest_new(ferry_ctx *ctx, int64_t p, int64_t k, gbc_fo
     *out = f;
     f = NULL;
 done:
-    ferry_i_gbc_forest_free(f);
+    ferry_i_forest_free(f);
     return st;
 }
 
-ferry_status ferry_i_gbc_forest_grow(ferry_ctx *ctx, gbc_forest *f)
+ferry_status ferry_i_forest_grow(ferry_ctx *ctx, ferry_forest *f)
 {
     ferry_status st = FERRY_OK;
     const int64_t step = f->p * f->k;
@@ -41,17 +41,17 @@ done:
     return st;
 }
 
-void ferry_i_gbc_forest_cut(gbc_forest *f, int64_t n)
+void ferry_i_forest_cut(ferry_forest *f, int64_t n)
 {
     for (int64_t e = n * f->p * f->k; e < f->n * f->p * f->k; e++)
         ferry_i_tree_free(f->tree[e]);
     if (n < f->n) f->n = n;
 }
 
-void ferry_i_gbc_forest_free(gbc_forest *f)
+void ferry_i_forest_free(ferry_forest *f)
 {
     if (!f) return;
-    ferry_i_gbc_forest_cut(f, 0);
+    ferry_i_forest_cut(f, 0);
     ferry_i_free(f->tree);
     ferry_i_free(f->f0);
     ferry_i_free(f->sparse);
@@ -60,27 +60,28 @@ void ferry_i_gbc_forest_free(gbc_forest *f)
 }
 
 /* Add view i's trees of iteration t to its rows' scores. */
-static void add_trees(const ferry_ctx *ctx, const gbc_forest *forest, int64_t t, int64_t i,
-                      const ferry_view *v, int32_t *leaf, double *f)
+static void add_trees(const ferry_ctx *ctx, const ferry_forest *forest, int64_t t,
+                      int64_t i, const ferry_view *v, int32_t *leaf, double *f)
 {
     const int64_t k = forest->k;
     const ferry_tree_data d = {v->x, forest->sparse[i], v->x->rows, NULL};
 
     for (int64_t j = 0; j < k; j++) {
-        const ferry_tree *tree = *gbc_tree(forest, t, i, j);
+        const ferry_tree *tree = *ferry_i_forest_tree(forest, t, i, j);
         if (!tree) continue;
         ferry_i_tree_leaves(ctx, tree, &d, leaf);
         for (int64_t r = 0; r < d.n; r++) {
             double *to = &f[v->instance[r] * k + j];
             *to += tree->node[leaf[r]].value;
-            if (forest->logistic) *to = fmin(fmax(*to, -GBC_MOST_SCORE), GBC_MOST_SCORE);
+            if (forest->logistic)
+                *to = fmin(fmax(*to, -FERRY_MOST_SCORE), FERRY_MOST_SCORE);
         }
     }
 }
 
-ferry_status ferry_i_gbc_forest_scores(ferry_ctx *ctx, const gbc_forest *forest, int64_t n,
-                                       ferry_view *const *views, double *const *f,
-                                       uint8_t *mask)
+ferry_status ferry_i_forest_scores(ferry_ctx *ctx, const ferry_forest *forest, int64_t n,
+                                   ferry_view *const *views, double *const *f,
+                                   uint8_t *mask)
 {
     ferry_status st = FERRY_OK;
     const int64_t k = forest->k;

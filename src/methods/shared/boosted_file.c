@@ -1,8 +1,9 @@
-/* GBC: saving and loading trees. All nodes of all trees stand one after the other; a tree
- * without nodes adds nothing to any score. */
+/* Boosted trees as tensors of a model. All nodes of all trees stand one after the other in
+ * columns; a tree without nodes adds nothing to any score. A file is a stranger's: every
+ * count and index is checked before it is used. */
 #include <string.h>
 
-#include "methods/gbc/gbc.h"
+#include "methods/shared/boosted.h"
 
 /* The columns of a table of nodes. */
 typedef struct columns {
@@ -20,7 +21,7 @@ static void clear(columns *c)
     ferry_i_free(c->real);
 }
 
-ferry_status ferry_i_gbc_forest_save(ferry_ctx *ctx, const gbc_forest *f, ferry_dict *dict)
+static ferry_status save_forest(ferry_ctx *ctx, const ferry_forest *f, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
     const int64_t sizes[] = {f->p, f->k, f->n, f->logistic, f->additive};
@@ -129,13 +130,12 @@ done:
     return st;
 }
 
-ferry_status ferry_i_gbc_forest_load(ferry_ctx *ctx, const ferry_dict *dict,
-                                     gbc_forest **out)
+static ferry_status load_forest(ferry_ctx *ctx, const ferry_dict *dict, ferry_forest **out)
 {
     ferry_status st = FERRY_OK;
     const int64_t *sizes = NULL;
     int64_t five = 5;
-    gbc_forest *f = NULL;
+    ferry_forest *f = NULL;
     lent l = {0};
 
     *out = NULL;
@@ -145,7 +145,7 @@ ferry_status ferry_i_gbc_forest_load(ferry_ctx *ctx, const ferry_dict *dict,
                    "tensor forest.sizes: entry %d is %lld", i, (long long)sizes[i]);
     const int64_t p = sizes[0], k = sizes[1], n = sizes[2];
     FERRY_TRY(borrow(ctx, dict, p, k, n * p * k, &l));
-    FERRY_TRY(ferry_i_gbc_forest_new(ctx, p, k, &f));
+    FERRY_TRY(ferry_i_forest_new(ctx, p, k, &f));
     f->logistic = sizes[3] != 0;
     f->additive = sizes[4] != 0;
     memcpy(f->f0, l.f0, (size_t)k * sizeof *f->f0);
@@ -153,18 +153,88 @@ ferry_status ferry_i_gbc_forest_load(ferry_ctx *ctx, const ferry_dict *dict,
     for (int64_t i = 0; i < p; i++)
         f->sparse[i] = l.sparse[i] != 0;
     for (int64_t t = 0, at = 0, e = 0; t < n; t++) {
-        FERRY_TRY(ferry_i_gbc_forest_grow(ctx, f));
+        FERRY_TRY(ferry_i_forest_grow(ctx, f));
         for (int64_t i = 0; i < p; i++)
             for (int64_t j = 0; j < k; j++, e++) {
                 if (l.count[e] > 0)
                     FERRY_TRY(load_tree(ctx, &l, at, l.count[e], f->cols[i],
-                                        gbc_tree(f, t, i, j)));
+                                        ferry_i_forest_tree(f, t, i, j)));
                 at += l.count[e];
             }
     }
     *out = f;
     f = NULL;
 done:
-    ferry_i_gbc_forest_free(f);
+    ferry_i_forest_free(f);
+    return st;
+}
+
+ferry_status ferry_i_outputs_save(ferry_ctx *ctx, const ferry_outputs *o, ferry_dict *dict)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t sizes[] = {o->numbers ? FERRY_REGRESS : FERRY_CLASSIFY, o->classes};
+    const double scale[] = {o->mean, o->sd};
+
+    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "target.sizes", 2, sizes));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "target.scale", 1, 2, scale));
+done:
+    return st;
+}
+
+ferry_status ferry_i_outputs_load(ferry_ctx *ctx, const ferry_dict *dict, ferry_outputs *o)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t *sizes = NULL;
+    const double *scale = NULL;
+    int64_t one = 1, two = 2;
+
+    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "target.sizes", &two, &sizes));
+    FERRY_TRY(ferry_i_dict_reals(ctx, dict, "target.scale", &one, &two, &scale));
+    const bool numbers = sizes[0] == FERRY_REGRESS;
+    FERRY_NEED(ctx,
+               (numbers || sizes[0] == FERRY_CLASSIFY) && sizes[1] > 0 &&
+                   sizes[1] < 1 << 24 && (!numbers || sizes[1] == 1),
+               FERRY_EDATA, "tensor target.sizes: goal %lld, %lld classes",
+               (long long)sizes[0], (long long)sizes[1]);
+    *o = (ferry_outputs){numbers, sizes[1], ferry_i_outputs_scores(numbers, sizes[1]),
+                         scale[0], scale[1]};
+done:
+    return st;
+}
+
+ferry_status ferry_i_boosted_save(ferry_ctx *ctx, const boosted *m, ferry_dict *dict)
+{
+    ferry_status st = FERRY_OK;
+
+    FERRY_TRY(ferry_i_outputs_save(ctx, &m->outputs, dict));
+    FERRY_TRY(save_forest(ctx, m->forest, dict));
+    if (!m->w) goto done;
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "weights", 1, m->forest->p, m->w));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "stretch", 1, 1, &m->stretch));
+done:
+    return st;
+}
+
+ferry_status ferry_i_boosted_load(ferry_ctx *ctx, const ferry_dict *dict, bool weighted,
+                                  boosted *m)
+{
+    ferry_status st = FERRY_OK;
+    const double *stretch = NULL;
+    int64_t one = 1;
+
+    m->stretch = 1;
+    FERRY_TRY(ferry_i_outputs_load(ctx, dict, &m->outputs));
+    FERRY_TRY(load_forest(ctx, dict, &m->forest));
+    FERRY_NEED(ctx, m->forest->k == m->outputs.k, FERRY_EDATA,
+               "tensor forest.sizes: %lld scores, not %lld", (long long)m->forest->k,
+               (long long)m->outputs.k);
+    if (!weighted) goto done;
+    FERRY_TRY(ferry_i_dict_reals_copy(ctx, dict, "weights", 1, m->forest->p, &m->w));
+    for (int64_t i = 0; i < m->forest->p; i++)
+        FERRY_NEED(ctx, m->w[i] >= 0, FERRY_EDATA, "tensor weights: entry %lld is %g",
+                   (long long)i, m->w[i]);
+    FERRY_TRY(ferry_i_dict_reals(ctx, dict, "stretch", &one, &one, &stretch));
+    m->stretch = stretch[0];
+done:
     return st;
 }

@@ -1,0 +1,472 @@
+/* GBC: what cross-validation over the labelled instances decides:
+ *
+ *   number of trees, weights of the views       by the held-out loss of their average
+ *   average or additive, stretch of the average by the held-out loss of both
+ *   lambda0 and lambda1                         when asked, from a grid
+ *   what graphs do to the answers               by the held-out loss of corrected answers
+ *
+ * All folds step together, so that one look tells whether more trees help. Weights from
+ * training loss would not do: boosting drives that down on noise as well. */
+#include <math.h>
+#include <string.h>
+
+#include "methods/gbc/gbc.h"
+
+void ferry_i_gbc_plan_clear(gbc_plan *p)
+{
+    ferry_i_free(p->w);
+    ferry_i_free(p->view_loss);
+    ferry_i_free(p->wg);
+    ferry_i_free(p->held);
+    *p = (gbc_plan){0};
+}
+
+/* The labelled instances in turn to the folds, class by class, in random order. */
+static ferry_status deal(ferry_ctx *ctx, const gbc_problem *g, int64_t folds, int32_t *fold)
+{
+    ferry_status st = FERRY_OK;
+    int64_t *order = NULL, next = 0, n = 0;
+    ferry_rng rng;
+
+    FERRY_NEW(ctx, order, g->n);
+    ferry_i_rng_for(ctx, &rng, "gbc folds");
+    for (int64_t x = 0; x < g->n; x++) {
+        fold[x] = -1;
+        if (g->labelled[x]) order[n++] = x;
+    }
+    ferry_i_rng_shuffle(&rng, n, order);
+    for (int64_t c = 0; c <= g->k; c++) /* one against the rest; then those of no class */
+        for (int64_t i = 0; i < n; i++) {
+            const int64_t x = order[i];
+            const bool mine = c == g->k || !g->logistic || g->y[x * g->k + c] > 0;
+            if (mine && fold[x] < 0) fold[x] = (int32_t)(next++ % folds);
+        }
+done:
+    ferry_i_free(order);
+    return st;
+}
+
+/* One setting on all folds, and what came out of it. */
+typedef struct trial {
+    const gbc_tuning *s;
+    const int32_t *fold;
+    gbc_problem g; /* with the setting's lambdas */
+    bool additive;
+    gbc_run **run;
+    uint8_t **labelled; /* of each run: all but the fold */
+    double *w, *view_loss;
+    double loss, constant, stretch; /* the least so far, and what it was reached with */
+    int64_t trees;
+} trial;
+
+static void trial_clear(trial *r)
+{
+    for (int64_t i = 0; r->s && i < r->s->folds; i++) {
+        if (r->run) ferry_i_gbc_run_free(r->run[i]);
+        if (r->labelled) ferry_i_free(r->labelled[i]);
+    }
+    ferry_i_free(r->run);
+    ferry_i_free(r->labelled);
+    ferry_i_free(r->w);
+    ferry_i_free(r->view_loss);
+    *r = (trial){0};
+}
+
+static ferry_status trial_new(ferry_ctx *ctx, const gbc_tuning *s, const gbc_settings *o,
+                              const double *lambda, const int32_t *fold, trial *r)
+{
+    ferry_status st = FERRY_OK;
+    const gbc_problem *g = s->g;
+    const bool semi = lambda[0] > 0 || (lambda[1] > 0 && g->q > 0);
+
+    *r = (trial){.s = s,
+                 .fold = fold,
+                 .g = *g,
+                 .additive = o->grow.additive,
+                 .loss = INFINITY,
+                 .constant = NAN,
+                 .stretch = 1};
+    r->g.lambda0 = lambda[0];
+    r->g.lambda1 = lambda[1];
+    FERRY_NEW(ctx, r->w, g->p);
+    FERRY_NEW(ctx, r->view_loss, g->p);
+    FERRY_NEW(ctx, r->run, s->folds);
+    FERRY_NEW(ctx, r->labelled, s->folds);
+    for (int64_t i = 0; i < s->folds; i++) {
+        gbc_problem part = r->g;
+        FERRY_NEW(ctx, r->labelled[i], g->n);
+        part.labelled = r->labelled[i];
+        for (int64_t x = 0; x < g->n; x++)
+            r->labelled[i][x] = g->labelled[x] && fold[x] != i;
+        FERRY_TRY(ferry_i_gbc_run_new(ctx, o, &part, s->views, semi ? NULL : g->labelled,
+                                      NULL, &r->run[i]));
+    }
+done:
+    return st;
+}
+
+/* Scores of x, base scores of its fold: by the run that has not seen its label. */
+static const double *held_out(const trial *r, int64_t i, int64_t x)
+{
+    return r->run[r->fold[x]]->b->f[i] + x * r->g.k;
+}
+
+static const double *held_base(const trial *r, int64_t x)
+{
+    return r->run[r->fold[x]]->b->forest->f0;
+}
+
+static double loss_at(const gbc_problem *g, const double *f, int64_t x)
+{
+    double sum = 0;
+
+    for (int64_t j = 0; j < g->k; j++)
+        sum += ferry_i_loss(g->logistic, f[j], g->y[x * g->k + j]);
+    return sum / (double)g->k;
+}
+
+/* Held-out loss of each view; of nothing but the base score. */
+static void view_losses(const trial *r, double *loss, double *constant)
+{
+    const gbc_problem *g = &r->g;
+    double sum = 0, count = 0;
+
+    for (int64_t i = 0; i < g->p; i++) {
+        double own = 0, n = 0;
+        for (int64_t x = 0; x < g->n; x++)
+            if (g->labelled[x] && g->mask[i * g->n + x]) {
+                own += loss_at(g, held_out(r, i, x), x);
+                n++;
+            }
+        loss[i] = n > 0 ? own / n : NAN;
+    }
+    for (int64_t x = 0; x < g->n; x++)
+        if (g->labelled[x]) {
+            sum += loss_at(g, held_base(r, x), x);
+            count++;
+        }
+    *constant = count > 0 ? sum / count : NAN;
+}
+
+/* Held-out loss of all views together. f: k, scratch. */
+static double joint_loss(const trial *r, const double *w, double stretch, double *f)
+{
+    const gbc_problem *g = &r->g;
+    double sum = 0, count = 0;
+
+    for (int64_t x = 0; x < g->n; x++) {
+        double weight = 0;
+        if (!g->labelled[x]) continue;
+        memset(f, 0, (size_t)g->k * sizeof *f);
+        for (int64_t i = 0; i < (r->additive ? 1 : g->p); i++) {
+            const double one = r->additive ? 1 : g->mask[i * g->n + x] ? w[i] : 0;
+            const double *from = held_out(r, i, x);
+            weight += one;
+            for (int64_t j = 0; j < g->k; j++)
+                f[j] += one * from[j];
+        }
+        for (int64_t j = 0; j < g->k; j++) {
+            const double f0 = held_base(r, x)[j];
+            f[j] = weight > 0 ? f0 + stretch * (f[j] / weight - f0) : f0;
+        }
+        sum += loss_at(g, f, x);
+        count++;
+    }
+    return sum / count;
+}
+
+/* Weights from held-out losses. A view without labelled instances has shown no skill. */
+static void weigh(gbc_rule rule, int64_t p, const double *loss, double constant, double *w)
+{
+    bool known = false;
+
+    for (int64_t i = 0; i < p; i++)
+        known = known || !isnan(loss[i]);
+    for (int64_t i = 0; i < p; i++)
+        w[i] = isnan(loss[i]) && known ? constant : loss[i];
+    if (rule == GBC_RULE_EQUAL)
+        for (int64_t i = 0; i < p; i++)
+            w[i] = 1 / (double)p;
+    else
+        ferry_i_gbc_skill(p, w, constant, w);
+}
+
+/* Step all folds until more trees do not help. The runs stay as they are then. */
+static ferry_status step_all(ferry_ctx *ctx, trial *r)
+{
+    /* Each view's scores are what is expected of y given that view: their mean varies too
+     * little, the more so the more the views complement each other. */
+    static const double stretches[] = {1.25, 1.5, 2, 2.5, 3, 4};
+    ferry_status st = FERRY_OK;
+    const gbc_tuning *s = r->s;
+    const int64_t p = r->g.p;
+    double constant = NAN, least = INFINITY, *w = NULL, *loss = NULL, *f = NULL;
+    bool finish = false;
+
+    FERRY_NEW(ctx, w, p);
+    FERRY_NEW(ctx, loss, p);
+    FERRY_NEW(ctx, f, r->g.k);
+    for (int64_t t = 1; t <= s->trees && t - r->trees <= s->patience && !finish; t++) {
+        for (int64_t i = 0; i < s->folds; i++)
+            FERRY_TRY(ferry_i_gbc_run_step(ctx, r->run[i]));
+        if (!r->additive) {
+            view_losses(r, loss, &constant);
+            weigh(s->rule, p, loss, constant, w);
+        }
+        const double now = joint_loss(r, w, 1, f);
+        if (now < least) {
+            least = r->loss = now;
+            r->trees = t;
+            r->constant = constant;
+            r->stretch = 1;
+            memcpy(r->w, w, (size_t)p * sizeof *w);
+            memcpy(r->view_loss, loss, (size_t)p * sizeof *loss);
+            for (int64_t e = 0; !r->additive && p > 1 && e < FERRY_COUNT(stretches); e++) {
+                const double wider = joint_loss(r, w, stretches[e], f);
+                if (!(wider < r->loss)) continue;
+                r->loss = wider;
+                r->stretch = stretches[e];
+            }
+        }
+        FERRY_TRY(
+            ferry_i_progress(ctx, "gbc: cross-validation", t, s->trees, NAN, &finish));
+    }
+done:
+    ferry_i_free(w);
+    ferry_i_free(loss);
+    ferry_i_free(f);
+    return st;
+}
+
+/* What each fold's trees answer for all instances, and what follows from it. */
+typedef struct answers {
+    const trial *r;
+    int64_t n, m;
+    double **p;        /* folds: n x m */
+    uint8_t *viewless; /* n */
+    double *truth;     /* n x m, of labelled instances ... */
+    double *residual;  /* ... minus the answer that has not seen it */
+} answers;
+
+static void answers_clear(answers *a)
+{
+    for (int64_t i = 0; a->p && i < a->r->s->folds; i++)
+        ferry_i_free(a->p[i]);
+    ferry_i_free(a->p);
+    ferry_i_free(a->viewless);
+    ferry_i_free(a->truth);
+    ferry_i_free(a->residual);
+}
+
+static ferry_status answer_all(ferry_ctx *ctx, const trial *r, answers *a)
+{
+    ferry_status st = FERRY_OK;
+    const gbc_tuning *s = r->s;
+    const int64_t n = r->g.n, m = s->outputs->classes;
+
+    *a = (answers){.r = r, .n = n, .m = m};
+    FERRY_NEW(ctx, a->p, s->folds);
+    FERRY_NEW(ctx, a->viewless, n);
+    FERRY_NEW(ctx, a->truth, n * m);
+    FERRY_NEW(ctx, a->residual, n * m);
+    for (int64_t i = 0; i < s->folds; i++) {
+        const boosted trees = {*s->outputs, r->run[i]->b->forest, r->w, r->stretch};
+        ferry_i_forest_cut(trees.forest, r->trees);
+        FERRY_NEW(ctx, a->p[i], n * m);
+        FERRY_TRY(ferry_i_boosted_answers(ctx, &trees, n, s->views, a->p[i], a->viewless));
+    }
+    for (int64_t x = 0; x < n; x++) {
+        if (!r->g.labelled[x]) continue;
+        ferry_i_outputs_truth(s->outputs, r->g.y + x * r->g.k, a->truth + x * m);
+        for (int64_t j = x * m; j < (x + 1) * m; j++)
+            a->residual[j] = a->truth[j] - a->p[r->fold[x]][j];
+    }
+done:
+    return st;
+}
+
+/* Loss of an answer: -log of the probability, or the square. */
+static double answer_loss(const ferry_outputs *o, const double *answer, const double *truth)
+{
+    double sum = 0;
+
+    if (o->numbers) return (answer[0] - truth[0]) * (answer[0] - truth[0]);
+    for (int64_t j = 0; j < o->classes; j++)
+        sum += answer[j] * truth[j];
+    return -log(fmax(sum, 1e-6));
+}
+
+/* Held-out loss with a correction: of each fold by the labels of the others. */
+static ferry_status try_correct(ferry_ctx *ctx, const answers *a, const double *wg,
+                                gbc_correct how, double strength, double *loss)
+{
+    ferry_status st = FERRY_OK;
+    const gbc_tuning *s = a->r->s;
+    const gbc_problem *g = &a->r->g;
+    const int64_t n = a->n, m = a->m;
+    double *now = NULL, sum = 0, count = 0;
+    int64_t *at = NULL;
+
+    FERRY_NEW(ctx, now, n * m);
+    FERRY_NEW(ctx, at, n);
+    const gbc_correction c = {how, strength, g->q,        g->graph,
+                              wg,  n,        m,           !s->outputs->numbers,
+                              at,  a->truth, a->residual, a->viewless};
+    for (int64_t i = 0; i < s->folds; i++) {
+        memcpy(now, a->p[i], (size_t)(n * m) * sizeof *now);
+        for (int64_t x = 0; x < n; x++)
+            at[x] = g->labelled[x] && a->r->fold[x] != i ? x : -1;
+        FERRY_TRY(ferry_i_gbc_correct(ctx, &c, now, NULL));
+        for (int64_t x = 0; x < n; x++)
+            if (g->labelled[x] && a->r->fold[x] == i) {
+                sum += answer_loss(s->outputs, now + x * m, a->truth + x * m);
+                count++;
+            }
+    }
+    *loss = sum / count;
+done:
+    ferry_i_free(now);
+    ferry_i_free(at);
+    return st;
+}
+
+/* Weights of the graphs: root rule on the mean squared difference of the labels and their
+ * neighbours' labels or held-out answers. */
+static ferry_status weigh_graphs(ferry_ctx *ctx, const answers *a, double *wg)
+{
+    ferry_status st = FERRY_OK;
+    const gbc_problem *g = &a->r->g;
+    const int64_t m = a->m;
+    double *loss = NULL;
+
+    FERRY_NEW(ctx, loss, g->q);
+    for (int64_t t = 0; t < g->q; t++) {
+        const ferry_matrix *b = g->graph[t];
+        double top = 0, sum = 0;
+        for (int64_t x = 0; x < g->n; x++)
+            for (int64_t e = b->start[x]; g->labelled[x] && e < b->start[x + 1]; e++) {
+                const int64_t v = b->index[e];
+                const double *here = a->truth + x * m;
+                const double *there =
+                    (g->labelled[v] ? a->truth : a->p[a->r->fold[x]]) + v * m;
+                for (int64_t j = 0; j < m; j++)
+                    top += b->value[e] * (there[j] - here[j]) * (there[j] - here[j]);
+                sum += b->value[e];
+            }
+        loss[t] = sum > 0 ? top / sum : NAN;
+    }
+    ferry_i_gbc_root(g->q, loss, wg);
+done:
+    ferry_i_free(loss);
+    return st;
+}
+
+/* The correction of least held-out loss; none, unless one of them gains. */
+static ferry_status choose_correct(ferry_ctx *ctx, const trial *r, gbc_plan *p)
+{
+    static const struct {
+        gbc_correct how;
+        double strength;
+    } all[] = {
+        {GBC_CORRECT_RESIDUAL, 2}, {GBC_CORRECT_SMOOTH, 0.2}, {GBC_CORRECT_SMOOTH, 0.4},
+        {GBC_CORRECT_SMOOTH, 0.6}, {GBC_CORRECT_SMOOTH, 0.8}, {GBC_CORRECT_SMOOTH, 0.9},
+    };
+    ferry_status st = FERRY_OK;
+    const gbc_correct asked = r->s->correct;
+    answers a = {0};
+    double loss = 0;
+
+    FERRY_TRY(answer_all(ctx, r, &a));
+    FERRY_NEW(ctx, p->held, a.n * a.m);
+    for (int64_t x = 0; x < a.n; x++)
+        if (r->g.labelled[x])
+            memcpy(p->held + x * a.m, a.p[r->fold[x]] + x * a.m,
+                   (size_t)a.m * sizeof *p->held);
+    FERRY_TRY(weigh_graphs(ctx, &a, p->wg));
+    FERRY_TRY(try_correct(ctx, &a, p->wg, GBC_CORRECT_NO, 0, &p->plain_loss));
+    p->corrected_loss = asked == GBC_CORRECT_AUTO ? p->plain_loss : INFINITY;
+    p->correct = GBC_CORRECT_NO;
+    for (int64_t c = 0; asked != GBC_CORRECT_NO && c < FERRY_COUNT(all); c++) {
+        if (asked != GBC_CORRECT_AUTO && asked != all[c].how) continue;
+        FERRY_TRY(try_correct(ctx, &a, p->wg, all[c].how, all[c].strength, &loss));
+        if (!(loss < p->corrected_loss)) continue;
+        p->corrected_loss = loss;
+        p->correct = all[c].how;
+        p->strength = all[c].strength;
+    }
+done:
+    answers_clear(&a);
+    return st;
+}
+
+/* lambda0 and lambda1 from a grid, by full runs on every fold. */
+static ferry_status choose_lambdas(ferry_ctx *ctx, const gbc_tuning *s, const int32_t *fold,
+                                   gbc_plan *p)
+{
+    static const double grid0[] = {0, 0.1, 0.3}, grid1[] = {0, 0.1, 0.3, 1};
+    ferry_status st = FERRY_OK;
+    const int64_t n0 = s->g->p > 1 && !p->o.grow.additive ? FERRY_COUNT(grid0) : 1;
+    const int64_t n1 = s->g->q > 0 ? FERRY_COUNT(grid1) : 1;
+    double least = INFINITY;
+    trial r = {0};
+
+    for (int64_t e = 0; e < n0 * n1; e++) {
+        const double lambda[] = {fmin(1, grid0[e / n1] * s->unit),
+                                 fmin(1, grid1[e % n1] * s->unit)};
+        trial_clear(&r);
+        FERRY_TRY(trial_new(ctx, s, &p->o, lambda, fold, &r));
+        FERRY_TRY(step_all(ctx, &r));
+        if (!(r.loss < least)) continue;
+        least = r.loss;
+        p->lambda0 = lambda[0];
+        p->lambda1 = lambda[1];
+        p->trees = r.trees;
+    }
+done:
+    trial_clear(&r);
+    return st;
+}
+
+ferry_status ferry_i_gbc_tune(ferry_ctx *ctx, const gbc_tuning *s, gbc_plan *p)
+{
+    static const double none[] = {0, 0}; /* lambdas: skill is told by the labels alone */
+    ferry_status st = FERRY_OK;
+    const int64_t views = s->g->p;
+    trial way[2] = {{.loss = INFINITY}, {.loss = INFINITY}};
+    int32_t *fold = NULL;
+
+    FERRY_NEW(ctx, p->w, views);
+    FERRY_NEW(ctx, p->view_loss, views);
+    FERRY_NEW(ctx, p->wg, s->g->q);
+    FERRY_NEW(ctx, fold, s->g->n);
+    FERRY_TRY(deal(ctx, s->g, s->folds, fold));
+    for (int additive = 0; additive < 2; additive++) {
+        gbc_settings o = p->o;
+        o.grow.additive = additive;
+        o.weights = GBC_FIXED;
+        /* The average is always needed: it tells the skill of the views. */
+        if (additive && (s->combine == GBC_AVERAGE || views == 1)) continue;
+        FERRY_TRY(trial_new(ctx, s, &o, none, fold, &way[additive]));
+        FERRY_TRY(step_all(ctx, &way[additive]));
+    }
+    p->average_loss = way[0].loss;
+    p->additive_loss = isfinite(way[1].loss) ? way[1].loss : NAN;
+    p->constant_loss = way[0].constant;
+    memcpy(p->w, way[0].w, (size_t)views * sizeof *p->w);
+    memcpy(p->view_loss, way[0].view_loss, (size_t)views * sizeof *p->view_loss);
+    p->o.grow.additive =
+        views > 1 && (s->combine == GBC_ADDITIVE ||
+                      (s->combine == GBC_COMBINE_AUTO && way[1].loss < way[0].loss));
+    trial *chosen = &way[p->o.grow.additive];
+    p->trees = chosen->trees;
+    p->stretch = chosen->stretch;
+    if (s->g->q > 0) FERRY_TRY(choose_correct(ctx, chosen, p));
+    trial_clear(&way[0]); /* before the next ones take their memory */
+    trial_clear(&way[1]);
+    if (s->lambdas) FERRY_TRY(choose_lambdas(ctx, s, fold, p));
+done:
+    trial_clear(&way[0]);
+    trial_clear(&way[1]);
+    ferry_i_free(fold);
+    return st;
+}

@@ -1,0 +1,182 @@
+/* Boosted trees as methods use them: fitting on labels alone, and answers (boosted.h). */
+#include "methods/shared/boosted.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The defaults of min_child and reg are by the scale of the curvature: at most 1/4 a row
+ * for the logistic loss, always 2 for the squared one. */
+ferry_boosting_options ferry_i_boosted_options(const boosted_growing *o, bool logistic)
+{
+    const double min_child = logistic ? 0.5 : 4, reg = logistic ? 0.25 : 1;
+
+    return (ferry_boosting_options){
+        .rate = o->rate,
+        .how = (ferry_growing)o->learner,
+        .tree = {.depth = o->depth,
+                 .min_leaf = o->min_leaf,
+                 .min_child = o->min_child >= 0 ? o->min_child : min_child,
+                 .reg = o->reg >= 0 ? o->reg : reg,
+                 .bins = o->bins}};
+}
+
+void ferry_i_boosted_clear(boosted *m)
+{
+    ferry_i_forest_free(m->forest);
+    ferry_i_free(m->w);
+    *m = (boosted){0};
+}
+
+ferry_status ferry_i_boosted_labels(ferry_ctx *ctx, const ferry_task *task,
+                                    const ferry_domain *t, ferry_outputs *out, double **y,
+                                    uint8_t **labelled)
+{
+    return ferry_i_outputs_new(
+        ctx, task->goal == FERRY_REGRESS, task->names ? ferry_i_ids_count(task->names) : 1,
+        ferry_i_ids_count(t->ids), t->labels->cls, t->labels->num, out, y, labelled);
+}
+
+ferry_status ferry_i_boosted_grow(ferry_ctx *ctx, const char *name,
+                                  const boosted_growing *o, const ferry_objective *g,
+                                  ferry_view *const *views, boosted *m, double *loss,
+                                  ferry_report *rep)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_boosting_options how = ferry_i_boosted_options(o, g->logistic);
+    ferry_boosting *b = NULL;
+    bool finish = false;
+
+    FERRY_TRY(ferry_i_boosting_new(ctx, &how, g, g->p, views, g->labelled, &b));
+    rep->stop = FERRY_STOP_MAX_ITER;
+    for (int64_t t = 0; t < o->trees && !finish; t++) {
+        FERRY_TRY(ferry_i_boosting_step(ctx, b));
+        rep->iters++;
+        rep->objective = 0;
+        for (int64_t i = 0; i < g->p; i++)
+            rep->objective += isnan(b->loss[i]) ? 0 : b->loss[i] / (double)g->p;
+        FERRY_TRY(ferry_i_progress(ctx, name, t + 1, o->trees, rep->objective, &finish));
+    }
+    if (finish) rep->stop = FERRY_STOP_FINISH;
+    memcpy(loss, b->loss, (size_t)g->p * sizeof *loss);
+    m->stretch = 1;
+    m->forest = b->forest;
+    b->forest = NULL;
+done:
+    ferry_i_boosting_free(b);
+    return st;
+}
+
+/* score (n x k) of instance x from the views' scores f; whether any view counts. */
+static bool combine(const boosted *m, double *const *f, const uint8_t *mask, int64_t n,
+                    int64_t x, double *score)
+{
+    const int64_t p = m->forest->p, k = m->forest->k;
+    const double *f0 = m->forest->f0;
+    double sum = 0;
+    bool any = false;
+
+    memset(score, 0, (size_t)k * sizeof *score);
+    for (int64_t i = 0; i < p; i++) {
+        const double w = m->w ? m->w[i] : 1;
+        if (!mask[i * n + x]) continue;
+        any = true;
+        sum += w;
+        for (int64_t j = 0; j < k && !m->forest->additive; j++)
+            score[j] += w * f[i][x * k + j];
+    }
+    for (int64_t j = 0; j < k; j++)
+        if (m->forest->additive || p == 1)
+            score[j] = f[0][x * k + j];
+        else
+            score[j] = sum > 0 ? f0[j] + m->stretch * (score[j] / sum - f0[j]) : f0[j];
+    return m->forest->additive ? any : sum > 0;
+}
+
+ferry_status ferry_i_boosted_answers(ferry_ctx *ctx, const boosted *m, int64_t n,
+                                     ferry_view *const *views, double *answers,
+                                     uint8_t *viewless)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t p = m->forest->p, k = m->forest->k;
+    double **f = NULL, *score = NULL;
+    uint8_t *mask = NULL;
+
+    FERRY_NEW(ctx, f, p);
+    FERRY_NEW(ctx, mask, p * n);
+    FERRY_NEW(ctx, score, k);
+    for (int64_t i = 0; i < (m->forest->additive ? 1 : p); i++)
+        FERRY_NEW(ctx, f[i], n * k);
+    FERRY_TRY(ferry_i_forest_scores(ctx, m->forest, n, views, f, mask));
+    for (int64_t x = 0; x < n; x++) {
+        viewless[x] = !combine(m, f, mask, n, x, score);
+        ferry_i_outputs_answer(&m->outputs, score, answers + x * m->outputs.classes);
+    }
+done:
+    for (int64_t i = 0; f && i < p; i++)
+        ferry_i_free(f[i]);
+    ferry_i_free(f);
+    ferry_i_free(mask);
+    ferry_i_free(score);
+    return st;
+}
+
+ferry_status ferry_i_boosted_check(ferry_ctx *ctx, const boosted *m, const ferry_domain *d,
+                                   const ferry_prediction *p)
+{
+    ferry_status st = FERRY_OK;
+
+    FERRY_TRY(ferry_i_outputs_check(ctx, &m->outputs, p));
+    FERRY_NEED(ctx, d->n_views == m->forest->p, FERRY_EDATA,
+               "the model has %lld views, domain '%s' %lld", (long long)m->forest->p,
+               d->name, (long long)d->n_views);
+    for (int64_t i = 0; i < d->n_views; i++)
+        FERRY_NEED(ctx, d->views[i]->x->cols == m->forest->cols[i], FERRY_EDATA,
+                   "view '%s' has %lld features, the model's %lld", d->views[i]->name,
+                   (long long)d->views[i]->x->cols, (long long)m->forest->cols[i]);
+done:
+    return st;
+}
+
+void ferry_i_boosted_tell(ferry_ctx *ctx, const char *method, const ferry_domain *d,
+                          const ferry_prediction *p)
+{
+    const int64_t n = d->asked > 0 ? d->asked : p->n;
+    int64_t count[3] = {0};
+
+    for (int64_t x = 0; x < n; x++)
+        count[p->basis[x]]++;
+    if (count[FERRY_BASIS_VIEWS] == n) return;
+    ferry_i_log(ctx, FERRY_WARN,
+                "%s: of the %lld instances of '%s' %lld are in no view that counts: %lld "
+                "get the mean of their neighbours, %lld the base score (column basis)",
+                method, (long long)n, d->name, (long long)(n - count[FERRY_BASIS_VIEWS]),
+                (long long)count[FERRY_BASIS_NEIGHBOURS],
+                (long long)count[FERRY_BASIS_BASE]);
+}
+
+void ferry_i_outputs_decide(const ferry_outputs *o, const double *answer, int64_t i,
+                            ferry_prediction *p)
+{
+    if (o->numbers) {
+        p->value[i] = o->mean + o->sd * answer[0];
+        return;
+    }
+    memcpy(p->score + i * o->classes, answer, (size_t)o->classes * sizeof *answer);
+    p->cls[i] = 0;
+    for (int64_t j = 1; j < o->classes; j++)
+        if (answer[j] > answer[p->cls[i]]) p->cls[i] = (int32_t)j;
+}
+
+ferry_status ferry_i_outputs_check(ferry_ctx *ctx, const ferry_outputs *o,
+                                   const ferry_prediction *p)
+{
+    ferry_status st = FERRY_OK;
+
+    FERRY_NEED(ctx,
+               p->goal == (o->numbers ? FERRY_REGRESS : FERRY_CLASSIFY) &&
+                   (o->numbers || p->k == o->classes),
+               FERRY_EDATA, "the model has %lld classes, not %lld", (long long)o->classes,
+               (long long)p->k);
+done:
+    return st;
+}

@@ -1,0 +1,86 @@
+/* Boosted trees as methods use them: options, fitting on labels alone, the model with its
+ * answers and its file. For gbdt, gbdt-average, semi-gbdt and gbc. */
+#ifndef FERRY_BOOSTED_H
+#define FERRY_BOOSTED_H
+
+#include "learn/boosting.h"
+#include "learn/outputs.h"
+#include "methods/method.h"
+
+/* How trees are grown; -1: by the loss, see ferry_i_boosted_options. */
+typedef struct boosted_growing {
+    int64_t trees, depth;
+    double rate;
+    int64_t min_leaf;
+    double min_child, reg;
+    int64_t bins;
+    int learner;
+} boosted_growing;
+
+/* Options of a struct T with a member `at` of that type. */
+#define BOOSTED_OPTS(T, at)                                                                \
+    FERRY_OPT_AS(T, "trees", INT, at.trees, 100, 1, 1e6, "iterations, at most"),           \
+        FERRY_OPT_AS(T, "depth", INT, at.depth, 3, 1, 30, "splits from root to leaf"),     \
+        FERRY_OPT_AS(T, "rate", REAL, at.rate, 0.1, 1e-6, 1,                               \
+                     "nu: how much of each step is taken"),                                \
+        FERRY_OPT_AS(T, "min_leaf", INT, at.min_leaf, 3, 1, 1e9,                           \
+                     "instances in a leaf, at least (exact trees)"),                       \
+        FERRY_OPT_AS(T, "min_child", REAL, at.min_child, -1, -1, 1e9,                      \
+                     "curvature in a leaf, at least; -1: 0.5 for classes, 4 for numbers"), \
+        FERRY_OPT_AS(T, "reg", REAL, at.reg, -1, -1, 1e9,                                  \
+                     "added to a leaf's curvature; -1: 0.25 for classes, 1 for numbers"),  \
+        FERRY_OPT_AS(T, "bins", INT, at.bins, 64, 2, 65536,                                \
+                     "thresholds to try a feature (XGBoost)"),                             \
+    {                                                                                      \
+        "learner", FERRY_OPT_CHOICE, offsetof(T, at.learner), "auto", 0, 0,                \
+            FERRY_GROWINGS, "trees; auto: exact for up to 131072 cells, else XGBoost"      \
+    }
+
+ferry_boosting_options ferry_i_boosted_options(const boosted_growing *o, bool logistic);
+
+/* The answer to x is that of f0 + stretch (sum_i w_i f_i / sum_i w_i - f0) over the views
+ * that have x; additive: of the one score. */
+typedef struct boosted {
+    ferry_outputs outputs;
+    ferry_forest *forest;
+    double *w; /* p; NULL: 1 each */
+    double stretch;
+} boosted;
+
+void ferry_i_boosted_clear(boosted *m);
+/* Outputs, and y and labelled of the target's instances (new), for a task. */
+ferry_status ferry_i_boosted_labels(ferry_ctx *ctx, const ferry_task *task,
+                                    const ferry_domain *t, ferry_outputs *out, double **y,
+                                    uint8_t **labelled);
+/* o->trees iterations on the labels of g, told to the user as `name`; the scores' training
+ * losses go to `loss` (g->p; NaN: no labels). Fills m->forest. */
+ferry_status ferry_i_boosted_grow(ferry_ctx *ctx, const char *name,
+                                  const boosted_growing *o, const ferry_objective *g,
+                                  ferry_view *const *views, boosted *m, double *loss,
+                                  ferry_report *rep);
+/* answers (n x classes); viewless[x] (n): none of the views that count has x. */
+ferry_status ferry_i_boosted_answers(ferry_ctx *ctx, const boosted *m, int64_t n,
+                                     ferry_view *const *views, double *answers,
+                                     uint8_t *viewless);
+/* FERRY_EDATA unless the prediction and the domain's views are of the model's shape. */
+ferry_status ferry_i_boosted_check(ferry_ctx *ctx, const boosted *m, const ferry_domain *d,
+                                   const ferry_prediction *p);
+
+/* Warn of the instances that stand on no view (p->basis). */
+void ferry_i_boosted_tell(ferry_ctx *ctx, const char *method, const ferry_domain *d,
+                          const ferry_prediction *p);
+
+ferry_status ferry_i_boosted_save(ferry_ctx *ctx, const boosted *m, ferry_dict *dict);
+/* weighted: the views must have weights. */
+ferry_status ferry_i_boosted_load(ferry_ctx *ctx, const ferry_dict *dict, bool weighted,
+                                  boosted *m);
+
+/* Outputs: an answer into the prediction of instance i (the largest wins), and the file. */
+void ferry_i_outputs_decide(const ferry_outputs *o, const double *answer, int64_t i,
+                            ferry_prediction *p);
+ferry_status ferry_i_outputs_check(ferry_ctx *ctx, const ferry_outputs *o,
+                                   const ferry_prediction *p);
+ferry_status ferry_i_outputs_save(ferry_ctx *ctx, const ferry_outputs *o, ferry_dict *dict);
+ferry_status ferry_i_outputs_load(ferry_ctx *ctx, const ferry_dict *dict, ferry_outputs *o);
+
+#endif

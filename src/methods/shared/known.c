@@ -1,0 +1,125 @@
+/* Labels by instance id and graphs by name (known.h). */
+#include "methods/shared/known.h"
+
+#include <string.h>
+
+void ferry_i_known_clear(known_labels *k)
+{
+    ferry_i_ids_free(k->ids);
+    ferry_i_ids_free(k->graphs);
+    ferry_i_free(k->truth);
+    ferry_i_free(k->prior);
+    *k = (known_labels){0};
+}
+
+/* The mean of the answers. */
+static ferry_status count_prior(ferry_ctx *ctx, known_labels *k)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t m = k->classes, n = ferry_i_ids_count(k->ids);
+
+    FERRY_NEW(ctx, k->prior, m);
+    for (int64_t e = 0; e < n * m; e++)
+        k->prior[e % m] += k->truth[e] / (double)n;
+done:
+    return st;
+}
+
+ferry_status ferry_i_known_new(ferry_ctx *ctx, const ferry_domain *t,
+                               const ferry_outputs *o, const double *y,
+                               const uint8_t *labelled, known_labels *k)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t n = ferry_i_ids_count(t->ids);
+    int64_t count = 0;
+
+    *k = (known_labels){
+        .classes = o->classes, .ids = ferry_i_ids_new(), .graphs = ferry_i_ids_new()};
+    FERRY_HAVE(ctx, k->ids && k->graphs);
+    for (int64_t i = 0; i < t->n_graphs; i++)
+        FERRY_HAVE(ctx, ferry_i_ids_add(k->graphs, t->graphs[i]->name, NULL) >= 0);
+    if (t->n_graphs == 0) goto done;
+    for (int64_t x = 0; x < n; x++)
+        count += labelled[x];
+    FERRY_NEW(ctx, k->truth, count * o->classes);
+    for (int64_t x = 0, at = 0; x < n; x++) {
+        if (!labelled[x]) continue;
+        FERRY_HAVE(ctx, ferry_i_ids_add(k->ids, ferry_i_ids_at(t->ids, x), NULL) >= 0);
+        ferry_i_outputs_truth(o, y + x * o->k, k->truth + at++ * o->classes);
+    }
+    FERRY_TRY(count_prior(ctx, k));
+done:
+    return st;
+}
+
+void ferry_i_known_places(const known_labels *k, const ferry_domain *d, int64_t *at)
+{
+    const bool named = ferry_i_domain_named(d) && k->ids;
+
+    for (int64_t x = 0; x < ferry_i_ids_count(d->ids); x++)
+        at[x] = named ? ferry_i_ids_find(k->ids, ferry_i_ids_at(d->ids, x)) : -1;
+}
+
+void ferry_i_known_start(const known_labels *k, int64_t n, const int64_t *at, double *start)
+{
+    const int64_t m = k->classes;
+
+    for (int64_t x = 0; x < n; x++)
+        memcpy(start + x * m, at[x] < 0 ? k->prior : k->truth + at[x] * m,
+               (size_t)m * sizeof *start);
+}
+
+ferry_status ferry_i_known_graphs(ferry_ctx *ctx, const known_labels *k, const double *wg,
+                                  const ferry_domain *d, ferry_matrix ***graph, double **w,
+                                  int64_t *q)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t names = ferry_i_ids_count(k->graphs);
+    const bool only = names == 1 && d->n_graphs == 1;
+    double sum = 0;
+
+    *q = 0;
+    FERRY_NEW(ctx, *graph, names);
+    if (w) FERRY_NEW(ctx, *w, names);
+    for (int64_t i = 0; i < names; i++)
+        for (int64_t j = 0; j < d->n_graphs; j++) {
+            if (!only && strcmp(ferry_i_ids_at(k->graphs, i), d->graphs[j]->name) != 0)
+                continue;
+            if (w) sum += (*w)[*q] = wg ? wg[i] : 1;
+            (*graph)[(*q)++] = d->graphs[j]->a;
+        }
+    for (int64_t i = 0; w && i < *q; i++)
+        (*w)[i] = sum > 0 ? (*w)[i] / sum : 1 / (double)*q;
+done:
+    return st;
+}
+
+ferry_status ferry_i_known_save(ferry_ctx *ctx, const known_labels *k, ferry_dict *dict)
+{
+    ferry_status st = FERRY_OK;
+
+    FERRY_TRY(ferry_i_dict_put_ids(ctx, dict, "graphs", k->graphs));
+    if (ferry_i_ids_count(k->graphs) == 0) goto done;
+    FERRY_TRY(ferry_i_dict_put_ids(ctx, dict, "known", k->ids));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "truth", ferry_i_ids_count(k->ids),
+                                     k->classes, k->truth));
+done:
+    return st;
+}
+
+ferry_status ferry_i_known_load(ferry_ctx *ctx, const ferry_dict *dict, int64_t classes,
+                                known_labels *k)
+{
+    ferry_status st = FERRY_OK;
+
+    *k = (known_labels){.classes = classes};
+    FERRY_TRY(ferry_i_dict_ids(ctx, dict, "graphs", &k->graphs));
+    if (ferry_i_ids_count(k->graphs) == 0) goto done;
+    FERRY_TRY(ferry_i_dict_ids(ctx, dict, "known", &k->ids));
+    const int64_t n = ferry_i_ids_count(k->ids);
+    FERRY_NEED(ctx, n > 0, FERRY_EDATA, "tensor known is empty");
+    FERRY_TRY(ferry_i_dict_reals_copy(ctx, dict, "truth", n, classes, &k->truth));
+    FERRY_TRY(count_prior(ctx, k));
+done:
+    return st;
+}
