@@ -2,10 +2,7 @@
 #ifndef FERRY_EVALUATE_H
 #define FERRY_EVALUATE_H
 
-#include "ferry/model.h"
-
-/** Results of an evaluation. Opaque. */
-typedef struct ferry_results ferry_results;
+#include "ferry/results.h"
 
 /**
  * Run the task's methods (all that serve its goal when it names none) on its repeats: hide
@@ -20,17 +17,6 @@ typedef struct ferry_results ferry_results;
  */
 FERRY_API ferry_status ferry_evaluate(ferry_ctx *ctx, const ferry_task *task,
                                       ferry_results **out);
-/** As a table for people. New string. */
-FERRY_API ferry_status ferry_results_table(ferry_ctx *ctx, const ferry_results *results,
-                                           char **out);
-/** As JSON text (docs/evaluation.md has the schema). New string. */
-FERRY_API ferry_status ferry_results_json(ferry_ctx *ctx, const ferry_results *results,
-                                          char **out);
-/** Write results.json, run.json (what is needed to run it again), predictions/NAME.csv and
- * report.html into a folder, which is made. */
-FERRY_API ferry_status ferry_results_save(ferry_ctx *ctx, const ferry_results *results,
-                                          const char *dir);
-FERRY_API void ferry_results_free(ferry_results *results);
 /** One HTML page about the runs in n folders (each with a results.json), side by side when
  * there are several. It needs no other file and no network. */
 FERRY_API ferry_status ferry_report_write(ferry_ctx *ctx, int64_t n,

@@ -119,6 +119,15 @@ FERRY_API ferry_status ferry_model_load(ferry_ctx *ctx, const char *path,
                                         const char *method, ferry_model **out);
 FERRY_API const char *ferry_model_method(const ferry_model *model);
 FERRY_API ferry_goal ferry_model_goal(const ferry_model *model);
+/** What a fit told about itself: numbers or texts by name (weights, traces, chosen parameters). */
+typedef struct ferry_diagnostic {
+    size_t size;              /**< of this struct in the library that runs */
+    const char *name;         /**< parts of parts are joined by dots: "weights.source" */
+    int64_t count;            /**< 1 for a single value */
+    const double *numbers;    /**< count, NaN where one is not known; or NULL */
+    const char *const *texts; /**< count; or NULL */
+} ferry_diagnostic;
+
 /** Diagnostics by name (weights, traces, chosen parameters) as JSON text. Lent. */
 FERRY_API const char *ferry_model_diagnostics(const ferry_model *model);
 /** Read options under which the target's view `i` was read ("" when it did not come from a

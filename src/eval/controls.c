@@ -37,32 +37,41 @@ static int64_t choose(const ferry_task *task, const ferry_method *m, int level,
     return n;
 }
 
-static ferry_status add_trial(ferry_ctx *ctx, ferry_result *r, ferry_control kind,
+static ferry_status add_trial(ferry_ctx *ctx, ferry_entry *r, ferry_control kind,
                               const char *source, int64_t draws, int64_t repeats)
 {
     ferry_status st = FERRY_OK;
     ferry_trial *t = &r->trial[r->n_trials++];
 
-    *t = (ferry_trial){.kind = kind, .draws = draws, .repeats = repeats};
-    t->mean = t->gain = t->excess = t->lo = t->hi = t->p = t->p_holm = NAN;
-    t->metric = ferry_i_calloc(draws * repeats, sizeof *t->metric);
-    if (source) t->source = ferry_i_strdup(source);
-    FERRY_HAVE(ctx, t->metric && !source == !t->source);
+    *t = (ferry_trial){.kind = kind};
+    t->pub = (ferry_evidence){.size = sizeof t->pub,
+                              .control = ferry_i_control_name(kind),
+                              .source = ferry_i_strdup(source),
+                              .draws = draws,
+                              .repeats = repeats,
+                              .mean = NAN,
+                              .gain = NAN,
+                              .excess = NAN,
+                              .low = NAN,
+                              .high = NAN,
+                              .p = NAN,
+                              .p_holm = NAN};
+    FERRY_NEW(ctx, t->metric, draws * repeats);
+    FERRY_HAVE(ctx, !source == !t->pub.source);
 done:
     return st;
 }
 
 static ferry_status plan_method(ferry_ctx *ctx, const ferry_task *task,
-                                const ferry_method *m, const ferry_results *rs,
-                                ferry_result *r)
+                                const ferry_results *rs, ferry_entry *r)
 {
     ferry_status st = FERRY_OK;
     const int64_t sources = ferry_i_task_count_role(task, FERRY_SOURCE);
     ferry_control kinds[FERRY_N_CONTROLS];
-    const int64_t n = choose(task, m, rs->controls, kinds);
-    const bool quick = rs->controls == QUICK;
+    const int64_t n = choose(task, r->how, rs->level, kinds);
+    const bool quick = rs->level == QUICK;
     const int64_t repeats =
-        quick && rs->planned > QUICK_REPEATS ? QUICK_REPEATS : rs->planned;
+        quick && rs->run.planned > QUICK_REPEATS ? QUICK_REPEATS : rs->run.planned;
 
     FERRY_NEW(ctx, r->trial, n + sources);
     for (int64_t i = 0; i < n; i++) {
@@ -84,23 +93,22 @@ done:
 }
 
 ferry_status ferry_i_controls_plan(ferry_ctx *ctx, const ferry_task *task,
-                                   const ferry_method *const *method, ferry_results *rs,
-                                   int64_t *fits)
+                                   ferry_results *rs, int64_t *fits)
 {
     ferry_status st = FERRY_OK;
     bool baseline = false;
 
     *fits = 0;
     for (int64_t i = 0; i < rs->n; i++)
-        baseline =
-            baseline || (!rs->result[i].unfit && rs->result[i].kind == FERRY_KIND_BASELINE);
-    if (rs->controls == NONE || !baseline || rs->n_metrics == 0) return FERRY_OK;
+        baseline = baseline || (!rs->result[i].pub.reason &&
+                                rs->result[i].pub.kind == FERRY_KIND_BASELINE);
+    if (rs->level == NONE || !baseline || rs->n_metrics == 0) return FERRY_OK;
     for (int64_t i = 0; i < rs->n; i++) {
-        ferry_result *r = &rs->result[i];
-        if (r->unfit || r->kind != FERRY_KIND_TRANSFER) continue;
-        FERRY_TRY(plan_method(ctx, task, method[i], rs, r));
+        ferry_entry *r = &rs->result[i];
+        if (r->pub.reason || r->pub.kind != FERRY_KIND_TRANSFER) continue;
+        FERRY_TRY(plan_method(ctx, task, rs, r));
         for (int64_t t = 0; t < r->n_trials; t++)
-            *fits += r->trial[t].draws * r->trial[t].repeats;
+            *fits += r->trial[t].pub.draws * r->trial[t].pub.repeats;
     }
 done:
     return st;
@@ -136,14 +144,14 @@ static ferry_status run_trial(ferry_ctx *ctx, const ferry_results *rs,
         st = ferry_i_answer(ctx, rs, model, target, p->mask, NULL, NULL, &prediction);
     ctx->seed = seed;
     if (st == FERRY_ENEEDS || st == FERRY_ENUMERIC) {
-        t->unfit = ferry_i_strdup(ferry_message(ctx));
-        FERRY_HAVE(ctx, t->unfit);
+        t->pub.reason = ferry_i_strdup(ferry_message(ctx));
+        FERRY_HAVE(ctx, t->pub.reason);
         st = FERRY_OK;
         goto done;
     }
     FERRY_TRY(st);
     FERRY_TRY(ferry_i_score(ctx, rs, prediction, p->mask, p->count, p->score));
-    t->metric[draw * t->repeats + repeat] = p->score[0];
+    t->metric[draw * t->pub.repeats + repeat] = p->score[0];
     t->done++;
 done:
     ferry_prediction_free(prediction);
@@ -152,8 +160,7 @@ done:
 }
 
 /* Draw `draw` of control `kind` for all methods that have it, on split `repeat`. */
-static ferry_status run_methods(ferry_ctx *ctx, const ferry_method *const *method,
-                                const ferry_opts *const *opts, ferry_results *rs, piece *p,
+static ferry_status run_methods(ferry_ctx *ctx, ferry_results *rs, piece *p,
                                 ferry_control kind, int64_t draw, int64_t repeat,
                                 bool *finish)
 {
@@ -161,25 +168,25 @@ static ferry_status run_methods(ferry_ctx *ctx, const ferry_method *const *metho
     char *what = NULL;
 
     for (int64_t i = 0; i < rs->n; i++) {
-        ferry_result *r = &rs->result[i];
+        ferry_entry *r = &rs->result[i];
         int64_t source = 0;
-        for (int64_t j = 0; j < r->n_trials && !r->unfit; j++) {
+        for (int64_t j = 0; j < r->n_trials && !r->pub.reason; j++) {
             ferry_trial *t = &r->trial[j];
-            const ferry_method *m = method[i];
-            if (t->kind != kind || (t->source && source++ != draw)) continue;
-            const int64_t own = t->source ? 0 : draw;
-            if (own >= t->draws || repeat >= t->repeats) continue;
+            const ferry_method *m = r->how;
+            if (t->kind != kind || (t->pub.source && source++ != draw)) continue;
+            const int64_t own = t->pub.source ? 0 : draw;
+            if (own >= t->pub.draws || repeat >= t->pub.repeats) continue;
             ctx->step++;
-            if (t->unfit) continue;
+            if (t->pub.reason) continue;
             if (kind == FERRY_CONTROL_CODEBOOK)
                 FERRY_TRY(ferry_i_method_get(ctx, m->control, &m));
-            what = ferry_i_sprintf("%s, %s", r->name, ferry_i_control_name(kind));
+            what = ferry_i_sprintf("%s, %s", r->pub.name, ferry_i_control_name(kind));
             FERRY_HAVE(ctx, what);
             FERRY_TRY(ferry_i_progress(ctx, what, 0, 0, NAN, finish));
             ferry_i_free(what);
             what = NULL;
             if (*finish) goto done;
-            FERRY_TRY(run_trial(ctx, rs, m, opts[i], p, own, repeat, t));
+            FERRY_TRY(run_trial(ctx, rs, m, r->opts, p, own, repeat, t));
         }
     }
 done:
@@ -197,15 +204,14 @@ static void extent(const ferry_results *rs, ferry_control kind, int64_t *draws,
         for (int64_t j = 0; j < rs->result[i].n_trials; j++) {
             const ferry_trial *t = &rs->result[i].trial[j];
             if (t->kind != kind) continue;
-            n += t->draws; /* leave-one-out: one for each source */
+            n += t->pub.draws; /* leave-one-out: one for each source */
             if (n > *draws) *draws = n;
-            if (t->repeats > *repeats) *repeats = t->repeats;
+            if (t->pub.repeats > *repeats) *repeats = t->pub.repeats;
         }
     }
 }
 
-static ferry_status run_kind(ferry_ctx *ctx, const ferry_method *const *method,
-                             const ferry_opts *const *opts, ferry_results *rs, piece *p,
+static ferry_status run_kind(ferry_ctx *ctx, ferry_results *rs, piece *p,
                              ferry_control kind, bool *finish)
 {
     ferry_status st = FERRY_OK;
@@ -219,7 +225,7 @@ static ferry_status run_kind(ferry_ctx *ctx, const ferry_method *const *method,
             ctx->repeat = (uint64_t)r;
             FERRY_TRY(ferry_i_task_split(ctx, changed, r, &p->split));
             FERRY_TRY(ferry_i_score_mask(ctx, rs, p->split, p->mask, &p->count));
-            FERRY_TRY(run_methods(ctx, method, opts, rs, p, kind, d, r, finish));
+            FERRY_TRY(run_methods(ctx, rs, p, kind, d, r, finish));
             ferry_task_free(p->split);
             p->split = NULL;
         }
@@ -231,9 +237,7 @@ done:
     return st;
 }
 
-ferry_status ferry_i_controls_run(ferry_ctx *ctx, const ferry_task *task,
-                                  const ferry_method *const *method,
-                                  const ferry_opts *const *opts, ferry_results *rs,
+ferry_status ferry_i_controls_run(ferry_ctx *ctx, const ferry_task *task, ferry_results *rs,
                                   bool *finish)
 {
     ferry_status st = FERRY_OK;
@@ -245,7 +249,7 @@ ferry_status ferry_i_controls_run(ferry_ctx *ctx, const ferry_task *task,
     FERRY_TRY(ferry_i_score_new_mask(ctx, rs, &p.mask));
     FERRY_NEW(ctx, p.score, rs->n_metrics);
     for (ferry_control k = 0; k < FERRY_N_CONTROLS && !*finish; k++)
-        FERRY_TRY(run_kind(ctx, method, opts, rs, &p, k, finish));
+        FERRY_TRY(run_kind(ctx, rs, &p, k, finish));
 done:
     ferry_task_free(p.split);
     ferry_task_free(resolved);

@@ -71,39 +71,19 @@ void ferry_i_holm(int64_t n, double *p);
 
 /* ---- results ---- */
 
-/* A method against the best baseline, in the deciding metric. Paired by repeat. */
-typedef struct ferry_versus {
-    int64_t pairs;     /* repeats compared; 0: no comparison */
-    double difference; /* mean of (method - baseline); its sign is the metric's own */
-    double lo, hi;     /* 95 % bootstrap interval; NaN for a single pair */
-    double p;          /* signed-rank test; NaN for a single pair or when all are equal */
-} ferry_versus;
+/* What programs see of results is in ferry/results.h. The structs of that header are the first
+ * members of those below, filled in as the numbers come, so that each has one home; the library
+ * owns their texts and arrays and hands them out as const. */
 
-/* A method under one control (task/control.c): the deciding metric of `draws` made-up
- * worlds on the first `repeats` splits. Larger gains are better, whatever the metric's
- * sign. */
+/* A method under one control (task/control.c), or with one source left out. */
 typedef struct ferry_trial {
+    ferry_evidence pub; /* its texts are owned, runs is `metric` once all are done */
     ferry_control kind;
-    char *source; /* leave-one-out: which one */
-    int64_t draws, repeats, done;
-    double *metric;           /* draws x repeats */
-    char *unfit;              /* sentence when it could not run, else NULL */
-    bool same;                /* equal to the method's own result in every run */
-    double mean, gain;        /* gain: how much better the method itself is there */
-    double excess, lo, hi, p; /* what the method adds to no transfer and the control not */
-    /* leave-one-out */
-    double p_holm;
-    int verdict; /* ferry_verdict */
+    int64_t done;   /* runs complete */
+    double *metric; /* draws x repeats: the deciding metric */
 } ferry_trial;
 
-typedef enum ferry_verdict {
-    FERRY_UNJUDGED, /* a baseline or control, or nothing to score by */
-    FERRY_HELPS,
-    FERRY_NO_EVIDENCE,
-    FERRY_HARMS
-} ferry_verdict;
-
-/* Why a method is judged as it is. */
+/* Why a method is judged as it is: picks the words of its sentence. */
 typedef enum ferry_reason {
     FERRY_BECAUSE,       /* the numbers say so */
     FERRY_NO_BASELINE,   /* nothing without transfer ran */
@@ -113,88 +93,94 @@ typedef enum ferry_reason {
     FERRY_CHANCE_OF_ALL, /* ... when it is one of several methods (Holm) */
     FERRY_UNCHECKED,     /* better, but no control ran */
     FERRY_UNTOUCHED,     /* better, but no control changes anything for it */
-    FERRY_CONTROLLED     /* better, but a control may do as well: `trial` */
+    FERRY_CONTROLLED     /* better, but a control may do as well: `against` */
 } ferry_reason;
 
-typedef struct ferry_judgement {
-    ferry_verdict verdict;
-    ferry_reason reason;
-    double gain, lo, hi; /* against the best baseline; larger is better */
-    double p, p_holm;    /* of the verdict's direction */
-    int64_t trial;       /* the control that speaks most against it, or -1 */
-} ferry_judgement;
+/* A prediction that is kept, and what belongs to it. */
+typedef struct ferry_kept {
+    ferry_repeat_prediction pub;
+    ferry_prediction *given;
+    int32_t *place;
+} ferry_kept;
 
-typedef struct ferry_result {
-    char *name;         /* in tables; unique */
-    const char *method; /* static */
-    ferry_kind kind;
-    struct json_t *options;
-    char *unfit;     /* sentence when it does not fit or failed, else NULL */
-    int64_t done;    /* repeats complete */
+/* A method in an evaluation. */
+typedef struct ferry_entry {
+    ferry_result pub;               /* name, reason, options, sentence are owned */
+    const struct ferry_method *how; /* lent by the registry and */
+    const ferry_opts *opts; /* by the task, while the evaluation runs; may be NULL */
+    int64_t done;           /* repeats complete */
     double *metric;  /* n_metrics x planned, metric m of repeat r at [m * planned + r] */
     double *seconds; /* planned: of the fit */
-    struct json_t *diagnostics;   /* of the last repeat */
-    ferry_prediction *prediction; /* of the first repeat; scores only for goal embed */
     double *curve; /* goal stream: planned x FERRY_CURVE, mistake rate so far; else NULL */
-    ferry_versus versus;
+    struct json_t *diagnostics; /* of the last repeat */
+    ferry_kept *kept;           /* of the first repeat, or of all; scores for goal embed */
+    int64_t n_kept;
     ferry_trial *trial;
     int64_t n_trials;
-    ferry_judgement judgement;
-} ferry_result;
-
-/* Which method's prediction to take, by what can be seen in each repeat (guard.c). */
-typedef struct ferry_guard {
-    bool blind;      /* no visible target label: label-free scores */
-    int64_t *chosen; /* repeats: place in result, -1: none could be taken */
-    double *runs;    /* repeats: the deciding metric of the chosen one */
-    double *score;   /* by method, mean over repeats; larger is better; NaN: none */
-    double trust;    /* rank correlation of those with the true means; NaN: too few */
-} ferry_guard;
-void ferry_i_guard_free(ferry_guard *guard); /* NULL is fine */
+    ferry_reason why;
+    int64_t against; /* the trial that speaks most against it, or -1 */
+    /* made of the above by ferry_i_results_publish() */
+    ferry_metric_runs *metrics;
+    int64_t n_metrics;
+    ferry_diagnostic *list; /* diagnostics */
+    int64_t n_list;
+    double *points; /* 3 x FERRY_CURVE: rows, mean, std */
+} ferry_entry;
 
 struct ferry_results {
-    char *task, *target;
-    ferry_goal goal;
-    uint64_t seed;
-    int64_t visible;          /* target labels (ratings) that the first split shows */
-    int64_t planned, repeats; /* repeats asked for, and complete in every method that ran */
+    ferry_run_info run; /* its texts are owned */
     int64_t n_metrics, n;
     const ferry_metric **metrics; /* the deciding one first; may be none for goal embed */
     ferry_ties ties;
-    double arriving; /* goal stream: share of the labels that come, */
-    int64_t delay;   /* so many rows later */
-    int64_t rounds;  /* goal stream: rows of the first repeat */
-    int controls;    /* none, quick, full */
-    ferry_result *result;
-    int64_t best, best_baseline; /* places in result by the deciding metric, or -1 */
-    /* What the predictions of the first repeat are compared with: all that is known, and
-     * which entries were scored. */
+    int64_t rounds; /* goal stream: rows of the first repeat */
+    int level;      /* of controls: none, quick, full */
+    bool keep_all;  /* predictions of all repeats, with scores */
+    ferry_entry *result;
+    /* What predictions are compared with: all that is known. */
     ferry_labels *truth;
     ferry_ratings *ratings; /* goal rate, instead of truth */
-    uint8_t *scored;
-    /* Settings recorded with the results. */
-    char *engine, *blas_core;
-    int threads;
-    ferry_guard *guard;    /* or NULL */
-    struct json_t *record; /* run.json (record.c) */
+    ferry_truth known;      /* both for programs; names is owned */
+    uint8_t **scored;       /* planned: what counts in each repeat that is kept, or NULL */
+    ferry_guard *guard;     /* or NULL; its arrays are owned */
+    struct json_t *record;  /* run.json (record.c) */
 };
 
+/* Add a method, of which nothing is known yet; rs->result has room. */
+ferry_status ferry_i_results_add(ferry_ctx *ctx, ferry_results *rs, const char *name,
+                                 const char *method, ferry_kind kind, ferry_entry **out);
+/* Keep a prediction for programs, the CSV files and the picture; *p becomes NULL. Scores can be
+ * large: without "predictions: all" they go, but for embeddings, which are nothing else. */
+ferry_status ferry_i_results_keep(ferry_ctx *ctx, const ferry_results *rs, ferry_entry *r,
+                                  int64_t repeat, ferry_prediction **p);
 /* Mean and standard deviation of metric m of a result over the complete repeats. */
-double ferry_i_result_mean(const ferry_results *rs, const ferry_result *r, int64_t m);
-double ferry_i_result_std(const ferry_results *rs, const ferry_result *r, int64_t m);
+double ferry_i_result_mean(const ferry_results *rs, const ferry_entry *r, int64_t m);
+double ferry_i_result_std(const ferry_results *rs, const ferry_entry *r, int64_t m);
 /* Places of the results that ran, best first; returns how many. order has rs->n entries. */
 int64_t ferry_i_results_rank(const ferry_results *rs, int64_t *order);
 /* Find the best method and the best baseline, and compare every method with the latter. */
 ferry_status ferry_i_results_compare(ferry_ctx *ctx, ferry_results *rs);
-/* The outcome in plain words: the table's last line. New string or NULL (no memory). */
-char *ferry_i_results_sentence(const ferry_results *rs);
-
 /* Judge the transfer methods: verdict.c has the rules. After ferry_i_results_compare(). */
 ferry_status ferry_i_results_judge(ferry_ctx *ctx, ferry_results *rs);
-/* "helps", "no evidence", "harms". */
-const char *ferry_i_verdict_name(ferry_verdict verdict);
-/* A method's verdict for people, "NAME: ...". New string or NULL (no memory). */
-char *ferry_i_verdict_sentence(const ferry_results *rs, const ferry_result *r);
+/* Make what programs see: ranks, means, sentences, diagnostics. Last of all. */
+ferry_status ferry_i_results_publish(ferry_ctx *ctx, ferry_results *rs);
+
+/* ---- words ---- */
+
+/* A method's verdict for people, "NAME: ..."; the guard's choice. New string, NULL: no memory. */
+char *ferry_i_verdict_sentence(const ferry_results *rs, const ferry_entry *r);
+char *ferry_i_guard_sentence(const ferry_results *rs);
+/* The outcome of all in plain words: the table's last line. */
+char *ferry_i_results_sentence(const ferry_results *rs);
+/* Decimals that suit a metric over all the methods that ran; -1: an exponent. */
+int ferry_i_metric_places(const ferry_results *rs, int64_t m);
+/* Short texts, by value: no buffers to pass. Of a number with so many decimals, "n/a" for NaN
+ * (sign: with a plus); "0.912 \u00b1 0.021" of a metric; "p=0.002" or "p<0.001". */
+typedef struct ferry_words {
+    char s[64];
+} ferry_words;
+ferry_words ferry_i_number_words(int places, bool sign, double x);
+ferry_words ferry_i_spread_words(int places, const ferry_metric_runs *m);
+ferry_words ferry_i_p_words(double p);
 
 /* ferry_evaluate() with one more method than the registry has (NULL: none), which the task
  * may name. */
@@ -218,24 +204,22 @@ struct json_t *ferry_i_moment_json(double seconds);
 void ferry_i_add_word(ferry_text *t, const char *word);
 /* Text as JSON: bytes that are no UTF-8 become '?'. */
 struct json_t *ferry_i_json_text(const char *text);
+/* {"key": "value", ...} in the order set; {} for NULL. */
+struct json_t *ferry_i_settings_json(const ferry_opts *opts);
 
 /* ---- controls ---- */
 
 /* Plan the controls that the task and the settings allow for every transfer method; *fits
  * says how many fits that makes. Nothing when no baseline ran or nothing is scored. */
 ferry_status ferry_i_controls_plan(ferry_ctx *ctx, const ferry_task *task,
-                                   const struct ferry_method *const *method,
                                    ferry_results *rs, int64_t *fits);
 /* Run them. ctx->step counts on. */
-ferry_status ferry_i_controls_run(ferry_ctx *ctx, const ferry_task *task,
-                                  const struct ferry_method *const *method,
-                                  const ferry_opts *const *opts, ferry_results *rs,
+ferry_status ferry_i_controls_run(ferry_ctx *ctx, const ferry_task *task, ferry_results *rs,
                                   bool *finish);
 
 /* Choose in every repeat and leave the outcome in rs->guard. After the verdict. */
-ferry_status ferry_i_guard_run(ferry_ctx *ctx, const ferry_task *task,
-                               const struct ferry_method *const *method,
-                               const ferry_opts *const *opts, ferry_results *rs);
+ferry_status ferry_i_guard_run(ferry_ctx *ctx, const ferry_task *task, ferry_results *rs);
+void ferry_i_guard_free(ferry_guard *guard); /* NULL is fine */
 
 /* ---- scoring ---- */
 
@@ -258,7 +242,7 @@ enum { FERRY_CURVE = 100 };
 /* Rows seen at point j of a curve over n rows. */
 int64_t ferry_i_curve_rows(int64_t n, int64_t j);
 /* Mean and standard deviation at point j over the complete repeats. */
-void ferry_i_curve_at(const ferry_results *rs, const ferry_result *r, int64_t j,
+void ferry_i_curve_at(const ferry_results *rs, const ferry_entry *r, int64_t j,
                       double *mean, double *std);
 /* What the model answers for the target: a prediction, or (goal stream) its answers in a
  * stream of what the mask picks, in an order drawn for the repeat, learning as labels come.

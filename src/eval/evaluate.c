@@ -13,10 +13,8 @@
 /* One evaluation under way. */
 typedef struct run {
     ferry_results *rs;
-    const ferry_method **method; /* of each result */
-    const ferry_opts **opts;     /* lent by the task, or NULL */
-    int64_t runnable;            /* methods that fit the first split */
-    int64_t controls;            /* fits under controls */
+    int64_t runnable; /* methods that fit the first split */
+    int64_t controls; /* fits under controls */
     bool guard;
     uint8_t *mask; /* what is scored in this repeat */
     int64_t count;
@@ -43,9 +41,9 @@ static ferry_status add_metric(ferry_ctx *ctx, ferry_results *rs, const char *na
     const char *near = m ? NULL : ferry_i_nearest(name, all, metric_name, NULL);
     FERRY_NEED(ctx, m, FERRY_EINVAL, "evaluate: unknown metric '%s'%s%s%s", name,
                near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
-    FERRY_NEED(ctx, m->goals & rs->goal, FERRY_EINVAL,
+    FERRY_NEED(ctx, m->goals & rs->run.goal, FERRY_EINVAL,
                "evaluate: metric %s does not belong to goal %s", name,
-               ferry_goal_name(rs->goal));
+               ferry_goal_name(rs->run.goal));
     for (int64_t i = 0; i < rs->n_metrics; i++)
         if (rs->metrics[i] == m) goto done; /* named twice: once will do */
     rs->metrics[rs->n_metrics++] = m;
@@ -72,8 +70,8 @@ static ferry_status choose_metrics(ferry_ctx *ctx, ferry_results *rs, const char
         if (len > 0) FERRY_TRY(add_metric(ctx, rs, name));
         s += len + (s[len] != 0);
     }
-    for (int64_t i = 0; rs->n_metrics == i && ferry_i_metric_usual(rs->goal, i); i++)
-        rs->metrics[rs->n_metrics++] = ferry_i_metric_usual(rs->goal, i);
+    for (int64_t i = 0; rs->n_metrics == i && ferry_i_metric_usual(rs->run.goal, i); i++)
+        rs->metrics[rs->n_metrics++] = ferry_i_metric_usual(rs->run.goal, i);
 done:
     return st;
 }
@@ -81,25 +79,32 @@ done:
 /* New results with the task's settings; the context's seed becomes that of the task. */
 static ferry_status begin(ferry_ctx *ctx, const ferry_task *task, run *u, ferry_results *rs)
 {
+    static const char *const levels[] = {"none", "quick", "full"};
     ferry_status st = FERRY_OK;
     ferry_evaluate_settings s = {0};
 
     FERRY_TRY(ferry_i_task_evaluate(ctx, task, &s));
     if (s.seed >= 0) ctx->seed = (uint64_t)s.seed;
-    rs->goal = task->goal;
-    rs->seed = ctx->seed;
-    rs->planned = s.repeats;
+    rs->run = (ferry_run_info){.size = sizeof rs->run,
+                               .version = ferry_i_strdup(ferry_version()),
+                               .task = ferry_i_strdup(task->name),
+                               .goal = task->goal,
+                               .seed = ctx->seed,
+                               .planned = s.repeats,
+                               .engine = ferry_i_strdup(ferry_ctx_engine(ctx)),
+                               .blas_core = ferry_i_strdup(ferry_blas_core()),
+                               .threads = ctx->threads,
+                               .controls = levels[s.controls],
+                               .best = -1,
+                               .best_baseline = -1,
+                               .arriving = s.arriving,
+                               .delay = s.delay};
     rs->ties = (ferry_ties)s.ties;
-    rs->arriving = s.arriving;
-    rs->delay = s.delay;
-    rs->controls = s.controls;
+    rs->level = s.controls;
+    rs->keep_all = s.predictions;
     u->guard = s.guard;
-    rs->threads = ctx->threads;
-    rs->best = rs->best_baseline = -1;
-    rs->task = ferry_i_strdup(task->name);
-    rs->engine = ferry_i_strdup(ferry_ctx_engine(ctx));
-    rs->blas_core = ferry_i_strdup(ferry_blas_core());
-    FERRY_HAVE(ctx, rs->task && rs->engine && rs->blas_core);
+    FERRY_HAVE(ctx, rs->run.version && rs->run.task && rs->run.engine && rs->run.blas_core);
+    FERRY_NEW(ctx, rs->scored, rs->run.planned);
     FERRY_TRY(choose_metrics(ctx, rs, s.metrics));
 done:
     return st;
@@ -107,10 +112,28 @@ done:
 
 /* ---- which methods ---- */
 
-static ferry_status set_unfit(ferry_ctx *ctx, ferry_result *r, const char *sentence)
+static ferry_status set_reason(ferry_ctx *ctx, ferry_entry *r, const char *sentence)
 {
-    r->unfit = ferry_i_strdup(sentence);
-    return r->unfit ? FERRY_OK : ferry_i_nomem(ctx);
+    r->pub.reason = ferry_i_strdup(sentence);
+    return r->pub.reason ? FERRY_OK : ferry_i_nomem(ctx);
+}
+
+/* Every option of the method with the value it takes under opts. */
+static ferry_status all_options(ferry_ctx *ctx, const ferry_method *m,
+                                const ferry_opts *opts, const ferry_opts **out)
+{
+    ferry_status st = FERRY_OK;
+    ferry_opts *all = NULL;
+
+    FERRY_TRY(ferry_opts_new(ctx, &all));
+    *out = all;
+    for (int64_t i = 0; i < m->n_options; i++) {
+        const char *value = ferry_opts_get(opts, m->options[i].name);
+        FERRY_TRY(ferry_opts_set(ctx, all, m->options[i].name,
+                                 value ? value : m->options[i].def));
+    }
+done:
+    return st;
 }
 
 /* Add a result. Its options are checked now, before anything runs; a method that does not
@@ -121,25 +144,17 @@ static ferry_status add_result(ferry_ctx *ctx, run *u, const ferry_task *split,
 {
     ferry_status st = FERRY_OK;
     ferry_results *rs = u->rs;
-    ferry_result *r = &rs->result[rs->n];
+    ferry_entry *r = NULL;
 
-    u->method[rs->n] = method;
-    u->opts[rs->n++] = opts;
+    FERRY_TRY(ferry_i_results_add(ctx, rs, name, method->name, method->kind, &r));
+    r->how = method;
+    r->opts = opts;
     /* An unknown option or a bad value is a mistake in the task: everything stops. */
     st = ferry_i_fits(ctx, split, method, opts);
-    if (st == FERRY_ENEEDS) st = set_unfit(ctx, r, ferry_message(ctx));
+    if (st == FERRY_ENEEDS) st = set_reason(ctx, r, ferry_message(ctx));
     FERRY_TRY(st);
-    u->runnable += !r->unfit;
-    r->method = method->name;
-    r->kind = method->kind;
-    r->name = ferry_i_strdup(name);
-    r->options = ferry_i_opts_json(method->options, method->n_options, opts);
-    r->metric = ferry_i_calloc(rs->n_metrics * rs->planned, sizeof *r->metric);
-    r->seconds = ferry_i_calloc(rs->planned, sizeof *r->seconds);
-    if (rs->goal == FERRY_STREAM)
-        r->curve = ferry_i_calloc(FERRY_CURVE * rs->planned, sizeof *r->curve);
-    FERRY_HAVE(ctx, r->name && r->options && r->metric && r->seconds &&
-                        (r->curve || rs->goal != FERRY_STREAM));
+    u->runnable += !r->pub.reason;
+    FERRY_TRY(all_options(ctx, method, opts, &r->pub.options));
 done:
     return st;
 }
@@ -153,8 +168,6 @@ static ferry_status choose_methods(ferry_ctx *ctx, run *u, const ferry_task *tas
     const int64_t n = all ? ferry_i_method_count() : task->n_methods;
 
     FERRY_NEW(ctx, u->rs->result, n);
-    FERRY_NEW(ctx, u->opts, n);
-    FERRY_NEW(ctx, u->method, n);
     for (int64_t i = 0; i < n; i++) {
         const ferry_task_method *e = all ? NULL : &task->methods[i];
         const ferry_method *m = all ? ferry_i_method_at(i) : extra;
@@ -176,13 +189,13 @@ static ferry_status need_some(ferry_ctx *ctx, const ferry_results *rs, ferry_sta
     ferry_text why = {0};
 
     for (int64_t i = 0; i < rs->n; i++) {
-        if (!rs->result[i].unfit) return FERRY_OK;
+        if (!rs->result[i].pub.reason) return FERRY_OK;
     }
     for (int64_t i = 0; i < rs->n; i++)
-        ferry_i_text_addf(&why, "%s%s: %s", i > 0 ? "; " : "", rs->result[i].name,
-                          rs->result[i].unfit);
+        ferry_i_text_addf(&why, "%s%s: %s", i > 0 ? "; " : "", rs->result[i].pub.name,
+                          rs->result[i].pub.reason);
     FERRY_HAVE(ctx, !why.failed);
-    st = ferry_i_fail(ctx, code, "task '%s': no method could run: %s", rs->task, why.s);
+    st = ferry_i_fail(ctx, code, "task '%s': no method could run: %s", rs->run.task, why.s);
 done:
     ferry_i_text_free(&why);
     return st;
@@ -191,38 +204,34 @@ done:
 /* ---- running ---- */
 
 /* A fit or prediction that did not work: what concerns only this method is kept with it. */
-static ferry_status keep_failure(ferry_ctx *ctx, const ferry_results *rs, ferry_result *r,
+static ferry_status keep_failure(ferry_ctx *ctx, const ferry_results *rs, ferry_entry *r,
                                  int64_t repeat, ferry_status code)
 {
     ferry_status st = code;
     char *text = NULL;
 
     if (code != FERRY_ENEEDS && code != FERRY_ENUMERIC) return code;
-    text = rs->planned > 1
+    text = rs->run.planned > 1
                ? ferry_i_sprintf("repeat %lld of %lld: %s", (long long)repeat + 1,
-                                 (long long)rs->planned, ferry_message(ctx))
+                                 (long long)rs->run.planned, ferry_message(ctx))
                : ferry_i_strdup(ferry_message(ctx));
     FERRY_HAVE(ctx, text);
-    r->unfit = text;
+    r->pub.reason = text;
     st = FERRY_OK;
 done:
     return st;
 }
 
-/* What a repeat leaves besides its numbers: the last one's diagnostics and, of the first,
- * the prediction (its scores can be large and are no longer needed). */
-static void keep_parts(const ferry_results *rs, ferry_result *r, int64_t repeat,
-                       const ferry_model *model, json_t *weights, ferry_prediction **p)
+/* What a repeat leaves besides its numbers: the last one's diagnostics, and predictions. */
+static ferry_status keep_parts(ferry_ctx *ctx, const ferry_results *rs, ferry_entry *r,
+                               int64_t repeat, const ferry_model *model, json_t *weights,
+                               ferry_prediction **p)
 {
     json_decref(r->diagnostics);
     r->diagnostics = json_loads(ferry_model_diagnostics(model), 0, NULL);
     if (weights) json_object_set(r->diagnostics, "weights", weights);
-    if (repeat > 0) return;
-    r->prediction = *p;
-    *p = NULL;
-    if (rs->goal == FERRY_EMBED) return;
-    ferry_i_free(r->prediction->score);
-    r->prediction->score = NULL;
+    if (repeat > 0 && !rs->keep_all) return FERRY_OK;
+    return ferry_i_results_keep(ctx, rs, r, repeat, p);
 }
 
 static ferry_status run_one(ferry_ctx *ctx, run *u, const ferry_task *split, int64_t i,
@@ -230,7 +239,7 @@ static ferry_status run_one(ferry_ctx *ctx, run *u, const ferry_task *split, int
 {
     ferry_status st = FERRY_OK;
     ferry_results *rs = u->rs;
-    ferry_result *r = &rs->result[i];
+    ferry_entry *r = &rs->result[i];
     ferry_model *model = NULL;
     ferry_prediction *p = NULL;
     const ferry_domain *target = NULL;
@@ -240,7 +249,7 @@ static ferry_status run_one(ferry_ctx *ctx, run *u, const ferry_task *split, int
 
     FERRY_TRY(ferry_i_task_target(ctx, split, &target));
     const double start = ferry_i_clock();
-    st = ferry_i_fit(ctx, split, u->method[i], u->opts[i], &model, &rep);
+    st = ferry_i_fit(ctx, split, r->how, r->opts, &model, &rep);
     r->seconds[repeat] = ferry_i_clock() - start;
     if (st == FERRY_OK)
         st = ferry_i_answer(ctx, rs, model, target, u->mask, curve, &weights, &p);
@@ -250,8 +259,8 @@ static ferry_status run_one(ferry_ctx *ctx, run *u, const ferry_task *split, int
     }
     FERRY_TRY(ferry_i_score(ctx, rs, p, u->mask, u->count, u->score));
     for (int64_t m = 0; m < rs->n_metrics; m++)
-        r->metric[m * rs->planned + repeat] = u->score[m];
-    keep_parts(rs, r, repeat, model, weights, &p);
+        r->metric[m * rs->run.planned + repeat] = u->score[m];
+    FERRY_TRY(keep_parts(ctx, rs, r, repeat, model, weights, &p));
     r->done = repeat + 1;
     if (rep.stop == FERRY_STOP_FINISH) u->finish = true;
 done:
@@ -270,15 +279,15 @@ static ferry_status run_repeat(ferry_ctx *ctx, run *u, const ferry_task *split,
     int64_t piece = repeat * u->runnable;
 
     FERRY_TRY(ferry_i_score_mask(ctx, rs, split, u->mask, &u->count));
-    if (repeat == 0) {
-        FERRY_TRY(ferry_i_score_new_mask(ctx, rs, &rs->scored));
-        FERRY_TRY(ferry_i_score_mask(ctx, rs, split, rs->scored, &u->count));
-        rs->rounds = u->count;
+    if (repeat == 0 || rs->keep_all) {
+        FERRY_TRY(ferry_i_score_new_mask(ctx, rs, &rs->scored[repeat]));
+        FERRY_TRY(ferry_i_score_mask(ctx, rs, split, rs->scored[repeat], &u->count));
     }
+    if (repeat == 0) rs->rounds = u->count;
     for (int64_t i = 0; i < rs->n; i++) {
-        if (rs->result[i].unfit) continue;
+        if (rs->result[i].pub.reason) continue;
         ctx->step = ++piece;
-        FERRY_TRY(ferry_i_progress(ctx, rs->result[i].name, 0, 0, NAN, &u->finish));
+        FERRY_TRY(ferry_i_progress(ctx, rs->result[i].pub.name, 0, 0, NAN, &u->finish));
         if (u->finish) goto done;
         FERRY_TRY(run_one(ctx, u, split, i, repeat));
         if (u->finish) goto done;
@@ -294,8 +303,8 @@ static ferry_status run_all(ferry_ctx *ctx, run *u, const ferry_task *task,
     ferry_task *split = *first;
 
     *first = NULL;
-    ctx->steps = u->rs->planned * u->runnable + u->controls;
-    for (int64_t repeat = 0; repeat < u->rs->planned && !u->finish; repeat++) {
+    ctx->steps = u->rs->run.planned * u->runnable + u->controls;
+    for (int64_t repeat = 0; repeat < u->rs->run.planned && !u->finish; repeat++) {
         ctx->repeat = (uint64_t)repeat;
         if (!split) FERRY_TRY(ferry_i_task_split(ctx, task, repeat, &split));
         FERRY_TRY(run_repeat(ctx, u, split, repeat));
@@ -312,20 +321,20 @@ done:
 static ferry_status keep_complete(ferry_ctx *ctx, ferry_results *rs)
 {
     ferry_status st = FERRY_OK;
-    int64_t least = rs->planned, most = 0;
+    int64_t least = rs->run.planned, most = 0;
 
     for (int64_t i = 0; i < rs->n; i++) {
-        const ferry_result *r = &rs->result[i];
-        if (r->unfit) continue;
+        const ferry_entry *r = &rs->result[i];
+        if (r->pub.reason) continue;
         if (r->done < least) least = r->done;
         if (r->done > most) most = r->done;
     }
-    rs->repeats = most == 0 ? 0 : least > 0 ? least : 1;
+    rs->run.repeats = most == 0 ? 0 : least > 0 ? least : 1;
     for (int64_t i = 0; i < rs->n; i++) {
-        ferry_result *r = &rs->result[i];
-        if (!r->unfit && r->done == 0)
-            FERRY_TRY(set_unfit(ctx, r, "not run: stopped before its turn"));
-        if (r->done > rs->repeats) r->done = rs->repeats;
+        ferry_entry *r = &rs->result[i];
+        if (!r->pub.reason && r->done == 0)
+            FERRY_TRY(set_reason(ctx, r, "not run: stopped before its turn"));
+        if (r->done > rs->run.repeats) r->done = rs->run.repeats;
     }
 done:
     return st;
@@ -350,19 +359,20 @@ static ferry_status evaluate(ferry_ctx *ctx, const ferry_task *task,
     FERRY_TRY(ferry_i_task_split(ctx, task, 0, &split));
     FERRY_TRY(choose_methods(ctx, u, task, split, extra));
     FERRY_TRY(ferry_i_task_target(ctx, split, &target));
-    rs->visible = ferry_domain_labels(target);
+    rs->run.visible = ferry_domain_labels(target);
     FERRY_TRY(need_some(ctx, rs, FERRY_ENEEDS));
     FERRY_TRY(ferry_i_score_truth(ctx, task, rs));
-    if (rs->goal == FERRY_EMBED && !rs->truth) rs->n_metrics = 0; /* nothing to score by */
+    if (rs->run.goal == FERRY_EMBED && !rs->truth)
+        rs->n_metrics = 0; /* nothing to score by */
     FERRY_TRY(ferry_i_score_new_mask(ctx, rs, &u->mask));
-    FERRY_TRY(ferry_i_controls_plan(ctx, task, u->method, rs, &u->controls));
+    FERRY_TRY(ferry_i_controls_plan(ctx, task, rs, &u->controls));
     ended = run_all(ctx, u, task, &split);
     if (ended != FERRY_OK && ended != FERRY_ECANCELLED) FERRY_TRY(ended);
     memcpy(message, ctx->message, sizeof message);
     if (ended == FERRY_OK && !u->finish) FERRY_TRY(need_some(ctx, rs, FERRY_ENUMERIC));
     FERRY_TRY(keep_complete(ctx, rs));
     if (ended == FERRY_OK && !u->finish) {
-        ended = ferry_i_controls_run(ctx, task, u->method, u->opts, rs, &u->finish);
+        ended = ferry_i_controls_run(ctx, task, rs, &u->finish);
         if (ended != FERRY_OK && ended != FERRY_ECANCELLED) FERRY_TRY(ended);
         memcpy(message, ctx->message, sizeof message);
     }
@@ -370,16 +380,17 @@ static ferry_status evaluate(ferry_ctx *ctx, const ferry_task *task,
     FERRY_TRY(ferry_i_results_compare(ctx, rs));
     FERRY_TRY(ferry_i_results_judge(ctx, rs));
     if (u->guard && ended == FERRY_OK && !u->finish && rs->n_metrics > 0 &&
-        rs->goal != FERRY_EMBED && rs->goal != FERRY_STREAM) {
-        ended = ferry_i_guard_run(ctx, task, u->method, u->opts, rs);
+        rs->run.goal != FERRY_EMBED && rs->run.goal != FERRY_STREAM) {
+        ended = ferry_i_guard_run(ctx, task, rs);
         if (ended != FERRY_OK && ended != FERRY_ECANCELLED) FERRY_TRY(ended);
         memcpy(message, ctx->message, sizeof message);
         ctx->repeat = 0;
     }
-    if (rs->repeats == 0 && ended == FERRY_OK)
+    if (rs->run.repeats == 0 && ended == FERRY_OK)
         ended = ferry_i_fail(ctx, FERRY_ECANCELLED, "stopped before any method was done");
     else
         memcpy(ctx->message, message, sizeof message);
+    FERRY_TRY(ferry_i_results_publish(ctx, rs));
     st = ended;
 done:
     ferry_task_free(split);
@@ -398,12 +409,12 @@ ferry_status ferry_i_evaluate(ferry_ctx *ctx, const ferry_task *task,
     FERRY_HAVE(ctx, u.rs);
     const double started = ferry_i_wall_clock(), begin = ferry_i_clock();
     st = evaluate(ctx, task, extra, &u);
-    if (st == FERRY_OK || (st == FERRY_ECANCELLED && u.rs->repeats > 0)) {
+    if (st == FERRY_OK || (st == FERRY_ECANCELLED && u.rs->run.repeats > 0)) {
         u.rs->record =
             ferry_i_run_record(ctx, task, u.rs, started, ferry_i_clock() - begin);
         FERRY_HAVE(ctx, u.rs->record);
     }
-    if (st == FERRY_OK || (st == FERRY_ECANCELLED && u.rs->repeats > 0)) {
+    if (st == FERRY_OK || (st == FERRY_ECANCELLED && u.rs->run.repeats > 0)) {
         *out = u.rs;
         u.rs = NULL;
     }
@@ -413,8 +424,6 @@ done:
     ctx->step = step;
     ctx->steps = steps;
     ferry_results_free(u.rs);
-    ferry_i_free(u.method);
-    ferry_i_free(u.opts);
     ferry_i_free(u.mask);
     ferry_i_free(u.score);
     return st;

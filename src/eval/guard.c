@@ -18,8 +18,7 @@ enum { FOLDS = 5, SEEDS = 3 };
 
 /* Fit and predict; *p stays NULL when the method cannot. */
 static ferry_status predict_with(ferry_ctx *ctx, const ferry_task *task,
-                                 const ferry_method *m, const ferry_opts *opts,
-                                 ferry_prediction **p)
+                                 const ferry_entry *e, ferry_prediction **p)
 {
     ferry_status st = FERRY_OK;
     ferry_model *model = NULL;
@@ -27,7 +26,7 @@ static ferry_status predict_with(ferry_ctx *ctx, const ferry_task *task,
 
     *p = NULL;
     FERRY_TRY(ferry_i_task_target(ctx, task, &target));
-    st = ferry_i_fit(ctx, task, m, opts, &model, NULL);
+    st = ferry_i_fit(ctx, task, e->how, e->opts, &model, NULL);
     if (st == FERRY_OK) st = ferry_predict(ctx, model, target, p);
     if (st == FERRY_ENEEDS || st == FERRY_ENUMERIC) st = FERRY_OK;
 done:
@@ -133,10 +132,8 @@ done:
 /* Mean of the deciding metric over the folds for every method; NaN for those that
  * cannot. */
 static ferry_status cross_validate(ferry_ctx *ctx, const ferry_results *rs,
-                                   const ferry_task *split,
-                                   const ferry_method *const *method,
-                                   const ferry_opts *const *opts, uint8_t *mask,
-                                   double *metric, double *score)
+                                   const ferry_task *split, uint8_t *mask, double *metric,
+                                   double *score)
 {
     ferry_status st = FERRY_OK;
     const ferry_domain *d = split->domains[target_place(split)];
@@ -148,14 +145,15 @@ static ferry_status cross_validate(ferry_ctx *ctx, const ferry_results *rs,
     FERRY_TRY(visible(ctx, d, &at, &n));
     const int64_t folds = n < FOLDS ? n : FOLDS;
     for (int64_t i = 0; i < rs->n; i++)
-        score[i] =
-            rs->result[i].unfit || rs->result[i].kind == FERRY_KIND_CONTROL ? NAN : 0;
+        score[i] = rs->result[i].pub.reason || rs->result[i].pub.kind == FERRY_KIND_CONTROL
+                       ? NAN
+                       : 0;
     for (int64_t f = 0; f < folds; f++) {
         FERRY_TRY(hide_fold(ctx, split, n, at, folds, f, mask, &count, &less));
         for (int64_t i = 0; i < rs->n; i++) {
             if (isnan(score[i])) continue;
             FERRY_TRY(ferry_i_progress(ctx, "guard", f, folds, NAN, &finish));
-            FERRY_TRY(predict_with(ctx, less, method[i], opts[i], &p));
+            FERRY_TRY(predict_with(ctx, less, &rs->result[i], &p));
             metric[0] = NAN;
             if (p) FERRY_TRY(ferry_i_score(ctx, rs, p, mask, count, metric));
             score[i] += metric[0] / (double)folds;
@@ -216,9 +214,8 @@ static ferry_status come_back(const ferry_domain *source, const ferry_prediction
 }
 
 /* Reverse validation: NaN when the method cannot be turned round. */
-static ferry_status reverse(ferry_ctx *ctx, const ferry_task *split, const ferry_method *m,
-                            const ferry_opts *opts, const ferry_prediction *first,
-                            double *score)
+static ferry_status reverse(ferry_ctx *ctx, const ferry_task *split, const ferry_entry *e,
+                            const ferry_prediction *first, double *score)
 {
     ferry_status st = FERRY_OK;
     const int64_t place = target_place(split);
@@ -233,8 +230,9 @@ static ferry_status reverse(ferry_ctx *ctx, const ferry_task *split, const ferry
     if (!source || !source->labels) return FERRY_OK;
     FERRY_TRY(predicted_labels(ctx, split, first, &labels));
     if (!labels) goto done;
-    FERRY_TRY(ferry_i_domain_with_labels(ctx, target, labels, &from));
-    labels = NULL;
+    st = ferry_i_domain_with_labels(ctx, target, labels, &from);
+    labels = NULL; /* taken, also when the call fails */
+    FERRY_TRY(st);
     from->role = FERRY_SOURCE;
     FERRY_TRY(ferry_i_labels_new(ctx, source->labels->kind, source->labels->n,
                                  source->labels->names, &none));
@@ -250,7 +248,7 @@ static ferry_status reverse(ferry_ctx *ctx, const ferry_task *split, const ferry
                                                            : d == source ? to
                                                                          : d)));
     }
-    FERRY_TRY(predict_with(ctx, turned, m, opts, &p));
+    FERRY_TRY(predict_with(ctx, turned, e, &p));
     if (p && (p->cls || p->value)) FERRY_TRY(come_back(source, p, split->names, score));
 done:
     ferry_prediction_free(p);
@@ -275,8 +273,7 @@ static double agreement(const ferry_prediction *a, const ferry_prediction *b)
 /* Larger is better. Reverse validation where it works, plus a tenth of the agreement over
  * seeds, which tells apart what comes back equally well; minus 1 where it does not work. */
 static ferry_status label_free(ferry_ctx *ctx, const ferry_results *rs,
-                               const ferry_task *split, const ferry_method *const *method,
-                               const ferry_opts *const *opts, double *score)
+                               const ferry_task *split, double *score)
 {
     ferry_status st = FERRY_OK;
     const uint64_t seed = ctx->seed;
@@ -284,16 +281,17 @@ static ferry_status label_free(ferry_ctx *ctx, const ferry_results *rs,
     bool finish = false;
 
     for (int64_t i = 0; i < rs->n; i++) {
+        const ferry_entry *e = &rs->result[i];
         double back = NAN, sum = 0;
         score[i] = NAN;
-        if (rs->result[i].unfit || rs->result[i].kind == FERRY_KIND_CONTROL) continue;
+        if (e->pub.reason || e->pub.kind == FERRY_KIND_CONTROL) continue;
         FERRY_TRY(ferry_i_progress(ctx, "guard", i, rs->n, NAN, &finish));
-        FERRY_TRY(predict_with(ctx, split, method[i], opts[i], &p));
+        FERRY_TRY(predict_with(ctx, split, e, &p));
         if (!p) continue;
-        FERRY_TRY(reverse(ctx, split, method[i], opts[i], p, &back));
+        FERRY_TRY(reverse(ctx, split, e, p, &back));
         for (int s = 1; s < SEEDS; s++) {
             ctx->seed = seed + (uint64_t)s;
-            st = predict_with(ctx, split, method[i], opts[i], &other);
+            st = predict_with(ctx, split, e, &other);
             ctx->seed = seed;
             FERRY_TRY(st);
             const double same = other ? agreement(p, other) : 0;
@@ -343,11 +341,11 @@ static int64_t take(const ferry_results *rs, const double *score)
     int64_t best = -1;
 
     for (int64_t i = 0; i < rs->n; i++) {
-        const ferry_result *r = &rs->result[i];
-        if (!isfinite(score[i]) || r->judgement.verdict == FERRY_HARMS) continue;
+        const ferry_result *r = &rs->result[i].pub;
+        if (!isfinite(score[i]) || r->verdict == FERRY_HARMS) continue;
         if (best < 0 || score[i] > score[best] ||
             (score[i] == score[best] && r->kind == FERRY_KIND_BASELINE &&
-             rs->result[best].kind != FERRY_KIND_BASELINE))
+             rs->result[best].pub.kind != FERRY_KIND_BASELINE))
             best = i;
     }
     return best;
@@ -356,54 +354,67 @@ static int64_t take(const ferry_results *rs, const double *score)
 void ferry_i_guard_free(ferry_guard *g)
 {
     if (!g) return;
-    ferry_i_free(g->chosen);
-    ferry_i_free(g->runs);
-    ferry_i_free(g->score);
+    ferry_i_free((int64_t *)g->chosen);
+    ferry_i_free((double *)g->runs);
+    ferry_i_free((double *)g->scores);
+    ferry_i_free((char *)g->sentence);
     ferry_i_free(g);
 }
 
-ferry_status ferry_i_guard_run(ferry_ctx *ctx, const ferry_task *task,
-                               const ferry_method *const *method,
-                               const ferry_opts *const *opts, ferry_results *rs)
+ferry_status ferry_i_guard_run(ferry_ctx *ctx, const ferry_task *task, ferry_results *rs)
 {
     ferry_status st = FERRY_OK;
     const double sign = rs->metrics[0]->larger_is_better ? 1 : -1;
-    ferry_guard *g = ferry_i_calloc(1, sizeof *g);
+    const bool blind = rs->run.visible < 2; /* nothing to validate on */
+    const int64_t repeats = rs->run.repeats;
+    int64_t *chosen = ferry_i_calloc(repeats, sizeof *chosen);
+    double *runs = ferry_i_calloc(repeats, sizeof *runs);
+    double *mean = ferry_i_calloc(rs->n, sizeof *mean);
     double *score = ferry_i_calloc(rs->n, sizeof *score);
     double *metric = ferry_i_calloc(rs->n_metrics, sizeof *metric);
+    ferry_guard *g = ferry_i_calloc(1, sizeof *g);
     uint8_t *mask = NULL;
     ferry_task *split = NULL;
 
-    FERRY_HAVE(ctx, g && score && metric);
-    g->blind = rs->visible < 2;
-    FERRY_NEW(ctx, g->chosen, rs->repeats);
-    FERRY_NEW(ctx, g->runs, rs->repeats);
-    FERRY_NEW(ctx, g->score, rs->n);
+    FERRY_HAVE(ctx, g && chosen && runs && mean && score && metric);
     FERRY_TRY(ferry_i_score_new_mask(ctx, rs, &mask));
-    for (int64_t r = 0; r < rs->repeats; r++) {
+    for (int64_t r = 0; r < repeats; r++) {
         ctx->repeat = (uint64_t)r;
         FERRY_TRY(ferry_i_task_split(ctx, task, r, &split));
-        if (g->blind)
-            FERRY_TRY(label_free(ctx, rs, split, method, opts, score));
+        if (blind)
+            FERRY_TRY(label_free(ctx, rs, split, score));
         else
-            FERRY_TRY(cross_validate(ctx, rs, split, method, opts, mask, metric, score));
+            FERRY_TRY(cross_validate(ctx, rs, split, mask, metric, score));
         for (int64_t i = 0; i < rs->n; i++) {
-            if (!g->blind) score[i] *= sign;
-            g->score[i] += score[i] / (double)rs->repeats;
+            if (!blind) score[i] *= sign;
+            mean[i] += score[i] / (double)repeats;
         }
-        g->chosen[r] = take(rs, score);
-        g->runs[r] = g->chosen[r] < 0 ? NAN : rs->result[g->chosen[r]].metric[r];
+        chosen[r] = take(rs, score);
+        runs[r] = chosen[r] < 0 ? NAN : rs->result[chosen[r]].metric[r];
         ferry_task_free(split);
         split = NULL;
     }
-    g->trust = trust(rs, g->score, sign);
+    *g = (ferry_guard){.size = sizeof *g,
+                       .by = blind ? "label-free" : "cross-validation",
+                       .repeats = repeats,
+                       .chosen = chosen,
+                       .runs = runs,
+                       .mean = ferry_i_mean(repeats, runs),
+                       .count = rs->n,
+                       .scores = mean,
+                       .trust = trust(rs, mean, sign)};
     rs->guard = g;
     g = NULL;
+    chosen = NULL;
+    runs = mean = NULL;
 done:
     ferry_task_free(split);
     ferry_i_free(mask);
     ferry_i_free(metric);
     ferry_i_free(score);
-    ferry_i_guard_free(g);
+    ferry_i_free(mean);
+    ferry_i_free(runs);
+    ferry_i_free(chosen);
+    ferry_i_free(g);
     return st;
 }

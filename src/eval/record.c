@@ -43,8 +43,7 @@ static json_t *hash_json(uint64_t h)
     return json_sprintf("%016llx", (unsigned long long)h);
 }
 
-/* {"key": "value", ...} in the order set. */
-static json_t *opts_json(const ferry_opts *opts)
+json_t *ferry_i_settings_json(const ferry_opts *opts)
 {
     json_t *all = json_object();
     const char *key = NULL, *value = NULL;
@@ -118,9 +117,10 @@ static json_t *methods_json(const ferry_results *rs)
     json_t *all = json_array();
 
     for (int64_t i = 0; all && i < rs->n; i++) {
-        const ferry_result *r = &rs->result[i];
-        json_t *one = json_pack("{s:o, s:s, s:O}", "name", ferry_i_json_text(r->name),
-                                "method", r->method, "options", r->options);
+        const ferry_result *r = &rs->result[i].pub;
+        json_t *one =
+            json_pack("{s:o, s:s, s:o}", "name", ferry_i_json_text(r->name), "method",
+                      r->method, "options", ferry_i_settings_json(r->options));
         if (json_array_append_new(all, one) == 0) continue;
         json_decref(all);
         return NULL;
@@ -167,9 +167,10 @@ static json_t *command_json(const ferry_task *task, const ferry_results *rs)
         ferry_i_text_free(&set);
     }
     if (!task->sets || !ferry_opts_get(task->sets, "evaluate.seed"))
-        ferry_i_text_addf(&t, " --seed %llu", (unsigned long long)rs->seed);
-    ferry_i_text_addf(&t, " --threads %d", rs->threads);
-    if (strcmp(rs->engine, "host") != 0) ferry_i_text_addf(&t, " --engine %s", rs->engine);
+        ferry_i_text_addf(&t, " --seed %llu", (unsigned long long)rs->run.seed);
+    ferry_i_text_addf(&t, " --threads %d", rs->run.threads);
+    if (strcmp(rs->run.engine, "host") != 0)
+        ferry_i_text_addf(&t, " --engine %s", rs->run.engine);
     if (!t.failed) out = ferry_i_json_text(t.s);
     ferry_i_text_free(&t);
     return out;
@@ -233,22 +234,22 @@ json_t *ferry_i_run_record(ferry_ctx *ctx, const ferry_task *task, const ferry_r
     const ferry_status st = ferry_i_measures(ctx, task, &measures);
     if (st == FERRY_ENOMEM) return NULL;
     if (st != FERRY_OK) measures = json_null(); /* data that cannot be measured */
-    json_t *origin =
-        json_pack("{s:o, s:s, s:o, s:o, s:o}", "name", ferry_i_json_text(task->name),
-                  "goal", ferry_goal_name(task->goal), "file", text_or_null(task->file),
-                  "text", text_or_null(task->text), "sets", opts_json(task->sets));
+    json_t *origin = json_pack(
+        "{s:o, s:s, s:o, s:o, s:o}", "name", ferry_i_json_text(task->name), "goal",
+        ferry_goal_name(task->goal), "file", text_or_null(task->file), "text",
+        text_or_null(task->text), "sets", ferry_i_settings_json(task->sets));
     json_t *settings =
         ferry_i_opts_json(ferry_i_evaluate_table, ferry_i_evaluate_table_n, task->evaluate);
 
     /* A seed of 64 bits does not fit JSON's integers: a text. */
-    return json_pack("{s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:s, s:i, s:s, s:o, s:o, s:f, "
-                     "s:o, s:o, s:o}",
-                     "format", 1, "ferry", ferry_version(), "task", origin, "domains",
-                     ferry_i_run_domains(task), "methods", methods_json(rs), "evaluate",
-                     settings, "seed", json_sprintf("%llu", (unsigned long long)rs->seed),
-                     "engine", rs->engine, "threads", rs->threads, "blas_core",
-                     rs->blas_core, "machine", ferry_i_machine_json(), "started",
-                     ferry_i_moment_json(started), "seconds", took, "peak_memory",
-                     peak_memory(), "command", command_json(task, rs), "measures",
-                     measures);
+    return json_pack(
+        "{s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:s, s:i, s:s, s:o, s:o, s:f, "
+        "s:o, s:o, s:o}",
+        "format", 1, "ferry", ferry_version(), "task", origin, "domains",
+        ferry_i_run_domains(task), "methods", methods_json(rs), "evaluate", settings,
+        "seed", json_sprintf("%llu", (unsigned long long)rs->run.seed), "engine",
+        rs->run.engine, "threads", rs->run.threads, "blas_core", rs->run.blas_core,
+        "machine", ferry_i_machine_json(), "started", ferry_i_moment_json(started),
+        "seconds", took, "peak_memory", peak_memory(), "command", command_json(task, rs),
+        "measures", measures);
 }

@@ -15,11 +15,11 @@ ferry_status ferry_i_score_truth(ferry_ctx *ctx, const ferry_task *task, ferry_r
 
     FERRY_TRY(ferry_i_task_resolved(ctx, task, &resolved));
     FERRY_TRY(ferry_i_task_target(ctx, resolved, &target));
-    rs->target = ferry_i_strdup(target->name);
-    FERRY_HAVE(ctx, rs->target);
-    if (rs->goal == FERRY_RATE && target->ratings)
+    rs->run.target = ferry_i_strdup(target->name);
+    FERRY_HAVE(ctx, rs->run.target);
+    if (rs->run.goal == FERRY_RATE && target->ratings)
         FERRY_TRY(ferry_i_ratings_copy(ctx, target->ratings, &rs->ratings));
-    if (rs->goal != FERRY_RATE && target->labels)
+    if (rs->run.goal != FERRY_RATE && target->labels)
         FERRY_TRY(ferry_i_labels_copy(ctx, target->labels, &rs->truth));
 done:
     ferry_task_free(resolved);
@@ -41,7 +41,7 @@ static bool known(const ferry_results *rs, int64_t i)
 static ferry_status nothing(ferry_ctx *ctx, const ferry_results *rs,
                             const ferry_domain *target)
 {
-    const char *what = rs->goal == FERRY_RATE ? "ratings" : "labels";
+    const char *what = rs->run.goal == FERRY_RATE ? "ratings" : "labels";
     const ferry_seen *seen = &target->seen;
     char how[64] = "none";
     int64_t n = 0;
@@ -80,7 +80,7 @@ ferry_status ferry_i_score_mask(ferry_ctx *ctx, const ferry_results *rs,
         mask[i] = known(rs, i) && !seen;
         *count += mask[i];
     }
-    if (*count == 0 && rs->goal != FERRY_EMBED) st = nothing(ctx, rs, target);
+    if (*count == 0 && rs->run.goal != FERRY_EMBED) st = nothing(ctx, rs, target);
 done:
     return st;
 }
@@ -209,7 +209,7 @@ done:
 /* Whether there is something to compare: one class has nothing to tell of an embedding. */
 static bool comparable(const ferry_results *rs, int64_t count)
 {
-    return count > 0 && (rs->goal != FERRY_EMBED || ferry_i_labels_m(rs->truth) > 1);
+    return count > 0 && (rs->run.goal != FERRY_EMBED || ferry_i_labels_m(rs->truth) > 1);
 }
 
 ferry_status ferry_i_score(ferry_ctx *ctx, const ferry_results *rs,
@@ -223,7 +223,7 @@ ferry_status ferry_i_score(ferry_ctx *ctx, const ferry_results *rs,
         out[m] = NAN;
     if (!comparable(rs, count)) goto done;
     assert(p->n == entries(rs)); /* the target's, in its order */
-    if (rs->goal == FERRY_EMBED) FERRY_TRY(pick_embedding(ctx, rs, p, mask, count, &g));
+    if (rs->run.goal == FERRY_EMBED) FERRY_TRY(pick_embedding(ctx, rs, p, mask, count, &g));
     if (p->names) FERRY_TRY(match_names(ctx, rs, p, &g));
     if (rs->ratings || rs->truth->kind == FERRY_LABEL_NUMBER)
         FERRY_TRY(pick_numbers(ctx, rs, p, mask, count, &g));
@@ -240,7 +240,7 @@ ferry_status ferry_i_score(ferry_ctx *ctx, const ferry_results *rs,
                             .truth_set = g.truth_set,
                             .set = g.set,
                             .score = g.score,
-                            .dims = rs->goal == FERRY_EMBED ? p->k : 0,
+                            .dims = rs->run.goal == FERRY_EMBED ? p->k : 0,
                             .ties = rs->ties};
     for (int64_t m = 0; m < rs->n_metrics; m++)
         FERRY_TRY(rs->metrics[m]->compute(ctx, &s, &out[m]));

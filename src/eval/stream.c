@@ -13,17 +13,17 @@ int64_t ferry_i_curve_rows(int64_t n, int64_t j)
     return (n * (j + 1) + FERRY_CURVE - 1) / FERRY_CURVE;
 }
 
-void ferry_i_curve_at(const ferry_results *rs, const ferry_result *r, int64_t j,
+void ferry_i_curve_at(const ferry_results *rs, const ferry_entry *r, int64_t j,
                       double *mean, double *std)
 {
     double sum = 0, squares = 0;
 
-    for (int64_t i = 0; i < rs->repeats; i++)
+    for (int64_t i = 0; i < rs->run.repeats; i++)
         sum += r->curve[i * FERRY_CURVE + j];
-    *mean = sum / (double)rs->repeats;
-    for (int64_t i = 0; i < rs->repeats; i++)
+    *mean = sum / (double)rs->run.repeats;
+    for (int64_t i = 0; i < rs->run.repeats; i++)
         squares += pow(r->curve[i * FERRY_CURVE + j] - *mean, 2);
-    *std = rs->repeats > 1 ? sqrt(squares / (double)(rs->repeats - 1)) : 0;
+    *std = rs->run.repeats > 1 ? sqrt(squares / (double)(rs->run.repeats - 1)) : 0;
 }
 
 /* One stream under way. */
@@ -68,7 +68,7 @@ static ferry_status begin(ferry_ctx *ctx, const ferry_domain *target, const uint
     ferry_i_rng_shuffle(&rng, s->n, s->order);
     ferry_i_rng_for(ctx, &rng, "arriving");
     for (int64_t t = 0; t < s->n; t++)
-        s->comes[t] = ferry_i_rng_real(&rng) < s->rs->arriving;
+        s->comes[t] = ferry_i_rng_real(&rng) < s->rs->run.arriving;
 done:
     return st;
 }
@@ -143,7 +143,7 @@ static ferry_status run(ferry_ctx *ctx, stream *s, double *curve, json_t *weight
 
     for (int64_t t = 0; t < s->n; t++) {
         FERRY_TRY(see(ctx, s, t, &mistakes));
-        FERRY_TRY(learn(ctx, s, t - s->rs->delay));
+        FERRY_TRY(learn(ctx, s, t - s->rs->run.delay));
         if (t % 1024 == 1023)
             FERRY_TRY(
                 ferry_i_progress(ctx, s->model->method->name, t + 1, s->n, NAN, &finish));
@@ -164,7 +164,7 @@ ferry_status ferry_i_answer(ferry_ctx *ctx, const ferry_results *rs, ferry_model
     json_t *w = weights ? json_object() : NULL;
 
     *out = NULL;
-    if (rs->goal != FERRY_STREAM) {
+    if (rs->run.goal != FERRY_STREAM) {
         json_decref(w);
         return ferry_predict(ctx, model, target, out);
     }
@@ -172,7 +172,7 @@ ferry_status ferry_i_answer(ferry_ctx *ctx, const ferry_results *rs, ferry_model
                "%s does not learn from a stream", model->method->name);
     FERRY_TRY(begin(ctx, target, mask, &s));
     FERRY_TRY(run(ctx, &s, curve, w));
-    FERRY_TRY(ferry_i_prediction_new(ctx, rs->goal, model->names, target, out));
+    FERRY_TRY(ferry_i_prediction_new(ctx, rs->run.goal, model->names, target, out));
     for (int64_t i = 0; i < (*out)->n; i++)
         (*out)->cls[i] = s.cls[i];
     if (w && json_object_size(w) > 0) *weights = json_incref(w);

@@ -38,4 +38,9 @@ ferry_status ferry_i_model_unpack(ferry_ctx *ctx, const char *what, const ferry_
 ferry_status ferry_i_prediction_new(ferry_ctx *ctx, ferry_goal goal, const ferry_ids *names,
                                     const ferry_domain *d, ferry_prediction **out);
 
+/* Diagnostics as programs see them (diagnostics.c), flat; NULL: none. */
+ferry_status ferry_i_diagnostics_list(ferry_ctx *ctx, const struct json_t *json,
+                                      ferry_diagnostic **out, int64_t *n);
+void ferry_i_diagnostics_free(int64_t n, ferry_diagnostic *list);
+
 #endif

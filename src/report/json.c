@@ -1,190 +1,421 @@
-/* Results as JSON (docs/evaluation.md has the schema). What is not a finite number is null:
- * JSON has no NaN. */
+/* Results as JSON (docs/evaluation.md has the schema), written from what programs see of them.
+ *
+ * Most of it is one struct after the other, so an object is a table: the key, and where the value
+ * stands in the struct or which function makes it. What is not a finite number is null: JSON has no
+ * NaN. */
 #include <jansson.h>
 #include <math.h>
+#include <stdlib.h>
 
 #include "report/report.h"
+
+/* ---- objects by table ---- */
+
+typedef enum type { TEXT, WHOLE, REAL, MADE } type;
+
+typedef struct field {
+    const char *key;
+    type type;
+    size_t at; /* TEXT, WHOLE, REAL: in the struct */
+    json_t *(*make)(const ferry_results *, const void *); /* MADE: from the struct */
+} field;
+
+#define AT(T, key, type, member)                                                           \
+    {                                                                                      \
+        key, type, offsetof(T, member), NULL                                               \
+    }
+#define BY(key, make)                                                                      \
+    {                                                                                      \
+        key, MADE, 0, make                                                                 \
+    }
 
 json_t *ferry_i_report_real(double x)
 {
     return isfinite(x) ? json_real(x) : json_null();
 }
 
-json_t *ferry_i_report_reals(int64_t n, const double *x)
+static json_t *text(const char *s)
 {
-    json_t *array = json_array();
-
-    for (int64_t i = 0; array && i < n; i++)
-        if (json_array_append_new(array, ferry_i_report_real(x[i])) != 0) {
-            json_decref(array);
-            return NULL;
-        }
-    return array;
+    return s ? ferry_i_json_text(s) : json_null();
 }
 
-/* Seeds have 64 bits, JSON's integers 63: the others are texts. */
-static json_t *seed_json(uint64_t seed)
-{
-    return seed <= INT64_MAX ? json_integer((json_int_t)seed)
-                             : json_sprintf("%llu", (unsigned long long)seed);
-}
-
-static const char *kind_name(ferry_kind kind)
-{
-    static const char *const names[] = {"baseline", "transfer", "control"};
-
-    return names[kind];
-}
-
-/* {name: {"mean", "std", "runs"}} */
-static json_t *metrics_json(const ferry_results *rs, const ferry_result *r)
+/* {key: value, ...} of a struct; NULL: no memory. */
+static json_t *object(const ferry_results *rs, const void *of, const field *f, int64_t n)
 {
     json_t *all = json_object();
 
-    for (int64_t m = 0; all && m < rs->n_metrics; m++) {
-        json_t *one = json_pack(
-            "{s:o, s:o, s:o}", "mean", ferry_i_report_real(ferry_i_result_mean(rs, r, m)),
-            "std", ferry_i_report_real(ferry_i_result_std(rs, r, m)), "runs",
-            ferry_i_report_reals(rs->repeats, r->metric + m * rs->planned));
-        if (json_object_set_new(all, rs->metrics[m]->name, one) != 0) {
-            json_decref(all);
-            return NULL;
-        }
+    for (int64_t i = 0; all && i < n; i++) {
+        const char *at = (const char *)of + f[i].at;
+        json_t *value = f[i].type == TEXT    ? text(*(const char *const *)at)
+                        : f[i].type == WHOLE ? json_integer(*(const int64_t *)at)
+                        : f[i].type == REAL  ? ferry_i_report_real(*(const double *)at)
+                                             : f[i].make(rs, of);
+        if (json_object_set_new(all, f[i].key, value) == 0) continue;
+        json_decref(all);
+        return NULL;
     }
     return all;
 }
 
-static json_t *versus_json(const ferry_results *rs, const ferry_result *r)
-{
-    const ferry_versus *v = &r->versus;
+#define OBJECT(rs, of, fields) object(rs, of, fields, FERRY_COUNT(fields))
 
-    if (v->pairs == 0) return json_null();
-    return json_pack("{s:o, s:o, s:o, s:o, s:f, s:o, s:I}", "baseline",
-                     ferry_i_json_text(rs->result[rs->best_baseline].name), "difference",
-                     ferry_i_report_real(v->difference), "low", ferry_i_report_real(v->lo),
-                     "high", ferry_i_report_real(v->hi), "level", 0.95, "p",
-                     ferry_i_report_real(v->p), "pairs", (json_int_t)v->pairs);
+/* Append to an array and take the value; the array becomes NULL when there is no memory. */
+static void append(json_t **all, json_t *value)
+{
+    if (*all && json_array_append_new(*all, value) == 0) return;
+    json_decref(*all);
+    *all = NULL;
+}
+
+json_t *ferry_i_report_reals(int64_t n, const double *x)
+{
+    json_t *all = json_array();
+
+    for (int64_t i = 0; x && i < n; i++)
+        append(&all, ferry_i_report_real(x[i]));
+    return all;
+}
+
+static json_t *level(const ferry_results *rs, const void *of)
+{
+    (void)rs;
+    (void)of;
+    return json_real(0.95); /* of every interval */
+}
+
+/* ---- evidence ---- */
+
+/* [[draw 1 of every repeat], ...] */
+static json_t *draws(const ferry_results *rs, const void *of)
+{
+    const ferry_evidence *e = of;
+    json_t *all = json_array();
+
+    (void)rs;
+    for (int64_t k = 0; e->runs && k < e->draws; k++)
+        append(&all, ferry_i_report_reals(e->repeats, e->runs + k * e->repeats));
+    return all;
+}
+
+static json_t *evidence(const ferry_evidence *e)
+{
+    static const field fields[] = {AT(ferry_evidence, "control", TEXT, control),
+                                   AT(ferry_evidence, "draws", WHOLE, draws),
+                                   AT(ferry_evidence, "repeats", WHOLE, repeats),
+                                   AT(ferry_evidence, "mean", REAL, mean),
+                                   AT(ferry_evidence, "gain", REAL, gain),
+                                   AT(ferry_evidence, "excess", REAL, excess),
+                                   AT(ferry_evidence, "low", REAL, low),
+                                   AT(ferry_evidence, "high", REAL, high),
+                                   AT(ferry_evidence, "p", REAL, p),
+                                   BY("runs", draws)};
+    json_t *one = OBJECT(NULL, e, fields);
+    int bad = !one;
+
+    if (e->reason) bad |= json_object_set_new(one, "reason", text(e->reason));
+    if (e->runs && e->same) bad |= json_object_set_new(one, "same", json_true());
+    if (e->source) {
+        bad |= json_object_set_new(one, "source", text(e->source));
+        bad |= json_object_set_new(one, "p_holm", ferry_i_report_real(e->p_holm));
+        bad |= json_object_set_new(one, "verdict",
+                                   json_string(ferry_verdict_name(e->verdict)));
+    }
+    if (!bad) return one;
+    json_decref(one);
+    return NULL;
+}
+
+/* Those of the controls, or the sources left out. */
+static json_t *evidences(const ferry_result *r, bool sources)
+{
+    json_t *all = json_array();
+
+    for (int64_t i = 0; i < ferry_result_evidence_count(r); i++) {
+        const ferry_evidence *e = ferry_result_evidence_at(r, i);
+        if ((e->source != NULL) == sources) append(&all, evidence(e));
+    }
+    return all;
+}
+
+static json_t *controls(const ferry_results *rs, const void *of)
+{
+    (void)rs;
+    return evidences(of, false);
+}
+
+static json_t *sources(const ferry_results *rs, const void *of)
+{
+    (void)rs;
+    return evidences(of, true);
+}
+
+/* ---- a method ---- */
+
+static json_t *kind(const ferry_results *rs, const void *of)
+{
+    static const char *const names[] = {"baseline", "transfer", "control"};
+
+    (void)rs;
+    return json_string(names[((const ferry_result *)of)->kind]);
+}
+
+static json_t *options(const ferry_results *rs, const void *of)
+{
+    (void)rs;
+    return ferry_i_settings_json(((const ferry_result *)of)->options);
+}
+
+static json_t *verdict_word(const ferry_results *rs, const void *of)
+{
+    (void)rs;
+    return json_string(ferry_verdict_name(((const ferry_result *)of)->verdict));
+}
+
+static json_t *verdict(const ferry_results *rs, const void *of)
+{
+    static const field fields[] = {BY("verdict", verdict_word),
+                                   AT(ferry_result, "gain", REAL, gain),
+                                   AT(ferry_result, "low", REAL, low),
+                                   AT(ferry_result, "high", REAL, high),
+                                   BY("level", level),
+                                   AT(ferry_result, "p", REAL, p),
+                                   AT(ferry_result, "p_holm", REAL, p_holm),
+                                   AT(ferry_result, "repeats", WHOLE, pairs),
+                                   BY("controls", controls),
+                                   BY("sources", sources),
+                                   AT(ferry_result, "sentence", TEXT, sentence)};
+
+    return ((const ferry_result *)of)->verdict ? OBJECT(rs, of, fields) : json_null();
+}
+
+/* The comparison in the metric's own sign; in verdicts larger is better. */
+static json_t *versus(const ferry_results *rs, const void *of)
+{
+    static const field fields[] = {AT(ferry_result, "baseline", TEXT, baseline),
+                                   AT(ferry_result, "difference", REAL, gain),
+                                   AT(ferry_result, "low", REAL, low),
+                                   AT(ferry_result, "high", REAL, high),
+                                   BY("level", level),
+                                   AT(ferry_result, "p", REAL, p_compare),
+                                   AT(ferry_result, "pairs", WHOLE, pairs)};
+    const ferry_result *r = of;
+
+    if (r->pairs == 0) return json_null();
+    if (ferry_result_metric_at(r, 0)->larger_is_better) return OBJECT(rs, r, fields);
+    ferry_result own = *r;
+    own.gain = -r->gain;
+    own.low = -r->high;
+    own.high = -r->low;
+    return OBJECT(rs, &own, fields);
+}
+
+static json_t *metric_runs(const ferry_results *rs, const void *of)
+{
+    const ferry_metric_runs *m = of;
+
+    (void)rs;
+    return ferry_i_report_reals(m->repeats, m->runs);
+}
+
+/* {name: {"mean", "std", "runs"}} */
+static json_t *metrics(const ferry_results *rs, const void *of)
+{
+    static const field fields[] = {AT(ferry_metric_runs, "mean", REAL, mean),
+                                   AT(ferry_metric_runs, "std", REAL, std),
+                                   BY("runs", metric_runs)};
+    json_t *all = json_object();
+
+    for (int64_t i = 0; all && i < ferry_result_metric_count(of); i++) {
+        const ferry_metric_runs *m = ferry_result_metric_at(of, i);
+        if (json_object_set_new(all, m->name, OBJECT(rs, m, fields)) == 0) continue;
+        json_decref(all);
+        return NULL;
+    }
+    return all;
+}
+
+static json_t *metric(const ferry_results *rs, const void *of)
+{
+    const ferry_metric_runs *m = ferry_result_metric_at(of, 0);
+
+    (void)rs;
+    return text(m ? m->name : NULL);
+}
+
+static json_t *runs(const ferry_results *rs, const void *of)
+{
+    const ferry_result *r = of;
+
+    (void)rs;
+    return ferry_i_report_reals(r->repeats, r->runs);
+}
+
+static json_t *seconds(const ferry_results *rs, const void *of)
+{
+    const ferry_result *r = of;
+
+    (void)rs;
+    return ferry_i_report_reals(r->repeats, r->seconds);
+}
+
+/* As the fit left them, which nests where the typed list is flat. */
+static json_t *diagnostics(const ferry_results *rs, const void *of)
+{
+    json_t *d = ((const ferry_entry *)of)->diagnostics;
+
+    (void)rs;
+    return d ? json_incref(d) : json_null();
 }
 
 /* {"rows": [...], "mean": [...], "std": [...]}: the mistake rate so far; null unless of a
  * stream. */
-static json_t *curve_json(const ferry_results *rs, const ferry_result *r)
+static json_t *curve(const ferry_results *rs, const void *of)
 {
-    double rows[FERRY_CURVE], mean[FERRY_CURVE], std[FERRY_CURVE];
+    const ferry_result *r = of;
 
-    if (!r->curve) return json_null();
-    for (int64_t j = 0; j < FERRY_CURVE; j++) {
-        rows[j] = (double)ferry_i_curve_rows(rs->rounds, j);
-        ferry_i_curve_at(rs, r, j, &mean[j], &std[j]);
-    }
-    return json_pack("{s:o, s:o, s:o}", "rows", ferry_i_report_reals(FERRY_CURVE, rows),
-                     "mean", ferry_i_report_reals(FERRY_CURVE, mean), "std",
-                     ferry_i_report_reals(FERRY_CURVE, std));
+    (void)rs;
+    if (r->points == 0) return json_null();
+    return json_pack("{s:o, s:o, s:o}", "rows",
+                     ferry_i_report_reals(r->points, r->curve_rows), "mean",
+                     ferry_i_report_reals(r->points, r->curve_mean), "std",
+                     ferry_i_report_reals(r->points, r->curve_std));
 }
 
-static json_t *result_json(const ferry_results *rs, const ferry_result *r)
+static json_t *picture(const ferry_results *rs, const void *of)
 {
-    const bool scored = rs->n_metrics > 0;
-
-    return json_pack(
-        "{s:o, s:s, s:s, s:O, s:o, s:o, s:o, s:o, s:o, s:o, s:O?, s:o, s:o, s:o, s:o}",
-        "name", ferry_i_json_text(r->name), "method", r->method, "kind", kind_name(r->kind),
-        "options", r->options, "metric",
-        scored ? json_string(rs->metrics[0]->name) : json_null(), "mean",
-        ferry_i_report_real(scored ? ferry_i_result_mean(rs, r, 0) : NAN), "std",
-        ferry_i_report_real(scored ? ferry_i_result_std(rs, r, 0) : NAN), "runs",
-        ferry_i_report_reals(scored ? rs->repeats : 0, r->metric), "metrics",
-        metrics_json(rs, r), "fit_seconds", ferry_i_report_reals(rs->repeats, r->seconds),
-        "diagnostics", r->diagnostics, "curve", curve_json(rs, r), "versus",
-        versus_json(rs, r), "verdict", ferry_i_report_verdict(rs, r), "picture",
-        ferry_i_report_picture(rs, r));
+    return ferry_i_report_picture(rs, of);
 }
+
+/* ---- all of it ---- */
 
 /* Those that ran, best first. */
-static json_t *results_json(const ferry_results *rs, const int64_t *order, int64_t n)
+static json_t *results(const ferry_results *rs, const void *of)
 {
-    json_t *array = json_array();
+    static const field fields[] = {AT(ferry_result, "name", TEXT, name),
+                                   AT(ferry_result, "method", TEXT, method),
+                                   BY("kind", kind),
+                                   BY("options", options),
+                                   BY("metric", metric),
+                                   AT(ferry_result, "mean", REAL, mean),
+                                   AT(ferry_result, "std", REAL, std),
+                                   BY("runs", runs),
+                                   BY("metrics", metrics),
+                                   BY("fit_seconds", seconds),
+                                   BY("diagnostics", diagnostics),
+                                   BY("curve", curve),
+                                   BY("versus", versus),
+                                   BY("verdict", verdict),
+                                   BY("picture", picture)};
+    json_t *all = json_array();
 
-    for (int64_t i = 0; array && i < n; i++)
-        if (json_array_append_new(array, result_json(rs, &rs->result[order[i]])) != 0) {
-            json_decref(array);
-            return NULL;
-        }
-    return array;
+    (void)of;
+    for (int64_t rank = 1; ferry_i_results_ranked(rs, rank); rank++)
+        append(&all, OBJECT(rs, ferry_i_results_ranked(rs, rank), fields));
+    return all;
 }
 
-static json_t *skipped_json(const ferry_results *rs)
+static json_t *skipped(const ferry_results *rs, const void *of)
 {
-    json_t *array = json_array();
+    static const field fields[] = {
+        AT(ferry_result, "name", TEXT, name), AT(ferry_result, "method", TEXT, method),
+        BY("kind", kind), BY("options", options), AT(ferry_result, "reason", TEXT, reason)};
+    json_t *all = json_array();
 
-    for (int64_t i = 0; array && i < rs->n; i++) {
-        const ferry_result *r = &rs->result[i];
-        if (!r->unfit) continue;
-        json_t *one =
-            json_pack("{s:o, s:s, s:s, s:O, s:o}", "name", ferry_i_json_text(r->name),
-                      "method", r->method, "kind", kind_name(r->kind), "options",
-                      r->options, "reason", ferry_i_json_text(r->unfit));
-        if (json_array_append_new(array, one) != 0) {
-            json_decref(array);
-            return NULL;
-        }
+    (void)of;
+    for (int64_t i = 0; i < ferry_results_count(rs); i++) {
+        const ferry_result *r = ferry_results_at(rs, i);
+        if (r->reason) append(&all, OBJECT(rs, r, fields));
     }
-    return array;
+    return all;
 }
 
-static json_t *verdict_json(const ferry_results *rs, const char *sentence)
+static json_t *outcome(const ferry_results *rs, const void *of)
 {
-    static const char *const levels[] = {"none", "quick", "full"};
-    const ferry_result *best = rs->best < 0 ? NULL : &rs->result[rs->best];
-    const ferry_result *base =
-        rs->best_baseline < 0 ? NULL : &rs->result[rs->best_baseline];
+    const ferry_run_info *run = of;
+    const ferry_result *best = ferry_results_at(rs, run->best);
+    const ferry_result *base = ferry_results_at(rs, run->best_baseline);
 
-    return json_pack("{s:o, s:o, s:o, s:s, s:o}", "best",
-                     best ? ferry_i_json_text(best->name) : json_null(), "best_baseline",
-                     base ? ferry_i_json_text(base->name) : json_null(), "versus",
-                     best ? versus_json(rs, best) : json_null(), "controls",
-                     levels[rs->controls], "sentence", ferry_i_json_text(sentence));
+    return json_pack("{s:o, s:o, s:o, s:s, s:o}", "best", text(best ? best->name : NULL),
+                     "best_baseline", text(base ? base->name : NULL), "versus",
+                     best ? versus(rs, best) : json_null(), "controls", run->controls,
+                     "sentence", text(run->sentence));
 }
 
-static int add_bytes(const char *bytes, size_t n, void *text)
+static json_t *guard(const ferry_results *rs, const void *of)
 {
-    ferry_i_text_addn(text, bytes, (int64_t)n);
-    return 0;
+    const ferry_guard *g = ferry_results_guard(rs);
+    json_t *chosen = json_array(), *scores = json_object();
+
+    (void)of;
+    if (!g) {
+        json_decref(chosen);
+        json_decref(scores);
+        return json_null();
+    }
+    for (int64_t r = 0; r < g->repeats; r++) {
+        const ferry_result *taken = ferry_results_at(rs, g->chosen[r]);
+        append(&chosen, text(taken ? taken->name : NULL));
+    }
+    for (int64_t i = 0; i < g->count; i++)
+        if (isfinite(g->scores[i]))
+            (void)json_object_set_new(scores, ferry_results_at(rs, i)->name,
+                                      json_real(g->scores[i]));
+    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "by", g->by, "chosen", chosen,
+                     "mean", ferry_i_report_real(g->mean), "runs",
+                     ferry_i_report_reals(g->repeats, g->runs), "scores", scores, "trust",
+                     ferry_i_report_real(g->trust), "sentence", text(g->sentence));
+}
+
+static json_t *goal(const ferry_results *rs, const void *of)
+{
+    (void)rs;
+    return json_string(ferry_goal_name(((const ferry_run_info *)of)->goal));
+}
+
+/* Seeds have 64 bits, JSON's integers 63: the others are texts. */
+static json_t *seed(const ferry_results *rs, const void *of)
+{
+    const uint64_t s = ((const ferry_run_info *)of)->seed;
+
+    (void)rs;
+    return s <= INT64_MAX ? json_integer((json_int_t)s)
+                          : json_sprintf("%llu", (unsigned long long)s);
+}
+
+static json_t *threads(const ferry_results *rs, const void *of)
+{
+    (void)rs;
+    return json_integer(((const ferry_run_info *)of)->threads);
+}
+
+ferry_status ferry_i_report_dump(ferry_ctx *ctx, json_t *root, char **out)
+{
+    char *dumped = root ? json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) : NULL;
+
+    /* 15 digits: 0.9 stays 0.9, and no measurement has more. */
+    *out = dumped ? ferry_i_sprintf("%s\n", dumped) : NULL;
+    free(dumped);
+    json_decref(root);
+    return *out ? FERRY_OK : ferry_i_nomem(ctx);
 }
 
 ferry_status ferry_results_json(ferry_ctx *ctx, const ferry_results *rs, char **out)
 {
-    ferry_status st = FERRY_OK;
-    int64_t *order = ferry_i_calloc(rs->n, sizeof *order);
-    char *sentence = ferry_i_results_sentence(rs);
-    json_t *root = NULL;
-    ferry_text t = {0};
+    static const field fields[] = {AT(ferry_run_info, "ferry", TEXT, version),
+                                   AT(ferry_run_info, "task", TEXT, task),
+                                   BY("goal", goal),
+                                   AT(ferry_run_info, "target", TEXT, target),
+                                   BY("seed", seed),
+                                   AT(ferry_run_info, "repeats", WHOLE, repeats),
+                                   AT(ferry_run_info, "planned", WHOLE, planned),
+                                   AT(ferry_run_info, "visible", WHOLE, visible),
+                                   AT(ferry_run_info, "engine", TEXT, engine),
+                                   BY("threads", threads),
+                                   AT(ferry_run_info, "blas_core", TEXT, blas_core),
+                                   BY("results", results),
+                                   BY("skipped", skipped),
+                                   BY("verdict", outcome),
+                                   BY("guard", guard)};
 
-    *out = NULL;
-    FERRY_HAVE(ctx, order && sentence);
-    const int64_t n = ferry_i_results_rank(rs, order);
-    root = json_pack(
-        "{s:s, s:o, s:s, s:o, s:o, s:I, s:I, s:I, s:s, s:i, s:s, s:o, s:o, s:o, s:o}",
-        "ferry", ferry_version(), "task", ferry_i_json_text(rs->task), "goal",
-        ferry_goal_name(rs->goal), "target", ferry_i_json_text(rs->target), "seed",
-        seed_json(rs->seed), "repeats", (json_int_t)rs->repeats, "planned",
-        (json_int_t)rs->planned, "visible", (json_int_t)rs->visible, "engine", rs->engine,
-        "threads", rs->threads, "blas_core", rs->blas_core, "results",
-        results_json(rs, order, n), "skipped", skipped_json(rs), "verdict",
-        verdict_json(rs, sentence), "guard", ferry_i_report_guard(rs));
-    FERRY_HAVE(ctx, root);
-    /* 15 digits: 0.9 stays 0.9, and no measurement has more. */
-    FERRY_HAVE(ctx, json_dump_callback(root, add_bytes, &t,
-                                       JSON_INDENT(2) | JSON_REAL_PRECISION(15)) == 0 &&
-                        !t.failed);
-    ferry_i_text_add(&t, "\n");
-    FERRY_HAVE(ctx, !t.failed);
-    *out = t.s;
-    t.s = NULL;
-done:
-    json_decref(root);
-    ferry_i_text_free(&t);
-    ferry_i_free(sentence);
-    ferry_i_free(order);
-    return st;
+    return ferry_i_report_dump(ctx, OBJECT(rs, ferry_results_info(rs), fields), out);
 }

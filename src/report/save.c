@@ -41,7 +41,7 @@ static ferry_status name_file(ferry_ctx *ctx, const ferry_results *rs, int64_t i
                               char **names)
 {
     ferry_status st = FERRY_OK;
-    char *safe = safe_name(rs->result[i].name), *name = ferry_i_strdup(safe);
+    char *safe = safe_name(ferry_results_at(rs, i)->name), *name = ferry_i_strdup(safe);
 
     for (int64_t again = 2; name && taken(names, i, name); again++) {
         ferry_i_free(name);
@@ -74,8 +74,7 @@ static void write_text(ferry_out *o, const char *text)
 }
 
 /* The names of the labels that are on, as one cell "a|b". False: no memory. */
-static bool write_set(ferry_out *o, int64_t k, const uint8_t *on, const ferry_ids *ids,
-                      char *const *names)
+static bool write_set(ferry_out *o, int64_t k, const uint8_t *on, const char *const *names)
 {
     ferry_text t = {0};
 
@@ -83,7 +82,7 @@ static bool write_set(ferry_out *o, int64_t k, const uint8_t *on, const ferry_id
     for (int64_t c = 0; c < k; c++) {
         if (!on[c]) continue;
         if (t.len > 0) ferry_i_text_add(&t, "|");
-        ferry_i_text_add(&t, names ? names[c] : ferry_i_ids_at(ids, c));
+        ferry_i_text_add(&t, names[c]);
     }
     if (!t.failed) write_text(o, t.s);
     const bool ok = !t.failed;
@@ -92,36 +91,23 @@ static bool write_set(ferry_out *o, int64_t k, const uint8_t *on, const ferry_id
 }
 
 /* What is known of entry i; an empty cell when nothing is. */
-static bool write_truth(ferry_out *o, const ferry_results *rs, int64_t i)
+static bool write_truth(ferry_out *o, const ferry_truth *t, int64_t i)
 {
-    const ferry_labels *t = rs->truth;
-
-    if (rs->ratings) {
-        write_number(o, rs->ratings->value[i]);
-        return true;
-    }
-    if (!t || !ferry_i_labels_has(t, i)) {
-        ferry_i_out_write(o, ",", 1);
-        return true;
-    }
-    if (t->kind == FERRY_LABEL_SET) {
-        const int64_t m = ferry_i_labels_m(t);
-        return write_set(o, m, t->on + i * m, t->names, NULL);
-    }
-    if (t->kind == FERRY_LABEL_NUMBER)
-        write_number(o, t->num[i]);
+    if (t && t->set && t->known[i]) return write_set(o, t->k, t->set + i * t->k, t->names);
+    if (t && t->value)
+        write_number(o, t->value[i]);
     else
-        write_text(o, ferry_i_ids_at(t->names, t->cls[i]));
+        write_text(o, t && t->cls && t->cls[i] >= 0 ? t->names[t->cls[i]] : "");
     return true;
 }
 
 static bool write_prediction(ferry_out *o, const ferry_prediction *p, int64_t i)
 {
-    if (p->set) return write_set(o, p->k, p->set + i * p->k, NULL, p->names);
+    if (p->set) return write_set(o, p->k, p->set + i * p->k, (const char *const *)p->names);
     if (p->value) write_number(o, p->value[i]);
     if (p->cls && p->names) write_text(o, p->cls[i] < 0 ? "" : p->names[p->cls[i]]);
     if (p->cls && !p->names) write_number(o, p->cls[i]);
-    for (int64_t c = 0; p->score && c < p->k; c++)
+    for (int64_t c = 0; p->goal == FERRY_EMBED && c < p->k; c++)
         write_number(o, p->score[i * p->k + c]);
     return true;
 }
@@ -132,17 +118,20 @@ static void write_heading(ferry_out *o, const ferry_prediction *p)
     ferry_i_out_printf(o, p->items ? "user,item,truth" : "id,truth");
     ferry_i_out_printf(o, ",scored");
     if (p->set || p->value || p->cls) ferry_i_out_printf(o, ",prediction");
-    for (int64_t c = 0; p->score && c < p->k; c++)
+    for (int64_t c = 0; p->goal == FERRY_EMBED && c < p->k; c++)
         ferry_i_out_printf(o, ",z%lld", (long long)c + 1);
     ferry_i_out_write(o, "\n", 1);
 }
 
+/* The first repeat's predictions of a method. */
 static ferry_status write_predictions(ferry_ctx *ctx, const ferry_results *rs,
-                                      const ferry_prediction *p, const char *path)
+                                      const ferry_result *r, const char *path)
 {
     ferry_status st = FERRY_OK;
+    const ferry_repeat_prediction *first = ferry_result_prediction_at(r, 0);
+    const ferry_prediction *p = first->given;
+    const ferry_truth *truth = ferry_results_truth(rs);
     ferry_out *o = NULL;
-    const bool any = rs->truth || rs->ratings;
 
     FERRY_TRY(ferry_i_out_open(ctx, path, &o));
     write_heading(o, p);
@@ -150,8 +139,8 @@ static ferry_status write_predictions(ferry_ctx *ctx, const ferry_results *rs,
         bool ok = true;
         ferry_i_out_csv(o, "", p->ids[i]);
         if (p->items) write_text(o, p->items[i]);
-        ok = write_truth(o, rs, i);
-        ferry_i_out_write(o, any && rs->scored[i] ? ",1" : ",0", 2);
+        ok = write_truth(o, truth, i);
+        ferry_i_out_write(o, truth && first->scored[i] ? ",1" : ",0", 2);
         ok = write_prediction(o, p, i) && ok;
         ferry_i_out_write(o, "\n", 1);
         FERRY_HAVE(ctx, ok);
@@ -169,27 +158,31 @@ static ferry_status save_predictions(ferry_ctx *ctx, const ferry_results *rs,
                                      const char *dir)
 {
     ferry_status st = FERRY_OK;
-    char **names = ferry_i_calloc(rs->n, sizeof *names), *path = NULL;
+    const int64_t n = ferry_results_count(rs);
+    const ferry_guard *g = ferry_results_guard(rs);
+    char **names = ferry_i_calloc(n, sizeof *names), *path = NULL;
 
     FERRY_HAVE(ctx, names);
-    for (int64_t i = 0; i < rs->n; i++) {
-        if (rs->result[i].unfit || !rs->result[i].prediction) continue;
+    for (int64_t i = 0; i < n; i++) {
+        const ferry_result *r = ferry_results_at(rs, i);
+        if (r->reason || ferry_result_prediction_count(r) == 0) continue;
         FERRY_TRY(name_file(ctx, rs, i, names));
         path = ferry_i_sprintf("%s/%s.csv", dir, names[i]);
         FERRY_HAVE(ctx, path);
-        FERRY_TRY(write_predictions(ctx, rs, rs->result[i].prediction, path));
+        FERRY_TRY(write_predictions(ctx, rs, r, path));
         ferry_i_free(path);
         path = NULL;
     }
     /* what the guard takes in the first repeat, whose predictions these are */
-    const int64_t chosen = rs->guard && rs->repeats > 0 ? rs->guard->chosen[0] : -1;
-    if (chosen >= 0 && rs->result[chosen].prediction) {
+    const ferry_result *taken =
+        g && g->repeats > 0 ? ferry_results_at(rs, g->chosen[0]) : NULL;
+    if (taken && ferry_result_prediction_count(taken) > 0) {
         path = ferry_i_sprintf("%s/_guard.csv", dir);
         FERRY_HAVE(ctx, path);
-        FERRY_TRY(write_predictions(ctx, rs, rs->result[chosen].prediction, path));
+        FERRY_TRY(write_predictions(ctx, rs, taken, path));
     }
 done:
-    for (int64_t i = 0; names && i < rs->n; i++)
+    for (int64_t i = 0; names && i < n; i++)
         ferry_i_free(names[i]);
     ferry_i_free(names);
     ferry_i_free(path);

@@ -1,100 +1,53 @@
 /* Results as a table for people: methods ranked by the deciding metric, what did not run
  * and why, and the outcome in a sentence. At most 100 columns where the names allow:
  * metrics that do not fit beside the rest follow in a second table. */
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "report/report.h"
 
-enum { WIDTH = 100, CELL = 240 };
+enum { WIDTH = 100, CELL = 300 };
 
-/* ---- numbers ---- */
-
-/* Decimals for values of this size: three for shares, fewer for larger numbers; -1: so
- * large or small that only an exponent tells. */
-static int decimals(double size)
+const ferry_result *ferry_i_results_ranked(const ferry_results *rs, int64_t rank)
 {
-    if (size == 0 || !isfinite(size)) return 3;
-    if (size >= 1e6 || size < 1e-4) return -1;
-    return size >= 1000 ? 0 : size >= 100 ? 1 : size >= 10 ? 2 : size >= 0.1 ? 3 : 5;
+    for (int64_t i = 0; i < ferry_results_count(rs); i++)
+        if (ferry_results_at(rs, i)->rank == rank) return ferry_results_at(rs, i);
+    return NULL;
 }
 
-void ferry_i_report_number(char *buf, size_t n, int places, bool sign, double x)
-{
-    if (isnan(x))
-        (void)snprintf(buf, n, "n/a");
-    else if (places < 0)
-        (void)snprintf(buf, n, sign ? "%+.2e" : "%.2e", x);
-    else {
-        if (fabs(x) < 0.5 * pow(10, -places)) x = 0; /* never -0.0 */
-        (void)snprintf(buf, n, sign && x != 0 ? "%+.*f" : "%.*f", places, x);
-    }
-}
-
-static void format_p(char *buf, size_t n, double p)
-{
-    if (p < 0.001)
-        (void)snprintf(buf, n, "p<0.001");
-    else
-        (void)snprintf(buf, n, "p=%.3f", p);
-}
-
-int ferry_i_report_places(const ferry_results *rs, int64_t m)
-{
-    double most = 0;
-
-    for (int64_t i = 0; i < rs->n; i++)
-        if (!rs->result[i].unfit)
-            most = fmax(most, fabs(ferry_i_result_mean(rs, &rs->result[i], m)));
-    return decimals(most);
-}
-
-/* "0.912 ± 0.021"; without the deviation when there is one repeat. */
-static void mean_std(const ferry_results *rs, const ferry_result *r, int64_t m, char *buf,
-                     size_t n)
-{
-    const int places = ferry_i_report_places(rs, m);
-    char mean[48], std[48];
-
-    ferry_i_report_number(mean, sizeof mean, places, false, ferry_i_result_mean(rs, r, m));
-    ferry_i_report_number(std, sizeof std, places, false, ferry_i_result_std(rs, r, m));
-    if (rs->repeats > 1 && isfinite(ferry_i_result_std(rs, r, m)))
-        (void)snprintf(buf, n, "%s \u00b1 %s", mean, std);
-    else
-        (void)snprintf(buf, n, "%s", mean);
-}
+/* What is laid out: the results that ran, best first. */
+typedef struct sheet {
+    const ferry_results *rs;
+    const ferry_run_info *run;
+    int64_t rows, metrics;
+} sheet;
 
 /* ---- cells ---- */
 
-/* "+0.052 [+0.031, +0.070] p=0.002" */
-static void versus_cell(const ferry_results *rs, int64_t i, char *buf, size_t n)
+/* "+0.052 [+0.031, +0.070] p=0.002" in the metric's own sign. */
+static void versus_cell(const sheet *s, const ferry_result *r, char *buf, size_t n)
 {
-    const ferry_versus *v = &rs->result[i].versus;
-    const int places = ferry_i_report_places(rs, 0);
-    char d[48], lo[48], hi[48], p[48];
+    const int places = ferry_i_metric_places(s->rs, 0);
+    const bool larger = ferry_result_metric_at(r, 0)->larger_is_better;
+    const ferry_words d = ferry_i_number_words(places, true, larger ? r->gain : -r->gain);
 
-    if (i == rs->best_baseline) {
+    if (ferry_results_at(s->rs, s->run->best_baseline) == r)
         (void)snprintf(buf, n, "best baseline");
-        return;
-    }
-    ferry_i_report_number(d, sizeof d, places, true, v->difference);
-    ferry_i_report_number(lo, sizeof lo, places, true, v->lo);
-    ferry_i_report_number(hi, sizeof hi, places, true, v->hi);
-    format_p(p, sizeof p, v->p);
-    if (v->pairs < 2)
-        (void)snprintf(buf, n, "%s (test: n/a)", d);
-    else if (isnan(v->p))
+    else if (r->pairs < 2)
+        (void)snprintf(buf, n, "%s (test: n/a)", d.s);
+    else if (isnan(r->p_compare))
         (void)snprintf(buf, n, "equal in every repeat");
     else
-        (void)snprintf(buf, n, "%s [%s, %s] %s", d, lo, hi, p);
+        (void)snprintf(buf, n, "%s [%s, %s] %s", d.s,
+                       ferry_i_number_words(places, true, larger ? r->low : -r->high).s,
+                       ferry_i_number_words(places, true, larger ? r->high : -r->low).s,
+                       ferry_i_p_words(r->p_compare).s);
 }
 
-static void seconds_cell(const ferry_results *rs, const ferry_result *r, char *buf,
-                         size_t n)
+static void seconds_cell(const ferry_result *r, char *buf, size_t n)
 {
-    const double s = ferry_i_mean(rs->repeats, r->seconds);
+    const double s = ferry_i_mean(r->repeats, r->seconds);
 
     if (s < 0.01)
         (void)snprintf(buf, n, "<0.01");
@@ -102,22 +55,24 @@ static void seconds_cell(const ferry_results *rs, const ferry_result *r, char *b
         (void)snprintf(buf, n, s < 100 ? "%.2f" : "%.0f", s);
 }
 
-/* Columns: the name, the metrics, fit seconds, difference. Row -1 is the heading. */
-static const char *cell(const ferry_results *rs, const int64_t *order, int64_t row,
-                        int64_t col, char *buf)
+/* Columns: the name, the metrics, fit seconds, difference. Row 0 is the heading. */
+static const char *cell(const sheet *s, int64_t row, int64_t col, char *buf)
 {
-    const ferry_result *r = row < 0 ? NULL : &rs->result[order[row]];
+    const ferry_result *r = row > 0 ? ferry_i_results_ranked(s->rs, row) : NULL;
 
     if (col == 0) return r ? r->name : "method";
-    if (col <= rs->n_metrics) {
-        if (!r) return rs->metrics[col - 1]->name;
-        mean_std(rs, r, col - 1, buf, CELL);
-    } else if (col == rs->n_metrics + 1) {
+    if (col <= s->metrics) {
+        const ferry_metric_runs *m =
+            ferry_result_metric_at(r ? r : ferry_i_results_ranked(s->rs, 1), col - 1);
+        if (!r) return m->name;
+        (void)snprintf(buf, CELL, "%s",
+                       ferry_i_spread_words(ferry_i_metric_places(s->rs, col - 1), m).s);
+    } else if (col == s->metrics + 1) {
         if (!r) return "fit s";
-        seconds_cell(rs, r, buf, CELL);
+        seconds_cell(r, buf, CELL);
     } else {
         if (!r) return "vs best baseline [95 % interval]";
-        versus_cell(rs, order[row], buf, CELL);
+        versus_cell(s, r, buf, CELL);
     }
     return buf;
 }
@@ -132,14 +87,13 @@ static int64_t width_of(const char *s)
     return n;
 }
 
-static int64_t column_width(const ferry_results *rs, const int64_t *order, int64_t rows,
-                            int64_t col)
+static int64_t column_width(const sheet *s, int64_t col)
 {
     int64_t most = 0;
     char buf[CELL];
 
-    for (int64_t row = -1; row < rows; row++) {
-        const int64_t w = width_of(cell(rs, order, row, col, buf));
+    for (int64_t row = 0; row <= s->rows; row++) {
+        const int64_t w = width_of(cell(s, row, col, buf));
         if (w > most) most = w;
     }
     return most;
@@ -148,18 +102,17 @@ static int64_t column_width(const ferry_results *rs, const int64_t *order, int64
 enum { COLUMNS = 32 }; /* more than there are metrics */
 
 /* Names and differences to the left, numbers to the right. */
-static void add_block(ferry_text *t, const ferry_results *rs, const int64_t *order,
-                      int64_t rows, int64_t n, const int64_t *cols)
+static void add_block(ferry_text *t, const sheet *s, int64_t n, const int64_t *cols)
 {
     int64_t width[COLUMNS];
 
     for (int64_t c = 0; c < n; c++)
-        width[c] = column_width(rs, order, rows, cols[c]);
-    for (int64_t row = -1; row < rows; row++) {
+        width[c] = column_width(s, cols[c]);
+    for (int64_t row = 0; row <= s->rows; row++) {
         for (int64_t c = 0; c < n; c++) {
             char buf[CELL];
-            const char *text = cell(rs, order, row, cols[c], buf);
-            const bool left = cols[c] == 0 || cols[c] > rs->n_metrics + 1;
+            const char *text = cell(s, row, cols[c], buf);
+            const bool left = cols[c] == 0 || cols[c] > s->metrics + 1;
             const int pad = (int)(width[c] - width_of(text));
             if (c > 0) ferry_i_text_add(t, "  ");
             if (!left) ferry_i_text_addf(t, "%*s", pad, "");
@@ -172,53 +125,50 @@ static void add_block(ferry_text *t, const ferry_results *rs, const int64_t *ord
 
 /* The first table: name, as many metrics as fit (one at least), seconds, difference. Then
  * the metrics that are left, as many at a time as fit. */
-static void add_tables(ferry_text *t, const ferry_results *rs, const int64_t *order,
-                       int64_t rows)
+static void add_tables(ferry_text *t, const sheet *s)
 {
     int64_t cols[COLUMNS], n = 0, next = 1;
-    const int64_t last = rs->n_metrics + (rs->best_baseline >= 0 ? 2 : 1);
+    const int64_t last = s->metrics + (s->run->best_baseline >= 0 ? 2 : 1);
     int64_t used = 0;
 
-    for (int64_t c = rs->n_metrics + 1; c <= last; c++)
-        used += 2 + column_width(rs, order, rows, c);
-    for (bool first = true; first || next <= rs->n_metrics; first = false) {
+    for (int64_t c = s->metrics + 1; c <= last; c++)
+        used += 2 + column_width(s, c);
+    for (bool first = true; first || next <= s->metrics; first = false) {
         n = 0;
         cols[n++] = 0;
-        used += column_width(rs, order, rows, 0);
-        for (; next <= rs->n_metrics; next++) {
-            used += 2 + column_width(rs, order, rows, next);
+        used += column_width(s, 0);
+        for (; next <= s->metrics; next++) {
+            used += 2 + column_width(s, next);
             if (used > WIDTH && n > 1) break;
             cols[n++] = next;
         }
-        for (int64_t c = rs->n_metrics + 1; first && c <= last; c++)
+        for (int64_t c = s->metrics + 1; first && c <= last; c++)
             cols[n++] = c;
         if (!first) ferry_i_text_add(t, "\n");
-        add_block(t, rs, order, rows, n, cols);
+        add_block(t, s, n, cols);
         used = 0;
     }
 }
 
 /* Of streams: the mistake rate so far at each tenth. */
-static void add_curves(ferry_text *t, const ferry_results *rs, const int64_t *order,
-                       int64_t rows)
+static void add_curves(ferry_text *t, const sheet *s)
 {
-    const int64_t first = column_width(rs, order, rows, 0);
+    const int first = (int)column_width(s, 0);
+    const ferry_result *best = ferry_i_results_ranked(s->rs, 1);
 
-    if (rows == 0 || !rs->result[order[0]].curve) return;
+    if (!best || best->points == 0) return;
     ferry_i_text_addf(t, "\nmistake rate so far, after so many rows (labels arriving: %g",
-                      rs->arriving);
-    if (rs->delay > 0) ferry_i_text_addf(t, ", %lld rows later", (long long)rs->delay);
-    ferry_i_text_addf(t, ")\n%-*s", (int)first, "method");
-    for (int64_t j = 9; j < FERRY_CURVE; j += 10)
-        ferry_i_text_addf(t, " %6lld", (long long)ferry_i_curve_rows(rs->rounds, j));
-    for (int64_t i = 0; i < rows; i++) {
-        const ferry_result *r = &rs->result[order[i]];
-        ferry_i_text_addf(t, "\n%s%*s", r->name, (int)(first - width_of(r->name)), "");
-        for (int64_t j = 9; j < FERRY_CURVE; j += 10) {
-            double mean, std;
-            ferry_i_curve_at(rs, r, j, &mean, &std);
-            ferry_i_text_addf(t, " %6.3f", mean);
-        }
+                      s->run->arriving);
+    if (s->run->delay > 0)
+        ferry_i_text_addf(t, ", %lld rows later", (long long)s->run->delay);
+    ferry_i_text_addf(t, ")\n%-*s", first, "method");
+    for (int64_t j = 9; j < best->points; j += 10)
+        ferry_i_text_addf(t, " %6.0f", best->curve_rows[j]);
+    for (int64_t i = 1; i <= s->rows; i++) {
+        const ferry_result *r = ferry_i_results_ranked(s->rs, i);
+        ferry_i_text_addf(t, "\n%s%*s", r->name, first - (int)width_of(r->name), "");
+        for (int64_t j = 9; j < r->points; j += 10)
+            ferry_i_text_addf(t, " %6.3f", r->curve_mean[j]);
     }
     ferry_i_text_add(t, "\n");
 }
@@ -250,215 +200,104 @@ static void add_wrapped(ferry_text *t, const char *text, int indent)
     ferry_i_text_add(t, "\n");
 }
 
-/* Sentences begin with the method's name: it is not said twice. */
-static void add_skipped(ferry_text *t, const ferry_results *rs)
+/* A list under a title that stands there once: "- before: text", wrapped. */
+static void add_item(ferry_text *t, const char *title, bool *any, const char *before,
+                     const char *text)
 {
-    bool first = true;
+    ferry_text line = {0};
 
-    for (int64_t i = 0; i < rs->n; i++) {
-        const ferry_result *r = &rs->result[i];
-        ferry_text line = {0};
-        if (!r->unfit) continue;
-        if (first) ferry_i_text_add(t, "\nno result from:\n");
-        first = false;
-        if (strncmp(r->unfit, r->name, strlen(r->name)) == 0)
-            ferry_i_text_addf(&line, "- %s", r->unfit);
-        else
-            ferry_i_text_addf(&line, "- %s: %s", r->name, r->unfit);
-        if (!line.failed) add_wrapped(t, line.s, 2);
-        t->failed = t->failed || line.failed;
-        ferry_i_text_free(&line);
-    }
+    if (!*any) ferry_i_text_addf(t, "\n%s:\n", title);
+    *any = true;
+    ferry_i_text_addf(&line, before ? "- %s: %s" : "- %s%s", before ? before : "", text);
+    if (!line.failed) add_wrapped(t, line.s, 2);
+    t->failed = t->failed || line.failed;
+    ferry_i_text_free(&line);
 }
 
-/* What a method has to say about its result (diagnostics "note", of the last repeat). */
-static void add_notes(ferry_text *t, const ferry_results *rs)
+/* Sentences begin with the method's name: it is not said twice. */
+static void add_skipped(ferry_text *t, const sheet *s)
 {
     bool any = false;
 
-    for (int64_t i = 0; i < rs->n; i++) {
-        const ferry_result *r = &rs->result[i];
-        const char *note = json_string_value(json_object_get(r->diagnostics, "note"));
-        ferry_text line = {0};
-        if (!note || r->unfit) continue;
-        if (!any) ferry_i_text_add(t, "\nnotes:\n");
-        any = true;
-        ferry_i_text_addf(&line, "- %s: %s", r->name, note);
-        t->failed = t->failed || line.failed;
-        if (!line.failed) add_wrapped(t, line.s, 2);
-        ferry_i_text_free(&line);
+    for (int64_t i = 0; i < ferry_results_count(s->rs); i++) {
+        const ferry_result *r = ferry_results_at(s->rs, i);
+        if (!r->reason) continue;
+        const bool named = strncmp(r->reason, r->name, strlen(r->name)) == 0;
+        add_item(t, "no result from", &any, named ? NULL : r->name, r->reason);
+    }
+}
+
+/* What methods have to say about their results. */
+static void add_notes(ferry_text *t, const sheet *s)
+{
+    bool any = false;
+
+    for (int64_t i = 0; i < ferry_results_count(s->rs); i++) {
+        const ferry_result *r = ferry_results_at(s->rs, i);
+        if (r->note && !r->reason) add_item(t, "notes", &any, r->name, r->note);
     }
 }
 
 /* One line for each transfer method: did it help, and was it the source? */
-static void add_verdicts(ferry_text *t, const ferry_results *rs, const int64_t *order,
-                         int64_t rows)
+static void add_verdicts(ferry_text *t, const sheet *s)
 {
     bool any = false;
 
-    for (int64_t i = 0; i < rows; i++) {
-        const ferry_result *r = &rs->result[order[i]];
-        if (!r->judgement.verdict) continue;
-        char *sentence = ferry_i_verdict_sentence(rs, r);
-        if (!any) ferry_i_text_add(t, "\nverdict:\n");
-        any = true;
-        t->failed = t->failed || !sentence;
-        if (sentence) {
-            ferry_text line = {0};
-            ferry_i_text_addf(&line, "- %s", sentence);
-            t->failed = t->failed || line.failed;
-            if (!line.failed) add_wrapped(t, line.s, 2);
-            ferry_i_text_free(&line);
-        }
-        ferry_i_free(sentence);
+    for (int64_t i = 1; i <= s->rows; i++) {
+        const ferry_result *r = ferry_i_results_ranked(s->rs, i);
+        if (r->sentence) add_item(t, "verdict", &any, NULL, r->sentence);
     }
-}
-
-/* "(95 % interval 0.031 to 0.070, p=0.002)" of how much better `r` is than the baseline. */
-static void add_evidence(ferry_text *t, const ferry_results *rs, const ferry_versus *v)
-{
-    const bool larger = rs->metrics[0]->larger_is_better;
-    const int places = ferry_i_report_places(rs, 0);
-    char lo[48], hi[48], p[48];
-
-    ferry_i_report_number(lo, sizeof lo, places, false, larger ? v->lo : -v->hi);
-    ferry_i_report_number(hi, sizeof hi, places, false, larger ? v->hi : -v->lo);
-    format_p(p, sizeof p, v->p);
-    ferry_i_text_addf(t, " (95 %% interval %s to %s, %s)", lo, hi, p);
-}
-
-/* The best method is no baseline: is its lead more than chance? */
-static void add_lead(ferry_text *t, const ferry_results *rs)
-{
-    const ferry_versus *v = &rs->result[rs->best].versus;
-    const ferry_result *b = &rs->result[rs->best_baseline];
-    const int places = ferry_i_report_places(rs, 0);
-    char lead[48], base[48];
-
-    ferry_i_report_number(lead, sizeof lead, places, false, fabs(v->difference));
-    ferry_i_report_number(base, sizeof base, places, false, ferry_i_result_mean(rs, b, 0));
-    if (v->pairs < 2) {
-        ferry_i_text_addf(t, " It leads the best baseline, %s (%s), by %s.", b->name, base,
-                          lead);
-        return;
-    }
-    if (isnan(v->p)) { /* no pair differs */
-        ferry_i_text_addf(t, " It equals the best baseline, %s, in every repeat.", b->name);
-        return;
-    }
-    if (v->lo > 0 || v->hi < 0)
-        ferry_i_text_addf(t, " It beats the best baseline, %s (%s), by %s", b->name, base,
-                          lead);
-    else
-        ferry_i_text_addf(t,
-                          " Its lead of %s over the best baseline, %s (%s), may be chance",
-                          lead, b->name, base);
-    add_evidence(t, rs, v);
-    ferry_i_text_add(t, ".");
-}
-
-/* The best method is a baseline: how far is transfer behind? */
-static void add_behind(ferry_text *t, const ferry_results *rs, const int64_t *order,
-                       int64_t rows)
-{
-    for (int64_t i = 0; i < rows; i++) {
-        const ferry_result *r = &rs->result[order[i]];
-        const int places = ferry_i_report_places(rs, 0);
-        char behind[48];
-        if (r->kind != FERRY_KIND_TRANSFER) continue;
-        ferry_i_report_number(behind, sizeof behind, places, false,
-                              fabs(r->versus.difference));
-        ferry_i_text_addf(t,
-                          " It is a baseline: transfer does not help here; the best "
-                          "transfer method, %s, is %s %s.",
-                          r->name, behind,
-                          rs->metrics[0]->larger_is_better ? "lower" : "higher");
-        return;
-    }
-    ferry_i_text_add(t, " It is a baseline; no transfer method ran.");
-}
-
-char *ferry_i_results_sentence(const ferry_results *rs)
-{
-    ferry_text t = {0};
-    int64_t *order = ferry_i_calloc(rs->n, sizeof *order);
-    char score[CELL];
-
-    if (!order) return NULL;
-    const int64_t rows = ferry_i_results_rank(rs, order);
-    if (rs->best < 0) {
-        ferry_i_text_addf(&t, "%lld method%s ran; without labels goal %s has no score.",
-                          (long long)rows, rows == 1 ? "" : "s", ferry_goal_name(rs->goal));
-        goto done;
-    }
-    const ferry_result *b = &rs->result[rs->best];
-    mean_std(rs, b, 0, score, sizeof score);
-    ferry_i_text_addf(&t, "best: %s (%s %s, %lld repeat%s).", b->name, rs->metrics[0]->name,
-                      score, (long long)rs->repeats, rs->repeats == 1 ? "" : "s");
-    if (rs->best == rs->best_baseline)
-        add_behind(&t, rs, order, rows);
-    else if (rs->best_baseline >= 0)
-        add_lead(&t, rs);
-    else
-        ferry_i_text_add(&t, " No baseline ran to compare it with.");
-    if (rs->repeats == 1)
-        ferry_i_text_add(&t, " One repeat cannot tell a lead from chance: set "
-                             "evaluate.repeats to 10.");
-done:
-    ferry_i_free(order);
-    if (t.failed) ferry_i_text_free(&t);
-    return t.s;
 }
 
 /* ---- all of it ---- */
 
-static void add_heading(ferry_text *t, const ferry_results *rs)
+static void add_heading(ferry_text *t, const sheet *s)
 {
-    ferry_i_text_addf(t, "%s: %s '%s', ", rs->task, ferry_goal_name(rs->goal), rs->target);
-    if (rs->repeats < rs->planned)
-        ferry_i_text_addf(t, "stopped after %lld of %lld repeats", (long long)rs->repeats,
-                          (long long)rs->planned);
+    const ferry_run_info *run = s->run;
+    const ferry_result *best = ferry_i_results_ranked(s->rs, 1);
+    const ferry_metric_runs *m = best ? ferry_result_metric_at(best, 0) : NULL;
+
+    ferry_i_text_addf(t, "%s: %s '%s', ", run->task, ferry_goal_name(run->goal),
+                      run->target);
+    if (run->repeats < run->planned)
+        ferry_i_text_addf(t, "stopped after %lld of %lld repeats", (long long)run->repeats,
+                          (long long)run->planned);
     else
-        ferry_i_text_addf(t, "%lld repeat%s", (long long)rs->repeats,
-                          rs->repeats == 1 ? "" : "s");
-    ferry_i_text_addf(t, ", seed %llu", (unsigned long long)rs->seed);
-    if (rs->n_metrics > 0)
-        ferry_i_text_addf(t, "; ranked by %s (%s is better)", rs->metrics[0]->name,
-                          rs->metrics[0]->larger_is_better ? "larger" : "smaller");
+        ferry_i_text_addf(t, "%lld repeat%s", (long long)run->repeats,
+                          run->repeats == 1 ? "" : "s");
+    ferry_i_text_addf(t, ", seed %llu", (unsigned long long)run->seed);
+    if (m)
+        ferry_i_text_addf(t, "; ranked by %s (%s is better)", m->name,
+                          m->larger_is_better ? "larger" : "smaller");
     ferry_i_text_add(t, "\n\n");
 }
 
 ferry_status ferry_results_table(ferry_ctx *ctx, const ferry_results *rs, char **out)
 {
     ferry_status st = FERRY_OK;
+    sheet s = {.rs = rs, .run = ferry_results_info(rs)};
     ferry_text t = {0};
-    int64_t *order = ferry_i_calloc(rs->n, sizeof *order);
-    char *sentence = ferry_i_results_sentence(rs);
 
     *out = NULL;
-    FERRY_HAVE(ctx, order && sentence);
-    add_heading(&t, rs);
-    const int64_t rows = ferry_i_results_rank(rs, order);
-    add_tables(&t, rs, order, rows);
-    add_curves(&t, rs, order, rows);
-    add_skipped(&t, rs);
-    add_notes(&t, rs);
+    while (ferry_i_results_ranked(rs, s.rows + 1))
+        s.rows++;
+    if (s.rows > 0) s.metrics = ferry_result_metric_count(ferry_i_results_ranked(rs, 1));
+    add_heading(&t, &s);
+    add_tables(&t, &s);
+    add_curves(&t, &s);
+    add_skipped(&t, &s);
+    add_notes(&t, &s);
     ferry_i_text_add(&t, "\n");
-    add_wrapped(&t, sentence, 0);
-    add_verdicts(&t, rs, order, rows);
-    if (rs->guard) {
-        char *guard = ferry_i_guard_sentence(rs);
+    add_wrapped(&t, s.run->sentence, 0);
+    add_verdicts(&t, &s);
+    if (ferry_results_guard(rs)) {
         ferry_i_text_add(&t, "\n");
-        t.failed = t.failed || !guard;
-        if (guard) add_wrapped(&t, guard, 0);
-        ferry_i_free(guard);
+        add_wrapped(&t, ferry_results_guard(rs)->sentence, 0);
     }
     FERRY_HAVE(ctx, !t.failed);
     *out = t.s;
     t.s = NULL;
 done:
     ferry_i_text_free(&t);
-    ferry_i_free(sentence);
-    ferry_i_free(order);
     return st;
 }

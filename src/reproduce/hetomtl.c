@@ -250,8 +250,8 @@ static ferry_status fill_curves(ferry_ctx *ctx, ferry_lab *lab, bool *falls)
         const int64_t count = ferry_i_curve_rows(rs->rounds, j);
         (void)ferry_i_format_real(seen, (double)count);
         for (int64_t i = 0; i < METHODS; i++) {
-            const ferry_result *r = ferry_i_lab_result(lab, rows[i]);
-            ferry_score s = {NAN, NAN, rs->repeats, r ? r->unfit : "did not run"};
+            const ferry_entry *r = ferry_i_lab_result(lab, rows[i]);
+            ferry_score s = {NAN, NAN, rs->run.repeats, r ? r->pub.reason : "did not run"};
             if (r && r->curve) ferry_i_curve_at(rs, r, j, &s.mean, &s.sd);
             s = ferry_i_score_times(s, 100);
             FERRY_TRY(ferry_i_lab_cell(ctx, lab, rows[i], seen, s, NAN));

@@ -28,15 +28,16 @@ static ferry_status add_run(ferry_ctx *ctx, const ferry_lab *lab, int64_t n, sum
     const ferry_results *rs = ferry_i_lab_results(lab);
     char *name = NULL;
 
-    s->repeats = rs->repeats < MOST_REPEATS ? rs->repeats : MOST_REPEATS;
+    s->repeats = rs->run.repeats < MOST_REPEATS ? rs->run.repeats : MOST_REPEATS;
     s->streams++;
     for (int64_t m = 0; m < METHODS; m++) {
         for (int64_t j = 0; j < n; j++) {
             name = entry_name(m, j);
             FERRY_NEED(ctx, name, FERRY_ENOMEM, "no memory for a name");
-            const ferry_result *found = ferry_i_lab_result(lab, name);
-            FERRY_NEED(ctx, found && !found->unfit, FERRY_ENUMERIC, "%s did not run: %s",
-                       name, found ? found->unfit : "it is not in the task");
+            const ferry_entry *found = ferry_i_lab_result(lab, name);
+            FERRY_NEED(ctx, found && !found->pub.reason, FERRY_ENUMERIC,
+                       "%s did not run: %s", name,
+                       found ? found->pub.reason : "it is not in the task");
             for (int64_t r = 0; r < s->repeats; r++)
                 s->x[m][j][r] += 100 * found->metric[r];
             ferry_i_free(name);

@@ -128,14 +128,14 @@ static json_t *scores_of(const ferry_results *rs)
     json_t *all = json_object();
 
     for (int64_t i = 0; all && i < rs->n; i++) {
-        const ferry_result *r = &rs->result[i];
-        json_t *one = r->unfit ? ferry_i_json_text(r->unfit) : json_object();
-        for (int64_t m = 0; !r->unfit && m < rs->n_metrics; m++) {
+        const ferry_entry *r = &rs->result[i];
+        json_t *one = r->pub.reason ? ferry_i_json_text(r->pub.reason) : json_object();
+        for (int64_t m = 0; !r->pub.reason && m < rs->n_metrics; m++) {
             const double mean = ferry_i_result_mean(rs, r, m);
             (void)json_object_set_new(one, rs->metrics[m]->name,
                                       isfinite(mean) ? json_real(mean) : json_null());
         }
-        if (json_object_set_new(all, r->name, one) == 0) continue;
+        if (json_object_set_new(all, r->pub.name, one) == 0) continue;
         json_decref(all);
         return NULL;
     }
@@ -213,12 +213,12 @@ done:
 
 /* ---- scores ---- */
 
-const ferry_result *ferry_i_lab_result(const ferry_lab *lab, const char *method)
+const ferry_entry *ferry_i_lab_result(const ferry_lab *lab, const char *method)
 {
     const ferry_results *rs = lab->results;
 
     for (int64_t i = 0; rs && i < rs->n; i++)
-        if (strcmp(rs->result[i].name, method) == 0) return &rs->result[i];
+        if (strcmp(rs->result[i].pub.name, method) == 0) return &rs->result[i];
     return NULL;
 }
 
@@ -227,7 +227,7 @@ ferry_status ferry_i_lab_score(ferry_ctx *ctx, ferry_lab *lab, const char *metho
 {
     ferry_status st = FERRY_OK;
     const ferry_results *rs = lab->results;
-    const ferry_result *r = ferry_i_lab_result(lab, method);
+    const ferry_entry *r = ferry_i_lab_result(lab, method);
     int64_t m = 0;
 
     *out = (ferry_score){NAN, NAN, 0, NULL};
@@ -237,11 +237,11 @@ ferry_status ferry_i_lab_score(ferry_ctx *ctx, ferry_lab *lab, const char *metho
         m++;
     FERRY_NEED(ctx, m < rs->n_metrics, FERRY_EINVAL, "%s: no metric '%s' in the last run",
                lab->r->study->name, metric ? metric : "");
-    if (r->unfit) {
-        out->reason = r->unfit;
+    if (r->pub.reason) {
+        out->reason = r->pub.reason;
         goto done;
     }
-    out->n = rs->repeats;
+    out->n = rs->run.repeats;
     out->mean = ferry_i_result_mean(rs, r, m);
     out->sd = ferry_i_result_std(rs, r, m);
     if (!isfinite(out->mean)) out->reason = "the metric is not defined here";

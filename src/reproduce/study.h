@@ -68,8 +68,8 @@ ferry_status ferry_i_lab_task(ferry_ctx *ctx, ferry_lab *lab, const char *name,
 ferry_status ferry_i_lab_run(ferry_ctx *ctx, ferry_lab *lab, const char *task_name,
                              const ferry_opts *sets, uint64_t seed);
 const ferry_results *ferry_i_lab_results(const ferry_lab *lab); /* of the last run */
-const struct ferry_result *ferry_i_lab_result(const ferry_lab *lab,
-                                              const char *method); /* NULL: none */
+const struct ferry_entry *ferry_i_lab_result(const ferry_lab *lab,
+                                             const char *method); /* NULL: none */
 
 /* A number of ours: mean and standard deviation of n values. */
 typedef struct ferry_score {

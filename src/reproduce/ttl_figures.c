@@ -154,7 +154,7 @@ static char *figure5_methods(void)
 /* Objective after iteration `step` of a method in the last run; NaN: not recorded. */
 static double objective_at(const ferry_lab *lab, const char *name, int64_t step)
 {
-    const ferry_result *r = ferry_i_lab_result(lab, name);
+    const ferry_entry *r = ferry_i_lab_result(lab, name);
     const json_t *all = r ? json_object_get(r->diagnostics, "objective") : NULL;
     const json_t *one = json_array_get(all, (size_t)(step - 1));
 

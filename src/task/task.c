@@ -35,6 +35,9 @@ const ferry_opt ferry_i_evaluate_table[] = {
         ferry_evaluate_settings, guard, "no",
         "choose in every repeat the method to take, by cross-validation on the "
         "visible target labels"),
+    FERRY_OPT_ONE_OF(ferry_evaluate_settings, predictions, "first|all", "first",
+                     "predictions kept in memory for programs: of the first repeat, or of "
+                     "all with their scores"),
 };
 const int64_t ferry_i_evaluate_table_n = FERRY_COUNT(ferry_i_evaluate_table);
 

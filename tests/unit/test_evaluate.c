@@ -217,7 +217,7 @@ static int64_t scored_in(const ferry_results *rs, int64_t n)
     int64_t sum = 0;
 
     for (int64_t i = 0; i < n; i++)
-        sum += rs->scored[i];
+        sum += rs->scored[0][i];
     return sum;
 }
 
@@ -234,26 +234,26 @@ static void test_classify(void **state)
     add_method(ctx, task, "probe", "truth", "rule=yes");
     rs = run(ctx, task);
     assert_int_equal(rs->n, 3);
-    assert_int_equal(rs->repeats, 4);
+    assert_int_equal(rs->run.repeats, 4);
     assert_int_equal(rs->n_metrics, 2);
     assert_int_equal(scored_in(rs, N), N - 10);
-    assert_string_equal(rs->target, "here");
-    assert_string_equal(rs->result[1].name, "svm train=target");
-    assert_string_equal(rs->result[2].name, "truth");
-    assert_int_equal(rs->best, 2);
-    assert_int_equal(rs->best_baseline, 1);
+    assert_string_equal(rs->run.target, "here");
+    assert_string_equal(rs->result[1].pub.name, "svm train=target");
+    assert_string_equal(rs->result[2].pub.name, "truth");
+    assert_int_equal(rs->run.best, 2);
+    assert_int_equal(rs->run.best_baseline, 1);
     for (int r = 0; r < 4; r++) {
         assert_close(rs->result[2].metric[r], 1, 0);
         assert_true(rs->result[1].metric[r] > rs->result[0].metric[r]);
         assert_true(rs->result[1].seconds[r] >= 0);
     }
     /* The comparison is of the runs themselves. */
-    const ferry_versus *v = &rs->result[2].versus;
+    const ferry_result *v = &rs->result[2].pub;
     assert_int_equal(v->pairs, 4);
-    assert_close(v->difference, 1 - ferry_i_result_mean(rs, &rs->result[1], 0), 1e-15);
-    assert_true(v->lo <= v->difference && v->difference <= v->hi && v->lo > 0);
-    assert_true(v->p > 0 && v->p <= 1);
-    assert_int_equal(rs->result[1].versus.pairs, 0); /* not with itself */
+    assert_close(v->gain, 1 - ferry_i_result_mean(rs, &rs->result[1], 0), 1e-15);
+    assert_true(v->low <= v->gain && v->gain <= v->high && v->low > 0);
+    assert_true(v->p_compare > 0 && v->p_compare <= 1);
+    assert_int_equal(rs->result[1].pub.pairs, 0); /* not with itself */
     assert_non_null(json_object_get(rs->result[2].diagnostics, "objective"));
     ferry_results_free(rs);
     ferry_task_free(task);
@@ -270,7 +270,7 @@ static void test_scores_only_what_was_hidden(void **state)
     add_method(ctx, task, "probe", NULL, NULL);
     rs = run(ctx, task);
     for (int64_t i = 0; i < N; i++)
-        hidden_neg += rs->scored[i] && rs->truth->cls[i] == 0;
+        hidden_neg += rs->scored[0][i] && rs->truth->cls[i] == 0;
     assert_close(rs->result[0].metric[0], (double)hidden_neg / (N / 2.), 1e-15);
     ferry_results_free(rs);
     ferry_task_free(task);
@@ -291,7 +291,7 @@ static void test_other_methods_change_nothing(void **state)
     a = run(ctx, alone);
     b = run(ctx, crowd);
     assert_memory_equal(a->result[0].metric, b->result[2].metric, 8 * sizeof(double));
-    assert_memory_equal(a->scored, b->scored, N);
+    assert_memory_equal(a->scored[0], b->scored[0], N);
     /* Repeats differ, or they would be no repeats. */
     assert_true(a->result[0].metric[0] != a->result[0].metric[1] ||
                 a->result[0].metric[0] != a->result[0].metric[2]);
@@ -312,12 +312,12 @@ static void test_seed(void **state)
     set_evaluate(ctx, task, "repeats=4", "seed=7"); /* the task's seed goes first ... */
     b = run(ctx, task);
     assert_int_equal(ferry_ctx_seed(ctx), 1); /* ... and leaves the context's alone */
-    assert_int_equal(b->seed, 7);
+    assert_int_equal(b->run.seed, 7);
     set_evaluate(ctx, task, "repeats=4", "ties=worst");
     ferry_ctx_set_seed(ctx, 7);
     c = run(ctx, task);
     assert_memory_equal(b->result[0].metric, c->result[0].metric, 8 * sizeof(double));
-    assert_memory_not_equal(a->scored, b->scored, N);
+    assert_memory_not_equal(a->scored[0], b->scored[0], N);
     ferry_results_free(a);
     ferry_results_free(b);
     ferry_results_free(c);
@@ -340,10 +340,10 @@ static void test_all_methods_when_none_is_named(void **state)
     assert_string_equal(rs->metrics[0]->name, "error");
     assert_string_equal(rs->metrics[1]->name, "balanced-accuracy");
     for (int64_t i = 0; i < rs->n; i++) {
-        if (rs->result[i].unfit || i == rs->best_baseline) continue;
-        assert_true(isnan(rs->result[i].versus.p)); /* one repeat: no test */
-        if (rs->result[i].kind == FERRY_KIND_BASELINE)
-            assert_true(rs->result[i].versus.difference >= 0); /* smaller is better */
+        if (rs->result[i].pub.reason || i == rs->run.best_baseline) continue;
+        assert_true(isnan(rs->result[i].pub.p_compare)); /* one repeat: no test */
+        if (rs->result[i].pub.kind == FERRY_KIND_BASELINE)
+            assert_true(rs->result[i].pub.gain <= 0);
     }
     ferry_results_free(rs);
     ferry_task_free(task);
@@ -361,11 +361,11 @@ static void test_regress(void **state)
     add_method(ctx, task, "ridge", NULL, NULL);
     rs = run(ctx, task);
     assert_string_equal(rs->metrics[0]->name, "rmse");
-    assert_int_equal(rs->best, 1);
-    assert_int_equal(rs->best_baseline, 1);
+    assert_int_equal(rs->run.best, 1);
+    assert_int_equal(rs->run.best_baseline, 1);
     assert_true(ferry_i_result_mean(rs, &rs->result[1], 0) <
                 0.5 * ferry_i_result_mean(rs, &rs->result[0], 0));
-    assert_true(rs->result[0].versus.difference > 0);
+    assert_true(rs->result[0].pub.gain < 0);
     ferry_results_free(rs);
     ferry_task_free(task);
 }
@@ -380,10 +380,10 @@ static void test_multilabel(void **state)
     add_method(ctx, task, "svm", NULL, NULL);
     rs = run(ctx, task);
     assert_int_equal(rs->n_metrics, 5);
-    assert_int_equal(rs->best, 1);
+    assert_int_equal(rs->run.best, 1);
     assert_true(ferry_i_result_mean(rs, &rs->result[1], 0) > 0.85); /* average-precision */
     assert_true(ferry_i_result_mean(rs, &rs->result[1], 4) < 0.25); /* hamming */
-    assert_null(rs->result[1].prediction->score); /* dropped once it is scored */
+    assert_null(rs->result[1].kept[0].given->score); /* dropped once it is scored */
     ferry_results_free(rs);
     ferry_task_free(task);
 }
@@ -415,15 +415,15 @@ static void test_rate(void **state)
     set_evaluate(ctx, task, "repeats=2", "seed=1");
     add_method(ctx, task, "probe", NULL, NULL);
     rs = run(ctx, task);
-    assert_int_equal(rs->result[0].prediction->n, 8);
+    assert_int_equal(rs->result[0].kept[0].given->n, 8);
     assert_int_equal(scored_in(rs, 8), 3);
-    assert_int_equal(rs->scored[5], 0);
+    assert_int_equal(rs->scored[0][5], 0);
     for (int i = 0; i < 8; i++)
-        if (!rs->scored[i] && i != 5) sum += rs->ratings->value[i] / 4;
+        if (!rs->scored[0][i] && i != 5) sum += rs->ratings->value[i] / 4;
     for (int i = 0; i < 8; i++)
-        if (rs->scored[i]) squares += pow(rs->ratings->value[i] - sum, 2) / 3;
+        if (rs->scored[0][i]) squares += pow(rs->ratings->value[i] - sum, 2) / 3;
     assert_close(rs->result[0].metric[0], sqrt(squares), 1e-14);
-    assert_int_equal(rs->best_baseline, -1);
+    assert_int_equal(rs->run.best_baseline, -1);
     ferry_results_free(rs);
     ferry_task_free(task);
 }
@@ -440,9 +440,9 @@ static void test_embed(void **state)
     assert_int_equal(rs->n_metrics, 1);
     assert_string_equal(rs->metrics[0]->name, "nmi");
     assert_true(rs->result[0].metric[0] > 0.5);
-    assert_int_equal(rs->best, 0);
-    assert_int_equal(rs->result[0].prediction->k, 2);
-    assert_non_null(rs->result[0].prediction->score);
+    assert_int_equal(rs->run.best, 0);
+    assert_int_equal(rs->result[0].kept[0].given->k, 2);
+    assert_non_null(rs->result[0].kept[0].given->score);
     ferry_results_free(rs);
     /* A method may make its own groups. */
     set_evaluate(ctx, task, "repeats=2", "metrics=nmi,knn-accuracy");
@@ -533,12 +533,12 @@ static void test_method_that_does_not_fit_is_listed(void **state)
     add_method(ctx, task, "probe", "breaks", "break_at=3");
     add_method(ctx, task, "probe", "unlucky", "needs_at=1");
     rs = run(ctx, task);
-    assert_non_null(strstr(rs->result[0].unfit, "target"));
-    assert_null(rs->result[2].unfit);
-    assert_string_equal(rs->result[3].unfit, "repeat 3 of 4: probe: broke down");
-    assert_string_equal(rs->result[4].unfit, "repeat 1 of 4: probe needs better luck");
-    assert_int_equal(rs->repeats, 4);
-    assert_int_equal(rs->best_baseline, rs->best);
+    assert_non_null(strstr(rs->result[0].pub.reason, "target"));
+    assert_null(rs->result[2].pub.reason);
+    assert_string_equal(rs->result[3].pub.reason, "repeat 3 of 4: probe: broke down");
+    assert_string_equal(rs->result[4].pub.reason, "repeat 1 of 4: probe needs better luck");
+    assert_int_equal(rs->run.repeats, 4);
+    assert_int_equal(rs->run.best_baseline, rs->run.best);
     ferry_results_free(rs);
     ferry_task_free(task);
 }
@@ -713,18 +713,18 @@ static void test_cancel(void **state)
     /* In the third repeat: two are complete. */
     rs = stop_at(ctx, task, 2 * 5 + 4, FERRY_CANCEL, FERRY_ECANCELLED);
     assert_non_null(rs);
-    assert_int_equal(rs->repeats, 2);
-    assert_int_equal(rs->planned, 4);
+    assert_int_equal(rs->run.repeats, 2);
+    assert_int_equal(rs->run.planned, 4);
     assert_int_equal(rs->result[0].done, 2);
     assert_int_equal(rs->result[1].done, 2);
-    assert_int_equal(rs->result[1].versus.pairs, 2);
+    assert_int_equal(rs->result[1].pub.pairs, 2);
     assert_non_null(strstr(ferry_message(ctx), "cancelled"));
     ferry_results_free(rs);
     /* In the first: svm is done, probe is not. */
     rs = stop_at(ctx, task, 3, FERRY_CANCEL, FERRY_ECANCELLED);
     assert_non_null(rs);
-    assert_int_equal(rs->repeats, 1);
-    assert_string_equal(rs->result[1].unfit, "not run: stopped before its turn");
+    assert_int_equal(rs->run.repeats, 1);
+    assert_string_equal(rs->result[1].pub.reason, "not run: stopped before its turn");
     ferry_results_free(rs);
     /* At once: nothing is. */
     assert_null(stop_at(ctx, task, 1, FERRY_CANCEL, FERRY_ECANCELLED));
@@ -739,11 +739,11 @@ static void test_finish(void **state)
 
     /* Within probe's second repeat: it stops its iterations, its result counts. */
     rs = stop_at(ctx, task, 5 + 3, FERRY_FINISH, FERRY_OK);
-    assert_int_equal(rs->repeats, 2);
+    assert_int_equal(rs->run.repeats, 2);
     ferry_results_free(rs);
     /* Before probe's second repeat: svm's second is left out, since probe has none. */
     rs = stop_at(ctx, task, 5 + 2, FERRY_FINISH, FERRY_OK);
-    assert_int_equal(rs->repeats, 1);
+    assert_int_equal(rs->run.repeats, 1);
     assert_int_equal(rs->result[0].done, 1);
     ferry_results_free(rs);
     assert_null(stop_at(ctx, task, 1, FERRY_FINISH, FERRY_ECANCELLED));

@@ -107,7 +107,7 @@ static void check_by_hand(ferry_ctx *ctx, const char *method, const char *settin
     task = task_of(ctx, "per_class:2", evaluate);
     add(ctx, task, method, NULL, settings);
     rs = run(ctx, task);
-    assert_int_equal(rs->repeats, 3);
+    assert_int_equal(rs->run.repeats, 3);
     assert_int_equal(rs->rounds, N - 6);
     ctx->seed = 5;
     for (int64_t r = 0; r < 3; r++) {
@@ -145,7 +145,7 @@ static void test_no_labels(void **state)
     assert_ok(ctx, ferry_i_task_split(ctx, task, 0, &split));
     p = fit_predict(ctx, split, "mpa", "", split->domains[1]);
     for (int64_t i = 0; i < N; i++)
-        if (rs->scored[i]) wrong += p->cls[i] != i % 3;
+        if (rs->scored[0][i]) wrong += p->cls[i] != i % 3;
     assert_close(rs->result[0].metric[0], (double)wrong / (N - 6), 1e-15);
     ferry_prediction_free(p);
     ferry_results_free(rs);
@@ -195,7 +195,7 @@ static void test_new_class(void **state)
     task = small_task(ctx, FERRY_STREAM, NULL, t);
     rs = run(ctx, task); /* every method of the goal: those that fit */
     for (int64_t i = 0; i < rs->n; i++) {
-        if (rs->result[i].unfit) continue;
+        if (rs->result[i].pub.reason) continue;
         assert_true(rs->result[i].metric[0] >= 0.25); /* bare, if nothing else */
         assert_true(rs->result[i].metric[0] <= 0.75);
     }
@@ -269,8 +269,8 @@ static void test_controls(void **state)
     assert_true(rs->result[1].n_trials > 0);
     for (int64_t t = 0; t < rs->result[1].n_trials; t++) {
         const ferry_trial *c = &rs->result[1].trial[t];
-        assert_null(c->unfit);
-        assert_int_equal(c->done, c->draws * c->repeats);
+        assert_null(c->pub.reason);
+        assert_int_equal(c->done, c->pub.draws * c->pub.repeats);
     }
     ferry_results_free(rs);
     ferry_task_free(task);

@@ -195,10 +195,10 @@ static ferry_results *run(ferry_ctx *ctx, const ferry_task *task)
     return rs;
 }
 
-static const ferry_result *named(const ferry_results *rs, const char *name)
+static const ferry_entry *named(const ferry_results *rs, const char *name)
 {
     for (int64_t i = 0; i < rs->n; i++)
-        if (strcmp(rs->result[i].name, name) == 0) return &rs->result[i];
+        if (strcmp(rs->result[i].pub.name, name) == 0) return &rs->result[i];
     fail_msg("no result %s", name);
     return NULL;
 }
@@ -229,10 +229,10 @@ static void test_noise_is_not_said_to_help(void **state)
         add(ctx, task, "luck", NULL, NULL);
         add(ctx, task, "hemap", NULL, NULL);
         rs = run(ctx, task);
-        assert_null(named(rs, "hemap")->unfit);
-        better += named(rs, "luck")->versus.lo > 0;
-        luck_helps += named(rs, "luck")->judgement.verdict == FERRY_HELPS;
-        hemap_helps += named(rs, "hemap")->judgement.verdict == FERRY_HELPS;
+        assert_null(named(rs, "hemap")->pub.reason);
+        better += named(rs, "luck")->pub.low > 0;
+        luck_helps += named(rs, "luck")->pub.verdict == FERRY_HELPS;
+        hemap_helps += named(rs, "hemap")->pub.verdict == FERRY_HELPS;
         ferry_results_free(rs);
         ferry_task_free(task);
     }
@@ -355,19 +355,19 @@ static void test_demo(void **state)
     add(ctx, task, "hemap", NULL, NULL);
     add(ctx, task, "carried", NULL, NULL);
     assert_ok(ctx, ferry_i_evaluate(ctx, task, &carried_method, &rs));
-    const ferry_result *c = named(rs, "carried");
+    const ferry_entry *c = named(rs, "carried");
     assert_sentence(rs, "carried", "carried: helps: ");
-    assert_int_equal(c->judgement.verdict, FERRY_HELPS);
+    assert_int_equal(c->pub.verdict, FERRY_HELPS);
     assert_int_equal(c->n_trials, 3);
     for (int64_t i = 0; i < 3; i++) {
-        assert_true(c->trial[i].mean < 0.5); /* of three classes */
-        assert_true(c->trial[i].lo > 0 && c->trial[i].p < 0.01);
+        assert_true(c->trial[i].pub.mean < 0.5); /* of three classes */
+        assert_true(c->trial[i].pub.low > 0 && c->trial[i].pub.p < 0.01);
     }
     assert_sentence(rs, "carried", "carried: helps: ");
     assert_sentence(rs, "carried", "points better than no transfer (logreg; 95 % interval");
     assert_sentence(rs, "carried", "points than a shuffled bridge");
-    assert_int_equal(named(rs, "hemap")->judgement.verdict, FERRY_NO_EVIDENCE);
-    assert_int_equal(named(rs, "svm")->judgement.verdict, FERRY_UNJUDGED);
+    assert_int_equal(named(rs, "hemap")->pub.verdict, FERRY_NO_EVIDENCE);
+    assert_int_equal(named(rs, "svm")->pub.verdict, FERRY_UNJUDGED);
     ferry_results_free(rs);
     ferry_task_free(task);
     ferry_opts_free(sets);
@@ -389,11 +389,11 @@ static void test_words(void **state)
     add(ctx, task, "luck", "even", "level=0.5 spread=0.001");
     rs = run(ctx, task);
     assert_sentence(rs, "good", "points better than a noise source,");
-    assert_int_equal(named(rs, "good")->judgement.verdict, FERRY_HELPS);
-    assert_int_equal(named(rs, "dud")->judgement.verdict, FERRY_NO_EVIDENCE);
-    assert_int_equal(named(rs, "bad")->judgement.verdict, FERRY_HARMS);
-    assert_int_equal(named(rs, "even")->judgement.verdict, FERRY_NO_EVIDENCE);
-    assert_true(named(rs, "good")->judgement.p_holm >= 2 * 0.001953125 - 1e-12);
+    assert_int_equal(named(rs, "good")->pub.verdict, FERRY_HELPS);
+    assert_int_equal(named(rs, "dud")->pub.verdict, FERRY_NO_EVIDENCE);
+    assert_int_equal(named(rs, "bad")->pub.verdict, FERRY_HARMS);
+    assert_int_equal(named(rs, "even")->pub.verdict, FERRY_NO_EVIDENCE);
+    assert_true(named(rs, "good")->pub.p_holm >= 2 * 0.001953125 - 1e-12);
     assert_sentence(rs, "good", "points better than a noise source,");
     assert_sentence(rs, "dud", "does as well: the source");
     assert_sentence(rs, "bad", "bad: harms: ");
@@ -419,8 +419,8 @@ static void test_few_repeats(void **state)
     add(ctx, task, "majority", NULL, NULL);
     add(ctx, task, "luck", NULL, "level=0.6 spread=0.01 true_level=0.9");
     rs = run(ctx, task);
-    assert_int_equal(rs->result[1].judgement.verdict, FERRY_NO_EVIDENCE);
-    assert_sentence(rs, rs->result[1].name, "so few repeats can show nothing");
+    assert_int_equal(rs->result[1].pub.verdict, FERRY_NO_EVIDENCE);
+    assert_sentence(rs, rs->result[1].pub.name, "so few repeats can show nothing");
     ferry_results_free(rs);
     ferry_task_free(task);
 }
@@ -435,7 +435,7 @@ static void test_no_controls(void **state)
     add(ctx, task, "luck", "good", "true_level=0.9");
     rs = run(ctx, task);
     assert_int_equal(rs->result[1].n_trials, 0);
-    assert_int_equal(rs->result[1].judgement.verdict, FERRY_NO_EVIDENCE);
+    assert_int_equal(rs->result[1].pub.verdict, FERRY_NO_EVIDENCE);
     assert_sentence(rs, "good", "no control ran");
     ferry_results_free(rs);
     ferry_task_free(task);
@@ -459,7 +459,7 @@ static void test_untouched(void **state)
     add(ctx, task, "majority", NULL, NULL);
     add(ctx, task, "luck", "sure", "level=1 spread=0");
     rs = run(ctx, task);
-    assert_true(rs->result[1].trial[0].same && rs->result[1].trial[1].same);
+    assert_true(rs->result[1].trial[0].pub.same && rs->result[1].trial[1].pub.same);
     assert_sentence(rs, "sure", "no control changes its result");
     ferry_results_free(rs);
     ferry_task_free(task);
@@ -475,15 +475,15 @@ static void test_sources(void **state)
     add(ctx, task, "majority", NULL, NULL);
     add(ctx, task, "luck", "both", "level=0.6 spread=0.02 true_level=0.9");
     rs = run(ctx, task);
-    const ferry_result *r = named(rs, "both");
+    const ferry_entry *r = named(rs, "both");
     assert_int_equal(r->n_trials, 4); /* noise, labels, two left out */
-    assert_int_equal(r->trial[0].draws, 8);
-    assert_int_equal(r->trial[0].repeats, 8);
-    assert_string_equal(r->trial[2].source, "s1");
-    assert_string_equal(r->trial[3].source, "s2");
+    assert_int_equal(r->trial[0].pub.draws, 8);
+    assert_int_equal(r->trial[0].pub.repeats, 8);
+    assert_string_equal(r->trial[2].pub.source, "s1");
+    assert_string_equal(r->trial[3].pub.source, "s2");
     assert_int_equal(r->trial[3].done, 8);
     /* either alone is the real one too: leaving one out changes nothing but the draw */
-    assert_int_equal(r->trial[2].verdict, FERRY_NO_EVIDENCE);
+    assert_int_equal(r->trial[2].pub.verdict, FERRY_NO_EVIDENCE);
     assert_sentence(rs, "both", "source s1: no evidence, source s2: no evidence");
     assert_ok(ctx, ferry_results_json(ctx, rs, &json));
     assert_non_null(strstr(json, "\"source\": \"s2\""));
@@ -509,14 +509,14 @@ static void test_controls_change_nothing(void **state)
     ra = run(ctx, a);
     rb = run(ctx, b);
     rc = run(ctx, c);
-    const ferry_result *x = named(ra, "hemap"), *y = named(rb, "hemap"),
-                       *z = named(rc, "hemap");
+    const ferry_entry *x = named(ra, "hemap"), *y = named(rb, "hemap"),
+                      *z = named(rc, "hemap");
     assert_memory_equal(x->metric, y->metric, 4 * sizeof(double));
     assert_memory_equal(y->metric, z->metric, 4 * sizeof(double));
     assert_int_equal(y->n_trials, z->n_trials);
     for (int64_t i = 0; i < y->n_trials; i++)
         assert_memory_equal(y->trial[i].metric, z->trial[i].metric,
-                            (size_t)(y->trial[i].draws * 4) * sizeof(double));
+                            (size_t)(y->trial[i].pub.draws * 4) * sizeof(double));
     ferry_results_free(ra);
     ferry_results_free(rb);
     ferry_results_free(rc);
@@ -552,7 +552,7 @@ static void test_stopped(void **state)
     ferry_ctx_set_progress(ctx, on_progress, &s);
     assert_int_equal(ferry_i_evaluate(ctx, task, &luck_method, &rs), FERRY_ECANCELLED);
     assert_non_null(rs); /* the methods themselves were done */
-    assert_int_equal(rs->repeats, 10);
+    assert_int_equal(rs->run.repeats, 10);
     assert_sentence(rs, "good", "no control ran");
     ferry_results_free(rs);
     s = (stop){4, 0, FERRY_FINISH};

@@ -1,0 +1,227 @@
+/* Results: every number of an evaluation, without parsing text.
+ *
+ * What is listed has a _count and an _at, here and in all other headers: _at takes 0 .. count - 1
+ * and gives NULL outside. Structs are lent by the results and live as long as they do. Their first
+ * field is their size in the library that runs: later versions add fields at the end, so a field is
+ * there when its offset is below `size`. A number that is not known is NaN, a text NULL.
+ *
+ * All calls here cost no more than the look-up, but for those that make a text or a file.
+ */
+#ifndef FERRY_RESULTS_H
+#define FERRY_RESULTS_H
+
+#include "ferry/model.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Results of an evaluation: made by ferry_evaluate() or ferry_results_load(). Opaque. */
+typedef struct ferry_results ferry_results;
+
+/** Did transfer help? Later versions tell more cases apart: what you do not know is no proof that
+ * it helps. ferry_verdict_name() has the words for all of them. */
+typedef enum ferry_verdict {
+    FERRY_UNJUDGED = 0,    /**< a baseline or control, or nothing to score by */
+    FERRY_HELPS = 1,       /**< better than no transfer, and it is the source's doing */
+    FERRY_NO_EVIDENCE = 2, /**< neither is shown */
+    FERRY_HARMS = 3        /**< worse than no transfer */
+} ferry_verdict;
+
+/** "helps", "no evidence", "harms", "not judged". Never NULL. */
+FERRY_API const char *ferry_verdict_name(ferry_verdict verdict);
+
+/** The evaluation as a whole. */
+typedef struct ferry_run_info {
+    size_t size;
+    const char *version; /**< of the Ferry that ran it */
+    const char *task;    /**< the task's name */
+    const char *target;  /**< the target domain's name */
+    ferry_goal goal;
+    uint64_t seed;
+    int64_t planned; /**< repeats asked for */
+    int64_t repeats; /**< repeats that every method completed: what all numbers are over */
+    int64_t visible; /**< target labels (ratings) that methods saw in the first repeat */
+    const char *engine;
+    const char *blas_core;
+    int threads;
+    const char *controls;  /**< "none", "quick" or "full" */
+    int64_t best;          /**< place of the best result by the first metric, or -1 */
+    int64_t best_baseline; /**< place of the best without transfer, or -1 */
+    const char *sentence;  /**< the outcome in plain words */
+    double arriving;       /**< goal stream: share of the labels that came */
+    int64_t delay;         /**< goal stream: ... so many rows later */
+} ferry_run_info;
+
+/** One method of an evaluation. */
+typedef struct ferry_result {
+    size_t size;
+    const char *name;   /**< unique among the results */
+    const char *method; /**< as in ferry_method_find() */
+    ferry_kind kind;
+    const ferry_opts *options; /**< every option of the method with the value it had */
+    const char *reason; /**< why there are no numbers, one sentence; NULL: there are */
+    int64_t rank;       /**< by the first metric, from 1; 0 when there are no numbers */
+    const char *note;   /**< what the method says about its result, or NULL */
+
+    /* the first metric, which decides; ferry_result_metric_at() has all */
+    int64_t repeats;
+    const double *runs; /**< repeats; NULL when nothing is scored */
+    double mean;
+    double std;            /**< over repeats, n - 1; 0 for one */
+    const double *seconds; /**< repeats: of each fit */
+
+    /* against the best baseline, paired by repeat. Larger is better, whatever the metric. */
+    const char *baseline; /**< its name; NULL: not compared (it is the best baseline) */
+    int64_t pairs;        /**< repeats compared; 0: not compared */
+    double gain;          /**< mean */
+    double low;           /**< 95 % interval of it; NaN for a single pair */
+    double high;
+    double p_compare; /**< that such a difference is chance; NaN when no pair differs */
+
+    /* the verdict: of transfer methods only */
+    ferry_verdict verdict;
+    double p;             /**< the largest of the tests that the verdict stands on */
+    double p_holm;        /**< corrected for the number of methods */
+    const char *sentence; /**< "NAME: helps: ..."; NULL when not judged */
+
+    /* goal stream: the mistake rate so far, as rows come; else 0 and NULL */
+    int64_t points;
+    const double *curve_rows; /**< points: rows seen */
+    const double *curve_mean;
+    const double *curve_std;
+} ferry_result;
+
+/** One metric of a method. */
+typedef struct ferry_metric_runs {
+    size_t size;
+    const char *name;
+    int larger_is_better;
+    int64_t repeats;
+    const double *runs; /**< repeats; NaN where the metric is not defined */
+    double mean;
+    double std;
+} ferry_metric_runs;
+
+/** A method under a control: the same method and splits in worlds that keep everything but the
+ * knowledge. Or with a source left out, which shows what that one gave. */
+typedef struct ferry_evidence {
+    size_t size;
+    const char *control; /**< such as "noise-source" */
+    const char *source;  /**< the one left out; NULL for a control */
+    const char *reason;  /**< why it did not run, or NULL */
+    int64_t draws;       /**< worlds */
+    int64_t repeats;     /**< splits, the first of the evaluation's */
+    const double
+        *runs; /**< draws x repeats of the first metric, draw after draw; or NULL */
+    int same;  /**< 1: equal to the method's own result in every run */
+    double mean;
+    double gain;   /**< how much better the method itself is on these splits */
+    double excess; /**< what the method adds to no transfer and the control does not */
+    double low;    /**< 95 % interval of excess; of a source left out: of gain */
+    double high;
+    double p;
+    double p_holm;         /**< sources: corrected for all that were left out */
+    ferry_verdict verdict; /**< sources: what that one did */
+} ferry_evidence;
+
+/** What is known of the target, in its order: n instances or rating pairs. Fields that do not
+ * belong to the goal are NULL. */
+typedef struct ferry_truth {
+    size_t size;
+    int64_t n;
+    int64_t k;                /**< classes or labels */
+    const char *const *names; /**< k */
+    const int32_t *cls;       /**< n: place in names, -1 where not known */
+    const double *value;      /**< n numbers or ratings, NaN where not known */
+    const uint8_t *set;       /**< n x k: 1 where the instance has the label */
+    const uint8_t *known;     /**< n: with sets, 1 where they are known */
+} ferry_truth;
+
+/** What a method predicted in one repeat. */
+typedef struct ferry_repeat_prediction {
+    size_t size;
+    int64_t repeat; /**< from 0 */
+    const ferry_prediction
+        *given; /**< ids, classes, values, scores ... of the whole target */
+    const int32_t
+        *place; /**< given->k: where its names stand in the truth's, -1: nowhere */
+    const uint8_t
+        *scored; /**< n: 1 where the truth was hidden from the method and counts */
+} ferry_repeat_prediction;
+
+/** Which method one would have taken in each repeat by what could be seen ("guard"). */
+typedef struct ferry_guard {
+    size_t size;
+    const char *by; /**< "cross-validation" (on visible labels) or "label-free" */
+    int64_t repeats;
+    const int64_t *chosen; /**< repeats: place of the result taken, -1: none */
+    const double *runs;    /**< repeats: its first metric */
+    double mean;
+    int64_t count;        /**< results */
+    const double *scores; /**< count: the guard's own score of each; NaN: none */
+    double trust;         /**< rank correlation of scores with the truth; NaN: too few */
+    const char *sentence;
+} ferry_guard;
+
+/** The evaluation as a whole. Never NULL. */
+FERRY_API const ferry_run_info *ferry_results_info(const ferry_results *results);
+/** How many methods there are, with those that gave no numbers (see ferry_result.reason). */
+FERRY_API int64_t ferry_results_count(const ferry_results *results);
+/** Method i, in the order of the task; ferry_result.rank has the order by score. */
+FERRY_API const ferry_result *ferry_results_at(const ferry_results *results, int64_t i);
+/** The method of that name, or NULL. */
+FERRY_API const ferry_result *ferry_results_find(const ferry_results *results,
+                                                 const char *name);
+/** What is known of the target; NULL when nothing is, or the results were loaded. */
+FERRY_API const ferry_truth *ferry_results_truth(const ferry_results *results);
+/** The guard's choices; NULL when none were asked for. */
+FERRY_API const ferry_guard *ferry_results_guard(const ferry_results *results);
+
+/* Parts of a result. `result` is a pointer that ferry_results_at() or _find() lent, not a copy. */
+
+/** Metrics, the deciding one first; 0 when nothing is scored or the method gave no numbers. */
+FERRY_API int64_t ferry_result_metric_count(const ferry_result *result);
+FERRY_API const ferry_metric_runs *ferry_result_metric_at(const ferry_result *result,
+                                                          int64_t i);
+/** Controls and sources left out: what the verdict stands on. */
+FERRY_API int64_t ferry_result_evidence_count(const ferry_result *result);
+FERRY_API const ferry_evidence *ferry_result_evidence_at(const ferry_result *result,
+                                                         int64_t i);
+/** Diagnostics of the last repeat's fit. */
+FERRY_API int64_t ferry_result_diagnostic_count(const ferry_result *result);
+FERRY_API const ferry_diagnostic *ferry_result_diagnostic_at(const ferry_result *result,
+                                                             int64_t i);
+/** Predictions: of the first repeat, or of all with the setting "predictions: all", which keeps
+ * scores as well. 0 for loaded results: their folder has them as CSV. */
+FERRY_API int64_t ferry_result_prediction_count(const ferry_result *result);
+FERRY_API const ferry_repeat_prediction *
+ferry_result_prediction_at(const ferry_result *result, int64_t i);
+
+/**
+ * The results as a table for people.
+ * @param out  new string for ferry_string_free(); NULL when the call fails
+ */
+FERRY_API ferry_status ferry_results_table(ferry_ctx *ctx, const ferry_results *results,
+                                           char **out);
+/**
+ * The results as JSON text: what results.json has (docs/evaluation.md describes it).
+ * @param out  new string for ferry_string_free(); NULL when the call fails
+ */
+FERRY_API ferry_status ferry_results_json(ferry_ctx *ctx, const ferry_results *results,
+                                          char **out);
+/**
+ * Write results.json, run.json (what is needed to run it again), predictions/NAME.csv (first
+ * repeat) and report.html.
+ * @param dir  the folder, which is made
+ */
+FERRY_API ferry_status ferry_results_save(ferry_ctx *ctx, const ferry_results *results,
+                                          const char *dir);
+/** Free results and all that they lent. NULL is fine. */
+FERRY_API void ferry_results_free(ferry_results *results);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
