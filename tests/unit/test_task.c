@@ -151,7 +151,7 @@ static void test_evaluate(void **state)
     assert_close(s.seed, 7, 0);
     assert_int_equal(s.ties, 1);
     assert_string_equal(ferry_evaluate_options(&n)[0].name, "repeats");
-    assert_int_equal(n, 8);
+    assert_int_equal(n, 9);
     ferry_opts_free(good);
     ferry_opts_free(bad);
     ferry_opts_free(odd);
