@@ -1,4 +1,6 @@
 """Multi-label transfer through the command: the methods, the controls, the formats, and labels that are odd."""
+import gzip
+import os
 import random
 import sys
 
@@ -165,6 +167,28 @@ def test_does_not_fit(folder):
     r = ferry("run", task, "-o", folder + "/out", code=2)
     assert r.out == "" and "mmltl" in r.err and "feature" in r.err, r
     refused("run", task, "--set", "methods.mmltl.rho=-1", says="rho", cwd=folder)
+
+
+def test_scales(folder):
+    """Mulan's emotions: features of very different sizes are brought to one scale unless told otherwise."""
+    top = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    data = os.path.join(os.environ.get("FERRY_DATA") or os.path.join(top, "../shared/data"), "multilabel")
+    if not os.path.exists(data + "/emotions.arff.gz"):
+        print("skipped: no emotions in FERRY_DATA")
+        return
+    with gzip.open(data + "/emotions.arff.gz", "rt") as f:
+        write(folder, "emotions.arff", f.read())
+    with open(data + "/emotions.xml") as f:
+        write(folder, "emotions.xml", f.read())
+    task = write(folder, "task.yaml", """task: emotions
+goal: multilabel
+domains: [{name: t, role: target, x: emotions.arff, labelled: 0.5}]
+methods: [ranksvm, ranksvm: {scale: none, as: plain}]
+evaluate: {repeats: 3, controls: none, metrics: [ranking-loss]}
+""")
+    _, found = results(folder, task)
+    loss = {name: m["metrics"]["ranking-loss"]["mean"] for name, m in found.items()}
+    assert loss["ranksvm"] <= 0.18 < 0.3 < loss["plain"], loss
 
 
 main(sys.modules[__name__])

@@ -22,7 +22,7 @@ typedef struct lift_options {
 
 static const ferry_opt lift_opts[] = {
     BASE_OPT_TRAIN(lift_options),
-    RANKED_OPT_SCALE(lift_options),
+    BASE_OPT_SCALE(lift_options),
     FERRY_OPT(lift_options, REAL, ratio, 0.1, 1e-6, 1,
               "clusters for each instance of the rarer side"),
     FERRY_OPT(lift_options, INT, max_iter, 100, 1, 1e9, "steps of k-means"),

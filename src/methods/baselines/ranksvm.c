@@ -15,7 +15,7 @@ typedef struct ranksvm_options {
 
 static const ferry_opt ranksvm_opts[] = {
     BASE_OPT_TRAIN(ranksvm_options),
-    RANKED_OPT_SCALE(ranksvm_options),
+    BASE_OPT_SCALE(ranksvm_options),
     FERRY_OPT_ONE_OF(ranksvm_options, center, "none|per-domain", "none",
                      "take off the mean of the instances learned from, and the target's"),
     RANKED_OPTS(ranksvm_options),

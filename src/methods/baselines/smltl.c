@@ -21,7 +21,7 @@ typedef struct smltl_options {
 
 static const ferry_opt smltl_opts[] = {
     BASE_OPT_TRAIN(smltl_options),
-    RANKED_OPT_SCALE(smltl_options),
+    BASE_OPT_SCALE(smltl_options),
     FERRY_OPT(smltl_options, REAL, lambda, 0.2, 0, 1,
               "strength of the elastic net, as a share of what leaves no feature"),
     FERRY_OPT(smltl_options, REAL, alpha, 0.5, 1e-6, 1,

@@ -10,11 +10,6 @@
     FERRY_OPT(T, REAL, C, 1, DBL_MIN, 1e9,                                                 \
               "cost of a label that comes after one it should precede"),                   \
         FERRY_OPT(T, INT, epochs, 100, 1, 1e9, "passes over the instances")
-/* Features are taken as they are unless told otherwise. */
-#define RANKED_OPT_SCALE(T)                                                                \
-    FERRY_OPT_ONE_OF(T, scale, "auto|none|standard|l2", "none",                            \
-                     "scale features first; auto: l2 for counts, else standard")
-
 /* The model: label sets from z = (U'x - mean) o inv_sd. */
 typedef struct ranked {
     base b;
