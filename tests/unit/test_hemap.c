@@ -1,4 +1,4 @@
-/* The method hemap through the public API: modes, gate, refusal, bridges, files. */
+/* The method hemap through the public API: modes, gate, refusal, translated labels, files. */
 #include <jansson.h>
 #include <stdio.h>
 
@@ -210,9 +210,9 @@ static void test_numbers(void **state)
     double sse = 0, all = 0;
 
     make_world(&w);
-    assert_close(json_number_value(json_array_get(json_object_get(j, "bridge"), 0)),
+    assert_close(json_number_value(json_array_get(json_object_get(j, "translation"), 0)),
                  -10.0 / 3, 0.3);
-    assert_close(json_number_value(json_array_get(json_object_get(j, "bridge"), 1)),
+    assert_close(json_number_value(json_array_get(json_object_get(j, "translation"), 1)),
                  1.0 / 3, 0.1);
     json_decref(j);
     assert_ok(ctx, ferry_predict(ctx, m, target_of(task), &p));
@@ -299,9 +299,30 @@ static void test_differing_labels(void **state)
     ferry_task_free(tied);
 }
 
-/* ---- the thesis ---- */
+/* Old spellings mean what they meant: the same scores. */
+static void test_old_names(void **state)
+{
+    static const char *const pairs[][2] = {
+        {"mode=linear k=2 select=no", "mode=paper k=2 sampling=no"},
+        {"mode=nonlinear k=2 select=no bridge=no",
+         "mode=paper variant=nonlinear k=2 sampling=no translate=no"},
+    };
+    ferry_ctx *ctx = *state;
+    ferry_task *task = classes_task(ctx, 12, 0, false);
 
-static void test_thesis_notes(void **state)
+    for (int64_t i = 0; i < FERRY_COUNT(pairs); i++) {
+        ferry_prediction *p[2];
+        for (int k = 0; k < 2; k++)
+            p[k] = fit_predict(ctx, task, "hemap", pairs[i][k], target_of(task));
+        assert_memory_equal(p[0]->score, p[1]->score,
+                            (size_t)(p[0]->n * p[0]->k) * sizeof(double));
+        ferry_prediction_free(p[0]);
+        ferry_prediction_free(p[1]);
+    }
+    ferry_task_free(task);
+}
+
+static void test_paper_notes(void **state)
 {
     ferry_ctx *ctx = *state;
     ferry_task *task = classes_task(ctx, 12, 0, false),
@@ -319,8 +340,8 @@ static void test_thesis_notes(void **state)
     ferry_task_free(task);
 }
 
-/* Numbers in the thesis's modes: clusters of the source by quantiles, outputs by a line. */
-static void test_thesis_numbers(void **state)
+/* Numbers in mode paper: clusters of the source by quantiles, outputs by a line. */
+static void test_paper_numbers(void **state)
 {
     ferry_ctx *ctx = *state;
     ferry_task *task = numbers_task(ctx, 12, 0);
@@ -804,14 +825,14 @@ static void test_task_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_pairs_alone),  TEST(test_gate_opens),     TEST(test_gate_closes),
-        TEST(test_numbers),      TEST(test_new_instances),  TEST(test_differing_labels),
-        TEST(test_thesis_notes), TEST(test_too_risky),      TEST(test_beta_2),
-        TEST(test_sides),        TEST(test_save_load),      TEST(test_strange_files),
-        TEST(test_same_bits),    TEST(test_embed),          TEST(test_wide),
-        TEST(test_needs),        TEST(test_tiny),           TEST(test_progress),
-        TEST(test_eig),          TEST(test_thesis_numbers), TEST(test_bad_pairs),
-        TEST(test_memory),       TEST(test_task_file),
+        TEST(test_pairs_alone),   TEST(test_gate_opens),    TEST(test_gate_closes),
+        TEST(test_numbers),       TEST(test_new_instances), TEST(test_differing_labels),
+        TEST(test_paper_notes),   TEST(test_old_names),     TEST(test_too_risky),
+        TEST(test_beta_2),        TEST(test_sides),         TEST(test_save_load),
+        TEST(test_strange_files), TEST(test_same_bits),     TEST(test_embed),
+        TEST(test_wide),          TEST(test_needs),         TEST(test_tiny),
+        TEST(test_progress),      TEST(test_eig),           TEST(test_paper_numbers),
+        TEST(test_bad_pairs),     TEST(test_memory),        TEST(test_task_file),
     };
     return cmocka_run_group_tests_name("hemap", tests, NULL, NULL);
 }

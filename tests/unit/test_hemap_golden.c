@@ -289,17 +289,17 @@ static void test_golden_select(void **state)
     ferry_ctx *ctx = *state;
     json_t *j = golden("select");
     int32_t want[64];
-    hemap_selected sel;
+    hemap_sample sel;
 
     if (!j) skip();
     ferry_matrix *t = matrix(ctx, j, "B_T"), *s = matrix(ctx, j, "B_S");
     const ferry_block bt = as_block(t), bs = as_block(s);
-    const hemap_selecting o = {.kappa = number(j, "kappa"),
+    const hemap_sampling o = {.kappa = number(j, "kappa"),
                                .min_size = (int64_t)number(j, "min_size"),
                                .tau = number(j, "tau"),
                                .min_clusters = 8,
                                .risk = 0.5};
-    assert_ok(ctx, ferry_i_hemap_select(ctx, &bt, &bs, &o, &sel));
+    assert_ok(ctx, ferry_i_hemap_choose_rows(ctx, &bt, &bs, &o, &sel));
     fill_ints(j, "cluster_T", want);
     assert_memory_equal(sel.cluster_t, want, sizeof *want * 30);
     fill_ints(j, "cluster_S", want);
@@ -310,7 +310,7 @@ static void test_golden_select(void **state)
     assert_close(sel.kl_printed, number(j, "kl_c_smooth0_5"), 1e-8);
     assert_close(sel.kl, number(j, "kl_plain_smooth0_5"), 1e-8);
     assert_int_equal(sel.risky, (int)number(j, "risky"));
-    ferry_i_hemap_selected_clear(&sel);
+    ferry_i_hemap_sample_clear(&sel);
     ferry_i_matrix_free(s);
     ferry_i_matrix_free(t);
     json_decref(j);
@@ -380,7 +380,7 @@ static void test_golden_bridge(void **state)
     assert_ok(ctx, ferry_i_block_new(ctx, wyv->rows, wyv->cols, &pyv));
     assert_ok(ctx, ferry_i_block_new(ctx, wyx->rows, wyx->cols, &pyx));
     ferry_i_hemap_outputs(&bys, v, pyv);
-    ferry_i_hemap_bridge(&bvx, pyv, pyx);
+    ferry_i_hemap_translate(&bvx, pyv, pyx);
     for (int64_t i = 0; i < wyv->rows * wyv->cols; i++)
         assert_close(pyv->data[i], wyv->dense[i], 1e-12);
     for (int64_t i = 0; i < wyx->rows * wyx->cols; i++)

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "methods/hemap/fit.h"
+#include "methods/hemap/hemap.h"
 
 enum { LARGEST = 8000 }; /* most rows or features (the smaller) of an eigenproblem */
 
@@ -15,8 +15,6 @@ ferry_scale ferry_i_hemap_scale(const hemap_options *o, const ferry_matrix *x)
     if (o->scale > 0) return scales[o->scale - 1];
     return x->dense ? FERRY_SCALE_STANDARD : FERRY_SCALE_L2;
 }
-
-/* ---- labels by row ---- */
 
 static ferry_status class_rows(ferry_ctx *ctx, const ferry_domain *d, int32_t **out,
                                int64_t *known)
@@ -74,12 +72,13 @@ static ferry_status read_labels(ferry_ctx *ctx, const ferry_domain *target,
     if (numbers) {
         FERRY_TRY(number_rows(ctx, target, &d->yn, &d->n_labelled));
         FERRY_TRY(number_rows(ctx, source, &d->vn, &d->n_taught));
-        d->differ = d->o->bridge != NO && d->n_labelled > 0;
+        d->differ = d->o->translate != NO && d->n_labelled > 0;
     } else {
         FERRY_TRY(class_rows(ctx, target, &d->yc, &d->n_labelled));
         FERRY_TRY(class_rows(ctx, source, &d->vc, &d->n_taught));
-        d->differ = d->o->bridge == YES ||
-                    (d->o->bridge == AUTO && (d->o->mode != MODE_FERRY || sets_differ(d)));
+        d->differ =
+            d->o->translate == YES ||
+            (d->o->translate == AUTO && (d->o->mode != MODE_FERRY || sets_differ(d)));
     }
     FERRY_NEW(ctx, d->labelled, d->n_labelled);
     for (int64_t i = 0; i < d->t->rows; i++)
@@ -87,8 +86,6 @@ static ferry_status read_labels(ferry_ctx *ctx, const ferry_domain *target,
 done:
     return st;
 }
-
-/* ---- pairs ---- */
 
 /* Row of an instance of domain d by its id, -1 when its view lacks it. */
 static int64_t row_of(const ferry_domain *d, const char *id)
@@ -132,8 +129,6 @@ static ferry_status read_pairs(ferry_ctx *ctx, const ferry_domain *target,
 done:
     return st;
 }
-
-/* ---- principal axes ---- */
 
 /* Eigenpairs of (X - 1 mean')'(X - 1 mean') / n on the features' side: cov is overwritten
  * by the vectors. */
@@ -277,8 +272,6 @@ static void side_clear(hemap_side *s)
     ferry_i_block_free(s->basis);
     ferry_i_block_free(s->y);
 }
-
-/* ---- all of it ---- */
 
 ferry_status ferry_i_hemap_data_new(ferry_ctx *ctx, const ferry_task *task,
                                     const hemap_options *o, hemap_data *d)

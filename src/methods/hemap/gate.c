@@ -9,9 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "methods/hemap/fit.h"
-
-/* ---- folds ---- */
+#include "methods/hemap/hemap.h"
 
 /* Fold of each labelled row: shuffled, then dealt out class by class (numbers: as they
  * come). */
@@ -34,8 +32,6 @@ done:
     ferry_i_free(order);
     return st;
 }
-
-/* ---- one fold ---- */
 
 typedef struct trial {
     const hemap_data *d;
@@ -118,8 +114,6 @@ done:
     ferry_i_free(at);
     return st;
 }
-
-/* ---- choose ---- */
 
 /* Error (0 or 1) or squared error of labelled row l under gamma. */
 static double loss_of(const trial *t, int64_t l, double gamma)

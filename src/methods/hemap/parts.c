@@ -1,9 +1,64 @@
 /* What HeMap learns: one learner on the target's own features, one on the embedding that
- * may learn from the source. */
+ * may learn from the source; and outputs that differ, from the source's labels v to the
+ * target's y (thesis 5.4.3):
+ *
+ *   p(y|v) = mean of p(y|s) over the source rows s with label v, by a target learner  (5.20)
+ *   p(y|x) = sum_v p(v|x) p(y|v)                                                      (5.19)
+ *
+ * and for numbers the line y = a + c v through the same predictions. */
 #include <math.h>
 #include <string.h>
 
-#include "methods/hemap/fit.h"
+#include "methods/hemap/hemap.h"
+
+void ferry_i_hemap_outputs(const ferry_block *pys, const int32_t *v, ferry_block *out)
+{
+    const int64_t ky = out->k;
+
+    memset(out->data, 0, (size_t)(out->rows * ky) * sizeof *out->data);
+    for (int64_t label = 0; label < out->rows; label++) {
+        double *p = FERRY_ROW(out, label);
+        int64_t n = 0;
+        for (int64_t i = 0; i < pys->rows; i++) {
+            if (v[i] != label) continue;
+            n++;
+            for (int64_t y = 0; y < ky; y++)
+                p[y] += FERRY_ROW(pys, i)[y];
+        }
+        for (int64_t y = 0; y < ky; y++)
+            p[y] = n > 0 ? p[y] / (double)n : 1 / (double)ky;
+    }
+}
+
+void ferry_i_hemap_translate(const ferry_block *pvx, const ferry_block *pyv,
+                             ferry_block *pyx)
+{
+    memset(pyx->data, 0, (size_t)(pyx->rows * pyx->k) * sizeof *pyx->data);
+    for (int64_t i = 0; i < pvx->rows; i++)
+        for (int64_t v = 0; v < pvx->k; v++)
+            for (int64_t y = 0; y < pyx->k; y++)
+                FERRY_ROW(pyx, i)[y] += FERRY_ROW(pvx, i)[v] * FERRY_ROW(pyv, v)[y];
+}
+
+void ferry_i_hemap_line(int64_t n, const double *v, const ferry_block *y, double *a,
+                        double *c)
+{
+    double mv = 0, my = 0, vv = 0, vy = 0, count = 0;
+
+    for (int64_t i = 0; i < n; i++) {
+        if (!isfinite(v[i])) continue;
+        count++;
+        mv += (v[i] - mv) / count;
+        my += (FERRY_ROW(y, i)[0] - my) / count;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        if (!isfinite(v[i])) continue;
+        vv += (v[i] - mv) * (v[i] - mv);
+        vy += (v[i] - mv) * (FERRY_ROW(y, i)[0] - my);
+    }
+    *c = vv > 0 ? vy / vv : 0;
+    *a = my - *c * mv;
+}
 
 void ferry_i_hemap_parts_clear(hemap_parts *p)
 {
@@ -171,9 +226,9 @@ done:
 /* (5.20) for classes, a line for numbers. The learner on the embedding is then about labels
  * 0..k-1 of the source and k..2k-1 of the target, and p(y|v) of the latter is 1 for y = v.
  * Without known target rows labels stay as they are. */
-static ferry_status bridge_outputs(ferry_ctx *ctx, const hemap_data *d,
-                                   const uint8_t *known, const hemap_embedding *e,
-                                   const uint8_t *keep, hemap_parts *p)
+static ferry_status translate_outputs(ferry_ctx *ctx, const hemap_data *d,
+                                      const uint8_t *known, const hemap_embedding *e,
+                                      const uint8_t *keep, hemap_parts *p)
 {
     ferry_status st = FERRY_OK;
     ferry_block *pys = NULL;
@@ -219,7 +274,7 @@ ferry_status ferry_i_hemap_learn_mapped(ferry_ctx *ctx, const hemap_data *d,
     ferry_matrix *x = NULL;
     rows r = {0};
 
-    FERRY_TRY(bridge_outputs(ctx, d, known, e, keep, p));
+    FERRY_TRY(translate_outputs(ctx, d, known, e, keep, p));
     FERRY_TRY(rows_new(ctx, d, &r));
     FERRY_NEW(ctx, at, d->n_labelled + d->n_taught);
     if (d->o->rows != ROWS_SOURCE) add_target(d, known, &r, at);
@@ -268,7 +323,7 @@ ferry_status ferry_i_hemap_mapped_scores(ferry_ctx *ctx, const hemap_parts *p,
     if (!p->pyv) return ferry_i_learner_scores(ctx, p->mapped, z, scores);
     FERRY_TRY(ferry_i_block_new(ctx, z->rows, p->mapped->k, &pvx));
     FERRY_TRY(ferry_i_learner_scores(ctx, p->mapped, z, pvx));
-    ferry_i_hemap_bridge(pvx, p->pyv, scores);
+    ferry_i_hemap_translate(pvx, p->pyv, scores);
 done:
     ferry_i_block_free(pvx);
     return st;

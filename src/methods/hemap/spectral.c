@@ -53,8 +53,6 @@ static int64_t columns_of(const hemap_problem *p)
     return q;
 }
 
-/* ---- F and A as they are written ---- */
-
 ferry_status ferry_i_hemap_factor(ferry_ctx *ctx, const hemap_problem *p, ferry_small **f)
 {
     ferry_status st = FERRY_OK;
@@ -99,8 +97,6 @@ done:
     ferry_i_small_free(xx);
     return st;
 }
-
-/* ---- eigenpairs ---- */
 
 static ferry_status multiply(ferry_ctx *ctx, void *arg, const ferry_block *x,
                              ferry_block *y)
@@ -253,8 +249,6 @@ done:
     ferry_i_small_free(g);
     return st;
 }
-
-/* ---- the constraint as it stands ---- */
 
 /* v <- F'B. */
 static ferry_status apply_transposed(ferry_ctx *ctx, const hemap_problem *p,

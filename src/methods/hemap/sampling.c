@@ -5,8 +5,7 @@
  * the cluster's, within kappa of its radius; the root of centred data always is, so at
  * least min_clusters are made first. A split that leaves a part below min_size is not made.
  * The source rows of a done cluster are kept when (a/|T|) / (b/|S|) is within a factor of
- * tau of
- * 1. The divergence of the two sets over the clusters decides whether it is all too risky.
+ * tau of 1. The divergence of the two sets over the clusters decides whether it is all too risky.
  */
 #include <math.h>
 #include <string.h>
@@ -44,8 +43,6 @@ double ferry_i_hemap_kl(int64_t g, const int64_t *a, const int64_t *b, double sm
                  log(((double)a[c] + smooth) / nt * ns / ((double)b[c] + smooth));
     return u;
 }
-
-/* ---- bisecting ---- */
 
 /* Both sets on top of each other, and where each row is. */
 typedef struct mixture {
@@ -211,7 +208,7 @@ done:
 
 /* Breadth first; the part on side 0 keeps the cluster's number, the other gets a new
  * one. */
-static ferry_status bisect(ferry_ctx *ctx, mixture *m, const hemap_selecting *o,
+static ferry_status bisect(ferry_ctx *ctx, mixture *m, const hemap_sampling *o,
                            int64_t *clusters)
 {
     ferry_status st = FERRY_OK;
@@ -234,9 +231,7 @@ done:
     return st;
 }
 
-/* ---- keep ---- */
-
-static bool mixed(const mixture *m, int64_t n, int64_t a, const hemap_selecting *o)
+static bool mixed(const mixture *m, int64_t n, int64_t a, const hemap_sampling *o)
 {
     const double nt = (double)m->nt, ns = (double)(m->x->rows - m->nt);
     const double ratio = ((double)a / nt) / ((double)(n - a) / ns);
@@ -244,8 +239,8 @@ static bool mixed(const mixture *m, int64_t n, int64_t a, const hemap_selecting 
     return agrees(m, n, a, o->kappa) && ratio <= o->tau && ratio * o->tau >= 1;
 }
 
-static ferry_status decide(ferry_ctx *ctx, mixture *m, const hemap_selecting *o,
-                           hemap_selected *out)
+static ferry_status decide(ferry_ctx *ctx, mixture *m, const hemap_sampling *o,
+                           hemap_sample *out)
 {
     ferry_status st = FERRY_OK;
     int64_t *a = ferry_i_calloc(out->clusters, sizeof *a);
@@ -269,14 +264,14 @@ done:
     return st;
 }
 
-ferry_status ferry_i_hemap_select(ferry_ctx *ctx, const ferry_block *bt,
-                                  const ferry_block *bs, const hemap_selecting *o,
-                                  hemap_selected *out)
+ferry_status ferry_i_hemap_choose_rows(ferry_ctx *ctx, const ferry_block *bt,
+                                       const ferry_block *bs, const hemap_sampling *o,
+                                       hemap_sample *out)
 {
     ferry_status st = FERRY_OK;
     mixture m = {0};
 
-    *out = (hemap_selected){0};
+    *out = (hemap_sample){0};
     FERRY_TRY(mixture_new(ctx, bt, bs, &m));
     FERRY_NEW(ctx, out->cluster_t, bt->rows);
     FERRY_NEW(ctx, out->cluster_s, bs->rows);
@@ -287,14 +282,14 @@ ferry_status ferry_i_hemap_select(ferry_ctx *ctx, const ferry_block *bt,
     FERRY_TRY(decide(ctx, &m, o, out));
 done:
     mixture_clear(&m);
-    if (st != FERRY_OK) ferry_i_hemap_selected_clear(out);
+    if (st != FERRY_OK) ferry_i_hemap_sample_clear(out);
     return st;
 }
 
-void ferry_i_hemap_selected_clear(hemap_selected *s)
+void ferry_i_hemap_sample_clear(hemap_sample *s)
 {
     ferry_i_free(s->cluster_t);
     ferry_i_free(s->cluster_s);
     ferry_i_free(s->keep);
-    *s = (hemap_selected){0};
+    *s = (hemap_sample){0};
 }

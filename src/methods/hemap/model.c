@@ -1,8 +1,8 @@
-/* HeMap's model to and from a file. A file is a stranger's: all shapes are checked against
- * each other. */
+/* HeMap's model: predicting with it, and its file. A file is a stranger's: all shapes are
+ * checked against each other. */
 #include <string.h>
 
-#include "methods/hemap/fit.h"
+#include "methods/hemap/hemap.h"
 
 void ferry_i_hemap_free(void *state)
 {
@@ -16,7 +16,109 @@ void ferry_i_hemap_free(void *state)
     ferry_i_free(m);
 }
 
-/* ---- save ---- */
+static ferry_status check_view(ferry_ctx *ctx, const hemap_model *m, const ferry_domain *d)
+{
+    ferry_status st = FERRY_OK;
+
+    FERRY_NEED(ctx, d->n_views == 1, FERRY_EDATA, "hemap has one view, domain '%s' %lld",
+               d->name, (long long)d->n_views);
+    FERRY_NEED(ctx, d->views[0]->x->cols == m->d, FERRY_EDATA,
+               "view '%s' has %lld features, the model's %lld", d->views[0]->name,
+               (long long)d->views[0]->x->cols, (long long)m->d);
+done:
+    return st;
+}
+
+/* Places of the rows of d's view. */
+static ferry_status place_rows(ferry_ctx *ctx, const hemap_model *m, const ferry_domain *d,
+                               ferry_matrix **z)
+{
+    ferry_status st = FERRY_OK;
+    ferry_matrix *x = NULL;
+
+    FERRY_TRY(ferry_i_prep_apply(ctx, m->prep, d->views[0]->x, &x));
+    FERRY_TRY(ferry_i_hemap_place(ctx, &m->space, x, z));
+done:
+    ferry_i_matrix_free(x);
+    return st;
+}
+
+/* (1 - gamma) own + gamma mapped for the rows of d's view. */
+static ferry_status mix(ferry_ctx *ctx, const hemap_model *m, const ferry_domain *d,
+                        ferry_block **out)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t n = d->views[0]->x->rows;
+    ferry_block *mapped = NULL;
+    ferry_matrix *z = NULL;
+
+    FERRY_TRY(ferry_i_block_new(ctx, n, m->k, out));
+    FERRY_TRY(ferry_i_block_new(ctx, n, m->k, &mapped));
+    FERRY_TRY(ferry_i_hemap_own_scores(ctx, &m->parts, d->views[0]->x, *out));
+    if (m->gamma == 0) goto done;
+    FERRY_TRY(place_rows(ctx, m, d, &z));
+    FERRY_TRY(ferry_i_hemap_mapped_scores(ctx, &m->parts, z, mapped));
+    ferry_e(ctx)->axpby(ctx, m->gamma, mapped, 1 - m->gamma, *out);
+done:
+    ferry_i_matrix_free(z);
+    ferry_i_block_free(mapped);
+    return st;
+}
+
+static void decide(const hemap_model *m, const double *score, int64_t i,
+                   ferry_prediction *p)
+{
+    if (m->goal == FERRY_REGRESS) {
+        p->value[i] = score[0];
+        return;
+    }
+    memcpy(p->score + i * m->k, score, (size_t)m->k * sizeof *score);
+    p->cls[i] = 0;
+    for (int64_t c = 1; c < m->k; c++)
+        if (score[c] > score[p->cls[i]]) p->cls[i] = (int32_t)c;
+}
+
+ferry_status ferry_i_hemap_predict(ferry_ctx *ctx, const void *state, const ferry_domain *d,
+                                   ferry_prediction *p)
+{
+    ferry_status st = FERRY_OK;
+    const hemap_model *m = state;
+    ferry_block *scores = NULL;
+
+    FERRY_TRY(check_view(ctx, m, d));
+    FERRY_NEED(ctx, p->goal == m->goal && (m->goal == FERRY_REGRESS || p->k == m->k),
+               FERRY_EDATA, "the model has %lld classes, not %lld", (long long)m->k,
+               (long long)p->k);
+    for (int64_t i = 0; i < p->n; i++)
+        decide(m, m->prior, i, p);
+    if (!m->parts.own && m->gamma == 0) goto done; /* refused, and no labels of its own */
+    FERRY_TRY(mix(ctx, m, d, &scores));
+    for (int64_t i = 0; i < scores->rows; i++)
+        decide(m, FERRY_ROW(scores, i), d->views[0]->instance[i], p);
+done:
+    ferry_i_block_free(scores);
+    return st;
+}
+
+/* An instance without features has no place: the origin, which is the mean. */
+ferry_status ferry_i_hemap_transform(ferry_ctx *ctx, const void *state,
+                                     const ferry_domain *d, ferry_prediction *p)
+{
+    ferry_status st = FERRY_OK;
+    const hemap_model *m = state;
+    ferry_matrix *z = NULL;
+
+    FERRY_TRY(check_view(ctx, m, d));
+    FERRY_TRY(place_rows(ctx, m, d, &z));
+    p->k = m->space.k;
+    FERRY_NEW(ctx, p->score, p->n * p->k);
+    for (int64_t i = 0; i < z->rows; i++)
+        memcpy(p->score + d->views[0]->instance[i] * p->k, z->dense + i * p->k,
+               (size_t)p->k * sizeof *p->score);
+done:
+    ferry_i_matrix_free(z);
+    return st;
+}
 
 static ferry_status save_space(ferry_ctx *ctx, const hemap_model *m, ferry_dict *dict)
 {
@@ -55,8 +157,6 @@ done:
     return st;
 }
 
-/* ---- load ---- */
-
 static ferry_status load_space(ferry_ctx *ctx, const ferry_dict *dict, hemap_model *m)
 {
     ferry_status st = FERRY_OK;
@@ -89,7 +189,8 @@ static ferry_status load_parts(ferry_ctx *ctx, const ferry_dict *dict, hemap_mod
 {
     ferry_status st = FERRY_OK;
     hemap_parts *p = &m->parts;
-    const bool numbers = m->goal == FERRY_REGRESS, bridged = ferry_i_dict_has(dict, "pyv");
+    const bool numbers = m->goal == FERRY_REGRESS,
+               translated = ferry_i_dict_has(dict, "pyv");
 
     if (ferry_i_dict_has(dict, "own.form")) {
         FERRY_TRY(ferry_i_prep_load(ctx, dict, "own.prep", m->d, &p->prep_own));
@@ -101,11 +202,11 @@ static ferry_status load_parts(ferry_ctx *ctx, const ferry_dict *dict, hemap_mod
     if (ferry_i_dict_has(dict, "mapped.form")) {
         FERRY_TRY(ferry_i_learner_load(ctx, dict, "mapped", &p->mapped));
         FERRY_NEED(ctx,
-                   p->mapped->k == (bridged ? 2 * m->k : m->k) &&
+                   p->mapped->k == (translated ? 2 * m->k : m->k) &&
                        p->mapped->d == m->space.k && p->mapped->numbers == numbers,
                    FERRY_EDATA, "tensor mapped.form does not go with the space");
     }
-    if (bridged) {
+    if (translated) {
         double *data = NULL;
         FERRY_TRY(ferry_i_dict_reals_copy(ctx, dict, "pyv", 2 * m->k, m->k, &data));
         st = ferry_i_block_new(ctx, 2 * m->k, m->k, &p->pyv);

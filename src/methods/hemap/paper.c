@@ -1,9 +1,15 @@
-#include "methods/hemap/thesis.h"
-
+/* Mode paper: Algorithms 3 (linear) and 4 (nonlinear) on a task. The algorithms want sets
+ * of equal size whose rows correspond, which no task has:
+ *
+ *   rows      known pairs first, the others in random order (a file's order may tell the
+ *             labels); the smaller set is filled up by rows drawn again
+ *   clusters  nonlinear: C_T by k-means, C_S by the source's labels
+ *   solve     B_T, B_S (spectral.c)
+ *   places    of a row the mean over its copies, columns to mean 0 and deviation 1 */
 #include <math.h>
 #include <string.h>
 
-/* ---- rows ---- */
+#include "methods/hemap/hemap.h"
 
 /* Order of n rows: those of the pairs, the others shuffled, then drawn again up to
  * `total`. */
@@ -66,8 +72,6 @@ done:
     return st;
 }
 
-/* ---- clusters ---- */
-
 /* 0/1 matrix of the groups of the rows in their order (-1: a row of zeros). */
 static ferry_status partition(ferry_ctx *ctx, int64_t n, const int64_t *order,
                               const int32_t *group, int64_t g, ferry_matrix **out)
@@ -93,7 +97,7 @@ static ferry_status cluster_target(ferry_ctx *ctx, const hemap_data *d, int64_t 
 
     FERRY_HAVE(ctx, group);
     FERRY_NEED(ctx, d->t->dense || (double)rows * (double)d->t->cols <= 1e8, FERRY_ENEEDS,
-               "hemap mode=nonlinear clusters dense features; %lld x %lld is too large",
+               "hemap variant=nonlinear clusters dense features; %lld x %lld is too large",
                (long long)rows, (long long)d->t->cols);
     FERRY_TRY(ferry_i_matrix_densify(ctx, d->t, &x));
     const ferry_block b = {.rows = rows, .k = x->cols, .data = x->dense};
@@ -124,11 +128,9 @@ done:
     return st;
 }
 
-/* ---- places ---- */
-
 /* z <- mean over the copies of each row, columns to mean 0 and deviation 1. */
-static ferry_status settle(ferry_ctx *ctx, const ferry_block *b, int64_t k,
-                           const int64_t *order, ferry_block *z)
+static ferry_status place(ferry_ctx *ctx, const ferry_block *b, int64_t k,
+                          const int64_t *order, ferry_block *z)
 {
     ferry_status st = FERRY_OK;
     double *count = ferry_i_calloc(z->rows, sizeof *count);
@@ -195,8 +197,8 @@ static ferry_status solve(ferry_ctx *ctx, const hemap_data *d, const hemap_probl
     e->objective = ferry_i_hemap_objective(p, trace);
     FERRY_TRY(ferry_i_block_new(ctx, d->t->rows, rank, &e->zt));
     FERRY_TRY(ferry_i_block_new(ctx, d->s->rows, rank, &e->zs));
-    FERRY_TRY(settle(ctx, bt, rank, ot, e->zt));
-    FERRY_TRY(settle(ctx, bs, rank, os, e->zs));
+    FERRY_TRY(place(ctx, bt, rank, ot, e->zt));
+    FERRY_TRY(place(ctx, bs, rank, os, e->zs));
     FERRY_TRY(set_space(ctx, d, e));
 done:
     ferry_i_block_free(bs);
@@ -204,11 +206,11 @@ done:
     return st;
 }
 
-ferry_status ferry_i_hemap_embed_thesis(ferry_ctx *ctx, const hemap_data *d,
-                                        hemap_embedding *e)
+ferry_status ferry_i_hemap_embed_paper(ferry_ctx *ctx, const hemap_data *d,
+                                       hemap_embedding *e)
 {
     ferry_status st = FERRY_OK;
-    const bool nonlinear = d->o->mode == MODE_NONLINEAR;
+    const bool nonlinear = d->o->variant == VARIANT_NONLINEAR;
     int64_t *ot = NULL, *os = NULL, n = 0;
     ferry_matrix *t = NULL, *s = NULL, *ct = NULL, *cs = NULL;
 
