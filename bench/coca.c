@@ -256,14 +256,14 @@ static double product_seconds(ferry_ctx *ctx, const bench *z)
     const int64_t size = ferry_i_coca_size(&z->c);
     double *u = calloc((size_t)size, sizeof *u), *y = calloc((size_t)size, sizeof *y),
            best = 1e9;
-    coca_packed *packed = NULL;
+    ferry_consensus *packed = NULL;
 
     check(ctx, ferry_i_coca_pack(ctx, &z->c, &packed));
     for (int64_t i = 0; i < size; i++)
         u[i] = 1 / (double)(i + 1);
     for (int again = 0; again < 20; again++) {
         const clock_t start = clock();
-        ferry_i_coca_packed_mul(ctx, packed, u, y);
+        ferry_e(ctx)->consensus_mul(ctx, packed, u, y);
         best = fmin(best, (double)(clock() - start) / CLOCKS_PER_SEC);
     }
     ferry_i_coca_packed_free(packed);

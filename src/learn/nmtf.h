@@ -66,7 +66,7 @@ typedef struct ferry_nmtf_group {
     ferry_small *above, *below; /* max(p1, pa, p2) x c */
     double *sums;               /* max(p1, pa, p2) */
     double *f1_sums;            /* p1 */
-    ferry_nmtf_tiles *tiles;    /* of ferry_i_nmtf_rows; made when they are needed */
+    ferry_nmtf_tiles *tiles;    /* made when they are needed */
 } ferry_nmtf_group;
 
 typedef struct ferry_nmtf_domain {
@@ -91,8 +91,6 @@ typedef struct ferry_nmtf {
     bool pending;  /* columns of F are still to be multiplied by what stands in the sums */
     bool tiled;    /* F is in the tiles; what the blocks have is old */
     int64_t empty; /* rows of G without any weight in the last step */
-    int isa_less;  /* instruction sets that ferry_i_nmtf_rows() leaves out, best first; 0
-                      but in tests */
     ferry_small *cc; /* c x c */
 } ferry_nmtf;
 
@@ -132,13 +130,13 @@ void ferry_i_nmtf_normalise(ferry_ctx *ctx, ferry_nmtf *n, const ferry_nmtf_opti
 void ferry_i_nmtf_normalise_late(ferry_ctx *ctx, ferry_nmtf *n,
                                  const ferry_nmtf_options *o);
 void ferry_i_nmtf_catch_up(ferry_ctx *ctx, ferry_nmtf *n);
-/* F and A of group g with squares in one pass over the features (nmtf_rows.c), from P and K
- * as they stand; H is left as the model of the result, *objective (may be NULL) grows by
- * the group's part before. Needs tiles; not for very many views or classes. F is in the
- * tiles then, until it is brought back. */
-void ferry_i_nmtf_rows(ferry_ctx *ctx, ferry_nmtf *n, const ferry_nmtf_options *o,
-                       int64_t g, double *objective);
-bool ferry_i_nmtf_rows_fit(const ferry_nmtf *n);
+/* F and A of group g with squares in one pass over the features (nmtf_tiles.c), from P and
+ * K as they stand; H is left as the model of the result, *objective (may be NULL) grows by
+ * the group's part before. Needs tiles, which are not for very many views or classes
+ * (_fit). F is in the tiles then, until it is brought back (_untile). */
+void ferry_i_nmtf_tiles_step(ferry_ctx *ctx, ferry_nmtf *n, const ferry_nmtf_options *o,
+                             int64_t g, double *objective);
+bool ferry_i_nmtf_tiles_fit(const ferry_nmtf *n);
 ferry_status ferry_i_nmtf_tiles_new(ferry_ctx *ctx, ferry_nmtf *n, int64_t g);
 void ferry_i_nmtf_tiles_free(ferry_nmtf_tiles *t);
 void ferry_i_nmtf_untile(ferry_nmtf *n);

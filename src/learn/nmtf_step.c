@@ -269,13 +269,13 @@ ferry_status ferry_i_nmtf_factors(ferry_ctx *ctx, ferry_nmtf *n,
     if (objective) *objective = 0;
     if (o->loss == FERRY_NMTF_KL && !n->kl) FERRY_TRY(ferry_i_nmtf_divergence(ctx, n));
     if (o->loss == FERRY_NMTF_SQUARED) FERRY_TRY(square_products(ctx, n));
-    n->sums_ready = o->loss == FERRY_NMTF_SQUARED && ferry_i_nmtf_rows_fit(n);
+    n->sums_ready = o->loss == FERRY_NMTF_SQUARED && ferry_i_nmtf_tiles_fit(n);
     if (!n->sums_ready) ferry_i_nmtf_catch_up(ctx, n);
     for (int64_t g = 0; g < n->n_groups; g++)
         FERRY_TRY(n->sums_ready ? ferry_i_nmtf_tiles_new(ctx, n, g)
                                 : make_room(ctx, &n->group[g]));
     for (int64_t g = 0; g < n->n_groups && n->sums_ready; g++)
-        ferry_i_nmtf_rows(ctx, n, o, g, objective);
+        ferry_i_nmtf_tiles_step(ctx, n, o, g, objective);
     n->tiled = n->sums_ready;
     n->pending = false;
     for (int64_t g = 0; g < n->n_groups && !n->sums_ready; g++) {

@@ -6,79 +6,11 @@
 
 /* ---- products ---- */
 
-/* The loop that takes the time, compiled for each instruction set. Multiplication and
- * addition are never fused: the same bits from all of them. */
-#define INLINE static inline __attribute__((always_inline))
-typedef double v4 __attribute__((vector_size(32), aligned(8), may_alias));
-
-INLINE double total(v4 a)
-{
-    return (a[0] + a[1]) + (a[2] + a[3]);
-}
-
-/* out[0..rows) for at most 4 rows; x is read once for all of them. */
-INLINE void dot_dense(int rows, int64_t d, const double *a, const double *x, double *out)
-{
-    v4 even[4] = {{0}}, odd[4] = {{0}};
-    int64_t j = 0;
-
-    for (; j + 8 <= d; j += 8) {
-        const v4 p = *(const v4 *)(const void *)(x + j),
-                 q = *(const v4 *)(const void *)(x + j + 4);
-        for (int i = 0; i < rows; i++) {
-            even[i] += *(const v4 *)(const void *)(a + i * d + j) * p;
-            odd[i] += *(const v4 *)(const void *)(a + i * d + j + 4) * q;
-        }
-    }
-    for (int i = 0; i < rows; i++)
-        out[i] = total(even[i] + odd[i]);
-    for (; j < d; j++)
-        for (int i = 0; i < rows; i++)
-            out[i] += a[i * d + j] * x[j];
-}
-
-INLINE void dot_all(int64_t rows, int64_t d, const double *a, const double *x, double *out)
-{
-    int64_t i = 0;
-
-    for (; i + 4 <= rows; i += 4)
-        dot_dense(4, d, a + i * d, x, out + i);
-    if (i + 2 <= rows) {
-        dot_dense(2, d, a + i * d, x, out + i);
-        i += 2;
-    }
-    if (i < rows) dot_dense(1, d, a + i * d, x, out + i);
-}
-
-typedef void dot_fn(int64_t rows, int64_t d, const double *a, const double *x, double *out);
-
-static void dot_plain(int64_t rows, int64_t d, const double *a, const double *x,
-                      double *out)
-{
-    dot_all(rows, d, a, x, out);
-}
-
-#if defined(__x86_64__)
-__attribute__((target("avx2"))) static void
-dot_avx2(int64_t rows, int64_t d, const double *a, const double *x, double *out)
-{
-    dot_all(rows, d, a, x, out);
-}
-#endif
-
-static dot_fn *best_dot(void)
-{
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2")) return dot_avx2;
-#endif
-    return dot_plain;
-}
-
-void ferry_i_rows_dot(int64_t rows, int64_t d, const double *a, const ferry_row *x,
-                      double *out)
+void ferry_i_row_scores(int64_t rows, int64_t d, const double *a, const ferry_row *x,
+                        double *out)
 {
     if (!x->index) {
-        best_dot()(rows, d, a, x->value, out);
+        ferry_i_rows_dot(rows, d, a, x->value, out);
         return;
     }
     for (int64_t i = 0; i < rows; i++) {
@@ -92,10 +24,9 @@ void ferry_i_rows_dot(int64_t rows, int64_t d, const double *a, const ferry_row 
 
 double ferry_i_row_norm2(const ferry_row *x)
 {
-    const ferry_row dense = {x->n, NULL, x->value};
     double sum = 0;
 
-    ferry_i_rows_dot(1, x->n, x->value, &dense, &sum);
+    ferry_i_rows_dot(1, x->n, x->value, x->value, &sum);
     return sum;
 }
 
@@ -175,7 +106,7 @@ done:
 
 void ferry_i_pa_scores(const ferry_pa *p, const ferry_row *x, double *f)
 {
-    ferry_i_rows_dot(p->k, p->d, p->w, x, f);
+    ferry_i_row_scores(p->k, p->d, p->w, x, f);
 }
 
 void ferry_i_pa_average(const ferry_pa *p, const ferry_row *x, double *f)
@@ -183,7 +114,7 @@ void ferry_i_pa_average(const ferry_pa *p, const ferry_row *x, double *f)
     if (p->steps == 0) return;
     for (int64_t i = 0; i < p->k; i++) {
         double g = 0;
-        ferry_i_rows_dot(1, p->d, p->u + i * p->d, x, &g);
+        ferry_i_row_scores(1, p->d, p->u + i * p->d, x, &g);
         f[i] -= g / (double)p->steps;
     }
 }

@@ -16,6 +16,7 @@
 
 #include "core/core.h"
 #include "ferry/stream.h"
+#include "linalg/linalg.h"
 
 typedef enum ferry_pa_kind {
     FERRY_PA,
@@ -55,10 +56,10 @@ void ferry_i_pa_average(const ferry_pa *p, const ferry_row *x, double *f);
 ferry_pa_step ferry_i_pa_learn(ferry_pa *p, const ferry_row *x, double xx, int32_t y,
                                const double *f);
 
-/* out[i] <- row i of a (rows x d, one after the other) times x. The same bits on every
- * CPU. */
-void ferry_i_rows_dot(int64_t rows, int64_t d, const double *a, const ferry_row *x,
-                      double *out);
+/* out[i] <- row i of a (rows x d, one after the other) times x, dense or sparse. The same
+ * bits on every CPU. O(rows) times the entries of x. */
+void ferry_i_row_scores(int64_t rows, int64_t d, const double *a, const ferry_row *x,
+                        double *out);
 double ferry_i_row_norm2(const ferry_row *x);
 /* Place of the largest, the first of equals; -1 for n = 0. */
 int32_t ferry_i_argmax(int64_t n, const double *f);

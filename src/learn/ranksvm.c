@@ -26,6 +26,7 @@
  * that a stored entry of x meets its weights side by side. With a mean mu to take off,
  * W = w - c mu', which leaves w as sparse as the rows that made it. */
 typedef struct trainer {
+    const ferry_ctx *ctx; /* its engine has the loops that take the time */
     const ferry_matrix *x;
     const double *mean;
     int64_t m, wide; /* labels, and padded */
@@ -37,152 +38,7 @@ typedef struct trainer {
     int64_t *start;                /* n + 1: pairs of instance i */
     double *a;                     /* pairs */
     int32_t *yes, *no;             /* m each: labels of the instance at hand */
-    void (*dot)(int64_t, const double *, const int32_t *, const double *, int64_t,
-                double *);
-    void (*add_to)(int64_t, const double *, const int32_t *, double *, int64_t,
-                   const double *);
-    double (*move)(double *, int64_t, double, double, double, double *, double *);
 } trainer;
-
-/* The three loops that take the time, compiled for each instruction set as in linalg/host/
- * sparse.c. Multiplication and addition are never fused: the same bits from all of them. */
-#define INLINE static inline __attribute__((always_inline))
-
-typedef double v4 __attribute__((vector_size(32), aligned(8), may_alias));
-typedef int64_t truth4 __attribute__((vector_size(32)));
-
-/* The weights of feature j for the four labels at w. */
-INLINE v4 *weights(const double *w, int64_t j, int64_t wide)
-{
-    return (v4 *)(uintptr_t)(w + j * wide);
-}
-
-/* s <- w'x for `fours` (at most 3) times four labels; v has n entries, in columns index
- * (NULL: all). Several sums at a time, or each addition would wait for the one before. */
-INLINE void dot_some(int64_t n, const double *v, const int32_t *index, const double *w,
-                     int64_t wide, int fours, double *s)
-{
-    v4 even[3] = {{0}}, odd[3] = {{0}};
-    int64_t e = 0;
-
-    for (; e + 2 <= n; e += 2) {
-        const v4 *a = weights(w, index ? index[e] : e, wide);
-        const v4 *b = weights(w, index ? index[e + 1] : e + 1, wide);
-        for (int c = 0; c < fours; c++)
-            even[c] += v[e] * a[c];
-        for (int c = 0; c < fours; c++)
-            odd[c] += v[e + 1] * b[c];
-    }
-    if (e < n)
-        for (int c = 0; c < fours; c++)
-            even[c] += v[e] * weights(w, index ? index[e] : e, wide)[c];
-    for (int c = 0; c < fours; c++)
-        weights(s, 0, 0)[c] = even[c] + odd[c];
-}
-
-INLINE void dot_all(int64_t n, const double *v, const int32_t *index, const double *w,
-                    int64_t wide, double *s)
-{
-    int64_t c = 0;
-
-    for (; c + 12 <= wide; c += 12)
-        dot_some(n, v, index, w + c, wide, 3, s + c);
-    if (c + 8 <= wide) {
-        dot_some(n, v, index, w + c, wide, 2, s + c);
-        c += 8;
-    }
-    if (c < wide) dot_some(n, v, index, w + c, wide, 1, s + c);
-}
-
-/* w += v add'. */
-INLINE void add_all(int64_t n, const double *v, const int32_t *index, double *w,
-                    int64_t wide, const double *add)
-{
-    for (int64_t e = 0; e < n; e++)
-        for (int64_t c = 0; c < wide; c += 4)
-            *weights(w + c, index ? index[e] : e, wide) += v[e] * *weights(add + c, 0, 0);
-}
-
-/* Whether none of four pairs (k, l) would move while s_k is what it is: a is where the step
- * leads, or held by its bound. Most pairs are at rest most of the time. */
-INLINE bool at_rest(const double *a, const double *s_l, double s_k, double step,
-                    double most)
-{
-    const v4 old = *(const v4 *)(const void *)a, other = *(const v4 *)(const void *)s_l;
-    const v4 want = old - (s_k - other - 1) * step;
-    const truth4 rest =
-        ((want <= 0) & (old == 0)) | ((want >= most) & (old == most)) | (want == old);
-
-    return (rest[0] & rest[1] & rest[2] & rest[3]) != 0;
-}
-
-/* The pairs of one label k that the instance has with the n it lacks, in turn; s and add
- * are the scores and the sums of da of those. The sum of k's da. */
-INLINE double move_all(double *a, int64_t n, double s_k, double norm2, double most,
-                       double *s, double *add)
-{
-    const double step = 1 / (2 * norm2);
-    double sum = 0;
-
-    for (int64_t q = 0; q < n; q++) {
-        if (q % 4 == 0 && q + 4 <= n && at_rest(a + q, s + q, s_k, step, most)) {
-            q += 3;
-            continue;
-        }
-        const double want = a[q] - (s_k - s[q] - 1) * step;
-        const double da = (want < 0 ? 0 : want > most ? most : want) - a[q];
-        if (da == 0) continue;
-        a[q] += da;
-        s_k += da * norm2;
-        s[q] -= da * norm2;
-        sum += da;
-        add[q] -= da;
-    }
-    return sum;
-}
-
-/* clang-format off */
-#define COMPILE_FOR(isa, target)                                                           \
-    target static void dot_##isa(int64_t n, const double *v, const int32_t *index,         \
-                                 const double *w, int64_t wide, double *s)                 \
-    {                                                                                      \
-        if (index)                                                                         \
-            dot_all(n, v, index, w, wide, s);                                              \
-        else                                                                               \
-            dot_all(n, v, NULL, w, wide, s);                                               \
-    }                                                                                      \
-    target static void add_##isa(int64_t n, const double *v, const int32_t *index,         \
-                                 double *w, int64_t wide, const double *add)               \
-    {                                                                                      \
-        if (index)                                                                         \
-            add_all(n, v, index, w, wide, add);                                            \
-        else                                                                               \
-            add_all(n, v, NULL, w, wide, add);                                             \
-    }                                                                                      \
-    target static double move_##isa(double *a, int64_t n, double s_k, double norm2,        \
-                                    double most, double *s, double *add)                   \
-    {                                                                                      \
-        return move_all(a, n, s_k, norm2, most, s, add);                                   \
-    }
-/* clang-format on */
-#define NO_TARGET
-COMPILE_FOR(plain, NO_TARGET)
-#if defined(__x86_64__)
-COMPILE_FOR(avx2, __attribute__((target("avx2"))))
-#endif
-
-static void choose_loops(trainer *t)
-{
-    t->dot = dot_plain;
-    t->add_to = add_plain;
-    t->move = move_plain;
-#if defined(__x86_64__)
-    if (!__builtin_cpu_supports("avx2")) return;
-    t->dot = dot_avx2;
-    t->add_to = add_avx2;
-    t->move = move_avx2;
-#endif
-}
 
 /* Row i of x: its entries, and their columns when it is sparse. */
 static int64_t row_of(const ferry_matrix *x, int64_t i, const double **v,
@@ -245,7 +101,7 @@ static ferry_status trainer_init(ferry_ctx *ctx, trainer *t, const ferry_matrix 
     ferry_status st = FERRY_OK;
     const int64_t wide = (m + 3) / 4 * 4, n = x->rows;
 
-    *t = (trainer){.x = x, .mean = mean, .m = m, .wide = wide};
+    *t = (trainer){.ctx = ctx, .x = x, .mean = mean, .m = m, .wide = wide};
     FERRY_NEW(ctx, t->w, x->cols * wide);
     FERRY_NEW(ctx, t->bias, 7 * wide);
     FERRY_NEW(ctx, t->x_mean, 2 * n);
@@ -265,7 +121,6 @@ static ferry_status trainer_init(ferry_ctx *ctx, trainer *t, const ferry_matrix 
     }
     FERRY_NEW(ctx, t->a, t->start[n]);
     measure(t, scale);
-    choose_loops(t);
 done:
     return st;
 }
@@ -277,7 +132,7 @@ static void scores_of(const trainer *t, int64_t i, double *s)
     const int32_t *index;
     const int64_t n = row_of(t->x, i, &v, &index);
 
-    t->dot(n, v, index, t->w, t->wide, s);
+    ferry_e(t->ctx)->row_mul(t->ctx, n, v, index, t->w, t->wide, s);
     for (int64_t k = 0; k < t->wide; k++) {
         const double shift = t->w_mean[k] + t->c[k] * (t->x_mean[i] - t->mean2);
         s[k] = t->scale * (s[k] - shift) + t->bias[k];
@@ -298,7 +153,7 @@ static void update(trainer *t, int64_t i)
         t->c[k] += t->add[k];
         t->w_mean[k] += t->add[k] * t->x_mean[i];
     }
-    t->add_to(n, v, index, t->w, t->wide, t->add);
+    ferry_e(t->ctx)->row_add(t->ctx, n, v, index, t->w, t->wide, t->add);
 }
 
 /* All pairs of instance i; whether any moved. */
@@ -326,7 +181,9 @@ static bool visit(trainer *t, int64_t i, const uint8_t *on, double C)
     }
     for (int64_t p = 0; p < n_yes; p++) {
         const int32_t k = t->yes[p];
-        t->add[k] = t->move(a + p * n_no, n_no, t->s[k], norm2, most, s_no, add_no);
+        const ferry_label_pairs pairs_of_k = {n_no, t->s[k], norm2, most};
+        t->add[k] =
+            ferry_e(t->ctx)->pair_steps(t->ctx, &pairs_of_k, a + p * n_no, s_no, add_no);
         moved = moved || t->add[k] != 0;
     }
     for (int64_t q = 0; q < n_no; q++) {

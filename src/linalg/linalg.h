@@ -13,6 +13,7 @@
 
 #include "core/core.h"
 #include "ferry/array.h"
+#include "linalg/packed.h"
 
 /* ---- matrix ---- */
 
@@ -102,66 +103,119 @@ typedef ferry_status (*ferry_operator)(ferry_ctx *ctx, void *arg, const ferry_bl
 /* Axis of a sum, norm or scaling. */
 typedef enum ferry_axis { FERRY_ROWS = 0, FERRY_COLS = 1 } ferry_axis;
 
+/* One line of operations after the other: what is computed, the shapes, the cost (n, d, k,
+ * nnz as in the formula; "reads X once" where memory is what counts), and who wants it.
+ * Outputs are overwritten unless a beta says otherwise; beta 0 forgets what was there, even
+ * NaN. */
 typedef struct ferry_engine {
     const char *name, *summary;
-    /* Products of a data matrix. Y (n x k) <- alpha X B + beta Y, B d x k; Y (d x k) <-
-     * alpha X'B + beta Y. tmul allocates a Y per further thread unless X has its index. */
+
+    /* ---- products of a data matrix X (n x d), dense or CSR ---- */
+
+    /* Y (n x k) <- alpha X B + beta Y, B d x k. O(nnz k), reads X once. Scores of linear
+     * models, embeddings, one half of every power or Lanczos step. */
     void (*mul)(ferry_ctx *, double alpha, const ferry_matrix *x, const ferry_block *b,
                 double beta, ferry_block *y);
+    /* Y (d x k) <- alpha X'B + beta Y, B n x k. O(nnz k); without the transposed index
+     * (ferry_i_matrix_index) each further thread allocates a Y and bits depend on the thread
+     * count. Gradients, class sums, the other half of such steps. */
     ferry_status (*tmul)(ferry_ctx *, double alpha, const ferry_matrix *x,
                          const ferry_block *b, double beta, ferry_block *y);
-    /* S (rows x rows) <- X X', S (cols x cols) <- X'X; both triangles filled. */
+    /* S (n x n) <- X X', both triangles. O(n nnz), with the index only rows that share a
+     * feature meet. Kernels and duals where n < d. */
     void (*xxt)(ferry_ctx *, const ferry_matrix *x, ferry_small *s);
+    /* S (d x d) <- X'X, both triangles. O(sum of squared row lengths). Normal equations. */
     ferry_status (*xtx)(ferry_ctx *, const ferry_matrix *x, ferry_small *s);
-    /* out[e] <- <B[i], C[j]> for every stored entry e = (i, j) of x (dense x: all). out may
-     * be x's sibling's values. */
+    /* out[e] <- <B[i], C[j]> for every stored entry e = (i, j) of x (dense x: all), B n x k,
+     * C d x k. O(nnz k). What a factorisation says at the observed entries; out may be the
+     * values of a sibling made by ferry_i_matrix_like. */
     void (*sddmm)(ferry_ctx *, const ferry_matrix *x, const ferry_block *b,
                   const ferry_block *c, double *out);
-    /* Two products with what a factorisation has at the stored entries of CSR x, which is
-     * not kept: N[i] <- sum_j x_ij C[j] and D[i] <- sum_j <A[i], C[j]> C[j]. N may be NULL.
-     */
+    /* Both halves of a masked multiplicative update in one pass over CSR x, nothing of size
+     * nnz being kept: N[i] <- sum_j x_ij C[j], D[i] <- sum_j <A[i], C[j]> C[j], A and N and D
+     * n x k, C d x k; N may be NULL. O(nnz k), one row of C an entry. MINDTL's extraction. */
     void (*masked)(ferry_ctx *, const ferry_matrix *x, const ferry_block *a,
                    const ferry_block *c, ferry_block *n, ferry_block *d);
-    /* One half of alternating least squares: every row of P solves
+    /* One half of alternating least squares: every row of P (n x k) solves
      *   (lambda_i I + sum_j q_j q_j') p_i = y_i,  y_i = sum_j x_ij q_j
-     * over the stored entries of row i of CSR x; without entries it is 0. lambda_i is
+     * over the stored entries of row i of CSR x, Q d x k; without entries it is 0. lambda_i is
      * lambda > 0, times the number of entries when `weighted`.
-     * gain (one per row, may be NULL): <p_i, y_i>, by which the row's squares are less than
-     * those of x: sum_j (x_ij - <p_i, q_j>)^2 + lambda_i |p_i|^2 = sum_j x_ij^2 - gain_i.
-     * Allocates. */
+     * gain (n, may be NULL): <p_i, y_i>, by which the row's squares are less than those of x:
+     * sum_j (x_ij - <p_i, q_j>)^2 + lambda_i |p_i|^2 = sum_j x_ij^2 - gain_i.
+     * O(nnz k^2 + n k^3). Allocates. Ratings. */
     ferry_status (*ridge_rows)(ferry_ctx *, const ferry_matrix *x, const ferry_block *q,
                                double lambda, bool weighted, ferry_block *p, double *gain);
-    /* sums[i] of x^power along an axis (power 1 or 2): FERRY_ROWS gives one per row. */
+    /* out <- sums of x^power (1 or 2) along an axis: FERRY_ROWS gives n, one per row. O(nnz).
+     * Means, lengths. */
     ferry_status (*sums)(ferry_ctx *, const ferry_matrix *x, ferry_axis axis, int power,
                          double *out);
 
-    /* Blocks. S (k1 x k2) <- B'C. */
+    /* ---- blocks: tall and thin, so that all of these read them once ---- */
+
+    /* S (k1 x k2) <- B'C. O(rows k1 k2). */
     void (*gram)(ferry_ctx *, const ferry_block *b, const ferry_block *c, ferry_small *s);
-    /* Y <- alpha B S + beta Y, or B S' when trans. */
+    /* Y (rows x k2) <- alpha B S + beta Y, S k1 x k2; or B S' when trans. O(rows k1 k2). */
     void (*bmul)(ferry_ctx *, double alpha, const ferry_block *b, const ferry_small *s,
                  bool trans, double beta, ferry_block *y);
-    /* B <- B o (N / max(D, floor))^exponent, then entries below tiny become 0. exponent 0.5
-     * or 1, floor > 0. */
+    /* B <- B o (N / max(D, floor))^exponent, then entries below tiny become 0; exponent 0.5
+     * or 1, floor > 0. A multiplicative update that neither dies of 0 / 0 nor crawls among
+     * denormals. */
     void (*mulup)(ferry_ctx *, ferry_block *b, const ferry_block *n, const ferry_block *d,
                   double exponent, double floor, double tiny);
-    /* sums of |b|^power (power 1: b itself, 2: squares) along an axis. */
+    /* out <- sums of b (power 1) or b^2 (power 2) along an axis. */
     void (*bsums)(ferry_ctx *, const ferry_block *b, ferry_axis axis, int power,
                   double *out);
-    /* multiply row i (FERRY_ROWS) or column j (FERRY_COLS) by f[.]. */
+    /* Row i (FERRY_ROWS) or column j (FERRY_COLS) times f[.]. */
     void (*bscale)(ferry_ctx *, ferry_block *b, ferry_axis axis, const double *f);
     /* C <- alpha B + beta C. */
     void (*axpby)(ferry_ctx *, double alpha, const ferry_block *b, double beta,
                   ferry_block *c);
+    /* sum of B o C. */
     double (*dot)(ferry_ctx *, const ferry_block *b, const ferry_block *c);
+
+    /* ---- a row of X at a time, for learners that change W with every row ---- */
+
+    /* s (wide) <- sum_e v_e W[index_e], W d x wide with wide a multiple of four; index NULL:
+     * W[e]. O(n wide); the same bits on every CPU. RankSVM. */
+    void (*row_mul)(const ferry_ctx *, int64_t n, const double *v, const int32_t *index,
+                    const double *w, int64_t wide, double *s);
+    /* W[index_e] += v_e add: the rank-one update that follows. */
+    void (*row_add)(const ferry_ctx *, int64_t n, const double *v, const int32_t *index,
+                    double *w, int64_t wide, const double *add);
+    /* RankSVM's dual steps over the pairs of one label with the n labels that the instance
+     * lacks, in turn: da = clip(a - (s - s_q - 1) / (2 norm2), 0, most) - a; a_q += da, s +=
+     * da norm2, s_q -= da norm2, add_q -= da. The sum of da. O(n). */
+    double (*pair_steps)(const ferry_ctx *, const ferry_label_pairs *p, double *a,
+                         double *s, double *add);
+
+    /* ---- packed data (linalg/packed.h): one operation each, as few bytes as can be ---- */
+
+    /* F <- F o (P A' / Q A')^e for all parts of a group of coupled factors, and the sums that
+     * the step of A divides, in one pass over F. O(m width c). TTL, TriplexTL. */
+    void (*tiles_step)(ferry_ctx *, const ferry_tiles *t);
+    /* H <- F A of all views from the tiles. O(m width c). */
+    void (*tiles_model)(ferry_ctx *, const ferry_tiles *t);
+    /* y <- H u, the consensus of views and graphs. O(entries + edges), each read once or
+     * twice. CoCA's eigensolver. */
+    void (*consensus_mul)(ferry_ctx *, ferry_consensus *z, const double *u, double *y);
+    /* Of the rows of one run in every graph t: mean (q x FERRY_RUN) <- weighted means of what
+     * the neighbours show, INT32_MIN without; top[t] <- sum A_ab (f_a - f_b)^2 / 2 and sum[t]
+     * <- sum A_ab over the run's edges, each from its row. O(edges). May run in threads, a
+     * run each. GBC. */
+    void (*neighbours)(const ferry_ctx *, const ferry_neighbours *s, int64_t run,
+                       int32_t *mean, double *top, double *sum);
+
+    /* ---- eigenvalues of an operator ---- */
 
     /* The k algebraically largest eigenpairs of a symmetric operator of size n: values
      * descending, vectors (n x k) orthonormal, sign fixed (largest |entry| positive, the
      * first of equals). Allocates. tol 0: machine precision. FERRY_ENUMERIC when it does
-     * not converge. */
+     * not converge. Some dozens of products with single vectors; O(n k) memory. */
     ferry_status (*eigs)(ferry_ctx *, int64_t n, ferry_operator op, void *arg, int64_t k,
                          double tol, double *values, ferry_block *vectors);
 
-    /* Small dense. Each overwrites its inputs as said. */
+    /* ---- small dense: LAPACK, O(n^3). Each overwrites its inputs as said ---- */
+
     /* A = Q diag(w) Q', w ascending; A <- Q, signs fixed as above. */
     ferry_status (*eigh)(ferry_ctx *, ferry_small *a, double *w);
     /* A x = w B x, B positive definite; A <- X with X'BX = I, w ascending, signs fixed; B
@@ -175,17 +229,16 @@ typedef struct ferry_engine {
     ferry_status (*qr)(ferry_ctx *, ferry_small *a, ferry_small *r);
     /* A = L L'; A <- L (upper part zeroed). FERRY_ENUMERIC when not positive definite. */
     ferry_status (*chol)(ferry_ctx *, ferry_small *a);
-    /* X <- A^-1 X given L from chol; rows of a block are right-hand sides in
-     * solve_block. */
+    /* X (n x m) <- A^-1 X given L from chol. O(n^2 m). */
     void (*chol_solve)(ferry_ctx *, const ferry_small *l, ferry_small *x);
-    void (*chol_solve_block)(ferry_ctx *, const ferry_small *l,
-                             ferry_block *x); /* X <- X A^-1 */
+    /* X (m x n) <- X A^-1: the rows of a block are right-hand sides. */
+    void (*chol_solve_block)(ferry_ctx *, const ferry_small *l, ferry_block *x);
     /* X <- A^-1 X by LU; A destroyed. FERRY_ENUMERIC when singular. */
     ferry_status (*solve)(ferry_ctx *, ferry_small *a, ferry_small *x);
     /* X (m x n) <- the solution of A X + X B = X, A m x m, B n x n; A, B destroyed.
-     * FERRY_ENUMERIC when A and -B have an eigenvalue in common. */
+     * FERRY_ENUMERIC when A and -B have an eigenvalue in common. M-MLTL as published. */
     ferry_status (*sylvester)(ferry_ctx *, ferry_small *a, ferry_small *b, ferry_small *x);
-    /* C (m x n) <- alpha op(A) op(B) + beta C on smalls. */
+    /* C (m x n) <- alpha op(A) op(B) + beta C on smalls, op being ' where ta, tb say so. */
     void (*gemm)(ferry_ctx *, bool ta, bool tb, double alpha, const ferry_small *a,
                  const ferry_small *b, double beta, ferry_small *c);
 } ferry_engine;
@@ -208,6 +261,11 @@ void ferry_i_fill_normal(ferry_block *b, ferry_rng *rng);
  * turned. */
 bool ferry_i_fix_sign(int64_t n, double *x, int64_t stride);
 double ferry_i_matrix_norm2(const ferry_matrix *x); /* squared Frobenius norm */
+
+/* out[i] <- <a_i, x> for the rows of a (rows x d). The same bits from every engine and on
+ * every CPU, so that it needs no context: streams score each row with it. O(rows d). */
+void ferry_i_rows_dot(int64_t rows, int64_t d, const double *a, const double *x,
+                      double *out);
 
 /* Version and build of the BLAS, for ferry_doctor(). ferry_blas_core() is public. */
 const char *ferry_i_blas_config(void);

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "ferry_test.h"
+#include "linalg/host/isa.h"
 #include "methods/coca/coca.h"
 
 enum { MOST = 4 };
@@ -177,7 +178,7 @@ static void compare(ferry_ctx *ctx, setting s)
     const int64_t size = ferry_i_coca_size(c);
     double *u = calloc((size_t)size, sizeof *u), *want = calloc((size_t)size, sizeof *u),
            *y = calloc((size_t)size, sizeof *u), *again = calloc((size_t)size, sizeof *u);
-    coca_packed *packed = NULL;
+    ferry_consensus *packed = NULL;
     ferry_rng rng;
 
     ferry_i_rng_seed(&rng, 4, 1);
@@ -186,13 +187,23 @@ static void compare(ferry_ctx *ctx, setting s)
     const double length = plain_product(c, u, want);
     assert_ok(ctx, ferry_i_coca_pack(ctx, c, &packed));
     assert_non_null(packed);
-    ferry_i_coca_packed_mul(ctx, packed, u, y);
+    ferry_e(ctx)->consensus_mul(ctx, packed, u, y);
     for (int64_t i = 0; i < size; i++)
         assert_true(fabs(y[i] - want[i]) <= 1e-13 * (1 + length));
     assert_ok(ctx, ferry_ctx_set_threads(ctx, 3)); /* the same bits from any number */
-    ferry_i_coca_packed_mul(ctx, packed, u, again);
+    ferry_e(ctx)->consensus_mul(ctx, packed, u, again);
     assert_memory_equal(y, again, (size_t)size * sizeof *y);
     assert_ok(ctx, ferry_ctx_set_threads(ctx, 1));
+    const int best = ctx->isa;
+    for (int isa = 0; isa <= FERRY_ISAS; isa++) { /* every instruction set, and ref */
+        if (isa < FERRY_ISAS && !ferry_i_isa_runs((ferry_isa)isa)) continue;
+        ctx->isa = isa < FERRY_ISAS ? isa : best;
+        assert_ok(ctx, ferry_ctx_set_engine(ctx, isa < FERRY_ISAS ? "host" : "ref"));
+        ferry_e(ctx)->consensus_mul(ctx, packed, u, again);
+        for (int64_t i = 0; i < size; i++)
+            assert_true(fabs(again[i] - want[i]) <= 1e-13 * (1 + length));
+    }
+    assert_ok(ctx, ferry_ctx_set_engine(ctx, "host"));
     ferry_i_coca_packed_free(packed);
     free(u);
     free(want);
@@ -237,7 +248,7 @@ static void test_many_instances(void **state)
         fixture z = make(ctx, s);
         double *u = calloc(40, sizeof *u), *want = calloc(40, sizeof *u),
                *y = calloc(40, sizeof *u);
-        coca_packed *packed = NULL;
+        ferry_consensus *packed = NULL;
         assert_ok(ctx, ferry_i_matrix_csr(ctx, M, M, 2 * M, &z.g[0]));
         for (int64_t i = 0; i < M; i++) {
             const int64_t a = (i + 1) % M, b = (i + M - 1) % M;
@@ -255,7 +266,7 @@ static void test_many_instances(void **state)
             u[i] = sin((double)i);
         const double length = plain_product(problem(&z, s), u, want);
         assert_ok(ctx, ferry_i_coca_pack(ctx, &z.c, &packed));
-        ferry_i_coca_packed_mul(ctx, packed, u, y);
+        ferry_e(ctx)->consensus_mul(ctx, packed, u, y);
         for (int64_t i = 0; i < 40; i++)
             assert_true(fabs(y[i] - want[i]) <= 1e-11 * length);
         ferry_i_coca_packed_free(packed);
@@ -273,7 +284,7 @@ static void test_not_packed(void **state)
     setting s = {.m = 30, .p = 2, .q = 1, .cols = 10};
     fixture z = make(ctx, s);
     const coca_problem *c = problem(&z, s);
-    coca_packed *packed = NULL;
+    ferry_consensus *packed = NULL;
     ferry_matrix *dense = NULL, *sparse = z.x[1]->c.x;
 
     z.wt[0] = -1;
@@ -294,7 +305,7 @@ static void test_not_packed(void **state)
 
 static ferry_status pack_once(ferry_ctx *ctx, void *arg)
 {
-    coca_packed *packed = NULL;
+    ferry_consensus *packed = NULL;
     const ferry_status st = ferry_i_coca_pack(ctx, arg, &packed);
 
     ferry_i_coca_packed_free(packed);

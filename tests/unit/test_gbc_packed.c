@@ -3,12 +3,13 @@
 #include <string.h>
 
 #include "ferry_test.h"
+#include "linalg/host/isa.h"
 #include "methods/gbc/gbc.h"
 #include "methods/gbc/packed.h"
 #include "oracle.h"
 
 /* More rows than a run has; not a multiple of it. */
-enum { N = GBC_RUN + 700, Q = 4 };
+enum { N = FERRY_RUN + 700, Q = 4 };
 
 typedef struct one_case {
     uint8_t mask[N], labelled[N], has[N], want_has[N];
@@ -107,11 +108,16 @@ static void test_plain(void **state)
 {
     ferry_ctx *ctx = *state;
     one_case *c = case_new(ctx);
+    const int best = ctx->isa;
 
-    for (int way = 0; way < 4; way++) {
+    for (int round = 0; round < 4 * (FERRY_ISAS + 1); round++) { /* instruction sets; ref */
+        const int way = round % 4, isa = round / 4;
         const gbc_problem g = problem(c, way);
         double *f[1] = {c->f}, loss[Q], wg[Q], plain[Q], first = 0;
         const double one = 1;
+        if (isa < FERRY_ISAS && !ferry_i_isa_runs((ferry_isa)isa)) continue;
+        ctx->isa = isa < FERRY_ISAS ? isa : best;
+        assert_ok(ctx, ferry_ctx_set_engine(ctx, isa < FERRY_ISAS ? "host" : "ref"));
         assert_true(ferry_i_gbc_packs(&g));
         for (int threads = 1; threads <= 3; threads++) {
             double sum = 0;
@@ -135,6 +141,7 @@ static void test_plain(void **state)
         }
         assert_false(c->has[N - 1]); /* nobody knows the last */
     }
+    assert_ok(ctx, ferry_ctx_set_engine(ctx, "host"));
     case_free(c);
 }
 

@@ -329,7 +329,7 @@ static void test_codes(void **state)
         assert_ok(ctx, ferry_i_codes_solve(ctx, &c, 0));
         assert_true(c.alpha == best);
         assert_int_equal(c.next, 23); /* 1.6 * 14 */
-        ferry_i_rows_dot(3, 6, c.v, &(ferry_row){6, NULL, x}, f);
+        ferry_i_row_scores(3, 6, c.v, &(ferry_row){6, NULL, x}, f);
         slow_codes(ctx, &c, -1, best, x, g);
         for (int k = 0; k < 3; k++)
             assert_close(f[k], g[k], 1e-10);

@@ -205,7 +205,7 @@ static void test_dot(void **state)
     for (int64_t d = 0; d <= 29; d++) {
         const ferry_row row = {d, NULL, x};
         for (int64_t n = 0; n <= 11; n++) {
-            ferry_i_rows_dot(n, d, a, &row, out);
+            ferry_i_row_scores(n, d, a, &row, out);
             for (int64_t i = 0; i < n; i++) {
                 double sum = 0;
                 for (int64_t j = 0; j < d; j++)

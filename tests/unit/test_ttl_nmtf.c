@@ -4,6 +4,7 @@
 
 #include "golden.h"
 #include "learn/nmtf.h"
+#include "linalg/host/isa.h"
 #include "oracle.h"
 
 /* ---- the files ---- */
@@ -387,17 +388,20 @@ static void test_late(void **state)
 {
     ferry_ctx *ctx = *state;
 
-    for (int t = 0; t < 72; t++) {
+    for (int t = 0; t < 96; t++) {
         const shape s = {2 + t % 3, 3,          t % 2 ? 2 : 0,    2,
                          t % 4 < 2, t % 3 == 0, 200 + (uint64_t)t};
+        const int best = ctx->isa, isa = t / 24;
         const ferry_nmtf_options o = {.norm = (ferry_nmtf_norm)(t % 4),
                                       .exponent = t / 12 % 2 ? 1 : 0.5};
         ferry_nmtf *a = NULL, *b = NULL;
         double fast, plain;
+        if (isa < FERRY_ISAS && !ferry_i_isa_runs((ferry_isa)isa)) continue;
+        ctx->isa = isa < FERRY_ISAS ? isa : best;
+        if (isa == FERRY_ISAS) assert_ok(ctx, ferry_ctx_set_engine(ctx, "ref"));
         assert_ok(ctx, problem(ctx, &s, &a));
         assert_ok(ctx, problem(ctx, &s, &b));
         for (int it = 0; it < 4; it++) {
-            a->isa_less = t / 24;
             assert_ok(ctx, oracle_nmtf_objective(ctx, b, o.loss, &plain));
             assert_ok(ctx, ferry_i_nmtf_factors(ctx, a, &o, &fast));
             assert_close(fast, plain, 1e-11);
@@ -409,6 +413,8 @@ static void test_late(void **state)
         same_factors(a, b);
         ferry_i_nmtf_free(a);
         ferry_i_nmtf_free(b);
+        ctx->isa = best;
+        assert_ok(ctx, ferry_ctx_set_engine(ctx, "host"));
     }
 }
 

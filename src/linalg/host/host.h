@@ -66,6 +66,19 @@ void ferry_i_host_bscale(ferry_ctx *ctx, ferry_block *b, ferry_axis axis, const 
 void ferry_i_host_axpby(ferry_ctx *ctx, double alpha, const ferry_block *b, double beta,
                         ferry_block *c);
 double ferry_i_host_dot(ferry_ctx *ctx, const ferry_block *b, const ferry_block *c);
+/* packed.c: packed data, and single rows. */
+void ferry_i_host_tiles_step(ferry_ctx *ctx, const ferry_tiles *t);
+void ferry_i_host_tiles_model(ferry_ctx *ctx, const ferry_tiles *t);
+void ferry_i_host_consensus_mul(ferry_ctx *ctx, ferry_consensus *z, const double *u,
+                                double *y);
+void ferry_i_host_neighbours(const ferry_ctx *ctx, const ferry_neighbours *s, int64_t run,
+                             int32_t *mean, double *top, double *sum);
+void ferry_i_host_row_mul(const ferry_ctx *ctx, int64_t n, const double *v,
+                          const int32_t *index, const double *w, int64_t wide, double *s);
+void ferry_i_host_row_add(const ferry_ctx *ctx, int64_t n, const double *v,
+                          const int32_t *index, double *w, int64_t wide, const double *add);
+double ferry_i_host_pair_steps(const ferry_ctx *ctx, const ferry_label_pairs *p, double *a,
+                               double *s, double *add);
 /* eigs.c */
 ferry_status ferry_i_host_eigs(ferry_ctx *ctx, int64_t n, ferry_operator op, void *arg,
                                int64_t k, double tol, double *values, ferry_block *vectors);

@@ -54,12 +54,38 @@ typedef void ferry_product_fn(const ferry_product *p, int64_t from, int64_t to);
 typedef void ferry_masked_fn(const ferry_masked *m, int64_t from, int64_t to);
 typedef void ferry_systems_fn(const ferry_systems *s, int64_t from, int64_t to,
                               double *space);
+typedef void ferry_rows_dot_fn(int64_t rows, int64_t d, const double *a, const double *x,
+                               double *out);
+typedef void ferry_row_mul_fn(int64_t n, const double *v, const int32_t *index,
+                              const double *w, int64_t wide, double *s);
+typedef void ferry_row_add_fn(int64_t n, const double *v, const int32_t *index, double *w,
+                              int64_t wide, const double *add);
+typedef double ferry_pair_steps_fn(const ferry_label_pairs *p, double *a, double *s,
+                                   double *add);
+/* sums: FERRY_TILE_ROOM numbers for each, of which the first of all are left. */
+typedef void ferry_tiles_step_fn(const ferry_tiles *t, int64_t from, int64_t to,
+                                 double *sums);
+typedef void ferry_tiles_fn(const ferry_tiles *t, int64_t from, int64_t to);
+typedef void ferry_consensus_fn(const ferry_consensus *z, int64_t from, int64_t to);
+typedef void ferry_consensus_back_fn(const ferry_consensus *z, int64_t from, int64_t to,
+                                     double *y, double *sum);
+typedef void ferry_neighbours_fn(const ferry_neighbours *s, int64_t run, int32_t *mean,
+                                 double *top, double *sum);
 
 #define FERRY_KERNELS(X)                                                                   \
     X(multiply, ferry_product_fn)                                                          \
     X(scatter, ferry_product_fn)                                                           \
     X(masked, ferry_masked_fn)                                                             \
-    X(ridge_rows, ferry_systems_fn)
+    X(ridge_rows, ferry_systems_fn)                                                        \
+    X(rows_dot, ferry_rows_dot_fn)                                                         \
+    X(row_mul, ferry_row_mul_fn)                                                           \
+    X(row_add, ferry_row_add_fn)                                                           \
+    X(pair_steps, ferry_pair_steps_fn)                                                     \
+    X(tiles_step, ferry_tiles_step_fn)                                                     \
+    X(tiles_model, ferry_tiles_fn)                                                         \
+    X(consensus_forward, ferry_consensus_fn)                                               \
+    X(consensus_backward, ferry_consensus_back_fn)                                         \
+    X(neighbours, ferry_neighbours_fn)
 
 typedef struct ferry_kernels {
 #define FERRY_KERNEL_FIELD(name, type) type *name;

@@ -1,9 +1,23 @@
-/* The small dense part of the reference engine (ref_small.c). */
+/* Inside the reference engine. */
 #ifndef FERRY_LINALG_REF_H
 #define FERRY_LINALG_REF_H
 
 #include "linalg/linalg.h"
 
+/* ref_packed.c: packed data, and single rows. */
+void ferry_i_ref_tiles_step(ferry_ctx *ctx, const ferry_tiles *t);
+void ferry_i_ref_tiles_model(ferry_ctx *ctx, const ferry_tiles *t);
+void ferry_i_ref_consensus_mul(ferry_ctx *ctx, ferry_consensus *z, const double *u,
+                               double *y);
+void ferry_i_ref_neighbours(const ferry_ctx *ctx, const ferry_neighbours *s, int64_t run,
+                            int32_t *mean, double *top, double *sum);
+void ferry_i_ref_row_mul(const ferry_ctx *ctx, int64_t n, const double *v,
+                         const int32_t *index, const double *w, int64_t wide, double *s);
+void ferry_i_ref_row_add(const ferry_ctx *ctx, int64_t n, const double *v,
+                         const int32_t *index, double *w, int64_t wide, const double *add);
+double ferry_i_ref_pair_steps(const ferry_ctx *ctx, const ferry_label_pairs *p, double *a,
+                              double *s, double *add);
+/* ref_small.c: small dense. */
 ferry_status ferry_i_ref_eigh(ferry_ctx *ctx, ferry_small *a, double *w);
 ferry_status ferry_i_ref_eigh2(ferry_ctx *ctx, ferry_small *a, ferry_small *b, double *w);
 ferry_status ferry_i_ref_svd(ferry_ctx *ctx, ferry_small *a, ferry_small *u, double *s,

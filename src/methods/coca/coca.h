@@ -61,11 +61,9 @@ ferry_status ferry_i_coca_relational(ferry_ctx *ctx, const ferry_matrix *w, bool
 
 /* H for products with one vector (packed.c): *out NULL when it does not suit (a dense view,
  * more than 8 of them). Borrows the problem. */
-typedef struct coca_packed coca_packed;
-ferry_status ferry_i_coca_pack(ferry_ctx *ctx, const coca_problem *c, coca_packed **out);
-/* y <- H u. */
-void ferry_i_coca_packed_mul(ferry_ctx *ctx, coca_packed *z, const double *u, double *y);
-void ferry_i_coca_packed_free(coca_packed *z);
+ferry_status ferry_i_coca_pack(ferry_ctx *ctx, const coca_problem *c,
+                               ferry_consensus **out);
+void ferry_i_coca_packed_free(ferry_consensus *z);
 
 /* ---- weights of views and graphs (weights.c) ---- */
 

@@ -110,7 +110,7 @@ typedef struct product {
     ferry_block *t, *wt; /* m x ld: t_1 .. t_p side by side (p k columns), and W times it */
     ferry_block *s;      /* m x k: sum of the t_j */
     ferry_block *r;      /* m x k */
-    coca_packed *packed; /* for one vector, or NULL */
+    ferry_consensus *packed; /* for one vector, or NULL */
 } product;
 
 static void free_product(product *o)
@@ -196,7 +196,7 @@ static ferry_status apply(ferry_ctx *ctx, void *arg, const ferry_block *x, ferry
     if (o->c->products) *o->c->products = o->done;
     if (o->c->name) FERRY_TRY(ferry_i_progress(ctx, o->c->name, o->done, 0, NAN, &finish));
     if (x->k == 1 && o->packed) {
-        ferry_i_coca_packed_mul(ctx, o->packed, x->data, y->data);
+        ferry_e(ctx)->consensus_mul(ctx, o->packed, x->data, y->data);
         goto done;
     }
     FERRY_TRY(size_product(ctx, o, x->k));

@@ -11,7 +11,7 @@
 #include "methods/gbc/gbc.h"
 #include "methods/gbc/packed.h"
 
-#define RUN GBC_RUN      /* rows */
+#define RUN FERRY_RUN    /* rows */
 #define KEEP (2LL << 30) /* bytes of means to keep */
 
 struct gbc_pass {
@@ -232,7 +232,7 @@ static void packed_run(gbc_pass *s, const gbc_problem *g, const ferry_ctx *ctx,
     ferry_i_gbc_packed_show(ctx, s->packed, g, f);
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
     for (int64_t run = 0; run < runs; run++)
-        ferry_i_gbc_packed_run(s->packed, run,
+        ferry_i_gbc_packed_run(ctx, s->packed, run,
                                s->steps + (s->keep ? run : omp_get_thread_num()) * q * RUN,
                                s->top + run * q, s->sum + run * q);
     for (int64_t t = 0; t < q; t++) {
@@ -248,7 +248,7 @@ static void packed_run(gbc_pass *s, const gbc_problem *g, const ferry_ctx *ctx,
     for (int64_t run = 0; run < runs; run++) {
         int32_t *mean = s->steps + (s->keep ? run : omp_get_thread_num()) * q * RUN;
         if (!s->keep)
-            ferry_i_gbc_packed_run(s->packed, run, mean, s->top + run * q,
+            ferry_i_gbc_packed_run(ctx, s->packed, run, mean, s->top + run * q,
                                    s->sum + run * q);
         ferry_i_gbc_packed_combine(s->packed, g, run, mean, wg, et, has);
     }

@@ -1,19 +1,13 @@
 /* GBC: graphs packed for the pass over their edges when there is one source that has every
  * instance, and one score an instance.
  *
- * A pass reads every edge once; what it costs is looking up neighbours, of which there are
- * more than a cache holds. So:
- *   - four bytes are looked up for an edge: scores are whole numbers here, 2^32 steps from
- *     the least to the largest, which is 2.4e-10 of their range. What an instance shows to
- *     its neighbours is its score, but for labelled ones when labels are shown (clamp):
- *     those have two numbers (shown, score) behind the scores of all;
- *   - in runs of rows, rows with as many neighbours (labelled ones apart) stand together,
- *     so that the processor foresees the end of every short loop;
- *   - numbers of neighbours are known ahead and fetched early; weights that are all equal
- *     are not stored;
- *   - the loss sum_ab A_ab (f_a - f_b)^2 is 2 sum_a f_a (d_a f_a - sum_b A_ab f_b), A being
- *     symmetric: with whole numbers nothing is lost in the difference, and where all scores
- *     are the same it is exactly 0.
+ * The pass itself is the engine's (`neighbours`, linalg/packed.h). For it
+ *   - scores are whole numbers, 2^32 steps from the least to the largest, which is 2.4e-10
+ *     of their range. What an instance shows to its neighbours is its score, but for
+ *     labelled ones when labels are shown (clamp): those have two numbers (shown, score)
+ *     behind the scores of all;
+ *   - in runs of rows, rows with as many neighbours (labelled ones apart) stand together;
+ *   - weights that are all equal are not stored.
  * Losses are added up run by run: the same bits with any number of threads. */
 #include <limits.h>
 #include <math.h>
@@ -21,51 +15,18 @@
 
 #include "methods/gbc/packed.h"
 
-/* Edges to fetch ahead, enough to hide a look into memory (32 to 128 were alike), when
- * there are more numbers than the near caches hold. */
-enum { AHEAD = 64, NEAR = 1 << 17 };
 /* Numbers of labelled and of other neighbours that are told apart when rows are sorted. */
 enum { KINDS = 16, COUNTS = 64 };
 
-/* Consecutive rows (as listed) with as many neighbours. */
-typedef struct group {
-    int32_t rows, plain, fixed;
-} group;
-
-typedef struct graph {
-    int64_t *edge;  /* runs + 1: where a run's edges begin */
-    int64_t *group; /* runs + 1: where its groups do */
-    group *groups;
-    uint16_t *row;  /* n: in its run, in the order of the groups */
-    int32_t *index; /* edges and AHEAD more: into `show`; labelled ones behind the others */
-    double *value;  /* edges; NULL: all equal */
-} graph;
+typedef ferry_run_group group;
+typedef ferry_run_graph graph;
 
 struct gbc_packed {
-    int64_t n, q, runs;
-    graph *graph;
+    ferry_neighbours nb;
     int32_t *place;      /* n: of a labelled one that shows its label in `show`, or -1 */
-    int64_t shown;       /* numbers in `show` */
     double *score;       /* n: as numbers */
-    int32_t *show;       /* n scores; then shown and score of labelled ones */
     double middle, step; /* of the whole numbers: middle + step times one */
 };
-
-#define INLINE static inline __attribute__((always_inline))
-#if defined(__clang__)
-#define UNROLL _Pragma("unroll")
-#else
-#define UNROLL _Pragma("GCC unroll 8")
-#endif
-
-static inline void fetch(const int32_t *p)
-{
-#if defined(__GNUC__)
-    __builtin_prefetch(p);
-#else
-    (void)p;
-#endif
-}
 
 bool ferry_i_gbc_packs(const gbc_problem *g)
 {
@@ -79,18 +40,18 @@ bool ferry_i_gbc_packs(const gbc_problem *g)
 void ferry_i_gbc_packed_free(gbc_packed *s)
 {
     if (!s) return;
-    for (int64_t t = 0; s->graph && t < s->q; t++) {
-        ferry_i_free(s->graph[t].edge);
-        ferry_i_free(s->graph[t].group);
-        ferry_i_free(s->graph[t].groups);
-        ferry_i_free(s->graph[t].row);
-        ferry_i_free(s->graph[t].index);
-        ferry_i_free(s->graph[t].value);
+    for (int64_t t = 0; s->nb.graph && t < s->nb.q; t++) {
+        ferry_i_free(s->nb.graph[t].edge);
+        ferry_i_free(s->nb.graph[t].group);
+        ferry_i_free(s->nb.graph[t].groups);
+        ferry_i_free(s->nb.graph[t].row);
+        ferry_i_free(s->nb.graph[t].index);
+        ferry_i_free(s->nb.graph[t].value);
     }
-    ferry_i_free(s->graph);
+    ferry_i_free(s->nb.graph);
     ferry_i_free(s->place);
     ferry_i_free(s->score);
-    ferry_i_free(s->show);
+    ferry_i_free(s->nb.show);
     ferry_i_free(s);
 }
 
@@ -167,20 +128,20 @@ static ferry_status pack(ferry_ctx *ctx, const gbc_packed *s, const ferry_matrix
                          graph *g)
 {
     ferry_status st = FERRY_OK;
-    int32_t *plain = ferry_i_calloc(GBC_RUN, sizeof *plain);
-    int32_t *fixed = ferry_i_calloc(GBC_RUN, sizeof *fixed);
+    int32_t *plain = ferry_i_calloc(FERRY_RUN, sizeof *plain);
+    int32_t *fixed = ferry_i_calloc(FERRY_RUN, sizeof *fixed);
 
-    FERRY_NEW(ctx, g->edge, s->runs + 1);
-    FERRY_NEW(ctx, g->group, s->runs + 1);
-    FERRY_NEW(ctx, g->row, s->n);
-    FERRY_NEW(ctx, g->index, a->nnz + AHEAD);
+    FERRY_NEW(ctx, g->edge, s->nb.runs + 1);
+    FERRY_NEW(ctx, g->group, s->nb.runs + 1);
+    FERRY_NEW(ctx, g->row, s->nb.n);
+    FERRY_NEW(ctx, g->index, a->nnz + FERRY_NEIGHBOURS_AHEAD);
     FERRY_HAVE(ctx, plain && fixed);
     if (!all_equal(a)) {
         FERRY_NEW(ctx, g->value, a->nnz);
     }
-    for (int64_t run = 0; run < s->runs; run++) {
-        const int64_t begin = run * GBC_RUN;
-        const int64_t end = begin + GBC_RUN < s->n ? begin + GBC_RUN : s->n;
+    for (int64_t run = 0; run < s->nb.runs; run++) {
+        const int64_t begin = run * FERRY_RUN;
+        const int64_t end = begin + FERRY_RUN < s->nb.n ? begin + FERRY_RUN : s->nb.n;
         sort_rows(s, a, begin, end, plain, fixed, g->row + begin);
         const int64_t more = find_groups(end - begin, plain, fixed, g->row + begin, NULL);
         group *to = ferry_i_realloc(g->groups, g->group[run] + more, sizeof *to);
@@ -205,20 +166,20 @@ ferry_status ferry_i_gbc_packed_new(ferry_ctx *ctx, const gbc_problem *g, gbc_pa
 
     *out = NULL;
     FERRY_HAVE(ctx, s);
-    s->n = g->n;
-    s->q = g->q;
-    s->runs = (g->n + GBC_RUN - 1) / GBC_RUN;
-    FERRY_NEW(ctx, s->graph, g->q);
+    s->nb.n = g->n;
+    s->nb.q = g->q;
+    s->nb.runs = (g->n + FERRY_RUN - 1) / FERRY_RUN;
+    FERRY_NEW(ctx, s->nb.graph, g->q);
     FERRY_NEW(ctx, s->place, g->n);
     for (int64_t x = 0; x < g->n; x++) {
         s->place[x] = g->clamp && g->labelled[x] ? next : -1;
         next += s->place[x] >= 0 ? 2 : 0;
     }
-    s->shown = next;
+    s->nb.shown = next;
     FERRY_NEW(ctx, s->score, g->n);
-    FERRY_NEW(ctx, s->show, next);
+    FERRY_NEW(ctx, s->nb.show, next);
     for (int64_t t = 0; t < g->q; t++)
-        FERRY_TRY(pack(ctx, s, g->graph[t], &s->graph[t]));
+        FERRY_TRY(pack(ctx, s, g->graph[t], &s->nb.graph[t]));
     *out = s;
     s = NULL;
 done:
@@ -244,8 +205,8 @@ static int32_t whole(const gbc_packed *s, double v)
 void ferry_i_gbc_packed_show(const ferry_ctx *ctx, gbc_packed *s, const gbc_problem *g,
                              const double *f)
 {
-    const int64_t n = s->n;
-    const int threads = n < GBC_RUN ? 1 : ctx->threads;
+    const int64_t n = s->nb.n;
+    const int threads = n < FERRY_RUN ? 1 : ctx->threads;
     double least = INFINITY, most = -INFINITY;
 
 #pragma omp parallel for num_threads(threads) schedule(static) reduction(min               \
@@ -264,141 +225,32 @@ void ferry_i_gbc_packed_show(const ferry_ctx *ctx, gbc_packed *s, const gbc_prob
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t x = 0; x < n; x++) {
         const int32_t place = s->place[x];
-        s->show[x] = whole(s, s->score[x]);
+        s->nb.show[x] = whole(s, s->score[x]);
         if (place < 0) continue;
-        s->show[place] = whole(s, label_of(g, x));
-        s->show[place + 1] = s->show[x];
+        s->nb.show[place] = whole(s, label_of(g, x));
+        s->nb.show[place + 1] = s->nb.show[x];
     }
 }
 
-/* Weights are equal: a row's sums are those of whole numbers. Returns the part of these
- * rows in the loss, in steps. plain is g->plain, and ahead whether to fetch, as constants
- * wherever the compiler can make something of it. */
-INLINE double equal_rows(const group *g, const int32_t plain, const bool ahead,
-                         const int32_t *show, const uint16_t *row, const int32_t *index,
-                         const int32_t *here, int32_t *mean)
+void ferry_i_gbc_packed_run(const ferry_ctx *ctx, const gbc_packed *s, int64_t run,
+                            int32_t *mean, double *top, double *sum)
 {
-    const int64_t degree = (int64_t)plain + g->fixed;
-    const double part = 1 / (double)degree;
-    double top = 0;
-
-    for (int32_t i = 0; i < g->rows; i++) {
-        int64_t shown = 0, score = 0;
-        UNROLL for (int32_t e = 0; e < plain; e++)
-        {
-            score += show[index[e]];
-            if (ahead) fetch(show + index[e + AHEAD]);
-        }
-        index += plain;
-        shown = score;
-        for (int32_t e = 0; e < g->fixed; e++, index++) {
-            shown += show[*index];
-            score += show[*index + 1];
-            if (ahead) fetch(show + index[AHEAD]);
-        }
-        const int64_t mine = here[row[i]];
-        mean[row[i]] = (int32_t)((double)shown * part);
-        top += (double)mine * (double)(degree * mine - score);
-    }
-    return top;
-}
-
-#define ROWS(plain, ahead) equal_rows(g, plain, ahead, show, row, index, here, mean)
-#define UP_TO_8(ahead)                                                                     \
-    switch (g->plain) {                                                                    \
-    case 0: return ROWS(0, ahead);                                                         \
-    case 1: return ROWS(1, ahead);                                                         \
-    case 2: return ROWS(2, ahead);                                                         \
-    case 3: return ROWS(3, ahead);                                                         \
-    case 4: return ROWS(4, ahead);                                                         \
-    case 5: return ROWS(5, ahead);                                                         \
-    case 6: return ROWS(6, ahead);                                                         \
-    case 7: return ROWS(7, ahead);                                                         \
-    case 8: return ROWS(8, ahead);                                                         \
-    default: return ROWS(g->plain, ahead);                                                 \
-    }
-
-static double near_rows(const group *g, const int32_t *show, const uint16_t *row,
-                        const int32_t *index, const int32_t *here, int32_t *mean)
-{
-    UP_TO_8(false)
-}
-
-static double far_rows(const group *g, const int32_t *show, const uint16_t *row,
-                       const int32_t *index, const int32_t *here, int32_t *mean)
-{
-    UP_TO_8(true)
-}
-
-/* The same with weights; *sum: all of them. */
-static inline double weighted_rows(const group *g, const int32_t *show, const uint16_t *row,
-                                   const int32_t *index, const double *value,
-                                   const int32_t *here, int32_t *mean, double *sum)
-{
-    double top = 0;
-
-    for (int32_t i = 0; i < g->rows; i++) {
-        const double mine = here[row[i]];
-        double degree = 0, shown = 0, apart = 0;
-        for (int32_t e = 0; e < g->plain + g->fixed; e++, index++, value++) {
-            const double score = show[e < g->plain ? *index : *index + 1];
-            fetch(show + index[AHEAD]);
-            degree += *value;
-            shown += *value * show[*index];
-            apart += *value * (score - mine) * (score - mine);
-        }
-        mean[row[i]] = degree > 0 ? (int32_t)(shown / degree) : INT32_MIN;
-        top += apart;
-        *sum += degree;
-    }
-    return top / 2; /* as equal_rows counts it */
-}
-
-void ferry_i_gbc_packed_run(const gbc_packed *s, int64_t run, int32_t *mean, double *top,
-                            double *sum)
-{
-    const int64_t begin = run * GBC_RUN;
-    const int32_t *here = s->show + begin;
-
-    for (int64_t t = 0; t < s->q; t++) {
-        const graph *g = &s->graph[t];
-        const uint16_t *row = g->row + begin;
-        int32_t *to = mean + t * GBC_RUN;
-        int64_t at = g->edge[run];
-        double apart = 0;
-        sum[t] = 0;
-        for (int64_t b = g->group[run]; b < g->group[run + 1]; b++) {
-            const group *one = &g->groups[b];
-            const int64_t degree = (int64_t)one->plain + one->fixed;
-            if (degree == 0) {
-                for (int32_t i = 0; i < one->rows; i++)
-                    to[row[i]] = INT32_MIN;
-            } else if (g->value) {
-                apart += weighted_rows(one, s->show, row, g->index + at, g->value + at,
-                                       here, to, &sum[t]);
-            } else {
-                apart += (s->shown > NEAR ? far_rows : near_rows)(one, s->show, row,
-                                                                  g->index + at, here, to);
-                sum[t] += (double)(one->rows * degree);
-            }
-            row += one->rows;
-            at += one->rows * degree;
-        }
-        top[t] = 2 * apart * s->step * s->step;
-    }
+    ferry_e(ctx)->neighbours(ctx, &s->nb, run, mean, top, sum);
+    for (int64_t t = 0; t < s->nb.q; t++)
+        top[t] *= 2 * s->step * s->step;
 }
 
 void ferry_i_gbc_packed_combine(const gbc_packed *s, const gbc_problem *g, int64_t run,
                                 const int32_t *mean, const double *wg, double *et,
                                 uint8_t *has)
 {
-    const int64_t begin = run * GBC_RUN;
-    const int64_t rows = begin + GBC_RUN < s->n ? GBC_RUN : s->n - begin;
-    double total[GBC_RUN] = {0}, *to = et + begin;
+    const int64_t begin = run * FERRY_RUN;
+    const int64_t rows = begin + FERRY_RUN < s->nb.n ? FERRY_RUN : s->nb.n - begin;
+    double total[FERRY_RUN] = {0}, *to = et + begin;
 
     memset(to, 0, (size_t)rows * sizeof *to);
-    for (int64_t t = 0; t < s->q; t++) {
-        const int32_t *m = mean + t * GBC_RUN;
+    for (int64_t t = 0; t < s->nb.q; t++) {
+        const int32_t *m = mean + t * FERRY_RUN;
         for (int64_t i = 0; i < rows; i++) {
             const double w = m[i] == INT32_MIN ? 0 : wg[t];
             total[i] += w;

@@ -4,8 +4,6 @@
 
 #include "methods/gbc/gbc.h"
 
-#define GBC_RUN 4096 /* rows that are worked on together */
-
 typedef struct gbc_packed gbc_packed;
 
 /* Whether the problem is of the kind: one source that has all, one score, and neighbours
@@ -16,11 +14,11 @@ void ferry_i_gbc_packed_free(gbc_packed *s);
 /* Take the scores f (n). */
 void ferry_i_gbc_packed_show(const ferry_ctx *ctx, gbc_packed *s, const gbc_problem *g,
                              const double *f);
-/* Rows [run GBC_RUN, ...): mean (q x GBC_RUN) <- of their neighbours in every graph, in the
+/* Rows [run FERRY_RUN, ...): mean (q x FERRY_RUN) <- of their neighbours in every graph, in the
  * steps of the scores taken last, INT32_MIN without; top, sum (q) <- their part of the
  * loss, every edge counted from both ends. */
-void ferry_i_gbc_packed_run(const gbc_packed *s, int64_t run, int32_t *mean, double *top,
-                            double *sum);
+void ferry_i_gbc_packed_run(const ferry_ctx *ctx, const gbc_packed *s, int64_t run,
+                            int32_t *mean, double *top, double *sum);
 /* et, has (n) <- of the run's rows that are not labelled, from those means. */
 void ferry_i_gbc_packed_combine(const gbc_packed *s, const gbc_problem *g, int64_t run,
                                 const int32_t *mean, const double *wg, double *et,

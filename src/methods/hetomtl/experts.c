@@ -124,7 +124,7 @@ static void ask(const experts *e, const forms *x, double *f)
     memcpy(f + EXPERT_AVERAGE * k, f, (size_t)k * sizeof *f);
     ferry_i_pa_average(e->pa, &x->l2, f + EXPERT_AVERAGE * k);
     ferry_i_pa_scores(e->causal, &x->z, f + EXPERT_CAUSAL * k);
-    ferry_i_rows_dot(k, e->d, e->codes.v, &x->l2, f + EXPERT_CODES * k); /* V x */
+    ferry_i_row_scores(k, e->d, e->codes.v, &x->l2, f + EXPERT_CODES * k); /* V x */
 }
 
 void ferry_i_experts_look(const experts *e, const ferry_row *x, const experts_room *room,

@@ -96,7 +96,7 @@ void ferry_i_hedge_look(const hedge *h, const ferry_row *x, hedge_scores *s)
     double *c = s->c, *z = s->z;
 
     for (int64_t g = 0; g < h->n_groups; g++) {
-        ferry_i_rows_dot(h->group[g].s, h->d, h->group[g].q, x, c); /* c(x) = Q'x */
+        ferry_i_row_scores(h->group[g].s, h->d, h->group[g].q, x, c); /* c(x) = Q'x */
         c += h->group[g].s;
     }
     if (h->wt) ferry_i_pa_scores(h->wt, x, s->ft);
@@ -108,7 +108,7 @@ void ferry_i_hedge_look(const hedge *h, const ferry_row *x, hedge_scores *s)
         for (int64_t g = 0; g < o->group; g++)
             from += h->group[g].s;
         const ferry_row code = {h->group[o->group].s, NULL, s->c + from};
-        ferry_i_rows_dot(o->rank, code.n, o->r, &code, z); /* z = R'c = Pt'x */
+        ferry_i_row_scores(o->rank, code.n, o->r, &code, z); /* z = R'c = Pt'x */
         ferry_i_hedge_after(h, o, z);
         const ferry_row in = {o->rank, NULL, z};
         ferry_i_pa_scores(o->ws, &in, fs);

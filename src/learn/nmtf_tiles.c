@@ -1,0 +1,260 @@
+/* The steps of F and A with squares (nmtf_step.c) by the engine's tiles (linalg/packed.h).
+ *
+ * While this runs F lives in tiles: all blocks of a group side by side. Features are sorted
+ * by the views that have them: F2 and Fa of a view are 0 after the first step where it has
+ * no entry, for ever, and then such tiles are left out. The columns of F that normalisation
+ * has left to be divided by their sums (`pending`) are multiplied into A instead. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "learn/nmtf.h"
+
+enum { TILE = FERRY_TILE, MOST_PIECES = 64, PIECE = 64 /* tiles */ };
+
+/* A block of F: F1 first, then Fa and F2 of every view of the group in turn. */
+typedef struct part {
+    ferry_block *f;
+    ferry_small *a;
+    double *sums;      /* of the columns, for later */
+    const double *due; /* what the columns are still to be multiplied by; NULL: nothing */
+    double w;          /* of its sums in the step of A */
+} part;
+
+struct ferry_nmtf_tiles {
+    ferry_tiles t;
+    part part[FERRY_TILE_PARTS];
+    double *room[2]; /* f and sums before they were aligned */
+};
+
+void ferry_i_nmtf_tiles_free(ferry_nmtf_tiles *z)
+{
+    if (!z) return;
+    ferry_i_free(z->t.row);
+    ferry_i_free(z->t.has);
+    ferry_i_free(z->t.dead);
+    ferry_i_free(z->t.a);
+    ferry_i_free(z->room[0]);
+    ferry_i_free(z->room[1]);
+    ferry_i_free(z);
+}
+
+/* n zeros that begin with a line of the cache, in new memory. */
+static double *in_lines(int64_t n, double **room)
+{
+    *room = ferry_i_calloc(n + 8, sizeof **room);
+    return *room ? *room + (8 - (uintptr_t)*room / sizeof(double) % 8) % 8 : NULL;
+}
+
+static part *add_part(ferry_nmtf_tiles *z, ferry_block *f, ferry_small *a, double *sums)
+{
+    const int64_t b = z->t.n_parts++;
+
+    z->part[b] = (part){f, a, sums, NULL, 1};
+    z->t.at[b] = z->t.width;
+    z->t.p[b] = f->k;
+    z->t.width += f->k;
+    return &z->part[b];
+}
+
+/* What stands where, and what it is due now. */
+static void list_parts(ferry_nmtf *n, int64_t g, ferry_nmtf_tiles *z)
+{
+    ferry_nmtf_group *gr = &n->group[g];
+    ferry_tiles *t = &z->t;
+
+    t->n_parts = t->n_views = t->width = 0;
+    part *b = add_part(z, gr->f1, gr->a1, gr->f1_sums);
+    if (n->pending) b->due = gr->f1_sums;
+    for (int64_t i = 0; i < n->n_views; i++) {
+        ferry_nmtf_view *v = &n->view[i];
+        if (v->group != g) continue;
+        b = add_part(z, v->fa, gr->aa, v->fa_sums);
+        b->w = v->w;
+        if (n->pending && v->fa_scaled) b->due = v->fa_sums;
+        b = add_part(z, v->f2, v->a2, v->f2_sums);
+        if (n->pending) b->due = v->f2_sums;
+        t->pv[t->n_views] = v->p->data;
+        t->hv[t->n_views] = v->h->data;
+        t->kv[t->n_views] = n->domain[v->domain].k->data;
+        t->w[t->n_views++] = v->w;
+    }
+}
+
+static int by_key(const void *a, const void *b)
+{
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* key[i] <- views << 32 | feature, sorted; how many tiles of one set of views they fill. */
+static int64_t sort_features(const ferry_nmtf *n, int64_t g, int64_t *key)
+{
+    const int64_t m = n->group[g].m;
+    int64_t bit = 0, tiles = 0;
+
+    for (int64_t r = 0; r < m; r++)
+        key[r] = r;
+    for (int64_t i = 0; i < n->n_views; i++) {
+        const ferry_matrix *x = n->view[i].x;
+        if (n->view[i].group != g) continue;
+        for (int64_t r = 0; r < m; r++)
+            if (!x->t_start || x->t_start[r + 1] > x->t_start[r])
+                key[r] |= INT64_C(1) << (32 + bit);
+        bit++;
+    }
+    qsort(key, (size_t)m, sizeof *key, by_key);
+    for (int64_t r = 0, last = 0; r < m; r = last, tiles++)
+        for (last = r; last < m && last < r + TILE && key[last] >> 32 == key[r] >> 32;)
+            last++;
+    return tiles;
+}
+
+ferry_status ferry_i_nmtf_tiles_new(ferry_ctx *ctx, ferry_nmtf *n, int64_t g)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t m = n->group[g].m;
+    ferry_nmtf_tiles *z = NULL;
+    int64_t *key = NULL, at = 0;
+
+    if (n->group[g].tiles) return st;
+    FERRY_NEW(ctx, z, 1);
+    FERRY_NEW(ctx, key, m);
+    ferry_tiles *t = &z->t;
+    t->c = n->c;
+    t->tiny = FERRY_NMTF_TINY;
+    list_parts(n, g, z);
+    t->n = sort_features(n, g, key);
+    t->pieces = 1 + t->n / PIECE < MOST_PIECES ? 1 + t->n / PIECE : MOST_PIECES;
+    FERRY_NEW(ctx, t->row, t->n * TILE);
+    FERRY_NEW(ctx, t->has, t->n);
+    FERRY_NEW(ctx, t->dead, t->n * t->n_parts);
+    FERRY_NEW(ctx, t->a, t->width * (3 * n->c + 1));
+    t->f = in_lines(t->n * t->width * TILE, &z->room[0]);
+    t->sums = in_lines(t->pieces * ferry_i_tiles_sums(t) * FERRY_TILE_ROOM, &z->room[1]);
+    FERRY_HAVE(ctx, t->f && t->sums);
+    for (int64_t i = 0; i < t->n; i++) {
+        t->has[i] = (uint32_t)(key[at] >> 32);
+        for (int64_t r = 0; r < TILE; r++) {
+            const bool more = at < m && (uint32_t)(key[at] >> 32) == t->has[i];
+            t->row[i * TILE + r] = more ? (int32_t)(key[at++] & INT32_MAX) : -1;
+        }
+    }
+    n->group[g].tiles = z;
+    z = NULL;
+done:
+    ferry_i_nmtf_tiles_free(z);
+    ferry_i_free(key);
+    return st;
+}
+
+/* F from the blocks to the tiles, or back; columns times what is due. */
+static void carry(const ferry_nmtf_tiles *z, bool back)
+{
+    const ferry_tiles *t = &z->t;
+
+    for (int64_t i = 0; i < t->n; i++)
+        for (int64_t b = 0; b < t->n_parts; b++) {
+            const part *pt = &z->part[b];
+            bool zero = true;
+            for (int64_t r = 0; r < TILE; r++) {
+                const int64_t row = t->row[i * TILE + r];
+                double *tile = t->f + (i * t->width + t->at[b]) * TILE + r;
+                for (int64_t l = 0; row >= 0 && l < t->p[b]; l++) {
+                    double *block = FERRY_ROW(pt->f, row) + l;
+                    if (back)
+                        *block = tile[l * TILE] * (pt->due ? pt->due[l] : 1);
+                    else
+                        tile[l * TILE] = *block;
+                    zero = zero && tile[l * TILE] == 0;
+                }
+            }
+            if (!back) t->dead[i * t->n_parts + b] = zero;
+        }
+}
+
+void ferry_i_nmtf_untile(ferry_nmtf *n)
+{
+    for (int64_t g = 0; g < n->n_groups; g++) {
+        list_parts(n, g, n->group[g].tiles);
+        carry(n->group[g].tiles, true);
+    }
+    n->tiled = n->pending = false;
+}
+
+bool ferry_i_nmtf_tiles_fit(const ferry_nmtf *n)
+{
+    bool fit = n->c <= FERRY_TILE_CLASSES && n->n_views <= FERRY_TILE_VIEWS;
+
+    for (int64_t g = 0; g < n->n_groups; g++)
+        fit = fit && n->group[g].m < INT32_MAX;
+    return fit;
+}
+
+/* ---- the step ---- */
+
+/* What the columns of F meet (see `a` of ferry_tiles). */
+static void load_a(const ferry_nmtf_tiles *z)
+{
+    const ferry_tiles *t = &z->t;
+    const int64_t c = t->c;
+
+    for (int64_t b = 0; b < t->n_parts; b++)
+        for (int64_t l = 0; l < t->p[b]; l++) {
+            const part *pt = &z->part[b];
+            double *to = t->a + (t->at[b] + l) * (3 * c + 1);
+            const double s = pt->due ? pt->due[l] : 1, low = t->root ? 1 / s : 1;
+            for (int64_t k = 0; k < c; k++) {
+                to[k] = FERRY_AT(pt->a, l, k) * s;
+                to[c + k] = FERRY_AT(pt->a, l, k) * low;
+                to[2 * c + k] = FERRY_AT(pt->a, l, k);
+            }
+            to[3 * c] = FERRY_NMTF_EPS * low;
+        }
+}
+
+/* A <- A (F'P / F'Q)^e from the sums of parts from, from + 2, ... that share it. */
+static void move_a(const ferry_nmtf_tiles *z, int64_t from, int64_t n_parts)
+{
+    const ferry_tiles *t = &z->t;
+    const part *b = &z->part[from];
+
+    for (int64_t l = 0; l < t->p[from]; l++)
+        for (int64_t k = 0; k < t->c; k++) {
+            double up = 0, down = 0, ratio, *a = &FERRY_AT(b->a, l, k);
+            for (int64_t v = 0; v < n_parts; v++) {
+                const double *sum =
+                    t->sums + 2 + (t->at[from + 2 * v] + l) * (2 * t->c + 1) + k;
+                up += b[2 * v].w * sum[0];
+                down += b[2 * v].w * sum[t->c];
+            }
+            ratio = up / fmax(down, FERRY_NMTF_EPS);
+            *a *= t->root ? sqrt(fmax(ratio, 0)) : ratio;
+            if (*a < FERRY_NMTF_TINY) *a = 0;
+        }
+}
+
+void ferry_i_nmtf_tiles_step(ferry_ctx *ctx, ferry_nmtf *n, const ferry_nmtf_options *o,
+                             int64_t g, double *objective)
+{
+    ferry_nmtf_tiles *z = n->group[g].tiles;
+    ferry_tiles *t = &z->t;
+
+    t->root = o->exponent != 1;
+    list_parts(n, g, z);
+    if (!n->tiled) carry(z, false);
+    load_a(z);
+    ferry_e(ctx)->tiles_step(ctx, t);
+    move_a(z, 0, 1);          /* A1 */
+    move_a(z, 1, t->n_views); /* Aa */
+    for (int64_t v = 0; v < t->n_views; v++)
+        move_a(z, 2 + 2 * v, 1); /* A2 */
+    for (int64_t b = 0; b < t->n_parts; b++)
+        for (int64_t l = 0; l < t->p[b]; l++)
+            z->part[b].sums[l] = t->sums[1 + (t->at[b] + l + 1) * (2 * t->c + 1)];
+    if (objective) *objective += t->sums[1] - 2 * t->sums[0];
+    for (int64_t i = 0; objective && i < n->n_views; i++)
+        if (n->view[i].group == g) *objective += n->view[i].w * n->view[i].norm2;
+    load_a(z);
+    ferry_e(ctx)->tiles_model(ctx, t);
+}

@@ -1,0 +1,164 @@
+/* The operations of learners that go row by row, and packed data: every instruction set that
+ * this CPU has against the plain versions of ref, over random shapes. (Products of data
+ * matrices are in test_engine; whole tiles, consensus and neighbours in test_ttl_nmtf,
+ * test_coca_packed and test_gbc_packed.) */
+#include "ferry_test.h"
+#include "linalg/host/kernels.h"
+
+static const int64_t lengths[] = {0, 1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 31, 64, 101};
+
+typedef struct fixture {
+    ferry_ctx *ref, *host;
+    ferry_rng rng;
+} fixture;
+
+static int setup(void **state)
+{
+    fixture *f = calloc(1, sizeof *f);
+
+    *state = f;
+    if (ferry_ctx_new(&f->ref) || ferry_ctx_new(&f->host)) return -1;
+    ferry_i_rng_seed(&f->rng, 11, 1);
+    return ferry_ctx_set_engine(f->ref, "ref");
+}
+
+static int teardown(void **state)
+{
+    fixture *f = *state;
+
+    ferry_ctx_free(f->ref);
+    ferry_ctx_free(f->host);
+    free(f);
+    return 0;
+}
+
+static double *numbers(fixture *f, int64_t n)
+{
+    double *x = calloc((size_t)n + 1, sizeof *x);
+
+    for (int64_t i = 0; i < n; i++)
+        x[i] = ferry_i_rng_normal(&f->rng);
+    return x;
+}
+
+static void all_close(int64_t n, const double *a, const double *want, double tol)
+{
+    for (int64_t i = 0; i < n; i++)
+        assert_close(a[i], want[i], tol * (1 + fabs(want[i])));
+}
+
+/* Same numbers as plain sums; the same bits from all instruction sets. */
+static void test_rows_dot(void **state)
+{
+    fixture *f = *state;
+
+    for (int64_t l = 0; l < FERRY_COUNT(lengths); l++)
+        for (int64_t rows = 0; rows < 12; rows++) {
+            const int64_t d = lengths[l];
+            double *a = numbers(f, rows * d), *x = numbers(f, d), first[12], out[12];
+            ferry_i_rows_dot(rows, d, a, x, first);
+            for (int isa = 0; isa < FERRY_ISAS; isa++) {
+                if (!ferry_i_isa_runs((ferry_isa)isa)) continue;
+                ferry_i_kernels_of((ferry_isa)isa)->rows_dot(rows, d, a, x, out);
+                assert_memory_equal(out, first, (size_t)rows * sizeof *out);
+            }
+            for (int64_t i = 0; i < rows; i++) {
+                double sum = 0;
+                for (int64_t j = 0; j < d; j++)
+                    sum += a[i * d + j] * x[j];
+                assert_close(first[i], sum, 1e-12);
+            }
+            free(a);
+            free(x);
+        }
+}
+
+/* A row times W and the update that follows, dense and sparse. */
+static void test_rows(void **state)
+{
+    fixture *f = *state;
+
+    for (int64_t l = 0; l < FERRY_COUNT(lengths); l++)
+        for (int64_t wide = 0; wide <= 32; wide += 4)
+            for (int sparse = 0; sparse < 2; sparse++) {
+                const int64_t n = lengths[l], d = sparse ? 3 * n + 1 : n, size = d * wide;
+                double *v = numbers(f, n), *w = numbers(f, size), *add = numbers(f, wide);
+                double s[32], want[32], *plain = calloc((size_t)size + 1, sizeof *plain);
+                double *got = calloc((size_t)size + 1, sizeof *got);
+                int32_t *index = calloc((size_t)n + 1, sizeof *index);
+                for (int64_t e = 0; e < n; e++)
+                    index[e] = (int32_t)(3 * e + (int64_t)ferry_i_rng_below(&f->rng, 3));
+                const int32_t *at = sparse ? index : NULL;
+                ferry_e(f->ref)->row_mul(f->ref, n, v, at, w, wide, want);
+                memcpy(plain, w, (size_t)size * sizeof *w);
+                ferry_e(f->ref)->row_add(f->ref, n, v, at, plain, wide, add);
+                for (int isa = 0; isa < FERRY_ISAS; isa++) {
+                    if (!ferry_i_isa_runs((ferry_isa)isa)) continue;
+                    f->host->isa = isa;
+                    ferry_e(f->host)->row_mul(f->host, n, v, at, w, wide, s);
+                    all_close(wide, s, want, 1e-12);
+                    memcpy(got, w, (size_t)size * sizeof *w);
+                    ferry_e(f->host)->row_add(f->host, n, v, at, got, wide, add);
+                    assert_memory_equal(got, plain, (size_t)size * sizeof *w);
+                }
+                free(v);
+                free(w);
+                free(add);
+                free(plain);
+                free(got);
+                free(index);
+            }
+}
+
+/* Steps over pairs, from a start with pairs at both bounds and in between, twice over: the
+ * second time many are at rest. */
+static void test_pair_steps(void **state)
+{
+    fixture *f = *state;
+
+    for (int round = 0; round < 200; round++) {
+        const int64_t n = lengths[round % FERRY_COUNT(lengths)];
+        const ferry_label_pairs p = {n, ferry_i_rng_normal(&f->rng), 0.5 + round % 5, 0.25};
+        double *s = numbers(f, n), *a = numbers(f, n), *add = numbers(f, n), *copy[6];
+        for (int64_t q = 0; q < n; q++)
+            a[q] = a[q] < 0 ? 0 : a[q] > 0.5 ? p.most : a[q] / 2;
+        for (int i = 0; i < 6; i++)
+            copy[i] = calloc((size_t)n + 1, sizeof(double));
+        for (int isa = 0; isa < FERRY_ISAS; isa++) {
+            if (!ferry_i_isa_runs((ferry_isa)isa)) continue;
+            f->host->isa = isa;
+            for (int i = 0; i < 6; i++)
+                memcpy(copy[i],
+                       i % 3 == 0   ? a
+                       : i % 3 == 1 ? s
+                                    : add,
+                       (size_t)n * sizeof *a);
+            for (int turn = 0; turn < 2; turn++) {
+                const double want =
+                    ferry_e(f->ref)->pair_steps(f->ref, &p, copy[0], copy[1], copy[2]);
+                const double got =
+                    ferry_e(f->host)->pair_steps(f->host, &p, copy[3], copy[4], copy[5]);
+                assert_close(got, want, 1e-12);
+                for (int i = 0; i < 3; i++)
+                    all_close(n, copy[3 + i], copy[i], 1e-12);
+            }
+        }
+        for (int i = 0; i < 6; i++)
+            free(copy[i]);
+        free(s);
+        free(a);
+        free(add);
+    }
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        T(test_rows_dot),
+        T(test_rows),
+        T(test_pair_steps),
+    };
+    return cmocka_run_group_tests_name("kernels", tests, NULL, NULL);
+}
