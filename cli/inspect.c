@@ -1,5 +1,6 @@
 /* ferry inspect and ferry convert: data files. */
 #include <jansson.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
@@ -224,19 +225,51 @@ int cli_inspect(cli *c)
 
 /* ---- convert ---- */
 
+/* A domain of a task, as "TASK.yaml#DOMAIN" or "TASK.yaml#DOMAIN.VIEW": its view as the
+ * task reads it. */
+static int write_domain(cli *c, const char *at, const ferry_opts *opts)
+{
+    char *path = cli_join(c->args[0], "", ""), *name = path + (at - c->args[0]);
+    ferry_task *task = NULL;
+    ferry_status st = FERRY_OK;
+    int64_t i = 0;
+    int code = EXIT_DONE;
+
+    *name++ = 0;
+    char *view = strchr(name, '.');
+    if (view) *view++ = 0;
+    if (c->value[KEY_SEED])
+        st = ferry_opts_set(c->ctx, c->sets, "evaluate.seed", c->value[KEY_SEED]);
+    if (st == FERRY_OK) st = ferry_task_load(c->ctx, path, c->sets, &task);
+    for (; st == FERRY_OK && i < ferry_task_domains(task); i++)
+        if (strcmp(ferry_domain_name(ferry_task_domain(task, i)), name) == 0) break;
+    if (st == FERRY_OK && i == ferry_task_domains(task))
+        code = cli_usage("%s: no domain %s", path, name);
+    else if (st == FERRY_OK)
+        st = ferry_domain_write(c->ctx, ferry_task_domain(task, i), view, c->args[1], opts);
+    ferry_task_free(task);
+    free(path);
+    return st == FERRY_OK ? code : cli_failed(c, st);
+}
+
 int cli_convert(cli *c)
 {
+    const char *at = strstr(c->args[0], ".yaml#");
     ferry_data *data = NULL;
     ferry_opts *opts = NULL;
+    int code = EXIT_DONE;
 
     if (cli_can_write(c->args[1]) != EXIT_DONE) return EXIT_USAGE;
     ferry_status st = reader_sets(c);
     if (st == FERRY_OK) st = ferry_opts_new(c->ctx, &opts);
     if (st == FERRY_OK && c->value[KEY_TO])
         st = ferry_opts_set(c->ctx, opts, "format", c->value[KEY_TO]);
-    if (st == FERRY_OK) st = ferry_read(c->ctx, c->args[0], c->sets, &data);
-    if (st == FERRY_OK) st = ferry_write(c->ctx, data, c->args[1], opts);
+    if (st == FERRY_OK && at)
+        code = write_domain(c, at + strlen(".yaml"), opts);
+    else if (st == FERRY_OK)
+        st = ferry_read(c->ctx, c->args[0], c->sets, &data);
+    if (st == FERRY_OK && data) st = ferry_write(c->ctx, data, c->args[1], opts);
     ferry_data_free(data);
     ferry_opts_free(opts);
-    return st == FERRY_OK ? EXIT_DONE : cli_failed(c, st);
+    return st == FERRY_OK ? code : cli_failed(c, st);
 }

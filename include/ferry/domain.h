@@ -25,6 +25,13 @@ FERRY_API int64_t ferry_domain_labels(const ferry_domain *domain);
 /** Id of instance i. Lent. */
 FERRY_API const char *ferry_domain_id(const ferry_domain *domain, int64_t i);
 
+/** Write a view as ferry_write() writes a file: rows with their ids, names of features and
+ * the labels that the domain has for them. view NULL: the only one. Cost: one pass over it.
+ * @return FERRY_EINVAL when there is no such view, or the format cannot hold it */
+FERRY_API ferry_status ferry_domain_write(ferry_ctx *ctx, const ferry_domain *domain,
+                                          const char *view, const char *path,
+                                          const ferry_opts *opts);
+
 /**
  * Add a view. Instances are joined by id with those of earlier views; views need not cover
  * all of them.

@@ -51,6 +51,28 @@ def test_convert_round_trip(folder):
     assert "cat" in text and "height" in text and "q" in text
 
 
+def test_convert_a_domain(folder):
+    """A domain as the task reads it: here two files joined by id, and text that is weighed under a seed."""
+    write(folder, "a.csv", "id,x,label\nr1,1,no\nr2,2,yes\n")
+    write(folder, "b.csv", "id,y,z\nr2,5,6\nr1,7,8\n")
+    write(folder, "t.yaml", "task: t\ngoal: classify\ndomains:\n  - name: d\n    role: target\n"
+                            "    views: [{name: a, x: a.csv}, {name: b, x: b.csv}]\n")
+    ferry("convert", "t.yaml#d.b", "out.csv", cwd=folder)
+    assert read(folder, "out.csv") == "id,y,z,label\nr2,5,6,yes\nr1,7,8,no\n", read(folder, "out.csv")
+    refused("convert", "t.yaml#d", "out.csv", cwd=folder, says="domain 'd' has 2 views: which?")
+    refused("convert", "t.yaml#d.c", "out.csv", cwd=folder, says="domain 'd' has 2 views and none called c")
+    refused("convert", "t.yaml#e", "out.csv", cwd=folder, says="t.yaml: no domain e")
+    write(folder, "words.txt", "".join("a\tone two three four\n" if i % 2 else "b\tfive six seven eight\n" for i in range(8)))
+    write(folder, "w.yaml", "task: w\ngoal: classify\ntext: {documents: lines, min_len: 1, min_df: 1}\ndomains:\n"
+                            "  - {name: s, role: source, x: words.txt, label: first, text: {part: 1/2}}\n"
+                            "  - {name: t, role: target, x: words.txt, label: first, text: {part: 2/2}}\n")
+    for seed in (1, 1, 2):
+        for d in "st":
+            ferry("convert", "w.yaml#" + d, "%s%d.svm" % (d, seed), "--seed", seed, cwd=folder)
+    words = {n: set(read(folder, n + ".svm").split("\n")[0].split()[3:]) for n in ("s1", "t1", "s2", "t2")}
+    assert not words["s1"] & words["t1"] and len(words["s1"] | words["t1"]) == 8 and words["s1"] != words["s2"], words
+
+
 def test_convert_to_a_named_format(folder):
     write(folder, "a.csv", "x,y\n1,0\n0,2\n")
     ferry("convert", "a.csv", "plain", "--to", "svmlight", cwd=folder)

@@ -789,6 +789,40 @@ done:
     return st;
 }
 
+static ferry_status write_view(ferry_ctx *ctx, void *domain)
+{
+    return ferry_domain_write(ctx, domain, NULL, tmp_path("written.csv"), NULL);
+}
+
+/* What was written is what was added, labels and all kinds of them. */
+static void test_write(void **state)
+{
+    ferry_ctx *ctx = *state;
+    double x[] = {1, 2, 3, 4};
+    const ferry_array a = {2, 2, 2, x};
+    const char *const ids[] = {"p", "q"}, *const classes[] = {"yes", NULL};
+    const char *const features[] = {"f", "g"}, *const names[] = {"m", "n"};
+    const uint8_t on[] = {1, 0, 1, 1};
+    ferry_domain *d = NULL;
+    char *text = NULL;
+
+    assert_ok(ctx, ferry_domain_new(ctx, "d", FERRY_TARGET, &d));
+    assert_fails(ctx, write_view(ctx, d), FERRY_EINVAL, "domain 'd' has 0 views: which?");
+    assert_ok(ctx, ferry_domain_add_dense(ctx, d, "v", &a, ids, features));
+    assert_ok(ctx, ferry_domain_set_classes(ctx, d, 2, ids, classes));
+    assert_ok(ctx, write_view(ctx, d));
+    text = slurp(tmp_path("written.csv"));
+    assert_string_equal(text, "id,f,g,label\np,1,2,yes\nq,3,4,\n");
+    free(text);
+    each_allocation_fails(ctx, write_view, d);
+    assert_ok(ctx, ferry_domain_set_labelsets(ctx, d, 2, ids, 2, names, on));
+    assert_ok(ctx, ferry_domain_write(ctx, d, "v", tmp_path("written.csv"), NULL));
+    text = slurp(tmp_path("written.csv"));
+    assert_string_equal(text, "id,f,g,label:m,label:n\np,1,2,1,0\nq,3,4,1,1\n");
+    free(text);
+    ferry_domain_free(d);
+}
+
 static void test_memory(void **state)
 {
     ferry_ctx *ctx = *state;
@@ -813,6 +847,7 @@ int main(void)
         TEST(test_bad_views),
         TEST(test_sparse_view_is_copied),
         TEST(test_empty_view),
+        TEST(test_write),
         TEST(test_align),
         TEST(test_graph_defines_instances),
         TEST(test_graph_among_instances),
