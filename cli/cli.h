@@ -171,6 +171,8 @@ void cli_man(FILE *to);                                      /* roff */
 bool cli_completion(FILE *to, const char *shell);            /* false: unknown shell */
 const char *cli_word_at(cli_words words, int64_t i); /* i-th word; NULL past the end */
 
+const char *cli_study_at(int64_t i); /* name of a study, likewise */
+
 /* ---- work that two commands share ---- */
 
 /* Run the task's methods, print the table (--json: results.json) and save into dir unless

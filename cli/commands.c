@@ -153,6 +153,7 @@ static const cli_option convert_options[] = {
     FORMAT,
     {KEY_TO, 0, "to", "NAME", WORDS_FORMAT, "format of the output; default: by extension"},
     SET("change how the file is read; may be repeated"),
+    SEED,
     QUIET,
     HELP,
 };
@@ -191,7 +192,7 @@ static const cli_option reproduce_options[] = {
     {KEY_QUICK, 0, "quick", NULL, WORDS_NONE,
      "fewer rows, repeats and settings: about a minute"},
     OUT("DIR", WORDS_FOLDER, "folder for what comes out; default: results/NAME"),
-    JSON("print study.json instead of the tables"),
+    JSON("print study.json instead of the tables; without NAME: the list"),
     SEED,
     THREADS,
     ENGINE,
@@ -352,8 +353,9 @@ const cli_command cli_commands[] = {
      "listed.",
      1, 10000, WORDS_FILE, OPTIONS(inspect_options), read_settings, false, cli_inspect},
     {"convert", "IN OUT", "write a data file in another format",
-     "Ids, feature names and labels go along where the output format can hold them.", 2, 2,
-     WORDS_FILE, OPTIONS(convert_options), read_settings, false, cli_convert},
+     "Ids, feature names and labels go along where the output format can hold them. IN may "
+     "also be TASK.yaml#DOMAIN (or TASK.yaml#DOMAIN.VIEW): what a task makes of its files.",
+     2, 2, WORDS_FILE, OPTIONS(convert_options), read_settings, false, cli_convert},
     {"gen", "[NAME]", "make a synthetic task with known truth",
      "Writes task.yaml and its data into a folder. Without a name the generators are "
      "listed.",
@@ -368,8 +370,8 @@ const cli_command cli_commands[] = {
      "Without a name the data sets are listed, with what is known about their licences.",
      0, 1, WORDS_NONE, OPTIONS(fetch_options), fetch_settings, false, cli_fetch},
     {"reproduce", "[NAME]", "run a table or figure of a paper again",
-     "Prepares the data, runs the methods, and prints our numbers beside the paper's, the "
-     "protocol, which of the paper's claims held, and a verdict. The folder gets "
+     "Prepares the data (with python3), runs the methods, and prints our numbers beside the "
+     "paper's, the protocol, which of the paper's claims held, and a verdict. The folder gets "
      "study.json, the task files and the prepared data, for ferry run. Without a name the "
      "studies are listed, with whether their data is there.",
      0, 1, WORDS_STUDY, OPTIONS(reproduce_options), NULL, true, cli_reproduce},
@@ -415,6 +417,7 @@ const cli_line cli_environment[] = {
      "2^N cycles for which idle threads of OpenBLAS spin; 10 when "
      "not set, OpenBLAS's own 26 takes the cores from others"},
     {"FERRY_DATA", "folder of the data sets, for ferry reproduce; default data"},
+    {"FERRY_STUDIES", "folder with studies/ and prepare/ of your own, for ferry reproduce"},
     {"TMPDIR", "where ferry demo makes its folder; default /tmp"},
 };
 const int64_t cli_n_environment = COUNT(cli_environment);

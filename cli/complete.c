@@ -10,8 +10,6 @@ static const char *const lines[] = {"ndjson", "csv", "svmlight"};
 
 const char *cli_word_at(cli_words words, int64_t i)
 {
-    ferry_study_info study;
-
     switch (words) {
     case WORDS_COMMAND: return i < cli_n_commands ? cli_commands[i].name : NULL;
     case WORDS_METHOD: return i < ferry_method_count() ? ferry_method_at(i)->name : NULL;
@@ -23,7 +21,7 @@ const char *cli_word_at(cli_words words, int64_t i)
     case WORDS_CONTROLS: return i < COUNT(levels) ? levels[i] : NULL;
     case WORDS_SYNC: return i < COUNT(syncs) ? syncs[i] : NULL;
     case WORDS_LINES: return i < COUNT(lines) ? lines[i] : NULL;
-    case WORDS_STUDY: return ferry_study_at(i, &study) ? study.name : NULL;
+    case WORDS_STUDY: return cli_study_at(i);
     case WORDS_NONE:
     case WORDS_FILE:
     case WORDS_FOLDER: break;

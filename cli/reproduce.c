@@ -1,9 +1,11 @@
 /* ferry reproduce: tables and figures of the papers, ours beside theirs. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-#include "build.h"
-#include "cli.h"
+#include "study.h"
 
 static const char *data_folder(const cli *c)
 {
@@ -12,74 +14,155 @@ static const char *data_folder(const cli *c)
     return c->value[KEY_DATA] ? c->value[KEY_DATA] : set && set[0] ? set : "data";
 }
 
+const char *cli_study_at(int64_t i)
+{
+    static study *all;
+    static int64_t n;
+    const char *share = NULL;
+
+    if (!all) all = study_load(&n, &share);
+    return i < n ? all[i].name : NULL;
+}
+
+/* The first of a study's files that is not there; NULL: all are. */
+static const char *missing_of(const study *s, const char *data)
+{
+    const char *path = NULL, *name = NULL, *written = NULL;
+    bool there = true;
+
+    for (int64_t i = 0; (path = study_need(s, data, i, &there, &name, &written)); i++)
+        if (!there) return path;
+    return NULL;
+}
+
+/* ---- the list ---- */
+
+/* One study for programs. */
+static json_t *study_info(cli *c, const study *s, const char *data)
+{
+    lab l = {.c = c, .s = s, .data = data, .checking = true};
+    json_t *needs = json_array();
+    const char *name = NULL, *written = NULL, *missing = missing_of(s, data);
+    bool there = false;
+
+    study_scope(&l);
+    for (int64_t i = 0; study_need(s, data, i, &there, &name, &written); i++)
+        (void)json_array_append_new(needs, json_string(written));
+    return json_pack("{s:s, s:s, s:s, s:s, s:o, s:s?}", "study", s->name, "paper",
+                     study_string(&l, l.scope, s->file, "paper", ""), "shows",
+                     study_string(&l, l.scope, s->root, "shows", ""), "protocol",
+                     study_string(&l, l.scope, s->root, "protocol", ""), "data", needs,
+                     "missing", missing);
+}
+
 /* Every study, and whether its data is there. */
-static int list(cli *c)
+static int list(cli *c, const study *all, int64_t n)
 {
     const char *data = data_folder(c);
     cli_table t = {.cols = 3};
-    ferry_study_info s;
+    json_t *infos = json_array();
 
-    for (int64_t i = 0; ferry_study_at(i, &s); i++) {
-        char *missing = NULL;
-        const ferry_status st = ferry_study_missing(c->ctx, s.name, data, &missing);
-        if (st != FERRY_OK) return cli_failed(c, st);
-        cli_cell(&t, "%s", s.name);
-        cli_cell(&t, "%s", s.shows);
-        if (missing)
-            cli_cell(&t, "no %s", missing);
-        else
-            cli_cell(&t, "ready");
-        ferry_string_free(missing);
+    for (int64_t i = 0; i < n; i++) {
+        json_t *one = study_info(c, &all[i], data);
+        const char *missing = missing_of(&all[i], data);
+        cli_cell(&t, "%s", all[i].name);
+        cli_cell(&t, "%s", json_string_value(json_object_get(one, "shows")));
+        cli_cell(&t, "%s%s", missing ? "no " : "ready", missing ? missing : "");
+        (void)json_array_append_new(infos, one);
     }
-    cli_table_print(&t, stdout, 0);
-    cli_note(c, "data sets are looked for in %s (--data DIR)", data);
+    if (c->value[KEY_JSON]) {
+        char *text = json_dumps(infos, JSON_INDENT(1));
+        puts(text ? text : "");
+        free(text);
+        for (int64_t i = 0; i < t.n; i++)
+            free(t.cell[i]);
+        free(t.cell);
+    } else {
+        cli_table_print(&t, stdout, 0);
+        cli_note(c, "data sets are looked for in %s (--data DIR)", data);
+    }
+    json_decref(infos);
     return EXIT_DONE;
 }
 
-static int run(cli *c)
-{
-    char *folder = c->value[KEY_OUT] ? cli_join(c->value[KEY_OUT], "", "")
-                                     : cli_join("results/", c->args[0], "");
-    const ferry_reproduce_settings settings = {.data = data_folder(c),
-                                               .folder = folder,
-                                               .quick = c->value[KEY_QUICK] != NULL,
-                                               .build =
-                                                   FERRY_BUILD[0] ? FERRY_BUILD : NULL};
-    ferry_reproduction *r = NULL;
-    char *missing = NULL, *text = NULL;
-    int code = EXIT_DONE;
+/* ---- one study ---- */
 
-    /* A wrong name before a folder that cannot be made. */
-    ferry_status st = ferry_study_missing(c->ctx, c->args[0], settings.data, &missing);
-    if (st == FERRY_OK) code = cli_can_fill(folder);
-    if (st == FERRY_OK && code == EXIT_DONE) {
-        cli_ask_before_stopping();
-        st = ferry_reproduce(c->ctx, c->args[0], &settings, &r);
-        cli_progress_end();
+static const study *find(const study *all, int64_t n, const char *name)
+{
+    const char **known = study_alloc((size_t)n * sizeof *known);
+
+    for (int64_t i = 0; i < n; i++) {
+        known[i] = all[i].name;
+        if (strcmp(all[i].name, name) == 0) return &all[i];
     }
-    if (st == FERRY_OK && code == EXIT_DONE)
-        st = c->value[KEY_JSON] ? ferry_reproduction_json(c->ctx, r, &text)
-                                : ferry_reproduction_table(c->ctx, r, &text);
-    if (st == FERRY_ECANCELLED) {
-        cli_say("interrupted: no study.json was written; the task files are in %s", folder);
-        code = EXIT_INTERRUPTED;
-    } else if (st != FERRY_OK) {
-        code = cli_failed(c, st);
-    } else if (code == EXIT_DONE) {
-        fputs(text, stdout);
-        cli_note(c, "study.json, the task files and the prepared data are in %s", folder);
+    const char *near = ferry_nearest(name, n, known);
+    cli_say("unknown study %s (%s%s)", name, near ? "did you mean " : "",
+            near ? study_text("%s?", near) : "ferry reproduce lists them");
+    exit(EXIT_USAGE);
+}
+
+/* An absolute path of a folder that is there: task files name the data by it. */
+static const char *absolute(const char *path)
+{
+    struct stat info;
+    char here[4096] = "";
+    const bool there = stat(path, &info) == 0;
+
+    if (!there || !S_ISDIR(info.st_mode)) {
+        cli_say("%s: cannot use this folder: %s", path,
+                there ? "it is none" : strerror(errno));
+        exit(EXIT_USAGE);
     }
-    ferry_string_free(text);
-    ferry_string_free(missing);
-    ferry_reproduction_free(r);
-    free(folder);
-    return code;
+    if (path[0] == '/' || !getcwd(here, sizeof here)) return path;
+    return study_text("%s/%s", here, path);
+}
+
+/* A folder, with those above it. */
+static void make_folders(const char *path)
+{
+    for (size_t n = 1; n <= strlen(path); n++) {
+        const char *at = study_text("%.*s", (int)n, path);
+        if ((path[n] && path[n] != '/') || mkdir(at, 0777) == 0 || errno == EEXIST)
+            continue;
+        cli_say("%s: cannot make this folder: %s", at, strerror(errno));
+        exit(EXIT_FAILED);
+    }
+}
+
+static int run_study(cli *c, const study *s, const char *share)
+{
+    const char *folder =
+        c->value[KEY_OUT] ? c->value[KEY_OUT] : study_text("results/%s", c->args[0]);
+    lab l = {.c = c, .s = s, .quick = c->value[KEY_QUICK] != NULL};
+    const char *missing = missing_of(s, data_folder(c));
+    const int code = cli_can_fill(folder);
+
+    if (code != EXIT_DONE) return code;
+    l.seed = ferry_ctx_seed(c->ctx);
+    l.share = absolute(share);
+    l.data = absolute(data_folder(c));
+    if (missing)
+        return cli_usage("%s: not there, and %s needs it (--data DIR)", missing, s->name);
+    make_folders(folder);
+    l.folder = absolute(folder);
+    study_run(&l);
+    fputs(c->value[KEY_JSON] ? study_json(&l) : study_table(&l), stdout);
+    cli_note(c, "study.json, the task files and the prepared data are in %s", folder);
+    json_decref(l.runs);
+    json_decref(l.prepared);
+    return EXIT_DONE;
 }
 
 int cli_reproduce(cli *c)
 {
-    if (c->n_args > 0) return run(c);
-    if (c->value[KEY_OUT] || c->value[KEY_QUICK] || c->value[KEY_JSON])
+    const char *share = NULL;
+    int64_t n = 0;
+
+    if (c->n_args == 0 && (c->value[KEY_OUT] || c->value[KEY_QUICK]))
         return cli_usage("reproduce: which study? (ferry reproduce lists them)");
-    return list(c);
+    const study *all = study_load(&n, &share);
+    const int code =
+        c->n_args > 0 ? run_study(c, find(all, n, c->args[0]), share) : list(c, all, n);
+    study_free_all();
+    return code;
 }

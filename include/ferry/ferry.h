@@ -12,7 +12,6 @@ extern "C" {
 #include "ferry/evaluate.h"
 #include "ferry/fetch.h"
 #include "ferry/generate.h"
-#include "ferry/reproduce.h"
 #include "ferry/select.h"
 #include "ferry/stream.h"
 

@@ -198,10 +198,6 @@ struct json_t *ferry_i_run_record(ferry_ctx *ctx, const ferry_task *task,
 struct json_t *ferry_i_run_domains(const ferry_task *task);
 /* This machine: system, CPU, cores, memory in bytes; NULL: no memory. */
 struct json_t *ferry_i_machine_json(void);
-/* Wall-clock seconds as "2026-01-31T12:00:00Z". */
-struct json_t *ferry_i_moment_json(double seconds);
-/* A word for a POSIX shell, after a space; in quotes where it needs them. */
-void ferry_i_add_word(ferry_text *t, const char *word);
 /* Text as JSON: bytes that are no UTF-8 become '?'. */
 struct json_t *ferry_i_json_text(const char *text);
 /* {"key": "value", ...} in the order set; {} for NULL. */

@@ -130,7 +130,8 @@ static json_t *methods_json(const ferry_results *rs)
 
 /* ---- the command ---- */
 
-void ferry_i_add_word(ferry_text *t, const char *word)
+/* A word for a POSIX shell, after a space; in quotes where it needs them. */
+static void add_word(ferry_text *t, const char *word)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                 "0123456789_./-=:,+@%";
@@ -154,16 +155,16 @@ static json_t *command_json(const ferry_task *task, const ferry_results *rs)
     json_t *out = NULL;
 
     if (!task->file) return json_null();
-    ferry_i_add_word(&t, "ferry");
-    ferry_i_add_word(&t, "run");
-    ferry_i_add_word(&t, task->file);
+    add_word(&t, "ferry");
+    add_word(&t, "run");
+    add_word(&t, task->file);
     for (int64_t i = 0; i < ferry_opts_count(task->sets); i++) {
         ferry_text set = {0};
         ferry_opts_at(task->sets, i, &key, &value);
         ferry_i_text_addf(&set, "%s=%s", key, value);
-        ferry_i_add_word(&t, "--set");
+        add_word(&t, "--set");
         t.failed = t.failed || set.failed;
-        if (!set.failed) ferry_i_add_word(&t, set.s);
+        if (!set.failed) add_word(&t, set.s);
         ferry_i_text_free(&set);
     }
     if (!task->sets || !ferry_opts_get(task->sets, "evaluate.seed"))
@@ -208,7 +209,8 @@ json_t *ferry_i_machine_json(void)
         (json_int_t)sysconf(_SC_PHYS_PAGES) * (json_int_t)sysconf(_SC_PAGESIZE));
 }
 
-json_t *ferry_i_moment_json(double seconds)
+/* Wall-clock seconds as "2026-01-31T12:00:00Z". */
+static json_t *moment_json(double seconds)
 {
     const time_t t = (time_t)seconds;
     struct tm utc;
@@ -249,7 +251,7 @@ json_t *ferry_i_run_record(ferry_ctx *ctx, const ferry_task *task, const ferry_r
         ferry_i_run_domains(task), "methods", methods_json(rs), "evaluate", settings,
         "seed", json_sprintf("%llu", (unsigned long long)rs->run.seed), "engine",
         rs->run.engine, "threads", rs->run.threads, "blas_core", rs->run.blas_core,
-        "machine", ferry_i_machine_json(), "started", ferry_i_moment_json(started),
+        "machine", ferry_i_machine_json(), "started", moment_json(started),
         "seconds", took, "peak_memory", peak_memory(), "command", command_json(task, rs),
         "measures", measures);
 }

@@ -14,6 +14,7 @@
 #include <yaml.h>
 #include <zlib.h>
 
+#include "eval/eval.h"
 #include "linalg/host/isa.h"
 #include "linalg/linalg.h"
 
@@ -185,6 +186,7 @@ ferry_status ferry_doctor(ferry_ctx *ctx, char **out)
     (void)json_object_set_new(all, "engines", engines(ctx, problems));
     put(all, "engine", ferry_ctx_engine(ctx));
     (void)json_object_set_new(all, "blas", blas(problems));
+    (void)json_object_set_new(all, "machine", ferry_i_machine_json());
     (void)json_object_set_new(all, "cpu", threads(ctx, problems));
     (void)json_object_set_new(all, "memory", memory(problems));
     (void)json_object_set(all, "problems", problems);
