@@ -349,7 +349,7 @@ const cli_command cli_commands[] = {
      0, 1, WORDS_METHOD, OPTIONS(methods_options), NULL, false, cli_methods},
     {"inspect", "FILE...", "say what is in a data file",
      "Says the format, shape, density, label counts, missing cells and memory. FILE#NAME "
-     "picks a variable or member of a MAT, NPZ, tar or zip file; without NAME those are "
+     "picks a variable or member of a MAT or NPZ file or archive; without NAME those are "
      "listed.",
      1, 10000, WORDS_FILE, OPTIONS(inspect_options), read_settings, false, cli_inspect},
     {"convert", "IN OUT", "write a data file in another format",

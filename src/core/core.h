@@ -68,6 +68,7 @@ void ferry_i_free(void *p);
 char *ferry_i_strdup(const char *text);               /* NULL in, NULL out */
 char *ferry_i_strndup(const char *text, int64_t len); /* always ends in 0 */
 char *ferry_i_sprintf(const char *fmt, ...) FERRY_PRINTF(1, 2);
+bool ferry_i_ends_with(const char *text, const char *tail);
 
 /* Make room for one more in a growing array {p, n, cap}: p may move. */
 #define FERRY_GROW(p, n, cap) ferry_i_grow((void **)&(p), (n), &(cap), sizeof *(p))
@@ -246,6 +247,19 @@ typedef struct ferry_sha256 {
 void ferry_i_sha256_begin(ferry_sha256 *s);
 void ferry_i_sha256_add(ferry_sha256 *s, const void *bytes, int64_t n);
 void ferry_i_sha256_end(ferry_sha256 *s, uint8_t *digest);
+
+/* ---- libraries loaded when first needed ---- */
+
+/* A function of the library: its name, and the address of the pointer that is to hold it. */
+typedef struct ferry_symbol {
+    const char *name;
+    void *to;
+} ferry_symbol;
+#define FERRY_LOAD_WHY 256
+/* Open the shared library `name` and look up all n symbols; false: `why` (FERRY_LOAD_WHY
+ * bytes) says what is missing. It stays loaded. Call it under pthread_once: it writes through
+ * the pointers of `want`. */
+bool ferry_i_load(const char *name, const ferry_symbol *want, int64_t n, char *why);
 
 /* Seconds from a steady clock, and seconds since 1970. */
 double ferry_i_clock(void);

@@ -139,6 +139,13 @@ void ferry_i_text_free(ferry_text *t)
     *t = (ferry_text){0};
 }
 
+bool ferry_i_ends_with(const char *text, const char *tail)
+{
+    const size_t n = strlen(text), m = strlen(tail);
+
+    return n >= m && memcmp(text + n - m, tail, m) == 0;
+}
+
 char *ferry_i_sprintf(const char *fmt, ...)
 {
     va_list args;

@@ -1,231 +1,256 @@
-/* The files inside an archive or folder tree, in the order of their names. */
-#include <dirent.h>
+/* Archives (tar, zip, 7z) and compressed streams (xz, bzip2, zstd) by libarchive.
+ *
+ * The whole input lies in memory, so libarchive is given it as one block; for members that are
+ * stored as they are it then hands out pointers into that block, which are kept instead of
+ * copies. Zip is read by its directory only: libarchive's other reader, which walks the members
+ * from the front, would take a truncated zip for a smaller one. A tar has no directory and
+ * libarchive takes a missing end mark for the end, so that is checked here. */
+#include <archive.h>
+#include <archive_entry.h>
 #include <errno.h>
-#include <stdlib.h>
+#include <locale.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <zlib.h>
 
 #include "data/archive.h"
 
-static bool ends_with(const char *s, const char *tail)
-{
-    const size_t n = strlen(s), m = strlen(tail);
+static struct {
+    bool works;
+    char why[FERRY_LOAD_WHY];
+    struct archive *(*new)(void);
+    int (*free)(struct archive *);
+    int (*tar)(struct archive *), (*zip)(struct archive *), (*seven)(struct archive *);
+    int (*raw)(struct archive *), (*empty)(struct archive *);
+    int (*xz)(struct archive *), (*bzip2)(struct archive *), (*zstd)(struct archive *);
+    int (*open)(struct archive *, const void *, size_t);
+    int (*next)(struct archive *, struct archive_entry **);
+    int (*block)(struct archive *, const void **, size_t *, la_int64_t *);
+    const char *(*error)(struct archive *), *(*version)(void);
+    int (*number)(struct archive *); /* of the last error */
+    int (*format)(struct archive *), (*filter)(struct archive *, int);
+    const char *(*name)(struct archive_entry *), *(*name_utf8)(struct archive_entry *);
+    la_int64_t (*size)(struct archive_entry *);
+    const char *(*link)(struct archive_entry *);
+    __LA_MODE_T (*type)(struct archive_entry *);
+} lib;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-    return n > m && strcmp(s + n - m, tail) == 0;
+static void load(void)
+{
+    static const ferry_symbol want[] = {
+        {"archive_read_new", &lib.new},
+        {"archive_read_free", &lib.free},
+        {"archive_read_support_format_tar", &lib.tar},
+        {"archive_read_support_format_zip_seekable", &lib.zip},
+        {"archive_read_support_format_7zip", &lib.seven},
+        {"archive_read_support_format_raw", &lib.raw},
+        {"archive_read_support_format_empty", &lib.empty},
+        {"archive_read_support_filter_xz", &lib.xz},
+        {"archive_read_support_filter_bzip2", &lib.bzip2},
+        {"archive_read_support_filter_zstd", &lib.zstd},
+        {"archive_read_open_memory", &lib.open},
+        {"archive_read_next_header", &lib.next},
+        {"archive_read_data_block", &lib.block},
+        {"archive_error_string", &lib.error},
+        {"archive_errno", &lib.number},
+        {"archive_version_string", &lib.version},
+        {"archive_format", &lib.format},
+        {"archive_filter_code", &lib.filter},
+        {"archive_entry_pathname", &lib.name},
+        {"archive_entry_pathname_utf8", &lib.name_utf8},
+        {"archive_entry_size", &lib.size},
+        {"archive_entry_hardlink", &lib.link},
+        {"archive_entry_filetype", &lib.type},
+    };
+
+    lib.works = ferry_i_load("libarchive.so.13", want, FERRY_COUNT(want), lib.why);
 }
 
-bool ferry_i_is_archive(const char *path)
+const char *ferry_i_archive_version(void)
 {
-    static const char *const tails[] = {".tar",    ".tar.gz", ".tgz",
-                                        ".tar.xz", ".txz",    ".zip"};
-
-    for (int i = 0; i < FERRY_COUNT(tails); i++)
-        if (ends_with(path, tails[i])) return true;
-    return false;
+    (void)pthread_once(&once, load);
+    return lib.works ? lib.version() : NULL;
 }
 
-/* Files whose name begins with a point are not data (.DS_Store, ._x in __MACOSX). */
-static bool is_hidden(const char *name, int64_t len)
-{
-    while (len > 0 && name[len - 1] != '/')
-        len--;
-    return name[len] == '.';
-}
-
-ferry_status ferry_i_archive_add(ferry_ctx *ctx, ferry_archive *a, const char *name,
-                                 int64_t len, const ferry_member *m)
+/* A new reader with nothing allowed yet. `what` (xz, ...) is what needs the library. */
+static ferry_status reader_new(ferry_ctx *ctx, const char *path, const char *what,
+                               struct archive **out)
 {
     ferry_status st = FERRY_OK;
 
-    while (len > 2 && name[0] == '.' && name[1] == '/') {
+    *out = NULL;
+    (void)pthread_once(&once, load);
+    FERRY_NEED(ctx, lib.works, FERRY_ENEEDS,
+               "%s: reading %s needs the library libarchive (Debian: libarchive13): %s",
+               path, what, lib.why);
+    *out = lib.new();
+    FERRY_HAVE(ctx, *out);
+done:
+    return st;
+}
+
+static const char *reason(struct archive *a)
+{
+    const char *text = lib.error(a);
+
+    return text ? text : "it ends early";
+}
+
+/* The bytes of the entry that was reached last. `want` is how many it is said to have: if the
+ * first block is all of them and lies within `in`, *inside points there and g stays empty.
+ * Holes of sparse members become zeros. What libarchive only warns of here (a checksum, a
+ * length) is damage too. */
+static ferry_status drain(ferry_ctx *ctx, struct archive *a, const ferry_input *in,
+                          const char *what, int64_t want, ferry_grown *g,
+                          const char **inside)
+{
+    ferry_status st = FERRY_OK;
+    const void *p = NULL;
+    size_t n = 0;
+    la_int64_t at = 0;
+
+    *inside = NULL;
+    for (int code = 0; (code = lib.block(a, &p, &n, &at)) != ARCHIVE_EOF;) {
+        const uintptr_t from = (uintptr_t)in->data, s = (uintptr_t)p;
+        if (code == ARCHIVE_OK && n == 0) continue;
+        FERRY_NEED(ctx, code == ARCHIVE_OK && !*inside && at >= g->n, FERRY_EDATA,
+                   "%s: damaged or truncated %s: %s", in->path, what, reason(a));
+        if (at == 0 && g->n == 0 && (int64_t)n == want && s >= from &&
+            s - from <= (uintptr_t)in->size - n) {
+            *inside = p;
+            continue;
+        }
+        FERRY_TRY(ferry_i_room(ctx, in->path, at - g->n + (int64_t)n, g));
+        memset(g->p + g->n, 0, (size_t)(at - g->n));
+        memcpy(g->p + at, p, n);
+        g->n = at + (int64_t)n;
+    }
+done:
+    return st;
+}
+
+ferry_status ferry_i_unfilter(ferry_ctx *ctx, const char *path, const char *how,
+                              const char *bytes, int64_t n, ferry_grown *g)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_input in = {.data = bytes, .size = n, .path = (char *)(uintptr_t)path};
+    struct archive *a = NULL;
+    struct archive_entry *e = NULL;
+    const char *inside = NULL;
+    char what[32] = "";
+
+    FERRY_TRY(reader_new(ctx, path, how, &a));
+    (void)lib.xz(a), (void)lib.bzip2(a), (void)lib.zstd(a);
+    (void)lib.raw(a), (void)lib.empty(a);
+    int code = lib.open(a, bytes, (size_t)n);
+    if (code == ARCHIVE_OK) code = lib.next(a, &e);
+    /* without a filter the "unpacked" bytes would be the packed ones */
+    FERRY_NEED(ctx,
+               code == ARCHIVE_EOF ||
+                   (code == ARCHIVE_OK && lib.filter(a, 0) != ARCHIVE_FILTER_NONE),
+               FERRY_EDATA, "%s: damaged or truncated %s data: %s", path, how, reason(a));
+    strncat(strncat(what, how, 16), " data", 6);
+    if (code == ARCHIVE_OK) FERRY_TRY(drain(ctx, a, &in, what, -1, g, &inside));
+done:
+    if (a) (void)lib.free(a);
+    return st;
+}
+
+/* Whether an archive in which libarchive saw `seen` entries is all there. Tars end with 512
+ * zero bytes at least; what was cut between two members does not. A zip's last record, which
+ * may be followed by a comment, counts the entries (65535: a larger number stands elsewhere),
+ * while libarchive stops without a word at an entry that it cannot make out. */
+static bool is_whole(const ferry_input *in, bool tar, bool zip, int64_t seen)
+{
+    if (tar) {
+        for (int64_t i = in->size - 512; i < in->size; i++)
+            if (i < 0 || in->data[i]) return false;
+    }
+    for (int64_t at = in->size - 22; zip && at >= 0; at--) {
+        const unsigned char *s = (const unsigned char *)in->data + at;
+        if (memcmp(s, "PK\5\6", 4) != 0) continue;
+        const int64_t count = s[10] | s[11] << 8;
+        return count == 65535 || count == seen;
+    }
+    return true;
+}
+
+static ferry_status one_entry(ferry_ctx *ctx, struct archive *a, struct archive_entry *e,
+                              const ferry_input *in, ferry_bring bring, int64_t *left,
+                              ferry_archive *out)
+{
+    ferry_status st = FERRY_OK;
+    ferry_grown g = {.limit = *left};
+    ferry_member m = {.size = lib.size(e)};
+    char *what = NULL;
+    const char *name = lib.name_utf8(e); /* NULL where the name is in no known alphabet */
+
+    if (!name) name = lib.name(e);
+    if (!S_ISREG(lib.type(e)) || lib.link(e)) goto done;
+    FERRY_NEED(ctx, name && name[0], FERRY_EDATA, "%s: the name of file %lld is unreadable",
+               in->path, (long long)out->n + 1);
+    if (name[strlen(name) - 1] == '/') goto done; /* how old tars write folders */
+    while (name[0] == '.' && name[1] == '/' && name[2])
         name += 2;
-        len -= 2;
-    }
-    if (is_hidden(name, len)) goto done;
-    FERRY_HAVE(ctx, FERRY_GROW(a->members, a->n, a->cap));
-    a->members[a->n] = *m;
-    a->members[a->n].name = ferry_i_strndup(name, len);
-    FERRY_HAVE(ctx, a->members[a->n].name);
-    a->n++;
-done:
-    return st;
-}
-
-void ferry_i_archive_free(ferry_archive *a)
-{
-    for (int64_t i = 0; i < a->n; i++)
-        ferry_i_free(a->members[i].name);
-    ferry_i_free(a->members);
-    *a = (ferry_archive){0};
-}
-
-static int by_name(const void *a, const void *b)
-{
-    const ferry_member *x = a, *y = b;
-    const int order = strcmp(x->name, y->name);
-
-    return order ? order : (x->offset > y->offset) - (x->offset < y->offset);
-}
-
-ferry_status ferry_i_archive_list(ferry_ctx *ctx, const ferry_input *in, ferry_archive *out)
-{
-    ferry_status st = FERRY_OK;
-
-    *out = (ferry_archive){.data = in->data, .data_size = in->size, .path = in->path};
-    out->zip = ferry_i_is_zip(in->data, in->size);
-    FERRY_NEED(ctx, out->zip || ferry_i_is_tar(in->data, in->size), FERRY_EDATA,
-               "%s: expected a tar or zip archive", in->path);
-    if (out->zip)
-        FERRY_TRY(ferry_i_zip_list(ctx, out));
-    else
-        FERRY_TRY(ferry_i_tar_list(ctx, out));
-    if (out->n > 1) qsort(out->members, (size_t)out->n, sizeof *out->members, by_name);
-done:
-    return st;
-}
-
-const ferry_member *ferry_i_archive_find(const ferry_archive *a, const char *name)
-{
-    int64_t lo = 0, hi = a->n;
-
-    while (lo < hi) {
-        const int64_t mid = lo + (hi - lo) / 2;
-        if (strcmp(a->members[mid].name, name) < 0)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo < a->n && strcmp(a->members[lo].name, name) == 0 ? &a->members[lo] : NULL;
-}
-
-ferry_status ferry_i_archive_bytes(ferry_ctx *ctx, const ferry_archive *a,
-                                   const ferry_member *m, const char **bytes, void **owned)
-{
-    ferry_status st = FERRY_OK;
-    char *made = NULL;
-
-    *owned = NULL;
-    *bytes = a->data + m->offset;
-    if (!a->zip) goto done;
-    if (m->method != 0) {
-        FERRY_NEED(ctx, m->size <= ferry_i_unpack_limit(), FERRY_EDATA,
-                   "%s: member %s unpacks to %lld bytes: refused", a->path, m->name,
-                   (long long)m->size);
-        made = ferry_i_realloc(NULL, m->size, 1);
-        FERRY_HAVE(ctx, made);
-        st = ferry_i_inflate_raw(ctx, m->name, *bytes, m->packed, made, m->size);
-        if (st != FERRY_OK) {
-            st = ferry_i_prefix(ctx, st, "%s", a->path);
-            goto done;
+    if (bring.all || (bring.only && strcmp(bring.only, name) == 0)) {
+        FERRY_HAVE(ctx, what = ferry_i_sprintf("member %s", name));
+        FERRY_TRY(drain(ctx, a, in, what, m.size, &g, &m.bytes));
+        if (!m.bytes) {
+            m.bytes = g.p ? g.p : "";
+            m.owned = g.p;
+            m.size = g.n;
+            *left -= g.n;
         }
-        *bytes = made;
     }
-    FERRY_NEED(ctx, (uint32_t)crc32_z(0, (const Bytef *)*bytes, (size_t)m->size) == m->crc,
-               FERRY_EDATA, "%s: damaged zip: wrong checksum of member %s", a->path,
-               m->name);
-    *owned = made;
-    made = NULL;
+    g.p = NULL;
+    FERRY_TRY(ferry_i_archive_add(ctx, out, name, m));
 done:
-    ferry_i_free(made);
+    ferry_i_free(what);
+    ferry_i_free(g.p);
     return st;
 }
 
-/* ---- folder trees ---- */
-
-/* Collect the files under root/sub (sub "" at the top). Links to folders are not followed:
- * they could lead round in circles. Names that begin with a point are left out. */
-static ferry_status walk(ferry_ctx *ctx, const char *root, const char *sub,
-                         ferry_archive *a)
+ferry_status ferry_i_archive_list(ferry_ctx *ctx, const ferry_input *in, ferry_bring bring,
+                                  ferry_archive *out)
 {
     ferry_status st = FERRY_OK;
-    char *dir = ferry_i_path_join(root, sub), *name = NULL, *full = NULL;
-    DIR *d = NULL;
-    const ferry_member none = {0};
+    struct archive *a = NULL;
+    struct archive_entry *e = NULL;
+    int64_t left = ferry_i_unpack_limit(), seen = 0;
+    /* libarchive loses names that the locale cannot write, so it gets one that can: for this
+     * thread and this call alone */
+    const locale_t letters = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+    const locale_t before = letters ? uselocale(letters) : (locale_t)0;
 
-    FERRY_HAVE(ctx, dir);
-    d = opendir(dir);
-    FERRY_NEED(ctx, d, FERRY_EDATA, "%s: cannot read: %s", dir, strerror(errno));
-    for (struct dirent *e = readdir(d); e; e = readdir(d)) {
-        struct stat info, real;
-        if (e->d_name[0] == '.') continue;
-        name = ferry_i_path_join(sub, e->d_name);
-        full = name ? ferry_i_path_join(root, name) : NULL;
-        FERRY_HAVE(ctx, full);
-        if (lstat(full, &info) == 0 && stat(full, &real) == 0) {
-            if (S_ISDIR(info.st_mode)) FERRY_TRY(walk(ctx, root, name, a));
-            if (S_ISREG(real.st_mode))
-                FERRY_TRY(ferry_i_archive_add(ctx, a, name, (int64_t)strlen(name), &none));
-        }
-        ferry_i_free(name);
-        ferry_i_free(full);
-        name = full = NULL;
+    *out = (ferry_archive){.path = in->path};
+    FERRY_TRY(reader_new(ctx, in->path, "an archive", &a));
+    (void)lib.tar(a), (void)lib.zip(a), (void)lib.seven(a);
+    int code = lib.open(a, in->data, (size_t)in->size);
+    FERRY_NEED(ctx, code == ARCHIVE_OK, FERRY_EDATA,
+               "%s: expected a whole tar, zip or 7z archive: %s", in->path, reason(a));
+    while ((code = lib.next(a, &e)) != ARCHIVE_EOF) {
+        /* this warning is about a name in no known alphabet */
+        if (code == ARCHIVE_WARN && lib.number(a) == EILSEQ) code = ARCHIVE_OK;
+        FERRY_NEED(ctx, code == ARCHIVE_OK || lib.format(a), FERRY_EDATA,
+                   "%s: expected a whole tar, zip or 7z archive: %s", in->path, reason(a));
+        FERRY_NEED(ctx, code == ARCHIVE_OK, FERRY_EDATA,
+                   "%s: damaged archive after %lld files: %s", in->path, (long long)out->n,
+                   reason(a));
+        FERRY_TRY(one_entry(ctx, a, e, in, bring, &left, out));
+        seen++;
     }
+    const int kind = lib.format(a) & ARCHIVE_FORMAT_BASE_MASK;
+    FERRY_NEED(
+        ctx, is_whole(in, kind == ARCHIVE_FORMAT_TAR, kind == ARCHIVE_FORMAT_ZIP, seen),
+        FERRY_EDATA, "%s: truncated or damaged archive: no end mark after %lld files",
+        in->path, (long long)out->n);
+    ferry_i_archive_sort(out);
 done:
-    if (d) (void)closedir(d);
-    ferry_i_free(dir);
-    ferry_i_free(name);
-    ferry_i_free(full);
-    return st;
-}
-
-ferry_status ferry_i_tree_list(ferry_ctx *ctx, const char *path, ferry_input *in,
-                               ferry_archive *out)
-{
-    ferry_status st = FERRY_OK;
-    struct stat info;
-
-    *in = (ferry_input){0};
-    *out = (ferry_archive){.path = path};
-    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
-        FERRY_TRY(walk(ctx, path, "", out));
-        if (out->n > 1) qsort(out->members, (size_t)out->n, sizeof *out->members, by_name);
-    } else {
-        FERRY_TRY(ferry_i_input_file(ctx, path, in));
-        FERRY_TRY(ferry_i_archive_list(ctx, in, out));
+    if (a) (void)lib.free(a);
+    if (letters) {
+        (void)uselocale(before);
+        freelocale(letters);
     }
-done:
-    return st;
-}
-
-/* Member i of a tree, opened: in a folder through `file`, else from the archive itself. */
-static ferry_status each_one(ferry_ctx *ctx, const char *path, const ferry_archive *a,
-                             const ferry_member *m, ferry_member_fn each, void *arg)
-{
-    ferry_status st = FERRY_OK;
-    ferry_input file = {0};
-    const char *bytes = NULL;
-    void *owned = NULL;
-    char *full = NULL;
-
-    if (a->data) {
-        FERRY_TRY(ferry_i_archive_bytes(ctx, a, m, &bytes, &owned));
-        FERRY_TRY(each(ctx, arg, m->name, bytes, m->size));
-    } else {
-        full = ferry_i_path_join(path, m->name);
-        FERRY_HAVE(ctx, full);
-        FERRY_TRY(ferry_i_input_file(ctx, full, &file));
-        FERRY_TRY(each(ctx, arg, m->name, file.data, file.size));
-    }
-done:
-    ferry_i_input_close(&file);
-    ferry_i_free(owned);
-    ferry_i_free(full);
-    return st;
-}
-
-ferry_status ferry_i_each_member(ferry_ctx *ctx, const char *path, ferry_member_fn each,
-                                 void *arg)
-{
-    ferry_status st = FERRY_OK;
-    ferry_archive a = {0};
-    ferry_input in = {0};
-
-    FERRY_TRY(ferry_i_tree_list(ctx, path, &in, &a));
-    for (int64_t i = 0; i < a.n; i++)
-        FERRY_TRY(each_one(ctx, path, &a, &a.members[i], each, arg));
-done:
-    ferry_i_archive_free(&a);
-    ferry_i_input_close(&in);
     return st;
 }

@@ -1,5 +1,8 @@
-/* Bytes out of compressed files, tar and zip archives. Names and sizes come from strangers:
- * every one is checked against the bytes that are there before it is used. */
+/* Bytes out of compressed files and archives.
+ *
+ * gzip is unpacked by zlib, which we link; everything else by libarchive, which is loaded at
+ * run time (core/library.c says why). Names and sizes come from strangers: memory grows with
+ * the bytes that arrive, never with what a header promises, and stops at a limit. */
 #ifndef FERRY_ARCHIVE_H
 #define FERRY_ARCHIVE_H
 
@@ -9,61 +12,75 @@
 
 /* Most bytes that a compressed input may unpack to: 64 GiB or the machine's memory. */
 int64_t ferry_i_unpack_limit(void);
-bool ferry_i_is_gzip(const char *bytes, int64_t n);
-bool ferry_i_is_xz(const char *bytes, int64_t n);
-/* Unpack a whole gzip or xz file (which of the two is told by its bytes) into new memory
- * for ferry_i_free(). FERRY_EDATA when it is truncated or damaged or grows beyond limit. */
+/* "gzip", "xz", "bzip2" or "zstd", told by the first bytes; NULL: not compressed. */
+const char *ferry_i_packed(const char *bytes, int64_t n);
+/* Unpack a whole compressed file into new memory for ferry_i_free(). FERRY_EDATA when it is
+ * truncated or damaged or grows beyond limit; FERRY_ENEEDS without libarchive. */
 ferry_status ferry_i_unpack(ferry_ctx *ctx, const char *path, const char *bytes, int64_t n,
                             int64_t limit, char **out, int64_t *out_n);
-/* Unpack raw deflate of n bytes to exactly want bytes. */
-ferry_status ferry_i_inflate_raw(ferry_ctx *ctx, const char *path, const char *bytes,
-                                 int64_t n, char *out, int64_t want);
 
-/* ---- archives ---- */
+/* Bytes that come in pieces: p holds n of at most `limit`. */
+typedef struct ferry_grown {
+    char *p;
+    int64_t n, cap, limit;
+} ferry_grown;
+/* Room for `more` bytes (at least 1) behind the n there are; doubles, so a whole file costs
+ * O(its size). FERRY_EDATA beyond the limit; path begins the message. */
+ferry_status ferry_i_room(ferry_ctx *ctx, const char *path, int64_t more, ferry_grown *g);
+/* The part of ferry_i_unpack that libarchive does: xz, bzip2, zstd. `how` is its name. */
+ferry_status ferry_i_unfilter(ferry_ctx *ctx, const char *path, const char *how,
+                              const char *bytes, int64_t n, ferry_grown *g);
 
-/* A regular file inside an archive. */
+/* libarchive's own name and version; NULL: it cannot be loaded. */
+const char *ferry_i_archive_version(void);
+
+/* ---- archives and folders ---- */
+
+/* A regular file inside an archive or folder. */
 typedef struct ferry_member {
-    char *name;     /* without a leading "./" */
-    int64_t offset; /* where its stored bytes begin */
-    int64_t packed; /* stored bytes */
-    int64_t size;   /* bytes once unpacked */
-    int method;     /* 0 as is, 8 deflate; tar: always 0 */
-    uint32_t crc;   /* zip only */
+    char *name;    /* without a leading "./" */
+    int64_t order; /* place in the archive: equal names keep it */
+    int64_t size;  /* bytes once unpacked (0 in a folder) */
+    const char
+        *bytes; /* NULL unless they were asked for; else in the input or in `owned` */
+    void *owned;
 } ferry_member;
 
 typedef struct ferry_archive {
-    const char *data; /* borrowed from the input */
-    int64_t data_size;
-    const char *path; /* borrowed, for messages */
-    bool zip;
+    const char *path;      /* borrowed, for messages */
+    bool folder;           /* members have names only */
     ferry_member *members; /* sorted by name */
     int64_t n, cap;
 } ferry_archive;
 
-bool ferry_i_is_zip(const char *bytes, int64_t n);
-bool ferry_i_is_tar(const char *bytes, int64_t n);
-/* List the regular files of an opened (and so uncompressed) tar or zip, told apart by
- * content. `in` must outlive the archive. FERRY_EDATA when it is neither, truncated or
- * damaged. Free also after a failure. */
-ferry_status ferry_i_archive_list(ferry_ctx *ctx, const ferry_input *in,
+/* Which members' bytes a listing brings along. Members that are stored as they are (tar, what
+ * NumPy writes) cost nothing: their bytes are those of the input. The others are unpacked,
+ * together at most ferry_i_unpack_limit() bytes; checksums of zip and 7z are verified. */
+typedef struct ferry_bring {
+    bool all;
+    const char *only; /* this one; NULL: none */
+} ferry_bring;
+
+/* List the regular files of a tar, zip or 7z (told by content; `in` is already uncompressed
+ * and must outlive the archive). Names that begin with a point are left out. FERRY_EDATA when
+ * it is none of them, truncated or damaged; FERRY_ENEEDS without libarchive. One pass over
+ * the archive. Free also after a failure. */
+ferry_status ferry_i_archive_list(ferry_ctx *ctx, const ferry_input *in, ferry_bring bring,
                                   ferry_archive *out);
 void ferry_i_archive_free(ferry_archive *a);
-/* Likewise for a folder tree (members have names only) or an archive that `in` is opened
- * on here: close it after freeing the archive. */
-ferry_status ferry_i_tree_list(ferry_ctx *ctx, const char *path, ferry_input *in,
-                               ferry_archive *out);
-/* The member of that name, or NULL. */
+/* Likewise, names only, for a folder tree or an archive that `in` is opened on here: close it
+ * after freeing the archive. */
+ferry_status ferry_i_tree_list(ferry_ctx *ctx, const char *path, ferry_bring bring,
+                               ferry_input *in, ferry_archive *out);
+/* The (first) member of that name, or NULL. */
 const ferry_member *ferry_i_archive_find(const ferry_archive *a, const char *name);
-/* Bytes of a member. *owned is NULL when they lie in the input itself, else new memory for
- * ferry_i_free(). Zip: size and CRC are checked. */
-ferry_status ferry_i_archive_bytes(ferry_ctx *ctx, const ferry_archive *a,
-                                   const ferry_member *m, const char **bytes, void **owned);
-/* The two kinds; used by ferry_i_archive_list. Members in file order. */
-ferry_status ferry_i_tar_list(ferry_ctx *ctx, ferry_archive *a);
-ferry_status ferry_i_zip_list(ferry_ctx *ctx, ferry_archive *a);
-/* Add a member to the list (name copied, len bytes). */
+/* "path/name" in a folder, "path#name" in an archive. New string. */
+char *ferry_i_archive_path(const ferry_archive *a, const ferry_member *m);
+/* For those who list: add a member (name copied; *m filled but for its name and order) unless
+ * its name begins with a point; sort when all are there. */
 ferry_status ferry_i_archive_add(ferry_ctx *ctx, ferry_archive *a, const char *name,
-                                 int64_t len, const ferry_member *m);
+                                 ferry_member m);
+void ferry_i_archive_sort(ferry_archive *a);
 
 /* ---- writing a zip (members stored as they are) ---- */
 

@@ -296,12 +296,10 @@ done:
 static ferry_status xml_beside(ferry_ctx *ctx, const char *path, char **out)
 {
     ferry_status st = FERRY_OK;
-    size_t n = strlen(path);
+    int64_t n = ferry_i_unpacked_len(path);
     struct stat info;
     char *xml = NULL;
 
-    if (n > 3 && (strcmp(path + n - 3, ".gz") == 0 || strcmp(path + n - 3, ".xz") == 0))
-        n -= 3;
     if (n > 5 && strncasecmp(path + n - 5, ".arff", 5) == 0) n -= 5;
     xml = ferry_i_sprintf("%.*s.xml", (int)n, path);
     FERRY_HAVE(ctx, xml);

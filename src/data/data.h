@@ -280,7 +280,7 @@ typedef struct ferry_read_settings {
 extern const ferry_opt ferry_i_read_table[];
 extern const int64_t ferry_i_read_table_n;
 
-/* One source of bytes: a plain, gzip or xz file, or a member of a tar or zip, read whole or
+/* One source of bytes: a plain or compressed file, or a member of an archive, read whole or
  * mapped. */
 typedef struct ferry_input {
     const char *data; /* not ended by 0 */
@@ -299,13 +299,14 @@ void ferry_i_unpacked_keep(ferry_ctx *ctx, bool keep);
 ferry_status ferry_i_bad(ferry_ctx *ctx, const char *path, int64_t line, const char *fmt,
                          ...) FERRY_PRINTF(4, 5);
 
-/* Calls `each` for every regular file of a folder tree, tar (plain, gz, xz) or zip, sorted
- * by name. */
+/* Calls `each` for every regular file of a folder tree or archive, sorted by name. */
 typedef ferry_status (*ferry_member_fn)(ferry_ctx *ctx, void *arg, const char *name,
                                         const char *bytes, int64_t n);
 ferry_status ferry_i_each_member(ferry_ctx *ctx, const char *path, ferry_member_fn each,
                                  void *arg);
-bool ferry_i_is_archive(const char *path); /* .tar .tar.gz .tgz .tar.xz .txz .zip */
+/* Length of a path without a last .gz, .xz, .bz2 or .zst. */
+int64_t ferry_i_unpacked_len(const char *path);
+bool ferry_i_is_archive(const char *path); /* .tar .tar.gz .zip .7z ... */
 
 struct ferry_archive; /* archive.h */
 typedef struct ferry_format {

@@ -109,15 +109,12 @@ static bool has_extension(const char *list, const char *ext, size_t n)
     return false;
 }
 
-/* The extension of a path, looking through .gz and .xz: where it begins, and its length. */
+/* The extension of a path, looking through .gz and the like: where it begins, and its length. */
 static const char *extension_of(const char *path, size_t *n)
 {
     const char *base = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
-    const char *end = base + strlen(base);
+    const char *end = base + ferry_i_unpacked_len(base);
 
-    if (end - base > 3 &&
-        (strcasecmp(end - 3, ".gz") == 0 || strcasecmp(end - 3, ".xz") == 0))
-        end -= 3;
     for (const char *s = end; s-- > base;) {
         if (*s != '.') continue;
         *n = (size_t)(end - s);

@@ -1,5 +1,5 @@
-/* One source of bytes: a plain file is mapped, a gzip or xz file unpacked, a member of a
- * tar or zip picked out. Formats are told by content, so a wrong extension does no harm. */
+/* One source of bytes: a plain file is mapped, a compressed one unpacked, a member of an
+ * archive picked out. Formats are told by content, so a wrong extension does no harm. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -81,7 +81,7 @@ static void take_shared(ferry_input *in, ferry_unpacked *u)
     in->size = u->n;
 }
 
-/* The bytes of `in`, gzip or xz, unpacked. */
+/* The bytes of `in`, which are compressed, unpacked. */
 static ferry_status unpack(ferry_ctx *ctx, ferry_input *in, char **bytes, int64_t *n)
 {
     return ferry_i_unpack(ctx, in->path, in->data, in->size, ferry_i_unpack_limit(), bytes,
@@ -185,7 +185,7 @@ ferry_status ferry_i_input_file(ferry_ctx *ctx, const char *path, ferry_input *i
         FERRY_NEED(ctx, fd >= 0, FERRY_EDATA, "%s: cannot read: %s", path, strerror(errno));
     }
     FERRY_TRY(load(ctx, standard ? STDIN_FILENO : fd, in));
-    if (ferry_i_is_gzip(in->data, in->size) || ferry_i_is_xz(in->data, in->size))
+    if (ferry_i_packed(in->data, in->size))
         FERRY_TRY(unpack_file(ctx, standard ? NULL : &info, in));
 done:
     if (fd >= 0) (void)close(fd);
@@ -199,21 +199,19 @@ static ferry_status pick(ferry_ctx *ctx, ferry_input *in, const char *member)
     ferry_status st = FERRY_OK;
     ferry_archive a = {0};
     const ferry_member *m = NULL;
-    const char *bytes = NULL;
-    void *owned = NULL;
 
-    FERRY_TRY(ferry_i_archive_list(ctx, in, &a));
+    FERRY_TRY(ferry_i_archive_list(ctx, in, (ferry_bring){.only = member}, &a));
     m = ferry_i_archive_find(&a, member);
     FERRY_NEED(ctx, m, FERRY_EDATA, "%s: no member %s among its %lld files", in->path,
                member, (long long)a.n);
-    FERRY_TRY(ferry_i_archive_bytes(ctx, &a, m, &bytes, &owned));
-    if (owned) {
-        take_heap(in, owned, m->size);
+    if (m->owned) {
+        ((ferry_member *)(uintptr_t)m)->owned = NULL; /* it is the input's now */
+        take_heap(in, (char *)(uintptr_t)m->bytes, m->size);
     } else {
-        in->data = bytes;
+        in->data = m->bytes;
         in->size = m->size;
     }
-    if (ferry_i_is_gzip(in->data, in->size) || ferry_i_is_xz(in->data, in->size)) {
+    if (ferry_i_packed(in->data, in->size)) {
         char *more = NULL;
         int64_t n = 0;
         FERRY_TRY(unpack(ctx, in, &more, &n));

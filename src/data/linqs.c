@@ -361,20 +361,14 @@ done:
 
 /* ---- archives ---- */
 
-static bool ends_with(const char *s, const char *tail)
-{
-    const size_t n = strlen(s), m = strlen(tail);
-
-    return n >= m && strcmp(s + n - m, tail) == 0;
-}
-
 /* Does a member's name say that it holds what is wanted? */
 static bool suits(const char *name, bool graph)
 {
-    const bool tab = ends_with(name, ".tab");
+    const bool tab = ferry_i_ends_with(name, ".tab");
 
-    if (graph) return ends_with(name, ".cites") || (tab && strstr(name, "DIRECTED"));
-    return ends_with(name, ".content") || (tab && strstr(name, ".NODE."));
+    if (graph)
+        return ferry_i_ends_with(name, ".cites") || (tab && strstr(name, "DIRECTED"));
+    return ferry_i_ends_with(name, ".content") || (tab && strstr(name, ".NODE."));
 }
 
 /* Sure of a tree that holds such a file, but not of one with a great many files. */
@@ -396,12 +390,12 @@ static ferry_status read_tree(ferry_ctx *ctx, const char *path, bool graph,
     const ferry_member *m = NULL;
     char *file = NULL;
 
-    FERRY_TRY(ferry_i_tree_list(ctx, path, &all, &tree));
+    FERRY_TRY(ferry_i_tree_list(ctx, path, (ferry_bring){0}, &all, &tree));
     for (int64_t i = 0; i < tree.n && !m; i++)
         if (suits(tree.members[i].name, graph)) m = &tree.members[i];
     FERRY_NEED(ctx, m, FERRY_EDATA, "%s: expected a file named *.%s among its %lld", path,
                graph ? "cites" : "content", (long long)tree.n);
-    file = ferry_i_sprintf(tree.data ? "%s#%s" : "%s/%s", path, m->name);
+    file = ferry_i_archive_path(&tree, m);
     FERRY_HAVE(ctx, file);
     FERRY_TRY(ferry_i_input_open(ctx, file, &in));
     FERRY_TRY(read_one(ctx, in.path, in.data, in.size, out));

@@ -25,18 +25,15 @@ enum { DATA, INDICES, INDPTR, SHAPE, FORMAT, N_PARTS };
 static const char *const part_names[] = {"data.npy", "indices.npy", "indptr.npy",
                                          "shape.npy", "format.npy"};
 
-/* Array number i of the archive, opened: bytes stay until *owned is freed. */
+/* A member of the archive opened as an array. */
 static ferry_status open_member(ferry_ctx *ctx, const npz *z, const ferry_member *m,
-                                ferry_npy *a, void **owned)
+                                ferry_npy *a)
 {
     ferry_status st = FERRY_OK;
-    const char *bytes = NULL;
     char *where = ferry_i_sprintf("%s#%.*s", z->path, (int)strcspn(m->name, "\n"), m->name);
 
-    *owned = NULL;
     FERRY_HAVE(ctx, where);
-    FERRY_TRY(ferry_i_archive_bytes(ctx, &z->zip, m, &bytes, owned));
-    FERRY_TRY(ferry_i_npy_open(ctx, where, bytes, m->size, a));
+    FERRY_TRY(ferry_i_npy_open(ctx, where, m->bytes, m->size, a));
 done:
     ferry_i_free(where);
     return st;
@@ -56,12 +53,11 @@ static ferry_status list_member(ferry_ctx *ctx, npz *z, const ferry_member *m)
 {
     ferry_status st = FERRY_OK;
     ferry_npy a = {0};
-    void *owned = NULL;
     char *type = NULL, *name = NULL;
     const size_t n = strlen(m->name);
-    const bool array = n > 4 && strcmp(m->name + n - 4, ".npy") == 0;
+    const bool array = n > 4 && ferry_i_ends_with(m->name, ".npy");
 
-    st = array ? open_member(ctx, z, m, &a, &owned) : FERRY_EDATA;
+    st = array ? open_member(ctx, z, m, &a) : FERRY_EDATA;
     if (st != FERRY_OK && st != FERRY_EDATA) goto done;
     const bool fine =
         st == FERRY_OK; /* what cannot be read is listed, and refused by name */
@@ -82,7 +78,6 @@ static ferry_status list_member(ferry_ctx *ctx, npz *z, const ferry_member *m)
 done:
     ferry_i_free(name);
     ferry_i_free(type);
-    ferry_i_free(owned);
     return st;
 }
 
@@ -90,17 +85,10 @@ done:
 
 typedef struct sparse {
     ferry_npy part[N_PARTS];
-    void *owned[N_PARTS];
     bool csc;
     int64_t rows, cols, nnz;
     int64_t major, minor; /* rows and cols of what is compressed */
 } sparse;
-
-static void sparse_close(sparse *s)
-{
-    for (int k = 0; k < N_PARTS; k++)
-        ferry_i_free(s->owned[k]);
-}
 
 static bool whole_vector(const ferry_npy *a)
 {
@@ -114,8 +102,7 @@ static ferry_status sparse_open(ferry_ctx *ctx, const npz *z, sparse *s)
     ferry_npy *p = s->part;
 
     for (int k = 0; k < N_PARTS; k++)
-        FERRY_TRY(open_member(ctx, z, ferry_i_archive_find(&z->zip, part_names[k]), &p[k],
-                              &s->owned[k]));
+        FERRY_TRY(open_member(ctx, z, ferry_i_archive_find(&z->zip, part_names[k]), &p[k]));
     const int step = p[FORMAT].kind == 'U' ? 4 : 1;
     const bool text = (p[FORMAT].kind == 'U' || p[FORMAT].kind == 'S') && !p[FORMAT].big &&
                       p[FORMAT].size == 3 && p[FORMAT].rows == 1;
@@ -178,7 +165,6 @@ static ferry_status sparse_read(ferry_ctx *ctx, const npz *z, ferry_var *out)
     if (s.csc) FERRY_TRY(ferry_i_var_transpose(ctx, out));
 done:
     ferry_i_var_free(&values);
-    sparse_close(&s);
     if (st != FERRY_OK) ferry_i_var_free(out);
     return st;
 }
@@ -200,7 +186,6 @@ static ferry_status list_sparse(ferry_ctx *ctx, npz *z)
                                  .numeric = true};
     FERRY_HAVE(ctx, ferry_i_var_list_add(&z->list, &info));
 done:
-    sparse_close(&s);
     ferry_i_free(type);
     return st;
 }
@@ -212,14 +197,12 @@ static ferry_status read_var(ferry_ctx *ctx, void *arg, int64_t i, ferry_var *ou
     ferry_status st = FERRY_OK;
     const npz *z = arg;
     ferry_npy a = {0};
-    void *owned = NULL;
 
     *out = (ferry_var){0};
     if (z->sparse && i == z->list.n - 1) return sparse_read(ctx, z, out);
-    FERRY_TRY(open_member(ctx, z, &z->zip.members[i], &a, &owned));
+    FERRY_TRY(open_member(ctx, z, &z->zip.members[i], &a));
     FERRY_TRY(ferry_i_npy_read(ctx, &a, out));
 done:
-    ferry_i_free(owned);
     return st;
 }
 
@@ -253,7 +236,7 @@ static ferry_status read_npz(ferry_ctx *ctx, const ferry_input *in, const char *
     ferry_data *d = NULL;
 
     *out = NULL;
-    FERRY_TRY(ferry_i_archive_list(ctx, in, &z.zip));
+    FERRY_TRY(ferry_i_archive_list(ctx, in, (ferry_bring){.all = true}, &z.zip));
     z.sparse = true;
     for (int k = 0; k < N_PARTS; k++)
         z.sparse = z.sparse && ferry_i_archive_find(&z.zip, part_names[k]);

@@ -209,8 +209,8 @@ static ferry_status listing(ferry_ctx *ctx, const char *path, const ferry_archiv
         const ferry_member *m = &tree->members[d->n_listing];
         ferry_listing_entry *e = &d->listing[d->n_listing];
         e->name = ferry_i_strdup(m->name);
-        e->type = tree->data ? ferry_i_sprintf("%lld bytes", (long long)m->size)
-                             : ferry_i_strdup("file");
+        e->type = tree->folder ? ferry_i_strdup("file")
+                               : ferry_i_sprintf("%lld bytes", (long long)m->size);
         if (e->name && e->type) continue;
         d->n_listing++; /* so that both are freed */
         FERRY_HAVE(ctx, false);
@@ -233,7 +233,7 @@ static ferry_status read_tree(ferry_ctx *ctx, const request *q, const char *path
     const ferry_format *f = q->format;
     char *only = NULL;
 
-    FERRY_TRY(ferry_i_tree_list(ctx, path, &in, &tree));
+    FERRY_TRY(ferry_i_tree_list(ctx, path, (ferry_bring){0}, &in, &tree));
     FERRY_NEED(ctx, tree.n > 0, FERRY_EDATA, "%s: holds no files", path);
     if (f && !f->sniff_tree) f = NULL;
     if (!q->format && tree.n > 1) f = ferry_i_format_of_tree(&tree, q->kinds);
@@ -242,13 +242,13 @@ static ferry_status read_tree(ferry_ctx *ctx, const request *q, const char *path
         FERRY_HAVE(ctx, name_only.path);
         FERRY_TRY(call_format(ctx, q, f, &name_only, NULL, out));
     } else if (tree.n == 1) {
-        only = ferry_i_sprintf(tree.data ? "%s#%s" : "%s/%s", path, tree.members[0].name);
+        only = ferry_i_archive_path(&tree, &tree.members[0]);
         FERRY_HAVE(ctx, only);
         FERRY_TRY(read_file(ctx, q, only, NULL, out));
     } else {
         FERRY_NEED(ctx, !q->format && (q->kinds & 1u << FERRY_DATA_LISTING), FERRY_EDATA,
                    "%s: holds %lld files; pick one, such as %s%s%s", path,
-                   (long long)tree.n, path, tree.data ? "#" : "/", tree.members[0].name);
+                   (long long)tree.n, path, tree.folder ? "/" : "#", tree.members[0].name);
         FERRY_TRY(listing(ctx, path, &tree, out));
     }
 done:
@@ -398,9 +398,8 @@ ferry_status ferry_write(ferry_ctx *ctx, const ferry_data *data, const char *pat
         FERRY_NEED(ctx, f->write, FERRY_EINVAL, "%s: format %s is read but not written",
                    path, f->info.name);
     }
-    const size_t n = strlen(path);
-    FERRY_NEED(ctx, n < 3 || (strcmp(path + n - 3, ".gz") && strcmp(path + n - 3, ".xz")),
-               FERRY_EINVAL, "%s: compressed files are read but not written", path);
+    FERRY_NEED(ctx, ferry_i_unpacked_len(path) == (int64_t)strlen(path), FERRY_EINVAL,
+               "%s: compressed files are read but not written", path);
     /* several formats may share an extension (edges, ratings and tables in .csv): the first
      * that can hold what there is */
     for (int64_t i = 0; !f && ferry_i_format_at(i); i++) {

@@ -1,6 +1,7 @@
-/* gzip, xz and raw deflate, whole buffers at a time. Memory for the result grows with what
- * is really there, never with what a header claims. */
-#include <lzma.h>
+/* Compressed files: which they are, and gzip itself.
+ *
+ * gzip stays with zlib, which MAT files need anyway: libarchive 3.6 does not compare a gzip
+ * file's checksum, so a damaged file would be read without a word. */
 #include <string.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -8,7 +9,7 @@
 #include "data/archive.h"
 
 #define GIB ((int64_t)1 << 30)
-#define PIECE ((int64_t)1 << 30) /* zlib counts in 32 bits */
+#define PIECE GIB /* zlib counts in 32 bits */
 
 int64_t ferry_i_unpack_limit(void)
 {
@@ -18,39 +19,38 @@ int64_t ferry_i_unpack_limit(void)
     return memory < 64 * GIB ? memory : 64 * GIB;
 }
 
-bool ferry_i_is_gzip(const char *bytes, int64_t n)
+const char *ferry_i_packed(const char *bytes, int64_t n)
 {
-    return n >= 3 && memcmp(bytes, "\x1f\x8b\x08", 3) == 0;
+    static const struct {
+        const char *name, *magic;
+        int from, len;
+    } kinds[] = {
+        {"gzip", "\x1f\x8b\x08", 0, 3},     {"xz", "\xfd\x37zXZ\0", 0, 6},
+        {"zstd", "\x28\xb5\x2f\xfd", 0, 4}, {"bzip2", "1AY&SY", 4, 6}, /* BZh9, then pi */
+        {"bzip2", "\x17rE8P\x90", 4, 6}, /* nothing in it: the root of pi */
+    };
+
+    for (int i = 0; i < FERRY_COUNT(kinds); i++)
+        if (n >= kinds[i].from + kinds[i].len &&
+            memcmp(bytes + kinds[i].from, kinds[i].magic, (size_t)kinds[i].len) == 0 &&
+            (kinds[i].from == 0 || memcmp(bytes, "BZh", 3) == 0))
+            return kinds[i].name;
+    return NULL;
 }
 
-bool ferry_i_is_xz(const char *bytes, int64_t n)
-{
-    return n >= 6 && memcmp(bytes,
-                            "\xfd"
-                            "7zXZ\0",
-                            6) == 0;
-}
-
-/* The result while it grows. */
-typedef struct grown {
-    char *p;
-    int64_t n, cap, limit;
-} grown;
-
-/* Room for at least one more byte. */
-static ferry_status make_room(ferry_ctx *ctx, const char *path, grown *g)
+ferry_status ferry_i_room(ferry_ctx *ctx, const char *path, int64_t more, ferry_grown *g)
 {
     ferry_status st = FERRY_OK;
-    int64_t want = g->cap * 2;
-    char *more = NULL;
+    int64_t want = g->cap < 65536 ? 65536 : g->cap * 2;
 
-    if (g->n < g->cap) goto done;
-    FERRY_NEED(ctx, g->n < g->limit, FERRY_EDATA,
+    if (more <= g->cap - g->n) goto done;
+    FERRY_NEED(ctx, more <= g->limit - g->n, FERRY_EDATA,
                "%s: unpacks to more than %lld bytes: refused", path, (long long)g->limit);
+    if (want < g->n + more) want = g->n + more;
     if (want > g->limit) want = g->limit;
-    more = ferry_i_realloc(g->p, want, 1);
-    FERRY_HAVE(ctx, more);
-    g->p = more;
+    char *p = ferry_i_realloc(g->p, want, 1);
+    FERRY_HAVE(ctx, p);
+    g->p = p;
     g->cap = want;
 done:
     return st;
@@ -62,13 +62,7 @@ static void *z_alloc(void *user, unsigned n, unsigned size)
     return ferry_i_calloc((int64_t)n, size);
 }
 
-static void *x_alloc(void *user, size_t n, size_t size)
-{
-    (void)user;
-    return ferry_i_calloc((int64_t)n, size);
-}
-
-static void any_free(void *user, void *p)
+static void z_free(void *user, void *p)
 {
     (void)user;
     ferry_i_free(p);
@@ -88,17 +82,17 @@ static bool only_zeros(const char *s, int64_t n)
 }
 
 static ferry_status gunzip(ferry_ctx *ctx, const char *path, const char *bytes, int64_t n,
-                           grown *g)
+                           ferry_grown *g)
 {
     ferry_status st = FERRY_OK;
-    z_stream z = {.zalloc = z_alloc, .zfree = any_free};
+    z_stream z = {.zalloc = z_alloc, .zfree = z_free};
     int64_t used = 0;
     bool open = false;
 
-    FERRY_HAVE(ctx, inflateInit2(&z, 15 + 16) == Z_OK);
+    FERRY_HAVE(ctx, inflateInit2(&z, 15 + 16) == Z_OK); /* 16: with gzip's head and sum */
     open = true;
     for (;;) {
-        FERRY_TRY(make_room(ctx, path, g));
+        FERRY_TRY(ferry_i_room(ctx, path, 1, g));
         z.next_in = (Bytef *)(uintptr_t)(bytes + used);
         z.avail_in = piece(n - used);
         z.next_out = (Bytef *)(g->p + g->n);
@@ -109,7 +103,8 @@ static ferry_status gunzip(ferry_ctx *ctx, const char *path, const char *bytes, 
         g->n += out - z.avail_out;
         if (code == Z_STREAM_END) {
             if (only_zeros(bytes + used, n - used)) break;
-            FERRY_NEED(ctx, ferry_i_is_gzip(bytes + used, n - used), FERRY_EDATA,
+            const char *next = ferry_i_packed(bytes + used, n - used);
+            FERRY_NEED(ctx, next && strcmp(next, "gzip") == 0, FERRY_EDATA,
                        "%s: bytes after the end of the gzip data", path);
             (void)inflateReset(&z); /* files joined with cat */
             continue;
@@ -125,87 +120,24 @@ done:
     return st;
 }
 
-static ferry_status unxz(ferry_ctx *ctx, const char *path, const char *bytes, int64_t n,
-                         grown *g)
-{
-    ferry_status st = FERRY_OK;
-    const lzma_allocator alloc = {.alloc = x_alloc, .free = any_free};
-    lzma_stream x = LZMA_STREAM_INIT;
-
-    x.allocator = &alloc;
-    FERRY_HAVE(ctx, lzma_stream_decoder(&x, GIB, LZMA_CONCATENATED) == LZMA_OK);
-    x.next_in = (const uint8_t *)bytes;
-    x.avail_in = (size_t)n;
-    for (;;) {
-        FERRY_TRY(make_room(ctx, path, g));
-        x.next_out = (uint8_t *)g->p + g->n;
-        x.avail_out = (size_t)(g->cap - g->n);
-        const lzma_ret code = lzma_code(&x, LZMA_FINISH);
-        g->n = g->cap - (int64_t)x.avail_out;
-        if (code == LZMA_STREAM_END) break;
-        FERRY_HAVE(ctx, code != LZMA_MEM_ERROR);
-        FERRY_NEED(ctx, code != LZMA_MEMLIMIT_ERROR, FERRY_EDATA,
-                   "%s: the xz data asks for a window above 1 GiB: refused", path);
-        FERRY_NEED(ctx, code != LZMA_BUF_ERROR || x.avail_out == 0, FERRY_EDATA,
-                   "%s: truncated: the xz data ends early", path);
-        FERRY_NEED(ctx, code == LZMA_OK || code == LZMA_BUF_ERROR, FERRY_EDATA,
-                   "%s: damaged xz data after %lld bytes", path,
-                   (long long)(n - (int64_t)x.avail_in));
-    }
-done:
-    lzma_end(&x);
-    return st;
-}
-
 ferry_status ferry_i_unpack(ferry_ctx *ctx, const char *path, const char *bytes, int64_t n,
                             int64_t limit, char **out, int64_t *out_n)
 {
     ferry_status st = FERRY_OK;
-    grown g = {.cap = 4 * n < limit ? 4 * n : limit, .limit = limit};
+    ferry_grown g = {.limit = limit};
+    const char *how = ferry_i_packed(bytes, n);
 
     *out = NULL;
     *out_n = 0;
-    g.p = ferry_i_realloc(NULL, g.cap, 1);
-    FERRY_HAVE(ctx, g.p);
-    if (ferry_i_is_gzip(bytes, n))
+    FERRY_TRY(ferry_i_room(ctx, path, n < limit / 4 ? 4 * n : 1, &g)); /* a usual ratio */
+    if (strcmp(how, "gzip") == 0)
         FERRY_TRY(gunzip(ctx, path, bytes, n, &g));
     else
-        FERRY_TRY(unxz(ctx, path, bytes, n, &g));
+        FERRY_TRY(ferry_i_unfilter(ctx, path, how, bytes, n, &g));
     *out = g.p;
     *out_n = g.n;
     g.p = NULL;
 done:
     ferry_i_free(g.p);
-    return st;
-}
-
-ferry_status ferry_i_inflate_raw(ferry_ctx *ctx, const char *path, const char *bytes,
-                                 int64_t n, char *out, int64_t want)
-{
-    ferry_status st = FERRY_OK;
-    z_stream z = {.zalloc = z_alloc, .zfree = any_free};
-    int64_t used = 0, made = 0;
-    int code = Z_OK;
-    char spare; /* zlib wants somewhere to write, also when nothing is left */
-
-    FERRY_HAVE(ctx, inflateInit2(&z, -15) == Z_OK);
-    while (code == Z_OK) {
-        z.next_in = (Bytef *)(uintptr_t)(bytes + used);
-        z.avail_in = piece(n - used);
-        z.next_out = (Bytef *)(made < want ? out + made : &spare);
-        z.avail_out = made < want ? piece(want - made) : 1;
-        const unsigned in = z.avail_in, room = z.avail_out;
-        code = inflate(&z, Z_NO_FLUSH);
-        used += in - z.avail_in;
-        made += room - z.avail_out;
-        if (made > want) break;
-    }
-    (void)inflateEnd(&z);
-    FERRY_HAVE(ctx, code != Z_MEM_ERROR);
-    FERRY_NEED(ctx, code == Z_STREAM_END && made == want, FERRY_EDATA,
-               "%s: damaged: expected %lld bytes when unpacked, found %s%lld", path,
-               (long long)want, made > want ? "more than " : "",
-               (long long)(made > want ? want : made));
-done:
     return st;
 }

@@ -1,9 +1,6 @@
-/* One download by libcurl: resumed, redirected, given up when nothing comes.
- *
- * libcurl is loaded when it is first needed: linked, it and its thirty libraries would cost
- * every call of the command several milliseconds. */
+/* One download by libcurl (loaded here, see core/library.c): resumed, redirected, given up
+ * when nothing comes. */
 #include <curl/curl.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
@@ -14,8 +11,7 @@
 
 #include "fetch/fetch.h"
 
-typedef struct library {
-    void *handle;
+static struct {
     CURLcode (*begin)(long flags);
     CURL *(*open)(void);
     CURLcode (*set)(CURL *curl, CURLoption option, ...);
@@ -23,26 +19,22 @@ typedef struct library {
     CURLcode (*info)(CURL *curl, CURLINFO what, ...);
     void (*close)(CURL *curl);
     const char *(*explain)(CURLcode code);
-} library;
-
-static library curl;
+    bool works;
+} curl;
 static pthread_once_t loading = PTHREAD_ONCE_INIT;
 
 static void load(void)
 {
-    void *h = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
+    static const ferry_symbol want[] = {
+        {"curl_global_init", &curl.begin},     {"curl_easy_init", &curl.open},
+        {"curl_easy_setopt", &curl.set},       {"curl_easy_perform", &curl.run},
+        {"curl_easy_getinfo", &curl.info},     {"curl_easy_cleanup", &curl.close},
+        {"curl_easy_strerror", &curl.explain},
+    };
+    char why[FERRY_LOAD_WHY];
 
-    if (!h) return;
-    *(void **)&curl.begin = dlsym(h, "curl_global_init");
-    *(void **)&curl.open = dlsym(h, "curl_easy_init");
-    *(void **)&curl.set = dlsym(h, "curl_easy_setopt");
-    *(void **)&curl.run = dlsym(h, "curl_easy_perform");
-    *(void **)&curl.info = dlsym(h, "curl_easy_getinfo");
-    *(void **)&curl.close = dlsym(h, "curl_easy_cleanup");
-    *(void **)&curl.explain = dlsym(h, "curl_easy_strerror");
-    if (curl.begin && curl.open && curl.set && curl.run && curl.info && curl.close &&
-        curl.explain && curl.begin(CURL_GLOBAL_DEFAULT) == CURLE_OK)
-        curl.handle = h;
+    curl.works = ferry_i_load("libcurl.so.4", want, FERRY_COUNT(want), why) &&
+                 curl.begin(CURL_GLOBAL_DEFAULT) == CURLE_OK;
 }
 
 typedef struct transfer {
@@ -144,7 +136,7 @@ ferry_status ferry_i_download(ferry_ctx *ctx, const ferry_fetch_settings *s,
     bool again = true;
 
     (void)pthread_once(&loading, load);
-    FERRY_NEED(ctx, curl.handle, FERRY_EIO,
+    FERRY_NEED(ctx, curl.works, FERRY_EIO,
                "cannot load libcurl.so.4, which downloads need (Debian: libcurl4)");
     for (int64_t i = 0; i < s->tries && again; i++)
         st = try_once(ctx, s, what, url, part, &again);

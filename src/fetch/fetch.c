@@ -107,14 +107,12 @@ static ferry_status unpack(ferry_ctx *ctx, const char *path, const char *dir)
     ferry_status st = FERRY_OK;
     ferry_input in = {0};
     ferry_archive a = {0};
-    const char *bytes = NULL;
-    void *owned = NULL;
     char *to = NULL;
     struct stat info;
     bool finish = false;
 
     FERRY_TRY(ferry_i_input_file(ctx, path, &in));
-    FERRY_TRY(ferry_i_archive_list(ctx, &in, &a));
+    FERRY_TRY(ferry_i_archive_list(ctx, &in, (ferry_bring){.all = true}, &a));
     for (int64_t i = 0; i < a.n; i++) {
         const ferry_member *m = &a.members[i];
         FERRY_NEED(ctx, ferry_i_path_inside(m->name), FERRY_EDATA,
@@ -122,18 +120,13 @@ static ferry_status unpack(ferry_ctx *ctx, const char *path, const char *dir)
         if (i % 256 == 0) FERRY_TRY(ferry_i_progress(ctx, "unpack", i, a.n, NAN, &finish));
         to = ferry_i_path_join(dir, m->name);
         FERRY_HAVE(ctx, to);
-        if (stat(to, &info) != 0 || info.st_size != m->size) {
-            FERRY_TRY(ferry_i_archive_bytes(ctx, &a, m, &bytes, &owned));
-            FERRY_TRY(save(ctx, to, bytes, m->size));
-            ferry_i_free(owned);
-            owned = NULL;
-        }
+        if (stat(to, &info) != 0 || info.st_size != m->size)
+            FERRY_TRY(save(ctx, to, m->bytes, m->size));
         ferry_i_free(to);
         to = NULL;
     }
 done:
     ferry_i_free(to);
-    ferry_i_free(owned);
     ferry_i_archive_free(&a);
     ferry_i_input_close(&in);
     return st;

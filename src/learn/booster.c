@@ -8,7 +8,6 @@
  * XGBoost works in single precision: a row goes left when (float)x < condition. The same in
  * double precision is x <= the largest double that rounds to a float below the condition.
  * Leaves are left as they come; whoever wants them exact adds up z and c again. */
-#include <dlfcn.h>
 #include <float.h>
 #include <jansson.h>
 #include <limits.h>
@@ -24,8 +23,8 @@
 /* ---- the library ---- */
 
 static struct {
-    void *handle;
-    char why[256]; /* it could not be loaded */
+    bool works;
+    char why[FERRY_LOAD_WHY]; /* it could not be loaded */
     const char *(*last_error)(void);
     int (*config)(const char *);
     int (*from_dense)(const float *, bst_ulong, bst_ulong, float, DMatrixHandle *, int);
@@ -43,11 +42,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 /* Debian's name first; the other is for systems that number it differently. */
 static void load(void)
 {
-    static const char *const names[] = {"libxgboost.so.0", "libxgboost.so"};
-    static const struct {
-        const char *name;
-        void *to;
-    } want[] = {
+    static const ferry_symbol want[] = {
         {"XGBGetLastError", &xgb.last_error},
         {"XGBSetGlobalConfig", &xgb.config},
         {"XGDMatrixCreateFromMat_omp", &xgb.from_dense},
@@ -59,22 +54,10 @@ static void load(void)
         {"XGBoosterSaveModelToBuffer", &xgb.save},
         {"XGBoosterFree", &xgb.free},
     };
-    void *handle = NULL;
+    char other[FERRY_LOAD_WHY];
 
-    for (int64_t i = 0; i < FERRY_COUNT(names) && !handle; i++) {
-        handle = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-        if (!handle && i == 0) (void)snprintf(xgb.why, sizeof xgb.why, "%s", dlerror());
-    }
-    if (!handle) return;
-    for (int64_t i = 0; i < FERRY_COUNT(want); i++) {
-        void *symbol = dlsym(handle, want[i].name);
-        if (!symbol) {
-            (void)snprintf(xgb.why, sizeof xgb.why, "it has no %s", want[i].name);
-            return;
-        }
-        memcpy(want[i].to, &symbol, sizeof symbol); /* data pointer to function pointer */
-    }
-    xgb.handle = handle;
+    xgb.works = ferry_i_load("libxgboost.so.0", want, FERRY_COUNT(want), xgb.why) ||
+                ferry_i_load("libxgboost.so", want, FERRY_COUNT(want), other);
 }
 
 /* A call into the library: 0, or its last error. */
@@ -167,7 +150,7 @@ ferry_status ferry_i_booster_new(ferry_ctx *ctx, const ferry_tree_options *o,
 
     *out = NULL;
     (void)pthread_once(&once, load);
-    FERRY_NEED(ctx, xgb.handle, FERRY_ENEEDS,
+    FERRY_NEED(ctx, xgb.works, FERRY_ENEEDS,
                "boosted trees need the XGBoost library (Debian: libxgboost0): %s", xgb.why);
     FERRY_NEED(ctx, d->n > 0 && d->n * k < INT_MAX && d->x->cols < INT_MAX, FERRY_ENEEDS,
                "%lld instances with %lld scores and %lld features are not what XGBoost can "

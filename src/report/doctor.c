@@ -3,7 +3,6 @@
 #include <jansson.h>
 #include <lapacke.h>
 #include <linear.h>
-#include <lzma.h>
 #include <math.h>
 #include <matio.h>
 #include <stdio.h>
@@ -14,6 +13,7 @@
 #include <yaml.h>
 #include <zlib.h>
 
+#include "data/archive.h"
 #include "eval/eval.h"
 #include "linalg/host/isa.h"
 #include "linalg/linalg.h"
@@ -59,7 +59,7 @@ static json_t *libraries(void)
     put(v, "libyaml", yaml_get_version_string());
     put(v, "jansson", jansson_version_str());
     put(v, "zlib", zlibVersion());
-    put(v, "xz", lzma_version_string());
+    put(v, "libarchive", ferry_i_archive_version());
     put_version(v, "xxHash", (int)(xxh / 10000), (int)(xxh / 100 % 100), (int)(xxh % 100));
     return v;
 }
@@ -183,6 +183,9 @@ ferry_status ferry_doctor(ferry_ctx *ctx, char **out)
     put(all, "ferry", ferry_version());
     put(all, "compiler", COMPILER);
     (void)json_object_set_new(all, "libraries", libraries());
+    if (!ferry_i_archive_version())
+        problem(problems, "libarchive is missing, so archives and files compressed other "
+                          "than by gzip cannot be read (Debian: libarchive13)");
     (void)json_object_set_new(all, "engines", engines(ctx, problems));
     put(all, "engine", ferry_ctx_engine(ctx));
     (void)json_object_set_new(all, "blas", blas(problems));

@@ -28,7 +28,7 @@ class Result:
 
 def ferry(*args, cwd=None, env=None, code=0, text=True, stdin=None):
     """Run the command; its exit code must be `code` (None: any)."""
-    full = dict(os.environ, LC_ALL="C.UTF-8", **(env or {}))
+    full = {**os.environ, "LC_ALL": "C.UTF-8", **(env or {})}
     p = subprocess.run([FERRY, *map(str, args)], cwd=cwd, env=full, capture_output=True, text=text, input=stdin,
                        timeout=300)
     r = Result(p.returncode, p.stdout, p.stderr)

@@ -1,7 +1,11 @@
 """inspect, convert and gen: data files through the command."""
+import bz2
+import gzip
+import lzma
 import os
 import re
 import sys
+import zipfile
 
 from harness import ferry, main, parses, read, refused, small_task, tree, write
 
@@ -30,6 +34,40 @@ def test_inspect_several(folder):
     assert r.err.startswith("ferry: bad.svm:1:") and r.err.count("\n") == 1 and "b.svm\n" in r.out
     lines = ferry("inspect", "--json", "a.csv", "b.svm", cwd=folder).out
     assert lines.count('"format"') == 2
+
+
+def test_compressed_and_archives(folder):
+    for name, module in (("a.csv.bz2", bz2), ("a.csv.xz", lzma), ("a.csv.gz", gzip)):
+        with module.open(os.path.join(folder, name), "wt") as f:
+            f.write(CSV)
+        d = parses(ferry("inspect", name, "--json", cwd=folder).out)
+        assert d["format"] == "csv" and d["rows"] == 3, d
+    refused("convert", "a.csv.xz", "b.csv.bz2", says="compressed files are read but not written", cwd=folder)
+    # names outside ASCII, also in the C locale
+    with zipfile.ZipFile(os.path.join(folder, "a.zip"), "w", zipfile.ZIP_DEFLATED) as z:
+        z.writestr("\u03a9/\u0436.csv", CSV)
+        z.writestr("b.csv", "x,y\n1,2\n")
+    r = ferry("inspect", "a.zip#\u03a9/\u0436.csv", "--json", cwd=folder, env={"LC_ALL": "C"})
+    assert parses(r.out)["rows"] == 3
+
+
+def test_without_libarchive(folder):
+    """Plain files, gzip and NPZ writing work; the rest is one sentence that names the package."""
+    os.mkdir(os.path.join(folder, "lib"))
+    write(folder, "lib/libarchive.so.13", "no library")
+    write(folder, "a.csv", CSV)
+    with gzip.open(os.path.join(folder, "b.csv.gz"), "wt") as f:
+        f.write(CSV)
+    with lzma.open(os.path.join(folder, "c.csv.xz"), "wt") as f:
+        f.write(CSV)
+    env = {"LD_LIBRARY_PATH": os.path.join(folder, "lib")}
+    for name in ("a.csv", "b.csv.gz"):
+        assert parses(ferry("inspect", name, "--json", cwd=folder, env=env).out)["rows"] == 3
+    ferry("convert", "a.csv", "d.npz", cwd=folder, env=env)
+    assert zipfile.ZipFile(os.path.join(folder, "d.npz")).testzip() is None
+    for name, what in (("c.csv.xz", "xz"), ("d.npz", "an archive")):
+        refused("inspect", name, says=f"{name}: reading {what} needs the library libarchive (Debian: libarchive13)",
+                cwd=folder, env=env)
 
 
 def test_format_by_content_and_by_option(folder):

@@ -2,7 +2,8 @@
 #ifndef FERRY_TEST_ARCHIVES_H
 #define FERRY_TEST_ARCHIVES_H
 
-#include <lzma.h>
+#include <archive.h>
+#include <archive_entry.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,17 +38,44 @@ static inline bytes gzip_of(const char *s, int64_t n)
     return b;
 }
 
+/* libarchive's writer into `room` bytes; NULL filter or format: none, a single file "raw". */
+static inline bytes packed_with(const char *format, const char *filter, int n_files,
+                                const char *const *names, const char *s, int64_t n)
+{
+    const size_t room = (size_t)n + 100000;
+    size_t used = 0;
+    bytes b = {malloc(room), 0};
+    struct archive *a = archive_write_new();
+
+    assert_int_equal(archive_write_set_format_by_name(a, format), ARCHIVE_OK);
+    if (filter) assert_int_equal(archive_write_add_filter_by_name(a, filter), ARCHIVE_OK);
+    (void)archive_write_set_bytes_in_last_block(a, 1);
+    assert_int_equal(archive_write_open_memory(a, b.s, room, &used), ARCHIVE_OK);
+    for (int i = 0; i < n_files; i++) {
+        struct archive_entry *e = archive_entry_new();
+        archive_entry_set_pathname(e, names[i]);
+        archive_entry_set_filetype(e, AE_IFREG);
+        archive_entry_set_perm(e, 0644);
+        archive_entry_set_size(e, n);
+        assert_int_equal(archive_write_header(a, e), ARCHIVE_OK);
+        assert_int_equal(archive_write_data(a, s, (size_t)n), n);
+        archive_entry_free(e);
+    }
+    assert_int_equal(archive_write_close(a), ARCHIVE_OK);
+    archive_write_free(a);
+    b.n = (int64_t)used;
+    return b;
+}
+
+/* One file compressed by "xz", "bzip2" or "zstd". */
+static inline bytes packed_of(const char *filter, const char *s, int64_t n)
+{
+    return packed_with("raw", filter, 1, (const char *const[]){"data"}, s, n);
+}
+
 static inline bytes xz_of(const char *s, int64_t n)
 {
-    size_t out = 0;
-    bytes b = {malloc((size_t)n + 1000), 0};
-
-    assert_int_equal(lzma_easy_buffer_encode(1, LZMA_CHECK_CRC32, NULL, (const uint8_t *)s,
-                                             (size_t)n, (uint8_t *)b.s, &out,
-                                             (size_t)n + 1000),
-                     LZMA_OK);
-    b.n = (int64_t)out;
-    return b;
+    return packed_of("xz", s, n);
 }
 
 /* The checksum of a tar header of 512 bytes. */

@@ -150,7 +150,7 @@ static void test_trees(void **state)
     tmp_file("dir/more.csv", csv, -1);
     has_format(ctx, tmp_path("dir"), NULL, "archive");
     refused(ctx, save("bad.zip", gzip_of("no zip", 6)), NULL, FERRY_EDATA,
-            "expected a tar or zip");
+            "expected a whole tar, zip or 7z");
     free(one.s), free(two.s);
 }
 
