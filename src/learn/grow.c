@@ -1,12 +1,7 @@
-/* Growing trees by one of two ways: exactly for small data, where it is also the faster one
- * (200 rows of 100 features: 0.3 ms a tree against 4 ms), by XGBoost's histograms for
- * large.
- */
+/* Growing the k trees of a boosting step in one of two ways, as the user says (trees.h). */
 #include <string.h>
 
 #include "learn/trees.h"
-
-#define SMALL (1 << 17) /* cells */
 
 struct ferry_grower {
     ferry_tree_options o;
@@ -34,7 +29,6 @@ ferry_status ferry_i_grower_new(ferry_ctx *ctx, ferry_growing how,
 {
     ferry_status st = FERRY_OK;
     ferry_grower *g = ferry_i_calloc(1, sizeof *g);
-    const bool small = d->n <= SMALL && d->x->cols <= SMALL && d->n * d->x->cols <= SMALL;
     ferry_tree_data own = *d;
 
     *out = NULL;
@@ -47,7 +41,7 @@ ferry_status ferry_i_grower_new(ferry_ctx *ctx, ferry_growing how,
         memcpy(g->rows, d->rows, (size_t)d->n * sizeof *g->rows);
         own.rows = g->rows;
     }
-    if (how == FERRY_GROW_EXACT || (how == FERRY_GROW_AUTO && small)) {
+    if (how == FERRY_GROW_EXACT) {
         FERRY_NEW(ctx, g->z, d->n);
         FERRY_NEW(ctx, g->c, d->n);
         FERRY_TRY(ferry_i_sorted_new(ctx, &own, &g->sorted));

@@ -5,6 +5,7 @@
 #define FERRY_ORACLE_H
 
 #include "learn/nmtf.h"
+#include "learn/trees.h"
 #include "methods/gbc/gbc.h"
 #include "methods/mmltl/mmltl.h"
 
@@ -25,5 +26,12 @@ void oracle_gbc_graph_loss(const gbc_problem *g, double *const *f, const double 
  * rounding at the minimum over all ranks. */
 ferry_status oracle_mmltl_gap(ferry_ctx *ctx, const ferry_mmltl *p, const ferry_block *u,
                               const ferry_block *v, double *gap);
+
+/* tree_plain.c: the tree that at every node takes the split of largest gain among all
+ * thresholds in the middle between two values of the data, the first of equals. A row with
+ * c = 0 counts for nothing but the thresholds. */
+ferry_status oracle_tree(ferry_ctx *ctx, const ferry_tree_options *o,
+                         const ferry_tree_data *d, const double *z, const double *c,
+                         ferry_tree **out);
 
 #endif

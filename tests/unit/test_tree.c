@@ -1,6 +1,7 @@
 /* Trees: by hand, the fast exact one against the plain one, XGBoost's against both. */
 #include "ferry_test.h"
 #include "learn/trees.h"
+#include "oracle.h"
 
 static ferry_matrix *dense(ferry_ctx *ctx, int64_t rows, int64_t cols, const double *v)
 {
@@ -23,7 +24,7 @@ static void test_by_hand(void **state)
     ferry_tree *t = NULL;
     int32_t leaf[3];
 
-    assert_ok(ctx, ferry_i_tree_fit(ctx, &plain, &d, z, c, &t));
+    assert_ok(ctx, oracle_tree(ctx, &plain, &d, z, c, &t));
     assert_int_equal(t->n, 3); /* splitting the two equal ones gains nothing */
     assert_int_equal(t->node[0].feature, 0);
     assert_close(t->node[0].threshold, 2, 0);
@@ -50,7 +51,7 @@ static void test_missing(void **state)
     for (int way = 0; way < 2; way++) {
         ferry_tree *t = NULL;
         int32_t leaf[5];
-        if (way == 0) assert_ok(ctx, ferry_i_tree_fit(ctx, &plain, &d, z, c, &t));
+        if (way == 0) assert_ok(ctx, oracle_tree(ctx, &plain, &d, z, c, &t));
         if (way == 1) assert_ok(ctx, ferry_i_sorted_new(ctx, &d, &s));
         if (way == 1) assert_ok(ctx, ferry_i_sorted_tree(ctx, &plain, s, z, c, &t));
         assert_int_equal(t->n, 3);
@@ -83,7 +84,7 @@ static void test_close_values(void **state)
     ferry_tree *t = NULL;
     int32_t leaf[2];
 
-    assert_ok(ctx, ferry_i_tree_fit(ctx, &plain, &d, z, c, &t));
+    assert_ok(ctx, oracle_tree(ctx, &plain, &d, z, c, &t));
     ferry_i_tree_leaves(ctx, t, &d, leaf);
     assert_int_not_equal(leaf[0], leaf[1]);
     assert_close(ferry_i_tree_middle(1, 2), 1.5, 0);
@@ -160,7 +161,7 @@ static void test_sorted_is_plain(void **state)
         make_sample(ctx, seed, false, seed % 3 ? 0.2 : 0, seed % 5 == 0, &s);
         ferry_tree *a = NULL, *b = NULL;
         ferry_sorted *sorted = NULL;
-        assert_ok(ctx, ferry_i_tree_fit(ctx, &o, &s.d, s.z, s.c, &a));
+        assert_ok(ctx, oracle_tree(ctx, &o, &s.d, s.z, s.c, &a));
         assert_ok(ctx, ferry_i_sorted_new(ctx, &s.d, &sorted));
         assert_ok(ctx, ferry_i_sorted_tree(ctx, &o, sorted, s.z, s.c, &b));
         assert_true(a->n > 3);
@@ -248,7 +249,7 @@ static void test_xgboost_splits(void **state)
         ferry_booster *booster = NULL;
         int32_t at[ROWS], bt[ROWS], twin[ROWS * 2];
         memset(twin, 0xff, sizeof twin);
-        assert_ok(ctx, ferry_i_tree_fit(ctx, &o, &s.d, s.z, s.c, &a));
+        assert_ok(ctx, oracle_tree(ctx, &o, &s.d, s.z, s.c, &a));
         assert_ok(ctx, ferry_i_booster_new(ctx, &o, &s.d, 1, &booster));
         assert_ok(ctx, ferry_i_booster_grow(ctx, booster, s.z, s.c, &b));
         ferry_i_tree_leaves(ctx, a, &s.d, at);
@@ -326,7 +327,7 @@ static ferry_status grow_once(ferry_ctx *ctx, void *arg)
         z[i] = s->z[i / 2];
         c[i] = 1;
     }
-    for (int how = FERRY_GROW_AUTO; st == FERRY_OK && how <= FERRY_GROW_XGBOOST; how++) {
+    for (int how = FERRY_GROW_EXACT; st == FERRY_OK && how <= FERRY_GROW_XGBOOST; how++) {
         ferry_grower *g = NULL;
         ferry_tree *t[2] = {NULL, NULL};
         st = ferry_i_grower_new(ctx, (ferry_growing)how, &plain, &s->d, 2, &g);
@@ -336,7 +337,7 @@ static ferry_status grow_once(ferry_ctx *ctx, void *arg)
         ferry_i_grower_free(g);
     }
     ferry_tree *t = NULL;
-    if (st == FERRY_OK) st = ferry_i_tree_fit(ctx, &plain, &s->d, s->z, s->c, &t);
+    if (st == FERRY_OK) st = oracle_tree(ctx, &plain, &s->d, s->z, s->c, &t);
     ferry_i_tree_free(t);
     return st;
 }

@@ -32,8 +32,8 @@ typedef struct boosted_growing {
         FERRY_OPT_AS(T, "bins", INT, at.bins, 64, 2, 65536,                                \
                      "thresholds to try a feature (XGBoost)"),                             \
     {                                                                                      \
-        "learner", FERRY_OPT_CHOICE, offsetof(T, at.learner), "auto", 0, 0,                \
-            FERRY_GROWINGS, "trees; auto: exact for up to 131072 cells, else XGBoost"      \
+        "learner", FERRY_OPT_CHOICE, offsetof(T, at.learner), "exact", 0, 0,               \
+            FERRY_GROWINGS, "trees: exact, or XGBoost's histograms for large data"         \
     }
 
 ferry_boosting_options ferry_i_boosted_options(const boosted_growing *o, bool logistic);
