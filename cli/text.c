@@ -2,6 +2,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <utf8proc.h>
 
 #include "cli.h"
 
@@ -46,13 +47,16 @@ void cli_cell(cli_table *t, const char *fmt, ...)
     va_end(args);
 }
 
-/* Characters, not bytes: continuation bytes of UTF-8 do not count. */
+/* Columns of a terminal: East Asian characters take two, combining marks none. */
 static int width_of(const char *s)
 {
     int n = 0;
 
-    for (; *s; s++)
-        n += ((unsigned char)*s & 0xC0) != 0x80;
+    for (utf8proc_int32_t c = 0; *s;) {
+        const utf8proc_ssize_t step = utf8proc_iterate((const utf8proc_uint8_t *)s, -1, &c);
+        n += step > 0 ? utf8proc_charwidth(c) : 1;
+        s += step > 0 ? step : 1;
+    }
     return n;
 }
 

@@ -83,7 +83,24 @@ typedef struct ferry_text {
 void ferry_i_text_add(ferry_text *t, const char *s);
 void ferry_i_text_addn(ferry_text *t, const char *s, int64_t n);
 void ferry_i_text_addf(ferry_text *t, const char *fmt, ...) FERRY_PRINTF(2, 3);
+/* s, then blanks up to `width` columns of a terminal. */
+void ferry_i_text_pad(ferry_text *t, const char *s, int64_t width);
 void ferry_i_text_free(ferry_text *t);
+
+/* ---- UTF-8 ---- */
+
+bool ferry_i_utf8_valid(const char *s, int64_t n);
+/* Code point c as UTF-8 (at most 4 bytes); returns its length. What is no code point
+ * becomes U+FFFD. */
+int ferry_i_put_utf8(char *s, uint32_t c);
+/* Code points of a text (to NULL: only counted). Returns how many. */
+int64_t ferry_i_utf8_points(const char *s, uint32_t *to);
+/* Columns that a text takes on a terminal: 2 for East Asian wide characters, 0 for combining
+ * marks, 1 for most others. */
+int64_t ferry_i_utf8_width(const char *s);
+/* In lower case, letter by letter, whatever the alphabet; `to` has room for 2 n bytes (a few
+ * letters grow from two bytes to three). Returns how many it took. */
+int64_t ferry_i_utf8_lower(const char *s, int64_t n, char *to);
 
 /* ---- context ---- */
 

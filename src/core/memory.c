@@ -133,6 +133,13 @@ void ferry_i_text_addf(ferry_text *t, const char *fmt, ...)
     ferry_i_free(s);
 }
 
+void ferry_i_text_pad(ferry_text *t, const char *s, int64_t width)
+{
+    const int64_t w = ferry_i_utf8_width(s);
+
+    ferry_i_text_addf(t, "%s%*s", s, w < width ? (int)(width - w) : 0, "");
+}
+
 void ferry_i_text_free(ferry_text *t)
 {
     ferry_i_free(t->s);

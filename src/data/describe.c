@@ -13,11 +13,8 @@ static json_t *text(const char *s)
     ferry_text t = {0};
 
     if (value) return value;
-    for (; *s; s++) {
-        const unsigned char c = (unsigned char)*s;
-        const char two[] = {(char)(0xc0 | c >> 6), (char)(0x80 | (c & 0x3f))};
-        ferry_i_text_addn(&t, c < 128 ? s : two, c < 128 ? 1 : 2);
-    }
+    for (char one[4]; *s; s++)
+        ferry_i_text_addn(&t, one, ferry_i_put_utf8(one, (unsigned char)*s));
     value = json_string(t.s && !t.failed ? t.s : "(not UTF-8)");
     ferry_i_text_free(&t);
     return value;

@@ -11,12 +11,6 @@ typedef struct ferry_utf8 {
     int64_t n;
     char *owned; /* NULL: lent */
 } ferry_utf8;
-bool ferry_i_utf8_valid(const char *s, int64_t n);
-/* Code point c as UTF-8 (at most 4 bytes); returns its length. What is no code point
- * becomes U+FFFD. */
-int ferry_i_put_utf8(char *s, uint32_t c);
-/* Code points of a valid UTF-8 text (to NULL: only counted). Returns how many. */
-int64_t ferry_i_utf8_points(const char *s, uint32_t *to);
 ferry_status ferry_i_utf8_open(ferry_ctx *ctx, const char *s, int64_t n, ferry_utf8 *out);
 void ferry_i_utf8_close(ferry_utf8 *u);
 

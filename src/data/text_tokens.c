@@ -13,22 +13,6 @@ static bool is_blank(unsigned char c)
     return c <= ' ' || c == 127;
 }
 
-/* Copy in lower case: A-Z, and the capitals of Latin-1 (U+00C0 .. U+00DE without U+00D7),
- * which are C3 80 .. C3 9E in UTF-8. Same length. */
-static void lower_copy(const char *s, int64_t n, char *to)
-{
-    for (int64_t i = 0; i < n; i++) {
-        const unsigned char c = (unsigned char)s[i];
-        const bool after_c3 = i > 0 && (unsigned char)s[i - 1] == 0xc3;
-        if (c >= 'A' && c <= 'Z')
-            to[i] = (char)(c + 32);
-        else if (after_c3 && c >= 0x80 && c <= 0x9e && c != 0x97)
-            to[i] = (char)(c + 32);
-        else
-            to[i] = s[i];
-    }
-}
-
 static int64_t characters(const char *s, int64_t n)
 {
     int64_t k = 0;
@@ -55,12 +39,13 @@ ferry_status ferry_i_words(ferry_ctx *ctx, const char *s, int64_t n, bool spaces
             continue;
         }
         if (characters(s + from, i - from) < min_len) continue;
-        if (lower) {
-            while (i - from > cap)
-                FERRY_HAVE(ctx, ferry_i_grow((void **)&word, cap, &cap, 1));
-            lower_copy(s + from, i - from, word);
+        if (!lower) {
+            FERRY_TRY(each(ctx, arg, s + from, i - from));
+            continue;
         }
-        FERRY_TRY(each(ctx, arg, lower ? word : s + from, i - from));
+        while (2 * (i - from) > cap)
+            FERRY_HAVE(ctx, ferry_i_grow((void **)&word, cap, &cap, 1));
+        FERRY_TRY(each(ctx, arg, word, ferry_i_utf8_lower(s + from, i - from, word)));
     }
 done:
     ferry_i_free(word);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <utf8proc.h>
 #include <xxhash.h>
 #include <yaml.h>
 #include <zlib.h>
@@ -59,6 +60,7 @@ static json_t *libraries(void)
     put(v, "libyaml", yaml_get_version_string());
     put(v, "jansson", jansson_version_str());
     put(v, "zlib", zlibVersion());
+    put(v, "utf8proc", utf8proc_version());
     put(v, "libarchive", ferry_i_archive_version());
     put_version(v, "xxHash", (int)(xxh / 10000), (int)(xxh / 100 % 100), (int)(xxh % 100));
     return v;

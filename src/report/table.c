@@ -77,23 +77,13 @@ static const char *cell(const sheet *s, int64_t row, int64_t col, char *buf)
     return buf;
 }
 
-/* Columns that a text takes on a terminal: UTF-8 characters, not bytes. */
-static int64_t width_of(const char *s)
-{
-    int64_t n = 0;
-
-    for (; *s; s++)
-        n += ((unsigned char)*s & 0xc0) != 0x80;
-    return n;
-}
-
 static int64_t column_width(const sheet *s, int64_t col)
 {
     int64_t most = 0;
     char buf[CELL];
 
     for (int64_t row = 0; row <= s->rows; row++) {
-        const int64_t w = width_of(cell(s, row, col, buf));
+        const int64_t w = ferry_i_utf8_width(cell(s, row, col, buf));
         if (w > most) most = w;
     }
     return most;
@@ -113,7 +103,7 @@ static void add_block(ferry_text *t, const sheet *s, int64_t n, const int64_t *c
             char buf[CELL];
             const char *text = cell(s, row, cols[c], buf);
             const bool left = cols[c] == 0 || cols[c] > s->metrics + 1;
-            const int pad = (int)(width[c] - width_of(text));
+            const int pad = (int)(width[c] - ferry_i_utf8_width(text));
             if (c > 0) ferry_i_text_add(t, "  ");
             if (!left) ferry_i_text_addf(t, "%*s", pad, "");
             ferry_i_text_add(t, text);
@@ -166,7 +156,8 @@ static void add_curves(ferry_text *t, const sheet *s)
         ferry_i_text_addf(t, " %6.0f", best->curve_rows[j]);
     for (int64_t i = 1; i <= s->rows; i++) {
         const ferry_result *r = ferry_i_results_ranked(s->rs, i);
-        ferry_i_text_addf(t, "\n%s%*s", r->name, first - (int)width_of(r->name), "");
+        ferry_i_text_addf(t, "\n%s%*s", r->name, first - (int)ferry_i_utf8_width(r->name),
+                          "");
         for (int64_t j = 9; j < r->points; j += 10)
             ferry_i_text_addf(t, " %6.3f", r->curve_mean[j]);
     }
@@ -184,7 +175,7 @@ static void add_wrapped(ferry_text *t, const char *text, int indent)
         const size_t len = strcspn(s, " ");
         char word[WIDTH + 1];
         (void)snprintf(word, sizeof word, "%.*s", (int)len, s);
-        const int64_t w = len <= WIDTH ? width_of(word) : (int64_t)len;
+        const int64_t w = len <= WIDTH ? ferry_i_utf8_width(word) : (int64_t)len;
         if (at > 0 && at + 1 + w > WIDTH) {
             ferry_i_text_addf(t, "\n%*s", indent, "");
             at = indent;

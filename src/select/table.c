@@ -64,7 +64,8 @@ static int width_of(const ferry_selection *s, bool source)
 
     for (int64_t i = 0; i < s->n; i++) {
         const char *text = source ? s->way[i].source : s->way[i].domain[0];
-        if (s->way[i].n == 1 && (int)strlen(text) > most) most = (int)strlen(text);
+        if (s->way[i].n == 1 && (int)ferry_i_utf8_width(text) > most)
+            most = (int)ferry_i_utf8_width(text);
     }
     return most;
 }
@@ -79,9 +80,10 @@ static void bridges(const ferry_selection *s, ferry_text *o)
         "bridge", b, "source");
     for (int64_t i = 0; i < s->n && s->way[i].n == 1; i++) {
         const double *c = s->way[i].feature;
-        ferry_i_text_addf(o, "%-*s  %-*s  %11.3f  %.3f, %.3f, %.3f   %.2f, %.2f, %.2f\n", a,
-                          s->way[i].domain[0], b, s->way[i].source, s->way[i].probability,
-                          c[0], c[1], c[2], c[3], c[4], c[5]);
+        ferry_i_text_pad(o, s->way[i].domain[0], a + 2);
+        ferry_i_text_pad(o, s->way[i].source, b + 2);
+        ferry_i_text_addf(o, "%11.3f  %.3f, %.3f, %.3f   %.2f, %.2f, %.2f\n",
+                          s->way[i].probability, c[0], c[1], c[2], c[3], c[4], c[5]);
     }
 }
 

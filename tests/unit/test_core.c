@@ -723,6 +723,33 @@ static void test_folders_and_paths(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, ctx_setup, ctx_teardown)
 
+static void test_unicode(void **state)
+{
+    ferry_text t = {0};
+    uint32_t points[4];
+    char to[8];
+
+    (void)state;
+    assert_int_equal(ferry_i_utf8_width("abc"), 3);
+    assert_int_equal(ferry_i_utf8_width("\u03bb\u043c"), 2);
+    assert_int_equal(ferry_i_utf8_width("\u4e2d\u6587"), 4); /* East Asian: two each */
+    assert_int_equal(ferry_i_utf8_width("e\u0301"), 1);      /* a combining accent */
+    assert_int_equal(ferry_i_utf8_width("\xff"), 1);
+    ferry_i_text_pad(&t, "\u4e2d", 4);
+    ferry_i_text_pad(&t, "abcde", 4);
+    assert_string_equal(t.s, "\u4e2d  abcde");
+    ferry_i_text_free(&t);
+    /* overlong, a surrogate, above the last, cut short */
+    const char *const bad[] = {"\xc0\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xe4\xb8"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_false(ferry_i_utf8_valid(bad[i], (int64_t)strlen(bad[i])));
+    assert_true(ferry_i_utf8_valid("plain text and \u4e2d", 18));
+    assert_int_equal(ferry_i_utf8_points("a\u4e2d\U0001f600", points), 3);
+    assert_int_equal(points[2], 0x1f600);
+    assert_int_equal(ferry_i_put_utf8(to, 0xd800), 3);
+    assert_memory_equal(to, "\ufffd", 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -750,6 +777,7 @@ int main(void)
         TEST(test_links_and_pipes_stay),
         TEST(test_file_too_large),
         TEST(test_folders_and_paths),
+        TEST(test_unicode),
     };
     return cmocka_run_group_tests_name("core", tests, NULL, NULL);
 }

@@ -32,7 +32,7 @@ static void test_whole(void **state)
     size_t i = 0;
 
     assert_string_equal(json_string_value(json_object_get(all, "ferry")), ferry_version());
-    assert_int_equal(json_object_size(json_object_get(all, "libraries")), 10);
+    assert_int_equal(json_object_size(json_object_get(all, "libraries")), 11);
     json_object_foreach(json_object_get(all, "libraries"), name, version)
     {
         assert_non_null(strpbrk(json_string_value(version), "0123456789"));

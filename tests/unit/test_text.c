@@ -76,6 +76,15 @@ static void test_words(void **state)
     d = read_lines(ctx, "one two three\ntwo one\n", "tokens=bigrams", NULL);
     check_words(d, "one|one two|three|two|two one|two three");
     ferry_data_free(d);
+    /* Greek, Cyrillic; a letter whose small form is longer; an accent as a mark of its own */
+    d = read_lines(ctx,
+                   "\u039b\u039f\u0393\u039f\u03a3 \u041c\u041e\u0421\u041a\u0412\u0410 "
+                   "\u043c\u043e\u0441\u043a\u0432\u0430 \u023a\u023a E\u0301TE\u0301\n",
+                   NULL, NULL);
+    check_words(d, "e\u0301te\u0301|\u03bb\u03bf\u03b3\u03bf\u03c3|"
+                   "\u043c\u043e\u0441\u043a\u0432\u0430|\u2c65\u2c65");
+    assert_close(cell(d, 0, "\u043c\u043e\u0441\u043a\u0432\u0430"), 2, 0);
+    ferry_data_free(d);
     d = read_lines(ctx, "caf\xe9 caf\xe9\n", NULL, NULL); /* Latin-1 */
     check_words(d, "caf\xc3\xa9");
     ferry_data_free(d);
