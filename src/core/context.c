@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 #include "core/core.h"
 
@@ -114,6 +115,22 @@ void ferry_i_log(ferry_ctx *ctx, ferry_level level, const char *fmt, ...)
     vsnprintf(line, sizeof line, fmt, args);
     va_end(args);
     ctx->log(ctx->log_user, level, line);
+}
+
+void ferry_i_warn_once(ferry_ctx *ctx, const char *fmt, ...)
+{
+    const int room = (int)FERRY_COUNT(ctx->said);
+    char line[1024];
+    va_list args;
+
+    va_start(args, fmt);
+    (void)vsnprintf(line, sizeof line, fmt, args);
+    va_end(args);
+    const uint64_t hash = XXH3_64bits(line, strlen(line));
+    for (int i = 0; i < room && i < ctx->n_said; i++)
+        if (ctx->said[i] == hash) return;
+    ctx->said[ctx->n_said++ % room] = hash;
+    ferry_i_log(ctx, FERRY_WARN, "%s", line);
 }
 
 ferry_status ferry_i_progress(ferry_ctx *ctx, const char *what, int64_t done, int64_t total,

@@ -121,11 +121,16 @@ struct ferry_ctx {
     struct ferry_unpacked *unpacked; /* ... here (src/data/input.c) */
     int isa; /* instruction set of the kernels (linalg/host/isa.h), chosen when it is made */
     bool machine_checked; /* told the log, if need be, that BLAS runs slow kernels */
+    uint64_t said[16]; /* hashes of what ferry_i_warn_once() said last */
+    int n_said;
     char message[1024];
 };
 
 void ferry_i_log(ferry_ctx *ctx, ferry_level level, const char *fmt, ...)
     FERRY_PRINTF(3, 4);
+/* A warning about the data, which every fit of an evaluation finds again: said only if it
+ * is not among the last 16 that were said. */
+void ferry_i_warn_once(ferry_ctx *ctx, const char *fmt, ...) FERRY_PRINTF(2, 3);
 
 /* Tell the progress callback; sets *finish when it said FERRY_FINISH. FERRY_OK or
  * FERRY_ECANCELLED. objective (NaN: none) is also recorded in the diagnostics as

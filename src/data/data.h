@@ -65,7 +65,12 @@ typedef struct ferry_view {
     bool has_missing;    /* some cell is NaN */
     ferry_opts *read;    /* reader options it was read with, or NULL */
     double *idf;         /* text: weight of each feature, or NULL */
+    bool unwritten;      /* nobody chose the name: x: of a task file */
+    char *same_as;       /* what the user says it is, "DOMAIN.VIEW" or "none"; or NULL */
 } ferry_view;
+
+/* Whether the features have names that say what they are: numbers from 1 do not. */
+bool ferry_i_view_has_names(const ferry_view *v);
 
 /* Symmetric adjacency over the domain's instances: CSR n x n with both directions stored,
  * no self-loops, repeated edges added up. */

@@ -1,5 +1,6 @@
 /* Views: a feature matrix over some of a domain's instances; how two views line up. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "data/parts.h"
@@ -64,7 +65,19 @@ void ferry_i_view_free(ferry_view *v)
     ferry_i_free(v->row_of);
     ferry_i_free(v->instance);
     ferry_i_free(v->idf);
+    ferry_i_free(v->same_as);
     ferry_i_free(v);
+}
+
+bool ferry_i_view_has_names(const ferry_view *v)
+{
+    char number[24];
+
+    for (int64_t j = 0; v->features && j < v->x->cols; j++) {
+        (void)snprintf(number, sizeof number, "%lld", (long long)j + 1);
+        if (strcmp(ferry_i_ids_at(v->features, j), number) != 0) return true;
+    }
+    return false;
 }
 
 ferry_status ferry_i_view_align(ferry_ctx *ctx, const ferry_view *a, const ferry_view *b,

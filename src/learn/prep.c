@@ -75,7 +75,7 @@ static void column_inv_sd(const ferry_matrix *x, const double *mu, int64_t *stor
     }
 }
 
-ferry_status ferry_i_prep_fit(ferry_ctx *ctx, const ferry_matrix *x, ferry_scale scale,
+ferry_status ferry_i_prep_fit(ferry_ctx *ctx, const ferry_matrix *x, ferry_prep_kind scale,
                               ferry_prep **out)
 {
     ferry_status st = FERRY_OK;
@@ -94,9 +94,9 @@ ferry_status ferry_i_prep_fit(ferry_ctx *ctx, const ferry_matrix *x, ferry_scale
     column_means(x, count, p->fill);
     for (int64_t j = 0; j < x->cols; j++)
         p->missing = p->missing || count[j] > 0;
-    if (scale == FERRY_SCALE_STANDARD) column_inv_sd(x, p->fill, count, p->inv_sd);
+    if (scale == FERRY_PREP_STANDARD) column_inv_sd(x, p->fill, count, p->inv_sd);
     for (int64_t j = 0; j < x->cols; j++) {
-        if (scale != FERRY_SCALE_STANDARD)
+        if (scale != FERRY_PREP_STANDARD)
             p->inv_sd[j] = 1;
         else if (x->dense)
             p->mean[j] = p->fill[j];
@@ -138,15 +138,15 @@ static void prepare_row(const ferry_prep *p, const ferry_matrix *x, int64_t i, d
         const double filled = isnan(v[e]) ? p->fill[j] : v[e];
         to[e] = (filled - p->mean[j]) * p->inv_sd[j];
     }
-    if (p->scale == FERRY_SCALE_L2) unit_row(to + begin, end - begin);
+    if (p->scale == FERRY_PREP_L2) unit_row(to + begin, end - begin);
 }
 
 static bool nothing_to_do(const ferry_prep *p, const ferry_matrix *x)
 {
     const double *v = row_values(x);
 
-    if (p->scale == FERRY_SCALE_KEEP) return true;
-    if (p->scale != FERRY_SCALE_NONE) return false;
+    if (p->scale == FERRY_PREP_KEEP) return true;
+    if (p->scale != FERRY_PREP_NONE) return false;
     for (int64_t e = 0; e < x->nnz; e++)
         if (isnan(v[e])) return false;
     return true;

@@ -65,6 +65,9 @@ ferry_status ferry_i_matrix_densify(ferry_ctx *ctx, const ferry_matrix *x,
  * index below). 12 bytes an entry. */
 ferry_status ferry_i_matrix_transpose(ferry_ctx *ctx, const ferry_matrix *x,
                                       ferry_matrix **out);
+/* CSR copy of a dense matrix, zeros left out. */
+ferry_status ferry_i_matrix_sparsify(ferry_ctx *ctx, const ferry_matrix *x,
+                                     ferry_matrix **out);
 /* Build the transposed index once, where X'B is needed many times and in threads: then its
  * bits do not depend on the thread count either. Costs 12 bytes an entry. Does nothing for
  * dense matrices and for those made by _like, whose values their maker may set again. */

@@ -198,3 +198,26 @@ ferry_status ferry_i_matrix_densify(ferry_ctx *ctx, const ferry_matrix *x,
 done:
     return st;
 }
+
+ferry_status ferry_i_matrix_sparsify(ferry_ctx *ctx, const ferry_matrix *x,
+                                     ferry_matrix **out)
+{
+    ferry_status st = FERRY_OK;
+    int64_t nnz = 0;
+
+    *out = NULL;
+    for (int64_t e = 0; e < x->nnz; e++)
+        nnz += x->dense[e] != 0;
+    FERRY_TRY(ferry_i_matrix_csr(ctx, x->rows, x->cols, nnz, out));
+    nnz = 0;
+    for (int64_t i = 0; i < x->rows; i++) {
+        for (int64_t j = 0; j < x->cols; j++) {
+            if (x->dense[i * x->cols + j] == 0) continue;
+            (*out)->index[nnz] = (int32_t)j;
+            (*out)->value[nnz++] = x->dense[i * x->cols + j];
+        }
+        (*out)->start[i + 1] = nnz;
+    }
+done:
+    return st;
+}

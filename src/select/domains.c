@@ -262,7 +262,7 @@ static ferry_status prepare(ferry_ctx *ctx, select_set *s)
         x[i] = s->d[i].x[0];
     FERRY_TRY(ferry_i_matrix_stack(ctx, s->n, x, &all));
     FERRY_TRY(
-        ferry_i_prep_fit(ctx, all, all->dense ? FERRY_SCALE_STANDARD : FERRY_SCALE_L2, &p));
+        ferry_i_prep_fit(ctx, all, all->dense ? FERRY_PREP_STANDARD : FERRY_PREP_L2, &p));
     for (int64_t i = 0; i < s->n; i++)
         for (int k = 0; k < 2; k++) {
             FERRY_TRY(ferry_i_prep_apply(ctx, p, s->d[i].x[k], &ready));

@@ -50,6 +50,9 @@ static ferry_status view_with(ferry_ctx *ctx, const ferry_view *v, ferry_matrix 
 
     FERRY_TRY(ferry_i_view_new(ctx, v->name, x, v->features, v->read, v->idf, &w));
     w->n_instances = v->n_instances;
+    w->unwritten = v->unwritten;
+    w->same_as = ferry_i_strdup(v->same_as);
+    FERRY_HAVE(ctx, !v->same_as == !w->same_as);
     FERRY_NEW(ctx, w->row_of, v->n_instances);
     FERRY_NEW(ctx, w->instance, x->rows);
     memcpy(w->row_of, v->row_of, (size_t)v->n_instances * sizeof *w->row_of);

@@ -128,14 +128,16 @@ static ferry_status add_named(const ferry_place *p, const char *file_key,
                               const ferry_opts *from, ferry_data_kind as, bool strict,
                               ferry_domain *d)
 {
-    const char *const keys[] = {"name", file_key, "text"};
+    /* only views are ever the same as others; the second pass reads that */
+    const char *const keys[] = {"name", file_key, "text", "same_as"};
+    const int64_t n_keys = as == FERRY_DATA_VIEW ? 4 : 3;
     ferry_status st = FERRY_OK;
     const char *name = NULL;
     ferry_opts *opts = NULL;
     ferry_place name_at, file;
 
-    FERRY_TRY(ferry_i_place_keys(p, keys, FERRY_COUNT(keys), ferry_i_read_table,
-                                 ferry_i_read_table_n));
+    FERRY_TRY(
+        ferry_i_place_keys(p, keys, n_keys, ferry_i_read_table, ferry_i_read_table_n));
     FERRY_TRY(ferry_i_place_need(p, "name", &name_at));
     FERRY_TRY(ferry_i_place_string(&name_at, "a name", &name));
     FERRY_TRY(ferry_i_place_need(p, file_key, &file));
@@ -227,8 +229,9 @@ done:
 /* Keys, name and role, before any file is opened. */
 static ferry_status new_domain(const ferry_place *p, ferry_domain **out)
 {
-    static const char *const keys[] = {"name",     "role",    "x",      "views", "y",
-                                       "labelled", "ratings", "graphs", "pairs", "text"};
+    static const char *const keys[] = {"name",  "role",     "x",       "views",
+                                       "y",     "labelled", "ratings", "graphs",
+                                       "pairs", "text",     "same_as"};
     static const char *const roles[] = {"source", "intermediate", "target"};
     ferry_status st = FERRY_OK;
     ferry_place name_at, role_at;
@@ -258,7 +261,12 @@ static ferry_status fill(const ferry_place *p, const ferry_opts *opts, ferry_dom
 
     if (has_x && has_views)
         FERRY_TRY(ferry_i_place_bad(&views, "x is given already, expected one of the two"));
-    if (has_x) FERRY_TRY(add_file(&x, opts, FERRY_DATA_VIEW, has_y, "x", d));
+    if (has_x) {
+        FERRY_TRY(add_file(&x, opts, FERRY_DATA_VIEW, has_y, "x", d));
+        d->views[0]->unwritten = true; /* "x" is our name for it, not the user's */
+    }
+    if (!has_x && ferry_i_place_get(p, "same_as", &part))
+        FERRY_TRY(ferry_i_place_bad(&part, "goes with x; with views it is a key of each"));
     if (has_views)
         FERRY_TRY(
             add_list(&views, "a list of views", "x", opts, FERRY_DATA_VIEW, has_y, d));

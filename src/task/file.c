@@ -284,9 +284,11 @@ static ferry_status parse(ferry_yaml *y, ferry_task **out)
         FERRY_TRY(ferry_i_parse_domain(&p, task));
     if (task->n_domains == 0)
         FERRY_TRY(ferry_i_place_bad(&domains, "expected at least one domain, found none"));
-    for (int64_t i = 0; ferry_i_place_item(&domains, i, &p); i++)
+    for (int64_t i = 0; ferry_i_place_item(&domains, i, &p); i++) {
+        FERRY_TRY(ferry_i_parse_same_as(&p, task, task->domains[i]));
         if (ferry_i_place_get(&p, "pairs", &pairs))
             FERRY_TRY(ferry_i_parse_pairs(&pairs, task, task->domains[i]));
+    }
     FERRY_TRY(resolve(&domains, task));
     *out = task;
     task = NULL;

@@ -1,8 +1,9 @@
 /* Splits: which of a target's labels (or ratings) a method may see in a repeat.
  *
  * The draw depends on the seed, the repeat and the ids alone: candidates are put in the
- * order of their ids first, so neither the order of the rows in a file nor the methods that
- * run change it. */
+ * order of their ids first, and classes in the order in which these show them, so neither
+ * the order of the rows in a file nor the methods that run nor what the classes are called
+ * change it. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,44 +127,83 @@ static void share(int64_t m, const int64_t *size, int64_t count, int64_t *take)
 
 /* ---- labels ---- */
 
-/* The same number of each class that occurs; a class with fewer is refused, since a silent
- * shortfall would make repeats differ in size. */
-static ferry_status per_class(ferry_ctx *ctx, const ferry_domain *d, const int64_t *size,
-                              int64_t *take)
-{
-    const int64_t want = (int64_t)d->seen.value;
+/* Classes as the candidates show them: rank[k] is the place of class k among those that
+ * occur, by its first candidate; size[r] how many the r-th has. */
+typedef struct groups {
+    int64_t m;
+    int32_t *rank, *cls; /* cls[r]: the class of rank r */
+    int64_t *size, *take, *next, *member;
+} groups;
 
-    for (int64_t k = 0; k < ferry_i_labels_m(d->labels); k++) {
-        if (size[k] > 0 && size[k] < want)
-            return ferry_i_fail(ctx, FERRY_EDATA,
-                                "domain '%s': labelled: class '%s' has %lld labelled "
-                                "instances, per_class asks for %lld",
-                                d->name, ferry_i_ids_at(d->labels->names, k),
-                                (long long)size[k], (long long)want);
-        take[k] = size[k] > 0 ? want : 0;
-    }
-    return FERRY_OK;
+static void groups_clear(groups *g)
+{
+    ferry_i_free(g->rank);
+    ferry_i_free(g->cls);
+    ferry_i_free(g->size);
+    ferry_i_free(g->take);
+    ferry_i_free(g->next);
+    ferry_i_free(g->member);
 }
 
-/* Mark take[k] of each class's candidates, drawn class after class. group gets the
- * candidates by class; `next` is scratch. */
-static void draw_classes(const ferry_labels *l, int64_t n, const int64_t *candidate,
-                         const int64_t *size, const int64_t *take, int64_t *next,
-                         int64_t *group, ferry_rng *rng, uint8_t *seen)
+static ferry_status groups_find(ferry_ctx *ctx, const ferry_labels *l, int64_t n,
+                                const int64_t *candidate, groups *g)
 {
-    int64_t start = 0;
+    ferry_status st = FERRY_OK;
+    const int64_t m = ferry_i_labels_m(l);
 
-    for (int64_t k = 0; k < ferry_i_labels_m(l); k++) {
-        next[k] = start;
-        start += size[k];
+    FERRY_NEW(ctx, g->rank, m);
+    FERRY_NEW(ctx, g->cls, m);
+    FERRY_NEW(ctx, g->size, m);
+    FERRY_NEW(ctx, g->take, m);
+    FERRY_NEW(ctx, g->next, m);
+    FERRY_NEW(ctx, g->member, n);
+    for (int64_t k = 0; k < m; k++)
+        g->rank[k] = -1;
+    for (int64_t i = 0; i < n; i++) {
+        const int32_t k = l->cls[candidate[i]];
+        if (g->rank[k] < 0) {
+            g->cls[g->m] = k;
+            g->rank[k] = (int32_t)g->m++;
+        }
+        g->size[g->rank[k]]++;
     }
+done:
+    return st;
+}
+
+/* The same number of each class that occurs; a class with fewer is refused, since a silent
+ * shortfall would make repeats differ in size. */
+static ferry_status per_class(ferry_ctx *ctx, const ferry_domain *d, groups *g)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t want = (int64_t)d->seen.value;
+
+    for (int64_t r = 0; r < g->m; r++) {
+        FERRY_NEED(ctx, g->size[r] >= want, FERRY_EDATA,
+                   "domain '%s': labelled: class '%s' has %lld labelled instances, "
+                   "per_class asks for %lld",
+                   d->name, ferry_i_ids_at(d->labels->names, g->cls[r]),
+                   (long long)g->size[r], (long long)want);
+        g->take[r] = want;
+    }
+done:
+    return st;
+}
+
+/* Mark take[r] of each class's candidates, drawn class after class. */
+static void draw_classes(const ferry_labels *l, int64_t n, const int64_t *candidate,
+                         groups *g, ferry_rng *rng, uint8_t *seen)
+{
+    int64_t *member = g->member, start = 0;
+
+    for (int64_t r = 0; r < g->m; start += g->size[r++])
+        g->next[r] = start;
     for (int64_t i = 0; i < n; i++)
-        group[next[l->cls[candidate[i]]]++] = candidate[i];
-    for (int64_t k = 0; k < ferry_i_labels_m(l); k++) {
-        ferry_i_rng_shuffle(rng, size[k], group);
-        for (int64_t i = 0; i < take[k]; i++)
-            seen[group[i]] = 1;
-        group += size[k];
+        member[g->next[g->rank[l->cls[candidate[i]]]]++] = candidate[i];
+    for (int64_t r = 0; r < g->m; member += g->size[r++]) {
+        ferry_i_rng_shuffle(rng, g->size[r], member);
+        for (int64_t i = 0; i < g->take[r]; i++)
+            seen[member[i]] = 1;
     }
 }
 
@@ -173,28 +213,19 @@ static ferry_status sample_classes(ferry_ctx *ctx, const ferry_domain *d, int64_
                                    const int64_t *candidate, ferry_rng *rng, uint8_t *seen)
 {
     ferry_status st = FERRY_OK;
-    const int64_t m = ferry_i_labels_m(d->labels);
-    int64_t *size = ferry_i_calloc(m, sizeof *size),
-            *take = ferry_i_calloc(m, sizeof *take);
-    int64_t *next = ferry_i_calloc(m, sizeof *next),
-            *group = ferry_i_calloc(n, sizeof *group);
+    groups g = {0};
     int64_t count = 0;
 
-    FERRY_HAVE(ctx, size && take && next && group);
-    for (int64_t i = 0; i < n; i++)
-        size[d->labels->cls[candidate[i]]]++;
+    FERRY_TRY(groups_find(ctx, d->labels, n, candidate, &g));
     if (d->seen.kind == FERRY_SEEN_PER_CLASS) {
-        FERRY_TRY(per_class(ctx, d, size, take));
+        FERRY_TRY(per_class(ctx, d, &g));
     } else {
         FERRY_TRY(how_many(ctx, d, n, "labelled instances", &count));
-        if (count > 0) share(m, size, count, take);
+        if (count > 0) share(g.m, g.size, count, g.take);
     }
-    draw_classes(d->labels, n, candidate, size, take, next, group, rng, seen);
+    draw_classes(d->labels, n, candidate, &g, rng, seen);
 done:
-    ferry_i_free(size);
-    ferry_i_free(take);
-    ferry_i_free(next);
-    ferry_i_free(group);
+    groups_clear(&g);
     return st;
 }
 

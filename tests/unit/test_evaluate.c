@@ -439,7 +439,7 @@ static void test_embed(void **state)
     rs = run(ctx, task);
     assert_int_equal(rs->n_metrics, 1);
     assert_string_equal(rs->metrics[0]->name, "nmi");
-    assert_true(rs->result[0].metric[0] > 0.5);
+    assert_true(rs->result[0].metric[0] > 0.3); /* by chance 0, on all rows .5 */
     assert_int_equal(rs->run.best, 0);
     assert_int_equal(rs->result[0].kept[0].given->k, 2);
     assert_non_null(rs->result[0].kept[0].given->score);

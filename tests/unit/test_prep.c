@@ -36,7 +36,7 @@ static ferry_matrix *csr(ferry_ctx *ctx, int64_t rows, int64_t cols, const doubl
 }
 
 /* Prepare x by itself and compare with what is wanted (stored entries only when sparse). */
-static void check(ferry_ctx *ctx, ferry_matrix *x, ferry_scale scale, const double *want)
+static void check(ferry_ctx *ctx, ferry_matrix *x, ferry_prep_kind scale, const double *want)
 {
     ferry_prep *p = NULL;
     ferry_matrix *y = NULL;
@@ -60,9 +60,9 @@ static void test_fill(void **state)
     const double empty[] = {NAN, NAN};
     const double zero[] = {0, 0};
 
-    check(ctx, dense(ctx, 3, 2, v), FERRY_SCALE_NONE, filled);
-    check(ctx, dense(ctx, 3, 2, w), FERRY_SCALE_NONE, both);
-    check(ctx, dense(ctx, 2, 1, empty), FERRY_SCALE_NONE, zero);
+    check(ctx, dense(ctx, 3, 2, v), FERRY_PREP_NONE, filled);
+    check(ctx, dense(ctx, 3, 2, w), FERRY_PREP_NONE, both);
+    check(ctx, dense(ctx, 2, 1, empty), FERRY_PREP_NONE, zero);
 }
 
 /* An entry that is not stored counts as 0 in the mean; NaN does not count. */
@@ -72,7 +72,7 @@ static void test_fill_sparse(void **state)
     const double v[] = {4, 0, NAN, 0, 0, 0, 2, 7};
     const double want[] = {4, 2, 2, 7}; /* column 1: (4 + 0 + 2) / 3 */
 
-    check(ctx, csr(ctx, 4, 2, v), FERRY_SCALE_NONE, want);
+    check(ctx, csr(ctx, 4, 2, v), FERRY_PREP_NONE, want);
 }
 
 static void test_standard(void **state)
@@ -87,8 +87,8 @@ static void test_standard(void **state)
     const double s[] = {2, 0.5, 0, 0.5};
     const double sparse[] = {2, 0.5, 0.5};
 
-    check(ctx, dense(ctx, 4, 3, v), FERRY_SCALE_STANDARD, want);
-    check(ctx, csr(ctx, 2, 2, s), FERRY_SCALE_STANDARD, sparse);
+    check(ctx, dense(ctx, 4, 3, v), FERRY_PREP_STANDARD, want);
+    check(ctx, csr(ctx, 2, 2, s), FERRY_PREP_STANDARD, sparse);
 }
 
 static void test_unit_rows(void **state)
@@ -98,8 +98,8 @@ static void test_unit_rows(void **state)
     const double want[] = {0.6, 0.8, 0, 0, 0.6, -0.8};
     const double sparse[] = {0.6, 0.8, 0.6, -0.8};
 
-    check(ctx, dense(ctx, 3, 2, v), FERRY_SCALE_L2, want);
-    check(ctx, csr(ctx, 3, 2, v), FERRY_SCALE_L2, sparse);
+    check(ctx, dense(ctx, 3, 2, v), FERRY_PREP_L2, want);
+    check(ctx, csr(ctx, 3, 2, v), FERRY_PREP_L2, sparse);
 }
 
 /* New rows get the training rows' means, not their own. */
@@ -110,7 +110,7 @@ static void test_new_rows(void **state)
     ferry_matrix *x = dense(ctx, 2, 1, v), *q = dense(ctx, 2, 1, w), *y = NULL;
     ferry_prep *p = NULL;
 
-    assert_ok(ctx, ferry_i_prep_fit(ctx, x, FERRY_SCALE_STANDARD, &p));
+    assert_ok(ctx, ferry_i_prep_fit(ctx, x, FERRY_PREP_STANDARD, &p));
     assert_ok(ctx, ferry_i_prep_apply(ctx, p, q, &y));
     assert_close(y->dense[0], 0, 0);
     assert_close(y->dense[1], 3, 1e-15);
@@ -127,7 +127,7 @@ static void test_nothing_to_do_shares(void **state)
     ferry_matrix *x = dense(ctx, 2, 1, v), *none = NULL, *y = NULL;
     ferry_prep *p = NULL;
 
-    assert_ok(ctx, ferry_i_prep_fit(ctx, x, FERRY_SCALE_NONE, &p));
+    assert_ok(ctx, ferry_i_prep_fit(ctx, x, FERRY_PREP_NONE, &p));
     assert_ok(ctx, ferry_i_prep_apply(ctx, p, x, &y));
     assert_ptr_equal(y, x);
     ferry_i_matrix_free(y);
@@ -135,7 +135,7 @@ static void test_nothing_to_do_shares(void **state)
     ferry_i_matrix_free(x);
     /* No rows at all. */
     assert_ok(ctx, ferry_i_matrix_dense(ctx, 0, 3, &none));
-    assert_ok(ctx, ferry_i_prep_fit(ctx, none, FERRY_SCALE_STANDARD, &p));
+    assert_ok(ctx, ferry_i_prep_fit(ctx, none, FERRY_PREP_STANDARD, &p));
     assert_ok(ctx, ferry_i_prep_apply(ctx, p, none, &y));
     assert_int_equal(y->rows, 0);
     assert_close(p->inv_sd[2], 1, 0);
@@ -152,9 +152,9 @@ static void test_too_large(void **state)
     ferry_matrix *x = dense(ctx, 2, 2, v), *y = dense(ctx, 2, 1, w);
     ferry_prep *p = NULL;
 
-    assert_fails(ctx, ferry_i_prep_fit(ctx, x, FERRY_SCALE_NONE, &p), FERRY_ENUMERIC,
+    assert_fails(ctx, ferry_i_prep_fit(ctx, x, FERRY_PREP_NONE, &p), FERRY_ENUMERIC,
                  "feature 2: the values are too large");
-    assert_fails(ctx, ferry_i_prep_fit(ctx, y, FERRY_SCALE_STANDARD, &p), FERRY_ENUMERIC,
+    assert_fails(ctx, ferry_i_prep_fit(ctx, y, FERRY_PREP_STANDARD, &p), FERRY_ENUMERIC,
                  "feature 1");
     assert_null(p);
     ferry_i_matrix_free(y);
@@ -167,7 +167,7 @@ static ferry_status body(ferry_ctx *ctx, void *arg)
     ferry_prep *p = NULL;
     ferry_matrix *y = NULL;
 
-    FERRY_TRY(ferry_i_prep_fit(ctx, arg, FERRY_SCALE_STANDARD, &p));
+    FERRY_TRY(ferry_i_prep_fit(ctx, arg, FERRY_PREP_STANDARD, &p));
     FERRY_TRY(ferry_i_prep_apply(ctx, p, arg, &y));
 done:
     if (st != FERRY_OK) assert_null(y);

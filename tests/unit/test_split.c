@@ -92,6 +92,39 @@ static char *split_ids(ferry_ctx *ctx, const ferry_task *t, int64_t r)
 
 /* ---- properties ---- */
 
+/* The names of classes play no part: with "a" called "z" (which sorts behind the others)
+ * the same instances are shown. */
+static void test_ignores_class_names(void **state)
+{
+    ferry_ctx *ctx = *state;
+    static const char *const how[] = {"7", "0.3", "per_class:2"};
+    const int size[] = {7, 9, 11};
+
+    for (int h = 0; h < 3; h++) {
+        ferry_domain *d[2];
+        ferry_task *t[2];
+        for (int other = 0; other < 2; other++) {
+            d[other] = classes(ctx, "t", FERRY_TARGET, 3, size, false);
+            const ferry_labels *l = d[other]->labels;
+            const char *ids[MAX], *labels[MAX];
+            for (int64_t i = 0; i < l->n; i++) {
+                const char *name = ferry_i_ids_at(l->names, l->cls[i]);
+                ids[i] = ferry_i_ids_at(d[other]->ids, i);
+                labels[i] = other && strcmp(name, "a") == 0 ? "z" : name;
+            }
+            ferry_domain *renamed = NULL;
+            assert_ok(ctx, ferry_domain_new(ctx, "t", FERRY_TARGET, &renamed));
+            assert_ok(ctx, ferry_domain_set_classes(ctx, renamed, l->n, ids, labels));
+            ferry_domain_free(d[other]);
+            t[other] = task_of(ctx, FERRY_CLASSIFY, renamed, how[h]);
+        }
+        for (int64_t r = 0; r < 3; r++)
+            assert_string_equal(split_ids(ctx, t[0], r), split_ids(ctx, t[1], r));
+        ferry_task_free(t[0]);
+        ferry_task_free(t[1]);
+    }
+}
+
 static void test_hides_exactly_the_rest(void **state)
 {
     ferry_ctx *ctx = *state;
@@ -433,6 +466,7 @@ static void test_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(test_ignores_class_names),
         TEST(test_hides_exactly_the_rest),
         TEST(test_seed_and_repeat),
         TEST(test_order_of_rows),

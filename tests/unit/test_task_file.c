@@ -448,6 +448,62 @@ static void test_bad_options(void **state)
     bad(ctx, HEAD "  - {name: s, role: source, x: t.csv, format: doc}\n", "domains[0].x: ");
 }
 
+/* same_as: what the user says a view is. */
+static void test_same_as(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_task *t =
+        good(ctx, HEAD "  - {name: s, role: source, x: plain.csv}\n"
+                       "  - name: b\n"
+                       "    role: intermediate\n"
+                       "    views:\n"
+                       "      - {name: one, x: t.csv, label: class, same_as: none}\n"
+                       "      - {name: two, x: t2.csv, same_as: s.x}\n"
+                       "  - {name: t, role: target, x: t.csv, label: last,\n"
+                       "     same_as: b.one}\n");
+
+    assert_true(t->domains[0]->views[0]->unwritten);
+    assert_null(t->domains[0]->views[0]->same_as);
+    assert_false(t->domains[1]->views[0]->unwritten);
+    assert_string_equal(t->domains[1]->views[0]->same_as, "none");
+    assert_string_equal(t->domains[1]->views[1]->same_as, "s.x");
+    assert_string_equal(t->domains[2]->views[0]->same_as, "b.one");
+    ferry_task_free(t);
+}
+
+static void test_bad_same_as(void **state)
+{
+    ferry_ctx *ctx = *state;
+
+    bad(ctx, HEAD "  - {name: s, role: source, x: plain.csv, same_as: t.y}\n" TARGET,
+        "task.yaml:4: domains[0].same_as: expected DOMAIN.VIEW or none, not 't.y'; there "
+        "are t.x");
+    bad(ctx, HEAD "  - {name: s, role: source, x: plain.csv, same_as: s.x}\n" TARGET,
+        "task.yaml:4: domains[0].same_as: 's.x' is a view of the same domain");
+    bad(ctx, HEAD "  - {name: t, role: target, x: t.csv, label: last, same_as: s.x}\n",
+        "expected DOMAIN.VIEW or none, not 's.x'; there are no other views");
+    bad(ctx, HEAD "  - {name: s, role: source, x: plain.csv, same_as: [t.x]}\n" TARGET,
+        "task.yaml:4: domains[0].same_as: expected DOMAIN.VIEW or none");
+    bad(ctx,
+        HEAD TARGET "  - name: b\n"
+                    "    role: intermediate\n"
+                    "    views:\n"
+                    "      - {name: one, x: t.csv, label: class}\n"
+                    "      - {name: two, x: t2.csv, same_as: b.one}\n",
+        "task.yaml:9: domains[1].views[1].same_as: 'b.one' is a view of the same domain");
+    bad(ctx,
+        HEAD TARGET "  - name: b\n"
+                    "    role: intermediate\n"
+                    "    same_as: t.x\n"
+                    "    views: [{name: one, x: t.csv, label: class}]\n",
+        "task.yaml:7: domains[1].same_as: goes with x; with views it is a key of each");
+    bad(ctx,
+        HEAD TARGET "  - name: b\n"
+                    "    role: intermediate\n"
+                    "    graphs: [{name: g, edges: cites.tsv, same_as: none}]\n",
+        "same_as");
+}
+
 static void test_bad_labelled(void **state)
 {
     ferry_ctx *ctx = *state;
@@ -868,6 +924,8 @@ int main(void)
         TEST(test_labels_of_views),
         TEST(test_bad_domains),
         TEST(test_bad_options),
+        TEST(test_same_as),
+        TEST(test_bad_same_as),
         TEST(test_bad_labelled),
         TEST(test_bad_labels),
         TEST(test_bad_pairs),

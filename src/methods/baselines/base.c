@@ -232,9 +232,9 @@ static ferry_status load_prep(ferry_ctx *ctx, const ferry_dict *dict, base *b)
     b->prep = p;
     FERRY_HAVE(ctx, p);
     FERRY_TRY(load_one(ctx, dict, "prep.scale", &scale));
-    FERRY_NEED(ctx, 0 <= scale && scale <= FERRY_SCALE_KEEP, FERRY_EDATA,
+    FERRY_NEED(ctx, 0 <= scale && scale <= FERRY_PREP_KEEP, FERRY_EDATA,
                "tensor prep.scale: %lld is no way to scale", (long long)scale);
-    p->scale = (ferry_scale)scale;
+    p->scale = (ferry_prep_kind)scale;
     p->d = ferry_i_space_width(b->space);
     FERRY_TRY(ferry_i_dict_reals_copy(ctx, dict, "prep.fill", 1, p->d, &p->fill));
     FERRY_TRY(ferry_i_dict_reals_copy(ctx, dict, "prep.mean", 1, p->d, &p->mean));

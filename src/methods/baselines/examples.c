@@ -147,19 +147,19 @@ done:
 }
 
 static ferry_status choose_scale(ferry_ctx *ctx, ferry_scaling scale, const ferry_matrix *x,
-                                 ferry_scale *out)
+                                 ferry_prep_kind *out)
 {
     ferry_status st = FERRY_OK;
     bool counts = false;
 
     switch (scale) {
-    case SCALE_STANDARD: *out = FERRY_SCALE_STANDARD; break;
-    case SCALE_L2: *out = FERRY_SCALE_L2; break;
-    case SCALE_NONE: *out = FERRY_SCALE_NONE; break;
-    case SCALE_KEEP: *out = FERRY_SCALE_KEEP; break;
+    case SCALE_STANDARD: *out = FERRY_PREP_STANDARD; break;
+    case SCALE_L2: *out = FERRY_PREP_L2; break;
+    case SCALE_NONE: *out = FERRY_PREP_NONE; break;
+    case SCALE_KEEP: *out = FERRY_PREP_KEEP; break;
     case SCALE_AUTO:
         st = like_counts(ctx, x, &counts);
-        *out = counts ? FERRY_SCALE_L2 : FERRY_SCALE_STANDARD;
+        *out = counts ? FERRY_PREP_L2 : FERRY_PREP_STANDARD;
         break;
     }
     return st;
@@ -190,7 +190,7 @@ static ferry_status fit_raw(ferry_ctx *ctx, const char *method, const ferry_task
                             base *out, examples *e, ferry_matrix **x)
 {
     ferry_status st = FERRY_OK;
-    ferry_scale chosen = FERRY_SCALE_NONE;
+    ferry_prep_kind chosen = FERRY_PREP_NONE;
     plan p = {0};
 
     *e = (examples){0};

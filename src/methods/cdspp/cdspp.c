@@ -103,8 +103,8 @@ static void rows_clear(rows *r)
 
 static ferry_status take(ferry_ctx *ctx, const ferry_domain *d, int scale, half *h, rows *r)
 {
-    static const ferry_scale scales[] = {FERRY_SCALE_L2, FERRY_SCALE_STANDARD,
-                                         FERRY_SCALE_NONE};
+    static const ferry_prep_kind scales[] = {FERRY_PREP_L2, FERRY_PREP_STANDARD,
+                                         FERRY_PREP_NONE};
     ferry_status st = FERRY_OK;
     const ferry_matrix *all = d->views[0]->x;
 

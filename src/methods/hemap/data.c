@@ -7,13 +7,13 @@
 
 enum { LARGEST = 8000 }; /* most rows or features (the smaller) of an eigenproblem */
 
-ferry_scale ferry_i_hemap_scale(const hemap_options *o, const ferry_matrix *x)
+ferry_prep_kind ferry_i_hemap_scale(const hemap_options *o, const ferry_matrix *x)
 {
-    static const ferry_scale scales[] = {FERRY_SCALE_NONE, FERRY_SCALE_STANDARD,
-                                         FERRY_SCALE_L2};
+    static const ferry_prep_kind scales[] = {FERRY_PREP_NONE, FERRY_PREP_STANDARD,
+                                         FERRY_PREP_L2};
 
     if (o->scale > 0) return scales[o->scale - 1];
-    return x->dense ? FERRY_SCALE_STANDARD : FERRY_SCALE_L2;
+    return x->dense ? FERRY_PREP_STANDARD : FERRY_PREP_L2;
 }
 
 static ferry_status class_rows(ferry_ctx *ctx, const ferry_domain *d, int32_t **out,

@@ -68,7 +68,7 @@ typedef struct hemap_data {
 ferry_status ferry_i_hemap_data_new(ferry_ctx *ctx, const ferry_task *task,
                                     const hemap_options *o, hemap_data *d);
 void ferry_i_hemap_data_clear(hemap_data *d);
-ferry_scale ferry_i_hemap_scale(const hemap_options *o, const ferry_matrix *x);
+ferry_prep_kind ferry_i_hemap_scale(const hemap_options *o, const ferry_matrix *x);
 
 /* The published problem: spectral.c; and how a task becomes one: paper.c. */
 

@@ -181,7 +181,7 @@ ferry_status ferry_i_prep_load(ferry_ctx *ctx, const ferry_dict *dict, const cha
                "tensor %s: %g is no way to scale", name, all[3 * d]);
     p = *out = ferry_i_calloc(1, sizeof *p);
     FERRY_HAVE(ctx, p);
-    p->scale = (ferry_scale)all[3 * d];
+    p->scale = (ferry_prep_kind)all[3 * d];
     p->d = d;
     FERRY_NEW(ctx, p->fill, d);
     FERRY_NEW(ctx, p->mean, d);

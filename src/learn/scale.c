@@ -1,0 +1,440 @@
+/* Scaling: learning how (scale.h has the rule). */
+#include "learn/scale.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "learn/scale_cells.h"
+
+/* The rule's thresholds, see scale.h. */
+#define FILL 0.1    /* words, and CSR, fill at most this share of the cells */
+#define UNIT 20.0   /* words: no frequent column is typically so many times the median */
+#define OFTEN 0.02  /* a frequent column is not 0 in this share of the rows */
+#define SMALL 20    /* fewer varying columns are a table */
+#define SPREAD 20.0 /* so are columns whose deviations differ by more */
+#define EQUAL 0.01  /* roots: sums of rows that differ by no more */
+#define FULL 0.9    /* roots: or some cells are 0 */
+
+const char *ferry_i_scale_name(ferry_scale scale)
+{
+    static const char *const names[] = {"auto",  "none",   "words", "standard",
+                                        "roots", "common", "l2"};
+
+    return names[scale];
+}
+
+ferry_status ferry_i_scaler_new(ferry_ctx *ctx, ferry_scale kind, int64_t d,
+                                ferry_scaler **out)
+{
+    ferry_status st = FERRY_OK;
+    ferry_scaler *s = NULL;
+
+    *out = NULL;
+    FERRY_NEW(ctx, s, 1);
+    s->kind = kind;
+    s->d = d;
+    FERRY_NEW(ctx, s->fill, d);
+    *out = s;
+    s = NULL;
+done:
+    ferry_i_scaler_free(s);
+    return st;
+}
+
+void ferry_i_scaler_free(ferry_scaler *s)
+{
+    if (!s) return;
+    ferry_i_free(s->fill);
+    ferry_i_free(s->shift);
+    ferry_i_free(s->factor);
+    ferry_i_free(s);
+}
+
+/* ---- passes over the rows of all parts ---- */
+
+/* What is known of a column so far. */
+typedef struct column {
+    double rows;    /* of parts that have it */
+    double there;   /* of these, where it is not missing */
+    double filled;  /* ... and not 0 */
+    double mean;    /* of what is there (first the sum) */
+    double squares; /* sum of (x - mean)^2 over what is there */
+    double lo, hi;
+    double logs; /* sum of ln |x| over what is not 0 */
+    double root; /* roots: mean of sqrt(x / row sum) (first the sum) */
+    bool two;    /* lo and hi are all that occurs */
+} column;
+
+typedef struct learning {
+    int64_t n_parts;
+    const ferry_scale_part *part;
+    ferry_cell *row; /* the cells of a row that are missing or not 0 */
+    column *col;
+    ferry_scale_facts f;
+    /* of the sums of rows that are not empty */
+    double rows, sum_mean, sum_squares;
+    /* of the cells that are not 0; the median is found without sorting them: it is below
+     * the mean when more than half of them are, and with just half of them below it lies
+     * between the last below and the first above */
+    double cells, cell_mean, below, last_below, first_above;
+    double roots; /* sum of squares of centred roots */
+} learning;
+
+typedef void (*row_fn)(learning *l, int64_t m, const ferry_cell *row);
+
+/* fn for every row of every part; CSR and dense show the same cells in the same order. */
+static void each_row(learning *l, row_fn fn)
+{
+    for (int64_t p = 0; p < l->n_parts; p++)
+        for (int64_t i = 0; i < l->part[p].x->rows; i++)
+            fn(l, ferry_i_row_cells(&l->part[p], i, l->row), l->row);
+}
+
+/* First pass: sums, ranges, signs. */
+static void add_sums(learning *l, int64_t m, const ferry_cell *row)
+{
+    double sum = 0;
+    int64_t found = 0;
+
+    for (int64_t e = 0; e < m; e++) {
+        const double v = row[e].v;
+        column *c = &l->col[row[e].j];
+        if (isnan(v)) {
+            c->there--;
+            continue;
+        }
+        c->filled++;
+        c->mean += v;
+        c->lo = fmin(c->lo, v);
+        c->hi = fmax(c->hi, v);
+        l->f.neg = l->f.neg || v < 0;
+        l->f.frac = l->f.frac || v != floor(v);
+        sum += v;
+        found++;
+    }
+    l->cells += (double)found;
+    l->cell_mean += sum;
+    l->rows += found > 0;
+    l->sum_mean += sum;
+}
+
+/* Second pass, around the means of the first. */
+static void add_squares(learning *l, int64_t m, const ferry_cell *row)
+{
+    double sum = 0;
+    int64_t found = 0;
+
+    for (int64_t e = 0; e < m; e++) {
+        const double v = row[e].v;
+        column *c = &l->col[row[e].j];
+        if (isnan(v)) continue;
+        c->squares += (v - c->mean) * (v - c->mean);
+        c->two = c->two && (v == c->lo || v == c->hi);
+        if (v < l->cell_mean) {
+            l->below++;
+            l->last_below = fmax(l->last_below, v);
+        } else {
+            l->first_above = fmin(l->first_above, v);
+        }
+        sum += v;
+        found++;
+    }
+    if (found > 0) l->sum_squares += (sum - l->sum_mean) * (sum - l->sum_mean);
+}
+
+static void add_logs(learning *l, int64_t m, const ferry_cell *row)
+{
+    for (int64_t e = 0; e < m; e++)
+        if (!isnan(row[e].v)) l->col[row[e].j].logs += log(fabs(row[e].v));
+}
+
+/* What a missing cell takes; then what a row of a histogram adds up to. */
+static double filled(const learning *l, const ferry_cell *c)
+{
+    return fmax(isnan(c->v) ? l->col[c->j].mean : c->v, 0);
+}
+
+static double row_sum(const learning *l, int64_t m, const ferry_cell *row)
+{
+    double sum = 0;
+
+    for (int64_t e = 0; e < m; e++)
+        sum += filled(l, &row[e]);
+    return sum;
+}
+
+static void add_roots(learning *l, int64_t m, const ferry_cell *row)
+{
+    const double sum = row_sum(l, m, row);
+
+    for (int64_t e = 0; sum > 0 && e < m; e++)
+        l->col[row[e].j].root += sqrt(filled(l, &row[e]) / sum);
+}
+
+/* sum over all cells of (r - mean)^2: each row adds its cells, less the mean^2 that
+ * centred_roots() counts for every row. */
+static void add_root_squares(learning *l, int64_t m, const ferry_cell *row)
+{
+    const double sum = row_sum(l, m, row);
+
+    for (int64_t e = 0; sum > 0 && e < m; e++) {
+        const double r = sqrt(filled(l, &row[e]) / sum), mean = l->col[row[e].j].root;
+        l->roots += r * r - 2 * r * mean;
+    }
+}
+
+/* ---- facts ---- */
+
+static int ascending(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* sorted[floor(p (m - 1))] */
+static double quantile(const double *sorted, int64_t m, double p)
+{
+    return sorted[(int64_t)floor(p * (double)(m - 1))];
+}
+
+static double deviation(const column *c)
+{
+    return sqrt(c->squares / fmax(c->there, 1));
+}
+
+static bool varies(const column *c)
+{
+    return deviation(c) > 1e-7 * fabs(c->mean);
+}
+
+/* After the first pass: sums become means, and 0 joins the ranges where it occurs. */
+static ferry_status end_sums(ferry_ctx *ctx, learning *l)
+{
+    ferry_status st = FERRY_OK;
+    double there = 0;
+
+    for (int64_t j = 0; j < l->f.d; j++) {
+        column *c = &l->col[j];
+        c->mean /= fmax(c->there, 1);
+        FERRY_NEED(ctx, isfinite(c->mean), FERRY_ENUMERIC,
+                   "feature %lld: the values are too large to add up", (long long)(j + 1));
+        there += c->there;
+        c->two = true;
+        if (c->filled == c->there) continue;
+        c->two = !(c->lo < 0 && c->hi > 0); /* 0 would be a third value */
+        c->lo = fmin(c->lo, 0);
+        c->hi = fmax(c->hi, 0);
+    }
+    l->f.fill = l->cells / fmax(there, 1);
+    l->cell_mean /= fmax(l->cells, 1);
+    l->sum_mean /= fmax(l->rows, 1);
+done:
+    return st;
+}
+
+/* The median of the cells that are not 0 is below their mean, rounding aside. */
+static bool is_skewed(const learning *l)
+{
+    const double above = l->cells - l->below;
+    double median = l->below > above ? l->last_below : l->first_above;
+
+    if (l->cells == 0) return false;
+    if (l->below == above) median = 0.5 * (l->last_below + l->first_above);
+    return median < l->cell_mean - 1e-12 * fabs(l->cell_mean);
+}
+
+/* The typical size of the largest frequent column, compared with that of the median one. */
+static double find_unit(learning *l, double *list)
+{
+    double most = 0;
+    int64_t m = 0;
+
+    each_row(l, add_logs);
+    for (int64_t j = 0; j < l->f.d; j++) {
+        const column *c = &l->col[j];
+        if (!varies(c)) continue;
+        list[m] = exp(c->logs / fmax(c->filled, 1));
+        if (c->filled >= OFTEN * (double)l->f.n) most = fmax(most, list[m]);
+        m++;
+    }
+    if (most == 0) return 1;
+    qsort(list, (size_t)m, sizeof *list, ascending);
+    return most / quantile(list, m, 0.5);
+}
+
+static double find_spread(const learning *l, double *list)
+{
+    int64_t m = 0;
+
+    for (int64_t j = 0; j < l->f.d; j++)
+        if (varies(&l->col[j])) list[m++] = deviation(&l->col[j]);
+    if (m == 0) return 1;
+    qsort(list, (size_t)m, sizeof *list, ascending);
+    return fmax(list[m - 1] / quantile(list, m, 0.5),
+                quantile(list, m, 0.9) / quantile(list, m, 0.1));
+}
+
+static bool sparse_enough(const ferry_scale_facts *f)
+{
+    return !f->neg && f->fill <= FILL;
+}
+
+static ferry_status find_facts(ferry_ctx *ctx, learning *l)
+{
+    ferry_status st = FERRY_OK;
+    double *list = NULL;
+
+    each_row(l, add_sums);
+    FERRY_TRY(end_sums(ctx, l));
+    l->last_below = -INFINITY;
+    l->first_above = INFINITY;
+    each_row(l, add_squares);
+    FERRY_NEW(ctx, list, l->f.d);
+    for (int64_t j = 0; j < l->f.d; j++) {
+        column *c = &l->col[j];
+        /* cells that are there and 0 were not visited; all terms are positive, so that a
+         * column far from 0 keeps its digits */
+        c->squares += (c->there - c->filled) * c->mean * c->mean;
+        FERRY_NEED(ctx, isfinite(c->squares), FERRY_ENUMERIC,
+                   "feature %lld: the values are too large to add up", (long long)(j + 1));
+        l->f.vary += varies(c);
+    }
+    l->f.skew = is_skewed(l);
+    l->f.cvsum = l->f.neg || !(l->sum_mean > 0)
+                     ? INFINITY
+                     : sqrt(l->sum_squares / l->rows) / l->sum_mean;
+    l->f.spread = find_spread(l, list);
+    l->f.unit = sparse_enough(&l->f) ? find_unit(l, list) : 1;
+done:
+    ferry_i_free(list);
+    return st;
+}
+
+static ferry_scale by_rule(const ferry_scale_facts *f)
+{
+    if (sparse_enough(f) && f->unit <= UNIT) return FERRY_SCALE_WORDS;
+    if (f->vary < SMALL || f->spread > SPREAD) return FERRY_SCALE_STANDARD;
+    if (!f->neg && (f->cvsum <= EQUAL || (f->fill <= FULL && f->skew)))
+        return FERRY_SCALE_ROOTS;
+    return FERRY_SCALE_COMMON;
+}
+
+/* ---- what is done about them ---- */
+
+/* factor_j <- ln((1 + n) / (1 + df_j)) + 1, df: rows where the word occurs. A word that a
+ * part does not have occurs in none of its rows. */
+static void inverse_frequencies(const learning *l, ferry_scaler *s)
+{
+    for (int64_t j = 0; j < s->d; j++)
+        s->factor[j] = log((1 + (double)l->f.n) / (1 + l->col[j].filled)) + 1;
+}
+
+/* standard and common: centred, with factors that differ or do not. */
+static void spreads(const learning *l, ferry_scaler *s)
+{
+    double square = 0;
+
+    for (int64_t j = 0; j < s->d; j++) {
+        const column *c = &l->col[j];
+        const double width = c->two ? 0.5 * (c->hi - c->lo) : deviation(c);
+        s->shift[j] = c->mean;
+        if (!varies(c)) continue; /* 0: a constant says nothing */
+        s->factor[j] = s->kind == FERRY_SCALE_COMMON ? 1 : 1 / width;
+        /* filled cells are at the mean and add nothing */
+        square += c->squares * s->factor[j] * s->factor[j];
+    }
+    const double length = sqrt(square / fmax((double)l->f.n, 1));
+    for (int64_t j = 0; length > 0 && j < s->d; j++)
+        s->factor[j] /= length;
+}
+
+static void centred_roots(learning *l, ferry_scaler *s)
+{
+    each_row(l, add_roots);
+    for (int64_t j = 0; j < s->d; j++)
+        s->shift[j] = l->col[j].root /= fmax(l->col[j].rows, 1);
+    each_row(l, add_root_squares);
+    for (int64_t j = 0; j < s->d; j++)
+        l->roots += l->col[j].rows * s->shift[j] * s->shift[j];
+    const double length = sqrt(fmax(l->roots, 0) / fmax((double)l->f.n, 1));
+    for (int64_t j = 0; j < s->d; j++)
+        s->factor[j] = length > 1e-7 ? 1 / length : 1;
+}
+
+static ferry_status settle_scaler(ferry_ctx *ctx, learning *l, ferry_scaler *s)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_scale k = s->kind;
+
+    s->dense = l->f.fill > FILL;
+    s->counts = k == FERRY_SCALE_WORDS && !l->f.neg && !l->f.frac;
+    for (int64_t j = 0; k != FERRY_SCALE_WORDS && j < s->d; j++)
+        s->fill[j] = l->col[j].mean;
+    if (k == FERRY_SCALE_NONE || k == FERRY_SCALE_L2) goto done;
+    if (k == FERRY_SCALE_WORDS && !s->counts) goto done;
+    FERRY_NEW(ctx, s->factor, s->d);
+    if (k != FERRY_SCALE_WORDS) FERRY_NEW(ctx, s->shift, s->d);
+    if (k == FERRY_SCALE_WORDS)
+        inverse_frequencies(l, s);
+    else if (k == FERRY_SCALE_ROOTS)
+        centred_roots(l, s);
+    else
+        spreads(l, s);
+    for (int64_t j = 0; j < s->d; j++)
+        FERRY_NEED(ctx, isfinite(s->factor[j]), FERRY_ENUMERIC,
+                   "feature %lld: the values are too small to scale", (long long)(j + 1));
+done:
+    return st;
+}
+
+/* Room, and the rows that each column has. */
+static ferry_status begin(ferry_ctx *ctx, learning *l)
+{
+    ferry_status st = FERRY_OK;
+    int64_t widest = 0;
+
+    FERRY_NEW(ctx, l->col, l->f.d);
+    for (int64_t j = 0; j < l->f.d; j++) {
+        l->col[j].lo = INFINITY;
+        l->col[j].hi = -INFINITY;
+    }
+    for (int64_t p = 0; p < l->n_parts; p++) {
+        const ferry_matrix *x = l->part[p].x;
+        l->f.n += x->rows;
+        if (x->cols > widest) widest = x->cols;
+        for (int64_t j = 0; j < x->cols; j++) {
+            const int64_t at = l->part[p].map ? l->part[p].map[j] : j;
+            if (at >= 0) l->col[at].there = l->col[at].rows += (double)x->rows;
+        }
+    }
+    FERRY_NEW(ctx, l->row, widest);
+done:
+    return st;
+}
+
+ferry_status ferry_i_scaler_fit(ferry_ctx *ctx, ferry_scale wanted, int64_t d, int64_t n,
+                                const ferry_scale_part *part, ferry_scaler **out,
+                                ferry_scale_facts *facts)
+{
+    ferry_status st = FERRY_OK;
+    learning l = {.n_parts = n, .part = part, .f = {.d = d}};
+    ferry_scaler *s = NULL;
+
+    *out = NULL;
+    FERRY_TRY(begin(ctx, &l));
+    FERRY_TRY(find_facts(ctx, &l));
+    FERRY_TRY(ferry_i_scaler_new(ctx, wanted == FERRY_SCALE_AUTO ? by_rule(&l.f) : wanted,
+                                 d, &s));
+    FERRY_TRY(settle_scaler(ctx, &l, s));
+    if (facts) *facts = l.f;
+    *out = s;
+    s = NULL;
+done:
+    ferry_i_scaler_free(s);
+    ferry_i_free(l.col);
+    ferry_i_free(l.row);
+    return st;
+}

@@ -1,0 +1,168 @@
+/* Scaling: doing to rows what was learned (scale.h). */
+#include <assert.h>
+#include <math.h>
+
+#include "learn/scale_cells.h"
+
+/* ---- rows to length 1 ---- */
+
+/* By the largest entry first where squares would over- or underflow. */
+static void unit_row(double *v, int64_t n)
+{
+    double sum = 0, most = 0;
+
+    for (int64_t e = 0; e < n; e++)
+        sum += isnan(v[e]) ? 0 : v[e] * v[e];
+    if (!(sum > 1e-300 && sum < 1e300)) {
+        for (int64_t e = 0; e < n; e++)
+            most = fmax(most, fabs(v[e])); /* fmax skips NaN */
+        if (most == 0) return;
+        sum = 0;
+        for (int64_t e = 0; e < n; e++) {
+            v[e] /= most;
+            sum += isnan(v[e]) ? 0 : v[e] * v[e];
+        }
+    }
+    const double length = sqrt(sum);
+    for (int64_t e = 0; e < n; e++)
+        v[e] /= length;
+}
+
+void ferry_i_rows_to_unit(ferry_matrix *x)
+{
+    for (int64_t i = 0; i < x->rows; i++)
+        unit_row(row_values(x) + row_begin(x, i), row_end(x, i) - row_begin(x, i));
+}
+
+/* ---- cells ---- */
+
+typedef struct applying {
+    const ferry_scaler *s;
+    const ferry_scale_part *part;
+    ferry_scale_how how;
+    const double *shift; /* NULL: none is taken off here */
+    ferry_cell *row;
+} applying;
+
+/* t(x) of every cell of the row (scale.h); missing ones filled first, unless they stay. */
+static void transform(const applying *a, int64_t m)
+{
+    const ferry_scaler *s = a->s;
+    double sum = 0;
+
+    for (int64_t e = 0; e < m; e++) {
+        ferry_cell *c = &a->row[e];
+        if (isnan(c->v) && !a->how.missing) c->v = s->fill[c->j];
+        /* counts that are new to the model may be fractions: none falls below 0 */
+        if (s->counts && c->v != 0) c->v = fmax(c->v > 0 ? 1 + log(c->v) : 0, 0);
+        if (s->kind == FERRY_SCALE_ROOTS && !isnan(c->v)) sum += c->v = fmax(c->v, 0);
+    }
+    for (int64_t e = 0; sum > 0 && e < m; e++)
+        a->row[e].v = sqrt(a->row[e].v / sum);
+}
+
+static double scaled(const applying *a, int32_t j, double t)
+{
+    if (a->shift) t -= a->shift[j];
+    return a->s->factor ? t * a->s->factor[j] : t;
+}
+
+static bool has_lengths(const ferry_scaler *s)
+{
+    return s->kind == FERRY_SCALE_WORDS || s->kind == FERRY_SCALE_L2;
+}
+
+static void fill_dense(const applying *a, ferry_matrix *y)
+{
+    const int32_t *map = a->part->map;
+
+    for (int64_t i = 0; i < y->rows; i++) {
+        double *to = y->dense + i * y->cols;
+        const int64_t m = ferry_i_row_cells(a->part, i, a->row);
+        transform(a, m);
+        for (int64_t j = 0; a->shift && j < y->cols; j++)
+            if (!map || map[j] >= 0) to[j] = scaled(a, map ? map[j] : (int32_t)j, 0);
+        for (int64_t e = 0; e < m; e++)
+            to[a->row[e].from] = scaled(a, a->row[e].j, a->row[e].v);
+    }
+}
+
+/* The cells of row i that are not 0 once prepared; written to y when it is given. */
+static int64_t csr_row(const applying *a, int64_t i, int64_t at, ferry_matrix *y)
+{
+    const int64_t m = ferry_i_row_cells(a->part, i, a->row);
+
+    transform(a, m);
+    for (int64_t e = 0; e < m; e++) {
+        const double v = scaled(a, a->row[e].j, a->row[e].v);
+        if (v == 0) continue;
+        if (y) {
+            y->index[at] = a->row[e].from;
+            y->value[at] = v;
+        }
+        at++;
+    }
+    return at;
+}
+
+static ferry_status make_csr(ferry_ctx *ctx, const applying *a, ferry_matrix **out)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_matrix *x = a->part->x;
+    int64_t nnz = 0;
+
+    for (int64_t i = 0; i < x->rows; i++)
+        nnz = csr_row(a, i, nnz, NULL);
+    FERRY_TRY(ferry_i_matrix_csr(ctx, x->rows, x->cols, nnz, out));
+    for (int64_t i = 0; i < x->rows; i++)
+        (*out)->start[i + 1] = csr_row(a, i, (*out)->start[i], *out);
+done:
+    return st;
+}
+
+/* Whether x is as it should be: unscaled, stored as wanted, complete, and (CSR) without
+ * zeros that are stored. */
+static bool nothing_to_do(const applying *a)
+{
+    const ferry_matrix *x = a->part->x;
+    const double *v = row_values(x);
+
+    if (a->s->kind != FERRY_SCALE_NONE || a->s->dense != (x->dense != NULL)) return false;
+    for (int64_t j = 0; a->part->map && j < x->cols; j++)
+        if (a->part->map[j] < 0) return false;
+    for (int64_t e = 0; e < x->nnz; e++)
+        if ((isnan(v[e]) && !a->how.missing) || (!x->dense && v[e] == 0)) return false;
+    return true;
+}
+
+ferry_status ferry_i_scaler_apply(ferry_ctx *ctx, const ferry_scaler *s,
+                                  const ferry_scale_part *part, ferry_scale_how how,
+                                  ferry_matrix **out)
+{
+    ferry_status st = FERRY_OK;
+    applying a = {.s = s, .part = part, .how = how};
+    ferry_matrix *y = NULL;
+
+    *out = NULL;
+    assert(part->map || part->x->cols == s->d);
+    if (nothing_to_do(&a)) {
+        /* only the count of owners changes; the matrix stays as it is */
+        *out = ferry_i_matrix_ref((ferry_matrix *)part->x);
+        goto done;
+    }
+    FERRY_NEW(ctx, a.row, part->x->cols);
+    if (s->dense) {
+        if (!how.uncentred) a.shift = s->shift;
+        FERRY_TRY(ferry_i_matrix_dense(ctx, part->x->rows, part->x->cols, &y));
+        fill_dense(&a, y);
+    } else {
+        FERRY_TRY(make_csr(ctx, &a, &y));
+    }
+    if (has_lengths(s)) ferry_i_rows_to_unit(y);
+    *out = y;
+    y = NULL;
+done:
+    ferry_i_matrix_free(y);
+    ferry_i_free(a.row);
+    return st;
+}

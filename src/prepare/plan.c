@@ -1,0 +1,216 @@
+/* Which domains, which views, which columns (prepare.h). No value is looked at here. */
+#include <string.h>
+
+#include "prepare/plan.h"
+
+void ferry_i_prepare_plan_clear(ferry_plan *plan)
+{
+    for (int64_t d = 0; plan->map && d < plan->n; d++) {
+        for (int64_t v = 0; plan->map[d] && v < plan->domain[d]->n_views; v++)
+            ferry_i_free(plan->map[d][v]);
+        ferry_i_free(plan->map[d]);
+    }
+    for (int64_t s = 0; plan->used && s < plan->n_spaces; s++)
+        ferry_i_free(plan->used[s]);
+    ferry_i_free(plan->used);
+    ferry_i_free(plan->map);
+    ferry_i_free(plan->wanted);
+    ferry_i_free(plan->domain);
+    *plan = (ferry_plan){0};
+}
+
+/* ---- domains ---- */
+
+static bool has_labels(const ferry_domain *d)
+{
+    for (int64_t i = 0; d->labels && i < d->labels->n; i++)
+        if (ferry_i_labels_has(d->labels, i)) return true;
+    return false;
+}
+
+/* Whether rows of d are delivered, as far as its role and labels say. */
+static bool is_wanted(const ferry_wants *w, const ferry_domain *d)
+{
+    if (d->role == FERRY_TARGET) return w->domains & FERRY_THE_TARGET;
+    if (d->role == FERRY_INTERMEDIATE) return w->domains & FERRY_BRIDGES;
+    return (w->domains & FERRY_SOURCES) && (!w->taught || has_labels(d));
+}
+
+static ferry_status list_domains(ferry_ctx *ctx, const ferry_task *task,
+                                 const ferry_wants *w, ferry_plan *plan)
+{
+    static const ferry_role roles[] = {FERRY_SOURCE, FERRY_INTERMEDIATE, FERRY_TARGET};
+    ferry_status st = FERRY_OK;
+    const ferry_domain *d = NULL;
+    int64_t sources = 0;
+
+    FERRY_TRY(ferry_i_task_target(ctx, task, &d));
+    FERRY_NEED(ctx, d->n_views > 0, FERRY_ENEEDS, "%s needs a view of target '%s'",
+               w->method, d->name);
+    FERRY_NEW(ctx, plan->domain, task->n_domains);
+    FERRY_NEW(ctx, plan->wanted, task->n_domains);
+    for (int r = 0; r < 3; r++)
+        for (int64_t i = 0; (d = ferry_i_task_role(task, roles[r], i)); i++) {
+            const bool wanted = is_wanted(w, d);
+            FERRY_NEED(ctx, !wanted || d->n_views > 0 || w->layout == FERRY_JOINED,
+                       FERRY_ENEEDS, "%s needs a view of domain '%s'", w->method, d->name);
+            if (!wanted && (w->domains & FERRY_SOURCES) && d->role == FERRY_SOURCE)
+                ferry_i_log(ctx, FERRY_INFO,
+                            "%s: source '%s' has no labels and is left out", w->method,
+                            d->name);
+            sources += wanted && d->role == FERRY_SOURCE;
+            plan->wanted[plan->n] = wanted;
+            plan->domain[plan->n++] = d;
+        }
+    FERRY_NEED(ctx, sources > 0 || !w->taught || !(w->domains & FERRY_SOURCES),
+               FERRY_ENEEDS, "%s needs a source with labels", w->method);
+done:
+    return st;
+}
+
+/* ---- columns ---- */
+
+/* Features of space g have names only if all its views have some: else they stand by
+ * number, and names that some have are there for people. */
+static bool is_named(const ferry_links *l, int64_t g)
+{
+    for (int64_t d = 0; d < l->n; d++) {
+        const ferry_view *v = ferry_i_links_view(l, d, g);
+        if (v && !ferry_i_view_has_names(v)) return false;
+    }
+    return true;
+}
+
+/* Add a view's columns to its space; map[j] is where they stand there. */
+static ferry_status add_columns(ferry_ctx *ctx, const ferry_view *v, bool named,
+                                ferry_space *s, int32_t *map)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t cols = v->x->cols;
+
+    if (!s->name) s->name = v->name;
+    if (named && !s->features) {
+        s->features = ferry_i_ids_new();
+        FERRY_HAVE(ctx, s->features);
+    }
+    for (int64_t j = 0; j < cols; j++) {
+        const int64_t at =
+            named ? ferry_i_ids_add(s->features, ferry_i_ids_at(v->features, j), NULL) : j;
+        FERRY_HAVE(ctx, at >= 0);
+        map[j] = (int32_t)at;
+    }
+    if (named) s->cols = ferry_i_ids_count(s->features);
+    if (!named && cols > s->cols) s->cols = cols;
+    if (!named && !s->features && v->features && cols == s->cols) {
+        s->features = ferry_i_ids_copy(v->features);
+        FERRY_HAVE(ctx, s->features);
+    }
+done:
+    return st;
+}
+
+/* From the target back to the first source, so that the target's columns are the first of
+ * its spaces. */
+static ferry_status number_columns(ferry_ctx *ctx, ferry_prepared *p, ferry_plan *plan)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_links *l = p->links;
+
+    FERRY_NEW(ctx, p->space, l->n_groups);
+    p->n_spaces = l->n_groups;
+    FERRY_NEW(ctx, plan->map, plan->n);
+    for (int64_t d = plan->n - 1; d >= 0; d--) {
+        const ferry_domain *domain = plan->domain[d];
+        FERRY_NEW(ctx, plan->map[d], domain->n_views);
+        for (int64_t v = 0; v < domain->n_views; v++) {
+            const int64_t g = l->group[d][v];
+            FERRY_NEW(ctx, plan->map[d][v], domain->views[v]->x->cols);
+            FERRY_TRY(add_columns(ctx, domain->views[v], is_named(l, g), &p->space[g],
+                                  plan->map[d][v]));
+        }
+    }
+    for (int64_t s = 0; s < p->n_spaces; s++) {
+        p->space[s].begin = p->cols;
+        p->cols += p->space[s].cols;
+    }
+    FERRY_NEED(ctx, p->cols < INT32_MAX, FERRY_ENEEDS, "%s: %lld features are too many",
+               p->wants.method, (long long)p->cols);
+done:
+    return st;
+}
+
+/* ---- columns that a source shares with the target ---- */
+
+static int64_t count_features(const ferry_domain *d)
+{
+    int64_t n = 0;
+
+    for (int64_t v = 0; v < d->n_views; v++)
+        n += d->views[v]->x->cols;
+    return n;
+}
+
+/* The target's columns that domain d has; marked in `used` (may be NULL). */
+static int64_t share(const ferry_prepared *p, const ferry_plan *plan, int64_t d,
+                     uint8_t **used)
+{
+    const ferry_domain *target = plan->domain[plan->n - 1], *domain = plan->domain[d];
+    int64_t n = 0;
+
+    for (int64_t v = 0; v < domain->n_views; v++) {
+        const int64_t g = p->links->group[d][v];
+        if (g >= target->n_views) continue;
+        for (int64_t j = 0; j < domain->views[v]->x->cols; j++) {
+            const int32_t at = plan->map[d][v][j];
+            if (at >= target->views[g]->x->cols) continue;
+            n++;
+            if (used) used[g][at] = 1;
+        }
+    }
+    return n;
+}
+
+/* Leave out the sources that share nothing, and note what the others share. */
+static ferry_status shared_columns(ferry_ctx *ctx, ferry_prepared *p, ferry_plan *plan)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_domain *target = plan->domain[plan->n - 1], *other = NULL;
+    int64_t fit = 0;
+
+    plan->n_spaces = target->n_views;
+    FERRY_NEW(ctx, plan->used, plan->n_spaces);
+    for (int64_t s = 0; s < plan->n_spaces; s++)
+        FERRY_NEW(ctx, plan->used[s], p->space[s].cols);
+    for (int64_t d = 0; d < plan->n - 1; d++) {
+        if (!plan->wanted[d] || plan->domain[d]->role != FERRY_SOURCE) continue;
+        if (share(p, plan, d, plan->used) > 0) {
+            fit++;
+            continue;
+        }
+        ferry_i_log(ctx, FERRY_INFO, "%s: source '%s' shares no features with target '%s'",
+                    p->wants.method, plan->domain[d]->name, target->name);
+        other = plan->domain[d];
+        plan->wanted[d] = false;
+    }
+    FERRY_NEED(ctx, fit > 0 || !other, FERRY_ENEEDS,
+               "%s needs features that source '%s' (%lld) and target '%s' (%lld) share%s%s",
+               p->wants.method, other->name, (long long)count_features(other), target->name,
+               (long long)count_features(target), p->links->apart[0] ? "; " : "",
+               p->links->apart);
+done:
+    return st;
+}
+
+ferry_status ferry_i_prepare_plan(ferry_ctx *ctx, const ferry_task *task, ferry_prepared *p,
+                                  ferry_plan *plan)
+{
+    ferry_status st = FERRY_OK;
+
+    *plan = (ferry_plan){0};
+    FERRY_TRY(list_domains(ctx, task, &p->wants, plan));
+    FERRY_TRY(ferry_i_links_find(ctx, plan->n, plan->domain, &p->links));
+    FERRY_TRY(number_columns(ctx, p, plan));
+    if (p->wants.shared) FERRY_TRY(shared_columns(ctx, p, plan));
+done:
+    return st;
+}

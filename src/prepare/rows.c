@@ -1,0 +1,306 @@
+/* Rows of one domain: features through the scalers, labels by goal (prepare.h). */
+#include <math.h>
+#include <string.h>
+
+#include "learn/rows.h"
+#include "prepare/plan.h"
+
+void ferry_i_rows_clear(ferry_rows *r)
+{
+    for (int64_t v = 0; v < r->n_x; v++) {
+        if (r->x) ferry_i_matrix_free(r->x[v]);
+        if (r->shift) ferry_i_free(r->shift[v]);
+        if (r->there) ferry_i_free(r->there[v]);
+    }
+    ferry_i_free(r->x);
+    ferry_i_free(r->shift);
+    ferry_i_free(r->there);
+    ferry_i_free(r->instance);
+    ferry_i_free(r->has);
+    ferry_i_free(r->cls);
+    ferry_i_free(r->num);
+    ferry_i_free(r->on);
+    *r = (ferry_rows){0};
+}
+
+/* ---- which instances ---- */
+
+/* Row of an instance in a view, -1 when it has none. */
+static int64_t row_of(const ferry_view *v, int64_t instance)
+{
+    return v && instance < v->n_instances ? v->row_of[instance] : -1;
+}
+
+static bool covered(int64_t n, const ferry_lane *lane, int64_t instance)
+{
+    for (int64_t v = 0; v < n; v++)
+        if (row_of(lane[v].view, instance) >= 0) return true;
+    return false;
+}
+
+static ferry_status list_instances(ferry_ctx *ctx, const ferry_prepared *p,
+                                   const ferry_domain *d, int64_t n_lanes,
+                                   const ferry_lane *lane, ferry_rows *out)
+{
+    ferry_status st = FERRY_OK;
+    const bool every = p->wants.every || p->wants.layout == FERRY_PATH;
+    const int64_t n = ferry_i_ids_count(d->ids);
+
+    FERRY_NEW(ctx, out->instance, n);
+    for (int64_t i = 0; i < n; i++)
+        if ((every || covered(n_lanes, lane, i)) &&
+            (!p->wants.labelled || ferry_i_labels_has(d->labels, i)))
+            out->instance[out->n++] = i;
+done:
+    return st;
+}
+
+/* ---- one view ---- */
+
+/* rows[i] <- the view's row of each instance; *found: how many have one. In NULL `there`
+ * stays when all have. */
+static ferry_status find_rows(ferry_ctx *ctx, const ferry_view *v, const ferry_rows *r,
+                              int64_t *rows, uint8_t **there)
+{
+    ferry_status st = FERRY_OK;
+    int64_t found = 0;
+
+    for (int64_t i = 0; i < r->n; i++) {
+        rows[i] = row_of(v, r->instance[i]);
+        found += rows[i] >= 0;
+    }
+    if (found == r->n) goto done;
+    FERRY_NEW(ctx, *there, r->n);
+    for (int64_t i = 0; i < r->n; i++)
+        (*there)[i] = rows[i] >= 0;
+done:
+    return st;
+}
+
+/* Whether these are all rows of x, in their order. */
+static bool is_whole(const ferry_matrix *x, int64_t n, const int64_t *rows)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (rows[i] != i) return false;
+    return n == x->rows;
+}
+
+/* Only the rows that are there, so that nothing is prepared in vain; rows[] then counts
+ * within them. */
+static ferry_status take_present(ferry_ctx *ctx, ferry_matrix *x, int64_t n, int64_t *rows,
+                                 ferry_matrix **out)
+{
+    ferry_status st = FERRY_OK;
+    int64_t *from = NULL, m = 0;
+
+    if (is_whole(x, n, rows)) {
+        *out = ferry_i_matrix_ref(x);
+        goto done;
+    }
+    FERRY_NEW(ctx, from, n);
+    for (int64_t i = 0; i < n; i++) {
+        if (rows[i] < 0) continue;
+        from[m] = rows[i];
+        rows[i] = m++;
+    }
+    FERRY_TRY(ferry_i_matrix_take(ctx, x, m, from, x->cols, NULL, out));
+done:
+    ferry_i_free(from);
+    return st;
+}
+
+static bool keeps_columns(const ferry_lane *l)
+{
+    for (int64_t j = 0; l->to && j < l->view->x->cols; j++)
+        if (l->to[j] != j) return false;
+    return l->view->x->cols == l->cols;
+}
+
+/* Cells of a dense matrix that the domain does not have become NaN. */
+static ferry_status mark_missing(ferry_ctx *ctx, const ferry_lane *l, const uint8_t *there,
+                                 ferry_matrix *x)
+{
+    ferry_status st = FERRY_OK;
+    uint8_t *has = NULL;
+
+    FERRY_NEW(ctx, has, l->cols);
+    for (int64_t j = 0; l->view && j < l->view->x->cols; j++)
+        if (!l->to || l->to[j] >= 0) has[l->to ? l->to[j] : j] = 1;
+    for (int64_t i = 0; i < x->rows; i++)
+        for (int64_t j = 0; j < x->cols; j++)
+            if (!has[j] || (there && !there[i])) x->dense[i * x->cols + j] = NAN;
+done:
+    ferry_i_free(has);
+    return st;
+}
+
+/* The part of x that one view makes. */
+static ferry_status lane_rows(ferry_ctx *ctx, const ferry_prepared *p, const ferry_lane *l,
+                              const ferry_rows *r, uint8_t **there, ferry_matrix **out)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_scale_how how = {p->wants.missing, p->wants.shift};
+    int64_t *rows = NULL;
+    ferry_matrix *raw = NULL, *ready = NULL;
+
+    FERRY_NEW(ctx, rows, r->n);
+    FERRY_TRY(find_rows(ctx, l->view, r, rows, there));
+    if (l->view) {
+        FERRY_TRY(take_present(ctx, l->view->x, r->n, rows, &raw));
+        const ferry_scale_part part = {raw, l->map};
+        FERRY_TRY(ferry_i_scaler_apply(ctx, l->scale, &part, how, &ready));
+        if (!*there && keeps_columns(l)) {
+            *out = ready;
+            ready = NULL;
+        } else {
+            FERRY_TRY(ferry_i_matrix_take(ctx, ready, r->n, rows, l->cols, l->to, out));
+        }
+    } else if (l->scale && l->scale->dense) {
+        FERRY_TRY(ferry_i_matrix_dense(ctx, r->n, l->cols, out));
+    } else {
+        FERRY_TRY(ferry_i_matrix_csr(ctx, r->n, l->cols, 0, out));
+    }
+    /* a matrix that is shared with the view lacks nothing */
+    if (p->wants.missing && (*out)->dense && !(l->view && *out == l->view->x))
+        FERRY_TRY(mark_missing(ctx, l, *there, *out));
+done:
+    ferry_i_matrix_free(ready);
+    ferry_i_matrix_free(raw);
+    ferry_i_free(rows);
+    return st;
+}
+
+/* What centring still takes off the columns of one lane: all of it where it was not
+ * applied. `to` has room for l->cols. Whether there is any. */
+static bool lane_shift(const ferry_prepared *p, const ferry_lane *l, double *to)
+{
+    const ferry_scaler *s = l->scale;
+
+    if (!l->view || !s->shift || (s->dense && !p->wants.shift)) return false;
+    for (int64_t j = 0; j < l->view->x->cols; j++) {
+        const int64_t from = l->map ? l->map[j] : j, at = l->to ? l->to[j] : j;
+        if (from >= 0 && at >= 0) to[at] = s->shift[from] * s->factor[from];
+    }
+    return true;
+}
+
+/* ---- views side by side ---- */
+
+static ferry_status join(ferry_ctx *ctx, bool dense, int64_t n, ferry_matrix **piece,
+                         ferry_matrix **out)
+{
+    ferry_status st = FERRY_OK;
+
+    for (int64_t v = 0; !dense && v < n; v++) {
+        ferry_matrix *csr = NULL;
+        if (!piece[v]->dense) continue;
+        FERRY_TRY(ferry_i_matrix_sparsify(ctx, piece[v], &csr));
+        ferry_i_matrix_free(piece[v]);
+        piece[v] = csr;
+    }
+    if (n == 1) {
+        *out = piece[0];
+        piece[0] = NULL;
+    } else {
+        FERRY_TRY(ferry_i_matrix_join(ctx, n, (const ferry_matrix *const *)piece, out));
+    }
+done:
+    return st;
+}
+
+static ferry_status join_shifts(ferry_ctx *ctx, const ferry_prepared *p, int64_t n,
+                                const ferry_lane *lane, double **out)
+{
+    ferry_status st = FERRY_OK;
+    double *shift = NULL;
+    int64_t cols = 0, at = 0;
+    bool any = false;
+
+    for (int64_t v = 0; v < n; v++)
+        cols += lane[v].cols;
+    FERRY_NEW(ctx, shift, cols);
+    for (int64_t v = 0; v < n; at += lane[v++].cols)
+        any = lane_shift(p, &lane[v], shift + at) || any;
+    if (any) {
+        *out = shift;
+        shift = NULL;
+    }
+done:
+    ferry_i_free(shift);
+    return st;
+}
+
+static ferry_status make_joined(ferry_ctx *ctx, const ferry_prepared *p, int64_t n,
+                                const ferry_lane *lane, ferry_rows *out)
+{
+    ferry_status st = FERRY_OK;
+    ferry_matrix **piece = NULL;
+    uint8_t *there = NULL;
+
+    FERRY_NEW(ctx, piece, n);
+    for (int64_t v = 0; v < n; v++) {
+        FERRY_TRY(lane_rows(ctx, p, &lane[v], out, &there, &piece[v]));
+        ferry_i_free(there);
+        there = NULL;
+    }
+    FERRY_TRY(join(ctx, p->dense, n, piece, &out->x[0]));
+    FERRY_TRY(join_shifts(ctx, p, n, lane, &out->shift[0]));
+done:
+    for (int64_t v = 0; piece && v < n; v++)
+        ferry_i_matrix_free(piece[v]);
+    ferry_i_free(piece);
+    ferry_i_free(there);
+    return st;
+}
+
+ferry_status ferry_i_rows_make(ferry_ctx *ctx, const ferry_prepared *p,
+                               const ferry_domain *d, int64_t n_lanes,
+                               const ferry_lane *lane, ferry_rows *out)
+{
+    ferry_status st = FERRY_OK;
+    const bool apart = p->wants.layout == FERRY_APART;
+
+    *out = (ferry_rows){.domain = d, .n_x = apart ? n_lanes : 1};
+    FERRY_NEW(ctx, out->x, out->n_x);
+    FERRY_NEW(ctx, out->shift, out->n_x);
+    FERRY_NEW(ctx, out->there, out->n_x);
+    FERRY_TRY(list_instances(ctx, p, d, n_lanes, lane, out));
+    for (int64_t v = 0; apart && v < n_lanes; v++) {
+        FERRY_TRY(lane_rows(ctx, p, &lane[v], out, &out->there[v], &out->x[v]));
+        FERRY_TRY(join_shifts(ctx, p, 1, &lane[v], &out->shift[v]));
+    }
+    if (!apart) FERRY_TRY(make_joined(ctx, p, n_lanes, lane, out));
+done:
+    return st;
+}
+
+/* ---- labels ---- */
+
+ferry_status ferry_i_rows_label(ferry_ctx *ctx, const ferry_prepared *p, ferry_rows *r)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_labels *l = r->domain->labels;
+    const bool numbers = p->goal == FERRY_REGRESS, sets = p->goal == FERRY_MULTILABEL;
+
+    if (numbers)
+        FERRY_NEW(ctx, r->num, r->n);
+    else if (sets)
+        FERRY_NEW(ctx, r->on, r->n * p->k);
+    else
+        FERRY_NEW(ctx, r->cls, r->n);
+    for (int64_t i = 0; i < r->n; i++) {
+        const int64_t at = r->instance[i];
+        const bool known = ferry_i_labels_has(l, at);
+        r->labelled += known;
+        if (numbers)
+            r->num[i] = known ? l->num[at] : NAN;
+        else if (!sets)
+            r->cls[i] = known ? l->cls[at] : -1;
+        else if (known)
+            memcpy(r->on + i * p->k, l->on + at * p->k, (size_t)p->k);
+        else
+            memset(r->on + i * p->k, 255, (size_t)p->k);
+    }
+done:
+    return st;
+}
