@@ -502,7 +502,8 @@ static void test_strange_files(void **state)
     const ferry_method *method = ferry_i_method_find("hemap");
     const int64_t form[] = {FERRY_CLASSIFY, 2, 1}, bad[] = {99, 2, 1};
     const int64_t learner[] = {FERRY_LEARNER_RIDGE, 0, 2, 3, 1};
-    const double gamma = 0.5, prior[] = {0.5, 0.5}, prep[] = {0, 0, 1, 1}, w[8] = {0};
+    const double gamma = 0.5, prior[] = {0.5, 0.5}, fill = 0, w[8] = {0};
+    const int64_t prepare[] = {FERRY_APART, 0, 0, 0, 1, 1, FERRY_SCALE_NONE, 1, 0, 0, 0, 0};
     void *model = NULL;
     ferry_dict *dict = NULL;
 
@@ -516,9 +517,10 @@ static void test_strange_files(void **state)
     assert_ok(ctx, ferry_i_dict_put_ints(ctx, dict, "form", 3, form));
     assert_ok(ctx, ferry_i_dict_put_reals(ctx, dict, "gamma", 1, 1, &gamma));
     assert_ok(ctx, ferry_i_dict_put_reals(ctx, dict, "prior", 1, 2, prior));
-    assert_fails(ctx, method->load(ctx, dict, &model), FERRY_EDATA, "prep is missing");
-    assert_ok(ctx, ferry_i_dict_put_reals(ctx, dict, "prep", 1, 4, prep));
-    assert_fails(ctx, method->load(ctx, dict, &model), FERRY_EDATA, "space.rows");
+    assert_fails(ctx, method->load(ctx, dict, &model), FERRY_EDATA, "'prepare' is missing");
+    assert_ok(ctx, ferry_i_dict_put_ints(ctx, dict, "prepare", 12, prepare));
+    assert_ok(ctx, ferry_i_dict_put_reals(ctx, dict, "prepare.fill.0", 1, 1, &fill));
+    assert_fails(ctx, method->load(ctx, dict, &model), FERRY_EDATA, "space.w is missing");
     assert_ok(ctx, ferry_i_dict_put_reals(ctx, dict, "space.w", 1, 2, w));
     assert_fails(ctx, method->load(ctx, dict, &model), FERRY_EDATA,
                  "mapped.form is missing");
@@ -617,6 +619,38 @@ static void test_wide(void **state)
         assert_string_equal(p->names[p->cls[i]], i % 2 ? "b" : "a");
     ferry_prediction_free(p);
     ferry_task_free(task);
+}
+
+/* Values decide, storage never: the same bits from dense and from sparse views. */
+static void test_storage(void **state)
+{
+    static const char *const settings[] = {"", "gamma=0.5", "mode=paper k=2 sampling=no",
+                                           "mode=paper variant=nonlinear sampling=no"};
+    ferry_ctx *ctx = *state;
+    world w;
+
+    for (int64_t i = 0; i < FERRY_COUNT(settings); i++) {
+        ferry_prediction *p[2];
+        for (int sparse = 0; sparse < 2; sparse++) {
+            ferry_domain *s = NULL, *d = NULL;
+            make_world(&w);
+            for (int e = 0; e < N * M; e += 3)
+                w.t[e] = 0;
+            assert_ok(ctx, ferry_domain_new(ctx, "far", FERRY_SOURCE, &s));
+            assert_ok(ctx, ferry_domain_new(ctx, "near", FERRY_TARGET, &d));
+            small_view(ctx, s, "a", N, D, w.s, NULL, NULL, sparse);
+            small_view(ctx, d, "b", N, M, w.t, NULL, NULL, sparse);
+            small_classes(ctx, s, w.cls);
+            hide_after(w.cls, 12);
+            small_classes(ctx, d, w.cls);
+            ferry_task *task = small_task(ctx, FERRY_CLASSIFY, s, d);
+            p[sparse] = fit_predict(ctx, task, "hemap", settings[i], target_of(task));
+            ferry_task_free(task);
+        }
+        assert_memory_equal(p[0]->score, p[1]->score, sizeof(double) * 2 * N);
+        ferry_prediction_free(p[0]);
+        ferry_prediction_free(p[1]);
+    }
 }
 
 /* ---- what cannot be ---- */
@@ -827,12 +861,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_pairs_alone),   TEST(test_gate_opens),    TEST(test_gate_closes),
         TEST(test_numbers),       TEST(test_new_instances), TEST(test_differing_labels),
-        TEST(test_paper_notes),   TEST(test_old_names),     TEST(test_too_risky),
-        TEST(test_beta_2),        TEST(test_sides),         TEST(test_save_load),
-        TEST(test_strange_files), TEST(test_same_bits),     TEST(test_embed),
-        TEST(test_wide),          TEST(test_needs),         TEST(test_tiny),
-        TEST(test_progress),      TEST(test_eig),           TEST(test_paper_numbers),
-        TEST(test_bad_pairs),     TEST(test_memory),        TEST(test_task_file),
+        TEST(test_paper_notes),   TEST(test_old_names),     TEST(test_storage),
+        TEST(test_too_risky),     TEST(test_beta_2),        TEST(test_sides),
+        TEST(test_save_load),     TEST(test_strange_files), TEST(test_same_bits),
+        TEST(test_embed),         TEST(test_wide),          TEST(test_needs),
+        TEST(test_tiny),          TEST(test_progress),      TEST(test_eig),
+        TEST(test_paper_numbers), TEST(test_bad_pairs),     TEST(test_memory),
+        TEST(test_task_file),
     };
     return cmocka_run_group_tests_name("hemap", tests, NULL, NULL);
 }

@@ -1,50 +1,15 @@
-/* HeMap's data: one view of the source and of the target, prepared; labels and pairs by
- * row; principal axes. */
+/* HeMap's data: one view of the source and of the target, prepared (src/prepare); labels and
+ * pairs by row; principal axes.
+ *
+ * A view that is stored sparse is not centred by prepare. That changes nothing here: the
+ * axes take off the mean themselves, and distances and learners with a free constant do not
+ * see a shift. */
 #include <math.h>
 #include <string.h>
 
 #include "methods/hemap/hemap.h"
 
 enum { LARGEST = 8000 }; /* most rows or features (the smaller) of an eigenproblem */
-
-ferry_prep_kind ferry_i_hemap_scale(const hemap_options *o, const ferry_matrix *x)
-{
-    static const ferry_prep_kind scales[] = {FERRY_PREP_NONE, FERRY_PREP_STANDARD,
-                                         FERRY_PREP_L2};
-
-    if (o->scale > 0) return scales[o->scale - 1];
-    return x->dense ? FERRY_PREP_STANDARD : FERRY_PREP_L2;
-}
-
-static ferry_status class_rows(ferry_ctx *ctx, const ferry_domain *d, int32_t **out,
-                               int64_t *known)
-{
-    ferry_status st = FERRY_OK;
-    const ferry_view *v = d->views[0];
-
-    FERRY_NEW(ctx, *out, v->x->rows);
-    for (int64_t i = 0; i < v->x->rows; i++) {
-        (*out)[i] = d->labels ? d->labels->cls[v->instance[i]] : -1;
-        *known += (*out)[i] >= 0;
-    }
-done:
-    return st;
-}
-
-static ferry_status number_rows(ferry_ctx *ctx, const ferry_domain *d, double **out,
-                                int64_t *known)
-{
-    ferry_status st = FERRY_OK;
-    const ferry_view *v = d->views[0];
-
-    FERRY_NEW(ctx, *out, v->x->rows);
-    for (int64_t i = 0; i < v->x->rows; i++) {
-        (*out)[i] = d->labels ? d->labels->num[v->instance[i]] : NAN;
-        *known += !isnan((*out)[i]);
-    }
-done:
-    return st;
-}
 
 static bool occurs(int64_t n, const int32_t *cls, int32_t c)
 {
@@ -62,43 +27,47 @@ static bool sets_differ(const hemap_data *d)
     return false;
 }
 
-static ferry_status read_labels(ferry_ctx *ctx, const ferry_domain *target,
-                                const ferry_domain *source, hemap_data *d)
+/* Which target rows are labelled, and whether source labels have to be translated. */
+static ferry_status read_labels(ferry_ctx *ctx, hemap_data *d)
 {
     ferry_status st = FERRY_OK;
-    const bool numbers = d->goal == FERRY_REGRESS;
+    const int translate = d->o->translate;
     int64_t known = 0;
 
-    if (numbers) {
-        FERRY_TRY(number_rows(ctx, target, &d->yn, &d->n_labelled));
-        FERRY_TRY(number_rows(ctx, source, &d->vn, &d->n_taught));
-        d->differ = d->o->translate != NO && d->n_labelled > 0;
-    } else {
-        FERRY_TRY(class_rows(ctx, target, &d->yc, &d->n_labelled));
-        FERRY_TRY(class_rows(ctx, source, &d->vc, &d->n_taught));
-        d->differ =
-            d->o->translate == YES ||
-            (d->o->translate == AUTO && (d->o->mode != MODE_FERRY || sets_differ(d)));
-    }
+    if (d->yn)
+        d->differ = translate != NO && d->n_labelled > 0;
+    else
+        d->differ = translate == YES ||
+                    (translate == AUTO && (d->o->mode != MODE_FERRY || sets_differ(d)));
     FERRY_NEW(ctx, d->labelled, d->n_labelled);
     for (int64_t i = 0; i < d->t->rows; i++)
-        if (numbers ? !isnan(d->yn[i]) : d->yc[i] >= 0) d->labelled[known++] = i;
+        if (d->yn ? !isnan(d->yn[i]) : d->yc[i] >= 0) d->labelled[known++] = i;
 done:
     return st;
 }
 
-/* Row of an instance of domain d by its id, -1 when its view lacks it. */
-static int64_t row_of(const ferry_domain *d, const char *id)
+/* Row of an instance by its id, -1 when it has no features. Rows are in the order of the
+ * domain's instances. */
+static int64_t row_of(const ferry_rows *r, const char *id)
 {
-    const int64_t i = ferry_i_ids_find(d->ids, id);
+    const int64_t at = ferry_i_ids_find(r->domain->ids, id);
+    int64_t lo = 0, hi = r->n;
 
-    return i < 0 ? -1 : d->views[0]->row_of[i];
+    while (lo < hi) {
+        const int64_t mid = lo + (hi - lo) / 2;
+        if (r->instance[mid] < at)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return at >= 0 && lo < r->n && r->instance[lo] == at ? lo : -1;
 }
 
-static ferry_status read_pairs(ferry_ctx *ctx, const ferry_domain *target,
-                               const ferry_domain *source, hemap_data *d)
+static ferry_status read_pairs(ferry_ctx *ctx, const ferry_rows *t, const ferry_rows *s,
+                               hemap_data *d)
 {
     ferry_status st = FERRY_OK;
+    const ferry_domain *target = t->domain, *source = s->domain;
     const ferry_pairs *p = target->pairs ? target->pairs : source->pairs;
     const ferry_domain *left = source, *right = target;
 
@@ -117,7 +86,8 @@ static ferry_status read_pairs(ferry_ctx *ctx, const ferry_domain *target,
     FERRY_NEW(ctx, d->pt, p->n);
     FERRY_NEW(ctx, d->ps, p->n);
     for (int64_t i = 0; i < p->n; i++) {
-        const int64_t l = row_of(left, p->left[i]), r = row_of(right, p->right[i]);
+        const int64_t l = row_of(left == target ? t : s, p->left[i]);
+        const int64_t r = row_of(left == target ? s : t, p->right[i]);
         if (l < 0 || r < 0) continue;
         d->pt[d->n_pairs] = left == target ? l : r;
         d->ps[d->n_pairs++] = left == target ? r : l;
@@ -277,39 +247,38 @@ ferry_status ferry_i_hemap_data_new(ferry_ctx *ctx, const ferry_task *task,
                                     const hemap_options *o, hemap_data *d)
 {
     ferry_status st = FERRY_OK;
-    const ferry_domain *target = NULL, *source = ferry_i_task_role(task, FERRY_SOURCE, 0);
+    const ferry_wants wants = {.method = "hemap",
+                               .domains = FERRY_SOURCES | FERRY_THE_TARGET,
+                               .layout = FERRY_APART,
+                               .scale = o->scale};
 
-    *d = (hemap_data){.o = o, .goal = task->goal, .k = 1};
-    if (task->goal != FERRY_REGRESS) d->k = ferry_i_ids_count(task->names);
-    FERRY_TRY(ferry_i_task_target(ctx, task, &target));
-    const ferry_matrix *raw_s = source->views[0]->x;
-    d->raw = target->views[0]->x;
-    FERRY_NEED(ctx, d->raw->rows > 0 && raw_s->rows > 0, FERRY_ENEEDS,
-               "hemap needs instances in source '%s' and target '%s'", source->name,
-               target->name);
-    FERRY_TRY(ferry_i_prep_fit(ctx, d->raw, ferry_i_hemap_scale(o, d->raw), &d->prep_t));
-    FERRY_TRY(ferry_i_prep_fit(ctx, raw_s, ferry_i_hemap_scale(o, raw_s), &d->prep_s));
-    FERRY_TRY(ferry_i_prep_apply(ctx, d->prep_t, d->raw, &d->t));
-    FERRY_TRY(ferry_i_prep_apply(ctx, d->prep_s, raw_s, &d->s));
-    FERRY_TRY(read_labels(ctx, target, source, d));
-    FERRY_TRY(read_pairs(ctx, target, source, d));
+    *d = (hemap_data){.o = o, .goal = task->goal};
+    FERRY_TRY(ferry_i_prepare(ctx, task, &wants, &d->prepared));
+    const ferry_rows *t = ferry_i_prepared_target(d->prepared), *s = d->prepared->rows;
+    FERRY_NEED(ctx, t->n > 0 && s->n > 0, FERRY_ENEEDS,
+               "hemap needs instances in source '%s' and target '%s'", s->domain->name,
+               t->domain->name);
+    d->k = d->prepared->k;
+    d->t = t->x[0];
+    d->s = s->x[0];
+    d->yc = t->cls;
+    d->vc = s->cls;
+    d->yn = t->num;
+    d->vn = s->num;
+    d->n_labelled = t->labelled;
+    d->n_taught = s->labelled;
+    FERRY_TRY(read_labels(ctx, d));
+    FERRY_TRY(read_pairs(ctx, t, s, d));
     if (o->mode != MODE_FERRY) goto done;
-    FERRY_TRY(axes(ctx, d->t, target->name, &d->side_t));
-    FERRY_TRY(axes(ctx, d->s, source->name, &d->side_s));
+    FERRY_TRY(axes(ctx, d->t, t->domain->name, &d->side_t));
+    FERRY_TRY(axes(ctx, d->s, s->domain->name, &d->side_s));
 done:
     return st;
 }
 
 void ferry_i_hemap_data_clear(hemap_data *d)
 {
-    ferry_i_prep_free(d->prep_t);
-    ferry_i_prep_free(d->prep_s);
-    ferry_i_matrix_free(d->t);
-    ferry_i_matrix_free(d->s);
-    ferry_i_free(d->yc);
-    ferry_i_free(d->vc);
-    ferry_i_free(d->yn);
-    ferry_i_free(d->vn);
+    ferry_i_prepared_free(d->prepared);
     ferry_i_free(d->pt);
     ferry_i_free(d->ps);
     ferry_i_free(d->labelled);

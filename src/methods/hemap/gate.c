@@ -65,15 +65,15 @@ static ferry_status hold_out(ferry_ctx *ctx, const trial *t, int64_t n, const in
     hemap_embedding part = {0};
     const hemap_embedding *e = t->all;
     hemap_parts p = {0};
-    ferry_matrix *raw = NULL, *z = NULL;
+    ferry_matrix *x = NULL, *z = NULL;
 
     if (d->n_pairs == 0) { /* labels tie the sets: those held out must not */
         FERRY_TRY(ferry_i_hemap_embed(ctx, d, t->known, &part));
         e = &part;
     }
     FERRY_TRY(ferry_i_hemap_learn_own(ctx, d, t->known, &p));
-    FERRY_TRY(ferry_i_matrix_take(ctx, d->raw, n, at, d->raw->cols, NULL, &raw));
-    FERRY_TRY(ferry_i_hemap_own_scores(ctx, &p, raw, own));
+    FERRY_TRY(ferry_i_matrix_take(ctx, d->t, n, at, d->t->cols, NULL, &x));
+    FERRY_TRY(ferry_i_hemap_own_scores(ctx, &p, x, own));
     ferry_i_block_copy(own, mapped); /* where nothing ties the sets */
     if (e->ties == 0) goto done;
     FERRY_TRY(ferry_i_hemap_learn_mapped(ctx, d, t->known, e, t->keep, &p));
@@ -81,7 +81,7 @@ static ferry_status hold_out(ferry_ctx *ctx, const trial *t, int64_t n, const in
     FERRY_TRY(ferry_i_hemap_mapped_scores(ctx, &p, z, mapped));
 done:
     ferry_i_matrix_free(z);
-    ferry_i_matrix_free(raw);
+    ferry_i_matrix_free(x);
     ferry_i_hemap_parts_clear(&p);
     ferry_i_hemap_embedding_clear(&part);
     return st;

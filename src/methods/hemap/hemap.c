@@ -33,17 +33,16 @@ static const ferry_opt hemap_opts[] = {
     FERRY_OPT(hemap_options, REAL, ridge, 0.1, 1e-12, 1e6,
               "cca: added to the covariances, times their mean eigenvalue"),
     FERRY_OPT(hemap_options, INT, bins, 5, 2, 1e6, "regress: quantiles that are tied"),
-    FERRY_OPT_ONE_OF(hemap_options, scale, "auto|none|standard|l2", "auto",
-                     "scale features; auto: standard when dense, l2 when sparse"),
+    FERRY_OPT_SCALE(hemap_options),
     FERRY_OPT_ONE_OF(hemap_options, learner, "auto|knn|logreg|ridge", "auto",
                      "learner on the space; auto: knn for classes, ridge for numbers"),
     FERRY_OPT_ONE_OF(hemap_options, base, "auto|knn|logreg|ridge", "auto",
                      "learner on the target's own features; auto: logreg or ridge"),
     FERRY_OPT_AS(hemap_options, "neighbours", INT, learning.neighbours, 10, 1, 1e6,
                  "knn: neighbours that vote"),
-    FERRY_OPT_AS(hemap_options, "lambda", REAL, learning.lambda, 10, 1e-12, 1e12,
+    FERRY_OPT_AS(hemap_options, "lambda", REAL, learning.lambda, 1, 1e-12, 1e12,
                  "ridge: weight of |W|^2"),
-    FERRY_OPT_AS(hemap_options, "C", REAL, learning.C, 0.1, 1e-9, 1e9,
+    FERRY_OPT_AS(hemap_options, "C", REAL, learning.C, 3, 1e-9, 1e9,
                  "logreg: cost of errors against small weights"),
     FERRY_OPT_ONE_OF(hemap_options, rows, "both|source|target", "both",
                      "labelled rows that the learner on the space learns from"),
@@ -205,7 +204,7 @@ static ferry_status model_new(ferry_ctx *ctx, hemap_data *d, hemap_model **out)
     FERRY_HAVE(ctx, m);
     m->goal = d->goal;
     m->k = d->k;
-    m->d = d->raw->cols;
+    m->d = d->t->cols;
     FERRY_NEW(ctx, m->prior, d->k > 0 ? d->k : 1);
     /* Of the target's labels, or of the source's where there are none. */
     for (int64_t i = 0; i < (d->n_labelled > 0 ? d->t->rows : d->s->rows); i++) {
@@ -324,8 +323,9 @@ static ferry_status hemap_fit(ferry_ctx *ctx, const ferry_task *task, const void
     FERRY_TRY(ferry_i_progress(ctx, "hemap", 1, 1, e.objective, &gate.finish));
     m->space = e.space;
     e.space = (hemap_space){0};
-    m->prep = d.prep_t;
-    d.prep_t = NULL;
+    ferry_i_prepared_forget(d.prepared);
+    m->prepared = d.prepared;
+    d.prepared = NULL;
     rep->stop = gate.finish ? FERRY_STOP_FINISH : FERRY_STOP_DONE;
     rep->objective = e.objective;
     *state = m;

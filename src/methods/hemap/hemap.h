@@ -22,6 +22,7 @@
 
 #include "methods/method.h"
 #include "methods/shared/learner_file.h"
+#include "prepare/prepare.h"
 
 /* The last two are old spellings of mode paper with its variant. */
 typedef enum hemap_mode { MODE_FERRY, MODE_PAPER, MODE_LINEAR, MODE_NONLINEAR } hemap_mode;
@@ -49,15 +50,15 @@ typedef struct hemap_side {
     double average;     /* mean eigenvalue over all d */
 } hemap_side;
 
+/* Source and target by row; labels and features lie in `prepared`. */
 typedef struct hemap_data {
     const hemap_options *o;
     ferry_goal goal;
-    int64_t k;                     /* classes; 1 for numbers */
-    const ferry_matrix *raw;       /* target features as given */
-    ferry_prep *prep_t, *prep_s;   /* of all rows */
-    ferry_matrix *t, *s;           /* prepared */
-    int32_t *yc, *vc;              /* class of each row, -1 unknown; NULL for numbers */
-    double *yn, *vn;               /* number of each row, NaN unknown; NULL for classes */
+    int64_t k; /* classes; 1 for numbers */
+    ferry_prepared *prepared;
+    const ferry_matrix *t, *s;     /* features, prepared */
+    const int32_t *yc, *vc;        /* class of each row, -1 unknown; NULL for numbers */
+    const double *yn, *vn;         /* number of each row, NaN unknown; NULL for classes */
     int64_t n_pairs, *pt, *ps;     /* rows known to be the same thing */
     int64_t n_labelled, *labelled; /* target rows with a label */
     int64_t n_taught;              /* source rows with a label */
@@ -68,7 +69,6 @@ typedef struct hemap_data {
 ferry_status ferry_i_hemap_data_new(ferry_ctx *ctx, const ferry_task *task,
                                     const hemap_options *o, hemap_data *d);
 void ferry_i_hemap_data_clear(hemap_data *d);
-ferry_prep_kind ferry_i_hemap_scale(const hemap_options *o, const ferry_matrix *x);
 
 /* The published problem: spectral.c; and how a task becomes one: paper.c. */
 
@@ -193,7 +193,6 @@ void ferry_i_hemap_sample_clear(hemap_sample *s);
 /* What is learned, and outputs that differ: parts.c. */
 
 typedef struct hemap_parts {
-    ferry_prep *prep_own;
     ferry_learner *own;    /* on the target's own features; NULL: no target labels */
     ferry_learner *mapped; /* on the embedding; NULL: not used */
     ferry_block *pyv;      /* p(y|v) when outputs are translated, else NULL */
@@ -206,9 +205,10 @@ ferry_status ferry_i_hemap_learn_own(ferry_ctx *ctx, const hemap_data *d,
 ferry_status ferry_i_hemap_learn_mapped(ferry_ctx *ctx, const hemap_data *d,
                                         const uint8_t *known, const hemap_embedding *e,
                                         const uint8_t *keep, hemap_parts *p);
-/* Scores of raw target rows (n x k each); a part that was not learned leaves zeros. */
+/* Scores (n x k each) of target features, and of places; a part that was not learned leaves
+ * zeros. */
 ferry_status ferry_i_hemap_own_scores(ferry_ctx *ctx, const hemap_parts *p,
-                                      const ferry_matrix *raw, ferry_block *scores);
+                                      const ferry_matrix *x, ferry_block *scores);
 ferry_status ferry_i_hemap_mapped_scores(ferry_ctx *ctx, const hemap_parts *p,
                                          const ferry_matrix *z, ferry_block *scores);
 void ferry_i_hemap_parts_clear(hemap_parts *p);
@@ -248,7 +248,7 @@ typedef struct hemap_model {
     int64_t k, d;  /* classes (1: numbers), target features */
     double *prior; /* k */
     double gamma;
-    ferry_prep *prep; /* of all target rows; NULL: no embedding */
+    ferry_prepared *prepared;
     hemap_space space;
     hemap_parts parts;
 } hemap_model;

@@ -10,53 +10,25 @@ void ferry_i_hemap_free(void *state)
 
     if (!m) return;
     ferry_i_free(m->prior);
-    ferry_i_prep_free(m->prep);
+    ferry_i_prepared_free(m->prepared);
     ferry_i_hemap_space_clear(&m->space);
     ferry_i_hemap_parts_clear(&m->parts);
     ferry_i_free(m);
 }
 
-static ferry_status check_view(ferry_ctx *ctx, const hemap_model *m, const ferry_domain *d)
-{
-    ferry_status st = FERRY_OK;
-
-    FERRY_NEED(ctx, d->n_views == 1, FERRY_EDATA, "hemap has one view, domain '%s' %lld",
-               d->name, (long long)d->n_views);
-    FERRY_NEED(ctx, d->views[0]->x->cols == m->d, FERRY_EDATA,
-               "view '%s' has %lld features, the model's %lld", d->views[0]->name,
-               (long long)d->views[0]->x->cols, (long long)m->d);
-done:
-    return st;
-}
-
-/* Places of the rows of d's view. */
-static ferry_status place_rows(ferry_ctx *ctx, const hemap_model *m, const ferry_domain *d,
-                               ferry_matrix **z)
-{
-    ferry_status st = FERRY_OK;
-    ferry_matrix *x = NULL;
-
-    FERRY_TRY(ferry_i_prep_apply(ctx, m->prep, d->views[0]->x, &x));
-    FERRY_TRY(ferry_i_hemap_place(ctx, &m->space, x, z));
-done:
-    ferry_i_matrix_free(x);
-    return st;
-}
-
-/* (1 - gamma) own + gamma mapped for the rows of d's view. */
-static ferry_status mix(ferry_ctx *ctx, const hemap_model *m, const ferry_domain *d,
+/* (1 - gamma) own + gamma mapped for prepared rows. */
+static ferry_status mix(ferry_ctx *ctx, const hemap_model *m, const ferry_matrix *x,
                         ferry_block **out)
 {
     ferry_status st = FERRY_OK;
-    const int64_t n = d->views[0]->x->rows;
     ferry_block *mapped = NULL;
     ferry_matrix *z = NULL;
 
-    FERRY_TRY(ferry_i_block_new(ctx, n, m->k, out));
-    FERRY_TRY(ferry_i_block_new(ctx, n, m->k, &mapped));
-    FERRY_TRY(ferry_i_hemap_own_scores(ctx, &m->parts, d->views[0]->x, *out));
+    FERRY_TRY(ferry_i_block_new(ctx, x->rows, m->k, out));
+    FERRY_TRY(ferry_i_block_new(ctx, x->rows, m->k, &mapped));
+    FERRY_TRY(ferry_i_hemap_own_scores(ctx, &m->parts, x, *out));
     if (m->gamma == 0) goto done;
-    FERRY_TRY(place_rows(ctx, m, d, &z));
+    FERRY_TRY(ferry_i_hemap_place(ctx, &m->space, x, &z));
     FERRY_TRY(ferry_i_hemap_mapped_scores(ctx, &m->parts, z, mapped));
     ferry_e(ctx)->axpby(ctx, m->gamma, mapped, 1 - m->gamma, *out);
 done:
@@ -84,18 +56,20 @@ ferry_status ferry_i_hemap_predict(ferry_ctx *ctx, const void *state, const ferr
     ferry_status st = FERRY_OK;
     const hemap_model *m = state;
     ferry_block *scores = NULL;
+    ferry_rows r = {0};
 
-    FERRY_TRY(check_view(ctx, m, d));
+    FERRY_TRY(ferry_i_prepare_rows(ctx, m->prepared, d, &r));
     FERRY_NEED(ctx, p->goal == m->goal && (m->goal == FERRY_REGRESS || p->k == m->k),
                FERRY_EDATA, "the model has %lld classes, not %lld", (long long)m->k,
                (long long)p->k);
     for (int64_t i = 0; i < p->n; i++)
         decide(m, m->prior, i, p);
     if (!m->parts.own && m->gamma == 0) goto done; /* refused, and no labels of its own */
-    FERRY_TRY(mix(ctx, m, d, &scores));
-    for (int64_t i = 0; i < scores->rows; i++)
-        decide(m, FERRY_ROW(scores, i), d->views[0]->instance[i], p);
+    FERRY_TRY(mix(ctx, m, r.x[0], &scores));
+    for (int64_t i = 0; i < r.n; i++)
+        decide(m, FERRY_ROW(scores, i), r.instance[i], p);
 done:
+    ferry_i_rows_clear(&r);
     ferry_i_block_free(scores);
     return st;
 }
@@ -107,15 +81,17 @@ ferry_status ferry_i_hemap_transform(ferry_ctx *ctx, const void *state,
     ferry_status st = FERRY_OK;
     const hemap_model *m = state;
     ferry_matrix *z = NULL;
+    ferry_rows r = {0};
 
-    FERRY_TRY(check_view(ctx, m, d));
-    FERRY_TRY(place_rows(ctx, m, d, &z));
+    FERRY_TRY(ferry_i_prepare_rows(ctx, m->prepared, d, &r));
+    FERRY_TRY(ferry_i_hemap_place(ctx, &m->space, r.x[0], &z));
     p->k = m->space.k;
     FERRY_NEW(ctx, p->score, p->n * p->k);
     for (int64_t i = 0; i < z->rows; i++)
-        memcpy(p->score + d->views[0]->instance[i] * p->k, z->dense + i * p->k,
+        memcpy(p->score + r.instance[i] * p->k, z->dense + i * p->k,
                (size_t)p->k * sizeof *p->score);
 done:
+    ferry_i_rows_clear(&r);
     ferry_i_matrix_free(z);
     return st;
 }
@@ -125,7 +101,6 @@ static ferry_status save_space(ferry_ctx *ctx, const hemap_model *m, ferry_dict 
     ferry_status st = FERRY_OK;
     const hemap_space *s = &m->space;
 
-    FERRY_TRY(ferry_i_prep_save(ctx, m->prep, "prep", dict));
     if (s->w) FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "space.w", s->k, m->d + 1, s->w));
     if (s->rows) FERRY_TRY(ferry_i_dict_put_matrix(ctx, dict, "space.rows", s->rows));
     if (s->z) FERRY_TRY(ferry_i_dict_put_matrix(ctx, dict, "space.z", s->z));
@@ -140,13 +115,13 @@ ferry_status ferry_i_hemap_save(ferry_ctx *ctx, const void *state, ferry_dict *d
     const hemap_parts *p = &m->parts;
     const int64_t form[] = {m->goal, m->k, m->d};
 
+    FERRY_TRY(ferry_i_prepared_save(ctx, m->prepared, dict));
     FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "form", 3, form));
     FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "gamma", 1, 1, &m->gamma));
     if (m->goal != FERRY_EMBED)
         FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "prior", 1, m->k, m->prior));
     if (m->space.k > 0) FERRY_TRY(save_space(ctx, m, dict));
     if (p->own) {
-        FERRY_TRY(ferry_i_prep_save(ctx, p->prep_own, "own.prep", dict));
         FERRY_TRY(ferry_i_learner_save(ctx, p->own, "own", dict));
     }
     if (p->mapped) FERRY_TRY(ferry_i_learner_save(ctx, p->mapped, "mapped", dict));
@@ -164,7 +139,6 @@ static ferry_status load_space(ferry_ctx *ctx, const ferry_dict *dict, hemap_mod
     const double *w = NULL;
     int64_t d1 = m->d + 1;
 
-    FERRY_TRY(ferry_i_prep_load(ctx, dict, "prep", m->d, &m->prep));
     if (ferry_i_dict_has(dict, "space.w")) {
         s->k = -1;
         FERRY_TRY(ferry_i_dict_reals(ctx, dict, "space.w", &s->k, &d1, &w));
@@ -193,7 +167,6 @@ static ferry_status load_parts(ferry_ctx *ctx, const ferry_dict *dict, hemap_mod
                translated = ferry_i_dict_has(dict, "pyv");
 
     if (ferry_i_dict_has(dict, "own.form")) {
-        FERRY_TRY(ferry_i_prep_load(ctx, dict, "own.prep", m->d, &p->prep_own));
         FERRY_TRY(ferry_i_learner_load(ctx, dict, "own", &p->own));
         FERRY_NEED(ctx,
                    p->own->k == m->k && p->own->d == m->d && p->own->numbers == numbers,
@@ -252,12 +225,16 @@ ferry_status ferry_i_hemap_load(ferry_ctx *ctx, const ferry_dict *dict, void **s
     *state = NULL;
     FERRY_HAVE(ctx, m);
     FERRY_TRY(load_form(ctx, dict, m));
+    FERRY_TRY(ferry_i_prepared_load(ctx, dict, &m->prepared));
+    FERRY_NEED(ctx, m->prepared->n_frames == 1 && m->prepared->frame[0].cols == m->d,
+               FERRY_EDATA, "tensor prepare does not go with tensor form");
     if (m->goal != FERRY_EMBED)
         FERRY_TRY(ferry_i_dict_reals_copy(ctx, dict, "prior", 1, m->k, &m->prior));
-    if (ferry_i_dict_has(dict, "prep")) FERRY_TRY(load_space(ctx, dict, m));
+    if (ferry_i_dict_has(dict, "space.w") || ferry_i_dict_has(dict, "space.rows"))
+        FERRY_TRY(load_space(ctx, dict, m));
     FERRY_TRY(load_parts(ctx, dict, m));
     FERRY_NEED(ctx, m->space.k > 0 || (m->goal != FERRY_EMBED && m->gamma == 0),
-               FERRY_EDATA, "tensor prep is missing");
+               FERRY_EDATA, "tensor space.w is missing");
     FERRY_NEED(ctx, m->goal == FERRY_EMBED || m->parts.mapped || m->gamma == 0, FERRY_EDATA,
                "tensor mapped.form is missing");
     FERRY_NEED(ctx,

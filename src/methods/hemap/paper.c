@@ -165,7 +165,7 @@ static ferry_status set_space(ferry_ctx *ctx, const hemap_data *d, hemap_embeddi
     ferry_status st = FERRY_OK;
 
     e->space.k = e->zt->k;
-    e->space.rows = ferry_i_matrix_ref(d->t);
+    e->space.rows = ferry_i_matrix_ref(d->prepared->rows[d->prepared->n_rows - 1].x[0]);
     FERRY_TRY(ferry_i_matrix_dense(ctx, e->zt->rows, e->zt->k, &e->space.z));
     memcpy(e->space.z->dense, e->zt->data,
            (size_t)(e->zt->rows * e->zt->k) * sizeof *e->zt->data);
@@ -206,6 +206,18 @@ done:
     return st;
 }
 
+/* Prepared features that were centred have rows of mean squared length 1; the published
+ * problem weighs them (theta) against 0/1 clusters as columns of unit deviation, so they get
+ * that length back. */
+static void to_unit_deviation(const ferry_scaler *scale, ferry_matrix *x)
+{
+    const double f = scale->shift ? sqrt((double)x->cols) : 1;
+    double *value = x->dense ? x->dense : x->value;
+
+    for (int64_t e = 0; e < (x->dense ? x->rows * x->cols : x->nnz); e++)
+        value[e] *= f;
+}
+
 ferry_status ferry_i_hemap_embed_paper(ferry_ctx *ctx, const hemap_data *d,
                                        hemap_embedding *e)
 {
@@ -217,12 +229,16 @@ ferry_status ferry_i_hemap_embed_paper(ferry_ctx *ctx, const hemap_data *d,
     FERRY_TRY(choose_order(ctx, d, &ot, &os, &n));
     FERRY_TRY(ferry_i_matrix_take(ctx, d->t, n, ot, d->t->cols, NULL, &t));
     FERRY_TRY(ferry_i_matrix_take(ctx, d->s, n, os, d->s->cols, NULL, &s));
+    const ferry_prepared *p =
+        d->prepared; /* the only source comes first, the target last */
+    to_unit_deviation(p->space[0].scale, t);
+    to_unit_deviation(p->space[p->links->group[0][0]].scale, s);
     if (nonlinear) {
         FERRY_TRY(cluster_target(ctx, d, n, ot, &ct));
         FERRY_TRY(cluster_source(ctx, d, n, os, &cs));
     }
-    const hemap_problem p = {t, s, ct, cs, d->o->beta, nonlinear ? d->o->theta : 1};
-    FERRY_TRY(solve(ctx, d, &p, ot, os, e));
+    const hemap_problem problem = {t, s, ct, cs, d->o->beta, nonlinear ? d->o->theta : 1};
+    FERRY_TRY(solve(ctx, d, &problem, ot, os, e));
     e->ties = n;
 done:
     ferry_i_matrix_free(cs);

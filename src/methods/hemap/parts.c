@@ -62,7 +62,6 @@ void ferry_i_hemap_line(int64_t n, const double *v, const ferry_block *y, double
 
 void ferry_i_hemap_parts_clear(hemap_parts *p)
 {
-    ferry_i_prep_free(p->prep_own);
     ferry_i_learner_free(p->own);
     ferry_i_learner_free(p->mapped);
     ferry_i_block_free(p->pyv);
@@ -77,8 +76,6 @@ static ferry_learner_kind kind_of(const hemap_data *d, int choice,
     if (choice > 0) return (ferry_learner_kind)(choice - 1);
     return d->yn ? FERRY_LEARNER_RIDGE : classes;
 }
-
-/* ---- rows to learn from ---- */
 
 typedef struct rows {
     int64_t n;
@@ -163,35 +160,28 @@ done:
     return st;
 }
 
-/* ---- own features ---- */
-
 ferry_status ferry_i_hemap_learn_own(ferry_ctx *ctx, const hemap_data *d,
                                      const uint8_t *known, hemap_parts *p)
 {
     ferry_status st = FERRY_OK;
     int64_t *at = NULL;
-    ferry_matrix *raw = NULL, *x = NULL;
+    ferry_matrix *x = NULL;
     rows r = {0};
 
     FERRY_TRY(rows_new(ctx, d, &r));
     FERRY_NEW(ctx, at, d->n_labelled);
     add_target(d, known, &r, at);
     if (r.n == 0) goto done;
-    FERRY_TRY(ferry_i_matrix_take(ctx, d->raw, r.n, at, d->raw->cols, NULL, &raw));
-    FERRY_TRY(ferry_i_prep_fit(ctx, raw, ferry_i_hemap_scale(d->o, d->raw), &p->prep_own));
-    FERRY_TRY(ferry_i_prep_apply(ctx, p->prep_own, raw, &x));
+    FERRY_TRY(ferry_i_matrix_take(ctx, d->t, r.n, at, d->t->cols, NULL, &x));
     const ferry_examples e = {.x = x, .cls = r.cls, .num = r.num};
     FERRY_TRY(ferry_i_learner_fit(ctx, kind_of(d, d->o->base, FERRY_LEARNER_LOGREG), d->k,
                                   &d->o->learning, &e, &p->own));
 done:
     ferry_i_matrix_free(x);
-    ferry_i_matrix_free(raw);
     ferry_i_free(at);
     rows_clear(&r);
     return st;
 }
-
-/* ---- the embedding ---- */
 
 /* A learner from the known target rows' places, asked about all of the source's: p(y|s). */
 static ferry_status ask_source(ferry_ctx *ctx, const hemap_data *d, const uint8_t *known,
@@ -297,20 +287,10 @@ done:
     return st;
 }
 
-/* ---- scores ---- */
-
 ferry_status ferry_i_hemap_own_scores(ferry_ctx *ctx, const hemap_parts *p,
-                                      const ferry_matrix *raw, ferry_block *scores)
+                                      const ferry_matrix *x, ferry_block *scores)
 {
-    ferry_status st = FERRY_OK;
-    ferry_matrix *x = NULL;
-
-    if (!p->own) goto done;
-    FERRY_TRY(ferry_i_prep_apply(ctx, p->prep_own, raw, &x));
-    FERRY_TRY(ferry_i_learner_scores(ctx, p->own, x, scores));
-done:
-    ferry_i_matrix_free(x);
-    return st;
+    return p->own ? ferry_i_learner_scores(ctx, p->own, x, scores) : FERRY_OK;
 }
 
 ferry_status ferry_i_hemap_mapped_scores(ferry_ctx *ctx, const hemap_parts *p,
