@@ -23,6 +23,7 @@ double ferry_i_loss(bool logistic, double f, double y)
     return m > 0 ? m + log1p(exp(-m)) : log1p(exp(m)); /* log(1 + exp(m)), no overflow */
 }
 
+/* The mean, not the sum: else sources with few labelled rows would look good. */
 double ferry_i_objective_loss(const ferry_objective *g, int64_t i, const double *f)
 {
     double sum = 0;
@@ -135,6 +136,7 @@ void ferry_i_boosting_free(ferry_boosting *b)
     ferry_i_free(b);
 }
 
+/* f0: what is best without any feature; the halves keep a class without instances finite. */
 static void base_scores(const ferry_objective *g, double *f0)
 {
     double count = 0;
@@ -213,6 +215,7 @@ done:
     return st;
 }
 
+/* Rows, scratch and a grower over the active rows of view i. */
 static ferry_status open_view(ferry_ctx *ctx, ferry_boosting *b, int64_t i)
 {
     ferry_status st = FERRY_OK;
@@ -321,6 +324,7 @@ done:
     return st;
 }
 
+/* One iteration of view i: gradients, a tree for each score, and what they add. */
 static ferry_status step_view(ferry_ctx *ctx, ferry_boosting *b, int64_t i)
 {
     ferry_status st = FERRY_OK;

@@ -23,6 +23,7 @@ done:
     return st;
 }
 
+/* Room grows by doubling. */
 ferry_status ferry_i_forest_grow(ferry_ctx *ctx, ferry_forest *f)
 {
     ferry_status st = FERRY_OK;
@@ -79,6 +80,7 @@ static void add_trees(const ferry_ctx *ctx, const ferry_forest *forest, int64_t 
     }
 }
 
+/* Tree by tree in the order in which they were learned, clamped as then: the same bits. */
 ferry_status ferry_i_forest_scores(ferry_ctx *ctx, const ferry_forest *forest, int64_t n,
                                    ferry_view *const *views, double *const *f,
                                    uint8_t *mask)

@@ -20,6 +20,7 @@ void ferry_i_learner_free(ferry_learner *l)
 
 /* ---- learn ---- */
 
+/* *out <- a copy of n elements, or NULL for NULL. */
 static ferry_status copy(ferry_ctx *ctx, int64_t n, size_t size, const void *from,
                          void *out)
 {
@@ -49,6 +50,7 @@ done:
     return st;
 }
 
+/* Indicators of the classes, or the numbers, as several targets at once. */
 static ferry_status learn_ridge(ferry_ctx *ctx, double lambda, const ferry_examples *e,
                                 ferry_learner *l)
 {
@@ -130,6 +132,7 @@ done:
 
 /* ---- scores ---- */
 
+/* Weighted shares of the neighbours' classes, or the mean of their numbers. */
 static void vote(const ferry_learner *l, const int64_t *index, double *score)
 {
     double all = 0;
@@ -147,6 +150,7 @@ static void vote(const ferry_learner *l, const int64_t *index, double *score)
         score[c] /= all;
 }
 
+/* Exact search by blocks of products: rows x rows x features. */
 static ferry_status knn_scores(ferry_ctx *ctx, const ferry_learner *l,
                                const ferry_matrix *x, ferry_block *scores)
 {

@@ -114,6 +114,7 @@ static ferry_status gbdt_fits(ferry_ctx *ctx, const ferry_task *task, const void
     return ferry_i_base_fits(ctx, "gbdt", task, (ferry_train)o->train, true);
 }
 
+/* Instances without features keep the prior. */
 static ferry_status gbdt_predict(ferry_ctx *ctx, const void *state, const ferry_domain *d,
                                  ferry_prediction *p)
 {
@@ -197,6 +198,7 @@ const ferry_method ferry_i_method_gbdt = {
     .free = gbdt_free,
 };
 
+/* The learner's options are handed on as they are. */
 typedef struct semi_gbdt_options {
     gbdt_options gbdt;
     self_training self;

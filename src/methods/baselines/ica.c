@@ -70,6 +70,7 @@ static void crowd_clear(crowd *c)
     ferry_i_block_free(c->scores);
 }
 
+/* Features through the baseline's preparation, graphs by name, known classes by id. */
 static ferry_status crowd_new(ferry_ctx *ctx, const state *s, const ferry_domain *d,
                               crowd *c)
 {
@@ -174,6 +175,7 @@ done:
     return st;
 }
 
+/* The relational model is learned once, with first guesses for what is not known. */
 static ferry_status ica_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
                             void **out, ferry_report *rep)
 {
@@ -220,6 +222,7 @@ static ferry_status ica_fits(ferry_ctx *ctx, const ferry_task *task, const void 
     return ferry_i_base_fits(ctx, "ica", task, TRAIN_TARGET, true);
 }
 
+/* Again and again until no class changes; max_iter ends cycles. */
 static ferry_status ica_predict(ferry_ctx *ctx, const void *model, const ferry_domain *d,
                                 ferry_prediction *p)
 {

@@ -38,6 +38,7 @@ static void propagation_free(void *model)
     ferry_i_free(s);
 }
 
+/* Nothing is learned: labels and names are kept. */
 static ferry_status propagation_fit(ferry_ctx *ctx, const ferry_task *task,
                                     const void *options, void **out, ferry_report *rep)
 {
@@ -63,6 +64,7 @@ done:
     return st;
 }
 
+/* Costs max_iter passes over the edges, at most. */
 static ferry_status propagation_predict(ferry_ctx *ctx, const void *model,
                                         const ferry_domain *d, ferry_prediction *p)
 {

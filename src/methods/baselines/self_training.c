@@ -15,6 +15,7 @@ typedef struct sure {
     int64_t instance;
 } sure;
 
+/* By margin; equal ones by place, so that the order is always the same. */
 static int surest_first(const void *a, const void *b)
 {
     const sure *x = a, *y = b;
@@ -23,6 +24,7 @@ static int surest_first(const void *a, const void *b)
     return x->instance < y->instance ? -1 : x->instance > y->instance;
 }
 
+/* An instance without features is answered by the prior: no ground for a label. */
 static bool has_view(const ferry_domain *d, int64_t x)
 {
     for (int64_t i = 0; i < d->n_views; i++)
@@ -101,6 +103,7 @@ static void relabelled_clear(relabelled *r)
     r->target = NULL;
 }
 
+/* A task is read-only and shared by all methods: only domains and labels are copied. */
 static ferry_status relabel(ferry_ctx *ctx, const ferry_task *task, const ferry_domain *d,
                             const ferry_labels *labels, relabelled *r)
 {
@@ -118,6 +121,7 @@ done:
     return st;
 }
 
+/* Fit, predict, add labels; the last fit has all of them. Stops when no instance is left. */
 ferry_status ferry_i_self_train(ferry_ctx *ctx, const ferry_method *learner,
                                 const ferry_task *task, const void *options,
                                 const self_training *o, void **state, ferry_report *rep)

@@ -21,6 +21,7 @@ static void named(ferry_ctx *ctx, const char *name, const ferry_domain *t, bool 
     ferry_i_diag_json(ctx, name, all);
 }
 
+/* A feature and the gain of all splits on it. */
 typedef struct ranked {
     double gain;
     int64_t feature;
@@ -63,6 +64,7 @@ static json_t *importance(const ferry_forest *f, const ferry_view *v, int64_t i,
     return out;
 }
 
+/* "importance": the features of each view; "gain_share": of the views among each other. */
 static ferry_status explain_features(ferry_ctx *ctx, const ferry_domain *dom,
                                      const ferry_forest *f)
 {

@@ -6,6 +6,7 @@
 
 #include "methods/gbc/gbc.h"
 
+/* Whether source i has instance x. */
 static bool has_instance(const gbc_problem *g, int64_t i, int64_t x)
 {
     return g->mask[i * g->n + x] != 0;
@@ -97,6 +98,7 @@ static double fill(int64_t n, const double *loss, double *l)
     return mean;
 }
 
+/* w to sum 1; equal when all are 0. */
 static void share(int64_t n, double *w)
 {
     double sum = 0;
@@ -139,6 +141,8 @@ void ferry_i_gbc_root(int64_t n, const double *loss, double *w)
         w[i] = exp(-(lo + (hi - lo) / 2) * w[i]);
 }
 
+/* Sharper than the root rule: right when one view is noise, wrong when all are good. The 8
+ * was chosen on digits and terror attacks. */
 void ferry_i_gbc_softmax(int64_t n, const double *loss, double *w)
 {
     const double mean = fill(n, loss, w);
@@ -151,6 +155,7 @@ void ferry_i_gbc_softmax(int64_t n, const double *loss, double *w)
     share(n, w);
 }
 
+/* What the view's loss gains over that of a constant: no temperature to choose. */
 void ferry_i_gbc_skill(int64_t n, const double *loss, double l0, double *w)
 {
     (void)fill(n, loss, w);

@@ -13,6 +13,7 @@
 #include "methods/gbc/gbc.h"
 
 typedef enum mode { MODE_FERRY, MODE_PAPER } mode;
+/* Of options that a mode decides: auto, or one of two. */
 typedef enum tri { AUTO, FIRST, SECOND } tri;
 
 typedef struct gbc_options {
@@ -253,6 +254,7 @@ done:
     return st;
 }
 
+/* Check the task, plan (options, then cross-validation), iterate, keep what answers need. */
 static ferry_status gbc_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
                             void **state, ferry_report *rep)
 {
@@ -278,6 +280,7 @@ done:
     return st;
 }
 
+/* One view and no graph is gbdt's case. */
 static ferry_status gbc_fits(ferry_ctx *ctx, const ferry_task *task, const void *options)
 {
     ferry_status st = FERRY_OK;
@@ -293,6 +296,7 @@ done:
     return st;
 }
 
+/* For ferry predict: which graphs to ask for, whose labels are known to neighbours. */
 static const ferry_ids *gbc_graphs(const void *state)
 {
     return ((const gbc_model *)state)->k.graphs;

@@ -63,6 +63,7 @@ done:
     return st;
 }
 
+/* Names of tensors: docs/model-file.md has the layout, this and the shared parts the names. */
 ferry_status ferry_i_gbc_save(ferry_ctx *ctx, const void *state, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
@@ -81,6 +82,7 @@ done:
     return st;
 }
 
+/* Weights below 0 or a strength beyond its range would pass every check of shapes. */
 ferry_status ferry_i_gbc_load(ferry_ctx *ctx, const ferry_dict *dict, void **state)
 {
     ferry_status st = FERRY_OK;

@@ -59,6 +59,7 @@ typedef struct trial {
     int64_t trees;
 } trial;
 
+/* Also of one that was never made. */
 static void trial_clear(trial *r)
 {
     for (int64_t i = 0; r->s && i < r->s->folds; i++) {
@@ -72,6 +73,8 @@ static void trial_clear(trial *r)
     *r = (trial){0};
 }
 
+/* Runs that have not seen their fold's labels. Without terms for unlabelled instances the
+ * scores of these are not kept up: nobody asks. */
 static ferry_status trial_new(ferry_ctx *ctx, const gbc_tuning *s, const gbc_settings *o,
                               const double *lambda, const int32_t *fold, trial *r)
 {
@@ -116,6 +119,7 @@ static const double *held_base(const trial *r, int64_t x)
     return r->run[r->fold[x]]->b->forest->f0;
 }
 
+/* L of instance x under scores f, mean over the k. */
 static double loss_at(const gbc_problem *g, const double *f, int64_t x)
 {
     double sum = 0;
@@ -258,6 +262,7 @@ static void answers_clear(answers *a)
     ferry_i_free(a->residual);
 }
 
+/* The forests cut to the best number of trees, asked about all instances. */
 static ferry_status answer_all(ferry_ctx *ctx, const trial *r, answers *a)
 {
     ferry_status st = FERRY_OK;

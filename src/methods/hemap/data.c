@@ -9,8 +9,10 @@
 
 #include "methods/hemap/hemap.h"
 
+/* An eigenproblem of this size takes half a gigabyte and minutes. */
 enum { LARGEST = 8000 }; /* most rows or features (the smaller) of an eigenproblem */
 
+/* Whether some row has class c. */
 static bool occurs(int64_t n, const int32_t *cls, int32_t c)
 {
     for (int64_t i = 0; i < n; i++)
@@ -63,6 +65,8 @@ static int64_t row_of(const ferry_rows *r, const char *id)
     return at >= 0 && lo < r->n && r->instance[lo] == at ? lo : -1;
 }
 
+/* The pairs of the task file by row. They may be given with the target or the source on the
+ * left; those of which either side has no features are passed over. */
 static ferry_status read_pairs(ferry_ctx *ctx, const ferry_rows *t, const ferry_rows *s,
                                hemap_data *d)
 {
@@ -200,6 +204,8 @@ done:
     return st;
 }
 
+/* All of it, on the smaller side. Axes whose variance is rounding error are left out, so
+ * that what follows may divide by it. */
 static ferry_status axes(ferry_ctx *ctx, const ferry_matrix *x, const char *name,
                          hemap_side *s)
 {

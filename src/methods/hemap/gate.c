@@ -11,7 +11,7 @@
 
 #include "methods/hemap/hemap.h"
 
-/* Fold of each labelled row: shuffled, then dealt out class by class (numbers: as they
+/* Fold of each labelled row, stratified: shuffled, then dealt out class by class (numbers: as they
  * come). */
 static ferry_status deal(ferry_ctx *ctx, const hemap_data *d, int64_t folds, int64_t *fold)
 {
@@ -33,6 +33,7 @@ done:
     return st;
 }
 
+/* What all folds share, and what was said of each row by the fold that had not seen it. */
 typedef struct trial {
     const hemap_data *d;
     const hemap_embedding *all; /* from all labels */
@@ -87,6 +88,7 @@ done:
     return st;
 }
 
+/* Fold f: its rows are unknown, the others known. */
 static ferry_status run_fold(ferry_ctx *ctx, trial *t, int64_t f)
 {
     ferry_status st = FERRY_OK;
@@ -154,6 +156,7 @@ static double gain_of(const trial *t, double gamma)
     return var > 0 ? mean / sqrt(var) : INFINITY;
 }
 
+/* The gamma of least loss, if it gains enough. */
 static void decide(const trial *t, hemap_gate *gate)
 {
     const int64_t n = t->d->n_labelled;

@@ -90,6 +90,7 @@ static hemap_options settings(const void *options)
     return o;
 }
 
+/* Whether any label of the domain may be seen. */
 static bool any_label(const ferry_domain *d)
 {
     for (int64_t i = 0; d->labels && i < d->labels->n; i++)
@@ -97,6 +98,7 @@ static bool any_label(const ferry_domain *d)
     return false;
 }
 
+/* One source; something that ties the sets; labels to learn from, unless it only embeds. */
 static ferry_status hemap_fits(ferry_ctx *ctx, const ferry_task *task, const void *options)
 {
     ferry_status st = FERRY_OK;
@@ -138,6 +140,7 @@ static json_t *scatter(const ferry_block *z)
     return points;
 }
 
+/* What ties the sets, how strong each dimension is, and a picture of both sets. */
 static void tell_embedding(ferry_ctx *ctx, const hemap_data *d, const hemap_embedding *e)
 {
     static const char *const variants[] = {"linear", "nonlinear"};
@@ -194,6 +197,7 @@ static void refuse(ferry_ctx *ctx, hemap_gate *gate, const char *fmt, double a, 
     ferry_i_log(ctx, FERRY_INFO, "hemap: %s", why);
 }
 
+/* The model before anything is learned: sizes and prior. */
 static ferry_status model_new(ferry_ctx *ctx, hemap_data *d, hemap_model **out)
 {
     ferry_status st = FERRY_OK;

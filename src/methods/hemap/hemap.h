@@ -79,8 +79,6 @@ typedef struct hemap_problem {
     double beta, theta;
 } hemap_problem;
 
-/* F with F F' = A, 2N x (m + n + c_T + c_S). */
-ferry_status ferry_i_hemap_factor(ferry_ctx *ctx, const hemap_problem *p, ferry_small **f);
 /* A of (5.8) or (5.15), 2N x 2N: for few rows, and for tests. */
 ferry_status ferry_i_hemap_matrix(ferry_ctx *ctx, const hemap_problem *p, ferry_small **a);
 /* The k largest eigenvalues of A and the two halves of their vectors (N x k each), on the

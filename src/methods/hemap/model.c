@@ -37,6 +37,7 @@ done:
     return st;
 }
 
+/* Scores into the prediction of instance i; the largest wins, the first of equals. */
 static void decide(const hemap_model *m, const double *score, int64_t i,
                    ferry_prediction *p)
 {
@@ -50,6 +51,7 @@ static void decide(const hemap_model *m, const double *score, int64_t i,
         if (score[c] > score[p->cls[i]]) p->cls[i] = (int32_t)c;
 }
 
+/* An instance without features gets the prior: of the target's labels, or the source's. */
 ferry_status ferry_i_hemap_predict(ferry_ctx *ctx, const void *state, const ferry_domain *d,
                                    ferry_prediction *p)
 {
@@ -132,6 +134,7 @@ done:
     return st;
 }
 
+/* Either the map of mode ferry or the rows of mode paper. */
 static ferry_status load_space(ferry_ctx *ctx, const ferry_dict *dict, hemap_model *m)
 {
     ferry_status st = FERRY_OK;
@@ -159,6 +162,7 @@ done:
     return st;
 }
 
+/* The learners, whose sizes must be those of the features and of the space. */
 static ferry_status load_parts(ferry_ctx *ctx, const ferry_dict *dict, hemap_model *m)
 {
     ferry_status st = FERRY_OK;
@@ -191,6 +195,7 @@ done:
     return st;
 }
 
+/* Goal, classes, features, gamma: what all other sizes are checked against. */
 static ferry_status load_form(ferry_ctx *ctx, const ferry_dict *dict, hemap_model *m)
 {
     ferry_status st = FERRY_OK;

@@ -77,12 +77,14 @@ static ferry_learner_kind kind_of(const hemap_data *d, int choice,
     return d->yn ? FERRY_LEARNER_RIDGE : classes;
 }
 
+/* Rows to learn from: labels and weights; the features are gathered by whoever asks. */
 typedef struct rows {
     int64_t n;
     int32_t *cls;
     double *num, *weight;
 } rows;
 
+/* Room for all labelled rows of both sets. */
 static ferry_status rows_new(ferry_ctx *ctx, const hemap_data *d, rows *r)
 {
     ferry_status st = FERRY_OK;
@@ -105,6 +107,8 @@ static void rows_clear(rows *r)
     ferry_i_free(r->weight);
 }
 
+/* Whether a target row has a label that may be used (`known` hides those of a fold), a
+ * source row one that sampling keeps. */
 static bool is_known(const hemap_data *d, const uint8_t *known, int64_t i)
 {
     return (d->yc ? d->yc[i] >= 0 : !isnan(d->yn[i])) && (!known || known[i]);
@@ -160,6 +164,7 @@ done:
     return st;
 }
 
+/* The target alone: what gamma = 0 answers, and what transfer has to beat. */
 ferry_status ferry_i_hemap_learn_own(ferry_ctx *ctx, const hemap_data *d,
                                      const uint8_t *known, hemap_parts *p)
 {
@@ -255,6 +260,7 @@ done:
     return st;
 }
 
+/* On the places of both sets, the source's labels translated where they differ. */
 ferry_status ferry_i_hemap_learn_mapped(ferry_ctx *ctx, const hemap_data *d,
                                         const uint8_t *known, const hemap_embedding *e,
                                         const uint8_t *keep, hemap_parts *p)

@@ -55,6 +55,7 @@ typedef struct mixture {
     double *mean, *own; /* k: of the cluster, of its target rows */
 } mixture;
 
+/* All workspace, none while clusters are split. */
 static ferry_status mixture_new(ferry_ctx *ctx, const ferry_block *bt,
                                 const ferry_block *bs, mixture *m)
 {
@@ -113,6 +114,7 @@ static int64_t gather(mixture *m, int64_t c, int64_t *a)
     return n;
 }
 
+/* |x - y|^2. */
 static double distance2(int64_t k, const double *x, const double *y)
 {
     double d = 0;
@@ -231,6 +233,7 @@ done:
     return st;
 }
 
+/* Whether target and source are in the cluster in like shares and in the same place. */
 static bool mixed(const mixture *m, int64_t n, int64_t a, const hemap_sampling *o)
 {
     const double nt = (double)m->nt, ns = (double)(m->x->rows - m->nt);
@@ -239,6 +242,8 @@ static bool mixed(const mixture *m, int64_t n, int64_t a, const hemap_sampling *
     return agrees(m, n, a, o->kappa) && ratio <= o->tau && ratio * o->tau >= 1;
 }
 
+/* Which source rows are kept, and how far the two sets are apart over the clusters. The
+ * 1/2 added to both counts keeps the logarithm finite where a cluster lacks one of them. */
 static ferry_status decide(ferry_ctx *ctx, mixture *m, const hemap_sampling *o,
                            hemap_sample *out)
 {

@@ -85,6 +85,7 @@ done:
     return st;
 }
 
+/* Rows that are the same thing: their products. */
 ferry_status ferry_i_hemap_cross_rows(ferry_ctx *ctx, const ferry_block *t,
                                       const ferry_block *s, int64_t n, const int64_t *pt,
                                       const int64_t *ps, ferry_small *c)
@@ -106,6 +107,7 @@ done:
     return st;
 }
 
+/* Quantiles: a number and its row. */
 typedef struct ranked {
     double y;
     int64_t i;
@@ -381,6 +383,7 @@ done:
     return st;
 }
 
+/* Arguments, C, and the rest if something ties the sets. */
 static ferry_status embed_ferry(ferry_ctx *ctx, const hemap_data *d, const uint8_t *known,
                                 hemap_embedding *e)
 {
@@ -403,6 +406,7 @@ ferry_status ferry_i_hemap_embed(ferry_ctx *ctx, const hemap_data *d, const uint
     return ferry_i_hemap_embed_paper(ctx, d, e);
 }
 
+/* Mode paper has no map for new rows: each gets the place of the nearest that was there. */
 static ferry_status place_nearest(ferry_ctx *ctx, const hemap_space *s,
                                   const ferry_matrix *x, ferry_matrix **z)
 {

@@ -16,6 +16,7 @@
 
 #include "methods/hemap/hemap.h"
 
+/* The parts of X in the order of their columns. */
 enum { T_, S_, CT_, CS_, PARTS };
 enum { DENSE_UP_TO = 600 }; /* beyond this size a few pairs come cheaper by Lanczos */
 
@@ -33,6 +34,7 @@ static double factor_of(const hemap_problem *p, int part, int half)
     }
 }
 
+/* The parts that the problem has; how many. */
 static int parts_of(const hemap_problem *p, const ferry_matrix **part)
 {
     part[T_] = p->t;
@@ -42,6 +44,7 @@ static int parts_of(const hemap_problem *p, const ferry_matrix **part)
     return p->ct && p->cs ? PARTS : CT_;
 }
 
+/* m + n + c_T + c_S: the size of F'F. */
 static int64_t columns_of(const hemap_problem *p)
 {
     const ferry_matrix *part[PARTS];
@@ -53,29 +56,7 @@ static int64_t columns_of(const hemap_problem *p)
     return q;
 }
 
-ferry_status ferry_i_hemap_factor(ferry_ctx *ctx, const hemap_problem *p, ferry_small **f)
-{
-    ferry_status st = FERRY_OK;
-    const int64_t n = p->t->rows;
-    const ferry_matrix *part[PARTS];
-    const int parts = parts_of(p, part);
-    ferry_matrix *x = NULL;
-
-    FERRY_TRY(ferry_i_small_new(ctx, 2 * n, columns_of(p), f));
-    for (int64_t i = 0, at = 0; i < parts; at += part[i++]->cols) {
-        ferry_i_matrix_free(x);
-        x = NULL;
-        FERRY_TRY(ferry_i_matrix_densify(ctx, part[i], &x));
-        for (int64_t r = 0; r < 2 * n; r++)
-            for (int64_t j = 0; j < x->cols; j++)
-                FERRY_AT(*f, r, at + j) =
-                    factor_of(p, (int)i, r >= n) * x->dense[(r % n) * x->cols + j];
-    }
-done:
-    ferry_i_matrix_free(x);
-    return st;
-}
-
+/* Each part X_i adds f_i f_i' (x) X_i X_i', f_i its two coefficients. */
 ferry_status ferry_i_hemap_matrix(ferry_ctx *ctx, const hemap_problem *p, ferry_small **a)
 {
     ferry_status st = FERRY_OK;
@@ -218,6 +199,7 @@ done:
     return st;
 }
 
+/* B = F V L^-1/2. More dimensions than F'F has are columns of zeros. */
 ferry_status ferry_i_hemap_spectral(ferry_ctx *ctx, const hemap_problem *p, int64_t k,
                                     double *values, ferry_block *bt, ferry_block *bs,
                                     int64_t *rank)
@@ -290,6 +272,9 @@ done:
     return st;
 }
 
+/* With the other half fixed, tr(B'AB) is at least linear in one half B_T (A is positive
+ * semidefinite), and a linear function of an orthonormal B_T is largest at the polar factor
+ * of its gradient, which is the upper half of A B. */
 ferry_status ferry_i_hemap_exact(ferry_ctx *ctx, const hemap_problem *p, int64_t max_iter,
                                  double tol, ferry_block *bt, ferry_block *bs,
                                  double *trace)
@@ -325,6 +310,7 @@ done:
     return st;
 }
 
+/* With P_T, P_S at their best only tr(B'AB) of G depends on B. */
 double ferry_i_hemap_objective(const hemap_problem *p, double trace)
 {
     double g = (p->theta + p->beta / 2) *

@@ -75,6 +75,7 @@ typedef struct lent {
     int64_t nodes;
 } lent;
 
+/* All columns of one length, and counts of nodes that add up to no more than it. */
 static ferry_status borrow(ferry_ctx *ctx, const ferry_dict *dict, int64_t p, int64_t k,
                            int64_t trees, lent *l)
 {
@@ -130,6 +131,8 @@ done:
     return st;
 }
 
+/* Sizes first, then tensors of these sizes, then trees: nothing is allocated from a number
+ * that the file could make up. */
 static ferry_status load_forest(ferry_ctx *ctx, const ferry_dict *dict, ferry_forest **out)
 {
     ferry_status st = FERRY_OK;

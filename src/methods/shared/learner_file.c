@@ -13,6 +13,7 @@ static const char *named(tensor_name name, const char *prefix, const char *part)
     return name;
 }
 
+/* knn: the rows it keeps; classes as 64-bit numbers, as all integers in a file. */
 static ferry_status save_rows(ferry_ctx *ctx, const ferry_learner *l, const char *prefix,
                               ferry_dict *dict)
 {
@@ -59,6 +60,7 @@ done:
     return st;
 }
 
+/* A class beyond k would write outside the scores. */
 static ferry_status load_labels(ferry_ctx *ctx, const ferry_dict *dict, const char *name,
                                 ferry_learner *l)
 {
