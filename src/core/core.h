@@ -46,6 +46,14 @@ struct json_t;
         FERRY_HAVE(ctx, p);                                                                \
     } while (0)
 
+/* Hand over what `from` owns: `to` has it, and cleaning up at `done:` finds NULL. */
+#define FERRY_MOVE(to, from) ((to) = (from), (from) = NULL)
+
+/* Free each of the pointers (NULL is fine). */
+#define FERRY_FREE(...)                                                                    \
+    ferry_i_free_all((void *[]){__VA_ARGS__},                                              \
+                     sizeof((void *[]){__VA_ARGS__}) / sizeof(void *))
+
 /* Set the context's message and return code. */
 ferry_status ferry_i_fail(ferry_ctx *ctx, ferry_status code, const char *fmt, ...)
     FERRY_PRINTF(3, 4);
@@ -65,6 +73,7 @@ void *ferry_i_calloc(int64_t n, size_t size);
  * stays. */
 void *ferry_i_realloc(void *p, int64_t n, size_t size);
 void ferry_i_free(void *p);
+void ferry_i_free_all(void *const *p, size_t n);
 char *ferry_i_strdup(const char *text);               /* NULL in, NULL out */
 char *ferry_i_strndup(const char *text, int64_t len); /* always ends in 0 */
 char *ferry_i_sprintf(const char *fmt, ...) FERRY_PRINTF(1, 2);

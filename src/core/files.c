@@ -24,10 +24,7 @@ void ferry_i_out_abort(ferry_out *o)
         (void)fclose(o->file);
         if (o->temporary) (void)unlink(o->temporary);
     }
-    ferry_i_free(o->path);
-    ferry_i_free(o->final);
-    ferry_i_free(o->temporary);
-    ferry_i_free(o);
+    FERRY_FREE(o->path, o->final, o->temporary, o);
 }
 
 /* Where the file really is, so that a symbolic link stays one. A link to nothing is
@@ -51,8 +48,7 @@ ferry_status ferry_i_out_open(ferry_ctx *ctx, const char *path, ferry_out **out)
     FERRY_NEED(ctx, !there || !S_ISDIR(info.st_mode), FERRY_EIO,
                "%s: is a folder, expected the name of a file to write", path);
     FERRY_NEW(ctx, o, 1);
-    o->path = ferry_i_strdup(path);
-    FERRY_HAVE(ctx, o->path);
+    FERRY_HAVE(ctx, o->path = ferry_i_strdup(path));
     if (!there || S_ISREG(info.st_mode)) {
         o->final = follow(path);
         FERRY_HAVE(ctx, o->final);
@@ -62,8 +58,7 @@ ferry_status ferry_i_out_open(ferry_ctx *ctx, const char *path, ferry_out **out)
     /* Renaming over /dev/null or a pipe would put a plain file in its place. */
     o->file = fopen(o->temporary ? o->temporary : path, "wb");
     FERRY_NEED(ctx, o->file, FERRY_EIO, "%s: cannot write: %s", path, strerror(errno));
-    *out = o;
-    o = NULL;
+    FERRY_MOVE(*out, o);
 done:
     ferry_i_out_abort(o);
     return st;

@@ -21,10 +21,7 @@ ferry_ids *ferry_i_ids_new(void)
 void ferry_i_ids_free(ferry_ids *ids)
 {
     if (!ids) return;
-    ferry_i_free(ids->offset);
-    ferry_i_free(ids->text);
-    ferry_i_free(ids->slot);
-    ferry_i_free(ids);
+    FERRY_FREE(ids->offset, ids->text, ids->slot, ids);
 }
 
 int64_t ferry_i_ids_count(const ferry_ids *ids)

@@ -77,6 +77,12 @@ char *ferry_i_strndup(const char *text, int64_t len)
     return copy;
 }
 
+void ferry_i_free_all(void *const *p, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        ferry_i_free(p[i]);
+}
+
 char *ferry_i_strdup(const char *text)
 {
     return text ? ferry_i_strndup(text, (int64_t)strlen(text)) : NULL;

@@ -26,11 +26,9 @@ void ferry_opts_free(ferry_opts *opts)
 {
     if (!opts) return;
     for (int64_t i = 0; i < opts->n; i++) {
-        ferry_i_free(opts->set[i].key);
-        ferry_i_free(opts->set[i].value);
+        FERRY_FREE(opts->set[i].key, opts->set[i].value);
     }
-    ferry_i_free(opts->set);
-    ferry_i_free(opts);
+    FERRY_FREE(opts->set, opts);
 }
 
 static setting *find(const ferry_opts *opts, const char *key)
@@ -59,8 +57,7 @@ ferry_status ferry_opts_set(ferry_ctx *ctx, ferry_opts *opts, const char *key,
     opts->set[opts->n++] = (setting){k, v};
     k = v = NULL;
 done:
-    ferry_i_free(k);
-    ferry_i_free(v);
+    FERRY_FREE(k, v);
     return st;
 }
 
@@ -91,8 +88,7 @@ ferry_status ferry_i_opts_copy(ferry_ctx *ctx, const ferry_opts *opts, ferry_opt
     FERRY_TRY(ferry_opts_new(ctx, &copy));
     for (int64_t i = 0; i < ferry_opts_count(opts); i++)
         FERRY_TRY(ferry_opts_set(ctx, copy, opts->set[i].key, opts->set[i].value));
-    *out = copy;
-    copy = NULL;
+    FERRY_MOVE(*out, copy);
 done:
     ferry_opts_free(copy);
     return st;
@@ -290,8 +286,7 @@ ferry_status ferry_i_opts_from_json(ferry_ctx *ctx, const json_t *json, ferry_op
         FERRY_NEED(ctx, json_is_string(value), FERRY_EDATA, "option %s is not a text", key);
         FERRY_TRY(ferry_opts_set(ctx, opts, key, json_string_value(value)));
     }
-    *out = opts;
-    opts = NULL;
+    FERRY_MOVE(*out, opts);
 done:
     ferry_opts_free(opts);
     return st;

@@ -206,8 +206,7 @@ static ferry_status one_entry(ferry_ctx *ctx, struct archive *a, struct archive_
     g.p = NULL;
     FERRY_TRY(ferry_i_archive_add(ctx, out, name, m));
 done:
-    ferry_i_free(what);
-    ferry_i_free(g.p);
+    FERRY_FREE(what, g.p);
     return st;
 }
 

@@ -87,25 +87,21 @@ static ferry_status nominal(ferry_ctx *ctx, ferry_arff *a, ferry_arff_attr *at,
 
     at->type = ARFF_NOMINAL;
     at->numbers = true;
-    at->values = ferry_i_ids_new();
-    FERRY_HAVE(ctx, at->values);
+    FERRY_HAVE(ctx, at->values = ferry_i_ids_new());
     while (s < e && !closed) {
         const bool fine = ferry_i_arff_value(&s, e, &t, &quoted);
         FERRY_HAVE(ctx, !t.failed);
         closed = s < e && *s == '}';
         const bool empty = t.len == 0 && !quoted;
-        if (!fine || s == e || (empty && !(closed && ferry_i_ids_count(at->values) > 0))) {
-            st = ferry_i_bad(ctx, a->path, a->l.line, "expected values in braces");
-            goto done;
-        }
+        FERRY_NEED_AT(ctx,
+                      fine && s != e &&
+                          (!empty || (closed && ferry_i_ids_count(at->values) > 0)),
+                      a->path, a->l.line, "expected values in braces");
         s++;
         if (empty) break; /* {a,b,} */
         FERRY_HAVE(ctx, ferry_i_ids_addn(at->values, t.s, t.len, &added) >= 0);
         at->numbers = at->numbers && (strcmp(t.s, "0") == 0 || strcmp(t.s, "1") == 0);
-        if (!added) {
-            st = ferry_i_bad(ctx, a->path, a->l.line, "value \"%.40s\" repeats", t.s);
-            goto done;
-        }
+        FERRY_NEED_AT(ctx, added, a->path, a->l.line, "value \"%.40s\" repeats", t.s);
     }
     if (!closed) st = ferry_i_bad(ctx, a->path, a->l.line, "expected values in braces");
 done:
@@ -121,10 +117,7 @@ static ferry_status attribute(ferry_ctx *ctx, ferry_arff *a, const char *s, cons
 
     const bool named = name_at(&s, e, &t);
     FERRY_HAVE(ctx, !t.failed && FERRY_GROW(a->a, a->n, a->cap));
-    if (!named) {
-        st = ferry_i_bad(ctx, a->path, a->l.line, "expected @attribute NAME TYPE");
-        goto done;
-    }
+    FERRY_NEED_AT(ctx, named, a->path, a->l.line, "expected @attribute NAME TYPE");
     ferry_arff_attr *at = &a->a[a->n++];
     *at = (ferry_arff_attr){.name = t.s ? t.s : NULL};
     t = (ferry_text){0}; /* the name is the attribute's now */
@@ -301,11 +294,9 @@ static ferry_status xml_beside(ferry_ctx *ctx, const char *path, char **out)
     char *xml = NULL;
 
     if (n > 5 && strncasecmp(path + n - 5, ".arff", 5) == 0) n -= 5;
-    xml = ferry_i_sprintf("%.*s.xml", (int)n, path);
-    FERRY_HAVE(ctx, xml);
+    FERRY_HAVE(ctx, xml = ferry_i_sprintf("%.*s.xml", (int)n, path));
     if (stat(xml, &info) == 0 && S_ISREG(info.st_mode)) {
-        *out = xml;
-        xml = NULL;
+        FERRY_MOVE(*out, xml);
     }
 done:
     ferry_i_free(xml);
@@ -513,8 +504,7 @@ static ferry_status read_arff(ferry_ctx *ctx, const ferry_input *in, const char 
         d->features = NULL;
         d->kind = FERRY_DATA_LABELS;
     }
-    *out = d;
-    d = NULL;
+    FERRY_MOVE(*out, d);
 done:
     ferry_data_free(d);
     arff_free(&a);

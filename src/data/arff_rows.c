@@ -113,12 +113,8 @@ static ferry_status set_value(ferry_ctx *ctx, rows *r, int64_t i, const char *te
         if (r->cls) r->cls[r->at] = (int32_t)place;
         if (r->number) r->number[r->at] = x;
     } else if (at->role == ARFF_LABEL) {
-        if (x != 0 && x != 1) {
-            st = ferry_i_bad(ctx, r->a->path, r->a->l.line,
-                             "label \"%.40s\": expected 0 or 1, found \"%.40s\"", at->name,
-                             text);
-            goto done;
-        }
+        FERRY_NEED_AT(ctx, x == 0 || x == 1, r->a->path, r->a->l.line,
+                      "label \"%.40s\": expected 0 or 1, found \"%.40s\"", at->name, text);
         r->on[r->at * r->a->labels + at->column] = x == 1;
     } else if (at->type == ARFF_NUMBER || at->numbers) {
         FERRY_TRY(put(ctx, r, at->column, x));
@@ -143,11 +139,8 @@ static ferry_status dense_row(ferry_ctx *ctx, rows *r, ferry_text *t)
         const bool fine = ferry_i_arff_value(&s, e, t, &quoted);
         FERRY_HAVE(ctx, !t->failed);
         more = s < e && *s == ',';
-        if (!fine || (s < e && !more)) {
-            st = ferry_i_bad(ctx, a->path, a->l.line,
-                             "value %lld: expected a comma or the end", (long long)(i + 1));
-            goto done;
-        }
+        FERRY_NEED_AT(ctx, fine && (s == e || more), a->path, a->l.line,
+                      "value %lld: expected a comma or the end", (long long)(i + 1));
         s += more;
         if (i < a->n) FERRY_TRY(set_value(ctx, r, i, t->s, t->len, quoted));
     }
@@ -197,20 +190,15 @@ static ferry_status sparse_row(ferry_ctx *ctx, rows *r, ferry_text *t)
         const char *after = ferry_i_parse_int(s, e, &i);
         const bool fine =
             after && after < e && (*after == ' ' || *after == '\t') && i < a->n;
-        if (!fine || i < done_to) {
-            st = ferry_i_bad(ctx, a->path, a->l.line,
-                             "expected {index value, ...} with ascending indices 0 .. %lld",
-                             (long long)(a->n - 1));
-            goto done;
-        }
+        FERRY_NEED_AT(ctx, fine && i >= done_to, a->path, a->l.line,
+                      "expected {index value, ...} with ascending indices 0 .. %lld",
+                      (long long)(a->n - 1));
         s = after;
         const bool value = ferry_i_arff_value(&s, e, t, &quoted);
         FERRY_HAVE(ctx, !t->failed);
         closed = s < e && *s == '}';
-        if (!value || s == e || (t->len == 0 && !quoted)) {
-            st = ferry_i_bad(ctx, a->path, a->l.line, "expected {index value, ...}");
-            goto done;
-        }
+        FERRY_NEED_AT(ctx, value && s != e && (t->len > 0 || quoted), a->path, a->l.line,
+                      "expected {index value, ...}");
         s++;
         FERRY_TRY(left_out(ctx, r, done_to, i, &next));
         FERRY_TRY(set_value(ctx, r, i, t->s, t->len, quoted));
@@ -261,8 +249,7 @@ static ferry_status prepare(ferry_ctx *ctx, rows *r)
         FERRY_TRY(ferry_i_matrix_dense(ctx, r->n, a->columns, &r->d->x));
     }
     if (a->id >= 0) {
-        r->d->ids = ferry_i_ids_new();
-        FERRY_HAVE(ctx, r->d->ids);
+        FERRY_HAVE(ctx, r->d->ids = ferry_i_ids_new());
     }
 done:
     return st;
@@ -286,8 +273,7 @@ static ferry_status prepare_labels(ferry_ctx *ctx, rows *r)
         r->cls = r->d->labels->cls;
         r->number = r->d->labels->num;
     } else if (a->labels > 0) {
-        names = ferry_i_ids_new();
-        FERRY_HAVE(ctx, names);
+        FERRY_HAVE(ctx, names = ferry_i_ids_new());
         for (int64_t i = 0; i < a->n; i++)
             if (a->a[i].role == ARFF_LABEL)
                 FERRY_HAVE(ctx, ferry_i_ids_add(names, a->a[i].name, NULL) >= 0);
@@ -308,8 +294,7 @@ static ferry_status name_features(ferry_ctx *ctx, rows *r)
     const ferry_arff *a = r->a;
     char *text = NULL;
 
-    r->d->features = ferry_i_ids_new();
-    FERRY_HAVE(ctx, r->d->features);
+    FERRY_HAVE(ctx, r->d->features = ferry_i_ids_new());
     for (int64_t i = 0; i < a->n; i++) {
         const ferry_arff_attr *at = &a->a[i];
         for (int64_t k = 0; at->role == ARFF_FEATURE && k < at->width; k++) {
@@ -353,19 +338,13 @@ ferry_status ferry_i_arff_rows(ferry_ctx *ctx, ferry_arff *a, ferry_data *d)
     FERRY_TRY(prepare_labels(ctx, &r));
     FERRY_TRY(name_features(ctx, &r));
     for (; ferry_i_full_line(&a->l, "%"); r.at++) {
-        if (begins_sparse(&a->l) != r.sparse) {
-            st = ferry_i_bad(ctx, a->path, a->l.line, "expected a %s row as before",
-                             r.sparse ? "sparse" : "dense");
-            goto done;
-        }
+        FERRY_NEED_AT(ctx, begins_sparse(&a->l) == r.sparse, a->path, a->l.line,
+                      "expected a %s row as before", r.sparse ? "sparse" : "dense");
         FERRY_TRY(r.sparse ? sparse_row(ctx, &r, &t) : dense_row(ctx, &r, &t));
     }
     if (r.sparse) FERRY_TRY(give_sparse(ctx, &r));
 done:
     ferry_i_text_free(&t);
-    ferry_i_free(r.start);
-    ferry_i_free(r.index);
-    ferry_i_free(r.value);
-    ferry_i_free(r.special);
+    FERRY_FREE(r.start, r.index, r.value, r.special);
     return st;
 }

@@ -303,6 +303,15 @@ void ferry_i_unpacked_keep(ferry_ctx *ctx, bool keep);
 /* FERRY_EDATA "path:line: text". line 0 leaves the line out. */
 ferry_status ferry_i_bad(ferry_ctx *ctx, const char *path, int64_t line, const char *fmt,
                          ...) FERRY_PRINTF(4, 5);
+/* Unless cond holds: that, and leave by `done:`. `line` is worked out only then, so it may be
+ * a call that counts lines from the file's start. */
+#define FERRY_NEED_AT(ctx, cond, path, line, ...)                                          \
+    do {                                                                                   \
+        if (!(cond)) {                                                                     \
+            st = ferry_i_bad((ctx), (path), (line), __VA_ARGS__);                          \
+            goto done;                                                                     \
+        }                                                                                  \
+    } while (0)
 
 /* Calls `each` for every regular file of a folder tree or archive, sorted by name. */
 typedef ferry_status (*ferry_member_fn)(ferry_ctx *ctx, void *arg, const char *name,

@@ -9,9 +9,7 @@ void ferry_i_table_free(ferry_table *t)
 {
     for (int64_t j = 0; t->col && j < t->cols; j++)
         ferry_i_free(t->col[j].name);
-    ferry_i_free(t->col);
-    ferry_i_free(t->piece);
-    ferry_i_free(t->text);
+    FERRY_FREE(t->col, t->piece, t->text);
     ferry_i_matrix_free(t->x);
 }
 
@@ -48,16 +46,12 @@ static ferry_status build_ids(ferry_ctx *ctx, const ferry_table *t, int64_t j,
 {
     ferry_status st = FERRY_OK;
 
-    d->ids = ferry_i_ids_new();
-    FERRY_HAVE(ctx, d->ids);
+    FERRY_HAVE(ctx, d->ids = ferry_i_ids_new());
     for (int64_t i = 0; i < t->rows; i++) {
         const ferry_span f = ferry_i_table_cell(t, i, j);
         bool added = false;
-        if (f.n == 0) {
-            st = ferry_i_bad(ctx, t->in->path, ferry_i_table_line(t, i),
-                             "expected an id in column %lld", (long long)j + 1);
-            goto done;
-        }
+        FERRY_NEED_AT(ctx, f.n != 0, t->in->path, ferry_i_table_line(t, i),
+                      "expected an id in column %lld", (long long)j + 1);
         FERRY_HAVE(ctx, ferry_i_field_add(d->ids, f, &added) >= 0);
         if (added) continue;
         st =
@@ -103,13 +97,11 @@ static ferry_status set_names(ferry_ctx *ctx, const ferry_table *t, ferry_ids **
     ferry_status st = FERRY_OK;
     char *name = NULL;
 
-    *out = ferry_i_ids_new();
-    FERRY_HAVE(ctx, *out);
+    FERRY_HAVE(ctx, *out = ferry_i_ids_new());
     for (int64_t j = 0; j < t->cols; j++) {
         bool added = false;
         if (t->col[j].role != FERRY_COL_LABEL) continue;
-        name = ferry_i_column_name(t, j);
-        FERRY_HAVE(ctx, name);
+        FERRY_HAVE(ctx, name = ferry_i_column_name(t, j));
         const char *from = strncmp(name, "label:", 6) == 0 ? name + 6 : name;
         FERRY_HAVE(ctx, ferry_i_ids_add(*out, from, &added) >= 0);
         FERRY_NEED(ctx, added, FERRY_EDATA, "%s: two label columns are called %s",
@@ -205,11 +197,9 @@ static ferry_status delimited_read(ferry_ctx *ctx, const ferry_input *in,
     FERRY_TRY(ferry_i_table_layout(ctx, &t));
     FERRY_TRY(ferry_i_table_roles(ctx, &t));
     FERRY_TRY(ferry_i_table_load(ctx, &t));
-    d = ferry_i_data_new("csv", in->path, as);
-    FERRY_HAVE(ctx, d);
+    FERRY_HAVE(ctx, d = ferry_i_data_new("csv", in->path, as));
     FERRY_TRY(ferry_i_table_build(ctx, &t, d));
-    *out = d;
-    d = NULL;
+    FERRY_MOVE(*out, d);
 done:
     ferry_data_free(d);
     ferry_i_table_free(&t);

@@ -183,8 +183,7 @@ static ferry_status name_features(ferry_ctx *ctx, const ferry_table *t, const ca
     char *name = NULL, *full = NULL;
     int64_t repeated = 0;
 
-    *out = ferry_i_ids_new();
-    FERRY_HAVE(ctx, *out);
+    FERRY_HAVE(ctx, *out = ferry_i_ids_new());
     for (int64_t j = 0; j < t->cols; j++) {
         const ferry_role_of role = t->col[j].role;
         if (role != FERRY_COL_NUMBER && role != FERRY_COL_CATEGORY) continue;
@@ -203,8 +202,7 @@ static ferry_status name_features(ferry_ctx *ctx, const ferry_table *t, const ca
         name = NULL;
     }
 done:
-    ferry_i_free(name);
-    ferry_i_free(full);
+    FERRY_FREE(name, full);
     return st;
 }
 
@@ -283,9 +281,7 @@ static ferry_status expand(ferry_ctx *ctx, const ferry_table *t, const category 
             at + expand_row(t, c, first, i, (*out)->index + at, (*out)->value + at);
     }
 done:
-    ferry_i_free(first);
-    ferry_i_free(index);
-    ferry_i_free(value);
+    FERRY_FREE(first, index, value);
     return st;
 }
 
@@ -308,8 +304,7 @@ ferry_status ferry_i_table_features(ferry_ctx *ctx, ferry_table *t, ferry_data *
     if (!t->s->like) FERRY_TRY(refuse_free_text(ctx, t, c));
     if (t->header || categories > 0) FERRY_TRY(name_features(ctx, t, c, &d->features));
     if (categories == 0) {
-        d->x = t->x;
-        t->x = NULL;
+        FERRY_MOVE(d->x, t->x);
         goto done;
     }
     FERRY_TRY(expand(ctx, t, c, &d->x));

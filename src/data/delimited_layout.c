@@ -208,11 +208,8 @@ ferry_status ferry_i_table_layout(ferry_ctx *ctx, ferry_table *t)
     t->body = c.s;
     const int64_t line = c.line;
     t->cols = fields_of(t, &c);
-    if (t->cols == 0) {
-        st = ferry_i_bad(ctx, t->in->path, line,
-                         "a quote is not closed, or text follows it");
-        goto done;
-    }
+    FERRY_NEED_AT(ctx, t->cols != 0, t->in->path, line,
+                  "a quote is not closed, or text follows it");
     FERRY_NEW(ctx, t->col, t->cols);
     FERRY_NEW(ctx, g, t->cols);
     look(t, g, (ferry_cursor){t->body, t->end, line});

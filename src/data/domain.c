@@ -22,8 +22,7 @@ ferry_status ferry_domain_new(ferry_ctx *ctx, const char *name, ferry_role role,
     d->name = ferry_i_strdup(name);
     d->ids = ferry_i_ids_new();
     FERRY_HAVE(ctx, d->name && d->ids);
-    *out = d;
-    d = NULL;
+    FERRY_MOVE(*out, d);
 done:
     ferry_domain_free(d);
     return st;
@@ -36,11 +35,7 @@ void ferry_i_pairs_free(ferry_pairs *p)
         if (p->left) ferry_i_free(p->left[i]);
         if (p->right) ferry_i_free(p->right[i]);
     }
-    ferry_i_free(p->left);
-    ferry_i_free(p->right);
-    ferry_i_free(p->left_domain);
-    ferry_i_free(p->right_domain);
-    ferry_i_free(p);
+    FERRY_FREE(p->left, p->right, p->left_domain, p->right_domain, p);
 }
 
 static void free_views(int64_t n, ferry_view **views)

@@ -34,8 +34,7 @@ ferry_status ferry_i_edges_give(ferry_ctx *ctx, ferry_edges *g, ferry_data *d)
         if (d->weight) d->weight[i] = g->e[i].weight;
     }
     d->edges = g->n;
-    d->nodes = g->nodes;
-    g->nodes = NULL;
+    FERRY_MOVE(d->nodes, g->nodes);
 done:
     return st;
 }
@@ -82,19 +81,15 @@ static ferry_status read_lines(ferry_ctx *ctx, const char *path, const ferry_utf
         if (!sep) sep = ferry_i_sep_guess(l.s, l.e);
         const int64_t n = ferry_i_fields(l.s, l.e, sep, f, 3);
         if (first) width = n;
-        if (n != width || n < 2 || n > 3) {
-            st = ferry_i_bad(ctx, path, l.line, "expected %s columns, found %lld",
-                             width == 2   ? "2"
-                             : width == 3 ? "3"
-                                          : "from, to and perhaps weight as",
-                             (long long)n);
-            goto done;
-        }
+        FERRY_NEED_AT(ctx, n == width && n >= 2 && n <= 3, path, l.line,
+                      "expected %s columns, found %lld",
+                      width == 2   ? "2"
+                      : width == 3 ? "3"
+                                   : "from, to and perhaps weight as",
+                      (long long)n);
         if (first && (s->header == 1 || (s->header == 0 && is_header(f, n)))) continue;
-        if (f[0].n == 0 || f[1].n == 0) {
-            st = ferry_i_bad(ctx, path, l.line, "expected two node ids");
-            goto done;
-        }
+        FERRY_NEED_AT(ctx, f[0].n != 0 && f[1].n != 0, path, l.line,
+                      "expected two node ids");
         if (n == 3 && !ferry_i_field_real(&f[2], &weight)) {
             st = ferry_i_bad(ctx, path, l.line,
                              "expected a finite number as weight, found \"%s\"",
@@ -124,8 +119,7 @@ static ferry_status read_edges(ferry_ctx *ctx, const ferry_input *in, const char
     FERRY_TRY(ferry_i_utf8_open(ctx, in->data, in->size, &u));
     FERRY_TRY(read_lines(ctx, in->path, &u, s, &g));
     FERRY_TRY(ferry_i_edges_give(ctx, &g, d));
-    *out = d;
-    d = NULL;
+    FERRY_MOVE(*out, d);
 done:
     ferry_data_free(d);
     ferry_i_edges_free(&g);

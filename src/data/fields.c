@@ -15,8 +15,7 @@ ferry_status ferry_i_utf8_open(ferry_ctx *ctx, const char *s, int64_t n, ferry_u
     if (ferry_i_utf8_valid(s, n)) goto done;
     for (int64_t i = 0; i < n; i++)
         high += (s[i] & 0x80) != 0;
-    out->owned = ferry_i_calloc(n + high, 1);
-    FERRY_HAVE(ctx, out->owned);
+    FERRY_HAVE(ctx, out->owned = ferry_i_calloc(n + high, 1));
     for (int64_t i = 0; i < n; i++)
         m += ferry_i_put_utf8(out->owned + m, (unsigned char)s[i]);
     out->s = out->owned;

@@ -287,7 +287,6 @@ ferry_status ferry_domain_add_graph(ferry_ctx *ctx, ferry_domain *d, const char 
     FERRY_TRY(ferry_i_domain_add_edges(ctx, d, name, nodes, edges, a, b, weight));
 done:
     ferry_i_ids_free(nodes);
-    ferry_i_free(a);
-    ferry_i_free(b);
+    FERRY_FREE(a, b);
     return st;
 }

@@ -24,8 +24,7 @@ static ferry_status without_ids(ferry_ctx *ctx, const ferry_domain *d, int64_t n
                    d->name, (long long)n, (long long)rows, d->views[0]->name);
         return FERRY_OK;
     }
-    *made = ferry_i_ids_numbers(n);
-    FERRY_HAVE(ctx, *made);
+    FERRY_HAVE(ctx, *made = ferry_i_ids_numbers(n));
     for (int64_t i = 0; size > 0 && i < n; i++)
         FERRY_NEED(
             ctx, n == size && ferry_i_ids_find(d->ids, ferry_i_ids_at(*made, i)) >= 0,
@@ -191,8 +190,7 @@ ferry_status ferry_i_domain_set_ratings(ferry_ctx *ctx, ferry_domain *d, ferry_r
             "were left out",
             d->name, (long long)repeated);
     ferry_i_ratings_free(d->ratings);
-    d->ratings = r;
-    r = NULL;
+    FERRY_MOVE(d->ratings, r);
 done:
     ferry_i_ratings_free(r);
     return st;
@@ -252,8 +250,7 @@ static ferry_status alike(ferry_ctx *ctx, const ferry_labels *a, const ferry_lab
     FERRY_TRY(ferry_i_labels_as(ctx, a, kind, out_a));
     FERRY_TRY(ferry_i_labels_as(ctx, b, kind, out_b));
     if (kind == FERRY_LABEL_NUMBER) goto done;
-    names = ferry_i_ids_copy((*out_a)->names);
-    FERRY_HAVE(ctx, names);
+    FERRY_HAVE(ctx, names = ferry_i_ids_copy((*out_a)->names));
     for (int64_t k = 0; k < ferry_i_labels_m(*out_b); k++)
         FERRY_HAVE(ctx,
                    ferry_i_ids_add(names, ferry_i_ids_at((*out_b)->names, k), NULL) >= 0);
@@ -359,8 +356,7 @@ static ferry_status merge_labels(ferry_ctx *ctx, ferry_domain *d, const ferry_vi
         if (!ferry_i_labels_has(all, at)) copy_label(all, at, l, i);
     }
     ferry_i_labels_free(d->labels);
-    d->labels = all;
-    all = NULL;
+    FERRY_MOVE(d->labels, all);
 done:
     ferry_i_labels_free(all);
     ferry_i_labels_free(l);
@@ -394,8 +390,7 @@ static ferry_status add_view_data(ferry_ctx *ctx, ferry_domain *d, const char *n
         goto done;
     }
     if (!data->ids && d->n_views > 1) { /* joined as the rows were */
-        numbers = ferry_i_ids_numbers(data->x->rows);
-        FERRY_HAVE(ctx, numbers);
+        FERRY_HAVE(ctx, numbers = ferry_i_ids_numbers(data->x->rows));
     }
     FERRY_TRY(
         ferry_i_domain_set_labels(ctx, d, data->ids ? data->ids : numbers, data->labels));
@@ -420,8 +415,7 @@ static ferry_status add_graph_data(ferry_ctx *ctx, ferry_domain *d, const char *
     FERRY_TRY(ferry_i_domain_add_edges(ctx, d, name, data->nodes, data->edges, from, to,
                                        data->weight));
 done:
-    ferry_i_free(from);
-    ferry_i_free(to);
+    FERRY_FREE(from, to);
     return st;
 }
 

@@ -207,12 +207,7 @@ static ferry_status bridge_write(ferry_ctx *ctx, const void *options, const char
     FERRY_TRY(write_view(ctx, &w, &w.b, "target.csv", o->target, zt, true));
     FERRY_TRY(write_task(ctx, &w));
 done:
-    ferry_i_free(zt);
-    ferry_i_free(zb);
-    ferry_i_free(zs);
-    ferry_i_free(w.b.map);
-    ferry_i_free(w.a.map);
-    ferry_i_free(w.means);
+    FERRY_FREE(zt, zb, zs, w.b.map, w.a.map, w.means);
     return st;
 }
 
@@ -261,18 +256,15 @@ ferry_status ferry_generate(ferry_ctx *ctx, const char *name, const ferry_opts *
         FERRY_NEED(ctx, false, FERRY_EINVAL, "unknown generator %s%s%s%s", name,
                    near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
     }
-    options = ferry_i_calloc(1, g->options_size);
-    FERRY_HAVE(ctx, options);
+    FERRY_HAVE(ctx, options = ferry_i_calloc(1, g->options_size));
     FERRY_TRY(
         ferry_i_opts_parse(ctx, name, g->info.options, g->info.n_options, opts, options));
-    task = ferry_i_path_join(dir, "task.yaml");
-    FERRY_HAVE(ctx, task);
+    FERRY_HAVE(ctx, task = ferry_i_path_join(dir, "task.yaml"));
     FERRY_NEED(ctx, access(task, F_OK) != 0, FERRY_EINVAL,
                "%s: is there already; give a folder without a task", task);
     FERRY_TRY(ferry_i_mkdirs(ctx, dir));
     st = g->write(ctx, options, dir);
 done:
-    ferry_i_free(task);
-    ferry_i_free(options);
+    FERRY_FREE(task, options);
     return st;
 }

@@ -10,8 +10,7 @@ void ferry_i_graph_free(ferry_graph *g)
 {
     if (!g) return;
     ferry_i_matrix_free(g->a);
-    ferry_i_free(g->name);
-    ferry_i_free(g);
+    FERRY_FREE(g->name, g);
 }
 
 static ferry_status check_weights(ferry_ctx *ctx, int64_t edges, const double *weight)
@@ -98,8 +97,7 @@ static ferry_status adjacency(ferry_ctx *ctx, int64_t n, int64_t edges, const in
         for (int64_t e = b->start[i]; e < b->start[i + 1]; e++)
             put(a, next, b->index[e], i, b->value[e]);
     merge(a);
-    *out = a;
-    a = NULL;
+    FERRY_MOVE(*out, a);
 done:
     ferry_i_matrix_free(a);
     ferry_i_matrix_free(b);
@@ -121,11 +119,9 @@ ferry_status ferry_i_graph_new(ferry_ctx *ctx, const char *name, int64_t n, int6
                (long long)edges);
     FERRY_TRY(check_weights(ctx, edges, weight));
     FERRY_NEW(ctx, g, 1);
-    g->name = ferry_i_strdup(name);
-    FERRY_HAVE(ctx, g->name);
+    FERRY_HAVE(ctx, g->name = ferry_i_strdup(name));
     FERRY_TRY(adjacency(ctx, n, edges, from, to, weight, loops, &g->a));
-    *out = g;
-    g = NULL;
+    FERRY_MOVE(*out, g);
 done:
     ferry_i_graph_free(g);
     return st;

@@ -23,8 +23,7 @@ typedef struct ferry_unpacked {
 static void let_go(ferry_unpacked *u)
 {
     if (!u || --u->holders > 0) return;
-    ferry_i_free(u->bytes);
-    ferry_i_free(u);
+    FERRY_FREE(u->bytes, u);
 }
 
 void ferry_i_unpacked_keep(ferry_ctx *ctx, bool keep)
@@ -107,8 +106,7 @@ static ferry_status unpack_file(ferry_ctx *ctx, const struct stat *file, ferry_i
         u->holders = 1;
         FERRY_TRY(unpack(ctx, in, &u->bytes, &u->n));
         let_go(ctx->unpacked);
-        ctx->unpacked = u;
-        u = NULL;
+        FERRY_MOVE(ctx->unpacked, u);
     }
     take_shared(in, ctx->unpacked);
 done:
@@ -174,8 +172,7 @@ ferry_status ferry_i_input_file(ferry_ctx *ctx, const char *path, ferry_input *i
     struct stat info;
 
     *in = (ferry_input){0};
-    in->path = ferry_i_strdup(standard ? "standard input" : path);
-    FERRY_HAVE(ctx, in->path);
+    FERRY_HAVE(ctx, in->path = ferry_i_strdup(standard ? "standard input" : path));
     if (!standard) {
         FERRY_NEED(ctx, stat(path, &info) == 0, FERRY_EDATA, "%s: %s", path,
                    errno == ENOENT ? "no such file" : strerror(errno));
@@ -243,8 +240,7 @@ ferry_status ferry_i_split_path(ferry_ctx *ctx, const char *path, char **base,
     *base = at ? ferry_i_strndup(path, at - path) : ferry_i_strdup(path);
     *member = at ? ferry_i_strdup(at + 1) : NULL;
     if (!*base || (at && !*member)) {
-        ferry_i_free(*base);
-        ferry_i_free(*member);
+        FERRY_FREE(*base, *member);
         *base = *member = NULL;
         FERRY_HAVE(ctx, false);
     }
@@ -262,14 +258,12 @@ ferry_status ferry_i_input_open(ferry_ctx *ctx, const char *path, ferry_input *i
     FERRY_TRY(ferry_i_input_file(ctx, base, in));
     if (member) {
         FERRY_TRY(pick(ctx, in, member));
-        full = ferry_i_strdup(path);
-        FERRY_HAVE(ctx, full);
+        FERRY_HAVE(ctx, full = ferry_i_strdup(path));
         ferry_i_free(in->path);
         in->path = full;
     }
 done:
-    ferry_i_free(base);
-    ferry_i_free(member);
+    FERRY_FREE(base, member);
     if (st != FERRY_OK) ferry_i_input_close(in);
     return st;
 }

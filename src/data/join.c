@@ -20,8 +20,7 @@ ferry_status ferry_i_ids_unique(ferry_ctx *ctx, const char *what, int64_t n,
         FERRY_NEED(ctx, added, FERRY_EDATA, "%s: '%s' stands twice, at %lld and %lld", what,
                    ids[i], (long long)at + 1, (long long)i + 1);
     }
-    *out = set;
-    set = NULL;
+    FERRY_MOVE(*out, set);
 done:
     ferry_i_ids_free(set);
     return st;
@@ -33,8 +32,7 @@ void ferry_i_growth_free(ferry_growth *g)
         ferry_i_free(g->row_of[i]);
     for (int64_t i = 0; g->a && i < g->n_graphs; i++)
         ferry_i_matrix_free(g->a[i]);
-    ferry_i_free(g->row_of);
-    ferry_i_free(g->a);
+    FERRY_FREE(g->row_of, g->a);
     ferry_i_labels_free(g->labels);
     ferry_i_ids_free(g->ids);
     *g = (ferry_growth){0};
@@ -57,8 +55,7 @@ static ferry_status widen_parts(ferry_ctx *ctx, const ferry_domain *d, int64_t n
     g->n_graphs = d->n_graphs;
     for (int64_t i = 0; i < d->n_views; i++) {
         const ferry_view *v = d->views[i];
-        g->row_of[i] = ferry_i_calloc(n, sizeof **g->row_of);
-        FERRY_HAVE(ctx, g->row_of[i]);
+        FERRY_HAVE(ctx, g->row_of[i] = ferry_i_calloc(n, sizeof **g->row_of));
         for (int64_t j = 0; j < n; j++)
             g->row_of[i][j] = j < v->n_instances ? v->row_of[j] : -1;
     }
@@ -81,8 +78,7 @@ ferry_status ferry_i_growth_plan(ferry_ctx *ctx, const ferry_domain *d,
         g->known += at[i] >= 0;
     }
     if (g->known == n) return FERRY_OK;
-    g->ids = ferry_i_ids_copy(d->ids);
-    FERRY_HAVE(ctx, g->ids);
+    FERRY_HAVE(ctx, g->ids = ferry_i_ids_copy(d->ids));
     for (int64_t i = 0; i < n; i++) {
         if (at[i] < 0) at[i] = ferry_i_ids_add(g->ids, ferry_i_ids_at(ids, i), NULL);
         FERRY_HAVE(ctx, at[i] >= 0);
@@ -97,8 +93,7 @@ void ferry_i_growth_apply(ferry_domain *d, ferry_growth *g)
 {
     if (!g->ids) return;
     ferry_i_ids_free(d->ids);
-    d->ids = g->ids;
-    g->ids = NULL;
+    FERRY_MOVE(d->ids, g->ids);
     for (int64_t i = 0; i < g->n_views; i++) {
         ferry_i_free(d->views[i]->row_of);
         d->views[i]->row_of = g->row_of[i];
@@ -112,7 +107,6 @@ void ferry_i_growth_apply(ferry_domain *d, ferry_growth *g)
     }
     if (g->labels) {
         ferry_i_labels_free(d->labels);
-        d->labels = g->labels;
-        g->labels = NULL;
+        FERRY_MOVE(d->labels, g->labels);
     }
 }

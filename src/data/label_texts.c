@@ -61,8 +61,7 @@ ferry_status ferry_i_names_sorted(ferry_ctx *ctx, const ferry_ids *names, ferry_
     place = NULL;
 done:
     ferry_i_ids_free(sorted);
-    ferry_i_free(place);
-    ferry_i_free(list);
+    FERRY_FREE(place, list);
     return st;
 }
 
@@ -160,7 +159,6 @@ ferry_status ferry_i_labels_of_texts(ferry_ctx *ctx, int64_t n, const ferry_span
 done:
     ferry_i_ids_free(names);
     ferry_i_ids_free(sorted);
-    ferry_i_free(cls);
-    ferry_i_free(order);
+    FERRY_FREE(cls, order);
     return st;
 }

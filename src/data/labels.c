@@ -29,8 +29,7 @@ ferry_status ferry_i_labels_new(ferry_ctx *ctx, ferry_label_kind kind, int64_t n
                         (l->cls || l->num || (l->on && l->known)));
     for (int64_t i = 0; i < n; i++)
         ferry_i_labels_hide(l, i);
-    *out = l;
-    l = NULL;
+    FERRY_MOVE(*out, l);
 done:
     ferry_i_labels_free(l);
     return st;
@@ -44,10 +43,7 @@ ferry_status ferry_i_labels_copy(ferry_ctx *ctx, const ferry_labels *l, ferry_la
 void ferry_i_labels_free(ferry_labels *l)
 {
     if (!l) return;
-    ferry_i_free(l->cls);
-    ferry_i_free(l->num);
-    ferry_i_free(l->on);
-    ferry_i_free(l->known);
+    FERRY_FREE(l->cls, l->num, l->on, l->known);
     ferry_i_ids_free(l->names);
     ferry_i_free(l);
 }
@@ -121,8 +117,7 @@ static ferry_status number_to_class(ferry_ctx *ctx, const ferry_labels *l,
         FERRY_NEED(ctx, k < INT32_MAX, FERRY_EDATA, "too many classes");
         c->cls[i] = (int32_t)k;
     }
-    *out = c;
-    c = NULL;
+    FERRY_MOVE(*out, c);
 done:
     ferry_i_labels_free(c);
     return st;
@@ -148,8 +143,7 @@ static ferry_status class_to_number(ferry_ctx *ctx, const ferry_labels *l,
         FERRY_NEED(ctx, number_of(name, &v->num[i]), FERRY_EDATA,
                    "label '%s' (instance %lld) is not a number", name, (long long)i + 1);
     }
-    *out = v;
-    v = NULL;
+    FERRY_MOVE(*out, v);
 done:
     ferry_i_labels_free(v);
     return st;
@@ -190,8 +184,7 @@ static ferry_status set_to_class(ferry_ctx *ctx, const ferry_labels *l, ferry_la
                    "instance %lld has %lld labels, expected one class", (long long)i + 1,
                    (long long)count);
     }
-    *out = c;
-    c = NULL;
+    FERRY_MOVE(*out, c);
 done:
     ferry_i_labels_free(c);
     return st;
@@ -209,8 +202,7 @@ ferry_status ferry_i_labels_as(ferry_ctx *ctx, const ferry_labels *l, ferry_labe
         return (kind == FERRY_LABEL_NUMBER ? class_to_number : class_to_set)(ctx, l, out);
     FERRY_TRY((l->kind == FERRY_LABEL_NUMBER ? number_to_class : set_to_class)(ctx, l, &c));
     if (kind == FERRY_LABEL_CLASS) {
-        *out = c;
-        c = NULL;
+        FERRY_MOVE(*out, c);
         goto done;
     }
     FERRY_TRY((kind == FERRY_LABEL_NUMBER ? class_to_number : class_to_set)(ctx, c, out));
@@ -262,8 +254,7 @@ static ferry_status renumber_sets(ferry_ctx *ctx, ferry_labels *l, const int64_t
         }
     }
     ferry_i_free(l->on);
-    l->on = on;
-    on = NULL;
+    FERRY_MOVE(l->on, on);
 done:
     ferry_i_free(on);
     return st;
@@ -293,8 +284,7 @@ ferry_status ferry_i_labels_rename(ferry_ctx *ctx, ferry_labels *l, const ferry_
             if (l->cls[i] >= 0) l->cls[i] = (int32_t)to[l->cls[i]];
     }
     ferry_i_ids_free(l->names);
-    l->names = copy;
-    copy = NULL;
+    FERRY_MOVE(l->names, copy);
 done:
     ferry_i_ids_free(copy);
     ferry_i_free(to);

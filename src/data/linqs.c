@@ -28,10 +28,7 @@ typedef struct rows {
 
 static void rows_free(rows *r)
 {
-    ferry_i_free(r->start);
-    ferry_i_free(r->index);
-    ferry_i_free(r->value);
-    ferry_i_free(r->cls);
+    FERRY_FREE(r->start, r->index, r->value, r->cls);
     ferry_i_ids_free(r->ids);
     ferry_i_ids_free(r->features);
 }
@@ -95,11 +92,9 @@ static ferry_status give(ferry_ctx *ctx, rows *r, int64_t cols, ferry_data *d)
         memcpy(d->x->value, r->value, (size_t)r->nnz * sizeof *r->value);
     }
     FERRY_TRY(ferry_i_labels_of_texts(ctx, r->n, r->cls, &d->labels));
-    d->ids = r->ids;
-    r->ids = NULL;
+    FERRY_MOVE(d->ids, r->ids);
     if (ferry_i_ids_count(r->features) > 0) {
-        d->features = r->features;
-        r->features = NULL;
+        FERRY_MOVE(d->features, r->features);
     }
 done:
     return st;
@@ -115,20 +110,14 @@ static ferry_status content_line(ferry_ctx *ctx, rows *r, const ferry_lines *l,
     double x = 0;
     const int64_t n = ferry_i_fields(l->s, l->e, " ", f, r->width);
 
-    if (n != r->width) {
-        st = ferry_i_bad(ctx, r->path, l->line, "expected %lld columns, found %lld",
-                         (long long)r->width, (long long)n);
-        goto done;
-    }
+    FERRY_NEED_AT(ctx, n == r->width, r->path, l->line, "expected %lld columns, found %lld",
+                  (long long)r->width, (long long)n);
     FERRY_TRY(begin_row(ctx, r, &f[0], l->line));
     for (int64_t j = 1; j < n - 1; j++) {
         if (f[j].n == 1 && f[j].s[0] == '0') continue;
-        if (!ferry_i_field_real(&f[j], &x)) {
-            st = ferry_i_bad(ctx, r->path, l->line,
-                             "column %lld: expected a finite number, found \"%s\"",
-                             (long long)(j + 1), ferry_i_field_show(&f[j], show));
-            goto done;
-        }
+        FERRY_NEED_AT(ctx, ferry_i_field_real(&f[j], &x), r->path, l->line,
+                      "column %lld: expected a finite number, found \"%s\"",
+                      (long long)(j + 1), ferry_i_field_show(&f[j], show));
         if (x != 0) FERRY_TRY(add_entry(ctx, r, j - 1, x));
     }
     FERRY_TRY(set_class(ctx, r, &f[n - 1], l->line));
@@ -165,11 +154,8 @@ static ferry_status declare(ferry_ctx *ctx, rows *r, const ferry_field *f, int64
     char show[44];
     const char *colon = memchr(f->s, ':', (size_t)f->n), *end = f->s + f->n;
 
-    if (!colon) {
-        st = ferry_i_bad(ctx, r->path, line, "expected type:name, found \"%s\"",
-                         ferry_i_field_show(f, show));
-        goto done;
-    }
+    FERRY_NEED_AT(ctx, colon, r->path, line, "expected type:name, found \"%s\"",
+                  ferry_i_field_show(f, show));
     const ferry_field type = {f->s, colon - f->s, 0};
     const char *stop = memchr(colon + 1, ':', (size_t)(end - colon - 1));
     const ferry_field name = {colon + 1, (stop ? stop : end) - colon - 1, 0};
@@ -245,10 +231,7 @@ static ferry_status read_nodes(ferry_ctx *ctx, rows *r, ferry_lines l, ferry_dat
         FERRY_TRY(begin_row(ctx, r, &f[0], l.line));
         for (int64_t j = 1; j < n; j++)
             FERRY_TRY(assign(ctx, r, &f[j], l.line));
-        if (!sort_row(r)) {
-            st = ferry_i_bad(ctx, r->path, l.line, "a feature is given twice");
-            goto done;
-        }
+        FERRY_NEED_AT(ctx, sort_row(r), r->path, l.line, "a feature is given twice");
         r->n++;
     }
     FERRY_TRY(give(ctx, r, ferry_i_ids_count(r->features), d));
@@ -278,17 +261,12 @@ static ferry_status read_links(ferry_ctx *ctx, const char *path, ferry_lines l, 
         (void)ferry_i_full_line(&l, "");
     while (ferry_i_full_line(&l, "")) {
         const int64_t n = ferry_i_fields(l.s, l.e, " ", f, 4);
-        if (n != (tab ? 4 : 2)) {
-            st = ferry_i_bad(ctx, path, l.line, "expected %s, found %lld columns",
-                             tab ? "id, from, | and to" : "two ids", (long long)n);
-            goto done;
-        }
+        FERRY_NEED_AT(ctx, n == (tab ? 4 : 2), path, l.line,
+                      "expected %s, found %lld columns",
+                      tab ? "id, from, | and to" : "two ids", (long long)n);
         const ferry_field from = tab ? behind_colon(f[1]) : f[0];
         const ferry_field to = tab ? behind_colon(f[3]) : f[1];
-        if (from.n == 0 || to.n == 0) {
-            st = ferry_i_bad(ctx, path, l.line, "expected two ids");
-            goto done;
-        }
+        FERRY_NEED_AT(ctx, from.n != 0 && to.n != 0, path, l.line, "expected two ids");
         FERRY_TRY(ferry_i_edges_add(ctx, g, &from, &to, 1));
     }
     if (g->n == 0) st = ferry_i_bad(ctx, path, 0, "holds no link");
@@ -329,16 +307,11 @@ static ferry_status read_one(ferry_ctx *ctx, const char *path, const char *bytes
 
     FERRY_HAVE(ctx, g.nodes);
     FERRY_TRY(rows_new(ctx, path, &r));
-    if (memchr(bytes, 0, (size_t)n)) {
-        st = ferry_i_bad(ctx, path, 0, "has a zero byte, expected text");
-        goto done;
-    }
+    FERRY_NEED_AT(ctx, !memchr(bytes, 0, (size_t)n), path, 0,
+                  "has a zero byte, expected text");
     FERRY_TRY(ferry_i_utf8_open(ctx, bytes, n, &u));
-    if (!kind_of(u.s, u.n, &is)) {
-        st = ferry_i_bad(ctx, path, 1,
-                         "expected a LINQS content, cites, NODE or DIRECTED file");
-        goto done;
-    }
+    FERRY_NEED_AT(ctx, kind_of(u.s, u.n, &is), path, 1,
+                  "expected a LINQS content, cites, NODE or DIRECTED file");
     const bool view = is == CONTENT || is == NODES;
     d = ferry_i_data_new("linqs", path, view ? FERRY_DATA_VIEW : FERRY_DATA_GRAPH);
     FERRY_HAVE(ctx, d);
@@ -349,8 +322,7 @@ static ferry_status read_one(ferry_ctx *ctx, const char *path, const char *bytes
         FERRY_TRY(read_links(ctx, path, l, is == LINKS, &g));
         FERRY_TRY(ferry_i_edges_give(ctx, &g, d));
     }
-    *out = d;
-    d = NULL;
+    FERRY_MOVE(*out, d);
 done:
     ferry_data_free(d);
     rows_free(&r);
@@ -395,8 +367,7 @@ static ferry_status read_tree(ferry_ctx *ctx, const char *path, bool graph,
         if (suits(tree.members[i].name, graph)) m = &tree.members[i];
     FERRY_NEED(ctx, m, FERRY_EDATA, "%s: expected a file named *.%s among its %lld", path,
                graph ? "cites" : "content", (long long)tree.n);
-    file = ferry_i_archive_path(&tree, m);
-    FERRY_HAVE(ctx, file);
+    FERRY_HAVE(ctx, file = ferry_i_archive_path(&tree, m));
     FERRY_TRY(ferry_i_input_open(ctx, file, &in));
     FERRY_TRY(read_one(ctx, in.path, in.data, in.size, out));
 done:

@@ -362,8 +362,7 @@ static ferry_status read_name(ferry_ctx *ctx, const mat *m, const char *name,
 done:
     if (st != FERRY_OK) ferry_i_var_free(out);
     Mat_VarFree(whole);
-    ferry_i_free(base);
-    ferry_i_free(where);
+    FERRY_FREE(base, where);
     return st;
 }
 
@@ -390,20 +389,17 @@ static ferry_status read_open(ferry_ctx *ctx, mat *m, const char *member,
     FERRY_NEED(ctx, m->file, FERRY_EDATA, "%s: cannot be read as a MAT file", m->path);
     FERRY_TRY(list_all(ctx, m));
     if (member) {
-        where = ferry_i_sprintf("%s#%s", m->path, member);
-        FERRY_HAVE(ctx, where);
+        FERRY_HAVE(ctx, where = ferry_i_sprintf("%s#%s", m->path, member));
         FERRY_TRY(read_name(ctx, m, member, &v));
         FERRY_TRY(ferry_i_var_alone(ctx, where, "mat", &v, s, as, &d));
     } else if (ferry_i_var_choose(&m->list, s->transpose, &pick)) {
         FERRY_TRY(ferry_i_var_assemble(ctx, m->path, "mat", &m->list, &pick, read_var, m,
                                        s->transpose, as, &d));
     } else {
-        d = ferry_i_data_new("mat", m->path, FERRY_DATA_LISTING);
-        FERRY_HAVE(ctx, d);
+        FERRY_HAVE(ctx, d = ferry_i_data_new("mat", m->path, FERRY_DATA_LISTING));
         FERRY_TRY(ferry_i_var_listing(ctx, &m->list, d));
     }
-    *out = d;
-    d = NULL;
+    FERRY_MOVE(*out, d);
 done:
     ferry_data_free(d);
     ferry_i_var_free(&v);

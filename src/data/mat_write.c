@@ -181,8 +181,7 @@ static ferry_status put_texts(ferry_ctx *ctx, ferry_out *o, const char *name, in
         put_pad(o, 2 * m);
     }
 done:
-    ferry_i_free(points);
-    ferry_i_free(text);
+    FERRY_FREE(points, text);
     return st;
 }
 

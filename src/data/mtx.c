@@ -26,12 +26,10 @@ static ferry_status read_banner(ferry_ctx *ctx, mtx *m)
     const int64_t n =
         ferry_i_any_line(&m->l) ? ferry_i_fields(m->l.s, m->l.e, " ", f, 6) : 0;
 
-    if (n != 5 || !ferry_i_field_is(&f[0], "%%matrixmarket") ||
-        !ferry_i_field_is(&f[1], "matrix")) {
-        st = ferry_i_bad(ctx, m->path, 1,
-                         "expected \"%%%%MatrixMarket matrix FORMAT FIELD SYMMETRY\"");
-        goto done;
-    }
+    FERRY_NEED_AT(ctx,
+                  n == 5 && ferry_i_field_is(&f[0], "%%matrixmarket") &&
+                      ferry_i_field_is(&f[1], "matrix"),
+                  m->path, 1, "expected \"%%%%MatrixMarket matrix FORMAT FIELD SYMMETRY\"");
     m->coordinate = ferry_i_field_is(&f[2], "coordinate");
     m->pattern = ferry_i_field_is(&f[3], "pattern");
     m->sym = ferry_i_field_is(&f[4], "symmetric")        ? SYMMETRIC
@@ -66,13 +64,12 @@ static ferry_status read_sizes(ferry_ctx *ctx, mtx *m)
     const bool line = ferry_i_full_line(&m->l, "%");
     const int64_t n = line ? ferry_i_fields(m->l.s, m->l.e, " ", f, 4) : 0;
 
-    if (n != want || !ferry_i_field_int(&f[0], &m->rows) ||
-        !ferry_i_field_int(&f[1], &m->cols) ||
-        (m->coordinate && !ferry_i_field_int(&f[2], &m->entries))) {
-        st = ferry_i_bad(ctx, m->path, m->l.line, "expected the sizes: %lld whole numbers",
-                         (long long)want);
-        goto done;
-    }
+    FERRY_NEED_AT(ctx,
+                  n == want && ferry_i_field_int(&f[0], &m->rows) &&
+                      ferry_i_field_int(&f[1], &m->cols) &&
+                      (!m->coordinate || ferry_i_field_int(&f[2], &m->entries)),
+                  m->path, m->l.line, "expected the sizes: %lld whole numbers",
+                  (long long)want);
     if (m->rows < 1 || m->cols < 1 || m->entries < 0) {
         st = ferry_i_bad(ctx, m->path, m->l.line,
                          "%lld x %lld with %lld entries, expected a row and a column at "
@@ -176,18 +173,12 @@ static ferry_status read_coordinate(ferry_ctx *ctx, mtx *m, ferry_var *v)
 
     FERRY_HAVE(ctx, e);
     for (; ferry_i_full_line(&m->l, "%"); n++) {
-        if (n == m->entries) {
-            st = ferry_i_bad(ctx, m->path, m->l.line, "more than the %lld entries promised",
-                             (long long)m->entries);
-            goto done;
-        }
+        FERRY_NEED_AT(ctx, n != m->entries, m->path, m->l.line,
+                      "more than the %lld entries promised", (long long)m->entries);
         FERRY_TRY(one_entry(ctx, m, &e[n]));
     }
-    if (n < m->entries) {
-        st = ferry_i_bad(ctx, m->path, 0, "%lld entries promised, %lld there",
-                         (long long)m->entries, (long long)n);
-        goto done;
-    }
+    FERRY_NEED_AT(ctx, n >= m->entries, m->path, 0, "%lld entries promised, %lld there",
+                  (long long)m->entries, (long long)n);
     FERRY_TRY(place(ctx, m, e, v));
 done:
     ferry_i_free(e);
@@ -207,11 +198,11 @@ static ferry_status read_array(ferry_ctx *ctx, mtx *m, ferry_var *v)
         ferry_field f[1];
         double x = NAN;
         const int64_t k = ferry_i_fields(m->l.s, m->l.e, " ", f, 1);
-        if (k != 1 || (!ferry_i_field_is(&f[0], "nan") && !ferry_i_field_real(&f[0], &x))) {
-            st = ferry_i_bad(ctx, m->path, m->l.line, "expected one number, found \"%s\"",
-                             ferry_i_field_show(&f[0], show));
-            goto done;
-        }
+        FERRY_NEED_AT(ctx,
+                      k == 1 &&
+                          (ferry_i_field_is(&f[0], "nan") || ferry_i_field_real(&f[0], &x)),
+                      m->path, m->l.line, "expected one number, found \"%s\"",
+                      ferry_i_field_show(&f[0], show));
         if (n == m->entries) {
             st = ferry_i_bad(ctx, m->path, m->l.line, "more than the %lld numbers promised",
                              (long long)m->entries);

@@ -260,8 +260,7 @@ static ferry_status read_npy(ferry_ctx *ctx, const ferry_input *in, const char *
     FERRY_TRY(ferry_i_npy_open(ctx, in->path, in->data, in->size, &a));
     FERRY_TRY(ferry_i_npy_read(ctx, &a, &v));
     FERRY_TRY(ferry_i_var_alone(ctx, in->path, "npy", &v, s, as, &d));
-    *out = d;
-    d = NULL;
+    FERRY_MOVE(*out, d);
 done:
     ferry_data_free(d);
     ferry_i_var_free(&v);

@@ -76,8 +76,7 @@ static ferry_status list_member(ferry_ctx *ctx, npz *z, const ferry_member *m)
                                  .container = !fine};
     FERRY_HAVE(ctx, ferry_i_var_list_add(&z->list, &info));
 done:
-    ferry_i_free(name);
-    ferry_i_free(type);
+    FERRY_FREE(name, type);
     return st;
 }
 
@@ -249,12 +248,10 @@ static ferry_status read_npz(ferry_ctx *ctx, const ferry_input *in, const char *
         FERRY_TRY(ferry_i_var_assemble(ctx, in->path, "npz", &z.list, &pick, read_var, &z,
                                        s->transpose, as, &d));
     } else {
-        d = ferry_i_data_new("npz", in->path, FERRY_DATA_LISTING);
-        FERRY_HAVE(ctx, d);
+        FERRY_HAVE(ctx, d = ferry_i_data_new("npz", in->path, FERRY_DATA_LISTING));
         FERRY_TRY(ferry_i_var_listing(ctx, &z.list, d));
     }
-    *out = d;
-    d = NULL;
+    FERRY_MOVE(*out, d);
 done:
     ferry_data_free(d);
     ferry_i_var_list_free(&z.list);
@@ -305,8 +302,7 @@ static ferry_status add_texts(ferry_ctx *ctx, ferry_zip_out *z, const char *name
     for (int64_t i = 0; i < n; i++)
         if (ferry_i_utf8_points(at(arg, i), NULL) > width)
             width = ferry_i_utf8_points(at(arg, i), NULL);
-    wide = ferry_i_calloc(n, (size_t)width * sizeof *wide);
-    FERRY_HAVE(ctx, wide);
+    FERRY_HAVE(ctx, wide = ferry_i_calloc(n, (size_t)width * sizeof *wide));
     for (int64_t i = 0; i < n; i++)
         (void)ferry_i_utf8_points(at(arg, i), wide + i * width);
     (void)ferry_i_format_real(descr + 2, (double)width);

@@ -20,8 +20,7 @@ ferry_status ferry_i_ratings_new(ferry_ctx *ctx, int64_t n, const ferry_ids *use
     r->users = ferry_i_ids_copy(users);
     r->items = ferry_i_ids_copy(items);
     FERRY_HAVE(ctx, r->user && r->item && r->value && r->users && r->items);
-    *out = r;
-    r = NULL;
+    FERRY_MOVE(*out, r);
 done:
     ferry_i_ratings_free(r);
     return st;
@@ -45,9 +44,7 @@ ferry_status ferry_i_ratings_copy(ferry_ctx *ctx, const ferry_ratings *r,
 void ferry_i_ratings_free(ferry_ratings *r)
 {
     if (!r) return;
-    ferry_i_free(r->user);
-    ferry_i_free(r->item);
-    ferry_i_free(r->value);
+    FERRY_FREE(r->user, r->item, r->value);
     ferry_i_ids_free(r->users);
     ferry_i_ids_free(r->items);
     ferry_i_free(r);

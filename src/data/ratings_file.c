@@ -154,17 +154,12 @@ static ferry_status read_triples(ferry_ctx *ctx, table *t, ferry_lines l, bool h
     while (ferry_i_full_line(&l, "#%")) {
         const int64_t n = ferry_i_fields(l.s, l.e, t->sep, f, width);
         double value = NAN;
-        if (n != width) {
-            st = ferry_i_bad(ctx, t->path, l.line, "expected %lld columns, found %lld",
-                             (long long)width, (long long)n);
-            goto done;
-        }
+        FERRY_NEED_AT(ctx, n == width, t->path, l.line, "expected %lld columns, found %lld",
+                      (long long)width, (long long)n);
         const ferry_field *u = &f[col[0]], *i = &f[col[1]],
                           *v = col[2] < 0 ? NULL : &f[col[2]];
-        if (u->n == 0 || i->n == 0) {
-            st = ferry_i_bad(ctx, t->path, l.line, "expected a user and an item");
-            goto done;
-        }
+        FERRY_NEED_AT(ctx, u->n != 0 && i->n != 0, t->path, l.line,
+                      "expected a user and an item");
         if (v && !is_missing(t, v) && !ferry_i_field_real(v, &value)) {
             st = ferry_i_bad(ctx, t->path, l.line,
                              "expected a finite number as rating, found \"%s\"",
@@ -190,20 +185,14 @@ static ferry_status name_items(ferry_ctx *ctx, table *t, const ferry_field *f, i
     bool added = false;
 
     for (int64_t j = skip; j < n; j++) {
-        if (header && f[j].n == 0) {
-            st = ferry_i_bad(ctx, t->path, line, "column %lld: expected an item's name",
-                             (long long)(j + 1));
-            goto done;
-        }
+        FERRY_NEED_AT(ctx, !header || f[j].n != 0, t->path, line,
+                      "column %lld: expected an item's name", (long long)(j + 1));
         (void)ferry_i_format_real(number, (double)(j - skip + 1));
         const int64_t at = header ? ferry_i_field_id(t->items, &f[j], &added)
                                   : ferry_i_ids_add(t->items, number, &added);
         FERRY_HAVE(ctx, at >= 0);
-        if (!added) {
-            st = ferry_i_bad(ctx, t->path, line, "item \"%s\" has two columns",
-                             ferry_i_field_show(&f[j], show));
-            goto done;
-        }
+        FERRY_NEED_AT(ctx, added, t->path, line, "item \"%s\" has two columns",
+                      ferry_i_field_show(&f[j], show));
     }
 done:
     return st;
@@ -218,13 +207,9 @@ static ferry_status add_row(ferry_ctx *ctx, table *t, const ferry_field *f, int6
     for (int64_t j = skip; j < n; j++) {
         double value = NAN;
         if (is_missing(t, &f[j])) continue;
-        if (!ferry_i_field_real(&f[j], &value)) {
-            st = ferry_i_bad(
-                ctx, t->path, line,
-                "column %lld: expected a finite number or a blank, found \"%s\"",
-                (long long)(j + 1), ferry_i_field_show(&f[j], show));
-            goto done;
-        }
+        FERRY_NEED_AT(ctx, ferry_i_field_real(&f[j], &value), t->path, line,
+                      "column %lld: expected a finite number or a blank, found \"%s\"",
+                      (long long)(j + 1), ferry_i_field_show(&f[j], show));
         FERRY_TRY(add(ctx, t, user, j - skip, value));
     }
 done:
@@ -243,25 +228,17 @@ static ferry_status read_wide(ferry_ctx *ctx, table *t, ferry_lines l, bool head
     FERRY_HAVE(ctx, f);
     while (ferry_i_full_line(&l, "#%")) {
         const int64_t n = ferry_i_fields(l.s, l.e, t->sep, f, width);
-        if (n != width) {
-            st = ferry_i_bad(ctx, t->path, l.line, "expected %lld columns, found %lld",
-                             (long long)width, (long long)n);
-            goto done;
-        }
+        FERRY_NEED_AT(ctx, n == width, t->path, l.line, "expected %lld columns, found %lld",
+                      (long long)width, (long long)n);
         if (first) FERRY_TRY(name_items(ctx, t, f, n, skip, header, l.line));
         if (!first || !header) {
-            if (ids && f[0].n == 0) {
-                st = ferry_i_bad(ctx, t->path, l.line, "column 1: expected a user");
-                goto done;
-            }
+            FERRY_NEED_AT(ctx, !ids || f[0].n != 0, t->path, l.line,
+                          "column 1: expected a user");
             (void)ferry_i_format_real(number, (double)(ferry_i_ids_count(t->users) + 1));
             const int64_t user = ids ? ferry_i_field_id(t->users, &f[0], &added)
                                      : ferry_i_ids_add(t->users, number, &added);
-            if (!added && user >= 0) {
-                st = ferry_i_bad(ctx, t->path, l.line, "user \"%s\" has two rows",
-                                 ferry_i_field_show(&f[0], show));
-                goto done;
-            }
+            FERRY_NEED_AT(ctx, added || user < 0, t->path, l.line,
+                          "user \"%s\" has two rows", ferry_i_field_show(&f[0], show));
             FERRY_HAVE(ctx, user >= 0);
             FERRY_TRY(add_row(ctx, t, f, n, skip, user, l.line));
         }
@@ -283,19 +260,14 @@ static ferry_status read_table(ferry_ctx *ctx, table *t, const ferry_utf8 *u)
     int64_t col[3] = {0, 1, 2}, names = 0;
     double x = 0;
 
-    if (!ferry_i_full_line(&l, "#%")) {
-        st = ferry_i_bad(ctx, t->path, 0, "is empty, expected ratings (user item value)");
-        goto done;
-    }
+    FERRY_NEED_AT(ctx, ferry_i_full_line(&l, "#%"), t->path, 0,
+                  "is empty, expected ratings (user item value)");
     t->sep = t->s->sep[0] ? ferry_i_sep_of(t->s->sep) : ferry_i_sep_guess(l.s, l.e);
     const int64_t width = ferry_i_fields(l.s, l.e, t->sep, NULL, 0);
     FERRY_NEW(ctx, f, width);
     (void)ferry_i_fields(l.s, l.e, t->sep, f, width);
-    if (width < 2) {
-        st = ferry_i_bad(ctx, t->path, l.line,
-                         "expected user, item and rating, found one column");
-        goto done;
-    }
+    FERRY_NEED_AT(ctx, width >= 2, t->path, l.line,
+                  "expected user, item and rating, found one column");
     for (int64_t j = 1; j < width; j++)
         names += !is_missing(t, &f[j]) && !ferry_i_field_real(&f[j], &x);
     const bool named =
@@ -389,8 +361,7 @@ static ferry_status make_ratings(ferry_ctx *ctx, const table *t, ferry_ratings *
     }
     if (r->lo > r->hi) r->lo = r->hi = NAN; /* only pairs to be predicted */
     FERRY_TRY(apply_range(ctx, t, r));
-    *out = r;
-    r = NULL;
+    FERRY_MOVE(*out, r);
 done:
     ferry_i_ratings_free(r);
     return st;
@@ -418,8 +389,7 @@ static ferry_status read_ratings(ferry_ctx *ctx, const ferry_input *in, const ch
     FERRY_HAVE(ctx, t.users && t.items && d);
     FERRY_TRY(read_table(ctx, &t, &u));
     FERRY_TRY(make_ratings(ctx, &t, &d->ratings));
-    *out = d;
-    d = NULL;
+    FERRY_MOVE(*out, d);
 done:
     ferry_data_free(d);
     ferry_i_ids_free(t.users);

@@ -46,13 +46,10 @@ void ferry_data_free(ferry_data *d)
     ferry_i_free(d->idf);
     ferry_opts_free(d->read);
     ferry_i_ids_free(d->nodes);
-    ferry_i_free(d->from);
-    ferry_i_free(d->to);
-    ferry_i_free(d->weight);
+    FERRY_FREE(d->from, d->to, d->weight);
     ferry_i_ratings_free(d->ratings);
     for (int64_t i = 0; i < d->n_listing; i++) {
-        ferry_i_free(d->listing[i].name);
-        ferry_i_free(d->listing[i].type);
+        FERRY_FREE(d->listing[i].name, d->listing[i].type);
     }
     ferry_i_free(d->listing);
     ferry_i_documents_free(d->documents);
@@ -215,8 +212,7 @@ static ferry_status listing(ferry_ctx *ctx, const char *path, const ferry_archiv
         d->n_listing++; /* so that both are freed */
         FERRY_HAVE(ctx, false);
     }
-    *out = d;
-    d = NULL;
+    FERRY_MOVE(*out, d);
 done:
     ferry_data_free(d);
     return st;
@@ -238,12 +234,10 @@ static ferry_status read_tree(ferry_ctx *ctx, const request *q, const char *path
     if (f && !f->sniff_tree) f = NULL;
     if (!q->format && tree.n > 1) f = ferry_i_format_of_tree(&tree, q->kinds);
     if (f) {
-        name_only.path = ferry_i_strdup(path);
-        FERRY_HAVE(ctx, name_only.path);
+        FERRY_HAVE(ctx, name_only.path = ferry_i_strdup(path));
         FERRY_TRY(call_format(ctx, q, f, &name_only, NULL, out));
     } else if (tree.n == 1) {
-        only = ferry_i_archive_path(&tree, &tree.members[0]);
-        FERRY_HAVE(ctx, only);
+        FERRY_HAVE(ctx, only = ferry_i_archive_path(&tree, &tree.members[0]));
         FERRY_TRY(read_file(ctx, q, only, NULL, out));
     } else {
         FERRY_NEED(ctx, !q->format && (q->kinds & 1u << FERRY_DATA_LISTING), FERRY_EDATA,
@@ -252,8 +246,7 @@ static ferry_status read_tree(ferry_ctx *ctx, const request *q, const char *path
         FERRY_TRY(listing(ctx, path, &tree, out));
     }
 done:
-    ferry_i_free(only);
-    ferry_i_free(name_only.path);
+    FERRY_FREE(only, name_only.path);
     ferry_i_archive_free(&tree);
     ferry_i_input_close(&in);
     return st;
@@ -274,8 +267,7 @@ static ferry_status read_any(ferry_ctx *ctx, const request *q, ferry_data **out)
     else
         FERRY_TRY(read_file(ctx, q, base, member, out));
 done:
-    ferry_i_free(base);
-    ferry_i_free(member);
+    FERRY_FREE(base, member);
     return st;
 }
 
@@ -303,8 +295,7 @@ static ferry_status remember(ferry_ctx *ctx, const ferry_opts *opts, ferry_data 
     FERRY_TRY(overlay(ctx, d->read, all));
     FERRY_TRY(ferry_opts_set(ctx, all, "format", d->format));
     ferry_opts_free(d->read);
-    d->read = all;
-    all = NULL;
+    FERRY_MOVE(d->read, all);
 done:
     ferry_opts_free(all);
     return st;
@@ -324,8 +315,7 @@ static ferry_status run(ferry_ctx *ctx, request *q, const ferry_opts *opts,
     FERRY_TRY(read_any(ctx, q, &d));
     if (!d->documents) FERRY_TRY(check(ctx, d));
     if (d->kind != FERRY_DATA_LISTING) FERRY_TRY(remember(ctx, opts, d));
-    *out = d;
-    d = NULL;
+    FERRY_MOVE(*out, d);
 done:
     ferry_data_free(d);
     return st;

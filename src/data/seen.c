@@ -59,8 +59,7 @@ static ferry_status read_ids(ferry_ctx *ctx, const char *path, ferry_ids **out)
     }
     if (ferry_i_ids_count(ids) == 0)
         FERRY_TRY(ferry_i_bad(ctx, path, 0, "expected one id a line, found none"));
-    *out = ids;
-    ids = NULL;
+    FERRY_MOVE(*out, ids);
 done:
     ferry_i_input_close(&in);
     ferry_i_ids_free(ids);

@@ -67,15 +67,13 @@ ferry_status ferry_i_stop_words(ferry_ctx *ctx, const char *name, bool lower,
 
     *out = NULL;
     if (!name[0] || strcmp(name, "none") == 0) goto done;
-    ids = ferry_i_ids_new();
-    FERRY_HAVE(ctx, ids);
+    FERRY_HAVE(ctx, ids = ferry_i_ids_new());
     if (strcmp(name, "english") == 0)
         FERRY_TRY(
             ferry_i_words(ctx, english, sizeof english - 1, true, false, 1, add_word, ids));
     else
         FERRY_TRY(from_file(ctx, name, lower, ids));
-    *out = ids;
-    ids = NULL;
+    FERRY_MOVE(*out, ids);
 done:
     ferry_i_ids_free(ids);
     return st;

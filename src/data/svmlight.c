@@ -302,17 +302,13 @@ static ferry_status collect_ids(ferry_ctx *ctx, const reading *r, ferry_data *d)
     for (int64_t i = 0; r->id && i < r->x->rows; i++)
         with += r->id[i].s != NULL;
     if (with == 0) goto done;
-    d->ids = ferry_i_ids_new();
-    FERRY_HAVE(ctx, d->ids);
+    FERRY_HAVE(ctx, d->ids = ferry_i_ids_new());
     for (int64_t i = 0; i < r->x->rows; i++) {
         const ferry_span id = r->id[i];
         const char *at = id.s ? id.s : r->label[i].s;
         bool added = true;
-        if (!id.s) {
-            st = ferry_i_bad(ctx, r->in->path, at ? ferry_i_line_of(r->in->data, at) : 0,
-                             "instance %lld has no # id: as others have", (long long)i + 1);
-            goto done;
-        }
+        FERRY_NEED_AT(ctx, id.s, r->in->path, at ? ferry_i_line_of(r->in->data, at) : 0,
+                      "instance %lld has no # id: as others have", (long long)i + 1);
         FERRY_HAVE(ctx, ferry_i_decode(d->ids, id.s, id.n, &added) >= 0);
         if (added) continue;
         st = ferry_i_bad(ctx, r->in->path, ferry_i_line_of(r->in->data, at),
@@ -384,8 +380,7 @@ static ferry_status svmlight_read(ferry_ctx *ctx, const ferry_input *in, const c
                  ? 0
                  : 1;
     FERRY_TRY(load(ctx, &r));
-    d = ferry_i_data_new("svmlight", in->path, as);
-    FERRY_HAVE(ctx, d);
+    FERRY_HAVE(ctx, d = ferry_i_data_new("svmlight", in->path, as));
     for (int64_t k = 0; k < r.pieces; k++) {
         several += r.piece[k].several;
         labelled += r.piece[k].labelled;
@@ -398,21 +393,16 @@ static ferry_status svmlight_read(ferry_ctx *ctx, const ferry_input *in, const c
     if (as == FERRY_DATA_VIEW) {
         FERRY_NEED(ctx, r.x->cols > 0, FERRY_EDATA,
                    "%s: expected index:value pairs, found none", in->path);
-        d->x = r.x;
-        r.x = NULL;
-        d->features = r.head.features;
-        r.head.features = NULL;
+        FERRY_MOVE(d->x, r.x);
+        FERRY_MOVE(d->features, r.head.features);
         FERRY_TRY(remember(ctx, &r, d));
     }
-    *out = d;
-    d = NULL;
+    FERRY_MOVE(*out, d);
 done:
     ferry_data_free(d);
     ferry_i_svm_header_free(&r.head);
     ferry_i_matrix_free(r.x);
-    ferry_i_free(r.piece);
-    ferry_i_free(r.label);
-    ferry_i_free(r.id);
+    FERRY_FREE(r.piece, r.label, r.id);
     return st;
 }
 

@@ -18,20 +18,16 @@ static ferry_status read_names(ferry_ctx *ctx, const ferry_input *in, const char
     ferry_status st = FERRY_OK;
 
     ferry_i_ids_free(*names);
-    *names = ferry_i_ids_new();
-    FERRY_HAVE(ctx, *names);
+    FERRY_HAVE(ctx, *names = ferry_i_ids_new());
     while (s < end) {
         bool added = true;
         const char *stop = memchr(s, ' ', (size_t)(end - s));
         if (!stop) stop = end;
         if (stop > s) {
             FERRY_HAVE(ctx, ferry_i_decode(*names, s, stop - s, &added) >= 0);
-            if (!added) {
-                st = ferry_i_bad(ctx, in->path, ferry_i_line_of(in->data, s),
-                                 "name %.*s is there twice",
-                                 (int)(stop - s < 100 ? stop - s : 100), s);
-                goto done;
-            }
+            FERRY_NEED_AT(ctx, added, in->path, ferry_i_line_of(in->data, s),
+                          "name %.*s is there twice",
+                          (int)(stop - s < 100 ? stop - s : 100), s);
         }
         s = stop + 1;
     }
@@ -122,13 +118,11 @@ static ferry_status set_names(ferry_ctx *ctx, const ferry_input *in,
         while (list.s && next_label(&list, &one)) {
             bool added = false;
             FERRY_HAVE(ctx, ferry_i_decode(*seen, one.s, one.n, &added) >= 0);
-            if ((added && h->labels) || one.n == 0) {
-                st = ferry_i_bad(ctx, in->path, ferry_i_line_of(in->data, one.s),
-                                 one.n == 0 ? "an empty label%.0s"
-                                            : "label %s is not in the list of labels",
-                                 ferry_i_ids_at(*seen, ferry_i_ids_count(*seen) - 1));
-                goto done;
-            }
+            FERRY_NEED_AT(ctx, !(added && h->labels) && one.n != 0, in->path,
+                          ferry_i_line_of(in->data, one.s),
+                          one.n == 0 ? "an empty label%.0s"
+                                     : "label %s is not in the list of labels",
+                          ferry_i_ids_at(*seen, ferry_i_ids_count(*seen) - 1));
         }
     }
     if (!h->labels) FERRY_TRY(ferry_i_names_sorted(ctx, *seen, names, order));

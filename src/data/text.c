@@ -157,19 +157,13 @@ static ferry_status one_line(ferry_ctx *ctx, reading *d, const char *path,
 
     for (int64_t i = 1; i <= tags; i++) {
         const char *tab = memchr(s, '\t', (size_t)(l->e - s));
-        if (!tab) {
-            st = ferry_i_bad(ctx, path, l->line, "expected %lld tab%s before the text",
-                             (long long)tags, tags > 1 ? "s" : "");
-            goto done;
-        }
+        FERRY_NEED_AT(ctx, tab, path, l->line, "expected %lld tab%s before the text",
+                      (long long)tags, tags > 1 ? "s" : "");
         if (i == c->class && !class.s) class = (ferry_span){s, tab - s};
         if (i == c->id) {
             FERRY_HAVE(ctx, ferry_i_ids_addn(ids, s, tab - s, &added) >= 0);
-            if (!added) {
-                st = ferry_i_bad(ctx, path, l->line, "id \"%.*s\" repeats",
-                                 (int)(tab - s < 40 ? tab - s : 40), s);
-                goto done;
-            }
+            FERRY_NEED_AT(ctx, added, path, l->line, "id \"%.*s\" repeats",
+                          (int)(tab - s < 40 ? tab - s : 40), s);
         }
         s = tab + 1;
     }
@@ -231,8 +225,7 @@ static ferry_status one_member(ferry_ctx *ctx, void *arg, const char *name,
         FERRY_TRY(one_file(ctx, d, name, bytes, n));
         goto done;
     }
-    in.path = ferry_i_sprintf("%s#%s", d->path, name);
-    FERRY_HAVE(ctx, in.path);
+    FERRY_HAVE(ctx, in.path = ferry_i_sprintf("%s#%s", d->path, name));
     FERRY_TRY(read_lines(ctx, d, &in, name));
 done:
     ferry_i_free(in.path);
@@ -281,8 +274,7 @@ static ferry_status read_text(ferry_ctx *ctx, const ferry_input *in, const char 
     d.docs->counts.s = NULL; /* both are lent */
     d.docs->counts.stop = NULL;
     if (!s->raw) FERRY_TRY(ferry_i_text_views(ctx, ctx->seed, 1, &data, s));
-    *out = data;
-    data = NULL;
+    FERRY_MOVE(*out, data);
 done:
     ferry_data_free(data);
     ferry_i_free(d.files.entry);

@@ -47,12 +47,9 @@ static void pool_free(pool *p)
         if (p->drawn) ferry_i_free(p->drawn[i].rows);
         if (p->number) ferry_i_free(p->number[i]);
     }
-    ferry_i_free(p->s);
-    ferry_i_free(p->drawn);
-    ferry_i_free(p->number);
+    FERRY_FREE(p->s, p->drawn, p->number);
     ferry_i_ids_free(p->words);
-    ferry_i_free(p->k);
-    ferry_i_free(p->place);
+    FERRY_FREE(p->k, p->place);
 }
 
 /* ---- the vocabulary ---- */
@@ -68,8 +65,7 @@ static ferry_status join_words(ferry_ctx *ctx, pool *p)
     for (int64_t i = 0; i < p->n; i++) {
         const ferry_ids *words = p->data[i]->documents->counts.words;
         const int64_t n = ferry_i_ids_count(words);
-        p->number[i] = ferry_i_calloc(n, sizeof **p->number);
-        FERRY_HAVE(ctx, p->number[i]);
+        FERRY_HAVE(ctx, p->number[i] = ferry_i_calloc(n, sizeof **p->number));
         for (int64_t w = 0; w < n; w++) {
             const int64_t at =
                 i == 0 ? w : ferry_i_ids_add(p->words, ferry_i_ids_at(words, w), NULL);
@@ -263,8 +259,7 @@ static ferry_status give_labels(ferry_ctx *ctx, const ferry_drawn *drawn, ferry_
 
     FERRY_HAVE(ctx, text);
     if (docs->ids) {
-        d->ids = ferry_i_ids_new();
-        FERRY_HAVE(ctx, d->ids);
+        FERRY_HAVE(ctx, d->ids = ferry_i_ids_new());
     }
     for (int64_t r = 0; r < drawn->n; r++) {
         const int64_t row = drawn->rows[r], cls = docs->cls[row];

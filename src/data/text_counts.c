@@ -25,10 +25,7 @@ done:
 void ferry_i_counts_close(ferry_counts *c)
 {
     ferry_i_ids_free(c->words);
-    ferry_i_free(c->start);
-    ferry_i_free(c->word);
-    ferry_i_free(c->count);
-    ferry_i_free(c->seen);
+    FERRY_FREE(c->start, c->word, c->count, c->seen);
     ferry_i_text_free(&c->pair);
     *c = (ferry_counts){0};
 }
@@ -129,6 +126,5 @@ void ferry_i_documents_free(ferry_documents *d)
     ferry_i_counts_close(&d->counts);
     ferry_i_ids_free(d->ids);
     ferry_i_ids_free(d->classes);
-    ferry_i_free(d->cls);
-    ferry_i_free(d);
+    FERRY_FREE(d->cls, d);
 }

@@ -47,16 +47,14 @@ ferry_status ferry_i_archive_add(ferry_ctx *ctx, ferry_archive *a, const char *n
         m = (ferry_member){0};
     }
 done:
-    ferry_i_free(m.name);
-    ferry_i_free(m.owned);
+    FERRY_FREE(m.name, m.owned);
     return st;
 }
 
 void ferry_i_archive_free(ferry_archive *a)
 {
     for (int64_t i = 0; i < a->n; i++) {
-        ferry_i_free(a->members[i].name);
-        ferry_i_free(a->members[i].owned);
+        FERRY_FREE(a->members[i].name, a->members[i].owned);
     }
     ferry_i_free(a->members);
     *a = (ferry_archive){0};
@@ -117,15 +115,12 @@ static ferry_status walk(ferry_ctx *ctx, const char *root, const char *sub,
             if (S_ISREG(real.st_mode))
                 FERRY_TRY(ferry_i_archive_add(ctx, a, name, (ferry_member){0}));
         }
-        ferry_i_free(name);
-        ferry_i_free(full);
+        FERRY_FREE(name, full);
         name = full = NULL;
     }
 done:
     if (d) (void)closedir(d);
-    ferry_i_free(dir);
-    ferry_i_free(name);
-    ferry_i_free(full);
+    FERRY_FREE(dir, name, full);
     return st;
 }
 
@@ -164,8 +159,7 @@ ferry_status ferry_i_each_member(ferry_ctx *ctx, const char *path, ferry_member_
             FERRY_TRY(each(ctx, arg, m->name, m->bytes, m->size));
             continue;
         }
-        full = ferry_i_archive_path(&a, m);
-        FERRY_HAVE(ctx, full);
+        FERRY_HAVE(ctx, full = ferry_i_archive_path(&a, m));
         FERRY_TRY(ferry_i_input_file(ctx, full, &file));
         FERRY_TRY(each(ctx, arg, m->name, file.data, file.size));
         ferry_i_input_close(&file);

@@ -23,8 +23,7 @@ bool ferry_i_var_list_add(ferry_var_list *list, const ferry_var_info *info)
 void ferry_i_var_list_free(ferry_var_list *list)
 {
     for (int64_t i = 0; i < list->n; i++) {
-        ferry_i_free(list->v[i].name);
-        ferry_i_free(list->v[i].type);
+        FERRY_FREE(list->v[i].name, list->v[i].type);
     }
     ferry_i_free(list->v);
     *list = (ferry_var_list){0};
@@ -209,8 +208,7 @@ ferry_status ferry_i_var_transpose(ferry_ctx *ctx, ferry_var *v)
         FERRY_TRY(transpose_csr(ctx, x, t));
     }
     ferry_i_matrix_free(v->x);
-    v->x = t;
-    t = NULL;
+    FERRY_MOVE(v->x, t);
 done:
     ferry_i_matrix_free(t);
     return st;
@@ -245,8 +243,7 @@ ferry_status ferry_i_var_view(ferry_ctx *ctx, const char *where, ferry_var *v,
     FERRY_NEED(ctx, v->x->rows > 0 && v->x->cols > 0, FERRY_EDATA,
                "%s: is empty (%lld x %lld)", where, (long long)v->x->rows,
                (long long)v->x->cols);
-    d->x = v->x;
-    v->x = NULL;
+    FERRY_MOVE(d->x, v->x);
 done:
     return st;
 }
@@ -279,8 +276,7 @@ static ferry_status labels_from_reals(ferry_ctx *ctx, const char *where, int64_t
     }
     FERRY_TRY(ferry_i_labels_of_texts(ctx, n, text, out));
 done:
-    ferry_i_free(text);
-    ferry_i_free(bytes);
+    FERRY_FREE(text, bytes);
     return st;
 }
 
@@ -308,8 +304,7 @@ static ferry_status labels_from_texts(ferry_ctx *ctx, const char *where, const f
                    "%s: label %lld, \"%.40s\", is not in label_names", where,
                    (long long)(i + 1), v->text[i]);
     }
-    *out = l;
-    l = NULL;
+    FERRY_MOVE(*out, l);
 done:
     ferry_i_free(text);
     ferry_i_labels_free(l);
@@ -355,8 +350,7 @@ static ferry_status sets_from_matrix(ferry_ctx *ctx, const char *where,
     FERRY_TRY(ferry_i_labels_new(ctx, FERRY_LABEL_SET, x->rows, names, &l));
     for (int64_t i = 0; i < x->rows; i++)
         FERRY_TRY(fill_set(ctx, where, x, i, l));
-    *out = l;
-    l = NULL;
+    FERRY_MOVE(*out, l);
 done:
     ferry_i_labels_free(l);
     ferry_i_ids_free(names);
@@ -415,8 +409,7 @@ ferry_status ferry_i_var_ids(ferry_ctx *ctx, const char *where, const ferry_var 
         FERRY_NEED(ctx, added && text[0], FERRY_EDATA, "%s: entry %lld, \"%.40s\", %s",
                    where, (long long)(i + 1), text, text[0] ? "repeats" : "is no name");
     }
-    *out = ids;
-    ids = NULL;
+    FERRY_MOVE(*out, ids);
 done:
     ferry_i_ids_free(ids);
     return st;
@@ -438,8 +431,7 @@ ferry_status ferry_i_var_alone(ferry_ctx *ctx, const char *where, const char *fo
         FERRY_TRY(ferry_i_var_labels(ctx, where, v, -1, NULL, &d->labels));
     else
         FERRY_TRY(ferry_i_var_view(ctx, where, v, d));
-    *out = d;
-    d = NULL;
+    FERRY_MOVE(*out, d);
 done:
     ferry_data_free(d);
     return st;
@@ -455,8 +447,7 @@ static ferry_status part_ids(ferry_ctx *ctx, const char *path, const ferry_var_l
     char *where = NULL;
 
     if (i < 0) goto done;
-    where = ferry_i_sprintf("%s#%s", path, list->v[i].name);
-    FERRY_HAVE(ctx, where);
+    FERRY_HAVE(ctx, where = ferry_i_sprintf("%s#%s", path, list->v[i].name));
     FERRY_TRY(read(ctx, arg, i, &v));
     FERRY_TRY(ferry_i_var_ids(ctx, where, &v, n < 0 ? v.n_text : n, out));
 done:
@@ -475,8 +466,7 @@ static ferry_status part_labels(ferry_ctx *ctx, const char *path,
     char *where = NULL;
 
     if (pick->y < 0) goto done;
-    where = ferry_i_sprintf("%s#%s", path, list->v[pick->y].name);
-    FERRY_HAVE(ctx, where);
+    FERRY_HAVE(ctx, where = ferry_i_sprintf("%s#%s", path, list->v[pick->y].name));
     FERRY_TRY(part_ids(ctx, path, list, pick->label_names, read, arg, -1, &names));
     FERRY_TRY(read(ctx, arg, pick->y, &v));
     FERRY_TRY(
@@ -513,8 +503,7 @@ ferry_status ferry_i_var_assemble(ferry_ctx *ctx, const char *path, const char *
     FERRY_NEED(ctx, n >= 0, FERRY_EDATA,
                "%s: no variable is named labels or y; pick one by #", path);
     FERRY_TRY(part_ids(ctx, path, list, pick->ids, read, arg, n, &d->ids));
-    *out = d;
-    d = NULL;
+    FERRY_MOVE(*out, d);
 done:
     ferry_data_free(d);
     ferry_i_var_free(&v);

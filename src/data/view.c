@@ -48,8 +48,7 @@ ferry_status ferry_i_view_new(ferry_ctx *ctx, const char *name, ferry_matrix *x,
     FERRY_HAVE(ctx, v->name && !features == !v->features && !idf == !v->idf);
     if (idf) memcpy(v->idf, idf, (size_t)x->cols * sizeof *idf);
     if (read) FERRY_TRY(ferry_i_opts_copy(ctx, read, &v->read));
-    *out = v;
-    v = NULL;
+    FERRY_MOVE(*out, v);
 done:
     ferry_i_view_free(v);
     return st;
@@ -61,12 +60,7 @@ void ferry_i_view_free(ferry_view *v)
     ferry_i_matrix_free(v->x);
     ferry_i_ids_free(v->features);
     ferry_opts_free(v->read);
-    ferry_i_free(v->name);
-    ferry_i_free(v->row_of);
-    ferry_i_free(v->instance);
-    ferry_i_free(v->idf);
-    ferry_i_free(v->same_as);
-    ferry_i_free(v);
+    FERRY_FREE(v->name, v->row_of, v->instance, v->idf, v->same_as, v);
 }
 
 bool ferry_i_view_has_names(const ferry_view *v)

@@ -35,13 +35,9 @@ void ferry_catalog_free(ferry_catalog *c)
     for (int64_t i = 0; c && i < c->n; i++) {
         ferry_set *s = &c->set[i];
         for (int64_t j = 0; j < s->n; j++) {
-            ferry_i_free(s->file[j].path);
-            ferry_i_free(s->file[j].url);
+            FERRY_FREE(s->file[j].path, s->file[j].url);
         }
-        ferry_i_free(s->file);
-        ferry_i_free(s->name);
-        ferry_i_free(s->summary);
-        ferry_i_free(s->terms);
+        FERRY_FREE(s->file, s->name, s->summary, s->terms);
     }
     if (c) ferry_i_free(c->set);
     ferry_i_free(c);
@@ -101,22 +97,18 @@ static ferry_status add_file(ferry_ctx *ctx, const char *path, int64_t line, fer
     const ferry_field sum = word(&s, e), size = word(&s, e), name = word(&s, e);
     ferry_field url = word(&s, e);
 
-    if (!parse_sum(&sum, r.sha256) || name.n == 0 ||
-        (!ferry_i_field_is(&size, "-") &&
-         (!ferry_i_field_int(&size, &r.size) || r.size < 0))) {
-        st = ferry_i_bad(ctx, path, line,
-                         "expected a SHA-256 sum, a size (or -), a path and a URL");
-        goto done;
-    }
+    FERRY_NEED_AT(ctx,
+                  parse_sum(&sum, r.sha256) && name.n != 0 &&
+                      (ferry_i_field_is(&size, "-") ||
+                       (ferry_i_field_int(&size, &r.size) && r.size >= 0)),
+                  path, line, "expected a SHA-256 sum, a size (or -), a path and a URL");
     if (url.n == 0) url = name;
     r.path = ferry_i_strndup(name.s, name.n);
     const bool whole = url.n > 7 && memchr(url.s, ':', 6) != NULL;
     r.url = ferry_i_sprintf("%.*s%.*s", whole ? 0 : (int)base.n, base.s, (int)url.n, url.s);
     FERRY_HAVE(ctx, r.path && r.url && FERRY_GROW(set->file, set->n, set->cap));
-    if (!ferry_i_path_inside(r.path)) {
-        st = ferry_i_bad(ctx, path, line, "%s: expected a path inside the folder", r.path);
-        goto done;
-    }
+    FERRY_NEED_AT(ctx, ferry_i_path_inside(r.path), path, line,
+                  "%s: expected a path inside the folder", r.path);
     if (strncmp(r.url, "http://", 7) != 0 && strncmp(r.url, "https://", 8) != 0) {
         st = ferry_i_bad(ctx, path, line, "%s: expected an http or https URL", r.url);
         goto done;
@@ -126,8 +118,7 @@ static ferry_status add_file(ferry_ctx *ctx, const char *path, int64_t line, fer
     if (r.size > 0) set->info.bytes += r.size;
     r.path = r.url = NULL;
 done:
-    ferry_i_free(r.path);
-    ferry_i_free(r.url);
+    FERRY_FREE(r.path, r.url);
     return st;
 }
 
@@ -210,8 +201,7 @@ ferry_status ferry_catalog_load(ferry_ctx *ctx, const char *path, ferry_catalog 
         FERRY_TRY(parse(ctx, "datasets.txt", ferry_i_datasets,
                         (int64_t)strlen(ferry_i_datasets), c));
     }
-    *out = c;
-    c = NULL;
+    FERRY_MOVE(*out, c);
 done:
     ferry_i_input_close(&in);
     ferry_catalog_free(c);

@@ -118,8 +118,7 @@ static ferry_status unpack(ferry_ctx *ctx, const char *path, const char *dir)
         FERRY_NEED(ctx, ferry_i_path_inside(m->name), FERRY_EDATA,
                    "%s: the member %s would leave its folder", path, m->name);
         if (i % 256 == 0) FERRY_TRY(ferry_i_progress(ctx, "unpack", i, a.n, NAN, &finish));
-        to = ferry_i_path_join(dir, m->name);
-        FERRY_HAVE(ctx, to);
+        FERRY_HAVE(ctx, to = ferry_i_path_join(dir, m->name));
         if (stat(to, &info) != 0 || info.st_size != m->size)
             FERRY_TRY(save(ctx, to, m->bytes, m->size));
         ferry_i_free(to);
@@ -178,10 +177,7 @@ static ferry_status get(ferry_ctx *ctx, const ferry_fetch_settings *s, const fer
     FERRY_NEED(ctx, rename(part, path) == 0, FERRY_EIO, "%s: cannot rename: %s", path,
                strerror(errno));
 done:
-    ferry_i_free(what);
-    ferry_i_free(part);
-    ferry_i_free(dir);
-    ferry_i_free(url);
+    FERRY_FREE(what, part, dir, url);
     return st;
 }
 
@@ -213,19 +209,16 @@ ferry_status ferry_fetch(ferry_ctx *ctx, const ferry_catalog *catalog, const cha
 
     FERRY_TRY(ferry_i_opts_parse(ctx, "fetch", options, FERRY_COUNT(options), opts, &s));
     FERRY_TRY(find(ctx, catalog, name, &set));
-    folder = ferry_i_path_join(dir, name);
-    FERRY_HAVE(ctx, folder);
+    FERRY_HAVE(ctx, folder = ferry_i_path_join(dir, name));
     for (int64_t i = 0; i < set->n; i++) {
         const ferry_remote *r = &set->file[i];
-        path = ferry_i_path_join(folder, r->path);
-        FERRY_HAVE(ctx, path);
+        FERRY_HAVE(ctx, path = ferry_i_path_join(folder, r->path));
         if (!is_there(r, path)) FERRY_TRY(get(ctx, &s, set, r, path));
         if (r->deed == FERRY_UNPACK) FERRY_TRY(unpack(ctx, path, folder));
         ferry_i_free(path);
         path = NULL;
     }
 done:
-    ferry_i_free(path);
-    ferry_i_free(folder);
+    FERRY_FREE(path, folder);
     return st;
 }

@@ -136,9 +136,7 @@ static ferry_status load_sparse(ferry_ctx *ctx, const ferry_tree_data *d, ferry_
     XGB(ctx, xgb.from_csr(start, index, value, (size_t)d->n + 1, (size_t)nnz,
                           (size_t)x->cols, &b->data));
 done:
-    ferry_i_free(value);
-    ferry_i_free(index);
-    ferry_i_free(start);
+    FERRY_FREE(value, index, start);
     return st;
 }
 
@@ -168,8 +166,7 @@ ferry_status ferry_i_booster_new(ferry_ctx *ctx, const ferry_tree_options *o,
         FERRY_TRY(load_sparse(ctx, d, b));
     else
         FERRY_TRY(load_dense(ctx, d, b));
-    *out = b;
-    b = NULL;
+    FERRY_MOVE(*out, b);
 done:
     ferry_i_booster_free(b);
     return st;
@@ -179,9 +176,7 @@ void ferry_i_booster_free(ferry_booster *b)
 {
     if (!b) return;
     if (b->data) (void)xgb.free_data(b->data);
-    ferry_i_free(b->hess);
-    ferry_i_free(b->grad);
-    ferry_i_free(b);
+    FERRY_FREE(b->hess, b->grad, b);
 }
 
 /* ---- reading trees back ---- */

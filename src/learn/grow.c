@@ -17,10 +17,7 @@ void ferry_i_grower_free(ferry_grower *g)
     if (!g) return;
     ferry_i_sorted_free(g->sorted);
     ferry_i_booster_free(g->booster);
-    ferry_i_free(g->rows);
-    ferry_i_free(g->z);
-    ferry_i_free(g->c);
-    ferry_i_free(g);
+    FERRY_FREE(g->rows, g->z, g->c, g);
 }
 
 ferry_status ferry_i_grower_new(ferry_ctx *ctx, ferry_growing how,
@@ -48,8 +45,7 @@ ferry_status ferry_i_grower_new(ferry_ctx *ctx, ferry_growing how,
     } else {
         FERRY_TRY(ferry_i_booster_new(ctx, o, &own, k, &g->booster));
     }
-    *out = g;
-    g = NULL;
+    FERRY_MOVE(*out, g);
 done:
     ferry_i_grower_free(g);
     return st;

@@ -19,8 +19,7 @@ ferry_status ferry_i_tree_new(ferry_ctx *ctx, int64_t n, ferry_tree **out)
     FERRY_NEW(ctx, t->node, n);
     for (int64_t i = 0; i < n; i++)
         t->node[i].feature = -1;
-    *out = t;
-    t = NULL;
+    FERRY_MOVE(*out, t);
 done:
     ferry_i_tree_free(t);
     return st;
@@ -29,8 +28,7 @@ done:
 void ferry_i_tree_free(ferry_tree *t)
 {
     if (!t) return;
-    ferry_i_free(t->node);
-    ferry_i_free(t);
+    FERRY_FREE(t->node, t);
 }
 
 bool ferry_i_tree_sparse(const ferry_matrix *x)

@@ -17,8 +17,7 @@ struct ferry_columns {
 void ferry_i_columns_free(ferry_columns *c)
 {
     if (!c) return;
-    ferry_i_free(c->v);
-    ferry_i_free(c);
+    FERRY_FREE(c->v, c);
 }
 
 enum { TILE = 64 };
@@ -42,8 +41,7 @@ ferry_status ferry_i_columns_new(ferry_ctx *ctx, const ferry_tree_data *d,
                 c->v[j * n + i] =
                     ferry_i_tree_float(ferry_i_tree_cell(d, d->rows ? d->rows[i] : i, j));
     }
-    *out = c;
-    c = NULL;
+    FERRY_MOVE(*out, c);
 done:
     ferry_i_columns_free(c);
     return st;

@@ -33,11 +33,7 @@ static int by_value(const void *a, const void *b)
 void ferry_i_sorted_free(ferry_sorted *s)
 {
     if (!s) return;
-    ferry_i_free(s->start);
-    ferry_i_free(s->row);
-    ferry_i_free(s->value);
-    ferry_i_free(s->middle);
-    ferry_i_free(s);
+    FERRY_FREE(s->start, s->row, s->value, s->middle, s);
 }
 
 static bool missing(const ferry_tree_data *d, double v)
@@ -101,8 +97,7 @@ ferry_status ferry_i_sorted_new(ferry_ctx *ctx, const ferry_tree_data *d,
             s->middle[e] = s->value[e] == s->value[e + 1]
                                ? s->middle[e + 1]
                                : ferry_i_tree_middle(s->value[e], s->value[e + 1]);
-    *out = s;
-    s = NULL;
+    FERRY_MOVE(*out, s);
 done:
     ferry_i_free(all);
     ferry_i_sorted_free(s);
@@ -239,12 +234,7 @@ typedef struct room {
 
 static void clear(room *r)
 {
-    ferry_i_free(r->place);
-    ferry_i_free(r->open);
-    ferry_i_free(r->next);
-    ferry_i_free(r->scans);
-    ferry_i_free(r->found);
-    ferry_i_free(r->child);
+    FERRY_FREE(r->place, r->open, r->next, r->scans, r->found, r->child);
 }
 
 static ferry_status make_room(ferry_ctx *ctx, int64_t n, int64_t nodes, int threads,
@@ -364,8 +354,7 @@ ferry_status ferry_i_sorted_tree(ferry_ctx *ctx, const ferry_tree_options *o,
         m = next_level(&l, &r, t);
         memcpy(r.open, r.next, (size_t)m * sizeof *r.open);
     }
-    *out = t;
-    t = NULL;
+    FERRY_MOVE(*out, t);
 done:
     clear(&r);
     ferry_i_tree_free(t);
