@@ -15,14 +15,9 @@
 
 /* ---- words of the header ---- */
 
-static bool blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r';
-}
-
 static void skip_blanks(const char **s, const char *e)
 {
-    while (*s < e && blank(**s))
+    while (*s < e && ferry_i_is_blank(**s))
         ++*s;
 }
 
@@ -36,7 +31,7 @@ bool ferry_i_arff_value(const char **s, const char *e, ferry_text *t, bool *quot
         while (*s < e && **s != ',' && **s != '}')
             ++*s;
         const char *to = *s;
-        while (to > from && blank(to[-1]))
+        while (to > from && ferry_i_is_blank(to[-1]))
             to--;
         ferry_i_text_addn(t, from, to - from);
         return true;
@@ -58,7 +53,7 @@ static ferry_field word_at(const char **s, const char *e)
 {
     skip_blanks(s, e);
     const char *from = *s;
-    while (*s < e && !blank(**s) && **s != '{')
+    while (*s < e && !ferry_i_is_blank(**s) && **s != '{')
         ++*s;
     return (ferry_field){from, *s - from, 0};
 }
@@ -145,7 +140,7 @@ done:
 static void relation(ferry_arff *a, const char *s, const char *e)
 {
     for (; e - s > 3; s++) {
-        if (memcmp(s, "-C", 2) != 0 || !blank(s[2])) continue;
+        if (memcmp(s, "-C", 2) != 0 || !ferry_i_is_blank(s[2])) continue;
         s += 3;
         skip_blanks(&s, e);
         if (!ferry_i_parse_int(s, e, &a->meka)) a->meka = 0;
@@ -222,10 +217,10 @@ static void add_entity_text(ferry_text *t, const char *s, const char *e)
 static const char *name_value(const char *s, const char *e, const char **end)
 {
     for (; e - s > 6; s++) {
-        if (!blank(*s) && *s != '\n') continue;
+        if (!ferry_i_is_blank(*s) && *s != '\n') continue;
         if (memcmp(s + 1, "name", 4) != 0) continue;
         const char *q = s + 5;
-        while (q < e && (blank(*q) || *q == '='))
+        while (q < e && (ferry_i_is_blank(*q) || *q == '='))
             q++;
         if (q == e || (*q != '"' && *q != '\'')) continue;
         *end = memchr(q + 1, *q, (size_t)(e - q - 1));
@@ -267,7 +262,7 @@ static ferry_status read_xml(ferry_ctx *ctx, ferry_arff *a, const char *path)
         FERRY_NEED(ctx, close, FERRY_EDATA, "%s:%lld: a tag is not closed", path,
                    (long long)ferry_i_line_of(in.data, s));
         if (!comment && close - s > 6 && memcmp(s, "<label", 6) == 0 &&
-            (blank(s[6]) || s[6] == '\n')) {
+            (ferry_i_is_blank(s[6]) || s[6] == '\n')) {
             const char *from = name_value(s + 6, close, &to);
             FERRY_NEED(ctx, from, FERRY_EDATA, "%s:%lld: expected <label name=\"...\">",
                        path, (long long)ferry_i_line_of(in.data, s));

@@ -300,6 +300,11 @@ void ferry_i_input_close(ferry_input *in);
 /* From now on keep the file that was unpacked last, so that several who read one archive
  * unpack it once; false: forget it, and keep none. */
 void ferry_i_unpacked_keep(ferry_ctx *ctx, bool keep);
+/* White space within a line; \r ends lines that come from Windows. */
+static inline bool ferry_i_is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r';
+}
 /* FERRY_EDATA "path:line: text". line 0 leaves the line out. */
 ferry_status ferry_i_bad(ferry_ctx *ctx, const char *path, int64_t line, const char *fmt,
                          ...) FERRY_PRINTF(4, 5);

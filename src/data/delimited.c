@@ -5,7 +5,7 @@
 
 #include "data/delimited.h"
 
-void ferry_i_table_free(ferry_table *t)
+static void table_free(ferry_table *t)
 {
     for (int64_t j = 0; t->col && j < t->cols; j++)
         ferry_i_free(t->col[j].name);
@@ -153,7 +153,7 @@ done:
     return st;
 }
 
-ferry_status ferry_i_table_build(ferry_ctx *ctx, ferry_table *t, ferry_data *d)
+static ferry_status build(ferry_ctx *ctx, ferry_table *t, ferry_data *d)
 {
     ferry_status st = FERRY_OK;
 
@@ -198,11 +198,11 @@ static ferry_status delimited_read(ferry_ctx *ctx, const ferry_input *in,
     FERRY_TRY(ferry_i_table_roles(ctx, &t));
     FERRY_TRY(ferry_i_table_load(ctx, &t));
     FERRY_HAVE(ctx, d = ferry_i_data_new("csv", in->path, as));
-    FERRY_TRY(ferry_i_table_build(ctx, &t, d));
+    FERRY_TRY(build(ctx, &t, d));
     FERRY_MOVE(*out, d);
 done:
     ferry_data_free(d);
-    ferry_i_table_free(&t);
+    table_free(&t);
     return st;
 }
 

@@ -75,7 +75,6 @@ ferry_status ferry_i_table_roles(ferry_ctx *ctx, ferry_table *t);
  * 0 when no separator gives the same number on every line. */
 int64_t ferry_i_guess_separator(ferry_table *t);
 ferry_status ferry_i_table_load(ferry_ctx *ctx, ferry_table *t);
-ferry_status ferry_i_table_build(ferry_ctx *ctx, ferry_table *t, ferry_data *d);
 /* The view of d: x and the names of its features (delimited_features.c). */
 ferry_status ferry_i_table_features(ferry_ctx *ctx, ferry_table *t, ferry_data *d);
 /* A cell of column j, which is kept as text. */
@@ -83,7 +82,6 @@ ferry_span ferry_i_table_cell(const ferry_table *t, int64_t row, int64_t j);
 /* Line of an instance. Only needed for messages, so it is found by counting. */
 int64_t ferry_i_table_line(const ferry_table *t, int64_t row);
 char *ferry_i_column_name(const ferry_table *t, int64_t j); /* new string */
-void ferry_i_table_free(ferry_table *t);
 
 ferry_status ferry_i_delimited_write(ferry_ctx *ctx, const ferry_data *data,
                                      const char *path, const ferry_opts *opts);

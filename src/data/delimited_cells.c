@@ -11,11 +11,6 @@
 
 #include "data/delimited.h"
 
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r';
-}
-
 /* Blanks that may stand around a field: a tab may be the separator. */
 static bool is_padding(const ferry_table *t, char c)
 {
@@ -26,7 +21,7 @@ void ferry_i_skip_blank_lines(ferry_cursor *c)
 {
     while (c->s < c->end) {
         const char *s = c->s;
-        while (s < c->end && is_blank(*s))
+        while (s < c->end && ferry_i_is_blank(*s))
             s++;
         if (s < c->end && *s != '\n') return;
         c->line++;
@@ -79,13 +74,13 @@ bool ferry_i_field(const ferry_table *t, ferry_cursor *c, ferry_span *out, bool 
         if (!close) return false;
         c->s = close + 1;
         *out = (ferry_span){from, c->s - from};
-        if (t->n_sep == 0 && c->s < c->end && !is_blank(*c->s) && *c->s != '\n')
+        if (t->n_sep == 0 && c->s < c->end && !ferry_i_is_blank(*c->s) && *c->s != '\n')
             return false;
         return end_field(t, c, last);
     }
     const char *s = from;
     if (t->n_sep == 0) {
-        while (s < c->end && *s != '\n' && !is_blank(*s))
+        while (s < c->end && *s != '\n' && !ferry_i_is_blank(*s))
             s++;
     } else if (t->n_sep == 1) {
         while (s < c->end && *s != '\n' && *s != t->sep[0])
@@ -95,7 +90,7 @@ bool ferry_i_field(const ferry_table *t, ferry_cursor *c, ferry_span *out, bool 
             s++;
     }
     c->s = s;
-    while (s > from && is_blank(s[-1]))
+    while (s > from && ferry_i_is_blank(s[-1]))
         s--;
     *out = (ferry_span){from, s - from};
     return end_field(t, c, last);
@@ -200,7 +195,7 @@ static bool quick_number(const ferry_table *t, ferry_cursor *c, double *out, boo
     if (s < c->end && t->n_sep == 1 && *s == t->sep[0]) {
         *last = false;
         c->s = s + 1;
-    } else if (t->n_sep == 0 && s < c->end && *s != '\n' && is_blank(s[-1])) {
+    } else if (t->n_sep == 0 && s < c->end && *s != '\n' && ferry_i_is_blank(s[-1])) {
         *last = false;
         c->s = s;
     } else if (s == c->end || *s == '\n') {

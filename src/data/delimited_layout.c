@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #include "data/delimited.h"
+#include "data/fields.h"
 
 enum { HEADER_AUTO = 0, HEADER_YES = 1, HEADER_NO = 2 };
 #define SAMPLE 200 /* lines that guesses look at */
@@ -77,18 +78,13 @@ int64_t ferry_i_guess_separator(ferry_table *t)
 
 static ferry_status choose_separator(ferry_ctx *ctx, ferry_table *t)
 {
-    static const char *const words[][2] = {{"comma", ","},     {"tab", "\t"},
-                                           {"semicolon", ";"}, {"space", " "},
-                                           {"pipe", "|"},      {"\\t", "\t"}};
     ferry_status st = FERRY_OK;
     const char *sep = t->s->sep;
 
     FERRY_NEED(ctx, strlen(sep) < sizeof t->sep && !strpbrk(sep, "\"\n"), FERRY_EINVAL,
                "reader: sep = %s is not a separator", sep);
     if (sep[0]) {
-        for (int k = 0; k < FERRY_COUNT(words); k++)
-            if (strcmp(sep, words[k][0]) == 0) sep = words[k][1];
-        set_separator(t, sep);
+        set_separator(t, ferry_i_sep_of(sep));
     } else if (ferry_i_guess_separator(t) == 0 && t->as == FERRY_DATA_LABELS) {
         set_separator(t, "\n"); /* one label a line, whatever is in it */
     }

@@ -40,8 +40,10 @@ done:
     return st;
 }
 
-ferry_status ferry_i_domain_set_labels(ferry_ctx *ctx, ferry_domain *d,
-                                       const ferry_ids *ids, const ferry_labels *l)
+/* Labels by id, replacing those there are. ids NULL: the rows of the domain's only view in
+ * order; with several views, or none, row numbers from 1. */
+static ferry_status set_labels(ferry_ctx *ctx, ferry_domain *d, const ferry_ids *ids,
+                               const ferry_labels *l)
 {
     ferry_status st = FERRY_OK;
     ferry_growth g = {0};
@@ -116,7 +118,7 @@ ferry_status ferry_domain_set_classes(ferry_ctx *ctx, ferry_domain *d, int64_t n
         FERRY_HAVE(ctx, k >= 0 && k < INT32_MAX);
         l->cls[i] = (int32_t)k;
     }
-    FERRY_TRY(ferry_i_domain_set_labels(ctx, d, set, l));
+    FERRY_TRY(set_labels(ctx, d, set, l));
 done:
     ferry_i_labels_free(l);
     ferry_i_ids_free(set);
@@ -138,7 +140,7 @@ ferry_status ferry_domain_set_numbers(ferry_ctx *ctx, ferry_domain *d, int64_t n
                    (long long)i + 1, values[i]);
         l->num[i] = values[i];
     }
-    FERRY_TRY(ferry_i_domain_set_labels(ctx, d, set, l));
+    FERRY_TRY(set_labels(ctx, d, set, l));
 done:
     ferry_i_labels_free(l);
     ferry_i_ids_free(set);
@@ -162,7 +164,7 @@ ferry_status ferry_domain_set_labelsets(ferry_ctx *ctx, ferry_domain *d, int64_t
         l->known[i] = 1;
     for (int64_t e = 0; e < n * m; e++)
         l->on[e] = on[e] != 0;
-    FERRY_TRY(ferry_i_domain_set_labels(ctx, d, set, l));
+    FERRY_TRY(set_labels(ctx, d, set, l));
 done:
     ferry_i_labels_free(l);
     ferry_i_ids_free(label_names);
@@ -172,7 +174,9 @@ done:
 
 /* ---- ratings ---- */
 
-ferry_status ferry_i_domain_set_ratings(ferry_ctx *ctx, ferry_domain *d, ferry_ratings *r)
+/* Ratings (stolen, also when the call fails). Of repeated pairs the last stays, with a
+ * warning. */
+static ferry_status set_ratings(ferry_ctx *ctx, ferry_domain *d, ferry_ratings *r)
 {
     ferry_status st = FERRY_OK;
     int64_t repeated = 0;
@@ -226,7 +230,7 @@ ferry_status ferry_domain_set_ratings(ferry_ctx *ctx, ferry_domain *d, int64_t n
         FERRY_TRY(number_id(ctx, d, r->items, items[e], &r->item[e]));
         r->value[e] = values[e];
     }
-    st = ferry_i_domain_set_ratings(ctx, d, r);
+    st = set_ratings(ctx, d, r);
     r = NULL;
 done:
     ferry_i_ratings_free(r);
@@ -392,8 +396,7 @@ static ferry_status add_view_data(ferry_ctx *ctx, ferry_domain *d, const char *n
     if (!data->ids && d->n_views > 1) { /* joined as the rows were */
         FERRY_HAVE(ctx, numbers = ferry_i_ids_numbers(data->x->rows));
     }
-    FERRY_TRY(
-        ferry_i_domain_set_labels(ctx, d, data->ids ? data->ids : numbers, data->labels));
+    FERRY_TRY(set_labels(ctx, d, data->ids ? data->ids : numbers, data->labels));
     d->labels_of_views = true;
 done:
     ferry_i_ids_free(numbers);
@@ -428,11 +431,10 @@ ferry_status ferry_domain_add_data(ferry_ctx *ctx, ferry_domain *d, const char *
     switch (data->kind) {
     case FERRY_DATA_VIEW: return add_view_data(ctx, d, name, data);
     case FERRY_DATA_GRAPH: return add_graph_data(ctx, d, name, data);
-    case FERRY_DATA_LABELS:
-        return ferry_i_domain_set_labels(ctx, d, data->ids, data->labels);
+    case FERRY_DATA_LABELS: return set_labels(ctx, d, data->ids, data->labels);
     case FERRY_DATA_RATINGS:
         FERRY_TRY(ferry_i_ratings_copy(ctx, data->ratings, &r));
-        return ferry_i_domain_set_ratings(ctx, d, r);
+        return set_ratings(ctx, d, r);
     case FERRY_DATA_LISTING: break;
     }
     FERRY_NEED(ctx, false, FERRY_EDATA,

@@ -58,13 +58,5 @@ ferry_status ferry_i_domain_add_view(ferry_ctx *ctx, ferry_domain *d, const ferr
 ferry_status ferry_i_domain_add_edges(ferry_ctx *ctx, ferry_domain *d, const char *name,
                                       const ferry_ids *nodes, int64_t edges, int64_t *from,
                                       int64_t *to, const double *weight);
-/* Labels by id, replacing those there are. ids NULL: the rows of the domain's only view in
- * order; with several views, or none, row numbers from 1. */
-ferry_status ferry_i_domain_set_labels(ferry_ctx *ctx, ferry_domain *d,
-                                       const ferry_ids *ids, const ferry_labels *labels);
-/* Ratings (stolen, also when the call fails). Of repeated pairs the last stays, with a
- * warning.
- */
-ferry_status ferry_i_domain_set_ratings(ferry_ctx *ctx, ferry_domain *d, ferry_ratings *r);
 
 #endif

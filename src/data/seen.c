@@ -23,11 +23,6 @@ static bool count_or_fraction(const char *spec, ferry_seen *seen)
     return true;
 }
 
-static bool is_space(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r';
-}
-
 /* One id a line; white space around it and empty lines do not count. */
 static ferry_status read_ids(ferry_ctx *ctx, const char *path, ferry_ids **out)
 {
@@ -44,9 +39,9 @@ static ferry_status read_ids(ferry_ctx *ctx, const char *path, ferry_ids **out)
         bool added = true;
         if (!stop) stop = end;
         line++;
-        for (last = stop; last > s && is_space(last[-1]); last--)
+        for (last = stop; last > s && ferry_i_is_blank(last[-1]); last--)
             ;
-        while (s < last && is_space(*s))
+        while (s < last && ferry_i_is_blank(*s))
             s++;
         if (memchr(s, 0, (size_t)(last - s)))
             FERRY_TRY(ferry_i_bad(ctx, path, line, "expected an id, found a zero byte"));

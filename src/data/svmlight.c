@@ -53,14 +53,9 @@ typedef struct cursor {
     int64_t line, row, entry;
 } cursor;
 
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r';
-}
-
 static void skip_blanks(cursor *c)
 {
-    while (c->s < c->end && is_blank(*c->s))
+    while (c->s < c->end && ferry_i_is_blank(*c->s))
         c->s++;
 }
 
@@ -71,7 +66,7 @@ static bool at_line_end(const cursor *c)
 
 static bool ends_token(const cursor *c)
 {
-    return at_line_end(c) || is_blank(*c->s) || *c->s == '#';
+    return at_line_end(c) || ferry_i_is_blank(*c->s) || *c->s == '#';
 }
 
 /* At most 20 bytes of the token at s, for a message. */
@@ -79,7 +74,7 @@ static int shown(const cursor *c, const char *s)
 {
     int n = 0;
 
-    while (n < 20 && s + n < c->end && !is_blank(s[n]) && s[n] != '\n')
+    while (n < 20 && s + n < c->end && !ferry_i_is_blank(s[n]) && s[n] != '\n')
         n++;
     return n;
 }
@@ -94,7 +89,7 @@ static void read_comment(cursor *c)
     skip_blanks(c);
     if (stop - c->s > 3 && memcmp(c->s, "id:", 3) == 0) {
         const char *from = c->s + 3, *to = stop;
-        while (to > from && is_blank(to[-1]))
+        while (to > from && ferry_i_is_blank(to[-1]))
             to--;
         c->r->id[c->row] = (ferry_span){from, to - from};
     }
@@ -422,17 +417,17 @@ static int svmlight_sniff(const char *head, int64_t n)
     const char *stop = memchr(s, '\n', (size_t)(end - s));
     if (!stop) stop = end;
     for (int64_t word = 0; s < stop; word++) {
-        while (s < stop && is_blank(*s))
+        while (s < stop && ferry_i_is_blank(*s))
             s++;
         if (s == stop || *s == '#') break;
         const char *p = ferry_i_parse_int(s, stop, &i), *q = NULL;
         if (p && p < stop && *p == ':') q = ferry_i_parse_real(p + 1, stop, &v);
-        if (q && (q == stop || is_blank(*q)))
+        if (q && (q == stop || ferry_i_is_blank(*q)))
             pairs++;
         else if (word > 0 && !(stop - s > 4 && memcmp(s, "qid:", 4) == 0) &&
                  !(stop == end && pairs > 0)) /* cut off by the end of the head */
             return 0;
-        while (s < stop && !is_blank(*s))
+        while (s < stop && !ferry_i_is_blank(*s))
             s++;
     }
     return pairs > 0 ? 90 : 0;

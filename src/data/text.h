@@ -40,7 +40,6 @@ typedef struct ferry_counts {
 } ferry_counts;
 ferry_status ferry_i_counts_open(ferry_ctx *ctx, const ferry_read_settings *s,
                                  const ferry_ids *stop, ferry_counts *c);
-void ferry_i_counts_close(ferry_counts *c);
 /* Count one document. */
 ferry_status ferry_i_counts_add(ferry_ctx *ctx, ferry_counts *c, const char *s, int64_t n);
 /* Documents that are counted but not weighed: their words, ids and classes. */

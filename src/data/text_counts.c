@@ -22,7 +22,7 @@ done:
     return st;
 }
 
-void ferry_i_counts_close(ferry_counts *c)
+static void counts_close(ferry_counts *c)
 {
     ferry_i_ids_free(c->words);
     FERRY_FREE(c->start, c->word, c->count, c->seen);
@@ -123,7 +123,7 @@ ferry_documents *ferry_i_documents_new(void)
 void ferry_i_documents_free(ferry_documents *d)
 {
     if (!d) return;
-    ferry_i_counts_close(&d->counts);
+    counts_close(&d->counts);
     ferry_i_ids_free(d->ids);
     ferry_i_ids_free(d->classes);
     FERRY_FREE(d->cls, d);

@@ -234,8 +234,7 @@ done:
     return st;
 }
 
-ferry_status ferry_i_var_view(ferry_ctx *ctx, const char *where, ferry_var *v,
-                              ferry_data *d)
+static ferry_status var_view(ferry_ctx *ctx, const char *where, ferry_var *v, ferry_data *d)
 {
     ferry_status st = FERRY_OK;
 
@@ -357,8 +356,11 @@ done:
     return st;
 }
 
-ferry_status ferry_i_var_labels(ferry_ctx *ctx, const char *where, const ferry_var *v,
-                                int64_t n, const ferry_ids *names, ferry_labels **out)
+/* Labels: a vector of numbers (NaN: missing) is classes when all are whole and not too
+ * many, else numbers; a matrix of 0/1 or -1/1 is label sets; texts are classes (""
+ * missing). n: how many are expected, -1 any. names: of the labels of a set, or NULL. */
+static ferry_status var_labels(ferry_ctx *ctx, const char *where, const ferry_var *v,
+                               int64_t n, const ferry_ids *names, ferry_labels **out)
 {
     ferry_status st = FERRY_OK;
     double *reals = NULL;
@@ -385,8 +387,9 @@ done:
     return st;
 }
 
-ferry_status ferry_i_var_ids(ferry_ctx *ctx, const char *where, const ferry_var *v,
-                             int64_t n, ferry_ids **out)
+/* Unique texts (or whole numbers), n of them: ids or feature names. */
+static ferry_status var_ids(ferry_ctx *ctx, const char *where, const ferry_var *v,
+                            int64_t n, ferry_ids **out)
 {
     ferry_status st = FERRY_OK;
     ferry_ids *ids = ferry_i_ids_new();
@@ -428,9 +431,9 @@ ferry_status ferry_i_var_alone(ferry_ctx *ctx, const char *where, const char *fo
     FERRY_HAVE(ctx, d);
     if (v->x && s->transpose) FERRY_TRY(ferry_i_var_transpose(ctx, v));
     if (labels)
-        FERRY_TRY(ferry_i_var_labels(ctx, where, v, -1, NULL, &d->labels));
+        FERRY_TRY(var_labels(ctx, where, v, -1, NULL, &d->labels));
     else
-        FERRY_TRY(ferry_i_var_view(ctx, where, v, d));
+        FERRY_TRY(var_view(ctx, where, v, d));
     FERRY_MOVE(*out, d);
 done:
     ferry_data_free(d);
@@ -449,7 +452,7 @@ static ferry_status part_ids(ferry_ctx *ctx, const char *path, const ferry_var_l
     if (i < 0) goto done;
     FERRY_HAVE(ctx, where = ferry_i_sprintf("%s#%s", path, list->v[i].name));
     FERRY_TRY(read(ctx, arg, i, &v));
-    FERRY_TRY(ferry_i_var_ids(ctx, where, &v, n < 0 ? v.n_text : n, out));
+    FERRY_TRY(var_ids(ctx, where, &v, n < 0 ? v.n_text : n, out));
 done:
     ferry_i_var_free(&v);
     ferry_i_free(where);
@@ -469,8 +472,7 @@ static ferry_status part_labels(ferry_ctx *ctx, const char *path,
     FERRY_HAVE(ctx, where = ferry_i_sprintf("%s#%s", path, list->v[pick->y].name));
     FERRY_TRY(part_ids(ctx, path, list, pick->label_names, read, arg, -1, &names));
     FERRY_TRY(read(ctx, arg, pick->y, &v));
-    FERRY_TRY(
-        ferry_i_var_labels(ctx, where, &v, d->x ? d->x->rows : -1, names, &d->labels));
+    FERRY_TRY(var_labels(ctx, where, &v, d->x ? d->x->rows : -1, names, &d->labels));
 done:
     ferry_i_ids_free(names);
     ferry_i_var_free(&v);
@@ -494,7 +496,7 @@ ferry_status ferry_i_var_assemble(ferry_ctx *ctx, const char *path, const char *
     if (view) {
         FERRY_TRY(read(ctx, arg, pick->x, &v));
         if (transpose) FERRY_TRY(ferry_i_var_transpose(ctx, &v));
-        FERRY_TRY(ferry_i_var_view(ctx, path, &v, d));
+        FERRY_TRY(var_view(ctx, path, &v, d));
         FERRY_TRY(
             part_ids(ctx, path, list, pick->features, read, arg, d->x->cols, &d->features));
     }

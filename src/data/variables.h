@@ -48,16 +48,6 @@ ferry_status ferry_i_var_sort(ferry_ctx *ctx, const char *where, ferry_var *v);
 ferry_status ferry_i_var_transpose(ferry_ctx *ctx, ferry_var *v);
 
 /* `where` begins messages: "file.mat#fts". */
-ferry_status ferry_i_var_view(ferry_ctx *ctx, const char *where, ferry_var *v,
-                              ferry_data *d);
-/* Labels: a vector of numbers (NaN: missing) is classes when all are whole and not too
- * many, else numbers; a matrix of 0/1 or -1/1 is label sets; texts are classes (""
- * missing). n: how many are expected, -1 any. names: of the labels of a set, or NULL. */
-ferry_status ferry_i_var_labels(ferry_ctx *ctx, const char *where, const ferry_var *v,
-                                int64_t n, const ferry_ids *names, ferry_labels **out);
-/* Unique texts (or whole numbers), n of them: ids or feature names. */
-ferry_status ferry_i_var_ids(ferry_ctx *ctx, const char *where, const ferry_var *v,
-                             int64_t n, ferry_ids **out);
 /* Reads variable i of a list. */
 typedef ferry_status (*ferry_var_fn)(ferry_ctx *ctx, void *arg, int64_t i, ferry_var *out);
 /* The view that was chosen, with its ids, names and labels (only the labels when `as` wants

@@ -165,16 +165,10 @@ bool ferry_i_line_csv(ferry_line *l, const char *s, int64_t n, const ferry_heade
 
 /* ---- svmlight ---- */
 
-/* Between the tokens of svmlight. */
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r';
-}
-
 /* The first blank after s. */
 static const char *token_end(const char *s, const char *end)
 {
-    while (s < end && !is_blank(*s))
+    while (s < end && !ferry_i_is_blank(*s))
         s++;
     return s;
 }
@@ -202,9 +196,9 @@ static bool pair(ferry_line *l, const char *s, const char *end, int64_t base)
 /* What stands after '#': "id:NAME". */
 static bool comment(ferry_line *l, const char *s, const char *end)
 {
-    while (s < end && is_blank(*s))
+    while (s < end && ferry_i_is_blank(*s))
         s++;
-    while (end > s && is_blank(end[-1]))
+    while (end > s && ferry_i_is_blank(end[-1]))
         end--;
     if (end - s < 3 || memcmp(s, "id:", 3) != 0) return true;
     return ferry_i_line_id(l, s + 3, end - s - 3);
@@ -218,7 +212,7 @@ bool ferry_i_line_svmlight(ferry_line *l, const char *s, int64_t n, int64_t base
 
     if (hash && !comment(l, hash + 1, end)) return false;
     for (bool first = true;; first = false) {
-        while (s < stop && is_blank(*s))
+        while (s < stop && ferry_i_is_blank(*s))
             s++;
         if (s == stop) break;
         const char *e = token_end(s, stop);
