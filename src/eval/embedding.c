@@ -49,8 +49,10 @@ ferry_status ferry_i_embedding_groups(ferry_ctx *ctx, const ferry_prediction *p,
         group[i] = -1;
     if (x->rows == 0) goto done;
     ferry_i_rng_for(ctx, &rng, "k-means");
-    FERRY_TRY(ferry_i_kmeans(ctx, x, k < x->rows ? k : x->rows, RESTARTS, ROUNDS, &rng,
-                             found, NULL, NULL));
+    const ferry_matrix points = ferry_i_block_matrix(x);
+    const ferry_kmeans_options how = {
+        .k = k < x->rows ? k : x->rows, .restarts = RESTARTS, .max_iter = ROUNDS};
+    FERRY_TRY(ferry_i_kmeans(ctx, &points, &how, &rng, found, NULL, NULL));
     for (int64_t i = 0; i < x->rows; i++)
         group[place[i]] = found[i];
 done:

@@ -8,24 +8,53 @@
 #include <string.h>
 
 #include "learn/learn.h"
+#include "learn/rows.h"
 
 /* One start under way. */
 typedef struct lloyd {
-    const ferry_block *x;
+    const ferry_matrix *x;
     int64_t k;
-    double *centre; /* k x d */
-    int64_t *count; /* k */
-    int32_t *group; /* n */
-    double *dist;   /* n: squared distance to the nearest centre */
+    double *length2; /* n: |x_i|^2, for CSR */
+    double *centre;  /* k x d */
+    double *norm2;   /* k: |m|^2, for CSR */
+    int64_t *count;  /* k */
+    int32_t *group;  /* n */
+    double *dist;    /* n: squared distance to the nearest centre */
 } lloyd;
 
-static double distance2(int64_t d, const double *a, const double *b)
+/* |x_i - m_c|^2: of CSR rows |x|^2 - 2 x'm + |m|^2, so that a row costs its entries. */
+static double distance2(const lloyd *z, int64_t i, int64_t c)
 {
+    const ferry_matrix *x = z->x;
+    const double *m = z->centre + c * x->cols;
     double sum = 0;
 
-    for (int64_t j = 0; j < d; j++)
-        sum += (a[j] - b[j]) * (a[j] - b[j]);
-    return sum;
+    for (int64_t j = 0; x->dense && j < x->cols; j++) {
+        const double r = x->dense[i * x->cols + j] - m[j];
+        sum += r * r;
+    }
+    if (x->dense) return sum;
+    for (int64_t e = x->start[i]; e < x->start[i + 1]; e++)
+        sum += x->value[e] * m[x->index[e]];
+    return fmax(0, z->length2[i] - 2 * sum + z->norm2[c]);
+}
+
+static void measure(lloyd *z, int64_t c)
+{
+    const double *m = z->centre + c * z->x->cols;
+
+    z->norm2[c] = 0;
+    for (int64_t j = 0; !z->x->dense && j < z->x->cols; j++)
+        z->norm2[c] += m[j] * m[j];
+}
+
+/* centre c += row i. */
+static void add_row(lloyd *z, int64_t c, int64_t i)
+{
+    double *m = z->centre + c * z->x->cols;
+
+    for (int64_t e = row_begin(z->x, i); e < row_end(z->x, i); e++)
+        m[row_column(z->x, i, e)] += row_values(z->x)[e];
 }
 
 static double total(int64_t n, const double *a)
@@ -53,33 +82,32 @@ static int64_t draw(const lloyd *z, ferry_rng *rng)
 /* k-means++: every further centre far from those before it. */
 static void choose_centres(lloyd *z, ferry_rng *rng)
 {
-    const int64_t n = z->x->rows, d = z->x->k;
+    const int64_t n = z->x->rows;
 
+    memset(z->centre, 0, (size_t)(z->k * z->x->cols) * sizeof *z->centre);
     for (int64_t i = 0; i < n; i++)
         z->dist[i] = INFINITY;
     for (int64_t c = 0; c < z->k; c++) {
         const int64_t at =
             c == 0 ? (int64_t)ferry_i_rng_below(rng, (uint64_t)n) : draw(z, rng);
-        double *centre = z->centre + c * d;
-        memcpy(centre, FERRY_ROW(z->x, at), (size_t)d * sizeof *centre);
+        add_row(z, c, at);
+        measure(z, c);
         for (int64_t i = 0; i < n; i++)
-            z->dist[i] = fmin(z->dist[i], distance2(d, FERRY_ROW(z->x, i), centre));
+            z->dist[i] = fmin(z->dist[i], distance2(z, i, c));
     }
 }
 
 /* Every point to its nearest centre; returns how many moved. */
 static int64_t assign(lloyd *z, int threads)
 {
-    const int64_t n = z->x->rows, d = z->x->k;
     int64_t moved = 0;
 
 #pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : moved)
-    for (int64_t i = 0; i < n; i++) {
-        const double *x = FERRY_ROW(z->x, i);
+    for (int64_t i = 0; i < z->x->rows; i++) {
         double best = INFINITY;
         int32_t to = 0;
         for (int64_t c = 0; c < z->k; c++) {
-            const double r = distance2(d, x, z->centre + c * d);
+            const double r = distance2(z, i, c);
             if (r < best) {
                 best = r;
                 to = (int32_t)c;
@@ -108,7 +136,7 @@ static void refill(lloyd *z, int64_t c)
 /* Centres are the means of their groups. */
 static void update(lloyd *z)
 {
-    const int64_t n = z->x->rows, d = z->x->k;
+    const int64_t n = z->x->rows, d = z->x->cols;
 
     memset(z->count, 0, (size_t)z->k * sizeof *z->count);
     for (int64_t i = 0; i < n; i++)
@@ -116,15 +144,13 @@ static void update(lloyd *z)
     for (int64_t c = 0; c < z->k; c++)
         if (z->count[c] == 0) refill(z, c);
     memset(z->centre, 0, (size_t)(z->k * d) * sizeof *z->centre);
-    for (int64_t i = 0; i < n; i++) {
-        const double *x = FERRY_ROW(z->x, i);
-        double *centre = z->centre + z->group[i] * d;
-        for (int64_t j = 0; j < d; j++)
-            centre[j] += x[j];
-    }
-    for (int64_t c = 0; c < z->k; c++)
+    for (int64_t i = 0; i < n; i++)
+        add_row(z, z->group[i], i);
+    for (int64_t c = 0; c < z->k; c++) {
         for (int64_t j = 0; j < d; j++)
             z->centre[c * d + j] /= (double)z->count[c];
+        measure(z, c);
+    }
 }
 
 /* The sum of squared distances where it settles, or after max_iter rounds. */
@@ -135,28 +161,33 @@ static double run(lloyd *z, int64_t max_iter, int threads, ferry_rng *rng)
     for (int64_t t = 0; t < max_iter && assign(z, threads) > 0; t++)
         update(z);
     for (int64_t i = 0; i < z->x->rows; i++)
-        z->dist[i] =
-            distance2(z->x->k, FERRY_ROW(z->x, i), z->centre + z->group[i] * z->x->k);
+        z->dist[i] = distance2(z, i, z->group[i]);
     return total(z->x->rows, z->dist);
 }
 
-ferry_status ferry_i_kmeans(ferry_ctx *ctx, const ferry_block *x, int64_t k,
-                            int64_t restarts, int64_t max_iter, ferry_rng *rng,
-                            int32_t *group, ferry_block *centres, double *inertia)
+ferry_status ferry_i_kmeans(ferry_ctx *ctx, const ferry_matrix *x,
+                            const ferry_kmeans_options *o, ferry_rng *rng, int32_t *group,
+                            ferry_block *centres, double *inertia)
 {
     ferry_status st = FERRY_OK;
-    const int64_t n = x->rows, d = x->k;
+    const int64_t n = x->rows, d = x->cols, k = o->k;
     lloyd z = {.x = x, .k = k};
     double best = INFINITY;
+    bool finish = false;
 
-    assert(1 <= k && k <= n && restarts > 0 && max_iter > 0);
+    assert(1 <= k && k <= n && o->restarts > 0 && o->max_iter > 0);
     assert(!centres || (centres->rows == k && centres->k == d));
+    FERRY_NEW(ctx, z.length2, n);
     FERRY_NEW(ctx, z.centre, k * d);
+    FERRY_NEW(ctx, z.norm2, k);
     FERRY_NEW(ctx, z.count, k);
     FERRY_NEW(ctx, z.group, n);
     FERRY_NEW(ctx, z.dist, n);
-    for (int64_t r = 0; r < restarts; r++) {
-        const double sum = run(&z, max_iter, ctx->threads, rng);
+    if (!x->dense) FERRY_TRY(ferry_e(ctx)->sums(ctx, x, FERRY_ROWS, 2, z.length2));
+    for (int64_t r = 0; r < o->restarts && !finish; r++) {
+        const double sum = run(&z, o->max_iter, ctx->threads, rng);
+        if (o->what)
+            FERRY_TRY(ferry_i_progress(ctx, o->what, r + 1, o->restarts, sum, &finish));
         if (!(sum < best) && r > 0) continue;
         best = sum;
         memcpy(group, z.group, (size_t)n * sizeof *group);
@@ -164,7 +195,9 @@ ferry_status ferry_i_kmeans(ferry_ctx *ctx, const ferry_block *x, int64_t k,
     }
     if (inertia) *inertia = best;
 done:
+    ferry_i_free(z.length2);
     ferry_i_free(z.centre);
+    ferry_i_free(z.norm2);
     ferry_i_free(z.count);
     ferry_i_free(z.group);
     ferry_i_free(z.dist);

@@ -85,13 +85,19 @@ ferry_status ferry_i_knn(ferry_ctx *ctx, const ferry_matrix *x, const ferry_matr
 
 /* ---- k-means ---- */
 
+typedef struct ferry_kmeans_options {
+    int64_t k, restarts, max_iter; /* groups; starts; rounds of each, at most */
+    const char *what;              /* told to progress after each start; NULL: nothing */
+} ferry_kmeans_options;
+
 /* Lloyd's algorithm from k-means++ starts (Arthur and Vassilvitskii 2007); the best of
  * `restarts` by the sum of squared distances, which goes to *inertia (may be NULL). A group
  * that runs empty gets the point farthest from its centre. group: one of 0..k-1 per row of
- * x, which must be finite; 1 <= k <= rows. centres (k x x->k) may be NULL. */
-ferry_status ferry_i_kmeans(ferry_ctx *ctx, const ferry_block *x, int64_t k,
-                            int64_t restarts, int64_t max_iter, ferry_rng *rng,
-                            int32_t *group, ferry_block *centres, double *inertia);
+ * x (dense or CSR), which must be finite; 1 <= k <= rows. centres (k x cols) may be NULL.
+ * A round costs O(k nnz). The result does not depend on the number of threads. */
+ferry_status ferry_i_kmeans(ferry_ctx *ctx, const ferry_matrix *x,
+                            const ferry_kmeans_options *o, ferry_rng *rng, int32_t *group,
+                            ferry_block *centres, double *inertia);
 
 /* ---- quadratic programs on the simplex ---- */
 

@@ -53,6 +53,7 @@ static int64_t count_nodes(const ferry_matrix *x)
     return n;
 }
 
+/* All of x in liblinear's nodes: 16 bytes an entry, columns from 1, each row ended by -1. */
 static ferry_status job_init(ferry_ctx *ctx, job *j, const ferry_matrix *x)
 {
     ferry_status st = FERRY_OK;
@@ -89,6 +90,7 @@ static void silent(const char *text)
     (void)text;
 }
 
+/* train() with a rand() of its own sequence and no output, one caller at a time. */
 static struct model *locked_train(const struct problem *prob, const struct parameter *param,
                                   unsigned seed)
 {

@@ -63,6 +63,7 @@ void ferry_i_nmtf_free(ferry_nmtf *n)
     ferry_i_free(n);
 }
 
+/* Columns of the widest factor: work shared by all is of this width. */
 static int64_t widest(const ferry_nmtf *n)
 {
     const int64_t p = n->p1 > n->pa ? n->p1 : n->pa;
@@ -70,6 +71,9 @@ static int64_t widest(const ferry_nmtf *n)
     return p > n->p2 ? p : n->p2;
 }
 
+/* Factors and work of view `at`. A twin, the first view of the same matrix and domain, shares
+ * P = X G with it: a matrix that stands in two groups, as the middle of a chain does, is read
+ * once. */
 static ferry_status view_init(ferry_ctx *ctx, ferry_nmtf *n, int64_t at,
                               const ferry_nmtf_place *place)
 {
@@ -91,9 +95,8 @@ static ferry_status view_init(ferry_ctx *ctx, ferry_nmtf *n, int64_t at,
     FERRY_TRY(ferry_i_block_new(ctx, m, n->c, &v->h));
     FERRY_TRY(ferry_i_block_new(ctx, m, n->c, &v->p));
     FERRY_TRY(ferry_i_block_new(ctx, m, n->c, &v->q));
-    v->fa_sums = ferry_i_calloc(n->pa, sizeof *v->fa_sums);
-    v->f2_sums = ferry_i_calloc(n->p2, sizeof *v->f2_sums);
-    if (!v->fa_sums || !v->f2_sums) FERRY_TRY(ferry_i_nomem(ctx));
+    FERRY_NEW(ctx, v->fa_sums, n->pa);
+    FERRY_NEW(ctx, v->f2_sums, n->p2);
 done:
     return st;
 }
@@ -113,13 +116,13 @@ static ferry_status group_init(ferry_ctx *ctx, const ferry_nmtf *n, int64_t m,
     FERRY_TRY(ferry_i_block_new(ctx, m, n->c, &g->qs));
     FERRY_TRY(ferry_i_small_new(ctx, p, n->c, &g->above));
     FERRY_TRY(ferry_i_small_new(ctx, p, n->c, &g->below));
-    g->sums = ferry_i_calloc(p, sizeof *g->sums);
-    g->f1_sums = ferry_i_calloc(n->p1, sizeof *g->f1_sums);
-    if (!g->sums || !g->f1_sums) FERRY_TRY(ferry_i_nomem(ctx));
+    FERRY_NEW(ctx, g->sums, p);
+    FERRY_NEW(ctx, g->f1_sums, n->p1);
 done:
     return st;
 }
 
+/* G and what its step divides; no label is known yet. */
 static ferry_status domain_init(ferry_ctx *ctx, const ferry_nmtf *n, int64_t rows,
                                 ferry_nmtf_domain *d)
 {
@@ -130,14 +133,14 @@ static ferry_status domain_init(ferry_ctx *ctx, const ferry_nmtf *n, int64_t row
     FERRY_TRY(ferry_i_block_new(ctx, rows, n->c, &d->above));
     FERRY_TRY(ferry_i_block_new(ctx, rows, n->c, &d->below));
     FERRY_TRY(ferry_i_small_new(ctx, n->c, n->c, &d->k));
-    d->known = ferry_i_calloc(rows, sizeof *d->known);
-    if (!d->known) FERRY_TRY(ferry_i_nomem(ctx));
+    FERRY_NEW(ctx, d->known, rows);
     for (int64_t i = 0; i < rows; i++)
         d->known[i] = -1;
 done:
     return st;
 }
 
+/* Multiplicative steps keep signs, so they need X >= 0; NaN fails too. */
 static bool non_negative(const ferry_matrix *x)
 {
     const double *v = row_values(x);
@@ -181,7 +184,7 @@ ferry_status ferry_i_nmtf_new(ferry_ctx *ctx, int64_t c, int64_t p1, int64_t pa,
     ferry_nmtf *n = ferry_i_calloc(1, sizeof *n);
 
     *out = NULL;
-    if (!n) FERRY_TRY(ferry_i_nomem(ctx));
+    FERRY_HAVE(ctx, n);
     n->c = c;
     n->p1 = p1;
     n->pa = pa;
@@ -192,10 +195,9 @@ ferry_status ferry_i_nmtf_new(ferry_ctx *ctx, int64_t c, int64_t p1, int64_t pa,
         if (place[v].domain >= n->n_domains) n->n_domains = place[v].domain + 1;
     }
     FERRY_TRY(check(ctx, n, place));
-    n->view = ferry_i_calloc(n_views, sizeof *n->view);
-    n->group = ferry_i_calloc(n->n_groups, sizeof *n->group);
-    n->domain = ferry_i_calloc(n->n_domains, sizeof *n->domain);
-    if (!n->view || !n->group || !n->domain) FERRY_TRY(ferry_i_nomem(ctx));
+    FERRY_NEW(ctx, n->view, n_views);
+    FERRY_NEW(ctx, n->group, n->n_groups);
+    FERRY_NEW(ctx, n->domain, n->n_domains);
     FERRY_TRY(ferry_i_small_new(ctx, c, c, &n->cc));
     for (int64_t v = 0; v < n_views; v++) {
         ferry_nmtf_domain *d = &n->domain[place[v].domain];
@@ -224,7 +226,7 @@ void ferry_i_nmtf_know(ferry_nmtf *n, int64_t d, const int32_t *known)
         dom->fixed = dom->fixed && known[i] >= 0;
         for (int64_t k = 0; k < n->c; k++)
             FERRY_ROW(dom->g, i)
-        [k] = known[i] < 0 ? 1 / (double)n->c : (double)(k == known[i]);
+            [k] = known[i] < 0 ? 1 / (double)n->c : (double)(k == known[i]);
     }
 }
 
@@ -253,6 +255,7 @@ static void random_f(ferry_ctx *ctx, ferry_block *f, ferry_rng *rng, double *sum
     ferry_e(ctx)->bscale(ctx, f, FERRY_COLS, sums);
 }
 
+/* Around `size`, within a factor of three: no entry so small that it would not recover. */
 static void random_a(ferry_small *a, ferry_rng *rng, double size)
 {
     for (int64_t e = 0; e < a->rows * a->cols; e++)
@@ -308,6 +311,8 @@ ferry_status ferry_i_nmtf_simplex_row(ferry_ctx *ctx, const ferry_small *b, cons
     return ferry_i_simplex_qp(ctx, b, v, g, NULL);
 }
 
+/* The objective that a step reports is that of the state before it (it costs nothing then), so
+ * the last one is computed once at the end. */
 ferry_status ferry_i_nmtf_run(ferry_ctx *ctx, ferry_nmtf *n, const ferry_nmtf_options *o,
                               const char *what, ferry_nmtf_found *found)
 {

@@ -231,8 +231,7 @@ static ferry_status step_aa(ferry_ctx *ctx, ferry_nmtf *n, const ferry_nmtf_opti
     double *sums = NULL;
 
     if (n->pa == 0) return st;
-    sums = ferry_i_calloc(2 * size, sizeof *sums);
-    if (!sums) FERRY_TRY(ferry_i_nomem(ctx));
+    FERRY_NEW(ctx, sums, 2 * size);
     for (int64_t i = 0; i < n->n_views; i++) {
         const ferry_nmtf_view *v = &n->view[i];
         if (v->group != g) continue;

@@ -38,8 +38,7 @@ static ferry_status point_new(ferry_ctx *ctx, int64_t d, int64_t kk, point *p)
     ferry_status st = FERRY_OK;
 
     FERRY_TRY(ferry_i_block_new(ctx, d, kk, &p->v));
-    p->b = ferry_i_calloc(kk, sizeof *p->b);
-    if (!p->b) FERRY_TRY(ferry_i_nomem(ctx));
+    FERRY_NEW(ctx, p->b, kk);
 done:
     return st;
 }
@@ -127,12 +126,13 @@ done:
     return st;
 }
 
+/* g <- V + C X'(s o P - A), from the probabilities in p. */
 static ferry_status gradient(ferry_ctx *ctx, const problem *q, const point *w, point *g)
 {
     for (int64_t i = 0; i < q->x->rows; i++)
         for (int64_t k = 0; k < q->kk; k++)
             FERRY_ROW(q->t, i)
-    [k] = q->s[i] * FERRY_ROW(q->p, i)[k] - FERRY_ROW(q->a, i)[q->c == 2 ? 1 : k];
+            [k] = q->s[i] * FERRY_ROW(q->p, i)[k] - FERRY_ROW(q->a, i)[q->c == 2 ? 1 : k];
     return back(ctx, q, w, g);
 }
 
@@ -202,6 +202,7 @@ static bool search(ferry_ctx *ctx, const problem *q, const point *g, const point
     return false;
 }
 
+/* Newton steps from w until the gradient is tol times the first, or none gets further. */
 static ferry_status minimise(ferry_ctx *ctx, const problem *q, double tol, point *w)
 {
     ferry_status st = FERRY_OK;
@@ -245,9 +246,8 @@ ferry_status ferry_i_softmax_fit(ferry_ctx *ctx, double C, double tol,
     FERRY_TRY(ferry_i_block_new(ctx, n, q.kk, &q.p));
     FERRY_TRY(ferry_i_block_new(ctx, n, q.kk, &q.t));
     FERRY_TRY(point_new(ctx, d, q.kk, &w));
-    q.s = ferry_i_calloc(n, sizeof *q.s);
-    all = ferry_i_calloc(q.c * (d + 1), sizeof *all);
-    if (!q.s || !all) FERRY_TRY(ferry_i_nomem(ctx));
+    FERRY_NEW(ctx, q.s, n);
+    FERRY_NEW(ctx, all, q.c * (d + 1));
     for (int64_t i = 0; i < n; i++)
         for (int64_t k = 0; k < q.c; k++)
             q.s[i] += FERRY_ROW(a, i)[k];

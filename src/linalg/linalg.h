@@ -94,6 +94,12 @@ void ferry_i_block_copy(const ferry_block *from, ferry_block *to);
 ferry_status ferry_i_small_new(ferry_ctx *ctx, int64_t rows, int64_t cols,
                                ferry_small **out);
 void ferry_i_small_free(ferry_small *s);
+/* A block looked at as a dense matrix: borrows the numbers, is not to be freed or shared. */
+static inline ferry_matrix ferry_i_block_matrix(const ferry_block *b)
+{
+    return (ferry_matrix){
+        .rows = b->rows, .cols = b->k, .nnz = b->rows * b->k, .dense = b->data, .refs = 1};
+}
 #define FERRY_AT(s, i, j) ((s)->data[(i) + (j) * (s)->rows]) /* element of a small */
 #define FERRY_ROW(b, i) ((b)->data + (i) * (b)->k)           /* row of a block */
 

@@ -30,7 +30,7 @@ ferry_status ferry_i_matrix_dense(ferry_ctx *ctx, int64_t rows, int64_t cols,
         *x = (ferry_matrix){.rows = rows, .cols = cols, .nnz = rows * cols, .refs = 1};
         x->dense = ferry_i_calloc(x->nnz, sizeof *x->dense);
     }
-    if (!x || !x->dense) FERRY_TRY(ferry_i_nomem(ctx));
+    FERRY_HAVE(ctx, x && x->dense);
     *out = x;
     x = NULL;
 done:
@@ -53,7 +53,7 @@ ferry_status ferry_i_matrix_csr(ferry_ctx *ctx, int64_t rows, int64_t cols, int6
         x->index = ferry_i_calloc(nnz, sizeof *x->index);
         x->value = ferry_i_calloc(nnz, sizeof *x->value);
     }
-    if (!x || !x->start || !x->index || !x->value) FERRY_TRY(ferry_i_nomem(ctx));
+    FERRY_HAVE(ctx, x && x->start && x->index && x->value);
     *out = x;
     x = NULL;
 done:

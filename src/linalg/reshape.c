@@ -51,6 +51,8 @@ static int64_t mapped_row(const ferry_matrix *x, int64_t r, const int32_t *map, 
     return n;
 }
 
+/* Two walks over the rows taken, one to count and one to copy. Where the map changes the order
+ * of columns, a row is sorted again: CSR promises ascending columns. */
 static ferry_status take_sparse(ferry_ctx *ctx, const ferry_matrix *x, int64_t n,
                                 const int64_t *rows, int64_t new_cols, const int32_t *map,
                                 ferry_matrix **out)
@@ -66,8 +68,7 @@ static ferry_status take_sparse(ferry_ctx *ctx, const ferry_matrix *x, int64_t n
         if (m > longest) longest = m;
     }
     FERRY_TRY(ferry_i_matrix_csr(ctx, n, new_cols, nnz, &y));
-    row = ferry_i_calloc(longest, sizeof *row);
-    if (!row) FERRY_TRY(ferry_i_nomem(ctx));
+    FERRY_NEW(ctx, row, longest);
     for (int64_t i = 0, at = 0; i < n; i++) {
         const int64_t m = mapped_row(x, rows[i], map, row);
         bool sorted = true;

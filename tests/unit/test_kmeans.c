@@ -17,6 +17,29 @@ static ferry_block *clouds(ferry_ctx *ctx, int64_t each)
     return x;
 }
 
+/* k groups of the rows of a block, dense or as CSR. */
+static ferry_status group_rows(ferry_ctx *ctx, const ferry_block *x, bool sparse, int64_t k,
+                               int64_t restarts, int64_t rounds, ferry_rng *rng,
+                               int32_t *group, ferry_block *centres, double *inertia)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_kmeans_options o = {k, restarts, rounds, NULL};
+    ferry_matrix dense = ferry_i_block_matrix(x), *csr = NULL;
+
+    if (sparse) {
+        FERRY_TRY(ferry_i_matrix_csr(ctx, x->rows, x->k, x->rows * x->k, &csr));
+        for (int64_t e = 0; e < csr->nnz; e++) {
+            csr->index[e] = (int32_t)(e % x->k);
+            csr->value[e] = x->data[e];
+            csr->start[e / x->k + 1] = e + 1;
+        }
+    }
+    FERRY_TRY(ferry_i_kmeans(ctx, sparse ? csr : &dense, &o, rng, group, centres, inertia));
+done:
+    ferry_i_matrix_free(csr);
+    return st;
+}
+
 static void test_clouds(void **state)
 {
     ferry_ctx *ctx = *state;
@@ -27,7 +50,7 @@ static void test_clouds(void **state)
 
     assert_ok(ctx, ferry_i_block_new(ctx, 3, 2, &centres));
     ferry_i_rng_seed(&rng, 1, 0);
-    assert_ok(ctx, ferry_i_kmeans(ctx, x, 3, 5, 100, &rng, group, centres, &inertia));
+    assert_ok(ctx, group_rows(ctx, x, false, 3, 5, 100, &rng, group, centres, &inertia));
     for (int i = 3; i < 120; i++)
         assert_int_equal(group[i], group[i % 3]);
     assert_int_not_equal(group[0], group[1]);
@@ -44,8 +67,13 @@ static void test_clouds(void **state)
     assert_close(inertia, sum, 1e-12);
     assert_ok(ctx, ferry_ctx_set_threads(ctx, 1));
     ferry_i_rng_seed(&rng, 1, 0);
-    assert_ok(ctx, ferry_i_kmeans(ctx, x, 3, 5, 100, &rng, again, NULL, NULL));
+    assert_ok(ctx, group_rows(ctx, x, false, 3, 5, 100, &rng, again, NULL, NULL));
     assert_memory_equal(group, again, sizeof group);
+    double as_csr = 0;
+    ferry_i_rng_seed(&rng, 1, 0);
+    assert_ok(ctx, group_rows(ctx, x, true, 3, 5, 100, &rng, again, centres, &as_csr));
+    assert_memory_equal(group, again, sizeof group);
+    assert_close(as_csr, inertia, 1e-9 * inertia);
     ferry_i_block_free(x);
     ferry_i_block_free(centres);
 }
@@ -62,12 +90,12 @@ static void test_equal_points(void **state)
     ferry_rng rng;
 
     ferry_i_rng_seed(&rng, 1, 0);
-    assert_ok(ctx, ferry_i_kmeans(ctx, &x, 4, 3, 10, &rng, group, NULL, &inertia));
+    assert_ok(ctx, group_rows(ctx, &x, false, 4, 3, 10, &rng, group, NULL, &inertia));
     assert_close(inertia, 0, 1e-15);
     for (int i = 0; i < 6; i++)
         assert_true(group[i] >= 0 && group[i] < 4);
-    assert_ok(ctx, ferry_i_kmeans(ctx, &x, 6, 1, 1, &rng, group, NULL, &inertia));
-    assert_ok(ctx, ferry_i_kmeans(ctx, &x, 1, 1, 10, &rng, group, NULL, &inertia));
+    assert_ok(ctx, group_rows(ctx, &x, false, 6, 1, 1, &rng, group, NULL, &inertia));
+    assert_ok(ctx, group_rows(ctx, &x, false, 1, 1, 10, &rng, group, NULL, &inertia));
     for (int i = 0; i < 6; i++)
         seen[group[i]]++;
     assert_int_equal(seen[0], 6);
@@ -83,7 +111,7 @@ static ferry_status run_both(ferry_ctx *ctx, void *arg)
     ferry_rng rng;
 
     ferry_i_rng_seed(&rng, 1, 0);
-    FERRY_TRY(ferry_i_kmeans(ctx, arg, 2, 2, 10, &rng, group, NULL, NULL));
+    FERRY_TRY(group_rows(ctx, arg, false, 2, 2, 10, &rng, group, NULL, NULL));
     FERRY_TRY(ferry_i_simplex_qp(ctx, &k, v, w, NULL));
     FERRY_TRY(ferry_i_simplex_active(ctx, &k, v, w, NULL));
 done:

@@ -20,6 +20,7 @@ void ferry_i_host_gram(ferry_ctx *ctx, const ferry_block *b, const ferry_block *
                 b->data, p, c->data, q, 0, s->data, p);
 }
 
+/* B S is S'B' there; S itself is column-major already. */
 void ferry_i_host_bmul(ferry_ctx *ctx, double alpha, const ferry_block *b,
                        const ferry_small *s, bool trans, double beta, ferry_block *y)
 {
@@ -35,6 +36,8 @@ void ferry_i_host_bmul(ferry_ctx *ctx, double alpha, const ferry_block *b,
                 y->data, q);
 }
 
+/* One pass, no branch: compilers make a division and a root per vector of it. What is not
+ * wanted of root and ratio is dropped after both were computed. */
 void ferry_i_host_mulup(ferry_ctx *ctx, ferry_block *b, const ferry_block *n,
                         const ferry_block *d, double exponent, double floor, double tiny)
 {
@@ -72,6 +75,7 @@ static void sum_piece(const ferry_block *b, int64_t piece, int64_t from, int64_t
             sums[j] += power_of(FERRY_ROW(b, i)[from + j], power);
 }
 
+/* GROUP columns at a time: their sums of all pieces are on the stack, 32 KB. */
 static void column_sums(ferry_ctx *ctx, const ferry_block *b, int power, double *out)
 {
     double sums[PIECES][GROUP];
@@ -139,6 +143,7 @@ void ferry_i_host_axpby(ferry_ctx *ctx, double alpha, const ferry_block *b, doub
         to[e] = alpha * from[e] + beta * to[e];
 }
 
+/* Pieces in parallel, added in order: the same bits whatever the number of threads. */
 double ferry_i_host_dot(ferry_ctx *ctx, const ferry_block *b, const ferry_block *c)
 {
     const int64_t n = b->rows * b->k;

@@ -315,8 +315,7 @@ static ferry_status small(ferry_ctx *ctx, int64_t n, ferry_operator op, void *ar
     double *w = NULL;
 
     FERRY_TRY(ferry_i_small_new(ctx, n, n, &a));
-    w = ferry_i_calloc(n, sizeof *w);
-    if (!w) FERRY_TRY(ferry_i_nomem(ctx));
+    FERRY_NEW(ctx, w, n);
     FERRY_TRY(write_out(ctx, op, arg, a));
     FERRY_TRY(ferry_i_host_eigh(ctx, a, w));
     for (int64_t j = 0; j < k; j++) {

@@ -49,6 +49,7 @@ static void mirror(ferry_small *s) /* lower triangle to upper */
             FERRY_AT(s, i, j) = FERRY_AT(s, j, i);
 }
 
+/* One triangle by dsyrk, half the work of dgemm, then mirrored. */
 static void dense_gram(ferry_ctx *ctx, bool rows, const ferry_matrix *x, ferry_small *s)
 {
     const int n = ferry_i_blas_int(s->rows),
@@ -88,6 +89,8 @@ static void xxt_column(const ferry_matrix *x, int64_t j, double *column)
     }
 }
 
+/* CSR: with the transposed index a column is gathered from the features of its row, without
+ * it every pair of rows is walked along. Columns are shared out, each made by one thread. */
 void ferry_i_host_xxt(ferry_ctx *ctx, const ferry_matrix *x, ferry_small *s)
 {
     assert(s->rows == x->rows && s->cols == x->rows);
@@ -141,6 +144,8 @@ static void xtx_columns(const ferry_matrix *x, int64_t from, int64_t to, ferry_s
     }
 }
 
+/* CSR: each thread owns a band of columns of S and reads all of X, skipping to its band by
+ * bisection in every row: nothing is written by two. */
 ferry_status ferry_i_host_xtx(ferry_ctx *ctx, const ferry_matrix *x, ferry_small *s)
 {
     const int64_t pieces = 4 * (int64_t)ctx->threads; /* columns owned by one thread each */
@@ -170,6 +175,8 @@ static void dense_sddmm(ferry_ctx *ctx, const ferry_matrix *x, const ferry_block
                 ferry_i_blas_int(b->k), 1, c->data, k, b->data, k, 0, out, n);
 }
 
+/* Entry by entry; a row of B stays in the near cache while its entries go by. Dense X: all of
+ * B C', one dgemm. */
 void ferry_i_host_sddmm(ferry_ctx *ctx, const ferry_matrix *x, const ferry_block *b,
                         const ferry_block *c, double *out)
 {
@@ -198,6 +205,8 @@ static double power_of(double v, int power)
     return power == 1 ? v : v * v;
 }
 
+/* Sums by column are made in one thread: they are needed once a fit, and memory is the limit
+ * anyway. */
 ferry_status ferry_i_host_sums(ferry_ctx *ctx, const ferry_matrix *x, ferry_axis axis,
                                int power, double *out)
 {

@@ -6,6 +6,7 @@
 
 #include "linalg/host/host.h"
 
+/* Both sides longer than this: 4 n^2 numbers of work would not count in 31 bits. */
 enum { MAX_SIDE = 20000 };
 
 static int lead(const ferry_small *a) /* LAPACK wants a leading dimension of at least 1 */
@@ -41,6 +42,9 @@ static ferry_status new_work(ferry_ctx *ctx, double size, double **work, int isi
     return !*work || (iwork && !*iwork) ? ferry_i_nomem(ctx) : FERRY_OK;
 }
 
+/* Divide and conquer (dsyevd): the fastest for all pairs, with about 2 n^2 numbers of work. Its
+ * bits depend on the thread count in the last places; the sign that LAPACK leaves open is
+ * fixed by us, or models would differ between machines. */
 ferry_status ferry_i_host_eigh(ferry_ctx *ctx, ferry_small *a, double *w)
 {
     ferry_status st = FERRY_OK;
@@ -65,6 +69,7 @@ done:
     return st;
 }
 
+/* By Cholesky of B (dsygvd). info above n tells where B stopped being positive definite. */
 ferry_status ferry_i_host_eigh2(ferry_ctx *ctx, ferry_small *a, ferry_small *b, double *w)
 {
     ferry_status st = FERRY_OK;
@@ -102,6 +107,7 @@ static void fix_pairs(ferry_small *u, const double *vt, ferry_small *v)
     }
 }
 
+/* Divide and conquer (dgesdd), the thin form: V' (r x n) comes out and is turned here. */
 ferry_status ferry_i_host_svd(ferry_ctx *ctx, ferry_small *a, ferry_small *u, double *s,
                               ferry_small *v)
 {
@@ -130,6 +136,8 @@ done:
     return st;
 }
 
+/* Householder (dgeqrf), then Q written out (dorgqr). LAPACK leaves the signs of R's diagonal
+ * open: a row of R and the column of Q are turned together, which makes Q R unique. */
 ferry_status ferry_i_host_qr(ferry_ctx *ctx, ferry_small *a, ferry_small *r)
 {
     ferry_status st = FERRY_OK;
@@ -160,6 +168,8 @@ done:
     return st;
 }
 
+/* The lower triangle is read and becomes L; the upper is zeroed, so that L can be used as a
+ * matrix. */
 ferry_status ferry_i_host_chol(ferry_ctx *ctx, ferry_small *a)
 {
     const int n = ferry_i_blas_int(a->rows);
@@ -197,6 +207,8 @@ void ferry_i_host_chol_solve_block(ferry_ctx *ctx, const ferry_small *l, ferry_b
                               lead(l));
 }
 
+/* LU with partial pivoting. Nearly singular systems are solved as they are: who calls knows
+ * what conditioning to expect. */
 ferry_status ferry_i_host_solve(ferry_ctx *ctx, ferry_small *a, ferry_small *x)
 {
     ferry_status st = FERRY_OK;
@@ -204,8 +216,7 @@ ferry_status ferry_i_host_solve(ferry_ctx *ctx, ferry_small *a, ferry_small *x)
     int *pivot = NULL, info;
 
     assert(a->rows == a->cols && x->rows == n);
-    pivot = ferry_i_calloc(n, sizeof *pivot);
-    if (!pivot) FERRY_TRY(ferry_i_nomem(ctx));
+    FERRY_NEW(ctx, pivot, n);
     ferry_i_blas_begin(ctx);
     info = LAPACKE_dgesv_work(LAPACK_COL_MAJOR, n, ferry_i_blas_int(x->cols), a->data,
                               lead(a), pivot, x->data, lead(x));

@@ -20,6 +20,7 @@ static double blend(double alpha, double sum, double beta, double old)
     return beta == 0 ? alpha * sum : alpha * sum + beta * old;
 }
 
+/* y_ic = alpha sum_j x_ij b_jc + beta y_ic. */
 static void ref_mul(ferry_ctx *ctx, double alpha, const ferry_matrix *x,
                     const ferry_block *b, double beta, ferry_block *y)
 {
@@ -34,6 +35,7 @@ static void ref_mul(ferry_ctx *ctx, double alpha, const ferry_matrix *x,
         }
 }
 
+/* y_jc = alpha sum_i x_ij b_ic + beta y_jc. */
 static ferry_status ref_tmul(ferry_ctx *ctx, double alpha, const ferry_matrix *x,
                              const ferry_block *b, double beta, ferry_block *y)
 {
@@ -49,6 +51,7 @@ static ferry_status ref_tmul(ferry_ctx *ctx, double alpha, const ferry_matrix *x
     return FERRY_OK;
 }
 
+/* s_il = sum_j x_ij x_lj. */
 static void ref_xxt(ferry_ctx *ctx, const ferry_matrix *x, ferry_small *s)
 {
     (void)ctx;
@@ -62,6 +65,7 @@ static void ref_xxt(ferry_ctx *ctx, const ferry_matrix *x, ferry_small *s)
         }
 }
 
+/* s_jl = sum_i x_ij x_il. */
 static ferry_status ref_xtx(ferry_ctx *ctx, const ferry_matrix *x, ferry_small *s)
 {
     (void)ctx;
@@ -76,6 +80,7 @@ static ferry_status ref_xtx(ferry_ctx *ctx, const ferry_matrix *x, ferry_small *
     return FERRY_OK;
 }
 
+/* out_e = sum_l b_il c_jl at the stored entries e = (i, j). */
 static void ref_sddmm(ferry_ctx *ctx, const ferry_matrix *x, const ferry_block *b,
                       const ferry_block *c, double *out)
 {
@@ -95,6 +100,7 @@ static void ref_sddmm(ferry_ctx *ctx, const ferry_matrix *x, const ferry_block *
     }
 }
 
+/* n_il = sum_j x_ij c_jl, d_il = sum_j h_ij c_jl, h_ij = sum_l a_il c_jl. */
 static void ref_masked(ferry_ctx *ctx, const ferry_matrix *x, const ferry_block *a,
                        const ferry_block *c, ferry_block *n, ferry_block *d)
 {
@@ -118,6 +124,7 @@ static void ref_masked(ferry_ctx *ctx, const ferry_matrix *x, const ferry_block 
     }
 }
 
+/* For each row its matrix lambda_i I + sum_j q_j q_j' entry by entry, then Cholesky. */
 static ferry_status ref_ridge_rows(ferry_ctx *ctx, const ferry_matrix *x,
                                    const ferry_block *q, double lambda, bool weighted,
                                    ferry_block *p, double *gain)
@@ -158,6 +165,7 @@ done:
     return st;
 }
 
+/* out_i = sum_j x_ij^power, or out_j = sum_i. */
 static ferry_status ref_sums(ferry_ctx *ctx, const ferry_matrix *x, ferry_axis axis,
                              int power, double *out)
 {
@@ -175,6 +183,7 @@ static ferry_status ref_sums(ferry_ctx *ctx, const ferry_matrix *x, ferry_axis a
     return FERRY_OK;
 }
 
+/* s_pq = sum_i b_ip c_iq. */
 static void ref_gram(ferry_ctx *ctx, const ferry_block *b, const ferry_block *c,
                      ferry_small *s)
 {
@@ -189,6 +198,7 @@ static void ref_gram(ferry_ctx *ctx, const ferry_block *b, const ferry_block *c,
         }
 }
 
+/* y_iq = alpha sum_p b_ip s_pq + beta y_iq, or s_qp. */
 static void ref_bmul(ferry_ctx *ctx, double alpha, const ferry_block *b,
                      const ferry_small *s, bool trans, double beta, ferry_block *y)
 {
@@ -204,6 +214,7 @@ static void ref_bmul(ferry_ctx *ctx, double alpha, const ferry_block *b,
         }
 }
 
+/* b = b (n / max(d, floor))^exponent, then 0 below tiny. */
 static void ref_mulup(ferry_ctx *ctx, ferry_block *b, const ferry_block *n,
                       const ferry_block *d, double exponent, double floor, double tiny)
 {
@@ -216,6 +227,7 @@ static void ref_mulup(ferry_ctx *ctx, ferry_block *b, const ferry_block *n,
     }
 }
 
+/* out_i = sum_j b_ij^power, or out_j = sum_i. */
 static void ref_bsums(ferry_ctx *ctx, const ferry_block *b, ferry_axis axis, int power,
                       double *out)
 {
@@ -232,6 +244,7 @@ static void ref_bsums(ferry_ctx *ctx, const ferry_block *b, ferry_axis axis, int
         }
 }
 
+/* b_ij = f_i b_ij, or f_j b_ij. */
 static void ref_bscale(ferry_ctx *ctx, ferry_block *b, ferry_axis axis, const double *f)
 {
     (void)ctx;
@@ -274,16 +287,15 @@ static ferry_status ref_eigs(ferry_ctx *ctx, int64_t n, ferry_operator op, void 
     FERRY_TRY(ferry_i_block_new(ctx, n, 1, &e));
     FERRY_TRY(ferry_i_block_new(ctx, n, 1, &column));
     FERRY_TRY(ferry_i_small_new(ctx, n, n, &a));
-    w = ferry_i_calloc(n, sizeof *w);
-    if (!w) FERRY_TRY(ferry_i_nomem(ctx));
+    FERRY_NEW(ctx, w, n);
     for (int64_t j = 0; j < n; j++) {
         e->data[j] = 1;
         FERRY_TRY(op(ctx, arg, e, column));
         e->data[j] = 0;
-        for (int64_t i = 0; i < n;
-             i++) /* the symmetric part: rounding may break symmetry */
-            FERRY_AT(a, i, j) += column->data[i] / 2,
-                FERRY_AT(a, j, i) += column->data[i] / 2;
+        for (int64_t i = 0; i < n; i++) { /* the symmetric part, which rounding may break */
+            FERRY_AT(a, i, j) += column->data[i] / 2;
+            FERRY_AT(a, j, i) += column->data[i] / 2;
+        }
     }
     FERRY_TRY(ferry_i_ref_eigh(ctx, a, w));
     for (int64_t j = 0; j < k; j++) {

@@ -102,6 +102,8 @@ static bool jacobi_sweep(ferry_small *a, ferry_small *q)
     return rotated;
 }
 
+/* Cyclic Jacobi: rotate every pair of rows and columns until nothing off the diagonal is
+ * left; the product of the rotations is Q. Quadratic convergence, about ten sweeps. */
 ferry_status ferry_i_ref_eigh(ferry_ctx *ctx, ferry_small *a, double *w)
 {
     ferry_status st = FERRY_OK;
@@ -266,6 +268,7 @@ static void norms_and_units(ferry_small *a, ferry_small *v, double *s)
     }
 }
 
+/* One-sided Jacobi: A V = U diag(s) once the columns of A V are orthogonal. */
 ferry_status ferry_i_ref_svd(ferry_ctx *ctx, ferry_small *a, ferry_small *u, double *s,
                              ferry_small *v)
 {

@@ -71,11 +71,8 @@ static ferry_status cluster(ferry_ctx *ctx, const lift_options *o, const example
         if ((e->on[i * m + k] != 0) == side) rows[n++] = i;
     FERRY_TRY(ferry_i_matrix_take(ctx, e->x, n, rows, e->x->cols, NULL, &x));
     if (!x->dense) FERRY_TRY(ferry_i_matrix_densify(ctx, x, &full)); /* fits checked */
-    {
-        const ferry_block points = {n, x->cols, full ? full->dense : x->dense};
-        FERRY_TRY(
-            ferry_i_kmeans(ctx, &points, c->rows, 1, o->max_iter, rng, group, c, NULL));
-    }
+    const ferry_kmeans_options how = {.k = c->rows, .restarts = 1, .max_iter = o->max_iter};
+    FERRY_TRY(ferry_i_kmeans(ctx, full ? full : x, &how, rng, group, c, NULL));
 done:
     ferry_i_matrix_free(full);
     ferry_i_matrix_free(x);

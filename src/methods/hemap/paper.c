@@ -100,9 +100,9 @@ static ferry_status cluster_target(ferry_ctx *ctx, const hemap_data *d, int64_t 
                "hemap variant=nonlinear clusters dense features; %lld x %lld is too large",
                (long long)rows, (long long)d->t->cols);
     FERRY_TRY(ferry_i_matrix_densify(ctx, d->t, &x));
-    const ferry_block b = {.rows = rows, .k = x->cols, .data = x->dense};
+    const ferry_kmeans_options how = {.k = g, .restarts = 10, .max_iter = 100};
     ferry_i_rng_for(ctx, &rng, "hemap clusters");
-    FERRY_TRY(ferry_i_kmeans(ctx, &b, g, 10, 100, &rng, group, NULL, NULL));
+    FERRY_TRY(ferry_i_kmeans(ctx, x, &how, &rng, group, NULL, NULL));
     FERRY_TRY(partition(ctx, n, order, group, g, out));
 done:
     ferry_i_matrix_free(x);

@@ -42,180 +42,6 @@ static void kmeans_free(void *model)
     ferry_i_free(s);
 }
 
-/* ---- k-means on sparse rows: |x - m|^2 = |x|^2 - 2 x'm + |m|^2 ---- */
-
-typedef struct groups {
-    const ferry_matrix *x;
-    int64_t c;
-    double *length2; /* per row */
-    double *centre;  /* c x cols */
-    double *norm2;   /* per centre */
-    double *dist;    /* per row, to its centre */
-    int32_t *of;     /* per row */
-    int64_t *count;
-} groups;
-
-static ferry_status groups_new(ferry_ctx *ctx, const ferry_matrix *x, int64_t c, groups *z)
-{
-    ferry_status st = FERRY_OK;
-
-    *z = (groups){.x = x, .c = c};
-    z->length2 = ferry_i_calloc(x->rows, sizeof *z->length2);
-    z->dist = ferry_i_calloc(x->rows, sizeof *z->dist);
-    z->of = ferry_i_calloc(x->rows, sizeof *z->of);
-    z->centre = ferry_i_calloc(c * x->cols, sizeof *z->centre);
-    z->norm2 = ferry_i_calloc(c, sizeof *z->norm2);
-    z->count = ferry_i_calloc(c, sizeof *z->count);
-    if (!z->length2 || !z->dist || !z->of || !z->centre || !z->norm2 || !z->count)
-        FERRY_TRY(ferry_i_nomem(ctx));
-    for (int64_t i = 0; i < x->rows; i++)
-        for (int64_t e = x->start[i]; e < x->start[i + 1]; e++)
-            z->length2[i] += x->value[e] * x->value[e];
-done:
-    return st;
-}
-
-static void groups_clear(groups *z)
-{
-    ferry_i_free(z->length2);
-    ferry_i_free(z->dist);
-    ferry_i_free(z->of);
-    ferry_i_free(z->centre);
-    ferry_i_free(z->norm2);
-    ferry_i_free(z->count);
-}
-
-static double distance2(const groups *z, int64_t i, int64_t k)
-{
-    const double *m = z->centre + k * z->x->cols;
-    double dot = 0;
-
-    for (int64_t e = z->x->start[i]; e < z->x->start[i + 1]; e++)
-        dot += z->x->value[e] * m[z->x->index[e]];
-    return fmax(0, z->length2[i] - 2 * dot + z->norm2[k]);
-}
-
-static void measure(groups *z, int64_t k)
-{
-    const double *m = z->centre + k * z->x->cols;
-
-    z->norm2[k] = 0;
-    for (int64_t j = 0; j < z->x->cols; j++)
-        z->norm2[k] += m[j] * m[j];
-}
-
-static void centre_on(groups *z, int64_t k, int64_t i)
-{
-    double *m = z->centre + k * z->x->cols;
-
-    memset(m, 0, (size_t)z->x->cols * sizeof *m);
-    for (int64_t e = z->x->start[i]; e < z->x->start[i + 1]; e++)
-        m[z->x->index[e]] = z->x->value[e];
-    measure(z, k);
-}
-
-/* k-means++: each next centre drawn by the squared distance to those there are. */
-static void plant(groups *z, ferry_rng *rng)
-{
-    const int64_t n = z->x->rows;
-
-    centre_on(z, 0, (int64_t)ferry_i_rng_below(rng, (uint64_t)n));
-    for (int64_t i = 0; i < n; i++)
-        z->dist[i] = distance2(z, i, 0);
-    for (int64_t k = 1; k < z->c; k++) {
-        double total = 0, at = 0;
-        int64_t pick = 0;
-        for (int64_t i = 0; i < n; i++)
-            total += z->dist[i];
-        at = ferry_i_rng_real(rng) * total;
-        while (pick < n - 1 && (at -= z->dist[pick]) >= 0)
-            pick++;
-        centre_on(z, k, pick);
-        for (int64_t i = 0; i < n; i++)
-            z->dist[i] = fmin(z->dist[i], distance2(z, i, k));
-    }
-}
-
-/* Each row to its nearest centre; how many changed. */
-static int64_t assign(groups *z)
-{
-    int64_t changed = 0;
-
-    for (int64_t i = 0; i < z->x->rows; i++) {
-        int32_t best = 0;
-        double least = INFINITY;
-        for (int64_t k = 0; k < z->c; k++) {
-            const double d = distance2(z, i, k);
-            if (d < least) {
-                least = d;
-                best = (int32_t)k;
-            }
-        }
-        changed += z->of[i] != best;
-        z->of[i] = best;
-        z->dist[i] = least;
-    }
-    return changed;
-}
-
-/* Centres to the means; an empty group takes the row farthest from its centre. */
-static void update(groups *z)
-{
-    memset(z->centre, 0, (size_t)(z->c * z->x->cols) * sizeof *z->centre);
-    memset(z->count, 0, (size_t)z->c * sizeof *z->count);
-    for (int64_t i = 0; i < z->x->rows; i++) {
-        double *m = z->centre + z->of[i] * z->x->cols;
-        z->count[z->of[i]]++;
-        for (int64_t e = z->x->start[i]; e < z->x->start[i + 1]; e++)
-            m[z->x->index[e]] += z->x->value[e];
-    }
-    for (int64_t k = 0; k < z->c; k++) {
-        double *m = z->centre + k * z->x->cols;
-        for (int64_t j = 0; z->count[k] > 0 && j < z->x->cols; j++)
-            m[j] /= (double)z->count[k];
-        measure(z, k);
-        if (z->count[k] > 0) continue;
-        int64_t far = 0;
-        for (int64_t i = 1; i < z->x->rows; i++)
-            if (z->dist[i] > z->dist[far]) far = i;
-        centre_on(z, k, far);
-        z->dist[far] = 0;
-    }
-}
-
-static ferry_status cluster(ferry_ctx *ctx, const kmeans_options *o, groups *z)
-{
-    ferry_status st = FERRY_OK;
-    double *best = ferry_i_calloc(z->c * z->x->cols, sizeof *best), least = INFINITY;
-    ferry_rng rng;
-    bool finish = false;
-
-    if (!best) FERRY_TRY(ferry_i_nomem(ctx));
-    ferry_i_rng_for(ctx, &rng, "kmeans-hop");
-    for (int64_t r = 0; r < o->restarts && !finish; r++) {
-        double sum = 0;
-        plant(z, &rng);
-        (void)assign(z);
-        for (int64_t t = 0; t < o->iterations; t++) {
-            update(z);
-            if (assign(z) == 0) break;
-        }
-        for (int64_t i = 0; i < z->x->rows; i++)
-            sum += z->dist[i];
-        FERRY_TRY(ferry_i_progress(ctx, "kmeans-hop", r + 1, o->restarts, sum, &finish));
-        if (!(sum < least)) continue;
-        least = sum;
-        memcpy(best, z->centre, (size_t)(z->c * z->x->cols) * sizeof *best);
-    }
-    memcpy(z->centre, best, (size_t)(z->c * z->x->cols) * sizeof *best);
-    for (int64_t k = 0; k < z->c; k++)
-        measure(z, k);
-    (void)assign(z);
-done:
-    ferry_i_free(best);
-    return st;
-}
-
 /* ---- naming ---- */
 
 /* name[k]: the class of group k, no class twice, so that the sum of votes is largest:
@@ -228,7 +54,7 @@ static ferry_status name_groups(ferry_ctx *ctx, int64_t c, const double *votes,
     double *best = ferry_i_calloc(sets, sizeof *best);
     int8_t *last = ferry_i_calloc(sets, sizeof *last);
 
-    if (!best || !last) FERRY_TRY(ferry_i_nomem(ctx));
+    FERRY_HAVE(ctx, best && last);
     for (int64_t set = 1; set < sets; set++) {
         int64_t k = -1; /* the group that comes with as many classes */
         for (int64_t bit = 0; bit < c; bit++)
@@ -253,20 +79,21 @@ done:
     return st;
 }
 
+/* name <- of the groups that of[i] puts the target's rows into, by the votes of a chain. */
 static ferry_status find_names(ferry_ctx *ctx, const ttl_bridge *b, double C,
-                               const groups *z, int32_t *name)
+                               const int32_t *of, int32_t *name)
 {
     ferry_status st = FERRY_OK;
     ferry_block **g = ferry_i_calloc(b->n_places, sizeof(ferry_block *));
     double *votes = ferry_i_calloc(b->c * b->c, sizeof *votes), all = 0, right = 0;
     ferry_rng rng;
 
-    if (!g || !votes) FERRY_TRY(ferry_i_nomem(ctx));
+    FERRY_HAVE(ctx, g && votes);
     ferry_i_rng_for(ctx, &rng, "kmeans-hop chain");
     FERRY_TRY(ferry_i_chain(ctx, b, C, false, false, &rng, b->n_places - 1, g, NULL));
-    for (int64_t i = 0; i < z->x->rows; i++)
+    for (int64_t i = 0; i < ferry_i_bridge_target(b)->n; i++)
         for (int64_t y = 0; y < b->c; y++) {
-            votes[z->of[i] * b->c + y] += FERRY_ROW(g[b->n_places - 1], i)[y];
+            votes[of[i] * b->c + y] += FERRY_ROW(g[b->n_places - 1], i)[y];
             all += FERRY_ROW(g[b->n_places - 1], i)[y];
         }
     FERRY_TRY(name_groups(ctx, b->c, votes, name));
@@ -291,11 +118,12 @@ static ferry_status kmeans_fit(ferry_ctx *ctx, const ferry_task *task, const voi
     state *s = ferry_i_calloc(1, sizeof *s);
     ttl_bridge *b = NULL;
     ferry_matrix *x = NULL;
-    groups z = {0};
-    int32_t name[MOST_CLASSES];
+    ferry_block *centres = NULL;
+    int32_t name[MOST_CLASSES], *of = NULL;
+    ferry_rng rng;
 
     *out = NULL;
-    if (!s) FERRY_TRY(ferry_i_nomem(ctx));
+    FERRY_HAVE(ctx, s);
     FERRY_TRY(ferry_i_bridge_new(ctx, "kmeans-hop", task,
                                  (ttl_reading){o->scale, o->leaks, o->bridge_labels}, &b));
     FERRY_NEED(ctx, b->c <= MOST_CLASSES, FERRY_ENEEDS,
@@ -307,49 +135,60 @@ static ferry_status kmeans_fit(ferry_ctx *ctx, const ferry_task *task, const voi
     s->c = b->c;
     FERRY_TRY(ferry_i_frame_new(ctx, b, &s->frame));
     FERRY_TRY(ferry_i_bridge_on_frame(ctx, b, s->frame, ferry_i_bridge_target(b)->x, &x));
-    FERRY_TRY(groups_new(ctx, x, b->c, &z));
-    FERRY_TRY(cluster(ctx, o, &z));
-    FERRY_TRY(find_names(ctx, b, o->C, &z, name));
-    s->centre = ferry_i_calloc(b->c * x->cols, sizeof *s->centre);
-    if (!s->centre) FERRY_TRY(ferry_i_nomem(ctx));
-    rep->objective = 0;
-    for (int64_t i = 0; i < x->rows; i++)
-        rep->objective += z.dist[i];
+    const ferry_kmeans_options how = {b->c, o->restarts, o->iterations, "kmeans-hop"};
+    ferry_i_rng_for(ctx, &rng, "kmeans-hop");
+    FERRY_NEW(ctx, of, x->rows);
+    FERRY_TRY(ferry_i_block_new(ctx, b->c, x->cols, &centres));
+    FERRY_TRY(ferry_i_kmeans(ctx, x, &how, &rng, of, centres, &rep->objective));
+    FERRY_TRY(find_names(ctx, b, o->C, of, name));
+    FERRY_NEW(ctx, s->centre, b->c * x->cols);
     for (int64_t k = 0; k < b->c; k++)
-        memcpy(s->centre + name[k] * x->cols, z.centre + k * x->cols,
+        memcpy(s->centre + name[k] * x->cols, FERRY_ROW(centres, k),
                (size_t)x->cols * sizeof *s->centre);
     *out = s;
     s = NULL;
 done:
-    groups_clear(&z);
+    ferry_i_free(of);
+    ferry_i_block_free(centres);
     ferry_i_matrix_free(x);
     ferry_i_bridge_free(b);
     kmeans_free(s);
     return st;
 }
 
+/* Scores are -|x - m_k|^2 = 2 x'm_k - |x|^2 - |m_k|^2: a product of the rows with the
+ * centres, one a column. */
 static ferry_status kmeans_predict(ferry_ctx *ctx, const void *model, const ferry_domain *d,
                                    ferry_prediction *p)
 {
     ferry_status st = FERRY_OK;
     const state *s = model;
     ferry_matrix *x = NULL;
-    groups z = {0};
-    ferry_block scores = {p->n, p->k, p->score};
+    ferry_block scores = {p->n, p->k, p->score}, *turned = NULL;
+    double *length2 = NULL, norm2[MOST_CLASSES] = {0};
 
-    FERRY_NEED(ctx, p->k == s->c, FERRY_EDATA, "the model has %lld classes, not %lld",
-               (long long)s->c, (long long)p->k);
+    FERRY_NEED(ctx, p->k == s->c && s->c <= MOST_CLASSES, FERRY_EDATA,
+               "the model has %lld classes, not %lld", (long long)s->c, (long long)p->k);
     FERRY_TRY(ferry_i_frame_rows(ctx, s->frame, d, &x));
-    FERRY_TRY(groups_new(ctx, x, s->c, &z));
-    memcpy(z.centre, s->centre, (size_t)(s->c * x->cols) * sizeof *z.centre);
+    FERRY_TRY(ferry_i_block_new(ctx, x->cols, s->c, &turned));
+    FERRY_NEW(ctx, length2, x->rows);
     for (int64_t k = 0; k < s->c; k++)
-        measure(&z, k);
+        for (int64_t j = 0; j < x->cols; j++) {
+            const double m = s->centre[k * x->cols + j];
+            FERRY_ROW(turned, j)[k] = m;
+            norm2[k] += m * m;
+        }
+    ferry_e(ctx)->mul(ctx, 2, x, turned, 0, &scores);
+    FERRY_TRY(ferry_e(ctx)->sums(ctx, x, FERRY_ROWS, 2, length2));
     for (int64_t i = 0; i < x->rows; i++)
-        for (int64_t k = 0; k < s->c; k++)
-            FERRY_ROW(&scores, i)[k] = -distance2(&z, i, k);
+        for (int64_t k = 0; k < s->c; k++) {
+            double *to = &FERRY_ROW(&scores, i)[k];
+            *to = fmin(0, *to - length2[i] - norm2[k]);
+        }
     ferry_i_winners(&scores, p->cls, NULL);
 done:
-    groups_clear(&z);
+    ferry_i_free(length2);
+    ferry_i_block_free(turned);
     ferry_i_matrix_free(x);
     return st;
 }
@@ -373,12 +212,11 @@ static ferry_status kmeans_load(ferry_ctx *ctx, const ferry_dict *dict, void **o
     const double *centre = NULL;
 
     *out = NULL;
-    if (!s) FERRY_TRY(ferry_i_nomem(ctx));
+    FERRY_HAVE(ctx, s);
     FERRY_TRY(ferry_i_frame_load(ctx, dict, &s->frame));
     s->c = -1;
     FERRY_TRY(ferry_i_dict_reals(ctx, dict, "centres", &s->c, &s->frame->cols, &centre));
-    s->centre = ferry_i_calloc(s->c * s->frame->cols, sizeof *s->centre);
-    if (!s->centre) FERRY_TRY(ferry_i_nomem(ctx));
+    FERRY_NEW(ctx, s->centre, s->c * s->frame->cols);
     memcpy(s->centre, centre, (size_t)(s->c * s->frame->cols) * sizeof *centre);
     *out = s;
     s = NULL;

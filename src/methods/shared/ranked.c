@@ -3,12 +3,6 @@
 
 #include <string.h>
 
-ferry_matrix ferry_i_block_matrix(const ferry_block *b)
-{
-    return (ferry_matrix){
-        .rows = b->rows, .cols = b->k, .nnz = b->rows * b->k, .dense = b->data, .refs = 1};
-}
-
 ferry_status ferry_i_column_means(ferry_ctx *ctx, const ferry_matrix *x, double *means)
 {
     ferry_status st = ferry_e(ctx)->sums(ctx, x, FERRY_COLS, 1, means);

@@ -19,8 +19,6 @@ typedef struct ranked {
     ferry_ranksvm *r;
 } ranked;
 
-/* A dense matrix over the block's numbers, which it does not own. */
-ferry_matrix ferry_i_block_matrix(const ferry_block *b);
 /* means (d) <- means of the columns of x; 0 without rows. */
 ferry_status ferry_i_column_means(ferry_ctx *ctx, const ferry_matrix *x, double *means);
 
