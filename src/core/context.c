@@ -1,4 +1,8 @@
-/* The context: messages, log, progress and diagnostics. */
+/* The context: messages, log, progress and diagnostics.
+ *
+ * All state of a call chain lives here, so that the library needs no globals: one context
+ * belongs to one thread. An error is a code plus the one sentence kept in ctx->message; the
+ * caller's callbacks for log and progress are the only way out to a terminal. */
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -46,6 +50,7 @@ int ferry_ctx_threads(const ferry_ctx *ctx)
     return ctx->threads;
 }
 
+/* 0 stands for as many as the machine has. */
 ferry_status ferry_ctx_set_threads(ferry_ctx *ctx, int threads)
 {
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -93,6 +98,7 @@ ferry_status ferry_i_fail(ferry_ctx *ctx, ferry_status code, const char *fmt, ..
     return code;
 }
 
+/* The old message is copied first: vsnprintf may not read what it writes. */
 ferry_status ferry_i_prefix(ferry_ctx *ctx, ferry_status code, const char *fmt, ...)
 {
     char prefix[512], old[sizeof ctx->message];
@@ -133,6 +139,8 @@ void ferry_i_warn_once(ferry_ctx *ctx, const char *fmt, ...)
     ferry_i_log(ctx, FERRY_WARN, "%s", line);
 }
 
+/* The objective is kept as a curve among the diagnostics even when nobody watches, so that a
+ * model tells afterwards how it converged. */
 ferry_status ferry_i_progress(ferry_ctx *ctx, const char *what, int64_t done, int64_t total,
                               double objective, bool *finish)
 {

@@ -1,4 +1,9 @@
-/* Id maps: strings numbered in the order added; open addressing over one arena of text. */
+/* Id maps: strings numbered in the order added.
+ *
+ * Files name millions of instances, so one id must not cost one allocation: all texts lie in
+ * one arena, ended by 0, and a hash table with open addressing (XXH3, linear probing, at most
+ * half full) holds their numbers. Finding and adding take O(length) on average; a pointer from
+ * ferry_i_ids_at() lives until the next add, which may move the arena. */
 #include <string.h>
 #include <xxhash.h>
 
@@ -75,6 +80,8 @@ static bool make_slots(ferry_ids *ids)
     return true;
 }
 
+/* Room for all three arrays is made before any of them changes: a failed add leaves the map as
+ * it was. */
 int64_t ferry_i_ids_addn(ferry_ids *ids, const char *id, int64_t len, bool *added)
 {
     const char *zero = memchr(id, 0, (size_t)len);
@@ -116,6 +123,7 @@ ferry_ids *ferry_i_ids_copy(const ferry_ids *ids)
     return copy;
 }
 
+/* Numbers as texts go through the one formatter, so that they equal ids read from files. */
 ferry_ids *ferry_i_ids_numbers(int64_t n)
 {
     ferry_ids *ids = ferry_i_ids_new();

@@ -1,5 +1,9 @@
 /* Memory: all heap of the library comes from here, so that tests can make any allocation
- * fail. */
+ * fail.
+ *
+ * Exceptions are what other libraries take for themselves: jansson, matio, libarchive, OpenBLAS,
+ * XGBoost. jansson's allocator could be replaced (json_set_alloc_funcs), but for the whole
+ * process: a program that uses Ferry and jansson would find its own values freed by ours. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -74,6 +74,7 @@ double ferry_i_rng_real(ferry_rng *rng)
     return (double)(ferry_i_rng_u64(rng) >> 11) * 0x1p-53;
 }
 
+/* Normals come in pairs; the second is kept for the next call. */
 double ferry_i_rng_normal(ferry_rng *rng)
 {
     if (rng->has_spare) {

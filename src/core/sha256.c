@@ -1,4 +1,8 @@
-/* SHA-256 (FIPS 180-4). */
+/* SHA-256 (FIPS 180-4), which the catalog of data sets names its files by.
+ *
+ * Written here because no library that we link has it: zlib and xxHash have only checksums that
+ * anybody can forge, and the TLS libraries come with libcurl, which is loaded at run time and
+ * hands out no hash. Speed does not matter beside a download. */
 #include <string.h>
 
 #include "core/core.h"
@@ -20,6 +24,8 @@ static uint32_t turn(uint32_t x, int n)
     return x >> n | x << (32 - n);
 }
 
+/* One block of 64 bytes: the message schedule w, then 64 rounds in which s[0..7] are the
+ * standard's a..h; `a` and `b` are its T1 and T2. */
 static void block(uint32_t *h, const uint8_t *p)
 {
     uint32_t w[64], s[8];
@@ -68,6 +74,7 @@ void ferry_i_sha256_add(ferry_sha256 *s, const void *bytes, int64_t n)
     }
 }
 
+/* Padding: a bit 1, zeros up to 56 mod 64, the length in bits as a big-endian number. */
 void ferry_i_sha256_end(ferry_sha256 *s, uint8_t *digest)
 {
     const uint64_t bits = (uint64_t)s->bytes * 8;

@@ -1,5 +1,8 @@
 /* ARFF, written: ids as a string attribute "id", features, labels last. Label sets are
- * {0,1} attributes, with their names in an XML file beside it, as Mulan has them. */
+ * {0,1} attributes, with their names in an XML file beside it, as Mulan has them.
+ *
+ * In sparse rows a value left out means 0, and for a nominal attribute its first value; so a
+ * class is written in every row, even the first one. */
 #include <math.h>
 #include <string.h>
 

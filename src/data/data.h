@@ -241,7 +241,9 @@ ferry_status ferry_i_text_weigh(ferry_ctx *ctx, uint64_t seed, int64_t n,
 
 /* ---- file formats ---- */
 
-/* The readers' option table fills this. */
+/* The readers' option table fills this. One struct for all formats, because the options are one
+ * table for users: `ferry inspect --set label=last` must work before anybody knows which format
+ * the file has, and a format reads the fields that concern it. */
 typedef struct ferry_read_settings {
     const char *format; /* "" : by extension, then content */
     int header;         /* auto | yes | no */

@@ -1,4 +1,9 @@
-/* Delimited text: the separator, whether there is a header, and what each column is for. */
+/* Delimited text: separator, and whether the first line is a header.
+ *
+ * Guesses look at the first SAMPLE lines only and are made for the whole file: a separator is
+ * the one that gives the same number of fields on every line (on most, where none does), and
+ * the first line is a header when it looks unlike what stands below it. Each can be overruled
+ * by an option, and `ferry inspect` shows what was taken. */
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>

@@ -1,5 +1,7 @@
-/* Delimited text: which columns are ids, labels and features, from the options and
- * names. */
+/* Delimited text: which columns are ids, labels and features, from the options and names.
+ *
+ * Options win over names; a column called id or label is one by itself. A name wins over a
+ * number: with a header 0,1,2 label=1 is the column called 1. */
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>

@@ -1,4 +1,7 @@
-/* What a file holds, as JSON: what `ferry inspect` prints. */
+/* What a file holds, as JSON: what `ferry inspect` prints.
+ *
+ * Everything that decides what a method will see: shape, how full, missing cells, range, labels
+ * and how often each occurs. */
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,9 @@
-/* Domains: their life, copies that share everything heavy, and their hash. */
+/* Domains: their life, copies that share everything heavy, and their hash.
+ *
+ * An evaluation makes hundreds of tasks that differ in which labels are hidden. Such a copy
+ * owns its labels (or ratings) only and points to the domain it was made of (`base`), which
+ * owns the rest and is kept alive by its reference count. The count is atomic because repeats
+ * run side by side; nothing else of a shared domain ever changes. */
 #include <stdatomic.h>
 #include <string.h>
 #include <xxhash.h>

@@ -41,8 +41,7 @@ ferry_status ferry_domain_write(ferry_ctx *ctx, const ferry_domain *d, const cha
                view ? view : "");
     FERRY_HAVE(ctx, data);
     data->x = ferry_i_matrix_ref(v->x);
-    data->ids = ferry_i_ids_new();
-    FERRY_HAVE(ctx, data->ids);
+    FERRY_HAVE(ctx, data->ids = ferry_i_ids_new());
     for (int64_t i = 0; i < v->x->rows; i++) {
         const char *id = ferry_i_ids_at(d->ids, v->instance[i]);
         FERRY_HAVE(ctx, ferry_i_ids_add(data->ids, id, NULL) >= 0);

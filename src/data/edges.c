@@ -1,5 +1,8 @@
 /* Edge lists: "from to [weight]" a line with any separator, comments behind # or %, header
- * or not. */
+ * or not.
+ *
+ * A first line is a header when its third column is no number, or when its words are names
+ * such as source and target. Nodes are ids as they stand: 01 and 1 are two nodes. */
 #include <string.h>
 
 #include "data/fields.h"
@@ -90,12 +93,9 @@ static ferry_status read_lines(ferry_ctx *ctx, const char *path, const ferry_utf
         if (first && (s->header == 1 || (s->header == 0 && is_header(f, n)))) continue;
         FERRY_NEED_AT(ctx, f[0].n != 0 && f[1].n != 0, path, l.line,
                       "expected two node ids");
-        if (n == 3 && !ferry_i_field_real(&f[2], &weight)) {
-            st = ferry_i_bad(ctx, path, l.line,
-                             "expected a finite number as weight, found \"%s\"",
-                             ferry_i_field_show(&f[2], show));
-            goto done;
-        }
+        FERRY_NEED_AT(ctx, n != 3 || ferry_i_field_real(&f[2], &weight), path, l.line,
+                      "expected a finite number as weight, found \"%s\"",
+                      ferry_i_field_show(&f[2], show));
         FERRY_TRY(ferry_i_edges_add(ctx, g, &f[0], &f[1], weight));
     }
     if (width == 0) st = ferry_i_bad(ctx, path, 0, "is empty, expected edges (from to)");

@@ -1,4 +1,8 @@
-/* Lines and fields of text files. */
+/* Lines and fields of text files.
+ *
+ * For files that are read a line at a time (ratings, edges, LINQS, ARFF, Matrix Market); large
+ * tables and svmlight files go by pieces and threads (lines.c). Fields are pointers into the
+ * file: nothing is copied until it is known to be an id. */
 #include "data/fields.h"
 
 #include <math.h>

@@ -1,5 +1,12 @@
 /* One source of bytes: a plain file is mapped, a compressed one unpacked, a member of an
- * archive picked out. Formats are told by content, so a wrong extension does no harm. */
+ * archive picked out. Formats are told by content, so a wrong extension does no harm.
+ *
+ * Mapping costs nothing until pages are touched and leaves the bytes to the page cache, so
+ * several contexts that read one file share them. Pipes and standard input are read whole. A
+ * task whose domains are members of one archive would unpack it once for each; between
+ * ferry_i_unpacked_keep(true) and (false) the last unpacked file is kept, by device, inode,
+ * size and time, and shared by reference count.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -219,6 +226,9 @@ done:
     return st;
 }
 
+/* A '#' may belong to the file's own name, to the archive's or to the member's: what exists on
+ * disk decides. Without any such file the last '#' counts, so that the message names the part
+ * that a user would look for. */
 ferry_status ferry_i_split_path(ferry_ctx *ctx, const char *path, char **base,
                                 char **member)
 {

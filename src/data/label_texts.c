@@ -1,4 +1,9 @@
-/* Labels from texts: which kind they are, and the classes in their order. */
+/* Labels from texts: which kind they are, and the classes in their order.
+ *
+ * Texts that are all whole numbers of few kinds are classes, because that is what label columns
+ * mostly hold; a point, an exponent or more than MOST_WHOLE kinds make them numbers. The order
+ * of classes is by value or by text and never by first appearance: shuffled rows must give the
+ * same numbering, or two files of one data set would disagree about what class 0 is. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

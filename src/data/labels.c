@@ -1,6 +1,9 @@
-/* Labels: a class, a number or a set of labels for each of n instances, any of them
- * missing.
- */
+/* Labels: a class, a number or a set of labels for each of n instances, any of them missing.
+ *
+ * "Missing" has one form a kind (class -1, NaN, known 0) and every reader of labels must ask
+ * for it. Files say less than tasks need: a column of 1, 2, 3 may be meant as classes or as
+ * numbers, so kinds turn into each other along number <-> class <-> set where nothing is lost,
+ * and a sentence names the first label for which something would be. */
 #include <math.h>
 #include <string.h>
 
@@ -64,6 +67,7 @@ bool ferry_i_labels_has(const ferry_labels *l, int64_t i)
     return l->known[i] != 0;
 }
 
+/* The content goes too: a hidden label must not be found by a method that looks closer. */
 void ferry_i_labels_hide(ferry_labels *l, int64_t i)
 {
     const int64_t m = ferry_i_labels_m(l);

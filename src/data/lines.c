@@ -1,4 +1,9 @@
-/* Pieces of a text file for threads, and small questions about text. */
+/* Pieces of a text file for threads, and small questions about text.
+ *
+ * A file is cut at line ends into pieces of 256 KiB to 8 MiB: about eight a thread, so that
+ * none waits long for the last, and each large enough to be worth handing out. A piece keeps
+ * its own first error; the one of the earliest piece is reported, so that the message does not
+ * depend on which thread was quicker. */
 #include <stdio.h>
 #include <string.h>
 
@@ -66,6 +71,7 @@ ferry_status ferry_i_pieces_check(ferry_ctx *ctx, const char *path, const ferry_
     return FERRY_OK;
 }
 
+/* By counting from the start: O(bytes), which only messages pay. */
 int64_t ferry_i_line_of(const char *begin, const char *at)
 {
     int64_t line = 1;

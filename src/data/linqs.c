@@ -1,10 +1,15 @@
-/* LINQS relational sets. Four kinds of file, told apart by their first line:
+/* LINQS relational sets (Sen et al., Collective classification in network data, AI Magazine
+ * 2008). Four kinds of file, told apart by their first line:
  *   X.content        id, 0/1 words ..., class            -> view with ids and classes
  *   X.cites          cited, citing                       -> graph
  *   *.NODE.*.tab     "NODE kind", then the features' names and defaults, then
  *                    "id label=1 w-rat=0.09 ..."         -> view
  *   *.DIRECTED.*.tab "DIRECTED name", "NO_FEATURES", then "1 paper:2 | paper:3" -> graph
  * An archive that holds such files gives the view, or the graph where one is wanted.
+ *
+ * Traps: cites may name papers that content does not have (the domain leaves such edges out,
+ * with a warning); words of content have no names; edges count as undirected, whichever way
+ * they are cited.
  */
 #include <math.h>
 #include <string.h>

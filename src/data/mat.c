@@ -4,6 +4,11 @@
  * (and so on inside it). Without a name: the only matrix with the label vector (or matrix)
  * that fits it; else a listing. Rows are instances unless transpose says otherwise.
  *
+ * Refused: complex numbers and more than two dimensions, which are no features; structs and
+ * objects, whose fields have no order that could be numbered (save them as variables); shapes
+ * that the file's bytes cannot hold, which are damage or an attack. MAT 4 has no signature to
+ * tell it by. Matrices are stored by column, sparse ones as CSC: both are turned here.
+ *
  * matio 1.5.23 trusts what the file says, and HDF5 underneath is not thread-safe: one lock
  * around both, the file's outline is checked before matio sees it, and shapes are checked
  * against the data that is there before anything is used.
@@ -329,6 +334,8 @@ done:
     return st;
 }
 
+/* The variable's outline is read and checked first (Mat_VarReadInfo takes no memory for its
+ * values), and again once the values are there, since {i} leads to another one. */
 static ferry_status read_name(ferry_ctx *ctx, const mat *m, const char *name,
                               ferry_var *out)
 {

@@ -1,5 +1,14 @@
 /* Matrix Market: coordinate and array; real, integer and pattern; general, symmetric and
- * skew-symmetric. Indices begin at 1. */
+ * skew-symmetric.
+ *
+ *   %%MatrixMarket matrix coordinate|array real|integer|pattern general|symmetric|...
+ *   % comments
+ *   rows cols [entries]
+ *   i j [value]      coordinate: indices from 1, any order     array: one value a line, by column
+ *
+ * Traps: an array is written column by column; a symmetric file has only the lower triangle,
+ * a skew one without its diagonal; pattern entries are 1. The promised count of entries is
+ * checked against the file's size before memory is taken for it, and against the lines. */
 #include <math.h>
 #include <string.h>
 
@@ -70,13 +79,10 @@ static ferry_status read_sizes(ferry_ctx *ctx, mtx *m)
                       (!m->coordinate || ferry_i_field_int(&f[2], &m->entries)),
                   m->path, m->l.line, "expected the sizes: %lld whole numbers",
                   (long long)want);
-    if (m->rows < 1 || m->cols < 1 || m->entries < 0) {
-        st = ferry_i_bad(ctx, m->path, m->l.line,
-                         "%lld x %lld with %lld entries, expected a row and a column at "
-                         "least",
-                         (long long)m->rows, (long long)m->cols, (long long)m->entries);
-        goto done;
-    }
+    FERRY_NEED_AT(ctx, m->rows >= 1 && m->cols >= 1 && m->entries >= 0, m->path, m->l.line,
+                  "%lld x %lld with %lld entries, expected a row and a column at "
+                  "least",
+                  (long long)m->rows, (long long)m->cols, (long long)m->entries);
     /* an entry takes at least 4 bytes, an item of an array 2; empty rows take none */
     const int64_t most = m->size * 1000 < INT32_MAX ? m->size * 1000 : INT32_MAX;
     const bool fits = m->rows <= most && m->cols <= most;
@@ -203,11 +209,8 @@ static ferry_status read_array(ferry_ctx *ctx, mtx *m, ferry_var *v)
                           (ferry_i_field_is(&f[0], "nan") || ferry_i_field_real(&f[0], &x)),
                       m->path, m->l.line, "expected one number, found \"%s\"",
                       ferry_i_field_show(&f[0], show));
-        if (n == m->entries) {
-            st = ferry_i_bad(ctx, m->path, m->l.line, "more than the %lld numbers promised",
-                             (long long)m->entries);
-            goto done;
-        }
+        FERRY_NEED_AT(ctx, n != m->entries, m->path, m->l.line,
+                      "more than the %lld numbers promised", (long long)m->entries);
         v->x->dense[i * m->cols + j] = x;
         if (m->sym != GENERAL) v->x->dense[j * m->cols + i] = m->sym == SKEW ? -x : x;
         if (++i == m->rows) {

@@ -1,4 +1,8 @@
-/* Ratings: observed (user, item, value) triples. */
+/* Ratings: observed (user, item, value) triples.
+ *
+ * Three arrays beside each other, in the order of the file, with users and items numbered by
+ * first appearance. lo and hi are the range that predictions are kept in: what the user gave,
+ * else what the finite values span. */
 #include <math.h>
 #include <string.h>
 #include <xxhash.h>
@@ -60,6 +64,9 @@ static void find_range(ferry_ratings *r)
     }
 }
 
+/* Of pairs that repeat the last one stays, since files list ratings in the order given. The
+ * scan goes from the end and moves what stays to the back, so each entry is looked at once:
+ * O(n) with a hash table of pairs. */
 ferry_status ferry_i_ratings_tidy(ferry_ctx *ctx, ferry_ratings *r, int64_t *repeated)
 {
     ferry_status st = FERRY_OK;

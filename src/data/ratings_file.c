@@ -160,12 +160,9 @@ static ferry_status read_triples(ferry_ctx *ctx, table *t, ferry_lines l, bool h
                           *v = col[2] < 0 ? NULL : &f[col[2]];
         FERRY_NEED_AT(ctx, u->n != 0 && i->n != 0, t->path, l.line,
                       "expected a user and an item");
-        if (v && !is_missing(t, v) && !ferry_i_field_real(v, &value)) {
-            st = ferry_i_bad(ctx, t->path, l.line,
-                             "expected a finite number as rating, found \"%s\"",
-                             ferry_i_field_show(v, show));
-            goto done;
-        }
+        FERRY_NEED_AT(ctx, !v || is_missing(t, v) || ferry_i_field_real(v, &value), t->path,
+                      l.line, "expected a finite number as rating, found \"%s\"",
+                      ferry_i_field_show(v, show));
         FERRY_TRY(add(ctx, t, ferry_i_field_id(t->users, u, NULL),
                       ferry_i_field_id(t->items, i, NULL), value));
     }

@@ -1,5 +1,10 @@
 /* Reading and writing a file of any format: find the format, let it read, check the result
- * the same way for all. */
+ * the same way for all.
+ *
+ * A format hands over what the file says. That counts agree, that nothing is infinite, that NaN
+ * stands in dense data only is checked here once, so that no format forgets it and all say it
+ * in the same words. What the reader found out by itself (separator, roles, base of indices)
+ * is kept with the data: new data for a model is read with the same settings. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -69,6 +74,7 @@ static int64_t first_bad(const ferry_ctx *ctx, const double *v, int64_t n, bool 
     return first;
 }
 
+/* Names the first bad cell by row and column; a sparse entry is looked up from its number. */
 static ferry_status check_matrix(ferry_ctx *ctx, const ferry_data *d)
 {
     ferry_status st = FERRY_OK;
@@ -252,6 +258,8 @@ done:
     return st;
 }
 
+/* Three meanings of '#': a member of an archive (which is then an ordinary file), a variable
+ * inside a container format, or no '#' at all; a folder is an archive that is unpacked. */
 static ferry_status read_any(ferry_ctx *ctx, const request *q, ferry_data **out)
 {
     ferry_status st = FERRY_OK;

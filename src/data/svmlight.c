@@ -1,5 +1,12 @@
 /* svmlight / libsvm: label[,label...] [qid:N] index:value ... [# comment]
  *
+ * Traps: indices begin at 1 by the format's definition, yet scikit-learn and others write them
+ * from 0, so a file in which index 0 occurs is taken as counting from 0 (index_base says it
+ * where it never occurs). They must ascend within a line. qid groups rows for ranking, which no
+ * method here does: skipped. A line may lack the label; "a,b" is a set of labels. The number of
+ * features is the largest index seen, which differs from file to file of one data set: the
+ * header comment or the option `features` settles it.
+ *
  * Read in two passes, both by threads over pieces of the file. The first counts newlines
  * and colons, which bounds rows and entries from above, so that the second can parse every
  * piece straight into its final place; what the bounds left over is closed up at the end.

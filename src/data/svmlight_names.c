@@ -1,4 +1,7 @@
-/* svmlight: header lines, labels from texts, and the writer. */
+/* svmlight: header lines, labels from texts, and the writer.
+ *
+ * What the format has no place for goes into comments that other programs pass over (see
+ * svmlight.h), so that a view written here and read again is the same, names and all. */
 #include <math.h>
 #include <string.h>
 

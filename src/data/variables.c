@@ -1,5 +1,10 @@
 /* Variables of a container: from arrays and texts by name to a view with ids, names and
- * labels. */
+ * labels. What MAT and NPZ files share.
+ *
+ * Nobody agrees on names, so the choice goes by them where they help and by shape elsewhere:
+ * x is what is called x, else the only matrix; labels are what is called y, label, gnd, ...
+ * with one entry a row. Where two readings are possible nothing is guessed: the variables are
+ * listed, and the user picks with file#NAME. */
 #include "data/variables.h"
 
 #include <math.h>
@@ -190,6 +195,8 @@ done:
     return st;
 }
 
+/* Sparse: counting sort by column, O(nnz + rows + cols); entries of a new row come out in
+ * ascending order because the old rows are walked in theirs. */
 ferry_status ferry_i_var_transpose(ferry_ctx *ctx, ferry_var *v)
 {
     ferry_status st = FERRY_OK;

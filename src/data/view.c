@@ -1,4 +1,8 @@
-/* Views: a feature matrix over some of a domain's instances; how two views line up. */
+/* Views: a feature matrix over some of a domain's instances; how two views line up.
+ *
+ * row_of and instance translate between the domain's numbering and the matrix's rows in both
+ * directions, so that a view may lack instances and have its rows in any order without its
+ * matrix (which may be gigabytes, and shared) ever being copied. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -109,10 +109,9 @@ static ferry_status add_file(ferry_ctx *ctx, const char *path, int64_t line, fer
     FERRY_HAVE(ctx, r.path && r.url && FERRY_GROW(set->file, set->n, set->cap));
     FERRY_NEED_AT(ctx, ferry_i_path_inside(r.path), path, line,
                   "%s: expected a path inside the folder", r.path);
-    if (strncmp(r.url, "http://", 7) != 0 && strncmp(r.url, "https://", 8) != 0) {
-        st = ferry_i_bad(ctx, path, line, "%s: expected an http or https URL", r.url);
-        goto done;
-    }
+    FERRY_NEED_AT(ctx,
+                  strncmp(r.url, "http://", 7) == 0 || strncmp(r.url, "https://", 8) == 0,
+                  path, line, "%s: expected an http or https URL", r.url);
     set->file[set->n++] = r;
     set->info.files = set->n;
     if (r.size > 0) set->info.bytes += r.size;

@@ -1,4 +1,8 @@
-/* Getting a data set: what is missing is downloaded, checked, and only then named. */
+/* Fetching data sets of the catalog: download, check, unpack.
+ *
+ * A file counts only when its SHA-256 is the catalog's, so a mirror, a broken connection or a
+ * changed upload cannot slip in; what is there and right is not fetched again. Downloads go to
+ * NAME.part and are resumed from there. Members of an archive may not leave their folder. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
