@@ -35,6 +35,7 @@
 #ifndef FERRY_SCALE_H
 #define FERRY_SCALE_H
 
+#include "ferry/stream.h"
 #include "linalg/linalg.h"
 
 /* In the order of FERRY_SCALE_CHOICES. */
@@ -112,6 +113,19 @@ typedef struct ferry_scale_how {
 ferry_status ferry_i_scaler_apply(ferry_ctx *ctx, const ferry_scaler *s,
                                   const ferry_scale_part *part, ferry_scale_how how,
                                   ferry_matrix **out);
+
+/* One row by itself, as a stream has it: the same bits as ferry_i_scaler_apply would give it
+ * in a matrix, and the same form (dense or sparse, as s->dense says) whatever x is. x has no
+ * map; it is lent the room until that is used again. Cannot fail, allocates nothing. */
+typedef struct ferry_scale_room {
+    double *value;  /* d */
+    int32_t *index; /* d */
+    void *cell;     /* d cells (scale_cells.h) */
+} ferry_scale_room;
+ferry_status ferry_i_scale_room_new(ferry_ctx *ctx, int64_t d, ferry_scale_room *room);
+void ferry_i_scale_room_clear(ferry_scale_room *room);
+ferry_row ferry_i_scaler_row(const ferry_scaler *s, const ferry_row *x,
+                             const ferry_scale_room *room);
 
 /* Every row of x divided by its length, in place; one of zeros stays. Safe against squares
  * that over- or underflow. NaN is skipped. */

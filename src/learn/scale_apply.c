@@ -1,6 +1,7 @@
 /* Scaling: doing to rows what was learned (scale.h). */
 #include <assert.h>
 #include <math.h>
+#include <string.h>
 
 #include "learn/scale_cells.h"
 
@@ -165,4 +166,59 @@ done:
     ferry_i_matrix_free(y);
     ferry_i_free(a.row);
     return st;
+}
+
+/* ---- one row ---- */
+
+ferry_status ferry_i_scale_room_new(ferry_ctx *ctx, int64_t d, ferry_scale_room *room)
+{
+    ferry_status st = FERRY_OK;
+
+    FERRY_NEW(ctx, room->value, d);
+    FERRY_NEW(ctx, room->index, d);
+    room->cell = ferry_i_calloc(d, sizeof(ferry_cell));
+    FERRY_HAVE(ctx, room->cell);
+done:
+    return st;
+}
+
+void ferry_i_scale_room_clear(ferry_scale_room *room)
+{
+    ferry_i_free(room->value);
+    ferry_i_free(room->index);
+    ferry_i_free(room->cell);
+    *room = (ferry_scale_room){0};
+}
+
+ferry_row ferry_i_scaler_row(const ferry_scaler *s, const ferry_row *x,
+                             const ferry_scale_room *room)
+{
+    /* x as a matrix of one row; nothing is written to it */
+    double *value = (double *)(uintptr_t)x->value;
+    int64_t from[] = {0, x->n}, to[] = {0, 0};
+    const ferry_matrix in = {.rows = 1,
+                             .cols = s->d,
+                             .nnz = x->n,
+                             .dense = x->index ? NULL : value,
+                             .start = from,
+                             .index = (int32_t *)(uintptr_t)x->index,
+                             .value = value};
+    ferry_matrix out = {.rows = 1, .cols = s->d, .dense = s->dense ? room->value : NULL};
+    const ferry_scale_part part = {&in, NULL};
+    const applying a = {.s = s, .part = &part, .shift = s->shift, .row = room->cell};
+    applying sparse = a;
+
+    if (s->dense) {
+        memset(room->value, 0, (size_t)s->d * sizeof *room->value);
+        fill_dense(&a, &out);
+        if (has_lengths(s)) ferry_i_rows_to_unit(&out);
+        return (ferry_row){s->d, NULL, room->value};
+    }
+    sparse.shift = NULL;
+    out.start = to;
+    out.index = room->index;
+    out.value = room->value;
+    out.nnz = to[1] = csr_row(&sparse, 0, 0, &out);
+    if (has_lengths(s)) ferry_i_rows_to_unit(&out);
+    return (ferry_row){out.nnz, room->index, room->value};
 }

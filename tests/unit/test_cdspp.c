@@ -480,7 +480,7 @@ static void test_messages(void **state)
                               "domains");
     d = small_domain(ctx, "w", FERRY_TARGET, 2, 2, x);
     assert_fails(ctx, m->method->predict(ctx, m->state, d, &p), FERRY_EDATA,
-                 "domain 'w' does not have the views of the model");
+                 "view 'x' has 2 features, the model's 5");
     ferry_domain_free(d);
     d = small_domain(ctx, "w", FERRY_TARGET, 0, 5, x);
     assert_fails(ctx, m->method->predict(ctx, m->state, d, &p), FERRY_EDATA,

@@ -1,0 +1,158 @@
+/* cdspp's model (cdspp.h): predictions, embeddings, the file. */
+#include <math.h>
+#include <string.h>
+
+#include "learn/pa.h"
+#include "methods/cdspp/cdspp.h"
+#include "methods/shared/learner_file.h"
+
+void ferry_i_cdspp_free(void *state)
+{
+    cdspp_model *m = state;
+
+    if (!m) return;
+    ferry_i_prepared_free(m->prepared);
+    ferry_i_block_free(m->ps);
+    ferry_i_block_free(m->pt);
+    ferry_i_learner_free(m->learner);
+    ferry_i_free(m);
+}
+
+ferry_status ferry_i_cdspp_project(ferry_ctx *ctx, const ferry_matrix *x,
+                                   const ferry_block *p, ferry_matrix **z)
+{
+    ferry_status st = FERRY_OK;
+
+    FERRY_TRY(ferry_i_matrix_dense(ctx, x->rows, p->k, z));
+    ferry_block b = {x->rows, p->k, (*z)->dense};
+    ferry_e(ctx)->mul(ctx, 1, x, p, 0, &b);
+done:
+    return st;
+}
+
+ferry_status ferry_i_cdspp_predict(ferry_ctx *ctx, const void *state, const ferry_domain *d,
+                                   ferry_prediction *p)
+{
+    ferry_status st = FERRY_OK;
+    const cdspp_model *m = state;
+    ferry_rows rows = {0};
+    ferry_matrix *z = NULL;
+    ferry_block *scores = NULL;
+
+    FERRY_TRY(ferry_i_prepare_rows(ctx, m->prepared, d, &rows));
+    FERRY_NEED(ctx, p->cls && p->k == m->k && m->learner, FERRY_EDATA,
+               "the model has %lld classes, not %lld", (long long)m->k, (long long)p->k);
+    FERRY_TRY(ferry_i_cdspp_project(ctx, rows.x[0], m->pt, &z));
+    FERRY_TRY(ferry_i_block_new(ctx, rows.n, m->k, &scores));
+    FERRY_TRY(ferry_i_learner_scores(ctx, m->learner, z, scores));
+    for (int64_t i = 0; i < p->n; i++)
+        p->cls[i] = -1; /* nothing is known of it */
+    for (int64_t r = 0; r < rows.n; r++) {
+        const int64_t i = rows.instance[r];
+        memcpy(p->score + i * p->k, FERRY_ROW(scores, r), (size_t)p->k * sizeof *p->score);
+        p->cls[i] = ferry_i_argmax(p->k, FERRY_ROW(scores, r));
+    }
+done:
+    ferry_i_matrix_free(z);
+    ferry_i_block_free(scores);
+    ferry_i_rows_clear(&rows);
+    return st;
+}
+
+/* Rows of the target's view, or else of the source's. */
+ferry_status ferry_i_cdspp_transform(ferry_ctx *ctx, const void *state,
+                                     const ferry_domain *d, ferry_prediction *p)
+{
+    ferry_status st = FERRY_OK;
+    const cdspp_model *m = state;
+    const ferry_block *by[] = {m->pt, m->ps};
+    ferry_rows rows = {0};
+    ferry_matrix *z[2] = {NULL, NULL};
+
+    p->k = m->pt->k;
+    FERRY_NEW(ctx, p->score, p->n * p->k);
+    for (int64_t e = 0; e < p->n * p->k; e++)
+        p->score[e] = NAN;
+    FERRY_TRY(ferry_i_prepare_rows(ctx, m->prepared, d, &rows));
+    for (int64_t v = 0; v < rows.n_x && v < 2; v++)
+        FERRY_TRY(ferry_i_cdspp_project(ctx, rows.x[v], by[v], &z[v]));
+    for (int64_t r = 0; r < rows.n; r++) {
+        const int v = rows.there[0] && !rows.there[0][r];
+        memcpy(p->score + rows.instance[r] * p->k, z[v]->dense + r * p->k,
+               (size_t)p->k * sizeof *p->score);
+    }
+done:
+    ferry_i_matrix_free(z[0]);
+    ferry_i_matrix_free(z[1]);
+    ferry_i_rows_clear(&rows);
+    return st;
+}
+
+/* ---- save and load ---- */
+
+ferry_status ferry_i_cdspp_save(ferry_ctx *ctx, const void *state, ferry_dict *dict)
+{
+    ferry_status st = FERRY_OK;
+    const cdspp_model *m = state;
+    const int64_t form[] = {m->goal, m->k};
+
+    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "form", 2, form));
+    FERRY_TRY(ferry_i_prepared_save(ctx, m->prepared, dict));
+    FERRY_TRY(
+        ferry_i_dict_put_reals(ctx, dict, "source.p", m->ps->rows, m->ps->k, m->ps->data));
+    FERRY_TRY(
+        ferry_i_dict_put_reals(ctx, dict, "target.p", m->pt->rows, m->pt->k, m->pt->data));
+    if (m->learner) FERRY_TRY(ferry_i_learner_save(ctx, m->learner, "learner", dict));
+done:
+    return st;
+}
+
+/* P of one domain: view v of new data, when there is one, has as many columns. */
+static ferry_status load_p(ferry_ctx *ctx, const ferry_dict *dict, const char *name,
+                           const ferry_prepared *prepared, int64_t v, int64_t *rank,
+                           ferry_block **out)
+{
+    ferry_status st = FERRY_OK;
+    const double *data = NULL;
+    int64_t d = v < prepared->n_frames ? prepared->frame[v].cols : -1;
+
+    FERRY_TRY(ferry_i_dict_reals(ctx, dict, name, &d, rank, &data));
+    FERRY_TRY(ferry_i_dict_block(ctx, dict, name, d, *rank, out));
+done:
+    return st;
+}
+
+ferry_status ferry_i_cdspp_load(ferry_ctx *ctx, const ferry_dict *dict, void **state)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t *form = NULL;
+    int64_t two = 2, rank = -1;
+    cdspp_model *m = NULL;
+
+    *state = NULL;
+    FERRY_NEW(ctx, m, 1);
+    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "form", &two, &form));
+    FERRY_NEED(ctx, (form[0] == FERRY_CLASSIFY || form[0] == FERRY_EMBED) && form[1] >= 1,
+               FERRY_EDATA, "tensor form: goal %lld, %lld classes", (long long)form[0],
+               (long long)form[1]);
+    m->goal = (ferry_goal)form[0];
+    m->k = form[1];
+    FERRY_TRY(ferry_i_prepared_load(ctx, dict, &m->prepared));
+    FERRY_NEED(ctx, m->prepared->n_frames == (m->goal == FERRY_EMBED ? 2 : 1), FERRY_EDATA,
+               "the model has %lld views", (long long)m->prepared->n_frames);
+    FERRY_TRY(load_p(ctx, dict, "target.p", m->prepared, 0, &rank, &m->pt));
+    FERRY_TRY(load_p(ctx, dict, "source.p", m->prepared, 1, &rank, &m->ps));
+    if (m->goal == FERRY_CLASSIFY) {
+        FERRY_TRY(ferry_i_learner_load(ctx, dict, "learner", &m->learner));
+        FERRY_NEED(
+            ctx, m->learner->k == m->k && m->learner->d == rank, FERRY_EDATA,
+            "the learner has %lld classes and %lld features, the model %lld and %lld",
+            (long long)m->learner->k, (long long)m->learner->d, (long long)m->k,
+            (long long)rank);
+    }
+    *state = m;
+    m = NULL;
+done:
+    ferry_i_cdspp_free(m);
+    return st;
+}
