@@ -14,9 +14,10 @@ ferry_status ferry_i_experts_room(ferry_ctx *ctx, const experts *e, experts_room
 {
     ferry_status st = FERRY_OK;
 
-    *room = (experts_room){NULL, NULL};
+    *room = (experts_room){NULL};
     FERRY_NEW(ctx, room->f, EXPERTS * e->k);
-    FERRY_NEW(ctx, room->x, 3 * e->d);
+    FERRY_NEW(ctx, room->x, 2 * e->d);
+    FERRY_TRY(ferry_i_scale_room_new(ctx, e->d, &room->raw));
 done:
     return st;
 }
@@ -25,29 +26,32 @@ void ferry_i_experts_room_clear(experts_room *room)
 {
     ferry_i_free(room->f);
     ferry_i_free(room->x);
-    *room = (experts_room){NULL, NULL};
+    ferry_i_scale_room_clear(&room->raw);
+    *room = (experts_room){NULL};
 }
 
-ferry_status ferry_i_experts_new(ferry_ctx *ctx, int64_t k, int64_t d,
-                                 const hetomtl_options *o, experts *out)
+ferry_status ferry_i_experts_new(ferry_ctx *ctx, int64_t k, const hetomtl_options *o,
+                                 experts *e)
 {
     ferry_status st = FERRY_OK;
     const ferry_pa_kind kind = (ferry_pa_kind)o->hedge.variant;
 
-    *out = (experts){.d = d, .rate = o->rate, .share = o->share};
-    memcpy(out->w, prior, sizeof prior);
-    FERRY_TRY(ferry_i_pa_new(ctx, kind, o->hedge.C, 0, d, true, &out->pa));
-    FERRY_TRY(ferry_i_pa_new(ctx, kind, o->hedge.C, 0, d, false, &out->causal));
-    FERRY_TRY(ferry_i_moments_new(ctx, d, &out->z));
-    FERRY_TRY(ferry_i_experts_room(ctx, out, &out->room));
-    FERRY_TRY(ferry_i_experts_classes(ctx, out, k));
+    e->d = e->in.d;
+    e->rate = o->rate;
+    e->share = o->share;
+    memcpy(e->w, prior, sizeof prior);
+    FERRY_TRY(ferry_i_pa_new(ctx, kind, o->hedge.C, 0, e->d, true, &e->pa));
+    FERRY_TRY(ferry_i_pa_new(ctx, kind, o->hedge.C, 0, e->d, false, &e->causal));
+    FERRY_TRY(ferry_i_moments_new(ctx, e->d, &e->z));
+    FERRY_TRY(ferry_i_experts_room(ctx, e, &e->room));
+    FERRY_TRY(ferry_i_experts_classes(ctx, e, k));
 done:
     return st;
 }
 
 void ferry_i_experts_clear(experts *e)
 {
-    ferry_i_free(e->fill);
+    ferry_i_online_clear(&e->in);
     ferry_i_pa_free(e->pa);
     ferry_i_pa_free(e->causal);
     ferry_i_moments_clear(&e->z);
@@ -91,28 +95,25 @@ static void unit(int64_t k, double *f)
 
 /* A row in the forms that the learners want; they stand in room. */
 typedef struct forms {
-    ferry_row raw; /* without missing cells */
-    ferry_row l2;  /* ... of unit length */
-    ferry_row z;   /* ... scaled by the means and deviations so far; dense */
+    ferry_row l2; /* of unit length */
+    ferry_row z;  /* scaled by the means and deviations so far; dense */
 } forms;
 
-static ferry_row filled(const experts *e, const ferry_row *x, double *room)
+static forms forms_of(const experts *e, const ferry_row *raw, const experts_room *room)
 {
-    ferry_row out;
+    double *l2 = room->x, *z = room->x + e->d;
 
-    ferry_i_row_filled(x, e->fill, room, &out);
-    return out;
+    memcpy(l2, raw->value, (size_t)raw->n * sizeof *l2);
+    ferry_i_row_unit(raw->n, l2);
+    ferry_i_moments_z(&e->z, raw, z);
+    return (forms){{raw->n, raw->index, l2}, {e->d, NULL, z}};
 }
 
-static forms prepare(const experts *e, const ferry_row *x, double *room)
+static forms prepare(const experts *e, const ferry_row *x, const experts_room *room)
 {
-    double *l2 = room + e->d, *z = l2 + e->d;
-    const ferry_row raw = filled(e, x, room);
+    const ferry_row raw = ferry_i_online_row(&e->in, x, &room->raw);
 
-    memcpy(l2, room, (size_t)raw.n * sizeof *l2);
-    ferry_i_row_unit(raw.n, l2);
-    ferry_i_moments_z(&e->z, &raw, z);
-    return (forms){raw, {raw.n, raw.index, l2}, {e->d, NULL, z}};
+    return forms_of(e, &raw, room);
 }
 
 /* f (EXPERTS x k) <- the experts' own scores. */
@@ -131,7 +132,7 @@ void ferry_i_experts_look(const experts *e, const ferry_row *x, const experts_ro
                           double *total)
 {
     if (e->k == 0) return;
-    const forms in = prepare(e, x, room->x);
+    const forms in = prepare(e, x, room);
     ask(e, &in, room->f);
     memset(total, 0, (size_t)e->k * sizeof *total);
     for (int i = 0; i < EXPERTS; i++) {
@@ -142,9 +143,14 @@ void ferry_i_experts_look(const experts *e, const ferry_row *x, const experts_ro
     }
 }
 
+void ferry_i_experts_watch_offline(experts *e, const ferry_row *raw)
+{
+    ferry_i_moments_add(&e->z, raw);
+}
+
 void ferry_i_experts_watch(experts *e, const ferry_row *x)
 {
-    const ferry_row raw = filled(e, x, e->room.x);
+    const ferry_row raw = ferry_i_online_row(&e->in, x, &e->room.raw);
 
     ferry_i_moments_add(&e->z, &raw);
 }
@@ -159,9 +165,9 @@ static void step(experts *e, const forms *x, int32_t y)
     (void)ferry_i_pa_learn(e->causal, &x->z, ferry_i_row_norm2(&x->z), y, f);
 }
 
-ferry_row ferry_i_experts_step(experts *e, const ferry_row *x, int32_t y)
+ferry_row ferry_i_experts_step_offline(experts *e, const ferry_row *raw, int32_t y)
 {
-    const forms in = prepare(e, x, e->room.x);
+    const forms in = forms_of(e, raw, &e->room);
 
     step(e, &in, y);
     return in.l2;
@@ -189,7 +195,7 @@ ferry_status ferry_i_experts_learn(ferry_ctx *ctx, experts *e, const ferry_row *
     codes_step next = {.v = NULL};
 
     FERRY_TRY(ferry_i_experts_classes(ctx, e, (int64_t)y + 1));
-    const forms in = prepare(e, x, e->room.x);
+    const forms in = prepare(e, x, &e->room);
     FERRY_TRY(ferry_i_codes_prepare(ctx, &e->codes, &in.l2, y, &next));
     if (!votes) { /* each by its scores of now */
         ask(e, &in, e->room.f);
@@ -211,7 +217,7 @@ ferry_status ferry_i_experts_save(ferry_ctx *ctx, const experts *e, ferry_dict *
     ferry_status st = FERRY_OK;
     const double how[] = {e->rate, e->share};
 
-    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "fill", 1, e->d, e->fill));
+    FERRY_TRY(ferry_i_prepared_save(ctx, e->in.prepared, dict));
     FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "experts", 1, &e->k));
     FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "experts.w", 1, EXPERTS, e->w));
     FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "experts.how", 1, 2, how));
@@ -227,12 +233,12 @@ ferry_status ferry_i_experts_load(ferry_ctx *ctx, const ferry_dict *dict, expert
 {
     ferry_status st = FERRY_OK;
     const int64_t *k = NULL;
-    const double *w = NULL, *how = NULL, *fill = NULL;
-    int64_t one = 1, two = 2, four = EXPERTS, d = -1;
+    const double *w = NULL, *how = NULL;
+    int64_t one = 1, two = 2, four = EXPERTS;
 
-    FERRY_TRY(ferry_i_dict_reals(ctx, dict, "fill", &one, &d, &fill));
-    *e = (experts){.d = d};
-    FERRY_TRY(ferry_i_dict_reals_copy(ctx, dict, "fill", 1, d, &e->fill));
+    *e = (experts){0};
+    FERRY_TRY(ferry_i_online_load(ctx, dict, &e->in));
+    const int64_t d = e->d = e->in.d;
     FERRY_TRY(ferry_i_dict_ints(ctx, dict, "experts", &one, &k));
     FERRY_TRY(ferry_i_dict_reals(ctx, dict, "experts.w", &one, &four, &w));
     FERRY_TRY(ferry_i_dict_reals(ctx, dict, "experts.how", &one, &two, &how));

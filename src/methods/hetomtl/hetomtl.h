@@ -108,13 +108,14 @@ extern const char *const ferry_i_expert_names[EXPERTS];
 
 /* What one look needs. */
 typedef struct experts_room {
-    double *f; /* EXPERTS x k: the experts' scores */
-    double *x; /* 3 d: the row without missing cells, of unit length, scaled causally */
+    double *f;            /* EXPERTS x k: the experts' scores */
+    double *x;            /* 2 d: the row of unit length, and scaled causally */
+    ferry_scale_room raw; /* the row without missing cells */
 } experts_room;
 
 typedef struct experts {
     int64_t k, d;
-    double *fill; /* d: what missing cells take */
+    online_input in; /* fills missing cells, scales nothing */
     ferry_pa *pa, *causal;
     moments z;
     codes codes;
@@ -122,25 +123,28 @@ typedef struct experts {
     experts_room room; /* of the stream */
 } experts;
 
-/* k classes, all weights as they start; without fill and codes. */
-ferry_status ferry_i_experts_new(ferry_ctx *ctx, int64_t k, int64_t d,
-                                 const hetomtl_options *o, experts *out);
+/* k classes, all weights as they start; e->in is set, codes are not. */
+ferry_status ferry_i_experts_new(ferry_ctx *ctx, int64_t k, const hetomtl_options *o,
+                                 experts *e);
 void ferry_i_experts_clear(experts *e);
 ferry_status ferry_i_experts_room(ferry_ctx *ctx, const experts *e, experts_room *room);
 void ferry_i_experts_room_clear(experts_room *room);
 ferry_status ferry_i_experts_classes(ferry_ctx *ctx, experts *e, int64_t k);
-/* x is a row as it comes, with its missing cells. */
-/* total (k) <- F, room->f <- the experts' scores. */
+/* In all that follows x is a row as it comes, with its missing cells; _offline: one that the
+ * preparation has made already.
+ *
+ * total (k) <- F, room->f <- the experts' scores. */
 void ferry_i_experts_look(const experts *e, const ferry_row *x, const experts_room *room,
                           double *total);
 /* A row that was seen: counts for the means and deviations. */
 void ferry_i_experts_watch(experts *e, const ferry_row *x);
+void ferry_i_experts_watch_offline(experts *e, const ferry_row *raw);
 /* votes: EXPERTS classes, or NULL. Nothing changes when it fails. */
 ferry_status ferry_i_experts_learn(ferry_ctx *ctx, experts *e, const ferry_row *x,
                                    int32_t y, const int32_t *votes);
 /* One PA step of both learners, nothing else: the offline part. The row of unit length is
  * lent until the next call. */
-ferry_row ferry_i_experts_step(experts *e, const ferry_row *x, int32_t y);
+ferry_row ferry_i_experts_step_offline(experts *e, const ferry_row *raw, int32_t y);
 
 ferry_status ferry_i_experts_save(ferry_ctx *ctx, const experts *e, ferry_dict *dict);
 ferry_status ferry_i_experts_load(ferry_ctx *ctx, const ferry_dict *dict, experts *e);

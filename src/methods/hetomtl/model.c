@@ -21,7 +21,7 @@ ferry_status ferry_i_hetomtl_predict(ferry_ctx *ctx, const void *state,
 {
     ferry_status st = FERRY_OK;
     const hetomtl *m = state;
-    experts_room room = {NULL, NULL};
+    experts_room room = {NULL};
     const online_looker how = {"hetomtl", m->e.k, m->e.d, look, &m->e, &room};
 
     if (m->paper) return ferry_i_hedge_predict(ctx, m->paper, d, p);

@@ -31,7 +31,7 @@ done:
 
 /* The labelled rows in a random order; the running means know all of them first. At most
  * twice `keep` of them stay for the codes. */
-static ferry_status learn_rows(ferry_ctx *ctx, const online_rows *r, int64_t keep,
+static ferry_status learn_rows(ferry_ctx *ctx, const ferry_rows *r, int64_t keep,
                                experts *e, bool *finish)
 {
     ferry_status st = FERRY_OK;
@@ -41,12 +41,12 @@ static ferry_status learn_rows(ferry_ctx *ctx, const online_rows *r, int64_t kee
     ferry_i_rng_for(ctx, &rng, "hetomtl");
     FERRY_TRY(ferry_i_online_order(ctx, &rng, r->n, &order));
     for (int64_t i = 0; i < r->n; i++) {
-        const ferry_row x = ferry_i_matrix_row(r->x, r->row[i]);
-        ferry_i_experts_watch(e, &x);
+        const ferry_row x = ferry_i_matrix_row(r->x[0], i);
+        ferry_i_experts_watch_offline(e, &x);
     }
     for (int64_t i = 0; i < r->n && !*finish; i++) {
-        const ferry_row x = ferry_i_matrix_row(r->x, r->row[order[i]]);
-        const ferry_row unit = ferry_i_experts_step(e, &x, r->cls[order[i]]);
+        const ferry_row x = ferry_i_matrix_row(r->x[0], order[i]);
+        const ferry_row unit = ferry_i_experts_step_offline(e, &x, r->cls[order[i]]);
         if (i % 1024 == 1023)
             FERRY_TRY(ferry_i_progress(ctx, "hetomtl", i + 1, r->n, NAN, finish));
         if (i >= 2 * keep && i >= 1) continue;
@@ -62,19 +62,18 @@ ferry_status ferry_i_hetomtl_solve(ferry_ctx *ctx, const ferry_task *task,
 {
     ferry_status st = FERRY_OK;
     const int64_t k = ferry_i_ids_count(task->names);
-    const ferry_domain *target = NULL;
-    online_rows r = {0};
 
-    FERRY_TRY(ferry_i_task_target(ctx, task, &target));
-    FERRY_TRY(ferry_i_online_rows(ctx, target, &r));
-    FERRY_TRY(ferry_i_experts_new(ctx, k, r.d, o, e));
-    FERRY_TRY(ferry_i_online_fill(ctx, &r, &e->fill));
-    FERRY_TRY(ferry_i_codes_new(ctx, k, r.d, !r.x->dense, o->keep, o->grow, &e->codes));
+    FERRY_TRY(ferry_i_online_prepare(ctx, "hetomtl", task, FERRY_THE_TARGET,
+                                     FERRY_SCALE_NONE, &e->in));
+    const ferry_rows *r = ferry_i_prepared_target(e->in.prepared);
+    const bool sparse = !e->in.prepared->frame[0].scale->dense;
+    FERRY_TRY(ferry_i_experts_new(ctx, k, o, e));
+    FERRY_TRY(ferry_i_codes_new(ctx, k, e->d, sparse, o->keep, o->grow, &e->codes));
     FERRY_TRY(count_sources(ctx, task, o->hedge.per_class, k, e->codes.o));
-    FERRY_TRY(learn_rows(ctx, &r, o->keep, e, finish));
+    FERRY_TRY(learn_rows(ctx, r, o->keep, e, finish));
     FERRY_TRY(ferry_i_codes_solve(ctx, &e->codes, o->hedge.alpha));
-    ferry_i_diag_real(ctx, "instances", (double)r.n);
+    ferry_i_diag_real(ctx, "instances", (double)r->n);
+    ferry_i_prepared_forget(e->in.prepared);
 done:
-    ferry_i_online_rows_clear(&r);
     return st;
 }

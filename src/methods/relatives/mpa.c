@@ -1,16 +1,18 @@
-/* mpa: multi-class passive-aggressive learning on the target's own rows (learn/pa.h), one
- * pass over the labelled ones and then as labels come. Takes nothing from a source: what
- * the transfer methods for streams have to beat.
+/* mpa: multi-class passive-aggressive learning on the target's own rows (learn/pa.h has the
+ * steps), one pass over the labelled ones and then as labels come. Takes nothing from a
+ * source: what the transfer methods for streams have to beat, and hetomtl's target learner.
  */
 #include <math.h>
 #include <string.h>
 
 #include "methods/shared/online.h"
 
-enum { SCALE_L2, SCALE_CAUSAL, SCALE_NONE };
+/* The choice after those of every method: its old name is still taken, and means scale none,
+ * causal yes. */
+enum { SCALE_CAUSAL = FERRY_SCALE_L2 + 1 };
 
 typedef struct mpa_options {
-    int variant, scale, average;
+    int variant, scale, causal, average;
     double C;
     int64_t passes;
 } mpa_options;
@@ -19,11 +21,11 @@ static const ferry_opt mpa_opts[] = {
     FERRY_OPT_ONE_OF(mpa_options, variant, "pa|pa1|pa2|printed", "pa1",
                      "how large a step may be; printed: the HetOMTL paper's formula"),
     FERRY_OPT(mpa_options, REAL, C, 1, 1e-12, 1e12,
-              "pa1, printed: largest step; pa2: 1 / "
-              "(2 C) is added to 2 x'x"),
-    FERRY_OPT_ONE_OF(
-        mpa_options, scale, "l2|causal|none", "l2",
-        "rows to unit length; causal: first (x - mean) / sd of the rows so far"),
+              "pa1, printed: largest step; pa2: 1 / (2 C) is added to 2 x'x"),
+    FERRY_OPT_ONE_OF(mpa_options, scale, FERRY_SCALE_CHOICES "|,causal", "l2",
+                     FERRY_SCALE_HELP),
+    FERRY_OPT_YES_NO(mpa_options, causal, "no",
+                     "then (x - mean) / sd of the rows so far, to unit length"),
     FERRY_OPT_YES_NO(mpa_options, average, "no",
                      "predict with the average of the weights after each sample"),
     FERRY_OPT(mpa_options, INT, passes, 1, 1, 1000,
@@ -31,13 +33,13 @@ static const ferry_opt mpa_opts[] = {
 };
 
 typedef struct mpa {
-    int64_t d, passes;
-    int scale;
-    double *fill;
-    moments z; /* scale causal */
+    int64_t passes;
+    bool causal;
+    online_input in;
+    moments z; /* causal */
     ferry_pa *pa;
-    double *room; /* d: a row */
-    double *f;    /* pa->k: scores */
+    double *x; /* d: a row scaled causally */
+    double *f; /* pa->k: scores */
 } mpa;
 
 static void mpa_free(void *state)
@@ -45,25 +47,20 @@ static void mpa_free(void *state)
     mpa *m = state;
 
     if (!m) return;
-    ferry_i_free(m->fill);
+    ferry_i_online_clear(&m->in);
     ferry_i_moments_clear(&m->z);
     ferry_i_pa_free(m->pa);
-    ferry_i_free(m->room);
+    ferry_i_free(m->x);
     ferry_i_free(m->f);
     ferry_i_free(m);
 }
 
-/* x as the learner wants it; its values stand in room (d numbers). */
-static ferry_row prepare(const mpa *m, const ferry_row *x, double *room)
+/* A prepared row as the learner wants it; x (d numbers) is room for that. */
+static ferry_row input(const mpa *m, const ferry_row *row, double *x)
 {
-    ferry_row out, filled;
-
-    ferry_i_row_filled(x, m->fill, room, &filled);
-    out = filled;
-    if (m->scale == SCALE_L2) ferry_i_row_unit(filled.n, room);
-    if (m->scale == SCALE_CAUSAL) out = (ferry_row){m->d, NULL, room + m->d};
-    if (m->scale == SCALE_CAUSAL) ferry_i_moments_z(&m->z, &filled, room + m->d);
-    return out;
+    if (!m->causal) return *row;
+    ferry_i_moments_z(&m->z, row, x);
+    return (ferry_row){m->in.d, NULL, x};
 }
 
 static void scores(const mpa *m, const ferry_row *x, double *f)
@@ -72,17 +69,15 @@ static void scores(const mpa *m, const ferry_row *x, double *f)
     if (m->pa->u) ferry_i_pa_average(m->pa, x, f);
 }
 
-/* Room for a row (causal: as it is and as it is scaled) and for k scores. */
+/* Room for a causal row and for k classes. */
 static ferry_status make_room(ferry_ctx *ctx, mpa *m, int64_t k)
 {
     ferry_status st = FERRY_OK;
-    double *f = NULL;
+    double *f = ferry_i_realloc(m->f, k, sizeof *f);
 
-    if (!m->room) m->room = ferry_i_calloc(2 * m->d, sizeof *m->room);
-    FERRY_HAVE(ctx, m->room);
-    f = ferry_i_realloc(m->f, k, sizeof *f);
     FERRY_HAVE(ctx, f);
     m->f = f;
+    if (!m->x) FERRY_NEW(ctx, m->x, m->in.d);
     FERRY_TRY(ferry_i_pa_classes(ctx, m->pa, k));
 done:
     return st;
@@ -92,7 +87,7 @@ done:
 
 static bool mpa_watches(const void *state)
 {
-    return ((const mpa *)state)->scale == SCALE_CAUSAL;
+    return ((const mpa *)state)->causal;
 }
 
 static ferry_status mpa_see(ferry_ctx *ctx, void *state, const ferry_row *x, int64_t k,
@@ -100,19 +95,29 @@ static ferry_status mpa_see(ferry_ctx *ctx, void *state, const ferry_row *x, int
 {
     ferry_status st = FERRY_OK;
     mpa *m = state;
-    ferry_row filled;
 
     (void)votes;
-    FERRY_TRY(ferry_i_online_check(ctx, x, m->d, k, m->pa->k));
+    FERRY_TRY(ferry_i_online_check(ctx, x, m->in.d, k, m->pa->k));
     memset(score, 0, (size_t)k * sizeof *score);
-    if (m->scale == SCALE_CAUSAL) { /* x itself counts, so that its label finds it so */
-        ferry_i_row_filled(x, m->fill, m->room, &filled);
-        ferry_i_moments_add(&m->z, &filled);
-    }
-    const ferry_row in = prepare(m, x, m->room);
+    const ferry_row row = ferry_i_online_row(&m->in, x, NULL);
+    if (m->causal)
+        ferry_i_moments_add(&m->z, &row); /* it counts, as when its label comes */
+    const ferry_row in = input(m, &row, m->x);
     scores(m, &in, score);
 done:
     return st;
+}
+
+/* Up to `passes` steps: one may put another class first. */
+static void learn_row(mpa *m, const ferry_row *row, int32_t cls)
+{
+    const ferry_row in = input(m, row, m->x);
+    const double xx = ferry_i_row_norm2(&in);
+
+    for (int64_t i = 0; i < m->passes; i++) {
+        ferry_i_pa_scores(m->pa, &in, m->f);
+        if (ferry_i_pa_learn(m->pa, &in, xx, cls, m->f).loss == 0) break;
+    }
 }
 
 static ferry_status mpa_learn(ferry_ctx *ctx, void *state, const ferry_row *x, int32_t cls,
@@ -122,14 +127,10 @@ static ferry_status mpa_learn(ferry_ctx *ctx, void *state, const ferry_row *x, i
     mpa *m = state;
 
     (void)votes;
-    FERRY_TRY(ferry_i_online_check(ctx, x, m->d, m->pa->k, 0));
+    FERRY_TRY(ferry_i_online_check(ctx, x, m->in.d, m->pa->k, 0));
     if (cls >= m->pa->k) FERRY_TRY(make_room(ctx, m, (int64_t)cls + 1));
-    const ferry_row in = prepare(m, x, m->room);
-    const double xx = ferry_i_row_norm2(&in);
-    for (int64_t i = 0; i < m->passes; i++) {
-        ferry_i_pa_scores(m->pa, &in, m->f);
-        if (ferry_i_pa_learn(m->pa, &in, xx, cls, m->f).loss == 0) break;
-    }
+    const ferry_row row = ferry_i_online_row(&m->in, x, NULL);
+    learn_row(m, &row, cls);
 done:
     return st;
 }
@@ -146,7 +147,7 @@ static ferry_status mpa_fits(ferry_ctx *ctx, const ferry_task *task, const void 
 }
 
 /* The labelled rows in a random order; the running means know all of them first. */
-static ferry_status learn_rows(ferry_ctx *ctx, mpa *m, const online_rows *r, bool *finish)
+static ferry_status learn_rows(ferry_ctx *ctx, mpa *m, const ferry_rows *r, bool *finish)
 {
     ferry_status st = FERRY_OK;
     int64_t *order = NULL;
@@ -154,15 +155,13 @@ static ferry_status learn_rows(ferry_ctx *ctx, mpa *m, const online_rows *r, boo
 
     ferry_i_rng_for(ctx, &rng, "mpa");
     FERRY_TRY(ferry_i_online_order(ctx, &rng, r->n, &order));
-    for (int64_t i = 0; m->scale == SCALE_CAUSAL && i < r->n; i++) {
-        const ferry_row x = ferry_i_matrix_row(r->x, r->row[i]);
-        ferry_row filled;
-        ferry_i_row_filled(&x, m->fill, m->room, &filled);
-        ferry_i_moments_add(&m->z, &filled);
+    for (int64_t i = 0; m->causal && i < r->n; i++) {
+        const ferry_row x = ferry_i_matrix_row(r->x[0], i);
+        ferry_i_moments_add(&m->z, &x);
     }
     for (int64_t i = 0; i < r->n && !*finish; i++) {
-        const ferry_row x = ferry_i_matrix_row(r->x, r->row[order[i]]);
-        FERRY_TRY(mpa_learn(ctx, m, &x, r->cls[order[i]], NULL));
+        const ferry_row x = ferry_i_matrix_row(r->x[0], order[i]);
+        learn_row(m, &x, r->cls[order[i]]);
         if (i % 4096 == 4095)
             FERRY_TRY(ferry_i_progress(ctx, "mpa", i + 1, r->n, NAN, finish));
     }
@@ -176,40 +175,44 @@ static ferry_status mpa_fit(ferry_ctx *ctx, const ferry_task *task, const void *
 {
     ferry_status st = FERRY_OK;
     const mpa_options *o = options;
-    const ferry_domain *target = NULL;
-    online_rows r = {0};
-    mpa *m = ferry_i_calloc(1, sizeof *m);
+    const bool old = o->scale == SCALE_CAUSAL;
+    mpa *m = NULL;
     bool finish = false;
 
     *state = NULL;
-    FERRY_HAVE(ctx, m);
-    FERRY_TRY(ferry_i_task_target(ctx, task, &target));
-    FERRY_TRY(ferry_i_online_rows(ctx, target, &r));
-    m->d = r.d;
-    m->scale = o->scale;
+    FERRY_NEW(ctx, m, 1);
+    m->causal = o->causal || old;
     m->passes = o->passes;
-    FERRY_TRY(ferry_i_online_fill(ctx, &r, &m->fill));
-    if (m->scale == SCALE_CAUSAL) FERRY_TRY(ferry_i_moments_new(ctx, m->d, &m->z));
-    FERRY_TRY(
-        ferry_i_pa_new(ctx, (ferry_pa_kind)o->variant, o->C, 0, m->d, o->average, &m->pa));
+    FERRY_TRY(ferry_i_online_prepare(ctx, "mpa", task, FERRY_THE_TARGET,
+                                     old ? FERRY_SCALE_NONE : o->scale, &m->in));
+    const ferry_rows *r = ferry_i_prepared_target(m->in.prepared);
+    if (m->causal) FERRY_TRY(ferry_i_moments_new(ctx, m->in.d, &m->z));
+    FERRY_TRY(ferry_i_pa_new(ctx, (ferry_pa_kind)o->variant, o->C, 0, m->in.d, o->average,
+                             &m->pa));
     FERRY_TRY(make_room(ctx, m, ferry_i_ids_count(task->names)));
-    FERRY_TRY(learn_rows(ctx, m, &r, &finish));
-    ferry_i_diag_real(ctx, "instances", (double)r.n);
+    FERRY_TRY(learn_rows(ctx, m, r, &finish));
+    ferry_i_diag_real(ctx, "instances", (double)r->n);
+    ferry_i_prepared_forget(m->in.prepared);
     if (finish) rep->stop = FERRY_STOP_FINISH;
     *state = m;
     m = NULL;
 done:
-    ferry_i_online_rows_clear(&r);
     mpa_free(m);
     return st;
 }
 
 /* ---- predict ---- */
 
+typedef struct look_room {
+    ferry_scale_room row;
+    double *x;
+} look_room;
+
 static void look(const void *state, const ferry_row *x, void *room, double *score)
 {
     const mpa *m = state;
-    const ferry_row in = prepare(m, x, room);
+    const look_room *r = room;
+    const ferry_row row = ferry_i_online_row(&m->in, x, &r->row), in = input(m, &row, r->x);
 
     scores(m, &in, score);
 }
@@ -219,13 +222,15 @@ static ferry_status mpa_predict(ferry_ctx *ctx, const void *state, const ferry_d
 {
     ferry_status st = FERRY_OK;
     const mpa *m = state;
-    double *room = ferry_i_calloc(2 * m->d, sizeof *room);
-    const online_looker how = {"mpa", m->pa->k, m->d, look, m, room};
+    look_room room = {.x = NULL};
+    const online_looker how = {"mpa", m->pa->k, m->in.d, look, m, &room};
 
-    FERRY_HAVE(ctx, room);
+    FERRY_NEW(ctx, room.x, m->in.d);
+    FERRY_TRY(ferry_i_scale_room_new(ctx, m->in.d, &room.row));
     FERRY_TRY(ferry_i_online_predict(ctx, &how, d, p));
 done:
-    ferry_i_free(room);
+    ferry_i_scale_room_clear(&room.row);
+    ferry_i_free(room.x);
     return st;
 }
 
@@ -235,11 +240,11 @@ static ferry_status mpa_save(ferry_ctx *ctx, const void *state, ferry_dict *dict
 {
     ferry_status st = FERRY_OK;
     const mpa *m = state;
-    const int64_t form[] = {m->scale, m->passes};
+    const int64_t form[] = {m->causal, m->passes};
 
     FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "form", FERRY_COUNT(form), form));
-    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "fill", 1, m->d, m->fill));
-    if (m->scale == SCALE_CAUSAL) FERRY_TRY(ferry_i_moments_save(ctx, &m->z, dict));
+    FERRY_TRY(ferry_i_prepared_save(ctx, m->in.prepared, dict));
+    if (m->causal) FERRY_TRY(ferry_i_moments_save(ctx, &m->z, dict));
     FERRY_TRY(ferry_i_pa_save(ctx, m->pa, "pa", dict));
 done:
     return st;
@@ -249,23 +254,20 @@ static ferry_status mpa_load(ferry_ctx *ctx, const ferry_dict *dict, void **stat
 {
     ferry_status st = FERRY_OK;
     const int64_t *form = NULL;
-    const double *fill = NULL;
-    int64_t two = 2, one = 1;
-    mpa *m = ferry_i_calloc(1, sizeof *m);
+    int64_t two = 2;
+    mpa *m = NULL;
 
     *state = NULL;
-    FERRY_HAVE(ctx, m);
+    FERRY_NEW(ctx, m, 1);
     FERRY_TRY(ferry_i_dict_ints(ctx, dict, "form", &two, &form));
-    FERRY_NEED(ctx, 0 <= form[0] && form[0] <= SCALE_NONE && form[1] >= 1, FERRY_EDATA,
-               "tensor form: scale %lld, %lld passes", (long long)form[0],
+    FERRY_NEED(ctx, 0 <= form[0] && form[0] <= 1 && form[1] >= 1, FERRY_EDATA,
+               "tensor form: causal %lld, %lld passes", (long long)form[0],
                (long long)form[1]);
-    m->scale = (int)form[0];
+    m->causal = form[0] != 0;
     m->passes = form[1];
-    m->d = -1;
-    FERRY_TRY(ferry_i_dict_reals(ctx, dict, "fill", &one, &m->d, &fill));
-    FERRY_TRY(ferry_i_dict_reals_copy(ctx, dict, "fill", 1, m->d, &m->fill));
-    if (m->scale == SCALE_CAUSAL) FERRY_TRY(ferry_i_moments_load(ctx, dict, m->d, &m->z));
-    FERRY_TRY(ferry_i_pa_load(ctx, dict, "pa", -1, m->d, &m->pa));
+    FERRY_TRY(ferry_i_online_load(ctx, dict, &m->in));
+    if (m->causal) FERRY_TRY(ferry_i_moments_load(ctx, dict, m->in.d, &m->z));
+    FERRY_TRY(ferry_i_pa_load(ctx, dict, "pa", -1, m->in.d, &m->pa));
     FERRY_TRY(make_room(ctx, m, m->pa->k));
     *state = m;
     m = NULL;

@@ -119,15 +119,17 @@ typedef struct hedge_options {
         FERRY_OPT(hedge_options, INT, per_class, 0, 0, 1e9,                                \
                   "rows of each class drawn from each source; 0: all")
 
-/* At most per_class (0: all) labelled rows of each class, drawn by rng; in order. */
-void ferry_i_hedge_draw(online_rows *r, int64_t k, int64_t per_class, ferry_rng *rng,
-                        int64_t *order, int64_t *count);
+/* rows[0 ..) <- places of at most per_class (0: all) of each of the k classes among n rows,
+ * drawn by rng, ascending; *kept of them. New. */
+ferry_status ferry_i_hedge_draw(ferry_ctx *ctx, int64_t n, const int32_t *cls, int64_t k,
+                                int64_t per_class, ferry_rng *rng, int64_t **rows,
+                                int64_t *kept);
 
 /* ---- the model: a hedge, and rows as it wants them (hedge_model.c) ---- */
 
 typedef struct hedge_model {
-    double *fill; /* d: what missing cells take */
-    double *row;  /* d: the row at hand, filled, of unit length */
+    online_input in; /* rows of unit length */
+    ferry_row row;   /* the row at hand, in in.room */
     /* The row that was seen last, when nothing has been learned since: its scores in s are
      * those of now, and row is made from it. Most labels come right after their row. */
     double *last;   /* d: its values */

@@ -5,42 +5,30 @@
 
 #include "methods/shared/hedge.h"
 
-/* The rows without missing cells, of unit length. */
-static ferry_status unit_rows(ferry_ctx *ctx, const online_rows *r, const double *fill,
-                              ferry_matrix **out)
+ferry_status ferry_i_hedge_draw(ferry_ctx *ctx, int64_t n, const int32_t *cls, int64_t k,
+                                int64_t per_class, ferry_rng *rng, int64_t **rows,
+                                int64_t *kept)
 {
     ferry_status st = FERRY_OK;
+    int64_t *order = NULL, *count = NULL;
+    uint8_t *drawn = NULL;
 
-    FERRY_TRY(ferry_i_matrix_take(ctx, r->x, r->n, r->row, r->d, NULL, out));
-    for (int64_t i = 0; i < r->n; i++) {
-        const ferry_row x = ferry_i_matrix_row(*out, i);
-        double *value = (double *)(uintptr_t)x.value; /* ours: just made */
-        ferry_row filled;
-        ferry_i_row_filled(&x, fill, value, &filled);
-        ferry_i_row_unit(x.n, value);
+    *kept = 0;
+    FERRY_NEW(ctx, *rows, n);
+    FERRY_NEW(ctx, count, k);
+    FERRY_NEW(ctx, drawn, n);
+    if (per_class > 0) FERRY_TRY(ferry_i_online_order(ctx, rng, n, &order));
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t at = order ? order[i] : i;
+        drawn[at] = !order || count[cls[at]]++ < per_class;
     }
+    for (int64_t i = 0; i < n; i++)
+        if (drawn[i]) (*rows)[(*kept)++] = i;
 done:
+    ferry_i_free(order);
+    ferry_i_free(count);
+    ferry_i_free(drawn);
     return st;
-}
-
-void ferry_i_hedge_draw(online_rows *r, int64_t k, int64_t per_class, ferry_rng *rng,
-                        int64_t *order, int64_t *count)
-{
-    int64_t kept = 0;
-
-    if (per_class == 0) return;
-    memset(count, 0, (size_t)k * sizeof *count);
-    for (int64_t i = 0; i < r->n; i++)
-        order[i] = i;
-    ferry_i_rng_shuffle(rng, r->n, order);
-    for (int64_t i = 0; i < r->n; i++) /* -1: not drawn */
-        if (count[r->cls[order[i]]]++ >= per_class) r->row[order[i]] = -1;
-    for (int64_t i = 0; i < r->n; i++) {
-        if (r->row[i] < 0) continue;
-        r->row[kept] = r->row[i];
-        r->cls[kept++] = r->cls[i];
-    }
-    r->n = kept;
 }
 
 /* A learner after one PA pass over the rows of z in a random order. */
@@ -149,43 +137,40 @@ done:
     return st;
 }
 
-/* Source d as number h->n, or left out when it has no class of the target. */
-static ferry_status add_source(ferry_ctx *ctx, const char *method, const ferry_domain *d,
+/* The source with these rows as number h->n, or left out when it has no class of the
+ * target. */
+static ferry_status add_source(ferry_ctx *ctx, const char *method, const ferry_rows *r,
                                const hedge_options *o, const cdspp_side *t, ferry_rng *rng,
                                hedge *h)
 {
     ferry_status st = FERRY_OK;
-    online_rows r = {0};
-    double *fill = NULL;
     ferry_matrix *xs = NULL;
-    int64_t *order = NULL, *count = NULL;
+    int64_t *rows = NULL, n = 0;
+    int32_t *ys = NULL;
     cdspp c = {0};
 
-    FERRY_TRY(ferry_i_online_rows(ctx, d, &r));
-    FERRY_NEW(ctx, order, r.n);
-    FERRY_NEW(ctx, count, h->k);
-    ferry_i_hedge_draw(&r, h->k, o->per_class, rng, order, count);
-    FERRY_TRY(ferry_i_online_fill(ctx, &r, &fill));
-    FERRY_TRY(unit_rows(ctx, &r, fill, &xs));
-    const cdspp_problem p = {{xs, r.cls}, *t, h->k, o->alpha};
+    FERRY_TRY(ferry_i_hedge_draw(ctx, r->n, r->cls, h->k, o->per_class, rng, &rows, &n));
+    FERRY_TRY(ferry_i_matrix_take(ctx, r->x[0], n, rows, r->x[0]->cols, NULL, &xs));
+    FERRY_NEW(ctx, ys, n);
+    for (int64_t i = 0; i < n; i++)
+        ys[i] = r->cls[rows[i]];
+    const cdspp_problem p = {{xs, ys}, *t, h->k, o->alpha};
     FERRY_TRY(ferry_i_cdspp(ctx, &p, 0, &c));
     if (c.rank == 0) {
         ferry_i_log(ctx, FERRY_WARN,
                     "%s: source '%s' has no labelled class of the target's; left out",
-                    method, d->name);
+                    method, r->domain->name);
         goto done;
     }
     hedge_source *s = &h->source[h->n++];
-    s->name = ferry_i_strdup(d->name);
+    s->name = ferry_i_strdup(r->domain->name);
     FERRY_HAVE(ctx, s->name);
     FERRY_TRY(learn_source(ctx, o, &c, &p, rng, h, s));
 done:
     ferry_i_cdspp_clear(&c);
     ferry_i_matrix_free(xs);
-    ferry_i_free(fill);
-    ferry_i_free(order);
-    ferry_i_free(count);
-    ferry_i_online_rows_clear(&r);
+    ferry_i_free(rows);
+    ferry_i_free(ys);
     return st;
 }
 
@@ -196,26 +181,26 @@ static double beta_of(double horizon, double experts, double beta)
     return horizon > 0 ? sqrt(horizon) / (sqrt(horizon) + sqrt(log(experts))) : beta;
 }
 
-/* All sources, then the target's learner, from the target's rows t. */
-static ferry_status learn_all(ferry_ctx *ctx, const char *method, const ferry_task *task,
-                              const hedge_options *o, const cdspp_side *t, hedge *h)
+/* All sources, then the target's learner; the target's rows are the last of p. */
+static ferry_status learn_all(ferry_ctx *ctx, const char *method, const ferry_prepared *p,
+                              const hedge_options *o, hedge *h)
 {
     ferry_status st = FERRY_OK;
-    const int64_t sources = ferry_i_task_count_role(task, FERRY_SOURCE);
-    const ferry_domain *d = NULL;
+    const ferry_rows *target = ferry_i_prepared_target(p);
+    const cdspp_side t = {target->x[0], target->cls};
     bool finish = false;
     ferry_rng rng;
 
-    FERRY_NEW(ctx, h->source, sources);
+    FERRY_NEW(ctx, h->source, p->n_sources);
     ferry_i_rng_for(ctx, &rng, "hetomtl");
-    for (int64_t i = 0; (d = ferry_i_task_role(task, FERRY_SOURCE, i)); i++) {
-        FERRY_TRY(add_source(ctx, method, d, o, t, &rng, h));
-        FERRY_TRY(ferry_i_progress(ctx, method, i + 1, sources, NAN, &finish));
+    for (int64_t i = 0; i < p->n_sources; i++) {
+        FERRY_TRY(add_source(ctx, method, &p->rows[i], o, &t, &rng, h));
+        FERRY_TRY(ferry_i_progress(ctx, method, i + 1, p->n_sources, NAN, &finish));
     }
     FERRY_NEED(ctx, h->n > 0, FERRY_ENEEDS,
                "%s needs a source with a class that the target's labelled rows have",
                method);
-    if (h->rule == HEDGE_MISTAKES) FERRY_TRY(pass(ctx, o, h->k, t->x, t->y, &rng, &h->wt));
+    if (h->rule == HEDGE_MISTAKES) FERRY_TRY(pass(ctx, o, h->k, t.x, t.y, &rng, &h->wt));
     h->beta1 = beta_of(o->horizon, 2, o->beta1);
     h->beta2 = beta_of(o->horizon, (double)h->n, o->beta2);
 done:
@@ -248,29 +233,22 @@ ferry_status ferry_i_hedge_fit(ferry_ctx *ctx, const char *method, hedge_rule ru
                                hedge_model **out)
 {
     ferry_status st = FERRY_OK;
-    const ferry_domain *target = NULL;
-    online_rows r = {0};
-    ferry_matrix *x = NULL;
     hedge_model *m = NULL;
 
     *out = NULL;
     FERRY_NEW(ctx, m, 1);
-    FERRY_TRY(ferry_i_task_target(ctx, task, &target));
-    FERRY_TRY(ferry_i_online_rows(ctx, target, &r));
-    FERRY_TRY(ferry_i_online_fill(ctx, &r, &m->fill));
-    FERRY_TRY(unit_rows(ctx, &r, m->fill, &x));
-    m->h = (hedge){.rule = rule, .post = (hedge_post)o->post, .d = r.d};
+    FERRY_TRY(ferry_i_online_prepare(ctx, method, task, FERRY_SOURCES | FERRY_THE_TARGET,
+                                     FERRY_SCALE_L2, &m->in));
+    m->h = (hedge){.rule = rule, .post = (hedge_post)o->post, .d = m->in.d};
     m->h.k = ferry_i_ids_count(task->names);
-    const cdspp_side t = {x, r.cls};
-    FERRY_TRY(learn_all(ctx, method, task, o, &t, &m->h));
+    FERRY_TRY(learn_all(ctx, method, m->in.prepared, o, &m->h));
     FERRY_TRY(ferry_i_hedge_room(ctx, m));
     ferry_i_diag_real(ctx, "sources", (double)m->h.n);
-    ferry_i_diag_real(ctx, "instances", (double)r.n);
+    ferry_i_diag_real(ctx, "instances", (double)ferry_i_prepared_target(m->in.prepared)->n);
+    ferry_i_prepared_forget(m->in.prepared);
     *out = m;
     m = NULL;
 done:
-    ferry_i_matrix_free(x);
-    ferry_i_online_rows_clear(&r);
     ferry_i_hedge_model_free(m);
     return st;
 }

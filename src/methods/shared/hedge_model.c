@@ -10,8 +10,7 @@ void ferry_i_hedge_model_free(void *model)
     hedge_model *m = model;
 
     if (!m) return;
-    ferry_i_free(m->fill);
-    ferry_i_free(m->row);
+    ferry_i_online_clear(&m->in);
     ferry_i_free(m->last);
     ferry_i_free(m->index);
     ferry_i_hedge_scores_clear(&m->s);
@@ -24,22 +23,11 @@ ferry_status ferry_i_hedge_room(ferry_ctx *ctx, hedge_model *m)
     ferry_status st = FERRY_OK;
 
     m->last_n = -1;
-    FERRY_NEW(ctx, m->row, m->h.d);
     FERRY_NEW(ctx, m->last, m->h.d);
     FERRY_NEW(ctx, m->index, m->h.d);
     FERRY_TRY(ferry_i_hedge_scores_new(ctx, &m->h, m->h.k, &m->s));
 done:
     return st;
-}
-
-/* x without missing cells, of unit length, in room. */
-static ferry_row ready(const hedge_model *m, const ferry_row *x, double *room)
-{
-    ferry_row out;
-
-    ferry_i_row_filled(x, m->fill, room, &out);
-    ferry_i_row_unit(out.n, room);
-    return out;
 }
 
 /* ---- the stream ---- */
@@ -74,8 +62,8 @@ ferry_status ferry_i_hedge_see(ferry_ctx *ctx, void *model, const ferry_row *x, 
     hedge_model *m = model;
 
     FERRY_TRY(ferry_i_online_check(ctx, x, m->h.d, k, m->h.k));
-    const ferry_row in = ready(m, x, m->row);
-    ferry_i_hedge_look(&m->h, &in, &m->s);
+    m->row = ferry_i_online_row(&m->in, x, NULL);
+    ferry_i_hedge_look(&m->h, &m->row, &m->s);
     remember(m, x);
     memset(score, 0, (size_t)k * sizeof *score);
     memcpy(score, m->s.total, (size_t)m->h.k * sizeof *score);
@@ -92,14 +80,14 @@ ferry_status ferry_i_hedge_hear(ferry_ctx *ctx, void *model, const ferry_row *x,
 
     FERRY_TRY(ferry_i_online_check(ctx, x, m->h.d, 0, 0));
     const bool known = cls < m->h.k && is_last(m, x);
-    const ferry_row in = known ? (ferry_row){x->n, x->index, m->row} : ready(m, x, m->row);
+    if (!known) m->row = ferry_i_online_row(&m->in, x, NULL);
     m->last_n = -1;
     if (cls >= m->s.k)
         FERRY_TRY(ferry_i_hedge_scores_new(ctx, &m->h, (int64_t)cls + 1, &m->s));
     FERRY_TRY(ferry_i_hedge_classes(ctx, &m->h, (int64_t)cls + 1));
     if (!known)
-        ferry_i_hedge_look(&m->h, &in, &m->s); /* the step is from the weights of now */
-    (void)ferry_i_hedge_learn(&m->h, &in, cls, votes, &m->s);
+        ferry_i_hedge_look(&m->h, &m->row, &m->s); /* the step is from the weights of now */
+    (void)ferry_i_hedge_learn(&m->h, &m->row, cls, votes, &m->s);
 done:
     return st;
 }
@@ -123,7 +111,7 @@ int64_t ferry_i_hedge_parts(const void *model, const char **names, double *w)
 /* ---- predictions ---- */
 
 typedef struct look_room {
-    double *row;
+    ferry_scale_room row;
     hedge_scores s;
 } look_room;
 
@@ -131,7 +119,7 @@ static void look(const void *model, const ferry_row *x, void *room, double *scor
 {
     const hedge_model *m = model;
     look_room *r = room;
-    const ferry_row in = ready(m, x, r->row);
+    const ferry_row in = ferry_i_online_row(&m->in, x, &r->row);
 
     ferry_i_hedge_look(&m->h, &in, &r->s);
     memcpy(score, r->s.total, (size_t)m->h.k * sizeof *score);
@@ -142,14 +130,14 @@ ferry_status ferry_i_hedge_predict(ferry_ctx *ctx, const void *model, const ferr
 {
     ferry_status st = FERRY_OK;
     const hedge_model *m = model;
-    look_room r = {NULL, {0}};
+    look_room r = {0};
     const online_looker how = {"hetomtl", m->h.k, m->h.d, look, m, &r};
 
-    FERRY_NEW(ctx, r.row, m->h.d);
+    FERRY_TRY(ferry_i_scale_room_new(ctx, m->h.d, &r.row));
     FERRY_TRY(ferry_i_hedge_scores_new(ctx, &m->h, m->h.k, &r.s));
     FERRY_TRY(ferry_i_online_predict(ctx, &how, d, p));
 done:
-    ferry_i_free(r.row);
+    ferry_i_scale_room_clear(&r.row);
     ferry_i_hedge_scores_clear(&r.s);
     return st;
 }
@@ -196,7 +184,7 @@ ferry_status ferry_i_hedge_save(ferry_ctx *ctx, const void *model, ferry_dict *d
     FERRY_HAVE(ctx, names);
     for (int64_t i = 0; i < h->n; i++)
         FERRY_HAVE(ctx, ferry_i_ids_add(names, h->source[i].name, NULL) >= 0);
-    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "fill", 1, h->d, m->fill));
+    FERRY_TRY(ferry_i_prepared_save(ctx, m->in.prepared, dict));
     FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "het", FERRY_COUNT(form), form));
     FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "beta", 1, 2, beta));
     FERRY_TRY(ferry_i_dict_put_ids(ctx, dict, "sources", names));
@@ -306,15 +294,12 @@ done:
 ferry_status ferry_i_hedge_load(ferry_ctx *ctx, const ferry_dict *dict, void **model)
 {
     ferry_status st = FERRY_OK;
-    const double *values = NULL;
-    int64_t one = 1, d = -1;
     hedge_model *m = NULL;
 
     *model = NULL;
     FERRY_NEW(ctx, m, 1);
-    FERRY_TRY(ferry_i_dict_reals(ctx, dict, "fill", &one, &d, &values));
-    FERRY_TRY(ferry_i_dict_reals_copy(ctx, dict, "fill", 1, d, &m->fill));
-    m->h.d = d;
+    FERRY_TRY(ferry_i_online_load(ctx, dict, &m->in));
+    m->h.d = m->in.d;
     FERRY_TRY(load_hedge(ctx, dict, &m->h));
     FERRY_TRY(ferry_i_hedge_room(ctx, m));
     *model = m;

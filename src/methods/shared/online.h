@@ -1,10 +1,12 @@
-/* What the methods for streams share: rows as their learners want them, the labelled rows
- * of a task, running means and deviations. */
+/* What the methods for streams share: rows as their learners want them (through the one
+ * preparation, a row at a time), running means and deviations, predictions, and the file of
+ * a passive-aggressive learner. */
 #ifndef FERRY_ONLINE_INTERNAL_H
 #define FERRY_ONLINE_INTERNAL_H
 
 #include "learn/pa.h"
 #include "methods/method.h"
+#include "prepare/prepare.h"
 
 /* Means and deviations of the features of all rows so far (Welford). */
 typedef struct moments {
@@ -22,27 +24,28 @@ ferry_status ferry_i_moments_save(ferry_ctx *ctx, const moments *m, ferry_dict *
 ferry_status ferry_i_moments_load(ferry_ctx *ctx, const ferry_dict *dict, int64_t d,
                                   moments *m);
 
-/* `value` (x->n numbers of room) <- x's with missing ones from fill (d); *out is x with
- * these. */
-void ferry_i_row_filled(const ferry_row *x, const double *fill, double *value,
-                        ferry_row *out);
 /* Scale the n values to unit length; zeros stay. */
 void ferry_i_row_unit(int64_t n, double *value);
-
-/* Labelled rows of a domain's only view, in the order of its instances. */
-typedef struct online_rows {
-    int64_t n, d;
-    const ferry_matrix *x; /* the domain's */
-    int64_t *row;          /* n, rows of x */
-    int32_t *cls;          /* n */
-} online_rows;
-/* n is 0 when d has no labels. */
-ferry_status ferry_i_online_rows(ferry_ctx *ctx, const ferry_domain *d, online_rows *out);
-void ferry_i_online_rows_clear(online_rows *r);
 ferry_row ferry_i_matrix_row(const ferry_matrix *x, int64_t i);
-/* Means of the columns over these rows, without missing cells; 0 for columns without any.
- * New. */
-ferry_status ferry_i_online_fill(ferry_ctx *ctx, const online_rows *r, double **out);
+
+/* ---- rows of a task and of a stream ---- */
+
+/* How rows become input, and room for one of them. */
+typedef struct online_input {
+    ferry_prepared *prepared; /* of the target's only view */
+    int64_t d;                /* its columns */
+    ferry_scale_room room;
+} online_input;
+/* The labelled rows of these domains (FERRY_SOURCES | ...), scaled; all of them stand in
+ * prepared->rows until ferry_i_prepared_forget(). */
+ferry_status ferry_i_online_prepare(ferry_ctx *ctx, const char *method,
+                                    const ferry_task *task, unsigned domains, int scale,
+                                    online_input *in);
+void ferry_i_online_clear(online_input *in);
+/* A row as it comes, with its missing cells, as input; it stands in room (NULL: in->room). */
+ferry_row ferry_i_online_row(const online_input *in, const ferry_row *x,
+                             const ferry_scale_room *room);
+ferry_status ferry_i_online_load(ferry_ctx *ctx, const ferry_dict *dict, online_input *in);
 
 /* A row from outside against a state that may come from a file: d features, weights for
  * `have` classes and names for k. */

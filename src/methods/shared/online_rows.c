@@ -1,4 +1,4 @@
-/* Rows of streams: filled, scaled, and the labelled ones of a task. */
+/* What the methods for streams share (online.h). */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,18 +14,6 @@ ferry_row ferry_i_matrix_row(const ferry_matrix *x, int64_t i)
 
     return (ferry_row){row_end(x, i) - from, x->dense ? NULL : x->index + from,
                        row_values(x) + from};
-}
-
-void ferry_i_row_filled(const ferry_row *x, const double *fill, double *value,
-                        ferry_row *out)
-{
-    if (x->index)
-        for (int64_t e = 0; e < x->n; e++)
-            value[e] = isnan(x->value[e]) ? fill[x->index[e]] : x->value[e];
-    else
-        for (int64_t j = 0; j < x->n; j++)
-            value[j] = isnan(x->value[j]) ? fill[j] : x->value[j];
-    *out = (ferry_row){x->n, x->index, value};
 }
 
 void ferry_i_row_unit(int64_t n, double *value)
@@ -109,55 +97,56 @@ void ferry_i_moments_z(const moments *m, const ferry_row *x, double *z)
     ferry_i_row_unit(m->d, z);
 }
 
-/* ---- the labelled rows of a task ---- */
+/* ---- rows of a task and of a stream ---- */
 
-ferry_status ferry_i_online_rows(ferry_ctx *ctx, const ferry_domain *d, online_rows *out)
+/* Room for a row, once the columns are known. */
+static ferry_status make_room(ferry_ctx *ctx, online_input *in)
+{
+    in->d = in->prepared->frame[0].width;
+    return ferry_i_scale_room_new(ctx, in->d, &in->room);
+}
+
+ferry_status ferry_i_online_prepare(ferry_ctx *ctx, const char *method,
+                                    const ferry_task *task, unsigned domains, int scale,
+                                    online_input *in)
 {
     ferry_status st = FERRY_OK;
-    const ferry_view *v = d->views[0];
-    const int64_t n = d->labels ? d->labels->n : 0;
+    const ferry_wants wants = {.method = method,
+                               .domains = domains,
+                               .layout = FERRY_APART,
+                               .scale = scale,
+                               .taught = (domains & FERRY_SOURCES) != 0,
+                               .labelled = true};
 
-    *out = (online_rows){.x = v->x, .d = v->x->cols};
-    FERRY_NEW(ctx, out->row, n);
-    FERRY_NEW(ctx, out->cls, n);
-    for (int64_t i = 0; i < n; i++) {
-        if (!ferry_i_labels_has(d->labels, i) || v->row_of[i] < 0) continue;
-        out->row[out->n] = v->row_of[i];
-        out->cls[out->n++] = d->labels->cls[i];
-    }
+    FERRY_TRY(ferry_i_prepare(ctx, task, &wants, &in->prepared));
+    FERRY_TRY(make_room(ctx, in));
 done:
     return st;
 }
 
-void ferry_i_online_rows_clear(online_rows *r)
+void ferry_i_online_clear(online_input *in)
 {
-    ferry_i_free(r->row);
-    ferry_i_free(r->cls);
-    *r = (online_rows){0};
+    ferry_i_prepared_free(in->prepared);
+    ferry_i_scale_room_clear(&in->room);
+    in->prepared = NULL;
 }
 
-ferry_status ferry_i_online_fill(ferry_ctx *ctx, const online_rows *r, double **out)
+ferry_row ferry_i_online_row(const online_input *in, const ferry_row *x,
+                             const ferry_scale_room *room)
+{
+    return ferry_i_scaler_row(in->prepared->frame[0].scale, x, room ? room : &in->room);
+}
+
+ferry_status ferry_i_online_load(ferry_ctx *ctx, const ferry_dict *dict, online_input *in)
 {
     ferry_status st = FERRY_OK;
-    int64_t *missing = ferry_i_calloc(r->d, sizeof *missing);
-    double *fill = ferry_i_calloc(r->d, sizeof *fill);
 
-    *out = fill;
-    FERRY_HAVE(ctx, missing && fill);
-    for (int64_t i = 0; i < r->n; i++) {
-        const ferry_row x = ferry_i_matrix_row(r->x, r->row[i]);
-        for (int64_t e = 0; e < x.n; e++) {
-            const int64_t j = x.index ? x.index[e] : e;
-            if (isnan(x.value[e]))
-                missing[j]++;
-            else
-                fill[j] += x.value[e];
-        }
-    }
-    for (int64_t j = 0; j < r->d; j++)
-        fill[j] = r->n > missing[j] ? fill[j] / (double)(r->n - missing[j]) : 0;
+    FERRY_TRY(ferry_i_prepared_load(ctx, dict, &in->prepared));
+    FERRY_NEED(ctx, in->prepared->n_frames == 1, FERRY_EDATA,
+               "tensor prepare: %lld views, a stream has one",
+               (long long)in->prepared->n_frames);
+    FERRY_TRY(make_room(ctx, in));
 done:
-    ferry_i_free(missing);
     return st;
 }
 
