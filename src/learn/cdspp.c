@@ -1,17 +1,17 @@
 /* CDSPP's eigenproblem (cdspp.h), exactly and without ever forming it.
  *
- * With Bs = Xs Ls Xs' + alpha I and Bt likewise, Ms Mt' pt = lambda Bs ps and Mt Ms' ps =
- * lambda Bt pt, so the positive eigenvalues are the singular values of Bs^-1/2 Ms Mt'
+ * With Bs = Xs Ls Xs' + alpha I and Bt likewise, Ms Mt' pt = lambda Bs ps and Mt Ms' ps
+ * = lambda Bt pt, so the positive eigenvalues are the singular values of Bs^-1/2 Ms Mt'
  * Bt^-1/2, and all happens in the class sums:
  *
  *   Gs = Ms' Bs^-1 Ms = Ts' Ts,   Gt = Mt' Bt^-1 Mt = Tt' Tt,   Ts Tt' = U S V',
  *   Ps = Bs^-1 Ms Tt' V S^-1 / sqrt 2,   Pt = Bt^-1 Mt Ts' U S^-1 / sqrt 2.
  *
- * No root is inverted: a singular value of 0 is simply dropped. Each side needs B^-1 M and
- * G alone, by a Cholesky factorisation in samples (by_samples) or in features (by_features),
- * whichever are fewer; then everything is as small as the number of shared classes. At
- * ds + dt = 6144, 1495 samples and 65 classes this is a hundred times faster than the dense
- * eigenproblem (tests/oracle/cdspp_dense.c), and equal to 1e-14.
+ * No root is inverted: a singular value of 0 is simply dropped. Each side needs B^-1 M
+ * and G alone, by a Cholesky factorisation in samples (by_samples) or in features
+ * (by_features), whichever are fewer; then everything is as small as the number of
+ * shared classes. At ds + dt = 6144, 1495 samples and 65 classes this is a hundred times
+ * faster than the dense eigenproblem (tests/oracle/cdspp_dense.c), and equal to 1e-14.
  */
 #include "learn/cdspp.h"
 
@@ -50,10 +50,11 @@ typedef struct side {
     ferry_small *g;  /* shared x shared: M' B^-1 M */
 } side;
 
-/* v (n) <- F v, F = L^1/2 for L = diag(own_k + other_k / 2) - Y Y'. In closed form, since L
- * has in each class the eigenvalue other_k / 2 for the vector of ones and own_k + other_k / 2
- * otherwise: (F v)_j = sqrt(a_k) v_j + (sqrt(o_k / 2) - sqrt(a_k)) mean_k(v). That also holds
- * where other_k = 0, when L is singular. sum (k) is scratch. */
+/* v (n) <- F v, F = L^1/2 for L = diag(own_k + other_k / 2) - Y Y'. In closed form,
+ * since L has in each class the eigenvalue other_k / 2 for the vector of ones and own_k
+ * + other_k / 2 otherwise: (F v)_j = sqrt(a_k) v_j + (sqrt(o_k / 2) - sqrt(a_k))
+ * mean_k(v). That also holds where other_k = 0, when L is singular. sum (k) is scratch.
+ */
 static void times_root(const side *s, double *v, double *sum)
 {
     const int64_t n = s->x->rows;
@@ -111,7 +112,8 @@ static void between_roots(const side *s, double alpha, ferry_small *a, double *s
 }
 
 /* n <= d. With F = L^1/2 and F 1_k = sqrt(o_k / 2) 1_k the push-through identity gives
- *   B^-1 M = X E,   E = F (alpha I + F X'X F)^-1 Y diag(sqrt(2 / o_k)),   G = (X'X Y)'E. */
+ *   B^-1 M = X E,   E = F (alpha I + F X'X F)^-1 Y diag(sqrt(2 / o_k)),   G = (X'X Y)'E.
+ */
 static ferry_status by_samples(ferry_ctx *ctx, side *s, double alpha)
 {
     ferry_status st = FERRY_OK;
@@ -163,7 +165,8 @@ done:
     return st;
 }
 
-/* X diag(a)^1/2: each sample times sqrt(c_k + o_k / 2), so that xtx gives X diag(a) X'. */
+/* X diag(a)^1/2: each sample times sqrt(c_k + o_k / 2), so that xtx gives X diag(a) X'.
+ */
 static ferry_status weighted(ferry_ctx *ctx, const side *s, ferry_matrix **out)
 {
     ferry_status st = FERRY_OK;
@@ -253,8 +256,8 @@ done:
 /* ---- both sides ---- */
 
 /* t <- T with G = T'T: rows sqrt(w_i) q_i' of the eigenvectors. Forming G squared the
- * condition number: eigenvalues below 1e-13 of the largest are rounding, whose roots (1e-7)
- * would look like real ones. */
+ * condition number: eigenvalues below 1e-13 of the largest are rounding, whose roots
+ * (1e-7) would look like real ones. */
 static ferry_status root_of(ferry_ctx *ctx, const ferry_small *g, ferry_small *t)
 {
     ferry_status st = FERRY_OK;
@@ -359,6 +362,9 @@ done:
     return st;
 }
 
+/* Each side by itself, then the small part in which they meet. One side needs of the
+ * other only how many samples of each class it has (Ls and Lt): the source's features
+ * enter in join() alone, by a matrix of shared x shared numbers. */
 ferry_status ferry_i_cdspp(ferry_ctx *ctx, const cdspp_problem *p, int64_t dims, cdspp *out)
 {
     ferry_status st = FERRY_OK;

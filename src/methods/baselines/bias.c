@@ -25,6 +25,8 @@ static void shrunken_means(const ferry_matrix *x, double mu, const double *other
     }
 }
 
+/* mu. Values near the largest number there is may not add up: said, not passed on as
+ * NaN. */
 static ferry_status mean_of(ferry_ctx *ctx, const ferry_matrix *x, double *mu)
 {
     ferry_status st = FERRY_OK;
@@ -38,6 +40,7 @@ done:
     return st;
 }
 
+/* Each half step is the exact minimum given the other half, so the objective never grows. */
 ferry_status ferry_i_bias(ferry_ctx *ctx, const observed *o, double lambda, int64_t sweeps,
                           double *mu, double *a, double *b)
 {

@@ -4,8 +4,8 @@
  *
  * mu, a, b as in bias; P, Q on what remains, E:
  *   min sum (e_ij - <p_i, q_j>)^2 + lambda (|P|^2 + |Q|^2)
- * by alternating least squares, where with Q fixed every user solves one small ridge system
- * and the objective never grows; or by stochastic gradient descent (sgd.c). */
+ * by alternating least squares, where with Q fixed every user solves one small ridge
+ * system and the objective never grows; or by stochastic gradient descent (sgd.c). */
 #include <math.h>
 
 #include "methods/baselines/sgd.h"
@@ -81,9 +81,11 @@ done:
 
 /* ---- stochastic gradient descent ---- */
 
-/* It works in units of the deviation s of E, so that the size of its steps fits any scale:
+/* It works in units of the deviation s of E, so that the size of its steps fits any
+ * scale:
  *   E = s E',  P = sqrt(s) P',  Q = sqrt(s) Q',  lambda = s lambda'.
- * The objective of E by <P', N> = sum of e h' and <P', D> = sum of h'^2, h' = <p', q'>. */
+ * The objective of E by <P', N> = sum of e h' and <P', D> = sum of h'^2, h' = <p', q'>.
+ */
 static double objective(ferry_ctx *ctx, const mf_options *opt, const observed *e,
                         double squares, double s, const rating_model *m, ferry_block *n,
                         ferry_block *d)
@@ -146,6 +148,8 @@ done:
     return st;
 }
 
+/* Until the objective falls by less than tol relative. That of als comes with its sweep;
+ * sgd passes over the ratings once more for it. */
 static ferry_status sweeps(ferry_ctx *ctx, const mf_options *opt, const observed *e,
                            rating_model *m, ferry_report *rep)
 {
@@ -192,6 +196,8 @@ static ferry_status mf_fits(ferry_ctx *ctx, const ferry_task *task, const void *
     return ferry_i_rating_fits(ctx, "mf", task);
 }
 
+/* Biases first, factors on what they leave: a factor that had to learn the level of a
+ * user would spend its ridge on it. */
 static ferry_status mf_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
                            void **state, ferry_report *rep)
 {

@@ -1,23 +1,25 @@
-/* Stochastic gradient descent for mf. Every rating e_ij, with d = e_ij - <p_i, q_j>, moves
+/* Stochastic gradient descent for mf. Every rating e_ij, with d = e_ij - <p_i, q_j>,
+ * moves
  *
  *   p_i <- (p_i + rate d q_j) / (1 + rate lambda / n_i)
  *   q_j <- (q_j + rate d p_i) / (1 + rate lambda / n_j)
  *
- * where n_i and n_j count the ratings of the user and the item (1 when lambda is for each
- * rating): over a whole sweep these
- * are gradient steps of sum d^2 + lambda (|P|^2 + |Q|^2), taken implicitly in the ridge, so
- * that no lambda makes them diverge.
+ * where n_i and n_j count the ratings of the user and the item (1 when lambda is for
+ * each rating): over a whole sweep these are gradient steps of sum d^2 + lambda (|P|^2 +
+ * |Q|^2), taken implicitly in the ridge, so that no lambda makes them diverge.
  *
- * Users and items are dealt out to GRID bands each. A sweep takes GRID rounds; in a round
- * the blocks (b, b + round) share neither a user nor an item, so threads may take one each
- * and the bits do not depend on how many there are. Ratings of a block stand in random
- * order. */
+ * Users and items are dealt out to GRID bands each. A sweep takes GRID rounds; in a
+ * round the blocks (b, b + round) share neither a user nor an item, so threads may take
+ * one each and the bits do not depend on how many there are. Ratings of a block stand in
+ * random order. */
 #include <math.h>
 
 #include "methods/baselines/sgd.h"
 
 enum { GRID = 8 };
 
+/* Users and items are dealt to bands like cards: active ones, which often stand together
+ * in a file, do not end up in one block. */
 static int64_t block_of(int64_t user, int64_t item)
 {
     return user % GRID * GRID + item % GRID;
@@ -32,6 +34,7 @@ void ferry_i_sgd_clear(sgd *s)
     *s = (sgd){NULL, NULL, NULL, NULL};
 }
 
+/* Two passes: count the blocks, then put every rating at a random place of its block. */
 ferry_status ferry_i_sgd_new(ferry_ctx *ctx, const ferry_matrix *x, double unit,
                              ferry_rng *rng, sgd *s)
 {
@@ -94,6 +97,7 @@ static void descend(const sgd *s, int64_t b, const observed *x, double lambda,
     }
 }
 
+/* Small problems stay on one thread: starting others would cost more than it saves. */
 void ferry_i_sgd_sweep(ferry_ctx *ctx, const sgd *s, const observed *x, double lambda,
                        bool weighted, double rate, ferry_block *p, ferry_block *q)
 {

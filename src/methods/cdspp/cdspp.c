@@ -27,6 +27,7 @@ static const ferry_opt cdspp_opts[] = {
                  "ridge: weight of |W|^2"),
 };
 
+/* Everything else that it needs is said by the descriptor. */
 static ferry_status cdspp_fits(ferry_ctx *ctx, const ferry_task *task, const void *options)
 {
     ferry_status st = FERRY_OK;
@@ -91,6 +92,8 @@ done:
     return st;
 }
 
+/* Prepare both domains' labelled rows, solve, and train the learner if there are classes
+ * to be told. */
 static ferry_status cdspp_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
                               void **state, ferry_report *rep)
 {

@@ -1,17 +1,17 @@
 /* CDSPP: cross-domain structure preserving projection (Wang and Breckon, Cross-Domain
- * Structure Preserving Projection for Heterogeneous Domain Adaptation, Pattern Recognition
- * 2022). A source and a target without common features get one space in which the classes of
- * both fall together,
+ * Structure Preserving Projection for Heterogeneous Domain Adaptation, Pattern
+ * Recognition 2022). A source and a target without common features get one space in
+ * which the classes of both fall together,
  *
  *   A P = (B + alpha I) P Lambda,   P = [Ps; Pt],
  *
- * where A draws samples of a class together across the domains and B within each. A row x of
- * the source goes to Ps'x, one of the target to Pt'x. For the goal classify a learner is
- * trained on the projected rows of both.
+ * where A draws samples of a class together across the domains and B within each. A row
+ * x of the source goes to Ps'x, one of the target to Pt'x. For the goal classify a
+ * learner is trained on the projected rows of both.
  *
- * The method is its paper: there is no other mode. The problem in full and its exact solution
- * are learn/cdspp.h and .c, which hetomtl shares; cdspp.c has options, fit and descriptor,
- * model.c predictions, embeddings and the file. */
+ * The method is its paper: there is no other mode. The problem in full and its exact
+ * solution are learn/cdspp.h and .c, which hetomtl shares; cdspp.c has options, fit and
+ * descriptor, model.c predictions, embeddings and the file. */
 #ifndef FERRY_CDSPP_H
 #define FERRY_CDSPP_H
 

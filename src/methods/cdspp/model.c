@@ -122,6 +122,8 @@ done:
     return st;
 }
 
+/* As from a stranger: sizes of views, projections and learner are checked against each
+ * other. */
 ferry_status ferry_i_cdspp_load(ferry_ctx *ctx, const ferry_dict *dict, void **state)
 {
     ferry_status st = FERRY_OK;

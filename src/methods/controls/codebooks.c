@@ -40,6 +40,7 @@ void ferry_i_codebook_shuffle(ferry_ctx *ctx, codebook_mode mode,
     }
 }
 
+/* Root of the mean squared difference from the mean. */
 static double deviation(int64_t n, const double *a)
 {
     double mean = 0, sum = 0;

@@ -38,6 +38,7 @@ done:
     return st;
 }
 
+/* No row, V = 0: every class scores the same until the first solution. */
 ferry_status ferry_i_codes_new(ferry_ctx *ctx, int64_t k, int64_t d, bool sparse,
                                int64_t keep, double grow, codes *out)
 {
@@ -66,6 +67,7 @@ void ferry_i_codes_clear(codes *c)
     *c = (codes){0};
 }
 
+/* A class that is new scores 0 until labels of it are solved for. */
 ferry_status ferry_i_codes_classes(ferry_ctx *ctx, codes *c, int64_t k)
 {
     ferry_status st = FERRY_OK;
@@ -132,6 +134,8 @@ static void add(problem *p, const codes_row *r)
     p->cls[p->n++] = r->cls;
 }
 
+/* All that solving for any alpha needs: the Gram matrix is made once for the whole grid.
+ */
 static ferry_status problem_new(ferry_ctx *ctx, const codes *c, const codes_row *newest,
                                 problem *p)
 {
@@ -274,6 +278,7 @@ static int64_t after(const codes *c, int64_t labels)
     return next > (double)labels ? (int64_t)next : labels + 1;
 }
 
+/* At the end of the offline part; nothing to solve from leaves V as it is. */
 ferry_status ferry_i_codes_solve(ferry_ctx *ctx, codes *c, double alpha)
 {
     ferry_status st = FERRY_OK;
@@ -291,6 +296,8 @@ done:
 
 /* ---- the stream ---- */
 
+/* What costs and can fail: a copy of the row, and the solution when it is time for one.
+ */
 ferry_status ferry_i_codes_prepare(ferry_ctx *ctx, codes *c, const ferry_row *x,
                                    int32_t cls, codes_step *step)
 {
@@ -312,6 +319,8 @@ void ferry_i_codes_drop(codes_step *step)
     *step = (codes_step){0};
 }
 
+/* What cannot fail: the new solution and the row take their places, the oldest row of a
+ * full ring goes. */
 void ferry_i_codes_commit(codes *c, codes_step *step)
 {
     c->labels++;
@@ -412,6 +421,7 @@ done:
     return st;
 }
 
+/* The ring comes back with its oldest row at 0: it was saved in that order. */
 ferry_status ferry_i_codes_load(ferry_ctx *ctx, const ferry_dict *dict, int64_t k,
                                 int64_t d, codes *c)
 {

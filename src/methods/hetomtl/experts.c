@@ -60,6 +60,7 @@ void ferry_i_experts_clear(experts *e)
     *e = (experts){0};
 }
 
+/* A class never met before gets a weight row of zeros in both learners and in V. */
 ferry_status ferry_i_experts_classes(ferry_ctx *ctx, experts *e, int64_t k)
 {
     ferry_status st = FERRY_OK;
@@ -99,6 +100,7 @@ typedef struct forms {
     ferry_row z;  /* scaled by the means and deviations so far; dense */
 } forms;
 
+/* Both from the same filled row, so that no expert sees a missing cell. */
 static forms forms_of(const experts *e, const ferry_row *raw, const experts_room *room)
 {
     double *l2 = room->x, *z = room->x + e->d;
@@ -128,6 +130,8 @@ static void ask(const experts *e, const forms *x, double *f)
     ferry_i_row_scores(k, e->d, e->codes.v, &x->l2, f + EXPERT_CODES * k); /* V x */
 }
 
+/* Scores are centred and brought to unit length before they are mixed: those of the four
+ * learners have different sizes, and a weight should mean the same for each. */
 void ferry_i_experts_look(const experts *e, const ferry_row *x, const experts_room *room,
                           double *total)
 {
@@ -143,6 +147,7 @@ void ferry_i_experts_look(const experts *e, const ferry_row *x, const experts_ro
     }
 }
 
+/* Means and deviations over every row so far, labelled or not. */
 void ferry_i_experts_watch_offline(experts *e, const ferry_row *raw)
 {
     ferry_i_moments_add(&e->z, raw);
@@ -155,6 +160,8 @@ void ferry_i_experts_watch(experts *e, const ferry_row *x)
     ferry_i_moments_add(&e->z, &raw);
 }
 
+/* One PA step of the learner on unit rows (pa and average share it) and of the causal
+ * one. */
 static void step(experts *e, const forms *x, int32_t y)
 {
     double *f = e->room.f;
@@ -173,8 +180,8 @@ ferry_row ferry_i_experts_step_offline(experts *e, const ferry_row *raw, int32_t
     return in.l2;
 }
 
-/* w_e *= rate^[wrong], to sum 1, then fixed share: no expert's weight falls so far that it
- * could not come back when the stream changes. */
+/* w_e *= rate^[wrong], to sum 1, then fixed share: no expert's weight falls so far that
+ * it could not come back when the stream changes. */
 static void weigh(experts *e, int32_t y, const int32_t *votes)
 {
     double sum = 0;
@@ -187,6 +194,9 @@ static void weigh(experts *e, int32_t y, const int32_t *votes)
         e->w[i] = (1 - e->share) * (e->w[i] / sum) + e->share * prior[i];
 }
 
+/* First what may fail (room for the class, the codes), then what cannot: on failure
+ * nothing has changed, as a log that is replayed wants it. Experts are judged by what
+ * they said when they were asked (votes); the steps use the weights of now. */
 ferry_status ferry_i_experts_learn(ferry_ctx *ctx, experts *e, const ferry_row *x,
                                    int32_t y, const int32_t *votes)
 {
@@ -229,6 +239,8 @@ done:
     return st;
 }
 
+/* Weights may be 0 (an expert that has lost for good when share is 0), never more than
+ * 1. */
 ferry_status ferry_i_experts_load(ferry_ctx *ctx, const ferry_dict *dict, experts *e)
 {
     ferry_status st = FERRY_OK;

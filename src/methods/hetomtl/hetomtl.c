@@ -17,6 +17,8 @@ static const ferry_opt hetomtl_opts[] = {
     HEDGE_OPTS,
 };
 
+/* Mode ferry asks for one view of the target and nothing else: it works without a source
+ * and without a label. Mode paper needs both. */
 static ferry_status hetomtl_fits(ferry_ctx *ctx, const ferry_task *task,
                                  const void *options)
 {

@@ -1,19 +1,21 @@
-/* HetOMTL-CDSPP: rows of a target arrive one by one and want a class at once; labels follow
- * late or never. Several sources in feature spaces of their own have labels from the start.
- * (Heterogeneous Online Multi-Source Transfer Learning with Cross-Domain Structure Preserving
- * Projection, 2023.)
+/* HetOMTL-CDSPP: rows of a target arrive one by one and want a class at once; labels
+ * follow late or never. Several sources in feature spaces of their own have labels from
+ * the start. (Heterogeneous Online Multi-Source Transfer Learning with Cross-Domain
+ * Structure Preserving Projection, 2023.)
  *
- * mode paper  algorithm 1 as published, misprints corrected: a projection and a learner for
+ * mode paper  algorithm 1 as published, misprints corrected: a projection and a learner
+ * for
  *             each source, a learner of the target, a hedge over each pair and a hedge over
  *             the pairs. It is shared with OMTL-MC: methods/shared/hedge.h has the problem
  *             and the formulas, learn/cdspp.h the projection, learn/pa.h the learner.
- * mode ferry  four experts on the target under one hedge, since what the projection takes
+ * mode ferry  four experts on the target under one hedge, since what the projection
+ * takes
  *             from a source are its class counts alone (Pt spans the same space for every
  *             source with these counts, a source of noise included). Better than the
  *             published method on each of ten streams (docs/methods/hetomtl.md).
  *
- * The experts of mode ferry (experts.c), with fixed share (Herbster and Warmuth, Tracking
- * the best expert, 1998):
+ * The experts of mode ferry (experts.c), with fixed share (Herbster and Warmuth,
+ * Tracking the best expert, 1998):
  *
  *   pa       passive-aggressive on rows of unit length
  *   average  the average of its weights after each sample
@@ -42,8 +44,8 @@ typedef struct hetomtl_options {
 /* ---- class codes (codes.c) ---- */
 
 /* What CDSPP's projection of the target comes to. With unit rows X (n x d) of classes y,
- * counts c_k and o_k (of the sources), b_k = c_k + o_k / 2, L^-1 = diag(1 / b) + Y diag(2 /
- * (b_k o_k)) Y' and M = X X' + alpha L^-1:
+ * counts c_k and o_k (of the sources), b_k = c_k + o_k / 2, L^-1 = diag(1 / b) + Y
+ * diag(2 / (b_k o_k)) Y' and M = X X' + alpha L^-1:
  *
  *   f(x) = Y' M^-1 X x,
  *
@@ -130,8 +132,8 @@ void ferry_i_experts_clear(experts *e);
 ferry_status ferry_i_experts_room(ferry_ctx *ctx, const experts *e, experts_room *room);
 void ferry_i_experts_room_clear(experts_room *room);
 ferry_status ferry_i_experts_classes(ferry_ctx *ctx, experts *e, int64_t k);
-/* In all that follows x is a row as it comes, with its missing cells; _offline: one that the
- * preparation has made already.
+/* In all that follows x is a row as it comes, with its missing cells; _offline: one that
+ * the preparation has made already.
  *
  * total (k) <- F, room->f <- the experts' scores. */
 void ferry_i_experts_look(const experts *e, const ferry_row *x, const experts_room *room,

@@ -1,5 +1,5 @@
-/* The stream (hetomtl.h): a row is seen and answered, its label is heard later. Mode paper
- * is the two-level hedge's (shared/hedge_model.c). */
+/* The stream (hetomtl.h): a row is seen and answered, its label is heard later. Mode
+ * paper is the two-level hedge's (shared/hedge_model.c). */
 #include <string.h>
 
 #include "methods/hetomtl/hetomtl.h"
@@ -17,6 +17,8 @@ static int64_t votes_size(const void *state)
     return m->paper ? ferry_i_hedge_votes_size(m->paper) : EXPERTS;
 }
 
+/* Answer a row. In mode ferry it counts for the running means whether or not a label ever
+ * comes. */
 static ferry_status see(ferry_ctx *ctx, void *state, const ferry_row *x, int64_t k,
                         double *score, int32_t *votes)
 {
@@ -35,6 +37,7 @@ done:
     return st;
 }
 
+/* Hear a label, right after its row, much later, or for a row that was never seen. */
 static ferry_status learn(ferry_ctx *ctx, void *state, const ferry_row *x, int32_t cls,
                           const int32_t *votes)
 {
@@ -48,6 +51,7 @@ done:
     return st;
 }
 
+/* How much each part counts now, for the curves of weights over time. */
 static int64_t parts(const void *state, const char **names, double *w)
 {
     const hetomtl *m = state;

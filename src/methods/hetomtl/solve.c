@@ -5,8 +5,8 @@
 
 #include "methods/hetomtl/hetomtl.h"
 
-/* count[c] <- mean number of labelled rows of class c over the sources (per_class: at most
- * so many). All that the class codes, and so mode ferry, take from a source. */
+/* count[c] <- mean number of labelled rows of class c over the sources (per_class: at
+ * most so many). All that the class codes, and so mode ferry, take from a source. */
 static ferry_status count_sources(ferry_ctx *ctx, const ferry_task *task, int64_t per_class,
                                   int64_t k, double *count)
 {
@@ -57,6 +57,7 @@ done:
     return st;
 }
 
+/* Rows are filled and not scaled: the experts scale them each in its own way. */
 ferry_status ferry_i_hetomtl_solve(ferry_ctx *ctx, const ferry_task *task,
                                    const hetomtl_options *o, experts *e, bool *finish)
 {

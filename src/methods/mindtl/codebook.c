@@ -1,4 +1,5 @@
-/* Codebooks: mean ratings of blocks, and the hard two-way k-means that finds the blocks. */
+/* Codebooks: mean ratings of blocks, and the hard two-way k-means that finds the blocks.
+ */
 #include <math.h>
 
 #include "methods/mindtl/mindtl.h"
@@ -29,6 +30,8 @@ static double line_mean(int64_t count, int64_t stride, const double *s, const do
     return weight > 0 ? sum / weight : mean;
 }
 
+/* Given the groups, the block means are the R of least squares. With k = l = 20 many
+ * blocks have few ratings or none: beta ratings of P stand in for what is not known. */
 ferry_status ferry_i_mindtl_block_means(ferry_ctx *ctx, const ferry_matrix *x, int64_t k,
                                         int64_t l, const int32_t *u, const int32_t *v,
                                         double beta, double *r, double *counts)
@@ -54,6 +57,7 @@ done:
     return st;
 }
 
+/* F = sum over the ratings of (x_ij - R[u(i), v(j)])^2. */
 static double distance(const ferry_matrix *x, int64_t l, const double *r, const int32_t *u,
                        const int32_t *v)
 {
@@ -77,6 +81,8 @@ static bool same(int64_t n, const int32_t *a, const int32_t *b)
     return i == n;
 }
 
+/* Each of the four half steps can only lower F, and there are finitely many labels: it
+ * ends. The means are taken again before the columns move, which saves sweeps. */
 ferry_status ferry_i_mindtl_polish(ferry_ctx *ctx, const observed *x, int64_t k, int64_t l,
                                    int64_t sweeps, int32_t *u, int32_t *v, double *f)
 {

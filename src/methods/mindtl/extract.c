@@ -1,5 +1,5 @@
-/* Groups of a source's users and items: which cells the four extractions see, and the best
- * of some starts.
+/* Groups of a source's users and items: which cells the four extractions see, and the
+ * best of some starts.
  *
  *   ionmtf    the masked updates on what was observed
  *   onmtf     ONMTF on the largest part without a hole
@@ -41,6 +41,8 @@ static int64_t emptiest(const observed *x, const shrinking *s)
     return at;
 }
 
+/* Take row or column `at` out, and its cells off the counts of the lines that cross it.
+ */
 static void remove_line(const observed *x, int64_t at, shrinking *s)
 {
     const int64_t n = x->x->rows;
@@ -54,6 +56,8 @@ static void remove_line(const observed *x, int64_t at, shrinking *s)
         (row ? s->col : s->row)[a->index[e]]--;
 }
 
+/* Greedy: the largest full block is an NP-hard problem. O((n + m) lines removed), which
+ * is fine for the few hundred that option `most` leaves. */
 ferry_status ferry_i_mindtl_full_block(ferry_ctx *ctx, const observed *x, observed *out)
 {
     ferry_status st = FERRY_OK;
@@ -85,6 +89,7 @@ done:
     return st;
 }
 
+/* The one place where users x items cells are made; a limit guards it. */
 ferry_status ferry_i_mindtl_fill(ferry_ctx *ctx, const observed *x, observed *out)
 {
     ferry_status st = FERRY_OK;
@@ -174,6 +179,8 @@ static void random_labels(ferry_rng *rng, int64_t n, int64_t k, int32_t *label)
         label[i] = (int32_t)ferry_i_rng_below(rng, (uint64_t)k);
 }
 
+/* Algorithm 1: restarts differ in their random numbers, the least F after the polish
+ * wins. */
 ferry_status ferry_i_mindtl_extract(ferry_ctx *ctx, const observed *x,
                                     const codebook_options *o, bool factors, ferry_rng *rng,
                                     mindtl_run *run, codebook *b)

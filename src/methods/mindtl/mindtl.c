@@ -55,6 +55,8 @@ static int64_t steps_of(const codebook_options *o, int64_t sources)
     return books * o->restarts * (1 + (factors ? o->sweeps : 0)) + target;
 }
 
+/* Jokes from -10 to 10 and stars from 1 to 5 meet in one codebook: the user should know.
+ */
 static void say_range(ferry_ctx *ctx, const ferry_domain *d, const ferry_ratings *r)
 {
     if (d->ratings->lo == r->lo && d->ratings->hi == r->hi) return;
@@ -141,6 +143,8 @@ done:
     return st;
 }
 
+/* Codebooks of the sources first, then the target; cbt, talmud and the controls come here
+ * too, with settings of theirs (shared/codebook.h). */
 static ferry_status mindtl_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
                                void **state, ferry_report *rep)
 {

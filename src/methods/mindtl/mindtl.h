@@ -1,7 +1,7 @@
 /* MINDTL: rating patterns from several incomplete sources (He et al., Robust Transfer
  * Learning for Cross-domain Collaborative Filtering Using Multiple Rating Patterns
- * Approximation, WSDM 2018). Users and items of the domains have nothing in common; what is
- * carried over is how groups of users rate groups of items.
+ * Approximation, WSDM 2018). Users and items of the domains have nothing in common; what
+ * is carried over is how groups of users rate groups of items.
  *
  * With the letters of the paper, as corrected:
  *
@@ -13,16 +13,16 @@
  *   target   x_ij ~ sum_n lambda_n R_n[u_n(i), v_n(j)], lambda on the simplex:
  *            groups and weights in turn (algorithm 2)                          solve.c
  *
- * Mode paper is that. Mode ferry replaces hard groups of ratings by soft groups of what user
- * and item biases leave:
+ * Mode paper is that. Mode ferry replaces hard groups of ratings by soft groups of what
+ * user and item biases leave:
  *
  *            x_ij = mu + a_i + b_j + sum_n w_n (Pu_n R_n Pv_n')_ij             soft.c
  *            R_n from residuals of source n, w_n in [0, 1.5] by least squares
  *            on ratings held out                                               model.c
  *
  * since hard groups do not beat the biases on either of the targets that were tried
- * (docs/methods/mindtl.md). Both end in the model of methods/shared/ratings.h, p and q being
- * short rows; mindtl.c has the options and the order of the steps.
+ * (docs/methods/mindtl.md). Both end in the model of methods/shared/ratings.h, p and q
+ * being short rows; mindtl.c has the options and the order of the steps.
  *
  * Codebooks are small dense arrays, one row after the other: R[c * l + d]. */
 #ifndef FERRY_MINDTL_H
@@ -30,8 +30,8 @@
 
 #include "methods/shared/codebook.h"
 
-/* One fit: what the progress callback is told, and whether it said FERRY_FINISH: then every
- * loop that still comes makes one round. */
+/* One fit: what the progress callback is told, and whether it said FERRY_FINISH: then
+ * every loop that still comes makes one round. */
 typedef struct mindtl_run {
     const char *name;
     int64_t done, total;
@@ -80,30 +80,32 @@ void ferry_i_mindtl_sweep(ferry_ctx *ctx, const observed *x, mindtl_rule rule,
 /* F = |M o (X - U B V')|^2; leaves M o (U B V') in w->h. */
 double ferry_i_mindtl_objective(ferry_ctx *ctx, const observed *x, const mindtl_factors *f,
                                 mindtl_work *w);
-/* label[i] = argmax_c U_ic / |U_.c|, the lowest of equals: U, B and V have a free scale. */
+/* label[i] = argmax_c U_ic / |U_.c|, the lowest of equals: U, B and V have a free scale.
+ */
 ferry_status ferry_i_mindtl_harden(ferry_ctx *ctx, const ferry_block *u, int32_t *label);
 
 /* ---- codebooks (codebook.c, extract.c, source.c) ---- */
 
 /* R = (S + beta P) / (N + beta) over the blocks of labels u, v, with S and N the sum and
- * number of a block's ratings; P_cd = row mean + column mean - mean, both shrunken by beta.
- * A block without ratings takes P. counts (k x l) may be NULL. */
+ * number of a block's ratings; P_cd = row mean + column mean - mean, both shrunken by
+ * beta. A block without ratings takes P. counts (k x l) may be NULL. */
 ferry_status ferry_i_mindtl_block_means(ferry_ctx *ctx, const ferry_matrix *x, int64_t k,
                                         int64_t l, const int32_t *u, const int32_t *v,
                                         double beta, double *r, double *counts);
 /* Hard two-way k-means from labels u, v: block means and nearest rows, then columns, at
- * most `sweeps` times or until nothing moves. Rows without ratings keep their label. *f: F.
- * Not in the paper, and essential: from a random start the updates stay at a saddle, where
- * the labels are noise. */
+ * most `sweeps` times or until nothing moves. Rows without ratings keep their label. *f:
+ * F. Not in the paper, and essential: from a random start the updates stay at a saddle,
+ * where the labels are noise. */
 ferry_status ferry_i_mindtl_polish(ferry_ctx *ctx, const observed *x, int64_t k, int64_t l,
                                    int64_t sweeps, int32_t *u, int32_t *v, double *f);
-/* The fullest part of x without a hole: the emptiest row or column (the share of its cells
- * that is missing; of equals rows first, then the lowest) goes until all are full. */
+/* The fullest part of x without a hole: the emptiest row or column (the share of its
+ * cells that is missing; of equals rows first, then the lowest) goes until all are full.
+ */
 ferry_status ferry_i_mindtl_full_block(ferry_ctx *ctx, const observed *x, observed *out);
 /* x with the mean of the user's ratings in every hole. */
 ferry_status ferry_i_mindtl_fill(ferry_ctx *ctx, const observed *x, observed *out);
-/* Codebook b (k and l are set) of x by the extraction that o names (`factors` false: two-way
- * k-means alone): the best of the restarts by F after the polish; R with beta. */
+/* Codebook b (k and l are set) of x by the extraction that o names (`factors` false:
+ * two-way k-means alone): the best of the restarts by F after the polish; R with beta. */
 ferry_status ferry_i_mindtl_extract(ferry_ctx *ctx, const observed *x,
                                     const codebook_options *o, bool factors, ferry_rng *rng,
                                     mindtl_run *run, codebook *b);
@@ -122,16 +124,16 @@ typedef struct mindtl_part {
     int32_t *u, *v;  /* labels of the target's users and items */
 } mindtl_part;
 
-/* lambda from H = P P', c = P x over n entries. sgd starts from lambda as given: steps of
- * theta along the gradient / n projected on sum 0, until one leaves the box. ls: ridge 1e-8
- * trace(H) / N. */
+/* lambda from H = P P', c = P x over n entries. sgd starts from lambda as given: steps
+ * of theta along the gradient / n projected on sum 0, until one leaves the box. ls:
+ * ridge 1e-8 trace(H) / N. */
 ferry_status ferry_i_mindtl_lambda(ferry_ctx *ctx, codebook_weights solver,
                                    const ferry_small *h, const double *c, int64_t n,
                                    double theta, int64_t steps, double *lambda);
 
 /* label[i] = argmin_c sum_j (e_ij - lambda R[c, other(j)])^2 over the entries of row i,
- * where e is x less the other parts. Columns: transposed = true, x is X'. `joint` false: e
- * is x. fill: rows without entries go to the most populous group, else they stay.
+ * where e is x less the other parts. Columns: transposed = true, x is X'. `joint` false:
+ * e is x. fill: rows without entries go to the most populous group, else they stay.
  * O(nnz + p k l). */
 ferry_status ferry_i_mindtl_assign(ferry_ctx *ctx, const ferry_matrix *x, bool transposed,
                                    int64_t parts, mindtl_part *part, int64_t at,
@@ -168,7 +170,8 @@ ferry_status ferry_i_mindtl_soft_new(ferry_ctx *ctx, int64_t p, int64_t q, int64
                                      int64_t l, mindtl_soft *s);
 void ferry_i_mindtl_soft_clear(mindtl_soft *s);
 /* Mean field from labels v: p(c | user) prop pi_c exp(-cost / (2 sigma2)), the same for
- * items, then sigma2; `iters` times from sigma2 = s2 and p(d | item) = 0.9 at v + 0.1 / l.
+ * items, then sigma2; `iters` times from sigma2 = s2 and p(d | item) = 0.9 at v + 0.1 /
+ * l.
  */
 ferry_status ferry_i_mindtl_soft_fit(ferry_ctx *ctx, const observed *x, const codebook *b,
                                      const int32_t *v, int64_t iters, double s2,
@@ -192,8 +195,8 @@ ferry_status ferry_i_mindtl_fit_hard(ferry_ctx *ctx, const mindtl_problem *p,
 ferry_status ferry_i_mindtl_fit_soft(ferry_ctx *ctx, const mindtl_problem *p,
                                      const observed *x, double *w, double *rmse,
                                      rating_model **out, ferry_report *rep);
-/* rmse[s]: error of source s alone (its copies; weight 1) on the ratings held out, after a
- * fit to the others. NaN when none can be held out. */
+/* rmse[s]: error of source s alone (its copies; weight 1) on the ratings held out, after
+ * a fit to the others. NaN when none can be held out. */
 ferry_status ferry_i_mindtl_distances(ferry_ctx *ctx, const mindtl_problem *p,
                                       double *rmse);
 /* min over 0 <= w <= most of w'Hw - 2 c'w by coordinate descent, to machine precision. */

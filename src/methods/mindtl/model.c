@@ -1,5 +1,5 @@
-/* From codebooks to a model of the target's ratings (mindtl.h): the two modes, and how the
- * sources are weighed. */
+/* From codebooks to a model of the target's ratings (mindtl.h): the two modes, and how
+ * the sources are weighed. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,6 +8,7 @@
 
 /* ---- paper: hard memberships, ratings as they are ---- */
 
+/* The group that someone of whom nothing is known most likely belongs to. */
 static int32_t most_populous(int64_t n, const int32_t *label, int64_t k, int64_t *size)
 {
     int32_t most = 0;
@@ -20,8 +21,8 @@ static int32_t most_populous(int64_t n, const int32_t *label, int64_t k, int64_t
     return most;
 }
 
-/* x_ij = sum_n lambda_n R_n[u_n(i), v_n(j)] as <p_i, q_j>: p has the weighted rows of R, q
- * is 1 at v. Who was not there is in the most populous group. */
+/* x_ij = sum_n lambda_n R_n[u_n(i), v_n(j)] as <p_i, q_j>: p has the weighted rows of R,
+ * q is 1 at v. Who was not there is in the most populous group. */
 static ferry_status hard_model(ferry_ctx *ctx, int64_t n, const mindtl_part *part,
                                const double *lambda, rating_model *m)
 {
@@ -91,9 +92,9 @@ static void lay_out(const mindtl_problem *p, const observed *x, int32_t *label,
     }
 }
 
-/* Algorithm 2 from o->starts starts: the parts, with labels in `label` (2 n (p + q): those
- * of the best by F, and of the start at hand), and their weights w. The first start matches
- * items to columns by their means, the others are random. */
+/* Algorithm 2 from o->starts starts: the parts, with labels in `label` (2 n (p + q):
+ * those of the best by F, and of the start at hand), and their weights w. The first
+ * start matches items to columns by their means, the others are random. */
 static ferry_status best_start(ferry_ctx *ctx, const mindtl_problem *p, const observed *x,
                                mindtl_part *part, int32_t *label, double *w,
                                ferry_report *rep)
@@ -194,8 +195,8 @@ done:
     return st;
 }
 
-/* Part number s: columns [from, from + l) of p are weight Pu R, those of q are Pv; row -1 is
- * that of the unknown, who are in the groups as all others are on average. */
+/* Part number s: columns [from, from + l) of p are weight Pu R, those of q are Pv; row
+ * -1 is that of the unknown, who are in the groups as all others are on average. */
 static void soft_part(const codebook *b, const mindtl_soft *soft, int64_t s, int64_t from,
                       int64_t group, rating_model *m)
 {
@@ -257,6 +258,9 @@ done:
 
 /* ---- weights by ratings held out ---- */
 
+/* w_i <- (c_i - sum_{j != i} H_ij w_j) / H_ii, clipped, in turn: each is the exact
+ * minimum along its coordinate, and a convex problem has no other place to stop. A
+ * pattern that adds nothing (H_ii = 0) gets weight 0. */
 void ferry_i_mindtl_box(const ferry_small *h, const double *c, double most, double *w)
 {
     double moved = 1;
@@ -303,6 +307,8 @@ static void held_clear(held *h)
     ferry_i_observed_clear(&h->rest);
 }
 
+/* A share of all ratings, whoever's they are. Sorted ratings and a stream of random
+ * numbers of its own: the same ones for every source. */
 static ferry_status hold_out(ferry_ctx *ctx, const ferry_ratings *r, double share, held *h)
 {
     ferry_status st = FERRY_OK;
@@ -359,6 +365,9 @@ done:
     return st;
 }
 
+/* Twice: on the ratings that are not held out, to find the weights by the others; then
+ * on all of them with these weights. A source whose pattern does not help on ratings it
+ * has not seen gets weight 0, so that the result is not worse than the biases. */
 ferry_status ferry_i_mindtl_fit_soft(ferry_ctx *ctx, const mindtl_problem *p,
                                      const observed *x, double *w, double *rmse,
                                      rating_model **out, ferry_report *rep)
@@ -392,6 +401,8 @@ done:
 
 /* ---- which source is near ---- */
 
+/* The paper's heuristic for the order of sources: how well each alone rates what was held
+ * out. */
 ferry_status ferry_i_mindtl_distances(ferry_ctx *ctx, const mindtl_problem *p, double *rmse)
 {
     ferry_status st = FERRY_OK;

@@ -4,8 +4,8 @@
  *   cost_ic = sum_j E (x_ij - R[c, v(j)])^2
  *           = const + sum_j ((R o R) Pv')_cj - 2 x_ij (R Pv')_cj
  *
- * so a half step is two products of CSR and block. pi_c is the mean of p(c | i), sigma2 the
- * expected squared error. */
+ * so a half step is two products of CSR and block. pi_c is the mean of p(c | i), sigma2
+ * the expected squared error. */
 #include <math.h>
 #include <string.h>
 
@@ -51,6 +51,7 @@ static void side_clear(side *s)
     ferry_i_block_free(s->cost);
 }
 
+/* The mask is X with ones for values: it shares the pattern, so 8 bytes a rating. */
 static ferry_status side_new(ferry_ctx *ctx, ferry_matrix *x, int64_t k, side *s)
 {
     ferry_status st = FERRY_OK;
@@ -66,7 +67,8 @@ done:
     return st;
 }
 
-/* p(c | i) prop pi_c exp(-cost_ic / (2 sigma2)) for every row i; then pi_c <- mean of them. */
+/* p(c | i) prop pi_c exp(-cost_ic / (2 sigma2)) for every row i; then pi_c <- mean of
+ * them. */
 static void posterior(const ferry_block *cost, double sigma2, double *pi, ferry_block *p)
 {
     for (int64_t i = 0; i < p->rows; i++) {
@@ -88,7 +90,8 @@ static void posterior(const ferry_block *cost, double sigma2, double *pi, ferry_
     }
 }
 
-/* cost (but for a constant of the row) given the other side's posteriors; r1, r2 are R and R o R. */
+/* cost (but for a constant of the row) given the other side's posteriors; r1, r2 are R
+ * and R o R. */
 static void costs(ferry_ctx *ctx, side *s, const ferry_block *other, const ferry_small *r1,
                   const ferry_small *r2, bool trans)
 {
@@ -115,6 +118,8 @@ static void start(const int32_t *v, double s2, mindtl_soft *s)
     s->sigma2 = s2;
 }
 
+/* Users given items, items given users, then the variance; `iters` times. Each is the
+ * mean-field optimum given the others. */
 ferry_status ferry_i_mindtl_soft_fit(ferry_ctx *ctx, const observed *x, const codebook *b,
                                      const int32_t *v, int64_t iters, double s2,
                                      mindtl_run *run, mindtl_soft *s)

@@ -88,6 +88,8 @@ done:
     return st;
 }
 
+/* Rows are independent: threads take every t-th one, and the bits do not depend on how
+ * many there are. A part of weight 0 keeps its groups, which no cost tells apart. */
 ferry_status ferry_i_mindtl_assign(ferry_ctx *ctx, const ferry_matrix *x, bool transposed,
                                    int64_t parts, mindtl_part *part, int64_t at,
                                    const double *lambda, bool joint, bool fill)
@@ -126,6 +128,7 @@ done:
     return st;
 }
 
+/* A start that needs no luck: as good on real data as the best of three random ones. */
 void ferry_i_mindtl_match(const observed *x, int64_t k, int64_t l, const double *r,
                           int32_t *v)
 {
@@ -224,8 +227,8 @@ done:
     return st;
 }
 
-/* H = P P', c = P x, with P (parts x nnz) the patterns at the observed pairs; p is scratch of
- * one column. */
+/* H = P P', c = P x, with P (parts x nnz) the patterns at the observed pairs; p is
+ * scratch of one column. */
 static void normal(const ferry_matrix *x, int64_t parts, const mindtl_part *part, double *p,
                    ferry_small *h, double *c)
 {
@@ -291,6 +294,7 @@ done:
     return st;
 }
 
+/* Algorithm 2. With exact lambda F never grows; sgd may leave it where it is. */
 ferry_status ferry_i_mindtl_reconstruct(ferry_ctx *ctx, const observed *x,
                                         const mindtl_target *how, int64_t parts,
                                         mindtl_part *part, double *lambda, double *trace,

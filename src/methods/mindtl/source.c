@@ -1,5 +1,5 @@
-/* From a source's ratings to its codebook: sorted, mapped to the target's range, cut to the
- * densest part, and (mode ferry) without biases; then the extraction. */
+/* From a source's ratings to its codebook: sorted, mapped to the target's range, cut to
+ * the densest part, and (mode ferry) without biases; then the extraction. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +13,7 @@ typedef struct counted {
     int64_t place, count;
 } counted;
 
+/* More ratings first; of equals the one with the smaller id. */
 static int by_count(const void *a, const void *b)
 {
     const counted *x = a, *y = b;
@@ -116,6 +117,7 @@ done:
     return st;
 }
 
+/* Copies of a codebook differ in their random numbers alone. */
 ferry_status ferry_i_mindtl_codebook(ferry_ctx *ctx, const ferry_domain *source,
                                      const ferry_ratings *target, const codebook_options *o,
                                      int64_t copy, mindtl_run *run, codebook *out)

@@ -134,6 +134,9 @@ static void update_b(ferry_ctx *ctx, const observed *x, mindtl_factors *f, mindt
         f->b->data[i] *= sqrt(w->nb->data[i] / fmax(w->db->data[i], FLOOR));
 }
 
+/* U, V and B in turn, each with Xh of the newest factors. `masked` gives Xm C and Xh C
+ * in one pass over the ratings; for orth columns get unit length after each step and B
+ * takes their lengths over, without which it diverges. */
 void ferry_i_mindtl_sweep(ferry_ctx *ctx, const observed *x, mindtl_rule rule,
                           mindtl_factors *f, mindtl_work *w)
 {
@@ -161,6 +164,7 @@ void ferry_i_mindtl_sweep(ferry_ctx *ctx, const observed *x, mindtl_rule rule,
     update_b(ctx, x, f, w);
 }
 
+/* Only the observed entries of U B V' are ever made. */
 double ferry_i_mindtl_objective(ferry_ctx *ctx, const observed *x, const mindtl_factors *f,
                                 mindtl_work *w)
 {

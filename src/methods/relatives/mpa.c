@@ -1,14 +1,15 @@
-/* mpa: multi-class passive-aggressive learning on the target's own rows (learn/pa.h has the
- * steps), one pass over the labelled ones and then as labels come. Takes nothing from a
- * source: what the transfer methods for streams have to beat, and hetomtl's target learner.
+/* mpa: multi-class passive-aggressive learning on the target's own rows (learn/pa.h has
+ * the steps), one pass over the labelled ones and then as labels come. Takes nothing
+ * from a source: what the transfer methods for streams have to beat, and hetomtl's
+ * target learner.
  */
 #include <math.h>
 #include <string.h>
 
 #include "methods/shared/online.h"
 
-/* The choice after those of every method: its old name is still taken, and means scale none,
- * causal yes. */
+/* The choice after those of every method: its old name is still taken, and means scale
+ * none, causal yes. */
 enum { SCALE_CAUSAL = FERRY_SCALE_L2 + 1 };
 
 typedef struct mpa_options {
@@ -90,6 +91,7 @@ static bool mpa_watches(const void *state)
     return ((const mpa *)state)->causal;
 }
 
+/* Answer a row; with running means it counts from now on, label or not. */
 static ferry_status mpa_see(ferry_ctx *ctx, void *state, const ferry_row *x, int64_t k,
                             double *score, int32_t *votes)
 {
@@ -120,6 +122,7 @@ static void learn_row(mpa *m, const ferry_row *row, int32_t cls)
     }
 }
 
+/* Hear a label; a class that is new gets a weight row of zeros first. */
 static ferry_status mpa_learn(ferry_ctx *ctx, void *state, const ferry_row *x, int32_t cls,
                               const int32_t *votes)
 {

@@ -1,9 +1,10 @@
-/* Codebook transfer: the options of mindtl and of all that is mindtl with other settings.
+/* Codebook transfer: the options of mindtl and of all that is mindtl with other
+ * settings.
  *
  * cbt and talmud (methods/relatives) are its algorithm 2 with one source or with other
- * weights; the controls (methods/controls) put something else into its codebooks. Each has a
- * descriptor of its own, fills in codebook_options and runs mindtl through the registry, so
- * that the algorithm stands in one place: methods/mindtl. */
+ * weights; the controls (methods/controls) put something else into its codebooks. Each
+ * has a descriptor of its own, fills in codebook_options and runs mindtl through the
+ * registry, so that the algorithm stands in one place: methods/mindtl. */
 #ifndef FERRY_CODEBOOK_H
 #define FERRY_CODEBOOK_H
 
@@ -19,8 +20,8 @@ typedef enum codebook_extract {
 } codebook_extract;
 typedef enum codebook_weights { LAMBDA_SIMPLEX, LAMBDA_SGD, LAMBDA_LS } codebook_weights;
 
-/* A rating pattern: k x l numbers, one row after the other (r[c * l + d]), in ratings of the
- * target (paper) or residuals (ferry). */
+/* A rating pattern: k x l numbers, one row after the other (r[c * l + d]), in ratings of
+ * the target (paper) or residuals (ferry). */
 typedef struct codebook {
     int64_t k, l;
     double *r;
@@ -82,7 +83,8 @@ typedef struct codebook_options {
         FERRY_OPT(codebook_options, REAL, hold, 0.1, 0, 0.5,                               \
                   "mode ferry: share of ratings held out to weigh the sources")
 
-/* name_fits() and name_fit() of a method that is mindtl after o = name_settings(options). */
+/* name_fits() and name_fit() of a method that is mindtl after o =
+ * name_settings(options). */
 #define CODEBOOK_RUN_AS(name)                                                              \
     static ferry_status name##_fits(ferry_ctx *ctx, const ferry_task *task,                \
                                     const void *options)                                   \

@@ -33,6 +33,8 @@ double ferry_i_hedge_u(const hedge *h, int64_t i)
     return 1 / (1 + pow(h->beta1, (double)(s->mt - s->ms)));
 }
 
+/* beta2^M_i / sum_j beta2^M_j, as one over sums of differences: large counts of mistakes
+ * do not underflow. */
 double ferry_i_hedge_alpha(const hedge *h, int64_t i)
 {
     double sum = 0;
@@ -44,6 +46,8 @@ double ferry_i_hedge_alpha(const hedge *h, int64_t i)
 
 /* ---- scores ---- */
 
+/* One piece of memory for all scores of a row. What was in *out goes only when there is
+ * new room. */
 ferry_status ferry_i_hedge_scores_new(ferry_ctx *ctx, const hedge *h, int64_t k,
                                       hedge_scores *out)
 {
@@ -90,6 +94,8 @@ static double *target_scores(const hedge *h, const hedge_scores *s, int64_t i)
     return s->ft + (h->rule == HEDGE_LOSSES ? i * h->k : 0);
 }
 
+/* Codes c(x) once for each group of sources, a small product for each source, then the
+ * two levels of the hedge. */
 void ferry_i_hedge_look(const hedge *h, const ferry_row *x, hedge_scores *s)
 {
     const int64_t k = h->k;
@@ -122,6 +128,7 @@ void ferry_i_hedge_look(const hedge *h, const ferry_row *x, hedge_scores *s)
     }
 }
 
+/* What each learner says, to be judged when the label comes. */
 void ferry_i_hedge_votes(const hedge *h, const hedge_scores *s, int32_t *votes)
 {
     votes[0] = ferry_i_argmax(h->k, s->ft);
@@ -133,6 +140,7 @@ void ferry_i_hedge_votes(const hedge *h, const hedge_scores *s, int32_t *votes)
 
 /* ---- learning ---- */
 
+/* All learners grow or none counts as grown. */
 ferry_status ferry_i_hedge_classes(ferry_ctx *ctx, hedge *h, int64_t k)
 {
     ferry_status st = FERRY_OK;
@@ -188,6 +196,10 @@ static void count_losses(hedge *h, int32_t y, const hedge_scores *s)
     }
 }
 
+/* Mistakes first, from what was said before; then the step of the target's learner. The
+ * paper's listing has the step first, so that a mistake of the target is hardly ever
+ * counted.
+ */
 ferry_pa_step ferry_i_hedge_learn(hedge *h, const ferry_row *x, int32_t y,
                                   const int32_t *votes, const hedge_scores *s)
 {

@@ -1,6 +1,6 @@
 /* The two-level hedge: algorithm 1 of HetOMTL-CDSPP (heterogeneous online multi-source
- * transfer with cross-domain structure preserving projection, 2023; corrected where it is
- * misprinted), which hetomtl (mode paper) and omtlmc share.
+ * transfer with cross-domain structure preserving projection, 2023; corrected where it
+ * is misprinted), which hetomtl (mode paper) and omtlmc share.
  *
  * Offline, for source i: (Ps, Pt) = CDSPP (learn/cdspp.h), Z = [Ps'Xs, Pt'Xt], one
  * passive-aggressive pass (learn/pa.h) over Z gives W_Si; one over Xt gives W_T.
@@ -18,9 +18,9 @@
  * underflows, and a log of labels replays to the same bits.
  *   u_i = 1 / (1 + beta1^(M_T - M_Si)),  alpha_i = beta2^M_i / sum_j beta2^M_j.
  *
- * OMTL-MC compares losses instead: u_i *= beta1^[loss of fS_i > loss of fT_i], v_i the other
- * way round, alpha_i *= beta2^[loss of f_i > loss of F]; and its target learners live in the
- * projected spaces, one for each source.
+ * OMTL-MC compares losses instead: u_i *= beta1^[loss of fS_i > loss of fT_i], v_i the
+ * other way round, alpha_i *= beta2^[loss of f_i > loss of F]; and its target learners
+ * live in the projected spaces, one for each source.
  */
 #ifndef FERRY_HEDGE_H
 #define FERRY_HEDGE_H
@@ -81,15 +81,16 @@ double ferry_i_hedge_alpha(const hedge *h, int64_t i);
 
 /* z (rank numbers) as option `post` wants it after the projection. */
 void ferry_i_hedge_after(const hedge *h, const hedge_source *s, double *z);
-/* All scores of x, a row without missing cells of unit length. O(k (d + sum of ranks)). */
+/* All scores of x, a row without missing cells of unit length. O(k (d + sum of ranks)).
+ */
 void ferry_i_hedge_look(const hedge *h, const ferry_row *x, hedge_scores *s);
 /* votes[0..2n]: argmax of fT, of each fS_i, of each f_i. */
 void ferry_i_hedge_votes(const hedge *h, const hedge_scores *s, int32_t *votes);
 /* Room for classes up to k in all learners; as before when one has no memory. */
 ferry_status ferry_i_hedge_classes(ferry_ctx *ctx, hedge *h, int64_t k);
-/* Count the mistakes in votes (NULL: those of s), then a step of the target's learner from
- * the scores in s. The last source's step is returned (they are one unless the rule is
- * losses). */
+/* Count the mistakes in votes (NULL: those of s), then a step of the target's learner
+ * from the scores in s. The last source's step is returned (they are one unless the rule
+ * is losses). */
 ferry_pa_step ferry_i_hedge_learn(hedge *h, const ferry_row *x, int32_t y,
                                   const int32_t *votes, const hedge_scores *s);
 
@@ -119,8 +120,8 @@ typedef struct hedge_options {
         FERRY_OPT(hedge_options, INT, per_class, 0, 0, 1e9,                                \
                   "rows of each class drawn from each source; 0: all")
 
-/* rows[0 ..) <- places of at most per_class (0: all) of each of the k classes among n rows,
- * drawn by rng, ascending; *kept of them. New. */
+/* rows[0 ..) <- places of at most per_class (0: all) of each of the k classes among n
+ * rows, drawn by rng, ascending; *kept of them. New. */
 ferry_status ferry_i_hedge_draw(ferry_ctx *ctx, int64_t n, const int32_t *cls, int64_t k,
                                 int64_t per_class, ferry_rng *rng, int64_t **rows,
                                 int64_t *kept);

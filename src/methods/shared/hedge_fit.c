@@ -5,6 +5,7 @@
 
 #include "methods/shared/hedge.h"
 
+/* The paper takes 20 rows a class of each source: fewer where a source has fewer. */
 ferry_status ferry_i_hedge_draw(ferry_ctx *ctx, int64_t n, const int32_t *cls, int64_t k,
                                 int64_t per_class, ferry_rng *rng, int64_t **rows,
                                 int64_t *kept)
@@ -228,6 +229,8 @@ done:
     return st;
 }
 
+/* Rows of all domains are of unit length: what the paper's numbers need, which it does
+ * not say. */
 ferry_status ferry_i_hedge_fit(ferry_ctx *ctx, const char *method, hedge_rule rule,
                                const ferry_task *task, const hedge_options *o,
                                hedge_model **out)

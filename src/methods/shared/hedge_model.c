@@ -1,5 +1,5 @@
-/* A hedge as a model (hedge.h): rows from outside made ready, the stream, predictions, and
- * the way to a file and back, where all shapes are checked against each other. */
+/* A hedge as a model (hedge.h): rows from outside made ready, the stream, predictions,
+ * and the way to a file and back, where all shapes are checked against each other. */
 #include <stdio.h>
 #include <string.h>
 
@@ -32,6 +32,7 @@ done:
 
 /* ---- the stream ---- */
 
+/* The row that was seen, bit by bit, so that its label need not score it again. */
 static void remember(hedge_model *m, const ferry_row *x)
 {
     memcpy(m->last, x->value, (size_t)x->n * sizeof *m->last);
@@ -55,6 +56,7 @@ int64_t ferry_i_hedge_votes_size(const void *model)
     return h->rule == HEDGE_MISTAKES ? 2 * h->n + 1 : 0;
 }
 
+/* All scores stand in m->s until something is learned. */
 ferry_status ferry_i_hedge_see(ferry_ctx *ctx, void *model, const ferry_row *x, int64_t k,
                                double *score, int32_t *votes)
 {
@@ -72,6 +74,8 @@ done:
     return st;
 }
 
+/* The label of the row at hand finds its scores still there; any other row is scored with
+ * the weights of now. */
 ferry_status ferry_i_hedge_hear(ferry_ctx *ctx, void *model, const ferry_row *x,
                                 int32_t cls, const int32_t *votes)
 {
@@ -151,6 +155,7 @@ static const char *numbered(char buf[48], const char *name, int64_t i)
     return buf;
 }
 
+/* Counts of mistakes rather than weights: these follow from them exactly. */
 static ferry_status save_source(ferry_ctx *ctx, const hedge *h, int64_t i, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
@@ -216,6 +221,7 @@ done:
     return st;
 }
 
+/* Shapes against the group's codes and the number of classes; counts of 0 or more. */
 static ferry_status load_source(ferry_ctx *ctx, const ferry_dict *dict, hedge *h, int64_t i)
 {
     ferry_status st = FERRY_OK;

@@ -37,6 +37,8 @@ done:
     return st;
 }
 
+/* Counting by item, then transposing, sorts the items of a user and the users of an item
+ * in O(n), whatever order the file had. */
 ferry_status ferry_i_observed_new(ferry_ctx *ctx, const ferry_ratings *r, double f,
                                   double g, observed *out)
 {
@@ -122,6 +124,8 @@ static void take_entries(const ferry_matrix *x, ferry_ratings *r)
         }
 }
 
+/* New places for users and items by their ids, then the entries in the order of the
+ * matrix. */
 ferry_status ferry_i_ratings_sorted(ferry_ctx *ctx, const ferry_ratings *r,
                                     ferry_ratings **out)
 {

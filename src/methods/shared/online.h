@@ -1,6 +1,6 @@
 /* What the methods for streams share: rows as their learners want them (through the one
- * preparation, a row at a time), running means and deviations, predictions, and the file of
- * a passive-aggressive learner. */
+ * preparation, a row at a time), running means and deviations, predictions, and the file
+ * of a passive-aggressive learner. */
 #ifndef FERRY_ONLINE_INTERNAL_H
 #define FERRY_ONLINE_INTERNAL_H
 
@@ -42,7 +42,8 @@ ferry_status ferry_i_online_prepare(ferry_ctx *ctx, const char *method,
                                     const ferry_task *task, unsigned domains, int scale,
                                     online_input *in);
 void ferry_i_online_clear(online_input *in);
-/* A row as it comes, with its missing cells, as input; it stands in room (NULL: in->room). */
+/* A row as it comes, with its missing cells, as input; it stands in room (NULL:
+ * in->room). */
 ferry_row ferry_i_online_row(const online_input *in, const ferry_row *x,
                              const ferry_scale_room *room);
 ferry_status ferry_i_online_load(ferry_ctx *ctx, const ferry_dict *dict, online_input *in);
@@ -57,7 +58,8 @@ ferry_status ferry_i_online_fits(ferry_ctx *ctx, const char *method,
 /* 0..n-1 in a random order. New. */
 ferry_status ferry_i_online_order(ferry_ctx *ctx, ferry_rng *rng, int64_t n, int64_t **out);
 
-/* How a state scores one row: `look` fills score (k numbers) and changes nothing but room. */
+/* How a state scores one row: `look` fills score (k numbers) and changes nothing but
+ * room. */
 typedef struct online_looker {
     const char *method; /* for messages */
     int64_t k, d;       /* classes, features */

@@ -54,6 +54,8 @@ void ferry_i_moments_clear(moments *m)
     *m = (moments){0};
 }
 
+/* Welford's update, which does not lose digits where the mean is large: a cell that a
+ * sparse row does not store is 0. */
 void ferry_i_moments_add(moments *m, const ferry_row *x)
 {
     const double n = (double)++m->n;
@@ -71,6 +73,8 @@ void ferry_i_moments_add(moments *m, const ferry_row *x)
     }
 }
 
+/* A feature that hardly varies would blow up: its deviation counts as a tenth of the mean
+ * deviation. */
 void ferry_i_moments_z(const moments *m, const ferry_row *x, double *z)
 {
     const double n = m->n > 0 ? (double)m->n : 1;
@@ -150,6 +154,8 @@ done:
     return st;
 }
 
+/* Neither a file nor a caller is believed: a row of other columns would read beyond the
+ * weights. */
 ferry_status ferry_i_online_check(ferry_ctx *ctx, const ferry_row *x, int64_t d, int64_t k,
                                   int64_t have)
 {
@@ -191,6 +197,7 @@ done:
     return st;
 }
 
+/* Predicting does not learn: rows of a file count for nothing, in whatever order. */
 ferry_status ferry_i_online_predict(ferry_ctx *ctx, const online_looker *how,
                                     const ferry_domain *d, ferry_prediction *p)
 {
@@ -278,6 +285,7 @@ done:
     return st;
 }
 
+/* Steps and classes of 0 or more, C above 0, weights finite (the dict checks that). */
 ferry_status ferry_i_pa_load(ferry_ctx *ctx, const ferry_dict *dict, const char *name,
                              int64_t k, int64_t d, ferry_pa **out)
 {

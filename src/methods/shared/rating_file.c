@@ -6,6 +6,7 @@
 
 enum { MOST_GROUPS = 1000000 };
 
+/* "parts" has the shapes, "part.S" R and the shares of the groups behind it. */
 static ferry_status save_parts(ferry_ctx *ctx, const rating_model *m, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
@@ -58,6 +59,7 @@ done:
     return st;
 }
 
+/* Just this shape, into memory that is there. */
 static ferry_status load_reals(ferry_ctx *ctx, const ferry_dict *dict, const char *name,
                                int64_t rows, int64_t cols, double *to)
 {
@@ -95,6 +97,8 @@ done:
     return st;
 }
 
+/* Groups of users and items are as many as the columns of p and q say; soft groups have a
+ * variance above 0, hard ones none. */
 static ferry_status load_parts(ferry_ctx *ctx, const ferry_dict *dict, rating_model *m)
 {
     ferry_status st = FERRY_OK;
@@ -133,6 +137,7 @@ done:
     return st;
 }
 
+/* Rank first, since everything else is as wide as that. */
 ferry_status ferry_i_rating_load(ferry_ctx *ctx, const ferry_dict *dict, void **state)
 {
     ferry_status st = FERRY_OK;

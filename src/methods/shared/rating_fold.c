@@ -1,5 +1,5 @@
-/* Folding in: users and items that were not there at fit get their rows from a few ratings,
- * with everything that the model knows held fixed.
+/* Folding in: users and items that were not there at fit get their rows from a few
+ * ratings, with everything that the model knows held fixed.
  *
  *   biases   a_i = sum_j (x_ij - mu - b_j) / (n_i + lambda), as at fit
  *   ridge    p_i = (sum_j q_j q_j' + lambda I)^-1 sum_j e_ij q_j,  e = x - mu - a - b
@@ -18,8 +18,8 @@ enum { ROUNDS = 20 };
 
 /* ---- the larger model ---- */
 
-/* Copy of `ids` with those of `more` that it lacks and that have a rating in x (a row each)
- * at its end. NULL: no memory. */
+/* Copy of `ids` with those of `more` that it lacks and that have a rating in x (a row
+ * each) at its end. NULL: no memory. */
 static ferry_ids *extended(const ferry_ids *ids, const ferry_ids *more,
                            const ferry_matrix *x)
 {
@@ -195,7 +195,8 @@ static double hard_value(const fold *f, const rating_part *t, int64_t from, int6
     return t->weight * dot(t->l, t->r + c * t->l, q);
 }
 
-/* The best group of part t for x less the other parts (alone: for x); whether it moved. */
+/* The best group of part t for x less the other parts (alone: for x); whether it moved.
+ */
 static bool fold_hard_part(const fold *f, const rating_part *t, int64_t from, bool alone)
 {
     rating_model *m = f->m;
@@ -227,6 +228,8 @@ static bool fold_hard_part(const fold *f, const rating_part *t, int64_t from, bo
     return moved;
 }
 
+/* Soft groups need one step, since nothing else moves. Hard ones of several sources
+ * depend on each other: round -1 fits each to x alone, then they take turns. */
 static void fold_groups(const fold *f)
 {
     const rating_model *m = f->m;
@@ -320,7 +323,8 @@ done:
     return st;
 }
 
-/* What users rated: at fit, and the new ones in r (also items that are new themselves). */
+/* What users rated: at fit, and the new ones in r (also items that are new themselves).
+ */
 static ferry_status add_rated(ferry_ctx *ctx, const rating_model *m, const ferry_ratings *r,
                               const int64_t *user, const int64_t *item, rating_model *t)
 {
@@ -362,6 +366,8 @@ static void tell(ferry_ctx *ctx, const rating_model *m, const ferry_ratings *r,
                     (long long)idle);
 }
 
+/* Users by the items that the model knew, then items by all users, also the new ones.
+ * Sorted first, as at fit: the order of the rows decides nothing here either. */
 ferry_status ferry_i_rating_fold_in(ferry_ctx *ctx, const void *state,
                                     const ferry_domain *d, void **out)
 {

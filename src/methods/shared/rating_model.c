@@ -28,6 +28,8 @@ void ferry_i_rating_model_free(void *state)
     ferry_i_free(m);
 }
 
+/* R, pi_u and pi_v of a part are one piece of memory, as they are one tensor in the
+ * file. */
 ferry_status ferry_i_rating_model_parts(ferry_ctx *ctx, rating_model *m, int64_t parts,
                                         const int64_t *k, const int64_t *l, bool soft)
 {
@@ -108,6 +110,7 @@ done:
 
 /* ---- predicting ---- */
 
+/* mu + a_i + b_j + <p_i, q_j>; who is not known has bias 0 and the row p0 or q0. */
 double ferry_i_rating_raw(const rating_model *m, int64_t user, int64_t item)
 {
     const double *p = user < 0 ? m->p0 : FERRY_ROW(m->p, user);

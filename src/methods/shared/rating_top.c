@@ -67,6 +67,8 @@ static int64_t best_of(const rating_model *m, int64_t user, int64_t n, const uin
     return have;
 }
 
+/* Say for all that a user rated whether it is passed over: set before, unset after, so
+ * that the marks are cleared in the time of the user's ratings, not of all items. */
 static void mark(const rating_model *m, int64_t user, uint8_t value, uint8_t *skip)
 {
     for (int64_t e = user < 0 ? 0 : m->start[user]; user >= 0 && e < m->start[user + 1];
@@ -74,6 +76,7 @@ static void mark(const rating_model *m, int64_t user, uint8_t value, uint8_t *sk
         skip[m->item[e]] = value;
 }
 
+/* O(users items (rank + log n)): every pair is scored, a heap keeps the n best. */
 ferry_status ferry_i_rating_top(ferry_ctx *ctx, const void *state, const ferry_ids *users,
                                 int64_t n, bool rated, ferry_ratings **out)
 {
