@@ -42,6 +42,7 @@ static ferry_row row_at(const ferry_matrix *x, int64_t i)
 static void check(ferry_ctx *ctx, ferry_scale kind, double fill, bool counts)
 {
     ferry_scale_room room = {0};
+    ferry_matrix *first = NULL; /* from dense */
 
     assert_ok(ctx, ferry_i_scale_room_new(ctx, D, &room));
     for (int from = 0; from < 2; from++) { /* stored dense, stored as CSR */
@@ -60,10 +61,17 @@ static void check(ferry_ctx *ctx, ferry_scale kind, double fill, bool counts)
                 assert_memory_equal(have.index, want.index,
                                     (size_t)want.n * sizeof *want.index);
         }
+        if (first) {
+            assert_int_equal(y->nnz, first->nnz);
+            assert_memory_equal(row_values(y), row_values(first),
+                                (size_t)y->nnz * sizeof(double));
+        }
+        if (!first) first = ferry_i_matrix_ref(y);
         ferry_i_scaler_free(s);
         ferry_i_matrix_free(y);
         ferry_i_matrix_free(x);
     }
+    ferry_i_matrix_free(first);
     ferry_i_scale_room_clear(&room);
 }
 
