@@ -36,15 +36,6 @@ static const ferry_opt mf_opts[] = {
 
 /* ---- alternating least squares ---- */
 
-static double sum_of(int64_t n, const double *x)
-{
-    double sum = 0;
-
-    for (int64_t i = 0; i < n; i++)
-        sum += x[i];
-    return sum;
-}
-
 /* |P|^2, or every row as often as it has ratings. */
 static double penalty(ferry_ctx *ctx, bool weighted, const ferry_matrix *x,
                       const ferry_block *p)
@@ -73,8 +64,9 @@ static ferry_status als_sweep(ferry_ctx *ctx, const mf_options *opt, const obser
 
     FERRY_TRY(engine->ridge_rows(ctx, e->x, m->q, opt->lambda, weighted, m->p, NULL));
     FERRY_TRY(engine->ridge_rows(ctx, e->xt, m->p, opt->lambda, weighted, m->q, gain));
-    *f = squares - sum_of(m->q->rows, gain) +
-         opt->lambda * penalty(ctx, weighted, e->x, m->p);
+    *f = squares + opt->lambda * penalty(ctx, weighted, e->x, m->p);
+    for (int64_t j = 0; j < m->q->rows; j++)
+        *f -= gain[j];
 done:
     return st;
 }

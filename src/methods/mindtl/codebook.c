@@ -1,6 +1,7 @@
 /* Codebooks: mean ratings of blocks, and the hard two-way k-means that finds the blocks.
  */
 #include <math.h>
+#include <string.h>
 
 #include "methods/mindtl/mindtl.h"
 
@@ -72,15 +73,6 @@ static double distance(const ferry_matrix *x, int64_t l, const double *r, const 
     return f;
 }
 
-static bool same(int64_t n, const int32_t *a, const int32_t *b)
-{
-    int64_t i = 0;
-
-    while (i < n && a[i] == b[i])
-        i++;
-    return i == n;
-}
-
 /* Each of the four half steps can only lower F, and there are finitely many labels: it
  * ends. The means are taken again before the columns move, which saves sweeps. */
 ferry_status ferry_i_mindtl_polish(ferry_ctx *ctx, const observed *x, int64_t k, int64_t l,
@@ -95,13 +87,15 @@ ferry_status ferry_i_mindtl_polish(ferry_ctx *ctx, const observed *x, int64_t k,
 
     FERRY_HAVE(ctx, r && before);
     for (int64_t t = 0; t < sweeps; t++) {
-        for (int64_t i = 0; i < n + m; i++)
-            before[i] = i < n ? u[i] : v[i - n];
+        memcpy(before, u, (size_t)n * sizeof *u);
+        memcpy(before + n, v, (size_t)m * sizeof *v);
         FERRY_TRY(ferry_i_mindtl_block_means(ctx, x->x, k, l, u, v, 0, r, NULL));
         FERRY_TRY(ferry_i_mindtl_assign(ctx, x->x, false, 1, &part, 0, &one, false, false));
         FERRY_TRY(ferry_i_mindtl_block_means(ctx, x->x, k, l, u, v, 0, r, NULL));
         FERRY_TRY(ferry_i_mindtl_assign(ctx, x->xt, true, 1, &part, 0, &one, false, false));
-        if (same(n, before, u) && same(m, before + n, v)) break;
+        if (memcmp(before, u, (size_t)n * sizeof *u) == 0 &&
+            memcmp(before + n, v, (size_t)m * sizeof *v) == 0)
+            break; /* nothing moved */
     }
     FERRY_TRY(ferry_i_mindtl_block_means(ctx, x->x, k, l, u, v, 0, r, NULL));
     *f = distance(x->x, l, r, u, v);

@@ -71,17 +71,8 @@ done:
  * them. */
 static void posterior(const ferry_block *cost, double sigma2, double *pi, ferry_block *p)
 {
-    for (int64_t i = 0; i < p->rows; i++) {
-        double *row = FERRY_ROW(p, i), top = -INFINITY, sum = 0;
-        for (int64_t c = 0; c < p->k; c++) {
-            row[c] = log(pi[c]) - FERRY_ROW(cost, i)[c] / (2 * sigma2);
-            top = fmax(top, row[c]);
-        }
-        for (int64_t c = 0; c < p->k; c++)
-            sum += row[c] = exp(row[c] - top);
-        for (int64_t c = 0; c < p->k; c++)
-            row[c] /= sum;
-    }
+    for (int64_t i = 0; i < p->rows; i++)
+        ferry_i_rating_posterior(p->k, FERRY_ROW(cost, i), pi, sigma2, FERRY_ROW(p, i));
     for (int64_t c = 0; c < p->k; c++) {
         double sum = 0;
         for (int64_t i = 0; i < p->rows; i++)

@@ -126,9 +126,8 @@ static void fold_bias(const fold *f)
         f->x[e] -= sum;
 }
 
-/* p <- posterior of n groups from their costs. */
-static void posterior(int64_t n, const double *cost, const double *pi, double sigma2,
-                      double *p)
+void ferry_i_rating_posterior(int64_t n, const double *cost, const double *pi,
+                              double sigma2, double *p)
 {
     double top = -INFINITY, sum = 0;
 
@@ -137,7 +136,7 @@ static void posterior(int64_t n, const double *cost, const double *pi, double si
         top = fmax(top, p[c]);
     }
     for (int64_t c = 0; c < n; c++)
-        sum += p[c] = exp(p[c] - top);
+        sum += p[c] = exp(p[c] - top); /* the largest is 1: no overflow */
     for (int64_t c = 0; c < n; c++)
         p[c] /= sum;
 }
@@ -162,11 +161,12 @@ static void fold_soft_part(const fold *f, const rating_part *t, int64_t from, in
         }
     }
     if (f->items) {
-        posterior(own, f->cost, t->pi_v, t->sigma2, FERRY_ROW(m->q, f->row) + from);
+        ferry_i_rating_posterior(own, f->cost, t->pi_v, t->sigma2,
+                                 FERRY_ROW(m->q, f->row) + from);
         return;
     }
     double *pu = FERRY_ROW(m->pu, f->row) + group;
-    posterior(own, f->cost, t->pi_u, t->sigma2, pu);
+    ferry_i_rating_posterior(own, f->cost, t->pi_u, t->sigma2, pu);
     for (int64_t d = 0; d < t->l; d++) {
         double sum = 0;
         for (int64_t c = 0; c < t->k; c++)

@@ -11,11 +11,11 @@
 
 /* ---- ratings as numbers (observed.c) ---- */
 
-/* The ratings of r that have a value, in an order that the file does not decide: users and
- * items by id (bytes), entries by user, then item. Every method begins with this, so that
- * shuffled rows of a file give the same model to the bit: sums run in the order of entries
- * and random numbers are dealt out in that of users and items. Users and items whose values
- * are all hidden keep their place. O(n + u log u). New. */
+/* The ratings of r that have a value, in an order that the file does not decide: users
+ * and items by id (bytes), entries by user, then item. Every method begins with this, so
+ * that shuffled rows of a file give the same model to the bit: sums run in the order of
+ * entries and random numbers are dealt out in that of users and items. Users and items
+ * whose values are all hidden keep their place. O(n + u log u). New. */
 ferry_status ferry_i_ratings_sorted(ferry_ctx *ctx, const ferry_ratings *r,
                                     ferry_ratings **out);
 
@@ -94,13 +94,18 @@ ferry_status ferry_i_rating_predict(ferry_ctx *ctx, const void *state,
                                     const ferry_domain *d, ferry_prediction *p);
 ferry_status ferry_i_rating_save(ferry_ctx *ctx, const void *state, ferry_dict *dict);
 ferry_status ferry_i_rating_load(ferry_ctx *ctx, const ferry_dict *dict, void **state);
-/* A model that also knows the users and items of d's ratings: a new user by the ratings of
- * items that were there at fit, then a new item by all its ratings. Who was there at fit
- * stays as he is. */
+/* A model that also knows the users and items of d's ratings: a new user by the ratings
+ * of items that were there at fit, then a new item by all its ratings. Who was there at
+ * fit stays as he is. */
 ferry_status ferry_i_rating_fold_in(ferry_ctx *ctx, const void *state,
                                     const ferry_domain *d, void **out);
-/* The n items that each of the users (NULL: all that the model knows) would rate highest,
- * best first, the earlier item of equals; without those that the user rated unless `rated`.
+/* p(c) prop pi_c exp(-cost_c / (2 sigma2)) over n groups: how far someone belongs to
+ * each, by what his ratings would cost there. */
+void ferry_i_rating_posterior(int64_t n, const double *cost, const double *pi,
+                              double sigma2, double *p);
+/* The n items that each of the users (NULL: all that the model knows) would rate
+ * highest, best first, the earlier item of equals; without those that the user rated
+ * unless `rated`.
  */
 ferry_status ferry_i_rating_top(ferry_ctx *ctx, const void *state, const ferry_ids *users,
                                 int64_t n, bool rated, ferry_ratings **out);
