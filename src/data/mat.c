@@ -387,7 +387,7 @@ static ferry_status read_open(ferry_ctx *ctx, mat *m, const char *member,
                               ferry_data **out)
 {
     ferry_status st = FERRY_OK;
-    ferry_var_pick pick;
+    const ferry_container all = {m->path, "mat", &m->list, read_var, m, s->transpose};
     ferry_var v = {0};
     ferry_data *d = NULL;
     char *where = NULL;
@@ -399,12 +399,8 @@ static ferry_status read_open(ferry_ctx *ctx, mat *m, const char *member,
         FERRY_HAVE(ctx, where = ferry_i_sprintf("%s#%s", m->path, member));
         FERRY_TRY(read_name(ctx, m, member, &v));
         FERRY_TRY(ferry_i_var_alone(ctx, where, "mat", &v, s, as, &d));
-    } else if (ferry_i_var_choose(&m->list, s->transpose, &pick)) {
-        FERRY_TRY(ferry_i_var_assemble(ctx, m->path, "mat", &m->list, &pick, read_var, m,
-                                       s->transpose, as, &d));
     } else {
-        FERRY_HAVE(ctx, d = ferry_i_data_new("mat", m->path, FERRY_DATA_LISTING));
-        FERRY_TRY(ferry_i_var_listing(ctx, &m->list, d));
+        FERRY_TRY(ferry_i_var_whole(ctx, &all, as, &d));
     }
     FERRY_MOVE(*out, d);
 done:

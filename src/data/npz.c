@@ -231,8 +231,7 @@ static ferry_status read_npz(ferry_ctx *ctx, const ferry_input *in, const char *
 {
     ferry_status st = FERRY_OK;
     npz z = {.path = in->path};
-    ferry_var_pick pick;
-    ferry_data *d = NULL;
+    const ferry_container all = {in->path, "npz", &z.list, read_var, &z, s->transpose};
 
     *out = NULL;
     FERRY_TRY(ferry_i_archive_list(ctx, in, (ferry_bring){.all = true}, &z.zip));
@@ -242,18 +241,9 @@ static ferry_status read_npz(ferry_ctx *ctx, const ferry_input *in, const char *
     for (int64_t i = 0; i < z.zip.n; i++)
         FERRY_TRY(list_member(ctx, &z, &z.zip.members[i]));
     FERRY_TRY(list_sparse(ctx, &z));
-    if (member) {
-        FERRY_TRY(read_named(ctx, &z, member, s, as, &d));
-    } else if (ferry_i_var_choose(&z.list, s->transpose, &pick)) {
-        FERRY_TRY(ferry_i_var_assemble(ctx, in->path, "npz", &z.list, &pick, read_var, &z,
-                                       s->transpose, as, &d));
-    } else {
-        FERRY_HAVE(ctx, d = ferry_i_data_new("npz", in->path, FERRY_DATA_LISTING));
-        FERRY_TRY(ferry_i_var_listing(ctx, &z.list, d));
-    }
-    FERRY_MOVE(*out, d);
+    FERRY_TRY(member ? read_named(ctx, &z, member, s, as, out)
+                     : ferry_i_var_whole(ctx, &all, as, out));
 done:
-    ferry_data_free(d);
     ferry_i_var_list_free(&z.list);
     ferry_i_archive_free(&z.zip);
     return st;

@@ -41,23 +41,12 @@ int64_t ferry_i_var_list_find(const ferry_var_list *list, const char *name)
     return -1;
 }
 
-ferry_status ferry_i_var_listing(ferry_ctx *ctx, const ferry_var_list *list, ferry_data *d)
-{
-    ferry_status st = FERRY_OK;
-
-    d->kind = FERRY_DATA_LISTING;
-    FERRY_NEW(ctx, d->listing, list->n);
-    d->n_listing = list->n;
-    for (int64_t i = 0; i < list->n; i++) {
-        d->listing[i].name = ferry_i_strdup(list->v[i].name);
-        d->listing[i].type = ferry_i_strdup(list->v[i].type);
-        FERRY_HAVE(ctx, d->listing[i].name && d->listing[i].type);
-    }
-done:
-    return st;
-}
-
 /* ---- which variable is what ---- */
+
+/* Places in the list of the parts of a view; -1 where there is none. */
+typedef struct picked {
+    int64_t x, y, ids, features, label_names;
+} picked;
 
 static bool is_vector(const ferry_var_info *v)
 {
@@ -129,11 +118,13 @@ static int64_t choose_x(const ferry_var_list *list)
     return found;
 }
 
-bool ferry_i_var_choose(const ferry_var_list *list, bool transpose, ferry_var_pick *pick)
+/* Which variables are x, labels, ids and feature names, by their names and shapes. False
+ * when there is not exactly one sensible answer: then the container is to be listed. */
+static bool choose(const ferry_var_list *list, bool transpose, picked *pick)
 {
     int64_t spare = 0, last = -1;
 
-    *pick = (ferry_var_pick){-1, -1, -1, -1, -1};
+    *pick = (picked){-1, -1, -1, -1, -1};
     pick->x = choose_x(list);
     if (pick->x < 0) return false;
     const ferry_var_info *x = &list->v[pick->x];
@@ -447,9 +438,22 @@ done:
     return st;
 }
 
-/* Read variable i as unique texts. */
-static ferry_status part_ids(ferry_ctx *ctx, const char *path, const ferry_var_list *list,
-                             int64_t i, ferry_var_fn read, void *arg, int64_t n,
+/* ---- the whole container ---- */
+
+/* Variable i read, with its name for messages; both are the caller's also on failure. */
+static ferry_status part(ferry_ctx *ctx, const ferry_container *c, int64_t i, ferry_var *v,
+                         char **where)
+{
+    ferry_status st = FERRY_OK;
+
+    FERRY_HAVE(ctx, *where = ferry_i_sprintf("%s#%s", c->path, c->list->v[i].name));
+    FERRY_TRY(c->read(ctx, c->arg, i, v));
+done:
+    return st;
+}
+
+/* Variable i (-1: there is none) as n unique texts (-1: however many there are). */
+static ferry_status part_ids(ferry_ctx *ctx, const ferry_container *c, int64_t i, int64_t n,
                              ferry_ids **out)
 {
     ferry_status st = FERRY_OK;
@@ -457,8 +461,7 @@ static ferry_status part_ids(ferry_ctx *ctx, const char *path, const ferry_var_l
     char *where = NULL;
 
     if (i < 0) goto done;
-    FERRY_HAVE(ctx, where = ferry_i_sprintf("%s#%s", path, list->v[i].name));
-    FERRY_TRY(read(ctx, arg, i, &v));
+    FERRY_TRY(part(ctx, c, i, &v, &where));
     FERRY_TRY(var_ids(ctx, where, &v, n < 0 ? v.n_text : n, out));
 done:
     ferry_i_var_free(&v);
@@ -466,19 +469,17 @@ done:
     return st;
 }
 
-static ferry_status part_labels(ferry_ctx *ctx, const char *path,
-                                const ferry_var_list *list, const ferry_var_pick *pick,
-                                ferry_var_fn read, void *arg, ferry_data *d)
+static ferry_status part_labels(ferry_ctx *ctx, const ferry_container *c, const picked *p,
+                                ferry_data *d)
 {
     ferry_status st = FERRY_OK;
     ferry_ids *names = NULL;
     ferry_var v = {0};
     char *where = NULL;
 
-    if (pick->y < 0) goto done;
-    FERRY_HAVE(ctx, where = ferry_i_sprintf("%s#%s", path, list->v[pick->y].name));
-    FERRY_TRY(part_ids(ctx, path, list, pick->label_names, read, arg, -1, &names));
-    FERRY_TRY(read(ctx, arg, pick->y, &v));
+    if (p->y < 0) goto done;
+    FERRY_TRY(part_ids(ctx, c, p->label_names, -1, &names));
+    FERRY_TRY(part(ctx, c, p->y, &v, &where));
     FERRY_TRY(var_labels(ctx, where, &v, d->x ? d->x->rows : -1, names, &d->labels));
 done:
     ferry_i_ids_free(names);
@@ -487,34 +488,61 @@ done:
     return st;
 }
 
-ferry_status ferry_i_var_assemble(ferry_ctx *ctx, const char *path, const char *format,
-                                  const ferry_var_list *list, const ferry_var_pick *pick,
-                                  ferry_var_fn read, void *arg, bool transpose,
-                                  ferry_data_kind as, ferry_data **out)
+/* The view first, since it says how many names, labels and ids there must be. */
+static ferry_status assemble(ferry_ctx *ctx, const ferry_container *c, const picked *p,
+                             ferry_data *d)
 {
     ferry_status st = FERRY_OK;
-    const bool view = pick->x >= 0 && as != FERRY_DATA_LABELS;
-    ferry_data *d =
-        ferry_i_data_new(format, path, view ? FERRY_DATA_VIEW : FERRY_DATA_LABELS);
     ferry_var v = {0};
+
+    if (d->kind == FERRY_DATA_VIEW) {
+        FERRY_TRY(c->read(ctx, c->arg, p->x, &v));
+        if (c->transpose) FERRY_TRY(ferry_i_var_transpose(ctx, &v));
+        FERRY_TRY(var_view(ctx, c->path, &v, d));
+        FERRY_TRY(part_ids(ctx, c, p->features, d->x->cols, &d->features));
+    }
+    FERRY_TRY(part_labels(ctx, c, p, d));
+    const int64_t n = d->x ? d->x->rows : d->labels ? d->labels->n : -1;
+    FERRY_NEED(ctx, n >= 0, FERRY_EDATA,
+               "%s: no variable is named labels or y; pick one by #", c->path);
+    FERRY_TRY(part_ids(ctx, c, p->ids, n, &d->ids));
+done:
+    ferry_i_var_free(&v);
+    return st;
+}
+
+static ferry_status list_all(ferry_ctx *ctx, const ferry_var_list *list, ferry_data *d)
+{
+    ferry_status st = FERRY_OK;
+
+    FERRY_NEW(ctx, d->listing, list->n);
+    d->n_listing = list->n;
+    for (int64_t i = 0; i < list->n; i++) {
+        d->listing[i].name = ferry_i_strdup(list->v[i].name);
+        d->listing[i].type = ferry_i_strdup(list->v[i].type);
+        FERRY_HAVE(ctx, d->listing[i].name && d->listing[i].type);
+    }
+done:
+    return st;
+}
+
+ferry_status ferry_i_var_whole(ferry_ctx *ctx, const ferry_container *c, ferry_data_kind as,
+                               ferry_data **out)
+{
+    ferry_status st = FERRY_OK;
+    picked p;
+    const bool told = choose(c->list, c->transpose, &p);
+    const bool view = told && p.x >= 0 && as != FERRY_DATA_LABELS;
+    ferry_data *d = ferry_i_data_new(c->format, c->path,
+                                     view   ? FERRY_DATA_VIEW
+                                     : told ? FERRY_DATA_LABELS
+                                            : FERRY_DATA_LISTING);
 
     *out = NULL;
     FERRY_HAVE(ctx, d);
-    if (view) {
-        FERRY_TRY(read(ctx, arg, pick->x, &v));
-        if (transpose) FERRY_TRY(ferry_i_var_transpose(ctx, &v));
-        FERRY_TRY(var_view(ctx, path, &v, d));
-        FERRY_TRY(
-            part_ids(ctx, path, list, pick->features, read, arg, d->x->cols, &d->features));
-    }
-    FERRY_TRY(part_labels(ctx, path, list, pick, read, arg, d));
-    const int64_t n = d->x ? d->x->rows : d->labels ? d->labels->n : -1;
-    FERRY_NEED(ctx, n >= 0, FERRY_EDATA,
-               "%s: no variable is named labels or y; pick one by #", path);
-    FERRY_TRY(part_ids(ctx, path, list, pick->ids, read, arg, n, &d->ids));
+    FERRY_TRY(told ? assemble(ctx, c, &p, d) : list_all(ctx, c->list, d));
     FERRY_MOVE(*out, d);
 done:
     ferry_data_free(d);
-    ferry_i_var_free(&v);
     return st;
 }

@@ -24,16 +24,6 @@ typedef struct ferry_var_list {
 bool ferry_i_var_list_add(ferry_var_list *list, const ferry_var_info *info);
 void ferry_i_var_list_free(ferry_var_list *list);
 int64_t ferry_i_var_list_find(const ferry_var_list *list, const char *name); /* -1 */
-/* Put the list into d and make it a listing. */
-ferry_status ferry_i_var_listing(ferry_ctx *ctx, const ferry_var_list *list, ferry_data *d);
-
-/* Places in the list of the parts of a view; -1 where there is none. */
-typedef struct ferry_var_pick {
-    int64_t x, y, ids, features, label_names;
-} ferry_var_pick;
-/* Which variables are x, labels, ids and feature names, by their names and shapes. False
- * when there is not exactly one sensible answer: then the container is to be listed. */
-bool ferry_i_var_choose(const ferry_var_list *list, bool transpose, ferry_var_pick *pick);
 
 /* A variable that was read: numbers (x) or texts. */
 typedef struct ferry_var {
@@ -47,17 +37,20 @@ ferry_status ferry_i_var_sort(ferry_ctx *ctx, const char *where, ferry_var *v);
 /* Change features x instances into instances x features. */
 ferry_status ferry_i_var_transpose(ferry_ctx *ctx, ferry_var *v);
 
-/* `where` begins messages: "file.mat#fts". */
-/* Reads variable i of a list. */
-typedef ferry_status (*ferry_var_fn)(ferry_ctx *ctx, void *arg, int64_t i, ferry_var *out);
-/* The view that was chosen, with its ids, names and labels (only the labels when `as` wants
- * those). A pick without x gives labels only. */
-ferry_status ferry_i_var_assemble(ferry_ctx *ctx, const char *path, const char *format,
-                                  const ferry_var_list *list, const ferry_var_pick *pick,
-                                  ferry_var_fn read, void *arg, bool transpose,
-                                  ferry_data_kind as, ferry_data **out);
+/* A container opened by its format: the variables, and how to read number i of them. */
+typedef struct ferry_container {
+    const char *path, *format;
+    const ferry_var_list *list;
+    ferry_status (*read)(ferry_ctx *ctx, void *arg, int64_t i, ferry_var *out);
+    void *arg;
+    bool transpose; /* the user's option: features x instances */
+} ferry_container;
+/* The whole container: the view that its variables' names and shapes tell, with ids, names and
+ * labels (only the labels when `as` wants those); a listing when they leave a choice. */
+ferry_status ferry_i_var_whole(ferry_ctx *ctx, const ferry_container *c, ferry_data_kind as,
+                               ferry_data **out);
 /* One variable on its own: a view, or labels when they are wanted or it is texts. v's parts
- * may be taken. */
+ * may be taken. `where` begins messages: "file.mat#fts". */
 ferry_status ferry_i_var_alone(ferry_ctx *ctx, const char *where, const char *format,
                                ferry_var *v, const ferry_read_settings *s,
                                ferry_data_kind as, ferry_data **out);
