@@ -7,6 +7,7 @@
 
 #include "coca_case.h"
 #include "learn/learn.h"
+#include "learn/rows.h"
 #include "methods/coca/coca.h"
 
 enum { M = 14 };
@@ -17,6 +18,7 @@ enum { M = 14 };
 typedef struct setting {
     coca_problem c;
     embed_view *x[4];
+    double sd[4][64]; /* what the columns were divided by before */
     double a[4], f[4];
     ferry_matrix *w;
 } setting;
@@ -56,29 +58,49 @@ static ferry_matrix *sparse_of(ferry_ctx *ctx, int64_t rows, int64_t cols, const
     return m;
 }
 
-static void add_view(ferry_ctx *ctx, setting *s, ferry_matrix *x, embed_scaling scaling)
+/* Columns of x divided by their deviation, as scale: standard does; sd: by what. */
+static void standardise(ferry_matrix *x, double *sd)
 {
-    assert_ok(ctx, ferry_i_embed_view_new(ctx, x, x->rows, NULL, &s->x[s->c.p]));
-    assert_ok(ctx, ferry_i_embed_view_fit(ctx, s->x[s->c.p], scaling));
+    for (int64_t j = 0; j < x->cols; j++) {
+        double sum = 0, sum2 = 0, n = (double)x->rows;
+        for (int pass = 0; pass < 2; pass++)
+            for (int64_t i = 0; i < x->rows; i++)
+                for (int64_t e = row_begin(x, i); e < row_end(x, i); e++) {
+                    if (row_column(x, i, e) != j) continue;
+                    const double v = row_values(x)[e], c = v - sum / n;
+                    if (pass == 0)
+                        sum += v;
+                    else
+                        sum2 += c * c - sum / n * (sum / n);
+                }
+        sum2 += sum * sum / n; /* cells that are not stored */
+        sd[j] = sum2 > 1e-20 * sum * sum ? sqrt(sum2 / n) : 1;
+    }
+    for (int64_t i = 0; i < x->rows; i++)
+        for (int64_t e = row_begin(x, i); e < row_end(x, i); e++)
+            row_values(x)[e] /= sd[row_column(x, i, e)];
+}
+
+/* scaling: none, feature, frob, spectral, or feature and one of them. */
+static void add_view(ferry_ctx *ctx, setting *s, ferry_matrix *x, const char *scaling)
+{
+    double *sd = s->sd[s->c.p];
+
+    for (int64_t j = 0; j < x->cols; j++)
+        sd[j] = 1;
+    if (strstr(scaling, "feature")) standardise(x, sd);
+    assert_ok(ctx, ferry_i_embed_view_new(ctx, x, NULL,
+                                          strstr(scaling, "frob")       ? BALANCE_FROB
+                                          : strstr(scaling, "spectral") ? BALANCE_SPECTRAL
+                                                                        : BALANCE_NONE,
+                                          &s->x[s->c.p]));
     s->c.p++;
-    ferry_i_matrix_free(x);
 }
 
 /* Symmetric adjacency as a dense array, then CSR. */
 static ferry_matrix *graph_of(ferry_ctx *ctx, int64_t m, const double *a)
 {
     return sparse_of(ctx, m, m, a);
-}
-
-static embed_scaling scaling_of(const char *name)
-{
-    static const char *const names[] = {
-        "auto", "none", "feature", "frob", "feature+frob", "spectral", "feature+spectral"};
-
-    for (int i = 0; i < 7; i++)
-        if (strcmp(names[i], name) == 0) return (embed_scaling)i;
-    fail_msg("scaling %s", name);
-    return EMBED_NONE;
 }
 
 /* Numbers of a nested JSON array, one after the other. New memory for free(). */
@@ -227,14 +249,13 @@ static void check_test_rows(ferry_ctx *ctx, const setting *s, const json_t *root
     assert_ok(ctx, ferry_i_block_new(ctx, n, d, &t));
     for (int64_t j = 0; j < s->c.p; j++) {
         double raw[1000];
-        embed_view *v = NULL;
         flatten(json_array_get(tests, (size_t)j), raw);
         ferry_matrix *x = dense_of(ctx, n, s->x[j]->features, raw);
-        assert_ok(ctx, ferry_i_embed_view_new(ctx, x, n, NULL, &v));
-        ferry_i_embed_view_apply(v, model->part[j].mean, model->part[j].scale);
-        ferry_i_centred_mul(ctx, &v->c, model->part[j].u, t);
+        for (int64_t e = 0; e < x->nnz; e++)
+            x->dense[e] /= s->sd[j][e % x->cols];
+        const ferry_centred c = {.x = x, .shift = model->part[j].mean};
+        ferry_i_centred_mul(ctx, &c, model->part[j].u, t);
         ferry_e(ctx)->axpby(ctx, model->share, t, 1, sum);
-        ferry_i_embed_view_free(v);
         ferry_i_matrix_free(x);
     }
     same_columns(n, d, sum->data, want);
@@ -264,7 +285,7 @@ static void check_form(ferry_ctx *ctx, const json_t *root, bool sparse,
         if (n > 0)
             add_view(ctx, &s,
                      sparse ? sparse_of(ctx, m, n / m, x) : dense_of(ctx, m, n / m, x),
-                     scaling_of(text(root, "scale")));
+                     text(root, "scale"));
         free(x);
     }
     s.c.x = s.x;
@@ -272,8 +293,8 @@ static void check_form(ferry_ctx *ctx, const json_t *root, bool sparse,
     if (form[0]) {
         for (int64_t j = 0; j < s.c.p; j++)
             for (int64_t i = 0; i < s.x[j]->features; i++, at++) {
-                assert_close(s.x[j]->mean[i], means[at], 1e-8);
-                assert_close(s.x[j]->scale[i], scales[at], 1e-8);
+                assert_close(s.x[j]->mean[i] * s.sd[j][i], means[at], 1e-8);
+                assert_close(s.sd[j][i] / s.x[j]->factor, scales[at], 1e-8);
             }
         ferry_i_coca_form(form[2] == '8'   ? COCA_48
                           : form[2] == '4' ? COCA_44
@@ -448,9 +469,9 @@ static void make_case(ferry_ctx *ctx, setting *s)
                           edges_matrix(ctx, case_edges1, sizeof case_edges1 / sizeof(int))};
 
     *s = (setting){.c = {.m = M}};
-    add_view(ctx, s, dense_of(ctx, M, 3, case_x0), EMBED_FEATURE_FROB);
-    add_view(ctx, s, dense_of(ctx, M, 4, case_x1), EMBED_FEATURE_FROB);
-    add_view(ctx, s, dense_of(ctx, M, 2, case_x2), EMBED_FEATURE_FROB);
+    add_view(ctx, s, dense_of(ctx, M, 3, case_x0), "feature+frob");
+    add_view(ctx, s, dense_of(ctx, M, 4, case_x1), "feature+frob");
+    add_view(ctx, s, dense_of(ctx, M, 2, case_x2), "feature+frob");
     assert_ok(ctx,
               ferry_i_coca_graphs(ctx, 2, (const ferry_matrix *const *)a, wt, true, &s->w));
     ferry_i_coca_form(COCA_48, 3, w, 2, s->a, &s->c.b);
@@ -506,7 +527,7 @@ static void test_is_joined_pca(void **state)
     ferry_i_rng_seed(&rng, 2, 0);
     for (int j = 0; j < 2; j++) {
         fill_normal(&rng, 120, raw[j]);
-        add_view(ctx, &s, dense_of(ctx, 30, 4, raw[j]), EMBED_NONE);
+        add_view(ctx, &s, dense_of(ctx, 30, 4, raw[j]), "none");
     }
     s.c.x = s.x;
     s.c.a = s.a;
@@ -533,7 +554,7 @@ static void test_compression(void **state)
     static double wide[N * WIDE], thin[N * 3];
     double values[3][4];
     ferry_block *phi[3] = {NULL}, *u = NULL;
-    int64_t rows[N];
+    uint8_t there[N];
     const double w[] = {0.5, 0.5};
     ferry_rng rng;
 
@@ -541,21 +562,19 @@ static void test_compression(void **state)
     fill_normal(&rng, N * WIDE, wide);
     fill_normal(&rng, N * 3, thin);
     for (int i = 0; i < N * WIDE; i++)
-        if (wide[i] < 0.3) wide[i] = 0;
+        if (wide[i] < 0.3 || i / WIDE == 4) wide[i] = 0;
     for (int i = 0; i < N; i++)
-        rows[i] = i == 4 ? -1 : i;
+        there[i] = i != 4;
     for (int how = 0; how < 3; how++) { /* as it is; dense compressed; sparse compressed */
         setting s = {.c = {.m = N}};
         embedding *model = NULL;
         ferry_matrix *x =
             how == 2 ? sparse_of(ctx, N, WIDE, wide) : dense_of(ctx, N, WIDE, wide);
-        assert_ok(ctx, ferry_i_embed_view_new(ctx, x, N, rows, &s.x[0]));
-        assert_ok(ctx, ferry_i_embed_view_fit(ctx, s.x[0], EMBED_FROB));
-        ferry_i_matrix_free(x);
+        assert_ok(ctx, ferry_i_embed_view_new(ctx, x, there, BALANCE_FROB, &s.x[0]));
         s.c.p = 1;
         if (how) assert_ok(ctx, ferry_i_embed_view_compress(ctx, s.x[0]));
         if (how) assert_true(s.x[0]->cols < N);
-        add_view(ctx, &s, dense_of(ctx, N, 3, thin), EMBED_FROB);
+        add_view(ctx, &s, dense_of(ctx, N, 3, thin), "frob");
         s.c.x = s.x;
         s.c.a = s.a;
         ferry_i_coca_form(COCA_48, 2, w, 1, s.a, &s.c.b);
@@ -577,41 +596,42 @@ static void test_compression(void **state)
         ferry_i_block_free(phi[how]);
 }
 
-/* A sparse view is the dense one, shifted in the products; missing cells and rows are the
+/* A sparse view is the dense one, shifted in the products; a row that is not there is the
  * mean; a constant column stays harmless. */
 static void test_sparse_and_missing(void **state)
 {
     ferry_ctx *ctx = *state;
     enum { N = 9, D = 5 };
-    double raw[N * D], with_gap[N * D], one[N] = {0}, y[2][D], t[2][N];
-    int64_t rows[N];
-    embed_view *v[3] = {NULL};
+    double raw[N * D], one[N] = {0}, y[2][D], t[2][N];
+    uint8_t there[N];
+    embed_view *v[2] = {NULL};
     ferry_rng rng;
 
     ferry_i_rng_seed(&rng, 8, 0);
     fill_normal(&rng, N * D, raw);
-    for (int i = 0; i < N * D; i++)
+    for (int i = 0; i < N * D; i++) {
         if (i % 4 == 1) raw[i] = 0;
+        if (i % D == 2) raw[i] = 7; /* constant */
+        if (i / D == 3) raw[i] = 0;
+    }
     for (int i = 0; i < N; i++) {
-        raw[i * D + 2] = 7; /* constant */
-        rows[i] = i == 3 ? -1 : i;
+        there[i] = i != 3;
         one[i] = 1 + i;
     }
-    ferry_matrix *dense = dense_of(ctx, N, D, raw), *sparse = sparse_of(ctx, N, D, raw);
-    for (int scaling = EMBED_NONE; scaling <= EMBED_FEATURE_SPECTRAL; scaling++) {
+    for (int balance = BALANCE_NONE; balance <= BALANCE_SPECTRAL; balance++) {
         double u[D] = {1, -2, 3, 0.5, 1};
         const ferry_block ub = {D, 1, u}, r = {N, 1, one};
         for (int s = 0; s < 2; s++) {
             ferry_block tb = {N, 1, t[s]}, yb = {D, 1, y[s]};
-            assert_ok(ctx, ferry_i_embed_view_new(ctx, s ? sparse : dense, N, rows, &v[s]));
-            assert_ok(ctx, ferry_i_embed_view_fit(ctx, v[s], (embed_scaling)scaling));
+            ferry_matrix *x = s ? sparse_of(ctx, N, D, raw) : dense_of(ctx, N, D, raw);
+            assert_ok(ctx,
+                      ferry_i_embed_view_new(ctx, x, there, (embed_balance)balance, &v[s]));
             ferry_i_centred_mul(ctx, &v[s]->c, &ub, &tb);
             assert_ok(ctx, ferry_i_centred_tmul(ctx, &v[s]->c, &r, &yb));
         }
-        for (int j = 0; j < D; j++) {
-            assert_close(v[1]->scale[j], v[0]->scale[j], 1e-12);
+        assert_close(v[1]->factor, v[0]->factor, 1e-12);
+        for (int j = 0; j < D; j++)
             assert_close(y[1][j], y[0][j], 1e-12);
-        }
         for (int i = 0; i < N; i++)
             assert_close(t[1][i], t[0][i], 1e-12);
         assert_close(t[0][3], 0, 0); /* not there: at the mean */
@@ -619,16 +639,6 @@ static void test_sparse_and_missing(void **state)
         ferry_i_embed_view_free(v[0]);
         ferry_i_embed_view_free(v[1]);
     }
-    memcpy(with_gap, raw, sizeof raw);
-    with_gap[0] = NAN;
-    ferry_matrix *gap = dense_of(ctx, N, D, with_gap);
-    assert_ok(ctx, ferry_i_embed_view_new(ctx, gap, N, NULL, &v[2]));
-    assert_ok(ctx, ferry_i_embed_view_fit(ctx, v[2], EMBED_AUTO));
-    assert_close(v[2]->c.x->dense[0], 0, 0);
-    ferry_i_embed_view_free(v[2]);
-    ferry_i_matrix_free(gap);
-    ferry_i_matrix_free(dense);
-    ferry_i_matrix_free(sparse);
 }
 
 /* Beyond the size that is written out, and panels of vectors at once: the operator. */
@@ -646,7 +656,7 @@ static void test_operator(void **state)
     ferry_i_rng_seed(&rng, 9, 0);
     for (int j = 0; j < 2; j++) {
         fill_normal(&rng, N * D, raw[j]);
-        add_view(ctx, &s, dense_of(ctx, N, D, raw[j]), EMBED_FROB);
+        add_view(ctx, &s, dense_of(ctx, N, D, raw[j]), "frob");
     }
     s.c.x = s.x;
     s.c.a = s.a;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "methods/method.h"
+#include "prepare/prepare.h"
 #include "small_task.h"
 
 enum { N = 40, D1 = 5, D2 = 4, D3 = 30 };
@@ -360,25 +361,35 @@ static void test_bad_models(void **state)
 {
     ferry_ctx *ctx = *state;
     const ferry_method *coca = ferry_i_method_find("coca");
-    const double one = 1, none = 0, u[2] = {1, 2};
+    const double one = 1, u[2] = {1, 2};
     const int64_t sizes[][3] = {{-1, 1, 0}, {1, 0, 0}, {1, 1, 9}, {1, 1, 0},
-                                {1, 1, 0},  {1, 1, 0}, {1, 1, 0}};
-    static const char *const messages[] = {
-        "tensor sizes",          "tensor sizes", "tensor sizes", "tensor smooth",
-        "scale.0: entry 0 is 0", "u.0",          "graphs"};
+                                {1, 1, 0},  {1, 1, 0}, {1, 1, 0}, {2, 1, 0}};
+    static const char *const messages[] = {"tensor sizes",  "tensor sizes", "tensor sizes",
+                                           "tensor smooth", "expected 1",   "u.0",
+                                           "graphs",        "expected 2"};
 
-    for (int s = 0; s < 7; s++) {
+    for (int s = 0; s < 8; s++) {
         const int64_t steps = s == 3 ? 101 : 0;
+        /* layout, missing, uncentred, every; one view of one dense feature, not scaled */
+        const int64_t prepare[] = {s == 4 ? FERRY_JOINED : FERRY_APART,
+                                   0,
+                                   0,
+                                   1,
+                                   1,
+                                   1,
+                                   FERRY_SCALE_NONE,
+                                   1,
+                                   0,
+                                   0,
+                                   0,
+                                   0};
         const struct {
             const char *name;
             const double *data;
             int64_t cols;
-        } real[] = {{"share", &one, 1},
-                    {"slope.0", &one, 1},
-                    {"r2.0", &one, 1},
-                    {"mean.0", &one, 1},
-                    {"scale.0", s == 4 ? &none : &one, 1},
-                    {"u.0", u, s == 5 ? 2 : 1},
+        } real[] = {{"share", &one, 1},          {"slope.0", &one, 1},
+                    {"r2.0", &one, 1},           {"mean.0", &one, 1},
+                    {"prepare.fill.0", &one, 1}, {"u.0", u, s == 5 ? 2 : 1},
                     {"graph_weights", &one, 0}};
         ferry_dict *dict = NULL;
         ferry_ids *none_named = ferry_i_ids_new();
@@ -386,7 +397,9 @@ static void test_bad_models(void **state)
         assert_ok(ctx, ferry_i_dict_new(ctx, &dict));
         assert_ok(ctx, ferry_i_dict_put_ints(ctx, dict, "sizes", 3, sizes[s]));
         assert_ok(ctx, ferry_i_dict_put_ints(ctx, dict, "smooth", 1, &steps));
-        if (s < 6) assert_ok(ctx, ferry_i_dict_put_ids(ctx, dict, "graphs", none_named));
+        assert_ok(ctx, ferry_i_dict_put_ints(ctx, dict, "prepare", FERRY_COUNT(prepare),
+                                             prepare));
+        if (s != 6) assert_ok(ctx, ferry_i_dict_put_ids(ctx, dict, "graphs", none_named));
         for (int64_t i = 0; i < FERRY_COUNT(real); i++)
             assert_ok(ctx, ferry_i_dict_put_reals(ctx, dict, real[i].name, 1, real[i].cols,
                                                   real[i].data));

@@ -73,16 +73,23 @@ static fixture make(ferry_ctx *ctx, setting s)
 {
     fixture z = {.c = {.m = s.m, .p = s.p, .b = 0.7, .sym = s.sym, .q = s.q}};
     int64_t *rows = calloc((size_t)s.m, sizeof *rows);
+    uint8_t *there = calloc((size_t)s.m, 1);
     ferry_rng rng;
 
     ferry_i_rng_seed(&rng, 3, 1);
-    for (int64_t i = 0; i < s.m; i++)
-        rows[i] = s.lack && i % 5 == 1 ? -1 : i;
+    for (int64_t i = 0; i < s.m; i++) {
+        there[i] = !(s.lack && i % 5 == 1);
+        rows[i] = there[i] ? i : -1;
+    }
     for (int64_t j = 0; j < s.p; j++) {
-        ferry_matrix *raw = make_sparse(ctx, s.m, s.cols, s.counts, &rng);
-        assert_ok(ctx,
-                  ferry_i_embed_view_new(ctx, raw, s.m, j == 0 ? rows : NULL, &z.x[j]));
-        assert_ok(ctx, ferry_i_embed_view_fit(ctx, z.x[j], EMBED_FEATURE_FROB));
+        ferry_matrix *raw = make_sparse(ctx, s.m, s.cols, s.counts, &rng), *x = NULL;
+        for (int64_t e = 0; e < raw->nnz; e++) /* columns of different scales */
+            raw->value[e] *= 0.5 + (double)(raw->index[e] % 3);
+        if (j == 0)
+            assert_ok(ctx, ferry_i_matrix_take(ctx, raw, s.m, rows, s.cols, NULL, &x));
+        assert_ok(ctx, ferry_i_embed_view_new(ctx, x ? x : ferry_i_matrix_ref(raw),
+                                              j == 0 && s.lack ? there : NULL, BALANCE_FROB,
+                                              &z.x[j]));
         ferry_i_matrix_free(raw);
         z.f[j] = 1 + 0.3 * (double)j;
         z.a[j] = 0.5 + 0.1 * (double)j;
@@ -95,6 +102,7 @@ static fixture make(ferry_ctx *ctx, setting s)
         assert_ok(ctx, ferry_i_coca_graphs(ctx, s.q, (const ferry_matrix *const *)z.g, z.wt,
                                            s.sym, &z.w));
     free(rows);
+    free(there);
     return z;
 }
 

@@ -10,7 +10,7 @@
 
 typedef struct pca_options {
     int64_t d;
-    int scale, missing, solver;
+    int scale, balance, missing, solver;
 } pca_options;
 
 static const ferry_opt pca_opts[] = {
@@ -68,7 +68,9 @@ static ferry_status pca_fit(ferry_ctx *ctx, const ferry_task *task, const void *
 {
     ferry_status st = FERRY_OK;
     const pca_options *o = options;
+    int scale = o->scale, balance = o->balance;
     const ferry_domain *t = NULL;
+    ferry_prepared *prepared = NULL;
     joined z = {0};
     embedding *e = NULL;
     ferry_block *u = NULL, *phi = NULL;
@@ -78,7 +80,9 @@ static ferry_status pca_fit(ferry_ctx *ctx, const ferry_task *task, const void *
     /* Initialise: X_1 .. X_p. */
     *state = NULL;
     FERRY_TRY(ferry_i_task_target(ctx, task, &t));
-    FERRY_TRY(ferry_i_embed_views(ctx, t, (embed_scaling)o->scale, &z.x));
+    ferry_i_embed_scaling(&scale, &balance);
+    FERRY_TRY(ferry_i_embed_views(ctx, "pca-joined", task, scale, (embed_balance)balance,
+                                  &prepared, &z.x));
     z.m = ferry_i_ids_count(t->ids);
     z.p = t->n_views;
     FERRY_TRY(ferry_i_progress(ctx, "pca-joined", 1, 2, NAN, &finish));
@@ -106,6 +110,8 @@ static ferry_status pca_fit(ferry_ctx *ctx, const ferry_task *task, const void *
                               .share = 1};
     FERRY_TRY(ferry_i_embedding_new(ctx, &s, &e, &phi));
     e->missing = (embed_missing)o->missing;
+    e->prepared = prepared;
+    prepared = NULL;
     FERRY_TRY(ferry_i_progress(ctx, "pca-joined", 2, 2, NAN, &finish));
     ferry_i_embed_scatter(ctx, t, phi);
     rep->stop = finish ? FERRY_STOP_FINISH : FERRY_STOP_DONE;
@@ -117,6 +123,7 @@ done:
     ferry_i_block_free(u);
     ferry_i_free(values);
     ferry_i_embed_views_free(z.p, z.x);
+    ferry_i_prepared_free(prepared);
     return st;
 }
 

@@ -35,7 +35,7 @@ typedef struct coca_options {
     int64_t d;
     int form;
     double alpha;
-    int scale, graphs, weights, weights_on, graph_weights;
+    int scale, balance, graphs, weights, weights_on, graph_weights;
     double graph_term;
     const char *pairs;
     int64_t links;
@@ -88,7 +88,8 @@ static coca_options by_mode(const coca_options *given)
     const bool paper = o.mode == MODE_PAPER;
 
     if (o.alpha < 0) o.alpha = paper ? 60 : 1;
-    if (o.scale == EMBED_AUTO && paper) o.scale = EMBED_NONE;
+    if (o.scale == FERRY_SCALE_AUTO && paper) o.scale = FERRY_SCALE_NONE;
+    ferry_i_embed_scaling(&o.scale, &o.balance);
     if (o.graphs == AUTO) o.graphs = paper ? GRAPHS_RAW : GRAPHS_SYM;
     if (o.weights_on == AUTO) o.weights_on = paper ? ON_DIAGONAL : ON_VIEWS;
     if (o.norm == AUTO) o.norm = 1 + (paper ? COCA_PLAIN : COCA_COSINE);
@@ -195,6 +196,7 @@ done:
 typedef struct work {
     coca_options o;
     const ferry_domain *t;
+    ferry_prepared *prepared;
     embed_view **x;
     double *w, *wt, *f, *a, b; /* weights of views and graphs; the problem's factors */
     ferry_matrix *graph;       /* W = sum_t scaled_t m_t */
@@ -206,6 +208,7 @@ typedef struct work {
 static void free_work(work *z)
 {
     if (z->t) ferry_i_embed_views_free(z->t->n_views, z->x);
+    ferry_i_prepared_free(z->prepared);
     ferry_i_free(z->w);
     ferry_i_free(z->wt);
     ferry_i_free(z->f);
@@ -261,7 +264,7 @@ done:
 }
 
 /* From H to the embedding of the views: steps 26 to 29. */
-static ferry_status solve(ferry_ctx *ctx, const work *z, coca_model *m, ferry_block **phi)
+static ferry_status solve(ferry_ctx *ctx, work *z, coca_model *m, ferry_block **phi)
 {
     ferry_status st = FERRY_OK;
     const int64_t d = z->o.d;
@@ -301,6 +304,8 @@ static ferry_status solve(ferry_ctx *ctx, const work *z, coca_model *m, ferry_bl
                               .share = 1 / (double)c.p};
     FERRY_TRY(ferry_i_embedding_new(ctx, &s, &m->e, phi));
     m->e->missing = (embed_missing)z->o.missing;
+    m->e->prepared = z->prepared;
+    z->prepared = NULL;
     ferry_i_diag_real(ctx, "products", (double)products);
 done:
     ferry_i_block_free(u);
@@ -308,12 +313,14 @@ done:
     return st;
 }
 
-static ferry_status fit_views(ferry_ctx *ctx, work *z, coca_model *m)
+static ferry_status fit_views(ferry_ctx *ctx, const ferry_task *task, work *z,
+                              coca_model *m)
 {
     ferry_status st = FERRY_OK;
     ferry_block *phi = NULL;
 
-    FERRY_TRY(ferry_i_embed_views(ctx, z->t, (embed_scaling)z->o.scale, &z->x));
+    FERRY_TRY(ferry_i_embed_views(ctx, "coca", task, z->o.scale,
+                                  (embed_balance)z->o.balance, &z->prepared, &z->x));
     FERRY_TRY(ferry_i_progress(ctx, "coca", 1, 3, NAN, &z->finish));
     FERRY_TRY(fit_factors(ctx, z));
     FERRY_TRY(ferry_i_progress(ctx, "coca", 2, 3, NAN, &z->finish));
@@ -373,7 +380,7 @@ static ferry_status coca_fit(ferry_ctx *ctx, const ferry_task *task, const void 
     FERRY_TRY(ferry_i_progress(ctx, "coca", 0, 3, NAN, &z.finish));
     FERRY_TRY(fit_graphs(ctx, &z));
     if (z.t->n_views > 0)
-        FERRY_TRY(fit_views(ctx, &z, m));
+        FERRY_TRY(fit_views(ctx, task, &z, m));
     else
         FERRY_TRY(fit_relational(ctx, &z, m));
     FERRY_TRY(keep_graphs(ctx, &z, m));

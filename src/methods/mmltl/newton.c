@@ -64,10 +64,12 @@ static void begin(newton *z, double delta2)
     for (int64_t i = 0; i < r; i++)
         for (int64_t j = 0; j < m; j++)
             z->x[j] += z->dhat[i] * FERRY_ROW(p->g, i)[j];
-    for (int64_t i = 0; i < r; i++)
+    for (int64_t i = 0; i < r; i++) {
+        const double *g = FERRY_ROW(p->g, i);
+        double *fixed = FERRY_ROW(z->fixed, i);
         for (int64_t j = 0; j < m; j++)
-            FERRY_ROW(z->fixed, i)
-    [j] = root * (FERRY_ROW(p->g, i)[j] - z->dhat[i] * z->x[j]);
+            fixed[j] = root * (g[j] - z->dhat[i] * z->x[j]);
+    }
     for (int64_t j = 0; j < m; j++) {
         z->b[j] = z->c * sqrt(z->a) * z->x[j];
         z->x[j] = z->b[j];
@@ -103,10 +105,12 @@ static ferry_status look(ferry_ctx *ctx, newton *z)
     const int64_t r = z->p->g->rows, m = z->m, n = z->q.q;
     double size = 0;
 
-    for (int64_t i = 0; i < r; i++)
+    for (int64_t i = 0; i < r; i++) { /* M = sqrt(g1) (I - dhat dhat') G + dhat x' */
+        const double *fixed = FERRY_ROW(z->fixed, i);
+        double *row = FERRY_ROW(z->q.z, i);
         for (int64_t j = 0; j < m; j++)
-            FERRY_ROW(z->q.z, i)
-    [j] = FERRY_ROW(z->fixed, i)[j] + z->dhat[i] * z->x[j];
+            row[j] = fixed[j] + z->dhat[i] * z->x[j];
+    }
     FERRY_TRY(ferry_i_mmltl_split(ctx, &z->q));
     z->psi = 0;
     for (int64_t j = 0; j < m; j++) {
@@ -145,7 +149,9 @@ static double slope(const newton *z, int64_t i, int64_t j)
     return gap != 0 ? (z->f[i] - z->f[j]) / gap : 0;
 }
 
-/* step <- -(gradient) / (derivative of the gradient). */
+/* step <- -(gradient) / (derivative of the gradient), in the coordinates R
+ *   J = I - (1 - c) (diag(f + F q) + diag(x) F diag(x)),
+ * and outside them, where the derivative is I, -(gradient). */
 static ferry_status newton_step(ferry_ctx *ctx, newton *z)
 {
     ferry_status st = FERRY_OK;
@@ -194,6 +200,7 @@ done:
     return st;
 }
 
+/* Iterate: where we are as U and V, how far that is from a minimum, a step. */
 ferry_status ferry_i_mmltl_newton(ferry_ctx *ctx, const ferry_mmltl *p, ferry_mmltl_work *w,
                                   double tol, int64_t max_iter, ferry_block *u,
                                   ferry_block *v, ferry_mmltl_found *found)
@@ -208,7 +215,7 @@ ferry_status ferry_i_mmltl_newton(ferry_ctx *ctx, const ferry_mmltl *p, ferry_mm
     FERRY_TRY(new_newton(ctx, p, w->delta2, &z));
     FERRY_TRY(look(ctx, &z));
     for (;;) {
-        /* The U step needs V alone. */
+        /* Y = T(M) as U and V by the balance; the U step needs V alone. */
         ferry_i_mmltl_spread(&z.q, z.tau, pow(p->g2, 0.25), pow(p->g2, -0.25), u, v);
         FERRY_TRY(ferry_i_mmltl_u_step(ctx, p, w, v, u));
         ferry_i_mmltl_kkt(ctx, p, w, u, v, kkt);

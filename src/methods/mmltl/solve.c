@@ -77,6 +77,7 @@ done:
     return st;
 }
 
+/* By the eigenvalues of G'G, m x m. */
 ferry_status ferry_i_mmltl_sigma(ferry_ctx *ctx, const ferry_block *g, double *sigma)
 {
     ferry_status st = FERRY_OK;
@@ -107,9 +108,10 @@ static void scale_by_a(const ferry_mmltl *p, double delta2, double power, ferry_
         double along = 0;
         for (int64_t i = 0; i < u->rows; i++)
             along += p->delta->data[i] * FERRY_ROW(u, i)[j];
-        for (int64_t i = 0; i < u->rows; i++)
-            FERRY_ROW(u, i)
-        [j] = low * FERRY_ROW(u, i)[j] + extra * along * p->delta->data[i];
+        for (int64_t i = 0; i < u->rows; i++) {
+            double *x = FERRY_ROW(u, i) + j;
+            *x = low * *x + extra * along * p->delta->data[i];
+        }
     }
 }
 
@@ -125,6 +127,7 @@ void ferry_i_mmltl_spread(const ferry_mmltl_parts *q, double less, double su, do
     }
 }
 
+/* A^1/2 U V' = L S R':  U <- g2^1/4 A^-1/2 L S^1/2,  V <- g2^-1/4 R S^1/2. */
 static ferry_status balance(ferry_ctx *ctx, const ferry_mmltl *p, double delta2,
                             ferry_mmltl_parts *q, ferry_block *u, ferry_block *v)
 {
@@ -253,6 +256,7 @@ static void expand(ferry_ctx *ctx, const ferry_small *q, const ferry_block *ur,
     ferry_e(ctx)->gemm(ctx, false, true, 1, &urt, q, 0, &ut);
 }
 
+/* Q'G and Q'delta in m + 1 dimensions, their minimum, and U = Q Ur. */
 static ferry_status solve_by(ferry_ctx *ctx, const ferry_mmltl *p, bool newton, double tol,
                              int64_t max_iter, ferry_block *u, ferry_block *v,
                              ferry_mmltl_found *found)

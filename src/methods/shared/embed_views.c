@@ -1,4 +1,4 @@
-/* Views over the instances of a domain: centred, scaled, compressed (embedding.h). */
+/* Views over the instances of a domain: centred, balanced, compressed (embedding.h). */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -13,141 +13,86 @@ void ferry_i_embed_view_free(embed_view *v)
     if (!v) return;
     ferry_i_centred_clear(&v->c);
     ferry_i_free(v->mean);
-    ferry_i_free(v->scale);
     ferry_i_block_free(v->q);
     ferry_i_free(v);
 }
 
-ferry_status ferry_i_embed_view_new(ferry_ctx *ctx, const ferry_matrix *x, int64_t m,
-                                    const int64_t *row_of, embed_view **out)
-{
-    ferry_status st = FERRY_OK;
-    int64_t *rows = NULL;
-    embed_view *v = NULL;
+/* ---- centring and balancing ---- */
 
-    *out = NULL;
-    FERRY_NEW(ctx, v, 1);
-    FERRY_NEW(ctx, rows, m);
-    v->cols = v->features = x->cols;
-    for (int64_t i = 0; i < m; i++) {
-        rows[i] = row_of ? row_of[i] : i;
-        v->rows += rows[i] >= 0;
+void ferry_i_embed_scaling(int *scale, int *balance)
+{
+    static const int old[][2] = {{FERRY_SCALE_NONE, BALANCE_FROB},
+                                 {FERRY_SCALE_STANDARD, BALANCE_FROB},
+                                 {FERRY_SCALE_NONE, BALANCE_SPECTRAL},
+                                 {FERRY_SCALE_STANDARD, BALANCE_SPECTRAL}};
+
+    if (*scale > FERRY_SCALE_L2) {
+        const int *both = old[*scale - FERRY_SCALE_L2 - 1];
+        *scale = both[0];
+        *balance = both[1];
     }
-    if (v->rows < m) FERRY_NEW(ctx, v->c.present, m);
-    for (int64_t i = 0; v->c.present && i < m; i++)
-        v->c.present[i] = rows[i] >= 0;
-    FERRY_TRY(ferry_i_matrix_take(ctx, x, m, rows, x->cols, NULL, &v->c.x));
-    FERRY_NEW(ctx, v->mean, x->cols);
-    FERRY_NEW(ctx, v->scale, x->cols);
-    if (!x->dense) FERRY_NEW(ctx, v->c.shift, x->cols);
-    *out = v;
-    v = NULL;
-done:
-    ferry_i_free(rows);
-    ferry_i_embed_view_free(v);
-    return st;
+    if (*balance == BALANCE_AUTO)
+        *balance = *scale == FERRY_SCALE_NONE ? BALANCE_NONE : BALANCE_FROB;
 }
 
-/* ---- centring and scaling ---- */
-
-/* mean_j over the cells that are there; a cell that CSR does not store is 0. */
+/* mean_j over the rows that are there; a cell that CSR does not store is 0, and a row that
+ * is not there is 0, too. */
 static ferry_status fit_means(ferry_ctx *ctx, embed_view *v)
 {
     ferry_status st = FERRY_OK;
-    const ferry_matrix *x = v->c.x;
-    const double *value = row_values(x);
-    int64_t *missing = NULL;
 
-    FERRY_NEW(ctx, missing, x->cols);
-    for (int64_t i = 0; i < x->rows; i++) {
-        if (!ferry_i_centred_has(&v->c, i)) continue;
-        for (int64_t e = row_begin(x, i); e < row_end(x, i); e++) {
-            const int64_t j = row_column(x, i, e);
-            if (isnan(value[e]))
-                missing[j]++;
-            else
-                v->mean[j] += value[e];
-        }
-    }
-    for (int64_t j = 0; j < x->cols; j++) {
-        const int64_t there = v->rows - missing[j];
-        v->mean[j] = there > 0 ? v->mean[j] / (double)there : 0;
+    FERRY_TRY(ferry_e(ctx)->sums(ctx, v->c.x, FERRY_COLS, 1, v->mean));
+    for (int64_t j = 0; j < v->cols; j++) {
+        v->mean[j] = v->rows > 0 ? v->mean[j] / (double)v->rows : 0;
         FERRY_NEED(ctx, isfinite(v->mean[j]), FERRY_ENUMERIC,
                    "feature %lld: the values are too large to add up", (long long)(j + 1));
     }
 done:
-    ferry_i_free(missing);
     return st;
 }
 
-/* square_j <- sum over instances of (x_ij - mean_j)^2; a cell that is not stored gives
- * mean_j^2. `stored` is scratch. */
-static void column_squares(const embed_view *v, int64_t *stored, double *square)
-{
-    const ferry_matrix *x = v->c.x;
-    const double *value = row_values(x);
-
-    for (int64_t i = 0; i < x->rows; i++) {
-        if (!ferry_i_centred_has(&v->c, i)) continue;
-        for (int64_t e = row_begin(x, i); e < row_end(x, i); e++) {
-            const int64_t j = row_column(x, i, e);
-            const double c = isnan(value[e]) ? 0 : value[e] - v->mean[j];
-            square[j] += c * c;
-            stored[j]++;
-        }
-    }
-    for (int64_t j = 0; j < x->cols; j++)
-        square[j] += (double)(v->rows - stored[j]) * v->mean[j] * v->mean[j];
-}
-
-/* scale_j: the standard deviation (1 for a constant feature) or 1, then |X_j|_F / sqrt(m)
- * over all (1 for a view that is all constant). */
-static ferry_status fit_scales(ferry_ctx *ctx, embed_view *v, bool feature, bool frob)
+/* x <- x - mean where it is dense and there; else mean becomes the shift. */
+static ferry_status centre(ferry_ctx *ctx, embed_view *v)
 {
     ferry_status st = FERRY_OK;
-    const int64_t d = v->c.x->cols;
-    const double n = v->rows > 0 ? (double)v->rows : 1;
-    int64_t *stored = NULL;
-    double *square = NULL, sum = 0;
+    const ferry_matrix *x = v->c.x;
 
-    FERRY_NEW(ctx, stored, d);
-    FERRY_NEW(ctx, square, d);
-    column_squares(v, stored, square);
-    for (int64_t j = 0; j < d; j++) {
-        double sd = sqrt(square[j] / n);
-        /* A constant column has a deviation of rounding size, not of 0. */
-        const bool constant = !(sd > 1e-13 * fabs(v->mean[j]) && sd > DBL_MIN);
-        if (constant) sd = 0;
-        v->scale[j] = feature && !constant ? sd : 1;
-        sum += sd / v->scale[j] * (sd / v->scale[j]);
+    if (!x->dense) {
+        FERRY_NEW(ctx, v->c.shift, v->cols);
+        memcpy(v->c.shift, v->mean, (size_t)v->cols * sizeof *v->mean);
     }
-    const double whole = frob && sum > 0 ? sqrt(sum) : 1;
-    FERRY_NEED(ctx, isfinite(sum), FERRY_ENUMERIC,
-               "a view's values are too large to scale");
-    for (int64_t j = 0; j < d; j++)
-        v->scale[j] *= whole;
+    for (int64_t i = 0; x->dense && i < x->rows; i++)
+        for (int64_t j = 0; ferry_i_centred_has(&v->c, i) && j < x->cols; j++)
+            x->dense[i * x->cols + j] -= v->mean[j];
 done:
-    ferry_i_free(stored);
-    ferry_i_free(square);
     return st;
 }
 
-/* Cells become (x - mean) / scale, in a sparse view x / scale with shift = mean / scale. */
-static void rewrite(embed_view *v)
+/* |X|_F^2, where a cell that is not stored is mean_j^2: = sum (x - mean)^2 over those that
+ * are, and the rest counted by column. */
+static ferry_status norm2(ferry_ctx *ctx, const embed_view *v, double *out)
 {
+    ferry_status st = FERRY_OK;
     const ferry_matrix *x = v->c.x;
-    double *value = row_values(x);
+    const double *value = row_values(x);
+    int64_t *stored = NULL;
 
-    for (int64_t i = 0; i < x->rows; i++) {
-        const bool there = ferry_i_centred_has(&v->c, i);
-        for (int64_t e = row_begin(x, i); e < row_end(x, i); e++) {
-            const int64_t j = row_column(x, i, e);
-            const double cell = isnan(value[e]) || !there ? v->mean[j] : value[e];
-            value[e] = (cell - (v->c.shift ? 0 : v->mean[j])) / v->scale[j];
-        }
+    *out = 0;
+    FERRY_NEW(ctx, stored, v->cols);
+    for (int64_t e = 0; x->dense && e < x->nnz; e++)
+        *out += value[e] * value[e];
+    for (int64_t e = 0; !x->dense && e < x->nnz; e++) {
+        const double c = value[e] - v->mean[x->index[e]];
+        *out += c * c;
+        stored[x->index[e]]++;
     }
-    for (int64_t j = 0; v->c.shift && j < x->cols; j++)
-        v->c.shift[j] = v->mean[j] / v->scale[j];
+    for (int64_t j = 0; !x->dense && j < v->cols; j++)
+        *out += (double)(v->rows - stored[j]) * v->mean[j] * v->mean[j];
+    FERRY_NEED(ctx, isfinite(*out), FERRY_ENUMERIC,
+               "a view's values are too large to scale");
+done:
+    ferry_i_free(stored);
+    return st;
 }
 
 /* X'X u, or X X'u, which has the same largest eigenvalue; t is what is in between. */
@@ -176,53 +121,93 @@ done:
     return st;
 }
 
-/* Divide by the spectral norm / sqrt(m), on top of what scale holds. */
-static ferry_status scale_spectral(ferry_ctx *ctx, embed_view *v)
+static ferry_status spectral2(ferry_ctx *ctx, const embed_view *v, double *out)
 {
     ferry_status st = FERRY_OK;
     squared s = {.c = &v->c, .wide = v->cols > v->c.x->rows};
     const int64_t size = s.wide ? v->c.x->rows : v->cols;
     ferry_block *vector = NULL;
-    double largest = 0;
 
+    *out = 0;
     if (size == 0 || v->rows == 0) goto done;
     FERRY_TRY(ferry_i_block_new(ctx, size, 1, &vector));
-    FERRY_TRY(ferry_e(ctx)->eigs(ctx, size, apply_squared, &s, 1, 0, &largest, vector));
-    const double norm = sqrt(fmax(largest, 0) / (double)v->rows);
-    if (!(norm > DBL_MIN)) goto done;
-    for (int64_t e = 0; e < v->c.x->nnz; e++)
-        row_values(v->c.x)[e] /= norm;
-    for (int64_t j = 0; j < v->cols; j++) {
-        v->scale[j] *= norm;
-        if (v->c.shift) v->c.shift[j] /= norm;
-    }
+    FERRY_TRY(ferry_e(ctx)->eigs(ctx, size, apply_squared, &s, 1, 0, out, vector));
 done:
     ferry_i_block_free(vector);
     return st;
 }
 
-ferry_status ferry_i_embed_view_fit(ferry_ctx *ctx, embed_view *v, embed_scaling scaling)
+/* Divide by sqrt(|X|^2 / m) in the norm asked for; a view that is all constant stays. */
+static ferry_status balance_view(ferry_ctx *ctx, embed_balance balance, embed_view *v)
 {
     ferry_status st = FERRY_OK;
+    double size2 = 0, most = 0;
 
-    if (scaling == EMBED_AUTO) scaling = v->c.shift ? EMBED_FROB : EMBED_FEATURE_FROB;
-    const bool feature = scaling == EMBED_FEATURE || scaling == EMBED_FEATURE_FROB ||
-                         scaling == EMBED_FEATURE_SPECTRAL;
-    FERRY_TRY(fit_means(ctx, v));
-    FERRY_TRY(fit_scales(ctx, v, feature,
-                         scaling == EMBED_FROB || scaling == EMBED_FEATURE_FROB));
-    rewrite(v);
-    if (scaling == EMBED_SPECTRAL || scaling == EMBED_FEATURE_SPECTRAL)
-        FERRY_TRY(scale_spectral(ctx, v));
+    v->factor = 1;
+    if (balance == BALANCE_NONE) goto done;
+    if (balance == BALANCE_SPECTRAL)
+        FERRY_TRY(spectral2(ctx, v, &size2));
+    else
+        FERRY_TRY(norm2(ctx, v, &size2));
+    for (int64_t j = 0; j < v->cols; j++)
+        most = fmax(most, fabs(v->mean[j]));
+    const double norm = sqrt(fmax(size2, 0) / (v->rows > 0 ? (double)v->rows : 1));
+    /* A constant view has a deviation of rounding size, not of 0. */
+    if (!(norm > DBL_MIN && norm > 1e-13 * most)) goto done;
+    v->factor = 1 / norm;
+    for (int64_t e = 0; e < v->c.x->nnz; e++)
+        row_values(v->c.x)[e] *= v->factor;
+    for (int64_t j = 0; v->c.shift && j < v->cols; j++)
+        v->c.shift[j] *= v->factor;
 done:
     return st;
 }
 
-void ferry_i_embed_view_apply(embed_view *v, const double *mean, const double *scale)
+/* A matrix whose cells may be changed: x itself when nobody else has it. */
+static ferry_status own(ferry_ctx *ctx, ferry_matrix *x, ferry_matrix **out)
 {
-    memcpy(v->mean, mean, (size_t)v->features * sizeof *mean);
-    memcpy(v->scale, scale, (size_t)v->features * sizeof *scale);
-    rewrite(v);
+    ferry_status st = FERRY_OK;
+    int64_t *rows = NULL;
+
+    if (x->refs == 1 && !x->pattern) {
+        *out = ferry_i_matrix_ref(x);
+        goto done;
+    }
+    FERRY_NEW(ctx, rows, x->rows);
+    for (int64_t i = 0; i < x->rows; i++)
+        rows[i] = i;
+    FERRY_TRY(ferry_i_matrix_take(ctx, x, x->rows, rows, x->cols, NULL, out));
+done:
+    ferry_i_free(rows);
+    return st;
+}
+
+ferry_status ferry_i_embed_view_new(ferry_ctx *ctx, ferry_matrix *x, const uint8_t *there,
+                                    embed_balance balance, embed_view **out)
+{
+    ferry_status st = FERRY_OK;
+    embed_view *v = NULL;
+
+    *out = NULL;
+    FERRY_NEW(ctx, v, 1);
+    FERRY_TRY(own(ctx, x, &v->c.x));
+    v->cols = v->features = x->cols;
+    v->rows = x->rows;
+    FERRY_NEW(ctx, v->mean, x->cols);
+    if (there) FERRY_NEW(ctx, v->c.present, x->rows);
+    for (int64_t i = 0; there && i < x->rows; i++) {
+        v->c.present[i] = there[i] != 0;
+        v->rows -= there[i] == 0;
+    }
+    FERRY_TRY(fit_means(ctx, v));
+    FERRY_TRY(centre(ctx, v));
+    FERRY_TRY(balance_view(ctx, balance, v));
+    *out = v;
+    v = NULL;
+done:
+    ferry_i_matrix_free(x);
+    ferry_i_embed_view_free(v);
+    return st;
 }
 
 /* ---- compression ---- */
@@ -278,30 +263,46 @@ void ferry_i_embed_views_free(int64_t n, embed_view **views)
     ferry_i_free(views);
 }
 
-ferry_status ferry_i_embed_views(ferry_ctx *ctx, const ferry_domain *d,
-                                 embed_scaling scaling, embed_view ***views)
+ferry_status ferry_i_embed_views(ferry_ctx *ctx, const char *method, const ferry_task *task,
+                                 int scale, embed_balance balance,
+                                 ferry_prepared **prepared, embed_view ***views)
 {
     ferry_status st = FERRY_OK;
-    const int64_t m = ferry_i_ids_count(d->ids);
+    const ferry_wants wants = {.method = method,
+                               .domains = FERRY_THE_TARGET,
+                               .layout = FERRY_APART,
+                               .scale = scale,
+                               .every = true};
+    ferry_prepared *p = NULL;
     embed_view **x = NULL;
+    int64_t n = 0;
 
     *views = NULL;
-    FERRY_NEW(ctx, x, d->n_views);
-    for (int64_t j = 0; j < d->n_views; j++) {
-        const ferry_view *v = d->views[j];
-        FERRY_TRY(ferry_i_embed_view_new(ctx, v->x, m, v->row_of, &x[j]));
-        st = ferry_i_embed_view_fit(ctx, x[j], scaling);
-        if (st == FERRY_ENUMERIC) ferry_i_prefix(ctx, st, "view '%s'", v->name);
+    *prepared = NULL;
+    FERRY_TRY(ferry_i_prepare(ctx, task, &wants, &p));
+    ferry_rows *r = &p->rows[0];
+    n = r->n_x;
+    FERRY_NEW(ctx, x, n);
+    for (int64_t j = 0; j < n; j++) {
+        ferry_matrix *mine = r->x[j];
+        r->x[j] = NULL;
+        st = ferry_i_embed_view_new(ctx, mine, r->there[j], balance, &x[j]);
+        if (st == FERRY_ENUMERIC)
+            ferry_i_prefix(ctx, st, "view '%s'", r->domain->views[j]->name);
         FERRY_TRY(st);
-        if (x[j]->cols > m && m <= COMPRESS_MOST)
+        if (x[j]->cols > r->n && r->n <= COMPRESS_MOST)
             FERRY_TRY(ferry_i_embed_view_compress(ctx, x[j]));
         else if (!x[j]->c.x->dense) /* the solver multiplies by X_j' many times */
             FERRY_TRY(ferry_i_matrix_index(ctx, x[j]->c.x));
     }
+    ferry_i_prepared_forget(p);
+    *prepared = p;
     *views = x;
+    p = NULL;
     x = NULL;
 done:
-    ferry_i_embed_views_free(d->n_views, x);
+    ferry_i_embed_views_free(n, x);
+    ferry_i_prepared_free(p);
     return st;
 }
 

@@ -14,12 +14,12 @@ void ferry_i_embedding_free(embedding *e)
     if (!e) return;
     for (int64_t j = 0; e->part && j < e->p; j++) {
         ferry_i_free(e->part[j].mean);
-        ferry_i_free(e->part[j].scale);
         ferry_i_block_free(e->part[j].u);
         ferry_i_free(e->part[j].slope);
         ferry_i_free(e->part[j].r2);
     }
     ferry_i_free(e->part);
+    ferry_i_prepared_free(e->prepared);
     ferry_i_free(e);
 }
 
@@ -44,19 +44,17 @@ static void regress(const embed_view *v, const ferry_block *t, const ferry_block
     }
 }
 
-/* U_j for the d_j features: f_j u_j, and Q_j in front where the view was compressed. */
+/* U_j for the d_j features as prepared: the view's factor and f_j times u_j, and Q_j in
+ * front where the view was compressed. */
 static void expand(ferry_ctx *ctx, const embed_view *v, double f, const ferry_block *uj,
                    ferry_block *u)
 {
+    f *= v->factor;
     if (!v->q) {
         ferry_e(ctx)->axpby(ctx, f, uj, 0, u);
         return;
     }
-    const ferry_matrix q = {.rows = v->features,
-                            .cols = v->cols,
-                            .nnz = v->features * v->cols,
-                            .dense = v->q->data,
-                            .refs = 1};
+    const ferry_matrix q = ferry_i_block_matrix(v->q);
     ferry_e(ctx)->mul(ctx, f, &q, uj, 0, u);
 }
 
@@ -91,18 +89,16 @@ static void fix_signs(embedding *e, ferry_block *phi)
     }
 }
 
-/* Room for one view's part; mean and scale are copied. */
-static ferry_status new_part(ferry_ctx *ctx, int64_t cols, int64_t d, const double *mean,
-                             const double *scale, embed_part *part)
+/* Room for one view's part; the mean is copied. */
+static ferry_status new_part(ferry_ctx *ctx, const embed_view *v, int64_t d,
+                             embed_part *part)
 {
     ferry_status st = FERRY_OK;
 
-    part->cols = cols;
-    FERRY_NEW(ctx, part->mean, cols);
-    FERRY_NEW(ctx, part->scale, cols);
-    memcpy(part->mean, mean, (size_t)cols * sizeof *mean);
-    memcpy(part->scale, scale, (size_t)cols * sizeof *scale);
-    FERRY_TRY(ferry_i_block_new(ctx, cols, d, &part->u));
+    part->cols = v->features;
+    FERRY_NEW(ctx, part->mean, v->features);
+    memcpy(part->mean, v->mean, (size_t)v->features * sizeof *v->mean);
+    FERRY_TRY(ferry_i_block_new(ctx, v->features, d, &part->u));
     FERRY_NEW(ctx, part->slope, d);
     FERRY_NEW(ctx, part->r2, d);
 done:
@@ -151,7 +147,7 @@ ferry_status ferry_i_embedding_new(ferry_ctx *ctx, const embed_solution *s, embe
                 ferry_e(ctx)->axpby(ctx, s->share, t, 1, z); /* Phi += share t_j */
                 continue;
             }
-            FERRY_TRY(new_part(ctx, v->features, s->d, v->mean, v->scale, part));
+            FERRY_TRY(new_part(ctx, v, s->d, part));
             expand(ctx, v, s->f ? s->f[j] : 1, &uj, part->u);
             regress(v, t, z, part);
         }
@@ -179,35 +175,29 @@ typedef struct gathered {
     int64_t *have;          /* n: views that the instance has */
 } gathered;
 
-static ferry_status gather_view(ferry_ctx *ctx, const embed_part *part, const ferry_view *v,
-                                gathered *g)
+/* t_j = (x_j - mean_j)'U_j of all rows; the rows that are not there add nothing. */
+static ferry_status gather_view(ferry_ctx *ctx, const embed_part *part, ferry_matrix *x,
+                                const uint8_t *there, gathered *g)
 {
     ferry_status st = FERRY_OK;
     const int64_t n = g->sum->rows, d = g->sum->k;
-    embed_view *x = NULL;
+    const ferry_centred c = {.x = x, .shift = part->mean};
     ferry_block *t = NULL;
 
-    FERRY_NEED(ctx, v->x->cols == part->cols, FERRY_EDATA,
-               "view '%s' has %lld features, the model's %lld", v->name,
-               (long long)v->x->cols, (long long)part->cols);
-    if (v->x->rows == 0) goto done;
-    FERRY_TRY(ferry_i_embed_view_new(ctx, v->x, n, v->row_of, &x));
-    ferry_i_embed_view_apply(x, part->mean, part->scale);
     FERRY_TRY(ferry_i_block_new(ctx, n, d, &t));
-    ferry_i_centred_mul(ctx, &x->c, part->u, t); /* t_j = X_j U_j */
+    ferry_i_centred_mul(ctx, &c, part->u, t);
     for (int64_t i = 0; i < n; i++) {
-        if (v->row_of[i] < 0) continue;
+        if (there && !there[i]) continue;
         g->have[i]++;
-        for (int64_t c = 0; c < d; c++) {
-            const double a = FERRY_ROW(t, i)[c];
-            FERRY_ROW(g->sum, i)[c] += a;
-            FERRY_ROW(g->num, i)[c] += part->r2[c] * part->slope[c] * a;
-            FERRY_ROW(g->den, i)[c] += part->r2[c];
+        for (int64_t k = 0; k < d; k++) {
+            const double a = FERRY_ROW(t, i)[k];
+            FERRY_ROW(g->sum, i)[k] += a;
+            FERRY_ROW(g->num, i)[k] += part->r2[k] * part->slope[k] * a;
+            FERRY_ROW(g->den, i)[k] += part->r2[k];
         }
     }
 done:
     ferry_i_block_free(t);
-    ferry_i_embed_view_free(x);
     return st;
 }
 
@@ -234,22 +224,22 @@ ferry_status ferry_i_embedding_apply(ferry_ctx *ctx, const embedding *e,
     ferry_status st = FERRY_OK;
     const int64_t n = phi->rows;
     gathered g = {0};
+    ferry_rows r = {0};
 
-    FERRY_NEED(ctx, d->n_views == e->p, FERRY_EDATA,
-               "the model has %lld views, domain '%s' %lld", (long long)e->p, d->name,
-               (long long)d->n_views);
+    FERRY_TRY(ferry_i_prepare_rows(ctx, e->prepared, d, &r));
     FERRY_TRY(ferry_i_block_new(ctx, n, e->d, &g.sum));
     FERRY_TRY(ferry_i_block_new(ctx, n, e->d, &g.num));
     FERRY_TRY(ferry_i_block_new(ctx, n, e->d, &g.den));
     FERRY_NEW(ctx, g.have, n);
     for (int64_t j = 0; j < e->p; j++)
-        FERRY_TRY(gather_view(ctx, &e->part[j], d->views[j], &g));
+        FERRY_TRY(gather_view(ctx, &e->part[j], r.x[j], r.there[j], &g));
     combine(e, &g, phi);
 done:
     ferry_i_block_free(g.sum);
     ferry_i_block_free(g.num);
     ferry_i_block_free(g.den);
     ferry_i_free(g.have);
+    ferry_i_rows_clear(&r);
     return st;
 }
 
@@ -283,6 +273,7 @@ ferry_status ferry_i_embedding_save(ferry_ctx *ctx, const embedding *e, ferry_di
 
     FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "sizes", FERRY_COUNT(sizes), sizes));
     FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "share", 1, 1, &e->share));
+    FERRY_TRY(ferry_i_prepared_save(ctx, e->prepared, dict));
     for (int64_t j = 0; j < e->p; j++) {
         const embed_part *v = &e->part[j];
         const struct {
@@ -290,7 +281,6 @@ ferry_status ferry_i_embedding_save(ferry_ctx *ctx, const embedding *e, ferry_di
             int64_t rows, cols;
             const double *data;
         } tensor[] = {{"mean", 1, v->cols, v->mean},
-                      {"scale", 1, v->cols, v->scale},
                       {"u", v->cols, e->d, v->u->data},
                       {"slope", 1, e->d, v->slope},
                       {"r2", 1, e->d, v->r2}};
@@ -307,22 +297,11 @@ static ferry_status load_part(ferry_ctx *ctx, const ferry_dict *dict, int64_t j,
                               embed_part *v)
 {
     ferry_status st = FERRY_OK;
-    const double *mean = NULL, *scale = NULL;
-    int64_t one = 1, cols = -1;
     part_name name;
 
-    FERRY_TRY(ferry_i_dict_reals(ctx, dict, name_of(name, "mean", j), &one, &cols, &mean));
     FERRY_TRY(
-        ferry_i_dict_reals(ctx, dict, name_of(name, "scale", j), &one, &cols, &scale));
-    for (int64_t i = 0; i < cols; i++)
-        FERRY_NEED(ctx, scale[i] > 0, FERRY_EDATA, "tensor %s: entry %lld is %g", name,
-                   (long long)i, scale[i]);
-    FERRY_NEW(ctx, v->mean, cols);
-    FERRY_NEW(ctx, v->scale, cols);
-    v->cols = cols;
-    memcpy(v->mean, mean, (size_t)cols * sizeof *mean);
-    memcpy(v->scale, scale, (size_t)cols * sizeof *scale);
-    FERRY_TRY(ferry_i_dict_block(ctx, dict, name_of(name, "u", j), cols, d, &v->u));
+        ferry_i_dict_reals_copy(ctx, dict, name_of(name, "mean", j), 1, v->cols, &v->mean));
+    FERRY_TRY(ferry_i_dict_block(ctx, dict, name_of(name, "u", j), v->cols, d, &v->u));
     FERRY_TRY(
         ferry_i_dict_reals_copy(ctx, dict, name_of(name, "slope", j), 1, d, &v->slope));
     FERRY_TRY(ferry_i_dict_reals_copy(ctx, dict, name_of(name, "r2", j), 1, d, &v->r2));
@@ -352,6 +331,14 @@ ferry_status ferry_i_embedding_load(ferry_ctx *ctx, const ferry_dict *dict, embe
     e->missing = (embed_missing)sizes[2];
     FERRY_NEW(ctx, e->part, sizes[0]);
     e->p = sizes[0];
+    FERRY_TRY(ferry_i_prepared_load(ctx, dict, &e->prepared));
+    FERRY_NEED(ctx,
+               e->prepared->n_frames == e->p && e->prepared->wants.layout == FERRY_APART &&
+                   e->prepared->wants.every,
+               FERRY_EDATA, "tensor prepare: %lld views, expected %lld apart",
+               (long long)e->prepared->n_frames, (long long)e->p);
+    for (int64_t j = 0; j < e->p; j++)
+        e->part[j].cols = e->prepared->frame[j].cols;
     for (int64_t j = 0; j < e->p; j++)
         FERRY_TRY(load_part(ctx, dict, j, e->d, &e->part[j]));
     *out = e;

@@ -11,22 +11,30 @@
 #include "learn/eigen.h"
 #include "linalg/centred.h"
 #include "methods/method.h"
+#include "prepare/prepare.h"
 
 /* ---- options ---- */
 
-typedef enum embed_scaling {
-    EMBED_AUTO,
-    EMBED_NONE,
-    EMBED_FEATURE,
-    EMBED_FROB,
-    EMBED_FEATURE_FROB,
-    EMBED_SPECTRAL,
-    EMBED_FEATURE_SPECTRAL
-} embed_scaling;
+/* How views are made comparable once their features are: not at all, |X_j|_F^2 = m, or
+ * largest singular value sqrt(m). auto: frob, and none where features are left as they are. */
+typedef enum embed_balance {
+    BALANCE_AUTO,
+    BALANCE_NONE,
+    BALANCE_FROB,
+    BALANCE_SPECTRAL
+} embed_balance;
+/* The last four are old names of a scale and a balance in one word. */
 #define EMBED_OPT_SCALE(T)                                                                 \
-    FERRY_OPT_ONE_OF(                                                                      \
-        T, scale, "auto|none|feature|frob|feature+frob|spectral|feature+spectral", "auto", \
-        "scale views; auto: feature+frob when dense, frob when sparse")
+    FERRY_OPT_ONE_OF(T, scale,                                                             \
+                     "auto|none|words|standard,feature|roots|common|l2"                    \
+                     "|,frob|,feature+frob|,spectral|,feature+spectral",                   \
+                     "auto", FERRY_SCALE_HELP),                                            \
+        FERRY_OPT_ONE_OF(                                                                  \
+            T, balance, "auto|none|frob|spectral", "auto",                                 \
+            "then views to one size: mean squared length of rows, or largest "             \
+            "singular value; auto: frob, none with scale: none")
+/* What the two options mean: scale becomes a ferry_scale, balance is never auto. */
+void ferry_i_embed_scaling(int *scale, int *balance);
 
 typedef enum embed_missing { MISSING_AUTO, MISSING_MEAN, MISSING_REGRESS } embed_missing;
 #define EMBED_OPT_MISSING(T)                                                               \
@@ -37,34 +45,34 @@ typedef enum embed_missing { MISSING_AUTO, MISSING_MEAN, MISSING_REGRESS } embed
 
 /* ---- views (embed_views.c) ---- */
 
-/* X_j. An instance that the view lacks is a row of zeros, the mean of those that are there,
- * and so is a missing cell. A view with more features than instances may be compressed:
- * X_j = R_j Q_j' with R_j m x rank and Q_j'Q_j = I, which changes neither eigenvalues nor
- * Phi; c holds R_j then. */
+/* X_j = factor (x - present mean'), x the features as src/prepare makes them. An instance
+ * that the view lacks is a row of zeros, the mean of those that are there. A dense view is
+ * centred in memory, a sparse one in the products. A view with more features than instances
+ * may be compressed: X_j = R_j Q_j' with R_j m x rank and Q_j'Q_j = I, which changes neither
+ * eigenvalues nor Phi; c holds R_j then. */
 typedef struct embed_view {
-    ferry_centred c;      /* m x cols */
-    int64_t rows;         /* instances that it has */
-    int64_t cols;         /* of c: d_j, or the rank when compressed */
-    int64_t features;     /* d_j */
-    double *mean, *scale; /* of the features: cells are (x - mean) / scale */
-    ferry_block *q;       /* Q_j, d_j x cols, or NULL */
+    ferry_centred c;  /* m x cols */
+    int64_t rows;     /* instances that it has */
+    int64_t cols;     /* of c: d_j, or the rank when compressed */
+    int64_t features; /* d_j */
+    double *mean;     /* of the features */
+    double factor;
+    ferry_block *q; /* Q_j, d_j x cols, or NULL */
 } embed_view;
 
-/* Rows row_of[0..m) of x, -1 where it has none (row_of NULL: x has the m rows). Copies x:
- * its cells change. */
-ferry_status ferry_i_embed_view_new(ferry_ctx *ctx, const ferry_matrix *x, int64_t m,
-                                    const int64_t *row_of, embed_view **out);
-/* Centre and scale. */
-ferry_status ferry_i_embed_view_fit(ferry_ctx *ctx, embed_view *v, embed_scaling scaling);
-/* Do what was done to other rows of the view. */
-void ferry_i_embed_view_apply(embed_view *v, const double *mean, const double *scale);
+/* Centre and balance the m rows of x, of which there[i] is 0 where the view lacks the
+ * instance (NULL: none). Takes one owner of x, also when it fails. */
+ferry_status ferry_i_embed_view_new(ferry_ctx *ctx, ferry_matrix *x, const uint8_t *there,
+                                    embed_balance balance, embed_view **out);
 /* From the eigenvectors of X_j X_j': O(m^3). */
 ferry_status ferry_i_embed_view_compress(ferry_ctx *ctx, embed_view *v);
 void ferry_i_embed_view_free(embed_view *v);
-/* All views of a domain over its instances, centred, scaled, and compressed where that
- * pays. *views: n_views of them. */
-ferry_status ferry_i_embed_views(ferry_ctx *ctx, const ferry_domain *d,
-                                 embed_scaling scaling, embed_view ***views);
+/* All views of the target over its instances, prepared by `scale`, centred, balanced, and
+ * compressed where that pays. *views: n_views of them; *prepared does the same to new
+ * data. */
+ferry_status ferry_i_embed_views(ferry_ctx *ctx, const char *method, const ferry_task *task,
+                                 int scale, embed_balance balance,
+                                 ferry_prepared **prepared, embed_view ***views);
 void ferry_i_embed_views_free(int64_t n, embed_view **views);
 /* Whether d dimensions can be had from the target's views (or graphs), which must have
  * instances in common. */
@@ -73,21 +81,22 @@ ferry_status ferry_i_embed_fits(ferry_ctx *ctx, const char *method, const ferry_
 
 /* ---- the embedding (embedding.c) ---- */
 
-/* What embeds new instances. With t_j = X_j U_j of an instance:
+/* What embeds new instances. With t_j = (x_j - mean_j)'U_j of an instance:
  *   phi = share sum_j t_j                     where it has all views, and
  *   phi_c = sum_j r2_jc slope_jc t_jc / sum_j r2_jc     by regression of phi_c on the t_jc
  * over the views j that it has, each weighted by how well it explains phi_c. */
 typedef struct embed_part { /* of one view */
     int64_t cols;           /* d_j */
-    double *mean, *scale;
-    ferry_block *u;     /* d_j x d */
-    double *slope, *r2; /* d */
+    double *mean;           /* d_j */
+    ferry_block *u;         /* d_j x d, the factors of the view multiplied in */
+    double *slope, *r2;     /* d */
 } embed_part;
 typedef struct embedding {
     int64_t p, d;
     double share; /* 1/p for coca, 1 for pca-joined */
     embed_missing missing;
-    embed_part *part; /* p */
+    embed_part *part;         /* p */
+    ferry_prepared *prepared; /* how new data becomes x_1 .. x_p */
 } embedding;
 
 /* A solved problem: U (D x d, the views' rows one after the other) with the factor f_j
@@ -101,7 +110,8 @@ typedef struct embed_solution {
     double share;
 } embed_solution;
 
-/* Keep what embeds, tell the eigenvalues. phi (may be NULL): m x d, new. */
+/* Keep what embeds, tell the eigenvalues. phi (may be NULL): m x d, new. `prepared` and
+ * `missing` are the caller's to set. */
 ferry_status ferry_i_embedding_new(ferry_ctx *ctx, const embed_solution *s, embedding **out,
                                    ferry_block **phi);
 /* phi (n x d) <- the n instances of domain d. */
