@@ -31,7 +31,8 @@ static const ferry_opt lift_opts[] = {
     FERRY_OPT(lift_options, REAL, eps, 1e-2, 1e-12, 1, "stopping tolerance of the SVMs"),
 };
 
-/* What decides about one label: score = w [scale distances; 1]. */
+/* What decides about one label: score = w [scale distances; 1], on when above 0. Distances
+ * are divided by their mean while learning (scale), so that C means the same in all units. */
 typedef struct part {
     ferry_block *centres; /* c x d */
     double scale;
@@ -57,7 +58,8 @@ static void lift_free(void *model)
     ferry_i_free(s);
 }
 
-/* Centres of the instances with label k (side 1) or without it, into c. */
+/* Centres of the instances with label k (side 1) or without it, into c. k-means works on
+ * dense points: a sparse side is written out, which fit has checked to be small enough. */
 static ferry_status cluster(ferry_ctx *ctx, const lift_options *o, const examples *e,
                             int64_t m, int64_t k, int side, ferry_rng *rng, ferry_block *c)
 {
@@ -112,7 +114,7 @@ done:
     return st;
 }
 
-/* Distances, divided by their mean so that C means the same in all units. */
+/* The features that label has of its own: distances to its centres, times its scale. */
 static ferry_status describe(ferry_ctx *ctx, const part *p, const ferry_matrix *x,
                              ferry_block **out)
 {
@@ -126,6 +128,8 @@ done:
     return st;
 }
 
+/* Clusters of both sides, distances to them, a linear SVM on those. A label that is never or
+ * always on has no clusters, and its score is a constant. */
 static ferry_status fit_part(ferry_ctx *ctx, const lift_options *o, const examples *e,
                              int64_t m, int64_t k, ferry_rng *rng, part *p)
 {
@@ -143,7 +147,7 @@ static ferry_status fit_part(ferry_ctx *ctx, const lift_options *o, const exampl
     for (int64_t i = 0; i < e->n; i++)
         yes += on[i] = e->on[i * m + k] != 0;
     fewer = yes < e->n - yes ? yes : e->n - yes;
-    c = (int64_t)ceil(o->ratio * (double)fewer); /* none for a label never or always on */
+    c = (int64_t)ceil(o->ratio * (double)fewer); /* m_k = ceil(ratio min(|P_k|, |N_k|)) */
     FERRY_TRY(ferry_i_block_new(ctx, 2 * c, e->x->cols, &p->centres));
     for (int side = 0; c > 0 && side < 2; side++) {
         ferry_block half = {c, e->x->cols, FERRY_ROW(p->centres, side * c)};

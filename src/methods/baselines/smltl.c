@@ -86,7 +86,7 @@ static ferry_status smltl_fits(ferry_ctx *ctx, const ferry_task *task, const voi
     return ferry_i_base_fits(ctx, "smltl", task, (ferry_train)o->train, true);
 }
 
-/* How many features the regressions use. */
+/* How many features the regressions use: what the elastic net is there for. */
 static void tell(ferry_ctx *ctx, const ferry_block *u)
 {
     int64_t used = 0;

@@ -21,8 +21,9 @@ void ferry_i_coca_node_factors(const ferry_matrix *a, bool sym, double *f)
     }
 }
 
-/* Row i of all graphs, merged by column, goes behind the rows of w before it. next: q
- * places, scratch. */
+/* Row i of all graphs, merged by column, goes behind the rows of w before it: the columns of
+ * a row ascend in each graph, so the least of the next ones comes first. next: q places,
+ * scratch. */
 static void add_row(int64_t q, const ferry_matrix *const *m, const double *wt,
                     double *const *f, int64_t i, int64_t *next, ferry_matrix *w)
 {

@@ -1,4 +1,9 @@
-/* M-MLTL: the two steps of the alternation, the objective, and the tests of a minimum. */
+/* M-MLTL: the two steps of the alternation, the objective, and the test of a minimum.
+ *
+ * Each step is the exact minimum of (7) in one factor with the other fixed. Nothing larger
+ * than d x g is ever made: X M X' of the paper is delta delta', a matrix of rank one, which
+ * turns its d x d Sylvester equation into two g x g systems (O(d m g + d g^2 + g^3) a step;
+ * at d = 2048, m = 10, g = 50 the U step is thousands of times faster than Bartels and Stewart). */
 #include <math.h>
 #include <string.h>
 
@@ -111,7 +116,7 @@ done:
     return st;
 }
 
-/* c <- B'; sizes agree. */
+/* c <- B as a column-major matrix; sizes agree. */
 static void transpose_block(const ferry_block *b, ferry_small *c)
 {
     for (int64_t i = 0; i < b->rows; i++)
@@ -119,6 +124,7 @@ static void transpose_block(const ferry_block *b, ferry_small *c)
             FERRY_AT(c, i, j) = FERRY_ROW(b, i)[j];
 }
 
+/* A U + U B = C with A = mu delta delta' + g1 I (d x d), B = V'V, C = G V            (11) */
 ferry_status ferry_i_mmltl_u_step_sylvester(ferry_ctx *ctx, const ferry_mmltl *p,
                                             const ferry_block *v, ferry_block *u)
 {
@@ -158,6 +164,7 @@ static void residual(ferry_ctx *ctx, const ferry_mmltl *p, const ferry_block *u,
     ferry_e(ctx)->bmul(ctx, -1, u, &vt, false, 1, e);
 }
 
+/* |G - UV'|^2 + mu |U'delta|^2 + g1 |U|^2 + g2 |V|^2                                 (7) */
 double ferry_i_mmltl_objective(ferry_ctx *ctx, const ferry_mmltl *p, ferry_mmltl_work *w,
                                const ferry_block *u, const ferry_block *v)
 {

@@ -37,7 +37,7 @@ static void to_kernel(double gamma, double factor, double ridge, ferry_small *s)
         FERRY_AT(s, i, i) += ridge;
 }
 
-/* The bridge's part: zbar, alpha, gamma. */
+/* The bridge's part: gamma by the median distance, alpha = (K_PP + 1.0 I)^-1 (z - zbar). */
 static ferry_status fit_bridge(ferry_ctx *ctx, const ferry_block *g, ttl_gp *m)
 {
     ferry_status st = FERRY_OK;
@@ -68,7 +68,7 @@ done:
     return st;
 }
 
-/* m(x) for every row of x. */
+/* m(x) = zbar + k(x, P) alpha for every row of x. */
 static ferry_status bridge_mean(ferry_ctx *ctx, const ttl_gp *m, const ferry_matrix *x,
                                 ferry_block *f)
 {
@@ -109,6 +109,8 @@ done:
     return st;
 }
 
+/* Mean square of what each labelled instance would be missed by if it were left out: no
+ * refitting, since the residual without instance i is r_i / [B^-1]_ii. */
 static double left_out(const gate_work *w)
 {
     double sum = 0;
@@ -121,6 +123,8 @@ static double left_out(const gate_work *w)
     return sum / (double)(w->r->rows * w->r->cols);
 }
 
+/* a and tau by the left-out residuals over a small grid, then beta. {0, 1} is the choice to
+ * forget the bridge. */
 static ferry_status fit_gate(ferry_ctx *ctx, const int32_t *y, ttl_gp *m)
 {
     ferry_status st = FERRY_OK;

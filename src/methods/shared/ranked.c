@@ -1,4 +1,6 @@
-/* What methods share that end in a RankSVM (ranked.h). */
+/* What methods share that end in a RankSVM (ranked.h): a learner that puts an instance's
+ * labels before the others and learns apart how many of them are on. Where a method has
+ * latent features, these take the place of the features, in training and after. */
 #include "methods/shared/ranked.h"
 
 #include <string.h>
