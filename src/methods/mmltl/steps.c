@@ -3,7 +3,8 @@
  * Each step is the exact minimum of (7) in one factor with the other fixed. Nothing larger
  * than d x g is ever made: X M X' of the paper is delta delta', a matrix of rank one, which
  * turns its d x d Sylvester equation into two g x g systems (O(d m g + d g^2 + g^3) a step;
- * at d = 2048, m = 10, g = 50 the U step is thousands of times faster than Bartels and Stewart). */
+ * at d = 2048, m = 10, g = 50 the U step is thousands of times faster than Bartels and
+ * Stewart). */
 #include <math.h>
 #include <string.h>
 
