@@ -18,7 +18,7 @@ enum { M = 14 };
 typedef struct setting {
     coca_problem c;
     embed_view *x[4];
-    double sd[4][64]; /* what the columns were divided by before */
+    double sd[4][80]; /* what the columns were divided by before */
     double a[4], f[4];
     ferry_matrix *w;
 } setting;
