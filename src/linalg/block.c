@@ -52,12 +52,6 @@ void ferry_i_block_copy(const ferry_block *from, ferry_block *to)
     if (n > 0) memcpy(to->data, from->data, (size_t)n * sizeof *to->data);
 }
 
-ferry_matrix ferry_i_block_matrix(const ferry_block *b)
-{
-    return (ferry_matrix){
-        .rows = b->rows, .cols = b->k, .nnz = b->rows * b->k, .dense = b->data, .refs = 1};
-}
-
 ferry_status ferry_i_small_new(ferry_ctx *ctx, int64_t rows, int64_t cols,
                                ferry_small **out)
 {

@@ -91,8 +91,6 @@ ferry_status ferry_i_block_new(ferry_ctx *ctx, int64_t rows, int64_t k,
                                ferry_block **out); /* zero */
 void ferry_i_block_free(ferry_block *b);
 void ferry_i_block_copy(const ferry_block *from, ferry_block *to);
-/* A dense matrix over the block's numbers, which it does not own: not to be freed. */
-ferry_matrix ferry_i_block_matrix(const ferry_block *b);
 ferry_status ferry_i_small_new(ferry_ctx *ctx, int64_t rows, int64_t cols,
                                ferry_small **out);
 void ferry_i_small_free(ferry_small *s);
