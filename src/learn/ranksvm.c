@@ -61,6 +61,7 @@ static void trainer_clear(trainer *t)
     ferry_i_free(t->yes);
 }
 
+/* How many of the m labels are on. */
 static int64_t count_on(const uint8_t *on, int64_t m)
 {
     int64_t count = 0;
@@ -94,6 +95,8 @@ static void measure(trainer *t, bool scale)
         t->norm2[i] = t->scale * t->scale * t->norm2[i] + 1;
 }
 
+/* All memory of a fit: the dual has one number for each pair of a label that an instance has
+ * and one that it lacks, and that is what grows (n m^2 / 4 at worst). */
 static ferry_status trainer_init(ferry_ctx *ctx, trainer *t, const ferry_matrix *x,
                                  const double *mean, int64_t m, const uint8_t *on,
                                  bool scale)
@@ -247,6 +250,8 @@ static int by_score(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* Between two scores so that the fewest labels are on the wrong side, the lowest of equals; one
+ * walk over the sorted scores, O(m log m). */
 double ferry_i_best_threshold(int64_t m, const double *f, const uint8_t *y, double *scratch)
 {
     int64_t errors = 0, least;
@@ -311,6 +316,7 @@ done:
     return st;
 }
 
+/* threshold <- least squares of the best thresholds on [scores, 1]. */
 static ferry_status fit_threshold(ferry_ctx *ctx, const ferry_block *scores,
                                   const uint8_t *on, ferry_ranksvm *r)
 {
@@ -350,6 +356,7 @@ void ferry_i_ranksvm_decide(const ferry_ranksvm *r, const double *f, uint8_t *se
 
 /* ---- the learner ---- */
 
+/* Scale and mean are worked into the weights once, so that sparse rows stay sparse. */
 ferry_status ferry_i_ranksvm_scores(ferry_ctx *ctx, const ferry_ranksvm *r,
                                     const ferry_matrix *x, const double *mean,
                                     ferry_block *scores)
@@ -375,6 +382,7 @@ done:
     return st;
 }
 
+/* Epochs over all instances until none moves a pair, o->epochs of them, or progress says so. */
 ferry_status ferry_i_ranksvm_fit(ferry_ctx *ctx, const ferry_ranksvm_options *o,
                                  const ferry_matrix *x, const double *mean, int64_t m,
                                  const uint8_t *on, ferry_ranksvm **out, bool *finish)

@@ -125,6 +125,8 @@ done:
     return st;
 }
 
+/* start and index are borrowed from the base of the family, whose owner count rises: a chain of
+ * siblings never keeps more than one pattern alive. */
 ferry_status ferry_i_matrix_like(ferry_ctx *ctx, ferry_matrix *x, ferry_matrix **out)
 {
     ferry_matrix *base = x->pattern ? x->pattern : x;

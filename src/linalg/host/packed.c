@@ -8,6 +8,7 @@
 
 /* ---- tiles ---- */
 
+/* A tile costs its numbers of F; below this many a team of threads costs more than it saves. */
 static int tile_threads(const ferry_ctx *ctx, const ferry_tiles *t)
 {
     return t->n * FERRY_TILE * t->width > 100000 ? ctx->threads : 1;

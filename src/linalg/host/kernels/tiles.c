@@ -102,7 +102,7 @@ INLINE vec root_estimate(vec x)
     return (vec)_mm512_rsqrt14_pd((__m512d)x);
 #else
     const vec g =
-        (vec)(0x5fe6eb50c7b537a9 - ((uvec)x >> 1)); /* to 5 bits: half the exponent */
+        (vec)(0x5fe6eb50c7b537a9u - ((uvec)x >> 1)); /* to 5 bits: half the exponent */
     const vec h = 1 - x * g * g;
 
     return g + g * h * (0.5 + h * (0.375 + h * 0.3125));
