@@ -14,6 +14,7 @@ enum { N = 60, D = 3 };
 static double x1[N * D], x2[N * D], x3[N * D], y[N];
 static char letters[N + 1];
 static char names[N][8];
+static bool stored_sparse; /* how add_view stores */
 
 /* Two hidden numbers u and v; view one sees u, view two sees v, view three nothing. Classes
  * are quadrants or halves of u + v; numbers are u + v. */
@@ -50,7 +51,7 @@ static void add_view(ferry_ctx *ctx, ferry_domain *d, const char *name, const do
         memcpy(rows + n * D, x + i * D, D * sizeof *x);
         n++;
     }
-    small_view(ctx, d, name, n, D, rows, ids, NULL, false);
+    small_view(ctx, d, name, n, D, rows, ids, NULL, stored_sparse);
 }
 
 /* Neighbours in the order of y: they are alike. */
@@ -478,6 +479,27 @@ static void test_stopping(void **state)
     ferry_task_free(t);
 }
 
+/* Values decide, storage never: the same bits from dense and from sparse views. */
+static void test_storage(void **state)
+{
+    static const char *const methods[] = {"gbc", "gbdt-average"};
+    ferry_ctx *ctx = *state;
+
+    for (int64_t i = 0; i < FERRY_COUNT(methods); i++) {
+        ferry_prediction *p[2];
+        for (int sparse = 0; sparse < 2; sparse++) {
+            stored_sparse = sparse;
+            ferry_task *t = task_of(ctx, "1-2-gy", 3);
+            p[sparse] = fit_predict(ctx, t, methods[i], "trees=5", ferry_task_domain(t, 0));
+            ferry_task_free(t);
+        }
+        assert_memory_equal(p[0]->score, p[1]->score, sizeof(double) * 3 * N);
+        ferry_prediction_free(p[0]);
+        ferry_prediction_free(p[1]);
+    }
+    stored_sparse = false;
+}
+
 typedef struct job {
     ferry_task *task;
     ferry_opts *opts;
@@ -670,6 +692,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_baselines, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_propagation_by_hand, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_needs, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_storage, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_stopping, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_memory, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_broken, ctx_setup, ctx_teardown),

@@ -28,6 +28,7 @@ static ferry_status average_fit(ferry_ctx *ctx, const ferry_task *task, const vo
     boosted *m = NULL;
     double *y = NULL;
     uint8_t *labelled = NULL, *mask = NULL;
+    boosted_views v = {0};
 
     *state = NULL;
     FERRY_TRY(ferry_i_task_target(ctx, task, &t));
@@ -36,8 +37,8 @@ static ferry_status average_fit(ferry_ctx *ctx, const ferry_task *task, const vo
     FERRY_NEW(ctx, m->w, p);
     FERRY_NEW(ctx, mask, p * n);
     FERRY_TRY(ferry_i_boosted_labels(ctx, task, t, &m->outputs, &y, &labelled));
-    for (int64_t e = 0; e < p * n; e++)
-        mask[e] = t->views[e / n]->row_of[e % n] >= 0;
+    FERRY_TRY(ferry_i_boosted_prepare(ctx, "gbdt-average", task, &m->prepared, &v));
+    ferry_i_boosted_mask(&v, n, mask);
     const ferry_objective g = {.n = n,
                                .p = p,
                                .k = m->outputs.k,
@@ -45,8 +46,7 @@ static ferry_status average_fit(ferry_ctx *ctx, const ferry_task *task, const vo
                                .labelled = labelled,
                                .y = y,
                                .logistic = !m->outputs.numbers};
-    FERRY_TRY(
-        ferry_i_boosted_grow(ctx, "gbdt-average", &o->grow, &g, t->views, m, m->w, rep));
+    FERRY_TRY(ferry_i_boosted_grow(ctx, "gbdt-average", &o->grow, &g, v.at, m, m->w, rep));
     for (int64_t i = 0; i < p; i++) /* one that learned nothing has no say */
         m->w[i] = isnan(m->w[i]) ? 0 : 1 / (double)p;
     *state = m;
@@ -55,6 +55,7 @@ done:
     ferry_i_free(y);
     ferry_i_free(labelled);
     ferry_i_free(mask);
+    ferry_i_boosted_views_clear(&v);
     average_free(m);
     return st;
 }
@@ -81,18 +82,21 @@ static ferry_status average_predict(ferry_ctx *ctx, const void *state,
     const boosted *m = state;
     double *answers = NULL;
     uint8_t *viewless = NULL;
+    boosted_views v = {0};
 
-    FERRY_TRY(ferry_i_boosted_check(ctx, m, d, p));
+    FERRY_TRY(ferry_i_outputs_check(ctx, &m->outputs, p));
+    FERRY_TRY(ferry_i_boosted_new_data(ctx, m->prepared, d, &v));
     FERRY_NEW(ctx, answers, p->n * m->outputs.classes);
     FERRY_NEW(ctx, viewless, p->n);
     FERRY_NEW(ctx, p->basis, p->n);
-    FERRY_TRY(ferry_i_boosted_answers(ctx, m, p->n, d->views, answers, viewless));
+    FERRY_TRY(ferry_i_boosted_answers(ctx, m, p->n, v.at, answers, viewless));
     for (int64_t x = 0; x < p->n; x++) {
         ferry_i_outputs_decide(&m->outputs, answers + x * m->outputs.classes, x, p);
         p->basis[x] = viewless[x] ? FERRY_BASIS_BASE : FERRY_BASIS_VIEWS;
     }
     ferry_i_boosted_tell(ctx, "gbdt-average", d, p);
 done:
+    ferry_i_boosted_views_clear(&v);
     ferry_i_free(viewless);
     ferry_i_free(answers);
     return st;

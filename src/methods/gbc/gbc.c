@@ -72,6 +72,8 @@ typedef struct job {
     double *y;
     uint8_t *labelled, *mask;
     ferry_matrix **graph;
+    ferry_prepared *prepared;
+    boosted_views views;
     int64_t n_labelled;
     double unit; /* |T| / |U| */
     gbc_plan plan;
@@ -83,6 +85,8 @@ static void clear(job *j)
     ferry_i_free(j->labelled);
     ferry_i_free(j->mask);
     ferry_i_free(j->graph);
+    ferry_i_prepared_free(j->prepared);
+    ferry_i_boosted_views_clear(&j->views);
     ferry_i_gbc_plan_clear(&j->plan);
 }
 
@@ -100,8 +104,10 @@ static ferry_status open_job(ferry_ctx *ctx, const ferry_task *task, job *j)
     FERRY_TRY(ferry_i_boosted_labels(ctx, task, t, &j->outputs, &j->y, &j->labelled));
     FERRY_NEW(ctx, j->mask, p * n);
     FERRY_NEW(ctx, j->graph, q);
+    FERRY_TRY(ferry_i_boosted_prepare(ctx, "gbc", task, &j->prepared, &j->views));
+    ferry_i_boosted_mask(&j->views, n, j->mask);
     for (int64_t e = 0; e < p * n; e++)
-        lacking += !(j->mask[e] = t->views[e / n]->row_of[e % n] >= 0);
+        lacking += !j->mask[e];
     for (int64_t x = 0; x < n; x++)
         j->n_labelled += j->labelled[x];
     for (int64_t i = 0; i < q; i++)
@@ -176,7 +182,7 @@ static ferry_status make_plan(ferry_ctx *ctx, job *j, bool *tuned)
                           .unit = j->unit,
                           .outputs = &j->outputs,
                           .g = &j->g,
-                          .views = j->t->views};
+                          .views = j->views.at};
     *tuned = (!paper || o->tune) && o->folds >= 2 && j->n_labelled >= o->folds;
     if (*tuned) FERRY_TRY(ferry_i_gbc_tune(ctx, &s, p));
     if (*tuned && !o->tune && o->lambda1 < 0 && !p->o.grow.additive) p->lambda1 = 0;
@@ -189,14 +195,14 @@ done:
 }
 
 /* Iterate on all labels. */
-static ferry_status boost(ferry_ctx *ctx, const job *j, gbc_model *m, ferry_report *rep)
+static ferry_status boost(ferry_ctx *ctx, job *j, gbc_model *m, ferry_report *rep)
 {
     ferry_status st = FERRY_OK;
     const gbc_plan *p = &j->plan;
     gbc_run *r = NULL;
     bool finish = false;
 
-    FERRY_TRY(ferry_i_gbc_run_new(ctx, &p->o, &j->g, j->t->views, NULL, p->w, &r));
+    FERRY_TRY(ferry_i_gbc_run_new(ctx, &p->o, &j->g, j->views.at, NULL, p->w, &r));
     rep->stop = p->trees < j->o->grow.trees ? FERRY_STOP_TOL : FERRY_STOP_MAX_ITER;
     for (int64_t t = 0; t < p->trees && !finish; t++) {
         FERRY_TRY(ferry_i_gbc_run_step(ctx, r));
@@ -208,7 +214,8 @@ static ferry_status boost(ferry_ctx *ctx, const job *j, gbc_model *m, ferry_repo
         FERRY_TRY(ferry_i_progress(ctx, "gbc", t + 1, p->trees, rep->objective, &finish));
     }
     if (finish) rep->stop = FERRY_STOP_FINISH;
-    m->trees = (boosted){j->outputs, r->b->forest, r->w, p->stretch};
+    m->trees = (boosted){j->outputs, r->b->forest, r->w, p->stretch, j->prepared};
+    j->prepared = NULL;
     r->b->forest = NULL;
     r->w = NULL;
     if (r->pass) {
@@ -241,7 +248,7 @@ static ferry_status keep_labels(ferry_ctx *ctx, const job *j, gbc_model *m)
         FERRY_NEW(ctx, answers, n * c);
         FERRY_NEW(ctx, viewless, n);
         FERRY_TRY(
-            ferry_i_boosted_answers(ctx, &m->trees, n, j->t->views, answers, viewless));
+            ferry_i_boosted_answers(ctx, &m->trees, n, j->views.at, answers, viewless));
         from = answers;
     }
     FERRY_NEW(ctx, m->residual, j->n_labelled * c);

@@ -29,13 +29,15 @@ ferry_status ferry_i_gbc_predict(ferry_ctx *ctx, const void *state, const ferry_
     ferry_matrix **graph = NULL;
     uint8_t *viewless = NULL;
     int64_t *at = NULL, q = 0;
+    boosted_views v = {0};
 
-    FERRY_TRY(ferry_i_boosted_check(ctx, &model->trees, d, p));
+    FERRY_TRY(ferry_i_outputs_check(ctx, o, p));
+    FERRY_TRY(ferry_i_boosted_new_data(ctx, model->trees.prepared, d, &v));
     FERRY_NEW(ctx, answers, n * m);
     FERRY_NEW(ctx, viewless, n);
     FERRY_NEW(ctx, at, n);
     FERRY_NEW(ctx, p->basis, n);
-    FERRY_TRY(ferry_i_boosted_answers(ctx, &model->trees, n, d->views, answers, viewless));
+    FERRY_TRY(ferry_i_boosted_answers(ctx, &model->trees, n, v.at, answers, viewless));
     ferry_i_known_places(&model->k, d, at);
     FERRY_TRY(ferry_i_known_graphs(ctx, &model->k, model->wg, d, &graph, &wg, &q));
     const gbc_correction c = {.how = model->correct,
@@ -55,6 +57,7 @@ ferry_status ferry_i_gbc_predict(ferry_ctx *ctx, const void *state, const ferry_
         ferry_i_outputs_decide(o, answers + x * m, x, p);
     ferry_i_boosted_tell(ctx, "gbc", d, p);
 done:
+    ferry_i_boosted_views_clear(&v);
     ferry_i_free(answers);
     ferry_i_free(wg);
     ferry_i_free(graph);

@@ -275,7 +275,7 @@ static ferry_status answer_all(ferry_ctx *ctx, const trial *r, answers *a)
     FERRY_NEW(ctx, a->truth, n * m);
     FERRY_NEW(ctx, a->residual, n * m);
     for (int64_t i = 0; i < s->folds; i++) {
-        const boosted trees = {*s->outputs, r->run[i]->b->forest, r->w, r->stretch};
+        const boosted trees = {*s->outputs, r->run[i]->b->forest, r->w, r->stretch, NULL};
         ferry_i_forest_cut(trees.forest, r->trees);
         FERRY_NEW(ctx, a->p[i], n * m);
         FERRY_TRY(ferry_i_boosted_answers(ctx, &trees, n, s->views, a->p[i], a->viewless));

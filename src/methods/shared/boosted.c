@@ -23,8 +23,89 @@ ferry_boosting_options ferry_i_boosted_options(const boosted_growing *o, bool lo
 void ferry_i_boosted_clear(boosted *m)
 {
     ferry_i_forest_free(m->forest);
+    ferry_i_prepared_free(m->prepared);
     ferry_i_free(m->w);
     *m = (boosted){0};
+}
+
+void ferry_i_boosted_views_clear(boosted_views *v)
+{
+    for (int64_t i = 0; v->view && i < v->n; i++) {
+        ferry_i_matrix_free(v->view[i].x);
+        ferry_i_free(v->view[i].instance);
+    }
+    ferry_i_free(v->view);
+    ferry_i_free(v->at);
+    *v = (boosted_views){0};
+}
+
+/* Rows in which a view lacks the instance are taken out: they are not missing cells. */
+static ferry_status split_views(ferry_ctx *ctx, const ferry_rows *r, boosted_views *out)
+{
+    ferry_status st = FERRY_OK;
+    int64_t *rows = NULL;
+
+    out->n = r->n_x;
+    FERRY_NEW(ctx, out->view, r->n_x);
+    FERRY_NEW(ctx, out->at, r->n_x);
+    FERRY_NEW(ctx, rows, r->n);
+    for (int64_t v = 0; v < r->n_x; v++) {
+        ferry_view *to = out->at[v] = &out->view[v];
+        int64_t n = 0;
+        FERRY_NEW(ctx, to->instance, r->n);
+        for (int64_t i = 0; i < r->n; i++) {
+            if (r->there[v] && !r->there[v][i]) continue;
+            to->instance[n] = r->instance[i];
+            rows[n++] = i;
+        }
+        if (n == r->n)
+            to->x = ferry_i_matrix_ref(r->x[v]);
+        else
+            FERRY_TRY(
+                ferry_i_matrix_take(ctx, r->x[v], n, rows, r->x[v]->cols, NULL, &to->x));
+    }
+done:
+    ferry_i_free(rows);
+    return st;
+}
+
+ferry_status ferry_i_boosted_prepare(ferry_ctx *ctx, const char *method,
+                                     const ferry_task *task, ferry_prepared **prepared,
+                                     boosted_views *out)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_wants w = {.method = method,
+                           .domains = FERRY_THE_TARGET,
+                           .layout = FERRY_APART,
+                           .scale = FERRY_SCALE_NONE,
+                           .missing = true};
+
+    FERRY_TRY(ferry_i_prepare(ctx, task, &w, prepared));
+    FERRY_TRY(split_views(ctx, ferry_i_prepared_target(*prepared), out));
+    ferry_i_prepared_forget(*prepared);
+done:
+    return st;
+}
+
+ferry_status ferry_i_boosted_new_data(ferry_ctx *ctx, const ferry_prepared *prepared,
+                                      const ferry_domain *d, boosted_views *out)
+{
+    ferry_status st = FERRY_OK;
+    ferry_rows r = {0};
+
+    FERRY_TRY(ferry_i_prepare_rows(ctx, prepared, d, &r));
+    FERRY_TRY(split_views(ctx, &r, out));
+done:
+    ferry_i_rows_clear(&r);
+    return st;
+}
+
+void ferry_i_boosted_mask(const boosted_views *v, int64_t n, uint8_t *mask)
+{
+    memset(mask, 0, (size_t)(v->n * n));
+    for (int64_t i = 0; i < v->n; i++)
+        for (int64_t r = 0; r < v->view[i].x->rows; r++)
+            mask[i * n + v->view[i].instance[r]] = 1;
 }
 
 ferry_status ferry_i_boosted_labels(ferry_ctx *ctx, const ferry_task *task,
@@ -117,23 +198,6 @@ done:
     ferry_i_free(f);
     ferry_i_free(mask);
     ferry_i_free(score);
-    return st;
-}
-
-ferry_status ferry_i_boosted_check(ferry_ctx *ctx, const boosted *m, const ferry_domain *d,
-                                   const ferry_prediction *p)
-{
-    ferry_status st = FERRY_OK;
-
-    FERRY_TRY(ferry_i_outputs_check(ctx, &m->outputs, p));
-    FERRY_NEED(ctx, d->n_views == m->forest->p, FERRY_EDATA,
-               "the model has %lld views, domain '%s' %lld", (long long)m->forest->p,
-               d->name, (long long)d->n_views);
-    for (int64_t i = 0; i < d->n_views; i++)
-        FERRY_NEED(ctx, d->views[i]->x->cols == m->forest->cols[i], FERRY_EDATA,
-                   "view '%s' has %lld features, the model's %lld", d->views[i]->name,
-                   (long long)d->views[i]->x->cols, (long long)m->forest->cols[i]);
-done:
     return st;
 }
 

@@ -6,6 +6,7 @@
 #include "learn/boosting.h"
 #include "learn/outputs.h"
 #include "methods/method.h"
+#include "prepare/prepare.h"
 
 /* How trees are grown; -1: by the loss, see ferry_i_boosted_options. */
 typedef struct boosted_growing {
@@ -38,6 +39,24 @@ typedef struct boosted_growing {
 
 ferry_boosting_options ferry_i_boosted_options(const boosted_growing *o, bool logistic);
 
+/* A domain's views as trees take them: values and missing cells as they are, dense or CSR by
+ * how many are not 0, each with the rows that it has. */
+typedef struct boosted_views {
+    int64_t n;
+    ferry_view *view; /* x, instance; the rest is not set */
+    ferry_view **at;  /* pointers to them */
+} boosted_views;
+
+/* Prepare the target; *prepared (new) then knows new data, too. */
+ferry_status ferry_i_boosted_prepare(ferry_ctx *ctx, const char *method,
+                                     const ferry_task *task, ferry_prepared **prepared,
+                                     boosted_views *out);
+ferry_status ferry_i_boosted_new_data(ferry_ctx *ctx, const ferry_prepared *prepared,
+                                      const ferry_domain *d, boosted_views *out);
+void ferry_i_boosted_views_clear(boosted_views *v);
+/* mask (views x n) <- which of the domain's n instances each view has. */
+void ferry_i_boosted_mask(const boosted_views *v, int64_t n, uint8_t *mask);
+
 /* The answer to x is that of f0 + stretch (sum_i w_i f_i / sum_i w_i - f0) over the views
  * that have x; additive: of the one score. */
 typedef struct boosted {
@@ -45,6 +64,7 @@ typedef struct boosted {
     ferry_forest *forest;
     double *w; /* p; NULL: 1 each */
     double stretch;
+    ferry_prepared *prepared; /* NULL: the method has its own */
 } boosted;
 
 void ferry_i_boosted_clear(boosted *m);
@@ -62,16 +82,13 @@ ferry_status ferry_i_boosted_grow(ferry_ctx *ctx, const char *name,
 ferry_status ferry_i_boosted_answers(ferry_ctx *ctx, const boosted *m, int64_t n,
                                      ferry_view *const *views, double *answers,
                                      uint8_t *viewless);
-/* FERRY_EDATA unless the prediction and the domain's views are of the model's shape. */
-ferry_status ferry_i_boosted_check(ferry_ctx *ctx, const boosted *m, const ferry_domain *d,
-                                   const ferry_prediction *p);
 
 /* Warn of the instances that stand on no view (p->basis). */
 void ferry_i_boosted_tell(ferry_ctx *ctx, const char *method, const ferry_domain *d,
                           const ferry_prediction *p);
 
 ferry_status ferry_i_boosted_save(ferry_ctx *ctx, const boosted *m, ferry_dict *dict);
-/* weighted: the views must have weights. */
+/* weighted: the views must have weights and their preparation. */
 ferry_status ferry_i_boosted_load(ferry_ctx *ctx, const ferry_dict *dict, bool weighted,
                                   boosted *m);
 

@@ -212,6 +212,7 @@ ferry_status ferry_i_boosted_save(ferry_ctx *ctx, const boosted *m, ferry_dict *
     FERRY_TRY(ferry_i_outputs_save(ctx, &m->outputs, dict));
     FERRY_TRY(save_forest(ctx, m->forest, dict));
     if (!m->w) goto done;
+    FERRY_TRY(ferry_i_prepared_save(ctx, m->prepared, dict));
     FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "weights", 1, m->forest->p, m->w));
     FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "stretch", 1, 1, &m->stretch));
 done:
@@ -238,6 +239,14 @@ ferry_status ferry_i_boosted_load(ferry_ctx *ctx, const ferry_dict *dict, bool w
                    (long long)i, m->w[i]);
     FERRY_TRY(ferry_i_dict_reals(ctx, dict, "stretch", &one, &one, &stretch));
     m->stretch = stretch[0];
+    FERRY_TRY(ferry_i_prepared_load(ctx, dict, &m->prepared));
+    FERRY_NEED(ctx, m->prepared->n_frames == m->forest->p, FERRY_EDATA,
+               "tensor prepare: %lld views, not %lld", (long long)m->prepared->n_frames,
+               (long long)m->forest->p);
+    for (int64_t i = 0; i < m->forest->p; i++)
+        FERRY_NEED(ctx, m->prepared->frame[i].cols == m->forest->cols[i], FERRY_EDATA,
+                   "tensor prepare: view %lld has %lld features, not %lld", (long long)i,
+                   (long long)m->prepared->frame[i].cols, (long long)m->forest->cols[i]);
 done:
     return st;
 }
