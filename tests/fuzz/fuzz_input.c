@@ -1,4 +1,4 @@
-/* Fuzz what lies before the readers: gzip, xz, tar and zip, and finding the format. */
+/* Fuzz what lies before the readers: compressed files, archives, and finding the format. */
 #include "fuzz.h"
 
 static ferry_status touch(ferry_ctx *ctx, void *arg, const char *name, const char *bytes,
