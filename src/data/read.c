@@ -53,9 +53,8 @@ void ferry_data_free(ferry_data *d)
     ferry_i_ids_free(d->nodes);
     FERRY_FREE(d->from, d->to, d->weight);
     ferry_i_ratings_free(d->ratings);
-    for (int64_t i = 0; i < d->n_listing; i++) {
+    for (int64_t i = 0; i < d->n_listing; i++)
         FERRY_FREE(d->listing[i].name, d->listing[i].type);
-    }
     ferry_i_free(d->listing);
     ferry_i_documents_free(d->documents);
     ferry_i_free(d);

@@ -53,9 +53,8 @@ done:
 
 void ferry_i_archive_free(ferry_archive *a)
 {
-    for (int64_t i = 0; i < a->n; i++) {
+    for (int64_t i = 0; i < a->n; i++)
         FERRY_FREE(a->members[i].name, a->members[i].owned);
-    }
     ferry_i_free(a->members);
     *a = (ferry_archive){0};
 }

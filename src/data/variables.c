@@ -27,9 +27,8 @@ bool ferry_i_var_list_add(ferry_var_list *list, const ferry_var_info *info)
 
 void ferry_i_var_list_free(ferry_var_list *list)
 {
-    for (int64_t i = 0; i < list->n; i++) {
+    for (int64_t i = 0; i < list->n; i++)
         FERRY_FREE(list->v[i].name, list->v[i].type);
-    }
     ferry_i_free(list->v);
     *list = (ferry_var_list){0};
 }
