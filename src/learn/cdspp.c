@@ -342,7 +342,8 @@ done:
     return st;
 }
 
-/* Counts of the classes on both sides, and those that both have. */
+/* Counts of the classes on both sides, and those that both have: only these get columns
+ * in M, while the others still count in L of their own side. */
 static ferry_status count(ferry_ctx *ctx, const cdspp_problem *p, int64_t **counts,
                           cdspp *out)
 {

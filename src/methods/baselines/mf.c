@@ -34,7 +34,11 @@ static const ferry_opt mf_opts[] = {
               "sgd: size of the first sweep's steps; that of sweep t is rate / sqrt(t)"),
 };
 
-/* ---- alternating least squares ---- */
+/* ---- alternating least squares ----
+ *
+ * With Q fixed every user solves (sum_j q_j q_j' + lambda I) p_i = sum_j e_ij q_j, a
+ * system of rank x rank; users are independent, so the engine's ridge_rows takes them in
+ * threads. O(ratings rank^2 + (users + items) rank^3) a sweep. */
 
 /* |P|^2, or every row as often as it has ratings. */
 static double penalty(ferry_ctx *ctx, bool weighted, const ferry_matrix *x,

@@ -94,7 +94,8 @@ static void costs(ferry_ctx *ctx, side *s, const ferry_block *other, const ferry
     e->mul(ctx, 1, s->ones, s->m2, 1, s->cost);
 }
 
-/* Nearly hard items at v, users anywhere. */
+/* Nearly hard items at v, users anywhere: a start from which the first half step can tell
+ * user groups apart, which even shares of all groups would not let it. */
 static void start(const int32_t *v, double s2, mindtl_soft *s)
 {
     const int64_t k = s->pu->k, l = s->pv->k;

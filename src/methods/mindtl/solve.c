@@ -11,7 +11,8 @@
 
 /* ---- assignment ---- */
 
-/* sum over the parts but `skip` of lambda R[u, v] for user i, item j. */
+/* What the parts but `skip` (-1: all of them) make of user i and item j:
+ * sum_n lambda_n R_n[u_n(i), v_n(j)]. */
 static double others(int64_t parts, const mindtl_part *part, const double *lambda,
                      int64_t skip, int64_t i, int64_t j)
 {
@@ -68,7 +69,8 @@ static void assign_row(const assignment *a, int64_t i, double *s, double *n)
     }
 }
 
-/* Rows without entries go to the group that most of the others are in. */
+/* Rows without entries go to the group that most of the others are in. Done at the first
+ * step alone: later such rows stay, since nothing tells them where to go. */
 static ferry_status fill_cold(ferry_ctx *ctx, const assignment *a)
 {
     ferry_status st = FERRY_OK;
@@ -158,7 +160,10 @@ void ferry_i_mindtl_match(const observed *x, int64_t k, int64_t l, const double 
 
 /* ---- lambda ---- */
 
-/* The paper's: gradient steps that keep sum = 1, until one leaves the box. */
+/* The paper's: gradient steps that keep sum = 1, until one leaves the box. Read
+ * literally, without the projection on sum 0, every step breaks the constraint and
+ * lambda never moves; without the division by n it diverges. grad = 2 (H lambda - c) /
+ * n, less its mean. */
 static void lambda_sgd(const ferry_small *h, const double *c, int64_t n, double theta,
                        int64_t steps, double *g, double *lambda)
 {

@@ -22,7 +22,8 @@ static int by_count(const void *a, const void *b)
     return x->place < y->place ? -1 : x->place > y->place;
 }
 
-/* keep[i] = 1 for the `most` rows with the most entries. */
+/* keep[i] = 1 for the `most` rows with the most entries: a pattern needs cells, and a few
+ * hundred full rows have more of it than many thousand empty ones. */
 static ferry_status fullest(ferry_ctx *ctx, const ferry_matrix *x, int64_t most,
                             int32_t *keep)
 {

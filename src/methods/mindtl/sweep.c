@@ -110,7 +110,8 @@ static void update(ferry_ctx *ctx, mindtl_rule rule, ferry_block *a, ferry_block
     e->mulup(ctx, a, n, h, 0.5, FLOOR, 0);
 }
 
-/* Unit columns; norms[j] tells the lengths (1 for a column of zeros). */
+/* Unit columns; norms[j] tells the lengths (1 for a column of zeros), for B to take over:
+ * U B V' stays what it was. */
 static void unit_columns(ferry_ctx *ctx, ferry_block *a, double *norms, double *inverse)
 {
     ferry_e(ctx)->bsums(ctx, a, FERRY_COLS, 2, norms);
@@ -126,10 +127,10 @@ static void update_b(ferry_ctx *ctx, const observed *x, mindtl_factors *f, mindt
 {
     const ferry_engine *e = ferry_e(ctx);
 
-    e->gram(ctx, w->xu, f->v, w->nb);
+    e->gram(ctx, w->xu, f->v, w->nb); /* U' Xm V */
     e->bmul(ctx, 1, f->u, f->b, false, 0, w->ub);
     e->masked(ctx, x->x, w->ub, f->v, NULL, w->hv);
-    e->gram(ctx, f->u, w->hv, w->db);
+    e->gram(ctx, f->u, w->hv, w->db); /* U' (Xh V) */
     for (int64_t i = 0; i < f->b->rows * f->b->cols; i++)
         f->b->data[i] *= sqrt(w->nb->data[i] / fmax(w->db->data[i], FLOOR));
 }

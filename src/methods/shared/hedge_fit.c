@@ -55,7 +55,8 @@ done:
     return st;
 }
 
-/* The group with the codes Q of c, added when no earlier source has the same. */
+/* The group with the codes Q of c, added when no earlier source has the same. Equal class
+ * counts give equal bits, since the source enters Q by nothing else. */
 static ferry_status find_group(ferry_ctx *ctx, hedge *h, const cdspp *c, int64_t *out)
 {
     ferry_status st = FERRY_OK;

@@ -88,7 +88,7 @@ static int by_id(const void *a, const void *b)
     return strcmp(((const named *)a)->id, ((const named *)b)->id);
 }
 
-/* The ids by their bytes; place[i] is where the i-th goes. */
+/* The ids by their bytes (which no locale changes); place[i] is where the i-th goes. */
 static ferry_status sort_ids(ferry_ctx *ctx, const ferry_ids *ids, ferry_ids **out,
                              int32_t **place)
 {

@@ -40,7 +40,9 @@ static void copy_reals(double *to, const double *from, int64_t n)
     if (n > 0) memcpy(to, from, (size_t)n * sizeof *to);
 }
 
-/* A copy of m with room for more users and items: theirs are the rows of the unknown. */
+/* A copy of m with room for more users and items: theirs are the rows of the unknown
+ * until they are folded in, so that whoever has no usable rating is rated as a stranger.
+ * The model itself is not touched: predictions from it may be under way elsewhere. */
 static ferry_status enlarge(ferry_ctx *ctx, const rating_model *m, ferry_ids *users,
                             ferry_ids *items, rating_model **out)
 {
@@ -119,8 +121,8 @@ static void fold_bias(const fold *f)
         f->x[e] -= m->mu + others[f->other[e]];
         sum += f->x[e];
     }
-    if (shrink < 0) return;
-    sum /= (double)f->n + shrink;
+    if (shrink < 0) return;       /* this model has no such bias */
+    sum /= (double)f->n + shrink; /* sum_j (x_ij - mu - b_j) / (n_i + lambda) */
     (f->items ? m->b : m->a)[f->row] = sum;
     for (int64_t e = 0; e < f->n; e++)
         f->x[e] -= sum;
@@ -141,7 +143,10 @@ void ferry_i_rating_posterior(int64_t n, const double *cost, const double *pi,
         p[c] /= sum;
 }
 
-/* Part t, whose columns begin at `from` and whose user groups begin at `group`. */
+/* Part t, whose columns begin at `from` and whose user groups begin at `group`. The cost
+ * of group c is sum_e E (x_e - R[c, d])^2 over the groups d of the other side, less the
+ * |x|^2 that all groups have; the posterior of that is q of an item, and Pu of a user,
+ * whose p is w Pu R. */
 static void fold_soft_part(const fold *f, const rating_part *t, int64_t from, int64_t group)
 {
     rating_model *m = f->m;
@@ -184,7 +189,8 @@ static double dot(int64_t n, const double *p, const double *q)
     return sum;
 }
 
-/* What group c of part t would give at entry e. */
+/* What group c of part t would give at entry e: lambda R[c, v(j)] for a user, and for an
+ * item what the user's row already holds in column c. */
 static double hard_value(const fold *f, const rating_part *t, int64_t from, int64_t c,
                          int64_t e)
 {

@@ -83,6 +83,7 @@ done:
     return st;
 }
 
+/* What users rated is kept, so that `top` can leave it out. */
 ferry_status ferry_i_rating_model_new(ferry_ctx *ctx, const ferry_ratings *r, int64_t rank,
                                       rating_model **out)
 {
@@ -122,11 +123,13 @@ double ferry_i_rating_raw(const rating_model *m, int64_t user, int64_t item)
     return x;
 }
 
+/* Clipping cannot make a prediction worse: the true rating is within the range. */
 double ferry_i_rating_at(const rating_model *m, int64_t user, int64_t item)
 {
     return fmin(fmax(ferry_i_rating_raw(m, user, item), m->lo), m->hi);
 }
 
+/* New data has users and items in its own order, and some that the model never saw. */
 int64_t *ferry_i_rating_places(const ferry_ids *ids, const ferry_ids *known)
 {
     const int64_t n = ferry_i_ids_count(ids);

@@ -10,7 +10,8 @@ typedef struct ranked {
     int64_t item;
 } ranked;
 
-/* Whether a comes after b. */
+/* Whether a comes after b: a total order, so that the same items win whatever the heap
+ * did. */
 static bool after(const ranked *a, const ranked *b)
 {
     return a->value != b->value ? a->value < b->value : a->item > b->item;
