@@ -103,6 +103,7 @@ done:
     return st;
 }
 
+/* Check nothing: ranges are the caller's options, labels its own. */
 ferry_status ferry_i_learner_fit(ferry_ctx *ctx, ferry_learner_kind kind, int64_t k,
                                  const ferry_learning *o, const ferry_examples *e,
                                  ferry_learner **out)

@@ -19,6 +19,7 @@ static void average_free(void *state)
     ferry_i_free(state);
 }
 
+/* All views grow together, each on the labelled instances that it has. */
 static ferry_status average_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
                                 void **state, ferry_report *rep)
 {
@@ -60,6 +61,7 @@ done:
     return st;
 }
 
+/* One view is gbdt's case. */
 static ferry_status average_fits(ferry_ctx *ctx, const ferry_task *task,
                                  const void *options)
 {
@@ -75,6 +77,7 @@ done:
     return st;
 }
 
+/* Each instance by the views that have it. */
 static ferry_status average_predict(ferry_ctx *ctx, const void *state,
                                     const ferry_domain *d, ferry_prediction *p)
 {

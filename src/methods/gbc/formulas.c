@@ -141,8 +141,7 @@ void ferry_i_gbc_root(int64_t n, const double *loss, double *w)
         w[i] = exp(-(lo + (hi - lo) / 2) * w[i]);
 }
 
-/* Sharper than the root rule: right when one view is noise, wrong when all are good. The 8
- * was chosen on digits and terror attacks. */
+/* Sharper than the root rule: right when one view is noise, wrong when all are good. */
 void ferry_i_gbc_softmax(int64_t n, const double *loss, double *w)
 {
     const double mean = fill(n, loss, w);

@@ -75,6 +75,7 @@ void ferry_i_gbc_pass_free(gbc_pass *s);
 
 /* Boosting with E and Et, one iteration after the other: solve.c. */
 
+/* How w follows from the training losses of an iteration, if at all. */
 typedef enum gbc_weighing { GBC_FIXED, GBC_ROOT, GBC_SOFTMAX } gbc_weighing;
 
 typedef struct gbc_settings {
@@ -100,6 +101,8 @@ typedef struct gbc_run {
 ferry_status ferry_i_gbc_run_new(ferry_ctx *ctx, const gbc_settings *o,
                                  const gbc_problem *g, ferry_view *const *views,
                                  const uint8_t *follow, const double *w, gbc_run **out);
+/* One iteration: E and Et, a tree a view and score, weights. Cost: the edges once or twice,
+ * and the trees. */
 ferry_status ferry_i_gbc_run_step(ferry_ctx *ctx, gbc_run *r);
 void ferry_i_gbc_run_free(gbc_run *r);
 
@@ -132,6 +135,7 @@ ferry_status ferry_i_gbc_correct(ferry_ctx *ctx, const gbc_correction *c, double
 
 /* What cross-validation decides: tune.c. */
 
+/* What is fitted in the end, and the losses that decided it. */
 typedef struct gbc_plan {
     gbc_settings o; /* additive: as asked or chosen */
     double lambda0, lambda1;
@@ -147,6 +151,7 @@ typedef struct gbc_plan {
     double *held; /* n x m: answers of labelled instances without their labels, or NULL */
 } gbc_plan;
 
+/* The user's choice of weights: by held-out skill, by training loss (root, softmax), equal. */
 typedef enum gbc_rule {
     GBC_RULE_AUTO,
     GBC_RULE_SKILL,
@@ -156,6 +161,8 @@ typedef enum gbc_rule {
 } gbc_rule;
 #define GBC_RULES "auto|skill|root|softmax|equal"
 
+/* Views averaged, or added up to one score: the first is right where each view tells the
+ * whole, the second where they complement each other. */
 typedef enum gbc_combine { GBC_COMBINE_AUTO, GBC_AVERAGE, GBC_ADDITIVE } gbc_combine;
 
 /* What to decide, and how. */
@@ -182,7 +189,7 @@ typedef struct gbc_model {
     boosted trees;       /* with the views' weights */
     gbc_correct correct; /* not auto */
     double strength;
-    known_labels k;          /* graphs and labels */
+    known_labels k;   /* graphs and labels */
     double *wg;       /* of the graphs */
     double *residual; /* of the known labels: truth minus what was answered without it */
 } gbc_model;

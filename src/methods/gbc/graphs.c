@@ -62,6 +62,8 @@ done:
     return st;
 }
 
+/* Room where one source with one score allows packed graphs (packed.h): less memory to
+ * read, which is what the pass costs. */
 static ferry_status make_packed(ferry_ctx *ctx, const gbc_problem *g, gbc_pass *s)
 {
     ferry_status st = FERRY_OK;
@@ -74,6 +76,7 @@ done:
     return st;
 }
 
+/* Means are kept up to KEEP bytes; beyond it the edges are read twice. */
 ferry_status ferry_i_gbc_pass_new(ferry_ctx *ctx, const gbc_problem *g, gbc_pass **out)
 {
     ferry_status st = FERRY_OK;
@@ -254,6 +257,7 @@ static void packed_run(gbc_pass *s, const gbc_problem *g, const ferry_ctx *ctx,
     }
 }
 
+/* Pass over the edges (losses, means), weights of the graphs, then Et = weighted means. */
 ferry_status ferry_i_gbc_pass_run(ferry_ctx *ctx, gbc_pass *s, const gbc_problem *g,
                                   double *const *f, const double *w, double *loss,
                                   double *wg, double *const *et, uint8_t *const *has)

@@ -27,6 +27,7 @@
 /* The last two are old spellings of mode paper with its variant. */
 typedef enum hemap_mode { MODE_FERRY, MODE_PAPER, MODE_LINEAR, MODE_NONLINEAR } hemap_mode;
 typedef enum hemap_variant { VARIANT_LINEAR, VARIANT_NONLINEAR } hemap_variant;
+/* Whose labelled rows the learner on the space sees; and options that a mode decides. */
 typedef enum hemap_rows { ROWS_BOTH, ROWS_SOURCE, ROWS_TARGET } hemap_rows;
 typedef enum hemap_auto { AUTO, YES, NO } hemap_auto;
 
@@ -166,6 +167,7 @@ double ferry_i_hemap_kl_printed(int64_t g, const int64_t *a, const int64_t *b,
                                 double smooth);
 double ferry_i_hemap_kl(int64_t g, const int64_t *a, const int64_t *b, double smooth);
 
+/* When a cluster is split no further and when its source rows are kept. */
 typedef struct hemap_sampling {
     double kappa;         /* centroids agree within kappa x the cluster's radius */
     int64_t min_size;     /* no part of a split is smaller */
@@ -175,6 +177,7 @@ typedef struct hemap_sampling {
     bool printed;         /* ... by KL_c as printed */
 } hemap_sampling;
 
+/* What came out. risky: the source is not to be used at all. */
 typedef struct hemap_sample {
     int32_t *cluster_t, *cluster_s; /* cluster of each row */
     uint8_t *keep;                  /* per source row */
@@ -190,6 +193,7 @@ void ferry_i_hemap_sample_clear(hemap_sample *s);
 
 /* What is learned, and outputs that differ: parts.c. */
 
+/* p_own and p_mapped. */
 typedef struct hemap_parts {
     ferry_learner *own;    /* on the target's own features; NULL: no target labels */
     ferry_learner *mapped; /* on the embedding; NULL: not used */
@@ -223,6 +227,7 @@ void ferry_i_hemap_line(int64_t n, const double *v, const ferry_block *y, double
 
 /* How much of it is believed: gate.c. */
 
+/* A grid of quarters: with a few labelled rows a finer one chooses noise. */
 enum { HEMAP_GAMMAS = 5 };
 typedef struct hemap_gate {
     double gamma;
@@ -251,6 +256,7 @@ typedef struct hemap_model {
     hemap_parts parts;
 } hemap_model;
 
+/* The functions of the descriptor. */
 ferry_status ferry_i_hemap_save(ferry_ctx *ctx, const void *state, ferry_dict *dict);
 ferry_status ferry_i_hemap_load(ferry_ctx *ctx, const ferry_dict *dict, void **state);
 void ferry_i_hemap_free(void *state);

@@ -87,6 +87,7 @@ done:
     return st;
 }
 
+/* Views that the new data lack have no rows; prepare has checked the columns. */
 ferry_status ferry_i_boosted_new_data(ferry_ctx *ctx, const ferry_prepared *prepared,
                                       const ferry_domain *d, boosted_views *out)
 {
@@ -117,6 +118,7 @@ ferry_status ferry_i_boosted_labels(ferry_ctx *ctx, const ferry_task *task,
         ferry_i_ids_count(t->ids), t->labels->cls, t->labels->num, out, y, labelled);
 }
 
+/* Initialise, iterate, result: the whole of gbdt, without cross-validation. */
 ferry_status ferry_i_boosted_grow(ferry_ctx *ctx, const char *name,
                                   const boosted_growing *o, const ferry_objective *g,
                                   ferry_view *const *views, boosted *m, double *loss,
@@ -173,6 +175,7 @@ static bool combine(const boosted *m, double *const *f, const uint8_t *mask, int
     return m->forest->additive ? any : sum > 0;
 }
 
+/* Scores of every view, then one score and one answer an instance. */
 ferry_status ferry_i_boosted_answers(ferry_ctx *ctx, const boosted *m, int64_t n,
                                      ferry_view *const *views, double *answers,
                                      uint8_t *viewless)
@@ -201,6 +204,7 @@ done:
     return st;
 }
 
+/* Whoever predicts should know that some answers do not stand on features. */
 void ferry_i_boosted_tell(ferry_ctx *ctx, const char *method, const ferry_domain *d,
                           const ferry_prediction *p)
 {

@@ -21,6 +21,7 @@ static void clear(columns *c)
     ferry_i_free(c->real);
 }
 
+/* All nodes as columns, a tensor each. */
 static ferry_status save_forest(ferry_ctx *ctx, const ferry_forest *f, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
@@ -184,6 +185,7 @@ done:
     return st;
 }
 
+/* A class count is bounded so that classes x instances cannot overflow. */
 ferry_status ferry_i_outputs_load(ferry_ctx *ctx, const ferry_dict *dict, ferry_outputs *o)
 {
     ferry_status st = FERRY_OK;
@@ -219,6 +221,8 @@ done:
     return st;
 }
 
+/* The forest has as many scores as the outputs, and as many views as the preparation, of
+ * the same widths: prediction relies on it. */
 ferry_status ferry_i_boosted_load(ferry_ctx *ctx, const ferry_dict *dict, bool weighted,
                                   boosted *m)
 {

@@ -25,6 +25,8 @@ done:
     return st;
 }
 
+/* Labels are kept by id, since the instances that are asked about later may stand in any
+ * order and be others. */
 ferry_status ferry_i_known_new(ferry_ctx *ctx, const ferry_domain *t,
                                const ferry_outputs *o, const double *y,
                                const uint8_t *labelled, known_labels *k)
@@ -69,6 +71,7 @@ void ferry_i_known_start(const known_labels *k, int64_t n, const int64_t *at, do
                (size_t)m * sizeof *start);
 }
 
+/* The shares of the graphs that are there add up to one, whatever is absent. */
 ferry_status ferry_i_known_graphs(ferry_ctx *ctx, const known_labels *k, const double *wg,
                                   const ferry_domain *d, ferry_matrix ***graph, double **w,
                                   int64_t *q)
@@ -107,6 +110,7 @@ done:
     return st;
 }
 
+/* Without graphs there is nothing more; with them at least one label. */
 ferry_status ferry_i_known_load(ferry_ctx *ctx, const ferry_dict *dict, int64_t classes,
                                 known_labels *k)
 {
