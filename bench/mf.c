@@ -76,7 +76,7 @@ int main(int argc, char **argv)
     ferry_opts *opts = NULL;
     ferry_model *m = NULL;
     ferry_prediction *p = NULL;
-    ferry_report rep;
+    ferry_fit_info rep = {.size = sizeof rep};
     int64_t n = 0, tests = 0;
     double sum = 0;
 

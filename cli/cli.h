@@ -74,8 +74,7 @@ typedef struct cli_option {
 /* An option table of the library whose keys --set takes. */
 typedef struct cli_settings {
     const char *title;
-    const ferry_opt *table;
-    int64_t n;
+    const ferry_opt_table *table;
 } cli_settings;
 
 typedef struct cli cli;

@@ -219,35 +219,35 @@ static const cli_option version_options[] = {HELP};
 static bool run_settings(int64_t i, cli_settings *out)
 {
     out->title = "Settings under evaluate: (--set evaluate.KEY=VALUE)";
-    out->table = ferry_evaluate_options(&out->n);
+    out->table = ferry_evaluate_options();
     return i == 0;
 }
 
 static bool select_settings(int64_t i, cli_settings *out)
 {
     out->title = "Settings of training (--set KEY=VALUE)";
-    out->table = ferry_select_options(&out->n);
+    out->table = ferry_select_options();
     return i == 0;
 }
 
 static bool read_settings(int64_t i, cli_settings *out)
 {
     out->title = "Settings for reading a file (--set KEY=VALUE)";
-    out->table = ferry_read_options(&out->n);
+    out->table = ferry_read_options();
     return i == 0;
 }
 
 static bool stream_settings(int64_t i, cli_settings *out)
 {
     out->title = "Settings of a stream (--set KEY=VALUE)";
-    out->table = ferry_stream_options(&out->n);
+    out->table = ferry_stream_options();
     return i == 0;
 }
 
 static bool fetch_settings(int64_t i, cli_settings *out)
 {
     out->title = "Settings of the download (--set KEY=VALUE)";
-    out->table = ferry_fetch_options(&out->n);
+    out->table = ferry_fetch_options();
     return i == 0;
 }
 
@@ -258,7 +258,6 @@ static bool generator_settings(int64_t i, cli_settings *out)
     if (!g) return false;
     out->title = g->name;
     out->table = g->options;
-    out->n = g->n_options;
     return true;
 }
 

@@ -16,7 +16,7 @@ const char *cli_word_at(cli_words words, int64_t i)
     case WORDS_GENERATOR:
         return i < ferry_generator_count() ? ferry_generator_at(i)->name : NULL;
     case WORDS_FORMAT: return i < ferry_format_count() ? ferry_format_at(i)->name : NULL;
-    case WORDS_ENGINE: return ferry_engine_name(i);
+    case WORDS_ENGINE: return ferry_engine_at(i);
     case WORDS_SHELL: return i < COUNT(shells) ? shells[i] : NULL;
     case WORDS_CONTROLS: return i < COUNT(levels) ? levels[i] : NULL;
     case WORDS_SYNC: return i < COUNT(syncs) ? syncs[i] : NULL;

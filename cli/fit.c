@@ -15,9 +15,8 @@ static ferry_status split_sets(cli *c, ferry_opts *task, ferry_opts *method)
     ferry_status st = FERRY_OK;
 
     for (int64_t i = 0; st == FERRY_OK && i < ferry_opts_count(c->sets); i++) {
-        const char *key = NULL, *value = NULL;
-        ferry_opts_at(c->sets, i, &key, &value);
-        st = ferry_opts_set(c->ctx, strchr(key, '.') ? task : method, key, value);
+        const ferry_setting *s = ferry_opts_at(c->sets, i);
+        st = ferry_opts_set(c->ctx, strchr(s->key, '.') ? task : method, s->key, s->value);
     }
     if (st == FERRY_OK && c->value[KEY_SEED])
         st = ferry_opts_set(c->ctx, task, "evaluate.seed", c->value[KEY_SEED]);
@@ -30,25 +29,23 @@ static ferry_status choose(cli *c, const ferry_task *task, ferry_opts *opts,
                            const char **method)
 {
     ferry_status st = FERRY_OK;
-    const ferry_opts *given = NULL;
-    const char *name = c->value[KEY_METHOD], *as = NULL, *entry = NULL;
-    int64_t at = -1;
+    const char *name = c->value[KEY_METHOD];
+    const ferry_task_method *found = NULL;
 
     *method = name;
-    for (int64_t i = ferry_task_methods(task) - 1; i >= 0; i--) {
-        ferry_task_method_at(task, i, &entry, &as, &given);
-        if (strcmp(as, name) == 0) {
-            at = i;
-            break;
-        }
-        if (strcmp(entry, name) == 0) at = i;
+    for (int64_t i = ferry_task_method_count(task) - 1; i >= 0; i--) {
+        const ferry_task_method *m = ferry_task_method_at(task, i);
+        if (strcmp(m->method, name) == 0) found = m;
+        if (strcmp(m->as, name) != 0) continue;
+        found = m;
+        break;
     }
-    if (at < 0) return FERRY_OK;
-    ferry_task_method_at(task, at, method, &as, &given);
-    for (int64_t i = 0; st == FERRY_OK && i < ferry_opts_count(given); i++) {
-        const char *key = NULL, *value = NULL;
-        ferry_opts_at(given, i, &key, &value);
-        if (!ferry_opts_get(opts, key)) st = ferry_opts_set(c->ctx, opts, key, value);
+    if (!found) return FERRY_OK;
+    *method = found->method;
+    for (int64_t i = 0; st == FERRY_OK && i < ferry_opts_count(found->opts); i++) {
+        const ferry_setting *s = ferry_opts_at(found->opts, i);
+        if (!ferry_opts_get(opts, s->key))
+            st = ferry_opts_set(c->ctx, opts, s->key, s->value);
     }
     return st;
 }
@@ -60,9 +57,9 @@ static void say_labels(const cli *c, const ferry_task *all, const ferry_task *se
     char text[512] = "";
     size_t n = 0;
 
-    for (int64_t i = 0; i < ferry_task_domains(seen) && n < sizeof text; i++) {
-        const ferry_domain *d = ferry_task_domain(seen, i);
-        const int64_t had = ferry_domain_labels(ferry_task_domain(all, i));
+    for (int64_t i = 0; i < ferry_task_domain_count(seen) && n < sizeof text; i++) {
+        const ferry_domain *d = ferry_task_domain_at(seen, i);
+        const int64_t had = ferry_domain_labels(ferry_task_domain_at(all, i));
         if (had == 0) continue;
         n += (size_t)snprintf(text + n, sizeof text - n, "%s%lld of the %lld labels of %s",
                               n > 0 ? ", " : "", (long long)ferry_domain_labels(d),
@@ -78,7 +75,7 @@ int cli_fit(cli *c)
     ferry_task *task = NULL, *seen = NULL;
     ferry_opts *sets = NULL, *opts = NULL;
     ferry_model *model = NULL;
-    ferry_report report = {0};
+    ferry_fit_info info = {.size = sizeof info};
     const char *method = NULL;
     uint64_t seed = 0;
 
@@ -95,9 +92,9 @@ int cli_fit(cli *c)
     if (st == FERRY_OK) ferry_ctx_set_seed(c->ctx, seed);
     if (st == FERRY_OK) st = ferry_task_visible(c->ctx, task, 0, &seen);
     cli_ask_before_stopping();
-    if (st == FERRY_OK) st = ferry_fit(c->ctx, seen, method, opts, &model, &report);
+    if (st == FERRY_OK) st = ferry_fit(c->ctx, seen, method, opts, &model, &info);
     if (st == FERRY_OK) st = ferry_model_save(c->ctx, model, c->value[KEY_OUT]);
-    if (st == FERRY_OK) say_labels(c, task, seen, method, report.seconds);
+    if (st == FERRY_OK) say_labels(c, task, seen, method, info.seconds);
     const int code = st == FERRY_OK ? EXIT_DONE : cli_failed(c, st);
     ferry_model_free(model);
     ferry_task_free(seen);

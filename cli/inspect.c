@@ -241,12 +241,13 @@ static int write_domain(cli *c, const char *at, const ferry_opts *opts)
     if (c->value[KEY_SEED])
         st = ferry_opts_set(c->ctx, c->sets, "evaluate.seed", c->value[KEY_SEED]);
     if (st == FERRY_OK) st = ferry_task_load(c->ctx, path, c->sets, &task);
-    for (; st == FERRY_OK && i < ferry_task_domains(task); i++)
-        if (strcmp(ferry_domain_name(ferry_task_domain(task, i)), name) == 0) break;
-    if (st == FERRY_OK && i == ferry_task_domains(task))
+    for (; st == FERRY_OK && i < ferry_task_domain_count(task); i++)
+        if (strcmp(ferry_domain_name(ferry_task_domain_at(task, i)), name) == 0) break;
+    if (st == FERRY_OK && i == ferry_task_domain_count(task))
         code = cli_usage("%s: no domain %s", path, name);
     else if (st == FERRY_OK)
-        st = ferry_domain_write(c->ctx, ferry_task_domain(task, i), view, c->args[1], opts);
+        st = ferry_domain_write(c->ctx, ferry_task_domain_at(task, i), view, c->args[1],
+                                opts);
     ferry_task_free(task);
     free(path);
     return st == FERRY_OK ? code : cli_failed(c, st);

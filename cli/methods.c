@@ -50,7 +50,7 @@ static void list(void)
 
 static void describe(const ferry_method_info *m)
 {
-    const cli_settings s = {"Options", m->options, m->n_options};
+    const cli_settings s = {"Options", m->options};
     char buffer[128];
     cli_table t = {.cols = 2};
 
@@ -66,7 +66,7 @@ static void describe(const ferry_method_info *m)
         cli_cell(&t, "%s", m->reference);
     }
     cli_table_print(&t, stdout, 2);
-    if (m->n_options == 0) return;
+    if (ferry_opt_count(m->options) == 0) return;
     puts("\nOptions, with default and range:");
     cli_print_settings(stdout, &s, 2);
 }
@@ -75,7 +75,7 @@ static void describe(const ferry_method_info *m)
 
 static void markdown(const ferry_method_info *m)
 {
-    const cli_settings s = {"Options", m->options, m->n_options};
+    const cli_settings s = {"Options", m->options};
     char buffer[128];
 
     printf("## %s\n\n%s.\n\n", m->name, m->summary);
@@ -83,8 +83,8 @@ static void markdown(const ferry_method_info *m)
            goal_names(m->goals, buffer, sizeof buffer),
            m->needs && m->needs[0] ? m->needs : "nothing special");
     if (m->reference && m->reference[0]) printf("- Source: %s\n", m->reference);
-    if (m->n_options > 0) putchar('\n');
-    if (m->n_options > 0) cli_markdown_settings(stdout, &s);
+    if (ferry_opt_count(m->options) > 0) putchar('\n');
+    if (ferry_opt_count(m->options) > 0) cli_markdown_settings(stdout, &s);
 }
 
 /* ---- JSON ---- */
@@ -106,8 +106,8 @@ static json_t *method_json(const ferry_method_info *m)
     for (int64_t i = 0; i < COUNT(goals); i++)
         if (m->goals & (unsigned)goals[i])
             (void)json_array_append_new(goal_list, json_string(ferry_goal_name(goals[i])));
-    for (int64_t i = 0; i < m->n_options; i++)
-        (void)json_array_append_new(options, option_json(&m->options[i]));
+    for (int64_t i = 0; i < ferry_opt_count(m->options); i++)
+        (void)json_array_append_new(options, option_json(ferry_opt_at(m->options, i)));
     return json_pack(
         "{s:s, s:s, s:s, s:s, s:s, s:o, s:o}", "name", m->name, "summary", m->summary,
         "kind", kind_name(m->kind), "needs", m->needs ? m->needs : "", "reference",

@@ -14,8 +14,8 @@ static size_t view_of(const ferry_model *model, const char *arg)
 {
     const char *equals = strchr(arg, '=');
 
-    for (int64_t i = 0; equals && i < ferry_model_views(model); i++) {
-        const char *name = ferry_model_view_name(model, i);
+    for (int64_t i = 0; equals && i < ferry_model_view_count(model); i++) {
+        const char *name = ferry_model_view_at(model, i);
         const size_t n = strlen(name);
         if (n == (size_t)(equals - arg) && strncmp(arg, name, n) == 0) return n;
     }
@@ -27,8 +27,8 @@ static size_t graph_of(const ferry_model *model, const char *arg)
 {
     const char *equals = strchr(arg, '=');
 
-    for (int64_t i = 0; equals && i < ferry_model_graphs(model); i++) {
-        const char *name = ferry_model_graph_name(model, i);
+    for (int64_t i = 0; equals && i < ferry_model_graph_count(model); i++) {
+        const char *name = ferry_model_graph_at(model, i);
         const size_t n = strlen(name);
         if (n == (size_t)(equals - arg) && strncmp(arg, name, n) == 0) return n;
     }
@@ -40,15 +40,15 @@ static int name_the_views(const ferry_model *model)
     char names[512] = "";
     size_t n = 0;
 
-    for (int64_t i = 0; i < ferry_model_views(model) && n < sizeof names; i++)
+    for (int64_t i = 0; i < ferry_model_view_count(model) && n < sizeof names; i++)
         n += (size_t)snprintf(names + n, sizeof names - n, " %s=FILE",
-                              ferry_model_view_name(model, i));
-    for (int64_t i = 0; i < ferry_model_graphs(model) && n < sizeof names; i++)
+                              ferry_model_view_at(model, i));
+    for (int64_t i = 0; i < ferry_model_graph_count(model) && n < sizeof names; i++)
         n += (size_t)snprintf(names + n, sizeof names - n, " [%s=EDGES]",
-                              ferry_model_graph_name(model, i));
+                              ferry_model_graph_at(model, i));
     return cli_usage("predict: this model has %lld view%s: give%s",
-                     (long long)ferry_model_views(model),
-                     ferry_model_views(model) == 1 ? "" : "s", names);
+                     (long long)ferry_model_view_count(model),
+                     ferry_model_view_count(model) == 1 ? "" : "s", names);
 }
 
 /* Read the arguments that are graphs, behind the views: an edge joins what they have. */
@@ -85,13 +85,13 @@ static int read_views(cli *c, const ferry_model *model, ferry_domain *domain)
         char *view = NULL;
 
         if (n == 0 && graph_of(model, arg) > 0) continue;
-        if (n == 0 && (ferry_model_views(model) > 1 || c->n_args - graphs > 2))
+        if (n == 0 && (ferry_model_view_count(model) > 1 || c->n_args - graphs > 2))
             return name_the_views(model);
         if (n > 0) {
             view = cli_join(arg, "", "");
             view[n] = 0;
         } else {
-            const char *only = ferry_model_view_name(model, 0);
+            const char *only = ferry_model_view_at(model, 0);
             view = cli_join(only ? only : "x", "", "");
         }
         ferry_status st = ferry_model_read_view(c->ctx, model, view,

@@ -1,24 +1,9 @@
 /* ferry run: methods side by side on a task. */
-#include <jansson.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
-
-/* Complete repeats in the results. */
-static int64_t repeats_of(const char *json)
-{
-    json_t *all = json_loads(json, 0, NULL), *one = NULL;
-    size_t i = 0, most = 0;
-
-    json_array_foreach(json_object_get(all, "results"), i, one)
-    {
-        const size_t n = json_array_size(json_object_get(one, "runs"));
-        if (n > most) most = n;
-    }
-    json_decref(all);
-    return (int64_t)most;
-}
 
 /* Say what is left after Ctrl-C. */
 static int stopped(const char *dir, int64_t repeats)
@@ -34,49 +19,50 @@ static int stopped(const char *dir, int64_t repeats)
     return EXIT_INTERRUPTED;
 }
 
-/* Result of that name in a results.json. */
-static json_t *result_of(const json_t *all, const char *name)
+/* Equal in the 15 digits that results.json keeps; nan is nan. */
+static bool same_number(double a, double b)
 {
-    json_t *one = NULL;
-    size_t i = 0;
+    char x[40], y[40];
 
-    json_array_foreach(json_object_get(all, "results"), i, one)
-    {
-        const char *have = json_string_value(json_object_get(one, "name"));
-        if (have && name && strcmp(have, name) == 0) return one;
+    snprintf(x, sizeof x, "%.15g", a);
+    snprintf(y, sizeof y, "%.15g", b);
+    return strcmp(x, y) == 0 || (isnan(a) && isnan(b));
+}
+
+/* Whether a method has the same numbers in every repeat, and the same verdict. */
+static bool same_result(const ferry_result *a, const ferry_result *b)
+{
+    if (ferry_result_metric_count(a) != ferry_result_metric_count(b)) return false;
+    for (int64_t m = 0; m < ferry_result_metric_count(a); m++) {
+        const ferry_metric_runs *x = ferry_result_metric_at(a, m),
+                                *y = ferry_result_metric_at(b, m);
+        if (strcmp(x->name, y->name) != 0 || x->repeats != y->repeats) return false;
+        for (int64_t r = 0; r < x->repeats; r++)
+            if (!same_number(x->runs[r], y->runs[r])) return false;
     }
-    return NULL;
+    return a->verdict == b->verdict && same_number(a->gain, b->gain) &&
+           same_number(a->low, b->low) && same_number(a->high, b->high) &&
+           same_number(a->p, b->p) && same_number(a->p_holm, b->p_holm) &&
+           strcmp(a->sentence ? a->sentence : "", b->sentence ? b->sentence : "") == 0;
 }
 
 /* Whether the numbers of a run came out again, digit by digit; says so. */
-static int compare(const char *folder, const char *json)
+static int compare(const cli *c, const ferry_results *now)
 {
-    char *path = cli_join(folder, "/results.json", "");
-    json_t *then = json_load_file(path, 0, NULL), *now = json_loads(json, 0, NULL);
-    json_t *one = NULL;
-    size_t i = 0;
+    ferry_results *then = NULL;
+    const ferry_status st = ferry_results_load(c->ctx, c->compare, &then);
     int differ = 0;
 
-    if (!then || !now) {
-        cli_say("%s: cannot read it to compare", path);
+    if (st != FERRY_OK) return cli_failed(c, st);
+    for (int64_t i = 0; i < ferry_results_count(then); i++) {
+        const ferry_result *one = ferry_results_at(then, i);
+        const ferry_result *again = ferry_results_find(now, one->name);
+        if (one->reason || (again && !again->reason && same_result(one, again))) continue;
+        cli_say("%s/results.json: %s gave other numbers", c->compare, one->name);
         differ = 1;
     }
-    json_array_foreach(json_object_get(then, "results"), i, one)
-    {
-        const char *name = json_string_value(json_object_get(one, "name"));
-        const json_t *again = result_of(now, name);
-        if (again &&
-            json_equal(json_object_get(one, "metrics"),
-                       json_object_get(again, "metrics")) &&
-            json_equal(json_object_get(one, "verdict"), json_object_get(again, "verdict")))
-            continue;
-        cli_say("%s: %s gave other numbers", path, name ? name : "a result without a name");
-        differ = 1;
-    }
-    if (!differ) cli_say("the same numbers as in %s", path);
-    json_decref(then);
-    json_decref(now);
-    free(path);
+    if (!differ) cli_say("the same numbers as in %s/results.json", c->compare);
+    ferry_results_free(then);
     return differ ? EXIT_FAILED : EXIT_DONE;
 }
 
@@ -104,10 +90,10 @@ int cli_evaluate(cli *c, const ferry_task *task, const char *dir)
     if (st != FERRY_OK)
         code = cli_failed(c, st);
     else if (ended == FERRY_ECANCELLED)
-        code = stopped(dir, repeats_of(json));
+        code = stopped(dir, ferry_results_info(results)->repeats);
     else if (dir)
         cli_note(c, "results.json, predictions and report.html are in %s", dir);
-    if (code == EXIT_DONE && c->compare) code = compare(c->compare, json);
+    if (code == EXIT_DONE && c->compare) code = compare(c, results);
 done:
     ferry_string_free(json);
     ferry_string_free(table);

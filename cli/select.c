@@ -11,12 +11,11 @@ static ferry_status split_sets(cli *c, ferry_opts *task, ferry_opts *own,
     ferry_status st = FERRY_OK;
 
     for (int64_t i = 0; st == FERRY_OK && i < ferry_opts_count(c->sets); i++) {
-        const char *key = NULL, *value = NULL;
-        ferry_opts_at(c->sets, i, &key, &value);
-        if (strcmp(key, "longest") == 0)
-            *longest = value;
+        const ferry_setting *s = ferry_opts_at(c->sets, i);
+        if (strcmp(s->key, "longest") == 0)
+            *longest = s->value;
         else
-            st = ferry_opts_set(c->ctx, strchr(key, '.') ? task : own, key, value);
+            st = ferry_opts_set(c->ctx, strchr(s->key, '.') ? task : own, s->key, s->value);
     }
     if (st == FERRY_OK && c->value[KEY_SEED])
         st = ferry_opts_set(c->ctx, task, "evaluate.seed", c->value[KEY_SEED]);

@@ -205,8 +205,8 @@ static void time_fits(const lab *l, const char *file, int64_t fits, run *u)
 
     check_call(l, ferry_task_load(ctx, study_text("%s/%s", l->folder, file), NULL, &task));
     check_call(l, ferry_task_visible(ctx, task, 0, &seen));
-    double *ms = study_alloc((size_t)ferry_task_methods(task) * sizeof *ms);
-    for (int64_t i = 0; i < ferry_task_methods(task); i++) {
+    double *ms = study_alloc((size_t)ferry_task_method_count(task) * sizeof *ms);
+    for (int64_t i = 0; i < ferry_task_method_count(task); i++) {
         ferry_task_method_at(task, i, &method, &as, &opts);
         ms[names_add(&u->timed, as)] = INFINITY;
         for (int64_t r = 0; r < fits; r++) {

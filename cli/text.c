@@ -97,12 +97,13 @@ void cli_print_settings(FILE *to, const cli_settings *s, int indent)
 {
     cli_table t = {.cols = 4};
 
-    for (int64_t i = 0; i < s->n; i++) {
-        char *range = ferry_opt_range(&s->table[i]);
-        cli_cell(&t, "%s", s->table[i].name);
-        cli_cell(&t, "%s", s->table[i].def[0] ? s->table[i].def : "-");
+    for (int64_t i = 0; i < ferry_opt_count(s->table); i++) {
+        const ferry_opt *o = ferry_opt_at(s->table, i);
+        char *range = ferry_opt_range(o);
+        cli_cell(&t, "%s", o->name);
+        cli_cell(&t, "%s", o->def[0] ? o->def : "-");
         cli_cell(&t, "%s", range ? range : "");
-        cli_cell(&t, "%s", s->table[i].help);
+        cli_cell(&t, "%s", o->help);
         ferry_string_free(range);
     }
     cli_table_print(&t, to, indent);

@@ -66,6 +66,12 @@ int main(void)
     TRY(ferry_evaluate(ctx, task, &results));
     TRY(ferry_results_table(ctx, results, &table));
     fputs(table, stdout);
+
+    /* Or number by number: here the share that each method got right in the first repeat. */
+    for (int64_t i = 0; i < ferry_results_count(results); i++) {
+        const ferry_result *r = ferry_results_at(results, i);
+        if (!r->reason) printf("%s: %.3f\n", r->name, r->runs[0]);
+    }
     failed = 0;
 done:
     if (failed) fprintf(stderr, "%s\n", ferry_message(ctx));

@@ -4,6 +4,10 @@
 
 #include "ferry/base.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /**
  * Dense numbers, one instance after the other: instance i, feature j is data[i * ld + j].
  * NumPy reads the same bytes as a C-ordered instances x features array, the papers as a d x
@@ -27,5 +31,9 @@ typedef struct ferry_sparse {
     const int32_t *index;
     const double *value;
 } ferry_sparse;
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

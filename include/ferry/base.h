@@ -1,9 +1,20 @@
-/* What every other header needs: visibility, version, status codes. */
+/* What every other header needs: visibility, version, status codes.
+ *
+ * Rules that hold in all headers:
+ * - What is listed has a _count and an _at; _at takes 0 .. count - 1 and gives NULL outside.
+ * - Structs that a call fills for its caller, and those that results lend, begin with their size:
+ *   the caller sets it to sizeof, so that a library with more fields writes no further than it may.
+ *   Plain views of memory (ferry_array, ferry_sparse, ferry_row) never change and have none.
+ * - What a getter lends lives as long as the object it comes from, unless it says otherwise. */
 #ifndef FERRY_BASE_H
 #define FERRY_BASE_H
 
 #include <stddef.h>
 #include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 #if defined(__GNUC__)
 #define FERRY_API __attribute__((visibility("default")))
@@ -28,7 +39,14 @@ typedef enum ferry_status {
 /** Name of a status, such as "bad input". Never NULL. */
 FERRY_API const char *ferry_status_name(ferry_status status);
 
-/** Version of the library that runs, such as "0.1.0". */
+/** The version that this header belongs to. While the first number is 0, the second tells which
+ * ABI it is: programs built for 0.2 run with any 0.2.x (SONAME libferry.so.0.2). */
+#define FERRY_VERSION_MAJOR 0
+#define FERRY_VERSION_MINOR 2
+#define FERRY_VERSION_PATCH 0
+#define FERRY_VERSION "0.2.0"
+
+/** Version of the library that runs, such as "0.2.0". */
 FERRY_API const char *ferry_version(void);
 
 /** Free a string that a ferry call gave to the caller. NULL is fine. */
@@ -42,5 +60,9 @@ FERRY_API void ferry_string_free(char *text);
 FERRY_API void ferry_set_allocator(void *(*calloc_fn)(size_t, size_t),
                                    void *(*realloc_fn)(void *, size_t),
                                    void (*free_fn)(void *));
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -4,6 +4,10 @@
 
 #include "ferry/base.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /** Belongs to one thread; two contexts in two threads do not meet. Opaque. */
 typedef struct ferry_ctx ferry_ctx;
 
@@ -41,8 +45,10 @@ FERRY_API const char *ferry_message(const ferry_ctx *ctx);
 /** Choose the engine by name ("host", "ref"). */
 FERRY_API ferry_status ferry_ctx_set_engine(ferry_ctx *ctx, const char *name);
 FERRY_API const char *ferry_ctx_engine(const ferry_ctx *ctx);
-/** Name of engine number i; NULL past the end. */
-FERRY_API const char *ferry_engine_name(int64_t i);
+/** How many engines there are. */
+FERRY_API int64_t ferry_engine_count(void);
+/** Name of engine i, NULL outside. */
+FERRY_API const char *ferry_engine_at(int64_t i);
 /** Threads for our own loops and for BLAS; 0 means all cores. */
 FERRY_API ferry_status ferry_ctx_set_threads(ferry_ctx *ctx, int threads);
 FERRY_API int ferry_ctx_threads(const ferry_ctx *ctx);
@@ -68,5 +74,9 @@ FERRY_API const char *ferry_blas_core_wanted(void);
  * @param out  new string for ferry_string_free()
  */
 FERRY_API ferry_status ferry_doctor(ferry_ctx *ctx, char **out);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

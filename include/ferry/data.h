@@ -6,6 +6,10 @@
 #include "ferry/array.h"
 #include "ferry/options.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /** The content of one file. Opaque. */
 typedef struct ferry_data ferry_data;
 
@@ -22,7 +26,7 @@ FERRY_API const ferry_format_info *ferry_format_at(int64_t i);
 
 /** The options that readers and writers take (format, header, id, label, text options
  * ...). */
-FERRY_API const ferry_opt *ferry_read_options(int64_t *count);
+FERRY_API const ferry_opt_table *ferry_read_options(void);
 
 /**
  * Read a file. "file#name" picks a variable or member of a MAT, NPZ or tar file.
@@ -45,5 +49,9 @@ FERRY_API ferry_status ferry_write(ferry_ctx *ctx, const ferry_data *data, const
 FERRY_API ferry_status ferry_data_describe(ferry_ctx *ctx, const ferry_data *data,
                                            char **out);
 FERRY_API void ferry_data_free(ferry_data *data);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

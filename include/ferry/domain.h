@@ -4,6 +4,10 @@
 
 #include "ferry/data.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 typedef enum ferry_role {
     FERRY_SOURCE = 0,
     FERRY_INTERMEDIATE = 1,
@@ -19,11 +23,11 @@ FERRY_API void ferry_domain_free(ferry_domain *domain);
 FERRY_API const char *ferry_domain_name(const ferry_domain *domain);
 FERRY_API ferry_role ferry_domain_role(const ferry_domain *domain);
 /** Number of distinct instances over all views, graphs and labels. */
-FERRY_API int64_t ferry_domain_size(const ferry_domain *domain);
+FERRY_API int64_t ferry_domain_id_count(const ferry_domain *domain);
 /** Number of instances with a label (of a domain with ratings: pairs with a value). */
 FERRY_API int64_t ferry_domain_labels(const ferry_domain *domain);
 /** Id of instance i. Lent. */
-FERRY_API const char *ferry_domain_id(const ferry_domain *domain, int64_t i);
+FERRY_API const char *ferry_domain_id_at(const ferry_domain *domain, int64_t i);
 
 /** Write a view as ferry_write() writes a file: rows with their ids, names of features and
  * the labels that the domain has for them. view NULL: the only one. Cost: one pass over it.
@@ -87,5 +91,9 @@ FERRY_API ferry_status ferry_domain_set_ratings(ferry_ctx *ctx, ferry_domain *do
  * "ids:FILE". */
 FERRY_API ferry_status ferry_domain_set_labelled(ferry_ctx *ctx, ferry_domain *domain,
                                                  const char *spec);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -4,6 +4,10 @@
 
 #include "ferry/results.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /**
  * Run the task's methods (all that serve its goal when it names none) on its repeats: hide
  * target labels, fit, predict, score what was hidden. A method that does not fit the task,
@@ -38,11 +42,21 @@ FERRY_API ferry_status ferry_advise(ferry_ctx *ctx, const ferry_task *task, char
 FERRY_API ferry_status ferry_task_rerun(ferry_ctx *ctx, const char *folder,
                                         ferry_task **out);
 
-/** Names and one-line definitions of the metrics; NULL past the end. */
-FERRY_API const char *ferry_metric_name(int64_t i);
-FERRY_API const char *ferry_metric_help(int64_t i);
-/** The goals that metric i measures, one bit each (FERRY_CLASSIFY | ...); 0 past the
- * end. */
-FERRY_API unsigned ferry_metric_goals(int64_t i);
+/** A metric. */
+typedef struct ferry_metric_info {
+    const char *name;
+    const char *help; /**< its definition in a line */
+    unsigned goals;   /**< what it measures, one bit each (FERRY_CLASSIFY | ...) */
+    int larger_is_better;
+} ferry_metric_info;
+
+/** How many metrics there are. */
+FERRY_API int64_t ferry_metric_count(void);
+/** Metric i, NULL outside. Lives as long as the library. */
+FERRY_API const ferry_metric_info *ferry_metric_at(int64_t i);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

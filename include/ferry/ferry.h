@@ -2,21 +2,10 @@
 #ifndef FERRY_H
 #define FERRY_H
 
-#include <stddef.h>
-#include <stdint.h>
-
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 #include "ferry/evaluate.h"
 #include "ferry/fetch.h"
 #include "ferry/generate.h"
 #include "ferry/select.h"
 #include "ferry/stream.h"
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -4,6 +4,10 @@
 
 #include "ferry/options.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /** One data set of a catalog. */
 typedef struct ferry_dataset {
     const char *name, *summary, *terms; /**< terms: what is known about its licence */
@@ -21,7 +25,7 @@ FERRY_API int64_t ferry_catalog_count(const ferry_catalog *catalog);
 FERRY_API const ferry_dataset *ferry_catalog_at(const ferry_catalog *catalog, int64_t i);
 
 /** Options of ferry_fetch(): mirror, patience, tries. */
-FERRY_API const ferry_opt *ferry_fetch_options(int64_t *n);
+FERRY_API const ferry_opt_table *ferry_fetch_options(void);
 /**
  * Get the files of a data set into DIR/NAME. Files that are there with the right checksum
  * are kept; one that was begun is resumed. Every file is checked before it gets its name,
@@ -30,5 +34,9 @@ FERRY_API const ferry_opt *ferry_fetch_options(int64_t *n);
 FERRY_API ferry_status ferry_fetch(ferry_ctx *ctx, const ferry_catalog *catalog,
                                    const char *name, const char *dir,
                                    const ferry_opts *opts);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -4,10 +4,13 @@
 
 #include "ferry/options.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 typedef struct ferry_generator_info {
     const char *name, *summary;
-    const ferry_opt *options;
-    int64_t n_options;
+    const ferry_opt_table *options;
 } ferry_generator_info;
 
 FERRY_API int64_t ferry_generator_count(void);
@@ -16,5 +19,9 @@ FERRY_API const ferry_generator_info *ferry_generator_at(int64_t i);
  * context. A folder that has a task.yaml is refused: nobody's work is overwritten. */
 FERRY_API ferry_status ferry_generate(ferry_ctx *ctx, const char *name,
                                       const ferry_opts *opts, const char *dir);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -4,6 +4,10 @@
 
 #include "ferry/task.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 typedef enum ferry_kind {
     FERRY_KIND_BASELINE = 0, /**< does not transfer: what a transfer method has to beat */
     FERRY_KIND_TRANSFER = 1,
@@ -15,8 +19,7 @@ typedef struct ferry_method_info {
     ferry_kind kind;
     unsigned goals;    /**< ferry_goal bits */
     const char *needs; /**< in words, such as "source labels, an intermediate domain" */
-    const ferry_opt *options;
-    int64_t n_options;
+    const ferry_opt_table *options;
 } ferry_method_info;
 
 FERRY_API int64_t ferry_method_count(void);
@@ -28,5 +31,9 @@ FERRY_API const ferry_method_info *ferry_method_find(const char *name);
  * says what is missing. */
 FERRY_API ferry_status ferry_method_fits(ferry_ctx *ctx, const char *name,
                                          const ferry_task *task, const ferry_opts *opts);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -4,6 +4,10 @@
 
 #include "ferry/method.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /** What a method learned. Opaque; getters lend its parts. */
 typedef struct ferry_model ferry_model;
 
@@ -14,13 +18,14 @@ typedef enum ferry_stop {
     FERRY_STOP_FINISH = 3    /**< the progress callback said FERRY_FINISH */
 } ferry_stop;
 
-/** Where and why a fit stopped. */
-typedef struct ferry_report {
+/** Where and why a fit stopped. The caller's: {.size = sizeof(ferry_fit_info)}. */
+typedef struct ferry_fit_info {
+    size_t size; /**< set by the caller */
     ferry_stop stop;
     int64_t iters;
     double objective; /**< NaN when the method has none */
     double seconds;
-} ferry_report;
+} ferry_fit_info;
 
 /**
  * Learn from a task.
@@ -32,13 +37,13 @@ typedef struct ferry_report {
  * @param opts    settings checked against the method's table; copied; NULL means the
  * defaults
  * @param out     new model for ferry_model_free(); NULL when the call fails
- * @param rep     where and why it stopped; may be NULL
- * @return FERRY_OK, also when the iteration limit was reached (see rep->stop);
+ * @param info    where and why it stopped, its size set by the caller; may be NULL
+ * @return FERRY_OK, also when the iteration limit was reached (see info->stop);
  *         FERRY_EINVAL, FERRY_ENEEDS, FERRY_EDATA, FERRY_ENOMEM, FERRY_ECANCELLED
  */
 FERRY_API ferry_status ferry_fit(ferry_ctx *ctx, const ferry_task *task, const char *method,
                                  const ferry_opts *opts, ferry_model **out,
-                                 ferry_report *rep);
+                                 ferry_fit_info *info);
 
 /** What an answer stands on. */
 typedef enum ferry_basis {
@@ -132,16 +137,16 @@ typedef struct ferry_diagnostic {
 FERRY_API const char *ferry_model_diagnostics(const ferry_model *model);
 /** Read options under which the target's view `i` was read ("" when it did not come from a
  * file). Lent. */
-FERRY_API int64_t ferry_model_views(const ferry_model *model);
-FERRY_API const char *ferry_model_view_name(const ferry_model *model, int64_t i);
+FERRY_API int64_t ferry_model_view_count(const ferry_model *model);
+FERRY_API const char *ferry_model_view_at(const ferry_model *model, int64_t i);
 /** Read a file as the view of that name: same format options, same vocabulary for text. */
 FERRY_API ferry_status ferry_model_read_view(ferry_ctx *ctx, const ferry_model *model,
                                              const char *view, const char *path,
                                              const ferry_opts *opts, ferry_data **out);
 /** Graphs that a prediction can use: instances that are to be predicted may be joined with
  * each other and with labelled instances from the fit. 0 when the method uses none. */
-FERRY_API int64_t ferry_model_graphs(const ferry_model *model);
-FERRY_API const char *ferry_model_graph_name(const ferry_model *model, int64_t i);
+FERRY_API int64_t ferry_model_graph_count(const ferry_model *model);
+FERRY_API const char *ferry_model_graph_at(const ferry_model *model, int64_t i);
 /**
  * Read a file of edges as the model's graph of that name into a domain that has its views.
  * Instances whose labels the model knows become instances of the domain, but
@@ -152,5 +157,9 @@ FERRY_API ferry_status ferry_model_read_graph(ferry_ctx *ctx, const ferry_model 
                                               const char *graph, const char *path,
                                               const ferry_opts *opts, ferry_domain *domain);
 FERRY_API void ferry_model_free(ferry_model *model);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

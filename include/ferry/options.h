@@ -5,6 +5,10 @@
 
 #include "ferry/context.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 typedef enum ferry_opt_type {
     FERRY_OPT_INT,    /**< int64_t */
     FERRY_OPT_REAL,   /**< double */
@@ -24,8 +28,23 @@ typedef struct ferry_opt {
     const char *help;    /**< one line */
 } ferry_opt;
 
+/** The options of one thing that can be set (a method, a reader ...). Opaque; lives as long as
+ * the library. */
+typedef struct ferry_opt_table ferry_opt_table;
+
+/** How many options a table has. */
+FERRY_API int64_t ferry_opt_count(const ferry_opt_table *table);
+/** Option i, 0 .. count - 1; NULL outside. */
+FERRY_API const ferry_opt *ferry_opt_at(const ferry_opt_table *table, int64_t i);
+
 /** A set of "key=value" settings. Opaque. */
 typedef struct ferry_opts ferry_opts;
+
+/** One of them. */
+typedef struct ferry_setting {
+    const char *key;
+    const char *value;
+} ferry_setting;
 
 FERRY_API ferry_status ferry_opts_new(ferry_ctx *ctx, ferry_opts **out);
 /** Set one key (copied); a later setting replaces an earlier one. */
@@ -33,10 +52,10 @@ FERRY_API ferry_status ferry_opts_set(ferry_ctx *ctx, ferry_opts *opts, const ch
                                       const char *value);
 /** Value of a key, or NULL. */
 FERRY_API const char *ferry_opts_get(const ferry_opts *opts, const char *key);
+/** How many are set; 0 for NULL. */
 FERRY_API int64_t ferry_opts_count(const ferry_opts *opts);
-/** Key and value number i, in the order set. */
-FERRY_API void ferry_opts_at(const ferry_opts *opts, int64_t i, const char **key,
-                             const char **value);
+/** Number i in the order set, NULL outside. Lent until the set changes. */
+FERRY_API const ferry_setting *ferry_opts_at(const ferry_opts *opts, int64_t i);
 FERRY_API void ferry_opts_free(ferry_opts *opts);
 
 /** Range or choices of an option in words, such as "1 .. 1e+09" or "a | b". New string. */
@@ -45,5 +64,9 @@ FERRY_API char *ferry_opt_range(const ferry_opt *opt);
 /** The nearest of n words to `word`, for "did you mean", or NULL when none is near. Lent
  * from words. */
 FERRY_API const char *ferry_nearest(const char *word, int64_t n, const char *const *words);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

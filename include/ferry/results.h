@@ -217,6 +217,15 @@ FERRY_API ferry_status ferry_results_json(ferry_ctx *ctx, const ferry_results *r
  */
 FERRY_API ferry_status ferry_results_save(ferry_ctx *ctx, const ferry_results *results,
                                           const char *dir);
+/**
+ * Read results that were saved: everything but predictions and truth, methods in the order of their
+ * rank. results.json of Ferry 0.1 and later.
+ * @param dir  the folder of a run, with its results.json
+ * @param out  new results for ferry_results_free(); NULL when the call fails
+ * @return FERRY_EDATA when the file is not there or not what ferry_results_save() writes
+ */
+FERRY_API ferry_status ferry_results_load(ferry_ctx *ctx, const char *dir,
+                                          ferry_results **out);
 /** Free results and all that they lent. NULL is fine. */
 FERRY_API void ferry_results_free(ferry_results *results);
 

@@ -4,6 +4,10 @@
 
 #include "ferry/task.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /** What was learned about which bridges help. Opaque; made by training, kept in a file. */
 typedef struct ferry_selector ferry_selector;
 /** Candidates in order. Opaque. */
@@ -20,7 +24,7 @@ typedef struct ferry_way {
 } ferry_way;
 
 /** The options of training, for messages, help and docs. */
-FERRY_API const ferry_opt *ferry_select_options(int64_t *count);
+FERRY_API const ferry_opt_table *ferry_select_options(void);
 
 /**
  * Learn from a task's domains but the target which bridges help. Every triple (S, I, T) of
@@ -56,5 +60,9 @@ FERRY_API ferry_status ferry_selection_table(ferry_ctx *ctx,
 FERRY_API ferry_status ferry_selection_json(ferry_ctx *ctx,
                                             const ferry_selection *selection, char **out);
 FERRY_API void ferry_selection_free(ferry_selection *selection);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

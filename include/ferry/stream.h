@@ -10,6 +10,10 @@
 
 #include "ferry/model.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /** One row, in the columns of the view that the model learned from. NaN is a missing
  * cell. */
 typedef struct ferry_row {
@@ -28,18 +32,18 @@ FERRY_API int ferry_model_watches(const ferry_model *model);
 FERRY_API int64_t ferry_model_columns(const ferry_model *model);
 /** Classes known so far, and the name of number i (lent until the model learns). A stream
  * may add some; they come last and the numbers of the others stay. */
-FERRY_API int64_t ferry_model_classes(const ferry_model *model);
-FERRY_API const char *ferry_model_class(const ferry_model *model, int64_t i);
+FERRY_API int64_t ferry_model_class_count(const ferry_model *model);
+FERRY_API const char *ferry_model_class_at(const ferry_model *model, int64_t i);
 /** How many numbers ferry_model_see() leaves: its votes. The same for the life of a
  * model. */
-FERRY_API int64_t ferry_model_votes(const ferry_model *model);
+FERRY_API int64_t ferry_model_vote_count(const ferry_model *model);
 
 /**
  * Predict for one row of a stream.
  *
  * @param cls    number of the class, -1 when none is known yet
- * @param score  ferry_model_classes() numbers, larger is likelier; may be NULL
- * @param votes   ferry_model_votes() numbers to be handed to ferry_model_learn() with the
+ * @param score  ferry_model_class_count() numbers, larger is likelier; may be NULL
+ * @param votes   ferry_model_vote_count() numbers to be handed to ferry_model_learn() with the
  * row's label: what each part of the model said at this time; may be NULL
  * @return FERRY_EDATA for a row that does not fit the model, which then has not changed
  */
@@ -65,7 +69,7 @@ FERRY_API ferry_status ferry_model_learn(ferry_ctx *ctx, ferry_model *model,
 typedef struct ferry_stream ferry_stream;
 
 /** The settings that ferry_stream_open() takes. */
-FERRY_API const ferry_opt *ferry_stream_options(int64_t *count);
+FERRY_API const ferry_opt_table *ferry_stream_options(void);
 
 /**
  * Begin or resume a stream. What the folder holds is brought back to the same bits: the
@@ -124,5 +128,9 @@ FERRY_API int64_t ferry_stream_seq(const ferry_stream *stream);
 FERRY_API ferry_status ferry_stream_close(ferry_ctx *ctx, ferry_stream *stream);
 /** Free a stream as it stands, without a snapshot. NULL is fine. */
 FERRY_API void ferry_stream_free(ferry_stream *stream);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

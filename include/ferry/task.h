@@ -4,6 +4,10 @@
 
 #include "ferry/domain.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 typedef enum ferry_goal {
     FERRY_CLASSIFY = 1,
     FERRY_REGRESS = 2,
@@ -15,6 +19,13 @@ typedef enum ferry_goal {
 
 /** Opaque. */
 typedef struct ferry_task ferry_task;
+
+/** A method that a task compares. */
+typedef struct ferry_task_method {
+    const char *method;     /**< as in ferry_method_find() */
+    const char *as;         /**< its name in the results, unique in the task */
+    const ferry_opts *opts; /**< its settings, or NULL */
+} ferry_task_method;
 
 /** Name of a goal as in task files, such as "classify". */
 FERRY_API const char *ferry_goal_name(ferry_goal goal);
@@ -33,7 +44,7 @@ FERRY_API ferry_status ferry_task_add_method(ferry_ctx *ctx, ferry_task *task,
 FERRY_API ferry_status ferry_task_set_evaluate(ferry_ctx *ctx, ferry_task *task,
                                                const ferry_opts *opts);
 /** The table of those settings. */
-FERRY_API const ferry_opt *ferry_evaluate_options(int64_t *count);
+FERRY_API const ferry_opt_table *ferry_evaluate_options(void);
 
 /**
  * Read a task file and all the data it names.
@@ -48,12 +59,12 @@ FERRY_API void ferry_task_free(ferry_task *task);
 
 FERRY_API const char *ferry_task_name(const ferry_task *task);
 FERRY_API ferry_goal ferry_task_goal(const ferry_task *task);
-FERRY_API int64_t ferry_task_domains(const ferry_task *task);
-FERRY_API const ferry_domain *ferry_task_domain(const ferry_task *task, int64_t i);
-/** Entries under methods: and their parts, lent; opts may be NULL. */
-FERRY_API int64_t ferry_task_methods(const ferry_task *task);
-FERRY_API void ferry_task_method_at(const ferry_task *task, int64_t i, const char **method,
-                                    const char **as, const ferry_opts **opts);
+FERRY_API int64_t ferry_task_domain_count(const ferry_task *task);
+FERRY_API const ferry_domain *ferry_task_domain_at(const ferry_task *task, int64_t i);
+/** Entries under methods: in their order; 0: all methods that serve the goal. */
+FERRY_API int64_t ferry_task_method_count(const ferry_task *task);
+/** Entry i, NULL outside. Lent until the task changes. */
+FERRY_API const ferry_task_method *ferry_task_method_at(const ferry_task *task, int64_t i);
 /** The seed of "evaluate:", or the context's where the task sets none. */
 FERRY_API ferry_status ferry_task_seed(ferry_ctx *ctx, const ferry_task *task,
                                        uint64_t *out);
@@ -66,5 +77,9 @@ FERRY_API ferry_status ferry_task_seed(ferry_ctx *ctx, const ferry_task *task,
  */
 FERRY_API ferry_status ferry_task_visible(ferry_ctx *ctx, const ferry_task *task,
                                           int64_t repeat, ferry_task **out);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

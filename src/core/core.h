@@ -178,6 +178,11 @@ void ferry_i_rng_shuffle(ferry_rng *rng, int64_t n, int64_t *a); /* Fisher-Yates
 
 /* ---- options ---- */
 
+struct ferry_opt_table {
+    const ferry_opt *opt;
+    int64_t n;
+};
+
 /* One line of a table. def is written as a user would: 10, 1e-6, yes, sit. Option names
  * with a dash or that are C keywords use FERRY_OPT_AS with the name in quotes. */
 #define FERRY_OPT(T, kind, field, def, lo, hi, help)                                       \

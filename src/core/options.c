@@ -7,12 +7,8 @@
 
 #include "core/core.h"
 
-typedef struct setting {
-    char *key, *value;
-} setting;
-
 struct ferry_opts {
-    setting *set;
+    ferry_setting *set;
     int64_t n, cap;
 };
 
@@ -26,12 +22,13 @@ void ferry_opts_free(ferry_opts *opts)
 {
     if (!opts) return;
     for (int64_t i = 0; i < opts->n; i++) {
-        FERRY_FREE(opts->set[i].key, opts->set[i].value);
+        ferry_i_free((char *)opts->set[i].key);
+        ferry_i_free((char *)opts->set[i].value);
     }
     FERRY_FREE(opts->set, opts);
 }
 
-static setting *find(const ferry_opts *opts, const char *key)
+static ferry_setting *find(const ferry_opts *opts, const char *key)
 {
     for (int64_t i = 0; opts && i < opts->n; i++)
         if (strcmp(opts->set[i].key, key) == 0) return &opts->set[i];
@@ -43,18 +40,18 @@ ferry_status ferry_opts_set(ferry_ctx *ctx, ferry_opts *opts, const char *key,
 {
     ferry_status st = FERRY_OK;
     char *k = NULL, *v = ferry_i_strdup(value);
-    setting *old = find(opts, key);
+    ferry_setting *old = find(opts, key);
 
     FERRY_HAVE(ctx, v);
     if (old) {
-        char *t = old->value;
+        char *t = (char *)old->value;
         old->value = v;
         v = t;
         goto done;
     }
     k = ferry_i_strdup(key);
     FERRY_HAVE(ctx, k && FERRY_GROW(opts->set, opts->n, opts->cap));
-    opts->set[opts->n++] = (setting){k, v};
+    opts->set[opts->n++] = (ferry_setting){k, v};
     k = v = NULL;
 done:
     FERRY_FREE(k, v);
@@ -63,7 +60,7 @@ done:
 
 const char *ferry_opts_get(const ferry_opts *opts, const char *key)
 {
-    const setting *s = find(opts, key);
+    const ferry_setting *s = find(opts, key);
 
     return s ? s->value : NULL;
 }
@@ -73,10 +70,19 @@ int64_t ferry_opts_count(const ferry_opts *opts)
     return opts ? opts->n : 0;
 }
 
-void ferry_opts_at(const ferry_opts *opts, int64_t i, const char **key, const char **value)
+const ferry_setting *ferry_opts_at(const ferry_opts *opts, int64_t i)
 {
-    *key = opts->set[i].key;
-    *value = opts->set[i].value;
+    return i >= 0 && i < ferry_opts_count(opts) ? &opts->set[i] : NULL;
+}
+
+int64_t ferry_opt_count(const ferry_opt_table *table)
+{
+    return table->n;
+}
+
+const ferry_opt *ferry_opt_at(const ferry_opt_table *table, int64_t i)
+{
+    return i >= 0 && i < table->n ? &table->opt[i] : NULL;
 }
 
 ferry_status ferry_i_opts_copy(ferry_ctx *ctx, const ferry_opts *opts, ferry_opts **out)

@@ -188,14 +188,14 @@ ferry_role ferry_domain_role(const ferry_domain *d)
     return d->role;
 }
 
-int64_t ferry_domain_size(const ferry_domain *d)
+int64_t ferry_domain_id_count(const ferry_domain *d)
 {
     return ferry_i_ids_count(d->ids);
 }
 
-const char *ferry_domain_id(const ferry_domain *d, int64_t i)
+const char *ferry_domain_id_at(const ferry_domain *d, int64_t i)
 {
-    return i >= 0 && i < ferry_domain_size(d) ? ferry_i_ids_at(d->ids, i) : NULL;
+    return i >= 0 && i < ferry_domain_id_count(d) ? ferry_i_ids_at(d->ids, i) : NULL;
 }
 
 const ferry_view *ferry_i_domain_view(const ferry_domain *d, const char *name)

@@ -83,7 +83,7 @@ ferry_status ferry_i_domain_add_view(ferry_ctx *ctx, ferry_domain *d, const ferr
     ferry_growth g = {0};
     ferry_ids *made = NULL;
     const ferry_ids *use = NULL;
-    const int64_t before = ferry_domain_size(d);
+    const int64_t before = ferry_domain_id_count(d);
 
     FERRY_TRY(check_view_name(ctx, d, v->name));
     FERRY_TRY(ids_or_numbers(ctx, ids, v->x->rows, &made, &use));
@@ -98,7 +98,7 @@ ferry_status ferry_i_domain_add_view(ferry_ctx *ctx, ferry_domain *d, const ferr
         FERRY_NEED(
             ctx, ids, FERRY_EDATA,
             "%s: has no ids, so its rows cannot be joined with instances such as '%s'",
-            me.text, ferry_domain_id(d, 0));
+            me.text, ferry_domain_id_at(d, 0));
         ferry_i_log(ctx, FERRY_WARN, "%s: none of its %lld ids is in what was there before",
                     me.text, (long long)v->x->rows);
     }
@@ -229,7 +229,7 @@ ferry_status ferry_i_domain_add_edges(ferry_ctx *ctx, ferry_domain *d, const cha
 
     FERRY_TRY(check_graph_name(ctx, d, name));
     FERRY_HAVE(ctx, at);
-    if (ferry_domain_size(d) == 0) { /* the edges say what the instances are */
+    if (ferry_domain_id_count(d) == 0) { /* the edges say what the instances are */
         FERRY_TRY(ferry_i_growth_plan(ctx, d, nodes, at, &g));
     } else {
         for (int64_t i = 0; i < n_nodes; i++)

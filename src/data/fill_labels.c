@@ -14,7 +14,7 @@ static ferry_status without_ids(ferry_ctx *ctx, const ferry_domain *d, int64_t n
                                 ferry_ids **made)
 {
     ferry_status st = FERRY_OK;
-    const int64_t size = ferry_domain_size(d);
+    const int64_t size = ferry_domain_id_count(d);
 
     *made = NULL;
     if (d->n_views == 1) {
@@ -31,7 +31,7 @@ static ferry_status without_ids(ferry_ctx *ctx, const ferry_domain *d, int64_t n
             FERRY_EDATA,
             "domain '%s': %lld labels without ids, but its %lld instances have ids such "
             "as '%s'",
-            d->name, (long long)n, (long long)size, ferry_domain_id(d, 0));
+            d->name, (long long)n, (long long)size, ferry_domain_id_at(d, 0));
 done:
     if (st != FERRY_OK) {
         ferry_i_ids_free(*made);
@@ -50,7 +50,7 @@ static ferry_status set_labels(ferry_ctx *ctx, ferry_domain *d, const ferry_ids 
     ferry_ids *made = NULL;
     ferry_labels *spread = NULL;
     int64_t *at = NULL;
-    const int64_t before = ferry_domain_size(d);
+    const int64_t before = ferry_domain_id_count(d);
     int64_t extra = 0;
 
     FERRY_TRY(ferry_i_domain_changeable(ctx, d));
@@ -64,7 +64,7 @@ static ferry_status set_labels(ferry_ctx *ctx, ferry_domain *d, const ferry_ids 
         FERRY_NEED(ctx, before == 0 || l->n == 0 || g.known > 0, FERRY_EDATA,
                    "domain '%s': none of the labels' ids ('%s', ...) is an instance ('%s', "
                    "...)",
-                   d->name, ferry_i_ids_at(ids ? ids : made, 0), ferry_domain_id(d, 0));
+                   d->name, ferry_i_ids_at(ids ? ids : made, 0), ferry_domain_id_at(d, 0));
         extra = before > 0 ? l->n - g.known : 0;
     }
     FERRY_TRY(ferry_i_labels_spread(ctx, l, ferry_i_growth_size(d, &g),
@@ -79,7 +79,7 @@ static ferry_status set_labels(ferry_ctx *ctx, ferry_domain *d, const ferry_ids 
             "domain '%s': %lld of %lld labels are for ids that it did not have (such "
             "as '%s'); it knows nothing else of them",
             d->name, (long long)extra, (long long)l->n,
-            ferry_domain_id(d, ferry_domain_size(d) - 1));
+            ferry_domain_id_at(d, ferry_domain_id_count(d) - 1));
 done:
     ferry_i_growth_free(&g);
     ferry_i_ids_free(made);
@@ -356,7 +356,7 @@ static ferry_status merge_labels(ferry_ctx *ctx, ferry_domain *d, const ferry_vi
                    FERRY_EDATA,
                    "domain '%s': the file of view '%s' has another label for instance '%s' "
                    "than the views before it",
-                   d->name, v->name, ferry_domain_id(d, at));
+                   d->name, v->name, ferry_domain_id_at(d, at));
         if (!ferry_i_labels_has(all, at)) copy_label(all, at, l, i);
     }
     ferry_i_labels_free(d->labels);
@@ -379,11 +379,12 @@ static ferry_status add_view_data(ferry_ctx *ctx, ferry_domain *d, const char *n
     /* A line number is a poor id: one line more or less (a blank one) would shift all. */
     FERRY_NEED(
         ctx,
-        data->ids || ferry_domain_size(d) == 0 || data->x->rows == ferry_domain_size(d),
+        data->ids || ferry_domain_id_count(d) == 0 ||
+            data->x->rows == ferry_domain_id_count(d),
         FERRY_EDATA,
         "domain '%s', view '%s': %lld rows without ids for %lld instances: files are "
         "joined by row number only when the counts are equal; give ids",
-        d->name, name, (long long)data->x->rows, (long long)ferry_domain_size(d));
+        d->name, name, (long long)data->x->rows, (long long)ferry_domain_id_count(d));
     FERRY_TRY(
         ferry_i_view_new(ctx, name, data->x, data->features, data->read, data->idf, &v));
     FERRY_TRY(ferry_i_domain_add_view(ctx, d, data->ids, v));

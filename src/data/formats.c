@@ -55,10 +55,11 @@ const ferry_opt ferry_i_read_table[] = {
 #undef T
 const int64_t ferry_i_read_table_n = FERRY_COUNT(ferry_i_read_table);
 
-const ferry_opt *ferry_read_options(int64_t *count)
+const ferry_opt_table *ferry_read_options(void)
 {
-    *count = ferry_i_read_table_n;
-    return ferry_i_read_table;
+    static const ferry_opt_table table = {ferry_i_read_table, ferry_i_read_table_n};
+
+    return &table;
 }
 
 /* One line each. Where two are equally sure of a file, the earlier gets it: of those that

@@ -216,7 +216,7 @@ done:
 static const ferry_generator bridge_generator = {
     {"bridge",
      "classes seen in two feature spaces, and a bridge seen in both: few target labels",
-     bridge_table, FERRY_COUNT(bridge_table)},
+     &(const ferry_opt_table){bridge_table, FERRY_COUNT(bridge_table)}},
     sizeof(bridge_options),
     bridge_write,
 };
@@ -257,8 +257,8 @@ ferry_status ferry_generate(ferry_ctx *ctx, const char *name, const ferry_opts *
                    near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
     }
     FERRY_HAVE(ctx, options = ferry_i_calloc(1, g->options_size));
-    FERRY_TRY(
-        ferry_i_opts_parse(ctx, name, g->info.options, g->info.n_options, opts, options));
+    FERRY_TRY(ferry_i_opts_parse(ctx, name, g->info.options->opt, g->info.options->n, opts,
+                                 options));
     FERRY_HAVE(ctx, task = ferry_i_path_join(dir, "task.yaml"));
     FERRY_NEED(ctx, access(task, F_OK) != 0, FERRY_EINVAL,
                "%s: is there already; give a folder without a task", task);

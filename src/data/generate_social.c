@@ -154,8 +154,8 @@ done:
 }
 
 const ferry_generator ferry_i_generator_social = {
-    {"social", "people in a table with gaps, and graphs of who knows whom", social_table,
-     FERRY_COUNT(social_table)},
+    {"social", "people in a table with gaps, and graphs of who knows whom",
+     &(const ferry_opt_table){social_table, FERRY_COUNT(social_table)}},
     sizeof(social_options),
     social_write,
 };

@@ -284,9 +284,8 @@ static ferry_status overlay(ferry_ctx *ctx, const ferry_opts *from, ferry_opts *
     ferry_status st = FERRY_OK;
 
     for (int64_t i = 0; i < ferry_opts_count(from); i++) {
-        const char *key = NULL, *value = NULL;
-        ferry_opts_at(from, i, &key, &value);
-        FERRY_TRY(ferry_opts_set(ctx, into, key, value));
+        const ferry_setting *s = ferry_opts_at(from, i);
+        FERRY_TRY(ferry_opts_set(ctx, into, s->key, s->value));
     }
 done:
     return st;

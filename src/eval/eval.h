@@ -24,9 +24,7 @@ typedef struct ferry_scored {
 typedef ferry_status (*ferry_metric_fn)(ferry_ctx *ctx, const ferry_scored *s, double *out);
 
 typedef struct ferry_metric {
-    const char *name, *help;
-    unsigned goals;
-    bool larger_is_better;
+    ferry_metric_info info;
     ferry_metric_fn compute;
 } ferry_metric;
 const ferry_metric *ferry_i_metric_find(const char *name); /* NULL: unknown */
@@ -143,6 +141,7 @@ struct ferry_results {
     uint8_t **scored;       /* planned: what counts in each repeat that is kept, or NULL */
     ferry_guard *guard;     /* or NULL; its arrays are owned */
     struct json_t *record;  /* run.json (record.c) */
+    struct json_t *saved;   /* loaded results: all of results.json */
 };
 
 /* Add a method, of which nothing is known yet; rs->result has room. */
@@ -163,6 +162,10 @@ ferry_status ferry_i_results_compare(ferry_ctx *ctx, ferry_results *rs);
 ferry_status ferry_i_results_judge(ferry_ctx *ctx, ferry_results *rs);
 /* Make what programs see: ranks, means, sentences, diagnostics. Last of all. */
 ferry_status ferry_i_results_publish(ferry_ctx *ctx, ferry_results *rs);
+
+/* The part of it that concerns one method: means, diagnostics. */
+ferry_status ferry_i_results_publish_entry(ferry_ctx *ctx, const ferry_results *rs,
+                                           ferry_entry *r);
 
 /* ---- words ---- */
 

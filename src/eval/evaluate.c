@@ -27,21 +27,19 @@ typedef struct run {
 static const char *metric_name(const void *arg, int64_t i)
 {
     (void)arg;
-    return ferry_metric_name(i);
+    return ferry_metric_at(i)->name;
 }
 
 static ferry_status add_metric(ferry_ctx *ctx, ferry_results *rs, const char *name)
 {
     ferry_status st = FERRY_OK;
     const ferry_metric *m = ferry_i_metric_find(name);
-    int64_t all = 0;
+    const char *near =
+        m ? NULL : ferry_i_nearest(name, ferry_metric_count(), metric_name, NULL);
 
-    while (ferry_metric_name(all))
-        all++;
-    const char *near = m ? NULL : ferry_i_nearest(name, all, metric_name, NULL);
     FERRY_NEED(ctx, m, FERRY_EINVAL, "evaluate: unknown metric '%s'%s%s%s", name,
                near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
-    FERRY_NEED(ctx, m->goals & rs->run.goal, FERRY_EINVAL,
+    FERRY_NEED(ctx, m->info.goals & rs->run.goal, FERRY_EINVAL,
                "evaluate: metric %s does not belong to goal %s", name,
                ferry_goal_name(rs->run.goal));
     for (int64_t i = 0; i < rs->n_metrics; i++)
@@ -55,11 +53,8 @@ done:
 static ferry_status choose_metrics(ferry_ctx *ctx, ferry_results *rs, const char *names)
 {
     ferry_status st = FERRY_OK;
-    int64_t all = 0;
 
-    while (ferry_metric_name(all))
-        all++;
-    FERRY_NEW(ctx, rs->metrics, all);
+    FERRY_NEW(ctx, rs->metrics, ferry_metric_count());
     for (const char *s = names; *s;) {
         char name[64];
         const size_t len = strcspn(s, ", ");
@@ -243,7 +238,7 @@ static ferry_status run_one(ferry_ctx *ctx, run *u, const ferry_task *split, int
     ferry_model *model = NULL;
     ferry_prediction *p = NULL;
     const ferry_domain *target = NULL;
-    ferry_report rep = {0};
+    ferry_fit_info rep = {0};
     json_t *weights = NULL;
     double *curve = r->curve ? r->curve + repeat * FERRY_CURVE : NULL;
 

@@ -64,7 +64,7 @@ static int64_t target_place(const ferry_task *task)
 static ferry_status visible(ferry_ctx *ctx, const ferry_domain *d, int64_t **out,
                             int64_t *n)
 {
-    const int64_t size = d->ratings ? d->ratings->n : ferry_domain_size(d);
+    const int64_t size = d->ratings ? d->ratings->n : ferry_domain_id_count(d);
     int64_t *at = ferry_i_calloc(size, sizeof *at);
     ferry_rng rng;
 
@@ -101,7 +101,7 @@ static ferry_status hide_fold(ferry_ctx *ctx, const ferry_task *split, int64_t n
     ferry_domain *less = NULL;
 
     *count = 0;
-    memset(mask, 0, (size_t)(d->ratings ? d->ratings->n : ferry_domain_size(d)));
+    memset(mask, 0, (size_t)(d->ratings ? d->ratings->n : ferry_domain_id_count(d)));
     if (d->ratings)
         FERRY_TRY(ferry_i_ratings_copy(ctx, d->ratings, &ratings));
     else
@@ -364,7 +364,7 @@ void ferry_i_guard_free(ferry_guard *g)
 ferry_status ferry_i_guard_run(ferry_ctx *ctx, const ferry_task *task, ferry_results *rs)
 {
     ferry_status st = FERRY_OK;
-    const double sign = rs->metrics[0]->larger_is_better ? 1 : -1;
+    const double sign = rs->metrics[0]->info.larger_is_better ? 1 : -1;
     const bool blind = rs->run.visible < 2; /* nothing to validate on */
     const int64_t repeats = rs->run.repeats;
     int64_t *chosen = ferry_i_calloc(repeats, sizeof *chosen);

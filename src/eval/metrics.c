@@ -177,31 +177,41 @@ static ferry_status mae(ferry_ctx *ctx, const ferry_scored *s, double *out)
 /* ---- the table ---- */
 
 static const ferry_metric metrics[] = {
-    {"accuracy", "share of instances whose class is right", FERRY_CLASSIFY, true, accuracy},
-    {"error", "share of instances whose class is wrong", FERRY_CLASSIFY, false, error},
-    {"macro-f1", "F1 of each class, averaged over the classes", FERRY_CLASSIFY, true,
+    {{"accuracy", "share of instances whose class is right", FERRY_CLASSIFY, true},
+     accuracy},
+    {{"error", "share of instances whose class is wrong", FERRY_CLASSIFY, false}, error},
+    {{"macro-f1", "F1 of each class, averaged over the classes", FERRY_CLASSIFY, true},
      macro_f1},
-    {"balanced-accuracy", "share found of each class, averaged over the classes",
-     FERRY_CLASSIFY, true, balanced_accuracy},
-    {"nmi", "normalised mutual information of classes and predicted groups",
-     FERRY_CLASSIFY | FERRY_EMBED, true, nmi},
-    {"knn-accuracy",
-     "share of instances that 5 nearest neighbours in the embedding classify", FERRY_EMBED,
-     true, ferry_i_knn_accuracy},
-    {"rmse", "root of the mean squared error", FERRY_REGRESS | FERRY_RATE, false, rmse},
-    {"mae", "mean absolute error", FERRY_REGRESS | FERRY_RATE, false, mae},
-    {"average-precision", "precision at each true label's rank, averaged", FERRY_MULTILABEL,
-     true, ferry_i_average_precision},
-    {"ranking-loss", "share of (true, other) label pairs in the wrong order",
-     FERRY_MULTILABEL, false, ferry_i_ranking_loss},
-    {"one-error", "share of instances whose top label is not true", FERRY_MULTILABEL, false,
+    {{"balanced-accuracy", "share found of each class, averaged over the classes",
+      FERRY_CLASSIFY, true},
+     balanced_accuracy},
+    {{"nmi", "normalised mutual information of classes and predicted groups",
+      FERRY_CLASSIFY | FERRY_EMBED, true},
+     nmi},
+    {{"knn-accuracy",
+      "share of instances that 5 nearest neighbours in the embedding classify", FERRY_EMBED,
+      true},
+     ferry_i_knn_accuracy},
+    {{"rmse", "root of the mean squared error", FERRY_REGRESS | FERRY_RATE, false}, rmse},
+    {{"mae", "mean absolute error", FERRY_REGRESS | FERRY_RATE, false}, mae},
+    {{"average-precision", "precision at each true label's rank, averaged",
+      FERRY_MULTILABEL, true},
+     ferry_i_average_precision},
+    {{"ranking-loss", "share of (true, other) label pairs in the wrong order",
+      FERRY_MULTILABEL, false},
+     ferry_i_ranking_loss},
+    {{"one-error", "share of instances whose top label is not true", FERRY_MULTILABEL,
+      false},
      ferry_i_one_error},
-    {"coverage", "rank of the last true label, counted from 0", FERRY_MULTILABEL, false,
+    {{"coverage", "rank of the last true label, counted from 0", FERRY_MULTILABEL, false},
      ferry_i_coverage},
-    {"hamming", "share of (instance, label) cells that are wrong", FERRY_MULTILABEL, false,
+    {{"hamming", "share of (instance, label) cells that are wrong", FERRY_MULTILABEL,
+      false},
      ferry_i_hamming},
-    {"mistake-rate", "share of a stream's instances predicted wrongly before learning them",
-     FERRY_STREAM, false, error},
+    {{"mistake-rate",
+      "share of a stream's instances predicted wrongly before learning them", FERRY_STREAM,
+      false},
+     error},
 };
 
 const ferry_metric *ferry_i_metric_at(int64_t i)
@@ -212,7 +222,7 @@ const ferry_metric *ferry_i_metric_at(int64_t i)
 const ferry_metric *ferry_i_metric_find(const char *name)
 {
     for (int64_t i = 0; i < FERRY_COUNT(metrics); i++)
-        if (strcmp(metrics[i].name, name) == 0) return &metrics[i];
+        if (strcmp(metrics[i].info.name, name) == 0) return &metrics[i];
     return NULL;
 }
 
@@ -237,23 +247,14 @@ const ferry_metric *ferry_i_metric_usual(ferry_goal goal, int64_t i)
     return NULL;
 }
 
-const char *ferry_metric_name(int64_t i)
+int64_t ferry_metric_count(void)
 {
-    const ferry_metric *m = ferry_i_metric_at(i);
-
-    return m ? m->name : NULL;
+    return FERRY_COUNT(metrics);
 }
 
-const char *ferry_metric_help(int64_t i)
+const ferry_metric_info *ferry_metric_at(int64_t i)
 {
     const ferry_metric *m = ferry_i_metric_at(i);
 
-    return m ? m->help : NULL;
-}
-
-unsigned ferry_metric_goals(int64_t i)
-{
-    const ferry_metric *m = ferry_i_metric_at(i);
-
-    return m ? (unsigned)m->goals : 0;
+    return m ? &m->info : NULL;
 }

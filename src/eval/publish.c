@@ -19,8 +19,8 @@ static ferry_status publish_metrics(ferry_ctx *ctx, const ferry_results *rs, fer
     for (int64_t m = 0; m < rs->n_metrics; m++)
         r->metrics[m] =
             (ferry_metric_runs){.size = sizeof r->metrics[m],
-                                .name = rs->metrics[m]->name,
-                                .larger_is_better = rs->metrics[m]->larger_is_better,
+                                .name = rs->metrics[m]->info.name,
+                                .larger_is_better = rs->metrics[m]->info.larger_is_better,
                                 .repeats = rs->run.repeats,
                                 .runs = r->metric + m * rs->run.planned,
                                 .mean = ferry_i_result_mean(rs, r, m),
@@ -52,7 +52,8 @@ done:
     return st;
 }
 
-static ferry_status publish_entry(ferry_ctx *ctx, const ferry_results *rs, ferry_entry *r)
+ferry_status ferry_i_results_publish_entry(ferry_ctx *ctx, const ferry_results *rs,
+                                           ferry_entry *r)
 {
     ferry_status st = FERRY_OK;
 
@@ -116,7 +117,8 @@ ferry_status ferry_i_results_publish(ferry_ctx *ctx, ferry_results *rs)
 
     FERRY_NEW(ctx, order, rs->n);
     for (int64_t i = 0; i < rs->n; i++)
-        if (!rs->result[i].pub.reason) FERRY_TRY(publish_entry(ctx, rs, &rs->result[i]));
+        if (!rs->result[i].pub.reason)
+            FERRY_TRY(ferry_i_results_publish_entry(ctx, rs, &rs->result[i]));
     const int64_t n = ferry_i_results_rank(rs, order);
     for (int64_t i = 0; i < n; i++)
         rs->result[order[i]].pub.rank = i + 1;

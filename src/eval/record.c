@@ -46,11 +46,10 @@ static json_t *hash_json(uint64_t h)
 json_t *ferry_i_settings_json(const ferry_opts *opts)
 {
     json_t *all = json_object();
-    const char *key = NULL, *value = NULL;
 
     for (int64_t i = 0; all && opts && i < ferry_opts_count(opts); i++) {
-        ferry_opts_at(opts, i, &key, &value);
-        if (put(all, key, ferry_i_json_text(value))) continue;
+        const ferry_setting *s = ferry_opts_at(opts, i);
+        if (put(all, s->key, ferry_i_json_text(s->value))) continue;
         json_decref(all);
         return NULL;
     }
@@ -99,7 +98,7 @@ json_t *ferry_i_run_domains(const ferry_task *task)
         const ferry_domain *d = task->domains[i];
         json_t *one = json_pack("{s:o, s:s, s:I, s:I, s:o, s:o, s:I, s:o, s:o}", "name",
                                 ferry_i_json_text(d->name), "role", roles[d->role],
-                                "instances", (json_int_t)ferry_domain_size(d), "labels",
+                                "instances", (json_int_t)ferry_domain_id_count(d), "labels",
                                 (json_int_t)ferry_domain_labels(d), "views", views_json(d),
                                 "graphs", graphs_json(d), "ratings",
                                 (json_int_t)(d->ratings ? d->ratings->n : 0), "hash",
@@ -151,7 +150,6 @@ static void add_word(ferry_text *t, const char *word)
 static json_t *command_json(const ferry_task *task, const ferry_results *rs)
 {
     ferry_text t = {0};
-    const char *key = NULL, *value = NULL;
     json_t *out = NULL;
 
     if (!task->file) return json_null();
@@ -160,8 +158,8 @@ static json_t *command_json(const ferry_task *task, const ferry_results *rs)
     add_word(&t, task->file);
     for (int64_t i = 0; i < ferry_opts_count(task->sets); i++) {
         ferry_text set = {0};
-        ferry_opts_at(task->sets, i, &key, &value);
-        ferry_i_text_addf(&set, "%s=%s", key, value);
+        const ferry_setting *s = ferry_opts_at(task->sets, i);
+        ferry_i_text_addf(&set, "%s=%s", s->key, s->value);
         add_word(&t, "--set");
         t.failed = t.failed || set.failed;
         if (!set.failed) add_word(&t, set.s);

@@ -55,6 +55,7 @@ void ferry_results_free(ferry_results *rs)
     ferry_i_free((char *)rs->run.sentence);
     ferry_i_guard_free(rs->guard);
     json_decref(rs->record);
+    json_decref(rs->saved);
     ferry_i_free(rs);
 }
 
@@ -133,7 +134,7 @@ static bool beats(const ferry_results *rs, int64_t a, int64_t b)
     const double x = ferry_i_result_mean(rs, &rs->result[a], 0);
     const double y = ferry_i_result_mean(rs, &rs->result[b], 0);
     if (isnan(x) || isnan(y)) return isnan(y) && !isnan(x);
-    return rs->metrics[0]->larger_is_better ? x > y : x < y;
+    return rs->metrics[0]->info.larger_is_better ? x > y : x < y;
 }
 
 int64_t ferry_i_results_rank(const ferry_results *rs, int64_t *order)
@@ -158,7 +159,7 @@ static ferry_status compare(ferry_ctx *ctx, const ferry_results *rs, const ferry
                             double *diff, ferry_entry *r)
 {
     ferry_status st = FERRY_OK;
-    const bool larger = rs->metrics[0]->larger_is_better;
+    const bool larger = rs->metrics[0]->info.larger_is_better;
     ferry_result *v = &r->pub;
     ferry_rng rng;
     double lo = NAN, hi = NAN;

@@ -55,7 +55,7 @@ static ferry_status begin(ferry_ctx *ctx, const ferry_domain *target, const uint
     ferry_rng rng;
 
     s->view = target->views[0];
-    s->votes = ferry_model_votes(s->model);
+    s->votes = ferry_model_vote_count(s->model);
     FERRY_NEW(ctx, s->order, all);
     FERRY_NEW(ctx, s->comes, all);
     FERRY_NEW(ctx, s->cls, all);
@@ -111,7 +111,8 @@ static ferry_status see(ferry_ctx *ctx, stream *s, int64_t t, int64_t *mistakes)
         FERRY_TRY(ferry_model_see(ctx, s->model, &x, cls, NULL, s->vote + t * s->votes));
     }
     /* By number: a class that the model has not met yet has no name there. */
-    *mistakes += *cls < 0 || strcmp(ferry_model_class(s->model, *cls), label_of(s, t)) != 0;
+    *mistakes +=
+        *cls < 0 || strcmp(ferry_model_class_at(s->model, *cls), label_of(s, t)) != 0;
 done:
     return st;
 }

@@ -41,7 +41,7 @@ const char *ferry_verdict_name(ferry_verdict verdict)
 /* +1 where larger is better, else -1. */
 static double sign_of(const ferry_results *rs)
 {
-    return rs->metrics[0]->larger_is_better ? 1 : -1;
+    return rs->metrics[0]->info.larger_is_better ? 1 : -1;
 }
 
 /* ---- one control ---- */

@@ -64,8 +64,8 @@ ferry_words ferry_i_p_words(double p)
 /* Shares are told in points of a hundred, other metrics as they are. */
 static bool in_points(const ferry_results *rs)
 {
-    return !(rs->metrics[0]->goals & (FERRY_REGRESS | FERRY_RATE)) &&
-           strcmp(rs->metrics[0]->name, "coverage") != 0;
+    return !(rs->metrics[0]->info.goals & (FERRY_REGRESS | FERRY_RATE)) &&
+           strcmp(rs->metrics[0]->info.name, "coverage") != 0;
 }
 
 /* "1.4", "0.012" */
@@ -225,7 +225,7 @@ char *ferry_i_guard_sentence(const ferry_results *rs)
     ferry_i_text_addf(&t, "guard: takes %s (%lld of %lld repeats), by %s; %s %s.",
                       rs->result[most].pub.name, (long long)count, (long long)g->repeats,
                       blind ? "label-free scores" : "cross-validation on visible labels",
-                      rs->metrics[0]->name,
+                      rs->metrics[0]->info.name,
                       ferry_i_number_words(ferry_i_metric_places(rs, 0), false, g->mean).s);
     if (blind)
         ferry_i_text_add(&t,
@@ -292,7 +292,7 @@ static void add_behind(ferry_text *t, const ferry_results *rs)
                       " It is a baseline: transfer does not help here; the best transfer "
                       "method, %s, is %s %s.",
                       next->name, ferry_i_number_words(places, false, fabs(next->gain)).s,
-                      rs->metrics[0]->larger_is_better ? "lower" : "higher");
+                      rs->metrics[0]->info.larger_is_better ? "lower" : "higher");
 }
 
 char *ferry_i_results_sentence(const ferry_results *rs)
@@ -311,7 +311,7 @@ char *ferry_i_results_sentence(const ferry_results *rs)
     }
     const ferry_entry *b = &rs->result[rs->run.best];
     ferry_i_text_addf(&t, "best: %s (%s %s, %lld repeat%s).", b->pub.name,
-                      rs->metrics[0]->name,
+                      rs->metrics[0]->info.name,
                       ferry_i_spread_words(ferry_i_metric_places(rs, 0), b->metrics).s,
                       (long long)repeats, repeats == 1 ? "" : "s");
     if (rs->run.best == rs->run.best_baseline)

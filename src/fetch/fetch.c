@@ -22,10 +22,11 @@ static const ferry_opt options[] = {
               "tries for a file; each goes on where the last broke off"),
 };
 
-const ferry_opt *ferry_fetch_options(int64_t *n)
+const ferry_opt_table *ferry_fetch_options(void)
 {
-    *n = FERRY_COUNT(options);
-    return options;
+    static const ferry_opt_table table = {options, FERRY_COUNT(options)};
+
+    return &table;
 }
 
 /* SHA-256 of a file. False: it cannot be read. */

@@ -17,7 +17,12 @@ const ferry_engine *ferry_i_engine_at(int64_t i)
     return engines[i];
 }
 
-const char *ferry_engine_name(int64_t i)
+int64_t ferry_engine_count(void)
+{
+    return FERRY_COUNT(engines);
+}
+
+const char *ferry_engine_at(int64_t i)
 {
     return i >= 0 && i < FERRY_COUNT(engines) ? engines[i]->name : NULL;
 }

@@ -208,7 +208,7 @@ done:
 
 /* Run the method with diagnostics going to a fresh object, which becomes the model's. */
 static ferry_status run(ferry_ctx *ctx, const ferry_task *task, ferry_model *m,
-                        ferry_report *r)
+                        ferry_fit_info *r)
 {
     ferry_status st = FERRY_OK;
     json_t *outer = ctx->diag, *diag = json_object();
@@ -231,12 +231,12 @@ done:
 }
 
 ferry_status ferry_i_fit(ferry_ctx *ctx, const ferry_task *task, const ferry_method *method,
-                         const ferry_opts *opts, ferry_model **out, ferry_report *rep)
+                         const ferry_opts *opts, ferry_model **out, ferry_fit_info *rep)
 {
     ferry_status st = FERRY_OK;
     ferry_task *seen = NULL;
     ferry_model *m = NULL;
-    ferry_report r = {.objective = NAN};
+    ferry_fit_info r = {.objective = NAN};
 
     *out = NULL;
     FERRY_TRY(ferry_i_task_resolved(ctx, task, &seen));
@@ -255,14 +255,22 @@ done:
 }
 
 ferry_status ferry_fit(ferry_ctx *ctx, const ferry_task *task, const char *method,
-                       const ferry_opts *opts, ferry_model **out, ferry_report *rep)
+                       const ferry_opts *opts, ferry_model **out, ferry_fit_info *info)
 {
     ferry_status st = FERRY_OK;
     const ferry_method *found = NULL;
+    const size_t size = info ? info->size : 0;
+    ferry_fit_info full = {0};
 
     *out = NULL;
+    /* A program built for a later library may have more fields than we fill, none fewer. */
+    FERRY_NEED(ctx, !info || size >= sizeof full, FERRY_EINVAL,
+               "ferry_fit: info.size is %zu, expected sizeof(ferry_fit_info), %zu", size,
+               sizeof full);
     FERRY_TRY(ferry_i_method_get(ctx, method, &found));
-    FERRY_TRY(ferry_i_fit(ctx, task, found, opts, out, rep));
+    FERRY_TRY(ferry_i_fit(ctx, task, found, opts, out, &full));
+    full.size = size;
+    if (info) *info = full;
 done:
     return st;
 }

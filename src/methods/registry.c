@@ -60,6 +60,7 @@ static const ferry_method *const unsorted[] = {FERRY_METHODS(ADDRESS)};
 /* By name, and as the public API tells them; made once, then never changed. */
 static const ferry_method *methods[FERRY_COUNT(unsorted)];
 static ferry_method_info infos[FERRY_COUNT(unsorted)];
+static ferry_opt_table tables[FERRY_COUNT(unsorted)];
 static char needs_words[FERRY_COUNT(unsorted)][320];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -107,9 +108,9 @@ static void make(void)
     for (int64_t i = 0; i < N_METHODS; i++) {
         const ferry_method *m = methods[i];
         describe_needs(m->needs, needs_words[i], sizeof needs_words[i]);
-        infos[i] =
-            (ferry_method_info){m->name,  m->summary,     m->reference, m->kind,
-                                m->goals, needs_words[i], m->options,   m->n_options};
+        tables[i] = (ferry_opt_table){m->options, m->n_options};
+        infos[i] = (ferry_method_info){m->name,  m->summary,     m->reference, m->kind,
+                                       m->goals, needs_words[i], &tables[i]};
     }
 }
 

@@ -71,7 +71,7 @@ typedef struct ferry_method {
     /* Ranges of options were checked; the task was resolved and fits. *rep starts zeroed but
      * for the objective, which is NaN; the caller sets the seconds. */
     ferry_status (*fit)(ferry_ctx *ctx, const ferry_task *task, const void *options,
-                        void **state, ferry_report *rep);
+                        void **state, ferry_fit_info *rep);
     /* Fill p->cls/score, value, set or (transform) the embedding for every instance of d
      * (for rate: every rating pair). p->n, k, names, ids are set and the arrays of the goal
      * allocated; features are aligned by the caller: the domain's views stand in the order

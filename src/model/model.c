@@ -104,12 +104,12 @@ const char *ferry_model_diagnostics(const ferry_model *model)
     return model->diagnostics;
 }
 
-int64_t ferry_model_views(const ferry_model *model)
+int64_t ferry_model_view_count(const ferry_model *model)
 {
     return model->n_views;
 }
 
-const char *ferry_model_view_name(const ferry_model *model, int64_t i)
+const char *ferry_model_view_at(const ferry_model *model, int64_t i)
 {
     return i >= 0 && i < model->n_views ? model->views[i]->name : NULL;
 }
@@ -143,17 +143,18 @@ static const ferry_ids *graph_names(const ferry_model *m)
     return m->method->graphs && m->state ? m->method->graphs(m->state) : NULL;
 }
 
-int64_t ferry_model_graphs(const ferry_model *model)
+int64_t ferry_model_graph_count(const ferry_model *model)
 {
     const ferry_ids *names = graph_names(model);
 
     return names ? ferry_i_ids_count(names) : 0;
 }
 
-const char *ferry_model_graph_name(const ferry_model *model, int64_t i)
+const char *ferry_model_graph_at(const ferry_model *model, int64_t i)
 {
-    return i >= 0 && i < ferry_model_graphs(model) ? ferry_i_ids_at(graph_names(model), i)
-                                                   : NULL;
+    return i >= 0 && i < ferry_model_graph_count(model)
+               ? ferry_i_ids_at(graph_names(model), i)
+               : NULL;
 }
 
 /* Nodes of the graph that the model knows and the domain does not become instances. */
@@ -173,7 +174,7 @@ static ferry_status add_known(ferry_ctx *ctx, const ferry_model *m, const ferry_
         FERRY_HAVE(ctx, ferry_i_ids_add(more, id, NULL) >= 0);
     }
     FERRY_NEW(ctx, at, ferry_i_ids_count(more));
-    if (d->asked == 0) d->asked = ferry_domain_size(d);
+    if (d->asked == 0) d->asked = ferry_domain_id_count(d);
     FERRY_TRY(ferry_i_growth_plan(ctx, d, more, at, &g));
     ferry_i_growth_apply(d, &g);
 done:
@@ -195,7 +196,7 @@ ferry_status ferry_model_read_graph(ferry_ctx *ctx, const ferry_model *model,
 
     FERRY_NEED(ctx, names && ferry_i_ids_find(names, graph) >= 0, FERRY_EINVAL,
                "the model has no graph '%s'", graph);
-    FERRY_NEED(ctx, ferry_domain_size(domain) > 0, FERRY_EINVAL,
+    FERRY_NEED(ctx, ferry_domain_id_count(domain) > 0, FERRY_EINVAL,
                "graph '%s': the domain has no instances to predict for yet", graph);
     FERRY_NEED(ctx, ferry_i_domain_named(domain), FERRY_EDATA,
                "graph '%s': the instances to predict for have no ids that its edges could "

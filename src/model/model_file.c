@@ -19,10 +19,9 @@ static ferry_status pack_opts(ferry_ctx *ctx, ferry_dict *dict, const char *name
 
     FERRY_HAVE(ctx, object);
     for (int64_t i = 0; i < ferry_opts_count(opts); i++) {
-        const char *key, *value;
-        ferry_opts_at(opts, i, &key, &value);
-        FERRY_NEED(ctx, json_object_set_new(object, key, json_string(value)) == 0,
-                   FERRY_EINVAL, "cannot save option %s: not UTF-8 text", key);
+        const ferry_setting *s = ferry_opts_at(opts, i);
+        FERRY_NEED(ctx, json_object_set_new(object, s->key, json_string(s->value)) == 0,
+                   FERRY_EINVAL, "cannot save option %s: not UTF-8 text", s->key);
     }
     text = json_dumps(object, JSON_COMPACT);
     FERRY_HAVE(ctx, text);

@@ -11,8 +11,8 @@
 #include "report/page/page.h"
 #include "report/report.h"
 
-static ferry_status load(ferry_ctx *ctx, const char *dir, const char *name, bool needed,
-                         json_t **out)
+ferry_status ferry_i_report_file(ferry_ctx *ctx, const char *dir, const char *name,
+                                 bool needed, json_t **out)
 {
     ferry_status st = FERRY_OK;
     char *path = ferry_i_path_join(dir, name);
@@ -29,36 +29,20 @@ done:
     return st;
 }
 
-/* What the page relies on; other parts may be missing. */
-static ferry_status check(ferry_ctx *ctx, const char *dir, const json_t *results)
-{
-    static const char *const texts[] = {"task", "goal", "target"};
-    ferry_status st = FERRY_OK;
-    bool good = json_is_array(json_object_get(results, "results")) &&
-                json_is_array(json_object_get(results, "skipped")) &&
-                json_is_object(json_object_get(results, "verdict"));
-
-    for (int i = 0; i < 3; i++)
-        good = good && json_is_string(json_object_get(results, texts[i]));
-    FERRY_NEED(ctx, good, FERRY_EDATA, "%s/results.json: these are no results of ferry run",
-               dir);
-done:
-    return st;
-}
-
 static ferry_status add_run(ferry_ctx *ctx, const char *dir, json_t *runs)
 {
     ferry_status st = FERRY_OK;
-    json_t *results = NULL, *run = NULL;
+    json_t *run = NULL;
+    ferry_results *results = NULL;
 
-    FERRY_TRY(load(ctx, dir, "results.json", true, &results));
-    FERRY_TRY(check(ctx, dir, results));
-    FERRY_TRY(load(ctx, dir, "run.json", false, &run));
-    FERRY_HAVE(ctx, json_array_append_new(runs, json_pack("{s:o, s:O, s:O?}", "folder",
-                                                          ferry_i_json_text(dir), "results",
-                                                          results, "run", run)) == 0);
+    FERRY_TRY(ferry_results_load(ctx, dir, &results)); /* checks what the page relies on */
+    FERRY_TRY(ferry_i_report_file(ctx, dir, "run.json", false, &run));
+    FERRY_HAVE(ctx,
+               json_array_append_new(runs, json_pack("{s:o, s:O, s:O?}", "folder",
+                                                     ferry_i_json_text(dir), "results",
+                                                     results->saved, "run", run)) == 0);
 done:
-    json_decref(results);
+    ferry_results_free(results);
     json_decref(run);
     return st;
 }

@@ -417,5 +417,6 @@ ferry_status ferry_results_json(ferry_ctx *ctx, const ferry_results *rs, char **
                                    BY("verdict", outcome),
                                    BY("guard", guard)};
 
+    if (rs->saved) return ferry_i_report_dump(ctx, json_incref(rs->saved), out);
     return ferry_i_report_dump(ctx, OBJECT(rs, ferry_results_info(rs), fields), out);
 }

@@ -13,6 +13,9 @@ int64_t ferry_i_proc_bytes(const char *path, const char *name);
 /* Parts of results.json; NULL: no memory. JSON has no NaN: what is not finite is null. */
 struct json_t *ferry_i_report_real(double x);
 struct json_t *ferry_i_report_reals(int64_t n, const double *x);
+/* A file of a run's folder as JSON; *out is NULL when it is not there and not needed. */
+ferry_status ferry_i_report_file(ferry_ctx *ctx, const char *dir, const char *name,
+                                 bool needed, struct json_t **out);
 /* As text that people can read, with a line end. Takes `root`, of which NULL means no memory. */
 ferry_status ferry_i_report_dump(ferry_ctx *ctx, struct json_t *root, char **out);
 /* What the predictions of the first repeat look like; null when there is nothing to

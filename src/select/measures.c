@@ -132,7 +132,7 @@ static ferry_status measure(ferry_ctx *ctx, const ferry_domain *d, const ferry_d
     if (a) FERRY_TRY(apart(ctx, a, b, best_map, &distance));
     if (d->n_views > 0 && !d->views[0]->has_missing)
         FERRY_TRY(ferry_i_select_complexity(ctx, d->views[0]->x, 0.05, &complexity));
-    const int64_t ids = ferry_domain_size(d), their_ids = ferry_domain_size(to);
+    const int64_t ids = ferry_domain_id_count(d), their_ids = ferry_domain_id_count(to);
     json_t *one = json_pack(
         "{s:s, s:s, s:o, s:o, s:I, s:o, s:o, s:o}", "from", d->name, "to", to->name,
         "complexity", number(complexity), "a_distance", number(distance), "shared_features",

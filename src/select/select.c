@@ -21,10 +21,11 @@ const ferry_opt ferry_i_select_table[] = {
 };
 const int64_t ferry_i_select_table_n = FERRY_COUNT(ferry_i_select_table);
 
-const ferry_opt *ferry_select_options(int64_t *count)
+const ferry_opt_table *ferry_select_options(void)
 {
-    *count = ferry_i_select_table_n;
-    return ferry_i_select_table;
+    static const ferry_opt_table table = {ferry_i_select_table, ferry_i_select_table_n};
+
+    return &table;
 }
 
 void ferry_selector_free(ferry_selector *s)

@@ -53,7 +53,7 @@ static void add_id(ferry_text *t, const ferry_line *l)
 /* The class by name, or null where there is none. */
 static void add_class(ferry_text *t, const ferry_model *m, const char *key, int64_t cls)
 {
-    const char *name = ferry_model_class(m, cls);
+    const char *name = ferry_model_class_at(m, cls);
 
     ferry_i_text_addf(t, "\"%s\":", key);
     if (name)
@@ -68,7 +68,7 @@ static void add_scores(ferry_text *t, const ferry_worker *w, int64_t k)
 {
     ferry_i_text_add(t, "\"scores\":{");
     for (int64_t i = 0; i < k; i++) {
-        const char *name = ferry_model_class(w->model, i);
+        const char *name = ferry_model_class_at(w->model, i);
         if (i > 0) ferry_i_text_add(t, ",");
         ferry_i_text_json(t, name, (int64_t)strlen(name));
         ferry_i_text_add(t, ":");
@@ -103,7 +103,8 @@ ferry_status ferry_i_answer_record(ferry_ctx *ctx, ferry_stream *s, const ferry_
             add_real(t, s->worker.score[o->answer]);
             ferry_i_text_add(t, ",");
         }
-        if (s->set.scores) add_scores(t, &s->worker, ferry_model_classes(m) - o->new_class);
+        if (s->set.scores)
+            add_scores(t, &s->worker, ferry_model_class_count(m) - o->new_class);
     }
     if (r->kind != FERRY_RECORD_OBSERVE) {
         add_class(t, m, "learned", o->label);

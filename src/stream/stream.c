@@ -28,10 +28,11 @@ const ferry_opt ferry_i_stream_table[] = {
 const int64_t ferry_i_stream_table_n = FERRY_COUNT(ferry_i_stream_table);
 #undef T
 
-const ferry_opt *ferry_stream_options(int64_t *count)
+const ferry_opt_table *ferry_stream_options(void)
 {
-    *count = ferry_i_stream_table_n;
-    return ferry_i_stream_table;
+    static const ferry_opt_table table = {ferry_i_stream_table, ferry_i_stream_table_n};
+
+    return &table;
 }
 
 /* ---- files ---- */

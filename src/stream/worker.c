@@ -17,7 +17,7 @@ ferry_status ferry_i_worker_open(ferry_ctx *ctx, const char *what, ferry_model *
                what, model->method->name, ferry_goal_name(model->goal));
     FERRY_NEED(ctx, model->n_views == 1, FERRY_ENEEDS,
                "%s: has %lld views, a stream has one", what, (long long)model->n_views);
-    w->votes = ferry_model_votes(model);
+    w->votes = ferry_model_vote_count(model);
     FERRY_NEW(ctx, w->vote, w->votes);
 done:
     return st;
@@ -126,7 +126,7 @@ static ferry_status answer(ferry_ctx *ctx, ferry_worker *w, const ferry_row *x,
                            ferry_outcome *out)
 {
     ferry_status st = FERRY_OK;
-    const int64_t k = ferry_model_classes(w->model);
+    const int64_t k = ferry_model_class_count(w->model);
 
     if (k > w->scores) {
         double *more = ferry_i_realloc(w->score, 2 * k, sizeof *more);
@@ -145,7 +145,7 @@ static ferry_status learn(ferry_ctx *ctx, ferry_worker *w, const ferry_row *x,
                           const ferry_record *r, const int32_t *vote, ferry_outcome *out)
 {
     ferry_status st = FERRY_OK;
-    const int64_t k = ferry_model_classes(w->model);
+    const int64_t k = ferry_model_class_count(w->model);
     const char *name = class_name(w, r->y, r->y_n);
 
     FERRY_HAVE(ctx, name);

@@ -91,11 +91,12 @@ static ferry_status parse_options(const ferry_place *p, const ferry_method_info 
 
     if (ferry_i_place_null(p)) return FERRY_OK;
     FERRY_TRY(ferry_i_place_mapping(p, "a mapping of options"));
-    FERRY_TRY(ferry_i_place_keys(p, words, 1, m->options, m->n_options));
+    FERRY_TRY(ferry_i_place_keys(p, words, 1, m->options->opt, m->options->n));
     for (int64_t i = 0; ferry_i_place_pair(p, i, &key, &value); i++) {
         FERRY_TRY(ferry_i_place_string(&key, "a key", &name));
         if (strcmp(name, "as") != 0)
-            FERRY_TRY(ferry_i_place_option(&key, &value, m->options, m->n_options, opts));
+            FERRY_TRY(
+                ferry_i_place_option(&key, &value, m->options->opt, m->options->n, opts));
         else if (!ferry_i_place_null(&value))
             FERRY_TRY(ferry_i_place_string(&value, "a name", as));
     }
@@ -148,15 +149,15 @@ static ferry_status check_metrics(const ferry_place *p, ferry_goal goal)
     char *list = NULL, *s = NULL, *next = NULL;
     int64_t n = 0, k = 0;
 
-    while (n < FERRY_COUNT(words) && (words[n] = ferry_metric_name(n)))
-        n++;
+    for (; n < FERRY_COUNT(words) && n < ferry_metric_count(); n++)
+        words[n] = ferry_metric_at(n)->name;
     FERRY_TRY(ferry_i_place_joined(p, false, &list));
     for (s = list; s; s = next) {
         next = strchr(s, ',');
         if (next) *next++ = 0;
         for (k = 0; k < n && strcmp(words[k], s) != 0; k++)
             ;
-        if (ferry_metric_goals(k) & (unsigned)goal) continue;
+        if (k < n && ferry_metric_at(k)->goals & (unsigned)goal) continue;
         if (k < n)
             FERRY_TRY(ferry_i_place_bad(p, "metric %s does not belong to goal %s", s,
                                         ferry_goal_name(goal)));

@@ -243,12 +243,11 @@ ferry_status ferry_i_yaml_apply(ferry_yaml *y, const ferry_opts *sets)
 {
     ferry_status st = FERRY_OK;
     const ferry_place root = ferry_i_place_root(y);
-    const char *key = NULL, *value = NULL;
 
     FERRY_TRY(ferry_i_place_mapping(&root, "a task (task, goal, domains, ...)"));
     for (int64_t i = 0; i < ferry_opts_count(sets); i++) {
-        ferry_opts_at(sets, i, &key, &value);
-        FERRY_TRY(apply_one(y, key, value));
+        const ferry_setting *s = ferry_opts_at(sets, i);
+        FERRY_TRY(apply_one(y, s->key, s->value));
     }
 done:
     return st;

@@ -41,10 +41,11 @@ const ferry_opt ferry_i_evaluate_table[] = {
 };
 const int64_t ferry_i_evaluate_table_n = FERRY_COUNT(ferry_i_evaluate_table);
 
-const ferry_opt *ferry_evaluate_options(int64_t *count)
+const ferry_opt_table *ferry_evaluate_options(void)
 {
-    *count = ferry_i_evaluate_table_n;
-    return ferry_i_evaluate_table;
+    static const ferry_opt_table table = {ferry_i_evaluate_table, ferry_i_evaluate_table_n};
+
+    return &table;
 }
 
 const char *ferry_goal_name(ferry_goal goal)
@@ -82,9 +83,9 @@ void ferry_task_free(ferry_task *t)
     for (int64_t i = 0; i < t->n_domains; i++)
         ferry_domain_free(t->domains[i]);
     for (int64_t i = 0; i < t->n_methods; i++) {
-        ferry_i_free(t->methods[i].method);
-        ferry_i_free(t->methods[i].as);
-        ferry_opts_free(t->methods[i].opts);
+        ferry_i_free((char *)t->methods[i].method);
+        ferry_i_free((char *)t->methods[i].as);
+        ferry_opts_free((ferry_opts *)t->methods[i].opts);
     }
     ferry_i_free(t->domains);
     ferry_i_free(t->methods);
@@ -121,8 +122,8 @@ done:
 static char *name_entry(const char *method, const ferry_opts *opts)
 {
     const ferry_method_info *m = ferry_method_find(method);
-    char *differing =
-        m ? ferry_i_opts_differing(m->options, m->n_options, opts) : ferry_i_strdup("");
+    char *differing = m ? ferry_i_opts_differing(m->options->opt, m->options->n, opts)
+                        : ferry_i_strdup("");
     char *name = NULL;
 
     if (differing)
@@ -138,6 +139,7 @@ ferry_status ferry_task_add_method(ferry_ctx *ctx, ferry_task *t, const char *me
 {
     ferry_status st = FERRY_OK;
     ferry_task_method m = {0};
+    ferry_opts *copy = NULL;
 
     FERRY_NEED(ctx, method && method[0] && (!as || as[0]), FERRY_EINVAL,
                "task '%s': a method needs a name", t->name);
@@ -149,17 +151,19 @@ ferry_status ferry_task_add_method(ferry_ctx *ctx, ferry_task *t, const char *me
             ctx, strcmp(t->methods[i].as, m.as) != 0, FERRY_EINVAL,
             "task '%s' has a method named '%s' already; give one another name by as:",
             t->name, m.as);
-    if (opts) FERRY_TRY(ferry_i_opts_copy(ctx, opts, &m.opts));
+    if (opts) FERRY_TRY(ferry_i_opts_copy(ctx, opts, &copy));
+    m.opts = copy;
     ferry_task_method *methods =
         ferry_i_realloc(t->methods, t->n_methods + 1, sizeof *methods);
     FERRY_HAVE(ctx, methods);
     t->methods = methods;
     t->methods[t->n_methods++] = m;
     m = (ferry_task_method){0};
+    copy = NULL;
 done:
-    ferry_i_free(m.method);
-    ferry_i_free(m.as);
-    ferry_opts_free(m.opts);
+    ferry_i_free((char *)m.method);
+    ferry_i_free((char *)m.as);
+    ferry_opts_free(copy);
     return st;
 }
 
@@ -203,12 +207,12 @@ ferry_goal ferry_task_goal(const ferry_task *t)
     return t->goal;
 }
 
-int64_t ferry_task_domains(const ferry_task *t)
+int64_t ferry_task_domain_count(const ferry_task *t)
 {
     return t->n_domains;
 }
 
-const ferry_domain *ferry_task_domain(const ferry_task *t, int64_t i)
+const ferry_domain *ferry_task_domain_at(const ferry_task *t, int64_t i)
 {
     return i >= 0 && i < t->n_domains ? t->domains[i] : NULL;
 }

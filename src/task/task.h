@@ -5,11 +5,6 @@
 #include "data/data.h"
 #include "ferry/task.h"
 
-typedef struct ferry_task_method {
-    char *method, *as; /* as: name in the results, unique in the task */
-    ferry_opts *opts;  /* or NULL */
-} ferry_task_method;
-
 typedef struct ferry_evaluate_settings {
     int64_t repeats;
     double seed;         /* < 0: the context's */

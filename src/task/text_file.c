@@ -21,9 +21,8 @@ static ferry_status overlay(const ferry_place *p, const ferry_opts *top,
                 shared[i]));
     FERRY_TRY(ferry_i_opts_copy(p->y->ctx, top, &all));
     for (int64_t i = 0; i < ferry_opts_count(own); i++) {
-        const char *key = NULL, *value = NULL;
-        ferry_opts_at(own, i, &key, &value);
-        FERRY_TRY(ferry_opts_set(p->y->ctx, all, key, value));
+        const ferry_setting *s = ferry_opts_at(own, i);
+        FERRY_TRY(ferry_opts_set(p->y->ctx, all, s->key, s->value));
     }
     *out = all;
     all = NULL;

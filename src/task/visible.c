@@ -4,17 +4,14 @@
 
 #include "task/task.h"
 
-int64_t ferry_task_methods(const ferry_task *task)
+int64_t ferry_task_method_count(const ferry_task *task)
 {
     return task->n_methods;
 }
 
-void ferry_task_method_at(const ferry_task *task, int64_t i, const char **method,
-                          const char **as, const ferry_opts **opts)
+const ferry_task_method *ferry_task_method_at(const ferry_task *task, int64_t i)
 {
-    *method = task->methods[i].method;
-    *as = task->methods[i].as;
-    *opts = task->methods[i].opts;
+    return i >= 0 && i < task->n_methods ? &task->methods[i] : NULL;
 }
 
 /* The task's seed where it sets one: the same file gives the same splits whoever runs it. */

@@ -83,8 +83,8 @@ static bool is_baseline(const ferry_method_info *info, ferry_goal goal)
 {
     bool trains = false;
 
-    for (int64_t o = 0; o < info->n_options; o++)
-        if (strcmp(info->options[o].name, "train") == 0) trains = true;
+    for (int64_t o = 0; o < ferry_opt_count(info->options); o++)
+        if (strcmp(ferry_opt_at(info->options, o)->name, "train") == 0) trains = true;
     return info->kind == FERRY_KIND_BASELINE && trains && (info->goals & (unsigned)goal);
 }
 

@@ -5,7 +5,7 @@
 
 static const ferry_domain *target_of(const ferry_task *task)
 {
-    return ferry_task_domain(task, ferry_task_domains(task) - 1);
+    return ferry_task_domain_at(task, ferry_task_domain_count(task) - 1);
 }
 
 static ferry_prediction *run(ferry_ctx *ctx, const ferry_task *task, const char *method,

@@ -432,8 +432,8 @@ static void test_embed(void **state)
 
     assert_ok(ctx, ferry_model_save(ctx, m, tmp_path("e.ferry")));
     assert_ok(ctx, ferry_model_load(ctx, tmp_path("e.ferry"), NULL, &c));
-    assert_int_equal(ferry_model_views(c), 2);
-    assert_string_equal(ferry_model_view_name(c, 1), "s.x");
+    assert_int_equal(ferry_model_view_count(c), 2);
+    assert_string_equal(ferry_model_view_at(c, 1), "s.x");
     assert_ok(ctx, ferry_predict(ctx, c, task->domains[1], &p));
     assert_true(p->n == 12 && p->k == 3);
     assert_ok(ctx, ferry_domain_new(ctx, "new", FERRY_TARGET, &d));

@@ -69,7 +69,7 @@ static ferry_task *task_of(ferry_ctx *ctx, const char *parts)
 
 static const ferry_domain *target_of(const ferry_task *t)
 {
-    return ferry_task_domain(t, 0);
+    return ferry_task_domain_at(t, 0);
 }
 
 /* Share of variance of the first coordinate that lies between the two classes, which are
@@ -512,7 +512,7 @@ static void test_cancel_and_finish(void **state)
 
     for (int s = 0; s < 2; s++) {
         ferry_model *m = NULL;
-        ferry_report rep;
+        ferry_fit_info rep = {.size = sizeof rep};
         ferry_status st = FERRY_ECANCELLED;
         for (int n = 0; st != FERRY_OK; n++) {
             int left = n;

@@ -43,10 +43,10 @@ static void test_whole(void **state)
     {
         assert_true(json_is_true(json_object_get(engine, "works")));
         assert_string_equal(json_string_value(json_object_get(engine, "name")),
-                            ferry_engine_name((int64_t)i));
+                            ferry_engine_at((int64_t)i));
     }
-    assert_null(ferry_engine_name(ferry_i_engine_count()));
-    assert_null(ferry_engine_name(-1));
+    assert_null(ferry_engine_at(ferry_i_engine_count()));
+    assert_null(ferry_engine_at(-1));
     assert_true(
         json_integer_value(json_object_get(json_object_get(all, "memory"), "total")) > 0);
     assert_false(complains(all, "engine"));

@@ -55,7 +55,7 @@ static void check_views(const ferry_domain *d)
     for (int64_t v = 0; v < d->n_views; v++) {
         const ferry_view *view = d->views[v];
         int64_t covered = 0;
-        assert_int_equal(view->n_instances, ferry_domain_size(d));
+        assert_int_equal(view->n_instances, ferry_domain_id_count(d));
         for (int64_t i = 0; i < view->n_instances; i++) {
             if (view->row_of[i] < 0) continue;
             assert_int_equal(view->instance[view->row_of[i]], i);
@@ -64,8 +64,8 @@ static void check_views(const ferry_domain *d)
         assert_int_equal(covered, view->x->rows);
     }
     for (int64_t g = 0; g < d->n_graphs; g++)
-        assert_int_equal(d->graphs[g]->a->rows, ferry_domain_size(d));
-    if (d->labels) assert_int_equal(d->labels->n, ferry_domain_size(d));
+        assert_int_equal(d->graphs[g]->a->rows, ferry_domain_id_count(d));
+    if (d->labels) assert_int_equal(d->labels->n, ferry_domain_id_count(d));
 }
 
 /* ---- domains ---- */
@@ -83,9 +83,9 @@ static void test_new(void **state)
     assert_ok(ctx, ferry_domain_new(ctx, "a", FERRY_TARGET, &d));
     assert_string_equal(ferry_domain_name(d), "a");
     assert_int_equal(ferry_domain_role(d), FERRY_TARGET);
-    assert_int_equal(ferry_domain_size(d), 0);
-    assert_null(ferry_domain_id(d, 0));
-    assert_null(ferry_domain_id(d, -1));
+    assert_int_equal(ferry_domain_id_count(d), 0);
+    assert_null(ferry_domain_id_at(d, 0));
+    assert_null(ferry_domain_id_at(d, -1));
     ferry_domain_free(d);
     ferry_domain_free(NULL);
 }
@@ -100,7 +100,7 @@ static void test_views_are_joined_by_id(void **state)
 
     assert_ok(ctx, add_column(ctx, d, "one", 3, first));
     assert_ok(ctx, add_column(ctx, d, "two", 3, second));
-    assert_int_equal(ferry_domain_size(d), 4);
+    assert_int_equal(ferry_domain_id_count(d), 4);
     check_views(d);
     const ferry_view *one = ferry_i_domain_view(d, "one"),
                      *two = ferry_i_domain_view(d, "two");
@@ -109,7 +109,7 @@ static void test_views_are_joined_by_id(void **state)
     assert_int_equal(two->row_of[instance(d, "b")], -1);
     assert_int_equal(two->row_of[instance(d, "a")], 2);
     assert_close(two->x->dense[two->row_of[instance(d, "c")]], 20, 0);
-    assert_string_equal(ferry_domain_id(d, 3), "d");
+    assert_string_equal(ferry_domain_id_at(d, 3), "d");
     ferry_domain_free(d);
 }
 
@@ -120,8 +120,8 @@ static void test_rows_without_ids_have_numbers(void **state)
 
     assert_ok(ctx, add_column(ctx, d, "one", 2, NULL));
     assert_ok(ctx, add_column(ctx, d, "two", 3, NULL));
-    assert_int_equal(ferry_domain_size(d), 3);
-    assert_string_equal(ferry_domain_id(d, 2), "3");
+    assert_int_equal(ferry_domain_id_count(d), 3);
+    assert_string_equal(ferry_domain_id_at(d, 2), "3");
     check_views(d);
     ferry_domain_free(d);
 }
@@ -137,7 +137,7 @@ static void test_views_that_do_not_meet(void **state)
     assert_ok(ctx, add_column(ctx, d, "one", 2, ab));
     assert_fails(ctx, add_column(ctx, d, "two", 2, NULL), FERRY_EDATA, "has no ids");
     assert_int_equal(d->n_views, 1);
-    assert_int_equal(ferry_domain_size(d), 2);
+    assert_int_equal(ferry_domain_id_count(d), 2);
     assert_int_equal(h.count, 0);
     assert_ok(ctx, add_column(ctx, d, "two", 2, cd)); /* allowed, but said */
     assert_int_equal(h.count, 1);
@@ -174,7 +174,7 @@ static void test_bad_views(void **state)
     assert_int_not_equal(ferry_domain_add_sparse(ctx, d, "v", &holes, NULL, NULL),
                          FERRY_OK);
     assert_int_equal(d->n_views, 0);
-    assert_int_equal(ferry_domain_size(d), 0);
+    assert_int_equal(ferry_domain_id_count(d), 0);
     assert_ok(ctx, ferry_domain_add_dense(ctx, d, "v", &nan, NULL, NULL));
     assert_true(d->views[0]->has_missing);
     assert_fails(ctx, add_column(ctx, d, "v", 2, NULL), FERRY_EINVAL, "'v' already");
@@ -210,7 +210,7 @@ static void test_empty_view(void **state)
 
     assert_ok(ctx, add_column(ctx, d, "none", 0, NULL));
     assert_ok(ctx, add_column(ctx, d, "one", 1, NULL));
-    assert_int_equal(ferry_domain_size(d), 1);
+    assert_int_equal(ferry_domain_id_count(d), 1);
     check_views(d);
     ferry_domain_free(d);
 }
@@ -260,7 +260,7 @@ static void test_graph_defines_instances(void **state)
     const double w[] = {0.1, 0.2, 0.3, 4};
 
     assert_ok(ctx, ferry_domain_add_graph(ctx, d, "g", 4, from, to, w));
-    assert_int_equal(ferry_domain_size(d), 3);
+    assert_int_equal(ferry_domain_id_count(d), 3);
     const ferry_graph *g = d->graphs[0];
     assert_int_equal(g->a->nnz, 4);
     assert_true(edge(g, 0, 1) == 0.1 + 0.2 + 0.3); /* added up in the order given, ... */
@@ -290,7 +290,7 @@ static void test_graph_among_instances(void **state)
     assert_int_equal(h.count, 2); /* one for ids, one for self-loops */
     assert_non_null(strstr(h.last, "2 edges join an instance with itself"));
     assert_int_equal(d->graphs[0]->a->nnz, 2);
-    assert_int_equal(ferry_domain_size(d), 3);
+    assert_int_equal(ferry_domain_id_count(d), 3);
     assert_ok(ctx, add_column(ctx, d, "y", 2, more)); /* the graph grows along */
     check_views(d);
     assert_close(edge(d->graphs[0], 1, 0), 1, 0);
@@ -318,7 +318,7 @@ static void test_bad_graphs(void **state)
                  FERRY_EINVAL, "no edges");
     assert_fails(ctx, ferry_domain_add_graph(ctx, d, "", 0, NULL, NULL, NULL), FERRY_EINVAL,
                  "needs a name");
-    assert_int_equal(ferry_domain_size(d), 0);
+    assert_int_equal(ferry_domain_id_count(d), 0);
     ferry_domain_free(d);
 }
 
@@ -337,7 +337,7 @@ static void test_labels_by_id(void **state)
                  "none of the labels' ids ('x', ...)");
     ferry_ctx_set_log(ctx, listen, FERRY_WARN, &h);
     assert_ok(ctx, ferry_domain_set_classes(ctx, d, 3, who, what));
-    assert_int_equal(ferry_domain_size(d), 4); /* e has a label and no features */
+    assert_int_equal(ferry_domain_id_count(d), 4); /* e has a label and no features */
     assert_int_equal(h.count, 1);
     assert_non_null(
         strstr(h.last, "1 of 3 labels are for ids that it did not have (such as 'e')"));
@@ -369,7 +369,7 @@ static void test_labels_without_ids(void **state)
     ferry_domain_free(d);
     d = domain_of(ctx, FERRY_SOURCE);
     assert_ok(ctx, ferry_domain_set_numbers(ctx, d, 2, NULL, y)); /* no view at all */
-    assert_string_equal(ferry_domain_id(d, 1), "2");
+    assert_string_equal(ferry_domain_id_at(d, 1), "2");
     ferry_domain_free(d);
 }
 

@@ -125,7 +125,7 @@ static double mean_rating(const ferry_domain *d)
 }
 
 static ferry_status probe_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
-                              void **state, ferry_report *rep)
+                              void **state, ferry_fit_info *rep)
 {
     ferry_status st = FERRY_OK;
     const probe_options *o = options;
@@ -337,8 +337,8 @@ static void test_all_methods_when_none_is_named(void **state)
     assert_ok(ctx, ferry_evaluate(ctx, task, &rs));
     assert_int_equal(rs->n, serving);
     assert_int_equal(rs->n_metrics, 2);
-    assert_string_equal(rs->metrics[0]->name, "error");
-    assert_string_equal(rs->metrics[1]->name, "balanced-accuracy");
+    assert_string_equal(rs->metrics[0]->info.name, "error");
+    assert_string_equal(rs->metrics[1]->info.name, "balanced-accuracy");
     for (int64_t i = 0; i < rs->n; i++) {
         if (rs->result[i].pub.reason || i == rs->run.best_baseline) continue;
         assert_true(isnan(rs->result[i].pub.p_compare)); /* one repeat: no test */
@@ -360,7 +360,7 @@ static void test_regress(void **state)
     add_method(ctx, task, "mean", NULL, NULL);
     add_method(ctx, task, "ridge", NULL, NULL);
     rs = run(ctx, task);
-    assert_string_equal(rs->metrics[0]->name, "rmse");
+    assert_string_equal(rs->metrics[0]->info.name, "rmse");
     assert_int_equal(rs->run.best, 1);
     assert_int_equal(rs->run.best_baseline, 1);
     assert_true(ferry_i_result_mean(rs, &rs->result[1], 0) <
@@ -438,7 +438,7 @@ static void test_embed(void **state)
     add_method(ctx, task, "probe", NULL, NULL);
     rs = run(ctx, task);
     assert_int_equal(rs->n_metrics, 1);
-    assert_string_equal(rs->metrics[0]->name, "nmi");
+    assert_string_equal(rs->metrics[0]->info.name, "nmi");
     assert_true(rs->result[0].metric[0] > 0.3); /* by chance 0, on all rows .5 */
     assert_int_equal(rs->run.best, 0);
     assert_int_equal(rs->result[0].kept[0].given->k, 2);

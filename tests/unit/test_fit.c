@@ -46,7 +46,7 @@ static ferry_status toy_fits(ferry_ctx *ctx, const ferry_task *task, const void 
 }
 
 static ferry_status toy_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
-                            void **state, ferry_report *rep)
+                            void **state, ferry_fit_info *rep)
 {
     ferry_status st = FERRY_OK;
     const toy_options *o = options;
@@ -219,7 +219,7 @@ static void test_report_and_diagnostics(void **state)
     ferry_task *task = plain_task(ctx);
     ferry_opts *opts = opts_of(ctx, "rounds=2", "word=hello", NULL);
     ferry_model *model = NULL;
-    ferry_report rep = {0};
+    ferry_fit_info rep = {.size = sizeof rep};
 
     assert_ok(ctx, ferry_i_fit(ctx, task, &m, opts, &model, &rep));
     ferry_opts_free(opts);
@@ -233,10 +233,10 @@ static void test_report_and_diagnostics(void **state)
                         "{\"word\":\"hello\",\"objective\":[10.0,5.0]}");
     assert_string_equal(ferry_model_method(model), "toy");
     assert_int_equal(ferry_model_goal(model), FERRY_CLASSIFY);
-    assert_int_equal(ferry_model_views(model), 1);
-    assert_string_equal(ferry_model_view_name(model, 0), "x");
-    assert_null(ferry_model_view_name(model, 1));
-    assert_null(ferry_model_view_name(model, -1));
+    assert_int_equal(ferry_model_view_count(model), 1);
+    assert_string_equal(ferry_model_view_at(model, 0), "x");
+    assert_null(ferry_model_view_at(model, 1));
+    assert_null(ferry_model_view_at(model, -1));
     assert_null(ctx->diag);
     ferry_model_free(model);
     ferry_model_free(NULL);
@@ -254,7 +254,7 @@ static void test_finish_and_cancel(void **state)
     const ferry_method m = toy(0);
     ferry_task *task = plain_task(ctx);
     ferry_model *model = NULL;
-    ferry_report rep = {.iters = 77};
+    ferry_fit_info rep = {.size = sizeof rep, .iters = 77};
     ferry_answer answer = FERRY_FINISH;
     json_t *outer = json_object();
 

@@ -142,7 +142,7 @@ static double quality(const ferry_prediction *p)
 static double quality_of(ferry_ctx *ctx, const ferry_task *t, const char *method,
                          const char *settings)
 {
-    ferry_prediction *p = fit_predict(ctx, t, method, settings, ferry_task_domain(t, 0));
+    ferry_prediction *p = fit_predict(ctx, t, method, settings, ferry_task_domain_at(t, 0));
     const double q = quality(p);
 
     ferry_prediction_free(p);
@@ -333,8 +333,8 @@ static void test_order_and_threads(void **state)
     ferry_ctx *ctx = *state;
     ferry_task *a = task_of(ctx, "1-2-gy", 3), *b = task_of(ctx, "2-1-gy", 3);
     const char *const settings = "folds=0 trees=10 learner=exact";
-    ferry_prediction *p = fit_predict(ctx, a, "gbc", settings, ferry_task_domain(a, 0));
-    ferry_prediction *q = fit_predict(ctx, b, "gbc", settings, ferry_task_domain(b, 0));
+    ferry_prediction *p = fit_predict(ctx, a, "gbc", settings, ferry_task_domain_at(a, 0));
+    ferry_prediction *q = fit_predict(ctx, b, "gbc", settings, ferry_task_domain_at(b, 0));
 
     for (int64_t i = 0; i < p->n; i++) {
         int64_t j = 0;
@@ -345,7 +345,7 @@ static void test_order_and_threads(void **state)
     }
     ferry_prediction_free(q);
     assert_ok(ctx, ferry_ctx_set_threads(ctx, 3));
-    q = fit_predict(ctx, a, "gbc", settings, ferry_task_domain(a, 0));
+    q = fit_predict(ctx, a, "gbc", settings, ferry_task_domain_at(a, 0));
     assert_memory_equal(p->score, q->score, (size_t)(p->n * 3) * sizeof(double));
     ferry_prediction_free(q);
     ferry_prediction_free(p);
@@ -378,8 +378,8 @@ static void test_baselines(void **state)
             m = fit_model(ctx, t, all[i].method, all[i].settings);
             assert_ok(ctx, ferry_model_save(ctx, m, tmp_path("b.ferry")));
             assert_ok(ctx, ferry_model_load(ctx, tmp_path("b.ferry"), NULL, &back));
-            assert_ok(ctx, ferry_predict(ctx, m, ferry_task_domain(t, 0), &p));
-            assert_ok(ctx, ferry_predict(ctx, back, ferry_task_domain(t, 0), &q));
+            assert_ok(ctx, ferry_predict(ctx, m, ferry_task_domain_at(t, 0), &p));
+            assert_ok(ctx, ferry_predict(ctx, back, ferry_task_domain_at(t, 0), &q));
             if (quality(p) < least)
                 fail_msg("%s with %d classes: %g", all[i].method, classes, quality(p));
             assert_close(quality(p), quality(q), 0);
@@ -407,8 +407,8 @@ static void test_propagation_by_hand(void **state)
     assert_ok(ctx, ferry_domain_add_graph(ctx, d, "g", 3, from, to, NULL));
     assert_ok(ctx, ferry_domain_set_numbers(ctx, d, 2, ids, num));
     ferry_task *t = small_task(ctx, FERRY_REGRESS, NULL, d);
-    ferry_prediction *p =
-        fit_predict(ctx, t, "label-propagation", "alpha=1 tol=0", ferry_task_domain(t, 0));
+    ferry_prediction *p = fit_predict(ctx, t, "label-propagation", "alpha=1 tol=0",
+                                      ferry_task_domain_at(t, 0));
     const double want[] = {0, 1, 2, 3, 1.5};
     for (int i = 0; i < 5; i++)
         assert_close(p->value[i], want[i], 1e-9);
@@ -517,7 +517,7 @@ static ferry_status whole(ferry_ctx *ctx, void *arg)
     if (st == FERRY_OK) st = ferry_i_dict_new(ctx, &dict);
     if (st == FERRY_OK) st = ferry_i_model_pack(ctx, m, dict);
     if (st == FERRY_OK) st = ferry_i_model_unpack(ctx, "m", dict, NULL, &back);
-    if (st == FERRY_OK) st = ferry_predict(ctx, back, ferry_task_domain(j->task, 0), &p);
+    if (st == FERRY_OK) st = ferry_predict(ctx, back, ferry_task_domain_at(j->task, 0), &p);
     ferry_prediction_free(p);
     ferry_i_dict_free(dict);
     ferry_model_free(m);

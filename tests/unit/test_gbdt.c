@@ -60,7 +60,7 @@ static void test_learns(void **state)
         for (int classes = 0; classes <= 3; classes++) {
             ferry_task *t = task_of(ctx, classes);
             ferry_prediction *p =
-                fit_predict(ctx, t, "gbdt", settings[s], ferry_task_domain(t, 0));
+                fit_predict(ctx, t, "gbdt", settings[s], ferry_task_domain_at(t, 0));
             if (classes == 1) assert_int_equal(p->cls[0], 0);
             if (classes > 1 && share_right(p) < 0.97)
                 fail_msg("gbdt %s: %g", settings[s], share_right(p));
@@ -88,7 +88,7 @@ static void test_by_hand(void **state)
     ferry_task *t = small_task(ctx, FERRY_REGRESS, NULL, d);
     ferry_prediction *p =
         fit_predict(ctx, t, "gbdt", "trees=1 rate=0.5 min_leaf=1 reg=1 min_child=1",
-                    ferry_task_domain(t, 0));
+                    ferry_task_domain_at(t, 0));
 
     /* y = -1, 1 after scaling; each leaf: G = 4, H = 4 + 1, so 2 -+ 0.5 4/5 */
     assert_close(p->value[0], 2 - 0.4, 1e-12);
@@ -108,8 +108,8 @@ static void test_saved(void **state)
         ferry_prediction *a = NULL, *b = NULL;
         assert_ok(ctx, ferry_model_save(ctx, m, tmp_path("gbdt.ferry")));
         assert_ok(ctx, ferry_model_load(ctx, tmp_path("gbdt.ferry"), "gbdt", &back));
-        assert_ok(ctx, ferry_predict(ctx, m, ferry_task_domain(t, 0), &a));
-        assert_ok(ctx, ferry_predict(ctx, back, ferry_task_domain(t, 0), &b));
+        assert_ok(ctx, ferry_predict(ctx, m, ferry_task_domain_at(t, 0), &a));
+        assert_ok(ctx, ferry_predict(ctx, back, ferry_task_domain_at(t, 0), &b));
         for (int i = 0; i < N; i++) {
             if (classes == 0) assert_true(a->value[i] == b->value[i]);
             for (int j = 0; j < classes; j++)
@@ -167,7 +167,7 @@ static void test_stopping(void **state)
     ferry_task *t = task_of(ctx, 2);
     ferry_answer answer = FERRY_FINISH;
     ferry_model *m = NULL;
-    ferry_report rep;
+    ferry_fit_info rep = {.size = sizeof rep};
 
     ferry_ctx_set_progress(ctx, stop_at, &answer);
     assert_ok(ctx, ferry_fit(ctx, t, "gbdt", NULL, &m, &rep));
@@ -197,7 +197,7 @@ static ferry_status whole(ferry_ctx *ctx, void *arg)
     if (st == FERRY_OK) st = ferry_i_dict_new(ctx, &dict);
     if (st == FERRY_OK) st = ferry_i_model_pack(ctx, m, dict);
     if (st == FERRY_OK) st = ferry_i_model_unpack(ctx, "m", dict, NULL, &back);
-    if (st == FERRY_OK) st = ferry_predict(ctx, back, ferry_task_domain(j->task, 0), &p);
+    if (st == FERRY_OK) st = ferry_predict(ctx, back, ferry_task_domain_at(j->task, 0), &p);
     ferry_prediction_free(p);
     ferry_i_dict_free(dict);
     ferry_model_free(m);

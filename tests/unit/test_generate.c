@@ -27,7 +27,7 @@ static void test_list(void **state)
     (void)state;
     assert_true(ferry_generator_count() >= 1);
     assert_string_equal(ferry_generator_at(0)->name, "bridge");
-    assert_true(ferry_generator_at(0)->n_options > 5);
+    assert_true(ferry_opt_count(ferry_generator_at(0)->options) > 5);
     assert_null(ferry_generator_at(-1));
     assert_null(ferry_generator_at(ferry_generator_count()));
 }
@@ -198,7 +198,7 @@ static void test_social(void **state)
     assert_int_equal(count(graph, '\n'), 30);
     snprintf(path, sizeof path, "%s/task.yaml", dir);
     assert_ok(ctx, ferry_task_load(ctx, path, NULL, &task));
-    assert_int_equal(ferry_task_methods(task), 3);
+    assert_int_equal(ferry_task_method_count(task), 3);
     ferry_task_free(task);
     free(table);
     free(graph);

@@ -102,7 +102,7 @@ static ferry_task *numbers_task(ferry_ctx *ctx, int seen, int pairs)
 
 static const ferry_domain *target_of(const ferry_task *task)
 {
-    return ferry_task_domain(task, ferry_task_domains(task) - 1);
+    return ferry_task_domain_at(task, ferry_task_domain_count(task) - 1);
 }
 
 /* Share of right classes; class names are those of the task. */
@@ -746,7 +746,7 @@ static void test_progress(void **state)
     ferry_task *task = classes_task(ctx, 12, 0, false);
     ferry_answer say = FERRY_CANCEL;
     ferry_model *m = NULL;
-    ferry_report rep;
+    ferry_fit_info rep = {.size = sizeof rep};
 
     ferry_ctx_set_progress(ctx, answer, &say);
     assert_fails(ctx, ferry_fit(ctx, task, "hemap", NULL, &m, &rep), FERRY_ECANCELLED, "");

@@ -447,8 +447,8 @@ static void test_what_fits(void **state)
     m = fit_model(ctx, task, "hetomtl", "mode=paper");
     assert_string_equal(
         said, "hetomtl: source 'b' has no labelled class of the target's; left out");
-    assert_int_equal(ferry_model_votes(m), 3);
-    assert_int_equal(ferry_model_classes(m), 6);
+    assert_int_equal(ferry_model_vote_count(m), 3);
+    assert_int_equal(ferry_model_class_count(m), 6);
     ferry_model_free(m);
     ferry_task_free(task);
     task = task_of(ctx, "xyzxyzxyzxyz", "xyzxyz", "abcabc??");

@@ -264,27 +264,25 @@ static void test_nan_scores(void **state)
 
 static void test_table(void **state)
 {
-    int64_t n = 0;
-
     (void)state;
-    for (; ferry_metric_name(n); n++) {
-        const ferry_metric *m = ferry_i_metric_at(n);
-        assert_ptr_equal(ferry_i_metric_find(ferry_metric_name(n)), m);
-        assert_true(strlen(ferry_metric_help(n)) > 10);
+    assert_int_equal(ferry_metric_count(), 14);
+    for (int64_t i = 0; i < ferry_metric_count(); i++) {
+        const ferry_metric_info *m = ferry_metric_at(i);
+        assert_ptr_equal(ferry_i_metric_find(m->name), ferry_i_metric_at(i));
+        assert_true(strlen(m->help) > 10);
         assert_true(m->goals != 0);
     }
-    assert_int_equal(n, 14);
-    assert_null(ferry_metric_name(-1));
-    assert_null(ferry_metric_help(n));
+    assert_null(ferry_metric_at(-1));
+    assert_null(ferry_metric_at(ferry_metric_count()));
     assert_null(ferry_i_metric_find("acuracy"));
     for (unsigned goal = FERRY_CLASSIFY; goal <= FERRY_STREAM; goal *= 2)
         for (int64_t i = 0; ferry_i_metric_usual((ferry_goal)goal, i); i++)
-            assert_true(ferry_i_metric_usual((ferry_goal)goal, i)->goals & goal);
-    assert_string_equal(ferry_i_metric_usual(FERRY_CLASSIFY, 0)->name, "accuracy");
-    assert_string_equal(ferry_i_metric_usual(FERRY_MULTILABEL, 4)->name, "hamming");
+            assert_true(ferry_i_metric_usual((ferry_goal)goal, i)->info.goals & goal);
+    assert_string_equal(ferry_i_metric_usual(FERRY_CLASSIFY, 0)->info.name, "accuracy");
+    assert_string_equal(ferry_i_metric_usual(FERRY_MULTILABEL, 4)->info.name, "hamming");
     assert_null(ferry_i_metric_usual(FERRY_MULTILABEL, 5));
     assert_null(ferry_i_metric_usual(FERRY_MULTILABEL, 6));
-    assert_string_equal(ferry_i_metric_usual(FERRY_EMBED, 0)->name, "nmi");
+    assert_string_equal(ferry_i_metric_usual(FERRY_EMBED, 0)->info.name, "nmi");
     assert_null(ferry_i_metric_usual(FERRY_EMBED, 1));
 }
 

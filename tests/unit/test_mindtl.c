@@ -340,7 +340,7 @@ static void test_starts(void **state)
 
     for (int starts = 1; starts <= 16; starts *= 4) {
         char settings[64];
-        ferry_report rep;
+        ferry_fit_info rep = {.size = sizeof rep};
         ferry_model *m = NULL;
         ferry_opts *o;
         (void)snprintf(settings, sizeof settings, "k=5 l=5 starts=%d", starts);
@@ -552,7 +552,7 @@ static void test_finish(void **state)
         ferry_opts *o = settings_of(ctx, settings[mode]);
         for (int64_t at = 1; at < 400; at *= 3) {
             counter c = {0, at};
-            ferry_report rep;
+            ferry_fit_info rep = {.size = sizeof rep};
             ferry_model *m = NULL;
             ferry_prediction *p = NULL;
             ferry_ctx_set_progress(ctx, finish_at, &c);

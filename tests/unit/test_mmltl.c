@@ -49,7 +49,7 @@ static ferry_prediction *run(ferry_ctx *ctx, const ferry_task *task, const char 
     ferry_prediction *p;
 
     assert_ok(ctx, ferry_i_task_split(ctx, task, 0, &seen)); /* target labels hidden */
-    p = fit_predict(ctx, seen, method, settings, ferry_task_domain(task, 1));
+    p = fit_predict(ctx, seen, method, settings, ferry_task_domain_at(task, 1));
     ferry_task_free(seen);
     return p;
 }
@@ -57,7 +57,7 @@ static ferry_prediction *run(ferry_ctx *ctx, const ferry_task *task, const char 
 /* Share of the pairs (own label, other label) of the target in the wrong order. */
 static double loss(const ferry_task *task, const ferry_prediction *p)
 {
-    const ferry_labels *l = ferry_task_domain(task, 1)->labels;
+    const ferry_labels *l = ferry_task_domain_at(task, 1)->labels;
     double wrong = 0, pairs = 0;
 
     for (int64_t i = 0; i < p->n; i++)
@@ -461,7 +461,7 @@ static void test_stops(void **state)
         ferry_opts *opts = settings_of(ctx, i == 1 ? "mode=paper" : "");
         stopper s = {.answer = FERRY_FINISH, .after = 1};
         ferry_model *m = NULL;
-        ferry_report rep;
+        ferry_fit_info rep = {.size = sizeof rep};
         ferry_ctx_set_progress(ctx, stop, &s);
         assert_ok(ctx, ferry_fit(ctx, task, methods[i], opts, &m, &rep));
         if (strcmp(methods[i], "lift") != 0) assert_int_equal(rep.stop, FERRY_STOP_FINISH);
@@ -489,7 +489,7 @@ static ferry_status fit_all(ferry_ctx *ctx, void *arg)
     FERRY_TRY(ferry_fit(ctx, task, ((void **)arg)[2], opts, &m, NULL));
     FERRY_TRY(ferry_model_save(ctx, m, tmp_path("n.ferry")));
     FERRY_TRY(ferry_model_load(ctx, tmp_path("n.ferry"), NULL, &loaded));
-    FERRY_TRY(ferry_predict(ctx, loaded, ferry_task_domain(task, 1), &p));
+    FERRY_TRY(ferry_predict(ctx, loaded, ferry_task_domain_at(task, 1), &p));
 done:
     ferry_prediction_free(p);
     ferry_model_free(loaded);

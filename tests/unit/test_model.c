@@ -111,9 +111,9 @@ static void test_round_trips(void **state)
             assert_string_equal(ferry_model_method(back), method);
             assert_int_equal(ferry_model_goal(back), goals[g]);
             assert_string_equal(ferry_model_diagnostics(back), ferry_model_diagnostics(m));
-            assert_string_equal(ferry_model_view_name(back, 0), "x");
-            same_predictions(ctx, m, back, ferry_task_domain(task, 1));
-            same_predictions(ctx, m, back, ferry_task_domain(task, 0));
+            assert_string_equal(ferry_model_view_at(back, 0), "x");
+            same_predictions(ctx, m, back, ferry_task_domain_at(task, 1));
+            same_predictions(ctx, m, back, ferry_task_domain_at(task, 0));
             assert_ok(ctx, ferry_model_save(ctx, back, tmp_path("n.ferry")));
             same_files(tmp_path("m.ferry"), tmp_path("n.ferry"));
             ferry_model_free(m);
@@ -284,8 +284,8 @@ static void test_read_view(void **state)
     assert_fails(ctx, ferry_model_read_view(ctx, m, NULL, "f", NULL, &data), FERRY_EINVAL,
                  "the model has 2 views: say which one to read f as");
     assert_null(data);
-    assert_int_equal(ferry_model_graphs(m), 0); /* majority looks at no graph */
-    assert_null(ferry_model_graph_name(m, 0));
+    assert_int_equal(ferry_model_graph_count(m), 0); /* majority looks at no graph */
+    assert_null(ferry_model_graph_at(m, 0));
     ferry_domain *d = NULL;
     assert_ok(ctx, ferry_domain_new(ctx, "new", FERRY_TARGET, &d));
     assert_fails(ctx, ferry_model_read_graph(ctx, m, "friends", "f", NULL, d), FERRY_EINVAL,

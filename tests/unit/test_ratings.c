@@ -355,7 +355,7 @@ static void test_mf_solvers(void **state)
         double f[3] = {0};
         for (int s = 0; s < 3; s++) {
             char settings[128];
-            ferry_report rep;
+            ferry_fit_info rep = {.size = sizeof rep};
             ferry_model *m = NULL;
             ferry_opts *o;
             (void)snprintf(settings, sizeof settings, "rank=3 tol=0 %s %s", ridge[r],
@@ -387,7 +387,7 @@ static void test_mf_sgd_objective(void **state)
     ferry_model *m[2] = {NULL, NULL};
     const rating_model *a, *b;
     ferry_task *task = NULL;
-    ferry_report rep;
+    ferry_fit_info rep = {.size = sizeof rep};
 
     ferry_i_rng_seed(&rng, 9, 1);
     for (int e = 0; e < COUNT; e++) {
@@ -587,7 +587,7 @@ static void test_stopping(void **state)
     ferry_task *task = make_task(ctx);
     ferry_answer answer = FERRY_CANCEL;
     ferry_opts *o = opts_of(ctx, "tol=0", "lambda=0.5", NULL);
-    ferry_report rep;
+    ferry_fit_info rep = {.size = sizeof rep};
     ferry_model *m = NULL;
 
     ferry_ctx_set_progress(ctx, after_two, &answer);

@@ -47,8 +47,8 @@ static void test_tables(void **state)
 {
     ferry_ctx *ctx = *state;
     ferry_read_settings s;
-    int64_t n = 0;
-    const ferry_opt *table = ferry_read_options(&n);
+    const int64_t n = ferry_opt_count(ferry_read_options());
+    const ferry_opt *table = ferry_opt_at(ferry_read_options(), 0);
 
     assert_ok(ctx, ferry_i_opts_parse(ctx, "reader", table, n, NULL, &s));
     assert_string_equal(s.format, "");

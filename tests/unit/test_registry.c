@@ -44,9 +44,10 @@ static void test_pages(void **state)
         (void)snprintf(path, sizeof path, "docs/methods/%s.md", m->name);
         page = slurp(path);
         assert_non_null(page);
-        for (int64_t o = 0; o < m->n_options; o++) {
-            (void)snprintf(line, sizeof line, "\n| %s | %s | ", m->options[o].name,
-                           m->options[o].def);
+        for (int64_t o = 0; o < ferry_opt_count(m->options); o++) {
+            (void)snprintf(line, sizeof line, "\n| %s | %s | ",
+                           ferry_opt_at(m->options, o)->name,
+                           ferry_opt_at(m->options, o)->def);
             if (!strstr(page, line)) fail_msg("%s lacks:%s", path, line);
         }
         free(page);

@@ -82,7 +82,7 @@ static void see(ferry_ctx *ctx, ferry_model *m, sample *r, double *score)
 {
     const ferry_row x = {D, NULL, r->x};
 
-    assert_true(ferry_model_votes(m) <= 64);
+    assert_true(ferry_model_vote_count(m) <= 64);
     assert_ok(ctx, ferry_model_see(ctx, m, &x, &r->cls, score, r->votes));
 }
 
@@ -150,13 +150,13 @@ static void check_rounds(ferry_ctx *ctx, const char *method, const char *setting
         }
         see(ctx, m, &r[t], f);
         late += t >= T / 2 && t % 17 != 3 && r[t].cls != -1 &&
-                strcmp(ferry_model_class(m, r[t].cls), names[r[t].y]) != 0;
+                strcmp(ferry_model_class_at(m, r[t].cls), names[r[t].y]) != 0;
         if (c) {
             see(ctx, c, &twin, g);
             assert_int_equal(twin.cls, r[t].cls);
             assert_memory_equal(twin.votes, r[t].votes,
-                                (size_t)ferry_model_votes(m) * sizeof *twin.votes);
-            assert_memory_equal(f, g, (size_t)ferry_model_classes(m) * sizeof *f);
+                                (size_t)ferry_model_vote_count(m) * sizeof *twin.votes);
+            assert_memory_equal(f, g, (size_t)ferry_model_class_count(m) * sizeof *f);
         }
         if (t % 5 == 4) continue; /* its label never comes */
         learn(ctx, m, &r[t]);
@@ -190,7 +190,7 @@ static void check_late(ferry_ctx *ctx, const char *method, const char *settings)
         make_rounds(r);
         for (int t = 0; t < T; t++) {
             see(ctx, m[i], &r[t], f);
-            for (int64_t k = 0; k < ferry_model_classes(m[i]); k++)
+            for (int64_t k = 0; k < ferry_model_class_count(m[i]); k++)
                 assert_true(isfinite(f[k]));
             if (t >= 7) learn(ctx, m[i], &r[t - 7 + t % 3]);
         }
@@ -292,7 +292,7 @@ static void check_sparse(ferry_ctx *ctx, const char *method, const char *setting
         assert_ok(ctx, ferry_model_learn(ctx, m, &s, "b", votes));
         assert_ok(ctx, ferry_model_see(ctx, c, &x, &b, g, votes));
         assert_ok(ctx, ferry_model_learn(ctx, c, &x, "b", votes));
-        for (int64_t k = 0; k < ferry_model_classes(m); k++)
+        for (int64_t k = 0; k < ferry_model_class_count(m); k++)
             assert_close(f[k], g[k], 1e-12);
     }
     assert_ok(ctx, ferry_model_see(ctx, m, &none, &a, f, votes));
@@ -317,7 +317,7 @@ static void check_new_class(ferry_ctx *ctx, const char *method, const char *sett
 {
     ferry_task *task = task_of(ctx, FERRY_CLASSIFY);
     ferry_model *m = fit_model(ctx, task, method, settings);
-    const int64_t k = ferry_model_classes(m);
+    const int64_t k = ferry_model_class_count(m);
     const double v[D] = {0, 0, 0, 0, 0, 9};
     const ferry_row x = {D, NULL, v};
     int32_t cls = -1, votes[64];
@@ -326,11 +326,11 @@ static void check_new_class(ferry_ctx *ctx, const char *method, const char *sett
     for (int i = 0; i < 8; i++) {
         assert_ok(ctx, ferry_model_see(ctx, m, &x, &cls, f, votes));
         assert_ok(ctx, ferry_model_learn(ctx, m, &x, "new", votes));
-        assert_int_equal(ferry_model_classes(m), k + 1);
+        assert_int_equal(ferry_model_class_count(m), k + 1);
     }
-    assert_string_equal(ferry_model_class(m, k), "new");
-    assert_null(ferry_model_class(m, k + 1));
-    assert_null(ferry_model_class(m, -1));
+    assert_string_equal(ferry_model_class_at(m, k), "new");
+    assert_null(ferry_model_class_at(m, k + 1));
+    assert_null(ferry_model_class_at(m, -1));
     assert_ok(ctx, ferry_model_see(ctx, m, &x, &cls, NULL, NULL));
     if (cls != k) fail_msg("%s %s: class %d of %d", method, settings, cls, (int)k);
     ferry_model_free(m);
@@ -359,7 +359,7 @@ static void test_many_classes(void **state)
         assert_ok(ctx, ferry_model_learn(ctx, m, &x, name, NULL));
     }
     assert_ok(ctx, ferry_model_see(ctx, m, &x, &cls, NULL, NULL));
-    assert_string_equal(ferry_model_class(m, cls), "c69");
+    assert_string_equal(ferry_model_class_at(m, cls), "c69");
     fail_allocation(1);
     assert_fails(ctx, ferry_model_see(ctx, m, &x, &cls, NULL, NULL), FERRY_ENOMEM,
                  "out of memory");
@@ -403,7 +403,7 @@ static void test_from_nothing(void **state)
     ferry_prediction *p = NULL;
     int32_t cls = 7;
 
-    assert_int_equal(ferry_model_classes(c), 0);
+    assert_int_equal(ferry_model_class_count(c), 0);
     assert_ok(ctx, ferry_model_see(ctx, c, &x, &cls, NULL, NULL));
     assert_int_equal(cls, -1);
     assert_ok(ctx, ferry_predict(ctx, c, t, &p));
@@ -412,7 +412,7 @@ static void test_from_nothing(void **state)
     assert_ok(ctx, ferry_model_learn(ctx, c, &x, "one", NULL));
     assert_ok(ctx, ferry_model_learn(ctx, c, &y, "two", NULL));
     assert_ok(ctx, ferry_model_see(ctx, c, &y, &cls, NULL, NULL));
-    assert_string_equal(ferry_model_class(c, cls), "two");
+    assert_string_equal(ferry_model_class_at(c, cls), "two");
     assert_ok(ctx, ferry_predict(ctx, c, t, &p));
     assert_int_equal(p->k, 2);
     assert_int_equal(p->cls[1], 1);
@@ -455,7 +455,7 @@ static void test_refused(void **state)
     m = fit_model(ctx, task, "mpa", "");
     m->method = ferry_i_method_find("svm"); /* any that does not stream */
     assert_false(ferry_model_streams(m));
-    assert_int_equal(ferry_model_votes(m), 0);
+    assert_int_equal(ferry_model_vote_count(m), 0);
     assert_false(ferry_model_watches(m));
     assert_fails(ctx, ferry_model_see(ctx, m, &ok, &cls, NULL, NULL), FERRY_ENEEDS,
                  "svm does not learn from a stream");

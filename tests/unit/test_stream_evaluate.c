@@ -63,7 +63,7 @@ static double by_hand(ferry_ctx *ctx, const ferry_task *task, int64_t repeat,
 {
     ferry_task *split = NULL;
     ferry_model *m = NULL;
-    const ferry_domain *t = NULL, *full = ferry_task_domain(task, 1);
+    const ferry_domain *t = NULL, *full = ferry_task_domain_at(task, 1);
     int64_t order[N], n = 0, mistakes = 0;
     int32_t cls, votes[N][8];
     ferry_rng rng;
@@ -80,7 +80,7 @@ static double by_hand(ferry_ctx *ctx, const ferry_task *task, int64_t repeat,
         const double *x = full->views[0]->x->dense;
         const ferry_row row = {D, NULL, x + order[r] * D};
         assert_ok(ctx, ferry_model_see(ctx, m, &row, &cls, NULL, votes[r]));
-        mistakes += strcmp(ferry_model_class(m, cls),
+        mistakes += strcmp(ferry_model_class_at(m, cls),
                            (const char *[]){"a", "b", "c"}[order[r] % 3]) != 0;
         if (r < delay) continue;
         const int64_t o = order[r - delay];

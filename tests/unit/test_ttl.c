@@ -484,7 +484,7 @@ static void test_stops(void **state)
     ferry_task *task = journey_task(ctx, &j);
     ferry_opts *opts = settings_of(ctx, "mode=paper");
     ferry_answer say = FERRY_FINISH;
-    ferry_report rep;
+    ferry_fit_info rep = {.size = sizeof rep};
     ferry_model *m = NULL;
 
     ferry_ctx_set_progress(ctx, stop_at_2, &say);

@@ -75,7 +75,7 @@ static uint64_t print_of(const ferry_domain *d)
 }
 
 static ferry_status luck_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
-                             void **state, ferry_report *rep)
+                             void **state, ferry_fit_info *rep)
 {
     const luck_options *o = options;
     const ferry_domain *s = NULL;
@@ -252,7 +252,7 @@ typedef struct carried {
 } carried;
 
 static ferry_status carried_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
-                                void **state, ferry_report *rep)
+                                void **state, ferry_fit_info *rep)
 {
     carried *c = ferry_i_calloc(1, sizeof *c);
 

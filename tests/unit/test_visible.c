@@ -24,10 +24,10 @@ static void test_visible(void **state)
     ferry_ctx *ctx = *state;
     ferry_task *task = points(ctx, "per_class:1"), *seen = NULL;
 
-    assert_int_equal(ferry_domain_labels(ferry_task_domain(task, 0)), 6);
+    assert_int_equal(ferry_domain_labels(ferry_task_domain_at(task, 0)), 6);
     assert_ok(ctx, ferry_task_visible(ctx, task, 0, &seen));
-    assert_int_equal(ferry_domain_labels(ferry_task_domain(seen, 0)), 2);
-    assert_int_equal(ferry_domain_size(ferry_task_domain(seen, 0)), 6);
+    assert_int_equal(ferry_domain_labels(ferry_task_domain_at(seen, 0)), 2);
+    assert_int_equal(ferry_domain_id_count(ferry_task_domain_at(seen, 0)), 6);
     ferry_task_free(seen);
     assert_fails(ctx, ferry_task_visible(ctx, task, -1, &seen), FERRY_EINVAL, "below 0");
     assert_null(seen);
@@ -53,16 +53,15 @@ static void test_entries(void **state)
     ferry_ctx *ctx = *state;
     ferry_task *task = points(ctx, "none");
     ferry_opts *opts = opts_of(ctx, "k=3", NULL);
-    const char *method = NULL, *as = NULL;
-    const ferry_opts *given = NULL;
 
-    assert_int_equal(ferry_task_methods(task), 0);
+    assert_int_equal(ferry_task_method_count(task), 0);
     assert_ok(ctx, ferry_task_add_method(ctx, task, "knn", "near", opts));
-    assert_int_equal(ferry_task_methods(task), 1);
-    ferry_task_method_at(task, 0, &method, &as, &given);
-    assert_string_equal(method, "knn");
-    assert_string_equal(as, "near");
-    assert_string_equal(ferry_opts_get(given, "k"), "3");
+    assert_int_equal(ferry_task_method_count(task), 1);
+    const ferry_task_method *m = ferry_task_method_at(task, 0);
+    assert_string_equal(m->method, "knn");
+    assert_string_equal(m->as, "near");
+    assert_string_equal(ferry_opts_get(m->opts, "k"), "3");
+    assert_null(ferry_task_method_at(task, 1));
     ferry_opts_free(opts);
     ferry_task_free(task);
 }
