@@ -200,18 +200,16 @@ static void time_fits(const lab *l, const char *file, int64_t fits, run *u)
     ferry_ctx *ctx = l->c->ctx;
     ferry_task *task = NULL, *seen = NULL;
     ferry_model *model = NULL;
-    const char *method = NULL, *as = NULL;
-    const ferry_opts *opts = NULL;
 
     check_call(l, ferry_task_load(ctx, study_text("%s/%s", l->folder, file), NULL, &task));
     check_call(l, ferry_task_visible(ctx, task, 0, &seen));
     double *ms = study_alloc((size_t)ferry_task_method_count(task) * sizeof *ms);
     for (int64_t i = 0; i < ferry_task_method_count(task); i++) {
-        ferry_task_method_at(task, i, &method, &as, &opts);
-        ms[names_add(&u->timed, as)] = INFINITY;
+        const ferry_task_method *m = ferry_task_method_at(task, i);
+        ms[names_add(&u->timed, m->as)] = INFINITY;
         for (int64_t r = 0; r < fits; r++) {
             const double began = clock_of(CLOCK_PROCESS_CPUTIME_ID);
-            check_call(l, ferry_fit(ctx, seen, method, opts, &model, NULL));
+            check_call(l, ferry_fit(ctx, seen, m->method, m->opts, &model, NULL));
             ms[i] = fmin(ms[i], 1e3 * (clock_of(CLOCK_PROCESS_CPUTIME_ID) - began));
             ferry_model_free(model);
         }

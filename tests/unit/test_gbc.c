@@ -490,7 +490,7 @@ static void test_storage(void **state)
         for (int sparse = 0; sparse < 2; sparse++) {
             stored_sparse = sparse;
             ferry_task *t = task_of(ctx, "1-2-gy", 3);
-            p[sparse] = fit_predict(ctx, t, methods[i], "trees=5", ferry_task_domain(t, 0));
+            p[sparse] = fit_predict(ctx, t, methods[i], "trees=5", ferry_task_domain_at(t, 0));
             ferry_task_free(t);
         }
         assert_memory_equal(p[0]->score, p[1]->score, sizeof(double) * 3 * N);
