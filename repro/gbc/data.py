@@ -13,7 +13,7 @@ import tarfile
 
 METHODS = """methods:
   - gbc
-  - gbc: {mode: thesis, as: gbc-thesis}
+  - gbc: {mode: paper, as: gbc-thesis}
   - gbdt-average
   - gbdt
   - gbdt: {missing: tree, as: gbdt-tree}
