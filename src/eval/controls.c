@@ -131,18 +131,18 @@ static ferry_status run_trial(ferry_ctx *ctx, const ferry_results *rs,
                               int64_t draw, int64_t repeat, ferry_trial *t)
 {
     ferry_status st = FERRY_OK;
-    const uint64_t seed = ctx->seed;
+    ferry_ctx own = ferry_i_child(ctx);
     ferry_model *model = NULL;
     ferry_prediction *prediction = NULL;
     const ferry_domain *target = NULL;
 
     FERRY_TRY(ferry_i_task_target(ctx, p->split, &target));
     /* The method's own control draws its chance inside the fit. */
-    if (t->kind == FERRY_CONTROL_CODEBOOK) ctx->seed += (uint64_t)draw;
-    st = ferry_i_fit(ctx, p->split, m, opts, &model, NULL);
+    if (t->kind == FERRY_CONTROL_CODEBOOK) own.seed += (uint64_t)draw;
+    st = ferry_i_fit(&own, p->split, m, opts, &model, NULL);
     if (st == FERRY_OK)
-        st = ferry_i_answer(ctx, rs, model, target, p->mask, NULL, NULL, &prediction);
-    ctx->seed = seed;
+        st = ferry_i_answer(&own, rs, model, target, p->mask, NULL, NULL, &prediction);
+    (void)ferry_i_join(ctx, &own, st);
     if (st == FERRY_ENEEDS || st == FERRY_ENUMERIC) {
         t->pub.reason = ferry_i_strdup(ferry_message(ctx));
         FERRY_HAVE(ctx, t->pub.reason);

@@ -392,36 +392,48 @@ done:
     return st;
 }
 
-ferry_status ferry_i_evaluate(ferry_ctx *ctx, const ferry_task *task,
+ferry_ctx ferry_i_child(const ferry_ctx *ctx)
+{
+    return *ctx;
+}
+
+ferry_status ferry_i_join(ferry_ctx *ctx, const ferry_ctx *child, ferry_status st)
+{
+    const ferry_ctx outer = *ctx;
+
+    *ctx =
+        *child; /* the message, what was warned of, what was found out about the machine */
+    ctx->seed = outer.seed;
+    ctx->repeat = outer.repeat;
+    ctx->step = outer.step;
+    ctx->steps = outer.steps;
+    ctx->progress = outer.progress;
+    ctx->progress_user = outer.progress_user;
+    return st;
+}
+
+ferry_status ferry_i_evaluate(ferry_ctx *outer, const ferry_task *task,
                               const ferry_method *extra, ferry_results **out)
 {
     ferry_status st = FERRY_OK;
-    const uint64_t seed = ctx->seed, repeat = ctx->repeat;
-    const int64_t step = ctx->step, steps = ctx->steps;
+    ferry_ctx own = ferry_i_child(outer), *ctx = &own;
     run u = {.rs = ferry_i_calloc(1, sizeof *u.rs)};
 
     *out = NULL;
     FERRY_HAVE(ctx, u.rs);
     const double started = ferry_i_wall_clock(), begin = ferry_i_clock();
     st = evaluate(ctx, task, extra, &u);
-    if (st == FERRY_OK || (st == FERRY_ECANCELLED && u.rs->run.repeats > 0)) {
-        u.rs->record =
-            ferry_i_run_record(ctx, task, u.rs, started, ferry_i_clock() - begin);
-        FERRY_HAVE(ctx, u.rs->record);
-    }
-    if (st == FERRY_OK || (st == FERRY_ECANCELLED && u.rs->run.repeats > 0)) {
-        *out = u.rs;
-        u.rs = NULL;
-    }
+    /* What is complete is kept when the run was stopped. */
+    if (st != FERRY_OK && (st != FERRY_ECANCELLED || u.rs->run.repeats == 0)) goto done;
+    u.rs->record = ferry_i_run_record(ctx, task, u.rs, started, ferry_i_clock() - begin);
+    FERRY_HAVE(ctx, u.rs->record);
+    *out = u.rs;
+    u.rs = NULL;
 done:
-    ctx->seed = seed;
-    ctx->repeat = repeat;
-    ctx->step = step;
-    ctx->steps = steps;
     ferry_results_free(u.rs);
     ferry_i_free(u.mask);
     ferry_i_free(u.score);
-    return st;
+    return ferry_i_join(outer, ctx, st);
 }
 
 ferry_status ferry_evaluate(ferry_ctx *ctx, const ferry_task *task, ferry_results **out)

@@ -276,7 +276,6 @@ static ferry_status label_free(ferry_ctx *ctx, const ferry_results *rs,
                                const ferry_task *split, double *score)
 {
     ferry_status st = FERRY_OK;
-    const uint64_t seed = ctx->seed;
     ferry_prediction *p = NULL, *other = NULL;
     bool finish = false;
 
@@ -290,10 +289,10 @@ static ferry_status label_free(ferry_ctx *ctx, const ferry_results *rs,
         if (!p) continue;
         FERRY_TRY(reverse(ctx, split, e, p, &back));
         for (int s = 1; s < SEEDS; s++) {
-            ctx->seed = seed + (uint64_t)s;
-            st = predict_with(ctx, split, e, &other);
-            ctx->seed = seed;
-            FERRY_TRY(st);
+            ferry_ctx reseeded = ferry_i_child(ctx);
+            reseeded.seed += (uint64_t)s;
+            FERRY_TRY(
+                ferry_i_join(ctx, &reseeded, predict_with(&reseeded, split, e, &other)));
             const double same = other ? agreement(p, other) : 0;
             sum += isnan(same) ? 0 : same / (SEEDS - 1);
             ferry_prediction_free(other);

@@ -64,11 +64,11 @@ static ferry_status try_method(ferry_ctx *ctx, const ferry_task *split,
     const bool peak = reset_peak();
     const double before = (double)ferry_i_proc_bytes("/proc/self/status", "VmRSS");
 
+    ferry_ctx own = ferry_i_child(ctx);
     w.outer = ctx->progress;
     w.outer_user = ctx->progress_user;
-    ferry_ctx_set_progress(ctx, on_progress, &w);
-    st = ferry_i_fit(ctx, split, m, opts, &model, NULL);
-    ferry_ctx_set_progress(ctx, w.outer, w.outer_user);
+    ferry_ctx_set_progress(&own, on_progress, &w);
+    st = ferry_i_join(ctx, &own, ferry_i_fit(&own, split, m, opts, &model, NULL));
     const double took = ferry_i_clock() - w.begin;
     const double after = (double)ferry_i_proc_bytes("/proc/self/status", "VmHWM");
     c->measured = st == FERRY_OK;
@@ -133,14 +133,14 @@ done:
     return st;
 }
 
-ferry_status ferry_advise(ferry_ctx *ctx, const ferry_task *task, char **out)
+ferry_status ferry_advise(ferry_ctx *outer, const ferry_task *task, char **out)
 {
     ferry_status st = FERRY_OK;
+    ferry_ctx own = ferry_i_child(outer), *ctx = &own;
     ferry_task *split = NULL;
     json_t *methods = json_array(), *measures = NULL, *all = NULL;
     ferry_evaluate_settings s = {0};
     const ferry_domain *target = NULL;
-    const uint64_t seed = ctx->seed;
     int64_t others = 0;
     char *text = NULL;
 
@@ -164,10 +164,9 @@ ferry_status ferry_advise(ferry_ctx *ctx, const ferry_task *task, char **out)
     FERRY_HAVE(ctx, *out);
 done:
     free(text);
-    ctx->seed = seed;
     json_decref(all);
     json_decref(measures);
     json_decref(methods);
     ferry_task_free(split);
-    return st;
+    return ferry_i_join(outer, ctx, st);
 }
