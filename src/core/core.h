@@ -197,6 +197,10 @@ struct ferry_opt_table {
     {                                                                                      \
 #field, FERRY_OPT_CHOICE, offsetof(T, field), def, 0, 0, choices, help             \
     }
+#define FERRY_OPT_ONE_OF_AS(T, name, field, choices, def, help)                            \
+    {                                                                                      \
+        name, FERRY_OPT_CHOICE, offsetof(T, field), def, 0, 0, choices, help               \
+    }
 #define FERRY_OPT_YES_NO(T, field, def, help)                                              \
     {                                                                                      \
 #field, FERRY_OPT_BOOL, offsetof(T, field), def, 0, 0, NULL, help                  \

@@ -49,9 +49,9 @@ typedef enum ferry_scale {
     FERRY_SCALE_L2
 } ferry_scale;
 
-/* The option `scale` of every method that has one (older names of the values are known to
- * core/options.c). T has a field `int scale`. */
-#define FERRY_SCALE_CHOICES "auto|none|words|standard|roots|common|l2"
+/* The option `scale` of every method that has one (after a comma: what a value was
+ * called before). T has a field `int scale`. */
+#define FERRY_SCALE_CHOICES "auto|none|words,tfidf|standard|roots,hellinger|common|l2"
 #define FERRY_SCALE_HELP                                                                   \
     "how features are scaled; auto: as their values ask for (docs/scaling.md)"
 #define FERRY_OPT_SCALE(T)                                                                 \

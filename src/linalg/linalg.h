@@ -68,6 +68,11 @@ ferry_status ferry_i_matrix_transpose(ferry_ctx *ctx, const ferry_matrix *x,
 /* CSR copy of a dense matrix, zeros left out. */
 ferry_status ferry_i_matrix_sparsify(ferry_ctx *ctx, const ferry_matrix *x,
                                      ferry_matrix **out);
+/* Side by side like _join, but CSR unless `dense`, which all parts then are: one sparse part
+ * must not be made dense by the others. Parts may be exchanged for CSR copies; an only one
+ * is moved out. */
+ferry_status ferry_i_matrix_beside(ferry_ctx *ctx, bool dense, int64_t n,
+                                   ferry_matrix **part, ferry_matrix **out);
 /* Build the transposed index once, where X'B is needed many times and in threads: then its
  * bits do not depend on the thread count either. Costs 12 bytes an entry. Does nothing for
  * dense matrices and for those made by _like, whose values their maker may set again. */

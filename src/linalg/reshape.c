@@ -222,3 +222,26 @@ ferry_status ferry_i_matrix_sparsify(ferry_ctx *ctx, const ferry_matrix *x,
 done:
     return st;
 }
+
+ferry_status ferry_i_matrix_beside(ferry_ctx *ctx, bool dense, int64_t n,
+                                   ferry_matrix **part, ferry_matrix **out)
+{
+    ferry_status st = FERRY_OK;
+
+    *out = NULL;
+    for (int64_t p = 0; !dense && p < n; p++) {
+        ferry_matrix *csr = NULL;
+        if (!part[p]->dense) continue;
+        FERRY_TRY(ferry_i_matrix_sparsify(ctx, part[p], &csr));
+        ferry_i_matrix_free(part[p]);
+        part[p] = csr;
+    }
+    if (n == 1) {
+        *out = part[0];
+        part[0] = NULL;
+    } else {
+        FERRY_TRY(ferry_i_matrix_join(ctx, n, (const ferry_matrix *const *)part, out));
+    }
+done:
+    return st;
+}

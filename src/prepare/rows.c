@@ -186,28 +186,6 @@ static bool lane_shift(const ferry_prepared *p, const ferry_lane *l, double *to)
 
 /* ---- views side by side ---- */
 
-static ferry_status join(ferry_ctx *ctx, bool dense, int64_t n, ferry_matrix **piece,
-                         ferry_matrix **out)
-{
-    ferry_status st = FERRY_OK;
-
-    for (int64_t v = 0; !dense && v < n; v++) {
-        ferry_matrix *csr = NULL;
-        if (!piece[v]->dense) continue;
-        FERRY_TRY(ferry_i_matrix_sparsify(ctx, piece[v], &csr));
-        ferry_i_matrix_free(piece[v]);
-        piece[v] = csr;
-    }
-    if (n == 1) {
-        *out = piece[0];
-        piece[0] = NULL;
-    } else {
-        FERRY_TRY(ferry_i_matrix_join(ctx, n, (const ferry_matrix *const *)piece, out));
-    }
-done:
-    return st;
-}
-
 static ferry_status join_shifts(ferry_ctx *ctx, const ferry_prepared *p, int64_t n,
                                 const ferry_lane *lane, double **out)
 {
@@ -243,7 +221,7 @@ static ferry_status make_joined(ferry_ctx *ctx, const ferry_prepared *p, int64_t
         ferry_i_free(there);
         there = NULL;
     }
-    FERRY_TRY(join(ctx, p->dense, n, piece, &out->x[0]));
+    FERRY_TRY(ferry_i_matrix_beside(ctx, p->dense, n, piece, &out->x[0]));
     FERRY_TRY(join_shifts(ctx, p, n, lane, &out->shift[0]));
 done:
     for (int64_t v = 0; piece && v < n; v++)

@@ -48,33 +48,26 @@ static void expect_unfit(ferry_ctx *ctx, const ferry_task *task, const char *met
 
 static const char *const learners[] = {"svm", "logreg", "ridge", "knn"};
 
-/* The values of 4 x 5 cells decide how they are scaled, not how they are stored. */
+/* The values decide how they are scaled (learn/scale.h has the rule), not how they are
+ * stored; the diagnostics tell. */
 static void test_auto_scale(void **state)
 {
     ferry_ctx *ctx = *state;
-    static const struct {
-        const char *want;
-        double x[20];
-    } cases[] = {
-        {"\"l2\"", {1, 0, 0, 1, 0, 0, 1, 0, 0, 1, 0, 1, 1, 0, 0, 1, 0, 0, 0, 1}},
-        {"\"standard\"", /* one below 0 */
-         {1, 0, 0, 1, 0, 0, 1, 0, 0, -1, 0, 1, 1, 0, 0, 1, 0, 0, 0, 1}},
-        {"\"standard\"", /* hardly any zeros */
-         {3, 1, 1, 1, 2, 1, 2, 3, 0, 1, 2, 3, 1, 1, 0, 2, 0, 1, 3, 2}},
-        {"\"standard\"", /* an amount beside yes and no */
-         {0, 1, 0, 0, 900, 0, 0, 1, 0, 500, 1, 0, 0, 0, 700, 0, 0, 0, 1, 100}},
-    };
+    double words[4 * 40] = {0}, table[20];
 
-    for (int c = 0; c < FERRY_COUNT(cases); c++) {
+    for (int64_t e = 0; e < 12; e++)
+        words[e * 13] = (double)(1 + e % 3);
+    for (int64_t e = 0; e < 20; e++)
+        table[e] = (double)(e * e % 7) - 2;
+    for (int c = 0; c < 2; c++) {
         for (int sparse = 0; sparse < 2; sparse++) {
             ferry_domain *t = small_domain(ctx, "t", FERRY_TARGET, 0, 0, NULL);
-            small_view(ctx, t, "x", 4, 5, cases[c].x, NULL, NULL, sparse);
+            small_view(ctx, t, "x", 4, c ? 5 : 40, c ? table : words, NULL, NULL, sparse);
             small_classes(ctx, t, "abab");
             ferry_task *task = small_task(ctx, FERRY_CLASSIFY, NULL, t);
             ferry_model *m = fit_model(ctx, task, "svm", "");
-            const char *scale = strstr(ferry_model_diagnostics(m), "\"scale\":");
-            assert_non_null(scale);
-            assert_memory_equal(scale + 8, cases[c].want, strlen(cases[c].want));
+            assert_non_null(strstr(ferry_model_diagnostics(m),
+                                   c ? "\"scale\":\"standard\"" : "\"scale\":\"words\""));
             ferry_model_free(m);
             ferry_task_free(task);
         }
@@ -236,7 +229,6 @@ static void test_says_what_it_used(void **state)
     ferry_ctx_set_log(ctx, note, FERRY_INFO, text);
     m = fit_model(ctx, task, "svm", "C=3 train=both");
     assert_non_null(strstr(text, "svm: train=both, 8 labelled instances"));
-    assert_non_null(strstr(text, "uses 1 of the target's 1 features"));
     assert_non_null(strstr(ferry_model_diagnostics(m), "\"train\":\"both\""));
     assert_non_null(strstr(ferry_model_diagnostics(m), "\"instances\":8"));
     assert_non_null(strstr(ferry_model_diagnostics(m), "\"features\":1"));
@@ -258,10 +250,9 @@ static void test_what_is_missing(void **state)
     task = small_task(ctx, FERRY_CLASSIFY, s, t);
     expect_unfit(
         ctx, task, "svm", "train=source",
-        "svm train=source needs features that source 'text' (1) and target 'images' "
-        "(2) share; without names the counts must be equal");
-    expect_unfit(ctx, task, "knn", "",
-                 "knn train=source needs features that source 'text' (1)");
+        "svm needs features that source 'text' (1) and target 'images' (2) share; text.x "
+        "and images.x have one name, but 1 and 2 features without names");
+    expect_unfit(ctx, task, "knn", "", "knn needs features that source 'text' (1)");
     expect_unfit(ctx, task, "ridge", "train=target",
                  "ridge train=target needs labels of target 'images' that may be seen");
     expect_unfit(ctx, task, "mean", "", "does not serve the goal classify");
@@ -313,7 +304,6 @@ static void test_features_by_name(void **state)
                *t_names[] = {"key", "other", "noise"};
     const double s_x[] = {1, -1, 9, -1, -2, 9, 1, 1, 9, -1, 2, 9};
     const double t_x[] = {2, 5, -1, -2, 5, 1, 1, 5, 1};
-    char text[1024] = "";
 
     for (int sparse = 0; sparse < 4; sparse++) {
         ferry_domain *s = small_domain(ctx, "s", FERRY_SOURCE, 0, 0, NULL);
@@ -324,15 +314,11 @@ static void test_features_by_name(void **state)
         small_classes(ctx, s, "aabb");
         small_classes(ctx, t, "b??");
         task = small_task(ctx, FERRY_CLASSIFY, s, t);
-        ferry_ctx_set_log(ctx, note, FERRY_INFO, text);
         for (int64_t m = 0; m < FERRY_COUNT(learners); m++) {
-            text[0] = 0;
             expect(ctx, task, learners[m], m == 3 ? "train=source k=1" : "train=source",
                    "bab");
-            assert_non_null(strstr(text, "uses 2 of the target's 3 features"));
             expect(ctx, task, learners[m], m == 3 ? "train=both k=1" : "train=both", "bab");
         }
-        ferry_ctx_set_log(ctx, NULL, FERRY_INFO, NULL);
         ferry_task_free(task);
     }
 }
@@ -639,17 +625,18 @@ static void test_order_of_rows(void **state)
     }
 }
 
-/* Every source instance twice: as with twice the cost (or half the lambda); the nearest
- * neighbour and the majority do not change. */
+/* Every source instance twice: as with twice the cost (or half the lambda), once the scale,
+ * which all rows decide, is left alone; the nearest neighbour and the majority do not
+ * change. */
 static void test_duplicated_source(void **state)
 {
     ferry_ctx *ctx = *state;
     const double x[] = {-2, -1, 1, 2, -2, -1, 1, 2}, q[] = {-0.1, 0.4, 3};
     const struct {
         const char *method, *once, *twice;
-    } cases[] = {{"svm", "C=2 eps=1e-9", "C=1 eps=1e-9"},
-                 {"logreg", "C=2 eps=1e-9", "C=1 eps=1e-9"},
-                 {"ridge", "lambda=1", "lambda=2"},
+    } cases[] = {{"svm", "scale=none C=2 eps=1e-9", "scale=none C=1 eps=1e-9"},
+                 {"logreg", "scale=none C=2 eps=1e-9", "scale=none C=1 eps=1e-9"},
+                 {"ridge", "scale=none lambda=1", "scale=none lambda=2"},
                  {"knn", "k=1", "k=1"},
                  {"knn", "k=2", "k=4"},
                  {"majority", "", ""}};

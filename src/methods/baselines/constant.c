@@ -2,7 +2,7 @@
  * beat. */
 #include <math.h>
 
-#include "methods/baselines/base.h"
+#include "methods/shared/base.h"
 
 typedef struct constant_options {
     int train;
@@ -31,8 +31,9 @@ static ferry_status constant_fit(ferry_ctx *ctx, const char *method, const ferry
 
     *state = NULL;
     FERRY_NEW(ctx, b, 1);
-    FERRY_TRY(ferry_i_base_fit(ctx, method, task, (ferry_train)o->train, false, SCALE_NONE,
-                               b, &e));
+    FERRY_TRY(ferry_i_base_fit(
+        ctx, task, &(base_wants){.method = method, .train = o->train, .no_features = true},
+        b, &e));
     rep->objective = NAN;
     *state = b;
     b = NULL;
@@ -65,7 +66,9 @@ static ferry_status majority_fits(ferry_ctx *ctx, const ferry_task *task,
 {
     const constant_options *o = options;
 
-    return ferry_i_base_fits(ctx, "majority", task, (ferry_train)o->train, false);
+    return ferry_i_base_fits(
+        ctx, task,
+        &(base_wants){.method = "majority", .train = o->train, .no_features = true});
 }
 
 static ferry_status label_prior_fits(ferry_ctx *ctx, const ferry_task *task,
@@ -73,14 +76,17 @@ static ferry_status label_prior_fits(ferry_ctx *ctx, const ferry_task *task,
 {
     const constant_options *o = options;
 
-    return ferry_i_base_fits(ctx, "label-prior", task, (ferry_train)o->train, false);
+    return ferry_i_base_fits(
+        ctx, task,
+        &(base_wants){.method = "label-prior", .train = o->train, .no_features = true});
 }
 
 static ferry_status mean_fits(ferry_ctx *ctx, const ferry_task *task, const void *options)
 {
     const constant_options *o = options;
 
-    return ferry_i_base_fits(ctx, "mean", task, (ferry_train)o->train, false);
+    return ferry_i_base_fits(
+        ctx, task, &(base_wants){.method = "mean", .train = o->train, .no_features = true});
 }
 
 static ferry_status constant_predict(ferry_ctx *ctx, const void *state,
@@ -102,7 +108,7 @@ static ferry_status constant_load(ferry_ctx *ctx, const ferry_dict *dict, void *
 
     *state = NULL;
     FERRY_HAVE(ctx, b);
-    FERRY_TRY(ferry_i_base_load(ctx, dict, b));
+    FERRY_TRY(ferry_i_base_load(ctx, dict, false, b));
     *state = b;
     b = NULL;
 done:

@@ -5,8 +5,8 @@
  *
  * on the labelled instances alone, with logistic loss for classes (one score each, against
  * the rest) and squared loss for numbers. */
-#include "methods/baselines/base.h"
 #include "methods/baselines/self_training.h"
+#include "methods/shared/base.h"
 #include "methods/shared/boosted.h"
 
 typedef struct gbdt_options {
@@ -96,8 +96,12 @@ static ferry_status gbdt_fit(ferry_ctx *ctx, const ferry_task *task, const void 
 
     *state = NULL;
     FERRY_NEW(ctx, m, 1);
-    FERRY_TRY(ferry_i_base_fit(ctx, "gbdt", task, (ferry_train)o->train, true,
-                               o->missing == 1 ? SCALE_KEEP : SCALE_NONE, &m->b, &e));
+    FERRY_TRY(ferry_i_base_fit(ctx, task,
+                               &(base_wants){.method = "gbdt",
+                                             .train = o->train,
+                                             .scale = FERRY_SCALE_NONE,
+                                             .missing = o->missing == 1},
+                               &m->b, &e));
     FERRY_TRY(boost(ctx, &o->grow, &e, m, rep));
     *state = m;
     m = NULL;
@@ -111,7 +115,7 @@ static ferry_status gbdt_fits(ferry_ctx *ctx, const ferry_task *task, const void
 {
     const gbdt_options *o = options;
 
-    return ferry_i_base_fits(ctx, "gbdt", task, (ferry_train)o->train, true);
+    return ferry_i_base_fits(ctx, task, &(base_wants){.method = "gbdt", .train = o->train});
 }
 
 /* Instances without features keep the prior. */
@@ -165,11 +169,10 @@ static ferry_status gbdt_load(ferry_ctx *ctx, const ferry_dict *dict, void **sta
 
     *state = NULL;
     FERRY_NEW(ctx, m, 1);
-    FERRY_TRY(ferry_i_base_load(ctx, dict, &m->b));
-    FERRY_NEED(ctx, m->b.space, FERRY_EDATA, "tensor space.width is missing");
+    FERRY_TRY(ferry_i_base_load(ctx, dict, true, &m->b));
     FERRY_TRY(ferry_i_boosted_load(ctx, dict, false, &m->trees));
     const ferry_forest *f = m->trees.forest;
-    FERRY_NEED(ctx, f->p == 1 && f->cols[0] == ferry_i_space_width(m->b.space), FERRY_EDATA,
+    FERRY_NEED(ctx, f->p == 1 && f->cols[0] == ferry_i_base_width(&m->b), FERRY_EDATA,
                "tensor forest.sizes: %lld views, %lld scores, %lld features",
                (long long)f->p, (long long)f->k, (long long)f->cols[0]);
     *state = m;

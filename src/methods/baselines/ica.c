@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "methods/baselines/base.h"
+#include "methods/shared/base.h"
 #include "methods/shared/boosted.h"
 #include "methods/shared/known.h"
 
@@ -21,7 +21,7 @@ typedef struct ica_options {
 } ica_options;
 
 static const ferry_opt ica_opts[] = {
-    BASE_OPT_SCALE(ica_options),
+    FERRY_OPT_SCALE(ica_options),
     FERRY_OPT(ica_options, REAL, C, 1, 1e-9, 1e9, "cost of errors against small weights"),
     FERRY_OPT(ica_options, REAL, eps, 1e-2, 1e-12, 1, "stopping tolerance of liblinear"),
     FERRY_OPT(ica_options, INT, max_iter, 20, 1, 1e6, "rounds of prediction, at most"),
@@ -119,7 +119,7 @@ static ferry_status with_neighbours(ferry_ctx *ctx, const state *s, const crowd 
             for (int64_t j = 0; sum > 0 && j < c->m; j++)
                 to[j] /= sum;
         }
-    FERRY_TRY(ferry_i_space_combine(ctx, false, 2, parts, out));
+    FERRY_TRY(ferry_i_matrix_beside(ctx, parts[0]->dense != NULL, 2, parts, out));
 done:
     ferry_i_matrix_free(parts[0]);
     ferry_i_matrix_free(parts[1]);
@@ -195,8 +195,9 @@ static ferry_status ica_fit(ferry_ctx *ctx, const ferry_task *task, const void *
     FERRY_HAVE(ctx, s);
     s->max_iter = o->max_iter;
     FERRY_TRY(ferry_i_task_target(ctx, task, &t));
-    FERRY_TRY(ferry_i_base_fit(ctx, "ica", task, TRAIN_TARGET, true,
-                               (ferry_scaling)o->scale, &s->b, &e));
+    FERRY_TRY(ferry_i_base_fit(
+        ctx, task, &(base_wants){.method = "ica", .train = TRAIN_TARGET, .scale = o->scale},
+        &s->b, &e));
     FERRY_TRY(ferry_i_boosted_labels(ctx, task, t, &s->outputs, &y, &labelled));
     FERRY_TRY(ferry_i_known_new(ctx, t, &s->outputs, y, labelled, &s->k));
     FERRY_TRY(crowd_new(ctx, s, t, &c));
@@ -219,7 +220,8 @@ done:
 static ferry_status ica_fits(ferry_ctx *ctx, const ferry_task *task, const void *options)
 {
     (void)options;
-    return ferry_i_base_fits(ctx, "ica", task, TRAIN_TARGET, true);
+    return ferry_i_base_fits(ctx, task,
+                             &(base_wants){.method = "ica", .train = TRAIN_TARGET});
 }
 
 /* Again and again until no class changes; max_iter ends cycles. */
@@ -312,16 +314,16 @@ static ferry_status ica_load(ferry_ctx *ctx, const ferry_dict *dict, void **out)
 
     *out = NULL;
     FERRY_HAVE(ctx, s);
-    FERRY_TRY(ferry_i_base_load(ctx, dict, &s->b));
-    FERRY_NEED(ctx, s->b.space && s->b.goal == FERRY_CLASSIFY, FERRY_EDATA,
-               "tensor space.width is missing");
+    FERRY_TRY(ferry_i_base_load(ctx, dict, true, &s->b));
+    FERRY_NEED(ctx, s->b.goal == FERRY_CLASSIFY, FERRY_EDATA,
+               "tensor goal: ica predicts classes");
     FERRY_TRY(ferry_i_outputs_load(ctx, dict, &s->outputs));
     FERRY_NEED(ctx, !s->outputs.numbers && s->outputs.classes == s->b.k, FERRY_EDATA,
                "tensor target.sizes: %lld classes, not %lld", (long long)s->outputs.classes,
                (long long)s->b.k);
     FERRY_TRY(ferry_i_known_load(ctx, dict, s->b.k, &s->k));
     FERRY_NEED(ctx, s->k.prior, FERRY_EDATA, "tensor graphs is empty");
-    const int64_t d = ferry_i_space_width(s->b.space);
+    const int64_t d = ferry_i_base_width(&s->b);
     FERRY_TRY(load_linear(ctx, dict, "first", "first.seen", s->b.k, d, &s->first));
     FERRY_TRY(load_linear(ctx, dict, "model", "model.seen", s->b.k,
                           d + s->b.k * ferry_i_ids_count(s->k.graphs), &s->model));

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "methods/baselines/base.h"
+#include "methods/shared/base.h"
 
 typedef struct knn_options {
     int train, scale;
@@ -12,7 +12,7 @@ typedef struct knn_options {
 
 static const ferry_opt knn_opts[] = {
     BASE_OPT_TRAIN(knn_options),
-    BASE_OPT_SCALE(knn_options),
+    FERRY_OPT_SCALE(knn_options),
     FERRY_OPT(knn_options, INT, k, 5, 1, 1e6, "neighbours that vote"),
     FERRY_OPT_ONE_OF(knn_options, distance, "euclidean|cosine", "euclidean",
                      "what nearest means"),
@@ -47,8 +47,9 @@ static ferry_status knn_fit(ferry_ctx *ctx, const ferry_task *task, const void *
 
     *state = NULL;
     FERRY_NEW(ctx, m, 1);
-    FERRY_TRY(ferry_i_base_fit(ctx, "knn", task, (ferry_train)o->train, true,
-                               (ferry_scaling)o->scale, &m->b, &m->e));
+    FERRY_TRY(ferry_i_base_fit(
+        ctx, task, &(base_wants){.method = "knn", .train = o->train, .scale = o->scale},
+        &m->b, &m->e));
     m->k = o->k < m->e.n ? o->k : m->e.n;
     m->distance = (ferry_distance)o->distance;
     m->weighted = o->weights == 1;
@@ -65,7 +66,7 @@ static ferry_status knn_fits(ferry_ctx *ctx, const ferry_task *task, const void 
 {
     const knn_options *o = options;
 
-    return ferry_i_base_fits(ctx, "knn", task, (ferry_train)o->train, true);
+    return ferry_i_base_fits(ctx, task, &(base_wants){.method = "knn", .train = o->train});
 }
 
 /* Weight of the neighbour at distance d; where some are at 0, only those count. */
@@ -208,8 +209,7 @@ static ferry_status knn_load(ferry_ctx *ctx, const ferry_dict *dict, void **stat
 
     *state = NULL;
     FERRY_NEW(ctx, m, 1);
-    FERRY_TRY(ferry_i_base_load(ctx, dict, &m->b));
-    FERRY_NEED(ctx, m->b.space, FERRY_EDATA, "tensor space.width is missing");
+    FERRY_TRY(ferry_i_base_load(ctx, dict, true, &m->b));
     FERRY_TRY(ferry_i_dict_ints(ctx, dict, "form", &three, &form));
     FERRY_TRY(ferry_i_dict_matrix(ctx, dict, "x", &m->e.x));
     m->e.n = m->e.x->rows;
@@ -218,9 +218,9 @@ static ferry_status knn_load(ferry_ctx *ctx, const ferry_dict *dict, void **stat
                (long long)m->e.n);
     FERRY_NEED(ctx, form[1] == FERRY_EUCLIDEAN || form[1] == FERRY_COSINE, FERRY_EDATA,
                "tensor form: %lld is no distance", (long long)form[1]);
-    FERRY_NEED(ctx, m->e.x->cols == m->b.prep->d, FERRY_EDATA,
-               "tensor x has %lld columns, prep.fill %lld", (long long)m->e.x->cols,
-               (long long)m->b.prep->d);
+    FERRY_NEED(ctx, m->e.x->cols == ferry_i_base_width(&m->b), FERRY_EDATA,
+               "tensor x has %lld columns, prepare %lld", (long long)m->e.x->cols,
+               (long long)ferry_i_base_width(&m->b));
     m->k = form[0];
     m->distance = (ferry_distance)form[1];
     m->weighted = form[2] != 0;

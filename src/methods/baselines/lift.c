@@ -22,7 +22,7 @@ typedef struct lift_options {
 
 static const ferry_opt lift_opts[] = {
     BASE_OPT_TRAIN(lift_options),
-    BASE_OPT_SCALE(lift_options),
+    FERRY_OPT_SCALE(lift_options),
     FERRY_OPT(lift_options, REAL, ratio, 0.1, 1e-6, 1,
               "clusters for each instance of the rarer side"),
     FERRY_OPT(lift_options, INT, max_iter, 100, 1, 1e9, "steps of k-means"),
@@ -175,7 +175,7 @@ static ferry_status lift_fits(ferry_ctx *ctx, const ferry_task *task, const void
 {
     const lift_options *o = options;
 
-    return ferry_i_base_fits(ctx, "lift", task, (ferry_train)o->train, true);
+    return ferry_i_base_fits(ctx, task, &(base_wants){.method = "lift", .train = o->train});
 }
 
 static ferry_status lift_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
@@ -191,8 +191,9 @@ static ferry_status lift_fit(ferry_ctx *ctx, const ferry_task *task, const void 
     *out = NULL;
     ferry_i_rng_for(ctx, &rng, "lift");
     FERRY_NEW(ctx, s, 1);
-    FERRY_TRY(ferry_i_base_fit(ctx, "lift", task, (ferry_train)o->train, true,
-                               (ferry_scaling)o->scale, &s->b, &e));
+    FERRY_TRY(ferry_i_base_fit(
+        ctx, task, &(base_wants){.method = "lift", .train = o->train, .scale = o->scale},
+        &s->b, &e));
     FERRY_NEED(ctx, e.x->dense || e.x->cols * e.n <= MOST_CELLS, FERRY_ENEEDS,
                "lift: %lld instances x %lld sparse features are too many to cluster",
                (long long)e.n, (long long)e.x->cols);

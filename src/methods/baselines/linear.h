@@ -12,22 +12,10 @@ typedef struct svm_options {
 
 /* Options of a struct T with a member `svm`. */
 #define SVM_OPTS(T)                                                                        \
-    {"train",                                                                              \
-     FERRY_OPT_CHOICE,                                                                     \
-     offsetof(T, svm.train),                                                               \
-     "auto",                                                                               \
-     0,                                                                                    \
-     0,                                                                                    \
-     "auto|source|target|both",                                                            \
-     "learn from these labels; auto: the target's if it has some"},                        \
-        {"scale",                                                                          \
-         FERRY_OPT_CHOICE,                                                                 \
-         offsetof(T, svm.scale),                                                           \
-         "auto",                                                                           \
-         0,                                                                                \
-         0,                                                                                \
-         "auto|none|standard|l2",                                                          \
-         "scale features; auto: l2 for counts (0 or more, mostly 0), else standard"},      \
+    FERRY_OPT_ONE_OF_AS(T, "train", svm.train, BASE_TRAIN_CHOICES, "auto",                 \
+                        BASE_TRAIN_HELP),                                                  \
+        FERRY_OPT_ONE_OF_AS(T, "scale", svm.scale, FERRY_SCALE_CHOICES, "auto",            \
+                            FERRY_SCALE_HELP),                                             \
         FERRY_OPT_AS(T, "C", REAL, svm.C, 1, 1e-9, 1e9,                                    \
                      "cost of errors against small weights"),                              \
         FERRY_OPT_AS(T, "eps", REAL, svm.eps, 1e-2, 1e-12, 1, "stopping tolerance"),       \

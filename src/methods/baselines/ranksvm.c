@@ -15,7 +15,7 @@ typedef struct ranksvm_options {
 
 static const ferry_opt ranksvm_opts[] = {
     BASE_OPT_TRAIN(ranksvm_options),
-    BASE_OPT_SCALE(ranksvm_options),
+    FERRY_OPT_SCALE(ranksvm_options),
     FERRY_OPT_ONE_OF(ranksvm_options, center, "none|per-domain", "none",
                      "take off the mean of the instances learned from, and the target's"),
     RANKED_OPTS(ranksvm_options),
@@ -48,7 +48,8 @@ static ferry_status ranksvm_fits(ferry_ctx *ctx, const ferry_task *task,
     FERRY_NEED(ctx, o->center == CENTER_NONE || o->train != TRAIN_BOTH, FERRY_ENEEDS,
                "ranksvm center=per-domain learns from the source or the target, not "
                "train=both");
-    FERRY_TRY(ferry_i_base_fits(ctx, "ranksvm", task, (ferry_train)o->train, true));
+    FERRY_TRY(ferry_i_base_fits(ctx, task,
+                                &(base_wants){.method = "ranksvm", .train = o->train}));
 done:
     return st;
 }
@@ -65,8 +66,9 @@ static ferry_status ranksvm_fit(ferry_ctx *ctx, const ferry_task *task, const vo
 
     *out = NULL;
     FERRY_NEW(ctx, s, 1);
-    FERRY_TRY(ferry_i_base_fit(ctx, "ranksvm", task, (ferry_train)o->train, true,
-                               (ferry_scaling)o->scale, &s->b, &e));
+    FERRY_TRY(ferry_i_base_fit(
+        ctx, task, &(base_wants){.method = "ranksvm", .train = o->train, .scale = o->scale},
+        &s->b, &e));
     if (o->center == CENTER_DOMAIN) {
         FERRY_NEW(ctx, mean, e.x->cols);
         FERRY_TRY(ferry_i_column_means(ctx, e.x, mean));

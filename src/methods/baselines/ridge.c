@@ -10,7 +10,7 @@ typedef struct ridge_options {
 
 static const ferry_opt ridge_opts[] = {
     BASE_OPT_TRAIN(ridge_options),
-    BASE_OPT_SCALE(ridge_options),
+    FERRY_OPT_SCALE(ridge_options),
     FERRY_OPT(ridge_options, REAL, lambda, 1, 1e-12, 1e12, "weight of |W|^2"),
 };
 
@@ -65,8 +65,9 @@ static ferry_status ridge_fit(ferry_ctx *ctx, const ferry_task *task, const void
 
     *state = NULL;
     FERRY_TRY(ferry_i_weights_new(ctx, 0.5, &w));
-    FERRY_TRY(ferry_i_base_fit(ctx, "ridge", task, (ferry_train)o->train, true,
-                               (ferry_scaling)o->scale, &w->b, &e));
+    FERRY_TRY(ferry_i_base_fit(
+        ctx, task, &(base_wants){.method = "ridge", .train = o->train, .scale = o->scale},
+        &w->b, &e));
     FERRY_TRY(targets(ctx, &w->b, &e, &y));
     FERRY_TRY(plain_model(ctx, w->b.k, e.x->cols, &w->m));
     FERRY_TRY(ferry_i_ridge_fit(ctx, e.x, y, o->lambda, &w->m->w));
@@ -85,7 +86,8 @@ static ferry_status ridge_fits(ferry_ctx *ctx, const ferry_task *task, const voi
 {
     const ridge_options *o = options;
 
-    return ferry_i_base_fits(ctx, "ridge", task, (ferry_train)o->train, true);
+    return ferry_i_base_fits(ctx, task,
+                             &(base_wants){.method = "ridge", .train = o->train});
 }
 
 const ferry_method ferry_i_method_ridge = {

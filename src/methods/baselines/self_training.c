@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "methods/baselines/base.h"
+#include "methods/shared/base.h"
 
 /* An instance, and by how much its class leads. */
 typedef struct sure {
@@ -172,5 +172,6 @@ ferry_status ferry_i_self_training_fits(ferry_ctx *ctx, const ferry_task *task,
                                         const void *options)
 {
     (void)options;
-    return ferry_i_base_fits(ctx, "self-training", task, TRAIN_TARGET, true);
+    return ferry_i_base_fits(
+        ctx, task, &(base_wants){.method = "self-training", .train = TRAIN_TARGET});
 }

@@ -21,7 +21,7 @@ typedef struct smltl_options {
 
 static const ferry_opt smltl_opts[] = {
     BASE_OPT_TRAIN(smltl_options),
-    BASE_OPT_SCALE(smltl_options),
+    FERRY_OPT_SCALE(smltl_options),
     FERRY_OPT(smltl_options, REAL, lambda, 0.2, 0, 1,
               "strength of the elastic net, as a share of what leaves no feature"),
     FERRY_OPT(smltl_options, REAL, alpha, 0.5, 1e-6, 1,
@@ -83,7 +83,8 @@ static ferry_status smltl_fits(ferry_ctx *ctx, const ferry_task *task, const voi
 {
     const smltl_options *o = options;
 
-    return ferry_i_base_fits(ctx, "smltl", task, (ferry_train)o->train, true);
+    return ferry_i_base_fits(ctx, task,
+                             &(base_wants){.method = "smltl", .train = o->train});
 }
 
 /* How many features the regressions use: what the elastic net is there for. */
@@ -113,8 +114,9 @@ static ferry_status smltl_fit(ferry_ctx *ctx, const ferry_task *task, const void
 
     *out = NULL;
     FERRY_NEW(ctx, s, 1);
-    FERRY_TRY(ferry_i_base_fit(ctx, "smltl", task, (ferry_train)o->train, true,
-                               (ferry_scaling)o->scale, &s->b, &e));
+    FERRY_TRY(ferry_i_base_fit(
+        ctx, task, &(base_wants){.method = "smltl", .train = o->train, .scale = o->scale},
+        &s->b, &e));
     FERRY_TRY(ferry_i_block_new(ctx, e.n, s->b.k, &y));
     normalise(e.n, s->b.k, e.on, y);
     FERRY_TRY(responses(ctx, y, &l));

@@ -69,8 +69,7 @@ static ferry_status load_linear(ferry_ctx *ctx, const ferry_dict *dict, weights 
     int64_t two = 2, k = w->b.k, d1 = 0;
     ferry_linear *m = NULL;
 
-    FERRY_NEED(ctx, w->b.space, FERRY_EDATA, "tensor space.width is missing");
-    d1 = ferry_i_space_width(w->b.space) + 1;
+    d1 = ferry_i_base_width(&w->b) + 1;
     FERRY_TRY(ferry_i_dict_ints(ctx, dict, "form", &two, &form));
     FERRY_TRY(ferry_i_dict_bytes(ctx, dict, "seen", &k, &seen));
     FERRY_TRY(ferry_i_dict_reals(ctx, dict, "w", &k, &d1, &data));
@@ -100,7 +99,7 @@ ferry_status ferry_i_weights_load(ferry_ctx *ctx, const ferry_dict *dict, void *
     *state = NULL;
     FERRY_TRY(ferry_i_dict_reals(ctx, dict, "least", &one, &one, &least));
     FERRY_TRY(ferry_i_weights_new(ctx, least[0], &w));
-    FERRY_TRY(ferry_i_base_load(ctx, dict, &w->b));
+    FERRY_TRY(ferry_i_base_load(ctx, dict, true, &w->b));
     FERRY_TRY(load_linear(ctx, dict, w));
     *state = w;
     w = NULL;

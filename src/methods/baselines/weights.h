@@ -2,7 +2,7 @@
 #ifndef FERRY_WEIGHTS_H
 #define FERRY_WEIGHTS_H
 
-#include "methods/baselines/base.h"
+#include "methods/shared/base.h"
 
 typedef struct weights {
     base b;

@@ -66,7 +66,7 @@ static const ferry_opt mmltl_opts[] = {
     FERRY_OPT(mmltl_options, INT, max_iter, 1000, 1, 1e9, "mode ferry: most steps"),
     FERRY_OPT(mmltl_options, REAL, tol, 1e-10, 0, 1,
               "mode ferry: gradient at which to stop, relative to |G|"),
-    FERRY_OPT_ONE_OF(mmltl_options, scale, "auto|none|standard|l2", "auto",
+    FERRY_OPT_ONE_OF(mmltl_options, scale, FERRY_SCALE_CHOICES, "auto",
                      "scale features first; auto: none in mode paper, else standard"),
     RANKED_OPTS(mmltl_options),
 };
@@ -99,7 +99,8 @@ static ferry_status mmltl_fits(ferry_ctx *ctx, const ferry_task *task, const voi
                "mmltl: mu = inf has no sweeps: it goes with mode=ferry");
     FERRY_NEED(ctx, o->shrink == FERRY_SHRINK_NONE || o->kernel == KERNEL_NONE,
                FERRY_EINVAL, "mmltl: shrink is about features: it goes with kernel=none");
-    FERRY_TRY(ferry_i_base_fits(ctx, "mmltl", task, TRAIN_SOURCE, true));
+    FERRY_TRY(ferry_i_base_fits(ctx, task,
+                                &(base_wants){.method = "mmltl", .train = TRAIN_SOURCE}));
 done:
     return st;
 }
@@ -282,10 +283,10 @@ static void tell_shift(ferry_ctx *ctx, const work *w, const ranked *s)
 
 /* rho = 15 was chosen for standardised features: auto must not mean what it does for the
  * baselines, which look at the values. */
-static ferry_scaling scaling_of(const mmltl_options *o)
+static int scaling_of(const mmltl_options *o)
 {
-    if (o->scale != SCALE_AUTO) return (ferry_scaling)o->scale;
-    return o->mode == MODE_FERRY ? SCALE_STANDARD : SCALE_NONE;
+    if (o->scale != FERRY_SCALE_AUTO) return o->scale;
+    return o->mode == MODE_FERRY ? FERRY_SCALE_STANDARD : FERRY_SCALE_NONE;
 }
 
 /* Features and labels of the source, features of the target, room for the rest. */
@@ -297,8 +298,10 @@ static ferry_status begin(ferry_ctx *ctx, const ferry_task *task, work *w, ranke
     const ferry_domain *target = NULL;
     int64_t *instance = NULL;
 
-    FERRY_TRY(ferry_i_base_fit(ctx, "mmltl", task, TRAIN_SOURCE, true, scaling_of(o), &s->b,
-                               &w->e));
+    FERRY_TRY(ferry_i_base_fit(
+        ctx, task,
+        &(base_wants){.method = "mmltl", .train = TRAIN_SOURCE, .scale = scaling_of(o)},
+        &s->b, &w->e));
     FERRY_TRY(ferry_i_task_target(ctx, task, &target));
     FERRY_TRY(ferry_i_base_query(ctx, &s->b, target, &w->xt, &instance));
     w->y = (ferry_mmltl_labels){.ns = w->e.n,

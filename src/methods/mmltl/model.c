@@ -76,7 +76,7 @@ ferry_status ferry_i_mmltl_load(ferry_ctx *ctx, const ferry_dict *dict, void **o
     if (ferry_i_dict_has(dict, "kernel.gamma")) FERRY_TRY(load_kernel(ctx, dict, m));
     FERRY_TRY(ferry_i_ranked_get(ctx, dict, m->x ? m->x->rows : -1, &m->r));
     FERRY_NEED(ctx, m->r.u, FERRY_EDATA, "tensor u is missing");
-    const int64_t d = ferry_i_space_width(m->r.b.space);
+    const int64_t d = ferry_i_base_width(&m->r.b);
     FERRY_NEED(ctx, !m->x || m->x->cols == d, FERRY_EDATA,
                "tensor kernel.x has %lld columns, the model %lld features",
                (long long)m->x->cols, (long long)d);

@@ -129,11 +129,10 @@ ferry_status ferry_i_ranked_base_load(ferry_ctx *ctx, const ferry_dict *dict, ba
 {
     ferry_status st = FERRY_OK;
 
-    FERRY_TRY(ferry_i_base_load(ctx, dict, b));
+    FERRY_TRY(ferry_i_base_load(ctx, dict, true, b));
     FERRY_NEED(ctx, b->goal == FERRY_MULTILABEL, FERRY_EDATA,
                "tensor goal: the method predicts sets of labels");
-    FERRY_NEED(ctx, b->space, FERRY_EDATA, "tensor space.width is missing");
-    *d = ferry_i_space_width(b->space);
+    *d = ferry_i_base_width(b);
 done:
     return st;
 }

@@ -3,7 +3,7 @@
 #ifndef FERRY_RANKED_H
 #define FERRY_RANKED_H
 
-#include "methods/baselines/base.h"
+#include "methods/shared/base.h"
 
 /* The options of the learner in a method's table. */
 #define RANKED_OPTS(T)                                                                     \
