@@ -247,9 +247,10 @@ ferry_status ferry_i_links_find(ferry_ctx *ctx, int64_t n,
     FERRY_TRY(list_views(ctx, &f));
     FERRY_TRY(join_groups(ctx, &f));
     FERRY_TRY(number_groups(ctx, &f));
+    FERRY_HAVE(ctx, !f.text.failed && !f.apart.failed); /* else their end may be missing */
     l->text = ferry_i_strdup(f.text.s ? f.text.s : "");
     l->apart = ferry_i_strdup(f.apart.s ? f.apart.s : "");
-    FERRY_HAVE(ctx, l->text && l->apart && !f.text.failed && !f.apart.failed);
+    FERRY_HAVE(ctx, l->text && l->apart);
     *out = l;
     l = NULL;
 done:

@@ -137,7 +137,7 @@ static void test_latentmap_rotates(void **state)
     task = small_task(ctx, FERRY_CLASSIFY, s, t);
     assert_ok(ctx, ferry_domain_new(ctx, "t", FERRY_TARGET, &ask));
     small_view(ctx, ask, "x", 3, 3, xt, NULL, NULL, true);
-    p = fit_predict(ctx, task, "latentmap", "mode=st rank=9 scale=l2 C=2", ask);
+    p = fit_predict(ctx, task, "latentmap", "path=st rank=9 scale=l2 C=2", ask);
     q = fit_predict(ctx, task, "hop", "scale=l2 C=2", ask);
     for (int64_t e = 0; e < 6; e++)
         assert_close(p->score[e], q->score[e], 1e-5);
@@ -275,8 +275,8 @@ static void test_bad(void **state)
                "exactly one intermediate domain, not 3");
     fails_with(ctx, task, "triplex", "identical=0 alike=0 distinct=0", FERRY_EINVAL,
                "no concept is left");
-    fails_with(ctx, task, "triplex", "mode=it", FERRY_ENEEDS,
-               "mode=it needs an intermediate domain with labels");
+    fails_with(ctx, task, "triplex", "path=it", FERRY_ENEEDS,
+               "path=it needs an intermediate domain with labels");
     ferry_task_free(task);
     task = journey_task(ctx, &none);
     fails_with(ctx, task, "htlic", "", FERRY_ENEEDS, "some labels in the target");
@@ -310,12 +310,12 @@ static void test_triplex_it(void **state)
     assert_ok(ctx, ferry_domain_set_classes(ctx, d[1], 40, ids, labels));
     for (int64_t i = 0; i < 3; i++)
         assert_ok(ctx, ferry_task_add_domain(ctx, task, d[i]));
-    ferry_model *m = fit_model(ctx, task, "triplex", "mode=it iterations=40");
+    ferry_model *m = fit_model(ctx, task, "triplex", "path=it iterations=40");
     assert_true(journey_right(ctx, &j, m) > 0.9);
     ferry_model_free(m);
-    fails_with(ctx, task, "triplex", "mode=it bridge_labels=hide", FERRY_EINVAL,
+    fails_with(ctx, task, "triplex", "path=it bridge_labels=hide", FERRY_EINVAL,
                "goes with bridge_labels=use");
-    m = fit_model(ctx, task, "triplex", "mode=st iterations=5");
+    m = fit_model(ctx, task, "triplex", "path=st iterations=5");
     ferry_model_free(m);
     ferry_task_free(task);
 }

@@ -117,9 +117,9 @@ static void check_same(ferry_ctx *ctx, const journey *j, const char *settings)
             assert_close(t->score[i * p->k + k], want, 0);
             assert_close(r->score[(p->n - 1 - i) * p->k + k], want, 1e-3);
         }
-    if (((const ttl_state *)m->state)->g)
+    if (((const ttl_state *)m->state)->f.g)
         for (int64_t i = 0; i < p->n * p->k; i++)
-            assert_close(p->score[i], ((const ttl_state *)m->state)->g->data[i], 0);
+            assert_close(p->score[i], ((const ttl_state *)m->state)->f.g->data[i], 0);
     ferry_prediction_free(p);
     ferry_prediction_free(q);
     ferry_prediction_free(r);
@@ -152,13 +152,13 @@ static void test_init(void **state)
     ferry_model *a = fit_model(ctx, task, "ttl", "mode=paper iterations=12");
     ferry_model *b = fit_model(ctx, task, "ttl", "mode=paper iterations=5"), *c = NULL;
     ferry_opts *opts = opts_of(ctx, "mode=paper", "iterations=7", NULL);
-    const ttl_state *sa, *sc;
+    const factors *sa, *sc;
 
     assert_ok(ctx, ferry_model_save(ctx, b, path));
     assert_ok(ctx, ferry_opts_set(ctx, opts, "init", path));
     assert_ok(ctx, ferry_fit(ctx, task, "ttl", opts, &c, NULL));
-    sa = a->state;
-    sc = c->state;
+    sa = &((ttl_state *)a->state)->f;
+    sc = &((ttl_state *)c->state)->f;
     for (int64_t t = 0; t < sa->n_tensors; t++) {
         assert_string_equal(sc->tensor[t].name, sa->tensor[t].name);
         for (int64_t e = 0; e < sa->tensor[t].rows * sa->tensor[t].cols; e++)
@@ -169,11 +169,11 @@ static void test_init(void **state)
     assert_fails(ctx, ferry_fit(ctx, task, "ttl", opts, &c, NULL), FERRY_EDATA,
                  "factor F1.0 is 96 x 20, expected 96 x 7");
     assert_ok(ctx, ferry_opts_set(ctx, opts, "p1", "20"));
-    ((ttl_state *)b->state)->tensor[0].data[3] = -1;
+    ((ttl_state *)b->state)->f.tensor[0].data[3] = -1;
     assert_ok(ctx, ferry_model_save(ctx, b, path));
     assert_fails(ctx, ferry_fit(ctx, task, "ttl", opts, &c, NULL), FERRY_EDATA,
                  "factor F1.0 has an entry below 0");
-    (void)strcpy(((ttl_state *)b->state)->tensor[0].name, "Z");
+    (void)strcpy(((ttl_state *)b->state)->f.tensor[0].name, "Z");
     assert_ok(ctx, ferry_model_save(ctx, b, path));
     assert_fails(ctx, ferry_fit(ctx, task, "ttl", opts, &c, NULL), FERRY_EDATA,
                  "has no factor F1.0");
@@ -237,18 +237,19 @@ static void check_golden(ferry_ctx *ctx, const char *name, const char *settings)
     assert_ok(ctx, ferry_opts_set(ctx, opts, "iterations", "0"));
     assert_ok(ctx, ferry_fit(ctx, task, "ttl", opts, &m, NULL));
     s = m->state;
-    for (int64_t t = 0; t < s->n_tensors; t++) {
-        const char kind[3] = {s->tensor[t].name[0],
-                              s->tensor[t].name[1] == '.' ? 0 : s->tensor[t].name[1], 0};
-        const int64_t at = atoi(strchr(s->tensor[t].name, '.') + 1);
+    for (int64_t t = 0; t < s->f.n_tensors; t++) {
+        const char kind[3] = {s->f.tensor[t].name[0],
+                              s->f.tensor[t].name[1] == '.' ? 0 : s->f.tensor[t].name[1],
+                              0};
+        const int64_t at = atoi(strchr(s->f.tensor[t].name, '.') + 1);
         const json_t *from = golden_at(golden_at(file, "init"), kind);
         from = kind[1] == '2'
                    ? json_array_get(json_array_get(from, (size_t)at / 2), (size_t)at % 2)
                    : json_array_get(from, (size_t)at);
-        for (int64_t e = 0; e < s->tensor[t].rows * s->tensor[t].cols; e++)
-            s->tensor[t].data[e] = json_number_value(
-                json_array_get(json_array_get(from, (size_t)(e / s->tensor[t].cols)),
-                               (size_t)(e % s->tensor[t].cols)));
+        for (int64_t e = 0; e < s->f.tensor[t].rows * s->f.tensor[t].cols; e++)
+            s->f.tensor[t].data[e] = json_number_value(
+                json_array_get(json_array_get(from, (size_t)(e / s->f.tensor[t].cols)),
+                               (size_t)(e % s->f.tensor[t].cols)));
     }
     assert_ok(ctx, ferry_model_save(ctx, m, path));
     ferry_model_free(m);
@@ -259,11 +260,12 @@ static void check_golden(ferry_ctx *ctx, const char *name, const char *settings)
     {
         const json_t *g = json_array_get(
             golden_at(golden_at(golden_at(file, "after"), "50"), "G"), (size_t)last);
-        for (int64_t e = 0; e < s->g->rows * s->c; e++)
-            assert_close(s->g->data[e],
-                         json_number_value(json_array_get(
-                             json_array_get(g, (size_t)(e / s->c)), (size_t)(e % s->c))),
-                         1e-8);
+        for (int64_t e = 0; e < s->f.g->rows * s->f.c; e++)
+            assert_close(
+                s->f.g->data[e],
+                json_number_value(json_array_get(json_array_get(g, (size_t)(e / s->f.c)),
+                                                 (size_t)(e % s->f.c))),
+                1e-8);
     }
     ferry_model_free(m);
     ferry_task_free(task);
@@ -502,7 +504,8 @@ static void test_stops(void **state)
 static void test_broken_files(void **state)
 {
     ferry_ctx *ctx = *state;
-    const int64_t good[] = {1, 2, 0, 0, 0, 1}, odd[] = {1, 1, 0, 0, 0, 0};
+    const int64_t good[] = {1, 2, 0}, odd[] = {1, 1, 0}, facts[] = {0, 0, 1},
+                  bad[] = {9, 0, 1};
     const int64_t frame[] = {2, 2, 0, 0, 0}, hash[] = {7};
     const double h[] = {1, 2, 3, 4};
     ferry_ids *ids = ferry_i_ids_numbers(1);
@@ -510,13 +513,21 @@ static void test_broken_files(void **state)
     void *out = NULL;
 
     assert_ok(ctx, ferry_i_dict_new(ctx, &dict));
-    assert_ok(ctx, ferry_i_dict_put_ints(ctx, dict, "ttl", 6, odd));
+    assert_ok(ctx, ferry_i_dict_put_ints(ctx, dict, "ttl", 3, odd));
     assert_fails(ctx, ferry_i_method_find("ttl")->load(ctx, dict, &out), FERRY_EDATA,
                  "mode 1, 1 classes");
     ferry_i_dict_free(dict);
     assert_ok(ctx, ferry_i_dict_new(ctx, &dict));
-    assert_ok(ctx, ferry_i_dict_put_ints(ctx, dict, "ttl", 6, good));
+    assert_ok(ctx, ferry_i_dict_put_ints(ctx, dict, "ttl", 3, good));
     assert_ok(ctx, ferry_i_dict_put_ints(ctx, dict, "frame", 5, frame));
+    assert_ok(ctx, ferry_i_dict_put_ints(ctx, dict, "factorisation", 3, bad));
+    assert_fails(ctx, ferry_i_method_find("ttl")->load(ctx, dict, &out), FERRY_EDATA,
+                 "loss 9, norm 0, 1 factors");
+    ferry_i_dict_free(dict);
+    assert_ok(ctx, ferry_i_dict_new(ctx, &dict));
+    assert_ok(ctx, ferry_i_dict_put_ints(ctx, dict, "ttl", 3, good));
+    assert_ok(ctx, ferry_i_dict_put_ints(ctx, dict, "frame", 5, frame));
+    assert_ok(ctx, ferry_i_dict_put_ints(ctx, dict, "factorisation", 3, facts));
     assert_ok(ctx, ferry_i_dict_put_reals(ctx, dict, "H", 2, 2, h));
     assert_ok(ctx, ferry_i_dict_put_ids(ctx, dict, "seen", ids));
     assert_ok(ctx, ferry_i_dict_put_reals(ctx, dict, "seen.G", 1, 2, h));

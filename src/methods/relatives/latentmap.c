@@ -13,7 +13,7 @@
  *
  *   w = V beta + A0' (A0 A0' + lambda I)^-1 A1 V beta,   V beta = Z' U S^-1 beta.
  *
- * mode st: the sources teach the target. mode sit: they teach the first intermediate
+ * path st: the sources teach the target. path sit: they teach the first intermediate
  * domain, whose labels then teach the next, until the target. */
 #include <math.h>
 #include <string.h>
@@ -23,13 +23,13 @@
 enum { SIT, ST, MOST = 8000 };
 
 typedef struct latentmap_options {
-    int mode, scale, leaks, bridge_labels;
+    int path, scale, leaks, bridge_labels;
     int64_t rank;
     double lambda, C;
 } latentmap_options;
 
 static const ferry_opt latentmap_opts[] = {
-    FERRY_OPT_ONE_OF(latentmap_options, mode, "sit|st", "sit",
+    FERRY_OPT_ONE_OF(latentmap_options, path, "sit|st", "sit",
                      "by way of the intermediate domains, or straight to the target"),
     FERRY_OPT(latentmap_options, INT, rank, 50, 1, 10000, "columns of the latent space"),
     FERRY_OPT(latentmap_options, REAL, lambda, 1, 1e-9, 1e9,
@@ -391,7 +391,7 @@ static ferry_status latentmap_fit(ferry_ctx *ctx, const ferry_task *task,
                                  (ttl_reading){o->scale, o->leaks, o->bridge_labels}, &b));
     FERRY_TRY(sources(ctx, b, &x, &g));
     const int64_t last = b->n_places - 1;
-    for (int64_t i = o->mode == ST ? last : b->n_sources; i <= last; i++) {
+    for (int64_t i = o->path == ST ? last : b->n_sources; i <= last; i++) {
         const ttl_place *p = &b->place[i];
         ferry_i_carried_clear(&carried);
         FERRY_TRY(teach(ctx, o, ferry_i_bridge_cost(b, i, o->C), x, g, p->x, &carried));

@@ -9,25 +9,26 @@
  * that learns, whose G starts from a logistic regression and stands still until the
  * concepts, which start at random, have learned what it says.
  *
- * mode st: the sources teach the target. it: the last intermediate domain teaches it, with
+ * path st: the sources teach the target. it: the last intermediate domain teaches it, with
  * its own labels. sit: the sources teach the first intermediate domain, whose likeliest
  * classes then teach the next as if they were known, until the target. */
 #include <math.h>
 #include <string.h>
 
 #include "methods/shared/bridge_prepare.h"
-#include "methods/ttl/ttl.h"
+#include "methods/shared/carry.h"
+#include "methods/shared/factors.h"
 
 enum { SIT, ST, IT };
 
 typedef struct triplex_options {
-    int mode, norm, exponent, scale, leaks, bridge_labels;
+    int path, norm, exponent, scale, leaks, bridge_labels;
     int64_t identical, alike, distinct, warm, iterations;
     double C, floor, tol;
 } triplex_options;
 
 static const ferry_opt triplex_opts[] = {
-    FERRY_OPT_ONE_OF(triplex_options, mode, "sit|st|it", "sit",
+    FERRY_OPT_ONE_OF(triplex_options, path, "sit|st|it", "sit",
                      "sources, intermediates, target; sources to target; intermediate with "
                      "its labels to target"),
     FERRY_OPT(triplex_options, INT, identical, 20, 0, 10000,
@@ -179,59 +180,60 @@ done:
     return st;
 }
 
-/* ---- the model: that of ttl in mode paper, without its factors ---- */
-
-/* H of the target on the frame's columns, and the target's instances with their classes. */
-static ferry_status keep_result(ferry_ctx *ctx, const stage *s, ttl_state *m)
-{
-    ferry_status st = FERRY_OK;
-    const ttl_place *t = ferry_i_bridge_target(s->b);
-    const ferry_block *h = s->n->view[s->n_from].h;
-    int64_t *at = ferry_i_calloc(s->b->cols, sizeof *at), next = 0;
-    ferry_matrix *x = NULL;
-
-    if (!at) FERRY_TRY(ferry_i_nomem(ctx));
-    for (int64_t j = 0; j < s->b->cols; j++)
-        at[j] = s->keep[j] ? next++ : -1;
-    FERRY_TRY(ferry_i_block_new(ctx, m->frame->cols, m->c, &m->h));
-    for (int64_t j = 0; j < m->frame->cols; j++) {
-        const int64_t row = at[ferry_i_frame_column(m->frame, s->b, j)];
-        for (int64_t k = 0; row >= 0 && k < m->c; k++)
-            FERRY_ROW(m->h, j)[k] = FERRY_ROW(h, row)[k];
-    }
-    FERRY_TRY(ferry_i_frame_rows(ctx, m->frame, t->domain, &x));
-    m->ids = ferry_i_ids_copy(t->domain->ids);
-    m->hash = ferry_i_calloc(t->n, sizeof *m->hash);
-    if (!m->ids || !m->hash) FERRY_TRY(ferry_i_nomem(ctx));
-    for (int64_t i = 0; i < t->n; i++)
-        m->hash[i] = (int64_t)ferry_i_row_hash(x, i);
-    FERRY_TRY(ferry_i_block_new(ctx, t->n, m->c, &m->g));
-    ferry_i_block_copy(s->n->domain[s->n_from].g, m->g);
-done:
-    ferry_i_matrix_free(x);
-    ferry_i_free(at);
-    return st;
-}
+/* ---- the model: what a factorisation leaves, without its factors ---- */
 
 static void triplex_free(void *model)
 {
-    ferry_i_method_ttl.free(model);
+    if (model) ferry_i_factors_clear(model);
+    ferry_i_free(model);
 }
 
 static ferry_status triplex_predict(ferry_ctx *ctx, const void *model,
                                     const ferry_domain *d, ferry_prediction *p)
 {
-    return ferry_i_method_ttl.predict(ctx, model, d, p);
+    ferry_status st = FERRY_OK;
+    const factors *m = model;
+    ferry_block g = {p->n, p->k, p->score};
+
+    FERRY_NEED(ctx, p->k == m->c, FERRY_EDATA, "the model has %lld classes, not %lld",
+               (long long)m->c, (long long)p->k);
+    FERRY_TRY(ferry_i_factors_predict(ctx, m, d, &g));
+    ferry_i_winners(&g, p->cls, NULL);
+done:
+    return st;
 }
 
 static ferry_status triplex_save(ferry_ctx *ctx, const void *model, ferry_dict *dict)
 {
-    return ferry_i_method_ttl.save(ctx, model, dict);
+    ferry_status st = FERRY_OK;
+    const factors *m = model;
+
+    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "classes", 1, &m->c));
+    FERRY_TRY(ferry_i_frame_save(ctx, m->frame, dict));
+    FERRY_TRY(ferry_i_factors_save(ctx, m, dict));
+done:
+    return st;
 }
 
 static ferry_status triplex_load(ferry_ctx *ctx, const ferry_dict *dict, void **out)
 {
-    return ferry_i_method_ttl.load(ctx, dict, out);
+    ferry_status st = FERRY_OK;
+    const int64_t *c = NULL;
+    int64_t one = 1;
+    factors *m = NULL;
+
+    *out = NULL;
+    FERRY_NEW(ctx, m, 1);
+    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "classes", &one, &c));
+    FERRY_NEED(ctx, *c >= 2 && *c < INT32_MAX, FERRY_EDATA, "tensor classes: %lld",
+               (long long)*c);
+    m->c = *c;
+    FERRY_TRY(ferry_i_frame_load(ctx, dict, &m->frame));
+    FERRY_TRY(ferry_i_factors_load(ctx, dict, m));
+    FERRY_MOVE(*out, m);
+done:
+    triplex_free(m);
+    return st;
 }
 
 /* ---- the method ---- */
@@ -247,10 +249,10 @@ static ferry_status triplex_fits(ferry_ctx *ctx, const ferry_task *task,
 
     FERRY_NEED(ctx, o->identical + o->alike + o->distinct > 0, FERRY_EINVAL,
                "triplex: identical, alike and distinct are all 0: no concept is left");
-    FERRY_NEED(ctx, o->mode != IT || (last && last->labels), FERRY_ENEEDS,
-               "triplex mode=it needs an intermediate domain with labels");
-    FERRY_NEED(ctx, o->mode != IT || o->bridge_labels == TTL_LABELS_USE, FERRY_EINVAL,
-               "triplex: mode=it teaches with the labels of the intermediate domain: it "
+    FERRY_NEED(ctx, o->path != IT || (last && last->labels), FERRY_ENEEDS,
+               "triplex path=it needs an intermediate domain with labels");
+    FERRY_NEED(ctx, o->path != IT || o->bridge_labels == TTL_LABELS_USE, FERRY_EINVAL,
+               "triplex: path=it teaches with the labels of the intermediate domain: it "
                "goes with bridge_labels=use");
     FERRY_NEED(ctx,
                o->norm != FERRY_NMTF_SIMPLEX ||
@@ -266,13 +268,13 @@ static ferry_status triplex_fit(ferry_ctx *ctx, const ferry_task *task, const vo
 {
     ferry_status st = FERRY_OK;
     const triplex_options *o = options;
-    ttl_state *m = ferry_i_calloc(1, sizeof *m);
+    factors *m = NULL;
     ttl_bridge *b = NULL;
     int32_t **known = NULL;
     stage s = {0};
 
     *out = NULL;
-    if (!m) FERRY_TRY(ferry_i_nomem(ctx));
+    FERRY_NEW(ctx, m, 1);
     FERRY_TRY(ferry_i_bridge_new(ctx, "triplex", task,
                                  (ttl_reading){o->scale, o->leaks, o->bridge_labels}, &b));
     const int64_t last = b->n_places - 1;
@@ -283,22 +285,21 @@ static ferry_status triplex_fit(ferry_ctx *ctx, const ferry_task *task, const vo
         if (!known[i]) FERRY_TRY(ferry_i_nomem(ctx));
         memcpy(known[i], b->place[i].known, (size_t)b->place[i].n * sizeof **known);
     }
-    for (int64_t to = o->mode == SIT ? b->n_sources : last; to <= last; to++) {
-        const bool first = o->mode == ST || to == b->n_sources;
+    for (int64_t to = o->path == SIT ? b->n_sources : last; to <= last; to++) {
+        const bool first = o->path == ST || to == b->n_sources;
         stage_clear(&s);
         s = (stage){.b = b, .o = o, .from = first ? 0 : to - 1, .to = to};
         s.n_from = first ? b->n_sources : 1;
         FERRY_TRY(run(ctx, &s, known, rep));
         ferry_i_winners(s.n->domain[s.n_from].g, known[to], NULL);
     }
-    m->mode = TTL_MODE_PAPER;
     m->c = b->c;
     m->loss = FERRY_NMTF_SQUARED;
     m->norm = (ferry_nmtf_norm)o->norm;
     FERRY_TRY(ferry_i_frame_new(ctx, b, &m->frame));
-    FERRY_TRY(keep_result(ctx, &s, m));
-    *out = m;
-    m = NULL;
+    FERRY_TRY(ferry_i_factors_keep(ctx, b, s.keep, s.n->view[s.n_from].h,
+                                   s.n->domain[s.n_from].g, m));
+    FERRY_MOVE(*out, m);
 done:
     stage_clear(&s);
     for (int64_t i = 0; known && i < b->n_places; i++)

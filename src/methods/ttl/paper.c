@@ -228,7 +228,7 @@ static double *factor_at(const factor *f, int64_t i, int64_t j)
     return f->data + (f->by_column ? i + j * f->rows : i * f->cols + j);
 }
 
-static ferry_status keep_factors(ferry_ctx *ctx, const ferry_nmtf *n, ttl_state *s)
+static ferry_status keep_factors(ferry_ctx *ctx, const ferry_nmtf *n, factors *s)
 {
     ferry_status st = FERRY_OK;
     factor *f = ferry_i_calloc(most_factors(n), sizeof *f);
@@ -237,7 +237,7 @@ static ferry_status keep_factors(ferry_ctx *ctx, const ferry_nmtf *n, ttl_state 
     if (!f || !s->tensor) FERRY_TRY(ferry_i_nomem(ctx));
     s->n_tensors = list_factors(n, f);
     for (int64_t t = 0; t < s->n_tensors; t++) {
-        ttl_tensor *to = &s->tensor[t];
+        factor_tensor *to = &s->tensor[t];
         memcpy(to->name, f[t].name, sizeof to->name);
         to->rows = f[t].rows;
         to->cols = f[t].cols;
@@ -252,7 +252,7 @@ done:
     return st;
 }
 
-static ferry_status start_from(ferry_ctx *ctx, const ttl_options *o, const ttl_state *init,
+static ferry_status start_from(ferry_ctx *ctx, const ttl_options *o, const factors *init,
                                ferry_nmtf *n)
 {
     ferry_status st = FERRY_OK;
@@ -262,7 +262,7 @@ static ferry_status start_from(ferry_ctx *ctx, const ttl_options *o, const ttl_s
     if (!f) FERRY_TRY(ferry_i_nomem(ctx));
     count = list_factors(n, f);
     for (int64_t t = 0; t < count; t++) {
-        const ttl_tensor *from = NULL;
+        const factor_tensor *from = NULL;
         for (int64_t u = 0; u < init->n_tensors; u++)
             if (strcmp(init->tensor[u].name, f[t].name) == 0) from = &init->tensor[u];
         FERRY_NEED(ctx, from, FERRY_EDATA, "%s: has no factor %s", o->init, f[t].name);
@@ -280,51 +280,6 @@ static ferry_status start_from(ferry_ctx *ctx, const ttl_options *o, const ttl_s
     }
 done:
     ferry_i_free(f);
-    return st;
-}
-
-/* ---- the model ---- */
-
-/* H of the target on the frame's columns; 0 where the last group has none. */
-static ferry_status keep_h(ferry_ctx *ctx, const route *r, ttl_state *s)
-{
-    ferry_status st = FERRY_OK;
-    const ferry_block *h = r->n->view[r->n_views - 1].h;
-    const uint8_t *keep = r->keep[r->n_groups - 1];
-    int64_t *at = ferry_i_calloc(r->b->cols, sizeof *at), next = 0;
-
-    if (!at) FERRY_TRY(ferry_i_nomem(ctx));
-    for (int64_t j = 0; j < r->b->cols; j++)
-        at[j] = keep[j] ? next++ : -1;
-    FERRY_TRY(ferry_i_block_new(ctx, s->frame->cols, s->c, &s->h));
-    for (int64_t j = 0; j < s->frame->cols; j++) {
-        const int64_t row = at[ferry_i_frame_column(s->frame, r->b, j)];
-        for (int64_t k = 0; row >= 0 && k < s->c; k++)
-            FERRY_ROW(s->h, j)[k] = FERRY_ROW(h, row)[k];
-    }
-done:
-    ferry_i_free(at);
-    return st;
-}
-
-/* The target's instances and their classes, found again by id and features. */
-static ferry_status keep_seen(ferry_ctx *ctx, const route *r, ttl_state *s)
-{
-    ferry_status st = FERRY_OK;
-    const ttl_place *t = ferry_i_bridge_target(r->b);
-    const ferry_block *g = r->n->domain[r->b->n_places - 1].g;
-    ferry_matrix *x = NULL;
-
-    FERRY_TRY(ferry_i_frame_rows(ctx, s->frame, t->domain, &x));
-    s->ids = ferry_i_ids_copy(t->domain->ids);
-    s->hash = ferry_i_calloc(t->n, sizeof *s->hash);
-    if (!s->ids || !s->hash) FERRY_TRY(ferry_i_nomem(ctx));
-    for (int64_t i = 0; i < t->n; i++)
-        s->hash[i] = (int64_t)ferry_i_row_hash(x, i);
-    FERRY_TRY(ferry_i_block_new(ctx, t->n, s->c, &s->g));
-    ferry_i_block_copy(g, s->g);
-done:
-    ferry_i_matrix_free(x);
     return st;
 }
 
@@ -362,7 +317,7 @@ done:
 }
 
 /* Ties go to the first class and look like knowledge: say how many there are. */
-static ferry_status tell_ties(ferry_ctx *ctx, const ttl_bridge *b, const ttl_state *s)
+static ferry_status tell_ties(ferry_ctx *ctx, const ttl_bridge *b, const factors *s)
 {
     int32_t *cls = ferry_i_calloc(s->g->rows, sizeof *cls);
     int64_t ties = 0;
@@ -381,7 +336,7 @@ static ferry_status tell_ties(ferry_ctx *ctx, const ttl_bridge *b, const ttl_sta
 }
 
 ferry_status ferry_i_ttl_paper(ferry_ctx *ctx, const ttl_options *o, const ferry_task *task,
-                               const ttl_bridge *b, const ttl_state *init, ttl_state *s,
+                               const ttl_bridge *b, const factors *init, factors *s,
                                ferry_report *rep)
 {
     ferry_status st = FERRY_OK;
@@ -403,8 +358,9 @@ ferry_status ferry_i_ttl_paper(ferry_ctx *ctx, const ttl_options *o, const ferry
         FERRY_TRY(start(ctx, o, &r));
     FERRY_TRY(ferry_i_nmtf_run(ctx, r.n, &no, "ttl", &found));
     FERRY_TRY(keep_factors(ctx, r.n, s));
-    FERRY_TRY(keep_h(ctx, &r, s));
-    FERRY_TRY(keep_seen(ctx, &r, s));
+    FERRY_TRY(ferry_i_factors_keep(ctx, b, r.keep[r.n_groups - 1],
+                                   r.n->view[r.n_views - 1].h,
+                                   r.n->domain[b->n_places - 1].g, s));
     FERRY_TRY(tell_features(ctx, task, &r));
     FERRY_TRY(tell_ties(ctx, b, s));
     ferry_i_diag_real(ctx, "final_objective", found.objective);
@@ -417,32 +373,5 @@ ferry_status ferry_i_ttl_paper(ferry_ctx *ctx, const ttl_options *o, const ferry
                                   : FERRY_STOP_MAX_ITER;
 done:
     route_clear(&r);
-    return st;
-}
-
-/* ---- instances not seen in fit ---- */
-
-enum { MOST_FOLD = 200 };
-
-/* The factorisation of x alone with F and A fixed: one view, one domain, only G moves. */
-ferry_status ferry_i_ttl_fold(ferry_ctx *ctx, const ttl_state *s, const ferry_matrix *x,
-                              ferry_block *g)
-{
-    ferry_status st = FERRY_OK;
-    const ferry_nmtf_options o = {.loss = s->loss, .norm = s->norm, .exponent = 1};
-    ferry_nmtf_place place = {(ferry_matrix *)x, 0, 0, 1};
-    ferry_nmtf *n = NULL;
-
-    FERRY_TRY(ferry_i_nmtf_new(ctx, s->c, 1, 0, 0, 1, &place, &n));
-    ferry_i_block_copy(s->h, n->view[0].h);
-    for (int64_t e = 0; e < n->domain[0].n * s->c; e++)
-        n->domain[0].g->data[e] = 1 / (double)s->c;
-    if (s->loss == FERRY_NMTF_KL) FERRY_TRY(ferry_i_nmtf_divergence(ctx, n));
-    for (int it = 0; it < (s->norm == FERRY_NMTF_SIMPLEX ? 1 : MOST_FOLD); it++)
-        FERRY_TRY(ferry_i_nmtf_members(ctx, n, &o));
-    ferry_i_nmtf_rows_to_1(n, &n->domain[0]);
-    ferry_i_block_copy(n->domain[0].g, g);
-done:
-    ferry_i_nmtf_free(n);
     return st;
 }

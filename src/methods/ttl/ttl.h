@@ -1,9 +1,19 @@
-/* ttl: the parts of the method (ttl.c has its options and its model). */
+/* TTL: transitive transfer learning. Sources and target share nothing; intermediate domains
+ * share features with both, or have views of both kinds.
+ *
+ *   mode ferry   carry labels by regression, let them settle in each domain, weigh the
+ *                domain by how far its halves agree: solve.c, settle.c
+ *   mode paper   the coupled tri-factorisation as published, with its formulas put right:
+ *                paper.c over learn/nmtf.h
+ *
+ * ttl.c has the options, model.c what is kept, saved and asked.
+ *
+ * Tan, Song, Zhong, Yang: Transitive Transfer Learning, KDD 2015. */
 #ifndef FERRY_TTL_H
 #define FERRY_TTL_H
 
-#include "learn/nmtf.h"
 #include "methods/shared/carry.h"
+#include "methods/shared/factors.h"
 #include "methods/ttl/settle.h"
 
 enum { TTL_MODE_FERRY, TTL_MODE_PAPER };
@@ -24,47 +34,32 @@ typedef struct ttl_options {
     double floor, tol;
 } ttl_options;
 
-/* A named matrix of the model. */
-typedef struct ttl_tensor {
-    char name[24];
-    int64_t rows, cols;
-    double *data;
-} ttl_tensor;
-
+/* The model: what predicts for new rows of the target. */
 typedef struct ttl_state {
     int mode;
-    int64_t c;
-    ttl_frame *frame;
+    factors f; /* mode paper; in both modes its classes c and its frame */
     /* mode ferry: one of the two */
     bool lengths; /* rows to length 1 */
     ttl_mixture mixture;
     ttl_carried carried;
-    /* mode paper */
-    ferry_nmtf_loss loss;
-    ferry_nmtf_norm norm;
-    ferry_block *h;     /* frame's columns x c */
-    ferry_ids *ids;     /* instances of the target that were seen in fit ... */
-    int64_t *hash;      /* ... what they looked like ... */
-    ferry_block *g;     /* ... and their classes */
-    ttl_tensor *tensor; /* all factors, to start another fit with */
-    int64_t n_tensors;
 } ttl_state;
+/* The parts of its descriptor (model.c). */
+void ferry_i_ttl_free(void *model);
+ferry_status ferry_i_ttl_predict(ferry_ctx *ctx, const void *model, const ferry_domain *d,
+                                 ferry_prediction *p);
+ferry_status ferry_i_ttl_save(ferry_ctx *ctx, const void *model, ferry_dict *dict);
+ferry_status ferry_i_ttl_load(ferry_ctx *ctx, const ferry_dict *dict, void **out);
 
-extern const ferry_method ferry_i_method_ttl;
-
-/* Carry, settle, weigh (ferry.c). */
+/* Carry, settle, weigh (solve.c). */
 ferry_status ferry_i_ttl_ferry(ferry_ctx *ctx, const ttl_options *o, const ferry_task *task,
                                const ttl_bridge *b, ttl_state *s, ferry_report *rep);
 /* The coupled factorisation (paper.c). init: the tensors to start from, or NULL. */
 ferry_status ferry_i_ttl_paper(ferry_ctx *ctx, const ttl_options *o, const ferry_task *task,
-                               const ttl_bridge *b, const ttl_state *init, ttl_state *s,
+                               const ttl_bridge *b, const factors *init, factors *s,
                                ferry_report *rep);
 /* The weights in the option: "equal", "norm" or numbers with commas, one for each of n
  * views. */
 ferry_status ferry_i_ttl_weights(ferry_ctx *ctx, const char *text, int64_t n,
                                  const ferry_nmtf_place *place, double *w);
-/* g <- classes of the rows of x (CSR) with the factors H fixed. */
-ferry_status ferry_i_ttl_fold(ferry_ctx *ctx, const ttl_state *s, const ferry_matrix *x,
-                              ferry_block *g);
 
 #endif

@@ -439,14 +439,14 @@ static ferry_status on_frame(ferry_ctx *ctx, const ttl_bridge *b, const ttl_mixt
 {
     ferry_status st = FERRY_OK;
 
-    FERRY_TRY(ferry_i_block_new(ctx, s->frame->cols, s->c, &s->mixture.l));
-    s->mixture.log_pi = ferry_i_calloc(s->c, sizeof *s->mixture.log_pi);
+    FERRY_TRY(ferry_i_block_new(ctx, s->f.frame->cols, s->f.c, &s->mixture.l));
+    s->mixture.log_pi = ferry_i_calloc(s->f.c, sizeof *s->mixture.log_pi);
     if (!s->mixture.log_pi) FERRY_TRY(ferry_i_nomem(ctx));
-    memcpy(s->mixture.log_pi, m->log_pi, (size_t)s->c * sizeof(double));
-    for (int64_t j = 0; j < s->frame->cols; j++)
+    memcpy(s->mixture.log_pi, m->log_pi, (size_t)s->f.c * sizeof(double));
+    for (int64_t j = 0; j < s->f.frame->cols; j++)
         memcpy(FERRY_ROW(s->mixture.l, j),
-               FERRY_ROW(m->l, ferry_i_frame_column(s->frame, b, j)),
-               (size_t)s->c * sizeof(double));
+               FERRY_ROW(m->l, ferry_i_frame_column(s->f.frame, b, j)),
+               (size_t)s->f.c * sizeof(double));
 done:
     return st;
 }
@@ -497,7 +497,7 @@ ferry_status ferry_i_ttl_ferry(ferry_ctx *ctx, const ttl_options *o, const ferry
     if (mixture.l)
         FERRY_TRY(on_frame(ctx, b, &mixture, s));
     else
-        FERRY_TRY(ferry_i_carried_frame(ctx, &carried, s->frame, b, &s->carried));
+        FERRY_TRY(ferry_i_carried_frame(ctx, &carried, s->f.frame, b, &s->carried));
     if (o->trust) FERRY_TRY(tell_trust(ctx, &t));
     ferry_i_diag_text(ctx, "settled", mixture.l ? "yes" : "no");
     ferry_i_diag_real(ctx, "beta", t.at[b->n_places - 1].beta);

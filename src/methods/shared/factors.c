@@ -1,0 +1,190 @@
+/* The model of a tri-factorisation (factors.h). */
+#include "methods/shared/factors.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void ferry_i_factors_clear(factors *f)
+{
+    ferry_i_frame_free(f->frame);
+    ferry_i_block_free(f->h);
+    ferry_i_block_free(f->g);
+    ferry_i_ids_free(f->ids);
+    for (int64_t t = 0; f->tensor && t < f->n_tensors; t++)
+        ferry_i_free(f->tensor[t].data);
+    FERRY_FREE(f->tensor, f->hash);
+    *f = (factors){0};
+}
+
+/* H of the target on the frame's columns; 0 where the factorisation had none. */
+static ferry_status keep_h(ferry_ctx *ctx, const ttl_bridge *b, const uint8_t *keep,
+                           const ferry_block *h, factors *f)
+{
+    ferry_status st = FERRY_OK;
+    int64_t *at = NULL, next = 0; /* of a column of the bridge: its row of h, or -1 */
+
+    FERRY_NEW(ctx, at, b->cols);
+    for (int64_t j = 0; j < b->cols; j++)
+        at[j] = keep[j] ? next++ : -1;
+    FERRY_TRY(ferry_i_block_new(ctx, f->frame->cols, f->c, &f->h));
+    for (int64_t j = 0; j < f->frame->cols; j++) {
+        const int64_t row = at[ferry_i_frame_column(f->frame, b, j)];
+        for (int64_t k = 0; row >= 0 && k < f->c; k++)
+            FERRY_ROW(f->h, j)[k] = FERRY_ROW(h, row)[k];
+    }
+done:
+    ferry_i_free(at);
+    return st;
+}
+
+ferry_status ferry_i_factors_keep(ferry_ctx *ctx, const ttl_bridge *b, const uint8_t *keep,
+                                  const ferry_block *h, const ferry_block *g, factors *f)
+{
+    ferry_status st = FERRY_OK;
+    const ttl_place *t = ferry_i_bridge_target(b);
+    ferry_matrix *x = NULL;
+
+    FERRY_TRY(keep_h(ctx, b, keep, h, f));
+    FERRY_TRY(ferry_i_frame_rows(ctx, f->frame, t->domain, &x));
+    FERRY_HAVE(ctx, f->ids = ferry_i_ids_copy(t->domain->ids));
+    FERRY_NEW(ctx, f->hash, t->n);
+    for (int64_t i = 0; i < t->n; i++)
+        f->hash[i] = (int64_t)ferry_i_row_hash(x, i);
+    FERRY_TRY(ferry_i_block_new(ctx, t->n, f->c, &f->g));
+    ferry_i_block_copy(g, f->g);
+done:
+    ferry_i_matrix_free(x);
+    return st;
+}
+
+/* ---- predict ---- */
+
+/* Least squares on the simplex has its answer in one step; multiplicative updates creep. */
+enum { MOST_FOLD = 200 };
+
+/* The factorisation of x alone with F and A fixed: one view, one domain, only G moves. */
+static ferry_status fold(ferry_ctx *ctx, const factors *s, const ferry_matrix *x,
+                         ferry_block *g)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_nmtf_options o = {.loss = s->loss, .norm = s->norm, .exponent = 1};
+    ferry_nmtf_place place = {(ferry_matrix *)x, 0, 0, 1};
+    ferry_nmtf *n = NULL;
+
+    FERRY_TRY(ferry_i_nmtf_new(ctx, s->c, 1, 0, 0, 1, &place, &n));
+    ferry_i_block_copy(s->h, n->view[0].h);
+    for (int64_t e = 0; e < n->domain[0].n * s->c; e++)
+        n->domain[0].g->data[e] = 1 / (double)s->c;
+    if (s->loss == FERRY_NMTF_KL) FERRY_TRY(ferry_i_nmtf_divergence(ctx, n));
+    for (int it = 0; it < (s->norm == FERRY_NMTF_SIMPLEX ? 1 : MOST_FOLD); it++)
+        FERRY_TRY(ferry_i_nmtf_members(ctx, n, &o));
+    ferry_i_nmtf_rows_to_1(n, &n->domain[0]);
+    ferry_i_block_copy(n->domain[0].g, g);
+done:
+    ferry_i_nmtf_free(n);
+    return st;
+}
+
+/* Instances that were seen in fit and still look the same keep their classes. */
+static void recall(const factors *s, const ferry_domain *d, const ferry_matrix *x,
+                   ferry_block *g)
+{
+    for (int64_t i = 0; i < x->rows; i++) {
+        const int64_t at = ferry_i_ids_find(s->ids, ferry_i_ids_at(d->ids, i));
+        if (at < 0 || s->hash[at] != (int64_t)ferry_i_row_hash(x, i)) continue;
+        memcpy(FERRY_ROW(g, i), FERRY_ROW(s->g, at), (size_t)s->c * sizeof(double));
+    }
+}
+
+ferry_status ferry_i_factors_predict(ferry_ctx *ctx, const factors *f,
+                                     const ferry_domain *d, ferry_block *g)
+{
+    ferry_status st = FERRY_OK;
+    ferry_matrix *x = NULL;
+
+    FERRY_TRY(ferry_i_frame_rows(ctx, f->frame, d, &x));
+    FERRY_TRY(fold(ctx, f, x, g));
+    recall(f, d, x, g);
+done:
+    ferry_i_matrix_free(x);
+    return st;
+}
+
+/* ---- save and load ---- */
+
+enum { LOSS, NORM, TENSORS, FACTS };
+
+ferry_status ferry_i_factors_save(ferry_ctx *ctx, const factors *s, ferry_dict *dict)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t facts[FACTS] = {s->loss, s->norm, s->n_tensors};
+    ferry_text names = {0};
+
+    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "factorisation", FACTS, facts));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "H", s->h->rows, s->c, s->h->data));
+    FERRY_TRY(ferry_i_dict_put_ids(ctx, dict, "seen", s->ids));
+    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "seen.hash", s->g->rows, s->hash));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "seen.G", s->g->rows, s->c, s->g->data));
+    for (int64_t t = 0; t < s->n_tensors; t++) {
+        FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, s->tensor[t].name, s->tensor[t].rows,
+                                         s->tensor[t].cols, s->tensor[t].data));
+        ferry_i_text_addf(&names, "%s%s", t ? " " : "", s->tensor[t].name);
+    }
+    FERRY_HAVE(ctx, !names.failed);
+    FERRY_TRY(ferry_i_dict_put_text(ctx, dict, "factors", names.s ? names.s : ""));
+done:
+    ferry_i_text_free(&names);
+    return st;
+}
+
+static ferry_status load_tensor(ferry_ctx *ctx, const ferry_dict *dict, factor_tensor *t)
+{
+    ferry_status st = FERRY_OK;
+    const double *data = NULL;
+
+    t->rows = t->cols = -1;
+    FERRY_TRY(ferry_i_dict_reals(ctx, dict, t->name, &t->rows, &t->cols, &data));
+    FERRY_NEW(ctx, t->data, t->rows * t->cols);
+    memcpy(t->data, data, (size_t)(t->rows * t->cols) * sizeof *data);
+done:
+    return st;
+}
+
+/* The factors' names stand in one text, in their order; each is a tensor of its own. */
+ferry_status ferry_i_factors_load(ferry_ctx *ctx, const ferry_dict *dict, factors *s)
+{
+    ferry_status st = FERRY_OK;
+    const char *names = ferry_i_dict_text(dict, "factors");
+    const int64_t *hash = NULL, *facts = NULL;
+    int64_t n = FACTS;
+    int used = 0;
+
+    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "factorisation", &n, &facts));
+    FERRY_NEED(ctx,
+               facts[LOSS] >= 0 && facts[LOSS] <= FERRY_NMTF_KL && facts[NORM] >= 0 &&
+                   facts[NORM] <= FERRY_NMTF_SIMPLEX && facts[TENSORS] >= 0 &&
+                   facts[TENSORS] < 100000,
+               FERRY_EDATA, "tensor factorisation: loss %lld, norm %lld, %lld factors",
+               (long long)facts[LOSS], (long long)facts[NORM], (long long)facts[TENSORS]);
+    s->loss = (ferry_nmtf_loss)facts[LOSS];
+    s->norm = (ferry_nmtf_norm)facts[NORM];
+    FERRY_TRY(ferry_i_dict_block(ctx, dict, "H", s->frame->cols, s->c, &s->h));
+    FERRY_TRY(ferry_i_dict_ids(ctx, dict, "seen", &s->ids));
+    n = ferry_i_ids_count(s->ids);
+    FERRY_TRY(ferry_i_dict_block(ctx, dict, "seen.G", n, s->c, &s->g));
+    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "seen.hash", &n, &hash));
+    FERRY_NEED(ctx, names, FERRY_EDATA, "text factors is missing");
+    FERRY_NEW(ctx, s->hash, n);
+    FERRY_NEW(ctx, s->tensor, facts[TENSORS]);
+    if (n > 0) memcpy(s->hash, hash, (size_t)n * sizeof *hash);
+    for (; s->n_tensors < facts[TENSORS]; names += used) {
+        factor_tensor *t = &s->tensor[s->n_tensors];
+        FERRY_NEED(ctx, sscanf(names, "%23s%n", t->name, &used) == 1, FERRY_EDATA,
+                   "text factors has %lld names, expected %lld", (long long)s->n_tensors,
+                   (long long)facts[TENSORS]);
+        s->n_tensors++;
+        FERRY_TRY(load_tensor(ctx, dict, t));
+    }
+done:
+    return st;
+}
