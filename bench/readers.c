@@ -108,6 +108,7 @@ static int show(const char *path, int n, char **settings)
     ferry_ctx *ctx = NULL;
     ferry_opts *opts = NULL;
     ferry_data *d = NULL;
+    ferry_description *said = NULL;
     char *text = NULL;
 
     if (ferry_ctx_new(&ctx) != FERRY_OK) return 1;
@@ -121,9 +122,12 @@ static int show(const char *path, int n, char **settings)
             return complain(ctx);
     }
     if (ferry_read(ctx, path, opts, &d) != FERRY_OK) return complain(ctx);
-    if (ferry_data_describe(ctx, d, &text) != FERRY_OK) return complain(ctx);
+    if (ferry_data_describe(ctx, d, &said) != FERRY_OK ||
+        ferry_description_json(ctx, said, &text) != FERRY_OK)
+        return complain(ctx);
     puts(text);
     ferry_string_free(text);
+    ferry_description_free(said);
     ferry_data_free(d);
     ferry_opts_free(opts);
     ferry_ctx_free(ctx);

@@ -1,5 +1,5 @@
 /* ferry inspect and ferry convert: data files. */
-#include <jansson.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,198 +13,169 @@ static ferry_status reader_sets(cli *c)
     return ferry_opts_set(c->ctx, c->sets, "format", c->value[KEY_FORMAT]);
 }
 
-/* ---- inspect: the library's description (JSON) for people ---- */
+/* ---- inspect ---- */
 
-static int64_t whole(const json_t *o, const char *key)
+/* What is not known (of a file without a value) shows as 0. */
+static double shown(double x)
 {
-    return (int64_t)json_integer_value(json_object_get(o, key));
-}
-
-static const char *text(const json_t *o, const char *key)
-{
-    const char *s = json_string_value(json_object_get(o, key));
-
-    return s ? s : "";
+    return isnan(x) ? 0 : x;
 }
 
 /* "0 .. 5.3" */
-static const char *range(const json_t *o, char *buffer, size_t size)
+static const char *range(double min, double max, char *buffer, size_t size)
 {
-    snprintf(buffer, size, "%g .. %g", json_number_value(json_object_get(o, "min")),
-             json_number_value(json_object_get(o, "max")));
+    snprintf(buffer, size, "%g .. %g", shown(min), shown(max));
     return buffer;
 }
 
-/* The first names of a list, when there are some. */
-static void names(cli_table *t, const char *what, const json_t *list, int64_t all)
+/* The first names of `all`, when there are some. */
+static void names(cli_table *t, const char *what, int64_t count, const char *const *list,
+                  int64_t all)
 {
     char line[256] = "";
     size_t n = 0;
 
-    if (json_array_size(list) == 0) return;
-    for (size_t i = 0; i < json_array_size(list) && n < sizeof line; i++)
+    if (count == 0) return;
+    for (int64_t i = 0; i < count && n < sizeof line; i++)
         n += (size_t)snprintf(line + n, sizeof line - n, "%s%.40s", i > 0 ? ", " : "",
-                              json_string_value(json_array_get(list, i)));
+                              list[i]);
     cli_cell(t, "%s", what);
-    cli_cell(t, "%s%s", line, all > (int64_t)json_array_size(list) ? ", ..." : "");
+    cli_cell(t, "%s%s", line, all > count ? ", ..." : "");
 }
 
-static void matrix(cli_table *t, const json_t *all)
+static void matrix(cli_table *t, const ferry_description *d)
 {
     char buffer[64];
 
     cli_cell(t, "shape");
-    cli_cell(t, "%lld instances x %lld features, %s", (long long)whole(all, "rows"),
-             (long long)whole(all, "columns"), text(all, "storage"));
+    cli_cell(t, "%lld instances x %lld features, %s", (long long)d->rows,
+             (long long)d->columns, d->sparse ? "sparse" : "dense");
     cli_cell(t, "values");
-    cli_cell(t, "%lld are not 0 (%.3g %%); %s", (long long)whole(all, "nonzeros"),
-             100 * json_number_value(json_object_get(all, "density")),
-             range(all, buffer, sizeof buffer));
+    cli_cell(t, "%lld are not 0 (%.3g %%); %s", (long long)d->nonzeros, 100 * d->density,
+             range(d->min, d->max, buffer, sizeof buffer));
     cli_cell(t, "missing");
-    cli_cell(t, "%lld cells", (long long)whole(all, "missing"));
-    if (whole(all, "empty_rows") > 0) {
+    cli_cell(t, "%lld cells", (long long)d->missing);
+    if (d->empty_rows > 0) {
         cli_cell(t, "empty");
-        cli_cell(t, "%lld instances have nothing but zeros",
-                 (long long)whole(all, "empty_rows"));
+        cli_cell(t, "%lld instances have nothing but zeros", (long long)d->empty_rows);
     }
-    names(t, "features", json_object_get(all, "features"), whole(all, "columns"));
+    names(t, "features", d->n_features, d->features, d->columns);
 }
 
-static void labels(cli_table *t, const json_t *l)
+static void labels(cli_table *t, const ferry_description *d)
 {
-    const char *kind = text(l, "kind");
-    char buffer[64];
+    char what[128], buffer[64];
 
-    cli_cell(t, "labels");
-    if (strcmp(kind, "class") == 0)
-        cli_cell(t, "%lld classes; %lld known, %lld missing",
-                 (long long)whole(l, "classes"), (long long)whole(l, "known"),
-                 (long long)whole(l, "missing"));
-    else if (strcmp(kind, "set") == 0)
-        cli_cell(t, "sets of %lld labels, %.3g on average; %lld known, %lld missing",
-                 (long long)whole(l, "labels"),
-                 json_number_value(json_object_get(l, "cardinality")),
-                 (long long)whole(l, "known"), (long long)whole(l, "missing"));
+    if (strcmp(d->label_kind, "class") == 0)
+        snprintf(what, sizeof what, "%lld classes", (long long)d->n_counts);
+    else if (strcmp(d->label_kind, "set") == 0)
+        snprintf(what, sizeof what, "sets of %lld labels, %.3g on average",
+                 (long long)d->n_counts, d->cardinality);
     else
-        cli_cell(t, "numbers %s, mean %g, std %g; %lld known, %lld missing",
-                 range(l, buffer, sizeof buffer),
-                 json_number_value(json_object_get(l, "mean")),
-                 json_number_value(json_object_get(l, "std")), (long long)whole(l, "known"),
-                 (long long)whole(l, "missing"));
+        snprintf(what, sizeof what, "numbers %s, mean %g, std %g",
+                 range(d->label_min, d->label_max, buffer, sizeof buffer),
+                 shown(d->label_mean), shown(d->label_std));
+    cli_cell(t, "labels");
+    cli_cell(t, "%s; %lld known, %lld missing", what, (long long)d->labels_known,
+             (long long)d->labels_missing);
 }
 
-static void graph(cli_table *t, const json_t *all)
+static void graph(cli_table *t, const ferry_description *d)
 {
     char buffer[64];
 
     cli_cell(t, "graph");
     cli_cell(t, "%lld nodes, %lld edges, %lld of them from a node to itself",
-             (long long)whole(all, "nodes"), (long long)whole(all, "edges"),
-             (long long)whole(all, "self_links"));
+             (long long)d->nodes, (long long)d->edges, (long long)d->self_links);
     cli_cell(t, "weights");
-    cli_cell(t, "%s", range(all, buffer, sizeof buffer));
+    cli_cell(t, "%s", range(d->min, d->max, buffer, sizeof buffer));
 }
 
-static void ratings(cli_table *t, const json_t *all)
+static void ratings(cli_table *t, const ferry_description *d)
 {
     char buffer[64];
 
     cli_cell(t, "ratings");
-    cli_cell(t, "%lld of %lld users for %lld items (%.3g %%)",
-             (long long)whole(all, "ratings"), (long long)whole(all, "users"),
-             (long long)whole(all, "items"),
-             100 * json_number_value(json_object_get(all, "density")));
-    if (whole(all, "to_predict") > 0) {
+    cli_cell(t, "%lld of %lld users for %lld items (%.3g %%)", (long long)d->ratings,
+             (long long)d->users, (long long)d->items, 100 * d->density);
+    if (d->to_predict > 0) {
         cli_cell(t, "to predict");
-        cli_cell(t, "%lld pairs", (long long)whole(all, "to_predict"));
+        cli_cell(t, "%lld pairs", (long long)d->to_predict);
     }
     cli_cell(t, "values");
-    cli_cell(t, "%s, mean %.4g", range(all, buffer, sizeof buffer),
-             json_number_value(json_object_get(all, "mean")));
+    cli_cell(t, "%s, mean %.4g", range(d->min, d->max, buffer, sizeof buffer),
+             shown(d->mean));
 }
 
-/* {"name": count, ...}: the first of them, and how many more there are. */
-static void counts(const char *what, const json_t *object)
+/* How often each label or rating occurs: the first of them, and how many more there are. */
+static void counts(const char *what, const ferry_description *d)
 {
     cli_table t = {.cols = 2};
-    const char *name = NULL;
-    json_t *value = NULL;
-    int64_t shown = 0;
-    const int64_t all = (int64_t)json_object_size(object);
 
-    if (all == 0) return;
+    if (d->n_counts == 0) return;
     cli_cell(&t, "%s", what);
     cli_cell(&t, "count");
-    json_object_foreach((json_t *)object, name, value)
-    {
-        if (++shown > MOST_LABELS) break;
-        cli_cell(&t, "%s", name);
-        cli_cell(&t, "%lld", (long long)json_integer_value(value));
+    for (int64_t i = 0; i < d->n_counts && i < MOST_LABELS; i++) {
+        cli_cell(&t, "%s", d->count_names[i]);
+        cli_cell(&t, "%lld", (long long)d->counts[i]);
     }
     putchar('\n');
     cli_table_print(&t, stdout, 2);
-    if (all > MOST_LABELS) printf("  ... and %lld more\n", (long long)(all - MOST_LABELS));
+    if (d->n_counts > MOST_LABELS)
+        printf("  ... and %lld more\n", (long long)(d->n_counts - MOST_LABELS));
 }
 
-static void members(const char *path, const json_t *list)
+static void members(const char *path, const ferry_description *d)
 {
     cli_table t = {.cols = 2};
 
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const json_t *one = json_array_get(list, i);
-        cli_cell(&t, "%s#%s", path, text(one, "name"));
-        cli_cell(&t, "%s", text(one, "type"));
+    for (int64_t i = 0; i < d->n_members; i++) {
+        cli_cell(&t, "%s#%s", path, d->members[i]);
+        cli_cell(&t, "%s", d->member_types[i]);
     }
     putchar('\n');
     cli_table_print(&t, stdout, 2);
 }
 
-static void print(const char *path, const json_t *all)
+static void print(const char *path, const ferry_description *d)
 {
-    const json_t *l = json_object_get(all, "labels");
-    const char *kind = text(all, "kind");
     cli_table t = {.cols = 2};
     char buffer[64];
 
     puts(path);
     cli_cell(&t, "format");
-    if (strcmp(kind, text(all, "format")) == 0)
-        cli_cell(&t, "%s", kind);
+    if (strcmp(d->kind, d->format) == 0)
+        cli_cell(&t, "%s", d->kind);
     else
-        cli_cell(&t, "%s (%s)", text(all, "format"), kind);
-    if (json_object_get(all, "columns")) matrix(&t, all);
-    if (strcmp(kind, "graph") == 0) graph(&t, all);
-    if (strcmp(kind, "ratings") == 0) ratings(&t, all);
-    names(&t, "ids", json_object_get(all, "ids"), whole(all, "rows"));
-    if (json_is_object(l)) labels(&t, l);
-    if (whole(all, "memory_bytes") > 0) {
+        cli_cell(&t, "%s (%s)", d->format, d->kind);
+    if (d->columns >= 0) matrix(&t, d);
+    if (strcmp(d->kind, "graph") == 0) graph(&t, d);
+    if (strcmp(d->kind, "ratings") == 0) ratings(&t, d);
+    names(&t, "ids", d->n_ids, d->ids, d->rows);
+    if (d->label_kind) labels(&t, d);
+    if (d->memory_bytes > 0) {
         cli_cell(&t, "memory");
-        cli_cell(&t, "%s",
-                 cli_bytes((double)whole(all, "memory_bytes"), buffer, sizeof buffer));
+        cli_cell(&t, "%s", cli_bytes((double)d->memory_bytes, buffer, sizeof buffer));
     }
     cli_table_print(&t, stdout, 2);
-    if (json_is_object(l)) counts("label", json_object_get(l, "counts"));
-    counts("rating", json_object_get(all, "histogram"));
-    if (json_object_get(all, "members")) members(path, json_object_get(all, "members"));
+    counts(d->label_kind ? "label" : "rating", d);
+    if (strcmp(d->kind, "listing") == 0) members(path, d);
 }
 
 static int inspect_one(cli *c, const char *path)
 {
     ferry_data *data = NULL;
+    ferry_description *d = NULL;
     char *text = NULL;
-    json_t *all = NULL;
 
     ferry_status st = ferry_read(c->ctx, path, c->sets, &data);
-    if (st == FERRY_OK) st = ferry_data_describe(c->ctx, data, &text);
+    if (st == FERRY_OK) st = ferry_data_describe(c->ctx, data, &d);
+    if (st == FERRY_OK && c->value[KEY_JSON]) st = ferry_description_json(c->ctx, d, &text);
     cli_progress_end();
-    if (st == FERRY_OK && c->value[KEY_JSON]) {
-        puts(text);
-    } else if (st == FERRY_OK) {
-        all = json_loads(text, 0, NULL);
-        print(path, all);
-        json_decref(all);
-    }
+    if (text) puts(text);
+    if (st == FERRY_OK && !text) print(path, d);
     ferry_string_free(text);
+    ferry_description_free(d);
     ferry_data_free(data);
     return st == FERRY_OK ? EXIT_DONE : cli_failed(c, st);
 }

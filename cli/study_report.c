@@ -208,13 +208,16 @@ static json_t *table_json(const table *t)
 /* What the library's doctor says of the machine. */
 static json_t *machine_json(const lab *l)
 {
-    char *said = NULL;
-    json_t *all =
-        ferry_doctor(l->c->ctx, &said) == FERRY_OK ? json_loads(said, 0, NULL) : NULL;
-    json_t *machine = json_incref(json_object_get(all, "machine"));
+    ferry_installation *here = NULL;
+    json_t *machine = NULL;
 
-    json_decref(all);
-    ferry_string_free(said);
+    if (ferry_doctor(l->c->ctx, &here) == FERRY_OK)
+        machine =
+            json_pack("{s:s, s:s, s:s, s:s, s:o, s:I, s:I}", "isa", here->isa, "system",
+                      here->system, "release", here->release, "architecture",
+                      here->architecture, "cpu", string(here->cpu), "cores",
+                      (json_int_t)here->cores, "memory", (json_int_t)here->memory);
+    ferry_installation_free(here);
     return machine ? machine : json_null();
 }
 

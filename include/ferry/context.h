@@ -67,13 +67,47 @@ FERRY_API void ferry_ctx_set_progress(ferry_ctx *ctx, ferry_progress_fn fn, void
 FERRY_API const char *ferry_blas_core(void);
 FERRY_API const char *ferry_blas_core_wanted(void);
 
+/** What this installation is made of, and what is wrong with it. Texts that are not known are
+ * "?", numbers -1. Later versions add fields at the end. */
+typedef struct ferry_installation {
+    size_t size; /**< of this struct in the library that runs */
+    const char *version;
+    const char *compiler;
+    int64_t n_libraries;
+    const char *const *libraries;        /**< n_libraries names */
+    const char *const *library_versions; /**< n_libraries */
+    int64_t n_engines;
+    const char *const *engines;          /**< n_engines names */
+    const char *const *engine_summaries; /**< n_engines, one line each */
+    const uint8_t *engine_works;         /**< n_engines: 1 if it passed a small test */
+    const char *engine;                  /**< the one that the context uses */
+    const char *blas_core;               /**< see ferry_blas_core() */
+    const char *blas_wanted;
+    const char *isa; /**< instruction set of our own kernels */
+    int64_t threads;
+    int64_t cores;
+    int64_t memory; /**< bytes */
+    int64_t memory_available;
+    const char *system; /**< such as "Linux" */
+    const char *release;
+    const char *architecture;
+    const char *cpu;
+    int64_t n_problems;
+    const char *const *problems; /**< n_problems sentences */
+} ferry_installation;
+
 /**
- * Describe this installation as JSON text: versions of ferry and its libraries, engines,
- * BLAS core in use and the one that fits this CPU, threads, memory, and a list "problems"
- * of one-line sentences.
- * @param out  new string for ferry_string_free()
+ * Look at this installation. Cost: a few milliseconds; every engine solves a small problem.
+ * @param out  new, for ferry_installation_free(); NULL when the call fails
  */
-FERRY_API ferry_status ferry_doctor(ferry_ctx *ctx, char **out);
+FERRY_API ferry_status ferry_doctor(ferry_ctx *ctx, ferry_installation **out);
+/** The same as JSON text: what `ferry doctor --json` prints.
+ * @param out  new string for ferry_string_free(); NULL when the call fails */
+FERRY_API ferry_status ferry_installation_json(ferry_ctx *ctx,
+                                               const ferry_installation *installation,
+                                               char **out);
+/** NULL is fine. */
+FERRY_API void ferry_installation_free(ferry_installation *installation);
 
 #ifdef __cplusplus
 }

@@ -42,12 +42,70 @@ FERRY_API ferry_status ferry_read(ferry_ctx *ctx, const char *path, const ferry_
  * "format". */
 FERRY_API ferry_status ferry_write(ferry_ctx *ctx, const ferry_data *data, const char *path,
                                    const ferry_opts *opts);
+/** What a file holds, in numbers. A number that is not known is NaN, a text NULL; counts of what
+ * the kind does not have are 0. Texts are UTF-8. Later versions add fields at the end. */
+typedef struct ferry_description {
+    size_t size; /**< of this struct in the library that runs */
+    const char *path;
+    const char *format;
+    const char *kind;     /**< "view", "labels", "graph", "ratings", "listing" */
+    int64_t memory_bytes; /**< of the arrays and names */
+
+    int64_t rows;    /**< views and labels: instances */
+    int64_t columns; /**< -1: there is no matrix */
+    int sparse;
+    int64_t nonzeros;
+    int64_t missing;    /**< cells */
+    int64_t empty_rows; /**< rows with nothing but zeros */
+    int64_t n_features;
+    const char *const *features; /**< the first n_features names; NULL: no names */
+    int64_t n_ids;
+    const char *const *ids; /**< the first n_ids; NULL: no ids */
+
+    double density; /**< share of cells that are not 0; of ratings: that are known */
+    double min;     /**< of cells, of weights of edges, of ratings */
+    double max;
+    double mean; /**< of ratings */
+
+    const char *label_kind; /**< "class", "number", "set"; NULL: no labels */
+    int64_t labels_known;   /**< instances */
+    int64_t labels_missing;
+    double label_min; /**< numbers */
+    double label_max;
+    double label_mean;
+    double label_std;
+    double cardinality; /**< sets: labels an instance has on average */
+
+    int64_t n_counts; /**< classes or labels; ratings: values, when there are few */
+    const char *const *count_names;
+    const int64_t *counts; /**< n_counts: how often each occurs */
+
+    int64_t nodes; /**< graphs */
+    int64_t edges;
+    int64_t self_links;
+
+    int64_t ratings;
+    int64_t to_predict; /**< pairs without a rating */
+    int64_t users;
+    int64_t items;
+
+    int64_t n_members; /**< what a container holds */
+    const char *const *members;
+    const char *const *member_types;
+} ferry_description;
+
 /**
- * Describe data as JSON text: format, kind, rows, columns, non-zeros, missing cells, label
- * counts, memory; for containers the variables inside.
+ * Describe data. Cost: a pass over it.
+ * @param out  new, for ferry_description_free(); does not need `data` any more
  */
 FERRY_API ferry_status ferry_data_describe(ferry_ctx *ctx, const ferry_data *data,
-                                           char **out);
+                                           ferry_description **out);
+/** The same as JSON text: what `ferry inspect --json` prints. New string. */
+FERRY_API ferry_status ferry_description_json(ferry_ctx *ctx,
+                                              const ferry_description *description,
+                                              char **out);
+/** NULL is fine. */
+FERRY_API void ferry_description_free(ferry_description *description);
 FERRY_API void ferry_data_free(ferry_data *data);
 
 #ifdef __cplusplus

@@ -133,7 +133,11 @@ typedef struct ferry_diagnostic {
     const char *const *texts; /**< count; or NULL */
 } ferry_diagnostic;
 
-/** Diagnostics by name (weights, traces, chosen parameters) as JSON text. Lent. */
+/** Diagnostics of the fit, in its order. Lent by the model. */
+FERRY_API int64_t ferry_model_diagnostic_count(const ferry_model *model);
+FERRY_API const ferry_diagnostic *ferry_model_diagnostic_at(const ferry_model *model,
+                                                            int64_t i);
+/** The same as JSON text, nested. Lent. */
 FERRY_API const char *ferry_model_diagnostics(const ferry_model *model);
 /** Read options under which the target's view `i` was read ("" when it did not come from a
  * file). Lent. */

@@ -96,6 +96,19 @@ void ferry_i_text_addf(ferry_text *t, const char *fmt, ...) FERRY_PRINTF(2, 3);
 void ferry_i_text_pad(ferry_text *t, const char *s, int64_t width);
 void ferry_i_text_free(ferry_text *t);
 
+/* Memory that is freed together: what a struct lends to callers. Zero-initialise. Who finds no memory
+ * gets NULL, and `failed` stays set: check it once at the end. */
+typedef struct ferry_pool {
+    void **at;
+    int64_t n, cap;
+    bool failed;
+} ferry_pool;
+/* n zeroed items. */
+void *ferry_i_pool_new(ferry_pool *p, int64_t n, size_t size);
+/* A copy; NULL in, NULL out. */
+char *ferry_i_pool_text(ferry_pool *p, const char *text);
+void ferry_i_pool_free(ferry_pool *p);
+
 /* ---- UTF-8 ---- */
 
 bool ferry_i_utf8_valid(const char *s, int64_t n);
@@ -130,7 +143,7 @@ struct ferry_ctx {
     struct ferry_unpacked *unpacked; /* ... here (src/data/input.c) */
     int isa; /* instruction set of the kernels (linalg/host/isa.h), chosen when it is made */
     bool machine_checked; /* told the log, if need be, that BLAS runs slow kernels */
-    uint64_t said[16]; /* hashes of what ferry_i_warn_once() said last */
+    uint64_t said[16];    /* hashes of what ferry_i_warn_once() said last */
     int n_said;
     char message[1024];
 };

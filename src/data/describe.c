@@ -1,48 +1,58 @@
-/* What a file holds, as JSON: what `ferry inspect` prints.
+/* What a file holds, in numbers: what `ferry inspect` prints.
  *
  * Everything that decides what a method will see: shape, how full, missing cells, range, labels
  * and how often each occurs. */
-#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "data/data.h"
 
-/* Texts from files may not be UTF-8, which JSON must be: other bytes count as Latin-1. */
-static json_t *text(const char *s)
+enum {
+    SOME = 5,  /* names shown of many */
+    SCALE = 50 /* more different ratings than this are no scale, and not counted */
+};
+
+/* What is lent, and what it lies in. */
+typedef struct described {
+    ferry_description pub; /* first: ferry_description_free() gets its address */
+    ferry_pool pool;
+} described;
+
+/* A copy. Texts from files may not be UTF-8: then their bytes count as Latin-1. */
+static const char *text(ferry_pool *p, const char *s)
 {
-    json_t *value = json_string(s);
     ferry_text t = {0};
 
-    if (value) return value;
+    if (!s || ferry_i_utf8_valid(s, (int64_t)strlen(s))) return ferry_i_pool_text(p, s);
     for (char one[4]; *s; s++)
         ferry_i_text_addn(&t, one, ferry_i_put_utf8(one, (unsigned char)*s));
-    value = json_string(t.s && !t.failed ? t.s : "(not UTF-8)");
+    const char *copy = t.failed ? NULL : ferry_i_pool_text(p, t.s);
+    p->failed |= t.failed;
     ferry_i_text_free(&t);
-    return value;
+    return copy;
 }
 
-static void put(json_t *o, const char *key, json_t *value)
+/* Copies of the first n names; NULL for none. */
+static const char *const *names(ferry_pool *p, const ferry_ids *ids, int64_t n)
 {
-    (void)json_object_set_new(o, key, value); /* checked as a whole by the caller */
+    const char **list = ids ? ferry_i_pool_new(p, n, sizeof *list) : NULL;
+
+    for (int64_t i = 0; list && i < n; i++)
+        list[i] = text(p, ferry_i_ids_at(ids, i));
+    return list;
 }
 
-static void put_int(json_t *o, const char *key, int64_t value)
+static int64_t few(const ferry_ids *ids)
 {
-    put(o, key, json_integer(value));
+    const int64_t n = ids ? ferry_i_ids_count(ids) : 0;
+
+    return n < SOME ? n : SOME;
 }
 
-static void put_real(json_t *o, const char *key, double value)
+static double finite_or_nan(double x)
 {
-    put(o, key, isfinite(value) ? json_real(value) : json_null());
-}
-
-static const char *kind_name(ferry_data_kind kind)
-{
-    static const char *const names[] = {"view", "labels", "graph", "ratings", "listing"};
-
-    return names[kind];
+    return isfinite(x) ? x : NAN;
 }
 
 /* ---- matrix ---- */
@@ -83,58 +93,44 @@ static int64_t matrix_bytes(const ferry_matrix *x)
     return x->nnz * 12 + (x->rows + 1) * 8;
 }
 
-/* The first few names of many. */
-static json_t *some(const ferry_ids *ids)
-{
-    json_t *list = json_array();
-
-    for (int64_t i = 0; i < ferry_i_ids_count(ids) && i < 5; i++)
-        (void)json_array_append_new(list, text(ferry_i_ids_at(ids, i)));
-    return list;
-}
-
-static void describe_matrix(json_t *o, const ferry_data *d)
+static void describe_matrix(described *o, const ferry_data *d)
 {
     const ferry_matrix *x = d->x;
     const summary s = summarise(x);
     const double cells = (double)x->rows * (double)x->cols;
 
-    put_int(o, "rows", x->rows);
-    put_int(o, "columns", x->cols);
-    put(o, "storage", json_string(x->dense ? "dense" : "sparse"));
-    put_int(o, "nonzeros", s.nonzero);
-    put_real(o, "density", cells > 0 ? (double)s.nonzero / cells : 0);
-    put_int(o, "missing", s.missing);
-    put_int(o, "empty_rows", s.empty_rows);
-    put_real(o, "min", s.lo);
-    put_real(o, "max", s.hi);
-    put(o, "features", d->features ? some(d->features) : json_null());
+    o->pub.rows = x->rows;
+    o->pub.columns = x->cols;
+    o->pub.sparse = !x->dense;
+    o->pub.nonzeros = s.nonzero;
+    o->pub.density = cells > 0 ? (double)s.nonzero / cells : 0;
+    o->pub.missing = s.missing;
+    o->pub.empty_rows = s.empty_rows;
+    o->pub.min = finite_or_nan(s.lo);
+    o->pub.max = finite_or_nan(s.hi);
+    o->pub.n_features = few(d->features);
+    o->pub.features = names(&o->pool, d->features, o->pub.n_features);
 }
 
 /* ---- labels ---- */
 
-/* False: no memory. */
-static bool describe_classes(json_t *o, const ferry_labels *l)
+/* How many instances have each class, or label of a set. */
+static void count_labels(described *o, const ferry_labels *l)
 {
     const int64_t m = ferry_i_labels_m(l);
-    int64_t *count = ferry_i_calloc(m, sizeof *count);
-    json_t *counts = json_object();
+    int64_t *count = ferry_i_pool_new(&o->pool, m, sizeof *count);
 
-    for (int64_t i = 0; count && i < l->n; i++)
-        if (l->cls[i] >= 0) count[l->cls[i]]++;
-    for (int64_t k = 0; count && k < m; k++) {
-        json_t *name = text(ferry_i_ids_at(l->names, k));
-        if (name) put_int(counts, json_string_value(name), count[k]);
-        json_decref(name);
+    o->pub.n_counts = m;
+    o->pub.count_names = names(&o->pool, l->names, m);
+    o->pub.counts = count;
+    for (int64_t i = 0; count && i < l->n; i++) {
+        if (l->kind == FERRY_LABEL_CLASS && l->cls[i] >= 0) count[l->cls[i]]++;
+        for (int64_t k = 0; l->kind == FERRY_LABEL_SET && l->known[i] && k < m; k++)
+            count[k] += l->on[i * m + k] != 0;
     }
-    const bool fine = count != NULL;
-    put(o, "classes", json_integer(m));
-    put(o, "counts", counts);
-    ferry_i_free(count);
-    return fine;
 }
 
-static void describe_numbers(json_t *o, const ferry_labels *l)
+static void describe_numbers(ferry_description *o, const ferry_labels *l)
 {
     double lo = INFINITY, hi = -INFINITY, sum = 0, squares = 0;
     int64_t n = 0;
@@ -149,52 +145,30 @@ static void describe_numbers(json_t *o, const ferry_labels *l)
     const double mean = n > 0 ? sum / (double)n : NAN;
     for (int64_t i = 0; i < l->n; i++)
         if (!isnan(l->num[i])) squares += (l->num[i] - mean) * (l->num[i] - mean);
-    put_real(o, "min", lo);
-    put_real(o, "max", hi);
-    put_real(o, "mean", mean);
-    put_real(o, "std", n > 1 ? sqrt(squares / (double)(n - 1)) : NAN);
+    o->label_min = finite_or_nan(lo);
+    o->label_max = finite_or_nan(hi);
+    o->label_mean = mean;
+    o->label_std = n > 1 ? sqrt(squares / (double)(n - 1)) : NAN;
 }
 
-/* cardinality: labels an instance; density: that as a share of all labels. */
-static void describe_sets(json_t *o, const ferry_labels *l)
-{
-    const int64_t m = ferry_i_labels_m(l);
-    json_t *counts = json_object();
-    int64_t known = 0, total = 0;
-
-    for (int64_t i = 0; i < l->n; i++)
-        known += l->known[i] != 0;
-    for (int64_t k = 0; k < m; k++) {
-        json_t *name = text(ferry_i_ids_at(l->names, k));
-        int64_t on = 0;
-        for (int64_t i = 0; i < l->n; i++)
-            on += l->known[i] && l->on[i * m + k];
-        total += on;
-        if (name) put_int(counts, json_string_value(name), on);
-        json_decref(name);
-    }
-    const double each = known > 0 ? (double)total / (double)known : 0;
-    put_int(o, "labels", m);
-    put_real(o, "cardinality", each);
-    put_real(o, "density", m > 0 ? each / (double)m : 0);
-    put(o, "counts", counts);
-}
-
-static json_t *describe_labels(const ferry_labels *l, bool *fine)
+static void describe_labels(described *o, const ferry_labels *l)
 {
     static const char *const kinds[] = {"class", "number", "set"};
-    json_t *o = json_object();
-    int64_t known = 0;
+    int64_t known = 0, on = 0;
 
     for (int64_t i = 0; i < l->n; i++)
         known += ferry_i_labels_has(l, i);
-    put(o, "kind", json_string(kinds[l->kind]));
-    put_int(o, "known", known);
-    put_int(o, "missing", l->n - known);
-    if (l->kind == FERRY_LABEL_CLASS) *fine &= describe_classes(o, l);
-    if (l->kind == FERRY_LABEL_NUMBER) describe_numbers(o, l);
-    if (l->kind == FERRY_LABEL_SET) describe_sets(o, l);
-    return o;
+    o->pub.label_kind = kinds[l->kind];
+    o->pub.labels_known = known;
+    o->pub.labels_missing = l->n - known;
+    if (l->kind == FERRY_LABEL_NUMBER)
+        describe_numbers(&o->pub, l);
+    else
+        count_labels(o, l);
+    for (int64_t k = 0; o->pub.counts && k < o->pub.n_counts; k++)
+        on += o->pub.counts[k];
+    if (l->kind == FERRY_LABEL_SET)
+        o->pub.cardinality = known > 0 ? (double)on / (double)known : 0;
 }
 
 static int64_t label_bytes(const ferry_labels *l)
@@ -206,7 +180,7 @@ static int64_t label_bytes(const ferry_labels *l)
 
 /* ---- graph, ratings, listing ---- */
 
-static void describe_graph(json_t *o, const ferry_data *d)
+static void describe_graph(ferry_description *o, const ferry_data *d)
 {
     double lo = INFINITY, hi = -INFINITY;
     int64_t loops = 0;
@@ -217,11 +191,11 @@ static void describe_graph(json_t *o, const ferry_data *d)
         if (w < lo) lo = w;
         if (w > hi) hi = w;
     }
-    put_int(o, "nodes", ferry_i_ids_count(d->nodes));
-    put_int(o, "edges", d->edges);
-    put_int(o, "self_links", loops);
-    put_real(o, "min", lo);
-    put_real(o, "max", hi);
+    o->nodes = ferry_i_ids_count(d->nodes);
+    o->edges = d->edges;
+    o->self_links = loops;
+    o->min = finite_or_nan(lo);
+    o->max = finite_or_nan(hi);
 }
 
 static int by_size(const void *a, const void *b)
@@ -232,31 +206,32 @@ static int by_size(const void *a, const void *b)
 }
 
 /* How often each value occurs, when there are few different ones (a scale). */
-static json_t *histogram(const ferry_ratings *r, bool *fine)
+static void histogram(described *o, const ferry_ratings *r)
 {
     double *v = ferry_i_calloc(r->n, sizeof *v);
-    json_t *o = json_object();
-    int64_t n = 0;
+    const char **name = ferry_i_pool_new(&o->pool, SCALE, sizeof *name);
+    int64_t *count = ferry_i_pool_new(&o->pool, SCALE, sizeof *count), n = 0, k = 0;
 
     for (int64_t e = 0; v && e < r->n; e++)
         if (!isnan(r->value[e])) v[n++] = r->value[e];
     if (v) qsort(v, (size_t)n, sizeof *v, by_size);
-    for (int64_t e = 0, next; v && e < n; e = next) {
+    for (int64_t e = 0, next; v && name && count && e < n; e = next, k++) {
         char key[32];
         for (next = e; next < n && v[next] == v[e]; next++)
             continue;
+        if (k == SCALE) break; /* not a scale */
         (void)ferry_i_format_real(key, v[e]);
-        put_int(o, key, next - e);
-        if (json_object_size(o) <= 50) continue;
-        json_object_clear(o); /* not a scale */
-        break;
+        name[k] = ferry_i_pool_text(&o->pool, key);
+        count[k] = next - e;
+        o->pub.n_counts = next == n ? k + 1 : 0;
     }
-    *fine &= v != NULL;
+    o->pub.count_names = name;
+    o->pub.counts = count;
+    o->pool.failed |= v == NULL;
     ferry_i_free(v);
-    return o;
 }
 
-static void describe_ratings(json_t *o, const ferry_ratings *r, bool *fine)
+static void describe_ratings(described *o, const ferry_ratings *r)
 {
     const double cells =
         (double)ferry_i_ids_count(r->users) * (double)ferry_i_ids_count(r->items);
@@ -268,28 +243,29 @@ static void describe_ratings(json_t *o, const ferry_ratings *r, bool *fine)
         known++;
         sum += r->value[e];
     }
-    put_int(o, "ratings", known);
-    put_int(o, "to_predict", r->n - known);
-    put_int(o, "users", ferry_i_ids_count(r->users));
-    put_int(o, "items", ferry_i_ids_count(r->items));
-    put_real(o, "density", cells > 0 ? (double)known / cells : 0);
-    put_real(o, "min", r->lo);
-    put_real(o, "max", r->hi);
-    put_real(o, "mean", known > 0 ? sum / (double)known : NAN);
-    put(o, "histogram", histogram(r, fine));
+    o->pub.ratings = known;
+    o->pub.to_predict = r->n - known;
+    o->pub.users = ferry_i_ids_count(r->users);
+    o->pub.items = ferry_i_ids_count(r->items);
+    o->pub.density = cells > 0 ? (double)known / cells : 0;
+    o->pub.min = finite_or_nan(r->lo);
+    o->pub.max = finite_or_nan(r->hi);
+    o->pub.mean = known > 0 ? sum / (double)known : NAN;
+    histogram(o, r);
 }
 
-static json_t *describe_listing(const ferry_data *d)
+static void describe_listing(described *o, const ferry_data *d)
 {
-    json_t *list = json_array();
+    const char **name = ferry_i_pool_new(&o->pool, d->n_listing, sizeof *name);
+    const char **type = ferry_i_pool_new(&o->pool, d->n_listing, sizeof *type);
 
-    for (int64_t i = 0; i < d->n_listing; i++) {
-        json_t *o = json_object();
-        put(o, "name", text(d->listing[i].name));
-        put(o, "type", text(d->listing[i].type));
-        (void)json_array_append_new(list, o);
+    o->pub.n_members = d->n_listing;
+    o->pub.members = name;
+    o->pub.member_types = type;
+    for (int64_t i = 0; name && type && i < d->n_listing; i++) {
+        name[i] = text(&o->pool, d->listing[i].name);
+        type[i] = text(&o->pool, d->listing[i].type);
     }
-    return list;
 }
 
 static int64_t ids_bytes(const ferry_ids *ids)
@@ -314,43 +290,59 @@ static int64_t memory(const ferry_data *d)
     return bytes;
 }
 
-static json_t *describe(const ferry_data *d, bool *fine)
+/* Everything but path, format and kind. */
+static void describe(described *o, const ferry_data *d)
 {
-    json_t *o = json_object();
-
-    put(o, "path", text(d->path));
-    put(o, "format", json_string(d->format));
-    put(o, "kind", json_string(kind_name(d->kind)));
     if (d->x) describe_matrix(o, d);
     if (d->kind == FERRY_DATA_VIEW || d->kind == FERRY_DATA_LABELS) {
-        if (!d->x) put_int(o, "rows", d->labels ? d->labels->n : 0);
-        put(o, "ids", d->ids ? some(d->ids) : json_null());
-        put(o, "labels", d->labels ? describe_labels(d->labels, fine) : json_null());
+        if (!d->x) o->pub.rows = d->labels ? d->labels->n : 0;
+        o->pub.n_ids = few(d->ids);
+        o->pub.ids = names(&o->pool, d->ids, o->pub.n_ids);
+        if (d->labels) describe_labels(o, d->labels);
     }
-    if (d->kind == FERRY_DATA_GRAPH) describe_graph(o, d);
-    if (d->kind == FERRY_DATA_RATINGS) describe_ratings(o, d->ratings, fine);
-    if (d->kind == FERRY_DATA_LISTING) put(o, "members", describe_listing(d));
-    put_int(o, "memory_bytes", memory(d));
-    return o;
+    if (d->kind == FERRY_DATA_GRAPH) describe_graph(&o->pub, d);
+    if (d->kind == FERRY_DATA_RATINGS) describe_ratings(o, d->ratings);
+    if (d->kind == FERRY_DATA_LISTING) describe_listing(o, d);
+    o->pub.memory_bytes = memory(d);
 }
 
-ferry_status ferry_data_describe(ferry_ctx *ctx, const ferry_data *data, char **out)
+ferry_status ferry_data_describe(ferry_ctx *ctx, const ferry_data *data,
+                                 ferry_description **out)
 {
+    static const char *const kinds[] = {"view", "labels", "graph", "ratings", "listing"};
     ferry_status st = FERRY_OK;
-    bool fine = true;
-    json_t *o = describe(data, &fine);
-    char *dump = NULL;
+    described *o = NULL;
 
     *out = NULL;
-    dump =
-        o && fine
-            ? json_dumps(o, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(15))
-            : NULL;
-    FERRY_HAVE(ctx, dump);
-    *out = ferry_i_strdup(dump); /* so that ferry_string_free() fits */
-    FERRY_HAVE(ctx, *out);
+    FERRY_NEW(ctx, o, 1);
+    o->pub = (ferry_description){.size = sizeof o->pub,
+                                 .path = text(&o->pool, data->path),
+                                 .format = data->format,
+                                 .kind = kinds[data->kind],
+                                 .columns = -1,
+                                 .density = NAN,
+                                 .min = NAN,
+                                 .max = NAN,
+                                 .mean = NAN,
+                                 .label_min = NAN,
+                                 .label_max = NAN,
+                                 .label_mean = NAN,
+                                 .label_std = NAN,
+                                 .cardinality = NAN};
+    describe(o, data);
+    FERRY_HAVE(ctx, !o->pool.failed);
+    *out = &o->pub;
+    o = NULL;
 done:
-    json_decref(o);
-    free(dump);
+    if (o) ferry_description_free(&o->pub);
     return st;
+}
+
+void ferry_description_free(ferry_description *description)
+{
+    described *o = (described *)description;
+
+    if (!o) return;
+    ferry_i_pool_free(&o->pool);
+    ferry_i_free(o);
 }

@@ -213,19 +213,14 @@ static ferry_status run(ferry_ctx *ctx, const ferry_task *task, ferry_model *m,
     ferry_status st = FERRY_OK;
     json_t *outer = ctx->diag, *diag = json_object();
     const double begin = ferry_i_clock();
-    char *text = NULL;
 
     ctx->diag = diag;
     st = m->method->fit(ctx, task, m->options, &m->state, r);
     ctx->diag = outer;
     r->seconds = ferry_i_clock() - begin;
     if (st != FERRY_OK) goto done;
-    text = json_dumps(diag, JSON_COMPACT);
-    ferry_i_free(m->diagnostics);
-    m->diagnostics = ferry_i_strdup(text);
-    FERRY_HAVE(ctx, m->diagnostics);
+    FERRY_TRY(ferry_i_model_set_diagnostics(ctx, m, diag));
 done:
-    free(text); /* jansson's */
     json_decref(diag);
     return st;
 }

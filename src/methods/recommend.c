@@ -1,4 +1,5 @@
 /* What only models of ratings can do: fold in, and name the best items. */
+#include <jansson.h>
 #include <string.h>
 
 #include "methods/method.h"
@@ -8,6 +9,7 @@ static ferry_status copy_but_state(ferry_ctx *ctx, const ferry_model *m, ferry_m
 {
     ferry_status st = FERRY_OK;
     ferry_model *t = NULL;
+    json_t *diag = NULL;
 
     *out = NULL;
     FERRY_TRY(ferry_i_model_new(ctx, m->method, m->opts, m->goal, m->names, &t));
@@ -15,12 +17,12 @@ static ferry_status copy_but_state(ferry_ctx *ctx, const ferry_model *m, ferry_m
         FERRY_TRY(ferry_i_model_add_view(ctx, t, m->views[i]->name, m->views[i]->x->cols,
                                          m->views[i]->features, m->views[i]->read,
                                          m->views[i]->idf));
-    ferry_i_free(t->diagnostics);
-    t->diagnostics = ferry_i_strdup(m->diagnostics);
-    FERRY_HAVE(ctx, t->diagnostics);
-    *out = t;
-    t = NULL;
+    diag = json_loads(m->diagnostics, 0, NULL);
+    FERRY_HAVE(ctx, diag);
+    FERRY_TRY(ferry_i_model_set_diagnostics(ctx, t, diag));
+    FERRY_MOVE(*out, t);
 done:
+    json_decref(diag);
     ferry_model_free(t);
     return st;
 }

@@ -5,6 +5,7 @@
  * that is neither all numbers nor all texts "importance.0"; null is NaN, true is 1. */
 #include <jansson.h>
 #include <math.h>
+#include <stdlib.h>
 
 #include "model/model.h"
 
@@ -108,4 +109,40 @@ void ferry_i_diagnostics_free(int64_t n, ferry_diagnostic *list)
         ferry_i_free((char *)list[i].name);
     }
     ferry_i_free(list);
+}
+
+ferry_status ferry_i_model_set_diagnostics(ferry_ctx *ctx, ferry_model *m,
+                                           const json_t *json)
+{
+    ferry_status st = FERRY_OK;
+    char *dump = json_dumps(json, JSON_COMPACT), *text = ferry_i_strdup(dump);
+    ferry_diagnostic *list = NULL;
+    int64_t n = 0;
+
+    FERRY_HAVE(ctx, text);
+    FERRY_TRY(ferry_i_diagnostics_list(ctx, json, &list, &n));
+    ferry_i_free(m->diagnostics);
+    ferry_i_diagnostics_free(m->n_list, m->list);
+    FERRY_MOVE(m->diagnostics, text);
+    m->list = list;
+    m->n_list = n;
+done:
+    free(dump); /* jansson's */
+    ferry_i_free(text);
+    return st;
+}
+
+const char *ferry_model_diagnostics(const ferry_model *model)
+{
+    return model->diagnostics;
+}
+
+int64_t ferry_model_diagnostic_count(const ferry_model *model)
+{
+    return model->n_list;
+}
+
+const ferry_diagnostic *ferry_model_diagnostic_at(const ferry_model *model, int64_t i)
+{
+    return i >= 0 && i < model->n_list ? &model->list[i] : NULL;
 }

@@ -64,6 +64,7 @@ void ferry_model_free(ferry_model *m)
     ferry_opts_free(m->opts);
     ferry_i_free(m->options);
     ferry_i_free(m->diagnostics);
+    ferry_i_diagnostics_free(m->n_list, m->list);
     ferry_i_free(m);
 }
 
@@ -97,11 +98,6 @@ const char *ferry_model_method(const ferry_model *model)
 ferry_goal ferry_model_goal(const ferry_model *model)
 {
     return model->goal;
-}
-
-const char *ferry_model_diagnostics(const ferry_model *model)
-{
-    return model->diagnostics;
 }
 
 int64_t ferry_model_view_count(const ferry_model *model)

@@ -12,8 +12,10 @@ struct ferry_model {
     ferry_ids *names;   /* classes or labels; NULL for numbers */
     ferry_view **views; /* the target's without rows: name, columns, features, how read */
     int64_t n_views;
-    char *diagnostics; /* JSON text */
-    void *state;       /* the method's */
+    char *diagnostics;      /* JSON text */
+    ferry_diagnostic *list; /* the same, flat */
+    int64_t n_list;
+    void *state; /* the method's */
 };
 
 /* A model without state: options parsed, names copied (NULL: none). */
@@ -42,5 +44,8 @@ ferry_status ferry_i_prediction_new(ferry_ctx *ctx, ferry_goal goal, const ferry
 ferry_status ferry_i_diagnostics_list(ferry_ctx *ctx, const struct json_t *json,
                                       ferry_diagnostic **out, int64_t *n);
 void ferry_i_diagnostics_free(int64_t n, ferry_diagnostic *list);
+/* Give a model its diagnostics, in place of those it had: an object, which is copied. */
+ferry_status ferry_i_model_set_diagnostics(ferry_ctx *ctx, ferry_model *m,
+                                           const struct json_t *json);
 
 #endif

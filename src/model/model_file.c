@@ -232,9 +232,7 @@ static ferry_status unpack_diagnostics(ferry_ctx *ctx, const ferry_dict *dict,
 
     FERRY_NEED(ctx, json_is_object(json), FERRY_EDATA,
                "is corrupt: its diagnostics are not a JSON object");
-    ferry_i_free(m->diagnostics);
-    m->diagnostics = ferry_i_strdup(text);
-    FERRY_HAVE(ctx, m->diagnostics);
+    FERRY_TRY(ferry_i_model_set_diagnostics(ctx, m, json));
 done:
     json_decref(json);
     return st;

@@ -1,4 +1,7 @@
-/* What this installation is made of, and what is wrong with it. */
+/* What this installation is made of, and what is wrong with it.
+ *
+ * The struct is made first, and the JSON is written from it, so that a program, `ferry doctor` and
+ * its --json say the same. */
 #include <hdf5.h>
 #include <jansson.h>
 #include <lapacke.h>
@@ -18,6 +21,7 @@
 #include "eval/eval.h"
 #include "linalg/host/isa.h"
 #include "linalg/linalg.h"
+#include "report/report.h"
 
 #if defined(__clang__)
 #define COMPILER "clang " __clang_version__
@@ -25,45 +29,64 @@
 #define COMPILER "gcc " __VERSION__
 #endif
 
-static void put(json_t *object, const char *key, const char *value)
+enum { MOST = 16 }; /* libraries, engines and problems: of none are there more */
+
+/* What is lent, and what it lies in. */
+typedef struct found {
+    ferry_installation pub; /* first: ferry_installation_free() gets its address */
+    ferry_pool pool;
+    json_t *machine;
+    const char *library[MOST], *version[MOST], *problem[MOST];
+    const char *engine[MOST], *summary[MOST];
+    uint8_t works[MOST];
+} found;
+
+static const char *known(const char *text)
 {
-    (void)json_object_set_new(object, key, json_string(value && value[0] ? value : "?"));
+    return text && text[0] ? text : "?";
 }
 
-static void put_version(json_t *object, const char *key, int major, int minor, int patch)
+static void library(found *f, const char *name, const char *version)
+{
+    const int64_t i = f->pub.n_libraries++;
+
+    f->library[i] = name;
+    f->version[i] = ferry_i_pool_text(&f->pool, known(version));
+}
+
+static void library_parts(found *f, const char *name, int major, int minor, int patch)
 {
     char text[64];
 
     snprintf(text, sizeof text, "%d.%d.%d", major, minor, patch);
-    put(object, key, text);
+    library(f, name, text);
 }
 
-static json_t *libraries(void)
+static void libraries(found *f)
 {
-    json_t *v = json_object();
     int major = 0, minor = 0, patch = 0;
     lapack_int lmajor = 0, lminor = 0, lpatch = 0;
     unsigned h5major = 0, h5minor = 0, h5patch = 0;
     const unsigned xxh = XXH_versionNumber();
     char linear[32];
 
-    put(v, "OpenBLAS", ferry_i_blas_config());
+    library(f, "OpenBLAS", ferry_i_blas_config());
     LAPACKE_ilaver(&lmajor, &lminor, &lpatch);
-    put_version(v, "LAPACK", (int)lmajor, (int)lminor, (int)lpatch);
+    library_parts(f, "LAPACK", (int)lmajor, (int)lminor, (int)lpatch);
     snprintf(linear, sizeof linear, "%d.%d", liblinear_version / 100,
              liblinear_version % 100);
-    put(v, "liblinear", linear);
+    library(f, "liblinear", linear);
     Mat_GetLibraryVersion(&major, &minor, &patch);
-    put_version(v, "matio", major, minor, patch);
+    library_parts(f, "matio", major, minor, patch);
     H5get_libversion(&h5major, &h5minor, &h5patch);
-    put_version(v, "HDF5", (int)h5major, (int)h5minor, (int)h5patch);
-    put(v, "libyaml", yaml_get_version_string());
-    put(v, "jansson", jansson_version_str());
-    put(v, "zlib", zlibVersion());
-    put(v, "utf8proc", utf8proc_version());
-    put(v, "libarchive", ferry_i_archive_version());
-    put_version(v, "xxHash", (int)(xxh / 10000), (int)(xxh / 100 % 100), (int)(xxh % 100));
-    return v;
+    library_parts(f, "HDF5", (int)h5major, (int)h5minor, (int)h5patch);
+    library(f, "libyaml", yaml_get_version_string());
+    library(f, "jansson", jansson_version_str());
+    library(f, "zlib", zlibVersion());
+    library(f, "utf8proc", utf8proc_version());
+    library(f, "libarchive", ferry_i_archive_version());
+    library_parts(f, "xxHash", (int)(xxh / 10000), (int)(xxh / 100 % 100),
+                  (int)(xxh % 100));
 }
 
 int64_t ferry_i_proc_bytes(const char *path, const char *name)
@@ -80,13 +103,8 @@ int64_t ferry_i_proc_bytes(const char *path, const char *name)
     return kb < 0 ? -1 : (int64_t)kb * 1024;
 }
 
-static json_t *bytes_or_null(int64_t n)
-{
-    return n < 0 ? json_null() : json_integer(n);
-}
-
-static void problem(json_t *list, const char *fmt, ...) FERRY_PRINTF(2, 3);
-static void problem(json_t *list, const char *fmt, ...)
+static void problem(found *f, const char *fmt, ...) FERRY_PRINTF(2, 3);
+static void problem(found *f, const char *fmt, ...)
 {
     char text[512];
     va_list args;
@@ -94,7 +112,8 @@ static void problem(json_t *list, const char *fmt, ...)
     va_start(args, fmt);
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
-    (void)json_array_append_new(list, json_string(text));
+    if (f->pub.n_problems < MOST)
+        f->problem[f->pub.n_problems++] = ferry_i_pool_text(&f->pool, text);
 }
 
 /* Whether the engine factors and multiplies right: A = L L' for a known 2 x 2 matrix, then
@@ -113,94 +132,165 @@ static bool engine_works(ferry_ctx *ctx, const ferry_engine *engine)
            fabs(back[2] - 2) < 1e-12 && fabs(back[3] - 3) < 1e-12;
 }
 
-static json_t *engines(ferry_ctx *ctx, json_t *problems)
+static void engines(ferry_ctx *ctx, found *f)
+{
+    for (int64_t i = 0; i < ferry_i_engine_count() && i < MOST; i++) {
+        const ferry_engine *e = ferry_i_engine_at(i);
+
+        f->engine[i] = e->name;
+        f->summary[i] = e->summary;
+        f->works[i] = engine_works(ctx, e);
+        f->pub.n_engines++;
+        if (!f->works[i]) problem(f, "engine %s gives a wrong result for L L'", e->name);
+    }
+}
+
+static void processor(const ferry_ctx *ctx, found *f)
+{
+    const char *core = ferry_blas_core(), *wanted = ferry_blas_core_wanted();
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    char text[160];
+
+    f->pub.blas_core = known(core);
+    f->pub.blas_wanted = known(wanted);
+    f->pub.isa = ferry_i_isa_name((ferry_isa)ctx->isa);
+    f->pub.threads = ctx->threads;
+    f->pub.cores = cores;
+    if (core[0] && wanted[0] && strcmp(core, wanted) != 0)
+        problem(f,
+                "OpenBLAS runs kernels for %s, this CPU wants %s: set OPENBLAS_CORETYPE=%s",
+                core, wanted, wanted);
+    if (ferry_i_isa_problem(text, sizeof text)) problem(f, "%s", text);
+    if (cores > 0 && ctx->threads > cores)
+        problem(f, "%d threads on %ld cores: more than there are slow a run down",
+                ctx->threads, cores);
+}
+
+static void memory(found *f)
+{
+    const int64_t available = ferry_i_proc_bytes("/proc/meminfo", "MemAvailable");
+
+    f->pub.memory = ferry_i_proc_bytes("/proc/meminfo", "MemTotal");
+    f->pub.memory_available = available;
+    if (available >= 0 && available < (int64_t)256 << 20)
+        problem(f, "only %lld MB of memory are available", (long long)(available >> 20));
+}
+
+/* The texts of the record of a run, which describes machines in the same words. */
+static void machine(found *f)
+{
+    const char **to[] = {&f->pub.system, &f->pub.release, &f->pub.architecture,
+                         &f->pub.cpu};
+    static const char *const keys[] = {"system", "release", "architecture", "cpu"};
+
+    f->machine = ferry_i_machine_json();
+    for (int i = 0; i < 4; i++)
+        *to[i] = known(json_string_value(json_object_get(f->machine, keys[i])));
+}
+
+ferry_status ferry_doctor(ferry_ctx *ctx, ferry_installation **out)
+{
+    ferry_status st = FERRY_OK;
+    found *f = NULL;
+
+    *out = NULL;
+    FERRY_NEW(ctx, f, 1);
+    f->pub = (ferry_installation){.size = sizeof f->pub,
+                                  .version = ferry_version(),
+                                  .compiler = COMPILER,
+                                  .libraries = f->library,
+                                  .library_versions = f->version,
+                                  .engines = f->engine,
+                                  .engine_summaries = f->summary,
+                                  .engine_works = f->works,
+                                  .engine = ferry_ctx_engine(ctx),
+                                  .problems = f->problem};
+    libraries(f);
+    if (!ferry_i_archive_version())
+        problem(
+            f, "libarchive is missing, so archives and files compressed other than by gzip "
+               "cannot be read (Debian: libarchive13)");
+    engines(ctx, f);
+    processor(ctx, f);
+    memory(f);
+    machine(f);
+    FERRY_HAVE(ctx, f->machine && !f->pool.failed);
+    *out = &f->pub;
+    f = NULL;
+done:
+    if (f) ferry_installation_free(&f->pub);
+    return st;
+}
+
+void ferry_installation_free(ferry_installation *installation)
+{
+    found *f = (found *)installation;
+
+    if (!f) return;
+    json_decref(f->machine);
+    ferry_i_pool_free(&f->pool);
+    ferry_i_free(f);
+}
+
+/* ---- as JSON ---- */
+
+json_t *ferry_i_libraries_json(const ferry_installation *f)
+{
+    json_t *o = json_object();
+
+    for (int64_t i = 0; i < f->n_libraries; i++)
+        (void)json_object_set_new(o, f->libraries[i],
+                                  ferry_i_json_text(f->library_versions[i]));
+    return o;
+}
+
+static json_t *engines_json(const ferry_installation *f)
 {
     json_t *list = json_array();
 
-    for (int64_t i = 0; i < ferry_i_engine_count(); i++) {
-        const ferry_engine *e = ferry_i_engine_at(i);
-        const bool works = engine_works(ctx, e);
-        json_t *one = json_object();
-
-        put(one, "name", e->name);
-        put(one, "summary", e->summary);
-        (void)json_object_set_new(one, "works", json_boolean(works));
-        (void)json_array_append_new(list, one);
-        if (!works) problem(problems, "engine %s gives a wrong result for L L'", e->name);
-    }
+    for (int64_t i = 0; i < f->n_engines; i++)
+        (void)json_array_append_new(
+            list, json_pack("{s:s, s:s, s:b}", "name", f->engines[i], "summary",
+                            f->engine_summaries[i], "works", (int)f->engine_works[i]));
     return list;
 }
 
-static json_t *blas(json_t *problems)
+static json_t *problems_json(const ferry_installation *f)
 {
-    const char *core = ferry_blas_core(), *wanted = ferry_blas_core_wanted();
-    json_t *object = json_object();
+    json_t *list = json_array();
 
-    put(object, "core", core);
-    put(object, "wanted", wanted);
-    if (core[0] && wanted[0] && strcmp(core, wanted) != 0)
-        problem(problems,
-                "OpenBLAS runs kernels for %s, this CPU wants %s: set OPENBLAS_CORETYPE=%s",
-                core, wanted, wanted);
-    return object;
+    for (int64_t i = 0; i < f->n_problems; i++)
+        (void)json_array_append_new(list, ferry_i_json_text(f->problems[i]));
+    return list;
 }
 
-static json_t *threads(const ferry_ctx *ctx, json_t *problems)
+static json_t *bytes_or_null(int64_t n)
 {
-    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    json_t *object = json_object();
-    char text[160];
-
-    put(object, "isa", ferry_i_isa_name((ferry_isa)ctx->isa));
-    if (ferry_i_isa_problem(text, sizeof text)) problem(problems, "%s", text);
-    (void)json_object_set_new(object, "threads", json_integer(ctx->threads));
-    (void)json_object_set_new(object, "cores", json_integer(cores));
-    if (cores > 0 && ctx->threads > cores)
-        problem(problems, "%d threads on %ld cores: more than there are slow a run down",
-                ctx->threads, cores);
-    return object;
+    return n < 0 ? json_null() : json_integer(n);
 }
 
-static json_t *memory(json_t *problems)
-{
-    const int64_t total = ferry_i_proc_bytes("/proc/meminfo", "MemTotal");
-    const int64_t available = ferry_i_proc_bytes("/proc/meminfo", "MemAvailable");
-    json_t *object = json_object();
-
-    (void)json_object_set_new(object, "total", bytes_or_null(total));
-    (void)json_object_set_new(object, "available", bytes_or_null(available));
-    if (available >= 0 && available < (int64_t)256 << 20)
-        problem(problems, "only %lld MB of memory are available",
-                (long long)(available >> 20));
-    return object;
-}
-
-ferry_status ferry_doctor(ferry_ctx *ctx, char **out)
+ferry_status ferry_installation_json(ferry_ctx *ctx, const ferry_installation *f,
+                                     char **out)
 {
     ferry_status st = FERRY_OK;
-    json_t *all = json_object(), *problems = json_array();
     char *text = NULL;
+    json_t *all = json_pack(
+        "{s:s, s:s, s:o, s:o, s:s, s:{s:s, s:s}, s:O, s:{s:s, s:I, s:I}, s:{s:o, s:o}, s:o}",
+        "ferry", f->version, "compiler", f->compiler, "libraries",
+        ferry_i_libraries_json(f), "engines", engines_json(f), "engine", f->engine, "blas",
+        "core", f->blas_core, "wanted", f->blas_wanted, "machine",
+        ((const found *)f)->machine, "cpu", "isa", f->isa, "threads",
+        (json_int_t)f->threads, "cores", (json_int_t)f->cores, "memory", "total",
+        bytes_or_null(f->memory), "available", bytes_or_null(f->memory_available),
+        "problems", problems_json(f));
 
     *out = NULL;
-    put(all, "ferry", ferry_version());
-    put(all, "compiler", COMPILER);
-    (void)json_object_set_new(all, "libraries", libraries());
-    if (!ferry_i_archive_version())
-        problem(problems, "libarchive is missing, so archives and files compressed other "
-                          "than by gzip cannot be read (Debian: libarchive13)");
-    (void)json_object_set_new(all, "engines", engines(ctx, problems));
-    put(all, "engine", ferry_ctx_engine(ctx));
-    (void)json_object_set_new(all, "blas", blas(problems));
-    (void)json_object_set_new(all, "machine", ferry_i_machine_json());
-    (void)json_object_set_new(all, "cpu", threads(ctx, problems));
-    (void)json_object_set_new(all, "memory", memory(problems));
-    (void)json_object_set(all, "problems", problems);
+    FERRY_HAVE(ctx, all);
     text = json_dumps(all, JSON_INDENT(2));
     *out = ferry_i_strdup(text);
     FERRY_HAVE(ctx, *out);
 done:
     free(text);
-    json_decref(problems);
     json_decref(all);
     return st;
 }

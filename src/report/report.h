@@ -9,6 +9,8 @@ const ferry_result *ferry_i_results_ranked(const ferry_results *rs, int64_t rank
 
 /* Bytes of a line "MemTotal:  16384 kB" of a file such as /proc/meminfo, or -1. */
 int64_t ferry_i_proc_bytes(const char *path, const char *name);
+/* {"name": "version", ...} */
+struct json_t *ferry_i_libraries_json(const ferry_installation *installation);
 
 /* Parts of results.json; NULL: no memory. JSON has no NaN: what is not finite is null. */
 struct json_t *ferry_i_report_real(double x);

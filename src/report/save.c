@@ -209,23 +209,20 @@ done:
 static ferry_status save_record(ferry_ctx *ctx, const ferry_results *rs, const char *dir)
 {
     ferry_status st = FERRY_OK;
-    char *doctor = NULL, *text = NULL;
-    json_t *all = NULL;
+    ferry_installation *here = NULL;
+    char *text = NULL;
 
-    FERRY_TRY(ferry_doctor(ctx, &doctor));
-    all = json_loads(doctor, 0, NULL);
-    FERRY_HAVE(ctx, all &&
-                        json_object_set(rs->record, "libraries",
-                                        json_object_get(all, "libraries")) == 0 &&
-                        json_object_set(rs->record, "compiler",
-                                        json_object_get(all, "compiler")) == 0);
+    FERRY_TRY(ferry_doctor(ctx, &here));
+    FERRY_HAVE(
+        ctx,
+        json_object_set_new(rs->record, "libraries", ferry_i_libraries_json(here)) == 0 &&
+            json_object_set_new(rs->record, "compiler", json_string(here->compiler)) == 0);
     text = json_dumps(rs->record, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
     FERRY_HAVE(ctx, text);
     FERRY_TRY(write_file(ctx, dir, "run.json", text));
 done:
     free(text);
-    json_decref(all);
-    ferry_string_free(doctor);
+    ferry_installation_free(here);
     return st;
 }
 

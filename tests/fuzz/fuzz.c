@@ -40,13 +40,13 @@ void fuzz_check(ferry_ctx *ctx, ferry_status st)
 void fuzz_use(ferry_ctx *ctx, ferry_data *data)
 {
     ferry_domain *d = NULL;
-    char *text = NULL;
+    ferry_description *said = NULL;
 
     if (!data) return;
-    fuzz_check(ctx, ferry_data_describe(ctx, data, &text));
+    fuzz_check(ctx, ferry_data_describe(ctx, data, &said));
     if (ferry_domain_new(ctx, "d", FERRY_TARGET, &d) == FERRY_OK)
         fuzz_check(ctx, ferry_domain_add_data(ctx, d, "v", data));
     ferry_domain_free(d);
-    ferry_string_free(text);
+    ferry_description_free(said);
     ferry_data_free(data);
 }

@@ -5,12 +5,15 @@
 
 static json_t *describe(ferry_ctx *ctx)
 {
+    ferry_installation *here = NULL;
     char *text = NULL;
     json_t *all = NULL;
 
-    assert_ok(ctx, ferry_doctor(ctx, &text));
+    assert_ok(ctx, ferry_doctor(ctx, &here));
+    assert_ok(ctx, ferry_installation_json(ctx, here, &text));
     all = json_loads(text, 0, NULL);
     assert_non_null(all);
+    ferry_installation_free(here);
     ferry_string_free(text);
     return all;
 }
@@ -53,6 +56,31 @@ static void test_whole(void **state)
     json_decref(all);
 }
 
+/* The struct has the numbers of the JSON, and says how large it is. */
+static void test_struct(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_installation *here = NULL;
+    json_t *all = describe(ctx), *m = json_object_get(all, "machine");
+
+    assert_ok(ctx, ferry_doctor(ctx, &here));
+    assert_int_equal(here->size, sizeof *here);
+    assert_string_equal(here->version, ferry_version());
+    assert_string_equal(here->engine, ferry_ctx_engine(ctx));
+    assert_int_equal(here->n_libraries, 11);
+    assert_string_equal(here->libraries[6], "jansson");
+    assert_string_equal(here->library_versions[6], jansson_version_str());
+    assert_int_equal(here->n_engines, ferry_i_engine_count());
+    assert_true(here->engine_works[0]);
+    assert_int_equal(here->threads, ferry_ctx_threads(ctx));
+    assert_string_equal(here->system, json_string_value(json_object_get(m, "system")));
+    assert_true(here->memory == json_integer_value(json_object_get(m, "memory")));
+    assert_int_equal(here->n_problems, json_array_size(json_object_get(all, "problems")));
+    ferry_installation_free(here);
+    ferry_installation_free(NULL);
+    json_decref(all);
+}
+
 static void test_too_many_threads(void **state)
 {
     ferry_ctx *ctx = *state;
@@ -80,11 +108,14 @@ static void test_wrong_kernels(void **state)
 
 static ferry_status whole(ferry_ctx *ctx, void *arg)
 {
+    ferry_installation *here = NULL;
     char *text = NULL;
-    const ferry_status st = ferry_doctor(ctx, &text);
+    ferry_status st = ferry_doctor(ctx, &here);
 
     (void)arg;
+    if (st == FERRY_OK) st = ferry_installation_json(ctx, here, &text);
     ferry_string_free(text);
+    ferry_installation_free(here);
     return st;
 }
 
@@ -97,6 +128,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_whole, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_struct, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_too_many_threads, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_wrong_kernels, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_no_memory, ctx_setup, ctx_teardown),

@@ -231,6 +231,12 @@ static void test_report_and_diagnostics(void **state)
     assert_string_equal(seen.word, "hello");
     assert_string_equal(ferry_model_diagnostics(model),
                         "{\"word\":\"hello\",\"objective\":[10.0,5.0]}");
+    assert_int_equal(ferry_model_diagnostic_count(model), 2);
+    assert_string_equal(ferry_model_diagnostic_at(model, 0)->texts[0], "hello");
+    assert_string_equal(ferry_model_diagnostic_at(model, 1)->name, "objective");
+    assert_close(ferry_model_diagnostic_at(model, 1)->numbers[1], 5, 0);
+    assert_null(ferry_model_diagnostic_at(model, 2));
+    assert_null(ferry_model_diagnostic_at(model, -1));
     assert_string_equal(ferry_model_method(model), "toy");
     assert_int_equal(ferry_model_goal(model), FERRY_CLASSIFY);
     assert_int_equal(ferry_model_view_count(model), 1);

@@ -230,14 +230,19 @@ static void test_read_like(void **state)
 
 /* ---- describe ---- */
 
+static ferry_status describe_it(ferry_ctx *ctx, void *arg);
+
 static json_t *described(ferry_ctx *ctx, const ferry_data *d)
 {
+    ferry_description *said = NULL;
     char *text = NULL;
 
-    assert_ok(ctx, ferry_data_describe(ctx, d, &text));
+    assert_ok(ctx, ferry_data_describe(ctx, d, &said));
+    assert_ok(ctx, ferry_description_json(ctx, said, &text));
     json_t *o = json_loads(text, 0, NULL);
     assert_non_null(o);
     ferry_string_free(text);
+    ferry_description_free(said);
     return o;
 }
 
@@ -272,6 +277,37 @@ static void test_describe_view(void **state)
     assert_true(number(json_object_get(l, "counts"), "y") == 2);
     json_decref(o);
     ferry_data_free(d);
+}
+
+/* The struct has the same numbers, and what the kind does not have is 0, NULL or NaN. */
+static void test_describe_struct(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_data *d = NULL;
+    ferry_description *s = NULL;
+
+    assert_ok(ctx, ferry_read(ctx,
+                              tmp_file("d.csv",
+                                       "id,a,b,label\ni,1,0,x\nj,,-4,\xe9\n"
+                                       "k,0,0,\nl,2,2,\xe9\n",
+                                       -1),
+                              NULL, &d));
+    assert_ok(ctx, ferry_data_describe(ctx, d, &s));
+    ferry_data_free(d); /* the description does not need it */
+    assert_int_equal(s->size, sizeof *s);
+    assert_string_equal(s->kind, "view");
+    assert_true(s->rows == 4 && s->columns == 2 && s->nonzeros == 4 && s->missing == 1);
+    assert_true(s->min == -4 && s->max == 2 && isnan(s->mean) && !s->sparse);
+    assert_int_equal(s->n_features, 2);
+    assert_string_equal(s->features[1], "b");
+    assert_string_equal(s->ids[3], "l");
+    assert_string_equal(s->label_kind, "class");
+    assert_true(s->labels_known == 3 && s->labels_missing == 1 && s->n_counts == 2);
+    assert_string_equal(s->count_names[1], "\xc3\xa9"); /* Latin-1 became UTF-8 */
+    assert_int_equal(s->counts[1], 2);
+    assert_true(isnan(s->label_mean) && s->users == 0 && s->n_members == 0 && !s->members);
+    ferry_description_free(s);
+    ferry_description_free(NULL);
 }
 
 static void test_describe_labels(void **state)
@@ -397,21 +433,22 @@ static void test_describe_listing(void **state)
 static ferry_status read_it(ferry_ctx *ctx, void *arg)
 {
     ferry_data *d = NULL;
-    char *text = NULL;
     ferry_status st = ferry_read(ctx, arg, NULL, &d);
 
-    if (st == FERRY_OK) st = ferry_data_describe(ctx, d, &text);
-    ferry_string_free(text);
+    if (st == FERRY_OK) st = describe_it(ctx, d);
     ferry_data_free(d);
     return st;
 }
 
 static ferry_status describe_it(ferry_ctx *ctx, void *arg)
 {
+    ferry_description *said = NULL;
     char *text = NULL;
-    const ferry_status st = ferry_data_describe(ctx, arg, &text);
+    ferry_status st = ferry_data_describe(ctx, arg, &said);
 
+    if (st == FERRY_OK) st = ferry_description_json(ctx, said, &text);
     ferry_string_free(text);
+    ferry_description_free(said);
     return st;
 }
 
@@ -453,12 +490,19 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, ctx_setup, ctx_teardown)
     const struct CMUnitTest tests[] = {
-        T(test_tables),           T(test_format_of_a_file),
-        T(test_wanted_kind),      T(test_trees),
-        T(test_common_checks),    T(test_write),
-        T(test_read_like),        T(test_describe_view),
-        T(test_describe_labels),  T(test_describe_graph_and_ratings),
-        T(test_describe_listing), T(test_no_memory),
+        T(test_tables),
+        T(test_format_of_a_file),
+        T(test_wanted_kind),
+        T(test_trees),
+        T(test_common_checks),
+        T(test_write),
+        T(test_read_like),
+        T(test_describe_view),
+        T(test_describe_struct),
+        T(test_describe_labels),
+        T(test_describe_graph_and_ratings),
+        T(test_describe_listing),
+        T(test_no_memory),
     };
     return cmocka_run_group_tests_name("read", tests, NULL, NULL);
 }
