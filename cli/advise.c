@@ -1,84 +1,64 @@
 /* ferry advise: what fits a task, before it is run. */
-#include <jansson.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
 
-static const char *text_of(const json_t *object, const char *key)
+/* "red 60 x 8, knows 120 edges, 900 ratings" */
+static void parts_cell(cli_table *t, const ferry_advice_domain *d)
 {
-    const char *s = json_string_value(json_object_get(object, key));
+    char parts[200] = "";
+    size_t n = 0;
 
-    return s ? s : "";
+    for (int64_t i = 0; i < d->n_views && n < sizeof parts; i++)
+        n += (size_t)snprintf(parts + n, sizeof parts - n, "%s%s %lld x %lld",
+                              n > 0 ? ", " : "", d->views[i], (long long)d->view_rows[i],
+                              (long long)d->view_features[i]);
+    for (int64_t i = 0; i < d->n_graphs && n < sizeof parts; i++)
+        n +=
+            (size_t)snprintf(parts + n, sizeof parts - n, "%s%s %lld edges",
+                             n > 0 ? ", " : "", d->graphs[i], (long long)d->graph_edges[i]);
+    if (d->ratings > 0 && n < sizeof parts)
+        (void)snprintf(parts + n, sizeof parts - n, "%s%lld ratings", n > 0 ? ", " : "",
+                       (long long)d->ratings);
+    cli_cell(t, "%s", parts);
 }
 
-/* NaN for null. */
-static double real_of(const json_t *object, const char *key)
+static void print_domains(const ferry_advice *a)
 {
-    const json_t *v = json_object_get(object, key);
-
-    return json_is_number(v) ? json_number_value(v) : NAN;
-}
-
-static int64_t whole_of(const json_t *object, const char *key)
-{
-    return (int64_t)json_integer_value(json_object_get(object, key));
-}
-
-static void print_domains(const json_t *all)
-{
+    static const char *const roles[] = {"source", "intermediate", "target"};
     cli_table t = {.cols = 5};
-    json_t *d = NULL, *v = NULL;
-    size_t i = 0, k = 0;
 
     cli_cell(&t, "domain");
     cli_cell(&t, "role");
     cli_cell(&t, "instances");
     cli_cell(&t, "labels");
     cli_cell(&t, "views, graphs, ratings");
-    json_array_foreach(json_object_get(all, "domains"), i, d)
-    {
-        char parts[200] = "";
-        size_t n = 0;
-        cli_cell(&t, "%s", text_of(d, "name"));
-        cli_cell(&t, "%s", text_of(d, "role"));
-        cli_cell(&t, "%lld", (long long)whole_of(d, "instances"));
-        cli_cell(&t, "%lld", (long long)whole_of(d, "labels"));
-        json_array_foreach(json_object_get(d, "views"), k, v) if (n < sizeof parts) n +=
-            (size_t)snprintf(parts + n, sizeof parts - n, "%s%s %lld x %lld",
-                             n > 0 ? ", " : "", text_of(v, "name"),
-                             (long long)whole_of(v, "rows"),
-                             (long long)whole_of(v, "features"));
-        json_array_foreach(json_object_get(d, "graphs"), k, v) if (n < sizeof parts) n +=
-            (size_t)snprintf(parts + n, sizeof parts - n, "%s%s %lld edges",
-                             n > 0 ? ", " : "", text_of(v, "name"),
-                             (long long)whole_of(v, "edges"));
-        if (whole_of(d, "ratings") > 0 && n < sizeof parts)
-            (void)snprintf(parts + n, sizeof parts - n, "%s%lld ratings", n > 0 ? ", " : "",
-                           (long long)whole_of(d, "ratings"));
-        cli_cell(&t, "%s", parts);
+    for (int64_t i = 0; i < ferry_advice_domain_count(a); i++) {
+        const ferry_advice_domain *d = ferry_advice_domain_at(a, i);
+        cli_cell(&t, "%s", d->name);
+        cli_cell(&t, "%s", roles[d->role]);
+        cli_cell(&t, "%lld", (long long)d->instances);
+        cli_cell(&t, "%lld", (long long)d->labels);
+        parts_cell(&t, d);
     }
     cli_table_print(&t, stdout, 0);
 }
 
-static void share_cell(cli_table *t, const json_t *m, const char *key)
+/* "-" for what could not be measured. */
+static void real_cell(cli_table *t, const char *format, double x)
 {
-    const double x = real_of(m, key);
+    char text[32];
 
-    if (isnan(x))
-        cli_cell(t, "-");
-    else
-        cli_cell(t, "%.0f %%", 100 * x);
+    (void)snprintf(text, sizeof text, format, x);
+    cli_cell(t, "%s", isnan(x) ? "-" : text);
 }
 
-static void print_measures(const json_t *all)
+static void print_measures(const ferry_advice *a)
 {
     cli_table t = {.cols = 6};
-    json_t *m = NULL;
-    size_t i = 0;
 
-    if (json_array_size(json_object_get(all, "measures")) == 0) return;
+    if (ferry_advice_domain_count(a) < 2) return; /* only the target */
     putchar('\n');
     cli_cell(&t, "to the target from");
     cli_cell(&t, "A-distance");
@@ -86,22 +66,16 @@ static void print_measures(const json_t *all)
     cli_cell(&t, "shared features");
     cli_cell(&t, "ids");
     cli_cell(&t, "labels");
-    json_array_foreach(json_object_get(all, "measures"), i, m)
-    {
-        const double far = real_of(m, "a_distance"), c = real_of(m, "complexity");
-        cli_cell(&t, "%s", text_of(m, "from"));
-        if (isnan(far))
-            cli_cell(&t, "-");
-        else
-            cli_cell(&t, "%.2f", far);
-        if (isnan(c))
-            cli_cell(&t, "-");
-        else
-            cli_cell(&t, "%.3f", c);
-        cli_cell(&t, "%lld (%.0f %%)", (long long)whole_of(m, "shared_features"),
-                 100 * real_of(m, "feature_overlap"));
-        share_cell(&t, m, "id_overlap");
-        share_cell(&t, m, "label_overlap");
+    for (int64_t i = 0; i < ferry_advice_domain_count(a); i++) {
+        const ferry_advice_domain *d = ferry_advice_domain_at(a, i);
+        if (d->shared_features < 0) continue;
+        cli_cell(&t, "%s", d->name);
+        real_cell(&t, "%.2f", d->a_distance);
+        real_cell(&t, "%.3f", d->complexity);
+        cli_cell(&t, "%lld (%.0f %%)", (long long)d->shared_features,
+                 100 * d->feature_overlap);
+        real_cell(&t, "%.0f %%", 100 * d->id_overlap);
+        real_cell(&t, "%.0f %%", 100 * d->label_overlap);
     }
     cli_table_print(&t, stdout, 0);
     puts("A-distance: 0 cannot be told from the target, 2 always can; - has no features in "
@@ -109,127 +83,125 @@ static void print_measures(const json_t *all)
 }
 
 /* "0.31 s", "about 42 s", "over 1 s" */
-static void time_cell(cli_table *t, const json_t *m, double times)
+static void time_cell(cli_table *t, const ferry_advice_method *m, double times)
 {
-    const double s = real_of(m, "seconds") * times;
+    const double s = m->seconds * times;
 
     if (isnan(s))
         cli_cell(t, "over %.0f s", times);
     else
-        cli_cell(t, "%s%.2g s",
-                 json_is_true(json_object_get(m, "measured")) ? "" : "about ",
-                 s < 0.01 ? 0.01 : s);
+        cli_cell(t, "%s%.2g s", m->measured ? "" : "about ", s < 0.01 ? 0.01 : s);
+}
+
+static void method_row(cli_table *t, const ferry_advice_method *m, const char *kind,
+                       double repeats)
+{
+    char size[32];
+
+    cli_cell(t, "%s", m->name);
+    cli_cell(t, "%s", kind);
+    time_cell(t, m, 1);
+    time_cell(t, m, repeats);
+    if (isnan(m->bytes))
+        cli_cell(t, "-");
+    else if (m->bytes < 1e6)
+        cli_cell(t, "<1 MB");
+    else
+        cli_cell(t, "%s", cli_bytes(m->bytes, size, sizeof size));
 }
 
 /* Best first: transfer methods, then baselines, each in the order of their names. */
-static void print_methods(const json_t *all)
+static void print_methods(const ferry_advice *a)
 {
-    static const char *const kinds[] = {"transfer", "baseline", "control"};
-    const double repeats = (double)whole_of(all, "repeats");
+    static const ferry_kind kinds[] = {FERRY_KIND_TRANSFER, FERRY_KIND_BASELINE,
+                                       FERRY_KIND_CONTROL};
+    static const char *const names[] = {"transfer", "baseline", "control"};
     cli_table t = {.cols = 5};
-    json_t *m = NULL;
-    size_t i = 0;
-    char size[32];
 
     putchar('\n');
     cli_cell(&t, "fits");
     cli_cell(&t, "kind");
     cli_cell(&t, "a fit");
-    cli_cell(&t, "%.0f repeats", repeats);
+    cli_cell(&t, "%lld repeats", (long long)a->repeats);
     cli_cell(&t, "memory");
     for (int k = 0; k < 3; k++)
-        json_array_foreach(json_object_get(all, "methods"), i, m)
-        {
-            const double bytes = real_of(m, "bytes");
-            if (strcmp(text_of(m, "kind"), kinds[k]) != 0 ||
-                !json_is_true(json_object_get(m, "fits")))
-                continue;
-            cli_cell(&t, "%s", text_of(m, "name"));
-            cli_cell(&t, "%s", kinds[k]);
-            time_cell(&t, m, 1);
-            time_cell(&t, m, repeats);
-            if (isnan(bytes))
-                cli_cell(&t, "-");
-            else if (bytes < 1e6)
-                cli_cell(&t, "<1 MB");
-            else
-                cli_cell(&t, "%s", cli_bytes(bytes, size, sizeof size));
+        for (int64_t i = 0; i < ferry_advice_method_count(a); i++) {
+            const ferry_advice_method *m = ferry_advice_method_at(a, i);
+            if (m->kind == kinds[k] && !m->reason)
+                method_row(&t, m, names[k], (double)a->repeats);
         }
     cli_table_print(&t, stdout, 0);
 }
 
-static void print_unfit(const json_t *all)
+static void print_unfit(const ferry_advice *a)
 {
-    json_t *m = NULL;
-    size_t i = 0;
     int any = 0;
 
-    json_array_foreach(json_object_get(all, "methods"), i, m)
-    {
-        if (json_is_true(json_object_get(m, "fits"))) continue;
+    for (int64_t i = 0; i < ferry_advice_method_count(a); i++) {
+        const ferry_advice_method *m = ferry_advice_method_at(a, i);
+        if (!m->reason) continue;
         if (any++ == 0) puts("\ndo not fit:");
-        printf("- %s: %s\n", text_of(m, "name"), text_of(m, "reason"));
+        printf("- %s: %s\n", m->name, m->reason);
     }
-    if (whole_of(all, "of_other_goals") > 0)
+    if (a->of_other_goals > 0)
         printf("%s%lld more methods serve other goals than %s.\n", any ? "" : "\n",
-               (long long)whole_of(all, "of_other_goals"), text_of(all, "goal"));
+               (long long)a->of_other_goals, ferry_goal_name(a->goal));
 }
 
 /* What to do next, from what is there. */
-static void print_hints(const json_t *all)
+static void print_hints(const ferry_advice *a)
 {
-    json_t *m = NULL;
-    size_t i = 0;
     int transfer = 0, baseline = 0;
 
-    json_array_foreach(json_object_get(all, "methods"), i, m)
-    {
-        const int fits = json_is_true(json_object_get(m, "fits"));
-        transfer += fits && strcmp(text_of(m, "kind"), "transfer") == 0;
-        baseline += fits && strcmp(text_of(m, "kind"), "baseline") == 0;
+    for (int64_t i = 0; i < ferry_advice_method_count(a); i++) {
+        const ferry_advice_method *m = ferry_advice_method_at(a, i);
+        transfer += !m->reason && m->kind == FERRY_KIND_TRANSFER;
+        baseline += !m->reason && m->kind == FERRY_KIND_BASELINE;
     }
     putchar('\n');
     if (transfer == 0)
         puts("No transfer method fits: the reasons above say what is missing.");
     if (baseline == 0)
         puts("No baseline fits: without one nothing tells whether transfer helps.");
-    if (whole_of(all, "visible") == 0)
-        puts("No target label is visible: nothing can be checked on the target itself. A "
-             "few "
-             "labels\n(labelled: 20) make every verdict better founded.");
-    if (whole_of(all, "repeats") < 6)
+    if (a->visible == 0)
+        puts(
+            "No target label is visible: nothing can be checked on the target itself. A few "
+            "labels\n(labelled: 20) make every verdict better founded.");
+    if (a->repeats < 6)
         puts("Five repeats or fewer can show nothing: set evaluate.repeats to 10.");
     puts("Next: ferry run TASK; it says whether transfer helps here.");
+}
+
+static void print(const ferry_advice *a)
+{
+    printf("%s: %s '%s', %lld labels visible\n\n", a->task, ferry_goal_name(a->goal),
+           a->target, (long long)a->visible);
+    print_domains(a);
+    print_measures(a);
+    print_methods(a);
+    print_unfit(a);
+    print_hints(a);
 }
 
 int cli_advise(cli *c)
 {
     ferry_task *task = NULL;
+    ferry_advice *advice = NULL;
     char *text = NULL;
-    json_t *all = NULL;
     ferry_status st = FERRY_OK;
 
     if (c->value[KEY_SEED])
         st = ferry_opts_set(c->ctx, c->sets, "evaluate.seed", c->value[KEY_SEED]);
     if (st == FERRY_OK) st = ferry_task_load(c->ctx, c->args[0], c->sets, &task);
     cli_ask_before_stopping();
-    if (st == FERRY_OK) st = ferry_advise(c->ctx, task, &text);
+    if (st == FERRY_OK) st = ferry_advise(c->ctx, task, &advice);
+    if (st == FERRY_OK && c->value[KEY_JSON]) st = ferry_advice_json(c->ctx, advice, &text);
     cli_progress_end();
     const int code = st == FERRY_OK ? EXIT_DONE : cli_failed(c, st);
-    if (code == EXIT_DONE && c->value[KEY_JSON]) puts(text);
-    if (code == EXIT_DONE && !c->value[KEY_JSON]) {
-        all = json_loads(text, 0, NULL);
-        printf("%s: %s '%s', %lld labels visible\n\n", text_of(all, "task"),
-               text_of(all, "goal"), text_of(all, "target"),
-               (long long)whole_of(all, "visible"));
-        print_domains(all);
-        print_measures(all);
-        print_methods(all);
-        print_unfit(all);
-        print_hints(all);
-    }
-    json_decref(all);
+    if (text) puts(text);
+    if (code == EXIT_DONE && !text) print(advice);
     ferry_string_free(text);
+    ferry_advice_free(advice);
     ferry_task_free(task);
     return code;
 }

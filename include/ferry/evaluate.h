@@ -26,12 +26,77 @@ FERRY_API ferry_status ferry_evaluate(ferry_ctx *ctx, const ferry_task *task,
 FERRY_API ferry_status ferry_report_write(ferry_ctx *ctx, int64_t n,
                                           const char *const *folders, const char *path);
 
+/** Advice on a task before it is run. Like all structs here it begins with its size in the library
+ * that runs; a number that is not known is NaN, a text NULL. */
+typedef struct ferry_advice {
+    size_t size;
+    const char *task;
+    ferry_goal goal;
+    const char *target;
+    int64_t visible;        /**< target labels (ratings) that methods see in a repeat */
+    int64_t repeats;        /**< that an evaluation would make */
+    int64_t of_other_goals; /**< methods that do not serve the goal and are not listed */
+} ferry_advice;
+
+/** What a method would cost, or why it does not fit. */
+typedef struct ferry_advice_method {
+    size_t size;
+    const char *name;
+    const char *method; /**< as in ferry_method_find() */
+    ferry_kind kind;
+    const char *reason; /**< why it does not fit, one sentence; NULL: it fits */
+    double seconds;     /**< of one fit */
+    int measured;       /**< 1: seconds were measured, 0: reckoned from the first second */
+    double bytes;       /**< memory of the fit */
+} ferry_advice_method;
+
+/** What a domain has, and how far it is from the target. */
+typedef struct ferry_advice_domain {
+    size_t size;
+    const char *name;
+    ferry_role role;
+    int64_t instances;
+    int64_t labels;
+    int64_t n_views;
+    const char *const *views;     /**< n_views names */
+    const int64_t *view_rows;     /**< n_views */
+    const int64_t *view_features; /**< n_views */
+    int64_t n_graphs;
+    const char *const *graphs;  /**< n_graphs names */
+    const int64_t *graph_edges; /**< n_graphs */
+    int64_t ratings;
+
+    /* to the target; of the target itself shared_features is -1 and the others are NaN */
+    int64_t shared_features;
+    double feature_overlap; /**< shared by all that the two have, 0 .. 1 */
+    double id_overlap;
+    double label_overlap;
+    double a_distance; /**< 0: cannot be told from the target, 2: always */
+    double complexity; /**< of the domain's first view */
+} ferry_advice_domain;
+
 /**
- * Advice on a task before it is run, as JSON text: its domains and how far they are from
- * the target, which methods fit with the seconds and bytes of a fit (measured for up to a
- * second each, else reckoned), and why the others do not. New string.
+ * Look at a task before it is run: its domains and how far they are from the target, which methods
+ * fit with the seconds and bytes of a fit, and why the others do not. Cost: up to a second for each
+ * method.
+ * @param out  new advice for ferry_advice_free(); NULL when the call fails
  */
-FERRY_API ferry_status ferry_advise(ferry_ctx *ctx, const ferry_task *task, char **out);
+FERRY_API ferry_status ferry_advise(ferry_ctx *ctx, const ferry_task *task,
+                                    ferry_advice **out);
+/* Parts of it. `advice` is what ferry_advise() made, not a copy. */
+/** Methods in the order of the task; when it names none, all that serve the goal. */
+FERRY_API int64_t ferry_advice_method_count(const ferry_advice *advice);
+FERRY_API const ferry_advice_method *ferry_advice_method_at(const ferry_advice *advice,
+                                                            int64_t i);
+/** Domains in the order of the task. */
+FERRY_API int64_t ferry_advice_domain_count(const ferry_advice *advice);
+FERRY_API const ferry_advice_domain *ferry_advice_domain_at(const ferry_advice *advice,
+                                                            int64_t i);
+/** The same as JSON text: what `ferry advise --json` prints. New string. */
+FERRY_API ferry_status ferry_advice_json(ferry_ctx *ctx, const ferry_advice *advice,
+                                         char **out);
+/** NULL is fine. */
+FERRY_API void ferry_advice_free(ferry_advice *advice);
 
 /**
  * The task of a run, from the run.json in its folder: the task file's text and settings as

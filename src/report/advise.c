@@ -15,6 +15,18 @@
 #include "report/report.h"
 #include "select/select.h"
 
+#define PATIENCE 1.0 /* seconds that a method is given */
+
+/* What is lent, and what it lies in. */
+typedef struct found {
+    ferry_advice pub; /* first: the calls get its address */
+    ferry_pool pool;  /* texts and arrays */
+    ferry_advice_method *method;
+    ferry_advice_domain *domain;
+    int64_t n_methods, cap, n_domains;
+    json_t *domains; /* with hashes, as the record of a run has them */
+} found;
+
 /* ---- memory ---- */
 
 /* Let the peak start again from now; false where the system does not allow it. */
@@ -48,15 +60,10 @@ static ferry_answer on_progress(void *user, const ferry_progress *p)
     return FERRY_CANCEL;
 }
 
-typedef struct cost {
-    double seconds, bytes; /* NaN: not known */
-    bool measured;
-} cost;
-
 /* Fit on the split, for a second at most. */
 static ferry_status try_method(ferry_ctx *ctx, const ferry_task *split,
                                const ferry_method *m, const ferry_opts *opts, double limit,
-                               cost *c)
+                               ferry_advice_method *c)
 {
     ferry_status st = FERRY_OK;
     watch w = {.begin = ferry_i_clock(), .limit = limit};
@@ -83,81 +90,237 @@ static ferry_status try_method(ferry_ctx *ctx, const ferry_task *split,
 
 static ferry_status advise_method(ferry_ctx *ctx, const ferry_task *split,
                                   const ferry_method *m, const char *name,
-                                  const ferry_opts *opts, double limit, json_t *list)
+                                  const ferry_opts *opts, found *f)
 {
-    static const char *const kinds[] = {"baseline", "transfer", "control"};
     ferry_status st = ferry_i_fits(ctx, split, m, opts);
-    cost c = {NAN, NAN, false};
-    char reason[sizeof ctx->message] = "";
-    json_t *one = NULL;
+    ferry_advice_method c = {.size = sizeof c,
+                             .name = ferry_i_pool_text(&f->pool, name),
+                             .method = m->name,
+                             .kind = (ferry_kind)m->kind,
+                             .seconds = NAN,
+                             .bytes = NAN};
 
-    if (st == FERRY_OK) st = try_method(ctx, split, m, opts, limit, &c);
+    if (st == FERRY_OK) st = try_method(ctx, split, m, opts, PATIENCE, &c);
     if (st == FERRY_ENEEDS || st == FERRY_ENUMERIC) {
-        memcpy(reason, ctx->message, sizeof reason);
+        c.reason = ferry_i_pool_text(&f->pool, ctx->message);
         st = FERRY_OK;
     }
     FERRY_TRY(st);
-    one = json_pack("{s:o, s:s, s:s, s:b, s:o, s:o, s:b, s:o}", "name",
-                    ferry_i_json_text(name), "method", m->name, "kind", kinds[m->kind],
-                    "fits", !reason[0], "reason",
-                    reason[0] ? ferry_i_json_text(reason) : json_null(), "seconds",
-                    ferry_i_report_real(c.seconds), "measured", c.measured, "bytes",
-                    ferry_i_report_real(c.bytes));
-    FERRY_HAVE(ctx, json_array_append_new(list, one) == 0);
+    FERRY_HAVE(ctx, FERRY_GROW(f->method, f->n_methods, f->cap));
+    f->method[f->n_methods++] = c;
 done:
     return st;
 }
 
-/* The task's methods; without any, all that serve the goal. *others counts the rest. */
+/* The task's methods; without any, all that serve the goal. The rest is counted. */
 static ferry_status advise_methods(ferry_ctx *ctx, const ferry_task *task,
-                                   const ferry_task *split, double limit, json_t *list,
-                                   int64_t *others)
+                                   const ferry_task *split, found *f)
 {
     ferry_status st = FERRY_OK;
     const ferry_method *m = NULL;
 
-    *others = 0;
     for (int64_t i = 0; i < task->n_methods; i++) {
         FERRY_TRY(ferry_i_method_get(ctx, task->methods[i].method, &m));
-        FERRY_TRY(advise_method(ctx, split, m, task->methods[i].as, task->methods[i].opts,
-                                limit, list));
+        FERRY_TRY(
+            advise_method(ctx, split, m, task->methods[i].as, task->methods[i].opts, f));
     }
     for (int64_t i = 0; task->n_methods == 0 && i < ferry_i_method_count(); i++) {
         m = ferry_i_method_at(i);
         if (m->goals & task->goal)
-            FERRY_TRY(advise_method(ctx, split, m, m->name, NULL, limit, list));
+            FERRY_TRY(advise_method(ctx, split, m, m->name, NULL, f));
         else
-            ++*others;
+            f->pub.of_other_goals++;
     }
 done:
     return st;
 }
 
-ferry_status ferry_advise(ferry_ctx *outer, const ferry_task *task, char **out)
+/* ---- domains ---- */
+
+/* What the domain has, as the task gives it: all labels, visible or not. */
+static void fill_domain(found *f, const ferry_domain *d, ferry_advice_domain *o)
+{
+    const char **view = ferry_i_pool_new(&f->pool, d->n_views, sizeof *view);
+    const char **graph = ferry_i_pool_new(&f->pool, d->n_graphs, sizeof *graph);
+    int64_t *rows = ferry_i_pool_new(&f->pool, d->n_views, sizeof *rows);
+    int64_t *features = ferry_i_pool_new(&f->pool, d->n_views, sizeof *features);
+    int64_t *edges = ferry_i_pool_new(&f->pool, d->n_graphs, sizeof *edges);
+
+    *o = (ferry_advice_domain){.size = sizeof *o,
+                               .name = ferry_i_pool_text(&f->pool, d->name),
+                               .role = d->role,
+                               .instances = ferry_domain_id_count(d),
+                               .labels = ferry_domain_labels(d),
+                               .n_views = d->n_views,
+                               .views = view,
+                               .view_rows = rows,
+                               .view_features = features,
+                               .n_graphs = d->n_graphs,
+                               .graphs = graph,
+                               .graph_edges = edges,
+                               .ratings = d->ratings ? d->ratings->n : 0,
+                               .shared_features = -1,
+                               .feature_overlap = NAN,
+                               .id_overlap = NAN,
+                               .label_overlap = NAN,
+                               .a_distance = NAN,
+                               .complexity = NAN};
+    if (f->pool.failed) return; /* said by the caller */
+    for (int64_t i = 0; i < d->n_views; i++) {
+        view[i] = ferry_i_pool_text(&f->pool, d->views[i]->name);
+        rows[i] = d->views[i]->x->rows;
+        features[i] = d->views[i]->x->cols;
+    }
+    for (int64_t i = 0; i < d->n_graphs; i++) {
+        graph[i] = ferry_i_pool_text(&f->pool, d->graphs[i]->name);
+        edges[i] = d->graphs[i]->a->nnz / 2; /* each stands in both rows */
+    }
+}
+
+/* Distances are measured with what a method would see: the split. */
+static ferry_status advise_domains(ferry_ctx *ctx, const ferry_task *task,
+                                   const ferry_task *split, const ferry_domain *target,
+                                   found *f)
+{
+    ferry_status st = FERRY_OK;
+
+    f->domains = ferry_i_run_domains(task);
+    FERRY_HAVE(ctx, f->domains);
+    FERRY_NEW(ctx, f->domain, task->n_domains);
+    f->n_domains = task->n_domains;
+    for (int64_t i = 0; i < task->n_domains; i++) {
+        ferry_advice_domain *o = &f->domain[i];
+        select_measure m = {0};
+        fill_domain(f, task->domains[i], o);
+        if (split->domains[i] == target) continue;
+        FERRY_TRY(ferry_i_measure(ctx, split->domains[i], target, &m));
+        o->shared_features = m.shared_features;
+        o->feature_overlap = m.feature_overlap;
+        o->id_overlap = m.id_overlap;
+        o->label_overlap = m.label_overlap;
+        o->a_distance = m.a_distance;
+        o->complexity = m.complexity;
+    }
+done:
+    return st;
+}
+
+ferry_status ferry_advise(ferry_ctx *outer, const ferry_task *task, ferry_advice **out)
 {
     ferry_status st = FERRY_OK;
     ferry_ctx own = ferry_i_child(outer), *ctx = &own;
     ferry_task *split = NULL;
-    json_t *methods = json_array(), *measures = NULL, *all = NULL;
     ferry_evaluate_settings s = {0};
     const ferry_domain *target = NULL;
-    int64_t others = 0;
-    char *text = NULL;
+    found *f = NULL;
 
     *out = NULL;
-    FERRY_HAVE(ctx, methods);
+    FERRY_NEW(ctx, f, 1);
     FERRY_TRY(ferry_i_task_evaluate(ctx, task, &s));
     if (s.seed >= 0) ctx->seed = (uint64_t)s.seed;
     FERRY_TRY(ferry_i_task_split(ctx, task, 0, &split));
     FERRY_TRY(ferry_i_task_target(ctx, split, &target));
-    FERRY_TRY(advise_methods(ctx, task, split, 1, methods, &others));
-    FERRY_TRY(ferry_i_measures(ctx, split, &measures));
-    all = json_pack("{s:s, s:o, s:s, s:o, s:I, s:I, s:o, s:O, s:I, s:O}", "ferry",
-                    ferry_version(), "task", ferry_i_json_text(task->name), "goal",
-                    ferry_goal_name(task->goal), "target", ferry_i_json_text(target->name),
-                    "visible", (json_int_t)ferry_domain_labels(target), "repeats",
-                    (json_int_t)s.repeats, "domains", ferry_i_run_domains(task), "methods",
-                    methods, "of_other_goals", (json_int_t)others, "measures", measures);
+    f->pub = (ferry_advice){.size = sizeof f->pub,
+                            .task = ferry_i_pool_text(&f->pool, task->name),
+                            .goal = task->goal,
+                            .target = ferry_i_pool_text(&f->pool, target->name),
+                            .visible = ferry_domain_labels(target),
+                            .repeats = s.repeats};
+    FERRY_TRY(advise_methods(ctx, task, split, f));
+    FERRY_TRY(advise_domains(ctx, task, split, target, f));
+    FERRY_HAVE(ctx, !f->pool.failed);
+    *out = &f->pub;
+    f = NULL;
+done:
+    if (f) ferry_advice_free(&f->pub);
+    ferry_task_free(split);
+    return ferry_i_join(outer, ctx, st);
+}
+
+int64_t ferry_advice_method_count(const ferry_advice *advice)
+{
+    return ((const found *)advice)->n_methods;
+}
+
+const ferry_advice_method *ferry_advice_method_at(const ferry_advice *advice, int64_t i)
+{
+    const found *f = (const found *)advice;
+
+    return i >= 0 && i < f->n_methods ? &f->method[i] : NULL;
+}
+
+int64_t ferry_advice_domain_count(const ferry_advice *advice)
+{
+    return ((const found *)advice)->n_domains;
+}
+
+const ferry_advice_domain *ferry_advice_domain_at(const ferry_advice *advice, int64_t i)
+{
+    const found *f = (const found *)advice;
+
+    return i >= 0 && i < f->n_domains ? &f->domain[i] : NULL;
+}
+
+void ferry_advice_free(ferry_advice *advice)
+{
+    found *f = (found *)advice;
+
+    if (!f) return;
+    json_decref(f->domains);
+    ferry_i_free(f->method);
+    ferry_i_free(f->domain);
+    ferry_i_pool_free(&f->pool);
+    ferry_i_free(f);
+}
+
+/* ---- as JSON ---- */
+
+static json_t *methods_json(const found *f)
+{
+    static const char *const kinds[] = {"baseline", "transfer", "control"};
+    json_t *list = json_array();
+
+    for (int64_t i = 0; i < f->n_methods; i++) {
+        const ferry_advice_method *m = &f->method[i];
+        (void)json_array_append_new(
+            list, json_pack("{s:o, s:s, s:s, s:b, s:o, s:o, s:b, s:o}", "name",
+                            ferry_i_json_text(m->name), "method", m->method, "kind",
+                            kinds[m->kind], "fits", !m->reason, "reason",
+                            m->reason ? ferry_i_json_text(m->reason) : json_null(),
+                            "seconds", ferry_i_report_real(m->seconds), "measured",
+                            m->measured, "bytes", ferry_i_report_real(m->bytes)));
+    }
+    return list;
+}
+
+static json_t *measures_json(const found *f)
+{
+    json_t *list = json_array();
+
+    for (int64_t i = 0; i < f->n_domains; i++) {
+        const ferry_advice_domain *d = &f->domain[i];
+        const select_measure m = {d->complexity,      d->a_distance, d->shared_features,
+                                  d->feature_overlap, d->id_overlap, d->label_overlap};
+        if (d->shared_features >= 0)
+            (void)json_array_append_new(list,
+                                        ferry_i_measure_json(d->name, f->pub.target, &m));
+    }
+    return list;
+}
+
+ferry_status ferry_advice_json(ferry_ctx *ctx, const ferry_advice *a, char **out)
+{
+    ferry_status st = FERRY_OK;
+    const found *f = (const found *)a;
+    char *text = NULL;
+    json_t *all = json_pack(
+        "{s:s, s:o, s:s, s:o, s:I, s:I, s:O, s:o, s:I, s:o}", "ferry", ferry_version(),
+        "task", ferry_i_json_text(a->task), "goal", ferry_goal_name(a->goal), "target",
+        ferry_i_json_text(a->target), "visible", (json_int_t)a->visible, "repeats",
+        (json_int_t)a->repeats, "domains", f->domains, "methods", methods_json(f),
+        "of_other_goals", (json_int_t)a->of_other_goals, "measures", measures_json(f));
+
+    *out = NULL;
     FERRY_HAVE(ctx, all);
     text = json_dumps(all, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
     *out = ferry_i_strdup(text);
@@ -165,8 +328,5 @@ ferry_status ferry_advise(ferry_ctx *outer, const ferry_task *task, char **out)
 done:
     free(text);
     json_decref(all);
-    json_decref(measures);
-    json_decref(methods);
-    ferry_task_free(split);
-    return ferry_i_join(outer, ctx, st);
+    return st;
 }

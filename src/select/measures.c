@@ -96,23 +96,17 @@ done:
 
 /* ---- one pair of domains ---- */
 
-/* JSON has no NaN: null. */
-static json_t *number(double x)
-{
-    return isfinite(x) ? json_real(x) : json_null();
-}
-
 /* Of all pairs of views the one that shares most speaks for the two domains. */
-static ferry_status measure(ferry_ctx *ctx, const ferry_domain *d, const ferry_domain *to,
-                            json_t *list)
+ferry_status ferry_i_measure(ferry_ctx *ctx, const ferry_domain *d, const ferry_domain *to,
+                             select_measure *out)
 {
     ferry_status st = FERRY_OK;
     ferry_ids *ours = NULL, *theirs = NULL;
     int32_t *map = NULL, *best_map = NULL;
     const ferry_view *a = NULL, *b = NULL;
     int64_t most = 0, shared = 0;
-    double distance = NAN, complexity = NAN;
 
+    *out = (select_measure){.complexity = NAN, .a_distance = NAN};
     FERRY_TRY(label_names(ctx, d, &ours));
     FERRY_TRY(label_names(ctx, to, &theirs));
     for (int64_t i = 0; i < to->n_views; i++)
@@ -129,25 +123,36 @@ static ferry_status measure(ferry_ctx *ctx, const ferry_domain *d, const ferry_d
             }
             map = NULL;
         }
-    if (a) FERRY_TRY(apart(ctx, a, b, best_map, &distance));
+    if (a) FERRY_TRY(apart(ctx, a, b, best_map, &out->a_distance));
     if (d->n_views > 0 && !d->views[0]->has_missing)
-        FERRY_TRY(ferry_i_select_complexity(ctx, d->views[0]->x, 0.05, &complexity));
-    const int64_t ids = ferry_domain_id_count(d), their_ids = ferry_domain_id_count(to);
-    json_t *one = json_pack(
-        "{s:s, s:s, s:o, s:o, s:I, s:o, s:o, s:o}", "from", d->name, "to", to->name,
-        "complexity", number(complexity), "a_distance", number(distance), "shared_features",
-        (json_int_t)most, "feature_overlap",
-        number(a ? overlap(most, a->x->cols, b->x->cols) : 0), "id_overlap",
-        number(overlap(shared_names(d->ids, to->ids), ids, their_ids)), "label_overlap",
-        number(overlap(shared_names(ours, theirs), ferry_i_ids_count(ours),
-                       ferry_i_ids_count(theirs))));
-    FERRY_HAVE(ctx, json_array_append_new(list, one) == 0);
+        FERRY_TRY(ferry_i_select_complexity(ctx, d->views[0]->x, 0.05, &out->complexity));
+    out->shared_features = most;
+    out->feature_overlap = a ? overlap(most, a->x->cols, b->x->cols) : 0;
+    out->id_overlap = overlap(shared_names(d->ids, to->ids), ferry_domain_id_count(d),
+                              ferry_domain_id_count(to));
+    out->label_overlap = overlap(shared_names(ours, theirs), ferry_i_ids_count(ours),
+                                 ferry_i_ids_count(theirs));
 done:
     ferry_i_free(map);
     ferry_i_free(best_map);
     ferry_i_ids_free(ours);
     ferry_i_ids_free(theirs);
     return st;
+}
+
+/* JSON has no NaN: null. */
+static json_t *number(double x)
+{
+    return isfinite(x) ? json_real(x) : json_null();
+}
+
+json_t *ferry_i_measure_json(const char *from, const char *to, const select_measure *m)
+{
+    return json_pack(
+        "{s:s, s:s, s:o, s:o, s:I, s:o, s:o, s:o}", "from", from, "to", to, "complexity",
+        number(m->complexity), "a_distance", number(m->a_distance), "shared_features",
+        (json_int_t)m->shared_features, "feature_overlap", number(m->feature_overlap),
+        "id_overlap", number(m->id_overlap), "label_overlap", number(m->label_overlap));
 }
 
 /* Every domain against the target: what `ferry advise` shows before a run. */
@@ -159,9 +164,14 @@ ferry_status ferry_i_measures(ferry_ctx *ctx, const ferry_task *task, json_t **o
 
     *out = NULL;
     FERRY_HAVE(ctx, list);
-    for (int64_t i = 0; target && i < task->n_domains; i++)
-        if (task->domains[i] != target)
-            FERRY_TRY(measure(ctx, task->domains[i], target, list));
+    for (int64_t i = 0; target && i < task->n_domains; i++) {
+        const ferry_domain *d = task->domains[i];
+        select_measure m = {0};
+        if (d == target) continue;
+        FERRY_TRY(ferry_i_measure(ctx, d, target, &m));
+        FERRY_HAVE(ctx, json_array_append_new(
+                            list, ferry_i_measure_json(d->name, target->name, &m)) == 0);
+    }
     *out = list;
     list = NULL;
 done:

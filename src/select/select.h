@@ -61,9 +61,20 @@ void ferry_i_select_features(const select_set *s, int64_t source, int64_t bridge
 
 /* ---- measures of a task: measures.c ---- */
 
+/* Two domains; NaN where it cannot be measured. */
+typedef struct select_measure {
+    double complexity; /* of the first */
+    double a_distance;
+    int64_t shared_features;
+    double feature_overlap, id_overlap, label_overlap; /* shared by all that both have */
+} select_measure;
+ferry_status ferry_i_measure(ferry_ctx *ctx, const ferry_domain *d, const ferry_domain *to,
+                             select_measure *out);
 struct json_t;
-/* For every domain but the target: [{from, to, complexity, a_distance, shared_features,
- * feature_overlap, id_overlap, label_overlap}]; null where it cannot be measured. */
+/* {from, to, complexity, ...}, null for NaN; NULL: no memory. */
+struct json_t *ferry_i_measure_json(const char *from, const char *to,
+                                    const select_measure *m);
+/* That of every domain but the target, as a list. */
 ferry_status ferry_i_measures(ferry_ctx *ctx, const ferry_task *task, struct json_t **out);
 
 /* ---- triples: triples.c ---- */
