@@ -65,6 +65,15 @@ const char *ferry_i_prepared_links(const ferry_prepared *p)
 
 /* ---- scales ---- */
 
+/* The rule's choice would go below 0 where the method must not. */
+static bool must_be_roots(const ferry_prepared *p, const ferry_space *s)
+{
+    const ferry_scale k = s->scale->kind;
+
+    return p->wants.positive == FERRY_POSITIVE && p->wants.scale == FERRY_SCALE_AUTO &&
+           !s->facts.neg && (k == FERRY_SCALE_STANDARD || k == FERRY_SCALE_COMMON);
+}
+
 /* One scaler, from the rows of every domain that has the view. */
 static ferry_status fit_space(ferry_ctx *ctx, const ferry_plan *plan, int64_t g,
                               ferry_prepared *p)
@@ -82,6 +91,11 @@ static ferry_status fit_space(ferry_ctx *ctx, const ferry_plan *plan, int64_t g,
                     (ferry_scale_part){plan->domain[d]->views[v]->x, plan->map[d][v]};
     st = ferry_i_scaler_fit(ctx, (ferry_scale)p->wants.scale, s->cols, n, part, &s->scale,
                             &s->facts);
+    if (st == FERRY_OK && must_be_roots(p, s)) {
+        ferry_i_scaler_free(s->scale);
+        s->scale = NULL;
+        st = ferry_i_scaler_fit(ctx, FERRY_SCALE_ROOTS, s->cols, n, part, &s->scale, NULL);
+    }
     if (st == FERRY_ENUMERIC)
         st = ferry_i_prefix(ctx, st, "%s: view '%s'", p->wants.method, s->name);
 done:

@@ -57,14 +57,23 @@ typedef enum ferry_layout {
     FERRY_PATH
 } ferry_layout;
 
+/* For methods that read values as amounts (mixtures of words, non-negative factors). */
+typedef enum ferry_positive {
+    FERRY_ANY_SIGN,
+    FERRY_PLAIN_ROOTS, /* roots are not centred */
+    FERRY_POSITIVE     /* and auto takes roots for standard and common where it can: nothing
+                          below 0 comes out unless it went in, or the user chose so */
+} ferry_positive;
+
 typedef struct ferry_wants {
     const char *method; /* begins messages */
     unsigned domains;   /* whose rows are delivered: FERRY_SOURCES | ... */
     ferry_layout layout;
-    int scale;     /* ferry_scale, the user's option */
-    bool missing;  /* missing cells stay NaN, for trees (dense: also what a domain lacks) */
-    bool shift;    /* centring is not applied but returned (ferry_rows.shift), as it is for
-                      CSR in any case: values of 0 or more stay so */
+    int scale;    /* ferry_scale, the user's option */
+    bool missing; /* missing cells stay NaN, for trees (dense: also what a domain lacks) */
+    bool shift;   /* centring is not applied but returned (ferry_rows.shift), as it is for
+                      CSR in any case */
+    ferry_positive positive;
     bool shared;   /* JOINED: only columns that some delivered source has, too; sources that
                       share none with the target are left out, FERRY_ENEEDS if all are */
     bool taught;   /* sources without labels are left out, FERRY_ENEEDS if all are */

@@ -134,12 +134,19 @@ done:
     return st;
 }
 
+/* Whether the centring is left to the method. */
+static bool is_uncentred(const ferry_prepared *p, const ferry_scaler *s)
+{
+    return p->wants.shift ||
+           (p->wants.positive != FERRY_ANY_SIGN && s && s->kind == FERRY_SCALE_ROOTS);
+}
+
 /* The part of x that one view makes. */
 static ferry_status lane_rows(ferry_ctx *ctx, const ferry_prepared *p, const ferry_lane *l,
                               const ferry_rows *r, uint8_t **there, ferry_matrix **out)
 {
     ferry_status st = FERRY_OK;
-    const ferry_scale_how how = {p->wants.missing, p->wants.shift};
+    const ferry_scale_how how = {p->wants.missing, is_uncentred(p, l->scale)};
     int64_t *rows = NULL;
     ferry_matrix *raw = NULL, *ready = NULL;
 
@@ -176,7 +183,7 @@ static bool lane_shift(const ferry_prepared *p, const ferry_lane *l, double *to)
 {
     const ferry_scaler *s = l->scale;
 
-    if (!l->view || !s->shift || (s->dense && !p->wants.shift)) return false;
+    if (!l->view || !s->shift || (s->dense && !is_uncentred(p, s))) return false;
     for (int64_t j = 0; j < l->view->x->cols; j++) {
         const int64_t from = l->map ? l->map[j] : j, at = l->to ? l->to[j] : j;
         if (from >= 0 && at >= 0) to[at] = s->shift[from] * s->factor[from];

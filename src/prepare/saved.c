@@ -5,6 +5,7 @@
 #include "prepare/prepare.h"
 
 enum { LAYOUT, MISSING, UNCENTRED, EVERY, HEAD };
+enum { ALL_OF_IT = 1, ROOTS_OF_IT = 2 }; /* what is not centred */
 enum { WIDTH, COLS, KIND, DENSE, COUNTS, SHIFTED, FACTORED, MAPPED, FACTS };
 
 /* "prepare.WHAT.V" */
@@ -49,7 +50,8 @@ ferry_status ferry_i_prepared_save(ferry_ctx *ctx, const ferry_prepared *p,
     FERRY_NEW(ctx, facts, HEAD + p->n_frames * FACTS);
     facts[LAYOUT] = p->wants.layout;
     facts[MISSING] = p->wants.missing;
-    facts[UNCENTRED] = p->wants.shift;
+    facts[UNCENTRED] = (p->wants.shift ? ALL_OF_IT : 0) |
+                       (p->wants.positive != FERRY_ANY_SIGN ? ROOTS_OF_IT : 0);
     facts[EVERY] = p->wants.every;
     for (int64_t v = 0; v < p->n_frames; v++) {
         const ferry_frame *f = &p->frame[v];
@@ -162,8 +164,9 @@ ferry_status ferry_i_prepared_load(ferry_ctx *ctx, const ferry_dict *dict,
     p->wants = (ferry_wants){.method = "",
                              .layout = (ferry_layout)facts[LAYOUT],
                              .missing = facts[MISSING] != 0,
-                             .shift = facts[UNCENTRED] != 0,
+                             .shift = (facts[UNCENTRED] & ALL_OF_IT) != 0,
                              .every = facts[EVERY] != 0};
+    if (facts[UNCENTRED] & ROOTS_OF_IT) p->wants.positive = FERRY_PLAIN_ROOTS;
     p->dense = p->wants.layout == FERRY_JOINED;
     FERRY_NEW(ctx, p->frame, (n - HEAD) / FACTS);
     for (int64_t v = 0; v < (n - HEAD) / FACTS; v++) {

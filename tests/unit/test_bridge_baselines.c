@@ -2,6 +2,7 @@
  * control kmeans-hop. */
 #include "journey.h"
 #include "methods/method.h"
+#include "prepare/prepare.h"
 
 static double cross(ferry_ctx *ctx, const journey *j, const char *method,
                     const char *settings)
@@ -340,11 +341,15 @@ static void test_broken_files(void **state)
         /* every allocation of loading */
     }
     ferry_task_free(task);
-    const int64_t one = 1, frame[] = {2, 2, 0, 0, 0}, walk[] = {0, 1};
+    const int64_t one = 1,
+                  prepare[] = {FERRY_PATH, 0, 0, 0, 2, 2, FERRY_SCALE_L2, 0, 0, 0, 0, 0},
+                  walk[] = {0, 1};
+    const double fill[] = {0, 0};
     ferry_dict *dict = NULL;
     assert_ok(ctx, ferry_i_dict_new(ctx, &dict));
     assert_ok(ctx, ferry_i_dict_put_ints(ctx, dict, "classes", 1, &one));
-    assert_ok(ctx, ferry_i_dict_put_ints(ctx, dict, "frame", 5, frame));
+    assert_ok(ctx, ferry_i_dict_put_ints(ctx, dict, "prepare", 12, prepare));
+    assert_ok(ctx, ferry_i_dict_put_reals(ctx, dict, "prepare.fill.0", 1, 2, fill));
     assert_ok(ctx, ferry_i_dict_put_ints(ctx, dict, "walk", 2, walk));
     assert_fails(ctx, ferry_i_method_find("latentmap")->load(ctx, dict, &out), FERRY_EDATA,
                  "tensor classes is 1");

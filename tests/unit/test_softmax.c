@@ -169,6 +169,71 @@ static void test_allocations(void **state)
     each_allocation_fails(*state, small_fit, NULL);
 }
 
+/* ---- the cost by cross-validation ---- */
+
+/* n rows of two columns; the first tells the class but for `noise` of its deviation, the
+ * second nothing. turned: the other way round. */
+static void rows_of(ferry_ctx *ctx, int64_t n, double noise, bool turned, ferry_matrix **x,
+                    ferry_block **a)
+{
+    assert_ok(ctx, ferry_i_matrix_dense(ctx, n, 2, x));
+    assert_ok(ctx, ferry_i_block_new(ctx, n, 2, a));
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t at = turned ? n - 1 - i : i;
+        ferry_rng rng;
+        ferry_i_rng_seed(&rng, 11, (uint64_t)i);
+        (*x)->dense[2 * at] = (i % 2 ? 0.5 : -0.5) + noise * ferry_i_rng_normal(&rng);
+        (*x)->dense[2 * at + 1] = ferry_i_rng_normal(&rng);
+        FERRY_ROW(*a, at)[i % 2] = 1;
+    }
+}
+
+static double cost_of(ferry_ctx *ctx, int64_t n, double noise, bool turned)
+{
+    ferry_matrix *x = NULL;
+    ferry_block *a = NULL;
+    double C = 0;
+
+    rows_of(ctx, n, noise, turned, &x, &a);
+    assert_ok(ctx, ferry_i_softmax_cost(ctx, x, a, &C));
+    ferry_i_matrix_free(x);
+    ferry_i_block_free(a);
+    return C;
+}
+
+/* Ties go to the smallest; few rows are not asked; the order of rows plays no part. */
+static void test_cost(void **state)
+{
+    ferry_ctx *ctx = *state;
+
+    assert_close(cost_of(ctx, 60, 0, false), 0.3, 0); /* all costs make no error */
+    assert_close(cost_of(ctx, 29, 0, false), 1, 0);
+    for (double noise = 0.2; noise < 2; noise += 0.3)
+        assert_close(cost_of(ctx, 90, noise, false), cost_of(ctx, 90, noise, true), 0);
+    assert_true(cost_of(ctx, 1200, 0.4, false) > 0); /* more rows than are asked */
+}
+
+static ferry_status choose(ferry_ctx *ctx, void *arg)
+{
+    void **both = arg;
+    double C;
+
+    return ferry_i_softmax_cost(ctx, both[0], both[1], &C);
+}
+
+static void test_cost_memory(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_matrix *x = NULL;
+    ferry_block *a = NULL;
+
+    rows_of(ctx, 30, 0.1, false, &x, &a);
+    void *both[] = {x, a};
+    each_allocation_fails(ctx, choose, both);
+    ferry_i_matrix_free(x);
+    ferry_i_block_free(a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -177,6 +242,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_golden, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_not_finite, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_allocations, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_cost, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_cost_memory, ctx_setup, ctx_teardown),
     };
     return cmocka_run_group_tests_name("softmax", tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 #include "journey.h"
 #include "methods/method.h"
 #include "methods/ttl/ttl.h"
+#include "prepare/prepare.h"
 
 static double cross(ferry_ctx *ctx, const journey *j, const char *settings)
 {
@@ -506,7 +507,8 @@ static void test_broken_files(void **state)
     ferry_ctx *ctx = *state;
     const int64_t good[] = {1, 2, 0}, odd[] = {1, 1, 0}, facts[] = {0, 0, 1},
                   bad[] = {9, 0, 1};
-    const int64_t frame[] = {2, 2, 0, 0, 0}, hash[] = {7};
+    const int64_t prepare[] = {FERRY_PATH, 0, 0, 0, 2, 2, FERRY_SCALE_L2, 0, 0, 0, 0, 0},
+                  hash[] = {7};
     const double h[] = {1, 2, 3, 4};
     ferry_ids *ids = ferry_i_ids_numbers(1);
     ferry_dict *dict = NULL;
@@ -519,14 +521,16 @@ static void test_broken_files(void **state)
     ferry_i_dict_free(dict);
     assert_ok(ctx, ferry_i_dict_new(ctx, &dict));
     assert_ok(ctx, ferry_i_dict_put_ints(ctx, dict, "ttl", 3, good));
-    assert_ok(ctx, ferry_i_dict_put_ints(ctx, dict, "frame", 5, frame));
+    assert_ok(ctx, ferry_i_dict_put_ints(ctx, dict, "prepare", 12, prepare));
+    assert_ok(ctx, ferry_i_dict_put_reals(ctx, dict, "prepare.fill.0", 1, 2, h));
     assert_ok(ctx, ferry_i_dict_put_ints(ctx, dict, "factorisation", 3, bad));
     assert_fails(ctx, ferry_i_method_find("ttl")->load(ctx, dict, &out), FERRY_EDATA,
                  "loss 9, norm 0, 1 factors");
     ferry_i_dict_free(dict);
     assert_ok(ctx, ferry_i_dict_new(ctx, &dict));
     assert_ok(ctx, ferry_i_dict_put_ints(ctx, dict, "ttl", 3, good));
-    assert_ok(ctx, ferry_i_dict_put_ints(ctx, dict, "frame", 5, frame));
+    assert_ok(ctx, ferry_i_dict_put_ints(ctx, dict, "prepare", 12, prepare));
+    assert_ok(ctx, ferry_i_dict_put_reals(ctx, dict, "prepare.fill.0", 1, 2, h));
     assert_ok(ctx, ferry_i_dict_put_ints(ctx, dict, "factorisation", 3, facts));
     assert_ok(ctx, ferry_i_dict_put_reals(ctx, dict, "H", 2, 2, h));
     assert_ok(ctx, ferry_i_dict_put_ids(ctx, dict, "seen", ids));

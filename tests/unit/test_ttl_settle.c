@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "golden.h"
-#include "methods/shared/bridge_prepare.h"
+#include "methods/shared/bridge.h"
 #include "methods/shared/carry.h"
 #include "methods/ttl/settle.h"
 
@@ -13,7 +13,7 @@ static ferry_matrix *csr_of(ferry_ctx *ctx, int64_t n, int64_t m, const double *
     ferry_matrix *dense = NULL, *x = NULL;
 
     assert_ok(ctx, ferry_i_matrix_from_array(ctx, &a, &dense));
-    assert_ok(ctx, ferry_i_to_csr(ctx, dense, false, &x));
+    assert_ok(ctx, ferry_i_matrix_sparsify(ctx, dense, &x));
     ferry_i_matrix_free(dense);
     return x;
 }

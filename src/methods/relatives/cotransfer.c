@@ -36,7 +36,7 @@ static const ferry_opt cotransfer_opts[] = {
         "take off the mean before cosines; auto: of features that are no words"),
     FERRY_OPT(cotransfer_options, INT, iterations, 200, 1, 1e6, "steps of the walk"),
     FERRY_OPT(cotransfer_options, REAL, tol, 1e-4, 0, 1, "stop at changes below this"),
-    TTL_OPT_SCALE(cotransfer_options),
+    FERRY_OPT_SCALE(cotransfer_options),
     TTL_OPT_LEAKS(cotransfer_options),
     TTL_OPT_LABELS(cotransfer_options),
 };
@@ -53,10 +53,10 @@ typedef struct side {
 
 typedef struct state {
     int64_t c, k;
-    ttl_frame *frame;
+    ferry_prepared *prepared;
     bool centre;
-    ferry_matrix *x; /* nodes of the last side, on the frame's columns */
-    uint8_t *keep;   /* the frame's columns that count */
+    ferry_matrix *x; /* nodes of the last side, on the target's columns */
+    uint8_t *keep;   /* the target's columns that count */
     double *mean;    /* of x, per column */
     ferry_block *f;  /* their scores, classes scaled */
 } state;
@@ -66,7 +66,7 @@ static void cotransfer_free(void *model)
     state *s = model;
 
     if (!s) return;
-    ferry_i_frame_free(s->frame);
+    ferry_i_prepared_free(s->prepared);
     ferry_i_matrix_free(s->x);
     ferry_i_free(s->keep);
     ferry_i_free(s->mean);
@@ -168,9 +168,10 @@ static bool centred(const cotransfer_options *o, const ttl_bridge *b, const uint
     bool words = true;
 
     if (o->centre != CENTRE_AUTO) return o->centre == CENTRE_YES;
-    for (int64_t s = 0; s < b->n_spaces; s++)
-        for (int64_t j = 0; j < b->space[s].cols; j++)
-            if (keep[b->space[s].begin + j]) words = words && b->space[s].wordlike;
+    for (int64_t s = 0; s < b->prepared->n_spaces; s++)
+        for (int64_t j = 0; j < b->prepared->space[s].cols; j++)
+            if (keep[b->prepared->space[s].begin + j])
+                words = words && ferry_i_space_wordlike(&b->prepared->space[s]);
     return !words;
 }
 
@@ -339,6 +340,7 @@ static ferry_status keep_nodes(ferry_ctx *ctx, const cotransfer_options *o,
 {
     ferry_status st = FERRY_OK;
     const int64_t last = b->n_places - 1, before = last - 1;
+    const int64_t width = ferry_i_prepared_width(b->prepared);
     ferry_matrix *part[2] = {NULL, NULL}, *all = NULL;
     uint8_t *keep = NULL;
     double *factor = ferry_i_calloc(b->c, sizeof *factor);
@@ -347,13 +349,12 @@ static ferry_status keep_nodes(ferry_ctx *ctx, const cotransfer_options *o,
     if (!factor) FERRY_TRY(ferry_i_nomem(ctx));
     FERRY_TRY(common(ctx, b, before, last, &keep));
     s->centre = centred(o, b, keep);
-    s->keep = ferry_i_calloc(s->frame->cols, sizeof *s->keep);
-    if (!s->keep) FERRY_TRY(ferry_i_nomem(ctx));
-    for (int64_t j = 0; j < s->frame->cols; j++)
-        s->keep[j] = keep[ferry_i_frame_column(s->frame, b, j)];
+    FERRY_NEW(ctx, s->keep, width);
+    for (int64_t j = 0; j < width; j++)
+        s->keep[j] = keep[ferry_i_prepared_column(b->prepared, j)];
     for (int i = 0; i < 2; i++)
-        FERRY_TRY(ferry_i_bridge_on_frame(ctx, b, s->frame, b->place[i ? last : before].x,
-                                          &part[i]));
+        FERRY_TRY(ferry_i_bridge_on_target(ctx, b, b->place[i ? last : before].x, NULL, 0,
+                                           NULL, &part[i]));
     FERRY_TRY(ferry_i_matrix_stack(ctx, 2, (const ferry_matrix *const *)part, &all));
     FERRY_TRY(ferry_i_columns_cut(ctx, all, s->keep, false, &s->x, NULL));
     FERRY_TRY(column_means(ctx, s->x, &s->mean));
@@ -386,7 +387,10 @@ static ferry_status cotransfer_fit(ferry_ctx *ctx, const ferry_task *task,
     *out = NULL;
     if (!s) FERRY_TRY(ferry_i_nomem(ctx));
     FERRY_TRY(ferry_i_bridge_new(ctx, "cotransfer", task,
-                                 (ttl_reading){o->scale, o->leaks, o->bridge_labels}, &b));
+                                 (ttl_reading){.scale = o->scale,
+                                               .leaks = o->leaks,
+                                               .bridge_labels = o->bridge_labels},
+                                 &b));
     sides = ferry_i_calloc(b->n_places, sizeof *sides);
     if (!sides) FERRY_TRY(ferry_i_nomem(ctx));
     FERRY_TRY(number_nodes(ctx, b, &begin));
@@ -397,8 +401,8 @@ static ferry_status cotransfer_fit(ferry_ctx *ctx, const ferry_task *task,
     FERRY_TRY(walk(ctx, o, b, n, sides, begin, f, rep));
     s->c = b->c;
     s->k = o->neighbours;
-    FERRY_TRY(ferry_i_frame_new(ctx, b, &s->frame));
     FERRY_TRY(keep_nodes(ctx, o, b, begin, f, s));
+    s->prepared = ferry_i_bridge_release(b);
     *out = s;
     s = NULL;
 done:
@@ -434,7 +438,7 @@ static ferry_status cotransfer_predict(ferry_ctx *ctx, const void *model,
 
     FERRY_NEED(ctx, p->k == s->c, FERRY_EDATA, "the model has %lld classes, not %lld",
                (long long)s->c, (long long)p->k);
-    FERRY_TRY(ferry_i_frame_rows(ctx, s->frame, d, &x));
+    FERRY_TRY(ferry_i_bridge_rows(ctx, s->prepared, d, &x));
     FERRY_TRY(ferry_i_columns_cut(ctx, x, s->keep, false, &cut, NULL));
     if (s->centre) {
         FERRY_TRY(take_off(ctx, cut, s->mean, &q));
@@ -481,10 +485,11 @@ static ferry_status cotransfer_save(ferry_ctx *ctx, const void *model, ferry_dic
     const state *s = model;
     const int64_t facts[] = {s->k, s->centre};
 
-    FERRY_TRY(ferry_i_frame_save(ctx, s->frame, dict));
+    FERRY_TRY(ferry_i_prepared_save(ctx, s->prepared, dict));
     FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "walk", 2, facts));
     FERRY_TRY(ferry_i_dict_put_matrix(ctx, dict, "nodes", s->x));
-    FERRY_TRY(ferry_i_dict_put_bytes(ctx, dict, "keep", s->frame->cols, s->keep));
+    FERRY_TRY(ferry_i_dict_put_bytes(ctx, dict, "keep", ferry_i_prepared_width(s->prepared),
+                                     s->keep));
     FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "mean", 1, s->x->cols, s->mean));
     FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "scores", s->f->rows, s->c, s->f->data));
 done:
@@ -502,7 +507,7 @@ static ferry_status cotransfer_load(ferry_ctx *ctx, const ferry_dict *dict, void
 
     *out = NULL;
     if (!s) FERRY_TRY(ferry_i_nomem(ctx));
-    FERRY_TRY(ferry_i_frame_load(ctx, dict, &s->frame));
+    FERRY_TRY(ferry_i_bridge_load(ctx, dict, &s->prepared));
     FERRY_TRY(ferry_i_dict_ints(ctx, dict, "walk", &two, &facts));
     FERRY_NEED(ctx, facts[0] >= 1 && facts[0] <= 10000, FERRY_EDATA,
                "tensor walk: %lld neighbours", (long long)facts[0]);
@@ -511,7 +516,7 @@ static ferry_status cotransfer_load(ferry_ctx *ctx, const ferry_dict *dict, void
     FERRY_TRY(ferry_i_dict_matrix(ctx, dict, "nodes", &s->x));
     FERRY_NEED(ctx, !s->x->dense && s->x->rows > 0, FERRY_EDATA,
                "tensor nodes is no sparse matrix with rows");
-    cols = s->frame->cols;
+    cols = ferry_i_prepared_width(s->prepared);
     FERRY_TRY(ferry_i_dict_bytes(ctx, dict, "keep", &cols, &keep));
     s->keep = ferry_i_calloc(cols, sizeof *s->keep);
     s->mean = ferry_i_calloc(s->x->cols, sizeof *s->mean);

@@ -27,14 +27,14 @@ static const ferry_opt hop_opts[] = {
     TTL_OPT_COST(hop_options),
     FERRY_OPT_YES_NO(hop_options, gate, "no",
                      "gp: let labels of the target correct the bridge or overrule it"),
-    TTL_OPT_SCALE(hop_options),
+    FERRY_OPT_SCALE(hop_options),
     TTL_OPT_LEAKS(hop_options),
     TTL_OPT_LABELS(hop_options),
 };
 
 typedef struct state {
     int64_t c;
-    ttl_frame *frame;
+    ferry_prepared *prepared;
     ttl_carried last; /* unless ... */
     ttl_gp *gp;       /* ... there is this */
 } state;
@@ -44,7 +44,7 @@ static void hop_free(void *model)
     state *s = model;
 
     if (!s) return;
-    ferry_i_frame_free(s->frame);
+    ferry_i_prepared_free(s->prepared);
     ferry_i_carried_clear(&s->last);
     ferry_i_gp_free(s->gp);
     ferry_i_free(s);
@@ -80,35 +80,17 @@ static ferry_status tell_weights(ferry_ctx *ctx, const ferry_task *task,
 }
 
 /* Columns of the target in spaces that place i has, too. */
-static ferry_status kernel_columns(ferry_ctx *ctx, const ttl_bridge *b, const ttl_frame *f,
-                                   int64_t i, uint8_t **keep)
-{
-    *keep = ferry_i_calloc(b->cols, sizeof **keep);
-    if (!*keep) return ferry_i_nomem(ctx);
-    for (int64_t v = 0; v < f->n_views; v++)
-        for (int64_t j = 0; j < f->view[v].cols; j++)
-            (*keep)[b->space[v].begin + j] = b->place[i].has[v];
-    return FERRY_OK;
-}
-
-/* x (CSR on the bridge's columns) on the target's, with only those of keep. */
-static ferry_status on_frame(ferry_ctx *ctx, const ttl_bridge *b, const ttl_frame *f,
-                             const ferry_matrix *x, const uint8_t *keep, int64_t n,
-                             const int64_t *rows, ferry_matrix **out)
+static ferry_status kernel_columns(ferry_ctx *ctx, const ttl_bridge *b, int64_t i,
+                                   uint8_t **keep)
 {
     ferry_status st = FERRY_OK;
-    int32_t *map = ferry_i_calloc(b->cols, sizeof *map);
+    const ferry_prepared *p = b->prepared;
 
-    if (!map) FERRY_TRY(ferry_i_nomem(ctx));
-    for (int64_t j = 0; j < b->cols; j++)
-        map[j] = -1;
-    for (int64_t j = 0; j < f->cols; j++) {
-        const int64_t at = ferry_i_frame_column(f, b, j);
-        if (keep[at]) map[at] = (int32_t)j;
-    }
-    FERRY_TRY(ferry_i_matrix_take(ctx, x, n, rows, f->cols, map, out));
+    FERRY_NEW(ctx, *keep, b->cols);
+    for (int64_t v = 0; v < p->n_frames; v++)
+        for (int64_t j = 0; j < p->frame[v].cols; j++)
+            (*keep)[p->space[v].begin + j] = b->place[i].has[v];
 done:
-    ferry_i_free(map);
     return st;
 }
 
@@ -142,12 +124,12 @@ static ferry_status last_by_kernel(ferry_ctx *ctx, const ttl_bridge *b, bool gat
     int32_t *y = NULL;
     uint8_t *keep = NULL;
 
-    FERRY_TRY(kernel_columns(ctx, b, s->frame, from, &keep));
+    FERRY_TRY(kernel_columns(ctx, b, from, &keep));
     FERRY_TRY(kernel_rows(ctx, p, keep, false, &rows, &n));
     FERRY_NEED(ctx, n > 0, FERRY_ENEEDS,
                "hop learner=gp needs features that '%s' and '%s' share", p->domain->name,
                t->domain->name);
-    FERRY_TRY(on_frame(ctx, b, s->frame, p->x, keep, n, rows, &xp));
+    FERRY_TRY(ferry_i_bridge_on_target(ctx, b, p->x, keep, n, rows, &xp));
     FERRY_TRY(ferry_i_block_new(ctx, n, b->c, &gp));
     for (int64_t i = 0; i < n; i++)
         memcpy(FERRY_ROW(gp, i), FERRY_ROW(g, rows[i]), (size_t)b->c * sizeof(double));
@@ -157,7 +139,7 @@ static ferry_status last_by_kernel(ferry_ctx *ctx, const ttl_bridge *b, bool gat
         if (!y) FERRY_TRY(ferry_i_nomem(ctx));
         for (int64_t i = 0; i < nl; i++)
             y[i] = t->known[labelled[i]];
-        FERRY_TRY(on_frame(ctx, b, s->frame, t->x, keep, nl, labelled, &xl));
+        FERRY_TRY(ferry_i_bridge_on_target(ctx, b, t->x, keep, nl, labelled, &xl));
     }
     FERRY_TRY(ferry_i_gp_fit(ctx, xp, gp, xl, y, &s->gp));
 done:
@@ -191,7 +173,7 @@ static ferry_status chain(ferry_ctx *ctx, const ferry_task *task, const hop_opti
         FERRY_TRY(ferry_i_chain_hop(ctx, b, o->C, svm, &rng, last, g, &carried));
         shared[last] = (double)carried.shared;
         FERRY_TRY(tell_weights(ctx, task, b, &carried));
-        FERRY_TRY(ferry_i_carried_frame(ctx, &carried, s->frame, b, &s->last));
+        FERRY_TRY(ferry_i_carried_on_target(ctx, &carried, b, &s->last));
     }
     ferry_i_diag_reals(ctx, "shared_features", last - b->n_sources + (o->learner != GP),
                        shared + b->n_sources);
@@ -215,10 +197,13 @@ static ferry_status hop_fit(ferry_ctx *ctx, const ferry_task *task, const void *
     *out = NULL;
     if (!s) FERRY_TRY(ferry_i_nomem(ctx));
     FERRY_TRY(ferry_i_bridge_new(ctx, "hop", task,
-                                 (ttl_reading){o->scale, o->leaks, o->bridge_labels}, &b));
+                                 (ttl_reading){.scale = o->scale,
+                                               .leaks = o->leaks,
+                                               .bridge_labels = o->bridge_labels},
+                                 &b));
     s->c = b->c;
-    FERRY_TRY(ferry_i_frame_new(ctx, b, &s->frame));
     FERRY_TRY(chain(ctx, task, o, b, s));
+    s->prepared = ferry_i_bridge_release(b);
     rep->objective = NAN;
     *out = s;
     s = NULL;
@@ -238,7 +223,7 @@ static ferry_status hop_predict(ferry_ctx *ctx, const void *model, const ferry_d
 
     FERRY_NEED(ctx, p->k == s->c, FERRY_EDATA, "the model has %lld classes, not %lld",
                (long long)s->c, (long long)p->k);
-    FERRY_TRY(ferry_i_frame_rows(ctx, s->frame, d, &x));
+    FERRY_TRY(ferry_i_bridge_rows(ctx, s->prepared, d, &x));
     FERRY_TRY(s->gp ? ferry_i_gp_apply(ctx, s->gp, x, &scores)
                     : ferry_i_carried_apply(ctx, &s->last, x, &scores));
     ferry_i_winners(&scores, p->cls, NULL);
@@ -253,7 +238,7 @@ static ferry_status hop_save(ferry_ctx *ctx, const void *model, ferry_dict *dict
     const state *s = model;
 
     FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "classes", 1, &s->c));
-    FERRY_TRY(ferry_i_frame_save(ctx, s->frame, dict));
+    FERRY_TRY(ferry_i_prepared_save(ctx, s->prepared, dict));
     if (s->gp)
         FERRY_TRY(ferry_i_gp_save(ctx, s->gp, dict));
     else
@@ -275,11 +260,13 @@ static ferry_status hop_load(ferry_ctx *ctx, const ferry_dict *dict, void **out)
     FERRY_NEED(ctx, *c >= 2 && *c < INT32_MAX, FERRY_EDATA, "tensor classes is %lld",
                (long long)*c);
     s->c = *c;
-    FERRY_TRY(ferry_i_frame_load(ctx, dict, &s->frame));
+    FERRY_TRY(ferry_i_bridge_load(ctx, dict, &s->prepared));
     if (ferry_i_dict_has(dict, "gp"))
-        FERRY_TRY(ferry_i_gp_load(ctx, dict, s->c, s->frame->cols, &s->gp));
+        FERRY_TRY(
+            ferry_i_gp_load(ctx, dict, s->c, ferry_i_prepared_width(s->prepared), &s->gp));
     else
-        FERRY_TRY(ferry_i_carried_load(ctx, dict, s->c, s->frame->cols, &s->last));
+        FERRY_TRY(ferry_i_carried_load(ctx, dict, s->c, ferry_i_prepared_width(s->prepared),
+                                       &s->last));
     *out = s;
     s = NULL;
 done:

@@ -34,7 +34,7 @@ static const ferry_opt htlic_opts[] = {
     FERRY_OPT_YES_NO(htlic_options, beside, "yes",
                      "keep the target's own features beside the latent ones"),
     FERRY_OPT(htlic_options, REAL, C, 1, 1e-9, 1e9, "cost of errors of the classifier"),
-    TTL_OPT_SCALE(htlic_options),
+    FERRY_OPT_SCALE(htlic_options),
     TTL_OPT_LEAKS(htlic_options),
 };
 
@@ -383,8 +383,10 @@ static ferry_status htlic_fit(ferry_ctx *ctx, const ferry_task *task, const void
 
     *out = NULL;
     if (!mean || !factor) FERRY_TRY(ferry_i_nomem(ctx));
-    FERRY_TRY(ferry_i_bridge_new(ctx, "htlic", task,
-                                 (ttl_reading){o->scale, o->leaks, TTL_LABELS_USE}, &b));
+    FERRY_TRY(ferry_i_bridge_new(
+        ctx, "htlic", task,
+        (ttl_reading){.scale = o->scale, .leaks = o->leaks, .positive = FERRY_POSITIVE},
+        &b));
     const ttl_place *t = ferry_i_bridge_target(b);
     FERRY_NEED(ctx, b->n_places == b->n_sources + 2, FERRY_ENEEDS,
                "htlic needs exactly one intermediate domain, not %lld",

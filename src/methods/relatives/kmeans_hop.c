@@ -21,14 +21,14 @@ static const ferry_opt kmeans_opts[] = {
               "k-means++ starts; the tightest groups win"),
     FERRY_OPT(kmeans_options, INT, iterations, 100, 1, 100000, "of each start, at most"),
     TTL_OPT_COST(kmeans_options),
-    TTL_OPT_SCALE(kmeans_options),
+    FERRY_OPT_SCALE(kmeans_options),
     TTL_OPT_LEAKS(kmeans_options),
     TTL_OPT_LABELS(kmeans_options),
 };
 
 typedef struct state {
     int64_t c;
-    ttl_frame *frame;
+    ferry_prepared *prepared;
     double *centre; /* c x cols, in the order of the classes */
 } state;
 
@@ -37,7 +37,7 @@ static void kmeans_free(void *model)
     state *s = model;
 
     if (!s) return;
-    ferry_i_frame_free(s->frame);
+    ferry_i_prepared_free(s->prepared);
     ferry_i_free(s->centre);
     ferry_i_free(s);
 }
@@ -125,7 +125,10 @@ static ferry_status kmeans_fit(ferry_ctx *ctx, const ferry_task *task, const voi
     *out = NULL;
     FERRY_HAVE(ctx, s);
     FERRY_TRY(ferry_i_bridge_new(ctx, "kmeans-hop", task,
-                                 (ttl_reading){o->scale, o->leaks, o->bridge_labels}, &b));
+                                 (ttl_reading){.scale = o->scale,
+                                               .leaks = o->leaks,
+                                               .bridge_labels = o->bridge_labels},
+                                 &b));
     FERRY_NEED(ctx, b->c <= MOST_CLASSES, FERRY_ENEEDS,
                "kmeans-hop names groups of at most %d classes, not %lld", (int)MOST_CLASSES,
                (long long)b->c);
@@ -133,8 +136,8 @@ static ferry_status kmeans_fit(ferry_ctx *ctx, const ferry_task *task, const voi
                "kmeans-hop: %lld instances of the target for %lld groups",
                (long long)ferry_i_bridge_target(b)->n, (long long)b->c);
     s->c = b->c;
-    FERRY_TRY(ferry_i_frame_new(ctx, b, &s->frame));
-    FERRY_TRY(ferry_i_bridge_on_frame(ctx, b, s->frame, ferry_i_bridge_target(b)->x, &x));
+    FERRY_TRY(
+        ferry_i_bridge_on_target(ctx, b, ferry_i_bridge_target(b)->x, NULL, 0, NULL, &x));
     const ferry_kmeans_options how = {b->c, o->restarts, o->iterations, "kmeans-hop"};
     ferry_i_rng_for(ctx, &rng, "kmeans-hop");
     FERRY_NEW(ctx, of, x->rows);
@@ -145,6 +148,7 @@ static ferry_status kmeans_fit(ferry_ctx *ctx, const ferry_task *task, const voi
     for (int64_t k = 0; k < b->c; k++)
         memcpy(s->centre + name[k] * x->cols, FERRY_ROW(centres, k),
                (size_t)x->cols * sizeof *s->centre);
+    s->prepared = ferry_i_bridge_release(b);
     *out = s;
     s = NULL;
 done:
@@ -169,7 +173,7 @@ static ferry_status kmeans_predict(ferry_ctx *ctx, const void *model, const ferr
 
     FERRY_NEED(ctx, p->k == s->c && s->c <= MOST_CLASSES, FERRY_EDATA,
                "the model has %lld classes, not %lld", (long long)s->c, (long long)p->k);
-    FERRY_TRY(ferry_i_frame_rows(ctx, s->frame, d, &x));
+    FERRY_TRY(ferry_i_bridge_rows(ctx, s->prepared, d, &x));
     FERRY_TRY(ferry_i_block_new(ctx, x->cols, s->c, &turned));
     FERRY_NEW(ctx, length2, x->rows);
     for (int64_t k = 0; k < s->c; k++)
@@ -198,9 +202,9 @@ static ferry_status kmeans_save(ferry_ctx *ctx, const void *model, ferry_dict *d
     ferry_status st = FERRY_OK;
     const state *s = model;
 
-    FERRY_TRY(ferry_i_frame_save(ctx, s->frame, dict));
-    FERRY_TRY(
-        ferry_i_dict_put_reals(ctx, dict, "centres", s->c, s->frame->cols, s->centre));
+    FERRY_TRY(ferry_i_prepared_save(ctx, s->prepared, dict));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "centres", s->c,
+                                     ferry_i_prepared_width(s->prepared), s->centre));
 done:
     return st;
 }
@@ -210,14 +214,16 @@ static ferry_status kmeans_load(ferry_ctx *ctx, const ferry_dict *dict, void **o
     ferry_status st = FERRY_OK;
     state *s = ferry_i_calloc(1, sizeof *s);
     const double *centre = NULL;
+    int64_t cols = 0;
 
     *out = NULL;
     FERRY_HAVE(ctx, s);
-    FERRY_TRY(ferry_i_frame_load(ctx, dict, &s->frame));
+    FERRY_TRY(ferry_i_bridge_load(ctx, dict, &s->prepared));
     s->c = -1;
-    FERRY_TRY(ferry_i_dict_reals(ctx, dict, "centres", &s->c, &s->frame->cols, &centre));
-    FERRY_NEW(ctx, s->centre, s->c * s->frame->cols);
-    memcpy(s->centre, centre, (size_t)(s->c * s->frame->cols) * sizeof *centre);
+    cols = ferry_i_prepared_width(s->prepared);
+    FERRY_TRY(ferry_i_dict_reals(ctx, dict, "centres", &s->c, &cols, &centre));
+    FERRY_NEW(ctx, s->centre, s->c * cols);
+    memcpy(s->centre, centre, (size_t)(s->c * cols) * sizeof *centre);
     *out = s;
     s = NULL;
 done:

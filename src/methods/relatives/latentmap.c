@@ -35,7 +35,7 @@ static const ferry_opt latentmap_opts[] = {
     FERRY_OPT(latentmap_options, REAL, lambda, 1, 1e-9, 1e9,
               "ridge of the regression that fills in features"),
     TTL_OPT_COST(latentmap_options),
-    TTL_OPT_SCALE(latentmap_options),
+    FERRY_OPT_SCALE(latentmap_options),
     TTL_OPT_LEAKS(latentmap_options),
     TTL_OPT_LABELS(latentmap_options),
 };
@@ -237,6 +237,7 @@ static ferry_status classify(ferry_ctx *ctx, const pair *p, double C, const ferr
     for (int64_t i = 0; i < p->na; i++)
         for (int64_t q = 0; q < p->r; q++)
             x->dense[i * p->r + q] = FERRY_ROW(p->u, i)[q] * sqrt(p->s2[q]);
+    if (C == 0) FERRY_TRY(ferry_i_softmax_cost(ctx, x, g, &C));
     FERRY_TRY(ferry_i_softmax_fit(ctx, C, 1e-6, x, g, beta));
 done:
     ferry_i_matrix_free(x);
@@ -287,9 +288,8 @@ done:
 }
 
 /* What A (labels g) teaches B, as weights; none when they share nothing. */
-static ferry_status teach(ferry_ctx *ctx, const latentmap_options *o, double C,
-                          ferry_matrix *a, const ferry_block *g, ferry_matrix *b,
-                          ttl_carried *out)
+static ferry_status teach(ferry_ctx *ctx, const latentmap_options *o, ferry_matrix *a,
+                          const ferry_block *g, ferry_matrix *b, ttl_carried *out)
 {
     ferry_status st = FERRY_OK;
     pair p = {.na = a->rows, .nb = b->rows, .cols = a->cols};
@@ -324,7 +324,7 @@ static ferry_status teach(ferry_ctx *ctx, const latentmap_options *o, double C,
     FERRY_TRY(ferry_i_matrix_index(ctx, p.shared));
     FERRY_TRY(fill_in(ctx, o->lambda, &p));
     FERRY_TRY(decompose(ctx, o->rank, &p));
-    FERRY_TRY(classify(ctx, &p, C, g, &beta));
+    FERRY_TRY(classify(ctx, &p, o->C, g, &beta));
     FERRY_TRY(weights(ctx, &p, beta, g->k, out));
     out->keep = ferry_i_calloc(a->cols, sizeof *out->keep);
     if (!out->keep) FERRY_TRY(ferry_i_nomem(ctx));
@@ -388,13 +388,16 @@ static ferry_status latentmap_fit(ferry_ctx *ctx, const ferry_task *task,
 
     *out = NULL;
     FERRY_TRY(ferry_i_bridge_new(ctx, "latentmap", task,
-                                 (ttl_reading){o->scale, o->leaks, o->bridge_labels}, &b));
+                                 (ttl_reading){.scale = o->scale,
+                                               .leaks = o->leaks,
+                                               .bridge_labels = o->bridge_labels},
+                                 &b));
     FERRY_TRY(sources(ctx, b, &x, &g));
     const int64_t last = b->n_places - 1;
     for (int64_t i = o->path == ST ? last : b->n_sources; i <= last; i++) {
         const ttl_place *p = &b->place[i];
         ferry_i_carried_clear(&carried);
-        FERRY_TRY(teach(ctx, o, ferry_i_bridge_cost(b, i, o->C), x, g, p->x, &carried));
+        FERRY_TRY(teach(ctx, o, x, g, p->x, &carried));
         if (!carried.w)
             ferry_i_log(
                 ctx, FERRY_WARN,

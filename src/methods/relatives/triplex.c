@@ -15,7 +15,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "methods/shared/bridge_prepare.h"
 #include "methods/shared/carry.h"
 #include "methods/shared/factors.h"
 
@@ -46,7 +45,7 @@ static const ferry_opt triplex_opts[] = {
     FERRY_OPT(triplex_options, REAL, tol, 0, 0, 1,
               "stop at this relative change of the objective; 0: never"),
     TTL_OPT_COST(triplex_options),
-    TTL_OPT_SCALE(triplex_options),
+    FERRY_OPT_SCALE(triplex_options),
     TTL_OPT_LEAKS(triplex_options),
     TTL_OPT_LABELS(triplex_options),
 };
@@ -86,18 +85,18 @@ static ferry_status stage_columns(ferry_ctx *ctx, stage *s)
 
     s->keep = ferry_i_calloc(b->cols, sizeof *s->keep);
     if (!s->keep) FERRY_TRY(ferry_i_nomem(ctx));
-    for (int64_t p = 0; p < b->n_spaces; p++) {
+    for (int64_t p = 0; p < b->prepared->n_spaces; p++) {
         bool both = false;
         for (int64_t v = 0; v < s->n_from; v++)
             both = both || (member(s, v)->has[p] && b->place[s->to].has[p]);
         if (!both) continue;
         shared++;
-        memset(s->keep + b->space[p].begin, 1, (size_t)b->space[p].cols);
-        FERRY_NEED(ctx, b->space[p].scale != TTL_STANDARD && !b->space[p].negative,
-                   FERRY_ENEEDS,
+        memset(s->keep + b->prepared->space[p].begin, 1,
+               (size_t)b->prepared->space[p].cols);
+        FERRY_NEED(ctx, ferry_i_space_positive(&b->prepared->space[p]), FERRY_ENEEDS,
                    "triplex needs features of 0 or more; view '%s' has some below 0 or is "
                    "standardised",
-                   b->space[p].name);
+                   b->prepared->space[p].name);
     }
     FERRY_NEED(ctx, shared > 0, FERRY_ENEEDS,
                "triplex: '%s' and '%s' have no view of the same name",
@@ -111,8 +110,7 @@ static ferry_status first_labels(ferry_ctx *ctx, stage *s, int32_t *const *known
 {
     ferry_status st = FERRY_OK;
     const ttl_bridge *b = s->b;
-    const ttl_carry_options co = {.C = ferry_i_bridge_cost(b, s->to, s->o->C),
-                                  .l2 = ferry_i_bridge_lengths(b)};
+    const ttl_carry_options co = {.C = s->o->C, .l2 = ferry_i_bridge_lengths(b)};
     ttl_teacher *teacher = ferry_i_calloc(s->n_from, sizeof *teacher);
     ferry_block **g = ferry_i_calloc(s->n_from, sizeof(ferry_block *));
     ttl_carried carried = {0};
@@ -209,7 +207,7 @@ static ferry_status triplex_save(ferry_ctx *ctx, const void *model, ferry_dict *
     const factors *m = model;
 
     FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "classes", 1, &m->c));
-    FERRY_TRY(ferry_i_frame_save(ctx, m->frame, dict));
+    FERRY_TRY(ferry_i_prepared_save(ctx, m->prepared, dict));
     FERRY_TRY(ferry_i_factors_save(ctx, m, dict));
 done:
     return st;
@@ -228,7 +226,7 @@ static ferry_status triplex_load(ferry_ctx *ctx, const ferry_dict *dict, void **
     FERRY_NEED(ctx, *c >= 2 && *c < INT32_MAX, FERRY_EDATA, "tensor classes: %lld",
                (long long)*c);
     m->c = *c;
-    FERRY_TRY(ferry_i_frame_load(ctx, dict, &m->frame));
+    FERRY_TRY(ferry_i_bridge_load(ctx, dict, &m->prepared));
     FERRY_TRY(ferry_i_factors_load(ctx, dict, m));
     FERRY_MOVE(*out, m);
 done:
@@ -275,8 +273,9 @@ static ferry_status triplex_fit(ferry_ctx *ctx, const ferry_task *task, const vo
 
     *out = NULL;
     FERRY_NEW(ctx, m, 1);
-    FERRY_TRY(ferry_i_bridge_new(ctx, "triplex", task,
-                                 (ttl_reading){o->scale, o->leaks, o->bridge_labels}, &b));
+    FERRY_TRY(ferry_i_bridge_new(
+        ctx, "triplex", task,
+        (ttl_reading){o->scale, o->leaks, o->bridge_labels, FERRY_POSITIVE}, &b));
     const int64_t last = b->n_places - 1;
     known = ferry_i_calloc(b->n_places, sizeof *known);
     if (!known) FERRY_TRY(ferry_i_nomem(ctx));
@@ -296,9 +295,9 @@ static ferry_status triplex_fit(ferry_ctx *ctx, const ferry_task *task, const vo
     m->c = b->c;
     m->loss = FERRY_NMTF_SQUARED;
     m->norm = (ferry_nmtf_norm)o->norm;
-    FERRY_TRY(ferry_i_frame_new(ctx, b, &m->frame));
     FERRY_TRY(ferry_i_factors_keep(ctx, b, s.keep, s.n->view[s.n_from].h,
                                    s.n->domain[s.n_from].g, m));
+    m->prepared = ferry_i_bridge_release(b);
     FERRY_MOVE(*out, m);
 done:
     stage_clear(&s);

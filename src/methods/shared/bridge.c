@@ -1,38 +1,19 @@
-/* From a task to places and spaces (bridge.h). */
+/* A task as a journey (bridge.h). */
 #include "methods/shared/bridge.h"
 
 #include <jansson.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "methods/shared/bridge_prepare.h"
+#include <xxhash.h>
 
 enum { NOTES = 2048 }; /* bytes: more notes than these say nothing new */
-
-static void space_clear(ttl_space *s)
-{
-    ferry_i_free(s->name);
-    ferry_i_ids_free(s->features);
-    ferry_i_free(s->shift);
-    ferry_i_free(s->factor);
-}
 
 void ferry_i_bridge_free(ttl_bridge *b)
 {
     if (!b) return;
-    for (int64_t i = 0; b->place && i < b->n_places; i++) {
-        ferry_i_free(b->place[i].instance);
-        ferry_i_matrix_free(b->place[i].x);
-        ferry_i_free(b->place[i].known);
-        ferry_i_free(b->place[i].has);
-    }
-    for (int64_t s = 0; b->space && s < b->n_spaces; s++)
-        space_clear(&b->space[s]);
+    ferry_i_prepared_free(b->prepared);
     ferry_i_free(b->place);
-    ferry_i_free(b->space);
-    ferry_i_free(b->target_width);
     ferry_i_free(b->notes);
     ferry_i_free(b);
 }
@@ -56,242 +37,18 @@ const ttl_place *ferry_i_bridge_target(const ttl_bridge *b)
     return &b->place[b->n_places - 1];
 }
 
-/* ---- places ---- */
+/* ---- instances of a bridge that are also in the target ----
+ *
+ * A bridge of two views is often made of the very instances that the target is: then it
+ * tells what the target's labels are, and a method that crosses it has learned nothing. */
 
-static bool has_labels(const ferry_domain *d)
+uint64_t ferry_i_row_hash(const ferry_matrix *x, int64_t i)
 {
-    for (int64_t i = 0; d->labels && i < d->labels->n; i++)
-        if (ferry_i_labels_has(d->labels, i)) return true;
-    return false;
+    const int64_t at = x->start[i], n = x->start[i + 1] - at;
+    const uint64_t columns = XXH3_64bits(x->index + at, (size_t)n * sizeof *x->index);
+
+    return XXH3_64bits_withSeed(x->value + at, (size_t)n * sizeof *x->value, columns);
 }
-
-static ferry_status add_place(ferry_ctx *ctx, ttl_bridge *b, const ferry_domain *d)
-{
-    ferry_status st = FERRY_OK;
-    ttl_place *p = &b->place[b->n_places];
-
-    FERRY_NEED(ctx, d->n_views > 0, FERRY_ENEEDS, "%s needs a view of domain '%s'",
-               b->method, d->name);
-    b->n_places++;
-    p->domain = d;
-    p->n = ferry_i_ids_count(d->ids);
-    p->instance = ferry_i_calloc(p->n, sizeof *p->instance);
-    p->known = ferry_i_calloc(p->n, sizeof *p->known);
-    if (!p->instance || !p->known) FERRY_TRY(ferry_i_nomem(ctx));
-    for (int64_t i = 0; i < p->n; i++)
-        p->instance[i] = i;
-done:
-    return st;
-}
-
-static ferry_status list_places(ferry_ctx *ctx, const ferry_task *task, ttl_bridge *b)
-{
-    ferry_status st = FERRY_OK;
-    const ferry_domain *d = NULL;
-
-    b->place = ferry_i_calloc(task->n_domains, sizeof *b->place);
-    if (!b->place) FERRY_TRY(ferry_i_nomem(ctx));
-    for (int64_t i = 0; (d = ferry_i_task_role(task, FERRY_SOURCE, i)); i++) {
-        if (has_labels(d))
-            FERRY_TRY(add_place(ctx, b, d));
-        else
-            ferry_i_log(ctx, FERRY_INFO, "%s: source '%s' has no labels and is left out",
-                        b->method, d->name);
-    }
-    b->n_sources = b->n_places;
-    FERRY_NEED(ctx, b->n_sources > 0, FERRY_ENEEDS, "%s needs a source with labels",
-               b->method);
-    for (int64_t i = 0; (d = ferry_i_task_role(task, FERRY_INTERMEDIATE, i)); i++)
-        FERRY_TRY(add_place(ctx, b, d));
-    FERRY_TRY(ferry_i_task_target(ctx, task, &d));
-    FERRY_TRY(add_place(ctx, b, d));
-done:
-    return st;
-}
-
-/* The classes of the instances that are left. */
-static void read_labels(ttl_place *p, bool hide)
-{
-    const ferry_labels *l = hide ? NULL : p->domain->labels;
-
-    p->labelled = 0;
-    for (int64_t i = 0; i < p->n; i++) {
-        p->known[i] =
-            l && ferry_i_labels_has(l, p->instance[i]) ? l->cls[p->instance[i]] : -1;
-        p->labelled += p->known[i] >= 0;
-    }
-}
-
-/* ---- spaces ---- */
-
-/* The space of a view by its name (`one`: the only one); added when new. */
-static ferry_status space_of(ferry_ctx *ctx, ttl_bridge *b, bool one, const ferry_view *v,
-                             int64_t *at)
-{
-    ferry_status st = FERRY_OK;
-
-    for (*at = 0; *at < b->n_spaces; (*at)++)
-        if (one || strcmp(b->space[*at].name, v->name) == 0) return st;
-    b->n_spaces++;
-    b->space[*at].name = ferry_i_strdup(v->name);
-    if (!b->space[*at].name) FERRY_TRY(ferry_i_nomem(ctx));
-    if (v->features) b->space[*at].features = ferry_i_ids_new();
-    if (v->features && !b->space[*at].features) FERRY_TRY(ferry_i_nomem(ctx));
-done:
-    return st;
-}
-
-/* Add a view's columns to its space; map[j] (new) is where they stand there. */
-static ferry_status add_columns(ferry_ctx *ctx, const ttl_bridge *b, const ferry_domain *d,
-                                const ferry_view *v, ttl_space *s, int32_t **map)
-{
-    ferry_status st = FERRY_OK;
-    const int64_t cols = v->x->cols;
-
-    *map = ferry_i_calloc(cols, sizeof **map);
-    if (!*map) FERRY_TRY(ferry_i_nomem(ctx));
-    FERRY_NEED(ctx, !v->features == !s->features, FERRY_ENEEDS,
-               "%s: view '%s' of domain '%s' %s names of features, that of another domain "
-               "%s: they cannot be lined up",
-               b->method, v->name, d->name, v->features ? "has" : "has no",
-               v->features ? "has none" : "has");
-    FERRY_NEED(ctx, v->features || !v->x->dense || s->cols == 0 || s->cols == cols,
-               FERRY_ENEEDS,
-               "%s: view '%s' of domain '%s' has %lld features, that of another domain "
-               "%lld; views of different things need different names",
-               b->method, v->name, d->name, (long long)cols, (long long)s->cols);
-    if (!v->features && cols > s->cols) s->cols = cols;
-    for (int64_t j = 0; j < cols; j++) {
-        const int64_t at =
-            v->features ? ferry_i_ids_add(s->features, ferry_i_ids_at(v->features, j), NULL)
-                        : j;
-        if (at < 0) FERRY_TRY(ferry_i_nomem(ctx));
-        (*map)[j] = (int32_t)at;
-    }
-    if (v->features) s->cols = ferry_i_ids_count(s->features);
-done:
-    return st;
-}
-
-/* The views of all places on their way into the spaces: index place * n_spaces + space. */
-typedef struct loading {
-    const ferry_view **view;
-    int32_t **map;
-    ferry_matrix **x;
-    int64_t n;
-} loading;
-
-static void loading_clear(loading *l)
-{
-    for (int64_t i = 0; i < l->n; i++) {
-        if (l->map) ferry_i_free(l->map[i]);
-        if (l->x) ferry_i_matrix_free(l->x[i]);
-    }
-    ferry_i_free(l->view);
-    ferry_i_free(l->map);
-    ferry_i_free(l->x);
-}
-
-static int64_t most_spaces(const ttl_bridge *b, bool *one)
-{
-    int64_t n = 0;
-
-    *one = true;
-    for (int64_t i = 0; i < b->n_places; i++) {
-        n += b->place[i].domain->n_views;
-        *one = *one && b->place[i].domain->n_views == 1;
-    }
-    return *one ? 1 : n;
-}
-
-/* Target first, so that its views are the first spaces and its columns their first. */
-static ferry_status list_spaces(ferry_ctx *ctx, ttl_bridge *b, loading *l)
-{
-    ferry_status st = FERRY_OK;
-    bool one = true;
-    const int64_t most = most_spaces(b, &one), n = b->n_places;
-
-    b->space = ferry_i_calloc(most, sizeof *b->space);
-    b->n_target = b->place[n - 1].domain->n_views;
-    b->target_width = ferry_i_calloc(b->n_target, sizeof *b->target_width);
-    l->view = ferry_i_calloc(n * most, sizeof *l->view);
-    l->map = ferry_i_calloc(n * most, sizeof *l->map);
-    l->x = ferry_i_calloc(n * most, sizeof *l->x);
-    if (!b->space || !b->target_width || !l->view || !l->map || !l->x)
-        FERRY_TRY(ferry_i_nomem(ctx));
-    l->n = n * most;
-    for (int64_t i = n - 1; i >= 0; i--) {
-        const ferry_domain *d = b->place[i].domain;
-        b->place[i].has = ferry_i_calloc(most, sizeof *b->place[i].has);
-        if (!b->place[i].has) FERRY_TRY(ferry_i_nomem(ctx));
-        for (int64_t v = 0; v < d->n_views; v++) {
-            int64_t s = 0;
-            FERRY_TRY(space_of(ctx, b, one, d->views[v], &s));
-            FERRY_TRY(
-                add_columns(ctx, b, d, d->views[v], &b->space[s], &l->map[i * most + s]));
-            l->view[i * most + s] = d->views[v];
-            b->place[i].has[s] = 1;
-            if (i == n - 1) b->target_width[s] = d->views[v]->x->cols;
-        }
-    }
-    for (int64_t s = 0; s < b->n_spaces; s++) {
-        b->space[s].begin = b->cols;
-        b->cols += b->space[s].cols;
-    }
-    FERRY_NEED(ctx, b->cols < INT32_MAX, FERRY_ENEEDS, "%s: %lld features are too many",
-               b->method, (long long)b->cols);
-done:
-    return st;
-}
-
-/* Rows of a view for the n instances, CSR in the columns of its space. */
-static ferry_status view_rows(ferry_ctx *ctx, const ferry_view *v, const ttl_space *s,
-                              const int32_t *map, int64_t n, const int64_t *instance,
-                              ferry_matrix **out)
-{
-    ferry_status st = FERRY_OK;
-    int64_t *rows = ferry_i_calloc(n, sizeof *rows);
-    ferry_matrix *csr = NULL;
-
-    if (!rows) FERRY_TRY(ferry_i_nomem(ctx));
-    for (int64_t i = 0; i < n; i++)
-        rows[i] = instance[i] < v->n_instances ? v->row_of[instance[i]] : -1;
-    FERRY_TRY(ferry_i_to_csr(ctx, v->x, s->full, &csr));
-    FERRY_TRY(ferry_i_matrix_take(ctx, csr, n, rows, s->cols, map, out));
-done:
-    ferry_i_matrix_free(csr);
-    ferry_i_free(rows);
-    return st;
-}
-
-static ferry_status load_views(ferry_ctx *ctx, ttl_bridge *b, ttl_scale scale, loading *l)
-{
-    ferry_status st = FERRY_OK;
-    const int64_t most = l->n / b->n_places;
-
-    for (int64_t s = 0; s < b->n_spaces; s++) {
-        ttl_looks looks = {0};
-        for (int64_t i = 0; i < b->n_places; i++)
-            if (l->view[i * most + s]) ferry_i_looks_add(&looks, l->view[i * most + s]->x);
-        b->space[s].scale = ferry_i_looks_scale(&looks, scale);
-        b->space[s].full = b->space[s].scale == TTL_STANDARD && !looks.sparse;
-        b->space[s].negative = looks.negative;
-        b->space[s].wordlike = ferry_i_looks_wordlike(&looks);
-        for (int64_t i = 0; i < b->n_places; i++) {
-            const int64_t at = i * most + s;
-            if (l->view[at])
-                FERRY_TRY(view_rows(ctx, l->view[at], &b->space[s], l->map[at],
-                                    b->place[i].n, b->place[i].instance, &l->x[at]));
-            else
-                FERRY_TRY(
-                    ferry_i_matrix_csr(ctx, b->place[i].n, b->space[s].cols, 0, &l->x[at]));
-        }
-    }
-done:
-    return st;
-}
-
-/* ---- instances of a bridge that are also in the target ---- */
 
 static int by_hash(const void *a, const void *b)
 {
@@ -300,63 +57,71 @@ static int by_hash(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* One number for what the target's views say about instance i; 0: nothing. */
-static uint64_t target_side(const ttl_bridge *b, ferry_matrix *const *x, int64_t i)
+/* One number for what row i says in the target's spaces, whose columns are the first
+ * `cols`; 0: nothing. */
+static uint64_t target_side(const ferry_matrix *x, int64_t i, int64_t cols)
 {
-    uint64_t sum = 0;
+    const int64_t at = x->start[i];
+    int64_t n = 0;
 
-    for (int64_t s = 0; s < b->n_target; s++)
-        if (x[s]->start[i + 1] > x[s]->start[i])
-            sum = sum * 31 + (ferry_i_row_hash(x[s], i) | 1);
-    return sum;
+    while (at + n < x->start[i + 1] && x->index[at + n] < cols)
+        n++;
+    if (n == 0) return 0;
+    const uint64_t columns = XXH3_64bits(x->index + at, (size_t)n * sizeof *x->index);
+    return XXH3_64bits_withSeed(x->value + at, (size_t)n * sizeof *x->value, columns) | 1;
 }
 
-/* Leave instances of place i out that look like one of the target's (hash, sorted). */
-static ferry_status drop_leaks(ferry_ctx *ctx, ttl_bridge *b, int64_t i,
-                               const uint64_t *hash, int64_t n_hash, ferry_matrix **x)
+/* Leave rows out that look like one of the target's (hash, sorted). */
+static ferry_status drop_leaks(ferry_ctx *ctx, ttl_bridge *b, int64_t cols,
+                               const uint64_t *hash, int64_t n_hash, ferry_rows *r)
 {
     ferry_status st = FERRY_OK;
-    ttl_place *p = &b->place[i];
-    int64_t *rows = ferry_i_calloc(p->n, sizeof *rows), kept = 0;
+    int64_t *rows = NULL, kept = 0;
+    ferry_matrix *less = NULL;
 
-    if (!rows) FERRY_TRY(ferry_i_nomem(ctx));
-    for (int64_t r = 0; r < p->n; r++) {
-        const uint64_t h = target_side(b, x, r);
-        if (h && bsearch(&h, hash, (size_t)n_hash, sizeof h, by_hash)) continue;
-        p->instance[kept] = p->instance[r];
-        rows[kept++] = r;
+    FERRY_NEW(ctx, rows, r->n);
+    for (int64_t i = 0; i < r->n; i++) {
+        const uint64_t h = target_side(r->x[0], i, cols);
+        if (h && bsearch(&h, hash, (size_t)n_hash, sizeof h, by_hash)) {
+            r->labelled -= r->cls[i] >= 0;
+            continue;
+        }
+        r->instance[kept] = r->instance[i];
+        r->cls[kept] = r->cls[i];
+        rows[kept++] = i;
     }
-    if (kept == p->n) goto done;
+    if (kept == r->n) goto done;
     ferry_i_log(
         ctx, FERRY_INFO,
         "%s: %lld of %lld instances of '%s' are also in the target and are left out",
-        b->method, (long long)(p->n - kept), (long long)p->n, p->domain->name);
-    b->leaks += p->n - kept;
-    p->n = kept;
-    for (int64_t s = 0; s < b->n_spaces; s++) {
-        ferry_matrix *less = NULL;
-        FERRY_TRY(ferry_i_matrix_take(ctx, x[s], kept, rows, x[s]->cols, NULL, &less));
-        ferry_i_matrix_free(x[s]);
-        x[s] = less;
-    }
+        b->method, (long long)(r->n - kept), (long long)r->n, r->domain->name);
+    b->leaks += r->n - kept;
+    r->n = kept;
+    FERRY_TRY(ferry_i_matrix_take(ctx, r->x[0], kept, rows, r->x[0]->cols, NULL, &less));
+    ferry_i_matrix_free(r->x[0]);
+    r->x[0] = less;
 done:
     ferry_i_free(rows);
     return st;
 }
 
-static ferry_status find_leaks(ferry_ctx *ctx, ttl_bridge *b, loading *l)
+static ferry_status find_leaks(ferry_ctx *ctx, ttl_bridge *b)
 {
     ferry_status st = FERRY_OK;
-    const int64_t most = l->n / b->n_places, last = b->n_places - 1, n = b->place[last].n;
-    uint64_t *hash = ferry_i_calloc(n, sizeof *hash);
+    ferry_prepared *p = b->prepared;
+    const ferry_rows *t = ferry_i_prepared_target(p);
+    const int64_t views = p->n_frames; /* the target's spaces are the first */
+    const int64_t cols = p->space[views - 1].begin + p->space[views - 1].cols;
+    uint64_t *hash = NULL;
 
-    if (!hash) FERRY_TRY(ferry_i_nomem(ctx));
-    for (int64_t i = 0; i < n; i++)
-        hash[i] = target_side(b, l->x + last * most, i);
-    qsort(hash, (size_t)n, sizeof *hash, by_hash);
-    for (int64_t i = b->n_sources; i < last; i++)
-        if (b->place[i].domain->n_views > 1)
-            FERRY_TRY(drop_leaks(ctx, b, i, hash, n, l->x + i * most));
+    FERRY_NEW(ctx, hash, t->n);
+    for (int64_t i = 0; i < t->n; i++)
+        hash[i] = target_side(t->x[0], i, cols);
+    qsort(hash, (size_t)t->n, sizeof *hash, by_hash);
+    for (int64_t i = p->n_sources; i < p->n_rows - 1; i++)
+        if (p->rows[i].domain->n_views > 1)
+            FERRY_TRY(drop_leaks(ctx, b, cols, hash, t->n, &p->rows[i]));
+    if (b->leaks) ferry_i_diag_real(ctx, "leaks", (double)b->leaks);
 done:
     ferry_i_free(hash);
     return st;
@@ -364,92 +129,95 @@ done:
 
 /* ---- all of it ---- */
 
-/* Prepare every space and put each place's side by side. */
-static ferry_status join_views(ferry_ctx *ctx, ttl_bridge *b, loading *l)
+/* As if the intermediate domains had no labels. */
+static void hide_labels(ferry_prepared *p)
 {
-    ferry_status st = FERRY_OK;
-    const int64_t most = l->n / b->n_places;
-    ferry_matrix **column = ferry_i_calloc(b->n_places, sizeof(ferry_matrix *));
-
-    if (!column) FERRY_TRY(ferry_i_nomem(ctx));
-    for (int64_t s = 0; s < b->n_spaces; s++) {
-        for (int64_t i = 0; i < b->n_places; i++)
-            column[i] = b->place[i].has[s] ? l->x[i * most + s] : NULL;
-        FERRY_TRY(ferry_i_space_measure(ctx, b->n_places, column, &b->space[s]));
-        for (int64_t i = 0; i < b->n_places; i++)
-            ferry_i_space_apply(&b->space[s], l->x[i * most + s]);
+    for (int64_t i = p->n_sources; i < p->n_rows - 1; i++) {
+        p->rows[i].labelled = 0;
+        for (int64_t r = 0; r < p->rows[i].n; r++)
+            p->rows[i].cls[r] = -1;
     }
-    for (int64_t i = 0; i < b->n_places; i++)
-        FERRY_TRY(ferry_i_matrix_join(ctx, b->n_spaces,
-                                      (const ferry_matrix *const *)l->x + i * most,
-                                      &b->place[i].x));
-done:
-    ferry_i_free(column);
-    return st;
 }
 
-static void tell(ferry_ctx *ctx, const ttl_bridge *b)
+static ferry_status list_places(ferry_ctx *ctx, ttl_bridge *b)
 {
-    static const char *const names[] = {"auto",  "none",      "l2",
-                                        "tfidf", "hellinger", "standard"};
+    ferry_status st = FERRY_OK;
+    const ferry_prepared *p = b->prepared;
 
-    for (int64_t s = 0; s < b->n_spaces; s++)
-        ferry_i_log(ctx, FERRY_INFO, "%s: view '%s': %lld features, scale=%s", b->method,
-                    b->space[s].name, (long long)b->space[s].cols,
-                    names[b->space[s].scale]);
-    ferry_i_diag_text(ctx, "scale", names[b->space[0].scale]);
-    if (b->leaks) ferry_i_diag_real(ctx, "leaks", (double)b->leaks);
+    FERRY_NEW(ctx, b->place, p->n_rows);
+    b->c = p->k;
+    b->n_sources = p->n_sources;
+    b->n_places = p->n_rows;
+    b->cols = p->cols;
+    for (int64_t i = 0; i < p->n_rows; i++) {
+        const ferry_rows *r = &p->rows[i];
+        b->place[i] =
+            (ttl_place){r->domain, r->n, r->instance, r->x[0], r->cls, r->labelled, r->has};
+    }
+done:
+    return st;
 }
 
 ferry_status ferry_i_bridge_new(ferry_ctx *ctx, const char *method, const ferry_task *task,
                                 ttl_reading how, ttl_bridge **out)
 {
     ferry_status st = FERRY_OK;
-    ttl_bridge *b = ferry_i_calloc(1, sizeof *b);
-    loading l = {0};
+    const ferry_wants wants = {.method = method,
+                               .domains = FERRY_SOURCES | FERRY_BRIDGES | FERRY_THE_TARGET,
+                               .layout = FERRY_PATH,
+                               .scale = how.scale,
+                               .positive = how.positive,
+                               .taught = true};
+    ttl_bridge *b = NULL;
 
     *out = NULL;
-    if (!b) FERRY_TRY(ferry_i_nomem(ctx));
+    FERRY_NEED(ctx, ferry_i_ids_count(task->names) >= 2, FERRY_ENEEDS,
+               "%s needs at least two classes", method);
+    FERRY_NEW(ctx, b, 1);
     b->method = method;
-    b->notes = ferry_i_calloc(NOTES, sizeof *b->notes);
-    if (!b->notes) FERRY_TRY(ferry_i_nomem(ctx));
-    b->c = ferry_i_ids_count(task->names);
-    FERRY_NEED(ctx, b->c >= 2, FERRY_ENEEDS, "%s needs at least two classes", method);
-    FERRY_TRY(list_places(ctx, task, b));
-    FERRY_TRY(list_spaces(ctx, b, &l));
-    FERRY_TRY(load_views(ctx, b, (ttl_scale)how.scale, &l));
-    if (how.leaks == 0) FERRY_TRY(find_leaks(ctx, b, &l));
-    for (int64_t i = 0; i < b->n_places; i++)
-        read_labels(&b->place[i], how.bridge_labels == TTL_LABELS_HIDE &&
-                                      i >= b->n_sources && i < b->n_places - 1);
-    FERRY_TRY(join_views(ctx, b, &l));
-    tell(ctx, b);
+    FERRY_NEW(ctx, b->notes, NOTES);
+    FERRY_TRY(ferry_i_prepare(ctx, task, &wants, &b->prepared));
+    if (how.leaks == 0) FERRY_TRY(find_leaks(ctx, b));
+    if (how.bridge_labels == TTL_LABELS_HIDE) hide_labels(b->prepared);
+    FERRY_TRY(list_places(ctx, b));
+    if (b->prepared->links->apart[0])
+        ferry_i_bridge_note(ctx, b, "%s", b->prepared->links->apart);
     *out = b;
     b = NULL;
 done:
-    loading_clear(&l);
     ferry_i_bridge_free(b);
     return st;
 }
 
-double ferry_i_bridge_cost(const ttl_bridge *b, int64_t i, double C)
+ferry_prepared *ferry_i_bridge_release(ttl_bridge *b)
 {
-    bool words = true;
+    ferry_prepared *p = b->prepared;
 
-    if (C > 0) return C;
-    for (int64_t s = 0; s < b->n_spaces; s++)
-        for (int64_t before = 0; before < i; before++)
-            if (b->place[i].has[s] && b->place[before].has[s])
-                words = words && b->space[s].wordlike;
-    return words ? 10 : 1;
+    b->prepared = NULL;
+    ferry_i_prepared_forget(p);
+    return p;
 }
 
 bool ferry_i_bridge_lengths(const ttl_bridge *b)
 {
-    for (int64_t s = 0; s < b->n_spaces; s++)
-        if (b->space[s].scale == TTL_NONE || b->space[s].scale == TTL_STANDARD)
+    for (int64_t s = 0; s < b->prepared->n_spaces; s++) {
+        const ferry_scale k = b->prepared->space[s].scale->kind;
+        if (k == FERRY_SCALE_NONE || k == FERRY_SCALE_STANDARD || k == FERRY_SCALE_COMMON ||
+            (k == FERRY_SCALE_ROOTS && b->prepared->wants.positive == FERRY_ANY_SIGN))
             return false;
+    }
     return true;
+}
+
+bool ferry_i_space_wordlike(const ferry_space *s)
+{
+    return !s->facts.neg && !s->scale->dense;
+}
+
+bool ferry_i_space_positive(const ferry_space *s)
+{
+    return !s->facts.neg && s->scale->kind != FERRY_SCALE_STANDARD &&
+           s->scale->kind != FERRY_SCALE_COMMON;
 }
 
 /* ---- columns ---- */
@@ -457,26 +225,82 @@ bool ferry_i_bridge_lengths(const ttl_bridge *b)
 ferry_status ferry_i_bridge_used(ferry_ctx *ctx, const ttl_bridge *b, int64_t i,
                                  uint8_t **used)
 {
+    ferry_status st = FERRY_OK;
     const ferry_matrix *x = b->place[i].x;
 
-    *used = ferry_i_calloc(b->cols, sizeof **used);
-    if (!*used) return ferry_i_nomem(ctx);
+    FERRY_NEW(ctx, *used, b->cols);
     for (int64_t e = 0; e < x->nnz; e++)
         (*used)[x->index[e]] = 1;
-    return FERRY_OK;
+done:
+    return st;
 }
 
 const char *ferry_i_bridge_column(const ttl_bridge *b, int64_t j, char *buf, size_t size)
 {
-    int64_t s = b->n_spaces - 1;
+    const ferry_prepared *p = b->prepared;
+    int64_t s = p->n_spaces - 1;
 
-    while (s > 0 && b->space[s].begin > j)
+    while (s > 0 && p->space[s].begin > j)
         s--;
-    if (b->space[s].features)
-        return ferry_i_ids_at(b->space[s].features, j - b->space[s].begin);
-    (void)snprintf(buf, size, "%s.%lld", b->space[s].name,
-                   (long long)(j - b->space[s].begin + 1));
+    if (p->space[s].features)
+        return ferry_i_ids_at(p->space[s].features, j - p->space[s].begin);
+    (void)snprintf(buf, size, "%s.%lld", p->space[s].name,
+                   (long long)(j - p->space[s].begin + 1));
     return buf;
+}
+
+ferry_status ferry_i_bridge_on_target(ferry_ctx *ctx, const ttl_bridge *b,
+                                      const ferry_matrix *x, const uint8_t *keep, int64_t n,
+                                      const int64_t *rows, ferry_matrix **out)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t width = ferry_i_prepared_width(b->prepared);
+    int32_t *map = NULL;
+    int64_t *all = NULL;
+
+    FERRY_NEW(ctx, map, b->cols);
+    FERRY_NEW(ctx, all, x->rows);
+    for (int64_t j = 0; j < b->cols; j++)
+        map[j] = -1;
+    for (int64_t j = 0; j < width; j++) {
+        const int64_t at = ferry_i_prepared_column(b->prepared, j);
+        if (!keep || keep[at]) map[at] = (int32_t)j;
+    }
+    for (int64_t i = 0; i < x->rows; i++)
+        all[i] = i;
+    FERRY_TRY(ferry_i_matrix_take(ctx, x, rows ? n : x->rows, rows ? rows : all, width, map,
+                                  out));
+done:
+    ferry_i_free(map);
+    ferry_i_free(all);
+    return st;
+}
+
+ferry_status ferry_i_bridge_rows(ferry_ctx *ctx, const ferry_prepared *p,
+                                 const ferry_domain *d, ferry_matrix **out)
+{
+    ferry_status st = FERRY_OK;
+    ferry_rows r = {0};
+
+    *out = NULL;
+    FERRY_TRY(ferry_i_prepare_rows(ctx, p, d, &r));
+    *out = r.x[0];
+    r.x[0] = NULL;
+done:
+    ferry_i_rows_clear(&r);
+    return st;
+}
+
+ferry_status ferry_i_bridge_load(ferry_ctx *ctx, const ferry_dict *dict,
+                                 ferry_prepared **out)
+{
+    ferry_status st = FERRY_OK;
+
+    FERRY_TRY(ferry_i_prepared_load(ctx, dict, out));
+    FERRY_NEED(ctx, (*out)->wants.layout == FERRY_PATH, FERRY_EDATA,
+               "tensor prepare: layout %d", (int)(*out)->wants.layout);
+done:
+    return st;
 }
 
 enum { TOP = 10 };
@@ -542,7 +366,7 @@ ferry_status ferry_i_columns_cut(ferry_ctx *ctx, const ferry_matrix *x, const ui
         }
         (*out)->start[i + 1] = nnz;
     }
-    if (l2) ferry_i_rows_to_length_1(*out);
+    if (l2) ferry_i_rows_to_unit(*out);
     if (!kept) goto done;
     old = ferry_i_calloc(cols, sizeof *old);
     if (!old) FERRY_TRY(ferry_i_nomem(ctx));

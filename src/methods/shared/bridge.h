@@ -1,25 +1,14 @@
 /* A task as a journey: sources, the intermediate domains in the order of the task, the
- * target. All features stand side by side in one numbering, so that "what two domains
- * share" is a matter of columns; what a domain does not have is 0 there. */
+ * target. All features stand side by side in one numbering (FERRY_PATH of src/prepare), so
+ * that "what two domains share" is a matter of columns; what a domain does not have is 0
+ * there. */
 #ifndef FERRY_TTL_BRIDGE_H
 #define FERRY_TTL_BRIDGE_H
 
 #include "learn/learn.h"
 #include "methods/method.h"
+#include "prepare/prepare.h"
 
-/* How the values of a view are prepared, the same in all domains that have it. */
-typedef enum ttl_scale {
-    TTL_AUTO,      /* counts of words: tfidf; sparse: l2; 0 or more: hellinger; standard */
-    TTL_NONE,      /* as they are */
-    TTL_L2,        /* instances to length 1 */
-    TTL_TFIDF,     /* (1 + ln count) idf over all domains, then l2 */
-    TTL_HELLINGER, /* sqrt(x / sum): histograms */
-    TTL_STANDARD   /* mean 0 (dense), deviation 1 */
-} ttl_scale;
-#define TTL_OPT_SCALE(T)                                                                   \
-    FERRY_OPT_ONE_OF(T, scale, "auto|none|l2|tfidf|hellinger|standard", "auto",            \
-                     "prepare each view; auto: tfidf for word counts, l2 if sparse, "      \
-                     "hellinger if not below 0, else standard")
 #define TTL_OPT_LEAKS(T)                                                                   \
     FERRY_OPT_ONE_OF(T, leaks, "drop|keep", "drop",                                        \
                      "bridges of several views: instances that are also in the target")
@@ -28,27 +17,20 @@ typedef enum ttl_scale {
     FERRY_OPT_ONE_OF(T, bridge_labels, "use|hide", "use",                                  \
                      "labels that intermediate domains have; hide: as if they had none")
 
-/* One kind of features: a view by name, over all domains that have it. Without views of
- * several names all are one. */
-typedef struct ttl_space {
-    char *name;
-    int64_t begin, cols;    /* where its columns stand */
-    ferry_ids *features;    /* names, or NULL */
-    ttl_scale scale;        /* never auto */
-    double *shift, *factor; /* cols: x -> (x - shift) factor; NULL where there is none */
-    bool full;              /* dense everywhere: zeros are values like others */
-    bool wordlike;          /* sparse and not below 0 */
-    bool negative;          /* some value is below 0 */
-} ttl_space;
+#define TTL_OPT_COST(T)                                                                    \
+    FERRY_OPT(T, REAL, C, 0, 0, 1e9,                                                       \
+              "cost of errors of a classifier; 0: the best of .3, 1, 3, 10 and 30 by "     \
+              "cross-validation on the labels that teach it")
 
+/* One domain; all of it is lent by the prepared rows. */
 typedef struct ttl_place {
     const ferry_domain *domain;
     int64_t n;
-    int64_t *instance; /* n: places in the domain */
-    ferry_matrix *x;   /* CSR n x cols, prepared */
-    int32_t *known;    /* n: class or -1 */
-    int64_t labelled;  /* how many are known */
-    uint8_t *has;      /* per space: whether the domain has a view there */
+    const int64_t *instance; /* n: places in the domain */
+    ferry_matrix *x;         /* CSR n x cols, prepared */
+    int32_t *known;          /* n: class or -1 */
+    int64_t labelled;        /* how many are known */
+    const uint8_t *has;      /* per space: whether the domain has a view there */
 } ttl_place;
 
 typedef struct ttl_bridge {
@@ -56,12 +38,10 @@ typedef struct ttl_bridge {
     int64_t c;          /* classes */
     int64_t n_sources, n_places;
     ttl_place *place; /* sources, intermediates, target */
-    int64_t n_spaces, cols;
-    ttl_space *space;      /* those of the target's views first, in their order */
-    int64_t n_target;      /* how many those are */
-    int64_t *target_width; /* ... and how many of their first columns the target has */
-    int64_t leaks;         /* instances that were dropped */
-    char *notes;           /* what the user should know about the result */
+    int64_t cols;
+    ferry_prepared *prepared;
+    int64_t leaks; /* instances that were dropped */
+    char *notes;   /* what the user should know about the result */
 } ttl_bridge;
 
 /* One more sentence for the diagnostic "note", which stands under the table of results. */
@@ -71,6 +51,7 @@ void ferry_i_bridge_note(ferry_ctx *ctx, const ttl_bridge *b, const char *fmt, .
 /* What the options above say, as they are numbered there. */
 typedef struct ttl_reading {
     int scale, leaks, bridge_labels;
+    ferry_positive positive; /* the method reads values as amounts */
 } ttl_reading;
 enum { TTL_LABELS_USE, TTL_LABELS_HIDE };
 
@@ -78,20 +59,31 @@ ferry_status ferry_i_bridge_new(ferry_ctx *ctx, const char *method, const ferry_
                                 ttl_reading how, ttl_bridge **out);
 void ferry_i_bridge_free(ttl_bridge *b);
 const ttl_place *ferry_i_bridge_target(const ttl_bridge *b);
-/* Cost of errors of a classifier for place i: C itself, or when that is 0, 10 where the
- * features that it shares with the places before are words and 1 where they are not. */
-double ferry_i_bridge_cost(const ttl_bridge *b, int64_t i, double C);
-#define TTL_OPT_COST(T)                                                                    \
-    FERRY_OPT(T, REAL, C, 0, 0, 1e9,                                                       \
-              "cost of errors of a classifier; 0: 10 for words, 1 for other features")
-/* Whether rows may be brought to length 1 once columns are cut: not where views are
- * standardised or left as they are. */
+/* What the model needs to read new data, now the caller's: the rows are gone after it. */
+ferry_prepared *ferry_i_bridge_release(ttl_bridge *b);
+/* All instances of d in the target's columns, as predict gets them (CSR). */
+ferry_status ferry_i_bridge_rows(ferry_ctx *ctx, const ferry_prepared *p,
+                                 const ferry_domain *d, ferry_matrix **out);
+ferry_status ferry_i_bridge_load(ferry_ctx *ctx, const ferry_dict *dict,
+                                 ferry_prepared **out);
+
+/* Whether rows may be brought to length 1 once columns are cut: not where values are
+ * centred or left as they are. */
 bool ferry_i_bridge_lengths(const ttl_bridge *b);
+/* Whether a view is like words (0 or more, mostly 0); holds amounts, none below 0. */
+bool ferry_i_space_wordlike(const ferry_space *s);
+bool ferry_i_space_positive(const ferry_space *s);
 /* used[j] (cols, new) <- whether column j has an entry in place i. */
 ferry_status ferry_i_bridge_used(ferry_ctx *ctx, const ttl_bridge *b, int64_t i,
                                  uint8_t **used);
 /* Name of column j for people: the feature's, or its view and number, in buf. */
 const char *ferry_i_bridge_column(const ttl_bridge *b, int64_t j, char *buf, size_t size);
+/* x (on all columns) on the target's, those of keep (NULL: all); rows NULL: all. */
+ferry_status ferry_i_bridge_on_target(ferry_ctx *ctx, const ttl_bridge *b,
+                                      const ferry_matrix *x, const uint8_t *keep, int64_t n,
+                                      const int64_t *rows, ferry_matrix **out);
+/* One number for what row i of CSR x holds. */
+uint64_t ferry_i_row_hash(const ferry_matrix *x, int64_t i);
 
 /* Diagnostic `key`: for each of the k groups of scores (score[j * k + g] for column j) the
  * names of the columns that score highest, {"group": ["name", ...]}; groups are called by
@@ -109,23 +101,5 @@ ferry_status ferry_i_columns_cut(ferry_ctx *ctx, const ferry_matrix *x, const ui
  * in place of w. */
 ferry_status ferry_i_columns_spread(ferry_ctx *ctx, int64_t c, int64_t cols, int64_t cut,
                                     const int64_t *kept, double **w);
-
-/* ---- the target's columns alone, for the model ---- */
-
-/* The views of the target side by side, each with how it is prepared. */
-typedef struct ttl_frame {
-    int64_t n_views, cols;
-    ttl_space *view; /* without features */
-} ttl_frame;
-
-ferry_status ferry_i_frame_new(ferry_ctx *ctx, const ttl_bridge *b, ttl_frame **out);
-void ferry_i_frame_free(ttl_frame *f);
-/* Column j of the frame in the bridge's numbering. */
-int64_t ferry_i_frame_column(const ttl_frame *f, const ttl_bridge *b, int64_t j);
-/* All instances of d, CSR n x cols, prepared. d's views are the frame's. */
-ferry_status ferry_i_frame_rows(ferry_ctx *ctx, const ttl_frame *f, const ferry_domain *d,
-                                ferry_matrix **out);
-ferry_status ferry_i_frame_save(ferry_ctx *ctx, const ttl_frame *f, ferry_dict *dict);
-ferry_status ferry_i_frame_load(ferry_ctx *ctx, const ferry_dict *dict, ttl_frame **out);
 
 #endif

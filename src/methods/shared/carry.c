@@ -131,19 +131,19 @@ done:
 
 /* A support vector machine on the likeliest classes; classes that are nobody's never
  * win. */
-static ferry_status fit_svm(ferry_ctx *ctx, const ttl_carry_options *o, const lesson *l,
+static ferry_status fit_svm(ferry_ctx *ctx, double C, ferry_rng *rng, const lesson *l,
                             double **w)
 {
     ferry_status st = FERRY_OK;
     const ferry_linear_options lo = {
-        .kind = FERRY_LINEAR_SVM, .C = o->C, .eps = 1e-3, .bias = true};
+        .kind = FERRY_LINEAR_SVM, .C = C, .eps = 1e-3, .bias = true};
     const int64_t c = l->a->k, wide = l->x->cols + 1;
     ferry_linear *m = NULL;
     int32_t *y = ferry_i_calloc(l->x->rows, sizeof *y);
 
     if (!y) FERRY_TRY(ferry_i_nomem(ctx));
     ferry_i_winners(l->a, y, NULL);
-    FERRY_TRY(ferry_i_linear_fit(ctx, &lo, l->x, c, y, NULL, o->rng, &m));
+    FERRY_TRY(ferry_i_linear_fit(ctx, &lo, l->x, c, y, NULL, rng, &m));
     *w = ferry_i_calloc(c * wide, sizeof **w);
     if (!*w) FERRY_TRY(ferry_i_nomem(ctx));
     memcpy(*w, m->w, (size_t)(c * wide) * sizeof **w);
@@ -172,10 +172,12 @@ ferry_status ferry_i_carry(ferry_ctx *ctx, const ttl_carry_options *o, int64_t n
         out->shared = 0;
         goto done;
     }
+    out->C = o->C > 0 ? o->C : 1;
+    if (o->C == 0 && !o->svm) FERRY_TRY(ferry_i_softmax_cost(ctx, l.x, l.a, &out->C));
     if (o->svm)
-        FERRY_TRY(fit_svm(ctx, o, &l, &out->w));
+        FERRY_TRY(fit_svm(ctx, out->C, o->rng, &l, &out->w));
     else
-        FERRY_TRY(ferry_i_softmax_fit(ctx, o->C, 1e-6, l.x, l.a, &out->w));
+        FERRY_TRY(ferry_i_softmax_fit(ctx, out->C, 1e-6, l.x, l.a, &out->w));
     kept = ferry_i_calloc(out->shared, sizeof *kept);
     if (!kept) FERRY_TRY(ferry_i_nomem(ctx));
     for (int64_t j = 0; j < x->cols; j++)
@@ -225,23 +227,24 @@ static ferry_status carried_room(ferry_ctx *ctx, ttl_carried *m)
     return m->keep && m->w ? FERRY_OK : ferry_i_nomem(ctx);
 }
 
-ferry_status ferry_i_carried_frame(ferry_ctx *ctx, const ttl_carried *m, const ttl_frame *f,
-                                   const ttl_bridge *b, ttl_carried *out)
+ferry_status ferry_i_carried_on_target(ferry_ctx *ctx, const ttl_carried *m,
+                                       const ttl_bridge *b, ttl_carried *out)
 {
     ferry_status st = FERRY_OK;
+    const int64_t cols = ferry_i_prepared_width(b->prepared);
 
-    *out = (ttl_carried){.c = m->c, .cols = f->cols, .svm = m->svm, .l2 = m->l2};
+    *out = (ttl_carried){.c = m->c, .cols = cols, .svm = m->svm, .l2 = m->l2};
     if (!m->w) goto done;
     FERRY_TRY(carried_room(ctx, out));
-    for (int64_t j = 0; j < f->cols; j++) {
-        const int64_t from = ferry_i_frame_column(f, b, j);
+    for (int64_t j = 0; j < cols; j++) {
+        const int64_t from = ferry_i_prepared_column(b->prepared, j);
         out->keep[j] = m->keep[from];
         out->shared += m->keep[from];
         for (int64_t k = 0; k < m->c; k++)
-            out->w[k * (f->cols + 1) + j] = m->w[k * (m->cols + 1) + from];
+            out->w[k * (cols + 1) + j] = m->w[k * (m->cols + 1) + from];
     }
     for (int64_t k = 0; k < m->c; k++)
-        out->w[k * (f->cols + 1) + f->cols] = m->w[k * (m->cols + 1) + m->cols];
+        out->w[k * (cols + 1) + cols] = m->w[k * (m->cols + 1) + m->cols];
 done:
     return st;
 }
@@ -292,10 +295,8 @@ ferry_status ferry_i_chain_hop(ferry_ctx *ctx, const ttl_bridge *b, double C, bo
                                ttl_carried *out)
 {
     ferry_status st = FERRY_OK;
-    const ttl_carry_options o = {.C = ferry_i_bridge_cost(b, i, C),
-                                 .svm = svm,
-                                 .l2 = ferry_i_bridge_lengths(b),
-                                 .rng = rng};
+    const ttl_carry_options o = {
+        .C = C, .svm = svm, .l2 = ferry_i_bridge_lengths(b), .rng = rng};
     const bool first = i == b->n_sources;
     const int64_t n = first ? b->n_sources : 1, from = first ? 0 : i - 1;
     ttl_teacher *teacher = ferry_i_calloc(n, sizeof *teacher);

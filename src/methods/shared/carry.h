@@ -13,7 +13,7 @@ typedef struct ttl_teacher {
 } ttl_teacher;
 
 typedef struct ttl_carry_options {
-    double C;
+    double C;       /* 0: by cross-validation on the teachers' labels; svm: 1 */
     bool svm;       /* support vector machine on the likeliest labels */
     bool l2;        /* rows to length 1 once the columns are cut */
     ferry_rng *rng; /* svm */
@@ -24,6 +24,7 @@ typedef struct ttl_carry_options {
 typedef struct ttl_carried {
     int64_t c, cols, shared;
     bool svm, l2;
+    double C; /* what it was learned with; not in the model */
     uint8_t *keep;
     double *w;
 } ttl_carried;
@@ -41,8 +42,7 @@ ferry_status ferry_i_carried_apply(ferry_ctx *ctx, const ttl_carried *m,
 /* The chain: g[i] (new) for the places up to and with `upto`: one-hot labels of sources,
  * then each place from the one before (the first from all sources), hard: likeliest classes
  * alone; known rows one-hot. shared[i] (may be NULL): features that a hop goes by. C = 0:
- * ferry_i_bridge_cost. g has room for all places and is cleared by the caller in any case.
- */
+ * each hop by itself. g has room for all places and is cleared by the caller in any case. */
 ferry_status ferry_i_chain(ferry_ctx *ctx, const ttl_bridge *b, double C, bool svm,
                            bool hard, ferry_rng *rng, int64_t upto, ferry_block **g,
                            double *shared);
@@ -51,8 +51,8 @@ ferry_status ferry_i_chain_hop(ferry_ctx *ctx, const ttl_bridge *b, double C, bo
                                ferry_rng *rng, int64_t i, ferry_block *const *g,
                                ttl_carried *out);
 /* The same on the target's columns. */
-ferry_status ferry_i_carried_frame(ferry_ctx *ctx, const ttl_carried *m, const ttl_frame *f,
-                                   const ttl_bridge *b, ttl_carried *out);
+ferry_status ferry_i_carried_on_target(ferry_ctx *ctx, const ttl_carried *m,
+                                       const ttl_bridge *b, ttl_carried *out);
 ferry_status ferry_i_carried_save(ferry_ctx *ctx, const ttl_carried *m, ferry_dict *dict);
 ferry_status ferry_i_carried_load(ferry_ctx *ctx, const ferry_dict *dict, int64_t c,
                                   int64_t cols, ttl_carried *out);

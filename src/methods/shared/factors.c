@@ -6,7 +6,7 @@
 
 void ferry_i_factors_clear(factors *f)
 {
-    ferry_i_frame_free(f->frame);
+    ferry_i_prepared_free(f->prepared);
     ferry_i_block_free(f->h);
     ferry_i_block_free(f->g);
     ferry_i_ids_free(f->ids);
@@ -16,7 +16,7 @@ void ferry_i_factors_clear(factors *f)
     *f = (factors){0};
 }
 
-/* H of the target on the frame's columns; 0 where the factorisation had none. */
+/* H of the target on the target's columns; 0 where the factorisation had none. */
 static ferry_status keep_h(ferry_ctx *ctx, const ttl_bridge *b, const uint8_t *keep,
                            const ferry_block *h, factors *f)
 {
@@ -26,9 +26,9 @@ static ferry_status keep_h(ferry_ctx *ctx, const ttl_bridge *b, const uint8_t *k
     FERRY_NEW(ctx, at, b->cols);
     for (int64_t j = 0; j < b->cols; j++)
         at[j] = keep[j] ? next++ : -1;
-    FERRY_TRY(ferry_i_block_new(ctx, f->frame->cols, f->c, &f->h));
-    for (int64_t j = 0; j < f->frame->cols; j++) {
-        const int64_t row = at[ferry_i_frame_column(f->frame, b, j)];
+    FERRY_TRY(ferry_i_block_new(ctx, ferry_i_prepared_width(b->prepared), f->c, &f->h));
+    for (int64_t j = 0; j < f->h->rows; j++) {
+        const int64_t row = at[ferry_i_prepared_column(b->prepared, j)];
         for (int64_t k = 0; row >= 0 && k < f->c; k++)
             FERRY_ROW(f->h, j)[k] = FERRY_ROW(h, row)[k];
     }
@@ -45,7 +45,7 @@ ferry_status ferry_i_factors_keep(ferry_ctx *ctx, const ttl_bridge *b, const uin
     ferry_matrix *x = NULL;
 
     FERRY_TRY(keep_h(ctx, b, keep, h, f));
-    FERRY_TRY(ferry_i_frame_rows(ctx, f->frame, t->domain, &x));
+    FERRY_TRY(ferry_i_bridge_rows(ctx, b->prepared, t->domain, &x));
     FERRY_HAVE(ctx, f->ids = ferry_i_ids_copy(t->domain->ids));
     FERRY_NEW(ctx, f->hash, t->n);
     for (int64_t i = 0; i < t->n; i++)
@@ -102,7 +102,7 @@ ferry_status ferry_i_factors_predict(ferry_ctx *ctx, const factors *f,
     ferry_status st = FERRY_OK;
     ferry_matrix *x = NULL;
 
-    FERRY_TRY(ferry_i_frame_rows(ctx, f->frame, d, &x));
+    FERRY_TRY(ferry_i_bridge_rows(ctx, f->prepared, d, &x));
     FERRY_TRY(fold(ctx, f, x, g));
     recall(f, d, x, g);
 done:
@@ -168,7 +168,8 @@ ferry_status ferry_i_factors_load(ferry_ctx *ctx, const ferry_dict *dict, factor
                (long long)facts[LOSS], (long long)facts[NORM], (long long)facts[TENSORS]);
     s->loss = (ferry_nmtf_loss)facts[LOSS];
     s->norm = (ferry_nmtf_norm)facts[NORM];
-    FERRY_TRY(ferry_i_dict_block(ctx, dict, "H", s->frame->cols, s->c, &s->h));
+    FERRY_TRY(ferry_i_dict_block(ctx, dict, "H", ferry_i_prepared_width(s->prepared), s->c,
+                                 &s->h));
     FERRY_TRY(ferry_i_dict_ids(ctx, dict, "seen", &s->ids));
     n = ferry_i_ids_count(s->ids);
     FERRY_TRY(ferry_i_dict_block(ctx, dict, "seen.G", n, s->c, &s->g));

@@ -19,11 +19,11 @@ typedef struct factor_tensor {
 } factor_tensor;
 
 typedef struct factors {
-    int64_t c;        /* classes */
-    ttl_frame *frame; /* how new data gets its columns */
+    int64_t c;                /* classes */
+    ferry_prepared *prepared; /* how new data gets its columns */
     ferry_nmtf_loss loss;
     ferry_nmtf_norm norm;
-    ferry_block *h;        /* the frame's columns x c */
+    ferry_block *h;        /* the target's columns x c */
     ferry_ids *ids;        /* instances of the target that were seen in fit ... */
     int64_t *hash;         /* ... what they looked like ... */
     ferry_block *g;        /* ... and their classes, n x c */
@@ -32,15 +32,16 @@ typedef struct factors {
 } factors;
 void ferry_i_factors_clear(factors *f);
 
-/* Keep h (a row for each column of the bridge that keep[] marks) on the frame's columns, and
- * the target's instances with their classes g. f->c and f->frame are set. */
+/* Keep h (a row for each column of the bridge that keep[] marks) on the target's columns, and
+ * the target's instances with their classes g. f->c is set; f->prepared is
+ * still the bridge's. */
 ferry_status ferry_i_factors_keep(ferry_ctx *ctx, const ttl_bridge *b, const uint8_t *keep,
                                   const ferry_block *h, const ferry_block *g, factors *f);
 /* g <- the classes of d's instances. */
 ferry_status ferry_i_factors_predict(ferry_ctx *ctx, const factors *f,
                                      const ferry_domain *d, ferry_block *g);
 ferry_status ferry_i_factors_save(ferry_ctx *ctx, const factors *f, ferry_dict *dict);
-/* As from a stranger. f->c and f->frame are set. */
+/* As from a stranger. f->c and f->prepared are set. */
 ferry_status ferry_i_factors_load(ferry_ctx *ctx, const ferry_dict *dict, factors *f);
 
 #endif

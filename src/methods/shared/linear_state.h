@@ -6,7 +6,7 @@
 
 typedef struct ttl_linear {
     int64_t c;
-    ttl_frame *frame;
+    ferry_prepared *prepared;
     ttl_carried last;
 } ttl_linear;
 
@@ -15,15 +15,9 @@ ferry_status ferry_i_ttl_linear_predict(ferry_ctx *ctx, const void *model,
 ferry_status ferry_i_ttl_linear_save(ferry_ctx *ctx, const void *model, ferry_dict *dict);
 ferry_status ferry_i_ttl_linear_load(ferry_ctx *ctx, const ferry_dict *dict, void **out);
 void ferry_i_ttl_linear_free(void *model);
-/* `carried` on the bridge's columns as a model; its scores are softmax probabilities. */
-ferry_status ferry_i_ttl_linear_new(ferry_ctx *ctx, const ttl_bridge *b,
+/* `carried` on the bridge's columns as a model; its scores are softmax probabilities. b's
+ * rows are gone after it. */
+ferry_status ferry_i_ttl_linear_new(ferry_ctx *ctx, ttl_bridge *b,
                                     const ttl_carried *carried, void **out);
-
-/* ---- methods that keep instances: cotransfer.c, kmeans_hop.c ---- */
-
-/* x (on the bridge's columns) on those of the target's frame; rows NULL: all. */
-ferry_status ferry_i_bridge_on_frame(ferry_ctx *ctx, const ttl_bridge *b,
-                                     const ttl_frame *f, const ferry_matrix *x,
-                                     ferry_matrix **out);
 
 #endif

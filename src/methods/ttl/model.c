@@ -3,7 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "methods/shared/bridge_prepare.h"
 #include "methods/ttl/ttl.h"
 
 void ferry_i_ttl_free(void *model)
@@ -32,8 +31,8 @@ ferry_status ferry_i_ttl_predict(ferry_ctx *ctx, const void *model, const ferry_
     if (s->mode == TTL_MODE_PAPER) {
         FERRY_TRY(ferry_i_factors_predict(ctx, &s->f, d, &g));
     } else {
-        FERRY_TRY(ferry_i_frame_rows(ctx, s->f.frame, d, &x));
-        if (s->lengths) ferry_i_rows_to_length_1(x);
+        FERRY_TRY(ferry_i_bridge_rows(ctx, s->f.prepared, d, &x));
+        if (s->lengths) ferry_i_rows_to_unit(x);
         if (s->mixture.l)
             ferry_i_mixture_apply(ctx, &s->mixture, x, &g);
         else
@@ -74,7 +73,7 @@ ferry_status ferry_i_ttl_save(ferry_ctx *ctx, const void *model, ferry_dict *dic
     const int64_t facts[FACTS] = {s->mode, s->f.c, s->lengths};
 
     FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "ttl", FACTS, facts));
-    FERRY_TRY(ferry_i_frame_save(ctx, s->f.frame, dict));
+    FERRY_TRY(ferry_i_prepared_save(ctx, s->f.prepared, dict));
     if (s->mode == TTL_MODE_PAPER)
         FERRY_TRY(ferry_i_factors_save(ctx, &s->f, dict));
     else if (s->mixture.l)
@@ -91,7 +90,8 @@ static ferry_status load_mixture(ferry_ctx *ctx, const ferry_dict *dict, ttl_sta
     const double *pi = NULL;
     int64_t one = 1;
 
-    FERRY_TRY(ferry_i_dict_block(ctx, dict, "mixture.l", s->f.frame->cols, s->f.c,
+    FERRY_TRY(ferry_i_dict_block(ctx, dict, "mixture.l",
+                                 ferry_i_prepared_width(s->f.prepared), s->f.c,
                                  &s->mixture.l));
     FERRY_TRY(ferry_i_dict_reals(ctx, dict, "mixture.log_pi", &one, &s->f.c, &pi));
     FERRY_NEW(ctx, s->mixture.log_pi, s->f.c);
@@ -119,13 +119,14 @@ ferry_status ferry_i_ttl_load(ferry_ctx *ctx, const ferry_dict *dict, void **out
     s->mode = (int)facts[MODE];
     s->f.c = facts[CLASSES];
     s->lengths = facts[LENGTHS] != 0;
-    FERRY_TRY(ferry_i_frame_load(ctx, dict, &s->f.frame));
+    FERRY_TRY(ferry_i_bridge_load(ctx, dict, &s->f.prepared));
     if (s->mode == TTL_MODE_PAPER)
         FERRY_TRY(ferry_i_factors_load(ctx, dict, &s->f));
     else if (ferry_i_dict_has(dict, "mixture.l"))
         FERRY_TRY(load_mixture(ctx, dict, s));
     else
-        FERRY_TRY(ferry_i_carried_load(ctx, dict, s->f.c, s->f.frame->cols, &s->carried));
+        FERRY_TRY(ferry_i_carried_load(ctx, dict, s->f.c,
+                                       ferry_i_prepared_width(s->f.prepared), &s->carried));
     FERRY_MOVE(*out, s);
 done:
     ferry_i_ttl_free(s);

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "methods/shared/bridge_prepare.h"
 #include "methods/ttl/ttl.h"
 
 /* The factorisation and which columns of the bridge its groups have. */
@@ -45,18 +44,17 @@ static ferry_status group_columns(ferry_ctx *ctx, const ttl_bridge *b, int64_t g
     members(b, g, &from, &to);
     *keep = ferry_i_calloc(b->cols, sizeof **keep);
     if (!*keep) FERRY_TRY(ferry_i_nomem(ctx));
-    for (int64_t s = 0; s < b->n_spaces; s++) {
+    for (int64_t s = 0; s < b->prepared->n_spaces; s++) {
         bool both = false;
         for (int64_t i = from; i < to; i++)
             both = both || (b->place[i].has[s] && b->place[to].has[s]);
         if (!both) continue;
         shared++;
-        memset(*keep + b->space[s].begin, 1, (size_t)b->space[s].cols);
-        FERRY_NEED(ctx, b->space[s].scale != TTL_STANDARD && !b->space[s].negative,
-                   FERRY_ENEEDS,
+        memset(*keep + b->prepared->space[s].begin, 1, (size_t)b->prepared->space[s].cols);
+        FERRY_NEED(ctx, ferry_i_space_positive(&b->prepared->space[s]), FERRY_ENEEDS,
                    "ttl mode=paper needs features of 0 or more; view '%s' has some below "
                    "0 or is standardised",
-                   b->space[s].name);
+                   b->prepared->space[s].name);
     }
     FERRY_NEED(ctx, shared > 0, FERRY_ENEEDS,
                "ttl: '%s' and '%s' have no view of the same name",

@@ -22,7 +22,6 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "methods/shared/bridge_prepare.h"
 #include "methods/ttl/ttl.h"
 
 /* kappa of the labels from two halves of the features: both carried, both settled, and one
@@ -39,6 +38,7 @@ typedef struct stop {
     /* known instances as teachers of their own domain */
     ferry_matrix *known_x;
     ferry_block *known_g;
+    double C; /* cost of errors of what taught it; 0: not chosen yet */
     double beta;
     halves half;
     int64_t shared;
@@ -71,7 +71,7 @@ static ferry_status own_rows(ferry_ctx *ctx, const ferry_matrix *x, int64_t n,
     ferry_status st = FERRY_OK;
 
     FERRY_TRY(ferry_i_matrix_take(ctx, x, n, rows, x->cols, NULL, out));
-    if (lengths) ferry_i_rows_to_length_1(*out);
+    if (lengths) ferry_i_rows_to_unit(*out);
 done:
     return st;
 }
@@ -142,8 +142,7 @@ static ferry_status carry_to(ferry_ctx *ctx, const trip *t, int64_t i,
 {
     ferry_status st = FERRY_OK;
     const stop *s = &t->at[i];
-    const ttl_carry_options co = {.C = ferry_i_bridge_cost(t->b, i, t->o->C),
-                                  .l2 = ferry_i_bridge_lengths(t->b)};
+    const ttl_carry_options co = {.C = s->C, .l2 = ferry_i_bridge_lengths(t->b)};
     int64_t n = t->n_pool;
 
     if (s->known_x) t->pool[n++] = (ttl_teacher){s->known_x, s->known_g, 1};
@@ -158,10 +157,10 @@ done:
 static void kinds(const trip *t, int64_t i, bool *can, bool *words)
 {
     *can = *words = true;
-    for (int64_t s = 0; s < t->b->n_spaces; s++) {
+    for (int64_t s = 0; s < t->b->prepared->n_spaces; s++) {
         if (!t->b->place[i].has[s]) continue;
-        *can = *can && !t->b->space[s].negative && t->b->space[s].scale != TTL_STANDARD;
-        *words = *words && t->b->space[s].wordlike;
+        *can = *can && ferry_i_space_positive(&t->b->prepared->space[s]);
+        *words = *words && ferry_i_space_wordlike(&t->b->prepared->space[s]);
     }
 }
 
@@ -264,7 +263,9 @@ static ferry_status visit(ferry_ctx *ctx, trip *t, int64_t i, ttl_carried *carri
     const ttl_place *p = &t->b->place[i];
     stop *s = &t->at[i];
 
+    s->C = t->o->C;
     FERRY_TRY(carry_to(ctx, t, i, NULL, carried, s->g));
+    s->C = carried->C; /* its halves are learned alike */
     s->shared = carried->shared;
     if (s->shared == 0) {
         ferry_i_bridge_note(ctx, t->b,
@@ -324,7 +325,7 @@ static ferry_status one_fold(ferry_ctx *ctx, const trip *t, int64_t i, const int
 {
     ferry_status st = FERRY_OK;
     const ttl_place *p = &t->b->place[i];
-    const ttl_carry_options co = {.C = ferry_i_bridge_cost(t->b, t->b->n_sources, t->o->C),
+    const ttl_carry_options co = {.C = t->at[t->b->n_sources].C,
                                   .l2 = ferry_i_bridge_lengths(t->b)};
     int64_t *in = ferry_i_calloc(p->n, sizeof *in),
             *out = ferry_i_calloc(p->n, sizeof *out);
@@ -434,18 +435,19 @@ done:
 /* ---- all of it ---- */
 
 /* A mixture on the target's columns. */
-static ferry_status on_frame(ferry_ctx *ctx, const ttl_bridge *b, const ttl_mixture *m,
-                             ttl_state *s)
+static ferry_status on_target(ferry_ctx *ctx, const ttl_bridge *b, const ttl_mixture *m,
+                              ttl_state *s)
 {
     ferry_status st = FERRY_OK;
 
-    FERRY_TRY(ferry_i_block_new(ctx, s->f.frame->cols, s->f.c, &s->mixture.l));
+    FERRY_TRY(
+        ferry_i_block_new(ctx, ferry_i_prepared_width(b->prepared), s->f.c, &s->mixture.l));
     s->mixture.log_pi = ferry_i_calloc(s->f.c, sizeof *s->mixture.log_pi);
     if (!s->mixture.log_pi) FERRY_TRY(ferry_i_nomem(ctx));
     memcpy(s->mixture.log_pi, m->log_pi, (size_t)s->f.c * sizeof(double));
-    for (int64_t j = 0; j < s->f.frame->cols; j++)
+    for (int64_t j = 0; j < s->mixture.l->rows; j++)
         memcpy(FERRY_ROW(s->mixture.l, j),
-               FERRY_ROW(m->l, ferry_i_frame_column(s->f.frame, b, j)),
+               FERRY_ROW(m->l, ferry_i_prepared_column(b->prepared, j)),
                (size_t)s->f.c * sizeof(double));
 done:
     return st;
@@ -495,9 +497,9 @@ ferry_status ferry_i_ttl_ferry(ferry_ctx *ctx, const ttl_options *o, const ferry
     }
     s->lengths = ferry_i_bridge_lengths(b);
     if (mixture.l)
-        FERRY_TRY(on_frame(ctx, b, &mixture, s));
+        FERRY_TRY(on_target(ctx, b, &mixture, s));
     else
-        FERRY_TRY(ferry_i_carried_frame(ctx, &carried, s->f.frame, b, &s->carried));
+        FERRY_TRY(ferry_i_carried_on_target(ctx, &carried, b, &s->carried));
     if (o->trust) FERRY_TRY(tell_trust(ctx, &t));
     ferry_i_diag_text(ctx, "settled", mixture.l ? "yes" : "no");
     ferry_i_diag_real(ctx, "beta", t.at[b->n_places - 1].beta);

@@ -1,12 +1,10 @@
 /* ttl: options and fit (ttl.h has the problem). */
 #include "methods/ttl/ttl.h"
 
-#include "methods/shared/bridge_prepare.h"
-
 static const ferry_opt ttl_opts[] = {
     FERRY_OPT_ONE_OF(ttl_options, mode, "ferry|paper", "ferry",
                      "ferry: carry, settle, weigh; paper: the coupled factorisation"),
-    TTL_OPT_SCALE(ttl_options),
+    FERRY_OPT_SCALE(ttl_options),
     TTL_OPT_LEAKS(ttl_options),
     TTL_OPT_LABELS(ttl_options),
     TTL_OPT_COST(ttl_options),
@@ -77,11 +75,13 @@ static ferry_status ttl_fit(ferry_ctx *ctx, const ferry_task *task, const void *
 
     *out = NULL;
     FERRY_NEW(ctx, s, 1);
-    FERRY_TRY(ferry_i_bridge_new(ctx, "ttl", task,
-                                 (ttl_reading){o->scale, o->leaks, o->bridge_labels}, &b));
+    FERRY_TRY(ferry_i_bridge_new(
+        ctx, "ttl", task,
+        (ttl_reading){o->scale, o->leaks, o->bridge_labels,
+                      o->mode == TTL_MODE_FERRY ? FERRY_PLAIN_ROOTS : FERRY_POSITIVE},
+        &b));
     s->mode = o->mode;
     s->f.c = b->c;
-    FERRY_TRY(ferry_i_frame_new(ctx, b, &s->f.frame));
     if (o->mode == TTL_MODE_FERRY) {
         FERRY_TRY(ferry_i_ttl_ferry(ctx, o, task, b, s, rep));
     } else {
@@ -89,6 +89,7 @@ static ferry_status ttl_fit(ferry_ctx *ctx, const ferry_task *task, const void *
         const ttl_state *from = init ? init->state : NULL;
         FERRY_TRY(ferry_i_ttl_paper(ctx, o, task, b, from ? &from->f : NULL, &s->f, rep));
     }
+    s->f.prepared = ferry_i_bridge_release(b);
     FERRY_MOVE(*out, s);
 done:
     ferry_i_ttl_free(s);

@@ -37,7 +37,7 @@ typedef struct ttl_options {
 /* The model: what predicts for new rows of the target. */
 typedef struct ttl_state {
     int mode;
-    factors f; /* mode paper; in both modes its classes c and its frame */
+    factors f; /* mode paper; in both modes its classes c and how data is prepared */
     /* mode ferry: one of the two */
     bool lengths; /* rows to length 1 */
     ttl_mixture mixture;
