@@ -15,6 +15,9 @@
 
 #include "data/archive.h"
 
+/* The few entry points of libarchive that are used, found at run time: the library works
+ * without it, and only who opens an archive is told that it is missing. `works` and `why`
+ * are written once, under pthread_once, and only read after that. */
 static struct {
     bool works;
     char why[FERRY_LOAD_WHY];
@@ -36,6 +39,8 @@ static struct {
 } lib;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
+/* One missing symbol fails the whole load, so no pointer in `lib` is NULL where `works` is
+ * true. */
 static void load(void)
 {
     static const ferry_symbol want[] = {
@@ -90,6 +95,7 @@ done:
     return st;
 }
 
+/* Why libarchive stopped. It has no text of its own where the bytes just end. */
 static const char *reason(struct archive *a)
 {
     const char *text = lib.error(a);
@@ -130,6 +136,10 @@ done:
     return st;
 }
 
+/* xz, bzip2 or zstd data into g, which holds at most g->limit bytes. All three filters are
+ * allowed whatever `how` says: that is for the messages, libarchive goes by the magic
+ * number. No size is known beforehand, so want = -1 and nothing is ever lent from the
+ * input. */
 ferry_status ferry_i_unfilter(ferry_ctx *ctx, const char *path, const char *how,
                               const char *bytes, int64_t n, ferry_grown *g)
 {
@@ -142,6 +152,8 @@ ferry_status ferry_i_unfilter(ferry_ctx *ctx, const char *path, const char *how,
 
     FERRY_TRY(reader_new(ctx, path, how, &a));
     (void)lib.xz(a), (void)lib.bzip2(a), (void)lib.zstd(a);
+    /* "raw" takes any bytes as one nameless member, "empty" an input that unpacks to
+     * nothing, which is no error: the first header is then ARCHIVE_EOF. */
     (void)lib.raw(a), (void)lib.empty(a);
     int code = lib.open(a, bytes, (size_t)n);
     if (code == ARCHIVE_OK) code = lib.next(a, &e);
@@ -176,6 +188,10 @@ static bool is_whole(const ferry_input *in, bool tar, bool zip, int64_t seen)
     return true;
 }
 
+/* Take one entry over into `out`, with its bytes where `bring` asks for them. Folders,
+ * links and devices are passed over: a link may lead out of the archive, and its target is
+ * there as a file anyway. *left is what all members together may still unpack to; bytes
+ * lent by the input cost nothing of it. */
 static ferry_status one_entry(ferry_ctx *ctx, struct archive *a, struct archive_entry *e,
                               const ferry_input *in, ferry_bring bring, int64_t *left,
                               ferry_archive *out)
@@ -196,6 +212,8 @@ static ferry_status one_entry(ferry_ctx *ctx, struct archive *a, struct archive_
     if (bring.all || (bring.only && strcmp(bring.only, name) == 0)) {
         FERRY_HAVE(ctx, what = ferry_i_sprintf("member %s", name));
         FERRY_TRY(drain(ctx, a, in, what, m.size, &g, &m.bytes));
+        /* Nothing was lent: the member owns g.p from here, and its size is what arrived,
+         * not what the header promised. */
         if (!m.bytes) {
             m.bytes = g.p ? g.p : "";
             m.owned = g.p;
@@ -210,6 +228,9 @@ done:
     return st;
 }
 
+/* Errors fall into three kinds. No format was recognised: this is no archive at all. A
+ * header is bad after one was: damage, with the count of files so far as the place. All
+ * entries were fine but the end mark is not there: a truncated copy (see is_whole). */
 ferry_status ferry_i_archive_list(ferry_ctx *ctx, const ferry_input *in, ferry_bring bring,
                                   ferry_archive *out)
 {

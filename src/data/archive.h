@@ -46,6 +46,8 @@ typedef struct ferry_member {
     void *owned;
 } ferry_member;
 
+/* What a listing found. Free with ferry_i_archive_free() before the input it was made from
+ * is closed: members may point into it. */
 typedef struct ferry_archive {
     const char *path;      /* borrowed, for messages */
     bool folder;           /* members have names only */
@@ -67,6 +69,7 @@ typedef struct ferry_bring {
  * the archive. Free also after a failure. */
 ferry_status ferry_i_archive_list(ferry_ctx *ctx, const ferry_input *in, ferry_bring bring,
                                   ferry_archive *out);
+/* Frees names and unpacked bytes, not the input. A zeroed archive is fine. */
 void ferry_i_archive_free(ferry_archive *a);
 /* Likewise, names only, for a folder tree or an archive that `in` is opened on here: close it
  * after freeing the archive. */
@@ -84,10 +87,13 @@ void ferry_i_archive_sort(ferry_archive *a);
 
 /* ---- writing a zip (members stored as they are) ---- */
 
+/* A zip being written. Members go out at once; their directory records are gathered,
+ * because the directory stands at the end of the file and holds every member's offset. */
 typedef struct ferry_zip_out {
     ferry_out *out; /* borrowed */
     int64_t at;     /* bytes written so far */
     ferry_text directory;
+    /* members so far, for the directory's last record */
     int64_t n;
 } ferry_zip_out;
 /* Zero-initialise, set out, add members (bytes are head then body; either may be empty),

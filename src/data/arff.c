@@ -15,12 +15,25 @@
 
 /* ---- words of the header ---- */
 
+/* ARFF's grammar, as far as it is read here. Words of the header may be in any case; '%'
+ * begins a comment line.
+ *
+ *   @relation NAME
+ *   @attribute NAME numeric | real | integer | string | {value, value, ...}
+ *   @data
+ *   v, v, ...            or        {index v, index v, ...}
+ *
+ * Names and values may stand in ' or " quotes, within which a backslash escapes. Dates and
+ * relational attributes are refused by name. */
 static void skip_blanks(const char **s, const char *e)
 {
     while (*s < e && ferry_i_is_blank(**s))
         ++*s;
 }
 
+/* The unquoted form ends at , or } and loses the blanks around it; the quoted form keeps
+ * all that is between the quotes. A \n is not a newline here: a backslash only protects
+ * what follows it. */
 bool ferry_i_arff_value(const char **s, const char *e, ferry_text *t, bool *quoted)
 {
     t->len = 0;
@@ -43,6 +56,7 @@ bool ferry_i_arff_value(const char **s, const char *e, ferry_text *t, bool *quot
     }
     if (*s == e) return false;
     ++*s;
+    /* even an empty value gets its ending 0 */
     ferry_i_text_addn(t, "", 0);
     skip_blanks(s, e);
     return true;
@@ -73,6 +87,10 @@ static bool name_at(const char **s, const char *e, ferry_text *t)
 
 /* ---- attributes ---- */
 
+/* The values in braces, s behind the opening one. Their order matters: it numbers the
+ * classes, and the first value is what a sparse row means by leaving the attribute out. A
+ * comma before the closing brace is let pass, since some programs write one; an empty list
+ * is not. */
 static ferry_status nominal(ferry_ctx *ctx, ferry_arff *a, ferry_arff_attr *at,
                             const char *s, const char *e)
 {
@@ -104,6 +122,8 @@ done:
     return st;
 }
 
+/* One line "@attribute NAME TYPE". The attribute is counted as soon as it has a place, so
+ * that arff_free() finds its name even when the type turns out bad. */
 static ferry_status attribute(ferry_ctx *ctx, ferry_arff *a, const char *s, const char *e)
 {
     ferry_status st = FERRY_OK;
@@ -148,6 +168,7 @@ static void relation(ferry_arff *a, const char *s, const char *e)
     }
 }
 
+/* Lines up to @data; a->l then stands at the first row, which arff_rows.c goes on from. */
 static ferry_status read_header(ferry_ctx *ctx, ferry_arff *a)
 {
     ferry_status st = FERRY_OK;
@@ -174,6 +195,8 @@ done:
     return st;
 }
 
+/* No name twice: labels, ids and features are found by name from here on. By a set, since
+ * files with thousands of attributes are common. */
 static ferry_status check_names(ferry_ctx *ctx, const ferry_arff *a)
 {
     ferry_status st = FERRY_OK;
@@ -193,7 +216,8 @@ done:
 
 /* ---- Mulan's XML ---- */
 
-/* Undo &amp; and its like. */
+/* Undo &amp; and its like. t <- [s, e) with the five entities that XML defines by itself.
+ * Numeric ones (&#228;) stay as they are. */
 static void add_entity_text(ferry_text *t, const char *s, const char *e)
 {
     static const char *const entity[][2] = {
@@ -213,7 +237,9 @@ static void add_entity_text(ferry_text *t, const char *s, const char *e)
     ferry_i_text_addn(t, "", 0);
 }
 
-/* The value of name="..." inside a tag, or NULL. */
+/* The value of name="..." inside a tag, or NULL. Found by a search instead of an XML
+ * parser: the files have one shape, and the library stays free of a dependency. The blank
+ * before it keeps "surname=" from matching. */
 static const char *name_value(const char *s, const char *e, const char **end)
 {
     for (; e - s > 6; s++) {
@@ -229,6 +255,8 @@ static const char *name_value(const char *s, const char *e, const char **end)
     return NULL;
 }
 
+/* A name that no attribute has is refused: the XML most likely belongs to another ARFF
+ * file, and a label silently missing would change every score. */
 static ferry_status mark_label(ferry_ctx *ctx, ferry_arff *a, const char *xml,
                                const char *name)
 {
@@ -244,7 +272,9 @@ done:
     return st;
 }
 
-/* Labels are the name attributes of <label> tags, however deep. */
+/* Labels are the name attributes of <label> tags, however deep. Labels may be nested
+ * (Mulan's hierarchies); the tree is flattened. Marks the attributes of a; cost O(bytes +
+ * labels x attributes). */
 static ferry_status read_xml(ferry_ctx *ctx, ferry_arff *a, const char *path)
 {
     ferry_status st = FERRY_OK;
@@ -256,6 +286,7 @@ static ferry_status read_xml(ferry_ctx *ctx, ferry_arff *a, const char *path)
     const char *s = in.data, *end = in.data + in.size;
     while (s < end && (s = memchr(s, '<', (size_t)(end - s)))) {
         const bool comment = end - s > 3 && memcmp(s, "<!--", 4) == 0;
+        /* A comment ends with the first "-->", any other tag with the first ">". */
         const char *close = memchr(s, '>', (size_t)(end - s)), *to = NULL;
         while (comment && close && memcmp(close - 2, "--", 2) != 0)
             close = memchr(close + 1, '>', (size_t)(end - close - 1));
@@ -280,7 +311,8 @@ done:
     return st;
 }
 
-/* x.arff or x.arff.gz -> x.xml; *out stays NULL when there is no such file. */
+/* x.arff or x.arff.gz -> x.xml; *out stays NULL when there is no such file. Mulan's
+ * convention: the data and its list of labels differ in the extension only. */
 static ferry_status xml_beside(ferry_ctx *ctx, const char *path, char **out)
 {
     ferry_status st = FERRY_OK;
@@ -300,12 +332,15 @@ done:
 
 /* ---- roles ---- */
 
+/* In any case of letters: "Class" and "class" are both usual. */
 static bool called(const ferry_arff_attr *at, const char *word)
 {
     return strcasecmp(at->name, word) == 0;
 }
 
-/* The attribute that an option names: first, last, a number from 1 or a name; -1: none. */
+/* The attribute that an option names: first, last, a number from 1 or a name; -1: none. A
+ * name wins over a word or number, so that an attribute called "last" or "3" can be
+ * reached. */
 static ferry_status find_attr(ferry_ctx *ctx, const ferry_arff *a, const char *option,
                               const char *name, int64_t len, int64_t *out)
 {
@@ -345,7 +380,9 @@ done:
     return st;
 }
 
-/* label = NAME, a,b,c, first:6 or last:6. */
+/* label = NAME, a,b,c, first:6 or last:6. A single name is the class (one label for each
+ * instance), several are a set of 0/1 labels. "first:1" is a set too: who gives a count
+ * means a set. */
 static ferry_status mark_option(ferry_ctx *ctx, ferry_arff *a, const char *label)
 {
     ferry_status st = FERRY_OK;
@@ -388,6 +425,8 @@ static void mark_class(ferry_arff *a)
     }
 }
 
+/* What the user says wins over the XML, that over MEKA's count, that over the guess. "none"
+ * turns all four off, so that a nominal last attribute can be a feature. */
 static ferry_status mark_labels(ferry_ctx *ctx, ferry_arff *a)
 {
     ferry_status st = FERRY_OK;
@@ -410,6 +449,8 @@ done:
     return st;
 }
 
+/* Runs after the labels, so the option id takes an attribute back that was marked as
+ * one. */
 static ferry_status mark_id(ferry_ctx *ctx, ferry_arff *a)
 {
     ferry_status st = FERRY_OK;
@@ -442,12 +483,15 @@ static ferry_status set_roles(ferry_ctx *ctx, ferry_arff *a)
         }
         if (at->role == ARFF_CLASS) a->class = i;
         if (at->role == ARFF_ID) a->id = i;
+        /* a label of a set is on or off: nothing else can be read as that */
         if (at->role == ARFF_LABEL) {
             FERRY_NEED(ctx, at->type == ARFF_NUMBER || at->numbers, FERRY_EDATA,
                        "%s: label \"%.40s\" is not numeric or {0,1}", a->path, at->name);
             at->column = a->labels++;
         }
         if (at->role != ARFF_FEATURE) continue;
+        /* a number or {0,1} stands for itself; k other values take k columns, side by
+         * side */
         at->width =
             at->type == ARFF_NUMBER || at->numbers ? 1 : ferry_i_ids_count(at->values);
         at->column = a->columns;
@@ -472,6 +516,8 @@ static void arff_free(ferry_arff *a)
     ferry_i_free(a->a);
 }
 
+/* Header, roles, rows. Everything in `a` is freed here; d alone survives. Text that is not
+ * UTF-8 is taken as Latin-1. */
 static ferry_status read_arff(ferry_ctx *ctx, const ferry_input *in, const char *member,
                               const ferry_read_settings *s, ferry_data_kind as,
                               ferry_data **out)
@@ -507,6 +553,7 @@ done:
     return st;
 }
 
+/* The first line with something in it must be @relation: no other format begins so. */
 static int sniff_arff(const char *head, int64_t n)
 {
     ferry_lines l = ferry_i_lines(head, n);

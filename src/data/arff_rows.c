@@ -5,6 +5,11 @@
 
 #include "data/arff.h"
 
+/* What is needed while the rows are read. Pointers into d (number, cls, on, known) are
+ * lent; start, index, value and special belong to this struct.
+ *
+ * A file is all dense or all sparse, as its first row is: a mixture is refused, because x
+ * is one matrix of one kind and is laid out before the second row is seen. */
 typedef struct rows {
     ferry_arff *a;
     int64_t n;  /* rows in all */
@@ -24,6 +29,9 @@ typedef struct rows {
 
 /* ---- one value ---- */
 
+/* One cell of x. Within a sparse row the columns come in ascending order, since indices
+ * ascend and an attribute's columns lie side by side: what is appended is a valid CSR
+ * row. */
 static ferry_status put(ferry_ctx *ctx, rows *r, int64_t column, double x)
 {
     if (!r->sparse) {
@@ -39,6 +47,9 @@ static ferry_status put(ferry_ctx *ctx, rows *r, int64_t column, double x)
     return FERRY_OK;
 }
 
+/* "?" by role. A label set with one unknown label is unknown as a whole; an id must be
+ * there; a feature becomes NaN in each of its columns, which only a dense matrix can
+ * hold. */
 static ferry_status missing(ferry_ctx *ctx, rows *r, const ferry_arff_attr *at)
 {
     ferry_status st = FERRY_OK;
@@ -59,6 +70,7 @@ done:
     return st;
 }
 
+/* Ids must differ and say something: rows of several views are matched by them. */
 static ferry_status set_id(ferry_ctx *ctx, rows *r, const char *text, int64_t len)
 {
     bool added = false;
@@ -70,7 +82,9 @@ static ferry_status set_id(ferry_ctx *ctx, rows *r, const char *text, int64_t le
     return FERRY_OK;
 }
 
-/* The number or the place among its values that a text stands for. */
+/* The number or the place among its values that a text stands for. *place is -1 for a
+ * number. *x is a {0,1} attribute's value, told by its first byte: its values can only be
+ * "0" and "1". */
 static ferry_status decode(ferry_ctx *ctx, const rows *r, const ferry_arff_attr *at,
                            const char *text, int64_t len, double *x, int64_t *place)
 {
@@ -91,6 +105,8 @@ static ferry_status decode(ferry_ctx *ctx, const rows *r, const ferry_arff_attr 
                        text);
 }
 
+/* One value of attribute i in the row at hand, wherever its role sends it. A quoted '?' is
+ * a value like any other, which is why the caller says whether it was quoted. */
 static ferry_status set_value(ferry_ctx *ctx, rows *r, int64_t i, const char *text,
                               int64_t len, bool quoted)
 {
@@ -127,6 +143,8 @@ done:
 
 /* ---- rows ---- */
 
+/* Values beyond the last attribute are counted but not stored, so that the message can say
+ * how many there were. */
 static ferry_status dense_row(ferry_ctx *ctx, rows *r, ferry_text *t)
 {
     ferry_status st = FERRY_OK;
@@ -151,7 +169,10 @@ done:
     return st;
 }
 
-/* Values of the attributes from `from` up to `to` that were left out. */
+/* Values of the attributes from `from` up to `to` that were left out. A sparse row names
+ * only what differs from the default: 0, or a nominal attribute's first value. Only
+ * `special` attributes are walked, so a row costs what it names plus these, not all
+ * attributes; *next is where the walk through them stands within the row. */
 static ferry_status left_out(ferry_ctx *ctx, rows *r, int64_t from, int64_t to,
                              int64_t *next)
 {
@@ -170,6 +191,8 @@ done:
     return st;
 }
 
+/* "{i v, i v, ...}" with i from 0, ascending: the order lets the defaults in between be
+ * filled in one walk and makes a repeated index an error. "{}" is a row of defaults. */
 static ferry_status sparse_row(ferry_ctx *ctx, rows *r, ferry_text *t)
 {
     ferry_status st = FERRY_OK;
@@ -200,6 +223,7 @@ static ferry_status sparse_row(ferry_ctx *ctx, rows *r, ferry_text *t)
         FERRY_NEED_AT(ctx, value && s != e && (t->len > 0 || quoted), a->path, a->l.line,
                       "expected {index value, ...}");
         s++;
+        /* first what lies between the last index and this one, so that columns ascend */
         FERRY_TRY(left_out(ctx, r, done_to, i, &next));
         FERRY_TRY(set_value(ctx, r, i, t->s, t->len, quoted));
         done_to = i + 1;
@@ -220,7 +244,10 @@ static bool begins_sparse(const ferry_lines *l)
 
 /* ---- all of them ---- */
 
-/* Whether leaving the attribute out of a sparse row means more than a zero. */
+/* Whether leaving the attribute out of a sparse row means more than a zero. A class and an
+ * id need a value in every row. A nominal feature left out still switches on the column of
+ * its first value; of a {0,1} one only if its first value is "1". A numeric feature, or a
+ * label {0,1}, is the zero that is there already. */
 static bool is_special(const ferry_arff_attr *at)
 {
     const bool first_one = at->numbers && strcmp(ferry_i_ids_at(at->values, 0), "1") == 0;
@@ -231,6 +258,8 @@ static bool is_special(const ferry_arff_attr *at)
            (at->role == ARFF_FEATURE && at->type == ARFF_NOMINAL && !at->numbers);
 }
 
+/* Count the rows on a copy of the line reader, so that a->l stays at the first; then lay
+ * out x and the list of special attributes. */
 static ferry_status prepare(ferry_ctx *ctx, rows *r)
 {
     ferry_status st = FERRY_OK;
@@ -255,6 +284,8 @@ done:
     return st;
 }
 
+/* Labels of d, all missing at first: class, number or set as the roles say. A set starts
+ * known, since a "?" makes it unknown and nothing else does. */
 static ferry_status prepare_labels(ferry_ctx *ctx, rows *r)
 {
     ferry_status st = FERRY_OK;
@@ -311,6 +342,7 @@ done:
     return st;
 }
 
+/* The arrays grew with room to spare; x gets its own of the exact size. */
 static ferry_status give_sparse(ferry_ctx *ctx, rows *r)
 {
     ferry_status st = FERRY_OK;
@@ -328,6 +360,7 @@ done:
     return st;
 }
 
+/* After a failure d holds a part of the data: the caller frees it. */
 ferry_status ferry_i_arff_rows(ferry_ctx *ctx, ferry_arff *a, ferry_data *d)
 {
     ferry_status st = FERRY_OK;

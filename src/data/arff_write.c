@@ -19,6 +19,7 @@ static void put_quoted(ferry_out *o, const char *text)
     ferry_i_out_write(o, "'", 1);
 }
 
+/* Without names features are called x1, x2, ..., which meet neither id, class nor label. */
 static bool is_feature(const ferry_data *d, const char *name)
 {
     return d->features && ferry_i_ids_find(d->features, name) >= 0;
@@ -30,6 +31,8 @@ static const char *class_name(const ferry_data *d)
     return !is_feature(d, "class") ? "class" : !is_feature(d, "label") ? "label" : NULL;
 }
 
+/* All that could not be read back as it was is refused before the file is begun: other
+ * kinds of data, and names that stand for something else in an ARFF file. */
 static ferry_status check(ferry_ctx *ctx, const ferry_data *d, const char *path)
 {
     ferry_status st = FERRY_OK;
@@ -49,6 +52,8 @@ done:
     return st;
 }
 
+/* Attributes in the order of a row: id, features, labels. put_row() counts on it: in a
+ * sparse row feature j is attribute j (+ 1 behind an id), labels follow at cols. */
 static void put_header(ferry_out *o, const ferry_data *d)
 {
     const ferry_labels *l = d->labels;
@@ -90,6 +95,7 @@ static void put_place(ferry_out *o, bool sparse, int64_t place, bool *first)
     if (sparse) ferry_i_out_printf(o, "%lld ", (long long)place);
 }
 
+/* NaN is a missing cell. The number is the shortest that reads back as the same double. */
 static void put_real(ferry_out *o, double x)
 {
     char number[32];
@@ -100,6 +106,9 @@ static void put_real(ferry_out *o, double x)
         ferry_i_out_write(o, number, ferry_i_format_real(number, x));
 }
 
+/* Labels of row i; `place` is the first label's attribute number. In a sparse row a label
+ * that is off is left out (0 is the default of {0,1}), but an unknown one is written as
+ * "?". */
 static void put_labels(ferry_out *o, const ferry_labels *l, int64_t i, bool sparse,
                        int64_t place, bool *first)
 {
@@ -123,6 +132,7 @@ static void put_labels(ferry_out *o, const ferry_labels *l, int64_t i, bool spar
     }
 }
 
+/* A sparse matrix gives sparse rows "{index value,...}", a dense one plain rows. */
 static void put_row(ferry_out *o, const ferry_data *d, int64_t i)
 {
     const ferry_matrix *x = d->x;
@@ -149,6 +159,8 @@ static void put_row(ferry_out *o, const ferry_data *d, int64_t i)
 
 /* ---- Mulan's XML ---- */
 
+/* What an XML attribute in double quotes cannot hold as it is. The inverse of
+ * add_entity_text() in arff.c. */
 static void put_escaped(ferry_out *o, const char *text)
 {
     for (; *text; text++) {
@@ -165,6 +177,7 @@ static void put_escaped(ferry_out *o, const char *text)
     }
 }
 
+/* FILE.xml beside FILE.arff, where xml_beside() in arff.c looks for it. */
 static ferry_status write_xml(ferry_ctx *ctx, const ferry_labels *l, const char *path)
 {
     ferry_status st = FERRY_OK;
@@ -189,6 +202,8 @@ done:
     return st;
 }
 
+/* The XML is committed before the ARFF file: a failure there leaves no data without its
+ * labels. */
 ferry_status ferry_i_arff_write(ferry_ctx *ctx, const ferry_data *data, const char *path,
                                 const ferry_opts *opts)
 {
