@@ -13,6 +13,8 @@
 
 /* ---- labels ---- */
 
+/* What one instance's label is: one of several names, a real number, or a subset of
+ * names. */
 typedef enum ferry_label_kind {
     FERRY_LABEL_CLASS,
     FERRY_LABEL_NUMBER,
@@ -25,6 +27,7 @@ typedef enum ferry_label_kind {
 typedef struct ferry_labels {
     ferry_label_kind kind;
     int64_t n;
+    /* only the arrays of the kind are there, the others are NULL */
     int32_t *cls;
     double *num;
     uint8_t *on, *known;
@@ -34,12 +37,14 @@ typedef struct ferry_labels {
 ferry_status
 ferry_i_labels_new(ferry_ctx *ctx, ferry_label_kind kind, int64_t n, const ferry_ids *names,
                    ferry_labels **out); /* all missing; names copied (NULL: empty) */
+/* Everything is new, the names too. */
 ferry_status ferry_i_labels_copy(ferry_ctx *ctx, const ferry_labels *l, ferry_labels **out);
 /* n labels, of which number at[i] (NULL: i) is l's number i and the rest is missing. */
 ferry_status ferry_i_labels_spread(ferry_ctx *ctx, const ferry_labels *l, int64_t n,
                                    const int64_t *at, ferry_labels **out);
 void ferry_i_labels_free(ferry_labels *l);
 bool ferry_i_labels_has(const ferry_labels *l, int64_t i); /* NULL l: false */
+/* Make label i missing, its content wiped: a method must not find it by looking closer. */
 void ferry_i_labels_hide(ferry_labels *l, int64_t i);
 int64_t ferry_i_labels_m(const ferry_labels *l); /* count of names */
 /* As another kind: numbers become classes named by their shortest text, class names that
@@ -55,6 +60,8 @@ ferry_status ferry_i_labels_rename(ferry_ctx *ctx, ferry_labels *l, const ferry_
 
 /* ---- views, graphs, ratings ---- */
 
+/* One table of features over some of the domain's instances. x is held by
+ * reference count and may be shared with other views; the rest is the view's own. */
 typedef struct ferry_view {
     char *name;
     ferry_matrix *x;     /* rows of the view; NaN = missing cell (dense only) */
@@ -100,7 +107,8 @@ typedef struct ferry_pairs {
 
 void ferry_i_pairs_free(ferry_pairs *p);
 
-/* Which labels of a target a method may see. */
+/* Which labels of a target a method may see. How the labels to show are chosen: none, so
+ * many, a share of them, so many of each class, or those of certain instances. */
 typedef enum ferry_seen_kind {
     FERRY_SEEN_NONE,
     FERRY_SEEN_COUNT,
@@ -110,10 +118,13 @@ typedef enum ferry_seen_kind {
 } ferry_seen_kind;
 typedef struct ferry_seen {
     ferry_seen_kind kind;
+    /* COUNT, PER_CLASS: how many; FRACTION: the share, 0..1 */
     double value;
     ferry_ids *ids; /* FERRY_SEEN_IDS */
 } ferry_seen;
 
+/* The instances of one domain and all that is known of them. A domain is filled part by
+ * part while it has one owner and no base, and is constant from then on. */
 struct ferry_domain {
     char *name;
     ferry_role role;
@@ -165,6 +176,7 @@ const ferry_view *ferry_i_domain_view(const ferry_domain *d,
 ferry_status ferry_i_ratings_new(ferry_ctx *ctx, int64_t n, const ferry_ids *users,
                                  const ferry_ids *items,
                                  ferry_ratings **out); /* ids copied */
+/* Everything is new, users and items too. */
 ferry_status ferry_i_ratings_copy(ferry_ctx *ctx, const ferry_ratings *r,
                                   ferry_ratings **out);
 /* Of repeated (user, item) pairs keep the last (*repeated: how many went) and set lo, hi
@@ -181,6 +193,7 @@ ferry_status ferry_i_view_align(ferry_ctx *ctx, const ferry_view *a, const ferry
 
 /* ---- what one file holds ---- */
 
+/* What one file holds, and so which fields of ferry_data are set. */
 typedef enum ferry_data_kind {
     FERRY_DATA_VIEW,    /* x, with ids, features, labels where the file has them */
     FERRY_DATA_LABELS,  /* labels only */
@@ -295,9 +308,14 @@ typedef struct ferry_input {
     char *path;  /* for messages, "file" or "file#member" */
     void *owned; /* how to release it */
     int64_t owned_size;
+    /* what release() in input.c has to do: unmap, free, let go of a share, or nothing */
     int how;
 } ferry_input;
+/* Open "file", "file#member" or "-" (standard input), unpacked if it is compressed.
+ * FERRY_EDATA when it is not there, is a folder or is damaged. After a failure *in is
+ * closed already. */
 ferry_status ferry_i_input_open(ferry_ctx *ctx, const char *path, ferry_input *in);
+/* Releases the bytes however they were come by, and zeroes *in. A zeroed input is fine. */
 void ferry_i_input_close(ferry_input *in);
 /* From now on keep the file that was unpacked last, so that several who read one archive
  * unpack it once; false: forget it, and keep none. */
@@ -320,7 +338,8 @@ ferry_status ferry_i_bad(ferry_ctx *ctx, const char *path, int64_t line, const c
         }                                                                                  \
     } while (0)
 
-/* Calls `each` for every regular file of a folder tree or archive, sorted by name. */
+/* Calls `each` for every regular file of a folder tree or archive, sorted by name. bytes
+ * are lent for the call; a status other than FERRY_OK ends the walk and is returned. */
 typedef ferry_status (*ferry_member_fn)(ferry_ctx *ctx, void *arg, const char *name,
                                         const char *bytes, int64_t n);
 ferry_status ferry_i_each_member(ferry_ctx *ctx, const char *path, ferry_member_fn each,
@@ -330,6 +349,8 @@ int64_t ferry_i_unpacked_len(const char *path);
 bool ferry_i_is_archive(const char *path); /* .tar .tar.gz .zip .7z ... */
 
 struct ferry_archive; /* archive.h */
+/* One file format: what it is called, how it is recognised, read and written. Adding one is
+ * a file with such a table and a line in formats.c. */
 typedef struct ferry_format {
     ferry_format_info info;
     unsigned kinds; /* bits 1 << ferry_data_kind that it can give */
@@ -341,6 +362,7 @@ typedef struct ferry_format {
     ferry_status (*read)(ferry_ctx *ctx, const ferry_input *in, const char *member,
                          const ferry_read_settings *s, ferry_data_kind as,
                          ferry_data **out);
+    /* read is given the path alone: the bytes are not loaded for it */
     bool opens_itself;
     bool members; /* holds variables: "file#name" */
     /* 0..100: how sure the files of a folder or archive look like it. NULL: reads neither

@@ -5,6 +5,8 @@
 
 #include "data/delimited.h"
 
+/* After the features were built x may be the data's already: it was moved out and is NULL
+ * here. */
 static void table_free(ferry_table *t)
 {
     for (int64_t j = 0; t->col && j < t->cols; j++)
@@ -18,6 +20,8 @@ ferry_span ferry_i_table_cell(const ferry_table *t, int64_t row, int64_t j)
     return t->text[row * t->texts + t->col[j].slot];
 }
 
+/* Counts records, not newlines: blank lines are none, and a quoted field may span
+ * several. */
 int64_t ferry_i_table_line(const ferry_table *t, int64_t row)
 {
     ferry_cursor c = {t->body, t->end, ferry_i_line_of(t->begin, t->body)};
@@ -41,6 +45,8 @@ char *ferry_i_column_name(const ferry_table *t, int64_t j)
 
 /* ---- ids and labels ---- */
 
+/* Ids must be there and differ, since views are joined by them. The message says how to go
+ * on when the column only happens to be called id. */
 static ferry_status build_ids(ferry_ctx *ctx, const ferry_table *t, int64_t j,
                               ferry_data *d)
 {
@@ -64,7 +70,10 @@ done:
     return st;
 }
 
-/* Labels of one column. Quoted texts are undone first, through `names`. */
+/* Labels of one column. Quoted texts are undone first, through `names`. Two passes over the
+ * same texts: the first puts every unquoted text into `names`, after which nothing moves
+ * any more; the second lends pointers into it. Whether the labels are classes or numbers is
+ * for ferry_i_labels_of_texts() to say. */
 static ferry_status build_label(ferry_ctx *ctx, const ferry_table *t, int64_t j,
                                 ferry_data *d)
 {
@@ -91,7 +100,8 @@ done:
     return st;
 }
 
-/* Names of the label columns of a set, in their order. */
+/* Names of the label columns of a set, in their order. The prefix "label:" is what the
+ * writer puts before them, and is no part of the name. */
 static ferry_status set_names(ferry_ctx *ctx, const ferry_table *t, ferry_ids **out)
 {
     ferry_status st = FERRY_OK;
@@ -114,7 +124,8 @@ done:
     return st;
 }
 
-/* One cell of a set: 0 or -1 is off, 1 is on, 2 is missing; -1: something else. */
+/* One cell of a set: 0 or -1 is off, 1 is on, 2 is missing; -1: something else. Files write
+ * "off" as 0 or as -1, so both are taken. */
 static int on_or_off(const ferry_table *t, ferry_span f)
 {
     double v = 0;
@@ -124,6 +135,9 @@ static int on_or_off(const ferry_table *t, ferry_span f)
     return v == 1 ? 1 : v == 0 || v == -1 ? 0 : -1;
 }
 
+/* n x m cells of 0/1 from the m label columns. A set is known as a whole or missing as a
+ * whole: methods have no notion of half a label set, so a row with some cells blank is
+ * refused. */
 static ferry_status build_sets(ferry_ctx *ctx, const ferry_table *t, ferry_data *d)
 {
     ferry_status st = FERRY_OK;
@@ -139,6 +153,7 @@ static ferry_status build_sets(ferry_ctx *ctx, const ferry_table *t, ferry_data 
             const int on = on_or_off(t, ferry_i_table_cell(t, i, j));
             missing += on == 2;
             d->labels->on[i * m + k++] = on == 1;
+            /* all k cells so far are there, or all are missing */
             if (on >= 0 && (missing == 0 || missing == k)) continue;
             st = ferry_i_bad(ctx, t->in->path, ferry_i_table_line(t, i),
                              on < 0 ? "column %lld: expected 0 or 1 for a label"
@@ -153,6 +168,7 @@ done:
     return st;
 }
 
+/* From the table to d: ids, labels, then (only for a view) features. */
 static ferry_status build(ferry_ctx *ctx, ferry_table *t, ferry_data *d)
 {
     ferry_status st = FERRY_OK;
@@ -169,6 +185,8 @@ done:
 
 /* ---- the format ---- */
 
+/* The text without a byte order mark. One look for a quote in the whole file decides
+ * whether the slower paths for quoted fields are needed at all. */
 static void start_table(ferry_table *t, const char *data, int64_t size)
 {
     const bool bom = size >= 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0;
@@ -178,6 +196,8 @@ static void start_table(ferry_table *t, const char *data, int64_t size)
     t->quotes = memchr(data, '"', (size_t)size) != NULL;
 }
 
+/* Layout, roles, rows, data object. Numbers can be parsed on the quick path only if no
+ * number stands for a missing cell: with missing=-999 every cell must be compared first. */
 static ferry_status delimited_read(ferry_ctx *ctx, const ferry_input *in,
                                    const char *member, const ferry_read_settings *s,
                                    ferry_data_kind as, ferry_data **out)
@@ -190,6 +210,7 @@ static ferry_status delimited_read(ferry_ctx *ctx, const ferry_input *in,
     *out = NULL;
     FERRY_TRY(ferry_i_check_text(ctx, in));
     start_table(&t, in->data, in->size);
+    /* plain_numbers: the option is empty, or it is a text that is no number */
     const char *end = s->missing + strlen(s->missing);
     double number;
     t.plain_numbers =
@@ -206,7 +227,9 @@ done:
     return st;
 }
 
-/* The same number of fields on every line; surer when most cells are numbers. */
+/* The same number of fields on every line; surer when most cells are numbers. Never surer
+ * than 60: most text formats look like a table too, and those with a signature of their own
+ * must win. Columns split by blanks may be prose, so they count least. */
 static int delimited_sniff(const char *head, int64_t n)
 {
     static const ferry_read_settings none = {.missing = ""};

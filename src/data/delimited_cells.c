@@ -17,6 +17,8 @@ static bool is_padding(const ferry_table *t, char c)
     return c == ' ' || c == '\r' || (c == '\t' && t->sep[0] != '\t');
 }
 
+/* A line of blanks only is no record, wherever it stands. The cursor stops at the begin of
+ * the line that has something in it, its blanks included. */
 void ferry_i_skip_blank_lines(ferry_cursor *c)
 {
     while (c->s < c->end) {
@@ -35,6 +37,7 @@ void ferry_i_next_line(ferry_cursor *c)
     c->line++;
 }
 
+/* Only for n_sep > 0. */
 static bool at_separator(const ferry_table *t, const char *s, const char *end)
 {
     return end - s >= t->n_sep && memcmp(s, t->sep, (size_t)t->n_sep) == 0;
@@ -52,7 +55,8 @@ static bool end_field(const ferry_table *t, ferry_cursor *c, bool *last)
     return true;
 }
 
-/* The closing quote of the one at s, or NULL; counts newlines. */
+/* The closing quote of the one at s, or NULL; counts newlines. RFC 4180: inside quotes ""
+ * stands for one quote, and separators and newlines are text. */
 static const char *closing_quote(const char *s, const char *end, int64_t *line)
 {
     for (s++; s < end; s++) {
@@ -64,6 +68,8 @@ static const char *closing_quote(const char *s, const char *end, int64_t *line)
     return NULL;
 }
 
+/* Three loops for the three kinds of separator, so that the usual one (a single byte)
+ * compares bytes and nothing else. A quote counts only as the first byte of a field. */
 bool ferry_i_field(const ferry_table *t, ferry_cursor *c, ferry_span *out, bool *last)
 {
     while (c->s < c->end && is_padding(t, *c->s))
@@ -96,6 +102,7 @@ bool ferry_i_field(const ferry_table *t, ferry_cursor *c, ferry_span *out, bool 
     return end_field(t, c, last);
 }
 
+/* Words for infinity: they are numbers, and refused as such, never categories. */
 static bool is_infinite(ferry_span f)
 {
     if (f.n > 0 && (*f.s == '-' || *f.s == '+')) f = (ferry_span){f.s + 1, f.n - 1};
@@ -103,6 +110,8 @@ static bool is_infinite(ferry_span f)
            (f.n == 8 && strncasecmp(f.s, "infinity", 8) == 0);
 }
 
+/* A quoted "NA" is a text and not missing, but quoted numbers are numbers: many programs
+ * quote every cell. An empty cell is missing, quoted or not. */
 ferry_cell ferry_i_cell(const ferry_table *t, ferry_span f, double *value)
 {
     const bool quoted = f.n >= 2 && *f.s == '"' && t->quotes;
@@ -118,6 +127,7 @@ ferry_cell ferry_i_cell(const ferry_table *t, ferry_span f, double *value)
     return FERRY_CELL_TEXT;
 }
 
+/* In place: the text without its doubled quotes is never longer. */
 char *ferry_i_field_text(ferry_span f)
 {
     if (f.n < 2 || *f.s != '"') return ferry_i_strndup(f.s, f.n);
@@ -130,6 +140,7 @@ char *ferry_i_field_text(ferry_span f)
     return text;
 }
 
+/* Nearly no field has quotes inside, so a copy is made for those alone. */
 int64_t ferry_i_field_add(ferry_ids *into, ferry_span f, bool *added)
 {
     if (f.n < 2 || *f.s != '"') return ferry_i_ids_addn(into, f.s, f.n, added);
@@ -143,7 +154,10 @@ int64_t ferry_i_field_add(ferry_ids *into, ferry_span f, bool *added)
 
 /* ---- rows ---- */
 
-/* A cell of a column of numbers that the quick way did not take. False: stop here. */
+/* A cell of a column of numbers that the quick way did not take. False: stop here. Missing
+ * is NaN. Text in a column that was thought numeric is noted for all threads to see; the
+ * cell's value does not matter, because the whole table will be parsed again. Threads only
+ * ever write 1 there, and it is read after the parallel loop. */
 static bool slow_number(ferry_table *t, ferry_piece *p, const ferry_cursor *c, int64_t col,
                         ferry_span f, double *out)
 {
@@ -167,7 +181,8 @@ static bool slow_number(ferry_table *t, ferry_piece *p, const ferry_cursor *c, i
     return true;
 }
 
-/* Count the fields from column `col` on, for the message. */
+/* Count the fields from column `col` on, for the message. Count on to the end of the
+ * record, so that the message gives both numbers. */
 static void wrong_count(const ferry_table *t, ferry_piece *p, ferry_cursor c, int64_t line,
                         int64_t found, bool last)
 {
@@ -179,7 +194,9 @@ static void wrong_count(const ferry_table *t, ferry_piece *p, ferry_cursor c, in
                       (long long)found);
 }
 
-/* A number followed at once by the separator or the end of the line: nearly every cell. */
+/* A number followed at once by the separator or the end of the line: nearly every cell.
+ * Anything else, such as quotes, blanks before a comma or a separator of several bytes, is
+ * left to ferry_i_field(): false leaves the cursor where it was. */
 static bool quick_number(const ferry_table *t, ferry_cursor *c, double *out, bool *last)
 {
     const char *s = c->s;
@@ -188,6 +205,7 @@ static bool quick_number(const ferry_table *t, ferry_cursor *c, double *out, boo
     while (s < c->end && *s == ' ')
         s++;
     s = ferry_i_parse_real(s, c->end, &v);
+    /* NaN and infinity fail the comparison too: the slow path has the message for them */
     if (!s || !(fabs(v) <= 1.7976931348623157e308)) return false;
     if (t->n_sep == 0)
         while (s < c->end && (*s == ' ' || *s == '\t' || *s == '\r'))
@@ -245,6 +263,8 @@ static bool read_row(ferry_table *t, ferry_piece *p, ferry_cursor *c, int64_t ro
     return last;
 }
 
+/* All rows of one piece, into the rows from p->row_at on. Pieces write to rows of their
+ * own, so threads need no lock. */
 static void parse(ferry_table *t, ferry_piece *p)
 {
     ferry_cursor c = {p->begin, p->end, p->line};
@@ -258,6 +278,9 @@ static void parse(ferry_table *t, ferry_piece *p)
     p->entries = row - p->row_at; /* rows that it has; p->rows is the room for them */
 }
 
+/* Upper bound for the rows of a piece: blank lines and newlines in quotes count too and
+ * leave gaps. Blocks of at most 240 bytes keep the count within a byte, which lets the
+ * compiler compare and add whole vectors. */
 static void count_lines(ferry_piece *p)
 {
     for (const char *s = p->begin; s < p->end;) {
@@ -271,7 +294,10 @@ static void count_lines(ferry_piece *p)
     p->rows = p->lines + (p->end[-1] != '\n');
 }
 
-/* Move piece ends that lie inside a quoted field to the end of its record. */
+/* Move piece ends that lie inside a quoted field to the end of its record. A serial pass,
+ * only for files with a quote in them. Whether a newline ends a record cannot be known from
+ * the middle of a file, only by reading the quotes from the start. Pieces may become fewer,
+ * when one record runs over several planned ends. */
 static ferry_status mend_pieces(ferry_ctx *ctx, ferry_table *t)
 {
     ferry_status st = FERRY_OK;
@@ -302,7 +328,8 @@ done:
     return st;
 }
 
-/* Close the gaps that blank lines and newlines in quotes left. */
+/* Close the gaps that blank lines and newlines in quotes left. Pieces lie in order and rows
+ * only move to the front, so memmove is safe from first to last. */
 static void close_up(ferry_table *t)
 {
     int64_t rows = 0;
@@ -326,7 +353,9 @@ static void close_up(ferry_table *t)
     }
 }
 
-/* Parse all with the columns' present roles. */
+/* Parse all with the columns' present roles. Room for `room` rows (an upper bound) of
+ * numbers and of texts. Slots are dealt out anew each time, since a column that turned into
+ * text moved from one table to the other. */
 static ferry_status fill(ferry_ctx *ctx, ferry_table *t, int64_t room)
 {
     ferry_status st = FERRY_OK;
@@ -340,6 +369,7 @@ static ferry_status fill(ferry_ctx *ctx, ferry_table *t, int64_t room)
     t->x = NULL;
     t->text = NULL;
     if (t->numbers > 0) FERRY_TRY(ferry_i_matrix_dense(ctx, room, t->numbers, &t->x));
+    /* room * texts * sizeof(ferry_span) must not overflow */
     FERRY_HAVE(ctx, t->texts == 0 || room < INT64_MAX / 64 / t->texts);
     FERRY_NEW(ctx, t->text, room * t->texts);
 #pragma omp parallel for num_threads(ctx->threads) schedule(dynamic)
@@ -350,6 +380,9 @@ done:
     return st;
 }
 
+/* Cut, count, place, fill, close up. `again` ends: each round turns at least one column
+ * from number to text, and all that hold text are found in one round unless an error stops
+ * it. */
 ferry_status ferry_i_table_load(ferry_ctx *ctx, ferry_table *t)
 {
     ferry_status st = FERRY_OK;

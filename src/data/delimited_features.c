@@ -15,12 +15,15 @@ typedef struct category {
     int32_t *place;
 } category;
 
-/* Whether n different texts are more than categories have. */
+/* Whether n different texts are more than categories have. More than 1000, or more than 30
+ * of which most occur once: names or comments, say. */
 static bool too_many(const ferry_table *t, int64_t n)
 {
     return n > MANY_VALUES || (n > SOME_VALUES && 2 * n > t->rows);
 }
 
+/* Values are sorted (as numbers if all are, else by bytes), so that shuffled rows give the
+ * same columns. `seen` numbers them as they come, `order` maps that to their place. */
 static ferry_status read_category(ferry_ctx *ctx, const ferry_table *t, int64_t j,
                                   category *c)
 {
@@ -46,7 +49,7 @@ done:
 }
 
 /* The first row of column j that holds text where nearly all others are numbers (a slip,
- * most likely); -1: none. */
+ * most likely); -1: none. "Nearly all": at least nine numbers for each text. */
 static int64_t odd_text(const ferry_table *t, int64_t j)
 {
     int64_t numbers = 0, texts = 0, first = -1;
@@ -78,7 +81,8 @@ static bool is_decimal_comma(ferry_span f)
     return i == f.n && before > 0 && after > 0;
 }
 
-/* Numbers as they are written in many countries would become categories without a word. */
+/* Numbers as they are written in many countries would become categories without a word.
+ * Only when every text of the column has this form: one other text makes it a category. */
 static ferry_status refuse_decimal_commas(ferry_ctx *ctx, const ferry_table *t, int64_t j)
 {
     int64_t row = -1;
@@ -98,7 +102,8 @@ static ferry_status refuse_decimal_commas(ferry_ctx *ctx, const ferry_table *t, 
 }
 
 /* Text in a column of numbers makes all of its values categories, or is refused when these
- * are too many. Either way it is shown. */
+ * are too many. Either way it is shown. Not asked when new data is read for an old view:
+ * what the column is was decided then. */
 static ferry_status report_odd_text(ferry_ctx *ctx, const ferry_table *t, int64_t j,
                                     const category *c)
 {
@@ -149,7 +154,8 @@ done:
 }
 
 /* Add a feature's name. One that is there already becomes "name (2)" and so on: some
- * programs write headers that repeat. */
+ * programs write headers that repeat. The search for a free number starts behind those
+ * given out so far, so a header of n equal names costs O(n), not O(n^2). */
 static ferry_status add_name(ferry_ctx *ctx, const ferry_table *t, const char *name,
                              ferry_ids *names, int64_t *repeated)
 {
@@ -175,7 +181,9 @@ done:
     return st;
 }
 
-/* Names of all features; NULL stays when there are neither names nor categories. */
+/* Names of all features; NULL stays when there are neither names nor categories. A number's
+ * feature is called like its column, a category's "column=value"; as_before() in
+ * delimited_roles.c takes these names apart again. */
 static ferry_status name_features(ferry_ctx *ctx, const ferry_table *t, const category *c,
                                   ferry_ids **out)
 {
@@ -206,7 +214,8 @@ done:
     return st;
 }
 
-/* Where the features of a category begin, or the one feature of a number goes. */
+/* Where the features of a category begin, or the one feature of a number goes. Returns how
+ * many features there are in all. Columns that are none take no room. */
 static int64_t place_columns(const ferry_table *t, const category *c, int64_t *first)
 {
     int64_t at = 0;
@@ -220,7 +229,9 @@ static int64_t place_columns(const ferry_table *t, const category *c, int64_t *f
 }
 
 /* Row i of the expanded table: calls for every cell that is not zero. Returns how many;
- * index and value may be NULL to count only. */
+ * index and value may be NULL to count only. A missing category is 0 in all its columns; a
+ * missing number is NaN, which is not 0 and so is stored. Indices ascend, as first[]
+ * does. */
 static int64_t expand_row(const ferry_table *t, const category *c, const int64_t *first,
                           int64_t i, int32_t *index, double *value)
 {
@@ -262,6 +273,9 @@ static ferry_status expand(ferry_ctx *ctx, const ferry_table *t, const category 
                INT32_MAX - 1);
     for (int64_t e = 0; t->x && e < t->x->nnz && !missing; e++)
         missing = isnan(t->x->dense[e]);
+    /* Each column gives a row at most one cell that is not 0, so a row is at least 1 - cols
+     * / wide zero: sparse only where that is 3/4 or more. NaN needs a dense matrix in any
+     * case. */
     if (missing || wide < 200 || wide < 4 * t->cols) {
         FERRY_TRY(ferry_i_matrix_dense(ctx, t->rows, wide, out));
         for (int64_t i = 0; i < t->rows; i++) {
@@ -271,6 +285,7 @@ static ferry_status expand(ferry_ctx *ctx, const ferry_table *t, const category 
         }
         goto done;
     }
+    /* count, then fill: the matrix has its exact size */
     int64_t total = 0;
     for (int64_t i = 0; i < t->rows; i++)
         total += expand_row(t, c, first, i, NULL, NULL);
@@ -285,6 +300,8 @@ done:
     return st;
 }
 
+/* Without categories x is what the threads filled, moved and not copied. The names stay
+ * NULL without a header, so that such views line up by column number. */
 ferry_status ferry_i_table_features(ferry_ctx *ctx, ferry_table *t, ferry_data *d)
 {
     ferry_status st = FERRY_OK;

@@ -11,11 +11,13 @@
 #include "data/delimited.h"
 #include "data/fields.h"
 
+/* in the order of the option's words "auto|yes|no" */
 enum { HEADER_AUTO = 0, HEADER_YES = 1, HEADER_NO = 2 };
 #define SAMPLE 200 /* lines that guesses look at */
 
 /* ---- separator ---- */
 
+/* n_sep = 0 stands for runs of blanks, which have no fixed length. */
 static void set_separator(ferry_table *t, const char *text)
 {
     const bool blanks = strcmp(text, " ") == 0;
@@ -41,7 +43,8 @@ static int64_t fields_of(const ferry_table *t, ferry_cursor *c)
 }
 
 /* How many of the first lines have as many fields as the first one (more than one); -1 when
- * the separator does not occur there. */
+ * the separator does not occur there. A line that does not parse ends the look: what
+ * follows an open quote means nothing. */
 static int agreement(const ferry_table *t, int64_t *fields, int *lines)
 {
     ferry_cursor c = {t->begin, t->end, 1};
@@ -60,6 +63,10 @@ static int agreement(const ferry_table *t, int64_t *fields, int *lines)
     return *fields > 1 ? agree : -1;
 }
 
+/* Tab and semicolon are asked before the comma, which may be a decimal comma or part of a
+ * text; blanks come last, since texts hold them too. The first that splits all lines alike
+ * wins; else the one that splits most (more than half), and the result 0 says that it is
+ * not sure. */
 int64_t ferry_i_guess_separator(ferry_table *t)
 {
     static const char *const all[] = {"\t", ";", ",", "|", "::", " "};
@@ -81,6 +88,7 @@ int64_t ferry_i_guess_separator(ferry_table *t)
     return result;
 }
 
+/* A file of labels alone may have no separator at all. */
 static ferry_status choose_separator(ferry_ctx *ctx, ferry_table *t)
 {
     ferry_status st = FERRY_OK;
@@ -99,7 +107,8 @@ done:
 
 /* ---- header ---- */
 
-/* What the lines below the first say about a column. */
+/* What the lines below the first say about a column. Counts are of cells in the sample, one
+ * struct a column. */
 typedef struct glance {
     ferry_span first;
     ferry_cell first_is;
@@ -107,11 +116,13 @@ typedef struct glance {
     int64_t numbers, texts, blanks, same_as_first;
 } glance;
 
+/* By bytes: "1" and "1.0" differ here. */
 static bool span_equal(ferry_span a, ferry_span b)
 {
     return a.n == b.n && memcmp(a.s, b.s, (size_t)a.n) == 0;
 }
 
+/* In any case of letters, and also in quotes. */
 static bool span_is(ferry_span f, const char *word)
 {
     if (f.n >= 2 && *f.s == '"') f = (ferry_span){f.s + 1, f.n - 2};
@@ -146,6 +157,8 @@ static void look(const ferry_table *t, glance *g, ferry_cursor c)
     }
 }
 
+/* Names of columns differ. Beyond 1000 columns the O(n^2) comparison is not worth its
+ * time. */
 static bool all_differ(const glance *g, int64_t n)
 {
     for (int64_t i = 0; i < n && n <= 1000; i++)
@@ -156,7 +169,9 @@ static bool all_differ(const glance *g, int64_t n)
 
 /* Names over numbers; or column numbers 0, 1, 2, ... as some programs write (the last,
  * added later, may break the row); or names over nothing at all; or, where all is text, a
- * column called id or label. */
+ * column called id or label. Any one of the signs is enough; a wrong "yes" loses an
+ * instance, a wrong "no" turns every column of numbers into categories, which
+ * delimited_features.c would then report. */
 static bool looks_like_header(const ferry_table *t, const glance *g)
 {
     bool over_numbers = false, all_text = true, counting = t->cols >= 5, known = false;
@@ -172,6 +187,7 @@ static bool looks_like_header(const ferry_table *t, const glance *g)
                     (j == t->cols - 1 || g[j].first_value == (double)j + g[0].first_value);
     }
     if (over_numbers) return true;
+    /* 0, 1, 2, ... or 1, 2, 3, ...: any other run of numbers is more likely data */
     if (counting) return g[0].first_value == 0 || g[0].first_value == 1;
     if (!all_text || !all_differ(g, t->cols)) return false;
     if (known || over_nothing) return true;
@@ -197,6 +213,8 @@ done:
     return st;
 }
 
+/* The number of columns is the first line's; rows with another are refused when they are
+ * read. The roles set here are a first guess from the sample (text or number). */
 ferry_status ferry_i_table_layout(ferry_ctx *ctx, ferry_table *t)
 {
     ferry_status st = FERRY_OK;
@@ -213,6 +231,7 @@ ferry_status ferry_i_table_layout(ferry_ctx *ctx, ferry_table *t)
                   "a quote is not closed, or text follows it");
     FERRY_NEW(ctx, t->col, t->cols);
     FERRY_NEW(ctx, g, t->cols);
+    /* what the first line looks like, and what stands below it */
     look(t, g, (ferry_cursor){t->body, t->end, line});
     t->header = t->s->header == HEADER_YES ||
                 (t->s->header == HEADER_AUTO && looks_like_header(t, g));
@@ -223,6 +242,7 @@ ferry_status ferry_i_table_layout(ferry_ctx *ctx, ferry_table *t)
     }
     if (t->header) {
         FERRY_TRY(take_names(ctx, t, g));
+        /* c stands behind the first record, which was the header */
         t->body = c.s;
     }
 done:

@@ -24,6 +24,8 @@ static int64_t column_called(const ferry_table *t, const char *word, size_t n)
     return -1;
 }
 
+/* For ferry_i_nearest(), which suggests a name. Only asked with a header, so no name is
+ * NULL. */
 static const char *name_at(const void *arg, int64_t i)
 {
     const ferry_table *t = arg;
@@ -31,6 +33,7 @@ static const char *name_at(const void *arg, int64_t i)
     return t->col[i].name;
 }
 
+/* Always an error, which is why callers go on as if it did not return. */
 static ferry_status no_column(ferry_ctx *ctx, const ferry_table *t, const char *option,
                               const char *word, size_t n)
 {
@@ -44,7 +47,8 @@ static ferry_status no_column(ferry_ctx *ctx, const ferry_table *t, const char *
                        near ? near : "", near ? "?" : "");
 }
 
-/* Give the columns of a list "a,b,c" a role. *count: how many. */
+/* Give the columns of a list "a,b,c" a role. *count: how many. may_lack: data read for an
+ * old view may come without its labels, and without the columns that were dropped then. */
 static ferry_status mark_list(ferry_ctx *ctx, ferry_table *t, const char *option,
                               const char *list, ferry_role_of role, bool may_lack,
                               int64_t *count)
@@ -73,7 +77,8 @@ done:
     return st;
 }
 
-/* "last:14" and "first:14". False: neither. */
+/* "last:14" and "first:14". False: neither. A count of columns from one end, as files of
+ * multi-label sets are described. */
 static bool mark_range(ferry_table *t, const char *spec, int64_t *count)
 {
     const bool last = strncmp(spec, "last:", 5) == 0;
@@ -87,7 +92,9 @@ static bool mark_range(ferry_table *t, const char *spec, int64_t *count)
     return true;
 }
 
-/* Columns called label, and those called label:NAME, which make a set. */
+/* Columns called label, and those called label:NAME, which make a set. The first column
+ * called label wins, and label:NAME ones are then ordinary features: a file has labels of
+ * one kind. */
 static void find_labels(ferry_table *t, int64_t *count)
 {
     for (int64_t j = 0; j < t->cols; j++)
@@ -103,6 +110,8 @@ static void find_labels(ferry_table *t, int64_t *count)
         }
 }
 
+/* Several columns are a set, whichever way they were named. label=none turns the names
+ * off. */
 static ferry_status mark_labels(ferry_ctx *ctx, ferry_table *t, int64_t *count)
 {
     ferry_status st = FERRY_OK;
@@ -123,6 +132,7 @@ done:
     return st;
 }
 
+/* The option, else the first column called id. id=none turns that off. */
 static ferry_status mark_ids(ferry_ctx *ctx, ferry_table *t, int64_t *count)
 {
     ferry_status st = FERRY_OK;
@@ -144,7 +154,9 @@ done:
     return st;
 }
 
-/* Read for labels: one label a line, or id and label. Other columns are left out. */
+/* Read for labels: one label a line, or id and label. Other columns are left out. Two
+ * columns without an id are id and label in that order, unless the option id says
+ * otherwise. With label= given the rest is left out whatever it is. */
 static ferry_status labels_only(ferry_ctx *ctx, ferry_table *t, int64_t ids, int64_t labels)
 {
     ferry_status st = FERRY_OK;
@@ -166,7 +178,9 @@ done:
     return st;
 }
 
-/* What stands before an = in the features: names of columns that were categories. */
+/* What stands before an = in the features: names of columns that were categories. Every =
+ * in a feature's name may be the one that was put there: column and value may both hold
+ * one. So all prefixes are taken, and a column matches if its whole name is one of them. */
 static ferry_status category_names(ferry_ctx *ctx, const ferry_table *t, ferry_ids *names)
 {
     ferry_status st = FERRY_OK;
@@ -181,7 +195,10 @@ done:
     return st;
 }
 
-/* Columns stay what they were when the view was read first. */
+/* Columns stay what they were when the view was read first. For new data of a view that was
+ * read before. A column of numbers must be one again (text in it is refused, not made
+ * categories), and one of categories stays one even where this file's values all happen to
+ * be numbers. Columns that the view did not have keep their guess. */
 static ferry_status as_before(ferry_ctx *ctx, ferry_table *t)
 {
     ferry_status st = FERRY_OK;
@@ -206,6 +223,7 @@ done:
     return st;
 }
 
+/* Ids first, then labels, then drop: where options overlap the later one has the column. */
 ferry_status ferry_i_table_roles(ferry_ctx *ctx, ferry_table *t)
 {
     ferry_status st = FERRY_OK;

@@ -25,6 +25,7 @@ static void add_text(ferry_text *t, const char *s, char sep)
     ferry_i_text_add(t, "\"");
 }
 
+/* NaN is an empty cell. */
 static void add_real(ferry_text *t, double x)
 {
     char buf[32];
@@ -32,12 +33,15 @@ static void add_real(ferry_text *t, double x)
     if (!isnan(x)) ferry_i_text_addn(t, buf, ferry_i_format_real(buf, x));
 }
 
+/* Every cell, the last too, is followed by a separator; the writer turns the last into the
+ * end of the line. */
 static void end_cell(ferry_text *t, char sep)
 {
     ferry_i_text_addn(t, &sep, 1);
 }
 
-/* The names must not be taken for something else when read back. */
+/* The names must not be taken for something else when read back. Features without names
+ * become f1, f2, ...: bare numbers would read as data. */
 static void add_header(ferry_text *t, const ferry_data *d, char sep)
 {
     const int64_t cols = d->x ? d->x->cols : 0;
@@ -71,7 +75,8 @@ static void add_header(ferry_text *t, const ferry_data *d, char sep)
     }
 }
 
-/* A whole number to predict gets a point, which tells it from a class. */
+/* A whole number to predict gets a point, which tells it from a class. An unknown label is
+ * an empty cell, for a set m of them. */
 static void add_label(ferry_text *t, const ferry_labels *l, int64_t i, char sep)
 {
     const bool has = ferry_i_labels_has(l, i);
@@ -98,6 +103,8 @@ static void add_label(ferry_text *t, const ferry_labels *l, int64_t i, char sep)
     }
 }
 
+/* A sparse row is written out in full: CSV has no other form. Its indices ascend, so one
+ * walk along its entries is enough. */
 static void add_row(ferry_text *t, const ferry_data *d, int64_t i, char sep)
 {
     const ferry_matrix *x = d->x;
@@ -136,6 +143,8 @@ done:
     return st;
 }
 
+/* One row is gathered at a time in t, whose memory is reused: no more than a row is
+ * held. */
 ferry_status ferry_i_delimited_write(ferry_ctx *ctx, const ferry_data *data,
                                      const char *path, const ferry_opts *opts)
 {

@@ -57,11 +57,15 @@ static double finite_or_nan(double x)
 
 /* ---- matrix ---- */
 
+/* What one walk over a matrix finds. lo and hi are over cells that are not missing;
+ * infinite where there is none. */
 typedef struct summary {
     int64_t missing, nonzero, empty_rows;
     double lo, hi;
 } summary;
 
+/* O(stored cells). Comparisons with NaN are false, so missing cells leave lo and hi
+ * alone. */
 static summary summarise(const ferry_matrix *x)
 {
     summary s = {.lo = INFINITY, .hi = -INFINITY};
@@ -87,6 +91,8 @@ static summary summarise(const ferry_matrix *x)
     return s;
 }
 
+/* CSR: an entry is a 4-byte column and an 8-byte value; 8 bytes for the start of each
+ * row. */
 static int64_t matrix_bytes(const ferry_matrix *x)
 {
     if (x->dense) return x->nnz * (int64_t)sizeof(double);
@@ -171,6 +177,7 @@ static void describe_labels(described *o, const ferry_labels *l)
         o->pub.cardinality = known > 0 ? (double)on / (double)known : 0;
 }
 
+/* Sizes of cls (4), num (8), or on and known (m + 1 bytes an instance). */
 static int64_t label_bytes(const ferry_labels *l)
 {
     if (!l) return 0;
@@ -268,6 +275,7 @@ static void describe_listing(described *o, const ferry_data *d)
     }
 }
 
+/* An estimate: the text with its end, a pointer to it, and its share of the hash table. */
 static int64_t ids_bytes(const ferry_ids *ids)
 {
     int64_t bytes = 0;

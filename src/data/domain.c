@@ -10,6 +10,7 @@
 
 #include "data/parts.h"
 
+/* An empty domain with one owner: no instance, no part. Parts bring the instances. */
 ferry_status ferry_domain_new(ferry_ctx *ctx, const char *name, ferry_role role,
                               ferry_domain **out)
 {
@@ -68,6 +69,8 @@ static void free_parts(ferry_domain *d)
     ferry_i_free(d->name);
 }
 
+/* One owner less. The last one frees what differs from the base (pointers that are not the
+ * base's own), then gives up its hold on the base, which may free that in turn. */
 void ferry_domain_free(ferry_domain *d)
 {
     if (!d || atomic_fetch_sub(&d->refs, 1) > 1) return;
@@ -88,12 +91,15 @@ ferry_domain *ferry_i_domain_ref(ferry_domain *d)
     return d;
 }
 
+/* Row numbers count as names once a task was made: within it they do not change any
+ * more. */
 bool ferry_i_domain_named(const ferry_domain *d)
 {
     return !d->numbered || d->of_task;
 }
 
-/* A copy that borrows every part of d and keeps d alive. */
+/* A copy that borrows every part of d and keeps d alive. The caller then replaces one part
+ * by its own, which ferry_domain_free() tells by the pointer. */
 static ferry_status borrow(ferry_ctx *ctx, const ferry_domain *d, ferry_domain **out)
 {
     ferry_domain *b = ferry_i_calloc(1, sizeof *b);
@@ -118,6 +124,7 @@ static ferry_status borrow(ferry_ctx *ctx, const ferry_domain *d, ferry_domain *
     return FERRY_OK;
 }
 
+/* `labels` is freed also when there is no memory: a caller has nothing to clean up. */
 ferry_status ferry_i_domain_with_labels(ferry_ctx *ctx, const ferry_domain *d,
                                         ferry_labels *labels, ferry_domain **out)
 {
@@ -198,6 +205,7 @@ const char *ferry_domain_id_at(const ferry_domain *d, int64_t i)
     return i >= 0 && i < ferry_domain_id_count(d) ? ferry_i_ids_at(d->ids, i) : NULL;
 }
 
+/* A domain has a handful of views: a walk is enough. */
 const ferry_view *ferry_i_domain_view(const ferry_domain *d, const char *name)
 {
     for (int64_t i = 0; i < d->n_views; i++)
@@ -207,6 +215,8 @@ const ferry_view *ferry_i_domain_view(const ferry_domain *d, const char *name)
 
 /* ---- hash: each piece is hashed with the hash so far as its seed ---- */
 
+/* n counts elements of `size` bytes. The length goes in first: without it ("ab", "c") and
+ * ("a", "bc") would be the same. */
 static uint64_t mix(uint64_t h, const void *bytes, int64_t n, size_t size)
 {
     h = XXH3_64bits_withSeed(&n, sizeof n, h); /* so that pieces do not run together */
@@ -218,6 +228,7 @@ static uint64_t mix_text(uint64_t h, const char *text)
     return mix(h, text, (int64_t)strlen(text), 1);
 }
 
+/* No names (-1) and an empty list (0) are told apart. */
 static uint64_t mix_ids(uint64_t h, const ferry_ids *ids)
 {
     const int64_t n = ids ? ferry_i_ids_count(ids) : -1;
@@ -228,6 +239,8 @@ static uint64_t mix_ids(uint64_t h, const ferry_ids *ids)
     return h;
 }
 
+/* A dense and a sparse matrix of equal content differ: methods may treat them
+ * differently. */
 static uint64_t mix_matrix(uint64_t h, const ferry_matrix *x)
 {
     const int64_t shape[3] = {x->rows, x->cols, x->dense != NULL};
@@ -239,6 +252,9 @@ static uint64_t mix_matrix(uint64_t h, const ferry_matrix *x)
     return mix(h, x->value, x->nnz, sizeof *x->value);
 }
 
+/* In the order of the parts, by their content alone and never by an address, so that it is
+ * the same in every run. Labels are left out: splits hide different ones of the same
+ * data. */
 uint64_t ferry_i_domain_hash(const ferry_domain *d)
 {
     uint64_t h = mix_ids(0, d->ids);
@@ -262,6 +278,7 @@ uint64_t ferry_i_domain_hash(const ferry_domain *d)
     return h;
 }
 
+/* Over the ids as well: the same classes in another order of instances are other labels. */
 uint64_t ferry_i_domain_labels_hash(const ferry_domain *d)
 {
     const ferry_labels *l = d->labels;

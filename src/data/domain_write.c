@@ -27,6 +27,8 @@ done:
     return st;
 }
 
+/* view NULL: the only one. The rows are the view's, with the domain's ids and labels for
+ * them; instances that this view lacks are not written. x is shared, not copied. */
 ferry_status ferry_domain_write(ferry_ctx *ctx, const ferry_domain *d, const char *view,
                                 const char *path, const ferry_opts *opts)
 {

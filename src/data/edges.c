@@ -9,6 +9,8 @@
 #include "data/graph_file.h"
 #include "data/lines.h"
 
+/* Nodes are numbered in the order seen. Edges are kept as they come, repeats too: the
+ * domain adds those up, in graph.c. */
 ferry_status ferry_i_edges_add(ferry_ctx *ctx, ferry_edges *g, const ferry_field *from,
                                const ferry_field *to, double weight)
 {
@@ -23,6 +25,8 @@ ferry_status ferry_i_edges_add(ferry_ctx *ctx, ferry_edges *g, const ferry_field
     return FERRY_OK;
 }
 
+/* From an array of structs, which grows easily, to one array for each field. No weights
+ * where all are 1. g keeps its edges, the nodes are d's now. */
 ferry_status ferry_i_edges_give(ferry_ctx *ctx, ferry_edges *g, ferry_data *d)
 {
     ferry_status st = FERRY_OK;
@@ -49,6 +53,7 @@ void ferry_i_edges_free(ferry_edges *g)
     *g = (ferry_edges){0};
 }
 
+/* What programs call the two ends, in any case of letters. */
 static bool names_a_column(const ferry_field *f)
 {
     static const char *const words[] = {"from", "to",    "source", "target", "src",   "dst",
@@ -59,7 +64,8 @@ static bool names_a_column(const ferry_field *f)
     return false;
 }
 
-/* A first line that names its columns, or whose weight is no number. */
+/* A first line that names its columns, or whose weight is no number. One of the two words
+ * is not enough: a node may be called "target". */
 static bool is_header(const ferry_field *f, int64_t n)
 {
     double x = 0;
@@ -68,6 +74,8 @@ static bool is_header(const ferry_field *f, int64_t n)
            (n == 3 && !ferry_i_field_real(&f[2], &x));
 }
 
+/* The first line gives separator and width for all; the separator is guessed once, so a
+ * line that is written otherwise is an error and not another kind of edge. */
 static ferry_status read_lines(ferry_ctx *ctx, const char *path, const ferry_utf8 *u,
                                const ferry_read_settings *s, ferry_edges *g)
 {
@@ -103,6 +111,7 @@ done:
     return st;
 }
 
+/* `as` is always a graph here; member does not apply. */
 static ferry_status read_edges(ferry_ctx *ctx, const ferry_input *in, const char *member,
                                const ferry_read_settings *s, ferry_data_kind as,
                                ferry_data **out)
@@ -138,6 +147,8 @@ static int sniff_edges(const char *head, int64_t n)
     return (k == 2 || k == 3) && names_a_column(&f[0]) && names_a_column(&f[1]) ? 80 : 0;
 }
 
+/* With a header, so that sniff_edges() knows the file again. Tab-separated; the column of
+ * weights only where there are some. */
 static ferry_status write_edges(ferry_ctx *ctx, const ferry_data *data, const char *path,
                                 const ferry_opts *opts)
 {

@@ -10,6 +10,8 @@
 
 /* ---- encoding ---- */
 
+/* Latin-1 is the fallback because every byte string is valid Latin-1, so no file is refused
+ * for its letters. A byte above 127 becomes two, hence n + high. */
 ferry_status ferry_i_utf8_open(ferry_ctx *ctx, const char *s, int64_t n, ferry_utf8 *out)
 {
     ferry_status st = FERRY_OK;
@@ -45,6 +47,7 @@ ferry_lines ferry_i_lines(const char *s, int64_t n)
     return (ferry_lines){.next = s, .end = s + n};
 }
 
+/* \n and \r\n both end a line; a last line without an end is a line too. */
 bool ferry_i_any_line(ferry_lines *l)
 {
     if (l->next == l->end) return false;
@@ -62,6 +65,7 @@ static bool is_space(char c)
     return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\f' || c == '\v';
 }
 
+/* strchr() would find the 0 that ends `comments`, so a zero byte is asked for first. */
 bool ferry_i_full_line(ferry_lines *l, const char *comments)
 {
     while (ferry_i_any_line(l)) {
@@ -75,6 +79,7 @@ bool ferry_i_full_line(ferry_lines *l, const char *comments)
 
 /* ---- fields ---- */
 
+/* A word for what is hard to type on a command line; anything else stands for itself. */
 const char *ferry_i_sep_of(const char *name)
 {
     static const char *const names[][2] = {{"tab", "\t"},      {"comma", ","},
@@ -86,7 +91,8 @@ const char *ferry_i_sep_of(const char *name)
     return name;
 }
 
-/* First place of sep in [s, e), or NULL. */
+/* First place of sep in [s, e), or NULL. memchr for the first byte, since the separator is
+ * rare in comparison to text. */
 static const char *find(const char *s, const char *e, const char *sep, size_t n)
 {
     for (; (size_t)(e - s) >= n; s++) {
@@ -97,6 +103,8 @@ static const char *find(const char *s, const char *e, const char *sep, size_t n)
     return NULL;
 }
 
+/* From one line, in the order of how unlikely each is to be part of a field. Separators
+ * inside double quotes do not count. */
 const char *ferry_i_sep_guess(const char *s, const char *e)
 {
     static const char *const seps[] = {"::", "\t", ";", ",", "|"};
@@ -112,7 +120,8 @@ const char *ferry_i_sep_guess(const char *s, const char *e)
     return " ";
 }
 
-/* Drop white space, then one pair of quotes, around [s, e). */
+/* Drop white space, then one pair of quotes, around [s, e). Doubled quotes inside stay:
+ * ferry_i_field_id() undoes them when the text is kept. */
 static ferry_field trimmed(const char *s, const char *e)
 {
     while (s < e && is_space(*s))
@@ -123,7 +132,8 @@ static ferry_field trimmed(const char *s, const char *e)
     return (ferry_field){s, e - s, 0};
 }
 
-/* End of the field at s: the next separator that is not inside double quotes. */
+/* End of the field at s: the next separator that is not inside double quotes. With quotes
+ * around a field the search begins behind the closing one. */
 static const char *field_end(const char *s, const char *e, const char *sep, size_t n)
 {
     const char *p = s;
@@ -149,6 +159,8 @@ static const char *field_end(const char *s, const char *e, const char *sep, size
     return at ? at : e;
 }
 
+/* With white space as separator, runs count as one and none at the ends gives a field; with
+ * any other, an empty field is a field. max = 0 only counts (f may be NULL then). */
 int64_t ferry_i_fields(const char *s, const char *e, const char *sep, ferry_field *f,
                        int64_t max)
 {
@@ -171,6 +183,7 @@ int64_t ferry_i_fields(const char *s, const char *e, const char *sep, ferry_fiel
     }
 }
 
+/* ASCII only, and `word` must be in lower case. */
 bool ferry_i_field_is(const ferry_field *f, const char *word)
 {
     for (int64_t i = 0; i < f->n; i++) {
@@ -195,6 +208,7 @@ bool ferry_i_field_int(const ferry_field *f, int64_t *x)
     return f->n > 0 && ferry_i_parse_int(f->s, end, x) == end;
 }
 
+/* A field without quotes inside goes in as it is: no copy. */
 int64_t ferry_i_field_id(ferry_ids *ids, const ferry_field *f, bool *added)
 {
     ferry_text t = {0};
@@ -210,6 +224,8 @@ int64_t ferry_i_field_id(ferry_ids *ids, const ferry_field *f, bool *added)
     return at;
 }
 
+/* Cut between characters, never inside one, and without control bytes: messages end up on
+ * terminals. */
 const char *ferry_i_field_show(const ferry_field *f, char buf[44])
 {
     int64_t n = f->n < 40 ? f->n : 40;
@@ -222,6 +238,7 @@ const char *ferry_i_field_show(const ferry_field *f, char buf[44])
     return buf;
 }
 
+/* Empty texts are quoted as well: bare they would vanish between two separators. */
 void ferry_i_out_field(ferry_out *o, const char *text, char sep)
 {
     const char risky[] = {sep, '"', '\n', '\r', '#', '%', 0};

@@ -20,7 +20,9 @@ typedef struct ferry_lines {
     const char *s, *e;      /* the line at hand */
     int64_t line;           /* its number from 1 */
 } ferry_lines;
+/* Stands before the first line; nothing is copied, so the text must outlive it. */
 ferry_lines ferry_i_lines(const char *s, int64_t n);
+/* The next line, blank ones too; false at the end. */
 bool ferry_i_any_line(ferry_lines *l);
 /* Likewise, but blank lines and lines that begin with a byte of `comments` are passed
  * over. */
@@ -46,6 +48,7 @@ int64_t ferry_i_fields(const char *s, const char *e, const char *sep, ferry_fiel
 bool ferry_i_field_is(const ferry_field *f, const char *word); /* letters of any case */
 /* The whole field is a finite number. */
 bool ferry_i_field_real(const ferry_field *f, double *x);
+/* The whole field is a decimal integer that fits. */
 bool ferry_i_field_int(const ferry_field *f, int64_t *x);
 /* Number of the field's text in ids, added if new, doubled quotes undone; -1: no memory. */
 int64_t ferry_i_field_id(ferry_ids *ids, const ferry_field *f, bool *added);

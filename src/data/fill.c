@@ -15,6 +15,7 @@ typedef struct part_name {
     char text[256];
 } part_name;
 
+/* By value, so that nobody has to free it; long names are cut. */
 static part_name part_of(const ferry_domain *d, const char *kind, const char *name)
 {
     part_name p;
@@ -23,6 +24,7 @@ static part_name part_of(const ferry_domain *d, const char *kind, const char *na
     return p;
 }
 
+/* A domain that others hold, or that borrows from another, must not change under them. */
 ferry_status ferry_i_domain_changeable(ferry_ctx *ctx, const ferry_domain *d)
 {
     if (!d->base && atomic_load(&d->refs) == 1) return FERRY_OK;
@@ -30,7 +32,8 @@ ferry_status ferry_i_domain_changeable(ferry_ctx *ctx, const ferry_domain *d)
                         d->name);
 }
 
-/* ids, or "1" .. "n" where there are none (then *made is to be freed). */
+/* ids, or "1" .. "n" where there are none (then *made is to be freed). Row numbers stand in
+ * for ids from here on: everything behind it joins by id alone. */
 static ferry_status ids_or_numbers(ferry_ctx *ctx, const ferry_ids *ids, int64_t n,
                                    ferry_ids **made, const ferry_ids **use)
 {
@@ -56,7 +59,9 @@ done:
     return st;
 }
 
-/* Where the view's rows stand among the domain's instances, once g is in place. */
+/* Where the view's rows stand among the domain's instances, once g is in place. The two
+ * directions of one map: instance[row] and its inverse row_of[instance], -1 where the view
+ * lacks it. Nothing of d changes yet. */
 static ferry_status place_view(ferry_ctx *ctx, const ferry_domain *d, const ferry_ids *ids,
                                ferry_view *v, ferry_growth *g)
 {
@@ -75,6 +80,9 @@ done:
     return st;
 }
 
+/* Check, plan, then put in place: after growth_apply nothing can fail. That no id is known
+ * is only a warning when there are ids (views may describe different instances), but
+ * without ids the row numbers of a second file cannot be meant as names. */
 ferry_status ferry_i_domain_add_view(ferry_ctx *ctx, ferry_domain *d, const ferry_ids *ids,
                                      ferry_view *v)
 {
@@ -102,6 +110,7 @@ ferry_status ferry_i_domain_add_view(ferry_ctx *ctx, ferry_domain *d, const ferr
         ferry_i_log(ctx, FERRY_WARN, "%s: none of its %lld ids is in what was there before",
                     me.text, (long long)v->x->rows);
     }
+    /* room for one more; d->n_views stays until v is in */
     ferry_view **views = ferry_i_realloc(d->views, d->n_views + 1, sizeof *views);
     FERRY_HAVE(ctx, views);
     d->views = views;
@@ -116,6 +125,8 @@ done:
     return st;
 }
 
+/* What both public functions share. x is borrowed: the view takes a reference of its
+ * own. */
 static ferry_status add_matrix(ferry_ctx *ctx, ferry_domain *d, const char *name,
                                ferry_matrix *x, const char *const *ids,
                                const char *const *features)
@@ -139,6 +150,8 @@ done:
     return st;
 }
 
+/* The name is checked before the copy, which may be large. ld >= cols: rows may have a
+ * gap. */
 ferry_status ferry_domain_add_dense(ferry_ctx *ctx, ferry_domain *d, const char *name,
                                     const ferry_array *x, const char *const *ids,
                                     const char *const *features)
@@ -158,6 +171,7 @@ done:
     return st;
 }
 
+/* Indices, order and starts are checked by the copy. */
 ferry_status ferry_domain_add_sparse(ferry_ctx *ctx, ferry_domain *d, const char *name,
                                      const ferry_sparse *x, const char *const *ids,
                                      const char *const *features)
@@ -199,7 +213,8 @@ done:
 }
 
 /* Node numbers to instances, in place; counts the edges with an end that is none, and lends
- * the first such id. */
+ * the first such id. -1 marks an end that is no instance; graph_new() leaves such edges
+ * out. */
 static int64_t to_instances(int64_t edges, int64_t *from, int64_t *to, const int64_t *at,
                             const ferry_ids *nodes, const char **first)
 {
@@ -215,6 +230,9 @@ static int64_t to_instances(int64_t edges, int64_t *from, int64_t *to, const int
     return lost;
 }
 
+/* A graph adds no instances to a domain that has some: citation files name many papers of
+ * which nothing else is known. Some such edges are left out with a warning; if all are, the
+ * ids of the two files most likely do not match, which is an error. */
 ferry_status ferry_i_domain_add_edges(ferry_ctx *ctx, ferry_domain *d, const char *name,
                                       const ferry_ids *nodes, int64_t edges, int64_t *from,
                                       int64_t *to, const double *weight)
@@ -266,6 +284,8 @@ done:
     return st;
 }
 
+/* Texts to numbers, then as above. Ids are copied; a pair may repeat, weights are added
+ * up. */
 ferry_status ferry_domain_add_graph(ferry_ctx *ctx, ferry_domain *d, const char *name,
                                     int64_t edges, const char *const *from,
                                     const char *const *to, const double *weight)

@@ -9,7 +9,9 @@
 /* ---- labels ---- */
 
 /* Where labels without ids belong: *use is NULL when they are the rows of the only view, in
- * order; else they are for the row numbers (*made, to be freed). */
+ * order; else they are for the row numbers (*made, to be freed). Labels in the order of a
+ * view's rows are the usual case. Where several views make that ambiguous, row numbers must
+ * be the instances' very ids, all of them. */
 static ferry_status without_ids(ferry_ctx *ctx, const ferry_domain *d, int64_t n,
                                 ferry_ids **made)
 {
@@ -41,7 +43,9 @@ done:
 }
 
 /* Labels by id, replacing those there are. ids NULL: the rows of the domain's only view in
- * order; with several views, or none, row numbers from 1. */
+ * order; with several views, or none, row numbers from 1. l is copied, spread over the
+ * instances; those without a label are missing. d changes only when nothing can fail any
+ * more. */
 static ferry_status set_labels(ferry_ctx *ctx, ferry_domain *d, const ferry_ids *ids,
                                const ferry_labels *l)
 {
@@ -103,6 +107,7 @@ done:
     return st;
 }
 
+/* Classes are numbered as they come; NULL is a missing label. */
 ferry_status ferry_domain_set_classes(ferry_ctx *ctx, ferry_domain *d, int64_t n,
                                       const char *const *ids, const char *const *labels)
 {
@@ -125,6 +130,7 @@ done:
     return st;
 }
 
+/* NaN is a missing label; infinity is refused, no loss could be finite with it. */
 ferry_status ferry_domain_set_numbers(ferry_ctx *ctx, ferry_domain *d, int64_t n,
                                       const char *const *ids, const double *values)
 {
@@ -147,6 +153,7 @@ done:
     return st;
 }
 
+/* on: n x m, row by row, any value but 0 is on. All rows count as known. */
 ferry_status ferry_domain_set_labelsets(ferry_ctx *ctx, ferry_domain *d, int64_t n,
                                         const char *const *ids, int64_t m,
                                         const char *const *names, const uint8_t *on)
@@ -175,7 +182,7 @@ done:
 /* ---- ratings ---- */
 
 /* Ratings (stolen, also when the call fails). Of repeated pairs the last stays, with a
- * warning. */
+ * warning. NaN values stay: they are the pairs to be predicted. */
 static ferry_status set_ratings(ferry_ctx *ctx, ferry_domain *d, ferry_ratings *r)
 {
     ferry_status st = FERRY_OK;
@@ -215,6 +222,8 @@ done:
     return st;
 }
 
+/* Users and items are numbered as they come, O(n). They are no instances: a domain's
+ * ratings have ids of their own. */
 ferry_status ferry_domain_set_ratings(ferry_ctx *ctx, ferry_domain *d, int64_t n,
                                       const char *const *users, const char *const *items,
                                       const double *values)
@@ -240,7 +249,8 @@ done:
 /* ---- what a file held ---- */
 
 /* Copies of two domains' labels that can be compared: of one kind, with the names of
- * both. */
+ * both. Of two kinds the more general one is taken, since nothing is lost on the way there:
+ * number -> class -> set. b's names come behind a's. */
 static ferry_status alike(ferry_ctx *ctx, const ferry_labels *a, const ferry_labels *b,
                           ferry_labels **out_a, ferry_labels **out_b)
 {
@@ -265,7 +275,8 @@ done:
     return st;
 }
 
-/* Whether two class names mean the same: also 1 and 1.0. */
+/* Whether two class names mean the same: also 1 and 1.0. place_of() in labels.c has the
+ * same rule for equal numbers. */
 static bool same_name(const char *a, const char *b)
 {
     const char *end_a = a + strlen(a), *end_b = b + strlen(b);
@@ -288,6 +299,7 @@ static bool same_label(const ferry_labels *a, int64_t i, const ferry_labels *b, 
     return memcmp(a->on + i * m, b->on + j * m, (size_t)m) == 0;
 }
 
+/* a[i] <- b[j]; both are of one kind with the same names. */
 static void copy_label(ferry_labels *a, int64_t i, const ferry_labels *b, int64_t j)
 {
     const int64_t m = ferry_i_labels_m(a);
@@ -299,6 +311,8 @@ static void copy_label(ferry_labels *a, int64_t i, const ferry_labels *b, int64_
     a->known[i] = b->known[j];
 }
 
+/* A common file of labels often covers more than one domain. Labels that belong elsewhere
+ * would otherwise become instances of which nothing is known. */
 ferry_status ferry_i_data_known_labels(ferry_ctx *ctx, const ferry_domain *d,
                                        ferry_data *data)
 {
@@ -341,7 +355,9 @@ done:
 }
 
 /* Labels that a further view's file carries, row by row: they fill what is missing, and
- * must not say something else about an instance than the files before. */
+ * must not say something else about an instance than the files before. O(rows). Both sides
+ * are brought to one kind first, so that 1 in one file and 1.0 in the other are the same
+ * label. */
 static ferry_status merge_labels(ferry_ctx *ctx, ferry_domain *d, const ferry_view *v,
                                  const ferry_labels *more)
 {
@@ -367,6 +383,9 @@ done:
     return st;
 }
 
+/* A view and, with it, the labels that stood in its file. Labels that were set otherwise
+ * win: then those of the file are not looked at. Labels of several views' files are
+ * merged. */
 static ferry_status add_view_data(ferry_ctx *ctx, ferry_domain *d, const char *name,
                                   const ferry_data *data)
 {
@@ -404,6 +423,7 @@ done:
     return st;
 }
 
+/* Copies, because add_edges() overwrites node numbers by instances. */
 static ferry_status add_graph_data(ferry_ctx *ctx, ferry_domain *d, const char *name,
                                    const ferry_data *data)
 {
@@ -423,6 +443,7 @@ done:
     return st;
 }
 
+/* data stays the caller's and may be added to several domains. */
 ferry_status ferry_domain_add_data(ferry_ctx *ctx, ferry_domain *d, const char *name,
                                    const ferry_data *data)
 {
