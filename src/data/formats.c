@@ -1,10 +1,16 @@
-/* The file formats: the options they read, the list of them, and which one a file has. */
+/* The file formats: the options they read, the list of them, and which one a file has. A
+ * file says what it is in two ways, its extension and its first bytes, and either may be
+ * wrong or missing. The extension narrows the choice, the content decides among those left;
+ * without a known extension the content alone decides. Each format gives a number 0..100
+ * for how sure it is, so that a signature (100) beats a guess (10..60). */
 #include <math.h>
 #include <string.h>
 #include <strings.h>
 
 #include "data/formats.h"
 
+/* One table for all formats (see ferry_read_settings). A line here is also an option of the
+ * command line and of a task file. */
 #define T ferry_read_settings
 const ferry_opt ferry_i_read_table[] = {
     FERRY_OPT_STRING(T, format, "", "name of the format; else by extension, then content"),
@@ -81,6 +87,7 @@ static const ferry_format *const formats[] = {
 };
 /* clang-format on */
 
+/* The list ends with a NULL, so that a line can be added anywhere in it. */
 int64_t ferry_format_count(void)
 {
     return FERRY_COUNT(formats) - 1;
@@ -98,7 +105,8 @@ const ferry_format_info *ferry_format_at(int64_t i)
     return f ? &f->info : NULL;
 }
 
-/* Whether ext (".csv", n bytes) is one of the words of list. */
+/* Whether ext (".csv", n bytes) is one of the words of list. Extensions count in any case
+ * of letters: files from Windows are often called .CSV. */
 static bool has_extension(const char *list, const char *ext, size_t n)
 {
     for (const char *s = list; *s;) {
@@ -110,7 +118,9 @@ static bool has_extension(const char *list, const char *ext, size_t n)
     return false;
 }
 
-/* The extension of a path, looking through .gz and the like: where it begins, and its length. */
+/* The extension of a path, looking through .gz and the like: where it begins, and its
+ * length. Without one the end of the path and length 0. A point in a folder's name is
+ * none. */
 static const char *extension_of(const char *path, size_t *n)
 {
     const char *base = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
@@ -133,12 +143,15 @@ bool ferry_i_format_claims(const ferry_format *f, const char *path)
     return n > 0 && has_extension(f->info.extensions, ext, n);
 }
 
+/* For ferry_i_nearest(), which suggests a name. */
 static const char *name_at(const void *arg, int64_t i)
 {
     (void)arg;
     return formats[i]->info.name;
 }
 
+/* A user may say "csv" or "tsv": names come first, then extensions, so that format=txt
+ * works though no format is called so. */
 ferry_status ferry_i_format_named(ferry_ctx *ctx, const char *name,
                                   const ferry_format **out)
 {
@@ -160,7 +173,9 @@ done:
     return st;
 }
 
-/* The surest of the formats that can give `kinds` and, if by_name, claim the extension. */
+/* The surest of the formats that can give `kinds` and, if by_name, claim the extension. By
+ * name, a format that is not sure at all (0) is still taken: the extension speaks for it.
+ * By content alone it must be surer than 0. At most 64 KiB are looked at. */
 static const ferry_format *surest(const char *path, const ferry_input *in, unsigned kinds,
                                   bool by_name)
 {
@@ -180,6 +195,8 @@ static const ferry_format *surest(const char *path, const ferry_input *in, unsig
     return best;
 }
 
+/* `kinds` rules out formats first: a .csv that is wanted as a graph is an edge list, wanted
+ * as a view a table. */
 ferry_status ferry_i_format_of(ferry_ctx *ctx, const char *path, const ferry_input *in,
                                unsigned kinds, const ferry_format **out)
 {
@@ -198,6 +215,7 @@ done:
     return st;
 }
 
+/* By the names of the members alone: nothing is unpacked for it. */
 const ferry_format *ferry_i_format_of_tree(const ferry_archive *tree, unsigned kinds)
 {
     const ferry_format *best = NULL;

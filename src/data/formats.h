@@ -4,6 +4,7 @@
 
 #include "data/archive.h"
 
+/* for `kinds`: whatever the file holds is fine */
 #define FERRY_ANY_KIND (~0u)
 
 const ferry_format *ferry_i_format_at(int64_t i); /* NULL past the end */

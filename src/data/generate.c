@@ -19,6 +19,7 @@
 
 #include "data/generate.h"
 
+/* Field by field as in the table below. */
 typedef struct bridge_options {
     int64_t classes, source, bridge, target, source_features, target_features, latent;
     double separation, noise;
@@ -48,6 +49,7 @@ typedef struct space {
     double *map; /* latent x features */
 } space;
 
+/* All that is drawn once and shared by the three domains. */
 typedef struct bridge_world {
     const bridge_options *o;
     const char *dir;
@@ -55,7 +57,9 @@ typedef struct bridge_world {
     double *means; /* classes x latent, times separation */
 } bridge_world;
 
-/* New n normals times scale, from the stream of that use. */
+/* New n normals times scale, from the stream of that use. Each use has a stream of its own,
+ * so a larger source does not change the target: tasks that differ in one option stay
+ * comparable. NULL: no memory. */
 static double *normals(const ferry_ctx *ctx, const char *use, int64_t n, double scale)
 {
     double *x = ferry_i_calloc(n, sizeof *x);
@@ -67,6 +71,7 @@ static double *normals(const ferry_ctx *ctx, const char *use, int64_t n, double 
     return x;
 }
 
+/* id, label where there are labels, then a1, a2, ... or b1, b2, ... */
 static void write_header(ferry_out *file, const space *s, bool labels)
 {
     ferry_i_out_printf(file, labels ? "id,label" : "id");
@@ -76,7 +81,8 @@ static void write_header(ferry_out *file, const space *s, bool labels)
 }
 
 /* z (n x latent) seen in one space, as CSV with ids `prefix`1 .. n. Three decimals keep the
- * files small and readable. */
+ * files small and readable. The name of the file is also the stream of its noise: the
+ * bridge's two views show the same places with independent noise. */
 static ferry_status write_view(ferry_ctx *ctx, const bridge_world *w, const space *s,
                                const char *name, int64_t n, const double *z, bool labels)
 {
@@ -94,6 +100,7 @@ static ferry_status write_view(ferry_ctx *ctx, const bridge_world *w, const spac
         ferry_i_out_printf(file, "%c%lld", name[0], (long long)(i + 1));
         if (labels) ferry_i_out_printf(file, ",c%lld", (long long)(i % w->o->classes + 1));
         for (int64_t j = 0; j < s->features; j++) {
+            /* x = max(0, z L + noise * normal), feature j */
             double x = w->o->noise * ferry_i_rng_normal(&rng);
             for (int64_t l = 0; l < w->o->latent; l++)
                 x += z[i * w->o->latent + l] * s->map[l * s->features + j];
@@ -108,7 +115,9 @@ done:
     return st;
 }
 
-/* Hidden places of n instances, classes in turn: instance i is of class i mod classes. */
+/* Hidden places of n instances, classes in turn: instance i is of class i mod classes. z =
+ * separation * m_y + e, n x latent. Equal classes (up to one) make accuracy easy to read.
+ * NULL: no memory. */
 static double *places(const ferry_ctx *ctx, const bridge_world *w, const char *use,
                       int64_t n)
 {
@@ -120,6 +129,7 @@ static double *places(const ferry_ctx *ctx, const bridge_world *w, const char *u
     return z;
 }
 
+/* The file explains itself: for many users it is the first task file they see. */
 static ferry_status write_task(ferry_ctx *ctx, const bridge_world *w)
 {
     ferry_status st = FERRY_OK;
@@ -182,6 +192,8 @@ done:
     return st;
 }
 
+/* Draw the world, place the instances, write the four tables and the task. The maps' scale
+ * 1 / sqrt(latent) keeps a feature's variance near 1 whatever the number of dimensions. */
 static ferry_status bridge_write(ferry_ctx *ctx, const void *options, const char *dir)
 {
     ferry_status st = FERRY_OK;
@@ -224,6 +236,7 @@ static const ferry_generator bridge_generator = {
 static const ferry_generator *const generators[] = {&bridge_generator,
                                                     &ferry_i_generator_social};
 
+/* A new generator is one file and one line in `generators`. */
 int64_t ferry_generator_count(void)
 {
     return FERRY_COUNT(generators);
@@ -240,6 +253,8 @@ static const char *generator_name(const void *arg, int64_t i)
     return generators[i]->info.name;
 }
 
+/* The folder is made if need be. One with a task in it is refused: that file may be
+ * somebody's own work. Options are checked before anything is written. */
 ferry_status ferry_generate(ferry_ctx *ctx, const char *name, const ferry_opts *opts,
                             const char *dir)
 {

@@ -5,8 +5,10 @@
 #include "core/core.h"
 #include "ferry/generate.h"
 
+/* One generator: what users see of it, and how it writes. */
 typedef struct ferry_generator {
     ferry_generator_info info;
+    /* of the struct that the option table fills */
     size_t options_size;
     /* Write the task into dir, which is there. Ranges of options were checked. */
     ferry_status (*write)(ferry_ctx *ctx, const void *options, const char *dir);

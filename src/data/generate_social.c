@@ -10,8 +10,11 @@
 
 #include "data/generate.h"
 
+/* dimensions of z */
 enum { HIDDEN = 8 };
 
+/* Field by field as in the table below. Sizes may be large: files are written row by
+ * row. */
 typedef struct social_options {
     int64_t people, features, graphs, edges;
     double missing, alike, separation, labelled;
@@ -29,6 +32,7 @@ static const ferry_opt social_table[] = {
     FERRY_OPT(social_options, REAL, labelled, 0.1, 0, 1, "share of labels to be seen"),
 };
 
+/* A new file in dir; the caller commits it, and until then it does not appear. */
 static ferry_status open_file(ferry_ctx *ctx, const char *dir, const char *name,
                               ferry_out **file)
 {
@@ -42,6 +46,9 @@ done:
     return st;
 }
 
+/* Row by row: nothing but the map (HIDDEN x features) is held in memory, whatever the
+ * number of people. The noise is drawn also for missing cells, so the same seed with
+ * another share of gaps gives the same values. */
 static ferry_status write_table(ferry_ctx *ctx, const social_options *o, const char *dir)
 {
     ferry_status st = FERRY_OK;
@@ -61,6 +68,7 @@ static ferry_status write_table(ferry_ctx *ctx, const social_options *o, const c
     ferry_i_out_printf(file, "\n");
     for (int64_t i = 0; i < o->people; i++) {
         for (int l = 0; l < HIDDEN; l++)
+            /* m_y is +-separation / 2 in every dimension */
             z[l] = (i % 2 ? 0.5 : -0.5) * o->separation + ferry_i_rng_normal(&rng);
         ferry_i_out_printf(file, "p%lld,%s", (long long)i + 1, i % 2 ? "yes" : "no");
         for (int64_t j = 0; j < o->features; j++) {
@@ -80,6 +88,9 @@ done:
     return st;
 }
 
+/* Graph g stays within a class with probability alike * (1 - g / (2 * graphs)), falling
+ * towards half of it, on top of the even chance of a random end. Edges may repeat or be
+ * loops; the reader of graphs deals with both. */
 static ferry_status write_graph(ferry_ctx *ctx, const social_options *o, int64_t g,
                                 const char *dir)
 {
@@ -104,6 +115,7 @@ done:
     return st;
 }
 
+/* Graphs are optional, and so is the method that lives on them alone. */
 static ferry_status write_task(ferry_ctx *ctx, const social_options *o, const char *dir)
 {
     ferry_status st = FERRY_OK;

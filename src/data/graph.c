@@ -1,6 +1,9 @@
 /* Graphs: symmetric weighted edges between a domain's instances, as CSR with both
  * directions.
  */
+/* Methods want A = A', so direction is dropped, and they want each row sorted, without
+ * loops. Edges come in any order and may repeat; all is done by counting, in O(instances +
+ * edges) and without a sort. */
 #include <math.h>
 #include <string.h>
 
@@ -13,6 +16,8 @@ void ferry_i_graph_free(ferry_graph *g)
     FERRY_FREE(g->name, g);
 }
 
+/* Negative weights have no meaning to Laplacians and random walks, which most methods
+ * use. */
 static ferry_status check_weights(ferry_ctx *ctx, int64_t edges, const double *weight)
 {
     for (int64_t e = 0; weight && e < edges; e++)
@@ -32,7 +37,8 @@ static void put(ferry_matrix *a, int64_t *next, int64_t row, int64_t col, double
     a->value[at] = w;
 }
 
-/* Start of each row from the counts that start[1..rows] holds; next gets a copy. */
+/* Start of each row from the counts that start[1..rows] holds; next gets a copy. Counts to
+ * starts (prefix sums), as in a counting sort. */
 static void add_up(ferry_matrix *a, int64_t *next)
 {
     for (int64_t i = 0; i < a->rows; i++)
@@ -62,7 +68,8 @@ static void merge(ferry_matrix *a)
 
 /* Rows in the order of the file first; the transpose of that, which is the same matrix, has
  * its columns in ascending order, repeated edges still in the order of the file. So both
- * directions of an edge add up in the same order, to the same bits. */
+ * directions of an edge add up in the same order, to the same bits. b and a have the same
+ * counts, as the matrix is symmetric. Memory: twice 2 * edges entries until b is freed. */
 static ferry_status adjacency(ferry_ctx *ctx, int64_t n, int64_t edges, const int64_t *from,
                               const int64_t *to, const double *weight, int64_t *loops,
                               ferry_matrix **out)
@@ -81,6 +88,7 @@ static ferry_status adjacency(ferry_ctx *ctx, int64_t n, int64_t edges, const in
     FERRY_TRY(ferry_i_matrix_csr(ctx, n, n, 2 * kept, &a));
     for (int64_t e = 0; e < edges; e++) {
         if (from[e] < 0 || to[e] < 0 || from[e] == to[e]) continue;
+        /* count each row's entries, both directions of the edge */
         b->start[from[e] + 1]++;
         b->start[to[e] + 1]++;
     }
@@ -93,6 +101,7 @@ static ferry_status adjacency(ferry_ctx *ctx, int64_t n, int64_t edges, const in
         put(b, next, to[e], from[e], w);
     }
     add_up(a, next);
+    /* a <- b': row i of b is scattered to column i, and i ascends */
     for (int64_t i = 0; i < n; i++)
         for (int64_t e = b->start[i]; e < b->start[i + 1]; e++)
             put(a, next, b->index[e], i, b->value[e]);
@@ -105,6 +114,7 @@ done:
     return st;
 }
 
+/* Columns are int32, hence the limit on instances. */
 ferry_status ferry_i_graph_new(ferry_ctx *ctx, const char *name, int64_t n, int64_t edges,
                                const int64_t *from, const int64_t *to, const double *weight,
                                int64_t *loops, ferry_graph **out)
@@ -127,6 +137,7 @@ done:
     return st;
 }
 
+/* New instances have no edges: their rows are empty, start stays at the end. */
 ferry_status ferry_i_graph_widen(ferry_ctx *ctx, const ferry_matrix *a, int64_t n,
                                  ferry_matrix **out)
 {

@@ -16,10 +16,13 @@
 
 #include "data/archive.h"
 
+/* how an input's bytes are held, and so how they are released */
 enum { NOTHING = 0, MAPPED = 1, HEAP = 2, SHARED = 3 };
 
 /* ---- what was unpacked last, for those who open the same file next ---- */
 
+/* One unpacked file. holders: the context, and each open input that shares it. A context
+ * belongs to one thread, so the count need not be atomic. */
 typedef struct ferry_unpacked {
     struct stat file; /* which it was, and in which state */
     char *bytes;
@@ -27,12 +30,14 @@ typedef struct ferry_unpacked {
     int64_t holders;
 } ferry_unpacked;
 
+/* One holder less; the last frees it. NULL is fine. */
 static void let_go(ferry_unpacked *u)
 {
     if (!u || --u->holders > 0) return;
     FERRY_FREE(u->bytes, u);
 }
 
+/* Inputs that are open still hold their share; it goes when they are closed. */
 void ferry_i_unpacked_keep(ferry_ctx *ctx, bool keep)
 {
     ctx->keep_unpacked = keep;
@@ -41,6 +46,8 @@ void ferry_i_unpacked_keep(ferry_ctx *ctx, bool keep)
     ctx->unpacked = NULL;
 }
 
+/* A file that was written anew between two reads differs in size or time and is unpacked
+ * again. */
 static bool same_file(const struct stat *a, const struct stat *b)
 {
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
@@ -50,6 +57,7 @@ static bool same_file(const struct stat *a, const struct stat *b)
 
 /* ---- inputs ---- */
 
+/* The path stays: it is wanted for messages. */
 static void release(ferry_input *in)
 {
     if (in->how == MAPPED) (void)munmap(in->owned, (size_t)in->owned_size);
@@ -77,6 +85,7 @@ static void take_heap(ferry_input *in, char *bytes, int64_t n)
     in->size = n;
 }
 
+/* The packed bytes that `in` held go; its share keeps the others. */
 static void take_shared(ferry_input *in, ferry_unpacked *u)
 {
     release(in);
@@ -94,7 +103,8 @@ static ferry_status unpack(ferry_ctx *ctx, ferry_input *in, char **bytes, int64_
                           n);
 }
 
-/* The same for a whole file, which is kept if that is wanted. */
+/* The same for a whole file, which is kept if that is wanted. Without a file (standard
+ * input) there is nothing to know it again by, so nothing is kept. */
 static ferry_status unpack_file(ferry_ctx *ctx, const struct stat *file, ferry_input *in)
 {
     ferry_status st = FERRY_OK;
@@ -121,7 +131,8 @@ done:
     return st;
 }
 
-/* Read to the end: pipes, standard input, and files that cannot be mapped. */
+/* Read to the end: pipes, standard input, and files that cannot be mapped. Memory doubles
+ * as bytes arrive, up to the limit that unpacking has too: a pipe may never end. */
 static ferry_status read_all(ferry_ctx *ctx, int fd, ferry_input *in)
 {
     ferry_status st = FERRY_OK;
@@ -152,6 +163,8 @@ done:
     return st;
 }
 
+/* An empty file cannot be mapped, but is fine: no bytes. Some file systems refuse to map;
+ * then it is read like a pipe. */
 static ferry_status load(ferry_ctx *ctx, int fd, ferry_input *in)
 {
     struct stat info;
@@ -171,6 +184,8 @@ static ferry_status load(ferry_ctx *ctx, int fd, ferry_input *in)
     return read_all(ctx, fd, in);
 }
 
+/* Whether it is compressed is told by the first bytes, whatever the name says. The file is
+ * closed at once: a mapping does not need it. */
 ferry_status ferry_i_input_file(ferry_ctx *ctx, const char *path, ferry_input *in)
 {
     ferry_status st = FERRY_OK;
@@ -197,7 +212,9 @@ done:
     return st;
 }
 
-/* Narrow an opened archive to one member. */
+/* Narrow an opened archive to one member. A stored member's bytes lie in the archive's,
+ * which stay as they were; an unpacked one's replace them. A member may itself be
+ * compressed (table.csv.gz in a tar): it is unpacked too. */
 static ferry_status pick(ferry_ctx *ctx, ferry_input *in, const char *member)
 {
     ferry_status st = FERRY_OK;
@@ -258,6 +275,7 @@ done:
     return st;
 }
 
+/* The path in messages is the whole "file#member" as the user wrote it. */
 ferry_status ferry_i_input_open(ferry_ctx *ctx, const char *path, ferry_input *in)
 {
     ferry_status st = FERRY_OK;

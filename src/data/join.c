@@ -8,6 +8,7 @@
 
 #include "data/parts.h"
 
+/* The message gives both places, counted from 1. */
 ferry_status ferry_i_ids_unique(ferry_ctx *ctx, const char *what, int64_t n,
                                 const char *const *ids, ferry_ids **out)
 {
@@ -31,6 +32,7 @@ done:
     return st;
 }
 
+/* What was put in place is NULL here by then, so it may be called in any state. */
 void ferry_i_growth_free(ferry_growth *g)
 {
     for (int64_t i = 0; g->row_of && i < g->n_views; i++)
@@ -48,7 +50,8 @@ int64_t ferry_i_growth_size(const ferry_domain *d, const ferry_growth *g)
     return ferry_i_ids_count(g->ids ? g->ids : d->ids);
 }
 
-/* The parts that d has already, over n instances. */
+/* The parts that d has already, over n instances. row_of and graphs are made anew; x and
+ * the views' own rows do not change. */
 static ferry_status widen_parts(ferry_ctx *ctx, const ferry_domain *d, int64_t n,
                                 ferry_growth *g)
 {
@@ -71,6 +74,8 @@ done:
     return st;
 }
 
+/* Nothing is allocated when all ids are known, which is the usual case. Ids in `ids` differ
+ * from each other (it is a set), so at[] has no value twice. */
 ferry_status ferry_i_growth_plan(ferry_ctx *ctx, const ferry_domain *d,
                                  const ferry_ids *ids, int64_t *at, ferry_growth *g)
 {
@@ -94,6 +99,7 @@ done:
     return st;
 }
 
+/* Cannot fail. Afterwards g is empty but for its arrays of pointers, for growth_free(). */
 void ferry_i_growth_apply(ferry_domain *d, ferry_growth *g)
 {
     if (!g->ids) return;

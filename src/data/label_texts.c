@@ -19,6 +19,7 @@ typedef struct named {
     int64_t at;
 } named;
 
+/* Equal values ("1", "01") fall back to the text, so that the order is total. */
 static int by_value(const void *a, const void *b)
 {
     const named *x = a, *y = b;
@@ -32,11 +33,13 @@ static int by_text(const void *a, const void *b)
     return strcmp(((const named *)a)->text, ((const named *)b)->text);
 }
 
+/* The whole text, and finite: "nan" and "inf" as class names stay texts. */
 static bool as_number(const char *s, int64_t n, double *x)
 {
     return ferry_i_parse_real(s, s + n, x) == s + n && isfinite(*x);
 }
 
+/* By value only if every name is a number: one text among them makes all go by text. */
 ferry_status ferry_i_names_sorted(ferry_ctx *ctx, const ferry_ids *names, ferry_ids **out,
                                   int32_t **order)
 {
@@ -70,7 +73,8 @@ done:
     return st;
 }
 
-/* All present texts are numbers; whole: written without point or exponent. */
+/* All present texts are numbers; whole: written without point or exponent. At 1e15 and
+ * beyond doubles get close to losing units, and no class is called so. */
 static bool all_numbers(int64_t n, const ferry_span *text, bool *whole)
 {
     double x;
@@ -87,7 +91,8 @@ static bool all_numbers(int64_t n, const ferry_span *text, bool *whole)
 }
 
 /* Number every text in the order seen. Numbers go by value, so +1 is 1. *most_left: give up
- * (*cls stays) beyond so many names. */
+ * (*cls stays) beyond so many names. Files are often sorted by label, so a text equal to
+ * the one before is not looked up again. */
 static ferry_status number_texts(ferry_ctx *ctx, int64_t n, const ferry_span *text,
                                  bool numbers, int64_t most, ferry_ids *names, int32_t *cls,
                                  bool *too_many)
@@ -122,6 +127,7 @@ done:
     return st;
 }
 
+/* All texts are known to be numbers by now; missing ones stay NaN. */
 static ferry_status as_numbers(ferry_ctx *ctx, int64_t n, const ferry_span *text,
                                ferry_labels **out)
 {
@@ -134,6 +140,8 @@ done:
     return st;
 }
 
+/* First decide number or class, then number the classes in the order seen, then bring them
+ * into their final order. O(n + m log m) for m classes. */
 ferry_status ferry_i_labels_of_texts(ferry_ctx *ctx, int64_t n, const ferry_span *text,
                                      ferry_labels **out)
 {

@@ -9,6 +9,8 @@
 
 #include "data/data.h"
 
+/* Only the arrays of the kind are made. n * m is checked for overflow before it is
+ * allocated. */
 ferry_status ferry_i_labels_new(ferry_ctx *ctx, ferry_label_kind kind, int64_t n,
                                 const ferry_ids *names, ferry_labels **out)
 {
@@ -80,6 +82,8 @@ void ferry_i_labels_hide(ferry_labels *l, int64_t i)
     }
 }
 
+/* With at NULL and n = l->n a plain copy; with n larger the new instances are missing. at[]
+ * must not repeat: the later label would win. */
 ferry_status ferry_i_labels_spread(ferry_ctx *ctx, const ferry_labels *l, int64_t n,
                                    const int64_t *at, ferry_labels **out)
 {
@@ -105,6 +109,8 @@ done:
 
 /* ---- from kind to kind: number <-> class <-> set ---- */
 
+/* The shortest text that reads back names the class, so 1 and 1.0 are one class. Numbered
+ * as they come. */
 static ferry_status number_to_class(ferry_ctx *ctx, const ferry_labels *l,
                                     ferry_labels **out)
 {
@@ -127,6 +133,7 @@ done:
     return st;
 }
 
+/* A name that is a finite number and nothing else. */
 static bool number_of(const char *name, double *x)
 {
     const char *end = name + strlen(name);
@@ -134,6 +141,7 @@ static bool number_of(const char *name, double *x)
     return ferry_i_parse_real(name, end, x) == end && isfinite(*x);
 }
 
+/* Only names that occur must be numbers: one that no instance has does no harm. */
 static ferry_status class_to_number(ferry_ctx *ctx, const ferry_labels *l,
                                     ferry_labels **out)
 {
@@ -153,6 +161,7 @@ done:
     return st;
 }
 
+/* Each known instance has exactly one label on; a missing class is an unknown set. */
 static ferry_status class_to_set(ferry_ctx *ctx, const ferry_labels *l, ferry_labels **out)
 {
     ferry_status st = FERRY_OK;
@@ -170,6 +179,8 @@ done:
     return st;
 }
 
+/* The inverse: exactly one label on, or unknown. None or several cannot be said by a
+ * class. */
 static ferry_status set_to_class(ferry_ctx *ctx, const ferry_labels *l, ferry_labels **out)
 {
     ferry_status st = FERRY_OK;
@@ -218,7 +229,8 @@ done:
 /* ---- renumbering ---- */
 
 /* Place of name in names: the same text, else a number of the same value (a file may say
- * "+1" or "1.0" where another says "1"); -1: not there. */
+ * "+1" or "1.0" where another says "1"); -1: not there. The walk over all names is only for
+ * numbers that are not found by text: rare. */
 static int64_t place_of(const ferry_ids *names, const char *name)
 {
     const int64_t at = ferry_i_ids_find(names, name);
@@ -230,6 +242,7 @@ static int64_t place_of(const ferry_ids *names, const char *name)
     return -1;
 }
 
+/* Shows one of the known names: most often the two differ in spelling alone. */
 static ferry_status unknown_name(ferry_ctx *ctx, const char *name, const ferry_ids *names)
 {
     const int64_t m = ferry_i_ids_count(names);
@@ -239,6 +252,8 @@ static ferry_status unknown_name(ferry_ctx *ctx, const char *name, const ferry_i
                         m > 0 ? ferry_i_ids_at(names, 0) : "", m > 0 ? "', ...)" : "");
 }
 
+/* to[k] is the new column of label k, -1 if it has none; m2 columns in all. A label that is
+ * never on may be unknown: only what is on must have a place. */
 static ferry_status renumber_sets(ferry_ctx *ctx, ferry_labels *l, const int64_t *to,
                                   int64_t m2, const ferry_ids *names, bool drop)
 {
@@ -264,6 +279,7 @@ done:
     return st;
 }
 
+/* All is checked before anything changes, so after a failure l is as it was. */
 ferry_status ferry_i_labels_rename(ferry_ctx *ctx, ferry_labels *l, const ferry_ids *names,
                                    bool drop)
 {

@@ -9,9 +9,12 @@
 
 #include "data/lines.h"
 
+/* shortest and longest piece, in bytes */
 #define LONG_ENOUGH ((int64_t)1 << 18)
 #define LONGEST ((int64_t)1 << 23)
 
+/* Every piece but the last has at least `want` bytes, which bounds their number beforehand.
+ * Quotes are not looked at: a reader that allows newlines in them mends the cuts. */
 ferry_status ferry_i_pieces(ferry_ctx *ctx, const char *s, const char *end,
                             ferry_piece **out, int64_t *n)
 {
@@ -38,6 +41,8 @@ done:
     return st;
 }
 
+/* Prefix sums over the counts that the threads found: from here each piece knows where its
+ * rows go, and all can be filled at once. */
 void ferry_i_pieces_place(ferry_piece *p, int64_t n, int64_t first_line, int64_t *rows,
                           int64_t *entries)
 {
@@ -52,6 +57,7 @@ void ferry_i_pieces_place(ferry_piece *p, int64_t n, int64_t first_line, int64_t
     }
 }
 
+/* Kept in the piece, because a context's message must not be written by several threads. */
 void ferry_i_piece_bad(ferry_piece *p, int64_t line, const char *fmt, ...)
 {
     va_list args;
@@ -81,6 +87,7 @@ int64_t ferry_i_line_of(const char *begin, const char *at)
     return line;
 }
 
+/* A zero byte means a binary file, or UTF-16, which would parse as nonsense. */
 ferry_status ferry_i_check_text(ferry_ctx *ctx, const ferry_input *in)
 {
     const char *zero = memchr(in->data, 0, (size_t)in->size);
@@ -90,6 +97,8 @@ ferry_status ferry_i_check_text(ferry_ctx *ctx, const ferry_input *in)
                        "a zero byte: expected text");
 }
 
+/* Case matters, so that a category called "na" or "Null" stays one. No word is longer than
+ * 4. */
 bool ferry_i_is_missing(const char *s, int64_t n, const char *more)
 {
     static const char *const words[] = {"NA",  "NaN", "nan",  "NAN",
@@ -101,6 +110,7 @@ bool ferry_i_is_missing(const char *s, int64_t n, const char *more)
     return more[0] && strncmp(more, s, (size_t)n) == 0 && more[n] == 0;
 }
 
+/* An empty name becomes a lone %, so that it still stands between two separators. */
 void ferry_i_code(ferry_text *t, const char *name)
 {
     if (!name[0]) ferry_i_text_add(t, "%");
@@ -120,6 +130,8 @@ static int hex_digit(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
+/* A % that begins no code stands for itself, but one that is all there is means the empty
+ * name. */
 int64_t ferry_i_decode(ferry_ids *names, const char *s, int64_t n, bool *added)
 {
     ferry_text t = {0};

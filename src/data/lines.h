@@ -40,7 +40,7 @@ void ferry_i_piece_bad(ferry_piece *p, int64_t line, const char *fmt, ...)
 ferry_status ferry_i_pieces_check(ferry_ctx *ctx, const char *path, const ferry_piece *p,
                                   int64_t n);
 
-/* Line number of a place in a text. */
+/* Line number of a place in a text. From 1. O(bytes before it): for messages only. */
 int64_t ferry_i_line_of(const char *begin, const char *at);
 /* FERRY_EDATA when there is a zero byte: not text. */
 ferry_status ferry_i_check_text(ferry_ctx *ctx, const ferry_input *in);

@@ -38,12 +38,14 @@ static void rows_free(rows *r)
     ferry_i_ids_free(r->features);
 }
 
+/* path is borrowed. Free with rows_free() also after a failure. */
 static ferry_status rows_new(ferry_ctx *ctx, const char *path, rows *r)
 {
     *r = (rows){.path = path, .ids = ferry_i_ids_new(), .features = ferry_i_ids_new()};
     return r->ids && r->features ? FERRY_OK : ferry_i_nomem(ctx);
 }
 
+/* Behind what the row at hand has; the caller sees to the order of columns. */
 static ferry_status add_entry(ferry_ctx *ctx, rows *r, int64_t column, double value)
 {
     if (!FERRY_GROW(r->index, r->nnz, r->cap_index) ||
@@ -54,7 +56,8 @@ static ferry_status add_entry(ferry_ctx *ctx, rows *r, int64_t column, double va
     return FERRY_OK;
 }
 
-/* Begin a row; the caller adds entries, then ends it. */
+/* Begin a row; the caller adds entries, then ends it. The row counts only when the caller
+ * raises r->n. start has room for one more than n, for the end of the last row. */
 static ferry_status begin_row(ferry_ctx *ctx, rows *r, const ferry_field *id, int64_t line)
 {
     ferry_status st = FERRY_OK;
@@ -76,6 +79,7 @@ done:
     return st;
 }
 
+/* A span into the file: labels are made from all of them at the end. */
 static ferry_status set_class(ferry_ctx *ctx, rows *r, const ferry_field *f, int64_t line)
 {
     if (f->n == 0) return ferry_i_bad(ctx, r->path, line, "expected a class at the end");
@@ -83,7 +87,8 @@ static ferry_status set_class(ferry_ctx *ctx, rows *r, const ferry_field *f, int
     return FERRY_OK;
 }
 
-/* Copy what was gathered into d. */
+/* Copy what was gathered into d. Classes are brought into one order (label_texts.c), ids
+ * and names move to d. Without names of features d has none. */
 static ferry_status give(ferry_ctx *ctx, rows *r, int64_t cols, ferry_data *d)
 {
     ferry_status st = FERRY_OK;
@@ -107,6 +112,7 @@ done:
 
 /* ---- content ---- */
 
+/* id, width - 2 cells, class. Most cells are "0", which is passed over without parsing. */
 static ferry_status content_line(ferry_ctx *ctx, rows *r, const ferry_lines *l,
                                  ferry_field *f)
 {
@@ -131,6 +137,7 @@ done:
     return st;
 }
 
+/* The first line gives the number of columns; f is reused for every line. */
 static ferry_status read_content(ferry_ctx *ctx, rows *r, ferry_lines l, ferry_data *d)
 {
     ferry_status st = FERRY_OK;
@@ -151,7 +158,9 @@ done:
 
 /* ---- nodes ---- */
 
-/* "cat=1,2,3:label" "numeric:w-rat:0.0" "string:summary": the numeric ones are features. */
+/* "cat=1,2,3:label" "numeric:w-rat:0.0" "string:summary": the numeric ones are features.
+ * The value behind a second colon is the default; it is not used: what a node does not name
+ * is 0. */
 static ferry_status declare(ferry_ctx *ctx, rows *r, const ferry_field *f, int64_t line)
 {
     ferry_status st = FERRY_OK;
@@ -193,7 +202,8 @@ static bool sort_row(rows *r)
     return true;
 }
 
-/* One "name=value" of a node. */
+/* One "name=value" of a node. label= is the class whatever was declared; summary= lists the
+ * words once more and is passed over. */
 static ferry_status assign(ferry_ctx *ctx, rows *r, const ferry_field *f, int64_t line)
 {
     char show[44];
@@ -217,6 +227,8 @@ static ferry_status assign(ferry_ctx *ctx, rows *r, const ferry_field *f, int64_
     return x == 0 ? FERRY_OK : add_entry(ctx, r, column, x);
 }
 
+/* Lines have different numbers of fields, as each names only what is not 0, so fields are
+ * counted first. */
 static ferry_status read_nodes(ferry_ctx *ctx, rows *r, ferry_lines l, ferry_data *d)
 {
     ferry_status st = FERRY_OK;
@@ -256,6 +268,8 @@ static ferry_field behind_colon(ferry_field f)
     return (ferry_field){colon + 1, f.s + f.n - colon - 1, 0};
 }
 
+/* tab: "id paper:1 | paper:2" behind two lines of head; else "cited citing". Weights are
+ * all 1. */
 static ferry_status read_links(ferry_ctx *ctx, const char *path, ferry_lines l, bool tab,
                                ferry_edges *g)
 {
@@ -281,8 +295,11 @@ done:
 
 /* ---- which of the four ---- */
 
+/* X.content, X.cites, *.NODE.*.tab, *.DIRECTED.*.tab */
 typedef enum kind { CONTENT, CITES, NODES, LINKS } kind;
 
+/* Two fields are a pair of papers unless the first is one of the words; more are a content
+ * line. */
 static bool kind_of(const char *s, int64_t n, kind *out)
 {
     ferry_lines l = ferry_i_lines(s, n);
@@ -300,6 +317,8 @@ static bool kind_of(const char *s, int64_t n, kind *out)
     return k >= 2;
 }
 
+/* One file of any of the four kinds; what it holds decides the kind of the data, not what
+ * the caller wanted: that is checked by who called the format. */
 static ferry_status read_one(ferry_ctx *ctx, const char *path, const char *bytes, int64_t n,
                              ferry_data **out)
 {
@@ -338,7 +357,8 @@ done:
 
 /* ---- archives ---- */
 
-/* Does a member's name say that it holds what is wanted? */
+/* Does a member's name say that it holds what is wanted? "DIRECTED" is also part of
+ * UNDIRECTED, which is meant. */
 static bool suits(const char *name, bool graph)
 {
     const bool tab = ferry_i_ends_with(name, ".tab");
@@ -348,7 +368,8 @@ static bool suits(const char *name, bool graph)
     return ferry_i_ends_with(name, ".content") || (tab && strstr(name, ".NODE."));
 }
 
-/* Sure of a tree that holds such a file, but not of one with a great many files. */
+/* Sure of a tree that holds such a file, but not of one with a great many files. A folder
+ * of thousands of documents may hold such a name by chance. */
 static int sniff_tree(const ferry_archive *tree)
 {
     for (int64_t i = 0; i < tree->n && tree->n <= 20; i++)
@@ -357,7 +378,9 @@ static int sniff_tree(const ferry_archive *tree)
     return 0;
 }
 
-/* The first suitable file of a folder or archive. */
+/* The first suitable file of a folder or archive. Members are sorted by name, so "first" is
+ * the same everywhere. Only names are listed; the one file is then opened by its own
+ * path. */
 static ferry_status read_tree(ferry_ctx *ctx, const char *path, bool graph,
                               ferry_data **out)
 {
@@ -383,6 +406,7 @@ done:
     return st;
 }
 
+/* Without bytes the path is a folder or an archive (see ferry_format). */
 static ferry_status read_linqs(ferry_ctx *ctx, const ferry_input *in, const char *member,
                                const ferry_read_settings *s, ferry_data_kind as,
                                ferry_data **out)
@@ -393,7 +417,9 @@ static ferry_status read_linqs(ferry_ctx *ctx, const ferry_input *in, const char
     return read_one(ctx, in->path, in->data, in->size, out);
 }
 
-/* A NODE or DIRECTED head, or an id, many 0/1 words and a class that is no number. */
+/* A NODE or DIRECTED head, or an id, many 0/1 words and a class that is no number. Two
+ * columns of ids are never taken for a cites file by content alone: its extension must say
+ * so. */
 static int sniff_linqs(const char *head, int64_t n)
 {
     ferry_lines l = ferry_i_lines(head, n);
