@@ -120,6 +120,8 @@ static ferry_status drain(ferry_ctx *ctx, struct archive *a, const ferry_input *
     for (int code = 0; (code = lib.block(a, &p, &n, &at)) != ARCHIVE_EOF;) {
         const uintptr_t from = (uintptr_t)in->data, s = (uintptr_t)p;
         if (code == ARCHIVE_OK && n == 0) continue;
+        /* offsets never fall back, and nothing may follow bytes that were lent as the
+         * whole */
         FERRY_NEED(ctx, code == ARCHIVE_OK && !*inside && at >= g->n, FERRY_EDATA,
                    "%s: damaged or truncated %s: %s", in->path, what, reason(a));
         if (at == 0 && g->n == 0 && (int64_t)n == want && s >= from &&
@@ -128,6 +130,7 @@ static ferry_status drain(ferry_ctx *ctx, struct archive *a, const ferry_input *
             continue;
         }
         FERRY_TRY(ferry_i_room(ctx, in->path, at - g->n + (int64_t)n, g));
+        /* the hole of a sparse member, then the block behind it */
         memset(g->p + g->n, 0, (size_t)(at - g->n));
         memcpy(g->p + at, p, n);
         g->n = at + (int64_t)n;
@@ -179,9 +182,11 @@ static bool is_whole(const ferry_input *in, bool tar, bool zip, int64_t seen)
         for (int64_t i = in->size - 512; i < in->size; i++)
             if (i < 0 || in->data[i]) return false;
     }
+    /* from the back: the end record is 22 bytes and a comment of any length */
     for (int64_t at = in->size - 22; zip && at >= 0; at--) {
         const unsigned char *s = (const unsigned char *)in->data + at;
         if (memcmp(s, "PK\5\6", 4) != 0) continue;
+        /* "total number of entries", two bytes, little end first */
         const int64_t count = s[10] | s[11] << 8;
         return count == 65535 || count == seen;
     }
@@ -207,6 +212,7 @@ static ferry_status one_entry(ferry_ctx *ctx, struct archive *a, struct archive_
     FERRY_NEED(ctx, name && name[0], FERRY_EDATA, "%s: the name of file %lld is unreadable",
                in->path, (long long)out->n + 1);
     if (name[strlen(name) - 1] == '/') goto done; /* how old tars write folders */
+    /* "./a" and "a" are the same file: tars made by "tar c ." write the former */
     while (name[0] == '.' && name[1] == '/' && name[2])
         name += 2;
     if (bring.all || (bring.only && strcmp(bring.only, name) == 0)) {
@@ -216,6 +222,7 @@ static ferry_status one_entry(ferry_ctx *ctx, struct archive *a, struct archive_
          * not what the header promised. */
         if (!m.bytes) {
             m.bytes = g.p ? g.p : "";
+            /* an empty member has bytes "" and owns nothing */
             m.owned = g.p;
             m.size = g.n;
             *left -= g.n;
@@ -260,6 +267,7 @@ ferry_status ferry_i_archive_list(ferry_ctx *ctx, const ferry_input *in, ferry_b
         FERRY_TRY(one_entry(ctx, a, e, in, bring, &left, out));
         seen++;
     }
+    /* formats come in variants (ustar, pax, GNU tar); the mask leaves the family */
     const int kind = lib.format(a) & ARCHIVE_FORMAT_BASE_MASK;
     FERRY_NEED(
         ctx, is_whole(in, kind == ARCHIVE_FORMAT_TAR, kind == ARCHIVE_FORMAT_ZIP, seen),

@@ -21,6 +21,7 @@ ferry_status ferry_i_unpack(ferry_ctx *ctx, const char *path, const char *bytes,
 
 /* Bytes that come in pieces: p holds n of at most `limit`. */
 typedef struct ferry_grown {
+    /* for ferry_i_free(); NULL until the first byte */
     char *p;
     int64_t n, cap, limit;
 } ferry_grown;

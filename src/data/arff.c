@@ -105,6 +105,7 @@ static ferry_status nominal(ferry_ctx *ctx, ferry_arff *a, ferry_arff_attr *at,
         const bool fine = ferry_i_arff_value(&s, e, &t, &quoted);
         FERRY_HAVE(ctx, !t.failed);
         closed = s < e && *s == '}';
+        /* '' in quotes is a value, the empty text */
         const bool empty = t.len == 0 && !quoted;
         FERRY_NEED_AT(ctx,
                       fine && s != e &&
@@ -113,6 +114,7 @@ static ferry_status nominal(ferry_ctx *ctx, ferry_arff *a, ferry_arff_attr *at,
         s++;
         if (empty) break; /* {a,b,} */
         FERRY_HAVE(ctx, ferry_i_ids_addn(at->values, t.s, t.len, &added) >= 0);
+        /* one value beside 0 and 1 makes it a category like any other */
         at->numbers = at->numbers && (strcmp(t.s, "0") == 0 || strcmp(t.s, "1") == 0);
         FERRY_NEED_AT(ctx, added, a->path, a->l.line, "value \"%.40s\" repeats", t.s);
     }
@@ -134,6 +136,7 @@ static ferry_status attribute(ferry_ctx *ctx, ferry_arff *a, const char *s, cons
     FERRY_HAVE(ctx, !t.failed && FERRY_GROW(a->a, a->n, a->cap));
     FERRY_NEED_AT(ctx, named, a->path, a->l.line, "expected @attribute NAME TYPE");
     ferry_arff_attr *at = &a->a[a->n++];
+    /* until something says otherwise it is a feature (role 0) */
     *at = (ferry_arff_attr){.name = t.s ? t.s : NULL};
     t = (ferry_text){0}; /* the name is the attribute's now */
     skip_blanks(&s, e);
@@ -320,6 +323,7 @@ static ferry_status xml_beside(ferry_ctx *ctx, const char *path, char **out)
     struct stat info;
     char *xml = NULL;
 
+    /* n is the length without .gz and the like */
     if (n > 5 && strncasecmp(path + n - 5, ".arff", 5) == 0) n -= 5;
     FERRY_HAVE(ctx, xml = ferry_i_sprintf("%.*s.xml", (int)n, path));
     if (stat(xml, &info) == 0 && S_ISREG(info.st_mode)) {
@@ -391,6 +395,7 @@ static ferry_status mark_option(ferry_ctx *ctx, ferry_arff *a, const char *label
     const bool first = strncmp(label, "first:", 6) == 0,
                last = strncmp(label, "last:", 5) == 0;
 
+    /* a range, unless what follows the colon is no number: then it may be a name */
     if ((first || last) && ferry_i_parse_int(colon + 1, end, &n) == end)
         return mark_many(ctx, a, first ? n : -n);
     for (const char *s = label; s <= end;) {
@@ -472,6 +477,7 @@ static ferry_status set_roles(ferry_ctx *ctx, ferry_arff *a)
     ferry_status st = FERRY_OK;
     int64_t dropped = 0;
 
+    /* labels and id by marks on the attributes, then one walk that gives each its place */
     a->class = a->id = -1;
     FERRY_TRY(mark_labels(ctx, a));
     FERRY_TRY(mark_id(ctx, a));
@@ -533,11 +539,13 @@ static ferry_status read_arff(ferry_ctx *ctx, const ferry_input *in, const char 
     FERRY_TRY(ferry_i_check_text(ctx, in));
     FERRY_TRY(ferry_i_utf8_open(ctx, in->data, in->size, &u));
     a.l = ferry_i_lines(u.s, u.n);
+    /* header, roles, rows: each needs what the one before found */
     FERRY_TRY(read_header(ctx, &a));
     FERRY_TRY(check_names(ctx, &a));
     FERRY_TRY(set_roles(ctx, &a));
     FERRY_TRY(ferry_i_arff_rows(ctx, &a, d));
     if (as == FERRY_DATA_LABELS) {
+        /* the rows were read in full: the features are dropped again */
         FERRY_NEED(ctx, d->labels, FERRY_EDATA, "%s: no attribute is a label", in->path);
         ferry_i_matrix_free(d->x);
         ferry_i_ids_free(d->features);

@@ -16,12 +16,14 @@ typedef struct rows {
     int64_t at; /* the row at hand */
     bool sparse;
     ferry_data *d;
+    /* CSR under construction: row i has the entries start[i] .. start[i + 1] - 1 */
     int64_t *start; /* sparse: n + 1 */
     int32_t *index;
     double *value;
     int64_t nnz, cap_index, cap_value;
     double *number; /* numeric class */
     int32_t *cls;   /* nominal class */
+    /* label set: n x labels, and n */
     uint8_t *on, *known;
     int64_t *special; /* attributes that mean something when left out */
     int64_t n_special;
@@ -126,6 +128,7 @@ static ferry_status set_value(ferry_ctx *ctx, rows *r, int64_t i, const char *te
     }
     FERRY_TRY(decode(ctx, r, at, text, len, &x, &place));
     if (at->role == ARFF_CLASS) {
+        /* a class is nominal or numeric: one of the two arrays is there */
         if (r->cls) r->cls[r->at] = (int32_t)place;
         if (r->number) r->number[r->at] = x;
     } else if (at->role == ARFF_LABEL) {
@@ -135,6 +138,7 @@ static ferry_status set_value(ferry_ctx *ctx, rows *r, int64_t i, const char *te
     } else if (at->type == ARFF_NUMBER || at->numbers) {
         FERRY_TRY(put(ctx, r, at->column, x));
     } else {
+        /* one column a value: 1 in its own, 0 in the others */
         FERRY_TRY(put(ctx, r, at->column + place, 1));
     }
 done:
@@ -201,6 +205,7 @@ static ferry_status sparse_row(ferry_ctx *ctx, rows *r, ferry_text *t)
     int64_t done_to = 0, next = 0, i = 0;
     bool quoted = false, closed = false;
 
+    /* the row begins where the last one ended */
     r->start[r->at] = r->nnz;
     while (s < e && *s != '{')
         s++;
@@ -211,6 +216,7 @@ static ferry_status sparse_row(ferry_ctx *ctx, rows *r, ferry_text *t)
         while (s < e && (*s == ' ' || *s == '\t'))
             s++;
         const char *after = ferry_i_parse_int(s, e, &i);
+        /* an index, a blank, a value */
         const bool fine =
             after && after < e && (*after == ' ' || *after == '\t') && i < a->n;
         FERRY_NEED_AT(ctx, fine && i >= done_to, a->path, a->l.line,
@@ -266,6 +272,7 @@ static ferry_status prepare(ferry_ctx *ctx, rows *r)
     const ferry_arff *a = r->a;
     ferry_lines l = a->l;
 
+    /* the first row decides dense or sparse */
     for (; ferry_i_full_line(&l, "%"); r->n++)
         if (r->n == 0) r->sparse = begins_sparse(&l);
     FERRY_NEED(ctx, r->n > 0, FERRY_EDATA, "%s: no rows behind @data", a->path);

@@ -125,6 +125,7 @@ static void put_labels(ferry_out *o, const ferry_labels *l, int64_t i, bool spar
         const int64_t m = ferry_i_labels_m(l);
         for (int64_t k = 0; k < m; k++) {
             const bool on = l->on[i * m + k];
+            /* 0 is the first value of {0,1}, so it may be left out */
             if (sparse && l->known[i] && !on) continue;
             put_place(o, sparse, place + k, first);
             ferry_i_out_write(o, !l->known[i] ? "?" : on ? "1" : "0", 1);
@@ -137,6 +138,7 @@ static void put_row(ferry_out *o, const ferry_data *d, int64_t i)
 {
     const ferry_matrix *x = d->x;
     const bool sparse = !x->dense;
+    /* attributes before the first feature */
     const int64_t skip = d->ids ? 1 : 0;
     bool first = true;
 

@@ -42,6 +42,7 @@ ferry_status ferry_i_labels_copy(ferry_ctx *ctx, const ferry_labels *l, ferry_la
 /* n labels, of which number at[i] (NULL: i) is l's number i and the rest is missing. */
 ferry_status ferry_i_labels_spread(ferry_ctx *ctx, const ferry_labels *l, int64_t n,
                                    const int64_t *at, ferry_labels **out);
+/* NULL is fine, as for every _free below. */
 void ferry_i_labels_free(ferry_labels *l);
 bool ferry_i_labels_has(const ferry_labels *l, int64_t i); /* NULL l: false */
 /* Make label i missing, its content wiped: a method must not find it by looking closer. */
@@ -116,6 +117,7 @@ typedef enum ferry_seen_kind {
     FERRY_SEEN_PER_CLASS,
     FERRY_SEEN_IDS
 } ferry_seen_kind;
+/* The rule alone: which instances it picks is drawn anew for each repeat (task/split.c). */
 typedef struct ferry_seen {
     ferry_seen_kind kind;
     /* COUNT, PER_CLASS: how many; FRACTION: the share, 0..1 */
@@ -139,6 +141,7 @@ struct ferry_domain {
     ferry_pairs *pairs;     /* or NULL */
     bool numbered; /* a view came without ids: instances are called by its row numbers */
     bool of_task;  /* so they have been called since the task was made */
+    /* for domains that are made for a prediction: the instances to predict come first */
     int64_t asked; /* predictions are for so many instances, the others are there for what
                     * a model knows of them; 0: for all */
     ferry_seen seen;
@@ -202,10 +205,13 @@ typedef enum ferry_data_kind {
     FERRY_DATA_LISTING  /* a container: the variables or members inside */
 } ferry_data_kind;
 
+/* What FILE#NAME can name; texts for people. Both strings are its own. */
 typedef struct ferry_listing_entry {
     char *name, *type; /* "text_fea", "uint8 6000 x 1000" */
 } ferry_listing_entry;
 
+/* What a reader made of one file. Only the fields of its kind are set, the others are NULL
+ * or 0; all belong to it and go with ferry_data_free(). */
 struct ferry_data {
     ferry_data_kind kind;
     const char *format; /* static name */
@@ -221,6 +227,8 @@ struct ferry_data {
     /* graph */
     int64_t edges;
     ferry_ids *nodes;
+    /* edges long; places in nodes. As the file has them: repeats, loops and both
+     * directions */
     int32_t *from, *to;
     double *weight; /* NULL: all 1 */
     ferry_ratings *ratings;
@@ -297,6 +305,7 @@ typedef struct ferry_read_settings {
     const double *idf;           /* text: their weights, or NULL */
     bool raw;                    /* text: only count; ferry_i_text_weigh() makes the view */
 } ferry_read_settings;
+/* The option table that fills the struct (formats.c); ferry_read_options() lends it. */
 extern const ferry_opt ferry_i_read_table[];
 extern const int64_t ferry_i_read_table_n;
 

@@ -82,6 +82,7 @@ static ferry_status build_label(ferry_ctx *ctx, const ferry_table *t, int64_t j,
     ferry_ids *names = ferry_i_ids_new();
 
     FERRY_HAVE(ctx, text && names);
+    /* cells without quotes are used as they stand in the file */
     for (int pass = 0; pass < 2; pass++) { /* ids may move while they are added */
         for (int64_t i = 0; i < t->rows; i++) {
             text[i] = ferry_i_table_cell(t, i, j);
@@ -176,6 +177,7 @@ static ferry_status build(ferry_ctx *ctx, ferry_table *t, ferry_data *d)
     for (int64_t j = 0; j < t->cols; j++)
         if (t->col[j].role == FERRY_COL_ID) FERRY_TRY(build_ids(ctx, t, j, d));
     if (t->sets) FERRY_TRY(build_sets(ctx, t, d));
+    /* at most one column here: several are a set */
     for (int64_t j = 0; j < t->cols && !t->sets; j++)
         if (t->col[j].role == FERRY_COL_LABEL) FERRY_TRY(build_label(ctx, t, j, d));
     if (t->as == FERRY_DATA_VIEW) FERRY_TRY(ferry_i_table_features(ctx, t, d));
@@ -250,10 +252,12 @@ static int delimited_sniff(const char *head, int64_t n)
         ferry_i_skip_blank_lines(&c);
         for (; !last && ferry_i_field(&t, &c, &f, &last); cells++)
             numbers += ferry_i_cell(&t, f, &v) == FERRY_CELL_NUMBER;
+        /* a record that does not parse: no table */
         if (!last) return 0;
         ferry_i_next_line(&c);
     }
     const bool mostly = 2 * numbers > cells;
+    /* one column is a table only if it is all numbers */
     if (fields > 1) return mostly ? 60 : t.n_sep == 0 ? 10 : 40;
     return numbers == cells ? 30 : 0;
 }

@@ -80,6 +80,7 @@ bool ferry_i_field(const ferry_table *t, ferry_cursor *c, ferry_span *out, bool 
         if (!close) return false;
         c->s = close + 1;
         *out = (ferry_span){from, c->s - from};
+        /* between blanks a closing quote must be followed by one */
         if (t->n_sep == 0 && c->s < c->end && !ferry_i_is_blank(*c->s) && *c->s != '\n')
             return false;
         return end_field(t, c, last);
@@ -96,6 +97,7 @@ bool ferry_i_field(const ferry_table *t, ferry_cursor *c, ferry_span *out, bool 
             s++;
     }
     c->s = s;
+    /* c->s stands at the separator; the blanks before it are not the field's */
     while (s > from && ferry_i_is_blank(s[-1]))
         s--;
     *out = (ferry_span){from, s - from};
@@ -291,6 +293,7 @@ static void count_lines(ferry_piece *p)
         p->lines += lines;
         s += n;
     }
+    /* the file's last line may lack its newline */
     p->rows = p->lines + (p->end[-1] != '\n');
 }
 
@@ -316,6 +319,7 @@ static ferry_status mend_pieces(ferry_ctx *ctx, ferry_table *t)
             goto done;
         }
         ferry_i_next_line(&c);
+        /* skip the planned ends that this record ran over */
         while (k < t->pieces && t->piece[k].end < c.s)
             k++;
         if (k < t->pieces && t->piece[k].end > c.s) continue;
@@ -336,6 +340,7 @@ static void close_up(ferry_table *t)
 
     for (int64_t k = 0; k < t->pieces; k++) {
         const ferry_piece *p = &t->piece[k];
+        /* nothing moves as long as no gap lies before it */
         if (rows != p->row_at && p->entries > 0) {
             if (t->x)
                 memmove(t->x->dense + rows * t->numbers,
@@ -368,6 +373,7 @@ static ferry_status fill(ferry_ctx *ctx, ferry_table *t, int64_t room)
     ferry_i_free(t->text);
     t->x = NULL;
     t->text = NULL;
+    /* x and text are room x numbers and room x texts, row by row */
     if (t->numbers > 0) FERRY_TRY(ferry_i_matrix_dense(ctx, room, t->numbers, &t->x));
     /* room * texts * sizeof(ferry_span) must not overflow */
     FERRY_HAVE(ctx, t->texts == 0 || room < INT64_MAX / 64 / t->texts);
@@ -394,6 +400,7 @@ ferry_status ferry_i_table_load(ferry_ctx *ctx, ferry_table *t)
 #pragma omp parallel for num_threads(ctx->threads) schedule(dynamic)
     for (int64_t k = 0; k < t->pieces; k++)
         count_lines(&t->piece[k]);
+    /* room: rows if no line were blank and no newline stood in quotes */
     ferry_i_pieces_place(t->piece, t->pieces, ferry_i_line_of(t->begin, t->body), &room,
                          &none);
     while (again) {

@@ -39,6 +39,7 @@ static ferry_status read_category(ferry_ctx *ctx, const ferry_table *t, int64_t 
         FERRY_HAVE(ctx, k >= 0 || !f.s);
         c->place[i] = (int32_t)k;
     }
+    /* from the order of appearance to the sorted one */
     FERRY_TRY(ferry_i_names_sorted(ctx, seen, &c->values, &order));
     for (int64_t i = 0; i < t->rows; i++)
         if (c->place[i] >= 0) c->place[i] = order[c->place[i]];
@@ -52,6 +53,7 @@ done:
  * most likely); -1: none. "Nearly all": at least nine numbers for each text. */
 static int64_t odd_text(const ferry_table *t, int64_t j)
 {
+    /* missing cells speak for neither */
     int64_t numbers = 0, texts = 0, first = -1;
     double v;
 
@@ -75,6 +77,7 @@ static bool is_decimal_comma(ferry_span f)
     if (f.n > 0 && (f.s[0] == '-' || f.s[0] == '+')) i++;
     for (; i < f.n && f.s[i] >= '0' && f.s[i] <= '9'; i++)
         before++;
+    /* behind the digits exactly one comma, then digits to the end */
     if (i == f.n || f.s[i++] != ',') return false;
     for (; i < f.n && f.s[i] >= '0' && f.s[i] <= '9'; i++)
         after++;
@@ -268,6 +271,7 @@ static ferry_status expand(ferry_ctx *ctx, const ferry_table *t, const category 
     bool missing = false;
 
     FERRY_HAVE(ctx, first && index && value);
+    /* columns of a sparse matrix are int32 */
     const int64_t wide = place_columns(t, c, first);
     FERRY_NEED(ctx, wide < INT32_MAX, FERRY_EDATA, "%s: more than %d features", t->in->path,
                INT32_MAX - 1);
@@ -320,6 +324,7 @@ ferry_status ferry_i_table_features(ferry_ctx *ctx, ferry_table *t, ferry_data *
     }
     if (!t->s->like) FERRY_TRY(refuse_free_text(ctx, t, c));
     if (t->header || categories > 0) FERRY_TRY(name_features(ctx, t, c, &d->features));
+    /* numbers only: x is ready */
     if (categories == 0) {
         FERRY_MOVE(d->x, t->x);
         goto done;

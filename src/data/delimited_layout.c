@@ -79,6 +79,7 @@ int64_t ferry_i_guess_separator(ferry_table *t)
         set_separator(t, all[k]);
         const int agree = agreement(t, &fields, &lines);
         if (agree > 0 && agree == lines) return fields;
+        /* not certain: keep the best that more than half of the lines agree on */
         if (agree > most && 2 * agree > lines) {
             most = agree;
             best = k;
@@ -178,9 +179,11 @@ static bool looks_like_header(const ferry_table *t, const glance *g)
     bool over_nothing = true;
 
     for (int64_t j = 0; j < t->cols; j++) {
+        /* a text over a column that is numbers below: a name */
         const bool text = g[j].first_is == FERRY_CELL_TEXT;
         over_numbers |= text && g[j].numbers > 0 && g[j].texts == 0;
         all_text &= text;
+        /* every cell below is blank: only a header can be text here */
         over_nothing &= g[j].blanks > 0 && g[j].numbers + g[j].texts == 0;
         known |= span_is(g[j].first, "id") || span_is(g[j].first, "label");
         counting &= g[j].first_is == FERRY_CELL_NUMBER &&
@@ -236,6 +239,7 @@ ferry_status ferry_i_table_layout(ferry_ctx *ctx, ferry_table *t)
     t->header = t->s->header == HEADER_YES ||
                 (t->s->header == HEADER_AUTO && looks_like_header(t, g));
     for (int64_t j = 0; j < t->cols; j++) {
+        /* text below the header, or in the first line where there is none */
         const bool text =
             g[j].texts > 0 || (!t->header && g[j].first_is == FERRY_CELL_TEXT);
         t->col[j].role = text ? FERRY_COL_CATEGORY : FERRY_COL_NUMBER;

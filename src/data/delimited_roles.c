@@ -54,6 +54,7 @@ static ferry_status mark_list(ferry_ctx *ctx, ferry_table *t, const char *option
                               int64_t *count)
 {
     ferry_status st = FERRY_OK;
+    /* the list as one name first */
     const int64_t whole = column_called(t, list, strlen(list));
 
     *count = 0;
@@ -65,6 +66,7 @@ static ferry_status mark_list(ferry_ctx *ctx, ferry_table *t, const char *option
     for (const char *s = list; *s;) {
         const size_t n = strcspn(s, ",");
         const int64_t j = column_called(t, s, n);
+        /* a column that need not be there is passed over */
         if (j < 0 && !may_lack) FERRY_TRY(no_column(ctx, t, option, s, n));
         if (j >= 0) {
             t->col[j].role = role;

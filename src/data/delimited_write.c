@@ -113,6 +113,7 @@ static void add_row(ferry_text *t, const ferry_data *d, int64_t i, char sep)
         add_text(t, ferry_i_ids_at(d->ids, i), sep);
         end_cell(t, sep);
     }
+    /* next stored entry of a sparse row */
     int64_t e = x && !x->dense ? x->start[i] : 0;
     for (int64_t j = 0; x && j < x->cols; j++) {
         if (x->dense) {
@@ -151,6 +152,7 @@ ferry_status ferry_i_delimited_write(ferry_ctx *ctx, const ferry_data *data,
     ferry_status st = FERRY_OK;
     const size_t len = strlen(path);
     const char *want = ferry_opts_get(opts, "sep");
+    /* the option wins over the extension */
     const bool tab = want ? strcmp(want, "tab") == 0
                           : len > 4 && (!strcmp(path + len - 4, ".tsv") ||
                                         !strcmp(path + len - 4, ".tab"));
@@ -165,6 +167,7 @@ ferry_status ferry_i_delimited_write(ferry_ctx *ctx, const ferry_data *data,
                FERRY_EINVAL, "%s: csv is written with sep=comma or sep=tab", path);
     FERRY_TRY(check_names(ctx, data, path));
     FERRY_TRY(ferry_i_out_open(ctx, path, &o));
+    /* row -1 is the header */
     for (int64_t i = -1; i < rows; i++) {
         if (i < 0)
             add_header(&t, data, sep);

@@ -60,6 +60,7 @@ static double finite_or_nan(double x)
 /* What one walk over a matrix finds. lo and hi are over cells that are not missing;
  * infinite where there is none. */
 typedef struct summary {
+    /* cells that are NaN; cells neither 0 nor NaN; rows without any of the latter */
     int64_t missing, nonzero, empty_rows;
     double lo, hi;
 } summary;
@@ -224,6 +225,7 @@ static void histogram(described *o, const ferry_ratings *r)
     if (v) qsort(v, (size_t)n, sizeof *v, by_size);
     for (int64_t e = 0, next; v && name && count && e < n; e = next, k++) {
         char key[32];
+        /* v[e] .. v[next - 1] are equal */
         for (next = e; next < n && v[next] == v[e]; next++)
             continue;
         if (k == SCALE) break; /* not a scale */

@@ -75,6 +75,7 @@ void ferry_domain_free(ferry_domain *d)
 {
     if (!d || atomic_fetch_sub(&d->refs, 1) > 1) return;
     ferry_domain *base = d->base;
+    /* a part is d's own if there is no base or the base has another one */
     if (!base || d->labels != base->labels) ferry_i_labels_free(d->labels);
     if (!base || d->ratings != base->ratings) ferry_i_ratings_free(d->ratings);
     if (base && d->views != base->views) free_views(d->n_views, d->views);
@@ -119,6 +120,7 @@ static ferry_status borrow(ferry_ctx *ctx, const ferry_domain *d, ferry_domain *
     b->numbered = d->numbered;
     b->of_task = d->of_task;
     b->seen = d->seen;
+    /* d may itself be a borrower: bases form a chain, and each link keeps the next alive */
     b->base = ferry_i_domain_ref((ferry_domain *)d); /* only the count changes */
     atomic_init(&b->refs, 1);
     return FERRY_OK;
@@ -263,6 +265,7 @@ uint64_t ferry_i_domain_hash(const ferry_domain *d)
         const ferry_view *v = d->views[i];
         h = mix_text(h, v->name);
         h = mix_ids(h, v->features);
+        /* which instance each row is: the same x over other instances is other data */
         h = mix(h, v->instance, v->x->rows, sizeof *v->instance);
         h = mix_matrix(h, v->x);
     }

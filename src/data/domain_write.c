@@ -14,6 +14,7 @@ static ferry_status labels_of_rows(ferry_ctx *ctx, const ferry_labels *all,
 
     FERRY_TRY(ferry_i_labels_new(ctx, all->kind, v->x->rows, all->names, &l));
     for (int64_t i = 0; i < v->x->rows; i++) {
+        /* row i of the view is instance `at` of the domain */
         const int64_t at = v->instance[i];
         if (l->cls) l->cls[i] = all->cls[at];
         if (l->num) l->num[i] = all->num[at];

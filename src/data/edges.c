@@ -33,6 +33,7 @@ ferry_status ferry_i_edges_give(ferry_ctx *ctx, ferry_edges *g, ferry_data *d)
 
     d->from = ferry_i_calloc(g->n, sizeof *d->from);
     d->to = ferry_i_calloc(g->n, sizeof *d->to);
+    /* NULL says that all weights are 1 */
     d->weight = g->weighted ? ferry_i_calloc(g->n, sizeof *d->weight) : NULL;
     FERRY_HAVE(ctx, d->from && d->to && (d->weight || !g->weighted));
     for (int64_t i = 0; i < g->n; i++) {
@@ -89,6 +90,7 @@ static ferry_status read_lines(ferry_ctx *ctx, const char *path, const ferry_utf
     while (ferry_i_full_line(&l, "#%")) {
         double weight = 1;
         const bool first = width == 0;
+        /* guessed from the first line that is no comment */
         if (!sep) sep = ferry_i_sep_guess(l.s, l.e);
         const int64_t n = ferry_i_fields(l.s, l.e, sep, f, 3);
         if (first) width = n;
@@ -98,6 +100,7 @@ static ferry_status read_lines(ferry_ctx *ctx, const char *path, const ferry_utf
                       : width == 3 ? "3"
                                    : "from, to and perhaps weight as",
                       (long long)n);
+        /* 1: yes, 0: auto (see the table in formats.c) */
         if (first && (s->header == 1 || (s->header == 0 && is_header(f, n)))) continue;
         FERRY_NEED_AT(ctx, f[0].n != 0 && f[1].n != 0, path, l.line,
                       "expected two node ids");

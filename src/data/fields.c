@@ -51,6 +51,7 @@ ferry_lines ferry_i_lines(const char *s, int64_t n)
 bool ferry_i_any_line(ferry_lines *l)
 {
     if (l->next == l->end) return false;
+    /* [s, e) is the line, next the begin of the one behind it */
     const char *nl = memchr(l->next, '\n', (size_t)(l->end - l->next));
     l->s = l->next;
     l->e = nl ? nl : l->end;
@@ -179,6 +180,7 @@ int64_t ferry_i_fields(const char *s, const char *e, const char *sep, ferry_fiel
         s = end + n;
         while (white && s < e && is_space(*s))
             s++;
+        /* blanks at the end of the line are no field */
         if (white && s == e) return count;
     }
 }

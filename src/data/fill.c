@@ -72,6 +72,7 @@ static ferry_status place_view(ferry_ctx *ctx, const ferry_domain *d, const ferr
     FERRY_TRY(ferry_i_growth_plan(ctx, d, ids, v->instance, g));
     v->n_instances = ferry_i_growth_size(d, g);
     FERRY_NEW(ctx, v->row_of, v->n_instances);
+    /* -1: not in this view */
     for (int64_t i = 0; i < v->n_instances; i++)
         v->row_of[i] = -1;
     for (int64_t i = 0; i < rows; i++)
@@ -102,6 +103,7 @@ ferry_status ferry_i_domain_add_view(ferry_ctx *ctx, ferry_domain *d, const ferr
                FERRY_EINVAL, "%s: %lld feature names for %lld features", me.text,
                (long long)ferry_i_ids_count(v->features), (long long)v->x->cols);
     FERRY_TRY(place_view(ctx, d, use, v, &g));
+    /* not one row joins what is there */
     if (before > 0 && v->x->rows > 0 && g.known == 0) {
         FERRY_NEED(
             ctx, ids, FERRY_EDATA,
@@ -116,6 +118,7 @@ ferry_status ferry_i_domain_add_view(ferry_ctx *ctx, ferry_domain *d, const ferr
     d->views = views;
     ferry_i_growth_apply(d, &g);
     d->views[d->n_views++] = v;
+    /* from now on some instances are called by row numbers */
     d->numbered = d->numbered || !ids;
     v = NULL;
 done:
@@ -142,6 +145,7 @@ static ferry_status add_matrix(ferry_ctx *ctx, ferry_domain *d, const char *name
     snprintf(what, sizeof what, "%s: features", me.text);
     if (features) FERRY_TRY(ferry_i_ids_unique(ctx, what, x->cols, features, &names));
     st = ferry_i_view_new(ctx, name, x, names, NULL, NULL, &v);
+    /* the message of a part gets the names of domain and view in front */
     if (st != FERRY_OK) FERRY_TRY(ferry_i_prefix(ctx, st, "%s", me.text));
     FERRY_TRY(ferry_i_domain_add_view(ctx, d, row_ids, v));
 done:
@@ -260,6 +264,7 @@ ferry_status ferry_i_domain_add_edges(ferry_ctx *ctx, ferry_domain *d, const cha
     st = ferry_i_graph_new(ctx, name, ferry_i_growth_size(d, &g), edges, from, to, weight,
                            &loops, &graph);
     if (st != FERRY_OK) FERRY_TRY(ferry_i_prefix(ctx, st, "%s", me.text));
+    /* room first, then the change that cannot fail; warnings last, when all is done */
     ferry_graph **graphs = ferry_i_realloc(d->graphs, d->n_graphs + 1, sizeof *graphs);
     FERRY_HAVE(ctx, graphs);
     d->graphs = graphs;

@@ -71,6 +71,7 @@ static ferry_status set_labels(ferry_ctx *ctx, ferry_domain *d, const ferry_ids 
                    d->name, ferry_i_ids_at(ids ? ids : made, 0), ferry_domain_id_at(d, 0));
         extra = before > 0 ? l->n - g.known : 0;
     }
+    /* without ids and with one view, row i's label goes to that row's instance */
     FERRY_TRY(ferry_i_labels_spread(ctx, l, ferry_i_growth_size(d, &g),
                                     at ? at : d->views[0]->instance, &spread));
     ferry_i_growth_apply(d, &g);
@@ -169,6 +170,7 @@ ferry_status ferry_domain_set_labelsets(ferry_ctx *ctx, ferry_domain *d, int64_t
     FERRY_TRY(ferry_i_labels_new(ctx, FERRY_LABEL_SET, n, label_names, &l));
     for (int64_t i = 0; i < n; i++)
         l->known[i] = 1;
+    /* 0 or 1, whatever the caller's truth value is */
     for (int64_t e = 0; e < n * m; e++)
         l->on[e] = on[e] != 0;
     FERRY_TRY(set_labels(ctx, d, set, l));
@@ -255,6 +257,7 @@ static ferry_status alike(ferry_ctx *ctx, const ferry_labels *a, const ferry_lab
                           ferry_labels **out_a, ferry_labels **out_b)
 {
     ferry_status st = FERRY_OK;
+    /* set if either is one; a number and a class meet as classes */
     const bool sets = a->kind == FERRY_LABEL_SET || b->kind == FERRY_LABEL_SET;
     const ferry_label_kind kind = a->kind == b->kind ? a->kind
                                   : sets             ? FERRY_LABEL_SET
@@ -264,6 +267,7 @@ static ferry_status alike(ferry_ctx *ctx, const ferry_labels *a, const ferry_lab
     FERRY_TRY(ferry_i_labels_as(ctx, a, kind, out_a));
     FERRY_TRY(ferry_i_labels_as(ctx, b, kind, out_b));
     if (kind == FERRY_LABEL_NUMBER) goto done;
+    /* the union of both sides' names, and both numbered by it */
     FERRY_HAVE(ctx, names = ferry_i_ids_copy((*out_a)->names));
     for (int64_t k = 0; k < ferry_i_labels_m(*out_b); k++)
         FERRY_HAVE(ctx,
@@ -326,6 +330,7 @@ ferry_status ferry_i_data_known_labels(ferry_ctx *ctx, const ferry_domain *d,
     FERRY_HAVE(ctx, ids);
     for (int64_t i = 0; data->ids && i < n; i++)
         known += ferry_i_ids_find(d->ids, ferry_i_ids_at(data->ids, i)) >= 0;
+    /* without ids none counts as known, and nothing is left out */
     if (known == 0 || known == n) goto done; /* adding them will tell */
     FERRY_TRY(ferry_i_labels_new(ctx, data->labels->kind, known, data->labels->names, &l));
     for (int64_t i = 0; i < n; i++) {
@@ -367,6 +372,7 @@ static ferry_status merge_labels(ferry_ctx *ctx, ferry_domain *d, const ferry_vi
     FERRY_TRY(alike(ctx, d->labels, more, &all, &l));
     for (int64_t i = 0; i < l->n; i++) {
         const int64_t at = v->instance[i];
+        /* a missing label contradicts nothing */
         if (!ferry_i_labels_has(l, i)) continue;
         FERRY_NEED(ctx, !ferry_i_labels_has(all, at) || same_label(all, at, l, i),
                    FERRY_EDATA,
@@ -408,11 +414,13 @@ static ferry_status add_view_data(ferry_ctx *ctx, ferry_domain *d, const char *n
         ferry_i_view_new(ctx, name, data->x, data->features, data->read, data->idf, &v));
     FERRY_TRY(ferry_i_domain_add_view(ctx, d, data->ids, v));
     if (!data->labels) goto done;
+    /* labels that the user set apart from the views stay as they are */
     if (d->labels) {
         if (d->labels_of_views)
             FERRY_TRY(merge_labels(ctx, d, d->views[d->n_views - 1], data->labels));
         goto done;
     }
+    /* with several views set_labels() could not tell whose rows are meant */
     if (!data->ids && d->n_views > 1) { /* joined as the rows were */
         FERRY_HAVE(ctx, numbers = ferry_i_ids_numbers(data->x->rows));
     }

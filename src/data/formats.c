@@ -1,5 +1,6 @@
-/* The file formats: the options they read, the list of them, and which one a file has. A
- * file says what it is in two ways, its extension and its first bytes, and either may be
+/* The file formats: the options they read, the list of them, and which one a file has.
+ *
+ * A file says what it is in two ways, its extension and its first bytes, and either may be
  * wrong or missing. The extension narrows the choice, the content decides among those left;
  * without a known extension the content alone decides. Each format gives a number 0..100
  * for how sure it is, so that a signature (100) beats a guess (10..60). */
@@ -161,6 +162,7 @@ ferry_status ferry_i_format_named(ferry_ctx *ctx, const char *name,
     *out = NULL;
     for (int64_t i = 0; i < ferry_format_count() && !*out; i++)
         if (strcmp(formats[i]->info.name, name) == 0) *out = formats[i];
+    /* "tsv" -> ".tsv", cut to what fits: no extension is as long */
     strncat(ext, name, sizeof ext - 2);
     for (int64_t i = 0; i < ferry_format_count() && !*out; i++)
         if (has_extension(formats[i]->info.extensions, ext, strlen(ext))) *out = formats[i];
@@ -181,6 +183,7 @@ static const ferry_format *surest(const char *path, const ferry_input *in, unsig
 {
     const ferry_format *best = NULL;
     const int64_t n = in->size < 65536 ? in->size : 65536;
+    /* strictly greater wins, so the earlier of two that are equally sure */
     int most = by_name ? -1 : 0;
 
     for (int64_t i = 0; i < ferry_format_count(); i++) {

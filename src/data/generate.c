@@ -53,6 +53,7 @@ typedef struct space {
 typedef struct bridge_world {
     const bridge_options *o;
     const char *dir;
+    /* A: source and bridge; B: bridge and target */
     space a, b;
     double *means; /* classes x latent, times separation */
 } bridge_world;
@@ -94,10 +95,12 @@ static ferry_status write_view(ferry_ctx *ctx, const bridge_world *w, const spac
 
     FERRY_HAVE(ctx, path);
     FERRY_TRY(ferry_i_out_open(ctx, path, &file));
+    /* the view's noise: a stream named like the file */
     ferry_i_rng_for(ctx, &rng, name);
     write_header(file, s, labels);
     for (int64_t i = 0; i < n; i++) {
         ferry_i_out_printf(file, "%c%lld", name[0], (long long)(i + 1));
+        /* the class that places() gave it */
         if (labels) ferry_i_out_printf(file, ",c%lld", (long long)(i % w->o->classes + 1));
         for (int64_t j = 0; j < s->features; j++) {
             /* x = max(0, z L + noise * normal), feature j */
@@ -125,6 +128,7 @@ static double *places(const ferry_ctx *ctx, const bridge_world *w, const char *u
     double *z = normals(ctx, use, n * l, 1);
 
     for (int64_t i = 0; z && i < n * l; i++)
+        /* row i / l is of class (i / l) mod classes; i % l is the dimension */
         z[i] += w->means[i / l % w->o->classes * l + i % l];
     return z;
 }
@@ -209,6 +213,7 @@ static ferry_status bridge_write(ferry_ctx *ctx, const void *options, const char
     w.b.map =
         normals(ctx, "bridge map b", o->latent * w.b.features, 1 / sqrt((double)o->latent));
     FERRY_HAVE(ctx, w.means && w.a.map && w.b.map);
+    /* source, bridge and target are different instances of the same world */
     zs = places(ctx, &w, "bridge source", o->source);
     zb = places(ctx, &w, "bridge bridge", o->bridge);
     zt = places(ctx, &w, "bridge target", o->target);
@@ -271,6 +276,7 @@ ferry_status ferry_generate(ferry_ctx *ctx, const char *name, const ferry_opts *
         FERRY_NEED(ctx, false, FERRY_EINVAL, "unknown generator %s%s%s%s", name,
                    near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
     }
+    /* defaults, ranges and unknown names are the option table's business */
     FERRY_HAVE(ctx, options = ferry_i_calloc(1, g->options_size));
     FERRY_TRY(ferry_i_opts_parse(ctx, name, g->info.options->opt, g->info.options->n, opts,
                                  options));

@@ -106,6 +106,7 @@ static ferry_status write_graph(ferry_ctx *ctx, const social_options *o, int64_t
     for (int64_t e = 0; e < o->edges; e++) {
         const int64_t a = (int64_t)ferry_i_rng_below(&rng, (uint64_t)o->people);
         int64_t b = (int64_t)ferry_i_rng_below(&rng, (uint64_t)o->people);
+        /* the neighbour of b is of the other class: one step makes the ends alike */
         if (ferry_i_rng_real(&rng) < alike && (a - b) % 2 != 0)
             b = b + 1 < o->people ? b + 1 : b - 1; /* classes go in turn */
         ferry_i_out_printf(file, "p%lld,p%lld\n", (long long)a + 1, (long long)b + 1);

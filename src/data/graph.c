@@ -1,7 +1,7 @@
 /* Graphs: symmetric weighted edges between a domain's instances, as CSR with both
  * directions.
- */
-/* Methods want A = A', so direction is dropped, and they want each row sorted, without
+ *
+ * Methods want A = A', so direction is dropped, and they want each row sorted, without
  * loops. Edges come in any order and may repeat; all is done by counting, in O(instances +
  * edges) and without a sort. */
 #include <math.h>
@@ -52,6 +52,7 @@ static void merge(ferry_matrix *a)
     int64_t n = 0;
 
     for (int64_t i = 0, e = 0; i < a->rows; i++) {
+        /* read from e, write to n <= e: the matrix shrinks in place */
         const int64_t end = a->start[i + 1], first = n;
         for (; e < end; e++) {
             if (n > first && a->index[n - 1] == a->index[e]) {
@@ -81,9 +82,12 @@ static ferry_status adjacency(ferry_ctx *ctx, int64_t n, int64_t edges, const in
     FERRY_HAVE(ctx, next);
     for (int64_t e = 0; e < edges; e++) {
         if (from[e] < 0 || to[e] < 0) continue;
+        /* loops are counted for a warning and left out, edges to unknown nodes were counted
+         * before */
         *loops += from[e] == to[e];
         kept += from[e] != to[e];
     }
+    /* b: rows as the file has them; a: the same with columns in order */
     FERRY_TRY(ferry_i_matrix_csr(ctx, n, n, 2 * kept, &b));
     FERRY_TRY(ferry_i_matrix_csr(ctx, n, n, 2 * kept, &a));
     for (int64_t e = 0; e < edges; e++) {

@@ -117,9 +117,11 @@ static ferry_status unpack_file(ferry_ctx *ctx, const struct stat *file, ferry_i
         take_heap(in, bytes, n);
         return st;
     }
+    /* another file than the one kept, or none yet: unpack and keep this one instead */
     if (!ctx->unpacked || !same_file(&ctx->unpacked->file, file)) {
         FERRY_NEW(ctx, u, 1);
         u->file = *file;
+        /* the context's own share */
         u->holders = 1;
         FERRY_TRY(unpack(ctx, in, &u->bytes, &u->n));
         let_go(ctx->unpacked);
@@ -148,6 +150,7 @@ static ferry_status read_all(ferry_ctx *ctx, int fd, ferry_input *in)
             cap = cap ? 2 * cap : 65536;
         }
         const ssize_t got = read(fd, bytes + n, (size_t)(cap - n));
+        /* a signal came first: nothing was read and nothing is wrong */
         if (got < 0 && errno == EINTR) continue;
         FERRY_NEED(ctx, got >= 0, FERRY_EIO, "%s: cannot read: %s", in->path,
                    strerror(errno));
@@ -173,6 +176,8 @@ static ferry_status load(ferry_ctx *ctx, int fd, ferry_input *in)
         in->data = "";
         in->size = 0;
         if (info.st_size == 0) return FERRY_OK;
+        /* private and read-only; whoever truncates the file meanwhile does harm, as with
+         * any map */
         void *map = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
         if (map != MAP_FAILED) {
             in->data = in->owned = map;
@@ -225,6 +230,7 @@ static ferry_status pick(ferry_ctx *ctx, ferry_input *in, const char *member)
     m = ferry_i_archive_find(&a, member);
     FERRY_NEED(ctx, m, FERRY_EDATA, "%s: no member %s among its %lld files", in->path,
                member, (long long)a.n);
+    /* unpacked for us, or a part of the archive's own bytes, which `in` goes on holding */
     if (m->owned) {
         ((ferry_member *)(uintptr_t)m)->owned = NULL; /* it is the input's now */
         take_heap(in, (char *)(uintptr_t)m->bytes, m->size);
@@ -232,6 +238,7 @@ static ferry_status pick(ferry_ctx *ctx, ferry_input *in, const char *member)
         in->data = m->bytes;
         in->size = m->size;
     }
+    /* a compressed member is unpacked once more */
     if (ferry_i_packed(in->data, in->size)) {
         char *more = NULL;
         int64_t n = 0;
@@ -260,6 +267,7 @@ ferry_status ferry_i_split_path(ferry_ctx *ctx, const char *path, char **base,
             FERRY_HAVE(ctx, head);
             const bool there = stat(head, &info) == 0;
             ferry_i_free(head);
+            /* the last one tried stays if none exists */
             at = s;
             if (there) break;
         }

@@ -65,6 +65,7 @@ static ferry_status widen_parts(ferry_ctx *ctx, const ferry_domain *d, int64_t n
         const ferry_view *v = d->views[i];
         FERRY_HAVE(ctx, g->row_of[i] = ferry_i_calloc(n, sizeof **g->row_of));
         for (int64_t j = 0; j < n; j++)
+            /* the view knows nothing of the new instances */
             g->row_of[i][j] = j < v->n_instances ? v->row_of[j] : -1;
     }
     for (int64_t i = 0; i < d->n_graphs; i++)
@@ -87,6 +88,7 @@ ferry_status ferry_i_growth_plan(ferry_ctx *ctx, const ferry_domain *d,
         at[i] = ferry_i_ids_find(d->ids, ferry_i_ids_at(ids, i));
         g->known += at[i] >= 0;
     }
+    /* no new instance: g->ids NULL says so */
     if (g->known == n) return FERRY_OK;
     FERRY_HAVE(ctx, g->ids = ferry_i_ids_copy(d->ids));
     for (int64_t i = 0; i < n; i++) {
@@ -107,6 +109,7 @@ void ferry_i_growth_apply(ferry_domain *d, ferry_growth *g)
     FERRY_MOVE(d->ids, g->ids);
     for (int64_t i = 0; i < g->n_views; i++) {
         ferry_i_free(d->views[i]->row_of);
+        /* the old map goes, the wider one takes its place; g gives it up */
         d->views[i]->row_of = g->row_of[i];
         d->views[i]->n_instances = ferry_i_ids_count(d->ids);
         g->row_of[i] = NULL;

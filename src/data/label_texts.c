@@ -60,6 +60,7 @@ ferry_status ferry_i_names_sorted(ferry_ctx *ctx, const ferry_ids *names, ferry_
     }
     if (m > 1) qsort(list, (size_t)m, sizeof *list, numbers ? by_value : by_text);
     for (int64_t k = 0; k < m; k++) {
+        /* place is the inverse of the sorted order */
         place[list[k].at] = (int32_t)k;
         FERRY_HAVE(ctx, ferry_i_ids_add(sorted, list[k].text, NULL) >= 0);
     }
@@ -111,6 +112,7 @@ static ferry_status number_texts(ferry_ctx *ctx, int64_t n, const ferry_span *te
             double x = 0;
             last = t;
             if (numbers && as_number(t.s, t.n, &x)) {
+                /* the canonical text: "+1" and "01" become "1" */
                 t.n = ferry_i_format_real(buf, x);
                 t.s = buf;
             }
@@ -161,6 +163,7 @@ ferry_status ferry_i_labels_of_texts(ferry_ctx *ctx, int64_t n, const ferry_span
     FERRY_HAVE(ctx, names);
     FERRY_TRY(number_texts(ctx, n, text, numbers, numbers ? MOST_WHOLE : INT32_MAX, names,
                            cls, &too_many));
+    /* more than MOST_WHOLE kinds of whole numbers: a quantity */
     if (too_many && numbers) {
         FERRY_TRY(as_numbers(ctx, n, text, out));
         goto done;

@@ -32,6 +32,7 @@ ferry_status ferry_i_labels_new(ferry_ctx *ctx, ferry_label_kind kind, int64_t n
     }
     FERRY_HAVE(ctx, (l->names || kind == FERRY_LABEL_NUMBER) &&
                         (l->cls || l->num || (l->on && l->known)));
+    /* calloc gives 0, which is a class, a number and an unknown set: hide them all */
     for (int64_t i = 0; i < n; i++)
         ferry_i_labels_hide(l, i);
     FERRY_MOVE(*out, l);
@@ -94,6 +95,7 @@ ferry_status ferry_i_labels_spread(ferry_ctx *ctx, const ferry_labels *l, int64_
     *out = NULL;
     FERRY_TRY(ferry_i_labels_new(ctx, l->kind, n, l->names, &s));
     for (int64_t i = 0; i < l->n; i++) {
+        /* label i of l becomes label j of s */
         const int64_t j = at ? at[i] : i;
         if (l->cls) s->cls[j] = l->cls[i];
         if (l->num) s->num[j] = l->num[i];
@@ -195,6 +197,7 @@ static ferry_status set_to_class(ferry_ctx *ctx, const ferry_labels *l, ferry_la
             c->cls[i] = (int32_t)k;
             count++;
         }
+        /* an unknown set is a missing class: hide() left nothing on */
         FERRY_NEED(ctx, count == 1 || !l->known[i], FERRY_EDATA,
                    "instance %lld has %lld labels, expected one class", (long long)i + 1,
                    (long long)count);
@@ -288,11 +291,13 @@ ferry_status ferry_i_labels_rename(ferry_ctx *ctx, ferry_labels *l, const ferry_
     ferry_ids *copy = NULL;
     int64_t *to = NULL;
 
+    /* numbers have no names */
     if (l->kind == FERRY_LABEL_NUMBER) return FERRY_OK;
     to = ferry_i_calloc(m, sizeof *to);
     copy = ferry_i_ids_copy(names);
     FERRY_HAVE(ctx, to && copy);
     for (int64_t k = 0; k < m; k++)
+        /* to[k]: the new number of name k, -1 if it has none */
         to[k] = place_of(names, ferry_i_ids_at(l->names, k));
     if (l->kind == FERRY_LABEL_SET) {
         FERRY_TRY(renumber_sets(ctx, l, to, ferry_i_ids_count(names), names, drop));

@@ -28,6 +28,8 @@ ferry_status ferry_i_pieces(ferry_ctx *ctx, const char *s, const char *end,
     *n = 0;
     FERRY_NEW(ctx, p, (end - s) / want + 1);
     while (s < end) {
+        /* cut behind the first newline at or after `want` bytes; the rest of a short file
+         * is one piece */
         const char *stop =
             end - s > want ? memchr(s + want, '\n', (size_t)(end - s - want)) : NULL;
         stop = stop ? stop + 1 : end;
@@ -62,6 +64,7 @@ void ferry_i_piece_bad(ferry_piece *p, int64_t line, const char *fmt, ...)
 {
     va_list args;
 
+    /* the first error is the one to fix first */
     if (p->bad_line) return;
     p->bad_line = line;
     va_start(args, fmt);

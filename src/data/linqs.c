@@ -28,6 +28,7 @@ typedef struct rows {
     double *value;   /* entries */
     ferry_span *cls; /* n, text of the class; none: missing */
     int64_t n, cap, nnz, cap_index, cap_value, cap_cls;
+    /* one id a row; names of the columns, none for content files */
     ferry_ids *ids, *features;
 } rows;
 
@@ -124,6 +125,7 @@ static ferry_status content_line(ferry_ctx *ctx, rows *r, const ferry_lines *l,
     FERRY_NEED_AT(ctx, n == r->width, r->path, l->line, "expected %lld columns, found %lld",
                   (long long)r->width, (long long)n);
     FERRY_TRY(begin_row(ctx, r, &f[0], l->line));
+    /* cells 1 .. n - 2 are the words, columns 0 .. n - 3 of x */
     for (int64_t j = 1; j < n - 1; j++) {
         if (f[j].n == 1 && f[j].s[0] == '0') continue;
         FERRY_NEED_AT(ctx, ferry_i_field_real(&f[j], &x), r->path, l->line,
@@ -150,6 +152,7 @@ static ferry_status read_content(ferry_ctx *ctx, rows *r, ferry_lines l, ferry_d
         }
         FERRY_TRY(content_line(ctx, r, &l, f));
     }
+    /* all columns but the id and the class */
     FERRY_TRY(give(ctx, r, r->width - 2, d));
 done:
     ferry_i_free(f);
@@ -170,6 +173,7 @@ static ferry_status declare(ferry_ctx *ctx, rows *r, const ferry_field *f, int64
 
     FERRY_NEED_AT(ctx, colon, r->path, line, "expected type:name, found \"%s\"",
                   ferry_i_field_show(f, show));
+    /* type : name : default */
     const ferry_field type = {f->s, colon - f->s, 0};
     const char *stop = memchr(colon + 1, ':', (size_t)(end - colon - 1));
     const ferry_field name = {colon + 1, (stop ? stop : end) - colon - 1, 0};
@@ -235,6 +239,7 @@ static ferry_status read_nodes(ferry_ctx *ctx, rows *r, ferry_lines l, ferry_dat
     ferry_field *f = NULL;
 
     (void)ferry_i_full_line(&l, ""); /* NODE */
+    /* the second line declares the features, each later one is a node */
     for (bool head = true; ferry_i_full_line(&l, ""); head = false) {
         const int64_t n = ferry_i_fields(l.s, l.e, "\t", NULL, 0);
         ferry_i_free(f);
@@ -318,7 +323,7 @@ static bool kind_of(const char *s, int64_t n, kind *out)
 }
 
 /* One file of any of the four kinds; what it holds decides the kind of the data, not what
- * the caller wanted: that is checked by who called the format. */
+ * the caller wanted. */
 static ferry_status read_one(ferry_ctx *ctx, const char *path, const char *bytes, int64_t n,
                              ferry_data **out)
 {
@@ -336,6 +341,7 @@ static ferry_status read_one(ferry_ctx *ctx, const char *path, const char *bytes
     FERRY_TRY(ferry_i_utf8_open(ctx, bytes, n, &u));
     FERRY_NEED_AT(ctx, kind_of(u.s, u.n, &is), path, 1,
                   "expected a LINQS content, cites, NODE or DIRECTED file");
+    /* two of the kinds are views, two are graphs */
     const bool view = is == CONTENT || is == NODES;
     d = ferry_i_data_new("linqs", path, view ? FERRY_DATA_VIEW : FERRY_DATA_GRAPH);
     FERRY_HAVE(ctx, d);
@@ -428,10 +434,12 @@ static int sniff_linqs(const char *head, int64_t n)
 
     if (!kind_of(head, n, &is) || !ferry_i_full_line(&l, "")) return 0;
     if (is == NODES || is == LINKS) return 95;
+    /* 16 columns are enough to tell, and a content file has hundreds */
     const int64_t k = ferry_i_fields(l.s, l.e, "\t", f, 16);
     if (k < 16) return 0;
     for (int64_t j = 1; j < 15; j++)
         if (f[j].n != 1 || (f[j].s[0] != '0' && f[j].s[0] != '1')) return 0;
+    /* a class that ends with a digit would make it an ordinary table of numbers */
     return l.e[-1] >= '0' && l.e[-1] <= '9' ? 0 : 70;
 }
 
