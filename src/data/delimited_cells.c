@@ -104,7 +104,8 @@ bool ferry_i_field(const ferry_table *t, ferry_cursor *c, ferry_span *out, bool 
     return end_field(t, c, last);
 }
 
-/* Words for infinity: they are numbers, and refused as such, never categories. */
+/* Words for infinity: they count as numbers, so that one among numbers is refused and does
+ * not turn the column into categories. */
 static bool is_infinite(ferry_span f)
 {
     if (f.n > 0 && (*f.s == '-' || *f.s == '+')) f = (ferry_span){f.s + 1, f.n - 1};
@@ -207,7 +208,7 @@ static bool quick_number(const ferry_table *t, ferry_cursor *c, double *out, boo
     while (s < c->end && *s == ' ')
         s++;
     s = ferry_i_parse_real(s, c->end, &v);
-    /* NaN and infinity fail the comparison too: the slow path has the message for them */
+    /* NaN and infinity fail the comparison too: the slow path tells missing from wrong */
     if (!s || !(fabs(v) <= 1.7976931348623157e308)) return false;
     if (t->n_sep == 0)
         while (s < c->end && (*s == ' ' || *s == '\t' || *s == '\r'))
