@@ -22,8 +22,11 @@
 #include "data/fields.h"
 #include "data/mat.h"
 
+/* Held while matio or HDF5 run: neither may be entered by two threads at once. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
+/* A file being read. path is borrowed from the input, file is NULL until it is open, list
+ * holds the variables in the file's order. */
 typedef struct mat {
     const char *path;
     int64_t size; /* of the file */
@@ -33,6 +36,9 @@ typedef struct mat {
 
 /* ---- what a variable is ---- */
 
+/* matio's name of a class, for listings and messages. The table is in the order of its enum
+ * matio_classes; a number outside it comes from a damaged file. Logical is a flag beside
+ * the class, not a class of its own. */
 static const char *class_name(const matvar_t *v)
 {
     static const char *const names[] = {"empty",  "cell",     "struct", "object", "char",
@@ -45,6 +51,8 @@ static const char *class_name(const matvar_t *v)
                                                                     : "unknown";
 }
 
+/* Rows and columns; 0 where the outline lacks them. matio leaves dims NULL for what it
+ * could not read, so both are asked through here and never through dims. */
 static int64_t rows_of(const matvar_t *v)
 {
     return v->rank >= 1 && v->dims ? (int64_t)v->dims[0] : 0;
@@ -55,6 +63,7 @@ static int64_t cols_of(const matvar_t *v)
     return v->rank >= 2 && v->dims ? (int64_t)v->dims[1] : 0;
 }
 
+/* Sparse and all full numeric classes: they are neighbours in matio's enum. */
 static bool is_number(const matvar_t *v)
 {
     return v->class_type >= MAT_C_SPARSE && v->class_type <= MAT_C_UINT64;
@@ -69,6 +78,7 @@ static int64_t cells_of(const matvar_t *v)
     return r > 0 && c > 0 && r <= have / c ? r * c : 0;
 }
 
+/* Element i, by column; NULL where matio could not read it. i < cells_of(v) must hold. */
 static const matvar_t *cell_at(const matvar_t *v, int64_t i)
 {
     return ((matvar_t **)v->data)[i];
@@ -87,6 +97,10 @@ static bool is_cellstr(const matvar_t *v)
     return n > 0;
 }
 
+/* Adds v to the list with what its outline tells: the container's choice of x and labels is
+ * made from this alone, before any value is read. A char matrix counts as one text a row, a
+ * cell array of texts as one text an element; whatever is neither text nor flat numbers is
+ * a container, which makes the choice impossible without a name. */
 static ferry_status list_one(ferry_ctx *ctx, mat *m, const matvar_t *v)
 {
     ferry_status st = FERRY_OK;
@@ -112,6 +126,8 @@ done:
     return st;
 }
 
+/* The outlines of all variables. Mat_VarReadNextInfo reads no values, so this costs little
+ * even for files of gigabytes. */
 static ferry_status list_all(ferry_ctx *ctx, mat *m)
 {
     ferry_status st = FERRY_OK;
@@ -130,6 +146,8 @@ done:
 
 /* ---- values ---- */
 
+/* Bytes of one item as it lies in memory; 0 for what is no item. The type of the data is
+ * not the class of the variable: a char array may hold characters of 8, 16 or 32 bits. */
 static int type_size(enum matio_types t)
 {
     switch (t) {
@@ -150,6 +168,8 @@ static int type_size(enum matio_types t)
     }
 }
 
+/* Item i of data as a double. Whole numbers beyond 2^53 are rounded, as by MATLAB's
+ * double(). */
 static double item(const void *data, enum matio_types t, int64_t i)
 {
     switch (t) {
@@ -194,6 +214,8 @@ done:
     return st;
 }
 
+/* r x c by column into r x c by row. The bytes that are there are counted first: the
+ * outline may promise more than matio could read. */
 static ferry_status take_dense(ferry_ctx *ctx, const char *where, const matvar_t *v,
                                ferry_var *out)
 {
@@ -222,10 +244,12 @@ static ferry_status take_sparse(ferry_ctx *ctx, const char *where, const matvar_
 
     FERRY_NEED(ctx, s && s->jc && s->njc == c + 1 && type_size(v->data_type) > 0,
                FERRY_EDATA, "%s: a sparse matrix without its column offsets", where);
+    /* the last offset is the number of entries; ndata may count room beyond it */
     const int64_t nnz = s->jc[c];
     FERRY_NEED(ctx, nnz == 0 || (s->ir && s->data && nnz <= s->nir && nnz <= s->ndata),
                FERRY_EDATA, "%s: %lld entries promised, %u indices and %u values there",
                where, (long long)nnz, s->nir, s->ndata);
+    /* CSC of an r x c matrix has the very arrays of CSR of its c x r transpose */
     FERRY_TRY(ferry_i_matrix_csr(ctx, c, r, nnz, &out->x));
     for (int64_t j = 0; j < c; j++) {
         FERRY_NEED(ctx, s->jc[j] <= s->jc[j + 1] && s->jc[j + 1] <= nnz, FERRY_EDATA,
@@ -239,6 +263,7 @@ static ferry_status take_sparse(ferry_ctx *ctx, const char *where, const matvar_
         out->x->index[e] = (int32_t)s->ir[e];
         out->x->value[e] = item(s->data, v->data_type, e);
     }
+    /* MATLAB sorts rows within a column, other writers need not */
     FERRY_TRY(ferry_i_var_sort(ctx, where, out));
     FERRY_TRY(ferry_i_var_transpose(ctx, out));
 done:
@@ -261,11 +286,13 @@ static char *char_row(const matvar_t *v, int64_t i)
             x = 0x10000 + ((x & 0x3ff) << 10) + (low & 0x3ff);
             j++;
         }
+        /* a zero ends the text, as in C; blanks behind it are MATLAB's padding */
         if (x == 0) break;
         n += size == 1 ? (raw[n] = (char)x, 1) : ferry_i_put_utf8(raw + n, x);
     }
     while (n > 0 && raw && raw[n - 1] == ' ')
         n--;
+    /* old files hold the system's 8-bit code, of which Latin-1 is the likely one */
     if (raw && size == 1 && !ferry_i_utf8_valid(raw, n)) {
         text = ferry_i_calloc(2 * n + 1, 1);
         for (int64_t j = 0, k = 0; text && j < n; j++)
@@ -277,6 +304,8 @@ static char *char_row(const matvar_t *v, int64_t i)
     return raw;
 }
 
+/* Whether char_row() may read all of v: two dimensions, items of up to four bytes, and as
+ * many of them as the shape says. An empty text has no data and fits. */
 static bool char_fits(const matvar_t *v)
 {
     const int64_t r = rows_of(v), c = cols_of(v), size = type_size(v->data_type);
@@ -382,6 +411,8 @@ static ferry_status read_var(ferry_ctx *ctx, void *arg, int64_t i, ferry_var *ou
     return read_name(ctx, m, m->list.v[i].name, out);
 }
 
+/* Opens, lists and reads one variable (member given) or the whole. The lock is held by the
+ * caller; the file is closed here whatever happens. */
 static ferry_status read_open(ferry_ctx *ctx, mat *m, const char *member,
                               const ferry_read_settings *s, ferry_data_kind as,
                               ferry_data **out)
@@ -411,6 +442,9 @@ done:
     return st;
 }
 
+/* The check comes before the lock, since it is our own code and may run in many threads.
+ * HDF5 prints its errors by default: its printer is put aside for the time and put back, as
+ * the program around us may use HDF5 too. */
 static ferry_status read_mat(ferry_ctx *ctx, const ferry_input *in, const char *member,
                              const ferry_read_settings *s, ferry_data_kind as,
                              ferry_data **out)
@@ -433,6 +467,8 @@ done:
     return st;
 }
 
+/* Both versions begin with "MATLAB" and have the version and byte order in byte 124 to 127.
+ */
 static int sniff_mat(const char *head, int64_t n)
 {
     return ferry_i_mat_version(head, n) && memcmp(head, "MATLAB", 6) == 0 ? 100 : 0;

@@ -1,4 +1,8 @@
-/* MAT files: checking is in mat_check.c, reading in mat.c, writing in mat_write.c. */
+/* MAT files: checking is in mat_check.c, reading in mat.c, writing in mat_write.c.
+ *
+ * Reading goes through matio; checking and writing know the bytes of MAT 5 themselves (The
+ * MathWorks, "MAT-File Format", 1. Level 5), since the one must not trust matio and the
+ * other needs none of it. */
 #ifndef FERRY_MAT_H
 #define FERRY_MAT_H
 
@@ -8,6 +12,8 @@
 int ferry_i_mat_version(const char *s, int64_t n);
 /* FERRY_EDATA when a length in the file is not true. matio believes them all. */
 ferry_status ferry_i_mat_check(ferry_ctx *ctx, const ferry_input *in);
+/* Write a view or labels as MAT 5; no options are looked at. FERRY_EINVAL when a variable
+ * is beyond the 4 GiB that an element can have. */
 ferry_status ferry_i_mat_write(ferry_ctx *ctx, const ferry_data *data, const char *path,
                                const ferry_opts *opts);
 

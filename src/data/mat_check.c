@@ -12,6 +12,9 @@
 
 #include "data/mat.h"
 
+/* Types of elements (miINT8 ...), classes of arrays (mxCELL_CLASS ...) and limits, with the
+ * numbers of the format's definition. DEEPEST bounds the recursion: nobody nests cells so
+ * deep, and a file of nothing but nested tags must not use up the stack. */
 enum { INT8 = 1, INT32 = 5, UINT32 = 6, MATRIX = 14, PACKED = 15, UTF8 = 16 };
 enum { CELL = 1, STRUCT = 2, CHAR = 4, SPARSE = 5, DOUBLE = 6, UINT64 = 15 };
 enum { COMPLEX = 0x0800, DEEPEST = 16, MOST_DIMS = 32 };
@@ -23,12 +26,15 @@ typedef struct rest {
     bool big;
 } rest;
 
+/* One element: its type and the n bytes of its body, which lie in the file's bytes or in
+ * those unpacked. */
 typedef struct element {
     uint32_t type;
     const char *body;
     int64_t n;
 } element;
 
+/* Four bytes as a number, in the file's byte order. */
 static uint32_t u32(const char *s, bool big)
 {
     const unsigned char *u = (const unsigned char *)s;
@@ -37,6 +43,9 @@ static uint32_t u32(const char *s, bool big)
                : (uint32_t)u[3] << 24 | (uint32_t)u[2] << 16 | (uint32_t)u[1] << 8 | u[0];
 }
 
+/* Byte 126 holds the 16-bit number 'MI' in the writer's order, so a little-endian file
+ * shows "IM". The version is the 16-bit number before it: 0x0100 is MAT 5, 0x0200 is MAT
+ * 7.3. */
 int ferry_i_mat_version(const char *s, int64_t n)
 {
     if (n < 128) return 0;
@@ -50,6 +59,8 @@ int ferry_i_mat_version(const char *s, int64_t n)
 static bool next(rest *r, element *e)
 {
     if (r->n < 8) return false;
+    /* A short element has its length in the upper half of the type and its body in the tag.
+     * A long one has zero there, since types are small. */
     const uint32_t word = u32(r->at, r->big);
     int64_t used = 8;
     e->type = word & 0xffff;
@@ -103,6 +114,9 @@ static bool dimensions(rest *r, int64_t *cols, int64_t *count)
     return true;
 }
 
+/* Row indices, column offsets, values (twice when complex). There must be an offset for
+ * each column and one more. More indices than values are allowed: nzmax counts room, not
+ * entries. */
 static bool is_sparse(rest *r, int64_t cols, bool complex)
 {
     element row, start, value;
@@ -120,6 +134,9 @@ static bool is_sparse(rest *r, int64_t cols, bool complex)
 
 static bool is_variable(rest r, int depth);
 
+/* `count` variables one after the other: a cell array's elements or a struct's fields. Each
+ * takes a tag of 8 bytes at least, which bounds count by the bytes before the loop begins.
+ */
 static bool variables(rest *r, int64_t count, int depth)
 {
     element e;
@@ -132,6 +149,8 @@ static bool variables(rest *r, int64_t count, int depth)
     return true;
 }
 
+/* Field names lie in one block, `each` bytes for every name; then come all fields of the
+ * first element, all of the second, and so on. */
 static bool is_struct(rest *r, int64_t count, int depth)
 {
     element len, names;
@@ -183,6 +202,7 @@ static ferry_status unpack(ferry_ctx *ctx, const ferry_input *in, const element 
         FERRY_HAVE(ctx, more);
         *out = more;
         cap = cap ? 2 * cap : 65536;
+        /* zlib counts in 32 bits: at most 1 GiB a call */
         const int64_t room = cap - *n < 1 << 30 ? cap - *n : 1 << 30;
         z.next_out = (Bytef *)(*out + *n);
         z.avail_out = (uInt)room;
@@ -196,6 +216,9 @@ done:
     return st;
 }
 
+/* Element i of the file, from 1: a variable, plain or packed. A packed one is unpacked only
+ * to be looked at and freed again, so that memory holds one variable at a time; matio
+ * unpacks it a second time when it is read. */
 static ferry_status check_element(ferry_ctx *ctx, const ferry_input *in, const element *e,
                                   bool big, int64_t i)
 {
@@ -221,6 +244,8 @@ done:
     return st;
 }
 
+/* One pass over the file: O(bytes, unpacked). The elements of the outermost level always
+ * have long tags, so they are read here and not by next(). */
 ferry_status ferry_i_mat_check(ferry_ctx *ctx, const ferry_input *in)
 {
     ferry_status st = FERRY_OK;

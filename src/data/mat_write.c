@@ -13,13 +13,16 @@
 
 enum { INT8 = 1, UINT16 = 4, INT32 = 5, UINT32 = 6, DOUBLE = 9, MATRIX = 14 };
 enum { CELL = 1, CHAR = 4, SPARSE = 5, FULL_DOUBLE = 6 };
+/* lengths are 32-bit numbers */
 #define MOST 0xfffffff0LL /* bytes of an element */
 
+/* n rounded up to a multiple of 8, on which all parts begin. */
 static int64_t padded(int64_t n)
 {
     return (n + 7) / 8 * 8;
 }
 
+/* Type and length. Always the long form, also for up to 4 bytes: every reader knows it. */
 static void put_tag(ferry_out *o, uint32_t type, int64_t n)
 {
     const uint32_t tag[2] = {type, (uint32_t)n};
@@ -38,6 +41,9 @@ static int64_t head_bytes(const char *name)
     return 16 + 16 + 8 + padded((int64_t)strlen(name));
 }
 
+/* Tag, flags, dimensions and name of a variable; its data parts follow. `bytes` counts all
+ * behind the tag, which has to be known before the first part is written: the file is a
+ * stream and nothing goes back. nzmax is for sparse ones, 0 elsewhere. */
 static void put_head(ferry_out *o, const char *name, uint32_t class, int64_t nzmax,
                      int64_t rows, int64_t cols, int64_t bytes)
 {
@@ -55,6 +61,7 @@ static void put_head(ferry_out *o, const char *name, uint32_t class, int64_t nzm
     put_pad(o, len);
 }
 
+/* In doubles, because the product of the sizes may be beyond 64 bits. */
 static ferry_status check_size(ferry_ctx *ctx, const char *name, int64_t rows, int64_t cols,
                                double bytes)
 {
@@ -69,6 +76,8 @@ done:
 
 /* ---- numbers ---- */
 
+/* rows x cols by row to MATLAB's order by column, through a buffer of one column: a second
+ * copy of the whole matrix might not fit the memory. */
 static ferry_status put_dense(ferry_ctx *ctx, ferry_out *o, const char *name, int64_t rows,
                               int64_t cols, const double *data)
 {
@@ -90,6 +99,8 @@ done:
     return st;
 }
 
+/* CSC is CSR of the transpose. Row indices are 4 bytes and so are offsets: nnz below 2^31
+ * follows from the size check (12 bytes an entry, below 4 GiB). MATLAB wants nzmax >= 1. */
 static ferry_status put_sparse(ferry_ctx *ctx, ferry_out *o, const char *name,
                                const ferry_matrix *x)
 {
@@ -147,6 +158,7 @@ static const char *id_at(const void *arg, int64_t i)
     return ferry_i_ids_at(arg, i);
 }
 
+/* Class of instance i by name, "" when it is missing. */
 static const char *class_at(const void *arg, int64_t i)
 {
     const ferry_labels *l = arg;
@@ -154,6 +166,9 @@ static const char *class_at(const void *arg, int64_t i)
     return l->cls[i] < 0 ? "" : ferry_i_ids_at(l->names, l->cls[i]);
 }
 
+/* n texts as a cell array n x 1, `at` gives each. Cells are used and not a char matrix,
+ * since its rows are padded with blanks: a text that ends in blanks would not come back.
+ * Two passes: the length of the whole goes in front. */
 static ferry_status put_texts(ferry_ctx *ctx, ferry_out *o, const char *name, int64_t n,
                               const char *(*at)(const void *, int64_t), const void *arg)
 {
@@ -187,6 +202,7 @@ done:
 
 /* ---- labels ---- */
 
+/* Sets as n x m of 0 and 1, a row of NaN where the set is not known. */
 static ferry_status put_sets(ferry_ctx *ctx, ferry_out *o, const ferry_labels *l)
 {
     ferry_status st = FERRY_OK;
@@ -202,6 +218,8 @@ done:
     return st;
 }
 
+/* Classes go out as texts, which other programs understand without a table. label_names
+ * keeps the order of the classes, and those that no instance has. */
 static ferry_status put_labels(ferry_ctx *ctx, ferry_out *o, const ferry_labels *l)
 {
     ferry_status st = FERRY_OK;
@@ -217,6 +235,9 @@ done:
     return st;
 }
 
+/* The head is 116 bytes of text, 8 of zeros, the version 0x0100 and the byte-order mark.
+ * All numbers are written as this machine has them in memory; the mark says little-endian.
+ */
 ferry_status ferry_i_mat_write(ferry_ctx *ctx, const ferry_data *data, const char *path,
                                const ferry_opts *opts)
 {

@@ -17,17 +17,23 @@
 
 typedef enum symmetry { GENERAL, SYMMETRIC, SKEW } symmetry;
 
+/* A file being read. l stands behind the last line that was taken. */
 typedef struct mtx {
     const char *path;
     int64_t size; /* of the file */
     ferry_lines l;
+    /* coordinate: entries by place, else an array; pattern: no values, all are 1 */
     bool coordinate, pattern;
     symmetry sym;
+    /* entries: lines of data that are promised, of an array what its shape asks for */
     int64_t rows, cols, entries;
 } mtx;
 
 /* ---- the head ---- */
 
+/* The first line. Words count whatever their case, as the format's definition says.
+ * Refused: complex and hermitian (no features), pattern arrays and skew patterns (the
+ * definition has neither). */
 static ferry_status read_banner(ferry_ctx *ctx, mtx *m)
 {
     ferry_status st = FERRY_OK;
@@ -65,6 +71,9 @@ static int64_t array_entries(const mtx *m)
     return m->sym == SYMMETRIC ? m->rows * (m->rows + 1) / 2 : m->rows * (m->rows - 1) / 2;
 }
 
+/* The line of sizes, and the shape checked for being one that a file of this size can have:
+ * memory for rows, columns and entries is taken next, and three numbers in a small file
+ * must not be able to ask for all there is. */
 static ferry_status read_sizes(ferry_ctx *ctx, mtx *m)
 {
     ferry_status st = FERRY_OK;
@@ -102,11 +111,13 @@ done:
 
 /* ---- coordinate ---- */
 
+/* A line of the file as it stands, places from 0; mirrored later. */
 typedef struct entry {
     int32_t row, col;
     double value;
 } entry;
 
+/* The line at hand as an entry, every field checked with its own message. */
 static ferry_status one_entry(ferry_ctx *ctx, const mtx *m, entry *e)
 {
     ferry_field f[4];
@@ -142,6 +153,9 @@ static ferry_status place(ferry_ctx *ctx, const mtx *m, const entry *e, ferry_va
     ferry_status st = FERRY_OK;
     int64_t *at = ferry_i_calloc(m->rows, sizeof *at), nnz = m->entries;
 
+    /* A counting sort by row in two passes, O(entries + rows): the first counts the entries
+     * of every row, the second puts each where `at` says. Order within a row comes
+     * afterwards. */
     FERRY_HAVE(ctx, at);
     for (int64_t k = 0; m->sym != GENERAL && k < m->entries; k++)
         nnz += e[k].row != e[k].col;
@@ -171,6 +185,8 @@ done:
     return st;
 }
 
+/* Entries in any order. They are kept as read (16 bytes each) because rows are known only
+ * when all lines are. */
 static ferry_status read_coordinate(ferry_ctx *ctx, mtx *m, ferry_var *v)
 {
     ferry_status st = FERRY_OK;
@@ -193,6 +209,9 @@ done:
 
 /* ---- array ---- */
 
+/* Values run down the columns. A symmetric file has only rows i >= j of column j, a skew
+ * one only i > j, so the place jumps; each value is mirrored when it is read. NaN is a
+ * missing cell here, since the result is dense; a sparse one has no place for it. */
 static ferry_status read_array(ferry_ctx *ctx, mtx *m, ferry_var *v)
 {
     ferry_status st = FERRY_OK;
@@ -227,6 +246,7 @@ done:
 
 /* ---- the format ---- */
 
+/* Banner, sizes, data; then as any variable that stands alone (transpose, labels). */
 static ferry_status read_mtx(ferry_ctx *ctx, const ferry_input *in, const char *member,
                              const ferry_read_settings *s, ferry_data_kind as,
                              ferry_data **out)
@@ -251,6 +271,8 @@ static int sniff_mtx(const char *head, int64_t n)
     return n >= 14 && memcmp(head, "%%MatrixMarket", 14) == 0 ? 100 : 0;
 }
 
+/* Always real and general: symmetry is not looked for. Dense matrices go out by column, k
+ * counts in that order: row k % rows, column k / rows. */
 static ferry_status write_mtx(ferry_ctx *ctx, const ferry_data *data, const char *path,
                               const ferry_opts *opts)
 {

@@ -1,8 +1,11 @@
-/* NPY: one NumPy array.
+/* NPY: one NumPy array (NEP 1, "A Simple File Format for NumPy Arrays").
  *
  * "\x93NUMPY", two version bytes, the length of the header (2 bytes in version 1, 4 after),
  * a Python dictionary such as {'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }
  * and the items. Arrays of objects are pickles, which can run code: refused.
+ *
+ * The dictionary is not parsed as Python: NumPy writes its three keys in one form, so each
+ * key is searched for and the value behind its colon is read. What does not fit is refused.
  */
 #include "data/npy.h"
 
@@ -35,6 +38,7 @@ static ferry_status parse_descr(ferry_ctx *ctx, const char *where, const char *s
     ferry_status st = FERRY_OK;
     int64_t size = 0;
 
+    /* a list in place of a text is a record type: no single kind of number */
     FERRY_NEED(ctx, s && end - s > 5, FERRY_EDATA, "%s: no descr in its header", where);
     FERRY_NEED(ctx, *s == '\'' || *s == '"', FERRY_EDATA,
                "%s: an array of records, expected one of numbers or texts", where);
@@ -47,6 +51,7 @@ static ferry_status parse_descr(ferry_ctx *ctx, const char *where, const char *s
     const char *after = ferry_i_parse_int(s, end, &size);
     FERRY_NEED(ctx, after && after < end && *after == quote && strchr("<>|=", order),
                FERRY_EDATA, "%s: cannot read the type of its items", where);
+    /* f2 and f16, complex, dates and the rest are refused: none is a plain feature */
     const bool sized = size == 1 || size == 2 || size == 4 || size == 8;
     const bool known = (a->kind == 'b' && size == 1) ||
                        ((a->kind == 'i' || a->kind == 'u') && sized) ||
@@ -96,6 +101,7 @@ static ferry_status find_header(ferry_ctx *ctx, const char *where, const char *b
                "%s: is not a NumPy array", where);
     FERRY_NEED(ctx, u[6] >= 1 && u[6] <= 3, FERRY_EDATA,
                "%s: NPY version %d, expected 1 to 3", where, u[6]);
+    /* version 2 has longer headers, version 3 allows UTF-8 in them; the rest is the same */
     const int wide = u[6] == 1 ? 2 : 4;
     *len = u[8] | u[9] << 8;
     if (wide == 4 && n >= 12) *len |= (int64_t)u[10] << 16 | (int64_t)u[11] << 24;
@@ -106,6 +112,9 @@ done:
     return st;
 }
 
+/* Sizes are compared by division, so that a shape such as 2^40 x 2^40 cannot wrap round and
+ * seem to fit. The second condition is for items of 0 bytes and empty shapes, which would
+ * pass the first with any number of rows. */
 ferry_status ferry_i_npy_open(ferry_ctx *ctx, const char *where, const char *bytes,
                               int64_t n, ferry_npy *out)
 {
@@ -133,6 +142,7 @@ done:
     return st;
 }
 
+/* The names are NumPy's own dtype names, except "text" for both of its kinds of text. */
 char *ferry_i_npy_type(const ferry_npy *a)
 {
     const char *name = a->kind == 'f'   ? "float"
@@ -162,6 +172,8 @@ static uint64_t bits_at(const ferry_npy *a, int64_t i)
     return x;
 }
 
+/* Signed items of less than 8 bytes: moved up to the sign bit and back down, which copies
+ * it. */
 int64_t ferry_i_npy_int(const ferry_npy *a, int64_t i)
 {
     const uint64_t x = bits_at(a, i);
@@ -170,6 +182,8 @@ int64_t ferry_i_npy_int(const ferry_npy *a, int64_t i)
     return a->kind == 'i' ? (int64_t)(x << shift) >> shift : (int64_t)x;
 }
 
+/* Bits to a number through memcpy, since the bytes may lie at any address. Whole numbers
+ * above 2^53 are rounded. */
 static double real_at(const ferry_npy *a, int64_t i)
 {
     const uint64_t x = bits_at(a, i);
@@ -210,6 +224,8 @@ static char *text_at(const ferry_npy *a, int64_t i)
     return text;
 }
 
+/* A matrix of texts comes out row by row; the order of fortran arrays is not turned, since
+ * texts are labels or names in one dimension. */
 static ferry_status read_texts(ferry_ctx *ctx, const ferry_npy *a, ferry_var *out)
 {
     ferry_status st = FERRY_OK;
@@ -246,6 +262,7 @@ done:
 
 /* ---- the format ---- */
 
+/* A file with one array: what it is for follows from `as` and its type. */
 static ferry_status read_npy(ferry_ctx *ctx, const ferry_input *in, const char *member,
                              const ferry_read_settings *s, ferry_data_kind as,
                              ferry_data **out)
@@ -272,6 +289,8 @@ static int sniff_npy(const char *head, int64_t n)
     return n >= 6 && memcmp(head, "\x93NUMPY", 6) == 0 ? 100 : 0;
 }
 
+/* Version 1: a length below 65536 always suffices for two dimensions. Padding to 64 bytes
+ * is what the format asks for, so that the items can be mapped into memory aligned. */
 int64_t ferry_i_npy_header(char *buf, const char *descr, int64_t rows, int64_t cols)
 {
     char shape[64];
@@ -294,6 +313,8 @@ int64_t ferry_i_npy_header(char *buf, const char *descr, int64_t rows, int64_t c
     return 10 + n;
 }
 
+/* Always a dense '<f8'; a sparse matrix is spread row by row through one buffer, so it
+ * costs no second copy in memory, though the file may be large. NPZ keeps it sparse. */
 static ferry_status write_npy(ferry_ctx *ctx, const ferry_data *data, const char *path,
                               const ferry_opts *opts)
 {

@@ -32,6 +32,7 @@ static ferry_status open_member(ferry_ctx *ctx, const npz *z, const ferry_member
     ferry_status st = FERRY_OK;
     char *where = ferry_i_sprintf("%s#%.*s", z->path, (int)strcspn(m->name, "\n"), m->name);
 
+    /* a name may hold a newline, at which the message cuts it */
     FERRY_HAVE(ctx, where);
     FERRY_TRY(ferry_i_npy_open(ctx, where, m->bytes, m->size, a));
 done:
@@ -49,6 +50,9 @@ static bool is_part(const npz *z, const char *name)
     return false;
 }
 
+/* Adds a member under its name without .npy. What is no array is listed too, as a
+ * container: then the file has something that cannot be understood, and nothing is guessed.
+ */
 static ferry_status list_member(ferry_ctx *ctx, npz *z, const ferry_member *m)
 {
     ferry_status st = FERRY_OK;
@@ -82,13 +86,16 @@ done:
 
 /* ---- scipy.sparse ---- */
 
+/* A scipy.sparse matrix, opened: its parts still as bytes. */
 typedef struct sparse {
     ferry_npy part[N_PARTS];
+    /* columns are compressed, else rows */
     bool csc;
     int64_t rows, cols, nnz;
     int64_t major, minor; /* rows and cols of what is compressed */
 } sparse;
 
+/* Indices and offsets: scipy writes int32 or int64 by size, others unsigned. */
 static bool whole_vector(const ferry_npy *a)
 {
     return (a->kind == 'i' || a->kind == 'u') && a->dims == 1;
@@ -102,6 +109,8 @@ static ferry_status sparse_open(ferry_ctx *ctx, const npz *z, sparse *s)
 
     for (int k = 0; k < N_PARTS; k++)
         FERRY_TRY(open_member(ctx, z, ferry_i_archive_find(&z->zip, part_names[k]), &p[k]));
+    /* "csr" as three bytes (Python 3's scipy) or as three UTF-32 characters (np.savez by
+     * hand) */
     const int step = p[FORMAT].kind == 'U' ? 4 : 1;
     const bool text = (p[FORMAT].kind == 'U' || p[FORMAT].kind == 'S') && !p[FORMAT].big &&
                       p[FORMAT].size == 3 && p[FORMAT].rows == 1;
@@ -133,6 +142,9 @@ done:
     return st;
 }
 
+/* CSR as it is; CSC is read as the CSR of the transpose and turned. Offsets must begin at
+ * 0, not descend and end at nnz; indices must lie inside. scipy does not promise sorted
+ * indices. */
 static ferry_status sparse_read(ferry_ctx *ctx, const npz *z, ferry_var *out)
 {
     ferry_status st = FERRY_OK;
@@ -168,6 +180,8 @@ done:
     return st;
 }
 
+/* The sparse matrix is called x, whatever the file is called: behind the members, so that
+ * their places in list and archive stay the same. */
 static ferry_status list_sparse(ferry_ctx *ctx, npz *z)
 {
     ferry_status st = FERRY_OK;
@@ -191,6 +205,7 @@ done:
 
 /* ---- reading ---- */
 
+/* Number i of the list: a member, or the sparse matrix that stands last. */
 static ferry_status read_var(ferry_ctx *ctx, void *arg, int64_t i, ferry_var *out)
 {
     ferry_status st = FERRY_OK;
@@ -205,6 +220,7 @@ done:
     return st;
 }
 
+/* file.npz#NAME. */
 static ferry_status read_named(ferry_ctx *ctx, npz *z, const char *member,
                                const ferry_read_settings *s, ferry_data_kind as,
                                ferry_data **out)
@@ -235,6 +251,7 @@ static ferry_status read_npz(ferry_ctx *ctx, const ferry_input *in, const char *
 
     *out = NULL;
     FERRY_TRY(ferry_i_archive_list(ctx, in, (ferry_bring){.all = true}, &z.zip));
+    /* all five parts or it is none: "data" alone is a name that anybody may use */
     z.sparse = true;
     for (int k = 0; k < N_PARTS; k++)
         z.sparse = z.sparse && ferry_i_archive_find(&z.zip, part_names[k]);
@@ -259,6 +276,7 @@ static int sniff_npz(const char *head, int64_t n)
 
 /* ---- writing ---- */
 
+/* Header and items as one member; they are not copied together. */
 static void add_array(ferry_zip_out *z, const char *name, const char *descr, int64_t rows,
                       int64_t cols, const void *data, int64_t bytes)
 {
@@ -273,6 +291,7 @@ static const char *id_at(const void *arg, int64_t i)
     return ferry_i_ids_at(arg, i);
 }
 
+/* Class of instance i by name, "" when it is missing. */
 static const char *class_at(const void *arg, int64_t i)
 {
     const ferry_labels *l = arg;
@@ -326,6 +345,7 @@ static ferry_status add_sets(ferry_ctx *ctx, ferry_zip_out *z, const ferry_label
     float *f = NULL;
     bool all = true;
 
+    /* bytes suffice when all sets are known; NaN needs a float */
     for (int64_t i = 0; i < l->n; i++)
         all = all && l->known[i];
     if (all) {
@@ -357,6 +377,8 @@ done:
     return st;
 }
 
+/* The parts that data has, under the names by which ferry_i_var_whole() finds them again.
+ */
 static ferry_status write_npz(ferry_ctx *ctx, const ferry_data *data, const char *path,
                               const ferry_opts *opts)
 {

@@ -15,6 +15,7 @@ ferry_status ferry_i_ids_unique(ferry_ctx *ctx, const char *what, int64_t n,
 ferry_status ferry_i_view_new(ferry_ctx *ctx, const char *name, ferry_matrix *x,
                               const ferry_ids *features, const ferry_opts *read,
                               const double *idf, ferry_view **out);
+/* NULL is fine. The matrix goes when its last owner does. */
 void ferry_i_view_free(ferry_view *v);
 
 /* Edges between n instances; from and to are instances, or -1 for an edge to leave out.
@@ -31,10 +32,14 @@ void ferry_i_graph_free(ferry_graph *g);
  * after everything else has gone well, so a call that fails leaves the domain as it was. */
 typedef struct ferry_growth {
     ferry_ids *ids; /* NULL: no instance is new */
+    /* per view: the row of every instance, longer by the new ones */
     int64_t **row_of;
+    /* per graph: its adjacency, widened to the new number of instances */
     ferry_matrix **a;
+    /* missing for the new instances; NULL: the domain has none */
     ferry_labels *labels;
     int64_t known; /* how many of the ids were instances before */
+    /* lengths of row_of and a */
     int64_t n_views, n_graphs;
 } ferry_growth;
 
@@ -43,6 +48,8 @@ ferry_status ferry_i_growth_plan(ferry_ctx *ctx, const ferry_domain *d,
                                  const ferry_ids *ids, int64_t *at, ferry_growth *g);
 /* Number of instances once it is in place. */
 int64_t ferry_i_growth_size(const ferry_domain *d, const ferry_growth *g);
+/* Put it in place; nothing can fail here. d takes over what g holds, g is still to be
+ * freed. */
 void ferry_i_growth_apply(ferry_domain *d, ferry_growth *g);
 void ferry_i_growth_free(ferry_growth *g);
 

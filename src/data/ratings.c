@@ -9,6 +9,8 @@
 
 #include "data/data.h"
 
+/* n triples, all zero, to be filled by the caller. The ids are copied: a split of ratings
+ * keeps the numbering of the whole, also of users it has no rating of. */
 ferry_status ferry_i_ratings_new(ferry_ctx *ctx, int64_t n, const ferry_ids *users,
                                  const ferry_ids *items, ferry_ratings **out)
 {
@@ -30,6 +32,8 @@ done:
     return st;
 }
 
+/* All of it, range included: a copy with values hidden must predict within the same range.
+ */
 ferry_status ferry_i_ratings_copy(ferry_ctx *ctx, const ferry_ratings *r,
                                   ferry_ratings **out)
 {
@@ -54,6 +58,8 @@ void ferry_i_ratings_free(ferry_ratings *r)
     ferry_i_free(r);
 }
 
+/* lo and hi from the finite values, unless the user gave them. NaN when there is no value.
+ */
 static void find_range(ferry_ratings *r)
 {
     if (r->ranged) return;
@@ -70,9 +76,12 @@ static void find_range(ferry_ratings *r)
 ferry_status ferry_i_ratings_tidy(ferry_ctx *ctx, ferry_ratings *r, int64_t *repeated)
 {
     ferry_status st = FERRY_OK;
+    /* [kept, n) holds what stays of the entries looked at so far: it descends with the scan
+     */
     int64_t slots = 64, kept = r->n;
     int64_t *slot = NULL; /* entry + 1, or 0: pairs met so far, scanning from the end */
 
+    /* a power of two, at most half full: short chains by linear probing */
     while (slots < 2 * r->n)
         slots *= 2;
     FERRY_NEW(ctx, slot, slots);
@@ -88,6 +97,7 @@ ferry_status ferry_i_ratings_tidy(ferry_ctx *ctx, ferry_ratings *r, int64_t *rep
         r->item[kept] = pair[1];
         r->value[kept] = r->value[e];
     }
+    /* what stays is [kept, n): as many went as there is room in front */
     *repeated = kept;
     r->n -= kept;
     memmove(r->user, r->user + kept, (size_t)r->n * sizeof *r->user);

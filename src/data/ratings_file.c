@@ -10,11 +10,13 @@
 #include "data/fields.h"
 #include "data/lines.h"
 
+/* One rating as read; value is NaN where it is to be predicted. */
 typedef struct entry {
     int32_t user, item;
     double value;
 } entry;
 
+/* A file being read: what users and items were met so far, and the ratings among them. */
 typedef struct table {
     const ferry_read_settings *s;
     const char *path, *sep;
@@ -27,8 +29,10 @@ typedef struct table {
 
 /* ---- header ---- */
 
+/* What a column holds. OTHER and TIME are passed over. */
 typedef enum role { OTHER, USER, ITEM, RATING, TIME } role;
 
+/* Whether word occurs anywhere in f, in whatever case: "userId" and "Customer_ID". */
 static bool holds(const ferry_field *f, const char *word)
 {
     const int64_t n = (int64_t)strlen(word);
@@ -52,6 +56,7 @@ static role role_of(ferry_field f)
                  {"item", ITEM},     {"movie", ITEM},    {"isbn", ITEM},
                  {"product", ITEM},  {"book", ITEM},     {"song", ITEM},
                  {"track", ITEM},    {"artist", ITEM},   {"asin", ITEM}};
+    /* "user_id:token" of RecBole */
     const char *colon = memchr(f.s, ':', (size_t)f.n);
 
     if (colon) f.n = colon - f.s;
@@ -131,6 +136,7 @@ static bool is_missing(const table *t, const ferry_field *f)
            (t->has_hole && ferry_i_field_real(f, &x) && x == t->hole);
 }
 
+/* One rating. user or item < 0 says that an id found no memory. */
 static ferry_status add(ferry_ctx *ctx, table *t, int64_t user, int64_t item, double value)
 {
     if (user < 0 || item < 0 || !FERRY_GROW(t->e, t->n, t->cap)) return ferry_i_nomem(ctx);
@@ -142,6 +148,9 @@ static ferry_status add(ferry_ctx *ctx, table *t, int64_t user, int64_t item, do
 
 /* ---- one rating a line ---- */
 
+/* "user item value": col says which column is which, col[2] < 0 that there is no value and
+ * every line is a pair to be predicted. All lines have the first one's number of columns.
+ */
 static ferry_status read_triples(ferry_ctx *ctx, table *t, ferry_lines l, bool header,
                                  const int64_t col[3], int64_t width)
 {
@@ -195,6 +204,8 @@ done:
     return st;
 }
 
+/* The cells of one user. A blank cell is unknown and gives no rating at all: in a wide
+ * matrix nearly all cells are blank, and they cannot all be meant as questions. */
 static ferry_status add_row(ferry_ctx *ctx, table *t, const ferry_field *f, int64_t n,
                             int64_t skip, int64_t user, int64_t line)
 {
@@ -213,6 +224,7 @@ done:
     return st;
 }
 
+/* A row per user, a column per item. Without ids users are called 1, 2, ... in order. */
 static ferry_status read_wide(ferry_ctx *ctx, table *t, ferry_lines l, bool header,
                               bool ids, int64_t width)
 {
@@ -263,14 +275,19 @@ static ferry_status read_table(ferry_ctx *ctx, table *t, const ferry_utf8 *u)
     const int64_t width = ferry_i_fields(l.s, l.e, t->sep, NULL, 0);
     FERRY_NEW(ctx, f, width);
     (void)ferry_i_fields(l.s, l.e, t->sep, f, width);
+    /* one column: nothing that could be a pair */
     FERRY_NEED_AT(ctx, width >= 2, t->path, l.line,
                   "expected user, item and rating, found one column");
+    /* fields behind the first that are words: a row of data has numbers there */
     for (int64_t j = 1; j < width; j++)
         names += !is_missing(t, &f[j]) && !ferry_i_field_real(&f[j], &x);
     const bool named =
         t->s->header != 2 && (named_columns(f, width, col) || pair_columns(f, width, col));
     const bool wide = t->s->header != 2 && wide_header(f, width, names);
+    /* up to four columns (user item value time) are triples unless a header says otherwise
+     */
     if (named || (width <= 4 && !wide)) {
+        /* without a header the third column is a number: a word there is a name */
         const bool words =
             width > 2 && !is_missing(t, &f[2]) && !ferry_i_field_real(&f[2], &x);
         if (!named) {
@@ -317,6 +334,8 @@ done:
     return st;
 }
 
+/* The range that the user gave, by its new name or its old one. Ratings beyond it are moved
+ * to its ends and not refused: a few wrong lines should not stop a data set of millions. */
 static ferry_status apply_range(ferry_ctx *ctx, const table *t, ferry_ratings *r)
 {
     ferry_status st = FERRY_OK;
@@ -340,6 +359,7 @@ done:
     return st;
 }
 
+/* The triples as arrays, and the range that their values span. */
 static ferry_status make_ratings(ferry_ctx *ctx, const table *t, ferry_ratings **out)
 {
     ferry_status st = FERRY_OK;
@@ -364,6 +384,8 @@ done:
     return st;
 }
 
+/* Users and items are numbered as they come. If the text for missing is a number, cells are
+ * compared with it by value. */
 static ferry_status read_ratings(ferry_ctx *ctx, const ferry_input *in, const char *member,
                                  const ferry_read_settings *s, ferry_data_kind as,
                                  ferry_data **out)
@@ -419,6 +441,8 @@ static int sniff_ratings(const char *head, int64_t n)
     return lines > 0 ? 90 : 0;
 }
 
+/* Tab-separated with a header that named_columns() knows; a pair to be predicted has an
+ * empty third field, which reads back as such. */
 static ferry_status write_ratings(ferry_ctx *ctx, const ferry_data *data, const char *path,
                                   const ferry_opts *opts)
 {

@@ -13,6 +13,8 @@
 #include "data/formats.h"
 #include "data/text.h"
 
+/* Formatted in two steps, because the caller's format may not be joined with ours. 768
+ * bytes leave room for a path in the 1024 of the context's message. */
 ferry_status ferry_i_bad(ferry_ctx *ctx, const char *path, int64_t line, const char *fmt,
                          ...)
 {
@@ -27,6 +29,7 @@ ferry_status ferry_i_bad(ferry_ctx *ctx, const char *path, int64_t line, const c
     return ferry_i_fail(ctx, FERRY_EDATA, "%s: %s", path, text);
 }
 
+/* Empty but for its kind, format (static, borrowed) and path (copied). NULL: no memory. */
 ferry_data *ferry_i_data_new(const char *format, const char *path, ferry_data_kind kind)
 {
     ferry_data *d = ferry_i_calloc(1, sizeof *d);
@@ -99,6 +102,8 @@ done:
     return st;
 }
 
+/* Ids and names are sets, so a repeated one shows up as a count that is too low:
+ * "different" in the messages says so. */
 static ferry_status check_counts(ferry_ctx *ctx, const ferry_data *d)
 {
     ferry_status st = FERRY_OK;
@@ -118,6 +123,8 @@ done:
     return st;
 }
 
+/* What holds for every format. NaN is fine in labels and ratings (missing, to be predicted)
+ * and in dense cells, not in weights of edges. */
 static ferry_status check(ferry_ctx *ctx, const ferry_data *d)
 {
     ferry_status st = FERRY_OK;
@@ -164,6 +171,8 @@ static ferry_data_kind first_kind(unsigned kinds)
     return (ferry_data_kind)k;
 }
 
+/* Reads by format f, after the two questions that can be answered without it: does it hold
+ * what is wanted, and does it know members. */
 static ferry_status call_format(ferry_ctx *ctx, const request *q, const ferry_format *f,
                                 const ferry_input *in, const char *member, ferry_data **out)
 {
@@ -199,6 +208,7 @@ done:
     return st;
 }
 
+/* The files of a folder or archive as data, so that the user can see what to pick. */
 static ferry_status listing(ferry_ctx *ctx, const char *path, const ferry_archive *tree,
                             ferry_data **out)
 {
@@ -236,6 +246,7 @@ static ferry_status read_tree(ferry_ctx *ctx, const request *q, const char *path
 
     FERRY_TRY(ferry_i_tree_list(ctx, path, (ferry_bring){0}, &in, &tree));
     FERRY_NEED(ctx, tree.n > 0, FERRY_EDATA, "%s: holds no files", path);
+    /* a format given by name that reads single files: meant for the only file inside */
     if (f && !f->sniff_tree) f = NULL;
     if (!q->format && tree.n > 1) f = ferry_i_format_of_tree(&tree, q->kinds);
     if (f) {
@@ -315,6 +326,7 @@ static ferry_status run(ferry_ctx *ctx, request *q, const ferry_opts *opts,
     ferry_data *d = NULL;
 
     *out = NULL;
+    /* options, format, data, checks, memory of the settings */
     FERRY_TRY(ferry_i_opts_parse(ctx, "reader", ferry_i_read_table, ferry_i_read_table_n,
                                  opts, &q->s));
     if (q->s.format[0]) FERRY_TRY(ferry_i_format_named(ctx, q->s.format, &q->format));
@@ -327,6 +339,7 @@ done:
     return st;
 }
 
+/* Any kind: the file decides, and a container that leaves a choice becomes a listing. */
 ferry_status ferry_read(ferry_ctx *ctx, const char *path, const ferry_opts *opts,
                         ferry_data **out)
 {
@@ -335,6 +348,7 @@ ferry_status ferry_read(ferry_ctx *ctx, const char *path, const ferry_opts *opts
     return run(ctx, &q, opts, out);
 }
 
+/* One kind: a CSV file that would be a table is edges when edges are wanted. */
 ferry_status ferry_i_read_as(ferry_ctx *ctx, const char *path, const ferry_opts *opts,
                              ferry_data_kind as, ferry_data **out)
 {
@@ -343,6 +357,8 @@ ferry_status ferry_i_read_as(ferry_ctx *ctx, const char *path, const ferry_opts 
     return run(ctx, &q, opts, out);
 }
 
+/* The format is fixed, so that every file is taken as text; .raw stops before the weights.
+ */
 ferry_status ferry_i_read_raw_text(ferry_ctx *ctx, const char *path, const ferry_opts *opts,
                                    ferry_data **out)
 {
@@ -354,6 +370,9 @@ ferry_status ferry_i_read_raw_text(ferry_ctx *ctx, const char *path, const ferry
     return run(ctx, &q, opts, out);
 }
 
+/* The options of the first reading, then `more` over them (where the new file differs), and
+ * the features that must come out: text drops words that are not among them, svmlight
+ * leaves out columns beyond the ones known. */
 ferry_status ferry_i_read_like(ferry_ctx *ctx, const char *path, const ferry_opts *read,
                                const ferry_ids *features, const double *idf,
                                const ferry_opts *more, ferry_data **out)
@@ -374,6 +393,8 @@ done:
     return st;
 }
 
+/* The format by option or by extension. A name such as x.csv.gz is refused: a plain file
+ * under it could not be read back by anybody who goes by the name. */
 ferry_status ferry_write(ferry_ctx *ctx, const ferry_data *data, const char *path,
                          const ferry_opts *opts)
 {

@@ -1,6 +1,9 @@
 /* Which labels of a target a method may see: "none", "25", "0.1", "per_class:3",
  * "ids:FILE".
- */
+ *
+ * The text is only parsed here and kept with the domain. Which instances are drawn is
+ * decided for every repeat of an evaluation, from its own stream of random numbers; only
+ * ids:FILE names them once and for all. */
 #include <math.h>
 #include <string.h>
 
@@ -39,6 +42,7 @@ static ferry_status read_ids(ferry_ctx *ctx, const char *path, ferry_ids **out)
         bool added = true;
         if (!stop) stop = end;
         line++;
+        /* cut blanks at both ends; \r of Windows lines is one */
         for (last = stop; last > s && ferry_i_is_blank(last[-1]); last--)
             ;
         while (s < last && ferry_i_is_blank(*s))
@@ -61,6 +65,7 @@ done:
     return st;
 }
 
+/* The old setting stays until the new one is parsed whole. */
 ferry_status ferry_domain_set_labelled(ferry_ctx *ctx, ferry_domain *d, const char *spec)
 {
     ferry_status st = FERRY_OK;

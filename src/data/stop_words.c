@@ -1,4 +1,8 @@
-/* Stop words: a list for English, or a file. */
+/* Stop words: a list for English, or a file.
+ *
+ * They are compared with tokens after lower-casing, so the built-in list is in lower case
+ * and a file is lower-cased when the tokens are. A set with hashing makes the test
+ * O(length). */
 #include <string.h>
 
 #include "data/text.h"
@@ -35,6 +39,7 @@ static const char english[] =
     "whichever while who whoever whole whom whose why will with within without won would "
     "wouldn yet you your yours yourself yourselves s t d m o y";
 
+/* ferry_word_fn: repeated words are no error. */
 static ferry_status add_word(ferry_ctx *ctx, void *arg, const char *word, int64_t n)
 {
     return ferry_i_ids_addn(arg, word, n, NULL) < 0 ? ferry_i_nomem(ctx) : FERRY_OK;
@@ -59,6 +64,9 @@ done:
     return st;
 }
 
+/* A name that is neither "none" nor "english" is the path of a file. Both lists are split
+ * at white space only, so with tokens = spaces a stop word may hold an apostrophe or a
+ * digit. */
 ferry_status ferry_i_stop_words(ferry_ctx *ctx, const char *name, bool lower,
                                 ferry_ids **out)
 {

@@ -11,6 +11,8 @@
 #define GIB ((int64_t)1 << 30)
 #define PIECE GIB /* zlib counts in 32 bits */
 
+/* All of the machine's memory: what unpacks to more could not be held anyway. 64 GiB when
+ * the system does not tell, and as the upper bound. */
 int64_t ferry_i_unpack_limit(void)
 {
     const long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
@@ -19,6 +21,8 @@ int64_t ferry_i_unpack_limit(void)
     return memory < 64 * GIB ? memory : 64 * GIB;
 }
 
+/* By content and not by name: files are renamed. bzip2 is told by the block's magic too,
+ * since "BZh" alone may begin a text. */
 const char *ferry_i_packed(const char *bytes, int64_t n)
 {
     static const struct {
@@ -38,6 +42,7 @@ const char *ferry_i_packed(const char *bytes, int64_t n)
     return NULL;
 }
 
+/* Never more than the limit: the last step may be smaller than a doubling. */
 ferry_status ferry_i_room(ferry_ctx *ctx, const char *path, int64_t more, ferry_grown *g)
 {
     ferry_status st = FERRY_OK;
@@ -56,6 +61,7 @@ done:
     return st;
 }
 
+/* zlib's memory through ours, so that tests can make it fail. */
 static void *z_alloc(void *user, unsigned n, unsigned size)
 {
     (void)user;
@@ -68,6 +74,7 @@ static void z_free(void *user, void *p)
     ferry_i_free(p);
 }
 
+/* What zlib can be given at once. */
 static unsigned piece(int64_t n)
 {
     return (unsigned)(n < PIECE ? n : PIECE);
@@ -81,6 +88,9 @@ static bool only_zeros(const char *s, int64_t n)
     return true;
 }
 
+/* A gzip file is one or several members, one after the other (RFC 1952, 2.2): after each
+ * end the rest is looked at. Z_BUF_ERROR only says that room or input ran out; whether that
+ * is an error is told by what is left. */
 static ferry_status gunzip(ferry_ctx *ctx, const char *path, const char *bytes, int64_t n,
                            ferry_grown *g)
 {
@@ -120,6 +130,7 @@ done:
     return st;
 }
 
+/* `how` is not NULL: the caller has asked ferry_i_packed() before. */
 ferry_status ferry_i_unpack(ferry_ctx *ctx, const char *path, const char *bytes, int64_t n,
                             int64_t limit, char **out, int64_t *out_n)
 {

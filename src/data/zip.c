@@ -13,6 +13,7 @@
 
 #include "data/archive.h"
 
+/* The signatures of APPNOTE.TXT, 4.3: "PK" and two bytes, as little-endian numbers. */
 #define LOCAL 0x04034b50u
 #define CENTRAL 0x02014b50u
 #define END 0x06054b50u
@@ -41,6 +42,9 @@ static char *put_common(char *s, uint32_t crc, uint64_t n_name, int numbers)
     return put(s, 4 + 8 * (uint64_t)numbers, 2);
 }
 
+/* The local header goes out at once, the directory's entry is kept in memory until the end
+ * (some 100 bytes a member). The checksum is taken before a byte is written, so no header
+ * has to be patched and `out` may be a pipe. */
 void ferry_i_zip_add(ferry_zip_out *z, const char *name, const void *head, int64_t n_head,
                      const void *body, int64_t n_body)
 {
@@ -48,11 +52,13 @@ void ferry_i_zip_add(ferry_zip_out *z, const char *name, const void *head, int64
     uLong crc = 0;
     char h[96], *s = h;
 
+    /* crc32_z takes sizes beyond 4 GiB, crc32 does not */
     if (n_head > 0) crc = crc32_z(crc, head, (size_t)n_head);
     if (n_body > 0) crc = crc32_z(crc, body, (size_t)n_body);
     s = put_common(put(s, LOCAL, 4), (uint32_t)crc, n_name, 2);
     ferry_i_out_write(z->out, h, s - h);
     ferry_i_out_write(z->out, name, (int64_t)n_name);
+    /* zip64 field: id 1, 16 bytes: size, packed size */
     s = put(put(put(put(h, 1, 2), 16, 2), size, 8), size, 8);
     ferry_i_out_write(z->out, h, s - h);
     ferry_i_out_write(z->out, head, n_head);
@@ -63,13 +69,17 @@ void ferry_i_zip_add(ferry_zip_out *z, const char *name, const void *head, int64
     s = put(s, ELSEWHERE, 4);                          /* where its local header stands */
     ferry_i_text_addn(&z->directory, h, s - h);
     ferry_i_text_addn(&z->directory, name, (int64_t)n_name);
+    /* zip64 field: id 1, 24 bytes: size, packed size, place of the local header */
     s = put(put(put(put(h, 1, 2), 24, 2), size, 8), size, 8);
     s = put(s, (uint64_t)z->at, 8);
     ferry_i_text_addn(&z->directory, h, s - h);
+    /* local header 30, its zip64 field 20 */
     z->at += 30 + (int64_t)n_name + 20 + (int64_t)size;
     z->n++;
 }
 
+/* Directory and the three records that end a zip64 file. 44 is the length of the rest of
+ * the 64-bit record; the locator says where that record stands. */
 ferry_status ferry_i_zip_end(ferry_ctx *ctx, ferry_zip_out *z)
 {
     ferry_status st = FERRY_OK;
