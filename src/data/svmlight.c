@@ -16,8 +16,10 @@
 
 #include "data/svmlight.h"
 
+/* so that index + 1, the number of columns, fits 32 bits */
 #define MOST_INDEX (INT32_MAX - 1)
 
+/* A file being read. The arrays are filled by all threads, each in its piece's places. */
 typedef struct reading {
     const ferry_input *in;
     const ferry_read_settings *s;
@@ -34,6 +36,7 @@ typedef struct reading {
 /* Blocks below 256 bytes, so that counts fit the byte lanes of a vector register. */
 static void count(ferry_piece *p)
 {
+    /* 240 of 256: a block can hold nothing but newlines without overflow */
     for (const char *s = p->begin; s < p->end;) {
         const int n = p->end - s < 240 ? (int)(p->end - s) : 240;
         uint8_t lines = 0, colons = 0, hashes = 0;
@@ -47,6 +50,7 @@ static void count(ferry_piece *p)
         p->hashes += hashes;
         s += n;
     }
+    /* a last line without its newline is one, too */
     p->rows = p->lines + (p->end[-1] != '\n');
 }
 
@@ -60,17 +64,20 @@ typedef struct cursor {
     int64_t line, row, entry;
 } cursor;
 
+/* The cursor's steps. All stop at the end of the piece; a newline is no blank. */
 static void skip_blanks(cursor *c)
 {
     while (c->s < c->end && ferry_i_is_blank(*c->s))
         c->s++;
 }
 
+/* The end of the piece counts as a newline: the last line may lack its own. */
 static bool at_line_end(const cursor *c)
 {
     return c->s == c->end || *c->s == '\n';
 }
 
+/* A comment may begin right behind a token. */
 static bool ends_token(const cursor *c)
 {
     return at_line_end(c) || ferry_i_is_blank(*c->s) || *c->s == '#';
@@ -189,6 +196,8 @@ static bool read_line(cursor *c)
     return true;
 }
 
+/* All lines of a piece, up to the first error, which is noted in the piece. No thread
+ * writes outside its piece's rows and entries, so nothing is locked. */
 static void parse(const reading *r, ferry_piece *p)
 {
     cursor c = {.r = r,
@@ -296,6 +305,7 @@ done:
     return st;
 }
 
+/* Ids for all instances or for none: numbers given to the others could meet real ids. */
 static ferry_status collect_ids(ferry_ctx *ctx, const reading *r, ferry_data *d)
 {
     ferry_status st = FERRY_OK;
@@ -328,21 +338,26 @@ static ferry_status load(ferry_ctx *ctx, reading *r)
     const ferry_input *in = r->in;
     int64_t rows = 0, entries = 0, hashes = 0;
 
+    /* first pass: bounds */
     FERRY_TRY(ferry_i_pieces(ctx, in->data, in->data + in->size, &r->piece, &r->pieces));
 #pragma omp parallel for num_threads(ctx->threads) schedule(dynamic)
     for (int64_t k = 0; k < r->pieces; k++)
         count(&r->piece[k]);
     for (int64_t k = 0; k < r->pieces; k++)
         hashes += r->piece[k].hashes;
+    /* every piece gets its places; a colon or newline too many (comments, qid) leaves a gap
+     */
     ferry_i_pieces_place(r->piece, r->pieces, 1, &rows, &entries);
     FERRY_TRY(ferry_i_matrix_csr(ctx, rows, 0, entries, &r->x));
     r->label = ferry_i_calloc(rows, sizeof *r->label);
     if (hashes > 0) r->id = ferry_i_calloc(rows, sizeof *r->id);
     FERRY_HAVE(ctx, r->label && (hashes == 0 || r->id));
+/* second pass: values */
 #pragma omp parallel for num_threads(ctx->threads) schedule(dynamic)
     for (int64_t k = 0; k < r->pieces; k++)
         parse(r, &r->piece[k]);
     FERRY_TRY(ferry_i_pieces_check(ctx, in->path, r->piece, r->pieces));
+    /* gaps closed, then the shape */
     close_up(r);
     FERRY_NEED(ctx, r->x->rows > 0, FERRY_EDATA, "%s: no instances", in->path);
     FERRY_TRY(settle_columns(ctx, r));
@@ -364,6 +379,8 @@ done:
     return st;
 }
 
+/* The base is settled before parsing where it is known, so that indices need no second
+ * walk; AUTO begins with 1 and is corrected when a 0 turned up. */
 static ferry_status svmlight_read(ferry_ctx *ctx, const ferry_input *in, const char *member,
                                   const ferry_read_settings *s, ferry_data_kind as,
                                   ferry_data **out)

@@ -38,6 +38,7 @@ done:
     return st;
 }
 
+/* Whether [s, end) begins with a text. */
 static bool begins(const char *s, const char *end, const char *with)
 {
     const size_t n = strlen(with);
@@ -74,6 +75,8 @@ done:
     return st;
 }
 
+/* Only the comments in front of the first instance: a header that came later would ask for
+ * a look at every line before the pieces can be parsed. */
 ferry_status ferry_i_svm_header_read(ferry_ctx *ctx, const ferry_input *in,
                                      ferry_svm_header *h)
 {
@@ -133,6 +136,7 @@ done:
     return st;
 }
 
+/* Sets as n x m of 0 and 1. An empty list is the empty set, "?" (s NULL) an unknown one. */
 static ferry_status as_sets(ferry_ctx *ctx, const ferry_input *in,
                             const ferry_svm_header *h, int64_t n, const ferry_span *text,
                             ferry_labels **out)
@@ -167,6 +171,8 @@ static ferry_status decode_texts(ferry_ctx *ctx, int64_t n, ferry_span *text,
 {
     ferry_status st = FERRY_OK;
 
+    /* Texts without % stay where they are, in the input. The others get their decoded form
+     * in names, which the caller keeps until the labels are made. */
     for (int pass = 0; pass < 2; pass++) { /* ids may move while they are added */
         for (int64_t i = 0; i < n; i++) {
             if (!text[i].s || !memchr(text[i].s, '%', (size_t)text[i].n)) continue;
@@ -191,6 +197,9 @@ ferry_status ferry_i_svm_labels(ferry_ctx *ctx, const ferry_input *in,
     ferry_ids *names = NULL;
 
     *out = NULL;
+    /* Sets when the header says so, when a line has several labels, or when some lines have
+     * none at all: an empty label is the empty set, since a missing class is written "?".
+     */
     if (h->labels || several > 0 || (labelled > 0 && labelled < n)) {
         FERRY_TRY(as_sets(ctx, in, h, n, text, out));
         if (ferry_i_labels_m(*out) == 0) { /* nothing but ? and empty lists */
@@ -213,6 +222,7 @@ done:
 
 /* ---- writing ---- */
 
+/* "# ferry WHAT: a b c", names coded. */
 static void add_names(ferry_text *t, const char *what, const ferry_ids *names)
 {
     ferry_i_text_addf(t, "# ferry %s:", what);
@@ -223,6 +233,7 @@ static void add_names(ferry_text *t, const char *what, const ferry_ids *names)
     ferry_i_text_add(t, "\n");
 }
 
+/* Shortest form that reads back to the same bits. */
 static void add_real(ferry_text *t, double x)
 {
     char buf[32];
@@ -255,6 +266,9 @@ static void add_label(ferry_text *t, const ferry_labels *l, int64_t i)
     }
 }
 
+/* Values that are not 0, indices from 1, ascending because rows are sorted. A row without
+ * any gets "1:0": a line with neither label nor pair would be blank, and blank lines are no
+ * instances. */
 static void add_pairs(ferry_text *t, const ferry_matrix *x, int64_t i)
 {
     const int64_t from = x->dense ? 0 : x->start[i],
@@ -283,6 +297,8 @@ static int64_t last_used(const ferry_matrix *x)
     return last;
 }
 
+/* The number of columns is told by the names if there are any; else a line says it, but
+ * only where the largest index in the file would tell it wrong. */
 static void add_head(ferry_text *t, const ferry_data *d)
 {
     if (d->features)
@@ -293,6 +309,7 @@ static void add_head(ferry_text *t, const ferry_data *d)
         add_names(t, "labels", d->labels->names);
 }
 
+/* Line by line through one buffer, so memory does not grow with the file. */
 ferry_status ferry_i_svm_write(ferry_ctx *ctx, const ferry_data *data, const char *path,
                                const ferry_opts *opts)
 {

@@ -14,6 +14,7 @@
 #include "data/lines.h"
 #include "data/text.h"
 
+/* Choices of the option documents, in its order. */
 enum { AUTO, LINES, FILES };
 
 /* A text being read. */
@@ -26,6 +27,8 @@ typedef struct reading {
     ferry_text id;    /* scratch */
 } reading;
 
+/* Counts the words of s and notes the class (s NULL or "": none). Ids are the caller's:
+ * files, lines and numbered lines each make them their own way. */
 static ferry_status add_document(ferry_ctx *ctx, reading *d, const char *s, int64_t n,
                                  const ferry_span *class)
 {
@@ -48,6 +51,8 @@ done:
 
 /* ---- files ---- */
 
+/* A whole file is a document. The last folder of its name is its class, as 20 Newsgroups
+ * and many others are laid out, unless the option files gives one or label = none. */
 static ferry_status one_file(ferry_ctx *ctx, void *arg, const char *name, const char *bytes,
                              int64_t n)
 {
@@ -74,6 +79,8 @@ typedef struct columns {
     int64_t id, class;
 } columns;
 
+/* The options id and label of text: -1 nothing said, 0 none, 1 or 2 the column, -2
+ * nonsense. */
 static int64_t column_named(const char *name)
 {
     if (!name[0]) return -1;
@@ -94,6 +101,7 @@ static ferry_status look(ferry_ctx *ctx, const ferry_utf8 *u, int64_t *tags, boo
     ferry_ids *firsts = ferry_i_ids_new();
 
     FERRY_HAVE(ctx, firsts);
+    /* the fewest tags that any line has: a column must be there on all of them */
     *tags = 2;
     *distinct = true;
     for (ferry_lines l = ferry_i_lines(u->s, u->n);
@@ -110,12 +118,15 @@ static ferry_status look(ferry_ctx *ctx, const ferry_utf8 *u, int64_t *tags, boo
         }
         if (found < *tags) *tags = found;
     }
+    /* one line alone tells nothing: its tag is as likely a class */
     *distinct = *distinct && ferry_i_ids_count(firsts) > 1;
 done:
     ferry_i_ids_free(firsts);
     return st;
 }
 
+/* What was said wins. If nothing was, tags that all differ are ids, tags that repeat are
+ * classes; a second tag behind ids is the class. */
 static ferry_status find_columns(ferry_ctx *ctx, const char *path, const ferry_utf8 *u,
                                  const ferry_read_settings *s, columns *c)
 {
@@ -144,7 +155,9 @@ done:
     return st;
 }
 
-/* `member`: the file of a tree that the line is in, or NULL. */
+/* Tags in front go to the id and the class, the rest is the text. `member`: the file of a
+ * tree that the line is in, or NULL; a line of it without an id is called MEMBER:LINE, so
+ * that ids stay unique over all files. */
 static ferry_status one_line(ferry_ctx *ctx, reading *d, const char *path,
                              const char *member, const ferry_lines *l, const columns *c)
 {
@@ -177,6 +190,8 @@ done:
     return st;
 }
 
+/* All lines of one file. Blanks at the end of the file are cut first: the newline that ends
+ * the last line is not an empty document behind it. */
 static ferry_status read_lines(ferry_ctx *ctx, reading *d, const ferry_input *in,
                                const char *member)
 {
@@ -195,6 +210,7 @@ static ferry_status read_lines(ferry_ctx *ctx, reading *d, const ferry_input *in
     ferry_lines l = ferry_i_lines(u.s, n);
     while (c.id == 0 && c.class == 0 ? ferry_i_any_line(&l) : ferry_i_full_line(&l, ""))
         FERRY_TRY(one_line(ctx, d, in->path, member, &l, &c));
+    /* no ids at all: rows are called by their numbers */
     if (c.id == 0 && !member) {
         ferry_i_ids_free(d->docs->ids);
         d->docs->ids = NULL;
@@ -232,6 +248,8 @@ done:
     return st;
 }
 
+/* Members come in the order of their names, so that a folder and an archive of it give the
+ * same rows. A pattern that fits nothing is an error: it is most likely misspelt. */
 static ferry_status read_tree(ferry_ctx *ctx, reading *d, const ferry_input *in)
 {
     ferry_status st = FERRY_OK;
@@ -246,6 +264,8 @@ done:
 
 /* ---- the format ---- */
 
+/* in->data NULL means a folder or archive. With s->raw the counts stay in data->documents:
+ * several domains are then weighed together by ferry_i_text_weigh(). */
 static ferry_status read_text(ferry_ctx *ctx, const ferry_input *in, const char *member,
                               const ferry_read_settings *s, ferry_data_kind as,
                               ferry_data **out)
@@ -304,6 +324,8 @@ static int sniff_tree(const ferry_archive *tree)
 {
     int64_t folders = 0, texts = 0, plain = 0;
 
+    /* members are sorted by name, so those of one folder follow each other: a folder is
+     * counted where the member before lies in another one */
     for (int64_t i = 0; i < tree->n; i++) {
         const char *name = tree->members[i].name, *slash = strrchr(name, '/');
         const size_t dir = slash ? (size_t)(slash - name) : 0, len = strlen(name);

@@ -12,9 +12,10 @@
 ferry_status ferry_i_stop_words(ferry_ctx *ctx, const char *name, bool lower,
                                 ferry_ids **out);
 
-/* Calls each for every word of a valid UTF-8 text, lower-cased if asked (ASCII and Latin-1
- * letters), in a buffer that lasts for the call. `spaces`: split at white space only, else
- * runs of letters (ASCII letters and everything above). min_len counts characters. */
+/* Calls each for every word of a valid UTF-8 text, lower-cased if asked (letter by letter,
+ * in any alphabet), in a buffer that lasts for the call. `spaces`: split at white space
+ * only, else runs of letters (ASCII letters and everything above). min_len counts
+ * characters. What `each` returns other than FERRY_OK ends the walk and is returned. */
 typedef ferry_status (*ferry_word_fn)(ferry_ctx *ctx, void *arg, const char *word,
                                       int64_t n);
 ferry_status ferry_i_words(ferry_ctx *ctx, const char *s, int64_t n, bool spaces,
@@ -38,6 +39,8 @@ typedef struct ferry_counts {
     ferry_text pair; /* bigrams: the word before, then the pair */
     int64_t before;  /* length of the word before, 0: none */
 } ferry_counts;
+/* Begin counting. s and stop (NULL: no stop words) are lent and must live while documents
+ * are added. With s->vocabulary only its words count, and words are those in its order. */
 ferry_status ferry_i_counts_open(ferry_ctx *ctx, const ferry_read_settings *s,
                                  const ferry_ids *stop, ferry_counts *c);
 /* Count one document. */
@@ -48,7 +51,9 @@ typedef struct ferry_documents {
     ferry_ids *ids;     /* NULL: none */
     ferry_ids *classes; /* distinct texts of the classes */
     int64_t *cls;       /* per document: place in classes, -1 missing */
+    /* room of cls */
     int64_t cap;
+    /* some document has a class */
     bool any_class;
 } ferry_documents;
 ferry_documents *ferry_i_documents_new(void); /* NULL: no memory */
@@ -80,6 +85,8 @@ typedef struct ferry_file_choices {
     ferry_file_choice *entry; /* none: all files */
     int64_t n, cap;
 } ferry_file_choices;
+/* Parse the option (c zeroed before; its texts point into files; c->entry is for
+ * ferry_i_free). "" leaves it without entries. */
 ferry_status ferry_i_choices_open(ferry_ctx *ctx, const char *path, const char *files,
                                   ferry_file_choices *c);
 /* The entry that the member's name fits, counted; NULL: none does. */

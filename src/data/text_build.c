@@ -17,6 +17,7 @@
 #include "data/formats.h"
 #include "data/text.h"
 
+/* Choices of the options weight and norm, in their order. */
 enum { COUNTS, BINARY, TF, TFIDF };
 enum { NORM_NONE, NORM_L1, NORM_L2 };
 
@@ -37,10 +38,12 @@ typedef struct pool {
     int32_t **number; /* per piece: its words' places in words */
     int64_t docs;     /* that stay, of all pieces */
     kept *k;          /* the vocabulary */
+    /* words in k */
     int64_t m;
     int64_t *place; /* per word of the vocabulary: its place in a random order */
 } pool;
 
+/* Frees what the pool made; data is the caller's. */
 static void pool_free(pool *p)
 {
     for (int64_t i = 0; i < p->n; i++) {
@@ -77,6 +80,7 @@ done:
     return st;
 }
 
+/* By bytes: the same order in every locale. */
 static int by_text(const void *a, const void *b)
 {
     return strcmp(((const kept *)a)->text, ((const kept *)b)->text);
@@ -88,6 +92,7 @@ static ferry_status choose(ferry_ctx *ctx, pool *p)
     ferry_status st = FERRY_OK;
     const ferry_read_settings *s = &p->s[0];
     const int64_t n = ferry_i_ids_count(p->words);
+    /* a share of 1 cannot be told from a count of 1: below 1 it is a share */
     const double docs = (double)p->docs;
     const double least = s->min_df < 1 ? s->min_df * docs : s->min_df;
     const double most = s->max_df < 1 ? s->max_df * docs : s->max_df;
@@ -106,6 +111,8 @@ static ferry_status choose(ferry_ctx *ctx, pool *p)
     for (int64_t w = 0; w < n; w++) {
         const int32_t df = k[w].df;
         if (!s->vocabulary && (df < least || df > most || df == 0)) continue;
+        /* m <= w always holds, so the words that stay may overwrite those already looked at
+         */
         k[p->m++] = (kept){ferry_i_ids_at(p->words, w), (int32_t)w, df};
     }
     FERRY_NEED(ctx, p->m > 0, FERRY_EDATA,
@@ -170,6 +177,7 @@ typedef struct cell {
     int32_t column, count;
 } cell;
 
+/* Order of cells within a row of CSR. */
 static int by_column(const void *a, const void *b)
 {
     const int32_t x = ((const cell *)a)->column, y = ((const cell *)b)->column;
@@ -177,6 +185,7 @@ static int by_column(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* The table of the file's head, for one cell. */
 static double weigh(int weight, const double *idf, cell at)
 {
     switch (weight) {
@@ -187,6 +196,7 @@ static double weigh(int weight, const double *idf, cell at)
     }
 }
 
+/* v / ||v||; a row of zeros stays one. */
 static void scale_row(int norm, double *v, int64_t n)
 {
     double sum = 0;
@@ -213,6 +223,8 @@ static int64_t row_cells(const pool *p, int64_t i, int64_t row, const int32_t *c
     return m;
 }
 
+/* The documents that stay as CSR, drawn->n x features. Entries are counted first, so that
+ * the matrix is made once at its size. cells is scratch for the longest document. */
 static ferry_status make_matrix(ferry_ctx *ctx, const pool *p, int64_t i,
                                 const int32_t *column)
 {
@@ -292,6 +304,9 @@ static void name_empty(const ferry_data *d, const ferry_drawn *drawn, ferry_text
     ferry_i_text_add(t, ")");
 }
 
+/* A row without any feature carries nothing for a method: a few are named in a warning,
+ * more than max_empty of them are refused as a sign of wrong options. New data (like) is
+ * always taken: a prediction is wanted for it whatever it says. */
 static ferry_status check_empty(ferry_ctx *ctx, const ferry_read_settings *s,
                                 const ferry_drawn *drawn, const ferry_data *d)
 {
@@ -314,6 +329,8 @@ done:
     return st;
 }
 
+/* Piece i from counts to a view. Its counts are freed at once, before the next piece's
+ * matrix is made. */
 static ferry_status make_view(ferry_ctx *ctx, const pool *p, int64_t i)
 {
     ferry_status st = FERRY_OK;
@@ -332,6 +349,8 @@ done:
     return st;
 }
 
+/* Draw documents, then choose words among those that stay: words of documents left out must
+ * not decide which are features. With one piece this is what reading a text alone does. */
 ferry_status ferry_i_text_views(ferry_ctx *ctx, uint64_t seed, int64_t n,
                                 ferry_data *const *data, const ferry_read_settings *s)
 {
@@ -357,6 +376,8 @@ done:
     return st;
 }
 
+/* The settings were kept with each piece when it was read and are parsed from there again.
+ */
 ferry_status ferry_i_text_weigh(ferry_ctx *ctx, uint64_t seed, int64_t n,
                                 ferry_data *const *data)
 {

@@ -8,6 +8,7 @@
 
 #include "data/text.h"
 
+/* Choices of the option tokens, in its order. */
 enum { WORDS, BIGRAMS, SPACES };
 
 ferry_status ferry_i_counts_open(ferry_ctx *ctx, const ferry_read_settings *s,
@@ -27,6 +28,7 @@ done:
     return st;
 }
 
+/* Frees what c owns; s and stop are lent. */
 static void counts_close(ferry_counts *c)
 {
     ferry_i_ids_free(c->words);
@@ -37,6 +39,8 @@ static void counts_close(ferry_counts *c)
 
 /* ---- counting ---- */
 
+/* One more of this word in the document at hand: O(length) on average. seen[w] is 1 + the
+ * word's last entry, so seen[w] > start[docs] says that the entry is this document's. */
 static ferry_status count_word(ferry_ctx *ctx, ferry_counts *c, const char *word, int64_t n)
 {
     ferry_status st = FERRY_OK;
@@ -65,6 +69,9 @@ done:
     return st;
 }
 
+/* ferry_word_fn. Bigrams are pairs of words that stand together once stop words are gone;
+ * the words themselves count as well. pair holds the word before: "a", then "a b", then
+ * "b". */
 static ferry_status one_word(ferry_ctx *ctx, void *arg, const char *word, int64_t n)
 {
     ferry_status st = FERRY_OK;
@@ -87,6 +94,8 @@ done:
     return st;
 }
 
+/* Each document is taken as UTF-8 or Latin-1 by itself, as collections of mail mix both. No
+ * bigram reaches over the end of a document. */
 ferry_status ferry_i_counts_add(ferry_ctx *ctx, ferry_counts *c, const char *s, int64_t n)
 {
     ferry_status st = FERRY_OK;
@@ -113,6 +122,7 @@ done:
 
 /* ---- documents ---- */
 
+/* counts is still closed: ferry_i_counts_open() begins it. */
 ferry_documents *ferry_i_documents_new(void)
 {
     ferry_documents *d = ferry_i_calloc(1, sizeof *d);

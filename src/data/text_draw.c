@@ -1,4 +1,8 @@
-/* Leaving out documents (the options duplicates and sample) and words (the option part). */
+/* Leaving out documents (the options duplicates and sample) and words (the option part).
+ *
+ * Documents go before words are chosen, duplicates before samples are drawn, and all draws
+ * come from streams of the given seed that do not depend on the repeat of an evaluation:
+ * all repeats work with the same data. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +18,8 @@ typedef struct mark {
     uint64_t a, b;
 } mark;
 
+/* A sum does not depend on the order of its terms, and words come in the order in which
+ * they appear. The count is the hash's seed, so that "a a b" and "a b b" differ. */
 static mark mark_of(const ferry_counts *c, int64_t i)
 {
     mark m = {0, 0};
@@ -63,6 +69,7 @@ done:
 
 /* ---- sample ---- */
 
+/* Ascending row numbers. */
 static int by_number(const void *a, const void *b)
 {
     const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
@@ -83,6 +90,7 @@ static ferry_status draw(ferry_ctx *ctx, const ferry_documents *docs, int64_t cl
             pick[n++] = d->rows[r];
         else
             d->rows[kept++] = d->rows[r];
+    /* the first `most` of a random order are a sample without repetition */
     ferry_i_rng_shuffle(rng, n, pick);
     for (int64_t r = 0; r < n && r < most; r++)
         d->rows[kept++] = pick[r];
@@ -120,6 +128,8 @@ done:
     return st;
 }
 
+/* A stream for each piece, so that a sample of one does not change with the size of
+ * another. */
 ferry_status ferry_i_text_draw(ferry_ctx *ctx, uint64_t seed, int64_t n,
                                ferry_data *const *data, const ferry_read_settings *s,
                                ferry_drawn *out)
@@ -150,6 +160,7 @@ done:
 
 /* ---- part ---- */
 
+/* "1+3/4" sets the bits 0 and 2 of *in and *of to 4. */
 ferry_status ferry_i_text_part(ferry_ctx *ctx, const char *path, const char *part,
                                uint64_t *in, int64_t *of)
 {

@@ -7,6 +7,7 @@
 
 #include "data/text.h"
 
+/* Entries between commas; their texts point into `files`. An "=" parts class and name. */
 ferry_status ferry_i_choices_open(ferry_ctx *ctx, const char *path, const char *files,
                                   ferry_file_choices *c)
 {
@@ -35,6 +36,7 @@ done:
 static bool fits_here(const char *p, const char *end, const char *s)
 {
     while (p < end) {
+        /* every length that * may have, by recursion; patterns are short */
         if (*p == '*') {
             for (; *s && *s != '/'; s++)
                 if (fits_here(p + 1, end, s)) return true;
@@ -46,6 +48,8 @@ static bool fits_here(const char *p, const char *end, const char *s)
     return *s == 0 || *s == '/';
 }
 
+/* A fit may begin at every part of the path. All files are wanted when c has no entry,
+ * which the caller looks at: NULL is the answer for that, too. */
 ferry_file_choice *ferry_i_choices_find(ferry_file_choices *c, const char *name)
 {
     for (int64_t i = 0; i < c->n; i++) {
@@ -59,6 +63,7 @@ ferry_file_choice *ferry_i_choices_find(ferry_file_choices *c, const char *name)
     return NULL;
 }
 
+/* Called when all members have been seen. */
 ferry_status ferry_i_choices_check(ferry_ctx *ctx, const char *path,
                                    const ferry_file_choices *c)
 {

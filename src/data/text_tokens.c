@@ -1,4 +1,13 @@
-/* From text to words. */
+/* From text to words.
+ *
+ * A word is a run of letters, or of anything but white space (tokens = spaces). All bytes
+ * above ASCII count as letters: in UTF-8 they are parts of characters, most of which are
+ * letters. The price is that dashes and quotes beyond ASCII stick to the words beside them.
+ * Case is Unicode's (core/unicode.c).
+ *
+ * Mail: a message is headers, an empty line and a body (RFC 5322). Headers tell the class
+ * by themselves (newsgroup, organisation), so a fair test strips them; the subject is text.
+ */
 #include <string.h>
 
 #include "data/text.h"
@@ -8,11 +17,13 @@ static bool is_letter(unsigned char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c >= 0x80;
 }
 
+/* All control characters count as white space, DEL too. */
 static bool is_blank(unsigned char c)
 {
     return c <= ' ' || c == 127;
 }
 
+/* Characters and not bytes: those that continue one (10xxxxxx) are not counted. */
 static int64_t characters(const char *s, int64_t n)
 {
     int64_t k = 0;
@@ -34,6 +45,7 @@ ferry_status ferry_i_words(ferry_ctx *ctx, const char *s, int64_t n, bool spaces
         while (i < n &&
                (spaces ? !is_blank((unsigned char)s[i]) : is_letter((unsigned char)s[i])))
             i++;
+        /* no word begins here */
         if (i == from) {
             i++;
             continue;
@@ -43,6 +55,7 @@ ferry_status ferry_i_words(ferry_ctx *ctx, const char *s, int64_t n, bool spaces
             FERRY_TRY(each(ctx, arg, s + from, i - from));
             continue;
         }
+        /* room for ferry_i_utf8_lower(): a few letters grow */
         while (2 * (i - from) > cap)
             FERRY_HAVE(ctx, ferry_i_grow((void **)&word, cap, &cap, 1));
         FERRY_TRY(each(ctx, arg, word, ferry_i_utf8_lower(s + from, i - from, word)));
@@ -62,6 +75,8 @@ static int64_t header_name(const char *s, const char *e)
     return p < e && *p == ':' ? p - s : 0;
 }
 
+/* The lines of the subject and everything behind the first empty line, into t. A text whose
+ * first line is no header is no mail and goes in whole. */
 static void strip_lines(const char *s, int64_t n, ferry_text *t)
 {
     ferry_lines l = ferry_i_lines(s, n);

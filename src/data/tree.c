@@ -1,4 +1,8 @@
-/* The files inside an archive or folder tree, in the order of their names. */
+/* The files inside an archive or folder tree, in the order of their names.
+ *
+ * A folder is treated as an archive that happens to be unpacked, so that a data set gives
+ * the same rows in both forms; the order by name (by bytes) does not depend on the file
+ * system. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -8,6 +12,7 @@
 
 #include "data/archive.h"
 
+/* By name alone: whether a .gz holds one file or a tar is not told by its first bytes. */
 bool ferry_i_is_archive(const char *path)
 {
     static const char *const tails[] = {".tar",  ".tar.gz", ".tgz",     ".tar.xz",
@@ -20,6 +25,7 @@ bool ferry_i_is_archive(const char *path)
     return false;
 }
 
+/* In any case of letters: DATA.GZ is one as well. */
 int64_t ferry_i_unpacked_len(const char *path)
 {
     static const char *const tails[] = {".gz", ".xz", ".bz2", ".zst"};
@@ -59,6 +65,8 @@ void ferry_i_archive_free(ferry_archive *a)
     *a = (ferry_archive){0};
 }
 
+/* qsort is not stable: equal names (a tar may replace a file by a later one) keep their
+ * order by `order`. */
 static int by_name(const void *a, const void *b)
 {
     const ferry_member *x = a, *y = b;
@@ -72,6 +80,7 @@ void ferry_i_archive_sort(ferry_archive *a)
     if (a->n > 1) qsort(a->members, (size_t)a->n, sizeof *a->members, by_name);
 }
 
+/* Binary search for the first that is not less: members are sorted. */
 const ferry_member *ferry_i_archive_find(const ferry_archive *a, const char *name)
 {
     int64_t lo = 0, hi = a->n;
@@ -104,6 +113,7 @@ static ferry_status walk(ferry_ctx *ctx, const char *root, const char *sub,
     d = opendir(dir);
     FERRY_NEED(ctx, d, FERRY_EDATA, "%s: cannot read: %s", dir, strerror(errno));
     for (struct dirent *e = readdir(d); e; e = readdir(d)) {
+        /* info: the entry itself; real: what a link leads to */
         struct stat info, real;
         if (e->d_name[0] == '.') continue;
         name = ferry_i_path_join(sub, e->d_name);
@@ -143,6 +153,8 @@ done:
     return st;
 }
 
+/* Members of an archive are all unpacked at once (formats such as .tar.gz have no way to
+ * reach one alone); files of a folder are opened one at a time. */
 ferry_status ferry_i_each_member(ferry_ctx *ctx, const char *path, ferry_member_fn each,
                                  void *arg)
 {

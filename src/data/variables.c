@@ -33,6 +33,7 @@ void ferry_i_var_list_free(ferry_var_list *list)
     *list = (ferry_var_list){0};
 }
 
+/* A walk: containers hold a handful of variables. */
 int64_t ferry_i_var_list_find(const ferry_var_list *list, const char *name)
 {
     for (int64_t i = 0; i < list->n; i++)
@@ -47,6 +48,7 @@ typedef struct picked {
     int64_t x, y, ids, features, label_names;
 } picked;
 
+/* Shapes as MATLAB has them: a vector is a matrix with one row or one column. */
 static bool is_vector(const ferry_var_info *v)
 {
     return (v->rows == 1 || v->cols == 1) && (v->numeric || v->text);
@@ -57,6 +59,7 @@ static int64_t length(const ferry_var_info *v)
     return v->rows == 1 ? v->cols : v->rows;
 }
 
+/* Whether name is one of the words, in whatever case; words are in lower case. */
 static bool one_of(const char *name, const char *const *words, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) {
@@ -68,6 +71,7 @@ static bool one_of(const char *name, const char *const *words, int64_t n)
     return false;
 }
 
+/* Names met in published files: gnd and gt ("ground truth") are usual in MAT files. */
 static bool names_labels(const char *name)
 {
     static const char *const words[] = {"y",      "label",   "labels",  "gnd",   "gt",
@@ -146,6 +150,8 @@ static bool choose(const ferry_var_list *list, bool transpose, picked *pick)
             last = i;
         }
     }
+    /* nothing is called a label, but exactly one vector has an entry a row: it must be them
+     */
     if (pick->y < 0 && spare == 1) pick->y = last;
     return true;
 }
@@ -161,6 +167,7 @@ void ferry_i_var_free(ferry_var *v)
     *v = (ferry_var){0};
 }
 
+/* t (cols x rows, offsets zero) becomes the transpose of x. */
 static ferry_status transpose_csr(ferry_ctx *ctx, const ferry_matrix *x, ferry_matrix *t)
 {
     ferry_status st = FERRY_OK;
@@ -211,6 +218,9 @@ done:
     return st;
 }
 
+/* Sorted rows, the usual case, cost one walk. Else the matrix is transposed twice, each a
+ * counting sort that keeps the order it finds: O(nnz + rows + cols) without comparing.
+ * Entries of one place then stand side by side, and are refused. */
 ferry_status ferry_i_var_sort(ferry_ctx *ctx, const char *where, ferry_var *v)
 {
     ferry_status st = FERRY_OK;
@@ -231,6 +241,7 @@ done:
     return st;
 }
 
+/* v's matrix becomes d's x; v is left without it. */
 static ferry_status var_view(ferry_ctx *ctx, const char *where, ferry_var *v, ferry_data *d)
 {
     ferry_status st = FERRY_OK;
@@ -246,6 +257,8 @@ done:
 
 /* ---- labels ---- */
 
+/* A cell of either form. Sparse rows are searched, which is fine for labels and ids: they
+ * are read once. */
 static double value_at(const ferry_matrix *x, int64_t i, int64_t j)
 {
     if (x->dense) return x->dense[i * x->cols + j];
@@ -330,6 +343,7 @@ done:
     return st;
 }
 
+/* One column a label, named by `given` or 1, 2, ...; labels n x m. */
 static ferry_status sets_from_matrix(ferry_ctx *ctx, const char *where,
                                      const ferry_matrix *x, const ferry_ids *given,
                                      ferry_labels **out)
@@ -468,6 +482,7 @@ done:
     return st;
 }
 
+/* The labels, if any variable holds them; the names of label_names are theirs. */
 static ferry_status part_labels(ferry_ctx *ctx, const ferry_container *c, const picked *p,
                                 ferry_data *d)
 {
@@ -510,6 +525,7 @@ done:
     return st;
 }
 
+/* Names and types of all variables, as data that the user can look at. */
 static ferry_status list_all(ferry_ctx *ctx, const ferry_var_list *list, ferry_data *d)
 {
     ferry_status st = FERRY_OK;
@@ -525,6 +541,8 @@ done:
     return st;
 }
 
+/* A container that leaves a choice is a listing also when labels were wanted: it shows the
+ * names among which to pick. */
 ferry_status ferry_i_var_whole(ferry_ctx *ctx, const ferry_container *c, ferry_data_kind as,
                                ferry_data **out)
 {

@@ -7,6 +7,7 @@
 
 /* What is known of a variable before it is read. */
 typedef struct ferry_var_info {
+    /* as after #: without .npy */
     char *name;
     char *type; /* "uint8 6000 x 1000", for listings and messages */
     int64_t rows, cols;
@@ -28,6 +29,7 @@ int64_t ferry_i_var_list_find(const ferry_var_list *list, const char *name); /* 
 /* A variable that was read: numbers (x) or texts. */
 typedef struct ferry_var {
     ferry_matrix *x;
+    /* n_text texts; NULL when it is numbers */
     char **text;
     int64_t n_text;
 } ferry_var;
@@ -39,6 +41,7 @@ ferry_status ferry_i_var_transpose(ferry_ctx *ctx, ferry_var *v);
 
 /* A container opened by its format: the variables, and how to read number i of them. */
 typedef struct ferry_container {
+    /* borrowed; format is the format's static name */
     const char *path, *format;
     const ferry_var_list *list;
     ferry_status (*read)(ferry_ctx *ctx, void *arg, int64_t i, ferry_var *out);

@@ -9,6 +9,9 @@
 
 #include "data/parts.h"
 
+/* One walk over the cells: *missing says whether some dense cell is NaN; the first cell
+ * that is infinite, or NaN in a sparse matrix (where absent means 0), is named in the
+ * message. */
 static ferry_status check_cells(ferry_ctx *ctx, const ferry_matrix *x, bool *missing)
 {
     const double *cell = x->dense ? x->dense : x->value;
@@ -35,6 +38,7 @@ static ferry_status check_cells(ferry_ctx *ctx, const ferry_matrix *x, bool *mis
         cell[bad]);
 }
 
+/* The matrix gets one more owner and is not copied. */
 ferry_status ferry_i_view_new(ferry_ctx *ctx, const char *name, ferry_matrix *x,
                               const ferry_ids *features, const ferry_opts *read,
                               const double *idf, ferry_view **out)
@@ -67,6 +71,8 @@ void ferry_i_view_free(ferry_view *v)
     FERRY_FREE(v->name, v->row_of, v->instance, v->idf, v->same_as, v);
 }
 
+/* Some files number their columns in the header: "1", "2", ... are no names to line up by.
+ */
 bool ferry_i_view_has_names(const ferry_view *v)
 {
     char number[24];
@@ -78,6 +84,8 @@ bool ferry_i_view_has_names(const ferry_view *v)
     return false;
 }
 
+/* O(b's features). Names are compared exactly. The map may leave columns of either side
+ * without a partner, *shared says how many have one. */
 ferry_status ferry_i_view_align(ferry_ctx *ctx, const ferry_view *a, const ferry_view *b,
                                 int32_t **map, int64_t *shared)
 {
