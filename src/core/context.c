@@ -18,6 +18,8 @@ const char *ferry_version(void)
     return FERRY_VERSION;
 }
 
+/* Every code by name, without a default: the compiler then tells when one is added and
+ * forgotten here. A number that is no code falls through to the last line. */
 const char *ferry_status_name(ferry_status status)
 {
     switch (status) {
@@ -33,6 +35,7 @@ const char *ferry_status_name(ferry_status status)
     return "unknown status";
 }
 
+/* NULL is fine. The callbacks' user pointers belong to the caller. */
 void ferry_ctx_free(ferry_ctx *ctx)
 {
     if (!ctx) return;
@@ -72,6 +75,7 @@ uint64_t ferry_ctx_seed(const ferry_ctx *ctx)
     return ctx->seed;
 }
 
+/* Messages below `least` are not even formatted. fn NULL turns the log off. */
 void ferry_ctx_set_log(ferry_ctx *ctx, ferry_log_fn fn, ferry_level least, void *user)
 {
     ctx->log = fn;
@@ -85,6 +89,9 @@ void ferry_ctx_set_progress(ferry_ctx *ctx, ferry_progress_fn fn, void *user)
     ctx->progress_user = user;
 }
 
+/* Returns code, so that a failure is one line: return ferry_i_fail(...). A message that
+ * does not fit is cut; the one before is lost, which is why the first to fail should say
+ * it. */
 ferry_status ferry_i_fail(ferry_ctx *ctx, ferry_status code, const char *fmt, ...)
 {
     va_list args;
@@ -111,6 +118,7 @@ ferry_status ferry_i_prefix(ferry_ctx *ctx, ferry_status code, const char *fmt, 
     return ferry_i_fail(ctx, code, "%s: %s", prefix, old);
 }
 
+/* A longer line is cut at 1023 bytes. */
 void ferry_i_log(ferry_ctx *ctx, ferry_level level, const char *fmt, ...)
 {
     char line[1024];
@@ -123,6 +131,8 @@ void ferry_i_log(ferry_ctx *ctx, ferry_level level, const char *fmt, ...)
     ctx->log(ctx->log_user, level, line);
 }
 
+/* By a hash of the finished text, so that the same warning about two files is said twice.
+ * The ring of 16 needs no memory that could fail; the oldest is forgotten. */
 void ferry_i_warn_once(ferry_ctx *ctx, const char *fmt, ...)
 {
     const int room = (int)FERRY_COUNT(ctx->said);
@@ -161,6 +171,7 @@ ferry_status ferry_i_progress(ferry_ctx *ctx, const char *what, int64_t done, in
     }
     if (!ctx->progress) return FERRY_OK;
     switch (ctx->progress(ctx->progress_user, &p)) {
+    /* FINISH keeps what the method has so far, CANCEL throws it away */
     case FERRY_GO: break;
     case FERRY_FINISH:
         if (finish) *finish = true;
@@ -170,6 +181,7 @@ ferry_status ferry_i_progress(ferry_ctx *ctx, const char *what, int64_t done, in
     return FERRY_OK;
 }
 
+/* A value replaces the one of the same name. Outside a fit the reference is dropped. */
 void ferry_i_diag_json(ferry_ctx *ctx, const char *name, json_t *value)
 {
     if (ctx->diag)
@@ -213,6 +225,7 @@ void ferry_i_diag_named(ferry_ctx *ctx, const char *name, int64_t n,
     ferry_i_diag_json(ctx, name, object);
 }
 
+/* For durations: it does not jump when the machine's time is set. */
 double ferry_i_clock(void)
 {
     struct timespec t;
@@ -221,6 +234,7 @@ double ferry_i_clock(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* For dates in reports. */
 double ferry_i_wall_clock(void)
 {
     struct timespec t;

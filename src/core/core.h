@@ -11,6 +11,7 @@ struct json_t;
 
 /* ---- status ---- */
 
+/* Elements of an array (not of a pointer). */
 #define FERRY_COUNT(a) ((int64_t)(sizeof(a) / sizeof((a)[0])))
 
 /* Call, and leave by `done:` unless it went well. Needs `ferry_status st` and a label
@@ -72,10 +73,12 @@ void *ferry_i_calloc(int64_t n, size_t size);
 /* Grow or shrink to n * size bytes; new bytes are NOT zeroed; on NULL the old block
  * stays. */
 void *ferry_i_realloc(void *p, int64_t n, size_t size);
+/* NULL is fine. */
 void ferry_i_free(void *p);
 void ferry_i_free_all(void *const *p, size_t n);
 char *ferry_i_strdup(const char *text);               /* NULL in, NULL out */
 char *ferry_i_strndup(const char *text, int64_t len); /* always ends in 0 */
+/* New string; NULL: no memory. */
 char *ferry_i_sprintf(const char *fmt, ...) FERRY_PRINTF(1, 2);
 bool ferry_i_ends_with(const char *text, const char *tail);
 
@@ -86,9 +89,12 @@ bool ferry_i_grow(void **p, int64_t n, int64_t *cap, size_t size);
 /* A string that grows. Zero-initialise; check `failed` once at the end. */
 typedef struct ferry_text {
     char *s; /* ends in 0, or NULL while empty */
+    /* bytes in use without the final 0; bytes there are */
     int64_t len, cap;
+    /* memory ran out once: s is not whole */
     bool failed;
 } ferry_text;
+/* s up to its 0, n bytes of s, or as printf; each does nothing once `failed`. */
 void ferry_i_text_add(ferry_text *t, const char *s);
 void ferry_i_text_addn(ferry_text *t, const char *s, int64_t n);
 void ferry_i_text_addf(ferry_text *t, const char *fmt, ...) FERRY_PRINTF(2, 3);
@@ -111,6 +117,7 @@ void ferry_i_pool_free(ferry_pool *p);
 
 /* ---- UTF-8 ---- */
 
+/* Whether n bytes are UTF-8 without overlong forms or surrogates. One pass. */
 bool ferry_i_utf8_valid(const char *s, int64_t n);
 /* Code point c as UTF-8 (at most 4 bytes); returns its length. What is no code point
  * becomes U+FFFD. */
@@ -128,10 +135,13 @@ int64_t ferry_i_utf8_lower(const char *s, int64_t n, char *to);
 
 struct ferry_engine;
 struct ferry_ctx {
+    /* where matrices are computed; static */
     const struct ferry_engine *engine;
     int threads; /* >= 1 */
+    /* what all streams of random numbers begin with */
     uint64_t seed;
     uint64_t repeat; /* which repeat of an evaluation runs; goes into every stream */
+    /* callbacks: NULL when nobody listens; the user pointers are passed on */
     ferry_log_fn log;
     ferry_level log_least;
     void *log_user;
@@ -145,6 +155,7 @@ struct ferry_ctx {
     bool machine_checked; /* told the log, if need be, that BLAS runs slow kernels */
     uint64_t said[16];    /* hashes of what ferry_i_warn_once() said last */
     int n_said;
+    /* the sentence of the last error, one line, ends in 0 */
     char message[1024];
 };
 
@@ -175,11 +186,14 @@ void ferry_i_diag_json(ferry_ctx *ctx, const char *name, struct json_t *value);
 
 /* PCG64 (XSL-RR 128/64, O'Neill 2014), with numbered streams. */
 typedef struct ferry_rng {
+    /* 128-bit state and increment (odd) in halves: C11 has no such type */
     uint64_t state_hi, state_lo, inc_hi, inc_lo;
     double spare; /* second normal of a pair */
     bool has_spare;
 } ferry_rng;
 
+/* The generator at its beginning: the same (seed, stream) gives the same numbers on every
+ * machine. */
 void ferry_i_rng_seed(ferry_rng *rng, uint64_t seed, uint64_t stream);
 /* Generator for one use in one repeat: seed from the context, stream from (repeat, use). */
 void ferry_i_rng_for(const ferry_ctx *ctx, ferry_rng *rng, const char *use);
@@ -249,12 +263,14 @@ typedef struct ferry_ids ferry_ids;
 ferry_ids *ferry_i_ids_new(void); /* NULL: no memory */
 void ferry_i_ids_free(ferry_ids *ids);
 int64_t ferry_i_ids_count(const ferry_ids *ids); /* NULL: 0 */
+/* Text of number i; lives until the next id is added or the map is freed. */
 const char *ferry_i_ids_at(const ferry_ids *ids, int64_t i);
 int64_t ferry_i_ids_find(const ferry_ids *ids, const char *id); /* -1: not there */
 int64_t ferry_i_ids_findn(const ferry_ids *ids, const char *id, int64_t len);
 /* Number of id, added if new (*added tells; may be NULL); -1: no memory. */
 int64_t ferry_i_ids_add(ferry_ids *ids, const char *id, bool *added);
 int64_t ferry_i_ids_addn(ferry_ids *ids, const char *id, int64_t len, bool *added);
+/* A copy with the same numbers; NULL: no memory. */
 ferry_ids *ferry_i_ids_copy(const ferry_ids *ids);
 /* "1" .. "n". */
 ferry_ids *ferry_i_ids_numbers(int64_t n);
@@ -285,6 +301,7 @@ void ferry_i_out_csv(ferry_out *o, const char *prefix, const char *text);
 /* Flush, sync, rename. Frees o in any case. */
 ferry_status ferry_i_out_commit(ferry_ctx *ctx, ferry_out *o);
 void ferry_i_out_abort(ferry_out *o); /* NULL is fine */
+/* Make the folder and those above it; fine when it is there. FERRY_EIO otherwise. */
 ferry_status ferry_i_mkdirs(ferry_ctx *ctx, const char *path);
 /* dir/name, unless name is absolute or dir is NULL or "". New string. */
 char *ferry_i_path_join(const char *dir, const char *name);
@@ -293,6 +310,7 @@ char *ferry_i_path_dir(const char *path);
 
 /* SHA-256 of bytes that come in pieces; digest has 32 bytes. */
 typedef struct ferry_sha256 {
+    /* hash of the blocks so far; bytes added; what is not yet a whole block */
     uint32_t h[8];
     int64_t bytes;
     uint8_t part[64];

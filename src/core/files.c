@@ -1,4 +1,9 @@
-/* Files: written whole or not at all. */
+/* Files: written whole or not at all.
+ *
+ * A reader, or a run after a crash, must never see half a model. So bytes go to a temporary
+ * file in the same folder (renaming works only within a file system), are synced to the
+ * disk, and the file is renamed over the old one, which POSIX does in one step. Errors are
+ * kept and told once by commit, so that writers need not check every call. */
 #define _XOPEN_SOURCE 700 /* realpath */
 #include <errno.h>
 #include <stdio.h>
@@ -13,10 +18,13 @@ struct ferry_out {
     char *path;      /* for messages */
     char *final;     /* what is renamed to: path with symbolic links followed */
     char *temporary; /* NULL when path is a pipe or device: written as it stands */
+    /* open until commit or abort */
     FILE *file;
     int error; /* errno of the first failure */
 };
 
+/* Leaves the old file, if any, as it was. After a commit that has closed the file it only
+ * frees memory. */
 void ferry_i_out_abort(ferry_out *o)
 {
     if (!o) return;
@@ -37,6 +45,8 @@ static char *follow(const char *path)
     return copy;
 }
 
+/* The process id in the temporary name keeps two programs that write one file apart: the
+ * last to commit wins, and neither's file is a mixture. */
 ferry_status ferry_i_out_open(ferry_ctx *ctx, const char *path, ferry_out **out)
 {
     ferry_status st = FERRY_OK;
@@ -64,6 +74,8 @@ done:
     return st;
 }
 
+/* After the first error nothing more is written. errno may be 0 when the C library's buffer
+ * failed earlier, so EIO stands in for it. */
 void ferry_i_out_write(ferry_out *o, const void *bytes, int64_t n)
 {
     if (o->error || n == 0) return;
@@ -80,6 +92,8 @@ void ferry_i_out_printf(ferry_out *o, const char *fmt, ...)
     va_end(args);
 }
 
+/* prefix is part of the cell, so that a caller need not join the two in memory. A quote is
+ * doubled inside quotes. */
 void ferry_i_out_csv(ferry_out *o, const char *prefix, const char *text)
 {
     if (!strpbrk(prefix, ",\"\r\n") && !strpbrk(text, ",\"\r\n")) {
@@ -95,6 +109,8 @@ void ferry_i_out_csv(ferry_out *o, const char *prefix, const char *text)
     ferry_i_out_write(o, "\"", 1);
 }
 
+/* fsync before rename: otherwise the new name may reach the disk before the bytes, and a
+ * power cut leaves an empty file in place of the old one. */
 ferry_status ferry_i_out_commit(ferry_ctx *ctx, ferry_out *o)
 {
     ferry_status st = FERRY_OK;
@@ -113,6 +129,8 @@ done:
     return st;
 }
 
+/* Like mkdir -p. Folders on the way may exist or be forbidden to look at, so only the last
+ * one's result counts; that it is a folder and not a file is asked last. */
 ferry_status ferry_i_mkdirs(ferry_ctx *ctx, const char *path)
 {
     ferry_status st = FERRY_OK;
@@ -135,6 +153,7 @@ done:
     return st;
 }
 
+/* An absolute name stands for itself: task files may name data anywhere. */
 char *ferry_i_path_join(const char *dir, const char *name)
 {
     if (!dir || !dir[0] || name[0] == '/') return ferry_i_strdup(name);

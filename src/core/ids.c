@@ -47,11 +47,13 @@ static int64_t probe(const ferry_ids *ids, const char *id, int64_t len)
 
     for (; ids->slot[s]; s = (s + 1) & mask) {
         const char *there = ferry_i_ids_at(ids, ids->slot[s] - 1);
+        /* strncmp stops at the 0 of a shorter text, so the arena is not read beyond it */
         if (strncmp(there, id, (size_t)len) == 0 && there[len] == 0) break;
     }
     return (int64_t)s;
 }
 
+/* -1 when it is not there. An empty map has no slots yet. */
 int64_t ferry_i_ids_findn(const ferry_ids *ids, const char *id, int64_t len)
 {
     if (!ids || ids->slots == 0) return -1;
@@ -67,6 +69,7 @@ int64_t ferry_i_ids_find(const ferry_ids *ids, const char *id)
 static bool make_slots(ferry_ids *ids)
 {
     if (2 * (ids->n + 1) <= ids->slots) return true;
+    /* the table holds numbers only: a new one is filled by hashing all texts again */
     const int64_t want = ids->slots ? 2 * ids->slots : 64;
     int64_t *slot = ferry_i_calloc(want, sizeof *slot);
     if (!slot) return false;
@@ -91,6 +94,7 @@ int64_t ferry_i_ids_addn(ferry_ids *ids, const char *id, int64_t len, bool *adde
     if (at >= 0) return at;
     if (!make_slots(ids) || !FERRY_GROW(ids->offset, ids->n, ids->cap)) return -1;
     if (ids->used + len + 1 > ids->room) {
+        /* doubling: O(1) moves a byte on the whole */
         const int64_t want = 2 * ids->room + len + 64;
         char *text = ferry_i_realloc(ids->text, want, 1);
         if (!text) return -1;
@@ -110,6 +114,8 @@ int64_t ferry_i_ids_add(ferry_ids *ids, const char *id, bool *added)
     return ferry_i_ids_addn(ids, id, (int64_t)strlen(id), added);
 }
 
+/* The same numbers, since they are added in their order. NULL in gives an empty map; NULL
+ * out: no memory. */
 ferry_ids *ferry_i_ids_copy(const ferry_ids *ids)
 {
     ferry_ids *copy = ferry_i_ids_new();

@@ -9,6 +9,8 @@
 
 #include "core/core.h"
 
+/* RTLD_LOCAL keeps the library's symbols from meeting those of the program. Nothing is
+ * unloaded: threads that such libraries start could still run. */
 bool ferry_i_load(const char *name, const ferry_symbol *want, int64_t n, char *why)
 {
     void *handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);

@@ -10,10 +10,13 @@
 
 #include "core/core.h"
 
+/* Plain variables: they are set before the first allocation, by one thread. */
 static void *(*use_calloc)(size_t, size_t) = calloc;
 static void *(*use_realloc)(void *, size_t) = realloc;
 static void (*use_free)(void *) = free;
 
+/* NULL puts the C library's function back. Memory taken from one allocator must not be
+ * freed by another, so it is called before anything else. */
 void ferry_set_allocator(void *(*calloc_fn)(size_t, size_t),
                          void *(*realloc_fn)(void *, size_t), void (*free_fn)(void *))
 {
@@ -41,6 +44,7 @@ static void *asked(void *p, int64_t n, size_t size)
     return p;
 }
 
+/* The size is said from 1 MB on: below, the last request is not what used the memory up. */
 ferry_status ferry_i_nomem(ferry_ctx *ctx)
 {
     return refused >= 1e6
@@ -49,6 +53,8 @@ ferry_status ferry_i_nomem(ferry_ctx *ctx)
                : ferry_i_fail(ctx, FERRY_ENOMEM, "out of memory");
 }
 
+/* One block of n * size bytes: the product is checked here and not left to the allocator.
+ */
 void *ferry_i_calloc(int64_t n, size_t size)
 {
     size_t bytes = 0;
@@ -73,6 +79,7 @@ void ferry_string_free(char *text)
     ferry_i_free(text);
 }
 
+/* len bytes of text, which need not end in 0; calloc has put the 0 behind them. */
 char *ferry_i_strndup(const char *text, int64_t len)
 {
     char *copy = ferry_i_calloc(len + 1, 1);
@@ -92,6 +99,7 @@ char *ferry_i_strdup(const char *text)
     return text ? ferry_i_strndup(text, (int64_t)strlen(text)) : NULL;
 }
 
+/* Doubles, so that n additions cost O(n). On failure p and cap are as they were. */
 bool ferry_i_grow(void **p, int64_t n, int64_t *cap, size_t size)
 {
     if (n < *cap) return true;
@@ -103,6 +111,7 @@ bool ferry_i_grow(void **p, int64_t n, int64_t *cap, size_t size)
     return true;
 }
 
+/* Once a piece is lost the rest is not added either, so a text is whole or `failed`. */
 void ferry_i_text_addn(ferry_text *t, const char *s, int64_t n)
 {
     while (!t->failed && t->len + n + 1 > t->cap) {
@@ -119,6 +128,8 @@ void ferry_i_text_add(ferry_text *t, const char *s)
     ferry_i_text_addn(t, s, (int64_t)strlen(s));
 }
 
+/* Measured, then written: there is no longest line. The arguments are walked twice, hence
+ * the copy. NULL: no memory. */
 static char *vformat(const char *fmt, va_list args)
 {
     va_list again;
@@ -143,6 +154,7 @@ void ferry_i_text_addf(ferry_text *t, const char *fmt, ...)
     ferry_i_free(s);
 }
 
+/* printf's widths count bytes; columns of a terminal are what lines up. */
 void ferry_i_text_pad(ferry_text *t, const char *s, int64_t width)
 {
     const int64_t w = ferry_i_utf8_width(s);

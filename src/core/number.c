@@ -54,6 +54,7 @@ __extension__ typedef unsigned __int128 u128;
 /* q * 2^e, plus something less than 2^e when `more`, rounded to even. q is not 0. */
 static double rounded(uint64_t q, bool more, int e)
 {
+    /* shift the highest bit to the top: 53 bits of m, 11 bits that decide the rounding */
     const int zeros = __builtin_clzll(q);
     uint64_t bits, m;
     double scale;
@@ -62,6 +63,7 @@ static double rounded(uint64_t q, bool more, int e)
     m = q >> 11;
     const uint64_t low = q & 0x7ff, half = 0x400;
     if (low > half || (low == half && (more || (m & 1)))) m++;
+    /* 2^(e - zeros + 11) built from its exponent; |e| is small, so it is a normal number */
     bits = (uint64_t)(1023 + e - zeros + 11) << 52;
     memcpy(&scale, &bits, sizeof scale);
     return (double)m * scale; /* m <= 2^53: exact */
@@ -130,6 +132,7 @@ static bool eight_digits(const char *s, uint64_t *out)
     uint64_t v;
 
     memcpy(&v, s, 8);
+    /* all bytes are 3x, and still are after + 6: '0' .. '9' */
     if (((v & 0xf0f0f0f0f0f0f0f0) |
          (((v + 0x0606060606060606) & 0xf0f0f0f0f0f0f0f0) >> 4)) != 0x3333333333333333)
         return false;
@@ -186,6 +189,9 @@ static bool exact_real(uint64_t m, int64_t e, double *out)
     return true;
 }
 
+/* Sign, digits, point, digits, exponent: m gathers all digits, exponent counts those behind
+ * the point. With up to 19 digits m is exact; more of them go the slow way, since m has
+ * overflowed by then. */
 const char *ferry_i_parse_real(const char *s, const char *end, double *out)
 {
     const char *p = s, *from;
@@ -222,6 +228,8 @@ const char *ferry_i_parse_real(const char *s, const char *end, double *out)
     return p;
 }
 
+/* INT64_MIN does not fit: its absolute value is beyond what is gathered. Nothing needs it.
+ */
 const char *ferry_i_parse_int(const char *s, const char *end, int64_t *out)
 {
     const char *p = s;
@@ -239,6 +247,8 @@ const char *ferry_i_parse_int(const char *s, const char *end, int64_t *out)
     return p;
 }
 
+/* Whole numbers below 1e15 print without a point or exponent. -0 keeps its sign through %g.
+ * 15 digits suffice for what people type, 17 for every double. */
 int ferry_i_format_real(char *buf, double x)
 {
     int n = 0;

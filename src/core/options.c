@@ -1,4 +1,10 @@
-/* Options: "key=value" settings and the tables they are checked against. */
+/* Options: "key=value" settings and the tables they are checked against.
+ *
+ * Settings are texts until a table gives them a type: the same set goes to the command
+ * line, a task file, a model file and a report without losing a digit, and who holds it
+ * need not know whose it is. A method's struct is filled through offsets, so one table
+ * gives parsing, ranges, defaults and documentation. Lists are short: all searches are
+ * walks. */
 #include <float.h>
 #include <jansson.h>
 #include <math.h>
@@ -35,6 +41,7 @@ static ferry_setting *find(const ferry_opts *opts, const char *key)
     return NULL;
 }
 
+/* Key and value are copied. A failure leaves opts as it was. */
 ferry_status ferry_opts_set(ferry_ctx *ctx, ferry_opts *opts, const char *key,
                             const char *value)
 {
@@ -85,6 +92,7 @@ const ferry_opt *ferry_opt_at(const ferry_opt_table *table, int64_t i)
     return i >= 0 && i < table->n ? &table->opt[i] : NULL;
 }
 
+/* opts NULL gives an empty set. */
 ferry_status ferry_i_opts_copy(ferry_ctx *ctx, const ferry_opts *opts, ferry_opts **out)
 {
     ferry_status st = FERRY_OK;
@@ -118,6 +126,7 @@ static int choice_of(const char *choices, const char *value)
     return -1;
 }
 
+/* 1, 0, or -1 for what is neither. */
 static int yes_or_no(const char *value)
 {
     static const char *const yes[] = {"yes", "true", "on", "1"}, *const no[] = {"no",
@@ -151,6 +160,7 @@ static void add_range(ferry_text *t, double min, double max)
         ferry_i_text_addf(t, "%g .. %g", min, max);
 }
 
+/* For help and messages. New string, NULL: no memory. */
 char *ferry_opt_range(const ferry_opt *opt)
 {
     ferry_text t = {0};
@@ -217,6 +227,7 @@ static ferry_status store(ferry_ctx *ctx, const char *what, const ferry_opt *o,
         }
         memcpy(field, &c, sizeof c);
         break;
+    /* lent: the text stays in opts or the table */
     case FERRY_OPT_TEXT: memcpy(field, &text, sizeof text); break;
     }
 done:
@@ -229,6 +240,8 @@ static const char *table_name(const void *table, int64_t i)
     return ((const ferry_opt *)table)[i].name;
 }
 
+/* First all options of the table, in its order, so that what is reported first does not
+ * depend on the user's order; then keys that the table does not have. */
 ferry_status ferry_i_opts_parse(ferry_ctx *ctx, const char *what, const ferry_opt *table,
                                 int64_t n, const ferry_opts *opts, void *into)
 {
@@ -252,6 +265,8 @@ done:
     return st;
 }
 
+/* Compared as texts: rank=10 and rank=1e1 differ. "" is a string too, so one piece is added
+ * always. */
 char *ferry_i_opts_differing(const ferry_opt *table, int64_t n, const ferry_opts *opts)
 {
     ferry_text t = {0};
@@ -266,6 +281,7 @@ char *ferry_i_opts_differing(const ferry_opt *table, int64_t n, const ferry_opts
     return t.s;
 }
 
+/* Defaults included: a report must stay true when a later version has another default. */
 json_t *ferry_i_opts_json(const ferry_opt *table, int64_t n, const ferry_opts *opts)
 {
     json_t *object = json_object();
@@ -278,6 +294,8 @@ json_t *ferry_i_opts_json(const ferry_opt *table, int64_t n, const ferry_opts *o
     return object;
 }
 
+/* The other way. Values are texts, as written by ferry_i_opts_json(); checked by the table
+ * when they are used. */
 ferry_status ferry_i_opts_from_json(ferry_ctx *ctx, const json_t *json, ferry_opts **out)
 {
     ferry_status st = FERRY_OK;
@@ -304,6 +322,7 @@ static int distance(const char *a, const char *b)
     int rows[3][64], *before = rows[0], *last = rows[1], *row = rows[2];
     const int n = (int)strlen(a), m = (int)strlen(b);
 
+    /* no option has such a name */
     if (n >= 64 || m >= 64) return 64;
     for (int j = 0; j <= m; j++)
         before[j] = last[j] = j;
@@ -311,6 +330,7 @@ static int distance(const char *a, const char *b)
         int *old = before;
         row[0] = i;
         for (int j = 1; j <= m; j++) {
+            /* replace or keep, leave out, put in, swap */
             int best = last[j - 1] + (a[i - 1] != b[j - 1]);
             if (last[j] + 1 < best) best = last[j] + 1;
             if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
@@ -326,6 +346,8 @@ static int distance(const char *a, const char *b)
     return last[m];
 }
 
+/* Allowed are one slip in three letters and one more: "lamda" finds lambda, "xyz" nothing
+ * of a usual length. The first of equals wins. */
 const char *ferry_i_nearest(const char *word, int64_t n,
                             const char *(*at)(const void *, int64_t), const void *arg)
 {

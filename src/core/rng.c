@@ -1,11 +1,19 @@
 /* PCG64: O'Neill's permuted congruential generator, XSL-RR 128/64, with numbered streams
- * ("PCG: A Family of Simple Fast Space-Efficient Statistically Good Algorithms", 2014). */
+ * ("PCG: A Family of Simple Fast Space-Efficient Statistically Good Algorithms", 2014).
+ *
+ *   state <- state * multiplier + inc  (mod 2^128)
+ *   output = (hi ^ lo) turned right by the upper 6 bits of the state
+ *
+ * Every use has a stream of its own, named by a text (ferry_i_rng_for), so that one part of
+ * a program that draws more numbers does not change what another draws. The C library's
+ * rand would differ from machine to machine. */
 #include <math.h>
 
 #include "core/core.h"
 
 __extension__ typedef unsigned __int128 u128;
 
+/* C has no 128-bit literals: such numbers are put together from two halves. */
 static u128 make(uint64_t hi, uint64_t lo)
 {
     return (u128)hi << 64 | lo;
@@ -16,6 +24,7 @@ static u128 multiplier(void)
     return make(2549297995355413924ULL, 4865540595714422341ULL);
 }
 
+/* One step of the congruential generator. */
 static void advance(ferry_rng *rng)
 {
     const u128 s =
@@ -49,6 +58,8 @@ void ferry_i_rng_for(const ferry_ctx *ctx, ferry_rng *rng, const char *use)
     ferry_i_rng_seed(rng, ctx->seed, h);
 }
 
+/* XSL-RR: fold the halves, then turn by an amount that the best bits of the state choose.
+ * -r & 63 keeps the shift below 64 when r is 0. */
 uint64_t ferry_i_rng_u64(ferry_rng *rng)
 {
     advance(rng);
@@ -57,6 +68,9 @@ uint64_t ferry_i_rng_u64(ferry_rng *rng)
     return x >> r | x << (-r & 63);
 }
 
+/* x * n / 2^64 for x of 64 bits; the 2^64 mod n lowest remainders are rejected, which is
+ * what makes all values equally likely. The division is needed only in the rare first case.
+ */
 uint64_t ferry_i_rng_below(ferry_rng *rng, uint64_t n)
 {
     /* Lemire's multiply and reject: no bias. */
@@ -69,6 +83,7 @@ uint64_t ferry_i_rng_below(ferry_rng *rng, uint64_t n)
     return (uint64_t)(m >> 64);
 }
 
+/* The upper 53 bits, so that every multiple of 2^-53 below 1 is equally likely. */
 double ferry_i_rng_real(ferry_rng *rng)
 {
     return (double)(ferry_i_rng_u64(rng) >> 11) * 0x1p-53;
@@ -92,6 +107,7 @@ double ferry_i_rng_normal(ferry_rng *rng)
     }
 }
 
+/* Every order is equally likely: a[i] is drawn among those not yet placed. */
 void ferry_i_rng_shuffle(ferry_rng *rng, int64_t n, int64_t *a)
 {
     for (int64_t i = n - 1; i > 0; i--) {

@@ -7,6 +7,7 @@
 
 #include "core/core.h"
 
+/* Round constants: the fraction bits of the cube roots of the first 64 primes. */
 static const uint32_t K[64] = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4,
     0xab1c5ed5, 0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe,
@@ -19,6 +20,7 @@ static const uint32_t K[64] = {
     0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7,
     0xc67178f2};
 
+/* Turned right by n, 0 < n < 32: ROTR of the standard. */
 static uint32_t turn(uint32_t x, int n)
 {
     return x >> n | x << (32 - n);
@@ -51,6 +53,7 @@ static void block(uint32_t *h, const uint8_t *p)
         h[i] += s[i];
 }
 
+/* The fraction bits of the square roots of the first 8 primes. */
 void ferry_i_sha256_begin(ferry_sha256 *s)
 {
     static const uint32_t start[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
@@ -60,6 +63,7 @@ void ferry_i_sha256_begin(ferry_sha256 *s)
     s->bytes = 0;
 }
 
+/* part gathers bytes up to a whole block; s->bytes % 64 says how many it has. */
 void ferry_i_sha256_add(ferry_sha256 *s, const void *bytes, int64_t n)
 {
     const uint8_t *p = bytes;

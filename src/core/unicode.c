@@ -15,6 +15,7 @@ static int64_t point(const char *s, int64_t n, int32_t *c)
     return len > 0 ? len : 0;
 }
 
+/* ASCII, the bulk of all files, is passed over 8 bytes at a time. */
 bool ferry_i_utf8_valid(const char *s, int64_t n)
 {
     const char *end = s + n;
@@ -43,6 +44,7 @@ int ferry_i_put_utf8(char *s, uint32_t c)
     return (int)utf8proc_encode_char(good ? (int32_t)c : 0xfffd, (utf8proc_uint8_t *)s);
 }
 
+/* A byte that begins no character counts as one, U+FFFD: `to` has room for strlen(s). */
 int64_t ferry_i_utf8_points(const char *s, uint32_t *to)
 {
     int64_t n = 0;
@@ -67,6 +69,8 @@ int64_t ferry_i_utf8_width(const char *s)
     return width;
 }
 
+/* One letter becomes one letter (no special casing, as of German sharp s), so words keep
+ * their number of characters. Bytes that are no character stay as they are. */
 int64_t ferry_i_utf8_lower(const char *s, int64_t n, char *to)
 {
     int64_t m = 0;

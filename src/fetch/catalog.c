@@ -17,6 +17,9 @@
 
 extern const char ferry_i_datasets[]; /* datasets.txt, made by CMake */
 
+/* Paths come from a catalog or an archive, which strangers may have written. No file may be
+ * put outside the folder, so every part is looked at; a backslash is a separator elsewhere.
+ */
 bool ferry_i_path_inside(const char *path)
 {
     if (path[0] == 0 || path[0] == '/' || strchr(path, '\\')) return false;
@@ -30,6 +33,7 @@ bool ferry_i_path_inside(const char *path)
     return true;
 }
 
+/* NULL is fine. */
 void ferry_catalog_free(ferry_catalog *c)
 {
     for (int64_t i = 0; c && i < c->n; i++) {
@@ -48,6 +52,7 @@ int64_t ferry_catalog_count(const ferry_catalog *c)
     return c->n;
 }
 
+/* NULL beyond the end. Lives as long as the catalog. */
 const ferry_dataset *ferry_catalog_at(const ferry_catalog *c, int64_t i)
 {
     return i >= 0 && i < c->n ? &c->set[i].info : NULL;
@@ -64,6 +69,7 @@ static ferry_field word(const char **s, const char *e)
     return (ferry_field){from, *s - from, 0};
 }
 
+/* [s, e) without blanks around: summaries and terms are whole sentences. */
 static ferry_field rest(const char *s, const char *e)
 {
     while (s < e && (*s == ' ' || *s == '\t'))
@@ -73,6 +79,7 @@ static ferry_field rest(const char *s, const char *e)
     return (ferry_field){s, e - s, 0};
 }
 
+/* 64 hexadecimal digits in lower case, as sha256sum prints them. */
 static bool parse_sum(const ferry_field *f, uint8_t sum[32])
 {
     if (f->n != 64) return false;
@@ -88,6 +95,8 @@ static bool parse_sum(const ferry_field *f, uint8_t sum[32])
     return true;
 }
 
+/* A line of the set at hand behind its verb. Only http and https are let through: curl also
+ * reads file: URLs, by which a catalog could copy files of this machine. */
 static ferry_status add_file(ferry_ctx *ctx, const char *path, int64_t line, ferry_set *set,
                              ferry_deed deed, ferry_field base, const char *s,
                              const char *e)
@@ -104,6 +113,7 @@ static ferry_status add_file(ferry_ctx *ctx, const char *path, int64_t line, fer
                   path, line, "expected a SHA-256 sum, a size (or -), a path and a URL");
     if (url.n == 0) url = name;
     r.path = ferry_i_strndup(name.s, name.n);
+    /* a scheme of its own, else the base goes in front */
     const bool whole = url.n > 7 && memchr(url.s, ':', 6) != NULL;
     r.url = ferry_i_sprintf("%.*s%.*s", whole ? 0 : (int)base.n, base.s, (int)url.n, url.s);
     FERRY_HAVE(ctx, r.path && r.url && FERRY_GROW(set->file, set->n, set->cap));
@@ -121,6 +131,8 @@ done:
     return st;
 }
 
+/* A new set. Its name becomes a folder, so it must be one part of a path; it is counted
+ * before it is checked, so that the caller's free finds it. */
 static ferry_status add_set(ferry_ctx *ctx, const char *path, int64_t line,
                             ferry_catalog *c, const char *s, const char *e)
 {
@@ -143,6 +155,8 @@ done:
     return st;
 }
 
+/* The verbs are a small language read from top to bottom: terms and files belong to the set
+ * above, a base holds until the next set. */
 static ferry_status parse(ferry_ctx *ctx, const char *path, const char *text, int64_t n,
                           ferry_catalog *c)
 {
@@ -184,6 +198,7 @@ done:
     return st;
 }
 
+/* path NULL: the catalog that is compiled in. Both go through the same parser. */
 ferry_status ferry_catalog_load(ferry_ctx *ctx, const char *path, ferry_catalog **out)
 {
     ferry_status st = FERRY_OK;

@@ -1,5 +1,9 @@
 /* One download by libcurl (loaded here, see core/library.c): resumed, redirected, given up
- * when nothing comes. */
+ * when nothing comes.
+ *
+ * Bytes are appended to NAME.part, whose length is where the next try begins (HTTP's
+ * Range). Nothing here decides whether they are the right ones: the checksum does
+ * (fetch.c), so a server that changed the file between two tries is found out. */
 #include <curl/curl.h>
 #include <errno.h>
 #include <math.h>
@@ -11,6 +15,8 @@
 
 #include "fetch/fetch.h"
 
+/* The functions of libcurl by names of ours, filled once by load(). works: all are there.
+ */
 static struct {
     CURLcode (*begin)(long flags);
     CURL *(*open)(void);
@@ -23,6 +29,7 @@ static struct {
 } curl;
 static pthread_once_t loading = PTHREAD_ONCE_INIT;
 
+/* curl_global_init is not thread-safe, pthread_once makes it so among our own calls. */
 static void load(void)
 {
     static const ferry_symbol want[] = {
@@ -37,6 +44,7 @@ static void load(void)
                  curl.begin(CURL_GLOBAL_DEFAULT) == CURLE_OK;
 }
 
+/* What curl's callbacks need to know of a try. */
 typedef struct transfer {
     ferry_ctx *ctx;
     const char *what;
@@ -44,9 +52,11 @@ typedef struct transfer {
     CURL *easy;
     int64_t had; /* bytes of an earlier try */
     int error;   /* errno of a failed write */
+    /* what our progress callback said; it ends the transfer when it is not FERRY_OK */
     ferry_status status;
 } transfer;
 
+/* Fewer bytes taken than given tell curl to stop. */
 static size_t receive(char *bytes, size_t size, size_t n, void *user)
 {
     transfer *t = user;
@@ -56,6 +66,8 @@ static size_t receive(char *bytes, size_t size, size_t n, void *user)
     return 0;
 }
 
+/* Not 0 tells curl to stop. The totals of a resumed transfer count only what is still to
+ * come, so what was there before is added. */
 static int progress(void *user, curl_off_t total, curl_off_t now, curl_off_t up_total,
                     curl_off_t up)
 {
@@ -69,6 +81,9 @@ static int progress(void *user, curl_off_t total, curl_off_t now, curl_off_t up_
     return t->status != FERRY_OK || finish;
 }
 
+/* Redirections may not leave http(s) either. NOSIGNAL: name look-ups must not use SIGALRM
+ * in a library. patience bounds the time without a byte and not the whole, which may be
+ * hours. */
 static void configure(const transfer *t, const ferry_fetch_settings *s, const char *url)
 {
     CURL *e = t->easy;
@@ -112,6 +127,7 @@ static ferry_status try_once(ferry_ctx *ctx, const ferry_fetch_settings *s,
     const CURLcode r = curl.run(t.easy);
     (void)curl.info(t.easy, CURLINFO_RESPONSE_CODE, &code);
     if (fflush(t.file) != 0 && !t.error) t.error = errno;
+    /* the reasons in order: cancelled by the user, disk, server, network */
     FERRY_TRY(t.status);
     FERRY_NEED(ctx, !t.error, FERRY_EIO, "%s: cannot write: %s", part, strerror(t.error));
     if (r == CURLE_OK) goto done;
@@ -120,6 +136,7 @@ static ferry_status try_once(ferry_ctx *ctx, const ferry_fetch_settings *s,
         st = ferry_i_fail(ctx, FERRY_EIO, "%s: the server answered %ld", url, code);
     else
         st = ferry_i_fail(ctx, FERRY_EIO, "%s: %s", url, curl.explain(r));
+    /* 4xx stays as it is however often one asks; 5xx and broken connections may pass */
     *again = code < 400 || code >= 500;
     if (r == CURLE_RANGE_ERROR) (void)unlink(part); /* it cannot resume: from the start */
 done:
@@ -129,6 +146,7 @@ done:
     return st;
 }
 
+/* The message of the last try is the one that is reported. */
 ferry_status ferry_i_download(ferry_ctx *ctx, const ferry_fetch_settings *s,
                               const char *what, const char *url, const char *part)
 {

@@ -50,6 +50,8 @@ static bool sum_of(const char *path, uint8_t sum[32], int64_t *size)
     return fine;
 }
 
+/* The whole file is hashed every time: a size that fits is no proof, and reading is fast
+ * beside fetching. */
 static bool is_there(const ferry_remote *r, const char *path)
 {
     uint8_t sum[32];
@@ -70,6 +72,7 @@ static ferry_status wrong_sum(ferry_ctx *ctx, const char *what, const ferry_remo
         r->sha256[2], r->sha256[3]);
 }
 
+/* Bytes to a new file, folders made on the way; whole or not at all. */
 static ferry_status save(ferry_ctx *ctx, const char *path, const char *bytes, int64_t n)
 {
     ferry_status st = FERRY_OK;
@@ -155,6 +158,7 @@ static ferry_status get(ferry_ctx *ctx, const ferry_fetch_settings *s, const fer
     const size_t slash = strlen(s->mirror);
     char *what = ferry_i_sprintf("%s/%s", set->name, r->path);
     char *part = ferry_i_sprintf("%s%s.part", path, gz), *dir = ferry_i_path_dir(path);
+    /* a mirror has URL/SET/PATH, whatever the original's layout is */
     char *url = s->mirror[0] == 0
                     ? ferry_i_strdup(r->url)
                     : ferry_i_sprintf("%s%s%s/%s%s", s->mirror,
@@ -169,6 +173,8 @@ static ferry_status get(ferry_ctx *ctx, const ferry_fetch_settings *s, const fer
     if (st == FERRY_EIO) by_hand(ctx, r->url, path);
     if (st != FERRY_OK) goto done;
     if (r->deed == FERRY_GUNZIP) {
+        /* the part goes in any case: when it was wrong, resuming would keep the wrong bytes
+         */
         st = gunzip(ctx, r, what, part, path);
         (void)unlink(part);
         goto done;
@@ -191,6 +197,7 @@ static const char *name_at(const void *catalog, int64_t i)
     return ((const ferry_catalog *)catalog)->set[i].name;
 }
 
+/* The set of that name, or a message with the nearest one. */
 static ferry_status find(ferry_ctx *ctx, const ferry_catalog *c, const char *name,
                          const ferry_set **out)
 {
@@ -204,6 +211,8 @@ static ferry_status find(ferry_ctx *ctx, const ferry_catalog *c, const char *nam
                         near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
 }
 
+/* File by file, so that a run that broke off goes on where it was. An archive is unpacked
+ * also when it was there already: members may have been deleted since. */
 ferry_status ferry_fetch(ferry_ctx *ctx, const ferry_catalog *catalog, const char *name,
                          const char *dir, const ferry_opts *opts)
 {

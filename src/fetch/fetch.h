@@ -1,4 +1,5 @@
-/* What the parts of ferry fetch share. */
+/* What the parts of ferry fetch share: catalog.c parses, download.c gets bytes, fetch.c
+ * checks and unpacks them. */
 #ifndef FERRY_FETCH_INTERNAL_H
 #define FERRY_FETCH_INTERNAL_H
 
@@ -11,6 +12,7 @@ typedef enum ferry_deed {
     FERRY_UNPACK  /* keep it, and put the members of the archive beside it */
 } ferry_deed;
 
+/* A file of a set: where it comes from, where it goes, and what it must be. */
 typedef struct ferry_remote {
     char *path, *url; /* path: below the set's folder */
     uint8_t sha256[32];
@@ -18,6 +20,7 @@ typedef struct ferry_remote {
     ferry_deed deed;
 } ferry_remote;
 
+/* A data set. info points into the texts below it and counts its files and bytes. */
 typedef struct ferry_set {
     ferry_dataset info;
     char *name, *summary, *terms;
@@ -33,6 +36,7 @@ struct ferry_catalog {
 /* A path that stays below the folder it is joined to: relative, no "..", no empty part. */
 bool ferry_i_path_inside(const char *path);
 
+/* The options of ferry_fetch(): patience in seconds, tries per file; mirror "" for none. */
 typedef struct ferry_fetch_settings {
     const char *mirror;
     int64_t patience, tries;
