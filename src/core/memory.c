@@ -141,6 +141,7 @@ static char *vformat(const char *fmt, va_list args)
     return s;
 }
 
+/* Through a string of its own: what a formatted piece needs is not known before. */
 void ferry_i_text_addf(ferry_text *t, const char *fmt, ...)
 {
     va_list args;

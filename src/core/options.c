@@ -346,8 +346,8 @@ static int distance(const char *a, const char *b)
     return last[m];
 }
 
-/* Allowed are one slip in three letters and one more: "lamda" finds lambda, "xyz" nothing
- * of a usual length. The first of equals wins. */
+/* Allowed are one slip in three letters and one more: "lamda" finds lambda. The first of
+ * equals wins. */
 const char *ferry_i_nearest(const char *word, int64_t n,
                             const char *(*at)(const void *, int64_t), const void *arg)
 {

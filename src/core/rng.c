@@ -34,6 +34,7 @@ static void advance(ferry_rng *rng)
     rng->state_lo = (uint64_t)s;
 }
 
+/* Two steps with the seed added between: seeds that differ in one bit begin far apart. */
 void ferry_i_rng_seed(ferry_rng *rng, uint64_t seed, uint64_t stream)
 {
     /* pcg_setseq_128_srandom: the increment must be odd. */

@@ -57,6 +57,7 @@ int64_t ferry_i_utf8_points(const char *s, uint32_t *to)
     return n;
 }
 
+/* A byte that is no character takes one column, as the replacement that terminals show. */
 int64_t ferry_i_utf8_width(const char *s)
 {
     int64_t width = 0;

@@ -380,12 +380,15 @@ static ferry_status read_name(ferry_ctx *ctx, const mat *m, const char *name,
     FERRY_NEED(ctx, ferry_i_var_list_find(&m->list, base) >= 0, FERRY_EDATA,
                "%s: holds no variable '%s' (its first is %s)", m->path, base,
                m->list.v[0].name);
+    /* outline first; a cell array's own shape tells nothing about the element that is
+     * wanted */
     whole = Mat_VarReadInfo(m->file, base);
     FERRY_NEED(ctx, whole, FERRY_EDATA, "%s: cannot be read", where);
     if (whole->class_type != MAT_C_CELL) FERRY_TRY(check_shape(ctx, m, where, whole));
     Mat_VarFree(whole);
     whole = Mat_VarRead(m->file, base);
     FERRY_NEED(ctx, whole, FERRY_EDATA, "%s: cannot be read", where);
+    /* v walks into the cells of whole, which owns everything */
     v = whole;
     FERRY_TRY(follow(ctx, where, &v, brace ? brace : ""));
     FERRY_TRY(check_shape(ctx, m, where, v));

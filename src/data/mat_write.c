@@ -254,6 +254,7 @@ ferry_status ferry_i_mat_write(ferry_ctx *ctx, const ferry_data *data, const cha
     memset(head + 116, 0, 8); /* no subsystem data */
     memcpy(head + 124, "\x00\x01IM", 4);
     ferry_i_out_write(o, head, sizeof head);
+    /* names by which ferry_i_var_whole() finds the parts again */
     if (data->x && data->x->dense)
         FERRY_TRY(put_dense(ctx, o, "x", data->x->rows, data->x->cols, data->x->dense));
     else if (data->x)

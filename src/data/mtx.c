@@ -171,9 +171,11 @@ static ferry_status place(ferry_ctx *ctx, const mtx *m, const entry *e, ferry_va
                     continue;
                 }
                 v->x->index[at[row]] = col;
+                /* a_ji = a_ij, or -a_ij when skew */
                 v->x->value[at[row]++] = side && m->sym == SKEW ? -e[k].value : e[k].value;
             }
         }
+        /* counts to offsets; `at` is where the next entry of a row goes */
         for (int64_t i = 0; pass == 0 && i < m->rows; i++) {
             v->x->start[i + 1] += v->x->start[i];
             at[i] = v->x->start[i];
@@ -231,7 +233,9 @@ static ferry_status read_array(ferry_ctx *ctx, mtx *m, ferry_var *v)
         FERRY_NEED_AT(ctx, n != m->entries, m->path, m->l.line,
                       "more than the %lld numbers promised", (long long)m->entries);
         v->x->dense[i * m->cols + j] = x;
+        /* on the diagonal of a symmetric matrix this writes the same cell again */
         if (m->sym != GENERAL) v->x->dense[j * m->cols + i] = m->sym == SKEW ? -x : x;
+        /* next column: from its top, its diagonal, or below that */
         if (++i == m->rows) {
             j++;
             i = m->sym == GENERAL ? 0 : m->sym == SYMMETRIC ? j : j + 1;
@@ -284,6 +288,7 @@ static ferry_status write_mtx(ferry_ctx *ctx, const ferry_data *data, const char
     (void)opts;
     FERRY_NEED(ctx, data->kind == FERRY_DATA_VIEW && x, FERRY_EINVAL,
                "%s: a Matrix Market file holds a matrix only", path);
+    /* the matrix is still worth writing: only told, not refused */
     if (data->labels || data->ids || data->features)
         ferry_i_log(ctx, FERRY_WARN,
                     "%s: a Matrix Market file holds no ids, names or labels; NPZ does",

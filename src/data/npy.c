@@ -241,6 +241,7 @@ done:
     return st;
 }
 
+/* Every item goes through real_at(), whatever its type: one loop for all of them. */
 ferry_status ferry_i_npy_read(ferry_ctx *ctx, const ferry_npy *a, ferry_var *out)
 {
     ferry_status st = FERRY_OK;
@@ -326,8 +327,10 @@ static ferry_status write_npy(ferry_ctx *ctx, const ferry_data *data, const char
     (void)opts;
     FERRY_NEED(ctx, data->kind == FERRY_DATA_VIEW && data->x, FERRY_EINVAL,
                "%s: an NPY file holds a matrix only", path);
+    /* row: one row spread out, used when x is sparse */
     const ferry_matrix *x = data->x;
     FERRY_NEW(ctx, row, x->cols);
+    /* the matrix is still worth writing: only told, not refused */
     if (data->labels || data->ids || data->features)
         ferry_i_log(ctx, FERRY_WARN,
                     "%s: an NPY file holds no ids, names or labels; NPZ does", path);

@@ -124,6 +124,7 @@ static ferry_status sparse_open(ferry_ctx *ctx, const npz *z, sparse *s)
                    p[DATA].kind != 'U' && p[DATA].kind != 'S',
                FERRY_EDATA, "%s: the parts of its sparse matrix have the wrong types",
                z->path);
+    /* shapes; indices fit 32 bits because minor does */
     s->rows = ferry_i_npy_int(&p[SHAPE], 0);
     s->cols = ferry_i_npy_int(&p[SHAPE], 1);
     s->major = s->csc ? s->cols : s->rows;
@@ -154,6 +155,7 @@ static ferry_status sparse_read(ferry_ctx *ctx, const npz *z, ferry_var *out)
     FERRY_TRY(sparse_open(ctx, z, &s));
     FERRY_TRY(ferry_i_npy_read(ctx, &s.part[DATA], &values));
     FERRY_TRY(ferry_i_matrix_csr(ctx, s.major, s.minor, s.nnz, &out->x));
+    /* offsets: 0 <= start[0] <= ... <= start[major] = nnz */
     for (int64_t i = 0; i <= s.major; i++) {
         const int64_t at = ferry_i_npy_int(&s.part[INDPTR], i);
         const int64_t least = i == 0 ? 0 : out->x->start[i - 1];
@@ -164,6 +166,7 @@ static ferry_status sparse_read(ferry_ctx *ctx, const npz *z, ferry_var *out)
                    (long long)(i == s.major ? s.nnz : least), (long long)most);
         out->x->start[i] = at;
     }
+    /* indices and values, each index inside the row */
     for (int64_t e = 0; e < s.nnz; e++) {
         const int64_t j = ferry_i_npy_int(&s.part[INDICES], e);
         FERRY_NEED(ctx, j >= 0 && j < s.minor, FERRY_EDATA,
@@ -241,6 +244,8 @@ done:
     return st;
 }
 
+/* All members' bytes are brought along: NumPy stores arrays as they are by default, so they
+ * cost nothing but their place in the file. */
 static ferry_status read_npz(ferry_ctx *ctx, const ferry_input *in, const char *member,
                              const ferry_read_settings *s, ferry_data_kind as,
                              ferry_data **out)
@@ -361,6 +366,8 @@ done:
     return st;
 }
 
+/* Numbers as they are; classes as texts, "" for missing; sets as a matrix. label_names
+ * keeps the order of classes and of a set's columns. */
 static ferry_status add_labels(ferry_ctx *ctx, ferry_zip_out *z, const ferry_labels *l)
 {
     ferry_status st = FERRY_OK;

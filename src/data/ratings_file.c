@@ -239,10 +239,13 @@ static ferry_status read_wide(ferry_ctx *ctx, table *t, ferry_lines l, bool head
         const int64_t n = ferry_i_fields(l.s, l.e, t->sep, f, width);
         FERRY_NEED_AT(ctx, n == width, t->path, l.line, "expected %lld columns, found %lld",
                       (long long)width, (long long)n);
+        /* the first line has the items' names, or shows how many there are to be numbered
+         */
         if (first) FERRY_TRY(name_items(ctx, t, f, n, skip, header, l.line));
         if (!first || !header) {
             FERRY_NEED_AT(ctx, !ids || f[0].n != 0, t->path, l.line,
                           "column 1: expected a user");
+            /* without a column of ids, the user's name is the row's number */
             (void)ferry_i_format_real(number, (double)(ferry_i_ids_count(t->users) + 1));
             const int64_t user = ids ? ferry_i_field_id(t->users, &f[0], &added)
                                      : ferry_i_ids_add(t->users, number, &added);

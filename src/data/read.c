@@ -43,6 +43,7 @@ ferry_data *ferry_i_data_new(const char *format, const char *path, ferry_data_ki
     return NULL;
 }
 
+/* Frees every part of every kind: what a kind does not have is NULL. format is static. */
 void ferry_data_free(ferry_data *d)
 {
     if (!d) return;
@@ -248,6 +249,7 @@ static ferry_status read_tree(ferry_ctx *ctx, const request *q, const char *path
     FERRY_NEED(ctx, tree.n > 0, FERRY_EDATA, "%s: holds no files", path);
     /* a format given by name that reads single files: meant for the only file inside */
     if (f && !f->sniff_tree) f = NULL;
+    /* a single file is never sniffed as a tree: an archive around one CSV is that CSV */
     if (!q->format && tree.n > 1) f = ferry_i_format_of_tree(&tree, q->kinds);
     if (f) {
         FERRY_HAVE(ctx, name_only.path = ferry_i_strdup(path));
@@ -415,6 +417,7 @@ ferry_status ferry_write(ferry_ctx *ctx, const ferry_data *data, const char *pat
         FERRY_NEED(ctx, f->write, FERRY_EINVAL, "%s: format %s is read but not written",
                    path, f->info.name);
     }
+    /* x.csv.gz and the like */
     FERRY_NEED(ctx, ferry_i_unpacked_len(path) == (int64_t)strlen(path), FERRY_EINVAL,
                "%s: compressed files are read but not written", path);
     /* several formats may share an extension (edges, ratings and tables in .csv): the first

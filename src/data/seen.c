@@ -47,6 +47,7 @@ static ferry_status read_ids(ferry_ctx *ctx, const char *path, ferry_ids **out)
             ;
         while (s < last && ferry_i_is_blank(*s))
             s++;
+        /* ids end at a zero byte (core/ids.c): what follows would be lost without a word */
         if (memchr(s, 0, (size_t)(last - s)))
             FERRY_TRY(ferry_i_bad(ctx, path, line, "expected an id, found a zero byte"));
         if (s < last && ferry_i_ids_addn(ids, s, last - s, &added) < 0)

@@ -137,6 +137,7 @@ static bool read_pair(cursor *c, int64_t *last)
     int64_t i = 0;
     double v = 0;
 
+    /* index: stops as soon as it is too large, so it cannot overflow */
     for (; s < c->end && *s >= '0' && *s <= '9' && i <= MOST_INDEX; s++)
         i = 10 * i + (*s - '0');
     if (s == from || s == c->end || *s != ':' || i > MOST_INDEX) {
@@ -148,12 +149,14 @@ static bool read_pair(cursor *c, int64_t *last)
                               shown(c, from), from);
         return false;
     }
+    /* this also refuses an index that stands twice */
     if (i <= *last) {
         ferry_i_piece_bad(c->p, c->line,
                           "index %lld after %lld: indices must ascend within a line",
                           (long long)i, (long long)*last);
         return false;
     }
+    /* value */
     c->s = ferry_i_parse_real(s + 1, c->end, &v);
     if (!c->s || !ends_token(c) || !isfinite(v)) {
         ferry_i_piece_bad(c->p, c->line,
@@ -161,6 +164,7 @@ static bool read_pair(cursor *c, int64_t *last)
                           (long long)i, shown(c, s + 1), s + 1);
         return false;
     }
+    /* kept as written; the base is taken off what is stored */
     if (i < c->p->lowest) c->p->lowest = i;
     if (i > c->p->highest) c->p->highest = i;
     c->r->x->index[c->entry] = (int32_t)(i - c->r->base);
@@ -283,6 +287,7 @@ static ferry_status settle_columns(ferry_ctx *ctx, reading *r)
         if (r->piece[k].lowest < lowest) lowest = r->piece[k].lowest;
         if (r->piece[k].highest > highest) highest = r->piece[k].highest;
     }
+    /* index 0 was stored as -1 */
     if (lowest == 0 && r->base == 1) {
         FERRY_NEED(ctx, r->s->index_base == FERRY_BASE_AUTO && !r->head.one_based,
                    FERRY_EDATA, "%s: index 0, expected indices from 1", r->in->path);
@@ -291,6 +296,7 @@ static ferry_status settle_columns(ferry_ctx *ctx, reading *r)
     }
     x->cols = highest - r->base + 1;
     if (highest < 0) x->cols = 0;
+    /* the option wins over the file's own header */
     if (want == 0) want = r->head.columns;
     if (want > 0 && x->cols > want) {
         FERRY_NEED(ctx, r->s->like, FERRY_EDATA,
@@ -409,6 +415,7 @@ static ferry_status svmlight_read(ferry_ctx *ctx, const ferry_input *in, const c
                                  &d->labels));
     FERRY_NEED(ctx, d->labels || as != FERRY_DATA_LABELS, FERRY_EDATA, "%s: has no labels",
                in->path);
+    /* labels alone need no columns: a file of bare labels is fine for them */
     if (as == FERRY_DATA_VIEW) {
         FERRY_NEED(ctx, r.x->cols > 0, FERRY_EDATA,
                    "%s: expected index:value pairs, found none", in->path);

@@ -187,6 +187,9 @@ done:
     return st;
 }
 
+/* Sets or classes: what the lines look like decides, not an option, so a file reads the
+ * same for everybody. Classes go through ferry_i_labels_of_texts(), as in all text formats.
+ */
 ferry_status ferry_i_svm_labels(ferry_ctx *ctx, const ferry_input *in,
                                 const ferry_svm_header *h, int64_t n,
                                 const ferry_span *text, int64_t several, int64_t labelled,
@@ -321,6 +324,7 @@ ferry_status ferry_i_svm_write(ferry_ctx *ctx, const ferry_data *data, const cha
     (void)opts;
     FERRY_NEED(ctx, data->kind == FERRY_DATA_VIEW && x->cols > 0, FERRY_EINVAL,
                "%s: svmlight holds features, and there are none", path);
+    /* an absent pair means 0, so NaN cannot be left out and would be read as an error */
     for (int64_t e = 0; x->dense && e < x->nnz; e++)
         FERRY_NEED(ctx, !isnan(x->dense[e]), FERRY_EINVAL,
                    "%s: row %lld, column %lld is missing: svmlight has no missing cells",
@@ -328,6 +332,7 @@ ferry_status ferry_i_svm_write(ferry_ctx *ctx, const ferry_data *data, const cha
     FERRY_TRY(ferry_i_out_open(ctx, path, &o));
     add_head(&t, data);
     for (int64_t i = 0; i < x->rows; i++) {
+        /* label, pairs, id: one line an instance */
         add_label(&t, data->labels, i);
         add_pairs(&t, x, i);
         if (data->ids) {

@@ -285,6 +285,7 @@ static ferry_status read_text(ferry_ctx *ctx, const ferry_input *in, const char 
     FERRY_NEED(ctx, !in->data || !s->files[0] || s->like, FERRY_EINVAL,
                "%s: files = \"%s\" wants a folder or archive, not one file", in->path,
                s->files);
+    /* a tree, one file as one document, or one file by lines */
     if (!in->data)
         FERRY_TRY(read_tree(ctx, &d, in));
     else if (s->documents == FILES)

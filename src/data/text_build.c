@@ -245,6 +245,7 @@ static ferry_status make_matrix(ferry_ctx *ctx, const pool *p, int64_t i,
         ferry_i_matrix_csr(ctx, drawn->n, ferry_i_ids_count(d->features), nnz, &d->x));
     FERRY_NEW(ctx, cells, longest);
     for (int64_t r = 0; r < drawn->n; r++) {
+        /* cells by column, weighed, then the row scaled: in this order */
         const int64_t m = row_cells(p, i, drawn->rows[r], column, cells);
         const int64_t at = d->x->start[r];
         for (int64_t e = 0; e < m; e++) {

@@ -11,6 +11,8 @@
 /* Choices of the option tokens, in its order. */
 enum { WORDS, BIGRAMS, SPACES };
 
+/* seen is filled for the words of a vocabulary at once; other words get theirs when they
+ * are added. */
 ferry_status ferry_i_counts_open(ferry_ctx *ctx, const ferry_read_settings *s,
                                  const ferry_ids *stop, ferry_counts *c)
 {

@@ -33,6 +33,7 @@ static int64_t characters(const char *s, int64_t n)
     return k;
 }
 
+/* Words that keep their case are handed over where they stand, without a copy. */
 ferry_status ferry_i_words(ferry_ctx *ctx, const char *s, int64_t n, bool spaces,
                            bool lower, int64_t min_len, ferry_word_fn each, void *arg)
 {
@@ -100,6 +101,7 @@ static void strip_lines(const char *s, int64_t n, ferry_text *t)
     ferry_i_text_addn(t, l.next, l.end - l.next);
 }
 
+/* No memory is told by t->failed, as for every growing text. */
 void ferry_i_strip_mail(const char *s, int64_t n, ferry_text *t)
 {
     char *lines = NULL;

@@ -133,6 +133,7 @@ done:
     return st;
 }
 
+/* For a folder `in` stays empty: its members have names only and are opened one by one. */
 ferry_status ferry_i_tree_list(ferry_ctx *ctx, const char *path, ferry_bring bring,
                                ferry_input *in, ferry_archive *out)
 {

@@ -131,9 +131,11 @@ static bool choose(const ferry_var_list *list, bool transpose, picked *pick)
     pick->x = choose_x(list);
     if (pick->x < 0) return false;
     const ferry_var_info *x = &list->v[pick->x];
+    /* n instances, d features, as x will be read */
     const int64_t n = transpose ? x->cols : x->rows, d = transpose ? x->rows : x->cols;
     for (int64_t i = 0; i < list->n; i++) {
         const ferry_var_info *v = &list->v[i];
+        /* one entry, or one row, for each instance */
         const bool fits = is_vector(v) ? length(v) == n : v->numeric && v->rows == n;
         if (i == pick->x) continue;
         if (v->container) return false;
@@ -429,6 +431,8 @@ done:
     return st;
 }
 
+/* A matrix picked by name is a view, texts can only be labels. v keeps what is not taken.
+ */
 ferry_status ferry_i_var_alone(ferry_ctx *ctx, const char *where, const char *format,
                                ferry_var *v, const ferry_read_settings *s,
                                ferry_data_kind as, ferry_data **out)

@@ -100,6 +100,7 @@ ferry_status ferry_i_view_align(ferry_ctx *ctx, const ferry_view *a, const ferry
                "view '%s' has %lld features and view '%s' has %lld; without names on both "
                "sides they line up only when the counts are equal",
                a->name, (long long)a->x->cols, b->name, (long long)b->x->cols);
+    /* to[j]: the column of a that is feature j of b */
     FERRY_NEW(ctx, to, b->x->cols);
     for (int64_t j = 0; j < b->x->cols; j++) {
         to[j] = named

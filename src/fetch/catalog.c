@@ -4,8 +4,11 @@
  *   terms TEXT...
  *   base URL                        put in front of the URLs that follow and have no scheme
  *   file SHA256 SIZE PATH [URL]     as it comes; SIZE may be -, URL is PATH by default
- *   gunzip SHA256 SIZE PATH [URL]   comes as gzip (PATH.gz); the checksum is of what is
- * inside unpack SHA256 SIZE PATH [URL]   a tar or zip archive, its members go beside it
+ *   gunzip SHA256 SIZE PATH [URL]   comes as gzip (PATH.gz); the checksum is of the inside
+ *   unpack SHA256 SIZE PATH [URL]   a tar or zip archive, its members go beside it
+ *
+ * # begins a comment. Terms are shown with the list of sets: few have a plain licence, and
+ * whoever fetches one should know what is known of it.
  *
  * The one that Ferry comes with is datasets.txt beside this file. */
 #include <string.h>
@@ -122,6 +125,7 @@ static ferry_status add_file(ferry_ctx *ctx, const char *path, int64_t line, fer
     FERRY_NEED_AT(ctx,
                   strncmp(r.url, "http://", 7) == 0 || strncmp(r.url, "https://", 8) == 0,
                   path, line, "%s: expected an http or https URL", r.url);
+    /* from here on the set owns path and url */
     set->file[set->n++] = r;
     set->info.files = set->n;
     if (r.size > 0) set->info.bytes += r.size;
@@ -171,9 +175,11 @@ static ferry_status parse(ferry_ctx *ctx, const char *path, const char *text, in
         const ferry_field verb = word(&s, l.e);
         ferry_set *set = c->n > 0 ? &c->set[c->n - 1] : NULL;
         int deed = 0;
+        /* deeds are in the order of ferry_deed, 3: another verb */
         while (deed < 3 && !ferry_i_field_is(&verb, deeds[deed]))
             deed++;
         if (ferry_i_field_is(&verb, "set")) {
+            /* a base does not reach into the next set */
             base = (ferry_field){"", 0, 0};
             FERRY_TRY(add_set(ctx, path, l.line, c, s, l.e));
         } else if (ferry_i_field_is(&verb, "base")) {
