@@ -192,8 +192,8 @@ typedef struct ferry_rng {
     bool has_spare;
 } ferry_rng;
 
-/* The generator at its beginning: the same (seed, stream) gives the same numbers on every
- * machine. */
+/* The generator at its beginning: the same (seed, stream) gives the same 64-bit numbers on
+ * every machine. */
 void ferry_i_rng_seed(ferry_rng *rng, uint64_t seed, uint64_t stream);
 /* Generator for one use in one repeat: seed from the context, stream from (repeat, use). */
 void ferry_i_rng_for(const ferry_ctx *ctx, ferry_rng *rng, const char *use);

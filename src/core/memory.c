@@ -53,8 +53,8 @@ ferry_status ferry_i_nomem(ferry_ctx *ctx)
                : ferry_i_fail(ctx, FERRY_ENOMEM, "out of memory");
 }
 
-/* One block of n * size bytes: the product is checked here and not left to the allocator.
- */
+/* One block of n * size bytes: the product is checked here and not left to the
+ * allocator. */
 void *ferry_i_calloc(int64_t n, size_t size)
 {
     size_t bytes = 0;

@@ -228,8 +228,8 @@ const char *ferry_i_parse_real(const char *s, const char *end, double *out)
     return p;
 }
 
-/* INT64_MIN does not fit: its absolute value is beyond what is gathered. Nothing needs it.
- */
+/* INT64_MIN does not fit: its absolute value is beyond what is gathered. Nothing needs
+ * it. */
 const char *ferry_i_parse_int(const char *s, const char *end, int64_t *out)
 {
     const char *p = s;

@@ -70,8 +70,8 @@ uint64_t ferry_i_rng_u64(ferry_rng *rng)
 }
 
 /* x * n / 2^64 for x of 64 bits; the 2^64 mod n lowest remainders are rejected, which is
- * what makes all values equally likely. The division is needed only in the rare first case.
- */
+ * what makes all values equally likely. The division is needed only in the rare first
+ * case. */
 uint64_t ferry_i_rng_below(ferry_rng *rng, uint64_t n)
 {
     /* Lemire's multiply and reject: no bias. */

@@ -470,8 +470,8 @@ done:
     return st;
 }
 
-/* Both versions begin with "MATLAB" and have the version and byte order in byte 124 to 127.
- */
+/* Both versions begin with "MATLAB" and have the version and byte order in byte 124 to
+ * 127. */
 static int sniff_mat(const char *head, int64_t n)
 {
     return ferry_i_mat_version(head, n) && memcmp(head, "MATLAB", 6) == 0 ? 100 : 0;

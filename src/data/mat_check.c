@@ -135,8 +135,8 @@ static bool is_sparse(rest *r, int64_t cols, bool complex)
 static bool is_variable(rest r, int depth);
 
 /* `count` variables one after the other: a cell array's elements or a struct's fields. Each
- * takes a tag of 8 bytes at least, which bounds count by the bytes before the loop begins.
- */
+ * takes a tag of 8 bytes at least, which bounds count by the bytes before the loop
+ * begins. */
 static bool variables(rest *r, int64_t count, int depth)
 {
     element e;

@@ -236,8 +236,8 @@ done:
 }
 
 /* The head is 116 bytes of text, 8 of zeros, the version 0x0100 and the byte-order mark.
- * All numbers are written as this machine has them in memory; the mark says little-endian.
- */
+ * All numbers are written as this machine has them in memory; the mark says
+ * little-endian. */
 ferry_status ferry_i_mat_write(ferry_ctx *ctx, const ferry_data *data, const char *path,
                                const ferry_opts *opts)
 {

@@ -51,8 +51,8 @@ static bool is_part(const npz *z, const char *name)
 }
 
 /* Adds a member under its name without .npy. What is no array is listed too, as a
- * container: then the file has something that cannot be understood, and nothing is guessed.
- */
+ * container: then the file has something that cannot be understood, and nothing is
+ * guessed. */
 static ferry_status list_member(ferry_ctx *ctx, npz *z, const ferry_member *m)
 {
     ferry_status st = FERRY_OK;
@@ -155,7 +155,7 @@ static ferry_status sparse_read(ferry_ctx *ctx, const npz *z, ferry_var *out)
     FERRY_TRY(sparse_open(ctx, z, &s));
     FERRY_TRY(ferry_i_npy_read(ctx, &s.part[DATA], &values));
     FERRY_TRY(ferry_i_matrix_csr(ctx, s.major, s.minor, s.nnz, &out->x));
-    /* offsets: 0 <= start[0] <= ... <= start[major] = nnz */
+    /* offsets: 0 = start[0] <= ... <= start[major] = nnz */
     for (int64_t i = 0; i <= s.major; i++) {
         const int64_t at = ferry_i_npy_int(&s.part[INDPTR], i);
         const int64_t least = i == 0 ? 0 : out->x->start[i - 1];
@@ -384,8 +384,8 @@ done:
     return st;
 }
 
-/* The parts that data has, under the names by which ferry_i_var_whole() finds them again.
- */
+/* The parts that data has, under the names by which ferry_i_var_whole() finds them
+ * again. */
 static ferry_status write_npz(ferry_ctx *ctx, const ferry_data *data, const char *path,
                               const ferry_opts *opts)
 {

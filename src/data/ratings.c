@@ -32,8 +32,8 @@ done:
     return st;
 }
 
-/* All of it, range included: a copy with values hidden must predict within the same range.
- */
+/* All of it, range included: a copy with values hidden must predict within the same
+ * range. */
 ferry_status ferry_i_ratings_copy(ferry_ctx *ctx, const ferry_ratings *r,
                                   ferry_ratings **out)
 {
@@ -58,8 +58,8 @@ void ferry_i_ratings_free(ferry_ratings *r)
     ferry_i_free(r);
 }
 
-/* lo and hi from the finite values, unless the user gave them. NaN when there is no value.
- */
+/* lo and hi from the finite values, unless the user gave them. NaN when there is no
+ * value. */
 static void find_range(ferry_ratings *r)
 {
     if (r->ranged) return;
@@ -76,8 +76,8 @@ static void find_range(ferry_ratings *r)
 ferry_status ferry_i_ratings_tidy(ferry_ctx *ctx, ferry_ratings *r, int64_t *repeated)
 {
     ferry_status st = FERRY_OK;
-    /* [kept, n) holds what stays of the entries looked at so far: it descends with the scan
-     */
+    /* [kept, n) holds what stays of the entries looked at so far: it descends with the
+     * scan */
     int64_t slots = 64, kept = r->n;
     int64_t *slot = NULL; /* entry + 1, or 0: pairs met so far, scanning from the end */
 

@@ -149,8 +149,8 @@ static ferry_status add(ferry_ctx *ctx, table *t, int64_t user, int64_t item, do
 /* ---- one rating a line ---- */
 
 /* "user item value": col says which column is which, col[2] < 0 that there is no value and
- * every line is a pair to be predicted. All lines have the first one's number of columns.
- */
+ * every line is a pair to be predicted. All lines have the first one's number of
+ * columns. */
 static ferry_status read_triples(ferry_ctx *ctx, table *t, ferry_lines l, bool header,
                                  const int64_t col[3], int64_t width)
 {
@@ -239,8 +239,8 @@ static ferry_status read_wide(ferry_ctx *ctx, table *t, ferry_lines l, bool head
         const int64_t n = ferry_i_fields(l.s, l.e, t->sep, f, width);
         FERRY_NEED_AT(ctx, n == width, t->path, l.line, "expected %lld columns, found %lld",
                       (long long)width, (long long)n);
-        /* the first line has the items' names, or shows how many there are to be numbered
-         */
+        /* the first line has the items' names, or shows how many there are to be
+         * numbered */
         if (first) FERRY_TRY(name_items(ctx, t, f, n, skip, header, l.line));
         if (!first || !header) {
             FERRY_NEED_AT(ctx, !ids || f[0].n != 0, t->path, l.line,
@@ -278,7 +278,6 @@ static ferry_status read_table(ferry_ctx *ctx, table *t, const ferry_utf8 *u)
     const int64_t width = ferry_i_fields(l.s, l.e, t->sep, NULL, 0);
     FERRY_NEW(ctx, f, width);
     (void)ferry_i_fields(l.s, l.e, t->sep, f, width);
-    /* one column: nothing that could be a pair */
     FERRY_NEED_AT(ctx, width >= 2, t->path, l.line,
                   "expected user, item and rating, found one column");
     /* fields behind the first that are words: a row of data has numbers there */
@@ -287,8 +286,8 @@ static ferry_status read_table(ferry_ctx *ctx, table *t, const ferry_utf8 *u)
     const bool named =
         t->s->header != 2 && (named_columns(f, width, col) || pair_columns(f, width, col));
     const bool wide = t->s->header != 2 && wide_header(f, width, names);
-    /* up to four columns (user item value time) are triples unless a header says otherwise
-     */
+    /* up to four columns (user item value time) are triples unless a header says
+     * otherwise */
     if (named || (width <= 4 && !wide)) {
         /* without a header the third column is a number: a word there is a name */
         const bool words =

@@ -328,7 +328,6 @@ static ferry_status run(ferry_ctx *ctx, request *q, const ferry_opts *opts,
     ferry_data *d = NULL;
 
     *out = NULL;
-    /* options, format, data, checks, memory of the settings */
     FERRY_TRY(ferry_i_opts_parse(ctx, "reader", ferry_i_read_table, ferry_i_read_table_n,
                                  opts, &q->s));
     if (q->s.format[0]) FERRY_TRY(ferry_i_format_named(ctx, q->s.format, &q->format));
@@ -359,8 +358,8 @@ ferry_status ferry_i_read_as(ferry_ctx *ctx, const char *path, const ferry_opts 
     return run(ctx, &q, opts, out);
 }
 
-/* The format is fixed, so that every file is taken as text; .raw stops before the weights.
- */
+/* The format is fixed, so that every file is taken as text; .raw stops before the
+ * weights. */
 ferry_status ferry_i_read_raw_text(ferry_ctx *ctx, const char *path, const ferry_opts *opts,
                                    ferry_data **out)
 {
@@ -417,7 +416,6 @@ ferry_status ferry_write(ferry_ctx *ctx, const ferry_data *data, const char *pat
         FERRY_NEED(ctx, f->write, FERRY_EINVAL, "%s: format %s is read but not written",
                    path, f->info.name);
     }
-    /* x.csv.gz and the like */
     FERRY_NEED(ctx, ferry_i_unpacked_len(path) == (int64_t)strlen(path), FERRY_EINVAL,
                "%s: compressed files are read but not written", path);
     /* several formats may share an extension (edges, ratings and tables in .csv): the first

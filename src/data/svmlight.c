@@ -156,7 +156,6 @@ static bool read_pair(cursor *c, int64_t *last)
                           (long long)i, (long long)*last);
         return false;
     }
-    /* value */
     c->s = ferry_i_parse_real(s + 1, c->end, &v);
     if (!c->s || !ends_token(c) || !isfinite(v)) {
         ferry_i_piece_bad(c->p, c->line,
@@ -351,14 +350,14 @@ static ferry_status load(ferry_ctx *ctx, reading *r)
         count(&r->piece[k]);
     for (int64_t k = 0; k < r->pieces; k++)
         hashes += r->piece[k].hashes;
-    /* every piece gets its places; a colon or newline too many (comments, qid) leaves a gap
-     */
+    /* every piece gets its places; a colon or newline too many (comments, qid) leaves a
+     * gap */
     ferry_i_pieces_place(r->piece, r->pieces, 1, &rows, &entries);
     FERRY_TRY(ferry_i_matrix_csr(ctx, rows, 0, entries, &r->x));
     r->label = ferry_i_calloc(rows, sizeof *r->label);
     if (hashes > 0) r->id = ferry_i_calloc(rows, sizeof *r->id);
     FERRY_HAVE(ctx, r->label && (hashes == 0 || r->id));
-/* second pass: values */
+    /* second pass: values */
 #pragma omp parallel for num_threads(ctx->threads) schedule(dynamic)
     for (int64_t k = 0; k < r->pieces; k++)
         parse(r, &r->piece[k]);

@@ -188,8 +188,8 @@ done:
 }
 
 /* Sets or classes: what the lines look like decides, not an option, so a file reads the
- * same for everybody. Classes go through ferry_i_labels_of_texts(), as in all text formats.
- */
+ * same for everybody. Classes go through ferry_i_labels_of_texts(), as in all text
+ * formats. */
 ferry_status ferry_i_svm_labels(ferry_ctx *ctx, const ferry_input *in,
                                 const ferry_svm_header *h, int64_t n,
                                 const ferry_span *text, int64_t several, int64_t labelled,
@@ -201,8 +201,8 @@ ferry_status ferry_i_svm_labels(ferry_ctx *ctx, const ferry_input *in,
 
     *out = NULL;
     /* Sets when the header says so, when a line has several labels, or when some lines have
-     * none at all: an empty label is the empty set, since a missing class is written "?".
-     */
+     * none at all: an empty label is the empty set, since a missing class is written
+     * "?". */
     if (h->labels || several > 0 || (labelled > 0 && labelled < n)) {
         FERRY_TRY(as_sets(ctx, in, h, n, text, out));
         if (ferry_i_labels_m(*out) == 0) { /* nothing but ? and empty lists */

@@ -111,8 +111,8 @@ static ferry_status choose(ferry_ctx *ctx, pool *p)
     for (int64_t w = 0; w < n; w++) {
         const int32_t df = k[w].df;
         if (!s->vocabulary && (df < least || df > most || df == 0)) continue;
-        /* m <= w always holds, so the words that stay may overwrite those already looked at
-         */
+        /* m <= w always holds, so the words that stay may overwrite those already looked
+         * at */
         k[p->m++] = (kept){ferry_i_ids_at(p->words, w), (int32_t)w, df};
     }
     FERRY_NEED(ctx, p->m > 0, FERRY_EDATA,
@@ -377,8 +377,8 @@ done:
     return st;
 }
 
-/* The settings were kept with each piece when it was read and are parsed from there again.
- */
+/* The settings were kept with each piece when it was read and are parsed from there
+ * again. */
 ferry_status ferry_i_text_weigh(ferry_ctx *ctx, uint64_t seed, int64_t n,
                                 ferry_data *const *data)
 {

@@ -6,8 +6,8 @@
  * Case is Unicode's (core/unicode.c).
  *
  * Mail: a message is headers, an empty line and a body (RFC 5322). Headers tell the class
- * by themselves (newsgroup, organisation), so a fair test strips them; the subject is text.
- */
+ * by themselves (newsgroup, organisation), so a fair test strips them; the subject is
+ * text. */
 #include <string.h>
 
 #include "data/text.h"

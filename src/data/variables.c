@@ -152,8 +152,8 @@ static bool choose(const ferry_var_list *list, bool transpose, picked *pick)
             last = i;
         }
     }
-    /* nothing is called a label, but exactly one vector has an entry a row: it must be them
-     */
+    /* nothing is called a label, but exactly one vector has an entry a row: it must be
+     * them */
     if (pick->y < 0 && spare == 1) pick->y = last;
     return true;
 }
@@ -431,8 +431,8 @@ done:
     return st;
 }
 
-/* A matrix picked by name is a view, texts can only be labels. v keeps what is not taken.
- */
+/* A matrix picked by name is a view, texts can only be labels. v keeps what is not
+ * taken. */
 ferry_status ferry_i_var_alone(ferry_ctx *ctx, const char *where, const char *format,
                                ferry_var *v, const ferry_read_settings *s,
                                ferry_data_kind as, ferry_data **out)

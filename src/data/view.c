@@ -71,8 +71,8 @@ void ferry_i_view_free(ferry_view *v)
     FERRY_FREE(v->name, v->row_of, v->instance, v->idf, v->same_as, v);
 }
 
-/* Some files number their columns in the header: "1", "2", ... are no names to line up by.
- */
+/* Some files number their columns in the header: "1", "2", ... are no names to line up
+ * by. */
 bool ferry_i_view_has_names(const ferry_view *v)
 {
     char number[24];

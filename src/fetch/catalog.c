@@ -21,8 +21,8 @@
 extern const char ferry_i_datasets[]; /* datasets.txt, made by CMake */
 
 /* Paths come from a catalog or an archive, which strangers may have written. No file may be
- * put outside the folder, so every part is looked at; a backslash is a separator elsewhere.
- */
+ * put outside the folder, so every part is looked at; a backslash is a separator
+ * elsewhere. */
 bool ferry_i_path_inside(const char *path)
 {
     if (path[0] == 0 || path[0] == '/' || strchr(path, '\\')) return false;

@@ -15,8 +15,8 @@
 
 #include "fetch/fetch.h"
 
-/* The functions of libcurl by names of ours, filled once by load(). works: all are there.
- */
+/* The functions of libcurl by names of ours, filled once by load(). works: all are
+ * there. */
 static struct {
     CURLcode (*begin)(long flags);
     CURL *(*open)(void);

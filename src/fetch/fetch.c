@@ -173,8 +173,8 @@ static ferry_status get(ferry_ctx *ctx, const ferry_fetch_settings *s, const fer
     if (st == FERRY_EIO) by_hand(ctx, r->url, path);
     if (st != FERRY_OK) goto done;
     if (r->deed == FERRY_GUNZIP) {
-        /* the part goes in any case: when it was wrong, resuming would keep the wrong bytes
-         */
+        /* the part goes in any case: when it was wrong, resuming would keep the wrong
+         * bytes */
         st = gunzip(ctx, r, what, part, path);
         (void)unlink(part);
         goto done;
