@@ -2,7 +2,9 @@
  *
  * Only rows with a term in the objective (`active`) grow trees; leaves are then found for
  * all rows whose scores are kept up. Trees may come from XGBoost in single precision: their
- * leaves are computed again in double precision. */
+ * leaves are computed again in double precision.
+ * Without that, losses would
+ * differ between the two ways of growing. */
 #include "learn/boosting.h"
 
 #include <math.h>
@@ -41,6 +43,7 @@ double ferry_i_objective_loss(const ferry_objective *g, int64_t i, const double 
 void ferry_i_objective_gradient(const ferry_objective *g, int64_t i, int64_t x, int64_t j,
                                 double f, double *z, double *c)
 {
+    /* 0 stands in for a label that is not there; such a row takes the other branch */
     const double y = g->labelled[x] ? g->y[x * g->k + j] : 0;
 
     *z = *c = 0;
@@ -56,7 +59,9 @@ void ferry_i_objective_gradient(const ferry_objective *g, int64_t i, int64_t x, 
     }
 }
 
-/* First and second derivative of -L(f + rho d) by rho. */
+/* First and second derivative of -L(f + rho d) by rho.
+ * By the chain rule: first = sum z d, second = -sum c d^2, of which the sign is left off
+ * here. */
 static void along(const ferry_objective *g, int64_t i, const double *f, const double *d,
                   double rho, double *first, double *second)
 {
@@ -82,14 +87,18 @@ double ferry_i_objective_line(const ferry_objective *g, int64_t i, const double 
     double lo = 0, hi = 50, rho = 0, first = 0, second = 0;
 
     along(g, i, f, d, 0, &first, &second);
+    /* quadratic in rho: one Newton step is exact */
     if (!g->logistic) return second > 0 ? first / second : 0;
+    /* d does not lead downhill: no step */
     if (first <= 0) return 0;
     for (int step = 0; step < 200 && hi - lo > 1e-14 * hi; step++) {
+        /* Newton's step for the root of `first`, kept inside [lo, hi] */
         double next = second > 0 ? rho + first / second : hi;
         if (!(next > lo && next < hi)) next = step == 0 ? hi : lo + (hi - lo) / 2;
         if (next == rho) break;
         rho = next;
         along(g, i, f, d, rho, &first, &second);
+        /* `first` falls in rho: its sign tells on which side of the root rho is */
         *(first > 0 ? &lo : &hi) = rho;
         if (first == 0) break;
     }
@@ -136,7 +145,9 @@ void ferry_i_boosting_free(ferry_boosting *b)
     ferry_i_free(b);
 }
 
-/* f0: what is best without any feature; the halves keep a class without instances finite. */
+/* f0: what is best without any feature; the halves keep a class without instances finite.
+ * Squared loss: the mean of y. Logistic: log((n+ + 1/2) / (n- + 1/2)), at which the
+ * gradient is all but 0. */
 static void base_scores(const ferry_objective *g, double *f0)
 {
     double count = 0;
@@ -152,6 +163,9 @@ static void base_scores(const ferry_objective *g, double *f0)
                             : (count > 0 ? f0[j] / count : 0);
 }
 
+/* Rows are not listed yet: which instances have further terms may depend on things that
+ * the caller sets up with the scores it finds here. So they are listed by the first
+ * step. */
 ferry_status ferry_i_boosting_new(ferry_ctx *ctx, const ferry_boosting_options *o,
                                   const ferry_objective *g, int64_t views,
                                   ferry_view *const *view, const uint8_t *follow,
@@ -188,7 +202,10 @@ static int64_t score_of(const ferry_boosting *b, int64_t i)
     return b->o.additive ? 0 : i;
 }
 
-/* Rows of the view to follow, and those among them with a term in the objective. */
+/* Rows of the view to follow, and those among them with a term in the objective.
+ * Three lists over the rows of a view: all (in the view), those followed (d), and of
+ * these the active ones, as positions in d. `all` makes every followed
+ * row active, for the thresholds that its values add. */
 static ferry_status list_rows(ferry_ctx *ctx, const ferry_boosting *b, int64_t i,
                               boosted_view *v)
 {
@@ -215,7 +232,8 @@ done:
     return st;
 }
 
-/* Rows, scratch and a grower over the active rows of view i. */
+/* Rows, scratch and a grower over the active rows of view i.
+ * A view without active rows or features gets no grower and adds nothing, ever. */
 static ferry_status open_view(ferry_ctx *ctx, ferry_boosting *b, int64_t i)
 {
     ferry_status st = FERRY_OK;
@@ -235,6 +253,7 @@ static ferry_status open_view(ferry_ctx *ctx, ferry_boosting *b, int64_t i)
     const ferry_tree_data d = {x, v->d.sparse, v->n_active, rows};
     if (v->n_active > 0 && x->cols > 0)
         FERRY_TRY(ferry_i_grower_new(ctx, b->o.how, &b->o.tree, &d, k, &v->grower));
+    /* trees of XGBoost are in single precision, and only those may be walked in floats */
     if (v->grower && ferry_i_grower_boosts(v->grower) && x->dense)
         FERRY_TRY(ferry_i_columns_new(ctx, &v->d, &v->columns));
     b->forest->sparse[i] = v->d.sparse;
@@ -244,7 +263,8 @@ done:
     return st;
 }
 
-/* z and c of the active rows of view i. A plain tree counts rows: c = 1 while it grows. */
+/* z and c of the active rows of view i. A plain tree counts rows: c = 1 while it grows.
+ * Every row is computed by itself, so threads do not change the bits. */
 static void gradients(const ferry_ctx *ctx, ferry_boosting *b, int64_t i)
 {
     const boosted_view *v = &b->row[i];
@@ -263,7 +283,9 @@ static void gradients(const ferry_ctx *ctx, ferry_boosting *b, int64_t i)
     }
 }
 
-/* Leaves from the sums of z and c in double precision: G / (H + reg). */
+/* Leaves from the sums of z and c in double precision: G / (H + reg).
+ * In the order of the rows, so that the sums are the same whichever way the tree was
+ * grown. */
 static ferry_status refit(ferry_ctx *ctx, const ferry_boosting *b, const boosted_view *v,
                           int64_t j, ferry_tree *t)
 {
@@ -285,7 +307,9 @@ done:
     return st;
 }
 
-/* rho of the plain tree, whose scores go to the direction. */
+/* rho of the plain tree, whose scores go to the direction.
+ * The line search is over one score of one view, all others standing still: the
+ * direction is 0 there. */
 static double search(ferry_boosting *b, int64_t i, int64_t j, const ferry_tree *t)
 {
     const boosted_view *v = &b->row[i];
@@ -297,7 +321,10 @@ static double search(ferry_boosting *b, int64_t i, int64_t j, const ferry_tree *
     return ferry_i_objective_line(&b->g, s, b->f[s], b->direction);
 }
 
-/* Take the new tree of view i and score j into the forest and the scores. */
+/* Take the new tree of view i and score j into the forest and the scores.
+ * The tree's owner becomes the forest, with the step multiplied into its leaves; scores
+ * of followed rows move by their leaf and are clamped as ferry_i_forest_scores() will do
+ * it. */
 static ferry_status take(ferry_ctx *ctx, ferry_boosting *b, int64_t i, int64_t j)
 {
     ferry_status st = FERRY_OK;
@@ -324,7 +351,8 @@ done:
     return st;
 }
 
-/* One iteration of view i: gradients, a tree for each score, and what they add. */
+/* One iteration of view i: gradients, a tree for each score, and what they add.
+ * Trees that were not taken, after a failure, are freed. */
 static ferry_status step_view(ferry_ctx *ctx, ferry_boosting *b, int64_t i)
 {
     ferry_status st = FERRY_OK;
@@ -343,6 +371,9 @@ done:
     return st;
 }
 
+/* Views that add to scores of their own do not see each other within an iteration, so
+ * their order does not matter. When they are additive they share one score and each view
+ * sees what those before it have added. */
 ferry_status ferry_i_boosting_step(ferry_ctx *ctx, ferry_boosting *b)
 {
     ferry_status st = FERRY_OK;

@@ -15,6 +15,7 @@
 
 /* Scores f_i, i < p, of n instances, k each. Arrays are borrowed. */
 typedef struct ferry_objective {
+    /* instances; scores' owners (views, or 1 when additive); scores of each */
     int64_t n, p, k;
     const uint8_t *mask;     /* p x n: whether i has the instance */
     const uint8_t *labelled; /* n */
@@ -25,6 +26,7 @@ typedef struct ferry_objective {
     bool (*counts)(const void *arg, int64_t i, int64_t x);
     void (*term)(const void *arg, int64_t i, int64_t x, int64_t j, double f, double *z,
                  double *c);
+    /* handed to counts and term */
     const void *arg;
 } ferry_objective;
 
@@ -40,24 +42,33 @@ void ferry_i_objective_gradient(const ferry_objective *g, int64_t i, int64_t x, 
 double ferry_i_objective_line(const ferry_objective *g, int64_t i, const double *f,
                               const double *d);
 
+/* How an iteration is made; copied. */
 typedef struct ferry_boosting_options {
     bool additive; /* one score of all views: the objective has p = 1 */
     bool all;      /* rows without a term count for thresholds too */
     bool line;     /* plain trees and a line search, else Newton leaves */
     double rate;   /* nu */
+    /* of every tree */
     ferry_tree_options tree;
+    /* exact trees or XGBoost's */
     ferry_growing how;
 } ferry_boosting_options;
 
+/* The state between iterations. Reading f, loss and forest is free; nothing else is for
+ * callers. */
 typedef struct ferry_boosting {
     ferry_boosting_options o;
     ferry_objective g;
+    /* how many, and (borrowed) the views themselves */
     int64_t views;
     ferry_view *const *view;
+    /* n, or NULL: instances whose scores are kept up; borrowed */
     const uint8_t *follow;
+    /* the trees so far; freed with it unless the caller takes it and leaves NULL */
     ferry_forest *forest;
     double **f;   /* p, n x k each: the scores so far */
     double *loss; /* p: training loss */
+    /* views: rows, scratch and grower of each; NULL before the first step */
     struct boosted_view *row;
     double *direction; /* n x k, of the line search */
 } ferry_boosting;

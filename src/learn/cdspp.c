@@ -42,9 +42,12 @@ void ferry_i_cdspp_clear(cdspp *c)
 typedef struct side {
     const ferry_matrix *x;
     const int32_t *y;
+    /* classes of both sides together */
     int64_t k;
     const int64_t *own, *other; /* counts of the k classes here and on the other side */
+    /* classes with samples on both sides: the columns of M */
     int64_t shared;
+    /* shared: which of the k they are; borrowed from the result */
     const int32_t *cls;
     ferry_block *bm; /* d x shared: B^-1 M */
     ferry_small *g;  /* shared x shared: M' B^-1 M */
@@ -59,6 +62,7 @@ static void times_root(const side *s, double *v, double *sum)
 {
     const int64_t n = s->x->rows;
 
+    /* sums of v over the classes; mean_k(v) = sum_k / own_k */
     memset(sum, 0, (size_t)s->k * sizeof *sum);
     for (int64_t j = 0; j < n; j++)
         sum[s->y[j]] += v[j];
@@ -78,7 +82,8 @@ static void symmetric(ferry_small *g)
         }
 }
 
-/* out (n x shared) <- Gram Y: sums of the columns of a class. */
+/* out (n x shared) <- Gram Y: sums of the columns of a class.
+ * Only of shared classes. O(n^2) in all, since a sample has one class. */
 static void class_columns(const side *s, const ferry_small *gram, ferry_small *out)
 {
     const int64_t n = gram->rows;
@@ -127,21 +132,26 @@ static ferry_status by_samples(ferry_ctx *ctx, side *s, double alpha)
     FERRY_TRY(ferry_i_small_new(ctx, n, s->shared, &e));
     FERRY_TRY(ferry_i_small_new(ctx, n, s->shared, &xxy));
     FERRY_TRY(ferry_i_block_new(ctx, n, s->shared, &eb));
+    /* a <- X'X (samples are rows here); xxy <- X'X Y before a is changed */
     ferry_e(ctx)->xxt(ctx, s->x, a);
     class_columns(s, a, xxy);
     between_roots(s, alpha, a, sum);
     for (int64_t c = 0; c < s->shared; c++)
         for (int64_t j = 0; j < n; j++)
             if (s->y[j] == s->cls[c])
+                /* Y diag(sqrt(2 / o_k)): o_k > 0 for a shared class */
                 FERRY_AT(e, j, c) = sqrt(2 / (double)s->other[s->cls[c]]);
+    /* e <- F (alpha I + F X'X F)^-1 e; positive definite, since alpha > 0 */
     FERRY_TRY(ferry_e(ctx)->chol(ctx, a));
     ferry_e(ctx)->chol_solve(ctx, a, e);
     for (int64_t c = 0; c < s->shared; c++)
         times_root(s, e->data + c * n, sum);
+    /* G = M'X E = (X'X Y)'E */
     ferry_e(ctx)->gemm(ctx, true, false, 1, xxy, e, 0, s->g);
     for (int64_t j = 0; j < n; j++)
         for (int64_t c = 0; c < s->shared; c++)
             FERRY_ROW(eb, j)[c] = FERRY_AT(e, j, c);
+    /* B^-1 M = X E, d x shared, X being x transposed */
     FERRY_TRY(ferry_e(ctx)->tmul(ctx, 1, s->x, eb, 0, s->bm));
 done:
     ferry_i_free(sum);
@@ -194,6 +204,7 @@ static ferry_status make_b(ferry_ctx *ctx, const side *s, double alpha,
     const ferry_small mt = {m->k, m->rows, m->data}; /* the same bytes, column-major */
     ferry_matrix *w = NULL;
 
+    /* b <- X diag(a) X', then less M M', then + alpha I */
     FERRY_TRY(weighted(ctx, s, &w));
     FERRY_TRY(ferry_e(ctx)->xtx(ctx, w, b));
     ferry_e(ctx)->gemm(ctx, true, false, -1, &mt, &mt, 1, b);
@@ -217,6 +228,7 @@ static ferry_status by_features(ferry_ctx *ctx, side *s, double alpha)
     FERRY_TRY(ferry_i_small_new(ctx, d, d, &b));
     FERRY_TRY(ferry_i_small_new(ctx, d, s->shared, &ms));
     FERRY_TRY(ferry_i_small_new(ctx, d, s->shared, &bm));
+    /* of all classes in M only the shared ones are right-hand sides */
     FERRY_TRY(make_b(ctx, s, alpha, m, b));
     for (int64_t c = 0; c < s->shared; c++)
         for (int64_t i = 0; i < d; i++)
@@ -280,7 +292,9 @@ done:
     return st;
 }
 
-/* to (k x rank) <- T' U diag(1 / (s sqrt 2)), the first rank columns of U. */
+/* to (k x rank) <- T' U diag(1 / (s sqrt 2)), the first rank columns of U.
+ * U is orthonormal, so this is the step from singular vectors to solutions of the
+ * eigenproblem: P'(B + alpha I) P = I splits into 1/2 from each side, hence sqrt 2. */
 static void mix(ferry_ctx *ctx, const ferry_small *t, const ferry_small *u, const double *s,
                 ferry_small *to)
 {
@@ -292,7 +306,9 @@ static void mix(ferry_ctx *ctx, const ferry_small *t, const ferry_small *u, cons
             FERRY_AT(to, i, c) /= s[c] * sqrt(2);
 }
 
-/* Turn column c of both so that the largest |entry| of pt's is positive. */
+/* Turn column c of both so that the largest |entry| of pt's is positive.
+ * Eigenvectors have no sign of their own; without this models would differ between
+ * machines. r turns along, so that pt = q r stays true. */
 static void turn(cdspp *out, int64_t c)
 {
     if (!ferry_i_fix_sign(out->pt->rows, out->pt->data + c, out->pt->k)) return;
@@ -302,7 +318,8 @@ static void turn(cdspp *out, int64_t c)
         FERRY_AT(out->r, i, c) *= -1;
 }
 
-/* From Gs and Gt (shared x shared) to Ps and Pt: the one place where both sides meet. */
+/* From Gs and Gt (shared x shared) to Ps and Pt: the one place where both sides meet.
+ * O(shared^3), however many samples and features there are. */
 static ferry_status join(ferry_ctx *ctx, const side *s, const side *t, int64_t dims,
                          cdspp *out)
 {
@@ -318,7 +335,9 @@ static ferry_status join(ferry_ctx *ctx, const side *s, const side *t, int64_t d
     FERRY_TRY(root_of(ctx, s->g, ts));
     FERRY_TRY(root_of(ctx, t->g, tt));
     ferry_e(ctx)->gemm(ctx, false, true, 1, ts, tt, 0, a);
+    /* Ts Tt' = U diag(lambda) V' */
     FERRY_TRY(ferry_e(ctx)->svd(ctx, a, u, out->lambda, v));
+    /* singular values of rounding size are no dimensions */
     while (out->rank < k && out->lambda[out->rank] > 1e-12 * out->lambda[0])
         out->rank++;
     if (dims > 0 && out->rank > dims) out->rank = dims;
@@ -326,6 +345,7 @@ static ferry_status join(ferry_ctx *ctx, const side *s, const side *t, int64_t d
     FERRY_TRY(ferry_i_small_new(ctx, k, out->rank, &out->r));
     FERRY_TRY(ferry_i_block_new(ctx, s->x->cols, out->rank, &out->ps));
     FERRY_TRY(ferry_i_block_new(ctx, t->x->cols, out->rank, &out->pt));
+    /* Ps = (Bs^-1 Ms) rs and Pt = (Bt^-1 Mt) r */
     mix(ctx, tt, v, out->lambda, rs);
     mix(ctx, ts, u, out->lambda, out->r);
     ferry_e(ctx)->bmul(ctx, 1, s->bm, rs, false, 0, out->ps);
@@ -383,6 +403,7 @@ ferry_status ferry_i_cdspp(ferry_ctx *ctx, const cdspp_problem *p, int64_t dims,
     FERRY_TRY(solve_side(ctx, &s, p->alpha));
     FERRY_TRY(solve_side(ctx, &t, p->alpha));
     FERRY_TRY(join(ctx, &s, &t, dims, out));
+    /* the result takes these over; Bs^-1 Ms is not kept */
     out->gs = s.g;
     out->gt = t.g;
     out->q = t.bm;

@@ -19,13 +19,16 @@
 
 #include "linalg/linalg.h"
 
+/* One domain, labelled; borrowed. */
 typedef struct cdspp_side {
     const ferry_matrix *x; /* samples in rows: n x d; finite */
     const int32_t *y;      /* n, in 0..k-1 */
 } cdspp_side;
 
+/* s and t need not have the same features, nor the same classes among the k. */
 typedef struct cdspp_problem {
     cdspp_side s, t;
+    /* classes of both together */
     int64_t k;
     double alpha; /* > 0 */
 } cdspp_problem;

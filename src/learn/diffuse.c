@@ -1,12 +1,18 @@
 /* Propagation over graphs: every instance becomes a mixture of what it was and of the mean
  * of its neighbours (Zhu, Ghahramani and Lafferty, ICML 2003, where alpha is 1 for
- * instances without labels and 0 for those with). */
+ * instances without labels and 0 for those with).
+ * Repeated substitution is Jacobi's method: every row of the next P is computed from the
+ * present one, so rows can go to threads in any order. Where all
+ * alpha_x < 1 a step multiplies the error by max alpha_x at most: a mean is a convex
+ * combination. */
 #include <math.h>
 #include <string.h>
 
 #include "learn/diffuse.h"
 
-/* mean (m) <- neighbours' mean of x; whether there is one. sums: m, scratch. */
+/* mean (m) <- neighbours' mean of x; whether there is one. sums: m, scratch.
+ * Each graph's mean is taken by itself first, so that a graph with many edges has no
+ * more say than its weight w_g gives it. Edges of weight 0 make no neighbours. */
 static bool neighbour_mean(const ferry_diffusion *d, int64_t x, const double *p,
                            double *sums, double *mean)
 {
@@ -35,7 +41,8 @@ static bool neighbour_mean(const ferry_diffusion *d, int64_t x, const double *p,
     return weight > 0;
 }
 
-/* next <- one substitution, for rows [begin, end); the largest change. scratch: 2 m. */
+/* next <- one substitution, for rows [begin, end); the largest change. scratch: 2 m.
+ * P(x) <- (1 - a) P0(x) + a mean; a is 0 without neighbours, and then mean is not read. */
 static double substitute(const ferry_diffusion *d, int64_t begin, int64_t end,
                          const double *p, double *scratch, double *next, uint8_t *reached)
 {
@@ -55,6 +62,9 @@ static double substitute(const ferry_diffusion *d, int64_t begin, int64_t end,
     return most;
 }
 
+/* p (n x m) and reached are the caller's. Threads take fixed runs of rows, and the
+ * largest change is a maximum, which has no order: the same bits for any number of
+ * threads. */
 ferry_status ferry_i_diffuse(ferry_ctx *ctx, const ferry_diffusion *d, double *p,
                              uint8_t *reached)
 {
@@ -75,6 +85,7 @@ ferry_status ferry_i_diffuse(ferry_ctx *ctx, const ferry_diffusion *d, double *p
         most = 0;
         for (int i = 0; i < threads; i++)
             most = fmax(most, change[i]);
+        /* copied, not swapped: p is the caller's memory and has to hold the result */
         memcpy(p, next, (size_t)cells * sizeof *p);
         FERRY_TRY(ferry_i_progress(ctx, "propagate", t + 1, d->max_iter, NAN, NULL));
     }

@@ -1,4 +1,8 @@
-/* The largest eigenvalues of a symmetric operator (eigen.h). */
+/* The largest eigenvalues of a symmetric operator (eigen.h).
+ * Methods whose eigenproblem is a product of thin matrices (X'X + ..., kernels,
+ * Laplacians) give it as an operator. Lanczos then needs some dozens of products; a small
+ * problem is cheaper, and safer where eigenvalues are close together, as one dense
+ * decomposition. */
 #include "learn/eigen.h"
 
 #include <string.h>
@@ -14,6 +18,8 @@ bool ferry_i_eigen_dense(const ferry_eigen_problem *a)
            (a->solver == FERRY_EIGEN_AUTO && a->n <= DENSE);
 }
 
+/* n / PANEL products of the operator with unit vectors; column j of A is A e_j. The
+ * caller owns *out (n x n). */
 ferry_status ferry_i_eigen_matrix(ferry_ctx *ctx, const ferry_eigen_problem *a,
                                   ferry_small **out)
 {
@@ -29,9 +35,12 @@ ferry_status ferry_i_eigen_matrix(ferry_ctx *ctx, const ferry_eigen_problem *a,
     for (int64_t at = 0; at < n; at += PANEL) {
         const int64_t k = n - at < PANEL ? n - at : PANEL;
         ferry_block e = {n, k, unit->data}, ae = {n, k, image->data};
+        /* columns at .. at + k of the identity, and their images */
         memset(e.data, 0, (size_t)(n * k) * sizeof *e.data);
         for (int64_t l = 0; l < k; l++)
             FERRY_ROW(&e, at + l)[l] = 1;
+        /* the last panel may be narrower: e and ae are views of the same memory with
+         * rows of k */
         FERRY_TRY(a->op(ctx, a->arg, &e, &ae));
         for (int64_t i = 0; i < n; i++)
             for (int64_t l = 0; l < k; l++)
@@ -72,6 +81,8 @@ done:
     return st;
 }
 
+/* Refuses a dense problem that is too large instead of changing the solver behind the
+ * user's back. 1e-10 is Lanczos' bound of a residual, relative to its eigenvalue. */
 ferry_status ferry_i_eigen_largest(ferry_ctx *ctx, const ferry_eigen_problem *a, int64_t d,
                                    double *values, ferry_block *u)
 {

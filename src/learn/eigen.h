@@ -16,7 +16,9 @@ typedef enum ferry_eigen_solver {
 
 /* y <- A x for a block of vectors; A is n x n and symmetric. */
 typedef struct ferry_eigen_problem {
+    /* size of A */
     int64_t n;
+    /* the product, with `arg` handed through; must give the same for the same input */
     ferry_operator op;
     void *arg;
     ferry_eigen_solver solver;

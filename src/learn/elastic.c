@@ -1,7 +1,9 @@
 /* Elastic net by coordinate descent (Friedman, Hastie, Tibshirani 2010) on the products
  * S = X'X/n and r = X'y/n of centred data:
  *   b_j <- soft(r_j - sum_{l != j} S_jl b_l, lambda alpha) / (S_jj + lambda (1 - alpha)).
- */
+ * With S at hand a coordinate costs O(d), whatever n is, which pays as long as d x d
+ * numbers fit: several responses share them.
+ * Centring X and y takes the place of the constant term, which is never penalised. */
 #include <assert.h>
 #include <math.h>
 
@@ -9,7 +11,8 @@
 
 enum { MAX_FEATURES = 10000 }; /* 800 MB of products */
 
-/* S <- (X'X - n m m') / n, m the means. */
+/* S <- (X'X - n m m') / n, m the means.
+ * mean is left as the column sums n m, so that m_i m_j n = mean_i mean_j / n. */
 static ferry_status products(ferry_ctx *ctx, const ferry_matrix *x, ferry_small *s,
                              double *mean)
 {
@@ -25,12 +28,15 @@ done:
     return st;
 }
 
+/* The soft threshold: argmin over b of 1/2 (b - x)^2 + t |b|, t >= 0. */
 static double soft(double x, double t)
 {
     return x > t ? x - t : x < -t ? x + t : 0;
 }
 
-/* One response: b from zero, r (= X'y/n - S b) kept up to date. */
+/* One response: b from zero, r (= X'y/n - S b) kept up to date.
+ * Stops when a whole sweep has moved no fit sqrt(S_jj) b_j by more than tol of the
+ * largest one: a measure that does not depend on the units of the features. */
 static void descend(const ferry_small *s, double lambda, double alpha, int64_t max_iter,
                     double tol, double *r, double *b)
 {
@@ -40,6 +46,8 @@ static void descend(const ferry_small *s, double lambda, double alpha, int64_t m
         double moved = 0, size = 0;
         for (int64_t j = 0; j < d; j++) {
             const double own = FERRY_AT(s, j, j), down = own + lambda * (1 - alpha);
+            /* r_j + S_jj b_j is r_j without j's own part; a constant column (S_jj = 0)
+             * stays at 0 */
             const double now =
                 down > 0 && own > 0 ? soft(r[j] + own * b[j], lambda * alpha) / down : 0;
             const double change = now - b[j];
@@ -54,6 +62,9 @@ static void descend(const ferry_small *s, double lambda, double alpha, int64_t m
     }
 }
 
+/* alpha > 0 is needed for lambda: max_j |r_j| / alpha is the smallest lambda at which
+ * soft() leaves all b at 0. Cost: O(nnz d) for the products once, then O(d^2) a sweep
+ * and response. */
 ferry_status ferry_i_elastic_fit(ferry_ctx *ctx, const ferry_matrix *x,
                                  const ferry_block *y, double ratio, double alpha,
                                  int64_t max_iter, double tol, ferry_block *b)
@@ -77,6 +88,7 @@ ferry_status ferry_i_elastic_fit(ferry_ctx *ctx, const ferry_matrix *x,
     if (x->rows == 0) goto done;
     FERRY_TRY(products(ctx, x, s, mean));
     FERRY_TRY(ferry_e(ctx)->tmul(ctx, 1 / n, x, y, 0, xy));
+    /* One response at a time. X'(y - mean y) / n = X'y / n - (sum x)(sum y) / n^2. */
     for (int64_t c = 0; c < k; c++) {
         double sum = 0, most = 0;
         for (int64_t i = 0; i < y->rows; i++)

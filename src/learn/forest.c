@@ -1,9 +1,12 @@
-/* The trees of all views, and what they add up to (forest.h). */
+/* The trees of all views, and what they add up to (forest.h).
+ * Leaves hold the steps that boosting took, rate and line search included, so a
+ * prediction is nothing but a sum in the order of the iterations. */
 #include <math.h>
 #include <string.h>
 
 #include "learn/forest.h"
 
+/* No iterations yet. The caller sets logistic, additive, f0, sparse and cols. */
 ferry_status ferry_i_forest_new(ferry_ctx *ctx, int64_t p, int64_t k, ferry_forest **out)
 {
     ferry_status st = FERRY_OK;
@@ -42,6 +45,7 @@ done:
     return st;
 }
 
+/* Early stopping keeps the best prefix; n beyond what there is changes nothing. */
 void ferry_i_forest_cut(ferry_forest *f, int64_t n)
 {
     for (int64_t e = n * f->p * f->k; e < f->n * f->p * f->k; e++)
@@ -60,7 +64,9 @@ void ferry_i_forest_free(ferry_forest *f)
     ferry_i_free(f);
 }
 
-/* Add view i's trees of iteration t to its rows' scores. */
+/* Add view i's trees of iteration t to its rows' scores.
+ * f is n x k over instances; the view's rows say which instance they are of. Scores are
+ * clamped after every tree, not once at the end: clamping does not commute with adding. */
 static void add_trees(const ferry_ctx *ctx, const ferry_forest *forest, int64_t t,
                       int64_t i, const ferry_view *v, int32_t *leaf, double *f)
 {
@@ -90,6 +96,7 @@ ferry_status ferry_i_forest_scores(ferry_ctx *ctx, const ferry_forest *forest, i
     int64_t most = 0;
     int32_t *leaf = NULL;
 
+    /* one list of leaves serves all views */
     for (int64_t i = 0; i < forest->p; i++)
         most = views[i]->x->rows > most ? views[i]->x->rows : most;
     FERRY_NEW(ctx, leaf, most);

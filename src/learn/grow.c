@@ -1,11 +1,19 @@
-/* Growing the k trees of a boosting step in one of two ways, as the user says (trees.h). */
+/* Growing the k trees of a boosting step in one of two ways, as the user says (trees.h).
+ * Both ways share one face, so that boosting does not care which one it has: z and c (n
+ * x k) go in, k trees come out. The exact grower takes one score at a time, so its
+ * column of z and c is copied out first; XGBoost takes all k at once, in the layout that
+ * they have. */
 #include <string.h>
 
 #include "learn/trees.h"
 
 struct ferry_grower {
+    /* depth, leaf sizes and reg of every tree */
     ferry_tree_options o;
+    /* rows to learn from; trees of a step */
     int64_t n, k;
+    /* a copy of the caller's list, which may be gone when trees are grown; NULL: all
+     * rows */
     int64_t *rows;
     ferry_sorted *sorted; /* one of these two */
     ferry_booster *booster;
@@ -20,6 +28,8 @@ void ferry_i_grower_free(ferry_grower *g)
     FERRY_FREE(g->rows, g->z, g->c, g);
 }
 
+/* What both need of the data is made once here (sorted features, or XGBoost's matrix)
+ * and serves all iterations: only z and c change between them. */
 ferry_status ferry_i_grower_new(ferry_ctx *ctx, ferry_growing how,
                                 const ferry_tree_options *o, const ferry_tree_data *d,
                                 int64_t k, ferry_grower **out)
@@ -51,6 +61,8 @@ done:
     return st;
 }
 
+/* All k trees or none: after a failure those that were grown are freed and the places
+ * NULL. */
 ferry_status ferry_i_grower_grow(ferry_ctx *ctx, ferry_grower *g, const double *z,
                                  const double *c, ferry_tree **trees)
 {

@@ -23,7 +23,8 @@ static double row_norm2(const ferry_matrix *x, int64_t i)
 }
 
 /* k (x->rows x c) <- kernel of all rows of x with rows [from, from + c) of q. t (d x c)
- * takes those rows, one a column. */
+ * takes those rows, one a column.
+ * xx (rows of x) are squared lengths, not read when gamma is 0. */
 static void kernel_piece(ferry_ctx *ctx, double gamma, const ferry_matrix *x,
                          const double *xx, const ferry_matrix *q, int64_t from,
                          ferry_block *t, ferry_block *k)
@@ -44,6 +45,7 @@ static void kernel_piece(ferry_ctx *ctx, double gamma, const ferry_matrix *x,
     }
 }
 
+/* PIECE rows of q at a time: (n + d) PIECE numbers of memory, whatever q has. */
 ferry_status ferry_i_kernel_mul(ferry_ctx *ctx, double gamma, const ferry_matrix *x,
                                 const ferry_matrix *q, const ferry_block *b,
                                 ferry_block *out)
@@ -72,6 +74,8 @@ done:
     return st;
 }
 
+/* From X X' alone, in place: its diagonal holds the squared lengths and is put to 0
+ * last. */
 ferry_status ferry_i_kernel_distances(ferry_ctx *ctx, const ferry_matrix *x, ferry_small *s)
 {
     ferry_status st = FERRY_OK;
@@ -99,6 +103,8 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* The median heuristic: the kernel of a typical pair is then exp(-1). Sorting all n (n -
+ * 1) / 2 distances is nothing beside computing them. */
 ferry_status ferry_i_kernel_gamma(ferry_ctx *ctx, const ferry_small *s, double *gamma)
 {
     ferry_status st = FERRY_OK;
@@ -118,6 +124,7 @@ done:
     return st;
 }
 
+/* Rows at even steps, not at random: the same matrix always gives the same gamma. */
 ferry_status ferry_i_kernel_gamma_of(ferry_ctx *ctx, const ferry_matrix *x, double *gamma)
 {
     ferry_status st = FERRY_OK;

@@ -67,6 +67,8 @@ static double dense_square(int64_t n, const double *x, const double *q)
     return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
+/* The distance that is reported, from the differences (cosine: from the product and the
+ * lengths by the same sum), never from the estimate. */
 static double exact(const search *s, int64_t i, int64_t j)
 {
     const int64_t d = s->x->cols;
@@ -156,6 +158,7 @@ static void search_strip(const search *s, int64_t first, int64_t from, int64_t q
 {
     double limit[STRIP];
 
+    /* 1. the k-th smallest estimate of each query, plus what two estimates can be off */
     find_limits(s, from, queries, limit);
     for (int64_t c = 0; c < queries; c++) {
         limit[c] += slack(s, first + from + c);
@@ -164,6 +167,8 @@ static void search_strip(const search *s, int64_t first, int64_t from, int64_t q
             s->index[(first + from + c) * s->k + r] = -1;
         }
     }
+    /* 2. everything at or below that is measured exactly; usually hardly more than k
+     * rows */
     for (int64_t i = 0; i < s->x->rows; i++) {
         const double *dot = FERRY_ROW(&s->dot, i) + from;
         if (all_above(s->offset[i], s->factor[i], dot, limit)) continue;
@@ -181,6 +186,9 @@ static double inverse(double square)
     return square > 0 ? 1 / sqrt(square) : 0;
 }
 
+/* Queries [first, first + queries) as columns of b (cosine: of length 1), one product
+ * with all of x, then strips of queries in threads, each of which owns its part of index
+ * and dist. */
 static void search_block(ferry_ctx *ctx, search *s, int64_t first, int64_t queries)
 {
     const double *v = row_values(s->q);
@@ -210,6 +218,8 @@ static double *square_lengths(const ferry_matrix *x)
     return n;
 }
 
+/* Memory: (n + d) width numbers for products and queries, which MOST_CELLS bounds. The
+ * caller clears s, also after a failure. */
 static ferry_status search_init(ferry_ctx *ctx, search *s, int64_t width)
 {
     ferry_status st = FERRY_OK;
@@ -244,6 +254,8 @@ static void search_clear(search *s)
     ferry_i_free(s->b.data);
 }
 
+/* As many queries at a time as memory allows, in multiples of STRIP, at least one strip.
+ * O(nnz(x) rows of q) for the products, and about k exact distances a query. */
 ferry_status ferry_i_knn(ferry_ctx *ctx, const ferry_matrix *x, const ferry_matrix *q,
                          int64_t k, ferry_distance distance, int64_t *index, double *dist)
 {

@@ -1,6 +1,8 @@
 /* One of three plain learners behind one face (learner.h): nearest neighbours that vote,
  * logistic regression, ridge regression on class indicators or numbers. For methods whose
- * own work is to place instances in a space, and which then need some learner there. */
+ * own work is to place instances in a space, and which then need some learner there.
+ * Nothing is
+ * scaled here: that has happened (learn/scale.h) or is the space's own matter. Scores of all three are comparable within a kind only. */
 #include <math.h>
 #include <string.h>
 
@@ -20,7 +22,8 @@ void ferry_i_learner_free(ferry_learner *l)
 
 /* ---- learn ---- */
 
-/* *out <- a copy of n elements, or NULL for NULL. */
+/* *out <- a copy of n elements, or NULL for NULL.
+ * `out` is the address of a pointer of any type. */
 static ferry_status copy(ferry_ctx *ctx, int64_t n, size_t size, const void *from,
                          void *out)
 {
@@ -35,7 +38,9 @@ done:
     return st;
 }
 
-/* Keep the rows; neighbours are sought when asked. */
+/* Keep the rows; neighbours are sought when asked.
+ * Rows are copied, since the caller's matrix need not outlive the fit. Fewer rows than
+ * neighbours: all of them vote. */
 static ferry_status learn_knn(ferry_ctx *ctx, const ferry_examples *e, ferry_learner *l)
 {
     ferry_status st = FERRY_OK;
@@ -50,7 +55,8 @@ done:
     return st;
 }
 
-/* Indicators of the classes, or the numbers, as several targets at once. */
+/* Indicators of the classes, or the numbers, as several targets at once.
+ * Scores are then the values of the k regressions; the largest is the class. */
 static ferry_status learn_ridge(ferry_ctx *ctx, double lambda, const ferry_examples *e,
                                 ferry_learner *l)
 {
@@ -71,7 +77,9 @@ done:
 }
 
 /* liblinear holds the constant term small like any weight, which with a few rows costs the
- * shares of the classes: so it is the weight of a feature that is large everywhere. */
+ * shares of the classes: so it is the weight of a feature that is large everywhere.
+ * With [x, 100] v'x + 100 u = v'x + b has b = 100 u, whose price u^2 / 2 is 10^-4 of b^2
+ * / 2: in effect free. */
 static ferry_status learn_logreg(ferry_ctx *ctx, double C, const ferry_examples *e,
                                  ferry_learner *l)
 {
@@ -81,9 +89,11 @@ static ferry_status learn_logreg(ferry_ctx *ctx, double C, const ferry_examples 
     ferry_matrix *one = NULL, *x = NULL;
     ferry_rng rng;
 
+    /* A name of its own: the draws do not depend on what else the method has drawn. */
     ferry_i_rng_for(ctx, &rng, "hemap logreg");
     FERRY_TRY(ferry_i_matrix_csr(ctx, e->x->rows, 1, e->x->rows, &one));
     for (int64_t i = 0; i < e->x->rows; i++) {
+        /* index is 0 everywhere, as allocated: the only column */
         one->start[i + 1] = i + 1;
         one->value[i] = large;
     }
@@ -133,7 +143,8 @@ done:
 
 /* ---- scores ---- */
 
-/* Weighted shares of the neighbours' classes, or the mean of their numbers. */
+/* Weighted shares of the neighbours' classes, or the mean of their numbers.
+ * score (k) is 0 before. All weights 0 leaves it so: nobody has a say. */
 static void vote(const ferry_learner *l, const int64_t *index, double *score)
 {
     double all = 0;
@@ -151,7 +162,8 @@ static void vote(const ferry_learner *l, const int64_t *index, double *score)
         score[c] /= all;
 }
 
-/* Exact search by blocks of products: rows x rows x features. */
+/* Exact search by blocks of products: rows x rows x features.
+ * Ties of distance go to the lower row, so the answer does not depend on threads. */
 static ferry_status knn_scores(ferry_ctx *ctx, const ferry_learner *l,
                                const ferry_matrix *x, ferry_block *scores)
 {
@@ -170,6 +182,7 @@ done:
     return st;
 }
 
+/* x has the features of the fit (d); scores is x->rows x k and is overwritten. */
 ferry_status ferry_i_learner_scores(ferry_ctx *ctx, const ferry_learner *l,
                                     const ferry_matrix *x, ferry_block *scores)
 {

@@ -5,6 +5,7 @@
 #include "learn/learn.h"
 
 typedef enum ferry_learner_kind {
+    /* In the order of the methods' option `learner`. */
     FERRY_LEARNER_KNN,
     FERRY_LEARNER_LOGREG,
     FERRY_LEARNER_RIDGE
@@ -13,6 +14,7 @@ typedef enum ferry_learner_kind {
 /* What was learned. Only the fields of its kind are set. */
 typedef struct ferry_learner {
     ferry_learner_kind kind;
+    /* regression: k is 1 and cls NULL */
     bool numbers;
     int64_t k, d;      /* scores (1 for numbers), features */
     ferry_linear *lin; /* logreg */

@@ -1,5 +1,10 @@
 /* Coupled tri-factorisation: making one, starting it, running it (nmtf_step.c has the
- * steps). */
+ * steps).
+ *
+ * Life of a factorisation: _new with the views, _know with the labels, _start and
+ * _random for where it begins, _run; then G of the target is what was asked for. Memory
+ * of all factors is m (p1 + views (pa + p2)) and n c numbers, and as much again for the
+ * work. */
 #include <math.h>
 #include <string.h>
 
@@ -9,6 +14,7 @@
 
 /* ---- making one ---- */
 
+/* The factors and work of a view; x loses one owner. */
 static void view_clear(ferry_nmtf_view *v)
 {
     ferry_i_matrix_free(v->r);
@@ -73,7 +79,9 @@ static int64_t widest(const ferry_nmtf *n)
 
 /* Factors and work of view `at`. A twin, the first view of the same matrix and domain, shares
  * P = X G with it: a matrix that stands in two groups, as the middle of a chain does, is read
- * once. */
+ * once.
+ * |X|^2 is computed once: it is the constant part of the squared loss. The transposed
+ * index makes X'G fast and its bits independent of threads. */
 static ferry_status view_init(ferry_ctx *ctx, ferry_nmtf *n, int64_t at,
                               const ferry_nmtf_place *place)
 {
@@ -101,6 +109,7 @@ done:
     return st;
 }
 
+/* Shared factors and work of a group with m features. */
 static ferry_status group_init(ferry_ctx *ctx, const ferry_nmtf *n, int64_t m,
                                ferry_nmtf_group *g)
 {
@@ -150,7 +159,8 @@ static bool non_negative(const ferry_matrix *x)
     return true;
 }
 
-/* Sizes from the views; they must agree. */
+/* Sizes from the views; they must agree.
+ * O(views^2), and one pass over all entries. */
 static ferry_status check(ferry_ctx *ctx, ferry_nmtf *n, const ferry_nmtf_place *place)
 {
     ferry_status st = FERRY_OK;
@@ -176,6 +186,8 @@ done:
     return st;
 }
 
+/* Groups and domains are counted from the largest number that a view names, then made by
+ * the first view that belongs to them, which knows their sizes. */
 ferry_status ferry_i_nmtf_new(ferry_ctx *ctx, int64_t c, int64_t p1, int64_t pa, int64_t p2,
                               int64_t n_views, const ferry_nmtf_place *place,
                               ferry_nmtf **out)
@@ -215,6 +227,8 @@ done:
 
 /* ---- starts ---- */
 
+/* All rows known makes a domain fixed: G is then data, and P = X G has to be computed
+ * only once. p_ready is taken back, since G has changed. */
 void ferry_i_nmtf_know(ferry_nmtf *n, int64_t d, const int32_t *known)
 {
     ferry_nmtf_domain *dom = &n->domain[d];
@@ -230,6 +244,8 @@ void ferry_i_nmtf_know(ferry_nmtf *n, int64_t d, const int32_t *known)
     }
 }
 
+/* A floor above 0 matters: a multiplicative step never leaves 0, so a class that the
+ * start excludes could not come back. */
 void ferry_i_nmtf_start(ferry_nmtf *n, int64_t d, const ferry_block *start, double floor)
 {
     ferry_nmtf_domain *dom = &n->domain[d];
@@ -262,6 +278,9 @@ static void random_a(ferry_small *a, ferry_rng *rng, double size)
         a->data[e] = size * (0.5 + ferry_i_rng_real(rng));
 }
 
+/* One size for A in a group, from the mean sum of an instance, so that H G' starts at
+ * the scale of X and the first steps need not find it. Draws come in a fixed order:
+ * groups, then views. */
 ferry_status ferry_i_nmtf_random(ferry_ctx *ctx, ferry_nmtf *n, ferry_rng *rng)
 {
     ferry_status st = FERRY_OK;
@@ -280,6 +299,7 @@ ferry_status ferry_i_nmtf_random(ferry_ctx *ctx, ferry_nmtf *n, ferry_rng *rng)
             for (int64_t e = 0; e < x->nnz; e++)
                 sum += row_values(x)[e];
         }
+        /* mean sum of an instance / (p1 + pa + p2) */
         sum = sum > 0 && p > 0 ? sum / rows / p : 1;
         random_f(ctx, gr->f1, rng, gr->sums);
         random_a(gr->a1, rng, sum);
@@ -301,9 +321,12 @@ ferry_status ferry_i_nmtf_simplex_row(ferry_ctx *ctx, const ferry_small *b, cons
 {
     /* g = (t, 1 - t): the derivative is linear in t. */
     if (b->rows == 2) {
+        /* g'Bg - 2 v'g at g = (t, 1 - t): derivative 0 at t = (v0 - v1 + B11 - B01) /
+         * bend */
         const double bend = FERRY_AT(b, 0, 0) - 2 * FERRY_AT(b, 0, 1) + FERRY_AT(b, 1, 1);
         const double t = (v[0] - v[1] + FERRY_AT(b, 1, 1) - FERRY_AT(b, 0, 1)) /
                          (bend > FERRY_NMTF_EPS ? bend : FERRY_NMTF_EPS);
+        /* convex in t, so the nearest end is the minimum where t lies outside */
         g[0] = t < 0 ? 0 : t > 1 ? 1 : t;
         g[1] = 1 - g[0];
         return FERRY_OK;
@@ -312,7 +335,10 @@ ferry_status ferry_i_nmtf_simplex_row(ferry_ctx *ctx, const ferry_small *b, cons
 }
 
 /* The objective that a step reports is that of the state before it (it costs nothing then), so
- * the last one is computed once at the end. */
+ * the last one is computed once at the end.
+ * Warm iterations leave G alone: with random F and A the first steps of G would throw
+ * away what the start knows. F's columns are left pending between iterations
+ * (normalise_late) and brought up to date at the end, on every way out. */
 ferry_status ferry_i_nmtf_run(ferry_ctx *ctx, ferry_nmtf *n, const ferry_nmtf_options *o,
                               const char *what, ferry_nmtf_found *found)
 {

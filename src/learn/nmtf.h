@@ -23,8 +23,11 @@ typedef enum ferry_nmtf_loss { FERRY_NMTF_SQUARED, FERRY_NMTF_KL } ferry_nmtf_lo
  * absorb does so too but multiplies the sums of F into A (not for Fa, whose A is shared);
  * none; simplex absorbs F and finds the rows of G by exact least squares on the simplex. */
 typedef enum ferry_nmtf_norm {
+    /* columns of F and rows of G to sum 1, A left alone: H changes with it */
     FERRY_NMTF_PAPER,
+    /* the same, but H stays what it was wherever A can take the sums */
     FERRY_NMTF_ABSORB,
+    /* factors as the steps leave them */
     FERRY_NMTF_NONE,
     FERRY_NMTF_SIMPLEX
 } ferry_nmtf_norm;
@@ -38,6 +41,7 @@ typedef struct ferry_nmtf_options {
     double tol;         /* ... which stops at a relative fall below this; 0: never */
 } ferry_nmtf_options;
 
+/* One matrix in one group: what is its own in the factorisation. */
 typedef struct ferry_nmtf_view {
     ferry_matrix *x; /* n x m, one owner more */
     int64_t group, domain;
@@ -55,7 +59,9 @@ typedef struct ferry_nmtf_view {
 } ferry_nmtf_view;
 
 typedef struct ferry_nmtf_tiles ferry_nmtf_tiles;
+/* Views over the same features, and what they share. */
 typedef struct ferry_nmtf_group {
+    /* features of the group's views */
     int64_t m;
     ferry_block *f1;      /* m x p1 */
     ferry_small *a1, *aa; /* p1 x c, pa x c */
@@ -69,6 +75,7 @@ typedef struct ferry_nmtf_group {
     ferry_nmtf_tiles *tiles;    /* made when they are needed */
 } ferry_nmtf_group;
 
+/* Instances that one or several views describe, and their classes. */
 typedef struct ferry_nmtf_domain {
     int64_t n;
     ferry_block *g; /* n x c */
@@ -80,6 +87,7 @@ typedef struct ferry_nmtf_domain {
 } ferry_nmtf_domain;
 
 typedef struct ferry_nmtf {
+    /* classes; columns of F1, Fa, F2; any p may be 0, and its factors are then empty */
     int64_t c, p1, pa, p2;
     int64_t n_groups, n_views, n_domains;
     ferry_nmtf_group *group;
@@ -148,9 +156,11 @@ void ferry_i_nmtf_rows_to_1(ferry_nmtf *n, ferry_nmtf_domain *d);
 ferry_status ferry_i_nmtf_objective(ferry_ctx *ctx, ferry_nmtf *n, ferry_nmtf_loss loss,
                                     double *objective);
 
+/* How a run ended. */
 typedef struct ferry_nmtf_found {
     int64_t iterations;
     double objective; /* of the result */
+    /* the fall was below tol; progress asked to end */
     bool converged, finish;
 } ferry_nmtf_found;
 /* Iterations, with progress under the name `what`, whose objectives are those of the states

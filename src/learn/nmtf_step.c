@@ -14,7 +14,12 @@
  * R_v' H_v over the sums of H_v's columns.
  *
  * X is read as seldom as can be: P does not change within a step, views of one matrix share
- * it, and that of a domain with fixed G never changes. */
+ * it, and that of a domain with fixed G never changes.
+ *
+ * With exponent 1 these are Lee and Seung's steps (Algorithms for non-negative matrix
+ * factorization, NIPS 2000), with 1/2 the papers' square root, which moves half as far
+ * in the logarithm. Both keep factors >= 0 and stand still where the gradient is 0 or
+ * the factor is. */
 #include <math.h>
 
 #include "learn/nmtf.h"
@@ -26,6 +31,8 @@ static ferry_block narrow(const ferry_block *b, int64_t k)
     return (ferry_block){b->rows, k, b->data};
 }
 
+/* The first rows x cols numbers of a small as a small of fewer rows, packed anew: for
+ * scratch. */
 static ferry_small few_rows(const ferry_small *s, int64_t rows)
 {
     return (ferry_small){rows, s->cols, s->data};
@@ -36,7 +43,9 @@ static void copy(ferry_ctx *ctx, const ferry_block *from, ferry_block *to)
     ferry_e(ctx)->axpby(ctx, 1, from, 0, to);
 }
 
-/* H_v = F1 A1 + Fa Aa + F2 A2 for the views of group g. */
+/* H_v = F1 A1 + Fa Aa + F2 A2 for the views of group g.
+ * O(m p c) for each factor. F1 A1 is made once for all views of the group. `keep` is 0
+ * for the first term that there is, which overwrites. */
 static void model(ferry_ctx *ctx, ferry_nmtf *n, int64_t g)
 {
     const ferry_engine *e = ferry_e(ctx);
@@ -61,7 +70,9 @@ static void model(ferry_ctx *ctx, ferry_nmtf *n, int64_t g)
 
 /* ---- what the steps of F and A divide: P and Q of a view ---- */
 
-/* Room for the divergence: X / (H G') by instance and, sparse, by feature. */
+/* Room for the divergence: X / (H G') by instance and, sparse, by feature.
+ * Dense X needs one array, X'B coming from the same order; sparse X keeps both orders,
+ * since R is multiplied from both sides in every iteration. */
 ferry_status ferry_i_nmtf_divergence(ferry_ctx *ctx, ferry_nmtf *n)
 {
     ferry_status st = FERRY_OK;
@@ -83,7 +94,9 @@ done:
 }
 
 /* R <- X / (B C') at the entries of X; *divergence (may be NULL) += the part of the
- * divergence that is made there, sum x log(x / y) - x. */
+ * divergence that is made there, sum x log(x / y) - x.
+ * Entries of X that are 0 have ratio 0 and no part in the sum; the + y of the divergence
+ * is a product of column sums and is added by the caller, over all cells. */
 static void ratios(ferry_ctx *ctx, const ferry_matrix *x, const ferry_block *b,
                    const ferry_block *c, ferry_matrix *r, double *divergence)
 {
@@ -98,6 +111,9 @@ static void ratios(ferry_ctx *ctx, const ferry_matrix *x, const ferry_block *b,
     if (divergence) *divergence += sum;
 }
 
+/* P = R G and Q = 1 (1'G) of one view; *objective (may be NULL) += w times its
+ * divergence. The sum of all cells of H G' is sum_k (1'H)_k (1'G)_k, so nothing of size
+ * m x n is needed. K and cc lend their memory for the sums. */
 static ferry_status divergence_parts(ferry_ctx *ctx, ferry_nmtf *n, ferry_nmtf_view *v,
                                      double *objective)
 {
@@ -125,7 +141,8 @@ done:
     return st;
 }
 
-/* P and K = G'G, where they may have changed. */
+/* P and K = G'G, where they may have changed.
+ * Once an iteration, before any factor moves: neither depends on F or A. */
 static ferry_status square_products(ferry_ctx *ctx, ferry_nmtf *n)
 {
     ferry_status st = FERRY_OK;
@@ -146,7 +163,8 @@ done:
     return st;
 }
 
-/* Q, and |X|^2 - 2 <P, H> + <H'H, K>. */
+/* Q, and |X|^2 - 2 <P, H> + <H'H, K>.
+ * All three terms from m x c numbers: <H'H, K> = <H K, H> = <Q, H>. */
 static void square_parts(ferry_ctx *ctx, ferry_nmtf *n, ferry_nmtf_view *v,
                          double *objective)
 {
@@ -158,7 +176,9 @@ static void square_parts(ferry_ctx *ctx, ferry_nmtf *n, ferry_nmtf_view *v,
                               ferry_e(ctx)->dot(ctx, v->q, v->h));
 }
 
-/* P and Q of the views of a group and their weighted sums. */
+/* P and Q of the views of a group and their weighted sums.
+ * Afterwards gr->ps and gr->qs are sum_v w_v P_v and sum_v w_v Q_v, which F1 and A1
+ * need. H is made from the factors as they stand. */
 static ferry_status parts(ferry_ctx *ctx, ferry_nmtf *n, ferry_nmtf_loss loss, int64_t g,
                           double *objective)
 {
@@ -197,6 +217,8 @@ static void step_f(ferry_ctx *ctx, const ferry_nmtf_options *o, const ferry_nmtf
     ferry_e(ctx)->mulup(ctx, f, &up, &down, o->exponent, FERRY_NMTF_EPS, FERRY_NMTF_TINY);
 }
 
+/* A <- A (up / down)^e entry by entry; what became tiny is 0, since denormals are slow
+ * and never recover. */
 static void step_small(const ferry_nmtf_options *o, const double *up, const double *down,
                        ferry_small *a)
 {
@@ -220,7 +242,9 @@ static void step_a(ferry_ctx *ctx, const ferry_nmtf_options *o, const ferry_nmtf
     step_small(o, up.data, down.data, a);
 }
 
-/* Aa, whose products are sums over the views. */
+/* Aa, whose products are sums over the views.
+ * Aa of a group is shared while Fa is the view's own: numerators and denominators are
+ * added up with the views' weights before they are divided. */
 static ferry_status step_aa(ferry_ctx *ctx, ferry_nmtf *n, const ferry_nmtf_options *o,
                             int64_t g)
 {
@@ -260,6 +284,9 @@ done:
     return st;
 }
 
+/* Either all groups by tiles, in one pass over F each (squares, sizes that fit), or step
+ * by step with P and Q written out. Both give the same up to rounding. F of a group
+ * moves at once, then P and Q are made again and A moves: A sees the new F. */
 ferry_status ferry_i_nmtf_factors(ferry_ctx *ctx, ferry_nmtf *n,
                                   const ferry_nmtf_options *o, double *objective)
 {
@@ -268,6 +295,7 @@ ferry_status ferry_i_nmtf_factors(ferry_ctx *ctx, ferry_nmtf *n,
     if (objective) *objective = 0;
     if (o->loss == FERRY_NMTF_KL && !n->kl) FERRY_TRY(ferry_i_nmtf_divergence(ctx, n));
     if (o->loss == FERRY_NMTF_SQUARED) FERRY_TRY(square_products(ctx, n));
+    /* tiles leave the sums of F's columns behind, which saves the normalisation a pass */
     n->sums_ready = o->loss == FERRY_NMTF_SQUARED && ferry_i_nmtf_tiles_fit(n);
     if (!n->sums_ready) ferry_i_nmtf_catch_up(ctx, n);
     for (int64_t g = 0; g < n->n_groups; g++)
@@ -279,6 +307,7 @@ ferry_status ferry_i_nmtf_factors(ferry_ctx *ctx, ferry_nmtf *n,
     n->pending = false;
     for (int64_t g = 0; g < n->n_groups && !n->sums_ready; g++) {
         ferry_nmtf_group *gr = &n->group[g];
+        /* the objective comes with the parts: that of the state before the step */
         FERRY_TRY(parts(ctx, n, o->loss, g, objective));
         step_f(ctx, o, gr, gr->ps, gr->qs, gr->a1, gr->f1);
         for (int64_t i = 0; i < n->n_views; i++) {
@@ -287,6 +316,7 @@ ferry_status ferry_i_nmtf_factors(ferry_ctx *ctx, ferry_nmtf *n,
             step_f(ctx, o, gr, v->p, v->q, gr->aa, v->fa);
             step_f(ctx, o, gr, v->p, v->q, v->a2, v->f2);
         }
+        /* Q of the new F */
         FERRY_TRY(parts(ctx, n, o->loss, g, NULL));
         step_a(ctx, o, gr, gr->f1, gr->ps, gr->qs, gr->a1);
         FERRY_TRY(step_aa(ctx, n, o, g));
@@ -300,6 +330,7 @@ done:
     return st;
 }
 
+/* As a step would report it, without the step. Costs as much as P and Q. */
 ferry_status ferry_i_nmtf_objective(ferry_ctx *ctx, ferry_nmtf *n, ferry_nmtf_loss loss,
                                     double *objective)
 {
@@ -318,7 +349,9 @@ done:
 /* ---- G ---- */
 
 /* above <- sum w X'H, below <- G sum w H'H; views of one matrix add their H first. cc is
- * left as the sum of w H'H. */
+ * left as the sum of w H'H.
+ * A matrix that stands in several groups is read once: X'(sum w H) = sum w X'H. v->q and
+ * dom->k are free at this point and serve as work. */
 static void square_members(ferry_ctx *ctx, ferry_nmtf *n, int64_t d)
 {
     const ferry_engine *e = ferry_e(ctx);
@@ -343,6 +376,8 @@ static void square_members(ferry_ctx *ctx, ferry_nmtf *n, int64_t d)
     e->bmul(ctx, 1, dom->g, n->cc, false, 0, dom->below);
 }
 
+/* above <- sum_v w_v R_v'H_v, below <- the weighted column sums of H, the same in every
+ * row. */
 static void divergence_members(ferry_ctx *ctx, ferry_nmtf *n, int64_t d)
 {
     ferry_nmtf_domain *dom = &n->domain[d];
@@ -365,6 +400,9 @@ static void divergence_members(ferry_ctx *ctx, ferry_nmtf *n, int64_t d)
             FERRY_ROW(dom->below, i)[k] = sum[k];
 }
 
+/* Known rows are moved like the others and then put back, which costs less than leaving
+ * them out. simplex solves each row exactly instead: min g'(sum w H'H) g - 2 (sum w X'H)
+ * g. */
 ferry_status ferry_i_nmtf_members(ferry_ctx *ctx, ferry_nmtf *n,
                                   const ferry_nmtf_options *o)
 {
@@ -395,7 +433,9 @@ done:
 /* ---- normalisation ---- */
 
 /* sums <- what the columns of F are to be multiplied by to sum to 1; the sums go into the
- * rows of a (NULL: they are lost). */
+ * rows of a (NULL: they are lost).
+ * known: sums already holds them. A column of zeros keeps factor 1. What comes out is
+ * due, not done: the columns are multiplied later, with the next pass over F. */
 static void column_factors(ferry_ctx *ctx, bool known, const ferry_block *f, ferry_small *a,
                            double *sums)
 {
@@ -422,6 +462,8 @@ void ferry_i_nmtf_rows_to_1(ferry_nmtf *n, ferry_nmtf_domain *dom)
     }
 }
 
+/* F in the blocks, and every column multiplied by what it was due. Does nothing the
+ * second time. */
 void ferry_i_nmtf_catch_up(ferry_ctx *ctx, ferry_nmtf *n)
 {
     if (n->tiled) ferry_i_nmtf_untile(n);
@@ -438,6 +480,8 @@ void ferry_i_nmtf_catch_up(ferry_ctx *ctx, ferry_nmtf *n)
     }
 }
 
+/* A is changed at once (it is small), F later. Fa is scaled only in the paper's way: its
+ * sums have nowhere to go, Aa being shared by views whose columns have other sums. */
 void ferry_i_nmtf_normalise_late(ferry_ctx *ctx, ferry_nmtf *n, const ferry_nmtf_options *o)
 {
     const bool paper = o->norm == FERRY_NMTF_PAPER, known = n->sums_ready;

@@ -13,13 +13,16 @@ enum { TILE = FERRY_TILE, MOST_PIECES = 64, PIECE = 64 /* tiles */ };
 
 /* A block of F: F1 first, then Fa and F2 of every view of the group in turn. */
 typedef struct part {
+    /* where its numbers are while it is not in tiles */
     ferry_block *f;
+    /* the A that it meets; that of Fa is shared by all views of the group */
     ferry_small *a;
     double *sums;      /* of the columns, for later */
     const double *due; /* what the columns are still to be multiplied by; NULL: nothing */
     double w;          /* of its sums in the step of A */
 } part;
 
+/* Of one group; made by its first step and kept. */
 struct ferry_nmtf_tiles {
     ferry_tiles t;
     part part[FERRY_TILE_PARTS];
@@ -45,6 +48,7 @@ static double *in_lines(int64_t n, double **room)
     return *room ? *room + (8 - (uintptr_t)*room / sizeof(double) % 8) % 8 : NULL;
 }
 
+/* Another block of columns, behind those there are. */
 static part *add_part(ferry_nmtf_tiles *z, ferry_block *f, ferry_small *a, double *sums)
 {
     const int64_t b = z->t.n_parts++;
@@ -56,7 +60,10 @@ static part *add_part(ferry_nmtf_tiles *z, ferry_block *f, ferry_small *a, doubl
     return &z->part[b];
 }
 
-/* What stands where, and what it is due now. */
+/* What stands where, and what it is due now.
+ * Called before every use: the arrays of P, H and K stay where they are, but what is due
+ * changes with every normalisation. Part 0 is F1; view v has 1 + 2 v (Fa) and 2 + 2 v
+ * (F2). */
 static void list_parts(ferry_nmtf *n, int64_t g, ferry_nmtf_tiles *z)
 {
     ferry_nmtf_group *gr = &n->group[g];
@@ -80,6 +87,7 @@ static void list_parts(ferry_nmtf *n, int64_t g, ferry_nmtf_tiles *z)
     }
 }
 
+/* Keys are distinct: they end in the feature's number. */
 static int by_key(const void *a, const void *b)
 {
     const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
@@ -87,7 +95,9 @@ static int by_key(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* key[i] <- views << 32 | feature, sorted; how many tiles of one set of views they fill. */
+/* key[i] <- views << 32 | feature, sorted; how many tiles of one set of views they fill.
+ * A feature has a view where the view's column is not empty; a dense view has all. A
+ * tile never mixes two sets of views, so that whole parts of it can be left out. */
 static int64_t sort_features(const ferry_nmtf *n, int64_t g, int64_t *key)
 {
     const int64_t m = n->group[g].m;
@@ -110,6 +120,8 @@ static int64_t sort_features(const ferry_nmtf *n, int64_t g, int64_t *key)
     return tiles;
 }
 
+/* Once a group. m x width numbers, padded where a set of views ends within a tile (row
+ * -1). `pieces` depends on the size alone, so that sums do not depend on threads. */
 ferry_status ferry_i_nmtf_tiles_new(ferry_ctx *ctx, ferry_nmtf *n, int64_t g)
 {
     ferry_status st = FERRY_OK;
@@ -148,7 +160,10 @@ done:
     return st;
 }
 
-/* F from the blocks to the tiles, or back; columns times what is due. */
+/* F from the blocks to the tiles, or back; columns times what is due.
+ * On the way in a part of a tile that is all 0 is marked dead: a multiplicative step
+ * leaves it so for ever. On the way back due factors are applied and so are no longer
+ * pending. */
 static void carry(const ferry_nmtf_tiles *z, bool back)
 {
     const ferry_tiles *t = &z->t;
@@ -173,6 +188,7 @@ static void carry(const ferry_nmtf_tiles *z, bool back)
         }
 }
 
+/* F of all groups back to the blocks, up to date. */
 void ferry_i_nmtf_untile(ferry_nmtf *n)
 {
     for (int64_t g = 0; g < n->n_groups; g++) {
@@ -182,6 +198,7 @@ void ferry_i_nmtf_untile(ferry_nmtf *n)
     n->tiled = n->pending = false;
 }
 
+/* The kernels have arrays of fixed size on the stack; beyond that step by step. */
 bool ferry_i_nmtf_tiles_fit(const ferry_nmtf *n)
 {
     bool fit = n->c <= FERRY_TILE_CLASSES && n->n_views <= FERRY_TILE_VIEWS;
@@ -193,7 +210,10 @@ bool ferry_i_nmtf_tiles_fit(const ferry_nmtf *n)
 
 /* ---- the step ---- */
 
-/* What the columns of F meet (see `a` of ferry_tiles). */
+/* What the columns of F meet (see `a` of ferry_tiles).
+ * s is what the column is due. (f s) A = f (A s); and moving f s by sqrt(u / d) is the
+ * same as moving f by sqrt(u s / (d / s)), so the denominator's A is divided by s, and
+ * its floor with it. With exponent 1, f s u / d = f (u s) / d: the denominator stays. */
 static void load_a(const ferry_nmtf_tiles *z)
 {
     const ferry_tiles *t = &z->t;
@@ -213,7 +233,9 @@ static void load_a(const ferry_nmtf_tiles *z)
         }
 }
 
-/* A <- A (F'P / F'Q)^e from the sums of parts from, from + 2, ... that share it. */
+/* A <- A (F'P / F'Q)^e from the sums of parts from, from + 2, ... that share it.
+ * Parts that share an A (the Fa of all views) stand two apart. The layout of `sums` is
+ * that of packed.h: two numbers, then 2 c + 1 for each column. */
 static void move_a(const ferry_nmtf_tiles *z, int64_t from, int64_t n_parts)
 {
     const ferry_tiles *t = &z->t;
@@ -234,6 +256,9 @@ static void move_a(const ferry_nmtf_tiles *z, int64_t from, int64_t n_parts)
         }
 }
 
+/* The engine moves F and adds up; A, which is small, moves here; then H is made anew
+ * from both, for G's step and the next Q. |X|^2 is what the engine's two sums lack of
+ * the objective. */
 void ferry_i_nmtf_tiles_step(ferry_ctx *ctx, ferry_nmtf *n, const ferry_nmtf_options *o,
                              int64_t g, double *objective)
 {
@@ -255,6 +280,7 @@ void ferry_i_nmtf_tiles_step(ferry_ctx *ctx, ferry_nmtf *n, const ferry_nmtf_opt
     if (objective) *objective += t->sums[1] - 2 * t->sums[0];
     for (int64_t i = 0; objective && i < n->n_views; i++)
         if (n->view[i].group == g) *objective += n->view[i].w * n->view[i].norm2;
+    /* A has moved; nothing is due any more that H would need (it takes the third part) */
     load_a(z);
     ferry_e(ctx)->tiles_model(ctx, t);
 }

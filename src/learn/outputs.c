@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+/* exp() of what is not above 0 only, so that it underflows instead of overflowing. */
 double ferry_i_sigmoid(double f)
 {
     return f >= 0 ? 1 / (1 + exp(-f)) : exp(f) / (1 + exp(f));
@@ -13,7 +14,9 @@ int64_t ferry_i_outputs_scores(bool numbers, int64_t classes)
     return numbers || classes <= 2 ? 1 : classes;
 }
 
-/* Mean and standard deviation of the numbers that are there. */
+/* Mean and standard deviation of the numbers that are there.
+ * Two passes: the squares are of differences, so large numbers close together keep their
+ * digits. A constant target has sd 1, so that it is not divided by 0. */
 static void measure(int64_t n, const double *num, ferry_outputs *o)
 {
     double sum = 0, squares = 0, count = 0;
@@ -29,6 +32,9 @@ static void measure(int64_t n, const double *num, ferry_outputs *o)
     o->sd = count > 0 && squares > 0 ? sqrt(squares / count) : 1;
 }
 
+/* y is +-1 for logistic scores and (number - mean) / sd for squared loss, which makes
+ * rates and regularisation mean the same for any unit. The caller frees *y and
+ * *labelled, also after a failure. */
 ferry_status ferry_i_outputs_new(ferry_ctx *ctx, bool numbers, int64_t classes, int64_t n,
                                  const int32_t *cls, const double *num, ferry_outputs *out,
                                  double **y, uint8_t **labelled)
@@ -54,6 +60,8 @@ done:
     return st;
 }
 
+/* Scores against the rest are not one distribution, so they are brought to sum 1. A
+ * number stays scaled: whoever reports it applies mean and sd. */
 void ferry_i_outputs_answer(const ferry_outputs *o, const double *f, double *answer)
 {
     double sum = 0;
@@ -71,6 +79,7 @@ void ferry_i_outputs_answer(const ferry_outputs *o, const double *f, double *ans
     }
 }
 
+/* The same shape as an answer: one-hot, or the scaled number. */
 void ferry_i_outputs_truth(const ferry_outputs *o, const double *y, double *answer)
 {
     if (o->numbers) answer[0] = y[0];

@@ -1,4 +1,7 @@
-/* Passive-aggressive steps (pa.h). */
+/* Passive-aggressive steps (pa.h).
+ * A stream gives one row at a time, dense or sparse (x->index NULL or not), so the
+ * products here take a row, not a matrix. None allocates: only a new class does, in
+ * ferry_i_pa_classes(). A step touches two rows of W and costs the entries of x. */
 #include "learn/pa.h"
 
 #include <math.h>
@@ -9,6 +12,8 @@
 void ferry_i_row_scores(int64_t rows, int64_t d, const double *a, const ferry_row *x,
                         double *out)
 {
+    /* The engine's products may differ between CPUs in the last bits; rows_dot has one
+     * order of additions for all of them. */
     if (!x->index) {
         ferry_i_rows_dot(rows, d, a, x->value, out);
         return;
@@ -52,6 +57,8 @@ int32_t ferry_i_argmax(int64_t n, const double *f)
 
 /* ---- the learner ---- */
 
+/* Arrays of no rows first, so that ferry_i_pa_classes() is the one place that sizes
+ * them, here and when a stream brings a class that is new. */
 ferry_status ferry_i_pa_new(ferry_ctx *ctx, ferry_pa_kind kind, double C, int64_t k,
                             int64_t d, bool average, ferry_pa **out)
 {
@@ -80,7 +87,8 @@ void ferry_i_pa_free(ferry_pa *p)
     ferry_i_free(p);
 }
 
-/* Rows of zeros up to k; the old ones stay, also when there is no memory. */
+/* Rows of zeros up to k; the old ones stay, also when there is no memory.
+ * k d is checked before it is multiplied. */
 static bool more_rows(double **rows, int64_t have, int64_t k, int64_t d)
 {
     double *more =
@@ -97,6 +105,8 @@ ferry_status ferry_i_pa_classes(ferry_ctx *ctx, ferry_pa *p, int64_t k)
     ferry_status st = FERRY_OK;
 
     if (k <= p->k) return FERRY_OK;
+    /* p->k moves only when both have grown: after a failure W is longer than it says,
+     * which the next call puts right, and nothing is lost. */
     FERRY_HAVE(ctx, more_rows(&p->w, p->k, k, p->d) &&
                         (!p->u || more_rows(&p->u, p->k, k, p->d)));
     p->k = k;
@@ -109,6 +119,9 @@ void ferry_i_pa_scores(const ferry_pa *p, const ferry_row *x, double *f)
     ferry_i_row_scores(p->k, p->d, p->w, x, f);
 }
 
+/* A change made after t samples stands in the weights of the steps - t samples that
+ * follow, so the average has it (1 - t / steps) times: W less U / steps. U takes two
+ * rows a step where the average itself would take all k. */
 void ferry_i_pa_average(const ferry_pa *p, const ferry_row *x, double *f)
 {
     if (p->steps == 0) return;
@@ -119,30 +132,39 @@ void ferry_i_pa_average(const ferry_pa *p, const ferry_row *x, double *f)
     }
 }
 
-/* The step for a loss of l > 0 at a margin m. */
+/* The step for a loss of l > 0 at a margin m.
+ * xx is x'x. PA solves min |W' - W|^2 subject to a margin of 1: the factor 2 is there
+ * because two rows move by tau x each. C caps the step (PA-I) or damps it (PA-II). */
 static double step_size(const ferry_pa *p, double l, double m, double xx)
 {
     switch (p->kind) {
     case FERRY_PA1: return fmin(p->C, l / (2 * xx));
     case FERRY_PA2: return l / (2 * xx + 1 / (2 * p->C));
+    /* l / 0 is infinite, so the cap decides */
     case FERRY_PA_PRINTED: return m == 0 ? p->C : fmin(p->C, l / (m * m));
     default: return l / (2 * xx);
     }
 }
 
+/* The step for one sample, by the scores f before it. It counts in `steps` whether or
+ * not it changed anything: the average is over samples, not over mistakes. */
 ferry_pa_step ferry_i_pa_learn(ferry_pa *p, const ferry_row *x, double xx, int32_t y,
                                const double *f)
 {
     ferry_pa_step s = {.r = -1};
 
+    /* r = argmax over k != y of f_k, the first of equals */
     for (int64_t i = 0; i < p->k; i++)
         if (i != y && (s.r < 0 || f[i] > f[s.r])) s.r = (int32_t)i;
+    /* l = max(0, 1 - (f_y - f_r)); with one class alone there is no margin and no loss */
     if (s.r >= 0) s.loss = fmax(0, 1 - f[y] + f[s.r]);
     if (s.loss > 0 && xx > 0) {
         s.tau = step_size(p, s.loss, f[y] - f[s.r], xx);
         if (!isfinite(s.tau)) s.tau = 0; /* as good as a zero x */
+        /* W_y += tau x, W_r -= tau x */
         add_row(p->w + y * p->d, s.tau, x);
         add_row(p->w + s.r * p->d, -s.tau, x);
+        /* U += (samples before this one) times the change */
         if (p->u) {
             add_row(p->u + y * p->d, s.tau * (double)p->steps, x);
             add_row(p->u + s.r * p->d, -s.tau * (double)p->steps, x);

@@ -19,6 +19,7 @@
 #include "linalg/linalg.h"
 
 typedef enum ferry_pa_kind {
+    /* How the step tau follows from the loss; the formulas are above. */
     FERRY_PA,
     FERRY_PA1,
     FERRY_PA2,
@@ -27,18 +28,22 @@ typedef enum ferry_pa_kind {
 
 typedef struct ferry_pa {
     ferry_pa_kind kind;
+    /* aggressiveness, > 0: the cap of PA-I, the damping of PA-II; PA does not look at it */
     double C;
+    /* classes known so far, features */
     int64_t k, d;
     double *w; /* k x d, one row per class */
     /* The average of the weights after each of `steps` samples is W - U / steps, where U is
      * the sum of all changes of W, each times the number of samples before it. u NULL: not
      * kept. */
     double *u; /* k x d */
+    /* samples seen by ferry_i_pa_learn(), with and without a loss */
     int64_t steps;
 } ferry_pa;
 
 typedef struct ferry_pa_step {
     int32_t r; /* the best of the other classes, -1: there is none */
+    /* l before the step and the step's size; tau is 0 when W did not move */
     double loss, tau;
 } ferry_pa_step;
 
@@ -60,6 +65,7 @@ ferry_pa_step ferry_i_pa_learn(ferry_pa *p, const ferry_row *x, double xx, int32
  * bits on every CPU. O(rows) times the entries of x. */
 void ferry_i_row_scores(int64_t rows, int64_t d, const double *a, const ferry_row *x,
                         double *out);
+/* x'x of a row, dense or sparse: what is not stored adds nothing. */
 double ferry_i_row_norm2(const ferry_row *x);
 /* Place of the largest, the first of equals; -1 for n = 0. */
 int32_t ferry_i_argmax(int64_t n, const double *f);

@@ -4,12 +4,18 @@
  *   f_i = onehot(y_i) where it is known, else sum_j w_ij f_j / sum_j w_ij
  *
  * by Gauss-Seidel sweeps in the order of the rows. Class mass normalisation then scales the
- * classes so that the rows without a label share `mass` among them. */
+ * classes so that the rows without a label share `mass` among them.
+ *
+ * Gauss-Seidel uses what the sweep has already changed, and so needs no second array and
+ * about half the sweeps of substitution; it is in one thread, so the order of rows is
+ * always the same. Diffusion with several graphs and weights of its own is in diffuse.c. */
 #include <math.h>
 
 #include "learn/learn.h"
 
-/* The first guess: what is known, else the shares of the known classes. */
+/* The first guess: what is known, else the shares of the known classes.
+ * Shares are built up in the first unknown row and copied from there; without any known
+ * row all classes are alike. */
 static void start(int64_t c, const int32_t *cls, ferry_block *f)
 {
     double *share = NULL; /* in the first row that is not known */
@@ -31,7 +37,8 @@ static void start(int64_t c, const int32_t *cls, ferry_block *f)
             FERRY_ROW(f, i)[k] = share[k];
 }
 
-/* One sweep; the largest change of an entry. */
+/* One sweep; the largest change of an entry.
+ * O(edges c). A row without neighbours keeps its first guess. */
 static double sweep(const ferry_matrix *w, int64_t c, const int32_t *cls, ferry_block *f)
 {
     double most = 0;
@@ -53,6 +60,8 @@ static double sweep(const ferry_matrix *w, int64_t c, const int32_t *cls, ferry_
     return most;
 }
 
+/* The values are convex combinations of the known ones in every sweep, so they stay in
+ * [0, 1] and rows sum to 1, until the class masses are normalised. */
 int64_t ferry_i_propagate(const ferry_matrix *w, int64_t c, const int32_t *cls,
                           int64_t max_iter, double tol, const double *mass, ferry_block *f)
 {
@@ -63,6 +72,7 @@ int64_t ferry_i_propagate(const ferry_matrix *w, int64_t c, const int32_t *cls,
         iter++;
         if (sweep(w, c, cls, f) < tol) break;
     }
+    /* f_ik <- mass_k f_ik / sum over the unknown i of f_ik */
     for (int64_t k = 0; mass && k < c; k++) {
         double sum = 0;
         for (int64_t i = 0; i < f->rows; i++)

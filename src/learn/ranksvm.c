@@ -12,7 +12,10 @@
  * How many labels: t_i is the best threshold of f(x_i), and t(x) is fitted to them by least
  * squares on [f(x), 1], the shortest solution, since the w_k add up to 0 and so do the f_k.
  *
- * Elisseeff and Weston, A Kernel Method for Multi-Labelled Classification, NIPS 2001. */
+ * Elisseeff and Weston, A Kernel Method for Multi-Labelled Classification, NIPS 2001.
+ * The dual of the problem has a_ikl >= 0 for each pair and w_k = sum over pairs of +-
+ * a_ikl x_i, so w is kept up by adding a row of x whenever the a of its pairs have
+ * changed. */
 #include <assert.h>
 #include <float.h>
 #include <math.h>
@@ -40,7 +43,8 @@ typedef struct trainer {
     int32_t *yes, *no;             /* m each: labels of the instance at hand */
 } trainer;
 
-/* Row i of x: its entries, and their columns when it is sparse. */
+/* Row i of x: its entries, and their columns when it is sparse.
+ * Borrowed from x; the number of entries. */
 static int64_t row_of(const ferry_matrix *x, int64_t i, const double **v,
                       const int32_t **index)
 {
@@ -71,7 +75,9 @@ static int64_t count_on(const uint8_t *on, int64_t m)
     return count;
 }
 
-/* Lengths of the rows less the mean, and from them the scale. */
+/* Lengths of the rows less the mean, and from them the scale.
+ * |x - mu|^2 = |x|^2 - 2 x'mu + |mu|^2, so that a sparse row costs its entries; rounding
+ * may take it below 0. The 1 at the end is the constant feature of the bias. */
 static void measure(trainer *t, bool scale)
 {
     const ferry_matrix *x = t->x;
@@ -110,6 +116,7 @@ static ferry_status trainer_init(ferry_ctx *ctx, trainer *t, const ferry_matrix 
     FERRY_NEW(ctx, t->x_mean, 2 * n);
     FERRY_NEW(ctx, t->start, n + 1);
     FERRY_NEW(ctx, t->yes, 2 * m);
+    /* seven arrays of `wide` in one piece: bias, c, w_mean, s, add, s_no, add_no */
     t->c = t->bias + wide;
     t->w_mean = t->c + wide;
     t->s = t->w_mean + wide;
@@ -120,6 +127,7 @@ static ferry_status trainer_init(ferry_ctx *ctx, trainer *t, const ferry_matrix 
     t->no = t->yes + m;
     for (int64_t i = 0; i < n; i++) {
         const int64_t count = count_on(on + i * m, m);
+        /* |Y_i| |N_i| pairs; none for an instance with no or all labels */
         t->start[i + 1] = t->start[i] + count * (m - count);
     }
     FERRY_NEW(ctx, t->a, t->start[n]);
@@ -128,7 +136,10 @@ done:
     return st;
 }
 
-/* s <- W [scale (x_i - mean); 1]. */
+/* s <- W [scale (x_i - mean); 1].
+ * With W = w - c mu' (the mean not in w): W (x - mu) = w x - w mu - c (mu'x - mu'mu). w
+ * mu is w_mean, mu'x_i is x_mean[i], so the row stays sparse. Padding gives scores
+ * nobody reads. */
 static void scores_of(const trainer *t, int64_t i, double *s)
 {
     const double *v;
@@ -142,7 +153,9 @@ static void scores_of(const trainer *t, int64_t i, double *s)
     }
 }
 
-/* W += add [scale (x_i - mean); 1]'. */
+/* W += add [scale (x_i - mean); 1]'.
+ * w += scale add x_i' and c += scale add, which together are W += scale add (x_i - mu)';
+ * w mu moves along by scale add (x_i'mu), so it is never computed anew. */
 static void update(trainer *t, int64_t i)
 {
     const double *v;
@@ -159,7 +172,10 @@ static void update(trainer *t, int64_t i)
     ferry_e(t->ctx)->row_add(t->ctx, n, v, index, t->w, t->wide, t->add);
 }
 
-/* All pairs of instance i; whether any moved. */
+/* All pairs of instance i; whether any moved.
+ * The scores are computed once and then kept up through the pairs: a step on (k, l)
+ * moves s_k and s_l by da |x_i|^2 and no other score. The scores of the labels that are
+ * off lie side by side (s_no), which is what the engine's loop over them wants. */
 static bool visit(trainer *t, int64_t i, const uint8_t *on, double C)
 {
     const double norm2 = t->norm2[i];
@@ -184,6 +200,8 @@ static bool visit(trainer *t, int64_t i, const uint8_t *on, double C)
     }
     for (int64_t p = 0; p < n_yes; p++) {
         const int32_t k = t->yes[p];
+        /* label k against all that are off: a of these pairs, s_no and add_no move, the
+         * sum of da comes back */
         const ferry_label_pairs pairs_of_k = {n_no, t->s[k], norm2, most};
         t->add[k] =
             ferry_e(t->ctx)->pair_steps(t->ctx, &pairs_of_k, a + p * n_no, s_no, add_no);
@@ -197,7 +215,8 @@ static bool visit(trainer *t, int64_t i, const uint8_t *on, double C)
     return moved;
 }
 
-/* W as the model keeps it: label by label, mean worked in. */
+/* W as the model keeps it: label by label, mean worked in.
+ * The caller's r owns w (m x (d + 1)) and room for the threshold. */
 static ferry_status keep(ferry_ctx *ctx, const trainer *t, ferry_ranksvm *r)
 {
     ferry_status st = FERRY_OK;
@@ -218,7 +237,8 @@ done:
     return st;
 }
 
-/* Value of the primal problem for scores f. */
+/* Value of the primal problem for scores f.
+ * 1/2 |W|^2 + C sum_i loss_i / (|Y_i| |N_i|), in O(n m^2): reported, not used to stop. */
 static double primal(const ferry_ranksvm *r, const ferry_block *f, const uint8_t *on,
                      double C)
 {
@@ -267,8 +287,10 @@ double ferry_i_best_threshold(int64_t m, const double *f, const uint8_t *y, doub
     least = errors;
     best = scratch[0] - 1;
     for (int64_t k = 0; k < m; k++) {
+        /* the threshold moves above score k: its label is now off, right or wrong */
         const bool last = k == m - 1;
         errors += scratch[2 * k + 1] != 0 ? 1 : -1;
+        /* no threshold separates equal scores */
         if (!last && scratch[2 * k + 2] == scratch[2 * k]) continue;
         if (errors >= least) continue;
         least = errors;
@@ -277,7 +299,10 @@ double ferry_i_best_threshold(int64_t m, const double *f, const uint8_t *y, doub
     return best;
 }
 
-/* coef <- the shortest solution of least squares F coef = t; F (n x k) and t destroyed. */
+/* coef <- the shortest solution of least squares F coef = t; F (n x k) and t destroyed.
+ * By the singular values, of which those of rounding size are left out: the
+ * pseudo-inverse V S^+ U'. A tall F is brought to k x k by QR first, which keeps its
+ * singular values. */
 static ferry_status least_squares(ferry_ctx *ctx, ferry_small *f, ferry_small *t,
                                   double *coef)
 {
@@ -302,6 +327,7 @@ static ferry_status least_squares(ferry_ctx *ctx, ferry_small *f, ferry_small *t
     FERRY_TRY(e->svd(ctx, tall ? square : f, u, s, v));
     e->gemm(ctx, true, false, 1, u, tall ? qt : t, 0, ut);
     for (int64_t j = 0; j < r; j++) {
+        /* the usual cut: below it a singular value cannot be told from 0 */
         const double least = DBL_EPSILON * (double)(n > k ? n : k) * s[0];
         ut->data[j] = s[j] > least ? ut->data[j] / s[j] : 0;
     }
@@ -316,7 +342,8 @@ done:
     return st;
 }
 
-/* threshold <- least squares of the best thresholds on [scores, 1]. */
+/* threshold <- least squares of the best thresholds on [scores, 1].
+ * t(x) = sum_k theta_k f_k(x) + theta_m; n x (m + 1) numbers, by SVD. */
 static ferry_status fit_threshold(ferry_ctx *ctx, const ferry_block *scores,
                                   const uint8_t *on, ferry_ranksvm *r)
 {
@@ -344,6 +371,7 @@ done:
     return st;
 }
 
+/* An instance may get no label at all, or all: only the threshold decides. */
 void ferry_i_ranksvm_decide(const ferry_ranksvm *r, const double *f, uint8_t *set)
 {
     double t = r->threshold[r->m];
@@ -356,7 +384,9 @@ void ferry_i_ranksvm_decide(const ferry_ranksvm *r, const double *f, uint8_t *se
 
 /* ---- the learner ---- */
 
-/* Scale and mean are worked into the weights once, so that sparse rows stay sparse. */
+/* Scale and mean are worked into the weights once, so that sparse rows stay sparse.
+ * f = W [scale (x - mean); 1] = (scale W) x + (bias - scale W mean). x is n x d; mean
+ * must be that of the fit, or NULL as there. */
 ferry_status ferry_i_ranksvm_scores(ferry_ctx *ctx, const ferry_ranksvm *r,
                                     const ferry_matrix *x, const double *mean,
                                     ferry_block *scores)
@@ -382,7 +412,9 @@ done:
     return st;
 }
 
-/* Epochs over all instances until none moves a pair, o->epochs of them, or progress says so. */
+/* Epochs over all instances until none moves a pair, o->epochs of them, or progress says so.
+ * The threshold and the objective come from the scores of the final weights, on the
+ * training rows. Memory: one number for each pair, m weights for each feature. */
 ferry_status ferry_i_ranksvm_fit(ferry_ctx *ctx, const ferry_ranksvm_options *o,
                                  const ferry_matrix *x, const double *mean, int64_t m,
                                  const uint8_t *on, ferry_ranksvm **out, bool *finish)

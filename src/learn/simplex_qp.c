@@ -17,6 +17,7 @@
 
 #include "learn/learn.h"
 
+/* w'Kw - 2v'w, O(p^2). */
 static double value_at(const ferry_small *k, const double *v, const double *w)
 {
     double sum = 0;
@@ -37,7 +38,9 @@ static bool all_finite(int64_t n, const double *x)
     return true;
 }
 
-/* The system of the support `set` (bits) into a and x, which are cut to its size + 1. */
+/* The system of the support `set` (bits) into a and x, which are cut to its size + 1.
+ * [K_SS, s 1; s 1', 0] [w; mu / s] = [v_S; s]: the constraint is multiplied by the size
+ * of K, so that the system is not badly scaled. */
 static void fill_system(const ferry_small *k, const double *v, unsigned set, double scale,
                         ferry_small *a, ferry_small *x)
 {
@@ -57,7 +60,8 @@ static void fill_system(const ferry_small *k, const double *v, unsigned set, dou
     x->data[n] = scale;
 }
 
-/* w <- the solution on `set`; false when it lies outside the simplex. */
+/* w <- the solution on `set`; false when it lies outside the simplex.
+ * -1e-12 is rounding and becomes 0; then the sum is made exactly 1 again. */
 static bool spread(int64_t p, unsigned set, const ferry_small *x, double *w)
 {
     double sum = 0;
@@ -74,6 +78,8 @@ static bool spread(int64_t p, unsigned set, const ferry_small *x, double *w)
     return true;
 }
 
+/* Exact for any symmetric K: the minimum lies inside some face, and all faces are tried.
+ * For p = 12 that is 4095 systems, some milliseconds. */
 ferry_status ferry_i_simplex_qp(ferry_ctx *ctx, const ferry_small *k, const double *v,
                                 double *w, double *objective)
 {
@@ -116,14 +122,19 @@ done:
 
 /* ---- the active set ---- */
 
+/* The state of the active set. */
 typedef struct active {
     const ferry_small *k;
     const double *v;
     int64_t p, n; /* weights; those in the support ... */
+    /* n: the support as a list */
     int64_t *member;
+    /* p: the support as flags */
     bool *in;
     double *w, *z; /* where we are; the solution on the support (0 elsewhere) */
+    /* the multiplier of sum w = 1; size of K and v */
     double mu, scale;
+    /* room for the system, (p + 1) x (p + 1) and its right side */
     ferry_small *a, *x;
 } active;
 
@@ -156,7 +167,10 @@ done:
     return st;
 }
 
-/* w <- as far towards z as the simplex goes; whether z itself was reached. */
+/* w <- as far towards z as the simplex goes; whether z itself was reached.
+ * The segment from w to z leaves the simplex where the first weight reaches 0: at t =
+ * w_j / (w_j - z_j). That weight leaves the support exactly, whatever rounding says of
+ * the others. */
 static bool go_to(active *s)
 {
     double most = 1;
@@ -183,7 +197,9 @@ static bool go_to(active *s)
 }
 
 /* The weight outside the support whose multiplier (K w - v + mu)_j is most negative, or
- * -1. */
+ * -1.
+ * On the support the multiplier is 0; outside, a negative one means that the objective
+ * falls when the weight grows. The bound keeps rounding from starting a new turn. */
 static int64_t wants_in(const active *s)
 {
     double least = -1e-12 * s->scale;
@@ -200,6 +216,7 @@ static int64_t wants_in(const active *s)
     return best;
 }
 
+/* The corner j has the value K_jj - 2 v_j. */
 static void best_corner(active *s)
 {
     int64_t best = 0;
@@ -212,6 +229,8 @@ static void best_corner(active *s)
     s->in[best] = true;
 }
 
+/* Usually about as many turns as the answer has weights, each O(n^3) for the system and
+ * O(p^2) for the multipliers. */
 ferry_status ferry_i_simplex_active(ferry_ctx *ctx, const ferry_small *k, const double *v,
                                     double *w, double *objective)
 {

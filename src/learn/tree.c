@@ -31,6 +31,9 @@ void ferry_i_tree_free(ferry_tree *t)
     FERRY_FREE(t->node, t);
 }
 
+/* One pass that stops at the first value below 0 or NaN (the test is written so that NaN
+ * fails). By the values alone: a table means the same whether it is stored dense or as
+ * CSR. */
 bool ferry_i_tree_sparse(const ferry_matrix *x)
 {
     int64_t zeros = 0;
@@ -45,6 +48,7 @@ bool ferry_i_tree_sparse(const ferry_matrix *x)
 
 /* ---- walking down ---- */
 
+/* Dense: a look. CSR: bisection among the row's columns, O(log entries). */
 double ferry_i_tree_cell(const ferry_tree_data *d, int64_t i, int64_t j)
 {
     const ferry_matrix *x = d->x;
@@ -66,6 +70,8 @@ double ferry_i_tree_cell(const ferry_tree_data *d, int64_t i, int64_t j)
     return v == 0 && (d->sparse || !x->dense) ? NAN : v;
 }
 
+/* From the root down; children come after their parent, so this ends. Row is of the
+ * matrix. */
 static int32_t leaf_of(const ferry_tree *t, const ferry_tree_data *d, int64_t row)
 {
     int32_t at = 0;
@@ -79,6 +85,7 @@ static int32_t leaf_of(const ferry_tree *t, const ferry_tree_data *d, int64_t ro
     return at;
 }
 
+/* Rows do not meet, so threads do not change the result; few rows are not worth a team. */
 void ferry_i_tree_leaves(const ferry_ctx *ctx, const ferry_tree *t,
                          const ferry_tree_data *d, int32_t *leaf)
 {
@@ -92,6 +99,8 @@ void ferry_i_tree_leaves(const ferry_ctx *ctx, const ferry_tree *t,
 
 /* ---- what growers share ---- */
 
+/* a + (b - a) / 2 may round up to b when the two are neighbours. Then x <= threshold
+ * would take b to the left as well; a itself separates them. */
 double ferry_i_tree_middle(double a, double b)
 {
     const double middle = a + (b - a) / 2;
@@ -99,6 +108,8 @@ double ferry_i_tree_middle(double a, double b)
     return middle < b ? middle : a;
 }
 
+/* 2^(depth + 1) - 1 nodes of a full tree, or 2 n + 1, whichever is less. The first is
+ * only computed where it cannot overflow. */
 int64_t ferry_i_tree_most(const ferry_tree_options *o, int64_t n)
 {
     const int64_t most = 2 * n + 1; /* every leaf has a row */

@@ -10,6 +10,7 @@
 #include "learn/trees.h"
 
 struct ferry_columns {
+    /* rows of the list, features */
     int64_t n, cols;
     float *v; /* cols x n; NaN: missing */
 };
@@ -20,8 +21,11 @@ void ferry_i_columns_free(ferry_columns *c)
     FERRY_FREE(c->v, c);
 }
 
+/* Rows that are transposed together: a column's 64 floats are four lines of the cache. */
 enum { TILE = 64 };
 
+/* Copies the n rows of d, 4 bytes a cell, and borrows nothing. Tiles of rows, or every
+ * write would go to another line. */
 ferry_status ferry_i_columns_new(ferry_ctx *ctx, const ferry_tree_data *d,
                                  ferry_columns **out)
 {
@@ -47,7 +51,9 @@ done:
     return st;
 }
 
-/* Rows [begin, end) down to their leaves; a run of them stays in the near cache. */
+/* Rows [begin, end) down to their leaves; a run of them stays in the near cache.
+ * A row that has reached its leaf stays there (the feature read is then 0, any would
+ * do), so that the loop has no branch to guess and can be vectorised. */
 static void walk(const ferry_columns *c, const ferry_tree *t, int64_t begin, int64_t end,
                  int32_t *leaf)
 {
@@ -70,8 +76,11 @@ static void walk(const ferry_columns *c, const ferry_tree *t, int64_t begin, int
     }
 }
 
+/* Rows that go down together: their leaves are 4 KB. */
 enum { RUN = 1024 };
 
+/* leaf[i] of all n rows; the tree must come from the booster, whose thresholds decide
+ * floats as they decide doubles. */
 void ferry_i_columns_leaves(const ferry_ctx *ctx, const ferry_columns *c,
                             const ferry_tree *t, int32_t *leaf)
 {

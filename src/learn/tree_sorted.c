@@ -10,6 +10,7 @@
 #include "learn/trees.h"
 
 struct ferry_sorted {
+    /* borrowed matrix and rows */
     ferry_tree_data d;
     int64_t *start; /* cols + 1: entries of each feature that are not missing ... */
     int32_t *row;   /* ... of 0..n, by value, then by row */
@@ -17,11 +18,13 @@ struct ferry_sorted {
     double *middle; /* ... threshold above the value */
 };
 
+/* A present cell while features are sorted: its value and which of the n rows it is of. */
 typedef struct entry {
     double v;
     int32_t row;
 } entry;
 
+/* By value, then by row: one order whatever qsort does with equals. */
 static int by_value(const void *a, const void *b)
 {
     const entry *x = a, *y = b;
@@ -36,12 +39,15 @@ void ferry_i_sorted_free(ferry_sorted *s)
     FERRY_FREE(s->start, s->row, s->value, s->middle, s);
 }
 
+/* As ferry_i_tree_cell() has it. */
 static bool missing(const ferry_tree_data *d, double v)
 {
     return isnan(v) || (v == 0 && (d->sparse || !d->x->dense));
 }
 
-/* Count the entries of every feature (all NULL), or put them in their places. */
+/* Count the entries of every feature (all NULL), or put them in their places.
+ * Two calls, as in a counting sort: first start[j + 1] counts feature j, then, added up,
+ * start[j] is where its next entry goes. */
 static void collect(const ferry_tree_data *d, int64_t *start, entry *all)
 {
     const ferry_matrix *x = d->x;
@@ -60,6 +66,8 @@ static void collect(const ferry_tree_data *d, int64_t *start, entry *all)
     }
 }
 
+/* O(cells log n) once. Missing cells are not stored: they go left or right together. 20
+ * bytes a cell stay, 16 more while it is made. */
 ferry_status ferry_i_sorted_new(ferry_ctx *ctx, const ferry_tree_data *d,
                                 ferry_sorted **out)
 {
@@ -92,6 +100,8 @@ ferry_status ferry_i_sorted_new(ferry_ctx *ctx, const ferry_tree_data *d,
         s->row[e] = all[e].row;
         s->value[e] = all[e].v;
     }
+    /* the threshold above an entry is the middle to the next larger value; equal values
+     * share it, from the last of them on */
     for (int64_t j = 0; j < cols; j++)
         for (int64_t e = s->start[j + 1] - 2; e >= s->start[j]; e--)
             s->middle[e] = s->value[e] == s->value[e + 1]
@@ -106,6 +116,7 @@ done:
 
 /* ---- growing ---- */
 
+/* What a set of rows says: G = sum z, H = sum c, and how many rows count. */
 typedef struct sums {
     double g, h; /* h without reg */
     int64_t n;   /* rows with c > 0 */
@@ -126,12 +137,15 @@ typedef struct scan {
     double middle;
 } scan;
 
+/* The best split of a node so far; score is G_L^2/H_L + G_R^2/H_R, 0 before there is
+ * one. */
 typedef struct best {
     int32_t feature; /* -1: none */
     double threshold, score;
     bool missing_left;
 } best;
 
+/* All that a scan reads of the level that grows, m open nodes of it. */
 typedef struct level {
     const ferry_tree_options *o;
     const ferry_sorted *s;
@@ -141,11 +155,15 @@ typedef struct level {
     int64_t m;
 } level;
 
+/* G^2 / H, the part of a node in the gain; h has reg in it. */
 static double term(double g, double h)
 {
     return h > 0 ? g * g / h : 0;
 }
 
+/* b <- this split, if it is allowed (rows and curvature on both sides), better than the
+ * best so far (first of equals wins) and a gain beyond rounding: scores are sums in
+ * another order than `whole`, so a gain of 1e-12 of it may be none. */
 static void consider(const level *l, const open *o, sums left, sums right, int32_t feature,
                      double threshold, bool missing_left, best *b)
 {
@@ -169,7 +187,10 @@ static sums plus(sums a, sums b)
     return (sums){a.g + b.g, a.h + b.h, a.n + b.n};
 }
 
-/* The best split of every open node by one feature. scans, b: m each. */
+/* The best split of every open node by one feature. scans, b: m each.
+ * One walk up the sorted entries serves all nodes of the level: each row adds to the
+ * left side of its own node. Where the value of a node's rows rises, the split between
+ * the two is considered, with the node's missing rows on either side. O(entries + m). */
 static void scan_feature(const level *l, int64_t feature, scan *scans, best *b)
 {
     const ferry_sorted *s = l->s;
@@ -178,6 +199,7 @@ static void scan_feature(const level *l, int64_t feature, scan *scans, best *b)
     memset(scans, 0, (size_t)l->m * sizeof *scans);
     for (int64_t j = 0; j < l->m; j++)
         scans[j].present = l->open[j].all;
+    /* `present` is what the node has of this feature; `gone`, below, what is missing */
     if (end - begin < s->d.n) { /* some cells are missing: add up the others */
         for (int64_t j = 0; j < l->m; j++)
             scans[j].present = (sums){0};
@@ -198,6 +220,7 @@ static void scan_feature(const level *l, int64_t feature, scan *scans, best *b)
             const sums right = minus(at->present, at->left);
             const sums gone = minus(o->all, at->present);
             const double middle = at->middle;
+            /* no missing row to learn from: new ones go with the heavier side */
             if (gone.n == 0) {
                 consider(l, o, at->left, right, (int32_t)feature, middle,
                          at->left.h > right.h, &b[j]);
@@ -213,6 +236,7 @@ static void scan_feature(const level *l, int64_t feature, scan *scans, best *b)
         at->any = true;
         at->middle = s->middle[e];
     }
+    /* one more split: all present rows left, the missing ones right */
     for (int64_t j = 0; j < l->m; j++) {
         const sums gone = minus(l->open[j].all, scans[j].present);
         if (gone.n > 0)
@@ -223,12 +247,16 @@ static void scan_feature(const level *l, int64_t feature, scan *scans, best *b)
 
 /* What one tree needs while it grows. */
 typedef struct room {
+    /* n: which open node a row is in, -1: its leaf is final */
     int32_t *place;
+    /* most each: this level's nodes and the next one's */
     open *open, *next;
     scan *scans; /* threads x most */
     best *found; /* threads x most */
+    /* most: places of the two children in `next`, -1: the node stays a leaf */
     int32_t (*child)[2];
     int threads;
+    /* nodes of a level, at most */
     int64_t most;
 } room;
 
@@ -237,6 +265,7 @@ static void clear(room *r)
     FERRY_FREE(r->place, r->open, r->next, r->scans, r->found, r->child);
 }
 
+/* A level has at most half of all nodes, rounded up. Rows start in place 0, the root. */
 static ferry_status make_room(ferry_ctx *ctx, int64_t n, int64_t nodes, int threads,
                               room *r)
 {
@@ -276,17 +305,21 @@ static void scan_level(const level *l, room *r)
         }
 }
 
+/* A node about to be split, with its own part of the gain. */
 static open opened(const ferry_tree_options *o, int32_t node, sums all)
 {
     return (open){node, all, term(all.g, all.h + o->reg)};
 }
 
+/* The leaf's value G / (H + reg), which inner nodes get too: they were leaves once. */
 static void set_value(const ferry_tree_options *o, sums all, ferry_tree_node *node)
 {
     node->value = all.h + o->reg > 0 ? all.g / (all.h + o->reg) : 0;
 }
 
-/* Split the open nodes as found; rows move on to the new ones. How many are open now. */
+/* Split the open nodes as found; rows move on to the new ones. How many are open now.
+ * Sums of the children are added up anew from their rows rather than taken from the
+ * scan, so that rounding does not build up from level to level. */
 static int64_t next_level(const level *l, room *r, ferry_tree *t)
 {
     const ferry_tree_data *d = &l->s->d;
@@ -329,6 +362,8 @@ static int64_t next_level(const level *l, room *r, ferry_tree *t)
     return m;
 }
 
+/* Level by level from the root: scan all features, split, move the rows on. z and c (n)
+ * belong to the rows of s. 2^16 cells are about where threads begin to pay. */
 ferry_status ferry_i_sorted_tree(ferry_ctx *ctx, const ferry_tree_options *o,
                                  const ferry_sorted *s, const double *z, const double *c,
                                  ferry_tree **out)
