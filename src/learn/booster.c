@@ -22,6 +22,7 @@
 
 /* ---- the library ---- */
 
+/* The functions that are used, by their C API names; set once by load(). */
 static struct {
     bool works;
     char why[FERRY_LOAD_WHY]; /* it could not be loaded */
@@ -66,6 +67,7 @@ static void load(void)
 
 /* ---- the data ---- */
 
+/* Data in XGBoost's form, and room for gradients; no model is kept between calls. */
 struct ferry_booster {
     ferry_tree_options o;
     int64_t n, k, cols;
@@ -73,6 +75,8 @@ struct ferry_booster {
     float *grad, *hess; /* n x k */
 };
 
+/* Beyond FLT_MAX the conversion is undefined: such cells become the largest float. NaN
+ * stays. */
 float ferry_i_tree_float(double v)
 {
     return v > FLT_MAX ? FLT_MAX : v < -FLT_MAX ? -FLT_MAX : (float)v;
@@ -85,6 +89,7 @@ static int threads_for(const ferry_ctx *ctx, int64_t n, int64_t cols)
     return n < 1 << 19 && cols < 1 << 19 && n * cols < 1 << 19 ? 1 : ctx->threads;
 }
 
+/* NaN is declared to be the missing value. XGBoost copies: v is gone afterwards. */
 static ferry_status load_dense(ferry_ctx *ctx, const ferry_tree_data *d, ferry_booster *b)
 {
     ferry_status st = FERRY_OK;
@@ -140,6 +145,8 @@ done:
     return st;
 }
 
+/* Counts are checked against what the C API can take (int, and the array of n k
+ * gradients). */
 ferry_status ferry_i_booster_new(ferry_ctx *ctx, const ferry_tree_options *o,
                                  const ferry_tree_data *d, int64_t k, ferry_booster **out)
 {
@@ -181,7 +188,9 @@ void ferry_i_booster_free(ferry_booster *b)
 
 /* ---- reading trees back ---- */
 
-/* The largest double that rounds to a float below `condition`. */
+/* The largest double that rounds to a float below `condition`.
+ * Halves round to even, so the middle between the two floats may go either way: it is
+ * tried. */
 static double below(float condition)
 {
     const float under = nextafterf(condition, -INFINITY);
@@ -191,7 +200,10 @@ static double below(float condition)
     return (float)middle < condition ? middle : nextafter(middle, -INFINITY);
 }
 
-/* One tree of the model's JSON: arrays of equal length. */
+/* One tree of the model's JSON: arrays of equal length.
+ * Everything is checked, since it comes from another library: lengths, that children lie
+ * behind their parent (or a walk might not end), and features. A leaf keeps its value in
+ * the array of conditions. */
 static ferry_status read_tree(ferry_ctx *ctx, const json_t *json, int64_t cols,
                               ferry_tree **out)
 {
@@ -237,6 +249,7 @@ done:
     return st;
 }
 
+/* learner.gradient_booster.model.trees, one for each score in turn. */
 static ferry_status read_trees(ferry_ctx *ctx, const ferry_booster *b, const char *text,
                                size_t length, ferry_tree **trees)
 {
@@ -259,6 +272,9 @@ done:
 
 /* ---- growing ---- */
 
+/* reg is lambda, added to every sum of c as in our own trees. eta 1 and base_score 0:
+ * what comes back is the bare step. The objective only fixes how many trees an iteration
+ * has. */
 static ferry_status set_parameters(ferry_ctx *ctx, const ferry_booster *b, BoosterHandle h)
 {
     ferry_status st = FERRY_OK;
@@ -291,6 +307,8 @@ done:
     return st;
 }
 
+/* XGBoost's gradient is dL/df, ours is z = -dL/df. The model comes back as JSON, whose
+ * form is documented. */
 ferry_status ferry_i_booster_grow(ferry_ctx *ctx, ferry_booster *b, const double *z,
                                   const double *c, ferry_tree **trees)
 {

@@ -3,8 +3,7 @@
  * Only rows with a term in the objective (`active`) grow trees; leaves are then found for
  * all rows whose scores are kept up. Trees may come from XGBoost in single precision: their
  * leaves are computed again in double precision.
- * Without that, losses would
- * differ between the two ways of growing. */
+ * Without that, losses would differ between the two ways of growing. */
 #include "learn/boosting.h"
 
 #include <math.h>
@@ -204,8 +203,8 @@ static int64_t score_of(const ferry_boosting *b, int64_t i)
 
 /* Rows of the view to follow, and those among them with a term in the objective.
  * Three lists over the rows of a view: all (in the view), those followed (d), and of
- * these the active ones, as positions in d. `all` makes every followed
- * row active, for the thresholds that its values add. */
+ * these the active ones, as positions in d. `all` makes every followed row active, for
+ * the thresholds that its values add. */
 static ferry_status list_rows(ferry_ctx *ctx, const ferry_boosting *b, int64_t i,
                               boosted_view *v)
 {

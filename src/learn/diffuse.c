@@ -2,9 +2,8 @@
  * of its neighbours (Zhu, Ghahramani and Lafferty, ICML 2003, where alpha is 1 for
  * instances without labels and 0 for those with).
  * Repeated substitution is Jacobi's method: every row of the next P is computed from the
- * present one, so rows can go to threads in any order. Where all
- * alpha_x < 1 a step multiplies the error by max alpha_x at most: a mean is a convex
- * combination. */
+ * present one, so rows can go to threads in any order. Where all alpha_x < 1 a step
+ * multiplies the error by max alpha_x at most: a mean is a convex combination. */
 #include <math.h>
 #include <string.h>
 

@@ -39,6 +39,7 @@ static double distance2(const lloyd *z, int64_t i, int64_t c)
     return fmax(0, z->length2[i] - 2 * sum + z->norm2[c]);
 }
 
+/* |m_c|^2 after the centre has changed; only the formula for CSR rows wants it. */
 static void measure(lloyd *z, int64_t c)
 {
     const double *m = z->centre + c * z->x->cols;
@@ -66,7 +67,8 @@ static double total(int64_t n, const double *a)
     return sum;
 }
 
-/* A point with chance proportional to its squared distance; any when all are 0. */
+/* A point with chance proportional to its squared distance; any when all are 0.
+ * The last point takes what rounding leaves. */
 static int64_t draw(const lloyd *z, ferry_rng *rng)
 {
     const int64_t n = z->x->rows;
@@ -79,7 +81,9 @@ static int64_t draw(const lloyd *z, ferry_rng *rng)
     return i;
 }
 
-/* k-means++: every further centre far from those before it. */
+/* k-means++: every further centre far from those before it.
+ * O(n) distances for each centre, since only those to the new one are computed. dist
+ * holds the squared distance to the nearest so far. */
 static void choose_centres(lloyd *z, ferry_rng *rng)
 {
     const int64_t n = z->x->rows;
@@ -97,7 +101,9 @@ static void choose_centres(lloyd *z, ferry_rng *rng)
     }
 }
 
-/* Every point to its nearest centre; returns how many moved. */
+/* Every point to its nearest centre; returns how many moved.
+ * O(k nnz), the time of the whole. Each point is one thread's, so the result is the
+ * same. */
 static int64_t assign(lloyd *z, int threads)
 {
     int64_t moved = 0;
@@ -120,7 +126,8 @@ static int64_t assign(lloyd *z, int threads)
     return moved;
 }
 
-/* Give an empty group the point that is farthest from its centre, alone in no group. */
+/* Give an empty group the point that is farthest from its centre, alone in no group.
+ * There is such a point, since k <= n: an empty group means that another has two. */
 static void refill(lloyd *z, int64_t c)
 {
     int64_t far = -1;
@@ -133,7 +140,8 @@ static void refill(lloyd *z, int64_t c)
     z->count[c] = 1;
 }
 
-/* Centres are the means of their groups. */
+/* Centres are the means of their groups.
+ * Sums in the order of the points, in one thread: O(nnz), little beside assign(). */
 static void update(lloyd *z)
 {
     const int64_t n = z->x->rows, d = z->x->cols;
@@ -153,7 +161,10 @@ static void update(lloyd *z)
     }
 }
 
-/* The sum of squared distances where it settles, or after max_iter rounds. */
+/* The sum of squared distances where it settles, or after max_iter rounds.
+ * Each round lowers the sum or ends, as no assignment comes twice but for rounding;
+ * max_iter is the guard. Distances are measured again at the end: where max_iter ended
+ * it the centres have moved since. */
 static double run(lloyd *z, int64_t max_iter, int threads, ferry_rng *rng)
 {
     choose_centres(z, rng);
@@ -165,6 +176,8 @@ static double run(lloyd *z, int64_t max_iter, int threads, ferry_rng *rng)
     return total(z->x->rows, z->dist);
 }
 
+/* The best start so far is copied out; one whose sum is not finite counts only when it
+ * is the first. */
 ferry_status ferry_i_kmeans(ferry_ctx *ctx, const ferry_matrix *x,
                             const ferry_kmeans_options *o, ferry_rng *rng, int32_t *group,
                             ferry_block *centres, double *inertia)

@@ -13,9 +13,11 @@ typedef enum ferry_linear_kind {
     FERRY_LINEAR_SVR     /* L2-regularised squared epsilon-insensitive */
 } ferry_linear_kind;
 
+/* Settings of a fit; borrowed while it runs. */
 typedef struct ferry_linear_options {
     ferry_linear_kind kind;
     double C, eps, p; /* cost, stopping tolerance, width of the SVR tube */
+    /* with a constant term, regularised like a weight */
     bool bias;
     bool balanced; /* class weights n / (k n_c) */
 } ferry_linear_options;
@@ -119,6 +121,7 @@ ferry_status ferry_i_simplex_active(ferry_ctx *ctx, const ferry_small *k, const 
 /* ---- ranking labels (RankSVM) ---- */
 
 typedef struct ferry_ranksvm_options {
+    /* weight of the losses against 1/2 |W|^2; > 0 */
     double C;
     int64_t epochs;
     bool scale; /* features times 1 / sqrt(mean squared length) first */

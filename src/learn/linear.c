@@ -28,10 +28,15 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* The data in liblinear's form. */
 typedef struct job {
+    /* borrowed, as is rng */
     const ferry_linear_options *o;
     ferry_rng *rng;
+    /* rows, features without the bias */
     int64_t n, d;
+    /* what liblinear is given: prob.x points into nodes, prob.y is set before each
+     * training */
     struct problem prob;
+    /* the entries of all rows, one row after the other */
     struct feature_node *nodes;
 } job;
 
@@ -53,7 +58,9 @@ static int64_t count_nodes(const ferry_matrix *x)
     return n;
 }
 
-/* All of x in liblinear's nodes: 16 bytes an entry, columns from 1, each row ended by -1. */
+/* All of x in liblinear's nodes: 16 bytes an entry, columns from 1, each row ended by -1.
+ * Made once and used for all classes: only prob.y changes between them. Zeros are left
+ * out, in a dense x as well. */
 static ferry_status job_init(ferry_ctx *ctx, job *j, const ferry_matrix *x)
 {
     ferry_status st = FERRY_OK;
@@ -85,12 +92,15 @@ done:
     return st;
 }
 
+/* liblinear prints its progress unless it is given another hook. */
 static void silent(const char *text)
 {
     (void)text;
 }
 
-/* train() with a rand() of its own sequence and no output, one caller at a time. */
+/* train() with a rand() of its own sequence and no output, one caller at a time.
+ * srand() comes after initstate(), which seeds random() alone on systems where the two
+ * are not one. */
 static struct model *locked_train(const struct problem *prob, const struct parameter *param,
                                   unsigned seed)
 {
@@ -109,6 +119,7 @@ static struct model *locked_train(const struct problem *prob, const struct param
     return m;
 }
 
+/* The squared hinge has both a dual and a primal solver with the same minimum. */
 static int solver(const job *j)
 {
     switch (j->o->kind) {
@@ -121,7 +132,9 @@ static int solver(const job *j)
 }
 
 /* Train on prob.y (+1 and -1, or numbers) with costs C on_weight and C off_weight; w <- d
- * weights and the bias. */
+ * weights and the bias.
+ * liblinear orders classes by their first instance, but swaps +1 and -1 where -1 comes
+ * first: w is always that of +1. */
 static ferry_status train_one(ferry_ctx *ctx, job *j, double on_weight, double off_weight,
                               double *w)
 {
@@ -149,6 +162,7 @@ done:
     return st;
 }
 
+/* *out is set before anything can fail: the caller frees it. */
 static ferry_status linear_new(ferry_ctx *ctx, const ferry_linear_options *o, int64_t k,
                                int64_t d, ferry_linear **out)
 {
@@ -168,7 +182,9 @@ done:
     return st;
 }
 
-/* Two classes that occur, a < b: one problem, rows -w and w. */
+/* Two classes that occur, a < b: one problem, rows -w and w.
+ * Half of the work of one against the rest, and the same boundary: the two problems
+ * mirror each other. Balanced weights are n / (2 n_c). */
 static ferry_status fit_two(ferry_ctx *ctx, job *j, const int32_t *y, const int64_t *count,
                             int64_t a, int64_t b, ferry_linear *m)
 {
@@ -207,6 +223,8 @@ done:
     return st;
 }
 
+/* One class that occurs: no training, all weights 0, and it wins since the others score
+ * -inf. */
 static ferry_status fit_classes(ferry_ctx *ctx, job *j, const int32_t *y, ferry_linear *m)
 {
     ferry_status st = FERRY_OK;
@@ -230,6 +248,7 @@ done:
     return st;
 }
 
+/* The caller owns *out. Draws one number from rng for each training. */
 ferry_status ferry_i_linear_fit(ferry_ctx *ctx, const ferry_linear_options *o,
                                 const ferry_matrix *x, int64_t k, const int32_t *y,
                                 const double *target, ferry_rng *rng, ferry_linear **out)
@@ -265,6 +284,8 @@ static double constant_margin(ferry_linear_kind kind, double on, double off)
     return on > 0 ? 1 : -1;
 }
 
+/* Label c of all instances as one two-class problem; weights n / (2 n_on) and n / (2
+ * n_off) when balanced. */
 static ferry_status fit_label(ferry_ctx *ctx, job *j, const uint8_t *on, int64_t c,
                               ferry_linear *m)
 {
@@ -288,6 +309,7 @@ done:
     return st;
 }
 
+/* k independent problems over the same nodes. */
 ferry_status ferry_i_linear_fit_sets(ferry_ctx *ctx, const ferry_linear_options *o,
                                      const ferry_matrix *x, int64_t k, const uint8_t *on,
                                      ferry_rng *rng, ferry_linear **out)
@@ -313,6 +335,8 @@ done:
     return st;
 }
 
+/* W is turned into a block (d x k) for one product with X; the constants are added after
+ * it, so that a sparse X needs no extra column. O(nnz k). */
 ferry_status ferry_i_linear_apply(ferry_ctx *ctx, const ferry_matrix *x, int64_t k,
                                   const double *w, ferry_block *out)
 {
@@ -355,6 +379,7 @@ static void normalise(int64_t k, double *p)
         p[c] = exp(p[c] - most) / sum;
 }
 
+/* A class without instances is -inf before it is normalised, and so has probability 0. */
 ferry_status ferry_i_linear_scores(ferry_ctx *ctx, const ferry_linear *m,
                                    const ferry_matrix *x, ferry_block *scores)
 {

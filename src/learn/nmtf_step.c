@@ -217,8 +217,8 @@ static void step_f(ferry_ctx *ctx, const ferry_nmtf_options *o, const ferry_nmtf
     ferry_e(ctx)->mulup(ctx, f, &up, &down, o->exponent, FERRY_NMTF_EPS, FERRY_NMTF_TINY);
 }
 
-/* A <- A (up / down)^e entry by entry; what became tiny is 0, since denormals are slow
- * and never recover. */
+/* A <- A (up / down)^e entry by entry; what fell below TINY is 0, or it would go on to
+ * the denormals, which are slow. */
 static void step_small(const ferry_nmtf_options *o, const double *up, const double *down,
                        ferry_small *a)
 {
@@ -400,9 +400,8 @@ static void divergence_members(ferry_ctx *ctx, ferry_nmtf *n, int64_t d)
             FERRY_ROW(dom->below, i)[k] = sum[k];
 }
 
-/* Known rows are moved like the others and then put back, which costs less than leaving
- * them out. simplex solves each row exactly instead: min g'(sum w H'H) g - 2 (sum w X'H)
- * g. */
+/* Known rows are moved like the others and then put back, which keeps the loops plain.
+ * simplex solves each row exactly instead: min g'(sum w H'H) g - 2 (sum w X'H) g. */
 ferry_status ferry_i_nmtf_members(ferry_ctx *ctx, ferry_nmtf *n,
                                   const ferry_nmtf_options *o)
 {

@@ -22,6 +22,7 @@ static void add_row(int64_t d, const double *v, int64_t *missing, double *sum)
     }
 }
 
+/* sum += (v - mu)^2; a missing cell is at the mean once it is filled and adds nothing. */
 static void add_squares(int64_t d, const double *v, const double *mu, double *sum)
 {
     for (int64_t j = 0; j < d; j++) {
@@ -75,6 +76,8 @@ static void column_inv_sd(const ferry_matrix *x, const double *mu, int64_t *stor
     }
 }
 
+/* The caller owns *out. Two passes over x. Columns whose sums overflow are refused here,
+ * where the column can be named. */
 ferry_status ferry_i_prep_fit(ferry_ctx *ctx, const ferry_matrix *x, ferry_prep_kind scale,
                               ferry_prep **out)
 {
@@ -128,6 +131,8 @@ static void unit_row(double *v, int64_t n)
         v[e] /= sqrt(sum);
 }
 
+/* Writes to the same entries of `to` as x has, so dense and CSR share the loop. CSR:
+ * mean is 0, and entries not stored stay 0. */
 static void prepare_row(const ferry_prep *p, const ferry_matrix *x, int64_t i, double *to)
 {
     const double *v = row_values(x);
@@ -141,6 +146,7 @@ static void prepare_row(const ferry_prep *p, const ferry_matrix *x, int64_t i, d
     if (p->scale == FERRY_PREP_L2) unit_row(to + begin, end - begin);
 }
 
+/* One pass to see whether any cell is missing saves a copy of the whole matrix. */
 static bool nothing_to_do(const ferry_prep *p, const ferry_matrix *x)
 {
     const double *v = row_values(x);
@@ -152,6 +158,7 @@ static bool nothing_to_do(const ferry_prep *p, const ferry_matrix *x)
     return true;
 }
 
+/* CSR results share the pattern of x (matrix_like) and have values of their own. */
 ferry_status ferry_i_prep_apply(ferry_ctx *ctx, const ferry_prep *p, const ferry_matrix *x,
                                 ferry_matrix **out)
 {

@@ -7,8 +7,8 @@
  * classes so that the rows without a label share `mass` among them.
  *
  * Gauss-Seidel uses what the sweep has already changed, and so needs no second array and
- * about half the sweeps of substitution; it is in one thread, so the order of rows is
- * always the same. Diffusion with several graphs and weights of its own is in diffuse.c. */
+ * fewer sweeps than substitution; it is in one thread, so the order of rows is always
+ * the same. Diffusion with several graphs and weights of its own is in diffuse.c. */
 #include <math.h>
 
 #include "learn/learn.h"

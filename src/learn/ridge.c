@@ -72,6 +72,8 @@ static void take_off(const work *w, int64_t n, int64_t k, const double *from,
     }
 }
 
+/* Dense: a centred (and weighted) copy, left = 0. CSR: x itself, the means in `left`,
+ * for the formulas to take off. */
 static ferry_status centre_x(ferry_ctx *ctx, const ferry_matrix *x, work *w)
 {
     ferry_status st = FERRY_OK;
@@ -95,6 +97,7 @@ done:
     return st;
 }
 
+/* C = sqrt(v) (Y - 1 my'). */
 static ferry_status centre_y(ferry_ctx *ctx, const ferry_block *y, work *w)
 {
     ferry_status st = FERRY_OK;
@@ -135,7 +138,8 @@ done:
     return st;
 }
 
-/* B (rows x k) <- (A + lambda I)^-1 B; A is destroyed. */
+/* B (rows x k) <- (A + lambda I)^-1 B; A is destroyed.
+ * Blocks are row by row and LAPACK wants columns: copied there and back, O(rows k). */
 static ferry_status solve(ferry_ctx *ctx, work *w, ferry_block *b)
 {
     ferry_status st = FERRY_OK;
@@ -204,6 +208,8 @@ ferry_status ferry_i_ridge_fit(ferry_ctx *ctx, const ferry_matrix *x, const ferr
     return ferry_i_ridge_fit_weighted(ctx, x, y, NULL, lambda, w);
 }
 
+/* O(n d min(n, d) + min(n, d)^3). lambda may be 0 where A'A is well conditioned; else
+ * factor() says so. */
 ferry_status ferry_i_ridge_fit_weighted(ferry_ctx *ctx, const ferry_matrix *x,
                                         const ferry_block *y, const double *weight,
                                         double lambda, double **w)
@@ -227,6 +233,7 @@ ferry_status ferry_i_ridge_fit_weighted(ferry_ctx *ctx, const ferry_matrix *x,
     FERRY_TRY(d <= n ? primal(ctx, &job, wt) : dual(ctx, &job, wt));
     for (int64_t c = 0; c < k; c++) {
         double *row = result + c * (d + 1);
+        /* b_c = mean of y_c - W_c m */
         row[d] = job.my[c];
         for (int64_t f = 0; f < d; f++) {
             row[f] = FERRY_ROW(wt, f)[c];

@@ -1,4 +1,8 @@
-/* Scaling: learning how (scale.h has the rule). */
+/* Scaling: learning how (scale.h has the rule).
+ *
+ * Each pass goes over the cells that are not 0 or are missing; what the zeros add is
+ * worked out from counts afterwards. Hence the two steps everywhere: add_...() sees
+ * cells, end_...() or find_...() corrects for those it has not seen. */
 #include "learn/scale.h"
 
 #include <float.h>
@@ -61,12 +65,14 @@ typedef struct column {
     double filled;  /* ... and not 0 */
     double mean;    /* of what is there (first the sum) */
     double squares; /* sum of (x - mean)^2 over what is there */
+    /* range of what is there; 0 joins where it occurs */
     double lo, hi;
     double logs; /* sum of ln |x| over what is not 0 */
     double root; /* roots: mean of sqrt(x / row sum) (first the sum) */
     bool two;    /* lo and hi are all that occurs */
 } column;
 
+/* All that the passes gather; l->f ends up as the facts. */
 typedef struct learning {
     int64_t n_parts;
     const ferry_scale_part *part;
@@ -92,7 +98,9 @@ static void each_row(learning *l, row_fn fn)
             fn(l, ferry_i_row_cells(&l->part[p], i, l->row), l->row);
 }
 
-/* First pass: sums, ranges, signs. */
+/* First pass: sums, ranges, signs.
+ * there starts at the number of rows, and missing cells are taken off. Sums of rows are
+ * over what is present. */
 static void add_sums(learning *l, int64_t m, const ferry_cell *row)
 {
     double sum = 0;
@@ -120,7 +128,9 @@ static void add_sums(learning *l, int64_t m, const ferry_cell *row)
     l->sum_mean += sum;
 }
 
-/* Second pass, around the means of the first. */
+/* Second pass, around the means of the first.
+ * Cells that are 0 are left to find_facts(). `two` falls when a value is neither lo nor
+ * hi. */
 static void add_squares(learning *l, int64_t m, const ferry_cell *row)
 {
     double sum = 0;
@@ -144,6 +154,7 @@ static void add_squares(learning *l, int64_t m, const ferry_cell *row)
     if (found > 0) l->sum_squares += (sum - l->sum_mean) * (sum - l->sum_mean);
 }
 
+/* For the typical (geometric mean) size of a column. */
 static void add_logs(learning *l, int64_t m, const ferry_cell *row)
 {
     for (int64_t e = 0; e < m; e++)
@@ -156,6 +167,7 @@ static double filled(const learning *l, const ferry_cell *c)
     return fmax(isnan(c->v) ? l->col[c->j].mean : c->v, 0);
 }
 
+/* What the roots of a row are divided by; missing cells count with their fill. */
 static double row_sum(const learning *l, int64_t m, const ferry_cell *row)
 {
     double sum = 0;
@@ -165,6 +177,7 @@ static double row_sum(const learning *l, int64_t m, const ferry_cell *row)
     return sum;
 }
 
+/* sums of sqrt(x / row sum); an empty row has none and adds 0 */
 static void add_roots(learning *l, int64_t m, const ferry_cell *row)
 {
     const double sum = row_sum(l, m, row);
@@ -200,17 +213,21 @@ static double quantile(const double *sorted, int64_t m, double p)
     return sorted[(int64_t)floor(p * (double)(m - 1))];
 }
 
+/* Population deviation of what is there. */
 static double deviation(const column *c)
 {
     return sqrt(c->squares / fmax(c->there, 1));
 }
 
+/* Not a plain sd > 0: a constant column far from 0 has an sd of rounding size. */
 static bool varies(const column *c)
 {
     return deviation(c) > 1e-7 * fabs(c->mean);
 }
 
-/* After the first pass: sums become means, and 0 joins the ranges where it occurs. */
+/* After the first pass: sums become means, and 0 joins the ranges where it occurs.
+ * A column that is 0 somewhere has 0 as one of its values: beside one other value it is
+ * still `two`. */
 static ferry_status end_sums(ferry_ctx *ctx, learning *l)
 {
     ferry_status st = FERRY_OK;
@@ -265,6 +282,8 @@ static double find_unit(learning *l, double *list)
     return most / quantile(list, m, 0.5);
 }
 
+/* How far the columns' deviations differ: the largest against the median, or the 0.9
+ * quantile against the 0.1 quantile, whichever is more. */
 static double find_spread(const learning *l, double *list)
 {
     int64_t m = 0;
@@ -277,11 +296,14 @@ static double find_spread(const learning *l, double *list)
                 quantile(list, m, 0.9) / quantile(list, m, 0.1));
 }
 
+/* What words and CSR have in common. */
 static bool sparse_enough(const ferry_scale_facts *f)
 {
     return !f->neg && f->fill <= FILL;
 }
 
+/* The passes in order, each resting on the one before: sums, squares around the means,
+ * and logs only where words are still possible. */
 static ferry_status find_facts(ferry_ctx *ctx, learning *l)
 {
     ferry_status st = FERRY_OK;
@@ -313,6 +335,7 @@ done:
     return st;
 }
 
+/* The order is the rule of scale.h: the first that applies. */
 static ferry_scale by_rule(const ferry_scale_facts *f)
 {
     if (sparse_enough(f) && f->unit <= UNIT) return FERRY_SCALE_WORDS;
@@ -339,6 +362,8 @@ static void spreads(const learning *l, ferry_scaler *s)
 
     for (int64_t j = 0; j < s->d; j++) {
         const column *c = &l->col[j];
+        /* Half the range for a column of two values: 0/1 flags that are rarely on would
+         * otherwise become as large as 1 / sqrt(share). */
         const double width = c->two ? 0.5 * (c->hi - c->lo) : deviation(c);
         s->shift[j] = c->mean;
         if (!varies(c)) continue; /* 0: a constant says nothing */
@@ -346,11 +371,14 @@ static void spreads(const learning *l, ferry_scaler *s)
         /* filled cells are at the mean and add nothing */
         square += c->squares * s->factor[j] * s->factor[j];
     }
+    /* mean squared length of a row to 1 */
     const double length = sqrt(square / fmax((double)l->f.n, 1));
     for (int64_t j = 0; length > 0 && j < s->d; j++)
         s->factor[j] /= length;
 }
 
+/* Two more passes: the mean root of each column, then the mean squared length around it.
+ * sum (r - m)^2 = sum (r^2 - 2 r m) + rows m^2, so zeros need no visit. */
 static void centred_roots(learning *l, ferry_scaler *s)
 {
     each_row(l, add_roots);
@@ -364,6 +392,8 @@ static void centred_roots(learning *l, ferry_scaler *s)
         s->factor[j] = length > 1e-7 ? 1 / length : 1;
 }
 
+/* Facts and kind are known: shift and factor. words of fractions are only brought to
+ * length 1, as they are weighted already. */
 static ferry_status settle_scaler(ferry_ctx *ctx, learning *l, ferry_scaler *s)
 {
     ferry_status st = FERRY_OK;
@@ -390,7 +420,9 @@ done:
     return st;
 }
 
-/* Room, and the rows that each column has. */
+/* Room, and the rows that each column has.
+ * A column of the view belongs to as many rows as the parts that have it; in the others
+ * it is missing as a whole and counts nowhere. */
 static ferry_status begin(ferry_ctx *ctx, learning *l)
 {
     ferry_status st = FERRY_OK;
@@ -415,6 +447,8 @@ done:
     return st;
 }
 
+/* Facts are gathered whatever is wanted: fill values and the choice of dense or CSR come
+ * from them too. */
 ferry_status ferry_i_scaler_fit(ferry_ctx *ctx, ferry_scale wanted, int64_t d, int64_t n,
                                 const ferry_scale_part *part, ferry_scaler **out,
                                 ferry_scale_facts *facts)

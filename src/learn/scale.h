@@ -40,6 +40,7 @@
 
 /* In the order of FERRY_SCALE_CHOICES. */
 typedef enum ferry_scale {
+    /* chosen by the values; never in a scaler */
     FERRY_SCALE_AUTO,
     FERRY_SCALE_NONE,
     FERRY_SCALE_WORDS,

@@ -1,4 +1,7 @@
-/* Scaling: doing to rows what was learned (scale.h). */
+/* Scaling: doing to rows what was learned (scale.h).
+ *
+ * The same cells in the same order as in scale.c, so that dense and CSR inputs give the
+ * same bits; whether the result is dense is the scaler's choice alone. */
 #include <assert.h>
 #include <math.h>
 #include <string.h>
@@ -38,10 +41,13 @@ void ferry_i_rows_to_unit(ferry_matrix *x)
 /* ---- cells ---- */
 
 typedef struct applying {
+    /* what was learned; borrowed */
     const ferry_scaler *s;
+    /* whose rows; borrowed */
     const ferry_scale_part *part;
     ferry_scale_how how;
     const double *shift; /* NULL: none is taken off here */
+    /* room for the cells of one row */
     ferry_cell *row;
 } applying;
 
@@ -62,17 +68,21 @@ static void transform(const applying *a, int64_t m)
         a->row[e].v = sqrt(a->row[e].v / sum);
 }
 
+/* (t - shift_j) factor_j, leaving out what there is not. */
 static double scaled(const applying *a, int32_t j, double t)
 {
     if (a->shift) t -= a->shift[j];
     return a->s->factor ? t * a->s->factor[j] : t;
 }
 
+/* Kinds whose rows are brought to length 1 at the end. */
 static bool has_lengths(const ferry_scaler *s)
 {
     return s->kind == FERRY_SCALE_WORDS || s->kind == FERRY_SCALE_L2;
 }
 
+/* Every cell first gets what a 0 becomes, -shift_j factor_j, then the cells that are not
+ * 0 their own. Columns that map to -1 stay 0. */
 static void fill_dense(const applying *a, ferry_matrix *y)
 {
     const int32_t *map = a->part->map;
@@ -88,7 +98,9 @@ static void fill_dense(const applying *a, ferry_matrix *y)
     }
 }
 
-/* The cells of row i that are not 0 once prepared; written to y when it is given. */
+/* The cells of row i that are not 0 once prepared; written to y when it is given.
+ * Where the next row begins. Called twice for each row, to count and to write: so
+ * nothing has to be kept in between. */
 static int64_t csr_row(const applying *a, int64_t i, int64_t at, ferry_matrix *y)
 {
     const int64_t m = ferry_i_row_cells(a->part, i, a->row);
@@ -106,6 +118,7 @@ static int64_t csr_row(const applying *a, int64_t i, int64_t at, ferry_matrix *y
     return at;
 }
 
+/* Zeros that come out (a factor of 0, a count of 1 / e or less) are not stored. */
 static ferry_status make_csr(ferry_ctx *ctx, const applying *a, ferry_matrix **out)
 {
     ferry_status st = FERRY_OK;
@@ -136,6 +149,7 @@ static bool nothing_to_do(const applying *a)
     return true;
 }
 
+/* NaN may stay only where how.missing says so. The caller owns *out. */
 ferry_status ferry_i_scaler_apply(ferry_ctx *ctx, const ferry_scaler *s,
                                   const ferry_scale_part *part, ferry_scale_how how,
                                   ferry_matrix **out)
@@ -190,6 +204,7 @@ void ferry_i_scale_room_clear(ferry_scale_room *room)
     *room = (ferry_scale_room){0};
 }
 
+/* The row poses as a matrix of one row on the stack, so that there is one code for both. */
 ferry_row ferry_i_scaler_row(const ferry_scaler *s, const ferry_row *x,
                              const ferry_scale_room *room)
 {

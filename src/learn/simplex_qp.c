@@ -79,7 +79,7 @@ static bool spread(int64_t p, unsigned set, const ferry_small *x, double *w)
 }
 
 /* Exact for any symmetric K: the minimum lies inside some face, and all faces are tried.
- * For p = 12 that is 4095 systems, some milliseconds. */
+ * For p = 12 that is 4095 systems. */
 ferry_status ferry_i_simplex_qp(ferry_ctx *ctx, const ferry_small *k, const double *v,
                                 double *w, double *objective)
 {

@@ -81,7 +81,9 @@ static double softplus(double m)
     return m > 0 ? m + log1p(exp(-m)) : log1p(exp(m));
 }
 
-/* Probabilities of one row from its margins; the loss of the row. */
+/* Probabilities of one row from its margins; the loss of the row.
+ * c = 2: a_0 log(1 + e^z) + a_1 log(1 + e^-z). Else sum_k a_k (log sum_l e^z_l - z_k),
+ * with the largest z taken off first. */
 static double row_loss(const problem *q, const double *z, const double *a, double *p)
 {
     double most = 0, sum = 0, loss = 0;
@@ -112,7 +114,8 @@ static double objective(ferry_ctx *ctx, const problem *q, const point *w)
     return 0.5 * ferry_e(ctx)->dot(ctx, w->v, w->v) + q->C * loss;
 }
 
-/* out <- C [X 1]'t (+ v for the weights). */
+/* out <- C [X 1]'t (+ v for the weights).
+ * The penalty's part is v itself; the constants have none. */
 static ferry_status back(ferry_ctx *ctx, const problem *q, const point *v, point *out)
 {
     ferry_status st = FERRY_OK;
@@ -136,7 +139,9 @@ static ferry_status gradient(ferry_ctx *ctx, const problem *q, const point *w, p
     return back(ctx, q, w, g);
 }
 
-/* out <- Hessian times v, at the probabilities in p. */
+/* out <- Hessian times v, at the probabilities in p.
+ * H v = v + C X'(s o (diag(P) - P P') Z) row by row, Z = X v: two products with X. z is
+ * overwritten; p stays, so many products can follow one gradient. */
 static ferry_status hessian(ferry_ctx *ctx, const problem *q, const point *v, point *out)
 {
     margins(ctx, q, v, q->z);
@@ -155,7 +160,9 @@ static ferry_status hessian(ferry_ctx *ctx, const problem *q, const point *v, po
     return back(ctx, q, v, out);
 }
 
-/* step <- about -H^-1 g; r, d, hd are room. */
+/* step <- about -H^-1 g; r, d, hd are room.
+ * Conjugate gradients on H step = -g. Stopping at min(1/2, sqrt |g|) |g| gives
+ * superlinear convergence with few products while the gradient is large. */
 static ferry_status newton_step(ferry_ctx *ctx, const problem *q, const point *g,
                                 double g_norm, point *step, point *r, point *d, point *hd)
 {
@@ -170,6 +177,7 @@ static ferry_status newton_step(ferry_ctx *ctx, const problem *q, const point *g
         double bend, alpha, next;
         FERRY_TRY(hessian(ctx, q, d, hd));
         bend = dot(ctx, d, hd);
+        /* H is positive semidefinite; 0 along d means that rounding has taken over */
         if (!(bend > 0)) break;
         alpha = rr / bend;
         combine(ctx, alpha, d, 1, step);
@@ -182,7 +190,9 @@ done:
     return st;
 }
 
-/* w <- w + t step with t = 1, 1/2, ... until the objective falls enough. */
+/* w <- w + t step with t = 1, 1/2, ... until the objective falls enough.
+ * Armijo's rule with 1e-4. `round` lets steps through whose gain is lost in the rounding
+ * of the objective. False: none of them helps, w is as before. */
 static bool search(ferry_ctx *ctx, const problem *q, const point *g, const point *step,
                    point *w, double *now)
 {
@@ -232,6 +242,7 @@ done:
     return st;
 }
 
+/* Starts at 0, where all classes have probability 1 / c. O(nnz c) a product with X. */
 ferry_status ferry_i_softmax_fit(ferry_ctx *ctx, double C, double tol,
                                  const ferry_matrix *x, const ferry_block *a, double **out)
 {
@@ -270,6 +281,8 @@ done:
     return st;
 }
 
+/* Rows less their largest entry, so that exp() does not overflow. With two classes the
+ * first row of w is 0, which gives 1 / (1 + e^z) and its complement. */
 ferry_status ferry_i_softmax_scores(ferry_ctx *ctx, const ferry_matrix *x, int64_t c,
                                     const double *w, ferry_block *scores)
 {

@@ -53,7 +53,7 @@ done:
 
 /* Rows [begin, end) down to their leaves; a run of them stays in the near cache.
  * A row that has reached its leaf stays there (the feature read is then 0, any would
- * do), so that the loop has no branch to guess and can be vectorised. */
+ * do), so that the loop has no branch to guess. */
 static void walk(const ferry_columns *c, const ferry_tree *t, int64_t begin, int64_t end,
                  int32_t *leaf)
 {
