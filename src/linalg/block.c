@@ -7,7 +7,9 @@
 enum { LINE = 64 }; /* bytes of a cache line: rows of 8 doubles then touch only one */
 
 /* One allocation: `head` bytes, then n zeroed doubles on a cache line, where *data
- * points. */
+ * points.
+ * The line is found by rounding up, which is what the LINE bytes more are for; freeing
+ * the head frees all. */
 static void *new_with_data(int64_t head, int64_t n, double **data)
 {
     char *p = ferry_i_calloc(head + LINE + n * (int64_t)sizeof **data, 1);
@@ -27,6 +29,7 @@ static ferry_status check_shape(ferry_ctx *ctx, const char *what, int64_t rows,
     return FERRY_OK;
 }
 
+/* Zeroed. One call of ferry_i_block_free() gives back head and numbers. */
 ferry_status ferry_i_block_new(ferry_ctx *ctx, int64_t rows, int64_t k, ferry_block **out)
 {
     double *data = NULL;

@@ -1,4 +1,7 @@
-/* Products with a matrix less its column means (centred.h). */
+/* Products with a matrix less its column means (centred.h).
+ *
+ * All three rest on one product of the engine and a correction of rank one, so that a
+ * sparse x is never filled. */
 #include "linalg/centred.h"
 
 #include <string.h>
@@ -22,6 +25,7 @@ void ferry_i_centred_mul(ferry_ctx *ctx, const ferry_centred *c, const ferry_blo
     ferry_e(ctx)->mul(ctx, 1, c->x, u, 0, t);
     for (int64_t at = 0; c->shift && at < u->k; at += PANEL) {
         const int64_t n = u->k - at < PANEL ? u->k - at : PANEL;
+        /* su <- shift'u of these columns */
         memset(su, 0, sizeof su);
         for (int64_t j = 0; j < u->rows; j++)
             for (int64_t l = 0; l < n; l++)
@@ -42,6 +46,7 @@ ferry_status ferry_i_centred_tmul(ferry_ctx *ctx, const ferry_centred *c,
     FERRY_TRY(ferry_e(ctx)->tmul(ctx, 1, c->x, r, 0, y));
     for (int64_t at = 0; c->shift && at < r->k; at += PANEL) {
         const int64_t n = r->k - at < PANEL ? r->k - at : PANEL;
+        /* pr <- present'r of these columns */
         memset(pr, 0, sizeof pr);
         for (int64_t i = 0; i < r->rows; i++)
             for (int64_t l = 0; ferry_i_centred_has(c, i) && l < n; l++)

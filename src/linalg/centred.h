@@ -17,7 +17,9 @@ typedef struct ferry_centred {
     double *present; /* m: 1 or 0; NULL: all rows are there */
 } ferry_centred;
 
+/* Frees what it holds (x loses one owner) and leaves zeros. */
 void ferry_i_centred_clear(ferry_centred *c);
+/* Whether row i is there. */
 static inline bool ferry_i_centred_has(const ferry_centred *c, int64_t i)
 {
     return !c->present || c->present[i] > 0;

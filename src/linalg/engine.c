@@ -1,4 +1,7 @@
-/* Engines by name, and the context, which holds one. */
+/* Engines by name, and the context, which holds one.
+ *
+ * The engine is a table of functions, so a context can change it between two calls. The
+ * first in the list is the default. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,6 +37,8 @@ const ferry_engine *ferry_i_engine_find(const char *name)
     return NULL;
 }
 
+/* In this file because a context needs an engine and an instruction set from its first
+ * moment. An unknown FERRY_ISA is not an error here; the log tells (host/blas.c). */
 ferry_status ferry_ctx_new(ferry_ctx **out)
 {
     *out = ferry_i_calloc(1, sizeof **out);

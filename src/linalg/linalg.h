@@ -82,11 +82,13 @@ void ferry_i_matrix_free(ferry_matrix *x);         /* one owner less */
 
 /* ---- block and small ---- */
 
+/* Tall and thin: a row is short and contiguous, which is what products with X want. */
 typedef struct ferry_block {
     int64_t rows, k;
     double *data; /* element (i, j) is data[i * k + j] */
 } ferry_block;
 
+/* Small enough for O(n^3): column-major, as LAPACK wants it. */
 typedef struct ferry_small {
     int64_t rows, cols;
     double *data; /* element (i, j) is data[i + j * rows] */
@@ -95,7 +97,9 @@ typedef struct ferry_small {
 ferry_status ferry_i_block_new(ferry_ctx *ctx, int64_t rows, int64_t k,
                                ferry_block **out); /* zero */
 void ferry_i_block_free(ferry_block *b);
+/* to <- from, which has as many numbers. */
 void ferry_i_block_copy(const ferry_block *from, ferry_block *to);
+/* New, all zero. FERRY_EINVAL when a side is beyond 2^31 - 1. */
 ferry_status ferry_i_small_new(ferry_ctx *ctx, int64_t rows, int64_t cols,
                                ferry_small **out);
 void ferry_i_small_free(ferry_small *s);
@@ -122,6 +126,7 @@ typedef enum ferry_axis { FERRY_ROWS = 0, FERRY_COLS = 1 } ferry_axis;
  * Outputs are overwritten unless a beta says otherwise; beta 0 forgets what was there, even
  * NaN. */
 typedef struct ferry_engine {
+    /* what ferry_ctx_set_engine() takes, and one line about it for people */
     const char *name, *summary;
 
     /* ---- products of a data matrix X (n x d), dense or CSR ---- */

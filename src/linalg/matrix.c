@@ -1,5 +1,8 @@
 /* Data matrices: making, sharing, checking, the transposed index. Reshaping is in
- * reshape.c. */
+ * reshape.c.
+ *
+ * Sharing: matrices are immutable after they are made, so they are counted (refs)
+ * instead of copied, and _like lends its pattern to siblings with other values. */
 #include <assert.h>
 #include <math.h>
 #include <string.h>
@@ -17,6 +20,7 @@ static ferry_status check_shape(ferry_ctx *ctx, int64_t rows, int64_t cols)
     return FERRY_OK;
 }
 
+/* refs = 1: the caller is the first owner. */
 ferry_status ferry_i_matrix_dense(ferry_ctx *ctx, int64_t rows, int64_t cols,
                                   ferry_matrix **out)
 {
@@ -38,6 +42,7 @@ done:
     return st;
 }
 
+/* The maker fills start[1..rows], index (ascending in a row) and value. */
 ferry_status ferry_i_matrix_csr(ferry_ctx *ctx, int64_t rows, int64_t cols, int64_t nnz,
                                 ferry_matrix **out)
 {
@@ -61,6 +66,8 @@ done:
     return st;
 }
 
+/* Values are not checked: NaN is a missing cell in a dense table. ld is the distance of
+ * the caller's rows, which may be longer than ours. */
 ferry_status ferry_i_matrix_from_array(ferry_ctx *ctx, const ferry_array *a,
                                        ferry_matrix **out)
 {
@@ -99,6 +106,8 @@ done:
     return st;
 }
 
+/* Everything is checked before anything is copied: later code indexes by these numbers
+ * without looking. */
 ferry_status ferry_i_matrix_from_sparse(ferry_ctx *ctx, const ferry_sparse *s,
                                         ferry_matrix **out)
 {
@@ -167,6 +176,7 @@ static void sort_by_column(const ferry_matrix *x, int64_t *start, int32_t *index
     start[0] = 0;
 }
 
+/* Who only multiplies by X' wants ferry_i_matrix_index() instead. */
 ferry_status ferry_i_matrix_transpose(ferry_ctx *ctx, const ferry_matrix *x,
                                       ferry_matrix **out)
 {
@@ -189,6 +199,8 @@ static void free_index(ferry_matrix *x)
     x->t_value = NULL;
 }
 
+/* Not thread-safe on one matrix: make it before the matrix is shared out. A second call
+ * does nothing; a failure leaves the matrix as it was. */
 ferry_status ferry_i_matrix_index(ferry_ctx *ctx, ferry_matrix *x)
 {
     if (x->dense || x->pattern || x->t_start) return FERRY_OK;
@@ -210,6 +222,8 @@ ferry_matrix *ferry_i_matrix_ref(ferry_matrix *x)
     return x;
 }
 
+/* The last owner's release sees all that other threads did with the matrix (acquire and
+ * release). A sibling frees its values and gives up its share of the pattern. */
 void ferry_i_matrix_free(ferry_matrix *x)
 {
     if (!x || __atomic_sub_fetch(&x->refs, 1, __ATOMIC_ACQ_REL) > 0) return;
@@ -224,6 +238,7 @@ void ferry_i_matrix_free(ferry_matrix *x)
     ferry_i_free(x);
 }
 
+/* In order, one thread: the same bits always. */
 double ferry_i_matrix_norm2(const ferry_matrix *x)
 {
     const double *v = x->dense ? x->dense : x->value;

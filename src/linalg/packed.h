@@ -42,6 +42,7 @@ typedef struct ferry_tiles {
     const double *pv[FERRY_TILE_VIEWS];                /* P_v, m x c */
     double *hv[FERRY_TILE_VIEWS];                      /* H_v, m x c */
     const double *kv[FERRY_TILE_VIEWS];                /* K_v, c x c, symmetric */
+    /* weights of the views in the loss */
     double w[FERRY_TILE_VIEWS];
     /* Sums in pieces of tiles that do not depend on the number of threads: room for pieces x
      * FERRY_TILE_ROOM times ferry_i_tiles_sums() of them. */
@@ -74,6 +75,7 @@ typedef struct ferry_consensus_view {
     double *factor;        /* cols: of each column */
     const double *shift;   /* cols, or NULL; borrowed: what is taken off, times f */
     const double *present; /* m, or NULL; borrowed: 0 where the view lacks the instance */
+    /* scale of the whole view, which is in factor too */
     double f;
 } ferry_consensus_view;
 
@@ -90,7 +92,9 @@ typedef struct ferry_consensus {
     struct ferry_block *t, *r; /* m x 8: the t_j of an instance side by side, one line */
     double *scaled;            /* size: u times the factors */
     double *y;                 /* FERRY_CONSENSUS_PIECES x size */
+    /* what a view's shift takes off every t of it: f shift'u */
     double less[FERRY_CONSENSUS_VIEWS];
+    /* sums of r over the instances of a piece, for the shift of X'r */
     double sum[FERRY_CONSENSUS_PIECES][FERRY_CONSENSUS_VIEWS];
 } ferry_consensus;
 
@@ -108,6 +112,7 @@ typedef struct ferry_run_group {
 typedef struct ferry_run_graph {
     int64_t *edge;  /* runs + 1: where a run's edges begin */
     int64_t *group; /* runs + 1: where its groups do */
+    /* groups of all runs, one run after the other */
     ferry_run_group *groups;
     uint16_t *row; /* n: in its run, in the order of the groups */
     int32_t
@@ -120,6 +125,7 @@ typedef struct ferry_run_graph {
  * looked up for an edge. A fixed neighbour's index leads to what it shows, and its score is
  * the next number. */
 typedef struct ferry_neighbours {
+    /* instances; graphs; runs of FERRY_RUN instances */
     int64_t n, q, runs;
     ferry_run_graph *graph;
     int64_t shown; /* numbers in `show` */

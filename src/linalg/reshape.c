@@ -1,16 +1,22 @@
 /* New matrices from parts of others: rows taken, columns mapped, stacked, joined,
- * densified. */
+ * densified.
+ *
+ * Copies throughout: a matrix never changes once it is made, so a part of one is a
+ * matrix of its own. Sparse stays sparse, with ascending columns, as everything that
+ * walks CSR relies on. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "linalg/linalg.h"
 
+/* memcpy with a count of 0 wants valid pointers, which an empty matrix may not have. */
 static void copy_reals(double *to, const double *from, int64_t n)
 {
     if (n > 0) memcpy(to, from, (size_t)n * sizeof *to);
 }
 
+/* y is zeroed: row -1 and columns that nothing maps to stay so. */
 static void take_dense(const ferry_matrix *x, const int64_t *rows, const int32_t *map,
                        ferry_matrix *y)
 {
@@ -24,6 +30,7 @@ static void take_dense(const ferry_matrix *x, const int64_t *rows, const int32_t
     }
 }
 
+/* An entry of a row while it is put in order. */
 typedef struct entry {
     int32_t index;
     double value;
@@ -52,7 +59,8 @@ static int64_t mapped_row(const ferry_matrix *x, int64_t r, const int32_t *map, 
 }
 
 /* Two walks over the rows taken, one to count and one to copy. Where the map changes the order
- * of columns, a row is sorted again: CSR promises ascending columns. */
+ * of columns, a row is sorted again: CSR promises ascending columns.
+ * O(entries taken), and a sort only where the order has changed. */
 static ferry_status take_sparse(ferry_ctx *ctx, const ferry_matrix *x, int64_t n,
                                 const int64_t *rows, int64_t new_cols, const int32_t *map,
                                 ferry_matrix **out)
@@ -89,6 +97,7 @@ done:
     return st;
 }
 
+/* The result is stored as x is. The caller owns it. */
 ferry_status ferry_i_matrix_take(ferry_ctx *ctx, const ferry_matrix *x, int64_t n,
                                  const int64_t *rows, int64_t new_cols, const int32_t *map,
                                  ferry_matrix **out)
@@ -104,7 +113,8 @@ done:
     return st;
 }
 
-/* Add x to the dense y with its corner at (row, col). */
+/* Add x to the dense y with its corner at (row, col).
+ * y is zeroed there, so a sparse x writes its entries alone. */
 static void put_dense(const ferry_matrix *x, ferry_matrix *y, int64_t row, int64_t col)
 {
     for (int64_t i = 0; i < x->rows; i++) {
@@ -139,6 +149,7 @@ static bool all_sparse(int64_t n, const ferry_matrix *const *parts, int64_t *nnz
     return sparse;
 }
 
+/* Parts keep their order; entries of CSR follow each other as they are. */
 ferry_status ferry_i_matrix_stack(ferry_ctx *ctx, int64_t n,
                                   const ferry_matrix *const *parts, ferry_matrix **out)
 {
@@ -163,6 +174,7 @@ done:
     return st;
 }
 
+/* CSR: row by row, each part's entries with its columns shifted, so that they ascend. */
 ferry_status ferry_i_matrix_join(ferry_ctx *ctx, int64_t n,
                                  const ferry_matrix *const *parts, ferry_matrix **out)
 {
@@ -200,6 +212,8 @@ done:
     return st;
 }
 
+/* Counts first, so that the result has just the room it needs. x is dense. NaN is an
+ * entry. */
 ferry_status ferry_i_matrix_sparsify(ferry_ctx *ctx, const ferry_matrix *x,
                                      ferry_matrix **out)
 {

@@ -1,4 +1,7 @@
-/* Which kernels OpenBLAS runs, which fit this CPU, and its process-wide thread count. */
+/* Which kernels OpenBLAS runs, which fit this CPU, and its process-wide thread count.
+ *
+ * Nothing is changed behind the user's back: the choice of kernels is made by OpenBLAS
+ * when it is loaded, so all that can be done is to tell (ferry_doctor(), or the log). */
 #include <cblas.h>
 #include <pthread.h>
 #include <string.h>
@@ -36,6 +39,7 @@ const char *ferry_blas_core(void)
     return core ? core : "";
 }
 
+/* The same core as is loaded where that fits; "" where there is nothing to say. */
 const char *ferry_blas_core_wanted(void)
 {
 #if defined(__x86_64__)
@@ -57,6 +61,7 @@ const char *ferry_i_blas_config(void)
     return config ? config : "";
 }
 
+/* Only with a log to tell; a context whose log is set later is still told. */
 void ferry_i_check_machine(ferry_ctx *ctx)
 {
     char text[160];
@@ -72,6 +77,8 @@ void ferry_i_check_machine(ferry_ctx *ctx)
                     core, wanted);
 }
 
+/* Most calls find the count right and take no lock. Two contexts with different counts
+ * in two threads disturb each other's speed, and at most the last bits of their results. */
 void ferry_i_blas_begin(ferry_ctx *ctx)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

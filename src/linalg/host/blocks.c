@@ -1,5 +1,8 @@
 /* Operations on blocks: dgemm for products, our own loops for the rest. Sums are made over
- * fixed pieces and added in order, so that their bits do not depend on the thread count. */
+ * fixed pieces and added in order, so that their bits do not depend on the thread count.
+ *
+ * dgemm is left to its own threads: its bits may depend on their number in the last
+ * places, which is why what must not (sums, dot) is written here. */
 #include <cblas.h>
 #include <math.h>
 
@@ -66,6 +69,8 @@ static double power_of(double x, int power)
 static void sum_piece(const ferry_block *b, int64_t piece, int64_t from, int64_t n,
                       int power, double *sums)
 {
+    /* one piece of rows, all n columns side by side: the inner loop is over neighbours
+     * in memory */
     const int64_t last = ferry_i_piece(b->rows, piece + 1, PIECES);
 
     for (int64_t j = 0; j < n; j++)
@@ -93,6 +98,7 @@ static void column_sums(ferry_ctx *ctx, const ferry_block *b, int power, double 
     }
 }
 
+/* Sums of rows are each made by one thread; sums of columns in pieces. */
 void ferry_i_host_bsums(ferry_ctx *ctx, const ferry_block *b, ferry_axis axis, int power,
                         double *out)
 {
@@ -110,6 +116,7 @@ void ferry_i_host_bsums(ferry_ctx *ctx, const ferry_block *b, ferry_axis axis, i
     }
 }
 
+/* In place; the choice is made outside the inner loops. */
 void ferry_i_host_bscale(ferry_ctx *ctx, ferry_block *b, ferry_axis axis, const double *f)
 {
 #pragma omp parallel for num_threads(ferry_i_loop_threads(ctx, b->rows * b->k))
@@ -124,6 +131,7 @@ void ferry_i_host_bscale(ferry_ctx *ctx, ferry_block *b, ferry_axis axis, const 
     }
 }
 
+/* Two loops: where beta is 0, C is not even read. */
 void ferry_i_host_axpby(ferry_ctx *ctx, double alpha, const ferry_block *b, double beta,
                         ferry_block *c)
 {

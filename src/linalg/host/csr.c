@@ -28,6 +28,9 @@ static int64_t row_cut(int64_t rows, const int64_t *start, int64_t piece, int64_
 
 /* ---- X B and X'B ---- */
 
+/* 8 pieces a thread, handed out as threads become free: as many entries do not take as
+ * long where their columns are far apart. A row is wholly in one piece, so its sum has
+ * one order. */
 static void share_rows(ferry_ctx *ctx, const ferry_product *p, int64_t rows)
 {
     ferry_product_fn *const multiply = ferry_i_kernels(ctx)->multiply;
@@ -40,6 +43,7 @@ static void share_rows(ferry_ctx *ctx, const ferry_product *p, int64_t rows)
                  row_cut(rows, p->start, piece + 1, pieces));
 }
 
+/* Y = alpha X B + beta Y; p.y is written row by row. */
 void ferry_i_csr_mul(ferry_ctx *ctx, double alpha, const ferry_matrix *x,
                      const ferry_block *b, double beta, ferry_block *y)
 {
@@ -57,7 +61,8 @@ static void scale(double beta, int64_t n, double *y)
         y[e] *= beta;
 }
 
-/* Threads that are worth a Y of their own: adding it up must cost less than filling it. */
+/* Threads that are worth a Y of their own: adding it up must cost less than filling it.
+ * A further thread fills and adds cols k numbers; it handles nnz k / threads. */
 static int scatter_threads(const ferry_ctx *ctx, const ferry_product *p, int64_t cols)
 {
     const int threads = ferry_i_loop_threads(ctx, p->nnz * p->k);
@@ -67,7 +72,9 @@ static int scatter_threads(const ferry_ctx *ctx, const ferry_product *p, int64_t
 }
 
 /* Pieces of rows, the first into Y, the others each into size numbers of `own`; then the
- * sum. */
+ * sum.
+ * One piece for each thread, so the bits depend on their number: who minds makes the
+ * index. */
 static void scatter_pieces(ferry_ctx *ctx, int threads, const ferry_product *p,
                            int64_t rows, int64_t size, double *own)
 {
@@ -87,6 +94,8 @@ static void scatter_pieces(ferry_ctx *ctx, int threads, const ferry_product *p,
             p->y[e] += own[(t - 1) * size + e];
 }
 
+/* With the index X'B is X'-by-rows, a product like any other. Else memory for (threads -
+ * 1) times Y. */
 ferry_status ferry_i_csr_tmul(ferry_ctx *ctx, double alpha, const ferry_matrix *x,
                               const ferry_block *b, double beta, ferry_block *y)
 {
@@ -115,6 +124,7 @@ done:
 
 /* ---- at the entries ---- */
 
+/* N and D of a row depend on that row alone, so pieces may be taken in any order. */
 void ferry_i_host_masked(ferry_ctx *ctx, const ferry_matrix *x, const ferry_block *a,
                          const ferry_block *c, ferry_block *n, ferry_block *d)
 {
@@ -133,6 +143,8 @@ void ferry_i_host_masked(ferry_ctx *ctx, const ferry_matrix *x, const ferry_bloc
              row_cut(x->rows, x->start, piece + 1, pieces));
 }
 
+/* `space` is a thread's own system and batch, allocated once for all its rows. Pieces go
+ * round the threads (t, t + threads, ...), so that each knows its room. */
 ferry_status ferry_i_host_ridge_rows(ferry_ctx *ctx, const ferry_matrix *x,
                                      const ferry_block *q, double lambda, bool weighted,
                                      ferry_block *p, double *gain)

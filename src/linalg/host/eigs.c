@@ -26,6 +26,8 @@
 
 #include "linalg/host/host.h"
 
+/* DENSE: sizes written out at once. LEAST_BASIS: vectors of the smallest basis. PANEL:
+ * rows that are turned at a time, so that V is replaced in place. */
 enum { DENSE = 100, LEAST_BASIS = 20, RESTARTS = 3000, PANEL = 256 };
 
 /* One solve: the operator, the pairs found so far, workspaces. Matrices in LAPACK's
@@ -49,6 +51,7 @@ typedef struct solve {
     double *work;       /* max(PANEL x most, 34 most) */
 } solve;
 
+/* All of them, also those never allocated. */
 static void free_solve(solve *z)
 {
     ferry_i_free(z->values);
@@ -61,6 +64,7 @@ static void free_solve(solve *z)
     ferry_i_free(z->work);
 }
 
+/* n (k + most + 1) numbers and little else. */
 static ferry_status alloc_solve(ferry_ctx *ctx, solve *z)
 {
     const int64_t n = z->n, k = z->k, most = z->most;
@@ -86,7 +90,8 @@ static void project_once(const solve *z, int m, const double *q, double *x)
     cblas_dgemv(CblasColMajor, CblasNoTrans, z->n, m, -1, q, z->n, z->coef, 1, 1, x, 1);
 }
 
-/* A unit vector orthogonal to the pairs found and to the first m of V. */
+/* A unit vector orthogonal to the pairs found and to the first m of V.
+ * Three times, since little may be left of a vector after the first projection. */
 static void random_unit(solve *z, int m, double *x)
 {
     for (int i = 0; i < z->n; i++)
@@ -98,7 +103,9 @@ static void random_unit(solve *z, int m, double *x)
     }
 }
 
-/* y <- A x. */
+/* y <- A x.
+ * scale grows to about the operator's norm; what counts as 0 is relative to it. A
+ * product of NaN is told at once instead of after thousands of restarts. */
 static ferry_status apply(ferry_ctx *ctx, solve *z, double *x, double *y)
 {
     const ferry_block from = {z->n, 1, x};
@@ -114,7 +121,10 @@ done:
     return st;
 }
 
-/* The basis of so many vectors (and the next one, which is there already) grows. */
+/* The basis of so many vectors (and the next one, which is there already) grows.
+ * T gets the coefficients of both passes: V'A v_j, where after a restart all of column j
+ * matters, not only its last two numbers. Cost of a vector: one product and 8 n j
+ * operations. */
 static ferry_status grow(ferry_ctx *ctx, solve *z, int to)
 {
     ferry_status st = FERRY_OK;
@@ -143,7 +153,8 @@ done:
     return st;
 }
 
-/* Ritz values and vectors of the basis: T = S diag(theta) S'. */
+/* Ritz values and vectors of the basis: T = S diag(theta) S'.
+ * S (m x m) is written over a copy of T; theta ascends, so the largest come last. */
 static ferry_status ritz(ferry_ctx *ctx, solve *z)
 {
     const int m = z->basis;
@@ -155,13 +166,16 @@ static ferry_status ritz(ferry_ctx *ctx, solve *z)
     return FERRY_OK;
 }
 
-/* Length of the residual of Ritz pair i. */
+/* Length of the residual of Ritz pair i.
+ * |A V s - theta V s| = beta |s_last|: no product is needed to know how good a pair is. */
 static double residual(const solve *z, int i)
 {
     return fabs(z->beta * z->s[z->basis - 1 + (int64_t)i * z->most]);
 }
 
-/* How many of the nev largest Ritz pairs are good. */
+/* How many of the nev largest Ritz pairs are good.
+ * As ARPACK has it: relative to the value, and to eps^(2/3) of the norm where that is
+ * nearly 0. */
 static int count_good(const solve *z, int nev)
 {
     const double tol = fmax(z->tol, DBL_EPSILON),
@@ -173,7 +187,9 @@ static int count_good(const solve *z, int nev)
     return good;
 }
 
-/* V <- the p best Ritz vectors, ascending, a panel of rows at a time. */
+/* V <- the p best Ritz vectors, ascending, a panel of rows at a time.
+ * V S_p in place: rows of V do not meet in it, so PANEL of them are turned in `work` and
+ * written back. */
 static void keep_best(solve *z, int p)
 {
     const int m = z->basis;
@@ -189,7 +205,9 @@ static void keep_best(solve *z, int p)
     }
 }
 
-/* The p best Ritz pairs stay, then the vector that comes next. */
+/* The p best Ritz pairs stay, then the vector that comes next.
+ * In the new basis T is diagonal; the next column that grow() makes holds what couples
+ * the kept vectors to the next one. */
 static void shrink(solve *z, int p)
 {
     const int m = z->basis;
@@ -203,7 +221,8 @@ static void shrink(solve *z, int p)
     z->basis = p;
 }
 
-/* Put a pair in its place; when there are k already, the last one falls out. */
+/* Put a pair in its place; when there are k already, the last one falls out.
+ * Descending; equal values stay in the order in which they were found. */
 static void insert_pair(solve *z, double value, const double *vector)
 {
     const int64_t n = z->n;
@@ -221,7 +240,9 @@ static void insert_pair(solve *z, double value, const double *vector)
 }
 
 /* When k were found before: whether there may be a larger one on their complement. Not when
- * the largest Ritz value has settled below them, or a full basis has none above. */
+ * the largest Ritz value has settled below them, or a full basis has none above.
+ * A Ritz value plus its residual bounds the eigenvalue it is near to; a settled one
+ * below the smallest found means that nothing larger is left. */
 static bool may_miss(const solve *z, bool full)
 {
     const double top = z->theta[z->basis - 1];
@@ -233,7 +254,9 @@ static bool may_miss(const solve *z, bool full)
 
 /* The nev largest pairs on the complement of those found join them, with a basis of up to
  * `most` vectors; *missed tells, when k were found before, whether there was a larger one.
- */
+ * A thick restart keeps half of what is not wanted, too: the directions that make the
+ * wanted ones converge. `first` and `step` say when Ritz pairs are looked at, which
+ * costs most^3. */
 static ferry_status one_round(ferry_ctx *ctx, solve *z, int nev, int most, bool *missed)
 {
     ferry_status st = FERRY_OK;
@@ -264,6 +287,8 @@ done:
     return st;
 }
 
+/* One round for all k, then rounds for single ones on the complement, until none is
+ * missed. */
 static ferry_status large(ferry_ctx *ctx, solve *z, double *values, ferry_block *vectors)
 {
     ferry_status st = FERRY_OK;
@@ -307,6 +332,7 @@ done:
     return st;
 }
 
+/* All eigenpairs by LAPACK; the last k, from the largest down. */
 static ferry_status small(ferry_ctx *ctx, int64_t n, ferry_operator op, void *arg,
                           int64_t k, double *values, ferry_block *vectors)
 {
@@ -329,6 +355,8 @@ done:
     return st;
 }
 
+/* A basis of 2.5 k vectors, at least LEAST_BASIS. Where that is nearly the whole space
+ * Lanczos has nothing to gain. */
 ferry_status ferry_i_host_eigs(ferry_ctx *ctx, int64_t n, ferry_operator op, void *arg,
                                int64_t k, double tol, double *values, ferry_block *vectors)
 {

@@ -1,4 +1,9 @@
-/* Inside the host engine. */
+/* Inside the host engine.
+ *
+ * Rules that every operation keeps: BLAS is entered through ferry_i_blas_begin(),
+ * threads come from the context, and sums are cut into pieces that do not depend on how
+ * many threads there are. Shapes are asserted here, at the door, and not again in the
+ * kernels. */
 #ifndef FERRY_LINALG_HOST_H
 #define FERRY_LINALG_HOST_H
 
@@ -23,10 +28,12 @@ static inline int ferry_i_blas_int(int64_t n)
     return (int)n;
 }
 
-/* Threads worth starting for this many element operations. */
+/* Threads worth starting for this many element operations.
+ * 1 for little work, where a team would cost more than it saves. */
 int ferry_i_loop_threads(const ferry_ctx *ctx, int64_t work);
 
-/* Fixed pieces of [0, n) that threads share out: bits never depend on the thread count. */
+/* Fixed pieces of [0, n) that threads share out: bits never depend on the thread count.
+ * Where piece number `piece` begins; the first n % pieces are longer by one. */
 static inline int64_t ferry_i_piece(int64_t n, int64_t piece, int64_t pieces)
 {
     return n / pieces * piece + (piece < n % pieces ? piece : n % pieces);

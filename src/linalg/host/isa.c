@@ -1,4 +1,7 @@
-/* Which instruction set runs (isa.h). */
+/* Which instruction set runs (isa.h).
+ *
+ * Asked when a context is made. Names are also the suffixes of the compiled kernels and
+ * the values of FERRY_ISA. */
 #include "linalg/host/isa.h"
 
 #include <stdio.h>
@@ -14,6 +17,8 @@ const char *ferry_i_isa_name(ferry_isa isa)
     return names[isa];
 }
 
+/* The same features as the compiler flags in CMakeLists.txt: what is compiled for
+ * AVX-512 may use any of F, VL and DQ. */
 bool ferry_i_isa_runs(ferry_isa isa)
 {
     if (!ferry_i_kernels_of(isa)) return false;
@@ -27,6 +32,7 @@ bool ferry_i_isa_runs(ferry_isa isa)
     return isa == FERRY_ISA_BASELINE;
 }
 
+/* The enum ascends in width, so the last that runs is the widest. */
 ferry_isa ferry_i_isa_choose(const char *asked, bool *problem)
 {
     ferry_isa best = FERRY_ISA_BASELINE;
@@ -42,6 +48,8 @@ ferry_isa ferry_i_isa_choose(const char *asked, bool *problem)
     return best;
 }
 
+/* Says what was asked for, what there is, and what is used instead: a wrong name must
+ * not stop a program. */
 bool ferry_i_isa_problem(char *text, size_t size)
 {
     const char *asked = getenv("FERRY_ISA");

@@ -1,4 +1,7 @@
-/* The tables of kernels (kernels.h). */
+/* The tables of kernels (kernels.h).
+ *
+ * Without x86 kernels the other two places of the list are NULL, and only the baseline
+ * runs. */
 #include "linalg/host/kernels.h"
 
 #include "linalg/host/host.h"
@@ -18,6 +21,8 @@ const ferry_kernels *ferry_i_kernels_of(ferry_isa isa)
     return tables[isa];
 }
 
+/* Every operation that has a kernel passes here, so this is where a context's log hears
+ * once about a slow BLAS or a wrong FERRY_ISA. */
 const ferry_kernels *ferry_i_kernels(ferry_ctx *ctx)
 {
     ferry_i_check_machine(ctx);

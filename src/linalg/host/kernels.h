@@ -12,11 +12,13 @@
 
 /* CSR times block: Y = alpha X B + beta Y, or Y += alpha X'B. */
 typedef struct ferry_product {
+    /* factors of the product and of what Y holds; scatter takes beta as done */
     double alpha, beta;
     const int64_t *start; /* the CSR matrix, X or its transpose */
     const int32_t *index;
     const double *value;
     int64_t nnz;
+    /* rows x k (multiply: rows of B are X's columns; scatter: X's rows) */
     const double *b;
     double *y;
     int64_t k;
@@ -38,8 +40,10 @@ typedef struct ferry_systems {
     const ferry_matrix *x;
     const double *q;
     int64_t k, w; /* w: k filled up to a multiple of four */
+    /* > 0, which keeps the systems positive definite */
     double lambda;
     bool weighted;
+    /* n x k, and n or NULL */
     double *p, *gain;
 } ferry_systems;
 /* Numbers of `space` that a thread needs for width w: A (w x w), y, z (w), a batch. */

@@ -14,6 +14,8 @@ static int tile_threads(const ferry_ctx *ctx, const ferry_tiles *t)
     return t->n * FERRY_TILE * t->width > 100000 ? ctx->threads : 1;
 }
 
+/* Each piece has sums of its own, FERRY_TILE_ROOM times as wide as the result for the
+ * kernels' lanes; then all are added to those of the first piece, in order. */
 void ferry_i_host_tiles_step(ferry_ctx *ctx, const ferry_tiles *t)
 {
     ferry_tiles_step_fn *const step = ferry_i_kernels(ctx)->tiles_step;
@@ -29,6 +31,7 @@ void ferry_i_host_tiles_step(ferry_ctx *ctx, const ferry_tiles *t)
             t->sums[e] += t->sums[piece * size * FERRY_TILE_ROOM + e];
 }
 
+/* Every feature's row of H is written by one tile, so there is nothing to add up. */
 void ferry_i_host_tiles_model(ferry_ctx *ctx, const ferry_tiles *t)
 {
     ferry_tiles_fn *const model = ferry_i_kernels(ctx)->tiles_model;
@@ -41,7 +44,9 @@ void ferry_i_host_tiles_model(ferry_ctx *ctx, const ferry_tiles *t)
 
 /* ---- consensus ---- */
 
-/* scaled <- u times the factors of the columns; less_j <- what the shifts take off. */
+/* scaled <- u times the factors of the columns; less_j <- what the shifts take off.
+ * Factors are multiplied in and out here, cols numbers each, so that the loops over
+ * entries need none: a pattern of ones is then read without values. */
 static void scale_in(ferry_consensus *z, const double *u)
 {
     for (int64_t j = 0; j < z->p; j++) {
@@ -54,7 +59,8 @@ static void scale_in(ferry_consensus *z, const double *u)
     }
 }
 
-/* y <- the pieces in order, times the factors, less the shifts. */
+/* y <- the pieces in order, times the factors, less the shifts.
+ * y_j = diag(factor) X_j'r - f shift (sum of r where the view is there). */
 static void scale_out(const ferry_consensus *z, double *y)
 {
     for (int64_t j = 0; j < z->p; j++) {
@@ -71,6 +77,9 @@ static void scale_out(const ferry_consensus *z, double *y)
     }
 }
 
+/* Two passes over the instances with one barrier between them: r of an instance needs
+ * the t of its neighbours, which other threads have made. A piece adds to a y of its
+ * own. */
 void ferry_i_host_consensus_mul(ferry_ctx *ctx, ferry_consensus *z, const double *u,
                                 double *y)
 {
@@ -93,6 +102,8 @@ void ferry_i_host_consensus_mul(ferry_ctx *ctx, ferry_consensus *z, const double
 
 /* ---- neighbours, single rows: in whatever thread calls ---- */
 
+/* Without the check of the machine, which writes to the context: these run inside
+ * threads. */
 static const ferry_kernels *here(const ferry_ctx *ctx)
 {
     return ferry_i_kernels_of((ferry_isa)ctx->isa);
@@ -122,6 +133,8 @@ double ferry_i_host_pair_steps(const ferry_ctx *ctx, const ferry_label_pairs *p,
     return here(ctx)->pair_steps(p, a, s, add);
 }
 
+/* Needs no context, so it asks for the instruction set itself. Threads that race here
+ * all find the same answer. */
 void ferry_i_rows_dot(int64_t rows, int64_t d, const double *a, const double *x,
                       double *out)
 {

@@ -1,4 +1,7 @@
-/* Products and sums of a data matrix: BLAS when it is dense, our loops when it is CSR. */
+/* Products and sums of a data matrix: BLAS when it is dense, our loops when it is CSR.
+ *
+ * A block is k x rows to BLAS and a dense X is cols x rows, so every product is written
+ * in its transposed form: Y = X B is Y' = B'X'. */
 #include <cblas.h>
 #include <string.h>
 
@@ -49,7 +52,8 @@ static void mirror(ferry_small *s) /* lower triangle to upper */
             FERRY_AT(s, i, j) = FERRY_AT(s, j, i);
 }
 
-/* One triangle by dsyrk, half the work of dgemm, then mirrored. */
+/* One triangle by dsyrk, half the work of dgemm, then mirrored.
+ * rows: X X' (n x n), else X'X (d x d). mirror() fills the other triangle. */
 static void dense_gram(ferry_ctx *ctx, bool rows, const ferry_matrix *x, ferry_small *s)
 {
     const int n = ferry_i_blas_int(s->rows),
@@ -62,7 +66,8 @@ static void dense_gram(ferry_ctx *ctx, bool rows, const ferry_matrix *x, ferry_s
     mirror(s);
 }
 
-/* Dot product of two sparse rows: walk along both. */
+/* Dot product of two sparse rows: walk along both.
+ * O(entries of both); both advance where columns are equal, without branches that guess. */
 static double row_dot(const ferry_matrix *x, int64_t i, int64_t l)
 {
     int64_t a = x->start[i], b = x->start[l];
@@ -78,7 +83,8 @@ static double row_dot(const ferry_matrix *x, int64_t i, int64_t l)
 }
 
 /* Column j of X X' through the transposed index: only rows that share a feature with row j
- * are met. The sums are made in the order of row_dot. */
+ * are met. The sums are made in the order of row_dot.
+ * O(sum over the features of row j of the rows that have them). */
 static void xxt_column(const ferry_matrix *x, int64_t j, double *column)
 {
     memset(column, 0, (size_t)x->rows * sizeof *column);
@@ -128,7 +134,9 @@ static int64_t seek(const ferry_matrix *x, int64_t i, int64_t j)
     return lo;
 }
 
-/* Columns [from, to) of the lower triangle of X'X, row after row of X. */
+/* Columns [from, to) of the lower triangle of X'X, row after row of X.
+ * A row of X adds the products of its entries e <= f, so only the lower triangle is
+ * touched; the columns of others are skipped. */
 static void xtx_columns(const ferry_matrix *x, int64_t from, int64_t to, ferry_small *s)
 {
     for (int64_t j = from; j < to; j++)
@@ -145,7 +153,9 @@ static void xtx_columns(const ferry_matrix *x, int64_t from, int64_t to, ferry_s
 }
 
 /* CSR: each thread owns a band of columns of S and reads all of X, skipping to its band by
- * bisection in every row: nothing is written by two. */
+ * bisection in every row: nothing is written by two.
+ * Each column is summed in the order of the rows, however many bands there are: the same
+ * bits for any number of threads. */
 ferry_status ferry_i_host_xtx(ferry_ctx *ctx, const ferry_matrix *x, ferry_small *s)
 {
     const int64_t pieces = 4 * (int64_t)ctx->threads; /* columns owned by one thread each */
@@ -164,6 +174,7 @@ ferry_status ferry_i_host_xtx(ferry_ctx *ctx, const ferry_matrix *x, ferry_small
     return FERRY_OK;
 }
 
+/* B C' in one product, as C B' in BLAS's order: out is cols x rows there. */
 static void dense_sddmm(ferry_ctx *ctx, const ferry_matrix *x, const ferry_block *b,
                         const ferry_block *c, double *out)
 {
@@ -206,7 +217,8 @@ static double power_of(double v, int power)
 }
 
 /* Sums by column are made in one thread: they are needed once a fit, and memory is the limit
- * anyway. */
+ * anyway.
+ * Zeros that are not stored add nothing to either power. */
 ferry_status ferry_i_host_sums(ferry_ctx *ctx, const ferry_matrix *x, ferry_axis axis,
                                int power, double *out)
 {

@@ -1,5 +1,9 @@
 /* Small dense problems: LAPACK, column-major, through the _work functions, so that
- * workspaces come from our allocator. */
+ * workspaces come from our allocator.
+ *
+ * The sizes of workspaces are asked for first (a size of -1 is LAPACK's way to ask),
+ * then the call is made. Signs that LAPACK leaves open are fixed, so that the same model
+ * comes out of every version of the library. */
 #include <cblas.h>
 #include <lapacke.h>
 #include <math.h>
@@ -27,13 +31,16 @@ static ferry_status check(ferry_ctx *ctx, const char *what, const ferry_small *a
     return FERRY_OK;
 }
 
+/* An iteration of LAPACK gave up (info > 0), which is rare where all is finite. */
 static ferry_status not_converged(ferry_ctx *ctx, const char *what, int info)
 {
     return ferry_i_fail(ctx, FERRY_ENUMERIC, "%s: LAPACK did not converge (info %d)", what,
                         info);
 }
 
-/* Workspaces of the size that LAPACK asked for in *size (and *isize). */
+/* Workspaces of the size that LAPACK asked for in *size (and *isize).
+ * One more of each, so that a size of 0 is no special case. Either may be set when this
+ * fails: the caller frees both. */
 static ferry_status new_work(ferry_ctx *ctx, double size, double **work, int isize,
                              int **iwork)
 {
@@ -97,7 +104,8 @@ done:
     return st;
 }
 
-/* Fix the signs of U's columns and turn V's with them; vt is V' as LAPACK gives it. */
+/* Fix the signs of U's columns and turn V's with them; vt is V' as LAPACK gives it.
+ * u s v' stays the same when both turn. */
 static void fix_pairs(ferry_small *u, const double *vt, ferry_small *v)
 {
     for (int64_t j = 0; j < u->cols; j++) {
@@ -188,6 +196,7 @@ ferry_status ferry_i_host_chol(ferry_ctx *ctx, ferry_small *a)
     return FERRY_OK;
 }
 
+/* Two triangular systems for each column of x; l is not changed. */
 void ferry_i_host_chol_solve(ferry_ctx *ctx, const ferry_small *l, ferry_small *x)
 {
     assert(x->rows == l->rows);
@@ -268,12 +277,15 @@ ferry_status ferry_i_host_sylvester(ferry_ctx *ctx, ferry_small *a, ferry_small 
     ferry_i_blas_begin(ctx);
     FERRY_TRY(schur(ctx, a, p));
     FERRY_TRY(schur(ctx, b, q));
+    /* x <- P'C Q */
     ferry_i_host_gemm(ctx, true, false, 1, p, x, 0, y);
     ferry_i_host_gemm(ctx, false, false, 1, y, q, 0, x);
+    /* scale is below 1 where the solution would overflow: it is divided out after */
     info = LAPACKE_dtrsyl_work(LAPACK_COL_MAJOR, 'N', 'N', 1, m, n, a->data, lead(a),
                                b->data, lead(b), x->data, lead(x), &scale);
     FERRY_NEED(ctx, info == 0 && scale > 0, FERRY_ENUMERIC,
                "sylvester: A and -B have an eigenvalue in common");
+    /* X = P Y Q' */
     ferry_i_host_gemm(ctx, false, false, 1 / scale, p, x, 0, y);
     ferry_i_host_gemm(ctx, false, true, 1, y, q, 0, x);
 done:
@@ -291,6 +303,8 @@ static void gemv(bool trans, double alpha, const ferry_small *a, const double *x
                 ferry_i_blas_int(a->cols), alpha, a->data, lead(a), x, 1, beta, y, 1);
 }
 
+/* One column or row is a product with a vector. inner = 0 is left to dgemm, which then
+ * only applies beta. */
 void ferry_i_host_gemm(ferry_ctx *ctx, bool ta, bool tb, double alpha, const ferry_small *a,
                        const ferry_small *b, double beta, ferry_small *c)
 {

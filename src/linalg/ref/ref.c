@@ -1,5 +1,9 @@
 /* The reference engine: plain C, slow and obvious, the oracle that tests compare with.
- * Everything about a data matrix goes through at(), so dense and CSR are one code. */
+ * Everything about a data matrix goes through at(), so dense and CSR are one code.
+ *
+ * Hardly any code is shared with the fast engines, and none is clever: an error would
+ * have to be made twice, in two ways, to go unnoticed. One thread, sums in the order of
+ * the formula. */
 #include "linalg/ref/ref.h"
 
 #include <assert.h>
@@ -124,7 +128,9 @@ static void ref_masked(ferry_ctx *ctx, const ferry_matrix *x, const ferry_block 
     }
 }
 
-/* For each row its matrix lambda_i I + sum_j q_j q_j' entry by entry, then Cholesky. */
+/* For each row its matrix lambda_i I + sum_j q_j q_j' entry by entry, then Cholesky.
+ * y is kept in p while the system is solved, for gain = <p, y>. A row without entries
+ * has y = 0 and so p = 0. */
 static ferry_status ref_ridge_rows(ferry_ctx *ctx, const ferry_matrix *x,
                                    const ferry_block *q, double lambda, bool weighted,
                                    ferry_block *p, double *gain)
@@ -273,7 +279,8 @@ static double ref_dot(ferry_ctx *ctx, const ferry_block *b, const ferry_block *c
     return sum;
 }
 
-/* The operator written out as a matrix, one column at a time, then all its eigenpairs. */
+/* The operator written out as a matrix, one column at a time, then all its eigenpairs.
+ * O(n^3), n products. */
 static ferry_status ref_eigs(ferry_ctx *ctx, int64_t n, ferry_operator op, void *arg,
                              int64_t k, double tol, double *values, ferry_block *vectors)
 {

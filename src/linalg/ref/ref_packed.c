@@ -1,5 +1,9 @@
 /* The reference engine on packed data (linalg/packed.h): one feature, one entry, one edge
- * after the other. */
+ * after the other.
+ *
+ * Everything is looked up anew for every number: what the packed layouts say is read
+ * straight from packed.h's definitions, with none of the shortcuts that they are made
+ * for. */
 #include "linalg/ref/ref.h"
 
 #include <math.h>
@@ -13,7 +17,9 @@ static double *tile_at(const ferry_tiles *t, int64_t i, int64_t r, int64_t l)
     return t->f + (i * t->width + l) * FERRY_TILE + r;
 }
 
-/* H of view v, class k, of a slot: over F1 and the view's own two parts. */
+/* H of view v, class k, of a slot: over F1 and the view's own two parts.
+ * moved: F has been multiplied by what its columns were due, so plain A is right;
+ * before, A s. */
 static double tile_h(const ferry_tiles *t, int64_t i, int64_t r, int64_t v, int64_t k,
                      bool moved)
 {
@@ -58,7 +64,8 @@ static void tile_losses(const ferry_tiles *t, int64_t i, int64_t r)
     }
 }
 
-/* next (width) <- F (P A' / Q A')^e of a slot; all from the F that there is. */
+/* next (width) <- F (P A' / Q A')^e of a slot; all from the F that there is.
+ * (b - 1) / 2 is the view of part b; part 0 is F1, which meets the sums over the views. */
 static void tile_next(const ferry_tiles *t, int64_t i, int64_t r, double *next)
 {
     const int64_t c = t->c;
@@ -98,6 +105,8 @@ static void tile_sums(const ferry_tiles *t, int64_t i, int64_t r)
     }
 }
 
+/* A slot (a feature) at a time: losses, the move of all its columns from the same Q,
+ * then the sums with the new F. Dead parts are 0 and need no special care. */
 void ferry_i_ref_tiles_step(ferry_ctx *ctx, const ferry_tiles *t)
 {
     (void)ctx;
@@ -126,13 +135,15 @@ void ferry_i_ref_tiles_model(ferry_ctx *ctx, const ferry_tiles *t)
 
 /* ---- consensus ---- */
 
+/* Value and column of entry e of a pattern. */
 static double entry(const ferry_pattern *x, int64_t e, int64_t *column)
 {
     *column = x->narrow ? x->narrow[e] : x->wide[e];
     return x->value ? x->value[e] : 1;
 }
 
-/* What view j has at entry e: its column's factor, or (values kept) f times the value. */
+/* What view j has at entry e: its column's factor, or (values kept) f times the value.
+ * t_ij = sum_c x_ic factor_c u_c, less f shift'u where the view has the instance. */
 static double t_of(const ferry_consensus *z, int64_t j, int64_t i, const double *u)
 {
     const ferry_consensus_view *v = &z->view[j];
@@ -165,6 +176,7 @@ static double r_of(const ferry_consensus *z, int64_t j, int64_t i)
     return r;
 }
 
+/* y_j = X_j'r_j, all t before any r: W joins instances. */
 void ferry_i_ref_consensus_mul(ferry_ctx *ctx, ferry_consensus *z, const double *u,
                                double *y)
 {
@@ -189,6 +201,9 @@ void ferry_i_ref_consensus_mul(ferry_ctx *ctx, ferry_consensus *z, const double 
 
 /* ---- neighbours ---- */
 
+/* For a fixed neighbour show[index] is what it shows and show[index + 1] its score: the
+ * mean is of what is shown, the disagreement of scores. Rows of a group follow each
+ * other. */
 void ferry_i_ref_neighbours(const ferry_ctx *ctx, const ferry_neighbours *s, int64_t run,
                             int32_t *mean, double *top, double *sum)
 {
@@ -240,6 +255,8 @@ void ferry_i_ref_row_add(const ferry_ctx *ctx, int64_t n, const double *v,
             w[(index ? index[e] : e) * wide + c] += v[e] * add[c];
 }
 
+/* The formula of linalg.h, pair after pair: each sees what those before it did to s and
+ * s_q. */
 double ferry_i_ref_pair_steps(const ferry_ctx *ctx, const ferry_label_pairs *p, double *a,
                               double *s, double *add)
 {

@@ -9,6 +9,7 @@
 
 enum { MAX_SWEEPS = 100 }; /* Jacobi converges in about ten */
 
+/* Sum of squares. */
 static double norm2(const double *x, int64_t n)
 {
     double sum = 0;
@@ -19,7 +20,9 @@ static double norm2(const double *x, int64_t n)
 }
 
 /* Cosine and sine of the rotation that makes [[app, apq], [apq, aqq]] diagonal (Golub and
- * Van Loan, Algorithm 8.4.1). */
+ * Van Loan, Algorithm 8.4.1).
+ * t is the smaller root of t^2 + 2 tau t - 1 = 0, the angle of at most 45 degrees,
+ * without which the sweeps need not converge. apq is not 0. */
 static void rotation(double app, double apq, double aqq, double *c, double *s)
 {
     const double tau = (aqq - app) / (2 * apq);
@@ -39,6 +42,7 @@ static void rotate_columns(ferry_small *a, int64_t p, int64_t q, double c, doubl
     }
 }
 
+/* The same from the left, so that columns and rows together are a similarity. */
 static void rotate_rows(ferry_small *a, int64_t p, int64_t q, double c, double s)
 {
     for (int64_t j = 0; j < a->cols; j++) {
@@ -73,6 +77,7 @@ static void set_identity(ferry_small *a)
             FERRY_AT(a, i, j) = i == j;
 }
 
+/* NaN would spread to everything and still come out as an answer. */
 static ferry_status need_finite(ferry_ctx *ctx, const char *what, const ferry_small *a)
 {
     for (int64_t e = 0; e < a->rows * a->cols; e++)
@@ -81,7 +86,9 @@ static ferry_status need_finite(ferry_ctx *ctx, const char *what, const ferry_sm
     return FERRY_OK;
 }
 
-/* One pass over all pairs; whether anything was rotated. */
+/* One pass over all pairs; whether anything was rotated.
+ * What is off the diagonal by less than rounding of the whole is left: it no longer
+ * changes an eigenvalue. */
 static bool jacobi_sweep(ferry_small *a, ferry_small *q)
 {
     const double small = DBL_EPSILON * 1e-3 * sqrt(norm2(a->data, a->rows * a->rows));
@@ -114,6 +121,7 @@ ferry_status ferry_i_ref_eigh(ferry_ctx *ctx, ferry_small *a, double *w)
     FERRY_TRY(need_finite(ctx, "eigh", a));
     FERRY_TRY(ferry_i_small_new(ctx, n, n, &q));
     set_identity(q);
+    /* A <- J'A J and Q <- Q J for every rotation J, until A is diagonal */
     for (int sweep = 0; sweep < MAX_SWEEPS && jacobi_sweep(a, q); sweep++) {
     }
     for (int64_t i = 0; i < n; i++)
@@ -135,7 +143,8 @@ done:
     return st;
 }
 
-/* x <- L^-1 x and x <- L^-T x for one column. */
+/* x <- L^-1 x and x <- L^-T x for one column.
+ * In place; L is lower triangular, n x n. O(n^2). */
 static void forward(const ferry_small *l, double *x)
 {
     for (int64_t i = 0; i < l->rows; i++) {
@@ -200,7 +209,9 @@ static double column_dot(const ferry_small *a, int64_t p, int64_t q)
 }
 
 /* Rotate pairs of columns until all are orthogonal (one-sided Jacobi); v gathers the
- * rotations. */
+ * rotations.
+ * Each rotation makes one pair orthogonal, and undoes others a little less each sweep.
+ * Columns of rounding size are left, or two of them could be turned for ever. */
 static void orthogonalise(ferry_small *a, ferry_small *v)
 {
     const double small = 1e-36 * norm2(a->data, a->rows * a->cols); /* noise of rounding */
@@ -222,7 +233,10 @@ static void orthogonalise(ferry_small *a, ferry_small *v)
     }
 }
 
-/* Column j of u becomes a unit vector orthogonal to the columns before it. */
+/* Column j of u becomes a unit vector orthogonal to the columns before it.
+ * Gram-Schmidt on unit vectors, twice, since once is not enough when little is left. The
+ * squared lengths of all units less their projections add up to at least 1, so one has 1
+ * / rows. */
 static void complete_column(ferry_small *u, int64_t j)
 {
     for (int64_t unit = 0; unit < u->rows; unit++) {
@@ -243,7 +257,8 @@ static void complete_column(ferry_small *u, int64_t j)
     }
 }
 
-/* A (m >= n) with orthogonal columns: their norms, descending, and the unit columns. */
+/* A (m >= n) with orthogonal columns: their norms, descending, and the unit columns.
+ * Selection sort, v's columns moving along. */
 static void norms_and_units(ferry_small *a, ferry_small *v, double *s)
 {
     for (int64_t j = 0; j < a->cols; j++)
@@ -301,7 +316,8 @@ done:
     return st;
 }
 
-/* x <- x - 2 h (h'x) / (h'h). */
+/* x <- x - 2 h (h'x) / (h'h).
+ * Householder's reflection in the plane orthogonal to h; hh is h'h. */
 static void reflect(const double *h, int64_t len, double hh, double *x)
 {
     double d = 0;
@@ -312,6 +328,9 @@ static void reflect(const double *h, int64_t len, double hh, double *x)
         x[i] -= 2 * d / hh * h[i];
 }
 
+/* Reflectors H_1 .. H_n take A to R; Q is their product with the identity, from the last
+ * to the first. The sign in h avoids cancellation; a column of zeros needs no
+ * reflection. In the end diagonals of R are made >= 0. */
 ferry_status ferry_i_ref_qr(ferry_ctx *ctx, ferry_small *a, ferry_small *r)
 {
     ferry_status st = FERRY_OK;
@@ -352,6 +371,8 @@ done:
     return st;
 }
 
+/* Column by column: l_jj = sqrt(a_jj - sum_p l_jp^2), l_ij = (a_ij - sum_p l_ip l_jp) /
+ * l_jj. !(pivot > 0) refuses NaN as well. */
 ferry_status ferry_i_ref_chol(ferry_ctx *ctx, ferry_small *a)
 {
     assert(a->rows == a->cols);
@@ -395,6 +416,8 @@ void ferry_i_ref_chol_solve_block(ferry_ctx *ctx, const ferry_small *l, ferry_bl
     }
 }
 
+/* Gauss with partial pivoting on A and X together, then back substitution, column by
+ * column. */
 ferry_status ferry_i_ref_solve(ferry_ctx *ctx, ferry_small *a, ferry_small *x)
 {
     const int64_t n = a->rows;
@@ -427,7 +450,8 @@ ferry_status ferry_i_ref_solve(ferry_ctx *ctx, ferry_small *a, ferry_small *x)
     return FERRY_OK;
 }
 
-/* One linear system in the entries of X: (I kron A + B' kron I) vec(X) = vec(C). */
+/* One linear system in the entries of X: (I kron A + B' kron I) vec(X) = vec(C).
+ * (m n)^3 operations and (m n)^2 memory: for tests only. */
 ferry_status ferry_i_ref_sylvester(ferry_ctx *ctx, ferry_small *a, ferry_small *b,
                                    ferry_small *x)
 {
@@ -454,6 +478,7 @@ done:
     return st;
 }
 
+/* The definition; beta 0 forgets C. */
 void ferry_i_ref_gemm(ferry_ctx *ctx, bool ta, bool tb, double alpha, const ferry_small *a,
                       const ferry_small *b, double beta, ferry_small *c)
 {
