@@ -56,6 +56,7 @@ static void descend(const ferry_small *s, double lambda, double alpha, int64_t m
             moved = fmax(moved, fabs(change) * sqrt(own));
             b[j] = now;
             for (int64_t i = 0; i < d; i++)
+                /* only coordinates that move cost O(d) */
                 r[i] -= change * FERRY_AT(s, i, j);
         }
         if (moved <= tol * size) break;

@@ -123,6 +123,7 @@ ferry_status ferry_i_simplex_active(ferry_ctx *ctx, const ferry_small *k, const 
 typedef struct ferry_ranksvm_options {
     /* weight of the losses against 1/2 |W|^2; > 0 */
     double C;
+    /* passes over all instances, at most */
     int64_t epochs;
     bool scale; /* features times 1 / sqrt(mean squared length) first */
 } ferry_ranksvm_options;

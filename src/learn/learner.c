@@ -100,7 +100,9 @@ static ferry_status learn_logreg(ferry_ctx *ctx, double C, const ferry_examples 
     const ferry_matrix *const parts[] = {e->x, one};
     FERRY_TRY(ferry_i_matrix_join(ctx, 2, parts, &x));
     FERRY_TRY(ferry_i_linear_fit(ctx, &o, x, l->k, e->cls, NULL, &rng, &l->lin));
-    /* k x (d + 2), the last 0, to k x (d + 1). */
+    /* k x (d + 2), the last 0, to k x (d + 1).
+     * In place from the first row on, so that none is overwritten before it has moved; u
+     * becomes b = 100 u. */
     for (int64_t c = 0; c < l->k; c++) {
         memmove(l->lin->w + c * (l->d + 1), l->lin->w + c * (l->d + 2),
                 (size_t)(l->d + 1) * sizeof *l->lin->w);

@@ -44,6 +44,7 @@ typedef struct ferry_nmtf_options {
 /* One matrix in one group: what is its own in the factorisation. */
 typedef struct ferry_nmtf_view {
     ferry_matrix *x; /* n x m, one owner more */
+    /* whose F1, A1 and Aa it shares; whose G */
     int64_t group, domain;
     double w;
     ferry_block *fa, *f2; /* m x pa, m x p2 */

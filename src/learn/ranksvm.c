@@ -262,7 +262,8 @@ static double primal(const ferry_ranksvm *r, const ferry_block *f, const uint8_t
 
 /* ---- how many labels ---- */
 
-/* Pairs (score, label), by score. */
+/* Pairs (score, label), by score.
+ * Equal scores are never separated below, so their order does not matter. */
 static int by_score(const void *a, const void *b)
 {
     const double x = *(const double *)a, y = *(const double *)b;

@@ -273,7 +273,8 @@ const ferry_engine *ferry_i_engine_find(const char *name); /* NULL: unknown */
 int64_t ferry_i_engine_count(void);
 const ferry_engine *ferry_i_engine_at(int64_t i);
 
-/* Shared by all engines: fills and fixes that need no speed. */
+/* Shared by all engines: fills and fixes that need no speed.
+ * In the order of memory, one number after the other: the same rng gives the same fill. */
 void ferry_i_fill_uniform(ferry_block *b, ferry_rng *rng, double lo, double hi);
 void ferry_i_fill_normal(ferry_block *b, ferry_rng *rng);
 /* Turn x so that its largest |entry| (the first of equals) is positive; whether it

@@ -21,6 +21,7 @@ typedef struct ferry_product {
     /* rows x k (multiply: rows of B are X's columns; scatter: X's rows) */
     const double *b;
     double *y;
+    /* columns of B and Y */
     int64_t k;
 } ferry_product;
 

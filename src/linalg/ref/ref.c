@@ -9,7 +9,8 @@
 #include <assert.h>
 #include <math.h>
 
-/* Element (i, j); 0 where a CSR matrix stores nothing. */
+/* Element (i, j); 0 where a CSR matrix stores nothing.
+ * A linear search, so that not even the order of columns is relied upon. */
 static double at(const ferry_matrix *x, int64_t i, int64_t j)
 {
     if (x->dense) return x->dense[i * x->cols + j];

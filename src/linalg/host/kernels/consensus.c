@@ -7,6 +7,8 @@
 
 #include "linalg/host/kernels/kernel.h"
 
+/* VIEWS: numbers of an instance in t and r, one line of the cache however many views
+ * there are. AHEAD: edges whose line is fetched early. LINE: vectors of a line. */
 enum { VIEWS = FERRY_CONSENSUS_VIEWS, CHUNK = 512, AHEAD = 24, LINE = VIEWS / LANES };
 
 typedef ferry_consensus consensus;
@@ -31,7 +33,9 @@ INLINE int64_t column(const pattern *x, bool narrow, int64_t e)
             f(x, false, true, __VA_ARGS__);                                                \
     } while (0)
 
-/* t_ij of rows [from, to) of one view: sums of u over the row's columns. */
+/* t_ij of rows [from, to) of one view: sums of u over the row's columns.
+ * u is already multiplied by the columns' factors, so a pattern of ones needs additions
+ * only. Four sums, or each addition would wait for the one before. */
 INLINE void gather_rows(const pattern *x, bool narrow, bool values, const double *u,
                         double less, const double *present, int64_t from, int64_t to,
                         double *t)
@@ -49,7 +53,8 @@ INLINE void gather_rows(const pattern *x, bool narrow, bool values, const double
     }
 }
 
-/* y += X_j'r over rows [from, to) of one view; *sum += r where the view is there. */
+/* y += X_j'r over rows [from, to) of one view; *sum += r where the view is there.
+ * Factors are applied to y at the end, by the driver. */
 INLINE void scatter_rows(const pattern *x, bool narrow, bool values, const double *r,
                          const double *present, int64_t from, int64_t to, double *y,
                          double *sum)
@@ -72,7 +77,9 @@ INLINE void add_line(vec *to, double f, const double *t)
 }
 
 /* r += G M T of rows [from, to) for a graph (values: G is 1): a row of M T is the sum of the
- * rows of T that it is joined with. */
+ * rows of T that it is joined with.
+ * Even and odd edges have sums of their own, which do not wait for each other. The
+ * columns have room for AHEAD more, so that looking ahead needs no test. */
 INLINE void add_neighbours(const pattern *x, bool narrow, bool values, const double *t,
                            const double *node, int64_t from, int64_t to, double *r)
 {
@@ -118,7 +125,8 @@ void KERNEL(consensus_forward)(const consensus *z, int64_t from, int64_t to)
     }
 }
 
-/* r_j = (a_j - b) t_j + b s of instances [from, to). */
+/* r_j = (a_j - b) t_j + b s of instances [from, to).
+ * Writes r for the first time; the graphs add to it. */
 INLINE void own_part(const consensus *z, int64_t from, int64_t to)
 {
     for (int64_t i = from; i < to; i++) {

@@ -3,7 +3,9 @@
  * which the log of a stream relies on. */
 #include "linalg/host/kernels/kernel.h"
 
-/* out[0..rows) for at most 4 rows of a; x is read once for all of them. */
+/* out[0..rows) for at most 4 rows of a; x is read once for all of them.
+ * Two sums a row, even and odd quads; what is left over after eights is added one by
+ * one. The order does not depend on how many rows go together. */
 INLINE void dot_some(int rows, int64_t d, const double *a, const double *x, double *out)
 {
     quad even[4], odd[4];
@@ -66,6 +68,7 @@ INLINE void row_some(int64_t n, const double *v, const int32_t *index, const dou
     UNROLL for (int c = 0; c < fours; c++) quad_store(s + 4 * c, quad_add(even[c], odd[c]));
 }
 
+/* 12 columns at a time, then 8, then 4: wide is a multiple of four. */
 INLINE void row_all(int64_t n, const double *v, const int32_t *index, const double *w,
                     int64_t wide, double *s)
 {
@@ -80,6 +83,7 @@ INLINE void row_all(int64_t n, const double *v, const int32_t *index, const doub
     if (c < wide) row_some(n, v, index, w + c, wide, 1, s + c);
 }
 
+/* Two copies of the loop, of which one does not look at index. */
 void KERNEL(row_mul)(int64_t n, const double *v, const int32_t *index, const double *w,
                      int64_t wide, double *s)
 {
@@ -89,7 +93,8 @@ void KERNEL(row_mul)(int64_t n, const double *v, const int32_t *index, const dou
         row_all(n, v, NULL, w, wide, s);
 }
 
-/* W[index_e] += v_e add. */
+/* W[index_e] += v_e add.
+ * Rows of W are distinct within a row of X, so nothing is added to twice. */
 void KERNEL(row_add)(int64_t n, const double *v, const int32_t *index, double *w,
                      int64_t wide, const double *add)
 {
@@ -127,6 +132,9 @@ INLINE bool at_rest(const double *a, const double *s, double s_k, double step, d
     return rest != 0;
 }
 
+/* A step changes s_k for the pairs after it, so they go one after the other; only where
+ * four in a row are at rest are they passed over together, which changes no bit. The
+ * formula is linalg.h's. */
 double KERNEL(pair_steps)(const ferry_label_pairs *p, double *a, double *s, double *add)
 {
     const double step = 1 / (2 * p->norm2);

@@ -68,7 +68,9 @@ typedef int64_t ivec __attribute__((vector_size(8 * LANES), may_alias));
 /* Per lane: yes where the test holds. */
 #define VEC_CHOOSE(test, yes, no) ((vec)(((test) & (ivec)(yes)) | (~(test) & (ivec)(no))))
 
-/* ((s0 + s1) + (s2 + s3)) + ...: always in this order. */
+/* ((s0 + s1) + (s2 + s3)) + ...: always in this order.
+ * The order differs between widths, so a kernel that promises the same bits on every CPU
+ * uses quads instead. */
 INLINE double vec_sum(vec s)
 {
     double sum[LANES];

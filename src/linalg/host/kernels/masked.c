@@ -15,7 +15,9 @@ enum { AHEAD = 16, LINE = 8 };
 
 typedef ferry_masked masked;
 
-/* The sums of four quads: (p0 + p1) + (p2 + p3) of each, side by side. */
+/* The sums of four quads: (p0 + p1) + (p2 + p3) of each, side by side.
+ * Three vector additions for four sums, where one at a time would take three each; every
+ * sum is made as quad_sum() makes it. */
 INLINE quad sums_of(quad p, quad q, quad r, quad s)
 {
 #if LANES >= 4
@@ -31,12 +33,14 @@ INLINE quad sums_of(quad p, quad q, quad r, quad s)
 #endif
 }
 
+/* All lines that a row of k numbers touches, wherever it begins in the first. */
 INLINE void fetch_row(const double *row, int64_t k)
 {
     UNROLL for (int64_t c = 0; c < k; c += LINE) __builtin_prefetch(row + c, 0, 3);
     __builtin_prefetch(row + k - 1, 0, 3);
 }
 
+/* Groups of four columns that the arrays below have room for. */
 enum { MOST = 8 };
 
 /* What one row adds up: G groups of four columns and T more. */
@@ -45,7 +49,8 @@ typedef struct sums {
     double at[4], nt[4], dt[4];
 } sums;
 
-/* Sums of one more entry, whose h is known. */
+/* Sums of one more entry, whose h is known.
+ * G and T are constants where this is used, so the arrays of s are registers. */
 INLINE void add(sums *s, int G, int T, bool with_n, const double *row, double x, double h)
 {
     UNROLL for (int g = 0; g < G; g++)
@@ -61,6 +66,7 @@ INLINE void add(sums *s, int G, int T, bool with_n, const double *row, double x,
     }
 }
 
+/* A[i] o C[j] in G groups, added up to one quad: h before it is summed. */
 INLINE quad products(const sums *s, int G, const double *row)
 {
     quad p = quad_mul(s->a[0], quad_load(row));
@@ -70,13 +76,17 @@ INLINE quad products(const sums *s, int G, const double *row)
     return p;
 }
 
+/* h and what the T last columns add to it, one by one. */
 INLINE double tail(const sums *s, int G, int T, const double *row, double h)
 {
     UNROLL for (int t = 0; t < T; t++) h += s->at[t] * row[4 * G + t];
     return h;
 }
 
-/* Rows [from, to) for k = 4 G + T, all three constant: everything stays in registers. */
+/* Rows [from, to) for k = 4 G + T, all three constant: everything stays in registers.
+ * Entries go in fours, the rest one at a time, with the same order of additions within a
+ * row of C; a prefetch looks AHEAD entries on, also into the next row, but not beyond
+ * the matrix. */
 INLINE void few(const masked *m, int G, int T, bool with_n, int64_t from, int64_t to)
 {
     const int64_t k = 4 * G + T;
@@ -128,7 +138,9 @@ INLINE void few(const masked *m, int G, int T, bool with_n, int64_t from, int64_
     }
 }
 
-/* Rows [from, to) for any k: sums in memory, which a row leaves in the first cache. */
+/* Rows [from, to) for any k: sums in memory, which a row leaves in the first cache.
+ * The additions of h have the same order as in few(), so a width may move between the
+ * two without changing a bit. */
 INLINE void many(const masked *m, bool with_n, int64_t from, int64_t to)
 {
     const int64_t k = m->k, groups = k / 4;

@@ -15,7 +15,10 @@ enum { AHEAD = FERRY_NEIGHBOURS_AHEAD, NEAR = 1 << 17 };
 
 /* Weights are equal: a row's sums are those of whole numbers. Returns the part of these
  * rows in the loss, in steps. plain is g->plain, and ahead whether to fetch, as constants
- * wherever the compiler can make something of it. */
+ * wherever the compiler can make something of it.
+ * degree > 0. Sums of whole numbers are exact in 64 bits, in any order. A fixed
+ * neighbour has two numbers: what it shows goes into the mean, its score (the next) into
+ * the loss. */
 INLINE double equal_rows(const ferry_run_group *g, const int32_t plain, const bool ahead,
                          const int32_t *show, const uint16_t *row, const int32_t *index,
                          const int32_t *here, int32_t *mean)
@@ -68,7 +71,9 @@ INLINE
     double far_rows(const ferry_run_group *g, const int32_t *show, const uint16_t *row,
                     const int32_t *index, const int32_t *here, int32_t *mean){UP_TO_8(true)}
 
-/* The same with weights; *sum: all of them. */
+/* The same with weights; *sum: all of them.
+ * Here the difference is taken edge by edge: with weights the sums are no longer exact,
+ * and the formula of the head would lose digits. */
 INLINE double weighted_rows(const ferry_run_group *g, const int32_t *show,
                             const uint16_t *row, const int32_t *index, const double *value,
                             const int32_t *here, int32_t *mean, double *sum)
@@ -92,6 +97,8 @@ INLINE double weighted_rows(const ferry_run_group *g, const int32_t *show,
     return top / 2; /* as equal_rows counts it */
 }
 
+/* A run is FERRY_RUN rows, so that `mean` of a graph and the run's own scores stay in
+ * the near cache. Rows without neighbours say INT32_MIN. */
 void KERNEL(neighbours)(const ferry_neighbours *s, int64_t run, int32_t *mean, double *top,
                         double *sum)
 {

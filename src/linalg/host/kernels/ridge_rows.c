@@ -26,7 +26,9 @@ enum { BATCH = FERRY_SYSTEMS_BATCH };
 
 typedef ferry_systems systems;
 
-/* Tile of A: rows c to c + 3, G groups of four columns from d on; += over n rows of b. */
+/* Tile of A: rows c to c + 3, G groups of four columns from d on; += over n rows of b.
+ * 4 G quads of sums stay in registers over the n rows: an entry costs G loads and 4 G
+ * products. */
 INLINE void tile(int G, int64_t n, const double *b, int64_t w, int64_t c, int64_t d,
                  double *a)
 {
@@ -47,7 +49,9 @@ INLINE void tile(int G, int64_t n, const double *b, int64_t w, int64_t c, int64_
         quad_store(a + (c + r / G) * w + d + r % G * 4, s[r / G][r % G]);
 }
 
-/* A += B'B, the upper triangle in tiles (a little more than the triangle). */
+/* A += B'B, the upper triangle in tiles (a little more than the triangle).
+ * Tiles begin on the diagonal and go right; the last of a row of tiles is as wide as
+ * what is left. */
 INLINE void add_batch(int64_t n, const double *b, int64_t w, double *a)
 {
     for (int64_t c = 0; c < w; c += 4) {
@@ -69,7 +73,9 @@ INLINE void add_batch(int64_t n, const double *b, int64_t w, double *a)
     }
 }
 
-/* A and y of row i. */
+/* A and y of row i.
+ * A starts as lambda_i I, with 1 on the diagonal of the columns that fill w up: the
+ * unknowns there are then 0 and touch nothing. */
 INLINE void assemble(const systems *s, int64_t i, double *a, double *restrict y,
                      double *restrict b)
 {
@@ -97,7 +103,9 @@ INLINE void assemble(const systems *s, int64_t i, double *a, double *restrict y,
     }
 }
 
-/* y <- A^-1 y, A = U'U with the reciprocals of U's diagonal on it. */
+/* y <- A^-1 y, A = U'U with the reciprocals of U's diagonal on it.
+ * Row by row: u_c = a_c / sqrt(a_cc), then a_r -= u_cr u_c for the rows below; y goes
+ * along as another column, which is the forward half. Then back substitution. */
 INLINE void solve(int64_t w, double *restrict a, double *restrict y)
 {
     for (int64_t c = 0; c < w; c++) {
@@ -124,7 +132,8 @@ INLINE void solve(int64_t w, double *restrict a, double *restrict y)
     }
 }
 
-/* Rows [from, to). */
+/* Rows [from, to).
+ * z keeps y from before the solve, for gain_i = <p_i, y_i>. */
 INLINE void rows(const systems *s, int64_t from, int64_t to, double *space)
 {
     const int64_t k = s->k, w = s->w;

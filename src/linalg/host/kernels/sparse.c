@@ -14,6 +14,8 @@ enum { STREAM_AHEAD = 64, ROWS_AHEAD = 32 };
 
 typedef ferry_product product;
 
+/* An index is half as long as a value, hence twice as far ahead. The addresses may lie
+ * beyond the arrays: a prefetch never faults. */
 INLINE void fetch_entries(const int32_t *index, const double *value)
 {
     __builtin_prefetch(index + 2 * STREAM_AHEAD, 0, 0);
@@ -102,7 +104,9 @@ ROW_OF_XB(row_1, v1, 1, 4)
     }                                                                                      \
     if ((k)&1) f(1)
 
-/* Rows [from, to) of Y = X B. */
+/* Rows [from, to) of Y = X B.
+ * Rows with many columns are walked once for each group of up to 32; entries are in the
+ * near cache the second time. */
 INLINE void multiply(const product *p, int64_t k, int64_t from, int64_t to)
 {
     for (int64_t r = from; r < to; r++) {
@@ -169,7 +173,9 @@ INLINE void add_32(const product *p, const int32_t *index, const double *value, 
 ADD_ROW(add_2, v2, 1)
 ADD_ROW(add_1, v1, 1)
 
-/* Y += X'B for rows [from, to) of X. */
+/* Y += X'B for rows [from, to) of X.
+ * The row of B stays in registers while its entries go by; each adds to another row of
+ * Y. Only one thread writes to this Y. */
 INLINE void scatter(const product *p, int64_t k, int64_t from, int64_t to)
 {
     for (int64_t r = from; r < to; r++) {
@@ -193,11 +199,13 @@ INLINE void scatter(const product *p, int64_t k, int64_t from, int64_t to)
     default: f(p, p->k, from, to); break;                                                  \
     }
 
+/* Rows [from, to) of Y <- alpha X B + beta Y. */
 void KERNEL(multiply)(const product *p, int64_t from, int64_t to)
 {
     BY_WIDTH(multiply)
 }
 
+/* Y += alpha X'B over rows [from, to) of X; Y has been multiplied by beta before. */
 void KERNEL(scatter)(const product *p, int64_t from, int64_t to)
 {
     BY_WIDTH(scatter)

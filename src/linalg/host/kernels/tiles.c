@@ -24,8 +24,10 @@ enum { VECS = 4, STRIP = VECS * LANES, TILE = FERRY_TILE };
 enum { MOST_CLASSES = FERRY_TILE_CLASSES, MOST = FERRY_TILE_VIEWS * FERRY_TILE_CLASSES };
 
 typedef ferry_tiles tiles;
+/* Bits of a vector as whole numbers, for the estimate of a root. */
 typedef uint64_t uvec __attribute__((vector_size(8 * LANES), may_alias));
 
+/* One number in all lanes. */
 #define ALL(x) ((vec){0} + (x))
 
 /* The numbers of a strip, c for each view (or for all: ps, qs). */
@@ -34,7 +36,8 @@ typedef struct strip {
     vec ps[MOST_CLASSES][VECS], qs[MOST_CLASSES][VECS];
 } strip;
 
-/* Rows of P, feature by feature, into lanes. */
+/* Rows of P, feature by feature, into lanes.
+ * Slots without a feature get 0: their F is 0 and stays so, and they add nothing. */
 INLINE void gather(const tiles *t, int64_t c, int64_t views, const int32_t *row, strip *z)
 {
     for (int64_t v = 0; v < views; v++)
@@ -45,7 +48,9 @@ INLINE void gather(const tiles *t, int64_t c, int64_t views, const int32_t *row,
         }
 }
 
-/* h += F A for part b. */
+/* h += F A for part b.
+ * a is the part of t->a that is wanted (A s, or A once F has moved); 3 c + 1 is its
+ * stride. */
 INLINE void product(const tiles *t, int64_t b, int64_t c, const double *f, const double *a,
                     vec h[][VECS])
 {
@@ -55,7 +60,9 @@ INLINE void product(const tiles *t, int64_t b, int64_t c, const double *f, const
                 VEC_LOAD(f + l * TILE + i * LANES) * a[l * (3 * c + 1) + k];
 }
 
-/* H of every view, and Q = H K; `moved`: F has got what it was due. */
+/* H of every view, and Q = H K; `moved`: F has got what it was due.
+ * K is symmetric: its column k is read, c numbers next to each other. Dead parts are
+ * skipped; they are 0. */
 INLINE void model(const tiles *t, int64_t c, int64_t views, bool moved, const double *f,
                   const uint8_t *dead, strip *z)
 {
@@ -82,7 +89,8 @@ INLINE void model(const tiles *t, int64_t c, int64_t views, bool moved, const do
     }
 }
 
-/* out <- sum_v w_v x_v. */
+/* out <- sum_v w_v x_v.
+ * For F1, whose numerator and denominator are sums over the views. */
 INLINE void weigh(const tiles *t, int64_t c, int64_t views, vec x[][VECS], vec out[][VECS])
 {
     for (int64_t k = 0; k < c; k++)
@@ -95,7 +103,9 @@ INLINE void weigh(const tiles *t, int64_t c, int64_t views, vec x[][VECS], vec o
         }
 }
 
-/* About 1 / sqrt(x) for normal x > 0: to 14 bits where the CPU has that, else to 21. */
+/* About 1 / sqrt(x) for normal x > 0: to 14 bits where the CPU has that, else to 21.
+ * The whole number trick: halving the bits halves the exponent, and the constant puts
+ * the rest right to 5 bits; one step of the series makes 21 of them. */
 INLINE vec root_estimate(vec x)
 {
 #if defined(__AVX512F__) && defined(__OPTIMIZE__)
@@ -119,7 +129,9 @@ INLINE vec times_root(vec up, vec down, vec f)
     return z + z * h * (0.5 + h * (0.375 + h * 0.3125));
 }
 
-/* f <- f (P A' / Q A')^e for one part; adds to its sums F'P and the columns of F. */
+/* f <- f (P A' / Q A')^e for one part; adds to its sums F'P and the columns of F.
+ * Loops over columns of F, for each all VECS vectors of the strip. F'P can be added at
+ * once, as P does not change; F'Q has to wait for the new Q (add_below). */
 INLINE void move(const tiles *t, int64_t b, int64_t c, vec p[][VECS], vec q[][VECS],
                  double *f, double *sums)
 {
@@ -136,6 +148,7 @@ INLINE void move(const tiles *t, int64_t b, int64_t c, vec p[][VECS], vec q[][VE
                 up += p[k][i] * a[k];
                 down += q[k][i] * low[k];
             }
+            /* max(down, floor), chosen by bits: no branch */
             down = VEC_CHOOSE(down > ALL(floor), down, ALL(floor));
             next[i] = VEC_LOAD(f + l * TILE + i * LANES);
             if (t->root)
@@ -147,6 +160,7 @@ INLINE void move(const tiles *t, int64_t b, int64_t c, vec p[][VECS], vec q[][VE
                 __builtin_prefetch(f + (t->width + l) * TILE + i * LANES);
             VEC_STORE(f + l * TILE + i * LANES, next[i]);
         }
+        /* sums are LANES numbers each and added across the lanes once, at the very end */
         column = VEC_LOAD(sum + 2 * c * LANES);
         UNROLL for (int i = 0; i < VECS; i++) column += next[i];
         VEC_STORE(sum + 2 * c * LANES, column);
@@ -174,7 +188,9 @@ INLINE void add_below(const tiles *t, int64_t b, int64_t c, vec q[][VECS], const
 }
 
 /* One strip of a tile, whose rows and numbers begin at row and f. dead, then: which parts
- * are 0 before and after. sums: LANES numbers each of what packed.h lists. */
+ * are 0 before and after. sums: LANES numbers each of what packed.h lists.
+ * The order of the formulas: P; Q and the losses from the old F; F moves; Q of the new
+ * F; F'Q. Everything but F and the sums lives in z, on the stack. */
 INLINE void strip_step(const tiles *t, int64_t c, int64_t views, const int32_t *row,
                        double *f, const uint8_t *dead, const uint8_t *then, double *sums)
 {
@@ -205,6 +221,8 @@ INLINE void strip_step(const tiles *t, int64_t c, int64_t views, const int32_t *
         if (!then[b]) add_below(t, b, c, z.q + (b - 1) / 2 * c, f, ours);
 }
 
+/* The parts of a tile die together, when their view has none of the tile's features: P
+ * is 0 there, so the first step makes F 0. */
 INLINE void tile_step(const tiles *t, int64_t c, int64_t views, int64_t at, double *sums)
 {
     uint8_t *dead = t->dead + at * t->n_parts, then[FERRY_TILE_PARTS];
@@ -219,7 +237,10 @@ INLINE void tile_step(const tiles *t, int64_t c, int64_t views, int64_t at, doub
     memcpy(dead, then, (size_t)t->n_parts);
 }
 
-/* Two classes, two views to a group: the usual case gets its own code. */
+/* Two classes, two views to a group: the usual case gets its own code.
+ * Constants c and views let the compiler write the short loops out. In the end the lanes
+ * of each sum are added, in place: number e is read at e LANES and written at e, which
+ * lies before. */
 void KERNEL(tiles_step)(const tiles *t, int64_t from, int64_t to, double *sums)
 {
     const int64_t size = ferry_i_tiles_sums(t);
@@ -234,6 +255,7 @@ void KERNEL(tiles_step)(const tiles *t, int64_t from, int64_t to, double *sums)
         sums[e] = vec_sum(VEC_LOAD(sums + e * LANES));
 }
 
+/* H of every view from the F and A that there are; lanes go back to the features' rows. */
 INLINE void tile_model(const tiles *t, int64_t c, int64_t views, int64_t at)
 {
     strip z;
@@ -250,6 +272,7 @@ INLINE void tile_model(const tiles *t, int64_t c, int64_t views, int64_t at)
     }
 }
 
+/* The same cases as tiles_step. */
 void KERNEL(tiles_model)(const tiles *t, int64_t from, int64_t to)
 {
     for (int64_t at = from; at < to; at++)
