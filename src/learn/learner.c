@@ -1,8 +1,8 @@
 /* One of three plain learners behind one face (learner.h): nearest neighbours that vote,
  * logistic regression, ridge regression on class indicators or numbers. For methods whose
  * own work is to place instances in a space, and which then need some learner there.
- * Nothing is
- * scaled here: that has happened (learn/scale.h) or is the space's own matter. Scores of all three are comparable within a kind only. */
+ * Nothing is scaled here: that has happened (learn/scale.h) or is the space's own matter.
+ * Scores of all three are comparable within a kind only. */
 #include <math.h>
 #include <string.h>
 

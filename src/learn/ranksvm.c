@@ -413,8 +413,8 @@ done:
     return st;
 }
 
-/* Epochs over all instances until none moves a pair, o->epochs of them, or progress says so.
- * The threshold and the objective come from the scores of the final weights, on the
+/* Epochs over all instances until none moves a pair, o->epochs of them, or progress says
+ * so. The threshold and the objective come from the scores of the final weights, on the
  * training rows. Memory: one number for each pair, m weights for each feature. */
 ferry_status ferry_i_ranksvm_fit(ferry_ctx *ctx, const ferry_ranksvm_options *o,
                                  const ferry_matrix *x, const double *mean, int64_t m,
