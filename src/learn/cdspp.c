@@ -319,7 +319,7 @@ static void turn(cdspp *out, int64_t c)
 }
 
 /* From Gs and Gt (shared x shared) to Ps and Pt: the one place where both sides meet.
- * O(shared^3), however many samples and features there are. */
+ * O(shared^3), and O(d shared rank) for Ps and Pt, however many samples there are. */
 static ferry_status join(ferry_ctx *ctx, const side *s, const side *t, int64_t dims,
                          cdspp *out)
 {

@@ -12,9 +12,11 @@ typedef struct ferry_diffusion {
     int64_t q; /* graphs, n x n with weights >= 0 ... */
     ferry_matrix *const *graph;
     const double *w; /* ... and their weights */
+    /* instances; numbers of each */
     int64_t n, m;
     const double *p0;    /* n x m */
     const double *alpha; /* n */
+    /* substitutions, at most */
     int64_t max_iter;
     double tol; /* the largest change to stop at */
 } ferry_diffusion;

@@ -21,6 +21,7 @@ typedef struct ferry_forest {
     ferry_tree **tree; /* (t * p + i) * k + j; NULL: adds nothing */
 } ferry_forest;
 
+/* Of p views and k scores, without iterations. The forest owns its trees. */
 ferry_status ferry_i_forest_new(ferry_ctx *ctx, int64_t p, int64_t k, ferry_forest **out);
 /* Room for one more iteration; its trees are NULL. */
 ferry_status ferry_i_forest_grow(ferry_ctx *ctx, ferry_forest *f);

@@ -10,8 +10,11 @@
 
 #include "learn/rows.h"
 
+/* PIECE: rows of q whose kernel is held at once. SAMPLE: rows from which gamma is
+ * estimated. */
 enum { PIECE = 256, SAMPLE = 500 };
 
+/* |x_i|^2 over what is stored. */
 static double row_norm2(const ferry_matrix *x, int64_t i)
 {
     const double *v = row_values(x);

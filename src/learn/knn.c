@@ -92,7 +92,8 @@ static double slack(const search *s, int64_t j)
     return 4 * ((double)s->x->cols + 4) * DBL_EPSILON * scale;
 }
 
-/* Put v into the ascending list of the n smallest. */
+/* Put v into the ascending list of the n smallest.
+ * Insertion: O(n), but few estimates get this far. v is below the last. */
 static void keep_smallest(double *list, int64_t n, double v)
 {
     int64_t at = n - 1;
@@ -243,6 +244,7 @@ done:
     return st;
 }
 
+/* index and dist are the caller's. */
 static void search_clear(search *s)
 {
     ferry_i_free(s->factor);

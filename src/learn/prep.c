@@ -32,7 +32,9 @@ static void add_squares(int64_t d, const double *v, const double *mu, double *su
 }
 
 /* fill <- column means of the cells that are there; an entry that CSR does not store is
- * 0. */
+ * 0.
+ * missing (cols, zeroed) <- how many cells of each column are NaN; a column of NaN alone
+ * gets 0. */
 static void column_means(const ferry_matrix *x, int64_t *missing, double *fill)
 {
     const double *v = row_values(x);
@@ -115,7 +117,8 @@ done:
 }
 
 /* Divide a row by its length; scaled by the largest entry so that squares do not
- * overflow. */
+ * overflow.
+ * A row of zeros has no direction and stays. */
 static void unit_row(double *v, int64_t n)
 {
     double most = 0, sum = 0;

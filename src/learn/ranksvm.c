@@ -13,6 +13,7 @@
  * squares on [f(x), 1], the shortest solution, since the w_k add up to 0 and so do the f_k.
  *
  * Elisseeff and Weston, A Kernel Method for Multi-Labelled Classification, NIPS 2001.
+ *
  * The dual of the problem has a_ikl >= 0 for each pair and w_k = sum over pairs of +-
  * a_ikl x_i, so w is kept up by adding a row of x whenever the a of its pairs have
  * changed. */

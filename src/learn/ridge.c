@@ -44,7 +44,8 @@ static void work_clear(work *w)
     ferry_i_matrix_free(w->own);
 }
 
-/* mean (k) <- weighted means of the rows of `from` (n x k), in place of plain ones. */
+/* mean (k) <- weighted means of the rows of `from` (n x k), in place of plain ones.
+ * Does nothing without weights. Not all weights may be 0. */
 static void weigh_means(const work *w, int64_t n, int64_t k, const double *from,
                         double *mean)
 {

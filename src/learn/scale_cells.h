@@ -22,6 +22,8 @@ static inline int64_t ferry_i_row_cells(const ferry_scale_part *p, int64_t i,
 
     for (int64_t e = row_begin(x, i); e < row_end(x, i); e++) {
         const int32_t from = (int32_t)row_column(x, i, e);
+        /* columns that the view has not (-1) are left out, as are zeros; NaN is not 0
+         * and stays */
         const int32_t j = p->map ? p->map[from] : from;
         if (v[e] == 0 || j < 0) continue;
         to[m++] = (ferry_cell){j, from, v[e]};

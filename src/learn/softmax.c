@@ -33,6 +33,7 @@ typedef struct point {
     double *b;      /* kk */
 } point;
 
+/* All zero; the caller clears p, also after a failure. */
 static ferry_status point_new(ferry_ctx *ctx, int64_t d, int64_t kk, point *p)
 {
     ferry_status st = FERRY_OK;
@@ -49,6 +50,7 @@ static void point_clear(point *p)
     ferry_i_free(p->b);
 }
 
+/* <a, b> over weights and constants. */
 static double dot(ferry_ctx *ctx, const point *a, const point *b)
 {
     double sum = ferry_e(ctx)->dot(ctx, a->v, b->v);

@@ -1,4 +1,8 @@
-/* Regression trees for boosting. */
+/* Regression trees for boosting.
+ *
+ * The file is in three layers: a tree and how rows fall through it; two ways to grow one
+ * (exact, XGBoost); and a grower that is either of them. Boosting (boosting.c) sees the
+ * last alone. */
 #ifndef FERRY_TREES_H
 #define FERRY_TREES_H
 
@@ -14,12 +18,15 @@ typedef struct ferry_tree_node {
     double value;        /* G / (H + reg) of the rows that come here */
     double gain;         /* G_L^2/(H_L + reg) + G_R^2/(H_R + reg) - G^2/(H + reg) */
 } ferry_tree_node;
+/* Nodes in the order in which they were made, the root first; owns them. */
 typedef struct ferry_tree {
     int64_t n;
     ferry_tree_node *node;
 } ferry_tree;
 
+/* What a tree may look like, and how its values are held small. */
 typedef struct ferry_tree_options {
+    /* splits between root and leaf, at most */
     int64_t depth;
     int64_t min_leaf; /* rows in a leaf, at least; only the exact tree counts them */
     double min_child; /* sum of c in a leaf, at least */

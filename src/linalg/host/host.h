@@ -1,9 +1,9 @@
 /* Inside the host engine.
  *
  * Rules that every operation keeps: BLAS is entered through ferry_i_blas_begin(),
- * threads come from the context, and sums are cut into pieces that do not depend on how
- * many threads there are. Shapes are asserted here, at the door, and not again in the
- * kernels. */
+ * threads come from the context, and our own sums are cut into pieces that do not depend
+ * on how many threads there are (X'B without its index excepted). Shapes are asserted
+ * here, at the door, and not again in the kernels. */
 #ifndef FERRY_LINALG_HOST_H
 #define FERRY_LINALG_HOST_H
 

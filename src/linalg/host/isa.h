@@ -10,6 +10,7 @@
 #include "core/core.h"
 
 typedef enum ferry_isa {
+    /* Ascending in width: choosing takes the last that runs. */
     FERRY_ISA_BASELINE, /* 16-byte vectors: SSE2, NEON */
     FERRY_ISA_AVX2,     /* 32, with fused multiply-add */
     FERRY_ISA_AVX512,   /* 64, with F, VL and DQ */

@@ -1,4 +1,6 @@
-/* Inside the reference engine. */
+/* Inside the reference engine.
+ * Operations of ref_packed.c and ref_small.c by the names of linalg.h, where each is
+ * documented; those on data matrices and blocks are static in ref.c. */
 #ifndef FERRY_LINALG_REF_H
 #define FERRY_LINALG_REF_H
 
