@@ -1,8 +1,8 @@
 /* Kernels over the rows of a matrix: gamma > 0 means exp(-gamma |x - y|^2), gamma = 0 the
  * product x'y.
  * For methods whose solution is a combination of kernels with training rows, of which
- * there may be many: products with K are made, never K itself, but for the distances of
- * a sample. */
+ * there may be many: products with K are made, never K itself. Distances alone are
+ * written out, n x n, for small n. */
 #ifndef FERRY_KERNEL_H
 #define FERRY_KERNEL_H
 

@@ -2,6 +2,7 @@
  *
  *   for (int64_t e = row_begin(x, i); e < row_end(x, i); e++)
  *       ... row_values(x)[e] stands in column row_column(x, i, e) ...
+ *
  * Dense rows are walked with their zeros: who wants only what is not 0 asks. Entries e
  * count through the whole matrix, not from the row's beginning, so that they also index
  * arrays beside the values. */
