@@ -7,7 +7,10 @@
  *   smooth     a(x) = (1 - alpha) a0(x) + alpha mean of a over the neighbours, where
  *              labelled ones stand fast (learn/diffuse.h)
  *
- * An instance without features gets the mean of its neighbours, or the base score. */
+ * An instance without features gets the mean of its neighbours, or the base score. Both
+ * corrections are transductive: they use labels that are known when the answer is asked
+ * for, the model's own and those of the data at hand. That is why a saved model keeps its
+ * labels and residuals. Cost: residual reads every edge once, smooth up to STEPS times. */
 #include <math.h>
 #include <string.h>
 
@@ -19,6 +22,10 @@ enum { STEPS = 50 };
 #define CHANGE 1e-5
 #define LEAST 1e-6 /* probability after a correction */
 
+/* Mode residual: to (n x m) <- from + shrunken mean residual of the labelled neighbours.
+ * kappa stands in the denominator like kappa neighbours whose residual is 0, so one
+ * labelled neighbour moves an answer less than ten that agree. Rows are independent:
+ * threads do not change bits. */
 static void add_residuals(const ferry_ctx *ctx, const gbc_correction *c, const double *from,
                           double *to)
 {
@@ -33,11 +40,15 @@ static void add_residuals(const ferry_ctx *ctx, const gbc_correction *c, const d
             for (int64_t e = c->graph[g]->start[x]; e < c->graph[g]->start[x + 1]; e++) {
                 const int64_t at = c->at[c->graph[g]->index[e]];
                 const double a = c->graph[g]->value[e] * c->wg[g] * (double)c->q;
+                /* Only labelled neighbours have a residual, and only they count in the
+                 * degree. */
                 if (at < 0) continue;
                 degree += a;
                 for (int64_t j = 0; j < m; j++)
                     add[j] += a * c->residual[at * m + j];
             }
+        /* Probabilities may leave the simplex by the correction: floor at LEAST, then to
+         * sum 1. */
         for (int64_t j = 0; j < m; j++) {
             add[j] = from[x * m + j] + (degree > 0 ? add[j] / (degree + c->strength) : 0);
             if (c->classes) sum += add[j] = fmax(add[j], LEAST);
@@ -47,6 +58,9 @@ static void add_residuals(const ferry_ctx *ctx, const gbc_correction *c, const d
     }
 }
 
+/* Start values, then diffusion from them where somebody asks for it: in mode smooth all
+ * instances, else only those without features. answers is overwritten; basis tells what
+ * each answer stands on. Three arrays of n x m or n, freed here. */
 ferry_status ferry_i_gbc_correct(ferry_ctx *ctx, const gbc_correction *c, double *answers,
                                  uint8_t *basis)
 {
@@ -65,13 +79,17 @@ ferry_status ferry_i_gbc_correct(ferry_ctx *ctx, const gbc_correction *c, double
     else
         memcpy(start, answers, (size_t)(n * m) * sizeof *start);
     for (int64_t x = 0; x < n; x++) {
+        /* alpha: share of the neighbours. 1 = nothing of its own, 0 = stands as it is. */
         alpha[x] = c->viewless[x] ? 1 : smooth ? c->strength : 0;
         any = any || c->viewless[x];
+        /* A labelled instance is replaced by its label only where something is diffused
+         * from it. */
         if (c->at[x] < 0 || !(smooth || c->viewless[x])) continue;
         alpha[x] = 0; /* a label stands fast */
         memcpy(start + x * m, c->truth + c->at[x] * m, (size_t)m * sizeof *start);
     }
     const ferry_diffusion d = {c->q, c->graph, c->wg, n, m, start, alpha, STEPS, CHANGE};
+    /* Without graphs, or with nobody to diffuse to, the start values are the answer. */
     if (any && c->q > 0)
         FERRY_TRY(ferry_i_diffuse(ctx, &d, answers, reached));
     else

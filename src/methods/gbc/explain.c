@@ -1,5 +1,6 @@
 /* GBC: what the user is told of a model: weights and held-out losses by name of view and
- * graph, what was chosen, and which features the trees split on. */
+ * graph, what was chosen, and which features the trees split on. All of it goes to
+ * the diagnostics of the fit; nothing here changes the model. */
 #include <jansson.h>
 #include <math.h>
 #include <stdarg.h>
@@ -21,12 +22,15 @@ static void named(ferry_ctx *ctx, const char *name, const ferry_domain *t, bool 
     ferry_i_diag_json(ctx, name, all);
 }
 
-/* A feature and the gain of all splits on it. */
+/* A feature and the gain of all splits on it. Ranked to show only the largest: a view of
+ * text has tens of thousands. */
 typedef struct ranked {
     double gain;
     int64_t feature;
 } ranked;
 
+/* Largest first; equal gains by the smaller feature, so that output never depends on
+ * qsort. */
 static int by_gain(const void *a, const void *b)
 {
     const ranked *x = a, *y = b;
@@ -35,7 +39,10 @@ static int by_gain(const void *a, const void *b)
     return x->feature < y->feature ? -1 : x->feature > y->feature;
 }
 
-/* Share of the gain of view i's splits, the ten largest; *total: all the gain. */
+/* Share of the gain of view i's splits, the ten largest; *total: all the gain. The gain of
+ * a split is what the loss falls by, as the tree saw it when it was grown. `all` is scratch
+ * for the features of the view. A feature without a name is shown by its column, counted
+ * from 1. The object is the caller's. */
 static json_t *importance(const ferry_forest *f, const ferry_view *v, int64_t i,
                           ranked *all, double *total)
 {
@@ -49,6 +56,7 @@ static json_t *importance(const ferry_forest *f, const ferry_view *v, int64_t i,
         for (int64_t j = 0; j < f->k; j++) {
             const ferry_tree *tree = *ferry_i_forest_tree(f, t, i, j);
             for (int64_t e = 0; tree && e < tree->n; e++) {
+                /* A leaf has no feature. */
                 if (tree->node[e].feature < 0) continue;
                 all[tree->node[e].feature].gain += tree->node[e].gain;
                 *total += tree->node[e].gain;
@@ -86,6 +94,7 @@ static ferry_status explain_features(ferry_ctx *ctx, const ferry_domain *dom,
     for (int64_t i = 0; i < f->p; i++)
         json_object_set_new(shares, dom->views[i]->name,
                             json_real(sum > 0 ? total[i] / sum : 0));
+    /* The diagnostics take one reference, the cleanup below gives back the other. */
     ferry_i_diag_json(ctx, "importance", json_incref(all));
     ferry_i_diag_json(ctx, "gain_share", json_incref(shares));
 done:
@@ -96,7 +105,8 @@ done:
     return st;
 }
 
-/* One more piece of a text of `size` bytes that has n; how many it has then. */
+/* One more piece of a text of `size` bytes that has n; how many it has then. The last place
+ * is kept for the closing zero: a long list of views is cut, not overrun. */
 static size_t add(char *text, size_t size, size_t n, const char *fmt, ...)
 {
     va_list args;
@@ -107,6 +117,7 @@ static size_t add(char *text, size_t size, size_t n, const char *fmt, ...)
     return n < size ? n : size - 1;
 }
 
+/* In the order of gbc_correct. */
 static const char *const corrects[] = {"auto", "no", "residual", "smooth"};
 
 /* "weights of views number 0.62, colour 0.38; of graphs cites 1.00; ..." for the table. */
@@ -124,12 +135,15 @@ static void note(ferry_ctx *ctx, const ferry_domain *t, const gbc_model *m)
         n = add(text, sizeof text, n, "%s%s %.2f", i ? ", " : "; of graphs ",
                 t->graphs[i]->name, m->wg[i]);
     n = add(text, sizeof text, n, "; %lld trees a view", (long long)f->n);
+    /* alpha of smooth or kappa of residual: m->strength means one of the two. */
     if (m->correct > GBC_CORRECT_NO)
         (void)add(text, sizeof text, n, "; answers corrected by %s %.1f",
                   corrects[m->correct], m->strength);
     ferry_i_diag_text(ctx, "note", text);
 }
 
+/* The order is the order of the table that the user sees. Losses are told only where
+ * cross-validation computed them; a NaN among them is told as null. */
 ferry_status ferry_i_gbc_explain(ferry_ctx *ctx, const ferry_domain *t, const gbc_model *m,
                                  const gbc_plan *p, bool tuned)
 {

@@ -7,7 +7,10 @@
  * one additive score by cross-validation; graphs correct the answers too.
  *
  * Source: Shi, Heterogeneous Learning and Its Applications, thesis 2013, chapter 3. What
- * was changed and why: docs/methods/gbc.md. */
+ * was changed and why: docs/methods/gbc.md. The data flow of a fit: open_job() makes arrays
+ * of the task; make_plan() takes the options and asks cross-validation (tune.c) about the
+ * rest; boost() iterates once more on all labels; keep_labels() stores what graphs need
+ * when answers are given. */
 #include <math.h>
 
 #include "methods/gbc/gbc.h"
@@ -16,6 +19,7 @@ typedef enum mode { MODE_FERRY, MODE_PAPER } mode;
 /* Of options that a mode decides: auto, or one of two. */
 typedef enum tri { AUTO, FIRST, SECOND } tri;
 
+/* Ints are places in the lists of gbc_opts. -1 in a number means: the mode decides. */
 typedef struct gbc_options {
     int mode;
     double lambda0, lambda1;
@@ -79,6 +83,7 @@ typedef struct job {
     gbc_plan plan;
 } job;
 
+/* Also after a failure half way: what was not made is NULL. */
 static void clear(job *j)
 {
     ferry_i_free(j->y);
@@ -90,7 +95,8 @@ static void clear(job *j)
     ferry_i_gbc_plan_clear(&j->plan);
 }
 
-/* The task as a gbc_problem. */
+/* The task as a gbc_problem. Arrays are the job's own; matrices of views and graphs stay
+ * with the task. Fails where the task has no target or no labels. */
 static ferry_status open_job(ferry_ctx *ctx, const ferry_task *task, job *j)
 {
     ferry_status st = FERRY_OK;
@@ -106,6 +112,8 @@ static ferry_status open_job(ferry_ctx *ctx, const ferry_task *task, job *j)
     FERRY_NEW(ctx, j->graph, q);
     FERRY_TRY(ferry_i_boosted_prepare(ctx, "gbc", task, &j->prepared, &j->views));
     ferry_i_boosted_mask(&j->views, n, j->mask);
+    /* Complete views gain nothing from consensus; where more than a tenth of the entries
+     * is missing a little of it is kept. */
     for (int64_t e = 0; e < p * n; e++)
         lacking += !j->mask[e];
     for (int64_t x = 0; x < n; x++)
@@ -128,13 +136,16 @@ static ferry_status open_job(ferry_ctx *ctx, const ferry_task *task, job *j)
                          .logistic = !j->outputs.numbers,
                          .soft = o->targets == AUTO ? !paper : o->targets == FIRST,
                          .clamp = o->clamp == AUTO ? !paper : o->clamp == FIRST,
+                         /* Beyond 1 an unlabelled instance would count more than a labelled
+                          * one. */
                          .lambda0 = fmin(1, l0 * j->unit),
                          .lambda1 = q > 0 ? fmin(1, l1 * j->unit) : 0};
 done:
     return st;
 }
 
-/* The plan as the options have it, before cross-validation. */
+/* The plan as the options have it, before cross-validation. Losses are NaN until somebody
+ * measures them. One view has nothing to add up: additive needs two. */
 static void start_plan(const job *j, gbc_rule rule, gbc_plan *p)
 {
     const gbc_options *o = j->o;
@@ -148,6 +159,8 @@ static void start_plan(const job *j, gbc_rule rule, gbc_plan *p)
         grow->tree.min_child = o->grow.min_child >= 0 ? o->grow.min_child : 1;
     }
     grow->additive = o->combine == GBC_ADDITIVE && j->g.p > 1;
+    /* In skill and equal weights the training loss has no say: they are fixed before the
+     * last run. */
     p->o.weights = rule == GBC_RULE_ROOT      ? GBC_ROOT
                    : rule == GBC_RULE_SOFTMAX ? GBC_SOFTMAX
                                               : GBC_FIXED;
@@ -161,7 +174,9 @@ static void start_plan(const job *j, gbc_rule rule, gbc_plan *p)
     p->strength = p->correct == GBC_CORRECT_SMOOTH ? 0.5 : 2;
 }
 
-/* *tuned: cross-validation had its say. */
+/* *tuned: cross-validation had its say. Cross-validation decides what is auto, number of
+ * trees included; settings that the user gave are put back after it. In mode paper it runs
+ * only when lambdas are to be tuned. With fewer labels than folds nothing is chosen. */
 static ferry_status make_plan(ferry_ctx *ctx, job *j, bool *tuned)
 {
     ferry_status st = FERRY_OK;
@@ -185,6 +200,8 @@ static ferry_status make_plan(ferry_ctx *ctx, job *j, bool *tuned)
                           .views = j->views.at};
     *tuned = (!paper || o->tune) && o->folds >= 2 && j->n_labelled >= o->folds;
     if (*tuned) FERRY_TRY(ferry_i_gbc_tune(ctx, &s, p));
+    /* Cross-validation has asked whether graphs correct the answers; then they do not
+     * pull the trees as well. An additive score keeps the pull. */
     if (*tuned && !o->tune && o->lambda1 < 0 && !p->o.grow.additive) p->lambda1 = 0;
     if (o->strength >= 0) p->strength = o->strength;
     if (p->correct == GBC_CORRECT_SMOOTH) p->strength = fmin(1, p->strength);
@@ -194,7 +211,9 @@ done:
     return st;
 }
 
-/* Iterate on all labels. */
+/* Iterate on all labels. The plan's weights start it (NULL: equal). Fewer trees than asked
+ * means that cross-validation stopped, hence STOP_TOL. The forest, the weights and the
+ * preparation move to the model. */
 static ferry_status boost(ferry_ctx *ctx, job *j, gbc_model *m, ferry_report *rep)
 {
     ferry_status st = FERRY_OK;
@@ -207,6 +226,7 @@ static ferry_status boost(ferry_ctx *ctx, job *j, gbc_model *m, ferry_report *re
     for (int64_t t = 0; t < p->trees && !finish; t++) {
         FERRY_TRY(ferry_i_gbc_run_step(ctx, r));
         rep->iters++;
+        /* An additive run has one source, whose loss is the loss. */
         rep->objective = 0; /* sum_i w_i l_i */
         for (int64_t i = 0; i < r->g.p; i++)
             if (!isnan(r->b->loss[i]))
@@ -218,6 +238,7 @@ static ferry_status boost(ferry_ctx *ctx, job *j, gbc_model *m, ferry_report *re
     j->prepared = NULL;
     r->b->forest = NULL;
     r->w = NULL;
+    /* Without a pass over the edges there are no graph weights: keep_labels() sets them. */
     if (r->pass) {
         m->wg = r->wg;
         r->wg = NULL;
@@ -228,7 +249,9 @@ done:
 }
 
 /* The graphs' names and weights and the labels, for answers that stand on them. Residuals
- * are of held-out answers, or of the fit itself where nothing was cross-validated. */
+ * are of held-out answers, or of the fit itself where nothing was cross-validated. A label
+ * in the fit makes its own residual too small; held-out ones are honest. m->residual is |T|
+ * x classes, in the order of the labelled instances, which is that of m->k.truth. */
 static ferry_status keep_labels(ferry_ctx *ctx, const job *j, gbc_model *m)
 {
     ferry_status st = FERRY_OK;
@@ -261,7 +284,8 @@ done:
     return st;
 }
 
-/* Check the task, plan (options, then cross-validation), iterate, keep what answers need. */
+/* Check the task, plan (options, then cross-validation), iterate, keep what answers need.
+ * The model is NULL in *state until everything is in it, so a failure leaks nothing. */
 static ferry_status gbc_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
                             void **state, ferry_report *rep)
 {

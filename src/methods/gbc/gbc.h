@@ -23,6 +23,9 @@
 #include "methods/shared/boosted.h"
 #include "methods/shared/known.h"
 
+/* One problem, as the formulas see it. Everything is borrowed: the job or the trial owns
+ * the arrays. Cross-validation makes copies of the struct that differ in `labelled` and
+ * lambdas. */
 typedef struct gbc_problem {
     int64_t n, p, q, k;
     const uint8_t *mask;     /* p x n: whether the source has the instance */
@@ -35,7 +38,9 @@ typedef struct gbc_problem {
     double lambda0, lambda1; /* of the consensus and of the graphs */
 } gbc_problem;
 
-/* E and Et of one iteration. */
+/* E and Et of one iteration. Frozen during an iteration, for gradient, curvature and line
+ * search alike, so that a step minimises one convex surrogate. All sources see the same E:
+ * their order does not matter and they may run side by side. */
 typedef struct gbc_targets {
     double *e;        /* n x k; NULL: lambda0 is 0 */
     int32_t *sources; /* n: how many have x */
@@ -63,7 +68,9 @@ void ferry_i_gbc_skill(int64_t n, const double *loss, double l0, double *w);
 /* The graphs' means, fast: graphs.c. */
 
 /* Neighbour means of all sources in all graphs and the graphs' losses in one pass over the
- * edges, in threads; the same numbers as the plain ones of tests/oracle. */
+ * edges, in threads; the same numbers as the plain ones of tests/oracle. A pass owns its
+ * buffers (up to 2 GB of means) and lasts as long as the problem's graphs; it is made once
+ * for all iterations. */
 typedef struct gbc_pass gbc_pass;
 ferry_status ferry_i_gbc_pass_new(ferry_ctx *ctx, const gbc_problem *g, gbc_pass **out);
 /* wg (q) <- root weights of the losses, which go to `loss` (q); et[i] (n x k) and has[i]
@@ -78,11 +85,13 @@ void ferry_i_gbc_pass_free(gbc_pass *s);
 /* How w follows from the training losses of an iteration, if at all. */
 typedef enum gbc_weighing { GBC_FIXED, GBC_ROOT, GBC_SOFTMAX } gbc_weighing;
 
+/* Settings of one run. */
 typedef struct gbc_settings {
     ferry_boosting_options grow;
     gbc_weighing weights; /* FIXED: as given; else from training loss */
 } gbc_settings;
 
+/* A run: the state between two iterations. Owned by whoever made it. */
 typedef struct gbc_run {
     gbc_weighing weights;
     gbc_problem g;     /* as it is solved: additive has one source and no consensus */
@@ -108,6 +117,7 @@ void ferry_i_gbc_run_free(gbc_run *r);
 
 /* What graphs do to answers: correct.c. */
 
+/* AUTO is a wish, never the state of a model. */
 typedef enum gbc_correct {
     GBC_CORRECT_AUTO,
     GBC_CORRECT_NO,
@@ -116,6 +126,8 @@ typedef enum gbc_correct {
 } gbc_correct;
 #define GBC_CORRECTS "auto|no|residual|smooth"
 
+/* All of one correction; everything is borrowed. NO with viewless instances still diffuses
+ * to those. */
 typedef struct gbc_correction {
     gbc_correct how; /* not auto */
     double strength; /* kappa, or alpha of the smoothing */
@@ -185,6 +197,7 @@ void ferry_i_gbc_plan_clear(gbc_plan *p);
 
 /* The model: model.c. */
 
+/* What is saved. Owns all its parts. */
 typedef struct gbc_model {
     boosted trees;       /* with the views' weights */
     gbc_correct correct; /* not auto */
@@ -194,6 +207,9 @@ typedef struct gbc_model {
     double *residual; /* of the known labels: truth minus what was answered without it */
 } gbc_model;
 
+/* The functions of the descriptor. predict needs the graphs of the new data, as far as it
+ * has them under the names of the model's; load checks what it reads, for a file is a
+ * stranger's. */
 void ferry_i_gbc_model_free(void *model);
 ferry_status ferry_i_gbc_predict(ferry_ctx *ctx, const void *state, const ferry_domain *d,
                                  ferry_prediction *p);

@@ -3,7 +3,16 @@
  * The weights of the graphs depend on losses that the same pass adds up, so the means of
  * every graph are kept until the weights are known. Where that would take too much memory,
  * a second pass computes them again. Rows are independent, losses are added up in runs of
- * rows of a fixed length: the same bits with any number of threads. */
+ * rows of a fixed length: the same bits with any number of threads.
+ *
+ * What is computed (3.3, renormalised) and the loss behind the weights of the graphs:
+ *
+ *   Et_i(x) = sum_g wg_g [sum_z A_g(x,z) f_i(z) / sum_z A_g(x,z)] / sum_g wg_g
+ *   l_g     = sum_(a<b) A_ab sum_i w_i D(f_i(a), f_i(b)) / sum_(a<b) A_ab sum_i w_i
+ * over the z that source i has and the g in which x has such a neighbour. D is the squared
+ * difference of scores, or of probabilities: log(1 + exp(-f_a f_b)) would reward large
+ * scores, not agreement. The text leaves the constant c of (3.11) open; here it is the
+ * weighted number of edges. */
 #include <math.h>
 #include <omp.h>
 #include <string.h>
@@ -42,7 +51,9 @@ void ferry_i_gbc_pass_free(gbc_pass *s)
     ferry_i_free(s);
 }
 
-/* Room of the way for any number of sources and scores. */
+/* Room of the way for any number of sources and scores. `plain` is a second array only
+ * where what neighbours show differs from what losses compare: shown labels, or scores
+ * shown while probabilities are compared (margin loss). */
 static ferry_status make_room(ferry_ctx *ctx, const gbc_problem *g, gbc_pass *s)
 {
     ferry_status st = FERRY_OK;
@@ -63,7 +74,8 @@ done:
 }
 
 /* Room where one source with one score allows packed graphs (packed.h): less memory to
- * read, which is what the pass costs. */
+ * read, which is what the pass costs. `keep` decides whether means are stored per run or
+ * per thread. */
 static ferry_status make_packed(ferry_ctx *ctx, const gbc_problem *g, gbc_pass *s)
 {
     ferry_status st = FERRY_OK;
@@ -76,7 +88,9 @@ done:
     return st;
 }
 
-/* Means are kept up to KEEP bytes; beyond it the edges are read twice. */
+/* Means are kept up to KEEP bytes; beyond it the edges are read twice. The packed way needs
+ * a problem of its kind (packed.h) and gives the same numbers within the step of its whole
+ * numbers. */
 ferry_status ferry_i_gbc_pass_new(ferry_ctx *ctx, const gbc_problem *g, gbc_pass **out)
 {
     ferry_status st = FERRY_OK;
@@ -98,7 +112,12 @@ done:
     return st;
 }
 
-/* What each instance shows to its neighbours. */
+/* What each instance shows to its neighbours.
+ *
+ * A row is p groups of 1 + k numbers: 1 or 0 whether it counts, then its values. The
+ * leading 1 makes the degree come out of the same sum as the values, and an instance that a
+ * source lacks adds nothing to either. With clamp a labelled one shows its label in every
+ * source, also in one that lacks it. */
 static void fill(const ferry_ctx *ctx, const gbc_problem *g, double *const *f, gbc_pass *s)
 {
     const int64_t n = g->n, p = g->p, k = g->k, width = s->width;
@@ -127,7 +146,9 @@ static void fill(const ferry_ctx *ctx, const gbc_problem *g, double *const *f, g
     }
 }
 
-/* sums (width) <- sum over the neighbours of x of weight times what they show. */
+/* sums (width) <- sum over the neighbours of x of weight times what they show. width is
+ * small and the loop over it vectorises; the edges are read in order, the neighbours at
+ * random: the cost is memory. */
 static inline void add_neighbours(const ferry_matrix *a, int64_t x, const double *seen,
                                   int64_t width, double *sums)
 {
@@ -139,7 +160,10 @@ static inline void add_neighbours(const ferry_matrix *a, int64_t x, const double
     }
 }
 
-/* Disagreement of x with its neighbours of larger number. */
+/* Disagreement of x with its neighbours of larger number. Columns of a row ascend, so the
+ * loop runs from the end while the neighbour's number is larger than x: every undirected
+ * edge counts once. here[at] and there[at] are 1 or 0, hence the weight is 0 where source i
+ * lacks either end. */
 static inline void add_loss(const gbc_problem *g, const ferry_matrix *a, int64_t x,
                             const double *plain, int64_t width, const double *w,
                             double *top, double *sum)
@@ -163,7 +187,10 @@ static inline void add_loss(const gbc_problem *g, const ferry_matrix *a, int64_t
     }
 }
 
-/* Means of graph t into `mean`; with w also its loss. */
+/* Means of graph t into `mean`; with w also its loss. In runs of RUN rows: a run's part of
+ * the loss is one number, and the parts are added in order afterwards, so any number of
+ * threads gives the same bits. A labelled x needs no mean, but its edges count in the
+ * loss. */
 static void pass(gbc_pass *s, const gbc_problem *g, int64_t t, const double *w,
                  double *mean, double *loss)
 {
@@ -199,7 +226,8 @@ static void pass(gbc_pass *s, const gbc_problem *g, int64_t t, const double *w,
 }
 
 /* et += wg mean, and total += wg where there is one; the totals stand in et's place until
- * all graphs are in: weight[i] (n) per source. */
+ * all graphs are in: weight[i] (n) per source. NaN marks an instance without neighbours in
+ * that graph. `first` starts the sums anew, for callers that bring one graph at a time. */
 static void combine(const ferry_ctx *ctx, const gbc_problem *g, const double *const *mean,
                     int64_t graphs, const double *wg, bool first, double *const *et,
                     double *total)
@@ -225,7 +253,9 @@ static void combine(const ferry_ctx *ctx, const gbc_problem *g, const double *co
     }
 }
 
-/* The same from packed graphs. Means that are not kept are computed again. */
+/* The same from packed graphs. Means that are not kept are computed again. Two rounds over
+ * the runs, because the weights need the losses of all of them. The scratch of a thread may
+ * be overwritten when means are not kept. */
 static void packed_run(gbc_pass *s, const gbc_problem *g, const ferry_ctx *ctx,
                        const double *f, double *loss, double *wg, double *et, uint8_t *has)
 {
@@ -257,7 +287,10 @@ static void packed_run(gbc_pass *s, const gbc_problem *g, const ferry_ctx *ctx,
     }
 }
 
-/* Pass over the edges (losses, means), weights of the graphs, then Et = weighted means. */
+/* Pass over the edges (losses, means), weights of the graphs, then Et = weighted means.
+ *
+ * et and has are written for all instances: 0 and false where there is no mean. Cost: nnz
+ * (p (1 + k)) multiply-adds per graph, twice where means are not kept, plus n p k q. */
 ferry_status ferry_i_gbc_pass_run(ferry_ctx *ctx, gbc_pass *s, const gbc_problem *g,
                                   double *const *f, const double *w, double *loss,
                                   double *wg, double *const *et, uint8_t *const *has)
@@ -285,6 +318,7 @@ ferry_status ferry_i_gbc_pass_run(ferry_ctx *ctx, gbc_pass *s, const gbc_problem
         pass(s, g, t, NULL, s->mean, NULL);
         combine(ctx, g, mean + t, 1, wg + t, t == 0, et, total);
     }
+    /* Et is renormalised by the weights of the graphs that had something to say. */
     for (int64_t i = 0; i < g->p; i++)
         for (int64_t x = 0; x < g->n; x++) {
             const double sum = total[i * g->n + x];

@@ -3,7 +3,10 @@
  *   answer(x) = trees' average over the views that have x, then what the graphs say
  *
  * A graph of the model that the new data lack is left out; one instance that is in no view
- * is answered by its neighbours. */
+ * is answered by its neighbours.
+ *
+ * Labels of instances that the model was fitted on count when new data link to them: the
+ * ids tell which those are. */
 #include "methods/gbc/gbc.h"
 
 void ferry_i_gbc_model_free(void *model)
@@ -18,6 +21,9 @@ void ferry_i_gbc_model_free(void *model)
     ferry_i_free(m);
 }
 
+/* Answers of the trees first, then what graphs make of them. p->basis is new and goes to
+ * the caller with the prediction. `at` says of each new instance which label of the model
+ * is its own: -1 for most. */
 ferry_status ferry_i_gbc_predict(ferry_ctx *ctx, const void *state, const ferry_domain *d,
                                  ferry_prediction *p)
 {
@@ -40,6 +46,8 @@ ferry_status ferry_i_gbc_predict(ferry_ctx *ctx, const void *state, const ferry_
     FERRY_TRY(ferry_i_boosted_answers(ctx, &model->trees, n, v.at, answers, viewless));
     ferry_i_known_places(&model->k, d, at);
     FERRY_TRY(ferry_i_known_graphs(ctx, &model->k, model->wg, d, &graph, &wg, &q));
+    /* The model's graphs that the data lack are not in `graph`; wg was renormalised with
+     * them. */
     const gbc_correction c = {.how = model->correct,
                               .strength = model->strength,
                               .q = q,
@@ -77,6 +85,7 @@ ferry_status ferry_i_gbc_save(ferry_ctx *ctx, const void *state, ferry_dict *dic
     FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "correct", 1, &correct));
     FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "strength", 1, 1, &m->strength));
     FERRY_TRY(ferry_i_known_save(ctx, &m->k, dict));
+    /* Without graphs nothing stands on residuals: they are not there. */
     if (q == 0) goto done;
     FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "graph_weights", 1, q, m->wg));
     FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "residual", ferry_i_ids_count(m->k.ids),
@@ -101,6 +110,7 @@ ferry_status ferry_i_gbc_load(ferry_ctx *ctx, const ferry_dict *dict, void **sta
     FERRY_TRY(ferry_i_dict_reals(ctx, dict, "strength", &one, &one, &strength));
     m->correct = (gbc_correct)correct[0];
     m->strength = strength[0];
+    /* AUTO is no state of a model, and alpha of a mean is at most 1. */
     FERRY_NEED(ctx,
                correct[0] >= GBC_CORRECT_NO && correct[0] <= GBC_CORRECT_SMOOTH &&
                    m->strength >= 0 &&

@@ -8,14 +8,19 @@
  *     behind the scores of all;
  *   - in runs of rows, rows with as many neighbours (labelled ones apart) stand together;
  *   - weights that are all equal are not stored.
- * Losses are added up run by run: the same bits with any number of threads. */
+ * Losses are added up run by run: the same bits with any number of threads.
+ *
+ * Why: the pass is bound by memory. Four bytes a score instead of eight, groups of rows of
+ * equal length without a loop counter per row, and no weights where all are 1 are what is
+ * read less, at an error far below that of the trees. */
 #include <limits.h>
 #include <math.h>
 #include <string.h>
 
 #include "methods/gbc/packed.h"
 
-/* Numbers of labelled and of other neighbours that are told apart when rows are sorted. */
+/* Numbers of labelled and of other neighbours that are told apart when rows are sorted.
+ * More neighbours than that share the last place and are told apart by find_groups(). */
 enum { KINDS = 16, COUNTS = 64 };
 
 typedef ferry_run_group group;
@@ -28,6 +33,9 @@ struct gbc_packed {
     double middle, step; /* of the whole numbers: middle + step times one */
 };
 
+/* n must leave room for the two extra numbers of each labelled one in 32 bits. In margin
+ * mode neighbours show scores and losses compare probabilities: two numbers, so it does not
+ * pack. */
 bool ferry_i_gbc_packs(const gbc_problem *g)
 {
     bool all = g->p == 1 && g->k == 1 && (!g->logistic || g->soft) && g->n < INT_MAX / 4;
@@ -57,6 +65,7 @@ void ferry_i_gbc_packed_free(gbc_packed *s)
 
 /* ---- packing ---- */
 
+/* A graph of ones, or of any one weight above 0: the mean does not see the weight. */
 static bool all_equal(const ferry_matrix *a)
 {
     for (int64_t e = 1; e < a->nnz; e++)
@@ -64,6 +73,7 @@ static bool all_equal(const ferry_matrix *a)
     return a->nnz == 0 || a->value[0] > 0;
 }
 
+/* Place in the counting sort: number of labelled neighbours first, then of others. */
 static int32_t kind(int32_t plain, int32_t fixed)
 {
     return (fixed < KINDS ? fixed : KINDS - 1) * COUNTS +
@@ -71,7 +81,8 @@ static int32_t kind(int32_t plain, int32_t fixed)
 }
 
 /* The rows of a run by their numbers of neighbours: row <- in that order. plain, fixed
- * (RUN): of each. */
+ * (RUN): of each. A counting sort, stable, so rows of equal counts stay in order. Row
+ * numbers are within the run and fit 16 bits. */
 static void sort_rows(const gbc_packed *s, const ferry_matrix *a, int64_t begin,
                       int64_t end, int32_t *plain, int32_t *fixed, uint16_t *row)
 {
@@ -92,7 +103,9 @@ static void sort_rows(const gbc_packed *s, const ferry_matrix *a, int64_t begin,
         row[place[kind(plain[i], fixed[i])]++] = (uint16_t)i;
 }
 
-/* Groups of the sorted rows of a run, appended when `to` is not NULL; how many. */
+/* Groups of the sorted rows of a run, appended when `to` is not NULL; how many. Called
+ * twice: once to count, once to write. Rows of the last place of kind() may differ in their
+ * counts; they then make several groups of few rows. */
 static int64_t find_groups(int64_t rows, const int32_t *plain, const int32_t *fixed,
                            const uint16_t *row, group *to)
 {
@@ -108,7 +121,9 @@ static int64_t find_groups(int64_t rows, const int32_t *plain, const int32_t *fi
     return n;
 }
 
-/* The edges of the sorted rows, those to labelled ones last in each row. */
+/* The edges of the sorted rows, those to labelled ones last in each row. `at` is where the
+ * run's edges begin, the same place as in `a`, since a run keeps all its edges. A labelled
+ * neighbour is named by its place behind the scores. */
 static void copy_edges(const gbc_packed *s, const ferry_matrix *a, int64_t begin,
                        int64_t rows, const uint16_t *row, graph *g, int64_t at)
 {
@@ -124,6 +139,8 @@ static void copy_edges(const gbc_packed *s, const ferry_matrix *a, int64_t begin
     }
 }
 
+/* One graph. The spare entries at the end of index are for the engine's look ahead. Cost: a
+ * few passes over the edges, once a fit. */
 static ferry_status pack(ferry_ctx *ctx, const gbc_packed *s, const ferry_matrix *a,
                          graph *g)
 {
@@ -158,6 +175,8 @@ done:
     return st;
 }
 
+/* place: labelled instances get two numbers each behind the n scores, when labels are
+ * shown. On failure all that was made is freed. */
 ferry_status ferry_i_gbc_packed_new(ferry_ctx *ctx, const gbc_problem *g, gbc_packed **out)
 {
     ferry_status st = FERRY_OK;
@@ -195,6 +214,7 @@ static double label_of(const gbc_problem *g, int64_t x)
     return g->logistic ? (g->y[x] + 1) / 2 : g->y[x];
 }
 
+/* Rounds half away from zero. step 0: all scores are equal, and the middle is exact. */
 static int32_t whole(const gbc_packed *s, double v)
 {
     const double at = s->step > 0 ? (v - s->middle) / s->step : 0;
@@ -202,6 +222,8 @@ static int32_t whole(const gbc_packed *s, double v)
     return (int32_t)(at < 0 ? at - 0.5 : at + 0.5);
 }
 
+/* New scores, the range of shown numbers, then all of them in whole steps. Minimum and
+ * maximum do not depend on the order, so bits do not depend on threads. */
 void ferry_i_gbc_packed_show(const ferry_ctx *ctx, gbc_packed *s, const gbc_problem *g,
                              const double *f)
 {
@@ -228,10 +250,14 @@ void ferry_i_gbc_packed_show(const ferry_ctx *ctx, gbc_packed *s, const gbc_prob
         s->nb.show[x] = whole(s, s->score[x]);
         if (place < 0) continue;
         s->nb.show[place] = whole(s, label_of(g, x));
+        /* The loss compares scores also where the label is shown. */
         s->nb.show[place + 1] = s->nb.show[x];
     }
 }
 
+/* Safe in threads: it writes only what it is given. The engine adds half the squares, in
+ * steps: the factor restores them. Each edge counts from both ends in top and in sum, which
+ * cancels in their ratio. */
 void ferry_i_gbc_packed_run(const ferry_ctx *ctx, const gbc_packed *s, int64_t run,
                             int32_t *mean, double *top, double *sum)
 {
@@ -240,6 +266,7 @@ void ferry_i_gbc_packed_run(const ferry_ctx *ctx, const gbc_packed *s, int64_t r
         top[t] *= 2 * s->step * s->step;
 }
 
+/* Weighted mean of the graphs' means, still in steps; back to a score only at the end. */
 void ferry_i_gbc_packed_combine(const gbc_packed *s, const gbc_problem *g, int64_t run,
                                 const int32_t *mean, const double *wg, double *et,
                                 uint8_t *has)
@@ -252,6 +279,7 @@ void ferry_i_gbc_packed_combine(const gbc_packed *s, const gbc_problem *g, int64
     for (int64_t t = 0; t < s->nb.q; t++) {
         const int32_t *m = mean + t * FERRY_RUN;
         for (int64_t i = 0; i < rows; i++) {
+            /* A graph in which the row has no neighbour says INT32_MIN. */
             const double w = m[i] == INT32_MIN ? 0 : wg[t];
             total[i] += w;
             to[i] += w * m[i];

@@ -5,11 +5,17 @@
  *   w        from the losses (3.10), where they are not fixed
  *
  * additive: one score of all sources, whose residual the sources' trees fit in turn; there
- * is then nothing to agree on, and the one source has what any view has. */
+ * is then nothing to agree on, and the one source has what any view has.
+ *
+ * The thesis updates the sources one after the other, each seeing the new scores of those
+ * before it. Here E and Et are computed once an iteration (Jacobi, not Gauss-Seidel): the
+ * result does not depend on the order of the views. w_i is left out of z: it would cancel
+ * in the line search and make the gains of a view with a small weight vanish. */
 #include <string.h>
 
 #include "methods/gbc/gbc.h"
 
+/* r->g.p sources have et and has: one when the score is additive. */
 void ferry_i_gbc_run_free(gbc_run *r)
 {
     if (!r) return;
@@ -46,7 +52,8 @@ static void term(const void *arg, int64_t i, int64_t x, int64_t j, double f, dou
     ferry_i_gbc_term(&r->g, &r->now, i, x, j, f, z, c);
 }
 
-/* Room for E and Et; how many sources have each instance. */
+/* Room for E and Et; how many sources have each instance. `g` is the problem as asked, with
+ * all its views; r->g the one that is solved. */
 static ferry_status make_room(ferry_ctx *ctx, gbc_run *r, const gbc_problem *g)
 {
     ferry_status st = FERRY_OK;
@@ -72,6 +79,8 @@ done:
     return st;
 }
 
+/* `r` is what the callbacks of the objective see, so it must not move: boosting keeps
+ * it. */
 ferry_status ferry_i_gbc_run_new(ferry_ctx *ctx, const gbc_settings *o,
                                  const gbc_problem *g, ferry_view *const *views,
                                  const uint8_t *follow, const double *w, gbc_run **out)
@@ -84,6 +93,7 @@ ferry_status ferry_i_gbc_run_new(ferry_ctx *ctx, const gbc_settings *o,
     r->weights = o->weights;
     r->g = *g;
     if (g->q == 0) r->g.lambda1 = 0;
+    /* One score: nobody to agree with, so no consensus; graphs still pull it. */
     if (o->grow.additive) {
         r->g.lambda0 = 0;
         r->g.p = 1;
@@ -111,6 +121,8 @@ done:
     return st;
 }
 
+/* The order is that of the file head. In an additive run the one source has weight 1; r->w
+ * then stays as it was, for the model that is to be told its views' weights. */
 ferry_status ferry_i_gbc_run_step(ferry_ctx *ctx, gbc_run *r)
 {
     ferry_status st = FERRY_OK;

@@ -6,7 +6,10 @@
  *   what graphs do to the answers               by the held-out loss of corrected answers
  *
  * All folds step together, so that one look tells whether more trees help. Weights from
- * training loss would not do: boosting drives that down on noise as well. */
+ * training loss would not do: boosting drives that down on noise as well.
+ *
+ * The folds are the same for every question, so that differences are not those of the draw.
+ * Held-out scores of an instance come from the one run that has not seen its label. */
 #include <math.h>
 #include <string.h>
 
@@ -21,7 +24,9 @@ void ferry_i_gbc_plan_clear(gbc_plan *p)
     *p = (gbc_plan){0};
 }
 
-/* The labelled instances in turn to the folds, class by class, in random order. */
+/* The labelled instances in turn to the folds, class by class, in random order. Stratified,
+ * so that a rare class is in as many folds as it can be. Unlabelled: fold -1. The stream
+ * has its own name: drawing here moves no other random number. */
 static ferry_status deal(ferry_ctx *ctx, const gbc_problem *g, int64_t folds, int32_t *fold)
 {
     ferry_status st = FERRY_OK;
@@ -46,7 +51,8 @@ done:
     return st;
 }
 
-/* One setting on all folds, and what came out of it. */
+/* One setting on all folds, and what came out of it. Averages also tell the views' losses;
+ * additive trials have one source. */
 typedef struct trial {
     const gbc_tuning *s;
     const int32_t *fold;
@@ -54,6 +60,7 @@ typedef struct trial {
     bool additive;
     gbc_run **run;
     uint8_t **labelled; /* of each run: all but the fold */
+    /* Of the least loss so far; both of length p. */
     double *w, *view_loss;
     double loss, constant, stretch; /* the least so far, and what it was reached with */
     int64_t trees;
@@ -74,7 +81,8 @@ static void trial_clear(trial *r)
 }
 
 /* Runs that have not seen their fold's labels. Without terms for unlabelled instances the
- * scores of these are not kept up: nobody asks. */
+ * scores of these are not kept up: nobody asks. The runs' arrays `labelled` belong to the
+ * trial, everything else of the problem is shared. */
 static ferry_status trial_new(ferry_ctx *ctx, const gbc_tuning *s, const gbc_settings *o,
                               const double *lambda, const int32_t *fold, trial *r)
 {
@@ -108,7 +116,8 @@ done:
     return st;
 }
 
-/* Scores of x, base scores of its fold: by the run that has not seen its label. */
+/* Scores of x, base scores of its fold: by the run that has not seen its label. One
+ * function for every view: i is 0 in an additive trial. */
 static const double *held_out(const trial *r, int64_t i, int64_t x)
 {
     return r->run[r->fold[x]]->b->f[i] + x * r->g.k;
@@ -129,7 +138,9 @@ static double loss_at(const gbc_problem *g, const double *f, int64_t x)
     return sum / (double)g->k;
 }
 
-/* Held-out loss of each view; of nothing but the base score. */
+/* Held-out loss of each view; of nothing but the base score. A view answers for the
+ * labelled instances that it has; NaN without any. The constant answers for all. Their
+ * ratio is the skill that weighs the view. */
 static void view_losses(const trial *r, double *loss, double *constant)
 {
     const gbc_problem *g = &r->g;
@@ -152,7 +163,9 @@ static void view_losses(const trial *r, double *loss, double *constant)
     *constant = count > 0 ? sum / count : NAN;
 }
 
-/* Held-out loss of all views together. f: k, scratch. */
+/* Held-out loss of all views together. f: k, scratch.
+ *   f(x) = f0 + stretch (sum_i w_i f_i(x) / sum_i w_i - f0)
+ * An instance that no view of weight has is answered by f0. Stretch 1 is the plain mean. */
 static double joint_loss(const trial *r, const double *w, double stretch, double *f)
 {
     const gbc_problem *g = &r->g;
@@ -179,7 +192,9 @@ static double joint_loss(const trial *r, const double *w, double stretch, double
     return sum / count;
 }
 
-/* Weights from held-out losses. A view without labelled instances has shown no skill. */
+/* Weights from held-out losses. A view without labelled instances has shown no skill. NaN
+ * would count as the mean of the other views, which is too kind: it gets the constant's
+ * loss, hence weight 0. Where no loss is known at all, the weights are equal. */
 static void weigh(gbc_rule rule, int64_t p, const double *loss, double constant, double *w)
 {
     bool known = false;
@@ -195,7 +210,11 @@ static void weigh(gbc_rule rule, int64_t p, const double *loss, double constant,
         ferry_i_gbc_skill(p, w, constant, w);
 }
 
-/* Step all folds until more trees do not help. The runs stay as they are then. */
+/* Step all folds until more trees do not help. The runs stay as they are then.
+ *
+ * The count of trees that is kept is that of the least loss with stretch 1; stretches are
+ * tried only there, since they cost a pass each and the best one moves slowly. Cost: folds
+ * x (trees + patience) iterations at most. */
 static ferry_status step_all(ferry_ctx *ctx, trial *r)
 {
     /* Each view's scores are what is expected of y given that view: their mean varies too
@@ -242,7 +261,9 @@ done:
     return st;
 }
 
-/* What each fold's trees answer for all instances, and what follows from it. */
+/* What each fold's trees answer for all instances, and what follows from it. Residuals for
+ * the choice of a correction. n x m each fold: all instances, since neighbours are asked
+ * too. */
 typedef struct answers {
     const trial *r;
     int64_t n, m;
@@ -262,7 +283,9 @@ static void answers_clear(answers *a)
     ferry_i_free(a->residual);
 }
 
-/* The forests cut to the best number of trees, asked about all instances. */
+/* The forests cut to the best number of trees, asked about all instances. Trees beyond the
+ * best number came from patience. The cut is for good: the runs step no further after
+ * it. */
 static ferry_status answer_all(ferry_ctx *ctx, const trial *r, answers *a)
 {
     ferry_status st = FERRY_OK;
@@ -290,7 +313,8 @@ done:
     return st;
 }
 
-/* Loss of an answer: -log of the probability, or the square. */
+/* Loss of an answer: -log of the probability, or the square. The floor keeps one
+ * sure error from deciding among corrections. */
 static double answer_loss(const ferry_outputs *o, const double *answer, const double *truth)
 {
     double sum = 0;
@@ -301,7 +325,9 @@ static double answer_loss(const ferry_outputs *o, const double *answer, const do
     return -log(fmax(sum, 1e-6));
 }
 
-/* Held-out loss with a correction: of each fold by the labels of the others. */
+/* Held-out loss with a correction: of each fold by the labels of the others. Labels of the
+ * fold at hand are hidden from the correction (at = -1); residuals of the others were held
+ * out in their own folds. */
 static ferry_status try_correct(ferry_ctx *ctx, const answers *a, const double *wg,
                                 gbc_correct how, double strength, double *loss)
 {
@@ -336,7 +362,9 @@ done:
 }
 
 /* Weights of the graphs: root rule on the mean squared difference of the labels and their
- * neighbours' labels or held-out answers. */
+ * neighbours' labels or held-out answers. Unlike the training weights of graphs.c this
+ * compares labels, not scores: what a graph is worth to answers is whether neighbours are
+ * alike. */
 static ferry_status weigh_graphs(ferry_ctx *ctx, const answers *a, double *wg)
 {
     ferry_status st = FERRY_OK;
@@ -366,7 +394,12 @@ done:
     return st;
 }
 
-/* The correction of least held-out loss; none, unless one of them gains. */
+/* The correction of least held-out loss; none, unless one of them gains.
+ *
+ * p->held: what was answered to each labelled instance without its label; the model's
+ * residuals come from it. A correction that the user asks for is taken whatever its loss,
+ * only its strength is chosen. Cost: a pass over the edges (residual) or up to 50 (smooth)
+ * for each candidate and fold. */
 static ferry_status choose_correct(ferry_ctx *ctx, const trial *r, gbc_plan *p)
 {
     static const struct {
@@ -404,7 +437,9 @@ done:
     return st;
 }
 
-/* lambda0 and lambda1 from a grid, by full runs on every fold. */
+/* lambda0 and lambda1 from a grid, by full runs on every fold. The least loss decides;
+ * equal losses go to the smaller lambdas, which come first. Consensus has a grid only where
+ * there are views to agree. Twelve settings at most, each as dear as a fit of all folds. */
 static ferry_status choose_lambdas(ferry_ctx *ctx, const gbc_tuning *s, const int32_t *fold,
                                    gbc_plan *p)
 {
@@ -432,6 +467,9 @@ done:
     return st;
 }
 
+/* Average and additive both run to their best, then the graphs are asked, then the lambdas.
+ * The trials hold folds x views x n scores each: they are freed before the next ones are
+ * made. chosen->w is not used for additive answers. */
 ferry_status ferry_i_gbc_tune(ferry_ctx *ctx, const gbc_tuning *s, gbc_plan *p)
 {
     static const double none[] = {0, 0}; /* lambdas: skill is told by the labels alone */
