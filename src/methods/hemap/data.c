@@ -3,7 +3,10 @@
  *
  * A view that is stored sparse is not centred by prepare. That changes nothing here: the
  * axes take off the mean themselves, and distances and learners with a free constant do not
- * see a shift. */
+ * see a shift.
+ *
+ * Everything here is made once a fit. Labels, classes and features are borrowed from
+ * `prepared`; pairs, places of labels and axes belong to hemap_data. */
 #include <math.h>
 #include <string.h>
 
@@ -29,7 +32,9 @@ static bool sets_differ(const hemap_data *d)
     return false;
 }
 
-/* Which target rows are labelled, and whether source labels have to be translated. */
+/* Which target rows are labelled, and whether source labels have to be translated.
+ * In mode paper auto translates labels: the published method knows nothing of equal names.
+ * Numbers are translated whenever there is a target label to fit the line to. */
 static ferry_status read_labels(ferry_ctx *ctx, hemap_data *d)
 {
     ferry_status st = FERRY_OK;
@@ -49,7 +54,8 @@ done:
 }
 
 /* Row of an instance by its id, -1 when it has no features. Rows are in the order of the
- * domain's instances. */
+ * domain's instances. A binary search: instances ascend. The id is looked up in the whole
+ * domain first, since pairs name instances, not rows. */
 static int64_t row_of(const ferry_rows *r, const char *id)
 {
     const int64_t at = ferry_i_ids_find(r->domain->ids, id);
@@ -66,7 +72,9 @@ static int64_t row_of(const ferry_rows *r, const char *id)
 }
 
 /* The pairs of the task file by row. They may be given with the target or the source on the
- * left; those of which either side has no features are passed over. */
+ * left; those of which either side has no features are passed over. An error where pairs
+ * are of other domains, or where none is left: to go on without them would be another
+ * method than the one asked for. */
 static ferry_status read_pairs(ferry_ctx *ctx, const ferry_rows *t, const ferry_rows *s,
                                hemap_data *d)
 {
@@ -105,7 +113,7 @@ done:
 }
 
 /* Eigenpairs of (X - 1 mean')'(X - 1 mean') / n on the features' side: cov is overwritten
- * by the vectors. */
+ * by the vectors. w ascends; O(N d^2 + d^3). */
 static ferry_status by_features(ferry_ctx *ctx, const ferry_matrix *x, const double *mean,
                                 ferry_small **vectors, double *w)
 {
@@ -123,7 +131,8 @@ done:
     return st;
 }
 
-/* The same on the rows' side: of H X X' H / n, H the centring matrix. */
+/* The same on the rows' side: of H X X' H / n, H the centring matrix. (X X' and X'X have
+ * the same eigenvalues but for zeros, so the smaller of the two serves.) O(N^2 d + N^3). */
 static ferry_status by_rows(ferry_ctx *ctx, const ferry_matrix *x, ferry_small **vectors,
                             double *w)
 {
@@ -134,6 +143,7 @@ static ferry_status by_rows(ferry_ctx *ctx, const ferry_matrix *x, ferry_small *
     FERRY_HAVE(ctx, mean);
     FERRY_TRY(ferry_i_small_new(ctx, n, n, vectors));
     ferry_e(ctx)->xxt(ctx, x, *vectors);
+    /* H K H by means of columns: K_ij - mean_i - mean_j + mean of all; K is symmetric. */
     for (int64_t j = 0; j < n; j++) {
         for (int64_t i = 0; i < n; i++)
             mean[j] += FERRY_AT(*vectors, i, j) / (double)n;
@@ -149,7 +159,8 @@ done:
     return st;
 }
 
-/* basis <- the axes, from eigenvectors of either side. */
+/* basis <- the axes, from eigenvectors of either side. The q largest come last in
+ * `vectors`, and stand first in the basis. */
 static ferry_status set_basis(ferry_ctx *ctx, const ferry_matrix *x, bool rows,
                               const ferry_small *vectors, hemap_side *s, int64_t q)
 {
@@ -183,7 +194,8 @@ done:
     return st;
 }
 
-/* y <- (X - 1 mean') basis. */
+/* y <- (X - 1 mean') basis. The centring is a shift of the product, mean'basis: X itself
+ * may be sparse and stays so. */
 static ferry_status set_rows(ferry_ctx *ctx, const ferry_matrix *x, hemap_side *s)
 {
     ferry_status st = FERRY_OK;
@@ -205,7 +217,9 @@ done:
 }
 
 /* All of it, on the smaller side. Axes whose variance is rounding error are left out, so
- * that what follows may divide by it. */
+ * that what follows may divide by it. `average` is the mean over all features, those
+ * without variance included: ridge is a share of it, and so does not depend on how many
+ * axes are left. */
 static ferry_status axes(ferry_ctx *ctx, const ferry_matrix *x, const char *name,
                          hemap_side *s)
 {
@@ -241,6 +255,7 @@ done:
     return st;
 }
 
+/* Fields that were never made are NULL. */
 static void side_clear(hemap_side *s)
 {
     ferry_i_free(s->mean);
@@ -249,6 +264,8 @@ static void side_clear(hemap_side *s)
     ferry_i_block_free(s->y);
 }
 
+/* Axes only in mode ferry: mode paper works on the rows as they are. On failure the caller
+ * clears *d. */
 ferry_status ferry_i_hemap_data_new(ferry_ctx *ctx, const ferry_task *task,
                                     const hemap_options *o, hemap_data *d)
 {

@@ -5,14 +5,17 @@
  * by cross-validation on the labelled target rows. gamma = 0, no transfer, stays unless the
  * best other one gains more than `caution` standard errors of the gain, row by row: with a
  * few labels the least loss alone is noise, and picking it costs more than transfer brings.
- */
+ *
+ * Why a gate at all: with nothing but labels to tie the sets, a regularised learner on the
+ * target's own features was not beaten in the experiments; transfer must show its gain. */
 #include <math.h>
 #include <string.h>
 
 #include "methods/hemap/hemap.h"
 
 /* Fold of each labelled row, stratified: shuffled, then dealt out class by class (numbers: as they
- * come). */
+ * come). `fold` (n_labelled) goes by place among the labelled rows. A class with fewer rows
+ * than folds is in as many folds as it has rows. */
 static ferry_status deal(ferry_ctx *ctx, const hemap_data *d, int64_t folds, int64_t *fold)
 {
     ferry_status st = FERRY_OK;
@@ -57,7 +60,9 @@ done:
     return st;
 }
 
-/* Learn without the rows at[0..n), ask about them. */
+/* Learn without the rows at[0..n), ask about them. `known` (in t) hides the labels of these
+ * rows from everything: the tie of the sets, both learners, and the translation of outputs.
+ * own and mapped are n x k. */
 static ferry_status hold_out(ferry_ctx *ctx, const trial *t, int64_t n, const int64_t *at,
                              ferry_block *own, ferry_block *mapped)
 {
@@ -88,7 +93,8 @@ done:
     return st;
 }
 
-/* Fold f: its rows are unknown, the others known. */
+/* Fold f: its rows are unknown, the others known. The fold's rows come in the order of the
+ * labelled ones, so `row` walks along with l. */
 static ferry_status run_fold(ferry_ctx *ctx, trial *t, int64_t f)
 {
     ferry_status st = FERRY_OK;
@@ -125,6 +131,7 @@ static double loss_of(const trial *t, int64_t l, double gamma)
     int64_t best = 0;
     double most = -INFINITY;
 
+    /* Numbers: squared error of the mixture. */
     if (d->yn) {
         const double r = (1 - gamma) * own[0] + gamma * mapped[0] - d->yn[d->labelled[l]];
         return r * r;
@@ -139,7 +146,10 @@ static double loss_of(const trial *t, int64_t l, double gamma)
     return best != d->yc[d->labelled[l]];
 }
 
-/* Gain of gamma over 0 in standard errors; 0 when there is none. */
+/* Gain of gamma over 0 in standard errors; 0 when there is none.
+ *
+ * t = mean / (s.d. / sqrt(n)) of the paired differences, one a row: rows that are hard for
+ * both sides cancel. With all differences equal the gain is sure (infinite). */
 static double gain_of(const trial *t, double gamma)
 {
     double sum = 0, square = 0, n = 0, mean, var;
@@ -156,7 +166,8 @@ static double gain_of(const trial *t, double gamma)
     return var > 0 ? mean / sqrt(var) : INFINITY;
 }
 
-/* The gamma of least loss, if it gains enough. */
+/* The gamma of least loss, if it gains enough. All five losses are told to the user, also
+ * those that were not chosen. */
 static void decide(const trial *t, hemap_gate *gate)
 {
     const int64_t n = t->d->n_labelled;
@@ -172,6 +183,7 @@ static void decide(const trial *t, hemap_gate *gate)
     if (gain_of(t, gate->gamma) <= t->d->o->caution) gate->gamma = 0;
 }
 
+/* Workspace of all folds; what was made is freed by trial_clear() also after a failure. */
 static ferry_status trial_new(ferry_ctx *ctx, trial *t)
 {
     ferry_status st = FERRY_OK;
@@ -193,6 +205,8 @@ static void trial_clear(trial *t)
     ferry_i_block_free(t->mapped);
 }
 
+/* Costs one embedding (where labels tie the sets) and two learners a fold. n = 0 believes
+ * all of the mapped answer, n = 1 none of it: nothing can be cross-validated. */
 ferry_status ferry_i_hemap_choose(ferry_ctx *ctx, const hemap_data *d,
                                   const hemap_embedding *e, const uint8_t *keep,
                                   hemap_gate *gate)

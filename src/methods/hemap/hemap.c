@@ -76,7 +76,8 @@ static const ferry_opt hemap_opts[] = {
                      "the old name of translate"),
 };
 
-/* Old spellings of options as today's. */
+/* Old spellings of options as today's. Scripts that have them go on working; of
+ * sampling and translate the new spelling wins where both are given. */
 static hemap_options settings(const void *options)
 {
     hemap_options o = *(const hemap_options *)options;
@@ -98,7 +99,8 @@ static bool any_label(const ferry_domain *d)
     return false;
 }
 
-/* One source; something that ties the sets; labels to learn from, unless it only embeds. */
+/* One source; something that ties the sets; labels to learn from, unless it only embeds.
+ * Learners are counted from 1 in the options (0 is auto), hence the + 1. */
 static ferry_status hemap_fits(ferry_ctx *ctx, const ferry_task *task, const void *options)
 {
     ferry_status st = FERRY_OK;
@@ -127,7 +129,8 @@ done:
     return st;
 }
 
-/* The first two dimensions of up to 500 rows, evenly chosen: [[z1, z2], ...]. */
+/* The first two dimensions of up to 500 rows, evenly chosen: [[z1, z2], ...]. For a picture
+ * only: it is not kept in the model. With one dimension the second is 0. */
 static json_t *scatter(const ferry_block *z)
 {
     const int64_t most = 500, n = z->rows < most ? z->rows : most;
@@ -170,6 +173,8 @@ static void tell_embedding(ferry_ctx *ctx, const hemap_data *d, const hemap_embe
                             "pairing, here random, decides the result");
 }
 
+/* Shares of rows kept, and both divergences: they are told even when the choice was not
+ * theirs. */
 static void tell_sample(ferry_ctx *ctx, const hemap_sample *s, int64_t rows)
 {
     static const char *const keys[] = {"clusters", "kept", "kl", "kl_printed"};
@@ -179,13 +184,15 @@ static void tell_sample(ferry_ctx *ctx, const hemap_sample *s, int64_t rows)
     ferry_i_diag_named(ctx, "selection", 4, keys, values);
 }
 
+/* Losses only where there was a cross-validation. */
 static void tell_gate(ferry_ctx *ctx, const hemap_gate *gate)
 {
     ferry_i_diag_real(ctx, "gamma", gate->gamma);
     if (gate->folds > 0) ferry_i_diag_reals(ctx, "gate_loss", HEMAP_GAMMAS, gate->loss);
 }
 
-/* The source is not used: a result, not an error. */
+/* The source is not used: a result, not an error. gamma = 0 sends every answer to the
+ * target's own learner; `fmt` takes up to two numbers. */
 static void refuse(ferry_ctx *ctx, hemap_gate *gate, const char *fmt, double a, double b)
 {
     char why[256];
@@ -197,7 +204,9 @@ static void refuse(ferry_ctx *ctx, hemap_gate *gate, const char *fmt, double a, 
     ferry_i_log(ctx, FERRY_INFO, "hemap: %s", why);
 }
 
-/* The model before anything is learned: sizes and prior. */
+/* The model before anything is learned: sizes and prior. k is 1 for numbers. The prior
+ * answers for instances without features, and for everybody after a refusal without target
+ * labels. */
 static ferry_status model_new(ferry_ctx *ctx, hemap_data *d, hemap_model **out)
 {
     ferry_status st = FERRY_OK;
@@ -224,7 +233,9 @@ done:
     return st;
 }
 
-/* Which source rows to learn from, or that it is too risky. */
+/* Which source rows to learn from, or that it is too risky. In mode ferry the gate does
+ * this work, by labels instead of shapes: a divergence of marginals does not see whether a
+ * source is related (noise scores better than a real one). */
 static ferry_status sample_rows(ferry_ctx *ctx, const hemap_data *d,
                                 const hemap_embedding *e, hemap_sample *s, hemap_gate *gate)
 {
@@ -252,7 +263,8 @@ done:
     return st;
 }
 
-/* gamma, once the embedding is there: as set, by cross-validation, or 0 after a refusal. */
+/* gamma, once the embedding is there: as set, by cross-validation, or 0 after a refusal.
+ * Without target labels there is no other answer than the mapped one. */
 static ferry_status set_gate(ferry_ctx *ctx, const hemap_data *d, const hemap_embedding *e,
                              const hemap_sample *s, hemap_gate *gate)
 {
@@ -271,7 +283,8 @@ done:
     return st;
 }
 
-/* Learn what predicts. */
+/* Learn what predicts. The order matters: a refusal sets gamma = 0 before the gate is
+ * asked, and the mapped learner is made only when it will be used. */
 static ferry_status learn(ferry_ctx *ctx, const hemap_data *d, const hemap_embedding *e,
                           hemap_gate *gate, hemap_model *m)
 {
@@ -305,6 +318,8 @@ done:
     return st;
 }
 
+/* Data, embedding, what predicts, and the report. The space and the preparation move to the
+ * model; labels and rows are forgotten. */
 static ferry_status hemap_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
                               void **state, ferry_report *rep)
 {

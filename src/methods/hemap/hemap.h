@@ -31,6 +31,8 @@ typedef enum hemap_variant { VARIANT_LINEAR, VARIANT_NONLINEAR } hemap_variant;
 typedef enum hemap_rows { ROWS_BOTH, ROWS_SOURCE, ROWS_TARGET } hemap_rows;
 typedef enum hemap_auto { AUTO, YES, NO } hemap_auto;
 
+/* Places in the lists of hemap_opts, and numbers as documented there. 0 for k means: by the
+ * mode. */
 typedef struct hemap_options {
     int mode, variant, solver, learner, base, rows, scale, exact;
     int sampling, divergence, translate; /* the first and last also by old names: */
@@ -67,6 +69,8 @@ typedef struct hemap_data {
     hemap_side side_t, side_s;     /* mode ferry only */
 } hemap_data;
 
+/* new: the task is borrowed and must outlive *d; to be cleared in any case, also after a
+ * failure. Costs the axes: O(N d min(N, d)) a side in mode ferry. */
 ferry_status ferry_i_hemap_data_new(ferry_ctx *ctx, const ferry_task *task,
                                     const hemap_options *o, hemap_data *d);
 void ferry_i_hemap_data_clear(hemap_data *d);
@@ -108,6 +112,7 @@ typedef struct hemap_space {
     ferry_matrix *z;    /* rows x k */
 } hemap_space;
 
+/* What ferry_i_hemap_embed() makes. To be cleared in any case. */
 typedef struct hemap_embedding {
     hemap_space space;
     ferry_block *zt, *zs; /* all rows of both sets; columns have mean 0 and deviation 1, in
@@ -117,12 +122,13 @@ typedef struct hemap_embedding {
     double objective;     /* G in mode paper, else NaN */
 } hemap_embedding;
 
-/* `known` says which target rows' labels may be used (NULL: all). */
+/* `known` says which target rows' labels may be used (NULL: all). Where nothing ties the
+ * sets e->ties is 0, which is no error: all else stays empty. */
 ferry_status ferry_i_hemap_embed(ferry_ctx *ctx, const hemap_data *d, const uint8_t *known,
                                  hemap_embedding *e);
 void ferry_i_hemap_embedding_clear(hemap_embedding *e);
 void ferry_i_hemap_space_clear(hemap_space *s);
-/* Prepared features to their places, rows x k. */
+/* Prepared features to their places, rows x k. A new matrix of the caller's. */
 ferry_status ferry_i_hemap_place(ferry_ctx *ctx, const hemap_space *s,
                                  const ferry_matrix *x, ferry_matrix **z);
 
@@ -186,6 +192,7 @@ typedef struct hemap_sample {
     bool risky;
 } hemap_sample;
 
+/* Both sets in one space, N_T x k and N_S x k. On failure *out is empty. */
 ferry_status ferry_i_hemap_choose_rows(ferry_ctx *ctx, const ferry_block *bt,
                                        const ferry_block *bs, const hemap_sampling *o,
                                        hemap_sample *out);
@@ -201,6 +208,8 @@ typedef struct hemap_parts {
     double a, c;           /* y = a + c v for numbers */
 } hemap_parts;
 
+/* known: target rows whose labels may be used (NULL: all). A part without rows to learn
+ * from stays NULL. */
 ferry_status ferry_i_hemap_learn_own(ferry_ctx *ctx, const hemap_data *d,
                                      const uint8_t *known, hemap_parts *p);
 /* keep: source rows to learn from (NULL: all). */

@@ -1,5 +1,8 @@
 /* HeMap's model: predicting with it, and its file. A file is a stranger's: all shapes are
- * checked against each other. */
+ * checked against each other.
+ *
+ * The file has the tensors form (goal, classes, features), gamma, prior, space.w or
+ * space.rows with space.z, own.*, mapped.* and pyv, each only where the model has it. */
 #include <string.h>
 
 #include "methods/hemap/hemap.h"
@@ -16,7 +19,8 @@ void ferry_i_hemap_free(void *state)
     ferry_i_free(m);
 }
 
-/* (1 - gamma) own + gamma mapped for prepared rows. */
+/* (1 - gamma) own + gamma mapped for prepared rows. The block is new. A part that was not
+ * learned leaves zeros, so gamma = 1 without `own` is right. */
 static ferry_status mix(ferry_ctx *ctx, const hemap_model *m, const ferry_matrix *x,
                         ferry_block **out)
 {
@@ -51,7 +55,8 @@ static void decide(const hemap_model *m, const double *score, int64_t i,
         if (score[c] > score[p->cls[i]]) p->cls[i] = (int32_t)c;
 }
 
-/* An instance without features gets the prior: of the target's labels, or the source's. */
+/* An instance without features gets the prior: of the target's labels, or the source's.
+ * First everybody gets the prior, then those that have a row are answered. */
 ferry_status ferry_i_hemap_predict(ferry_ctx *ctx, const void *state, const ferry_domain *d,
                                    ferry_prediction *p)
 {
@@ -98,6 +103,7 @@ done:
     return st;
 }
 
+/* Either w (mode ferry) or the rows with their places (mode paper). */
 static ferry_status save_space(ferry_ctx *ctx, const hemap_model *m, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
@@ -110,6 +116,8 @@ done:
     return st;
 }
 
+/* a and c of numbers are not stored: the mapped learner was trained on translated
+ * numbers. */
 ferry_status ferry_i_hemap_save(ferry_ctx *ctx, const void *state, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
@@ -134,7 +142,8 @@ done:
     return st;
 }
 
-/* Either the map of mode ferry or the rows of mode paper. */
+/* Either the map of mode ferry or the rows of mode paper. m->d is known by now; s->k comes
+ * from the file and must be positive. */
 static ferry_status load_space(ferry_ctx *ctx, const ferry_dict *dict, hemap_model *m)
 {
     ferry_status st = FERRY_OK;
@@ -162,7 +171,9 @@ done:
     return st;
 }
 
-/* The learners, whose sizes must be those of the features and of the space. */
+/* The learners, whose sizes must be those of the features and of the space. With translated
+ * outputs the mapped learner has 2 k classes: the source's labels and the target's
+ * (parts.c). */
 static ferry_status load_parts(ferry_ctx *ctx, const ferry_dict *dict, hemap_model *m)
 {
     ferry_status st = FERRY_OK;
@@ -195,7 +206,8 @@ done:
     return st;
 }
 
-/* Goal, classes, features, gamma: what all other sizes are checked against. */
+/* Goal, classes, features, gamma: what all other sizes are checked against. Embedding
+ * models may have no classes at all. */
 static ferry_status load_form(ferry_ctx *ctx, const ferry_dict *dict, hemap_model *m)
 {
     ferry_status st = FERRY_OK;
@@ -222,6 +234,8 @@ done:
     return st;
 }
 
+/* Sizes first, then what depends on them, then whether the parts that gamma needs are all
+ * there. */
 ferry_status ferry_i_hemap_load(ferry_ctx *ctx, const ferry_dict *dict, void **state)
 {
     ferry_status st = FERRY_OK;

@@ -5,14 +5,20 @@
  *             labels); the smaller set is filled up by rows drawn again
  *   clusters  nonlinear: C_T by k-means, C_S by the source's labels
  *   solve     B_T, B_S (spectral.c)
- *   places    of a row the mean over its copies, columns to mean 0 and deviation 1 */
+ *   places    of a row the mean over its copies, columns to mean 0 and deviation 1
+ *
+ * The text says that the order of instances does not matter. It does: T'S = sum_i t_i s_i'
+ * pairs row i with row i, and with a random order each eigenvector is a component of one
+ * set alone. If both files are sorted by class, the order leaks the labels of all rows,
+ * hence the shuffle. */
 #include <math.h>
 #include <string.h>
 
 #include "methods/hemap/hemap.h"
 
 /* Order of n rows: those of the pairs, the others shuffled, then drawn again up to
- * `total`. */
+ * `total`. `order` has room for `total`; `first` are the rows of the pairs. A row drawn
+ * again is tied to a second row of the other set. */
 static ferry_status order_rows(ferry_ctx *ctx, int64_t n, int64_t pairs,
                                const int64_t *first, int64_t total, ferry_rng *rng,
                                int64_t *order)
@@ -36,7 +42,8 @@ done:
     return st;
 }
 
-/* Rows that an order must have: all of them, and the pairs' as often as they occur. */
+/* Rows that an order must have: all of them, and the pairs' as often as they occur. `used`
+ * is scratch of n. A row in several pairs stands in the order once for each. */
 static int64_t least_rows(int64_t n, int64_t pairs, const int64_t *first, uint8_t *used)
 {
     int64_t more = 0;
@@ -49,6 +56,8 @@ static int64_t least_rows(int64_t n, int64_t pairs, const int64_t *first, uint8_
     return n + more;
 }
 
+/* Orders of equal length n for both sets; new arrays of the caller's, also after a
+ * failure. */
 static ferry_status choose_order(ferry_ctx *ctx, const hemap_data *d, int64_t **ot,
                                  int64_t **os, int64_t *n)
 {
@@ -85,7 +94,8 @@ done:
     return st;
 }
 
-/* C_T by k-means of the target. */
+/* C_T by k-means of the target. Ten restarts, since one k-means start in two clusters often
+ * ends badly. Rows are clustered once; copies take the cluster of their row. */
 static ferry_status cluster_target(ferry_ctx *ctx, const hemap_data *d, int64_t n,
                                    const int64_t *order, ferry_matrix **out)
 {
@@ -110,7 +120,8 @@ done:
     return st;
 }
 
-/* C_S by the source's labels: classes, or quantiles of a number. */
+/* C_S by the source's labels: classes, or quantiles of a number. Rows without a label are
+ * rows of zeros: they are in no cluster. */
 static ferry_status cluster_source(ferry_ctx *ctx, const hemap_data *d, int64_t n,
                                    const int64_t *order, ferry_matrix **out)
 {
@@ -128,7 +139,11 @@ done:
     return st;
 }
 
-/* z <- mean over the copies of each row, columns to mean 0 and deviation 1. */
+/* z <- mean over the copies of each row, columns to mean 0 and deviation 1.
+ *
+ * B_T and B_S of the relaxed constraint B'B = I come at different scales; columns of unit
+ * deviation make distances between the sets mean something. z starts as zeros; every row
+ * has at least one copy. */
 static ferry_status place(ferry_ctx *ctx, const ferry_block *b, int64_t k,
                           const int64_t *order, ferry_block *z)
 {
@@ -159,7 +174,8 @@ done:
     return st;
 }
 
-/* Where the target's rows are, and which they are: the map for new rows. */
+/* Where the target's rows are, and which they are: the map for new rows. The preparation
+ * owns the features: a reference is enough. */
 static ferry_status set_space(ferry_ctx *ctx, const hemap_data *d, hemap_embedding *e)
 {
     ferry_status st = FERRY_OK;
@@ -173,7 +189,9 @@ done:
     return st;
 }
 
-/* Solve, with bt and bs for the halves. */
+/* Solve, with bt and bs for the halves. tr(B'AB) of eigenvectors is the sum of their
+ * eigenvalues; polar steps return their own. The exact constraint needs k directions that
+ * exist, so a lower rank keeps the relaxed solution. */
 static ferry_status solve(ferry_ctx *ctx, const hemap_data *d, const hemap_problem *p,
                           const int64_t *ot, const int64_t *os, hemap_embedding *e)
 {
@@ -218,6 +236,8 @@ static void to_unit_deviation(const ferry_scaler *scale, ferry_matrix *x)
         value[e] *= f;
 }
 
+/* The sets as the algorithm wants them, then solve(). All of the copies are freed here;
+ * only places and the map stay. */
 ferry_status ferry_i_hemap_embed_paper(ferry_ctx *ctx, const hemap_data *d,
                                        hemap_embedding *e)
 {

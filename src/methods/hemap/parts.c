@@ -5,12 +5,15 @@
  *   p(y|v) = mean of p(y|s) over the source rows s with label v, by a target learner  (5.20)
  *   p(y|x) = sum_v p(v|x) p(y|v)                                                      (5.19)
  *
- * and for numbers the line y = a + c v through the same predictions. */
+ * and for numbers the line y = a + c v through the same predictions.
+ *
+ * For numbers the text points to another work; the line is ours. */
 #include <math.h>
 #include <string.h>
 
 #include "methods/hemap/hemap.h"
 
+/* O(n kv): labels are few. Rows of label -1 count nowhere. */
 void ferry_i_hemap_outputs(const ferry_block *pys, const int32_t *v, ferry_block *out)
 {
     const int64_t ky = out->k;
@@ -30,6 +33,7 @@ void ferry_i_hemap_outputs(const ferry_block *pys, const int32_t *v, ferry_block
     }
 }
 
+/* pyx must not be pvx: it is cleared first. */
 void ferry_i_hemap_translate(const ferry_block *pvx, const ferry_block *pyv,
                              ferry_block *pyx)
 {
@@ -40,6 +44,8 @@ void ferry_i_hemap_translate(const ferry_block *pvx, const ferry_block *pyv,
                 FERRY_ROW(pyx, i)[y] += FERRY_ROW(pvx, i)[v] * FERRY_ROW(pyv, v)[y];
 }
 
+/* Means first, then the sums around them: no cancellation where v is far from 0. The
+ * running mean is what a division at the end would give, without a large sum. */
 void ferry_i_hemap_line(int64_t n, const double *v, const ferry_block *y, double *a,
                         double *c)
 {
@@ -77,14 +83,15 @@ static ferry_learner_kind kind_of(const hemap_data *d, int choice,
     return d->yn ? FERRY_LEARNER_RIDGE : classes;
 }
 
-/* Rows to learn from: labels and weights; the features are gathered by whoever asks. */
+/* Rows to learn from: labels and weights; the features are gathered by whoever asks. cls or
+ * num is NULL, by the goal. */
 typedef struct rows {
     int64_t n;
     int32_t *cls;
     double *num, *weight;
 } rows;
 
-/* Room for all labelled rows of both sets. */
+/* Room for all labelled rows of both sets. Weights start at 0 and are set with each row. */
 static ferry_status rows_new(ferry_ctx *ctx, const hemap_data *d, rows *r)
 {
     ferry_status st = FERRY_OK;
@@ -119,7 +126,8 @@ static bool is_taught(const hemap_data *d, const uint8_t *keep, int64_t i)
     return (d->vc ? d->vc[i] >= 0 : !isnan(d->vn[i])) && (!keep || keep[i]);
 }
 
-/* The known target rows; `at` (room for all labels) tells which. */
+/* The known target rows; `at` (room for all labels) tells which. A weight of 1 each. Called
+ * before add_source(), so that target rows come first. */
 static void add_target(const hemap_data *d, const uint8_t *known, rows *r, int64_t *at)
 {
     for (int64_t l = 0; l < d->n_labelled; l++) {
@@ -134,7 +142,8 @@ static void add_target(const hemap_data *d, const uint8_t *known, rows *r, int64
     }
 }
 
-/* The labelled source rows; a number v becomes a + c v. */
+/* The labelled source rows; a number v becomes a + c v. Their weight is the option's: below
+ * 1 a source row counts less than a target row. */
 static void add_source(const hemap_data *d, const uint8_t *keep, double a, double c,
                        rows *r, int64_t *at)
 {
@@ -149,7 +158,8 @@ static void add_source(const hemap_data *d, const uint8_t *keep, double a, doubl
     }
 }
 
-/* Rows at[0..n) of a block, then rows at[n..all) of another. */
+/* Rows at[0..n) of a block, then rows at[n..all) of another. Target places first, source
+ * places behind them, as the labels stand in `rows`. */
 static ferry_status gather(ferry_ctx *ctx, const ferry_block *x, const ferry_block *y,
                            int64_t n, int64_t all, const int64_t *at, ferry_matrix **out)
 {
@@ -164,7 +174,8 @@ done:
     return st;
 }
 
-/* The target alone: what gamma = 0 answers, and what transfer has to beat. */
+/* The target alone: what gamma = 0 answers, and what transfer has to beat. Without a label
+ * it leaves p->own NULL. */
 ferry_status ferry_i_hemap_learn_own(ferry_ctx *ctx, const hemap_data *d,
                                      const uint8_t *known, hemap_parts *p)
 {
@@ -188,7 +199,9 @@ done:
     return st;
 }
 
-/* A learner from the known target rows' places, asked about all of the source's: p(y|s). */
+/* A learner from the known target rows' places, asked about all of the source's: p(y|s). By
+ * the learner of the embedding, trained on the target alone: the source's own labels must
+ * have no say in what they mean. */
 static ferry_status ask_source(ferry_ctx *ctx, const hemap_data *d, const uint8_t *known,
                                const hemap_embedding *e, ferry_block **pys)
 {
@@ -220,7 +233,8 @@ done:
 
 /* (5.20) for classes, a line for numbers. The learner on the embedding is then about labels
  * 0..k-1 of the source and k..2k-1 of the target, and p(y|v) of the latter is 1 for y = v.
- * Without known target rows labels stay as they are. */
+ * Without known target rows labels stay as they are. v, num: labels of the source rows that
+ * sampling keeps; -1 and NaN for the others. */
 static ferry_status translate_outputs(ferry_ctx *ctx, const hemap_data *d,
                                       const uint8_t *known, const hemap_embedding *e,
                                       const uint8_t *keep, hemap_parts *p)
@@ -260,7 +274,10 @@ done:
     return st;
 }
 
-/* On the places of both sets, the source's labels translated where they differ. */
+/* On the places of both sets, the source's labels translated where they differ. Where
+ * labels are translated, target rows have labels k..2k-1 in this learner, source rows
+ * 0..k-1: a row near both kinds gets a share of each, and (5.19) turns the shares into
+ * classes of the target. */
 ferry_status ferry_i_hemap_learn_mapped(ferry_ctx *ctx, const hemap_data *d,
                                         const uint8_t *known, const hemap_embedding *e,
                                         const uint8_t *keep, hemap_parts *p)
@@ -280,6 +297,7 @@ ferry_status ferry_i_hemap_learn_mapped(ferry_ctx *ctx, const hemap_data *d,
     if (d->o->rows != ROWS_TARGET) add_source(d, keep, p->a, p->c, &r, at);
     if (r.n == 0) goto done;
     FERRY_TRY(gather(ctx, e->zt, e->zs, mine, r.n, at, &x));
+    /* Equal weights go as none: logreg knows no others. */
     const bool even = d->o->weight == 1 || mine == 0 || mine == r.n;
     const ferry_examples ex = {
         .x = x, .cls = r.cls, .num = r.num, .weight = even ? NULL : r.weight};
@@ -299,6 +317,7 @@ ferry_status ferry_i_hemap_own_scores(ferry_ctx *ctx, const hemap_parts *p,
     return p->own ? ferry_i_learner_scores(ctx, p->own, x, scores) : FERRY_OK;
 }
 
+/* scores stays as it is where nothing was mapped: what stands there is the caller's. */
 ferry_status ferry_i_hemap_mapped_scores(ferry_ctx *ctx, const hemap_parts *p,
                                          const ferry_matrix *z, ferry_block *scores)
 {

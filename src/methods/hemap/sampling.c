@@ -6,14 +6,17 @@
  * least min_clusters are made first. A split that leaves a part below min_size is not made.
  * The source rows of a done cluster are kept when (a/|T|) / (b/|S|) is within a factor of
  * tau of 1. The divergence of the two sets over the clusters decides whether it is all too risky.
- */
+ *
+ * Bisecting k-means in the joint space; a cost of O((N_T + N_S) k) for each pass of each
+ * split. The start is deterministic (start()), so no random number decides what is kept. */
 #include <math.h>
 #include <string.h>
 
 #include "methods/hemap/hemap.h"
 
 /* KL_c = 2/|T| sum a^2/(a+b) log(a/b) + log(|S|/|T|)   (5.17, 5.18). No divergence: it is
- * not 0 for equal sets unless |T| = |S|. */
+ * not 0 for equal sets unless |T| = |S|. a of 0 adds nothing: a^2 log a goes to 0. Kept for
+ * comparison with the text. */
 double ferry_i_hemap_kl_printed(int64_t g, const int64_t *a, const int64_t *b,
                                 double smooth)
 {
@@ -28,7 +31,8 @@ double ferry_i_hemap_kl_printed(int64_t g, const int64_t *a, const int64_t *b,
     return 2 / nt * u + log(ns / nt);
 }
 
-/* KL = sum a/|T| log((a/|T|) / (b/|S|)). */
+/* KL = sum a/|T| log((a/|T|) / (b/|S|)). 0 when both sets have the same
+ * shares everywhere (smooth 0); smooth keeps it finite. */
 double ferry_i_hemap_kl(int64_t g, const int64_t *a, const int64_t *b, double smooth)
 {
     double u = 0, nt = 0, ns = 0;
@@ -89,7 +93,8 @@ static void mixture_clear(mixture *m)
     ferry_i_free(m->own);
 }
 
-/* The rows of cluster c, their mean, and that of the target's; *a: how many those are. */
+/* The rows of cluster c, their mean, and that of the target's; *a: how many those are.
+ * Looks at all rows: O(N k) a cluster, cheap beside the split. */
 static int64_t gather(mixture *m, int64_t c, int64_t *a)
 {
     const int64_t k = m->x->k;
@@ -125,7 +130,8 @@ static double distance2(int64_t k, const double *x, const double *y)
 }
 
 /* Whether the target's centroid is the cluster's (5.17's constraint), within kappa
- * radii. */
+ * radii. The radius is the root mean squared distance from the cluster's mean. A cluster
+ * without target rows never agrees. */
 static bool agrees(const mixture *m, int64_t n, int64_t a, double kappa)
 {
     const int64_t k = m->x->k;
@@ -137,7 +143,8 @@ static bool agrees(const mixture *m, int64_t n, int64_t a, double kappa)
 }
 
 /* First principal direction of the gathered rows and the deviation along it; the centres
- * stand one deviation to both sides of the mean. */
+ * stand one deviation to both sides of the mean. Deterministic. The sign of the eigenvector
+ * only swaps the two sides. */
 static ferry_status start(ferry_ctx *ctx, mixture *m, int64_t n)
 {
     ferry_status st = FERRY_OK;
@@ -185,7 +192,9 @@ static bool assign(mixture *m, int64_t n, int64_t *ones)
     return moved;
 }
 
-/* Two means of the gathered rows; *ones: how many are on side 1. */
+/* Two means of the gathered rows; *ones: how many are on side 1. side starts at 2, so that
+ * every row moves in the first round. Lloyd's steps, at most 100. A side that runs empty
+ * keeps its centre. */
 static ferry_status two_means(ferry_ctx *ctx, mixture *m, int64_t n, int64_t *ones)
 {
     ferry_status st = FERRY_OK;
@@ -209,7 +218,7 @@ done:
 }
 
 /* Breadth first; the part on side 0 keeps the cluster's number, the other gets a new
- * one. */
+ * one. next needs 2 N places: every split adds two, and N - 1 splits leave single rows. */
 static ferry_status bisect(ferry_ctx *ctx, mixture *m, const hemap_sampling *o,
                            int64_t *clusters)
 {
@@ -233,7 +242,8 @@ done:
     return st;
 }
 
-/* Whether target and source are in the cluster in like shares and in the same place. */
+/* Whether target and source are in the cluster in like shares and in the same place. The
+ * caller has made sure of source rows, so the ratio is finite. */
 static bool mixed(const mixture *m, int64_t n, int64_t a, const hemap_sampling *o)
 {
     const double nt = (double)m->nt, ns = (double)(m->x->rows - m->nt);
@@ -269,6 +279,7 @@ done:
     return st;
 }
 
+/* *out owns its arrays; it is empty after a failure. */
 ferry_status ferry_i_hemap_choose_rows(ferry_ctx *ctx, const ferry_block *bt,
                                        const ferry_block *bs, const hemap_sampling *o,
                                        hemap_sample *out)

@@ -10,7 +10,10 @@
  *
  * B_T is the first half of its rows, B_S the second (Algorithms 3 and 4). When there are
  * fewer rows than columns, A itself is the smaller matrix.
- */
+ *
+ * Each data set enters A through a 2 x 2 coefficient of rank one, which is why A = F F' and
+ * the rank is at most m + n. beta = 2 makes both halves of F equal: B_T = B_S for any data.
+ * Cost: O(N q^2 + q^3) with q columns, or O(N^2 q + N^3) on the rows' side. */
 #include <math.h>
 #include <string.h>
 
@@ -34,7 +37,7 @@ static double factor_of(const hemap_problem *p, int part, int half)
     }
 }
 
-/* The parts that the problem has; how many. */
+/* The parts that the problem has; how many. Both partitions or none. */
 static int parts_of(const hemap_problem *p, const ferry_matrix **part)
 {
     part[T_] = p->t;
@@ -56,7 +59,8 @@ static int64_t columns_of(const hemap_problem *p)
     return q;
 }
 
-/* Each part X_i adds f_i f_i' (x) X_i X_i', f_i its two coefficients. */
+/* Each part X_i adds f_i f_i' (x) X_i X_i', f_i its two coefficients. (x) is Kronecker's
+ * product. 4 N^2 numbers: the caller makes sure that N is small, or is a test. */
 ferry_status ferry_i_hemap_matrix(ferry_ctx *ctx, const hemap_problem *p, ferry_small **a)
 {
     ferry_status st = FERRY_OK;
@@ -79,6 +83,7 @@ done:
     return st;
 }
 
+/* For Lanczos: the matrix as an operator. */
 static ferry_status multiply(ferry_ctx *ctx, void *arg, const ferry_block *x,
                              ferry_block *y)
 {
@@ -86,7 +91,8 @@ static ferry_status multiply(ferry_ctx *ctx, void *arg, const ferry_block *x,
     return FERRY_OK;
 }
 
-/* The k largest eigenpairs of a symmetric matrix, which is overwritten. */
+/* The k largest eigenpairs of a symmetric matrix, which is overwritten. Descending, unlike
+ * eigh. v is n x k. Lanczos pays where few pairs of a large matrix are asked for. */
 static ferry_status largest(ferry_ctx *ctx, ferry_small *a, int64_t k, double *values,
                             ferry_block *v)
 {
@@ -109,7 +115,8 @@ done:
     return st;
 }
 
-/* F'F: X'X with one coefficient per pair of parts. */
+/* F'F: X'X with one coefficient per pair of parts. X'X once, then every block of it times
+ * the product of its coefficients, summed over both halves. */
 static ferry_status gram(ferry_ctx *ctx, const hemap_problem *p, ferry_small **out)
 {
     ferry_status st = FERRY_OK;
@@ -139,7 +146,8 @@ static ferry_block slice(const ferry_block *v, int64_t at, int64_t n)
     return (ferry_block){.rows = n, .k = v->k, .data = FERRY_ROW(v, at)};
 }
 
-/* bt, bs <- the halves of F V. xv: N x k scratch. */
+/* bt, bs <- the halves of F V. xv: N x k scratch. The first part overwrites, the others add
+ * (i > 0). */
 static void apply_factor(ferry_ctx *ctx, const hemap_problem *p, const ferry_block *v,
                          ferry_block *xv, ferry_block *bt, ferry_block *bs)
 {
@@ -154,7 +162,8 @@ static void apply_factor(ferry_ctx *ctx, const hemap_problem *p, const ferry_blo
     }
 }
 
-/* Divide by the root of the eigenvalue; leave out what does not exist. */
+/* Divide by the root of the eigenvalue; leave out what does not exist. 1e-12 of the first
+ * value: below it the division would blow up rounding. rank counts what is left. */
 static int64_t normalise(ferry_ctx *ctx, int64_t k, double *values, double *f,
                          ferry_block *bt, ferry_block *bs)
 {
@@ -171,7 +180,8 @@ static int64_t normalise(ferry_ctx *ctx, int64_t k, double *values, double *f,
     return rank;
 }
 
-/* A's own eigenvectors, when it is the smaller matrix. */
+/* A's own eigenvectors, when it is the smaller matrix. Vectors of A have unit length
+ * already: nothing is to be divided. */
 static ferry_status on_rows(ferry_ctx *ctx, const hemap_problem *p, int64_t k,
                             double *values, ferry_block *bt, ferry_block *bs, int64_t *rank)
 {
@@ -199,7 +209,10 @@ done:
     return st;
 }
 
-/* B = F V L^-1/2. More dimensions than F'F has are columns of zeros. */
+/* B = F V L^-1/2. More dimensions than F'F has are columns of zeros.
+ *
+ * `wide` is V with zeros behind the `some` columns that exist, so that all of B's columns
+ * are written. */
 ferry_status ferry_i_hemap_spectral(ferry_ctx *ctx, const hemap_problem *p, int64_t k,
                                     double *values, ferry_block *bt, ferry_block *bs,
                                     int64_t *rank)
@@ -232,7 +245,7 @@ done:
     return st;
 }
 
-/* v <- F'B. */
+/* v <- F'B. Blocks of v lie one below the other, in the order of the parts' columns. */
 static ferry_status apply_transposed(ferry_ctx *ctx, const hemap_problem *p,
                                      const ferry_block *bt, const ferry_block *bs,
                                      ferry_block *v)
@@ -251,7 +264,7 @@ done:
 }
 
 /* b <- the nearest matrix with orthonormal columns: U V' of its singular vectors. A block's
- * bytes are its transpose, column-major. */
+ * bytes are its transpose, column-major. r = min(rows, k). Written over b. */
 static ferry_status polar(ferry_ctx *ctx, ferry_block *b)
 {
     ferry_status st = FERRY_OK;
@@ -274,7 +287,9 @@ done:
 
 /* With the other half fixed, tr(B'AB) is at least linear in one half B_T (A is positive
  * semidefinite), and a linear function of an orthonormal B_T is largest at the polar factor
- * of its gradient, which is the upper half of A B. */
+ * of its gradient, which is the upper half of A B. v = F'B is q x k, A B = F v: no N x N
+ * matrix. trace = |F'B|^2 = tr(B'AB). It grows by each half step, so the test of its growth
+ * ends the loop. */
 ferry_status ferry_i_hemap_exact(ferry_ctx *ctx, const hemap_problem *p, int64_t max_iter,
                                  double tol, ferry_block *bt, ferry_block *bs,
                                  double *trace)
@@ -310,7 +325,11 @@ done:
     return st;
 }
 
-/* With P_T, P_S at their best only tr(B'AB) of G depends on B. */
+/* With P_T, P_S at their best only tr(B'AB) of G depends on B.
+ *
+ * G = (theta + beta/2)(|T|^2 + |S|^2) + (1 - theta)(|C_T|^2 + |C_S|^2) - tr(B'AB) / (2
+ * theta + beta); the text leaves out the trace in (5.9) and the constant of the
+ * clusters. */
 double ferry_i_hemap_objective(const hemap_problem *p, double trace)
 {
     double g = (p->theta + p->beta / 2) *
