@@ -23,6 +23,7 @@
 
 #include "methods/coca/coca.h"
 
+/* Choices of weights and graph_weights; lift is WEIGHTS_LEARNED too. */
 typedef enum weighing { WEIGHTS_AUTO, WEIGHTS_EQUAL, WEIGHTS_LEARNED } weighing;
 enum { MODE_FERRY, MODE_PAPER };
 enum { AUTO }; /* the first choice of each option that the mode decides */
@@ -30,6 +31,7 @@ enum { GRAPHS_SYM = 1, GRAPHS_RAW };
 enum { ON_VIEWS = 1, ON_DIAGONAL };
 enum { YES = 1, NO };
 
+/* As the options have it; strings are the caller's. by_mode() fills in what is auto. */
 typedef struct coca_options {
     int mode;
     int64_t d;
@@ -81,7 +83,8 @@ static const ferry_opt coca_opts[] = {
     FERRY_EIGEN_OPT(coca_options),
 };
 
-/* What the mode decides where the user has not. */
+/* What the mode decides where the user has not. A copy: what the user gave stays as it is.
+ * COCA_ norms count from 0, the option's list from auto, hence 1 + norm. */
 static coca_options by_mode(const coca_options *given)
 {
     coca_options o = *given;
@@ -97,6 +100,7 @@ static coca_options by_mode(const coca_options *given)
     return o;
 }
 
+/* Labels that are hidden for an evaluation do not count. */
 static bool has_labels(const ferry_domain *t)
 {
     for (int64_t i = 0; t->labels && i < t->labels->n; i++)
@@ -104,6 +108,7 @@ static bool has_labels(const ferry_domain *t)
     return false;
 }
 
+/* Checked before any work: learned weights need links, and lift needs classes. */
 static ferry_status coca_fits(ferry_ctx *ctx, const ferry_task *task, const void *options)
 {
     ferry_status st = FERRY_OK;
@@ -124,6 +129,7 @@ done:
 
 /* ---- weights: steps 13 to 25 ---- */
 
+/* Diagnostics by the names of views or graphs. */
 static ferry_status diag_named(ferry_ctx *ctx, const char *name, const ferry_domain *t,
                                bool views, const double *w)
 {
@@ -138,7 +144,10 @@ static ferry_status diag_named(ferry_ctx *ctx, const char *name, const ferry_dom
     return FERRY_OK;
 }
 
-/* w: equal, or from the links where there are both kinds. */
+/* w: equal, or from the links where there are both kinds.
+ *
+ * No error where labels are of one class only and the weights are auto: equal ones then. C
+ * is (most x most) dense, which `links` bounds. */
 static ferry_status view_weights(ferry_ctx *ctx, const coca_options *o,
                                  const ferry_domain *t, embed_view *const *x, double *w)
 {
@@ -171,7 +180,8 @@ done:
     return st;
 }
 
-/* wt: equal, or the lift of each graph; they sum to 1. */
+/* wt: equal, or the lift of each graph; they sum to 1. A graph whose edges join classes no
+ * more often than chance gets 0; if all do, they are equal. */
 static ferry_status graph_weights(ferry_ctx *ctx, const coca_options *o,
                                   const ferry_domain *t, double *wt)
 {
@@ -192,7 +202,8 @@ done:
 
 /* ---- fitting ---- */
 
-/* One fit under way. */
+/* One fit under way. m and scaled are by graph; f and a by view. prepared moves to the
+ * model. */
 typedef struct work {
     coca_options o;
     const ferry_domain *t;
@@ -218,7 +229,8 @@ static void free_work(work *z)
     ferry_i_matrix_free(z->graph);
 }
 
-/* W with the graphs' weights. */
+/* W with the graphs' weights. graph_term scales the graphs against the views; of graphs
+ * alone a factor changes nothing and is left out. */
 static ferry_status fit_graphs(ferry_ctx *ctx, work *z)
 {
     ferry_status st = FERRY_OK;
@@ -242,7 +254,8 @@ done:
 }
 
 /* f_j, a_j and b. Weights on the views: f_j = sqrt(p w_j), so that every block X_j'X_h
- * carries p sqrt(w_j w_h), and the diagonal has 1/p; as published: f_j = 1, w_j in a_j. */
+ * carries p sqrt(w_j w_h), and the diagonal has 1/p; as published: f_j = 1, w_j in a_j. A
+ * view of weight 0 then drops out of H altogether (f_j = 0). */
 static ferry_status fit_factors(ferry_ctx *ctx, work *z)
 {
     ferry_status st = FERRY_OK;
@@ -256,6 +269,7 @@ static ferry_status fit_factors(ferry_ctx *ctx, work *z)
     FERRY_TRY(diag_named(ctx, "weights", z->t, true, z->w));
     for (int64_t j = 0; j < p; j++) {
         z->f[j] = on_views ? sqrt((double)p * z->w[j]) : 1;
+        /* The weights act through f now: counting them again in a_j would square them. */
         if (on_views) z->w[j] = 1 / (double)p;
     }
     ferry_i_coca_form((coca_form)z->o.form, p, z->w, z->o.alpha, z->a, &z->b);
@@ -263,7 +277,11 @@ done:
     return st;
 }
 
-/* From H to the embedding of the views: steps 26 to 29. */
+/* From H to the embedding of the views: steps 26 to 29.
+ *
+ * c.w and the single graphs are two forms of the same: the packed product takes the graphs
+ * one by one where that is fewer bytes. `products` tells the cost of the eigensolver. share
+ * = 1/p is that of (4.2). */
 static ferry_status solve(ferry_ctx *ctx, work *z, coca_model *m, ferry_block **phi)
 {
     ferry_status st = FERRY_OK;
@@ -313,6 +331,7 @@ done:
     return st;
 }
 
+/* Scale, weigh, solve: the three parts that progress hears of. */
 static ferry_status fit_views(ferry_ctx *ctx, const ferry_task *task, work *z,
                               coca_model *m)
 {
@@ -331,7 +350,9 @@ done:
     return st;
 }
 
-/* Graphs alone: there is no projection to keep, only where the instances are. */
+/* Graphs alone: there is no projection to keep, only where the instances are. Phi = top d
+ * eigenvectors of K W K (4.11). New instances have no place: transform knows the ids it has
+ * seen. */
 static ferry_status fit_relational(ferry_ctx *ctx, work *z, coca_model *m)
 {
     ferry_status st = FERRY_OK;
@@ -351,7 +372,8 @@ done:
     return st;
 }
 
-/* What smooths later: the graphs by name, with their weights. */
+/* What smooths later: the graphs by name, with their weights. Weights without graph_term:
+ * smoothing needs shares. m->wt takes the array over. */
 static ferry_status keep_graphs(ferry_ctx *ctx, work *z, coca_model *m)
 {
     ferry_status st = FERRY_OK;
@@ -367,6 +389,8 @@ done:
     return st;
 }
 
+/* Options, graphs, views (or graphs alone), what is kept. The report has no objective: it
+ * is solved at once. */
 static ferry_status coca_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
                              void **state, ferry_report *rep)
 {

@@ -8,7 +8,11 @@
  *   Phi   m x d     (1/p) sum_j X_j U_j                                            (4.2)
  *
  * The trace of U'HU is the variance of the views' projections, plus how much they agree,
- * plus how near instances lie that are joined by edges (4.12). */
+ * plus how near instances lie that are joined by edges (4.12).
+ *
+ * H is indefinite as soon as b > a_j. With w_j = alpha = 1/p in form 4.8 and no graph it is
+ * joined PCA, (1/p) Z'Z with Z = [X_1 .. X_p]; with alpha much above w_j only the
+ * covariances between views count, so noise that one view has alone is ignored. */
 #ifndef FERRY_COCA_INTERNAL_H
 #define FERRY_COCA_INTERNAL_H
 
@@ -20,17 +24,21 @@
  * a_j and b, w_j being the weights of the views:
  *   4.8  a_j = w_j                      b = alpha      what Algorithm 2 builds
  *   4.4  a_j = w_j + alpha              b = alpha      j = h kept in the consensus term
- *   4.3  a_j = w_j - 2 alpha (p - 1)    b = 2 alpha    expanded exactly */
+ *   4.3  a_j = w_j - 2 alpha (p - 1)    b = 2 alpha    expanded exactly
+ * 4.3 with a large alpha finds directions of small variance in which the views agree
+ * trivially: it is there to compare, not to use. */
 typedef enum coca_form { COCA_48, COCA_44, COCA_43 } coca_form;
 void ferry_i_coca_form(coca_form form, int64_t p, const double *w, double alpha, double *a,
                        double *b);
 
-/* W = sum_t wt[t] M_t (each first D^-1/2 M D^-1/2 when sym) as one CSR matrix. */
+/* W = sum_t wt[t] M_t (each first D^-1/2 M D^-1/2 when sym) as one CSR matrix. A new
+ * matrix; q >= 1, all of the same size. O(q nnz). */
 ferry_status ferry_i_coca_graphs(ferry_ctx *ctx, int64_t q, const ferry_matrix *const *m,
                                  const double *wt, bool sym, ferry_matrix **out);
 /* f_i <- degree^-1/2 (0 for an isolated one) when sym, else 1. */
 void ferry_i_coca_node_factors(const ferry_matrix *a, bool sym, double *f);
 
+/* Everything is borrowed for the call. */
 typedef struct coca_problem {
     int64_t m, p;
     embed_view *const *x; /* p */
@@ -48,7 +56,7 @@ typedef struct coca_problem {
 } coca_problem;
 
 int64_t ferry_i_coca_size(const coca_problem *c); /* D, after compression */
-/* H itself, for small D. */
+/* H itself, for small D. D products with unit vectors: tests and small problems. */
 ferry_status ferry_i_coca_matrix(ferry_ctx *ctx, const coca_problem *c, ferry_small **out);
 /* The d largest eigenvalues, descending, and their vectors (D x d), sign fixed. A product
  * with H costs 2 m D + p nnz(W) operations, and H is not written out beyond 2000 columns. */
@@ -118,6 +126,8 @@ typedef struct coca_model {
     double *wt;        /* of each */
 } coca_model;
 
+/* The functions of the descriptor (methods/method.h). load takes no size from the file for
+ * granted. */
 ferry_status ferry_i_coca_transform(ferry_ctx *ctx, const void *state,
                                     const ferry_domain *d, ferry_prediction *p);
 ferry_status ferry_i_coca_save(ferry_ctx *ctx, const void *state, ferry_dict *dict);

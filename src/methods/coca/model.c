@@ -1,4 +1,7 @@
-/* CoCA: the model at work on a domain, and its file. */
+/* CoCA: the model at work on a domain, and its file.
+ *
+ * A model of views embeds any instance by its features (shared/embedding.c); a model of
+ * graphs alone knows only the instances that it learned from. */
 #include <string.h>
 
 #include "methods/coca/coca.h"
@@ -18,7 +21,8 @@ void ferry_i_coca_free(void *state)
 
 /* ---- embedding a domain ---- */
 
-/* Graphs alone: the instances that the model has seen. */
+/* Graphs alone: the instances that the model has seen. An unknown id is an error: it has no
+ * features, and the eigenvectors say nothing of it. */
 static ferry_status embed_known(ferry_ctx *ctx, const coca_model *m, const ferry_domain *d,
                                 ferry_block *phi)
 {
@@ -38,7 +42,9 @@ done:
 }
 
 /* phi <- sum_{s = 0}^{smooth} W^s phi, W = sum_t wt_t D^-1/2 M_t D^-1/2 over the graphs
- * that the domain has. */
+ * that the domain has. Always symmetric degrees here, so that powers of W stay bounded
+ * (spectral norm 1 at most). Graphs that the model does not know are passed over; without
+ * any phi stays. */
 static ferry_status smooth(ferry_ctx *ctx, const coca_model *m, const ferry_domain *d,
                            ferry_block *phi)
 {
@@ -78,6 +84,7 @@ done:
     return st;
 }
 
+/* phi is the workspace; the prediction gets a copy in its own layout. */
 ferry_status ferry_i_coca_transform(ferry_ctx *ctx, const void *state,
                                     const ferry_domain *d, ferry_prediction *p)
 {
@@ -99,6 +106,8 @@ done:
 
 /* ---- save and load ---- */
 
+/* graph_weights are saved also without smoothing: which graphs counted is part of what was
+ * learned. */
 ferry_status ferry_i_coca_save(ferry_ctx *ctx, const void *state, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
@@ -119,6 +128,7 @@ done:
     return st;
 }
 
+/* As many rows as ids; the number of columns is the file's. */
 static ferry_status load_known(ferry_ctx *ctx, const ferry_dict *dict, coca_model *m)
 {
     ferry_status st = FERRY_OK;
@@ -133,6 +143,8 @@ done:
     return st;
 }
 
+/* The tensor phi tells a model of graphs alone. Everything is freed when a part is
+ * missing. */
 ferry_status ferry_i_coca_load(ferry_ctx *ctx, const ferry_dict *dict, void **state)
 {
     ferry_status st = FERRY_OK;

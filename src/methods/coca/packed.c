@@ -5,7 +5,10 @@
  *   - values are left out where all of a column are equal, as those of 0/1 features are
  *     however they are scaled: the factor goes into u and y;
  *   - of an unweighted graph only the edges are kept, G M G with G = diag(sqrt(wt / degree)),
- *     so that a row of W T is a sum of rows of G T. */
+ *     so that a row of W T is a sum of rows of G T.
+ *
+ * It is used only where the eigensolver works with products (H is too large to be written
+ * out), and gives the same as forward() and backward() of solve.c up to rounding. */
 #include <math.h>
 #include <string.h>
 
@@ -20,7 +23,8 @@ static void clear_pattern(ferry_pattern *x)
     ferry_i_free(x->value);
 }
 
-/* The columns of x; values too when asked. */
+/* The columns of x; values too when asked. `start` is borrowed from x, so x must outlive
+ * the pattern. The room ahead lets the engine read a little past the end of a row. */
 static ferry_status copy_pattern(ferry_ctx *ctx, const ferry_matrix *x, bool values,
                                  ferry_pattern *to)
 {
@@ -43,7 +47,8 @@ done:
     return st;
 }
 
-/* Whether every column has one value; factor_j <- it, or 1 for an empty column. */
+/* Whether every column has one value; factor_j <- it, or 1 for an empty column. An explicit zero would
+ * break the pattern, so it counts as different. */
 static bool even_columns(const ferry_matrix *x, double *factor)
 {
     memset(factor, 0, (size_t)x->cols * sizeof *factor);
@@ -57,6 +62,9 @@ static bool even_columns(const ferry_matrix *x, double *factor)
     return true;
 }
 
+/* at: the view's first place in u and y. shift and present (centring, missing rows) are
+ * borrowed from the view. factor_j is what the column is multiplied by, f_j of the view
+ * included. */
 static ferry_status pack_view(ferry_ctx *ctx, const coca_problem *c, int64_t j, int64_t at,
                               ferry_consensus_view *v)
 {
@@ -77,7 +85,9 @@ done:
     return st;
 }
 
-/* The graphs one by one when each has one value for all edges, else W. */
+/* The graphs one by one when each has one value for all edges, else W. sqrt(wt_t value /
+ * (deg_i deg_j)) stands on both ends: node_i M_ij node_j = W_ij. The merged W is
+ * one pattern, but with values: eight bytes more an edge. */
 static ferry_status pack_graphs(ferry_ctx *ctx, const coca_problem *c, ferry_consensus *z)
 {
     ferry_status st = FERRY_OK;
@@ -106,6 +116,7 @@ done:
     return st;
 }
 
+/* Negative weights have no real root. */
 static bool packs(const coca_problem *c)
 {
     if (c->p > VIEWS) return false;
@@ -116,6 +127,8 @@ static bool packs(const coca_problem *c)
     return true;
 }
 
+/* own_j = a_j - b: what view j's own projection gets beside b s. The pieces of y are sums
+ * of fixed parts of the rows, so that bits do not depend on threads. */
 ferry_status ferry_i_coca_pack(ferry_ctx *ctx, const coca_problem *c, ferry_consensus **out)
 {
     ferry_status st = FERRY_OK;

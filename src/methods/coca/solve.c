@@ -2,7 +2,10 @@
  *
  * H has D x D entries but a product with it needs none of them:
  *   t_j = X_j u_j,   s = sum_j t_j,   (H u)_j = X_j' ((a_j - b) t_j + b s + W t_j)
- * in 2 m D + p nnz(W) operations a vector. */
+ * in 2 m D + p nnz(W) operations a vector.
+ *
+ * Derivation: (H u)_j = a_j X_j'X_j u_j + b sum_(h != j) X_j'X_h u_h + X_j'W X_j u_j, and
+ * the sum over h != j is s - t_j. A view counts as f_j X_j. */
 #include <assert.h>
 #include <math.h>
 #include <string.h>
@@ -11,6 +14,8 @@
 
 /* ---- graphs ---- */
 
+/* Without sym all factors are 1 and W is the plain weighted sum. An isolated node keeps a
+ * row of zeros. */
 void ferry_i_coca_node_factors(const ferry_matrix *a, bool sym, double *f)
 {
     for (int64_t i = 0; i < a->rows; i++) {
@@ -40,6 +45,7 @@ static void add_row(int64_t q, const ferry_matrix *const *m, const double *wt,
         if (j == INT32_MAX) break;
         for (int64_t t = 0; t < q; t++)
             if (next[t] < m[t]->start[i + 1] && m[t]->index[next[t]] == j)
+                /* wt_t D^-1/2 M D^-1/2, entry by entry. */
                 sum += wt[t] * (f[t][i] * f[t][j]) * m[t]->value[next[t]++];
         w->index[n] = j;
         w->value[n++] = sum;
@@ -47,6 +53,8 @@ static void add_row(int64_t q, const ferry_matrix *const *m, const double *wt,
     w->start[i + 1] = n;
 }
 
+/* One pass over all rows, merging q sorted lists; room for the case that no edge is
+ * shared. */
 ferry_status ferry_i_coca_graphs(ferry_ctx *ctx, int64_t q, const ferry_matrix *const *m,
                                  const double *wt, bool sym, ferry_matrix **out)
 {
@@ -114,6 +122,7 @@ typedef struct product {
     ferry_consensus *packed; /* for one vector, or NULL */
 } product;
 
+/* Also of a product of which nothing was made. */
 static void free_product(product *o)
 {
     ferry_i_block_free(o->t);
@@ -122,6 +131,8 @@ static void free_product(product *o)
     ferry_i_block_free(o->r);
 }
 
+/* The eigensolver asks for blocks of different widths: workspace is made anew only when the
+ * width changes. */
 static ferry_status size_product(ferry_ctx *ctx, product *o, int64_t k)
 {
     ferry_status st = FERRY_OK;
@@ -141,7 +152,8 @@ done:
     return st;
 }
 
-/* t_j = f_j X_j u_j, s = sum_j t_j. */
+/* t_j = f_j X_j u_j, s = sum_j t_j. All t_j stand side by side, so that W is multiplied
+ * with all of them in one pass over its edges. */
 static void forward(ferry_ctx *ctx, product *o, const ferry_block *u)
 {
     const coca_problem *c = o->c;
@@ -162,7 +174,8 @@ static void forward(ferry_ctx *ctx, product *o, const ferry_block *u)
     }
 }
 
-/* (H u)_j = f_j X_j' ((a_j - b) t_j + b s + W t_j). */
+/* (H u)_j = f_j X_j' ((a_j - b) t_j + b s + W t_j). r is what stands in the brackets; own =
+ * a_j - b, since s contains t_j. */
 static ferry_status backward(ferry_ctx *ctx, product *o, ferry_block *y)
 {
     ferry_status st = FERRY_OK;
@@ -187,6 +200,9 @@ done:
     return st;
 }
 
+/* One product with H for the eigensolver, k vectors at once. Single vectors go the packed
+ * way where there is one. A FINISH of the callback is not heeded: half an eigenvector is of
+ * no use. */
 static ferry_status apply(ferry_ctx *ctx, void *arg, const ferry_block *x, ferry_block *y)
 {
     ferry_status st = FERRY_OK;
@@ -225,6 +241,9 @@ ferry_status ferry_i_coca_matrix(ferry_ctx *ctx, const coca_problem *c, ferry_sm
     return st;
 }
 
+/* Largest algebraically, not by modulus: H has large negative eigenvalues in forms 4.3 and
+ * 4.8, of directions on which the views disagree. Packed only where H is not written
+ * out. */
 ferry_status ferry_i_coca_solve(ferry_ctx *ctx, const coca_problem *c, int64_t d,
                                 double *values, ferry_block *u)
 {
@@ -243,6 +262,7 @@ done:
 
 /* ---- relational only ---- */
 
+/* The operator's argument; t is scratch, made for the block at hand. */
 typedef struct centred_graph {
     const ferry_matrix *w;
     bool centred;
@@ -262,7 +282,7 @@ static void centre(ferry_block *x)
     }
 }
 
-/* y <- K W K x */
+/* y <- K W K x Without K the first eigenvector is about the degrees, not about groups. K twice keeps the operator symmetric. */
 static ferry_status apply_graph(ferry_ctx *ctx, void *arg, const ferry_block *x,
                                 ferry_block *y)
 {

@@ -7,7 +7,11 @@
  * entries wins, since C is +-1: hence cosines and balanced links by default.
  *
  * Graphs: the text treats absent edges as cannot-links, which rewards any sparse graph. Here
- * the weight is the lift: how much more often than by chance an edge joins one class. */
+ * the weight is the lift: how much more often than by chance an edge joins one class.
+ *
+ * Why it helps: a view of noise has cosines near 0 for must- and cannot-links alike, and
+ * least squares on +-1 gives it no weight. The diagonal of C is left out: an instance is
+ * always like itself. */
 #include <math.h>
 #include <string.h>
 
@@ -23,6 +27,7 @@ void ferry_i_coca_links_clear(coca_links *l)
     *l = (coca_links){0};
 }
 
+/* C is most x most, zero: no link. */
 static ferry_status room_for(ferry_ctx *ctx, int64_t most, coca_links *l)
 {
     l->instance = ferry_i_calloc(most, sizeof *l->instance);
@@ -30,6 +35,7 @@ static ferry_status room_for(ferry_ctx *ctx, int64_t most, coca_links *l)
     return l->instance && l->c ? FERRY_OK : ferry_i_nomem(ctx);
 }
 
+/* Each link counts twice: C is symmetric. */
 static void count_links(coca_links *l)
 {
     for (int64_t e = 0; e < l->n * l->n; e++) {
@@ -38,7 +44,9 @@ static void count_links(coca_links *l)
     }
 }
 
-/* At most `most` of the labelled instances, drawn; C = 1 within a class, -1 between. */
+/* At most `most` of the labelled instances, drawn; C = 1 within a class, -1 between.
+ * Classes with few labels may get no link at all when `most` is small: the draw is
+ * uniform. */
 ferry_status ferry_i_coca_links_labels(ferry_ctx *ctx, const ferry_domain *t, int64_t most,
                                        coca_links *l)
 {
@@ -67,7 +75,8 @@ done:
     return st;
 }
 
-/* Number of the linked instance, a new one if need be; -1: there are `most` already. */
+/* Number of the linked instance, a new one if need be; -1: there are `most` already.
+ * place[i] is the number plus 1, so that 0 from calloc means none. */
 static int64_t place_of(coca_links *l, int64_t *place, int64_t instance, int64_t most)
 {
     if (place[instance] == 0 && l->n < most) {
@@ -77,7 +86,8 @@ static int64_t place_of(coca_links *l, int64_t *place, int64_t instance, int64_t
     return place[instance] - 1;
 }
 
-/* Put the links of the file into C, whose rows have `most` entries. */
+/* Put the links of the file into C, whose rows have `most` entries. The last of two links
+ * of the same pair counts. What does not fit `most` is counted and told. */
 static ferry_status add_links(ferry_ctx *ctx, const ferry_domain *t, const ferry_data *data,
                               int64_t most, coca_links *l)
 {
@@ -113,6 +123,9 @@ done:
     return st;
 }
 
+/* A file in any format of graphs; its weights are the links. C is laid out for `most`
+ * instances and packed to n afterwards, row by row from the front, which never overwrites
+ * what is still to move. */
 ferry_status ferry_i_coca_links_file(ferry_ctx *ctx, const ferry_domain *t,
                                      const char *path, int64_t most, coca_links *l)
 {
@@ -133,7 +146,9 @@ done:
 
 /* ---- the quadratic program ---- */
 
-/* Phi_k of the linked instances: view k by its own principal components, at most d. */
+/* Phi_k of the linked instances: view k by its own principal components, at most d. One
+ * view, a = b = 1, no graph: H = X'X, so u_k are its principal axes. A large view goes by
+ * products, whatever the option says: d axes of it are few. */
 static ferry_status own_embedding(ferry_ctx *ctx, const coca_weighing *o, int64_t k,
                                   const coca_links *l, ferry_block **out)
 {
@@ -154,6 +169,7 @@ static ferry_status own_embedding(ferry_ctx *ctx, const coca_weighing *o, int64_
     FERRY_TRY(ferry_i_block_new(ctx, v->cols, d, &u));
     FERRY_TRY(ferry_i_block_new(ctx, c.m, d, &phi));
     if (d > 0) FERRY_TRY(ferry_i_coca_solve(ctx, &c, d, values, u));
+    /* Only the linked instances' rows are needed. */
     if (d > 0) ferry_i_centred_mul(ctx, &v->c, u, phi); /* Phi_k = X_k u_k */
     FERRY_TRY(ferry_i_block_new(ctx, l->n, d, out));
     for (int64_t i = 0; i < l->n; i++)
@@ -166,7 +182,8 @@ done:
     return st;
 }
 
-/* E = |C| o (Phi Phi'), of unit rows when cosine                                   (4.16) */
+/* E = |C| o (Phi Phi'), of unit rows when cosine                                   (4.16)
+ * O(n^2 d), of linked pairs only. */
 static void similarity(const ferry_block *phi, const double *c, bool cosine, double *e)
 {
     const int64_t n = phi->rows;
@@ -195,6 +212,7 @@ typedef struct link_factors {
     double must, cannot;
 } link_factors;
 
+/* must n_must + cannot n_cannot = n_must + n_cannot, and both halves are equal. */
 static link_factors factors_of(const coca_links *l, bool balanced)
 {
     const double all = (double)(l->must + l->cannot);
@@ -203,7 +221,8 @@ static link_factors factors_of(const coca_links *l, bool balanced)
                           balanced && l->cannot > 0 ? all / (2 * (double)l->cannot) : 1};
 }
 
-/* Mean square 1 over the links, each counted by its factor. */
+/* Mean square 1 over the links, each counted by its factor. An all-zero E stays: that view
+ * gets no weight from v = 0. */
 static void to_unit_rms(const coca_links *l, link_factors f, double *e)
 {
     double sum = 0, count = 0;
@@ -219,7 +238,9 @@ static void to_unit_rms(const coca_links *l, link_factors f, double *e)
 }
 
 /* min |sum_k w_k E_k - C|^2 over the simplex is min w'Kw - 2v'w with
- *   K_ij = sum E_i o E_j,   v_i = sum C o E_i                                      (4.19) */
+ *   K_ij = sum E_i o E_j,   v_i = sum C o E_i                                      (4.19)
+ * The balance weighs each entry's square by its factor; entries without a link are 0 in C
+ * and in E, so their factor does not matter. */
 ferry_status ferry_i_coca_qp(ferry_ctx *ctx, const coca_links *l, int64_t p,
                              const ferry_block *const *phi, coca_norm norm, bool balanced,
                              ferry_small *k, double *v)
@@ -253,6 +274,8 @@ done:
     return st;
 }
 
+/* The optimum is exact: the simplex problem is solved by supports (learn/learn.h) for a few
+ * views. */
 ferry_status ferry_i_coca_weigh(ferry_ctx *ctx, const coca_weighing *o, const coca_links *l,
                                 double *w)
 {
@@ -280,6 +303,8 @@ done:
 
 /* ---- graphs ---- */
 
+/* chance = sum_c n_c (n_c - 1) / (n (n - 1)): share of pairs within a class among the
+ * labelled. Weighted edges count by weight. 0 without an edge between labelled ends. */
 double ferry_i_coca_lift(const ferry_matrix *graph, int64_t k, const int32_t *cls,
                          int64_t *count)
 {
