@@ -1,9 +1,14 @@
-/* cdspp: options, fit, descriptor (cdspp.h has the problem). */
+/* cdspp: options, fit, descriptor (cdspp.h has the problem).
+ *
+ * Rows without a label are not prepared at all: CDSPP uses labelled rows of both domains
+ * and nothing else. Defaults: unit rows (l2), ridge with a small lambda on the projected
+ * rows. */
 #include "methods/cdspp/cdspp.h"
 
 #include <math.h>
 #include <string.h>
 
+/* As the options have it. */
 typedef struct cdspp_options {
     double alpha;
     int64_t dims;
@@ -27,7 +32,8 @@ static const ferry_opt cdspp_opts[] = {
                  "ridge: weight of |W|^2"),
 };
 
-/* Everything else that it needs is said by the descriptor. */
+/* Everything else that it needs is said by the descriptor. Several sources: hetomtl mode
+ * paper has one projection each. */
 static ferry_status cdspp_fits(ferry_ctx *ctx, const ferry_task *task, const void *options)
 {
     ferry_status st = FERRY_OK;
@@ -40,7 +46,9 @@ done:
     return st;
 }
 
-/* The projections of both domains' labelled rows. */
+/* The projections of both domains' labelled rows. m->ps and m->pt take the projections
+ * over. Rank 0 is an error of the data: the classes that both domains have span everything,
+ * and without one there is no space. */
 static ferry_status solve(ferry_ctx *ctx, const cdspp_options *o, const ferry_rows *s,
                           const ferry_rows *t, cdspp_model *m)
 {
@@ -67,7 +75,9 @@ done:
     return st;
 }
 
-/* The learner, on the projected rows of both. */
+/* The learner, on the projected rows of both. Source rows go through Ps, target rows
+ * through Pt; after that they are rows of one set. Each counts the same, however many there
+ * are of either kind. */
 static ferry_status learn(ferry_ctx *ctx, const cdspp_options *o, const ferry_rows *s,
                           const ferry_rows *t, cdspp_model *m)
 {
@@ -93,7 +103,10 @@ done:
 }
 
 /* Prepare both domains' labelled rows, solve, and train the learner if there are classes
- * to be told. */
+ * to be told.
+ *
+ * There is nothing to iterate: one generalised eigenproblem, O(n d m + m^3) a side with
+ * m = min(n, d) of the labelled rows. */
 static ferry_status cdspp_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
                               void **state, ferry_report *rep)
 {

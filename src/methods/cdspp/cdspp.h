@@ -20,6 +20,7 @@
 #include "methods/method.h"
 #include "prepare/prepare.h"
 
+/* What is kept. Owns all its parts. */
 typedef struct cdspp_model {
     ferry_goal goal;
     int64_t k;                /* classes */

@@ -1,4 +1,7 @@
-/* cdspp's model (cdspp.h): predictions, embeddings, the file. */
+/* cdspp's model (cdspp.h): predictions, embeddings, the file.
+ *
+ * File: form (goal, classes), the preparation, source.p, target.p, and learner.* for
+ * classify. */
 #include <math.h>
 #include <string.h>
 
@@ -18,6 +21,7 @@ void ferry_i_cdspp_free(void *state)
     ferry_i_free(m);
 }
 
+/* A new dense matrix; O(nnz rank). */
 ferry_status ferry_i_cdspp_project(ferry_ctx *ctx, const ferry_matrix *x,
                                    const ferry_block *p, ferry_matrix **z)
 {
@@ -30,6 +34,7 @@ done:
     return st;
 }
 
+/* Target rows only. An instance without features gets no class (-1). */
 ferry_status ferry_i_cdspp_predict(ferry_ctx *ctx, const void *state, const ferry_domain *d,
                                    ferry_prediction *p)
 {
@@ -59,7 +64,9 @@ done:
     return st;
 }
 
-/* Rows of the target's view, or else of the source's. */
+/* Rows of the target's view, or else of the source's. NaN for instances that have neither.
+ * The target's view comes first in the preparation, the source's second (goal embed
+ * only). */
 ferry_status ferry_i_cdspp_transform(ferry_ctx *ctx, const void *state,
                                      const ferry_domain *d, ferry_prediction *p)
 {
@@ -77,6 +84,7 @@ ferry_status ferry_i_cdspp_transform(ferry_ctx *ctx, const void *state,
     for (int64_t v = 0; v < rows.n_x && v < 2; v++)
         FERRY_TRY(ferry_i_cdspp_project(ctx, rows.x[v], by[v], &z[v]));
     for (int64_t r = 0; r < rows.n; r++) {
+        /* The row has no target view: then the source's projection is its place. */
         const int v = rows.there[0] && !rows.there[0][r];
         memcpy(p->score + rows.instance[r] * p->k, z[v]->dense + r * p->k,
                (size_t)p->k * sizeof *p->score);
@@ -90,6 +98,8 @@ done:
 
 /* ---- save and load ---- */
 
+/* Both projections are saved, also for classify, which uses Pt alone: they are what was
+ * learned. */
 ferry_status ferry_i_cdspp_save(ferry_ctx *ctx, const void *state, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
@@ -107,7 +117,8 @@ done:
     return st;
 }
 
-/* P of one domain: view v of new data, when there is one, has as many columns. */
+/* P of one domain: view v of new data, when there is one, has as many columns. rank -1
+ * takes the file's; the second call must agree with the first. */
 static ferry_status load_p(ferry_ctx *ctx, const ferry_dict *dict, const char *name,
                            const ferry_prepared *prepared, int64_t v, int64_t *rank,
                            ferry_block **out)

@@ -1,4 +1,8 @@
-/* Class codes, solved again as labels accumulate (hetomtl.h has the formulas). */
+/* Class codes, solved again as labels accumulate (hetomtl.h has the formulas).
+ *
+ * A row is kept sparse or dense, at unit length. Offline rows stay for good; of the stream
+ * the newest `keep` are in a ring. V (k x d) is solved from all of them at 10 labels, then
+ * whenever their number has grown by `grow`: n labels cost about log n solutions. */
 #include "methods/hetomtl/hetomtl.h"
 
 #include <math.h>
@@ -8,13 +12,14 @@
 /* Labels to have before the first solution. */
 enum { FIRST = 10 };
 
+/* The matrix goes, the place stays. */
 static void row_free(codes_row *r)
 {
     ferry_i_matrix_free(r->x);
     r->x = NULL;
 }
 
-/* A copy, sparse or dense as the others. */
+/* A copy, sparse or dense as the others. Explicit zeros are left out of a sparse row. */
 static ferry_status row_new(ferry_ctx *ctx, const codes *c, const ferry_row *x, int32_t cls,
                             codes_row *out)
 {
@@ -38,7 +43,8 @@ done:
     return st;
 }
 
-/* No row, V = 0: every class scores the same until the first solution. */
+/* No row, V = 0: every class scores the same until the first solution. keep = 0 is allowed:
+ * then only the offline rows ever count. */
 ferry_status ferry_i_codes_new(ferry_ctx *ctx, int64_t k, int64_t d, bool sparse,
                                int64_t keep, double grow, codes *out)
 {
@@ -54,6 +60,7 @@ done:
     return st;
 }
 
+/* Places of the ring that were never filled hold NULL. */
 void ferry_i_codes_clear(codes *c)
 {
     for (int64_t i = 0; c->offline && i < c->n_offline; i++)
@@ -67,7 +74,8 @@ void ferry_i_codes_clear(codes *c)
     *c = (codes){0};
 }
 
-/* A class that is new scores 0 until labels of it are solved for. */
+/* A class that is new scores 0 until labels of it are solved for. k only grows: classes are
+ * numbered as they are met. */
 ferry_status ferry_i_codes_classes(ferry_ctx *ctx, codes *c, int64_t k)
 {
     ferry_status st = FERRY_OK;
@@ -87,6 +95,8 @@ done:
     return st;
 }
 
+/* c->n_offline counts only after the copy is made, so a failure leaves the rows as they
+ * were. */
 ferry_status ferry_i_codes_offline(ferry_ctx *ctx, codes *c, const ferry_row *x,
                                    int32_t cls)
 {
@@ -104,7 +114,8 @@ done:
 
 /* ---- solving ---- */
 
-/* The problem: all rows that are kept and one more (or NULL), oldest first. */
+/* The problem: all rows that are kept and one more (or NULL), oldest first. `row` borrows
+ * the matrices; everything else is the problem's. */
 typedef struct problem {
     int64_t n, k;
     const ferry_matrix **row; /* n of one row each */
@@ -115,6 +126,7 @@ typedef struct problem {
     double *count, *other;       /* k */
 } problem;
 
+/* Also of one that was used for its row list alone (save_rows). */
 static void problem_clear(problem *p)
 {
     ferry_i_free(p->row);
@@ -135,7 +147,8 @@ static void add(problem *p, const codes_row *r)
 }
 
 /* All that solving for any alpha needs: the Gram matrix is made once for the whole grid.
- */
+ * Cost O(n^2 d), by far the largest part where d is large. other[k] = count[k] where no
+ * source has the class. */
 static ferry_status problem_new(ferry_ctx *ctx, const codes *c, const codes_row *newest,
                                 problem *p)
 {
@@ -168,7 +181,10 @@ done:
 }
 
 /* m <- the Cholesky factor of M = X X' + alpha L^-1, where L^-1_ij = [i = j] / b_k + 2 /
- * (b_k o_k) for i and j of one class k, b_k = c_k + o_k / 2. */
+ * (b_k o_k) for i and j of one class k, b_k = c_k + o_k / 2.
+ *
+ * That is the inverse of the structure matrix L of CDSPP by Sherman and Morrison: L is
+ * diagonal plus one rank for each class. Class by class, so O(n^2). */
 static ferry_status factor(ferry_ctx *ctx, problem *p, double alpha)
 {
     for (int64_t j = 0; j < p->n; j++)
@@ -182,7 +198,7 @@ static ferry_status factor(ferry_ctx *ctx, problem *p, double alpha)
     return ferry_e(ctx)->chol(ctx, p->m);
 }
 
-/* my <- M^-1 Y */
+/* my <- M^-1 Y Y is one-hot. `m` must hold the factor. */
 static void codes_of(ferry_ctx *ctx, problem *p)
 {
     memset(p->my->data, 0, (size_t)(p->n * p->k) * sizeof *p->my->data);
@@ -192,7 +208,8 @@ static void codes_of(ferry_ctx *ctx, problem *p)
 }
 
 /* Rows whose class is not the best when they are left out: with H = X X' M^-1,
- * f_-i = (H Y)_i - H_ii (M^-1 Y)_i / (M^-1)_ii. */
+ * f_-i = (H Y)_i - H_ii (M^-1 Y)_i / (M^-1)_ii. Exact, from one inverse: no row
+ * is really left out. (The textbook residual would leak the row's own label.) O(n^3). */
 static ferry_status left_out(ferry_ctx *ctx, problem *p, double alpha, int64_t *mistakes)
 {
     ferry_status st = FERRY_OK;
@@ -212,6 +229,7 @@ static ferry_status left_out(ferry_ctx *ctx, problem *p, double alpha, int64_t *
         double h = 0, best = -INFINITY;
         int64_t cls = 0;
         for (int64_t j = 0; j < n; j++)
+            /* H_ii = sum_j (X X')_ij (M^-1)_ji. */
             h += FERRY_AT(p->gram, j, i) * FERRY_AT(p->inv, j, i);
         h /= FERRY_AT(p->inv, i, i);
         for (int64_t k = 0; k < p->k; k++) {
@@ -226,7 +244,11 @@ done:
     return st;
 }
 
-/* *alpha (0: the one with the fewest mistakes, the first of equals) and V. */
+/* *alpha (0: the one with the fewest mistakes, the first of equals) and V.
+ *
+ * V = (M^-1 Y)' X, by one product with X'. A new array of the caller's. The alphas reach
+ * from hardly any to heavy smoothing in steps of ten; *alpha as given is taken without a
+ * look. */
 static ferry_status solve(ferry_ctx *ctx, const codes *c, const codes_row *newest,
                           double *alpha, double **v)
 {
@@ -268,7 +290,7 @@ done:
 }
 
 /* When to solve again, after `labels` of them: the gaps grow, so that n labels are solved
- * for about log n times. */
+ * for about log n times. Never before FIRST labels, and at least one label later. */
 static int64_t after(const codes *c, int64_t labels)
 {
     const double next = ceil(c->grow * (double)labels);
@@ -278,7 +300,8 @@ static int64_t after(const codes *c, int64_t labels)
     return next > (double)labels ? (int64_t)next : labels + 1;
 }
 
-/* At the end of the offline part; nothing to solve from leaves V as it is. */
+/* At the end of the offline part; nothing to solve from leaves V as it is. alpha 0: chosen
+ * by leaving out. */
 ferry_status ferry_i_codes_solve(ferry_ctx *ctx, codes *c, double alpha)
 {
     ferry_status st = FERRY_OK;
@@ -297,7 +320,7 @@ done:
 /* ---- the stream ---- */
 
 /* What costs and can fail: a copy of the row, and the solution when it is time for one.
- */
+ * c is not changed. The step owns the row and, if it was solved, V. */
 ferry_status ferry_i_codes_prepare(ferry_ctx *ctx, codes *c, const ferry_row *x,
                                    int32_t cls, codes_step *step)
 {
@@ -312,6 +335,7 @@ done:
     return st;
 }
 
+/* NULL parts are fine: a step that was committed is empty. */
 void ferry_i_codes_drop(codes_step *step)
 {
     row_free(&step->row);
@@ -320,7 +344,7 @@ void ferry_i_codes_drop(codes_step *step)
 }
 
 /* What cannot fail: the new solution and the row take their places, the oldest row of a
- * full ring goes. */
+ * full ring goes. The slot behind the newest is the oldest one's when the ring is full. */
 void ferry_i_codes_commit(codes *c, codes_step *step)
 {
     c->labels++;
@@ -346,7 +370,8 @@ void ferry_i_codes_commit(codes *c, codes_step *step)
 
 /* ---- save and load ---- */
 
-/* n rows, the first at `first` of a ring of n, as a matrix NAME and classes NAME.cls. */
+/* n rows, the first at `first` of a ring of n, as a matrix NAME and classes NAME.cls. In
+ * the order of age, so that loading needs no `first`. */
 static ferry_status save_rows(ferry_ctx *ctx, const codes *c, const codes_row *rows,
                               int64_t n, int64_t first, const char *name, ferry_dict *dict)
 {
@@ -371,6 +396,8 @@ done:
     return st;
 }
 
+/* v is saved although it could be solved for again: a loaded model must answer with the
+ * same bits. */
 ferry_status ferry_i_codes_save(ferry_ctx *ctx, const codes *c, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
@@ -388,7 +415,8 @@ done:
     return st;
 }
 
-/* At most `most` rows into *rows, which is made when it is NULL. */
+/* At most `most` rows into *rows, which is made when it is NULL. *n counts what is
+ * complete, so that clearing after a failure is safe. */
 static ferry_status load_rows(ferry_ctx *ctx, const ferry_dict *dict, const codes *c,
                               const char *name, int64_t most, codes_row **rows, int64_t *n)
 {
@@ -421,7 +449,8 @@ done:
     return st;
 }
 
-/* The ring comes back with its oldest row at 0: it was saved in that order. */
+/* The ring comes back with its oldest row at 0: it was saved in that order. Everything is
+ * checked that a product or an index would trust. */
 ferry_status ferry_i_codes_load(ferry_ctx *ctx, const ferry_dict *dict, int64_t k,
                                 int64_t d, codes *c)
 {

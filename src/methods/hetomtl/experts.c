@@ -1,4 +1,8 @@
-/* The four experts of mode ferry and their hedge (hetomtl.h). */
+/* The four experts of mode ferry and their hedge (hetomtl.h).
+ *
+ * Why four: passive-aggressive steps adapt at once; their average is steady; causal scaling
+ * helps where features have different units; codes use all labels at once, and the sources'
+ * class counts. Over ten streams four err less than two or three of them do. */
 #include "methods/hetomtl/hetomtl.h"
 
 #include <math.h>
@@ -10,6 +14,7 @@ const char *const ferry_i_expert_names[EXPERTS] = {"pa", "average", "causal", "c
  * average being one learner read in two ways. */
 static const double prior[EXPERTS] = {1 / 6., 1 / 6., 1 / 3., 1 / 3.};
 
+/* One room for the stream, others for predictions, so that looking is const. */
 ferry_status ferry_i_experts_room(ferry_ctx *ctx, const experts *e, experts_room *room)
 {
     ferry_status st = FERRY_OK;
@@ -30,6 +35,8 @@ void ferry_i_experts_room_clear(experts_room *room)
     *room = (experts_room){NULL};
 }
 
+/* e->in must be there: it knows d. Codes are made by the caller, who knows whether rows are
+ * sparse. */
 ferry_status ferry_i_experts_new(ferry_ctx *ctx, int64_t k, const hetomtl_options *o,
                                  experts *e)
 {
@@ -49,6 +56,7 @@ done:
     return st;
 }
 
+/* Also after a failure half way. */
 void ferry_i_experts_clear(experts *e)
 {
     ferry_i_online_clear(&e->in);
@@ -60,7 +68,8 @@ void ferry_i_experts_clear(experts *e)
     *e = (experts){0};
 }
 
-/* A class never met before gets a weight row of zeros in both learners and in V. */
+/* A class never met before gets a weight row of zeros in both learners and in V. May fail
+ * in the middle: the counts are then set back to what all of them have. */
 ferry_status ferry_i_experts_classes(ferry_ctx *ctx, experts *e, int64_t k)
 {
     ferry_status st = FERRY_OK;
@@ -81,7 +90,8 @@ done:
     return st;
 }
 
-/* Centred, of unit length; zero stays. */
+/* Centred, of unit length; zero stays. Only the order and the distances of scores matter to
+ * a vote; the common part would add up. */
 static void unit(int64_t k, double *f)
 {
     double mean = 0;
@@ -111,6 +121,7 @@ static forms forms_of(const experts *e, const ferry_row *raw, const experts_room
     return (forms){{raw->n, raw->index, l2}, {e->d, NULL, z}};
 }
 
+/* Missing cells are filled by the preparation's values, in room->raw. */
 static forms prepare(const experts *e, const ferry_row *x, const experts_room *room)
 {
     const ferry_row raw = ferry_i_online_row(&e->in, x, &room->raw);
@@ -118,7 +129,8 @@ static forms prepare(const experts *e, const ferry_row *x, const experts_room *r
     return forms_of(e, &raw, room);
 }
 
-/* f (EXPERTS x k) <- the experts' own scores. */
+/* f (EXPERTS x k) <- the experts' own scores. The two readings of pa share its scores: the
+ * average is computed from them. */
 static void ask(const experts *e, const forms *x, double *f)
 {
     const int64_t k = e->k;
@@ -131,7 +143,9 @@ static void ask(const experts *e, const forms *x, double *f)
 }
 
 /* Scores are centred and brought to unit length before they are mixed: those of the four
- * learners have different sizes, and a weight should mean the same for each. */
+ * learners have different sizes, and a weight should mean the same for each.
+ *
+ * room->f holds the experts' unit scores afterwards: see() takes the votes from there. */
 void ferry_i_experts_look(const experts *e, const ferry_row *x, const experts_room *room,
                           double *total)
 {
@@ -147,12 +161,14 @@ void ferry_i_experts_look(const experts *e, const ferry_row *x, const experts_ro
     }
 }
 
-/* Means and deviations over every row so far, labelled or not. */
+/* Means and deviations over every row so far, labelled or not. Deviations need no label, so
+ * every row of the stream counts. */
 void ferry_i_experts_watch_offline(experts *e, const ferry_row *raw)
 {
     ferry_i_moments_add(&e->z, raw);
 }
 
+/* Filled first, so that a missing cell counts as its filling value. */
 void ferry_i_experts_watch(experts *e, const ferry_row *x)
 {
     const ferry_row raw = ferry_i_online_row(&e->in, x, &e->room.raw);
@@ -172,6 +188,7 @@ static void step(experts *e, const forms *x, int32_t y)
     (void)ferry_i_pa_learn(e->causal, &x->z, ferry_i_row_norm2(&x->z), y, f);
 }
 
+/* Scores of before the step decide how large it is; they are not told to anybody. */
 ferry_row ferry_i_experts_step_offline(experts *e, const ferry_row *raw, int32_t y)
 {
     const forms in = forms_of(e, raw, &e->room);
@@ -181,7 +198,8 @@ ferry_row ferry_i_experts_step_offline(experts *e, const ferry_row *raw, int32_t
 }
 
 /* w_e *= rate^[wrong], to sum 1, then fixed share: no expert's weight falls so far that
- * it could not come back when the stream changes. */
+ * it could not come back when the stream changes. A third of the prior goes to each kind of
+ * learner, also when it comes back. */
 static void weigh(experts *e, int32_t y, const int32_t *votes)
 {
     double sum = 0;
@@ -222,6 +240,7 @@ done:
 
 /* ---- save and load ---- */
 
+/* room is not saved: it is made again for the loaded k and d. */
 ferry_status ferry_i_experts_save(ferry_ctx *ctx, const experts *e, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;

@@ -1,4 +1,7 @@
-/* hetomtl: options, fit, descriptor (hetomtl.h has the problem). */
+/* hetomtl: options, fit, descriptor (hetomtl.h has the problem).
+ *
+ * Both modes are one model (hetomtl): m->paper is NULL in mode ferry. The options of mode
+ * paper come from shared/hedge.h, since omtlmc has the same. */
 #include "methods/hetomtl/hetomtl.h"
 
 enum { MODE_FERRY, MODE_PAPER };
@@ -31,6 +34,8 @@ done:
     return st;
 }
 
+/* Only the offline part: the stream comes to rounds.c afterwards. Mode ferry with no label
+ * at all starts from zero weights and learns from the stream. */
 static ferry_status hetomtl_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
                                 void **state, ferry_report *rep)
 {

@@ -56,7 +56,8 @@ typedef struct hetomtl_options {
  *
  * (The textbook residual (M^-1 Y)_i / (M^-1)_ii would leak the label: L^-1 couples a
  * class.) Solving costs O(n^2 d + n^3) for each of five alphas, n <= 3 keep: labels must
- * have grown by `grow` before it is done again, so the cost per label is bounded. */
+ * have grown by `grow` before it is done again, so the cost per label is bounded. A bound
+ * for files, so that a stranger's model cannot ask for any memory. */
 enum { CODES_MOST = 100000 }; /* rows that may be kept of each kind */
 
 typedef struct codes_row {
@@ -64,6 +65,7 @@ typedef struct codes_row {
     int32_t cls;
 } codes_row;
 
+/* Owned by the experts. offline and ring hold copies. */
 typedef struct codes {
     int64_t k, d;
     bool sparse;          /* rows are kept sparse, or dense */
@@ -78,6 +80,8 @@ typedef struct codes {
     int64_t keep, n_ring, first;
 } codes;
 
+/* new: k classes, V = 0, no row. classes: room for k, never fewer. clear: fine after a
+ * failure of new. Cost of a solution: five times O(n^3) besides O(n^2 d). */
 ferry_status ferry_i_codes_new(ferry_ctx *ctx, int64_t k, int64_t d, bool sparse,
                                int64_t keep, double grow, codes *out);
 void ferry_i_codes_clear(codes *c);
@@ -115,6 +119,7 @@ typedef struct experts_room {
     ferry_scale_room raw; /* the row without missing cells */
 } experts_room;
 
+/* All of mode ferry's state; saved but for the room. */
 typedef struct experts {
     int64_t k, d;
     online_input in; /* fills missing cells, scales nothing */
@@ -153,6 +158,7 @@ ferry_status ferry_i_experts_load(ferry_ctx *ctx, const ferry_dict *dict, expert
 
 /* ---- the method ---- */
 
+/* One of the two is in use. */
 typedef struct hetomtl {
     hedge_model *paper; /* mode paper; else NULL, and */
     experts e;

@@ -1,4 +1,5 @@
-/* hetomtl's model: predictions of rows that do not count, the file and back. */
+/* hetomtl's model: predictions of rows that do not count, the file and back. A look changes
+ * nothing: predicting a whole domain leaves the stream's state alone. */
 #include "methods/hetomtl/hetomtl.h"
 
 void ferry_i_hetomtl_free(void *state)
@@ -11,6 +12,7 @@ void ferry_i_hetomtl_free(void *state)
     ferry_i_free(m);
 }
 
+/* With a room of this call, not that of the stream. */
 static void look(const void *state, const ferry_row *x, void *room, double *score)
 {
     ferry_i_experts_look(state, x, room, score);
@@ -32,6 +34,7 @@ done:
     return st;
 }
 
+/* 0 is mode ferry, 1 mode paper: the tensor tells which of the two layouts follows. */
 ferry_status ferry_i_hetomtl_save(ferry_ctx *ctx, const void *state, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
@@ -45,6 +48,8 @@ done:
     return st;
 }
 
+/* paper is set only when all of it was read, so the free at the end sees one or the
+ * other. */
 ferry_status ferry_i_hetomtl_load(ferry_ctx *ctx, const ferry_dict *dict, void **state)
 {
     ferry_status st = FERRY_OK;

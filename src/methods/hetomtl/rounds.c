@@ -1,5 +1,8 @@
 /* The stream (hetomtl.h): a row is seen and answered, its label is heard later. Mode
- * paper is the two-level hedge's (shared/hedge_model.c). */
+ * paper is the two-level hedge's (shared/hedge_model.c).
+ *
+ * Votes are what each expert said when the row was seen. They come back with the label,
+ * however late, so that an expert is judged by what it knew then. */
 #include <string.h>
 
 #include "methods/hetomtl/hetomtl.h"
@@ -10,6 +13,7 @@ static bool watches(const void *state)
     return ((const hetomtl *)state)->paper == NULL;
 }
 
+/* How many numbers the caller keeps for each row until its label comes. */
 static int64_t votes_size(const void *state)
 {
     const hetomtl *m = state;
@@ -18,7 +22,7 @@ static int64_t votes_size(const void *state)
 }
 
 /* Answer a row. In mode ferry it counts for the running means whether or not a label ever
- * comes. */
+ * comes. Rows of k scores may be wider than the classes known so far: the rest is 0. */
 static ferry_status see(ferry_ctx *ctx, void *state, const ferry_row *x, int64_t k,
                         double *score, int32_t *votes)
 {
@@ -37,7 +41,8 @@ done:
     return st;
 }
 
-/* Hear a label, right after its row, much later, or for a row that was never seen. */
+/* Hear a label, right after its row, much later, or for a row that was never seen. votes
+ * NULL: the experts are judged by what they would say now. */
 static ferry_status learn(ferry_ctx *ctx, void *state, const ferry_row *x, int32_t cls,
                           const int32_t *votes)
 {

@@ -1,12 +1,16 @@
 /* The offline part of mode ferry (hetomtl.h): what the experts know before the stream
- * begins. */
+ * begins.
+ *
+ * CDSPP's projection of the target takes class counts alone from a source, so nothing else
+ * of it is read here. */
 #include <math.h>
 #include <string.h>
 
 #include "methods/hetomtl/hetomtl.h"
 
 /* count[c] <- mean number of labelled rows of class c over the sources (per_class: at
- * most so many). All that the class codes, and so mode ferry, take from a source. */
+ * most so many). All that the class codes, and so mode ferry, take from a source. count
+ * must be zero on entry; the mean keeps o_k on the scale of one source. */
 static ferry_status count_sources(ferry_ctx *ctx, const ferry_task *task, int64_t per_class,
                                   int64_t k, double *count)
 {
@@ -30,7 +34,10 @@ done:
 }
 
 /* The labelled rows in a random order; the running means know all of them first. At most
- * twice `keep` of them stay for the codes. */
+ * twice `keep` of them stay for the codes.
+ *
+ * One pass: passive-aggressive learners on shuffled rows do not need a second one, and
+ * the order of a file may be that of its classes. */
 static ferry_status learn_rows(ferry_ctx *ctx, const ferry_rows *r, int64_t keep,
                                experts *e, bool *finish)
 {
@@ -49,6 +56,7 @@ static ferry_status learn_rows(ferry_ctx *ctx, const ferry_rows *r, int64_t keep
         const ferry_row unit = ferry_i_experts_step_offline(e, &x, r->cls[order[i]]);
         if (i % 1024 == 1023)
             FERRY_TRY(ferry_i_progress(ctx, "hetomtl", i + 1, r->n, NAN, finish));
+        /* At least one row is kept, so that the codes have something to solve from. */
         if (i >= 2 * keep && i >= 1) continue;
         FERRY_TRY(ferry_i_codes_offline(ctx, &e->codes, &unit, r->cls[order[i]]));
     }
@@ -57,7 +65,9 @@ done:
     return st;
 }
 
-/* Rows are filled and not scaled: the experts scale them each in its own way. */
+/* Rows are filled and not scaled: the experts scale them each in its own way. k are the
+ * classes of the task; the stream may bring more. The rows are forgotten at the end: what
+ * is needed of them is copied. */
 ferry_status ferry_i_hetomtl_solve(ferry_ctx *ctx, const ferry_task *task,
                                    const hetomtl_options *o, experts *e, bool *finish)
 {

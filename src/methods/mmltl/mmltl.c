@@ -30,6 +30,7 @@ enum { MODE_FERRY, MODE_PAPER };
 enum { AUTO, YES, NO };
 enum { KERNEL_NONE, KERNEL_LINEAR, KERNEL_RBF };
 
+/* As the options have it. mu is text, since it may be auto or inf. */
 typedef struct mmltl_options {
     int mode, mmd, sylvester, kernel, shrink, centre, latent, scale;
     const char *mu;
@@ -73,7 +74,8 @@ static const ferry_opt mmltl_opts[] = {
 
 /* ---- options ---- */
 
-/* "auto" gives -1. */
+/* "auto" gives -1. inf stays INFINITY: only the exact solver has that limit. Everything
+ * else must be a number, finite and not below 0. */
 static ferry_status read_mu(ferry_ctx *ctx, const mmltl_options *o, double *mu)
 {
     ferry_status st = FERRY_OK;
@@ -88,6 +90,7 @@ done:
     return st;
 }
 
+/* What cannot go together is refused before any data are read. */
 static ferry_status mmltl_fits(ferry_ctx *ctx, const ferry_task *task, const void *options)
 {
     ferry_status st = FERRY_OK;
@@ -106,7 +109,12 @@ done:
 }
 
 /* The weight of the term: as told, or mu = rho sigma_1(G) / |delta|^2, which does not depend
- * on the unit of the features. */
+ * on the unit of the features.
+ *
+ * In the U step mu |delta|^2 competes with the eigenvalues of V'V, which are about
+ * sigma_1(G): rho is their ratio. X -> c X multiplies the effect of a fixed mu by c, so the
+ * 30 of the paper means nothing without the unit of its features. delta = 0 needs no term:
+ * mu = 0. */
 static ferry_status choose_mu(ferry_ctx *ctx, const mmltl_options *o, ferry_mmltl *p)
 {
     ferry_status st = FERRY_OK;
@@ -132,7 +140,7 @@ done:
 
 /* ---- the subspace ---- */
 
-/* One fit under way. */
+/* One fit under way. Freed by free_work() at any point; the model's parts are elsewhere. */
 typedef struct work {
     const mmltl_options *o;
     examples e;           /* the source: features and labels */
@@ -152,7 +160,9 @@ static void free_work(work *w)
     ferry_i_free(w->shift);
 }
 
-/* U and V of the problem by the mode's way. */
+/* U and V of the problem by the mode's way. u, v: the start in mode paper (u random, as
+ * published), the result in both. Not to converge is a warning, not an error: the subspace
+ * may still serve. */
 static ferry_status factor(ferry_ctx *ctx, const mmltl_options *o, const ferry_mmltl *p,
                            ferry_block *u, ferry_block *v, bool *finish)
 {
@@ -179,7 +189,7 @@ done:
     return st;
 }
 
-/* shift_j <- U_j'delta. */
+/* shift_j <- U_j'delta. shift must be zero on entry. */
 static void shift_of(const ferry_block *u, const ferry_block *delta, double *shift)
 {
     for (int64_t i = 0; i < u->rows; i++)
@@ -187,7 +197,10 @@ static void shift_of(const ferry_block *u, const ferry_block *delta, double *shi
             shift[j] += FERRY_ROW(u, i)[j] * delta->data[i];
 }
 
-/* U by the features, zs = Xs U. */
+/* U by the features, zs = Xs U.
+ *
+ * g is d x m, delta d x 1. delta is shrunken for the problem only; the distance that is
+ * told to the user (shift) is the whole one. */
 static ferry_status linear_subspace(ferry_ctx *ctx, work *w, ranked *s)
 {
     ferry_status st = FERRY_OK;
@@ -216,7 +229,10 @@ done:
     return st;
 }
 
-/* The same through a kernel over all instances: coef = map Ur, zs = K map Ur. */
+/* The same through a kernel over all instances: coef = map Ur, zs = K map Ur.
+ *
+ * map and kmap are n x r with r <= m + 1, so nothing of n x n is kept. The model keeps all
+ * instances of both domains (m->x): latent(x) needs k(X, x). */
 static ferry_status kernel_subspace(ferry_ctx *ctx, work *w, ferry_mmltl_model *m)
 {
     ferry_status st = FERRY_OK;
@@ -251,7 +267,9 @@ done:
 
 /* ---- fitting ---- */
 
-/* Mean and deviation of the source's latent features; a constant one is only shifted. */
+/* Mean and deviation of the source's latent features; a constant one is only shifted. In
+ * place: mean and inv_sd must be zero on entry. sqrt(var) above 1e-13 of the mean: below it
+ * the variance is rounding. */
 static void measure(const ferry_block *zs, ranked *s)
 {
     const double n = zs->rows > 0 ? (double)zs->rows : 1;
@@ -271,7 +289,8 @@ static void measure(const ferry_block *zs, ranked *s)
     }
 }
 
-/* How far the domains' means are apart in the latent space, in deviations of the source. */
+/* How far the domains' means are apart in the latent space, in deviations of the source.
+ * What a user can judge the term by: near 0 means that the means fall together. */
 static void tell_shift(ferry_ctx *ctx, const work *w, const ranked *s)
 {
     double sum = 0;
@@ -289,7 +308,8 @@ static int scaling_of(const mmltl_options *o)
     return o->mode == MODE_FERRY ? FERRY_SCALE_STANDARD : FERRY_SCALE_NONE;
 }
 
-/* Features and labels of the source, features of the target, room for the rest. */
+/* Features and labels of the source, features of the target, room for the rest. begin()
+ * owns nothing: what it makes belongs to *w or *s, also after a failure. */
 static ferry_status begin(ferry_ctx *ctx, const ferry_task *task, work *w, ranked *s)
 {
     ferry_status st = FERRY_OK;
@@ -318,6 +338,8 @@ done:
     return st;
 }
 
+/* Data, subspace, latent features on one scale, RankSVM. The target's labels are not looked
+ * at: it learns from the source's alone. */
 static ferry_status mmltl_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
                               void **out, ferry_report *rep)
 {
@@ -341,6 +363,7 @@ static ferry_status mmltl_fit(ferry_ctx *ctx, const ferry_task *task, const void
     /* Its features on one scale, and the RankSVM on them. */
     measure(w.zs, &m->r);
     tell_shift(ctx, &w, &m->r);
+    /* latent = plain: measured for the diagnostics, but not applied. */
     for (int64_t j = 0; !zscore && j < w.g; j++) {
         m->r.mean[j] = 0;
         m->r.inv_sd[j] = 1;

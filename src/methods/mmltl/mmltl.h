@@ -5,12 +5,17 @@
  *   G = Xs Ys'  (d x m)   how often each feature goes with each label
  *   delta = mean(Xs) - mean(Xt)  (d x 1)
  *   F(U, V) = |G - U V'|^2 + mu |U'delta|^2 + g1 |U|^2 + g2 |V|^2           (7)
- * with U d x g, V m x g. X M X' of (6) is delta delta', so neither is ever formed. */
+ * with U d x g, V m x g. X M X' of (6) is delta delta', so neither is ever formed.
+ *
+ * With g >= m the problem has one minimum: for any Z the cheapest U V' = Z costs 2 sqrt(g2)
+ * |A^1/2 Z|_*, A = g1 I + mu delta delta', and |G - Z|^2 + that is convex in Z. g > m adds
+ * nothing but zero columns. mu = 0 has a closed form, the thresholded SVD of G. */
 #ifndef FERRY_MMLTL_H
 #define FERRY_MMLTL_H
 
 #include "methods/shared/ranked.h"
 
+/* One problem; all borrowed. */
 typedef struct ferry_mmltl {
     const ferry_block *g;     /* d x m */
     const ferry_block *delta; /* d x 1 */
@@ -19,7 +24,8 @@ typedef struct ferry_mmltl {
 
 /* ---- steps (steps.c) ---- */
 
-/* What the steps compute in; made once per problem and rank. */
+/* What the steps compute in; made once per problem and rank. Shapes by g, m and d of the
+ * problem; O(d (m + g)) numbers. */
 typedef struct ferry_mmltl_work {
     ferry_small *k, *shifted; /* g x g */
     ferry_small *gd;          /* m x 1: G'delta */
@@ -54,6 +60,7 @@ void ferry_i_mmltl_kkt(ferry_ctx *ctx, const ferry_mmltl *p, ferry_mmltl_work *w
 
 /* ---- whole solutions (solve.c) ---- */
 
+/* How a solution went. */
 typedef struct ferry_mmltl_found {
     int64_t sweeps;
     double kkt, objective; /* kkt: relative to |G| */
@@ -81,7 +88,8 @@ ferry_status ferry_i_mmltl_newton(ferry_ctx *ctx, const ferry_mmltl *p, ferry_mm
                                   double tol, int64_t max_iter, ferry_block *u,
                                   ferry_block *v, ferry_mmltl_found *found);
 
-/* Z (r x m) = L S R' for blocks, workspaces made once. */
+/* Z (r x m) = L S R' for blocks, workspaces made once. Owned by the struct. L is r x q, R
+ * is m x q, both with orthonormal columns. */
 typedef struct ferry_mmltl_parts {
     ferry_block *z;       /* r x m; destroyed by split */
     ferry_small *r_, *l_; /* m x q and r x q */
@@ -147,6 +155,7 @@ typedef struct ferry_mmltl_model {
     ferry_matrix *x; /* the instances of the kernel, or NULL */
     double gamma;    /* of the kernel */
 } ferry_mmltl_model;
+/* The functions of the descriptor (methods/method.h). */
 ferry_status ferry_i_mmltl_predict(ferry_ctx *ctx, const void *model, const ferry_domain *d,
                                    ferry_prediction *p);
 ferry_status ferry_i_mmltl_save(ferry_ctx *ctx, const void *model, ferry_dict *dict);

@@ -1,5 +1,9 @@
 /* M-MLTL: the model at work on new instances, and its file. Without a kernel it is what
- * shared/ranked has; with one, the instances of both domains stand for the features. */
+ * shared/ranked has; with one, the instances of both domains stand for the features.
+ *
+ * latent(x) = (U'x - mean) o inv_sd with U d x g, or (coef'k(X, x) - mean) o inv_sd with
+ * coef n x g; then f = W latent + constants by the RankSVM, and a label is given where its
+ * score passes the threshold t(x) (shared/ranked.h). */
 #include "learn/kernel.h"
 #include "methods/mmltl/mmltl.h"
 
@@ -13,6 +17,7 @@ void ferry_i_mmltl_model_free(void *model)
     ferry_i_free(m);
 }
 
+/* Instances without features keep the prior; the others cost a row of the kernel each. */
 ferry_status ferry_i_mmltl_predict(ferry_ctx *ctx, const void *model, const ferry_domain *d,
                                    ferry_prediction *p)
 {
@@ -37,6 +42,7 @@ done:
     return st;
 }
 
+/* The tensors kernel.x and kernel.gamma are there only with a kernel. */
 ferry_status ferry_i_mmltl_save(ferry_ctx *ctx, const void *model, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
@@ -50,6 +56,7 @@ done:
     return st;
 }
 
+/* gamma 0 is the linear kernel. */
 static ferry_status load_kernel(ferry_ctx *ctx, const ferry_dict *dict,
                                 ferry_mmltl_model *m)
 {
@@ -66,6 +73,7 @@ done:
     return st;
 }
 
+/* The kernel first: the number of its rows is what u must have. */
 ferry_status ferry_i_mmltl_load(ferry_ctx *ctx, const ferry_dict *dict, void **out)
 {
     ferry_status st = FERRY_OK;

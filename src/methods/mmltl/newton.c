@@ -15,7 +15,10 @@
  * is 1 - c times a rate near 1, may take thousands.
  *
  * U and V come from Y as the balance says; the U step then sets right the directions whose
- * s is barely above tau, where rounding in x is divided by a small root. */
+ * s is barely above tau, where rounding in x is divided by a small root.
+ *
+ * Cost a step: one SVD of r x m, one m x m solve; with r <= m + 1 that is O(m^3), whatever
+ * d and n are. */
 #include <math.h>
 #include <string.h>
 
@@ -23,6 +26,8 @@
 
 enum { HALVINGS = 60, STALLED = 5 };
 
+/* All in coordinates of the reduced problem: r rows, r <= m + 1. HALVINGS: of a step;
+ * STALLED: rounds in which neither measure halves. */
 typedef struct newton {
     const ferry_mmltl *p;
     int64_t m;
@@ -49,7 +54,8 @@ static void free_newton(newton *z)
     ferry_i_small_free(z->rhs);
 }
 
-/* fixed, dhat, b, and x = b, which is the solution for mu = 0 and for mu = inf. */
+/* fixed, dhat, b, and x = b, which is the solution for mu = 0 and for mu = inf. (Between
+ * the two it is only a start.) x must be zero on entry: it collects G'dhat first. */
 static void begin(newton *z, double delta2)
 {
     const ferry_mmltl *p = z->p;
@@ -76,6 +82,8 @@ static void begin(newton *z, double delta2)
     }
 }
 
+/* One allocation for all vectors, dealt out by `part`: five of m numbers, then three of
+ * q. */
 static ferry_status new_newton(ferry_ctx *ctx, const ferry_mmltl *p, double delta2,
                                newton *z)
 {
@@ -98,7 +106,8 @@ done:
 }
 
 /* M = L diag(s) R' at x, and Psi with its gradient. Where there are fewer features than
- * labels R does not span everything; x lies within, b may stick out. */
+ * labels R does not span everything; x lies within, b may stick out. Everything that a step
+ * and the line search ask for is computed here, so a look is the unit of cost. */
 static ferry_status look(ferry_ctx *ctx, newton *z)
 {
     ferry_status st = FERRY_OK;
@@ -140,7 +149,9 @@ done:
     return st;
 }
 
-/* (f_i - f_j) / (s_i^2 - s_j^2), without cancellation where both are above tau. */
+/* (f_i - f_j) / (s_i^2 - s_j^2), without cancellation where both are above tau. Above tau f
+ * = 1 - tau/s, so the quotient is tau / (s_i s_j (s_i + s_j)) exactly. Both below: f = 0
+ * and so is the slope. One above and one below: the plain quotient, whose gap is real. */
 static double slope(const newton *z, int64_t i, int64_t j)
 {
     const double si = z->q.s[i], sj = z->q.s[j], gap = (si - sj) * (si + sj);
@@ -151,7 +162,8 @@ static double slope(const newton *z, int64_t i, int64_t j)
 
 /* step <- -(gradient) / (derivative of the gradient), in the coordinates R
  *   J = I - (1 - c) (diag(f + F q) + diag(x) F diag(x)),
- * and outside them, where the derivative is I, -(gradient). */
+ * and outside them, where the derivative is I, -(gradient). J is positive definite, as Psi
+ * is strongly convex; q numbers in and out. */
 static ferry_status newton_step(ferry_ctx *ctx, newton *z)
 {
     ferry_status st = FERRY_OK;
@@ -180,7 +192,9 @@ done:
 }
 
 /* Go along the step, half as far each time until Psi or its gradient is smaller (near the
- * minimum Psi no longer tells). */
+ * minimum Psi no longer tells). fall is the slope along the step in the coordinates R;
+ * sufficient decrease with factor 1e-4. After HALVINGS the last point is kept: the caller
+ * sees that nothing halves any more and stops. */
 static ferry_status move(ferry_ctx *ctx, newton *z)
 {
     ferry_status st = FERRY_OK;
@@ -200,7 +214,11 @@ done:
     return st;
 }
 
-/* Iterate: where we are as U and V, how far that is from a minimum, a step. */
+/* Iterate: where we are as U and V, how far that is from a minimum, a step.
+ *
+ * u, v are always those of the last point, so an early end leaves a usable solution. `best`
+ * and `least` watch both the gradient of (7) and that of Psi: either may be the one that
+ * still falls. */
 ferry_status ferry_i_mmltl_newton(ferry_ctx *ctx, const ferry_mmltl *p, ferry_mmltl_work *w,
                                   double tol, int64_t max_iter, ferry_block *u,
                                   ferry_block *v, ferry_mmltl_found *found)

@@ -1,4 +1,8 @@
-/* M-MLTL: G and delta from the data, plainly or through a kernel. */
+/* M-MLTL: G and delta from the data, plainly or through a kernel.
+ *
+ *   G = Xs Ys' (d x m), or with `centre` (Xs - mean) Ys';   delta = mean(Xs) - mean(Xt)
+ *
+ * Uncentred, the mean instance is in every column of G and its first singular direction. */
 #include <math.h>
 #include <string.h>
 
@@ -6,7 +10,8 @@
 #include "methods/mmltl/mmltl.h"
 
 /* b (rows x (m + 1)): the labels of the first ns rows, less their share when centre, then
- * one more column that is 1 / ns there. */
+ * one more column that is 1 / ns there. Without centre the share is 0 and the labels stand
+ * as they are. Rows beyond ns stay 0. */
 static void fill_labels(const ferry_mmltl_labels *y, ferry_block *b)
 {
     const int64_t ns = y->ns, m = y->m;
@@ -24,7 +29,8 @@ static void fill_labels(const ferry_mmltl_labels *y, ferry_block *b)
 }
 
 /* (Xs - mean) Ys' = Xs (Ys - mean)': one product makes G and the source's mean, and a sparse
- * Xs stays as it is. */
+ * Xs stays as it is. New blocks of the caller's. The last column of gm is Xs' 1/ns, the
+ * mean. */
 ferry_status ferry_i_mmltl_relation(ferry_ctx *ctx, const ferry_matrix *xs,
                                     const ferry_mmltl_labels *y, const ferry_matrix *xt,
                                     ferry_block **g, ferry_block **delta)
@@ -54,7 +60,8 @@ done:
     return st;
 }
 
-/* v <- v + (variance of each column of x) / n. */
+/* v <- v + (variance of each column of x) / n. Unbiased variance; one row has none. sum and
+ * sum2 are scratch of x->cols. */
 static ferry_status add_noise(ferry_ctx *ctx, const ferry_matrix *x, double *sum,
                               double *sum2, double *v)
 {
@@ -71,7 +78,8 @@ done:
 }
 
 /* Of v_j = var_s_j / ns + var_t_j / nt, the variance of delta_j, the part is taken off that
- * noise alone would give. */
+ * noise alone would give. delta is overwritten. Where noise explains all of a difference it
+ * becomes 0. */
 ferry_status ferry_i_mmltl_shrink(ferry_ctx *ctx, ferry_mmltl_shrink how,
                                   const ferry_matrix *xs, const ferry_matrix *xt,
                                   ferry_block *delta)
@@ -109,7 +117,8 @@ void ferry_i_mmltl_kernel_clear(ferry_mmltl_kernel *k)
 }
 
 /* h = E w E' gives gr, dr = diag(w^1/2) E', and e <- E w^-1/2. Directions that are rounding
- * are left out: r remain. */
+ * are left out: r remain. The factor is of H, not of K: m + 1 dimensions, whatever n is.
+ * `h` is overwritten by its vectors. */
 static ferry_status coordinates(ferry_ctx *ctx, ferry_small *h, ferry_mmltl_kernel *out,
                                 ferry_small **e)
 {
@@ -138,6 +147,8 @@ done:
     return st;
 }
 
+/* One pass over the kernel, O(n^2 (d + m)), K itself never stored. A target without
+ * instances has delta = 0. */
 ferry_status ferry_i_mmltl_kernel_new(ferry_ctx *ctx, double gamma, const ferry_matrix *x,
                                       const ferry_mmltl_labels *y, ferry_mmltl_kernel *out)
 {

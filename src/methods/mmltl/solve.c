@@ -8,13 +8,18 @@
  * Plain sweeps fit U V' at once but move the balance of |U| against |V| only slowly: after
  * each we put it right. With A^1/2 U V' = L S R':
  *   U <- g2^1/4 A^-1/2 L S^1/2,   V <- g2^-1/4 R S^1/2
- * which leaves U V' alone and makes the last two terms of (7) as small as they can be. */
+ * which leaves U V' alone and makes the last two terms of (7) as small as they can be.
+ *
+ * Without the balance plain sweeps need thousands of rounds, since only g1 and g2, tiny
+ * against sigma(G), drive it: what the paper stops at after 50 depends on the random
+ * start. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
 #include "methods/mmltl/mmltl.h"
 
+/* kkt stays 0 and converged false: sweeps are counted, not judged. */
 ferry_status ferry_i_mmltl_sweeps(ferry_ctx *ctx, const ferry_mmltl *p, bool sylvester,
                                   int64_t sweeps, ferry_block *u, ferry_block *v,
                                   ferry_mmltl_found *found)
@@ -42,6 +47,7 @@ done:
 
 /* ---- singular values of a block ---- */
 
+/* On failure the caller clears what was made. */
 ferry_status ferry_i_mmltl_parts_new(ferry_ctx *ctx, int64_t r, int64_t m,
                                      ferry_mmltl_parts *p)
 {
@@ -77,7 +83,8 @@ done:
     return st;
 }
 
-/* By the eigenvalues of G'G, m x m. */
+/* By the eigenvalues of G'G, m x m. The square loses half the digits of small values; only
+ * the largest is wanted. */
 ferry_status ferry_i_mmltl_sigma(ferry_ctx *ctx, const ferry_block *g, double *sigma)
 {
     ferry_status st = FERRY_OK;
@@ -98,7 +105,8 @@ done:
 
 /* ---- the reduced problem ---- */
 
-/* A^power U in place: g1^power U + (a^power - g1^power) dhat dhat'U. */
+/* A^power U in place: g1^power U + (a^power - g1^power) dhat dhat'U. A has two eigenvalues,
+ * a along delta and g1 elsewhere, so any power is a rank-one change: O(d g). */
 static void scale_by_a(const ferry_mmltl *p, double delta2, double power, ferry_block *u)
 {
     const double a = p->g1 + p->mu * delta2, low = pow(p->g1, power);
@@ -115,6 +123,7 @@ static void scale_by_a(const ferry_mmltl *p, double delta2, double power, ferry_
     }
 }
 
+/* q descends, so the columns do. Columns past the rank are exact zeros, not rounding. */
 void ferry_i_mmltl_spread(const ferry_mmltl_parts *q, double less, double su, double sv,
                           ferry_block *u, ferry_block *v)
 {
@@ -127,7 +136,8 @@ void ferry_i_mmltl_spread(const ferry_mmltl_parts *q, double less, double su, do
     }
 }
 
-/* A^1/2 U V' = L S R':  U <- g2^1/4 A^-1/2 L S^1/2,  V <- g2^-1/4 R S^1/2. */
+/* A^1/2 U V' = L S R':  U <- g2^1/4 A^-1/2 L S^1/2,  V <- g2^-1/4 R S^1/2. Leaves U V' as
+ * it is. O(r m g + r m^2). */
 static ferry_status balance(ferry_ctx *ctx, const ferry_mmltl *p, double delta2,
                             ferry_mmltl_parts *q, ferry_block *u, ferry_block *v)
 {
@@ -145,7 +155,8 @@ done:
 
 /* The minimum for mu = 0: G = P S R' with every singular value less sqrt(g1 g2). Where a
  * start for mu > 0 is wanted, `keep` of each value stays, since a direction that is zero
- * remains so. */
+ * remains so. tau = sqrt(g1 g2); ratio splits the singular value between U and V as the
+ * weights want it. */
 static ferry_status threshold(ferry_ctx *ctx, const ferry_mmltl *p, double keep,
                               ferry_mmltl_parts *q, ferry_block *u, ferry_block *v)
 {
@@ -161,7 +172,7 @@ done:
     return st;
 }
 
-/* Take the part along delta out of G. */
+/* Take the part along delta out of G. In place; nothing to do where delta is 0. */
 static void project(ferry_block *g, const ferry_block *delta, double delta2)
 {
     for (int64_t j = 0; delta2 > 0 && j < g->k; j++) {
@@ -174,7 +185,11 @@ static void project(ferry_block *g, const ferry_block *delta, double delta2)
 }
 
 /* The minimum of a problem of few dimensions, straight away: in closed form without a mean
- * term, by Newton's method unless g cuts the rank, else by balanced sweeps. */
+ * term, by Newton's method unless g cuts the rank, else by balanced sweeps.
+ *
+ * kkt is relative to |G|, as tol is. p is reduced already (few rows); u and v may have more
+ * columns than the rank. Without a mean term the closed form is the answer and no sweep is
+ * made. */
 static ferry_status solve_small(ferry_ctx *ctx, const ferry_mmltl *p, bool newton,
                                 double tol, int64_t max_iter, ferry_block *u,
                                 ferry_block *v, ferry_mmltl_found *found)
@@ -218,7 +233,8 @@ done:
 /* ---- down to the span of G and delta, and back ---- */
 
 /* [delta, G] = Q R: Q d x (m + 1), gr and dr its coordinates. A column that the others
- * already span gets some direction of Q that nothing uses. */
+ * already span gets some direction of Q that nothing uses. delta comes first in the QR, so
+ * that dr has one entry that is not 0: its direction is exact. */
 static ferry_status reduce(ferry_ctx *ctx, const ferry_mmltl *p, ferry_small **q,
                            ferry_block **gr, ferry_block **dr)
 {
@@ -246,7 +262,7 @@ done:
     return st;
 }
 
-/* U <- Q Ur. The block's bytes are U' as a small. */
+/* U <- Q Ur. The block's bytes are U' as a small. O(d m g), once. */
 static void expand(ferry_ctx *ctx, const ferry_small *q, const ferry_block *ur,
                    ferry_block *u)
 {
@@ -256,7 +272,8 @@ static void expand(ferry_ctx *ctx, const ferry_small *q, const ferry_block *ur,
     ferry_e(ctx)->gemm(ctx, false, true, 1, &urt, q, 0, &ut);
 }
 
-/* Q'G and Q'delta in m + 1 dimensions, their minimum, and U = Q Ur. */
+/* Q'G and Q'delta in m + 1 dimensions, their minimum, and U = Q Ur. Reduction pays only
+ * where d > m + 1; else the problem is small as it is. */
 static ferry_status solve_by(ferry_ctx *ctx, const ferry_mmltl *p, bool newton, double tol,
                              int64_t max_iter, ferry_block *u, ferry_block *v,
                              ferry_mmltl_found *found)

@@ -29,6 +29,7 @@ static void copy_small(const ferry_small *from, ferry_small *to)
                (size_t)(from->rows * from->cols) * sizeof *from->data);
 }
 
+/* G'delta and |delta|^2 do not change in a problem: they are made here, once. */
 ferry_status ferry_i_mmltl_work_new(ferry_ctx *ctx, const ferry_mmltl *p, int64_t rank,
                                     ferry_mmltl_work **out)
 {
@@ -71,7 +72,9 @@ void ferry_i_mmltl_work_free(ferry_mmltl_work *w)
     ferry_i_free(w);
 }
 
-/* (U'U + g2 I) V' = U'G                                                              (9) */
+/* (U'U + g2 I) V' = U'G                                                              (9)
+ * U'U + g2 I is positive definite for g2 > 0, so Cholesky never fails but for numbers that
+ * are not finite. */
 ferry_status ferry_i_mmltl_v_step(ferry_ctx *ctx, const ferry_mmltl *p, ferry_mmltl_work *w,
                                   const ferry_block *u, ferry_block *v)
 {
@@ -97,6 +100,7 @@ ferry_status ferry_i_mmltl_u_step(ferry_ctx *ctx, const ferry_mmltl *p, ferry_mm
     ferry_status st = FERRY_OK;
     const ferry_small vt = transposed(v), vkt = transposed(w->vk);
 
+    /* K = V'V + g1 I, and K + mu |delta|^2 I. */
     ferry_e(ctx)->gram(ctx, v, v, w->k);
     add_diagonal(w->k, p->g1);
     copy_small(w->k, w->shifted);
@@ -104,6 +108,7 @@ ferry_status ferry_i_mmltl_u_step(ferry_ctx *ctx, const ferry_mmltl *p, ferry_mm
     FERRY_TRY(ferry_e(ctx)->chol(ctx, w->k));
     FERRY_TRY(ferry_e(ctx)->chol(ctx, w->shifted));
 
+    /* z = U'delta, then K^-1 z and V K^-1; v itself is left alone. */
     ferry_e(ctx)->gemm(ctx, false, false, 1, &vt, w->gd, 0, w->z);
     ferry_e(ctx)->chol_solve(ctx, w->shifted, w->z);
     copy_small(w->z, w->kz);
@@ -111,6 +116,7 @@ ferry_status ferry_i_mmltl_u_step(ferry_ctx *ctx, const ferry_mmltl *p, ferry_mm
     ferry_i_block_copy(v, w->vk);
     ferry_e(ctx)->chol_solve_block(ctx, w->k, w->vk);
 
+    /* U = G (V K^-1) - delta (mu K^-1 z)'. */
     ferry_e(ctx)->bmul(ctx, 1, p->g, &vkt, true, 0, u);
     ferry_e(ctx)->bmul(ctx, -p->mu, p->delta, w->kz, true, 1, u);
 done:
@@ -125,7 +131,9 @@ static void transpose_block(const ferry_block *b, ferry_small *c)
             FERRY_AT(c, i, j) = FERRY_ROW(b, i)[j];
 }
 
-/* A U + U B = C with A = mu delta delta' + g1 I (d x d), B = V'V, C = G V            (11) */
+/* A U + U B = C with A = mu delta delta' + g1 I (d x d), B = V'V, C = G V            (11)
+ * O(d^3) by the Schur form of A: the oracle that u_step is compared with, and the option
+ * bartels-stewart. */
 ferry_status ferry_i_mmltl_u_step_sylvester(ferry_ctx *ctx, const ferry_mmltl *p,
                                             const ferry_block *v, ferry_block *u)
 {
@@ -165,7 +173,8 @@ static void residual(ferry_ctx *ctx, const ferry_mmltl *p, const ferry_block *u,
     ferry_e(ctx)->bmul(ctx, -1, u, &vt, false, 1, e);
 }
 
-/* |G - UV'|^2 + mu |U'delta|^2 + g1 |U|^2 + g2 |V|^2                                 (7) */
+/* |G - UV'|^2 + mu |U'delta|^2 + g1 |U|^2 + g2 |V|^2                                 (7)
+ * w->e and w->z are overwritten. */
 double ferry_i_mmltl_objective(ferry_ctx *ctx, const ferry_mmltl *p, ferry_mmltl_work *w,
                                const ferry_block *u, const ferry_block *v)
 {
@@ -180,6 +189,8 @@ double ferry_i_mmltl_objective(ferry_ctx *ctx, const ferry_mmltl *p, ferry_mmltl
            p->g2 * e->dot(ctx, v, v);
 }
 
+/* The two partial gradients of (7), halved. Zero at a stationary point; with g >= m that is
+ * the minimum when no direction is stuck at zero. */
 void ferry_i_mmltl_kkt(ferry_ctx *ctx, const ferry_mmltl *p, ferry_mmltl_work *w,
                        const ferry_block *u, const ferry_block *v, double kkt[2])
 {
