@@ -282,7 +282,8 @@ static void centre(ferry_block *x)
     }
 }
 
-/* y <- K W K x Without K the first eigenvector is about the degrees, not about groups. K twice keeps the operator symmetric. */
+/* y <- K W K x. Without K the first eigenvector is about the degrees, not about groups. K
+ * twice keeps the operator symmetric. */
 static ferry_status apply_graph(ferry_ctx *ctx, void *arg, const ferry_block *x,
                                 ferry_block *y)
 {

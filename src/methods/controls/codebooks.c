@@ -8,13 +8,17 @@
  *   additive-grid      mode paper with one codebook that has seen no source, the level of a
  *                      user plus that of an item. It does better on MovieLens than every
  *                      codebook that was transferred in rating units: what these carry is a
- *                      bias model */
+ *                      bias model
+ *
+ * How to read them: where mindtl is no better than a control, the gain over a plain model
+ * is that of flexible groups and biases, not of transfer. */
 #include "methods/controls/codebooks.h"
 
 #include <math.h>
 #include <stdio.h>
 
-/* Random numbers of codebook n, the same whatever the method's own. */
+/* Random numbers of codebook n, the same whatever the method's own. By the number of the
+ * codebook, so that copies and sources get different numbers. */
 static ferry_rng numbers(ferry_ctx *ctx, int64_t n)
 {
     char use[64];
@@ -25,6 +29,7 @@ static ferry_rng numbers(ferry_ctx *ctx, int64_t n)
     return rng;
 }
 
+/* Mean, deviation and every value stay; only who likes what is lost. */
 void ferry_i_codebook_shuffle(ferry_ctx *ctx, codebook_mode mode,
                               const ferry_ratings *target, int64_t n, codebook *b)
 {
@@ -52,6 +57,8 @@ static double deviation(int64_t n, const double *a)
     return sqrt(sum / (double)n);
 }
 
+/* In mode ferry codebooks are of residuals: mean 0 and the deviation that the learned one
+ * had, so that only the pattern differs. */
 void ferry_i_codebook_random(ferry_ctx *ctx, codebook_mode mode,
                              const ferry_ratings *target, int64_t n, codebook *b)
 {
@@ -69,6 +76,7 @@ static double tick(int64_t i, int64_t n)
     return n > 1 ? -1.2 + 2.4 * (double)i / (double)(n - 1) : 0;
 }
 
+/* b->r is overwritten entirely; what it held is of no account. */
 void ferry_i_codebook_grid(ferry_ctx *ctx, codebook_mode mode, const ferry_ratings *target,
                            int64_t n, codebook *b)
 {
@@ -87,6 +95,7 @@ void ferry_i_codebook_grid(ferry_ctx *ctx, codebook_mode mode, const ferry_ratin
 
 static const ferry_opt all_opts[] = {CODEBOOK_OPTS_ALL}, hard_opts[] = {CODEBOOK_OPTS};
 
+/* The settings differ from mindtl's in the name (messages, progress) and in the control. */
 static codebook_options random_settings(const void *options)
 {
     codebook_options o = *(const codebook_options *)options;
@@ -105,6 +114,8 @@ static codebook_options shuffled_settings(const void *options)
     return o;
 }
 
+/* A codebook of the target's range without a source: mode and weights are fixed, whatever
+ * was asked for. */
 static codebook_options grid_settings(const void *options)
 {
     codebook_options o = *(const codebook_options *)options;

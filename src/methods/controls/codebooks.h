@@ -1,4 +1,8 @@
-/* What the controls of codebook transfer put into a codebook. */
+/* What the controls of codebook transfer put into a codebook.
+ *
+ * A codebook_control is called for each codebook after it is made and may change its
+ * numbers in place, not its size: mode, the target's ratings (range), the codebook's
+ * number. */
 #ifndef FERRY_CONTROL_CODEBOOKS_H
 #define FERRY_CONTROL_CODEBOOKS_H
 

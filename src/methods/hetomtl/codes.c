@@ -198,7 +198,7 @@ static ferry_status factor(ferry_ctx *ctx, problem *p, double alpha)
     return ferry_e(ctx)->chol(ctx, p->m);
 }
 
-/* my <- M^-1 Y Y is one-hot. `m` must hold the factor. */
+/* my <- M^-1 Y. Y is one-hot. `m` must hold the factor. */
 static void codes_of(ferry_ctx *ctx, problem *p)
 {
     memset(p->my->data, 0, (size_t)(p->n * p->k) * sizeof *p->my->data);

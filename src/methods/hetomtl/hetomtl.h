@@ -56,8 +56,7 @@ typedef struct hetomtl_options {
  *
  * (The textbook residual (M^-1 Y)_i / (M^-1)_ii would leak the label: L^-1 couples a
  * class.) Solving costs O(n^2 d + n^3) for each of five alphas, n <= 3 keep: labels must
- * have grown by `grow` before it is done again, so the cost per label is bounded. A bound
- * for files, so that a stranger's model cannot ask for any memory. */
+ * have grown by `grow` before it is done again, so the cost per label is bounded. */
 enum { CODES_MOST = 100000 }; /* rows that may be kept of each kind */
 
 typedef struct codes_row {

@@ -1,11 +1,16 @@
 /* Codebooks: mean ratings of blocks, and the hard two-way k-means that finds the blocks.
- */
+ *
+ * Why means of blocks and not the factor B: with orthonormal U and V its entries are scaled
+ * by the roots of the groups' sizes, otherwise by any diagonal. Hard groups of the target
+ * need numbers in rating units, and given the groups the block mean is the best such
+ * number. */
 #include <math.h>
 #include <string.h>
 
 #include "methods/mindtl/mindtl.h"
 
-/* S and N (both k x l): sums and counts of the blocks. */
+/* S and N (both k x l): sums and counts of the blocks. Cells of one rating each; O(nnz). s
+ * and n must be zero on entry. */
 static void block_sums(const ferry_matrix *x, int64_t l, const int32_t *u, const int32_t *v,
                        double *s, double *n)
 {
@@ -18,7 +23,8 @@ static void block_sums(const ferry_matrix *x, int64_t l, const int32_t *u, const
     }
 }
 
-/* The shrunken mean of `count` entries `stride` apart. */
+/* The shrunken mean of `count` entries `stride` apart. beta ratings of `mean` are added to
+ * it; nothing at all gives `mean`. */
 static double line_mean(int64_t count, int64_t stride, const double *s, const double *n,
                         double beta, double mean)
 {
@@ -32,7 +38,10 @@ static double line_mean(int64_t count, int64_t stride, const double *s, const do
 }
 
 /* Given the groups, the block means are the R of least squares. With k = l = 20 many
- * blocks have few ratings or none: beta ratings of P stand in for what is not known. */
+ * blocks have few ratings or none: beta ratings of P stand in for what is not known.
+ *
+ * One piece of memory for all sums. Where beta is 0 a block without ratings takes P, never
+ * 0 or NaN, which would be read as a rating. */
 ferry_status ferry_i_mindtl_block_means(ferry_ctx *ctx, const ferry_matrix *x, int64_t k,
                                         int64_t l, const int32_t *u, const int32_t *v,
                                         double beta, double *r, double *counts)
@@ -43,6 +52,7 @@ ferry_status ferry_i_mindtl_block_means(ferry_ctx *ctx, const ferry_matrix *x, i
 
     FERRY_HAVE(ctx, s);
     block_sums(x, l, u, v, s, n);
+    /* The mean of all ratings, not shrunken. */
     mean = line_mean(k * l, 1, s, n, 0, 0);
     for (int64_t c = 0; c < k; c++)
         row[c] = line_mean(l, 1, s + c * l, n + c * l, beta, mean);
@@ -58,7 +68,7 @@ done:
     return st;
 }
 
-/* F = sum over the ratings of (x_ij - R[u(i), v(j)])^2. */
+/* F = sum over the ratings of (x_ij - R[u(i), v(j)])^2. O(nnz), for hard groups. */
 static double distance(const ferry_matrix *x, int64_t l, const double *r, const int32_t *u,
                        const int32_t *v)
 {
@@ -74,7 +84,9 @@ static double distance(const ferry_matrix *x, int64_t l, const double *r, const 
 }
 
 /* Each of the four half steps can only lower F, and there are finitely many labels: it
- * ends. The means are taken again before the columns move, which saves sweeps. */
+ * ends. The means are taken again before the columns move, which saves sweeps.
+ *
+ * u, v: the start and the result. O(sweeps (nnz + (n + m) k l)). */
 ferry_status ferry_i_mindtl_polish(ferry_ctx *ctx, const observed *x, int64_t k, int64_t l,
                                    int64_t sweeps, int32_t *u, int32_t *v, double *f)
 {

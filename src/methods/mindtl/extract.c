@@ -6,7 +6,10 @@
  *   dc-onmtf  ONMTF after every hole got the mean of the user's ratings
  *   kmeans    random labels; the two-way k-means does the work
  *
- * All end in the two-way k-means (polish). */
+ * All end in the two-way k-means (polish).
+ *
+ * Only ionmtf is the paper's own; the others are what it is compared with, on the same
+ * source and with the same end, so that they differ in nothing else. */
 #include <math.h>
 #include <string.h>
 
@@ -14,6 +17,7 @@
 
 /* ---- full matrices ---- */
 
+/* Twelve bytes a cell and its transpose: about 2.4 GB at most. */
 enum { MOST_CELLS = 100000000 };
 
 /* Rows and columns that are still there, and how many of their cells are not missing. */
@@ -23,7 +27,8 @@ typedef struct shrinking {
     int32_t *keep, *stay; /* 1: row, column is there */
 } shrinking;
 
-/* The emptiest row (below x->rows) or column (behind them); -1: all are full. */
+/* The emptiest row (below x->rows) or column (behind them); -1: all are full. O(n + m).
+ * Strictly more missing wins, so of equals the first: rows before columns. */
 static int64_t emptiest(const observed *x, const shrinking *s)
 {
     const int64_t n = x->x->rows, m = x->x->cols;
@@ -42,7 +47,7 @@ static int64_t emptiest(const observed *x, const shrinking *s)
 }
 
 /* Take row or column `at` out, and its cells off the counts of the lines that cross it.
- */
+ * O(cells of the line). */
 static void remove_line(const observed *x, int64_t at, shrinking *s)
 {
     const int64_t n = x->x->rows;
@@ -57,7 +62,7 @@ static void remove_line(const observed *x, int64_t at, shrinking *s)
 }
 
 /* Greedy: the largest full block is an NP-hard problem. O((n + m) lines removed), which
- * is fine for the few hundred that option `most` leaves. */
+ * is fine for the few hundred that option `most` leaves. A new pair of matrices. */
 ferry_status ferry_i_mindtl_full_block(ferry_ctx *ctx, const observed *x, observed *out)
 {
     ferry_status st = FERRY_OK;
@@ -89,7 +94,8 @@ done:
     return st;
 }
 
-/* The one place where users x items cells are made; a limit guards it. */
+/* The one place where users x items cells are made; a limit guards it. Ratings stay, holes
+ * get the user's mean; a user without any gets 0. */
 ferry_status ferry_i_mindtl_fill(ferry_ctx *ctx, const observed *x, observed *out)
 {
     ferry_status st = FERRY_OK;
@@ -125,7 +131,8 @@ done:
 
 /* ---- extraction ---- */
 
-/* One extraction: what it looks at and the start at hand. */
+/* One extraction: what it looks at and the start at hand. u and v are one piece of memory.
+ * f and w are there only where there are factors. */
 typedef struct search {
     const observed *x;
     const codebook_options *o;
@@ -136,7 +143,9 @@ typedef struct search {
     int32_t *u, *v; /* labels of users and items */
 } search;
 
-/* The rule of the updates: ding is right for full matrices, and only for them. */
+/* The rule of the updates: ding is right for full matrices, and only for them. update 0 is
+ * as published, without the Lagrange terms that eq. (1) asks for; F never
+ * grows by it. orth has them and reaches the same error. */
 static mindtl_rule rule_of(const codebook_options *o)
 {
     if (o->extract != EXTRACT_IONMTF) return RULE_DING;
@@ -144,7 +153,10 @@ static mindtl_rule rule_of(const codebook_options *o)
 }
 
 /* Random U, V in [0.1, 1.1), B in [0.5, 1.5) scaled so that the mean of Xh is that of X;
- * then the sweeps; then labels. */
+ * then the sweeps; then labels.
+ *
+ * The scale of the start matters: multiplicative updates from far too small or large a
+ * product waste their first sweeps on it. An early FINISH still gets labels. */
 static ferry_status factorise(ferry_ctx *ctx, search *s)
 {
     ferry_status st = FERRY_OK;
@@ -173,6 +185,7 @@ done:
     return st;
 }
 
+/* Every group may stay empty: block means then give it P. */
 static void random_labels(ferry_rng *rng, int64_t n, int64_t k, int32_t *label)
 {
     for (int64_t i = 0; i < n; i++)
@@ -180,7 +193,11 @@ static void random_labels(ferry_rng *rng, int64_t n, int64_t k, int32_t *label)
 }
 
 /* Algorithm 1: restarts differ in their random numbers, the least F after the polish
- * wins. */
+ * wins.
+ *
+ * The first start is always completed, so that there is a codebook also after FINISH. `f`
+ * is the objective in ratings (or residuals); R of the winner is made with beta, which the
+ * polish does not use. */
 ferry_status ferry_i_mindtl_extract(ferry_ctx *ctx, const observed *x,
                                     const codebook_options *o, bool factors, ferry_rng *rng,
                                     mindtl_run *run, codebook *b)

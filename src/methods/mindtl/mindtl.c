@@ -1,4 +1,9 @@
-/* mindtl: options, the steps of a fit, descriptor (mindtl.h has the problem). */
+/* mindtl: options, the steps of a fit, descriptor (mindtl.h has the problem).
+ *
+ * The order of a fit: ratings of the target; a codebook (mode ferry: several copies) of
+ * each source; the nearest sources first if asked for; then the target by hard groups (mode
+ * paper) or soft ones (mode ferry). cbt, talmud and the controls are this fit with other
+ * settings. */
 #include "methods/mindtl/mindtl.h"
 
 #include <math.h>
@@ -9,12 +14,14 @@ static const ferry_opt mindtl_opts[] = {CODEBOOK_OPTS_ALL};
 
 enum { ORDER_TASK, ORDER_NEAREST };
 
+/* Relatives and controls put their own name into `as`, for messages and progress. */
 static const char *name_of(const codebook_options *o)
 {
     return o->as ? o->as : "mindtl";
 }
 
-/* Sources used, and (order nearest) looked at. */
+/* Sources used, and (order nearest) looked at. All of them must be looked at to know which
+ * are the nearest. */
 static int64_t sources_used(const ferry_task *task, const codebook_options *o)
 {
     const int64_t n = ferry_i_task_count_role(task, FERRY_SOURCE);
@@ -30,6 +37,7 @@ static int64_t sources_seen(const ferry_task *task, const codebook_options *o)
                : ferry_i_task_count_role(task, FERRY_SOURCE);
 }
 
+/* The limit is that of the exact simplex problem, which tries every support. */
 static ferry_status mindtl_fits(ferry_ctx *ctx, const ferry_task *task, const void *options)
 {
     ferry_status st = FERRY_OK;
@@ -44,7 +52,8 @@ done:
     return st;
 }
 
-/* Steps that the progress callback will hear of, when no loop ends early. */
+/* Steps that the progress callback will hear of, when no loop ends early. Mode ferry fits
+ * the target twice, with and without the ratings held out: hence the 2. */
 static int64_t steps_of(const codebook_options *o, int64_t sources)
 {
     const bool factors = o->mode == MODE_PAPER && o->extract != EXTRACT_KMEANS;
@@ -65,7 +74,10 @@ static void say_range(ferry_ctx *ctx, const ferry_domain *d, const ferry_ratings
                 d->name, d->ratings->lo, d->ratings->hi, r->lo, r->hi);
 }
 
-/* Algorithm 1: codebooks of all sources, the copies of one after another. */
+/* Algorithm 1: codebooks of all sources, the copies of one after another.
+ *
+ * book has sources x copies places, zero on entry; the caller frees the r of each, also
+ * after a failure. A control (shuffled, random, grid) replaces what was learned. */
 static ferry_status make_books(ferry_ctx *ctx, const ferry_task *task,
                                const mindtl_problem *p, codebook *book)
 {
@@ -97,7 +109,8 @@ static void swap_books(int64_t copies, codebook *a, codebook *b)
 }
 
 /* Sources by distance: names and books (with all copies) in that order, which goes to the
- * diagnostics. */
+ * diagnostics. d is NaN for all when nothing can be held out: no comparison is true then,
+ * and the order stays as it is in the task. */
 static ferry_status by_distance(ferry_ctx *ctx, const mindtl_problem *p, const char **name,
                                 codebook *book)
 {
@@ -124,7 +137,8 @@ done:
     return st;
 }
 
-/* The weight of each source by name, and its error on the ratings held out. */
+/* The weight of each source by name, and its error on the ratings held out. Weights of
+ * patterns, in the order of the sources: what a user can judge a source by. */
 static ferry_status tell(ferry_ctx *ctx, const mindtl_problem *p, const char *const *name,
                          const double *w, const double *rmse)
 {
@@ -144,7 +158,8 @@ done:
 }
 
 /* Codebooks of the sources first, then the target; cbt, talmud and the controls come here
- * too, with settings of theirs (shared/codebook.h). */
+ * too, with settings of theirs (shared/codebook.h). Mode paper has one copy a source: the
+ * published method knows no averaging. */
 static ferry_status mindtl_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
                                void **state, ferry_report *rep)
 {

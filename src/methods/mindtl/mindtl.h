@@ -48,12 +48,14 @@ ferry_status ferry_i_mindtl_step(ferry_ctx *ctx, mindtl_run *run, double objecti
  * only for them. */
 typedef enum mindtl_rule { RULE_PAPER, RULE_ORTH, RULE_DING } mindtl_rule;
 
+/* Owned; all non-negative. */
 typedef struct mindtl_factors {
     ferry_block *u, *v; /* n x k, m x l */
     ferry_small *b;     /* k x l */
 } mindtl_factors;
 
-/* Workspace of the sweeps over one matrix. */
+/* Workspace of the sweeps over one matrix. (Xm = M o X, Xh = M o (U B V').) Made once for
+ * all sweeps of a source. */
 typedef struct mindtl_work {
     ferry_matrix *h;      /* M o (U B V'), for the objective */
     ferry_block *vb, *ub; /* V B' (m x k), U B (n x l) */
@@ -139,6 +141,7 @@ ferry_status ferry_i_mindtl_assign(ferry_ctx *ctx, const ferry_matrix *x, bool t
                                    int64_t parts, mindtl_part *part, int64_t at,
                                    const double *lambda, bool joint, bool fill);
 
+/* How algorithm 2 is run. */
 typedef struct mindtl_target {
     codebook_weights solver;
     bool joint; /* false: every part fits x alone, then lambda */
@@ -160,6 +163,7 @@ void ferry_i_mindtl_match(const observed *x, int64_t k, int64_t l, const double 
 
 /* ---- target: soft groups (soft.c) ---- */
 
+/* Memberships of one codebook; owned. Rows of pu and pv sum to 1. */
 typedef struct mindtl_soft {
     ferry_block *pu, *pv; /* p x k, q x l: posteriors */
     double *pi_u, *pi_v;  /* k, l: shares of the groups */
@@ -179,6 +183,7 @@ ferry_status ferry_i_mindtl_soft_fit(ferry_ctx *ctx, const observed *x, const co
 
 /* ---- from codebooks to a model (model.c) ---- */
 
+/* Codebooks and target of one fit; all borrowed. */
 typedef struct mindtl_problem {
     const codebook_options *o;
     const ferry_ratings *r; /* the target's, sorted */

@@ -1,5 +1,9 @@
 /* From codebooks to a model of the target's ratings (mindtl.h): the two modes, and how
- * the sources are weighed. */
+ * the sources are weighed.
+ *
+ * A model is <p_i, q_j> plus biases with short rows p_i and q_j (methods/shared/ratings.h):
+ * a codebook of l item groups takes l numbers of each row, so that answering costs no more
+ * than a factorisation of that rank. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +12,8 @@
 
 /* ---- paper: hard memberships, ratings as they are ---- */
 
-/* The group that someone of whom nothing is known most likely belongs to. */
+/* The group that someone of whom nothing is known most likely belongs to. The lowest of
+ * equals. size: k numbers of scratch. */
 static int32_t most_populous(int64_t n, const int32_t *label, int64_t k, int64_t *size)
 {
     int32_t most = 0;
@@ -22,7 +27,9 @@ static int32_t most_populous(int64_t n, const int32_t *label, int64_t k, int64_t
 }
 
 /* x_ij = sum_n lambda_n R_n[u_n(i), v_n(j)] as <p_i, q_j>: p has the weighted rows of R,
- * q is 1 at v. Who was not there is in the most populous group. */
+ * q is 1 at v. Who was not there is in the most populous group. m's arrays are zero on
+ * entry. The rank is the sum of the l_n: item groups are the cheaper side to spell out,
+ * since R is folded into p. */
 static ferry_status hard_model(ferry_ctx *ctx, int64_t n, const mindtl_part *part,
                                const double *lambda, rating_model *m)
 {
@@ -52,7 +59,8 @@ done:
     return st;
 }
 
-/* Room for a model with the codebooks of p. */
+/* Room for a model with the codebooks of p. Ranks add up over all codebooks. `soft` adds
+ * room for the memberships, which a later user needs. */
 static ferry_status model_for(ferry_ctx *ctx, const mindtl_problem *p, bool soft,
                               rating_model **out)
 {
@@ -79,7 +87,8 @@ done:
     return st;
 }
 
-/* Parts over labels in memory of n (p + q): users, then items, part after part. */
+/* Parts over labels in memory of n (p + q): users, then items, part after part. lay_out
+ * allocates nothing: parts are views of `label`. */
 static void lay_out(const mindtl_problem *p, const observed *x, int32_t *label,
                     mindtl_part *part)
 {
@@ -94,7 +103,10 @@ static void lay_out(const mindtl_problem *p, const observed *x, int32_t *label,
 
 /* Algorithm 2 from o->starts starts: the parts, with labels in `label` (2 n (p + q):
  * those of the best by F, and of the start at hand), and their weights w. The first
- * start matches items to columns by their means, the others are random. */
+ * start matches items to columns by their means, the others are random.
+ *
+ * F decides among the starts; labels of the best are copied to the front. With one source
+ * lambda stays 1. */
 static ferry_status best_start(ferry_ctx *ctx, const mindtl_problem *p, const observed *x,
                                mindtl_part *part, int32_t *label, double *w,
                                ferry_report *rep)
@@ -132,6 +144,8 @@ done:
     return st;
 }
 
+/* rep: iterations and F of the best start. Fewer iterations than allowed means that F stood
+ * still. */
 ferry_status ferry_i_mindtl_fit_hard(ferry_ctx *ctx, const mindtl_problem *p,
                                      const observed *x, double *w, rating_model **out,
                                      ferry_report *rep)
@@ -161,7 +175,11 @@ done:
 
 /* ---- ferry: soft memberships on what the biases leave ---- */
 
-/* Biases into m, memberships of every codebook into soft[]. */
+/* Biases into m, memberships of every codebook into soft[].
+ *
+ * Each codebook is fitted to all of the residuals, alone: weights come afterwards
+ * (weigh()). The random start of a codebook has its own stream, so adding a source changes
+ * none of the others. s2, the variance of the residuals, starts sigma2. */
 static ferry_status fit_parts(ferry_ctx *ctx, const mindtl_problem *p, const observed *x,
                               rating_model *m, mindtl_soft *soft)
 {
@@ -196,7 +214,8 @@ done:
 }
 
 /* Part number s: columns [from, from + l) of p are weight Pu R, those of q are Pv; row
- * -1 is that of the unknown, who are in the groups as all others are on average. */
+ * -1 is that of the unknown, who are in the groups as all others are on average. `from` and
+ * `group`: where this part's columns begin in p and q, and in the memberships. */
 static void soft_part(const codebook *b, const mindtl_soft *soft, int64_t s, int64_t from,
                       int64_t group, rating_model *m)
 {
@@ -223,7 +242,10 @@ static void soft_part(const codebook *b, const mindtl_soft *soft, int64_t s, int
                j < 0 ? soft->pi_v : FERRY_ROW(soft->pv, j), (size_t)l * sizeof(double));
 }
 
-/* One fit of biases and memberships; the copies of a source share its weight w. */
+/* One fit of biases and memberships; the copies of a source share its weight w.
+ *
+ * w is one number a source. Two fits with different w differ in nothing but p: memberships
+ * do not depend on the weights. */
 static ferry_status fit_all(ferry_ctx *ctx, const mindtl_problem *p, const observed *x,
                             const double *w, rating_model **out)
 {
@@ -260,7 +282,8 @@ done:
 
 /* w_i <- (c_i - sum_{j != i} H_ij w_j) / H_ii, clipped, in turn: each is the exact
  * minimum along its coordinate, and a convex problem has no other place to stop. A
- * pattern that adds nothing (H_ii = 0) gets weight 0. */
+ * pattern that adds nothing (H_ii = 0) gets weight 0. At most 10,000 rounds for a dozen
+ * weights; convergence is linear. */
 void ferry_i_mindtl_box(const ferry_small *h, const double *c, double most, double *w)
 {
     double moved = 1;
@@ -280,7 +303,8 @@ void ferry_i_mindtl_box(const ferry_small *h, const double *c, double most, doub
     }
 }
 
-/* z[s]: what source s adds for a pair (all weights 1 in m). */
+/* z[s]: what source s adds for a pair (all weights 1 in m). Walks along p and q in the
+ * order of the parts: their layout is that of model_for(). */
 static void added(const mindtl_problem *p, const rating_model *m, int64_t user,
                   int64_t item, double *z)
 {
@@ -295,7 +319,8 @@ static void added(const mindtl_problem *p, const rating_model *m, int64_t user,
     }
 }
 
-/* Ratings held out: their number and places in p->r, and all the others. */
+/* Ratings held out: their number and places in p->r, and all the others. `rest` has the
+ * same users and items as all: labels and rows keep their places. */
 typedef struct held {
     int64_t n, *at;
     observed rest; /* empty when n is 0 */
@@ -308,7 +333,8 @@ static void held_clear(held *h)
 }
 
 /* A share of all ratings, whoever's they are. Sorted ratings and a stream of random
- * numbers of its own: the same ones for every source. */
+ * numbers of its own: the same ones for every source. share 0, or too few ratings for one:
+ * n = 0 and nothing is left out. */
 static ferry_status hold_out(ferry_ctx *ctx, const ferry_ratings *r, double share, held *h)
 {
     ferry_status st = FERRY_OK;
@@ -331,7 +357,10 @@ done:
     return st;
 }
 
-/* Weights by least squares on the pairs held out, and how well each source alone does. */
+/* Weights by least squares on the pairs held out, and how well each source alone does.
+ *
+ * min over 0 <= w <= 1.5 of sum (rest - w'z)^2 over the pairs held out. More than 1 is
+ * allowed, since soft groups shrink a pattern. rmse is that of weight 1. */
 static ferry_status weigh(ferry_ctx *ctx, const mindtl_problem *p, const held *h,
                           const rating_model *m, double *w, double *rmse)
 {
@@ -347,6 +376,7 @@ static ferry_status weigh(ferry_ctx *ctx, const mindtl_problem *p, const held *h
         rmse[s] = 0;
     for (int64_t e = 0; e < h->n; e++) {
         const int64_t i = r->user[h->at[e]], j = r->item[h->at[e]];
+        /* What the biases leave of the rating held out. */
         const double rest = r->value[h->at[e]] - m->mu - m->a[i] - m->b[j];
         added(p, m, i, j, z);
         for (int64_t s = 0; s < p->sources; s++) { /* c = Z rest, G = Z Z' */
@@ -402,7 +432,8 @@ done:
 /* ---- which source is near ---- */
 
 /* The paper's heuristic for the order of sources: how well each alone rates what was held
- * out. */
+ * out. At least a tenth is held out, whatever the option says: without it there is no
+ * distance. */
 ferry_status ferry_i_mindtl_distances(ferry_ctx *ctx, const mindtl_problem *p, double *rmse)
 {
     ferry_status st = FERRY_OK;

@@ -5,12 +5,16 @@
  *           = const + sum_j ((R o R) Pv')_cj - 2 x_ij (R Pv')_cj
  *
  * so a half step is two products of CSR and block. pi_c is the mean of p(c | i), sigma2
- * the expected squared error. */
+ * the expected squared error.
+ *
+ * Why soft: with a few ratings a user the best group is a guess, and a hard guess costs
+ * more than an average over the groups that are likely. An unknown user has p = pi. */
 #include <math.h>
 #include <string.h>
 
 #include "methods/mindtl/mindtl.h"
 
+/* Zeros; soft_fit() sets them. On failure everything is cleared. */
 ferry_status ferry_i_mindtl_soft_new(ferry_ctx *ctx, int64_t p, int64_t q, int64_t k,
                                      int64_t l, mindtl_soft *s)
 {
@@ -35,7 +39,8 @@ void ferry_i_mindtl_soft_clear(mindtl_soft *s)
     *s = (mindtl_soft){.pu = NULL};
 }
 
-/* One side: rows are users (transposed: items). */
+/* One side: rows are users (transposed: items). m1 and m2 are cols x k, cost is rows x
+ * k. */
 typedef struct side {
     const ferry_matrix *x; /* X or X' */
     ferry_matrix *ones;    /* its mask */
@@ -68,7 +73,7 @@ done:
 }
 
 /* p(c | i) prop pi_c exp(-cost_ic / (2 sigma2)) for every row i; then pi_c <- mean of
- * them. */
+ * them. A row without ratings has cost 0 everywhere and gets pi. */
 static void posterior(const ferry_block *cost, double sigma2, double *pi, ferry_block *p)
 {
     for (int64_t i = 0; i < p->rows; i++)
@@ -82,7 +87,8 @@ static void posterior(const ferry_block *cost, double sigma2, double *pi, ferry_
 }
 
 /* cost (but for a constant of the row) given the other side's posteriors; r1, r2 are R
- * and R o R. */
+ * and R o R. cost = -2 X M1 + mask M2; two passes over the ratings for all groups at
+ * once. */
 static void costs(ferry_ctx *ctx, side *s, const ferry_block *other, const ferry_small *r1,
                   const ferry_small *r2, bool trans)
 {
@@ -95,7 +101,8 @@ static void costs(ferry_ctx *ctx, side *s, const ferry_block *other, const ferry
 }
 
 /* Nearly hard items at v, users anywhere: a start from which the first half step can tell
- * user groups apart, which even shares of all groups would not let it. */
+ * user groups apart, which even shares of all groups would not let it. sigma2 starts at the
+ * variance of the residuals, so that the first posteriors are soft. */
 static void start(const int32_t *v, double s2, mindtl_soft *s)
 {
     const int64_t k = s->pu->k, l = s->pv->k;
@@ -111,7 +118,9 @@ static void start(const int32_t *v, double s2, mindtl_soft *s)
 }
 
 /* Users given items, items given users, then the variance; `iters` times. Each is the
- * mean-field optimum given the others. */
+ * mean-field optimum given the others.
+ *
+ * x: residuals, with their transpose. O(iters nnz (k + l)). Progress is told no objective. */
 ferry_status ferry_i_mindtl_soft_fit(ferry_ctx *ctx, const observed *x, const codebook *b,
                                      const int32_t *v, int64_t iters, double s2,
                                      mindtl_run *run, mindtl_soft *s)

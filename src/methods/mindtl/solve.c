@@ -3,7 +3,11 @@
  *
  * Assignment of a row i: with N_d ratings of items in group d that sum up to S_d,
  *   cost_c = lambda^2 sum_d N_d R_cd^2 - 2 lambda sum_d S_d R_cd,
- * so one pass over the ratings and k l operations a row: O(nnz + p k l). */
+ * so one pass over the ratings and k l operations a row: O(nnz + p k l).
+ *
+ * Ties go to the lowest group; rows without ratings keep theirs after the
+ * first step. A single source has lambda
+ * = 1 and algorithm 2 is CBT's. */
 #include <math.h>
 
 #include "learn/learn.h"
@@ -24,6 +28,7 @@ static double others(int64_t parts, const mindtl_part *part, const double *lambd
     return sum;
 }
 
+/* One assignment problem, of users or of items: the fields hide which of the two it is. */
 typedef struct assignment {
     const ferry_matrix *x;
     bool transposed, joint;
@@ -56,6 +61,7 @@ static void assign_row(const assignment *a, int64_t i, double *s, double *n)
         s[d] += value;
         n[d]++;
     }
+    /* Without the constant |e|^2 of the row, which all groups share. */
     for (int64_t c = 0; c < a->k; c++) {
         double cost = 0;
         for (int64_t d = 0; d < a->l; d++) {
@@ -91,7 +97,8 @@ done:
 }
 
 /* Rows are independent: threads take every t-th one, and the bits do not depend on how
- * many there are. A part of weight 0 keeps its groups, which no cost tells apart. */
+ * many there are. A part of weight 0 keeps its groups, which no cost tells apart. Other
+ * parts are read while this one's labels are written: their rows are not touched. */
 ferry_status ferry_i_mindtl_assign(ferry_ctx *ctx, const ferry_matrix *x, bool transposed,
                                    int64_t parts, mindtl_part *part, int64_t at,
                                    const double *lambda, bool joint, bool fill)
@@ -130,7 +137,8 @@ done:
     return st;
 }
 
-/* A start that needs no luck: as good on real data as the best of three random ones. */
+/* A start that needs no luck: as good on real data as the best of three random ones. k l
+ * operations for each item: columns' means are not kept, since l is small. */
 void ferry_i_mindtl_match(const observed *x, int64_t k, int64_t l, const double *r,
                           int32_t *v)
 {
@@ -216,6 +224,7 @@ done:
     return st;
 }
 
+/* simplex is exact, sgd is as published, ls is TALMUD's. */
 ferry_status ferry_i_mindtl_lambda(ferry_ctx *ctx, codebook_weights solver,
                                    const ferry_small *h, const double *c, int64_t n,
                                    double theta, int64_t steps, double *lambda)
@@ -233,7 +242,7 @@ done:
 }
 
 /* H = P P', c = P x, with P (parts x nnz) the patterns at the observed pairs; p is
- * scratch of one column. */
+ * scratch of one column. O(nnz parts^2) and no array of the length of the ratings. */
 static void normal(const ferry_matrix *x, int64_t parts, const mindtl_part *part, double *p,
                    ferry_small *h, double *c)
 {
@@ -257,7 +266,8 @@ static void normal(const ferry_matrix *x, int64_t parts, const mindtl_part *part
             FERRY_AT(h, b, a) = FERRY_AT(h, a, b);
 }
 
-/* F = sum over the ratings of (x_ij - sum_n lambda_n R_n[u_n(i), v_n(j)])^2. */
+/* F = sum over the ratings of (x_ij - sum_n lambda_n R_n[u_n(i), v_n(j)])^2. -1 leaves no
+ * part out. */
 static double objective(const ferry_matrix *x, int64_t parts, const mindtl_part *part,
                         const double *lambda)
 {
@@ -274,6 +284,7 @@ static double objective(const ferry_matrix *x, int64_t parts, const mindtl_part 
 
 /* ---- algorithm 2 ---- */
 
+/* The total may have been estimated too low: it then grows with what was done. */
 ferry_status ferry_i_mindtl_step(ferry_ctx *ctx, mindtl_run *run, double objective)
 {
     bool finish = false;
@@ -286,7 +297,8 @@ ferry_status ferry_i_mindtl_step(ferry_ctx *ctx, mindtl_run *run, double objecti
     return st;
 }
 
-/* New groups of the users (items) in every part, one part after the other. */
+/* New groups of the users (items) in every part, one part after the other: each sees
+ * the newest groups of those before it. */
 static ferry_status half(ferry_ctx *ctx, const observed *x, bool items, bool joint,
                          bool first, int64_t parts, mindtl_part *part, const double *lambda)
 {
@@ -299,7 +311,11 @@ done:
     return st;
 }
 
-/* Algorithm 2. With exact lambda F never grows; sgd may leave it where it is. */
+/* Algorithm 2. With exact lambda F never grows; sgd may leave it where it is.
+ *
+ * lambda (parts) <- the weights, from 1/N. The assignments minimise F exactly given
+ * everything else, and so does lambda on the simplex; theta 0.05 and 100 steps are sgd's.
+ * O(nnz parts + p k l) an assignment. */
 ferry_status ferry_i_mindtl_reconstruct(ferry_ctx *ctx, const observed *x,
                                         const mindtl_target *how, int64_t parts,
                                         mindtl_part *part, double *lambda, double *trace,

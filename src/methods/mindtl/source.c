@@ -1,5 +1,8 @@
 /* From a source's ratings to its codebook: sorted, mapped to the target's range, cut to
- * the densest part, and (mode ferry) without biases; then the extraction. */
+ * the densest part, and (mode ferry) without biases; then the extraction.
+ *
+ * Linear maps of the range keep order and spacing of the ratings. Sorting makes the
+ * codebook independent of the order of the file. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +12,7 @@
 
 /* ---- the densest part ---- */
 
+/* A row or column and how many ratings it has. */
 typedef struct counted {
     int64_t place, count;
 } counted;
@@ -23,7 +27,8 @@ static int by_count(const void *a, const void *b)
 }
 
 /* keep[i] = 1 for the `most` rows with the most entries: a pattern needs cells, and a few
- * hundred full rows have more of it than many thousand empty ones. */
+ * hundred full rows have more of it than many thousand empty ones. most 0: all that have an
+ * entry. Empty rows never stay. */
 static ferry_status fullest(ferry_ctx *ctx, const ferry_matrix *x, int64_t most,
                             int32_t *keep)
 {
@@ -41,7 +46,9 @@ done:
     return st;
 }
 
-/* The part of x with the fullest rows and columns. */
+/* The part of x with the fullest rows and columns. Columns are counted in the whole of x,
+ * not in the rows that stay: one pass, and enough for a cut. Some rows may end without
+ * entries. */
 static ferry_status densest(ferry_ctx *ctx, const observed *x, int64_t most, observed *out)
 {
     ferry_status st = FERRY_OK;
@@ -70,7 +77,8 @@ done:
 
 /* ---- the codebook ---- */
 
-/* x less its biases, in place. */
+/* x less its biases, in place. Both orientations get the residuals; mu, a and b of a source
+ * are of no use afterwards. */
 static ferry_status take_bias(ferry_ctx *ctx, double lambda, observed *x)
 {
     ferry_status st = FERRY_OK;
@@ -89,7 +97,9 @@ done:
     return st;
 }
 
-/* The cells that the extraction looks at, on the target's range less `below`. */
+/* The cells that the extraction looks at, on the target's range less `below`. f maps the
+ * range; a source with one value only is shifted. `x` is new; the intermediate matrices are
+ * freed here. */
 static ferry_status cells(ferry_ctx *ctx, const ferry_ratings *r,
                           const ferry_ratings *target, const codebook_options *o,
                           double below, observed *x)
@@ -118,7 +128,11 @@ done:
     return st;
 }
 
-/* Copies of a codebook differ in their random numbers alone. */
+/* Copies of a codebook differ in their random numbers alone.
+ *
+ * k and l never exceed the rows and columns that there are. In mode ferry residuals are
+ * signed: `below` matters only to the multiplicative updates, and is put back for mode
+ * paper. */
 ferry_status ferry_i_mindtl_codebook(ferry_ctx *ctx, const ferry_domain *source,
                                      const ferry_ratings *target, const codebook_options *o,
                                      int64_t copy, mindtl_run *run, codebook *out)

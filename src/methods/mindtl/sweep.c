@@ -1,11 +1,20 @@
 /* The masked multiplicative updates (3)-(5) of a source, sparse throughout: three passes
  * over the ratings a sweep, each of which makes Xh at the observed entries and multiplies
- * with it (and with Xm) at once. */
+ * with it (and with Xm) at once.
+ *
+ * What (3)-(5) must read, with Xm = M o X and Xh = M o (U B V') of the newest factors:
+ *
+ *   U <- U o sqrt(Xm V B' / Xh V B')
+ *   V <- V o sqrt(Xm'U B / Xh'U B)
+ *   B <- B o sqrt(U'Xm V / U'Xh V)
+ * The printed ones do not multiply. The mask does not commute with the trace, and the term
+ * of orthogonality is lost on the way: F then never grows, but U is not orthogonal. */
 #include <math.h>
 #include <string.h>
 
 #include "methods/mindtl/mindtl.h"
 
+/* A denominator of 0 means an entry that no rating asks for. */
 #define FLOOR 1e-12
 
 /* ---- workspace ---- */
@@ -32,13 +41,15 @@ void ferry_i_mindtl_factors_clear(mindtl_factors *f)
     *f = (mindtl_factors){NULL, NULL, NULL};
 }
 
-/* The blocks of a workspace and their shapes. */
+/* The blocks of a workspace and their shapes. One list for making and for freeing them: a
+ * block cannot be forgotten in one of the two. */
 enum { BLOCKS = 11 };
 typedef struct shape {
     ferry_block **to;
     int64_t rows, k;
 } shape;
 
+/* For freeing the sizes do not matter. */
 static void shapes_of(mindtl_work *w, int64_t n, int64_t m, int64_t k, int64_t l,
                       shape s[BLOCKS])
 {
@@ -92,7 +103,10 @@ void ferry_i_mindtl_work_clear(mindtl_work *w)
 /* A <- A o sqrt(N / D) where A is U or V, N = Xm C and H = Xh C for C = V B' or U B:
  *   paper  D = H
  *   ding   D = A A' N
- *   orth   N + A A' H over H + A A' N */
+ *   orth   N + A A' H over H + A A' N
+ * n, h and more are overwritten; s is k x k or l x l scratch. ding is ONMTF where M is all
+ * ones: U'U = I then makes U B V'V B' = U U'X V B'. With a mask that is false. orth splits
+ * Lambda = U'(Xm - Xh) V B' in its two non-negative parts. */
 static void update(ferry_ctx *ctx, mindtl_rule rule, ferry_block *a, ferry_block *n,
                    ferry_block *h, ferry_block *more, ferry_small *s)
 {
@@ -111,7 +125,7 @@ static void update(ferry_ctx *ctx, mindtl_rule rule, ferry_block *a, ferry_block
 }
 
 /* Unit columns; norms[j] tells the lengths (1 for a column of zeros), for B to take over:
- * U B V' stays what it was. */
+ * U B V' stays what it was. inverse is scratch of the same length. */
 static void unit_columns(ferry_ctx *ctx, ferry_block *a, double *norms, double *inverse)
 {
     ferry_e(ctx)->bsums(ctx, a, FERRY_COLS, 2, norms);
@@ -122,7 +136,8 @@ static void unit_columns(ferry_ctx *ctx, ferry_block *a, double *norms, double *
     ferry_e(ctx)->bscale(ctx, a, FERRY_COLS, inverse);
 }
 
-/* (5): B <- B o sqrt(U' Xm V / U' Xh V), where xu = Xm'U is known. */
+/* (5): B <- B o sqrt(U' Xm V / U' Xh V), where xu = Xm'U is known. xu comes from the V
+ * step, before V has changed, but Xm'U does not depend on V. */
 static void update_b(ferry_ctx *ctx, const observed *x, mindtl_factors *f, mindtl_work *w)
 {
     const ferry_engine *e = ferry_e(ctx);
@@ -137,7 +152,8 @@ static void update_b(ferry_ctx *ctx, const observed *x, mindtl_factors *f, mindt
 
 /* U, V and B in turn, each with Xh of the newest factors. `masked` gives Xm C and Xh C
  * in one pass over the ratings; for orth columns get unit length after each step and B
- * takes their lengths over, without which it diverges. */
+ * takes their lengths over, without which it diverges. Column-major B: entry i belongs to
+ * row i % k and column i / k. */
 void ferry_i_mindtl_sweep(ferry_ctx *ctx, const observed *x, mindtl_rule rule,
                           mindtl_factors *f, mindtl_work *w)
 {
@@ -165,7 +181,8 @@ void ferry_i_mindtl_sweep(ferry_ctx *ctx, const observed *x, mindtl_rule rule,
     update_b(ctx, x, f, w);
 }
 
-/* Only the observed entries of U B V' are ever made. */
+/* Only the observed entries of U B V' are ever made. U B first (n x l), then a dot product
+ * of length l for each rating. */
 double ferry_i_mindtl_objective(ferry_ctx *ctx, const observed *x, const mindtl_factors *f,
                                 mindtl_work *w)
 {
@@ -180,6 +197,7 @@ double ferry_i_mindtl_objective(ferry_ctx *ctx, const observed *x, const mindtl_
     return sum;
 }
 
+/* Without the norms a column that is large everywhere would take all rows. */
 ferry_status ferry_i_mindtl_harden(ferry_ctx *ctx, const ferry_block *u, int32_t *label)
 {
     ferry_status st = FERRY_OK;
