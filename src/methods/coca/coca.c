@@ -254,8 +254,8 @@ done:
 }
 
 /* f_j, a_j and b. Weights on the views: f_j = sqrt(p w_j), so that every block X_j'X_h
- * carries p sqrt(w_j w_h), and the diagonal has 1/p; as published: f_j = 1, w_j in a_j. A
- * view of weight 0 then drops out of H altogether (f_j = 0). */
+ * carries p sqrt(w_j w_h), and the diagonal has 1/p; as published: f_j = 1, w_j in a_j.
+ * On the views, one of weight 0 drops out of H altogether (f_j = 0). */
 static ferry_status fit_factors(ferry_ctx *ctx, work *z)
 {
     ferry_status st = FERRY_OK;
@@ -269,7 +269,7 @@ static ferry_status fit_factors(ferry_ctx *ctx, work *z)
     FERRY_TRY(diag_named(ctx, "weights", z->t, true, z->w));
     for (int64_t j = 0; j < p; j++) {
         z->f[j] = on_views ? sqrt((double)p * z->w[j]) : 1;
-        /* The weights act through f now: counting them again in a_j would square them. */
+        /* The weights act through f now: in a_j they would count twice. */
         if (on_views) z->w[j] = 1 / (double)p;
     }
     ferry_i_coca_form((coca_form)z->o.form, p, z->w, z->o.alpha, z->a, &z->b);

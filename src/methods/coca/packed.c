@@ -47,8 +47,8 @@ done:
     return st;
 }
 
-/* Whether every column has one value; factor_j <- it, or 1 for an empty column. An explicit zero would
- * break the pattern, so it counts as different. */
+/* Whether every column has one value; factor_j <- it, or 1 for an empty column. An
+ * explicit zero would break the pattern, so it counts as different. */
 static bool even_columns(const ferry_matrix *x, double *factor)
 {
     memset(factor, 0, (size_t)x->cols * sizeof *factor);
@@ -85,9 +85,9 @@ done:
     return st;
 }
 
-/* The graphs one by one when each has one value for all edges, else W. sqrt(wt_t value /
- * (deg_i deg_j)) stands on both ends: node_i M_ij node_j = W_ij. The merged W is
- * one pattern, but with values: eight bytes more an edge. */
+/* The graphs one by one when each has one value for all edges, else W. node_i =
+ * sqrt(wt_t value / deg_i), without sym sqrt(wt_t value), so that node_i M_ij node_j is the
+ * entry of W. The merged W is one pattern, but with values: eight bytes more an edge. */
 static ferry_status pack_graphs(ferry_ctx *ctx, const coca_problem *c, ferry_consensus *z)
 {
     ferry_status st = FERRY_OK;
@@ -127,8 +127,7 @@ static bool packs(const coca_problem *c)
     return true;
 }
 
-/* own_j = a_j - b: what view j's own projection gets beside b s. The pieces of y are sums
- * of fixed parts of the rows, so that bits do not depend on threads. */
+/* own_j = a_j - b: what view j's own projection gets beside b s. */
 ferry_status ferry_i_coca_pack(ferry_ctx *ctx, const coca_problem *c, ferry_consensus **out)
 {
     ferry_status st = FERRY_OK;

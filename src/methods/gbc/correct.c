@@ -7,10 +7,11 @@
  *   smooth     a(x) = (1 - alpha) a0(x) + alpha mean of a over the neighbours, where
  *              labelled ones stand fast (learn/diffuse.h)
  *
- * An instance without features gets the mean of its neighbours, or the base score. Both
- * corrections are transductive: they use labels that are known when the answer is asked
- * for, the model's own and those of the data at hand. That is why a saved model keeps its
- * labels and residuals. Cost: residual reads every edge once, smooth up to STEPS times. */
+ * An instance without features gets the mean of its neighbours, or the base score.
+ *
+ * Both corrections use labels at the time of the answer, not only in the fit: that is why a
+ * model keeps its labels and their residuals. Cost: residual reads every edge once, smooth up to
+ * STEPS times. */
 #include <math.h>
 #include <string.h>
 

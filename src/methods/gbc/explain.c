@@ -1,6 +1,6 @@
 /* GBC: what the user is told of a model: weights and held-out losses by name of view and
- * graph, what was chosen, and which features the trees split on. All of it goes to
- * the diagnostics of the fit; nothing here changes the model. */
+ * graph, what was chosen, and which features the trees split on. All of it goes to the
+ * diagnostics of the fit; nothing here changes the model. */
 #include <jansson.h>
 #include <math.h>
 #include <stdarg.h>
@@ -142,8 +142,7 @@ static void note(ferry_ctx *ctx, const ferry_domain *t, const gbc_model *m)
     ferry_i_diag_text(ctx, "note", text);
 }
 
-/* The order is the order of the table that the user sees. Losses are told only where
- * cross-validation computed them; a NaN among them is told as null. */
+/* Losses are told only where cross-validation computed them. */
 ferry_status ferry_i_gbc_explain(ferry_ctx *ctx, const ferry_domain *t, const gbc_model *m,
                                  const gbc_plan *p, bool tuned)
 {

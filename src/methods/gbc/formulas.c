@@ -164,8 +164,8 @@ void ferry_i_gbc_root(int64_t n, const double *loss, double *w)
         w[i] = exp(-(lo + (hi - lo) / 2) * w[i]);
 }
 
-/* Sharper than the root rule: right when one view is noise, wrong when all are good. It goes
- * with held-out losses: with training losses it prefers the view that overfits most. */
+/* Sharper than the root rule: right when one view is noise, wrong when all are good. It
+ * goes with held-out losses: by training losses it prefers the view that overfits most. */
 void ferry_i_gbc_softmax(int64_t n, const double *loss, double *w)
 {
     const double mean = fill(n, loss, w);

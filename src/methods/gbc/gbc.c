@@ -96,7 +96,7 @@ static void clear(job *j)
 }
 
 /* The task as a gbc_problem. Arrays are the job's own; matrices of views and graphs stay
- * with the task. Fails where the task has no target or no labels. */
+ * with the task. Fails where the task has no target. */
 static ferry_status open_job(ferry_ctx *ctx, const ferry_task *task, job *j)
 {
     ferry_status st = FERRY_OK;
@@ -175,7 +175,7 @@ static void start_plan(const job *j, gbc_rule rule, gbc_plan *p)
 }
 
 /* *tuned: cross-validation had its say. Cross-validation decides what is auto, number of
- * trees included; settings that the user gave are put back after it. In mode paper it runs
+ * trees included; a strength that the user gave is put back after it. In mode paper it runs
  * only when lambdas are to be tuned. With fewer labels than folds nothing is chosen. */
 static ferry_status make_plan(ferry_ctx *ctx, job *j, bool *tuned)
 {

@@ -214,7 +214,7 @@ static void weigh(gbc_rule rule, int64_t p, const double *loss, double constant,
  *
  * The count of trees that is kept is that of the least loss with stretch 1; stretches are
  * tried only there, since they cost a pass each and the best one moves slowly. Cost: folds
- * x (trees + patience) iterations at most. */
+ * x trees iterations at most. */
 static ferry_status step_all(ferry_ctx *ctx, trial *r)
 {
     /* Each view's scores are what is expected of y given that view: their mean varies too

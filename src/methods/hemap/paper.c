@@ -8,8 +8,8 @@
  *   places    of a row the mean over its copies, columns to mean 0 and deviation 1
  *
  * The text says that the order of instances does not matter. It does: T'S = sum_i t_i s_i'
- * pairs row i with row i, and with a random order each eigenvector is a component of one
- * set alone. If both files are sorted by class, the order leaks the labels of all rows,
+ * pairs row i with row i, and with a random order each eigenvector is nearly a component of
+ * one set alone. If both files are sorted by class, the order leaks the labels of all rows,
  * hence the shuffle. */
 #include <math.h>
 #include <string.h>
@@ -94,8 +94,8 @@ done:
     return st;
 }
 
-/* C_T by k-means of the target. Ten restarts, since one k-means start in two clusters often
- * ends badly. Rows are clustered once; copies take the cluster of their row. */
+/* C_T by k-means of the target. Rows are clustered once; copies take the cluster
+ * of their row. */
 static ferry_status cluster_target(ferry_ctx *ctx, const hemap_data *d, int64_t n,
                                    const int64_t *order, ferry_matrix **out)
 {

@@ -120,7 +120,8 @@ static void start(const int32_t *v, double s2, mindtl_soft *s)
 /* Users given items, items given users, then the variance; `iters` times. Each is the
  * mean-field optimum given the others.
  *
- * x: residuals, with their transpose. O(iters nnz (k + l)). Progress is told no objective. */
+ * x: residuals, with their transpose. O(iters nnz (k + l)). Progress is told no
+ * objective. */
 ferry_status ferry_i_mindtl_soft_fit(ferry_ctx *ctx, const observed *x, const codebook *b,
                                      const int32_t *v, int64_t iters, double s2,
                                      mindtl_run *run, mindtl_soft *s)

@@ -5,9 +5,8 @@
  *   cost_c = lambda^2 sum_d N_d R_cd^2 - 2 lambda sum_d S_d R_cd,
  * so one pass over the ratings and k l operations a row: O(nnz + p k l).
  *
- * Ties go to the lowest group; rows without ratings keep theirs after the
- * first step. A single source has lambda
- * = 1 and algorithm 2 is CBT's. */
+ * Ties go to the lowest group; rows without ratings keep theirs after the first step. A
+ * single source has lambda = 1 and algorithm 2 is CBT's. */
 #include <math.h>
 
 #include "learn/learn.h"

@@ -111,7 +111,7 @@ done:
 /* The weight of the term: as told, or mu = rho sigma_1(G) / |delta|^2, which does not depend
  * on the unit of the features.
  *
- * In the U step mu |delta|^2 competes with the eigenvalues of V'V, which are about
+ * In the U step mu |delta|^2 competes with the eigenvalues of V'V, which go up to about
  * sigma_1(G): rho is their ratio. X -> c X multiplies the effect of a fixed mu by c, so the
  * 30 of the paper means nothing without the unit of its features. delta = 0 needs no term:
  * mu = 0. */

@@ -24,10 +24,10 @@
 
 #include "methods/mmltl/mmltl.h"
 
+/* HALVINGS: of a step; STALLED: rounds in which neither measure halves. */
 enum { HALVINGS = 60, STALLED = 5 };
 
-/* All in coordinates of the reduced problem: r rows, r <= m + 1. HALVINGS: of a step;
- * STALLED: rounds in which neither measure halves. */
+/* All in coordinates of the reduced problem: r rows, r <= m + 1. */
 typedef struct newton {
     const ferry_mmltl *p;
     int64_t m;
