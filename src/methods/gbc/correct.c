@@ -10,8 +10,8 @@
  * An instance without features gets the mean of its neighbours, or the base score.
  *
  * Both corrections use labels at the time of the answer, not only in the fit: that is why a
- * model keeps its labels and their residuals. Cost: residual reads every edge once, smooth up to
- * STEPS times. */
+ * model keeps its labels and their residuals. Cost: residual reads every edge
+ * once, smooth up to STEPS times. */
 #include <math.h>
 #include <string.h>
 

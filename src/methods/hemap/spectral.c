@@ -12,8 +12,9 @@
  * fewer rows than columns, A itself is the smaller matrix.
  *
  * Each data set enters A through a 2 x 2 coefficient of rank one, which is why A = F F' and
- * the rank is at most the number q of columns of F. In the linear problem beta = 2 makes both
- * halves of F equal: B_T = B_S for any data. Cost: O(N q^2 + q^3), or O(N^2 q + N^3) on the rows' side. */
+ * the rank is at most the number q of columns of F. In the linear problem beta = 2
+ * makes both halves of F equal: B_T = B_S for any data. Cost: O(N q^2 + q^3), or O(N^2 q +
+ * N^3) on the rows' side. */
 #include <math.h>
 #include <string.h>
 
