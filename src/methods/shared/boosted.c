@@ -8,6 +8,8 @@
  * for the logistic loss, always 2 for the squared one. */
 ferry_boosting_options ferry_i_boosted_options(const boosted_growing *o, bool logistic)
 {
+    /* h = p (1 - p) <= 1/4, against 2 for the squared loss: by the same count of rows
+     * both defaults ask for about two rows' worth of curvature in a leaf. */
     const double min_child = logistic ? 0.5 : 4, reg = logistic ? 0.25 : 1;
 
     return (ferry_boosting_options){
@@ -39,7 +41,10 @@ void ferry_i_boosted_views_clear(boosted_views *v)
     *v = (boosted_views){0};
 }
 
-/* Rows in which a view lacks the instance are taken out: they are not missing cells. */
+/* Rows in which a view lacks the instance are taken out: they are not missing cells.
+ * A tree sends a missing cell down the side that it learned for it, whereas an instance
+ * that a view lacks must get no score of that view at all. Nothing is copied where no row
+ * lacks. */
 static ferry_status split_views(ferry_ctx *ctx, const ferry_rows *r, boosted_views *out)
 {
     ferry_status st = FERRY_OK;
@@ -69,6 +74,9 @@ done:
     return st;
 }
 
+/* No scaling: a split depends on the order of a feature's values alone. Missing cells
+ * stay missing, since trees learn where to send them. The prepared rows are let go at
+ * once: *out owns copies, or one more reference where a view has every row. */
 ferry_status ferry_i_boosted_prepare(ferry_ctx *ctx, const char *method,
                                      const ferry_task *task, ferry_prepared **prepared,
                                      boosted_views *out)
@@ -101,6 +109,8 @@ done:
     return st;
 }
 
+/* The views' row lists turned round: from "which instances has view i" to a byte for each
+ * pair, which the inner loops of combining can test. */
 void ferry_i_boosted_mask(const boosted_views *v, int64_t n, uint8_t *mask)
 {
     memset(mask, 0, (size_t)(v->n * n));
@@ -109,6 +119,9 @@ void ferry_i_boosted_mask(const boosted_views *v, int64_t n, uint8_t *mask)
             mask[i * n + v->view[i].instance[r]] = 1;
 }
 
+/* ferry_i_outputs_new with the parts of a task: whether labels are numbers, how many
+ * classes there are, and the labels of the n instances of t, those that are unknown
+ * included. */
 ferry_status ferry_i_boosted_labels(ferry_ctx *ctx, const ferry_task *task,
                                     const ferry_domain *t, ferry_outputs *out, double **y,
                                     uint8_t **labelled)
@@ -134,6 +147,8 @@ ferry_status ferry_i_boosted_grow(ferry_ctx *ctx, const char *name,
     for (int64_t t = 0; t < o->trees && !finish; t++) {
         FERRY_TRY(ferry_i_boosting_step(ctx, b));
         rep->iters++;
+        /* The mean loss over the views; a view without a label has none (NaN) and adds 0.
+         */
         rep->objective = 0;
         for (int64_t i = 0; i < g->p; i++)
             rep->objective += isnan(b->loss[i]) ? 0 : b->loss[i] / (double)g->p;
@@ -167,11 +182,15 @@ static bool combine(const boosted *m, double *const *f, const uint8_t *mask, int
         for (int64_t j = 0; j < k && !m->forest->additive; j++)
             score[j] += w * f[i][x * k + j];
     }
+    /* f0 + stretch (weighted mean of the views' scores - f0): the mean of several views
+     * is drawn to the base score, and stretch undoes that. One view alone, or the one
+     * score of additive trees, needs neither. */
     for (int64_t j = 0; j < k; j++)
         if (m->forest->additive || p == 1)
             score[j] = f[0][x * k + j];
         else
             score[j] = sum > 0 ? f0[j] + m->stretch * (score[j] / sum - f0[j]) : f0[j];
+    /* Weights may be 0, so that an instance can have views and yet none that counts. */
     return m->forest->additive ? any : sum > 0;
 }
 
@@ -188,6 +207,7 @@ ferry_status ferry_i_boosted_answers(ferry_ctx *ctx, const boosted *m, int64_t n
     FERRY_NEW(ctx, f, p);
     FERRY_NEW(ctx, mask, p * n);
     FERRY_NEW(ctx, score, k);
+    /* Additive trees of all views sum into one score, which stands in f[0]. */
     for (int64_t i = 0; i < (m->forest->additive ? 1 : p); i++)
         FERRY_NEW(ctx, f[i], n * k);
     FERRY_TRY(ferry_i_forest_scores(ctx, m->forest, n, views, f, mask));
@@ -208,6 +228,8 @@ done:
 void ferry_i_boosted_tell(ferry_ctx *ctx, const char *method, const ferry_domain *d,
                           const ferry_prediction *p)
 {
+    /* Only the instances that the caller asked about: the others came along as
+     * neighbours. */
     const int64_t n = d->asked > 0 ? d->asked : p->n;
     int64_t count[3] = {0};
 
@@ -235,6 +257,8 @@ void ferry_i_outputs_decide(const ferry_outputs *o, const double *answer, int64_
         if (answer[j] > answer[p->cls[i]]) p->cls[i] = (int32_t)j;
 }
 
+/* The goal and the classes of a prediction against those of the model, before answers of
+ * `classes` numbers are copied into its rows of k. */
 ferry_status ferry_i_outputs_check(ferry_ctx *ctx, const ferry_outputs *o,
                                    const ferry_prediction *p)
 {

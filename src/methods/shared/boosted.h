@@ -8,7 +8,10 @@
 #include "methods/method.h"
 #include "prepare/prepare.h"
 
-/* How trees are grown; -1: by the loss, see ferry_i_boosted_options. */
+/* How trees are grown; -1: by the loss, see ferry_i_boosted_options.
+ * The numbers of one boosting run as the user gave them. A method embeds this struct in
+ * its own options and lists BOOSTED_OPTS, so that all of them grow trees by the same
+ * words. */
 typedef struct boosted_growing {
     int64_t trees, depth;
     double rate;
@@ -37,6 +40,8 @@ typedef struct boosted_growing {
             FERRY_GROWINGS, "trees: exact, or XGBoost's histograms for large data"         \
     }
 
+/* Options of the learner, with -1 replaced by the default of the loss (logistic: of
+ * classes, else the squared loss of numbers). */
 ferry_boosting_options ferry_i_boosted_options(const boosted_growing *o, bool logistic);
 
 /* A domain's views as trees take them: values and missing cells as they are, dense or CSR by
@@ -51,6 +56,8 @@ typedef struct boosted_views {
 ferry_status ferry_i_boosted_prepare(ferry_ctx *ctx, const char *method,
                                      const ferry_task *task, ferry_prepared **prepared,
                                      boosted_views *out);
+/* The views of new data, in the columns and order of the model. A view that d lacks has
+ * no rows. *out is the caller's to clear, also after a failure. */
 ferry_status ferry_i_boosted_new_data(ferry_ctx *ctx, const ferry_prepared *prepared,
                                       const ferry_domain *d, boosted_views *out);
 void ferry_i_boosted_views_clear(boosted_views *v);
@@ -92,7 +99,9 @@ ferry_status ferry_i_boosted_save(ferry_ctx *ctx, const boosted *m, ferry_dict *
 ferry_status ferry_i_boosted_load(ferry_ctx *ctx, const ferry_dict *dict, bool weighted,
                                   boosted *m);
 
-/* Outputs: an answer into the prediction of instance i (the largest wins), and the file. */
+/* Outputs: an answer into the prediction of instance i (the largest wins), and the file.
+ * Numbers go back to the label's scale, mean + sd answer; of equal classes the first
+ * wins. */
 void ferry_i_outputs_decide(const ferry_outputs *o, const double *answer, int64_t i,
                             ferry_prediction *p);
 ferry_status ferry_i_outputs_check(ferry_ctx *ctx, const ferry_outputs *o,

@@ -25,6 +25,8 @@ static void clear(columns *c)
 static ferry_status save_forest(ferry_ctx *ctx, const ferry_forest *f, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
+    /* Trees stand iteration by iteration, then by view, then by score: e = (t p + i) k +
+     * j. */
     const int64_t sizes[] = {f->p, f->k, f->n, f->logistic, f->additive};
     const int64_t trees = f->n * f->p * f->k;
     int64_t *count = ferry_i_calloc(trees, sizeof *count), n = 0;
@@ -117,6 +119,8 @@ static ferry_status load_tree(ferry_ctx *ctx, const lent *l, int64_t at, int64_t
         node->threshold = l->real[3 * e];
         node->value = l->real[3 * e + 1];
         node->gain = l->real[3 * e + 2];
+        /* A leaf: ferry_i_tree_new has made it one, and its children in the file mean
+         * nothing. */
         if (l->feature[e] == -1) continue;
         FERRY_NEED(ctx,
                    l->feature[e] >= 0 && l->feature[e] < cols && l->left[e] > i &&
@@ -144,6 +148,8 @@ static ferry_status load_forest(ferry_ctx *ctx, const ferry_dict *dict, ferry_fo
 
     *out = NULL;
     FERRY_TRY(ferry_i_dict_ints(ctx, dict, "forest.sizes", &five, &sizes));
+    /* Views and scores at least 1, iterations 0 or more; below 2^20 each, so that the
+     * product of the three stays within 64 bits. */
     for (int i = 0; i < 3; i++)
         FERRY_NEED(ctx, sizes[i] >= (i < 2) && sizes[i] < 1 << 20, FERRY_EDATA,
                    "tensor forest.sizes: entry %d is %lld", i, (long long)sizes[i]);
@@ -173,6 +179,9 @@ done:
     return st;
 }
 
+/* "target.sizes" is goal and classes; "target.scale" the mean and sd of number labels
+ * (what they are for classes does not matter). Everything else of the outputs follows
+ * from these. */
 ferry_status ferry_i_outputs_save(ferry_ctx *ctx, const ferry_outputs *o, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
@@ -207,6 +216,8 @@ done:
     return st;
 }
 
+/* Without weights the method saves its preparation itself; stretch is 1 then and not
+ * saved. */
 ferry_status ferry_i_boosted_save(ferry_ctx *ctx, const boosted *m, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;

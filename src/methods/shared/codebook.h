@@ -11,13 +11,21 @@
 #include "methods/method.h"
 #include "methods/shared/ratings.h"
 
+/* ferry: soft groups of residuals, sources weighed on ratings held out. paper: hard
+ * groups of ratings, as MINDTL publishes it. */
 typedef enum codebook_mode { MODE_FERRY, MODE_PAPER } codebook_mode;
+/* How mode paper finds the k x l groups of a source: orthogonal non-negative
+ * tri-factorisation of what was observed alone, of the largest part without a hole, of
+ * the matrix with holes filled by the users' means, or two-way k-means from random
+ * groups. */
 typedef enum codebook_extract {
     EXTRACT_IONMTF,
     EXTRACT_ONMTF,
     EXTRACT_DC,
     EXTRACT_KMEANS
 } codebook_extract;
+/* How mode paper finds the sources' weights lambda: least squares on the simplex, the
+ * published gradient steps, or least squares without constraints. */
 typedef enum codebook_weights { LAMBDA_SIMPLEX, LAMBDA_SGD, LAMBDA_LS } codebook_weights;
 
 /* A rating pattern: k x l numbers, one row after the other (r[c * l + d]), in ratings of

@@ -19,6 +19,8 @@ void ferry_i_embed_view_free(embed_view *v)
 
 /* ---- centring and balancing ---- */
 
+/* The old words ("frob", "feature+frob" ...) come after the kinds of ferry_scale in the
+ * option's list, in the order of the table here. They still work in task files. */
 void ferry_i_embed_scaling(int *scale, int *balance)
 {
     static const int old[][2] = {{FERRY_SCALE_NONE, BALANCE_FROB},
@@ -36,7 +38,8 @@ void ferry_i_embed_scaling(int *scale, int *balance)
 }
 
 /* mean_j over the rows that are there; a cell that CSR does not store is 0, and a row that
- * is not there is 0, too. */
+ * is not there is 0, too.
+ * A sum that overflows is reported by its feature, before it turns every product to NaN. */
 static ferry_status fit_means(ferry_ctx *ctx, embed_view *v)
 {
     ferry_status st = FERRY_OK;
@@ -121,6 +124,8 @@ done:
     return st;
 }
 
+/* *out <- the largest eigenvalue of X'X (= squared largest singular value), by Lanczos on
+ * whichever of X'X and X X' is smaller; neither is formed. */
 static ferry_status spectral2(ferry_ctx *ctx, const embed_view *v, double *out)
 {
     ferry_status st = FERRY_OK;
@@ -182,6 +187,8 @@ done:
     return st;
 }
 
+/* Copy if shared, mean, centre, balance, in this order: the factor is of the centred
+ * view. */
 ferry_status ferry_i_embed_view_new(ferry_ctx *ctx, ferry_matrix *x, const uint8_t *there,
                                     embed_balance balance, embed_view **out)
 {
@@ -212,7 +219,9 @@ done:
 
 /* ---- compression ---- */
 
-/* With X X' = V diag(l) V' and l > 0 kept: R = V sqrt(l), Q = X'V / sqrt(l), R Q' = X. */
+/* With X X' = V diag(l) V' and l > 0 kept: R = V sqrt(l), Q = X'V / sqrt(l), R Q' = X.
+ * eigh gives eigenvalues ascending, so column m - 1 - c is the c-th largest. Below 1e-13
+ * of the largest they are rounding; centring alone makes one of them 0. */
 ferry_status ferry_i_embed_view_compress(ferry_ctx *ctx, embed_view *v)
 {
     ferry_status st = FERRY_OK;
@@ -243,6 +252,8 @@ ferry_status ferry_i_embed_view_compress(ferry_ctx *ctx, embed_view *v)
     ferry_i_matrix_free(v->c.x);
     v->c.x = r;
     r = NULL;
+    /* R has the centring in it. mean and factor stay: they are of the d_j features, and
+     * new instances are embedded through them. */
     ferry_i_free(v->c.shift);
     v->c.shift = NULL;
     v->cols = rank;
@@ -263,6 +274,8 @@ void ferry_i_embed_views_free(int64_t n, embed_view **views)
     ferry_i_free(views);
 }
 
+/* The matrices of the prepared rows are moved, not copied: a dense view of the target
+ * exists once. What is left of the preparation serves new data. */
 ferry_status ferry_i_embed_views(ferry_ctx *ctx, const char *method, const ferry_task *task,
                                  int scale, embed_balance balance,
                                  ferry_prepared **prepared, embed_view ***views)
@@ -320,6 +333,9 @@ static bool shares(const ferry_domain *t, int64_t j)
     return false;
 }
 
+/* A view that shares fewer than two instances with every other has no correlation with
+ * them, and its directions would be noise. d is at most the sum of the views' ranks; for
+ * graphs (no views) it is below the number of instances. */
 ferry_status ferry_i_embed_fits(ferry_ctx *ctx, const char *method, const ferry_domain *t,
                                 int64_t d)
 {

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Points of the scatter in a report: enough to see groups, few enough to draw and to
+ * store. */
 enum { SCATTER_MOST = 1000 };
 
 void ferry_i_embedding_free(embedding *e)
@@ -111,6 +113,7 @@ static void tell_values(ferry_ctx *ctx, const embed_solution *s)
     const double *w = s->values;
     int64_t positive = 0;
 
+    /* 1e-10 of the largest is rounding: an eigenvalue below it is 0 in exact numbers. */
     while (positive < s->d && w[positive] > 1e-10 * w[0] && w[positive] > 0)
         positive++;
     if (positive < s->d)
@@ -121,6 +124,8 @@ static void tell_values(ferry_ctx *ctx, const embed_solution *s)
     ferry_i_diag_reals(ctx, "eigenvalues", s->d, w);
 }
 
+/* Two passes over the views, each with the products t_j again: O(p) products more than
+ * keeping all t_j, but only one m x d block beside Phi whatever p is. */
 ferry_status ferry_i_embedding_new(ferry_ctx *ctx, const embed_solution *s, embedding **out,
                                    ferry_block **phi)
 {
@@ -147,6 +152,8 @@ ferry_status ferry_i_embedding_new(ferry_ctx *ctx, const embed_solution *s, embe
                 ferry_e(ctx)->axpby(ctx, s->share, t, 1, z); /* Phi += share t_j */
                 continue;
             }
+            /* U_j for features as prepared, and how well t_j alone explains each column
+             * of Phi. */
             FERRY_TRY(new_part(ctx, v, s->d, part));
             expand(ctx, v, s->f ? s->f[j] : 1, &uj, part->u);
             regress(v, t, z, part);
@@ -218,6 +225,8 @@ static void combine(const embedding *e, const gathered *g, ferry_block *phi)
     }
 }
 
+/* Every view that the domain has adds its t_j; how they combine is decided by instance,
+ * since each may lack other views. O(nnz d) and three blocks of n x d. */
 ferry_status ferry_i_embedding_apply(ferry_ctx *ctx, const embedding *e,
                                      const ferry_domain *d, ferry_block *phi)
 {
@@ -243,6 +252,7 @@ done:
     return st;
 }
 
+/* Coordinates are the scores of goal embed: p->k is the dimension, not a class count. */
 ferry_status ferry_i_embed_predict(ferry_ctx *ctx, const ferry_block *phi,
                                    ferry_prediction *p)
 {
@@ -259,6 +269,7 @@ done:
 
 typedef char part_name[32];
 
+/* "PART.J"; 32 bytes hold the longest part and any 64-bit number, both written by us. */
 static const char *name_of(part_name name, const char *part, int64_t j)
 {
     (void)snprintf(name, sizeof(part_name), "%s.%lld", part, (long long)j);
@@ -276,6 +287,8 @@ ferry_status ferry_i_embedding_save(ferry_ctx *ctx, const embedding *e, ferry_di
     FERRY_TRY(ferry_i_prepared_save(ctx, e->prepared, dict));
     for (int64_t j = 0; j < e->p; j++) {
         const embed_part *v = &e->part[j];
+        /* The four tensors of a view as one table, so that names and shapes stand side by
+         * side. */
         const struct {
             const char *part;
             int64_t rows, cols;
@@ -293,6 +306,8 @@ done:
     return st;
 }
 
+/* v->cols is already set by the preparation: a file with another width fails on its
+ * shape. */
 static ferry_status load_part(ferry_ctx *ctx, const ferry_dict *dict, int64_t j, int64_t d,
                               embed_part *v)
 {
@@ -309,6 +324,8 @@ done:
     return st;
 }
 
+/* The sizes are bounded before anything is allocated by them. e->p is set only when the
+ * parts are there, since freeing runs over p of them. */
 ferry_status ferry_i_embedding_load(ferry_ctx *ctx, const ferry_dict *dict, embedding **out)
 {
     ferry_status st = FERRY_OK;
@@ -350,6 +367,8 @@ done:
 
 /* ---- diagnostics ---- */
 
+/* Every step-th instance rather than a random draw: no stream of random numbers is
+ * touched, and the same data give the same picture. json_pack takes the arrays over. */
 void ferry_i_embed_scatter(ferry_ctx *ctx, const ferry_domain *t, const ferry_block *phi)
 {
     const int64_t step = 1 + (phi->rows - 1) / SCATTER_MOST;

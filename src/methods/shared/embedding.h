@@ -36,6 +36,9 @@ typedef enum embed_balance {
 /* What the two options mean: scale becomes a ferry_scale, balance is never auto. */
 void ferry_i_embed_scaling(int *scale, int *balance);
 
+/* How an instance that lacks views is placed; combine() in embedding.c has the formulas.
+ * The mean is safe but draws such instances to the origin, the more so the more views
+ * they lack; a regression keeps their spread. */
 typedef enum embed_missing { MISSING_AUTO, MISSING_MEAN, MISSING_REGRESS } embed_missing;
 #define EMBED_OPT_MISSING(T)                                                               \
     FERRY_OPT_ONE_OF(                                                                      \
@@ -117,9 +120,13 @@ ferry_status ferry_i_embedding_new(ferry_ctx *ctx, const embed_solution *s, embe
 /* phi (n x d) <- the n instances of domain d. */
 ferry_status ferry_i_embedding_apply(ferry_ctx *ctx, const embedding *e,
                                      const ferry_domain *d, ferry_block *phi);
+/* The file has "sizes", "share", the preparation and for view j "mean.j", "u.j",
+ * "slope.j", "r2.j". Loading takes the width of view j from the preparation and checks
+ * all else by it. */
 ferry_status ferry_i_embedding_save(ferry_ctx *ctx, const embedding *e, ferry_dict *dict);
 ferry_status ferry_i_embedding_load(ferry_ctx *ctx, const ferry_dict *dict,
                                     embedding **out);
+/* Frees `prepared` as well; e may be NULL. */
 void ferry_i_embedding_free(embedding *e);
 
 /* Coordinates as a prediction of goal embed. */

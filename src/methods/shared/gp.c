@@ -13,6 +13,8 @@
 
 #include "learn/kernel.h"
 
+/* Noise variances on the scale of the kernel, where k(x, x) = 1: soft labels that came
+ * over a bridge are noisier than labels of the target itself. */
 #define NOISE_BRIDGE 1.0
 #define NOISE_TARGET 0.3
 enum { MOST = 20000 }; /* instances: their kernel is 3.2 GB then */
@@ -50,6 +52,9 @@ static ferry_status fit_bridge(ferry_ctx *ctx, const ferry_block *g, ttl_gp *m)
     FERRY_TRY(ferry_i_kernel_gamma(ctx, k, &m->gamma));
     to_kernel(m->gamma, 1, NOISE_BRIDGE, k);
     FERRY_TRY(ferry_e(ctx)->chol(ctx, k));
+    /* z = 2 g - 1 is in -1 .. 1. Without its mean taken off, the regression would fall to
+     * 0, an even vote, far from the bridge; so it falls to zbar, the shares of the
+     * classes there. */
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j < c; j++) {
             FERRY_AT(z, i, j) = 2 * FERRY_ROW(g, i)[j] - 1;
@@ -82,6 +87,8 @@ done:
     return st;
 }
 
+/* Squared distances (kept over the grid), B and its factor, B^-1, the residual, and m at
+ * L. */
 typedef struct gate_work {
     ferry_small *d2, *b, *inv, *r; /* nl x nl, nl x nl, nl x nl, nl x c */
     ferry_block *m_l;              /* nl x c */
@@ -101,6 +108,8 @@ static ferry_status gate_solve(ferry_ctx *ctx, const ttl_gp *m, const int32_t *y
         for (int64_t j = 0; j < n; j++)
             FERRY_AT(w->inv, i, j) = (double)(i == j);
         for (int64_t j = 0; j < w->r->cols; j++)
+            /* y is +1 in the column of its class, -1 in the others: one regression per
+             * class. */
             FERRY_AT(w->r, i, j) = (y[i] == j ? 1 : -1) - a * FERRY_ROW(w->m_l, i)[j];
     }
     ferry_e(ctx)->chol_solve(ctx, w->b, w->inv);
@@ -149,6 +158,8 @@ static ferry_status fit_gate(ferry_ctx *ctx, const int32_t *y, ttl_gp *m)
         m->a = grid[t][0];
         tau = grid[t][1];
     }
+    /* Once more with the best pair: its B^-1 (y - a m_L) was overwritten by later tries.
+     * The factor tau of k(x, L) goes into beta. */
     FERRY_TRY(gate_solve(ctx, m, y, m->a, tau, &w));
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j < c; j++)
@@ -164,6 +175,8 @@ done:
     return st;
 }
 
+/* A model that refers to p and l (one owner more each), a = 1: the bridge alone. *out may
+ * be half made when it fails; ferry_i_gp_free takes it so. */
 static ferry_status gp_new(ferry_ctx *ctx, int64_t c, ferry_matrix *p, ferry_matrix *l,
                            ttl_gp **out)
 {
@@ -182,6 +195,8 @@ done:
     return st;
 }
 
+/* O(P^3) for the bridge and O(L^3) for each of the grid's ten tries; refused above MOST
+ * instances rather than left to run out of memory. */
 ferry_status ferry_i_gp_fit(ferry_ctx *ctx, ferry_matrix *p, const ferry_block *g,
                             ferry_matrix *l, const int32_t *y, ttl_gp **out)
 {
@@ -213,6 +228,7 @@ ferry_status ferry_i_gp_apply(ferry_ctx *ctx, const ttl_gp *m, const ferry_matri
     if (!m->l) goto done;
     FERRY_TRY(ferry_i_block_new(ctx, f->rows, f->k, &own));
     FERRY_TRY(ferry_i_kernel_mul(ctx, m->gamma, m->l, x, m->beta, own));
+    /* f = a m(x) + k(x, L) beta */
     ferry_e(ctx)->axpby(ctx, 1, own, m->a, f);
 done:
     ferry_i_block_free(own);

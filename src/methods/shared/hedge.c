@@ -81,6 +81,8 @@ void ferry_i_hedge_scores_clear(hedge_scores *s)
     *s = (hedge_scores){0};
 }
 
+/* The same at fit and online, or W_S would see rows of another kind than it learned from.
+ */
 void ferry_i_hedge_after(const hedge *h, const hedge_source *s, double *z)
 {
     for (int64_t c = 0; h->post == HEDGE_POST_CENTRED && c < s->rank; c++)
@@ -110,6 +112,8 @@ void ferry_i_hedge_look(const hedge *h, const ferry_row *x, hedge_scores *s)
     for (int64_t i = 0; i < h->n; i++) {
         const hedge_source *o = &h->source[i];
         double *fs = s->fs + i * k, *f = s->f + i * k, *ft = target_scores(h, s, i);
+        /* Where the codes of this source's group begin. Groups are few, so a sum is cheap
+         * enough. */
         int64_t from = 0;
         for (int64_t g = 0; g < o->group; g++)
             from += h->group[g].s;
@@ -182,7 +186,9 @@ static void count_mistakes(hedge *h, int32_t y, const int32_t *votes)
     }
 }
 
-/* OMTL-MC: the larger loss of a pair counts, and that of a source above the whole's. */
+/* OMTL-MC: the larger loss of a pair counts, and that of a source above the whole's.
+ * On a tie neither weight falls. Votes given earlier cannot be used: losses need all
+ * scores, so a late label is judged by the scores of now. */
 static void count_losses(hedge *h, int32_t y, const hedge_scores *s)
 {
     const double all = loss_of(h->k, s->total, y);

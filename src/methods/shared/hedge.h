@@ -28,7 +28,11 @@
 #include "learn/cdspp.h"
 #include "methods/shared/online.h"
 
+/* What makes a weight fall: mistakes of the argmax (HetOMTL-CDSPP), or the larger of two
+ * hinge losses (OMTL-MC). */
 typedef enum hedge_rule { HEDGE_MISTAKES, HEDGE_LOSSES } hedge_rule;
+/* What is done to z after the projection: nothing, unit length, or centring by the mean
+ * of Z and then unit length. */
 typedef enum hedge_post { HEDGE_POST_NONE, HEDGE_POST_L2, HEDGE_POST_CENTRED } hedge_post;
 
 /* Pt = Q R, and Q depends on the target and the class counts of the source alone: sources
@@ -38,6 +42,8 @@ typedef struct hedge_group {
     double *q; /* s x d */
 } hedge_group;
 
+/* What is learned from one source. Only the counts, and wt where there is one, change
+ * online. */
 typedef struct hedge_source {
     char *name;
     int64_t group, rank;
@@ -96,6 +102,8 @@ ferry_pa_step ferry_i_hedge_learn(hedge *h, const ferry_row *x, int32_t y,
 
 /* ---- offline (hedge_fit.c) ---- */
 
+/* As HEDGE_OPTS has them. variant is a ferry_pa_kind, post a hedge_post; horizon above 0
+ * replaces both betas. */
 typedef struct hedge_options {
     double alpha, C, beta1, beta2, horizon;
     int variant, post;

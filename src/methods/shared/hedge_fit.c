@@ -21,6 +21,8 @@ ferry_status ferry_i_hedge_draw(ferry_ctx *ctx, int64_t n, const int32_t *cls, i
     if (per_class > 0) FERRY_TRY(ferry_i_online_order(ctx, rng, n, &order));
     for (int64_t i = 0; i < n; i++) {
         const int64_t at = order ? order[i] : i;
+        /* The first per_class rows of each class in a shuffled order are a uniform draw
+         * of them. */
         drawn[at] = !order || count[cls[at]]++ < per_class;
     }
     for (int64_t i = 0; i < n; i++)
@@ -32,7 +34,9 @@ done:
     return st;
 }
 
-/* A learner after one PA pass over the rows of z in a random order. */
+/* A learner after one PA pass over the rows of z in a random order.
+ * *out is the caller's, also when this fails half way. The order is random because rows
+ * come domain by domain: a PA learner remembers best what it saw last. */
 static ferry_status pass(ferry_ctx *ctx, const hedge_options *o, int64_t k,
                          const ferry_matrix *z, const int32_t *y, ferry_rng *rng,
                          ferry_pa **out)
@@ -65,6 +69,7 @@ static ferry_status find_group(ferry_ctx *ctx, hedge *h, const cdspp *c, int64_t
     hedge_group *more = NULL;
 
     FERRY_NEW(ctx, q, s * h->d);
+    /* Transposed, so that a code is one row: a sparse x then reads few numbers of each. */
     for (int64_t j = 0; j < h->d; j++)
         for (int64_t i = 0; i < s; i++)
             q[i * h->d + j] = FERRY_ROW(c->q, j)[i];
@@ -104,7 +109,9 @@ done:
 }
 
 /* Everything of one source but its name: R, its group, W_S, and for losses W_T in the
- * projected space. */
+ * projected space.
+ * W_T there sees the target's part of z alone, without a copy: those rows stand last in
+ * z. */
 static ferry_status learn_source(ferry_ctx *ctx, const hedge_options *o, const cdspp *c,
                                  const cdspp_problem *p, ferry_rng *rng, hedge *h,
                                  hedge_source *s)
@@ -157,6 +164,7 @@ static ferry_status add_source(ferry_ctx *ctx, const char *method, const ferry_r
     for (int64_t i = 0; i < n; i++)
         ys[i] = r->cls[rows[i]];
     const cdspp_problem p = {{xs, ys}, *t, h->k, o->alpha};
+    /* dim 0: all directions with a positive eigenvalue. Rank 0: no class in common. */
     FERRY_TRY(ferry_i_cdspp(ctx, &p, 0, &c));
     if (c.rank == 0) {
         ferry_i_log(ctx, FERRY_WARN,
@@ -194,6 +202,8 @@ static ferry_status learn_all(ferry_ctx *ctx, const char *method, const ferry_pr
     ferry_rng rng;
 
     FERRY_NEW(ctx, h->source, p->n_sources);
+    /* One stream for hetomtl and omtlmc: both then draw the same rows, which makes them
+     * comparable under a seed. */
     ferry_i_rng_for(ctx, &rng, "hetomtl");
     for (int64_t i = 0; i < p->n_sources; i++) {
         FERRY_TRY(add_source(ctx, method, &p->rows[i], o, &t, &rng, h));
@@ -209,6 +219,8 @@ done:
     return st;
 }
 
+/* What the option table cannot say. That classes overlap is found out only by the fit,
+ * since one source without a common class is no reason to refuse the others. */
 ferry_status ferry_i_hedge_fits(ferry_ctx *ctx, const char *method, const ferry_task *task)
 {
     ferry_status st = FERRY_OK;

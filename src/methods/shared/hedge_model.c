@@ -18,6 +18,7 @@ void ferry_i_hedge_model_free(void *model)
     ferry_i_free(m);
 }
 
+/* Scratch that is not part of the saved state; called once after a fit or a load. */
 ferry_status ferry_i_hedge_room(ferry_ctx *ctx, hedge_model *m)
 {
     ferry_status st = FERRY_OK;
@@ -49,6 +50,8 @@ static bool is_last(const hedge_model *m, const ferry_row *x)
            (!x->index || memcmp(m->index, x->index, (size_t)x->n * sizeof *m->index) == 0);
 }
 
+/* Votes that must be kept with a row until its label comes. The rule of losses judges by
+ * scores of the moment and needs none. */
 int64_t ferry_i_hedge_votes_size(const void *model)
 {
     const hedge *h = &((const hedge_model *)model)->h;
@@ -67,6 +70,8 @@ ferry_status ferry_i_hedge_see(ferry_ctx *ctx, void *model, const ferry_row *x, 
     m->row = ferry_i_online_row(&m->in, x, NULL);
     ferry_i_hedge_look(&m->h, &m->row, &m->s);
     remember(m, x);
+    /* Classes that have a name but no weights yet score 0, as a learner of zeros would
+     * say. */
     memset(score, 0, (size_t)k * sizeof *score);
     memcpy(score, m->s.total, (size_t)m->h.k * sizeof *score);
     if (votes && m->h.rule == HEDGE_MISTAKES) ferry_i_hedge_votes(&m->h, &m->s, votes);
@@ -85,6 +90,8 @@ ferry_status ferry_i_hedge_hear(ferry_ctx *ctx, void *model, const ferry_row *x,
     FERRY_TRY(ferry_i_online_check(ctx, x, m->h.d, 0, 0));
     const bool known = cls < m->h.k && is_last(m, x);
     if (!known) m->row = ferry_i_online_row(&m->in, x, NULL);
+    /* What follows changes the weights, so the scores of the last row are no longer those
+     * of now. */
     m->last_n = -1;
     if (cls >= m->s.k)
         FERRY_TRY(ferry_i_hedge_scores_new(ctx, &m->h, (int64_t)cls + 1, &m->s));
@@ -114,11 +121,14 @@ int64_t ferry_i_hedge_parts(const void *model, const char **names, double *w)
 
 /* ---- predictions ---- */
 
+/* Scratch of one prediction. It is not the model's own: a model is const while it
+ * predicts. */
 typedef struct look_room {
     ferry_scale_room row;
     hedge_scores s;
 } look_room;
 
+/* online_looker's `look`: F of one row. */
 static void look(const void *model, const ferry_row *x, void *room, double *score)
 {
     const hedge_model *m = model;
@@ -129,6 +139,8 @@ static void look(const void *model, const ferry_row *x, void *room, double *scor
     memcpy(score, r->s.total, (size_t)m->h.k * sizeof *score);
 }
 
+/* Predicting counts nothing and moves no weight; rows are scored one by one as in a
+ * stream, so that both give the same bits. */
 ferry_status ferry_i_hedge_predict(ferry_ctx *ctx, const void *model, const ferry_domain *d,
                                    ferry_prediction *p)
 {
@@ -176,6 +188,8 @@ done:
     return st;
 }
 
+/* Sources' names go as one list of ids, which also says that they differ. Sources come
+ * after the groups that they point to. */
 ferry_status ferry_i_hedge_save(ferry_ctx *ctx, const void *model, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
@@ -204,6 +218,7 @@ done:
     return st;
 }
 
+/* Q of each group: any number of codes s, but exactly d columns. */
 static ferry_status load_groups(ferry_ctx *ctx, const ferry_dict *dict, hedge *h)
 {
     ferry_status st = FERRY_OK;
@@ -297,6 +312,7 @@ done:
     return st;
 }
 
+/* The preparation first: its width is d, against which all shapes are checked. */
 ferry_status ferry_i_hedge_load(ferry_ctx *ctx, const ferry_dict *dict, void **model)
 {
     ferry_status st = FERRY_OK;
