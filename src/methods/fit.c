@@ -1,5 +1,8 @@
 /* Fitting: find the method, check the task against what it needs, run it, keep what is
- * needed to predict. */
+ * needed to predict.
+ * All checks run before the method does, so that a method can take its needs for granted
+ * and every refusal is one sentence of the same form: who needs what, and what this task
+ * has. */
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
@@ -9,6 +12,7 @@
 
 /* ---- what a method needs ---- */
 
+/* In the order of ferry_role. */
 static const char *const role_name[] = {"source", "intermediate", "target"};
 
 /* "source 'text' and target 'images'". New string, NULL: no memory. */
@@ -28,6 +32,7 @@ static char *describe(const ferry_task *task)
     return t.s;
 }
 
+/* Labels that may be seen: a split leaves a table of labels in which some are hidden. */
 static bool has_labels(const ferry_domain *d)
 {
     const int64_t n = d->labels ? d->labels->n : 0;
@@ -38,6 +43,7 @@ static bool has_labels(const ferry_domain *d)
     return i < n;
 }
 
+/* What need_everywhere() counts. */
 static int64_t views_of(const ferry_domain *d)
 {
     return d->n_views;
@@ -71,6 +77,8 @@ done:
     return st;
 }
 
+/* Which domains there are. The sentence lists the whole task, since a role that is
+ * missing is mostly a domain that was given another one. */
 static ferry_status check_roles(ferry_ctx *ctx, const ferry_method *m,
                                 const ferry_task *task)
 {
@@ -99,6 +107,8 @@ done:
     return st;
 }
 
+/* What the target itself must have. "That it may see": in an evaluation the labels may
+ * all be hidden by the split, though the file has them. */
 static ferry_status check_target(ferry_ctx *ctx, const ferry_method *m,
                                  const ferry_domain *target)
 {
@@ -124,7 +134,8 @@ done:
     return st;
 }
 
-/* The task is resolved, options are parsed. */
+/* The task is resolved, options are parsed.
+ * The needs that are bits first, then the method's own fits(), which may rely on them. */
 static ferry_status check_fits(ferry_ctx *ctx, const ferry_method *m,
                                const ferry_task *task, const void *options)
 {
@@ -148,6 +159,8 @@ done:
     return st;
 }
 
+/* A model without a state is made only to have the options parsed and checked the one
+ * way. */
 ferry_status ferry_i_fits(ferry_ctx *ctx, const ferry_task *task,
                           const ferry_method *method, const ferry_opts *opts)
 {
@@ -164,6 +177,7 @@ done:
     return st;
 }
 
+/* Nothing is fitted: cheap enough to ask for every method before a run. */
 ferry_status ferry_method_fits(ferry_ctx *ctx, const char *name, const ferry_task *task,
                                const ferry_opts *opts)
 {
@@ -211,6 +225,8 @@ static ferry_status run(ferry_ctx *ctx, const ferry_task *task, ferry_model *m,
                         ferry_fit_info *r)
 {
     ferry_status st = FERRY_OK;
+    /* A method may fit others inside its own fit; each has its own object, and what the
+     * inner one leaves does not get among the outer one's. */
     json_t *outer = ctx->diag, *diag = json_object();
     const double begin = ferry_i_clock();
 
@@ -225,6 +241,8 @@ done:
     return st;
 }
 
+/* Resolve, check, keep what predicting needs, run. The task that the caller has is not
+ * changed: what is resolved is a copy that shares the data. */
 ferry_status ferry_i_fit(ferry_ctx *ctx, const ferry_task *task, const ferry_method *method,
                          const ferry_opts *opts, ferry_model **out, ferry_fit_info *rep)
 {
@@ -249,6 +267,7 @@ done:
     return st;
 }
 
+/* info->size is the caller's sizeof, and stays: later versions add fields at the end. */
 ferry_status ferry_fit(ferry_ctx *ctx, const ferry_task *task, const char *method,
                        const ferry_opts *opts, ferry_model **out, ferry_fit_info *info)
 {

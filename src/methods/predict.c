@@ -1,5 +1,8 @@
 /* Predicting: bring a domain's views to the order and columns that the model knows, then
- * ask the method. */
+ * ask the method.
+ * A method then sees columns by place alone. What the domain lacks is said in the form
+ * that the storage allows: no entry in CSR, NaN in a dense view, no rows for a whole
+ * view. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,6 +20,7 @@ typedef struct aligned {
     int64_t *none; /* -1 for every instance: the rows of a view that is absent */
 } aligned;
 
+/* Only what align() made; everything lent is left alone. */
 static void free_aligned(aligned *a)
 {
     for (int64_t i = 0; a->view && i < a->domain.n_views; i++)
@@ -61,7 +65,9 @@ static bool is_identity(int64_t n, const int32_t *map)
     return j == n;
 }
 
-/* Cells of features that the domain does not have: nothing is known about them. */
+/* Cells of features that the domain does not have: nothing is known about them.
+ * Only for dense matrices: in CSR what is not stored is 0, which for counts is the truth.
+ */
 static ferry_status blank_missing(ferry_ctx *ctx, ferry_matrix *x, int64_t n,
                                   const int32_t *map)
 {
@@ -80,7 +86,9 @@ done:
     return st;
 }
 
-/* All rows of v with its columns where map says. */
+/* All rows of v with its columns where map says.
+ * A copy of v, which is shared and never changed. map[j] is the new place of column j, or
+ * -1. */
 static ferry_status take_columns(ferry_ctx *ctx, const ferry_view *v, int64_t cols,
                                  const int32_t *map, ferry_matrix **out)
 {
@@ -122,6 +130,8 @@ static ferry_status align_columns(ferry_ctx *ctx, const ferry_domain *d,
                          (long long)cols, named ? " such as '" : "",
                          named ? ferry_i_ids_at(known->features, 0) : "", named ? "'" : "");
     FERRY_TRY(st);
+    /* New features are dropped with a warning, not refused: a later file of the same
+     * source often has more words. A view with no feature in common was refused above. */
     if (have > shared)
         ferry_i_log(
             ctx, FERRY_WARN,
@@ -174,6 +184,8 @@ static ferry_status align_views(ferry_ctx *ctx, const ferry_model *m, const ferr
             FERRY_TRY(align_columns(ctx, d, known, v, to));
         else
             absent_view(known, a, to);
+        /* The method sees the model's names; how the file was read is no business of a
+         * prediction. */
         to->name = known->name;
         to->features = known->features;
         to->read = NULL;
@@ -242,6 +254,8 @@ done:
     return st;
 }
 
+/* *out is new. Only the first `asked` instances are answered; the rest came with a graph,
+ * as neighbours whose labels the model knows. */
 ferry_status ferry_predict(ferry_ctx *ctx, const ferry_model *model,
                            const ferry_domain *domain, ferry_prediction **out)
 {

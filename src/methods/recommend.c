@@ -4,7 +4,8 @@
 
 #include "methods/method.h"
 
-/* A model like m, but for its state. */
+/* A model like m, but for its state.
+ * Options, names and views are copied rather than shared: the new model may outlive m. */
 static ferry_status copy_but_state(ferry_ctx *ctx, const ferry_model *m, ferry_model **out)
 {
     ferry_status st = FERRY_OK;
@@ -27,6 +28,7 @@ done:
     return st;
 }
 
+/* A new model; the given one stays as it is, so that other threads may go on using it. */
 ferry_status ferry_model_fold_in(ferry_ctx *ctx, const ferry_model *model,
                                  const ferry_domain *ratings, ferry_model **out)
 {
@@ -47,6 +49,8 @@ done:
     return st;
 }
 
+/* A user named twice is refused: a list of ids holds each once, and the caller counts
+ * two. */
 static ferry_status ids_of(ferry_ctx *ctx, int64_t n, const char *const *users,
                            ferry_ids **out)
 {
@@ -67,6 +71,8 @@ done:
     return st;
 }
 
+/* The lists come as ratings of (user, item) pairs, so that a prediction of goal rate can
+ * carry them: best first for each user, users in the order given (NULL: the model's). */
 ferry_status ferry_recommend(ferry_ctx *ctx, const ferry_model *model, int64_t n_users,
                              const char *const *users, int64_t top, int rated,
                              ferry_prediction **out)

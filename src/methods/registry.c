@@ -64,6 +64,8 @@ static ferry_opt_table tables[FERRY_COUNT(unsorted)];
 static char needs_words[FERRY_COUNT(unsorted)][320];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
+/* The bits as words, "a source, a view of the target". 320 bytes hold all of them at
+ * once. */
 static void describe_needs(unsigned needs, char *words, size_t size)
 {
     static const struct {
@@ -101,6 +103,9 @@ static int by_name(const void *a, const void *b)
                   (*(const ferry_method *const *)b)->name);
 }
 
+/* Once for the process, under pthread_once: after that all of it is read-only and needs
+ * no lock. Sorted by the public name, since "_" in the list is "-" there and sorts
+ * elsewhere. */
 static void make(void)
 {
     memcpy(methods, unsorted, sizeof methods);
@@ -125,7 +130,8 @@ const ferry_method *ferry_i_method_at(int64_t i)
     return i >= 0 && i < N_METHODS ? methods[i] : NULL;
 }
 
-/* Place of a method by name, -1: unknown. */
+/* Place of a method by name, -1: unknown.
+ * A walk over some forty names: nothing that is looked up often enough to index. */
 static int64_t place(const char *name)
 {
     for (int64_t i = 0; i < N_METHODS; i++)
@@ -144,6 +150,7 @@ static const char *name_at(const void *arg, int64_t i)
     return ferry_i_method_at(i)->name;
 }
 
+/* A misspelt name is answered with the nearest one, by edit distance. */
 ferry_status ferry_i_method_get(ferry_ctx *ctx, const char *name, const ferry_method **out)
 {
     ferry_status st = FERRY_OK;

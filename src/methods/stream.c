@@ -1,11 +1,14 @@
 /* Streams: a row is checked against what the model knows, then the method sees it or
- * learns from it. */
+ * learns from it.
+ * Nothing here but the arguments and the state decides what happens: no clock, no random
+ * numbers. A log of the calls replays to the same bits. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
 #include "methods/method.h"
 
+/* A method that can stream may also serve goals that cannot. */
 int ferry_model_streams(const ferry_model *model)
 {
     return model->method->online != NULL &&
@@ -19,6 +22,7 @@ int ferry_model_watches(const ferry_model *model)
     return o && o->watches && o->watches(model->state);
 }
 
+/* Methods for streams have one view; its width is what a row must have. */
 int64_t ferry_model_columns(const ferry_model *model)
 {
     return model->n_views > 0 ? model->views[0]->x->cols : 0;
@@ -62,6 +66,8 @@ static ferry_status check_row(ferry_ctx *ctx, const ferry_model *m, const ferry_
                    "a row has column %d after column %d: expected ascending columns",
                    x->index[e], x->index[e - 1]);
     }
+    /* Counted without a branch first: rows come one by one, and nearly none has an
+     * infinity. NaN is a missing cell and passes. */
     for (int64_t e = 0; e < x->n; e++)
         infinite += fabs(x->value[e]) > DBL_MAX;
     for (int64_t e = 0; infinite > 0 && e < x->n; e++)
@@ -72,6 +78,8 @@ done:
     return st;
 }
 
+/* score may be NULL; up to 64 classes then need no memory from the heap. *cls is -1 while
+ * there is no class at all, and the first of equals otherwise. */
 ferry_status ferry_model_see(ferry_ctx *ctx, ferry_model *model, const ferry_row *x,
                              int32_t *cls, double *score, int32_t *votes)
 {
@@ -91,6 +99,7 @@ done:
     return st;
 }
 
+/* A label never met before becomes the last class. */
 ferry_status ferry_model_learn(ferry_ctx *ctx, ferry_model *model, const ferry_row *x,
                                const char *label, const int32_t *votes)
 {

@@ -1,4 +1,8 @@
-/* Which views are the same thing (links.h). */
+/* Which views are the same thing (links.h).
+ * Every pair of views of different domains is weighed; the links are taken from the
+ * strongest to the weakest, like edges of a minimum spanning tree, and one that would put
+ * two views of a domain into one group is passed over. Views are few, so all of it is
+ * done plainly. */
 #include "prepare/links.h"
 
 #include <stdlib.h>
@@ -7,6 +11,8 @@
 /* Evidence for a link, the strongest first. */
 typedef enum evidence { SAID, NAME, FEATURES, WIDTH, NONE } evidence;
 
+/* A view, with the domain and place it came from; parent is itself for the root of a
+ * group. */
 typedef struct node {
     int64_t domain, view;
     const ferry_view *v;
@@ -37,7 +43,9 @@ static const char *domain_name(const finding *f, const node *x)
 
 /* ---- evidence for one pair ---- */
 
-/* Whether x says that it is the view y. */
+/* Whether x says that it is the view y.
+ * same_as is "DOMAIN.VIEW". Compared piece by piece, since either name may contain a dot.
+ */
 static bool says(const finding *f, const node *x, const node *y)
 {
     const char *to = x->v->same_as, *name = domain_name(f, y);
@@ -57,7 +65,8 @@ static bool can_line_up(const node *a, const node *b)
     return !a->named && !b->named && !(x->cols < y->cols ? x : y)->dense;
 }
 
-/* How many of the names of one are those of the other. */
+/* How many of the names of one are those of the other.
+ * One look-up for each name of a; names within a view are distinct. */
 static int64_t common_names(const node *a, const node *b)
 {
     const ferry_ids *x = a->v->features, *y = b->v->features;
@@ -81,6 +90,9 @@ static int64_t candidates(const finding *f, const node *x)
     return n;
 }
 
+/* The strongest evidence for views i and k, or NONE. Views of one name whose columns
+ * cannot be lined up are noted in `apart`: it becomes the reason in "needs features that
+ * ... share". */
 static link weigh(finding *f, int64_t i, int64_t k)
 {
     const node *a = &f->node[i], *b = &f->node[k];
@@ -103,6 +115,8 @@ static link weigh(finding *f, int64_t i, int64_t k)
     } else if (a->named && b->named) {
         const int64_t x = a->v->x->cols, y = b->v->x->cols, least = x < y ? x : y;
         l.count = common_names(a, b);
+        /* Half of the smaller set: a vocabulary of 500 words inside one of 50000 is the
+         * same kind. */
         l.share = (double)l.count / (double)least;
         if (l.count > 0 && 2 * l.count >= least) l.why = FEATURES;
     } else if (!a->named && !b->named && !chosen && a->v->x->cols == b->v->x->cols &&
@@ -114,6 +128,7 @@ static link weigh(finding *f, int64_t i, int64_t k)
 
 /* ---- groups ---- */
 
+/* Without path compression: trees of a handful of views. */
 static int64_t root(const finding *f, int64_t i)
 {
     while (f->node[i].parent != i)
@@ -130,6 +145,7 @@ static bool clash(const finding *f, int64_t a, int64_t b)
     return false;
 }
 
+/* A guess by width is the only link that is warned of: nothing in the data supports it. */
 static void tell(ferry_ctx *ctx, finding *f, const link *l)
 {
     /* the later domain first: "target.x = source.x" */
@@ -153,6 +169,7 @@ static void tell(ferry_ctx *ctx, finding *f, const link *l)
             (long long)l->count, domain_name(f, b), b->v->name);
 }
 
+/* A total order, so that qsort's instability cannot decide which views are linked. */
 static int by_strength(const void *x, const void *y)
 {
     const link *a = x, *b = y;
@@ -163,6 +180,7 @@ static int by_strength(const void *x, const void *y)
     return (a->a > b->a) - (a->a < b->a);
 }
 
+/* O(V^2) pairs of views, each at most once through its feature names. */
 static ferry_status join_groups(ferry_ctx *ctx, finding *f)
 {
     ferry_status st = FERRY_OK;
@@ -208,6 +226,7 @@ done:
 
 /* ---- all of it ---- */
 
+/* Nodes domain after domain; group[d] has room for a number for each view of d. */
 static ferry_status list_views(ferry_ctx *ctx, finding *f)
 {
     ferry_status st = FERRY_OK;
@@ -231,6 +250,7 @@ done:
     return st;
 }
 
+/* Text that could not be built is out of memory, like everything else: no half sentence. */
 ferry_status ferry_i_links_find(ferry_ctx *ctx, int64_t n,
                                 const ferry_domain *const *domain, ferry_links **out)
 {

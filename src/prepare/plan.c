@@ -36,6 +36,9 @@ static bool is_wanted(const ferry_wants *w, const ferry_domain *d)
     return (w->domains & FERRY_SOURCES) && (!w->taught || has_labels(d));
 }
 
+/* All domains are listed, wanted or not: links and scales are learned from all of them. A
+ * source without labels is left out with a line in the log when the method needs
+ * teachers. */
 static ferry_status list_domains(ferry_ctx *ctx, const ferry_task *task,
                                  const ferry_wants *w, ferry_plan *plan)
 {
@@ -99,6 +102,9 @@ static ferry_status add_columns(ferry_ctx *ctx, const ferry_view *v, bool named,
         FERRY_HAVE(ctx, at >= 0);
         map[j] = (int32_t)at;
     }
+    /* By name the space grows by what is new; by number it is as wide as its widest view.
+     * Names that only some views have are kept for people, if they are as many as the
+     * columns. */
     if (named) s->cols = ferry_i_ids_count(s->features);
     if (!named && cols > s->cols) s->cols = cols;
     if (!named && !s->features && v->features && cols == s->cols) {
@@ -150,7 +156,9 @@ static int64_t count_features(const ferry_domain *d)
     return n;
 }
 
-/* The target's columns that domain d has; marked in `used` (may be NULL). */
+/* The target's columns that domain d has; marked in `used` (may be NULL).
+ * The target's columns come first in a space, so a column is the target's if its number
+ * is below the width of the target's view. */
 static int64_t share(const ferry_prepared *p, const ferry_plan *plan, int64_t d,
                      uint8_t **used)
 {
@@ -201,6 +209,8 @@ done:
     return st;
 }
 
+/* Domains, then links between their views, then a number for every column, then (shared)
+ * which of the target's columns some source has. */
 ferry_status ferry_i_prepare_plan(ferry_ctx *ctx, const ferry_task *task, ferry_prepared *p,
                                   ferry_plan *plan)
 {

@@ -6,7 +6,8 @@
 #include "prepare/prepare.h"
 
 /* All domains of the task, the target last; map[d][v][j] is the column of the view's space
- * that column j is. */
+ * that column j is.
+ * Lives for one call of prepare; maps are owned, domains borrowed from the task. */
 typedef struct ferry_plan {
     int64_t n;
     const ferry_domain **domain; /* sources, intermediates, target */

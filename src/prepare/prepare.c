@@ -1,4 +1,8 @@
-/* From a task to numbers (prepare.h). */
+/* From a task to numbers (prepare.h).
+ * The steps of ferry_i_prepare: the plan (plan.c) says which domains and columns there
+ * are; fit_scales learns one scaler a space; make_frame derives from these how the
+ * target's views, and so new data, are read; all_rows sends the wanted domains through
+ * them (rows.c). */
 #include "prepare/prepare.h"
 
 #include <stdio.h>
@@ -8,6 +12,7 @@
 
 /* ---- the life of it ---- */
 
+/* The frames stay: each has a scaler of its own, copied from its space's. */
 void ferry_i_prepared_forget(ferry_prepared *p)
 {
     for (int64_t i = 0; p->rows && i < p->n_rows; i++)
@@ -37,6 +42,7 @@ void ferry_i_prepared_free(ferry_prepared *p)
     ferry_i_free(p);
 }
 
+/* Frames stand one behind the other, so the last one's end is the width of all. */
 int64_t ferry_i_prepared_width(const ferry_prepared *p)
 {
     const ferry_frame *last = &p->frame[p->n_frames - 1];
@@ -44,6 +50,8 @@ int64_t ferry_i_prepared_width(const ferry_prepared *p)
     return last->begin + last->cols;
 }
 
+/* Frame v of the target is space v: groups are numbered by the target's views first
+ * (links.h). */
 int64_t ferry_i_prepared_column(const ferry_prepared *p, int64_t j)
 {
     int64_t v = p->n_frames - 1;
@@ -127,7 +135,9 @@ done:
 
 /* ---- the frame: how new data is read ---- */
 
-/* The scaler for the columns of one view, in their own order. */
+/* The scaler for the columns of one view, in their own order.
+ * New data has the target's columns alone. The space's scaler has the union of all
+ * domains', and would not fit once names are forgotten. */
 static ferry_status own_scaler(ferry_ctx *ctx, const ferry_scaler *s, int64_t width,
                                const int32_t *map, ferry_scaler **out)
 {
@@ -149,7 +159,9 @@ done:
     return st;
 }
 
-/* Leave out the columns that nobody shares. */
+/* Leave out the columns that nobody shares.
+ * used is by column of the space, f->map by column of the view. No map when all are used.
+ */
 static ferry_status keep_used(ferry_ctx *ctx, const uint8_t *used, const int32_t *map,
                               ferry_frame *f)
 {
@@ -168,6 +180,7 @@ done:
     return st;
 }
 
+/* View v of domain d as the next frame. JOINED is dense only if all of its views are. */
 static ferry_status add_frame(ferry_ctx *ctx, const ferry_plan *plan, int64_t d, int64_t v,
                               ferry_prepared *p)
 {
@@ -185,6 +198,8 @@ done:
     return st;
 }
 
+/* The target's views; for methods that embed sources too, the first view of each source
+ * after them, in the order in which the model lists them (fit.c). */
 static ferry_status make_frame(ferry_ctx *ctx, const ferry_plan *plan, ferry_prepared *p)
 {
     ferry_status st = FERRY_OK;
@@ -268,6 +283,8 @@ done:
     return st;
 }
 
+/* In the order of the plan: sources, bridges, target. The target is the last, when
+ * wanted. */
 static ferry_status all_rows(ferry_ctx *ctx, const ferry_plan *plan, ferry_prepared *p)
 {
     ferry_status st = FERRY_OK;
@@ -282,6 +299,8 @@ done:
     return st;
 }
 
+/* The same lanes from the frames instead of the spaces. Also works after forget() and
+ * after loading, since it reads nothing but the frames and what is saved with them. */
 ferry_status ferry_i_prepare_rows(ferry_ctx *ctx, const ferry_prepared *p,
                                   const ferry_domain *d, ferry_rows *out)
 {
@@ -324,6 +343,7 @@ done:
 
 /* ---- all of it ---- */
 
+/* One word where all views were scaled alike, else one for each view. */
 static void tell(ferry_ctx *ctx, const ferry_prepared *p)
 {
     char scales[256] = ""; /* more views than these say nothing new */
@@ -344,6 +364,7 @@ static void tell(ferry_ctx *ctx, const ferry_prepared *p)
     if (p->links->text[0]) ferry_i_diag_text(ctx, "links", p->links->text);
 }
 
+/* What fits and fit have in common. *out is the caller's to free, also when this fails. */
 static ferry_status begin(ferry_ctx *ctx, const ferry_task *task, const ferry_wants *w,
                           ferry_plan *plan, ferry_prepared **out)
 {
@@ -360,6 +381,8 @@ done:
     return st;
 }
 
+/* The plan alone tells whether there is enough: no values are read, which makes it cheap
+ * enough to ask for every method before a run. */
 ferry_status ferry_i_prepare_fits(ferry_ctx *ctx, const ferry_task *task,
                                   const ferry_wants *w)
 {
@@ -420,6 +443,8 @@ done:
     return st;
 }
 
+/* One domain is moved as it is. Otherwise `instance`, `domain` and `has` are left empty:
+ * a row no longer belongs to one domain. */
 ferry_status ferry_i_prepared_stack(ferry_ctx *ctx, ferry_prepared *p, ferry_rows *out)
 {
     ferry_status st = FERRY_OK;

@@ -43,6 +43,7 @@
 
 /* ---- what a method asks for ---- */
 
+/* Bits of ferry_wants.domains. A bridge is an intermediate domain. */
 enum { FERRY_SOURCES = 1, FERRY_BRIDGES = 2, FERRY_THE_TARGET = 4 };
 
 typedef enum ferry_layout {

@@ -31,6 +31,8 @@ static int64_t row_of(const ferry_view *v, int64_t instance)
     return v && instance < v->n_instances ? v->row_of[instance] : -1;
 }
 
+/* Whether any view has the instance. One without features has nothing to learn from,
+ * unless the method asks for every instance. */
 static bool covered(int64_t n, const ferry_lane *lane, int64_t instance)
 {
     for (int64_t v = 0; v < n; v++)
@@ -38,6 +40,8 @@ static bool covered(int64_t n, const ferry_lane *lane, int64_t instance)
     return false;
 }
 
+/* The rows of the result, in the order of the domain. PATH keeps all of them, with or
+ * without features (prepare.h). */
 static ferry_status list_instances(ferry_ctx *ctx, const ferry_prepared *p,
                                    const ferry_domain *d, int64_t n_lanes,
                                    const ferry_lane *lane, ferry_rows *out)
@@ -109,6 +113,7 @@ done:
     return st;
 }
 
+/* Whether the result has the view's columns as they are: then no copy is needed. */
 static bool keeps_columns(const ferry_lane *l)
 {
     for (int64_t j = 0; l->to && j < l->view->x->cols; j++)
@@ -186,6 +191,7 @@ static bool lane_shift(const ferry_prepared *p, const ferry_lane *l, double *to)
     if (!l->view || !s->shift || (s->dense && !is_uncentred(p, s))) return false;
     for (int64_t j = 0; j < l->view->x->cols; j++) {
         const int64_t from = l->map ? l->map[j] : j, at = l->to ? l->to[j] : j;
+        /* Shift and factor are of raw values, but what is returned is for scaled ones. */
         if (from >= 0 && at >= 0) to[at] = s->shift[from] * s->factor[from];
     }
     return true;
@@ -215,6 +221,7 @@ done:
     return st;
 }
 
+/* `there` of the single views is dropped: a row of the whole exists if any view has it. */
 static ferry_status make_joined(ferry_ctx *ctx, const ferry_prepared *p, int64_t n,
                                 const ferry_lane *lane, ferry_rows *out)
 {
@@ -238,6 +245,8 @@ done:
     return st;
 }
 
+/* out is cleared by the caller in any case; n_x is set first so that a half-made one can
+ * be. */
 ferry_status ferry_i_rows_make(ferry_ctx *ctx, const ferry_prepared *p,
                                const ferry_domain *d, int64_t n_lanes,
                                const ferry_lane *lane, ferry_rows *out)
@@ -261,6 +270,7 @@ done:
 
 /* ---- labels ---- */
 
+/* Hidden labels get the mark of their kind: -1, NaN, or 255 in every cell of the set. */
 ferry_status ferry_i_rows_label(ferry_ctx *ctx, const ferry_prepared *p, ferry_rows *r)
 {
     ferry_status st = FERRY_OK;

@@ -4,6 +4,8 @@
 
 #include "prepare/prepare.h"
 
+/* Places in the tensor "prepare": HEAD numbers for the whole, then FACTS for each view.
+ * The flags SHIFTED, FACTORED and MAPPED say which arrays of the view are there. */
 enum { LAYOUT, MISSING, UNCENTRED, EVERY, HEAD };
 enum { ALL_OF_IT = 1, ROOTS_OF_IT = 2 }; /* what is not centred */
 enum { WIDTH, COLS, KIND, DENSE, COUNTS, SHIFTED, FACTORED, MAPPED, FACTS };
@@ -15,6 +17,7 @@ static const char *name_of(char buf[48], const char *what, int64_t v)
     return buf;
 }
 
+/* Arrays of `width` numbers each; the map as 64-bit integers, as all integers in a file. */
 static ferry_status save_frame(ferry_ctx *ctx, const ferry_frame *f, int64_t v,
                                ferry_dict *dict)
 {
@@ -41,6 +44,7 @@ done:
     return st;
 }
 
+/* Where a frame begins is not saved: it follows from the columns of those before it. */
 ferry_status ferry_i_prepared_save(ferry_ctx *ctx, const ferry_prepared *p,
                                    ferry_dict *dict)
 {
@@ -98,7 +102,8 @@ done:
     return st;
 }
 
-/* Which arrays a kind has: shift and factor where it centres, factor for counts. */
+/* Which arrays a kind has: shift and factor where it centres, factor for counts.
+ * The scaler's code takes this for granted, so a file that breaks it would read NULL. */
 static bool goes_together(const int64_t *at)
 {
     const bool centred = at[KIND] == FERRY_SCALE_STANDARD ||
@@ -110,6 +115,8 @@ static bool goes_together(const int64_t *at)
            (counts || !at[COUNTS]);
 }
 
+/* f->begin is set by the caller. The widths of all views together stay below 2^31, since
+ * columns are 32-bit. */
 static ferry_status load_frame(ferry_ctx *ctx, const ferry_dict *dict, const int64_t *at,
                                int64_t v, ferry_frame *f)
 {
@@ -146,6 +153,7 @@ done:
     return st;
 }
 
+/* n_frames counts a frame before it is filled, so that a failure frees what it has. */
 ferry_status ferry_i_prepared_load(ferry_ctx *ctx, const ferry_dict *dict,
                                    ferry_prepared **out)
 {

@@ -9,6 +9,7 @@
 
 static const ferry_opt cbt_opts[] = {CODEBOOK_OPTS};
 
+/* With one source the simplex leaves no choice but lambda = 1, which is what CBT has. */
 static codebook_options cbt_settings(const void *options)
 {
     codebook_options o = *(const codebook_options *)options;

@@ -2,7 +2,10 @@
  * the steps), one pass over the labelled ones and then as labels come. Takes nothing
  * from a source: what the transfer methods for streams have to beat, and hetomtl's
  * target learner.
- */
+ * With f = W x and r the best of the other classes, a row of class y and loss l = max(0,
+ * 1 - f_y + f_r) moves W_y by tau x and W_r by -tau x, where pa1 (the default) has tau =
+ * min(C, l / (2 x'x)): just far enough for a margin of 1, but never further than C. Rows
+ * are of unit length by default, so that C means the same for all of them. */
 #include <math.h>
 #include <string.h>
 
@@ -33,6 +36,8 @@ static const ferry_opt mpa_opts[] = {
               "steps for each sample, each against another class if need be"),
 };
 
+/* What is saved: passes, causal, the preparation, the moments (causal only) and the
+ * learner; x and f are scratch. */
 typedef struct mpa {
     int64_t passes;
     bool causal;
@@ -64,6 +69,8 @@ static ferry_row input(const mpa *m, const ferry_row *row, double *x)
     return (ferry_row){m->in.d, NULL, x};
 }
 
+/* The averaged weights are steadier than the last ones; only predictions use them, while
+ * steps are always from W itself. */
 static void scores(const mpa *m, const ferry_row *x, double *f)
 {
     ferry_i_pa_scores(m->pa, x, f);
@@ -86,6 +93,7 @@ done:
 
 /* ---- the stream ---- */
 
+/* Running means move with every row that is seen, label or not. */
 static bool mpa_watches(const void *state)
 {
     return ((const mpa *)state)->causal;
@@ -122,7 +130,8 @@ static void learn_row(mpa *m, const ferry_row *row, int32_t cls)
     }
 }
 
-/* Hear a label; a class that is new gets a weight row of zeros first. */
+/* Hear a label; a class that is new gets a weight row of zeros first.
+ * The means are not updated here: see() has counted the row already. */
 static ferry_status mpa_learn(ferry_ctx *ctx, void *state, const ferry_row *x, int32_t cls,
                               const int32_t *votes)
 {
@@ -158,6 +167,7 @@ static ferry_status learn_rows(ferry_ctx *ctx, mpa *m, const ferry_rows *r, bool
 
     ferry_i_rng_for(ctx, &rng, "mpa");
     FERRY_TRY(ferry_i_online_order(ctx, &rng, r->n, &order));
+    /* Otherwise the first rows would be scaled by the means of next to nothing. */
     for (int64_t i = 0; m->causal && i < r->n; i++) {
         const ferry_row x = ferry_i_matrix_row(r->x[0], i);
         ferry_i_moments_add(&m->z, &x);
@@ -173,6 +183,8 @@ done:
     return st;
 }
 
+/* One pass over the labelled rows in a random order; every class of the task begins with
+ * weights of 0, labelled rows or not. No objective is reported: none is minimised. */
 static ferry_status mpa_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
                             void **state, ferry_report *rep)
 {
@@ -206,11 +218,13 @@ done:
 
 /* ---- predict ---- */
 
+/* Scratch of a prediction, which may not touch the model's own. */
 typedef struct look_room {
     ferry_scale_room row;
     double *x;
 } look_room;
 
+/* The scores that see() would give, but a row that is predicted does not move the means. */
 static void look(const void *state, const ferry_row *x, void *room, double *score)
 {
     const mpa *m = state;
@@ -253,6 +267,7 @@ done:
     return st;
 }
 
+/* pa_load takes any number of classes: the stream may have added some since the fit. */
 static ferry_status mpa_load(ferry_ctx *ctx, const ferry_dict *dict, void **state)
 {
     ferry_status st = FERRY_OK;

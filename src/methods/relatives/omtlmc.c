@@ -12,6 +12,7 @@
 
 static const ferry_opt omtlmc_opts[] = {HEDGE_OPTS};
 
+/* One view in the target and in each source, labels on both sides. */
 static ferry_status omtlmc_fits(ferry_ctx *ctx, const ferry_task *task, const void *options)
 {
     ferry_status st = FERRY_OK;
@@ -23,6 +24,8 @@ done:
     return st;
 }
 
+/* Everything is hedge_fit's; the rule is all that this method adds. Nothing iterates, so
+ * the report stays as it is. */
 static ferry_status omtlmc_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
                                void **state, ferry_report *rep)
 {
@@ -35,6 +38,8 @@ static ferry_status omtlmc_fit(ferry_ctx *ctx, const ferry_task *task, const voi
     return st;
 }
 
+/* No `watches`: seeing a row changes no weight, so rows without labels need not be
+ * logged. */
 static const ferry_online rounds = {.votes = ferry_i_hedge_votes_size,
                                     .see = ferry_i_hedge_see,
                                     .learn = ferry_i_hedge_hear,

@@ -9,6 +9,7 @@
 
 static const ferry_opt talmud_opts[] = {CODEBOOK_OPTS};
 
+/* Users choose how codebooks are made; mode and weights are what the method is. */
 static codebook_options talmud_settings(const void *options)
 {
     codebook_options o = *(const codebook_options *)options;

@@ -12,7 +12,9 @@ void ferry_i_known_clear(known_labels *k)
     *k = (known_labels){0};
 }
 
-/* The mean of the answers. */
+/* The mean of the answers.
+ * It is what an instance gets that no label reaches. Also after loading, so that the file
+ * cannot hold a prior that contradicts its labels. */
 static ferry_status count_prior(ferry_ctx *ctx, known_labels *k)
 {
     ferry_status st = FERRY_OK;
@@ -54,6 +56,8 @@ done:
     return st;
 }
 
+/* Ids that a reader made up from row numbers are no ids: they would match the labelled
+ * instances of the training file by their place. -1 for all then. */
 void ferry_i_known_places(const known_labels *k, const ferry_domain *d, int64_t *at)
 {
     const bool named = ferry_i_domain_named(d) && k->ids;
@@ -62,6 +66,8 @@ void ferry_i_known_places(const known_labels *k, const ferry_domain *d, int64_t 
         at[x] = named ? ferry_i_ids_find(k->ids, ferry_i_ids_at(d->ids, x)) : -1;
 }
 
+/* The start of a propagation: what is known exactly, and the least harmful guess
+ * elsewhere. */
 void ferry_i_known_start(const known_labels *k, int64_t n, const int64_t *at, double *start)
 {
     const int64_t m = k->classes;
@@ -92,6 +98,7 @@ ferry_status ferry_i_known_graphs(ferry_ctx *ctx, const known_labels *k, const d
             (*graph)[(*q)++] = d->graphs[j]->a;
         }
     for (int64_t i = 0; w && i < *q; i++)
+        /* Weights that are all 0 say nothing about which graph is better: equal shares. */
         (*w)[i] = sum > 0 ? (*w)[i] / sum : 1 / (double)*q;
 done:
     return st;

@@ -6,6 +6,7 @@
 #include "learn/outputs.h"
 #include "methods/method.h"
 
+/* All of it is owned. Zeroed is a valid state that knows nothing; clear takes it so. */
 typedef struct known_labels {
     int64_t classes;   /* entries of an answer */
     ferry_ids *graphs; /* names; without any nothing else is kept */
@@ -30,6 +31,8 @@ void ferry_i_known_start(const known_labels *k, int64_t n, const int64_t *at,
 ferry_status ferry_i_known_graphs(ferry_ctx *ctx, const known_labels *k, const double *wg,
                                   const ferry_domain *d, ferry_matrix ***graph, double **w,
                                   int64_t *q);
+/* Tensors "graphs", and where there are graphs "known" (ids) and "truth" (ids x classes).
+ * The prior follows from these and is not saved. */
 ferry_status ferry_i_known_save(ferry_ctx *ctx, const known_labels *k, ferry_dict *dict);
 ferry_status ferry_i_known_load(ferry_ctx *ctx, const ferry_dict *dict, int64_t classes,
                                 known_labels *k);

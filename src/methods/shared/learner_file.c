@@ -7,6 +7,7 @@
 
 typedef char tensor_name[64];
 
+/* "PREFIX.PART". Prefixes are ours and short; a longer one would be cut, not overrun. */
 static const char *named(tensor_name name, const char *prefix, const char *part)
 {
     (void)snprintf(name, sizeof(tensor_name), "%s.%s", prefix, part);
@@ -40,6 +41,8 @@ done:
     return st;
 }
 
+/* Linear models keep k x (d + 1) weights, a constant for each output. "seen" says which
+ * classes had an instance at fit: a class without one must not win by its zero weights. */
 ferry_status ferry_i_learner_save(ferry_ctx *ctx, const ferry_learner *l,
                                   const char *prefix, ferry_dict *dict)
 {
@@ -81,6 +84,7 @@ done:
     return st;
 }
 
+/* The counterpart of save_rows. More neighbours than rows would read past the rows. */
 static ferry_status load_rows(ferry_ctx *ctx, const ferry_dict *dict, const char *prefix,
                               ferry_learner *l)
 {
@@ -99,6 +103,7 @@ done:
     return st;
 }
 
+/* Ridge keeps its weights in the learner itself, logistic regression in a ferry_linear. */
 static ferry_status load_weights(ferry_ctx *ctx, const ferry_dict *dict, const char *prefix,
                                  ferry_learner *l)
 {
@@ -133,6 +138,7 @@ ferry_status ferry_i_learner_load(ferry_ctx *ctx, const ferry_dict *dict,
     *out = NULL;
     FERRY_TRY(ferry_i_dict_ints(ctx, dict, named(name, prefix, "form"), &five, &form));
     FERRY_NEED(ctx,
+               /* Numbers have one output, and logistic regression has none for them. */
                FERRY_LEARNER_KNN <= form[0] && form[0] <= FERRY_LEARNER_RIDGE &&
                    form[2] > 0 && form[3] > 0 && form[3] < INT32_MAX &&
                    (form[1] ? form[2] == 1 && form[0] != FERRY_LEARNER_LOGREG : true),
@@ -154,6 +160,8 @@ done:
     return st;
 }
 
+/* One row of 3 d + 1 numbers: what fills missing cells, means, 1 / deviations, and the
+ * kind. */
 ferry_status ferry_i_prep_save(ferry_ctx *ctx, const ferry_prep *p, const char *name,
                                ferry_dict *dict)
 {
@@ -171,6 +179,7 @@ done:
     return st;
 }
 
+/* The kind must be one of ferry_prep_kind before it is cast to it. */
 ferry_status ferry_i_prep_load(ferry_ctx *ctx, const ferry_dict *dict, const char *name,
                                int64_t d, ferry_prep **out)
 {

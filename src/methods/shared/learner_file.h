@@ -8,11 +8,14 @@
 /* Tensors are named "<prefix>.w" and so on. */
 ferry_status ferry_i_learner_save(ferry_ctx *ctx, const ferry_learner *l,
                                   const char *prefix, ferry_dict *dict);
+/* *out is new, or NULL when it fails. Kind, sizes and classes are checked, so that a
+ * loaded learner can score without looking at its own bounds again. */
 ferry_status ferry_i_learner_load(ferry_ctx *ctx, const ferry_dict *dict,
                                   const char *prefix, ferry_learner **out);
 /* How features were prepared, as one tensor; d features. */
 ferry_status ferry_i_prep_save(ferry_ctx *ctx, const ferry_prep *p, const char *name,
                                ferry_dict *dict);
+/* *out, NULL before, may be half made when this fails: the caller frees it in any case. */
 ferry_status ferry_i_prep_load(ferry_ctx *ctx, const ferry_dict *dict, const char *name,
                                int64_t d, ferry_prep **out);
 

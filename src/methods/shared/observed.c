@@ -5,7 +5,9 @@
 
 #include "methods/shared/ratings.h"
 
-/* Items x users, with the users of an item in the order of the file. */
+/* Items x users, with the users of an item in the order of the file.
+ * A counting sort by item, O(n + items): count, running sums, place. Values that are NaN
+ * are hidden from the method and take no room; *out is new. */
 static ferry_status by_item(ferry_ctx *ctx, const ferry_ratings *r, double f, double g,
                             ferry_matrix **out)
 {
@@ -55,6 +57,7 @@ done:
     return st;
 }
 
+/* Residuals, weights or copies of the ratings in the same pattern: no sorting again. */
 ferry_status ferry_i_observed_with(ferry_ctx *ctx, const observed *o, const double *value,
                                    observed *out)
 {
@@ -78,6 +81,7 @@ void ferry_i_observed_clear(observed *o)
 
 /* ---- an order that the file does not decide ---- */
 
+/* An id and where it stood, so that sorting remembers the old places. */
 typedef struct named {
     const char *id;
     int32_t at;
@@ -112,7 +116,9 @@ done:
     return st;
 }
 
-/* The entries of x, row after row, into r. */
+/* The entries of x, row after row, into r.
+ * r has room for at least as many, since x was made from its own entries; r->n becomes
+ * the number of those that have a value. */
 static void take_entries(const ferry_matrix *x, ferry_ratings *r)
 {
     r->n = x->nnz;
@@ -163,6 +169,7 @@ done:
 
 /* ---- a task's target ---- */
 
+/* A split hides values but leaves the pairs, so counting entries is not enough. */
 ferry_status ferry_i_rating_fits(ferry_ctx *ctx, const char *method, const ferry_task *task)
 {
     ferry_status st = FERRY_OK;
@@ -179,6 +186,8 @@ done:
     return st;
 }
 
+/* Sorted and as a matrix, in the task's own units (f = 1, g = 0). Clear *out in any case.
+ */
 ferry_status ferry_i_rating_data(ferry_ctx *ctx, const ferry_task *task, rating_data *out)
 {
     ferry_status st = FERRY_OK;

@@ -26,6 +26,7 @@ ferry_status ferry_i_moments_load(ferry_ctx *ctx, const ferry_dict *dict, int64_
 
 /* Scale the n values to unit length; zeros stay. */
 void ferry_i_row_unit(int64_t n, double *value);
+/* Row i without a copy: it points into x, whatever its storage. */
 ferry_row ferry_i_matrix_row(const ferry_matrix *x, int64_t i);
 
 /* ---- rows of a task and of a stream ---- */

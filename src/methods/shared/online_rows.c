@@ -8,6 +8,8 @@
 
 /* ---- one row ---- */
 
+/* A CSR row has its columns in index; a dense one has none, and as many values as
+ * columns. */
 ferry_row ferry_i_matrix_row(const ferry_matrix *x, int64_t i)
 {
     const int64_t from = row_begin(x, i);
@@ -16,6 +18,7 @@ ferry_row ferry_i_matrix_row(const ferry_matrix *x, int64_t i)
                        row_values(x) + from};
 }
 
+/* x / |x|; a row of zeros has no direction and stays. */
 void ferry_i_row_unit(int64_t n, double *value)
 {
     const ferry_row x = {n, NULL, value};
@@ -67,6 +70,7 @@ void ferry_i_moments_add(moments *m, const ferry_row *x)
             v = x->value[j];
         else if (e < x->n && x->index[e] == j)
             v = x->value[e++];
+        /* mean_n = mean + (v - mean) / n,  m2_n = m2 + (v - mean) (v - mean_n) */
         const double from = v - m->mean[j];
         m->mean[j] += from / n;
         m->m2[j] += from * (v - m->mean[j]);
@@ -81,6 +85,8 @@ void ferry_i_moments_z(const moments *m, const ferry_row *x, double *z)
     double least = 0;
     int64_t e = 0;
 
+    /* z doubles as room for the deviations sqrt(m2 / n) until the values take their
+     * place. */
     for (int64_t j = 0; j < m->d; j++) {
         z[j] = sqrt(m->m2[j] / n);
         least += z[j];
@@ -110,6 +116,8 @@ static ferry_status make_room(ferry_ctx *ctx, online_input *in)
     return ferry_i_scale_room_new(ctx, in->d, &in->room);
 }
 
+/* Only labelled rows: a learner of streams learns from nothing else. Sources without
+ * labels are left out rather than refused (`taught`). */
 ferry_status ferry_i_online_prepare(ferry_ctx *ctx, const char *method,
                                     const ferry_task *task, unsigned domains, int scale,
                                     online_input *in)
@@ -135,12 +143,15 @@ void ferry_i_online_clear(online_input *in)
     in->prepared = NULL;
 }
 
+/* What the preparation does to a whole matrix, for one row and to the same bits. The
+ * result lives in the room until the next call. */
 ferry_row ferry_i_online_row(const online_input *in, const ferry_row *x,
                              const ferry_scale_room *room)
 {
     return ferry_i_scaler_row(in->prepared->frame[0].scale, x, room ? room : &in->room);
 }
 
+/* The scaler and the columns from the file; room is made anew. */
 ferry_status ferry_i_online_load(ferry_ctx *ctx, const ferry_dict *dict, online_input *in)
 {
     ferry_status st = FERRY_OK;
@@ -170,6 +181,8 @@ done:
     return st;
 }
 
+/* A stream brings one row at a time, with one set of columns: several views have no place
+ * in it. */
 ferry_status ferry_i_online_fits(ferry_ctx *ctx, const char *method, const ferry_task *task)
 {
     ferry_status st = FERRY_OK;
@@ -216,6 +229,8 @@ ferry_status ferry_i_online_predict(ferry_ctx *ctx, const online_looker *how,
     for (int64_t i = 0; i < p->n; i++) {
         const int64_t r = v->row_of[i];
         double *score = p->score + i * p->k;
+        /* Progress is also where a user's cancel arrives; by row it would cost more than
+         * a score. */
         if (i % 65536 == 65535)
             FERRY_TRY(ferry_i_progress(ctx, how->method, i, p->n, NAN, &finish));
         p->cls[i] = -1; /* nothing is known of it */
@@ -241,6 +256,8 @@ done:
     return st;
 }
 
+/* A negative sum of squares would give NaN deviations: refused here, not found in scores.
+ */
 ferry_status ferry_i_moments_load(ferry_ctx *ctx, const ferry_dict *dict, int64_t d,
                                   moments *m)
 {
@@ -268,6 +285,8 @@ static const char *part_of(char buf[64], const char *name, const char *part)
     return buf;
 }
 
+/* "NAME" is kind, classes, steps and whether averages are kept; d is known to the caller.
+ */
 ferry_status ferry_i_pa_save(ferry_ctx *ctx, const ferry_pa *p, const char *name,
                              ferry_dict *dict)
 {

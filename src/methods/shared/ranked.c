@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+/* Of stored cells and zeros alike, without making a sparse x dense: sums, then a
+ * division. */
 ferry_status ferry_i_column_means(ferry_ctx *ctx, const ferry_matrix *x, double *means)
 {
     ferry_status st = ferry_e(ctx)->sums(ctx, x, FERRY_COLS, 1, means);
@@ -30,6 +32,8 @@ void ferry_i_ranked_free(void *model)
     ferry_i_free(model);
 }
 
+/* The report is the RankSVM's: it is the last step of the method. A FINISH from the user
+ * in an earlier step still says that the fit was cut short. */
 ferry_status ferry_i_ranked_fit(ferry_ctx *ctx, const ferry_ranksvm_options *o,
                                 const ferry_matrix *z, const double *mean,
                                 const uint8_t *on, bool stopped, ranked *s,
@@ -50,6 +54,8 @@ done:
 
 /* ---- new instances ---- */
 
+/* Latent features come out in units of the projection. The RankSVM's one constant C would
+ * weigh them by these units. */
 void ferry_i_ranked_standardise(const ranked *s, ferry_block *z)
 {
     for (int64_t i = 0; s->inv_sd && i < z->rows; i++)
@@ -57,6 +63,8 @@ void ferry_i_ranked_standardise(const ranked *s, ferry_block *z)
             FERRY_ROW(z, i)[j] = (FERRY_ROW(z, i)[j] - s->mean[j]) * s->inv_sd[j];
 }
 
+/* Scores f (rows x m) go to the instances' places; the set is those labels whose score is
+ * above the threshold that the RankSVM predicts for this instance. */
 ferry_status ferry_i_ranked_label(ferry_ctx *ctx, const ranked *s, const ferry_matrix *z,
                                   const double *mean, const int64_t *instance,
                                   ferry_prediction *p)
@@ -76,6 +84,7 @@ done:
     return st;
 }
 
+/* The prior first, for every instance; then those that have features are overwritten. */
 ferry_status ferry_i_ranked_predict(ferry_ctx *ctx, const void *model,
                                     const ferry_domain *d, ferry_prediction *p)
 {
@@ -105,6 +114,8 @@ done:
 
 /* ---- save and load ---- */
 
+/* "rank.w" is m x (d + 1), one row a label; "rank.threshold" has the m + 1 weights that
+ * give the threshold from [f; 1]. */
 ferry_status ferry_i_ranked_put(ferry_ctx *ctx, const ranked *s, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
@@ -137,6 +148,8 @@ done:
     return st;
 }
 
+/* u decides the number of features that everything after it must have. s is the caller's
+ * to clear when this fails. */
 ferry_status ferry_i_ranked_get(ferry_ctx *ctx, const ferry_dict *dict, int64_t rows,
                                 ranked *s)
 {

@@ -10,7 +10,9 @@
     FERRY_OPT(T, REAL, C, 1, DBL_MIN, 1e9,                                                 \
               "cost of a label that comes after one it should precede"),                   \
         FERRY_OPT(T, INT, epochs, 100, 1, 1e9, "passes over the instances")
-/* The model: label sets from z = (U'x - mean) o inv_sd. */
+/* The model: label sets from z = (U'x - mean) o inv_sd.
+ * Whichever of u, mean and inv_sd are NULL, r->d is the length of z: g with u, d without.
+ */
 typedef struct ranked {
     base b;
     ferry_block *u; /* d x g; NULL: z are the features themselves, less mean ... */

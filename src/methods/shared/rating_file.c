@@ -1,9 +1,13 @@
-/* Saving and loading the model of ratings. */
+/* Saving and loading the model of ratings.
+ * Users and items are lists of ids, the model's arrays one tensor each, "fold" the
+ * numbers that folding in needs. Nothing in the file says which method made it: the form
+ * is one for all of them. */
 #include <stdio.h>
 #include <string.h>
 
 #include "methods/shared/ratings.h"
 
+/* Of users or items in a codebook: far beyond any use, and k * l still fits 64 bits. */
 enum { MOST_GROUPS = 1000000 };
 
 /* "parts" has the shapes, "part.S" R and the shares of the groups behind it. */
@@ -34,6 +38,7 @@ done:
     return st;
 }
 
+/* p and q have users x rank and items x rank numbers; rank is told by "p0" and may be 0. */
 ferry_status ferry_i_rating_save(ferry_ctx *ctx, const void *state, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
@@ -81,6 +86,7 @@ static ferry_status load_rated(ferry_ctx *ctx, const ferry_dict *dict, rating_mo
 
     FERRY_TRY(ferry_i_dict_ints(ctx, dict, "rated.start", &users, &start));
     FERRY_TRY(ferry_i_dict_ints(ctx, dict, "rated.item", &n, &item));
+    /* After these three checks item[start[i] .. start[i + 1]) is safe for every user. */
     fine = start[0] == 0 && start[users - 1] == n;
     for (int64_t i = 0; fine && i + 1 < users; i++)
         fine = start[i] <= start[i + 1];
@@ -154,6 +160,7 @@ ferry_status ferry_i_rating_load(ferry_ctx *ctx, const ferry_dict *dict, void **
     FERRY_TRY(ferry_i_dict_reals(ctx, dict, "p0", &one, &rank, &unused));
     FERRY_TRY(ferry_i_dict_ids(ctx, dict, "users", &users));
     FERRY_TRY(ferry_i_dict_ids(ctx, dict, "items", &items));
+    /* It takes the ids over even when it fails, so they must not be freed here again. */
     st = ferry_i_rating_model_make(ctx, users, items, rank, &m);
     users = items = NULL;
     if (st != FERRY_OK) goto done;

@@ -14,6 +14,8 @@
 
 #include "methods/shared/ratings.h"
 
+/* Turns of the hard groups, at most. Each turn can only lower the squared error, so they
+ * come to rest by themselves; the bound is on time. */
 enum { ROUNDS = 20 };
 
 /* ---- the larger model ---- */
@@ -70,6 +72,7 @@ static ferry_status enlarge(ferry_ctx *ctx, const rating_model *m, ferry_ids *us
     copy_reals(t->q0, m->q0, m->rank);
     copy_reals(t->p->data, m->p->data, m->p->rows * m->rank);
     copy_reals(t->q->data, m->q->data, m->q->rows * m->rank);
+    /* Strangers' rows until fold_rows() gets to them. */
     for (int64_t i = m->p->rows; i < t->p->rows; i++)
         copy_reals(FERRY_ROW(t->p, i), m->p0, m->rank);
     for (int64_t j = m->q->rows; j < t->q->rows; j++)
@@ -128,6 +131,8 @@ static void fold_bias(const fold *f)
         f->x[e] -= sum;
 }
 
+/* In logarithms, since costs of many ratings underflow. A share of 0 counts as 1e-300, so
+ * that no group is impossible whatever the ratings say. */
 void ferry_i_rating_posterior(int64_t n, const double *cost, const double *pi,
                               double sigma2, double *p)
 {
@@ -161,6 +166,7 @@ static void fold_soft_part(const fold *f, const rating_part *t, int64_t from, in
         for (int64_t c = 0; c < own; c++) {
             for (int64_t d = 0; d < other; d++) {
                 const double r = t->r[c * step + d * step_other];
+                /* (x - r)^2 = x^2 + r (r - 2 x), and x^2 is the same for every group c. */
                 f->cost[c] += share[d] * r * (r - 2 * f->x[e]);
             }
         }
@@ -190,7 +196,8 @@ static double dot(int64_t n, const double *p, const double *q)
 }
 
 /* What group c of part t would give at entry e: lambda R[c, v(j)] for a user, and for an
- * item what the user's row already holds in column c. */
+ * item what the user's row already holds in column c.
+ * A dot product with q serves because q is 1 in the item's group and 0 elsewhere. */
 static double hard_value(const fold *f, const rating_part *t, int64_t from, int64_t c,
                          int64_t e)
 {
@@ -218,6 +225,8 @@ static bool fold_hard_part(const fold *f, const rating_part *t, int64_t from, bo
         for (int64_t e = 0; e < f->n; e++) {
             const double *other =
                 f->items ? FERRY_ROW(m->p, f->other[e]) : FERRY_ROW(m->q, f->other[e]);
+            /* What the other sources leave of this rating: x less (all parts - this
+             * part). */
             const double rest = alone ? f->x[e]
                                       : f->x[e] - (dot(m->rank, row, other) -
                                                    dot(t->l, row + from, other + from));
@@ -226,6 +235,7 @@ static bool fold_hard_part(const fold *f, const rating_part *t, int64_t from, bo
         }
         if (f->cost[c] < f->cost[best]) best = c;
     }
+    /* An item's q is 1 in its group; a user's p is the row of its group in weight R. */
     for (int64_t d = 0; d < t->l; d++) {
         const double to = f->items ? d == best : t->weight * t->r[best * t->l + d];
         moved = moved || row[from + d] != to;
@@ -281,6 +291,8 @@ static ferry_status fold_rows(ferry_ctx *ctx, rating_model *m, bool items, int64
         if (i % 1000 == 0)
             FERRY_TRY(ferry_i_progress(ctx, "fold in", i, x->rows, NAN, &finish));
     }
+    /* p_i = (Q'Q + lambda n_i^w I)^-1 Q'e_i for all new rows at once, where Q are the
+     * rows of the others that i rated; w is 1 when `weighted`. */
     if (m->ridge > 0 && m->rank > 0) {
         FERRY_TRY(ferry_i_block_new(ctx, x->rows, m->rank, &rows));
         FERRY_TRY(ferry_e(ctx)->ridge_rows(ctx, x, items ? m->p : m->q, m->ridge,
@@ -306,6 +318,7 @@ static ferry_status gather(ferry_ctx *ctx, const rating_model *m, const gatherin
                            ferry_matrix **out)
 {
     ferry_status st = FERRY_OK;
+    /* Entries may be fewer than x has: room for all of them, nnz set at the end. */
     const ferry_matrix *x = g->x;
     ferry_matrix *t = NULL;
     int64_t n = 0;
@@ -319,6 +332,8 @@ static ferry_status gather(ferry_ctx *ctx, const rating_model *m, const gatherin
             t->index[n] = (int32_t)j;
             t->value[n++] = fmin(fmax(x->value[e], m->lo), m->hi);
         }
+        /* New rows come in the order of x, so every row begins where the one before it
+         * ended. */
         t->start[g->row[i] - g->first + 1] = n;
     }
     t->nnz = n;

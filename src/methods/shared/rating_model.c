@@ -52,6 +52,7 @@ done:
     return st;
 }
 
+/* shrink below 0 is the default: a method without biases then folds none in. */
 ferry_status ferry_i_rating_model_make(ferry_ctx *ctx, ferry_ids *users, ferry_ids *items,
                                        int64_t rank, rating_model **out)
 {
@@ -98,6 +99,7 @@ ferry_status ferry_i_rating_model_new(ferry_ctx *ctx, const ferry_ratings *r, in
     FERRY_NEW(ctx, m->item, r->n); /* r is sorted: what a user rated stands together */
     for (int64_t e = 0; e < r->n; e++) {
         m->item[e] = r->item[e];
+        /* Counts by user now; the running sums below make them places. */
         m->start[r->user[e] + 1]++;
     }
     for (int64_t i = 0; i < m->p->rows; i++)
@@ -140,6 +142,7 @@ int64_t *ferry_i_rating_places(const ferry_ids *ids, const ferry_ids *known)
     return at;
 }
 
+/* O(pairs rank) and one look-up for each id, not for each pair. */
 ferry_status ferry_i_rating_predict(ferry_ctx *ctx, const void *state,
                                     const ferry_domain *d, ferry_prediction *p)
 {

@@ -1,4 +1,6 @@
-/* The best items of a user. */
+/* The best items of a user.
+ * Every item is scored; what is saved is sorting: a heap of n holds the best while the
+ * items go by. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +19,7 @@ static bool after(const ranked *a, const ranked *b)
     return a->value != b->value ? a->value < b->value : a->item > b->item;
 }
 
+/* Best first. Never 0: `after` is a total order and items are distinct. */
 static int by_rank(const void *a, const void *b)
 {
     return after(a, b) ? 1 : -1;
@@ -30,7 +33,8 @@ static void swap(ranked *a, ranked *b)
     *b = t;
 }
 
-/* A heap of the best so far with the last of them on top. */
+/* A heap of the best so far with the last of them on top.
+ * The top was replaced: move it down until both children come before it. */
 static void sink(ranked *heap, int64_t n)
 {
     for (int64_t i = 0, child = 1; child < n; i = child, child = 2 * i + 1) {
@@ -40,6 +44,7 @@ static void sink(ranked *heap, int64_t n)
     }
 }
 
+/* The last was added: move it up past those that it comes after. */
 static void rise(ranked *heap, int64_t i)
 {
     for (; i > 0 && after(&heap[i], &heap[(i - 1) / 2]); i = (i - 1) / 2)
@@ -101,6 +106,7 @@ ferry_status ferry_i_rating_top(ferry_ctx *ctx, const void *state, const ferry_i
         strangers += user < 0;
         if (!rated) mark(m, user, 1, skip);
         const int64_t have = best_of(m, user, n, skip, heap);
+        /* Also where nothing was marked: it costs no more than a test would. */
         mark(m, user, 0, skip);
         for (int64_t k = 0; k < have; k++, at++) {
             r->user[at] = (int32_t)i;

@@ -55,6 +55,8 @@ typedef struct rating_part {
     double weight, sigma2; /* sigma2 0: groups are hard */
 } rating_part;
 
+/* The state of every method of goal rate. Which of the ways to fold in applies is in its
+ * numbers, not in the method: ridge above 0, or parts, or neither (biases alone). */
 typedef struct rating_model {
     ferry_ids *users, *items;
     double mu, lo, hi;
