@@ -9,6 +9,7 @@
 
 #include "model/model.h"
 
+/* The list so far; names and arrays of its entries are owned. */
 typedef struct flat {
     ferry_diagnostic *d;
     int64_t n, cap;
@@ -26,7 +27,8 @@ static double number(const json_t *v)
     return json_is_number(v) ? json_number_value(v) : NAN;
 }
 
-/* Whether all of n items are numbers (texts: strings). */
+/* Whether all of n items are numbers (texts: strings).
+ * A value that is no array is one item, itself. An empty array is all numbers. */
 static bool all_are(const json_t *v, int64_t n, bool texts)
 {
     for (int64_t i = 0; i < n; i++) {
@@ -36,7 +38,8 @@ static bool all_are(const json_t *v, int64_t n, bool texts)
     return true;
 }
 
-/* One entry of a value, or of n in an array. */
+/* One entry of a value, or of n in an array.
+ * False: no memory. What was added is in the list already, so freeing the list frees it. */
 static bool add_plain(flat *f, const char *name, const json_t *v, int64_t n)
 {
     double *numbers = NULL;
@@ -60,6 +63,8 @@ static bool add_plain(flat *f, const char *name, const json_t *v, int64_t n)
     return ok;
 }
 
+/* Depth first, in the order of the JSON: entries of one object stay together. The name of
+ * the whole is empty and adds no dot. */
 static bool add(flat *f, const char *name, const json_t *v)
 {
     const int64_t n = json_is_array(v) ? (int64_t)json_array_size(v) : 1;
@@ -83,6 +88,8 @@ static bool add(flat *f, const char *name, const json_t *v)
     return ok;
 }
 
+/* *out (n of them) is freed by ferry_i_diagnostics_free; NULL and 0 where there are none.
+ */
 ferry_status ferry_i_diagnostics_list(ferry_ctx *ctx, const json_t *json,
                                       ferry_diagnostic **out, int64_t *n)
 {
@@ -99,6 +106,7 @@ ferry_status ferry_i_diagnostics_list(ferry_ctx *ctx, const json_t *json,
     return ferry_i_nomem(ctx);
 }
 
+/* Programs see const pointers; they were made here, so the casts take back what is ours. */
 void ferry_i_diagnostics_free(int64_t n, ferry_diagnostic *list)
 {
     for (int64_t i = 0; i < n; i++) {

@@ -7,6 +7,7 @@
 
 #include "model/dict_private.h"
 
+/* As messages say it, in the order of dict_type. */
 static const char *const type_name[DICT_TYPES] = {"real numbers", "64-bit integers",
                                                   "32-bit integers", "bytes"};
 
@@ -88,6 +89,7 @@ done:
     return st;
 }
 
+/* Always two dimensions, also for a vector (1 x n): getters then need one way to check. */
 ferry_status ferry_i_dict_put_reals(ferry_ctx *ctx, ferry_dict *dict, const char *name,
                                     int64_t rows, int64_t cols, const double *data)
 {
@@ -223,6 +225,8 @@ done:
     return st;
 }
 
+/* For data in which NaN is a missing cell; everything learned goes through reals instead.
+ */
 ferry_status ferry_i_dict_reals_any(ferry_ctx *ctx, const ferry_dict *dict,
                                     const char *name, int64_t *rows, int64_t *cols,
                                     const double **data)
@@ -251,6 +255,7 @@ done:
     return st;
 }
 
+/* The file's shape was checked before memory is taken, so a made-up shape costs nothing. */
 ferry_status ferry_i_dict_reals_copy(ferry_ctx *ctx, const ferry_dict *dict,
                                      const char *name, int64_t rows, int64_t cols,
                                      double **out)
@@ -266,6 +271,7 @@ done:
     return st;
 }
 
+/* As reals_copy: a block has its rows one after the other, which are the file's bytes. */
 ferry_status ferry_i_dict_block(ferry_ctx *ctx, const ferry_dict *dict, const char *name,
                                 int64_t rows, int64_t cols, ferry_block **out)
 {
@@ -302,6 +308,7 @@ ferry_status ferry_i_dict_bytes(ferry_ctx *ctx, const ferry_dict *dict, const ch
     return st;
 }
 
+/* Texts come from metadata, which read_metadata has checked to be strings. */
 const char *ferry_i_dict_text(const ferry_dict *dict, const char *name)
 {
     const int64_t at = ferry_i_ids_find(dict->keys, name);

@@ -441,6 +441,8 @@ done:
     return st;
 }
 
+/* The bytes are copied: the dict frees what it was read from, and calloc's memory is
+ * aligned for the widest type, which a caller's buffer need not be. */
 ferry_status ferry_i_dict_parse(ferry_ctx *ctx, const char *what, const uint8_t *bytes,
                                 int64_t n, ferry_dict **out)
 {

@@ -17,6 +17,8 @@ typedef struct dict_tensor {
     void *owned; /* NULL: lent by the dict's bytes */
 } dict_tensor;
 
+/* Names find a number by hash; tensors and texts stand in the order in which they came,
+ * which is also their order in the file within one type. */
 struct ferry_dict {
     ferry_ids *names; /* of tensors: number i is tensor[i] */
     dict_tensor *tensor;

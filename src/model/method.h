@@ -50,6 +50,10 @@ typedef struct ferry_online {
     int64_t (*parts)(const void *state, const char **names, double *w);
 } ferry_online;
 
+/* A constant of the program; every pointer in it lives as long. Functions get the state
+ * that fit() or load() made and are never called without one. predict, transform,
+ * fold_in, top and save take it as const: they may run in several threads at once, each
+ * with its own context. */
 typedef struct ferry_method {
     const char *name, *summary,
         *reference; /* reference: "Author, Title, Venue Year" or NULL */

@@ -53,6 +53,7 @@ done:
     return st;
 }
 
+/* The state is freed by its method; a model that failed half way has none. */
 void ferry_model_free(ferry_model *m)
 {
     if (!m) return;

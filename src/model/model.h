@@ -4,6 +4,8 @@
 
 #include "model/method.h"
 
+/* All of it is owned but `method`, which is a constant of the program. Only the streaming
+ * calls change a model (state, and names when a class is new). */
 struct ferry_model {
     const ferry_method *method;
     ferry_opts *opts; /* every option of the method */
@@ -32,6 +34,8 @@ bool ferry_i_goal_named(ferry_goal goal);
 /* The same as ferry_model_save and ferry_model_load, to and from a dict. `what` begins
  * messages. */
 ferry_status ferry_i_model_pack(ferry_ctx *ctx, const ferry_model *m, ferry_dict *dict);
+/* method: the name that is expected, NULL: any. Every failure but of memory is
+ * FERRY_EDATA. */
 ferry_status ferry_i_model_unpack(ferry_ctx *ctx, const char *what, const ferry_dict *dict,
                                   const char *method, ferry_model **out);
 

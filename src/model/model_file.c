@@ -86,6 +86,7 @@ done:
     return st;
 }
 
+/* The dict first, then the file in one go: a state that cannot be packed leaves no file. */
 ferry_status ferry_model_save(ferry_ctx *ctx, const ferry_model *model, const char *path)
 {
     ferry_status st = FERRY_OK;
@@ -267,6 +268,7 @@ done:
     return st;
 }
 
+/* `what` is mostly a path; messages inside begin with "is ..." or name a tensor. */
 ferry_status ferry_i_model_unpack(ferry_ctx *ctx, const char *what, const ferry_dict *dict,
                                   const char *method, ferry_model **out)
 {

@@ -5,7 +5,9 @@
 
 #include "model/model.h"
 
-/* Copy n texts into one block: pointers first, then the text. */
+/* Copy n texts into one block: pointers first, then the text.
+ * One allocation and one free, whatever n is: predictions have millions of ids. NULL: no
+ * memory. */
 static char **copy_texts(int64_t n, const char *(*at)(const void *, int64_t),
                          const void *arg)
 {
@@ -60,6 +62,7 @@ ferry_status ferry_i_prediction_new(ferry_ctx *ctx, ferry_goal goal, const ferry
     *out = NULL;
     FERRY_HAVE(ctx, p);
     p->goal = goal;
+    /* Embeddings have neither names nor scores yet: the method knows how wide they are. */
     p->n = rate ? d->ratings->n : ferry_i_ids_count(d->ids);
     p->k = named ? ferry_i_ids_count(names) : 0;
     p->ids = rate ? copy_texts(p->n, user_at, d->ratings) : copy_texts(p->n, id_at, d->ids);

@@ -21,7 +21,9 @@ void ferry_i_select_clear(select_set *s)
 /* ---- measures ---- */
 
 /* Mean over the columns of 1 - H / log 10, H the entropy of ten bins between the least and
- * the largest value. */
+ * the largest value.
+ * Ranges begin at 0, so that a value that CSR does not store lies within them. A feature
+ * that does not vary has entropy 0 and counts as 1. */
 static ferry_status unevenness(ferry_ctx *ctx, const ferry_matrix *x, double *out)
 {
     enum { BINS = 10 };
@@ -64,6 +66,8 @@ done:
     return st;
 }
 
+/* The paper's long tail of rare words, for features that can be counted; a value below 0
+ * says that these cannot, and then unevenness takes its place. */
 ferry_status ferry_i_select_complexity(ferry_ctx *ctx, const ferry_matrix *x, double tail,
                                        double *out)
 {
@@ -79,6 +83,7 @@ ferry_status ferry_i_select_complexity(ferry_ctx *ctx, const ferry_matrix *x, do
             c[row_column(x, i, e)] += v[e] > 0;
             below = below || v[e] < 0;
         }
+    /* "Occurs" has no meaning for values on both sides of 0. */
     if (below) {
         FERRY_TRY(unevenness(ctx, x, out));
         goto done;
@@ -93,7 +98,9 @@ done:
     return st;
 }
 
-/* Errors on `test` of what was learned on `train` (rows of a, then of b, equally many). */
+/* Errors on `test` of what was learned on `train` (rows of a, then of b, equally many).
+ * *errors grows by the mistakes. The same random stream for both halves and all pairs: a
+ * distance depends on its two samples alone, not on what was measured before it. */
 static ferry_status held_out(ferry_ctx *ctx, const ferry_linear_options *o,
                              const ferry_matrix *train, const ferry_matrix *test,
                              const int32_t *y_train, const int32_t *y_test, int64_t *errors)
@@ -141,6 +148,8 @@ ferry_status ferry_i_select_distance(ferry_ctx *ctx, const ferry_matrix *a,
         y[i] = 1; /* a */
     FERRY_TRY(held_out(ctx, &o, fold[0], fold[1], y, y, &errors));
     FERRY_TRY(held_out(ctx, &o, fold[1], fold[0], y, y, &errors));
+    /* 2 (1 - 2 e) with e over the 4 half rows of both ways; e above 1/2 is chance, not
+     * less than no distance. */
     *out = fmax(0, 2 * (1 - 2 * (double)errors / (double)(4 * half)));
 done:
     for (int k = 0; k < 4; k++)
@@ -165,6 +174,7 @@ void ferry_i_select_features(const select_set *s, int64_t source, int64_t bridge
 
 /* ---- columns ---- */
 
+/* The view that option `view` names, or the only one. */
 static ferry_status view_of(ferry_ctx *ctx, const select_options *o, const ferry_domain *d,
                             const ferry_view **out)
 {
@@ -218,6 +228,8 @@ static ferry_status draw(ferry_ctx *ctx, const ferry_domain *d, const ferry_view
     ferry_status st = FERRY_OK;
     const int64_t rows = v->x->rows, n = o->sample < rows / 2 ? o->sample : rows / 2;
     int64_t *order = ferry_i_calloc(rows, sizeof *order);
+    /* A stream for each domain by name: adding a domain to the task leaves the samples of
+     * the others as they are. */
     char use[300];
     ferry_rng rng;
 
@@ -242,6 +254,7 @@ static ferry_status draw(ferry_ctx *ctx, const ferry_domain *d, const ferry_view
             out->labelled = out->labelled || out->cls[k][i] >= 0;
         }
     }
+    /* Before scaling: it is about how often features occur. */
     FERRY_TRY(ferry_i_select_complexity(ctx, out->x[0], o->tail, &out->complexity));
 done:
     ferry_i_free(order);
@@ -249,7 +262,9 @@ done:
 }
 
 /* Missing cells filled, and rows of length 1 (sparse) or columns standardised (dense), as
- * all domains' first samples together ask for. */
+ * all domains' first samples together ask for.
+ * The second samples are scaled by what the first say, as everything of them is only a
+ * check. */
 static ferry_status prepare(ferry_ctx *ctx, select_set *s)
 {
     ferry_status st = FERRY_OK;
@@ -277,6 +292,7 @@ done:
     return st;
 }
 
+/* Symmetric, 0 on the diagonal: n (n - 1) / 2 pairs, two logistic regressions each. */
 static ferry_status distances(ferry_ctx *ctx, const select_options *o, select_set *s)
 {
     ferry_status st = FERRY_OK;
@@ -297,6 +313,8 @@ done:
     return st;
 }
 
+/* Two rounds over the domains: all columns must be numbered before the first matrix is
+ * made in them. s is cleared by the caller, also when this fails. */
 ferry_status ferry_i_select_set(ferry_ctx *ctx, const ferry_task *task,
                                 const select_options *o, bool target, select_set *s)
 {

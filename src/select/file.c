@@ -5,6 +5,7 @@
 #include "model/dict.h"
 #include "select/select.h"
 
+/* In the order of the fields of select_trust, which is copied as an array of doubles. */
 static const char *const trust_names[] = {
     "domains",     "triples", "positive", "direct", "gain",   "gain_sd",    "accuracy",
     "accuracy_sd", "auc",     "again",    "both",   "chance", "correlation"};
@@ -110,6 +111,7 @@ done:
     return st;
 }
 
+/* *out is new. Messages of unpack begin with "is ..." and get the path in front. */
 ferry_status ferry_selector_load(ferry_ctx *ctx, const char *path, ferry_selector **out)
 {
     ferry_status st = FERRY_OK;

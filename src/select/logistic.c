@@ -1,10 +1,15 @@
-/* The logistic model of the six measures, and how well it does where it was not trained. */
+/* The logistic model of the six measures, and how well it does where it was not trained.
+ * Triples are few (hundreds to thousands) and features six, so everything is computed
+ * with the reference solver on one thread: the same selector to the bit on every machine
+ * setting. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "select/select.h"
 
+/* STEPS of Newton at most; the check draws DRAWS balanced samples
+ * and cuts each into FOLDS. */
 enum { D = SELECT_FEATURES, P = SELECT_FEATURES + 1, STEPS = 50, DRAWS = 10, FOLDS = 10 };
 /* A little ridge on the standardised weights: where a fold can be told apart without error
  * the likelihood has no maximum. */
@@ -24,6 +29,7 @@ static double linear(const double *beta, const double *c)
     return z;
 }
 
+/* Equation (3): how likely the triple with measures c is a positive one. */
 double ferry_i_select_f(const select_model *m, const double *c)
 {
     double z[D];
@@ -64,6 +70,8 @@ ferry_status ferry_i_select_fit(ferry_ctx *ctx, int64_t n, const double *c,
         memset(h->data, 0, sizeof(double) * P * P);
         memset(g->data, 0, sizeof(double) * P);
         for (int64_t i = 0; i < n; i++) {
+            /* g = sum (y - p) z / n is the gradient, h = sum p (1 - p) z z' / n the
+             * curvature, z with a leading 1 for the constant. */
             double z[P] = {1};
             for (int j = 0; j < D; j++)
                 z[j + 1] = (c[i * D + j] - m->mean[j]) / m->sd[j];
@@ -76,6 +84,8 @@ ferry_status ferry_i_select_fit(ferry_ctx *ctx, int64_t n, const double *c,
         }
         for (int a = 0; a < P; a++) {
             g->data[a] -= a > 0 ? RIDGE * m->beta[a] : 0;
+            /* The constant has no ridge; 1e-9 keeps the system solvable where all p are 0
+             * or 1. */
             FERRY_AT(h, a, a) += a > 0 ? RIDGE : 1e-9;
         }
         /* the plain solver: the same bits for every number of threads */
@@ -131,6 +141,8 @@ static ferry_status balanced(ferry_ctx *ctx, int64_t n, const double *c, const u
         ones += y[i];
     const int64_t few = ones < n - ones ? ones : n - ones;
     t->accuracy = t->accuracy_sd = NAN;
+    /* A fold without a positive (or negative) triple tells nothing: the accuracy stays
+     * NaN. */
     if (few < FOLDS) goto done;
     ferry_i_rng_for(ctx, &rng, "select check");
     for (int draw = 0; draw < DRAWS; draw++) {
@@ -140,6 +152,8 @@ static ferry_status balanced(ferry_ctx *ctx, int64_t n, const double *c, const u
             int64_t *of = rows + k, m = 0;
             for (int64_t i = 0; i < n; i++)
                 if (y[i] == label) of[m++] = i;
+            /* Of each label the first `few` of a shuffled list. The next label's list
+             * overwrites what is beyond them; rows has room for 2 n. */
             ferry_i_rng_shuffle(&rng, m, of);
             k += few;
         }
@@ -192,6 +206,8 @@ static ferry_status unseen(ferry_ctx *ctx, int64_t n, const double *c, const uin
             ones += y[i];
             train_y[k++] = y[i];
         }
+        /* The other targets' triples are all alike: nothing to learn from, so this one is
+         * not judged. */
         if (ones == 0 || ones == k) continue;
         FERRY_TRY(ferry_i_select_fit(ctx, k, train_c, train_y, &m));
         for (int64_t i = 0; i < n; i++)
@@ -204,6 +220,8 @@ done:
     return st;
 }
 
+/* Two questions: does the model tell triples that it has not seen, and does its order
+ * hold for a target that it has not seen? The second is what a user relies on. */
 ferry_status ferry_i_select_check(ferry_ctx *ctx, int64_t n, const double *c,
                                   const uint8_t *y, const int64_t *target,
                                   select_trust *trust)

@@ -6,6 +6,7 @@
 
 #include "select/select.h"
 
+/* Rows of each view: enough to tell two domains apart, few enough for every pair. */
 enum { SAMPLE = 500 };
 
 /* ---- what is shared ---- */
@@ -20,7 +21,8 @@ static int64_t shared_names(const ferry_ids *a, const ferry_ids *b)
     return n;
 }
 
-/* Shared by all there are; NaN when there is none. */
+/* Shared by all there are; NaN when there is none.
+ * The Jaccard index: |a and b| / |a or b|. */
 static double overlap(int64_t shared, int64_t a, int64_t b)
 {
     return a + b > 0 ? (double)shared / (double)(a + b - shared) : NAN;
@@ -44,7 +46,9 @@ done:
     return st;
 }
 
-/* Columns of b's view in those of a's; 0 and NULL when nothing lines up by name. */
+/* Columns of b's view in those of a's; 0 and NULL when nothing lines up by name.
+ * Views of which only one has names cannot be compared; that is no error here but a
+ * measure that is not there. map is new. */
 static ferry_status align(ferry_ctx *ctx, const ferry_view *a, const ferry_view *b,
                           int32_t **map, int64_t *shared)
 {
@@ -84,6 +88,8 @@ static ferry_status apart(ferry_ctx *ctx, const ferry_view *a, const ferry_view 
 
     *out = NAN;
     if (n > SAMPLE) n = SAMPLE;
+    /* Logistic regression takes no missing cells, and filling them would itself tell the
+     * views apart. */
     if (n < 4 || a->has_missing || b->has_missing) return FERRY_OK;
     FERRY_TRY(rows_of(ctx, a->x, n, a->x->cols, NULL, &x));
     FERRY_TRY(rows_of(ctx, b->x, n, a->x->cols, map, &y));

@@ -1,4 +1,7 @@
-/* Training a selector, and ranking with it. */
+/* Training a selector, and ranking with it.
+ * Training takes every domain besides the target in turn as source, bridge and target of
+ * a triple, since these have labels to judge by. Ranking then puts the real target, whose
+ * labels nobody knows, in the place of T. */
 #include "select/select.h"
 
 #include <math.h>
@@ -69,6 +72,7 @@ static void compare(int64_t n, const select_triple *a, const select_triple *b, d
     }
     trust->again = second;
     trust->both = both;
+    /* Expected in both if the two samples had nothing to do with each other. */
     trust->chance = first * second / (double)n;
     trust->correlation = aa > 0 && bb > 0 ? ab / sqrt(aa * bb) : NAN;
 }
@@ -90,6 +94,7 @@ static ferry_status learn(ferry_ctx *ctx, const select_set *set, int64_t n,
         target[i] = t[i].t;
         ones += y[i];
     }
+    /* A logistic model of one class has no maximum but "always". */
     const bool all = ones == n;
     FERRY_NEED(
         ctx, ones > 0 && !all, FERRY_EDATA,
@@ -160,6 +165,9 @@ ferry_status ferry_selector_train(ferry_ctx *ctx, const ferry_task *task,
     FERRY_TRY(ferry_i_select_set(ctx, resolved, &s->o, false, &set));
     FERRY_TRY(ferry_i_select_triples(ctx, &set, 0, &s->o, &a, &n));
     FERRY_TRY(learn(ctx, &set, n, a, s));
+    /* The second sample. A triple may drop out of one sample (a target without known
+     * classes there); then the two lists do not match line by line, and nothing is
+     * compared. */
     FERRY_TRY(ferry_i_select_triples(ctx, &set, 1, &s->o, &b, &again));
     s->trust.again = s->trust.both = s->trust.chance = s->trust.correlation = NAN;
     if (again == n) compare(n, a, b, s->o.t, &s->trust);
@@ -194,7 +202,8 @@ static int by_rank(const void *a, const void *b)
     return strcmp(x->source, y->source);
 }
 
-/* What a search along chains carries. */
+/* What a search along chains carries.
+ * source and target are places in the set; longest: most bridges of a chain. */
 typedef struct search {
     const select_set *set;
     const select_model *m;
@@ -225,6 +234,7 @@ static ferry_status keep(ferry_ctx *ctx, const search *q, int64_t n, const int64
     way.target = s->target;
     for (int64_t i = 0; i < n && i < LONGEST; i++)
         way.domain[i] = ferry_i_ids_at(s->names, path[i]);
+    /* A chain has no six numbers of its own, only those of its triples. */
     if (n == 1) ferry_i_select_features(q->set, q->source, path[0], q->target, way.feature);
     for (int64_t i = 0; n > 1 && i < s->n; i++) {
         if (s->way[i].n != n) continue;
@@ -252,6 +262,8 @@ static ferry_status extend(ferry_ctx *ctx, const search *q, int64_t n, int64_t *
     if (n > 0)
         FERRY_TRY(keep(ctx, q, n, path, p * f_of(q, before, path[n - 1], q->target)));
     if (n == q->longest || n >= LONGEST) goto done;
+    /* Only intermediate domains, each at most once. The first step has no complete triple
+     * yet, so its factor is 1. */
     for (int64_t d = 0; d < q->set->n; d++) {
         bool used = q->set->d[d].role != FERRY_INTERMEDIATE;
         for (int64_t i = 0; i < n; i++)
@@ -333,6 +345,7 @@ int64_t ferry_selection_count(const ferry_selection *s)
     return s->n;
 }
 
+/* Lent, until the selection is freed. */
 const ferry_way *ferry_selection_at(const ferry_selection *s, int64_t i)
 {
     return i >= 0 && i < s->n ? &s->way[i] : NULL;

@@ -16,8 +16,11 @@
 
 enum { SELECT_FEATURES = 6 };
 
+/* Weights of the neighbour graph: exp(-distance / mean distance), or 1 for every edge. */
 typedef enum select_graph { SELECT_RBF, SELECT_KNN } select_graph;
 
+/* As the table in select.c has them. Saved with a selector, since domains must be
+ * measured for ranking as they were for training. */
 typedef struct select_options {
     int64_t sample, neighbours;
     double t, tail, C;
@@ -56,6 +59,8 @@ ferry_status ferry_i_select_complexity(ferry_ctx *ctx, const ferry_matrix *x, do
  * rows of b, on the half that it was not trained on, both ways. Equally many of both. */
 ferry_status ferry_i_select_distance(ferry_ctx *ctx, const ferry_matrix *a,
                                      const ferry_matrix *b, double C, double *out);
+/* c[0 .. 6) <- complexity of S, I, T; A-distance S-I, S-T, I-T. The arguments are places
+ * in the set. */
 void ferry_i_select_features(const select_set *s, int64_t source, int64_t bridge,
                              int64_t target, double *c);
 
@@ -90,6 +95,7 @@ ferry_status ferry_i_select_triples(ferry_ctx *ctx, const select_set *set, int64
 
 /* ---- the model: logistic.c ---- */
 
+/* Equation (3) on standardised features (c - mean) / sd; sd is above 0. */
 typedef struct select_model {
     double beta[SELECT_FEATURES + 1]; /* [0]: the constant */
     double mean[SELECT_FEATURES], sd[SELECT_FEATURES];
@@ -111,6 +117,9 @@ typedef struct select_trust {
     double both, chance; /* in both; expected in both by chance */
     double correlation;  /* of acc_sit / acc_st in the two samples */
 } select_trust;
+/* Fill in accuracy, accuracy_sd and auc of *trust. target[i] is the place of triple i's
+ * target: triples of one target are not independent, so one test leaves whole targets
+ * out. */
 ferry_status ferry_i_select_check(ferry_ctx *ctx, int64_t n, const double *c,
                                   const uint8_t *y, const int64_t *target,
                                   select_trust *trust);
@@ -123,6 +132,8 @@ struct ferry_selector {
 extern const ferry_opt ferry_i_select_table[];
 extern const int64_t ferry_i_select_table_n;
 
+/* A ranking with all that is needed to show it: the selector may be gone by then. names
+ * belongs to the domains; the ways' texts point into names and target. */
 struct ferry_selection {
     char *task, *target;
     ferry_ids *names;

@@ -6,6 +6,8 @@
 
 #include "select/select.h"
 
+/* In the order of ferry_i_select_features. Names of fields in the JSON: part of the
+ * format. */
 static const char *const feature_names[SELECT_FEATURES] = {
     "complexity_source",      "complexity_bridge",      "complexity_target",
     "distance_source_bridge", "distance_source_target", "distance_bridge_target"};
@@ -58,6 +60,7 @@ static void trust_text(const ferry_selection *s, ferry_text *o)
 
 /* ---- the table ---- */
 
+/* In columns of a terminal, not bytes: names may be any UTF-8. At least the heading's. */
 static int width_of(const ferry_selection *s, bool source)
 {
     int most = source ? 6 : 6;
@@ -107,6 +110,7 @@ static void chains(const ferry_selection *s, ferry_text *o)
     }
 }
 
+/* *out is new; ferry_string_free it. The evidence comes last, after the order it speaks of. */
 ferry_status ferry_selection_table(ferry_ctx *ctx, const ferry_selection *s, char **out)
 {
     ferry_status st = FERRY_OK;
@@ -154,6 +158,7 @@ static json_t *way_json(const ferry_way *w)
     return o;
 }
 
+/* The numbers behind the sentences of trust_text, and the verdict itself. */
 static json_t *trust_json(const ferry_selection *s)
 {
     const select_trust *t = &s->trust;
@@ -177,6 +182,7 @@ static json_t *trust_json(const ferry_selection *s)
     return o;
 }
 
+/* *out is new. 17 digits give every double back exactly. o owns what was set into it. */
 ferry_status ferry_selection_json(ferry_ctx *ctx, const ferry_selection *s, char **out)
 {
     ferry_status st = FERRY_OK;

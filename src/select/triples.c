@@ -7,6 +7,7 @@
 
 #include "select/select.h"
 
+/* Propagation ends when no score moves by more than MOVE, or after so many sweeps. */
 enum { SWEEPS = 500 };
 #define MOVE 1e-4
 
@@ -16,6 +17,9 @@ typedef struct near {
     double *dist;   /* 1 - cosine */
 } near;
 
+/* All that the triples of one sample share. degree, to and w are the out-edges of a graph
+ * being built: k slots for each of at most 3 `largest` nodes; w holds distances first,
+ * then weights. near is [from * n + to]. */
 typedef struct bench {
     const select_set *set;
     const select_options *o;
@@ -71,6 +75,7 @@ static int64_t merge(const bench *b, int64_t n_parts, const int64_t *part,
 
     while (n < b->k) {
         int64_t best = -1;
+        /* 1 - cosine is 1 where two rows have no feature in common. */
         double least = 1 - 1e-12;
         for (int64_t q = 0; q < n_parts; q++) {
             const near *a = &b->near[part[p] * b->set->n + part[q]];
@@ -89,11 +94,13 @@ static int64_t merge(const bench *b, int64_t n_parts, const int64_t *part,
 
 /* ---- the graph ---- */
 
+/* An edge seen from one of its ends. */
 typedef struct edge {
     int64_t to;
     double w;
 } edge;
 
+/* Equal ends side by side, so that the second of a pair can be dropped. */
 static int by_end(const void *a, const void *b)
 {
     const edge *x = a, *y = b;
@@ -107,6 +114,8 @@ static int by_end(const void *a, const void *b)
 static ferry_status symmetric(ferry_ctx *ctx, const bench *b, int64_t n, ferry_matrix **out)
 {
     ferry_status st = FERRY_OK;
+    /* A counting sort by node. Counts stand two places further on, so that after filling
+     * (which moves start[i + 1] along) start[i] is where node i begins. */
     int64_t *start = ferry_i_calloc(n + 2, sizeof *start), edges = 0, m = 0;
     edge *e = NULL;
     ferry_matrix *g = NULL;
@@ -148,7 +157,9 @@ done:
     return st;
 }
 
-/* Accuracy in the last of the parts, of labels from the first. */
+/* Accuracy in the last of the parts, of labels from the first.
+ * part: places of the domains in the set, S first, T last. Only labels of S are given;
+ * those of T judge the result. NaN when T has no known class in this sample. */
 static ferry_status propagate(ferry_ctx *ctx, bench *b, int64_t n_parts,
                               const int64_t *part, double *accuracy)
 {
@@ -183,8 +194,11 @@ static ferry_status propagate(ferry_ctx *ctx, bench *b, int64_t n_parts,
             mass[b->cls[i]]++;
             all++;
         }
+    /* The shares of the classes in S. Propagated scores are scaled to them: otherwise a
+     * class with many instances swallows T whole. */
     for (int64_t k = 0; k < c; k++)
         mass[k] /= fmax(all, 1);
+    /* The block has room for three domains; this graph has n of its rows. */
     b->f->rows = n;
     (void)ferry_i_propagate(b->graph, c, b->cls, SWEEPS, MOVE, mass, b->f);
     for (int64_t i = 0; i < begin[n_parts] - begin[n_parts - 1]; i++) {
@@ -221,6 +235,8 @@ static void bench_free(bench *b)
     ferry_i_block_free(b->f);
 }
 
+/* The neighbours of every ordered pair of domains, found once: n^2 searches instead of
+ * the n^3 that triples would need. b is the caller's to free, also when this fails. */
 static ferry_status bench_new(ferry_ctx *ctx, bench *b)
 {
     ferry_status st = FERRY_OK;
@@ -264,6 +280,7 @@ ferry_status ferry_i_select_triples(ferry_ctx *ctx, const select_set *set, int64
         double st_accuracy = 0;
         FERRY_TRY(ferry_i_progress(ctx, "triples", ++pairs, n * n, NAN, &finish));
         if (s == target || !set->d[s].labelled || !set->d[target].labelled) continue;
+        /* acc_st does not depend on the bridge: once for each pair. */
         const int64_t two[] = {s, target};
         FERRY_TRY(propagate(ctx, &b, 2, two, &st_accuracy));
         for (int64_t d = 0; d < n; d++) {

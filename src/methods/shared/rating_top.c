@@ -106,7 +106,7 @@ ferry_status ferry_i_rating_top(ferry_ctx *ctx, const void *state, const ferry_i
         strangers += user < 0;
         if (!rated) mark(m, user, 1, skip);
         const int64_t have = best_of(m, user, n, skip, heap);
-        /* Also where nothing was marked: it costs no more than a test would. */
+        /* Also where nothing was marked: zeros stay zeros. */
         mark(m, user, 0, skip);
         for (int64_t k = 0; k < have; k++, at++) {
             r->user[at] = (int32_t)i;
