@@ -219,6 +219,8 @@ static ferry_status align(ferry_ctx *ctx, const ferry_model *m, const ferry_doma
     a->domain = *d;
     a->domain.n_views = 0;
     a->domain.labels = NULL;
+    /* Labels are gone before the method is asked: it cannot answer with what it should
+     * guess. */
     FERRY_TRY(align_views(ctx, m, d, a, &found));
     list_views(knows, sizeof knows, m->n_views, m->views);
     list_views(has, sizeof has, d->n_views, d->views);
@@ -230,6 +232,7 @@ static ferry_status align(ferry_ctx *ctx, const ferry_model *m, const ferry_doma
         d->name, knows, has);
     if (m->goal != FERRY_RATE) goto done;
     FERRY_NEED(ctx, d->ratings, FERRY_ENEEDS, "domain '%s' has no pairs to rate", d->name);
+    /* Pairs without values: the same reason, for ratings. */
     FERRY_NEW(ctx, a->hidden, d->ratings->n);
     for (int64_t i = 0; i < d->ratings->n; i++)
         a->hidden[i] = NAN;

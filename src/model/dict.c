@@ -37,6 +37,7 @@ done:
     return st;
 }
 
+/* Tensors read from a file own nothing: their data goes with `bytes`. */
 void ferry_i_dict_free(ferry_dict *dict)
 {
     if (!dict) return;
@@ -390,6 +391,8 @@ static ferry_status sparse_matrix(ferry_ctx *ctx, const ferry_dict *dict, const 
     FERRY_NEED(ctx, rows >= 0 && rows < INT64_MAX && cols >= 0 && cols <= INT32_MAX,
                FERRY_EDATA, "matrix '%s' has shape %lld x %lld", name, (long long)rows,
                (long long)cols);
+    /* rows comes from the file, but the tensor must really have rows + 1 numbers: after
+     * this get() the shape is backed by bytes, and allocating by it is safe. */
     int64_t starts = rows + 1;
     FERRY_TRY(ferry_i_dict_ints(ctx, dict, part[PART_START], &starts, &start));
     FERRY_TRY(ferry_i_dict_reals(ctx, dict, part[PART_VALUE], &nnz, &one, &value));

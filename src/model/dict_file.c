@@ -231,6 +231,8 @@ static ferry_status read_metadata(ferry_ctx *ctx, const reading *r, json_t *meta
     FERRY_NEED(ctx, format, FERRY_EDATA,
                "%s: is not a Ferry model: a safetensors file without Ferry's metadata",
                r->what);
+    /* A newer format is told apart from a broken file: the message says which ferry wrote
+     * it. */
     const char *end = format + strlen(format);
     FERRY_NEED(ctx, ferry_i_parse_int(format, end, &number) == end && number >= 1,
                FERRY_EDATA, "%s: is corrupt: ferry.format is '%s', expected a number",
@@ -419,6 +421,7 @@ static ferry_status parse(ferry_ctx *ctx, const char *what, uint8_t *bytes, int6
         ferry_i_free(bytes);
         goto done;
     }
+    /* From here every failure frees the bytes with the dict. */
     dict->bytes = bytes;
     FERRY_TRY(find_header(ctx, &r));
     root = json_loadb((const char *)bytes + 8, (size_t)r.header, JSON_REJECT_DUPLICATES,
@@ -431,6 +434,8 @@ static ferry_status parse(ferry_ctx *ctx, const char *what, uint8_t *bytes, int6
     FERRY_NEED(ctx, end <= n - r.data, FERRY_EDATA,
                "%s: is truncated: has %lld bytes of data, its header describes %lld", what,
                (long long)(n - r.data), (long long)end);
+    /* After the sizes, so that a file cut short is called truncated rather than corrupt;
+     * before the layout, so that a flipped bit is called by its name. */
     FERRY_TRY(check_sum(ctx, &r));
     FERRY_TRY(check_layout(ctx, &r, dict));
     *out = dict;

@@ -126,6 +126,7 @@ static void write_header(ferry_out *o, const ferry_prediction *p)
     case FERRY_STREAM:
     case FERRY_REGRESS: ferry_i_out_printf(o, "id,prediction"); break;
     }
+    /* A class may be called anything: ferry_i_out_csv quotes what needs it. */
     for (int64_t c = 0; p->score && c < p->k; c++) {
         char number[32];
         (void)snprintf(number, sizeof number, "%lld", (long long)c + 1);

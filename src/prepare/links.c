@@ -263,6 +263,7 @@ ferry_status ferry_i_links_find(ferry_ctx *ctx, int64_t n,
     f.l = l;
     FERRY_NEW(ctx, l->domain, n);
     l->n = n;
+    /* The array is copied; the domains themselves must outlive the links. */
     if (n) memcpy(l->domain, domain, (size_t)n * sizeof *domain);
     FERRY_TRY(list_views(ctx, &f));
     FERRY_TRY(join_groups(ctx, &f));

@@ -52,6 +52,7 @@ static ferry_status list_domains(ferry_ctx *ctx, const ferry_task *task,
                w->method, d->name);
     FERRY_NEW(ctx, plan->domain, task->n_domains);
     FERRY_NEW(ctx, plan->wanted, task->n_domains);
+    /* Sources, bridges, target, whatever order the task has them in. */
     for (int r = 0; r < 3; r++)
         for (int64_t i = 0; (d = ferry_i_task_role(task, roles[r], i)); i++) {
             const bool wanted = is_wanted(w, d);
@@ -185,6 +186,7 @@ static ferry_status shared_columns(ferry_ctx *ctx, ferry_prepared *p, ferry_plan
     const ferry_domain *target = plan->domain[plan->n - 1], *other = NULL;
     int64_t fit = 0;
 
+    /* The target's views are groups 0, 1, ...: the first spaces, in their order. */
     plan->n_spaces = target->n_views;
     FERRY_NEW(ctx, plan->used, plan->n_spaces);
     for (int64_t s = 0; s < plan->n_spaces; s++)
@@ -200,6 +202,7 @@ static ferry_status shared_columns(ferry_ctx *ctx, ferry_prepared *p, ferry_plan
         other = plan->domain[d];
         plan->wanted[d] = false;
     }
+    /* `other` is NULL where no source was wanted: then there is nothing to share with. */
     FERRY_NEED(ctx, fit > 0 || !other, FERRY_ENEEDS,
                "%s needs features that source '%s' (%lld) and target '%s' (%lld) share%s%s",
                p->wants.method, other->name, (long long)count_features(other), target->name,

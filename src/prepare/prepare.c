@@ -251,6 +251,7 @@ static ferry_status make_rows(ferry_ctx *ctx, const ferry_plan *plan, int64_t d,
 
     FERRY_NEW(ctx, lane, n);
     FERRY_NEW(ctx, map, domain->n_views);
+    /* Lanes without a view first: what this domain lacks becomes empty columns. */
     for (int64_t l = 0; l < n && layout != FERRY_APART; l++)
         lane[l] = (ferry_lane){.scale = p->space[l].scale,
                                .cols = layout == FERRY_JOINED ? p->frame[l].cols
@@ -263,6 +264,9 @@ static ferry_status make_rows(ferry_ctx *ctx, const ferry_plan *plan, int64_t d,
                                    .map = plan->map[d][v],
                                    .cols = cols};
         } else if (g < n) {
+            /* Two maps in one piece: to the scaler's columns, and to those of the lane.
+             * In JOINED, groups beyond the target's views have no lane and are passed
+             * over. */
             FERRY_NEW(ctx, map[v], 2 * cols);
             aim(p, g, cols, plan->map[d][v], map[v], map[v] + cols);
             lane[g].view = domain->views[v];
@@ -395,6 +399,7 @@ ferry_status ferry_i_prepare_fits(ferry_ctx *ctx, const ferry_task *task,
     return st;
 }
 
+/* The plan is dropped at the end: what is still needed of it is in the frames and rows. */
 ferry_status ferry_i_prepare(ferry_ctx *ctx, const ferry_task *task, const ferry_wants *w,
                              ferry_prepared **out)
 {
@@ -468,6 +473,7 @@ ferry_status ferry_i_prepared_stack(ferry_ctx *ctx, ferry_prepared *p, ferry_row
         out->n += p->rows[i].n;
         out->labelled += p->rows[i].labelled;
     }
+    /* Labels of all domains one after the other, of the kind that the goal has. */
     if (p->goal == FERRY_REGRESS)
         FERRY_NEW(ctx, out->num, out->n);
     else if (p->goal == FERRY_MULTILABEL)

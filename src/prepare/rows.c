@@ -286,6 +286,8 @@ ferry_status ferry_i_rows_label(ferry_ctx *ctx, const ferry_prepared *p, ferry_r
     for (int64_t i = 0; i < r->n; i++) {
         const int64_t at = r->instance[i];
         const bool known = ferry_i_labels_has(l, at);
+        /* A label that is hidden by a split counts as none: the method cannot tell the
+         * two apart. */
         r->labelled += known;
         if (numbers)
             r->num[i] = known ? l->num[at] : NAN;

@@ -40,6 +40,8 @@ static ferry_status unevenness(ferry_ctx *ctx, const ferry_matrix *x, double *ou
             low[j] = fmin(low[j], v[e]);
             high[j] = fmax(high[j], v[e]);
         }
+    /* The ten bins of each feature over its own range; the largest value falls into the
+     * last. */
     for (int64_t i = 0; i < x->rows; i++)
         for (int64_t e = row_begin(x, i); e < row_end(x, i); e++) {
             const int64_t j = row_column(x, i, e);
@@ -124,6 +126,8 @@ done:
     return st;
 }
 
+/* The proxy of the A-distance (Ben-David et al.): 0 where a classifier does no better
+ * than a coin, 2 where it is never wrong. Both samples are in the same columns. */
 ferry_status ferry_i_select_distance(ferry_ctx *ctx, const ferry_matrix *a,
                                      const ferry_matrix *b, double C, double *out)
 {

@@ -22,6 +22,7 @@ ferry_status ferry_selector_save(ferry_ctx *ctx, const ferry_selector *s, const 
         (double)s->o.propagation};
     double trust[N_TRUST];
 
+    /* select_trust is doubles and nothing else; the static assertion above counts them. */
     memcpy(trust, &s->trust, sizeof trust);
     FERRY_TRY(ferry_i_dict_new(ctx, &dict));
     FERRY_TRY(ferry_i_dict_put_text(ctx, dict, "ferry.kind", "selector"));
@@ -91,6 +92,7 @@ static ferry_status unpack(ferry_ctx *ctx, const ferry_dict *dict, ferry_selecto
                v[0] >= 4 && v[0] <= 1e6 && v[1] >= 1 && v[1] <= 1000 && v[3] >= 0 &&
                    v[3] <= 1 && v[4] >= 1e-9 && v[4] <= 1e9 && (v[5] == 0 || v[5] == 1),
                FERRY_EDATA, "is corrupt: tensor settings is out of range");
+    /* Whole numbers were saved as doubles, exactly: they are below 2^53. */
     s->o.sample = (int64_t)v[0];
     s->o.neighbours = (int64_t)v[1];
     s->o.t = v[2];

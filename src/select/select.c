@@ -302,6 +302,7 @@ ferry_status ferry_select(ferry_ctx *ctx, const ferry_selector *selector,
     FERRY_NEED(ctx, pow((double)s->candidates, (double)longest) <= 1e8, FERRY_ENEEDS,
                "select: %lld candidates have too many chains of %lld; look at shorter ones",
                (long long)s->candidates, (long long)longest);
+    /* The evidence for the order travels with it, so that no table is shown without. */
     s->trust = selector->trust;
     s->m = selector->m;
     s->t = selector->o.t;
@@ -310,6 +311,7 @@ ferry_status ferry_select(ferry_ctx *ctx, const ferry_selector *selector,
     s->names = ferry_i_ids_new();
     FERRY_HAVE(ctx, s->task && s->target && s->names);
     FERRY_TRY(ferry_i_select_set(ctx, resolved, &selector->o, true, &set));
+    /* Names get the numbers of the set, so that a place in one is a place in the other. */
     search q = {.set = &set, .m = &selector->m, .longest = longest, .out = s};
     for (int64_t i = 0; i < set.n; i++) {
         FERRY_HAVE(ctx, ferry_i_ids_add(s->names, set.d[i].name, NULL) >= 0);

@@ -32,6 +32,7 @@ static void trust_text(const ferry_selection *s, ferry_text *o)
                       "which %.0f (%.0f %%) are positive (acc_sit > %g acc_st).\n",
                       t->triples, t->domains, t->positive, 100 * t->positive / t->triples,
                       s->t);
+    /* What could not be measured is left out, or said to be so: never printed as nan. */
     if (isfinite(t->again))
         ferry_i_text_addf(
             o,

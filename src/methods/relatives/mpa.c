@@ -190,6 +190,7 @@ static ferry_status mpa_fit(ferry_ctx *ctx, const ferry_task *task, const void *
 {
     ferry_status st = FERRY_OK;
     const mpa_options *o = options;
+    /* The old word means: no scaling by the preparation, running means instead. */
     const bool old = o->scale == SCALE_CAUSAL;
     mpa *m = NULL;
     bool finish = false;
@@ -204,6 +205,7 @@ static ferry_status mpa_fit(ferry_ctx *ctx, const ferry_task *task, const void *
     if (m->causal) FERRY_TRY(ferry_i_moments_new(ctx, m->in.d, &m->z));
     FERRY_TRY(ferry_i_pa_new(ctx, (ferry_pa_kind)o->variant, o->C, 0, m->in.d, o->average,
                              &m->pa));
+    /* pa_new made a learner of no classes; this grows it as the stream grows it later. */
     FERRY_TRY(make_room(ctx, m, ferry_i_ids_count(task->names)));
     FERRY_TRY(learn_rows(ctx, m, r, &finish));
     ferry_i_diag_real(ctx, "instances", (double)r->n);
@@ -234,6 +236,7 @@ static void look(const void *state, const ferry_row *x, void *room, double *scor
     scores(m, &in, score);
 }
 
+/* Row by row through look(), with scratch of its own; the state is only read. */
 static ferry_status mpa_predict(ferry_ctx *ctx, const void *state, const ferry_domain *d,
                                 ferry_prediction *p)
 {
@@ -253,6 +256,8 @@ done:
 
 /* ---- save and load ---- */
 
+/* The running means are state like the weights: without them a loaded model would scale
+ * the next row as if it were the first. */
 static ferry_status mpa_save(ferry_ctx *ctx, const void *state, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;

@@ -59,6 +59,8 @@ static ferry_status split_views(ferry_ctx *ctx, const ferry_rows *r, boosted_vie
         int64_t n = 0;
         FERRY_NEW(ctx, to->instance, r->n);
         for (int64_t i = 0; i < r->n; i++) {
+            /* rows[] are places among the prepared rows, instance[] places in the domain.
+             */
             if (r->there[v] && !r->there[v][i]) continue;
             to->instance[n] = r->instance[i];
             rows[n++] = i;
@@ -244,6 +246,7 @@ void ferry_i_boosted_tell(ferry_ctx *ctx, const char *method, const ferry_domain
                 (long long)count[FERRY_BASIS_BASE]);
 }
 
+/* p has the arrays of its goal; ferry_i_outputs_check has compared their widths. */
 void ferry_i_outputs_decide(const ferry_outputs *o, const double *answer, int64_t i,
                             ferry_prediction *p)
 {

@@ -247,9 +247,11 @@ ferry_status ferry_i_boosted_load(ferry_ctx *ctx, const ferry_dict *dict, bool w
     FERRY_NEED(ctx, m->forest->k == m->outputs.k, FERRY_EDATA,
                "tensor forest.sizes: %lld scores, not %lld", (long long)m->forest->k,
                (long long)m->outputs.k);
+    /* Methods without weights load their preparation themselves. */
     if (!weighted) goto done;
     FERRY_TRY(ferry_i_dict_reals_copy(ctx, dict, "weights", 1, m->forest->p, &m->w));
     for (int64_t i = 0; i < m->forest->p; i++)
+        /* Below 0 the weighted mean could divide by a sum of 0. */
         FERRY_NEED(ctx, m->w[i] >= 0, FERRY_EDATA, "tensor weights: entry %lld is %g",
                    (long long)i, m->w[i]);
     FERRY_TRY(ferry_i_dict_reals(ctx, dict, "stretch", &one, &one, &stretch));

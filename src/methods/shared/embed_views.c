@@ -104,6 +104,7 @@ typedef struct squared {
     bool wide;
 } squared;
 
+/* One application of the operator for Lanczos: two products with X, centred on the fly. */
 static ferry_status apply_squared(ferry_ctx *ctx, void *arg, const ferry_block *u,
                                   ferry_block *y)
 {

@@ -276,6 +276,7 @@ static const char *name_of(part_name name, const char *part, int64_t j)
     return name;
 }
 
+/* Slopes and r2 go along even where missing is "mean": the file has one form. */
 ferry_status ferry_i_embedding_save(ferry_ctx *ctx, const embedding *e, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
@@ -348,6 +349,7 @@ ferry_status ferry_i_embedding_load(ferry_ctx *ctx, const ferry_dict *dict, embe
     e->missing = (embed_missing)sizes[2];
     FERRY_NEW(ctx, e->part, sizes[0]);
     e->p = sizes[0];
+    /* Views apart and every instance delivered: that is how apply() indexes x and there. */
     FERRY_TRY(ferry_i_prepared_load(ctx, dict, &e->prepared));
     FERRY_NEED(ctx,
                e->prepared->n_frames == e->p && e->prepared->wants.layout == FERRY_APART &&

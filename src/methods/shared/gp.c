@@ -218,6 +218,7 @@ done:
     return st;
 }
 
+/* The bridge's part, and the target's own where there were labels for a gate. */
 ferry_status ferry_i_gp_apply(ferry_ctx *ctx, const ttl_gp *m, const ferry_matrix *x,
                               ferry_block *f)
 {
@@ -237,6 +238,7 @@ done:
 
 /* ---- save and load ---- */
 
+/* The rows of both sides are saved with their features: a kernel method needs them all. */
 ferry_status ferry_i_gp_save(ferry_ctx *ctx, const ttl_gp *m, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
@@ -270,6 +272,7 @@ done:
     return st;
 }
 
+/* gamma at 0 or below would make a kernel of ones, or one that grows with the distance. */
 ferry_status ferry_i_gp_load(ferry_ctx *ctx, const ferry_dict *dict, int64_t c,
                              int64_t cols, ttl_gp **out)
 {

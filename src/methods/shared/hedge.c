@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+/* Takes a half-made one, too: n and n_groups count what has been begun. */
 void ferry_i_hedge_clear(hedge *h)
 {
     for (int64_t i = 0; h->source && i < h->n; i++) {

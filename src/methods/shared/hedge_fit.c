@@ -125,12 +125,15 @@ static ferry_status learn_source(ferry_ctx *ctx, const hedge_options *o, const c
     FERRY_NEW(ctx, s->mu, c->rank);
     FERRY_NEW(ctx, s->r, c->rank * c->shared);
     FERRY_NEW(ctx, y, ns + nt);
+    /* R transposed into rank rows of codes: z_i is one dot product with c(x). */
     for (int64_t i = 0; i < c->rank; i++)
         for (int64_t j = 0; j < c->shared; j++)
             s->r[i * c->shared + j] = FERRY_AT(c->r, j, i);
     memcpy(y, p->s.y, (size_t)ns * sizeof *y);
     memcpy(y + ns, p->t.y, (size_t)nt * sizeof *y);
     FERRY_TRY(find_group(ctx, h, c, &s->group));
+    /* Z = [Ps'Xs, Pt'Xt] with both domains' labels: one learner sees the two as one
+     * domain. */
     FERRY_TRY(project(ctx, h, c, p, s, &z));
     FERRY_TRY(pass(ctx, o, h->k, z, y, rng, &s->ws));
     if (h->rule == HEDGE_LOSSES) {

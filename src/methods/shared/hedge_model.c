@@ -252,6 +252,7 @@ static ferry_status load_source(ferry_ctx *ctx, const ferry_dict *dict, hedge *h
                FERRY_EDATA, "tensor %s: codes %lld, rank %lld, mistakes %lld %lld %lld",
                buf, (long long)form[0], (long long)form[1], (long long)form[2],
                (long long)form[3], (long long)form[4]);
+    /* The group is checked to exist, so R's shape can be taken from its codes. */
     s->group = form[0];
     s->rank = form[1];
     s->ms = form[2];
@@ -297,6 +298,7 @@ static ferry_status load_hedge(ferry_ctx *ctx, const ferry_dict *dict, hedge *h)
                  .n_groups = form[4],
                  .beta1 = beta[0],
                  .beta2 = beta[1]};
+    /* h->n stays 0 until there are sources to clear. */
     FERRY_TRY(load_groups(ctx, dict, h));
     FERRY_NEW(ctx, h->source, form[3]);
     h->n = form[3];

@@ -104,6 +104,7 @@ done:
     return st;
 }
 
+/* Labels of the training instances leave with the model: neighbours need them. */
 ferry_status ferry_i_known_save(ferry_ctx *ctx, const known_labels *k, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;

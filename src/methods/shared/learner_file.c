@@ -126,6 +126,7 @@ done:
     return st;
 }
 
+/* "form" first: it says which tensors there must be and how large. */
 ferry_status ferry_i_learner_load(ferry_ctx *ctx, const ferry_dict *dict,
                                   const char *prefix, ferry_learner **out)
 {

@@ -20,6 +20,8 @@ static ferry_status by_item(ferry_ctx *ctx, const ferry_ratings *r, double f, do
         n += !isnan(r->value[e]);
     FERRY_TRY(ferry_i_matrix_csr(ctx, items, ferry_i_ids_count(r->users), n, &t));
     FERRY_NEW(ctx, next, items + 1);
+    /* Count into the place after, sum up, then deal out: next[j] is where item j goes on.
+     */
     for (int64_t e = 0; e < r->n; e++)
         if (!isnan(r->value[e])) t->start[r->item[e] + 1]++;
     for (int64_t j = 0; j < items; j++)

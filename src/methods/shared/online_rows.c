@@ -198,6 +198,7 @@ done:
 
 /* ---- predicting ---- */
 
+/* Fisher-Yates by the library's own generator: the same order on every platform. */
 ferry_status ferry_i_online_order(ferry_ctx *ctx, ferry_rng *rng, int64_t n, int64_t **out)
 {
     ferry_status st = FERRY_OK;

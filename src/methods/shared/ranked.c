@@ -135,6 +135,7 @@ done:
     return st;
 }
 
+/* A file of another goal, or of a model that saw no features, has nothing to rank by. */
 ferry_status ferry_i_ranked_base_load(ferry_ctx *ctx, const ferry_dict *dict, base *b,
                                       int64_t *d)
 {
@@ -189,6 +190,7 @@ ferry_status ferry_i_ranked_save(ferry_ctx *ctx, const void *model, ferry_dict *
     return ferry_i_ranked_put(ctx, model, dict);
 }
 
+/* U has as many rows as there are features (-1). */
 ferry_status ferry_i_ranked_load(ferry_ctx *ctx, const ferry_dict *dict, void **out)
 {
     ferry_status st = FERRY_OK;

@@ -114,6 +114,8 @@ static ferry_status load_parts(ferry_ctx *ctx, const ferry_dict *dict, rating_mo
     char name[64];
 
     FERRY_TRY(ferry_i_dict_ints(ctx, dict, "parts", &n, &shape));
+    /* shape is all k, then all l. The l add up to the columns of p and q, the k to those
+     * of pu. */
     for (int64_t s = 0; fine && s < n / 2; s++) {
         const int64_t k = shape[s], l = shape[n / 2 + s];
         fine = k > 0 && k <= MOST_GROUPS && l > 0 && l <= MOST_GROUPS;

@@ -403,17 +403,21 @@ ferry_status ferry_i_rating_fold_in(ferry_ctx *ctx, const void *state,
     *out = NULL;
     FERRY_TRY(ferry_i_ratings_sorted(ctx, d->ratings, &r));
     FERRY_TRY(ferry_i_observed_new(ctx, r, 1, 0, &o));
+    /* enlarge takes the ids over, and NULL from extended() as no memory. */
     FERRY_TRY(enlarge(ctx, m, extended(m->users, r->users, o.x),
                       extended(m->items, r->items, o.xt), &t));
     user = ferry_i_rating_places(r->users, t->users);
     item = ferry_i_rating_places(r->items, t->items);
     FERRY_HAVE(ctx, user && item);
     FERRY_TRY(add_rated(ctx, m, r, user, item, t));
+    /* New users, by the items that were there at fit: `others` stops at these, since new
+     * items have no rows of their own yet. */
     const int64_t users = m->p->rows, items = m->q->rows;
     FERRY_TRY(gather(
         ctx, t, &(gathering){o.x, user, item, users, t->p->rows - users, t->q->rows, items},
         &x));
     FERRY_TRY(fold_rows(ctx, t, false, users, x));
+    /* New items, by all users: the new ones have their rows by now. */
     ferry_i_matrix_free(x);
     x = NULL;
     FERRY_TRY(gather(

@@ -69,6 +69,7 @@ ferry_status ferry_i_rating_model_make(ferry_ctx *ctx, ferry_ids *users, ferry_i
     m->items = items;
     m->rank = rank;
     m->shrink_a = m->shrink_b = -1;
+    /* Only now: m owns them, so that the one that is there is freed with it. */
     FERRY_HAVE(ctx, users && items);
     FERRY_NEW(ctx, m->a, ferry_i_ids_count(users));
     FERRY_NEW(ctx, m->b, ferry_i_ids_count(items));
