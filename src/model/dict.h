@@ -13,8 +13,7 @@
 
 #define FERRY_FORMAT_VERSION 1
 
-/* Lent pointers are good until the dict is freed: a tensor's data never moves.
- */
+/* Lent pointers are good until the dict is freed: a tensor's data never moves. */
 typedef struct ferry_dict ferry_dict;
 ferry_status ferry_i_dict_new(ferry_ctx *ctx, ferry_dict **out);
 void ferry_i_dict_free(ferry_dict *dict);

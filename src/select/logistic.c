@@ -8,8 +8,8 @@
 
 #include "select/select.h"
 
-/* STEPS of Newton at most; the check draws DRAWS balanced samples
- * and cuts each into FOLDS. */
+/* STEPS of Newton at most; the check draws DRAWS balanced samples and cuts each
+ * into FOLDS. */
 enum { D = SELECT_FEATURES, P = SELECT_FEATURES + 1, STEPS = 50, DRAWS = 10, FOLDS = 10 };
 /* A little ridge on the standardised weights: where a fold can be told apart without error
  * the likelihood has no maximum. */

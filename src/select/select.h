@@ -133,7 +133,7 @@ extern const ferry_opt ferry_i_select_table[];
 extern const int64_t ferry_i_select_table_n;
 
 /* A ranking with all that is needed to show it: the selector may be gone by then. names
- * belongs to the domains; the ways' texts point into names and target. */
+ * are those of the domains; the ways' texts point into names and target. */
 struct ferry_selection {
     char *task, *target;
     ferry_ids *names;
