@@ -23,6 +23,6 @@ ferry_status ferry_i_fits(ferry_ctx *ctx, const ferry_task *task,
 /* The model is new. *rep (may be NULL) is written only when the fit succeeds. A method
  * that is not in the registry can be fitted, but its model cannot be loaded again. */
 ferry_status ferry_i_fit(ferry_ctx *ctx, const ferry_task *task, const ferry_method *method,
-                         const ferry_opts *opts, ferry_model **out, ferry_report *rep);
+                         const ferry_opts *opts, ferry_model **out, ferry_fit_info *rep);
 
 #endif

@@ -28,18 +28,18 @@ int64_t ferry_model_columns(const ferry_model *model)
     return model->n_views > 0 ? model->views[0]->x->cols : 0;
 }
 
-int64_t ferry_model_classes(const ferry_model *model)
+int64_t ferry_model_class_count(const ferry_model *model)
 {
     return ferry_i_ids_count(model->names);
 }
 
-const char *ferry_model_class(const ferry_model *model, int64_t i)
+const char *ferry_model_class_at(const ferry_model *model, int64_t i)
 {
-    return i >= 0 && i < ferry_model_classes(model) ? ferry_i_ids_at(model->names, i)
-                                                    : NULL;
+    return i >= 0 && i < ferry_model_class_count(model) ? ferry_i_ids_at(model->names, i)
+                                                        : NULL;
 }
 
-int64_t ferry_model_votes(const ferry_model *model)
+int64_t ferry_model_vote_count(const ferry_model *model)
 {
     const ferry_online *o = model->method->online;
 
@@ -84,7 +84,7 @@ ferry_status ferry_model_see(ferry_ctx *ctx, ferry_model *model, const ferry_row
                              int32_t *cls, double *score, int32_t *votes)
 {
     ferry_status st = FERRY_OK;
-    const int64_t k = ferry_model_classes(model);
+    const int64_t k = ferry_model_class_count(model);
     double few[64], *f = score;
 
     FERRY_TRY(check_row(ctx, model, x));

@@ -87,7 +87,7 @@ static ferry_status bias_fits(ferry_ctx *ctx, const ferry_task *task, const void
 }
 
 static ferry_status bias_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
-                             void **state, ferry_report *rep)
+                             void **state, ferry_fit_info *rep)
 {
     ferry_status st = FERRY_OK;
     const bias_options *opt = options;
@@ -144,7 +144,7 @@ static ferry_status mean_fits(ferry_ctx *ctx, const ferry_task *task, const void
 }
 
 static ferry_status mean_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
-                             void **state, ferry_report *rep)
+                             void **state, ferry_fit_info *rep)
 {
     ferry_status st = FERRY_OK;
     const mean_options *opt = options;

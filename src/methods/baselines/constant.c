@@ -22,7 +22,7 @@ static void constant_free(void *state)
 }
 
 static ferry_status constant_fit(ferry_ctx *ctx, const char *method, const ferry_task *task,
-                                 const void *options, void **state, ferry_report *rep)
+                                 const void *options, void **state, ferry_fit_info *rep)
 {
     ferry_status st = FERRY_OK;
     const constant_options *o = options;
@@ -44,19 +44,19 @@ done:
 }
 
 static ferry_status majority_fit(ferry_ctx *ctx, const ferry_task *task,
-                                 const void *options, void **state, ferry_report *rep)
+                                 const void *options, void **state, ferry_fit_info *rep)
 {
     return constant_fit(ctx, "majority", task, options, state, rep);
 }
 
 static ferry_status label_prior_fit(ferry_ctx *ctx, const ferry_task *task,
-                                    const void *options, void **state, ferry_report *rep)
+                                    const void *options, void **state, ferry_fit_info *rep)
 {
     return constant_fit(ctx, "label-prior", task, options, state, rep);
 }
 
 static ferry_status mean_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
-                             void **state, ferry_report *rep)
+                             void **state, ferry_fit_info *rep)
 {
     return constant_fit(ctx, "mean", task, options, state, rep);
 }

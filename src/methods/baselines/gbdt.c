@@ -57,7 +57,7 @@ static void gbdt_free(void *state)
 
 /* The examples as a view of n instances, which has all of them. */
 static ferry_status boost(ferry_ctx *ctx, const boosted_growing *o, const examples *e,
-                          gbdt *m, ferry_report *rep)
+                          gbdt *m, ferry_fit_info *rep)
 {
     ferry_status st = FERRY_OK;
     ferry_outputs *out = &m->trees.outputs;
@@ -87,7 +87,7 @@ done:
 }
 
 static ferry_status gbdt_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
-                             void **state, ferry_report *rep)
+                             void **state, ferry_fit_info *rep)
 {
     ferry_status st = FERRY_OK;
     const gbdt_options *o = options;
@@ -211,7 +211,7 @@ static const ferry_opt semi_gbdt_opts[] = {GBDT_OPTS(semi_gbdt_options),
                                            SELF_TRAINING_OPTS(semi_gbdt_options)};
 
 static ferry_status semi_gbdt_fit(ferry_ctx *ctx, const ferry_task *task,
-                                  const void *options, void **state, ferry_report *rep)
+                                  const void *options, void **state, ferry_fit_info *rep)
 {
     const semi_gbdt_options *o = options;
 

@@ -21,7 +21,7 @@ static void average_free(void *state)
 
 /* All views grow together, each on the labelled instances that it has. */
 static ferry_status average_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
-                                void **state, ferry_report *rep)
+                                void **state, ferry_fit_info *rep)
 {
     ferry_status st = FERRY_OK;
     const average_options *o = options;

@@ -177,7 +177,7 @@ done:
 
 /* The relational model is learned once, with first guesses for what is not known. */
 static ferry_status ica_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
-                            void **out, ferry_report *rep)
+                            void **out, ferry_fit_info *rep)
 {
     ferry_status st = FERRY_OK;
     const ica_options *o = options;

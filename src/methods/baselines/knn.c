@@ -39,7 +39,7 @@ static void knn_free(void *state)
 }
 
 static ferry_status knn_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
-                            void **state, ferry_report *rep)
+                            void **state, ferry_fit_info *rep)
 {
     ferry_status st = FERRY_OK;
     const knn_options *o = options;

@@ -40,7 +40,7 @@ static void propagation_free(void *model)
 
 /* Nothing is learned: labels and names are kept. */
 static ferry_status propagation_fit(ferry_ctx *ctx, const ferry_task *task,
-                                    const void *options, void **out, ferry_report *rep)
+                                    const void *options, void **out, ferry_fit_info *rep)
 {
     ferry_status st = FERRY_OK;
     const ferry_domain *t = NULL;

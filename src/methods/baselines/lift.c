@@ -179,7 +179,7 @@ static ferry_status lift_fits(ferry_ctx *ctx, const ferry_task *task, const void
 }
 
 static ferry_status lift_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
-                             void **out, ferry_report *rep)
+                             void **out, ferry_fit_info *rep)
 {
     ferry_status st = FERRY_OK;
     const lift_options *o = options;

@@ -30,7 +30,7 @@ static const ferry_opt logreg_opts[] = {
 /* Fit either; `least` is the score from which on a label counts as on. */
 static ferry_status fit_linear(ferry_ctx *ctx, const char *method, const ferry_task *task,
                                int train, int scale, const ferry_linear_options *o,
-                               double least, void **state, ferry_report *rep)
+                               double least, void **state, ferry_fit_info *rep)
 {
     ferry_status st = FERRY_OK;
     weights *w = NULL;
@@ -64,7 +64,7 @@ done:
 }
 
 static ferry_status svm_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
-                            void **state, ferry_report *rep)
+                            void **state, ferry_fit_info *rep)
 {
     const svm_options *o = options;
     const ferry_linear_options l = {.kind = task->goal == FERRY_REGRESS ? FERRY_LINEAR_SVR
@@ -86,7 +86,7 @@ static ferry_status svm_fits(ferry_ctx *ctx, const ferry_task *task, const void 
 }
 
 static ferry_status logreg_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
-                               void **state, ferry_report *rep)
+                               void **state, ferry_fit_info *rep)
 {
     const logreg_options *o = options;
     /* what did best on 21 families of data scaled by auto, with few labels; label sets are
@@ -157,7 +157,7 @@ static const ferry_opt semi_svm_opts[] = {SVM_OPTS(semi_svm_options),
                                           SELF_TRAINING_OPTS(semi_svm_options)};
 
 static ferry_status semi_svm_fit(ferry_ctx *ctx, const ferry_task *task,
-                                 const void *options, void **state, ferry_report *rep)
+                                 const void *options, void **state, ferry_fit_info *rep)
 {
     const semi_svm_options *o = options;
 

@@ -147,7 +147,7 @@ done:
 /* Until the objective falls by less than tol relative. That of als comes with its sweep;
  * sgd passes over the ratings once more for it. */
 static ferry_status sweeps(ferry_ctx *ctx, const mf_options *opt, const observed *e,
-                           rating_model *m, ferry_report *rep)
+                           rating_model *m, ferry_fit_info *rep)
 {
     ferry_status st = FERRY_OK;
     work w = {.gain = NULL};
@@ -195,7 +195,7 @@ static ferry_status mf_fits(ferry_ctx *ctx, const ferry_task *task, const void *
 /* Biases first, factors on what they leave: a factor that had to learn the level of a
  * user would spend its ridge on it. */
 static ferry_status mf_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
-                           void **state, ferry_report *rep)
+                           void **state, ferry_fit_info *rep)
 {
     ferry_status st = FERRY_OK;
     const mf_options *opt = options;

@@ -64,7 +64,7 @@ done:
 }
 
 static ferry_status pca_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
-                            void **state, ferry_report *rep)
+                            void **state, ferry_fit_info *rep)
 {
     ferry_status st = FERRY_OK;
     const pca_options *o = options;

@@ -55,7 +55,7 @@ done:
 }
 
 static ferry_status ranksvm_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
-                                void **out, ferry_report *rep)
+                                void **out, ferry_fit_info *rep)
 {
     ferry_status st = FERRY_OK;
     const ranksvm_options *o = options;

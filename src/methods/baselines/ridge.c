@@ -55,7 +55,7 @@ done:
 }
 
 static ferry_status ridge_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
-                              void **state, ferry_report *rep)
+                              void **state, ferry_fit_info *rep)
 {
     ferry_status st = FERRY_OK;
     const ridge_options *o = options;

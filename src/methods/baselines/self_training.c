@@ -124,7 +124,7 @@ done:
 /* Fit, predict, add labels; the last fit has all of them. Stops when no instance is left. */
 ferry_status ferry_i_self_train(ferry_ctx *ctx, const ferry_method *learner,
                                 const ferry_task *task, const void *options,
-                                const self_training *o, void **state, ferry_report *rep)
+                                const self_training *o, void **state, ferry_fit_info *rep)
 {
     ferry_status st = FERRY_OK;
     const ferry_domain *d = NULL;
@@ -140,7 +140,7 @@ ferry_status ferry_i_self_train(ferry_ctx *ctx, const ferry_method *learner,
     FERRY_TRY(quotas(ctx, labels, ferry_i_ids_count(task->names), o->share, &quota));
     for (int64_t t = 0; t <= o->rounds && added > 0 && !finish; t++) {
         ferry_prediction *p = NULL;
-        ferry_report r = {.objective = NAN};
+        ferry_fit_info r = {.objective = NAN};
         learner->free(model);
         model = NULL;
         relabelled_clear(&now);

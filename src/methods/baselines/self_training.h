@@ -23,7 +23,7 @@ typedef struct self_training {
  * rounds + 1 fits. */
 ferry_status ferry_i_self_train(ferry_ctx *ctx, const ferry_method *learner,
                                 const ferry_task *task, const void *options,
-                                const self_training *o, void **state, ferry_report *rep);
+                                const self_training *o, void **state, ferry_fit_info *rep);
 ferry_status ferry_i_self_training_fits(ferry_ctx *ctx, const ferry_task *task,
                                         const void *options);
 

@@ -102,7 +102,7 @@ static void tell(ferry_ctx *ctx, const ferry_block *u)
 }
 
 static ferry_status smltl_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
-                              void **out, ferry_report *rep)
+                              void **out, ferry_fit_info *rep)
 {
     ferry_status st = FERRY_OK;
     const smltl_options *o = options;

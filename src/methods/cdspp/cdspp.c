@@ -108,7 +108,7 @@ done:
  * There is nothing to iterate: one generalised eigenproblem, O(n d m + m^3) a side with
  * m = min(n, d) of the labelled rows. */
 static ferry_status cdspp_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
-                              void **state, ferry_report *rep)
+                              void **state, ferry_fit_info *rep)
 {
     ferry_status st = FERRY_OK;
     const cdspp_options *o = options;

@@ -392,7 +392,7 @@ done:
 /* Options, graphs, views (or graphs alone), what is kept. The report has no objective: it
  * is solved at once. */
 static ferry_status coca_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
-                             void **state, ferry_report *rep)
+                             void **state, ferry_fit_info *rep)
 {
     ferry_status st = FERRY_OK;
     work z = {.o = by_mode(options)};

@@ -214,7 +214,7 @@ done:
 /* Iterate on all labels. The plan's weights start it (NULL: equal). Fewer trees than asked
  * means that cross-validation stopped, hence STOP_TOL. The forest, the weights and the
  * preparation move to the model. */
-static ferry_status boost(ferry_ctx *ctx, job *j, gbc_model *m, ferry_report *rep)
+static ferry_status boost(ferry_ctx *ctx, job *j, gbc_model *m, ferry_fit_info *rep)
 {
     ferry_status st = FERRY_OK;
     const gbc_plan *p = &j->plan;
@@ -287,7 +287,7 @@ done:
 /* Check the task, plan (options, then cross-validation), iterate, keep what answers need.
  * The model is NULL in *state until everything is in it, so a failure leaks nothing. */
 static ferry_status gbc_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
-                            void **state, ferry_report *rep)
+                            void **state, ferry_fit_info *rep)
 {
     ferry_status st = FERRY_OK;
     gbc_model *m = NULL;

@@ -321,7 +321,7 @@ done:
 /* Data, embedding, what predicts, and the report. The space and the preparation move to the
  * model; labels and rows are forgotten. */
 static ferry_status hemap_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
-                              void **state, ferry_report *rep)
+                              void **state, ferry_fit_info *rep)
 {
     ferry_status st = FERRY_OK;
     const hemap_options o = settings(options);

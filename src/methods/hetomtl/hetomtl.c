@@ -37,7 +37,7 @@ done:
 /* Only the offline part: the stream comes to rounds.c afterwards. Mode ferry with no label
  * at all starts from zero weights and learns from the stream. */
 static ferry_status hetomtl_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
-                                void **state, ferry_report *rep)
+                                void **state, ferry_fit_info *rep)
 {
     ferry_status st = FERRY_OK;
     const hetomtl_options *o = options;

@@ -161,7 +161,7 @@ done:
  * too, with settings of theirs (shared/codebook.h). Mode paper has one copy a source: the
  * published method knows no averaging. */
 static ferry_status mindtl_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
-                               void **state, ferry_report *rep)
+                               void **state, ferry_fit_info *rep)
 {
     ferry_status st = FERRY_OK;
     codebook_options o = *(const codebook_options *)options;

@@ -196,10 +196,10 @@ typedef struct mindtl_problem {
  * error of each source alone on ratings held out, or NaN. */
 ferry_status ferry_i_mindtl_fit_hard(ferry_ctx *ctx, const mindtl_problem *p,
                                      const observed *x, double *w, rating_model **out,
-                                     ferry_report *rep);
+                                     ferry_fit_info *rep);
 ferry_status ferry_i_mindtl_fit_soft(ferry_ctx *ctx, const mindtl_problem *p,
                                      const observed *x, double *w, double *rmse,
-                                     rating_model **out, ferry_report *rep);
+                                     rating_model **out, ferry_fit_info *rep);
 /* rmse[s]: error of source s alone (its copies; weight 1) on the ratings held out, after
  * a fit to the others. NaN when none can be held out. */
 ferry_status ferry_i_mindtl_distances(ferry_ctx *ctx, const mindtl_problem *p,

@@ -109,7 +109,7 @@ static void lay_out(const mindtl_problem *p, const observed *x, int32_t *label,
  * lambda stays 1. */
 static ferry_status best_start(ferry_ctx *ctx, const mindtl_problem *p, const observed *x,
                                mindtl_part *part, int32_t *label, double *w,
-                               ferry_report *rep)
+                               ferry_fit_info *rep)
 {
     ferry_status st = FERRY_OK;
     const codebook_options *o = p->o;
@@ -148,7 +148,7 @@ done:
  * still. */
 ferry_status ferry_i_mindtl_fit_hard(ferry_ctx *ctx, const mindtl_problem *p,
                                      const observed *x, double *w, rating_model **out,
-                                     ferry_report *rep)
+                                     ferry_fit_info *rep)
 {
     ferry_status st = FERRY_OK;
     mindtl_part *part = NULL;
@@ -400,7 +400,7 @@ done:
  * has not seen gets weight 0, so that the result is not worse than the biases. */
 ferry_status ferry_i_mindtl_fit_soft(ferry_ctx *ctx, const mindtl_problem *p,
                                      const observed *x, double *w, double *rmse,
-                                     rating_model **out, ferry_report *rep)
+                                     rating_model **out, ferry_fit_info *rep)
 {
     ferry_status st = FERRY_OK;
     held h = {.n = 0};
@@ -446,7 +446,7 @@ ferry_status ferry_i_mindtl_distances(ferry_ctx *ctx, const mindtl_problem *p, d
     FERRY_TRY(hold_out(ctx, r, fmax(o.hold, 0.1), &h));
     for (int64_t s = 0; s < p->sources; s++) {
         const mindtl_problem alone = {&o, r, 1, p->book + s * o.copies, p->run};
-        ferry_report unused = {.stop = FERRY_STOP_DONE};
+        ferry_fit_info unused = {.stop = FERRY_STOP_DONE};
         double one = 1, sum = 0;
         rmse[s] = NAN;
         if (h.n == 0) continue;

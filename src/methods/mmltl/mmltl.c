@@ -341,7 +341,7 @@ done:
 /* Data, subspace, latent features on one scale, RankSVM. The target's labels are not looked
  * at: it learns from the source's alone. */
 static ferry_status mmltl_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
-                              void **out, ferry_report *rep)
+                              void **out, ferry_fit_info *rep)
 {
     ferry_status st = FERRY_OK;
     const mmltl_options *o = options;

@@ -186,7 +186,7 @@ done:
 /* One pass over the labelled rows in a random order; every class of the task begins with
  * weights of 0, labelled rows or not. No objective is reported: none is minimised. */
 static ferry_status mpa_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
-                            void **state, ferry_report *rep)
+                            void **state, ferry_fit_info *rep)
 {
     ferry_status st = FERRY_OK;
     const mpa_options *o = options;

@@ -27,7 +27,7 @@ done:
 /* Everything is hedge_fit's; the rule is all that this method adds. Nothing iterates, so
  * the report stays as it is. */
 static ferry_status omtlmc_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
-                               void **state, ferry_report *rep)
+                               void **state, ferry_fit_info *rep)
 {
     hedge_model *m = NULL;
     const ferry_status st =

@@ -137,7 +137,7 @@ ferry_status ferry_i_boosted_labels(ferry_ctx *ctx, const ferry_task *task,
 ferry_status ferry_i_boosted_grow(ferry_ctx *ctx, const char *name,
                                   const boosted_growing *o, const ferry_objective *g,
                                   ferry_view *const *views, boosted *m, double *loss,
-                                  ferry_report *rep)
+                                  ferry_fit_info *rep)
 {
     ferry_status st = FERRY_OK;
     const ferry_boosting_options how = ferry_i_boosted_options(o, g->logistic);

@@ -84,7 +84,7 @@ ferry_status ferry_i_boosted_labels(ferry_ctx *ctx, const ferry_task *task,
 ferry_status ferry_i_boosted_grow(ferry_ctx *ctx, const char *name,
                                   const boosted_growing *o, const ferry_objective *g,
                                   ferry_view *const *views, boosted *m, double *loss,
-                                  ferry_report *rep);
+                                  ferry_fit_info *rep);
 /* answers (n x classes); viewless[x] (n): none of the views that count has x. */
 ferry_status ferry_i_boosted_answers(ferry_ctx *ctx, const boosted *m, int64_t n,
                                      ferry_view *const *views, double *answers,

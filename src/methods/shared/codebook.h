@@ -101,7 +101,7 @@ typedef struct codebook_options {
         return ferry_i_method_find("mindtl")->fits(ctx, task, &o);                         \
     }                                                                                      \
     static ferry_status name##_fit(ferry_ctx *ctx, const ferry_task *task,                 \
-                                   const void *options, void **state, ferry_report *rep)   \
+                                   const void *options, void **state, ferry_fit_info *rep) \
     {                                                                                      \
         const codebook_options o = name##_settings(options);                               \
         return ferry_i_method_find("mindtl")->fit(ctx, task, &o, state, rep);              \

@@ -37,7 +37,7 @@ void ferry_i_ranked_free(void *model)
 ferry_status ferry_i_ranked_fit(ferry_ctx *ctx, const ferry_ranksvm_options *o,
                                 const ferry_matrix *z, const double *mean,
                                 const uint8_t *on, bool stopped, ranked *s,
-                                ferry_report *rep)
+                                ferry_fit_info *rep)
 {
     ferry_status st = FERRY_OK;
     bool finish = false;

@@ -29,7 +29,7 @@ ferry_status ferry_i_column_means(ferry_ctx *ctx, const ferry_matrix *x, double 
 ferry_status ferry_i_ranked_fit(ferry_ctx *ctx, const ferry_ranksvm_options *o,
                                 const ferry_matrix *z, const double *mean,
                                 const uint8_t *on, bool stopped, ranked *s,
-                                ferry_report *rep);
+                                ferry_fit_info *rep);
 /* z <- (z - mean) o inv_sd. */
 void ferry_i_ranked_standardise(const ranked *s, ferry_block *z);
 /* Scores and sets for rows z, which are the instances instance[] of p. */
