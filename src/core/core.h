@@ -104,16 +104,16 @@ void ferry_i_text_free(ferry_text *t);
 
 /* Memory that is freed together: what a struct lends to callers. Zero-initialise. Who finds no memory
  * gets NULL, and `failed` stays set: check it once at the end. */
-typedef struct ferry_pool {
+typedef struct ferry_arena {
     void **at;
     int64_t n, cap;
     bool failed;
-} ferry_pool;
+} ferry_arena;
 /* n zeroed items. */
-void *ferry_i_pool_new(ferry_pool *p, int64_t n, size_t size);
+void *ferry_i_arena_new(ferry_arena *p, int64_t n, size_t size);
 /* A copy; NULL in, NULL out. */
-char *ferry_i_pool_text(ferry_pool *p, const char *text);
-void ferry_i_pool_free(ferry_pool *p);
+char *ferry_i_arena_text(ferry_arena *p, const char *text);
+void ferry_i_arena_free(ferry_arena *p);
 
 /* ---- UTF-8 ---- */
 

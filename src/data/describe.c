@@ -16,27 +16,27 @@ enum {
 /* What is lent, and what it lies in. */
 typedef struct described {
     ferry_description pub; /* first: ferry_description_free() gets its address */
-    ferry_pool pool;
+    ferry_arena arena;
 } described;
 
 /* A copy. Texts from files may not be UTF-8: then their bytes count as Latin-1. */
-static const char *text(ferry_pool *p, const char *s)
+static const char *text(ferry_arena *p, const char *s)
 {
     ferry_text t = {0};
 
-    if (!s || ferry_i_utf8_valid(s, (int64_t)strlen(s))) return ferry_i_pool_text(p, s);
+    if (!s || ferry_i_utf8_valid(s, (int64_t)strlen(s))) return ferry_i_arena_text(p, s);
     for (char one[4]; *s; s++)
         ferry_i_text_addn(&t, one, ferry_i_put_utf8(one, (unsigned char)*s));
-    const char *copy = t.failed ? NULL : ferry_i_pool_text(p, t.s);
+    const char *copy = t.failed ? NULL : ferry_i_arena_text(p, t.s);
     p->failed |= t.failed;
     ferry_i_text_free(&t);
     return copy;
 }
 
 /* Copies of the first n names; NULL for none. */
-static const char *const *names(ferry_pool *p, const ferry_ids *ids, int64_t n)
+static const char *const *names(ferry_arena *p, const ferry_ids *ids, int64_t n)
 {
-    const char **list = ids ? ferry_i_pool_new(p, n, sizeof *list) : NULL;
+    const char **list = ids ? ferry_i_arena_new(p, n, sizeof *list) : NULL;
 
     for (int64_t i = 0; list && i < n; i++)
         list[i] = text(p, ferry_i_ids_at(ids, i));
@@ -116,7 +116,7 @@ static void describe_matrix(described *o, const ferry_data *d)
     o->pub.min = finite_or_nan(s.lo);
     o->pub.max = finite_or_nan(s.hi);
     o->pub.n_features = few(d->features);
-    o->pub.features = names(&o->pool, d->features, o->pub.n_features);
+    o->pub.features = names(&o->arena, d->features, o->pub.n_features);
 }
 
 /* ---- labels ---- */
@@ -125,10 +125,10 @@ static void describe_matrix(described *o, const ferry_data *d)
 static void count_labels(described *o, const ferry_labels *l)
 {
     const int64_t m = ferry_i_labels_m(l);
-    int64_t *count = ferry_i_pool_new(&o->pool, m, sizeof *count);
+    int64_t *count = ferry_i_arena_new(&o->arena, m, sizeof *count);
 
     o->pub.n_counts = m;
-    o->pub.count_names = names(&o->pool, l->names, m);
+    o->pub.count_names = names(&o->arena, l->names, m);
     o->pub.counts = count;
     for (int64_t i = 0; count && i < l->n; i++) {
         if (l->kind == FERRY_LABEL_CLASS && l->cls[i] >= 0) count[l->cls[i]]++;
@@ -217,8 +217,8 @@ static int by_size(const void *a, const void *b)
 static void histogram(described *o, const ferry_ratings *r)
 {
     double *v = ferry_i_calloc(r->n, sizeof *v);
-    const char **name = ferry_i_pool_new(&o->pool, SCALE, sizeof *name);
-    int64_t *count = ferry_i_pool_new(&o->pool, SCALE, sizeof *count), n = 0, k = 0;
+    const char **name = ferry_i_arena_new(&o->arena, SCALE, sizeof *name);
+    int64_t *count = ferry_i_arena_new(&o->arena, SCALE, sizeof *count), n = 0, k = 0;
 
     for (int64_t e = 0; v && e < r->n; e++)
         if (!isnan(r->value[e])) v[n++] = r->value[e];
@@ -230,13 +230,13 @@ static void histogram(described *o, const ferry_ratings *r)
             continue;
         if (k == SCALE) break; /* not a scale */
         (void)ferry_i_format_real(key, v[e]);
-        name[k] = ferry_i_pool_text(&o->pool, key);
+        name[k] = ferry_i_arena_text(&o->arena, key);
         count[k] = next - e;
         o->pub.n_counts = next == n ? k + 1 : 0;
     }
     o->pub.count_names = name;
     o->pub.counts = count;
-    o->pool.failed |= v == NULL;
+    o->arena.failed |= v == NULL;
     ferry_i_free(v);
 }
 
@@ -265,15 +265,15 @@ static void describe_ratings(described *o, const ferry_ratings *r)
 
 static void describe_listing(described *o, const ferry_data *d)
 {
-    const char **name = ferry_i_pool_new(&o->pool, d->n_listing, sizeof *name);
-    const char **type = ferry_i_pool_new(&o->pool, d->n_listing, sizeof *type);
+    const char **name = ferry_i_arena_new(&o->arena, d->n_listing, sizeof *name);
+    const char **type = ferry_i_arena_new(&o->arena, d->n_listing, sizeof *type);
 
     o->pub.n_members = d->n_listing;
     o->pub.members = name;
     o->pub.member_types = type;
     for (int64_t i = 0; name && type && i < d->n_listing; i++) {
-        name[i] = text(&o->pool, d->listing[i].name);
-        type[i] = text(&o->pool, d->listing[i].type);
+        name[i] = text(&o->arena, d->listing[i].name);
+        type[i] = text(&o->arena, d->listing[i].type);
     }
 }
 
@@ -307,7 +307,7 @@ static void describe(described *o, const ferry_data *d)
     if (d->kind == FERRY_DATA_VIEW || d->kind == FERRY_DATA_LABELS) {
         if (!d->x) o->pub.rows = d->labels ? d->labels->n : 0;
         o->pub.n_ids = few(d->ids);
-        o->pub.ids = names(&o->pool, d->ids, o->pub.n_ids);
+        o->pub.ids = names(&o->arena, d->ids, o->pub.n_ids);
         if (d->labels) describe_labels(o, d->labels);
     }
     if (d->kind == FERRY_DATA_GRAPH) describe_graph(&o->pub, d);
@@ -326,7 +326,7 @@ ferry_status ferry_data_describe(ferry_ctx *ctx, const ferry_data *data,
     *out = NULL;
     FERRY_NEW(ctx, o, 1);
     o->pub = (ferry_description){.size = sizeof o->pub,
-                                 .path = text(&o->pool, data->path),
+                                 .path = text(&o->arena, data->path),
                                  .format = data->format,
                                  .kind = kinds[data->kind],
                                  .columns = -1,
@@ -340,7 +340,7 @@ ferry_status ferry_data_describe(ferry_ctx *ctx, const ferry_data *data,
                                  .label_std = NAN,
                                  .cardinality = NAN};
     describe(o, data);
-    FERRY_HAVE(ctx, !o->pool.failed);
+    FERRY_HAVE(ctx, !o->arena.failed);
     *out = &o->pub;
     o = NULL;
 done:
@@ -353,6 +353,6 @@ void ferry_description_free(ferry_description *description)
     described *o = (described *)description;
 
     if (!o) return;
-    ferry_i_pool_free(&o->pool);
+    ferry_i_arena_free(&o->arena);
     ferry_i_free(o);
 }

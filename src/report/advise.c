@@ -19,8 +19,8 @@
 
 /* What is lent, and what it lies in. */
 typedef struct found {
-    ferry_advice pub; /* first: the calls get its address */
-    ferry_pool pool;  /* texts and arrays */
+    ferry_advice pub;  /* first: the calls get its address */
+    ferry_arena arena; /* texts and arrays */
     ferry_advice_method *method;
     ferry_advice_domain *domain;
     int64_t n_methods, cap, n_domains;
@@ -94,7 +94,7 @@ static ferry_status advise_method(ferry_ctx *ctx, const ferry_task *split,
 {
     ferry_status st = ferry_i_fits(ctx, split, m, opts);
     ferry_advice_method c = {.size = sizeof c,
-                             .name = ferry_i_pool_text(&f->pool, name),
+                             .name = ferry_i_arena_text(&f->arena, name),
                              .method = m->name,
                              .kind = (ferry_kind)m->kind,
                              .seconds = NAN,
@@ -102,7 +102,7 @@ static ferry_status advise_method(ferry_ctx *ctx, const ferry_task *split,
 
     if (st == FERRY_OK) st = try_method(ctx, split, m, opts, PATIENCE, &c);
     if (st == FERRY_ENEEDS || st == FERRY_ENUMERIC) {
-        c.reason = ferry_i_pool_text(&f->pool, ctx->message);
+        c.reason = ferry_i_arena_text(&f->arena, ctx->message);
         st = FERRY_OK;
     }
     FERRY_TRY(st);
@@ -140,14 +140,14 @@ done:
 /* What the domain has, as the task gives it: all labels, visible or not. */
 static void fill_domain(found *f, const ferry_domain *d, ferry_advice_domain *o)
 {
-    const char **view = ferry_i_pool_new(&f->pool, d->n_views, sizeof *view);
-    const char **graph = ferry_i_pool_new(&f->pool, d->n_graphs, sizeof *graph);
-    int64_t *rows = ferry_i_pool_new(&f->pool, d->n_views, sizeof *rows);
-    int64_t *features = ferry_i_pool_new(&f->pool, d->n_views, sizeof *features);
-    int64_t *edges = ferry_i_pool_new(&f->pool, d->n_graphs, sizeof *edges);
+    const char **view = ferry_i_arena_new(&f->arena, d->n_views, sizeof *view);
+    const char **graph = ferry_i_arena_new(&f->arena, d->n_graphs, sizeof *graph);
+    int64_t *rows = ferry_i_arena_new(&f->arena, d->n_views, sizeof *rows);
+    int64_t *features = ferry_i_arena_new(&f->arena, d->n_views, sizeof *features);
+    int64_t *edges = ferry_i_arena_new(&f->arena, d->n_graphs, sizeof *edges);
 
     *o = (ferry_advice_domain){.size = sizeof *o,
-                               .name = ferry_i_pool_text(&f->pool, d->name),
+                               .name = ferry_i_arena_text(&f->arena, d->name),
                                .role = d->role,
                                .instances = ferry_domain_id_count(d),
                                .labels = ferry_domain_labels(d),
@@ -165,14 +165,14 @@ static void fill_domain(found *f, const ferry_domain *d, ferry_advice_domain *o)
                                .label_overlap = NAN,
                                .a_distance = NAN,
                                .complexity = NAN};
-    if (f->pool.failed) return; /* said by the caller */
+    if (f->arena.failed) return; /* said by the caller */
     for (int64_t i = 0; i < d->n_views; i++) {
-        view[i] = ferry_i_pool_text(&f->pool, d->views[i]->name);
+        view[i] = ferry_i_arena_text(&f->arena, d->views[i]->name);
         rows[i] = d->views[i]->x->rows;
         features[i] = d->views[i]->x->cols;
     }
     for (int64_t i = 0; i < d->n_graphs; i++) {
-        graph[i] = ferry_i_pool_text(&f->pool, d->graphs[i]->name);
+        graph[i] = ferry_i_arena_text(&f->arena, d->graphs[i]->name);
         edges[i] = d->graphs[i]->a->nnz / 2; /* each stands in both rows */
     }
 }
@@ -221,14 +221,14 @@ ferry_status ferry_advise(ferry_ctx *outer, const ferry_task *task, ferry_advice
     FERRY_TRY(ferry_i_task_split(ctx, task, 0, &split));
     FERRY_TRY(ferry_i_task_target(ctx, split, &target));
     f->pub = (ferry_advice){.size = sizeof f->pub,
-                            .task = ferry_i_pool_text(&f->pool, task->name),
+                            .task = ferry_i_arena_text(&f->arena, task->name),
                             .goal = task->goal,
-                            .target = ferry_i_pool_text(&f->pool, target->name),
+                            .target = ferry_i_arena_text(&f->arena, target->name),
                             .visible = ferry_domain_labels(target),
                             .repeats = s.repeats};
     FERRY_TRY(advise_methods(ctx, task, split, f));
     FERRY_TRY(advise_domains(ctx, task, split, target, f));
-    FERRY_HAVE(ctx, !f->pool.failed);
+    FERRY_HAVE(ctx, !f->arena.failed);
     *out = &f->pub;
     f = NULL;
 done:
@@ -269,7 +269,7 @@ void ferry_advice_free(ferry_advice *advice)
     json_decref(f->domains);
     ferry_i_free(f->method);
     ferry_i_free(f->domain);
-    ferry_i_pool_free(&f->pool);
+    ferry_i_arena_free(&f->arena);
     ferry_i_free(f);
 }
 

@@ -34,7 +34,7 @@ enum { MOST = 16 }; /* libraries, engines and problems: of none are there more *
 /* What is lent, and what it lies in. */
 typedef struct found {
     ferry_installation pub; /* first: ferry_installation_free() gets its address */
-    ferry_pool pool;
+    ferry_arena arena;
     json_t *machine;
     const char *library[MOST], *version[MOST], *problem[MOST];
     const char *engine[MOST], *summary[MOST];
@@ -51,7 +51,7 @@ static void library(found *f, const char *name, const char *version)
     const int64_t i = f->pub.n_libraries++;
 
     f->library[i] = name;
-    f->version[i] = ferry_i_pool_text(&f->pool, known(version));
+    f->version[i] = ferry_i_arena_text(&f->arena, known(version));
 }
 
 static void library_parts(found *f, const char *name, int major, int minor, int patch)
@@ -113,7 +113,7 @@ static void problem(found *f, const char *fmt, ...)
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
     if (f->pub.n_problems < MOST)
-        f->problem[f->pub.n_problems++] = ferry_i_pool_text(&f->pool, text);
+        f->problem[f->pub.n_problems++] = ferry_i_arena_text(&f->arena, text);
 }
 
 /* Whether the engine factors and multiplies right: A = L L' for a known 2 x 2 matrix, then
@@ -214,7 +214,7 @@ ferry_status ferry_doctor(ferry_ctx *ctx, ferry_installation **out)
     processor(ctx, f);
     memory(f);
     machine(f);
-    FERRY_HAVE(ctx, f->machine && !f->pool.failed);
+    FERRY_HAVE(ctx, f->machine && !f->arena.failed);
     *out = &f->pub;
     f = NULL;
 done:
@@ -228,7 +228,7 @@ void ferry_installation_free(ferry_installation *installation)
 
     if (!f) return;
     json_decref(f->machine);
-    ferry_i_pool_free(&f->pool);
+    ferry_i_arena_free(&f->arena);
     ferry_i_free(f);
 }
 

@@ -6,29 +6,29 @@
 
 #include "core/core.h"
 
-/* p belongs to the pool from now on; when there is no room to note it, it is freed. */
-static void *keep(ferry_pool *pool, void *p)
+/* p belongs to the arena from now on; when there is no room to note it, it is freed. */
+static void *keep(ferry_arena *arena, void *p)
 {
-    if (p && FERRY_GROW(pool->at, pool->n, pool->cap)) return pool->at[pool->n++] = p;
-    pool->failed = true;
+    if (p && FERRY_GROW(arena->at, arena->n, arena->cap)) return arena->at[arena->n++] = p;
+    arena->failed = true;
     ferry_i_free(p);
     return NULL;
 }
 
-void *ferry_i_pool_new(ferry_pool *p, int64_t n, size_t size)
+void *ferry_i_arena_new(ferry_arena *p, int64_t n, size_t size)
 {
     return keep(p, ferry_i_calloc(n, size));
 }
 
-char *ferry_i_pool_text(ferry_pool *p, const char *text)
+char *ferry_i_arena_text(ferry_arena *p, const char *text)
 {
     return text ? keep(p, ferry_i_strdup(text)) : NULL;
 }
 
-void ferry_i_pool_free(ferry_pool *p)
+void ferry_i_arena_free(ferry_arena *p)
 {
     for (int64_t i = 0; i < p->n; i++)
         ferry_i_free(p->at[i]);
     ferry_i_free(p->at);
-    *p = (ferry_pool){0};
+    *p = (ferry_arena){0};
 }
