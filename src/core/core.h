@@ -336,19 +336,4 @@ bool ferry_i_load(const char *name, const ferry_symbol *want, int64_t n, char *w
 double ferry_i_clock(void);
 double ferry_i_wall_clock(void);
 
-/* Names of 0.1, for code that was written with them. To be replaced where a file is touched. */
-#define ferry_report ferry_fit_info
-#define ferry_domain_size ferry_domain_id_count
-#define ferry_domain_id ferry_domain_id_at
-#define ferry_task_domains ferry_task_domain_count
-#define ferry_task_domain ferry_task_domain_at
-#define ferry_task_methods ferry_task_method_count
-#define ferry_model_views ferry_model_view_count
-#define ferry_model_classes ferry_model_class_count
-#define ferry_model_class ferry_model_class_at
-#define ferry_model_votes ferry_model_vote_count
-#define ferry_model_view_name ferry_model_view_at
-#define ferry_model_graphs ferry_model_graph_count
-#define ferry_model_graph_name ferry_model_graph_at
-
 #endif

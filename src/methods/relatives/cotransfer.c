@@ -274,7 +274,7 @@ static void restarts(const cotransfer_options *o, const ttl_bridge *b, const int
 
 static ferry_status walk(ferry_ctx *ctx, const cotransfer_options *o, const ttl_bridge *b,
                          int64_t n_sides, const side *sides, const int64_t *begin,
-                         ferry_block *f, ferry_report *rep)
+                         ferry_block *f, ferry_fit_info *rep)
 {
     ferry_status st = FERRY_OK;
     const int64_t n = begin[b->n_places];
@@ -374,7 +374,7 @@ done:
 }
 
 static ferry_status cotransfer_fit(ferry_ctx *ctx, const ferry_task *task,
-                                   const void *options, void **out, ferry_report *rep)
+                                   const void *options, void **out, ferry_fit_info *rep)
 {
     ferry_status st = FERRY_OK;
     const cotransfer_options *o = options;

@@ -187,7 +187,7 @@ done:
 }
 
 static ferry_status hop_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
-                            void **out, ferry_report *rep)
+                            void **out, ferry_fit_info *rep)
 {
     ferry_status st = FERRY_OK;
     const hop_options *o = options;

@@ -230,7 +230,7 @@ done:
 }
 
 static ferry_status factorise(ferry_ctx *ctx, const htlic_options *o, const ttl_bridge *b,
-                              cmf *f, int64_t **kept, ferry_report *rep)
+                              cmf *f, int64_t **kept, ferry_fit_info *rep)
 {
     ferry_status st = FERRY_OK;
     const int64_t bridge = b->n_sources, last = b->n_places - 1;
@@ -364,7 +364,7 @@ static ferry_status unfold(ferry_ctx *ctx, const ferry_linear *m, const cmf *f,
 }
 
 static ferry_status htlic_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
-                              void **out, ferry_report *rep)
+                              void **out, ferry_fit_info *rep)
 {
     ferry_status st = FERRY_OK;
     const htlic_options *o = options;

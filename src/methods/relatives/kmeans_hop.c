@@ -111,7 +111,7 @@ done:
 /* ---- the method ---- */
 
 static ferry_status kmeans_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
-                               void **out, ferry_report *rep)
+                               void **out, ferry_fit_info *rep)
 {
     ferry_status st = FERRY_OK;
     const kmeans_options *o = options;

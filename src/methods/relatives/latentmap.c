@@ -376,7 +376,7 @@ done:
 }
 
 static ferry_status latentmap_fit(ferry_ctx *ctx, const ferry_task *task,
-                                  const void *options, void **out, ferry_report *rep)
+                                  const void *options, void **out, ferry_fit_info *rep)
 {
     ferry_status st = FERRY_OK;
     const latentmap_options *o = options;

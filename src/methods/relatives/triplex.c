@@ -138,7 +138,8 @@ done:
     return st;
 }
 
-static ferry_status run(ferry_ctx *ctx, stage *s, int32_t *const *known, ferry_report *rep)
+static ferry_status run(ferry_ctx *ctx, stage *s, int32_t *const *known,
+                        ferry_fit_info *rep)
 {
     ferry_status st = FERRY_OK;
     const triplex_options *o = s->o;
@@ -262,7 +263,7 @@ done:
 }
 
 static ferry_status triplex_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
-                                void **out, ferry_report *rep)
+                                void **out, ferry_fit_info *rep)
 {
     ferry_status st = FERRY_OK;
     const triplex_options *o = options;

@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "methods/shared/bridge_prepare.h"
-
 void ferry_i_factors_clear(factors *f)
 {
     ferry_i_prepared_free(f->prepared);

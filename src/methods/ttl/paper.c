@@ -335,7 +335,7 @@ static ferry_status tell_ties(ferry_ctx *ctx, const ttl_bridge *b, const factors
 
 ferry_status ferry_i_ttl_paper(ferry_ctx *ctx, const ttl_options *o, const ferry_task *task,
                                const ttl_bridge *b, const factors *init, factors *s,
-                               ferry_report *rep)
+                               ferry_fit_info *rep)
 {
     ferry_status st = FERRY_OK;
     route r = {.b = b};

@@ -479,7 +479,7 @@ static ferry_status tell_features(ferry_ctx *ctx, const ferry_task *task, const 
 }
 
 ferry_status ferry_i_ttl_ferry(ferry_ctx *ctx, const ttl_options *o, const ferry_task *task,
-                               const ttl_bridge *b, ttl_state *s, ferry_report *rep)
+                               const ttl_bridge *b, ttl_state *s, ferry_fit_info *rep)
 {
     ferry_status st = FERRY_OK;
     trip t = {.o = o, .b = b};

@@ -65,7 +65,7 @@ done:
 }
 
 static ferry_status ttl_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
-                            void **out, ferry_report *rep)
+                            void **out, ferry_fit_info *rep)
 {
     ferry_status st = FERRY_OK;
     const ttl_options *o = options;

@@ -52,11 +52,11 @@ ferry_status ferry_i_ttl_load(ferry_ctx *ctx, const ferry_dict *dict, void **out
 
 /* Carry, settle, weigh (solve.c). */
 ferry_status ferry_i_ttl_ferry(ferry_ctx *ctx, const ttl_options *o, const ferry_task *task,
-                               const ttl_bridge *b, ttl_state *s, ferry_report *rep);
+                               const ttl_bridge *b, ttl_state *s, ferry_fit_info *rep);
 /* The coupled factorisation (paper.c). init: the tensors to start from, or NULL. */
 ferry_status ferry_i_ttl_paper(ferry_ctx *ctx, const ttl_options *o, const ferry_task *task,
                                const ttl_bridge *b, const factors *init, factors *s,
-                               ferry_report *rep);
+                               ferry_fit_info *rep);
 /* The weights in the option: "equal", "norm" or numbers with commas, one for each of n
  * views. */
 ferry_status ferry_i_ttl_weights(ferry_ctx *ctx, const char *text, int64_t n,
