@@ -177,29 +177,4 @@ ferry_status ferry_i_elastic_fit(ferry_ctx *ctx, const ferry_matrix *x,
 int64_t ferry_i_propagate(const ferry_matrix *w, int64_t c, const int32_t *cls,
                           int64_t max_iter, double tol, const double *mass, ferry_block *f);
 
-/* ---- preparing features ---- */
-
-/* What was done to the training features, to be done to new ones: missing cells by column
- * means (CSR: an entry stored as NaN is missing, one not stored is 0), then scaling. none |
- * standard (mean 0, sd 1; sparse: sd only; constant columns are not scaled) | l2 (rows to
- * unit length; zero rows stay) | keep (nothing, not even missing cells). */
-typedef enum ferry_prep_kind {
-    FERRY_PREP_NONE,
-    FERRY_PREP_STANDARD,
-    FERRY_PREP_L2,
-    FERRY_PREP_KEEP
-} ferry_prep_kind;
-typedef struct ferry_prep {
-    ferry_prep_kind scale;
-    int64_t d;
-    double *fill, *mean, *inv_sd; /* d each; mean all 0 for sparse */
-    bool missing;                 /* some training cell was missing; not saved */
-} ferry_prep;
-ferry_status ferry_i_prep_fit(ferry_ctx *ctx, const ferry_matrix *x, ferry_prep_kind scale,
-                              ferry_prep **out);
-/* A new matrix, or one more owner of x when nothing is to be done. */
-ferry_status ferry_i_prep_apply(ferry_ctx *ctx, const ferry_prep *p, const ferry_matrix *x,
-                                ferry_matrix **out);
-void ferry_i_prep_free(ferry_prep *p);
-
 #endif

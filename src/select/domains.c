@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "learn/rows.h"
+#include "learn/scale.h"
 #include "select/select.h"
 
 void ferry_i_select_clear(select_set *s)
@@ -29,29 +30,38 @@ static ferry_status unevenness(ferry_ctx *ctx, const ferry_matrix *x, double *ou
     enum { BINS = 10 };
     ferry_status st = FERRY_OK;
     const double *v = row_values(x);
-    double *low = ferry_i_calloc(x->cols, sizeof *low), sum = 0;
-    double *high = ferry_i_calloc(x->cols, sizeof *high);
-    int64_t *count = ferry_i_calloc(x->cols * BINS, sizeof *count);
+    double *low = NULL, *high = NULL, sum = 0; /* 0 is always between them */
+    int64_t *count = NULL, *zeros = NULL;
 
-    FERRY_HAVE(ctx, low && high && count);
+    FERRY_NEW(ctx, low, x->cols);
+    FERRY_NEW(ctx, high, x->cols);
+    FERRY_NEW(ctx, zeros, x->cols);
+    FERRY_NEW(ctx, count, x->cols * BINS);
+    for (int64_t j = 0; j < x->cols; j++)
+        zeros[j] = x->rows;
     for (int64_t i = 0; i < x->rows; i++)
         for (int64_t e = row_begin(x, i); e < row_end(x, i); e++) {
             const int64_t j = row_column(x, i, e);
             low[j] = fmin(low[j], v[e]);
             high[j] = fmax(high[j], v[e]);
+            zeros[j] -= v[e] != 0;
         }
     /* The ten bins of each feature over its own range; the largest value falls into the
      * last. */
     for (int64_t i = 0; i < x->rows; i++)
         for (int64_t e = row_begin(x, i); e < row_end(x, i); e++) {
             const int64_t j = row_column(x, i, e);
-            const double width = high[j] - low[j];
-            if (!(width > 0) || isnan(v[e])) continue;
-            const int64_t b = (int64_t)((v[e] - low[j]) / width * BINS);
+            if (isnan(v[e]) || v[e] == 0) continue; /* zeros may not be stored */
+            const int64_t b = (int64_t)((v[e] - low[j]) / (high[j] - low[j]) * BINS);
             count[j * BINS + (b < BINS ? b : BINS - 1)]++;
         }
     for (int64_t j = 0; j < x->cols; j++) {
+        const double width = high[j] - low[j];
         double total = 0, h = 0;
+        if (width > 0) {
+            const int64_t b = (int64_t)(-low[j] / width * BINS);
+            count[j * BINS + (b < BINS ? b : BINS - 1)] += zeros[j];
+        }
         for (int64_t b = 0; b < BINS; b++)
             total += (double)count[j * BINS + b];
         for (int64_t b = 0; b < BINS; b++) {
@@ -64,6 +74,7 @@ static ferry_status unevenness(ferry_ctx *ctx, const ferry_matrix *x, double *ou
 done:
     ferry_i_free(low);
     ferry_i_free(high);
+    ferry_i_free(zeros);
     ferry_i_free(count);
     return st;
 }
@@ -204,20 +215,22 @@ static ferry_status number_columns(ferry_ctx *ctx, const ferry_view *v, ferry_id
 {
     ferry_status st = FERRY_OK;
 
+    const bool named = ferry_i_view_has_names(v);
+
     *map = NULL;
-    FERRY_NEED(ctx, v->features || *cols < 0 || *cols == v->x->cols, FERRY_ENEEDS,
+    FERRY_NEED(ctx, named || *cols < 0 || *cols == v->x->cols, FERRY_ENEEDS,
                "select: view '%s' has %lld features without names, others have %lld",
                v->name, (long long)v->x->cols, (long long)*cols);
-    FERRY_NEED(ctx, v->features || ferry_i_ids_count(all) == 0, FERRY_ENEEDS,
+    FERRY_NEED(ctx, named || ferry_i_ids_count(all) == 0, FERRY_ENEEDS,
                "select: the features of some domains have names, those of others have not");
     FERRY_NEW(ctx, *map, v->x->cols);
     for (int64_t j = 0; j < v->x->cols; j++) {
         const int64_t at =
-            v->features ? ferry_i_ids_add(all, ferry_i_ids_at(v->features, j), NULL) : j;
+            named ? ferry_i_ids_add(all, ferry_i_ids_at(v->features, j), NULL) : j;
         FERRY_HAVE(ctx, at >= 0);
         (*map)[j] = (int32_t)at;
     }
-    *cols = v->features ? ferry_i_ids_count(all) : v->x->cols;
+    *cols = named ? ferry_i_ids_count(all) : v->x->cols;
 done:
     return st;
 }
@@ -265,34 +278,53 @@ done:
     return st;
 }
 
-/* Missing cells filled, and rows of length 1 (sparse) or columns standardised (dense), as
- * all domains' first samples together ask for.
- * The second samples are scaled by what the first say, as everything of them is only a
- * check. */
-static ferry_status prepare(ferry_ctx *ctx, select_set *s)
+ferry_status ferry_i_select_scale(ferry_ctx *ctx, int64_t n, ferry_matrix *const *from,
+                                  int64_t m, ferry_matrix **x)
 {
     ferry_status st = FERRY_OK;
-    const ferry_matrix **x = ferry_i_calloc(s->n, sizeof *x);
-    ferry_matrix *all = NULL, *ready = NULL;
-    ferry_prep *p = NULL;
+    ferry_scale_part *part = NULL;
+    ferry_scaler *scale = NULL;
 
-    FERRY_HAVE(ctx, x);
-    for (int64_t i = 0; i < s->n; i++)
-        x[i] = s->d[i].x[0];
-    FERRY_TRY(ferry_i_matrix_stack(ctx, s->n, x, &all));
+    FERRY_NEW(ctx, part, n);
+    for (int64_t i = 0; i < n; i++)
+        part[i].x = from[i];
     FERRY_TRY(
-        ferry_i_prep_fit(ctx, all, all->dense ? FERRY_PREP_STANDARD : FERRY_PREP_L2, &p));
-    for (int64_t i = 0; i < s->n; i++)
-        for (int k = 0; k < 2; k++) {
-            FERRY_TRY(ferry_i_prep_apply(ctx, p, s->d[i].x[k], &ready));
-            ferry_i_matrix_free(s->d[i].x[k]);
-            s->d[i].x[k] = ready;
-            ready = NULL;
-        }
+        ferry_i_scaler_fit(ctx, FERRY_SCALE_AUTO, from[0]->cols, n, part, &scale, NULL));
+    for (int64_t i = 0; i < m; i++) {
+        const ferry_scale_part raw = {.x = x[i]};
+        ferry_matrix *ready = NULL;
+        FERRY_TRY(ferry_i_scaler_apply(ctx, scale, &raw, (ferry_scale_how){0}, &ready));
+        ferry_i_matrix_free(x[i]);
+        x[i] = ready;
+    }
 done:
-    ferry_i_free(x);
-    ferry_i_matrix_free(all);
-    ferry_i_prep_free(p);
+    ferry_i_scaler_free(scale);
+    ferry_i_free(part);
+    return st;
+}
+
+/* As all domains' first samples together ask for: the second are only a check. */
+static ferry_status scale_all(ferry_ctx *ctx, select_set *s)
+{
+    ferry_status st = FERRY_OK;
+    ferry_matrix **first = NULL, **all = NULL;
+
+    FERRY_NEW(ctx, first, s->n);
+    FERRY_NEW(ctx, all, 2 * s->n);
+    for (int64_t i = 0; i < s->n; i++) {
+        first[i] = ferry_i_matrix_ref(s->d[i].x[0]);
+        for (int k = 0; k < 2; k++)
+            all[2 * i + k] = s->d[i].x[k];
+    }
+    st = ferry_i_select_scale(ctx, s->n, first, 2 * s->n, all);
+    for (int64_t i = 0; i < s->n; i++)
+        for (int k = 0; k < 2; k++)
+            s->d[i].x[k] = all[2 * i + k];
+done:
+    for (int64_t i = 0; first && i < s->n; i++)
+        ferry_i_matrix_free(first[i]);
+    ferry_i_free(first);
+    ferry_i_free(all);
     return st;
 }
 
@@ -344,7 +376,7 @@ ferry_status ferry_i_select_set(ferry_ctx *ctx, const ferry_task *task,
         s->n++;
         FERRY_TRY(draw(ctx, d, v, o, cols, map[i], &s->d[s->n - 1]));
     }
-    FERRY_TRY(prepare(ctx, s));
+    FERRY_TRY(scale_all(ctx, s));
     FERRY_TRY(distances(ctx, o, s));
 done:
     for (int64_t i = 0; map && i < task->n_domains; i++)

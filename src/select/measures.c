@@ -1,9 +1,9 @@
 /* How far each domain is from the target: what they share, and how well they can be told
- * apart. Views are compared two by two: of all pairs the one with most features in common.
- */
+ * apart. */
 #include <jansson.h>
 #include <math.h>
 
+#include "prepare/links.h"
 #include "select/select.h"
 
 /* Rows of each view: enough to tell two domains apart, few enough for every pair. */
@@ -46,20 +46,6 @@ done:
     return st;
 }
 
-/* Columns of b's view in those of a's; 0 and NULL when nothing lines up by name.
- * Views of which only one has names cannot be compared; that is no error here but a
- * measure that is not there. map is new. */
-static ferry_status align(ferry_ctx *ctx, const ferry_view *a, const ferry_view *b,
-                          int32_t **map, int64_t *shared)
-{
-    *map = NULL;
-    *shared = 0;
-    if (!a->features != !b->features || (!a->features && a->x->cols != b->x->cols))
-        return FERRY_OK;
-    const ferry_status st = ferry_i_view_align(ctx, a, b, map, shared);
-    return st == FERRY_ENEEDS ? FERRY_OK : st;
-}
-
 /* ---- how far apart ---- */
 
 /* At most SAMPLE rows of x, evenly spread, in the columns that `map` gives. */
@@ -84,51 +70,62 @@ static ferry_status apart(ferry_ctx *ctx, const ferry_view *a, const ferry_view 
 {
     ferry_status st = FERRY_OK;
     int64_t n = a->x->rows < b->x->rows ? a->x->rows : b->x->rows;
-    ferry_matrix *x = NULL, *y = NULL;
+    ferry_matrix *raw[2] = {NULL, NULL}, *x[2] = {NULL, NULL};
 
     *out = NAN;
     if (n > SAMPLE) n = SAMPLE;
-    /* Logistic regression takes no missing cells, and filling them would itself tell the
-     * views apart. */
+    /* filling missing cells would itself tell the views apart */
     if (n < 4 || a->has_missing || b->has_missing) return FERRY_OK;
-    FERRY_TRY(rows_of(ctx, a->x, n, a->x->cols, NULL, &x));
-    FERRY_TRY(rows_of(ctx, b->x, n, a->x->cols, map, &y));
-    FERRY_TRY(ferry_i_select_distance(ctx, x, y, 1, out));
+    FERRY_TRY(rows_of(ctx, a->x, n, a->x->cols, NULL, &raw[0]));
+    FERRY_TRY(rows_of(ctx, b->x, n, a->x->cols, map, &raw[1]));
+    for (int i = 0; i < 2; i++)
+        x[i] = ferry_i_matrix_ref(raw[i]);
+    FERRY_TRY(ferry_i_select_scale(ctx, 2, raw, 2, x));
+    FERRY_TRY(ferry_i_select_distance(ctx, x[0], x[1], 1, out));
 done:
-    ferry_i_matrix_free(x);
-    ferry_i_matrix_free(y);
+    for (int i = 0; i < 2; i++) {
+        ferry_i_matrix_free(raw[i]);
+        ferry_i_matrix_free(x[i]);
+    }
     return st;
 }
 
 /* ---- one pair of domains ---- */
 
-/* Of all pairs of views the one that shares most speaks for the two domains. */
+/* Of all views that are the same thing (prepare/links.h) the one that shares most features
+ * speaks for the two domains. */
 ferry_status ferry_i_measure(ferry_ctx *ctx, const ferry_domain *d, const ferry_domain *to,
                              select_measure *out)
 {
     ferry_status st = FERRY_OK;
     ferry_ids *ours = NULL, *theirs = NULL;
     int32_t *map = NULL, *best_map = NULL;
+    const ferry_domain *const both[] = {d, to};
     const ferry_view *a = NULL, *b = NULL;
+    ferry_links *links = NULL;
     int64_t most = 0, shared = 0;
 
     *out = (select_measure){.complexity = NAN, .a_distance = NAN};
     FERRY_TRY(label_names(ctx, d, &ours));
     FERRY_TRY(label_names(ctx, to, &theirs));
-    for (int64_t i = 0; i < to->n_views; i++)
-        for (int64_t j = 0; j < d->n_views; j++) {
-            FERRY_TRY(align(ctx, to->views[i], d->views[j], &map, &shared));
-            if (shared > most) {
-                most = shared;
-                a = to->views[i];
-                b = d->views[j];
-                ferry_i_free(best_map);
-                best_map = map;
-            } else {
-                ferry_i_free(map);
-            }
-            map = NULL;
+    FERRY_TRY(ferry_i_links_find(ctx, 2, both, &links));
+    for (int64_t i = 0; i < to->n_views; i++) {
+        const ferry_view *v = ferry_i_links_view(links, 0, links->group[1][i]);
+        if (!v) continue;
+        st = ferry_i_view_align(ctx, to->views[i], v, &map, &shared);
+        if (st != FERRY_ENEEDS) FERRY_TRY(st); /* nothing in common after all */
+        if (st == FERRY_OK && shared > most) {
+            most = shared;
+            a = to->views[i];
+            b = v;
+            ferry_i_free(best_map);
+            best_map = map;
+        } else {
+            ferry_i_free(map);
         }
+        map = NULL;
+    }
+    st = FERRY_OK;
     if (a) FERRY_TRY(apart(ctx, a, b, best_map, &out->a_distance));
     if (d->n_views > 0 && !d->views[0]->has_missing)
         FERRY_TRY(ferry_i_select_complexity(ctx, d->views[0]->x, 0.05, &out->complexity));
@@ -141,6 +138,7 @@ ferry_status ferry_i_measure(ferry_ctx *ctx, const ferry_domain *d, const ferry_
 done:
     ferry_i_free(map);
     ferry_i_free(best_map);
+    ferry_i_links_free(links);
     ferry_i_ids_free(ours);
     ferry_i_ids_free(theirs);
     return st;

@@ -59,6 +59,10 @@ ferry_status ferry_i_select_complexity(ferry_ctx *ctx, const ferry_matrix *x, do
  * rows of b, on the half that it was not trained on, both ways. Equally many of both. */
 ferry_status ferry_i_select_distance(ferry_ctx *ctx, const ferry_matrix *a,
                                      const ferry_matrix *b, double C, double *out);
+/* The m matrices x, exchanged for ones that are scaled as the n matrices `from` (of the same
+ * columns) ask for together, by the rule of every method (learn/scale.h). */
+ferry_status ferry_i_select_scale(ferry_ctx *ctx, int64_t n, ferry_matrix *const *from,
+                                  int64_t m, ferry_matrix **x);
 /* c[0 .. 6) <- complexity of S, I, T; A-distance S-I, S-T, I-T. The arguments are places
  * in the set. */
 void ferry_i_select_features(const select_set *s, int64_t source, int64_t bridge,

@@ -1,4 +1,4 @@
-/* Saving and loading a learner (learn/learner.h), and how features were prepared. */
+/* Saving and loading a learner (learn/learner.h). */
 #ifndef FERRY_LEARNER_FILE_H
 #define FERRY_LEARNER_FILE_H
 
@@ -12,11 +12,5 @@ ferry_status ferry_i_learner_save(ferry_ctx *ctx, const ferry_learner *l,
  * loaded learner can score without looking at its own bounds again. */
 ferry_status ferry_i_learner_load(ferry_ctx *ctx, const ferry_dict *dict,
                                   const char *prefix, ferry_learner **out);
-/* How features were prepared, as one tensor; d features. */
-ferry_status ferry_i_prep_save(ferry_ctx *ctx, const ferry_prep *p, const char *name,
-                               ferry_dict *dict);
-/* *out, NULL before, may be half made when this fails: the caller frees it in any case. */
-ferry_status ferry_i_prep_load(ferry_ctx *ctx, const ferry_dict *dict, const char *name,
-                               int64_t d, ferry_prep **out);
 
 #endif
