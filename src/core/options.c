@@ -28,8 +28,7 @@ void ferry_opts_free(ferry_opts *opts)
 {
     if (!opts) return;
     for (int64_t i = 0; i < opts->n; i++) {
-        ferry_i_free((char *)opts->set[i].key);
-        ferry_i_free((char *)opts->set[i].value);
+        FERRY_FREE((char *)opts->set[i].key, (char *)opts->set[i].value);
     }
     FERRY_FREE(opts->set, opts);
 }

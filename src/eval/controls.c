@@ -144,8 +144,7 @@ static ferry_status run_trial(ferry_ctx *ctx, const ferry_results *rs,
         st = ferry_i_answer(&own, rs, model, target, p->mask, NULL, NULL, &prediction);
     (void)ferry_i_join(ctx, &own, st);
     if (st == FERRY_ENEEDS || st == FERRY_ENUMERIC) {
-        t->pub.reason = ferry_i_strdup(ferry_message(ctx));
-        FERRY_HAVE(ctx, t->pub.reason);
+        FERRY_HAVE(ctx, t->pub.reason = ferry_i_strdup(ferry_message(ctx)));
         st = FERRY_OK;
         goto done;
     }
@@ -253,7 +252,6 @@ ferry_status ferry_i_controls_run(ferry_ctx *ctx, const ferry_task *task, ferry_
 done:
     ferry_task_free(p.split);
     ferry_task_free(resolved);
-    ferry_i_free(p.mask);
-    ferry_i_free(p.score);
+    FERRY_FREE(p.mask, p.score);
     return st;
 }

@@ -57,8 +57,7 @@ ferry_status ferry_i_embedding_groups(ferry_ctx *ctx, const ferry_prediction *p,
         group[place[i]] = found[i];
 done:
     ferry_i_block_free(x);
-    ferry_i_free(place);
-    ferry_i_free(found);
+    FERRY_FREE(place, found);
     return st;
 }
 
@@ -106,8 +105,6 @@ ferry_status ferry_i_knn_accuracy(ferry_ctx *ctx, const ferry_scored *s, double 
             vote(s->truth_cls, near + i * (NEIGHBOURS + 1), i, count) == s->truth_cls[i];
     *out = (double)right / (double)s->n;
 done:
-    ferry_i_free(near);
-    ferry_i_free(dist);
-    ferry_i_free(count);
+    FERRY_FREE(near, dist, count);
     return st;
 }

@@ -427,12 +427,10 @@ ferry_status ferry_i_evaluate(ferry_ctx *outer, const ferry_task *task,
     if (st != FERRY_OK && (st != FERRY_ECANCELLED || u.rs->run.repeats == 0)) goto done;
     u.rs->record = ferry_i_run_record(ctx, task, u.rs, started, ferry_i_clock() - begin);
     FERRY_HAVE(ctx, u.rs->record);
-    *out = u.rs;
-    u.rs = NULL;
+    FERRY_MOVE(*out, u.rs);
 done:
     ferry_results_free(u.rs);
-    ferry_i_free(u.mask);
-    ferry_i_free(u.score);
+    FERRY_FREE(u.mask, u.score);
     return ferry_i_join(outer, ctx, st);
 }
 

@@ -353,11 +353,8 @@ static int64_t take(const ferry_results *rs, const double *score)
 void ferry_i_guard_free(ferry_guard *g)
 {
     if (!g) return;
-    ferry_i_free((int64_t *)g->chosen);
-    ferry_i_free((double *)g->runs);
-    ferry_i_free((double *)g->scores);
-    ferry_i_free((char *)g->sentence);
-    ferry_i_free(g);
+    FERRY_FREE((int64_t *)g->chosen, (double *)g->runs, (double *)g->scores,
+               (char *)g->sentence, g);
 }
 
 ferry_status ferry_i_guard_run(ferry_ctx *ctx, const ferry_task *task, ferry_results *rs)
@@ -402,18 +399,11 @@ ferry_status ferry_i_guard_run(ferry_ctx *ctx, const ferry_task *task, ferry_res
                        .count = rs->n,
                        .scores = mean,
                        .trust = trust(rs, mean, sign)};
-    rs->guard = g;
-    g = NULL;
+    FERRY_MOVE(rs->guard, g);
     chosen = NULL;
     runs = mean = NULL;
 done:
     ferry_task_free(split);
-    ferry_i_free(mask);
-    ferry_i_free(metric);
-    ferry_i_free(score);
-    ferry_i_free(mean);
-    ferry_i_free(runs);
-    ferry_i_free(chosen);
-    ferry_i_free(g);
+    FERRY_FREE(mask, metric, score, mean, runs, chosen, g);
     return st;
 }

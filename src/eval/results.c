@@ -9,16 +9,10 @@ enum { DRAWS = 10000 }; /* resamples of the bootstrap: the 2.5 % tails hold 250 
 
 static void free_entry(ferry_entry *r)
 {
-    ferry_i_free((char *)r->pub.name);
-    ferry_i_free((char *)r->pub.method);
+    FERRY_FREE((char *)r->pub.name, (char *)r->pub.method);
     ferry_opts_free((ferry_opts *)r->pub.options);
-    ferry_i_free((char *)r->pub.reason);
-    ferry_i_free((char *)r->pub.sentence);
-    ferry_i_free(r->metric);
-    ferry_i_free(r->seconds);
-    ferry_i_free(r->curve);
-    ferry_i_free(r->points);
-    ferry_i_free(r->metrics);
+    FERRY_FREE((char *)r->pub.reason, (char *)r->pub.sentence, r->metric, r->seconds,
+               r->curve, r->points, r->metrics);
     ferry_i_diagnostics_free(r->n_list, r->list);
     json_decref(r->diagnostics);
     for (int64_t i = 0; i < r->n_kept; i++) {
@@ -27,9 +21,8 @@ static void free_entry(ferry_entry *r)
     }
     ferry_i_free(r->kept);
     for (int64_t i = 0; i < r->n_trials; i++) {
-        ferry_i_free((char *)r->trial[i].pub.source);
-        ferry_i_free((char *)r->trial[i].pub.reason);
-        ferry_i_free(r->trial[i].metric);
+        FERRY_FREE((char *)r->trial[i].pub.source, (char *)r->trial[i].pub.reason,
+                   r->trial[i].metric);
     }
     ferry_i_free(r->trial);
 }
@@ -41,18 +34,11 @@ void ferry_results_free(ferry_results *rs)
         free_entry(&rs->result[i]);
     for (int64_t i = 0; rs->scored && i < rs->run.planned; i++)
         ferry_i_free(rs->scored[i]);
-    ferry_i_free(rs->scored);
-    ferry_i_free(rs->result);
-    ferry_i_free(rs->metrics);
-    ferry_i_free((void *)rs->known.names);
+    FERRY_FREE(rs->scored, rs->result, rs->metrics, (void *)rs->known.names);
     ferry_i_labels_free(rs->truth);
     ferry_i_ratings_free(rs->ratings);
-    ferry_i_free((char *)rs->run.version);
-    ferry_i_free((char *)rs->run.task);
-    ferry_i_free((char *)rs->run.target);
-    ferry_i_free((char *)rs->run.engine);
-    ferry_i_free((char *)rs->run.blas_core);
-    ferry_i_free((char *)rs->run.sentence);
+    FERRY_FREE((char *)rs->run.version, (char *)rs->run.task, (char *)rs->run.target,
+               (char *)rs->run.engine, (char *)rs->run.blas_core, (char *)rs->run.sentence);
     ferry_i_guard_free(rs->guard);
     json_decref(rs->record);
     json_decref(rs->saved);
@@ -203,7 +189,6 @@ ferry_status ferry_i_results_compare(ferry_ctx *ctx, ferry_results *rs)
             FERRY_TRY(compare(ctx, rs, &rs->result[rs->run.best_baseline], diff,
                               &rs->result[order[i]]));
 done:
-    ferry_i_free(order);
-    ferry_i_free(diff);
+    FERRY_FREE(order, diff);
     return st;
 }

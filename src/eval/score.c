@@ -15,8 +15,7 @@ ferry_status ferry_i_score_truth(ferry_ctx *ctx, const ferry_task *task, ferry_r
 
     FERRY_TRY(ferry_i_task_resolved(ctx, task, &resolved));
     FERRY_TRY(ferry_i_task_target(ctx, resolved, &target));
-    rs->run.target = ferry_i_strdup(target->name);
-    FERRY_HAVE(ctx, rs->run.target);
+    FERRY_HAVE(ctx, rs->run.target = ferry_i_strdup(target->name));
     if (rs->run.goal == FERRY_RATE && target->ratings)
         FERRY_TRY(ferry_i_ratings_copy(ctx, target->ratings, &rs->ratings));
     if (rs->run.goal != FERRY_RATE && target->labels)
@@ -104,15 +103,8 @@ typedef struct picked {
 
 static void free_picked(picked *g)
 {
-    ferry_i_free(g->truth_cls);
-    ferry_i_free(g->cls);
-    ferry_i_free(g->truth);
-    ferry_i_free(g->value);
-    ferry_i_free(g->score);
-    ferry_i_free(g->truth_set);
-    ferry_i_free(g->set);
-    ferry_i_free(g->place);
-    ferry_i_free(g->groups);
+    FERRY_FREE(g->truth_cls, g->cls, g->truth, g->value, g->score, g->truth_set, g->set,
+               g->place, g->groups);
 }
 
 /* A method knows the names that it was shown, which may be fewer: a class that only hidden

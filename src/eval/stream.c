@@ -41,10 +41,7 @@ typedef struct stream {
 
 static void stream_clear(stream *s)
 {
-    ferry_i_free(s->order);
-    ferry_i_free(s->comes);
-    ferry_i_free(s->cls);
-    ferry_i_free(s->vote);
+    FERRY_FREE(s->order, s->comes, s->cls, s->vote);
 }
 
 static ferry_status begin(ferry_ctx *ctx, const ferry_domain *target, const uint8_t *mask,

@@ -126,20 +126,11 @@ void ferry_i_boosting_free(ferry_boosting *b)
         boosted_view *v = &b->row[i];
         ferry_i_grower_free(v->grower);
         ferry_i_columns_free(v->columns);
-        ferry_i_free(v->rows);
-        ferry_i_free(v->instance);
-        ferry_i_free(v->active);
-        ferry_i_free(v->z);
-        ferry_i_free(v->c);
-        ferry_i_free(v->leaf);
-        ferry_i_free(v->trees);
+        FERRY_FREE(v->rows, v->instance, v->active, v->z, v->c, v->leaf, v->trees);
     }
     for (int64_t i = 0; b->f && i < b->g.p; i++)
         ferry_i_free(b->f[i]);
-    ferry_i_free(b->row);
-    ferry_i_free(b->f);
-    ferry_i_free(b->loss);
-    ferry_i_free(b->direction);
+    FERRY_FREE(b->row, b->f, b->loss, b->direction);
     ferry_i_forest_free(b->forest);
     ferry_i_free(b);
 }
@@ -188,8 +179,7 @@ ferry_status ferry_i_boosting_new(ferry_ctx *ctx, const ferry_boosting_options *
         for (int64_t e = 0; e < g->n * g->k; e++)
             b->f[i][e] = b->forest->f0[e % g->k];
     }
-    *out = b;
-    b = NULL;
+    FERRY_MOVE(*out, b);
 done:
     ferry_i_boosting_free(b);
     return st;

@@ -73,11 +73,9 @@ static ferry_status deal(ferry_ctx *ctx, const ferry_matrix *x, const ferry_bloc
     qsort(d, (size_t)x->rows, sizeof *d, by_hash);
     for (int64_t i = 0; i < x->rows; i++)
         d[i].fold = next[d[i].y]++ % FOLDS;
-    *out = d;
-    d = NULL;
+    FERRY_MOVE(*out, d);
 done:
-    ferry_i_free(d);
-    ferry_i_free(next);
+    FERRY_FREE(d, next);
     return st;
 }
 
@@ -155,7 +153,6 @@ ferry_status ferry_i_softmax_cost(ferry_ctx *ctx, const ferry_matrix *x,
     *C = costs[best];
 done:
     fold_clear(&f);
-    ferry_i_free(d);
-    ferry_i_free(w);
+    FERRY_FREE(d, w);
     return st;
 }

@@ -89,8 +89,6 @@ ferry_status ferry_i_diffuse(ferry_ctx *ctx, const ferry_diffusion *d, double *p
         FERRY_TRY(ferry_i_progress(ctx, "propagate", t + 1, d->max_iter, NAN, NULL));
     }
 done:
-    ferry_i_free(change);
-    ferry_i_free(scratch);
-    ferry_i_free(next);
+    FERRY_FREE(change, scratch, next);
     return st;
 }

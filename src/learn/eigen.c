@@ -50,8 +50,7 @@ ferry_status ferry_i_eigen_matrix(ferry_ctx *ctx, const ferry_eigen_problem *a,
         for (int64_t i = 0; i < j; i++) /* symmetric but for rounding */
             FERRY_AT(h, i, j) = FERRY_AT(h, j, i) =
                 (FERRY_AT(h, i, j) + FERRY_AT(h, j, i)) / 2;
-    *out = h;
-    h = NULL;
+    FERRY_MOVE(*out, h);
 done:
     ferry_i_block_free(unit);
     ferry_i_block_free(image);

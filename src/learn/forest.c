@@ -19,8 +19,7 @@ ferry_status ferry_i_forest_new(ferry_ctx *ctx, int64_t p, int64_t k, ferry_fore
     FERRY_NEW(ctx, f->f0, k);
     FERRY_NEW(ctx, f->sparse, p);
     FERRY_NEW(ctx, f->cols, p);
-    *out = f;
-    f = NULL;
+    FERRY_MOVE(*out, f);
 done:
     ferry_i_forest_free(f);
     return st;
@@ -57,11 +56,7 @@ void ferry_i_forest_free(ferry_forest *f)
 {
     if (!f) return;
     ferry_i_forest_cut(f, 0);
-    ferry_i_free(f->tree);
-    ferry_i_free(f->f0);
-    ferry_i_free(f->sparse);
-    ferry_i_free(f->cols);
-    ferry_i_free(f);
+    FERRY_FREE(f->tree, f->f0, f->sparse, f->cols, f);
 }
 
 /* Add view i's trees of iteration t to its rows' scores.

@@ -208,11 +208,6 @@ ferry_status ferry_i_kmeans(ferry_ctx *ctx, const ferry_matrix *x,
     }
     if (inertia) *inertia = best;
 done:
-    ferry_i_free(z.length2);
-    ferry_i_free(z.centre);
-    ferry_i_free(z.norm2);
-    ferry_i_free(z.count);
-    ferry_i_free(z.group);
-    ferry_i_free(z.dist);
+    FERRY_FREE(z.length2, z.centre, z.norm2, z.count, z.group, z.dist);
     return st;
 }

@@ -247,13 +247,7 @@ done:
 /* index and dist are the caller's. */
 static void search_clear(search *s)
 {
-    ferry_i_free(s->factor);
-    ferry_i_free(s->offset);
-    ferry_i_free(s->qn);
-    ferry_i_free(s->xn);
-    ferry_i_free(s->best);
-    ferry_i_free(s->dot.data);
-    ferry_i_free(s->b.data);
+    FERRY_FREE(s->factor, s->offset, s->qn, s->xn, s->best, s->dot.data, s->b.data);
 }
 
 /* As many queries at a time as memory allows, in multiples of STRIP, at least one strip.

@@ -14,10 +14,7 @@ void ferry_i_learner_free(ferry_learner *l)
     ferry_i_linear_free(l->lin);
     ferry_i_free(l->w);
     ferry_i_matrix_free(l->x);
-    ferry_i_free(l->cls);
-    ferry_i_free(l->num);
-    ferry_i_free(l->weight);
-    ferry_i_free(l);
+    FERRY_FREE(l->cls, l->num, l->weight, l);
 }
 
 /* ---- learn ---- */
@@ -31,8 +28,7 @@ static ferry_status copy(ferry_ctx *ctx, int64_t n, size_t size, const void *fro
     void **to = out;
 
     if (!from) goto done;
-    *to = ferry_i_calloc(n, size);
-    FERRY_HAVE(ctx, *to);
+    FERRY_HAVE(ctx, *to = ferry_i_calloc(n, size));
     memcpy(*to, from, (size_t)n * size);
 done:
     return st;
@@ -136,8 +132,7 @@ ferry_status ferry_i_learner_fit(ferry_ctx *ctx, ferry_learner_kind kind, int64_
         FERRY_TRY(learn_logreg(ctx, o->C, e, l));
     else
         FERRY_TRY(learn_ridge(ctx, o->lambda, e, l));
-    *out = l;
-    l = NULL;
+    FERRY_MOVE(*out, l);
 done:
     ferry_i_learner_free(l);
     return st;
@@ -179,8 +174,7 @@ static ferry_status knn_scores(ferry_ctx *ctx, const ferry_learner *l,
     for (int64_t i = 0; i < x->rows; i++)
         vote(l, index + i * l->neighbours, FERRY_ROW(scores, i));
 done:
-    ferry_i_free(dist);
-    ferry_i_free(index);
+    FERRY_FREE(dist, index);
     return st;
 }
 

@@ -42,9 +42,7 @@ typedef struct job {
 
 static void job_clear(job *j)
 {
-    ferry_i_free(j->nodes);
-    ferry_i_free(j->prob.x);
-    ferry_i_free(j->prob.y);
+    FERRY_FREE(j->nodes, j->prob.x, j->prob.y);
 }
 
 /* Entries that are not 0, plus the bias and the end mark of each row. */
@@ -268,8 +266,7 @@ ferry_status ferry_i_linear_fit(ferry_ctx *ctx, const ferry_linear_options *o,
     } else {
         FERRY_TRY(fit_classes(ctx, &j, y, m));
     }
-    *out = m;
-    m = NULL;
+    FERRY_MOVE(*out, m);
 done:
     job_clear(&j);
     ferry_i_linear_free(m);
@@ -327,8 +324,7 @@ ferry_status ferry_i_linear_fit_sets(ferry_ctx *ctx, const ferry_linear_options 
         FERRY_TRY(fit_label(ctx, &j, on, c, m));
         FERRY_TRY(ferry_i_progress(ctx, "labels", c + 1, k, NAN, &finish));
     }
-    *out = m;
-    m = NULL;
+    FERRY_MOVE(*out, m);
 done:
     job_clear(&j);
     ferry_i_linear_free(m);
@@ -404,7 +400,5 @@ done:
 void ferry_i_linear_free(ferry_linear *m)
 {
     if (!m) return;
-    ferry_i_free(m->seen);
-    ferry_i_free(m->w);
-    ferry_i_free(m);
+    FERRY_FREE(m->seen, m->w, m);
 }

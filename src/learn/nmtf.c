@@ -27,8 +27,7 @@ static void view_clear(ferry_nmtf_view *v)
     ferry_i_block_free(v->h);
     ferry_i_block_free(v->p);
     ferry_i_block_free(v->q);
-    ferry_i_free(v->fa_sums);
-    ferry_i_free(v->f2_sums);
+    FERRY_FREE(v->fa_sums, v->f2_sums);
 }
 
 static void group_clear(ferry_nmtf_group *g)
@@ -43,8 +42,7 @@ static void group_clear(ferry_nmtf_group *g)
     ferry_i_block_free(g->down);
     ferry_i_small_free(g->above);
     ferry_i_small_free(g->below);
-    ferry_i_free(g->sums);
-    ferry_i_free(g->f1_sums);
+    FERRY_FREE(g->sums, g->f1_sums);
     ferry_i_nmtf_tiles_free(g->tiles);
 }
 
@@ -63,10 +61,7 @@ void ferry_i_nmtf_free(ferry_nmtf *n)
         ferry_i_free(n->domain[d].known);
     }
     ferry_i_small_free(n->cc);
-    ferry_i_free(n->view);
-    ferry_i_free(n->group);
-    ferry_i_free(n->domain);
-    ferry_i_free(n);
+    FERRY_FREE(n->view, n->group, n->domain, n);
 }
 
 /* Columns of the widest factor: work shared by all is of this width. */
@@ -218,8 +213,7 @@ ferry_status ferry_i_nmtf_new(ferry_ctx *ctx, int64_t c, int64_t p1, int64_t pa,
         if (!d->g) FERRY_TRY(domain_init(ctx, n, place[v].x->rows, d));
         if (!g->f1) FERRY_TRY(group_init(ctx, n, place[v].x->cols, g));
     }
-    *out = n;
-    n = NULL;
+    FERRY_MOVE(*out, n);
 done:
     ferry_i_nmtf_free(n);
     return st;
@@ -240,7 +234,7 @@ void ferry_i_nmtf_know(ferry_nmtf *n, int64_t d, const int32_t *known)
         dom->fixed = dom->fixed && known[i] >= 0;
         for (int64_t k = 0; k < n->c; k++)
             FERRY_ROW(dom->g, i)
-            [k] = known[i] < 0 ? 1 / (double)n->c : (double)(k == known[i]);
+        [k] = known[i] < 0 ? 1 / (double)n->c : (double)(k == known[i]);
     }
 }
 

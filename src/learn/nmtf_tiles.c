@@ -32,13 +32,7 @@ struct ferry_nmtf_tiles {
 void ferry_i_nmtf_tiles_free(ferry_nmtf_tiles *z)
 {
     if (!z) return;
-    ferry_i_free(z->t.row);
-    ferry_i_free(z->t.has);
-    ferry_i_free(z->t.dead);
-    ferry_i_free(z->t.a);
-    ferry_i_free(z->room[0]);
-    ferry_i_free(z->room[1]);
-    ferry_i_free(z);
+    FERRY_FREE(z->t.row, z->t.has, z->t.dead, z->t.a, z->room[0], z->room[1], z);
 }
 
 /* n zeros that begin with a line of the cache, in new memory. */
@@ -152,8 +146,7 @@ ferry_status ferry_i_nmtf_tiles_new(ferry_ctx *ctx, ferry_nmtf *n, int64_t g)
             t->row[i * TILE + r] = more ? (int32_t)(key[at++] & INT32_MAX) : -1;
         }
     }
-    n->group[g].tiles = z;
-    z = NULL;
+    FERRY_MOVE(n->group[g].tiles, z);
 done:
     ferry_i_nmtf_tiles_free(z);
     ferry_i_free(key);

@@ -72,8 +72,7 @@ ferry_status ferry_i_pa_new(ferry_ctx *ctx, ferry_pa_kind kind, double C, int64_
     p->u = average ? ferry_i_calloc(0, sizeof *p->u) : NULL;
     FERRY_HAVE(ctx, p->w && (p->u || !average));
     FERRY_TRY(ferry_i_pa_classes(ctx, p, k));
-    *out = p;
-    p = NULL;
+    FERRY_MOVE(*out, p);
 done:
     ferry_i_pa_free(p);
     return st;
@@ -82,9 +81,7 @@ done:
 void ferry_i_pa_free(ferry_pa *p)
 {
     if (!p) return;
-    ferry_i_free(p->w);
-    ferry_i_free(p->u);
-    ferry_i_free(p);
+    FERRY_FREE(p->w, p->u, p);
 }
 
 /* Rows of zeros up to k; the old ones stay, also when there is no memory.

@@ -58,12 +58,7 @@ static int64_t row_of(const ferry_matrix *x, int64_t i, const double **v,
 
 static void trainer_clear(trainer *t)
 {
-    ferry_i_free(t->w);
-    ferry_i_free(t->bias);
-    ferry_i_free(t->x_mean);
-    ferry_i_free(t->start);
-    ferry_i_free(t->a);
-    ferry_i_free(t->yes);
+    FERRY_FREE(t->w, t->bias, t->x_mean, t->start, t->a, t->yes);
 }
 
 /* How many of the m labels are on. */
@@ -443,8 +438,7 @@ ferry_status ferry_i_ranksvm_fit(ferry_ctx *ctx, const ferry_ranksvm_options *o,
     FERRY_TRY(ferry_i_ranksvm_scores(ctx, r, x, mean, f));
     r->objective = primal(r, f, on, o->C);
     FERRY_TRY(fit_threshold(ctx, f, on, r));
-    *out = r;
-    r = NULL;
+    FERRY_MOVE(*out, r);
 done:
     ferry_i_block_free(f);
     trainer_clear(&t);
@@ -455,7 +449,5 @@ done:
 void ferry_i_ranksvm_free(ferry_ranksvm *r)
 {
     if (!r) return;
-    ferry_i_free(r->w);
-    ferry_i_free(r->threshold);
-    ferry_i_free(r);
+    FERRY_FREE(r->w, r->threshold, r);
 }

@@ -37,9 +37,7 @@ typedef struct work {
 static void work_clear(work *w)
 {
     ferry_i_small_free(w->a);
-    ferry_i_free(w->left);
-    ferry_i_free(w->my);
-    ferry_i_free(w->mx);
+    FERRY_FREE(w->left, w->my, w->mx);
     ferry_i_block_free(w->c);
     ferry_i_matrix_free(w->own);
 }
@@ -241,8 +239,7 @@ ferry_status ferry_i_ridge_fit_weighted(ferry_ctx *ctx, const ferry_matrix *x,
             row[d] -= row[f] * job.mx[f];
         }
     }
-    *w = result;
-    result = NULL;
+    FERRY_MOVE(*w, result);
 done:
     ferry_i_free(result);
     ferry_i_block_free(wt);

@@ -40,8 +40,7 @@ ferry_status ferry_i_scaler_new(ferry_ctx *ctx, ferry_scale kind, int64_t d,
     s->kind = kind;
     s->d = d;
     FERRY_NEW(ctx, s->fill, d);
-    *out = s;
-    s = NULL;
+    FERRY_MOVE(*out, s);
 done:
     ferry_i_scaler_free(s);
     return st;
@@ -50,10 +49,7 @@ done:
 void ferry_i_scaler_free(ferry_scaler *s)
 {
     if (!s) return;
-    ferry_i_free(s->fill);
-    ferry_i_free(s->shift);
-    ferry_i_free(s->factor);
-    ferry_i_free(s);
+    FERRY_FREE(s->fill, s->shift, s->factor, s);
 }
 
 /* ---- passes over the rows of all parts ---- */
@@ -464,11 +460,9 @@ ferry_status ferry_i_scaler_fit(ferry_ctx *ctx, ferry_scale wanted, int64_t d, i
                                  d, &s));
     FERRY_TRY(settle_scaler(ctx, &l, s));
     if (facts) *facts = l.f;
-    *out = s;
-    s = NULL;
+    FERRY_MOVE(*out, s);
 done:
     ferry_i_scaler_free(s);
-    ferry_i_free(l.col);
-    ferry_i_free(l.row);
+    FERRY_FREE(l.col, l.row);
     return st;
 }

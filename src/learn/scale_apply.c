@@ -174,8 +174,7 @@ ferry_status ferry_i_scaler_apply(ferry_ctx *ctx, const ferry_scaler *s,
         FERRY_TRY(make_csr(ctx, &a, &y));
     }
     if (has_lengths(s)) ferry_i_rows_to_unit(y);
-    *out = y;
-    y = NULL;
+    FERRY_MOVE(*out, y);
 done:
     ferry_i_matrix_free(y);
     ferry_i_free(a.row);
@@ -190,17 +189,14 @@ ferry_status ferry_i_scale_room_new(ferry_ctx *ctx, int64_t d, ferry_scale_room 
 
     FERRY_NEW(ctx, room->value, d);
     FERRY_NEW(ctx, room->index, d);
-    room->cell = ferry_i_calloc(d, sizeof(ferry_cell));
-    FERRY_HAVE(ctx, room->cell);
+    FERRY_HAVE(ctx, room->cell = ferry_i_calloc(d, sizeof(ferry_cell)));
 done:
     return st;
 }
 
 void ferry_i_scale_room_clear(ferry_scale_room *room)
 {
-    ferry_i_free(room->value);
-    ferry_i_free(room->index);
-    ferry_i_free(room->cell);
+    FERRY_FREE(room->value, room->index, room->cell);
     *room = (ferry_scale_room){0};
 }
 

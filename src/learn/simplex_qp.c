@@ -261,9 +261,7 @@ ferry_status ferry_i_simplex_active(ferry_ctx *ctx, const ferry_small *k, const 
     }
     if (objective) *objective = value_at(k, v, w);
 done:
-    ferry_i_free(s.member);
-    ferry_i_free(s.in);
-    ferry_i_free(s.z);
+    FERRY_FREE(s.member, s.in, s.z);
     ferry_i_small_free(s.a);
     ferry_i_small_free(s.x);
     return st;

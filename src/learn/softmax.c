@@ -137,7 +137,7 @@ static ferry_status gradient(ferry_ctx *ctx, const problem *q, const point *w, p
     for (int64_t i = 0; i < q->x->rows; i++)
         for (int64_t k = 0; k < q->kk; k++)
             FERRY_ROW(q->t, i)
-            [k] = q->s[i] * FERRY_ROW(q->p, i)[k] - FERRY_ROW(q->a, i)[q->c == 2 ? 1 : k];
+    [k] = q->s[i] * FERRY_ROW(q->p, i)[k] - FERRY_ROW(q->a, i)[q->c == 2 ? 1 : k];
     return back(ctx, q, w, g);
 }
 
@@ -271,11 +271,9 @@ ferry_status ferry_i_softmax_fit(ferry_ctx *ctx, double C, double tol,
             row[j] = FERRY_ROW(w.v, j)[k];
         row[d] = w.b[k];
     }
-    *out = all;
-    all = NULL;
+    FERRY_MOVE(*out, all);
 done:
-    ferry_i_free(all);
-    ferry_i_free(q.s);
+    FERRY_FREE(all, q.s);
     ferry_i_block_free(q.z);
     ferry_i_block_free(q.p);
     ferry_i_block_free(q.t);

@@ -11,8 +11,7 @@ enum { PANEL = 64 }; /* vectors whose shift is worked out at once, on the stack 
 void ferry_i_centred_clear(ferry_centred *c)
 {
     ferry_i_matrix_free(c->x);
-    ferry_i_free(c->shift);
-    ferry_i_free(c->present);
+    FERRY_FREE(c->shift, c->present);
     *c = (ferry_centred){0};
 }
 

@@ -35,8 +35,7 @@ ferry_status ferry_i_matrix_dense(ferry_ctx *ctx, int64_t rows, int64_t cols,
         x->dense = ferry_i_calloc(x->nnz, sizeof *x->dense);
     }
     FERRY_HAVE(ctx, x && x->dense);
-    *out = x;
-    x = NULL;
+    FERRY_MOVE(*out, x);
 done:
     ferry_i_matrix_free(x);
     return st;
@@ -59,8 +58,7 @@ ferry_status ferry_i_matrix_csr(ferry_ctx *ctx, int64_t rows, int64_t cols, int6
         x->value = ferry_i_calloc(nnz, sizeof *x->value);
     }
     FERRY_HAVE(ctx, x && x->start && x->index && x->value);
-    *out = x;
-    x = NULL;
+    FERRY_MOVE(*out, x);
 done:
     ferry_i_matrix_free(x);
     return st;
@@ -191,9 +189,7 @@ done:
 
 static void free_index(ferry_matrix *x)
 {
-    ferry_i_free(x->t_start);
-    ferry_i_free(x->t_index);
-    ferry_i_free(x->t_value);
+    FERRY_FREE(x->t_start, x->t_index, x->t_value);
     x->t_start = NULL;
     x->t_index = NULL;
     x->t_value = NULL;
@@ -227,11 +223,9 @@ ferry_matrix *ferry_i_matrix_ref(ferry_matrix *x)
 void ferry_i_matrix_free(ferry_matrix *x)
 {
     if (!x || __atomic_sub_fetch(&x->refs, 1, __ATOMIC_ACQ_REL) > 0) return;
-    ferry_i_free(x->dense);
-    ferry_i_free(x->value);
+    FERRY_FREE(x->dense, x->value);
     if (!x->pattern) {
-        ferry_i_free(x->start);
-        ferry_i_free(x->index);
+        FERRY_FREE(x->start, x->index);
     }
     free_index(x);
     ferry_i_matrix_free(x->pattern);

@@ -89,8 +89,7 @@ static ferry_status take_sparse(ferry_ctx *ctx, const ferry_matrix *x, int64_t n
         }
         y->start[i + 1] = at;
     }
-    *out = y;
-    y = NULL;
+    FERRY_MOVE(*out, y);
 done:
     ferry_i_free(row);
     ferry_i_matrix_free(y);

@@ -210,8 +210,7 @@ static ferry_status keep_schema(ferry_ctx *ctx, const ferry_task *task, ferry_mo
     for (int64_t i = 0; (s = ferry_i_task_role(task, FERRY_SOURCE, i)); i++) {
         const ferry_view *v = s->views[0];
         ferry_i_free(name);
-        name = ferry_i_sprintf("%s.%s", s->name, v->name);
-        FERRY_HAVE(ctx, name);
+        FERRY_HAVE(ctx, name = ferry_i_sprintf("%s.%s", s->name, v->name));
         FERRY_TRY(
             ferry_i_model_add_view(ctx, m, name, v->x->cols, v->features, v->read, v->idf));
     }
@@ -259,8 +258,7 @@ ferry_status ferry_i_fit(ferry_ctx *ctx, const ferry_task *task, const ferry_met
     FERRY_TRY(keep_schema(ctx, seen, m));
     FERRY_TRY(run(ctx, seen, m, &r));
     if (rep) *rep = r;
-    *out = m;
-    m = NULL;
+    FERRY_MOVE(*out, m);
 done:
     ferry_model_free(m);
     ferry_task_free(seen);

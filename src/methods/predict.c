@@ -25,10 +25,7 @@ static void free_aligned(aligned *a)
 {
     for (int64_t i = 0; a->view && i < a->domain.n_views; i++)
         ferry_i_matrix_free(a->view[i].x);
-    ferry_i_free(a->view);
-    ferry_i_free(a->views);
-    ferry_i_free(a->hidden);
-    ferry_i_free(a->none);
+    FERRY_FREE(a->view, a->views, a->hidden, a->none);
 }
 
 /* The domain's view that stands for the model's view i: by name, or both have just one. */
@@ -279,8 +276,7 @@ ferry_status ferry_predict(ferry_ctx *ctx, const ferry_model *model,
     }
     FERRY_TRY(check_classes(ctx, model, p));
     if (domain->asked > 0 && domain->asked < p->n) p->n = domain->asked;
-    *out = p;
-    p = NULL;
+    FERRY_MOVE(*out, p);
 done:
     ferry_prediction_free(p);
     free_aligned(&a);

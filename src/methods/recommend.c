@@ -42,8 +42,7 @@ ferry_status ferry_model_fold_in(ferry_ctx *ctx, const ferry_model *model,
                ratings->name);
     FERRY_TRY(copy_but_state(ctx, model, &t));
     FERRY_TRY(model->method->fold_in(ctx, model->state, ratings, &t->state));
-    *out = t;
-    t = NULL;
+    FERRY_MOVE(*out, t);
 done:
     ferry_model_free(t);
     return st;
@@ -64,8 +63,7 @@ static ferry_status ids_of(ferry_ctx *ctx, int64_t n, const char *const *users,
         FERRY_HAVE(ctx, ferry_i_ids_add(ids, users[i], &added) >= 0);
         FERRY_NEED(ctx, added, FERRY_EINVAL, "user '%s' is asked about twice", users[i]);
     }
-    *out = ids;
-    ids = NULL;
+    FERRY_MOVE(*out, ids);
 done:
     ferry_i_ids_free(ids);
     return st;
@@ -91,8 +89,7 @@ ferry_status ferry_recommend(ferry_ctx *ctx, const ferry_model *model, int64_t n
     FERRY_TRY(model->method->top(ctx, model->state, ids, top, rated != 0, &domain.ratings));
     FERRY_TRY(ferry_i_prediction_new(ctx, FERRY_RATE, NULL, &domain, &p));
     if (p->n > 0) memcpy(p->value, domain.ratings->value, (size_t)p->n * sizeof *p->value);
-    *out = p;
-    p = NULL;
+    FERRY_MOVE(*out, p);
 done:
     ferry_prediction_free(p);
     ferry_i_ratings_free(domain.ratings);

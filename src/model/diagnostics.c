@@ -112,9 +112,7 @@ void ferry_i_diagnostics_free(int64_t n, ferry_diagnostic *list)
     for (int64_t i = 0; i < n; i++) {
         for (int64_t k = 0; list[i].texts && k < list[i].count; k++)
             ferry_i_free((char *)list[i].texts[k]);
-        ferry_i_free((void *)list[i].texts);
-        ferry_i_free((double *)list[i].numbers);
-        ferry_i_free((char *)list[i].name);
+        FERRY_FREE((void *)list[i].texts, (double *)list[i].numbers, (char *)list[i].name);
     }
     ferry_i_free(list);
 }

@@ -30,8 +30,7 @@ ferry_status ferry_i_dict_new(ferry_ctx *ctx, ferry_dict **out)
     dict->names = ferry_i_ids_new();
     dict->keys = ferry_i_ids_new();
     FERRY_HAVE(ctx, dict->names && dict->keys);
-    *out = dict;
-    dict = NULL;
+    FERRY_MOVE(*out, dict);
 done:
     ferry_i_dict_free(dict);
     return st;
@@ -45,12 +44,10 @@ void ferry_i_dict_free(ferry_dict *dict)
         ferry_i_free(dict->tensor[i].owned);
     for (int64_t i = 0; i < dict->n_text; i++)
         ferry_i_free(dict->text[i]);
-    ferry_i_free(dict->tensor);
-    ferry_i_free(dict->text);
+    FERRY_FREE(dict->tensor, dict->text);
     ferry_i_ids_free(dict->names);
     ferry_i_ids_free(dict->keys);
-    ferry_i_free(dict->bytes);
-    ferry_i_free(dict);
+    FERRY_FREE(dict->bytes, dict);
 }
 
 /* ---- putting ---- */
@@ -79,8 +76,7 @@ static ferry_status put(ferry_ctx *ctx, ferry_dict *dict, const char *name, dict
     const int64_t count = t.rows * t.cols;
     const size_t width = ferry_i_dict_width(t.type);
 
-    t.owned = ferry_i_calloc(count, width);
-    FERRY_HAVE(ctx, t.owned);
+    FERRY_HAVE(ctx, t.owned = ferry_i_calloc(count, width));
     if (count > 0) memcpy(t.owned, data, (size_t)count * width);
     t.data = t.owned;
     FERRY_TRY(ferry_i_dict_add(ctx, dict, name, &t));
@@ -331,8 +327,7 @@ ferry_status ferry_i_dict_ids(ferry_ctx *ctx, const ferry_dict *dict, const char
     FERRY_TRY(ferry_i_dict_bytes(ctx, dict, name, &n, &bytes));
     FERRY_NEED(ctx, n == 0 || bytes[n - 1] == 0, FERRY_EDATA,
                "tensor '%s' does not end its last text", name);
-    ids = ferry_i_ids_new();
-    FERRY_HAVE(ctx, ids);
+    FERRY_HAVE(ctx, ids = ferry_i_ids_new());
     for (int64_t at = 0; at < n;) {
         const char *id = (const char *)bytes + at;
         const int64_t len = (int64_t)strlen(id);
@@ -341,8 +336,7 @@ ferry_status ferry_i_dict_ids(ferry_ctx *ctx, const ferry_dict *dict, const char
         FERRY_NEED(ctx, added, FERRY_EDATA, "tensor '%s' has '%s' twice", name, id);
         at += len + 1;
     }
-    *out = ids;
-    ids = NULL;
+    FERRY_MOVE(*out, ids);
 done:
     ferry_i_ids_free(ids);
     return st;

@@ -128,8 +128,7 @@ static ferry_status header_text(ferry_ctx *ctx, const ferry_dict *dict, const in
     FERRY_NEED(ctx, padded <= (size_t)HEADER_MAX, FERRY_EINVAL,
                "%s: cannot save: the header has %zu bytes, at most %lld are allowed", path,
                padded, (long long)HEADER_MAX);
-    *text = ferry_i_calloc((int64_t)padded + 1, 1);
-    FERRY_HAVE(ctx, *text);
+    FERRY_HAVE(ctx, *text = ferry_i_calloc((int64_t)padded + 1, 1));
     memcpy(*text, bare, n);
     memset(*text + n, ' ', padded - n);
     *len = padded;
@@ -179,8 +178,7 @@ ferry_status ferry_i_dict_save(ferry_ctx *ctx, const ferry_dict *dict, const cha
     each_tensor(dict, NULL, o);
     st = ferry_i_out_commit(ctx, o);
 done:
-    ferry_i_free(header);
-    ferry_i_free(at);
+    FERRY_FREE(header, at);
     (void)XXH3_freeState(hash);
     return st;
 }
@@ -438,8 +436,7 @@ static ferry_status parse(ferry_ctx *ctx, const char *what, uint8_t *bytes, int6
      * before the layout, so that a flipped bit is called by its name. */
     FERRY_TRY(check_sum(ctx, &r));
     FERRY_TRY(check_layout(ctx, &r, dict));
-    *out = dict;
-    dict = NULL;
+    FERRY_MOVE(*out, dict);
 done:
     json_decref(root);
     ferry_i_dict_free(dict);
@@ -475,8 +472,7 @@ ferry_status ferry_i_dict_load(ferry_ctx *ctx, const char *path, ferry_dict **ou
                strerror(errno));
     FERRY_NEED(ctx, S_ISREG(info.st_mode), FERRY_EDATA, "%s: is %s, expected a model file",
                path, S_ISDIR(info.st_mode) ? "a folder" : "not a plain file");
-    bytes = ferry_i_calloc((int64_t)info.st_size, 1);
-    FERRY_HAVE(ctx, bytes);
+    FERRY_HAVE(ctx, bytes = ferry_i_calloc((int64_t)info.st_size, 1));
     while (n < (int64_t)info.st_size) {
         const ssize_t got = read(fd, bytes + n, (size_t)((int64_t)info.st_size - n));
         if (got < 0 && errno == EINTR) continue;

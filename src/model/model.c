@@ -46,8 +46,7 @@ ferry_status ferry_i_model_new(ferry_ctx *ctx, const ferry_method *method,
     FERRY_HAVE(ctx, m->options && m->diagnostics && !names == !m->names);
     FERRY_TRY(ferry_i_opts_parse(ctx, method->name, method->options, method->n_options,
                                  m->opts, m->options));
-    *out = m;
-    m = NULL;
+    FERRY_MOVE(*out, m);
 done:
     ferry_model_free(m);
     return st;
@@ -63,8 +62,7 @@ void ferry_model_free(ferry_model *m)
     ferry_i_free(m->views);
     ferry_i_ids_free(m->names);
     ferry_opts_free(m->opts);
-    ferry_i_free(m->options);
-    ferry_i_free(m->diagnostics);
+    FERRY_FREE(m->options, m->diagnostics);
     ferry_i_diagnostics_free(m->n_list, m->list);
     ferry_i_free(m);
 }

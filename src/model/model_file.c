@@ -259,8 +259,7 @@ static ferry_status unpack(ferry_ctx *ctx, const ferry_dict *dict, const char *w
     FERRY_TRY(unpack_diagnostics(ctx, dict, m));
     FERRY_TRY(unpack_views(ctx, dict, m));
     FERRY_TRY(method->load(ctx, dict, &m->state));
-    *out = m;
-    m = NULL;
+    FERRY_MOVE(*out, m);
 done:
     ferry_model_free(m);
     ferry_i_ids_free(names);

@@ -77,8 +77,7 @@ ferry_status ferry_i_prediction_new(ferry_ctx *ctx, ferry_goal goal, const ferry
     if (rate || goal == FERRY_REGRESS)
         ok = ok && (p->value = ferry_i_calloc(p->n, sizeof *p->value));
     FERRY_HAVE(ctx, ok);
-    *out = p;
-    p = NULL;
+    FERRY_MOVE(*out, p);
 done:
     ferry_prediction_free(p);
     return st;
@@ -87,15 +86,7 @@ done:
 void ferry_prediction_free(ferry_prediction *p)
 {
     if (!p) return;
-    ferry_i_free(p->cls);
-    ferry_i_free(p->score);
-    ferry_i_free(p->value);
-    ferry_i_free(p->set);
-    ferry_i_free(p->names);
-    ferry_i_free(p->ids);
-    ferry_i_free(p->items);
-    ferry_i_free(p->basis);
-    ferry_i_free(p);
+    FERRY_FREE(p->cls, p->score, p->value, p->set, p->names, p->ids, p->items, p->basis, p);
 }
 
 /* ---- CSV (RFC 4180) ---- */
@@ -182,8 +173,7 @@ static ferry_status write_array(ferry_ctx *ctx, const ferry_prediction *p, const
 
     FERRY_HAVE(ctx, data);
     FERRY_TRY(ferry_i_matrix_from_array(ctx, &a, &data->x));
-    data->ids = ferry_i_ids_new();
-    FERRY_HAVE(ctx, data->ids);
+    FERRY_HAVE(ctx, data->ids = ferry_i_ids_new());
     for (int64_t i = 0; i < p->n; i++)
         FERRY_HAVE(ctx, ferry_i_ids_add(data->ids, p->ids[i], NULL) >= 0);
     FERRY_TRY(ferry_write(ctx, data, path, NULL));

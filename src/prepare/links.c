@@ -272,13 +272,11 @@ ferry_status ferry_i_links_find(ferry_ctx *ctx, int64_t n,
     l->text = ferry_i_strdup(f.text.s ? f.text.s : "");
     l->apart = ferry_i_strdup(f.apart.s ? f.apart.s : "");
     FERRY_HAVE(ctx, l->text && l->apart);
-    *out = l;
-    l = NULL;
+    FERRY_MOVE(*out, l);
 done:
     ferry_i_text_free(&f.text);
     ferry_i_text_free(&f.apart);
-    ferry_i_free(f.node);
-    ferry_i_free(f.link);
+    FERRY_FREE(f.node, f.link);
     ferry_i_links_free(l);
     return st;
 }
@@ -288,11 +286,7 @@ void ferry_i_links_free(ferry_links *l)
     if (!l) return;
     for (int64_t d = 0; l->group && d < l->n; d++)
         ferry_i_free(l->group[d]);
-    ferry_i_free(l->group);
-    ferry_i_free(l->domain);
-    ferry_i_free(l->text);
-    ferry_i_free(l->apart);
-    ferry_i_free(l);
+    FERRY_FREE(l->group, l->domain, l->text, l->apart, l);
 }
 
 const ferry_view *ferry_i_links_view(const ferry_links *l, int64_t d, int64_t g)

@@ -12,10 +12,7 @@ void ferry_i_prepare_plan_clear(ferry_plan *plan)
     }
     for (int64_t s = 0; plan->used && s < plan->n_spaces; s++)
         ferry_i_free(plan->used[s]);
-    ferry_i_free(plan->used);
-    ferry_i_free(plan->map);
-    ferry_i_free(plan->wanted);
-    ferry_i_free(plan->domain);
+    FERRY_FREE(plan->used, plan->map, plan->wanted, plan->domain);
     *plan = (ferry_plan){0};
 }
 
@@ -94,8 +91,7 @@ static ferry_status add_columns(ferry_ctx *ctx, const ferry_view *v, bool named,
 
     if (!s->name) s->name = v->name;
     if (named && !s->features) {
-        s->features = ferry_i_ids_new();
-        FERRY_HAVE(ctx, s->features);
+        FERRY_HAVE(ctx, s->features = ferry_i_ids_new());
     }
     for (int64_t j = 0; j < cols; j++) {
         const int64_t at =
@@ -109,8 +105,7 @@ static ferry_status add_columns(ferry_ctx *ctx, const ferry_view *v, bool named,
     if (named) s->cols = ferry_i_ids_count(s->features);
     if (!named && cols > s->cols) s->cols = cols;
     if (!named && !s->features && v->features && cols == s->cols) {
-        s->features = ferry_i_ids_copy(v->features);
-        FERRY_HAVE(ctx, s->features);
+        FERRY_HAVE(ctx, s->features = ferry_i_ids_copy(v->features));
     }
 done:
     return st;

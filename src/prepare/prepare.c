@@ -21,8 +21,7 @@ void ferry_i_prepared_forget(ferry_prepared *p)
         ferry_i_ids_free(p->space[s].features);
         ferry_i_scaler_free(p->space[s].scale);
     }
-    ferry_i_free(p->rows);
-    ferry_i_free(p->space);
+    FERRY_FREE(p->rows, p->space);
     ferry_i_links_free(p->links);
     p->rows = NULL;
     p->space = NULL;
@@ -38,8 +37,7 @@ void ferry_i_prepared_free(ferry_prepared *p)
         ferry_i_free(p->frame[v].map);
         ferry_i_scaler_free(p->frame[v].scale);
     }
-    ferry_i_free(p->frame);
-    ferry_i_free(p);
+    FERRY_FREE(p->frame, p);
 }
 
 /* Frames stand one behind the other, so the last one's end is the width of all. */
@@ -282,8 +280,7 @@ static ferry_status make_rows(ferry_ctx *ctx, const ferry_plan *plan, int64_t d,
 done:
     for (int64_t v = 0; map && v < domain->n_views; v++)
         ferry_i_free(map[v]);
-    ferry_i_free(map);
-    ferry_i_free(lane);
+    FERRY_FREE(map, lane);
     return st;
 }
 
@@ -340,8 +337,7 @@ ferry_status ferry_i_prepare_rows(ferry_ctx *ctx, const ferry_prepared *p,
 done:
     for (int64_t v = 0; map && v < p->n_frames; v++)
         ferry_i_free(map[v]);
-    ferry_i_free(map);
-    ferry_i_free(lane);
+    FERRY_FREE(map, lane);
     return st;
 }
 
@@ -413,8 +409,7 @@ ferry_status ferry_i_prepare(ferry_ctx *ctx, const ferry_task *task, const ferry
     FERRY_TRY(make_frame(ctx, &plan, p));
     FERRY_TRY(all_rows(ctx, &plan, p));
     tell(ctx, p);
-    *out = p;
-    p = NULL;
+    FERRY_MOVE(*out, p);
 done:
     ferry_i_prepare_plan_clear(&plan);
     ferry_i_prepared_free(p);

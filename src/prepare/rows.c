@@ -12,14 +12,7 @@ void ferry_i_rows_clear(ferry_rows *r)
         if (r->shift) ferry_i_free(r->shift[v]);
         if (r->there) ferry_i_free(r->there[v]);
     }
-    ferry_i_free(r->x);
-    ferry_i_free(r->shift);
-    ferry_i_free(r->there);
-    ferry_i_free(r->instance);
-    ferry_i_free(r->has);
-    ferry_i_free(r->cls);
-    ferry_i_free(r->num);
-    ferry_i_free(r->on);
+    FERRY_FREE(r->x, r->shift, r->there, r->instance, r->has, r->cls, r->num, r->on);
     *r = (ferry_rows){0};
 }
 
@@ -162,8 +155,7 @@ static ferry_status lane_rows(ferry_ctx *ctx, const ferry_prepared *p, const fer
         const ferry_scale_part part = {raw, l->map};
         FERRY_TRY(ferry_i_scaler_apply(ctx, l->scale, &part, how, &ready));
         if (!*there && keeps_columns(l)) {
-            *out = ready;
-            ready = NULL;
+            FERRY_MOVE(*out, ready);
         } else {
             FERRY_TRY(ferry_i_matrix_take(ctx, ready, r->n, rows, l->cols, l->to, out));
         }
@@ -213,8 +205,7 @@ static ferry_status join_shifts(ferry_ctx *ctx, const ferry_prepared *p, int64_t
     for (int64_t v = 0; v < n; at += lane[v++].cols)
         any = lane_shift(p, &lane[v], shift + at) || any;
     if (any) {
-        *out = shift;
-        shift = NULL;
+        FERRY_MOVE(*out, shift);
     }
 done:
     ferry_i_free(shift);
@@ -240,8 +231,7 @@ static ferry_status make_joined(ferry_ctx *ctx, const ferry_prepared *p, int64_t
 done:
     for (int64_t v = 0; piece && v < n; v++)
         ferry_i_matrix_free(piece[v]);
-    ferry_i_free(piece);
-    ferry_i_free(there);
+    FERRY_FREE(piece, there);
     return st;
 }
 

@@ -184,8 +184,7 @@ ferry_status ferry_i_prepared_load(ferry_ctx *ctx, const ferry_dict *dict,
         FERRY_TRY(load_frame(ctx, dict, facts + HEAD + v * FACTS, v, f));
         p->dense = p->dense && f->scale->dense;
     }
-    *out = p;
-    p = NULL;
+    FERRY_MOVE(*out, p);
 done:
     ferry_i_prepared_free(p);
     return st;

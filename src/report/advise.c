@@ -184,8 +184,7 @@ static ferry_status advise_domains(ferry_ctx *ctx, const ferry_task *task,
 {
     ferry_status st = FERRY_OK;
 
-    f->domains = ferry_i_run_domains(task);
-    FERRY_HAVE(ctx, f->domains);
+    FERRY_HAVE(ctx, f->domains = ferry_i_run_domains(task));
     FERRY_NEW(ctx, f->domain, task->n_domains);
     f->n_domains = task->n_domains;
     for (int64_t i = 0; i < task->n_domains; i++) {
@@ -267,8 +266,7 @@ void ferry_advice_free(ferry_advice *advice)
 
     if (!f) return;
     json_decref(f->domains);
-    ferry_i_free(f->method);
-    ferry_i_free(f->domain);
+    FERRY_FREE(f->method, f->domain);
     ferry_i_arena_free(&f->arena);
     ferry_i_free(f);
 }
@@ -323,8 +321,7 @@ ferry_status ferry_advice_json(ferry_ctx *ctx, const ferry_advice *a, char **out
     *out = NULL;
     FERRY_HAVE(ctx, all);
     text = json_dumps(all, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
-    *out = ferry_i_strdup(text);
-    FERRY_HAVE(ctx, *out);
+    FERRY_HAVE(ctx, *out = ferry_i_strdup(text));
 done:
     free(text);
     json_decref(all);

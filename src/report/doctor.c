@@ -287,8 +287,7 @@ ferry_status ferry_installation_json(ferry_ctx *ctx, const ferry_installation *f
     *out = NULL;
     FERRY_HAVE(ctx, all);
     text = json_dumps(all, JSON_INDENT(2));
-    *out = ferry_i_strdup(text);
-    FERRY_HAVE(ctx, *out);
+    FERRY_HAVE(ctx, *out = ferry_i_strdup(text));
 done:
     free(text);
     json_decref(all);

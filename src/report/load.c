@@ -213,8 +213,7 @@ static ferry_status load_entry(reader *f, ferry_results *rs, const json_t *o)
     FERRY_TRY(load_verdict(f, json_object_get(o, "verdict"), r));
     FERRY_TRY(ferry_i_results_publish_entry(f->ctx, rs, r));
 done:
-    ferry_i_free(name);
-    ferry_i_free(method);
+    FERRY_FREE(name, method);
     return st;
 }
 
@@ -349,8 +348,7 @@ ferry_status ferry_results_load(ferry_ctx *ctx, const char *dir, ferry_results *
     FERRY_HAVE(ctx, path && rs);
     FERRY_TRY(ferry_i_report_file(ctx, dir, "results.json", true, &root));
     FERRY_TRY(load_all(&f, rs, root));
-    *out = rs;
-    rs = NULL;
+    FERRY_MOVE(*out, rs);
 done:
     json_decref(root);
     ferry_results_free(rs);

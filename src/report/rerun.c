@@ -138,24 +138,20 @@ ferry_status ferry_task_rerun(ferry_ctx *ctx, const char *folder, ferry_task **o
     FERRY_TRY(need(ctx, path, origin, "sets", JSON_OBJECT, &sets));
     FERRY_TRY(restore(ctx, path, record));
     FERRY_TRY(ferry_i_opts_from_json(ctx, sets, &opts));
-    dir = ferry_i_path_dir(file);
-    FERRY_HAVE(ctx, dir);
+    FERRY_HAVE(ctx, dir = ferry_i_path_dir(file));
     FERRY_TRY(ferry_i_task_parse(ctx, file, dir, json_string_value(text),
                                  (int64_t)json_string_length(text), opts, &task));
     task->file = ferry_i_strdup(file);
     task->text = ferry_i_strdup(json_string_value(text));
-    task->sets = opts;
-    opts = NULL;
+    FERRY_MOVE(task->sets, opts);
     FERRY_HAVE(ctx, task->file && task->text);
     FERRY_TRY(restore_methods(ctx, path, record, task));
     FERRY_TRY(check_data(ctx, path, record, task));
-    *out = task;
-    task = NULL;
+    FERRY_MOVE(*out, task);
 done:
     ferry_task_free(task);
     ferry_opts_free(opts);
     json_decref(record);
-    ferry_i_free(dir);
-    ferry_i_free(path);
+    FERRY_FREE(dir, path);
     return st;
 }

@@ -48,11 +48,9 @@ static ferry_status name_file(ferry_ctx *ctx, const ferry_results *rs, int64_t i
         name = ferry_i_sprintf("%s-%lld", safe, (long long)again);
     }
     FERRY_HAVE(ctx, safe && name);
-    names[i] = name;
-    name = NULL;
+    FERRY_MOVE(names[i], name);
 done:
-    ferry_i_free(safe);
-    ferry_i_free(name);
+    FERRY_FREE(safe, name);
     return st;
 }
 
@@ -167,8 +165,7 @@ static ferry_status save_predictions(ferry_ctx *ctx, const ferry_results *rs,
         const ferry_result *r = ferry_results_at(rs, i);
         if (r->reason || ferry_result_prediction_count(r) == 0) continue;
         FERRY_TRY(name_file(ctx, rs, i, names));
-        path = ferry_i_sprintf("%s/%s.csv", dir, names[i]);
-        FERRY_HAVE(ctx, path);
+        FERRY_HAVE(ctx, path = ferry_i_sprintf("%s/%s.csv", dir, names[i]));
         FERRY_TRY(write_predictions(ctx, rs, r, path));
         ferry_i_free(path);
         path = NULL;
@@ -177,15 +174,13 @@ static ferry_status save_predictions(ferry_ctx *ctx, const ferry_results *rs,
     const ferry_result *taken =
         g && g->repeats > 0 ? ferry_results_at(rs, g->chosen[0]) : NULL;
     if (taken && ferry_result_prediction_count(taken) > 0) {
-        path = ferry_i_sprintf("%s/_guard.csv", dir);
-        FERRY_HAVE(ctx, path);
+        FERRY_HAVE(ctx, path = ferry_i_sprintf("%s/_guard.csv", dir));
         FERRY_TRY(write_predictions(ctx, rs, taken, path));
     }
 done:
     for (int64_t i = 0; names && i < n; i++)
         ferry_i_free(names[i]);
-    ferry_i_free(names);
-    ferry_i_free(path);
+    FERRY_FREE(names, path);
     return st;
 }
 
@@ -242,7 +237,6 @@ ferry_status ferry_results_save(ferry_ctx *ctx, const ferry_results *rs, const c
     FERRY_TRY(ferry_report_write(ctx, 1, &dir, report));
 done:
     ferry_string_free(json);
-    ferry_i_free(report);
-    ferry_i_free(folder);
+    FERRY_FREE(report, folder);
     return st;
 }

@@ -286,8 +286,7 @@ ferry_status ferry_results_table(ferry_ctx *ctx, const ferry_results *rs, char *
         add_wrapped(&t, ferry_results_guard(rs)->sentence, 0);
     }
     FERRY_HAVE(ctx, !t.failed);
-    *out = t.s;
-    t.s = NULL;
+    FERRY_MOVE(*out, t.s);
 done:
     ferry_i_text_free(&t);
     return st;

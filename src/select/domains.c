@@ -14,8 +14,7 @@ void ferry_i_select_clear(select_set *s)
             ferry_i_matrix_free(s->d[i].x[k]);
             ferry_i_free(s->d[i].cls[k]);
         }
-    ferry_i_free(s->d);
-    ferry_i_free(s->distance);
+    FERRY_FREE(s->d, s->distance);
     *s = (select_set){0};
 }
 
@@ -72,10 +71,7 @@ static ferry_status unevenness(ferry_ctx *ctx, const ferry_matrix *x, double *ou
     }
     *out = sum / (double)x->cols;
 done:
-    ferry_i_free(low);
-    ferry_i_free(high);
-    ferry_i_free(zeros);
-    ferry_i_free(count);
+    FERRY_FREE(low, high, zeros, count);
     return st;
 }
 
@@ -171,8 +167,7 @@ done:
         ferry_i_matrix_free(part[k]);
     ferry_i_matrix_free(fold[0]);
     ferry_i_matrix_free(fold[1]);
-    ferry_i_free(rows);
-    ferry_i_free(y);
+    FERRY_FREE(rows, y);
     return st;
 }
 
@@ -263,8 +258,7 @@ static ferry_status draw(ferry_ctx *ctx, const ferry_domain *d, const ferry_view
     ferry_i_rng_shuffle(&rng, rows, order);
     for (int k = 0; k < 2; k++) {
         FERRY_TRY(ferry_i_matrix_take(ctx, v->x, n, order + k * n, cols, map, &out->x[k]));
-        out->cls[k] = ferry_i_calloc(n, sizeof **out->cls);
-        FERRY_HAVE(ctx, out->cls[k]);
+        FERRY_HAVE(ctx, out->cls[k] = ferry_i_calloc(n, sizeof **out->cls));
         for (int64_t i = 0; i < n; i++) {
             const int64_t at = v->instance[order[k * n + i]];
             out->cls[k][i] = d->labels ? d->labels->cls[at] : -1;
@@ -323,8 +317,7 @@ static ferry_status scale_all(ferry_ctx *ctx, select_set *s)
 done:
     for (int64_t i = 0; first && i < s->n; i++)
         ferry_i_matrix_free(first[i]);
-    ferry_i_free(first);
-    ferry_i_free(all);
+    FERRY_FREE(first, all);
     return st;
 }
 

@@ -100,8 +100,7 @@ static ferry_status unpack(ferry_ctx *ctx, const ferry_dict *dict, ferry_selecto
     s->o.C = v[4];
     s->o.propagation = (int)v[5];
     FERRY_NEED(ctx, view, FERRY_EDATA, "is corrupt: says no view");
-    s->o.view = ferry_i_strdup(view);
-    FERRY_HAVE(ctx, s->o.view);
+    FERRY_HAVE(ctx, s->o.view = ferry_i_strdup(view));
     FERRY_TRY(row(ctx, dict, "beta", SELECT_FEATURES + 1, s->m.beta));
     FERRY_TRY(row(ctx, dict, "mean", SELECT_FEATURES, s->m.mean));
     FERRY_TRY(row(ctx, dict, "sd", SELECT_FEATURES, s->m.sd));
@@ -128,8 +127,7 @@ ferry_status ferry_selector_load(ferry_ctx *ctx, const char *path, ferry_selecto
         st = ferry_i_prefix(ctx, st, "%s", path);
         goto done;
     }
-    *out = s;
-    s = NULL;
+    FERRY_MOVE(*out, s);
 done:
     ferry_i_dict_free(dict);
     ferry_selector_free(s);

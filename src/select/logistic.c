@@ -235,8 +235,6 @@ ferry_status ferry_i_select_check(ferry_ctx *ctx, int64_t n, const double *c,
     FERRY_TRY(balanced(ctx, n, c, y, train_c, train_y, rows, trust));
     FERRY_TRY(unseen(ctx, n, c, y, target, train_c, train_y, trust));
 done:
-    ferry_i_free(train_c);
-    ferry_i_free(train_y);
-    ferry_i_free(rows);
+    FERRY_FREE(train_c, train_y, rows);
     return st;
 }

@@ -35,8 +35,7 @@ static ferry_status label_names(ferry_ctx *ctx, const ferry_domain *d, ferry_ids
     const ferry_labels *l = d->labels;
     const int64_t m = l ? ferry_i_labels_m(l) : 0;
 
-    *out = ferry_i_ids_new();
-    FERRY_HAVE(ctx, *out);
+    FERRY_HAVE(ctx, *out = ferry_i_ids_new());
     for (int64_t i = 0; l && i < l->n; i++)
         for (int64_t k = 0; k < m; k++)
             if (l->kind == FERRY_LABEL_CLASS ? l->cls[i] == k : l->on && l->on[i * m + k])
@@ -136,8 +135,7 @@ ferry_status ferry_i_measure(ferry_ctx *ctx, const ferry_domain *d, const ferry_
     out->label_overlap = overlap(shared_names(ours, theirs), ferry_i_ids_count(ours),
                                  ferry_i_ids_count(theirs));
 done:
-    ferry_i_free(map);
-    ferry_i_free(best_map);
+    FERRY_FREE(map, best_map);
     ferry_i_links_free(links);
     ferry_i_ids_free(ours);
     ferry_i_ids_free(theirs);
@@ -176,8 +174,7 @@ ferry_status ferry_i_measures(ferry_ctx *ctx, const ferry_task *task, json_t **o
         FERRY_HAVE(ctx, json_array_append_new(
                             list, ferry_i_measure_json(d->name, target->name, &m)) == 0);
     }
-    *out = list;
-    list = NULL;
+    FERRY_MOVE(*out, list);
 done:
     json_decref(list);
     return st;

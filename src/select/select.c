@@ -34,8 +34,7 @@ const ferry_opt_table *ferry_select_options(void)
 void ferry_selector_free(ferry_selector *s)
 {
     if (!s) return;
-    ferry_i_free((char *)s->o.view);
-    ferry_i_free(s);
+    FERRY_FREE((char *)s->o.view, s);
 }
 
 /* ---- training ---- */
@@ -113,9 +112,7 @@ static ferry_status learn(ferry_ctx *ctx, const select_set *set, int64_t n,
     FERRY_TRY(ferry_i_select_fit(ctx, n, c, y, &s->m));
     FERRY_TRY(ferry_i_select_check(ctx, n, c, y, target, &s->trust));
 done:
-    ferry_i_free(c);
-    ferry_i_free(y);
-    ferry_i_free(target);
+    FERRY_FREE(c, y, target);
     return st;
 }
 
@@ -150,8 +147,7 @@ ferry_status ferry_selector_train(ferry_ctx *ctx, const ferry_task *task,
     FERRY_TRY(ferry_i_opts_parse(ctx, "select", ferry_i_select_table,
                                  ferry_i_select_table_n, opts, &o));
     s->o = o;
-    s->o.view = ferry_i_strdup(o.view);
-    FERRY_HAVE(ctx, s->o.view);
+    FERRY_HAVE(ctx, s->o.view = ferry_i_strdup(o.view));
     FERRY_TRY(resolve(ctx, task, &resolved));
     for (int64_t i = 0; i < resolved->n_domains; i++)
         labelled +=
@@ -171,11 +167,9 @@ ferry_status ferry_selector_train(ferry_ctx *ctx, const ferry_task *task,
     FERRY_TRY(ferry_i_select_triples(ctx, &set, 1, &s->o, &b, &again));
     s->trust.again = s->trust.both = s->trust.chance = s->trust.correlation = NAN;
     if (again == n) compare(n, a, b, s->o.t, &s->trust);
-    *out = s;
-    s = NULL;
+    FERRY_MOVE(*out, s);
 done:
-    ferry_i_free(a);
-    ferry_i_free(b);
+    FERRY_FREE(a, b);
     ferry_i_select_clear(&set);
     ferry_task_free(resolved);
     ferry_selector_free(s);
@@ -323,8 +317,7 @@ ferry_status ferry_select(ferry_ctx *ctx, const ferry_selector *selector,
         FERRY_TRY(extend(ctx, &q, 0, path, 1));
     }
     if (s->n > 1) qsort(s->way, (size_t)s->n, sizeof *s->way, by_rank);
-    *out = s;
-    s = NULL;
+    FERRY_MOVE(*out, s);
 done:
     ferry_i_select_clear(&set);
     ferry_task_free(resolved);
@@ -335,11 +328,9 @@ done:
 void ferry_selection_free(ferry_selection *s)
 {
     if (!s) return;
-    ferry_i_free(s->task);
-    ferry_i_free(s->target);
+    FERRY_FREE(s->task, s->target);
     ferry_i_ids_free(s->names);
-    ferry_i_free(s->way);
-    ferry_i_free(s);
+    FERRY_FREE(s->way, s);
 }
 
 int64_t ferry_selection_count(const ferry_selection *s)

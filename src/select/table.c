@@ -204,8 +204,7 @@ ferry_status ferry_selection_json(ferry_ctx *ctx, const ferry_selection *s, char
     (void)json_object_set_new(o, "trust", trust_json(s));
     text = json_dumps(o, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
     FERRY_HAVE(ctx, text);
-    *out = ferry_i_strdup(text);
-    FERRY_HAVE(ctx, *out);
+    FERRY_HAVE(ctx, *out = ferry_i_strdup(text));
 done:
     json_decref(o);
     free(text);

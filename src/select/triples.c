@@ -148,12 +148,10 @@ static ferry_status symmetric(ferry_ctx *ctx, const bench *b, int64_t n, ferry_m
         g->start[i + 1] = m;
     }
     g->nnz = m;
-    *out = g;
-    g = NULL;
+    FERRY_MOVE(*out, g);
 done:
     ferry_i_matrix_free(g);
-    ferry_i_free(start);
-    ferry_i_free(e);
+    FERRY_FREE(start, e);
     return st;
 }
 
@@ -224,14 +222,9 @@ static void bench_free(bench *b)
     const int64_t n = b->set->n;
 
     for (int64_t i = 0; b->near && i < n * n; i++) {
-        ferry_i_free(b->near[i].index);
-        ferry_i_free(b->near[i].dist);
+        FERRY_FREE(b->near[i].index, b->near[i].dist);
     }
-    ferry_i_free(b->near);
-    ferry_i_free(b->degree);
-    ferry_i_free(b->to);
-    ferry_i_free(b->w);
-    ferry_i_free(b->cls);
+    FERRY_FREE(b->near, b->degree, b->to, b->w, b->cls);
     ferry_i_block_free(b->f);
 }
 

@@ -20,8 +20,7 @@ void ferry_i_line_clear(ferry_line *l)
 void ferry_i_line_free(ferry_line *l)
 {
     ferry_i_text_free(&l->text);
-    ferry_i_free(l->value);
-    ferry_i_free(l->index);
+    FERRY_FREE(l->value, l->index);
     ferry_i_text_free(&l->spare_text);
     *l = (ferry_line){0};
 }

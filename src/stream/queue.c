@@ -22,11 +22,7 @@ ferry_waiting *ferry_i_queue_find(const ferry_queue *q, const char *id, int64_t 
 static void free_waiting(ferry_waiting *w)
 {
     if (!w) return;
-    ferry_i_free(w->id);
-    ferry_i_free(w->value);
-    ferry_i_free(w->index);
-    ferry_i_free(w->vote);
-    ferry_i_free(w);
+    FERRY_FREE(w->id, w->value, w->index, w->vote, w);
 }
 
 static void put_in_bucket(ferry_queue *q, ferry_waiting *w)

@@ -35,11 +35,7 @@ typedef struct queue_arrays {
 static void free_arrays(queue_arrays *a)
 {
     ferry_i_ids_free(a->ids);
-    ferry_i_free(a->start);
-    ferry_i_free(a->sparse);
-    ferry_i_free(a->value);
-    ferry_i_free(a->index);
-    ferry_i_free(a->vote);
+    FERRY_FREE(a->start, a->sparse, a->value, a->index, a->vote);
 }
 
 /* The queue as flat arrays: instance i has entries start[i] .. start[i + 1] of value and

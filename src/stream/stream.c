@@ -50,8 +50,7 @@ static ferry_status read_file(ferry_ctx *ctx, const char *path, uint8_t **bytes,
     FERRY_NEED(ctx, fd >= 0 && fstat(fd, &info) == 0, FERRY_EIO, "%s: cannot read: %s",
                path, strerror(errno));
     FERRY_NEED(ctx, S_ISREG(info.st_mode), FERRY_EDATA, "%s: is not a plain file", path);
-    *bytes = ferry_i_calloc(info.st_size, 1);
-    FERRY_HAVE(ctx, *bytes);
+    FERRY_HAVE(ctx, *bytes = ferry_i_calloc(info.st_size, 1));
     while (got < info.st_size) {
         const ssize_t some = read(fd, *bytes + got, (size_t)(info.st_size - got));
         if (some < 0 && errno == EINTR) continue;
@@ -381,8 +380,7 @@ static ferry_status open_folder(ferry_ctx *ctx, ferry_stream *s, const char *mod
     FERRY_TRY(sync_above(ctx, s->folder));
     FERRY_TRY(begin_session(ctx, s));
 done:
-    ferry_i_free(bytes);
-    ferry_i_free(path);
+    FERRY_FREE(bytes, path);
     return st;
 }
 
@@ -411,8 +409,7 @@ ferry_status ferry_stream_open(ferry_ctx *ctx, const char *model, const char *di
         base = ferry_opts_get(s->worker.model->views[0]->read, "index_base");
     s->base = base && strcmp(base, "zero") == 0 ? 0 : 1;
     FERRY_TRY(open_folder(ctx, s, model));
-    *out = s;
-    s = NULL;
+    FERRY_MOVE(*out, s);
 done:
     ferry_stream_free(s);
     return st;
@@ -540,8 +537,7 @@ void ferry_stream_free(ferry_stream *s)
     ferry_i_answers_free(&s->now);
     ferry_i_answers_free(&s->flying);
     ferry_i_text_free(&s->lent);
-    ferry_i_free(s->folder);
-    ferry_i_free(s->snapshot);
+    FERRY_FREE(s->folder, s->snapshot);
     if (s->lock >= 0) (void)close(s->lock);
     ferry_i_free(s);
 }

@@ -10,8 +10,7 @@
 
 void ferry_i_header_free(ferry_header *h)
 {
-    ferry_i_free(h->role);
-    ferry_i_free(h->field);
+    FERRY_FREE(h->role, h->field);
     *h = (ferry_header){0};
 }
 

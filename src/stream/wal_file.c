@@ -24,9 +24,7 @@ void ferry_i_wal_free(ferry_wal *log)
     if (!log) return;
     ferry_i_wal_sync_free(log->sync);
     if (log->fd >= 0) (void)close(log->fd);
-    ferry_i_free(log->path);
-    ferry_i_free(log->buffer);
-    ferry_i_free(log);
+    FERRY_FREE(log->path, log->buffer, log);
 }
 
 /* A rename is durable only when its folder was synced. */
@@ -67,10 +65,8 @@ static ferry_status log_new(ferry_ctx *ctx, const char *folder, ferry_wal **out)
     *out = NULL;
     FERRY_HAVE(ctx, log);
     log->fd = -1;
-    log->path = ferry_i_path_join(folder, "log");
-    FERRY_HAVE(ctx, log->path);
-    *out = log;
-    log = NULL;
+    FERRY_HAVE(ctx, log->path = ferry_i_path_join(folder, "log"));
+    FERRY_MOVE(*out, log);
 done:
     ferry_i_wal_free(log);
     return st;
@@ -91,8 +87,7 @@ ferry_status ferry_i_wal_create(ferry_ctx *ctx, const char *folder, ferry_hash m
 
     *out = NULL;
     FERRY_TRY(log_new(ctx, folder, &log));
-    fresh = ferry_i_path_join(folder, "log.new");
-    FERRY_HAVE(ctx, fresh);
+    FERRY_HAVE(ctx, fresh = ferry_i_path_join(folder, "log.new"));
     ferry_i_wal_header(&h, model, after);
     log->fd = open(fresh, O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
     FERRY_NEED(ctx, log->fd >= 0, FERRY_EIO, "%s: cannot write: %s", fresh,
@@ -107,8 +102,7 @@ ferry_status ferry_i_wal_create(ferry_ctx *ctx, const char *folder, ferry_hash m
     made = false;
     log->nonce = h.nonce;
     log->size = log->durable = sizeof h;
-    *out = log;
-    log = NULL;
+    FERRY_MOVE(*out, log);
     st = ferry_i_sync_folder(ctx, folder); /* the new log is in place, whatever this says */
 done:
     if (made) (void)unlink(fresh);
@@ -141,8 +135,7 @@ ferry_status ferry_i_wal_resume(ferry_ctx *ctx, const char *folder,
     log->nonce = scan->nonce;
     log->size = log->durable = scan->at;
     log->records = records;
-    *out = log;
-    log = NULL;
+    FERRY_MOVE(*out, log);
 done:
     ferry_i_wal_free(log);
     return st;

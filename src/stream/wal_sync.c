@@ -138,6 +138,5 @@ void ferry_i_wal_sync_free(ferry_wal_sync *f)
     (void)pthread_join(f->thread, NULL);
     (void)pthread_cond_destroy(&f->changed);
     (void)pthread_mutex_destroy(&f->mutex);
-    ferry_i_free(f->bytes);
-    ferry_i_free(f);
+    FERRY_FREE(f->bytes, f);
 }

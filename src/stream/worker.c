@@ -27,8 +27,7 @@ void ferry_i_worker_close(ferry_worker *w)
 {
     ferry_i_queue_clear(&w->queue);
     ferry_model_free(w->model);
-    ferry_i_free(w->score);
-    ferry_i_free(w->vote);
+    FERRY_FREE(w->score, w->vote);
     ferry_i_text_free(&w->name);
     *w = (ferry_worker){0};
 }
@@ -166,8 +165,7 @@ static ferry_status wait_for_label(ferry_ctx *ctx, ferry_worker *w, const ferry_
     if (r->id_n == 0 || w->most == 0) goto done;
     FERRY_TRY(ferry_i_queue_add(ctx, &w->queue, r->id, r->id_n, x, w->vote, w->votes));
     if (w->queue.n <= w->most) goto done;
-    out->forgot = ferry_i_strdup(w->queue.oldest->id);
-    FERRY_HAVE(ctx, out->forgot);
+    FERRY_HAVE(ctx, out->forgot = ferry_i_strdup(w->queue.oldest->id));
     ferry_i_queue_remove(&w->queue, w->queue.oldest);
 done:
     return st;

@@ -57,8 +57,7 @@ static ferry_status view_with(ferry_ctx *ctx, const ferry_view *v, ferry_matrix 
     FERRY_NEW(ctx, w->instance, x->rows);
     memcpy(w->row_of, v->row_of, (size_t)v->n_instances * sizeof *w->row_of);
     memcpy(w->instance, v->instance, (size_t)x->rows * sizeof *w->instance);
-    *out = w;
-    w = NULL;
+    FERRY_MOVE(*out, w);
 done:
     ferry_i_view_free(w);
     return st;
@@ -132,14 +131,10 @@ static ferry_status deal_sparse(ferry_ctx *ctx, const ferry_matrix *x, ferry_rng
             y->value[at] = value[e];
         }
     }
-    *out = y;
-    y = NULL;
+    FERRY_MOVE(*out, y);
 done:
     ferry_i_matrix_free(y);
-    ferry_i_free(value);
-    ferry_i_free(pool);
-    ferry_i_free(row);
-    ferry_i_free(first);
+    FERRY_FREE(value, pool, row, first);
     return st;
 }
 
@@ -275,12 +270,7 @@ static ferry_status rewire(ferry_ctx *ctx, const ferry_graph *g, ferry_rng *rng,
     }
     FERRY_TRY(ferry_i_graph_new(ctx, g->name, a->rows, n, u, v, weight, &loops, out));
 done:
-    ferry_i_free(weight);
-    ferry_i_free(v);
-    ferry_i_free(u);
-    ferry_i_free(near);
-    ferry_i_free(to);
-    ferry_i_free(from);
+    FERRY_FREE(weight, v, u, near, to, from);
     return st;
 }
 
@@ -332,8 +322,7 @@ static ferry_status shuffle_labels(ferry_ctx *ctx, const ferry_domain *d, ferry_
     now = NULL;
 done:
     ferry_i_labels_free(now);
-    ferry_i_free(to);
-    ferry_i_free(known);
+    FERRY_FREE(to, known);
     return st;
 }
 
@@ -479,8 +468,7 @@ ferry_status ferry_i_task_control(ferry_ctx *ctx, const ferry_task *task,
         if (touches(task, d, kind))
             FERRY_TRY(change_domain(ctx, kind, &rng, &t->domains[t->n_domains - 1]));
     }
-    *out = t;
-    t = NULL;
+    FERRY_MOVE(*out, t);
 done:
     ferry_task_free(t);
     return st;

@@ -83,8 +83,7 @@ ferry_status ferry_i_place_read_options(const ferry_place *p, const ferry_opts *
     FERRY_TRY(own_options(p, false, opts));
     if (ferry_i_place_get(p, "text", &text))
         FERRY_TRY(ferry_i_place_text_options(&text, opts));
-    *out = opts;
-    opts = NULL;
+    FERRY_MOVE(*out, opts);
 done:
     ferry_opts_free(opts);
     return st;
@@ -219,8 +218,7 @@ static ferry_status parse_labelled(const ferry_place *p, ferry_domain *d)
     else
         st = ferry_i_place_prefix(&value, st);
 done:
-    ferry_i_free(path);
-    ferry_i_free(spec);
+    FERRY_FREE(path, spec);
     return st;
 }
 

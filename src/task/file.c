@@ -42,16 +42,14 @@ ferry_status ferry_i_place_option(const ferry_place *key, const ferry_place *val
     FERRY_TRY(ferry_i_place_joined(value, takes_mapping(name), &text));
     FERRY_TRY(ferry_opts_new(ctx, &one));
     FERRY_TRY(ferry_opts_set(ctx, one, name, text));
-    scratch = ferry_i_calloc((int64_t)size, 1);
-    FERRY_HAVE(ctx, scratch);
+    FERRY_HAVE(ctx, scratch = ferry_i_calloc((int64_t)size, 1));
     ferry_i_place_text(value, where, sizeof where);
     st = ferry_i_opts_parse(ctx, where, table, n, one, scratch);
     if (st == FERRY_EINVAL) st = FERRY_EDATA;
     if (st != FERRY_OK) goto done;
     FERRY_TRY(ferry_opts_set(ctx, opts, name, text));
 done:
-    ferry_i_free(scratch);
-    ferry_i_free(text);
+    FERRY_FREE(scratch, text);
     ferry_opts_free(one);
     return st;
 }
@@ -291,8 +289,7 @@ static ferry_status parse(ferry_yaml *y, ferry_task **out)
             FERRY_TRY(ferry_i_parse_pairs(&pairs, task, task->domains[i]));
     }
     FERRY_TRY(resolve(&domains, task));
-    *out = task;
-    task = NULL;
+    FERRY_MOVE(*out, task);
 done:
     ferry_task_free(task);
     return st;
@@ -354,8 +351,7 @@ ferry_status ferry_task_load(ferry_ctx *ctx, const char *path, const ferry_opts 
     *out = NULL;
     FERRY_NEED(ctx, path, FERRY_EINVAL, "no task file given");
     FERRY_TRY(ferry_i_input_file(ctx, path, &in));
-    dir = ferry_i_path_dir(path);
-    FERRY_HAVE(ctx, dir);
+    FERRY_HAVE(ctx, dir = ferry_i_path_dir(path));
     ferry_i_unpacked_keep(ctx, true); /* domains often share an archive */
     FERRY_TRY(ferry_i_task_parse(ctx, in.path, strcmp(dir, ".") == 0 ? "" : dir, in.data,
                                  in.size, sets, out));

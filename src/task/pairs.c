@@ -118,8 +118,7 @@ static ferry_status read_pairs(ferry_ctx *ctx, const char *path, const ferry_tas
     p->left_domain = ferry_i_strdup(left->name);
     p->right_domain = ferry_i_strdup(right->name);
     FERRY_HAVE(ctx, p->left_domain && p->right_domain);
-    *out = p;
-    p = NULL;
+    FERRY_MOVE(*out, p);
 done:
     ferry_i_pairs_free(p);
     ferry_i_input_close(&in);

@@ -61,8 +61,7 @@ static ferry_status sort_names(ferry_ctx *ctx, const ferry_ids *found, ferry_ids
         if (numbers && k > 0 && names[k].value == names[k - 1].value) continue;
         FERRY_HAVE(ctx, ferry_i_ids_add(sorted, names[k].text, NULL) >= 0);
     }
-    *out = sorted;
-    sorted = NULL;
+    FERRY_MOVE(*out, sorted);
 done:
     ferry_i_ids_free(sorted);
     ferry_i_free(names);
@@ -112,8 +111,7 @@ static ferry_status keep_shared(ferry_ctx *ctx, int64_t n, ferry_labels *const *
                     "used",
                     (long long)ferry_i_ids_count(shared), (long long)all);
     ferry_i_ids_free(*found);
-    *found = shared;
-    shared = NULL;
+    FERRY_MOVE(*found, shared);
 done:
     ferry_i_ids_free(shared);
     return st;
@@ -211,8 +209,7 @@ ferry_status ferry_i_task_resolve(ferry_ctx *ctx, ferry_task *t)
     ferry_i_ids_free(t->names);
     t->names = NULL;
     if (t->goal != FERRY_REGRESS && t->goal != FERRY_RATE) {
-        t->names = names;
-        names = NULL;
+        FERRY_MOVE(t->names, names);
     }
 done:
     for (int64_t i = 0; labels && i < t->n_domains; i++)
@@ -235,8 +232,7 @@ ferry_status ferry_i_task_resolved(ferry_ctx *ctx, const ferry_task *task, ferry
     for (int64_t i = 0; i < task->n_domains; i++)
         FERRY_TRY(ferry_task_add_domain(ctx, t, ferry_i_domain_ref(task->domains[i])));
     FERRY_TRY(ferry_i_task_resolve(ctx, t));
-    *out = t;
-    t = NULL;
+    FERRY_MOVE(*out, t);
 done:
     ferry_task_free(t);
     return st;

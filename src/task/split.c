@@ -38,11 +38,9 @@ static ferry_status order_by_id(ferry_ctx *ctx, const ferry_ids *ids, int64_t **
     qsort(list, (size_t)n, sizeof *list, by_id);
     for (int64_t i = 0; i < n; i++)
         order[i] = list[i].place;
-    *out = order;
-    order = NULL;
+    FERRY_MOVE(*out, order);
 done:
-    ferry_i_free(list);
-    ferry_i_free(order);
+    FERRY_FREE(list, order);
     return st;
 }
 
@@ -66,8 +64,7 @@ static ferry_status sort_by_key(ferry_ctx *ctx, const ferry_ids *ids, const int3
     for (int64_t e = 0; e < n; e++)
         out[next[key[in[e]]]++] = in[e];
 done:
-    ferry_i_free(order);
-    ferry_i_free(next);
+    FERRY_FREE(order, next);
     return st;
 }
 
@@ -137,12 +134,7 @@ typedef struct groups {
 
 static void groups_clear(groups *g)
 {
-    ferry_i_free(g->rank);
-    ferry_i_free(g->cls);
-    ferry_i_free(g->size);
-    ferry_i_free(g->take);
-    ferry_i_free(g->next);
-    ferry_i_free(g->member);
+    FERRY_FREE(g->rank, g->cls, g->size, g->take, g->next, g->member);
 }
 
 static ferry_status groups_find(ferry_ctx *ctx, const ferry_labels *l, int64_t n,
@@ -322,8 +314,7 @@ static ferry_status hide_ratings(ferry_ctx *ctx, const ferry_domain *d, ferry_rn
     r = NULL;
 done:
     ferry_i_ratings_free(r);
-    ferry_i_free(a);
-    ferry_i_free(b);
+    FERRY_FREE(a, b);
     return st;
 }
 
@@ -362,8 +353,7 @@ ferry_status ferry_i_task_split(ferry_ctx *ctx, const ferry_task *task, int64_t 
         ferry_domain_free(t->domains[i]);
         t->domains[i] = seen;
     }
-    *out = t;
-    t = NULL;
+    FERRY_MOVE(*out, t);
 done:
     ferry_task_free(t);
     return st;

@@ -68,10 +68,8 @@ ferry_status ferry_task_new(ferry_ctx *ctx, const char *name, ferry_goal goal,
                "task '%s': unknown goal %d", name, (int)goal);
     FERRY_NEW(ctx, t, 1);
     t->goal = goal;
-    t->name = ferry_i_strdup(name);
-    FERRY_HAVE(ctx, t->name);
-    *out = t;
-    t = NULL;
+    FERRY_HAVE(ctx, t->name = ferry_i_strdup(name));
+    FERRY_MOVE(*out, t);
 done:
     ferry_task_free(t);
     return st;
@@ -83,19 +81,15 @@ void ferry_task_free(ferry_task *t)
     for (int64_t i = 0; i < t->n_domains; i++)
         ferry_domain_free(t->domains[i]);
     for (int64_t i = 0; i < t->n_methods; i++) {
-        ferry_i_free((char *)t->methods[i].method);
-        ferry_i_free((char *)t->methods[i].as);
+        FERRY_FREE((char *)t->methods[i].method, (char *)t->methods[i].as);
         ferry_opts_free((ferry_opts *)t->methods[i].opts);
     }
-    ferry_i_free(t->domains);
-    ferry_i_free(t->methods);
+    FERRY_FREE(t->domains, t->methods);
     ferry_opts_free(t->evaluate);
     ferry_i_ids_free(t->names);
-    ferry_i_free(t->file);
-    ferry_i_free(t->text);
+    FERRY_FREE(t->file, t->text);
     ferry_opts_free(t->sets);
-    ferry_i_free(t->name);
-    ferry_i_free(t);
+    FERRY_FREE(t->name, t);
 }
 
 /* Takes the domain in any case, so that a caller never has to ask whose it is now. */
@@ -161,8 +155,7 @@ ferry_status ferry_task_add_method(ferry_ctx *ctx, ferry_task *t, const char *me
     m = (ferry_task_method){0};
     copy = NULL;
 done:
-    ferry_i_free((char *)m.method);
-    ferry_i_free((char *)m.as);
+    FERRY_FREE((char *)m.method, (char *)m.as);
     ferry_opts_free(copy);
     return st;
 }

@@ -24,8 +24,7 @@ static ferry_status overlay(const ferry_place *p, const ferry_opts *top,
         const ferry_setting *s = ferry_opts_at(own, i);
         FERRY_TRY(ferry_opts_set(p->y->ctx, all, s->key, s->value));
     }
-    *out = all;
-    all = NULL;
+    FERRY_MOVE(*out, all);
 done:
     ferry_opts_free(all);
     return st;

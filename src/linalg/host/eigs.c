@@ -54,14 +54,7 @@ typedef struct solve {
 /* All of them, also those never allocated. */
 static void free_solve(solve *z)
 {
-    ferry_i_free(z->values);
-    ferry_i_free(z->q);
-    ferry_i_free(z->v);
-    ferry_i_free(z->t);
-    ferry_i_free(z->s);
-    ferry_i_free(z->theta);
-    ferry_i_free(z->coef);
-    ferry_i_free(z->work);
+    FERRY_FREE(z->values, z->q, z->v, z->t, z->s, z->theta, z->coef, z->work);
 }
 
 /* n (k + most + 1) numbers and little else. */

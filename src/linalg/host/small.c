@@ -71,8 +71,7 @@ ferry_status ferry_i_host_eigh(ferry_ctx *ctx, ferry_small *a, double *w)
     for (int64_t j = 0; j < n; j++)
         ferry_i_fix_sign(n, a->data + j * n, 1);
 done:
-    ferry_i_free(work);
-    ferry_i_free(iwork);
+    FERRY_FREE(work, iwork);
     return st;
 }
 
@@ -99,8 +98,7 @@ ferry_status ferry_i_host_eigh2(ferry_ctx *ctx, ferry_small *a, ferry_small *b, 
     for (int64_t j = 0; j < n; j++)
         ferry_i_fix_sign(n, a->data + j * n, 1);
 done:
-    ferry_i_free(work);
-    ferry_i_free(iwork);
+    FERRY_FREE(work, iwork);
     return st;
 }
 
@@ -138,9 +136,7 @@ ferry_status ferry_i_host_svd(ferry_ctx *ctx, ferry_small *a, ferry_small *u, do
     if (info != 0) FERRY_TRY(not_converged(ctx, "svd", info));
     fix_pairs(u, vt, v);
 done:
-    ferry_i_free(work);
-    ferry_i_free(vt);
-    ferry_i_free(iwork);
+    FERRY_FREE(work, vt, iwork);
     return st;
 }
 
@@ -171,8 +167,7 @@ ferry_status ferry_i_host_qr(ferry_ctx *ctx, ferry_small *a, ferry_small *r)
         cblas_dscal(n - (int)j, -1, &FERRY_AT(r, j, j), n);
     }
 done:
-    ferry_i_free(tau);
-    ferry_i_free(work);
+    FERRY_FREE(tau, work);
     return st;
 }
 
@@ -253,8 +248,7 @@ static ferry_status schur(ferry_ctx *ctx, ferry_small *a, ferry_small *q)
                               w, w + n, q->data, lead(q), work, (int)size, NULL);
     if (info != 0) FERRY_TRY(not_converged(ctx, "sylvester", info));
 done:
-    ferry_i_free(work);
-    ferry_i_free(w);
+    FERRY_FREE(work, w);
     return st;
 }
 

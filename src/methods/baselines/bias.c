@@ -101,8 +101,7 @@ static ferry_status bias_fit(ferry_ctx *ctx, const ferry_task *task, const void 
     m->shrink_a = m->shrink_b = opt->lambda;
     rep->iters = opt->sweeps;
     ferry_i_diag_real(ctx, "mean", m->mu);
-    *state = m;
-    m = NULL;
+    FERRY_MOVE(*state, m);
 done:
     ferry_i_rating_model_free(m);
     ferry_i_rating_data_clear(&d);
@@ -161,8 +160,7 @@ static ferry_status mean_fit(ferry_ctx *ctx, const ferry_task *task, const void 
     if (opt->by == BY_USER) m->shrink_a = 0;
     if (opt->by == BY_ITEM) m->shrink_b = 0;
     ferry_i_diag_real(ctx, "mean", m->mu);
-    *state = m;
-    m = NULL;
+    FERRY_MOVE(*state, m);
 done:
     ferry_i_rating_model_free(m);
     ferry_i_rating_data_clear(&d);

@@ -35,8 +35,7 @@ static ferry_status constant_fit(ferry_ctx *ctx, const char *method, const ferry
         ctx, task, &(base_wants){.method = method, .train = o->train, .no_features = true},
         b, &e));
     rep->objective = NAN;
-    *state = b;
-    b = NULL;
+    FERRY_MOVE(*state, b);
 done:
     ferry_i_examples_clear(&e);
     constant_free(b);
@@ -109,8 +108,7 @@ static ferry_status constant_load(ferry_ctx *ctx, const ferry_dict *dict, void *
     *state = NULL;
     FERRY_HAVE(ctx, b);
     FERRY_TRY(ferry_i_base_load(ctx, dict, false, b));
-    *state = b;
-    b = NULL;
+    FERRY_MOVE(*state, b);
 done:
     constant_free(b);
     return st;

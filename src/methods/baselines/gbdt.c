@@ -80,9 +80,7 @@ static ferry_status boost(ferry_ctx *ctx, const boosted_growing *o, const exampl
                                .logistic = !out->numbers};
     FERRY_TRY(ferry_i_boosted_grow(ctx, "gbdt", o, &g, &views, &m->trees, &loss, rep));
 done:
-    ferry_i_free(instance);
-    ferry_i_free(labelled);
-    ferry_i_free(y);
+    FERRY_FREE(instance, labelled, y);
     return st;
 }
 
@@ -103,8 +101,7 @@ static ferry_status gbdt_fit(ferry_ctx *ctx, const ferry_task *task, const void 
                                              .missing = o->missing == 1},
                                &m->b, &e));
     FERRY_TRY(boost(ctx, &o->grow, &e, m, rep));
-    *state = m;
-    m = NULL;
+    FERRY_MOVE(*state, m);
 done:
     ferry_i_examples_clear(&e);
     gbdt_free(m);
@@ -143,10 +140,7 @@ static ferry_status gbdt_predict(ferry_ctx *ctx, const void *state, const ferry_
     for (int64_t i = 0; i < x->rows; i++)
         ferry_i_outputs_decide(&m->trees.outputs, answers + i * classes, instance[i], p);
 done:
-    ferry_i_free(viewless);
-    ferry_i_free(answers);
-    ferry_i_free(own);
-    ferry_i_free(instance);
+    FERRY_FREE(viewless, answers, own, instance);
     ferry_i_matrix_free(x);
     return st;
 }
@@ -175,8 +169,7 @@ static ferry_status gbdt_load(ferry_ctx *ctx, const ferry_dict *dict, void **sta
     FERRY_NEED(ctx, f->p == 1 && f->cols[0] == ferry_i_base_width(&m->b), FERRY_EDATA,
                "tensor forest.sizes: %lld views, %lld scores, %lld features",
                (long long)f->p, (long long)f->k, (long long)f->cols[0]);
-    *state = m;
-    m = NULL;
+    FERRY_MOVE(*state, m);
 done:
     gbdt_free(m);
     return st;

@@ -50,12 +50,9 @@ static ferry_status average_fit(ferry_ctx *ctx, const ferry_task *task, const vo
     FERRY_TRY(ferry_i_boosted_grow(ctx, "gbdt-average", &o->grow, &g, v.at, m, m->w, rep));
     for (int64_t i = 0; i < p; i++) /* one that learned nothing has no say */
         m->w[i] = isnan(m->w[i]) ? 0 : 1 / (double)p;
-    *state = m;
-    m = NULL;
+    FERRY_MOVE(*state, m);
 done:
-    ferry_i_free(y);
-    ferry_i_free(labelled);
-    ferry_i_free(mask);
+    FERRY_FREE(y, labelled, mask);
     ferry_i_boosted_views_clear(&v);
     average_free(m);
     return st;
@@ -100,8 +97,7 @@ static ferry_status average_predict(ferry_ctx *ctx, const void *state,
     ferry_i_boosted_tell(ctx, "gbdt-average", d, p);
 done:
     ferry_i_boosted_views_clear(&v);
-    ferry_i_free(viewless);
-    ferry_i_free(answers);
+    FERRY_FREE(viewless, answers);
     return st;
 }
 
@@ -118,8 +114,7 @@ static ferry_status average_load(ferry_ctx *ctx, const ferry_dict *dict, void **
     *state = NULL;
     FERRY_NEW(ctx, m, 1);
     FERRY_TRY(ferry_i_boosted_load(ctx, dict, true, m));
-    *state = m;
-    m = NULL;
+    FERRY_MOVE(*state, m);
 done:
     average_free(m);
     return st;

@@ -62,11 +62,7 @@ typedef struct crowd {
 static void crowd_clear(crowd *c)
 {
     ferry_i_matrix_free(c->x);
-    ferry_i_free(c->instance);
-    ferry_i_free(c->graph);
-    ferry_i_free(c->cls);
-    ferry_i_free(c->at);
-    ferry_i_free(c->start);
+    FERRY_FREE(c->instance, c->graph, c->cls, c->at, c->start);
     ferry_i_block_free(c->scores);
 }
 
@@ -169,8 +165,7 @@ static ferry_status learn(ferry_ctx *ctx, const ica_options *o, const crowd *c,
     FERRY_TRY(ferry_i_matrix_take(ctx, x, n, rows, x->cols, NULL, &mine));
     FERRY_TRY(ferry_i_linear_fit(ctx, &l, mine, c->m, cls, NULL, &rng, out));
 done:
-    ferry_i_free(rows);
-    ferry_i_free(cls);
+    FERRY_FREE(rows, cls);
     ferry_i_matrix_free(mine);
     return st;
 }
@@ -205,11 +200,9 @@ static ferry_status ica_fit(ferry_ctx *ctx, const ferry_task *task, const void *
     FERRY_TRY(assign(ctx, s->first, c.x, &c, &changed));
     FERRY_TRY(with_neighbours(ctx, s, &c, &x));
     FERRY_TRY(learn(ctx, o, &c, x, "ica", &s->model));
-    *out = s;
-    s = NULL;
+    FERRY_MOVE(*out, s);
 done:
-    ferry_i_free(y);
-    ferry_i_free(labelled);
+    FERRY_FREE(y, labelled);
     ferry_i_matrix_free(x);
     crowd_clear(&c);
     ferry_i_examples_clear(&e);
@@ -329,8 +322,7 @@ static ferry_status ica_load(ferry_ctx *ctx, const ferry_dict *dict, void **out)
                           d + s->b.k * ferry_i_ids_count(s->k.graphs), &s->model));
     FERRY_TRY(ferry_i_dict_ints(ctx, dict, "max_iter", &one, &steps));
     s->max_iter = steps[0];
-    *out = s;
-    s = NULL;
+    FERRY_MOVE(*out, s);
 done:
     ica_free(s);
     return st;

@@ -55,8 +55,7 @@ static ferry_status knn_fit(ferry_ctx *ctx, const ferry_task *task, const void *
     m->weighted = o->weights == 1;
     ferry_i_diag_real(ctx, "k", (double)m->k);
     rep->objective = NAN;
-    *state = m;
-    m = NULL;
+    FERRY_MOVE(*state, m);
 done:
     knn_free(m);
     return st;
@@ -121,9 +120,7 @@ static ferry_status knn_predict(ferry_ctx *ctx, const void *state, const ferry_d
     ferry_i_base_predict_scores(&m->b, scores, instance, 0.5, p);
 done:
     ferry_i_block_free(scores);
-    ferry_i_free(dist);
-    ferry_i_free(index);
-    ferry_i_free(instance);
+    FERRY_FREE(dist, index, instance);
     ferry_i_matrix_free(x);
     return st;
 }
@@ -225,8 +222,7 @@ static ferry_status knn_load(ferry_ctx *ctx, const ferry_dict *dict, void **stat
     m->distance = (ferry_distance)form[1];
     m->weighted = form[2] != 0;
     FERRY_TRY(load_labels(ctx, dict, m));
-    *state = m;
-    m = NULL;
+    FERRY_MOVE(*state, m);
 done:
     knn_free(m);
     return st;

@@ -55,11 +55,9 @@ static ferry_status propagation_fit(ferry_ctx *ctx, const ferry_task *task,
     FERRY_TRY(ferry_i_task_target(ctx, task, &t));
     FERRY_TRY(ferry_i_boosted_labels(ctx, task, t, &s->outputs, &y, &labelled));
     FERRY_TRY(ferry_i_known_new(ctx, t, &s->outputs, y, labelled, &s->k));
-    *out = s;
-    s = NULL;
+    FERRY_MOVE(*out, s);
 done:
-    ferry_i_free(y);
-    ferry_i_free(labelled);
+    FERRY_FREE(y, labelled);
     propagation_free(s);
     return st;
 }
@@ -90,12 +88,7 @@ static ferry_status propagation_predict(ferry_ctx *ctx, const void *model,
     for (int64_t x = 0; x < n; x++)
         ferry_i_outputs_decide(&s->outputs, answers + x * m, x, p);
 done:
-    ferry_i_free(start);
-    ferry_i_free(answers);
-    ferry_i_free(alpha);
-    ferry_i_free(at);
-    ferry_i_free(w);
-    ferry_i_free(graph);
+    FERRY_FREE(start, answers, alpha, at, w, graph);
     return st;
 }
 
@@ -132,8 +125,7 @@ static ferry_status propagation_load(ferry_ctx *ctx, const ferry_dict *dict, voi
                FERRY_EDATA, "tensor alpha_tol: %g, and %lld steps", reals[0],
                (long long)steps[0]);
     s->o = (propagation_options){reals[0], steps[0], reals[1]};
-    *out = s;
-    s = NULL;
+    FERRY_MOVE(*out, s);
 done:
     propagation_free(s);
     return st;

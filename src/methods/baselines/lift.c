@@ -78,8 +78,7 @@ static ferry_status cluster(ferry_ctx *ctx, const lift_options *o, const example
 done:
     ferry_i_matrix_free(full);
     ferry_i_matrix_free(x);
-    ferry_i_free(group);
-    ferry_i_free(rows);
+    FERRY_FREE(group, rows);
     return st;
 }
 
@@ -162,8 +161,7 @@ static ferry_status fit_part(ferry_ctx *ctx, const lift_options *o, const exampl
         z->data[i] *= p->scale;
     zm = ferry_i_block_matrix(z);
     FERRY_TRY(ferry_i_linear_fit_sets(ctx, &l, &zm, 1, on, rng, &svm));
-    p->w = svm->w;
-    svm->w = NULL;
+    FERRY_MOVE(p->w, svm->w);
 done:
     ferry_i_linear_free(svm);
     ferry_i_block_free(z);
@@ -203,8 +201,7 @@ static ferry_status lift_fit(ferry_ctx *ctx, const ferry_task *task, const void 
         FERRY_TRY(ferry_i_progress(ctx, "lift", k + 1, s->b.k, NAN, &finish));
     }
     rep->iters = s->b.k;
-    *out = s;
-    s = NULL;
+    FERRY_MOVE(*out, s);
 done:
     ferry_i_examples_clear(&e);
     lift_free(s);
@@ -305,8 +302,7 @@ static ferry_status lift_load(ferry_ctx *ctx, const ferry_dict *dict, void **out
     FERRY_NEW(ctx, s->parts, s->b.k);
     for (int64_t k = 0; k < s->b.k; k++)
         FERRY_TRY(load_part(ctx, dict, k, d, &s->parts[k]));
-    *out = s;
-    s = NULL;
+    FERRY_MOVE(*out, s);
 done:
     lift_free(s);
     return st;

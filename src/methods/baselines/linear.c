@@ -55,8 +55,7 @@ static ferry_status fit_linear(ferry_ctx *ctx, const char *method, const ferry_t
     if (mean != 0) w->m->w[w->m->d] += mean;
     ferry_i_diag_real(ctx, "C", o->C);
     rep->objective = NAN;
-    *state = w;
-    w = NULL;
+    FERRY_MOVE(*state, w);
 done:
     ferry_i_examples_clear(&e);
     ferry_i_weights_free(w);

@@ -213,8 +213,7 @@ static ferry_status mf_fit(ferry_ctx *ctx, const ferry_task *task, const void *o
     m->shrink_a = m->shrink_b = opt->bias;
     m->ridge = opt->lambda;
     m->weighted = opt->ridge == RIDGE_RATING;
-    *state = m;
-    m = NULL;
+    FERRY_MOVE(*state, m);
 done:
     ferry_i_rating_model_free(m);
     ferry_i_observed_clear(&e);

@@ -110,13 +110,11 @@ static ferry_status pca_fit(ferry_ctx *ctx, const ferry_task *task, const void *
                               .share = 1};
     FERRY_TRY(ferry_i_embedding_new(ctx, &s, &e, &phi));
     e->missing = (embed_missing)o->missing;
-    e->prepared = prepared;
-    prepared = NULL;
+    FERRY_MOVE(e->prepared, prepared);
     FERRY_TRY(ferry_i_progress(ctx, "pca-joined", 2, 2, NAN, &finish));
     ferry_i_embed_scatter(ctx, t, phi);
     rep->stop = finish ? FERRY_STOP_FINISH : FERRY_STOP_DONE;
-    *state = e;
-    e = NULL;
+    FERRY_MOVE(*state, e);
 done:
     ferry_i_embedding_free(e);
     ferry_i_block_free(phi);

@@ -75,8 +75,7 @@ static ferry_status ranksvm_fit(ferry_ctx *ctx, const ferry_task *task, const vo
         FERRY_TRY(target_mean(ctx, task, s));
     }
     FERRY_TRY(ferry_i_ranked_fit(ctx, &learner, e.x, mean, e.on, false, s, rep));
-    *out = s;
-    s = NULL;
+    FERRY_MOVE(*out, s);
 done:
     ferry_i_free(mean);
     ferry_i_examples_clear(&e);

@@ -73,8 +73,7 @@ static ferry_status ridge_fit(ferry_ctx *ctx, const ferry_task *task, const void
     FERRY_TRY(ferry_i_ridge_fit(ctx, e.x, y, o->lambda, &w->m->w));
     ferry_i_diag_real(ctx, "lambda", o->lambda);
     rep->objective = NAN;
-    *state = w;
-    w = NULL;
+    FERRY_MOVE(*state, w);
 done:
     ferry_i_block_free(y);
     ferry_i_examples_clear(&e);

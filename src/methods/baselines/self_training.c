@@ -158,8 +158,7 @@ ferry_status ferry_i_self_train(ferry_ctx *ctx, const ferry_method *learner,
         all += added;
     }
     ferry_i_diag_real(ctx, "added", (double)all);
-    *state = model;
-    model = NULL;
+    FERRY_MOVE(*state, model);
 done:
     learner->free(model);
     relabelled_clear(&now);

@@ -27,10 +27,7 @@ static int64_t block_of(int64_t user, int64_t item)
 
 void ferry_i_sgd_clear(sgd *s)
 {
-    ferry_i_free(s->user);
-    ferry_i_free(s->item);
-    ferry_i_free(s->value);
-    ferry_i_free(s->start);
+    FERRY_FREE(s->user, s->item, s->value, s->start);
     *s = (sgd){NULL, NULL, NULL, NULL};
 }
 

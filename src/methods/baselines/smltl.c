@@ -128,8 +128,7 @@ static ferry_status smltl_fit(ferry_ctx *ctx, const ferry_task *task, const void
     ferry_e(ctx)->mul(ctx, 1, e.x, s->u, 0, z);
     zm = ferry_i_block_matrix(z);
     FERRY_TRY(ferry_i_ranked_fit(ctx, &learner, &zm, NULL, e.on, false, s, rep));
-    *out = s;
-    s = NULL;
+    FERRY_MOVE(*out, s);
 done:
     ferry_i_block_free(z);
     ferry_i_block_free(l);

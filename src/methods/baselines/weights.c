@@ -101,8 +101,7 @@ ferry_status ferry_i_weights_load(ferry_ctx *ctx, const ferry_dict *dict, void *
     FERRY_TRY(ferry_i_weights_new(ctx, least[0], &w));
     FERRY_TRY(ferry_i_base_load(ctx, dict, true, &w->b));
     FERRY_TRY(load_linear(ctx, dict, w));
-    *state = w;
-    w = NULL;
+    FERRY_MOVE(*state, w);
 done:
     ferry_i_weights_free(w);
     return st;

@@ -132,8 +132,7 @@ static ferry_status cdspp_fit(ferry_ctx *ctx, const ferry_task *task, const void
     if (m->goal == FERRY_CLASSIFY) FERRY_TRY(learn(ctx, o, s, t, m));
     ferry_i_prepared_forget(m->prepared);
     if (finish) rep->stop = FERRY_STOP_FINISH;
-    *state = m;
-    m = NULL;
+    FERRY_MOVE(*state, m);
 done:
     ferry_i_cdspp_free(m);
     return st;

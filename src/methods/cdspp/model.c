@@ -163,8 +163,7 @@ ferry_status ferry_i_cdspp_load(ferry_ctx *ctx, const ferry_dict *dict, void **s
             (long long)m->learner->k, (long long)m->learner->d, (long long)m->k,
             (long long)rank);
     }
-    *state = m;
-    m = NULL;
+    FERRY_MOVE(*state, m);
 done:
     ferry_i_cdspp_free(m);
     return st;

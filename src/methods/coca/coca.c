@@ -220,12 +220,7 @@ static void free_work(work *z)
 {
     if (z->t) ferry_i_embed_views_free(z->t->n_views, z->x);
     ferry_i_prepared_free(z->prepared);
-    ferry_i_free(z->w);
-    ferry_i_free(z->wt);
-    ferry_i_free(z->f);
-    ferry_i_free(z->a);
-    ferry_i_free(z->m);
-    ferry_i_free(z->scaled);
+    FERRY_FREE(z->w, z->wt, z->f, z->a, z->m, z->scaled);
     ferry_i_matrix_free(z->graph);
 }
 
@@ -322,8 +317,7 @@ static ferry_status solve(ferry_ctx *ctx, work *z, coca_model *m, ferry_block **
                               .share = 1 / (double)c.p};
     FERRY_TRY(ferry_i_embedding_new(ctx, &s, &m->e, phi));
     m->e->missing = (embed_missing)z->o.missing;
-    m->e->prepared = z->prepared;
-    z->prepared = NULL;
+    FERRY_MOVE(m->e->prepared, z->prepared);
     ferry_i_diag_real(ctx, "products", (double)products);
 done:
     ferry_i_block_free(u);
@@ -360,8 +354,7 @@ static ferry_status fit_relational(ferry_ctx *ctx, work *z, coca_model *m)
     double *values = NULL;
 
     FERRY_NEW(ctx, values, d);
-    m->ids = ferry_i_ids_copy(z->t->ids);
-    FERRY_HAVE(ctx, m->ids);
+    FERRY_HAVE(ctx, m->ids = ferry_i_ids_copy(z->t->ids));
     FERRY_TRY(ferry_i_block_new(ctx, z->graph->rows, d, &m->phi));
     FERRY_TRY(ferry_i_coca_relational(ctx, z->graph, z->o.centre,
                                       (ferry_eigen_solver)z->o.solver, d, values, m->phi));
@@ -379,12 +372,10 @@ static ferry_status keep_graphs(ferry_ctx *ctx, work *z, coca_model *m)
     ferry_status st = FERRY_OK;
 
     m->smooth = z->o.smooth;
-    m->graphs = ferry_i_ids_new();
-    FERRY_HAVE(ctx, m->graphs);
+    FERRY_HAVE(ctx, m->graphs = ferry_i_ids_new());
     for (int64_t g = 0; g < z->t->n_graphs; g++)
         FERRY_HAVE(ctx, ferry_i_ids_add(m->graphs, z->t->graphs[g]->name, NULL) >= 0);
-    m->wt = z->wt;
-    z->wt = NULL;
+    FERRY_MOVE(m->wt, z->wt);
 done:
     return st;
 }
@@ -410,8 +401,7 @@ static ferry_status coca_fit(ferry_ctx *ctx, const ferry_task *task, const void 
     FERRY_TRY(keep_graphs(ctx, &z, m));
     FERRY_TRY(ferry_i_progress(ctx, "coca", 3, 3, NAN, &z.finish));
     rep->stop = z.finish ? FERRY_STOP_FINISH : FERRY_STOP_DONE;
-    *state = m;
-    m = NULL;
+    FERRY_MOVE(*state, m);
 done:
     ferry_i_coca_free(m);
     free_work(&z);

@@ -15,8 +15,7 @@ void ferry_i_coca_free(void *state)
     ferry_i_ids_free(m->ids);
     ferry_i_block_free(m->phi);
     ferry_i_ids_free(m->graphs);
-    ferry_i_free(m->wt);
-    ferry_i_free(m);
+    FERRY_FREE(m->wt, m);
 }
 
 /* ---- embedding a domain ---- */
@@ -76,8 +75,7 @@ static ferry_status smooth(ferry_ctx *ctx, const coca_model *m, const ferry_doma
         to = spare;
     }
 done:
-    ferry_i_free(a);
-    ferry_i_free(wt);
+    FERRY_FREE(a, wt);
     ferry_i_matrix_free(w);
     ferry_i_block_free(from);
     ferry_i_block_free(to);
@@ -165,8 +163,7 @@ ferry_status ferry_i_coca_load(ferry_ctx *ctx, const ferry_dict *dict, void **st
         FERRY_TRY(load_known(ctx, dict, m));
     else
         FERRY_TRY(ferry_i_embedding_load(ctx, dict, &m->e));
-    *state = m;
-    m = NULL;
+    FERRY_MOVE(*state, m);
 done:
     ferry_i_coca_free(m);
     return st;

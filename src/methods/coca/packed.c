@@ -18,9 +18,7 @@ enum { VIEWS = FERRY_CONSENSUS_VIEWS };
 
 static void clear_pattern(ferry_pattern *x)
 {
-    ferry_i_free(x->narrow);
-    ferry_i_free(x->wide);
-    ferry_i_free(x->value);
+    FERRY_FREE(x->narrow, x->wide, x->value);
 }
 
 /* The columns of x; values too when asked. `start` is borrowed from x, so x must outlive
@@ -105,8 +103,7 @@ static ferry_status pack_graphs(ferry_ctx *ctx, const coca_problem *c, ferry_con
     for (int64_t t = 0; even && t < z->q; t++) {
         const ferry_matrix *a = c->graph[t];
         FERRY_TRY(copy_pattern(ctx, a, false, &z->graph[t]));
-        z->node[t] = ferry_i_calloc(c->m, sizeof **z->node);
-        FERRY_HAVE(ctx, z->node[t]);
+        FERRY_HAVE(ctx, z->node[t] = ferry_i_calloc(c->m, sizeof **z->node));
         ferry_i_coca_node_factors(a, c->sym, z->node[t]);
         for (int64_t i = 0; i < c->m; i++)
             z->node[t][i] *= sqrt(c->wt[t] * (a->nnz > 0 ? a->value[0] : 0));
@@ -149,8 +146,7 @@ ferry_status ferry_i_coca_pack(ferry_ctx *ctx, const coca_problem *c, ferry_cons
     FERRY_TRY(ferry_i_block_new(ctx, c->m, VIEWS, &z->r));
     FERRY_NEW(ctx, z->scaled, z->size);
     FERRY_NEW(ctx, z->y, FERRY_CONSENSUS_PIECES * z->size);
-    *out = z;
-    z = NULL;
+    FERRY_MOVE(*out, z);
 done:
     ferry_i_coca_packed_free(z);
     return st;
@@ -168,12 +164,8 @@ void ferry_i_coca_packed_free(ferry_consensus *z)
         if (z->node) ferry_i_free(z->node[t]);
         if (z->gt) ferry_i_block_free(z->gt[t]);
     }
-    ferry_i_free(z->graph);
-    ferry_i_free(z->node);
-    ferry_i_free(z->gt);
+    FERRY_FREE(z->graph, z->node, z->gt);
     ferry_i_block_free(z->t);
     ferry_i_block_free(z->r);
-    ferry_i_free(z->scaled);
-    ferry_i_free(z->y);
-    ferry_i_free(z);
+    FERRY_FREE(z->scaled, z->y, z);
 }

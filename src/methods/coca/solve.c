@@ -76,13 +76,11 @@ ferry_status ferry_i_coca_graphs(ferry_ctx *ctx, int64_t q, const ferry_matrix *
     for (int64_t i = 0; i < n; i++)
         add_row(q, m, wt, f, i, next, w);
     w->nnz = w->start[n]; /* edges that graphs share are one */
-    *out = w;
-    w = NULL;
+    FERRY_MOVE(*out, w);
 done:
     for (int64_t t = 0; f && t < q; t++)
         ferry_i_free(f[t]);
-    ferry_i_free(f);
-    ferry_i_free(next);
+    FERRY_FREE(f, next);
     ferry_i_matrix_free(w);
     return st;
 }

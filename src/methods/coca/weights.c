@@ -22,8 +22,7 @@
 
 void ferry_i_coca_links_clear(coca_links *l)
 {
-    ferry_i_free(l->instance);
-    ferry_i_free(l->c);
+    FERRY_FREE(l->instance, l->c);
     *l = (coca_links){0};
 }
 
@@ -295,8 +294,7 @@ ferry_status ferry_i_coca_weigh(ferry_ctx *ctx, const coca_weighing *o, const co
 done:
     for (int64_t j = 0; phi && j < o->p; j++)
         ferry_i_block_free(phi[j]);
-    ferry_i_free(phi);
-    ferry_i_free(v);
+    FERRY_FREE(phi, v);
     ferry_i_small_free(k);
     return st;
 }

@@ -100,8 +100,6 @@ ferry_status ferry_i_gbc_correct(ferry_ctx *ctx, const gbc_correction *c, double
                    : reached[x]    ? FERRY_BASIS_NEIGHBOURS
                                    : FERRY_BASIS_BASE;
 done:
-    ferry_i_free(start);
-    ferry_i_free(alpha);
-    ferry_i_free(reached);
+    FERRY_FREE(start, alpha, reached);
     return st;
 }

@@ -100,8 +100,7 @@ static ferry_status explain_features(ferry_ctx *ctx, const ferry_domain *dom,
 done:
     json_decref(all);
     json_decref(shares);
-    ferry_i_free(room);
-    ferry_i_free(total);
+    FERRY_FREE(room, total);
     return st;
 }
 

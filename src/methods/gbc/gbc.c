@@ -86,10 +86,7 @@ typedef struct job {
 /* Also after a failure half way: what was not made is NULL. */
 static void clear(job *j)
 {
-    ferry_i_free(j->y);
-    ferry_i_free(j->labelled);
-    ferry_i_free(j->mask);
-    ferry_i_free(j->graph);
+    FERRY_FREE(j->y, j->labelled, j->mask, j->graph);
     ferry_i_prepared_free(j->prepared);
     ferry_i_boosted_views_clear(&j->views);
     ferry_i_gbc_plan_clear(&j->plan);
@@ -240,8 +237,7 @@ static ferry_status boost(ferry_ctx *ctx, job *j, gbc_model *m, ferry_fit_info *
     r->w = NULL;
     /* Without a pass over the edges there are no graph weights: keep_labels() sets them. */
     if (r->pass) {
-        m->wg = r->wg;
-        r->wg = NULL;
+        FERRY_MOVE(m->wg, r->wg);
     }
 done:
     ferry_i_gbc_run_free(r);
@@ -279,8 +275,7 @@ static ferry_status keep_labels(ferry_ctx *ctx, const job *j, gbc_model *m)
         for (int64_t i = 0; j->labelled[x] && i < c; i++, at++)
             m->residual[at] = m->k.truth[at] - from[x * c + i];
 done:
-    ferry_i_free(answers);
-    ferry_i_free(viewless);
+    FERRY_FREE(answers, viewless);
     return st;
 }
 
@@ -303,8 +298,7 @@ static ferry_status gbc_fit(ferry_ctx *ctx, const ferry_task *task, const void *
     m->strength = j.plan.strength;
     FERRY_TRY(keep_labels(ctx, &j, m));
     FERRY_TRY(ferry_i_gbc_explain(ctx, j.t, m, &j.plan, tuned));
-    *state = m;
-    m = NULL;
+    FERRY_MOVE(*state, m);
 done:
     ferry_i_gbc_model_free(m);
     clear(&j);

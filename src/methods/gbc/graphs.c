@@ -42,13 +42,7 @@ void ferry_i_gbc_pass_free(gbc_pass *s)
     if (!s) return;
     ferry_i_gbc_packed_free(s->packed);
     if (s->plain != s->seen) ferry_i_free(s->plain);
-    ferry_i_free(s->seen);
-    ferry_i_free(s->mean);
-    ferry_i_free(s->steps);
-    ferry_i_free(s->top);
-    ferry_i_free(s->sum);
-    ferry_i_free(s->sums);
-    ferry_i_free(s);
+    FERRY_FREE(s->seen, s->mean, s->steps, s->top, s->sum, s->sums, s);
 }
 
 /* Room of the way for any number of sources and scores. `plain` is a second array only
@@ -105,8 +99,7 @@ ferry_status ferry_i_gbc_pass_new(ferry_ctx *ctx, const gbc_problem *g, gbc_pass
         FERRY_TRY(make_packed(ctx, g, s));
     else
         FERRY_TRY(make_room(ctx, g, s));
-    *out = s;
-    s = NULL;
+    FERRY_MOVE(*out, s);
 done:
     ferry_i_gbc_pass_free(s);
     return st;
@@ -327,7 +320,6 @@ ferry_status ferry_i_gbc_pass_run(ferry_ctx *ctx, gbc_pass *s, const gbc_problem
                 et[i][x * g->k + j] /= sum;
         }
 done:
-    ferry_i_free(mean);
-    ferry_i_free(total);
+    FERRY_FREE(mean, total);
     return st;
 }

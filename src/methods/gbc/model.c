@@ -16,9 +16,7 @@ void ferry_i_gbc_model_free(void *model)
     if (!m) return;
     ferry_i_boosted_clear(&m->trees);
     ferry_i_known_clear(&m->k);
-    ferry_i_free(m->wg);
-    ferry_i_free(m->residual);
-    ferry_i_free(m);
+    FERRY_FREE(m->wg, m->residual, m);
 }
 
 /* Answers of the trees first, then what graphs make of them. p->basis is new and goes to
@@ -66,11 +64,7 @@ ferry_status ferry_i_gbc_predict(ferry_ctx *ctx, const void *state, const ferry_
     ferry_i_boosted_tell(ctx, "gbc", d, p);
 done:
     ferry_i_boosted_views_clear(&v);
-    ferry_i_free(answers);
-    ferry_i_free(wg);
-    ferry_i_free(graph);
-    ferry_i_free(viewless);
-    ferry_i_free(at);
+    FERRY_FREE(answers, wg, graph, viewless, at);
     return st;
 }
 
@@ -127,8 +121,7 @@ ferry_status ferry_i_gbc_load(ferry_ctx *ctx, const ferry_dict *dict, void **sta
     for (int64_t t = 0; t < q; t++)
         FERRY_NEED(ctx, m->wg[t] >= 0, FERRY_EDATA,
                    "tensor graph_weights: entry %lld is %g", (long long)t, m->wg[t]);
-    *state = m;
-    m = NULL;
+    FERRY_MOVE(*state, m);
 done:
     ferry_i_gbc_model_free(m);
     return st;

@@ -49,18 +49,10 @@ void ferry_i_gbc_packed_free(gbc_packed *s)
 {
     if (!s) return;
     for (int64_t t = 0; s->nb.graph && t < s->nb.q; t++) {
-        ferry_i_free(s->nb.graph[t].edge);
-        ferry_i_free(s->nb.graph[t].group);
-        ferry_i_free(s->nb.graph[t].groups);
-        ferry_i_free(s->nb.graph[t].row);
-        ferry_i_free(s->nb.graph[t].index);
-        ferry_i_free(s->nb.graph[t].value);
+        FERRY_FREE(s->nb.graph[t].edge, s->nb.graph[t].group, s->nb.graph[t].groups,
+                   s->nb.graph[t].row, s->nb.graph[t].index, s->nb.graph[t].value);
     }
-    ferry_i_free(s->nb.graph);
-    ferry_i_free(s->place);
-    ferry_i_free(s->score);
-    ferry_i_free(s->nb.show);
-    ferry_i_free(s);
+    FERRY_FREE(s->nb.graph, s->place, s->score, s->nb.show, s);
 }
 
 /* ---- packing ---- */
@@ -170,8 +162,7 @@ static ferry_status pack(ferry_ctx *ctx, const gbc_packed *s, const ferry_matrix
         g->edge[run + 1] = a->start[end];
     }
 done:
-    ferry_i_free(plain);
-    ferry_i_free(fixed);
+    FERRY_FREE(plain, fixed);
     return st;
 }
 
@@ -199,8 +190,7 @@ ferry_status ferry_i_gbc_packed_new(ferry_ctx *ctx, const gbc_problem *g, gbc_pa
     FERRY_NEW(ctx, s->nb.show, next);
     for (int64_t t = 0; t < g->q; t++)
         FERRY_TRY(pack(ctx, s, g->graph[t], &s->nb.graph[t]));
-    *out = s;
-    s = NULL;
+    FERRY_MOVE(*out, s);
 done:
     ferry_i_gbc_packed_free(s);
     return st;

@@ -23,14 +23,8 @@ void ferry_i_gbc_run_free(gbc_run *r)
         if (r->now.et) ferry_i_free(r->now.et[i]);
         if (r->now.has) ferry_i_free(r->now.has[i]);
     }
-    ferry_i_free(r->now.et);
-    ferry_i_free(r->now.has);
-    ferry_i_free(r->now.e);
-    ferry_i_free(r->now.sources);
-    ferry_i_free(r->w);
-    ferry_i_free(r->wg);
-    ferry_i_free(r->graph_loss);
-    ferry_i_free(r->any);
+    FERRY_FREE(r->now.et, r->now.has, r->now.e, r->now.sources, r->w, r->wg, r->graph_loss,
+               r->any);
     ferry_i_gbc_pass_free(r->pass);
     ferry_i_boosting_free(r->b);
     ferry_i_free(r);
@@ -114,8 +108,7 @@ ferry_status ferry_i_gbc_run_new(ferry_ctx *ctx, const gbc_settings *o,
                                        .arg = r};
     FERRY_TRY(ferry_i_boosting_new(ctx, &o->grow, &objective, g->p, views, follow, &r->b));
     if (r->g.lambda1 > 0) FERRY_TRY(ferry_i_gbc_pass_new(ctx, &r->g, &r->pass));
-    *out = r;
-    r = NULL;
+    FERRY_MOVE(*out, r);
 done:
     ferry_i_gbc_run_free(r);
     return st;

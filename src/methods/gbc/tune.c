@@ -17,10 +17,7 @@
 
 void ferry_i_gbc_plan_clear(gbc_plan *p)
 {
-    ferry_i_free(p->w);
-    ferry_i_free(p->view_loss);
-    ferry_i_free(p->wg);
-    ferry_i_free(p->held);
+    FERRY_FREE(p->w, p->view_loss, p->wg, p->held);
     *p = (gbc_plan){0};
 }
 
@@ -73,10 +70,7 @@ static void trial_clear(trial *r)
         if (r->run) ferry_i_gbc_run_free(r->run[i]);
         if (r->labelled) ferry_i_free(r->labelled[i]);
     }
-    ferry_i_free(r->run);
-    ferry_i_free(r->labelled);
-    ferry_i_free(r->w);
-    ferry_i_free(r->view_loss);
+    FERRY_FREE(r->run, r->labelled, r->w, r->view_loss);
     *r = (trial){0};
 }
 
@@ -255,9 +249,7 @@ static ferry_status step_all(ferry_ctx *ctx, trial *r)
             ferry_i_progress(ctx, "gbc: cross-validation", t, s->trees, NAN, &finish));
     }
 done:
-    ferry_i_free(w);
-    ferry_i_free(loss);
-    ferry_i_free(f);
+    FERRY_FREE(w, loss, f);
     return st;
 }
 
@@ -277,10 +269,7 @@ static void answers_clear(answers *a)
 {
     for (int64_t i = 0; a->p && i < a->r->s->folds; i++)
         ferry_i_free(a->p[i]);
-    ferry_i_free(a->p);
-    ferry_i_free(a->viewless);
-    ferry_i_free(a->truth);
-    ferry_i_free(a->residual);
+    FERRY_FREE(a->p, a->viewless, a->truth, a->residual);
 }
 
 /* The forests cut to the best number of trees, asked about all instances. Trees beyond the
@@ -356,8 +345,7 @@ static ferry_status try_correct(ferry_ctx *ctx, const answers *a, const double *
     }
     *loss = sum / count;
 done:
-    ferry_i_free(now);
-    ferry_i_free(at);
+    FERRY_FREE(now, at);
     return st;
 }
 

@@ -174,8 +174,7 @@ static ferry_status set_basis(ferry_ctx *ctx, const ferry_matrix *x, bool rows,
         for (int64_t j = 0; j < q; j++)
             FERRY_ROW(u, i)[j] = FERRY_AT(vectors, i, n - 1 - j);
     if (!rows) {
-        s->basis = u;
-        u = NULL;
+        FERRY_MOVE(s->basis, u);
         goto done;
     }
     /* X_c'u / sqrt(n l); X_c' u = X'u - mean (1'u). */
@@ -258,8 +257,7 @@ done:
 /* Fields that were never made are NULL. */
 static void side_clear(hemap_side *s)
 {
-    ferry_i_free(s->mean);
-    ferry_i_free(s->l);
+    FERRY_FREE(s->mean, s->l);
     ferry_i_block_free(s->basis);
     ferry_i_block_free(s->y);
 }
@@ -302,9 +300,7 @@ done:
 void ferry_i_hemap_data_clear(hemap_data *d)
 {
     ferry_i_prepared_free(d->prepared);
-    ferry_i_free(d->pt);
-    ferry_i_free(d->ps);
-    ferry_i_free(d->labelled);
+    FERRY_FREE(d->pt, d->ps, d->labelled);
     side_clear(&d->side_t);
     side_clear(&d->side_s);
     *d = (hemap_data){0};

@@ -199,8 +199,7 @@ done:
 
 static void trial_clear(trial *t)
 {
-    ferry_i_free(t->fold);
-    ferry_i_free(t->known);
+    FERRY_FREE(t->fold, t->known);
     ferry_i_block_free(t->own);
     ferry_i_block_free(t->mapped);
 }

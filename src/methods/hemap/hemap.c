@@ -343,12 +343,10 @@ static ferry_status hemap_fit(ferry_ctx *ctx, const ferry_task *task, const void
     m->space = e.space;
     e.space = (hemap_space){0};
     ferry_i_prepared_forget(d.prepared);
-    m->prepared = d.prepared;
-    d.prepared = NULL;
+    FERRY_MOVE(m->prepared, d.prepared);
     rep->stop = gate.finish ? FERRY_STOP_FINISH : FERRY_STOP_DONE;
     rep->objective = e.objective;
-    *state = m;
-    m = NULL;
+    FERRY_MOVE(*state, m);
 done:
     ferry_i_hemap_free(m);
     ferry_i_hemap_embedding_clear(&e);

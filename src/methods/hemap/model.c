@@ -259,8 +259,7 @@ ferry_status ferry_i_hemap_load(ferry_ctx *ctx, const ferry_dict *dict, void **s
     FERRY_NEED(ctx,
                m->goal == FERRY_EMBED || m->parts.own || m->gamma == 1 || m->gamma == 0,
                FERRY_EDATA, "tensor own.form is missing");
-    *state = m;
-    m = NULL;
+    FERRY_MOVE(*state, m);
 done:
     ferry_i_hemap_free(m);
     return st;

@@ -265,7 +265,6 @@ done:
     ferry_i_matrix_free(ct);
     ferry_i_matrix_free(s);
     ferry_i_matrix_free(t);
-    ferry_i_free(os);
-    ferry_i_free(ot);
+    FERRY_FREE(os, ot);
     return st;
 }

@@ -109,9 +109,7 @@ done:
 
 static void rows_clear(rows *r)
 {
-    ferry_i_free(r->cls);
-    ferry_i_free(r->num);
-    ferry_i_free(r->weight);
+    FERRY_FREE(r->cls, r->num, r->weight);
 }
 
 /* Whether a target row has a label that may be used (`known` hides those of a fold), a
@@ -268,8 +266,7 @@ static ferry_status translate_outputs(ferry_ctx *ctx, const hemap_data *d,
     for (int64_t y = 0; y < d->k; y++)
         FERRY_ROW(p->pyv, d->k + y)[y] = 1;
 done:
-    ferry_i_free(num);
-    ferry_i_free(v);
+    FERRY_FREE(num, v);
     ferry_i_block_free(pys);
     return st;
 }

@@ -84,13 +84,7 @@ done:
 static void mixture_clear(mixture *m)
 {
     ferry_i_block_free(m->x);
-    ferry_i_free(m->cluster);
-    ferry_i_free(m->rows);
-    ferry_i_free(m->next);
-    ferry_i_free(m->side);
-    ferry_i_free(m->centre);
-    ferry_i_free(m->mean);
-    ferry_i_free(m->own);
+    FERRY_FREE(m->cluster, m->rows, m->next, m->side, m->centre, m->mean, m->own);
 }
 
 /* The rows of cluster c, their mean, and that of the target's; *a: how many those are.
@@ -274,8 +268,7 @@ static ferry_status decide(ferry_ctx *ctx, mixture *m, const hemap_sampling *o,
     out->kl = ferry_i_hemap_kl(out->clusters, a, b, 0.5);
     out->risky = (o->printed ? out->kl_printed : out->kl) > o->risk || out->kept == 0;
 done:
-    ferry_i_free(b);
-    ferry_i_free(a);
+    FERRY_FREE(b, a);
     return st;
 }
 
@@ -304,8 +297,6 @@ done:
 
 void ferry_i_hemap_sample_clear(hemap_sample *s)
 {
-    ferry_i_free(s->cluster_t);
-    ferry_i_free(s->cluster_s);
-    ferry_i_free(s->keep);
+    FERRY_FREE(s->cluster_t, s->cluster_s, s->keep);
     *s = (hemap_sample){0};
 }

@@ -88,8 +88,7 @@ ferry_status ferry_i_hemap_cross_groups(ferry_ctx *ctx, const ferry_block *t,
 done:
     ferry_i_block_free(ms);
     ferry_i_block_free(mt);
-    ferry_i_free(ns);
-    ferry_i_free(nt);
+    FERRY_FREE(ns, nt);
     return st;
 }
 
@@ -272,8 +271,7 @@ static ferry_status cross(ferry_ctx *ctx, const hemap_data *d, const uint8_t *kn
     FERRY_TRY(ferry_i_hemap_cross_groups(ctx, yt, gt, ys, gs, n, c, ties));
     if (*ties < 2) *ties = 0; /* one group has no direction */
 done:
-    ferry_i_free(gt);
-    ferry_i_free(gs);
+    FERRY_FREE(gt, gs);
     return st;
 }
 
@@ -399,8 +397,7 @@ static ferry_status embed_with(ferry_ctx *ctx, const hemap_data *d, ferry_small 
     project(ctx, t->y, wt, want, e->zt, f);
     FERRY_TRY(set_map(ctx, t, wt, f, &e->space));
 done:
-    ferry_i_free(f);
-    ferry_i_free(want);
+    FERRY_FREE(f, want);
     ferry_i_small_free(ws);
     ferry_i_small_free(wt);
     return st;
@@ -444,8 +441,7 @@ static ferry_status place_nearest(ferry_ctx *ctx, const hemap_space *s,
     FERRY_TRY(ferry_i_knn(ctx, s->rows, x, 1, FERRY_EUCLIDEAN, index, dist));
     FERRY_TRY(ferry_i_matrix_take(ctx, s->z, x->rows, index, s->k, NULL, z));
 done:
-    ferry_i_free(dist);
-    ferry_i_free(index);
+    FERRY_FREE(dist, index);
     return st;
 }
 

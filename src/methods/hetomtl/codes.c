@@ -67,10 +67,7 @@ void ferry_i_codes_clear(codes *c)
         row_free(&c->offline[i]);
     for (int64_t i = 0; c->ring && i < c->keep; i++)
         row_free(&c->ring[i]);
-    ferry_i_free(c->offline);
-    ferry_i_free(c->ring);
-    ferry_i_free(c->o);
-    ferry_i_free(c->v);
+    FERRY_FREE(c->offline, c->ring, c->o, c->v);
     *c = (codes){0};
 }
 
@@ -82,11 +79,9 @@ ferry_status ferry_i_codes_classes(ferry_ctx *ctx, codes *c, int64_t k)
     double *more = NULL;
 
     if (k <= c->k) return FERRY_OK;
-    more = ferry_i_realloc(c->v, k * c->d, sizeof *more);
-    FERRY_HAVE(ctx, more);
+    FERRY_HAVE(ctx, more = ferry_i_realloc(c->v, k * c->d, sizeof *more));
     c->v = more;
-    more = ferry_i_realloc(c->o, k, sizeof *more);
-    FERRY_HAVE(ctx, more);
+    FERRY_HAVE(ctx, more = ferry_i_realloc(c->o, k, sizeof *more));
     c->o = more;
     memset(c->v + c->k * c->d, 0, (size_t)((k - c->k) * c->d) * sizeof *c->v);
     memset(c->o + c->k, 0, (size_t)(k - c->k) * sizeof *c->o);
@@ -129,15 +124,13 @@ typedef struct problem {
 /* Also of one that was used for its row list alone (save_rows). */
 static void problem_clear(problem *p)
 {
-    ferry_i_free(p->row);
-    ferry_i_free(p->cls);
+    FERRY_FREE(p->row, p->cls);
     ferry_i_matrix_free(p->x);
     ferry_i_small_free(p->gram);
     ferry_i_small_free(p->m);
     ferry_i_small_free(p->inv);
     ferry_i_small_free(p->my);
-    ferry_i_free(p->count);
-    ferry_i_free(p->other);
+    FERRY_FREE(p->count, p->other);
 }
 
 static void add(problem *p, const codes_row *r)

@@ -29,8 +29,7 @@ done:
 
 void ferry_i_experts_room_clear(experts_room *room)
 {
-    ferry_i_free(room->f);
-    ferry_i_free(room->x);
+    FERRY_FREE(room->f, room->x);
     ferry_i_scale_room_clear(&room->raw);
     *room = (experts_room){NULL};
 }
@@ -76,8 +75,7 @@ ferry_status ferry_i_experts_classes(ferry_ctx *ctx, experts *e, int64_t k)
     double *f = NULL;
 
     if (k <= e->k) return FERRY_OK;
-    f = ferry_i_realloc(e->room.f, EXPERTS * k, sizeof *f);
-    FERRY_HAVE(ctx, f);
+    FERRY_HAVE(ctx, f = ferry_i_realloc(e->room.f, EXPERTS * k, sizeof *f));
     e->room.f = f;
     FERRY_TRY(ferry_i_pa_classes(ctx, e->pa, k));
     FERRY_TRY(ferry_i_pa_classes(ctx, e->causal, k));

@@ -52,8 +52,7 @@ static ferry_status hetomtl_fit(ferry_ctx *ctx, const ferry_task *task, const vo
     else
         FERRY_TRY(ferry_i_hetomtl_solve(ctx, task, o, &m->e, &finish));
     if (finish) rep->stop = FERRY_STOP_FINISH;
-    *state = m;
-    m = NULL;
+    FERRY_MOVE(*state, m);
 done:
     ferry_i_hetomtl_free(m);
     return st;

@@ -66,8 +66,7 @@ ferry_status ferry_i_hetomtl_load(ferry_ctx *ctx, const ferry_dict *dict, void *
     FERRY_TRY(*mode ? ferry_i_hedge_load(ctx, dict, &paper)
                     : ferry_i_experts_load(ctx, dict, &m->e));
     m->paper = paper;
-    *state = m;
-    m = NULL;
+    FERRY_MOVE(*state, m);
 done:
     ferry_i_hetomtl_free(m);
     return st;

@@ -112,7 +112,6 @@ ferry_status ferry_i_mindtl_polish(ferry_ctx *ctx, const observed *x, int64_t k,
     FERRY_TRY(ferry_i_mindtl_block_means(ctx, x->x, k, l, u, v, 0, r, NULL));
     *f = distance(x->x, l, r, u, v);
 done:
-    ferry_i_free(before);
-    ferry_i_free(r);
+    FERRY_FREE(before, r);
     return st;
 }

@@ -88,8 +88,7 @@ ferry_status ferry_i_mindtl_full_block(ferry_ctx *ctx, const observed *x, observ
     FERRY_TRY(ferry_i_matrix_take(ctx, x->x, k, rows, l, s.stay, &out->x));
     FERRY_TRY(ferry_i_matrix_transpose(ctx, out->x, &out->xt));
 done:
-    ferry_i_free(count);
-    ferry_i_free(keep);
+    FERRY_FREE(count, keep);
     if (st != FERRY_OK) ferry_i_observed_clear(out);
     return st;
 }
@@ -122,8 +121,7 @@ ferry_status ferry_i_mindtl_fill(ferry_ctx *ctx, const observed *x, observed *ou
         t->start[i + 1] = (i + 1) * m;
     }
     FERRY_TRY(ferry_i_matrix_transpose(ctx, t, &out->xt));
-    out->x = t;
-    t = NULL;
+    FERRY_MOVE(out->x, t);
 done:
     ferry_i_matrix_free(t);
     return st;

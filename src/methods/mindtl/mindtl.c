@@ -195,16 +195,13 @@ static ferry_status mindtl_fit(ferry_ctx *ctx, const ferry_task *task, const voi
     else
         FERRY_TRY(ferry_i_mindtl_fit_soft(ctx, &p, &d.x, w, rmse, &m, rep));
     FERRY_TRY(tell(ctx, &p, name, w, rmse));
-    *state = m;
-    m = NULL;
+    FERRY_MOVE(*state, m);
 done:
     ferry_i_rating_model_free(m);
     for (int64_t n = 0; book && n < seen * o.copies; n++)
         ferry_i_free(book[n].r);
     ferry_i_rating_data_clear(&d);
-    ferry_i_free(book);
-    ferry_i_free(name);
-    ferry_i_free(w);
+    FERRY_FREE(book, name, w);
     return st;
 }
 

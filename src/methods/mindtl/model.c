@@ -79,8 +79,7 @@ static ferry_status model_for(ferry_ctx *ctx, const mindtl_problem *p, bool soft
     }
     FERRY_TRY(ferry_i_rating_model_new(ctx, p->r, rank, &m));
     FERRY_TRY(ferry_i_rating_model_parts(ctx, m, n, k, l, soft));
-    *out = m;
-    m = NULL;
+    FERRY_MOVE(*out, m);
 done:
     ferry_i_rating_model_free(m);
     ferry_i_free(k);
@@ -164,12 +163,10 @@ ferry_status ferry_i_mindtl_fit_hard(ferry_ctx *ctx, const mindtl_problem *p,
     rep->stop = p->run->finish             ? FERRY_STOP_FINISH
                 : rep->iters < p->o->iters ? FERRY_STOP_TOL
                                            : FERRY_STOP_MAX_ITER;
-    *out = m;
-    m = NULL;
+    FERRY_MOVE(*out, m);
 done:
     ferry_i_rating_model_free(m);
-    ferry_i_free(label);
-    ferry_i_free(part);
+    FERRY_FREE(label, part);
     return st;
 }
 
@@ -208,8 +205,7 @@ static ferry_status fit_parts(ferry_ctx *ctx, const mindtl_problem *p, const obs
     }
 done:
     ferry_i_observed_clear(&e);
-    ferry_i_free(v);
-    ferry_i_free(rest);
+    FERRY_FREE(v, rest);
     return st;
 }
 
@@ -268,8 +264,7 @@ static ferry_status fit_all(ferry_ctx *ctx, const mindtl_problem *p, const obser
         from += p->book[s].l;
         group += p->book[s].k;
     }
-    *out = m;
-    m = NULL;
+    FERRY_MOVE(*out, m);
 done:
     ferry_i_rating_model_free(m);
     for (int64_t s = 0; soft && s < n; s++)
@@ -421,8 +416,7 @@ ferry_status ferry_i_mindtl_fit_soft(ferry_ctx *ctx, const mindtl_problem *p,
     FERRY_TRY(fit_all(ctx, p, x, w, &m));
     rep->iters = p->o->iters;
     if (p->run->finish) rep->stop = FERRY_STOP_FINISH;
-    *out = m;
-    m = NULL;
+    FERRY_MOVE(*out, m);
 done:
     ferry_i_rating_model_free(m);
     held_clear(&h);

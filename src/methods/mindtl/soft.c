@@ -34,8 +34,7 @@ void ferry_i_mindtl_soft_clear(mindtl_soft *s)
 {
     ferry_i_block_free(s->pu);
     ferry_i_block_free(s->pv);
-    ferry_i_free(s->pi_u);
-    ferry_i_free(s->pi_v);
+    FERRY_FREE(s->pi_u, s->pi_v);
     *s = (mindtl_soft){.pu = NULL};
 }
 

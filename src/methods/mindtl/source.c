@@ -68,9 +68,7 @@ static ferry_status densest(ferry_ctx *ctx, const observed *x, int64_t most, obs
     FERRY_TRY(ferry_i_matrix_take(ctx, x->x, n, rows, m, col, &out->x));
     FERRY_TRY(ferry_i_matrix_transpose(ctx, out->x, &out->xt));
 done:
-    ferry_i_free(row);
-    ferry_i_free(col);
-    ferry_i_free(rows);
+    FERRY_FREE(row, col, rows);
     if (st != FERRY_OK) ferry_i_observed_clear(out);
     return st;
 }

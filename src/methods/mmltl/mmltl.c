@@ -371,8 +371,7 @@ static ferry_status mmltl_fit(ferry_ctx *ctx, const ferry_task *task, const void
     ferry_i_ranked_standardise(&m->r, w.zs);
     const ferry_matrix z = ferry_i_block_matrix(w.zs);
     FERRY_TRY(ferry_i_ranked_fit(ctx, &learner, &z, NULL, w.e.on, w.stop, &m->r, rep));
-    *out = m;
-    m = NULL;
+    FERRY_MOVE(*out, m);
 done:
     free_work(&w);
     ferry_i_mmltl_model_free(m);

@@ -88,8 +88,7 @@ ferry_status ferry_i_mmltl_load(ferry_ctx *ctx, const ferry_dict *dict, void **o
     FERRY_NEED(ctx, !m->x || m->x->cols == d, FERRY_EDATA,
                "tensor kernel.x has %lld columns, the model %lld features",
                (long long)m->x->cols, (long long)d);
-    *out = m;
-    m = NULL;
+    FERRY_MOVE(*out, m);
 done:
     ferry_i_mmltl_model_free(m);
     return st;

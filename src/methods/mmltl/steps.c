@@ -50,8 +50,7 @@ ferry_status ferry_i_mmltl_work_new(ferry_ctx *ctx, const ferry_mmltl *p, int64_
     FERRY_TRY(ferry_i_block_new(ctx, d, rank, &w->t));
     ferry_e(ctx)->gram(ctx, p->g, p->delta, w->gd);
     w->delta2 = ferry_e(ctx)->dot(ctx, p->delta, p->delta);
-    *out = w;
-    w = NULL;
+    FERRY_MOVE(*out, w);
 done:
     ferry_i_mmltl_work_free(w);
     return st;

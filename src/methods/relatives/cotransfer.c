@@ -68,8 +68,7 @@ static void cotransfer_free(void *model)
     if (!s) return;
     ferry_i_prepared_free(s->prepared);
     ferry_i_matrix_free(s->x);
-    ferry_i_free(s->keep);
-    ferry_i_free(s->mean);
+    FERRY_FREE(s->keep, s->mean);
     ferry_i_block_free(s->f);
     ferry_i_free(s);
 }
@@ -132,8 +131,7 @@ static ferry_status nearest(ferry_ctx *ctx, const ferry_matrix *x, const ferry_m
             w[e] /= sum;
     }
 done:
-    ferry_i_free(at);
-    ferry_i_free(dist);
+    FERRY_FREE(at, dist);
     return st;
 }
 
@@ -142,8 +140,7 @@ done:
 static void side_clear(side *s)
 {
     ferry_i_matrix_free(s->x);
-    ferry_i_free(s->index);
-    ferry_i_free(s->w);
+    FERRY_FREE(s->index, s->w);
 }
 
 /* keep[j]: both places use column j. */
@@ -204,8 +201,7 @@ done:
     ferry_i_matrix_free(part[0]);
     ferry_i_matrix_free(part[1]);
     ferry_i_matrix_free(plain);
-    ferry_i_free(keep);
-    ferry_i_free(mean);
+    FERRY_FREE(keep, mean);
     return st;
 }
 
@@ -368,8 +364,7 @@ done:
     ferry_i_matrix_free(part[0]);
     ferry_i_matrix_free(part[1]);
     ferry_i_matrix_free(all);
-    ferry_i_free(keep);
-    ferry_i_free(factor);
+    FERRY_FREE(keep, factor);
     return st;
 }
 
@@ -403,13 +398,11 @@ static ferry_status cotransfer_fit(ferry_ctx *ctx, const ferry_task *task,
     s->k = o->neighbours;
     FERRY_TRY(keep_nodes(ctx, o, b, begin, f, s));
     s->prepared = ferry_i_bridge_release(b);
-    *out = s;
-    s = NULL;
+    FERRY_MOVE(*out, s);
 done:
     for (int64_t i = 0; i < n; i++)
         side_clear(&sides[i]);
-    ferry_i_free(sides);
-    ferry_i_free(begin);
+    FERRY_FREE(sides, begin);
     ferry_i_block_free(f);
     ferry_i_bridge_free(b);
     cotransfer_free(s);
@@ -474,8 +467,7 @@ done:
     ferry_i_matrix_free(cut);
     ferry_i_matrix_free(q);
     ferry_i_matrix_free(nodes);
-    ferry_i_free(index);
-    ferry_i_free(w);
+    FERRY_FREE(index, w);
     return st;
 }
 
@@ -535,8 +527,7 @@ static ferry_status cotransfer_load(ferry_ctx *ctx, const ferry_dict *dict, void
     FERRY_TRY(ferry_i_dict_reals(ctx, dict, "scores", &rows, &s->c, &f));
     FERRY_TRY(ferry_i_block_new(ctx, rows, s->c, &s->f));
     memcpy(s->f->data, f, (size_t)(rows * s->c) * sizeof *f);
-    *out = s;
-    s = NULL;
+    FERRY_MOVE(*out, s);
 done:
     cotransfer_free(s);
     return st;

@@ -143,10 +143,7 @@ static ferry_status last_by_kernel(ferry_ctx *ctx, const ttl_bridge *b, bool gat
     }
     FERRY_TRY(ferry_i_gp_fit(ctx, xp, gp, xl, y, &s->gp));
 done:
-    ferry_i_free(keep);
-    ferry_i_free(rows);
-    ferry_i_free(labelled);
-    ferry_i_free(y);
+    FERRY_FREE(keep, rows, labelled, y);
     ferry_i_block_free(gp);
     ferry_i_matrix_free(xp);
     ferry_i_matrix_free(xl);
@@ -180,8 +177,7 @@ static ferry_status chain(ferry_ctx *ctx, const ferry_task *task, const hop_opti
 done:
     for (int64_t i = 0; g && i < b->n_places; i++)
         ferry_i_block_free(g[i]);
-    ferry_i_free(g);
-    ferry_i_free(shared);
+    FERRY_FREE(g, shared);
     ferry_i_carried_clear(&carried);
     return st;
 }
@@ -205,8 +201,7 @@ static ferry_status hop_fit(ferry_ctx *ctx, const ferry_task *task, const void *
     FERRY_TRY(chain(ctx, task, o, b, s));
     s->prepared = ferry_i_bridge_release(b);
     rep->objective = NAN;
-    *out = s;
-    s = NULL;
+    FERRY_MOVE(*out, s);
 done:
     hop_free(s);
     ferry_i_bridge_free(b);
@@ -267,8 +262,7 @@ static ferry_status hop_load(ferry_ctx *ctx, const ferry_dict *dict, void **out)
     else
         FERRY_TRY(ferry_i_carried_load(ctx, dict, s->c, ferry_i_prepared_width(s->prepared),
                                        &s->last));
-    *out = s;
-    s = NULL;
+    FERRY_MOVE(*out, s);
 done:
     hop_free(s);
     return st;

@@ -261,8 +261,7 @@ static ferry_status factorise(ferry_ctx *ctx, const htlic_options *o, const ttl_
     }
     rep->stop = finish ? FERRY_STOP_FINISH : FERRY_STOP_MAX_ITER;
 done:
-    ferry_i_free(pictures);
-    ferry_i_free(tags);
+    FERRY_FREE(pictures, tags);
     return st;
 }
 
@@ -322,8 +321,7 @@ static ferry_status lesson(ferry_ctx *ctx, const ttl_place *t, const ferry_block
         latent->start[i + 1] = (i + 1) * l->k;
     }
     if (!beside) {
-        *out = latent;
-        latent = NULL;
+        FERRY_MOVE(*out, latent);
         goto done;
     }
     FERRY_TRY(ferry_i_matrix_take(ctx, t->x, n, rows, t->x->cols, NULL, &own));
@@ -407,10 +405,7 @@ done:
     ferry_i_matrix_free(x);
     ferry_i_linear_free(m);
     ferry_i_carried_clear(&carried);
-    ferry_i_free(kept);
-    ferry_i_free(y);
-    ferry_i_free(mean);
-    ferry_i_free(factor);
+    FERRY_FREE(kept, y, mean, factor);
     ferry_i_bridge_free(b);
     return st;
 }

@@ -38,8 +38,7 @@ static void kmeans_free(void *model)
 
     if (!s) return;
     ferry_i_prepared_free(s->prepared);
-    ferry_i_free(s->centre);
-    ferry_i_free(s);
+    FERRY_FREE(s->centre, s);
 }
 
 /* ---- naming ---- */
@@ -74,8 +73,7 @@ static ferry_status name_groups(ferry_ctx *ctx, int64_t c, const double *votes,
         set ^= (int64_t)1 << name[k];
     }
 done:
-    ferry_i_free(best);
-    ferry_i_free(last);
+    FERRY_FREE(best, last);
     return st;
 }
 
@@ -103,8 +101,7 @@ static ferry_status find_names(ferry_ctx *ctx, const ttl_bridge *b, double C,
 done:
     for (int64_t i = 0; g && i < b->n_places; i++)
         ferry_i_block_free(g[i]);
-    ferry_i_free(g);
-    ferry_i_free(votes);
+    FERRY_FREE(g, votes);
     return st;
 }
 
@@ -149,8 +146,7 @@ static ferry_status kmeans_fit(ferry_ctx *ctx, const ferry_task *task, const voi
         memcpy(s->centre + name[k] * x->cols, FERRY_ROW(centres, k),
                (size_t)x->cols * sizeof *s->centre);
     s->prepared = ferry_i_bridge_release(b);
-    *out = s;
-    s = NULL;
+    FERRY_MOVE(*out, s);
 done:
     ferry_i_free(of);
     ferry_i_block_free(centres);
@@ -224,8 +220,7 @@ static ferry_status kmeans_load(ferry_ctx *ctx, const ferry_dict *dict, void **o
     FERRY_TRY(ferry_i_dict_reals(ctx, dict, "centres", &s->c, &cols, &centre));
     FERRY_NEW(ctx, s->centre, s->c * cols);
     memcpy(s->centre, centre, (size_t)(s->c * cols) * sizeof *centre);
-    *out = s;
-    s = NULL;
+    FERRY_MOVE(*out, s);
 done:
     kmeans_free(s);
     return st;

@@ -335,8 +335,7 @@ done:
     pair_clear(&p);
     ferry_i_matrix_free(shared[0]);
     ferry_i_matrix_free(shared[1]);
-    ferry_i_free(keep);
-    ferry_i_free(beta);
+    FERRY_FREE(keep, beta);
     return st;
 }
 
@@ -370,8 +369,7 @@ static ferry_status sources(ferry_ctx *ctx, const ttl_bridge *b, ferry_matrix **
 done:
     for (int64_t i = 0; part && i < b->n_sources; i++)
         ferry_i_matrix_free(part[i]);
-    ferry_i_free(part);
-    ferry_i_free(rows);
+    FERRY_FREE(part, rows);
     return st;
 }
 

@@ -56,9 +56,7 @@ static void mpa_free(void *state)
     ferry_i_online_clear(&m->in);
     ferry_i_moments_clear(&m->z);
     ferry_i_pa_free(m->pa);
-    ferry_i_free(m->x);
-    ferry_i_free(m->f);
-    ferry_i_free(m);
+    FERRY_FREE(m->x, m->f, m);
 }
 
 /* A prepared row as the learner wants it; x (d numbers) is room for that. */
@@ -211,8 +209,7 @@ static ferry_status mpa_fit(ferry_ctx *ctx, const ferry_task *task, const void *
     ferry_i_diag_real(ctx, "instances", (double)r->n);
     ferry_i_prepared_forget(m->in.prepared);
     if (finish) rep->stop = FERRY_STOP_FINISH;
-    *state = m;
-    m = NULL;
+    FERRY_MOVE(*state, m);
 done:
     mpa_free(m);
     return st;
@@ -292,8 +289,7 @@ static ferry_status mpa_load(ferry_ctx *ctx, const ferry_dict *dict, void **stat
     if (m->causal) FERRY_TRY(ferry_i_moments_load(ctx, dict, m->in.d, &m->z));
     FERRY_TRY(ferry_i_pa_load(ctx, dict, "pa", -1, m->in.d, &m->pa));
     FERRY_TRY(make_room(ctx, m, m->pa->k));
-    *state = m;
-    m = NULL;
+    FERRY_MOVE(*state, m);
 done:
     mpa_free(m);
     return st;

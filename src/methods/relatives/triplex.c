@@ -66,8 +66,7 @@ static void stage_clear(stage *s)
 {
     for (int64_t v = 0; s->place && v <= s->n_from; v++)
         ferry_i_matrix_free(s->place[v].x);
-    ferry_i_free(s->place);
-    ferry_i_free(s->keep);
+    FERRY_FREE(s->place, s->keep);
     ferry_i_nmtf_free(s->n);
     ferry_i_block_free(s->start);
 }
@@ -132,8 +131,7 @@ static ferry_status first_labels(ferry_ctx *ctx, stage *s, int32_t *const *known
 done:
     for (int64_t v = 0; g && v < s->n_from; v++)
         ferry_i_block_free(g[v]);
-    ferry_i_free(g);
-    ferry_i_free(teacher);
+    FERRY_FREE(g, teacher);
     ferry_i_carried_clear(&carried);
     return st;
 }

@@ -14,9 +14,7 @@ void ferry_i_base_clear(base *b)
 void ferry_i_examples_clear(examples *e)
 {
     ferry_i_matrix_free(e->x);
-    ferry_i_free(e->cls);
-    ferry_i_free(e->num);
-    ferry_i_free(e->on);
+    FERRY_FREE(e->cls, e->num, e->on);
     *e = (examples){0};
 }
 

@@ -36,8 +36,7 @@ void ferry_i_boosted_views_clear(boosted_views *v)
         ferry_i_matrix_free(v->view[i].x);
         ferry_i_free(v->view[i].instance);
     }
-    ferry_i_free(v->view);
-    ferry_i_free(v->at);
+    FERRY_FREE(v->view, v->at);
     *v = (boosted_views){0};
 }
 
@@ -159,8 +158,7 @@ ferry_status ferry_i_boosted_grow(ferry_ctx *ctx, const char *name,
     if (finish) rep->stop = FERRY_STOP_FINISH;
     memcpy(loss, b->loss, (size_t)g->p * sizeof *loss);
     m->stretch = 1;
-    m->forest = b->forest;
-    b->forest = NULL;
+    FERRY_MOVE(m->forest, b->forest);
 done:
     ferry_i_boosting_free(b);
     return st;
@@ -220,9 +218,7 @@ ferry_status ferry_i_boosted_answers(ferry_ctx *ctx, const boosted *m, int64_t n
 done:
     for (int64_t i = 0; f && i < p; i++)
         ferry_i_free(f[i]);
-    ferry_i_free(f);
-    ferry_i_free(mask);
-    ferry_i_free(score);
+    FERRY_FREE(f, mask, score);
     return st;
 }
 

@@ -14,11 +14,7 @@ typedef struct columns {
 
 static void clear(columns *c)
 {
-    ferry_i_free(c->feature);
-    ferry_i_free(c->left);
-    ferry_i_free(c->right);
-    ferry_i_free(c->missing_left);
-    ferry_i_free(c->real);
+    FERRY_FREE(c->feature, c->left, c->right, c->missing_left, c->real);
 }
 
 /* All nodes as columns, a tensor each. */
@@ -172,8 +168,7 @@ static ferry_status load_forest(ferry_ctx *ctx, const ferry_dict *dict, ferry_fo
                 at += l.count[e];
             }
     }
-    *out = f;
-    f = NULL;
+    FERRY_MOVE(*out, f);
 done:
     ferry_i_forest_free(f);
     return st;

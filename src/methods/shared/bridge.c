@@ -13,9 +13,7 @@ void ferry_i_bridge_free(ttl_bridge *b)
 {
     if (!b) return;
     ferry_i_prepared_free(b->prepared);
-    ferry_i_free(b->place);
-    ferry_i_free(b->notes);
-    ferry_i_free(b);
+    FERRY_FREE(b->place, b->notes, b);
 }
 
 void ferry_i_bridge_note(ferry_ctx *ctx, const ttl_bridge *b, const char *fmt, ...)
@@ -182,8 +180,7 @@ ferry_status ferry_i_bridge_new(ferry_ctx *ctx, const char *method, const ferry_
     FERRY_TRY(list_places(ctx, b));
     if (b->prepared->links->apart[0])
         ferry_i_bridge_note(ctx, b, "%s", b->prepared->links->apart);
-    *out = b;
-    b = NULL;
+    FERRY_MOVE(*out, b);
 done:
     ferry_i_bridge_free(b);
     return st;
@@ -271,8 +268,7 @@ ferry_status ferry_i_bridge_on_target(ferry_ctx *ctx, const ttl_bridge *b,
     FERRY_TRY(ferry_i_matrix_take(ctx, x, rows ? n : x->rows, rows ? rows : all, width, map,
                                   out));
 done:
-    ferry_i_free(map);
-    ferry_i_free(all);
+    FERRY_FREE(map, all);
     return st;
 }
 

@@ -13,8 +13,7 @@ enum { LEAST_COPY = 1000 }; /* copies of weight 1/1000 or less are left out */
 
 void ferry_i_carried_clear(ttl_carried *m)
 {
-    ferry_i_free(m->keep);
-    ferry_i_free(m->w);
+    FERRY_FREE(m->keep, m->w);
     *m = (ttl_carried){0};
 }
 
@@ -124,8 +123,7 @@ done:
         if (part) ferry_i_matrix_free(part[t]);
         if (rows) ferry_i_free(rows[t]);
     }
-    ferry_i_free(part);
-    ferry_i_free(rows);
+    FERRY_FREE(part, rows);
     return st;
 }
 

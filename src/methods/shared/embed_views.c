@@ -210,8 +210,7 @@ ferry_status ferry_i_embed_view_new(ferry_ctx *ctx, ferry_matrix *x, const uint8
     FERRY_TRY(fit_means(ctx, v));
     FERRY_TRY(centre(ctx, v));
     FERRY_TRY(balance_view(ctx, balance, v));
-    *out = v;
-    v = NULL;
+    FERRY_MOVE(*out, v);
 done:
     ferry_i_matrix_free(x);
     ferry_i_embed_view_free(v);
@@ -251,8 +250,7 @@ ferry_status ferry_i_embed_view_compress(ferry_ctx *ctx, embed_view *v)
     }
     FERRY_TRY(ferry_i_centred_tmul(ctx, &v->c, left, v->q));
     ferry_i_matrix_free(v->c.x);
-    v->c.x = r;
-    r = NULL;
+    FERRY_MOVE(v->c.x, r);
     /* R has the centring in it. mean and factor stay: they are of the d_j features, and
      * new instances are embedded through them. */
     ferry_i_free(v->c.shift);

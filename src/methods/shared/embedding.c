@@ -17,8 +17,7 @@ void ferry_i_embedding_free(embedding *e)
     for (int64_t j = 0; e->part && j < e->p; j++) {
         ferry_i_free(e->part[j].mean);
         ferry_i_block_free(e->part[j].u);
-        ferry_i_free(e->part[j].slope);
-        ferry_i_free(e->part[j].r2);
+        FERRY_FREE(e->part[j].slope, e->part[j].r2);
     }
     ferry_i_free(e->part);
     ferry_i_prepared_free(e->prepared);
@@ -160,11 +159,9 @@ ferry_status ferry_i_embedding_new(ferry_ctx *ctx, const embed_solution *s, embe
         }
     fix_signs(e, z);
     tell_values(ctx, s);
-    *out = e;
-    e = NULL;
+    FERRY_MOVE(*out, e);
     if (phi) {
-        *phi = z;
-        z = NULL;
+        FERRY_MOVE(*phi, z);
     }
 done:
     ferry_i_embedding_free(e);
@@ -360,8 +357,7 @@ ferry_status ferry_i_embedding_load(ferry_ctx *ctx, const ferry_dict *dict, embe
         e->part[j].cols = e->prepared->frame[j].cols;
     for (int64_t j = 0; j < e->p; j++)
         FERRY_TRY(load_part(ctx, dict, j, e->d, &e->part[j]));
-    *out = e;
-    e = NULL;
+    FERRY_MOVE(*out, e);
 done:
     ferry_i_embedding_free(e);
     return st;

@@ -211,8 +211,7 @@ ferry_status ferry_i_gp_fit(ferry_ctx *ctx, ferry_matrix *p, const ferry_block *
     FERRY_TRY(gp_new(ctx, g->k, p, l, &m));
     FERRY_TRY(fit_bridge(ctx, g, m));
     if (l) FERRY_TRY(fit_gate(ctx, y, m));
-    *out = m;
-    m = NULL;
+    FERRY_MOVE(*out, m);
 done:
     ferry_i_gp_free(m);
     return st;
@@ -291,8 +290,7 @@ ferry_status ferry_i_gp_load(ferry_ctx *ctx, const ferry_dict *dict, int64_t c,
     FERRY_TRY(load_side(ctx, dict, "gp.bridge", "gp.alpha", c, cols, &m->p, &m->alpha));
     if (ferry_i_dict_has(dict, "gp.labelled"))
         FERRY_TRY(load_side(ctx, dict, "gp.labelled", "gp.beta", c, cols, &m->l, &m->beta));
-    *out = m;
-    m = NULL;
+    FERRY_MOVE(*out, m);
 done:
     ferry_i_gp_free(m);
     return st;

@@ -10,16 +10,13 @@ void ferry_i_hedge_clear(hedge *h)
 {
     for (int64_t i = 0; h->source && i < h->n; i++) {
         hedge_source *s = &h->source[i];
-        ferry_i_free(s->name);
-        ferry_i_free(s->r);
-        ferry_i_free(s->mu);
+        FERRY_FREE(s->name, s->r, s->mu);
         ferry_i_pa_free(s->ws);
         ferry_i_pa_free(s->wt);
     }
     for (int64_t g = 0; h->group && g < h->n_groups; g++)
         ferry_i_free(h->group[g].q);
-    ferry_i_free(h->source);
-    ferry_i_free(h->group);
+    FERRY_FREE(h->source, h->group);
     ferry_i_pa_free(h->wt);
     *h = (hedge){0};
 }
@@ -77,8 +74,7 @@ done:
 
 void ferry_i_hedge_scores_clear(hedge_scores *s)
 {
-    ferry_i_free(s->all);
-    ferry_i_free(s->votes);
+    FERRY_FREE(s->all, s->votes);
     *s = (hedge_scores){0};
 }
 

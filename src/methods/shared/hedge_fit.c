@@ -28,9 +28,7 @@ ferry_status ferry_i_hedge_draw(ferry_ctx *ctx, int64_t n, const int32_t *cls, i
     for (int64_t i = 0; i < n; i++)
         if (drawn[i]) (*rows)[(*kept)++] = i;
 done:
-    ferry_i_free(order);
-    ferry_i_free(count);
-    ferry_i_free(drawn);
+    FERRY_FREE(order, count, drawn);
     return st;
 }
 
@@ -54,8 +52,7 @@ static ferry_status pass(ferry_ctx *ctx, const hedge_options *o, int64_t k,
         (void)ferry_i_pa_learn(*out, &x, ferry_i_row_norm2(&x), y[order[i]], f);
     }
 done:
-    ferry_i_free(order);
-    ferry_i_free(f);
+    FERRY_FREE(order, f);
     return st;
 }
 
@@ -77,8 +74,7 @@ static ferry_status find_group(ferry_ctx *ctx, hedge *h, const cdspp *c, int64_t
         if (h->group[*out].s == s &&
             memcmp(h->group[*out].q, q, (size_t)(s * h->d) * sizeof *q) == 0)
             goto done;
-    more = ferry_i_realloc(h->group, h->n_groups + 1, sizeof *more);
-    FERRY_HAVE(ctx, more);
+    FERRY_HAVE(ctx, more = ferry_i_realloc(h->group, h->n_groups + 1, sizeof *more));
     h->group = more;
     h->group[h->n_groups++] = (hedge_group){s, q};
     q = NULL;
@@ -176,14 +172,12 @@ static ferry_status add_source(ferry_ctx *ctx, const char *method, const ferry_r
         goto done;
     }
     hedge_source *s = &h->source[h->n++];
-    s->name = ferry_i_strdup(r->domain->name);
-    FERRY_HAVE(ctx, s->name);
+    FERRY_HAVE(ctx, s->name = ferry_i_strdup(r->domain->name));
     FERRY_TRY(learn_source(ctx, o, &c, &p, rng, h, s));
 done:
     ferry_i_cdspp_clear(&c);
     ferry_i_matrix_free(xs);
-    ferry_i_free(rows);
-    ferry_i_free(ys);
+    FERRY_FREE(rows, ys);
     return st;
 }
 
@@ -265,8 +259,7 @@ ferry_status ferry_i_hedge_fit(ferry_ctx *ctx, const char *method, hedge_rule ru
     ferry_i_diag_real(ctx, "sources", (double)m->h.n);
     ferry_i_diag_real(ctx, "instances", (double)ferry_i_prepared_target(m->in.prepared)->n);
     ferry_i_prepared_forget(m->in.prepared);
-    *out = m;
-    m = NULL;
+    FERRY_MOVE(*out, m);
 done:
     ferry_i_hedge_model_free(m);
     return st;

@@ -11,8 +11,7 @@ void ferry_i_hedge_model_free(void *model)
 
     if (!m) return;
     ferry_i_online_clear(&m->in);
-    ferry_i_free(m->last);
-    ferry_i_free(m->index);
+    FERRY_FREE(m->last, m->index);
     ferry_i_hedge_scores_clear(&m->s);
     ferry_i_hedge_clear(&m->h);
     ferry_i_free(m);
@@ -303,8 +302,7 @@ static ferry_status load_hedge(ferry_ctx *ctx, const ferry_dict *dict, hedge *h)
     FERRY_NEW(ctx, h->source, form[3]);
     h->n = form[3];
     for (int64_t i = 0; i < h->n; i++) {
-        h->source[i].name = ferry_i_strdup(ferry_i_ids_at(names, i));
-        FERRY_HAVE(ctx, h->source[i].name);
+        FERRY_HAVE(ctx, h->source[i].name = ferry_i_strdup(ferry_i_ids_at(names, i)));
         FERRY_TRY(load_source(ctx, dict, h, i));
     }
     if (h->rule == HEDGE_MISTAKES)
@@ -326,8 +324,7 @@ ferry_status ferry_i_hedge_load(ferry_ctx *ctx, const ferry_dict *dict, void **m
     m->h.d = m->in.d;
     FERRY_TRY(load_hedge(ctx, dict, &m->h));
     FERRY_TRY(ferry_i_hedge_room(ctx, m));
-    *model = m;
-    m = NULL;
+    FERRY_MOVE(*model, m);
 done:
     ferry_i_hedge_model_free(m);
     return st;

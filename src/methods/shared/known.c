@@ -7,8 +7,7 @@ void ferry_i_known_clear(known_labels *k)
 {
     ferry_i_ids_free(k->ids);
     ferry_i_ids_free(k->graphs);
-    ferry_i_free(k->truth);
-    ferry_i_free(k->prior);
+    FERRY_FREE(k->truth, k->prior);
     *k = (known_labels){0};
 }
 

@@ -154,8 +154,7 @@ ferry_status ferry_i_learner_load(ferry_ctx *ctx, const ferry_dict *dict,
         FERRY_TRY(load_rows(ctx, dict, prefix, l));
     else
         FERRY_TRY(load_weights(ctx, dict, prefix, l));
-    *out = l;
-    l = NULL;
+    FERRY_MOVE(*out, l);
 done:
     ferry_i_learner_free(l);
     return st;

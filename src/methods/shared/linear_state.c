@@ -24,8 +24,7 @@ ferry_status ferry_i_ttl_linear_new(ferry_ctx *ctx, ttl_bridge *b,
     s->c = b->c;
     FERRY_TRY(ferry_i_carried_on_target(ctx, carried, b, &s->last));
     s->prepared = ferry_i_bridge_release(b);
-    *out = s;
-    s = NULL;
+    FERRY_MOVE(*out, s);
 done:
     ferry_i_ttl_linear_free(s);
     return st;
@@ -77,8 +76,7 @@ ferry_status ferry_i_ttl_linear_load(ferry_ctx *ctx, const ferry_dict *dict, voi
     FERRY_TRY(ferry_i_bridge_load(ctx, dict, &s->prepared));
     FERRY_TRY(ferry_i_carried_load(ctx, dict, s->c, ferry_i_prepared_width(s->prepared),
                                    &s->last));
-    *out = s;
-    s = NULL;
+    FERRY_MOVE(*out, s);
 done:
     ferry_i_ttl_linear_free(s);
     return st;

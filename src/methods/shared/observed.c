@@ -33,8 +33,7 @@ static ferry_status by_item(ferry_ctx *ctx, const ferry_ratings *r, double f, do
         t->index[at] = r->user[e];
         t->value[at] = f * r->value[e] + g;
     }
-    *out = t;
-    t = NULL;
+    FERRY_MOVE(*out, t);
 done:
     ferry_i_free(next);
     ferry_i_matrix_free(t);
@@ -104,8 +103,7 @@ static ferry_status sort_ids(ferry_ctx *ctx, const ferry_ids *ids, ferry_ids **o
 
     FERRY_NEW(ctx, list, n);
     FERRY_NEW(ctx, *place, n);
-    *out = ferry_i_ids_new();
-    FERRY_HAVE(ctx, *out);
+    FERRY_HAVE(ctx, *out = ferry_i_ids_new());
     for (int64_t i = 0; i < n; i++)
         list[i] = (named){ferry_i_ids_at(ids, i), (int32_t)i};
     qsort(list, (size_t)n, sizeof *list, by_id);
@@ -157,15 +155,13 @@ ferry_status ferry_i_ratings_sorted(ferry_ctx *ctx, const ferry_ratings *r,
     }
     FERRY_TRY(ferry_i_observed_new(ctx, s, 1, 0, &x)); /* sorts, and passes over NaN */
     take_entries(x.x, s);
-    *out = s;
-    s = NULL;
+    FERRY_MOVE(*out, s);
 done:
     ferry_i_observed_clear(&x);
     ferry_i_ratings_free(s);
     ferry_i_ids_free(users);
     ferry_i_ids_free(items);
-    ferry_i_free(user);
-    ferry_i_free(item);
+    FERRY_FREE(user, item);
     return st;
 }
 

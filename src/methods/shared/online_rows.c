@@ -52,8 +52,7 @@ done:
 
 void ferry_i_moments_clear(moments *m)
 {
-    ferry_i_free(m->mean);
-    ferry_i_free(m->m2);
+    FERRY_FREE(m->mean, m->m2);
     *m = (moments){0};
 }
 

@@ -19,8 +19,7 @@ ferry_status ferry_i_column_means(ferry_ctx *ctx, const ferry_matrix *x, double 
 void ferry_i_ranked_clear(ranked *s)
 {
     ferry_i_block_free(s->u);
-    ferry_i_free(s->mean);
-    ferry_i_free(s->inv_sd);
+    FERRY_FREE(s->mean, s->inv_sd);
     ferry_i_ranksvm_free(s->r);
     ferry_i_base_clear(&s->b);
 }
@@ -199,8 +198,7 @@ ferry_status ferry_i_ranked_load(ferry_ctx *ctx, const ferry_dict *dict, void **
     *out = NULL;
     FERRY_NEW(ctx, s, 1);
     FERRY_TRY(ferry_i_ranked_get(ctx, dict, -1, s));
-    *out = s;
-    s = NULL;
+    FERRY_MOVE(*out, s);
 done:
     ferry_i_ranked_free(s);
     return st;

@@ -182,8 +182,7 @@ ferry_status ferry_i_rating_load(ferry_ctx *ctx, const ferry_dict *dict, void **
     m->weighted = fold[3] != 0;
     FERRY_TRY(load_rated(ctx, dict, m));
     FERRY_TRY(load_parts(ctx, dict, m));
-    *state = m;
-    m = NULL;
+    FERRY_MOVE(*state, m);
 done:
     ferry_i_rating_model_free(m);
     ferry_i_ids_free(users);

@@ -93,8 +93,7 @@ static ferry_status enlarge(ferry_ctx *ctx, const rating_model *m, ferry_ids *us
         for (int64_t i = m->p->rows; m->pu && i < t->p->rows; i++)
             copy_reals(FERRY_ROW(t->pu, i) + group, from->pi_u, from->k);
     }
-    *out = t;
-    t = NULL;
+    FERRY_MOVE(*out, t);
 done:
     ferry_i_rating_model_free(t);
     ferry_i_free(shape);
@@ -337,8 +336,7 @@ static ferry_status gather(ferry_ctx *ctx, const rating_model *m, const gatherin
         t->start[g->row[i] - g->first + 1] = n;
     }
     t->nnz = n;
-    *out = t;
-    t = NULL;
+    FERRY_MOVE(*out, t);
 done:
     ferry_i_matrix_free(t);
     return st;
@@ -426,14 +424,12 @@ ferry_status ferry_i_rating_fold_in(ferry_ctx *ctx, const void *state,
         &x));
     FERRY_TRY(fold_rows(ctx, t, true, items, x));
     tell(ctx, m, r, user, item);
-    *out = t;
-    t = NULL;
+    FERRY_MOVE(*out, t);
 done:
     ferry_i_rating_model_free(t);
     ferry_i_observed_clear(&o);
     ferry_i_ratings_free(r);
     ferry_i_matrix_free(x);
-    ferry_i_free(user);
-    ferry_i_free(item);
+    FERRY_FREE(user, item);
     return st;
 }

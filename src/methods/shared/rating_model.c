@@ -13,14 +13,10 @@ void ferry_i_rating_model_free(void *state)
     if (!m) return;
     ferry_i_ids_free(m->users);
     ferry_i_ids_free(m->items);
-    ferry_i_free(m->a);
-    ferry_i_free(m->b);
+    FERRY_FREE(m->a, m->b);
     ferry_i_block_free(m->p);
     ferry_i_block_free(m->q);
-    ferry_i_free(m->p0);
-    ferry_i_free(m->q0);
-    ferry_i_free(m->start);
-    ferry_i_free(m->item);
+    FERRY_FREE(m->p0, m->q0, m->start, m->item);
     for (int64_t s = 0; m->part && s < m->parts; s++)
         ferry_i_free(m->part[s].r); /* pi_u and pi_v stand behind it */
     ferry_i_free(m->part);
@@ -78,8 +74,7 @@ ferry_status ferry_i_rating_model_make(ferry_ctx *ctx, ferry_ids *users, ferry_i
     FERRY_NEW(ctx, m->start, ferry_i_ids_count(users) + 1);
     FERRY_TRY(ferry_i_block_new(ctx, ferry_i_ids_count(users), rank, &m->p));
     FERRY_TRY(ferry_i_block_new(ctx, ferry_i_ids_count(items), rank, &m->q));
-    *out = m;
-    m = NULL;
+    FERRY_MOVE(*out, m);
 done:
     ferry_i_rating_model_free(m);
     return st;
@@ -105,8 +100,7 @@ ferry_status ferry_i_rating_model_new(ferry_ctx *ctx, const ferry_ratings *r, in
     }
     for (int64_t i = 0; i < m->p->rows; i++)
         m->start[i + 1] += m->start[i];
-    *out = m;
-    m = NULL;
+    FERRY_MOVE(*out, m);
 done:
     ferry_i_rating_model_free(m);
     return st;
@@ -157,7 +151,6 @@ ferry_status ferry_i_rating_predict(ferry_ctx *ctx, const void *state,
     for (int64_t e = 0; e < r->n; e++)
         p->value[e] = ferry_i_rating_at(m, user[r->user[e]], item[r->item[e]]);
 done:
-    ferry_i_free(user);
-    ferry_i_free(item);
+    FERRY_FREE(user, item);
     return st;
 }

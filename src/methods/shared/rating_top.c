@@ -121,11 +121,9 @@ ferry_status ferry_i_rating_top(ferry_ctx *ctx, const void *state, const ferry_i
                     "%lld of %lld users are new to the model: they get what is rated "
                     "highest in general",
                     (long long)strangers, (long long)count);
-    *out = r;
-    r = NULL;
+    FERRY_MOVE(*out, r);
 done:
     ferry_i_ratings_free(r);
-    ferry_i_free(heap);
-    ferry_i_free(skip);
+    FERRY_FREE(heap, skip);
     return st;
 }

@@ -22,8 +22,7 @@ static void route_clear(route *r)
         ferry_i_free(r->keep[g]);
     for (int64_t v = 0; r->place && v < r->n_views; v++)
         ferry_i_matrix_free(r->place[v].x);
-    ferry_i_free(r->keep);
-    ferry_i_free(r->place);
+    FERRY_FREE(r->keep, r->place);
     ferry_i_nmtf_free(r->n);
 }
 
@@ -309,8 +308,7 @@ static ferry_status tell_features(ferry_ctx *ctx, const ferry_task *task, const 
     ferry_i_bridge_tell_top(ctx, "top_features", b, task->names, c, classes);
     ferry_i_bridge_tell_top(ctx, "top_clusters", b, NULL, p1, clusters);
 done:
-    ferry_i_free(classes);
-    ferry_i_free(clusters);
+    FERRY_FREE(classes, clusters);
     return st;
 }
 

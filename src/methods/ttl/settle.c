@@ -161,8 +161,7 @@ ferry_status ferry_i_settle(ferry_ctx *ctx, const ttl_settle_options *o, ferry_m
 done:
     ferry_i_mixture_clear(&own);
     ferry_i_block_free(next);
-    ferry_i_free(q);
-    ferry_i_free(sums);
+    FERRY_FREE(q, sums);
     return st;
 }
 

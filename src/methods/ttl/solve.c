@@ -60,8 +60,7 @@ static void trip_clear(trip *t)
         ferry_i_matrix_free(t->at[i].known_x);
         ferry_i_block_free(t->at[i].known_g);
     }
-    ferry_i_free(t->at);
-    ferry_i_free(t->pool);
+    FERRY_FREE(t->at, t->pool);
 }
 
 /* A copy of x of its own, with rows of length 1 where that is wanted. */
@@ -219,8 +218,7 @@ static ferry_status split_halves(ferry_ctx *ctx, const trip *t, int64_t i, doubl
     FERRY_TRY(ferry_i_kappa(ctx, n, y + 3 * n, y, c, &other));
     out->crossed = 0.5 * (one + other);
 done:
-    ferry_i_free(y);
-    ferry_i_free(half);
+    FERRY_FREE(y, half);
     return st;
 }
 
@@ -357,8 +355,7 @@ static ferry_status one_fold(ferry_ctx *ctx, const trip *t, int64_t i, const int
     for (int64_t r = 0; r < n_out; r++)
         truth[(*n)++] = p->known[out[r]];
 done:
-    ferry_i_free(in);
-    ferry_i_free(out);
+    FERRY_FREE(in, out);
     ferry_i_matrix_free(train);
     ferry_i_matrix_free(test);
     ferry_i_block_free(g);
@@ -385,8 +382,7 @@ static ferry_status boarding(ferry_ctx *ctx, const trip *t, int64_t i, double *k
         FERRY_TRY(one_fold(ctx, t, i, fold, f, within, fold + p->n, fold + 2 * p->n, n));
     FERRY_TRY(ferry_i_kappa(ctx, *n, fold + p->n, fold + 2 * p->n, t->b->c, kappa));
 done:
-    ferry_i_free(fold);
-    ferry_i_free(within);
+    FERRY_FREE(fold, within);
     return st;
 }
 
