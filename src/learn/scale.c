@@ -99,29 +99,52 @@ static void each_row(learning *l, row_fn fn)
  * over what is present. */
 static void add_sums(learning *l, int64_t m, const ferry_cell *row)
 {
+    column *col = l->col;
+    bool neg = l->f.neg, frac = l->f.frac; /* locals: stores to l would be reloaded */
     double sum = 0;
     int64_t found = 0;
 
     for (int64_t e = 0; e < m; e++) {
         const double v = row[e].v;
-        column *c = &l->col[row[e].j];
+        column *c = &col[row[e].j];
         if (isnan(v)) {
             c->there--;
             continue;
         }
         c->filled++;
         c->mean += v;
-        c->lo = fmin(c->lo, v);
-        c->hi = fmax(c->hi, v);
-        l->f.neg = l->f.neg || v < 0;
-        l->f.frac = l->f.frac || v != floor(v);
+        if (v < c->lo) c->lo = v;
+        if (v > c->hi) c->hi = v;
+        neg = neg || v < 0;
+        frac = frac || v != floor(v);
         sum += v;
         found++;
     }
+    l->f.neg = neg;
+    l->f.frac = frac;
     l->cells += (double)found;
     l->cell_mean += sum;
     l->rows += found > 0;
     l->sum_mean += sum;
+}
+
+/* Where the mean lies among the cells; without branches, which nobody could foretell. */
+static void add_ranks(learning *l, int64_t m, const ferry_cell *row)
+{
+    const double mean = l->cell_mean;
+    double last = l->last_below, first = l->first_above;
+    int64_t below = 0;
+
+    for (int64_t e = 0; e < m; e++) {
+        const double v = row[e].v; /* NaN fails all comparisons */
+        const double under = v < mean ? v : -INFINITY, over = v >= mean ? v : INFINITY;
+        below += v < mean;
+        last = under > last ? under : last;
+        first = over < first ? over : first;
+    }
+    l->below += (double)below;
+    l->last_below = last;
+    l->first_above = first;
 }
 
 /* Second pass, around the means of the first.
@@ -129,25 +152,22 @@ static void add_sums(learning *l, int64_t m, const ferry_cell *row)
  * hi. */
 static void add_squares(learning *l, int64_t m, const ferry_cell *row)
 {
+    column *col = l->col;
     double sum = 0;
     int64_t found = 0;
 
     for (int64_t e = 0; e < m; e++) {
         const double v = row[e].v;
-        column *c = &l->col[row[e].j];
+        column *c = &col[row[e].j];
         if (isnan(v)) continue;
         c->squares += (v - c->mean) * (v - c->mean);
-        c->two = c->two && (v == c->lo || v == c->hi);
-        if (v < l->cell_mean) {
-            l->below++;
-            l->last_below = fmax(l->last_below, v);
-        } else {
-            l->first_above = fmin(l->first_above, v);
-        }
+        if (c->two) c->two = v == c->lo || v == c->hi;
         sum += v;
         found++;
     }
+    if (l->f.neg) return; /* what follows is asked of amounts alone */
     if (found > 0) l->sum_squares += (sum - l->sum_mean) * (sum - l->sum_mean);
+    add_ranks(l, m, row);
 }
 
 /* For the typical (geometric mean) size of a column. */
@@ -254,7 +274,7 @@ static bool is_skewed(const learning *l)
     const double above = l->cells - l->below;
     double median = l->below > above ? l->last_below : l->first_above;
 
-    if (l->cells == 0) return false;
+    if (l->cells == 0 || l->f.neg) return false;
     if (l->below == above) median = 0.5 * (l->last_below + l->first_above);
     return median < l->cell_mean - 1e-12 * fabs(l->cell_mean);
 }

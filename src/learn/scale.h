@@ -76,7 +76,8 @@ typedef struct ferry_scale_facts {
                            1 where words are ruled out anyway */
     double spread;      /* how far the deviations of columns differ */
     double cvsum;       /* sd / mean of the sums of rows that are not empty; inf: below 0 */
-    bool skew;          /* the median of the cells that are not 0 is below their mean */
+    bool skew;          /* the median of the cells that are not 0 is below their mean; not
+                           asked where some are below 0 */
 } ferry_scale_facts;
 
 /* What was learned: x_ij becomes (t(x_ij) - shift_j) factor_j, where t is 1 + ln x (words
