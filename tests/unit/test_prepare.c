@@ -274,6 +274,46 @@ static ferry_dict *saved(ferry_ctx *ctx, const ferry_prepared *p)
     return dict;
 }
 
+/* Methods that read values as amounts: nothing below 0 unless it was there. A table of four
+ * columns is standardised otherwise. */
+static void test_positive(void **state)
+{
+    ferry_ctx *ctx = *state;
+    const double v[] = {1, 900, 0, 3, 2, 500, 1, 0, 5, 700, 0, 2};
+    ferry_domain *t = small_domain(ctx, "t", FERRY_TARGET, 3, 4, v);
+    ferry_wants w = {.method = "m", .domains = FERRY_THE_TARGET, .layout = FERRY_PATH};
+
+    small_classes(ctx, t, "pqp");
+    ferry_task *task = resolved(ctx, small_task(ctx, FERRY_CLASSIFY, NULL, t));
+    for (int how = FERRY_ANY_SIGN; how <= FERRY_POSITIVE; how++)
+        for (int roots = 0; roots < 2; roots++) {
+            ferry_prepared *p = NULL, *q = NULL;
+            ferry_rows r = {0};
+            double least = 0;
+            w.positive = (ferry_positive)how;
+            w.scale = roots ? FERRY_SCALE_ROOTS : FERRY_SCALE_AUTO;
+            assert_ok(ctx, ferry_i_prepare(ctx, task, &w, &p));
+            assert_int_equal(p->frame[0].scale->kind, roots || how == FERRY_POSITIVE
+                                                          ? FERRY_SCALE_ROOTS
+                                                          : FERRY_SCALE_STANDARD);
+            ferry_dict *dict = saved(ctx, p);
+            assert_ok(ctx, ferry_i_prepared_load(ctx, dict, &q));
+            assert_ok(ctx, ferry_i_prepare_rows(ctx, q, task->domains[0], &r));
+            for (int64_t e = 0; e < r.x[0]->nnz; e++)
+                least = fmin(least, r.x[0]->value[e]);
+            assert_int_equal(least < 0,
+                             how == FERRY_ANY_SIGN || (how == FERRY_PLAIN_ROOTS && !roots));
+            assert_int_equal(r.x[0]->nnz, p->rows[0].x[0]->nnz);
+            assert_memory_equal(r.x[0]->value, p->rows[0].x[0]->value,
+                                (size_t)r.x[0]->nnz * sizeof(double));
+            ferry_i_rows_clear(&r);
+            ferry_i_dict_free(dict);
+            ferry_i_prepared_free(p);
+            ferry_i_prepared_free(q);
+        }
+    ferry_task_free(task);
+}
+
 static void test_save(void **state)
 {
     ferry_ctx *ctx = *state;
@@ -446,10 +486,10 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_joined),     TEST(test_labelled),  TEST(test_path),
-        TEST(test_apart),      TEST(test_missing),   TEST(test_needs),
-        TEST(test_save),       TEST(test_strange),   TEST(test_strange_columns),
-        TEST(test_other_data), TEST(test_no_memory),
+        TEST(test_joined),          TEST(test_labelled),   TEST(test_path),
+        TEST(test_apart),           TEST(test_missing),    TEST(test_needs),
+        TEST(test_positive),        TEST(test_save),       TEST(test_strange),
+        TEST(test_strange_columns), TEST(test_other_data), TEST(test_no_memory),
     };
     return cmocka_run_group_tests_name("prepare", tests, NULL, NULL);
 }
