@@ -2,6 +2,7 @@
 #ifndef FERRY_EVAL_INTERNAL_H
 #define FERRY_EVAL_INTERNAL_H
 
+#include "eval/statistics.h"
 #include "ferry/evaluate.h"
 #include "task/task.h"
 
@@ -43,29 +44,17 @@ ferry_status ferry_i_one_error(ferry_ctx *ctx, const ferry_scored *s, double *ou
 ferry_status ferry_i_coverage(ferry_ctx *ctx, const ferry_scored *s, double *out);
 ferry_status ferry_i_average_precision(ferry_ctx *ctx, const ferry_scored *s, double *out);
 
+/* Pseudo-values of the n scored rows for a metric of value `full` that is no mean over rows
+ * (rows.c). at: the rows' places in the target. */
+ferry_status ferry_i_pseudo_rows(ferry_ctx *ctx, const ferry_metric *m,
+                                 const ferry_scored *s, const int64_t *at, double full,
+                                 double *row);
+
 /* An embedding in k groups by k-means; -1 where a row is not finite. */
 ferry_status ferry_i_embedding_groups(ferry_ctx *ctx, const ferry_prediction *p, int64_t k,
                                       int32_t *group);
 /* Share of instances whose class most of their 5 nearest others have (embedding.c). */
 ferry_status ferry_i_knn_accuracy(ferry_ctx *ctx, const ferry_scored *s, double *out);
-
-/* ---- statistics ---- */
-
-double ferry_i_mean(int64_t n, const double *x); /* NaN for n = 0 */
-double ferry_i_std(int64_t n, const double *x);  /* n - 1; 0 for n = 1 */
-/* Two-sided Wilcoxon signed-rank p-value: zeros dropped, ties by mean ranks; exact for at
- * most 25 differences without ties, else the normal approximation with tie and continuity
- * correction. NaN when no pair differs. */
-ferry_status ferry_i_wilcoxon(ferry_ctx *ctx, int64_t n, const double *diff, double *p);
-/* Percentile bootstrap of the mean: its `level` interval from `draws` resamples. */
-ferry_status ferry_i_bootstrap(ferry_ctx *ctx, int64_t n, const double *x, int64_t draws,
-                               double level, ferry_rng *rng, double *lo, double *hi);
-
-/* Two-sided p-value of Student's t with df degrees of freedom, and the t that leaves p. */
-double ferry_i_student_p(double t, double df);
-double ferry_i_student_t(double p, double df);
-/* p[i] corrected for n tests by Holm's step-down rule, in place. */
-void ferry_i_holm(int64_t n, double *p);
 
 /* ---- results ---- */
 

@@ -1,0 +1,319 @@
+/* The statistics of the verdict against golden cases (tests/unit/verdict_golden.json, worked out
+ * with numpy and scipy; further ones beside the data sets), and properties. */
+#include "eval/eval.h"
+#include "golden.h"
+
+/* 1e-9, of what Student's quantiles enter 1e-7; null is "not known". */
+static void same(const char *what, const char *key, double got, const json_t *want,
+                 double tol)
+{
+    const double w = json_number_value(want);
+
+    if (json_is_null(want) ? !isfinite(got) : fabs(got - w) <= tol * fmax(1, fabs(w)))
+        return;
+    fail_msg("%s: %s is %.15g, not %.15g", what, key, got, json_is_null(want) ? NAN : w);
+}
+
+static double *reals(const json_t *array) /* null is NaN; for free() */
+{
+    const size_t n = json_array_size(array);
+    double *x = calloc(n + 1, sizeof *x);
+
+    for (size_t i = 0; i < n; i++)
+        x[i] = json_is_null(json_array_get(array, i))
+                   ? NAN
+                   : json_number_value(json_array_get(array, i));
+    return x;
+}
+
+static int64_t *wholes(const json_t *array)
+{
+    const size_t n = json_array_size(array);
+    int64_t *x = calloc(n + 1, sizeof *x);
+
+    for (size_t i = 0; i < n; i++)
+        x[i] = json_integer_value(json_array_get(array, i));
+    return x;
+}
+
+/* ---- golden cases ---- */
+
+static void crossed_case(ferry_ctx *ctx, const char *what, const json_t *o)
+{
+    const json_t *d = golden_at(o, "D"), *want = golden_at(o, "components"),
+                 *test = golden_at(o, "test"), *clusters = golden_at(o, "clusters"),
+                 *needed = golden_at(o, "needed");
+    const int64_t repeats = (int64_t)json_array_size(d),
+                  n = (int64_t)json_array_size(json_array_get(d, 0));
+    double *diff = calloc((size_t)(repeats * n), sizeof *diff);
+    ferry_crossing in = {.repeats = repeats,
+                         .n = n,
+                         .diff = diff,
+                         .visible = golden_real(o, "visible"),
+                         .fixed = json_is_true(golden_at(o, "fixed"))};
+    ferry_crossed c;
+    int64_t *cluster[2] = {NULL, NULL}, more = 0, rows = 0;
+
+    for (int64_t r = 0; r < repeats; r++) {
+        double *row = reals(json_array_get(d, (size_t)r));
+        memcpy(diff + r * n, row, (size_t)n * sizeof *row);
+        free(row);
+    }
+    for (size_t k = 0; k < json_array_size(clusters); k++)
+        in.cluster[k] = cluster[k] = wholes(json_array_get(clusters, k));
+    assert_ok(ctx, ferry_i_crossed(ctx, &in, &c));
+    same(what, "R", (double)c.repeats, golden_at(want, "R"), 0);
+    same(what, "n", (double)c.n, golden_at(want, "n"), 0);
+    same(what, "nt", c.scored, golden_at(want, "nt"), 1e-9);
+    same(what, "mu", c.mu, golden_at(want, "mu"), 1e-9);
+    same(what, "s2", c.s2, golden_at(want, "s2"), 1e-9);
+    same(what, "vb", c.vb, golden_at(want, "vb"), 1e-9);
+    same(what, "se2", c.se2, golden_at(want, "se2"), 1e-9);
+    same(what, "sb2", c.sb2, golden_at(want, "sb2"), 1e-9);
+    same(what, "sa2", c.sa2, golden_at(want, "sa2"), 1e-9);
+    same(what, "k", c.k, golden_at(want, "k"), 1e-9);
+    same(what, "se", c.se, golden_at(test, "se"), 1e-9);
+    same(what, "df", c.df, golden_at(test, "df"), 1e-9);
+    same(what, "low", c.low, golden_at(test, "low"), 1e-7);
+    same(what, "high", c.high, golden_at(test, "high"), 1e-7);
+    same(what, "p_better", c.p_better, golden_at(test, "p_better"), 1e-9);
+    same(what, "p_worse", c.p_worse, golden_at(test, "p_worse"), 1e-9);
+    ferry_i_crossed_needed(&c, &more, &rows);
+    assert_int_equal(more, json_integer_value(json_array_get(needed, 0)));
+    assert_int_equal(rows, json_integer_value(json_array_get(needed, 1)));
+    free(diff);
+    free(cluster[0]);
+    free(cluster[1]);
+}
+
+static void max_t_case(ferry_ctx *ctx, const char *what, const json_t *o)
+{
+    static const char *const keys[] = {"p_high", "p_low"};
+    double *own = reals(golden_at(o, "own")), *p = calloc(64, sizeof *p);
+    const int64_t m = (int64_t)json_array_size(golden_at(o, "own"));
+    int64_t draws = 0;
+    double *drawn = golden_array(o, "draws", &draws, NULL);
+
+    for (int side = 0; side < 2; side++) {
+        assert_ok(ctx, ferry_i_max_t(ctx, m, draws, own, drawn, side ? -1 : 1, p));
+        for (int64_t i = 0; i < m; i++)
+            same(what, keys[side], p[i],
+                 json_array_get(golden_at(o, keys[side]), (size_t)i), 1e-9);
+    }
+    free(own);
+    free(p);
+    free(drawn);
+}
+
+static void holm_case(const char *what, const json_t *o)
+{
+    double *p = reals(golden_at(o, "p"));
+    const int64_t n = (int64_t)json_array_size(golden_at(o, "p"));
+
+    ferry_i_holm(n, p);
+    for (int64_t i = 0; i < n; i++)
+        same(what, "p", p[i], json_array_get(golden_at(o, "adjusted"), (size_t)i), 1e-9);
+    free(p);
+}
+
+/* "pseudo NAME": the metric itself is checked too. */
+static void pseudo_case(ferry_ctx *ctx, const char *what, const json_t *o)
+{
+    const ferry_metric *m = ferry_i_metric_find(what + strlen("pseudo "));
+    const json_t *want = golden_at(o, "pseudo");
+    const size_t n = json_array_size(want);
+    double *truth = reals(golden_at(o, "truth")), *row = calloc(n, sizeof *row);
+    const json_t *cls = json_object_get(o, "cls");
+    double *given = reals(cls ? cls : golden_at(o, "value_pred"));
+    int32_t *t = calloc(n, sizeof *t), *p = calloc(n, sizeof *p), k = 0;
+    int64_t *at = calloc(n, sizeof *at);
+
+    assert_non_null(m);
+    for (size_t i = 0; i < n; i++) {
+        at[i] = (int64_t)i;
+        if (!cls) continue;
+        t[i] = (int32_t)truth[i];
+        p[i] = (int32_t)given[i];
+        k = t[i] >= k ? t[i] + 1 : k;
+        k = p[i] >= k ? p[i] + 1 : k;
+    }
+    const ferry_scored s = {.n = (int64_t)n,
+                            .k = k,
+                            .truth_cls = cls ? t : NULL,
+                            .cls = cls ? p : NULL,
+                            .truth = cls ? NULL : truth,
+                            .value = cls ? NULL : given};
+    assert_ok(ctx, ferry_i_pseudo_rows(ctx, m, &s, at, golden_real(o, "value"), row));
+    for (size_t i = 0; i < n; i++)
+        same(what, "pseudo", row[i], json_array_get(want, i), 1e-9);
+    free(truth);
+    free(given);
+    free(row);
+    free(t);
+    free(p);
+    free(at);
+}
+
+static void all_cases(ferry_ctx *ctx, const json_t *root)
+{
+    const char *what = NULL;
+    json_t *o = NULL;
+
+    json_object_foreach((json_t *)root, what, o)
+    {
+        if (json_object_get(o, "D")) crossed_case(ctx, what, o);
+        if (json_object_get(o, "draws")) max_t_case(ctx, what, o);
+        if (json_object_get(o, "adjusted")) holm_case(what, o);
+        if (json_object_get(o, "pseudo")) pseudo_case(ctx, what, o);
+    }
+}
+
+static void test_golden(void **state)
+{
+    json_t *own = json_load_file("tests/unit/verdict_golden.json", 0, NULL);
+    json_t *more = golden("../next/verdict/golden.json");
+
+    assert_non_null(own);
+    all_cases(*state, own);
+    if (more) all_cases(*state, more);
+    json_decref(own);
+    json_decref(more);
+}
+
+/* ---- properties ---- */
+
+/* Pseudo-values from counts are those of computing the metric again without each row. */
+static void test_counts_equal_recomputing(void **state)
+{
+    static const char *const names[] = {"macro-f1", "balanced-accuracy", "nmi"};
+    enum { N = 23, K = 4 };
+    int32_t t[N], p[N], lt[N], lp[N];
+    int64_t at[N];
+    double row[N], full = 0, less = 0;
+    ferry_rng rng;
+
+    ferry_i_rng_seed(&rng, 5, 1);
+    for (int i = 0; i < N; i++) {
+        t[i] = i == 0 ? 3 : (int32_t)ferry_i_rng_below(&rng, 3); /* a class met once */
+        p[i] =
+            (int32_t)ferry_i_rng_below(&rng, K + 1) - (i % 5 == 0); /* some of no class */
+        at[i] = i;
+    }
+    for (int m = 0; m < 3; m++) {
+        const ferry_metric *metric = ferry_i_metric_find(names[m]);
+        ferry_scored s = {.n = N, .k = K, .truth_cls = t, .cls = p};
+        double raw[N], mean = 0;
+        assert_ok(*state, metric->compute(*state, &s, &full));
+        assert_ok(*state, ferry_i_pseudo_rows(*state, metric, &s, at, full, row));
+        for (int i = 0; i < N; i++) {
+            int n = 0;
+            for (int j = 0; j < N; j++)
+                if (j != i) {
+                    lt[n] = t[j];
+                    lp[n++] = p[j];
+                }
+            const ferry_scored one = {.n = n, .k = K, .truth_cls = lt, .cls = lp};
+            assert_ok(*state, metric->compute(*state, &one, &less));
+            raw[i] = N * full - (N - 1) * less;
+            mean += raw[i] / N;
+        }
+        for (int i = 0; i < N; i++)
+            assert_close(row[i], raw[i] - mean + full, 1e-10);
+        assert_close(ferry_i_mean(N, row), full, 1e-12);
+    }
+}
+
+/* Ten copies of a repeat tell no more than one; a repeat in which nothing is defined counts not. */
+static void test_copies_and_gaps(void **state)
+{
+    enum { R = 10, N = 12 };
+    static double d[R * N], one[2 * N];
+    ferry_crossed a, b;
+
+    for (int i = 0; i < R * N; i++)
+        d[i] = i % N % 3 == 0 ? 1 : i % N % 4 == 0 ? -1 : 0;
+    for (int i = 0; i < N; i++) {
+        one[i] = d[i];
+        one[N + i] = NAN;
+    }
+    const ferry_crossing
+        many = {.repeats = R, .n = N, .diff = d, .visible = 6, .fixed = true},
+        single = {.repeats = 2, .n = N, .diff = one, .visible = 6, .fixed = true};
+    assert_ok(*state, ferry_i_crossed(*state, &many, &a));
+    assert_ok(*state, ferry_i_crossed(*state, &single, &b));
+    assert_int_equal(b.repeats, 1);
+    assert_close(a.se, b.se, 1e-12);
+    assert_close(a.df, b.df, 1e-9);
+    assert_close(a.p_better, b.p_better, 1e-12);
+}
+
+/* One instance, or no instance at all, can show nothing. */
+static void test_too_little(void **state)
+{
+    static const double one[] = {1, 1, 1}, none[] = {NAN, NAN};
+    ferry_crossed c;
+
+    assert_ok(
+        *state,
+        ferry_i_crossed(*state, &(ferry_crossing){.repeats = 3, .n = 1, .diff = one}, &c));
+    assert_close(c.p_better, 1, 0);
+    assert_true(isinf(c.low) && isinf(c.high));
+    assert_ok(
+        *state,
+        ferry_i_crossed(*state, &(ferry_crossing){.repeats = 2, .n = 1, .diff = none}, &c));
+    assert_int_equal(c.n, 0);
+    assert_close(c.p_worse, 1, 0);
+}
+
+/* Two equal learners on a pool that was drawn once: what the t-test over repeats rejects in a third
+ * of the cases, this rejects in about one of twenty. Rows are easy or hard (their effect), labels
+ * are lucky or not (the repeat's), all of it chance. */
+static void test_size(void **state)
+{
+    enum { R = 10, N = 60, SEEN = 20, WORLDS = 400 };
+    static double d[R * N];
+    ferry_rng rng;
+    ferry_crossed c;
+    int wrong = 0, naive = 0;
+
+    ferry_i_rng_seed(&rng, 11, 1);
+    for (int w = 0; w < WORLDS; w++) {
+        double row[N], mean[R];
+        for (int i = 0; i < N; i++)
+            row[i] = 0.5 * ferry_i_rng_normal(&rng);
+        for (int r = 0; r < R; r++) {
+            const double luck = 0.02 * ferry_i_rng_normal(&rng);
+            double sum = 0;
+            for (int i = 0; i < N; i++) {
+                d[r * N + i] = ferry_i_rng_below(&rng, N) < SEEN
+                                   ? NAN
+                                   : row[i] + luck + 0.2 * ferry_i_rng_normal(&rng);
+                sum += isnan(d[r * N + i]) ? 0 : d[r * N + i] / (N - SEEN);
+            }
+            mean[r] = sum;
+        }
+        assert_ok(*state,
+                  ferry_i_crossed(
+                      *state,
+                      &(ferry_crossing){.repeats = R, .n = N, .diff = d, .visible = SEEN},
+                      &c));
+        wrong += c.p_better < 0.025 || c.p_worse < 0.025;
+        naive += ferry_i_student_p(ferry_i_mean(R, mean) * sqrt(R) / ferry_i_std(R, mean),
+                                   R - 1) < 0.05;
+    }
+    assert_in_range(wrong, 1, 32); /* 20 expected; 32 is 2.7 deviations more */
+    assert_true(naive > 120);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_golden, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_counts_equal_recomputing, ctx_setup,
+                                        ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_copies_and_gaps, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_too_little, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_size, ctx_setup, ctx_teardown),
+    };
+    return cmocka_run_group_tests_name("crossed", tests, NULL, NULL);
+}
