@@ -336,6 +336,65 @@ static void test_trust(void **state)
     ferry_task_free(bad);
 }
 
+/* The journey with another bridge: words at random (noise = 1) or not, `share` of the rows
+ * labelled; true labels, or dealt by chance. */
+static ferry_task *labelled_bridge(ferry_ctx *ctx, const journey *j, double noise,
+                                   double share, bool chance)
+{
+    journey k = *j;
+    ferry_task *task = NULL;
+    char ids[400][16];
+    const char *id[400], *label[400];
+    int64_t n = 0;
+    ferry_rng rng;
+
+    k.noise = noise;
+    ferry_i_rng_seed(&rng, j->seed, 99);
+    ferry_domain *over = journey_domain(ctx, &k, 1);
+    for (int64_t i = 0; i < j->n; i++) {
+        const int64_t cls =
+            chance ? (int64_t)ferry_i_rng_below(&rng, 2) : journey_class(j, i);
+        if (ferry_i_rng_real(&rng) >= share) continue;
+        id[n] = journey_id(j, i, ids[n]);
+        label[n++] = cls ? "c1" : "c0";
+    }
+    if (n > 0) assert_ok(ctx, ferry_domain_set_classes(ctx, over, n, id, label));
+    assert_ok(ctx, ferry_task_new(ctx, "labelled", FERRY_CLASSIFY, &task));
+    assert_ok(ctx, ferry_task_add_domain(ctx, task, journey_domain(ctx, j, 0)));
+    assert_ok(ctx, ferry_task_add_domain(ctx, task, over));
+    assert_ok(ctx, ferry_task_add_domain(ctx, task, journey_domain(ctx, j, 2)));
+    return task;
+}
+
+/* Labels that are known say nothing about how well labels cross: a bridge of noise has the
+ * least weight however much of it is labelled, a good one keeps its weight, and the landing
+ * of a target of noise does not rise with its labels. */
+static void test_known_rows(void **state)
+{
+    ferry_ctx *ctx = *state;
+    static const double shares[] = {0, 0.3, 0.6, 0.9};
+
+    for (uint64_t seed = 1; seed <= 5; seed++)
+        for (int i = 0; i < 8; i++) {
+            const journey j = {.domains = 3, .c = 2, .n = 400, .noise = 0.3, .seed = seed};
+            const bool bad = i < 4;
+            ferry_task *task = labelled_bridge(ctx, &j, bad ? 1 : 0.3, shares[i % 4], bad);
+            ferry_model *m = fit_model(ctx, task, "ttl", "");
+            const double w = diagnostic(m, "crossing");
+            assert_true(bad ? w < (shares[i] == 0 ? 0.12 : 0.051) : w > 0.5);
+            ferry_model_free(m);
+            ferry_task_free(task);
+        }
+    const journey noise = {
+        .domains = 3, .c = 2, .n = 200, .noise = 1, .seen = 180, .seed = 3};
+    ferry_task *task = journey_task(ctx, &noise);
+    ferry_model *m = fit_model(ctx, task, "ttl", "");
+    assert_true(diagnostic(m, "landing") < 0.05);
+    assert_non_null(strstr(ferry_model_diagnostics(m), "landing 0.00"));
+    ferry_model_free(m);
+    ferry_task_free(task);
+}
+
 /* A link is missing. */
 static void test_no_link(void **state)
 {
@@ -596,6 +655,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_init, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_golden, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_trust, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_known_rows, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_no_link, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_pictures, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_bridge_labels, ctx_setup, ctx_teardown),

@@ -5,7 +5,9 @@
  *       carry    G = what the pool teaches about d, through the features both have
  *       settle   G = where EM of a mixture of word distributions takes it within d
  *       weigh    w_d = kappa of the labels from one half of d's features with those from
- *                the other, at least w_min; 0 when d shares nothing with the pool
+ *                the other, on the rows whose label is not known: both halves repeat a
+ *                label that they were given. At least w_min; 0 when d shares nothing with
+ *                the pool; 1 when every label of d is known, as for a source
  *       pool     = pool and (d, G, w_d)
  *
  * Everything labelled so far teaches the next domain, so that a direct way and one over a
@@ -190,32 +192,57 @@ done:
     return st;
 }
 
+/* Of `parts` labellings of p's n rows, one after the other, keep the rows without a known
+ * label; returns how many these are. */
+static int64_t unknown_rows(const ttl_place *p, int64_t parts, int32_t *y)
+{
+    const int64_t m = p->n - p->labelled;
+    int64_t to = 0;
+
+    for (int64_t i = 0; i < parts * p->n; i++)
+        if (p->known[i % p->n] < 0) y[to++] = y[i];
+    return m;
+}
+
+/* kappa of two labellings of m rows of place i; 0 where it is within two deviations of what
+ * chance gives so few rows, when known ones were left out. */
+static ferry_status agreement(ferry_ctx *ctx, const trip *t, int64_t i, int64_t m,
+                              const int32_t *a, const int32_t *b, double *kappa)
+{
+    const ferry_status st = ferry_i_kappa(ctx, m, a, b, t->b->c, kappa);
+
+    if (m < t->b->place[i].n && *kappa < 2 / sqrt((double)m)) *kappa = 0;
+    return st;
+}
+
 /* How far the two halves of place i's features agree when settled with beta (0: not at
- * all).
- */
+ * all). Where every label is known there is nothing to ask: they agree. */
 static ferry_status split_halves(ferry_ctx *ctx, const trip *t, int64_t i, double beta,
                                  halves *out)
 {
     ferry_status st = FERRY_OK;
-    const int64_t n = t->b->place[i].n, cols = t->b->cols, c = t->b->c;
+    const ttl_place *p = &t->b->place[i];
+    const int64_t n = p->n, cols = t->b->cols;
     const ferry_matrix *x = t->at[i].x;
     int32_t *y = ferry_i_calloc(4 * n, sizeof *y);
     uint8_t *half = ferry_i_calloc(2 * cols, sizeof *half), *within = half + cols;
     double one = 0, other = 0;
 
-    *out = (halves){0};
+    *out = p->labelled == n ? (halves){1, 1, 1} : (halves){0};
     if (!y || !half) FERRY_TRY(ferry_i_nomem(ctx));
+    if (p->labelled == n) goto done;
     FERRY_TRY(ferry_i_halves(ctx, 1, &x, cols, half));
     for (int h = 0; h < 2; h++) {
         for (int64_t j = 0; j < cols; j++)
             within[j] = half[j] == h + 1;
         FERRY_TRY(half_labels(ctx, t, i, beta, within, y + h * n, y + (2 + h) * n));
     }
-    FERRY_TRY(ferry_i_kappa(ctx, n, y, y + n, c, &out->carried));
+    const int64_t m = unknown_rows(p, 4, y);
+    FERRY_TRY(agreement(ctx, t, i, m, y, y + m, &out->carried));
     if (beta == 0) goto done;
-    FERRY_TRY(ferry_i_kappa(ctx, n, y + 2 * n, y + 3 * n, c, &out->settled));
-    FERRY_TRY(ferry_i_kappa(ctx, n, y + 2 * n, y + n, c, &one));
-    FERRY_TRY(ferry_i_kappa(ctx, n, y + 3 * n, y, c, &other));
+    FERRY_TRY(agreement(ctx, t, i, m, y + 2 * m, y + 3 * m, &out->settled));
+    FERRY_TRY(agreement(ctx, t, i, m, y + 2 * m, y + m, &one));
+    FERRY_TRY(agreement(ctx, t, i, m, y + 3 * m, y, &other));
     out->crossed = 0.5 * (one + other);
 done:
     FERRY_FREE(y, half);
@@ -241,7 +268,7 @@ static ferry_status decide(ferry_ctx *ctx, const trip *t, int64_t i, stop *s)
     FERRY_TRY(split_halves(ctx, t, i, s->beta, &s->half));
     if (choose) FERRY_TRY(split_halves(ctx, t, i, 1, &mild));
     if (choose && mild.settled > s->half.settled &&
-        mild.crossed > s->half.crossed - 2 / sqrt((double)n)) {
+        mild.crossed > s->half.crossed - 2 / sqrt((double)(n - t->b->place[i].labelled))) {
         s->beta = 1;
         s->half = mild;
     }
@@ -421,7 +448,8 @@ static ferry_status tell_trust(ferry_ctx *ctx, const trip *t)
                        carried + b->n_sources);
     ferry_i_diag_reals(ctx, "crossed_agreement", last - b->n_sources + 1,
                        crossed + b->n_sources);
-    note_low(ctx, b, "landing", b->place[last].domain->name, list[last], b->place[last].n,
+    note_low(ctx, b, "landing", b->place[last].domain->name, list[last],
+             b->place[last].n - b->place[last].labelled,
              "two halves of its features give labels that do not agree");
 done:
     ferry_i_free(list);
