@@ -113,6 +113,7 @@ typedef struct ferry_metric_info {
     const char *help; /**< its definition in a line */
     unsigned goals;   /**< what it measures, one bit each (FERRY_CLASSIFY | ...) */
     int larger_is_better;
+    int mean_of_rows; /**< 1: a mean over what is scored, each instance or pair having its own value */
 } ferry_metric_info;
 
 /** How many metrics there are. */

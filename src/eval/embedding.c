@@ -91,19 +91,19 @@ ferry_status ferry_i_knn_accuracy(ferry_ctx *ctx, const ferry_scored *s, double 
                             .nnz = s->n * s->dims,
                             .dense = (double *)s->score,
                             .refs = 1};
-    int64_t *near = NULL, *count = NULL, right = 0;
+    int64_t *near = NULL, *count = NULL;
     double *dist = NULL;
 
-    *out = NAN;
+    for (int64_t i = 0; i < s->n; i++)
+        out[i] = NAN;
     if (s->n < 2 || !is_finite_row(s->n * s->dims, s->score)) return FERRY_OK;
     FERRY_NEW(ctx, near, cells);
     FERRY_NEW(ctx, dist, cells);
     FERRY_NEW(ctx, count, s->k);
     FERRY_TRY(ferry_i_knn(ctx, &x, &x, NEIGHBOURS + 1, FERRY_EUCLIDEAN, near, dist));
     for (int64_t i = 0; i < s->n; i++)
-        right +=
+        out[i] =
             vote(s->truth_cls, near + i * (NEIGHBOURS + 1), i, count) == s->truth_cls[i];
-    *out = (double)right / (double)s->n;
 done:
     FERRY_FREE(near, dist, count);
     return st;

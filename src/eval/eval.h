@@ -15,19 +15,27 @@ typedef struct ferry_scored {
     int64_t n, k;
     const int32_t *truth_cls, *cls; /* classify; true ones are in 0..k-1 */
     const double *truth, *value;    /* regress, rate */
+    const int32_t *user, *item;     /* rate */
     const uint8_t *truth_set, *set; /* multilabel, n x k */
-    const double *score;            /* n x k; embed: the embedding, n x dims */
+    const double *score;            /* n x k, NULL: none; embed: the embedding, n x dims */
     int64_t dims;                   /* embed */
     ferry_ties ties;
+    int64_t at; /* ndcg@10, recall@10: how many items */
 } ferry_scored;
 
-/* *out is NaN when the metric is undefined. Fails only for want of memory. */
+/* out: one number, NaN when the metric is undefined; of a mean over rows the n rows' own numbers,
+ * NaN for a row that does not count. n > 0. Fails only for want of memory. */
 typedef ferry_status (*ferry_metric_fn)(ferry_ctx *ctx, const ferry_scored *s, double *out);
 
 typedef struct ferry_metric {
     ferry_metric_info info;
     ferry_metric_fn compute;
+    int64_t at;
 } ferry_metric;
+/* The metric's value; NaN when it is undefined. rows (may be NULL): of a mean over rows the n
+ * rows' own numbers, else NaN. */
+ferry_status ferry_i_metric_value(ferry_ctx *ctx, const ferry_metric *m,
+                                  const ferry_scored *s, double *rows, double *out);
 const ferry_metric *ferry_i_metric_find(const char *name); /* NULL: unknown */
 const ferry_metric *ferry_i_metric_at(int64_t i);          /* NULL past the end */
 /* The metrics usual for a goal, the deciding one first; NULL past the end. */
@@ -37,7 +45,26 @@ const ferry_metric *ferry_i_metric_usual(ferry_goal goal, int64_t i);
  * mean of their entropies. NaN for n = 0. */
 ferry_status ferry_i_nmi(ferry_ctx *ctx, int64_t n, const int32_t *a, const int32_t *b,
                          double *out);
+/* Adjusted Rand index of two groupings. NaN for n = 0. */
+ferry_status ferry_i_ari(ferry_ctx *ctx, int64_t n, const int32_t *a, const int32_t *b,
+                         double *out);
+/* From scores of classes (class_scores.c). */
+ferry_status ferry_i_auc(ferry_ctx *ctx, const ferry_scored *s, double *out);
+ferry_status ferry_i_log_loss(ferry_ctx *ctx, const ferry_scored *s, double *out);
+ferry_status ferry_i_brier(ferry_ctx *ctx, const ferry_scored *s, double *out);
+/* Of numbers and ratings (numbers.c). */
+ferry_status ferry_i_rmse(ferry_ctx *ctx, const ferry_scored *s, double *out);
+ferry_status ferry_i_mae(ferry_ctx *ctx, const ferry_scored *s, double *out);
+ferry_status ferry_i_r2(ferry_ctx *ctx, const ferry_scored *s, double *out);
+ferry_status ferry_i_spearman(ferry_ctx *ctx, const ferry_scored *s, double *out);
+ferry_status ferry_i_ndcg(ferry_ctx *ctx, const ferry_scored *s, double *out);
+ferry_status ferry_i_recall(ferry_ctx *ctx, const ferry_scored *s, double *out);
+/* The rank (from 1, ascending) of each number, the mean of its equals'. NaN comes first. */
+ferry_status ferry_i_mean_ranks(ferry_ctx *ctx, int64_t n, const double *x, double *rank);
 /* The multi-label ones (multilabel.c). */
+ferry_status ferry_i_macro_f1_sets(ferry_ctx *ctx, const ferry_scored *s, double *out);
+ferry_status ferry_i_micro_f1(ferry_ctx *ctx, const ferry_scored *s, double *out);
+ferry_status ferry_i_subset_accuracy(ferry_ctx *ctx, const ferry_scored *s, double *out);
 ferry_status ferry_i_hamming(ferry_ctx *ctx, const ferry_scored *s, double *out);
 ferry_status ferry_i_ranking_loss(ferry_ctx *ctx, const ferry_scored *s, double *out);
 ferry_status ferry_i_one_error(ferry_ctx *ctx, const ferry_scored *s, double *out);

@@ -1,4 +1,4 @@
-/* The five multi-label metrics. f_k is an instance's score of label k, Y its true labels,
+/* The multi-label metrics. f_k is an instance's score of label k, Y its true labels,
  * N the others. Four of them look at the order of the labels by score; an instance with
  * Y or N empty has no order to get right and is skipped there.
  *
@@ -40,11 +40,6 @@ static void ranks(int64_t k, const double *f, const uint8_t *y, ferry_ties ties,
     }
 }
 
-/* What the four ranking metrics need of one instance. */
-typedef struct ranking {
-    double loss, precision, coverage, one_error;
-} ranking;
-
 /* How wrong the top label is: 0 right, 1 wrong; of tied ones the share that is wrong. */
 static double top_wrong(int64_t k, const double *f, const uint8_t *y, ferry_ties ties)
 {
@@ -67,84 +62,128 @@ static double top_wrong(int64_t k, const double *f, const uint8_t *y, ferry_ties
     return !y[first];
 }
 
-/* Sums over the instances that have an order to get right; returns how many. */
-static int64_t add_up(const ferry_scored *s, ranking *sum)
-{
-    int64_t used = 0;
+typedef enum ranking { LOSS, ONE_ERROR, COVERAGE, PRECISION } ranking;
 
-    *sum = (ranking){0};
-    for (int64_t i = 0; i < s->n; i++) {
-        const double *f = s->score + i * s->k;
-        const uint8_t *y = s->truth_set + i * s->k;
-        int64_t on = 0;
-        double loss = 0, precision = 0, last = 0;
-        for (int64_t l = 0; l < s->k; l++)
-            on += y[l] != 0;
-        if (on == 0 || on == s->k) continue;
-        for (int64_t l = 0; l < s->k; l++) {
-            double r, q;
-            if (!y[l]) continue;
-            ranks(s->k, f, y, s->ties, l, &r, &q);
-            loss += r - q;
-            precision += q / r;
-            last = fmax(last, r);
-        }
-        sum->loss += loss / (double)on / (double)(s->k - on);
-        sum->precision += precision / (double)on;
-        sum->coverage += last - 1;
-        sum->one_error += top_wrong(s->k, f, y, s->ties);
-        used++;
+/* One of the four ranking metrics of an instance; NaN when there is no order to get right. */
+static double ranked(const ferry_scored *s, int64_t i, ranking what)
+{
+    const double *f = s->score + i * s->k;
+    const uint8_t *y = s->truth_set + i * s->k;
+    int64_t on = 0;
+    double loss = 0, precision = 0, last = 0;
+
+    for (int64_t l = 0; l < s->k; l++)
+        on += y[l] != 0;
+    if (on == 0 || on == s->k) return NAN;
+    if (what == ONE_ERROR) return top_wrong(s->k, f, y, s->ties);
+    for (int64_t l = 0; l < s->k; l++) {
+        double r, q;
+        if (!y[l]) continue;
+        ranks(s->k, f, y, s->ties, l, &r, &q);
+        loss += r - q;
+        precision += q / r;
+        last = fmax(last, r);
     }
-    return used;
+    if (what == COVERAGE) return last - 1;
+    return what == LOSS ? loss / (double)on / (double)(s->k - on) : precision / (double)on;
+}
+
+/* All rows of it. */
+static ferry_status rank_rows(const ferry_scored *s, ranking what, double *out)
+{
+    for (int64_t i = 0; i < s->n; i++)
+        out[i] = ranked(s, i, what);
+    return FERRY_OK;
 }
 
 ferry_status ferry_i_ranking_loss(ferry_ctx *ctx, const ferry_scored *s, double *out)
 {
-    ranking sum;
-    const int64_t used = add_up(s, &sum);
-
     (void)ctx;
-    *out = used > 0 ? sum.loss / (double)used : NAN;
-    return FERRY_OK;
+    return rank_rows(s, LOSS, out);
 }
 
 ferry_status ferry_i_one_error(ferry_ctx *ctx, const ferry_scored *s, double *out)
 {
-    ranking sum;
-    const int64_t used = add_up(s, &sum);
-
     (void)ctx;
-    *out = used > 0 ? sum.one_error / (double)used : NAN;
-    return FERRY_OK;
+    return rank_rows(s, ONE_ERROR, out);
 }
 
 ferry_status ferry_i_coverage(ferry_ctx *ctx, const ferry_scored *s, double *out)
 {
-    ranking sum;
-    const int64_t used = add_up(s, &sum);
-
     (void)ctx;
-    *out = used > 0 ? sum.coverage / (double)used : NAN;
-    return FERRY_OK;
+    return rank_rows(s, COVERAGE, out);
 }
 
 ferry_status ferry_i_average_precision(ferry_ctx *ctx, const ferry_scored *s, double *out)
 {
-    ranking sum;
-    const int64_t used = add_up(s, &sum);
-
     (void)ctx;
-    *out = used > 0 ? sum.precision / (double)used : NAN;
-    return FERRY_OK;
+    return rank_rows(s, PRECISION, out);
+}
+
+/* ---- label sets, without an order ---- */
+
+/* How many of an instance's cells are wrong. */
+static int64_t wrong_cells(const ferry_scored *s, int64_t i)
+{
+    int64_t wrong = 0;
+
+    for (int64_t l = i * s->k; l < (i + 1) * s->k; l++)
+        wrong += (s->set[l] != 0) != (s->truth_set[l] != 0);
+    return wrong;
 }
 
 ferry_status ferry_i_hamming(ferry_ctx *ctx, const ferry_scored *s, double *out)
 {
-    int64_t wrong = 0;
+    (void)ctx;
+    for (int64_t i = 0; i < s->n; i++)
+        out[i] = s->k > 0 ? (double)wrong_cells(s, i) / (double)s->k : NAN;
+    return FERRY_OK;
+}
+
+ferry_status ferry_i_subset_accuracy(ferry_ctx *ctx, const ferry_scored *s, double *out)
+{
+    (void)ctx;
+    for (int64_t i = 0; i < s->n; i++)
+        out[i] = wrong_cells(s, i) == 0;
+    return FERRY_OK;
+}
+
+/* Twice the cells on in both, and the cells on in either, of label l. */
+static void count_label(const ferry_scored *s, int64_t l, double *twice, double *either)
+{
+    *twice = *either = 0;
+    for (int64_t i = 0; i < s->n; i++) {
+        const bool t = s->truth_set[i * s->k + l] != 0, p = s->set[i * s->k + l] != 0;
+        *twice += 2 * (t && p);
+        *either += t + p;
+    }
+}
+
+/* F1 = 2 both / (truth + predicted). Unlike a class, a label in neither counts, with 0: so does
+ * scikit-learn for label sets. */
+ferry_status ferry_i_macro_f1_sets(ferry_ctx *ctx, const ferry_scored *s, double *out)
+{
+    double sum = 0, twice, either;
 
     (void)ctx;
-    for (int64_t i = 0; i < s->n * s->k; i++)
-        wrong += (s->set[i] != 0) != (s->truth_set[i] != 0);
-    *out = s->n * s->k > 0 ? (double)wrong / (double)(s->n * s->k) : NAN;
+    for (int64_t l = 0; l < s->k; l++) {
+        count_label(s, l, &twice, &either);
+        sum += either > 0 ? twice / either : 0;
+    }
+    *out = s->k > 0 ? sum / (double)s->k : NAN;
+    return FERRY_OK;
+}
+
+ferry_status ferry_i_micro_f1(ferry_ctx *ctx, const ferry_scored *s, double *out)
+{
+    double both = 0, all = 0, twice, either;
+
+    (void)ctx;
+    for (int64_t l = 0; l < s->k; l++) {
+        count_label(s, l, &twice, &either);
+        both += twice;
+        all += either;
+    }
+    *out = s->k == 0 ? NAN : all > 0 ? both / all : 0;
     return FERRY_OK;
 }

@@ -95,6 +95,7 @@ ferry_status ferry_i_score_new_mask(ferry_ctx *ctx, const ferry_results *rs, uin
 /* The picked rows of truth and prediction, one after the other; all of it owned. */
 typedef struct picked {
     int32_t *truth_cls, *cls;
+    int32_t *user, *item;
     double *truth, *value, *score;
     uint8_t *truth_set, *set;
     int32_t *place;  /* of the prediction's names in the truth's, -1 when not there */
@@ -103,8 +104,8 @@ typedef struct picked {
 
 static void free_picked(picked *g)
 {
-    FERRY_FREE(g->truth_cls, g->cls, g->truth, g->value, g->score, g->truth_set, g->set,
-               g->place, g->groups);
+    FERRY_FREE(g->truth_cls, g->cls, g->user, g->item, g->truth, g->value, g->score,
+               g->truth_set, g->set, g->place, g->groups);
 }
 
 /* A method knows the names that it was shown, which may be fewer: a class that only hidden
@@ -127,22 +128,50 @@ static ferry_status pick_numbers(ferry_ctx *ctx, const ferry_results *rs,
 
     g->truth = ferry_i_calloc(count, sizeof *g->truth);
     g->value = ferry_i_calloc(count, sizeof *g->value);
-    if (!g->truth || !g->value) return ferry_i_nomem(ctx);
+    g->user = ferry_i_calloc(count, sizeof *g->user);
+    g->item = ferry_i_calloc(count, sizeof *g->item);
+    if (!g->truth || !g->value || !g->user || !g->item) return ferry_i_nomem(ctx);
     for (int64_t i = 0, to = 0; i < p->n; i++) {
         if (!mask[i]) continue;
+        g->user[to] = rs->ratings ? rs->ratings->user[i] : 0;
+        g->item[to] = rs->ratings ? rs->ratings->item[i] : 0;
         g->truth[to] = truth[i];
         g->value[to++] = p->value[i];
     }
     return FERRY_OK;
 }
 
+/* Scores in the places of the truth's names; -inf of one that the method does not know. */
+static ferry_status pick_scores(ferry_ctx *ctx, const ferry_results *rs,
+                                const ferry_prediction *p, const uint8_t *mask,
+                                int64_t count, picked *g)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t m = ferry_i_labels_m(rs->truth);
+
+    FERRY_NEW(ctx, g->score, count * m);
+    for (int64_t i = 0; i < count * m; i++)
+        g->score[i] = -INFINITY;
+    for (int64_t i = 0, to = 0; i < p->n; i++) {
+        if (!mask[i]) continue;
+        for (int64_t c = 0; c < p->k; c++)
+            if (g->place[c] >= 0) g->score[to + g->place[c]] = p->score[i * p->k + c];
+        to += m;
+    }
+done:
+    return st;
+}
+
 static ferry_status pick_classes(ferry_ctx *ctx, const ferry_results *rs,
                                  const ferry_prediction *p, const uint8_t *mask,
                                  int64_t count, picked *g)
 {
+    ferry_status st = FERRY_OK;
+
     g->truth_cls = ferry_i_calloc(count, sizeof *g->truth_cls);
     g->cls = ferry_i_calloc(count, sizeof *g->cls);
     if (!g->truth_cls || !g->cls) return ferry_i_nomem(ctx);
+    if (p->names && p->score) FERRY_TRY(pick_scores(ctx, rs, p, mask, count, g));
     for (int64_t i = 0, to = 0; i < p->n; i++) {
         if (!mask[i]) continue;
         const int32_t c = g->groups ? g->groups[i] : p->cls[i];
@@ -150,7 +179,8 @@ static ferry_status pick_classes(ferry_ctx *ctx, const ferry_results *rs,
         /* Groups of an embedding have no names. */
         g->cls[to++] = !p->names ? c : c < 0 ? -1 : g->place[c];
     }
-    return FERRY_OK;
+done:
+    return st;
 }
 
 /* A label that the method does not know is off, and ranks last. */
@@ -158,25 +188,21 @@ static ferry_status pick_sets(ferry_ctx *ctx, const ferry_results *rs,
                               const ferry_prediction *p, const uint8_t *mask, int64_t count,
                               picked *g)
 {
+    ferry_status st = FERRY_OK;
     const int64_t m = ferry_i_labels_m(rs->truth);
 
-    g->truth_set = ferry_i_calloc(count * m, 1);
-    g->set = ferry_i_calloc(count * m, 1);
-    g->score = ferry_i_calloc(count * m, sizeof *g->score);
-    if (!g->truth_set || !g->set || !g->score) return ferry_i_nomem(ctx);
-    for (int64_t i = 0; i < count * m; i++)
-        g->score[i] = -INFINITY;
+    FERRY_NEW(ctx, g->truth_set, count * m);
+    FERRY_NEW(ctx, g->set, count * m);
+    FERRY_TRY(pick_scores(ctx, rs, p, mask, count, g));
     for (int64_t i = 0, to = 0; i < p->n; i++) {
         if (!mask[i]) continue;
         memcpy(g->truth_set + to, rs->truth->on + i * m, (size_t)m);
-        for (int64_t c = 0; c < p->k; c++) {
-            if (g->place[c] < 0) continue;
-            g->set[to + g->place[c]] = p->set[i * p->k + c];
-            g->score[to + g->place[c]] = p->score[i * p->k + c];
-        }
+        for (int64_t c = 0; c < p->k; c++)
+            if (g->place[c] >= 0) g->set[to + g->place[c]] = p->set[i * p->k + c];
         to += m;
     }
-    return FERRY_OK;
+done:
+    return st;
 }
 
 /* The embedding of what is scored, and groups unless the method made its own. */
@@ -227,6 +253,8 @@ ferry_status ferry_i_score(ferry_ctx *ctx, const ferry_results *rs,
                             .k = rs->truth ? ferry_i_labels_m(rs->truth) : 0,
                             .truth_cls = g.truth_cls,
                             .cls = g.cls,
+                            .user = g.user,
+                            .item = g.item,
                             .truth = g.truth,
                             .value = g.value,
                             .truth_set = g.truth_set,
@@ -235,7 +263,7 @@ ferry_status ferry_i_score(ferry_ctx *ctx, const ferry_results *rs,
                             .dims = rs->run.goal == FERRY_EMBED ? p->k : 0,
                             .ties = rs->ties};
     for (int64_t m = 0; m < rs->n_metrics; m++)
-        FERRY_TRY(rs->metrics[m]->compute(ctx, &s, &out[m]));
+        FERRY_TRY(ferry_i_metric_value(ctx, rs->metrics[m], &s, NULL, &out[m]));
 done:
     free_picked(&g);
     return st;

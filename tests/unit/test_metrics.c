@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "eval/eval.h"
-#include "ferry_test.h"
+#include "golden.h"
 
 /* Numbers without another source were computed once with scikit-learn 1.9.1. */
 
@@ -12,7 +12,7 @@ static double value_of(ferry_ctx *ctx, const char *name, const ferry_scored *s)
     double x = 0;
 
     assert_non_null(m);
-    assert_ok(ctx, m->compute(ctx, s, &x));
+    assert_ok(ctx, ferry_i_metric_value(ctx, m, s, NULL, &x));
     return x;
 }
 
@@ -243,7 +243,8 @@ static void test_undefined(void **state)
 
     for (int64_t i = 0; ferry_i_metric_at(i); i++) {
         double x = 0;
-        assert_ok(*state, ferry_i_metric_at(i)->compute(*state, &empty, &x));
+        assert_ok(*state,
+                  ferry_i_metric_value(*state, ferry_i_metric_at(i), &empty, NULL, &x));
         assert_true(isnan(x));
     }
     for (int i = 0; i < 4; i++)
@@ -262,10 +263,115 @@ static void test_nan_scores(void **state)
     assert_close(value_of(*state, "one-error", &s), 1, 0);
 }
 
+/* ---- as scikit-learn and scipy say (tests/golden/metrics.py makes the file) ---- */
+
+static int32_t *golden_ints(const json_t *one, const char *key)
+{
+    int64_t n = 0;
+    double *x = golden_array(one, key, &n, NULL);
+    int32_t *to = calloc((size_t)n + 1, sizeof *to);
+
+    for (int64_t i = 0; i < n; i++)
+        to[i] = (int32_t)x[i];
+    free(x);
+    return to;
+}
+
+static uint8_t *golden_sets(const json_t *one, const char *key, int64_t *n)
+{
+    int64_t k = 0;
+    double *x = golden_array(one, key, n, &k);
+    uint8_t *to = calloc((size_t)(*n * k) + 1, 1);
+
+    for (int64_t i = 0; i < *n * k; i++)
+        to[i] = x[i] > 0;
+    free(x);
+    return to;
+}
+
+/* Every metric of a case; a mean over rows must also be the mean of its rows. */
+static void compare(ferry_ctx *ctx, const json_t *one, const ferry_scored *s)
+{
+    const char *name;
+    json_t *want;
+    double *rows = calloc((size_t)s->n, sizeof *rows), x = 0;
+
+    json_object_foreach(golden_at(one, "want"), name, want)
+    {
+        const ferry_metric *m = ferry_i_metric_find(name);
+        assert_non_null(m);
+        assert_ok(ctx, ferry_i_metric_value(ctx, m, s, rows, &x));
+        if (json_is_null(want) != isnan(x)) fail_msg("%s is %g", name, x);
+        if (!isnan(x)) assert_close(x, json_number_value(want), 1e-12);
+        if (m->info.mean_of_rows && !isnan(x)) assert_close(ferry_i_mean(s->n, rows), x, 0);
+        if (!m->info.mean_of_rows) assert_true(isnan(rows[0]));
+    }
+    free(rows);
+}
+
+static void test_sklearn(void **state)
+{
+    json_t *all = json_load_file("tests/golden/metrics.json", 0, NULL), *one;
+    size_t at;
+
+    assert_non_null(all);
+    json_array_foreach(all, at, one)
+    {
+        const char *kind = json_string_value(golden_at(one, "kind"));
+        const bool classes = strcmp(kind, "classes") == 0, sets = strcmp(kind, "sets") == 0,
+                   ratings = strcmp(kind, "ratings") == 0;
+        int64_t n = 0;
+        double *t = golden_array(one, "truth", &n, NULL), *score = NULL, *v = NULL;
+        int32_t *a = NULL, *b = NULL;
+        uint8_t *y = NULL, *set = NULL;
+        ferry_scored s = {.n = n};
+        if (classes) {
+            s.truth_cls = a = golden_ints(one, "truth");
+            s.cls = b = golden_ints(one, "guess");
+            s.score = score = golden_array(one, "score", NULL, NULL);
+        } else if (sets) {
+            s.truth_set = y = golden_sets(one, "truth", &n);
+            s.set = set = golden_sets(one, "guess", &n);
+        } else {
+            s.truth = t;
+            s.value = v = golden_array(one, "value", NULL, NULL);
+        }
+        if (ratings) s.user = a = golden_ints(one, "user");
+        if (classes || sets) s.k = (int64_t)golden_real(one, "k");
+        compare(*state, one, &s);
+        free(t), free(score), free(v), free(a), free(b), free(y), free(set);
+    }
+    assert_true(at >= 13);
+    json_decref(all);
+}
+
+/* What scikit-learn refuses: a class that is never true does not count in auc; one that the method
+ * does not know has no probability; without scores, or with ratings below 0, there is no answer. */
+static void test_beyond_sklearn(void **state)
+{
+    static const int32_t t[] = {0, 1, 0, 1}, user[] = {0, 0, 0, 0};
+    static const double f[] = {.7, .3, -INFINITY, .4, .6, -INFINITY,
+                               .5, .5, -INFINITY, 0,  1,  -INFINITY};
+    static const double zero[12] = {0}, r[] = {-1, 2, 3, 4}, v[] = {1, 2, 3, NAN};
+    ferry_scored s = {.n = 4, .k = 3, .truth_cls = t, .score = f};
+
+    assert_close(value_of(*state, "auc", &s), 1, 1e-15);
+    assert_close(value_of(*state, "log-loss", &s), -log(.7 * .6 * .5) / 4, 1e-14);
+    s.score = zero;
+    assert_true(isnan(value_of(*state, "auc", &s)));
+    assert_true(isnan(value_of(*state, "brier", &s)));
+    s = (ferry_scored){.n = 4, .user = user, .truth = r, .value = f};
+    assert_true(isnan(value_of(*state, "ndcg@5", &s)));
+    s.value = v;
+    assert_true(isnan(value_of(*state, "recall@5", &s)));
+    assert_true(isnan(value_of(*state, "mae", &s)));
+    assert_true(isnan(value_of(*state, "spearman", &s)));
+}
+
 static void test_table(void **state)
 {
     (void)state;
-    assert_int_equal(ferry_metric_count(), 14);
+    assert_int_equal(ferry_metric_count(), 28);
     for (int64_t i = 0; i < ferry_metric_count(); i++) {
         const ferry_metric_info *m = ferry_metric_at(i);
         assert_ptr_equal(ferry_i_metric_find(m->name), ferry_i_metric_at(i));
@@ -288,14 +394,17 @@ static void test_table(void **state)
 
 static ferry_status all_class_metrics(ferry_ctx *ctx, void *arg)
 {
-    static const char *const names[] = {"macro-f1", "balanced-accuracy", "nmi"};
-    const ferry_scored s = {.n = 30, .k = 6, .truth_cls = truth, .cls = guess};
+    static const char *const names[] = {
+        "macro-f1", "balanced-accuracy", "nmi", "accuracy", "ari", "auc"};
+    static const double score[180] = {1};
+    const ferry_scored s = {
+        .n = 30, .k = 6, .truth_cls = truth, .cls = guess, .score = score};
     ferry_status st = FERRY_OK;
     double x;
 
     (void)arg;
-    for (int i = 0; i < 3 && st == FERRY_OK; i++)
-        st = ferry_i_metric_find(names[i])->compute(ctx, &s, &x);
+    for (int i = 0; i < FERRY_COUNT(names) && st == FERRY_OK; i++)
+        st = ferry_i_metric_value(ctx, ferry_i_metric_find(names[i]), &s, NULL, &x);
     return st;
 }
 
@@ -312,7 +421,8 @@ int main(void)
         TEST(test_classes),     TEST(test_absent_classes), TEST(test_nmi_edges),
         TEST(test_numbers),     TEST(test_tie_rules),      TEST(test_multilabel_as_sklearn),
         TEST(test_undefined),   TEST(test_hamming_golden), TEST(test_nan_scores),
-        TEST(test_golden_file), TEST(test_table),          TEST(test_memory),
+        TEST(test_golden_file), TEST(test_sklearn),        TEST(test_beyond_sklearn),
+        TEST(test_table),       TEST(test_memory),
     };
     return cmocka_run_group_tests_name("metrics", tests, NULL, NULL);
 }
