@@ -52,6 +52,15 @@ FERRY_API const char *ferry_engine_at(int64_t i);
 /** Threads for our own loops and for BLAS; 0 means all cores. */
 FERRY_API ferry_status ferry_ctx_set_threads(ferry_ctx *ctx, int threads);
 FERRY_API int ferry_ctx_threads(const ferry_ctx *ctx);
+/** How many fits of an evaluation (and likewise draws, folds, triples) run side by side at most; 0, the
+ * default: as many as pay, by threads, cores and memory. The results are the same bits whatever it is.
+ * Callbacks still come on the thread that called, one at a time. */
+FERRY_API ferry_status ferry_ctx_set_jobs(ferry_ctx *ctx, int jobs);
+FERRY_API int ferry_ctx_jobs(const ferry_ctx *ctx);
+/** The most memory that the process should hold, in bytes; 0, the default: what it holds and half of what
+ * is free. Fewer fits run side by side where they are large. */
+FERRY_API ferry_status ferry_ctx_set_memory(ferry_ctx *ctx, int64_t bytes);
+FERRY_API int64_t ferry_ctx_memory(const ferry_ctx *ctx);
 /** Every random choice derives from this. */
 FERRY_API void ferry_ctx_set_seed(ferry_ctx *ctx, uint64_t seed);
 FERRY_API uint64_t ferry_ctx_seed(const ferry_ctx *ctx);

@@ -65,6 +65,35 @@ ferry_status ferry_ctx_set_threads(ferry_ctx *ctx, int threads)
     return FERRY_OK;
 }
 
+/* 0 stands for as many as pay. */
+ferry_status ferry_ctx_set_jobs(ferry_ctx *ctx, int jobs)
+{
+    if (jobs < 0 || jobs > 1024)
+        return ferry_i_fail(ctx, FERRY_EINVAL, "jobs = %d is outside [0, 1024]", jobs);
+    ctx->jobs_asked = jobs;
+    return FERRY_OK;
+}
+
+int ferry_ctx_jobs(const ferry_ctx *ctx)
+{
+    return ctx->jobs_asked;
+}
+
+/* 0 stands for a share of what is free. */
+ferry_status ferry_ctx_set_memory(ferry_ctx *ctx, int64_t bytes)
+{
+    if (bytes < 0)
+        return ferry_i_fail(ctx, FERRY_EINVAL, "memory = %lld is below 0",
+                            (long long)bytes);
+    ctx->memory = bytes;
+    return FERRY_OK;
+}
+
+int64_t ferry_ctx_memory(const ferry_ctx *ctx)
+{
+    return ctx->memory;
+}
+
 void ferry_ctx_set_seed(ferry_ctx *ctx, uint64_t seed)
 {
     ctx->seed = seed;
@@ -118,6 +147,47 @@ ferry_status ferry_i_prefix(ferry_ctx *ctx, ferry_status code, const char *fmt, 
     return ferry_i_fail(ctx, code, "%s: %s", prefix, old);
 }
 
+struct ferry_line {
+    ferry_level level;
+    bool once;
+    char *text;
+};
+
+/* To the callback, or to those that wait; one for which there is no memory is lost. */
+static void say(ferry_ctx *ctx, ferry_level level, bool once, const char *line)
+{
+    ferry_later *to = ctx->later;
+
+    if (!ctx->log || level < ctx->log_least) return;
+    if (!to) {
+        ctx->log(ctx->log_user, level, line);
+        return;
+    }
+    char *text = ferry_i_strdup(line);
+    if (text && FERRY_GROW(to->at, to->n, to->cap))
+        to->at[to->n++] = (struct ferry_line){level, once, text};
+    else
+        ferry_i_free(text);
+}
+
+void ferry_i_later_say(ferry_ctx *ctx, ferry_later *lines)
+{
+    for (int64_t i = 0; i < lines->n; i++)
+        if (lines->at[i].once)
+            ferry_i_warn_once(ctx, "%s", lines->at[i].text);
+        else
+            say(ctx, lines->at[i].level, false, lines->at[i].text);
+    ferry_i_later_free(lines);
+}
+
+void ferry_i_later_free(ferry_later *lines)
+{
+    for (int64_t i = 0; i < lines->n; i++)
+        ferry_i_free(lines->at[i].text);
+    ferry_i_free(lines->at);
+    *lines = (ferry_later){0};
+}
+
 /* A longer line is cut at 1023 bytes. */
 void ferry_i_log(ferry_ctx *ctx, ferry_level level, const char *fmt, ...)
 {
@@ -128,7 +198,7 @@ void ferry_i_log(ferry_ctx *ctx, ferry_level level, const char *fmt, ...)
     va_start(args, fmt);
     vsnprintf(line, sizeof line, fmt, args);
     va_end(args);
-    ctx->log(ctx->log_user, level, line);
+    say(ctx, level, false, line);
 }
 
 /* By a hash of the finished text, so that the same warning about two files is said twice.
@@ -146,7 +216,27 @@ void ferry_i_warn_once(ferry_ctx *ctx, const char *fmt, ...)
     for (int i = 0; i < room && i < ctx->n_said; i++)
         if (ctx->said[i] == hash) return;
     ctx->said[ctx->n_said++ % room] = hash;
-    ferry_i_log(ctx, FERRY_WARN, "%s", line);
+    say(ctx, FERRY_WARN, true, line);
+}
+
+/* Diagnostics belong to a fit, an unpacked file to who opened it. */
+ferry_ctx ferry_i_child(const ferry_ctx *ctx)
+{
+    ferry_ctx child = *ctx;
+
+    child.diag = NULL;
+    child.keep_unpacked = false;
+    child.unpacked = NULL;
+    return child;
+}
+
+ferry_status ferry_i_join(ferry_ctx *ctx, const ferry_ctx *child, ferry_status st)
+{
+    memcpy(ctx->message, child->message, sizeof ctx->message);
+    memcpy(ctx->said, child->said, sizeof ctx->said);
+    ctx->n_said = child->n_said;
+    ctx->machine_checked = child->machine_checked;
+    return st;
 }
 
 /* The objective is kept as a curve among the diagnostics even when nobody watches, so that a

@@ -137,7 +137,11 @@ struct ferry_engine;
 struct ferry_ctx {
     /* where matrices are computed; static */
     const struct ferry_engine *engine;
-    int threads; /* >= 1 */
+    int threads; /* >= 1; of one cell, once the cells of an evaluation are planned (pool.h) */
+    /* at once, as the user wants it (0: as many as pay) and as planned (0: not yet) */
+    int jobs_asked, jobs;
+    int64_t
+        memory; /* the most that the process may hold, in bytes; 0: a share of what is free */
     /* what all streams of random numbers begin with */
     uint64_t seed;
     uint64_t repeat; /* which repeat of an evaluation runs; goes into every stream */
@@ -145,6 +149,7 @@ struct ferry_ctx {
     ferry_log_fn log;
     ferry_level log_least;
     void *log_user;
+    struct ferry_later *later; /* kept here, for later, instead; or NULL */
     ferry_progress_fn progress;
     void *progress_user;
     int64_t step, steps; /* set by the evaluation, passed on by ferry_i_progress */
@@ -164,6 +169,21 @@ void ferry_i_log(ferry_ctx *ctx, ferry_level level, const char *fmt, ...)
 /* A warning about the data, which every fit of an evaluation finds again: said only if it
  * is not among the last 16 that were said. */
 void ferry_i_warn_once(ferry_ctx *ctx, const char *fmt, ...) FERRY_PRINTF(2, 3);
+
+/* Log lines that wait for their turn. Zero-initialise. */
+typedef struct ferry_later {
+    struct ferry_line *at;
+    int64_t n, cap;
+} ferry_later;
+/* Say them; what ferry_i_warn_once() said is still said only once. Frees them. */
+void ferry_i_later_say(ferry_ctx *ctx, ferry_later *lines);
+void ferry_i_later_free(ferry_later *lines);
+
+/* A context for one part of the work, with a seed, repeat, steps and threads of its own. All else is the
+ * outer one's, callbacks among it: nobody has to put anything back. */
+ferry_ctx ferry_i_child(const ferry_ctx *ctx);
+/* The part is over: the outer context gets its message and what was said on the way. Returns st. */
+ferry_status ferry_i_join(ferry_ctx *ctx, const ferry_ctx *child, ferry_status st);
 
 /* Tell the progress callback; sets *finish when it said FERRY_FINISH. FERRY_OK or
  * FERRY_ECANCELLED. objective (NaN: none) is also recorded in the diagnostics as

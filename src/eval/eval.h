@@ -201,13 +201,6 @@ ferry_words ferry_i_number_words(int places, bool sign, double x);
 ferry_words ferry_i_spread_words(int places, const ferry_metric_runs *m);
 ferry_words ferry_i_p_words(double p);
 
-/* A context for one part of the work, with a seed, repeat and steps of its own. All else is the outer
- * one's, callbacks among it: nobody has to put anything back. */
-ferry_ctx ferry_i_child(const ferry_ctx *ctx);
-/* The part is over: the outer context gets its message and what was found out on the way. Returns
- * st. */
-ferry_status ferry_i_join(ferry_ctx *ctx, const ferry_ctx *child, ferry_status st);
-
 /* ferry_evaluate() with one more method than the registry has (NULL: none), which the task
  * may name. */
 struct ferry_method;

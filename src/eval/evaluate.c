@@ -392,26 +392,6 @@ done:
     return st;
 }
 
-ferry_ctx ferry_i_child(const ferry_ctx *ctx)
-{
-    return *ctx;
-}
-
-ferry_status ferry_i_join(ferry_ctx *ctx, const ferry_ctx *child, ferry_status st)
-{
-    const ferry_ctx outer = *ctx;
-
-    *ctx =
-        *child; /* the message, what was warned of, what was found out about the machine */
-    ctx->seed = outer.seed;
-    ctx->repeat = outer.repeat;
-    ctx->step = outer.step;
-    ctx->steps = outer.steps;
-    ctx->progress = outer.progress;
-    ctx->progress_user = outer.progress_user;
-    return st;
-}
-
 ferry_status ferry_i_evaluate(ferry_ctx *outer, const ferry_task *task,
                               const ferry_method *extra, ferry_results **out)
 {

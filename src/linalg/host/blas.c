@@ -69,12 +69,12 @@ void ferry_i_check_machine(ferry_ctx *ctx)
     if (ctx->machine_checked || !ctx->log) return;
     ctx->machine_checked = true;
     const char *core = ferry_blas_core(), *wanted = ferry_blas_core_wanted();
-    if (ferry_i_isa_problem(text, sizeof text)) ferry_i_log(ctx, FERRY_WARN, "%s", text);
+    if (ferry_i_isa_problem(text, sizeof text)) ferry_i_warn_once(ctx, "%s", text);
     if (wanted[0] && strcmp(core, wanted) != 0)
-        ferry_i_log(ctx, FERRY_WARN,
-                    "OpenBLAS runs its %s kernels, which are slow on this CPU: set "
-                    "OPENBLAS_CORETYPE=%s before the program starts",
-                    core, wanted);
+        ferry_i_warn_once(ctx,
+                          "OpenBLAS runs its %s kernels, which are slow on this CPU: set "
+                          "OPENBLAS_CORETYPE=%s before the program starts",
+                          core, wanted);
 }
 
 /* Most calls find the count right and take no lock. Two contexts with different counts
