@@ -45,6 +45,13 @@ static void print_domains(const ferry_advice *a)
     cli_table_print(&t, stdout, 0);
 }
 
+/* Which views are taken for the same features. */
+static void print_links(const ferry_advice *a)
+{
+    if (ferry_advice_domain_count(a) < 2 || a->goal == FERRY_RATE) return;
+    printf("the same features: %s\n", a->links[0] ? a->links : "none in two domains");
+}
+
 /* "-" for what could not be measured. */
 static void real_cell(cli_table *t, const char *format, double x)
 {
@@ -177,6 +184,7 @@ static void print(const ferry_advice *a)
     printf("%s: %s '%s', %lld labels visible\n\n", a->task, ferry_goal_name(a->goal),
            a->target, (long long)a->visible);
     print_domains(a);
+    print_links(a);
     print_measures(a);
     print_methods(a);
     print_unfit(a);

@@ -111,6 +111,17 @@ static char *default_folder(const ferry_task *task)
     return dir;
 }
 
+/* What was taken for the same features, in one line: a wrong link spoils every number. */
+static ferry_status say_links(const cli *c, const ferry_task *task)
+{
+    char *links = NULL;
+    const ferry_status st = ferry_task_links(c->ctx, task, &links);
+
+    if (links && links[0]) cli_note(c, "the same features: %s", links);
+    ferry_string_free(links);
+    return st;
+}
+
 int cli_run(cli *c)
 {
     ferry_task *task = NULL;
@@ -126,6 +137,7 @@ int cli_run(cli *c)
     if (st == FERRY_OK && c->value[KEY_CONTROLS])
         st = ferry_opts_set(c->ctx, c->sets, "evaluate.controls", c->value[KEY_CONTROLS]);
     if (st == FERRY_OK) st = ferry_task_load(c->ctx, c->args[0], c->sets, &task);
+    if (st == FERRY_OK) st = say_links(c, task);
     if (st != FERRY_OK) return cli_failed(c, st);
     dir = c->value[KEY_OUT] ? cli_join(c->value[KEY_OUT], "", "") : default_folder(task);
     code = cli_can_fill(dir);

@@ -36,6 +36,7 @@ typedef struct ferry_advice {
     int64_t visible;        /**< target labels (ratings) that methods see in a repeat */
     int64_t repeats;        /**< that an evaluation would make */
     int64_t of_other_goals; /**< methods that do not serve the goal and are not listed */
+    const char *links;      /**< as ferry_task_links() tells them */
 } ferry_advice;
 
 /** What a method would cost, or why it does not fit. */

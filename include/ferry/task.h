@@ -78,6 +78,13 @@ FERRY_API ferry_status ferry_task_seed(ferry_ctx *ctx, const ferry_task *task,
 FERRY_API ferry_status ferry_task_visible(ferry_ctx *ctx, const ferry_task *task,
                                           int64_t repeat, ferry_task **out);
 
+/**
+ * Which views of which domains are taken for the same features, and why: "bridge.a = source.x
+ * by 60 feature names; ...". Empty where no two are.
+ * @param out  new string for ferry_string_free()
+ */
+FERRY_API ferry_status ferry_task_links(ferry_ctx *ctx, const ferry_task *task, char **out);
+
 #ifdef __cplusplus
 }
 #endif

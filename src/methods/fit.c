@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "methods/method.h"
+#include "prepare/prepare.h"
 
 /* ---- what a method needs ---- */
 
@@ -154,6 +155,13 @@ static ferry_status check_fits(ferry_ctx *ctx, const ferry_method *m,
     if (m->needs & FERRY_NEED_RATINGS)
         FERRY_TRY(need_everywhere(ctx, m, task, "ratings", ratings_of, false));
     FERRY_TRY(check_target(ctx, m, target));
+    if (m->needs & FERRY_NEED_PATH)
+        FERRY_TRY(ferry_i_prepare_fits(
+            ctx, task,
+            &(ferry_wants){.method = m->name,
+                           .domains = FERRY_SOURCES | FERRY_BRIDGES | FERRY_THE_TARGET,
+                           .layout = FERRY_PATH,
+                           .taught = true}));
     if (m->fits) FERRY_TRY(m->fits(ctx, task, options));
 done:
     return st;

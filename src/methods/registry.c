@@ -82,6 +82,7 @@ static void describe_needs(unsigned needs, char *words, size_t size)
         {FERRY_NEED_GRAPH, "a graph of the target"},
         {FERRY_NEED_VIEW_OR_GRAPH, "a view or a graph of the target"},
         {FERRY_NEED_RATINGS, "ratings of every domain"},
+        {FERRY_NEED_PATH, "features that lead from a source to the target"},
     };
     size_t used = 0;
 

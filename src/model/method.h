@@ -15,16 +15,17 @@
 /* What a method needs of a task; checked before fit, with one sentence about what is
  * missing. */
 enum {
-    FERRY_NEED_SOURCE = 1,         /* at least one source */
-    FERRY_NEED_SOURCE_LABELS = 2,  /* ... with labels */
-    FERRY_NEED_INTERMEDIATE = 4,   /* at least one intermediate domain */
-    FERRY_NEED_TARGET_LABELS = 8,  /* some target labels that may be seen */
-    FERRY_NEED_VIEW = 16,          /* every domain it uses has a view */
-    FERRY_NEED_ONE_VIEW = 32,      /* ... and only one */
-    FERRY_NEED_GRAPH = 64,         /* the target has a graph */
-    FERRY_NEED_RATINGS = 128,      /* every domain it uses has ratings */
-    FERRY_NEED_TARGET_VIEW = 256,  /* the target has a view */
-    FERRY_NEED_VIEW_OR_GRAPH = 512 /* the target has a view or a graph */
+    FERRY_NEED_SOURCE = 1,          /* at least one source */
+    FERRY_NEED_SOURCE_LABELS = 2,   /* ... with labels */
+    FERRY_NEED_INTERMEDIATE = 4,    /* at least one intermediate domain */
+    FERRY_NEED_TARGET_LABELS = 8,   /* some target labels that may be seen */
+    FERRY_NEED_VIEW = 16,           /* every domain it uses has a view */
+    FERRY_NEED_ONE_VIEW = 32,       /* ... and only one */
+    FERRY_NEED_GRAPH = 64,          /* the target has a graph */
+    FERRY_NEED_RATINGS = 128,       /* every domain it uses has ratings */
+    FERRY_NEED_TARGET_VIEW = 256,   /* the target has a view */
+    FERRY_NEED_VIEW_OR_GRAPH = 512, /* the target has a view or a graph */
+    FERRY_NEED_PATH = 1024          /* features lead from a labelled domain to the target */
 };
 
 /* How a method learns from a stream, a row at a time (include/ferry/stream.h). Rows fit the

@@ -18,6 +18,9 @@ void ferry_i_prepare_plan_clear(ferry_plan *plan)
 
 /* ---- domains ---- */
 
+/* Sources, bridges, target, whatever order the task has them in. */
+static const ferry_role in_order[] = {FERRY_SOURCE, FERRY_INTERMEDIATE, FERRY_TARGET};
+
 static bool has_labels(const ferry_domain *d)
 {
     for (int64_t i = 0; d->labels && i < d->labels->n; i++)
@@ -39,7 +42,6 @@ static bool is_wanted(const ferry_wants *w, const ferry_domain *d)
 static ferry_status list_domains(ferry_ctx *ctx, const ferry_task *task,
                                  const ferry_wants *w, ferry_plan *plan)
 {
-    static const ferry_role roles[] = {FERRY_SOURCE, FERRY_INTERMEDIATE, FERRY_TARGET};
     ferry_status st = FERRY_OK;
     const ferry_domain *d = NULL;
     int64_t sources = 0;
@@ -49,9 +51,8 @@ static ferry_status list_domains(ferry_ctx *ctx, const ferry_task *task,
                w->method, d->name);
     FERRY_NEW(ctx, plan->domain, task->n_domains);
     FERRY_NEW(ctx, plan->wanted, task->n_domains);
-    /* Sources, bridges, target, whatever order the task has them in. */
     for (int r = 0; r < 3; r++)
-        for (int64_t i = 0; (d = ferry_i_task_role(task, roles[r], i)); i++) {
+        for (int64_t i = 0; (d = ferry_i_task_role(task, in_order[r], i)); i++) {
             const bool wanted = is_wanted(w, d);
             FERRY_NEED(ctx, !wanted || d->n_views > 0 || w->layout == FERRY_JOINED,
                        FERRY_ENEEDS, "%s needs a view of domain '%s'", w->method, d->name);
@@ -69,16 +70,52 @@ done:
     return st;
 }
 
+/* The same links that every method gets. */
+ferry_status ferry_task_links(ferry_ctx *ctx, const ferry_task *task, char **out)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_domain **domain = NULL, *d = NULL;
+    ferry_links *links = NULL;
+    int64_t n = 0;
+
+    *out = NULL;
+    FERRY_NEW(ctx, domain, task->n_domains);
+    for (int r = 0; r < 3; r++)
+        for (int64_t i = 0; (d = ferry_i_task_role(task, in_order[r], i)); i++)
+            domain[n++] = d;
+    FERRY_TRY(ferry_i_links_find(ctx, n, domain, &links));
+    FERRY_MOVE(*out, links->text);
+done:
+    ferry_i_links_free(links);
+    ferry_i_free(domain);
+    return st;
+}
+
 /* ---- columns ---- */
 
+/* Whether no name of one view is a name of the other, though they are equally wide. */
+static bool renamed(const ferry_view *v, const ferry_view *w)
+{
+    if (v == w || v->x->cols != w->x->cols) return false;
+    for (int64_t j = 0; j < v->x->cols; j++)
+        if (ferry_i_ids_find(w->features, ferry_i_ids_at(v->features, j)) >= 0)
+            return false;
+    return true;
+}
+
 /* Features of space g have names only if all its views have some: else they stand by
- * number, and names that some have are there for people. */
+ * number, and names that some have are there for people. A view that same_as puts there
+ * although all its names differ stands by number, too: what else could it mean. */
 static bool is_named(const ferry_links *l, int64_t g)
 {
-    for (int64_t d = 0; d < l->n; d++) {
-        const ferry_view *v = ferry_i_links_view(l, d, g);
-        if (v && !ferry_i_view_has_names(v)) return false;
-    }
+    const ferry_view *v = NULL, *w = NULL;
+
+    for (int64_t d = 0; d < l->n; d++)
+        if ((v = ferry_i_links_view(l, d, g)) && !ferry_i_view_has_names(v)) return false;
+    for (int64_t d = 0; d < l->n; d++)
+        for (int64_t e = 0; (v = ferry_i_links_view(l, d, g)) && v->same_as && e < l->n;
+             e++)
+            if ((w = ferry_i_links_view(l, e, g)) && renamed(v, w)) return false;
     return true;
 }
 
@@ -174,12 +211,31 @@ static int64_t share(const ferry_prepared *p, const ferry_plan *plan, int64_t d,
     return n;
 }
 
+/* What to write where two domains have nothing in common: same_as between views that are
+ * equally wide, if there are such; else how views are linked at all. New. */
+static char *line_to_add(const ferry_domain *a, const ferry_domain *b)
+{
+    for (int64_t v = 0; v < b->n_views; v++)
+        for (int64_t u = 0; u < a->n_views; u++)
+            if (a->views[u]->x->cols == b->views[v]->x->cols)
+                return ferry_i_sprintf("if view '%s' of '%s' has the %lld features of view "
+                                       "'%s' of '%s', add same_as: %s.%s to it",
+                                       b->views[v]->name, b->name,
+                                       (long long)b->views[v]->x->cols, a->views[u]->name,
+                                       a->name, a->name, a->views[u]->name);
+    return ferry_i_sprintf("if a view of '%s' has features of '%s', give both the same "
+                           "names of features, or add same_as: %s.%s to it",
+                           b->name, a->name, a->name,
+                           a->n_views ? a->views[0]->name : "VIEW");
+}
+
 /* Leave out the sources that share nothing, and note what the others share. */
 static ferry_status shared_columns(ferry_ctx *ctx, ferry_prepared *p, ferry_plan *plan)
 {
     ferry_status st = FERRY_OK;
     const ferry_domain *target = plan->domain[plan->n - 1], *other = NULL;
     int64_t fit = 0;
+    char *add = NULL;
 
     /* The target's views are groups 0, 1, ...: the first spaces, in their order. */
     plan->n_spaces = target->n_views;
@@ -198,12 +254,85 @@ static ferry_status shared_columns(ferry_ctx *ctx, ferry_prepared *p, ferry_plan
         plan->wanted[d] = false;
     }
     /* `other` is NULL where no source was wanted: then there is nothing to share with. */
-    FERRY_NEED(ctx, fit > 0 || !other, FERRY_ENEEDS,
-               "%s needs features that source '%s' (%lld) and target '%s' (%lld) share%s%s",
-               p->wants.method, other->name, (long long)count_features(other), target->name,
-               (long long)count_features(target), p->links->apart[0] ? "; " : "",
-               p->links->apart);
+    if (fit > 0 || !other) goto done;
+    add = p->links->apart[0] ? ferry_i_strdup(p->links->apart) : line_to_add(other, target);
+    FERRY_HAVE(ctx, add);
+    st = ferry_i_fail(
+        ctx, FERRY_ENEEDS,
+        "%s needs features that source '%s' (%lld) and target '%s' (%lld) share; %s",
+        p->wants.method, other->name, (long long)count_features(other), target->name,
+        (long long)count_features(target), add);
 done:
+    ferry_i_free(add);
+    return st;
+}
+
+/* ---- the way from a source to the target ---- */
+
+static int64_t root(const int64_t *parent, int64_t d)
+{
+    while (parent[d] != d)
+        d = parent[d];
+    return d;
+}
+
+/* parent[d] <- domains that have columns in common, directly or by way of others, have one
+ * root. Each column joins its domain to the first that had it. */
+static ferry_status join_domains(ferry_ctx *ctx, const ferry_prepared *p,
+                                 const ferry_plan *plan, int64_t *parent)
+{
+    ferry_status st = FERRY_OK;
+    int64_t *first = NULL;
+
+    FERRY_NEW(ctx, first, p->cols);
+    for (int64_t d = 0; d < plan->n; d++) {
+        parent[d] = d;
+        for (int64_t v = 0; plan->wanted[d] && v < plan->domain[d]->n_views; v++)
+            for (int64_t j = 0; j < plan->domain[d]->views[v]->x->cols; j++) {
+                int64_t *f =
+                    &first[p->space[p->links->group[d][v]].begin + plan->map[d][v][j]];
+                if (*f == 0) *f = d + 1;
+                parent[root(parent, d)] = root(parent, *f - 1);
+            }
+    }
+done:
+    ferry_i_free(first);
+    return st;
+}
+
+/* PATH: some domain with labels leads to the target. A domain that does not is where the
+ * sentence points: the last one, since the target's side of a chain is looked at first. */
+static ferry_status need_path(ferry_ctx *ctx, const ferry_prepared *p,
+                              const ferry_plan *plan)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t t = plan->n - 1;
+    int64_t *parent = NULL, off = -1, near = t;
+    char *add = NULL;
+
+    FERRY_NEW(ctx, parent, plan->n);
+    FERRY_TRY(join_domains(ctx, p, plan, parent));
+    for (int64_t d = 0; d < t; d++) {
+        if (!plan->wanted[d]) continue;
+        const bool leads = root(parent, d) == root(parent, t);
+        if (leads && has_labels(plan->domain[d])) goto done;
+        if (leads)
+            near = d; /* a bridge that ends in the air */
+        else
+            off = d;
+    }
+    if (off < 0) goto done; /* nobody has labels: said elsewhere */
+    add = p->links->apart[0] ? ferry_i_strdup(p->links->apart)
+                             : line_to_add(plan->domain[off], plan->domain[near]);
+    FERRY_HAVE(ctx, add);
+    st = ferry_i_fail(ctx, FERRY_ENEEDS,
+                      "%s needs features that lead from a source to target '%s'; '%s' "
+                      "shares none with '%s': %s",
+                      p->wants.method, plan->domain[t]->name, plan->domain[off]->name,
+                      plan->domain[near]->name, add);
+done:
+    ferry_i_free(parent);
+    ferry_i_free(add);
     return st;
 }
 
@@ -219,6 +348,7 @@ ferry_status ferry_i_prepare_plan(ferry_ctx *ctx, const ferry_task *task, ferry_
     FERRY_TRY(ferry_i_links_find(ctx, plan->n, plan->domain, &p->links));
     FERRY_TRY(number_columns(ctx, p, plan));
     if (p->wants.shared) FERRY_TRY(shared_columns(ctx, p, plan));
+    if (p->wants.layout == FERRY_PATH) FERRY_TRY(need_path(ctx, p, plan));
 done:
     return st;
 }

@@ -212,6 +212,7 @@ ferry_status ferry_advise(ferry_ctx *outer, const ferry_task *task, ferry_advice
     ferry_evaluate_settings s = {0};
     const ferry_domain *target = NULL;
     found *f = NULL;
+    char *links = NULL;
 
     *out = NULL;
     FERRY_NEW(ctx, f, 1);
@@ -225,6 +226,8 @@ ferry_status ferry_advise(ferry_ctx *outer, const ferry_task *task, ferry_advice
                             .target = ferry_i_arena_text(&f->arena, target->name),
                             .visible = ferry_domain_labels(target),
                             .repeats = s.repeats};
+    FERRY_TRY(ferry_task_links(ctx, task, &links));
+    f->pub.links = ferry_i_arena_text(&f->arena, links);
     FERRY_TRY(advise_methods(ctx, task, split, f));
     FERRY_TRY(advise_domains(ctx, task, split, target, f));
     FERRY_HAVE(ctx, !f->arena.failed);
@@ -232,6 +235,7 @@ ferry_status ferry_advise(ferry_ctx *outer, const ferry_task *task, ferry_advice
     f = NULL;
 done:
     if (f) ferry_advice_free(&f->pub);
+    ferry_i_free(links);
     ferry_task_free(split);
     return ferry_i_join(outer, ctx, st);
 }
@@ -312,11 +316,12 @@ ferry_status ferry_advice_json(ferry_ctx *ctx, const ferry_advice *a, char **out
     const found *f = (const found *)a;
     char *text = NULL;
     json_t *all = json_pack(
-        "{s:s, s:o, s:s, s:o, s:I, s:I, s:O, s:o, s:I, s:o}", "ferry", ferry_version(),
+        "{s:s, s:o, s:s, s:o, s:I, s:I, s:O, s:o, s:I, s:o, s:o}", "ferry", ferry_version(),
         "task", ferry_i_json_text(a->task), "goal", ferry_goal_name(a->goal), "target",
         ferry_i_json_text(a->target), "visible", (json_int_t)a->visible, "repeats",
         (json_int_t)a->repeats, "domains", f->domains, "methods", methods_json(f),
-        "of_other_goals", (json_int_t)a->of_other_goals, "measures", measures_json(f));
+        "of_other_goals", (json_int_t)a->of_other_goals, "measures", measures_json(f),
+        "links", ferry_i_json_text(a->links));
 
     *out = NULL;
     FERRY_HAVE(ctx, all);

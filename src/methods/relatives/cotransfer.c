@@ -541,7 +541,7 @@ const ferry_method ferry_i_method_cotransfer = {
         "IEEE Intelligent Systems 2014",
     .kind = FERRY_KIND_TRANSFER,
     .goals = FERRY_CLASSIFY,
-    .needs = FERRY_NEED_SOURCE_LABELS | FERRY_NEED_TARGET_VIEW,
+    .needs = FERRY_NEED_SOURCE_LABELS | FERRY_NEED_TARGET_VIEW | FERRY_NEED_PATH,
     .options = cotransfer_opts,
     .n_options = FERRY_COUNT(cotransfer_opts),
     .options_size = sizeof(cotransfer_options),

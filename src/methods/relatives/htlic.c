@@ -419,7 +419,7 @@ const ferry_method ferry_i_method_htlic = {
     .kind = FERRY_KIND_TRANSFER,
     .goals = FERRY_CLASSIFY,
     .needs = FERRY_NEED_SOURCE | FERRY_NEED_INTERMEDIATE | FERRY_NEED_TARGET_LABELS |
-             FERRY_NEED_VIEW,
+             FERRY_NEED_VIEW | FERRY_NEED_PATH,
     .options = htlic_opts,
     .n_options = FERRY_COUNT(htlic_opts),
     .options_size = sizeof(htlic_options),

@@ -232,7 +232,7 @@ const ferry_method ferry_i_method_kmeans_hop = {
         "clusters of the target, named by a chain of classifiers: what names alone do",
     .kind = FERRY_KIND_CONTROL,
     .goals = FERRY_CLASSIFY,
-    .needs = FERRY_NEED_SOURCE_LABELS | FERRY_NEED_TARGET_VIEW,
+    .needs = FERRY_NEED_SOURCE_LABELS | FERRY_NEED_TARGET_VIEW | FERRY_NEED_PATH,
     .options = kmeans_opts,
     .n_options = FERRY_COUNT(kmeans_opts),
     .options_size = sizeof(kmeans_options),

@@ -429,7 +429,7 @@ const ferry_method ferry_i_method_latentmap = {
                  "Dimensional Overlapping Distributions, WWW 2009",
     .kind = FERRY_KIND_TRANSFER,
     .goals = FERRY_CLASSIFY,
-    .needs = FERRY_NEED_SOURCE_LABELS | FERRY_NEED_TARGET_VIEW,
+    .needs = FERRY_NEED_SOURCE_LABELS | FERRY_NEED_TARGET_VIEW | FERRY_NEED_PATH,
     .options = latentmap_opts,
     .n_options = FERRY_COUNT(latentmap_opts),
     .options_size = sizeof(latentmap_options),

@@ -98,8 +98,8 @@ static ferry_status stage_columns(ferry_ctx *ctx, stage *s)
                    b->prepared->space[p].name);
     }
     FERRY_NEED(ctx, shared > 0, FERRY_ENEEDS,
-               "triplex: '%s' and '%s' have no view of the same name",
-               member(s, 0)->domain->name, b->place[s->to].domain->name);
+               "triplex: '%s' and '%s' have no view in common", member(s, 0)->domain->name,
+               b->place[s->to].domain->name);
 done:
     return st;
 }
@@ -316,7 +316,7 @@ const ferry_method ferry_i_method_triplex = {
         "and Distinct Concepts for Text Classification, WSDM 2013",
     .kind = FERRY_KIND_TRANSFER,
     .goals = FERRY_CLASSIFY,
-    .needs = FERRY_NEED_SOURCE_LABELS | FERRY_NEED_TARGET_VIEW,
+    .needs = FERRY_NEED_SOURCE_LABELS | FERRY_NEED_TARGET_VIEW | FERRY_NEED_PATH,
     .options = triplex_opts,
     .n_options = FERRY_COUNT(triplex_opts),
     .options_size = sizeof(triplex_options),

@@ -56,7 +56,7 @@ static ferry_status group_columns(ferry_ctx *ctx, const ttl_bridge *b, int64_t g
                    b->prepared->space[s].name);
     }
     FERRY_NEED(ctx, shared > 0, FERRY_ENEEDS,
-               "ttl: '%s' and '%s' have no view of the same name",
+               "ttl: '%s' and '%s' have no view in common",
                b->place[to - 1].domain->name, b->place[to].domain->name);
 done:
     return st;
