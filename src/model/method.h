@@ -9,7 +9,7 @@
 
 #include "data/data.h"
 #include "ferry/stream.h"
-#include "model/dict.h"
+#include "model/io.h"
 #include "task/task.h"
 
 /* What a method needs of a task; checked before fit, with one sentence about what is
@@ -53,7 +53,7 @@ typedef struct ferry_online {
 
 /* A constant of the program; every pointer in it lives as long. Functions get the state
  * that fit() or load() made and are never called without one. predict, transform,
- * fold_in, top and save take it as const: they may run in several threads at once, each
+ * fold_in, top and saving take it as const: they may run in several threads at once, each
  * with its own context. */
 typedef struct ferry_method {
     const char *name, *summary,
@@ -103,13 +103,18 @@ typedef struct ferry_method {
      * instances whose labels it knows as neighbours. Lent. NULL: none. */
     const ferry_ids *(*graphs)(const void *state);
     const ferry_ids *(*known)(const void *state);
-    /* Names of tensors and texts must not begin with "ferry.". load takes the dict as
-     * written by a stranger: every size and index is checked. save NULL: cannot be saved.
-     */
-    ferry_status (*save)(ferry_ctx *ctx, const void *state, ferry_dict *dict);
-    ferry_status (*load)(ferry_ctx *ctx, const ferry_dict *dict, void **state);
+    /* The state's way to a file and back; NULL: cannot be saved. Names of tensors and texts
+     * must not begin with "ferry.". A file is a stranger's: every size and index is checked.
+     * free also takes a state of state_size zeroes of which only a part was loaded. */
+    ferry_io_fn *file;
+    size_t state_size;
     void (*free)(void *state);
 } ferry_method;
+
+ferry_status ferry_i_method_save(ferry_ctx *ctx, const ferry_method *method,
+                                 const void *state, ferry_dict *dict);
+ferry_status ferry_i_method_load(ferry_ctx *ctx, const ferry_method *method,
+                                 const ferry_dict *dict, void **state);
 
 /* The method of that name, NULL: unknown. Defined by the registry, above: a model's file names
  * its method, and this is how loading finds it. */

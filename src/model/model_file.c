@@ -68,12 +68,33 @@ done:
     return st;
 }
 
+ferry_status ferry_i_method_save(ferry_ctx *ctx, const ferry_method *method,
+                                 const void *state, ferry_dict *dict)
+{
+    return ferry_i_io_save(ctx, method->file, state, dict);
+}
+
+ferry_status ferry_i_method_load(ferry_ctx *ctx, const ferry_method *method,
+                                 const ferry_dict *dict, void **state)
+{
+    ferry_status st = FERRY_OK;
+    void *s = ferry_i_calloc(1, method->state_size);
+
+    *state = NULL;
+    FERRY_HAVE(ctx, s);
+    FERRY_TRY(ferry_i_io_load(ctx, method->file, dict, s));
+    FERRY_MOVE(*state, s);
+done:
+    method->free(s);
+    return st;
+}
+
 /* The library's part first, then whatever the method says. */
 ferry_status ferry_i_model_pack(ferry_ctx *ctx, const ferry_model *m, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
 
-    FERRY_NEED(ctx, m->method->save, FERRY_EINVAL, "models of %s cannot be saved",
+    FERRY_NEED(ctx, m->method->file, FERRY_EINVAL, "models of %s cannot be saved",
                m->method->name);
     FERRY_TRY(ferry_i_dict_put_text(ctx, dict, "ferry.method", m->method->name));
     FERRY_TRY(ferry_i_dict_put_text(ctx, dict, "ferry.goal", ferry_goal_name(m->goal)));
@@ -81,7 +102,7 @@ ferry_status ferry_i_model_pack(ferry_ctx *ctx, const ferry_model *m, ferry_dict
     FERRY_TRY(ferry_i_dict_put_text(ctx, dict, "ferry.diagnostics", m->diagnostics));
     if (m->names) FERRY_TRY(ferry_i_dict_put_ids(ctx, dict, "ferry.names", m->names));
     FERRY_TRY(pack_views(ctx, m, dict));
-    FERRY_TRY(m->method->save(ctx, m->state, dict));
+    FERRY_TRY(ferry_i_method_save(ctx, m->method, m->state, dict));
 done:
     return st;
 }
@@ -197,7 +218,7 @@ static ferry_status unpack_method(ferry_ctx *ctx, const ferry_dict *dict,
     FERRY_NEED(ctx, !wanted || strcmp(name, wanted) == 0, FERRY_EDATA,
                "is a model of method '%s', expected '%s'", name, wanted);
     *out = ferry_i_method_find(name);
-    FERRY_NEED(ctx, *out && (*out)->load, FERRY_EDATA,
+    FERRY_NEED(ctx, *out && (*out)->file, FERRY_EDATA,
                "is a model of method '%s', which ferry %s does not have", name,
                ferry_version());
 done:
@@ -258,7 +279,7 @@ static ferry_status unpack(ferry_ctx *ctx, const ferry_dict *dict, const char *w
     FERRY_TRY(ferry_i_model_new(ctx, method, opts, goal, names, &m));
     FERRY_TRY(unpack_diagnostics(ctx, dict, m));
     FERRY_TRY(unpack_views(ctx, dict, m));
-    FERRY_TRY(method->load(ctx, dict, &m->state));
+    FERRY_TRY(ferry_i_method_load(ctx, method, dict, &m->state));
     FERRY_MOVE(*out, m);
 done:
     ferry_model_free(m);

@@ -28,7 +28,7 @@
  *             for each of m->prepared->rows[0 .. n_rows): x[0], cls, n, ... (target last)
  *   predict:  FERRY_TRY(ferry_i_prepare_rows(ctx, m->prepared, domain, &rows));
  *             rows.x[0] is rows.n x ferry_i_prepared_width(), rows.instance where they go
- *   save:     ferry_i_prepared_save(ctx, m->prepared, dict), load likewise
+ *   file:     ferry_i_prepared_file(io, &m->prepared)
  *   free:     ferry_i_rows_clear(&rows), ferry_i_prepared_free(m->prepared)
  *
  * Once the rows are not needed any more, ferry_i_prepared_forget() keeps only what
@@ -37,7 +37,7 @@
 #define FERRY_PREPARE_H
 
 #include "learn/scale.h"
-#include "model/dict.h"
+#include "model/io.h"
 #include "prepare/links.h"
 #include "task/task.h"
 
@@ -165,10 +165,7 @@ const ferry_rows *ferry_i_prepared_target(const ferry_prepared *p);
 /* "bridge.x = source.x by 60 feature names; ...", for people. */
 const char *ferry_i_prepared_links(const ferry_prepared *p);
 
-ferry_status ferry_i_prepared_save(ferry_ctx *ctx, const ferry_prepared *p,
-                                   ferry_dict *dict);
-/* As from a stranger: every size is checked. Knows only new data. */
-ferry_status ferry_i_prepared_load(ferry_ctx *ctx, const ferry_dict *dict,
-                                   ferry_prepared **out);
+/* Saves it, or makes one that knows only new data, every size checked as a stranger's. */
+void ferry_i_prepared_file(ferry_io *io, ferry_prepared **p);
 
 #endif

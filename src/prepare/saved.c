@@ -17,41 +17,13 @@ static const char *name_of(char buf[48], const char *what, int64_t v)
     return buf;
 }
 
-/* Arrays of `width` numbers each; the map as 64-bit integers, as all integers in a file. */
-static ferry_status save_frame(ferry_ctx *ctx, const ferry_frame *f, int64_t v,
-                               ferry_dict *dict)
+/* The numbers of the whole and of its views. Where a frame begins is not among them: it
+ * follows from the columns of those before it. */
+static int64_t *facts_of(const ferry_prepared *p, int64_t n)
 {
-    ferry_status st = FERRY_OK;
-    const ferry_scaler *s = f->scale;
-    int64_t *wide = NULL;
-    char buf[48];
+    int64_t *facts = ferry_i_calloc(n, sizeof *facts);
 
-    FERRY_TRY(
-        ferry_i_dict_put_reals(ctx, dict, name_of(buf, "fill", v), 1, f->width, s->fill));
-    if (s->shift)
-        FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, name_of(buf, "shift", v), 1, f->width,
-                                         s->shift));
-    if (s->factor)
-        FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, name_of(buf, "factor", v), 1, f->width,
-                                         s->factor));
-    if (!f->map) goto done;
-    FERRY_NEW(ctx, wide, f->width);
-    for (int64_t j = 0; j < f->width; j++)
-        wide[j] = f->map[j];
-    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, name_of(buf, "columns", v), f->width, wide));
-done:
-    ferry_i_free(wide);
-    return st;
-}
-
-/* Where a frame begins is not saved: it follows from the columns of those before it. */
-ferry_status ferry_i_prepared_save(ferry_ctx *ctx, const ferry_prepared *p,
-                                   ferry_dict *dict)
-{
-    ferry_status st = FERRY_OK;
-    int64_t *facts = NULL;
-
-    FERRY_NEW(ctx, facts, HEAD + p->n_frames * FACTS);
+    if (!facts) return NULL;
     facts[LAYOUT] = p->wants.layout;
     facts[MISSING] = p->wants.missing;
     facts[UNCENTRED] = (p->wants.shift ? ALL_OF_IT : 0) |
@@ -68,38 +40,8 @@ ferry_status ferry_i_prepared_save(ferry_ctx *ctx, const ferry_prepared *p,
         at[SHIFTED] = f->scale->shift != NULL;
         at[FACTORED] = f->scale->factor != NULL;
         at[MAPPED] = f->map != NULL;
-        FERRY_TRY(save_frame(ctx, f, v, dict));
     }
-    FERRY_TRY(
-        ferry_i_dict_put_ints(ctx, dict, "prepare", HEAD + p->n_frames * FACTS, facts));
-done:
-    ferry_i_free(facts);
-    return st;
-}
-
-/* The columns that are used are numbered 0, 1, ... in order. */
-static ferry_status load_map(ferry_ctx *ctx, const ferry_dict *dict, int64_t v,
-                             ferry_frame *f)
-{
-    ferry_status st = FERRY_OK;
-    const int64_t *wide = NULL;
-    int64_t n = f->width, next = 0;
-    char name[48];
-
-    FERRY_TRY(ferry_i_dict_ints(ctx, dict, name_of(name, "columns", v), &n, &wide));
-    FERRY_NEW(ctx, f->map, n);
-    for (int64_t j = 0; j < n; j++) {
-        FERRY_NEED(ctx, wide[j] == -1 || wide[j] == next, FERRY_EDATA,
-                   "tensor %s: entry %lld is %lld, not -1 or %lld", name, (long long)j,
-                   (long long)wide[j], (long long)next);
-        f->map[j] = (int32_t)wide[j];
-        next += wide[j] >= 0;
-    }
-    FERRY_NEED(ctx, next == f->cols, FERRY_EDATA,
-               "tensor %s has %lld columns, prepare says %lld", name, (long long)next,
-               (long long)f->cols);
-done:
-    return st;
+    return facts;
 }
 
 /* Which arrays a kind has: shift and factor where it centres, factor for counts.
@@ -115,15 +57,12 @@ static bool goes_together(const int64_t *at)
            (counts || !at[COUNTS]);
 }
 
-/* f->begin is set by the caller. The widths of all views together stay below 2^31, since
- * columns are 32-bit. */
-static ferry_status load_frame(ferry_ctx *ctx, const ferry_dict *dict, const int64_t *at,
-                               int64_t v, ferry_frame *f)
+/* The widths of all views together stay below 2^31, since columns are 32-bit. */
+static ferry_status new_frame(ferry_ctx *ctx, const int64_t *at, int64_t v, ferry_frame *f)
 {
     ferry_status st = FERRY_OK;
-    ferry_scaler *s = NULL;
-    char buf[48];
 
+    f->begin = v ? f[-1].begin + f[-1].cols : 0;
     FERRY_NEED(
         ctx,
         at[WIDTH] >= 0 && at[COLS] >= 0 && at[COLS] <= at[WIDTH] &&
@@ -133,38 +72,21 @@ static ferry_status load_frame(ferry_ctx *ctx, const ferry_dict *dict, const int
         (long long)v, (long long)at[COLS], (long long)at[WIDTH], (long long)at[KIND]);
     f->width = at[WIDTH];
     f->cols = at[COLS];
-    /* the tensor's size was checked against the file's: allocate nothing before */
-    FERRY_NEW(ctx, s, 1);
-    f->scale = s;
-    s->kind = (ferry_scale)at[KIND];
-    s->d = f->width;
-    s->dense = at[DENSE] != 0;
-    s->counts = at[COUNTS] != 0;
-    FERRY_TRY(
-        ferry_i_dict_reals_copy(ctx, dict, name_of(buf, "fill", v), 1, f->width, &s->fill));
-    if (at[SHIFTED])
-        FERRY_TRY(ferry_i_dict_reals_copy(ctx, dict, name_of(buf, "shift", v), 1, f->width,
-                                          &s->shift));
-    if (at[FACTORED])
-        FERRY_TRY(ferry_i_dict_reals_copy(ctx, dict, name_of(buf, "factor", v), 1, f->width,
-                                          &s->factor));
-    if (at[MAPPED]) FERRY_TRY(load_map(ctx, dict, v, f));
+    FERRY_NEW(ctx, f->scale, 1);
+    f->scale->kind = (ferry_scale)at[KIND];
+    f->scale->d = f->width;
+    f->scale->dense = at[DENSE] != 0;
+    f->scale->counts = at[COUNTS] != 0;
 done:
     return st;
 }
 
 /* n_frames counts a frame before it is filled, so that a failure frees what it has. */
-ferry_status ferry_i_prepared_load(ferry_ctx *ctx, const ferry_dict *dict,
-                                   ferry_prepared **out)
+static ferry_status from_facts(ferry_ctx *ctx, int64_t n, const int64_t *facts,
+                               ferry_prepared *p)
 {
     ferry_status st = FERRY_OK;
-    const int64_t *facts = NULL;
-    int64_t n = -1;
-    ferry_prepared *p = NULL;
 
-    *out = NULL;
-    FERRY_NEW(ctx, p, 1);
-    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "prepare", &n, &facts));
     FERRY_NEED(ctx, n > HEAD && (n - HEAD) % FACTS == 0, FERRY_EDATA,
                "tensor prepare has %lld entries", (long long)n);
     FERRY_NEED(ctx, facts[LAYOUT] >= 0 && facts[LAYOUT] <= FERRY_PATH, FERRY_EDATA,
@@ -178,14 +100,48 @@ ferry_status ferry_i_prepared_load(ferry_ctx *ctx, const ferry_dict *dict,
     p->dense = p->wants.layout == FERRY_JOINED;
     FERRY_NEW(ctx, p->frame, (n - HEAD) / FACTS);
     for (int64_t v = 0; v < (n - HEAD) / FACTS; v++) {
-        ferry_frame *f = &p->frame[v];
-        f->begin = v ? f[-1].begin + f[-1].cols : 0;
         p->n_frames++;
-        FERRY_TRY(load_frame(ctx, dict, facts + HEAD + v * FACTS, v, f));
-        p->dense = p->dense && f->scale->dense;
+        FERRY_TRY(new_frame(ctx, facts + HEAD + v * FACTS, v, &p->frame[v]));
+        p->dense = p->dense && p->frame[v].scale->dense;
     }
-    FERRY_MOVE(*out, p);
 done:
-    ferry_i_prepared_free(p);
     return st;
+}
+
+/* Arrays of `width` numbers each. The columns that are used are numbered 0, 1, ... in
+ * order. */
+static void frame_file(ferry_io *io, const int64_t *at, int64_t v, ferry_frame *f)
+{
+    ferry_scaler *s = f->scale;
+    const int64_t d = f->width;
+    int64_t next = 0;
+    char buf[48];
+
+    ferry_i_io_reals(io, name_of(buf, "fill", v), 1, d, &s->fill);
+    if (at[SHIFTED]) ferry_i_io_reals(io, name_of(buf, "shift", v), 1, d, &s->shift);
+    if (at[FACTORED]) ferry_i_io_reals(io, name_of(buf, "factor", v), 1, d, &s->factor);
+    if (!at[MAPPED]) return;
+    ferry_i_io_places(io, name_of(buf, "columns", v), d, INT32_MIN, INT32_MAX, &f->map);
+    for (int64_t j = 0; j < d && ferry_i_io_loading(io); j++) {
+        FERRY_IO_NEED(io, f->map[j] == -1 || f->map[j] == next,
+                      "tensor %s: entry %lld is %d, not -1 or %lld", buf, (long long)j,
+                      (int)f->map[j], (long long)next);
+        next += f->map[j] >= 0;
+    }
+    FERRY_IO_NEED(io, next == f->cols, "tensor %s has %lld columns, prepare says %lld", buf,
+                  (long long)next, (long long)f->cols);
+}
+
+void ferry_i_prepared_file(ferry_io *io, ferry_prepared **prepared)
+{
+    int64_t n = io->to ? HEAD + (*prepared)->n_frames * FACTS : -1, *facts = NULL;
+
+    if (io->to && !(facts = facts_of(*prepared, n))) ferry_i_io_fail(io, FERRY_ENOMEM);
+    ferry_i_io_int_list(io, "prepare", &n, &facts);
+    if (ferry_i_io_loading(io)) FERRY_IO_NEW(io, *prepared, 1);
+    if (ferry_i_io_loading(io))
+        ferry_i_io_fail(io, from_facts(io->ctx, n, facts, *prepared));
+    for (int64_t v = 0; io->st == FERRY_OK && v < (*prepared)->n_frames; v++)
+        frame_file(io, facts + HEAD + v * FACTS, v, &(*prepared)->frame[v]);
+    ferry_i_free(facts);
 }

@@ -273,9 +273,10 @@ static void try_dict(ferry_ctx *ctx, const char *method, const dict_case *c)
     else
         fill_base(ctx, dict, c);
     if (!c->message)
-        assert_ok(ctx, m->load(ctx, dict, &loaded));
+        assert_ok(ctx, ferry_i_method_load(ctx, m, dict, &loaded));
     else
-        assert_fails(ctx, m->load(ctx, dict, &loaded), FERRY_EDATA, c->message);
+        assert_fails(ctx, ferry_i_method_load(ctx, m, dict, &loaded), FERRY_EDATA,
+                     c->message);
     assert_true((loaded == NULL) == (c->message != NULL));
     m->free(loaded);
     ferry_i_dict_free(dict);
@@ -337,7 +338,7 @@ static void test_model_and_data_disagree(void **state)
     }
     assert_ok(ctx, ferry_i_dict_new(ctx, &dict));
     fill_svm(ctx, dict, &good);
-    assert_ok(ctx, svm->load(ctx, dict, &m));
+    assert_ok(ctx, ferry_i_method_load(ctx, svm, dict, &m));
     assert_ok(ctx, ferry_i_prediction_new(ctx, FERRY_CLASSIFY, three, d, &p));
     assert_fails(ctx, svm->predict(ctx, m, d, p), FERRY_EDATA,
                  "the model has 2 classes, not 3");
@@ -380,8 +381,8 @@ static ferry_status body(ferry_ctx *ctx, void *arg)
     FERRY_TRY(ferry_fit(ctx, c->task, c->method, opts, &model, NULL));
     FERRY_TRY(ferry_predict(ctx, model, c->queries, &p));
     FERRY_TRY(ferry_i_dict_new(ctx, &dict));
-    FERRY_TRY(m->save(ctx, model->state, dict));
-    FERRY_TRY(m->load(ctx, dict, &again));
+    FERRY_TRY(ferry_i_method_save(ctx, m, model->state, dict));
+    FERRY_TRY(ferry_i_method_load(ctx, m, dict, &again));
 done:
     if (st != FERRY_OK) assert_null(again);
     m->free(again);

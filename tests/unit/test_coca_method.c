@@ -403,7 +403,8 @@ static void test_bad_models(void **state)
         for (int64_t i = 0; i < FERRY_COUNT(real); i++)
             assert_ok(ctx, ferry_i_dict_put_reals(ctx, dict, real[i].name, 1, real[i].cols,
                                                   real[i].data));
-        assert_fails(ctx, coca->load(ctx, dict, &model), FERRY_EDATA, messages[s]);
+        assert_fails(ctx, ferry_i_method_load(ctx, coca, dict, &model), FERRY_EDATA,
+                     messages[s]);
         assert_null(model);
         ferry_i_ids_free(none_named);
         ferry_i_dict_free(dict);

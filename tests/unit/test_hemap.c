@@ -508,25 +508,28 @@ static void test_strange_files(void **state)
     ferry_dict *dict = NULL;
 
     assert_ok(ctx, ferry_i_dict_new(ctx, &dict));
-    assert_fails(ctx, method->load(ctx, dict, &model), FERRY_EDATA, "form");
+    assert_fails(ctx, ferry_i_method_load(ctx, method, dict, &model), FERRY_EDATA, "form");
     assert_ok(ctx, ferry_i_dict_put_ints(ctx, dict, "form", 3, bad));
     assert_ok(ctx, ferry_i_dict_put_reals(ctx, dict, "gamma", 1, 1, &gamma));
-    assert_fails(ctx, method->load(ctx, dict, &model), FERRY_EDATA, "goal 99");
+    assert_fails(ctx, ferry_i_method_load(ctx, method, dict, &model), FERRY_EDATA,
+                 "goal 99");
     ferry_i_dict_free(dict);
     assert_ok(ctx, ferry_i_dict_new(ctx, &dict));
     assert_ok(ctx, ferry_i_dict_put_ints(ctx, dict, "form", 3, form));
     assert_ok(ctx, ferry_i_dict_put_reals(ctx, dict, "gamma", 1, 1, &gamma));
     assert_ok(ctx, ferry_i_dict_put_reals(ctx, dict, "prior", 1, 2, prior));
-    assert_fails(ctx, method->load(ctx, dict, &model), FERRY_EDATA, "'prepare' is missing");
+    assert_fails(ctx, ferry_i_method_load(ctx, method, dict, &model), FERRY_EDATA,
+                 "'prepare' is missing");
     assert_ok(ctx, ferry_i_dict_put_ints(ctx, dict, "prepare", 12, prepare));
     assert_ok(ctx, ferry_i_dict_put_reals(ctx, dict, "prepare.fill.0", 1, 1, &fill));
-    assert_fails(ctx, method->load(ctx, dict, &model), FERRY_EDATA, "space.w is missing");
+    assert_fails(ctx, ferry_i_method_load(ctx, method, dict, &model), FERRY_EDATA,
+                 "space.w is missing");
     assert_ok(ctx, ferry_i_dict_put_reals(ctx, dict, "space.w", 1, 2, w));
-    assert_fails(ctx, method->load(ctx, dict, &model), FERRY_EDATA,
+    assert_fails(ctx, ferry_i_method_load(ctx, method, dict, &model), FERRY_EDATA,
                  "mapped.form is missing");
     assert_ok(ctx, ferry_i_dict_put_ints(ctx, dict, "mapped.form", 5, learner));
     assert_ok(ctx, ferry_i_dict_put_reals(ctx, dict, "mapped.w", 2, 4, w));
-    assert_fails(ctx, method->load(ctx, dict, &model), FERRY_EDATA,
+    assert_fails(ctx, ferry_i_method_load(ctx, method, dict, &model), FERRY_EDATA,
                  "mapped.form does not go");
     assert_null(model);
     ferry_i_dict_free(dict);

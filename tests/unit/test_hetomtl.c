@@ -483,7 +483,7 @@ static void test_shared_codes(void **state)
     (void)count;
     (void)one;
     assert_ok(ctx, ferry_i_dict_new(ctx, &dict));
-    assert_ok(ctx, m->method->save(ctx, m->state, dict));
+    assert_ok(ctx, ferry_i_method_save(ctx, m->method, m->state, dict));
     assert_true(ferry_i_dict_has(dict, "codes.0") && !ferry_i_dict_has(dict, "codes.1"));
     assert_ok(ctx, ferry_i_dict_reals(ctx, dict, "beta", &a, &b, &beta));
     assert_close(beta[0], 0.8547414013233285, 1e-14);
@@ -498,7 +498,7 @@ static void test_shared_codes(void **state)
     ferry_model_free(m);
     m = fit_model(ctx, task, "hetomtl", "mode=paper");
     assert_ok(ctx, ferry_i_dict_new(ctx, &dict));
-    assert_ok(ctx, m->method->save(ctx, m->state, dict));
+    assert_ok(ctx, ferry_i_method_save(ctx, m->method, m->state, dict));
     assert_true(ferry_i_dict_has(dict, "codes.1")); /* 4 and 2 of a class */
     ferry_i_dict_free(dict);
     ferry_model_free(m);

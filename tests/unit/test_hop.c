@@ -247,8 +247,8 @@ static void test_broken_files(void **state)
         const int64_t one = 1;
         assert_ok(ctx, ferry_i_dict_put_ints(ctx, dict, "classes", 1, &one));
     }
-    assert_fails(ctx, ferry_i_method_find("hop")->load(ctx, dict, &out), FERRY_EDATA,
-                 "tensor classes is 1");
+    assert_fails(ctx, ferry_i_method_load(ctx, ferry_i_method_find("hop"), dict, &out),
+                 FERRY_EDATA, "tensor classes is 1");
     assert_ok(ctx, ferry_i_dict_new(ctx, &less));
     {
         const int64_t two = 2, joined[] = {FERRY_JOINED,     0, 0, 0, 0, 0,
@@ -257,8 +257,8 @@ static void test_broken_files(void **state)
         assert_ok(ctx, ferry_i_dict_put_ints(ctx, less, "prepare", 12, joined));
         assert_ok(ctx, ferry_i_dict_put_reals(ctx, less, "prepare.fill.0", 1, 0, NULL));
     }
-    assert_fails(ctx, ferry_i_method_find("hop")->load(ctx, less, &out), FERRY_EDATA,
-                 "tensor prepare: layout 0");
+    assert_fails(ctx, ferry_i_method_load(ctx, ferry_i_method_find("hop"), less, &out),
+                 FERRY_EDATA, "tensor prepare: layout 0");
     ferry_i_dict_free(dict);
     ferry_i_dict_free(less);
 }

@@ -298,7 +298,7 @@ static void break_model(ferry_ctx *ctx, const char *method, const char *settings
 
     assert_ok(ctx, ferry_i_dict_new(ctx, &dict));
     assert_ok(ctx, ferry_i_dict_new(ctx, &copy));
-    assert_ok(ctx, m->method->save(ctx, m->state, dict));
+    assert_ok(ctx, ferry_i_method_save(ctx, m->method, m->state, dict));
     for (int64_t i = 0; i < FERRY_COUNT(reals); i++) {
         const double *data = NULL, odd[] = {-1, -2};
         int64_t rows = -1, cols = -1;
@@ -331,7 +331,8 @@ static void break_model(ferry_ctx *ctx, const char *method, const char *settings
             ferry_i_matrix_free(x);
         }
     }
-    assert_fails(ctx, m->method->load(ctx, copy, &loaded), FERRY_EDATA, message);
+    assert_fails(ctx, ferry_i_method_load(ctx, m->method, copy, &loaded), FERRY_EDATA,
+                 message);
     assert_null(loaded);
     ferry_i_dict_free(dict);
     ferry_i_dict_free(copy);

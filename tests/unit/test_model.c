@@ -259,7 +259,7 @@ static void test_cannot_save(void **state)
                                 NULL);
     assert_fails(ctx, ferry_model_save(ctx, m, tmp_path("u.ferry")), FERRY_EINVAL,
                  "u.ferry: cannot save option stop_words: not UTF-8 text");
-    unsaveable.save = NULL;
+    unsaveable.file = NULL;
     m->method = &unsaveable;
     assert_fails(ctx, ferry_model_save(ctx, m, tmp_path("u.ferry")), FERRY_EINVAL,
                  "u.ferry: models of majority cannot be saved");

@@ -265,12 +265,18 @@ static void test_needs(void **state)
 
 /* ---- save and load ---- */
 
+/* A preparation alone, as a method's state would have it. */
+static void file(ferry_io *io, void *state)
+{
+    ferry_i_prepared_file(io, state);
+}
+
 static ferry_dict *saved(ferry_ctx *ctx, const ferry_prepared *p)
 {
     ferry_dict *dict = NULL;
 
     assert_ok(ctx, ferry_i_dict_new(ctx, &dict));
-    assert_ok(ctx, ferry_i_prepared_save(ctx, p, dict));
+    assert_ok(ctx, ferry_i_io_save(ctx, file, &p, dict));
     return dict;
 }
 
@@ -297,7 +303,7 @@ static void test_positive(void **state)
                                                           ? FERRY_SCALE_ROOTS
                                                           : FERRY_SCALE_STANDARD);
             ferry_dict *dict = saved(ctx, p);
-            assert_ok(ctx, ferry_i_prepared_load(ctx, dict, &q));
+            assert_ok(ctx, ferry_i_io_load(ctx, file, dict, &q));
             assert_ok(ctx, ferry_i_prepare_rows(ctx, q, task->domains[0], &r));
             for (int64_t e = 0; e < r.x[0]->nnz; e++)
                 least = fmin(least, r.x[0]->value[e]);
@@ -327,7 +333,7 @@ static void test_save(void **state)
         w.scale = (int)k;
         assert_ok(ctx, ferry_i_prepare(ctx, task, &w, &p));
         dict = saved(ctx, p);
-        assert_ok(ctx, ferry_i_prepared_load(ctx, dict, &q));
+        assert_ok(ctx, ferry_i_io_load(ctx, file, dict, &q));
         assert_ok(ctx, ferry_i_prepare_rows(ctx, p, task->domains[1], &a));
         assert_ok(ctx, ferry_i_prepare_rows(ctx, q, task->domains[1], &b));
         assert_int_equal(a.x[0]->nnz, b.x[0]->nnz);
@@ -374,9 +380,9 @@ static void test_strange(void **state)
         assert_ok(ctx,
                   ferry_i_dict_put_reals(ctx, dict, "prepare.factor.0", 1, 2, numbers));
         if (i < 0)
-            assert_ok(ctx, ferry_i_prepared_load(ctx, dict, &p));
+            assert_ok(ctx, ferry_i_io_load(ctx, file, dict, &p));
         else
-            assert_fails(ctx, ferry_i_prepared_load(ctx, dict, &p), FERRY_EDATA,
+            assert_fails(ctx, ferry_i_io_load(ctx, file, dict, &p), FERRY_EDATA,
                          bad[i].text);
         ferry_i_prepared_free(p);
         ferry_i_dict_free(dict);
@@ -400,9 +406,9 @@ static void test_strange_columns(void **state)
         assert_ok(ctx,
                   ferry_i_dict_put_ints(ctx, dict, "prepare.columns.0", 3, columns[i]));
         if (i == 0)
-            assert_ok(ctx, ferry_i_prepared_load(ctx, dict, &p));
+            assert_ok(ctx, ferry_i_io_load(ctx, file, dict, &p));
         else
-            assert_fails(ctx, ferry_i_prepared_load(ctx, dict, &p), FERRY_EDATA,
+            assert_fails(ctx, ferry_i_io_load(ctx, file, dict, &p), FERRY_EDATA,
                          "tensor prepare.columns.0");
         ferry_i_prepared_free(p);
         ferry_i_dict_free(dict);
@@ -451,8 +457,8 @@ static ferry_status prepare_all(ferry_ctx *ctx, void *arg)
     FERRY_TRY(ferry_i_prepare(ctx, w->task, &w->wants, &p));
     FERRY_TRY(ferry_i_prepare_rows(ctx, p, target, &r));
     FERRY_TRY(ferry_i_dict_new(ctx, &dict));
-    FERRY_TRY(ferry_i_prepared_save(ctx, p, dict));
-    FERRY_TRY(ferry_i_prepared_load(ctx, dict, &q));
+    FERRY_TRY(ferry_i_io_save(ctx, file, &p, dict));
+    FERRY_TRY(ferry_i_io_load(ctx, file, dict, &q));
     if (w->stack) FERRY_TRY(ferry_i_prepared_stack(ctx, p, &all));
 done:
     ferry_i_dict_free(dict);

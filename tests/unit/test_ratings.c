@@ -484,7 +484,8 @@ static void test_bad_files(void **state)
             assert_ok(ctx, ferry_i_dict_put_ids(ctx, dict, "items", two));
             assert_ok(ctx, ferry_i_dict_put_reals(ctx, dict, "a", 1, 1, zero));
         }
-        assert_fails(ctx, ferry_i_rating_load(ctx, dict, &m), FERRY_EDATA, want[step]);
+        assert_fails(ctx, ferry_i_method_load(ctx, ferry_i_method_find("mf"), dict, &m),
+                     FERRY_EDATA, want[step]);
         assert_null(m);
         ferry_i_dict_free(dict);
     }

@@ -567,7 +567,7 @@ static void check_strange(ferry_ctx *ctx, const char *method, const char *settin
         learn(ctx, m, &r[t]);
     }
     assert_ok(ctx, ferry_i_dict_new(ctx, &good));
-    assert_ok(ctx, m->method->save(ctx, m->state, good));
+    assert_ok(ctx, ferry_i_method_save(ctx, m->method, m->state, good));
     for (int64_t i = 0; i < 4 * good->n; i++) {
         const char *name = ferry_i_ids_at(good->names, i / 4);
         const dict_tensor *was = &good->tensor[i / 4];
@@ -586,7 +586,7 @@ static void check_strange(ferry_ctx *ctx, const char *method, const char *settin
             assert_ok(ctx, ferry_i_dict_put_reals(ctx, bad, name, 1, cols, minus));
         if (i % 4 == 2) assert_ok(ctx, ferry_i_dict_put_ints(ctx, bad, name, 2, numbers));
         if (i % 4 == 3) assert_ok(ctx, ferry_i_dict_put_ints(ctx, bad, name, 0, numbers));
-        assert_fails(ctx, m->method->load(ctx, bad, &s), FERRY_EDATA, "");
+        assert_fails(ctx, ferry_i_method_load(ctx, m->method, bad, &s), FERRY_EDATA, "");
         assert_null(s);
         ferry_i_dict_free(bad);
     }

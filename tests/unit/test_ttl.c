@@ -567,16 +567,16 @@ static void test_broken_files(void **state)
 
     assert_ok(ctx, ferry_i_dict_new(ctx, &dict));
     assert_ok(ctx, ferry_i_dict_put_ints(ctx, dict, "ttl", 3, odd));
-    assert_fails(ctx, ferry_i_method_find("ttl")->load(ctx, dict, &out), FERRY_EDATA,
-                 "mode 1, 1 classes");
+    assert_fails(ctx, ferry_i_method_load(ctx, ferry_i_method_find("ttl"), dict, &out),
+                 FERRY_EDATA, "mode 1, 1 classes");
     ferry_i_dict_free(dict);
     assert_ok(ctx, ferry_i_dict_new(ctx, &dict));
     assert_ok(ctx, ferry_i_dict_put_ints(ctx, dict, "ttl", 3, good));
     assert_ok(ctx, ferry_i_dict_put_ints(ctx, dict, "prepare", 12, prepare));
     assert_ok(ctx, ferry_i_dict_put_reals(ctx, dict, "prepare.fill.0", 1, 2, h));
     assert_ok(ctx, ferry_i_dict_put_ints(ctx, dict, "factorisation", 3, bad));
-    assert_fails(ctx, ferry_i_method_find("ttl")->load(ctx, dict, &out), FERRY_EDATA,
-                 "loss 9, norm 0, 1 factors");
+    assert_fails(ctx, ferry_i_method_load(ctx, ferry_i_method_find("ttl"), dict, &out),
+                 FERRY_EDATA, "loss 9, norm 0, 1 factors");
     ferry_i_dict_free(dict);
     assert_ok(ctx, ferry_i_dict_new(ctx, &dict));
     assert_ok(ctx, ferry_i_dict_put_ints(ctx, dict, "ttl", 3, good));
@@ -587,11 +587,11 @@ static void test_broken_files(void **state)
     assert_ok(ctx, ferry_i_dict_put_ids(ctx, dict, "seen", ids));
     assert_ok(ctx, ferry_i_dict_put_reals(ctx, dict, "seen.G", 1, 2, h));
     assert_ok(ctx, ferry_i_dict_put_ints(ctx, dict, "seen.hash", 1, hash));
-    assert_fails(ctx, ferry_i_method_find("ttl")->load(ctx, dict, &out), FERRY_EDATA,
-                 "text factors is missing");
+    assert_fails(ctx, ferry_i_method_load(ctx, ferry_i_method_find("ttl"), dict, &out),
+                 FERRY_EDATA, "text factors is missing");
     assert_ok(ctx, ferry_i_dict_put_text(ctx, dict, "factors", ""));
-    assert_fails(ctx, ferry_i_method_find("ttl")->load(ctx, dict, &out), FERRY_EDATA,
-                 "has 0 names, expected 1");
+    assert_fails(ctx, ferry_i_method_load(ctx, ferry_i_method_find("ttl"), dict, &out),
+                 FERRY_EDATA, "has 0 names, expected 1");
     ferry_i_dict_free(dict);
     ferry_i_ids_free(ids);
 }

@@ -95,23 +95,9 @@ static ferry_status constant_predict(ferry_ctx *ctx, const void *state,
     return ferry_i_base_predict_prior(ctx, state, p);
 }
 
-static ferry_status constant_save(ferry_ctx *ctx, const void *state, ferry_dict *dict)
+static void constant_file(ferry_io *io, void *state)
 {
-    return ferry_i_base_save(ctx, state, dict);
-}
-
-static ferry_status constant_load(ferry_ctx *ctx, const ferry_dict *dict, void **state)
-{
-    ferry_status st = FERRY_OK;
-    base *b = ferry_i_calloc(1, sizeof *b);
-
-    *state = NULL;
-    FERRY_HAVE(ctx, b);
-    FERRY_TRY(ferry_i_base_load(ctx, dict, false, b));
-    FERRY_MOVE(*state, b);
-done:
-    constant_free(b);
-    return st;
+    ferry_i_base_file(io, false, state);
 }
 
 const ferry_method ferry_i_method_majority = {
@@ -125,8 +111,8 @@ const ferry_method ferry_i_method_majority = {
     .fits = majority_fits,
     .fit = majority_fit,
     .predict = constant_predict,
-    .save = constant_save,
-    .load = constant_load,
+    .file = constant_file,
+    .state_size = sizeof(base),
     .free = constant_free,
 };
 
@@ -142,8 +128,8 @@ const ferry_method ferry_i_method_label_prior = {
     .fits = label_prior_fits,
     .fit = label_prior_fit,
     .predict = constant_predict,
-    .save = constant_save,
-    .load = constant_load,
+    .file = constant_file,
+    .state_size = sizeof(base),
     .free = constant_free,
 };
 
@@ -158,7 +144,7 @@ const ferry_method ferry_i_method_mean = {
     .fits = mean_fits,
     .fit = mean_fit,
     .predict = constant_predict,
-    .save = constant_save,
-    .load = constant_load,
+    .file = constant_file,
+    .state_size = sizeof(base),
     .free = constant_free,
 };

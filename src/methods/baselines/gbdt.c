@@ -145,34 +145,18 @@ done:
     return st;
 }
 
-static ferry_status gbdt_save(ferry_ctx *ctx, const void *state, ferry_dict *dict)
+static void gbdt_file(ferry_io *io, void *state)
 {
-    ferry_status st = FERRY_OK;
-    const gbdt *m = state;
+    gbdt *m = state;
 
-    FERRY_TRY(ferry_i_base_save(ctx, &m->b, dict));
-    FERRY_TRY(ferry_i_boosted_save(ctx, &m->trees, dict));
-done:
-    return st;
-}
-
-static ferry_status gbdt_load(ferry_ctx *ctx, const ferry_dict *dict, void **state)
-{
-    ferry_status st = FERRY_OK;
-    gbdt *m = NULL;
-
-    *state = NULL;
-    FERRY_NEW(ctx, m, 1);
-    FERRY_TRY(ferry_i_base_load(ctx, dict, true, &m->b));
-    FERRY_TRY(ferry_i_boosted_load(ctx, dict, false, &m->trees));
-    const ferry_forest *f = m->trees.forest;
-    FERRY_NEED(ctx, f->p == 1 && f->cols[0] == ferry_i_base_width(&m->b), FERRY_EDATA,
-               "tensor forest.sizes: %lld views, %lld scores, %lld features",
-               (long long)f->p, (long long)f->k, (long long)f->cols[0]);
-    FERRY_MOVE(*state, m);
-done:
-    gbdt_free(m);
-    return st;
+    ferry_i_base_file(io, true, &m->b);
+    ferry_i_boosted_file(io, false, &m->trees);
+    FERRY_IO_NEED(io,
+                  m->trees.forest->p == 1 &&
+                      m->trees.forest->cols[0] == ferry_i_base_width(&m->b),
+                  "tensor forest.sizes: %lld views, %lld scores, %lld features",
+                  (long long)m->trees.forest->p, (long long)m->trees.forest->k,
+                  (long long)m->trees.forest->cols[0]);
 }
 
 const ferry_method ferry_i_method_gbdt = {
@@ -189,8 +173,8 @@ const ferry_method ferry_i_method_gbdt = {
     .fits = gbdt_fits,
     .fit = gbdt_fit,
     .predict = gbdt_predict,
-    .save = gbdt_save,
-    .load = gbdt_load,
+    .file = gbdt_file,
+    .state_size = sizeof(gbdt),
     .free = gbdt_free,
 };
 
@@ -225,7 +209,7 @@ const ferry_method ferry_i_method_semi_gbdt = {
     .fits = ferry_i_self_training_fits,
     .fit = semi_gbdt_fit,
     .predict = gbdt_predict,
-    .save = gbdt_save,
-    .load = gbdt_load,
+    .file = gbdt_file,
+    .state_size = sizeof(gbdt),
     .free = gbdt_free,
 };

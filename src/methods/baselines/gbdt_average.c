@@ -101,23 +101,9 @@ done:
     return st;
 }
 
-static ferry_status average_save(ferry_ctx *ctx, const void *state, ferry_dict *dict)
+static void average_file(ferry_io *io, void *state)
 {
-    return ferry_i_boosted_save(ctx, state, dict);
-}
-
-static ferry_status average_load(ferry_ctx *ctx, const ferry_dict *dict, void **state)
-{
-    ferry_status st = FERRY_OK;
-    boosted *m = NULL;
-
-    *state = NULL;
-    FERRY_NEW(ctx, m, 1);
-    FERRY_TRY(ferry_i_boosted_load(ctx, dict, true, m));
-    FERRY_MOVE(*state, m);
-done:
-    average_free(m);
-    return st;
+    ferry_i_boosted_file(io, true, state);
 }
 
 const ferry_method ferry_i_method_gbdt_average = {
@@ -134,7 +120,7 @@ const ferry_method ferry_i_method_gbdt_average = {
     .fits = average_fits,
     .fit = average_fit,
     .predict = average_predict,
-    .save = average_save,
-    .load = average_load,
+    .file = average_file,
+    .state_size = sizeof(boosted),
     .free = average_free,
 };

@@ -13,6 +13,7 @@
 #include "methods/shared/base.h"
 #include "methods/shared/boosted.h"
 #include "methods/shared/known.h"
+#include "methods/shared/learner_file.h"
 
 typedef struct ica_options {
     int scale;
@@ -247,85 +248,24 @@ done:
 
 /* ---- save and load ---- */
 
-static ferry_status save_linear(ferry_ctx *ctx, const char *name, const char *seen,
-                                const ferry_linear *m, ferry_dict *dict)
+static void ica_file(ferry_io *io, void *model)
 {
-    ferry_status st = FERRY_OK;
+    state *s = model;
 
-    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, name, m->k, m->d + 1, m->w));
-    FERRY_TRY(ferry_i_dict_put_bytes(ctx, dict, seen, m->k, m->seen));
-done:
-    return st;
-}
-
-static ferry_status ica_save(ferry_ctx *ctx, const void *model, ferry_dict *dict)
-{
-    ferry_status st = FERRY_OK;
-    const state *s = model;
-
-    FERRY_TRY(ferry_i_base_save(ctx, &s->b, dict));
-    FERRY_TRY(ferry_i_outputs_save(ctx, &s->outputs, dict));
-    FERRY_TRY(ferry_i_known_save(ctx, &s->k, dict));
-    FERRY_TRY(save_linear(ctx, "first", "first.seen", s->first, dict));
-    FERRY_TRY(save_linear(ctx, "model", "model.seen", s->model, dict));
-    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "max_iter", 1, &s->max_iter));
-done:
-    return st;
-}
-
-static ferry_status load_linear(ferry_ctx *ctx, const ferry_dict *dict, const char *name,
-                                const char *seen_name, int64_t k, int64_t d,
-                                ferry_linear **out)
-{
-    ferry_status st = FERRY_OK;
-    const double *w = NULL;
-    const uint8_t *seen = NULL;
-    int64_t cols = d + 1;
-    ferry_linear *m = ferry_i_calloc(1, sizeof *m);
-
-    *out = m;
-    FERRY_HAVE(ctx, m);
-    FERRY_TRY(ferry_i_dict_reals(ctx, dict, name, &k, &cols, &w));
-    FERRY_TRY(ferry_i_dict_bytes(ctx, dict, seen_name, &k, &seen));
-    m->kind = FERRY_LINEAR_LOGREG;
-    m->k = k;
-    m->d = d;
-    FERRY_NEW(ctx, m->w, k * cols);
-    FERRY_NEW(ctx, m->seen, k);
-    memcpy(m->w, w, (size_t)(k * cols) * sizeof *w);
-    memcpy(m->seen, seen, (size_t)k);
-done:
-    return st;
-}
-
-static ferry_status ica_load(ferry_ctx *ctx, const ferry_dict *dict, void **out)
-{
-    ferry_status st = FERRY_OK;
-    const int64_t *steps = NULL;
-    int64_t one = 1;
-    state *s = ferry_i_calloc(1, sizeof *s);
-
-    *out = NULL;
-    FERRY_HAVE(ctx, s);
-    FERRY_TRY(ferry_i_base_load(ctx, dict, true, &s->b));
-    FERRY_NEED(ctx, s->b.goal == FERRY_CLASSIFY, FERRY_EDATA,
-               "tensor goal: ica predicts classes");
-    FERRY_TRY(ferry_i_outputs_load(ctx, dict, &s->outputs));
-    FERRY_NEED(ctx, !s->outputs.numbers && s->outputs.classes == s->b.k, FERRY_EDATA,
-               "tensor target.sizes: %lld classes, not %lld", (long long)s->outputs.classes,
-               (long long)s->b.k);
-    FERRY_TRY(ferry_i_known_load(ctx, dict, s->b.k, &s->k));
-    FERRY_NEED(ctx, s->k.prior, FERRY_EDATA, "tensor graphs is empty");
-    const int64_t d = ferry_i_base_width(&s->b);
-    FERRY_TRY(load_linear(ctx, dict, "first", "first.seen", s->b.k, d, &s->first));
-    FERRY_TRY(load_linear(ctx, dict, "model", "model.seen", s->b.k,
-                          d + s->b.k * ferry_i_ids_count(s->k.graphs), &s->model));
-    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "max_iter", &one, &steps));
-    s->max_iter = steps[0];
-    FERRY_MOVE(*out, s);
-done:
-    ica_free(s);
-    return st;
+    ferry_i_base_file(io, true, &s->b);
+    FERRY_IO_NEED(io, s->b.goal == FERRY_CLASSIFY, "tensor goal: ica predicts classes");
+    ferry_i_outputs_file(io, &s->outputs);
+    FERRY_IO_NEED(io, !s->outputs.numbers && s->outputs.classes == s->b.k,
+                  "tensor target.sizes: %lld classes, not %lld",
+                  (long long)s->outputs.classes, (long long)s->b.k);
+    ferry_i_known_file(io, s->b.k, &s->k);
+    FERRY_IO_NEED(io, s->k.prior, "tensor graphs is empty");
+    if (io->st != FERRY_OK) return;
+    const int64_t k = s->b.k, d = ferry_i_base_width(&s->b);
+    ferry_i_linear_file(io, "first", "first.seen", FERRY_LINEAR_LOGREG, k, d, &s->first);
+    ferry_i_linear_file(io, "model", "model.seen", FERRY_LINEAR_LOGREG, k,
+                        d + k * ferry_i_ids_count(s->k.graphs), &s->model);
+    ferry_i_io_ints(io, "max_iter", 1, &s->max_iter);
 }
 
 const ferry_method ferry_i_method_ica = {
@@ -341,7 +281,7 @@ const ferry_method ferry_i_method_ica = {
     .fits = ica_fits,
     .fit = ica_fit,
     .predict = ica_predict,
-    .save = ica_save,
-    .load = ica_load,
+    .file = ica_file,
+    .state_size = sizeof(state),
     .free = ica_free,
 };

@@ -125,107 +125,39 @@ done:
     return st;
 }
 
-static ferry_status save_labels(ferry_ctx *ctx, const knn_model *m, ferry_dict *dict)
+static void labels_file(ferry_io *io, knn_model *m)
 {
-    ferry_status st = FERRY_OK;
-    int64_t *wide = NULL;
-
     if (m->b.goal == FERRY_REGRESS)
-        return ferry_i_dict_put_reals(ctx, dict, "labels", 1, m->e.n, m->e.num);
-    if (m->b.goal == FERRY_MULTILABEL)
-        return ferry_i_dict_put_bytes(ctx, dict, "labels", m->e.n * m->b.k, m->e.on);
-    FERRY_NEW(ctx, wide, m->e.n);
-    for (int64_t i = 0; i < m->e.n; i++)
-        wide[i] = m->e.cls[i];
-    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "labels", m->e.n, wide));
-done:
-    ferry_i_free(wide);
-    return st;
+        ferry_i_io_reals(io, "labels", 1, m->e.n, &m->e.num);
+    else if (m->b.goal == FERRY_MULTILABEL)
+        ferry_i_io_flags(io, "labels", m->e.n * m->b.k, &m->e.on);
+    else
+        ferry_i_io_places(io, "labels", m->e.n, 0, m->b.k, &m->e.cls);
 }
 
-static ferry_status knn_save(ferry_ctx *ctx, const void *state, ferry_dict *dict)
+static void knn_file(ferry_io *io, void *state)
 {
-    ferry_status st = FERRY_OK;
-    const knn_model *m = state;
-    const int64_t form[] = {m->k, m->distance, m->weighted};
+    knn_model *m = state;
+    int64_t form[] = {m->k, m->distance, m->weighted};
 
-    FERRY_TRY(ferry_i_base_save(ctx, &m->b, dict));
-    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "form", 3, form));
-    FERRY_TRY(ferry_i_dict_put_matrix(ctx, dict, "x", m->e.x));
-    FERRY_TRY(save_labels(ctx, m, dict));
-done:
-    return st;
-}
-
-static ferry_status load_classes(ferry_ctx *ctx, const ferry_dict *dict, knn_model *m)
-{
-    ferry_status st = FERRY_OK;
-    const int64_t *wide = NULL;
-
-    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "labels", &m->e.n, &wide));
-    FERRY_NEW(ctx, m->e.cls, m->e.n);
-    for (int64_t i = 0; i < m->e.n; i++) {
-        FERRY_NEED(ctx, 0 <= wide[i] && wide[i] < m->b.k, FERRY_EDATA,
-                   "tensor labels: entry %lld is %lld, not in [0, %lld)", (long long)i,
-                   (long long)wide[i], (long long)m->b.k);
-        m->e.cls[i] = (int32_t)wide[i];
+    ferry_i_base_file(io, true, &m->b);
+    ferry_i_io_ints(io, "form", 3, form);
+    ferry_i_io_matrix(io, "x", &m->e.x);
+    FERRY_IO_NEED(io, 1 <= form[0] && form[0] <= m->e.x->rows,
+                  "tensor form: k = %lld is outside [1, %lld]", (long long)form[0],
+                  (long long)m->e.x->rows);
+    FERRY_IO_NEED(io, form[1] == FERRY_EUCLIDEAN || form[1] == FERRY_COSINE,
+                  "tensor form: %lld is no distance", (long long)form[1]);
+    FERRY_IO_NEED(io, m->e.x->cols == ferry_i_base_width(&m->b),
+                  "tensor x has %lld columns, prepare %lld", (long long)m->e.x->cols,
+                  (long long)ferry_i_base_width(&m->b));
+    if (ferry_i_io_loading(io)) {
+        m->e.n = m->e.x->rows;
+        m->k = form[0];
+        m->distance = (ferry_distance)form[1];
+        m->weighted = form[2] != 0;
     }
-done:
-    return st;
-}
-
-static ferry_status load_labels(ferry_ctx *ctx, const ferry_dict *dict, knn_model *m)
-{
-    ferry_status st = FERRY_OK;
-    const double *num = NULL;
-    const uint8_t *on = NULL;
-    int64_t one = 1, cells = 0;
-
-    if (m->b.goal == FERRY_CLASSIFY) return load_classes(ctx, dict, m);
-    if (m->b.goal == FERRY_REGRESS) {
-        FERRY_TRY(ferry_i_dict_reals(ctx, dict, "labels", &one, &m->e.n, &num));
-        FERRY_NEW(ctx, m->e.num, m->e.n);
-        memcpy(m->e.num, num, (size_t)m->e.n * sizeof *num);
-        goto done;
-    }
-    cells = m->e.n * m->b.k;
-    FERRY_TRY(ferry_i_dict_bytes(ctx, dict, "labels", &cells, &on));
-    FERRY_NEW(ctx, m->e.on, cells);
-    for (int64_t i = 0; i < cells; i++)
-        m->e.on[i] = on[i] != 0;
-done:
-    return st;
-}
-
-static ferry_status knn_load(ferry_ctx *ctx, const ferry_dict *dict, void **state)
-{
-    ferry_status st = FERRY_OK;
-    const int64_t *form = NULL;
-    int64_t three = 3;
-    knn_model *m = NULL;
-
-    *state = NULL;
-    FERRY_NEW(ctx, m, 1);
-    FERRY_TRY(ferry_i_base_load(ctx, dict, true, &m->b));
-    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "form", &three, &form));
-    FERRY_TRY(ferry_i_dict_matrix(ctx, dict, "x", &m->e.x));
-    m->e.n = m->e.x->rows;
-    FERRY_NEED(ctx, 1 <= form[0] && form[0] <= m->e.n, FERRY_EDATA,
-               "tensor form: k = %lld is outside [1, %lld]", (long long)form[0],
-               (long long)m->e.n);
-    FERRY_NEED(ctx, form[1] == FERRY_EUCLIDEAN || form[1] == FERRY_COSINE, FERRY_EDATA,
-               "tensor form: %lld is no distance", (long long)form[1]);
-    FERRY_NEED(ctx, m->e.x->cols == ferry_i_base_width(&m->b), FERRY_EDATA,
-               "tensor x has %lld columns, prepare %lld", (long long)m->e.x->cols,
-               (long long)ferry_i_base_width(&m->b));
-    m->k = form[0];
-    m->distance = (ferry_distance)form[1];
-    m->weighted = form[2] != 0;
-    FERRY_TRY(load_labels(ctx, dict, m));
-    FERRY_MOVE(*state, m);
-done:
-    knn_free(m);
-    return st;
+    labels_file(io, m);
 }
 
 const ferry_method ferry_i_method_knn = {
@@ -241,7 +173,7 @@ const ferry_method ferry_i_method_knn = {
     .fits = knn_fits,
     .fit = knn_fit,
     .predict = knn_predict,
-    .save = knn_save,
-    .load = knn_load,
+    .file = knn_file,
+    .state_size = sizeof(knn_model),
     .free = knn_free,
 };

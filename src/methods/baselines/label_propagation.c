@@ -92,43 +92,20 @@ done:
     return st;
 }
 
-static ferry_status propagation_save(ferry_ctx *ctx, const void *model, ferry_dict *dict)
+static void propagation_file(ferry_io *io, void *model)
 {
-    ferry_status st = FERRY_OK;
-    const state *s = model;
-    const double reals[] = {s->o.alpha, s->o.tol};
+    state *s = model;
+    double reals[] = {s->o.alpha, s->o.tol};
+    int64_t steps = s->o.max_iter;
 
-    FERRY_TRY(ferry_i_outputs_save(ctx, &s->outputs, dict));
-    FERRY_TRY(ferry_i_known_save(ctx, &s->k, dict));
-    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "alpha_tol", 1, 2, reals));
-    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "max_iter", 1, &s->o.max_iter));
-done:
-    return st;
-}
-
-static ferry_status propagation_load(ferry_ctx *ctx, const ferry_dict *dict, void **out)
-{
-    ferry_status st = FERRY_OK;
-    const double *reals = NULL;
-    const int64_t *steps = NULL;
-    int64_t one = 1, two = 2;
-    state *s = NULL;
-
-    *out = NULL;
-    FERRY_NEW(ctx, s, 1);
-    FERRY_TRY(ferry_i_outputs_load(ctx, dict, &s->outputs));
-    FERRY_TRY(ferry_i_known_load(ctx, dict, s->outputs.classes, &s->k));
-    FERRY_NEED(ctx, s->k.prior, FERRY_EDATA, "tensor graphs is empty");
-    FERRY_TRY(ferry_i_dict_reals(ctx, dict, "alpha_tol", &one, &two, &reals));
-    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "max_iter", &one, &steps));
-    FERRY_NEED(ctx, reals[0] >= 0 && reals[0] <= 1 && steps[0] > 0 && steps[0] <= 1000000,
-               FERRY_EDATA, "tensor alpha_tol: %g, and %lld steps", reals[0],
-               (long long)steps[0]);
-    s->o = (propagation_options){reals[0], steps[0], reals[1]};
-    FERRY_MOVE(*out, s);
-done:
-    propagation_free(s);
-    return st;
+    ferry_i_outputs_file(io, &s->outputs);
+    ferry_i_known_file(io, s->outputs.classes, &s->k);
+    FERRY_IO_NEED(io, s->k.prior, "tensor graphs is empty");
+    ferry_i_io_numbers(io, "alpha_tol", 2, reals);
+    ferry_i_io_ints(io, "max_iter", 1, &steps);
+    FERRY_IO_NEED(io, reals[0] >= 0 && reals[0] <= 1 && steps > 0 && steps <= 1000000,
+                  "tensor alpha_tol: %g, and %lld steps", reals[0], (long long)steps);
+    if (ferry_i_io_loading(io)) s->o = (propagation_options){reals[0], steps, reals[1]};
 }
 
 const ferry_method ferry_i_method_label_propagation = {
@@ -144,7 +121,7 @@ const ferry_method ferry_i_method_label_propagation = {
     .options_size = sizeof(propagation_options),
     .fit = propagation_fit,
     .predict = propagation_predict,
-    .save = propagation_save,
-    .load = propagation_load,
+    .file = propagation_file,
+    .state_size = sizeof(state),
     .free = propagation_free,
 };

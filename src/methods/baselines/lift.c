@@ -242,70 +242,22 @@ done:
 
 /* ---- save and load: tensors centres.k and w.k of label k ---- */
 
-typedef char part_name[32];
-
-static const char *name_of(part_name name, const char *what, int64_t k)
+static void lift_file(ferry_io *io, void *model)
 {
-    (void)snprintf(name, sizeof(part_name), "%s.%lld", what, (long long)k);
-    return name;
-}
+    state *s = model;
 
-static ferry_status lift_save(ferry_ctx *ctx, const void *model, ferry_dict *dict)
-{
-    ferry_status st = FERRY_OK;
-    const state *s = model;
-    part_name name;
-
-    FERRY_TRY(ferry_i_base_save(ctx, &s->b, dict));
-    for (int64_t k = 0; k < s->b.k; k++) {
-        const part *p = &s->parts[k];
-        const ferry_block *c = p->centres;
-        FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, name_of(name, "centres", k), c->rows,
-                                         c->k, c->data));
-        FERRY_TRY(
-            ferry_i_dict_put_reals(ctx, dict, name_of(name, "w", k), 1, c->rows + 1, p->w));
-        FERRY_TRY(
-            ferry_i_dict_put_reals(ctx, dict, name_of(name, "scale", k), 1, 1, &p->scale));
+    ferry_i_ranked_base(io, &s->b);
+    if (ferry_i_io_loading(io)) FERRY_IO_NEW(io, s->parts, s->b.k);
+    for (int64_t k = 0; k < s->b.k && io->st == FERRY_OK; k++) {
+        const long long at = (long long)k;
+        part *p = &s->parts[k];
+        ferry_i_io_block(io, ferry_i_io_name(io, "centres.%lld", at), -1,
+                         ferry_i_base_width(&s->b), &p->centres);
+        if (io->st != FERRY_OK) return;
+        ferry_i_io_reals(io, ferry_i_io_name(io, "w.%lld", at), 1, p->centres->rows + 1,
+                         &p->w);
+        ferry_i_io_numbers(io, ferry_i_io_name(io, "scale.%lld", at), 1, &p->scale);
     }
-done:
-    return st;
-}
-
-static ferry_status load_part(ferry_ctx *ctx, const ferry_dict *dict, int64_t k, int64_t d,
-                              part *p)
-{
-    ferry_status st = FERRY_OK;
-    const double *data = NULL;
-    int64_t count = -1, one = 1;
-    part_name name;
-
-    FERRY_TRY(
-        ferry_i_dict_reals(ctx, dict, name_of(name, "centres", k), &count, &d, &data));
-    FERRY_TRY(ferry_i_dict_block(ctx, dict, name, count, d, &p->centres));
-    FERRY_TRY(
-        ferry_i_dict_reals_copy(ctx, dict, name_of(name, "w", k), 1, count + 1, &p->w));
-    FERRY_TRY(ferry_i_dict_reals(ctx, dict, name_of(name, "scale", k), &one, &one, &data));
-    p->scale = data[0];
-done:
-    return st;
-}
-
-static ferry_status lift_load(ferry_ctx *ctx, const ferry_dict *dict, void **out)
-{
-    ferry_status st = FERRY_OK;
-    int64_t d = 0;
-    state *s = NULL;
-
-    *out = NULL;
-    FERRY_NEW(ctx, s, 1);
-    FERRY_TRY(ferry_i_ranked_base_load(ctx, dict, &s->b, &d));
-    FERRY_NEW(ctx, s->parts, s->b.k);
-    for (int64_t k = 0; k < s->b.k; k++)
-        FERRY_TRY(load_part(ctx, dict, k, d, &s->parts[k]));
-    FERRY_MOVE(*out, s);
-done:
-    lift_free(s);
-    return st;
 }
 
 const ferry_method ferry_i_method_lift = {
@@ -322,7 +274,7 @@ const ferry_method ferry_i_method_lift = {
     .fits = lift_fits,
     .fit = lift_fit,
     .predict = lift_predict,
-    .save = lift_save,
-    .load = lift_load,
+    .file = lift_file,
+    .state_size = sizeof(state),
     .free = lift_free,
 };

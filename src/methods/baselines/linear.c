@@ -124,8 +124,8 @@ const ferry_method ferry_i_method_svm = {
     .fits = svm_fits,
     .fit = svm_fit,
     .predict = ferry_i_weights_predict,
-    .save = ferry_i_weights_save,
-    .load = ferry_i_weights_load,
+    .file = ferry_i_weights_file,
+    .state_size = sizeof(weights),
     .free = ferry_i_weights_free,
 };
 
@@ -142,8 +142,8 @@ const ferry_method ferry_i_method_logreg = {
     .fits = logreg_fits,
     .fit = logreg_fit,
     .predict = ferry_i_weights_predict,
-    .save = ferry_i_weights_save,
-    .load = ferry_i_weights_load,
+    .file = ferry_i_weights_file,
+    .state_size = sizeof(weights),
     .free = ferry_i_weights_free,
 };
 
@@ -178,7 +178,7 @@ const ferry_method ferry_i_method_semi_svm = {
     .fits = ferry_i_self_training_fits,
     .fit = semi_svm_fit,
     .predict = ferry_i_weights_predict,
-    .save = ferry_i_weights_save,
-    .load = ferry_i_weights_load,
+    .file = ferry_i_weights_file,
+    .state_size = sizeof(weights),
     .free = ferry_i_weights_free,
 };

@@ -140,23 +140,9 @@ done:
     return st;
 }
 
-static ferry_status pca_save(ferry_ctx *ctx, const void *state, ferry_dict *dict)
+static void pca_file(ferry_io *io, void *state)
 {
-    return ferry_i_embedding_save(ctx, state, dict);
-}
-
-static ferry_status pca_load(ferry_ctx *ctx, const ferry_dict *dict, void **state)
-{
-    embedding *e = NULL;
-    const ferry_status st = ferry_i_embedding_load(ctx, dict, &e);
-
-    *state = e;
-    return st;
-}
-
-static void pca_free(void *state)
-{
-    ferry_i_embedding_free(state);
+    ferry_i_embedding_file(io, state);
 }
 
 const ferry_method ferry_i_method_pca_joined = {
@@ -172,7 +158,7 @@ const ferry_method ferry_i_method_pca_joined = {
     .fits = pca_fits,
     .fit = pca_fit,
     .transform = pca_transform,
-    .save = pca_save,
-    .load = pca_load,
-    .free = pca_free,
+    .file = pca_file,
+    .state_size = sizeof(embedding),
+    .free = ferry_i_embedding_free,
 };

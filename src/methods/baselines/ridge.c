@@ -102,7 +102,7 @@ const ferry_method ferry_i_method_ridge = {
     .fits = ridge_fits,
     .fit = ridge_fit,
     .predict = ferry_i_weights_predict,
-    .save = ferry_i_weights_save,
-    .load = ferry_i_weights_load,
+    .file = ferry_i_weights_file,
+    .state_size = sizeof(weights),
     .free = ferry_i_weights_free,
 };

@@ -152,7 +152,7 @@ const ferry_method ferry_i_method_smltl = {
     .fits = smltl_fits,
     .fit = smltl_fit,
     .predict = ferry_i_ranked_predict,
-    .save = ferry_i_ranked_save,
-    .load = ferry_i_ranked_load,
+    .file = ferry_i_ranked_file,
+    .state_size = sizeof(ranked),
     .free = ferry_i_ranked_free,
 };

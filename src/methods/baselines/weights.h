@@ -13,8 +13,7 @@ typedef struct weights {
 ferry_status ferry_i_weights_new(ferry_ctx *ctx, double least, weights **out);
 ferry_status ferry_i_weights_predict(ferry_ctx *ctx, const void *state,
                                      const ferry_domain *d, ferry_prediction *p);
-ferry_status ferry_i_weights_save(ferry_ctx *ctx, const void *state, ferry_dict *dict);
-ferry_status ferry_i_weights_load(ferry_ctx *ctx, const ferry_dict *dict, void **state);
+void ferry_i_weights_file(ferry_io *io, void *state);
 void ferry_i_weights_free(void *state);
 
 #endif

@@ -154,7 +154,7 @@ const ferry_method ferry_i_method_cdspp = {
     .fit = cdspp_fit,
     .predict = ferry_i_cdspp_predict,
     .transform = ferry_i_cdspp_transform,
-    .save = ferry_i_cdspp_save,
-    .load = ferry_i_cdspp_load,
+    .file = ferry_i_cdspp_file,
+    .state_size = sizeof(cdspp_model),
     .free = ferry_i_cdspp_free,
 };

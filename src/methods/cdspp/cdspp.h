@@ -39,7 +39,6 @@ ferry_status ferry_i_cdspp_predict(ferry_ctx *ctx, const void *state, const ferr
                                    ferry_prediction *p);
 ferry_status ferry_i_cdspp_transform(ferry_ctx *ctx, const void *state,
                                      const ferry_domain *d, ferry_prediction *p);
-ferry_status ferry_i_cdspp_save(ferry_ctx *ctx, const void *state, ferry_dict *dict);
-ferry_status ferry_i_cdspp_load(ferry_ctx *ctx, const ferry_dict *dict, void **state);
+void ferry_i_cdspp_file(ferry_io *io, void *state);
 
 #endif

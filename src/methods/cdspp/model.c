@@ -99,72 +99,34 @@ done:
 /* ---- save and load ---- */
 
 /* Both projections are saved, also for classify, which uses Pt alone: they are what was
- * learned. */
-ferry_status ferry_i_cdspp_save(ferry_ctx *ctx, const void *state, ferry_dict *dict)
+ * learned. Sizes of views, projections and learner are checked against each other: view v
+ * of new data, when there is one, has as many columns as its P rows. */
+void ferry_i_cdspp_file(ferry_io *io, void *state)
 {
-    ferry_status st = FERRY_OK;
-    const cdspp_model *m = state;
-    const int64_t form[] = {m->goal, m->k};
+    cdspp_model *m = state;
+    int64_t form[] = {m->goal, m->k};
 
-    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "form", 2, form));
-    FERRY_TRY(ferry_i_prepared_save(ctx, m->prepared, dict));
-    FERRY_TRY(
-        ferry_i_dict_put_reals(ctx, dict, "source.p", m->ps->rows, m->ps->k, m->ps->data));
-    FERRY_TRY(
-        ferry_i_dict_put_reals(ctx, dict, "target.p", m->pt->rows, m->pt->k, m->pt->data));
-    if (m->learner) FERRY_TRY(ferry_i_learner_save(ctx, m->learner, "learner", dict));
-done:
-    return st;
-}
-
-/* P of one domain: view v of new data, when there is one, has as many columns. rank -1
- * takes the file's; the second call must agree with the first. */
-static ferry_status load_p(ferry_ctx *ctx, const ferry_dict *dict, const char *name,
-                           const ferry_prepared *prepared, int64_t v, int64_t *rank,
-                           ferry_block **out)
-{
-    ferry_status st = FERRY_OK;
-    const double *data = NULL;
-    int64_t d = v < prepared->n_frames ? prepared->frame[v].cols : -1;
-
-    FERRY_TRY(ferry_i_dict_reals(ctx, dict, name, &d, rank, &data));
-    FERRY_TRY(ferry_i_dict_block(ctx, dict, name, d, *rank, out));
-done:
-    return st;
-}
-
-/* As from a stranger: sizes of views, projections and learner are checked against each
- * other. */
-ferry_status ferry_i_cdspp_load(ferry_ctx *ctx, const ferry_dict *dict, void **state)
-{
-    ferry_status st = FERRY_OK;
-    const int64_t *form = NULL;
-    int64_t two = 2, rank = -1;
-    cdspp_model *m = NULL;
-
-    *state = NULL;
-    FERRY_NEW(ctx, m, 1);
-    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "form", &two, &form));
-    FERRY_NEED(ctx, (form[0] == FERRY_CLASSIFY || form[0] == FERRY_EMBED) && form[1] >= 1,
-               FERRY_EDATA, "tensor form: goal %lld, %lld classes", (long long)form[0],
-               (long long)form[1]);
-    m->goal = (ferry_goal)form[0];
-    m->k = form[1];
-    FERRY_TRY(ferry_i_prepared_load(ctx, dict, &m->prepared));
-    FERRY_NEED(ctx, m->prepared->n_frames == (m->goal == FERRY_EMBED ? 2 : 1), FERRY_EDATA,
-               "the model has %lld views", (long long)m->prepared->n_frames);
-    FERRY_TRY(load_p(ctx, dict, "target.p", m->prepared, 0, &rank, &m->pt));
-    FERRY_TRY(load_p(ctx, dict, "source.p", m->prepared, 1, &rank, &m->ps));
-    if (m->goal == FERRY_CLASSIFY) {
-        FERRY_TRY(ferry_i_learner_load(ctx, dict, "learner", &m->learner));
-        FERRY_NEED(
-            ctx, m->learner->k == m->k && m->learner->d == rank, FERRY_EDATA,
-            "the learner has %lld classes and %lld features, the model %lld and %lld",
-            (long long)m->learner->k, (long long)m->learner->d, (long long)m->k,
-            (long long)rank);
+    ferry_i_io_ints(io, "form", 2, form);
+    FERRY_IO_NEED(io, (form[0] == FERRY_CLASSIFY || form[0] == FERRY_EMBED) && form[1] >= 1,
+                  "tensor form: goal %lld, %lld classes", (long long)form[0],
+                  (long long)form[1]);
+    if (ferry_i_io_loading(io)) {
+        m->goal = (ferry_goal)form[0];
+        m->k = form[1];
     }
-    FERRY_MOVE(*state, m);
-done:
-    ferry_i_cdspp_free(m);
-    return st;
+    ferry_i_prepared_file(io, &m->prepared);
+    FERRY_IO_NEED(io, m->prepared->n_frames == (m->goal == FERRY_EMBED ? 2 : 1),
+                  "the model has %lld views", (long long)m->prepared->n_frames);
+    if (io->st != FERRY_OK) return;
+    const ferry_frame *frame = m->prepared->frame;
+    ferry_i_io_block(io, "target.p", frame[0].cols, -1, &m->pt);
+    if (io->st != FERRY_OK) return;
+    ferry_i_io_block(io, "source.p", m->goal == FERRY_EMBED ? frame[1].cols : -1, m->pt->k,
+                     &m->ps);
+    if (m->goal != FERRY_CLASSIFY) return;
+    ferry_i_learner_file(io, "learner", &m->learner);
+    FERRY_IO_NEED(io, m->learner->k == m->k && m->learner->d == m->pt->k,
+                  "the learner has %lld classes and %lld features, the model %lld and %lld",
+                  (long long)m->learner->k, (long long)m->learner->d, (long long)m->k,
+                  (long long)m->pt->k);
 }

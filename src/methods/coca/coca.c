@@ -422,7 +422,7 @@ const ferry_method ferry_i_method_coca = {
     .fits = coca_fits,
     .fit = coca_fit,
     .transform = ferry_i_coca_transform,
-    .save = ferry_i_coca_save,
-    .load = ferry_i_coca_load,
+    .file = ferry_i_coca_file,
+    .state_size = sizeof(coca_model),
     .free = ferry_i_coca_free,
 };

@@ -130,8 +130,7 @@ typedef struct coca_model {
  * granted. */
 ferry_status ferry_i_coca_transform(ferry_ctx *ctx, const void *state,
                                     const ferry_domain *d, ferry_prediction *p);
-ferry_status ferry_i_coca_save(ferry_ctx *ctx, const void *state, ferry_dict *dict);
-ferry_status ferry_i_coca_load(ferry_ctx *ctx, const ferry_dict *dict, void **state);
+void ferry_i_coca_file(ferry_io *io, void *state);
 void ferry_i_coca_free(void *state);
 
 #endif

@@ -104,67 +104,24 @@ done:
 
 /* ---- save and load ---- */
 
-/* graph_weights are saved also without smoothing: which graphs counted is part of what was
- * learned. */
-ferry_status ferry_i_coca_save(ferry_ctx *ctx, const void *state, ferry_dict *dict)
+/* graph_weights are there also without smoothing: which graphs counted is part of what was
+ * learned. The tensor phi tells a model of graphs alone: as many rows as ids. */
+void ferry_i_coca_file(ferry_io *io, void *state)
 {
-    ferry_status st = FERRY_OK;
-    const coca_model *m = state;
+    coca_model *m = state;
+    int64_t smooth = m->smooth;
 
-    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "smooth", 1, &m->smooth));
-    FERRY_TRY(ferry_i_dict_put_ids(ctx, dict, "graphs", m->graphs));
-    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "graph_weights", 1,
-                                     ferry_i_ids_count(m->graphs), m->wt));
-    if (m->e) {
-        FERRY_TRY(ferry_i_embedding_save(ctx, m->e, dict));
-    } else {
-        FERRY_TRY(ferry_i_dict_put_ids(ctx, dict, "ids", m->ids));
-        FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "phi", m->phi->rows, m->phi->k,
-                                         m->phi->data));
+    ferry_i_io_ints(io, "smooth", 1, &smooth);
+    FERRY_IO_NEED(io, smooth >= 0 && smooth <= 100,
+                  "tensor smooth: %lld is outside [0, 100]", (long long)smooth);
+    if (ferry_i_io_loading(io)) m->smooth = smooth;
+    ferry_i_io_ids(io, "graphs", &m->graphs);
+    ferry_i_io_reals(io, "graph_weights", 1, ferry_i_ids_count(m->graphs), &m->wt);
+    if (ferry_i_io_has(io, "phi", !m->e)) {
+        ferry_i_io_ids(io, "ids", &m->ids);
+        ferry_i_io_block(io, "phi", ferry_i_ids_count(m->ids), -1, &m->phi);
+        return;
     }
-done:
-    return st;
-}
-
-/* As many rows as ids; the number of columns is the file's. */
-static ferry_status load_known(ferry_ctx *ctx, const ferry_dict *dict, coca_model *m)
-{
-    ferry_status st = FERRY_OK;
-    const double *phi = NULL;
-    int64_t rows, d = -1;
-
-    FERRY_TRY(ferry_i_dict_ids(ctx, dict, "ids", &m->ids));
-    rows = ferry_i_ids_count(m->ids);
-    FERRY_TRY(ferry_i_dict_reals(ctx, dict, "phi", &rows, &d, &phi));
-    FERRY_TRY(ferry_i_dict_block(ctx, dict, "phi", rows, d, &m->phi));
-done:
-    return st;
-}
-
-/* The tensor phi tells a model of graphs alone. Everything is freed when a part is
- * missing. */
-ferry_status ferry_i_coca_load(ferry_ctx *ctx, const ferry_dict *dict, void **state)
-{
-    ferry_status st = FERRY_OK;
-    const int64_t *steps = NULL;
-    int64_t one = 1;
-    coca_model *m = NULL;
-
-    *state = NULL;
-    FERRY_NEW(ctx, m, 1);
-    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "smooth", &one, &steps));
-    FERRY_NEED(ctx, steps[0] >= 0 && steps[0] <= 100, FERRY_EDATA,
-               "tensor smooth: %lld is outside [0, 100]", (long long)steps[0]);
-    m->smooth = steps[0];
-    FERRY_TRY(ferry_i_dict_ids(ctx, dict, "graphs", &m->graphs));
-    FERRY_TRY(ferry_i_dict_reals_copy(ctx, dict, "graph_weights", 1,
-                                      ferry_i_ids_count(m->graphs), &m->wt));
-    if (ferry_i_dict_has(dict, "phi"))
-        FERRY_TRY(load_known(ctx, dict, m));
-    else
-        FERRY_TRY(ferry_i_embedding_load(ctx, dict, &m->e));
-    FERRY_MOVE(*state, m);
-done:
-    ferry_i_coca_free(m);
-    return st;
+    if (ferry_i_io_loading(io)) FERRY_IO_NEW(io, m->e, 1);
+    if (m->e) ferry_i_embedding_file(io, m->e);
 }

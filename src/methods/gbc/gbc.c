@@ -348,7 +348,7 @@ const ferry_method ferry_i_method_gbc = {
     .predict = ferry_i_gbc_predict,
     .graphs = gbc_graphs,
     .known = gbc_known,
-    .save = ferry_i_gbc_save,
-    .load = ferry_i_gbc_load,
+    .file = ferry_i_gbc_file,
+    .state_size = sizeof(gbc_model),
     .free = ferry_i_gbc_model_free,
 };

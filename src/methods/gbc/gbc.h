@@ -213,8 +213,7 @@ typedef struct gbc_model {
 void ferry_i_gbc_model_free(void *model);
 ferry_status ferry_i_gbc_predict(ferry_ctx *ctx, const void *state, const ferry_domain *d,
                                  ferry_prediction *p);
-ferry_status ferry_i_gbc_save(ferry_ctx *ctx, const void *state, ferry_dict *dict);
-ferry_status ferry_i_gbc_load(ferry_ctx *ctx, const ferry_dict *dict, void **state);
+void ferry_i_gbc_file(ferry_io *io, void *state);
 
 /* What the user is told of it: explain.c. `tuned`: the plan's losses are known. */
 ferry_status ferry_i_gbc_explain(ferry_ctx *ctx, const ferry_domain *t, const gbc_model *m,

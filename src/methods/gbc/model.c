@@ -68,61 +68,30 @@ done:
     return st;
 }
 
-/* Names of tensors: docs/model-file.md has the layout, this and the shared parts the names. */
-ferry_status ferry_i_gbc_save(ferry_ctx *ctx, const void *state, ferry_dict *dict)
+/* Names of tensors: docs/model-file.md has the layout, this and the shared parts the names.
+ * Weights below 0 or a strength beyond its range would pass every check of shapes. */
+void ferry_i_gbc_file(ferry_io *io, void *state)
 {
-    ferry_status st = FERRY_OK;
-    const gbc_model *m = state;
-    const int64_t correct = m->correct, q = ferry_i_ids_count(m->k.graphs);
+    gbc_model *m = state;
+    int64_t correct = m->correct;
 
-    FERRY_TRY(ferry_i_boosted_save(ctx, &m->trees, dict));
-    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "correct", 1, &correct));
-    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "strength", 1, 1, &m->strength));
-    FERRY_TRY(ferry_i_known_save(ctx, &m->k, dict));
-    /* Without graphs nothing stands on residuals: they are not there. */
-    if (q == 0) goto done;
-    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "graph_weights", 1, q, m->wg));
-    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "residual", ferry_i_ids_count(m->k.ids),
-                                     m->k.classes, m->residual));
-done:
-    return st;
-}
-
-/* Weights below 0 or a strength beyond its range would pass every check of shapes. */
-ferry_status ferry_i_gbc_load(ferry_ctx *ctx, const ferry_dict *dict, void **state)
-{
-    ferry_status st = FERRY_OK;
-    gbc_model *m = NULL;
-    const int64_t *correct = NULL;
-    const double *strength = NULL;
-    int64_t one = 1;
-
-    *state = NULL;
-    FERRY_NEW(ctx, m, 1);
-    FERRY_TRY(ferry_i_boosted_load(ctx, dict, true, &m->trees));
-    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "correct", &one, &correct));
-    FERRY_TRY(ferry_i_dict_reals(ctx, dict, "strength", &one, &one, &strength));
-    m->correct = (gbc_correct)correct[0];
-    m->strength = strength[0];
+    ferry_i_boosted_file(io, true, &m->trees);
+    ferry_i_io_ints(io, "correct", 1, &correct);
+    ferry_i_io_numbers(io, "strength", 1, &m->strength);
     /* AUTO is no state of a model, and alpha of a mean is at most 1. */
-    FERRY_NEED(ctx,
-               correct[0] >= GBC_CORRECT_NO && correct[0] <= GBC_CORRECT_SMOOTH &&
-                   m->strength >= 0 &&
-                   (m->correct != GBC_CORRECT_SMOOTH || m->strength <= 1),
-               FERRY_EDATA, "tensor correct: %lld with strength %g", (long long)correct[0],
-               m->strength);
-    FERRY_TRY(ferry_i_known_load(ctx, dict, m->trees.outputs.classes, &m->k));
-    const int64_t q = ferry_i_ids_count(m->k.graphs), n = ferry_i_ids_count(m->k.ids);
-    if (q > 0) {
-        FERRY_TRY(ferry_i_dict_reals_copy(ctx, dict, "graph_weights", 1, q, &m->wg));
-        FERRY_TRY(
-            ferry_i_dict_reals_copy(ctx, dict, "residual", n, m->k.classes, &m->residual));
-    }
-    for (int64_t t = 0; t < q; t++)
-        FERRY_NEED(ctx, m->wg[t] >= 0, FERRY_EDATA,
-                   "tensor graph_weights: entry %lld is %g", (long long)t, m->wg[t]);
-    FERRY_MOVE(*state, m);
-done:
-    ferry_i_gbc_model_free(m);
-    return st;
+    FERRY_IO_NEED(io,
+                  correct >= GBC_CORRECT_NO && correct <= GBC_CORRECT_SMOOTH &&
+                      m->strength >= 0 &&
+                      (correct != GBC_CORRECT_SMOOTH || m->strength <= 1),
+                  "tensor correct: %lld with strength %g", (long long)correct, m->strength);
+    if (ferry_i_io_loading(io)) m->correct = (gbc_correct)correct;
+    ferry_i_known_file(io, m->trees.outputs.classes, &m->k);
+    const int64_t q = ferry_i_ids_count(m->k.graphs);
+    if (q == 0) return; /* without graphs nothing stands on residuals */
+    ferry_i_io_reals(io, "graph_weights", 1, q, &m->wg);
+    ferry_i_io_reals(io, "residual", ferry_i_ids_count(m->k.ids), m->k.classes,
+                     &m->residual);
+    for (int64_t t = 0; t < q && ferry_i_io_loading(io); t++)
+        FERRY_IO_NEED(io, m->wg[t] >= 0, "tensor graph_weights: entry %lld is %g",
+                      (long long)t, m->wg[t]);
 }

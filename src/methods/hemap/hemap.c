@@ -370,7 +370,7 @@ const ferry_method ferry_i_method_hemap = {
     .fit = hemap_fit,
     .predict = ferry_i_hemap_predict,
     .transform = ferry_i_hemap_transform,
-    .save = ferry_i_hemap_save,
-    .load = ferry_i_hemap_load,
+    .file = ferry_i_hemap_file,
+    .state_size = sizeof(hemap_model),
     .free = ferry_i_hemap_free,
 };

@@ -266,8 +266,7 @@ typedef struct hemap_model {
 } hemap_model;
 
 /* The functions of the descriptor. */
-ferry_status ferry_i_hemap_save(ferry_ctx *ctx, const void *state, ferry_dict *dict);
-ferry_status ferry_i_hemap_load(ferry_ctx *ctx, const ferry_dict *dict, void **state);
+void ferry_i_hemap_file(ferry_io *io, void *state);
 void ferry_i_hemap_free(void *state);
 ferry_status ferry_i_hemap_predict(ferry_ctx *ctx, const void *state, const ferry_domain *d,
                                    ferry_prediction *p);

@@ -103,164 +103,101 @@ done:
     return st;
 }
 
-/* Either w (mode ferry) or the rows with their places (mode paper). */
-static ferry_status save_space(ferry_ctx *ctx, const hemap_model *m, ferry_dict *dict)
+/* Either the map w of mode ferry, or the rows of mode paper with their places. m->d is known
+ * by now; s->k comes from the file and must be positive. */
+static void space_file(ferry_io *io, hemap_model *m)
 {
-    ferry_status st = FERRY_OK;
-    const hemap_space *s = &m->space;
-
-    if (s->w) FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "space.w", s->k, m->d + 1, s->w));
-    if (s->rows) FERRY_TRY(ferry_i_dict_put_matrix(ctx, dict, "space.rows", s->rows));
-    if (s->z) FERRY_TRY(ferry_i_dict_put_matrix(ctx, dict, "space.z", s->z));
-done:
-    return st;
-}
-
-/* a and c of numbers are not stored: the mapped learner was trained on translated
- * numbers. */
-ferry_status ferry_i_hemap_save(ferry_ctx *ctx, const void *state, ferry_dict *dict)
-{
-    ferry_status st = FERRY_OK;
-    const hemap_model *m = state;
-    const hemap_parts *p = &m->parts;
-    const int64_t form[] = {m->goal, m->k, m->d};
-
-    FERRY_TRY(ferry_i_prepared_save(ctx, m->prepared, dict));
-    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "form", 3, form));
-    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "gamma", 1, 1, &m->gamma));
-    if (m->goal != FERRY_EMBED)
-        FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "prior", 1, m->k, m->prior));
-    if (m->space.k > 0) FERRY_TRY(save_space(ctx, m, dict));
-    if (p->own) {
-        FERRY_TRY(ferry_i_learner_save(ctx, p->own, "own", dict));
-    }
-    if (p->mapped) FERRY_TRY(ferry_i_learner_save(ctx, p->mapped, "mapped", dict));
-    if (p->pyv)
-        FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "pyv", p->pyv->rows, p->pyv->k,
-                                         p->pyv->data));
-done:
-    return st;
-}
-
-/* Either the map of mode ferry or the rows of mode paper. m->d is known by now; s->k comes
- * from the file and must be positive. */
-static ferry_status load_space(ferry_ctx *ctx, const ferry_dict *dict, hemap_model *m)
-{
-    ferry_status st = FERRY_OK;
     hemap_space *s = &m->space;
-    const double *w = NULL;
-    int64_t d1 = m->d + 1;
+    int64_t k = io->to ? s->k : -1, d1 = m->d + 1;
 
-    if (ferry_i_dict_has(dict, "space.w")) {
-        s->k = -1;
-        FERRY_TRY(ferry_i_dict_reals(ctx, dict, "space.w", &s->k, &d1, &w));
-        FERRY_TRY(ferry_i_dict_reals_copy(ctx, dict, "space.w", s->k, d1, &s->w));
+    if (ferry_i_io_has(io, "space.w", s->w != NULL)) {
+        ferry_i_io_grid(io, "space.w", &k, &d1, &s->w);
     } else {
-        FERRY_TRY(ferry_i_dict_matrix(ctx, dict, "space.rows", &s->rows));
-        FERRY_TRY(ferry_i_dict_matrix(ctx, dict, "space.z", &s->z));
-        FERRY_NEED(ctx,
-                   s->z->dense && s->rows->cols == m->d && s->z->rows == s->rows->rows &&
-                       s->z->rows > 0,
-                   FERRY_EDATA, "tensor space.rows is %lld x %lld, space.z %lld x %lld",
-                   (long long)s->rows->rows, (long long)s->rows->cols,
-                   (long long)s->z->rows, (long long)s->z->cols);
-        s->k = s->z->cols;
+        ferry_i_io_matrix(io, "space.rows", &s->rows);
+        ferry_i_io_matrix(io, "space.z", &s->z);
+        FERRY_IO_NEED(io,
+                      s->z->dense && s->rows->cols == m->d && s->z->rows == s->rows->rows &&
+                          s->z->rows > 0,
+                      "tensor space.rows is %lld x %lld, space.z %lld x %lld",
+                      (long long)s->rows->rows, (long long)s->rows->cols,
+                      (long long)s->z->rows, (long long)s->z->cols);
+        if (ferry_i_io_loading(io)) k = s->z->cols;
     }
-    FERRY_NEED(ctx, s->k > 0, FERRY_EDATA, "the model's space has no dimension");
-done:
-    return st;
+    FERRY_IO_NEED(io, k > 0, "the model's space has no dimension");
+    if (ferry_i_io_loading(io)) s->k = k;
 }
 
 /* The learners, whose sizes must be those of the features and of the space. With translated
  * outputs the mapped learner has 2 k classes: the source's labels and the target's
- * (parts.c). */
-static ferry_status load_parts(ferry_ctx *ctx, const ferry_dict *dict, hemap_model *m)
+ * (parts.c). a and c of numbers are not stored: the mapped learner was trained on
+ * translated numbers. */
+static void parts_file(ferry_io *io, hemap_model *m)
 {
-    ferry_status st = FERRY_OK;
     hemap_parts *p = &m->parts;
     const bool numbers = m->goal == FERRY_REGRESS,
-               translated = ferry_i_dict_has(dict, "pyv");
+               translated = ferry_i_io_has(io, "pyv", p->pyv != NULL);
 
-    if (ferry_i_dict_has(dict, "own.form")) {
-        FERRY_TRY(ferry_i_learner_load(ctx, dict, "own", &p->own));
-        FERRY_NEED(ctx,
-                   p->own->k == m->k && p->own->d == m->d && p->own->numbers == numbers,
-                   FERRY_EDATA, "tensor own.form does not go with tensor form");
+    if (ferry_i_io_has(io, "own.form", p->own != NULL)) {
+        ferry_i_learner_file(io, "own", &p->own);
+        FERRY_IO_NEED(io,
+                      p->own->k == m->k && p->own->d == m->d && p->own->numbers == numbers,
+                      "tensor own.form does not go with tensor form");
     }
-    if (ferry_i_dict_has(dict, "mapped.form")) {
-        FERRY_TRY(ferry_i_learner_load(ctx, dict, "mapped", &p->mapped));
-        FERRY_NEED(ctx,
-                   p->mapped->k == (translated ? 2 * m->k : m->k) &&
-                       p->mapped->d == m->space.k && p->mapped->numbers == numbers,
-                   FERRY_EDATA, "tensor mapped.form does not go with the space");
+    if (ferry_i_io_has(io, "mapped.form", p->mapped != NULL)) {
+        ferry_i_learner_file(io, "mapped", &p->mapped);
+        FERRY_IO_NEED(io,
+                      p->mapped->k == (translated ? 2 * m->k : m->k) &&
+                          p->mapped->d == m->space.k && p->mapped->numbers == numbers,
+                      "tensor mapped.form does not go with the space");
     }
-    if (translated) {
-        double *data = NULL;
-        FERRY_TRY(ferry_i_dict_reals_copy(ctx, dict, "pyv", 2 * m->k, m->k, &data));
-        st = ferry_i_block_new(ctx, 2 * m->k, m->k, &p->pyv);
-        if (st == FERRY_OK)
-            memcpy(p->pyv->data, data, (size_t)(2 * m->k * m->k) * sizeof *data);
-        ferry_i_free(data);
-    }
-done:
-    return st;
+    if (translated) ferry_i_io_block(io, "pyv", 2 * m->k, m->k, &p->pyv);
 }
 
 /* Goal, classes, features, gamma: what all other sizes are checked against. Embedding
  * models may have no classes at all. */
-static ferry_status load_form(ferry_ctx *ctx, const ferry_dict *dict, hemap_model *m)
+static void form_file(ferry_io *io, hemap_model *m)
 {
-    ferry_status st = FERRY_OK;
-    const int64_t *form = NULL;
-    const double *gamma = NULL;
-    int64_t three = 3, one = 1;
+    int64_t form[] = {m->goal, m->k, m->d};
 
-    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "form", &three, &form));
-    FERRY_TRY(ferry_i_dict_reals(ctx, dict, "gamma", &one, &one, &gamma));
-    FERRY_NEED(ctx,
-               (form[0] == FERRY_CLASSIFY || form[0] == FERRY_EMBED ||
-                (form[0] == FERRY_REGRESS && form[1] == 1)) &&
-                   form[1] >= (form[0] != FERRY_EMBED) && form[2] > 0 &&
-                   form[2] < INT32_MAX,
-               FERRY_EDATA, "tensor form: goal %lld with %lld classes and %lld features",
-               (long long)form[0], (long long)form[1], (long long)form[2]);
-    FERRY_NEED(ctx, 0 <= gamma[0] && gamma[0] <= 1, FERRY_EDATA,
-               "tensor gamma: %g is outside [0, 1]", gamma[0]);
-    m->goal = (ferry_goal)form[0];
-    m->k = form[1];
-    m->d = form[2];
-    m->gamma = gamma[0];
-done:
-    return st;
+    ferry_i_io_ints(io, "form", 3, form);
+    ferry_i_io_numbers(io, "gamma", 1, &m->gamma);
+    FERRY_IO_NEED(io,
+                  (form[0] == FERRY_CLASSIFY || form[0] == FERRY_EMBED ||
+                   (form[0] == FERRY_REGRESS && form[1] == 1)) &&
+                      form[1] >= (form[0] != FERRY_EMBED) && form[2] > 0 &&
+                      form[2] < INT32_MAX,
+                  "tensor form: goal %lld with %lld classes and %lld features",
+                  (long long)form[0], (long long)form[1], (long long)form[2]);
+    FERRY_IO_NEED(io, 0 <= m->gamma && m->gamma <= 1, "tensor gamma: %g is outside [0, 1]",
+                  m->gamma);
+    if (ferry_i_io_loading(io)) {
+        m->goal = (ferry_goal)form[0];
+        m->k = form[1];
+        m->d = form[2];
+    }
 }
 
 /* Sizes first, then what depends on them, then whether the parts that gamma needs are all
  * there. */
-ferry_status ferry_i_hemap_load(ferry_ctx *ctx, const ferry_dict *dict, void **state)
+void ferry_i_hemap_file(ferry_io *io, void *state)
 {
-    ferry_status st = FERRY_OK;
-    hemap_model *m = ferry_i_calloc(1, sizeof *m);
+    hemap_model *m = state;
 
-    *state = NULL;
-    FERRY_HAVE(ctx, m);
-    FERRY_TRY(load_form(ctx, dict, m));
-    FERRY_TRY(ferry_i_prepared_load(ctx, dict, &m->prepared));
-    FERRY_NEED(ctx, m->prepared->n_frames == 1 && m->prepared->frame[0].cols == m->d,
-               FERRY_EDATA, "tensor prepare does not go with tensor form");
-    if (m->goal != FERRY_EMBED)
-        FERRY_TRY(ferry_i_dict_reals_copy(ctx, dict, "prior", 1, m->k, &m->prior));
-    if (ferry_i_dict_has(dict, "space.w") || ferry_i_dict_has(dict, "space.rows"))
-        FERRY_TRY(load_space(ctx, dict, m));
-    FERRY_TRY(load_parts(ctx, dict, m));
-    FERRY_NEED(ctx, m->space.k > 0 || (m->goal != FERRY_EMBED && m->gamma == 0),
-               FERRY_EDATA, "tensor space.w is missing");
-    FERRY_NEED(ctx, m->goal == FERRY_EMBED || m->parts.mapped || m->gamma == 0, FERRY_EDATA,
-               "tensor mapped.form is missing");
-    FERRY_NEED(ctx,
-               m->goal == FERRY_EMBED || m->parts.own || m->gamma == 1 || m->gamma == 0,
-               FERRY_EDATA, "tensor own.form is missing");
-    FERRY_MOVE(*state, m);
-done:
-    ferry_i_hemap_free(m);
-    return st;
+    form_file(io, m);
+    ferry_i_prepared_file(io, &m->prepared);
+    FERRY_IO_NEED(io, m->prepared->n_frames == 1 && m->prepared->frame[0].cols == m->d,
+                  "tensor prepare does not go with tensor form");
+    if (io->st != FERRY_OK) return;
+    const bool embeds = m->goal == FERRY_EMBED;
+    if (!embeds) ferry_i_io_reals(io, "prior", 1, m->k, &m->prior);
+    if (ferry_i_io_has(io, "space.w", m->space.k > 0) ||
+        ferry_i_io_has(io, "space.rows", false))
+        space_file(io, m);
+    parts_file(io, m);
+    FERRY_IO_NEED(io, m->space.k > 0 || (!embeds && m->gamma == 0),
+                  "tensor space.w is missing");
+    FERRY_IO_NEED(io, embeds || m->parts.mapped || m->gamma == 0,
+                  "tensor mapped.form is missing");
+    FERRY_IO_NEED(io, embeds || m->parts.own || m->gamma == 1 || m->gamma == 0,
+                  "tensor own.form is missing");
 }

@@ -121,7 +121,7 @@ typedef struct problem {
     double *count, *other;       /* k */
 } problem;
 
-/* Also of one that was used for its row list alone (save_rows). */
+/* Also of one that was used for its row list alone (rows_of). */
 static void problem_clear(problem *p)
 {
     FERRY_FREE(p->row, p->cls);
@@ -363,120 +363,100 @@ void ferry_i_codes_commit(codes *c, codes_step *step)
 
 /* ---- save and load ---- */
 
-/* n rows, the first at `first` of a ring of n, as a matrix NAME and classes NAME.cls. In
- * the order of age, so that loading needs no `first`. */
-static ferry_status save_rows(ferry_ctx *ctx, const codes *c, const codes_row *rows,
-                              int64_t n, int64_t first, const char *name, ferry_dict *dict)
+/* n rows, the first at `first` of a ring of n, as a matrix and classes. */
+static ferry_status rows_of(ferry_ctx *ctx, const codes *c, const codes_row *rows,
+                            int64_t n, int64_t first, problem *p)
 {
     ferry_status st = FERRY_OK;
-    problem p = {.n = 0};
-    char classes[64];
 
-    FERRY_NEW(ctx, p.row, n);
-    FERRY_NEW(ctx, p.cls, n);
+    FERRY_NEW(ctx, p->row, n);
+    FERRY_NEW(ctx, p->cls, n);
     for (int64_t i = 0; i < n; i++)
-        add(&p, &rows[(first + i) % n]);
+        add(p, &rows[(first + i) % n]);
     if (n > 0)
-        FERRY_TRY(ferry_i_matrix_stack(ctx, n, p.row, &p.x));
+        FERRY_TRY(ferry_i_matrix_stack(ctx, n, p->row, &p->x));
     else
-        FERRY_TRY(c->sparse ? ferry_i_matrix_csr(ctx, 0, c->d, 0, &p.x)
-                            : ferry_i_matrix_dense(ctx, 0, c->d, &p.x));
-    FERRY_TRY(ferry_i_dict_put_matrix(ctx, dict, name, p.x));
-    (void)snprintf(classes, sizeof classes, "%s.cls", name);
-    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, classes, n, p.cls));
-done:
-    problem_clear(&p);
-    return st;
-}
-
-/* v is saved although it could be solved for again: a loaded model must answer with the
- * same bits. */
-ferry_status ferry_i_codes_save(ferry_ctx *ctx, const codes *c, ferry_dict *dict)
-{
-    ferry_status st = FERRY_OK;
-    const int64_t form[] = {c->sparse, c->keep, c->labels, c->next};
-    const double how[] = {c->alpha, c->grow};
-
-    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "codes", FERRY_COUNT(form), form));
-    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "codes.how", 1, 2, how));
-    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "codes.o", 1, c->k, c->o));
-    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "codes.v", c->k, c->d, c->v));
-    FERRY_TRY(save_rows(ctx, c, c->offline, c->n_offline, 0, "codes.offline", dict));
-    FERRY_TRY(save_rows(ctx, c, c->ring, c->n_ring, c->n_ring == c->keep ? c->first : 0,
-                        "codes.ring", dict));
+        FERRY_TRY(c->sparse ? ferry_i_matrix_csr(ctx, 0, c->d, 0, &p->x)
+                            : ferry_i_matrix_dense(ctx, 0, c->d, &p->x));
 done:
     return st;
 }
 
-/* At most `most` rows into *rows, which is made when it is NULL. *n counts what is
- * complete, so that clearing after a failure is safe. */
-static ferry_status load_rows(ferry_ctx *ctx, const ferry_dict *dict, const codes *c,
-                              const char *name, int64_t most, codes_row **rows, int64_t *n)
+/* Loading: the rows of p. *n counts what is complete, so that clearing after a failure is
+ * safe. */
+static ferry_status take_rows(ferry_ctx *ctx, const problem *p, const codes *c,
+                              const char *name, codes_row *rows, int64_t *n)
 {
     ferry_status st = FERRY_OK;
-    const int64_t *cls = NULL;
-    ferry_matrix *x = NULL;
-    char classes[64];
 
-    (void)snprintf(classes, sizeof classes, "%s.cls", name);
-    FERRY_TRY(ferry_i_dict_matrix(ctx, dict, name, &x));
-    int64_t count = x->rows;
-    FERRY_TRY(ferry_i_dict_ints(ctx, dict, classes, &count, &cls));
-    FERRY_NEED(ctx, x->cols == c->d && !x->dense == c->sparse && count <= most, FERRY_EDATA,
-               "tensor %s has %lld rows of %lld features", name, (long long)count,
-               (long long)x->cols);
-    for (int64_t e = 0; e < x->nnz; e++)
-        FERRY_NEED(ctx, isfinite((x->dense ? x->dense : x->value)[e]), FERRY_EDATA,
-                   "tensor %s: not finite", name);
-    if (!*rows) FERRY_NEW(ctx, *rows, count);
-    for (int64_t i = 0; i < count; i++) {
-        FERRY_NEED(ctx, 0 <= cls[i] && cls[i] < c->k, FERRY_EDATA,
-                   "tensor %s: class %lld of %lld", classes, (long long)cls[i],
+    for (int64_t i = 0; i < p->x->rows; i++) {
+        FERRY_NEED(ctx, 0 <= p->cls[i] && p->cls[i] < c->k, FERRY_EDATA,
+                   "tensor %s.cls: class %lld of %lld", name, (long long)p->cls[i],
                    (long long)c->k);
-        (*rows)[i].cls = (int32_t)cls[i];
-        FERRY_TRY(ferry_i_matrix_take(ctx, x, 1, &i, c->d, NULL, &(*rows)[i].x));
+        rows[i].cls = (int32_t)p->cls[i];
+        FERRY_TRY(ferry_i_matrix_take(ctx, p->x, 1, &i, c->d, NULL, &rows[i].x));
         *n = i + 1;
     }
 done:
-    ferry_i_matrix_free(x);
     return st;
 }
 
-/* The ring comes back with its oldest row at 0: it was saved in that order. Everything is
- * checked that a product or an index would trust. */
-ferry_status ferry_i_codes_load(ferry_ctx *ctx, const ferry_dict *dict, int64_t k,
-                                int64_t d, codes *c)
+/* A matrix NAME and classes NAME.cls, in the order of age, so that loading needs no
+ * `first`. At most `most` rows; room is made for them where *rows is NULL. */
+static void rows_file(ferry_io *io, const codes *c, const char *name, int64_t first,
+                      int64_t most, codes_row **rows, int64_t *n)
 {
-    ferry_status st = FERRY_OK;
-    const int64_t *form = NULL;
-    const double *how = NULL;
-    int64_t four = 4, one = 1, two = 2;
+    problem p = {.n = 0};
 
-    *c = (codes){.k = k, .d = d};
-    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "codes", &four, &form));
-    FERRY_TRY(ferry_i_dict_reals(ctx, dict, "codes.how", &one, &two, &how));
-    FERRY_NEED(ctx,
-               0 <= form[0] && form[0] <= 1 && 0 <= form[1] && form[1] <= CODES_MOST &&
-                   0 <= form[2] && form[2] < INT64_MAX / 2 && 0 <= form[3] && how[0] > 0 &&
-                   how[1] > 1,
-               FERRY_EDATA, "tensor codes: keeps %lld rows, %lld labels, next %lld",
-               (long long)form[1], (long long)form[2], (long long)form[3]);
-    c->sparse = form[0] != 0;
-    c->labels = form[2];
-    c->next = form[3];
-    c->alpha = how[0];
-    c->grow = how[1];
-    FERRY_TRY(ferry_i_dict_reals_copy(ctx, dict, "codes.o", 1, k, &c->o));
-    for (int64_t i = 0; i < k; i++)
-        FERRY_NEED(ctx, c->o[i] >= 0, FERRY_EDATA, "tensor codes.o: entry %lld is %g",
-                   (long long)i, c->o[i]);
-    FERRY_TRY(ferry_i_dict_reals_copy(ctx, dict, "codes.v", k, d, &c->v));
-    FERRY_TRY(
-        load_rows(ctx, dict, c, "codes.offline", INT32_MAX, &c->offline, &c->n_offline));
-    FERRY_NEW(ctx, c->ring, form[1]);
-    c->keep = form[1];
-    FERRY_TRY(load_rows(ctx, dict, c, "codes.ring", c->keep, &c->ring, &c->n_ring));
-done:
-    if (st != FERRY_OK) ferry_i_codes_clear(c);
-    return st;
+    if (io->to) ferry_i_io_fail(io, rows_of(io->ctx, c, *rows, *n, first, &p));
+    ferry_i_io_matrix(io, name, &p.x);
+    int64_t count = io->st == FERRY_OK ? p.x->rows : 0;
+    ferry_i_io_int_list(io, ferry_i_io_name(io, "%s.cls", name), &count, &p.cls);
+    FERRY_IO_NEED(io, p.x->cols == c->d && !p.x->dense == c->sparse && count <= most,
+                  "tensor %s has %lld rows of %lld features", name, (long long)count,
+                  (long long)p.x->cols);
+    for (int64_t e = 0; ferry_i_io_loading(io) && e < p.x->nnz; e++)
+        FERRY_IO_NEED(io, isfinite((p.x->dense ? p.x->dense : p.x->value)[e]),
+                      "tensor %s: not finite", name);
+    if (ferry_i_io_loading(io) && !*rows) FERRY_IO_NEW(io, *rows, count);
+    if (ferry_i_io_loading(io))
+        ferry_i_io_fail(io, take_rows(io->ctx, &p, c, name, *rows, n));
+    problem_clear(&p);
+}
+
+/* v is saved although it could be solved for again: a loaded model must answer with the
+ * same bits. The ring comes back with its oldest row at 0: it was saved in that order.
+ * Everything is checked that a product or an index would trust. */
+void ferry_i_codes_file(ferry_io *io, int64_t k, int64_t d, codes *c)
+{
+    int64_t form[] = {c->sparse, c->keep, c->labels, c->next};
+    double how[] = {c->alpha, c->grow};
+
+    ferry_i_io_ints(io, "codes", 4, form);
+    ferry_i_io_numbers(io, "codes.how", 2, how);
+    FERRY_IO_NEED(io,
+                  0 <= form[0] && form[0] <= 1 && 0 <= form[1] && form[1] <= CODES_MOST &&
+                      0 <= form[2] && form[2] < INT64_MAX / 2 && 0 <= form[3] &&
+                      how[0] > 0 && how[1] > 1,
+                  "tensor codes: keeps %lld rows, %lld labels, next %lld",
+                  (long long)form[1], (long long)form[2], (long long)form[3]);
+    if (ferry_i_io_loading(io)) {
+        *c = (codes){.k = k,
+                     .d = d,
+                     .sparse = form[0] != 0,
+                     .labels = form[2],
+                     .next = form[3],
+                     .alpha = how[0],
+                     .grow = how[1]};
+        FERRY_IO_NEW(io, c->ring, form[1]);
+        if (c->ring) c->keep = form[1];
+    }
+    ferry_i_io_reals(io, "codes.o", 1, k, &c->o);
+    for (int64_t i = 0; i < k && ferry_i_io_loading(io); i++)
+        FERRY_IO_NEED(io, c->o[i] >= 0, "tensor codes.o: entry %lld is %g", (long long)i,
+                      c->o[i]);
+    ferry_i_io_reals(io, "codes.v", k, d, &c->v);
+    rows_file(io, c, "codes.offline", 0, INT32_MAX, &c->offline, &c->n_offline);
+    rows_file(io, c, "codes.ring", c->n_ring == c->keep ? c->first : 0, c->keep, &c->ring,
+              &c->n_ring);
 }

@@ -238,58 +238,35 @@ done:
 
 /* ---- save and load ---- */
 
-/* room is not saved: it is made again for the loaded k and d. */
-ferry_status ferry_i_experts_save(ferry_ctx *ctx, const experts *e, ferry_dict *dict)
+/* room is not saved: it is made again for the loaded k and d. Weights may be 0 (an expert
+ * that has lost for good when share is 0), never more than 1. */
+void ferry_i_experts_file(ferry_io *io, experts *e)
 {
-    ferry_status st = FERRY_OK;
-    const double how[] = {e->rate, e->share};
+    int64_t k = e->k;
+    double how[] = {e->rate, e->share};
 
-    FERRY_TRY(ferry_i_prepared_save(ctx, e->in.prepared, dict));
-    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "experts", 1, &e->k));
-    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "experts.w", 1, EXPERTS, e->w));
-    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "experts.how", 1, 2, how));
-    FERRY_TRY(ferry_i_pa_save(ctx, e->pa, "pa", dict));
-    FERRY_TRY(ferry_i_pa_save(ctx, e->causal, "causal", dict));
-    FERRY_TRY(ferry_i_moments_save(ctx, &e->z, dict));
-    FERRY_TRY(ferry_i_codes_save(ctx, &e->codes, dict));
-done:
-    return st;
-}
-
-/* Weights may be 0 (an expert that has lost for good when share is 0), never more than
- * 1. */
-ferry_status ferry_i_experts_load(ferry_ctx *ctx, const ferry_dict *dict, experts *e)
-{
-    ferry_status st = FERRY_OK;
-    const int64_t *k = NULL;
-    const double *w = NULL, *how = NULL;
-    int64_t one = 1, two = 2, four = EXPERTS;
-
-    *e = (experts){0};
-    FERRY_TRY(ferry_i_online_load(ctx, dict, &e->in));
-    const int64_t d = e->d = e->in.d;
-    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "experts", &one, &k));
-    FERRY_TRY(ferry_i_dict_reals(ctx, dict, "experts.w", &one, &four, &w));
-    FERRY_TRY(ferry_i_dict_reals(ctx, dict, "experts.how", &one, &two, &how));
-    FERRY_NEED(ctx,
-               0 <= *k && *k <= INT32_MAX / EXPERTS && how[0] > 0 && how[0] <= 1 &&
-                   how[1] >= 0 && how[1] <= 1,
-               FERRY_EDATA, "tensor experts: %lld classes, rate %g, share %g",
-               (long long)*k, how[0], how[1]);
+    ferry_i_online_file(io, &e->in);
+    const int64_t d = e->in.d;
+    ferry_i_io_ints(io, "experts", 1, &k);
+    ferry_i_io_numbers(io, "experts.w", EXPERTS, e->w);
+    ferry_i_io_numbers(io, "experts.how", 2, how);
+    FERRY_IO_NEED(io,
+                  0 <= k && k <= INT32_MAX / EXPERTS && how[0] > 0 && how[0] <= 1 &&
+                      how[1] >= 0 && how[1] <= 1,
+                  "tensor experts: %lld classes, rate %g, share %g", (long long)k, how[0],
+                  how[1]);
     for (int i = 0; i < EXPERTS; i++)
-        FERRY_NEED(ctx, w[i] >= 0 && w[i] <= 1, /* 0: it has lost for good */ FERRY_EDATA,
-                   "tensor experts.w: entry %d is %g", i, w[i]);
-    memcpy(e->w, w, sizeof e->w);
+        FERRY_IO_NEED(io, e->w[i] >= 0 && e->w[i] <= 1, "tensor experts.w: entry %d is %g",
+                      i, e->w[i]);
+    ferry_i_pa_file(io, "pa", k, d, &e->pa);
+    FERRY_IO_NEED(io, e->pa->u, "tensor pa.u is missing");
+    ferry_i_pa_file(io, "causal", k, d, &e->causal);
+    ferry_i_moments_file(io, d, &e->z);
+    ferry_i_codes_file(io, k, d, &e->codes);
+    if (!ferry_i_io_loading(io)) return;
     e->rate = how[0];
     e->share = how[1];
-    FERRY_TRY(ferry_i_pa_load(ctx, dict, "pa", *k, d, &e->pa));
-    FERRY_NEED(ctx, e->pa->u, FERRY_EDATA, "tensor pa.u is missing");
-    FERRY_TRY(ferry_i_pa_load(ctx, dict, "causal", *k, d, &e->causal));
-    FERRY_TRY(ferry_i_moments_load(ctx, dict, d, &e->z));
-    FERRY_TRY(ferry_i_codes_load(ctx, dict, *k, d, &e->codes));
-    e->k = *k;
-    FERRY_TRY(ferry_i_experts_room(ctx, e, &e->room));
-done:
-    if (st != FERRY_OK) ferry_i_experts_clear(e);
-    return st;
+    e->k = k;
+    e->d = d;
+    ferry_i_io_fail(io, ferry_i_experts_room(io->ctx, e, &e->room));
 }

@@ -73,7 +73,7 @@ const ferry_method ferry_i_method_hetomtl = {
     .fit = hetomtl_fit,
     .predict = ferry_i_hetomtl_predict,
     .online = &ferry_i_hetomtl_rounds,
-    .save = ferry_i_hetomtl_save,
-    .load = ferry_i_hetomtl_load,
+    .file = ferry_i_hetomtl_file,
+    .state_size = sizeof(hetomtl),
     .free = ferry_i_hetomtl_free,
 };

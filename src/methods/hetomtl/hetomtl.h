@@ -102,9 +102,7 @@ ferry_status ferry_i_codes_prepare(ferry_ctx *ctx, codes *c, const ferry_row *x,
 void ferry_i_codes_commit(codes *c, codes_step *step);
 void ferry_i_codes_drop(codes_step *step);
 
-ferry_status ferry_i_codes_save(ferry_ctx *ctx, const codes *c, ferry_dict *dict);
-ferry_status ferry_i_codes_load(ferry_ctx *ctx, const ferry_dict *dict, int64_t k,
-                                int64_t d, codes *c);
+void ferry_i_codes_file(ferry_io *io, int64_t k, int64_t d, codes *c);
 
 /* ---- experts (experts.c) ---- */
 
@@ -152,8 +150,7 @@ ferry_status ferry_i_experts_learn(ferry_ctx *ctx, experts *e, const ferry_row *
  * lent until the next call. */
 ferry_row ferry_i_experts_step_offline(experts *e, const ferry_row *raw, int32_t y);
 
-ferry_status ferry_i_experts_save(ferry_ctx *ctx, const experts *e, ferry_dict *dict);
-ferry_status ferry_i_experts_load(ferry_ctx *ctx, const ferry_dict *dict, experts *e);
+void ferry_i_experts_file(ferry_io *io, experts *e);
 
 /* ---- the method ---- */
 
@@ -172,7 +169,6 @@ extern const ferry_online ferry_i_hetomtl_rounds; /* rounds.c */
 void ferry_i_hetomtl_free(void *state);
 ferry_status ferry_i_hetomtl_predict(ferry_ctx *ctx, const void *state,
                                      const ferry_domain *d, ferry_prediction *p);
-ferry_status ferry_i_hetomtl_save(ferry_ctx *ctx, const void *state, ferry_dict *dict);
-ferry_status ferry_i_hetomtl_load(ferry_ctx *ctx, const ferry_dict *dict, void **state);
+void ferry_i_hetomtl_file(ferry_io *io, void *state);
 
 #endif

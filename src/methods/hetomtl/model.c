@@ -35,39 +35,17 @@ done:
 }
 
 /* 0 is mode ferry, 1 mode paper: the tensor tells which of the two layouts follows. */
-ferry_status ferry_i_hetomtl_save(ferry_ctx *ctx, const void *state, ferry_dict *dict)
+void ferry_i_hetomtl_file(ferry_io *io, void *state)
 {
-    ferry_status st = FERRY_OK;
-    const hetomtl *m = state;
-    const int64_t mode = m->paper != NULL;
+    hetomtl *m = state;
+    int64_t mode = m->paper != NULL;
 
-    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "mode", 1, &mode));
-    FERRY_TRY(mode ? ferry_i_hedge_save(ctx, m->paper, dict)
-                   : ferry_i_experts_save(ctx, &m->e, dict));
-done:
-    return st;
-}
-
-/* paper is set only when all of it was read, so the free at the end sees one or the
- * other. */
-ferry_status ferry_i_hetomtl_load(ferry_ctx *ctx, const ferry_dict *dict, void **state)
-{
-    ferry_status st = FERRY_OK;
-    const int64_t *mode = NULL;
-    int64_t one = 1;
-    void *paper = NULL;
-    hetomtl *m = NULL;
-
-    *state = NULL;
-    FERRY_NEW(ctx, m, 1);
-    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "mode", &one, &mode));
-    FERRY_NEED(ctx, *mode == 0 || *mode == 1, FERRY_EDATA, "tensor mode: %lld",
-               (long long)*mode);
-    FERRY_TRY(*mode ? ferry_i_hedge_load(ctx, dict, &paper)
-                    : ferry_i_experts_load(ctx, dict, &m->e));
-    m->paper = paper;
-    FERRY_MOVE(*state, m);
-done:
-    ferry_i_hetomtl_free(m);
-    return st;
+    ferry_i_io_ints(io, "mode", 1, &mode);
+    FERRY_IO_NEED(io, mode == 0 || mode == 1, "tensor mode: %lld", (long long)mode);
+    if (ferry_i_io_loading(io) && mode) FERRY_IO_NEW(io, m->paper, 1);
+    if (io->st != FERRY_OK) return;
+    if (mode)
+        ferry_i_hedge_file(io, m->paper);
+    else
+        ferry_i_experts_file(io, &m->e);
 }

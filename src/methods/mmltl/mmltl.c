@@ -392,7 +392,7 @@ const ferry_method ferry_i_method_mmltl = {
     .fits = mmltl_fits,
     .fit = mmltl_fit,
     .predict = ferry_i_mmltl_predict,
-    .save = ferry_i_mmltl_save,
-    .load = ferry_i_mmltl_load,
+    .file = ferry_i_mmltl_file,
+    .state_size = sizeof(ferry_mmltl_model),
     .free = ferry_i_mmltl_model_free,
 };

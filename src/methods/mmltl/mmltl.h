@@ -158,8 +158,7 @@ typedef struct ferry_mmltl_model {
 /* The functions of the descriptor (methods/method.h). */
 ferry_status ferry_i_mmltl_predict(ferry_ctx *ctx, const void *model, const ferry_domain *d,
                                    ferry_prediction *p);
-ferry_status ferry_i_mmltl_save(ferry_ctx *ctx, const void *model, ferry_dict *dict);
-ferry_status ferry_i_mmltl_load(ferry_ctx *ctx, const ferry_dict *dict, void **out);
+void ferry_i_mmltl_file(ferry_io *io, void *model);
 void ferry_i_mmltl_model_free(void *model);
 
 #endif

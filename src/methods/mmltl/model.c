@@ -42,54 +42,20 @@ done:
     return st;
 }
 
-/* The tensors kernel.x and kernel.gamma are there only with a kernel. */
-ferry_status ferry_i_mmltl_save(ferry_ctx *ctx, const void *model, ferry_dict *dict)
+/* The tensors kernel.x and kernel.gamma are there only with a kernel; they come first, since
+ * the number of its rows is what u must have. gamma 0 is the linear kernel. */
+void ferry_i_mmltl_file(ferry_io *io, void *model)
 {
-    ferry_status st = FERRY_OK;
-    const ferry_mmltl_model *m = model;
+    ferry_mmltl_model *m = model;
 
-    FERRY_TRY(ferry_i_ranked_put(ctx, &m->r, dict));
-    if (!m->x) goto done;
-    FERRY_TRY(ferry_i_dict_put_matrix(ctx, dict, "kernel.x", m->x));
-    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "kernel.gamma", 1, 1, &m->gamma));
-done:
-    return st;
-}
-
-/* gamma 0 is the linear kernel. */
-static ferry_status load_kernel(ferry_ctx *ctx, const ferry_dict *dict,
-                                ferry_mmltl_model *m)
-{
-    ferry_status st = FERRY_OK;
-    const double *gamma = NULL;
-    int64_t one = 1;
-
-    FERRY_TRY(ferry_i_dict_reals(ctx, dict, "kernel.gamma", &one, &one, &gamma));
-    FERRY_NEED(ctx, gamma[0] >= 0, FERRY_EDATA, "tensor kernel.gamma: %g is below 0",
-               gamma[0]);
-    m->gamma = gamma[0];
-    FERRY_TRY(ferry_i_dict_matrix(ctx, dict, "kernel.x", &m->x));
-done:
-    return st;
-}
-
-/* The kernel first: the number of its rows is what u must have. */
-ferry_status ferry_i_mmltl_load(ferry_ctx *ctx, const ferry_dict *dict, void **out)
-{
-    ferry_status st = FERRY_OK;
-    ferry_mmltl_model *m = NULL;
-
-    *out = NULL;
-    FERRY_NEW(ctx, m, 1);
-    if (ferry_i_dict_has(dict, "kernel.gamma")) FERRY_TRY(load_kernel(ctx, dict, m));
-    FERRY_TRY(ferry_i_ranked_get(ctx, dict, m->x ? m->x->rows : -1, &m->r));
-    FERRY_NEED(ctx, m->r.u, FERRY_EDATA, "tensor u is missing");
-    const int64_t d = ferry_i_base_width(&m->r.b);
-    FERRY_NEED(ctx, !m->x || m->x->cols == d, FERRY_EDATA,
-               "tensor kernel.x has %lld columns, the model %lld features",
-               (long long)m->x->cols, (long long)d);
-    FERRY_MOVE(*out, m);
-done:
-    ferry_i_mmltl_model_free(m);
-    return st;
+    if (ferry_i_io_has(io, "kernel.gamma", m->x != NULL)) {
+        ferry_i_io_numbers(io, "kernel.gamma", 1, &m->gamma);
+        FERRY_IO_NEED(io, m->gamma >= 0, "tensor kernel.gamma: %g is below 0", m->gamma);
+        ferry_i_io_matrix(io, "kernel.x", &m->x);
+    }
+    ferry_i_ranked_parts(io, m->x ? m->x->rows : -1, &m->r);
+    FERRY_IO_NEED(io, m->r.u, "tensor u is missing");
+    FERRY_IO_NEED(io, !m->x || m->x->cols == ferry_i_base_width(&m->r.b),
+                  "tensor kernel.x has %lld columns, the model %lld features",
+                  (long long)m->x->cols, (long long)ferry_i_base_width(&m->r.b));
 }

@@ -471,66 +471,31 @@ done:
     return st;
 }
 
-static ferry_status cotransfer_save(ferry_ctx *ctx, const void *model, ferry_dict *dict)
+static void cotransfer_file(ferry_io *io, void *model)
 {
-    ferry_status st = FERRY_OK;
-    const state *s = model;
-    const int64_t facts[] = {s->k, s->centre};
+    state *s = model;
+    int64_t facts[] = {s->k, s->centre}, kept = 0;
 
-    FERRY_TRY(ferry_i_prepared_save(ctx, s->prepared, dict));
-    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "walk", 2, facts));
-    FERRY_TRY(ferry_i_dict_put_matrix(ctx, dict, "nodes", s->x));
-    FERRY_TRY(ferry_i_dict_put_bytes(ctx, dict, "keep", ferry_i_prepared_width(s->prepared),
-                                     s->keep));
-    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "mean", 1, s->x->cols, s->mean));
-    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "scores", s->f->rows, s->c, s->f->data));
-done:
-    return st;
-}
-
-static ferry_status cotransfer_load(ferry_ctx *ctx, const ferry_dict *dict, void **out)
-{
-    ferry_status st = FERRY_OK;
-    state *s = ferry_i_calloc(1, sizeof *s);
-    const int64_t *facts = NULL;
-    const uint8_t *keep = NULL;
-    const double *mean = NULL, *f = NULL;
-    int64_t two = 2, one = 1, cols = 0, kept = 0, rows = 0;
-
-    *out = NULL;
-    if (!s) FERRY_TRY(ferry_i_nomem(ctx));
-    FERRY_TRY(ferry_i_bridge_load(ctx, dict, &s->prepared));
-    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "walk", &two, &facts));
-    FERRY_NEED(ctx, facts[0] >= 1 && facts[0] <= 10000, FERRY_EDATA,
-               "tensor walk: %lld neighbours", (long long)facts[0]);
+    ferry_i_bridge_file(io, &s->prepared);
+    ferry_i_io_ints(io, "walk", 2, facts);
+    FERRY_IO_NEED(io, facts[0] >= 1 && facts[0] <= 10000, "tensor walk: %lld neighbours",
+                  (long long)facts[0]);
+    ferry_i_io_matrix(io, "nodes", &s->x);
+    FERRY_IO_NEED(io, !s->x->dense && s->x->rows > 0,
+                  "tensor nodes is no sparse matrix with rows");
+    if (io->st != FERRY_OK) return;
+    const int64_t cols = ferry_i_prepared_width(s->prepared);
+    ferry_i_io_flags(io, "keep", cols, &s->keep);
+    for (int64_t j = 0; j < cols && ferry_i_io_loading(io); j++)
+        kept += s->keep[j];
+    FERRY_IO_NEED(io, kept == s->x->cols, "tensor nodes has %lld columns, keep %lld",
+                  (long long)s->x->cols, (long long)kept);
+    ferry_i_io_reals(io, "mean", 1, s->x->cols, &s->mean);
+    ferry_i_io_block(io, "scores", s->x->rows, -1, &s->f);
+    if (!ferry_i_io_loading(io)) return;
     s->k = facts[0];
     s->centre = facts[1] != 0;
-    FERRY_TRY(ferry_i_dict_matrix(ctx, dict, "nodes", &s->x));
-    FERRY_NEED(ctx, !s->x->dense && s->x->rows > 0, FERRY_EDATA,
-               "tensor nodes is no sparse matrix with rows");
-    cols = ferry_i_prepared_width(s->prepared);
-    FERRY_TRY(ferry_i_dict_bytes(ctx, dict, "keep", &cols, &keep));
-    s->keep = ferry_i_calloc(cols, sizeof *s->keep);
-    s->mean = ferry_i_calloc(s->x->cols, sizeof *s->mean);
-    if (!s->keep || !s->mean) FERRY_TRY(ferry_i_nomem(ctx));
-    for (int64_t j = 0; j < cols; j++) {
-        s->keep[j] = keep[j] != 0;
-        kept += s->keep[j];
-    }
-    FERRY_NEED(ctx, kept == s->x->cols, FERRY_EDATA,
-               "tensor nodes has %lld columns, keep %lld", (long long)s->x->cols,
-               (long long)kept);
-    FERRY_TRY(ferry_i_dict_reals(ctx, dict, "mean", &one, &kept, &mean));
-    memcpy(s->mean, mean, (size_t)kept * sizeof *mean);
-    rows = s->x->rows;
-    s->c = -1;
-    FERRY_TRY(ferry_i_dict_reals(ctx, dict, "scores", &rows, &s->c, &f));
-    FERRY_TRY(ferry_i_block_new(ctx, rows, s->c, &s->f));
-    memcpy(s->f->data, f, (size_t)(rows * s->c) * sizeof *f);
-    FERRY_MOVE(*out, s);
-done:
-    cotransfer_free(s);
-    return st;
+    s->c = s->f->k;
 }
 
 const ferry_method ferry_i_method_cotransfer = {
@@ -547,7 +512,7 @@ const ferry_method ferry_i_method_cotransfer = {
     .options_size = sizeof(cotransfer_options),
     .fit = cotransfer_fit,
     .predict = cotransfer_predict,
-    .save = cotransfer_save,
-    .load = cotransfer_load,
+    .file = cotransfer_file,
+    .state_size = sizeof(state),
     .free = cotransfer_free,
 };

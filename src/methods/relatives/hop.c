@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "methods/shared/carry.h"
-#include "methods/shared/gp.h"
+#include "methods/shared/linear_state.h"
 
 enum { LOGREG, SVM, GP };
 enum { TARGETS_AUTO, SOFT, HARD };
@@ -31,24 +31,6 @@ static const ferry_opt hop_opts[] = {
     TTL_OPT_LEAKS(hop_options),
     TTL_OPT_LABELS(hop_options),
 };
-
-typedef struct state {
-    int64_t c;
-    ferry_prepared *prepared;
-    ttl_carried last; /* unless ... */
-    ttl_gp *gp;       /* ... there is this */
-} state;
-
-static void hop_free(void *model)
-{
-    state *s = model;
-
-    if (!s) return;
-    ferry_i_prepared_free(s->prepared);
-    ferry_i_carried_clear(&s->last);
-    ferry_i_gp_free(s->gp);
-    ferry_i_free(s);
-}
 
 static ferry_status hop_fits(ferry_ctx *ctx, const ferry_task *task, const void *options)
 {
@@ -113,7 +95,7 @@ static ferry_status kernel_rows(ferry_ctx *ctx, const ttl_place *p, const uint8_
 
 /* The last hop by kernel regression, from place b->n_places - 2 with labels g. */
 static ferry_status last_by_kernel(ferry_ctx *ctx, const ttl_bridge *b, bool gate,
-                                   const ferry_block *g, state *s)
+                                   const ferry_block *g, ttl_linear *s)
 {
     ferry_status st = FERRY_OK;
     const int64_t from = b->n_places - 2;
@@ -151,7 +133,7 @@ done:
 }
 
 static ferry_status chain(ferry_ctx *ctx, const ferry_task *task, const hop_options *o,
-                          const ttl_bridge *b, state *s)
+                          const ttl_bridge *b, ttl_linear *s)
 {
     ferry_status st = FERRY_OK;
     const bool svm = o->learner == SVM, hard = o->targets == HARD || svm;
@@ -187,7 +169,7 @@ static ferry_status hop_fit(ferry_ctx *ctx, const ferry_task *task, const void *
 {
     ferry_status st = FERRY_OK;
     const hop_options *o = options;
-    state *s = ferry_i_calloc(1, sizeof *s);
+    ttl_linear *s = ferry_i_calloc(1, sizeof *s);
     ttl_bridge *b = NULL;
 
     *out = NULL;
@@ -203,68 +185,8 @@ static ferry_status hop_fit(ferry_ctx *ctx, const ferry_task *task, const void *
     rep->objective = NAN;
     FERRY_MOVE(*out, s);
 done:
-    hop_free(s);
+    ferry_i_ttl_linear_free(s);
     ferry_i_bridge_free(b);
-    return st;
-}
-
-static ferry_status hop_predict(ferry_ctx *ctx, const void *model, const ferry_domain *d,
-                                ferry_prediction *p)
-{
-    ferry_status st = FERRY_OK;
-    const state *s = model;
-    ferry_matrix *x = NULL;
-    ferry_block scores = {p->n, p->k, p->score};
-
-    FERRY_NEED(ctx, p->k == s->c, FERRY_EDATA, "the model has %lld classes, not %lld",
-               (long long)s->c, (long long)p->k);
-    FERRY_TRY(ferry_i_bridge_rows(ctx, s->prepared, d, &x));
-    FERRY_TRY(s->gp ? ferry_i_gp_apply(ctx, s->gp, x, &scores)
-                    : ferry_i_carried_apply(ctx, &s->last, x, &scores));
-    ferry_i_winners(&scores, p->cls, NULL);
-done:
-    ferry_i_matrix_free(x);
-    return st;
-}
-
-static ferry_status hop_save(ferry_ctx *ctx, const void *model, ferry_dict *dict)
-{
-    ferry_status st = FERRY_OK;
-    const state *s = model;
-
-    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "classes", 1, &s->c));
-    FERRY_TRY(ferry_i_prepared_save(ctx, s->prepared, dict));
-    if (s->gp)
-        FERRY_TRY(ferry_i_gp_save(ctx, s->gp, dict));
-    else
-        FERRY_TRY(ferry_i_carried_save(ctx, &s->last, dict));
-done:
-    return st;
-}
-
-static ferry_status hop_load(ferry_ctx *ctx, const ferry_dict *dict, void **out)
-{
-    ferry_status st = FERRY_OK;
-    state *s = ferry_i_calloc(1, sizeof *s);
-    const int64_t *c = NULL;
-    int64_t one = 1;
-
-    *out = NULL;
-    if (!s) FERRY_TRY(ferry_i_nomem(ctx));
-    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "classes", &one, &c));
-    FERRY_NEED(ctx, *c >= 2 && *c < INT32_MAX, FERRY_EDATA, "tensor classes is %lld",
-               (long long)*c);
-    s->c = *c;
-    FERRY_TRY(ferry_i_bridge_load(ctx, dict, &s->prepared));
-    if (ferry_i_dict_has(dict, "gp"))
-        FERRY_TRY(
-            ferry_i_gp_load(ctx, dict, s->c, ferry_i_prepared_width(s->prepared), &s->gp));
-    else
-        FERRY_TRY(ferry_i_carried_load(ctx, dict, s->c, ferry_i_prepared_width(s->prepared),
-                                       &s->last));
-    FERRY_MOVE(*out, s);
-done:
-    hop_free(s);
     return st;
 }
 
@@ -279,8 +201,8 @@ const ferry_method ferry_i_method_hop = {
     .options_size = sizeof(hop_options),
     .fits = hop_fits,
     .fit = hop_fit,
-    .predict = hop_predict,
-    .save = hop_save,
-    .load = hop_load,
-    .free = hop_free,
+    .predict = ferry_i_ttl_linear_predict,
+    .file = ferry_i_ttl_linear_file,
+    .state_size = sizeof(ttl_linear),
+    .free = ferry_i_ttl_linear_free,
 };

@@ -193,37 +193,15 @@ done:
     return st;
 }
 
-static ferry_status kmeans_save(ferry_ctx *ctx, const void *model, ferry_dict *dict)
+static void kmeans_file(ferry_io *io, void *model)
 {
-    ferry_status st = FERRY_OK;
-    const state *s = model;
+    state *s = model;
 
-    FERRY_TRY(ferry_i_prepared_save(ctx, s->prepared, dict));
-    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "centres", s->c,
-                                     ferry_i_prepared_width(s->prepared), s->centre));
-done:
-    return st;
-}
-
-static ferry_status kmeans_load(ferry_ctx *ctx, const ferry_dict *dict, void **out)
-{
-    ferry_status st = FERRY_OK;
-    state *s = ferry_i_calloc(1, sizeof *s);
-    const double *centre = NULL;
-    int64_t cols = 0;
-
-    *out = NULL;
-    FERRY_HAVE(ctx, s);
-    FERRY_TRY(ferry_i_bridge_load(ctx, dict, &s->prepared));
-    s->c = -1;
-    cols = ferry_i_prepared_width(s->prepared);
-    FERRY_TRY(ferry_i_dict_reals(ctx, dict, "centres", &s->c, &cols, &centre));
-    FERRY_NEW(ctx, s->centre, s->c * cols);
-    memcpy(s->centre, centre, (size_t)(s->c * cols) * sizeof *centre);
-    FERRY_MOVE(*out, s);
-done:
-    kmeans_free(s);
-    return st;
+    ferry_i_bridge_file(io, &s->prepared);
+    if (io->st != FERRY_OK) return;
+    int64_t c = io->to ? s->c : -1, cols = ferry_i_prepared_width(s->prepared);
+    ferry_i_io_grid(io, "centres", &c, &cols, &s->centre);
+    if (ferry_i_io_loading(io)) s->c = c;
 }
 
 const ferry_method ferry_i_method_kmeans_hop = {
@@ -238,7 +216,7 @@ const ferry_method ferry_i_method_kmeans_hop = {
     .options_size = sizeof(kmeans_options),
     .fit = kmeans_fit,
     .predict = kmeans_predict,
-    .save = kmeans_save,
-    .load = kmeans_load,
+    .file = kmeans_file,
+    .state_size = sizeof(state),
     .free = kmeans_free,
 };

@@ -435,7 +435,7 @@ const ferry_method ferry_i_method_latentmap = {
     .options_size = sizeof(latentmap_options),
     .fit = latentmap_fit,
     .predict = ferry_i_ttl_linear_predict,
-    .save = ferry_i_ttl_linear_save,
-    .load = ferry_i_ttl_linear_load,
+    .file = ferry_i_ttl_linear_file,
+    .state_size = sizeof(ttl_linear),
     .free = ferry_i_ttl_linear_free,
 };

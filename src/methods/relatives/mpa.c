@@ -254,45 +254,25 @@ done:
 /* ---- save and load ---- */
 
 /* The running means are state like the weights: without them a loaded model would scale
- * the next row as if it were the first. */
-static ferry_status mpa_save(ferry_ctx *ctx, const void *state, ferry_dict *dict)
+ * the next row as if it were the first. Any number of classes: the stream may have added
+ * some since the fit. */
+static void mpa_file(ferry_io *io, void *state)
 {
-    ferry_status st = FERRY_OK;
-    const mpa *m = state;
-    const int64_t form[] = {m->causal, m->passes};
+    mpa *m = state;
+    int64_t form[] = {m->causal, m->passes};
 
-    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "form", FERRY_COUNT(form), form));
-    FERRY_TRY(ferry_i_prepared_save(ctx, m->in.prepared, dict));
-    if (m->causal) FERRY_TRY(ferry_i_moments_save(ctx, &m->z, dict));
-    FERRY_TRY(ferry_i_pa_save(ctx, m->pa, "pa", dict));
-done:
-    return st;
-}
-
-/* pa_load takes any number of classes: the stream may have added some since the fit. */
-static ferry_status mpa_load(ferry_ctx *ctx, const ferry_dict *dict, void **state)
-{
-    ferry_status st = FERRY_OK;
-    const int64_t *form = NULL;
-    int64_t two = 2;
-    mpa *m = NULL;
-
-    *state = NULL;
-    FERRY_NEW(ctx, m, 1);
-    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "form", &two, &form));
-    FERRY_NEED(ctx, 0 <= form[0] && form[0] <= 1 && form[1] >= 1, FERRY_EDATA,
-               "tensor form: causal %lld, %lld passes", (long long)form[0],
-               (long long)form[1]);
-    m->causal = form[0] != 0;
-    m->passes = form[1];
-    FERRY_TRY(ferry_i_online_load(ctx, dict, &m->in));
-    if (m->causal) FERRY_TRY(ferry_i_moments_load(ctx, dict, m->in.d, &m->z));
-    FERRY_TRY(ferry_i_pa_load(ctx, dict, "pa", -1, m->in.d, &m->pa));
-    FERRY_TRY(make_room(ctx, m, m->pa->k));
-    FERRY_MOVE(*state, m);
-done:
-    mpa_free(m);
-    return st;
+    ferry_i_io_ints(io, "form", 2, form);
+    FERRY_IO_NEED(io, 0 <= form[0] && form[0] <= 1 && form[1] >= 1,
+                  "tensor form: causal %lld, %lld passes", (long long)form[0],
+                  (long long)form[1]);
+    if (ferry_i_io_loading(io)) {
+        m->causal = form[0] != 0;
+        m->passes = form[1];
+    }
+    ferry_i_online_file(io, &m->in);
+    if (m->causal) ferry_i_moments_file(io, m->in.d, &m->z);
+    ferry_i_pa_file(io, "pa", -1, m->in.d, &m->pa);
+    if (ferry_i_io_loading(io)) ferry_i_io_fail(io, make_room(io->ctx, m, m->pa->k));
 }
 
 const ferry_method ferry_i_method_mpa = {
@@ -310,7 +290,7 @@ const ferry_method ferry_i_method_mpa = {
     .fit = mpa_fit,
     .predict = mpa_predict,
     .online = &mpa_online,
-    .save = mpa_save,
-    .load = mpa_load,
+    .file = mpa_file,
+    .state_size = sizeof(mpa),
     .free = mpa_free,
 };

@@ -59,7 +59,7 @@ const ferry_method ferry_i_method_omtlmc = {
     .fit = omtlmc_fit,
     .predict = ferry_i_hedge_predict,
     .online = &rounds,
-    .save = ferry_i_hedge_save,
-    .load = ferry_i_hedge_load,
+    .file = ferry_i_hedge_file,
+    .state_size = sizeof(hedge_model),
     .free = ferry_i_hedge_model_free,
 };

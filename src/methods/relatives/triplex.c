@@ -200,37 +200,13 @@ done:
     return st;
 }
 
-static ferry_status triplex_save(ferry_ctx *ctx, const void *model, ferry_dict *dict)
+static void triplex_file(ferry_io *io, void *model)
 {
-    ferry_status st = FERRY_OK;
-    const factors *m = model;
+    factors *m = model;
 
-    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "classes", 1, &m->c));
-    FERRY_TRY(ferry_i_prepared_save(ctx, m->prepared, dict));
-    FERRY_TRY(ferry_i_factors_save(ctx, m, dict));
-done:
-    return st;
-}
-
-static ferry_status triplex_load(ferry_ctx *ctx, const ferry_dict *dict, void **out)
-{
-    ferry_status st = FERRY_OK;
-    const int64_t *c = NULL;
-    int64_t one = 1;
-    factors *m = NULL;
-
-    *out = NULL;
-    FERRY_NEW(ctx, m, 1);
-    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "classes", &one, &c));
-    FERRY_NEED(ctx, *c >= 2 && *c < INT32_MAX, FERRY_EDATA, "tensor classes: %lld",
-               (long long)*c);
-    m->c = *c;
-    FERRY_TRY(ferry_i_bridge_load(ctx, dict, &m->prepared));
-    FERRY_TRY(ferry_i_factors_load(ctx, dict, m));
-    FERRY_MOVE(*out, m);
-done:
-    triplex_free(m);
-    return st;
+    ferry_i_bridge_classes(io, &m->c);
+    ferry_i_bridge_file(io, &m->prepared);
+    ferry_i_factors_file(io, m);
 }
 
 /* ---- the method ---- */
@@ -323,7 +299,7 @@ const ferry_method ferry_i_method_triplex = {
     .fits = triplex_fits,
     .fit = triplex_fit,
     .predict = triplex_predict,
-    .save = triplex_save,
-    .load = triplex_load,
+    .file = triplex_file,
+    .state_size = sizeof(factors),
     .free = triplex_free,
 };

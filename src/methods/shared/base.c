@@ -268,42 +268,24 @@ void ferry_i_base_predict_scores(const base *b, const ferry_block *scores,
 
 /* ---- save and load ---- */
 
-ferry_status ferry_i_base_save(ferry_ctx *ctx, const base *b, ferry_dict *dict)
+void ferry_i_base_file(ferry_io *io, bool features, base *b)
 {
-    ferry_status st = FERRY_OK;
-    const int64_t goal = b->goal;
+    int64_t goal = b->goal, one = 1, k = io->to ? b->k : -1;
 
-    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "goal", 1, &goal));
-    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "prior", 1, b->k, b->prior));
-    if (b->prepared) FERRY_TRY(ferry_i_prepared_save(ctx, b->prepared, dict));
-done:
-    return st;
-}
-
-ferry_status ferry_i_base_load(ferry_ctx *ctx, const ferry_dict *dict, bool features,
-                               base *b)
-{
-    ferry_status st = FERRY_OK;
-    const double *prior = NULL;
-    const int64_t *goal = NULL;
-    int64_t one = 1, rows = 1, k = -1;
-
-    *b = (base){0};
-    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "goal", &one, &goal));
-    FERRY_TRY(ferry_i_dict_reals(ctx, dict, "prior", &rows, &k, &prior));
-    FERRY_NEED(ctx,
-               *goal == FERRY_CLASSIFY || *goal == FERRY_MULTILABEL ||
-                   (*goal == FERRY_REGRESS && k == 1),
-               FERRY_EDATA, "tensor goal: %lld does not go with %lld classes",
-               (long long)*goal, (long long)k);
-    FERRY_NEED(ctx, k > 0, FERRY_EDATA, "tensor prior is empty");
-    b->goal = (ferry_goal)*goal;
-    b->k = k;
-    FERRY_TRY(ferry_i_dict_reals_copy(ctx, dict, "prior", 1, k, &b->prior));
-    if (!features) goto done;
-    FERRY_TRY(ferry_i_prepared_load(ctx, dict, &b->prepared));
-    FERRY_NEED(ctx, b->prepared->wants.layout == FERRY_JOINED, FERRY_EDATA,
-               "tensor prepare: layout %d", (int)b->prepared->wants.layout);
-done:
-    return st;
+    ferry_i_io_ints(io, "goal", 1, &goal);
+    ferry_i_io_grid(io, "prior", &one, &k, &b->prior);
+    FERRY_IO_NEED(io,
+                  goal == FERRY_CLASSIFY || goal == FERRY_MULTILABEL ||
+                      (goal == FERRY_REGRESS && k == 1),
+                  "tensor goal: %lld does not go with %lld classes", (long long)goal,
+                  (long long)k);
+    FERRY_IO_NEED(io, k > 0, "tensor prior is empty");
+    if (ferry_i_io_loading(io)) {
+        b->goal = (ferry_goal)goal;
+        b->k = k;
+    }
+    if (!features) return;
+    ferry_i_prepared_file(io, &b->prepared);
+    FERRY_IO_NEED(io, b->prepared->wants.layout == FERRY_JOINED,
+                  "tensor prepare: layout %d", (int)b->prepared->wants.layout);
 }

@@ -64,9 +64,7 @@ void ferry_i_base_predict_scores(const base *b, const ferry_block *scores,
                                  const int64_t *instance, double least,
                                  ferry_prediction *p);
 
-ferry_status ferry_i_base_save(ferry_ctx *ctx, const base *b, ferry_dict *dict);
 /* `features`: a model without them is refused. */
-ferry_status ferry_i_base_load(ferry_ctx *ctx, const ferry_dict *dict, bool features,
-                               base *b);
+void ferry_i_base_file(ferry_io *io, bool features, base *b);
 
 #endif

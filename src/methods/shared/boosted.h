@@ -94,10 +94,8 @@ ferry_status ferry_i_boosted_answers(ferry_ctx *ctx, const boosted *m, int64_t n
 void ferry_i_boosted_tell(ferry_ctx *ctx, const char *method, const ferry_domain *d,
                           const ferry_prediction *p);
 
-ferry_status ferry_i_boosted_save(ferry_ctx *ctx, const boosted *m, ferry_dict *dict);
 /* weighted: the views must have weights and their preparation. */
-ferry_status ferry_i_boosted_load(ferry_ctx *ctx, const ferry_dict *dict, bool weighted,
-                                  boosted *m);
+void ferry_i_boosted_file(ferry_io *io, bool weighted, boosted *m);
 
 /* Outputs: an answer into the prediction of instance i (the largest wins), and the file.
  * Numbers go back to the label's scale, mean + sd answer; of equal classes the first
@@ -106,7 +104,6 @@ void ferry_i_outputs_decide(const ferry_outputs *o, const double *answer, int64_
                             ferry_prediction *p);
 ferry_status ferry_i_outputs_check(ferry_ctx *ctx, const ferry_outputs *o,
                                    const ferry_prediction *p);
-ferry_status ferry_i_outputs_save(ferry_ctx *ctx, const ferry_outputs *o, ferry_dict *dict);
-ferry_status ferry_i_outputs_load(ferry_ctx *ctx, const ferry_dict *dict, ferry_outputs *o);
+void ferry_i_outputs_file(ferry_io *io, ferry_outputs *o);
 
 #endif

@@ -287,16 +287,20 @@ done:
     return st;
 }
 
-ferry_status ferry_i_bridge_load(ferry_ctx *ctx, const ferry_dict *dict,
-                                 ferry_prepared **out)
+void ferry_i_bridge_file(ferry_io *io, ferry_prepared **p)
 {
-    ferry_status st = FERRY_OK;
+    ferry_i_prepared_file(io, p);
+    FERRY_IO_NEED(io, (*p)->wants.layout == FERRY_PATH, "tensor prepare: layout %d",
+                  (int)(*p)->wants.layout);
+}
 
-    FERRY_TRY(ferry_i_prepared_load(ctx, dict, out));
-    FERRY_NEED(ctx, (*out)->wants.layout == FERRY_PATH, FERRY_EDATA,
-               "tensor prepare: layout %d", (int)(*out)->wants.layout);
-done:
-    return st;
+void ferry_i_bridge_classes(ferry_io *io, int64_t *c)
+{
+    int64_t n = *c;
+
+    ferry_i_io_ints(io, "classes", 1, &n);
+    FERRY_IO_NEED(io, n >= 2 && n < INT32_MAX, "tensor classes is %lld", (long long)n);
+    if (ferry_i_io_loading(io)) *c = n;
 }
 
 enum { TOP = 10 };

@@ -64,8 +64,9 @@ ferry_prepared *ferry_i_bridge_release(ttl_bridge *b);
 /* All instances of d in the target's columns, as predict gets them (CSR). */
 ferry_status ferry_i_bridge_rows(ferry_ctx *ctx, const ferry_prepared *p,
                                  const ferry_domain *d, ferry_matrix **out);
-ferry_status ferry_i_bridge_load(ferry_ctx *ctx, const ferry_dict *dict,
-                                 ferry_prepared **out);
+/* The preparation of a path, and the tensor "classes": 2 or more. */
+void ferry_i_bridge_file(ferry_io *io, ferry_prepared **p);
+void ferry_i_bridge_classes(ferry_io *io, int64_t *c);
 
 /* Whether rows may be brought to length 1 once columns are cut: not where values are
  * centred or left as they are. */

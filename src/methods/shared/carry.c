@@ -247,43 +247,18 @@ done:
     return st;
 }
 
-ferry_status ferry_i_carried_save(ferry_ctx *ctx, const ttl_carried *m, ferry_dict *dict)
+void ferry_i_carried_file(ferry_io *io, int64_t c, int64_t cols, ttl_carried *m)
 {
-    ferry_status st = FERRY_OK;
-    const int64_t facts[] = {m->svm, m->l2};
+    int64_t facts[] = {m->svm, m->l2};
 
-    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "carried", 2, facts));
-    if (!m->w) goto done;
-    FERRY_TRY(ferry_i_dict_put_bytes(ctx, dict, "carried.keep", m->cols, m->keep));
-    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "carried.w", m->c, m->cols + 1, m->w));
-done:
-    return st;
-}
-
-ferry_status ferry_i_carried_load(ferry_ctx *ctx, const ferry_dict *dict, int64_t c,
-                                  int64_t cols, ttl_carried *out)
-{
-    ferry_status st = FERRY_OK;
-    const int64_t *facts = NULL;
-    const uint8_t *keep = NULL;
-    const double *w = NULL;
-    int64_t two = 2, wide = cols + 1, rows = c, n = cols;
-
-    *out = (ttl_carried){.c = c, .cols = cols};
-    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "carried", &two, &facts));
-    out->svm = facts[0] != 0;
-    out->l2 = facts[1] != 0;
-    if (!ferry_i_dict_has(dict, "carried.w")) goto done;
-    FERRY_TRY(ferry_i_dict_bytes(ctx, dict, "carried.keep", &n, &keep));
-    FERRY_TRY(ferry_i_dict_reals(ctx, dict, "carried.w", &rows, &wide, &w));
-    FERRY_TRY(carried_room(ctx, out));
-    memcpy(out->w, w, (size_t)(c * wide) * sizeof *w);
-    for (int64_t j = 0; j < cols; j++) {
-        out->keep[j] = keep[j] != 0;
-        out->shared += out->keep[j];
-    }
-done:
-    return st;
+    ferry_i_io_ints(io, "carried", 2, facts);
+    if (ferry_i_io_loading(io))
+        *m = (ttl_carried){.c = c, .cols = cols, .svm = facts[0] != 0, .l2 = facts[1] != 0};
+    if (!ferry_i_io_has(io, "carried.w", m->w != NULL)) return;
+    ferry_i_io_flags(io, "carried.keep", cols, &m->keep);
+    ferry_i_io_reals(io, "carried.w", c, cols + 1, &m->w);
+    for (int64_t j = 0; j < cols && ferry_i_io_loading(io); j++)
+        m->shared += m->keep[j];
 }
 
 /* ---- the chain ---- */

@@ -53,9 +53,8 @@ ferry_status ferry_i_chain_hop(ferry_ctx *ctx, const ttl_bridge *b, double C, bo
 /* The same on the target's columns. */
 ferry_status ferry_i_carried_on_target(ferry_ctx *ctx, const ttl_carried *m,
                                        const ttl_bridge *b, ttl_carried *out);
-ferry_status ferry_i_carried_save(ferry_ctx *ctx, const ttl_carried *m, ferry_dict *dict);
-ferry_status ferry_i_carried_load(ferry_ctx *ctx, const ferry_dict *dict, int64_t c,
-                                  int64_t cols, ttl_carried *out);
+/* c classes on cols columns. */
+void ferry_i_carried_file(ferry_io *io, int64_t c, int64_t cols, ttl_carried *m);
 /* Each row of g to 1 at its largest entry (the first of equals) and 0 elsewhere. */
 void ferry_i_harden(ferry_block *g);
 /* Rows of g with a known class to one-hot. */

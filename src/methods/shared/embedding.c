@@ -11,8 +11,10 @@
  * store. */
 enum { SCATTER_MOST = 1000 };
 
-void ferry_i_embedding_free(embedding *e)
+void ferry_i_embedding_free(void *state)
 {
+    embedding *e = state;
+
     if (!e) return;
     for (int64_t j = 0; e->part && j < e->p; j++) {
         ferry_i_free(e->part[j].mean);
@@ -264,103 +266,48 @@ done:
 
 /* ---- save and load: tensors PART.j of view j ---- */
 
-typedef char part_name[32];
-
-/* "PART.J"; 32 bytes hold the longest part and any 64-bit number, both written by us. */
-static const char *name_of(part_name name, const char *part, int64_t j)
+/* Slopes and r2 go along even where missing is "mean": the file has one form. v->cols is
+ * already set by the preparation: a file with another width fails on its shape. */
+static void part_file(ferry_io *io, int64_t j, int64_t d, embed_part *v)
 {
-    (void)snprintf(name, sizeof(part_name), "%s.%lld", part, (long long)j);
-    return name;
-}
+    const long long at = (long long)j;
 
-/* Slopes and r2 go along even where missing is "mean": the file has one form. */
-ferry_status ferry_i_embedding_save(ferry_ctx *ctx, const embedding *e, ferry_dict *dict)
-{
-    ferry_status st = FERRY_OK;
-    const int64_t sizes[] = {e->p, e->d, e->missing};
-    part_name name;
-
-    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "sizes", FERRY_COUNT(sizes), sizes));
-    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "share", 1, 1, &e->share));
-    FERRY_TRY(ferry_i_prepared_save(ctx, e->prepared, dict));
-    for (int64_t j = 0; j < e->p; j++) {
-        const embed_part *v = &e->part[j];
-        /* The four tensors of a view as one table, so that names and shapes stand side by
-         * side. */
-        const struct {
-            const char *part;
-            int64_t rows, cols;
-            const double *data;
-        } tensor[] = {{"mean", 1, v->cols, v->mean},
-                      {"u", v->cols, e->d, v->u->data},
-                      {"slope", 1, e->d, v->slope},
-                      {"r2", 1, e->d, v->r2}};
-        for (int64_t i = 0; i < FERRY_COUNT(tensor); i++)
-            FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, name_of(name, tensor[i].part, j),
-                                             tensor[i].rows, tensor[i].cols,
-                                             tensor[i].data));
-    }
-done:
-    return st;
-}
-
-/* v->cols is already set by the preparation: a file with another width fails on its
- * shape. */
-static ferry_status load_part(ferry_ctx *ctx, const ferry_dict *dict, int64_t j, int64_t d,
-                              embed_part *v)
-{
-    ferry_status st = FERRY_OK;
-    part_name name;
-
-    FERRY_TRY(
-        ferry_i_dict_reals_copy(ctx, dict, name_of(name, "mean", j), 1, v->cols, &v->mean));
-    FERRY_TRY(ferry_i_dict_block(ctx, dict, name_of(name, "u", j), v->cols, d, &v->u));
-    FERRY_TRY(
-        ferry_i_dict_reals_copy(ctx, dict, name_of(name, "slope", j), 1, d, &v->slope));
-    FERRY_TRY(ferry_i_dict_reals_copy(ctx, dict, name_of(name, "r2", j), 1, d, &v->r2));
-done:
-    return st;
+    ferry_i_io_reals(io, ferry_i_io_name(io, "mean.%lld", at), 1, v->cols, &v->mean);
+    ferry_i_io_block(io, ferry_i_io_name(io, "u.%lld", at), v->cols, d, &v->u);
+    ferry_i_io_reals(io, ferry_i_io_name(io, "slope.%lld", at), 1, d, &v->slope);
+    ferry_i_io_reals(io, ferry_i_io_name(io, "r2.%lld", at), 1, d, &v->r2);
 }
 
 /* The sizes are bounded before anything is allocated by them. e->p is set only when the
  * parts are there, since freeing runs over p of them. */
-ferry_status ferry_i_embedding_load(ferry_ctx *ctx, const ferry_dict *dict, embedding **out)
+void ferry_i_embedding_file(ferry_io *io, embedding *e)
 {
-    ferry_status st = FERRY_OK;
-    const int64_t *sizes = NULL;
-    const double *share = NULL;
-    int64_t n = 3, one = 1;
-    embedding *e = NULL;
+    int64_t sizes[] = {e->p, e->d, e->missing};
 
-    *out = NULL;
-    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "sizes", &n, &sizes));
-    FERRY_NEED(ctx,
-               sizes[0] > 0 && sizes[0] < 1 << 20 && sizes[1] > 0 && sizes[1] < 1 << 30 &&
-                   sizes[2] >= 0 && sizes[2] <= MISSING_REGRESS,
-               FERRY_EDATA, "tensor sizes: %lld views, %lld dimensions, %lld",
-               (long long)sizes[0], (long long)sizes[1], (long long)sizes[2]);
-    FERRY_TRY(ferry_i_dict_reals(ctx, dict, "share", &one, &one, &share));
-    FERRY_NEW(ctx, e, 1);
-    e->share = share[0];
-    e->d = sizes[1];
-    e->missing = (embed_missing)sizes[2];
-    FERRY_NEW(ctx, e->part, sizes[0]);
-    e->p = sizes[0];
+    ferry_i_io_ints(io, "sizes", 3, sizes);
+    FERRY_IO_NEED(io,
+                  sizes[0] > 0 && sizes[0] < 1 << 20 && sizes[1] > 0 &&
+                      sizes[1] < 1 << 30 && sizes[2] >= 0 && sizes[2] <= MISSING_REGRESS,
+                  "tensor sizes: %lld views, %lld dimensions, %lld", (long long)sizes[0],
+                  (long long)sizes[1], (long long)sizes[2]);
+    ferry_i_io_numbers(io, "share", 1, &e->share);
+    ferry_i_prepared_file(io, &e->prepared);
     /* Views apart and every instance delivered: that is how apply() indexes x and there. */
-    FERRY_TRY(ferry_i_prepared_load(ctx, dict, &e->prepared));
-    FERRY_NEED(ctx,
-               e->prepared->n_frames == e->p && e->prepared->wants.layout == FERRY_APART &&
-                   e->prepared->wants.every,
-               FERRY_EDATA, "tensor prepare: %lld views, expected %lld apart",
-               (long long)e->prepared->n_frames, (long long)e->p);
+    FERRY_IO_NEED(io,
+                  e->prepared->n_frames == sizes[0] &&
+                      e->prepared->wants.layout == FERRY_APART && e->prepared->wants.every,
+                  "tensor prepare: %lld views, expected %lld apart",
+                  (long long)e->prepared->n_frames, (long long)sizes[0]);
+    if (ferry_i_io_loading(io)) FERRY_IO_NEW(io, e->part, sizes[0]);
+    if (ferry_i_io_loading(io)) {
+        e->p = sizes[0];
+        e->d = sizes[1];
+        e->missing = (embed_missing)sizes[2];
+        for (int64_t j = 0; j < e->p; j++)
+            e->part[j].cols = e->prepared->frame[j].cols;
+    }
     for (int64_t j = 0; j < e->p; j++)
-        e->part[j].cols = e->prepared->frame[j].cols;
-    for (int64_t j = 0; j < e->p; j++)
-        FERRY_TRY(load_part(ctx, dict, j, e->d, &e->part[j]));
-    FERRY_MOVE(*out, e);
-done:
-    ferry_i_embedding_free(e);
-    return st;
+        part_file(io, j, e->d, &e->part[j]);
 }
 
 /* ---- diagnostics ---- */

@@ -123,11 +123,9 @@ ferry_status ferry_i_embedding_apply(ferry_ctx *ctx, const embedding *e,
 /* The file has "sizes", "share", the preparation and for view j "mean.j", "u.j",
  * "slope.j", "r2.j". Loading takes the width of view j from the preparation and checks
  * all else by it. */
-ferry_status ferry_i_embedding_save(ferry_ctx *ctx, const embedding *e, ferry_dict *dict);
-ferry_status ferry_i_embedding_load(ferry_ctx *ctx, const ferry_dict *dict,
-                                    embedding **out);
+void ferry_i_embedding_file(ferry_io *io, embedding *e);
 /* Frees `prepared` as well; e may be NULL. */
-void ferry_i_embedding_free(embedding *e);
+void ferry_i_embedding_free(void *e);
 
 /* Coordinates as a prediction of goal embed. */
 ferry_status ferry_i_embed_predict(ferry_ctx *ctx, const ferry_block *phi,

@@ -114,22 +114,14 @@ done:
 
 enum { LOSS, NORM, TENSORS, FACTS };
 
-ferry_status ferry_i_factors_save(ferry_ctx *ctx, const factors *s, ferry_dict *dict)
+/* The factors' names stand in one text, in their order; each is a tensor of its own. */
+static ferry_status put_names(ferry_ctx *ctx, const factors *s, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
-    const int64_t facts[FACTS] = {s->loss, s->norm, s->n_tensors};
     ferry_text names = {0};
 
-    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "factorisation", FACTS, facts));
-    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "H", s->h->rows, s->c, s->h->data));
-    FERRY_TRY(ferry_i_dict_put_ids(ctx, dict, "seen", s->ids));
-    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "seen.hash", s->g->rows, s->hash));
-    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "seen.G", s->g->rows, s->c, s->g->data));
-    for (int64_t t = 0; t < s->n_tensors; t++) {
-        FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, s->tensor[t].name, s->tensor[t].rows,
-                                         s->tensor[t].cols, s->tensor[t].data));
+    for (int64_t t = 0; t < s->n_tensors; t++)
         ferry_i_text_addf(&names, "%s%s", t ? " " : "", s->tensor[t].name);
-    }
     FERRY_HAVE(ctx, !names.failed);
     FERRY_TRY(ferry_i_dict_put_text(ctx, dict, "factors", names.s ? names.s : ""));
 done:
@@ -137,55 +129,53 @@ done:
     return st;
 }
 
-static ferry_status load_tensor(ferry_ctx *ctx, const ferry_dict *dict, factor_tensor *t)
+/* Room for n factors, and their names. Sizes of -1 take the file's. */
+static ferry_status get_names(ferry_ctx *ctx, const ferry_dict *dict, int64_t n, factors *s)
 {
     ferry_status st = FERRY_OK;
-    const double *data = NULL;
+    const char *names = ferry_i_dict_text(dict, "factors");
+    int used = 0;
 
-    t->rows = t->cols = -1;
-    FERRY_TRY(ferry_i_dict_reals(ctx, dict, t->name, &t->rows, &t->cols, &data));
-    FERRY_NEW(ctx, t->data, t->rows * t->cols);
-    memcpy(t->data, data, (size_t)(t->rows * t->cols) * sizeof *data);
+    FERRY_NEED(ctx, names, FERRY_EDATA, "text factors is missing");
+    FERRY_NEW(ctx, s->tensor, n);
+    for (; s->n_tensors < n; names += used) {
+        factor_tensor *t = &s->tensor[s->n_tensors];
+        FERRY_NEED(ctx, sscanf(names, "%23s%n", t->name, &used) == 1, FERRY_EDATA,
+                   "text factors has %lld names, expected %lld", (long long)s->n_tensors,
+                   (long long)n);
+        t->rows = t->cols = -1;
+        s->n_tensors++;
+    }
 done:
     return st;
 }
 
-/* The factors' names stand in one text, in their order; each is a tensor of its own. */
-ferry_status ferry_i_factors_load(ferry_ctx *ctx, const ferry_dict *dict, factors *s)
+void ferry_i_factors_file(ferry_io *io, factors *s)
 {
-    ferry_status st = FERRY_OK;
-    const char *names = ferry_i_dict_text(dict, "factors");
-    const int64_t *hash = NULL, *facts = NULL;
-    int64_t n = FACTS;
-    int used = 0;
+    int64_t facts[FACTS] = {s->loss, s->norm, s->n_tensors}, n = 0;
 
-    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "factorisation", &n, &facts));
-    FERRY_NEED(ctx,
-               facts[LOSS] >= 0 && facts[LOSS] <= FERRY_NMTF_KL && facts[NORM] >= 0 &&
-                   facts[NORM] <= FERRY_NMTF_SIMPLEX && facts[TENSORS] >= 0 &&
-                   facts[TENSORS] < 100000,
-               FERRY_EDATA, "tensor factorisation: loss %lld, norm %lld, %lld factors",
-               (long long)facts[LOSS], (long long)facts[NORM], (long long)facts[TENSORS]);
-    s->loss = (ferry_nmtf_loss)facts[LOSS];
-    s->norm = (ferry_nmtf_norm)facts[NORM];
-    FERRY_TRY(ferry_i_dict_block(ctx, dict, "H", ferry_i_prepared_width(s->prepared), s->c,
-                                 &s->h));
-    FERRY_TRY(ferry_i_dict_ids(ctx, dict, "seen", &s->ids));
-    n = ferry_i_ids_count(s->ids);
-    FERRY_TRY(ferry_i_dict_block(ctx, dict, "seen.G", n, s->c, &s->g));
-    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "seen.hash", &n, &hash));
-    FERRY_NEED(ctx, names, FERRY_EDATA, "text factors is missing");
-    FERRY_NEW(ctx, s->hash, n);
-    FERRY_NEW(ctx, s->tensor, facts[TENSORS]);
-    if (n > 0) memcpy(s->hash, hash, (size_t)n * sizeof *hash);
-    for (; s->n_tensors < facts[TENSORS]; names += used) {
-        factor_tensor *t = &s->tensor[s->n_tensors];
-        FERRY_NEED(ctx, sscanf(names, "%23s%n", t->name, &used) == 1, FERRY_EDATA,
-                   "text factors has %lld names, expected %lld", (long long)s->n_tensors,
-                   (long long)facts[TENSORS]);
-        s->n_tensors++;
-        FERRY_TRY(load_tensor(ctx, dict, t));
+    ferry_i_io_ints(io, "factorisation", FACTS, facts);
+    FERRY_IO_NEED(io,
+                  facts[LOSS] >= 0 && facts[LOSS] <= FERRY_NMTF_KL && facts[NORM] >= 0 &&
+                      facts[NORM] <= FERRY_NMTF_SIMPLEX && facts[TENSORS] >= 0 &&
+                      facts[TENSORS] < 100000,
+                  "tensor factorisation: loss %lld, norm %lld, %lld factors",
+                  (long long)facts[LOSS], (long long)facts[NORM],
+                  (long long)facts[TENSORS]);
+    if (ferry_i_io_loading(io)) {
+        s->loss = (ferry_nmtf_loss)facts[LOSS];
+        s->norm = (ferry_nmtf_norm)facts[NORM];
     }
-done:
-    return st;
+    if (io->st != FERRY_OK) return;
+    ferry_i_io_block(io, "H", ferry_i_prepared_width(s->prepared), s->c, &s->h);
+    ferry_i_io_ids(io, "seen", &s->ids);
+    n = ferry_i_ids_count(s->ids);
+    ferry_i_io_int_list(io, "seen.hash", &n, &s->hash);
+    ferry_i_io_block(io, "seen.G", n, s->c, &s->g);
+    if (io->st == FERRY_OK)
+        io->st = io->to ? put_names(io->ctx, s, io->to)
+                        : get_names(io->ctx, io->from, facts[TENSORS], s);
+    for (int64_t t = 0; t < s->n_tensors; t++)
+        ferry_i_io_grid(io, s->tensor[t].name, &s->tensor[t].rows, &s->tensor[t].cols,
+                        &s->tensor[t].data);
 }

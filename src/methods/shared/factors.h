@@ -40,8 +40,7 @@ ferry_status ferry_i_factors_keep(ferry_ctx *ctx, const ttl_bridge *b, const uin
 /* g <- the classes of d's instances. */
 ferry_status ferry_i_factors_predict(ferry_ctx *ctx, const factors *f,
                                      const ferry_domain *d, ferry_block *g);
-ferry_status ferry_i_factors_save(ferry_ctx *ctx, const factors *f, ferry_dict *dict);
-/* As from a stranger. f->c and f->prepared are set. */
-ferry_status ferry_i_factors_load(ferry_ctx *ctx, const ferry_dict *dict, factors *f);
+/* f->c and f->prepared are there before it. */
+void ferry_i_factors_file(ferry_io *io, factors *f);
 
 #endif

@@ -237,61 +237,33 @@ done:
 
 /* ---- save and load ---- */
 
-/* The rows of both sides are saved with their features: a kernel method needs them all. */
-ferry_status ferry_i_gp_save(ferry_ctx *ctx, const ttl_gp *m, ferry_dict *dict)
+/* A sparse matrix of `cols` columns and a block of as many rows. */
+static void side_file(ferry_io *io, const char *name, const char *block, int64_t c,
+                      int64_t cols, ferry_matrix **x, ferry_block **b)
 {
-    ferry_status st = FERRY_OK;
-    const double facts[] = {m->gamma, m->a};
-    const int64_t c = m->alpha->k;
-
-    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "gp", 1, 2, facts));
-    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "gp.mean", 1, c, m->zbar));
-    FERRY_TRY(ferry_i_dict_put_matrix(ctx, dict, "gp.bridge", m->p));
-    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "gp.alpha", m->p->rows, c, m->alpha->data));
-    if (!m->l) goto done;
-    FERRY_TRY(ferry_i_dict_put_matrix(ctx, dict, "gp.labelled", m->l));
-    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "gp.beta", m->l->rows, c, m->beta->data));
-done:
-    return st;
+    ferry_i_io_matrix(io, name, x);
+    FERRY_IO_NEED(io, (*x)->cols == cols && !(*x)->dense,
+                  "tensor %s has %lld columns, expected %lld of a sparse matrix", name,
+                  (long long)(*x)->cols, (long long)cols);
+    if (io->st == FERRY_OK) ferry_i_io_block(io, block, (*x)->rows, c, b);
 }
 
-/* A matrix of `cols` columns and a block of as many rows. */
-static ferry_status load_side(ferry_ctx *ctx, const ferry_dict *dict, const char *name,
-                              const char *block, int64_t c, int64_t cols, ferry_matrix **x,
-                              ferry_block **b)
+/* The rows of both sides are saved with their features: a kernel method needs them all.
+ * gamma at 0 or below would make a kernel of ones, or one that grows with the distance. */
+void ferry_i_gp_file(ferry_io *io, int64_t c, int64_t cols, ttl_gp **gp)
 {
-    ferry_status st = FERRY_OK;
-
-    FERRY_TRY(ferry_i_dict_matrix(ctx, dict, name, x));
-    FERRY_NEED(ctx, (*x)->cols == cols && !(*x)->dense, FERRY_EDATA,
-               "tensor %s has %lld columns, expected %lld of a sparse matrix", name,
-               (long long)(*x)->cols, (long long)cols);
-    FERRY_TRY(ferry_i_dict_block(ctx, dict, block, (*x)->rows, c, b));
-done:
-    return st;
-}
-
-/* gamma at 0 or below would make a kernel of ones, or one that grows with the distance. */
-ferry_status ferry_i_gp_load(ferry_ctx *ctx, const ferry_dict *dict, int64_t c,
-                             int64_t cols, ttl_gp **out)
-{
-    ferry_status st = FERRY_OK;
-    ttl_gp *m = NULL;
-    const double *facts = NULL;
-    int64_t one = 1, two = 2;
-
-    *out = NULL;
-    FERRY_NEW(ctx, m, 1);
-    FERRY_TRY(ferry_i_dict_reals(ctx, dict, "gp", &one, &two, &facts));
-    FERRY_NEED(ctx, facts[0] > 0, FERRY_EDATA, "tensor gp: gamma is %g", facts[0]);
-    m->gamma = facts[0];
-    m->a = facts[1];
-    FERRY_TRY(ferry_i_dict_reals_copy(ctx, dict, "gp.mean", 1, c, &m->zbar));
-    FERRY_TRY(load_side(ctx, dict, "gp.bridge", "gp.alpha", c, cols, &m->p, &m->alpha));
-    if (ferry_i_dict_has(dict, "gp.labelled"))
-        FERRY_TRY(load_side(ctx, dict, "gp.labelled", "gp.beta", c, cols, &m->l, &m->beta));
-    FERRY_MOVE(*out, m);
-done:
-    ferry_i_gp_free(m);
-    return st;
+    if (ferry_i_io_loading(io)) FERRY_IO_NEW(io, *gp, 1);
+    if (io->st != FERRY_OK) return;
+    ttl_gp *m = *gp;
+    double facts[] = {m->gamma, m->a};
+    ferry_i_io_numbers(io, "gp", 2, facts);
+    FERRY_IO_NEED(io, facts[0] > 0, "tensor gp: gamma is %g", facts[0]);
+    if (ferry_i_io_loading(io)) {
+        m->gamma = facts[0];
+        m->a = facts[1];
+    }
+    ferry_i_io_reals(io, "gp.mean", 1, c, &m->zbar);
+    side_file(io, "gp.bridge", "gp.alpha", c, cols, &m->p, &m->alpha);
+    if (ferry_i_io_has(io, "gp.labelled", m->l != NULL))
+        side_file(io, "gp.labelled", "gp.beta", c, cols, &m->l, &m->beta);
 }

@@ -22,11 +22,9 @@ ferry_status ferry_i_gp_fit(ferry_ctx *ctx, ferry_matrix *p, const ferry_block *
 ferry_status ferry_i_gp_apply(ferry_ctx *ctx, const ttl_gp *m, const ferry_matrix *x,
                               ferry_block *f);
 /* Tensors "gp" (gamma, a), "gp.mean", "gp.bridge" and "gp.alpha"; with a gate also
- * "gp.labelled" and "gp.beta". tau is in beta already. */
-ferry_status ferry_i_gp_save(ferry_ctx *ctx, const ttl_gp *m, ferry_dict *dict);
-/* c classes and cols features, as the rest of the model has them; another shape fails. */
-ferry_status ferry_i_gp_load(ferry_ctx *ctx, const ferry_dict *dict, int64_t c,
-                             int64_t cols, ttl_gp **out);
+ * "gp.labelled" and "gp.beta". tau is in beta already.
+ * c classes and cols features, as the rest of the model has them; another shape fails. */
+void ferry_i_gp_file(ferry_io *io, int64_t c, int64_t cols, ttl_gp **gp);
 void ferry_i_gp_free(ttl_gp *m);
 
 #endif

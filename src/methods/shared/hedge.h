@@ -169,7 +169,6 @@ ferry_status ferry_i_hedge_hear(ferry_ctx *ctx, void *model, const ferry_row *x,
 int64_t ferry_i_hedge_parts(const void *model, const char **names, double *w);
 ferry_status ferry_i_hedge_predict(ferry_ctx *ctx, const void *model, const ferry_domain *d,
                                    ferry_prediction *p);
-ferry_status ferry_i_hedge_save(ferry_ctx *ctx, const void *model, ferry_dict *dict);
-ferry_status ferry_i_hedge_load(ferry_ctx *ctx, const ferry_dict *dict, void **model);
+void ferry_i_hedge_file(ferry_io *io, void *model);
 
 #endif

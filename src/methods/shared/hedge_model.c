@@ -159,173 +159,114 @@ done:
 
 /* ---- save and load ---- */
 
-/* "NAME.I" */
-static const char *numbered(char buf[48], const char *name, int64_t i)
+/* Counts of mistakes rather than weights: these follow from them exactly. Shapes against
+ * the group's codes and the number of classes; counts of 0 or more. */
+static void source_file(ferry_io *io, hedge *h, int64_t i)
 {
-    (void)snprintf(buf, 48, "%s.%lld", name, (long long)i);
-    return buf;
+    hedge_source *s = &h->source[i];
+    const long long at = (long long)i;
+    int64_t form[] = {s->group, s->rank, s->ms, s->mt, s->mi};
+
+    ferry_i_io_ints(io, ferry_i_io_name(io, "source.%lld", at), 5, form);
+    FERRY_IO_NEED(io,
+                  0 <= form[0] && form[0] < h->n_groups && 1 <= form[1] &&
+                      form[1] <= INT32_MAX && form[2] >= 0 && form[3] >= 0 && form[4] >= 0,
+                  "tensor %s: codes %lld, rank %lld, mistakes %lld %lld %lld", io->name,
+                  (long long)form[0], (long long)form[1], (long long)form[2],
+                  (long long)form[3], (long long)form[4]);
+    if (ferry_i_io_loading(io)) {
+        s->group = form[0];
+        s->rank = form[1];
+        s->ms = form[2];
+        s->mt = form[3];
+        s->mi = form[4];
+    }
+    if (io->st != FERRY_OK) return;
+    /* The group is checked to exist, so R's shape can be taken from its codes. */
+    ferry_i_io_reals(io, ferry_i_io_name(io, "source.r.%lld", at), s->rank,
+                     h->group[s->group].s, &s->r);
+    ferry_i_io_reals(io, ferry_i_io_name(io, "source.mu.%lld", at), 1, s->rank, &s->mu);
+    ferry_i_pa_file(io, ferry_i_io_name(io, "source.ws.%lld", at), h->k, s->rank, &s->ws);
+    if (h->rule == HEDGE_LOSSES)
+        ferry_i_pa_file(io, ferry_i_io_name(io, "source.wt.%lld", at), h->k, s->rank,
+                        &s->wt);
 }
 
-/* Counts of mistakes rather than weights: these follow from them exactly. */
-static ferry_status save_source(ferry_ctx *ctx, const hedge *h, int64_t i, ferry_dict *dict)
+/* The names of the sources as one list of ids, which also says that they differ. */
+static ferry_ids *names_of(ferry_io *io, const hedge *h)
 {
-    ferry_status st = FERRY_OK;
-    const hedge_source *s = &h->source[i];
-    const int64_t form[] = {s->group, s->rank, s->ms, s->mt, s->mi};
-    const int64_t codes = h->group[s->group].s;
-    char buf[48];
-
-    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, numbered(buf, "source", i),
-                                    FERRY_COUNT(form), form));
-    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, numbered(buf, "source.r", i), s->rank,
-                                     codes, s->r));
-    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, numbered(buf, "source.mu", i), 1, s->rank,
-                                     s->mu));
-    FERRY_TRY(ferry_i_pa_save(ctx, s->ws, numbered(buf, "source.ws", i), dict));
-    if (s->wt) FERRY_TRY(ferry_i_pa_save(ctx, s->wt, numbered(buf, "source.wt", i), dict));
-done:
-    return st;
-}
-
-/* Sources' names go as one list of ids, which also says that they differ. Sources come
- * after the groups that they point to. */
-ferry_status ferry_i_hedge_save(ferry_ctx *ctx, const void *model, ferry_dict *dict)
-{
-    ferry_status st = FERRY_OK;
-    const hedge_model *m = model;
-    const hedge *h = &m->h;
-    const int64_t form[] = {h->rule, h->post, h->k, h->n, h->n_groups};
-    const double beta[] = {h->beta1, h->beta2};
     ferry_ids *names = ferry_i_ids_new();
-    char buf[48];
 
-    FERRY_HAVE(ctx, names);
-    for (int64_t i = 0; i < h->n; i++)
-        FERRY_HAVE(ctx, ferry_i_ids_add(names, h->source[i].name, NULL) >= 0);
-    FERRY_TRY(ferry_i_prepared_save(ctx, m->in.prepared, dict));
-    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "het", FERRY_COUNT(form), form));
-    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "beta", 1, 2, beta));
-    FERRY_TRY(ferry_i_dict_put_ids(ctx, dict, "sources", names));
-    for (int64_t g = 0; g < h->n_groups; g++)
-        FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, numbered(buf, "codes", g),
-                                         h->group[g].s, h->d, h->group[g].q));
-    for (int64_t i = 0; i < h->n; i++)
-        FERRY_TRY(save_source(ctx, h, i, dict));
-    if (h->wt) FERRY_TRY(ferry_i_pa_save(ctx, h->wt, "pa", dict));
-done:
-    ferry_i_ids_free(names);
-    return st;
+    if (!names) ferry_i_io_fail(io, FERRY_ENOMEM);
+    for (int64_t i = 0; names && i < h->n; i++)
+        if (ferry_i_ids_add(names, h->source[i].name, NULL) < 0)
+            ferry_i_io_fail(io, FERRY_ENOMEM);
+    return names;
 }
 
-/* Q of each group: any number of codes s, but exactly d columns. */
-static ferry_status load_groups(ferry_ctx *ctx, const ferry_dict *dict, hedge *h)
+/* Loading: room for the groups and for sources of these names. h->n stays 0 until there are
+ * sources to clear. */
+static ferry_status make_sources(ferry_ctx *ctx, const ferry_ids *names, hedge *h)
 {
     ferry_status st = FERRY_OK;
-    const double *q = NULL;
-    char buf[48];
+    const int64_t n = ferry_i_ids_count(names);
 
     FERRY_NEW(ctx, h->group, h->n_groups);
-    for (int64_t g = 0; g < h->n_groups; g++) {
-        int64_t s = -1, d = h->d;
-        FERRY_TRY(ferry_i_dict_reals(ctx, dict, numbered(buf, "codes", g), &s, &d, &q));
-        FERRY_TRY(ferry_i_dict_reals_copy(ctx, dict, buf, s, d, &h->group[g].q));
-        h->group[g].s = s;
-    }
-done:
-    return st;
-}
-
-/* Shapes against the group's codes and the number of classes; counts of 0 or more. */
-static ferry_status load_source(ferry_ctx *ctx, const ferry_dict *dict, hedge *h, int64_t i)
-{
-    ferry_status st = FERRY_OK;
-    hedge_source *s = &h->source[i];
-    const int64_t *form = NULL;
-    int64_t five = 5;
-    char buf[48];
-
-    FERRY_TRY(ferry_i_dict_ints(ctx, dict, numbered(buf, "source", i), &five, &form));
-    FERRY_NEED(ctx,
-               0 <= form[0] && form[0] < h->n_groups && 1 <= form[1] &&
-                   form[1] <= INT32_MAX && form[2] >= 0 && form[3] >= 0 && form[4] >= 0,
-               FERRY_EDATA, "tensor %s: codes %lld, rank %lld, mistakes %lld %lld %lld",
-               buf, (long long)form[0], (long long)form[1], (long long)form[2],
-               (long long)form[3], (long long)form[4]);
-    /* The group is checked to exist, so R's shape can be taken from its codes. */
-    s->group = form[0];
-    s->rank = form[1];
-    s->ms = form[2];
-    s->mt = form[3];
-    s->mi = form[4];
-    FERRY_TRY(ferry_i_dict_reals_copy(ctx, dict, numbered(buf, "source.r", i), s->rank,
-                                      h->group[s->group].s, &s->r));
-    FERRY_TRY(ferry_i_dict_reals_copy(ctx, dict, numbered(buf, "source.mu", i), 1, s->rank,
-                                      &s->mu));
-    FERRY_TRY(
-        ferry_i_pa_load(ctx, dict, numbered(buf, "source.ws", i), h->k, s->rank, &s->ws));
-    if (h->rule == HEDGE_LOSSES)
-        FERRY_TRY(ferry_i_pa_load(ctx, dict, numbered(buf, "source.wt", i), h->k, s->rank,
-                                  &s->wt));
-done:
-    return st;
-}
-
-/* The hedge itself. The tensor is called "het", as in files of version 0.1. */
-static ferry_status load_hedge(ferry_ctx *ctx, const ferry_dict *dict, hedge *h)
-{
-    ferry_status st = FERRY_OK;
-    const int64_t *form = NULL;
-    const double *beta = NULL;
-    int64_t five = 5, one = 1, two = 2;
-    ferry_ids *names = NULL;
-
-    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "het", &five, &form));
-    FERRY_TRY(ferry_i_dict_reals(ctx, dict, "beta", &one, &two, &beta));
-    FERRY_TRY(ferry_i_dict_ids(ctx, dict, "sources", &names));
-    FERRY_NEED(ctx,
-               0 <= form[0] && form[0] <= HEDGE_LOSSES && 0 <= form[1] &&
-                   form[1] <= HEDGE_POST_CENTRED && 1 <= form[2] && form[2] <= INT32_MAX &&
-                   form[3] == ferry_i_ids_count(names) && 1 <= form[3] && 1 <= form[4] &&
-                   form[4] <= form[3] && beta[0] > 0 && beta[0] <= 1 && beta[1] > 0 &&
-                   beta[1] <= 1,
-               FERRY_EDATA, "tensor het: %lld classes, %lld sources, beta %g %g",
-               (long long)form[2], (long long)form[3], beta[0], beta[1]);
-    *h = (hedge){.rule = (hedge_rule)form[0],
-                 .post = (hedge_post)form[1],
-                 .k = form[2],
-                 .d = h->d,
-                 .n_groups = form[4],
-                 .beta1 = beta[0],
-                 .beta2 = beta[1]};
-    /* h->n stays 0 until there are sources to clear. */
-    FERRY_TRY(load_groups(ctx, dict, h));
-    FERRY_NEW(ctx, h->source, form[3]);
-    h->n = form[3];
-    for (int64_t i = 0; i < h->n; i++) {
+    FERRY_NEW(ctx, h->source, n);
+    h->n = n;
+    for (int64_t i = 0; i < n; i++)
         FERRY_HAVE(ctx, h->source[i].name = ferry_i_strdup(ferry_i_ids_at(names, i)));
-        FERRY_TRY(load_source(ctx, dict, h, i));
-    }
-    if (h->rule == HEDGE_MISTAKES)
-        FERRY_TRY(ferry_i_pa_load(ctx, dict, "pa", h->k, h->d, &h->wt));
 done:
-    ferry_i_ids_free(names);
     return st;
+}
+
+/* The first tensor is called "het", as in files of version 0.1. Sources come after the
+ * groups that they point to; a group has any number of codes, but exactly d columns. */
+static void hedge_file(ferry_io *io, hedge *h)
+{
+    int64_t form[] = {h->rule, h->post, h->k, h->n, h->n_groups};
+    double beta[] = {h->beta1, h->beta2};
+    ferry_ids *names = io->to ? names_of(io, h) : NULL;
+
+    ferry_i_io_ints(io, "het", 5, form);
+    ferry_i_io_numbers(io, "beta", 2, beta);
+    ferry_i_io_ids(io, "sources", &names);
+    FERRY_IO_NEED(io,
+                  0 <= form[0] && form[0] <= HEDGE_LOSSES && 0 <= form[1] &&
+                      form[1] <= HEDGE_POST_CENTRED && 1 <= form[2] &&
+                      form[2] <= INT32_MAX && form[3] == ferry_i_ids_count(names) &&
+                      1 <= form[3] && 1 <= form[4] && form[4] <= form[3] && beta[0] > 0 &&
+                      beta[0] <= 1 && beta[1] > 0 && beta[1] <= 1,
+                  "tensor het: %lld classes, %lld sources, beta %g %g", (long long)form[2],
+                  (long long)form[3], beta[0], beta[1]);
+    if (ferry_i_io_loading(io)) {
+        *h = (hedge){.rule = (hedge_rule)form[0],
+                     .post = (hedge_post)form[1],
+                     .k = form[2],
+                     .d = h->d,
+                     .n_groups = form[4],
+                     .beta1 = beta[0],
+                     .beta2 = beta[1]};
+        ferry_i_io_fail(io, make_sources(io->ctx, names, h));
+    }
+    for (int64_t g = 0; g < h->n_groups && io->st == FERRY_OK; g++) {
+        if (io->from) h->group[g].s = -1;
+        ferry_i_io_grid(io, ferry_i_io_name(io, "codes.%lld", (long long)g), &h->group[g].s,
+                        &h->d, &h->group[g].q);
+    }
+    for (int64_t i = 0; i < h->n && io->st == FERRY_OK; i++)
+        source_file(io, h, i);
+    if (h->rule == HEDGE_MISTAKES) ferry_i_pa_file(io, "pa", h->k, h->d, &h->wt);
+    ferry_i_ids_free(names);
 }
 
 /* The preparation first: its width is d, against which all shapes are checked. */
-ferry_status ferry_i_hedge_load(ferry_ctx *ctx, const ferry_dict *dict, void **model)
+void ferry_i_hedge_file(ferry_io *io, void *model)
 {
-    ferry_status st = FERRY_OK;
-    hedge_model *m = NULL;
+    hedge_model *m = model;
 
-    *model = NULL;
-    FERRY_NEW(ctx, m, 1);
-    FERRY_TRY(ferry_i_online_load(ctx, dict, &m->in));
-    m->h.d = m->in.d;
-    FERRY_TRY(load_hedge(ctx, dict, &m->h));
-    FERRY_TRY(ferry_i_hedge_room(ctx, m));
-    FERRY_MOVE(*model, m);
-done:
-    ferry_i_hedge_model_free(m);
-    return st;
+    ferry_i_online_file(io, &m->in);
+    if (ferry_i_io_loading(io)) m->h.d = m->in.d;
+    hedge_file(io, &m->h);
+    if (ferry_i_io_loading(io)) ferry_i_io_fail(io, ferry_i_hedge_room(io->ctx, m));
 }

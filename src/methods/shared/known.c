@@ -103,34 +103,15 @@ done:
     return st;
 }
 
-/* Labels of the training instances leave with the model: neighbours need them. */
-ferry_status ferry_i_known_save(ferry_ctx *ctx, const known_labels *k, ferry_dict *dict)
+/* Labels of the training instances leave with the model: neighbours need them. Without
+ * graphs there is nothing more; with them at least one label. */
+void ferry_i_known_file(ferry_io *io, int64_t classes, known_labels *k)
 {
-    ferry_status st = FERRY_OK;
-
-    FERRY_TRY(ferry_i_dict_put_ids(ctx, dict, "graphs", k->graphs));
-    if (ferry_i_ids_count(k->graphs) == 0) goto done;
-    FERRY_TRY(ferry_i_dict_put_ids(ctx, dict, "known", k->ids));
-    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "truth", ferry_i_ids_count(k->ids),
-                                     k->classes, k->truth));
-done:
-    return st;
-}
-
-/* Without graphs there is nothing more; with them at least one label. */
-ferry_status ferry_i_known_load(ferry_ctx *ctx, const ferry_dict *dict, int64_t classes,
-                                known_labels *k)
-{
-    ferry_status st = FERRY_OK;
-
-    *k = (known_labels){.classes = classes};
-    FERRY_TRY(ferry_i_dict_ids(ctx, dict, "graphs", &k->graphs));
-    if (ferry_i_ids_count(k->graphs) == 0) goto done;
-    FERRY_TRY(ferry_i_dict_ids(ctx, dict, "known", &k->ids));
-    const int64_t n = ferry_i_ids_count(k->ids);
-    FERRY_NEED(ctx, n > 0, FERRY_EDATA, "tensor known is empty");
-    FERRY_TRY(ferry_i_dict_reals_copy(ctx, dict, "truth", n, classes, &k->truth));
-    FERRY_TRY(count_prior(ctx, k));
-done:
-    return st;
+    if (io->from) k->classes = classes;
+    ferry_i_io_ids(io, "graphs", &k->graphs);
+    if (io->st != FERRY_OK || ferry_i_ids_count(k->graphs) == 0) return;
+    ferry_i_io_ids(io, "known", &k->ids);
+    FERRY_IO_NEED(io, ferry_i_ids_count(k->ids) > 0, "tensor known is empty");
+    ferry_i_io_reals(io, "truth", ferry_i_ids_count(k->ids), classes, &k->truth);
+    if (ferry_i_io_loading(io)) ferry_i_io_fail(io, count_prior(io->ctx, k));
 }

@@ -33,8 +33,6 @@ ferry_status ferry_i_known_graphs(ferry_ctx *ctx, const known_labels *k, const d
                                   int64_t *q);
 /* Tensors "graphs", and where there are graphs "known" (ids) and "truth" (ids x classes).
  * The prior follows from these and is not saved. */
-ferry_status ferry_i_known_save(ferry_ctx *ctx, const known_labels *k, ferry_dict *dict);
-ferry_status ferry_i_known_load(ferry_ctx *ctx, const ferry_dict *dict, int64_t classes,
-                                known_labels *k);
+void ferry_i_known_file(ferry_io *io, int64_t classes, known_labels *k);
 
 #endif

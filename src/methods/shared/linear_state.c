@@ -10,6 +10,7 @@ void ferry_i_ttl_linear_free(void *model)
     if (!s) return;
     ferry_i_prepared_free(s->prepared);
     ferry_i_carried_clear(&s->last);
+    ferry_i_gp_free(s->gp);
     ferry_i_free(s);
 }
 
@@ -41,43 +42,24 @@ ferry_status ferry_i_ttl_linear_predict(ferry_ctx *ctx, const void *model,
     FERRY_NEED(ctx, p->k == s->c, FERRY_EDATA, "the model has %lld classes, not %lld",
                (long long)s->c, (long long)p->k);
     FERRY_TRY(ferry_i_bridge_rows(ctx, s->prepared, d, &x));
-    FERRY_TRY(ferry_i_carried_apply(ctx, &s->last, x, &scores));
+    FERRY_TRY(s->gp ? ferry_i_gp_apply(ctx, s->gp, x, &scores)
+                    : ferry_i_carried_apply(ctx, &s->last, x, &scores));
     ferry_i_winners(&scores, p->cls, NULL);
 done:
     ferry_i_matrix_free(x);
     return st;
 }
 
-ferry_status ferry_i_ttl_linear_save(ferry_ctx *ctx, const void *model, ferry_dict *dict)
+void ferry_i_ttl_linear_file(ferry_io *io, void *model)
 {
-    ferry_status st = FERRY_OK;
-    const ttl_linear *s = model;
+    ttl_linear *s = model;
 
-    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "classes", 1, &s->c));
-    FERRY_TRY(ferry_i_prepared_save(ctx, s->prepared, dict));
-    FERRY_TRY(ferry_i_carried_save(ctx, &s->last, dict));
-done:
-    return st;
-}
-
-ferry_status ferry_i_ttl_linear_load(ferry_ctx *ctx, const ferry_dict *dict, void **out)
-{
-    ferry_status st = FERRY_OK;
-    ttl_linear *s = ferry_i_calloc(1, sizeof *s);
-    const int64_t *c = NULL;
-    int64_t one = 1;
-
-    *out = NULL;
-    if (!s) FERRY_TRY(ferry_i_nomem(ctx));
-    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "classes", &one, &c));
-    FERRY_NEED(ctx, *c >= 2 && *c < INT32_MAX, FERRY_EDATA, "tensor classes is %lld",
-               (long long)*c);
-    s->c = *c;
-    FERRY_TRY(ferry_i_bridge_load(ctx, dict, &s->prepared));
-    FERRY_TRY(ferry_i_carried_load(ctx, dict, s->c, ferry_i_prepared_width(s->prepared),
-                                   &s->last));
-    FERRY_MOVE(*out, s);
-done:
-    ferry_i_ttl_linear_free(s);
-    return st;
+    ferry_i_bridge_classes(io, &s->c);
+    ferry_i_bridge_file(io, &s->prepared);
+    if (io->st != FERRY_OK) return;
+    const int64_t cols = ferry_i_prepared_width(s->prepared);
+    if (ferry_i_io_has(io, "gp", s->gp != NULL))
+        ferry_i_gp_file(io, s->c, cols, &s->gp);
+    else
+        ferry_i_carried_file(io, s->c, cols, &s->last);
 }

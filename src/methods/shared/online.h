@@ -20,9 +20,7 @@ void ferry_i_moments_add(moments *m, const ferry_row *x);
 /* z (d) <- (x - mean) / sd to unit length, where sd is at least a tenth of the features'
  * mean sd. Zero when nothing varies. */
 void ferry_i_moments_z(const moments *m, const ferry_row *x, double *z);
-ferry_status ferry_i_moments_save(ferry_ctx *ctx, const moments *m, ferry_dict *dict);
-ferry_status ferry_i_moments_load(ferry_ctx *ctx, const ferry_dict *dict, int64_t d,
-                                  moments *m);
+void ferry_i_moments_file(ferry_io *io, int64_t d, moments *m);
 
 /* Scale the n values to unit length; zeros stay. */
 void ferry_i_row_unit(int64_t n, double *value);
@@ -47,7 +45,7 @@ void ferry_i_online_clear(online_input *in);
  * in->room). */
 ferry_row ferry_i_online_row(const online_input *in, const ferry_row *x,
                              const ferry_scale_room *room);
-ferry_status ferry_i_online_load(ferry_ctx *ctx, const ferry_dict *dict, online_input *in);
+void ferry_i_online_file(ferry_io *io, online_input *in);
 
 /* A row from outside against a state that may come from a file: d features, weights for
  * `have` classes and names for k. */
@@ -72,11 +70,7 @@ typedef struct online_looker {
 ferry_status ferry_i_online_predict(ferry_ctx *ctx, const online_looker *how,
                                     const ferry_domain *d, ferry_prediction *p);
 
-/* Tensors NAME, NAME.C, NAME.w and NAME.u. */
-ferry_status ferry_i_pa_save(ferry_ctx *ctx, const ferry_pa *p, const char *name,
-                             ferry_dict *dict);
-/* k (-1: any) classes and d features. */
-ferry_status ferry_i_pa_load(ferry_ctx *ctx, const ferry_dict *dict, const char *name,
-                             int64_t k, int64_t d, ferry_pa **out);
+/* Tensors NAME, NAME.C, NAME.w and NAME.u: k (-1: any) classes and d features. */
+void ferry_i_pa_file(ferry_io *io, const char *name, int64_t k, int64_t d, ferry_pa **pa);
 
 #endif

@@ -151,17 +151,13 @@ ferry_row ferry_i_online_row(const online_input *in, const ferry_row *x,
 }
 
 /* The scaler and the columns from the file; room is made anew. */
-ferry_status ferry_i_online_load(ferry_ctx *ctx, const ferry_dict *dict, online_input *in)
+void ferry_i_online_file(ferry_io *io, online_input *in)
 {
-    ferry_status st = FERRY_OK;
-
-    FERRY_TRY(ferry_i_prepared_load(ctx, dict, &in->prepared));
-    FERRY_NEED(ctx, in->prepared->n_frames == 1, FERRY_EDATA,
-               "tensor prepare: %lld views, a stream has one",
-               (long long)in->prepared->n_frames);
-    FERRY_TRY(make_room(ctx, in));
-done:
-    return st;
+    ferry_i_prepared_file(io, &in->prepared);
+    FERRY_IO_NEED(io, in->prepared->n_frames == 1,
+                  "tensor prepare: %lld views, a stream has one",
+                  (long long)in->prepared->n_frames);
+    if (ferry_i_io_loading(io)) ferry_i_io_fail(io, make_room(io->ctx, in));
 }
 
 /* Neither a file nor a caller is believed: a row of other columns would read beyond the
@@ -245,91 +241,46 @@ done:
 
 /* ---- save and load ---- */
 
-ferry_status ferry_i_moments_save(ferry_ctx *ctx, const moments *m, ferry_dict *dict)
-{
-    ferry_status st = FERRY_OK;
-
-    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "moments.n", 1, &m->n));
-    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "moments.mean", 1, m->d, m->mean));
-    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "moments.m2", 1, m->d, m->m2));
-done:
-    return st;
-}
-
 /* A negative sum of squares would give NaN deviations: refused here, not found in scores.
  */
-ferry_status ferry_i_moments_load(ferry_ctx *ctx, const ferry_dict *dict, int64_t d,
-                                  moments *m)
+void ferry_i_moments_file(ferry_io *io, int64_t d, moments *m)
 {
-    ferry_status st = FERRY_OK;
-    const int64_t *n = NULL;
-    int64_t one = 1;
+    int64_t n = m->n;
 
-    *m = (moments){.d = d};
-    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "moments.n", &one, &n));
-    FERRY_NEED(ctx, *n >= 0, FERRY_EDATA, "tensor moments.n: %lld rows", (long long)*n);
-    m->n = *n;
-    FERRY_TRY(ferry_i_dict_reals_copy(ctx, dict, "moments.mean", 1, d, &m->mean));
-    FERRY_TRY(ferry_i_dict_reals_copy(ctx, dict, "moments.m2", 1, d, &m->m2));
-    for (int64_t j = 0; j < d; j++)
-        FERRY_NEED(ctx, m->m2[j] >= 0, FERRY_EDATA, "tensor moments.m2: entry %lld is %g",
-                   (long long)j, m->m2[j]);
-done:
-    return st;
-}
-
-/* "NAME.PART" */
-static const char *part_of(char buf[64], const char *name, const char *part)
-{
-    (void)snprintf(buf, 64, "%s.%s", name, part);
-    return buf;
+    if (io->from) m->d = d;
+    ferry_i_io_ints(io, "moments.n", 1, &n);
+    FERRY_IO_NEED(io, n >= 0, "tensor moments.n: %lld rows", (long long)n);
+    if (ferry_i_io_loading(io)) m->n = n;
+    ferry_i_io_reals(io, "moments.mean", 1, d, &m->mean);
+    ferry_i_io_reals(io, "moments.m2", 1, d, &m->m2);
+    for (int64_t j = 0; j < d && ferry_i_io_loading(io); j++)
+        FERRY_IO_NEED(io, m->m2[j] >= 0, "tensor moments.m2: entry %lld is %g",
+                      (long long)j, m->m2[j]);
 }
 
 /* "NAME" is kind, classes, steps and whether averages are kept; d is known to the caller.
- */
-ferry_status ferry_i_pa_save(ferry_ctx *ctx, const ferry_pa *p, const char *name,
-                             ferry_dict *dict)
+ * Steps and classes of 0 or more, C above 0, weights finite (the dict checks that). */
+void ferry_i_pa_file(ferry_io *io, const char *name, int64_t k, int64_t d, ferry_pa **pa)
 {
-    ferry_status st = FERRY_OK;
-    const int64_t form[] = {p->kind, p->k, p->steps, p->u != NULL};
-    char buf[64];
+    char own[64];
 
-    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, name, FERRY_COUNT(form), form));
-    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, part_of(buf, name, "C"), 1, 1, &p->C));
-    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, part_of(buf, name, "w"), p->k, p->d, p->w));
-    if (p->u)
-        FERRY_TRY(
-            ferry_i_dict_put_reals(ctx, dict, part_of(buf, name, "u"), p->k, p->d, p->u));
-done:
-    return st;
-}
-
-/* Steps and classes of 0 or more, C above 0, weights finite (the dict checks that). */
-ferry_status ferry_i_pa_load(ferry_ctx *ctx, const ferry_dict *dict, const char *name,
-                             int64_t k, int64_t d, ferry_pa **out)
-{
-    ferry_status st = FERRY_OK;
-    const int64_t *form = NULL;
-    const double *C = NULL;
-    int64_t four = 4, one = 1;
-    ferry_pa *p = *out = ferry_i_calloc(1, sizeof *p);
-    char buf[64];
-
-    FERRY_HAVE(ctx, p);
-    FERRY_TRY(ferry_i_dict_ints(ctx, dict, name, &four, &form));
-    FERRY_TRY(ferry_i_dict_reals(ctx, dict, part_of(buf, name, "C"), &one, &one, &C));
-    FERRY_NEED(ctx,
-               0 <= form[0] && form[0] <= FERRY_PA_PRINTED && 0 <= form[1] &&
-                   form[1] <= INT32_MAX && (k < 0 || form[1] == k) && 0 <= form[2] &&
-                   *C > 0,
-               FERRY_EDATA, "tensor %s: kind %lld, %lld classes, %lld steps, C = %g", name,
-               (long long)form[0], (long long)form[1], (long long)form[2], *C);
-    *p = (ferry_pa){
-        .kind = (ferry_pa_kind)form[0], .C = *C, .k = form[1], .d = d, .steps = form[2]};
-    FERRY_TRY(ferry_i_dict_reals_copy(ctx, dict, part_of(buf, name, "w"), p->k, d, &p->w));
-    if (form[3])
-        FERRY_TRY(
-            ferry_i_dict_reals_copy(ctx, dict, part_of(buf, name, "u"), p->k, d, &p->u));
-done:
-    return st;
+    (void)snprintf(own, sizeof own, "%s", name); /* it may stand where others are made */
+    if (ferry_i_io_loading(io)) FERRY_IO_NEW(io, *pa, 1);
+    if (io->st != FERRY_OK) return;
+    ferry_pa *p = *pa;
+    int64_t form[] = {p->kind, p->k, p->steps, p->u != NULL};
+    double C = p->C;
+    ferry_i_io_ints(io, own, 4, form);
+    ferry_i_io_numbers(io, ferry_i_io_name(io, "%s.C", own), 1, &C);
+    FERRY_IO_NEED(io,
+                  0 <= form[0] && form[0] <= FERRY_PA_PRINTED && 0 <= form[1] &&
+                      form[1] <= INT32_MAX && (k < 0 || form[1] == k) && 0 <= form[2] &&
+                      C > 0,
+                  "tensor %s: kind %lld, %lld classes, %lld steps, C = %g", own,
+                  (long long)form[0], (long long)form[1], (long long)form[2], C);
+    if (ferry_i_io_loading(io))
+        *p = (ferry_pa){
+            .kind = (ferry_pa_kind)form[0], .C = C, .k = form[1], .d = d, .steps = form[2]};
+    ferry_i_io_reals(io, ferry_i_io_name(io, "%s.w", own), p->k, d, &p->w);
+    if (form[3]) ferry_i_io_reals(io, ferry_i_io_name(io, "%s.u", own), p->k, d, &p->u);
 }

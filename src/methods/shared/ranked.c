@@ -113,93 +113,44 @@ done:
 
 /* ---- save and load ---- */
 
-/* "rank.w" is m x (d + 1), one row a label; "rank.threshold" has the m + 1 weights that
- * give the threshold from [f; 1]. */
-ferry_status ferry_i_ranked_put(ferry_ctx *ctx, const ranked *s, ferry_dict *dict)
-{
-    ferry_status st = FERRY_OK;
-    const ferry_ranksvm *r = s->r;
-
-    FERRY_TRY(ferry_i_base_save(ctx, &s->b, dict));
-    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "rank.scale", 1, 1, &r->scale));
-    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "rank.w", r->m, r->d + 1, r->w));
-    FERRY_TRY(
-        ferry_i_dict_put_reals(ctx, dict, "rank.threshold", 1, r->m + 1, r->threshold));
-    if (s->u)
-        FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "u", s->u->rows, s->u->k, s->u->data));
-    if (s->mean) FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "mean", 1, r->d, s->mean));
-    if (s->inv_sd)
-        FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "inv_sd", 1, r->d, s->inv_sd));
-done:
-    return st;
-}
-
 /* A file of another goal, or of a model that saw no features, has nothing to rank by. */
-ferry_status ferry_i_ranked_base_load(ferry_ctx *ctx, const ferry_dict *dict, base *b,
-                                      int64_t *d)
+void ferry_i_ranked_base(ferry_io *io, base *b)
 {
-    ferry_status st = FERRY_OK;
-
-    FERRY_TRY(ferry_i_base_load(ctx, dict, true, b));
-    FERRY_NEED(ctx, b->goal == FERRY_MULTILABEL, FERRY_EDATA,
-               "tensor goal: the method predicts sets of labels");
-    *d = ferry_i_base_width(b);
-done:
-    return st;
+    ferry_i_base_file(io, true, b);
+    FERRY_IO_NEED(io, b->goal == FERRY_MULTILABEL,
+                  "tensor goal: the method predicts sets of labels");
 }
 
-/* u decides the number of features that everything after it must have. s is the caller's
- * to clear when this fails. */
-ferry_status ferry_i_ranked_get(ferry_ctx *ctx, const ferry_dict *dict, int64_t rows,
-                                ranked *s)
+/* "rank.w" is m x (d + 1), one row a label; "rank.threshold" has the m + 1 weights that
+ * give the threshold from [f; 1]. u decides the number of features that everything after
+ * it must have. */
+void ferry_i_ranked_parts(ferry_io *io, int64_t rows, ranked *s)
 {
-    ferry_status st = FERRY_OK;
-    const double *u = NULL, *scale = NULL;
-    int64_t d = 0, one = 1, m;
-
-    FERRY_TRY(ferry_i_ranked_base_load(ctx, dict, &s->b, &d));
-    if (ferry_i_dict_has(dict, "u")) {
-        int64_t g = -1;
-        if (rows < 0) rows = d;
-        FERRY_TRY(ferry_i_dict_reals(ctx, dict, "u", &rows, &g, &u));
-        FERRY_TRY(ferry_i_dict_block(ctx, dict, "u", rows, g, &s->u));
-        d = g; /* the RankSVM's features are the latent ones */
+    ferry_i_ranked_base(io, &s->b);
+    if (ferry_i_io_loading(io)) FERRY_IO_NEW(io, s->r, 1);
+    if (io->st != FERRY_OK) return;
+    const int64_t width = ferry_i_base_width(&s->b), m = s->b.k;
+    if (ferry_i_io_has(io, "u", s->u != NULL))
+        ferry_i_io_block(io, "u", rows < 0 ? width : rows, -1, &s->u);
+    /* the RankSVM's features are the latent ones */
+    const int64_t d = s->u ? s->u->k : width;
+    if (ferry_i_io_has(io, "mean", s->mean != NULL))
+        ferry_i_io_reals(io, "mean", 1, d, &s->mean);
+    if (ferry_i_io_has(io, "inv_sd", s->inv_sd != NULL)) {
+        FERRY_IO_NEED(io, s->mean, "tensor mean is missing");
+        ferry_i_io_reals(io, "inv_sd", 1, d, &s->inv_sd);
     }
-    if (ferry_i_dict_has(dict, "mean"))
-        FERRY_TRY(ferry_i_dict_reals_copy(ctx, dict, "mean", 1, d, &s->mean));
-    if (ferry_i_dict_has(dict, "inv_sd")) {
-        FERRY_NEED(ctx, s->mean, FERRY_EDATA, "tensor mean is missing");
-        FERRY_TRY(ferry_i_dict_reals_copy(ctx, dict, "inv_sd", 1, d, &s->inv_sd));
+    if (ferry_i_io_loading(io)) {
+        s->r->m = m;
+        s->r->d = d;
     }
-    m = s->b.k;
-    FERRY_NEW(ctx, s->r, 1);
-    s->r->m = m;
-    s->r->d = d;
-    FERRY_TRY(ferry_i_dict_reals(ctx, dict, "rank.scale", &one, &one, &scale));
-    s->r->scale = scale[0];
-    FERRY_TRY(ferry_i_dict_reals_copy(ctx, dict, "rank.w", m, d + 1, &s->r->w));
-    FERRY_TRY(
-        ferry_i_dict_reals_copy(ctx, dict, "rank.threshold", 1, m + 1, &s->r->threshold));
-done:
-    return st;
-}
-
-ferry_status ferry_i_ranked_save(ferry_ctx *ctx, const void *model, ferry_dict *dict)
-{
-    return ferry_i_ranked_put(ctx, model, dict);
+    ferry_i_io_numbers(io, "rank.scale", 1, &s->r->scale);
+    ferry_i_io_reals(io, "rank.w", m, d + 1, &s->r->w);
+    ferry_i_io_reals(io, "rank.threshold", 1, m + 1, &s->r->threshold);
 }
 
 /* U has as many rows as there are features (-1). */
-ferry_status ferry_i_ranked_load(ferry_ctx *ctx, const ferry_dict *dict, void **out)
+void ferry_i_ranked_file(ferry_io *io, void *model)
 {
-    ferry_status st = FERRY_OK;
-    ranked *s = NULL;
-
-    *out = NULL;
-    FERRY_NEW(ctx, s, 1);
-    FERRY_TRY(ferry_i_ranked_get(ctx, dict, -1, s));
-    FERRY_MOVE(*out, s);
-done:
-    ferry_i_ranked_free(s);
-    return st;
+    ferry_i_ranked_parts(io, -1, model);
 }

@@ -37,19 +37,15 @@ ferry_status ferry_i_ranked_label(ferry_ctx *ctx, const ranked *s, const ferry_m
                                   const double *mean, const int64_t *instance,
                                   ferry_prediction *p);
 void ferry_i_ranked_clear(ranked *s);
-ferry_status ferry_i_ranked_put(ferry_ctx *ctx, const ranked *s, ferry_dict *dict);
 /* rows: of U, -1: as many as features. */
-ferry_status ferry_i_ranked_get(ferry_ctx *ctx, const ferry_dict *dict, int64_t rows,
-                                ranked *s);
+void ferry_i_ranked_parts(ferry_io *io, int64_t rows, ranked *s);
 
 /* The hooks of a method whose state is nothing but a ranked. */
 ferry_status ferry_i_ranked_predict(ferry_ctx *ctx, const void *model,
                                     const ferry_domain *d, ferry_prediction *p);
-ferry_status ferry_i_ranked_save(ferry_ctx *ctx, const void *model, ferry_dict *dict);
-ferry_status ferry_i_ranked_load(ferry_ctx *ctx, const ferry_dict *dict, void **out);
+void ferry_i_ranked_file(ferry_io *io, void *model);
 void ferry_i_ranked_free(void *model);
-/* ferry_i_base_load, of a model with features and sets of labels; d: how many features. */
-ferry_status ferry_i_ranked_base_load(ferry_ctx *ctx, const ferry_dict *dict, base *b,
-                                      int64_t *d);
+/* ferry_i_base_file of a model with features and sets of labels. */
+void ferry_i_ranked_base(ferry_io *io, base *b);
 
 #endif

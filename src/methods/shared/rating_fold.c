@@ -53,12 +53,13 @@ static ferry_status enlarge(ferry_ctx *ctx, const rating_model *m, ferry_ids *us
     int64_t *shape = ferry_i_calloc(2 * m->parts, sizeof *shape), group = 0;
 
     *out = NULL;
-    if (!shape) {
+    t = ferry_i_calloc(1, sizeof *t);
+    if (!shape || !t) {
         ferry_i_ids_free(users);
         ferry_i_ids_free(items);
     }
-    FERRY_HAVE(ctx, shape);
-    FERRY_TRY(ferry_i_rating_model_make(ctx, users, items, m->rank, &t));
+    FERRY_HAVE(ctx, shape && t);
+    FERRY_TRY(ferry_i_rating_model_fill(ctx, users, items, m->rank, t));
     t->mu = m->mu;
     t->lo = m->lo;
     t->hi = m->hi;

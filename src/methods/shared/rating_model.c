@@ -48,24 +48,15 @@ done:
     return st;
 }
 
-/* shrink below 0 is the default: a method without biases then folds none in. */
-ferry_status ferry_i_rating_model_make(ferry_ctx *ctx, ferry_ids *users, ferry_ids *items,
-                                       int64_t rank, rating_model **out)
+/* The ids are m's from the beginning, so that the one that is there is freed with it. shrink
+ * below 0 is the default: a method without biases then folds none in. */
+ferry_status ferry_i_rating_model_fill(ferry_ctx *ctx, ferry_ids *users, ferry_ids *items,
+                                       int64_t rank, rating_model *m)
 {
     ferry_status st = FERRY_OK;
-    rating_model *m = ferry_i_calloc(1, sizeof *m);
 
-    *out = NULL;
-    if (!m) {
-        ferry_i_ids_free(users);
-        ferry_i_ids_free(items);
-        return ferry_i_nomem(ctx);
-    }
-    m->users = users;
-    m->items = items;
-    m->rank = rank;
-    m->shrink_a = m->shrink_b = -1;
-    /* Only now: m owns them, so that the one that is there is freed with it. */
+    *m = (rating_model){
+        .users = users, .items = items, .rank = rank, .shrink_a = -1, .shrink_b = -1};
     FERRY_HAVE(ctx, users && items);
     FERRY_NEW(ctx, m->a, ferry_i_ids_count(users));
     FERRY_NEW(ctx, m->b, ferry_i_ids_count(items));
@@ -74,9 +65,7 @@ ferry_status ferry_i_rating_model_make(ferry_ctx *ctx, ferry_ids *users, ferry_i
     FERRY_NEW(ctx, m->start, ferry_i_ids_count(users) + 1);
     FERRY_TRY(ferry_i_block_new(ctx, ferry_i_ids_count(users), rank, &m->p));
     FERRY_TRY(ferry_i_block_new(ctx, ferry_i_ids_count(items), rank, &m->q));
-    FERRY_MOVE(*out, m);
 done:
-    ferry_i_rating_model_free(m);
     return st;
 }
 
@@ -88,8 +77,9 @@ ferry_status ferry_i_rating_model_new(ferry_ctx *ctx, const ferry_ratings *r, in
     rating_model *m = NULL;
 
     *out = NULL;
-    FERRY_TRY(ferry_i_rating_model_make(ctx, ferry_i_ids_copy(r->users),
-                                        ferry_i_ids_copy(r->items), rank, &m));
+    FERRY_NEW(ctx, m, 1);
+    FERRY_TRY(ferry_i_rating_model_fill(ctx, ferry_i_ids_copy(r->users),
+                                        ferry_i_ids_copy(r->items), rank, m));
     m->lo = r->lo;
     m->hi = r->hi;
     FERRY_NEW(ctx, m->item, r->n); /* r is sorted: what a user rated stands together */

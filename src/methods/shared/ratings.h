@@ -75,10 +75,10 @@ typedef struct rating_model {
     ferry_block *pu; /* users x sum of k, where groups are soft; else NULL */
 } rating_model;
 
-/* Zeroed, without parts and without `item`; takes the ids over, also when it fails (NULL:
- * no memory). */
-ferry_status ferry_i_rating_model_make(ferry_ctx *ctx, ferry_ids *users, ferry_ids *items,
-                                       int64_t rank, rating_model **out);
+/* Zeroes, without parts and without `item`; m has the ids also when it fails (NULL: no
+ * memory). */
+ferry_status ferry_i_rating_model_fill(ferry_ctx *ctx, ferry_ids *users, ferry_ids *items,
+                                       int64_t rank, rating_model *m);
 /* Zeroed; ids copied, range and what was rated from r, which is sorted. */
 ferry_status ferry_i_rating_model_new(ferry_ctx *ctx, const ferry_ratings *r, int64_t rank,
                                       rating_model **out);
@@ -94,8 +94,7 @@ double ferry_i_rating_raw(const rating_model *m, int64_t user, int64_t item);
 double ferry_i_rating_at(const rating_model *m, int64_t user, int64_t item);
 ferry_status ferry_i_rating_predict(ferry_ctx *ctx, const void *state,
                                     const ferry_domain *d, ferry_prediction *p);
-ferry_status ferry_i_rating_save(ferry_ctx *ctx, const void *state, ferry_dict *dict);
-ferry_status ferry_i_rating_load(ferry_ctx *ctx, const ferry_dict *dict, void **state);
+void ferry_i_rating_file(ferry_io *io, void *state);
 /* A model that also knows the users and items of d's ratings: a new user by the ratings
  * of items that were there at fit, then a new item by all its ratings. Who was there at
  * fit stays as he is. */
@@ -113,8 +112,8 @@ ferry_status ferry_i_rating_top(ferry_ctx *ctx, const void *state, const ferry_i
                                 int64_t n, bool rated, ferry_ratings **out);
 /* What all methods of this kind do with a model. */
 #define FERRY_RATING_MODEL                                                                 \
-    .predict = ferry_i_rating_predict, .save = ferry_i_rating_save,                        \
-    .load = ferry_i_rating_load, .free = ferry_i_rating_model_free,                        \
+    .predict = ferry_i_rating_predict, .file = ferry_i_rating_file,                        \
+    .state_size = sizeof(rating_model), .free = ferry_i_rating_model_free,                 \
     .fold_in = ferry_i_rating_fold_in, .top = ferry_i_rating_top
 
 /* ---- biases (bias.c) ---- */

@@ -49,86 +49,48 @@ done:
 enum { MODE, CLASSES, LENGTHS, FACTS };
 
 /* A class that has died out has -inf in log pi, which is no number for a file. */
-static ferry_status save_mixture(ferry_ctx *ctx, const ttl_state *s, ferry_dict *dict)
+static void mixture_file(ferry_io *io, ttl_state *s)
 {
-    ferry_status st = FERRY_OK;
     const int64_t c = s->f.c;
     double *pi = NULL;
 
-    FERRY_NEW(ctx, pi, c);
-    for (int64_t k = 0; k < c; k++)
+    ferry_i_io_block(io, "mixture.l", ferry_i_prepared_width(s->f.prepared), c,
+                     &s->mixture.l);
+    if (io->st == FERRY_OK) FERRY_IO_NEW(io, pi, c);
+    for (int64_t k = 0; io->to && pi && k < c; k++)
         pi[k] = fmax(s->mixture.log_pi[k], -DBL_MAX);
-    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "mixture.l", s->mixture.l->rows, c,
-                                     s->mixture.l->data));
-    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "mixture.log_pi", 1, c, pi));
-done:
+    ferry_i_io_reals(io, "mixture.log_pi", 1, c, &pi);
+    if (ferry_i_io_loading(io)) {
+        for (int64_t k = 0; k < c; k++)
+            pi[k] = pi[k] > -1e300 ? pi[k] : -INFINITY;
+        FERRY_MOVE(s->mixture.log_pi, pi);
+    }
     ferry_i_free(pi);
-    return st;
 }
 
-ferry_status ferry_i_ttl_save(ferry_ctx *ctx, const void *model, ferry_dict *dict)
+void ferry_i_ttl_file(ferry_io *io, void *model)
 {
-    ferry_status st = FERRY_OK;
-    const ttl_state *s = model;
-    const int64_t facts[FACTS] = {s->mode, s->f.c, s->lengths};
+    ttl_state *s = model;
+    int64_t facts[FACTS] = {s->mode, s->f.c, s->lengths};
 
-    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "ttl", FACTS, facts));
-    FERRY_TRY(ferry_i_prepared_save(ctx, s->f.prepared, dict));
+    ferry_i_io_ints(io, "ttl", FACTS, facts);
+    FERRY_IO_NEED(io,
+                  (facts[MODE] == TTL_MODE_FERRY || facts[MODE] == TTL_MODE_PAPER) &&
+                      facts[CLASSES] >= 2 && facts[CLASSES] < INT32_MAX,
+                  "tensor ttl: mode %lld, %lld classes", (long long)facts[MODE],
+                  (long long)facts[CLASSES]);
+    if (ferry_i_io_loading(io)) {
+        s->mode = (int)facts[MODE];
+        s->f.c = facts[CLASSES];
+        s->lengths = facts[LENGTHS] != 0;
+    }
+    ferry_i_bridge_file(io, &s->f.prepared);
+    if (io->st != FERRY_OK) return;
     if (s->mode == TTL_MODE_PAPER)
-        FERRY_TRY(ferry_i_factors_save(ctx, &s->f, dict));
-    else if (s->mixture.l)
-        FERRY_TRY(save_mixture(ctx, s, dict));
+        ferry_i_factors_file(io, &s->f);
+    else if (ferry_i_io_has(io, "mixture.l", s->mixture.l != NULL))
+        mixture_file(io, s);
     else
-        FERRY_TRY(ferry_i_carried_save(ctx, &s->carried, dict));
-done:
-    return st;
-}
-
-static ferry_status load_mixture(ferry_ctx *ctx, const ferry_dict *dict, ttl_state *s)
-{
-    ferry_status st = FERRY_OK;
-    const double *pi = NULL;
-    int64_t one = 1;
-
-    FERRY_TRY(ferry_i_dict_block(ctx, dict, "mixture.l",
-                                 ferry_i_prepared_width(s->f.prepared), s->f.c,
-                                 &s->mixture.l));
-    FERRY_TRY(ferry_i_dict_reals(ctx, dict, "mixture.log_pi", &one, &s->f.c, &pi));
-    FERRY_NEW(ctx, s->mixture.log_pi, s->f.c);
-    for (int64_t k = 0; k < s->f.c; k++)
-        s->mixture.log_pi[k] = pi[k] > -1e300 ? pi[k] : -INFINITY;
-done:
-    return st;
-}
-
-ferry_status ferry_i_ttl_load(ferry_ctx *ctx, const ferry_dict *dict, void **out)
-{
-    ferry_status st = FERRY_OK;
-    ttl_state *s = NULL;
-    const int64_t *facts = NULL;
-    int64_t n = FACTS;
-
-    *out = NULL;
-    FERRY_NEW(ctx, s, 1);
-    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "ttl", &n, &facts));
-    FERRY_NEED(ctx,
-               (facts[MODE] == TTL_MODE_FERRY || facts[MODE] == TTL_MODE_PAPER) &&
-                   facts[CLASSES] >= 2 && facts[CLASSES] < INT32_MAX,
-               FERRY_EDATA, "tensor ttl: mode %lld, %lld classes", (long long)facts[MODE],
-               (long long)facts[CLASSES]);
-    s->mode = (int)facts[MODE];
-    s->f.c = facts[CLASSES];
-    s->lengths = facts[LENGTHS] != 0;
-    FERRY_TRY(ferry_i_bridge_load(ctx, dict, &s->f.prepared));
-    if (s->mode == TTL_MODE_PAPER)
-        FERRY_TRY(ferry_i_factors_load(ctx, dict, &s->f));
-    else if (ferry_i_dict_has(dict, "mixture.l"))
-        FERRY_TRY(load_mixture(ctx, dict, s));
-    else
-        FERRY_TRY(ferry_i_carried_load(ctx, dict, s->f.c,
-                                       ferry_i_prepared_width(s->f.prepared), &s->carried));
-    FERRY_MOVE(*out, s);
-done:
-    ferry_i_ttl_free(s);
-    return st;
+        ferry_i_carried_file(io, s->f.c, ferry_i_prepared_width(s->f.prepared),
+                             &s->carried);
 }

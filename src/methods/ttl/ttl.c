@@ -111,7 +111,7 @@ const ferry_method ferry_i_method_ttl = {
     .fits = ttl_fits,
     .fit = ttl_fit,
     .predict = ferry_i_ttl_predict,
-    .save = ferry_i_ttl_save,
-    .load = ferry_i_ttl_load,
+    .file = ferry_i_ttl_file,
+    .state_size = sizeof(ttl_state),
     .free = ferry_i_ttl_free,
 };

@@ -47,8 +47,7 @@ typedef struct ttl_state {
 void ferry_i_ttl_free(void *model);
 ferry_status ferry_i_ttl_predict(ferry_ctx *ctx, const void *model, const ferry_domain *d,
                                  ferry_prediction *p);
-ferry_status ferry_i_ttl_save(ferry_ctx *ctx, const void *model, ferry_dict *dict);
-ferry_status ferry_i_ttl_load(ferry_ctx *ctx, const ferry_dict *dict, void **out);
+void ferry_i_ttl_file(ferry_io *io, void *model);
 
 /* Carry, settle, weigh (solve.c). */
 ferry_status ferry_i_ttl_ferry(ferry_ctx *ctx, const ttl_options *o, const ferry_task *task,
