@@ -252,37 +252,6 @@ done:
     return st;
 }
 
-/* The file's shape was checked before memory is taken, so a made-up shape costs nothing. */
-ferry_status ferry_i_dict_reals_copy(ferry_ctx *ctx, const ferry_dict *dict,
-                                     const char *name, int64_t rows, int64_t cols,
-                                     double **out)
-{
-    ferry_status st = FERRY_OK;
-    const double *data = NULL;
-
-    *out = NULL;
-    FERRY_TRY(ferry_i_dict_reals(ctx, dict, name, &rows, &cols, &data));
-    FERRY_NEW(ctx, *out, rows * cols);
-    if (rows * cols > 0) memcpy(*out, data, (size_t)(rows * cols) * sizeof **out);
-done:
-    return st;
-}
-
-/* As reals_copy: a block has its rows one after the other, which are the file's bytes. */
-ferry_status ferry_i_dict_block(ferry_ctx *ctx, const ferry_dict *dict, const char *name,
-                                int64_t rows, int64_t cols, ferry_block **out)
-{
-    ferry_status st = FERRY_OK;
-    const double *data = NULL;
-
-    *out = NULL;
-    FERRY_TRY(ferry_i_dict_reals(ctx, dict, name, &rows, &cols, &data));
-    FERRY_TRY(ferry_i_block_new(ctx, rows, cols, out));
-    if (rows * cols > 0) memcpy((*out)->data, data, (size_t)(rows * cols) * sizeof *data);
-done:
-    return st;
-}
-
 ferry_status ferry_i_dict_ints(ferry_ctx *ctx, const ferry_dict *dict, const char *name,
                                int64_t *n, const int64_t **data)
 {

@@ -49,12 +49,7 @@ ferry_status ferry_i_dict_bytes(ferry_ctx *ctx, const ferry_dict *dict, const ch
                                 int64_t *n, const uint8_t **data);
 const char *ferry_i_dict_text(const ferry_dict *dict,
                               const char *name); /* NULL: not there */
-/* New objects. reals_copy and block: of just this shape, finite. */
-ferry_status ferry_i_dict_reals_copy(ferry_ctx *ctx, const ferry_dict *dict,
-                                     const char *name, int64_t rows, int64_t cols,
-                                     double **out);
-ferry_status ferry_i_dict_block(ferry_ctx *ctx, const ferry_dict *dict, const char *name,
-                                int64_t rows, int64_t cols, ferry_block **out);
+/* New objects. */
 ferry_status ferry_i_dict_ids(ferry_ctx *ctx, const ferry_dict *dict, const char *name,
                               ferry_ids **out);
 ferry_status ferry_i_dict_matrix(ferry_ctx *ctx, const ferry_dict *dict, const char *name,

@@ -111,6 +111,13 @@ typedef struct ferry_method {
     void (*free)(void *state);
 } ferry_method;
 
+/* Members of a descriptor: the table of options and the struct they fill; the struct of the
+ * state, what saves and loads it and what frees it. */
+#define FERRY_OPTIONS(table, T)                                                            \
+    .options = (table), .n_options = FERRY_COUNT(table), .options_size = sizeof(T)
+#define FERRY_STATE(T, file_, free_)                                                       \
+    .file = (file_), .state_size = sizeof(T), .free = (free_)
+
 ferry_status ferry_i_method_save(ferry_ctx *ctx, const ferry_method *method,
                                  const void *state, ferry_dict *dict);
 ferry_status ferry_i_method_load(ferry_ctx *ctx, const ferry_method *method,

@@ -105,15 +105,11 @@ const ferry_method ferry_i_method_majority = {
     .summary = "the most frequent class for all; labels by how often they occur",
     .kind = FERRY_KIND_BASELINE,
     .goals = FERRY_CLASSIFY | FERRY_MULTILABEL,
-    .options = constant_opts,
-    .n_options = FERRY_COUNT(constant_opts),
-    .options_size = sizeof(constant_options),
+    FERRY_OPTIONS(constant_opts, constant_options),
     .fits = majority_fits,
     .fit = majority_fit,
     .predict = constant_predict,
-    .file = constant_file,
-    .state_size = sizeof(base),
-    .free = constant_free,
+    FERRY_STATE(base, constant_file, constant_free),
 };
 
 /* majority under the name that multi-label papers have for it, as a control. */
@@ -122,15 +118,11 @@ const ferry_method ferry_i_method_label_prior = {
     .summary = "labels by how often they occur, whatever the features",
     .kind = FERRY_KIND_CONTROL,
     .goals = FERRY_MULTILABEL,
-    .options = constant_opts,
-    .n_options = FERRY_COUNT(constant_opts),
-    .options_size = sizeof(constant_options),
+    FERRY_OPTIONS(constant_opts, constant_options),
     .fits = label_prior_fits,
     .fit = label_prior_fit,
     .predict = constant_predict,
-    .file = constant_file,
-    .state_size = sizeof(base),
-    .free = constant_free,
+    FERRY_STATE(base, constant_file, constant_free),
 };
 
 const ferry_method ferry_i_method_mean = {
@@ -138,13 +130,9 @@ const ferry_method ferry_i_method_mean = {
     .summary = "the mean number for all",
     .kind = FERRY_KIND_BASELINE,
     .goals = FERRY_REGRESS,
-    .options = constant_opts,
-    .n_options = FERRY_COUNT(constant_opts),
-    .options_size = sizeof(constant_options),
+    FERRY_OPTIONS(constant_opts, constant_options),
     .fits = mean_fits,
     .fit = mean_fit,
     .predict = constant_predict,
-    .file = constant_file,
-    .state_size = sizeof(base),
-    .free = constant_free,
+    FERRY_STATE(base, constant_file, constant_free),
 };

@@ -167,15 +167,11 @@ const ferry_method ferry_i_method_gbdt = {
     .kind = FERRY_KIND_BASELINE,
     .goals = FERRY_CLASSIFY | FERRY_REGRESS,
     .needs = FERRY_NEED_TARGET_VIEW,
-    .options = gbdt_opts,
-    .n_options = FERRY_COUNT(gbdt_opts),
-    .options_size = sizeof(gbdt_options),
+    FERRY_OPTIONS(gbdt_opts, gbdt_options),
     .fits = gbdt_fits,
     .fit = gbdt_fit,
     .predict = gbdt_predict,
-    .file = gbdt_file,
-    .state_size = sizeof(gbdt),
-    .free = gbdt_free,
+    FERRY_STATE(gbdt, gbdt_file, gbdt_free),
 };
 
 /* The learner's options are handed on as they are. */
@@ -203,13 +199,9 @@ const ferry_method ferry_i_method_semi_gbdt = {
     .kind = FERRY_KIND_BASELINE,
     .goals = FERRY_CLASSIFY,
     .needs = FERRY_NEED_TARGET_VIEW | FERRY_NEED_TARGET_LABELS,
-    .options = semi_gbdt_opts,
-    .n_options = FERRY_COUNT(semi_gbdt_opts),
-    .options_size = sizeof(semi_gbdt_options),
+    FERRY_OPTIONS(semi_gbdt_opts, semi_gbdt_options),
     .fits = ferry_i_self_training_fits,
     .fit = semi_gbdt_fit,
     .predict = gbdt_predict,
-    .file = gbdt_file,
-    .state_size = sizeof(gbdt),
-    .free = gbdt_free,
+    FERRY_STATE(gbdt, gbdt_file, gbdt_free),
 };

@@ -118,15 +118,11 @@ const ferry_method ferry_i_method_svm = {
     .kind = FERRY_KIND_BASELINE,
     .goals = FERRY_CLASSIFY | FERRY_REGRESS | FERRY_MULTILABEL,
     .needs = FERRY_NEED_TARGET_VIEW,
-    .options = svm_opts,
-    .n_options = FERRY_COUNT(svm_opts),
-    .options_size = sizeof(svm_options),
+    FERRY_OPTIONS(svm_opts, svm_options),
     .fits = svm_fits,
     .fit = svm_fit,
     .predict = ferry_i_weights_predict,
-    .file = ferry_i_weights_file,
-    .state_size = sizeof(weights),
-    .free = ferry_i_weights_free,
+    FERRY_STATE(weights, ferry_i_weights_file, ferry_i_weights_free),
 };
 
 const ferry_method ferry_i_method_logreg = {
@@ -136,15 +132,11 @@ const ferry_method ferry_i_method_logreg = {
     .kind = FERRY_KIND_BASELINE,
     .goals = FERRY_CLASSIFY | FERRY_MULTILABEL,
     .needs = FERRY_NEED_TARGET_VIEW,
-    .options = logreg_opts,
-    .n_options = FERRY_COUNT(logreg_opts),
-    .options_size = sizeof(logreg_options),
+    FERRY_OPTIONS(logreg_opts, logreg_options),
     .fits = logreg_fits,
     .fit = logreg_fit,
     .predict = ferry_i_weights_predict,
-    .file = ferry_i_weights_file,
-    .state_size = sizeof(weights),
-    .free = ferry_i_weights_free,
+    FERRY_STATE(weights, ferry_i_weights_file, ferry_i_weights_free),
 };
 
 typedef struct semi_svm_options {
@@ -172,13 +164,9 @@ const ferry_method ferry_i_method_semi_svm = {
     .kind = FERRY_KIND_BASELINE,
     .goals = FERRY_CLASSIFY,
     .needs = FERRY_NEED_TARGET_VIEW | FERRY_NEED_TARGET_LABELS,
-    .options = semi_svm_opts,
-    .n_options = FERRY_COUNT(semi_svm_opts),
-    .options_size = sizeof(semi_svm_options),
+    FERRY_OPTIONS(semi_svm_opts, semi_svm_options),
     .fits = ferry_i_self_training_fits,
     .fit = semi_svm_fit,
     .predict = ferry_i_weights_predict,
-    .file = ferry_i_weights_file,
-    .state_size = sizeof(weights),
-    .free = ferry_i_weights_free,
+    FERRY_STATE(weights, ferry_i_weights_file, ferry_i_weights_free),
 };

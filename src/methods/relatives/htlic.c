@@ -420,12 +420,8 @@ const ferry_method ferry_i_method_htlic = {
     .goals = FERRY_CLASSIFY,
     .needs = FERRY_NEED_SOURCE | FERRY_NEED_INTERMEDIATE | FERRY_NEED_TARGET_LABELS |
              FERRY_NEED_VIEW | FERRY_NEED_PATH,
-    .options = htlic_opts,
-    .n_options = FERRY_COUNT(htlic_opts),
-    .options_size = sizeof(htlic_options),
+    FERRY_OPTIONS(htlic_opts, htlic_options),
     .fit = htlic_fit,
     .predict = ferry_i_ttl_linear_predict,
-    .file = ferry_i_ttl_linear_file,
-    .state_size = sizeof(ttl_linear),
-    .free = ferry_i_ttl_linear_free,
+    FERRY_STATE(ttl_linear, ferry_i_ttl_linear_file, ferry_i_ttl_linear_free),
 };
