@@ -271,9 +271,10 @@ const cli_command cli_commands[] = {
      "results.json and the predictions of the first repeat. --set changes the task for "
      "this "
      "run, as in --set evaluate.repeats=3, --set methods.svm.C=10 or --set "
-     "domains.target.labelled=20. Each transfer method is judged: helps, no evidence or "
-     "harms, against the best method without transfer and against controls that keep "
-     "everything but the knowledge, such as a noise source. After Ctrl-C the repeats that "
+     "domains.target.labelled=20. Each transfer method is judged: is it better or "
+     "worse than the best method without transfer, for new data of this kind, and is that "
+     "the source? Controls keep everything but the knowledge, such as a source with "
+     "shuffled labels. After Ctrl-C the repeats that "
      "were complete are kept.",
      1, 1, WORDS_FILE, OPTIONS(run_options), run_settings, true, cli_run},
     {"advise", "TASK", "say what fits a task before it is run",

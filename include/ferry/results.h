@@ -19,16 +19,23 @@ extern "C" {
 /** Results of an evaluation: made by ferry_evaluate() or ferry_results_load(). Opaque. */
 typedef struct ferry_results ferry_results;
 
-/** Did transfer help? Later versions tell more cases apart: what you do not know is no proof that
- * it helps. ferry_verdict_name() has the words for all of them. */
+/** Did transfer help? Better or worse than no transfer is asked for new data of this kind
+ * (docs/evaluation.md), and then whether it is the source. Later versions may tell more cases apart:
+ * what you do not know is no proof that it helps. */
 typedef enum ferry_verdict {
-    FERRY_UNJUDGED = 0,    /**< a baseline or control, or nothing to score by */
-    FERRY_HELPS = 1,       /**< better than no transfer, and it is the source's doing */
-    FERRY_NO_EVIDENCE = 2, /**< neither is shown */
-    FERRY_HARMS = 3        /**< worse than no transfer */
+    FERRY_UNJUDGED = 0,   /**< a baseline or control, or nothing to score by */
+    FERRY_HELPS = 1,      /**< better than no transfer, and it is the source's doing */
+    FERRY_UNDECIDED = 2,  /**< nothing is shown either way */
+    FERRY_HARMS = 3,      /**< worse than no transfer, and it is the source's doing */
+    FERRY_ANY_SOURCE = 4, /**< better, and made-up sources do as well */
+    FERRY_NOT_SHOWN = 5,  /**< better, but that it is the source is not shown */
+    FERRY_UNUSED = 6,     /**< no control changes a prediction: the source plays no part */
+    FERRY_WEAKER = 7,     /**< worse, whatever the source */
+    FERRY_EQUAL = 8       /**< no difference that would matter (evaluate.least) */
 } ferry_verdict;
 
-/** "helps", "no evidence", "harms", "not judged". Never NULL. */
+/** "helps", "any source", "not shown", "unused", "weaker", "harms", "equal", "undecided"; "not
+ * judged". Never NULL. */
 FERRY_API const char *ferry_verdict_name(ferry_verdict verdict);
 
 /** The evaluation as a whole. */
@@ -51,6 +58,7 @@ typedef struct ferry_run_info {
     const char *sentence;  /**< the outcome in plain words */
     double arriving;       /**< goal stream: share of the labels that came */
     int64_t delay;         /**< goal stream: ... so many rows later */
+    double least; /**< the least difference that matters, in units of the first metric */
 } ferry_run_info;
 
 /** One method of an evaluation. */
@@ -75,14 +83,15 @@ typedef struct ferry_result {
     const char *baseline; /**< its name; NULL: not compared (it is the best baseline) */
     int64_t pairs;        /**< repeats compared; 0: not compared */
     double gain;          /**< mean */
-    double low;           /**< 95 % interval of it; NaN for a single pair */
+    double low;           /**< 95 % interval of it, for new data of this kind */
     double high;
-    double p_compare; /**< that such a difference is chance; NaN when no pair differs */
+    double p_compare; /**< two-sided; NaN when no instance differs in any repeat */
 
     /* the verdict: of transfer methods only */
     ferry_verdict verdict;
-    double p;             /**< the largest of the tests that the verdict stands on */
-    double p_holm;        /**< corrected for the number of methods */
+    double p; /**< one-sided, better or worse than no transfer as the gain is */
+    double
+        p_holm; /**< corrected for the number of methods; worse: for that of baselines too */
     const char *sentence; /**< "NAME: helps: ..."; NULL when not judged */
 
     /* goal stream: the mistake rate so far, as rows come; else 0 and NULL */
@@ -90,6 +99,22 @@ typedef struct ferry_result {
     const double *curve_rows; /**< points: rows seen */
     const double *curve_mean;
     const double *curve_std;
+
+    /* more on the comparison and the verdict */
+    double bound;  /**< the gain is at least (if worse: at most) this: 95 %, one-sided */
+    double se, df; /**< standard error of the gain and its degrees of freedom */
+    int fixed; /**< 1: every repeat showed the same labels, so it holds for these alone */
+    double
+        p_high; /**< that a made-up source does as well as the real one; NaN: not tested */
+    double p_low;           /**< ... as badly */
+    int64_t worlds;         /**< draws of controls that change its predictions */
+    int64_t as_good;        /**< of these, as good as the real source */
+    int64_t as_bad;         /**< ... as bad */
+    int64_t needed_repeats; /**< undecided: repeats that would settle it, or */
+    int64_t
+        needed_rows; /**< target rows with a label that would; both 0: no sensible number */
+    int64_t needed_draws;  /**< not shown, weaker: draws of controls that were not made */
+    double needed_seconds; /**< ... and about how long they take */
 } ferry_result;
 
 /** One metric of a method. */
@@ -114,15 +139,18 @@ typedef struct ferry_evidence {
     int64_t repeats;     /**< splits, the first of the evaluation's */
     const double
         *runs; /**< draws x repeats of the first metric, draw after draw; or NULL */
-    int same;  /**< 1: equal to the method's own result in every run */
+    int same;  /**< 1: the method's own predictions in every run */
     double mean;
     double gain;   /**< how much better the method itself is on these splits */
-    double excess; /**< what the method adds to no transfer and the control does not */
-    double low;    /**< 95 % interval of excess; of a source left out: of gain */
+    double excess; /**< in results of Ferry 0.2; else NaN */
+    double low;    /**< of a source left out: 95 % interval of gain */
     double high;
-    double p;
-    double p_holm;         /**< sources: corrected for all that were left out */
-    ferry_verdict verdict; /**< sources: what that one did */
+    double p;              /**< ... two-sided */
+    double p_holm;         /**< ... corrected for all that were left out */
+    ferry_verdict verdict; /**< ... what that one did */
+    int primary;           /**< 1: the control that the randomisation test is made with */
+    int64_t as_good;       /**< draws as good as the method itself */
+    int64_t as_bad;
 } ferry_evidence;
 
 /** What is known of the target, in its order: n instances or rating pairs. Fields that do not

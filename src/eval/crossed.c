@@ -104,7 +104,7 @@ static void components(const ferry_crossing *in, int64_t cells, const double *co
 
 /* Variance of the mean effect with clusters; their number less one in *df. */
 static ferry_status clustered(ferry_ctx *ctx, int64_t n, const double *effect,
-                              const int64_t *cluster, double *variance, double *df)
+                              const int32_t *cluster, double *variance, double *df)
 {
     ferry_status st = FERRY_OK;
     double *sum = NULL, mean = 0, used = 0, clusters = 0, total = 0;

@@ -38,6 +38,10 @@ ferry_status ferry_i_metric_value(ferry_ctx *ctx, const ferry_metric *m,
                                   const ferry_scored *s, double *rows, double *out);
 const ferry_metric *ferry_i_metric_find(const char *name); /* NULL: unknown */
 const ferry_metric *ferry_i_metric_at(int64_t i);          /* NULL past the end */
+/* Whether it is between 0 and 1 (or on that scale), so that people count it in points of a hundred;
+ * whether it reads scores of classes. */
+bool ferry_i_metric_is_share(const ferry_metric *m);
+bool ferry_i_metric_reads_scores(const ferry_metric *m);
 /* The metrics usual for a goal, the deciding one first; NULL past the end. */
 const ferry_metric *ferry_i_metric_usual(ferry_goal goal, int64_t i);
 
@@ -72,9 +76,9 @@ ferry_status ferry_i_coverage(ferry_ctx *ctx, const ferry_scored *s, double *out
 ferry_status ferry_i_average_precision(ferry_ctx *ctx, const ferry_scored *s, double *out);
 
 /* Pseudo-values of the n scored rows for a metric of value `full` that is no mean over rows
- * (rows.c). at: the rows' places in the target. */
+ * (rows.c). mask: which rows of the target they are; NULL: the first n. */
 ferry_status ferry_i_pseudo_rows(ferry_ctx *ctx, const ferry_metric *m,
-                                 const ferry_scored *s, const int64_t *at, double full,
+                                 const ferry_scored *s, const uint8_t *mask, double full,
                                  double *row);
 
 /* An embedding in k groups by k-means; -1 where a row is not finite. */
@@ -91,24 +95,21 @@ ferry_status ferry_i_knn_accuracy(ferry_ctx *ctx, const ferry_scored *s, double 
 
 /* A method under one control (task/control.c), or with one source left out. */
 typedef struct ferry_trial {
-    ferry_evidence pub; /* its texts are owned, runs is `metric` once all are done */
+    ferry_evidence pub; /* its texts are owned, runs is `metric` */
     ferry_control kind;
-    int64_t done;   /* runs complete */
-    double *metric; /* draws x repeats: the deciding metric */
+    int64_t slots, want,
+        done;       /* there is room for, to be run, complete: draws, or repeats */
+    double *metric; /* slots: the deciding metric */
+    uint8_t *state; /* slots: ferry_trial_state */
+    char **why;     /* slots: why it could not run, or NULL */
+    double **rows;  /* sources left out: slots of what each instance adds */
 } ferry_trial;
 
-/* Why a method is judged as it is: picks the words of its sentence. */
-typedef enum ferry_reason {
-    FERRY_BECAUSE,       /* the numbers say so */
-    FERRY_NO_BASELINE,   /* nothing without transfer ran */
-    FERRY_EQUAL,         /* equal to the best baseline in every repeat */
-    FERRY_FEW,           /* five repeats or fewer can show nothing */
-    FERRY_CHANCE,        /* the difference may be chance */
-    FERRY_CHANCE_OF_ALL, /* ... when it is one of several methods (Holm) */
-    FERRY_UNCHECKED,     /* better, but no control ran */
-    FERRY_UNTOUCHED,     /* better, but no control changes anything for it */
-    FERRY_CONTROLLED     /* better, but a control may do as well: `against` */
-} ferry_reason;
+typedef enum ferry_trial_state {
+    FERRY_TRIAL_NOT_RUN,
+    FERRY_TRIAL_SAME, /* the method's own predictions */
+    FERRY_TRIAL_CHANGED
+} ferry_trial_state;
 
 /* A prediction that is kept, and what belongs to it. */
 typedef struct ferry_kept {
@@ -124,6 +125,8 @@ typedef struct ferry_entry {
     const ferry_opts *opts; /* by the task, while the evaluation runs; may be NULL */
     int64_t done;           /* repeats complete */
     double *metric;  /* n_metrics x planned, metric m of repeat r at [m * planned + r] */
+    double **rows;   /* planned: what each scored instance adds to the deciding metric; NULL
+                        once it is judged */
     double *seconds; /* planned: of the fit */
     double *curve; /* goal stream: planned x FERRY_CURVE, mistake rate so far; else NULL */
     struct json_t *diagnostics; /* of the last repeat */
@@ -131,8 +134,11 @@ typedef struct ferry_entry {
     int64_t n_kept;
     ferry_trial *trial;
     int64_t n_trials;
-    ferry_reason why;
-    int64_t against; /* the trial that speaks most against it, or -1 */
+    ferry_crossed test; /* against the best baseline */
+    bool better, worse; /* ... corrected for the number of methods */
+    int64_t primary;    /* its trial with the primary control, or -1 */
+    bool unused;        /* no control changes a prediction */
+    bool beats_others;  /* above every draw of the controls that are not primary */
     /* made of the above by ferry_i_results_publish() */
     ferry_metric_runs *metrics;
     int64_t n_metrics;
@@ -154,7 +160,8 @@ struct ferry_results {
     ferry_labels *truth;
     ferry_ratings *ratings; /* goal rate, instead of truth */
     ferry_truth known;      /* both for programs; names is owned */
-    uint8_t **scored;       /* planned: what counts in each repeat that is kept, or NULL */
+    uint8_t **scored;       /* planned: what counts in each repeat */
+    int64_t *count;         /* planned: how much that is */
     ferry_guard *guard;     /* or NULL; its arrays are owned */
     struct json_t *record;  /* run.json (record.c) */
     struct json_t *saved;   /* loaded results: all of results.json */
@@ -163,8 +170,11 @@ struct ferry_results {
 /* Add a method, of which nothing is known yet; rs->result has room. */
 ferry_status ferry_i_results_add(ferry_ctx *ctx, ferry_results *rs, const char *name,
                                  const char *method, ferry_kind kind, ferry_entry **out);
+/* What instances add to the metric is only needed to judge. */
+void ferry_i_results_free_rows(ferry_results *rs);
 /* Keep a prediction for programs, the CSV files and the picture; *p becomes NULL. Scores can be
- * large: without "predictions: all" they go, but for embeddings, which are nothing else. */
+ * large: without "predictions: all" publishing lets them go, but for embeddings, which are nothing
+ * else. */
 ferry_status ferry_i_results_keep(ferry_ctx *ctx, const ferry_results *rs, ferry_entry *r,
                                   int64_t repeat, ferry_prediction **p);
 /* Mean and standard deviation of metric m of a result over the complete repeats. */
@@ -172,10 +182,16 @@ double ferry_i_result_mean(const ferry_results *rs, const ferry_entry *r, int64_
 double ferry_i_result_std(const ferry_results *rs, const ferry_entry *r, int64_t m);
 /* Places of the results that ran, best first; returns how many. order has rs->n entries. */
 int64_t ferry_i_results_rank(const ferry_results *rs, int64_t *order);
-/* Find the best method and the best baseline, and compare every method with the latter. */
+/* Find the best method and the best baseline, and compare every method with the latter: question 1. */
 ferry_status ferry_i_results_compare(ferry_ctx *ctx, ferry_results *rs);
-/* Judge the transfer methods: verdict.c has the rules. After ferry_i_results_compare(). */
+/* Judge the transfer methods: verdict.c has the rules. After comparing and the controls. */
 ferry_status ferry_i_results_judge(ferry_ctx *ctx, ferry_results *rs);
+/* What instances add to the deciding metric, a's against b's, over the complete repeats; larger is
+ * better. */
+ferry_status ferry_i_results_cross(ferry_ctx *ctx, const ferry_results *rs,
+                                   double *const *a, double *const *b, ferry_crossed *out);
+bool ferry_i_results_judged(const ferry_entry *r);    /* a transfer method that ran */
+double ferry_i_results_sign(const ferry_results *rs); /* -1 where smaller is better */
 /* Make what programs see: ranks, means, sentences, diagnostics. Last of all. */
 ferry_status ferry_i_results_publish(ferry_ctx *ctx, ferry_results *rs);
 
@@ -200,6 +216,7 @@ typedef struct ferry_words {
 ferry_words ferry_i_number_words(int places, bool sign, double x);
 ferry_words ferry_i_spread_words(int places, const ferry_metric_runs *m);
 ferry_words ferry_i_p_words(double p);
+ferry_words ferry_i_time_words(double seconds); /* "20 s", "3 min", "2.5 h" */
 
 /* ferry_evaluate() with one more method than the registry has (NULL: none), which the task
  * may name. */
@@ -224,11 +241,11 @@ struct json_t *ferry_i_settings_json(const ferry_opts *opts);
 
 /* ---- controls ---- */
 
-/* Plan the controls that the task and the settings allow for every transfer method; *fits
- * says how many fits that makes. Nothing when no baseline ran or nothing is scored. */
+/* Plan the controls that the task and the settings allow for every transfer method; *fits says how
+ * many fits the first round makes. Nothing when no baseline ran or nothing is scored. */
 ferry_status ferry_i_controls_plan(ferry_ctx *ctx, const ferry_task *task,
                                    ferry_results *rs, int64_t *fits);
-/* Run them. ctx->step counts on. */
+/* Run them, after ferry_i_results_compare(), and say what they show of each method. */
 ferry_status ferry_i_controls_run(ferry_ctx *ctx, const ferry_task *task, ferry_results *rs,
                                   bool *finish);
 
@@ -246,10 +263,13 @@ ferry_status ferry_i_score_new_mask(ferry_ctx *ctx, const ferry_results *rs, uin
  * sentence when there is none. */
 ferry_status ferry_i_score_mask(ferry_ctx *ctx, const ferry_results *rs,
                                 const ferry_task *split, uint8_t *mask, int64_t *count);
-/* All metrics of a prediction of the whole target, over what the mask picks. */
+/* All metrics of a prediction of the whole target, over what the mask picks. rows (may be NULL)
+ * becomes what each of the `count` instances adds to the first one; NULL where it is not defined. */
 ferry_status ferry_i_score(ferry_ctx *ctx, const ferry_results *rs,
                            const ferry_prediction *p, const uint8_t *mask, int64_t count,
-                           double *out);
+                           double *out, double **rows);
+/* How long a mask is. */
+int64_t ferry_i_score_entries(const ferry_results *rs);
 
 /* ---- streams ---- */
 

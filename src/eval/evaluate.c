@@ -93,13 +93,15 @@ static ferry_status begin(ferry_ctx *ctx, const ferry_task *task, run *u, ferry_
                                .best = -1,
                                .best_baseline = -1,
                                .arriving = s.arriving,
-                               .delay = s.delay};
+                               .delay = s.delay,
+                               .least = s.least};
     rs->ties = (ferry_ties)s.ties;
     rs->level = s.controls;
     rs->keep_all = s.predictions;
     u->guard = s.guard;
     FERRY_HAVE(ctx, rs->run.version && rs->run.task && rs->run.engine && rs->run.blas_core);
     FERRY_NEW(ctx, rs->scored, rs->run.planned);
+    FERRY_NEW(ctx, rs->count, rs->run.planned);
     FERRY_TRY(choose_metrics(ctx, rs, s.metrics));
 done:
     return st;
@@ -252,7 +254,7 @@ static ferry_status run_one(ferry_ctx *ctx, run *u, const ferry_task *split, int
         st = keep_failure(ctx, rs, r, repeat, st);
         goto done;
     }
-    FERRY_TRY(ferry_i_score(ctx, rs, p, u->mask, u->count, u->score));
+    FERRY_TRY(ferry_i_score(ctx, rs, p, u->mask, u->count, u->score, &r->rows[repeat]));
     for (int64_t m = 0; m < rs->n_metrics; m++)
         r->metric[m * rs->run.planned + repeat] = u->score[m];
     FERRY_TRY(keep_parts(ctx, rs, r, repeat, model, weights, &p));
@@ -274,10 +276,8 @@ static ferry_status run_repeat(ferry_ctx *ctx, run *u, const ferry_task *split,
     int64_t piece = repeat * u->runnable;
 
     FERRY_TRY(ferry_i_score_mask(ctx, rs, split, u->mask, &u->count));
-    if (repeat == 0 || rs->keep_all) {
-        FERRY_TRY(ferry_i_score_new_mask(ctx, rs, &rs->scored[repeat]));
-        FERRY_TRY(ferry_i_score_mask(ctx, rs, split, rs->scored[repeat], &u->count));
-    }
+    FERRY_TRY(ferry_i_score_new_mask(ctx, rs, &rs->scored[repeat]));
+    FERRY_TRY(ferry_i_score_mask(ctx, rs, split, rs->scored[repeat], &rs->count[repeat]));
     if (repeat == 0) rs->rounds = u->count;
     for (int64_t i = 0; i < rs->n; i++) {
         if (rs->result[i].pub.reason) continue;
@@ -366,14 +366,16 @@ static ferry_status evaluate(ferry_ctx *ctx, const ferry_task *task,
     memcpy(message, ctx->message, sizeof message);
     if (ended == FERRY_OK && !u->finish) FERRY_TRY(need_some(ctx, rs, FERRY_ENUMERIC));
     FERRY_TRY(keep_complete(ctx, rs));
+    FERRY_TRY(ferry_i_results_compare(ctx, rs));
     if (ended == FERRY_OK && !u->finish) {
+        ctx->repeat = 0;
         ended = ferry_i_controls_run(ctx, task, rs, &u->finish);
         if (ended != FERRY_OK && ended != FERRY_ECANCELLED) FERRY_TRY(ended);
         memcpy(message, ctx->message, sizeof message);
     }
     ctx->repeat = 0;
-    FERRY_TRY(ferry_i_results_compare(ctx, rs));
     FERRY_TRY(ferry_i_results_judge(ctx, rs));
+    ferry_i_results_free_rows(rs);
     if (u->guard && ended == FERRY_OK && !u->finish && rs->n_metrics > 0 &&
         rs->run.goal != FERRY_EMBED && rs->run.goal != FERRY_STREAM) {
         ended = ferry_i_guard_run(ctx, task, rs);

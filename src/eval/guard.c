@@ -155,7 +155,7 @@ static ferry_status cross_validate(ferry_ctx *ctx, const ferry_results *rs,
             FERRY_TRY(ferry_i_progress(ctx, "guard", f, folds, NAN, &finish));
             FERRY_TRY(predict_with(ctx, less, &rs->result[i], &p));
             metric[0] = NAN;
-            if (p) FERRY_TRY(ferry_i_score(ctx, rs, p, mask, count, metric));
+            if (p) FERRY_TRY(ferry_i_score(ctx, rs, p, mask, count, metric, NULL));
             score[i] += metric[0] / (double)folds;
             ferry_prediction_free(p);
             p = NULL;

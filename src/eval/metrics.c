@@ -343,6 +343,27 @@ const ferry_metric *ferry_i_metric_find(const char *name)
     return NULL;
 }
 
+static bool is_among(const char *name, int64_t n, const char *const *names)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (strcmp(names[i], name) == 0) return true;
+    return false;
+}
+
+bool ferry_i_metric_is_share(const ferry_metric *m)
+{
+    static const char *const open[] = {"log-loss", "rmse", "mae", "coverage"};
+
+    return !is_among(m->info.name, FERRY_COUNT(open), open);
+}
+
+bool ferry_i_metric_reads_scores(const ferry_metric *m)
+{
+    static const char *const by_score[] = {"auc", "log-loss", "brier"};
+
+    return is_among(m->info.name, FERRY_COUNT(by_score), by_score);
+}
+
 const ferry_metric *ferry_i_metric_usual(ferry_goal goal, int64_t i)
 {
     static const struct {

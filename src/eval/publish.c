@@ -66,6 +66,11 @@ ferry_status ferry_i_results_publish_entry(ferry_ctx *ctx, const ferry_results *
         }
         r->n_kept = rs->run.repeats;
     }
+    for (int64_t i = 0; i < r->n_kept && !rs->keep_all && rs->run.goal != FERRY_EMBED;
+         i++) {
+        ferry_i_free(r->kept[i].given->score);
+        r->kept[i].given->score = NULL;
+    }
     for (int64_t i = 0; i < r->n_trials; i++) {
         ferry_evidence *e = &r->trial[i].pub;
         if (isfinite(e->mean)) continue;

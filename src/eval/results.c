@@ -1,11 +1,36 @@
-/* Results: their parts, order, and each method against the best baseline. */
+/* Results: their parts and their order. */
 #include <jansson.h>
 #include <math.h>
 
 #include "eval/eval.h"
 #include "model/model.h"
 
-enum { DRAWS = 10000 }; /* resamples of the bootstrap: the 2.5 % tails hold 250 each */
+/* What instances add, of n repeats. */
+static void free_rows(int64_t n, double ***rows)
+{
+    for (int64_t i = 0; *rows && i < n; i++)
+        ferry_i_free((*rows)[i]);
+    ferry_i_free((void *)*rows);
+    *rows = NULL;
+}
+
+static void free_trial(ferry_trial *t)
+{
+    free_rows(t->slots, &t->rows);
+    for (int64_t i = 0; t->why && i < t->slots; i++)
+        ferry_i_free(t->why[i]);
+    FERRY_FREE((char *)t->pub.source, (char *)t->pub.reason, t->metric, t->state,
+               (void *)t->why);
+}
+
+void ferry_i_results_free_rows(ferry_results *rs)
+{
+    for (int64_t i = 0; i < rs->n; i++) {
+        free_rows(rs->run.planned, &rs->result[i].rows);
+        for (int64_t k = 0; k < rs->result[i].n_trials; k++)
+            free_rows(rs->result[i].trial[k].slots, &rs->result[i].trial[k].rows);
+    }
+}
 
 static void free_entry(ferry_entry *r)
 {
@@ -20,21 +45,20 @@ static void free_entry(ferry_entry *r)
         ferry_i_free(r->kept[i].place);
     }
     ferry_i_free(r->kept);
-    for (int64_t i = 0; i < r->n_trials; i++) {
-        FERRY_FREE((char *)r->trial[i].pub.source, (char *)r->trial[i].pub.reason,
-                   r->trial[i].metric);
-    }
+    for (int64_t i = 0; i < r->n_trials; i++)
+        free_trial(&r->trial[i]);
     ferry_i_free(r->trial);
 }
 
 void ferry_results_free(ferry_results *rs)
 {
     if (!rs) return;
+    ferry_i_results_free_rows(rs);
     for (int64_t i = 0; i < rs->n; i++)
         free_entry(&rs->result[i]);
     for (int64_t i = 0; rs->scored && i < rs->run.planned; i++)
         ferry_i_free(rs->scored[i]);
-    FERRY_FREE(rs->scored, rs->result, rs->metrics, (void *)rs->known.names);
+    FERRY_FREE(rs->scored, rs->count, rs->result, rs->metrics, (void *)rs->known.names);
     ferry_i_labels_free(rs->truth);
     ferry_i_ratings_free(rs->ratings);
     FERRY_FREE((char *)rs->run.version, (char *)rs->run.task, (char *)rs->run.target,
@@ -62,11 +86,18 @@ ferry_status ferry_i_results_add(ferry_ctx *ctx, ferry_results *rs, const char *
                             .high = NAN,
                             .p_compare = NAN,
                             .p = NAN,
-                            .p_holm = NAN};
-    r->against = -1;
+                            .p_holm = NAN,
+                            .bound = NAN,
+                            .se = NAN,
+                            .df = NAN,
+                            .p_high = NAN,
+                            .p_low = NAN,
+                            .needed_seconds = NAN};
+    r->primary = -1;
     FERRY_HAVE(ctx, r->pub.name && r->pub.method);
     FERRY_NEW(ctx, r->metric, rs->n_metrics * rs->run.planned);
     FERRY_NEW(ctx, r->seconds, rs->run.planned);
+    FERRY_NEW(ctx, r->rows, rs->run.planned);
     FERRY_NEW(ctx, r->kept, rs->keep_all ? rs->run.planned : 1);
     if (rs->run.goal == FERRY_STREAM)
         FERRY_NEW(ctx, r->curve, FERRY_CURVE * rs->run.planned);
@@ -86,10 +117,6 @@ ferry_status ferry_i_results_keep(ferry_ctx *ctx, const ferry_results *rs, ferry
         FERRY_NEW(ctx, k->place, given->k);
         for (int64_t c = 0; c < given->k; c++)
             k->place[c] = (int32_t)ferry_i_ids_find(rs->truth->names, given->names[c]);
-    }
-    if (!rs->keep_all && rs->run.goal != FERRY_EMBED) {
-        ferry_i_free(given->score);
-        given->score = NULL;
     }
     k->given = given;
     k->pub = (ferry_repeat_prediction){.size = sizeof k->pub,
@@ -137,58 +164,4 @@ int64_t ferry_i_results_rank(const ferry_results *rs, int64_t *order)
         n++;
     }
     return n;
-}
-
-/* Result r against the best baseline b, over the repeats where both are defined. The interval is
- * drawn on the metric's own differences, then turned so that larger is better. */
-static ferry_status compare(ferry_ctx *ctx, const ferry_results *rs, const ferry_entry *b,
-                            double *diff, ferry_entry *r)
-{
-    ferry_status st = FERRY_OK;
-    const bool larger = rs->metrics[0]->info.larger_is_better;
-    ferry_result *v = &r->pub;
-    ferry_rng rng;
-    double lo = NAN, hi = NAN;
-
-    v->pairs = 0;
-    for (int64_t i = 0; i < rs->run.repeats; i++) {
-        const double d = r->metric[i] - b->metric[i];
-        if (isfinite(d)) diff[v->pairs++] = d;
-    }
-    if (v->pairs == 0) goto done;
-    v->baseline = b->pub.name;
-    v->gain = (larger ? 1 : -1) * ferry_i_mean(v->pairs, diff);
-    if (v->pairs < 2) goto done;
-    /* The same stream for every method, so none depends on which others there are. */
-    ferry_i_rng_for(ctx, &rng, "bootstrap");
-    FERRY_TRY(ferry_i_bootstrap(ctx, v->pairs, diff, DRAWS, 0.95, &rng, &lo, &hi));
-    v->low = larger ? lo : -hi;
-    v->high = larger ? hi : -lo;
-    FERRY_TRY(ferry_i_wilcoxon(ctx, v->pairs, diff, &v->p_compare));
-done:
-    return st;
-}
-
-ferry_status ferry_i_results_compare(ferry_ctx *ctx, ferry_results *rs)
-{
-    ferry_status st = FERRY_OK;
-    int64_t *order = ferry_i_calloc(rs->n, sizeof *order);
-    double *diff = ferry_i_calloc(rs->run.repeats, sizeof *diff);
-
-    rs->run.best = rs->run.best_baseline = -1;
-    FERRY_HAVE(ctx, order && diff);
-    const int64_t n = ferry_i_results_rank(rs, order);
-    if (rs->n_metrics == 0 || n == 0) goto done;
-    rs->run.best = order[0];
-    for (int64_t i = n - 1; i >= 0; i--)
-        if (rs->result[order[i]].pub.kind == FERRY_KIND_BASELINE)
-            rs->run.best_baseline = order[i];
-    if (rs->run.best_baseline < 0) goto done;
-    for (int64_t i = 0; i < n; i++)
-        if (order[i] != rs->run.best_baseline)
-            FERRY_TRY(compare(ctx, rs, &rs->result[rs->run.best_baseline], diff,
-                              &rs->result[order[i]]));
-done:
-    FERRY_FREE(order, diff);
-    return st;
 }

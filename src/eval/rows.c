@@ -189,12 +189,78 @@ static ferry_status rmse_rows(ferry_ctx *ctx, const ferry_scored *s, double *wit
     return FERRY_OK;
 }
 
+/* ---- order ---- */
+
+/* Of one class: right[i] is how many (positive, other) pairs that i is in are in the right order,
+ * equals by half: its rank among all less that among its own side. x: scores, rank: scratch of 2n. */
+static ferry_status right_pairs(ferry_ctx *ctx, const ferry_scored *s, int32_t cls,
+                                const double *x, double *rank, double *right, double *found)
+{
+    ferry_status st = FERRY_OK;
+    double *side = NULL;
+
+    *found = 0;
+    FERRY_NEW(ctx, side, s->n);
+    FERRY_TRY(ferry_i_mean_ranks(ctx, s->n, x, rank));
+    for (int positive = 0; positive < 2; positive++) {
+        int64_t n = 0, k = 0;
+        for (int64_t i = 0; i < s->n; i++)
+            if ((s->truth_cls[i] == cls) == positive) side[n++] = x[i];
+        FERRY_TRY(ferry_i_mean_ranks(ctx, n, side, rank + s->n));
+        for (int64_t i = 0; i < s->n; i++) {
+            if ((s->truth_cls[i] == cls) != positive) continue;
+            const double below = rank[i] - rank[s->n + k++];
+            right[i] = positive ? below : (double)(s->n - n) - below;
+            if (positive) *found += below;
+        }
+    }
+done:
+    ferry_i_free(side);
+    return st;
+}
+
+static ferry_status auc_rows(ferry_ctx *ctx, const ferry_scored *s, double *without)
+{
+    ferry_status st = FERRY_OK;
+    double *x = NULL, *rank = NULL, *right = NULL, *classes = NULL, found = 0;
+
+    FERRY_NEW(ctx, x, s->n);
+    FERRY_NEW(ctx, rank, 2 * s->n);
+    FERRY_NEW(ctx, right, s->n);
+    FERRY_NEW(ctx, classes, s->n);
+    memset(without, 0, (size_t)s->n * sizeof *without);
+    for (int32_t c = s->k == 2; c < s->k; c++) {
+        double p = 0;
+        for (int64_t i = 0; i < s->n; i++) {
+            const double *f = s->score + i * s->k;
+            x[i] = s->k == 2 ? f[1] - f[0] : f[c];
+            p += s->truth_cls[i] == c;
+        }
+        const double others = (double)s->n - p;
+        if (p == 0 || others == 0) continue;
+        FERRY_TRY(right_pairs(ctx, s, c, x, rank, right, &found));
+        for (int64_t i = 0; i < s->n; i++) {
+            const bool own = s->truth_cls[i] == c;
+            const double pairs = (p - own) * (others - !own);
+            if (pairs == 0) continue;
+            without[i] += (found - right[i]) / pairs;
+            classes[i]++;
+        }
+    }
+    for (int64_t i = 0; i < s->n; i++)
+        without[i] = classes[i] > 0 ? without[i] / classes[i] : NAN;
+done:
+    FERRY_FREE(x, rank, right, classes);
+    return st;
+}
+
 /* ---- any metric ---- */
 
 /* The parts of a row, moved from `from` to `to`. */
 typedef struct copy {
     ferry_scored s;
     int32_t *truth_cls, *cls;
+    int32_t *user, *item;
     double *truth, *value, *score;
     uint8_t *truth_set, *set;
 } copy;
@@ -205,6 +271,8 @@ static void put(copy *c, const ferry_scored *s, int64_t from, int64_t to)
 
     if (s->truth_cls) c->truth_cls[to] = s->truth_cls[from];
     if (s->cls) c->cls[to] = s->cls[from];
+    if (s->user) c->user[to] = s->user[from];
+    if (s->item) c->item[to] = s->item[from];
     if (s->truth) c->truth[to] = s->truth[from];
     if (s->value) c->value[to] = s->value[from];
     if (s->score)
@@ -222,6 +290,8 @@ static ferry_status room_for(ferry_ctx *ctx, const ferry_scored *s, copy *c)
 
     FERRY_NEW(ctx, c->truth_cls, s->truth_cls ? s->n : 1);
     FERRY_NEW(ctx, c->cls, s->cls ? s->n : 1);
+    FERRY_NEW(ctx, c->user, s->user ? s->n : 1);
+    FERRY_NEW(ctx, c->item, s->item ? s->n : 1);
     FERRY_NEW(ctx, c->truth, s->truth ? s->n : 1);
     FERRY_NEW(ctx, c->value, s->value ? s->n : 1);
     FERRY_NEW(ctx, c->score, s->score ? s->n * width : 1);
@@ -230,6 +300,8 @@ static ferry_status room_for(ferry_ctx *ctx, const ferry_scored *s, copy *c)
     c->s = *s;
     if (s->truth_cls) c->s.truth_cls = c->truth_cls;
     if (s->cls) c->s.cls = c->cls;
+    if (s->user) c->s.user = c->user;
+    if (s->item) c->s.item = c->item;
     if (s->truth) c->s.truth = c->truth;
     if (s->value) c->s.value = c->value;
     if (s->score) c->s.score = c->score;
@@ -241,42 +313,57 @@ done:
 
 static void free_copy(copy *c)
 {
-    FERRY_FREE(c->truth_cls, c->cls, c->truth, c->value, c->score, c->truth_set, c->set);
+    FERRY_FREE(c->truth_cls, c->cls, c->user, c->item, c->truth, c->value, c->score,
+               c->truth_set, c->set);
 }
 
-/* Rows i with at[i] % blocks == b form block b, the same in every repeat. */
+/* The block of each scored row, the same in every repeat: by its place in the target. */
+static void blocks_of(const ferry_scored *s, const uint8_t *mask, int64_t blocks,
+                      int64_t *block)
+{
+    for (int64_t i = 0, to = 0; to < s->n; i++)
+        if (!mask || mask[i]) {
+            block[to] = blocks == s->n ? to : i % blocks;
+            to++;
+        }
+}
+
 static ferry_status any_rows(ferry_ctx *ctx, const ferry_metric *m, const ferry_scored *s,
-                             const int64_t *at, double full, double *row)
+                             const uint8_t *mask, double full, double *row)
 {
     ferry_status st = FERRY_OK;
     const int64_t blocks = s->n < BLOCKS ? s->n : BLOCKS;
     double *without = NULL;
+    int64_t *block = NULL;
     copy c = {0};
 
     FERRY_NEW(ctx, without, blocks);
+    FERRY_NEW(ctx, block, s->n);
     FERRY_TRY(room_for(ctx, s, &c));
+    blocks_of(s, mask, blocks, block);
     for (int64_t b = 0; b < blocks; b++) {
         c.s.n = 0;
         for (int64_t i = 0; i < s->n; i++)
-            if ((blocks == s->n ? i : at[i] % blocks) != b) put(&c, s, i, c.s.n++);
+            if (block[i] != b) put(&c, s, i, c.s.n++);
         without[b] = full;
-        if (c.s.n > 0 && c.s.n < s->n) FERRY_TRY(m->compute(ctx, &c.s, &without[b]));
+        if (c.s.n > 0 && c.s.n < s->n)
+            FERRY_TRY(ferry_i_metric_value(ctx, m, &c.s, NULL, &without[b]));
     }
     to_pseudo(blocks, full, without);
     const double root = sqrt((double)s->n / (double)blocks);
     for (int64_t i = 0; i < s->n; i++)
-        row[i] = full + root * (without[blocks == s->n ? i : at[i] % blocks] - full);
+        row[i] = full + root * (without[block[i]] - full);
     shift(s->n, full, row);
 done:
     free_copy(&c);
-    ferry_i_free(without);
+    FERRY_FREE(without, block);
     return st;
 }
 
 /* ---- all ---- */
 
 ferry_status ferry_i_pseudo_rows(ferry_ctx *ctx, const ferry_metric *m,
-                                 const ferry_scored *s, const int64_t *at, double full,
+                                 const ferry_scored *s, const uint8_t *mask, double full,
                                  double *row)
 {
     static const struct {
@@ -285,6 +372,7 @@ ferry_status ferry_i_pseudo_rows(ferry_ctx *ctx, const ferry_metric *m,
     } counted[] = {{"macro-f1", f1_rows},
                    {"balanced-accuracy", balanced_rows},
                    {"nmi", nmi_rows},
+                   {"auc", auc_rows},
                    {"rmse", rmse_rows}};
     ferry_status st = FERRY_OK;
 
@@ -297,7 +385,7 @@ ferry_status ferry_i_pseudo_rows(ferry_ctx *ctx, const ferry_metric *m,
             to_pseudo(s->n, full, row);
             goto done;
         }
-    FERRY_TRY(any_rows(ctx, m, s, at, full, row));
+    FERRY_TRY(any_rows(ctx, m, s, mask, full, row));
 done:
     return st;
 }

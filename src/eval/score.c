@@ -25,7 +25,7 @@ done:
     return st;
 }
 
-static int64_t entries(const ferry_results *rs)
+int64_t ferry_i_score_entries(const ferry_results *rs)
 {
     return rs->ratings ? rs->ratings->n : rs->truth ? rs->truth->n : 0;
 }
@@ -45,7 +45,7 @@ static ferry_status nothing(ferry_ctx *ctx, const ferry_results *rs,
     char how[64] = "none";
     int64_t n = 0;
 
-    for (int64_t i = 0; i < entries(rs); i++)
+    for (int64_t i = 0; i < ferry_i_score_entries(rs); i++)
         n += known(rs, i);
     if (n == 0)
         return ferry_i_fail(ctx, FERRY_EDATA,
@@ -73,7 +73,7 @@ ferry_status ferry_i_score_mask(ferry_ctx *ctx, const ferry_results *rs,
 
     *count = 0;
     FERRY_TRY(ferry_i_task_target(ctx, split, &target));
-    for (int64_t i = 0; i < entries(rs); i++) {
+    for (int64_t i = 0; i < ferry_i_score_entries(rs); i++) {
         const bool seen = rs->ratings ? isfinite(target->ratings->value[i])
                                       : ferry_i_labels_has(target->labels, i);
         mask[i] = known(rs, i) && !seen;
@@ -86,7 +86,7 @@ done:
 
 ferry_status ferry_i_score_new_mask(ferry_ctx *ctx, const ferry_results *rs, uint8_t **out)
 {
-    *out = ferry_i_calloc(entries(rs), 1);
+    *out = ferry_i_calloc(ferry_i_score_entries(rs), 1);
     return *out ? FERRY_OK : ferry_i_nomem(ctx);
 }
 
@@ -232,15 +232,16 @@ static bool comparable(const ferry_results *rs, int64_t count)
 
 ferry_status ferry_i_score(ferry_ctx *ctx, const ferry_results *rs,
                            const ferry_prediction *p, const uint8_t *mask, int64_t count,
-                           double *out)
+                           double *out, double **rows)
 {
     ferry_status st = FERRY_OK;
     picked g = {0};
+    double *row = NULL;
 
     for (int64_t m = 0; m < rs->n_metrics; m++)
         out[m] = NAN;
     if (!comparable(rs, count)) goto done;
-    assert(p->n == entries(rs)); /* the target's, in its order */
+    assert(p->n == ferry_i_score_entries(rs)); /* the target's, in its order */
     if (rs->run.goal == FERRY_EMBED) FERRY_TRY(pick_embedding(ctx, rs, p, mask, count, &g));
     if (p->names) FERRY_TRY(match_names(ctx, rs, p, &g));
     if (rs->ratings || rs->truth->kind == FERRY_LABEL_NUMBER)
@@ -262,9 +263,16 @@ ferry_status ferry_i_score(ferry_ctx *ctx, const ferry_results *rs,
                             .score = g.score,
                             .dims = rs->run.goal == FERRY_EMBED ? p->k : 0,
                             .ties = rs->ties};
+    if (rows) FERRY_NEW(ctx, row, count);
     for (int64_t m = 0; m < rs->n_metrics; m++)
-        FERRY_TRY(ferry_i_metric_value(ctx, rs->metrics[m], &s, NULL, &out[m]));
+        FERRY_TRY(
+            ferry_i_metric_value(ctx, rs->metrics[m], &s, m == 0 ? row : NULL, &out[m]));
+    if (!rows || !isfinite(out[0])) goto done;
+    if (!rs->metrics[0]->info.mean_of_rows)
+        FERRY_TRY(ferry_i_pseudo_rows(ctx, rs->metrics[0], &s, mask, out[0], row));
+    FERRY_MOVE(*rows, row);
 done:
+    ferry_i_free(row);
     free_picked(&g);
     return st;
 }

@@ -20,19 +20,11 @@ double ferry_i_student_above(double t, double df);
 /* p[i] corrected for n tests by Holm's step-down rule, in place; NaN stays. */
 void ferry_i_holm(int64_t n, double *p);
 
-/* Two-sided Wilcoxon signed-rank p-value: zeros dropped, ties by mean ranks; exact for at
- * most 25 differences without ties, else the normal approximation with tie and continuity
- * correction. NaN when no pair differs. */
-ferry_status ferry_i_wilcoxon(ferry_ctx *ctx, int64_t n, const double *diff, double *p);
-/* Percentile bootstrap of the mean: its `level` interval from `draws` resamples. */
-ferry_status ferry_i_bootstrap(ferry_ctx *ctx, int64_t n, const double *x, int64_t draws,
-                               double level, ferry_rng *rng, double *lo, double *hi);
-
 /* What is crossed: repeats x n differences, larger is better, NaN where not scored. */
 typedef struct ferry_crossing {
     int64_t repeats, n;
     const double *diff;
-    const int64_t
+    const int32_t
         *cluster[2]; /* what instances belong to: user and item of ratings; or NULL */
     double visible;  /* labels that the methods saw */
     bool fixed;      /* the same labels in every repeat */

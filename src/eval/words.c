@@ -59,106 +59,153 @@ ferry_words ferry_i_p_words(double p)
     return w;
 }
 
-/* ---- a verdict ---- */
-
-/* Shares are told in points of a hundred, other metrics as they are. */
-static bool in_points(const ferry_results *rs)
+ferry_words ferry_i_time_words(double seconds)
 {
-    return !(rs->metrics[0]->info.goals & (FERRY_REGRESS | FERRY_RATE)) &&
-           strcmp(rs->metrics[0]->info.name, "coverage") != 0;
+    ferry_words w;
+
+    if (!(seconds >= 1))
+        (void)snprintf(w.s, sizeof w.s, "1 s");
+    else if (seconds < 90)
+        (void)snprintf(w.s, sizeof w.s, "%.0f s", seconds);
+    else if (seconds < 5400)
+        (void)snprintf(w.s, sizeof w.s, "%.0f min", seconds / 60);
+    else
+        (void)snprintf(w.s, sizeof w.s, "%.1f h", seconds / 3600);
+    return w;
 }
 
-/* "1.4", "0.012" */
+/* ---- a verdict ---- */
+
+/* "1.4", "0.012": shares in points of a hundred, other metrics as they are. */
 static ferry_words part(const ferry_results *rs, double x)
 {
-    if (in_points(rs)) return ferry_i_number_words(1, false, 100 * x);
+    if (ferry_i_metric_is_share(rs->metrics[0]))
+        return ferry_i_number_words(1, false, 100 * x);
     return ferry_i_number_words(ferry_i_metric_places(rs, 0), false, x);
 }
 
 /* "1.4 points", "0.012" */
 static ferry_words amount(const ferry_results *rs, double x)
 {
-    ferry_words w;
+    ferry_words w = part(rs, x);
 
-    if (!in_points(rs)) return part(rs, x);
-    (void)snprintf(w.s, sizeof w.s, "%.1f points", 100 * x);
+    if (ferry_i_metric_is_share(rs->metrics[0])) {
+        const ferry_words n = w;
+        (void)snprintf(w.s, sizeof w.s, "%.40s points", n.s);
+    }
     return w;
 }
 
-/* "1.4 points better than no transfer (svm; 95 % interval 0.3 to 2.5, 10 repeats)" */
-static void add_gain(ferry_text *t, const ferry_results *rs, const ferry_result *r)
+/* "+8.1 points (at least 1.0) over svm", "0.05 worse than mf (at least 0.02)"; without a bound the
+ * interval; of labels that were the same in every repeat it says so. */
+static void add_gain(ferry_text *t, const ferry_results *rs, const ferry_result *r,
+                     bool sure)
 {
-    ferry_i_text_addf(t, "%s %s than no transfer (%s", amount(rs, fabs(r->gain)).s,
-                      r->gain < 0 ? "worse" : "better", r->baseline);
-    if (isfinite(r->low))
-        ferry_i_text_addf(t, "; 95 %% interval %s to %s", part(rs, r->low).s,
+    const bool over = r->gain > 0 && rs->metrics[0]->info.larger_is_better;
+    ferry_text paren = {0};
+
+    if (sure && isfinite(r->bound))
+        ferry_i_text_addf(&paren, " (at least %s)", part(rs, fabs(r->bound)).s);
+    else if (isfinite(r->low))
+        ferry_i_text_addf(&paren, " (95 %% interval %s to %s)", part(rs, r->low).s,
                           part(rs, r->high).s);
-    ferry_i_text_addf(t, ", %lld repeat%s)", (long long)r->pairs, r->pairs == 1 ? "" : "s");
+    if (over)
+        ferry_i_text_addf(t, "+%s%s over %s", amount(rs, r->gain).s, paren.s ? paren.s : "",
+                          r->baseline);
+    else
+        ferry_i_text_addf(t, "%s %s than %s%s", amount(rs, fabs(r->gain)).s,
+                          r->gain < 0 ? "worse" : "better", r->baseline,
+                          paren.s ? paren.s : "");
+    if (r->fixed) ferry_i_text_add(t, " with these labels");
+    t->failed = t->failed || paren.failed;
+    ferry_i_text_free(&paren);
 }
 
-/* What carried the knowledge that the control took away. */
-static const char *carrier(ferry_control kind)
+/* "none of 19 shuffled sources does as well" */
+static void add_count(ferry_text *t, int64_t count, int64_t of, const char *how)
 {
-    switch (kind) {
-    case FERRY_CONTROL_LABELS: return "the source's labels are";
-    case FERRY_CONTROL_CODEBOOK: return "the source's pattern is";
-    case FERRY_CONTROL_BRIDGE: return "the bridge is";
-    case FERRY_CONTROL_GRAPH: return "the graph is";
-    default: return "the source is";
-    }
+    if (count == 0)
+        ferry_i_text_addf(t, "none of %lld shuffled sources does as %s", (long long)of,
+                          how);
+    else
+        ferry_i_text_addf(t, "%lld of %lld shuffled source%s do%s as %s", (long long)count,
+                          (long long)of, of == 1 ? "" : "s", count == 1 ? "es" : "", how);
 }
 
-/* Better than no transfer, but a control may be as good. */
-static void add_controlled(ferry_text *t, const ferry_results *rs, const ferry_entry *r)
+/* What would tell, where draws were not made. */
+static void add_draws(ferry_text *t, const ferry_result *r)
 {
-    const ferry_trial *c = &r->trial[r->against];
+    if (r->needed_draws > 0)
+        ferry_i_text_addf(t, "; %lld more draws, about %s (controls: full)",
+                          (long long)r->needed_draws,
+                          ferry_i_time_words(r->needed_seconds).s);
+}
 
-    if (c->pub.gain <= r->pub.gain / 4) { /* the control keeps most of the gain */
-        ferry_i_text_addf(t, ", but %s does as well: %s not what helps",
-                          ferry_i_control_plain(c->kind), carrier(c->kind));
+/* Better, and the source. */
+static void add_better(ferry_text *t, const ferry_results *rs, const ferry_result *r)
+{
+    add_gain(t, rs, r, true);
+    ferry_i_text_add(t, "; ");
+    if (r->worlds == 0) {
+        ferry_i_text_add(t, "no control ran, so whether it is the source is not known");
         return;
     }
-    ferry_i_text_addf(t,
-                      ", but that %s adds %s less may be chance (95 %% interval %s to %s)",
-                      ferry_i_control_plain(c->kind), amount(rs, c->pub.excess).s,
-                      part(rs, c->pub.low).s, part(rs, c->pub.high).s);
+    add_count(t, r->as_good, r->worlds, "well");
+    if (r->verdict != FERRY_NOT_SHOWN) return;
+    if (r->as_good == 0 && r->p_high > 0.05)
+        ferry_i_text_addf(t, ", but among so many methods that may be chance (%s)",
+                          ferry_i_p_words(r->p_high).s);
+    add_draws(t, r);
 }
 
-/* Why nothing is shown. */
-static void add_reason(ferry_text *t, const ferry_results *rs, const ferry_entry *r)
+static void add_worse(ferry_text *t, const ferry_results *rs, const ferry_result *r)
 {
-    static const char *const after[] = {
-        [FERRY_FEW] = ", but so few repeats can show nothing: set evaluate.repeats to 10",
-        [FERRY_CHANCE] = ", which may be chance",
-        [FERRY_CHANCE_OF_ALL] = ", which may be chance among so many methods",
-        [FERRY_UNCHECKED] = ", but no control ran, so what helps is not known",
-        [FERRY_UNTOUCHED] =
-            ", but no control changes its result: it is not the source that helps",
-        [FERRY_CONTROLLED] = NULL};
-
-    if (r->why == FERRY_NO_BASELINE) {
-        ferry_i_text_add(t, "no method without transfer ran to compare it with");
-    } else if (r->why == FERRY_EQUAL) {
-        ferry_i_text_addf(t, "equal to no transfer (%s) in every repeat", r->pub.baseline);
+    add_gain(t, rs, r, true);
+    if (r->verdict == FERRY_HARMS)
+        ferry_i_text_addf(t, ", and worse than with any of %lld shuffled sources",
+                          (long long)r->worlds);
+    else if (r->worlds == 0)
+        ferry_i_text_add(t, "; no control ran, so whether it is the source is not known");
+    else if (r->as_bad > 0) {
+        ferry_i_text_add(t, ", whatever the source: ");
+        add_count(t, r->as_bad, r->worlds, "badly");
     } else {
-        add_gain(t, rs, &r->pub);
-        if (r->why == FERRY_CONTROLLED) add_controlled(t, rs, r);
-        if (after[r->why]) ferry_i_text_add(t, after[r->why]);
+        ferry_i_text_add(t, "; that it is the source is not shown");
+        add_draws(t, r);
     }
 }
 
-/* "; 14.1 points better than a noise source, 16.0 points than ..." */
-static void add_over_controls(ferry_text *t, const ferry_results *rs, const ferry_entry *r)
+static void add_unused(ferry_text *t, const ferry_results *rs, const ferry_result *r)
 {
-    bool any = false;
+    ferry_i_text_add(t, "the source changes nothing; the learner itself ");
+    if (r->pairs == 0)
+        ferry_i_text_add(t, "has no baseline to be compared with");
+    else if (isnan(r->p_compare))
+        ferry_i_text_addf(t, "equals %s in every repeat", r->baseline);
+    else
+        ferry_i_text_addf(
+            t, "is %s %s %s (95 %% interval %s to %s)", amount(rs, fabs(r->gain)).s,
+            (r->gain > 0) == (rs->metrics[0]->info.larger_is_better != 0) ? "above"
+                                                                          : "below",
+            r->baseline, part(rs, r->low).s, part(rs, r->high).s);
+}
 
-    for (int64_t i = 0; i < r->n_trials; i++) {
-        const ferry_evidence *c = &r->trial[i].pub;
-        if (c->source || c->same || !isfinite(c->p)) continue;
-        ferry_i_text_addf(t, "%s %s%s than %s", any ? "," : ";", amount(rs, c->gain).s,
-                          any ? "" : " better", ferry_i_control_plain(r->trial[i].kind));
-        any = true;
+/* Nothing is shown: what would. */
+static void add_undecided(ferry_text *t, const ferry_results *rs, const ferry_result *r)
+{
+    if (r->pairs == 0) {
+        ferry_i_text_add(t, "no method without transfer ran to compare it with");
+        return;
     }
+    add_gain(t, rs, r, false);
+    if (r->needed_repeats > r->pairs)
+        ferry_i_text_addf(t, ": needs about %lld repeats", (long long)r->needed_repeats);
+    else if (r->needed_repeats > 0)
+        ferry_i_text_add(t, ", which may be chance among so many methods");
+    else if (r->needed_rows > 0)
+        ferry_i_text_addf(t, ": needs about %lld labelled rows", (long long)r->needed_rows);
+    else
+        ferry_i_text_add(t, ": no sensible number of repeats or rows would show it");
 }
 
 /* Sources that were judged for themselves. */
@@ -177,14 +224,25 @@ static void add_sources(ferry_text *t, const ferry_entry *r)
 
 char *ferry_i_verdict_sentence(const ferry_results *rs, const ferry_entry *r)
 {
+    const ferry_result *v = &r->pub;
     ferry_text t = {0};
 
-    ferry_i_text_addf(&t, "%s: %s: ", r->pub.name, ferry_verdict_name(r->pub.verdict));
-    if (r->pub.verdict == FERRY_NO_EVIDENCE)
-        add_reason(&t, rs, r);
-    else
-        add_gain(&t, rs, &r->pub);
-    if (r->pub.verdict == FERRY_HELPS) add_over_controls(&t, rs, r);
+    ferry_i_text_addf(&t, "%s: %s: ", v->name, ferry_verdict_name(v->verdict));
+    switch (v->verdict) {
+    case FERRY_HELPS:
+    case FERRY_ANY_SOURCE:
+    case FERRY_NOT_SHOWN: add_better(&t, rs, v); break;
+    case FERRY_WEAKER:
+    case FERRY_HARMS: add_worse(&t, rs, v); break;
+    case FERRY_UNUSED: add_unused(&t, rs, v); break;
+    case FERRY_EQUAL:
+        if (isnan(v->p_compare))
+            ferry_i_text_addf(&t, "equal to %s in every repeat", v->baseline);
+        else
+            add_gain(&t, rs, v, false);
+        break;
+    default: add_undecided(&t, rs, v); break;
+    }
     add_sources(&t, r);
     ferry_i_text_add(&t, ".");
     if (t.failed) ferry_i_text_free(&t);
@@ -251,11 +309,6 @@ static void add_lead(ferry_text *t, const ferry_results *rs)
     const ferry_words lead = ferry_i_number_words(places, false, fabs(r->gain));
     const ferry_words base = ferry_i_number_words(places, false, b->mean);
 
-    if (r->pairs < 2) {
-        ferry_i_text_addf(t, " It leads the best baseline, %s (%s), by %s.", b->name,
-                          base.s, lead.s);
-        return;
-    }
     if (isnan(r->p_compare)) { /* no pair differs */
         ferry_i_text_addf(t, " It equals the best baseline, %s, in every repeat.", b->name);
         return;
@@ -288,9 +341,7 @@ static void add_behind(ferry_text *t, const ferry_results *rs)
         return;
     }
     const int places = ferry_i_metric_places(rs, 0);
-    ferry_i_text_addf(t,
-                      " It is a baseline: transfer does not help here; the best transfer "
-                      "method, %s, is %s %s.",
+    ferry_i_text_addf(t, " It is a baseline; the best transfer method, %s, is %s %s.",
                       next->name, ferry_i_number_words(places, false, fabs(next->gain)).s,
                       rs->metrics[0]->info.larger_is_better ? "lower" : "higher");
 }
@@ -321,7 +372,7 @@ char *ferry_i_results_sentence(const ferry_results *rs)
     else
         ferry_i_text_add(&t, " No baseline ran to compare it with.");
     if (repeats == 1)
-        ferry_i_text_add(&t, " One repeat cannot tell a lead from chance: set "
+        ferry_i_text_add(&t, " One repeat tells of these labels alone: set "
                              "evaluate.repeats to 10.");
 done:
     if (t.failed) ferry_i_text_free(&t);

@@ -97,6 +97,12 @@ static json_t *draws(const ferry_results *rs, const void *of)
     return all;
 }
 
+static json_t *truth_of(const ferry_results *rs, const void *of)
+{
+    (void)rs;
+    return json_boolean(((const ferry_evidence *)of)->primary);
+}
+
 static json_t *evidence(const ferry_evidence *e)
 {
     static const field fields[] = {AT(ferry_evidence, "control", TEXT, control),
@@ -104,10 +110,9 @@ static json_t *evidence(const ferry_evidence *e)
                                    AT(ferry_evidence, "repeats", WHOLE, repeats),
                                    AT(ferry_evidence, "mean", REAL, mean),
                                    AT(ferry_evidence, "gain", REAL, gain),
-                                   AT(ferry_evidence, "excess", REAL, excess),
-                                   AT(ferry_evidence, "low", REAL, low),
-                                   AT(ferry_evidence, "high", REAL, high),
-                                   AT(ferry_evidence, "p", REAL, p),
+                                   AT(ferry_evidence, "as_good", WHOLE, as_good),
+                                   AT(ferry_evidence, "as_bad", WHOLE, as_bad),
+                                   BY("primary", truth_of),
                                    BY("runs", draws)};
     json_t *one = OBJECT(NULL, e, fields);
     int bad = !one;
@@ -116,6 +121,9 @@ static json_t *evidence(const ferry_evidence *e)
     if (e->runs && e->same) bad |= json_object_set_new(one, "same", json_true());
     if (e->source) {
         bad |= json_object_set_new(one, "source", text(e->source));
+        bad |= json_object_set_new(one, "low", ferry_i_report_real(e->low));
+        bad |= json_object_set_new(one, "high", ferry_i_report_real(e->high));
+        bad |= json_object_set_new(one, "p", ferry_i_report_real(e->p));
         bad |= json_object_set_new(one, "p_holm", ferry_i_report_real(e->p_holm));
         bad |= json_object_set_new(one, "verdict",
                                    json_string(ferry_verdict_name(e->verdict)));
@@ -171,6 +179,27 @@ static json_t *verdict_word(const ferry_results *rs, const void *of)
     return json_string(ferry_verdict_name(((const ferry_result *)of)->verdict));
 }
 
+static json_t *fixed(const ferry_results *rs, const void *of)
+{
+    (void)rs;
+    return json_boolean(((const ferry_result *)of)->fixed);
+}
+
+/* {"repeats": 19} and the like: what would settle it; null where nothing is missing or would. */
+static json_t *needed(const ferry_results *rs, const void *of)
+{
+    const ferry_result *r = of;
+
+    (void)rs;
+    if (r->needed_repeats > 0)
+        return json_pack("{s:I}", "repeats", (json_int_t)r->needed_repeats);
+    if (r->needed_rows > 0) return json_pack("{s:I}", "rows", (json_int_t)r->needed_rows);
+    if (r->needed_draws > 0)
+        return json_pack("{s:I, s:o}", "draws", (json_int_t)r->needed_draws, "seconds",
+                         ferry_i_report_real(r->needed_seconds));
+    return json_null();
+}
+
 static json_t *verdict(const ferry_results *rs, const void *of)
 {
     static const field fields[] = {BY("verdict", verdict_word),
@@ -181,6 +210,16 @@ static json_t *verdict(const ferry_results *rs, const void *of)
                                    AT(ferry_result, "p", REAL, p),
                                    AT(ferry_result, "p_holm", REAL, p_holm),
                                    AT(ferry_result, "repeats", WHOLE, pairs),
+                                   AT(ferry_result, "bound", REAL, bound),
+                                   AT(ferry_result, "se", REAL, se),
+                                   AT(ferry_result, "df", REAL, df),
+                                   BY("fixed", fixed),
+                                   AT(ferry_result, "p_high", REAL, p_high),
+                                   AT(ferry_result, "p_low", REAL, p_low),
+                                   AT(ferry_result, "worlds", WHOLE, worlds),
+                                   AT(ferry_result, "as_good", WHOLE, as_good),
+                                   AT(ferry_result, "as_bad", WHOLE, as_bad),
+                                   BY("needed", needed),
                                    BY("controls", controls),
                                    BY("sources", sources),
                                    AT(ferry_result, "sentence", TEXT, sentence)};
@@ -335,10 +374,11 @@ static json_t *outcome(const ferry_results *rs, const void *of)
     const ferry_result *best = ferry_results_at(rs, run->best);
     const ferry_result *base = ferry_results_at(rs, run->best_baseline);
 
-    return json_pack("{s:o, s:o, s:o, s:s, s:o}", "best", text(best ? best->name : NULL),
-                     "best_baseline", text(base ? base->name : NULL), "versus",
-                     best ? versus(rs, best) : json_null(), "controls", run->controls,
-                     "sentence", text(run->sentence));
+    return json_pack(
+        "{s:o, s:o, s:o, s:s, s:o, s:o}", "best", text(best ? best->name : NULL),
+        "best_baseline", text(base ? base->name : NULL), "versus",
+        best ? versus(rs, best) : json_null(), "controls", run->controls, "least",
+        ferry_i_report_real(run->least), "sentence", text(run->sentence));
 }
 
 static json_t *guard(const ferry_results *rs, const void *of)
@@ -382,6 +422,13 @@ static json_t *seed(const ferry_results *rs, const void *of)
                           : json_sprintf("%llu", (unsigned long long)s);
 }
 
+static json_t *schema(const ferry_results *rs, const void *of)
+{
+    (void)rs;
+    (void)of;
+    return json_integer(FERRY_RESULTS_SCHEMA);
+}
+
 static json_t *threads(const ferry_results *rs, const void *of)
 {
     (void)rs;
@@ -402,6 +449,7 @@ ferry_status ferry_i_report_dump(ferry_ctx *ctx, json_t *root, char **out)
 ferry_status ferry_results_json(ferry_ctx *ctx, const ferry_results *rs, char **out)
 {
     static const field fields[] = {AT(ferry_run_info, "ferry", TEXT, version),
+                                   BY("schema", schema),
                                    AT(ferry_run_info, "task", TEXT, task),
                                    BY("goal", goal),
                                    AT(ferry_run_info, "target", TEXT, target),

@@ -78,13 +78,22 @@ static int word_at(reader *f, const json_t *o, const char *key, int n,
     return 0;
 }
 
+/* "no evidence" was a word of the first schema. */
 static ferry_verdict verdict_at(reader *f, const json_t *o)
 {
-    const char *words[FERRY_HARMS + 1];
+    const char *words[FERRY_EQUAL + 2];
+    const char *old = json_string_value(json_object_get(o, "verdict"));
 
-    for (int i = 0; i <= FERRY_HARMS; i++)
+    if (old && strcmp(old, "no evidence") == 0) return FERRY_UNDECIDED;
+    for (int i = 0; i <= FERRY_EQUAL; i++)
         words[i] = ferry_verdict_name((ferry_verdict)i);
-    return (ferry_verdict)word_at(f, o, "verdict", FERRY_HARMS + 1, words);
+    return (ferry_verdict)word_at(f, o, "verdict", FERRY_EQUAL + 1, words);
+}
+
+/* A count that the first schema does not have: 0. */
+static int64_t count_at(const json_t *o, const char *key)
+{
+    return (int64_t)json_integer_value(json_object_get(o, key));
 }
 
 /* ---- a method ---- */
@@ -114,7 +123,10 @@ static ferry_status load_trial(reader *f, const json_t *o, ferry_trial *t)
         .high = real_at(o, "high"),
         .p = real_at(o, "p"),
         .p_holm = real_at(o, "p_holm"),
-        .verdict = json_object_get(o, "verdict") ? verdict_at(f, o) : FERRY_UNJUDGED};
+        .verdict = json_object_get(o, "verdict") ? verdict_at(f, o) : FERRY_UNJUDGED,
+        .primary = json_is_true(json_object_get(o, "primary")),
+        .as_good = count_at(o, "as_good"),
+        .as_bad = count_at(o, "as_bad")};
     if (json_array_size(runs) == 0 || f->bad) goto done;
     FERRY_NEW(f->ctx, t->metric, t->pub.draws * t->pub.repeats);
     for (int64_t k = 0; k < t->pub.draws; k++) {
@@ -137,6 +149,20 @@ static ferry_status load_verdict(reader *f, const json_t *o, ferry_entry *r)
     r->pub.p = real_at(o, "p");
     r->pub.p_holm = real_at(o, "p_holm");
     r->pub.sentence = text_at(f, o, "sentence");
+    r->pub.bound = real_at(o, "bound");
+    r->pub.se = real_at(o, "se");
+    r->pub.df = real_at(o, "df");
+    r->pub.fixed = json_is_true(json_object_get(o, "fixed"));
+    r->pub.p_high = real_at(o, "p_high");
+    r->pub.p_low = real_at(o, "p_low");
+    r->pub.worlds = count_at(o, "worlds");
+    r->pub.as_good = count_at(o, "as_good");
+    r->pub.as_bad = count_at(o, "as_bad");
+    const json_t *needed = json_object_get(o, "needed");
+    r->pub.needed_repeats = count_at(needed, "repeats");
+    r->pub.needed_rows = count_at(needed, "rows");
+    r->pub.needed_draws = count_at(needed, "draws");
+    r->pub.needed_seconds = real_at(needed, "seconds");
     FERRY_NEW(f->ctx, r->trial,
               (int64_t)(json_array_size(json_object_get(o, lists[0])) +
                         json_array_size(json_object_get(o, lists[1]))));
@@ -262,7 +288,9 @@ static void load_run(reader *f, ferry_results *rs, const json_t *o)
                                .controls = levels[word_at(f, v, "controls", 3, levels)],
                                .best = -1,
                                .best_baseline = -1,
-                               .sentence = text_at(f, v, "sentence")};
+                               .sentence = text_at(f, v, "sentence"),
+                               .least = real_at(v, "least")};
+    if (count_at(o, "schema") > FERRY_RESULTS_SCHEMA && !f->bad) f->bad = "schema";
     if (rs->run.repeats > rs->run.planned && !f->bad) f->bad = "repeats";
 }
 

@@ -25,7 +25,7 @@ typedef struct sheet {
 
 /* ---- cells ---- */
 
-/* "+0.052 [+0.031, +0.070] p=0.002" in the metric's own sign. */
+/* "+0.052 [+0.031, +0.070]" in the metric's own sign. */
 static void versus_cell(const sheet *s, const ferry_result *r, char *buf, size_t n)
 {
     const int places = ferry_i_metric_places(s->rs, 0);
@@ -34,15 +34,14 @@ static void versus_cell(const sheet *s, const ferry_result *r, char *buf, size_t
 
     if (ferry_results_at(s->rs, s->run->best_baseline) == r)
         (void)snprintf(buf, n, "best baseline");
-    else if (r->pairs < 2)
-        (void)snprintf(buf, n, "%s (test: n/a)", d.s);
+    else if (isnan(r->low))
+        (void)snprintf(buf, n, "%s", d.s);
     else if (isnan(r->p_compare))
         (void)snprintf(buf, n, "equal in every repeat");
     else
-        (void)snprintf(buf, n, "%s [%s, %s] %s", d.s,
+        (void)snprintf(buf, n, "%s [%s, %s]", d.s,
                        ferry_i_number_words(places, true, larger ? r->low : -r->high).s,
-                       ferry_i_number_words(places, true, larger ? r->high : -r->low).s,
-                       ferry_i_p_words(r->p_compare).s);
+                       ferry_i_number_words(places, true, larger ? r->high : -r->low).s);
 }
 
 static void seconds_cell(const ferry_result *r, char *buf, size_t n)
@@ -55,7 +54,7 @@ static void seconds_cell(const ferry_result *r, char *buf, size_t n)
         (void)snprintf(buf, n, s < 100 ? "%.2f" : "%.0f", s);
 }
 
-/* Columns: the name, the metrics, fit seconds, difference. Row 0 is the heading. */
+/* Columns: the name, the metrics, fit seconds, difference, verdict. Row 0 is the heading. */
 static const char *cell(const sheet *s, int64_t row, int64_t col, char *buf)
 {
     const ferry_result *r = row > 0 ? ferry_i_results_ranked(s->rs, row) : NULL;
@@ -70,9 +69,11 @@ static const char *cell(const sheet *s, int64_t row, int64_t col, char *buf)
     } else if (col == s->metrics + 1) {
         if (!r) return "fit s";
         seconds_cell(r, buf, CELL);
-    } else {
+    } else if (col == s->metrics + 2) {
         if (!r) return "vs best baseline [95 % interval]";
         versus_cell(s, r, buf, CELL);
+    } else {
+        return !r ? "verdict" : r->verdict ? ferry_verdict_name(r->verdict) : "";
     }
     return buf;
 }
@@ -99,15 +100,18 @@ static void add_block(ferry_text *t, const sheet *s, int64_t n, const int64_t *c
     for (int64_t c = 0; c < n; c++)
         width[c] = column_width(s, cols[c]);
     for (int64_t row = 0; row <= s->rows; row++) {
+        int left_over = 0;
         for (int64_t c = 0; c < n; c++) {
             char buf[CELL];
             const char *text = cell(s, row, cols[c], buf);
             const bool left = cols[c] == 0 || cols[c] > s->metrics + 1;
             const int pad = (int)(width[c] - ferry_i_utf8_width(text));
-            if (c > 0) ferry_i_text_add(t, "  ");
+            if (!*text)
+                continue; /* the verdict of a baseline: no blanks at the end of a line */
+            if (c > 0) ferry_i_text_addf(t, "%*s", left_over + 2, "");
             if (!left) ferry_i_text_addf(t, "%*s", pad, "");
             ferry_i_text_add(t, text);
-            if (left && c + 1 < n) ferry_i_text_addf(t, "%*s", pad, "");
+            left_over = left ? pad : 0;
         }
         ferry_i_text_add(t, "\n");
     }
@@ -118,9 +122,12 @@ static void add_block(ferry_text *t, const sheet *s, int64_t n, const int64_t *c
 static void add_tables(ferry_text *t, const sheet *s)
 {
     int64_t cols[COLUMNS], n = 0, next = 1;
-    const int64_t last = s->metrics + (s->run->best_baseline >= 0 ? 2 : 1);
-    int64_t used = 0;
+    int64_t last = s->metrics + (s->run->best_baseline >= 0 ? 2 : 1), used = 0;
+    bool judged = false;
 
+    for (int64_t i = 1; i <= s->rows; i++)
+        judged = judged || ferry_i_results_ranked(s->rs, i)->verdict;
+    last += judged && s->run->best_baseline >= 0;
     for (int64_t c = s->metrics + 1; c <= last; c++)
         used += 2 + column_width(s, c);
     for (bool first = true; first || next <= s->metrics; first = false) {

@@ -29,8 +29,12 @@ const ferry_opt ferry_i_evaluate_table[] = {
     FERRY_OPT(ferry_evaluate_settings, INT, delay, 0, 0, 1e9,
               "goal stream: a label comes when so many more rows were seen"),
     FERRY_OPT_ONE_OF(ferry_evaluate_settings, controls, "none|quick|full", "quick",
-                     "what transfer is checked against: noise and shuffled labels on the "
-                     "first two repeats (quick), or every control on all (full)"),
+                     "what transfer is checked against on the first split: 2 draws of each "
+                     "control, and 19 of one where that can show something (quick), or 39 "
+                     "and every source left out in turn (full)"),
+    FERRY_OPT(ferry_evaluate_settings, REAL, least, -1, -1, 1e300,
+              "the least difference that matters, in units of the first metric; -1: 0.01 of "
+              "a share, else a hundredth of the best baseline's"),
     FERRY_OPT_YES_NO(
         ferry_evaluate_settings, guard, "no",
         "choose in every repeat the method to take, by cross-validation on the "

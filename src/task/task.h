@@ -15,6 +15,7 @@ typedef struct ferry_evaluate_settings {
     int controls;        /* none | quick | full */
     int guard;           /* yes: choose a method by what can be seen */
     int predictions;     /* kept for programs: first | all */
+    double least;        /* difference that matters; < 0: a hundredth */
 } ferry_evaluate_settings;
 extern const ferry_opt ferry_i_evaluate_table[];
 extern const int64_t ferry_i_evaluate_table_n;

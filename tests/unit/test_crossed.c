@@ -26,13 +26,13 @@ static double *reals(const json_t *array) /* null is NaN; for free() */
     return x;
 }
 
-static int64_t *wholes(const json_t *array)
+static int32_t *wholes(const json_t *array)
 {
     const size_t n = json_array_size(array);
-    int64_t *x = calloc(n + 1, sizeof *x);
+    int32_t *x = calloc(n + 1, sizeof *x);
 
     for (size_t i = 0; i < n; i++)
-        x[i] = json_integer_value(json_array_get(array, i));
+        x[i] = (int32_t)json_integer_value(json_array_get(array, i));
     return x;
 }
 
@@ -52,7 +52,8 @@ static void crossed_case(ferry_ctx *ctx, const char *what, const json_t *o)
                          .visible = golden_real(o, "visible"),
                          .fixed = json_is_true(golden_at(o, "fixed"))};
     ferry_crossed c;
-    int64_t *cluster[2] = {NULL, NULL}, more = 0, rows = 0;
+    int32_t *cluster[2] = {NULL, NULL};
+    int64_t more = 0, rows = 0;
 
     for (int64_t r = 0; r < repeats; r++) {
         double *row = reals(json_array_get(d, (size_t)r));
@@ -126,11 +127,9 @@ static void pseudo_case(ferry_ctx *ctx, const char *what, const json_t *o)
     const json_t *cls = json_object_get(o, "cls");
     double *given = reals(cls ? cls : golden_at(o, "value_pred"));
     int32_t *t = calloc(n, sizeof *t), *p = calloc(n, sizeof *p), k = 0;
-    int64_t *at = calloc(n, sizeof *at);
 
     assert_non_null(m);
     for (size_t i = 0; i < n; i++) {
-        at[i] = (int64_t)i;
         if (!cls) continue;
         t[i] = (int32_t)truth[i];
         p[i] = (int32_t)given[i];
@@ -143,7 +142,7 @@ static void pseudo_case(ferry_ctx *ctx, const char *what, const json_t *o)
                             .cls = cls ? p : NULL,
                             .truth = cls ? NULL : truth,
                             .value = cls ? NULL : given};
-    assert_ok(ctx, ferry_i_pseudo_rows(ctx, m, &s, at, golden_real(o, "value"), row));
+    assert_ok(ctx, ferry_i_pseudo_rows(ctx, m, &s, NULL, golden_real(o, "value"), row));
     for (size_t i = 0; i < n; i++)
         same(what, "pseudo", row[i], json_array_get(want, i), 1e-9);
     free(truth);
@@ -151,7 +150,6 @@ static void pseudo_case(ferry_ctx *ctx, const char *what, const json_t *o)
     free(row);
     free(t);
     free(p);
-    free(at);
 }
 
 static void all_cases(ferry_ctx *ctx, const json_t *root)
@@ -185,10 +183,10 @@ static void test_golden(void **state)
 /* Pseudo-values from counts are those of computing the metric again without each row. */
 static void test_counts_equal_recomputing(void **state)
 {
-    static const char *const names[] = {"macro-f1", "balanced-accuracy", "nmi"};
+    static const char *const names[] = {"macro-f1", "balanced-accuracy", "nmi", "auc"};
     enum { N = 23, K = 4 };
     int32_t t[N], p[N], lt[N], lp[N];
-    int64_t at[N];
+    double f[N * K], lf[N * K];
     double row[N], full = 0, less = 0;
     ferry_rng rng;
 
@@ -197,22 +195,25 @@ static void test_counts_equal_recomputing(void **state)
         t[i] = i == 0 ? 3 : (int32_t)ferry_i_rng_below(&rng, 3); /* a class met once */
         p[i] =
             (int32_t)ferry_i_rng_below(&rng, K + 1) - (i % 5 == 0); /* some of no class */
-        at[i] = i;
     }
-    for (int m = 0; m < 3; m++) {
+    for (int i = 0; i < N * K; i++) /* with ties */
+        f[i] = (double)ferry_i_rng_below(&rng, 6) / 6;
+    for (int m = 0; m < 4; m++) {
         const ferry_metric *metric = ferry_i_metric_find(names[m]);
-        ferry_scored s = {.n = N, .k = K, .truth_cls = t, .cls = p};
+        ferry_scored s = {.n = N, .k = K, .truth_cls = t, .cls = p, .score = f};
         double raw[N], mean = 0;
         assert_ok(*state, metric->compute(*state, &s, &full));
-        assert_ok(*state, ferry_i_pseudo_rows(*state, metric, &s, at, full, row));
+        assert_ok(*state, ferry_i_pseudo_rows(*state, metric, &s, NULL, full, row));
         for (int i = 0; i < N; i++) {
             int n = 0;
             for (int j = 0; j < N; j++)
                 if (j != i) {
+                    memcpy(lf + n * K, f + j * K, K * sizeof *f);
                     lt[n] = t[j];
                     lp[n++] = p[j];
                 }
-            const ferry_scored one = {.n = n, .k = K, .truth_cls = lt, .cls = lp};
+            const ferry_scored one = {
+                .n = n, .k = K, .truth_cls = lt, .cls = lp, .score = lf};
             assert_ok(*state, metric->compute(*state, &one, &less));
             raw[i] = N * full - (N - 1) * less;
             mean += raw[i] / N;

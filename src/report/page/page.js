@@ -104,7 +104,7 @@ function table(columns, rows, command) {
 /* ---- one run ---- */
 
 function verdictOf(r) { return r.verdict ? r.verdict.verdict : ''; }
-function verdictClass(v) { return v === 'helps' ? 'helps' : v === 'harms' ? 'harms' : null; }
+function verdictClass(v) { return v === 'helps' ? 'helps' : v === 'harms' || v === 'weaker' ? 'harms' : null; }
 
 function mean(xs) { return xs.reduce((a, b) => a + b, 0) / xs.length; }
 
@@ -120,12 +120,11 @@ function resultsSection(run) {
   const runs = d.results.flatMap(r => r.runs.map((value, repeat) => ({ name: r.name, repeat: repeat + 1, value })));
   const controls = controlDots(d.results);
   const metrics = Object.keys(d.results[0].metrics);
-  const columns = [{ title: 'method', text: true }, { title: 'kind', text: true }, { title: 'verdict', text: true }, ...metrics.map(m => ({ title: m })), { title: 'fit s' }, { title: 'against the best baseline' }, { title: 'p' }];
+  const columns = [{ title: 'method', text: true }, { title: 'kind', text: true }, { title: 'verdict', text: true }, ...metrics.map(m => ({ title: m })), { title: 'fit s' }, { title: 'against the best baseline' }];
   const cells = d.results.map(r => [r.name, r.kind, { show: verdictOf(r), value: verdictOf(r), class: verdictClass(verdictOf(r)) },
     ...metrics.map(m => ({ show: number(r.metrics[m].mean) + (r.runs.length > 1 ? ' ± ' + number(r.metrics[m].std) : ''), value: r.metrics[m].mean })),
     { show: mean(r.fit_seconds) < 0.01 ? '<0.01' : number(mean(r.fit_seconds), 2), value: mean(r.fit_seconds) },
-    r.versus ? { show: signed(r.versus.difference) + (r.versus.low === null ? '' : ' [' + signed(r.versus.low) + ', ' + signed(r.versus.high) + ']'), value: r.versus.difference } : { show: r.name === d.verdict.best_baseline ? 'best baseline' : '', value: null },
-    { show: r.versus && r.versus.p !== null ? number(r.versus.p) : '', value: r.versus ? r.versus.p : null }]);
+    r.versus ? { show: signed(r.versus.difference) + (r.versus.low === null ? '' : ' [' + signed(r.versus.low) + ', ' + signed(r.versus.high) + ']'), value: r.versus.difference } : { show: r.name === d.verdict.best_baseline ? 'best baseline' : '', value: null }]);
   const out = [el('h2', {}, 'Results'),
     plot(metric + ' of every method', 'Small dots are repeats, the large one their mean, the bar one standard deviation to each side.' + (controls.length ? ' Open shapes are the same method under a control: a method whose shapes reach its dot owes nothing to the source.' : ''), rows.concat(runs, controls), run.command, w => plots.forest(w, metric, rows, runs, controls)),
     table(columns, cells, run.command)];
@@ -148,11 +147,12 @@ function controlsSection(run) {
   const rows = [], d = run.results;
   for (const r of d.results) for (const c of [...((r.verdict && r.verdict.controls) || []), ...((r.verdict && r.verdict.sources) || [])])
     rows.push([r.name, c.control + (c.source ? ' of ' + c.source : ''), { show: number(c.mean), value: c.mean }, { show: signed(c.gain), value: c.gain },
-      { show: c.low === null ? '' : '[' + signed(c.low) + ', ' + signed(c.high) + ']', value: c.low }, { show: c.p === null ? '' : number(c.p), value: c.p },
-      { show: c.draws + ' × ' + c.repeats, value: c.draws * c.repeats }, c.verdict || (c.same ? 'changes nothing' : c.reason || '')]);
+      { show: Number.isFinite(c.low) ? '[' + signed(c.low) + ', ' + signed(c.high) + ']' : '', value: c.low },
+      { show: c.draws + ' × ' + c.repeats, value: c.draws * c.repeats }, { show: c.source || c.as_good === undefined ? '' : c.as_good + ' of ' + c.draws, value: c.as_good },
+      c.verdict || (c.same ? 'changes nothing' : c.reason || (c.primary ? 'decides' : ''))]);
   if (!rows.length) return [];
-  const out = [el('h2', {}, 'Controls'), el('p', { class: 'soft' }, 'Each keeps everything but the knowledge. "Better by" is how much the method itself is better on the same splits; the interval is of what it adds to no transfer and the control does not.'),
-    table([{ title: 'method', text: true }, { title: 'control', text: true }, { title: 'mean' }, { title: 'better by' }, { title: '95 % interval' }, { title: 'p' }, { title: 'draws × repeats' }, { title: '', text: true }], rows, run.command)];
+  const out = [el('h2', {}, 'Controls'), el('p', { class: 'soft' }, 'Each keeps everything but the knowledge. "Better by" is how much the method itself is better on the same splits; "as good" counts the draws that do as well as the real source.'),
+    table([{ title: 'method', text: true }, { title: 'control', text: true }, { title: 'mean' }, { title: 'better by' }, { title: '95 % interval' }, { title: 'draws × repeats' }, { title: 'as good' }, { title: '', text: true }], rows, run.command)];
   const left = d.results.flatMap(r => ((r.verdict && r.verdict.sources) || []).map(s => ({ row: s.source, col: r.name, value: s.gain, text: signed(s.gain), sign: s.gain < 0 ? 'minus' : 'plus' })));
   if (left.length) out.push(plot('What each source adds', 'The loss when it is left out; below zero it does harm.', left, run.command,
     w => plots.matrix(w, 'source', 'method', [...new Set(left.map(c => c.row))], [...new Set(left.map(c => c.col))], left, true), 640));
