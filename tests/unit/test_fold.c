@@ -85,7 +85,7 @@ static const struct {
     {"rating-mean", "by=item", 1e-12},
     {"rating-mean", "", 1e-12},
     {"bias", "sweeps=200", 1e-12},
-    {"mf", "rank=2 lambda=1 sweeps=2000 tol=0", 1e-3},
+    {"mf", "solver=als rank=2 lambda=1 sweeps=2000 tol=0", 1e-3},
     {"mindtl", "k=2 l=2 iters=500 copies=2 restarts=5", 1e-3},
     {"mindtl", "mode=paper k=4 l=3 iters=100", 1e-12},
     {"cbt", "k=4 l=3 iters=100", 1e-12},
@@ -283,7 +283,7 @@ static void test_top(void **state)
 {
     ferry_ctx *ctx = *state;
     ferry_task *task = make_task(ctx);
-    ferry_model *m = fit_model(ctx, task, "mf", "rank=3 lambda=1");
+    ferry_model *m = fit_model(ctx, task, "mf", "solver=als rank=3 lambda=1");
     const char *users[] = {"u3", "nobody", "u8"};
 
     for (int with = 0; with < 2; with++) {

@@ -303,7 +303,7 @@ static void test_mf(void **state)
     ferry_ctx *ctx = *state;
     double truth[3000];
     ferry_task *task = signs_task(ctx, truth);
-    ferry_prediction *p = fit_predict(ctx, task, "mf", "rank=3 lambda=0.01 tol=0 sweeps=60",
+    ferry_prediction *p = fit_predict(ctx, task, "mf", "solver=als rank=3 lambda=0.01 tol=0 sweeps=60",
                                       task->domains[0]);
     ferry_prediction *b = fit_predict(ctx, task, "bias", "", task->domains[0]), *t = NULL;
 
@@ -312,12 +312,12 @@ static void test_mf(void **state)
     ferry_prediction_free(b);
     /* Rows do not meet: more threads, same bits; the other engine, the same numbers. */
     assert_ok(ctx, ferry_ctx_set_threads(ctx, 2));
-    t = fit_predict(ctx, task, "mf", "rank=3 lambda=0.01 tol=0 sweeps=60",
+    t = fit_predict(ctx, task, "mf", "solver=als rank=3 lambda=0.01 tol=0 sweeps=60",
                     task->domains[0]);
     assert_memory_equal(t->value, p->value, (size_t)p->n * sizeof *p->value);
     ferry_prediction_free(t);
     assert_ok(ctx, ferry_ctx_set_engine(ctx, "ref"));
-    t = fit_predict(ctx, task, "mf", "rank=3 lambda=0.01 tol=0 sweeps=60",
+    t = fit_predict(ctx, task, "mf", "solver=als rank=3 lambda=0.01 tol=0 sweeps=60",
                     task->domains[0]);
     assert_true(worst(t, p->value) < 1e-10);
     ferry_prediction_free(t);
@@ -330,7 +330,7 @@ static void test_mf_objective_falls(void **state)
     ferry_ctx *ctx = *state;
     double truth[3000], before = INFINITY;
     ferry_task *task = signs_task(ctx, truth);
-    ferry_model *m = fit_model(ctx, task, "mf", "rank=3 lambda=0.5 tol=0 sweeps=12");
+    ferry_model *m = fit_model(ctx, task, "mf", "solver=als rank=3 lambda=0.5 tol=0 sweeps=12");
     json_t *j = json_loads(ferry_model_diagnostics(m), 0, NULL);
     const json_t *trace = json_object_get(j, "objective");
 
@@ -361,7 +361,7 @@ static void test_mf_solvers(void **state)
             ferry_model *m = NULL;
             ferry_opts *o;
             (void)snprintf(settings, sizeof settings, "rank=3 tol=0 %s %s", ridge[r],
-                           s == 0   ? "sweeps=200"
+                           s == 0   ? "solver=als sweeps=200"
                            : s == 1 ? "solver=sgd sweeps=400"
                                     : "solver=sgd sweeps=1");
             o = settings_of(ctx, settings);
@@ -436,6 +436,7 @@ static const struct {
     const char *method, *settings;
 } all[] = {{"rating-mean", "by=user"},
            {"bias", "lambda=2"},
+           {"mf", "solver=als rank=2 sweeps=3"},
            {"mf", "rank=2 sweeps=3"},
            {"mf", "solver=sgd rank=2 sweeps=3 ridge=rating lambda=0.1"}};
 
@@ -589,7 +590,7 @@ static void test_stopping(void **state)
     ferry_ctx *ctx = *state;
     ferry_task *task = make_task(ctx);
     ferry_answer answer = FERRY_CANCEL;
-    ferry_opts *o = opts_of(ctx, "tol=0", "lambda=0.5", NULL);
+    ferry_opts *o = opts_of(ctx, "solver=als", "tol=0", "lambda=0.5", NULL);
     ferry_fit_info rep = {.size = sizeof rep};
     ferry_model *m = NULL;
 

@@ -2,12 +2,14 @@
  *
  *   x_ij = mu + a_i + b_j + <p_i, q_j>
  *
- * mu, a, b as in bias; P, Q on what remains, E:
+ * By variational Bayes, which learns all that would have to be tuned (mf_vb.c), or with
+ * mu, a, b as in bias and P, Q on what remains, E:
  *   min sum (e_ij - <p_i, q_j>)^2 + lambda (|P|^2 + |Q|^2)
  * by alternating least squares, where with Q fixed every user solves one small ridge
  * system and the objective never grows; or by stochastic gradient descent (sgd.c). */
 #include <math.h>
 
+#include "methods/baselines/mf_vb.h"
 #include "methods/baselines/sgd.h"
 
 typedef struct mf_options {
@@ -16,20 +18,28 @@ typedef struct mf_options {
     double lambda, bias, tol, rate;
 } mf_options;
 
-enum { SOLVER_ALS, SOLVER_SGD };
+enum { SOLVER_AUTO, SOLVER_VB, SOLVER_ALS, SOLVER_SGD };
+/* Variational Bayes takes (rank + 1)^2 / 2 steps a rating and a sweep: minutes from here on. */
+enum { VB_MOST_RATINGS = 2000000 };
 enum { RIDGE_ROW, RIDGE_RATING };
 
 static const ferry_opt mf_opts[] = {
-    FERRY_OPT_ONE_OF(mf_options, solver, "als|sgd", "als",
-                     "alternating least squares or stochastic gradient descent"),
-    FERRY_OPT_ONE_OF(mf_options, ridge, "row|rating", "row",
-                     "lambda for each user and item, or for each of their ratings"),
-    FERRY_OPT(mf_options, INT, rank, 20, 1, 1000, "columns of the two factors"),
-    FERRY_OPT(mf_options, REAL, lambda, 16, 1e-9, 1e9, "ridge weight of the factors"),
-    FERRY_OPT(mf_options, REAL, bias, 5, 0, 1e9, "ratings of size 0 that shrink a bias"),
-    FERRY_OPT(mf_options, INT, sweeps, 20, 1, 1e6, "most sweeps over users and items"),
+    FERRY_OPT_ONE_OF(mf_options, solver, "auto|vb|als|sgd", "auto",
+                     "variational Bayes, alternating least squares or stochastic gradient "
+                     "descent; auto: vb up to 2 million ratings, then als"),
+    FERRY_OPT(mf_options, INT, rank, 0, 0, 1000,
+              "columns of the two factors; 0: 5, 10 and 20 weighed (vb), else 20"),
+    FERRY_OPT(mf_options, INT, sweeps, 0, 0, 1e6,
+              "most sweeps over users and items; 0: 10 (vb), else 20"),
+    FERRY_OPT_ONE_OF(
+        mf_options, ridge, "row|rating", "row",
+        "als, sgd: lambda for each user and item, or for each of their ratings"),
+    FERRY_OPT(mf_options, REAL, lambda, 16, 1e-9, 1e9,
+              "als, sgd: ridge weight of the factors"),
+    FERRY_OPT(mf_options, REAL, bias, 5, 0, 1e9,
+              "als, sgd: ratings of size 0 that shrink a bias"),
     FERRY_OPT(mf_options, REAL, tol, 1e-4, 0, 1,
-              "relative drop of the objective to stop at"),
+              "als, sgd: relative drop of the objective to stop at"),
     FERRY_OPT(mf_options, REAL, rate, 0.1, 1e-9, 1,
               "sgd: size of the first sweep's steps; that of sweep t is rate / sqrt(t)"),
 };
@@ -194,29 +204,54 @@ static ferry_status mf_fits(ferry_ctx *ctx, const ferry_task *task, const void *
 
 /* Biases first, factors on what they leave: a factor that had to learn the level of a
  * user would spend its ridge on it. */
-static ferry_status mf_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
-                           void **state, ferry_fit_info *rep)
+static ferry_status fit_ridge(ferry_ctx *ctx, rating_data *d, const mf_options *opt,
+                              rating_model **out, ferry_fit_info *rep)
 {
     ferry_status st = FERRY_OK;
-    const mf_options *opt = options;
-    rating_data d = {NULL, {NULL, NULL}};
     observed e = {NULL, NULL};
     rating_model *m = NULL;
 
-    *state = NULL;
-    FERRY_TRY(ferry_i_rating_data(ctx, task, &d));
-    FERRY_TRY(ferry_i_rating_model_new(ctx, d.r, opt->rank, &m));
-    FERRY_TRY(ferry_i_bias(ctx, &d.x, opt->bias, 10, &m->mu, m->a, m->b));
-    ferry_i_bias_residuals(d.x.x, m->mu, m->a, m->b, d.x.x->value);
-    FERRY_TRY(ferry_i_observed_with(ctx, &d.x, d.x.x->value, &e));
+    FERRY_TRY(ferry_i_rating_model_new(ctx, d->r, opt->rank, out));
+    m = *out;
+    FERRY_TRY(ferry_i_bias(ctx, &d->x, opt->bias, 10, &m->mu, m->a, m->b));
+    ferry_i_bias_residuals(d->x.x, m->mu, m->a, m->b, d->x.x->value);
+    FERRY_TRY(ferry_i_observed_with(ctx, &d->x, d->x.x->value, &e));
     FERRY_TRY(sweeps(ctx, opt, &e, m, rep));
     m->shrink_a = m->shrink_b = opt->bias;
     m->ridge = opt->lambda;
     m->weighted = opt->ridge == RIDGE_RATING;
+done:
+    ferry_i_observed_clear(&e);
+    return st;
+}
+
+/* What the options leave to the solver. */
+static mf_options settled(const mf_options *asked, int64_t ratings)
+{
+    mf_options o = *asked;
+
+    if (o.solver == SOLVER_AUTO)
+        o.solver = ratings > VB_MOST_RATINGS ? SOLVER_ALS : SOLVER_VB;
+    if (o.rank == 0 && o.solver != SOLVER_VB) o.rank = 20;
+    if (o.sweeps == 0) o.sweeps = o.solver == SOLVER_VB ? 10 : 20;
+    return o;
+}
+
+static ferry_status mf_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
+                           void **state, ferry_fit_info *rep)
+{
+    ferry_status st = FERRY_OK;
+    rating_data d = {NULL, {NULL, NULL}};
+    rating_model *m = NULL;
+
+    *state = NULL;
+    FERRY_TRY(ferry_i_rating_data(ctx, task, &d));
+    const mf_options o = settled(options, d.x.x->nnz);
+    FERRY_TRY(o.solver == SOLVER_VB ? ferry_i_mf_vb(ctx, &d, o.rank, o.sweeps, &m, rep)
+                                    : fit_ridge(ctx, &d, &o, &m, rep));
     FERRY_MOVE(*state, m);
 done:
     ferry_i_rating_model_free(m);
-    ferry_i_observed_clear(&e);
     ferry_i_rating_data_clear(&d);
     return st;
 }

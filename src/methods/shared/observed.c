@@ -73,6 +73,33 @@ done:
     return st;
 }
 
+/* Rows keep their order, so that no sorting is needed here either. */
+ferry_status ferry_i_observed_part(ferry_ctx *ctx, const observed *o, const uint8_t *of,
+                                   uint8_t without, observed *out)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_matrix *x = o->x;
+    int64_t n = 0;
+
+    *out = (observed){NULL, NULL};
+    for (int64_t e = 0; e < x->nnz; e++)
+        n += of[e] != without;
+    FERRY_TRY(ferry_i_matrix_csr(ctx, x->rows, x->cols, n, &out->x));
+    n = 0;
+    for (int64_t i = 0; i < x->rows; i++) {
+        for (int64_t e = x->start[i]; e < x->start[i + 1]; e++) {
+            if (of[e] == without) continue;
+            out->x->index[n] = x->index[e];
+            out->x->value[n++] = x->value[e];
+        }
+        out->x->start[i + 1] = n;
+    }
+    FERRY_TRY(ferry_i_matrix_transpose(ctx, out->x, &out->xt));
+done:
+    if (st != FERRY_OK) ferry_i_observed_clear(out);
+    return st;
+}
+
 void ferry_i_observed_clear(observed *o)
 {
     ferry_i_matrix_free(o->x);

@@ -32,6 +32,9 @@ ferry_status ferry_i_observed_new(ferry_ctx *ctx, const ferry_ratings *r, double
 /* The same pattern with other values, given in the order of o->x's entries. */
 ferry_status ferry_i_observed_with(ferry_ctx *ctx, const observed *o, const double *value,
                                    observed *out);
+/* The ratings whose fold of[e] is another than `without`. */
+ferry_status ferry_i_observed_part(ferry_ctx *ctx, const observed *o, const uint8_t *of,
+                                   uint8_t without, observed *out);
 void ferry_i_observed_clear(observed *o);
 
 /* A task's target, ready: sorted, and as a matrix. */

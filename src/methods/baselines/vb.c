@@ -1,0 +1,245 @@
+/* Variational Bayes for ratings (vb.h). */
+#include "methods/baselines/vb.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "learn/nnls.h"
+
+/* One side, users or items: means, covariances (d x d each), and what the other side adds up
+ * of them, made once a half sweep: phi phi' + S' as the lower triangle, row after row. */
+typedef struct side {
+    int64_t n, d;
+    ferry_block *z;
+    double *s;      /* n x d x d */
+    double *packed; /* n x d (d + 1) / 2 */
+    double *sse;    /* n */
+    double *v;      /* d: variances, that of the bias first */
+} side;
+
+static void side_clear(side *s)
+{
+    ferry_i_block_free(s->z);
+    FERRY_FREE(s->s, s->packed, s->sse, s->v);
+}
+
+static ferry_status side_new(ferry_ctx *ctx, int64_t n, int64_t rank, side *s)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t d = rank + 1;
+
+    s->n = n;
+    s->d = d;
+    FERRY_TRY(ferry_i_block_new(ctx, n, d, &s->z));
+    FERRY_NEW(ctx, s->s, n * d * d);
+    FERRY_NEW(ctx, s->packed, n * d * (d + 1) / 2);
+    FERRY_NEW(ctx, s->sse, n);
+    FERRY_NEW(ctx, s->v, d);
+    s->v[0] = 0.2; /* a fifth of the variance each for users, items and the factors */
+    for (int64_t c = 1; c < d; c++)
+        s->v[c] = sqrt(0.2 / (double)rank);
+done:
+    return st;
+}
+
+/* packed <- phi phi' + S' of every row. */
+static void pack(side *s)
+{
+    const int64_t d = s->d;
+
+    for (int64_t j = 0; j < s->n; j++) {
+        const double *y = FERRY_ROW(s->z, j), *cov = s->s + j * d * d;
+        double *to = s->packed + j * d * (d + 1) / 2;
+        *to++ = 1;
+        for (int64_t a = 1; a < d; a++) {
+            *to++ = y[a];
+            for (int64_t b = 1; b <= a; b++)
+                *to++ = y[a] * y[b] + cov[a * d + b];
+        }
+    }
+}
+
+/* Scratch of a thread. */
+typedef struct room {
+    double *a, *full, *c; /* d (d + 1) / 2, d x d, d */
+} room;
+
+/* S <- (A / s2 + diag(1 / v))^-1, both triangles; r->full keeps A. */
+static void invert(const side *s, const room *r, double s2, double *cov)
+{
+    const int64_t d = s->d;
+    const double *a = r->a;
+
+    for (int64_t i = 0; i < d; i++)
+        for (int64_t j = 0; j <= i; j++)
+            r->full[i * d + j] = *a++ / s2 + (i == j ? 1 / fmax(s->v[i], 1e-9) : 0);
+    (void)ferry_i_factor(d, r->full); /* a sum of squares and a positive diagonal */
+    memset(cov, 0, (size_t)(d * d) * sizeof *cov);
+    for (int64_t i = 0; i < d; i++) {
+        cov[i * d + i] = 1;
+        ferry_i_factor_solve(d, r->full, cov + i * d);
+    }
+}
+
+/* Row i given the other side: A and c summed over its ratings, then S_i, z_i and what it
+ * leaves of the squares. */
+static void solve_row(const ferry_matrix *x, int64_t i, const vb_fit *f, const side *other,
+                      const room *r, side *s)
+{
+    const int64_t d = s->d, cells = d * (d + 1) / 2;
+    double *z = FERRY_ROW(s->z, i), *cov = s->s + i * d * d, t2 = 0, zc = 0, quad = 0;
+    const double *a = r->a;
+
+    memset(r->a, 0, (size_t)cells * sizeof *r->a);
+    memset(r->c, 0, (size_t)d * sizeof *r->c);
+    for (int64_t e = x->start[i]; e < x->start[i + 1]; e++) {
+        const int64_t j = x->index[e];
+        const double *y = FERRY_ROW(other->z, j), *sj = other->s + j * d * d,
+                     *add = other->packed + j * cells;
+        const double t = (x->value[e] - f->mu) / f->sd - y[0];
+        t2 += t * t + sj[0];
+        r->c[0] += t;
+        for (int64_t c = 1; c < d; c++)
+            r->c[c] += y[c] * t - sj[c];
+#pragma omp simd
+        for (int64_t c = 0; c < cells; c++)
+            r->a[c] += add[c];
+    }
+    invert(s, r, f->s2, cov);
+    for (int64_t p = 0; p < d; p++) {
+        z[p] = 0;
+        for (int64_t q = 0; q < d; q++)
+            z[p] += cov[p * d + q] * r->c[q] / f->s2;
+        zc += z[p] * r->c[p];
+    }
+    for (int64_t p = 0; p < d; p++)
+        for (int64_t q = 0; q <= p; q++)
+            quad += (p == q ? 1 : 2) * *a++ * (z[p] * z[q] + cov[p * d + q]);
+    s->sse[i] = t2 - 2 * zc + quad;
+}
+
+/* All rows of one side; they do not depend on each other. */
+static ferry_status half(ferry_ctx *ctx, const ferry_matrix *x, const vb_fit *f,
+                         side *other, side *s)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t d = s->d, each = d * (d + 1) / 2 + d * d + d;
+    const int threads = x->nnz * d * d < 1000000 ? 1 : ctx->threads;
+    double *space = NULL;
+
+    FERRY_NEW(ctx, space, threads * each);
+    pack(other);
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int t = 0; t < threads; t++) {
+        double *own = space + t * each;
+        const room r = {own, own + d * (d + 1) / 2, own + d * (d + 1) / 2 + d * d};
+        for (int64_t i = t; i < s->n; i += threads)
+            solve_row(x, i, f, other, &r, s);
+    }
+done:
+    ferry_i_free(space);
+    return st;
+}
+
+/* The variances of a side: of the bias with the prior of n0, of the factors as they are. */
+static void learn(const ferry_matrix *x, double n0, double s2, bool factors, side *s)
+{
+    const int64_t d = s->d;
+    double rows = 0;
+
+    for (int64_t c = 0; c < (factors ? d : 1); c++)
+        s->v[c] = 0;
+    for (int64_t i = 0; i < s->n; i++) {
+        const double *z = FERRY_ROW(s->z, i), *cov = s->s + i * d * d;
+        if (x->start[i] == x->start[i + 1]) continue; /* nothing was learnt of it */
+        rows++;
+        for (int64_t c = 0; c < (factors ? d : 1); c++)
+            s->v[c] += z[c] * z[c] + cov[c * d + c];
+    }
+    s->v[0] = (s->v[0] + n0 * s2 / 5) / (rows + n0);
+    for (int64_t c = 1; c < (factors ? d : 1); c++)
+        s->v[c] /= rows;
+}
+
+/* mu and the population's deviation. */
+static void moments_of(const ferry_matrix *x, vb_fit *f)
+{
+    double sum = 0, squares = 0;
+
+    for (int64_t e = 0; e < x->nnz; e++)
+        sum += x->value[e];
+    f->mu = sum / (double)x->nnz;
+    for (int64_t e = 0; e < x->nnz; e++)
+        squares += (x->value[e] - f->mu) * (x->value[e] - f->mu);
+    f->sd = sqrt(squares / (double)x->nnz);
+}
+
+void ferry_i_vb_clear(vb_fit *f)
+{
+    FERRY_FREE(f->v, f->vq);
+    ferry_i_block_free(f->zu);
+    ferry_i_block_free(f->zi);
+    *f = (vb_fit){0};
+}
+
+double ferry_i_vb_at(const vb_fit *f, int64_t user, int64_t item)
+{
+    const double *z = FERRY_ROW(f->zu, user), *y = FERRY_ROW(f->zi, item);
+    double x = z[0] + y[0];
+
+    for (int64_t c = 1; c < f->zu->k; c++)
+        x += z[c] * y[c];
+    return x;
+}
+
+static ferry_status sweeps(ferry_ctx *ctx, const observed *o, const vb_how *how, side *u,
+                           side *i, vb_fit *f)
+{
+    ferry_status st = FERRY_OK;
+
+    f->s2 = 0.8;
+    for (int64_t t = 0; t < how->sweeps && f->sd > 0; t++) {
+        double sum = 0;
+        FERRY_TRY(half(ctx, o->x, f, i, u));
+        FERRY_TRY(half(ctx, o->xt, f, u, i));
+        for (int64_t j = 0; j < i->n; j++)
+            sum += i->sse[j];
+        f->s2 = fmax(sum / (double)o->x->nnz, 1e-9); /* ratings without any noise */
+        if (t >= 1) {
+            learn(o->x, how->n0, f->s2, t >= how->burn, u);
+            learn(o->xt, how->n0, f->s2, t >= how->burn, i);
+        }
+    }
+done:
+    return st;
+}
+
+ferry_status ferry_i_vb(ferry_ctx *ctx, const observed *o, const vb_how *how,
+                        const ferry_block *q0, vb_fit *out)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t k = how->rank;
+    side u = {0}, i = {0};
+
+    *out = (vb_fit){0};
+    moments_of(o->x, out);
+    FERRY_NEED(ctx, isfinite(out->sd), FERRY_EDATA, "the ratings are too large to add up");
+    FERRY_TRY(side_new(ctx, o->x->rows, k, &u));
+    FERRY_TRY(side_new(ctx, o->x->cols, k, &i));
+    for (int64_t j = 0; j < i.n; j++)
+        for (int64_t c = 0; c < k; c++)
+            FERRY_ROW(i.z, j)[1 + c] = FERRY_ROW(q0, j)[c] * sqrt(i.v[1 + c]);
+    FERRY_TRY(sweeps(ctx, o, how, &u, &i, out));
+    FERRY_NEW(ctx, out->v, k);
+    FERRY_NEW(ctx, out->vq, k);
+    out->va = u.v[0];
+    out->vb = i.v[0];
+    memcpy(out->v, u.v + 1, (size_t)k * sizeof *out->v);
+    memcpy(out->vq, i.v + 1, (size_t)k * sizeof *out->vq);
+    FERRY_MOVE(out->zu, u.z);
+    FERRY_MOVE(out->zi, i.z);
+done:
+    side_clear(&u);
+    side_clear(&i);
+    return st;
+}

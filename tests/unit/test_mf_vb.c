@@ -1,0 +1,260 @@
+/* mf by variational Bayes: the formulas against an independent program, no unit, and nothing
+ * lost where there is nothing to find. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "ferry_test.h"
+#include "golden.h"
+#include "learn/nnls.h"
+#include "methods/baselines/vb.h"
+#include "small_task.h"
+
+/* The golden ratings as a task's target: f r + g. */
+static ferry_task *golden_task(ferry_ctx *ctx, const json_t *j, double f, double g)
+{
+    int64_t n = 0;
+    double *u = golden_array(j, "u", &n, NULL), *i = golden_array(j, "i", NULL, NULL),
+           *r = golden_array(j, "r", NULL, NULL);
+    int who[64], what[64];
+    ferry_domain *d = small_domain(ctx, "films", FERRY_TARGET, 0, 0, NULL);
+
+    assert_true(n <= 64);
+    for (int64_t e = 0; e < n; e++) {
+        who[e] = (int)u[e];
+        what[e] = (int)i[e];
+        r[e] = f * r[e] + g;
+    }
+    small_ratings(ctx, d, n, who, what, r);
+    free(u);
+    free(i);
+    free(r);
+    return small_task(ctx, FERRY_RATE, NULL, d);
+}
+
+static void close_all(const json_t *want, const char *key, int64_t n, const double *got,
+                      int64_t step)
+{
+    int64_t rows = 0, cols = 0;
+    double *w = golden_array(want, key, &rows, &cols);
+
+    assert_int_equal(rows * cols, n);
+    for (int64_t e = 0; e < n; e++)
+        assert_close(got[e * step], w[e], 1e-8);
+    free(w);
+}
+
+/* s2, the variances, biases and factors after so many sweeps. */
+static void compare(ferry_ctx *ctx, const observed *o, const json_t *j, const char *key,
+                    int64_t rank, int64_t sweeps, double n0)
+{
+    const json_t *want = golden_at(j, key);
+    const vb_how how = {.rank = rank, .sweeps = sweeps, .burn = 2, .n0 = n0};
+    int64_t rows = 0, cols = 0;
+    double *q0 = golden_array(j, "Q0", &rows, &cols);
+    const ferry_block start = {rows, cols, q0};
+    vb_fit f = {0};
+
+    assert_ok(ctx, ferry_i_vb(ctx, o, &how, rank ? &start : NULL, &f));
+    assert_close(f.mu, golden_real(want, "mu"), 1e-12);
+    assert_close(f.sd, golden_real(want, "sd"), 1e-12);
+    assert_close(f.s2, golden_real(want, "s2"), 1e-8);
+    assert_close(f.va, golden_real(want, "va"), 1e-8);
+    assert_close(f.vb, golden_real(want, "vb"), 1e-8);
+    close_all(want, "a", f.zu->rows, f.zu->data, rank + 1);
+    close_all(want, "b", f.zi->rows, f.zi->data, rank + 1);
+    if (rank) {
+        close_all(want, "v", rank, f.v, 1);
+        close_all(want, "vq", rank, f.vq, 1);
+    }
+    double *p = golden_array(want, "prediction", &rows, &cols);
+    for (int64_t u = 0; u < rows; u++)
+        for (int64_t i = 0; i < cols; i++)
+            assert_close(f.mu + f.sd * ferry_i_vb_at(&f, u, i), p[u * cols + i], 1e-8);
+    ferry_i_vb_clear(&f);
+    free(p);
+    free(q0);
+}
+
+static void test_golden(void **state)
+{
+    ferry_ctx *ctx = *state;
+    json_t *j = json_load_file("tests/golden/mf.json", 0, NULL);
+    ferry_task *task = golden_task(ctx, j, 1, 0);
+    rating_data d = {NULL, {NULL, NULL}};
+
+    assert_ok(ctx, ferry_i_rating_data(ctx, task, &d));
+    compare(ctx, &d.x, j, "eb_bias_sweeps10", 0, 10, 0);
+    compare(ctx, &d.x, j, "eb_bias_sweeps10_n0_300", 0, 10, 300);
+    compare(ctx, &d.x, j, "sweep1", 2, 1, 0);
+    compare(ctx, &d.x, j, "sweep5", 2, 5, 0);
+    compare(ctx, &d.x, j, "sweep5_n0_300", 2, 5, 300);
+    /* Rows do not meet: as many threads as you like. */
+    assert_ok(ctx, ferry_ctx_set_threads(ctx, 3));
+    compare(ctx, &d.x, j, "sweep5", 2, 5, 0);
+    ferry_i_rating_data_clear(&d);
+    ferry_task_free(task);
+    json_decref(j);
+}
+
+static void test_nnls(void **state)
+{
+    json_t *j = json_load_file("tests/golden/mf.json", 0, NULL);
+    const json_t *c = golden_at(j, "nnls");
+    int64_t n = 0, k = 0;
+    double *p = golden_array(c, "P", &n, &k), *t = golden_array(c, "t", NULL, NULL);
+    double a[9] = {0}, b[3] = {0}, w[3];
+
+    (void)state;
+    assert_int_equal(k, 3);
+    for (int64_t e = 0; e < n; e++)
+        for (int x = 0; x < 3; x++) {
+            b[x] += p[e * 3 + x] * t[e];
+            for (int y = 0; y < 3; y++)
+                a[x * 3 + y] += p[e * 3 + x] * p[e * 3 + y];
+        }
+    for (int x = 0; x < 3; x++)
+        a[x * 3 + x] += golden_real(c, "tau");
+    ferry_i_nnls(3, a, b, w);
+    close_all(c, "w", 3, w, 1);
+    free(p);
+    free(t);
+    json_decref(j);
+}
+
+/* Random problems: the slope is 0 where a weight is above 0, and uphill where it is 0. */
+static void test_nnls_is_optimal(void **state)
+{
+    ferry_rng rng;
+
+    (void)state;
+    ferry_i_rng_seed(&rng, 3, 1);
+    for (int round = 0; round < 200; round++) {
+        const int n = 1 + round % 6;
+        double x[6 * 9], a[36] = {0}, c[6], w[6];
+        for (int e = 0; e < 6 * 9; e++)
+            x[e] = ferry_i_rng_normal(&rng);
+        for (int i = 0; i < n; i++) {
+            c[i] = 3 * ferry_i_rng_normal(&rng);
+            for (int j = 0; j < n; j++)
+                for (int e = 0; e < 9; e++)
+                    a[i * n + j] += x[i * 9 + e] * x[j * 9 + e];
+        }
+        ferry_i_nnls(n, a, c, w);
+        for (int i = 0; i < n; i++) {
+            double slope = -c[i];
+            for (int j = 0; j < n; j++)
+                slope += a[i * n + j] * w[j];
+            assert_true(w[i] >= 0 && slope > -1e-8 && w[i] * fabs(slope) < 1e-8);
+        }
+    }
+}
+
+/* Users' and items' levels, noise, and `strength` times two tastes. */
+static ferry_task *made(ferry_ctx *ctx, int users, int items, int each, double strength,
+                        double f, double g)
+{
+    const int n = users * each;
+    int *who = calloc((size_t)n, sizeof *who), *what = calloc((size_t)n, sizeof *what);
+    double *r = calloc((size_t)n, sizeof *r), level[200], taste[400], mine[2];
+    ferry_domain *d = small_domain(ctx, "films", FERRY_TARGET, 0, 0, NULL);
+    ferry_rng rng;
+
+    ferry_i_rng_seed(&rng, 17, 4);
+    for (int i = 0; i < items; i++) {
+        level[i] = 0.5 * ferry_i_rng_normal(&rng);
+        taste[2 * i] = ferry_i_rng_normal(&rng);
+        taste[2 * i + 1] = ferry_i_rng_normal(&rng);
+    }
+    for (int u = 0; u < users; u++) {
+        const double own = 3 + 0.5 * ferry_i_rng_normal(&rng);
+        const int first = (int)ferry_i_rng_below(&rng, (uint64_t)items);
+        mine[0] = strength * ferry_i_rng_normal(&rng);
+        mine[1] = strength * ferry_i_rng_normal(&rng);
+        for (int k = 0; k < each; k++) {
+            const int e = u * each + k, i = (first + 7 * k) % items;
+            who[e] = u;
+            what[e] = i;
+            r[e] = f * (own + level[i] + mine[0] * taste[2 * i] +
+                        mine[1] * taste[2 * i + 1] + 0.6 * ferry_i_rng_normal(&rng)) +
+                   g;
+        }
+    }
+    small_ratings(ctx, d, n, who, what, r);
+    free(who);
+    free(what);
+    free(r);
+    return small_task(ctx, FERRY_RATE, NULL, d);
+}
+
+/* Ratings 10 r - 7 give 10 prediction - 7. */
+static void test_units(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_task *a = made(ctx, 60, 40, 20, 0.5, 1, 0),
+               *b = made(ctx, 60, 40, 20, 0.5, 10, -7);
+    ferry_prediction *p = fit_predict(ctx, a, "mf", "", a->domains[0]);
+    ferry_prediction *q = fit_predict(ctx, b, "mf", "", b->domains[0]);
+    ferry_model *m = fit_model(ctx, a, "mf", "");
+    json_t *j = json_loads(ferry_model_diagnostics(m), 0, NULL);
+
+    assert_true(
+        json_real_value(json_object_get(json_object_get(j, "weights"), "rank 5")) +
+            json_real_value(json_object_get(json_object_get(j, "weights"), "rank 10")) +
+            json_real_value(json_object_get(json_object_get(j, "weights"), "rank 20")) >
+        0.5);
+    for (int64_t e = 0; e < p->n; e++)
+        assert_close(q->value[e], 10 * p->value[e] - 7, 1e-9);
+    json_decref(j);
+    ferry_model_free(m);
+    ferry_prediction_free(p);
+    ferry_prediction_free(q);
+    ferry_task_free(a);
+    ferry_task_free(b);
+}
+
+/* Without any taste the factors weigh nothing: what is predicted are the biases. */
+static void test_nothing_to_find(void **state)
+{
+    ferry_ctx *ctx = *state;
+
+    for (int each = 4; each <= 36; each *= 3) {
+        ferry_task *task = made(ctx, 80, 60, each, 0, 1, 0);
+        ferry_model *m = fit_model(ctx, task, "mf", "");
+        const rating_model *s = m->state;
+        assert_int_equal(s->rank, 0);
+        assert_true(s->shrink_a > 0 && s->shrink_b > 0);
+        ferry_model_free(m);
+        ferry_task_free(task);
+    }
+}
+
+/* Ratings that are all the same, and a single one. */
+static void test_small(void **state)
+{
+    ferry_ctx *ctx = *state;
+    const int u[] = {0, 0, 1}, i[] = {0, 1, 0};
+    const double same[] = {4, 4, 4};
+
+    for (int n = 1; n <= 3; n += 2) {
+        ferry_domain *d = small_domain(ctx, "films", FERRY_TARGET, 0, 0, NULL);
+        small_ratings(ctx, d, n, u, i, same);
+        ferry_task *task = small_task(ctx, FERRY_RATE, NULL, d);
+        ferry_prediction *p = fit_predict(ctx, task, "mf", "", d);
+        for (int64_t e = 0; e < p->n; e++)
+            assert_close(p->value[e], 4, 0);
+        ferry_prediction_free(p);
+        ferry_task_free(task);
+    }
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, ctx_setup, ctx_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_golden),          TEST(test_nnls),
+        TEST(test_nnls_is_optimal), TEST(test_units),
+        TEST(test_nothing_to_find), TEST(test_small),
+    };
+    return cmocka_run_group_tests_name("mf_vb", tests, NULL, NULL);
+}
