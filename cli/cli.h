@@ -28,6 +28,7 @@ typedef enum cli_key {
     KEY_TO,
     KEY_STATE,
     KEY_SYNC,
+    KEY_REPAIR,
     KEY_MIRROR,
     KEY_CATALOG,
     KEY_TOP,

@@ -132,6 +132,8 @@ static const cli_option stream_options[] = {
      "when answers go out: always, batch (default) or off"},
     {KEY_FORMAT, 0, "format", "NAME", WORDS_LINES,
      "how the lines are written: ndjson (default), csv or svmlight"},
+    {KEY_REPAIR, 0, "repair", NULL, WORDS_NONE,
+     "salvage what is whole of a state that was refused as damaged, and end"},
     SET("change a setting of the stream; may be repeated"),
     ENGINE,
     QUIET,

@@ -11,10 +11,12 @@
 /* ---- being asked to stop ---- */
 
 static volatile sig_atomic_t asked; /* the signal that asked */
+static volatile sig_atomic_t times; /* how often */
 
 static void on_signal(int sig)
 {
     asked = sig;
+    times = times < 2 ? times + 1 : 2;
 }
 
 /* Not restarting calls, so that one that waits for input or for a reader ends. */
@@ -30,9 +32,9 @@ static void catch_signals(void)
     (void)signal(SIGXFSZ, SIG_IGN); /* a limit on files is a full disk to us */
 }
 
-/* Wait for input, at most `seconds` (negative: for ever). A signal that comes just before
- * the wait ends it too. */
-static bool input_ready(double seconds)
+/* Wait until fd can be read, or written, at most `seconds` (negative: for ever). A signal
+ * that comes just before the wait ends it too, when `times` it came are enough. */
+static bool ready(int fd, bool out, double seconds, int enough)
 {
     const struct timespec t = {(time_t)seconds,
                                (long)((seconds - (double)(time_t)seconds) * 1e9)};
@@ -44,10 +46,11 @@ static bool input_ready(double seconds)
     sigaddset(&both, SIGINT);
     sigaddset(&both, SIGTERM);
     FD_ZERO(&fds);
-    FD_SET(STDIN_FILENO, &fds);
+    FD_SET(fd, &fds);
     (void)sigprocmask(SIG_BLOCK, &both, &before);
-    if (!asked)
-        n = pselect(STDIN_FILENO + 1, &fds, NULL, NULL, seconds < 0 ? NULL : &t, &before);
+    if (times < enough)
+        n = pselect(fd + 1, out ? NULL : &fds, out ? &fds : NULL, NULL,
+                    seconds < 0 ? NULL : &t, &before);
     (void)sigprocmask(SIG_SETMASK, &before, NULL);
     return n > 0;
 }
@@ -57,6 +60,10 @@ static bool input_ready(double seconds)
 /* A pause of the input this long ends a batch early: whoever waits for an answer before
  * the next line should not wait for the clock. */
 #define PAUSE 0.005
+/* After a signal: how long a reader may take nothing before it counts as stuck. */
+#define PATIENCE 2.0
+/* A pipe that can be written takes this much without blocking (PIPE_BUF). */
+#define PIECE 4096
 
 typedef struct pump {
     cli *c;
@@ -65,17 +72,36 @@ typedef struct pump {
     bool reader_gone, over;
 } pump;
 
-/* Pass answers on. */
+/* Wait for the reader: for ever, but once someone asked to stop only while it still takes
+ * something, and not at all when asked twice. What was acknowledged is to get out. */
+static bool reader_ready(pump *p)
+{
+    while (times < 2) {
+        const bool stopping = times > 0;
+        if (ready(STDOUT_FILENO, true, stopping ? PATIENCE : -1, stopping ? 2 : 1))
+            return true;
+        if (stopping && times < 2) break;
+    }
+    cli_note(p->c, "nobody reads: the last answers were not passed on");
+    return false;
+}
+
+/* Pass answers on, in pieces that never block, so that a signal always gets through; the
+ * output may be one that does not block itself. */
 static void print(pump *p, const char *text, int64_t n)
 {
     while (n > 0 && !p->reader_gone) {
-        const ssize_t some = write(STDOUT_FILENO, text, (size_t)n);
+        if (!reader_ready(p)) {
+            p->reader_gone = p->over = true;
+            break;
+        }
+        const ssize_t some = write(STDOUT_FILENO, text, (size_t)(n < PIECE ? n : PIECE));
         if (some >= 0) {
             text += some;
             n -= some;
-        } else if (errno != EINTR || asked) {
+        } else if (errno != EINTR && errno != EAGAIN && errno != EWOULDBLOCK) {
             p->reader_gone = p->over = true;
-            if (errno == EPIPE || errno == EINTR) break; /* has seen enough, or is stuck */
+            if (errno == EPIPE) break; /* has seen enough */
             cli_say("cannot write the output: %s", strerror(errno));
             p->code = EXIT_FAILED;
         }
@@ -120,7 +146,7 @@ static void read_all(pump *p)
 
     while (!p->over && !asked) {
         const double due = ferry_stream_due(p->stream);
-        if (!input_ready(due > PAUSE ? PAUSE : due)) {
+        if (!ready(STDIN_FILENO, false, due > PAUSE ? PAUSE : due, 1)) {
             if (due >= 0) commit(p, ferry_stream_commit);
             continue;
         }
@@ -155,6 +181,23 @@ static ferry_status settings(cli *c)
     return st;
 }
 
+static int repair(cli *c, const char *folder)
+{
+    ferry_repaired r;
+    const ferry_status st = ferry_stream_repair(c->ctx, c->args[0], folder, &r);
+
+    if (st != FERRY_OK) return cli_failed(c, st);
+    if (r.damaged)
+        cli_note(c,
+                 "%s: repaired; records lost: %lld, the last one is record %lld (the log "
+                 "as it was is log.damaged)",
+                 folder, (long long)r.lost, (long long)r.last);
+    else
+        cli_note(c, "%s: nothing to repair, the last record is %lld", folder,
+                 (long long)r.last);
+    return EXIT_DONE;
+}
+
 int cli_stream(cli *c)
 {
     const char *folder = c->value[KEY_STATE];
@@ -163,6 +206,7 @@ int cli_stream(cli *c)
 
     if (!folder) return cli_usage("stream: give a folder for the state: --state DIR");
     st = settings(c);
+    if (st == FERRY_OK && c->value[KEY_REPAIR]) return repair(c, folder);
     if (st == FERRY_OK)
         st = ferry_stream_open(c->ctx, c->args[0], folder, c->sets, &p.stream);
     if (st != FERRY_OK) return cli_failed(c, st);

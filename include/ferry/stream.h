@@ -79,12 +79,32 @@ FERRY_API const ferry_opt_table *ferry_stream_options(void);
  * @param dir    folder for the state, made when it is not there; one stream at a time
  * @param opts   settings of ferry_stream_options(); NULL: the defaults
  * @param out    new stream for ferry_stream_close(); NULL when the call fails
- * @return FERRY_EDATA when the folder belongs to another model or its log is damaged,
- *         FERRY_ENEEDS when the model cannot learn from a stream, FERRY_EIO when another
- *         process has the folder or it cannot be written
+ * @return FERRY_EDATA when the folder belongs to another model or its log is damaged where
+ *         something had been acknowledged (see ferry_stream_repair()), FERRY_ENEEDS when
+ *         the model cannot learn from a stream, FERRY_EINVAL when another process has the
+ *         folder, FERRY_EIO when it cannot be written
  */
 FERRY_API ferry_status ferry_stream_open(ferry_ctx *ctx, const char *model, const char *dir,
                                          const ferry_opts *opts, ferry_stream **out);
+
+/** What ferry_stream_repair() found. */
+typedef struct ferry_repaired {
+    int damaged;  /**< 0: nothing was wrong, and nothing was changed */
+    int64_t last; /**< number of the last record that the stream has */
+    int64_t lost; /**< records that are gone: damaged, missing, or of no use without those
+                     (the context's log tells which) */
+} ferry_repaired;
+
+/**
+ * Salvage a stream that ferry_stream_open() refuses as damaged: every record of its log that
+ * is whole and still fits is applied, a snapshot is made of that, and the log begins anew.
+ * Numbers stay as they were. The damaged log is kept beside it as log.damaged.
+ *
+ * @return FERRY_EDATA when there is no stream, of another model, or the snapshot itself is
+ *         damaged: that cannot be repaired
+ */
+FERRY_API ferry_status ferry_stream_repair(ferry_ctx *ctx, const char *model,
+                                           const char *dir, ferry_repaired *out);
 
 /**
  * Take bytes of the input: whole lines, parts of lines, many lines. Stops after a line

@@ -1,4 +1,4 @@
-/* A stream that is kept in a folder: what stream.c, lines.c and answer.c share. */
+/* A stream that is kept in a folder: what stream.c, open.c, lines.c and answer.c share. */
 #ifndef FERRY_STREAM_FOLDER_H
 #define FERRY_STREAM_FOLDER_H
 
@@ -38,6 +38,7 @@ struct ferry_stream {
     bool broken;    /* memory and log may differ: no snapshot of this */
     ferry_worker worker;
     ferry_wal *log;
+    ferry_head head;
     int64_t snapshot_records, snapshot_bytes; /* the log may grow to this */
     int64_t base;                             /* svmlight: the first index */
     /* the input */
@@ -54,6 +55,25 @@ struct ferry_stream {
 
 extern const ferry_opt ferry_i_stream_table[];
 extern const int64_t ferry_i_stream_table_n;
+
+/* A whole file; *bytes is NULL when there is none. */
+ferry_status ferry_i_folder_read(ferry_ctx *ctx, const char *path, uint8_t **bytes,
+                                 int64_t *n);
+/* One process at a time. The lock goes with the process, however it ends. */
+ferry_status ferry_i_folder_lock(ferry_ctx *ctx, ferry_stream *s);
+/* Remove what a process that died while it wrote has left. */
+void ferry_i_folder_clean(const ferry_stream *s);
+/* Make the names of a new folder, and of those above it that were made with it, durable. */
+ferry_status ferry_i_folder_sync_above(ferry_ctx *ctx, const char *folder);
+
+/* How this process computes, as text. */
+void ferry_i_stream_kernels(const ferry_ctx *ctx, char *text, size_t size);
+/* Note it in the log, with how many may wait from here on. */
+ferry_status ferry_i_stream_session(ferry_ctx *ctx, ferry_stream *s);
+/* Begin the log anew, after what the snapshot has. */
+ferry_status ferry_i_stream_new_log(ferry_ctx *ctx, ferry_stream *s);
+/* A snapshot, and a new log after it. */
+ferry_status ferry_i_stream_snapshot(ferry_ctx *ctx, ferry_stream *s);
 
 /* Take one line without its end. */
 ferry_status ferry_i_stream_take(ferry_ctx *ctx, ferry_stream *s, const char *line,

@@ -1,7 +1,8 @@
 /* Streams: the log, what waits for its label, snapshots, and the lines that come in.
  *
- * The folder of a stream holds three files:
+ * The folder of a stream holds four files:
  *   lock            held by the process at work
+ *   head            the number of the last record that was acknowledged
  *   snapshot.ferry  the model as of some record, and what waited then; absent at first
  *   log             every record since
  * A snapshot is complete before the log is begun anew, and both come by rename; so whatever
@@ -41,27 +42,51 @@ typedef struct ferry_record {
 
 /* ---- the log ---- */
 
-#define FERRY_WAL_VERSION 1
+#define FERRY_WAL_VERSION 2 /* 1 had no chain and no head; it is read and converted */
+#define REPAIR_HINT "ferry stream --repair keeps what is whole"
 typedef struct ferry_hash {
     uint64_t high, low;
 } ferry_hash;
+
+/* How far the log must reach (head.c). */
+typedef struct ferry_head {
+    int fd;         /* -1: there is none */
+    uint64_t count; /* of its writes */
+    int64_t kept;   /* last record that was made durable before it was acknowledged */
+    int64_t said;   /* last one that was acknowledged: beyond `kept` only with sync off */
+    uint64_t chain; /* checksum of record `kept`; 0: it is in no log any more */
+} ferry_head;
+/* fd -1 when the folder has none; FERRY_EDATA when it is damaged. */
+ferry_status ferry_i_head_open(ferry_ctx *ctx, const char *folder, ferry_head *h);
+/* A new one with the numbers of h in place of any other, durable. */
+ferry_status ferry_i_head_create(ferry_ctx *ctx, const char *folder, ferry_head *h);
+int ferry_i_head_write(ferry_head *h, bool sync); /* 0 or an errno */
+void ferry_i_head_close(ferry_head *h);
 
 /* Reading a log from memory, as written by a stranger. */
 typedef struct ferry_wal_scan {
     const char *what; /* its path, for messages */
     const uint8_t *bytes;
-    int64_t n, at;    /* bytes in all; where the next record begins */
-    uint64_t nonce;   /* goes into every checksum */
-    ferry_hash model; /* of the model file that the stream began with */
-    int64_t after;    /* the log begins after this record */
-    int64_t last;     /* number of the last record that was read */
-    int64_t dropped;  /* bytes at the end that are no whole record */
+    int64_t n, at; /* bytes in all; where the next record begins */
+    uint32_t version;
+    uint64_t nonce;      /* goes into every checksum */
+    uint64_t chain;      /* checksum of the record before */
+    uint64_t last_chain; /* and of record `last`, which sessions do not change */
+    ferry_hash model;    /* of the model file that the stream began with */
+    int64_t after;       /* the log begins after this record */
+    int64_t last;        /* number of the last record that was read */
+    int64_t dropped;     /* bytes at the end that are no whole record */
+    int64_t holes;       /* salvaging: places that were passed over */
+    bool salvage;        /* pass over what is damaged instead of refusing it */
+    ferry_head *head;    /* what must be there; NULL: nothing tells */
 } ferry_wal_scan;
+/* With a log that cannot be begun with, FERRY_EDATA; ferry_i_wal_scan_anyway() then reads
+ * it as the log that begins after that record. */
 ferry_status ferry_i_wal_scan(ferry_ctx *ctx, const char *what, const uint8_t *bytes,
                               int64_t n, ferry_wal_scan *out);
-/* The next record, lent from the bytes, or *end. A record that was cut short at the end,
- * or damaged where nothing shows that it had been made durable, ends the log (dropped > 0);
- * any other damage is FERRY_EDATA. */
+void ferry_i_wal_scan_anyway(ferry_hash model, int64_t after, ferry_wal_scan *out);
+/* The next record, lent from the bytes, or *end. What is not whole where nothing had been
+ * acknowledged ends the log (dropped > 0); any other damage is FERRY_EDATA. */
 ferry_status ferry_i_wal_next(ferry_ctx *ctx, ferry_wal_scan *scan, ferry_record *r,
                               bool *end);
 
@@ -76,7 +101,11 @@ typedef struct ferry_wal {
     int fd;
     char *path, *folder;
     uint64_t nonce;
-    int64_t size;    /* bytes in the file */
+    uint64_t chain;      /* checksum of the last record */
+    int64_t last;        /* number of the last record */
+    uint64_t last_chain; /* and its checksum, which sessions do not change */
+    ferry_head *head;    /* written with every flush; NULL: none */
+    int64_t size;        /* bytes in the file */
     int64_t durable; /* bytes that were there, and synced if at all, at the last flush */
     int64_t records; /* in the file and the buffer */
     uint8_t *buffer; /* records not yet written */
@@ -86,15 +115,17 @@ typedef struct ferry_wal {
 /* A new empty log in place of the one in the folder, if any. When the call fails and *out
  * is set, the old one is gone but that may not be durable. */
 ferry_status ferry_i_wal_create(ferry_ctx *ctx, const char *folder, ferry_hash model,
-                                int64_t after, ferry_wal **out);
-/* Go on after a scan: what it dropped is cut off. */
+                                int64_t after, ferry_head *head, ferry_wal **out);
+/* Go on after a scan: what it dropped is cut off, what it read is durable from here on, and
+ * the scan's head says so. */
 ferry_status ferry_i_wal_resume(ferry_ctx *ctx, const char *folder,
                                 const ferry_wal_scan *scan, int64_t records,
                                 ferry_wal **out);
 void ferry_i_wal_free(ferry_wal *log);
 /* Put a record into the buffer. */
 ferry_status ferry_i_wal_add(ferry_ctx *ctx, ferry_wal *log, const ferry_record *r);
-/* Write the buffer, and sync. When that fails the file is cut back to what was durable. */
+/* Write the buffer, and sync; then the head. When that fails the file is cut back to what was
+ * durable. */
 ferry_status ferry_i_wal_flush(ferry_ctx *ctx, ferry_wal *log, bool sync);
 /* Likewise with a sync, but in another thread: this waits for, and reports, only what was
  * begun before. The next call of either tells how it went. */

@@ -2,14 +2,17 @@
  * padded to multiples of 8.
  *
  *   header   "FERRYLOG", u32 version, u32 0, u64 model (2), u64 after, u64 nonce, u64 check
- *   record   u64 check, u64 seq, u64 durable, u32 size, u32 kind, then size bytes:
+ *   record   u64 check, u64 seq, u64 before, u32 size, u32 kind, then size bytes:
  *            u32 id_n, u32 y_n, u32 form (0 no x, 1 dense, 2 sparse), u32 0, u64 n,
  *            n doubles, n int32 when sparse, the id, y
  *
  * check is XXH3-64 of the rest of the record, seeded by the log's nonce: a record of
- * another log is not taken for one of this. `durable` is how far the log had been made
- * durable when the record was written. It tells damage from a write that the power cut
- * short: bytes below it had been acknowledged, bytes above it had not.
+ * another log is not taken for one of this. `before` is the check of the record before (of
+ * the first one: the nonce), so that nothing can be taken out, put in or exchanged. Each
+ * record can be checked alone, though: that is what lets a repair find those after a damage.
+ *
+ * Whether what is not whole at the end is damage or a write that was cut short, the head
+ * tells (head.c). In logs of version 1 `before` was something else and is not looked at.
  */
 #include <string.h>
 #include <xxhash.h>
@@ -40,8 +43,19 @@ void ferry_i_wal_header(wal_header *h, ferry_hash model, int64_t after)
     h->check = XXH3_64bits(h, offsetof(wal_header, check));
 }
 
-/* Check the header and stand before the first record. The whole log is in memory: it is
- * bounded by the snapshots, and looking ahead for damage needs all of it. */
+/* Stand before the first record. */
+static void start(ferry_wal_scan *s, const wal_header *h)
+{
+    s->at = sizeof *h;
+    s->version = h->version;
+    s->nonce = s->chain = h->nonce;
+    s->model = h->model;
+    s->after = s->last = (int64_t)h->after;
+}
+
+/* Check the header. The whole log is in memory: it is bounded by the snapshots, and looking
+ * ahead for damage needs all of it. A header whose checksum is right in this layout, but
+ * whose version is larger, is a newer one; any other is damaged. */
 ferry_status ferry_i_wal_scan(ferry_ctx *ctx, const char *what, const uint8_t *bytes,
                               int64_t n, ferry_wal_scan *out)
 {
@@ -50,23 +64,30 @@ ferry_status ferry_i_wal_scan(ferry_ctx *ctx, const char *what, const uint8_t *b
 
     *out = (ferry_wal_scan){.what = what, .bytes = bytes, .n = n};
     FERRY_NEED(ctx, n >= (int64_t)sizeof h && memcmp(bytes, LOG_MAGIC, sizeof h.magic) == 0,
-               FERRY_EDATA, "%s: is not a log of ferry stream", what);
+               FERRY_EDATA, "%s: is not a log of ferry stream; " REPAIR_HINT, what);
     memcpy(&h, bytes, sizeof h);
     FERRY_NEED(
-        ctx, h.version <= FERRY_WAL_VERSION, FERRY_EDATA,
+        ctx,
+        h.check == XXH3_64bits(&h, offsetof(wal_header, check)) && h.after <= INT64_MAX,
+        FERRY_EDATA, "%s: is damaged: its header does not match its checksum; " REPAIR_HINT,
+        what);
+    FERRY_NEED(
+        ctx, h.version <= FERRY_WAL_VERSION, FERRY_ENEEDS,
         "%s: has the newer format %u; this is ferry %s, which reads formats up to %d", what,
         h.version, ferry_version(), FERRY_WAL_VERSION);
-    FERRY_NEED(ctx,
-               h.check == XXH3_64bits(&h, offsetof(wal_header, check)) &&
-                   h.after <= INT64_MAX,
-               FERRY_EDATA, "%s: is corrupt: its header does not match its checksum", what);
-    out->at = sizeof h;
-    out->nonce = h.nonce;
-    out->model = h.model;
-    out->after = (int64_t)h.after;
-    out->last = out->after;
+    start(out, &h);
 done:
     return st;
+}
+
+void ferry_i_wal_scan_anyway(ferry_hash model, int64_t after, ferry_wal_scan *s)
+{
+    wal_header h;
+
+    ferry_i_wal_header(&h, model, after);
+    start(s, &h);
+    if (s->at > s->n) s->at = s->n;
+    s->holes = 1;
 }
 
 /* The head of the record at `at` when a whole record with the right checksum stands
@@ -78,31 +99,59 @@ static bool whole(const ferry_wal_scan *s, int64_t at, wal_head *head)
     /* What a record cannot say is no record: cheaper to see than the checksum. */
     if (head->size % 8 || (int64_t)head->size > s->n - at - (int64_t)sizeof *head ||
         head->kind < FERRY_RECORD_OBSERVE || head->kind > FERRY_RECORD_SESSION ||
-        head->durable > (uint64_t)at || head->seq < (uint64_t)s->last ||
-        head->seq - (uint64_t)s->last > (uint64_t)s->n)
+        head->seq < (uint64_t)s->last || head->seq - (uint64_t)s->last > (uint64_t)s->n)
         return false;
     return head->check ==
            ferry_i_wal_check(s->bytes + at, (int64_t)sizeof *head + head->size, s->nonce);
 }
 
-/* Where the log ends by a record that is not whole: does a later one show that this place
- * had been made durable? Records begin at multiples of 8. */
-static ferry_status end_of_log(ferry_ctx *ctx, ferry_wal_scan *s)
+/* The next whole record after one that is not; n: there is none. Records begin at multiples
+ * of 8. */
+static int64_t next_whole(const ferry_wal_scan *s, wal_head *head)
+{
+    int64_t at = s->at + 8;
+
+    while (at < s->n && !whole(s, at, head))
+        at += 8;
+    return at < s->n ? at : s->n;
+}
+
+/* Say where it is damaged and what shows that this is no torn end. */
+static ferry_status damaged(ferry_ctx *ctx, const ferry_wal_scan *s, const char *how,
+                            int64_t number)
 {
     ferry_status st = FERRY_OK;
-    wal_head head;
 
-    for (int64_t at = s->at + 8; at + (int64_t)sizeof head <= s->n; at += 8) {
-        if (!whole(s, at, &head)) continue;
-        FERRY_NEED(
-            ctx, head.durable <= (uint64_t)s->at, FERRY_EDATA,
-            "%s: is corrupt: record %lld at byte %lld is damaged, though record %lld "
-            "follows it",
-            s->what, (long long)s->last + 1, (long long)s->at, (long long)head.seq);
-    }
-    s->dropped = s->n - s->at;
+    FERRY_NEED(
+        ctx, false, FERRY_EDATA,
+        "%s: is damaged at byte %lld, where record %lld should be: %s %lld; " REPAIR_HINT,
+        s->what, (long long)s->at, (long long)s->last + 1, how, (long long)number);
 done:
     return st;
+}
+
+/* No whole record stands here. Up to what had been kept that is damage. Beyond, it is the
+ * end of a write that was cut short, whatever else of it reached the disk; but where nothing
+ * was synced one by one (sync off, version 1) a whole record behind it is worth asking. */
+static ferry_status not_whole(ferry_ctx *ctx, ferry_wal_scan *s, bool *end)
+{
+    const ferry_head *h = s->head;
+    wal_head head = {0};
+    const int64_t next = next_whole(s, &head);
+
+    if (s->salvage && next < s->n) {
+        s->holes++;
+        s->at = next;
+        return FERRY_OK;
+    }
+    if (!s->salvage && h && s->last < h->kept)
+        return damaged(ctx, s, "it had been acknowledged, as were all up to record",
+                       h->kept);
+    if (!s->salvage && next < s->n && (!h || h->said > h->kept || s->version < 2))
+        return damaged(ctx, s, "it is followed by record", (int64_t)head.seq);
+    *end = true;
+    s->dropped = s->n - s->at;
+    return FERRY_OK;
 }
 
 /* The parts of a payload, each inside of it. */
@@ -133,30 +182,53 @@ static bool take_apart(const uint8_t *p, int64_t size, ferry_record *r)
     return true;
 }
 
-/* Records must follow each other without a gap. Session records have the number of the
- * record before them: they are not the user's. */
+/* Whether a whole record is the one that must follow. Session records have the number of
+ * the record before them: they are not the user's. */
+static ferry_status follows(ferry_ctx *ctx, const ferry_wal_scan *s, const wal_head *head)
+{
+    const bool session = head->kind == FERRY_RECORD_SESSION;
+    const int64_t seq = (int64_t)head->seq;
+
+    if (seq != s->last + !session)
+        return damaged(ctx, s, "what stands there is record", seq);
+    if (s->version >= 2 && head->before != s->chain)
+        return damaged(ctx, s, "it was not written after the one before, record", s->last);
+    if (s->version >= 2 && s->head && !session && seq == s->head->kept && s->head->chain &&
+        head->check != s->head->chain)
+        return damaged(ctx, s, "it is not the one that was acknowledged as record", seq);
+    return FERRY_OK;
+}
+
+/* Salvaging takes every record that is whole, has a meaning and a number that comes later. */
 ferry_status ferry_i_wal_next(ferry_ctx *ctx, ferry_wal_scan *s, ferry_record *r, bool *end)
 {
     ferry_status st = FERRY_OK;
+    bool taken = false;
     wal_head head;
 
-    *end = s->at == s->n;
-    if (*end) goto done;
-    if (!whole(s, s->at, &head)) {
-        *end = true;
-        FERRY_TRY(end_of_log(ctx, s));
-        goto done;
+    for (*end = false; !taken;) {
+        *end = s->at >= s->n;
+        if (!*end && !whole(s, s->at, &head)) {
+            FERRY_TRY(not_whole(ctx, s, end));
+            if (!*end) continue;
+        }
+        if (*end) break;
+        *r = (ferry_record){.kind = (ferry_record_kind)head.kind, .seq = (int64_t)head.seq};
+        const bool session = r->kind == FERRY_RECORD_SESSION;
+        taken = take_apart(s->bytes + s->at + sizeof head, head.size, r) &&
+                r->seq >= s->last + !session;
+        if (!s->salvage) {
+            FERRY_TRY(follows(ctx, s, &head));
+            if (!taken) FERRY_TRY(damaged(ctx, s, "it makes no sense as record", r->seq));
+        }
+        s->holes += !taken || r->seq != s->last + !session ||
+                    (s->version >= 2 && head.before != s->chain);
+        s->chain = head.check;
+        s->at += (int64_t)sizeof head + head.size;
+        if (!taken) continue;
+        s->last = r->seq;
+        if (!session) s->last_chain = head.check;
     }
-    *r = (ferry_record){.kind = (ferry_record_kind)head.kind, .seq = (int64_t)head.seq};
-    const bool session = r->kind == FERRY_RECORD_SESSION;
-    FERRY_NEED(ctx, r->seq == s->last + !session, FERRY_EDATA,
-               "%s: is corrupt: record %lld follows record %lld", s->what,
-               (long long)head.seq, (long long)s->last);
-    FERRY_NEED(ctx, take_apart(s->bytes + s->at + sizeof head, head.size, r), FERRY_EDATA,
-               "%s: is corrupt: record %lld at byte %lld makes no sense", s->what,
-               (long long)head.seq, (long long)s->at);
-    s->last = r->seq;
-    s->at += (int64_t)sizeof head + head.size;
 done:
     return st;
 }

@@ -1,4 +1,4 @@
-/* How a log looks in bytes (log.c explains). */
+/* How a log looks in bytes (wal.c explains). */
 #ifndef FERRY_LOG_BYTES_H
 #define FERRY_LOG_BYTES_H
 
@@ -15,7 +15,7 @@ typedef struct wal_header {
 } wal_header;
 
 typedef struct wal_head {
-    uint64_t check, seq, durable;
+    uint64_t check, seq, before; /* version 1: bytes that had been synced, now unused */
     uint32_t size, kind;
 } wal_head;
 
@@ -33,14 +33,24 @@ uint64_t ferry_i_wal_check(const uint8_t *record, int64_t n, uint64_t nonce);
 typedef struct ferry_wal_sync ferry_wal_sync;
 ferry_wal_sync *ferry_i_wal_sync_new(void);
 void ferry_i_wal_sync_free(ferry_wal_sync *f); /* waits for it */
-/* Begin with n bytes, whose memory is swapped for that of the last batch. */
-void ferry_i_wal_sync_begin(ferry_wal_sync *f, int fd, uint8_t **bytes, int64_t *room,
-                            int64_t n);
+/* Begin with the log's buffer, whose memory is swapped for that of the last batch. */
+void ferry_i_wal_sync_begin(ferry_wal_sync *f, ferry_wal *log);
 /* Wait: how many bytes were written and synced (0: nothing was begun). An error's number
  * and what failed, or 0. */
 int64_t ferry_i_wal_sync_wait(ferry_wal_sync *f, int *error, const char **doing);
 bool ferry_i_wal_sync_busy(ferry_wal_sync *f);
 /* Write all of it; an interrupted or short write goes on. The error, or 0. */
 int ferry_i_wal_write_all(int fd, const uint8_t *bytes, int64_t n);
+
+/* What a batch leaves behind. */
+typedef struct wal_mark {
+    ferry_head *head; /* NULL: none */
+    int64_t last;     /* number and checksum of its last record */
+    uint64_t chain;
+    bool sync;
+} wal_mark;
+/* Put a batch into the file, sync it, then mark the head. 0, or an errno and what failed. */
+int ferry_i_wal_carry(int fd, const uint8_t *bytes, int64_t n, wal_mark mark,
+                      const char **doing);
 
 #endif

@@ -3,17 +3,22 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "stream/wal_bytes.h"
 
-/* Interrupted by a signal it goes on. */
+/* Interrupted by a signal it goes on. Of a plain file the time of its last change need not
+ * be durable, which saves a write of its own; of a folder everything must. */
 static int sync_file(int fd)
 {
-    int failed = fsync(fd);
+    struct stat info;
+    const bool plain = fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
+    int failed = 0;
 
-    while (failed && errno == EINTR)
-        failed = fsync(fd);
+    do
+        failed = plain ? fdatasync(fd) : fsync(fd);
+    while (failed && errno == EINTR);
     return failed;
 }
 
@@ -77,7 +82,7 @@ done:
  * the new one is handed out even when syncing the folder fails; the caller then knows that
  * the rename may not survive a power cut. */
 ferry_status ferry_i_wal_create(ferry_ctx *ctx, const char *folder, ferry_hash model,
-                                int64_t after, ferry_wal **out)
+                                int64_t after, ferry_head *head, ferry_wal **out)
 {
     ferry_status st = FERRY_OK;
     ferry_wal *log = NULL;
@@ -100,7 +105,9 @@ ferry_status ferry_i_wal_create(ferry_ctx *ctx, const char *folder, ferry_hash m
     FERRY_NEED(ctx, rename(fresh, log->path) == 0, FERRY_EIO, "%s: cannot rename: %s",
                fresh, strerror(errno));
     made = false;
-    log->nonce = h.nonce;
+    log->nonce = log->chain = h.nonce;
+    log->last = after;
+    log->head = head;
     log->size = log->durable = sizeof h;
     FERRY_MOVE(*out, log);
     st = ferry_i_sync_folder(ctx, folder); /* the new log is in place, whatever this says */
@@ -111,9 +118,23 @@ done:
     return st;
 }
 
-/* Cut off what was torn and go on appending. One sync before the first new record: what
- * was just read may be in the page cache only, and everything after it will claim that it
- * is durable. */
+/* Mark in the head that all up to the batch's last record is there. */
+static int mark_head(wal_mark m)
+{
+    ferry_head *h = m.head;
+
+    if (!h || (h->said == m.last && h->kept == m.last)) return 0;
+    h->said = m.last;
+    if (m.sync) {
+        h->kept = m.last;
+        h->chain = m.chain;
+    }
+    return ferry_i_head_write(h, m.sync);
+}
+
+/* Cut off what was torn and go on appending. One sync before the first new record, and the
+ * head after it: what was just read may be in the page cache only, and any answer from here
+ * on promises that it is there. */
 ferry_status ferry_i_wal_resume(ferry_ctx *ctx, const char *folder,
                                 const ferry_wal_scan *scan, int64_t records,
                                 ferry_wal **out)
@@ -133,8 +154,16 @@ ferry_status ferry_i_wal_resume(ferry_ctx *ctx, const char *folder,
     FERRY_NEED(ctx, ferry_i_wal_calls.sync(log->fd) == 0, FERRY_EIO, "%s: cannot sync: %s",
                log->path, strerror(errno));
     log->nonce = scan->nonce;
+    log->chain = scan->chain;
+    log->last = scan->last;
+    log->last_chain = scan->last_chain;
+    log->head = scan->head;
     log->size = log->durable = scan->at;
     log->records = records;
+    const int error =
+        mark_head((wal_mark){scan->head, scan->last, scan->last_chain, .sync = true});
+    FERRY_NEED(ctx, !error, FERRY_EIO, "%s/head: cannot write: %s", folder,
+               strerror(error));
     FERRY_MOVE(*out, log);
 done:
     ferry_i_wal_free(log);
@@ -162,8 +191,7 @@ static uint8_t *put(uint8_t *to, const void *from, int64_t n)
 }
 
 /* Lay the record out in the buffer as wal.c describes it: head, payload head, numbers,
- * indices, id, label, zeros up to a multiple of 8. `durable` is the state of the file as
- * of now, which is what lets a reader tell damage from a torn end. */
+ * indices, id, label, zeros up to a multiple of 8. */
 ferry_status ferry_i_wal_add(ferry_ctx *ctx, ferry_wal *log, const ferry_record *r)
 {
     ferry_status st = FERRY_OK;
@@ -182,7 +210,7 @@ ferry_status ferry_i_wal_add(ferry_ctx *ctx, ferry_wal *log, const ferry_record 
 
     FERRY_HAVE(ctx, record);
     wal_head head = {.seq = (uint64_t)r->seq,
-                     .durable = (uint64_t)log->durable,
+                     .before = log->chain,
                      .size = (uint32_t)size,
                      .kind = (uint32_t)r->kind};
     memset(record + all - 8, 0, 8);
@@ -194,10 +222,29 @@ ferry_status ferry_i_wal_add(ferry_ctx *ctx, ferry_wal *log, const ferry_record 
     (void)put(to, r->y, r->y_n);
     head.check = ferry_i_wal_check(record, all, log->nonce);
     memcpy(record, &head.check, sizeof head.check);
+    log->chain = head.check;
+    if (r->kind != FERRY_RECORD_SESSION) {
+        log->last = r->seq;
+        log->last_chain = head.check;
+    }
     log->used += all;
     log->records++;
 done:
     return st;
+}
+
+static const char *const head_fails = "mark its head";
+
+int ferry_i_wal_carry(int fd, const uint8_t *bytes, int64_t n, wal_mark mark,
+                      const char **doing)
+{
+    *doing = "write";
+    const int error = ferry_i_wal_write_all(fd, bytes, n);
+    if (error) return error;
+    *doing = "sync";
+    if (mark.sync && ferry_i_wal_calls.sync(fd) != 0) return errno;
+    *doing = head_fails;
+    return mark_head(mark);
 }
 
 /* n bytes more are in the file, or none for this reason. */
@@ -206,8 +253,9 @@ static ferry_status settle(ferry_ctx *ctx, ferry_wal *log, int64_t n, int error,
 {
     ferry_status st = FERRY_OK;
 
-    if (error) /* half a batch must not be found later; if this fails too, it is torn */
-        (void)!ftruncate(log->fd, log->durable);
+    /* Half a batch must not be found later; if this fails too, it is torn. But when only
+     * the head failed it may have got there, and what it names must stay. */
+    if (error && doing != head_fails) (void)!ftruncate(log->fd, log->durable);
     FERRY_NEED(ctx, !error, FERRY_EIO, "%s: cannot %s: %s", log->path, doing,
                strerror(error));
     log->size += n;
@@ -232,14 +280,11 @@ static ferry_status land(ferry_ctx *ctx, ferry_wal *log)
 ferry_status ferry_i_wal_flush(ferry_ctx *ctx, ferry_wal *log, bool sync)
 {
     ferry_status st = FERRY_OK;
-    const char *doing = "write";
+    const char *doing = NULL;
 
     FERRY_TRY(land(ctx, log));
-    int error = ferry_i_wal_write_all(log->fd, log->buffer, log->used);
-    if (!error && sync && ferry_i_wal_calls.sync(log->fd) != 0) {
-        error = errno;
-        doing = "sync";
-    }
+    const wal_mark mark = {log->head, log->last, log->last_chain, sync};
+    const int error = ferry_i_wal_carry(log->fd, log->buffer, log->used, mark, &doing);
     FERRY_TRY(settle(ctx, log, log->used, error, doing));
     log->used = 0;
 done:
@@ -255,8 +300,7 @@ ferry_status ferry_i_wal_begin(ferry_ctx *ctx, ferry_wal *log)
     FERRY_TRY(land(ctx, log));
     if (!log->sync) log->sync = ferry_i_wal_sync_new();
     if (!log->sync) return ferry_i_wal_flush(ctx, log, true);
-    ferry_i_wal_sync_begin(log->sync, log->fd, &log->buffer, &log->room, log->used);
-    log->used = 0;
+    ferry_i_wal_sync_begin(log->sync, log);
 done:
     return st;
 }

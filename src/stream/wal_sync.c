@@ -1,6 +1,5 @@
 /* A batch on its way to the disk: a thread writes and syncs it, so that the next one can be
  * worked on meanwhile. */
-#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 
@@ -17,18 +16,8 @@ struct ferry_wal_sync {
     const char *doing;
     uint8_t *bytes;
     int64_t n, room;
+    wal_mark mark;
 };
-
-/* Write and sync one batch; what failed and in which step is kept for the next call of
- * wait. */
-static void carry(ferry_wal_sync *f)
-{
-    f->doing = "write";
-    f->error = ferry_i_wal_write_all(f->fd, f->bytes, f->n);
-    if (f->error) return;
-    f->doing = "sync";
-    if (ferry_i_wal_calls.sync(f->fd) != 0) f->error = errno;
-}
 
 /* The thread: sleep until a batch comes (UNDER_WAY), carry it, say ARRIVED, until QUIT.
  * The mutex is not held while the disk works, so that asking whether it is busy never
@@ -43,7 +32,7 @@ static void *run(void *arg)
             (void)pthread_cond_wait(&f->changed, &f->mutex);
         if (f->phase == QUIT) break;
         (void)pthread_mutex_unlock(&f->mutex);
-        carry(f);
+        f->error = ferry_i_wal_carry(f->fd, f->bytes, f->n, f->mark, &f->doing);
         (void)pthread_mutex_lock(&f->mutex);
         f->phase = ARRIVED;
         (void)pthread_cond_broadcast(&f->changed);
@@ -84,18 +73,19 @@ static void set_phase(ferry_wal_sync *f, sync_phase phase)
 
 /* Swap buffers: the full one goes to the thread, the caller gets the one that was written
  * before. No copying, and two buffers in all. */
-void ferry_i_wal_sync_begin(ferry_wal_sync *f, int fd, uint8_t **bytes, int64_t *room,
-                            int64_t n)
+void ferry_i_wal_sync_begin(ferry_wal_sync *f, ferry_wal *log)
 {
     uint8_t *const empty = f->bytes;
-    const int64_t room_of_it = f->room;
+    const int64_t room = f->room;
 
-    f->fd = fd;
-    f->n = n;
-    f->bytes = *bytes;
-    f->room = *room;
-    *bytes = empty;
-    *room = room_of_it;
+    f->fd = log->fd;
+    f->mark = (wal_mark){log->head, log->last, log->last_chain, .sync = true};
+    f->n = log->used;
+    f->bytes = log->buffer;
+    f->room = log->room;
+    log->buffer = empty;
+    log->room = room;
+    log->used = 0;
     set_phase(f, UNDER_WAY);
 }
 

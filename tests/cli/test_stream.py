@@ -5,6 +5,7 @@ import resource
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 from harness import FERRY, ferry, main, predictions, read, refused, write
@@ -116,25 +117,107 @@ def test_refused(folder):
     with open(s + "/log", "r+b") as f:
         f.seek(20)
         f.write(b"x")
-    refused("stream", m, "--state", s, says="corrupt")
+    refused("stream", m, "--state", s, says="is damaged: its header does not match its checksum")
 
 
-def test_a_damaged_log_is_refused_and_a_torn_one_is_cut(folder):
-    m, s = model(folder), folder + "/s"
-    p = start(m, "--state", s, "--sync", "always")
-    for i in range(3):
+def killed_after(m, s, n, *args):
+    """A stream that was killed when it had acknowledged n lines; its log."""
+    p = start(m, "--state", s, *args)
+    for i in range(n):
         ask(p, {"id": i, "x": X})
     p.kill()
-    p.wait()
-    log = open(s + "/log", "rb").read()
-    with open(s + "/log", "wb") as f:
-        f.write(log[:-5])
+    p.communicate()
+    with open(s + "/log", "rb") as f:
+        return f.read()
+
+
+def put(path, data):
+    with open(path, "wb") as f:
+        f.write(data)
+
+
+def test_a_damaged_log_is_refused_and_repaired(folder):
+    """Wherever the damage is and however it looks, a cut between two records as well."""
+    m = model(folder)
+    for sync in ("always", "batch"):
+        s = f"{folder}/{sync}"
+        log = killed_after(m, s, 5, "--sync", sync)
+        border = 56
+        while border + 32 + int.from_bytes(log[border + 24:border + 28], "little") < len(log):
+            border += 32 + int.from_bytes(log[border + 24:border + 28], "little")
+        flipped = log[:400] + bytes([log[400] ^ 8]) + log[401:]
+        for bad, says in ((flipped, "where record "), (log[:-5], "where record 5 should be"),
+                          (log[:border], "ends with record 4, but record 5 was acknowledged")):
+            put(s + "/log", bad)
+            r = refused("stream", m, "--state", s, says=says)
+            assert "ferry stream --repair" in r.err, r
+        put(s + "/log", flipped)
+        r = ferry("stream", m, "--state", s, "--repair")
+        assert "lost records" in r.err and "records lost: 1, the last one is record 5" in r.err and r.out == "", r
+        with open(s + "/log.damaged", "rb") as f:
+            assert f.read() == flipped
+        r = ferry("stream", m, "--state", s, stdin='{}\n{"id":4,"y":"a"}\n')
+        assert [a["seq"] for a in answers(r)] == [5, 6], r
+        assert "nothing to repair, the last record is 6" in ferry("stream", m, "--state", s, "--repair").err
+    refused("stream", m, "--state", folder + "/none", "--repair", says="none: holds no stream")
+
+
+def test_a_torn_end_is_cut(folder):
+    """What was never acknowledged may be half there."""
+    m, s = model(folder), folder + "/s"
+    killed_after(m, s, 3)
+    with open(s + "/log", "ab") as f:
+        f.write(b"half of a record")
     r = ferry("stream", m, "--state", s, stdin="{}\n")
-    assert "dropped" in r.err and "the last one is record 2" in r.err and answers(r)[0]["seq"] == 2, r
-    os.unlink(s + "/snapshot.ferry")
-    with open(s + "/log", "wb") as f:
-        f.write(log[:200] + b"?" + log[201:])
-    refused("stream", m, "--state", s, says="is damaged, though record 2 follows it")
+    assert "dropped 16 bytes" in r.err and "the last one is record 3" in r.err and answers(r)[0]["seq"] == 3, r
+
+
+def test_leftovers_are_removed(folder):
+    """What a run left that was killed while it wrote a snapshot, a log or a repair."""
+    m, s = model(folder), folder + "/s"
+    killed_after(m, s, 1)
+    for name in ("snapshot.ferry.tmp.123", "log.new", "head.new", "log.damaged.tmp.5"):
+        write(s, name, "half")
+    write(s, "notes.txt", "mine")
+    ferry("stream", m, "--state", s, stdin="")
+    assert sorted(os.listdir(s)) == ["head", "lock", "log", "notes.txt", "snapshot.ferry"], os.listdir(s)
+
+
+def test_an_output_that_does_not_block(folder):
+    """A slow reader at a pipe that says EAGAIN gets every answer."""
+    m, s = model(folder), folder + "/s"
+    read_end, write_end = os.pipe()
+    os.set_blocking(write_end, False)
+    text = "".join(json.dumps({"x": X}) + "\n" for _ in range(3000))
+    p = subprocess.Popen([FERRY, "stream", m, "--state", s, "-q"], stdin=subprocess.PIPE, stdout=write_end,
+                         stderr=subprocess.PIPE, text=True)
+    os.close(write_end)
+    feeder = threading.Thread(target=lambda: (p.stdin.write(text), p.stdin.close()))
+    feeder.start()
+    time.sleep(0.3)  # the pipe fills up meanwhile
+    with os.fdopen(read_end) as f:
+        got = [json.loads(line)["seq"] for line in f]
+    feeder.join()
+    assert p.wait() == 0 and p.stderr.read() == "" and got == list(range(1, 3001)), len(got)
+
+
+def test_a_signal_lets_the_answers_out(folder):
+    """It comes while the reader is slow: what was acknowledged is passed on, in whole lines, before it ends."""
+    m, s = model(folder), folder + "/s"
+    write(folder, "in", "".join(json.dumps({"x": X}) + "\n" for _ in range(20000)))
+    with open(folder + "/in") as f:
+        p = subprocess.Popen([FERRY, "stream", m, "--state", s], stdin=f, stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE, text=True)
+    first = p.stdout.readline()
+    p.send_signal(signal.SIGTERM)
+    time.sleep(0.2)
+    out, err = p.stdout.read(), p.stderr.read()
+    assert p.wait() == 0, err
+    got = [json.loads(line)["seq"] for line in [first, *out.split("\n")[:-1]]]
+    assert out.endswith("\n") or out == ""
+    assert got == list(range(1, len(got) + 1))
+    kept = answers(ferry("stream", m, "--state", s, stdin="{}\n"))[0]["seq"]
+    assert kept == len(got) and f"the last record is {kept}" in err, (kept, len(got), err)
 
 
 def test_one_process_at_a_time(folder):

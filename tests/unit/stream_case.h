@@ -30,7 +30,8 @@ static inline const char *make_model(ferry_ctx *ctx, const char *name, const cha
 
 static inline void remove_state(const char *name)
 {
-    static const char *const files[] = {"log", "snapshot.ferry", "lock", "log.new"};
+    static const char *const files[] = {"log",  "snapshot.ferry", "lock",
+                                        "head", "log.damaged",    "log.new"};
     char path[128];
 
     for (int64_t i = 0; i < FERRY_COUNT(files); i++) {

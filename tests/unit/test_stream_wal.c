@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 #include "ferry_test.h"
 #include "stream/wal_bytes.h"
@@ -100,7 +101,7 @@ static uint8_t *make_log(ferry_ctx *ctx, int64_t batch, int64_t at[RECORDS + 1])
     const char *folder = fresh_folder("f");
     ferry_wal *log = NULL;
 
-    assert_ok(ctx, ferry_i_wal_create(ctx, folder, model, 40, &log));
+    assert_ok(ctx, ferry_i_wal_create(ctx, folder, model, 40, NULL, &log));
     for (int64_t i = 0; i < RECORDS; i++) {
         const ferry_record r = record_at(i);
         at[i] = log->size + log->used;
@@ -113,6 +114,8 @@ static uint8_t *make_log(ferry_ctx *ctx, int64_t batch, int64_t at[RECORDS + 1])
     ferry_i_wal_free(log);
     return (uint8_t *)slurp(tmp_path("f/log"));
 }
+
+static ferry_head *the_head; /* what read_back() knows of what must be there */
 
 /* Read n bytes as a log: how many of the tests' records come back before the end, each as
  * it was written; -1: refused as damaged. */
@@ -128,6 +131,7 @@ static int64_t read_back(ferry_ctx *ctx, const uint8_t *bytes, int64_t n, int64_
 
     memcpy(copy, bytes, (size_t)n);
     st = ferry_i_wal_scan(ctx, "log", copy, n, &scan);
+    scan.head = the_head;
     for (; st == FERRY_OK; i++) {
         st = ferry_i_wal_next(ctx, &scan, &r, &end);
         if (st != FERRY_OK || end) break;
@@ -180,26 +184,88 @@ static void test_truncated_at_every_byte(void **state)
     }
 }
 
-/* A flipped bit: below what a later record knows to be durable it is refused; in the last
- * batch it cannot be told from a write that was cut short, and is dropped with what follows
- * it. Never is a record read that was not written. */
+/* A flipped bit. Without a head to ask, damage before another record is refused and only
+ * the last one counts as torn; with one, all that it says was kept must be there, and what
+ * comes after it is torn. Never is a record read that was not written. */
 static void test_flipped_bits(void **state)
 {
     ferry_ctx *ctx = *state;
+    int64_t at[RECORDS + 1], dropped = 0;
+    uint8_t *bytes = make_log(ctx, 3, at);
+    ferry_head heads[3] = {{.fd = -1}, {.kept = 43, .said = 43}, {.kept = 43, .said = 45}};
+    const int64_t kept = 4; /* records: 41, 42 and 43 are those from 1 to 3 */
 
-    for (int64_t batch = 1; batch <= RECORDS; batch += 4) {
-        int64_t at[RECORDS + 1], dropped = 0, hit = -1;
-        uint8_t *bytes = make_log(ctx, batch, at);
-        const int64_t last = (RECORDS - 1) / batch * batch; /* first of the last batch */
+    for (int h = 0; h < 3; h++) {
+        int64_t hit = -1;
+        the_head = h == 0 ? NULL : &heads[h];
         for (int64_t bit = 0; bit < 8 * at[RECORDS]; bit++) {
             if (hit + 1 < RECORDS && at[hit + 1] <= bit / 8) hit++;
             bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
             const int64_t got = read_back(ctx, bytes, at[RECORDS], &dropped);
-            assert_int_equal(got, hit < last ? -1 : hit);
+            const bool torn = h == 1 ? hit >= kept : hit == RECORDS - 1;
+            assert_int_equal(got, torn ? hit : -1);
+            if (hit >= 0 && !torn)
+                assert_non_null(strstr(ferry_message(ctx), "ferry stream --repair"));
             bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
         }
-        free(bytes);
     }
+    the_head = NULL;
+    free(bytes);
+}
+
+/* Salvaging passes over what is damaged and takes all else. */
+static void test_salvage(void **state)
+{
+    ferry_ctx *ctx = *state;
+    int64_t at[RECORDS + 1], hit = 0;
+    uint8_t *bytes = make_log(ctx, 3, at);
+
+    for (int64_t bit = 8 * at[0]; bit < 8 * at[RECORDS]; bit += 5) {
+        ferry_wal_scan scan;
+        ferry_record r = {0};
+        bool end = false;
+        while (at[hit + 1] <= bit / 8)
+            hit++;
+        bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        assert_ok(ctx, ferry_i_wal_scan(ctx, "log", bytes, at[RECORDS], &scan));
+        scan.salvage = true;
+        for (int64_t i = 0; i < RECORDS; i++) {
+            if (i == hit) continue;
+            const ferry_record was = record_at(i);
+            assert_ok(ctx, ferry_i_wal_next(ctx, &scan, &r, &end));
+            assert_false(end);
+            assert_same_record(&r, &was);
+        }
+        assert_ok(ctx, ferry_i_wal_next(ctx, &scan, &r, &end));
+        assert_true(end && (scan.holes > 0) == (hit < RECORDS - 1));
+        bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
+    }
+    free(bytes);
+}
+
+/* What is whole but was exchanged, taken out or put in is seen by the chain. */
+static void test_chain(void **state)
+{
+    ferry_ctx *ctx = *state;
+    int64_t at[RECORDS + 1], dropped = 0;
+    uint8_t *bytes = make_log(ctx, 3, at), *cut = malloc((size_t)at[RECORDS]);
+    ferry_head head = {.kept = 44, .said = 44, .chain = 12345};
+
+    /* Without the session between records 46 and 47 the numbers still follow. */
+    const int64_t gap = at[8] - at[7];
+    memcpy(cut, bytes, (size_t)at[7]);
+    memcpy(cut + at[7], bytes + at[8], (size_t)(at[9] - at[8]));
+    assert_int_equal(read_back(ctx, cut, at[RECORDS] - gap, &dropped), -1);
+    assert_non_null(strstr(ferry_message(ctx), "was not written after the one before"));
+    /* The acknowledged record 44 had another checksum. */
+    the_head = &head;
+    assert_int_equal(read_back(ctx, bytes, at[RECORDS], &dropped), -1);
+    assert_non_null(strstr(ferry_message(ctx), "is not the one that was acknowledged"));
+    memcpy(&head.chain, bytes + at[4], 8);
+    assert_int_equal(read_back(ctx, bytes, at[RECORDS], &dropped), RECORDS);
+    the_head = NULL;
+    free(cut);
+    free(bytes);
 }
 
 /* Zeros or noise where the last batch should be, as a power cut may leave it. */
@@ -220,17 +286,9 @@ static void test_tail_of_garbage(void **state)
     bytes = make_log(ctx, 3, at);
     memset(bytes + at[3], 0, (size_t)(at[4] - at[3]));
     assert_int_equal(read_back(ctx, bytes, at[RECORDS], &dropped), -1);
-    assert_non_null(strstr(ferry_message(ctx), "record 43 at byte"));
+    assert_non_null(strstr(ferry_message(ctx),
+                           "where record 43 should be: it is followed by record 44"));
     free(bytes);
-}
-
-static void fix_header(uint8_t *bytes, wal_header *h)
-{
-    wal_header right;
-
-    ferry_i_wal_header(&right, h->model, (int64_t)h->after);
-    h->check = right.check;
-    memcpy(bytes, h, sizeof *h);
 }
 
 static void test_headers(void **state)
@@ -244,12 +302,12 @@ static void test_headers(void **state)
     memcpy(&h, bytes, sizeof h);
     assert_fails(ctx, ferry_i_wal_scan(ctx, "x", (const uint8_t *)"", 0, &scan),
                  FERRY_EDATA, "x: is not a log of ferry stream");
-    h.version = 2;
+    h.version = 3;
+    h.check = XXH3_64bits(&h, offsetof(wal_header, check));
     memcpy(bytes, &h, sizeof h);
-    assert_fails(ctx, ferry_i_wal_scan(ctx, "x", bytes, at[RECORDS], &scan), FERRY_EDATA,
-                 "newer format 2");
+    assert_fails(ctx, ferry_i_wal_scan(ctx, "x", bytes, at[RECORDS], &scan), FERRY_ENEEDS,
+                 "newer format 3");
     h.version = 1;
-    h.after = 41;
     memcpy(bytes, &h, sizeof h);
     assert_fails(ctx, ferry_i_wal_scan(ctx, "x", bytes, at[RECORDS], &scan), FERRY_EDATA,
                  "header does not match");
@@ -266,7 +324,7 @@ static void test_records_of_another_log(void **state)
     wal_header h;
 
     ferry_i_wal_header(&h, other, 40);
-    fix_header(bytes, &h);
+    memcpy(bytes, &h, sizeof h);
     assert_int_equal(read_back(ctx, bytes, at[RECORDS], &dropped), 0);
     assert_int_equal(dropped, at[RECORDS] - at[0]);
     free(bytes);
@@ -276,7 +334,7 @@ static ferry_wal *open_log(ferry_ctx *ctx)
 {
     ferry_wal *log = NULL;
 
-    assert_ok(ctx, ferry_i_wal_create(ctx, fresh_folder("f"), model, 40, &log));
+    assert_ok(ctx, ferry_i_wal_create(ctx, fresh_folder("f"), model, 40, NULL, &log));
     return log;
 }
 
@@ -296,7 +354,7 @@ static void test_numbers_must_follow(void **state)
     assert_ok(ctx, ferry_i_wal_scan(ctx, "log", bytes, log->size, &scan));
     assert_ok(ctx, ferry_i_wal_next(ctx, &scan, &r, &end));
     assert_fails(ctx, ferry_i_wal_next(ctx, &scan, &r, &end), FERRY_EDATA,
-                 "log: is corrupt: record 43 follows record 41");
+                 "where record 42 should be: what stands there is record 43");
     free(bytes);
     ferry_i_wal_free(log);
 }
@@ -324,8 +382,9 @@ static void test_records_that_make_no_sense(void **state)
         assert_ok(ctx, ferry_i_wal_flush(ctx, log, true));
         uint8_t *bytes = (uint8_t *)slurp(log->path);
         assert_ok(ctx, ferry_i_wal_scan(ctx, "log", bytes, log->size, &scan));
-        assert_fails(ctx, ferry_i_wal_next(ctx, &scan, &r, &end), FERRY_EDATA,
-                     "record 41 at byte 56 makes no sense");
+        assert_fails(
+            ctx, ferry_i_wal_next(ctx, &scan, &r, &end), FERRY_EDATA,
+            "at byte 56, where record 41 should be: it makes no sense as record 41");
         free(bytes);
         ferry_i_wal_free(log);
     }
@@ -438,21 +497,21 @@ static void test_failing_sync(void **state)
                  "f/log: cannot sync: Input/output error");
     /* A new log: its own sync fails, and then that of its folder, when it is in place. */
     sync_fails = 1;
-    assert_fails(ctx, ferry_i_wal_create(ctx, tmp_path("f"), model, 1, &other), FERRY_EIO,
-                 "log.new: cannot sync");
+    assert_fails(ctx, ferry_i_wal_create(ctx, tmp_path("f"), model, 1, NULL, &other),
+                 FERRY_EIO, "log.new: cannot sync");
     assert_null(other);
     assert_int_equal(access(tmp_path("f/log.new"), F_OK), -1);
     sync_fails = 2;
-    assert_fails(ctx, ferry_i_wal_create(ctx, tmp_path("f"), model, 1, &other), FERRY_EIO,
-                 "f: cannot sync");
+    assert_fails(ctx, ferry_i_wal_create(ctx, tmp_path("f"), model, 1, NULL, &other),
+                 FERRY_EIO, "f: cannot sync");
     assert_non_null(other);
     ferry_i_wal_free(other);
     ferry_i_wal_calls = (ferry_wal_calls){writes_nothing, before.sync};
-    assert_fails(ctx, ferry_i_wal_create(ctx, tmp_path("f"), model, 1, &other), FERRY_EIO,
-                 "cannot write");
+    assert_fails(ctx, ferry_i_wal_create(ctx, tmp_path("f"), model, 1, NULL, &other),
+                 FERRY_EIO, "cannot write");
     ferry_i_wal_calls = before;
     usual_calls();
-    assert_fails(ctx, ferry_i_wal_create(ctx, tmp_path("nowhere"), model, 1, &other),
+    assert_fails(ctx, ferry_i_wal_create(ctx, tmp_path("nowhere"), model, 1, NULL, &other),
                  FERRY_EIO, "cannot write");
     assert_fails(ctx, ferry_i_sync_folder(ctx, tmp_path("nowhere")), FERRY_EIO,
                  "nowhere: cannot open");
@@ -497,7 +556,7 @@ static ferry_status whole_life(ferry_ctx *ctx, void *arg)
     ferry_wal *log = NULL;
 
     (void)arg;
-    FERRY_TRY(ferry_i_wal_create(ctx, tmp_path("f"), model, 40, &log));
+    FERRY_TRY(ferry_i_wal_create(ctx, tmp_path("f"), model, 40, NULL, &log));
     for (int64_t i = 0; i < RECORDS; i++) {
         const ferry_record r = record_at(i);
         FERRY_TRY(ferry_i_wal_add(ctx, log, &r));
@@ -555,6 +614,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_truncated_at_every_byte, ctx_setup,
                                         ctx_teardown),
         cmocka_unit_test_setup_teardown(test_flipped_bits, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_salvage, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_chain, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_tail_of_garbage, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_headers, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_records_of_another_log, ctx_setup,
