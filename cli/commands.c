@@ -86,6 +86,8 @@ static const cli_option advise_options[] = {
 static const cli_option fit_options[] = {
     {KEY_METHOD, 'm', "method", "METHOD", WORDS_METHOD,
      "what to fit: a method, or a name under methods: in the task"},
+    {KEY_GUARD, 0, "guard", NULL, WORDS_NONE,
+     "choose the method, by cross-validation on the labels that it may see"},
     OUT("MODEL", WORDS_FILE, "file for the model, usually NAME.ferry"),
     SET("change an option of the method (KEY) or of the task (dotted path); repeatable"),
     SEED,
@@ -298,12 +300,13 @@ const cli_command cli_commands[] = {
      "tables that sort, the data behind each plot, and the command that makes every number "
      "again. Several folders are compared side by side. The page needs no network.",
      1, 1000, WORDS_FOLDER, OPTIONS(report_options), NULL, false, cli_report},
-    {"fit", "TASK -m METHOD -o MODEL", "learn a model from a task and save it",
+    {"fit", "TASK -m METHOD|--guard -o MODEL", "learn a model from a task and save it",
      "Learns from every label the task lets a method see: all labels of the sources, and "
      "of "
      "the target those that labelled: draws in the first repeat under the task's seed. The "
      "model is thus the one whose predictions ferry run saves. To learn from all target "
-     "labels give --set domains.NAME.labelled=1.0.",
+     "labels give --set domains.NAME.labelled=1.0. With --guard instead of -m the "
+     "method is the one that the guard takes among those of the task, which it explains.",
      1, 1, WORDS_FILE, OPTIONS(fit_options), NULL, true, cli_fit},
     {"predict", "MODEL [DATA...]", "predict with a saved model",
      "DATA is a file like the target's, or VIEW=FILE for each view of a model that has "

@@ -69,6 +69,25 @@ static void say_labels(const cli *c, const ferry_task *all, const ferry_task *se
              seconds, n > 0 ? text : "no labels");
 }
 
+/* The guard's method with its options; those set in the call come on top. */
+static ferry_status take(cli *c, const ferry_task *task, ferry_opts *opts, char **method)
+{
+    ferry_guard_choice *choice = NULL;
+    ferry_status st = ferry_guard_choose(c->ctx, task, &choice);
+
+    if (st != FERRY_OK) return st;
+    for (int64_t i = 0; st == FERRY_OK && i < ferry_opts_count(choice->options); i++) {
+        const ferry_setting *s = ferry_opts_at(choice->options, i);
+        if (!ferry_opts_get(opts, s->key))
+            st = ferry_opts_set(c->ctx, opts, s->key, s->value);
+    }
+    *method = cli_join(choice->method, "", "");
+    cli_progress_end();
+    cli_note(c, "guard: %s", choice->sentence);
+    ferry_guard_choice_free(choice);
+    return st;
+}
+
 int cli_fit(cli *c)
 {
     ferry_status st = FERRY_OK;
@@ -77,25 +96,32 @@ int cli_fit(cli *c)
     ferry_model *model = NULL;
     ferry_fit_info info = {.size = sizeof info};
     const char *method = NULL;
+    char *taken = NULL;
     uint64_t seed = 0;
 
-    if (!c->value[KEY_METHOD])
-        return cli_usage("fit: which method? -m METHOD (ferry methods lists them)");
+    if (!c->value[KEY_METHOD] == !c->value[KEY_GUARD])
+        return cli_usage(
+            "fit: which method? -m METHOD (ferry methods lists them), or --guard");
     if (!c->value[KEY_OUT]) return cli_usage("fit: where to save the model? -o MODEL");
     if (cli_can_write(c->value[KEY_OUT]) != EXIT_DONE) return EXIT_USAGE;
     if (st == FERRY_OK) st = ferry_opts_new(c->ctx, &sets);
     if (st == FERRY_OK) st = ferry_opts_new(c->ctx, &opts);
     if (st == FERRY_OK) st = split_sets(c, sets, opts);
     if (st == FERRY_OK) st = ferry_task_load(c->ctx, c->args[0], sets, &task);
-    if (st == FERRY_OK) st = choose(c, task, opts, &method);
+    if (st == FERRY_OK && c->value[KEY_METHOD]) st = choose(c, task, opts, &method);
     if (st == FERRY_OK) st = ferry_task_seed(c->ctx, task, &seed);
     if (st == FERRY_OK) ferry_ctx_set_seed(c->ctx, seed);
     if (st == FERRY_OK) st = ferry_task_visible(c->ctx, task, 0, &seen);
     cli_ask_before_stopping();
+    if (st == FERRY_OK && c->value[KEY_GUARD]) {
+        st = take(c, task, opts, &taken);
+        method = taken;
+    }
     if (st == FERRY_OK) st = ferry_fit(c->ctx, seen, method, opts, &model, &info);
     if (st == FERRY_OK) st = ferry_model_save(c->ctx, model, c->value[KEY_OUT]);
     if (st == FERRY_OK) say_labels(c, task, seen, method, info.seconds);
     const int code = st == FERRY_OK ? EXIT_DONE : cli_failed(c, st);
+    free(taken);
     ferry_model_free(model);
     ferry_task_free(seen);
     ferry_task_free(task);

@@ -117,6 +117,31 @@ typedef struct ferry_metric_info {
     int mean_of_rows; /**< 1: a mean over what is scored, each instance or pair having its own value */
 } ferry_metric_info;
 
+/** The method that the guard takes: free it with ferry_guard_choice_free(). */
+typedef struct ferry_guard_choice {
+    size_t size;
+    const char *name;          /**< under methods: in the task, else the method's */
+    const char *method;        /**< for ferry_fit(), with */
+    const ferry_opts *options; /**< ... these; NULL: the defaults */
+    double score;         /**< cross-validated, of the first metric; larger is better */
+    const char *baseline; /**< the best baseline by that, or NULL */
+    double baseline_score;
+    int gate; /**< 1: the source passed the label-free gate of methods over a path */
+    const char *sentence; /**< which, and why */
+} ferry_guard_choice;
+
+/**
+ * Choose the method to deploy, by the labels that may be seen alone: those that `labelled:` of the target
+ * draws in the first repeat, or all (docs/evaluation.md, "The guard"). Goals classify, regress, rate and
+ * multilabel. Cost: five fits a method, and twenty of each method that goes over a path of domains.
+ * @param out  new choice; NULL when the call fails
+ * @return FERRY_EINVAL for another goal; FERRY_ENEEDS when no method fits
+ */
+FERRY_API ferry_status ferry_guard_choose(ferry_ctx *ctx, const ferry_task *task,
+                                          ferry_guard_choice **out);
+/** Free a choice. NULL is fine. */
+FERRY_API void ferry_guard_choice_free(ferry_guard_choice *choice);
+
 /** How many metrics there are. */
 FERRY_API int64_t ferry_metric_count(void);
 /** Metric i, NULL outside. Lives as long as the library. */

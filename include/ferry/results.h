@@ -190,6 +190,10 @@ typedef struct ferry_guard {
     const double *scores; /**< count: the guard's own score of each; NaN: none */
     double trust;         /**< rank correlation of scores with the truth; NaN: too few */
     const char *sentence;
+    const int64_t
+        *baseline; /**< repeats: the best baseline by the guard's scores, -1: none */
+    const int64_t *transfer; /**< repeats: ... the best transfer method */
+    int gate; /**< 1: the source passed the label-free gate of methods over a path */
 } ferry_guard;
 
 /** The evaluation as a whole. Never NULL. */

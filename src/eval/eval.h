@@ -224,6 +224,11 @@ struct ferry_method;
 ferry_status ferry_i_evaluate(ferry_ctx *ctx, const ferry_task *task,
                               const struct ferry_method *extra, ferry_results **out);
 
+/* What the task would run: results without numbers, and the split of the first repeat. Both are the
+ * caller's, also after a failure. */
+ferry_status ferry_i_evaluate_begin(ferry_ctx *ctx, const ferry_task *task,
+                                    ferry_results **out, ferry_task **split);
+
 /* ---- the record of a run ---- */
 
 /* What is needed to run it again, and what it took: the task, its data by hash, settings,

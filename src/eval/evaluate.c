@@ -420,3 +420,24 @@ ferry_status ferry_evaluate(ferry_ctx *ctx, const ferry_task *task, ferry_result
 {
     return ferry_i_evaluate(ctx, task, NULL, out);
 }
+
+/* ---- choosing without an evaluation ---- */
+
+/* What `task` would run, with the split of the first repeat: nothing is run. */
+ferry_status ferry_i_evaluate_begin(ferry_ctx *ctx, const ferry_task *task,
+                                    ferry_results **out, ferry_task **split)
+{
+    ferry_status st = FERRY_OK;
+    run u = {.rs = ferry_i_calloc(1, sizeof *u.rs)};
+
+    *out = u.rs;
+    FERRY_HAVE(ctx, u.rs);
+    FERRY_TRY(begin(ctx, task, &u, u.rs));
+    ctx->repeat = 0;
+    FERRY_TRY(ferry_i_task_split(ctx, task, 0, split));
+    FERRY_TRY(choose_methods(ctx, &u, task, *split, NULL));
+    FERRY_TRY(need_some(ctx, u.rs, FERRY_ENEEDS));
+    FERRY_TRY(ferry_i_score_truth(ctx, task, u.rs));
+done:
+    return st;
+}

@@ -1,61 +1,33 @@
-/* The guard: in each repeat, which method's prediction would one take?
+/* The guard: which method to take, by what can be seen.
  *
- * With visible target labels: the best by cross-validation on them alone (nested in the
- * repeat's split, so that what is scored was never looked at). Without: by reverse
- * validation (the target with its predicted labels becomes the source and the first source
- * the target, whose labels are known) and, where a method cannot be turned round, by how
- * far its predictions under other seeds agree. Methods judged to harm are not taken. */
+ * Visible target labels alone decide. Each method's predictions are cross-validated on them (5 folds, nested in
+ * the split); bb is the baseline that is best by that, p its score, n the visible labels. A transfer method is
+ * allowed by its lead over bb:
+ *
+ *   classes: se = sqrt(max(p (1 - p), .05) / n). A method that goes over a path of domains, when the source
+ *     passes the gate (reverse.c), needs lead >= -se / 2: the gate is evidence of its own, from rows without
+ *     labels. Any other transfer method needs lead >= max(se / 2, 2 / n).
+ *   numbers, ratings, label sets: lead > se / 2, se the paired standard error of the rows' differences.
+ *
+ * The best allowed one is taken, a path method where leads are equal, else bb. Nothing that was hidden enters,
+ * the verdict neither: what the guard got over repeats is what a deployer gets. With fewer than two visible
+ * labels nothing can be validated, and scores without labels decide (a guess, and said so). */
 #include <jansson.h>
 #include <math.h>
 #include <string.h>
 
-#include "eval/eval.h"
-#include "methods/method.h"
+#include "core/pool.h"
+#include "eval/guard.h"
 
-enum { FOLDS = 5, SEEDS = 3 };
+enum { FOLDS = 5 };
 
-/* ---- one fit ---- */
-
-/* Fit and predict; *p stays NULL when the method cannot. */
-static ferry_status predict_with(ferry_ctx *ctx, const ferry_task *task,
-                                 const ferry_entry *e, ferry_prediction **p)
+bool ferry_i_guard_path(const ferry_entry *e)
 {
-    ferry_status st = FERRY_OK;
-    ferry_model *model = NULL;
-    const ferry_domain *target = NULL;
+    static const char *const names[] = {"hop", "ttl", "triplex", "latentmap", "cotransfer"};
 
-    *p = NULL;
-    FERRY_TRY(ferry_i_task_target(ctx, task, &target));
-    st = ferry_i_fit(ctx, task, e->how, e->opts, &model, NULL);
-    if (st == FERRY_OK) st = ferry_predict(ctx, model, target, p);
-    if (st == FERRY_ENEEDS || st == FERRY_ENUMERIC) st = FERRY_OK;
-done:
-    ferry_model_free(model);
-    return st;
-}
-
-/* task with domain `at` (stolen) in place of its own. */
-static ferry_status with_domain(ferry_ctx *ctx, const ferry_task *task, int64_t at,
-                                ferry_domain *d, ferry_task **out)
-{
-    ferry_status st = FERRY_OK;
-
-    FERRY_TRY(ferry_i_task_resolved(ctx, task, out));
-    ferry_domain_free((*out)->domains[at]);
-    (*out)->domains[at] = d;
-    d = NULL;
-done:
-    ferry_domain_free(d);
-    return st;
-}
-
-static int64_t target_place(const ferry_task *task)
-{
-    int64_t i = 0;
-
-    while (task->domains[i]->role != FERRY_TARGET)
-        i++;
-    return i;
+    for (int64_t i = 0; i < FERRY_COUNT(names); i++)
+        if (strcmp(e->pub.method, names[i]) == 0) return true;
+    return false;
 }
 
 /* ---- cross-validation ---- */
@@ -94,7 +66,7 @@ static ferry_status hide_fold(ferry_ctx *ctx, const ferry_task *split, int64_t n
                               int64_t *count, ferry_task **out)
 {
     ferry_status st = FERRY_OK;
-    const int64_t place = target_place(split);
+    const int64_t place = ferry_i_guard_target(split);
     const ferry_domain *d = split->domains[place];
     ferry_labels *labels = NULL;
     ferry_ratings *ratings = NULL;
@@ -122,189 +94,167 @@ static ferry_status hide_fold(ferry_ctx *ctx, const ferry_task *split, int64_t n
         labels = NULL;
     }
     FERRY_TRY(st);
-    FERRY_TRY(with_domain(ctx, split, place, less, out));
+    FERRY_TRY(ferry_i_guard_with(ctx, split, place, less, out));
 done:
     ferry_i_labels_free(labels);
     ferry_i_ratings_free(ratings);
     return st;
 }
 
-/* Mean of the deciding metric over the folds for every method; NaN for those that
- * cannot. */
-static ferry_status cross_validate(ferry_ctx *ctx, const ferry_results *rs,
-                                   const ferry_task *split, uint8_t *mask, double *metric,
-                                   double *score)
+/* The validation of one split. */
+typedef struct validation {
+    const ferry_results *rs;
+    const ferry_task *split;
+    int64_t n, folds, entries;
+    const int64_t *at; /* n: places of the visible labels */
+    double *row;       /* methods x entries: what each adds to the metric; NaN */
+} validation;
+
+static bool is_candidate(const ferry_entry *e)
+{
+    return !e->pub.reason && e->pub.kind != FERRY_KIND_CONTROL;
+}
+
+/* All methods on what fold f leaves visible; each row is written by one job alone. */
+static ferry_status run_fold(ferry_ctx *ctx, void *arg, int64_t f)
 {
     ferry_status st = FERRY_OK;
-    const ferry_domain *d = split->domains[target_place(split)];
+    const validation *v = arg;
+    const ferry_results *rs = v->rs;
     ferry_task *less = NULL;
     ferry_prediction *p = NULL;
-    int64_t *at = NULL, n = 0, count = 0;
+    uint8_t *mask = NULL;
+    double *metric = NULL, *rows = NULL;
+    int64_t count = 0;
     bool finish = false;
 
-    FERRY_TRY(visible(ctx, d, &at, &n));
-    const int64_t folds = n < FOLDS ? n : FOLDS;
-    for (int64_t i = 0; i < rs->n; i++)
-        score[i] = rs->result[i].pub.reason || rs->result[i].pub.kind == FERRY_KIND_CONTROL
-                       ? NAN
-                       : 0;
-    for (int64_t f = 0; f < folds; f++) {
-        FERRY_TRY(hide_fold(ctx, split, n, at, folds, f, mask, &count, &less));
-        for (int64_t i = 0; i < rs->n; i++) {
-            if (isnan(score[i])) continue;
-            FERRY_TRY(ferry_i_progress(ctx, "guard", f, folds, NAN, &finish));
-            FERRY_TRY(predict_with(ctx, less, &rs->result[i], &p));
-            metric[0] = NAN;
-            if (p) FERRY_TRY(ferry_i_score(ctx, rs, p, mask, count, metric, NULL));
-            score[i] += metric[0] / (double)folds;
-            ferry_prediction_free(p);
-            p = NULL;
-        }
-        ferry_task_free(less);
-        less = NULL;
-    }
-done:
-    ferry_prediction_free(p);
-    ferry_task_free(less);
-    ferry_i_free(at);
-    return st;
-}
-
-/* ---- without labels ---- */
-
-/* Labels of the target as predicted, in the task's numbering; NULL when there are none. */
-static ferry_status predicted_labels(ferry_ctx *ctx, const ferry_task *task,
-                                     const ferry_prediction *p, ferry_labels **out)
-{
-    ferry_status st = FERRY_OK;
-    ferry_labels *l = NULL;
-
-    *out = NULL;
-    if (!p->cls && !p->value) return FERRY_OK;
-    FERRY_TRY(ferry_i_labels_new(ctx, p->cls ? FERRY_LABEL_CLASS : FERRY_LABEL_NUMBER, p->n,
-                                 p->cls ? task->names : NULL, &l));
-    for (int64_t i = 0; i < p->n; i++) {
-        if (p->cls && p->cls[i] >= 0)
-            l->cls[i] = (int32_t)ferry_i_ids_find(task->names, p->names[p->cls[i]]);
-        if (p->value) l->num[i] = p->value[i];
-    }
-    *out = l;
-done:
-    return st;
-}
-
-/* Share of the first source's labels (or minus the mean squared error) that come back. */
-static ferry_status come_back(const ferry_domain *source, const ferry_prediction *p,
-                              const ferry_ids *names, double *score)
-{
-    const ferry_labels *l = source->labels;
-    double sum = 0, n = 0;
-
-    for (int64_t i = 0; i < p->n; i++) {
-        if (!ferry_i_labels_has(l, i)) continue;
-        n++;
-        if (p->cls)
-            sum +=
-                p->cls[i] >= 0 && ferry_i_ids_find(names, p->names[p->cls[i]]) == l->cls[i];
-        else
-            sum -= (p->value[i] - l->num[i]) * (p->value[i] - l->num[i]);
-    }
-    *score = n > 0 ? sum / n : NAN;
-    return FERRY_OK;
-}
-
-/* Reverse validation: NaN when the method cannot be turned round. */
-static ferry_status reverse(ferry_ctx *ctx, const ferry_task *split, const ferry_entry *e,
-                            const ferry_prediction *first, double *score)
-{
-    ferry_status st = FERRY_OK;
-    const int64_t place = target_place(split);
-    const ferry_domain *target = split->domains[place];
-    const ferry_domain *source = ferry_i_task_role(split, FERRY_SOURCE, 0);
-    ferry_task *turned = NULL;
-    ferry_domain *from = NULL, *to = NULL;
-    ferry_labels *labels = NULL, *none = NULL;
-    ferry_prediction *p = NULL;
-
-    *score = NAN;
-    if (!source || !source->labels) return FERRY_OK;
-    FERRY_TRY(predicted_labels(ctx, split, first, &labels));
-    if (!labels) goto done;
-    st = ferry_i_domain_with_labels(ctx, target, labels, &from);
-    labels = NULL; /* taken, also when the call fails */
-    FERRY_TRY(st);
-    from->role = FERRY_SOURCE;
-    FERRY_TRY(ferry_i_labels_new(ctx, source->labels->kind, source->labels->n,
-                                 source->labels->names, &none));
-    st = ferry_i_domain_with_labels(ctx, source, none, &to);
-    none = NULL;
-    FERRY_TRY(st);
-    to->role = FERRY_TARGET;
-    FERRY_TRY(ferry_task_new(ctx, split->name, split->goal, &turned));
-    for (int64_t i = 0; i < split->n_domains; i++) {
-        ferry_domain *d = split->domains[i];
-        FERRY_TRY(ferry_task_add_domain(ctx, turned,
-                                        ferry_i_domain_ref(d == target   ? from
-                                                           : d == source ? to
-                                                                         : d)));
-    }
-    FERRY_TRY(predict_with(ctx, turned, e, &p));
-    if (p && (p->cls || p->value)) FERRY_TRY(come_back(source, p, split->names, score));
-done:
-    ferry_prediction_free(p);
-    ferry_task_free(turned);
-    ferry_domain_free(from);
-    ferry_domain_free(to);
-    ferry_i_labels_free(labels);
-    return st;
-}
-
-/* Share of instances whose class two predictions agree on. */
-static double agreement(const ferry_prediction *a, const ferry_prediction *b)
-{
-    int64_t same = 0;
-
-    if (!a->cls || !b->cls || a->n != b->n || a->n == 0) return NAN;
-    for (int64_t i = 0; i < a->n; i++)
-        same += a->cls[i] == b->cls[i];
-    return (double)same / (double)a->n;
-}
-
-/* Larger is better. Reverse validation where it works, plus a tenth of the agreement over
- * seeds, which tells apart what comes back equally well; minus 1 where it does not work. */
-static ferry_status label_free(ferry_ctx *ctx, const ferry_results *rs,
-                               const ferry_task *split, double *score)
-{
-    ferry_status st = FERRY_OK;
-    ferry_prediction *p = NULL, *other = NULL;
-    bool finish = false;
-
-    for (int64_t i = 0; i < rs->n; i++) {
-        const ferry_entry *e = &rs->result[i];
-        double back = NAN, sum = 0;
-        score[i] = NAN;
-        if (e->pub.reason || e->pub.kind == FERRY_KIND_CONTROL) continue;
-        FERRY_TRY(ferry_i_progress(ctx, "guard", i, rs->n, NAN, &finish));
-        FERRY_TRY(predict_with(ctx, split, e, &p));
-        if (!p) continue;
-        FERRY_TRY(reverse(ctx, split, e, p, &back));
-        for (int s = 1; s < SEEDS; s++) {
-            ferry_ctx reseeded = ferry_i_child(ctx);
-            reseeded.seed += (uint64_t)s;
-            FERRY_TRY(
-                ferry_i_join(ctx, &reseeded, predict_with(&reseeded, split, e, &other)));
-            const double same = other ? agreement(p, other) : 0;
-            sum += isnan(same) ? 0 : same / (SEEDS - 1);
-            ferry_prediction_free(other);
-            other = NULL;
-        }
-        score[i] = (isnan(back) ? -1 : back) + 0.1 * sum;
+    FERRY_TRY(ferry_i_score_new_mask(ctx, rs, &mask));
+    FERRY_NEW(ctx, metric, rs->n_metrics);
+    FERRY_TRY(hide_fold(ctx, v->split, v->n, v->at, v->folds, f, mask, &count, &less));
+    for (int64_t m = 0; m < rs->n; m++) {
+        if (!is_candidate(&rs->result[m])) continue;
+        FERRY_TRY(ferry_i_progress(ctx, "guard", f, v->folds, NAN, &finish));
+        FERRY_TRY(ferry_i_guard_predict(ctx, less, &rs->result[m], &p));
+        if (p) FERRY_TRY(ferry_i_score(ctx, rs, p, mask, count, metric, &rows));
+        for (int64_t i = 0, k = 0; rows && i < v->entries; i++)
+            if (mask[i]) v->row[m * v->entries + i] = rows[k++];
+        ferry_i_free(rows);
+        rows = NULL;
         ferry_prediction_free(p);
         p = NULL;
     }
 done:
     ferry_prediction_free(p);
-    ferry_prediction_free(other);
+    ferry_task_free(less);
+    FERRY_FREE(mask, metric, rows);
+    return st;
+}
+
+/* Mean over the visible labels for every method, larger is better; NaN for those that cannot. */
+static ferry_status cross_validate(ferry_ctx *ctx, validation *v, double *score)
+{
+    ferry_status st = FERRY_OK;
+    const double sign = ferry_i_results_sign(v->rs);
+
+    for (int64_t i = 0; i < v->rs->n * v->entries; i++)
+        v->row[i] = NAN;
+    FERRY_TRY(ferry_i_pool_run(ctx, &(ferry_jobs){.n = v->folds, .run = run_fold, .arg = v},
+                               NULL));
+    for (int64_t m = 0; m < v->rs->n; m++) {
+        double sum = 0;
+        for (int64_t i = 0; i < v->n; i++)
+            sum += sign * v->row[m * v->entries + v->at[i]];
+        score[m] = is_candidate(&v->rs->result[m]) ? sum / (double)v->n : NAN;
+    }
+done:
+    return st;
+}
+
+/* ---- the choice ---- */
+
+/* Paired standard error of the lead of method m over method b. */
+static double paired_error(const validation *v, int64_t m, int64_t b)
+{
+    double sum = 0, squares = 0, n = (double)v->n;
+
+    for (int64_t i = 0; i < v->n; i++) {
+        const double d =
+            v->row[m * v->entries + v->at[i]] - v->row[b * v->entries + v->at[i]];
+        sum += d;
+        squares += d * d;
+    }
+    return n > 1 ? sqrt(fmax(0, squares - sum * sum / n) / (n - 1) / n) : INFINITY;
+}
+
+static bool allowed(const validation *v, const double *score, bool open, int64_t m,
+                    int64_t b)
+{
+    const double lead = score[m] - score[b], n = (double)v->n;
+    /* of a metric that is smaller when better the score is turned */
+    const double p = fmin(1, fabs(score[b]));
+
+    if (v->rs->run.goal != FERRY_CLASSIFY)
+        return lead > 0 && lead > 0.5 * paired_error(v, m, b);
+    const double se = sqrt(fmax(p * (1 - p), 0.05) / n);
+    if (open && ferry_i_guard_path(&v->rs->result[m])) return lead >= -0.5 * se;
+    return lead > 0 && lead >= fmax(0.5 * se, 2 / n);
+}
+
+/* Of those of a kind the best by score, or -1. */
+static int64_t best_of(const ferry_results *rs, const double *score, ferry_kind kind)
+{
+    int64_t best = -1;
+
+    for (int64_t i = 0; i < rs->n; i++)
+        if (rs->result[i].pub.kind == kind && isfinite(score[i]) &&
+            (best < 0 || score[i] > score[best]))
+            best = i;
+    return best;
+}
+
+static void choose(const validation *v, const double *score, bool open, ferry_pick *pick)
+{
+    const ferry_results *rs = v->rs;
+    int64_t best = -1;
+
+    pick->baseline = best_of(rs, score, FERRY_KIND_BASELINE);
+    pick->transfer = best_of(rs, score, FERRY_KIND_TRANSFER);
+    for (int64_t i = 0; i < rs->n && pick->baseline >= 0; i++) {
+        if (rs->result[i].pub.kind != FERRY_KIND_TRANSFER || !isfinite(score[i]) ||
+            !allowed(v, score, open, i, pick->baseline))
+            continue;
+        if (best < 0 || score[i] > score[best] ||
+            (score[i] == score[best] && ferry_i_guard_path(&rs->result[i]) &&
+             !ferry_i_guard_path(&rs->result[best])))
+            best = i;
+    }
+    pick->chosen = best >= 0 ? best : pick->baseline >= 0 ? pick->baseline : pick->transfer;
+}
+
+ferry_status ferry_i_guard_pick(ferry_ctx *ctx, const ferry_results *rs,
+                                const ferry_task *split, bool open, ferry_pick *pick,
+                                double *score)
+{
+    ferry_status st = FERRY_OK;
+    validation v = {.rs = rs, .split = split, .entries = ferry_i_score_entries(rs)};
+    int64_t *at = NULL;
+
+    *pick = (ferry_pick){-1, -1, -1};
+    FERRY_TRY(visible(ctx, split->domains[ferry_i_guard_target(split)], &at, &v.n));
+    v.at = at;
+    v.folds = v.n < FOLDS ? v.n : FOLDS;
+    if (v.n < 2) { /* nothing to validate on */
+        FERRY_TRY(ferry_i_guard_label_free(ctx, rs, split, score));
+        for (int64_t i = 0; i < rs->n; i++)
+            if (isfinite(score[i]) && (pick->chosen < 0 || score[i] > score[pick->chosen]))
+                pick->chosen = i;
+        goto done;
+    }
+    FERRY_NEW(ctx, v.row, rs->n * v.entries);
+    FERRY_TRY(cross_validate(ctx, &v, score));
+    choose(&v, score, open, pick);
+done:
+    FERRY_FREE(at, v.row);
     return st;
 }
 
@@ -334,76 +284,59 @@ static double trust(const ferry_results *rs, const double *score, double sign)
     return 1 - 6 * sum / (n * (n * n - 1));
 }
 
-/* The best that is not judged to harm; of equals a baseline, which costs less. */
-static int64_t take(const ferry_results *rs, const double *score)
-{
-    int64_t best = -1;
-
-    for (int64_t i = 0; i < rs->n; i++) {
-        const ferry_result *r = &rs->result[i].pub;
-        if (!isfinite(score[i]) || r->verdict == FERRY_HARMS) continue;
-        if (best < 0 || score[i] > score[best] ||
-            (score[i] == score[best] && r->kind == FERRY_KIND_BASELINE &&
-             rs->result[best].pub.kind != FERRY_KIND_BASELINE))
-            best = i;
-    }
-    return best;
-}
-
 void ferry_i_guard_free(ferry_guard *g)
 {
     if (!g) return;
-    FERRY_FREE((int64_t *)g->chosen, (double *)g->runs, (double *)g->scores,
-               (char *)g->sentence, g);
+    FERRY_FREE((int64_t *)g->chosen, (int64_t *)g->baseline, (int64_t *)g->transfer,
+               (double *)g->runs, (double *)g->scores, (char *)g->sentence, g);
 }
 
 ferry_status ferry_i_guard_run(ferry_ctx *ctx, const ferry_task *task, ferry_results *rs)
 {
     ferry_status st = FERRY_OK;
-    const double sign = rs->metrics[0]->info.larger_is_better ? 1 : -1;
-    const bool blind = rs->run.visible < 2; /* nothing to validate on */
     const int64_t repeats = rs->run.repeats;
     int64_t *chosen = ferry_i_calloc(repeats, sizeof *chosen);
+    int64_t *baseline = ferry_i_calloc(repeats, sizeof *baseline);
+    int64_t *transfer = ferry_i_calloc(repeats, sizeof *transfer);
     double *runs = ferry_i_calloc(repeats, sizeof *runs);
     double *mean = ferry_i_calloc(rs->n, sizeof *mean);
     double *score = ferry_i_calloc(rs->n, sizeof *score);
-    double *metric = ferry_i_calloc(rs->n_metrics, sizeof *metric);
     ferry_guard *g = ferry_i_calloc(1, sizeof *g);
-    uint8_t *mask = NULL;
     ferry_task *split = NULL;
+    ferry_pick pick;
+    bool open = false;
 
-    FERRY_HAVE(ctx, g && chosen && runs && mean && score && metric);
-    FERRY_TRY(ferry_i_score_new_mask(ctx, rs, &mask));
+    FERRY_HAVE(ctx, g && chosen && baseline && transfer && runs && mean && score);
+    ctx->repeat = 0; /* the gate sees no target label, so it is the same in every repeat */
+    FERRY_TRY(ferry_i_guard_gate(ctx, rs, task, &open));
     for (int64_t r = 0; r < repeats; r++) {
         ctx->repeat = (uint64_t)r;
         FERRY_TRY(ferry_i_task_split(ctx, task, r, &split));
-        if (blind)
-            FERRY_TRY(label_free(ctx, rs, split, score));
-        else
-            FERRY_TRY(cross_validate(ctx, rs, split, mask, metric, score));
-        for (int64_t i = 0; i < rs->n; i++) {
-            if (!blind) score[i] *= sign;
+        FERRY_TRY(ferry_i_guard_pick(ctx, rs, split, open, &pick, score));
+        for (int64_t i = 0; i < rs->n; i++)
             mean[i] += score[i] / (double)repeats;
-        }
-        chosen[r] = take(rs, score);
+        chosen[r] = pick.chosen;
+        baseline[r] = pick.baseline;
+        transfer[r] = pick.transfer;
         runs[r] = chosen[r] < 0 ? NAN : rs->result[chosen[r]].metric[r];
         ferry_task_free(split);
         split = NULL;
     }
     *g = (ferry_guard){.size = sizeof *g,
-                       .by = blind ? "label-free" : "cross-validation",
+                       .by = rs->run.visible < 2 ? "label-free" : "cross-validation",
                        .repeats = repeats,
-                       .chosen = chosen,
-                       .runs = runs,
                        .mean = ferry_i_mean(repeats, runs),
                        .count = rs->n,
-                       .scores = mean,
-                       .trust = trust(rs, mean, sign)};
+                       .trust = trust(rs, mean, ferry_i_results_sign(rs)),
+                       .gate = open};
+    FERRY_MOVE(g->chosen, chosen);
+    FERRY_MOVE(g->baseline, baseline);
+    FERRY_MOVE(g->transfer, transfer);
+    FERRY_MOVE(g->runs, runs);
+    FERRY_MOVE(g->scores, mean);
     FERRY_MOVE(rs->guard, g);
-    chosen = NULL;
-    runs = mean = NULL;
 done:
     ferry_task_free(split);
-    FERRY_FREE(mask, metric, score, mean, runs, chosen, g);
+    FERRY_FREE(score, mean, runs, transfer, baseline, chosen, g);
     return st;
 }

@@ -381,27 +381,37 @@ static json_t *outcome(const ferry_results *rs, const void *of)
         ferry_i_report_real(run->least), "sentence", text(run->sentence));
 }
 
+/* Names of places among the results, one a repeat. */
+static json_t *names_at(const ferry_results *rs, int64_t n, const int64_t *place)
+{
+    json_t *all = json_array();
+
+    for (int64_t r = 0; place && r < n; r++) {
+        const ferry_result *taken = ferry_results_at(rs, place[r]);
+        append(&all, text(taken ? taken->name : NULL));
+    }
+    return all;
+}
+
 static json_t *guard(const ferry_results *rs, const void *of)
 {
     const ferry_guard *g = ferry_results_guard(rs);
-    json_t *chosen = json_array(), *scores = json_object();
+    json_t *scores = json_object();
 
     (void)of;
     if (!g) {
-        json_decref(chosen);
         json_decref(scores);
         return json_null();
-    }
-    for (int64_t r = 0; r < g->repeats; r++) {
-        const ferry_result *taken = ferry_results_at(rs, g->chosen[r]);
-        append(&chosen, text(taken ? taken->name : NULL));
     }
     for (int64_t i = 0; i < g->count; i++)
         if (isfinite(g->scores[i]))
             (void)json_object_set_new(scores, ferry_results_at(rs, i)->name,
                                       json_real(g->scores[i]));
-    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "by", g->by, "chosen", chosen,
-                     "mean", ferry_i_report_real(g->mean), "runs",
+    return json_pack("{s:s, s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:o, s:o}", "by", g->by,
+                     "chosen", names_at(rs, g->repeats, g->chosen), "baseline",
+                     names_at(rs, g->repeats, g->baseline), "transfer",
+                     names_at(rs, g->repeats, g->transfer), "gate", g->gate, "mean",
+                     ferry_i_report_real(g->mean), "runs",
                      ferry_i_report_reals(g->repeats, g->runs), "scores", scores, "trust",
                      ferry_i_report_real(g->trust), "sentence", text(g->sentence));
 }

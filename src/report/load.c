@@ -305,7 +305,7 @@ static ferry_status load_guard(reader *f, ferry_results *rs, const json_t *o)
 {
     ferry_status st = FERRY_OK;
     double *scores = NULL, *runs = NULL;
-    int64_t *chosen = NULL;
+    int64_t *chosen = NULL, *baseline = NULL, *transfer = NULL;
 
     if (!json_is_object(o)) return FERRY_OK;
     FERRY_NEW(f->ctx, rs->guard, 1);
@@ -316,11 +316,21 @@ static ferry_status load_guard(reader *f, ferry_results *rs, const json_t *o)
     g->runs = runs;
     FERRY_NEW(f->ctx, chosen, rs->run.repeats);
     g->chosen = chosen;
+    FERRY_NEW(f->ctx, baseline, rs->run.repeats);
+    g->baseline = baseline;
+    FERRY_NEW(f->ctx, transfer, rs->run.repeats);
+    g->transfer = transfer;
+    g->gate = json_is_true(json_object_get(o, "gate"));
     for (int64_t i = 0; i < rs->n; i++)
         scores[i] = real_at(json_object_get(o, "scores"), rs->result[i].pub.name);
     reals_at(f, o, "runs", rs->run.repeats, runs);
-    for (int64_t i = 0; i < rs->run.repeats; i++)
+    for (int64_t i = 0; i < rs->run.repeats; i++) {
         chosen[i] = place_of(rs, json_array_get(json_object_get(o, "chosen"), (size_t)i));
+        baseline[i] =
+            place_of(rs, json_array_get(json_object_get(o, "baseline"), (size_t)i));
+        transfer[i] =
+            place_of(rs, json_array_get(json_object_get(o, "transfer"), (size_t)i));
+    }
     const char *by = json_string_value(json_object_get(o, "by"));
     g->size = sizeof *g;
     g->by = by && strcmp(by, "label-free") == 0 ? "label-free" : "cross-validation";

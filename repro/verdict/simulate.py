@@ -1,0 +1,300 @@
+#!/usr/bin/env python3
+"""How often the verdict errs, on made-up tasks run through the real command.
+
+    simulate.py useless  FERRY [--tasks N] [--out FILE]   sources that tell nothing, all goals: false helps and harms; the guard
+    simulate.py coverage FERRY [--tasks N] [--out FILE]   two learners on pools of a known population: does the interval hold the truth?
+    simulate.py power    FERRY [--tasks N] [--out FILE]   ferry gen bridge with 6 and 10 repeats: is the gain found, and the guard's worth
+
+Every task depends on its number alone (and --seed), so a slice is a part of the whole. Only the standard library is used; results are JSON, which
+page.py makes docs/trust.md of. Tasks have at most 500 rows; the whole takes a night on two cores.
+"""
+import argparse, json, math, os, random, subprocess, sys, tempfile
+
+GOALS = ["classify", "regress", "multilabel", "rate", "stream", "embed"]
+METHODS = {"classify": ["svm", "knn", "ridge", "semi-svm", "hop", "cdspp", "hemap", "hetomtl"],
+           "regress": ["ridge", "knn", "mean", "hemap"],
+           "multilabel": ["ridge", "knn", "logreg", "mmltl"],
+           "rate": ["bias", "mf", "rating-mean", "cbt", "talmud", "mindtl"],
+           "stream": ["mpa", "hetomtl", "omtlmc"],
+           "embed": ["pca-joined", "cdspp", "hemap"]}
+TRANSFER = {"hop", "cdspp", "hemap", "hetomtl", "mmltl", "cbt", "talmud", "mindtl", "omtlmc"}
+
+
+# ---- data ----
+
+def table(path, names, rows):
+    with open(path, "w") as f:
+        f.write(",".join(names) + "\n")
+        for r in rows:
+            f.write(",".join(x if isinstance(x, str) else "%.5g" % x for x in r) + "\n")
+
+
+def points(g, n, d, k, apart, centres=None):
+    """n points around k centres, with their classes."""
+    c = centres or [[g.gauss(0, apart) for _ in range(d)] for _ in range(k)]
+    y = [i % k for i in range(n)]
+    g.shuffle(y)
+    return [[c[t][j] + g.gauss(0, 1) for j in range(d)] for t in y], y, c
+
+
+def classes(folder, g, goal, related):
+    """A source in space a, a bridge, a target in space b. The source's classes say nothing of the target's: they are noise
+    (useless), or those of another grouping of its own (unrelated)."""
+    d, e, n, m = 8, 6, 120, 90
+    xs, ys, _ = points(g, m, d, 3, 0.9)
+    if related == "useless":
+        ys = [g.randrange(3) for _ in ys]
+    xb, yb, cb = points(g, n, e, 3, 0.55)
+    ba, _, _ = points(g, 80, d, 3, 0.9)
+    bb, _, _ = points(g, 80, e, 3, 0.55, cb)
+    label = ["a", "b", "c"]
+    table(folder + "/s.csv", ["id"] + ["a%d" % j for j in range(d)] + ["y"],
+          [["s%d" % i] + x + [label[y]] for i, (x, y) in enumerate(zip(xs, ys))])
+    table(folder + "/t.csv", ["id"] + ["b%d" % j for j in range(e)] + ["y"],
+          [["t%d" % i] + x + [label[y]] for i, (x, y) in enumerate(zip(xb, yb))])
+    table(folder + "/ba.csv", ["id"] + ["a%d" % j for j in range(d)], [["p%d" % i] + x for i, x in enumerate(ba)])
+    table(folder + "/bb.csv", ["id"] + ["b%d" % j for j in range(e)], [["p%d" % i] + x for i, x in enumerate(bb)])
+    return """
+  - {name: s, role: source, id: id, label: y, views: [{name: a, x: s.csv}]}
+  - {name: bridge, role: intermediate, id: id, views: [{name: a, x: ba.csv}, {name: b, x: bb.csv}]}
+  - {name: t, role: target, id: id, label: y, labelled: {per_class: 4}, views: [{name: b, x: t.csv}]}"""
+
+
+def numbers(folder, g, goal, related):
+    d, n, m = 6, 120, 100
+    w, v = ([g.gauss(0, 1) for _ in range(d)] for _ in range(2))
+    def rows(k, w, noise):
+        x = [[g.gauss(0, 1) for _ in range(d)] for _ in range(k)]
+        return [r + [sum(a * b for a, b in zip(r, w)) + g.gauss(0, noise)] for r in x]
+    s = rows(m, v, 1)
+    if related == "useless":
+        y = [r[-1] for r in s]
+        g.shuffle(y)
+        s = [r[:-1] + [t] for r, t in zip(s, y)]
+    table(folder + "/s.csv", ["a%d" % j for j in range(d)] + ["y"], s)
+    table(folder + "/t.csv", ["b%d" % j for j in range(d)] + ["y"], rows(n, w, 1.5))
+    return """
+  - {name: s, role: source, label: y, views: [{name: a, x: s.csv}]}
+  - {name: t, role: target, label: y, labelled: 15, views: [{name: b, x: t.csv}]}"""
+
+
+def sets(folder, g, goal, related):
+    d, k, n = 8, 5, 110
+    def rows(w, shuffled):
+        x = [[g.gauss(0, 1) for _ in range(d)] for _ in range(n)]
+        on = [["%d" % (sum(a * b for a, b in zip(r, w[j])) + g.gauss(0, 1) > 0.3) for j in range(k)] for r in x]
+        if shuffled:
+            g.shuffle(on)
+        return [r + o for r, o in zip(x, on)]
+    def weights():
+        return [[g.gauss(0, 0.7) for _ in range(d)] for _ in range(k)]
+    names = ["f%d" % j for j in range(d)] + ["l%d" % j for j in range(k)]
+    table(folder + "/s.csv", names, rows(weights(), related == "useless"))
+    table(folder + "/t.csv", names, rows(weights(), False))
+    label = "[" + ", ".join("l%d" % j for j in range(k)) + "]"
+    return """
+  - {name: s, role: source, label: %s, views: [{name: f, x: s.csv}]}
+  - {name: t, role: target, label: %s, labelled: 20, views: [{name: f, x: t.csv}]}""" % (label, label)
+
+
+def ratings(folder, g, goal, related):
+    def write(path, users, items, count, structured):
+        p, q = ([[g.gauss(0, 0.7) for _ in range(3)] for _ in range(n)] for n in (users, items))
+        bu, bi = ([g.gauss(0, 0.4) for _ in range(n)] for n in (users, items))
+        seen = set()
+        while len(seen) < count:
+            seen.add((g.randrange(users), g.randrange(items)))
+        rows = []
+        for u, i in sorted(seen):
+            r = 3 + bu[u] + bi[i] + sum(a * b for a, b in zip(p[u], q[i])) + g.gauss(0, 0.6) if structured else g.gauss(3, 1.2)
+            rows.append(["u%d" % u, "i%d" % i, "%d" % min(5, max(1, round(r)))])
+        table(path, ["user", "item", "rating"], rows)
+    write(folder + "/s.csv", 40, 40, 480, related != "useless")
+    write(folder + "/t.csv", 30, 30, 400, True)
+    return """
+  - {name: s, role: source, ratings: s.csv}
+  - {name: t, role: target, ratings: t.csv, labelled: 0.5}"""
+
+
+MAKE = {"classify": classes, "stream": classes, "embed": classes, "regress": numbers, "multilabel": sets, "rate": ratings}
+
+
+def write_task(folder, g, goal, related, methods, extra):
+    domains = MAKE[goal](folder, g, goal, related)
+    with open(folder + "/task.yaml", "w") as f:
+        f.write("task: made-up\ngoal: %s\ndomains:%s\nmethods: [%s]\nevaluate: {%s}\n" % (goal, domains, ", ".join(methods), extra))
+    return folder + "/task.yaml"
+
+
+# ---- running ----
+
+def run(ferry, task, *more):
+    out = subprocess.run([ferry, "run", task, "--json", "-q", "-o", os.path.dirname(task) + "/out", "--threads", "1", *more],
+                         capture_output=True, text=True)
+    if out.returncode != 0:
+        raise SystemExit("%s: %s" % (" ".join(out.args), out.stderr))
+    return json.loads(out.stdout)
+
+
+def guard_of(d):
+    """What the guard got, beside the best baseline and the best transfer method by its own scores, in the metric's direction."""
+    g = d.get("guard")
+    if not g or not g.get("runs"):
+        return None
+    kinds = {r["name"]: r for r in d["results"]}
+    chosen, runs = g["chosen"], g["runs"]
+    base = g.get("baseline") or []
+    out = []
+    for i, name in enumerate(chosen):
+        b = base[i] if i < len(base) else None
+        best = g.get("transfer", [None] * len(chosen))[i]
+        out.append({"chosen": name, "got": runs[i], "baseline": kinds[b]["runs"][i] if b in kinds else None,
+                    "transfer": kinds[best]["runs"][i] if best in kinds else None})
+    return out
+
+
+def useless(a):
+    out = []
+    for t in range(a.tasks):
+        goal, related = GOALS[t % len(GOALS)], "unrelated" if t // len(GOALS) % 2 else "useless"
+        g = random.Random(a.seed * 1000003 + t)
+        with tempfile.TemporaryDirectory() as folder:
+            guard = ["--guard"] if goal in ("classify", "regress", "multilabel", "rate") and a.guard else []
+            task = write_task(folder, g, goal, related, METHODS[goal], "repeats: %d, seed: %d" % (a.repeats, t + 1))
+            d = run(a.ferry, task, *guard)
+        out.append({"task": t, "goal": goal, "source": related, "larger": d["results"][0]["metric"] not in ("rmse", "mistake-rate"),
+                    "verdicts": {r["name"]: r["verdict"]["verdict"] for r in d["results"] if r["verdict"]},
+                    "guard": guard_of(d)})
+        progress(a, t)
+    return out
+
+
+# ---- coverage ----
+
+COVERAGE = {"accuracy": ("classify", ["svm", "knn"]), "macro-f1": ("classify", ["svm", "knn"]), "auc": ("classify", ["logreg", "ridge"]),
+            "nmi": ("classify", ["svm", "knn"]), "rmse": ("regress", ["ridge", "knn"]), "ranking-loss": ("multilabel", ["ridge", "knn"]),
+            "mistake-rate": ("stream", ["mpa", "mpa: {C: 0.01}"]), "ratings rmse": ("rate", ["bias", "rating-mean"]),
+            "embed nmi": ("embed", ["pca-joined: {d: 3}", "pca-joined: {d: 1}"])}
+
+
+def pool(folder, g, goal, world):
+    """A pool drawn from the population that `world` seeds: only a target."""
+    w = random.Random(world)
+    if goal in ("classify", "stream", "embed"):
+        c = [[w.gauss(0, 0.55) for _ in range(6)] for _ in range(3)]
+        n = 120
+        y = [g.randrange(3) for _ in range(n)]
+        table(folder + "/t.csv", ["b%d" % j for j in range(6)] + ["y"],
+              [[c[t][j] + g.gauss(0, 1) for j in range(6)] + ["abc"[t]] for t in y])
+        seen = "none" if goal == "embed" else "{per_class: 5}"
+        return "\n  - {name: t, role: target, label: y, labelled: %s, views: [{name: b, x: t.csv}]}" % seen
+    if goal == "regress":
+        v = [w.gauss(0, 1) for _ in range(6)]
+        rows = [[g.gauss(0, 1) for _ in range(6)] for _ in range(100)]
+        table(folder + "/t.csv", ["b%d" % j for j in range(6)] + ["y"], [r + [sum(a * b for a, b in zip(r, v)) + g.gauss(0, 1.5)] for r in rows])
+        return "\n  - {name: t, role: target, label: y, labelled: 20, views: [{name: b, x: t.csv}]}"
+    if goal == "multilabel":
+        v = [[w.gauss(0, 0.7) for _ in range(6)] for _ in range(4)]
+        rows = [[g.gauss(0, 1) for _ in range(6)] for _ in range(100)]
+        table(folder + "/t.csv", ["f%d" % j for j in range(6)] + ["l%d" % j for j in range(4)],
+              [r + ["%d" % (sum(a * b for a, b in zip(r, v[k])) + g.gauss(0, 1) > 0) for k in range(4)] for r in rows])
+        return "\n  - {name: t, role: target, label: [l0, l1, l2, l3], labelled: 25, views: [{name: f, x: t.csv}]}"
+    users, items = 30, 30
+    bu, bi = ([g.gauss(0, 0.5) for _ in range(n)] for n in (users, items))
+    seen = set()
+    while len(seen) < 350:
+        seen.add((g.randrange(users), g.randrange(items)))
+    table(folder + "/t.csv", ["user", "item", "rating"],
+          [["u%d" % u, "i%d" % i, "%.3f" % (3 + bu[u] + bi[i] + g.gauss(0, 0.7))] for u, i in sorted(seen)])
+    return "\n  - {name: t, role: target, ratings: t.csv, labelled: 0.4}"
+
+
+def names_of(methods):
+    out = []
+    for i, m in enumerate(methods):
+        out.append("{%s, as: m%d}" % (m if ":" in m else m + ": {}", i))
+    return out
+
+
+def difference(d):
+    """Mean and interval of m0 - m1, whichever is the best baseline."""
+    r = {x["name"]: x for x in d["results"]}
+    one = r["m0"]["versus"] or r["m1"]["versus"]
+    sign = 1 if r["m0"]["versus"] else -1
+    low, high = sorted((sign * one["low"], sign * one["high"])) if one["low"] is not None else (None, None)
+    return sign * one["difference"], low, high
+
+
+def coverage(a):
+    out = []
+    for name, (goal, methods) in COVERAGE.items():
+        metric = name.split()[-1]
+        for t in range(a.tasks):
+            g = random.Random(a.seed * 7919 + t)
+            with tempfile.TemporaryDirectory() as folder:
+                domains = pool(folder, g, goal, a.seed)
+                task = folder + "/task.yaml"
+                with open(task, "w") as f:
+                    f.write("task: pool\ngoal: %s\ndomains:%s\nmethods: [%s]\nevaluate: {repeats: %d, seed: %d, metrics: [%s], controls: none}\n"
+                            % (goal, domains, ", ".join(names_of(methods)), a.repeats, t + 1, metric))
+                mean, low, high = difference(run(a.ferry, task))
+                # the pool's own truth: many more draws of the labels, of other seeds
+                own = None
+                if t % 4 == 0 and goal in ("classify", "regress"):
+                    own = difference(run(a.ferry, task, "--set", "evaluate.repeats=80", "--seed", str(100000 + t)))[0]
+            out.append({"metric": name, "pool": t, "mean": mean, "low": low, "high": high, "own": own})
+        progress(a, name)
+    return out
+
+
+# ---- power ----
+
+def power(a):
+    out = []
+    for t in range(a.tasks):
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run([a.ferry, "gen", "bridge", "-q", "--seed", str(1000 + t), "-o", folder + "/b", "--set", "source=150", "--set", "bridge=200",
+                            "--set", "target=150", "--set", "source_features=30", "--set", "target_features=20"], check=True, capture_output=True)
+            task = folder + "/b/task.yaml"
+            with open(task) as f:
+                text = f.read()
+            with open(task, "w") as f:
+                f.write(text.replace("evaluate:", "methods: [svm, semi-svm, knn, hop, cdspp, hemap]\nevaluate:", 1))
+            for repeats in (6, 10):
+                d = run(a.ferry, task, "--set", "evaluate.repeats=%d" % repeats, "--seed", str(t + 1), *(["--guard"] if a.guard and repeats == 10 else []))
+                hop = next(r for r in d["results"] if r["name"] == "hop")
+                out.append({"task": t, "repeats": repeats, "gain": hop["verdict"]["gain"],
+                            "verdicts": {r["name"]: r["verdict"]["verdict"] for r in d["results"] if r["verdict"]}, "larger": True,
+                            "guard": guard_of(d)})
+        progress(a, t)
+    return out
+
+
+def progress(a, what):
+    if not a.quiet:
+        print(what, file=sys.stderr, flush=True)
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("what", choices=["useless", "coverage", "power"])
+    p.add_argument("ferry")
+    p.add_argument("--tasks", type=int, default=0)
+    p.add_argument("--repeats", type=int, default=10)
+    p.add_argument("--seed", type=int, default=1)
+    p.add_argument("--guard", action="store_true")
+    p.add_argument("--quiet", action="store_true")
+    p.add_argument("--out")
+    a = p.parse_args()
+    a.tasks = a.tasks or {"useless": 300, "coverage": 200, "power": 24}[a.what]
+    rows = {"useless": useless, "coverage": coverage, "power": power}[a.what](a)
+    text = json.dumps({"what": a.what, "tasks": a.tasks, "repeats": a.repeats, "seed": a.seed, "rows": rows}, separators=(",", ":"))
+    if a.out:
+        with open(a.out, "w") as f:
+            f.write(text + "\n")
+    else:
+        print(text)
+
+
+if __name__ == "__main__":
+    main()
