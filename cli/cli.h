@@ -17,6 +17,8 @@ enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_INTERRUPTED = 130 };
 typedef enum cli_key {
     KEY_SEED,
     KEY_THREADS,
+    KEY_JOBS,
+    KEY_MEMORY,
     KEY_ENGINE,
     KEY_SET,
     KEY_QUIET,

@@ -12,6 +12,16 @@
     {                                                                                      \
         KEY_THREADS, 0, "threads", "N", WORDS_NONE, "threads to use; 0: all cores"         \
     }
+#define JOBS                                                                               \
+    {                                                                                      \
+        KEY_JOBS, 0, "jobs", "N", WORDS_NONE,                                              \
+            "fits side by side, at most; 0, the default: as many as pay"                   \
+    }
+#define MEMORY                                                                             \
+    {                                                                                      \
+        KEY_MEMORY, 0, "memory", "SIZE", WORDS_NONE,                                       \
+            "the most memory to hold, such as 8G; default: half of what is free"           \
+    }
 #define ENGINE                                                                             \
     {                                                                                      \
         KEY_ENGINE, 0, "engine", "NAME", WORDS_ENGINE,                                     \
@@ -57,6 +67,8 @@ static const cli_option run_options[] = {
      "also choose the method to take, by cross-validation on the visible target labels"},
     SEED,
     THREADS,
+    JOBS,
+    MEMORY,
     ENGINE,
     QUIET,
     HELP,
@@ -65,6 +77,8 @@ static const cli_option rerun_options[] = {
     OUT("DIR", WORDS_FOLDER, "folder for the new results; default: they are not kept"),
     JSON("print results.json instead of the table"),
     THREADS,
+    JOBS,
+    MEMORY,
     QUIET,
     HELP,
 };
@@ -123,6 +137,8 @@ static const cli_option select_options[] = {
     JSON("print as JSON instead of the table"),
     SEED,
     THREADS,
+    JOBS,
+    MEMORY,
     ENGINE,
     QUIET,
     HELP,
@@ -175,6 +191,8 @@ static const cli_option demo_options[] = {
     CONTROLS,
     SEED,
     THREADS,
+    JOBS,
+    MEMORY,
     ENGINE,
     QUIET,
     HELP,
@@ -199,6 +217,8 @@ static const cli_option reproduce_options[] = {
     JSON("print study.json instead of the tables; without NAME: the list"),
     SEED,
     THREADS,
+    JOBS,
+    MEMORY,
     ENGINE,
     QUIET,
     HELP,

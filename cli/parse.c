@@ -110,10 +110,26 @@ static bool whole(const char *text, unsigned long long most, unsigned long long 
     return errno == 0 && *end == 0 && *out <= most;
 }
 
+/* A number of bytes: 1500000, 800M, 7.5G; false: it is none. */
+static bool size_of(const char *text, int64_t *out)
+{
+    static const char units[] = "KMGT";
+    char *end = NULL;
+    double bytes = text[0] >= '0' && text[0] <= '9' ? strtod(text, &end) : -1;
+    const char *unit = end && *end ? strchr(units, *end) : NULL;
+
+    for (const char *u = units; unit && u <= unit; u++)
+        bytes *= 1024;
+    if (bytes < 0 || bytes > 9e18 || (*end && !unit) || (unit && end[1])) return false;
+    *out = (int64_t)bytes;
+    return true;
+}
+
 int cli_configure(cli *c)
 {
     ferry_status st = FERRY_OK;
     unsigned long long n = 0;
+    int64_t bytes = 0;
     const char *const *v = c->value;
 
     if (v[KEY_SEED]) {
@@ -128,6 +144,17 @@ int cli_configure(cli *c)
             return cli_usage("--threads %s: expected a whole number, 0 .. 1024",
                              v[KEY_THREADS]);
         st = ferry_ctx_set_threads(c->ctx, (int)n);
+    }
+    if (v[KEY_JOBS]) {
+        if (!whole(v[KEY_JOBS], 1024, &n))
+            return cli_usage("--jobs %s: expected a whole number, 0 .. 1024", v[KEY_JOBS]);
+        st = ferry_ctx_set_jobs(c->ctx, (int)n);
+    }
+    if (v[KEY_MEMORY]) {
+        if (!size_of(v[KEY_MEMORY], &bytes))
+            return cli_usage("--memory %s: expected bytes, or a number with K, M, G or T",
+                             v[KEY_MEMORY]);
+        st = ferry_ctx_set_memory(c->ctx, bytes);
     }
     if (st == FERRY_OK && v[KEY_ENGINE]) st = ferry_ctx_set_engine(c->ctx, v[KEY_ENGINE]);
     if (st != FERRY_OK) return cli_failed(c, st);

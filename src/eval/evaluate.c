@@ -2,24 +2,50 @@
  *
  * Every repeat hides other target labels; every method learns from the same split and is
  * scored on what was hidden from it, never on what it saw. Random choices derive from
- * (seed, repeat, use), so a method's numbers do not depend on which others run. */
+ * (seed, repeat, use), so a method's numbers do not depend on which others run.
+ *
+ * Repeat x method is a grid of cells that do not know of each other: they run side by side
+ * (core/pool.h), and are taken into the results in the order of the grid, so that nothing depends on
+ * which was done first. */
 #include <jansson.h>
 #include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
+#include "core/pool.h"
 #include "eval/eval.h"
 #include "methods/method.h"
+
+/* A repeat under way: its split is made by the first of its cells and goes with the last. */
+typedef struct repeat {
+    ferry_task *split;
+    int64_t left; /* cells still to come */
+    bool settled, failed;
+} repeat;
+
+/* A repeat of a method, as it is left for its turn to be taken into the results. */
+typedef struct cell {
+    bool done;
+    char *reason; /* why it could not run, or NULL */
+    ferry_prediction *p;
+    json_t *diagnostics;
+} cell;
 
 /* One evaluation under way. */
 typedef struct run {
     ferry_results *rs;
-    int64_t runnable; /* methods that fit the first split */
-    int64_t controls; /* fits under controls */
+    const ferry_task *task;
+    int64_t runnable;    /* methods that fit the first split, */
+    int64_t *method;     /* their places */
+    atomic_llong *broke; /* runnable: from this repeat on it need not be tried */
+    int64_t controls;    /* fits under controls */
     bool guard;
-    uint8_t *mask; /* what is scored in this repeat */
-    int64_t count;
-    double *score; /* n_metrics */
-    bool finish;   /* the progress callback wants no more pieces */
+    repeat *repeats;       /* planned */
+    pthread_mutex_t mutex; /* of repeats */
+    pthread_cond_t made;
+    cell *cells; /* planned x runnable */
+    bool finish; /* the progress callback wants no more pieces */
 } run;
 
 /* ---- settings ---- */
@@ -201,114 +227,211 @@ done:
 /* ---- running ---- */
 
 /* A fit or prediction that did not work: what concerns only this method is kept with it. */
-static ferry_status keep_failure(ferry_ctx *ctx, const ferry_results *rs, ferry_entry *r,
-                                 int64_t repeat, ferry_status code)
+static ferry_status keep_failure(ferry_ctx *ctx, const ferry_results *rs, cell *c,
+                                 int64_t place, ferry_status code)
 {
-    ferry_status st = code;
-    char *text = NULL;
-
     if (code != FERRY_ENEEDS && code != FERRY_ENUMERIC) return code;
-    text = rs->run.planned > 1
-               ? ferry_i_sprintf("repeat %lld of %lld: %s", (long long)repeat + 1,
-                                 (long long)rs->run.planned, ferry_message(ctx))
-               : ferry_i_strdup(ferry_message(ctx));
-    FERRY_HAVE(ctx, text);
-    r->pub.reason = text;
-    st = FERRY_OK;
+    c->reason = rs->run.planned > 1
+                    ? ferry_i_sprintf("repeat %lld of %lld: %s", (long long)place + 1,
+                                      (long long)rs->run.planned, ferry_message(ctx))
+                    : ferry_i_strdup(ferry_message(ctx));
+    return c->reason ? FERRY_OK : ferry_i_nomem(ctx);
+}
+
+/* The split of a repeat and what it scores. */
+static ferry_status make_repeat(ferry_ctx *ctx, run *u, int64_t place)
+{
+    ferry_status st = FERRY_OK;
+    ferry_results *rs = u->rs;
+    repeat *r = &u->repeats[place];
+
+    if (!r->split) FERRY_TRY(ferry_i_task_split(ctx, u->task, place, &r->split));
+    FERRY_TRY(ferry_i_score_new_mask(ctx, rs, &rs->scored[place]));
+    FERRY_TRY(ferry_i_score_mask(ctx, rs, r->split, rs->scored[place], &rs->count[place]));
 done:
     return st;
 }
 
-/* What a repeat leaves besides its numbers: the last one's diagnostics, and predictions. */
-static ferry_status keep_parts(ferry_ctx *ctx, const ferry_results *rs, ferry_entry *r,
-                               int64_t repeat, const ferry_model *model, json_t *weights,
-                               ferry_prediction **p)
-{
-    json_decref(r->diagnostics);
-    r->diagnostics = json_loads(ferry_model_diagnostics(model), 0, NULL);
-    if (weights) json_object_set(r->diagnostics, "weights", weights);
-    if (repeat > 0 && !rs->keep_all) return FERRY_OK;
-    return ferry_i_results_keep(ctx, rs, r, repeat, p);
-}
-
-static ferry_status run_one(ferry_ctx *ctx, run *u, const ferry_task *split, int64_t i,
-                            int64_t repeat)
+/* The repeat's first cell makes it, so that what is said meanwhile comes in its place in the log; the
+ * others, which begin later, wait. */
+static ferry_status enter_repeat(ferry_ctx *ctx, run *u, int64_t place, bool first)
 {
     ferry_status st = FERRY_OK;
-    ferry_results *rs = u->rs;
-    ferry_entry *r = &rs->result[i];
-    ferry_model *model = NULL;
-    ferry_prediction *p = NULL;
-    const ferry_domain *target = NULL;
-    ferry_fit_info rep = {0};
-    json_t *weights = NULL;
-    double *curve = r->curve ? r->curve + repeat * FERRY_CURVE : NULL;
+    repeat *r = &u->repeats[place];
 
-    FERRY_TRY(ferry_i_task_target(ctx, split, &target));
+    if (first) st = make_repeat(ctx, u, place);
+    (void)pthread_mutex_lock(&u->mutex);
+    if (first) {
+        r->settled = true;
+        r->failed = st != FERRY_OK;
+        pthread_cond_broadcast(&u->made);
+    }
+    while (!r->settled)
+        pthread_cond_wait(&u->made, &u->mutex);
+    const bool failed = r->failed;
+    (void)pthread_mutex_unlock(&u->mutex);
+    /* a failed first cell ends the evaluation, whatever the others say */
+    return failed && !first ? FERRY_ECANCELLED : st;
+}
+
+static void leave_repeat(run *u, int64_t place)
+{
+    repeat *r = &u->repeats[place];
+
+    (void)pthread_mutex_lock(&u->mutex);
+    const bool last = --r->left == 0;
+    (void)pthread_mutex_unlock(&u->mutex);
+    if (!last) return;
+    ferry_task_free(r->split);
+    r->split = NULL;
+}
+
+/* Fit, predict, score. */
+static ferry_status run_method(ferry_ctx *ctx, const run *u, ferry_entry *e, int64_t place,
+                               cell *c)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_results *rs = u->rs;
+    const repeat *r = &u->repeats[place];
+    ferry_model *model = NULL;
+    const ferry_domain *target = NULL;
+    json_t *weights = NULL;
+    double *curve = e->curve ? e->curve + place * FERRY_CURVE : NULL, *score = NULL;
+
+    FERRY_NEW(ctx, score, rs->n_metrics);
+    FERRY_TRY(ferry_i_task_target(ctx, r->split, &target));
     const double start = ferry_i_clock();
-    st = ferry_i_fit(ctx, split, r->how, r->opts, &model, &rep);
-    r->seconds[repeat] = ferry_i_clock() - start;
+    st = ferry_i_fit(ctx, r->split, e->how, e->opts, &model, NULL);
+    e->seconds[place] = ferry_i_clock() - start;
     if (st == FERRY_OK)
-        st = ferry_i_answer(ctx, rs, model, target, u->mask, curve, &weights, &p);
+        st = ferry_i_answer(ctx, rs, model, target, rs->scored[place], curve, &weights,
+                            &c->p);
     if (st != FERRY_OK) {
-        st = keep_failure(ctx, rs, r, repeat, st);
+        st = keep_failure(ctx, rs, c, place, st);
         goto done;
     }
-    FERRY_TRY(ferry_i_score(ctx, rs, p, u->mask, u->count, u->score, &r->rows[repeat]));
+    FERRY_TRY(ferry_i_score(ctx, rs, c->p, rs->scored[place], rs->count[place], score,
+                            &e->rows[place]));
     for (int64_t m = 0; m < rs->n_metrics; m++)
-        r->metric[m * rs->run.planned + repeat] = u->score[m];
-    FERRY_TRY(keep_parts(ctx, rs, r, repeat, model, weights, &p));
-    r->done = repeat + 1;
-    if (rep.stop == FERRY_STOP_FINISH) u->finish = true;
+        e->metric[m * rs->run.planned + place] = score[m];
+    c->diagnostics = json_loads(ferry_model_diagnostics(model), 0, NULL);
+    if (weights) json_object_set(c->diagnostics, "weights", weights);
+    if (place > 0 && !rs->keep_all) { /* nobody will ask for it */
+        ferry_prediction_free(c->p);
+        c->p = NULL;
+    }
+    c->done = true;
 done:
     json_decref(weights);
-    ferry_prediction_free(p);
     ferry_model_free(model);
+    ferry_i_free(score);
     return st;
 }
 
-/* All methods on one split. */
-static ferry_status run_repeat(ferry_ctx *ctx, run *u, const ferry_task *split,
-                               int64_t repeat)
+/* One cell: writes to its own places only. */
+static ferry_status run_cell(ferry_ctx *ctx, void *arg, int64_t i)
 {
     ferry_status st = FERRY_OK;
+    run *u = arg;
+    const int64_t place = i / u->runnable, m = i % u->runnable;
+    ferry_entry *e = &u->rs->result[u->method[m]];
+    bool finish = false;
+
+    ctx->repeat = (uint64_t)place;
+    FERRY_TRY(enter_repeat(ctx, u, place, m == 0));
+    if (atomic_load(&u->broke[m]) < place) goto done;
+    FERRY_TRY(ferry_i_progress(ctx, e->pub.name, 0, 0, NAN, &finish));
+    if (finish) goto done;
+    FERRY_TRY(run_method(ctx, u, e, place, &u->cells[i]));
+    if (u->cells[i].reason) atomic_store(&u->broke[m], place);
+done:
+    leave_repeat(u, place);
+    return st;
+}
+
+/* In the order of the grid: a method that failed in one repeat has no numbers from later ones, and
+ * the last repeat's diagnostics are kept. */
+static ferry_status join_cell(ferry_ctx *ctx, void *arg, int64_t i)
+{
+    ferry_status st = FERRY_OK;
+    run *u = arg;
     ferry_results *rs = u->rs;
-    int64_t piece = repeat * u->runnable;
+    const int64_t place = i / u->runnable, m = i % u->runnable;
+    ferry_entry *e = &rs->result[u->method[m]];
+    cell *c = &u->cells[i];
 
-    FERRY_TRY(ferry_i_score_mask(ctx, rs, split, u->mask, &u->count));
-    FERRY_TRY(ferry_i_score_new_mask(ctx, rs, &rs->scored[repeat]));
-    FERRY_TRY(ferry_i_score_mask(ctx, rs, split, rs->scored[repeat], &rs->count[repeat]));
-    if (repeat == 0) rs->rounds = u->count;
-    for (int64_t i = 0; i < rs->n; i++) {
-        if (rs->result[i].pub.reason) continue;
-        ctx->step = ++piece;
-        FERRY_TRY(ferry_i_progress(ctx, rs->result[i].pub.name, 0, 0, NAN, &u->finish));
-        if (u->finish) goto done;
-        FERRY_TRY(run_one(ctx, u, split, i, repeat));
-        if (u->finish) goto done;
+    if (i == 0) rs->rounds = rs->count[0];
+    if (!e->pub.reason && c->reason) {
+        FERRY_MOVE(e->pub.reason, c->reason);
+    } else if (!e->pub.reason && c->done && e->done == place) {
+        json_decref(e->diagnostics);
+        FERRY_MOVE(e->diagnostics, c->diagnostics);
+        if (c->p) FERRY_TRY(ferry_i_results_keep(ctx, rs, e, place, &c->p));
+        e->done = place + 1;
     }
 done:
     return st;
 }
 
-static ferry_status run_all(ferry_ctx *ctx, run *u, const ferry_task *task,
-                            ferry_task **first)
+static ferry_status run_all(ferry_ctx *ctx, run *u, ferry_task **first)
 {
     ferry_status st = FERRY_OK;
-    ferry_task *split = *first;
+    const ferry_results *rs = u->rs;
+    const int64_t n = rs->run.planned * u->runnable;
 
-    *first = NULL;
-    ctx->steps = u->rs->run.planned * u->runnable + u->controls;
-    for (int64_t repeat = 0; repeat < u->rs->run.planned && !u->finish; repeat++) {
-        ctx->repeat = (uint64_t)repeat;
-        if (!split) FERRY_TRY(ferry_i_task_split(ctx, task, repeat, &split));
-        FERRY_TRY(run_repeat(ctx, u, split, repeat));
-        ferry_task_free(split);
-        split = NULL;
-    }
+    FERRY_NEW(ctx, u->repeats, rs->run.planned);
+    FERRY_NEW(ctx, u->cells, n);
+    FERRY_NEW(ctx, u->broke, u->runnable);
+    FERRY_NEW(ctx, u->method, u->runnable);
+    FERRY_MOVE(u->repeats[0].split, *first);
+    for (int64_t r = 0; r < rs->run.planned; r++)
+        u->repeats[r].left = u->runnable;
+    for (int64_t i = 0, m = 0; i < rs->n; i++)
+        if (!rs->result[i].pub.reason) {
+            atomic_init(&u->broke[m], rs->run.planned);
+            u->method[m++] = i;
+        }
+    ctx->steps = n + u->controls;
+    FERRY_TRY(ferry_i_pool_run(
+        ctx, &(ferry_jobs){.n = n, .run = run_cell, .join = join_cell, .arg = u},
+        &u->finish));
 done:
-    ferry_task_free(split);
     return st;
+}
+
+static void free_run(run *u)
+{
+    const ferry_results *rs = u->rs;
+    const int64_t planned = rs ? rs->run.planned : 0;
+
+    for (int64_t r = 0; u->repeats && r < planned; r++)
+        ferry_task_free(u->repeats[r].split);
+    for (int64_t i = 0; u->cells && i < planned * u->runnable; i++) {
+        ferry_prediction_free(u->cells[i].p);
+        json_decref(u->cells[i].diagnostics);
+        ferry_i_free(u->cells[i].reason);
+    }
+    FERRY_FREE(u->repeats, u->cells, u->broke, u->method);
+    (void)pthread_mutex_destroy(&u->mutex);
+    (void)pthread_cond_destroy(&u->made);
+}
+
+/* About what a cell takes beside the data itself: a prepared copy, what the method makes of it and its
+ * workspace. Four times the data is seldom less than it needs; too much only means fewer at once. */
+static int64_t cell_bytes(const ferry_task *task)
+{
+    int64_t bytes = 0;
+
+    for (int64_t i = 0; i < task->n_domains; i++) {
+        const ferry_domain *d = task->domains[i];
+        for (int64_t v = 0; v < d->n_views; v++)
+            bytes += d->views[v]->x->nnz * (d->views[v]->x->dense ? 8 : 12);
+        for (int64_t g = 0; g < d->n_graphs; g++)
+            bytes += d->graphs[g]->a->nnz * 12;
+        if (d->ratings) bytes += d->ratings->n * 24;
+        bytes += ferry_domain_id_count(d) * 8;
+    }
+    return 4 * bytes;
 }
 
 /* Keep the repeats that every method completed. When stopped within the first one: the
@@ -349,7 +472,6 @@ static ferry_status evaluate(ferry_ctx *ctx, const ferry_task *task,
 
     FERRY_TRY(ferry_i_task_target(ctx, task, &target)); /* once, not for every method */
     FERRY_TRY(begin(ctx, task, u, rs));
-    FERRY_NEW(ctx, u->score, rs->n_metrics);
     ctx->repeat = 0;
     FERRY_TRY(ferry_i_task_split(ctx, task, 0, &split));
     FERRY_TRY(choose_methods(ctx, u, task, split, extra));
@@ -359,9 +481,9 @@ static ferry_status evaluate(ferry_ctx *ctx, const ferry_task *task,
     FERRY_TRY(ferry_i_score_truth(ctx, task, rs));
     if (rs->run.goal == FERRY_EMBED && !rs->truth)
         rs->n_metrics = 0; /* nothing to score by */
-    FERRY_TRY(ferry_i_score_new_mask(ctx, rs, &u->mask));
     FERRY_TRY(ferry_i_controls_plan(ctx, task, rs, &u->controls));
-    ended = run_all(ctx, u, task, &split);
+    ferry_i_pool_plan(ctx, rs->run.planned * u->runnable, cell_bytes(task));
+    ended = run_all(ctx, u, &split);
     if (ended != FERRY_OK && ended != FERRY_ECANCELLED) FERRY_TRY(ended);
     memcpy(message, ctx->message, sizeof message);
     if (ended == FERRY_OK && !u->finish) FERRY_TRY(need_some(ctx, rs, FERRY_ENUMERIC));
@@ -399,7 +521,10 @@ ferry_status ferry_i_evaluate(ferry_ctx *outer, const ferry_task *task,
 {
     ferry_status st = FERRY_OK;
     ferry_ctx own = ferry_i_child(outer), *ctx = &own;
-    run u = {.rs = ferry_i_calloc(1, sizeof *u.rs)};
+    run u = {.rs = ferry_i_calloc(1, sizeof *u.rs),
+             .task = task,
+             .mutex = PTHREAD_MUTEX_INITIALIZER,
+             .made = PTHREAD_COND_INITIALIZER};
 
     *out = NULL;
     FERRY_HAVE(ctx, u.rs);
@@ -409,10 +534,10 @@ ferry_status ferry_i_evaluate(ferry_ctx *outer, const ferry_task *task,
     if (st != FERRY_OK && (st != FERRY_ECANCELLED || u.rs->run.repeats == 0)) goto done;
     u.rs->record = ferry_i_run_record(ctx, task, u.rs, started, ferry_i_clock() - begin);
     FERRY_HAVE(ctx, u.rs->record);
-    FERRY_MOVE(*out, u.rs);
+    *out = u.rs;
 done:
-    ferry_results_free(u.rs);
-    FERRY_FREE(u.mask, u.score);
+    free_run(&u);
+    if (!*out) ferry_results_free(u.rs);
     return ferry_i_join(outer, ctx, st);
 }
 

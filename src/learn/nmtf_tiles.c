@@ -103,7 +103,7 @@ static int64_t sort_features(const ferry_nmtf *n, int64_t g, int64_t *key)
         const ferry_matrix *x = n->view[i].x;
         if (n->view[i].group != g) continue;
         for (int64_t r = 0; r < m; r++)
-            if (!x->t_start || x->t_start[r + 1] > x->t_start[r])
+            if (!ferry_i_matrix_indexed(x) || x->t_start[r + 1] > x->t_start[r])
                 key[r] |= INT64_C(1) << (32 + bit);
         bit++;
     }

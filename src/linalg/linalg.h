@@ -77,6 +77,11 @@ ferry_status ferry_i_matrix_beside(ferry_ctx *ctx, bool dense, int64_t n,
  * bits do not depend on the thread count either. Costs 12 bytes an entry. Does nothing for
  * dense matrices and for those made by _like, whose values their maker may set again. */
 ferry_status ferry_i_matrix_index(ferry_ctx *ctx, ferry_matrix *x);
+/* Whether it is there; another thread may make it meanwhile. */
+static inline bool ferry_i_matrix_indexed(const ferry_matrix *x)
+{
+    return __atomic_load_n(&x->t_start, __ATOMIC_ACQUIRE) != NULL;
+}
 ferry_matrix *ferry_i_matrix_ref(ferry_matrix *x); /* one more owner */
 void ferry_i_matrix_free(ferry_matrix *x);         /* one owner less */
 

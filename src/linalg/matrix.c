@@ -5,6 +5,7 @@
  * instead of copied, and _like lends its pattern to siblings with other values. */
 #include <assert.h>
 #include <math.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "linalg/linalg.h"
@@ -187,28 +188,33 @@ done:
     return st;
 }
 
-static void free_index(ferry_matrix *x)
-{
-    FERRY_FREE(x->t_start, x->t_index, x->t_value);
-    x->t_start = NULL;
-    x->t_index = NULL;
-    x->t_value = NULL;
-}
-
-/* Not thread-safe on one matrix: make it before the matrix is shared out. A second call
- * does nothing; a failure leaves the matrix as it was. */
+/* Cells of an evaluation share the data's matrices, and two may want the index at the same time: both
+ * make it, the first to be done publishes it. t_start goes last, and whoever finds it there
+ * (ferry_i_matrix_indexed()) sees the rest. A failure leaves the matrix as it was. */
 ferry_status ferry_i_matrix_index(ferry_ctx *ctx, ferry_matrix *x)
 {
-    if (x->dense || x->pattern || x->t_start) return FERRY_OK;
-    x->t_start = ferry_i_calloc(x->cols + 1, sizeof *x->t_start);
-    x->t_index = ferry_i_calloc(x->nnz, sizeof *x->t_index);
-    x->t_value = ferry_i_calloc(x->nnz, sizeof *x->t_value);
-    if (!x->t_start || !x->t_index || !x->t_value) {
-        free_index(x);
-        return ferry_i_nomem(ctx);
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    ferry_status st = FERRY_OK;
+    int64_t *start = NULL;
+    int32_t *index = NULL;
+    double *value = NULL;
+
+    if (x->dense || x->pattern || ferry_i_matrix_indexed(x)) return FERRY_OK;
+    FERRY_NEW(ctx, start, x->cols + 1);
+    FERRY_NEW(ctx, index, x->nnz);
+    FERRY_NEW(ctx, value, x->nnz);
+    sort_by_column(x, start, index, value);
+    (void)pthread_mutex_lock(&lock);
+    if (!x->t_start) {
+        FERRY_MOVE(x->t_index, index);
+        FERRY_MOVE(x->t_value, value);
+        __atomic_store_n(&x->t_start, start, __ATOMIC_RELEASE);
+        start = NULL;
     }
-    sort_by_column(x, x->t_start, x->t_index, x->t_value);
-    return FERRY_OK;
+    (void)pthread_mutex_unlock(&lock);
+done:
+    FERRY_FREE(start, index, value);
+    return st;
 }
 
 /* Contexts in several threads may share a matrix, so owners are counted atomically. */
@@ -227,7 +233,7 @@ void ferry_i_matrix_free(ferry_matrix *x)
     if (!x->pattern) {
         FERRY_FREE(x->start, x->index);
     }
-    free_index(x);
+    FERRY_FREE(x->t_start, x->t_index, x->t_value);
     ferry_i_matrix_free(x->pattern);
     ferry_i_free(x);
 }

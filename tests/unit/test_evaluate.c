@@ -671,6 +671,7 @@ static ferry_task *two_methods(ferry_ctx *ctx)
 {
     ferry_task *task = task_of(ctx, FERRY_CLASSIFY, "10");
 
+    assert_ok(ctx, ferry_ctx_set_jobs(ctx, 1)); /* calls are counted */
     add_method(ctx, task, "svm", NULL, NULL);
     add_method(ctx, task, "probe", NULL, NULL);
     return task;
@@ -751,6 +752,33 @@ static void test_finish(void **state)
     ferry_task_free(task);
 }
 
+/* Whatever moment it is stopped at, what is kept is whole: the same repeats of all methods, with the
+ * numbers that they have when nobody stops it. */
+static void test_stop_with_jobs(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_task *task = two_methods(ctx);
+    ferry_results *all = run(ctx, task);
+
+    assert_ok(ctx, ferry_ctx_set_jobs(ctx, 3));
+    for (int64_t at = 1; at <= 12; at++) {
+        watcher w = {.act_at = at, .answer = at % 2 ? FERRY_CANCEL : FERRY_FINISH};
+        ferry_results *rs = NULL;
+        ferry_ctx_set_progress(ctx, watch, &w);
+        (void)ferry_i_evaluate(ctx, task, &probe_method, &rs);
+        ferry_ctx_set_progress(ctx, NULL, NULL);
+        for (int64_t i = 0; rs && i < rs->n; i++) {
+            const ferry_entry *e = &rs->result[i];
+            assert_true(e->pub.reason || e->done == rs->run.repeats);
+            for (int64_t r = 0; r < e->done; r++)
+                assert_close(e->metric[r], all->result[i].metric[r], 0);
+        }
+        ferry_results_free(rs);
+    }
+    ferry_results_free(all);
+    ferry_task_free(task);
+}
+
 /* ---- memory ---- */
 
 static ferry_status evaluate_once(ferry_ctx *ctx, void *task)
@@ -804,6 +832,7 @@ int main(void)
         TEST(test_progress),
         TEST(test_cancel),
         TEST(test_finish),
+        TEST(test_stop_with_jobs),
         TEST(test_memory),
     };
     return cmocka_run_group_tests_name("evaluate", tests, NULL, NULL);

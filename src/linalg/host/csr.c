@@ -105,7 +105,7 @@ ferry_status ferry_i_csr_tmul(ferry_ctx *ctx, double alpha, const ferry_matrix *
     const int threads = scatter_threads(ctx, &p, x->cols);
     double *own = NULL;
 
-    if (x->t_start) {
+    if (ferry_i_matrix_indexed(x)) {
         p.start = x->t_start;
         p.index = x->t_index;
         p.value = x->t_value;

@@ -104,7 +104,7 @@ void ferry_i_host_xxt(ferry_ctx *ctx, const ferry_matrix *x, ferry_small *s)
         dense_gram(ctx, true, x, s);
         return;
     }
-    if (x->t_start) {
+    if (ferry_i_matrix_indexed(x)) {
 #pragma omp parallel for num_threads(ferry_i_loop_threads(ctx, x->nnz * 8))                \
     schedule(dynamic, 4)
         for (int64_t j = 0; j < x->rows; j++)
