@@ -5,7 +5,7 @@
 
 #include "data/data.h"
 
-/* ---- linear models (liblinear) ---- */
+/* ---- linear models ---- */
 
 typedef enum ferry_linear_kind {
     FERRY_LINEAR_SVM,    /* L2-regularised squared hinge */
@@ -33,16 +33,15 @@ typedef struct ferry_linear {
 } ferry_linear;
 
 /* One against the rest. y[i] in 0..k-1 for classes; SVR takes target instead (k = 1). When
- * only one class occurs it always wins. liblinear is not re-entrant: one process-wide lock,
- * rand() seeded from rng, silent. x must be finite. */
+ * only one class occurs it always wins. x must be finite. Nothing is drawn. */
 ferry_status ferry_i_linear_fit(ferry_ctx *ctx, const ferry_linear_options *o,
                                 const ferry_matrix *x, int64_t k, const int32_t *y,
-                                const double *target, ferry_rng *rng, ferry_linear **out);
+                                const double *target, ferry_linear **out);
 /* Label sets, on[i * k + j] 0 or 1. A label that is never or always on has constant
  * scores. */
 ferry_status ferry_i_linear_fit_sets(ferry_ctx *ctx, const ferry_linear_options *o,
                                      const ferry_matrix *x, int64_t k, const uint8_t *on,
-                                     ferry_rng *rng, ferry_linear **out);
+                                     ferry_linear **out);
 /* scores n x k (block rows = x->rows, k = model->k): margins; for LOGREG probabilities
  * (classes: one against the rest, normalised). */
 ferry_status ferry_i_linear_scores(ferry_ctx *ctx, const ferry_linear *m,

@@ -72,7 +72,7 @@ done:
     return st;
 }
 
-/* liblinear holds the constant term small like any weight, which with a few rows costs the
+/* The linear model holds the constant term small like any weight, which with a few rows costs the
  * shares of the classes: so it is the weight of a feature that is large everywhere.
  * With [x, 100] v'x + 100 u = v'x + b has b = 100 u, whose price u^2 / 2 is 10^-4 of b^2
  * / 2: in effect free. */
@@ -83,10 +83,8 @@ static ferry_status learn_logreg(ferry_ctx *ctx, double C, const ferry_examples 
     const double large = 100;
     const ferry_linear_options o = {.kind = FERRY_LINEAR_LOGREG, .C = C, .eps = 1e-4};
     ferry_matrix *one = NULL, *x = NULL;
-    ferry_rng rng;
 
     /* A name of its own: the draws do not depend on what else the method has drawn. */
-    ferry_i_rng_for(ctx, &rng, "hemap logreg");
     FERRY_TRY(ferry_i_matrix_csr(ctx, e->x->rows, 1, e->x->rows, &one));
     for (int64_t i = 0; i < e->x->rows; i++) {
         /* index is 0 everywhere, as allocated: the only column */
@@ -95,7 +93,7 @@ static ferry_status learn_logreg(ferry_ctx *ctx, double C, const ferry_examples 
     }
     const ferry_matrix *const parts[] = {e->x, one};
     FERRY_TRY(ferry_i_matrix_join(ctx, 2, parts, &x));
-    FERRY_TRY(ferry_i_linear_fit(ctx, &o, x, l->k, e->cls, NULL, &rng, &l->lin));
+    FERRY_TRY(ferry_i_linear_fit(ctx, &o, x, l->k, e->cls, NULL, &l->lin));
     /* k x (d + 2), the last 0, to k x (d + 1).
      * In place from the first row on, so that none is overwritten before it has moved; u
      * becomes b = 100 u. */

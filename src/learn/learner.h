@@ -41,8 +41,8 @@ typedef struct ferry_learning {
 } ferry_learning;
 
 /* k classes (1 for numbers, which logreg does not serve). knn copies its rows and costs
- * nothing here; ridge is one system of the smaller of rows and features; logreg runs
- * liblinear. */
+ * nothing here; ridge is one system of the smaller of rows and features; logreg is a linear
+ * model. */
 ferry_status ferry_i_learner_fit(ferry_ctx *ctx, ferry_learner_kind kind, int64_t k,
                                  const ferry_learning *o, const ferry_examples *e,
                                  ferry_learner **out);

@@ -1,162 +1,57 @@
-/* Linear models: support vector machines, logistic regression and support vector regression
- * by liblinear (Fan et al., LIBLINEAR: a library for large linear classification, JMLR
- * 2008).
+/* Linear models: support vector machines, logistic regression and support vector regression.
  *
  *   min_w  1/2 |w|^2 + C sum_i c_i loss(y_i, w'x_i)
  *
  * with the squared hinge max(0, 1 - y m)^2, the logistic log(1 + exp(-y m)) or the squared
- * tube max(0, |y - m| - p)^2. The bias is the weight of a constant feature 1, so it is
- * regularised as well. Several classes are trained one against the rest.
- *
- * liblinear draws from rand() and prints through one global hook, so training holds a
- * process-wide lock. glibc's rand() shares its state with random(): we switch to a state of
- * our own and back, so a program's own rand() sequence is not disturbed. The hook cannot be
- * asked for; it is put back to liblinear's default. liblinear's own memory does not come
- * from our allocator, and it does not survive running out of it.
+ * tube max(0, |y - m| - p)^2: the problems that liblinear solves (Fan et al., LIBLINEAR: a library
+ * for large linear classification, JMLR 2008), and its rule to stop. The bias is the weight of a
+ * constant feature 1, so it is regularised as well. Several classes are trained one against the
+ * rest. linear_newton.c has the solver.
  */
-#define _DEFAULT_SOURCE /* initstate, setstate */
 #include <limits.h>
-#include <linear.h>
 #include <math.h>
-#include <pthread.h>
-#include <stdlib.h>
+#include <string.h>
 
 #include "learn/learn.h"
-#include "learn/rows.h"
+#include "learn/linear_newton.h"
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-
-/* The data in liblinear's form. */
+/* One fit: the settings, and the problem whose y and costs change from class to class. */
 typedef struct job {
-    /* borrowed, as is rng */
-    const ferry_linear_options *o;
-    ferry_rng *rng;
-    /* rows, features without the bias */
-    int64_t n, d;
-    /* what liblinear is given: prob.x points into nodes, prob.y is set before each
-     * training */
-    struct problem prob;
-    /* the entries of all rows, one row after the other */
-    struct feature_node *nodes;
+    const ferry_linear_options *o; /* borrowed */
+    ferry_newton p;
 } job;
 
-static void job_clear(job *j)
-{
-    FERRY_FREE(j->nodes, j->prob.x, j->prob.y);
-}
-
-/* Entries that are not 0, plus the bias and the end mark of each row. */
-static int64_t count_nodes(const ferry_matrix *x)
-{
-    const double *v = row_values(x);
-    int64_t n = 2 * x->rows;
-
-    for (int64_t e = 0; e < x->nnz; e++)
-        n += v[e] != 0;
-    return n;
-}
-
-/* All of x in liblinear's nodes: 16 bytes an entry, columns from 1, each row ended by -1.
- * Made once and used for all classes: only prob.y changes between them. Zeros are left
- * out, in a dense x as well. */
 static ferry_status job_init(ferry_ctx *ctx, job *j, const ferry_matrix *x)
 {
     ferry_status st = FERRY_OK;
-    const double *v = row_values(x);
-    int64_t at = 0;
 
     FERRY_NEED(ctx, x->rows > 0, FERRY_ENEEDS, "no labelled instances to learn from");
-    FERRY_NEED(ctx, x->rows < INT_MAX && x->cols < INT_MAX, FERRY_ENEEDS,
-               "%lld instances with %lld features are more than liblinear can count",
-               (long long)x->rows, (long long)x->cols);
-    j->n = x->rows;
-    j->d = x->cols;
-    FERRY_NEW(ctx, j->nodes, count_nodes(x));
-    FERRY_NEW(ctx, j->prob.x, x->rows);
-    FERRY_NEW(ctx, j->prob.y, x->rows);
-    j->prob.l = (int)x->rows;
-    j->prob.n = (int)x->cols + (j->o->bias ? 1 : 0);
-    j->prob.bias = j->o->bias ? 1 : -1;
-    for (int64_t i = 0; i < x->rows; i++) {
-        j->prob.x[i] = j->nodes + at;
-        for (int64_t e = row_begin(x, i); e < row_end(x, i); e++) {
-            if (v[e] == 0) continue;
-            j->nodes[at++] = (struct feature_node){(int)row_column(x, i, e) + 1, v[e]};
-        }
-        if (j->o->bias) j->nodes[at++] = (struct feature_node){(int)x->cols + 1, 1};
-        j->nodes[at++] = (struct feature_node){-1, 0};
-    }
+    FERRY_TRY(ferry_i_newton_new(ctx, x, j->o->bias, &j->p));
+    j->p.kind = j->o->kind;
+    j->p.tube = j->o->p;
 done:
     return st;
 }
 
-/* liblinear prints its progress unless it is given another hook. */
-static void silent(const char *text)
-{
-    (void)text;
-}
-
-/* train() with a rand() of its own sequence and no output, one caller at a time.
- * srand() comes after initstate(), which seeds random() alone on systems where the two
- * are not one. */
-static struct model *locked_train(const struct problem *prob, const struct parameter *param,
-                                  unsigned seed)
-{
-    struct model *m = NULL;
-    char state[128];
-    char *before = NULL;
-
-    pthread_mutex_lock(&lock);
-    before = initstate(seed, state, sizeof state);
-    srand(seed);
-    set_print_string_function(silent);
-    m = train(prob, param);
-    set_print_string_function(NULL);
-    setstate(before);
-    pthread_mutex_unlock(&lock);
-    return m;
-}
-
-/* The squared hinge has both a dual and a primal solver with the same minimum. */
-static int solver(const job *j)
-{
-    switch (j->o->kind) {
-    case FERRY_LINEAR_SVR: return L2R_L2LOSS_SVR;
-    case FERRY_LINEAR_LOGREG: return L2R_LR;
-    default: break;
-    }
-    /* The dual has n unknowns, the primal d. */
-    return j->n < j->d ? L2R_L2LOSS_SVC_DUAL : L2R_L2LOSS_SVC;
-}
-
-/* Train on prob.y (+1 and -1, or numbers) with costs C on_weight and C off_weight; w <- d
- * weights and the bias.
- * liblinear orders classes by their first instance, but swaps +1 and -1 where -1 comes
- * first: w is always that of +1. */
+/* Train on p.y (+1 and -1, or numbers) with costs C on_weight and C off_weight; w <- d weights and
+ * the bias. The tolerance is relative to the rarer class, so that it counts as much as the other. */
 static ferry_status train_one(ferry_ctx *ctx, job *j, double on_weight, double off_weight,
                               double *w)
 {
     ferry_status st = FERRY_OK;
-    int labels[] = {1, -1};
-    double weights[] = {on_weight, off_weight};
-    struct parameter param = {.solver_type = solver(j), .C = j->o->C, .eps = j->o->eps};
-    struct model *m = NULL;
-    const unsigned seed = (unsigned)(ferry_i_rng_u64(j->rng) >> 32);
+    const int64_t n = j->p.x->rows;
+    int64_t on = 0;
+    double tol = j->o->eps;
 
-    param.p = j->o->p;
-    if (j->o->kind != FERRY_LINEAR_SVR) {
-        param.nr_weight = 2;
-        param.weight_label = labels;
-        param.weight = weights;
+    for (int64_t i = 0; i < n; i++) {
+        on += j->p.y[i] > 0;
+        j->p.c[i] = j->o->C * (j->p.y[i] > 0 ? on_weight : off_weight);
     }
-    m = locked_train(&j->prob, &param, seed);
-    for (int64_t f = 0; f < j->d + (j->o->bias ? 1 : 0); f++) {
-        FERRY_NEED(ctx, isfinite(m->w[f]), FERRY_ENUMERIC,
-                   "liblinear gave a weight that is not finite; scale the features");
-        w[f] = m->w[f];
-    }
+    if (j->o->kind != FERRY_LINEAR_SVR)
+        tol *= fmax(1, (double)(on < n - on ? on : n - on)) / (double)n;
+    FERRY_TRY(ferry_i_newton_solve(ctx, &j->p, tol));
+    memcpy(w, j->p.w, (size_t)(j->p.x->cols + 1) * sizeof *w);
 done:
-    free_and_destroy_model(&m);
     return st;
 }
 
@@ -187,12 +82,12 @@ static ferry_status fit_two(ferry_ctx *ctx, job *j, const int32_t *y, const int6
                             int64_t a, int64_t b, ferry_linear *m)
 {
     ferry_status st = FERRY_OK;
-    const double half = 0.5 * (double)j->n;
+    const double half = 0.5 * (double)j->p.x->rows;
     const bool even = j->o->balanced;
     double *wa = m->w + a * (m->d + 1), *wb = m->w + b * (m->d + 1);
 
-    for (int64_t i = 0; i < j->n; i++)
-        j->prob.y[i] = y[i] == b ? 1 : -1;
+    for (int64_t i = 0; i < j->p.x->rows; i++)
+        j->p.y[i] = y[i] == b ? 1 : -1;
     FERRY_TRY(train_one(ctx, j, even ? half / (double)count[b] : 1,
                         even ? half / (double)count[a] : 1, wb));
     for (int64_t f = 0; f <= m->d; f++)
@@ -201,7 +96,7 @@ done:
     return st;
 }
 
-/* Each class that occurs against the rest; as usual with liblinear, a class's weight
+/* Each class that occurs against the rest; as in liblinear, a class's weight
  * n / (k n_c) goes to its own instances and the rest keep 1. */
 static ferry_status fit_rest(ferry_ctx *ctx, job *j, const int32_t *y, const int64_t *count,
                              int64_t occur, ferry_linear *m)
@@ -210,10 +105,10 @@ static ferry_status fit_rest(ferry_ctx *ctx, job *j, const int32_t *y, const int
     bool finish = false;
 
     for (int64_t c = 0; c < m->k; c++) {
-        const double even = (double)j->n / ((double)occur * (double)count[c]);
+        const double even = (double)j->p.x->rows / ((double)occur * (double)count[c]);
         if (count[c] == 0) continue;
-        for (int64_t i = 0; i < j->n; i++)
-            j->prob.y[i] = y[i] == c ? 1 : -1;
+        for (int64_t i = 0; i < j->p.x->rows; i++)
+            j->p.y[i] = y[i] == c ? 1 : -1;
         FERRY_TRY(train_one(ctx, j, j->o->balanced ? even : 1, 1, m->w + c * (m->d + 1)));
         FERRY_TRY(ferry_i_progress(ctx, "classes", c + 1, m->k, NAN, &finish));
     }
@@ -230,7 +125,7 @@ static ferry_status fit_classes(ferry_ctx *ctx, job *j, const int32_t *y, ferry_
     int64_t occur = 0, last[2] = {0, 0}; /* the two highest classes that occur */
 
     FERRY_HAVE(ctx, count);
-    for (int64_t i = 0; i < j->n; i++)
+    for (int64_t i = 0; i < j->p.x->rows; i++)
         count[y[i]]++;
     for (int64_t c = 0; c < m->k; c++) {
         if (count[c] == 0) continue;
@@ -246,29 +141,29 @@ done:
     return st;
 }
 
-/* The caller owns *out. Draws one number from rng for each training. */
+/* The caller owns *out. */
 ferry_status ferry_i_linear_fit(ferry_ctx *ctx, const ferry_linear_options *o,
                                 const ferry_matrix *x, int64_t k, const int32_t *y,
-                                const double *target, ferry_rng *rng, ferry_linear **out)
+                                const double *target, ferry_linear **out)
 {
     ferry_status st = FERRY_OK;
     ferry_linear *m = NULL;
-    job j = {.o = o, .rng = rng};
+    job j = {.o = o};
 
     *out = NULL;
     FERRY_TRY(job_init(ctx, &j, x));
     FERRY_TRY(linear_new(ctx, o, k, x->cols, &m));
     if (o->kind == FERRY_LINEAR_SVR) {
         m->seen[0] = 1;
-        for (int64_t i = 0; i < j.n; i++)
-            j.prob.y[i] = target[i];
+        for (int64_t i = 0; i < x->rows; i++)
+            j.p.y[i] = target[i];
         FERRY_TRY(train_one(ctx, &j, 1, 1, m->w));
     } else {
         FERRY_TRY(fit_classes(ctx, &j, y, m));
     }
     FERRY_MOVE(*out, m);
 done:
-    job_clear(&j);
+    ferry_i_newton_free(&j.p);
     ferry_i_linear_free(m);
     return st;
 }
@@ -288,13 +183,13 @@ static ferry_status fit_label(ferry_ctx *ctx, job *j, const uint8_t *on, int64_t
 {
     ferry_status st = FERRY_OK;
     double *w = m->w + c * (m->d + 1);
-    const double n = (double)j->n;
+    const double n = (double)j->p.x->rows;
     double with = 0;
 
     m->seen[c] = 1;
-    for (int64_t i = 0; i < j->n; i++) {
+    for (int64_t i = 0; i < j->p.x->rows; i++) {
         with += on[i * m->k + c];
-        j->prob.y[i] = on[i * m->k + c] ? 1 : -1;
+        j->p.y[i] = on[i * m->k + c] ? 1 : -1;
     }
     if (with == 0 || with == n)
         w[m->d] = constant_margin(m->kind, with, n - with);
@@ -306,14 +201,14 @@ done:
     return st;
 }
 
-/* k independent problems over the same nodes. */
+/* k independent problems over the same rows. */
 ferry_status ferry_i_linear_fit_sets(ferry_ctx *ctx, const ferry_linear_options *o,
                                      const ferry_matrix *x, int64_t k, const uint8_t *on,
-                                     ferry_rng *rng, ferry_linear **out)
+                                     ferry_linear **out)
 {
     ferry_status st = FERRY_OK;
     ferry_linear *m = NULL;
-    job j = {.o = o, .rng = rng};
+    job j = {.o = o};
     bool finish = false;
 
     *out = NULL;
@@ -326,7 +221,7 @@ ferry_status ferry_i_linear_fit_sets(ferry_ctx *ctx, const ferry_linear_options 
     }
     FERRY_MOVE(*out, m);
 done:
-    job_clear(&j);
+    ferry_i_newton_free(&j.p);
     ferry_i_linear_free(m);
     return st;
 }

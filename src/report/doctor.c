@@ -5,7 +5,6 @@
 #include <hdf5.h>
 #include <jansson.h>
 #include <lapacke.h>
-#include <linear.h>
 #include <math.h>
 #include <matio.h>
 #include <stdio.h>
@@ -68,14 +67,10 @@ static void libraries(found *f)
     lapack_int lmajor = 0, lminor = 0, lpatch = 0;
     unsigned h5major = 0, h5minor = 0, h5patch = 0;
     const unsigned xxh = XXH_versionNumber();
-    char linear[32];
 
     library(f, "OpenBLAS", ferry_i_blas_config());
     LAPACKE_ilaver(&lmajor, &lminor, &lpatch);
     library_parts(f, "LAPACK", (int)lmajor, (int)lminor, (int)lpatch);
-    snprintf(linear, sizeof linear, "%d.%d", liblinear_version / 100,
-             liblinear_version % 100);
-    library(f, "liblinear", linear);
     Mat_GetLibraryVersion(&major, &minor, &patch);
     library_parts(f, "matio", major, minor, patch);
     H5get_libversion(&h5major, &h5minor, &h5patch);

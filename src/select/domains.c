@@ -117,10 +117,8 @@ static ferry_status held_out(ferry_ctx *ctx, const ferry_linear_options *o,
     ferry_status st = FERRY_OK;
     ferry_linear *m = NULL;
     ferry_block *scores = NULL;
-    ferry_rng rng;
 
-    ferry_i_rng_for(ctx, &rng, "select distance");
-    FERRY_TRY(ferry_i_linear_fit(ctx, o, train, 2, y_train, NULL, &rng, &m));
+    FERRY_TRY(ferry_i_linear_fit(ctx, o, train, 2, y_train, NULL, &m));
     FERRY_TRY(ferry_i_block_new(ctx, test->rows, 2, &scores));
     FERRY_TRY(ferry_i_linear_scores(ctx, m, test, scores));
     for (int64_t i = 0; i < test->rows; i++) {

@@ -308,6 +308,7 @@ static void test_cancel(void **state)
     ferry_task *task = task_of(ctx, "per_class:2", "repeats=2 controls=none");
     ferry_results *rs = NULL;
 
+    assert_ok(ctx, ferry_ctx_set_jobs(ctx, 1)); /* calls are counted */
     add(ctx, task, "hetomtl", NULL, "");
     for (int n = 0; n < 8; n++) {
         int left = n;

@@ -24,7 +24,7 @@ typedef struct ica_options {
 static const ferry_opt ica_opts[] = {
     FERRY_OPT_SCALE(ica_options),
     FERRY_OPT(ica_options, REAL, C, 1, 1e-9, 1e9, "cost of errors against small weights"),
-    FERRY_OPT(ica_options, REAL, eps, 1e-2, 1e-12, 1, "stopping tolerance of liblinear"),
+    FERRY_OPT(ica_options, REAL, eps, 1e-2, 1e-12, 1, "stopping tolerance"),
     FERRY_OPT(ica_options, INT, max_iter, 20, 1, 1e6, "rounds of prediction, at most"),
 };
 
@@ -146,7 +146,7 @@ done:
 
 /* Learn from the rows of x whose class is known. */
 static ferry_status learn(ferry_ctx *ctx, const ica_options *o, const crowd *c,
-                          const ferry_matrix *x, const char *use, ferry_linear **out)
+                          const ferry_matrix *x, ferry_linear **out)
 {
     ferry_status st = FERRY_OK;
     const ferry_linear_options l = {
@@ -154,7 +154,6 @@ static ferry_status learn(ferry_ctx *ctx, const ica_options *o, const crowd *c,
     int64_t *rows = ferry_i_calloc(c->rows, sizeof *rows), n = 0;
     int32_t *cls = ferry_i_calloc(c->rows, sizeof *cls);
     ferry_matrix *mine = NULL;
-    ferry_rng rng;
 
     FERRY_HAVE(ctx, rows && cls);
     for (int64_t i = 0; i < c->rows; i++) {
@@ -162,9 +161,8 @@ static ferry_status learn(ferry_ctx *ctx, const ica_options *o, const crowd *c,
         cls[n] = c->cls[c->instance[i]];
         rows[n++] = i;
     }
-    ferry_i_rng_for(ctx, &rng, use);
     FERRY_TRY(ferry_i_matrix_take(ctx, x, n, rows, x->cols, NULL, &mine));
-    FERRY_TRY(ferry_i_linear_fit(ctx, &l, mine, c->m, cls, NULL, &rng, out));
+    FERRY_TRY(ferry_i_linear_fit(ctx, &l, mine, c->m, cls, NULL, out));
 done:
     FERRY_FREE(rows, cls);
     ferry_i_matrix_free(mine);
@@ -197,10 +195,10 @@ static ferry_status ica_fit(ferry_ctx *ctx, const ferry_task *task, const void *
     FERRY_TRY(ferry_i_boosted_labels(ctx, task, t, &s->outputs, &y, &labelled));
     FERRY_TRY(ferry_i_known_new(ctx, t, &s->outputs, y, labelled, &s->k));
     FERRY_TRY(crowd_new(ctx, s, t, &c));
-    FERRY_TRY(learn(ctx, o, &c, c.x, "ica start", &s->first));
+    FERRY_TRY(learn(ctx, o, &c, c.x, &s->first));
     FERRY_TRY(assign(ctx, s->first, c.x, &c, &changed));
     FERRY_TRY(with_neighbours(ctx, s, &c, &x));
-    FERRY_TRY(learn(ctx, o, &c, x, "ica", &s->model));
+    FERRY_TRY(learn(ctx, o, &c, x, &s->model));
     FERRY_MOVE(*out, s);
 done:
     FERRY_FREE(y, labelled);

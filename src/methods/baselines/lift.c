@@ -160,7 +160,7 @@ static ferry_status fit_part(ferry_ctx *ctx, const lift_options *o, const exampl
     for (int64_t i = 0; i < z->rows * z->k; i++)
         z->data[i] *= p->scale;
     zm = ferry_i_block_matrix(z);
-    FERRY_TRY(ferry_i_linear_fit_sets(ctx, &l, &zm, 1, on, rng, &svm));
+    FERRY_TRY(ferry_i_linear_fit_sets(ctx, &l, &zm, 1, on, &svm));
     FERRY_MOVE(p->w, svm->w);
 done:
     ferry_i_linear_free(svm);

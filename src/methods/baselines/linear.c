@@ -1,4 +1,4 @@
-/* svm and logreg: linear models by liblinear on the features as they are. What a transfer
+/* svm and logreg: linear models on the features as they are. What a transfer
  * method has to beat. semi-svm: the first with self-training. */
 #include <math.h>
 
@@ -35,23 +35,21 @@ static ferry_status fit_linear(ferry_ctx *ctx, const char *method, const ferry_t
     ferry_status st = FERRY_OK;
     weights *w = NULL;
     examples e = {0};
-    ferry_rng rng;
     double mean = 0;
 
     *state = NULL;
-    ferry_i_rng_for(ctx, &rng, method);
     FERRY_TRY(ferry_i_weights_new(ctx, least, &w));
     FERRY_TRY(ferry_i_base_fit(
         ctx, task, &(base_wants){.method = method, .train = train, .scale = scale}, &w->b,
         &e));
-    /* liblinear holds the bias small like any weight: numbers far from 0 are centred. */
+    /* The solver holds the bias small like any weight: numbers far from 0 are centred. */
     if (task->goal == FERRY_REGRESS && o->bias) mean = w->b.prior[0];
     for (int64_t i = 0; task->goal == FERRY_REGRESS && i < e.n; i++)
         e.num[i] -= mean;
     if (task->goal == FERRY_MULTILABEL)
-        FERRY_TRY(ferry_i_linear_fit_sets(ctx, o, e.x, w->b.k, e.on, &rng, &w->m));
+        FERRY_TRY(ferry_i_linear_fit_sets(ctx, o, e.x, w->b.k, e.on, &w->m));
     else
-        FERRY_TRY(ferry_i_linear_fit(ctx, o, e.x, w->b.k, e.cls, e.num, &rng, &w->m));
+        FERRY_TRY(ferry_i_linear_fit(ctx, o, e.x, w->b.k, e.cls, e.num, &w->m));
     if (mean != 0) w->m->w[w->m->d] += mean;
     ferry_i_diag_real(ctx, "C", o->C);
     rep->objective = NAN;

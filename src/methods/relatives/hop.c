@@ -141,15 +141,13 @@ static ferry_status chain(ferry_ctx *ctx, const ferry_task *task, const hop_opti
     ferry_block **g = ferry_i_calloc(b->n_places, sizeof(ferry_block *));
     double *shared = ferry_i_calloc(b->n_places, sizeof *shared);
     ttl_carried carried = {0};
-    ferry_rng rng;
 
     if (!g || !shared) FERRY_TRY(ferry_i_nomem(ctx));
-    ferry_i_rng_for(ctx, &rng, "hop");
-    FERRY_TRY(ferry_i_chain(ctx, b, o->C, svm, hard, &rng, last - 1, g, shared));
+    FERRY_TRY(ferry_i_chain(ctx, b, o->C, svm, hard, last - 1, g, shared));
     if (o->learner == GP) {
         FERRY_TRY(last_by_kernel(ctx, b, o->gate, g[last - 1], s));
     } else {
-        FERRY_TRY(ferry_i_chain_hop(ctx, b, o->C, svm, &rng, last, g, &carried));
+        FERRY_TRY(ferry_i_chain_hop(ctx, b, o->C, svm, last, g, &carried));
         shared[last] = (double)carried.shared;
         FERRY_TRY(tell_weights(ctx, task, b, &carried));
         FERRY_TRY(ferry_i_carried_on_target(ctx, &carried, b, &s->last));

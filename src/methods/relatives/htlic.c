@@ -377,7 +377,6 @@ static ferry_status htlic_fit(ferry_ctx *ctx, const ferry_task *task, const void
     int32_t *y = NULL;
     double *mean = ferry_i_calloc(o->latent, sizeof *mean);
     double *factor = ferry_i_calloc(o->latent, sizeof *factor);
-    ferry_rng rng;
 
     *out = NULL;
     if (!mean || !factor) FERRY_TRY(ferry_i_nomem(ctx));
@@ -394,8 +393,7 @@ static ferry_status htlic_fit(ferry_ctx *ctx, const ferry_task *task, const void
     y = ferry_i_calloc(t->n, sizeof *y);
     if (!y) FERRY_TRY(ferry_i_nomem(ctx));
     FERRY_TRY(lesson(ctx, t, l, o->beside, &x, y));
-    ferry_i_rng_for(ctx, &rng, "htlic svm");
-    FERRY_TRY(ferry_i_linear_fit(ctx, &lo, x, b->c, y, NULL, &rng, &m));
+    FERRY_TRY(ferry_i_linear_fit(ctx, &lo, x, b->c, y, NULL, &m));
     carried = (ttl_carried){.c = b->c, .cols = b->cols, .svm = true};
     FERRY_TRY(unfold(ctx, m, &f, kept, mean, factor, b->cols, &carried));
     FERRY_TRY(ferry_i_ttl_linear_new(ctx, b, &carried, out));

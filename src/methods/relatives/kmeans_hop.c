@@ -84,11 +84,9 @@ static ferry_status find_names(ferry_ctx *ctx, const ttl_bridge *b, double C,
     ferry_status st = FERRY_OK;
     ferry_block **g = ferry_i_calloc(b->n_places, sizeof(ferry_block *));
     double *votes = ferry_i_calloc(b->c * b->c, sizeof *votes), all = 0, right = 0;
-    ferry_rng rng;
 
     FERRY_HAVE(ctx, g && votes);
-    ferry_i_rng_for(ctx, &rng, "kmeans-hop chain");
-    FERRY_TRY(ferry_i_chain(ctx, b, C, false, false, &rng, b->n_places - 1, g, NULL));
+    FERRY_TRY(ferry_i_chain(ctx, b, C, false, false, b->n_places - 1, g, NULL));
     for (int64_t i = 0; i < ferry_i_bridge_target(b)->n; i++)
         for (int64_t y = 0; y < b->c; y++) {
             votes[of[i] * b->c + y] += FERRY_ROW(g[b->n_places - 1], i)[y];

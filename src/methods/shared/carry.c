@@ -129,8 +129,7 @@ done:
 
 /* A support vector machine on the likeliest classes; classes that are nobody's never
  * win. */
-static ferry_status fit_svm(ferry_ctx *ctx, double C, ferry_rng *rng, const lesson *l,
-                            double **w)
+static ferry_status fit_svm(ferry_ctx *ctx, double C, const lesson *l, double **w)
 {
     ferry_status st = FERRY_OK;
     const ferry_linear_options lo = {
@@ -141,7 +140,7 @@ static ferry_status fit_svm(ferry_ctx *ctx, double C, ferry_rng *rng, const less
 
     if (!y) FERRY_TRY(ferry_i_nomem(ctx));
     ferry_i_winners(l->a, y, NULL);
-    FERRY_TRY(ferry_i_linear_fit(ctx, &lo, l->x, c, y, NULL, rng, &m));
+    FERRY_TRY(ferry_i_linear_fit(ctx, &lo, l->x, c, y, NULL, &m));
     *w = ferry_i_calloc(c * wide, sizeof **w);
     if (!*w) FERRY_TRY(ferry_i_nomem(ctx));
     memcpy(*w, m->w, (size_t)(c * wide) * sizeof **w);
@@ -173,7 +172,7 @@ ferry_status ferry_i_carry(ferry_ctx *ctx, const ttl_carry_options *o, int64_t n
     out->C = o->C > 0 ? o->C : 1;
     if (o->C == 0 && !o->svm) FERRY_TRY(ferry_i_softmax_cost(ctx, l.x, l.a, &out->C));
     if (o->svm)
-        FERRY_TRY(fit_svm(ctx, out->C, o->rng, &l, &out->w));
+        FERRY_TRY(fit_svm(ctx, out->C, &l, &out->w));
     else
         FERRY_TRY(ferry_i_softmax_fit(ctx, out->C, 1e-6, l.x, l.a, &out->w));
     kept = ferry_i_calloc(out->shared, sizeof *kept);
@@ -264,12 +263,10 @@ void ferry_i_carried_file(ferry_io *io, int64_t c, int64_t cols, ttl_carried *m)
 /* ---- the chain ---- */
 
 ferry_status ferry_i_chain_hop(ferry_ctx *ctx, const ttl_bridge *b, double C, bool svm,
-                               ferry_rng *rng, int64_t i, ferry_block *const *g,
-                               ttl_carried *out)
+                               int64_t i, ferry_block *const *g, ttl_carried *out)
 {
     ferry_status st = FERRY_OK;
-    const ttl_carry_options o = {
-        .C = C, .svm = svm, .l2 = ferry_i_bridge_lengths(b), .rng = rng};
+    const ttl_carry_options o = {.C = C, .svm = svm, .l2 = ferry_i_bridge_lengths(b)};
     const bool first = i == b->n_sources;
     const int64_t n = first ? b->n_sources : 1, from = first ? 0 : i - 1;
     ttl_teacher *teacher = ferry_i_calloc(n, sizeof *teacher);
@@ -289,8 +286,7 @@ done:
 }
 
 ferry_status ferry_i_chain(ferry_ctx *ctx, const ttl_bridge *b, double C, bool svm,
-                           bool hard, ferry_rng *rng, int64_t upto, ferry_block **g,
-                           double *shared)
+                           bool hard, int64_t upto, ferry_block **g, double *shared)
 {
     ferry_status st = FERRY_OK;
     ttl_carried carried = {0};
@@ -299,7 +295,7 @@ ferry_status ferry_i_chain(ferry_ctx *ctx, const ttl_bridge *b, double C, bool s
         FERRY_TRY(ferry_i_block_new(ctx, b->place[i].n, b->c, &g[i]));
         if (i >= b->n_sources) {
             ferry_i_carried_clear(&carried);
-            FERRY_TRY(ferry_i_chain_hop(ctx, b, C, svm, rng, i, g, &carried));
+            FERRY_TRY(ferry_i_chain_hop(ctx, b, C, svm, i, g, &carried));
             FERRY_TRY(ferry_i_carried_apply(ctx, &carried, b->place[i].x, g[i]));
             if (hard && carried.shared > 0) ferry_i_harden(g[i]);
             if (shared) shared[i] = (double)carried.shared;

@@ -13,10 +13,9 @@ typedef struct ttl_teacher {
 } ttl_teacher;
 
 typedef struct ttl_carry_options {
-    double C;       /* 0: by cross-validation on the teachers' labels; svm: 1 */
-    bool svm;       /* support vector machine on the likeliest labels */
-    bool l2;        /* rows to length 1 once the columns are cut */
-    ferry_rng *rng; /* svm */
+    double C; /* 0: by cross-validation on the teachers' labels; svm: 1 */
+    bool svm; /* support vector machine on the likeliest labels */
+    bool l2;  /* rows to length 1 once the columns are cut */
 } ttl_carry_options;
 
 /* What was learned: keep says which columns count, w (c x (cols + 1)) their weights, 0 for
@@ -44,12 +43,10 @@ ferry_status ferry_i_carried_apply(ferry_ctx *ctx, const ttl_carried *m,
  * alone; known rows one-hot. shared[i] (may be NULL): features that a hop goes by. C = 0:
  * each hop by itself. g has room for all places and is cleared by the caller in any case. */
 ferry_status ferry_i_chain(ferry_ctx *ctx, const ttl_bridge *b, double C, bool svm,
-                           bool hard, ferry_rng *rng, int64_t upto, ferry_block **g,
-                           double *shared);
+                           bool hard, int64_t upto, ferry_block **g, double *shared);
 /* One hop of it, to place i. */
 ferry_status ferry_i_chain_hop(ferry_ctx *ctx, const ttl_bridge *b, double C, bool svm,
-                               ferry_rng *rng, int64_t i, ferry_block *const *g,
-                               ttl_carried *out);
+                               int64_t i, ferry_block *const *g, ttl_carried *out);
 /* The same on the target's columns. */
 ferry_status ferry_i_carried_on_target(ferry_ctx *ctx, const ttl_carried *m,
                                        const ttl_bridge *b, ttl_carried *out);

@@ -55,8 +55,7 @@ static ferry_status group_columns(ferry_ctx *ctx, const ttl_bridge *b, int64_t g
                    "0 or is standardised",
                    b->prepared->space[s].name);
     }
-    FERRY_NEED(ctx, shared > 0, FERRY_ENEEDS,
-               "ttl: '%s' and '%s' have no view in common",
+    FERRY_NEED(ctx, shared > 0, FERRY_ENEEDS, "ttl: '%s' and '%s' have no view in common",
                b->place[to - 1].domain->name, b->place[to].domain->name);
 done:
     return st;
@@ -159,8 +158,7 @@ static ferry_status start(ferry_ctx *ctx, const ttl_options *o, route *r)
     FERRY_TRY(ferry_i_nmtf_random(ctx, r->n, &rng));
     if (o->start == TTL_START_UNIFORM) goto done;
     if (o->start == TTL_START_HOP)
-        FERRY_TRY(
-            ferry_i_chain(ctx, b, o->C, false, false, &rng, b->n_places - 1, g, NULL));
+        FERRY_TRY(ferry_i_chain(ctx, b, o->C, false, false, b->n_places - 1, g, NULL));
     for (int64_t i = 0; i < b->n_places; i++) {
         if (!g[i]) {
             FERRY_TRY(ferry_i_block_new(ctx, b->place[i].n, b->c, &g[i]));
