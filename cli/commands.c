@@ -288,7 +288,7 @@ static bool generator_settings(int64_t i, cli_settings *out)
 #define OPTIONS(table) table, COUNT(table)
 
 const cli_command cli_commands[] = {
-    {"run", "TASK", "compare methods on a task",
+    {"run", "TASK...", "compare methods on a task, or on several",
      "Reads a task file and the data it names, runs its methods (all that fit when it "
      "names "
      "none) on every repeat, and prints a table. The folder of the results gets "
@@ -299,8 +299,11 @@ const cli_command cli_commands[] = {
      "worse than the best method without transfer, for new data of this kind, and is that "
      "the source? Controls keep everything but the knowledge, such as a source with "
      "shuffled labels. After Ctrl-C the repeats that "
-     "were complete are kept.",
-     1, 1, WORDS_FILE, OPTIONS(run_options), run_settings, true, cli_run},
+     "were complete are kept. Several task files, or a folder with some, end with a summary: "
+     "wins, ties and losses against each task's best baseline, mean ranks with their "
+     "critical difference, and how often each verdict was given; -o is then the folder for "
+     "the folders of all tasks.",
+     1, 1000, WORDS_FILE, OPTIONS(run_options), run_settings, true, cli_run},
     {"advise", "TASK", "say what fits a task before it is run",
      "Which methods fit and why the others do not, how long a fit takes and how much "
      "memory "

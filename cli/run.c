@@ -1,4 +1,5 @@
 /* ferry run: methods side by side on a task. */
+#include <dirent.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,8 +30,9 @@ static bool same_number(double a, double b)
     return strcmp(x, y) == 0 || (isnan(a) && isnan(b));
 }
 
-/* Whether a method has the same numbers in every repeat, and the same verdict. */
-static bool same_result(const ferry_result *a, const ferry_result *b)
+/* Whether a method has the same numbers in every repeat, and the same verdict. Results of the first
+ * schema (a) had another one; a sentence that tells how long draws would take may differ in that. */
+static bool same_result(const ferry_result *a, const ferry_result *b, bool first)
 {
     if (ferry_result_metric_count(a) != ferry_result_metric_count(b)) return false;
     for (int64_t m = 0; m < ferry_result_metric_count(a); m++) {
@@ -40,10 +42,12 @@ static bool same_result(const ferry_result *a, const ferry_result *b)
         for (int64_t r = 0; r < x->repeats; r++)
             if (!same_number(x->runs[r], y->runs[r])) return false;
     }
+    if (first) return true;
     return a->verdict == b->verdict && same_number(a->gain, b->gain) &&
            same_number(a->low, b->low) && same_number(a->high, b->high) &&
            same_number(a->p, b->p) && same_number(a->p_holm, b->p_holm) &&
-           strcmp(a->sentence ? a->sentence : "", b->sentence ? b->sentence : "") == 0;
+           (a->needed_draws > 0 ||
+            strcmp(a->sentence ? a->sentence : "", b->sentence ? b->sentence : "") == 0);
 }
 
 /* Whether the numbers of a run came out again, digit by digit; says so. */
@@ -54,10 +58,13 @@ static int compare(const cli *c, const ferry_results *now)
     int differ = 0;
 
     if (st != FERRY_OK) return cli_failed(c, st);
+    const bool first =
+        isnan(ferry_results_info(then)->least); /* schema 2 always tells it */
     for (int64_t i = 0; i < ferry_results_count(then); i++) {
         const ferry_result *one = ferry_results_at(then, i);
         const ferry_result *again = ferry_results_find(now, one->name);
-        if (one->reason || (again && !again->reason && same_result(one, again))) continue;
+        if (one->reason || (again && !again->reason && same_result(one, again, first)))
+            continue;
         cli_say("%s/results.json: %s gave other numbers", c->compare, one->name);
         differ = 1;
     }
@@ -66,7 +73,8 @@ static int compare(const cli *c, const ferry_results *now)
     return differ ? EXIT_FAILED : EXIT_DONE;
 }
 
-int cli_evaluate(cli *c, const ferry_task *task, const char *dir)
+/* *kept (may be NULL) gets the results; then nothing is printed, since a summary follows. */
+static int evaluate(cli *c, const ferry_task *task, const char *dir, ferry_results **kept)
 {
     ferry_results *results = NULL;
     char *table = NULL, *json = NULL;
@@ -83,8 +91,8 @@ int cli_evaluate(cli *c, const ferry_task *task, const char *dir)
     st = ferry_results_json(c->ctx, results, &json);
     if (st == FERRY_OK) st = ferry_results_table(c->ctx, results, &table);
     if (st == FERRY_OK) {
-        fputs(c->value[KEY_JSON] ? json : table, stdout);
-        if (c->value[KEY_JSON] && json[strlen(json) - 1] != '\n') putchar('\n');
+        if (!kept) fputs(c->value[KEY_JSON] ? json : table, stdout);
+        if (!kept && c->value[KEY_JSON] && json[strlen(json) - 1] != '\n') putchar('\n');
         if (dir) st = ferry_results_save(c->ctx, results, dir);
     }
     if (st != FERRY_OK)
@@ -94,6 +102,10 @@ int cli_evaluate(cli *c, const ferry_task *task, const char *dir)
     else if (dir)
         cli_note(c, "results.json, predictions and report.html are in %s", dir);
     if (code == EXIT_DONE && c->compare) code = compare(c, results);
+    if (kept && code == EXIT_DONE) {
+        *kept = results;
+        results = NULL;
+    }
 done:
     ferry_string_free(json);
     ferry_string_free(table);
@@ -101,12 +113,17 @@ done:
     return code;
 }
 
-/* results/NAME, with what does not belong into a file name replaced. */
-static char *default_folder(const ferry_task *task)
+int cli_evaluate(cli *c, const ferry_task *task, const char *dir)
 {
-    char *dir = cli_join("results/", ferry_task_name(task), "");
+    return evaluate(c, task, dir, NULL);
+}
 
-    for (char *s = dir + strlen("results/"); *s; s++)
+/* FOLDER/NAME, with what does not belong into a file name replaced. */
+static char *default_folder(const char *folder, const ferry_task *task)
+{
+    char *dir = cli_join(folder, "/", ferry_task_name(task));
+
+    for (char *s = dir + strlen(folder) + 1; *s; s++)
         if (*s == '/' || (unsigned char)*s <= ' ' || (*s == '.' && s[-1] == '/')) *s = '_';
     return dir;
 }
@@ -122,10 +139,101 @@ static ferry_status say_links(const cli *c, const ferry_task *task)
     return st;
 }
 
-int cli_run(cli *c)
+/* One task file; *kept as above. */
+static int run_file(cli *c, const char *path, const char *dir, ferry_results **kept)
 {
     ferry_task *task = NULL;
-    char *dir = NULL;
+    char *own = NULL;
+    int code = EXIT_DONE;
+
+    ferry_status st = ferry_task_load(c->ctx, path, c->sets, &task);
+    if (st == FERRY_OK) st = say_links(c, task);
+    if (st != FERRY_OK) {
+        ferry_task_free(task);
+        return cli_failed(c, st);
+    }
+    own =
+        dir && !kept ? cli_join(dir, "", "") : default_folder(dir ? dir : "results", task);
+    code = cli_can_fill(own);
+    if (kept) cli_note(c, "%s", path);
+    if (code == EXIT_DONE) code = evaluate(c, task, own, kept);
+    free(own);
+    ferry_task_free(task);
+    return code;
+}
+
+/* ---- several tasks ---- */
+
+typedef struct paths {
+    char **path;
+    int64_t n;
+} paths;
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void add_path(paths *p, char *path)
+{
+    char **more = realloc(p->path, (size_t)(p->n + 1) * sizeof *p->path);
+
+    if (!more) abort(); /* as cli_join() does */
+    p->path = more;
+    p->path[p->n++] = path;
+}
+
+/* A task file, or the task files (*.yaml) in a folder and in the folders in it, by name. */
+static void add_tasks(paths *p, const char *arg, int depth)
+{
+    DIR *dir = opendir(arg);
+    const int64_t first = p->n;
+
+    if (!dir) {
+        const size_t len = strlen(arg);
+        if (depth == 0 || (len > 5 && strcmp(arg + len - 5, ".yaml") == 0))
+            add_path(p, cli_join(arg, "", ""));
+        return;
+    }
+    for (struct dirent *e; (e = readdir(dir));) {
+        char *path = cli_join(arg, "/", e->d_name);
+        if (e->d_name[0] != '.' && depth < 2) add_tasks(p, path, depth + 1);
+        free(path);
+    }
+    closedir(dir);
+    qsort(p->path + first, (size_t)(p->n - first), sizeof *p->path, by_name);
+}
+
+static int summarise(const cli *c, int64_t n, ferry_results **results)
+{
+    char *text = NULL;
+    const ferry_results *const *all = (const ferry_results *const *)results;
+    const ferry_status st = c->value[KEY_JSON] ? ferry_summary_json(c->ctx, n, all, &text)
+                                               : ferry_summary_table(c->ctx, n, all, &text);
+
+    if (st != FERRY_OK) return cli_failed(c, st);
+    fputs(text, stdout);
+    ferry_string_free(text);
+    return EXIT_DONE;
+}
+
+static int run_several(cli *c, const paths *p)
+{
+    ferry_results **results = calloc((size_t)p->n, sizeof *results);
+    int code = results ? EXIT_DONE : EXIT_FAILED;
+
+    for (int64_t i = 0; code == EXIT_DONE && i < p->n; i++)
+        code = run_file(c, p->path[i], c->value[KEY_OUT], &results[i]);
+    if (code == EXIT_DONE) code = summarise(c, p->n, results);
+    for (int64_t i = 0; results && i < p->n; i++)
+        ferry_results_free(results[i]);
+    free(results);
+    return code;
+}
+
+int cli_run(cli *c)
+{
+    paths p = {0};
     int code = EXIT_DONE;
 
     /* --seed rules over the task's own */
@@ -136,14 +244,14 @@ int cli_run(cli *c)
         st = ferry_opts_set(c->ctx, c->sets, "evaluate.guard", "yes");
     if (st == FERRY_OK && c->value[KEY_CONTROLS])
         st = ferry_opts_set(c->ctx, c->sets, "evaluate.controls", c->value[KEY_CONTROLS]);
-    if (st == FERRY_OK) st = ferry_task_load(c->ctx, c->args[0], c->sets, &task);
-    if (st == FERRY_OK) st = say_links(c, task);
     if (st != FERRY_OK) return cli_failed(c, st);
-    dir = c->value[KEY_OUT] ? cli_join(c->value[KEY_OUT], "", "") : default_folder(task);
-    code = cli_can_fill(dir);
-    if (code == EXIT_DONE) code = cli_evaluate(c, task, dir);
-    free(dir);
-    ferry_task_free(task);
+    for (int64_t i = 0; i < c->n_args; i++)
+        add_tasks(&p, c->args[i], 0);
+    if (p.n == 0) return cli_usage("run: no task file (*.yaml) there");
+    code = p.n == 1 ? run_file(c, p.path[0], c->value[KEY_OUT], NULL) : run_several(c, &p);
+    for (int64_t i = 0; i < p.n; i++)
+        free(p.path[i]);
+    free(p.path);
     return code;
 }
 

@@ -258,6 +258,17 @@ FERRY_API ferry_status ferry_results_save(ferry_ctx *ctx, const ferry_results *r
  */
 FERRY_API ferry_status ferry_results_load(ferry_ctx *ctx, const char *dir,
                                           ferry_results **out);
+/**
+ * Several evaluations in one table for people: of each method wins, ties and losses against each task's best
+ * baseline, its mean rank with the critical difference, and its verdicts (docs/evaluation.md).
+ * @param n    how many results
+ * @param out  new string for ferry_string_free(); NULL when the call fails
+ */
+FERRY_API ferry_status ferry_summary_table(ferry_ctx *ctx, int64_t n,
+                                           const ferry_results *const *results, char **out);
+/** The same as JSON text. */
+FERRY_API ferry_status ferry_summary_json(ferry_ctx *ctx, int64_t n,
+                                          const ferry_results *const *results, char **out);
 /** Free results and all that they lent. NULL is fine. */
 FERRY_API void ferry_results_free(ferry_results *results);
 

@@ -11,6 +11,10 @@ def without_times(results):
     """results.json but for what depends on the clock."""
     for r in results["results"]:
         r.pop("fit_seconds", None)
+        needed = (r["verdict"] or {}).get("needed")
+        if needed and "seconds" in needed:  # how long more draws would take, also in words
+            needed.pop("seconds")
+            r["verdict"].pop("sentence")
     return results
 
 
@@ -68,6 +72,34 @@ def test_controls(folder):
         assert all(m["verdict"] is None for m in d["results"] if m["kind"] == "baseline")
     refused("run", task, "--controls", "some", says="none | quick | full", cwd=folder)
     assert "verdict:" in ferry("demo", *FAST, "--controls=none").out
+
+
+def test_several(folder):
+    """Wins, ties and losses add up, mean ranks too, and the critical difference is that of Demsar's table 5."""
+    for name in ("one", "two", "three"):
+        os.makedirs(folder + "/" + name)
+        task = small_task(folder + "/" + name)
+        with open(task) as f:
+            text = f.read()
+        with open(task, "w") as f:
+            f.write(text.replace("task: bridge", "task: " + name))
+    tasks = sorted(folder + "/" + n + "/" + os.path.relpath(task, folder + "/three") for n in ("one", "two", "three"))
+    d = parses(ferry("run", *tasks, "--json", "-q", "--controls=none", "-o", folder + "/out").out)
+    assert sorted(d["tasks"]) == ["one", "three", "two"]
+    assert sorted(os.listdir(folder + "/out")) == ["one", "three", "two"]
+    ranked = [m for m in d["methods"] if m["mean_rank"] is not None]
+    k = len(ranked)
+    assert k == d["ranked"] >= 2
+    for m in d["methods"]:
+        assert m["wins"] + m["ties"] + m["losses"] + m["best_baseline"] == m["tasks"] <= 3, m
+    assert abs(sum(m["mean_rank"] for m in ranked) - k * (k + 1) / 2) < 1e-9
+    q = {2: 1.960, 3: 2.343, 4: 2.569, 5: 2.728, 6: 2.850, 7: 2.949, 8: 3.031, 9: 3.102, 10: 3.164}
+    if k in q:
+        assert abs(d["critical_difference"] - q[k] * (k * (k + 1) / 18) ** 0.5) < 2e-3, d
+    assert 0 <= d["friedman_p"] <= 1
+    table = ferry("run", folder + "/one", folder + "/two", "-q", "--controls=none", "-o", folder + "/again").out
+    assert table.startswith("2 tasks; ") and "mean rank" in table, table
+    refused("run", folder + "/out/one/predictions", says="no task file", cwd=folder)
 
 
 def test_same_seed_same_bytes(folder):
