@@ -45,6 +45,7 @@
     X(semi_svm)                                                                            \
     X(shuffled_codebook)                                                                   \
     X(smltl)                                                                               \
+    X(stack)                                                                               \
     X(svm)                                                                                 \
     X(talmud)                                                                              \
     X(triplex)                                                                             \

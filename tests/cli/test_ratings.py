@@ -74,8 +74,8 @@ def test_all_methods(folder):
     write(folder, "songs.csv", "".join(f"{u},s{i},{20 * v}\n" for u, i, v in rows()))
     sources = ("  - {name: books, role: source, ratings: books.csv}\n"
                "  - {name: songs, role: source, ratings: songs.csv}\n")
-    names = ("rating-mean, bias, mf, mf: {solver: sgd}, mindtl, mindtl: {mode: paper}, mindtl: {mode: paper, lambda: sgd}, "
-             "mindtl: {mode: paper, lambda: ls}, mindtl: {order: nearest}, cbt, talmud, random-codebook, shuffled-codebook, "
+    names = ("rating-mean, bias, mf, mf: {solver: sgd}, stack, mindtl, mindtl: {mode: soft}, mindtl: {mode: paper}, mindtl: {mode: paper, lambda: sgd}, "
+             "mindtl: {mode: paper, lambda: ls}, mindtl: {mode: soft, order: nearest}, cbt, talmud, random-codebook, shuffled-codebook, "
              "additive-grid")
     path = task(folder, "films.csv", names, "", sources)
     r = ferry("run", path, "-o", folder + "/out")
@@ -83,13 +83,13 @@ def test_all_methods(folder):
     assert "'songs': ratings from 20 to 100" in r.err, r.err
     assert "rmse" in r.out and "mae" in r.out and "'books' 0." in r.out, r.out
     found = {x["name"]: x for x in json.loads(read(folder, "out/results.json"))["results"]}
-    assert len(found) == 14, list(found)
+    assert len(found) == 16, list(found)
     for name, x in found.items():
         assert 0 < x["metrics"]["mae"]["mean"] <= x["mean"] < 3, (name, x)
         if name.split()[0] in ("mindtl", "talmud", "random-codebook", "shuffled-codebook"):
             assert set(x["diagnostics"]["weights"]) == {"books", "songs"}, (name, x)
     assert set(found["cbt"]["diagnostics"]["weights"]) == {"books"}
-    assert set(found["mindtl order=nearest"]["diagnostics"]["distance"]) == {"books", "songs"}
+    assert set(found["mindtl mode=soft order=nearest"]["diagnostics"]["distance"]) == {"books", "songs"}
     w = found["mindtl mode=paper"]["diagnostics"]["weights"]
     assert abs(sum(w.values()) - 1) < 1e-9, w
 
@@ -111,7 +111,7 @@ def test_repeated_pairs(folder):
 def test_users_without_ratings(folder):
     """Pairs without a value are users and items that nobody knows anything about."""
     write(folder, "films.csv", FORMATS["ratings.csv"][0] + "new,1,,5\n3,unseen,,5\n")
-    for method in ("bias", "mf", "mindtl", "cbt"):
+    for method in ("bias", "mf", "stack", "mindtl", "cbt"):
         sources = "  - {name: books, role: source, ratings: films.csv}\n"
         ferry("fit", task(folder, "films.csv", method, "", sources), "-m", method, "-o", folder + "/m.ferry", "-q")
         pairs = write(folder, "pairs.csv", "user,item\nnew,1\n3,unseen\nnew,unseen\nstranger,1\n")

@@ -86,7 +86,7 @@ static const struct {
     {"rating-mean", "", 1e-12},
     {"bias", "sweeps=200", 1e-12},
     {"mf", "solver=als rank=2 lambda=1 sweeps=2000 tol=0", 1e-3},
-    {"mindtl", "k=2 l=2 iters=500 copies=2 restarts=5", 1e-3},
+    {"mindtl", "mode=soft k=2 l=2 iters=500 copies=2 restarts=5", 1e-3},
     {"mindtl", "mode=paper k=4 l=3 iters=100", 1e-12},
     {"cbt", "k=4 l=3 iters=100", 1e-12},
 };
@@ -146,10 +146,13 @@ static void test_row_order(void **state)
     ferry_task *other = small_task(ctx, FERRY_RATE, shuffled_films(ctx, FERRY_SOURCE),
                                    shuffled_films(ctx, FERRY_TARGET));
     static const char *const more[][2] = {
-        {"mf", "solver=sgd rank=3"},       {"talmud", "k=4 l=3"},
-        {"random-codebook", "k=2 l=2"},    {"shuffled-codebook", "k=2 l=2 mode=paper"},
-        {"additive-grid", "k=3 l=3"},      {"mindtl", "mode=paper extract=onmtf k=2 l=2"},
-        {"mindtl", "order=nearest use=1"},
+        {"mf", "solver=sgd rank=3"},
+        {"talmud", "k=4 l=3"},
+        {"random-codebook", "k=2 l=2"},
+        {"shuffled-codebook", "k=2 l=2 mode=paper"},
+        {"additive-grid", "k=3 l=3"},
+        {"mindtl", "mode=paper extract=onmtf k=2 l=2"},
+        {"mindtl", "mode=soft order=nearest use=1"},
     };
     const size_t count = sizeof all / sizeof *all, n = count + sizeof more / sizeof *more;
 
@@ -389,7 +392,7 @@ static void test_broken(void **state)
 {
     ferry_ctx *ctx = *state;
     ferry_task *task = make_task(ctx);
-    ferry_model *m = fit_model(ctx, task, "mindtl", "k=2 l=2 copies=1");
+    ferry_model *m = fit_model(ctx, task, "mindtl", "mode=soft k=2 l=2 copies=1");
     rating_model *s = m->state;
     const char *want[] = {"rated", "rated", "rated", "parts", "part.0.weight", "pu"};
 

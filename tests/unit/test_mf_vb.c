@@ -6,7 +6,8 @@
 #include "ferry_test.h"
 #include "golden.h"
 #include "learn/nnls.h"
-#include "methods/baselines/vb.h"
+#include "methods/shared/stack.h"
+#include "model/model.h"
 #include "small_task.h"
 
 /* The golden ratings as a task's target: f r + g. */
@@ -198,9 +199,9 @@ static void test_units(void **state)
     json_t *j = json_loads(ferry_model_diagnostics(m), 0, NULL);
 
     assert_true(
-        json_real_value(json_object_get(json_object_get(j, "weights"), "rank 5")) +
-            json_real_value(json_object_get(json_object_get(j, "weights"), "rank 10")) +
-            json_real_value(json_object_get(json_object_get(j, "weights"), "rank 20")) >
+        json_real_value(json_object_get(json_object_get(j, "ranks"), "rank 5")) +
+            json_real_value(json_object_get(json_object_get(j, "ranks"), "rank 10")) +
+            json_real_value(json_object_get(json_object_get(j, "ranks"), "rank 20")) >
         0.5);
     for (int64_t e = 0; e < p->n; e++)
         assert_close(q->value[e], 10 * p->value[e] - 7, 1e-9);
@@ -228,6 +229,74 @@ static void test_nothing_to_find(void **state)
     }
 }
 
+/* ---- stack ---- */
+
+/* All seven features of all pairs. */
+static void test_features(void **state)
+{
+    static const char *const names[] = {"zi*sh",  "slope_pop", "slope_b", "ab",
+                                        "iknn_c", "uknn_c",    "iknn_r"};
+    ferry_ctx *ctx = *state;
+    json_t *j = json_load_file("tests/golden/mf.json", 0, NULL);
+    const json_t *want = golden_at(j, "features");
+    ferry_task *task = golden_task(ctx, j, 1, 0);
+    rating_data d = {NULL, {NULL, NULL}};
+    rating_near *near = NULL;
+    int64_t u[48], i[48];
+    double f[48 * NEAR_FEATURES];
+
+    assert_ok(ctx, ferry_i_rating_data(ctx, task, &d));
+    assert_ok(ctx, ferry_i_near_new(ctx, &d.x, &near, NULL));
+    for (int e = 0; e < 48; e++) {
+        u[e] = e / 6;
+        i[e] = e % 6;
+    }
+    assert_ok(ctx, ferry_i_near_features(ctx, near, 48, u, i, f));
+    for (int c = 0; c < NEAR_FEATURES; c++)
+        close_all(want, names[c], 48, f + c, NEAR_FEATURES);
+    ferry_i_near_free(near);
+    ferry_i_rating_data_clear(&d);
+    ferry_task_free(task);
+    json_decref(j);
+}
+
+/* Groups of users who rate groups of items high: neighbours find them from few ratings; and
+ * what is best by `top` is what predict says. */
+static void test_stack(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_task *task = made(ctx, 150, 60, 12, 0.6, 1, 0);
+    ferry_model *m = fit_model(ctx, task, "stack", "");
+    const rating_model *s = m->state;
+    ferry_prediction *top = NULL, *p = NULL;
+    double sum = 0;
+
+    for (int c = 0; c < NEAR_FEATURES; c++)
+        sum += fabs(s->near->w[c]);
+    assert_true(sum > 0.1);
+    assert_ok(ctx, ferry_recommend(ctx, m, 0, NULL, 3, 1, &top));
+    ferry_domain *d = small_domain(ctx, "pairs", FERRY_TARGET, 0, 0, NULL);
+    int *u = calloc((size_t)top->n, sizeof *u), *i = calloc((size_t)top->n, sizeof *i);
+    double *v = calloc((size_t)top->n, sizeof *v);
+    for (int64_t e = 0; e < top->n; e++) {
+        u[e] = atoi(top->ids[e] + 1);
+        i[e] = atoi(top->items[e] + 1);
+        v[e] = NAN;
+    }
+    small_ratings(ctx, d, top->n, u, i, v);
+    assert_ok(ctx, ferry_predict(ctx, m, d, &p));
+    for (int64_t e = 0; e < top->n; e++)
+        assert_close(p->value[e], top->value[e], 1e-12);
+    free(u);
+    free(i);
+    free(v);
+    ferry_domain_free(d);
+    ferry_prediction_free(p);
+    ferry_prediction_free(top);
+    ferry_model_free(m);
+    ferry_task_free(task);
+}
+
 /* Ratings that are all the same, and a single one. */
 static void test_small(void **state)
 {
@@ -247,6 +316,45 @@ static void test_small(void **state)
     }
 }
 
+static ferry_status fit_and_reload(ferry_ctx *ctx, void *arg)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_task *task = arg;
+    ferry_model *m = NULL, *l = NULL;
+    ferry_prediction *p = NULL, *q = NULL;
+    ferry_dict *dict = NULL;
+
+    FERRY_TRY(ferry_fit(ctx, task, "stack", NULL, &m, NULL));
+    FERRY_TRY(ferry_predict(ctx, m, task->domains[0], &p));
+    FERRY_TRY(ferry_i_dict_new(ctx, &dict));
+    FERRY_TRY(ferry_i_model_pack(ctx, m, dict));
+    FERRY_TRY(ferry_i_model_unpack(ctx, "bag", dict, NULL, &l));
+    FERRY_TRY(ferry_predict(ctx, l, task->domains[0], &q));
+    assert_memory_equal(p->value, q->value, (size_t)p->n * sizeof *p->value);
+done:
+    ferry_i_dict_free(dict);
+    ferry_model_free(l);
+    ferry_prediction_free(p);
+    ferry_prediction_free(q);
+    ferry_model_free(m);
+    return st;
+}
+
+/* A saved model gives the same bits; every allocation fails once. */
+static void test_no_memory(void **state)
+{
+    ferry_ctx *ctx = *state;
+    const int u[] = {0, 0, 1, 1, 2}, i[] = {0, 1, 0, 2, 1};
+    const double v[] = {4, 2, 5, 1, 3};
+    ferry_domain *d = small_domain(ctx, "films", FERRY_TARGET, 0, 0, NULL);
+
+    small_ratings(ctx, d, 5, u, i, v);
+    ferry_task *task = small_task(ctx, FERRY_RATE, NULL, d);
+    assert_ok(ctx, fit_and_reload(ctx, task));
+    each_allocation_fails(ctx, fit_and_reload, task);
+    ferry_task_free(task);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, ctx_setup, ctx_teardown)
 
 int main(void)
@@ -255,6 +363,8 @@ int main(void)
         TEST(test_golden),          TEST(test_nnls),
         TEST(test_nnls_is_optimal), TEST(test_units),
         TEST(test_nothing_to_find), TEST(test_small),
+        TEST(test_features),        TEST(test_stack),
+        TEST(test_no_memory),
     };
     return cmocka_run_group_tests_name("mf_vb", tests, NULL, NULL);
 }

@@ -83,7 +83,8 @@ static void test_finds_blocks(void **state)
     const double bias = error_of(ctx, task, "bias", "");
 
     assert_true(bias > 0.8);
-    assert_true(error_of(ctx, task, "mindtl", "k=2 l=3 restarts=10") < 0.5 * bias);
+    assert_true(error_of(ctx, task, "mindtl", "mode=soft k=2 l=3 restarts=10") <
+                0.5 * bias);
     assert_true(error_of(ctx, task, "mindtl", "mode=paper k=2 l=3 beta=0 restarts=10") <
                 0.5 * bias);
     assert_true(error_of(ctx, task, "mindtl",
@@ -104,7 +105,8 @@ static void test_weights(void **state)
     ferry_task *task = make_task(ctx);
 
     for (int paper = 0; paper < 2; paper++) {
-        ferry_model *m = fit_model(ctx, task, "mindtl", paper ? "mode=paper" : "k=3 l=3");
+        ferry_model *m =
+            fit_model(ctx, task, "mindtl", paper ? "mode=paper" : "mode=soft k=3 l=3");
         json_t *j = json_loads(ferry_model_diagnostics(m), 0, NULL);
         const json_t *w = json_object_get(j, "weights");
         const double books = json_number_value(json_object_get(w, "books"));
@@ -306,9 +308,9 @@ static void test_order(void **state)
     } all[] = {
         {"cbt", "k=2 l=3 restarts=10 beta=0", "noise", 1},
         {"cbt", "k=2 l=3 restarts=10 beta=0 order=nearest", "songs", 1},
-        {"mindtl", "k=2 l=3 restarts=10 order=nearest use=1", "songs", 1},
+        {"mindtl", "mode=soft k=2 l=3 restarts=10 order=nearest use=1", "songs", 1},
         {"mindtl", "k=2 l=3 restarts=10 order=nearest mode=paper", "songs", 2},
-        {"mindtl", "k=2 l=3 use=1", "noise", 1},
+        {"mindtl", "mode=soft k=2 l=3 use=1", "noise", 1},
         {"talmud", "k=2 l=3 order=nearest restarts=10", "songs", 2},
     };
 
@@ -546,9 +548,10 @@ static void test_finish(void **state)
 {
     ferry_ctx *ctx = *state;
     ferry_task *task = make_task(ctx);
-    const char *const settings[] = {"k=3 l=3", "mode=paper k=3 l=3 starts=3 order=nearest"};
+    const char *const settings[] = {"mode=soft k=3 l=3",
+                                    "mode=paper k=3 l=3 starts=3 order=nearest", ""};
 
-    for (int mode = 0; mode < 2; mode++) {
+    for (int mode = 0; mode < 3; mode++) {
         ferry_opts *o = settings_of(ctx, settings[mode]);
         for (int64_t at = 1; at < 400; at *= 3) {
             counter c = {0, at};
@@ -595,7 +598,8 @@ static void test_no_memory(void **state)
     ferry_ctx *ctx = *state;
     ferry_task *task = small_task(ctx, FERRY_RATE, blocks(ctx, "s", FERRY_SOURCE, 2, 1, 0),
                                   blocks(ctx, "t", FERRY_TARGET, 2, 1, 0));
-    ferry_opts *soft = settings_of(ctx, "k=2 l=2 restarts=1 copies=1 iters=1 polish=1");
+    ferry_opts *soft =
+        settings_of(ctx, "mode=soft k=2 l=2 restarts=1 copies=1 iters=1 polish=1");
     ferry_opts *hard = settings_of(ctx, "k=2 l=2 restarts=1 sweeps=1 iters=1 polish=1");
     ferry_opts *near = settings_of(ctx, "k=2 l=2 restarts=1 sweeps=1 order=nearest");
     ferry_opts *full = settings_of(

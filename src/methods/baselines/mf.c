@@ -9,7 +9,7 @@
  * system and the objective never grows; or by stochastic gradient descent (sgd.c). */
 #include <math.h>
 
-#include "methods/baselines/mf_vb.h"
+#include "methods/shared/mf_vb.h"
 #include "methods/baselines/sgd.h"
 
 typedef struct mf_options {
@@ -247,7 +247,7 @@ static ferry_status mf_fit(ferry_ctx *ctx, const ferry_task *task, const void *o
     *state = NULL;
     FERRY_TRY(ferry_i_rating_data(ctx, task, &d));
     const mf_options o = settled(options, d.x.x->nnz);
-    FERRY_TRY(o.solver == SOLVER_VB ? ferry_i_mf_vb(ctx, &d, o.rank, o.sweeps, &m, rep)
+    FERRY_TRY(o.solver == SOLVER_VB ? ferry_i_mf_vb(ctx, &d, o.rank, o.sweeps, &m, NULL, rep)
                                     : fit_ridge(ctx, &d, &o, &m, rep));
     FERRY_MOVE(*state, m);
 done:

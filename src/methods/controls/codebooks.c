@@ -57,7 +57,7 @@ static double deviation(int64_t n, const double *a)
     return sqrt(sum / (double)n);
 }
 
-/* In mode ferry codebooks are of residuals: mean 0 and the deviation that the learned one
+/* In mode soft codebooks are of residuals: mean 0 and the deviation that the learned one
  * had, so that only the pattern differs. */
 void ferry_i_codebook_random(ferry_ctx *ctx, codebook_mode mode,
                              const ferry_ratings *target, int64_t n, codebook *b)
@@ -101,6 +101,7 @@ static codebook_options random_settings(const void *options)
     codebook_options o = *(const codebook_options *)options;
 
     o.as = "random-codebook";
+    o.random = true;
     o.control = ferry_i_codebook_random;
     return o;
 }
@@ -110,6 +111,7 @@ static codebook_options shuffled_settings(const void *options)
     codebook_options o = *(const codebook_options *)options;
 
     o.as = "shuffled-codebook";
+    o.shuffle = true;
     o.control = ferry_i_codebook_shuffle;
     return o;
 }
@@ -134,7 +136,7 @@ CODEBOOK_RUN_AS(grid)
 
 const ferry_method ferry_i_method_random_codebook = {
     .name = "random-codebook",
-    .summary = "mindtl with random numbers as codebooks",
+    .summary = "mindtl with random numbers as codebooks, or as the weights of its sources",
     .kind = FERRY_KIND_CONTROL,
     .needs = FERRY_NEED_RATINGS | FERRY_NEED_SOURCE,
     CODEBOOK_METHOD(all_opts, random_fits, random_fit),
@@ -142,7 +144,8 @@ const ferry_method ferry_i_method_random_codebook = {
 
 const ferry_method ferry_i_method_shuffled_codebook = {
     .name = "shuffled-codebook",
-    .summary = "mindtl with the entries of its codebooks shuffled",
+    .summary =
+        "mindtl with the entries of its codebooks, or the ratings of its sources, shuffled",
     .kind = FERRY_KIND_CONTROL,
     .needs = FERRY_NEED_RATINGS | FERRY_NEED_SOURCE,
     CODEBOOK_METHOD(all_opts, shuffled_fits, shuffled_fit),

@@ -1,9 +1,9 @@
 /* mindtl: options, the steps of a fit, descriptor (mindtl.h has the problem).
  *
- * The order of a fit: ratings of the target; a codebook (mode ferry: several copies) of
- * each source; the nearest sources first if asked for; then the target by hard groups (mode
- * paper) or soft ones (mode ferry). cbt, talmud and the controls are this fit with other
- * settings. */
+ * Mode ferry stands in ferry.c. The others: ratings of the target; a codebook (mode soft:
+ * several copies) of each source; the nearest sources first if asked for; then the target by
+ * hard groups (mode paper) or soft ones. cbt, talmud and the controls are this fit with
+ * other settings. */
 #include "methods/mindtl/mindtl.h"
 
 #include <math.h>
@@ -52,7 +52,7 @@ done:
     return st;
 }
 
-/* Steps that the progress callback will hear of, when no loop ends early. Mode ferry fits
+/* Steps that the progress callback will hear of, when no loop ends early. Mode soft fits
  * the target twice, with and without the ratings held out: hence the 2. */
 static int64_t steps_of(const codebook_options *o, int64_t sources)
 {
@@ -150,7 +150,7 @@ static ferry_status tell(ferry_ctx *ctx, const mindtl_problem *p, const char *co
         ferry_i_text_addf(&note, "%s'%s' %.2f", s > 0 ? ", " : "weights: ", name[s], w[s]);
     FERRY_HAVE(ctx, !note.failed);
     if (!p->o->sourceless) ferry_i_diag_text(ctx, "note", note.s);
-    if (p->o->mode == MODE_FERRY && isfinite(rmse[0]))
+    if (p->o->mode == MODE_SOFT && isfinite(rmse[0]))
         ferry_i_diag_named(ctx, "validation-rmse", p->sources, name, rmse);
 done:
     ferry_i_text_free(&note);
@@ -160,11 +160,12 @@ done:
 /* Codebooks of the sources first, then the target; cbt, talmud and the controls come here
  * too, with settings of theirs (shared/codebook.h). Mode paper has one copy a source: the
  * published method knows no averaging. */
-static ferry_status mindtl_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
-                               void **state, ferry_fit_info *rep)
+static ferry_status fit_codebooks(ferry_ctx *ctx, const ferry_task *task,
+                                  const codebook_options *options, void **state,
+                                  ferry_fit_info *rep)
 {
     ferry_status st = FERRY_OK;
-    codebook_options o = *(const codebook_options *)options;
+    codebook_options o = *options;
     const int64_t sources = sources_used(task, &o), seen = sources_seen(task, &o);
     rating_data d = {NULL, {NULL, NULL}};
     codebook *book = NULL;
@@ -205,9 +206,19 @@ done:
     return st;
 }
 
+static ferry_status mindtl_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
+                               void **state, ferry_fit_info *rep)
+{
+    const codebook_options *o = options;
+
+    return o->mode == MODE_FERRY
+               ? ferry_i_mindtl_ferry(ctx, task, o, sources_used(task, o), state, rep)
+               : fit_codebooks(ctx, task, o, state, rep);
+}
+
 const ferry_method ferry_i_method_mindtl = {
     .name = "mindtl",
-    .summary = "rating patterns of several incomplete sources, blended for the target",
+    .summary = "what several incomplete sources know about ratings, for the target",
     .reference =
         "He et al., Robust Transfer Learning for Cross-domain Collaborative Filtering "
         "Using Multiple Rating Patterns Approximation, WSDM 2018",

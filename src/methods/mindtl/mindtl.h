@@ -207,4 +207,12 @@ ferry_status ferry_i_mindtl_distances(ferry_ctx *ctx, const mindtl_problem *p,
 /* min over 0 <= w <= most of w'Hw - 2 c'w by coordinate descent, to machine precision. */
 void ferry_i_mindtl_box(const ferry_small *h, const double *c, double most, double *w);
 
+/* ---- mode ferry (ferry.c) ---- */
+
+/* mf of the target and features of neighbours, with weights that begin where the first
+ * `sources` sources say. */
+ferry_status ferry_i_mindtl_ferry(ferry_ctx *ctx, const ferry_task *task,
+                                  const codebook_options *o, int64_t sources, void **state,
+                                  ferry_fit_info *rep);
+
 #endif

@@ -1,5 +1,5 @@
 /* From a source's ratings to its codebook: sorted, mapped to the target's range, cut to
- * the densest part, and (mode ferry) without biases; then the extraction.
+ * the densest part, and (mode soft) without biases; then the extraction.
  *
  * Linear maps of the range keep order and spacing of the ratings. Sorting makes the
  * codebook independent of the order of the file. */
@@ -118,7 +118,7 @@ static ferry_status cells(ferry_ctx *ctx, const ferry_ratings *r,
         *x = part;
         part = (observed){NULL, NULL};
     }
-    if (o->mode == MODE_FERRY) FERRY_TRY(take_bias(ctx, o->bias, x));
+    if (o->mode == MODE_SOFT) FERRY_TRY(take_bias(ctx, o->bias, x));
 done:
     ferry_i_ratings_free(sorted);
     ferry_i_observed_clear(&part);

@@ -11,9 +11,10 @@
 #include "methods/method.h"
 #include "methods/shared/ratings.h"
 
-/* ferry: soft groups of residuals, sources weighed on ratings held out. paper: hard
- * groups of ratings, as MINDTL publishes it. */
-typedef enum codebook_mode { MODE_FERRY, MODE_PAPER } codebook_mode;
+/* ferry: no codebooks; what crosses is how much each kind of evidence is worth
+ * (shared/stack.h). soft: soft groups of residuals, sources weighed on ratings held out.
+ * paper: hard groups of ratings, as MINDTL publishes it. */
+typedef enum codebook_mode { MODE_FERRY, MODE_SOFT, MODE_PAPER } codebook_mode;
 /* How mode paper finds the k x l groups of a source: orthogonal non-negative
  * tri-factorisation of what was observed alone, of the largest part without a hole, of
  * the matrix with holes filled by the users' means, or two-way k-means from random
@@ -29,7 +30,7 @@ typedef enum codebook_extract {
 typedef enum codebook_weights { LAMBDA_SIMPLEX, LAMBDA_SGD, LAMBDA_LS } codebook_weights;
 
 /* A rating pattern: k x l numbers, one row after the other (r[c * l + d]), in ratings of
- * the target (paper) or residuals (ferry). */
+ * the target (paper) or residuals (soft). */
 typedef struct codebook {
     int64_t k, l;
     double *r;
@@ -46,6 +47,8 @@ typedef struct codebook_options {
     /* Not for users: */
     const char *as;            /* name for messages; NULL: mindtl */
     codebook_control *control; /* NULL: the codebooks stay as they are */
+    /* mode ferry: ratings of a source are dealt out anew, or its weights are random */
+    bool shuffle, random;
     bool sourceless;           /* one codebook of zeros in place of the sources' */
 } codebook_options;
 
@@ -79,17 +82,18 @@ typedef struct codebook_options {
 
 /* ... and those of mindtl and the controls that are judged beside it. */
 #define CODEBOOK_OPTS_ALL                                                                  \
-    FERRY_OPT_ONE_OF(codebook_options, mode, "ferry|paper", "ferry",                       \
-                     "soft groups of residuals, or hard groups of ratings as published"),  \
+    FERRY_OPT_ONE_OF(codebook_options, mode, "ferry|soft|paper", "ferry",                  \
+                     "weights of evidence; soft groups of residuals; or hard groups of "   \
+                     "ratings as published. The other options are for soft and paper"),    \
         CODEBOOK_OPTS,                                                                     \
         FERRY_OPT_ONE_OF(codebook_options, lambda, "simplex|sgd|ls", "simplex",            \
                          "mode paper: weights of the sources"),                            \
         FERRY_OPT(codebook_options, INT, copies, 3, 1, 1000,                               \
-                  "mode ferry: codebooks of a source that are averaged"),                  \
+                  "mode soft: codebooks of a source that are averaged"),                  \
         FERRY_OPT(codebook_options, REAL, bias, 5, 0, 1e9,                                 \
-                  "mode ferry: ratings of size 0 that shrink a bias"),                     \
+                  "mode soft: ratings of size 0 that shrink a bias"),                     \
         FERRY_OPT(codebook_options, REAL, hold, 0.1, 0, 0.5,                               \
-                  "mode ferry: share of ratings held out to weigh the sources")
+                  "mode soft: share of ratings held out to weigh the sources")
 
 /* name_fits() and name_fit() of a method that is mindtl after o =
  * name_settings(options). */
@@ -109,8 +113,7 @@ typedef struct codebook_options {
 
 /* What the descriptors of all of them have in common. */
 #define CODEBOOK_METHOD(table, its_fits, its_fit)                                          \
-    .goals = FERRY_RATE, .options = table, .n_options = FERRY_COUNT(table),                \
-    .options_size = sizeof(codebook_options), .fits = its_fits, .fit = its_fit,            \
-    FERRY_RATING_MODEL
+    .goals = FERRY_RATE, FERRY_OPTIONS(table, codebook_options), .fits = its_fits,         \
+    .fit = its_fit, FERRY_RATING_MODEL
 
 #endif

@@ -2,7 +2,7 @@
  * Users and items are lists of ids, the model's arrays one tensor each, "fold" the
  * numbers that folding in needs. Nothing in the file says which method made it: the form
  * is one for all of them. */
-#include "methods/shared/ratings.h"
+#include "methods/shared/near.h"
 
 /* Of users or items in a codebook: far beyond any use, and k * l still fits 64 bits. */
 enum { MOST_GROUPS = 1000000 };
@@ -137,4 +137,6 @@ void ferry_i_rating_file(ferry_io *io, void *state)
     }
     rated_file(io, m);
     if (io->st == FERRY_OK) parts_file(io, m);
+    if (io->st == FERRY_OK && ferry_i_io_has(io, "near", m->near != NULL))
+        ferry_i_near_file(io, m->p->rows, m->q->rows, &m->near);
 }

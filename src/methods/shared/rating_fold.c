@@ -12,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "methods/shared/ratings.h"
+#include "methods/shared/near.h"
 
 /* Turns of the hard groups, at most. Each turn can only lower the squared error, so they
  * come to rest by themselves; the bound is on time. */
@@ -94,6 +94,7 @@ static ferry_status enlarge(ferry_ctx *ctx, const rating_model *m, ferry_ids *us
         for (int64_t i = m->p->rows; m->pu && i < t->p->rows; i++)
             copy_reals(FERRY_ROW(t->pu, i) + group, from->pi_u, from->k);
     }
+    if (m->near) FERRY_TRY(ferry_i_near_copy(ctx, m->near, &t->near));
     FERRY_MOVE(*out, t);
 done:
     ferry_i_rating_model_free(t);

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "methods/shared/ratings.h"
+#include "methods/shared/near.h"
 
 /* ---- making ---- */
 
@@ -21,6 +21,7 @@ void ferry_i_rating_model_free(void *state)
         ferry_i_free(m->part[s].r); /* pi_u and pi_v stand behind it */
     ferry_i_free(m->part);
     ferry_i_block_free(m->pu);
+    ferry_i_near_free(m->near);
     ferry_i_free(m);
 }
 
@@ -110,10 +111,17 @@ double ferry_i_rating_raw(const rating_model *m, int64_t user, int64_t item)
     return x;
 }
 
-/* Clipping cannot make a prediction worse: the true rating is within the range. */
 double ferry_i_rating_at(const rating_model *m, int64_t user, int64_t item)
 {
     return fmin(fmax(ferry_i_rating_raw(m, user, item), m->lo), m->hi);
+}
+
+ferry_status ferry_i_rating_pairs(ferry_ctx *ctx, const rating_model *m, int64_t n,
+                                  const int64_t *user, const int64_t *item, double *value)
+{
+    for (int64_t e = 0; e < n; e++)
+        value[e] = ferry_i_rating_raw(m, user[e], item[e]);
+    return m->near ? ferry_i_near_add(ctx, m->near, n, user, item, value) : FERRY_OK;
 }
 
 /* New data has users and items in its own order, and some that the model never saw. */
@@ -127,7 +135,8 @@ int64_t *ferry_i_rating_places(const ferry_ids *ids, const ferry_ids *known)
     return at;
 }
 
-/* O(pairs rank) and one look-up for each id, not for each pair. */
+/* O(pairs rank) and one look-up for each id, not for each pair. Clipping cannot make a
+ * prediction worse: the true rating is within the range. */
 ferry_status ferry_i_rating_predict(ferry_ctx *ctx, const void *state,
                                     const ferry_domain *d, ferry_prediction *p)
 {
@@ -135,12 +144,18 @@ ferry_status ferry_i_rating_predict(ferry_ctx *ctx, const void *state,
     const rating_model *m = state;
     const ferry_ratings *r = d->ratings;
     int64_t *user = ferry_i_rating_places(r->users, m->users),
-            *item = ferry_i_rating_places(r->items, m->items);
+            *item = ferry_i_rating_places(r->items, m->items), *pair = NULL;
 
     FERRY_HAVE(ctx, user && item);
+    FERRY_NEW(ctx, pair, 2 * r->n);
+    for (int64_t e = 0; e < r->n; e++) {
+        pair[e] = user[r->user[e]];
+        pair[r->n + e] = item[r->item[e]];
+    }
+    FERRY_TRY(ferry_i_rating_pairs(ctx, m, r->n, pair, pair + r->n, p->value));
     for (int64_t e = 0; e < r->n; e++)
-        p->value[e] = ferry_i_rating_at(m, user[r->user[e]], item[r->item[e]]);
+        p->value[e] = fmin(fmax(p->value[e], m->lo), m->hi);
 done:
-    FERRY_FREE(user, item);
+    FERRY_FREE(user, item, pair);
     return st;
 }

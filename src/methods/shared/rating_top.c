@@ -51,15 +51,15 @@ static void rise(ranked *heap, int64_t i)
         swap(&heap[i], &heap[(i - 1) / 2]);
 }
 
-/* The n best items of a user (-1: one that the model does not know), in order; fewer when
- * there are not that many. skip has one byte an item. */
-static int64_t best_of(const rating_model *m, int64_t user, int64_t n, const uint8_t *skip,
+/* The n best items by value, in order; fewer when there are not that many. skip has one byte
+ * an item. */
+static int64_t best_of(int64_t items, const double *value, int64_t n, const uint8_t *skip,
                        ranked *heap)
 {
     int64_t have = 0;
 
-    for (int64_t j = 0; j < m->q->rows && n > 0; j++) {
-        const ranked r = {ferry_i_rating_raw(m, user, j), j};
+    for (int64_t j = 0; j < items && n > 0; j++) {
+        const ranked r = {value[j], j};
         if (skip[j]) continue;
         if (have < n) {
             heap[have] = r;
@@ -82,6 +82,48 @@ static void mark(const rating_model *m, int64_t user, uint8_t value, uint8_t *sk
         skip[m->item[e]] = value;
 }
 
+/* A batch of users with all items at once: neighbours of an item are found once for them. */
+typedef struct batch {
+    int64_t most, n;      /* users */
+    int64_t *user, *item; /* most x items */
+    double *value;
+} batch;
+
+static void batch_clear(batch *b)
+{
+    FERRY_FREE(b->user, b->item, b->value);
+}
+
+static ferry_status batch_new(ferry_ctx *ctx, int64_t items, int64_t users, batch *b)
+{
+    ferry_status st = FERRY_OK;
+
+    b->most = 1 + 200000 / (items + 1);
+    if (b->most > users) b->most = users;
+    FERRY_NEW(ctx, b->user, b->most * items);
+    FERRY_NEW(ctx, b->item, b->most * items);
+    FERRY_NEW(ctx, b->value, b->most * items);
+done:
+    return st;
+}
+
+/* Users from..from + n of `who`. */
+static ferry_status batch_fill(ferry_ctx *ctx, const rating_model *m, const ferry_ids *who,
+                               int64_t from, batch *b)
+{
+    const int64_t items = m->q->rows, left = ferry_i_ids_count(who) - from;
+
+    b->n = left < b->most ? left : b->most;
+    for (int64_t i = 0; i < b->n; i++) {
+        const int64_t user = ferry_i_ids_find(m->users, ferry_i_ids_at(who, from + i));
+        for (int64_t j = 0; j < items; j++) {
+            b->user[i * items + j] = user;
+            b->item[i * items + j] = j;
+        }
+    }
+    return ferry_i_rating_pairs(ctx, m, b->n * items, b->user, b->item, b->value);
+}
+
 /* O(users items (rank + log n)): every pair is scored, a heap keeps the n best. */
 ferry_status ferry_i_rating_top(ferry_ctx *ctx, const void *state, const ferry_ids *users,
                                 int64_t n, bool rated, ferry_ratings **out)
@@ -94,6 +136,7 @@ ferry_status ferry_i_rating_top(ferry_ctx *ctx, const void *state, const ferry_i
     uint8_t *skip = ferry_i_calloc(items, 1);
     ranked *heap = NULL;
     ferry_ratings *r = NULL;
+    batch b = {0};
     bool finish = false;
 
     *out = NULL;
@@ -101,11 +144,13 @@ ferry_status ferry_i_rating_top(ferry_ctx *ctx, const void *state, const ferry_i
     FERRY_NEW(ctx, heap, n);
     FERRY_HAVE(ctx, skip);
     FERRY_TRY(ferry_i_ratings_new(ctx, count * n, who, m->items, &r));
-    for (int64_t i = 0; i < count; i++) {
-        const int64_t user = ferry_i_ids_find(m->users, ferry_i_ids_at(who, i));
+    FERRY_TRY(batch_new(ctx, items, count, &b));
+    for (int64_t i = 0; i < count && items > 0; i++) {
+        if (i % b.most == 0) FERRY_TRY(batch_fill(ctx, m, who, i, &b));
+        const int64_t user = b.user[i % b.most * items];
         strangers += user < 0;
         if (!rated) mark(m, user, 1, skip);
-        const int64_t have = best_of(m, user, n, skip, heap);
+        const int64_t have = best_of(items, b.value + i % b.most * items, n, skip, heap);
         /* Also where nothing was marked: zeros stay zeros. */
         mark(m, user, 0, skip);
         for (int64_t k = 0; k < have; k++, at++) {
@@ -124,6 +169,7 @@ ferry_status ferry_i_rating_top(ferry_ctx *ctx, const void *state, const ferry_i
     FERRY_MOVE(*out, r);
 done:
     ferry_i_ratings_free(r);
+    batch_clear(&b);
     FERRY_FREE(heap, skip);
     return st;
 }

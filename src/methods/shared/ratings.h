@@ -58,6 +58,8 @@ typedef struct rating_part {
     double weight, sigma2; /* sigma2 0: groups are hard */
 } rating_part;
 
+typedef struct rating_near rating_near; /* near.h */
+
 /* The state of every method of goal rate. Which of the ways to fold in applies is in its
  * numbers, not in the method: ridge above 0, or parts, or neither (biases alone). */
 typedef struct rating_model {
@@ -75,7 +77,8 @@ typedef struct rating_model {
     bool weighted;             /* ... with `ridge` for each rating */
     int64_t parts;             /* above 0: by groups, hard or soft */
     rating_part *part;
-    ferry_block *pu; /* users x sum of k, where groups are soft; else NULL */
+    ferry_block *pu;   /* users x sum of k, where groups are soft; else NULL */
+    rating_near *near; /* what neighbours add to x_ij; NULL: nothing */
 } rating_model;
 
 /* Zeroes, without parts and without `item`; m has the ids also when it fails (NULL: no
@@ -91,10 +94,13 @@ ferry_status ferry_i_rating_model_parts(ferry_ctx *ctx, rating_model *m, int64_t
                                         const int64_t *k, const int64_t *l, bool soft);
 /* Where each of `ids` stands in `known`, -1: not. New array; NULL: no memory. */
 int64_t *ferry_i_rating_places(const ferry_ids *ids, const ferry_ids *known);
-/* user, item -1: never seen. */
+/* Without neighbours; user, item -1: never seen. */
 double ferry_i_rating_raw(const rating_model *m, int64_t user, int64_t item);
 /* The same, clipped to the range. */
 double ferry_i_rating_at(const rating_model *m, int64_t user, int64_t item);
+/* The ratings of n pairs, with neighbours, not clipped. */
+ferry_status ferry_i_rating_pairs(ferry_ctx *ctx, const rating_model *m, int64_t n,
+                                  const int64_t *user, const int64_t *item, double *value);
 ferry_status ferry_i_rating_predict(ferry_ctx *ctx, const void *state,
                                     const ferry_domain *d, ferry_prediction *p);
 void ferry_i_rating_file(ferry_io *io, void *state);

@@ -1,5 +1,5 @@
 /* Variational Bayes for ratings (vb.h). */
-#include "methods/baselines/vb.h"
+#include "methods/shared/vb.h"
 
 #include <math.h>
 #include <string.h>

@@ -9,7 +9,7 @@
  * nothing the weights are 0, and what remains are the biases; so they are, too, where the
  * gain on the ratings held out could be chance. Weights of several ranks average what each
  * of them gets wrong. */
-#include "methods/baselines/mf_vb.h"
+#include "methods/shared/mf_vb.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -74,10 +74,11 @@ done:
 
 /* ---- weights ---- */
 
-/* Ratings held out: n rows of P_1 .. P_r, t. */
+/* Ratings held out: n rows of P_1 .. P_r, t, and which they are. */
 typedef struct held {
     int64_t n, cols;
     double *row;
+    int64_t *at;
 } held;
 
 static void ask(const work *k, const uint8_t *fold, uint8_t which, held *h)
@@ -89,7 +90,8 @@ static void ask(const work *k, const uint8_t *fold, uint8_t which, held *h)
             if (fold[e] != which) continue;
             const int64_t j = x->index[e];
             const double base = ferry_i_vb_at(&k->base, i, j);
-            double *row = h->row + h->n++ * h->cols;
+            double *row = h->row + h->n * h->cols;
+            h->at[h->n++] = e;
             for (int64_t c = 0; c < k->n_ranks; c++)
                 row[c] = ferry_i_vb_at(&k->with[c], i, j) - base;
             row[k->n_ranks] = (x->value[e] - k->base.mu) / k->base.sd - base;
@@ -136,8 +138,34 @@ static void weigh(const held *h, work *k)
         k->w[p] /= sum;
 }
 
+/* t - P w of what was held out. */
+static ferry_status keep_rest(ferry_ctx *ctx, const work *k, const held *h, int64_t n,
+                              mf_held *keep)
+{
+    ferry_status st = FERRY_OK;
+
+    FERRY_NEW(ctx, keep->rest, n);
+    for (int64_t e = 0; e < n; e++)
+        keep->rest[e] = NAN;
+    for (int64_t e = 0; e < h->n; e++) {
+        const double *row = h->row + e * h->cols;
+        double rest = row[k->n_ranks];
+        for (int64_t c = 0; c < k->n_ranks; c++)
+            rest -= k->w[c] * row[c];
+        keep->rest[h->at[e]] = rest;
+    }
+done:
+    return st;
+}
+
+void ferry_i_mf_held_clear(mf_held *h)
+{
+    FERRY_FREE(h->fold, h->rest);
+    *h = (mf_held){0};
+}
+
 /* Five folds where ratings are few, else one tenth of them. */
-static ferry_status find_weights(ferry_ctx *ctx, work *k)
+static ferry_status find_weights(ferry_ctx *ctx, work *k, mf_held *keep)
 {
     ferry_status st = FERRY_OK;
     const int64_t n = k->x->x->nnz, folds = n <= FEW ? FOLDS : 1;
@@ -149,6 +177,7 @@ static ferry_status find_weights(ferry_ctx *ctx, work *k)
     ferry_i_rng_for(ctx, &rng, "mf/held");
     FERRY_NEW(ctx, fold, n);
     FERRY_NEW(ctx, h.row, n * h.cols);
+    FERRY_NEW(ctx, h.at, n);
     for (int64_t e = 0; e < n; e++)
         fold[e] = (uint8_t)ferry_i_rng_below(&rng, folds == 1 ? TENTH : FOLDS);
     for (int64_t q = 0; q < folds && !k->finish; q++) {
@@ -159,9 +188,13 @@ static ferry_status find_weights(ferry_ctx *ctx, work *k)
         if (!k->finish && k->base.sd > 0) ask(k, fold, (uint8_t)q, &h);
     }
     if (!k->finish) weigh(&h, k);
+    if (!keep) goto done;
+    keep->folds = folds;
+    FERRY_MOVE(keep->fold, fold);
+    FERRY_TRY(keep_rest(ctx, k, &h, n, keep));
 done:
     ferry_i_observed_clear(&part);
-    FERRY_FREE(fold, h.row);
+    FERRY_FREE(fold, h.row, h.at);
     return st;
 }
 
@@ -239,13 +272,14 @@ static void tell(ferry_ctx *ctx, const work *k)
         (void)snprintf(text[c], sizeof text[c], "rank %lld", (long long)k->rank[c]);
         keys[c] = text[c];
     }
-    ferry_i_diag_named(ctx, "weights", k->n_ranks, keys, k->w);
+    ferry_i_diag_named(ctx, "ranks", k->n_ranks, keys, k->w);
     ferry_i_diag_real(ctx, "mean", k->base.mu);
     ferry_i_diag_real(ctx, "noise", sqrt(k->base.s2) * k->base.sd);
 }
 
 ferry_status ferry_i_mf_vb(ferry_ctx *ctx, const rating_data *d, int64_t rank,
-                           int64_t sweeps, rating_model **out, ferry_fit_info *rep)
+                           int64_t sweeps, rating_model **out, mf_held *keep,
+                           ferry_fit_info *rep)
 {
     ferry_status st = FERRY_OK;
     work k = {.x = &d->x, .n_ranks = 1, .rank = {rank}, .sweeps = sweeps};
@@ -258,7 +292,7 @@ ferry_status ferry_i_mf_vb(ferry_ctx *ctx, const rating_data *d, int64_t rank,
         memcpy(k.rank, (const int64_t[]){5, 10, 20}, sizeof k.rank);
     }
     k.steps = (1 + k.n_ranks) * (d->x.x->nnz <= FEW ? FOLDS + 1 : 2);
-    FERRY_TRY(find_weights(ctx, &k));
+    FERRY_TRY(find_weights(ctx, &k, keep));
     FERRY_TRY(all_fits(ctx, &d->x, &k));
     FERRY_TRY(make_model(ctx, &k, d->r, out));
     tell(ctx, &k);
