@@ -19,6 +19,7 @@ typedef enum cli_key {
     KEY_THREADS,
     KEY_JOBS,
     KEY_MEMORY,
+    KEY_MAX_INPUT,
     KEY_ENGINE,
     KEY_SET,
     KEY_QUIET,
@@ -157,6 +158,13 @@ void cli_table_print(cli_table *t, FILE *to, int indent);
 /* Memory or the end of the program: the command has nothing better to do. */
 void *cli_alloc(size_t bytes);
 char *cli_join(const char *a, const char *b, const char *c); /* new string a b c */
+/* What a terminal would take as a command becomes '?'; line ends and tabs stay. Returns how many bytes
+ * are done: less than n where the last character is not complete. */
+size_t cli_clean(char *s, size_t n);
+/* The same for a whole string of one line. */
+void cli_clean_line(char *s);
+/* From now on what goes to stdout is cleaned, if that is a terminal. */
+void cli_clean_stdout(void);
 /* "12.3 MB" */
 const char *cli_bytes(double n, char *buffer, size_t size);
 

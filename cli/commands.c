@@ -22,6 +22,12 @@
         KEY_MEMORY, 0, "memory", "SIZE", WORDS_NONE,                                       \
             "the most memory to hold, such as 8G; default: half of what is free"           \
     }
+#define MAX_INPUT                                                                          \
+    {                                                                                      \
+        KEY_MAX_INPUT, 0, "max-input", "SIZE", WORDS_NONE,                                 \
+            "most bytes of one input, unpacked (such as 2G); default: 100 times a "        \
+            "compressed file, at most half of free memory"                                 \
+    }
 #define ENGINE                                                                             \
     {                                                                                      \
         KEY_ENGINE, 0, "engine", "NAME", WORDS_ENGINE,                                     \
@@ -69,6 +75,7 @@ static const cli_option run_options[] = {
     THREADS,
     JOBS,
     MEMORY,
+    MAX_INPUT,
     ENGINE,
     QUIET,
     HELP,
@@ -79,6 +86,7 @@ static const cli_option rerun_options[] = {
     THREADS,
     JOBS,
     MEMORY,
+    MAX_INPUT,
     QUIET,
     HELP,
 };
@@ -93,6 +101,7 @@ static const cli_option advise_options[] = {
     JSON("print as JSON"),
     SEED,
     THREADS,
+    MAX_INPUT,
     ENGINE,
     QUIET,
     HELP,
@@ -106,6 +115,7 @@ static const cli_option fit_options[] = {
     SET("change an option of the method (KEY) or of the task (dotted path); repeatable"),
     SEED,
     THREADS,
+    MAX_INPUT,
     ENGINE,
     QUIET,
     HELP,
@@ -125,6 +135,7 @@ static const cli_option predict_options[] = {
     FORMAT,
     SET("change how the data is read; may be repeated"),
     THREADS,
+    MAX_INPUT,
     ENGINE,
     QUIET,
     HELP,
@@ -139,6 +150,7 @@ static const cli_option select_options[] = {
     THREADS,
     JOBS,
     MEMORY,
+    MAX_INPUT,
     ENGINE,
     QUIET,
     HELP,
@@ -165,12 +177,14 @@ static const cli_option methods_options[] = {
 static const cli_option inspect_options[] = {
     JSON("print as JSON, one object a file"),
     FORMAT,
+    MAX_INPUT,
     SET("change how the file is read; may be repeated"),
     QUIET,
     HELP,
 };
 static const cli_option convert_options[] = {
     FORMAT,
+    MAX_INPUT,
     {KEY_TO, 0, "to", "NAME", WORDS_FORMAT, "format of the output; default: by extension"},
     SET("change how the file is read; may be repeated"),
     SEED,
@@ -219,6 +233,7 @@ static const cli_option reproduce_options[] = {
     THREADS,
     JOBS,
     MEMORY,
+    MAX_INPUT,
     ENGINE,
     QUIET,
     HELP,
@@ -445,6 +460,8 @@ const cli_line cli_environment[] = {
      "2^N cycles for which idle threads of OpenBLAS spin; 10 when "
      "not set, OpenBLAS's own 26 takes the cores from others"},
     {"FERRY_DATA", "folder of the data sets, for ferry reproduce; default data"},
+    {"FERRY_LIBEXEC", "folder of ferry-mat73, which reads MAT 7.3 files; found beside the "
+                      "library when not set"},
     {"FERRY_STUDIES", "folder with studies/ and prepare/ of your own, for ferry reproduce"},
     {"TMPDIR", "where ferry demo makes its folder; default /tmp"},
 };

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "cli.h"
@@ -25,6 +26,23 @@ static void right_surroundings(char **argv)
     if (!getenv("OPENBLAS_THREAD_TIMEOUT")) /* spin for 2^10 cycles, not 2^26 */
         again |= setenv("OPENBLAS_THREAD_TIMEOUT", "10", 1) == 0;
     if (again) (void)execv("/proc/self/exe", argv); /* when it fails: only slower */
+}
+
+/* OpenBLAS starts its threads when it is loaded, and where there is not enough address space for all of
+ * their buffers they never end, nor does a program that waits for them: one thread has none to wait for.
+ * (A shell's ulimit -v, a batch system's limit.) */
+static void few_threads(char **argv)
+{
+    struct rlimit space;
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    const char *told = getenv("OPENBLAS_NUM_THREADS");
+
+    if (getrlimit(RLIMIT_AS, &space) != 0 || space.rlim_cur == RLIM_INFINITY) return;
+    if (space.rlim_cur >
+        (512ULL << 20) + (160ULL << 20) * (unsigned long long)(cores > 0 ? cores : 1))
+        return;
+    if (told && strcmp(told, "1") == 0) return;
+    if (setenv("OPENBLAS_NUM_THREADS", "1", 1) == 0) (void)execv("/proc/self/exe", argv);
 }
 
 int cli_unknown_command(const char *name)
@@ -98,7 +116,9 @@ int main(int argc, char **argv)
     cli c = {0};
     int code = EXIT_DONE;
 
+    few_threads(argv);
     fill_closed_streams();
+    cli_clean_stdout();
     (void)signal(SIGPIPE, SIG_IGN);
     cli_catch_interrupt();
     code = dispatch(&c, argc, argv);

@@ -156,6 +156,12 @@ int cli_configure(cli *c)
                              v[KEY_MEMORY]);
         st = ferry_ctx_set_memory(c->ctx, bytes);
     }
+    if (v[KEY_MAX_INPUT]) {
+        if (!size_of(v[KEY_MAX_INPUT], &bytes) || bytes == 0)
+            return cli_usage("--max-input %s: expected a number of bytes, such as 500M or 2G",
+                             v[KEY_MAX_INPUT]);
+        if (st == FERRY_OK) st = ferry_ctx_set_max_input(c->ctx, bytes);
+    }
     if (st == FERRY_OK && v[KEY_ENGINE]) st = ferry_ctx_set_engine(c->ctx, v[KEY_ENGINE]);
     if (st != FERRY_OK) return cli_failed(c, st);
     ferry_ctx_set_log(c->ctx, cli_log, FERRY_WARN, NULL);

@@ -1,7 +1,11 @@
 /* Messages, the progress bar and Ctrl-C. */
+#define _GNU_SOURCE /* fopencookie */
+#include <errno.h>
 #include <math.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <time.h>
@@ -16,11 +20,62 @@ static volatile sig_atomic_t bar_shown; /* there is a bar on the terminal's last
 
 static void say(const char *fmt, va_list args)
 {
+    char line[4096];
+
     cli_progress_end();
     (void)fflush(stdout); /* in order when both go to one place */
-    fputs("ferry: ", stderr);
-    vfprintf(stderr, fmt, args);
-    fputc('\n', stderr);
+    (void)vsnprintf(line, sizeof line, fmt, args);
+    cli_clean_line(line); /* names of files and commands are whatever somebody typed */
+    fprintf(stderr, "ferry: %s\n", line);
+}
+
+/* ---- stdout on a terminal ---- */
+
+/* Cells of files, ids and names go to stdout in many places; what a terminal would obey is taken out
+ * in one, behind the stream's buffer. `held`: a character that is not complete yet. */
+typedef struct filter {
+    char held[4];
+    size_t n;
+} filter;
+
+static bool put_all(const char *s, size_t n)
+{
+    while (n > 0) {
+        const ssize_t some = write(STDOUT_FILENO, s, n);
+        if (some < 0 && errno == EINTR) continue;
+        if (some < 0) return false;
+        s += some;
+        n -= (size_t)some;
+    }
+    return true;
+}
+
+static ssize_t filter_write(void *cookie, const char *bytes, size_t n)
+{
+    filter *f = cookie;
+    char *all = malloc(f->n + n);
+
+    if (!all) return 0;
+    memcpy(all, f->held, f->n);
+    memcpy(all + f->n, bytes, n);
+    const size_t total = f->n + n, clean = cli_clean(all, total);
+    const bool fine = put_all(all, clean);
+    f->n = total - clean; /* below 4 */
+    memcpy(f->held, all + clean, f->n);
+    free(all);
+    return fine ? (ssize_t)n : 0;
+}
+
+void cli_clean_stdout(void)
+{
+    static filter f;
+    static const cookie_io_functions_t functions = {.write = filter_write};
+
+    if (!isatty(STDOUT_FILENO)) return;
+    FILE *clean = fopencookie(&f, "w", functions);
+    if (!clean) return;
+    (void)setvbuf(clean, NULL, _IOLBF, BUFSIZ);
+    stdout = clean;
 }
 
 void cli_say(const char *fmt, ...)
@@ -168,6 +223,7 @@ static void draw(const ferry_progress *p, double elapsed)
                      lround(elapsed) % 60);
     }
     if (n >= width) line[width > 1 ? width - 1 : 0] = 0;
+    cli_clean_line(line);
     fprintf(stderr, "\r%s\033[K", line);
     (void)fflush(stderr);
     bar_shown = 1;

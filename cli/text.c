@@ -26,6 +26,16 @@ char *cli_join(const char *a, const char *b, const char *c)
     return s;
 }
 
+void cli_clean_line(char *s)
+{
+    const size_t n = strlen(s);
+
+    for (size_t i = cli_clean(s, n); i < n; i++)
+        s[i] = '?';
+    for (; *s; s++)
+        if (*s == '\n' || *s == '\t') *s = '?';
+}
+
 void cli_cell(cli_table *t, const char *fmt, ...)
 {
     va_list args, again;
@@ -42,9 +52,36 @@ void cli_cell(cli_table *t, const char *fmt, ...)
     va_copy(again, args);
     n = vsnprintf(NULL, 0, fmt, args);
     t->cell[t->n] = cli_alloc((size_t)n + 1);
-    vsnprintf(t->cell[t->n++], (size_t)n + 1, fmt, again);
+    vsnprintf(t->cell[t->n], (size_t)n + 1, fmt, again);
+    cli_clean_line(t->cell[t->n++]);
     va_end(again);
     va_end(args);
+}
+
+/* What a terminal takes as a command, not as text: C0 but for line ends and tabs, DEL, C1, bytes that
+ * are no UTF-8 (8-bit C1), and the marks that turn the direction of writing round. */
+static bool is_command(utf8proc_int32_t c)
+{
+    return (c < 32 && c != '\n' && c != '\t') || (c >= 127 && c < 160) ||
+           (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
+}
+
+size_t cli_clean(char *s, size_t n)
+{
+    size_t i = 0;
+
+    while (i < n) {
+        utf8proc_int32_t c = 0;
+        const utf8proc_ssize_t step = utf8proc_iterate((const utf8proc_uint8_t *)s + i,
+                                                       (utf8proc_ssize_t)(n - i), &c);
+        const unsigned char first = (unsigned char)s[i];
+        const size_t want = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc0 ? 2 : 1;
+        if (step <= 0 && want > n - i) break; /* the rest of it may follow */
+        const size_t len = step > 0 ? (size_t)step : 1;
+        if (step <= 0 || is_command(c)) memset(s + i, '?', len);
+        i += len;
+    }
+    return i;
 }
 
 /* Columns of a terminal: East Asian characters take two, combining marks none. */

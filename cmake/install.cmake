@@ -1,6 +1,7 @@
 # What `make install` installs: headers, both libraries, the command, pkg-config and CMake package files.
 install(DIRECTORY include/ferry DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(TARGETS ferry_shared EXPORT ferryTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS ferry_mat73 RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/ferry)
 install(TARGETS ferry_static ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 if(TARGET ferry)
     install(TARGETS ferry RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})

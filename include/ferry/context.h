@@ -51,6 +51,13 @@ FERRY_API int64_t ferry_engine_count(void);
 FERRY_API const char *ferry_engine_at(int64_t i);
 /** Threads for our own loops and for BLAS; 0 means all cores. */
 FERRY_API ferry_status ferry_ctx_set_threads(ferry_ctx *ctx, int threads);
+/**
+ * Most bytes that one input (a file, standard input, an archive's members together) may have, as it
+ * is or once unpacked; what says more is refused with FERRY_EDATA. 0, the default: compressed files
+ * 100 times their size but at least 256 MiB, and whatever is read into memory at most half of what
+ * is free.
+ */
+FERRY_API ferry_status ferry_ctx_set_max_input(ferry_ctx *ctx, int64_t bytes);
 FERRY_API int ferry_ctx_threads(const ferry_ctx *ctx);
 /** How many fits of an evaluation (and likewise draws, folds, triples) run side by side at most; 0, the
  * default: as many as pay, by threads, cores and memory. The results are the same bits whatever it is.

@@ -3,6 +3,7 @@
  * All state of a call chain lives here, so that the library needs no globals: one context
  * belongs to one thread. An error is a code plus the one sentence kept in ctx->message; the
  * caller's callbacks for log and progress are the only way out to a terminal. */
+#include <ctype.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -45,17 +46,30 @@ void ferry_ctx_free(ferry_ctx *ctx)
 
 const char *ferry_message(const ferry_ctx *ctx)
 {
-    return ctx->message;
+    return ctx ? ctx->message : "";
+}
+
+ferry_status ferry_ctx_set_max_input(ferry_ctx *ctx, int64_t bytes)
+{
+    FERRY_ARGS(ctx, ctx);
+    if (bytes < 0)
+        return ferry_i_fail(ctx, FERRY_EINVAL, "max_input = %lld is below 0",
+                            (long long)bytes);
+    ctx->max_input = bytes;
+    return FERRY_OK;
 }
 
 int ferry_ctx_threads(const ferry_ctx *ctx)
 {
+    if (!ctx) return 0;
     return ctx->threads;
 }
 
 /* 0 stands for as many as the machine has. */
 ferry_status ferry_ctx_set_threads(ferry_ctx *ctx, int threads)
 {
+    FERRY_ARGS(ctx, ctx);
+
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
 
     if (threads < 0 || threads > 1024)
@@ -68,6 +82,8 @@ ferry_status ferry_ctx_set_threads(ferry_ctx *ctx, int threads)
 /* 0 stands for as many as pay. */
 ferry_status ferry_ctx_set_jobs(ferry_ctx *ctx, int jobs)
 {
+    FERRY_ARGS(ctx, ctx);
+
     if (jobs < 0 || jobs > 1024)
         return ferry_i_fail(ctx, FERRY_EINVAL, "jobs = %d is outside [0, 1024]", jobs);
     ctx->jobs_asked = jobs;
@@ -76,12 +92,15 @@ ferry_status ferry_ctx_set_jobs(ferry_ctx *ctx, int jobs)
 
 int ferry_ctx_jobs(const ferry_ctx *ctx)
 {
+    if (!ctx) return 0;
     return ctx->jobs_asked;
 }
 
 /* 0 stands for a share of what is free. */
 ferry_status ferry_ctx_set_memory(ferry_ctx *ctx, int64_t bytes)
 {
+    FERRY_ARGS(ctx, ctx);
+
     if (bytes < 0)
         return ferry_i_fail(ctx, FERRY_EINVAL, "memory = %lld is below 0",
                             (long long)bytes);
@@ -91,22 +110,25 @@ ferry_status ferry_ctx_set_memory(ferry_ctx *ctx, int64_t bytes)
 
 int64_t ferry_ctx_memory(const ferry_ctx *ctx)
 {
-    return ctx->memory;
+    return ctx ? ctx->memory : 0;
 }
 
 void ferry_ctx_set_seed(ferry_ctx *ctx, uint64_t seed)
 {
+    if (!ctx) return;
     ctx->seed = seed;
 }
 
 uint64_t ferry_ctx_seed(const ferry_ctx *ctx)
 {
+    if (!ctx) return 0;
     return ctx->seed;
 }
 
 /* Messages below `least` are not even formatted. fn NULL turns the log off. */
 void ferry_ctx_set_log(ferry_ctx *ctx, ferry_log_fn fn, ferry_level least, void *user)
 {
+    if (!ctx) return;
     ctx->log = fn;
     ctx->log_least = least;
     ctx->log_user = user;
@@ -114,6 +136,7 @@ void ferry_ctx_set_log(ferry_ctx *ctx, ferry_log_fn fn, ferry_level least, void 
 
 void ferry_ctx_set_progress(ferry_ctx *ctx, ferry_progress_fn fn, void *user)
 {
+    if (!ctx) return;
     ctx->progress = fn;
     ctx->progress_user = user;
 }
@@ -125,13 +148,34 @@ ferry_status ferry_i_fail(ferry_ctx *ctx, ferry_status code, const char *fmt, ..
 {
     va_list args;
 
+    /* What looks like a mistake in the input when a piece could not be kept is none. */
+    if (code != FERRY_ENOMEM && ferry_i_memory_lost()) return ferry_i_nomem(ctx);
     va_start(args, fmt);
     vsnprintf(ctx->message, sizeof ctx->message, fmt, args);
     va_end(args);
-    for (char *s = ctx->message; *s;
-         s++) /* one line, whatever a file's bytes put into it */
-        if ((unsigned char)*s < 32 || *s == 127) *s = '?';
+    ferry_i_one_line(ctx->message);
     return code;
+}
+
+/* The names are the text of the macro's arguments, so there is one for each comma more; of
+ * `n == 0 ? "" : ids` the last word is the name. */
+bool ferry_i_args(ferry_ctx *ctx, const char *names, const void *const *args)
+{
+    if (!ctx) return false;
+    for (;; args++) {
+        const size_t n = strcspn(names, ",");
+        if (!*args) {
+            size_t from = n;
+            while (from > 0 &&
+                   (isalnum((unsigned char)names[from - 1]) || names[from - 1] == '_'))
+                from--;
+            (void)ferry_i_fail(ctx, FERRY_EINVAL, "argument %.*s is NULL", (int)(n - from),
+                               names + from);
+            return false;
+        }
+        if (!names[n]) return true;
+        names += n + strspn(names + n, ", ");
+    }
 }
 
 /* The old message is copied first: vsnprintf may not read what it writes. */
@@ -198,6 +242,7 @@ void ferry_i_log(ferry_ctx *ctx, ferry_level level, const char *fmt, ...)
     va_start(args, fmt);
     vsnprintf(line, sizeof line, fmt, args);
     va_end(args);
+    ferry_i_one_line(line);
     say(ctx, level, false, line);
 }
 

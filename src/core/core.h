@@ -55,12 +55,30 @@ struct json_t;
     ferry_i_free_all((void *[]){__VA_ARGS__},                                              \
                      sizeof((void *[]){__VA_ARGS__}) / sizeof(void *))
 
+/* At the top of a public function: return FERRY_EINVAL, and say which, when the context or
+ * one of these pointers is NULL. With an `out` it is set to NULL first. */
+#define FERRY_ARGS(ctx, ...)                                                               \
+    do {                                                                                   \
+        if (!ferry_i_args((ctx), #__VA_ARGS__, (const void *const[]){__VA_ARGS__}))        \
+            return FERRY_EINVAL;                                                           \
+    } while (0)
+#define FERRY_ARGS_OUT(ctx, out, ...)                                                      \
+    do {                                                                                   \
+        if (out) *(out) = NULL;                                                            \
+        FERRY_ARGS(ctx, __VA_ARGS__);                                                      \
+    } while (0)
+/* False, with a message, when ctx or an argument is NULL; names: theirs, with commas. */
+bool ferry_i_args(ferry_ctx *ctx, const char *names, const void *const *args);
+
 /* Set the context's message and return code. */
 ferry_status ferry_i_fail(ferry_ctx *ctx, ferry_status code, const char *fmt, ...)
     FERRY_PRINTF(3, 4);
 /* Set "out of memory" and return FERRY_ENOMEM. What was being made does not help the user:
  * whoever knows the file or method puts it in front with ferry_i_prefix(). */
 ferry_status ferry_i_nomem(ferry_ctx *ctx);
+/* Whether memory was refused to this thread, ours or jansson's, and nobody has said so yet.
+ * What is built of many small pieces (JSON) asks once at the end. */
+bool ferry_i_memory_lost(void);
 /* Put "prefix: " in front of the context's message (a file name, a method). Returns
  * code. */
 ferry_status ferry_i_prefix(ferry_ctx *ctx, ferry_status code, const char *fmt, ...)
@@ -127,6 +145,10 @@ int64_t ferry_i_utf8_points(const char *s, uint32_t *to);
 /* Columns that a text takes on a terminal: 2 for East Asian wide characters, 0 for combining
  * marks, 1 for most others. */
 int64_t ferry_i_utf8_width(const char *s);
+/* Make a text one line that does nothing to a terminal, whatever a file's bytes put into it: control
+ * characters, bytes that are no UTF-8 and marks of direction become '?'. A character that was cut at the
+ * end goes. */
+void ferry_i_one_line(char *s);
 /* In lower case, letter by letter, whatever the alphabet; `to` has room for 2 n bytes (a few
  * letters grow from two bytes to three). Returns how many it took. */
 int64_t ferry_i_utf8_lower(const char *s, int64_t n, char *to);
@@ -154,6 +176,7 @@ struct ferry_ctx {
     void *progress_user;
     int64_t step, steps; /* set by the evaluation, passed on by ferry_i_progress */
     struct json_t *diag; /* diagnostics of the running fit, or NULL */
+    int64_t max_input;   /* bytes that an input may have once unpacked; 0: by its size */
     bool keep_unpacked;  /* the file unpacked last is kept for the next who opens it ... */
     struct ferry_unpacked *unpacked; /* ... here (src/data/input.c) */
     int isa; /* instruction set of the kernels (linalg/host/isa.h), chosen when it is made */
@@ -201,6 +224,13 @@ void ferry_i_diag_named(ferry_ctx *ctx, const char *name, int64_t n,
                         const char *const *keys, const double *values);
 /* Any JSON; steals the reference, also when it fails. */
 void ferry_i_diag_json(ferry_ctx *ctx, const char *name, struct json_t *value);
+
+/* JSON as text, by jansson's flags: a new string of ours. FERRY_ENOMEM also when a piece of the JSON
+ * could not be made. json NULL: it could not be made. */
+ferry_status ferry_i_json_dump(ferry_ctx *ctx, const struct json_t *json, size_t flags,
+                               char **out);
+/* From the first context on jansson tells about memory that it does not get (memory.c). */
+void ferry_i_json_watch(void);
 
 /* ---- random numbers ---- */
 
@@ -323,6 +353,9 @@ ferry_status ferry_i_out_commit(ferry_ctx *ctx, ferry_out *o);
 void ferry_i_out_abort(ferry_out *o); /* NULL is fine */
 /* Make the folder and those above it; fine when it is there. FERRY_EIO otherwise. */
 ferry_status ferry_i_mkdirs(ferry_ctx *ctx, const char *path);
+/* "is a folder", "is a device" ..., or NULL for what can be read to an end: a plain file, a pipe, a
+ * terminal. mode: st_mode; fd: -1 when it is not open. */
+const char *ferry_i_unreadable(unsigned mode, int fd);
 /* dir/name, unless name is absolute or dir is NULL or "". New string. */
 char *ferry_i_path_join(const char *dir, const char *name);
 /* Folder of a path ("." if none). New string. */

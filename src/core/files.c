@@ -5,10 +5,15 @@
  * disk, and the file is renamed over the old one, which POSIX does in one step. Errors are
  * kept and told once by commit, so that writers need not check every call. */
 #define _XOPEN_SOURCE 700 /* realpath */
+#define _DEFAULT_SOURCE   /* flock */
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,6 +26,9 @@ struct ferry_out {
     /* open until commit or abort */
     FILE *file;
     int error; /* errno of the first failure */
+    /* a terminal: all that was written, until commit */
+    char *screen;
+    size_t screen_n;
 };
 
 /* Leaves the old file, if any, as it was. After a commit that has closed the file it only
@@ -32,6 +40,7 @@ void ferry_i_out_abort(ferry_out *o)
         (void)fclose(o->file);
         if (o->temporary) (void)unlink(o->temporary);
     }
+    free(o->screen); /* open_memstream's */
     FERRY_FREE(o->path, o->final, o->temporary, o);
 }
 
@@ -43,6 +52,76 @@ static char *follow(const char *path)
 
     free(real); /* the C library's own */
     return copy;
+}
+
+/* Whether the temporary file `path` of process `pid` has no owner left: the process is gone
+ * here, and nobody elsewhere (a shared folder) holds the lock that every writer takes. */
+static bool left_behind(const char *path, const char *pid)
+{
+    char *end = NULL;
+    const long id = strtol(pid, &end, 10);
+
+    if (id <= 0 || *end || kill((pid_t)id, 0) == 0 || errno != ESRCH) return false;
+    const int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    const bool free = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
+    if (fd >= 0) (void)close(fd);
+    return free;
+}
+
+/* Remove what killed runs left of this file: NAME.tmp.PID beside it. Nothing here is an error:
+ * it is only tidiness. */
+static void tidy(const char *final)
+{
+    char *folder = ferry_i_path_dir(final);
+    const char *slash = strrchr(final, '/'), *name = slash ? slash + 1 : final;
+    const size_t n = strlen(name);
+    DIR *dir = folder ? opendir(folder) : NULL;
+
+    for (struct dirent *e = dir ? readdir(dir) : NULL; e; e = readdir(dir)) {
+        if (strncmp(e->d_name, name, n) != 0 || strncmp(e->d_name + n, ".tmp.", 5) != 0)
+            continue;
+        char *path = ferry_i_path_join(folder, e->d_name);
+        if (path && left_behind(path, e->d_name + n + 5)) (void)unlink(path);
+        ferry_i_free(path);
+    }
+    if (dir) (void)closedir(dir);
+    ferry_i_free(folder);
+}
+
+/* The new file has the mode of the one it replaces from its first byte on, so that a file that
+ * nobody else may read stays one; and its owner, where that is allowed. */
+static FILE *open_temporary(const char *path, const struct stat *old)
+{
+    (void)unlink(path); /* of an earlier process of this number */
+    const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                        old ? old->st_mode & 0777 : 0666);
+    if (fd < 0) return NULL;
+    (void)flock(fd, LOCK_EX | LOCK_NB);
+    if (old) {
+        (void)!fchown(fd, old->st_uid, old->st_gid);
+        (void)fchmod(fd, old->st_mode & 07777);
+    }
+    FILE *file = fdopen(fd, "wb");
+    if (!file) (void)close(fd);
+    return file;
+}
+
+const char *ferry_i_unreadable(unsigned mode, int fd)
+{
+    return S_ISDIR(mode)    ? "is a folder, expected a file"
+           : S_ISSOCK(mode) ? "is a socket, expected a file"
+           : S_ISBLK(mode) || (S_ISCHR(mode) && (fd < 0 || !isatty(fd)))
+               ? "is a device, expected a file"
+               : NULL;
+}
+
+static bool is_terminal(const char *path)
+{
+    const int fd = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
+    const bool yes = fd >= 0 && isatty(fd);
+
+    if (fd >= 0) (void)close(fd);
+    return yes;
 }
 
 /* The process id in the temporary name keeps two programs that write one file apart: the
@@ -64,9 +143,15 @@ ferry_status ferry_i_out_open(ferry_ctx *ctx, const char *path, ferry_out **out)
         FERRY_HAVE(ctx, o->final);
         o->temporary = ferry_i_sprintf("%s.tmp.%ld", o->final, (long)getpid());
         FERRY_HAVE(ctx, o->temporary);
+        tidy(o->final);
     }
     /* Renaming over /dev/null or a pipe would put a plain file in its place. */
-    o->file = fopen(o->temporary ? o->temporary : path, "wb");
+    if (o->temporary)
+        o->file = open_temporary(o->temporary, there ? &info : NULL);
+    else if (S_ISCHR(info.st_mode) && is_terminal(path))
+        o->file = open_memstream(&o->screen, &o->screen_n);
+    else
+        o->file = fopen(path, "wb");
     FERRY_NEED(ctx, o->file, FERRY_EIO, "%s: cannot write: %s", path, strerror(errno));
     FERRY_MOVE(*out, o);
 done:
@@ -109,6 +194,24 @@ void ferry_i_out_csv(ferry_out *o, const char *prefix, const char *text)
     ferry_i_out_write(o, "\"", 1);
 }
 
+/* What was written for a terminal, with nothing in it that a terminal obeys. */
+static bool show(ferry_out *o)
+{
+    FILE *to = fclose(o->file) == 0 ? fopen(o->path, "wb") : NULL;
+    bool fine = to != NULL;
+
+    o->file = NULL;
+    for (char *s = o->screen; fine && *s;) {
+        const size_t n = strcspn(s, "\n\t");
+        const char end = s[n];
+        s[n] = 0;
+        ferry_i_one_line(s);
+        fine = fputs(s, to) >= 0 && (!end || fputc(end, to) != EOF);
+        s += n + (end != 0);
+    }
+    return to && fclose(to) == 0 && fine;
+}
+
 /* fsync before rename: otherwise the new name may reach the disk before the bytes, and a
  * power cut leaves an empty file in place of the old one. */
 ferry_status ferry_i_out_commit(ferry_ctx *ctx, ferry_out *o)
@@ -119,6 +222,9 @@ ferry_status ferry_i_out_commit(ferry_ctx *ctx, ferry_out *o)
     if (!o->error && o->temporary && fsync(fileno(o->file)) != 0) o->error = errno;
     FERRY_NEED(ctx, !o->error, FERRY_EIO, "%s: cannot write: %s", o->path,
                strerror(o->error));
+    if (o->screen)
+        FERRY_NEED(ctx, show(o), FERRY_EIO, "%s: cannot write: %s", o->path,
+                   strerror(errno));
     if (!o->temporary) goto done;
     FERRY_NEED(ctx, rename(o->temporary, o->final) == 0, FERRY_EIO, "%s: cannot rename: %s",
                o->path, strerror(errno));

@@ -1,9 +1,14 @@
 /* Memory: all heap of the library comes from here, so that tests can make any allocation
  * fail.
  *
- * Exceptions are what other libraries take for themselves: jansson, matio, libarchive, OpenBLAS,
- * XGBoost. jansson's allocator could be replaced (json_set_alloc_funcs), but for the whole
- * process: a program that uses Ferry and jansson would find its own values freed by ours. */
+ * Exceptions are what other libraries take for themselves: matio, libarchive, OpenBLAS, XGBoost.
+ *
+ * jansson has one allocator for the whole process, which a program around us may use, too. So it
+ * keeps the one it has, behind a function that notes when there was no memory: JSON is built of
+ * many small pieces whose loss nobody would notice. Only a program that sets an allocator of its
+ * own (ferry_set_allocator) gives it to jansson as well. */
+#include <jansson.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +20,34 @@ static void *(*use_calloc)(size_t, size_t) = calloc;
 static void *(*use_realloc)(void *, size_t) = realloc;
 static void (*use_free)(void *) = free;
 
+static void *asked(void *p, int64_t n, size_t size);
+
+/* What jansson had before us. */
+static json_malloc_t json_had;
+static json_free_t json_had_free;
+static pthread_once_t watching = PTHREAD_ONCE_INIT;
+
+static void *json_watched(size_t n)
+{
+    return asked(json_had(n), (int64_t)n, 1);
+}
+
+static void *json_own(size_t n)
+{
+    return asked(use_calloc(1, n), (int64_t)n, 1);
+}
+
+static void watch(void)
+{
+    json_get_alloc_funcs(&json_had, &json_had_free);
+    json_set_alloc_funcs(json_watched, json_had_free);
+}
+
+void ferry_i_json_watch(void)
+{
+    (void)pthread_once(&watching, watch);
+}
+
 /* NULL puts the C library's function back. Memory taken from one allocator must not be
  * freed by another, so it is called before anything else. */
 void ferry_set_allocator(void *(*calloc_fn)(size_t, size_t),
@@ -23,6 +56,11 @@ void ferry_set_allocator(void *(*calloc_fn)(size_t, size_t),
     use_calloc = calloc_fn ? calloc_fn : calloc;
     use_realloc = realloc_fn ? realloc_fn : realloc;
     use_free = free_fn ? free_fn : free;
+    ferry_i_json_watch();
+    if (calloc_fn)
+        json_set_alloc_funcs(json_own, use_free);
+    else
+        json_set_alloc_funcs(json_watched, json_had_free);
 }
 
 /* n * size in bytes, at least 1; false when that is no size. */
@@ -36,17 +74,28 @@ static bool bytes_of(int64_t n, size_t size, size_t *bytes)
 /* How much this thread asked for when it last got nothing: the one thing about a failed
  * allocation that tells a user what to do (fewer rows, or find out why so much). */
 static _Thread_local double refused;
+/* ... and that nobody has said so yet. */
+static _Thread_local bool lost;
+
+bool ferry_i_memory_lost(void)
+{
+    return lost;
+}
 
 /* Remember a request that got nothing; passes the pointer on. */
 static void *asked(void *p, int64_t n, size_t size)
 {
-    if (!p) refused = (double)n * (double)size;
+    if (!p) {
+        refused = (double)n * (double)size;
+        lost = true;
+    }
     return p;
 }
 
 /* The size is said from 1 MB on: below, the last request is not what used the memory up. */
 ferry_status ferry_i_nomem(ferry_ctx *ctx)
 {
+    lost = false;
     return refused >= 1e6
                ? ferry_i_fail(ctx, FERRY_ENOMEM,
                               "out of memory: %.0f MB more could not be had", refused / 1e6)
@@ -167,6 +216,20 @@ void ferry_i_text_free(ferry_text *t)
 {
     ferry_i_free(t->s);
     *t = (ferry_text){0};
+}
+
+ferry_status ferry_i_json_dump(ferry_ctx *ctx, const json_t *json, size_t flags, char **out)
+{
+    ferry_status st = FERRY_OK;
+    char *dumped = json && !lost ? json_dumps(json, flags) : NULL;
+    json_free_t release = free;
+
+    *out = dumped ? ferry_i_strdup(dumped) : NULL;
+    json_get_alloc_funcs(NULL, &release);
+    if (dumped) release(dumped);
+    FERRY_HAVE(ctx, *out);
+done:
+    return st;
 }
 
 bool ferry_i_ends_with(const char *text, const char *tail)

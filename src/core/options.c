@@ -20,6 +20,8 @@ struct ferry_opts {
 
 ferry_status ferry_opts_new(ferry_ctx *ctx, ferry_opts **out)
 {
+    FERRY_ARGS_OUT(ctx, out, out);
+
     *out = ferry_i_calloc(1, sizeof **out);
     return *out ? FERRY_OK : ferry_i_nomem(ctx);
 }
@@ -44,6 +46,8 @@ static ferry_setting *find(const ferry_opts *opts, const char *key)
 ferry_status ferry_opts_set(ferry_ctx *ctx, ferry_opts *opts, const char *key,
                             const char *value)
 {
+    FERRY_ARGS(ctx, opts, key, value);
+
     ferry_status st = FERRY_OK;
     char *k = NULL, *v = ferry_i_strdup(value);
     ferry_setting *old = find(opts, key);
@@ -66,6 +70,7 @@ done:
 
 const char *ferry_opts_get(const ferry_opts *opts, const char *key)
 {
+    if (!opts || !key) return NULL;
     const ferry_setting *s = find(opts, key);
 
     return s ? s->value : NULL;
@@ -73,21 +78,25 @@ const char *ferry_opts_get(const ferry_opts *opts, const char *key)
 
 int64_t ferry_opts_count(const ferry_opts *opts)
 {
+    if (!opts) return 0;
     return opts ? opts->n : 0;
 }
 
 const ferry_setting *ferry_opts_at(const ferry_opts *opts, int64_t i)
 {
+    if (!opts) return NULL;
     return i >= 0 && i < ferry_opts_count(opts) ? &opts->set[i] : NULL;
 }
 
 int64_t ferry_opt_count(const ferry_opt_table *table)
 {
+    if (!table) return 0;
     return table->n;
 }
 
 const ferry_opt *ferry_opt_at(const ferry_opt_table *table, int64_t i)
 {
+    if (!table) return NULL;
     return i >= 0 && i < table->n ? &table->opt[i] : NULL;
 }
 
@@ -162,6 +171,7 @@ static void add_range(ferry_text *t, double min, double max)
 /* For help and messages. New string, NULL: no memory. */
 char *ferry_opt_range(const ferry_opt *opt)
 {
+    if (!opt) return NULL;
     ferry_text t = {0};
 
     switch (opt->type) {
@@ -369,5 +379,6 @@ static const char *word_at(const void *words, int64_t i)
 
 const char *ferry_nearest(const char *word, int64_t n, const char *const *words)
 {
+    if (!word || !words) return NULL;
     return ferry_i_nearest(word, n, word_at, words);
 }

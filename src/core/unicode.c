@@ -70,6 +70,23 @@ int64_t ferry_i_utf8_width(const char *s)
     return width;
 }
 
+void ferry_i_one_line(char *s)
+{
+    for (int32_t c = 0; *s;) {
+        const int64_t step = point(s, -1, &c);
+        const unsigned char first = (unsigned char)*s;
+        const size_t want = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc0 ? 2 : 1;
+        if (step <= 0 && strlen(s) < want) {
+            *s = 0; /* cut by a buffer's end */
+            return;
+        }
+        const bool bad = step <= 0 || c < 32 || (c >= 127 && c < 160) ||
+                         (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
+        for (int64_t i = 0; i < (step > 0 ? step : 1); i++, s++)
+            if (bad) *s = '?';
+    }
+}
+
 /* One letter becomes one letter (no special casing, as of German sharp s), so words keep
  * their number of characters. Bytes that are no character stay as they are. */
 int64_t ferry_i_utf8_lower(const char *s, int64_t n, char *to)

@@ -244,7 +244,7 @@ ferry_status ferry_i_archive_list(ferry_ctx *ctx, const ferry_input *in, ferry_b
     ferry_status st = FERRY_OK;
     struct archive *a = NULL;
     struct archive_entry *e = NULL;
-    int64_t left = ferry_i_unpack_limit(), seen = 0;
+    int64_t left = ferry_i_input_limit(ctx, in->size), seen = 0;
     /* libarchive loses names that the locale cannot write, so it gets one that can: for this
      * thread and this call alone */
     const locale_t letters = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);

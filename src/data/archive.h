@@ -10,8 +10,13 @@
 
 /* ---- compressed bytes ---- */
 
-/* Most bytes that a compressed input may unpack to: 64 GiB or the machine's memory. */
-int64_t ferry_i_unpack_limit(void);
+/* Most bytes that an input may come to. packed: its size as it lies there, 100 times of which it may
+ * unpack to, or 256 MiB; -1: not known (a pipe). Never more than half of the memory that is free;
+ * what the context says instead of all that, if it does. */
+int64_t ferry_i_input_limit(const ferry_ctx *ctx, int64_t packed);
+/* FERRY_EDATA: `path` comes to more than limit bytes. `what`: "unpacks to", "has" ... */
+ferry_status ferry_i_too_large(ferry_ctx *ctx, const char *path, const char *what,
+                               int64_t limit);
 /* "gzip", "xz", "bzip2" or "zstd", told by the first bytes; NULL: not compressed. */
 const char *ferry_i_packed(const char *bytes, int64_t n);
 /* Unpack a whole compressed file into new memory for ferry_i_free(). FERRY_EDATA when it is
@@ -58,7 +63,7 @@ typedef struct ferry_archive {
 
 /* Which members' bytes a listing brings along. Members that are stored as they are (tar, what
  * NumPy writes) cost nothing: their bytes are those of the input. The others are unpacked,
- * together at most ferry_i_unpack_limit() bytes; checksums of zip and 7z are verified. */
+ * together at most ferry_i_input_limit() bytes; checksums of zip and 7z are verified. */
 typedef struct ferry_bring {
     bool all;
     const char *only; /* this one; NULL: none */

@@ -319,11 +319,12 @@ static void describe(described *o, const ferry_data *d)
 ferry_status ferry_data_describe(ferry_ctx *ctx, const ferry_data *data,
                                  ferry_description **out)
 {
+    FERRY_ARGS_OUT(ctx, out, out, data);
+
     static const char *const kinds[] = {"view", "labels", "graph", "ratings", "listing"};
     ferry_status st = FERRY_OK;
     described *o = NULL;
 
-    *out = NULL;
     FERRY_NEW(ctx, o, 1);
     o->pub = (ferry_description){.size = sizeof o->pub,
                                  .path = text(&o->arena, data->path),

@@ -135,14 +135,13 @@ static json_t *describe(const ferry_description *d)
 ferry_status ferry_description_json(ferry_ctx *ctx, const ferry_description *description,
                                     char **out)
 {
+    FERRY_ARGS_OUT(ctx, out, out, description);
+
     ferry_status st = FERRY_OK;
     json_t *o = describe(description);
-    char *dump = o ? json_dumps(o, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) : NULL;
 
-    *out = ferry_i_strdup(dump); /* so that ferry_string_free() fits */
-    FERRY_HAVE(ctx, *out);
+    FERRY_TRY(ferry_i_json_dump(ctx, o, JSON_INDENT(2) | JSON_REAL_PRECISION(15), out));
 done:
     json_decref(o);
-    free(dump);
     return st;
 }

@@ -14,10 +14,11 @@
 ferry_status ferry_domain_new(ferry_ctx *ctx, const char *name, ferry_role role,
                               ferry_domain **out)
 {
+    FERRY_ARGS_OUT(ctx, out, out, name);
+
     ferry_status st = FERRY_OK;
     ferry_domain *d = NULL;
 
-    *out = NULL;
     FERRY_NEED(ctx, name && name[0], FERRY_EINVAL, "a domain needs a name");
     FERRY_NEED(ctx, role >= FERRY_SOURCE && role <= FERRY_TARGET, FERRY_EINVAL,
                "domain '%s': role %d is none of source, intermediate, target", name,
@@ -189,21 +190,25 @@ ferry_status ferry_i_domain_with_pairs(ferry_ctx *ctx, const ferry_domain *d,
 
 const char *ferry_domain_name(const ferry_domain *d)
 {
+    if (!d) return NULL;
     return d->name;
 }
 
 ferry_role ferry_domain_role(const ferry_domain *d)
 {
+    if (!d) return (ferry_role)0;
     return d->role;
 }
 
 int64_t ferry_domain_id_count(const ferry_domain *d)
 {
+    if (!d) return 0;
     return ferry_i_ids_count(d->ids);
 }
 
 const char *ferry_domain_id_at(const ferry_domain *d, int64_t i)
 {
+    if (!d) return NULL;
     return i >= 0 && i < ferry_domain_id_count(d) ? ferry_i_ids_at(d->ids, i) : NULL;
 }
 

@@ -33,6 +33,8 @@ done:
 ferry_status ferry_domain_write(ferry_ctx *ctx, const ferry_domain *d, const char *view,
                                 const char *path, const ferry_opts *opts)
 {
+    FERRY_ARGS(ctx, d, path);
+
     ferry_status st = FERRY_OK;
     const ferry_view *v = view              ? ferry_i_domain_view(d, view)
                           : d->n_views == 1 ? d->views[0]

@@ -160,6 +160,8 @@ ferry_status ferry_domain_add_dense(ferry_ctx *ctx, ferry_domain *d, const char 
                                     const ferry_array *x, const char *const *ids,
                                     const char *const *features)
 {
+    FERRY_ARGS(ctx, d, name, x);
+
     ferry_status st = FERRY_OK;
     ferry_matrix *copy = NULL;
 
@@ -180,6 +182,8 @@ ferry_status ferry_domain_add_sparse(ferry_ctx *ctx, ferry_domain *d, const char
                                      const ferry_sparse *x, const char *const *ids,
                                      const char *const *features)
 {
+    FERRY_ARGS(ctx, d, name, x);
+
     ferry_status st = FERRY_OK;
     ferry_matrix *copy = NULL;
 
@@ -295,6 +299,9 @@ ferry_status ferry_domain_add_graph(ferry_ctx *ctx, ferry_domain *d, const char 
                                     int64_t edges, const char *const *from,
                                     const char *const *to, const double *weight)
 {
+    FERRY_ARGS(ctx, d, name, edges == 0 ? "" : (const void *)from,
+               edges == 0 ? "" : (const void *)to);
+
     ferry_status st = FERRY_OK;
     ferry_ids *nodes = NULL;
     int64_t *a = NULL, *b = NULL;

@@ -112,6 +112,8 @@ done:
 ferry_status ferry_domain_set_classes(ferry_ctx *ctx, ferry_domain *d, int64_t n,
                                       const char *const *ids, const char *const *labels)
 {
+    FERRY_ARGS(ctx, d, n == 0 ? "" : (const void *)labels);
+
     ferry_status st = FERRY_OK;
     ferry_ids *set = NULL;
     ferry_labels *l = NULL;
@@ -135,6 +137,8 @@ done:
 ferry_status ferry_domain_set_numbers(ferry_ctx *ctx, ferry_domain *d, int64_t n,
                                       const char *const *ids, const double *values)
 {
+    FERRY_ARGS(ctx, d, n == 0 ? "" : (const void *)values);
+
     ferry_status st = FERRY_OK;
     ferry_ids *set = NULL;
     ferry_labels *l = NULL;
@@ -159,6 +163,8 @@ ferry_status ferry_domain_set_labelsets(ferry_ctx *ctx, ferry_domain *d, int64_t
                                         const char *const *ids, int64_t m,
                                         const char *const *names, const uint8_t *on)
 {
+    FERRY_ARGS(ctx, d, n == 0 ? "" : (const void *)names, n == 0 ? "" : (const void *)on);
+
     ferry_status st = FERRY_OK;
     ferry_ids *set = NULL, *label_names = NULL;
     ferry_labels *l = NULL;
@@ -230,6 +236,9 @@ ferry_status ferry_domain_set_ratings(ferry_ctx *ctx, ferry_domain *d, int64_t n
                                       const char *const *users, const char *const *items,
                                       const double *values)
 {
+    FERRY_ARGS(ctx, d, n == 0 ? "" : (const void *)users,
+               n == 0 ? "" : (const void *)items);
+
     ferry_status st = FERRY_OK;
     ferry_ratings *r = NULL;
 
@@ -455,6 +464,8 @@ done:
 ferry_status ferry_domain_add_data(ferry_ctx *ctx, ferry_domain *d, const char *name,
                                    const ferry_data *data)
 {
+    FERRY_ARGS(ctx, d, name, data);
+
     ferry_status st = FERRY_OK;
     ferry_ratings *r = NULL;
 

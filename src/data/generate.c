@@ -263,6 +263,8 @@ static const char *generator_name(const void *arg, int64_t i)
 ferry_status ferry_generate(ferry_ctx *ctx, const char *name, const ferry_opts *opts,
                             const char *dir)
 {
+    FERRY_ARGS(ctx, name, dir);
+
     ferry_status st = FERRY_OK;
     const ferry_generator *g = NULL;
     void *options = NULL;

@@ -99,8 +99,8 @@ static void take_shared(ferry_input *in, ferry_unpacked *u)
 /* The bytes of `in`, which are compressed, unpacked. */
 static ferry_status unpack(ferry_ctx *ctx, ferry_input *in, char **bytes, int64_t *n)
 {
-    return ferry_i_unpack(ctx, in->path, in->data, in->size, ferry_i_unpack_limit(), bytes,
-                          n);
+    return ferry_i_unpack(ctx, in->path, in->data, in->size,
+                          ferry_i_input_limit(ctx, in->size), bytes, n);
 }
 
 /* The same for a whole file, which is kept if that is wanted. Without a file (standard
@@ -139,7 +139,7 @@ static ferry_status read_all(ferry_ctx *ctx, int fd, ferry_input *in)
 {
     ferry_status st = FERRY_OK;
     int64_t n = 0, cap = 0;
-    const int64_t limit = ferry_i_unpack_limit();
+    const int64_t limit = ferry_i_input_limit(ctx, -1);
     char *bytes = NULL;
 
     for (;;) {
@@ -156,8 +156,7 @@ static ferry_status read_all(ferry_ctx *ctx, int fd, ferry_input *in)
                    strerror(errno));
         if (got == 0) break;
         n += got;
-        FERRY_NEED(ctx, n <= limit, FERRY_EDATA, "%s: more than %lld bytes", in->path,
-                   (long long)limit);
+        if (n > limit) FERRY_TRY(ferry_i_too_large(ctx, in->path, "has", limit));
     }
     take_heap(in, bytes, n);
     bytes = NULL;
@@ -171,11 +170,16 @@ done:
 static ferry_status load(ferry_ctx *ctx, int fd, ferry_input *in)
 {
     struct stat info;
+    const bool known = fstat(fd, &info) == 0;
+    const char *why = known ? ferry_i_unreadable(info.st_mode, fd) : NULL;
 
-    if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode)) {
+    if (why) return ferry_i_fail(ctx, FERRY_EDATA, "%s: %s", in->path, why);
+    if (known && S_ISREG(info.st_mode)) {
         in->data = "";
         in->size = 0;
         if (info.st_size == 0) return FERRY_OK;
+        if (ctx->max_input > 0 && (int64_t)info.st_size > ctx->max_input)
+            return ferry_i_too_large(ctx, in->path, "has", ctx->max_input);
         /* private and read-only; whoever truncates the file meanwhile does harm, as with
          * any map */
         void *map = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
@@ -203,8 +207,8 @@ ferry_status ferry_i_input_file(ferry_ctx *ctx, const char *path, ferry_input *i
     if (!standard) {
         FERRY_NEED(ctx, stat(path, &info) == 0, FERRY_EDATA, "%s: %s", path,
                    errno == ENOENT ? "no such file" : strerror(errno));
-        FERRY_NEED(ctx, !S_ISDIR(info.st_mode), FERRY_EDATA,
-                   "%s: is a folder, expected a file", path);
+        const char *why = ferry_i_unreadable(info.st_mode, -1);
+        FERRY_NEED(ctx, !why, FERRY_EDATA, "%s: %s", path, why);
         fd = open(path, O_RDONLY | O_CLOEXEC);
         FERRY_NEED(ctx, fd >= 0, FERRY_EDATA, "%s: cannot read: %s", path, strerror(errno));
     }

@@ -9,27 +9,29 @@
  * that the file's bytes cannot hold, which are damage or an attack. MAT 4 has no signature to
  * tell it by. Matrices are stored by column, sparse ones as CSC: both are turned here.
  *
- * matio 1.5.23 trusts what the file says, and HDF5 underneath is not thread-safe: one lock
- * around both, the file's outline is checked before matio sees it, and shapes are checked
- * against the data that is there before anything is used.
+ * matio 1.5.23 trusts what the file says: the outline of a MAT 5 file is checked before matio sees it, a
+ * MAT 7.3 file (HDF5, which crashes on damaged ones) is read by a program of its own (mat73.c), and the
+ * shapes of both are checked against the data that is there before anything is used.
  */
-#include <hdf5.h>
 #include <math.h>
 #include <matio.h>
 #include <pthread.h>
 #include <string.h>
 
+#include "data/archive.h"
 #include "data/fields.h"
 #include "data/mat.h"
 
-/* Held while matio or HDF5 run: neither may be entered by two threads at once. */
+/* Held while matio runs: it may not be entered by two threads at once. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* A file being read. path is borrowed from the input, file is NULL until it is open, list
  * holds the variables in the file's order. */
 typedef struct mat {
     const char *path;
-    int64_t size; /* of the file */
+    int64_t size, most;    /* of the file; what its numbers may take */
+    const ferry_input *in; /* MAT 7.3: for its reader; file stays NULL then */
+    ferry_mat_vars outline;
     mat_t *file;
     ferry_var_list list;
 } mat;
@@ -133,7 +135,13 @@ static ferry_status list_all(ferry_ctx *ctx, mat *m)
     ferry_status st = FERRY_OK;
     matvar_t *v = NULL;
 
-    for (v = Mat_VarReadNextInfo(m->file); v; v = Mat_VarReadNextInfo(m->file)) {
+    if (m->in) FERRY_TRY(ferry_i_mat73(ctx, m->in, NULL, &m->outline));
+    for (int64_t i = 0; i < m->outline.n; i++) {
+        const matvar_t *o = m->outline.v[i];
+        if (o->name && o->class_type != MAT_C_EMPTY) FERRY_TRY(list_one(ctx, m, o));
+    }
+    for (v = m->in ? NULL : Mat_VarReadNextInfo(m->file); v;
+         v = Mat_VarReadNextInfo(m->file)) {
         if (v->name && v->class_type != MAT_C_EMPTY) FERRY_TRY(list_one(ctx, m, v));
         Mat_VarFree(v);
         v = NULL;
@@ -210,6 +218,10 @@ static ferry_status check_shape(ferry_ctx *ctx, const mat *m, const char *where,
     FERRY_NEED(ctx, fits && r <= INT32_MAX && c <= INT32_MAX, FERRY_EDATA,
                "%s: %lld x %lld is more than the file can hold", where, (long long)r,
                (long long)c);
+    /* numbers of a byte become numbers of eight */
+    if (v->class_type == MAT_C_SPARSE ? r > m->most / 8 || c > m->most / 8
+                                      : r > m->most / 8 / c)
+        FERRY_TRY(ferry_i_too_large(ctx, where, "has", m->most));
 done:
     return st;
 }
@@ -363,6 +375,26 @@ done:
     return st;
 }
 
+/* A variable of a MAT 7.3 file: its outline from those that were listed, or the values too. *out for
+ * Mat_VarFree() when values are wanted; else lent. */
+static ferry_status fetch(ferry_ctx *ctx, const mat *m, const char *name, bool values,
+                          matvar_t **out)
+{
+    ferry_status st = FERRY_OK;
+    ferry_mat_vars one = {0};
+
+    *out = NULL;
+    for (int64_t i = 0; !values && i < m->outline.n; i++)
+        if (m->outline.v[i]->name && strcmp(m->outline.v[i]->name, name) == 0)
+            *out = m->outline.v[i];
+    if (values) FERRY_TRY(ferry_i_mat73(ctx, m->in, name, &one));
+    if (one.n > 0) FERRY_MOVE(*out, one.v[0]);
+    one.n = 0;
+done:
+    ferry_i_mat_vars_free(&one);
+    return st;
+}
+
 /* The variable's outline is read and checked first (Mat_VarReadInfo takes no memory for its
  * values), and again once the values are there, since {i} leads to another one. */
 static ferry_status read_name(ferry_ctx *ctx, const mat *m, const char *name,
@@ -372,7 +404,7 @@ static ferry_status read_name(ferry_ctx *ctx, const mat *m, const char *name,
     const char *brace = strchr(name, '{');
     char *base = brace ? ferry_i_strndup(name, brace - name) : ferry_i_strdup(name);
     char *where = ferry_i_sprintf("%s#%s", m->path, name);
-    matvar_t *whole = NULL;
+    matvar_t *whole = NULL, *lent = NULL;
     const matvar_t *v = NULL;
 
     *out = (ferry_var){0};
@@ -382,11 +414,18 @@ static ferry_status read_name(ferry_ctx *ctx, const mat *m, const char *name,
                m->list.v[0].name);
     /* outline first; a cell array's own shape tells nothing about the element that is
      * wanted */
-    whole = Mat_VarReadInfo(m->file, base);
-    FERRY_NEED(ctx, whole, FERRY_EDATA, "%s: cannot be read", where);
-    if (whole->class_type != MAT_C_CELL) FERRY_TRY(check_shape(ctx, m, where, whole));
+    if (m->in)
+        FERRY_TRY(fetch(ctx, m, base, false, &lent));
+    else
+        lent = whole = Mat_VarReadInfo(m->file, base);
+    FERRY_NEED(ctx, lent, FERRY_EDATA, "%s: cannot be read", where);
+    if (lent->class_type != MAT_C_CELL) FERRY_TRY(check_shape(ctx, m, where, lent));
     Mat_VarFree(whole);
-    whole = Mat_VarRead(m->file, base);
+    whole = NULL;
+    if (m->in)
+        FERRY_TRY(fetch(ctx, m, base, true, &whole));
+    else
+        whole = Mat_VarRead(m->file, base);
     FERRY_NEED(ctx, whole, FERRY_EDATA, "%s: cannot be read", where);
     /* v walks into the cells of whole, which owns everything */
     v = whole;
@@ -426,8 +465,9 @@ static ferry_status read_open(ferry_ctx *ctx, mat *m, const char *member,
     ferry_data *d = NULL;
     char *where = NULL;
 
-    m->file = Mat_Open(m->path, MAT_ACC_RDONLY);
-    FERRY_NEED(ctx, m->file, FERRY_EDATA, "%s: cannot be read as a MAT file", m->path);
+    if (!m->in) m->file = Mat_Open(m->path, MAT_ACC_RDONLY);
+    FERRY_NEED(ctx, m->in || m->file, FERRY_EDATA, "%s: cannot be read as a MAT file",
+               m->path);
     FERRY_TRY(list_all(ctx, m));
     if (member) {
         FERRY_HAVE(ctx, where = ferry_i_sprintf("%s#%s", m->path, member));
@@ -445,28 +485,27 @@ done:
     return st;
 }
 
-/* The check comes before the lock, since it is our own code and may run in many threads.
- * HDF5 prints its errors by default: its printer is put aside for the time and put back, as
- * the program around us may use HDF5 too. */
+/* The check comes before the lock, since it is our own code and may run in many threads; so may
+ * reading by another program. */
 static ferry_status read_mat(ferry_ctx *ctx, const ferry_input *in, const char *member,
                              const ferry_read_settings *s, ferry_data_kind as,
                              ferry_data **out)
 {
     ferry_status st = FERRY_OK;
-    mat m = {.path = in->path, .size = in->size};
-    H5E_auto2_t print = NULL;
-    void *print_arg = NULL;
+    const bool hdf = ferry_i_mat_version(in->data, in->size) == 7;
+    mat m = {.path = in->path,
+             .size = in->size,
+             .most = ferry_i_input_limit(ctx, in->size),
+             .in = hdf ? in : NULL};
 
     *out = NULL;
     FERRY_TRY(ferry_i_mat_check(ctx, in));
-    pthread_mutex_lock(&lock);
-    (void)H5Eget_auto2(H5E_DEFAULT, &print, &print_arg);
-    (void)H5Eset_auto2(H5E_DEFAULT, NULL, NULL); /* no error stacks on stderr */
+    if (!hdf) pthread_mutex_lock(&lock);
     st = read_open(ctx, &m, member, s, as, out);
-    (void)H5Eset_auto2(H5E_DEFAULT, print, print_arg);
-    pthread_mutex_unlock(&lock);
+    if (!hdf) pthread_mutex_unlock(&lock);
 done:
     ferry_i_var_list_free(&m.list);
+    ferry_i_mat_vars_free(&m.outline);
     return st;
 }
 

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "data/archive.h"
 #include "data/mat.h"
 
 /* Types of elements (miINT8 ...), classes of arrays (mxCELL_CLASS ...) and limits, with the
@@ -187,28 +188,25 @@ static bool is_variable(rest r, int depth)
     }
 }
 
-/* Unpack the body of an element of type PACKED. New memory. */
+/* Unpack the body of an element of type PACKED into g, up to its limit. */
 static ferry_status unpack(ferry_ctx *ctx, const ferry_input *in, const element *e,
-                           char **out, int64_t *n)
+                           ferry_grown *g)
 {
     ferry_status st = FERRY_OK;
     z_stream z = {.next_in = (Bytef *)e->body, .avail_in = (uInt)e->n};
-    int64_t cap = 0;
     int code = inflateInit(&z);
 
     FERRY_HAVE(ctx, code == Z_OK);
-    for (*n = 0; code == Z_OK;) {
-        char *more = ferry_i_realloc(*out, cap ? 2 * cap : 65536, 1);
-        FERRY_HAVE(ctx, more);
-        *out = more;
-        cap = cap ? 2 * cap : 65536;
+    while (code == Z_OK) {
+        FERRY_TRY(ferry_i_room(ctx, in->path, 1, g));
         /* zlib counts in 32 bits: at most 1 GiB a call */
-        const int64_t room = cap - *n < 1 << 30 ? cap - *n : 1 << 30;
-        z.next_out = (Bytef *)(*out + *n);
+        const int64_t room = g->cap - g->n < 1 << 30 ? g->cap - g->n : 1 << 30;
+        z.next_out = (Bytef *)(g->p + g->n);
         z.avail_out = (uInt)room;
         code = inflate(&z, Z_NO_FLUSH);
-        *n += room - z.avail_out;
+        g->n += room - z.avail_out;
     }
+    FERRY_HAVE(ctx, code != Z_MEM_ERROR);
     FERRY_NEED(ctx, code == Z_STREAM_END, FERRY_EDATA, "%s: a variable cannot be unpacked",
                in->path);
 done:
@@ -220,19 +218,19 @@ done:
  * to be looked at and freed again, so that memory holds one variable at a time; matio
  * unpacks it a second time when it is read. */
 static ferry_status check_element(ferry_ctx *ctx, const ferry_input *in, const element *e,
-                                  bool big, int64_t i)
+                                  bool big, int64_t i, int64_t *left)
 {
     ferry_status st = FERRY_OK;
-    char *unpacked = NULL;
-    int64_t n = 0;
+    ferry_grown g = {.limit = *left};
     element inner = *e;
 
     FERRY_NEED(ctx, e->type == MATRIX || e->type == PACKED, FERRY_EDATA,
                "%s: element %lld has type %u, expected a variable (14 or 15)", in->path,
                (long long)i, e->type);
     if (e->type == PACKED) {
-        FERRY_TRY(unpack(ctx, in, e, &unpacked, &n));
-        rest r = {unpacked, n, big};
+        FERRY_TRY(unpack(ctx, in, e, &g));
+        *left -= g.n;
+        rest r = {g.p, g.n, big};
         FERRY_NEED(ctx, next(&r, &inner) && inner.type == MATRIX, FERRY_EDATA,
                    "%s: element %lld holds no variable", in->path, (long long)i);
     }
@@ -240,7 +238,7 @@ static ferry_status check_element(ferry_ctx *ctx, const ferry_input *in, const e
                "%s: variable %lld is damaged, or neither numbers, text, cell nor struct",
                in->path, (long long)i);
 done:
-    ferry_i_free(unpacked);
+    ferry_i_free(g.p);
     return st;
 }
 
@@ -251,6 +249,7 @@ ferry_status ferry_i_mat_check(ferry_ctx *ctx, const ferry_input *in)
     ferry_status st = FERRY_OK;
     const int version = ferry_i_mat_version(in->data, in->size);
     rest r = {in->data + 128, in->size - 128, version && in->data[126] == 'M'};
+    int64_t left = ferry_i_input_limit(ctx, in->size); /* of all variables together */
 
     FERRY_NEED(ctx, version, FERRY_EDATA, "%s: is not a MAT 5 or 7.3 file", in->path);
     if (version == 7) {
@@ -264,7 +263,7 @@ ferry_status ferry_i_mat_check(ferry_ctx *ctx, const ferry_input *in)
         FERRY_NEED(ctx, e.n <= r.n - 8, FERRY_EDATA,
                    "%s: truncated: element %lld has %lld bytes, %lld are left", in->path,
                    (long long)i, (long long)e.n, (long long)(r.n - 8));
-        FERRY_TRY(check_element(ctx, in, &e, r.big, i));
+        FERRY_TRY(check_element(ctx, in, &e, r.big, i, &left));
         r.at += 8 + e.n; /* variables are not padded */
         r.n -= 8 + e.n;
     }

@@ -344,6 +344,8 @@ done:
 ferry_status ferry_read(ferry_ctx *ctx, const char *path, const ferry_opts *opts,
                         ferry_data **out)
 {
+    FERRY_ARGS_OUT(ctx, out, out, path);
+
     request q = {.path = path, .kinds = FERRY_ANY_KIND};
 
     return run(ctx, &q, opts, out);
@@ -399,6 +401,8 @@ done:
 ferry_status ferry_write(ferry_ctx *ctx, const ferry_data *data, const char *path,
                          const ferry_opts *opts)
 {
+    FERRY_ARGS(ctx, data, path);
+
     ferry_status st = FERRY_OK;
     static const char *const kind_name[] = {[FERRY_DATA_VIEW] = "a view",
                                             [FERRY_DATA_GRAPH] = "a graph",

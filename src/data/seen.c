@@ -69,6 +69,8 @@ done:
 /* The old setting stays until the new one is parsed whole. */
 ferry_status ferry_domain_set_labelled(ferry_ctx *ctx, ferry_domain *d, const char *spec)
 {
+    FERRY_ARGS(ctx, d, spec);
+
     ferry_status st = FERRY_OK;
     ferry_seen seen = {.kind = FERRY_SEEN_NONE};
     const char *per_class = "per_class:", *ids = "ids:";

@@ -109,6 +109,8 @@ done:
 ferry_status ferry_guard_choose(ferry_ctx *outer, const ferry_task *task,
                                 ferry_guard_choice **out)
 {
+    FERRY_ARGS_OUT(outer, out, out, task);
+
     ferry_status st = FERRY_OK;
     ferry_ctx own = ferry_i_child(outer), *ctx = &own;
     ferry_guard_choice *c = NULL;

@@ -316,6 +316,7 @@ static ferry_status run_method(ferry_ctx *ctx, const run *u, ferry_entry *e, int
         e->metric[m * rs->run.planned + place] = score[m];
     c->diagnostics = json_loads(ferry_model_diagnostics(model), 0, NULL);
     if (weights) json_object_set(c->diagnostics, "weights", weights);
+    FERRY_HAVE(ctx, !ferry_i_memory_lost());
     if (place > 0 && !rs->keep_all) { /* nobody will ask for it */
         ferry_prediction_free(c->p);
         c->p = NULL;
@@ -533,7 +534,7 @@ ferry_status ferry_i_evaluate(ferry_ctx *outer, const ferry_task *task,
     /* What is complete is kept when the run was stopped. */
     if (st != FERRY_OK && (st != FERRY_ECANCELLED || u.rs->run.repeats == 0)) goto done;
     u.rs->record = ferry_i_run_record(ctx, task, u.rs, started, ferry_i_clock() - begin);
-    FERRY_HAVE(ctx, u.rs->record);
+    FERRY_HAVE(ctx, u.rs->record && !ferry_i_memory_lost());
     *out = u.rs;
 done:
     free_run(&u);
@@ -543,6 +544,8 @@ done:
 
 ferry_status ferry_evaluate(ferry_ctx *ctx, const ferry_task *task, ferry_results **out)
 {
+    FERRY_ARGS_OUT(ctx, out, out, task);
+
     return ferry_i_evaluate(ctx, task, NULL, out);
 }
 

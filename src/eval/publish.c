@@ -144,21 +144,25 @@ done:
 
 const ferry_run_info *ferry_results_info(const ferry_results *rs)
 {
+    if (!rs) return NULL;
     return &rs->run;
 }
 
 int64_t ferry_results_count(const ferry_results *rs)
 {
+    if (!rs) return 0;
     return rs->n;
 }
 
 const ferry_result *ferry_results_at(const ferry_results *rs, int64_t i)
 {
+    if (!rs) return NULL;
     return i >= 0 && i < rs->n ? &rs->result[i].pub : NULL;
 }
 
 const ferry_result *ferry_results_find(const ferry_results *rs, const char *name)
 {
+    if (!rs || !name) return NULL;
     for (int64_t i = 0; i < rs->n; i++)
         if (strcmp(rs->result[i].pub.name, name) == 0) return &rs->result[i].pub;
     return NULL;
@@ -166,11 +170,13 @@ const ferry_result *ferry_results_find(const ferry_results *rs, const char *name
 
 const ferry_truth *ferry_results_truth(const ferry_results *rs)
 {
+    if (!rs) return NULL;
     return rs->known.n > 0 ? &rs->known : NULL;
 }
 
 const ferry_guard *ferry_results_guard(const ferry_results *rs)
 {
+    if (!rs) return NULL;
     return rs->guard;
 }
 
@@ -182,40 +188,48 @@ static const ferry_entry *entry_of(const ferry_result *r)
 
 int64_t ferry_result_metric_count(const ferry_result *r)
 {
+    if (!r) return 0;
     return entry_of(r)->n_metrics;
 }
 
 const ferry_metric_runs *ferry_result_metric_at(const ferry_result *r, int64_t i)
 {
+    if (!r) return NULL;
     return i >= 0 && i < entry_of(r)->n_metrics ? &entry_of(r)->metrics[i] : NULL;
 }
 
 int64_t ferry_result_evidence_count(const ferry_result *r)
 {
+    if (!r) return 0;
     return entry_of(r)->n_trials;
 }
 
 const ferry_evidence *ferry_result_evidence_at(const ferry_result *r, int64_t i)
 {
+    if (!r) return NULL;
     return i >= 0 && i < entry_of(r)->n_trials ? &entry_of(r)->trial[i].pub : NULL;
 }
 
 int64_t ferry_result_diagnostic_count(const ferry_result *r)
 {
+    if (!r) return 0;
     return entry_of(r)->n_list;
 }
 
 const ferry_diagnostic *ferry_result_diagnostic_at(const ferry_result *r, int64_t i)
 {
+    if (!r) return NULL;
     return i >= 0 && i < entry_of(r)->n_list ? &entry_of(r)->list[i] : NULL;
 }
 
 int64_t ferry_result_prediction_count(const ferry_result *r)
 {
+    if (!r) return 0;
     return entry_of(r)->n_kept;
 }
 
 const ferry_repeat_prediction *ferry_result_prediction_at(const ferry_result *r, int64_t i)
 {
+    if (!r) return NULL;
     return i >= 0 && i < entry_of(r)->n_kept ? &entry_of(r)->kept[i].pub : NULL;
 }

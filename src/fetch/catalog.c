@@ -52,12 +52,14 @@ void ferry_catalog_free(ferry_catalog *c)
 
 int64_t ferry_catalog_count(const ferry_catalog *c)
 {
+    if (!c) return 0;
     return c->n;
 }
 
 /* NULL beyond the end. Lives as long as the catalog. */
 const ferry_dataset *ferry_catalog_at(const ferry_catalog *c, int64_t i)
 {
+    if (!c) return NULL;
     return i >= 0 && i < c->n ? &c->set[i].info : NULL;
 }
 
@@ -207,11 +209,12 @@ done:
 /* path NULL: the catalog that is compiled in. Both go through the same parser. */
 ferry_status ferry_catalog_load(ferry_ctx *ctx, const char *path, ferry_catalog **out)
 {
+    FERRY_ARGS_OUT(ctx, out, out);
+
     ferry_status st = FERRY_OK;
     ferry_catalog *c = ferry_i_calloc(1, sizeof *c);
     ferry_input in = {0};
 
-    *out = NULL;
     FERRY_HAVE(ctx, c);
     if (path) {
         FERRY_TRY(ferry_i_input_open(ctx, path, &in));

@@ -50,8 +50,9 @@ typedef struct transfer {
     const char *what;
     FILE *file;
     CURL *easy;
-    int64_t had; /* bytes of an earlier try */
-    int error;   /* errno of a failed write */
+    int64_t had;       /* bytes of an earlier try */
+    int64_t got, most; /* bytes of this one, and of all that may come (-1: any number) */
+    int error;         /* errno of a failed write */
     /* what our progress callback said; it ends the transfer when it is not FERRY_OK */
     ferry_status status;
 } transfer;
@@ -61,6 +62,8 @@ static size_t receive(char *bytes, size_t size, size_t n, void *user)
 {
     transfer *t = user;
 
+    t->got += (int64_t)(size * n);
+    if (t->most >= 0 && t->had + t->got > t->most) return 0;
     if (fwrite(bytes, size, n, t->file) == n) return size * n;
     t->error = errno ? errno : EIO;
     return 0;
@@ -81,7 +84,7 @@ static int progress(void *user, curl_off_t total, curl_off_t now, curl_off_t up_
     return t->status != FERRY_OK || finish;
 }
 
-/* Redirections may not leave http(s) either. NOSIGNAL: name look-ups must not use SIGALRM
+/* Redirections may not leave http(s) either, nor go from https to http. NOSIGNAL: name look-ups must not use SIGALRM
  * in a library. patience bounds the time without a byte and not the whole, which may be
  * hours. */
 static void configure(const transfer *t, const ferry_fetch_settings *s, const char *url)
@@ -90,7 +93,8 @@ static void configure(const transfer *t, const ferry_fetch_settings *s, const ch
 
     (void)curl.set(e, CURLOPT_URL, url);
     (void)curl.set(e, CURLOPT_PROTOCOLS_STR, "http,https");
-    (void)curl.set(e, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
+    (void)curl.set(e, CURLOPT_REDIR_PROTOCOLS_STR,
+                   strncmp(url, "https:", 6) == 0 ? "https" : "http,https");
     (void)curl.set(e, CURLOPT_FOLLOWLOCATION, 1L);
     (void)curl.set(e, CURLOPT_MAXREDIRS, 10L);
     (void)curl.set(e, CURLOPT_FAILONERROR, 1L);
@@ -109,11 +113,11 @@ static void configure(const transfer *t, const ferry_fetch_settings *s, const ch
 
 /* One try. *again: it broke off, and another try may go on from there. */
 static ferry_status try_once(ferry_ctx *ctx, const ferry_fetch_settings *s,
-                             const char *what, const char *url, const char *part,
-                             bool *again)
+                             const char *what, const char *url, int64_t most,
+                             const char *part, bool *again)
 {
     ferry_status st = FERRY_OK;
-    transfer t = {.ctx = ctx, .what = what};
+    transfer t = {.ctx = ctx, .what = what, .most = most};
     struct stat info;
     long code = 0;
 
@@ -130,6 +134,13 @@ static ferry_status try_once(ferry_ctx *ctx, const ferry_fetch_settings *s,
     /* the reasons in order: cancelled by the user, disk, server, network */
     FERRY_TRY(t.status);
     FERRY_NEED(ctx, !t.error, FERRY_EIO, "%s: cannot write: %s", part, strerror(t.error));
+    if (most >= 0 && t.had + t.got > most) {
+        /* a wrong file, whatever more would come */
+        (void)unlink(part);
+        FERRY_NEED(ctx, false, FERRY_EDATA,
+                   "%s: more comes than the %lld bytes that the catalog says: given up",
+                   url, (long long)most);
+    }
     if (r == CURLE_OK) goto done;
     if (code == 416) goto done; /* nothing behind what is here: the checksum will tell */
     if (code >= 400)
@@ -148,7 +159,8 @@ done:
 
 /* The message of the last try is the one that is reported. */
 ferry_status ferry_i_download(ferry_ctx *ctx, const ferry_fetch_settings *s,
-                              const char *what, const char *url, const char *part)
+                              const char *what, const char *url, int64_t most,
+                              const char *part)
 {
     ferry_status st = FERRY_OK;
     bool again = true;
@@ -157,7 +169,7 @@ ferry_status ferry_i_download(ferry_ctx *ctx, const ferry_fetch_settings *s,
     FERRY_NEED(ctx, curl.works, FERRY_EIO,
                "cannot load libcurl.so.4, which downloads need (Debian: libcurl4)");
     for (int64_t i = 0; i < s->tries && again; i++)
-        st = try_once(ctx, s, what, url, part, &again);
+        st = try_once(ctx, s, what, url, most, part, &again);
 done:
     return st;
 }

@@ -169,7 +169,11 @@ static ferry_status get(ferry_ctx *ctx, const ferry_fetch_settings *s, const fer
 
     FERRY_HAVE(ctx, what && part && dir && url);
     FERRY_TRY(ferry_i_mkdirs(ctx, dir));
-    st = ferry_i_download(ctx, s, what, url, part);
+    /* the size is that of what a gunzip makes: compressed it is at most a little more */
+    const int64_t most = r->size < 0               ? -1
+                         : r->deed == FERRY_GUNZIP ? r->size + r->size / 1000 + 1024
+                                                   : r->size;
+    st = ferry_i_download(ctx, s, what, url, most, part);
     if (st == FERRY_EIO) by_hand(ctx, r->url, path);
     if (st != FERRY_OK) goto done;
     if (r->deed == FERRY_GUNZIP) {
@@ -216,6 +220,8 @@ static ferry_status find(ferry_ctx *ctx, const ferry_catalog *c, const char *nam
 ferry_status ferry_fetch(ferry_ctx *ctx, const ferry_catalog *catalog, const char *name,
                          const char *dir, const ferry_opts *opts)
 {
+    FERRY_ARGS(ctx, catalog, name, dir);
+
     ferry_status st = FERRY_OK;
     ferry_fetch_settings s = {0};
     const ferry_set *set = NULL;

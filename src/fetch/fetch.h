@@ -43,8 +43,9 @@ typedef struct ferry_fetch_settings {
 } ferry_fetch_settings;
 
 /* Get url into the file `part`, which may hold the beginning already. `what` names it in
- * messages and progress. FERRY_EIO: not reached or broken off; what came stays in part. */
+ * messages and progress. FERRY_EDATA: more than `most` bytes (-1: any number) came. FERRY_EIO: not reached or broken off; what came stays in part. */
 ferry_status ferry_i_download(ferry_ctx *ctx, const ferry_fetch_settings *s,
-                              const char *what, const char *url, const char *part);
+                              const char *what, const char *url, int64_t most,
+                              const char *part);
 
 #endif

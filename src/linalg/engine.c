@@ -41,6 +41,8 @@ const ferry_engine *ferry_i_engine_find(const char *name)
  * moment. An unknown FERRY_ISA is not an error here; the log tells (host/blas.c). */
 ferry_status ferry_ctx_new(ferry_ctx **out)
 {
+    if (!out) return FERRY_EINVAL;
+    ferry_i_json_watch();
     *out = ferry_i_calloc(1, sizeof **out);
     if (!*out) return FERRY_ENOMEM;
     (*out)->engine = engines[0];
@@ -51,6 +53,8 @@ ferry_status ferry_ctx_new(ferry_ctx **out)
 
 ferry_status ferry_ctx_set_engine(ferry_ctx *ctx, const char *name)
 {
+    FERRY_ARGS(ctx, name);
+
     const ferry_engine *e = ferry_i_engine_find(name);
 
     if (!e) return ferry_i_fail(ctx, FERRY_EINVAL, "unknown engine %s (host, ref)", name);
@@ -60,5 +64,6 @@ ferry_status ferry_ctx_set_engine(ferry_ctx *ctx, const char *name)
 
 const char *ferry_ctx_engine(const ferry_ctx *ctx)
 {
+    if (!ctx) return NULL;
     return ctx->engine->name;
 }

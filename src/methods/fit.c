@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "linalg/blas.h"
 #include "methods/method.h"
 #include "prepare/prepare.h"
 
@@ -189,6 +190,8 @@ done:
 ferry_status ferry_method_fits(ferry_ctx *ctx, const char *name, const ferry_task *task,
                                const ferry_opts *opts)
 {
+    FERRY_ARGS(ctx, name, task);
+
     ferry_status st = FERRY_OK;
     const ferry_method *method = NULL;
 
@@ -237,6 +240,7 @@ static ferry_status run(ferry_ctx *ctx, const ferry_task *task, ferry_model *m,
     json_t *outer = ctx->diag, *diag = json_object();
     const double begin = ferry_i_clock();
 
+    FERRY_HAVE(ctx, diag);
     ctx->diag = diag;
     st = m->method->fit(ctx, task, m->options, &m->state, r);
     ctx->diag = outer;
@@ -259,6 +263,7 @@ ferry_status ferry_i_fit(ferry_ctx *ctx, const ferry_task *task, const ferry_met
     ferry_fit_info r = {.objective = NAN};
 
     *out = NULL;
+    FERRY_TRY(ferry_i_blas_ready(ctx));
     FERRY_TRY(ferry_i_task_resolved(ctx, task, &seen));
     FERRY_TRY(ferry_i_model_new(ctx, method, opts, seen->goal,
                                 ferry_i_goal_named(seen->goal) ? seen->names : NULL, &m));
@@ -277,12 +282,13 @@ done:
 ferry_status ferry_fit(ferry_ctx *ctx, const ferry_task *task, const char *method,
                        const ferry_opts *opts, ferry_model **out, ferry_fit_info *info)
 {
+    FERRY_ARGS_OUT(ctx, out, out, task, method);
+
     ferry_status st = FERRY_OK;
     const ferry_method *found = NULL;
     const size_t size = info ? info->size : 0;
     ferry_fit_info full = {0};
 
-    *out = NULL;
     /* A program built for a later library may have more fields than we fill, none fewer. */
     FERRY_NEED(ctx, !info || size >= sizeof full, FERRY_EINVAL,
                "ferry_fit: info.size is %zu, expected sizeof(ferry_fit_info), %zu", size,

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "linalg/blas.h"
 #include "methods/method.h"
 
 /* A domain as the model knows it. Everything but the views' matrices is lent by the domain
@@ -259,12 +260,14 @@ done:
 ferry_status ferry_predict(ferry_ctx *ctx, const ferry_model *model,
                            const ferry_domain *domain, ferry_prediction **out)
 {
+    FERRY_ARGS_OUT(ctx, out, out, model, domain);
+
     ferry_status st = FERRY_OK;
     const ferry_method *method = model->method;
     ferry_prediction *p = NULL;
     aligned a = {.view = NULL};
 
-    *out = NULL;
+    FERRY_TRY(ferry_i_blas_ready(ctx));
     FERRY_TRY(align(ctx, model, domain, &a));
     FERRY_TRY(ferry_i_prediction_new(ctx, model->goal, model->names, &a.domain, &p));
     if (model->goal == FERRY_EMBED) {

@@ -32,10 +32,11 @@ done:
 ferry_status ferry_model_fold_in(ferry_ctx *ctx, const ferry_model *model,
                                  const ferry_domain *ratings, ferry_model **out)
 {
+    FERRY_ARGS_OUT(ctx, out, out, model, ratings);
+
     ferry_status st = FERRY_OK;
     ferry_model *t = NULL;
 
-    *out = NULL;
     FERRY_NEED(ctx, model->goal == FERRY_RATE && model->method->fold_in, FERRY_ENEEDS,
                "%s is no model of ratings: nothing can be folded in", model->method->name);
     FERRY_NEED(ctx, ratings->ratings, FERRY_ENEEDS, "domain '%s' has no ratings",
@@ -75,12 +76,13 @@ ferry_status ferry_recommend(ferry_ctx *ctx, const ferry_model *model, int64_t n
                              const char *const *users, int64_t top, int rated,
                              ferry_prediction **out)
 {
+    FERRY_ARGS_OUT(ctx, out, out, model);
+
     ferry_status st = FERRY_OK;
     ferry_domain domain = {.name = NULL};
     ferry_prediction *p = NULL;
     ferry_ids *ids = NULL;
 
-    *out = NULL;
     FERRY_NEED(ctx, model->goal == FERRY_RATE && model->method->top, FERRY_ENEEDS,
                "%s is no model of ratings: it has no best items", model->method->name);
     FERRY_NEED(ctx, top >= 1, FERRY_EINVAL, "top = %lld: expected at least 1",

@@ -180,5 +180,6 @@ const ferry_method_info *ferry_method_at(int64_t i)
 
 const ferry_method_info *ferry_method_find(const char *name)
 {
+    if (!name) return NULL;
     return ferry_method_at(place(name));
 }

@@ -11,12 +11,14 @@
 /* A method that can stream may also serve goals that cannot. */
 int ferry_model_streams(const ferry_model *model)
 {
+    if (!model) return 0;
     return model->method->online != NULL &&
            (model->goal == FERRY_CLASSIFY || model->goal == FERRY_STREAM);
 }
 
 int ferry_model_watches(const ferry_model *model)
 {
+    if (!model) return 0;
     const ferry_online *o = model->method->online;
 
     return o && o->watches && o->watches(model->state);
@@ -25,22 +27,26 @@ int ferry_model_watches(const ferry_model *model)
 /* Methods for streams have one view; its width is what a row must have. */
 int64_t ferry_model_columns(const ferry_model *model)
 {
+    if (!model) return 0;
     return model->n_views > 0 ? model->views[0]->x->cols : 0;
 }
 
 int64_t ferry_model_class_count(const ferry_model *model)
 {
+    if (!model) return 0;
     return ferry_i_ids_count(model->names);
 }
 
 const char *ferry_model_class_at(const ferry_model *model, int64_t i)
 {
+    if (!model) return NULL;
     return i >= 0 && i < ferry_model_class_count(model) ? ferry_i_ids_at(model->names, i)
                                                         : NULL;
 }
 
 int64_t ferry_model_vote_count(const ferry_model *model)
 {
+    if (!model) return 0;
     const ferry_online *o = model->method->online;
 
     return o && o->votes ? o->votes(model->state) : 0;
@@ -83,6 +89,8 @@ done:
 ferry_status ferry_model_see(ferry_ctx *ctx, ferry_model *model, const ferry_row *x,
                              int32_t *cls, double *score, int32_t *votes)
 {
+    FERRY_ARGS(ctx, model, x, cls);
+
     ferry_status st = FERRY_OK;
     const int64_t k = ferry_model_class_count(model);
     double few[64], *f = score;
@@ -103,6 +111,8 @@ done:
 ferry_status ferry_model_learn(ferry_ctx *ctx, ferry_model *model, const ferry_row *x,
                                const char *label, const int32_t *votes)
 {
+    FERRY_ARGS(ctx, model, x, label);
+
     ferry_status st = FERRY_OK;
     int64_t cls = -1;
 

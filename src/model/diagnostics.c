@@ -121,11 +121,11 @@ ferry_status ferry_i_model_set_diagnostics(ferry_ctx *ctx, ferry_model *m,
                                            const json_t *json)
 {
     ferry_status st = FERRY_OK;
-    char *dump = json_dumps(json, JSON_COMPACT), *text = ferry_i_strdup(dump);
+    char *text = NULL;
     ferry_diagnostic *list = NULL;
     int64_t n = 0;
 
-    FERRY_HAVE(ctx, text);
+    FERRY_TRY(ferry_i_json_dump(ctx, json, JSON_COMPACT, &text));
     FERRY_TRY(ferry_i_diagnostics_list(ctx, json, &list, &n));
     ferry_i_free(m->diagnostics);
     ferry_i_diagnostics_free(m->n_list, m->list);
@@ -133,22 +133,23 @@ ferry_status ferry_i_model_set_diagnostics(ferry_ctx *ctx, ferry_model *m,
     m->list = list;
     m->n_list = n;
 done:
-    free(dump); /* jansson's */
     ferry_i_free(text);
     return st;
 }
 
 const char *ferry_model_diagnostics(const ferry_model *model)
 {
-    return model->diagnostics;
+    return model ? model->diagnostics : NULL;
 }
 
 int64_t ferry_model_diagnostic_count(const ferry_model *model)
 {
+    if (!model) return 0;
     return model->n_list;
 }
 
 const ferry_diagnostic *ferry_model_diagnostic_at(const ferry_model *model, int64_t i)
 {
+    if (!model) return NULL;
     return i >= 0 && i < model->n_list ? &model->list[i] : NULL;
 }

@@ -122,8 +122,7 @@ static ferry_status header_text(ferry_ctx *ctx, const ferry_dict *dict, const in
     for (int64_t i = 0; i < dict->n; i++)
         FERRY_HAVE(ctx, json_object_set_new(root, ferry_i_ids_at(dict->names, i),
                                             tensor_json(&dict->tensor[i], at[i])) == 0);
-    bare = json_dumps(root, JSON_COMPACT);
-    FERRY_HAVE(ctx, bare);
+    FERRY_TRY(ferry_i_json_dump(ctx, root, JSON_COMPACT, &bare));
     const size_t n = strlen(bare), padded = (n + 7) / 8 * 8;
     FERRY_NEED(ctx, padded <= (size_t)HEADER_MAX, FERRY_EINVAL,
                "%s: cannot save: the header has %zu bytes, at most %lld are allowed", path,
@@ -133,7 +132,7 @@ static ferry_status header_text(ferry_ctx *ctx, const ferry_dict *dict, const in
     memset(*text + n, ' ', padded - n);
     *len = padded;
 done:
-    free(bare); /* jansson's */
+    ferry_i_free(bare);
     json_decref(metadata);
     json_decref(root);
     return st;

@@ -91,21 +91,25 @@ done:
 
 const char *ferry_model_method(const ferry_model *model)
 {
+    if (!model) return NULL;
     return model->method->name;
 }
 
 ferry_goal ferry_model_goal(const ferry_model *model)
 {
+    if (!model) return (ferry_goal)0;
     return model->goal;
 }
 
 int64_t ferry_model_view_count(const ferry_model *model)
 {
+    if (!model) return 0;
     return model->n_views;
 }
 
 const char *ferry_model_view_at(const ferry_model *model, int64_t i)
 {
+    if (!model) return NULL;
     return i >= 0 && i < model->n_views ? model->views[i]->name : NULL;
 }
 
@@ -115,10 +119,11 @@ ferry_status ferry_model_read_view(ferry_ctx *ctx, const ferry_model *model,
                                    const char *view, const char *path,
                                    const ferry_opts *opts, ferry_data **out)
 {
+    FERRY_ARGS_OUT(ctx, out, out, model, view, path);
+
     ferry_status st = FERRY_OK;
     const ferry_view *v = NULL;
 
-    *out = NULL;
     for (int64_t i = 0; i < model->n_views && !v; i++)
         if (!view || strcmp(model->views[i]->name, view) == 0) v = model->views[i];
     FERRY_NEED(ctx, view || model->n_views == 1, FERRY_EINVAL,
@@ -140,6 +145,7 @@ static const ferry_ids *graph_names(const ferry_model *m)
 
 int64_t ferry_model_graph_count(const ferry_model *model)
 {
+    if (!model) return 0;
     const ferry_ids *names = graph_names(model);
 
     return names ? ferry_i_ids_count(names) : 0;
@@ -147,6 +153,7 @@ int64_t ferry_model_graph_count(const ferry_model *model)
 
 const char *ferry_model_graph_at(const ferry_model *model, int64_t i)
 {
+    if (!model) return NULL;
     return i >= 0 && i < ferry_model_graph_count(model)
                ? ferry_i_ids_at(graph_names(model), i)
                : NULL;
@@ -185,6 +192,8 @@ ferry_status ferry_model_read_graph(ferry_ctx *ctx, const ferry_model *model,
                                     const char *graph, const char *path,
                                     const ferry_opts *opts, ferry_domain *domain)
 {
+    FERRY_ARGS(ctx, model, graph, path, domain);
+
     ferry_status st = FERRY_OK;
     const ferry_ids *names = graph_names(model);
     ferry_data *data = NULL;

@@ -23,11 +23,10 @@ static ferry_status pack_opts(ferry_ctx *ctx, ferry_dict *dict, const char *name
         FERRY_NEED(ctx, json_object_set_new(object, s->key, json_string(s->value)) == 0,
                    FERRY_EINVAL, "cannot save option %s: not UTF-8 text", s->key);
     }
-    text = json_dumps(object, JSON_COMPACT);
-    FERRY_HAVE(ctx, text);
+    FERRY_TRY(ferry_i_json_dump(ctx, object, JSON_COMPACT, &text));
     FERRY_TRY(ferry_i_dict_put_text(ctx, dict, name, text));
 done:
-    free(text); /* jansson's */
+    ferry_i_free(text);
     json_decref(object);
     return st;
 }
@@ -110,6 +109,8 @@ done:
 /* The dict first, then the file in one go: a state that cannot be packed leaves no file. */
 ferry_status ferry_model_save(ferry_ctx *ctx, const ferry_model *model, const char *path)
 {
+    FERRY_ARGS(ctx, model, path);
+
     ferry_status st = FERRY_OK;
     ferry_dict *dict = NULL;
 
@@ -303,10 +304,11 @@ ferry_status ferry_i_model_unpack(ferry_ctx *ctx, const char *what, const ferry_
 ferry_status ferry_model_load(ferry_ctx *ctx, const char *path, const char *method,
                               ferry_model **out)
 {
+    FERRY_ARGS_OUT(ctx, out, out, path);
+
     ferry_status st = FERRY_OK;
     ferry_dict *dict = NULL;
 
-    *out = NULL;
     FERRY_TRY(ferry_i_dict_load(ctx, path, &dict));
     FERRY_TRY(ferry_i_model_unpack(ctx, path, dict, method, out));
 done:

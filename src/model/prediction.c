@@ -186,6 +186,8 @@ done:
 ferry_status ferry_prediction_write(ferry_ctx *ctx, const ferry_prediction *p,
                                     const char *path)
 {
+    FERRY_ARGS(ctx, p, path);
+
     ferry_status st = FERRY_OK;
     ferry_out *o = NULL;
 

@@ -73,6 +73,8 @@ done:
 /* The same links that every method gets. */
 ferry_status ferry_task_links(ferry_ctx *ctx, const ferry_task *task, char **out)
 {
+    FERRY_ARGS_OUT(ctx, out, out, task);
+
     ferry_status st = FERRY_OK;
     const ferry_domain **domain = NULL, *d = NULL;
     ferry_links *links = NULL;

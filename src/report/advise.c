@@ -206,6 +206,8 @@ done:
 
 ferry_status ferry_advise(ferry_ctx *outer, const ferry_task *task, ferry_advice **out)
 {
+    FERRY_ARGS_OUT(outer, out, out, task);
+
     ferry_status st = FERRY_OK;
     ferry_ctx own = ferry_i_child(outer), *ctx = &own;
     ferry_task *split = NULL;
@@ -214,7 +216,6 @@ ferry_status ferry_advise(ferry_ctx *outer, const ferry_task *task, ferry_advice
     found *f = NULL;
     char *links = NULL;
 
-    *out = NULL;
     FERRY_NEW(ctx, f, 1);
     FERRY_TRY(ferry_i_task_evaluate(ctx, task, &s));
     if (s.seed >= 0) ctx->seed = (uint64_t)s.seed;
@@ -242,11 +243,13 @@ done:
 
 int64_t ferry_advice_method_count(const ferry_advice *advice)
 {
+    if (!advice) return 0;
     return ((const found *)advice)->n_methods;
 }
 
 const ferry_advice_method *ferry_advice_method_at(const ferry_advice *advice, int64_t i)
 {
+    if (!advice) return NULL;
     const found *f = (const found *)advice;
 
     return i >= 0 && i < f->n_methods ? &f->method[i] : NULL;
@@ -254,11 +257,13 @@ const ferry_advice_method *ferry_advice_method_at(const ferry_advice *advice, in
 
 int64_t ferry_advice_domain_count(const ferry_advice *advice)
 {
+    if (!advice) return 0;
     return ((const found *)advice)->n_domains;
 }
 
 const ferry_advice_domain *ferry_advice_domain_at(const ferry_advice *advice, int64_t i)
 {
+    if (!advice) return NULL;
     const found *f = (const found *)advice;
 
     return i >= 0 && i < f->n_domains ? &f->domain[i] : NULL;
@@ -312,9 +317,10 @@ static json_t *measures_json(const found *f)
 
 ferry_status ferry_advice_json(ferry_ctx *ctx, const ferry_advice *a, char **out)
 {
+    FERRY_ARGS_OUT(ctx, out, out, a);
+
     ferry_status st = FERRY_OK;
     const found *f = (const found *)a;
-    char *text = NULL;
     json_t *all = json_pack(
         "{s:s, s:o, s:s, s:o, s:I, s:I, s:O, s:o, s:I, s:o, s:o}", "ferry", ferry_version(),
         "task", ferry_i_json_text(a->task), "goal", ferry_goal_name(a->goal), "target",
@@ -323,12 +329,8 @@ ferry_status ferry_advice_json(ferry_ctx *ctx, const ferry_advice *a, char **out
         "of_other_goals", (json_int_t)a->of_other_goals, "measures", measures_json(f),
         "links", ferry_i_json_text(a->links));
 
-    *out = NULL;
-    FERRY_HAVE(ctx, all);
-    text = json_dumps(all, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
-    FERRY_HAVE(ctx, *out = ferry_i_strdup(text));
+    FERRY_TRY(ferry_i_json_dump(ctx, all, JSON_INDENT(2) | JSON_REAL_PRECISION(6), out));
 done:
-    free(text);
     json_decref(all);
     return st;
 }

@@ -18,6 +18,7 @@
 
 #include "data/archive.h"
 #include "eval/eval.h"
+#include "linalg/blas.h"
 #include "linalg/host/isa.h"
 #include "linalg/linalg.h"
 #include "report/report.h"
@@ -185,10 +186,12 @@ static void machine(found *f)
 
 ferry_status ferry_doctor(ferry_ctx *ctx, ferry_installation **out)
 {
+    FERRY_ARGS_OUT(ctx, out, out);
+
     ferry_status st = FERRY_OK;
     found *f = NULL;
 
-    *out = NULL;
+    FERRY_TRY(ferry_i_blas_ready(ctx));
     FERRY_NEW(ctx, f, 1);
     f->pub = (ferry_installation){.size = sizeof f->pub,
                                   .version = ferry_version(),
@@ -267,8 +270,9 @@ static json_t *bytes_or_null(int64_t n)
 ferry_status ferry_installation_json(ferry_ctx *ctx, const ferry_installation *f,
                                      char **out)
 {
+    FERRY_ARGS_OUT(ctx, out, out, f);
+
     ferry_status st = FERRY_OK;
-    char *text = NULL;
     json_t *all = json_pack(
         "{s:s, s:s, s:o, s:o, s:s, s:{s:s, s:s}, s:O, s:{s:s, s:I, s:I}, s:{s:o, s:o}, s:o}",
         "ferry", f->version, "compiler", f->compiler, "libraries",
@@ -279,12 +283,8 @@ ferry_status ferry_installation_json(ferry_ctx *ctx, const ferry_installation *f
         bytes_or_null(f->memory), "available", bytes_or_null(f->memory_available),
         "problems", problems_json(f));
 
-    *out = NULL;
-    FERRY_HAVE(ctx, all);
-    text = json_dumps(all, JSON_INDENT(2));
-    FERRY_HAVE(ctx, *out = ferry_i_strdup(text));
+    FERRY_TRY(ferry_i_json_dump(ctx, all, JSON_INDENT(2), out));
 done:
-    free(text);
     json_decref(all);
     return st;
 }

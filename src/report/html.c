@@ -20,6 +20,7 @@ ferry_status ferry_i_report_file(ferry_ctx *ctx, const char *dir, const char *na
 
     FERRY_HAVE(ctx, path);
     *out = json_load_file(path, 0, &error);
+    FERRY_HAVE(ctx, *out || json_error_code(&error) != json_error_out_of_memory);
     FERRY_NEED(ctx, *out || error.line > 0 || !needed, FERRY_EDATA,
                "%s: cannot read; expected the folder of a run (ferry run -o)", path);
     FERRY_NEED(ctx, *out || error.line <= 0, FERRY_EDATA, "%s:%d: %s", path, error.line,
@@ -86,6 +87,8 @@ static void script_hash(char *text)
 ferry_status ferry_report_write(ferry_ctx *ctx, int64_t n, const char *const *folders,
                                 const char *path)
 {
+    FERRY_ARGS(ctx, path, n == 0 ? "" : (const void *)folders);
+
     ferry_status st = FERRY_OK;
     json_t *runs = json_array(), *all = NULL;
     ferry_out *o = NULL;
@@ -113,6 +116,7 @@ ferry_status ferry_report_write(ferry_ctx *ctx, int64_t n, const char *const *fo
         o, "</style>\n</head>\n<body>\n<main></main>\n"
            "<noscript><p>This report is drawn by a script: open it in a browser.</p>"
            "</noscript>\n<script type=\"application/json\" id=\"ferry-data\">");
+    FERRY_HAVE(ctx, !ferry_i_memory_lost());
     FERRY_HAVE(ctx, json_dump_callback(all, add_escaped, o,
                                        JSON_COMPACT | JSON_ENSURE_ASCII |
                                            JSON_REAL_PRECISION(12)) == 0);

@@ -447,17 +447,23 @@ static json_t *threads(const ferry_results *rs, const void *of)
 
 ferry_status ferry_i_report_dump(ferry_ctx *ctx, json_t *root, char **out)
 {
-    char *dumped = root ? json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) : NULL;
+    ferry_status st = FERRY_OK;
+    char *dumped = NULL;
 
     /* 15 digits: 0.9 stays 0.9, and no measurement has more. */
-    *out = dumped ? ferry_i_sprintf("%s\n", dumped) : NULL;
-    free(dumped);
+    FERRY_TRY(
+        ferry_i_json_dump(ctx, root, JSON_INDENT(2) | JSON_REAL_PRECISION(15), &dumped));
+    FERRY_HAVE(ctx, *out = ferry_i_sprintf("%s\n", dumped));
+done:
+    ferry_i_free(dumped);
     json_decref(root);
-    return *out ? FERRY_OK : ferry_i_nomem(ctx);
+    return st;
 }
 
 ferry_status ferry_results_json(ferry_ctx *ctx, const ferry_results *rs, char **out)
 {
+    FERRY_ARGS_OUT(ctx, out, out, rs);
+
     static const field fields[] = {AT(ferry_run_info, "ferry", TEXT, version),
                                    BY("schema", schema),
                                    AT(ferry_run_info, "task", TEXT, task),

@@ -376,13 +376,14 @@ done:
 
 ferry_status ferry_results_load(ferry_ctx *ctx, const char *dir, ferry_results **out)
 {
+    FERRY_ARGS_OUT(ctx, out, out, dir);
+
     ferry_status st = FERRY_OK;
     char *path = ferry_i_path_join(dir, "results.json");
     ferry_results *rs = ferry_i_calloc(1, sizeof *rs);
     reader f = {.ctx = ctx, .path = path};
     json_t *root = NULL;
 
-    *out = NULL;
     FERRY_HAVE(ctx, path && rs);
     FERRY_TRY(ferry_i_report_file(ctx, dir, "results.json", true, &root));
     FERRY_TRY(load_all(&f, rs, root));

@@ -25,6 +25,7 @@ static ferry_status read_record(ferry_ctx *ctx, const char *path, json_t **out)
     json_error_t error;
 
     *out = json_load_file(path, 0, &error);
+    FERRY_HAVE(ctx, *out || json_error_code(&error) != json_error_out_of_memory);
     if (!*out && error.line < 0)
         return ferry_i_fail(ctx, FERRY_EDATA,
                             "%s: cannot read; expected the folder of a run (ferry run -o)",
@@ -120,13 +121,14 @@ done:
 
 ferry_status ferry_task_rerun(ferry_ctx *ctx, const char *folder, ferry_task **out)
 {
+    FERRY_ARGS_OUT(ctx, out, out, folder);
+
     ferry_status st = FERRY_OK;
     char *path = ferry_i_path_join(folder, "run.json"), *dir = NULL;
     json_t *record = NULL, *origin = NULL, *text = NULL, *sets = NULL;
     ferry_opts *opts = NULL;
     ferry_task *task = NULL;
 
-    *out = NULL;
     FERRY_HAVE(ctx, path);
     FERRY_TRY(read_record(ctx, path, &record));
     FERRY_TRY(need(ctx, path, record, "task", JSON_OBJECT, &origin));

@@ -212,17 +212,19 @@ static ferry_status save_record(ferry_ctx *ctx, const ferry_results *rs, const c
         ctx,
         json_object_set_new(rs->record, "libraries", ferry_i_libraries_json(here)) == 0 &&
             json_object_set_new(rs->record, "compiler", json_string(here->compiler)) == 0);
-    text = json_dumps(rs->record, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
-    FERRY_HAVE(ctx, text);
+    FERRY_TRY(ferry_i_json_dump(ctx, rs->record, JSON_INDENT(2) | JSON_REAL_PRECISION(15),
+                                &text));
     FERRY_TRY(write_file(ctx, dir, "run.json", text));
 done:
-    free(text);
+    ferry_i_free(text);
     ferry_installation_free(here);
     return st;
 }
 
 ferry_status ferry_results_save(ferry_ctx *ctx, const ferry_results *rs, const char *dir)
 {
+    FERRY_ARGS(ctx, rs, dir);
+
     ferry_status st = FERRY_OK;
     char *folder = ferry_i_path_join(dir, "predictions"), *json = NULL;
 

@@ -272,11 +272,12 @@ static void add_heading(ferry_text *t, const sheet *s)
 
 ferry_status ferry_results_table(ferry_ctx *ctx, const ferry_results *rs, char **out)
 {
+    FERRY_ARGS_OUT(ctx, out, out, rs);
+
     ferry_status st = FERRY_OK;
     sheet s = {.rs = rs, .run = ferry_results_info(rs)};
     ferry_text t = {0};
 
-    *out = NULL;
     while (ferry_i_results_ranked(rs, s.rows + 1))
         s.rows++;
     if (s.rows > 0) s.metrics = ferry_result_metric_count(ferry_i_results_ranked(rs, 1));

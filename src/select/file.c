@@ -15,6 +15,8 @@ _Static_assert(FERRY_COUNT(trust_names) == N_TRUST, "every number of the trust h
 /* Numbers that could not be measured are left out of the file, which holds finite ones. */
 ferry_status ferry_selector_save(ferry_ctx *ctx, const ferry_selector *s, const char *path)
 {
+    FERRY_ARGS(ctx, s, path);
+
     ferry_status st = FERRY_OK;
     ferry_dict *dict = NULL;
     const double settings[] = {
@@ -115,11 +117,12 @@ done:
 /* *out is new. Messages of unpack begin with "is ..." and get the path in front. */
 ferry_status ferry_selector_load(ferry_ctx *ctx, const char *path, ferry_selector **out)
 {
+    FERRY_ARGS_OUT(ctx, out, out, path);
+
     ferry_status st = FERRY_OK;
     ferry_dict *dict = NULL;
     ferry_selector *s = ferry_i_calloc(1, sizeof *s);
 
-    *out = NULL;
     FERRY_HAVE(ctx, s);
     FERRY_TRY(ferry_i_dict_load(ctx, path, &dict));
     st = unpack(ctx, dict, s);

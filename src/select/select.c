@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "linalg/blas.h"
+
 const ferry_opt ferry_i_select_table[] = {
     FERRY_OPT(select_options, INT, sample, 500, 4, 1e6,
               "instances of each domain, drawn twice without overlap; at most half of it"),
@@ -134,6 +136,8 @@ done:
 ferry_status ferry_selector_train(ferry_ctx *ctx, const ferry_task *task,
                                   const ferry_opts *opts, ferry_selector **out)
 {
+    FERRY_ARGS_OUT(ctx, out, out, task);
+
     ferry_status st = FERRY_OK;
     ferry_selector *s = ferry_i_calloc(1, sizeof *s);
     ferry_task *resolved = NULL;
@@ -142,7 +146,7 @@ ferry_status ferry_selector_train(ferry_ctx *ctx, const ferry_task *task,
     select_options o = {0};
     int64_t n = 0, again = 0, labelled = 0;
 
-    *out = NULL;
+    FERRY_TRY(ferry_i_blas_ready(ctx));
     FERRY_HAVE(ctx, s);
     FERRY_TRY(ferry_i_opts_parse(ctx, "select", ferry_i_select_table,
                                  ferry_i_select_table_n, opts, &o));
@@ -275,6 +279,8 @@ done:
 ferry_status ferry_select(ferry_ctx *ctx, const ferry_selector *selector,
                           const ferry_task *task, int64_t longest, ferry_selection **out)
 {
+    FERRY_ARGS_OUT(ctx, out, out, selector, task);
+
     ferry_status st = FERRY_OK;
     ferry_selection *s = ferry_i_calloc(1, sizeof *s);
     ferry_task *resolved = NULL;
@@ -283,7 +289,7 @@ ferry_status ferry_select(ferry_ctx *ctx, const ferry_selector *selector,
     int64_t path[LONGEST];
     bool finish = false;
 
-    *out = NULL;
+    FERRY_TRY(ferry_i_blas_ready(ctx));
     FERRY_HAVE(ctx, s);
     FERRY_NEED(ctx, longest >= 1 && longest <= LONGEST, FERRY_EINVAL,
                "select: chains of up to %lld domains, expected 1 to 3", (long long)longest);
@@ -335,11 +341,13 @@ void ferry_selection_free(ferry_selection *s)
 
 int64_t ferry_selection_count(const ferry_selection *s)
 {
+    if (!s) return 0;
     return s->n;
 }
 
 /* Lent, until the selection is freed. */
 const ferry_way *ferry_selection_at(const ferry_selection *s, int64_t i)
 {
+    if (!s) return NULL;
     return i >= 0 && i < s->n ? &s->way[i] : NULL;
 }

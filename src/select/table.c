@@ -114,10 +114,11 @@ static void chains(const ferry_selection *s, ferry_text *o)
 /* *out is new; ferry_string_free it. The evidence comes last, after the order it speaks of. */
 ferry_status ferry_selection_table(ferry_ctx *ctx, const ferry_selection *s, char **out)
 {
+    FERRY_ARGS_OUT(ctx, out, out, s);
+
     ferry_status st = FERRY_OK;
     ferry_text o = {0};
 
-    *out = NULL;
     ferry_i_text_addf(&o, "%s: bridges to '%s', %lld candidate%s\n\n", s->task, s->target,
                       (long long)s->candidates, s->candidates == 1 ? "" : "s");
     bridges(s, &o);
@@ -186,11 +187,11 @@ static json_t *trust_json(const ferry_selection *s)
 /* *out is new. 17 digits give every double back exactly. o owns what was set into it. */
 ferry_status ferry_selection_json(ferry_ctx *ctx, const ferry_selection *s, char **out)
 {
+    FERRY_ARGS_OUT(ctx, out, out, s);
+
     ferry_status st = FERRY_OK;
     json_t *o = json_object(), *ways = json_array(), *beta = json_object();
-    char *text = NULL;
 
-    *out = NULL;
     for (int64_t i = 0; i < s->n; i++)
         (void)json_array_append_new(ways, way_json(&s->way[i]));
     (void)json_object_set_new(beta, "constant", number(s->m.beta[0]));
@@ -202,11 +203,8 @@ ferry_status ferry_selection_json(ferry_ctx *ctx, const ferry_selection *s, char
     (void)json_object_set_new(o, "ways", ways);
     (void)json_object_set_new(o, "beta", beta);
     (void)json_object_set_new(o, "trust", trust_json(s));
-    text = json_dumps(o, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
-    FERRY_HAVE(ctx, text);
-    FERRY_HAVE(ctx, *out = ferry_i_strdup(text));
+    FERRY_TRY(ferry_i_json_dump(ctx, o, JSON_INDENT(1) | JSON_REAL_PRECISION(17), out));
 done:
     json_decref(o);
-    free(text);
     return st;
 }

@@ -165,6 +165,8 @@ static ferry_status line_goes_on(ferry_ctx *ctx, ferry_stream *s, const char *by
 ferry_status ferry_stream_feed(ferry_ctx *ctx, ferry_stream *s, const char *bytes,
                                int64_t n, int64_t *used)
 {
+    FERRY_ARGS(ctx, s, used, n == 0 ? "" : bytes);
+
     ferry_status st = FERRY_OK;
 
     *used = 0;
@@ -187,6 +189,8 @@ done:
 /* The last line may lack its line end. */
 ferry_status ferry_stream_end(ferry_ctx *ctx, ferry_stream *s)
 {
+    FERRY_ARGS(ctx, s);
+
     if (s->broken || (s->part.len == 0 && !s->too_long)) return FERRY_OK;
     return line_ends(ctx, s, "", 0);
 }

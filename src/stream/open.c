@@ -357,6 +357,8 @@ done:
 ferry_status ferry_stream_open(ferry_ctx *ctx, const char *model, const char *dir,
                                const ferry_opts *opts, ferry_stream **out)
 {
+    FERRY_ARGS_OUT(ctx, out, out, model, dir);
+
     ferry_status st = FERRY_OK;
     ferry_stream *s = NULL;
     opening o = {.model_path = model};
@@ -377,6 +379,8 @@ done:
 ferry_status ferry_stream_repair(ferry_ctx *ctx, const char *model, const char *dir,
                                  ferry_repaired *out)
 {
+    FERRY_ARGS(ctx, model, dir, out);
+
     ferry_status st = FERRY_OK;
     ferry_stream *s = NULL;
     opening o = {.model_path = model, .repair = out};

@@ -136,6 +136,7 @@ static bool is_full(const ferry_stream *s)
  * durable; waiting a little lets many records share one sync, which costs milliseconds. */
 double ferry_stream_due(const ferry_stream *s)
 {
+    if (!s) return 0;
     const stream_answers *first = s->flying.n > 0 ? &s->flying : &s->now;
 
     if (first->n == 0) return -1;
@@ -180,6 +181,8 @@ static ferry_status give(ferry_ctx *ctx, ferry_stream *s, ferry_status st,
 ferry_status ferry_stream_commit(ferry_ctx *ctx, ferry_stream *s, const char **answers,
                                  int64_t *n)
 {
+    FERRY_ARGS(ctx, s, answers, n);
+
     ferry_status st = FERRY_OK;
 
     s->lent.len = 0;
@@ -197,6 +200,8 @@ ferry_status ferry_stream_commit(ferry_ctx *ctx, ferry_stream *s, const char **a
 ferry_status ferry_stream_turn(ferry_ctx *ctx, ferry_stream *s, const char **answers,
                                int64_t *n)
 {
+    FERRY_ARGS(ctx, s, answers, n);
+
     ferry_status st = FERRY_OK;
 
     if (s->broken || s->set.sync != SYNC_BATCH || !is_full(s) || wants_snapshot(s))
@@ -217,12 +222,15 @@ ferry_status ferry_stream_turn(ferry_ctx *ctx, ferry_stream *s, const char **ans
 
 int64_t ferry_stream_seq(const ferry_stream *s)
 {
+    if (!s) return 0;
     return s->worker.seq;
 }
 
 /* A clean end writes a snapshot, so that the next start need not replay anything. */
 ferry_status ferry_stream_close(ferry_ctx *ctx, ferry_stream *s)
 {
+    FERRY_ARGS(ctx, s);
+
     ferry_status st = FERRY_OK;
 
     if (!s->broken) {

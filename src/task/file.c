@@ -344,11 +344,12 @@ done:
 ferry_status ferry_task_load(ferry_ctx *ctx, const char *path, const ferry_opts *sets,
                              ferry_task **out)
 {
+    FERRY_ARGS_OUT(ctx, out, out, path);
+
     ferry_status st = FERRY_OK;
     ferry_input in = {0};
     char *dir = NULL;
 
-    *out = NULL;
     FERRY_NEED(ctx, path, FERRY_EINVAL, "no task file given");
     FERRY_TRY(ferry_i_input_file(ctx, path, &in));
     FERRY_HAVE(ctx, dir = ferry_i_path_dir(path));

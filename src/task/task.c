@@ -63,10 +63,11 @@ const char *ferry_goal_name(ferry_goal goal)
 ferry_status ferry_task_new(ferry_ctx *ctx, const char *name, ferry_goal goal,
                             ferry_task **out)
 {
+    FERRY_ARGS_OUT(ctx, out, out, name);
+
     ferry_status st = FERRY_OK;
     ferry_task *t = NULL;
 
-    *out = NULL;
     FERRY_NEED(ctx, name && name[0], FERRY_EINVAL, "a task needs a name");
     FERRY_NEED(ctx, strcmp(ferry_goal_name(goal), "unknown") != 0, FERRY_EINVAL,
                "task '%s': unknown goal %d", name, (int)goal);
@@ -99,6 +100,8 @@ void ferry_task_free(ferry_task *t)
 /* Takes the domain in any case, so that a caller never has to ask whose it is now. */
 ferry_status ferry_task_add_domain(ferry_ctx *ctx, ferry_task *t, ferry_domain *d)
 {
+    FERRY_ARGS(ctx, t, d);
+
     ferry_status st = FERRY_OK;
 
     FERRY_NEED(ctx, d, FERRY_EINVAL, "task '%s': no domain given", t->name);
@@ -135,6 +138,8 @@ static char *name_entry(const char *method, const ferry_opts *opts)
 ferry_status ferry_task_add_method(ferry_ctx *ctx, ferry_task *t, const char *method,
                                    const char *as, const ferry_opts *opts)
 {
+    FERRY_ARGS(ctx, t, method);
+
     ferry_status st = FERRY_OK;
     ferry_task_method m = {0};
     ferry_opts *copy = NULL;
@@ -176,6 +181,8 @@ static ferry_status parse_evaluate(ferry_ctx *ctx, const ferry_opts *opts,
 /* Parsed once here, so that a mistake is reported by the call that made it. */
 ferry_status ferry_task_set_evaluate(ferry_ctx *ctx, ferry_task *t, const ferry_opts *opts)
 {
+    FERRY_ARGS(ctx, t);
+
     ferry_status st = FERRY_OK;
     ferry_evaluate_settings settings;
     ferry_opts *copy = NULL;
@@ -196,21 +203,25 @@ ferry_status ferry_i_task_evaluate(ferry_ctx *ctx, const ferry_task *t,
 
 const char *ferry_task_name(const ferry_task *t)
 {
+    if (!t) return NULL;
     return t->name;
 }
 
 ferry_goal ferry_task_goal(const ferry_task *t)
 {
+    if (!t) return (ferry_goal)0;
     return t->goal;
 }
 
 int64_t ferry_task_domain_count(const ferry_task *t)
 {
+    if (!t) return 0;
     return t->n_domains;
 }
 
 const ferry_domain *ferry_task_domain_at(const ferry_task *t, int64_t i)
 {
+    if (!t) return NULL;
     return i >= 0 && i < t->n_domains ? t->domains[i] : NULL;
 }
 

@@ -6,17 +6,21 @@
 
 int64_t ferry_task_method_count(const ferry_task *task)
 {
+    if (!task) return 0;
     return task->n_methods;
 }
 
 const ferry_task_method *ferry_task_method_at(const ferry_task *task, int64_t i)
 {
+    if (!task) return NULL;
     return i >= 0 && i < task->n_methods ? &task->methods[i] : NULL;
 }
 
 /* The task's seed where it sets one: the same file gives the same splits whoever runs it. */
 ferry_status ferry_task_seed(ferry_ctx *ctx, const ferry_task *task, uint64_t *out)
 {
+    FERRY_ARGS(ctx, task, out);
+
     ferry_status st = FERRY_OK;
     ferry_evaluate_settings s = {0};
 
@@ -31,7 +35,8 @@ done:
 ferry_status ferry_task_visible(ferry_ctx *ctx, const ferry_task *task, int64_t repeat,
                                 ferry_task **out)
 {
-    *out = NULL;
+    FERRY_ARGS_OUT(ctx, out, out, task);
+
     if (repeat < 0)
         return ferry_i_fail(ctx, FERRY_EINVAL, "repeat = %lld is below 0",
                             (long long)repeat);
@@ -40,6 +45,7 @@ ferry_status ferry_task_visible(ferry_ctx *ctx, const ferry_task *task, int64_t 
 
 int64_t ferry_domain_labels(const ferry_domain *domain)
 {
+    if (!domain) return 0;
     int64_t n = 0;
 
     for (int64_t i = 0; domain->labels && i < domain->labels->n; i++)

@@ -23,7 +23,9 @@ static int64_t line_of_offset(const char *bytes, size_t offset)
 static ferry_status syntax_error(const ferry_yaml *y, const yaml_parser_t *p,
                                  const char *bytes)
 {
-    if (p->error == YAML_MEMORY_ERROR) return ferry_i_nomem(y->ctx);
+    /* no error at all is how it runs out of memory in some places */
+    if (p->error == YAML_MEMORY_ERROR || p->error == YAML_NO_ERROR)
+        return ferry_i_nomem(y->ctx);
     const int64_t line = p->error == YAML_READER_ERROR
                              ? line_of_offset(bytes, p->problem_offset)
                              : (int64_t)p->problem_mark.line + 1;

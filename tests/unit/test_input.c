@@ -159,14 +159,19 @@ static void test_bomb(void **state)
     bytes g = gzip_of(zeros, n), x = xz_of(zeros, n);
 
     assert_fails(ctx, ferry_i_unpack(ctx, "b.gz", g.s, g.n, 1000000, &out, &out_n),
-                 FERRY_EDATA, "b.gz: unpacks to more than 1000000 bytes: refused");
+                 FERRY_EDATA, "b.gz: unpacks to more than 1 MB: refused");
     assert_fails(ctx, ferry_i_unpack(ctx, "b.xz", x.s, x.n, 1000000, &out, &out_n),
-                 FERRY_EDATA, "b.xz: unpacks to more than 1000000 bytes: refused");
+                 FERRY_EDATA, "b.xz: unpacks to more than 1 MB: refused");
     assert_null(out);
     assert_ok(ctx, ferry_i_unpack(ctx, "b.xz", x.s, x.n, n, &out, &out_n));
     assert_int_equal(out_n, n);
     ferry_i_free(out);
-    assert_true(ferry_i_unpack_limit() > 1 << 20);
+    /* a multiple of the size, never below 256 MiB, at most a share of free memory; or as told */
+    assert_int_equal(ferry_i_input_limit(ctx, 1000), (int64_t)1 << 28);
+    assert_true(ferry_i_input_limit(ctx, (int64_t)1 << 60) < (int64_t)1 << 50);
+    assert_ok(ctx, ferry_ctx_set_max_input(ctx, 12345));
+    assert_int_equal(ferry_i_input_limit(ctx, 1000), 12345);
+    assert_int_equal(ferry_i_input_limit(ctx, -1), 12345);
     free(zeros), free(g.s), free(x.s);
 }
 

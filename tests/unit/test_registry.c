@@ -28,7 +28,7 @@ static void test_registry(void **state)
     assert_string_equal(m->name, "ridge");
     assert_fails(ctx, ferry_i_method_get(ctx, "rigde", &m), FERRY_EINVAL,
                  "unknown method rigde (did you mean ridge?)");
-    assert_fails(ctx, ferry_fit(ctx, NULL, "somethingelse", NULL, &model, NULL),
+    assert_fails(ctx, ferry_fit(ctx, (const ferry_task *)ctx, "somethingelse", NULL, &model, NULL),
                  FERRY_EINVAL, "unknown method somethingelse");
 }
 

@@ -2,10 +2,15 @@
  *
  * Nothing is changed behind the user's back: the choice of kernels is made by OpenBLAS
  * when it is loaded, so all that can be done is to tell (ferry_doctor(), or the log). */
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include <cblas.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 
+#include "linalg/blas.h"
 #include "linalg/host/host.h"
 #include "linalg/host/isa.h"
 
@@ -77,6 +82,51 @@ void ferry_i_check_machine(ferry_ctx *ctx)
                           core, wanted);
 }
 
+/* ---- little address space ---- */
+
+/* OpenBLAS maps a buffer for every thread that computes, and where there is no room for it tries again
+ * for ever (blas_memory_alloc): a worker that never comes up is waited for without end. So where address
+ * space is limited (RLIMIT_AS) there must be room before threads are started, and the calling thread's own
+ * buffer is mapped here, by a first product. */
+enum { BUFFER = 128 << 20, STACK = 16 << 20 };
+static atomic_int most_threads = 0; /* that OpenBLAS may have; 0: as many as one likes */
+
+static bool have_room(int64_t bytes)
+{
+    void *p = mmap(NULL, (size_t)bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (p == MAP_FAILED) return false;
+    (void)munmap(p, (size_t)bytes);
+    return true;
+}
+
+ferry_status ferry_i_blas_ready(ferry_ctx *ctx)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static bool mapped;
+    ferry_status st = FERRY_OK;
+    struct rlimit space;
+    double a[100] = {0}, c[100] = {0};
+
+    if (getrlimit(RLIMIT_AS, &space) != 0 || space.rlim_cur == RLIM_INFINITY)
+        return FERRY_OK;
+    (void)pthread_mutex_lock(&lock);
+    const int there = openblas_get_num_threads();
+    int n = ctx->threads;
+    if (!mapped && !have_room(BUFFER + STACK)) st = ferry_i_nomem(ctx);
+    while (n > there &&
+           !have_room((int64_t)(n - there) * (BUFFER + STACK) + BUFFER + STACK))
+        n--;
+    if (st == FERRY_OK) {
+        atomic_store(&most_threads, n > there ? n : there);
+        cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, 10, 10, 10, 1, a, 10, a, 10,
+                    0, c, 10);
+        mapped = true;
+    }
+    (void)pthread_mutex_unlock(&lock);
+    return st;
+}
+
 /* Most calls find the count right and take no lock. Two contexts with different counts
  * in two threads disturb each other's speed, and at most the last bits of their results. */
 void ferry_i_blas_begin(ferry_ctx *ctx)
@@ -84,9 +134,11 @@ void ferry_i_blas_begin(ferry_ctx *ctx)
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
     ferry_i_check_machine(ctx);
-    if (openblas_get_num_threads() == ctx->threads) return;
+    const int most = atomic_load(&most_threads),
+              n = most && most < ctx->threads ? most : ctx->threads;
+    if (openblas_get_num_threads() == n) return;
     (void)pthread_mutex_lock(&lock);
-    openblas_set_num_threads(ctx->threads);
+    openblas_set_num_threads(n);
     (void)pthread_mutex_unlock(&lock);
 }
 
