@@ -32,6 +32,17 @@ typedef struct ferry_sparse {
     const double *value;
 } ferry_sparse;
 
+/** The same with 32-bit starts, as scipy has them below 2^31 entries. */
+typedef struct ferry_sparse32 {
+    int64_t rows, cols;
+    const int32_t *start; /**< rows + 1 */
+    const int32_t *index;
+    const double *value;
+} ferry_sparse32;
+
+/** Called once when numbers that were lent are no longer needed, on whatever thread lets go last. */
+typedef void (*ferry_release_fn)(void *user);
+
 #ifdef __cplusplus
 }
 #endif

@@ -53,6 +53,28 @@ FERRY_API ferry_status ferry_domain_add_sparse(ferry_ctx *ctx, ferry_domain *dom
                                                const char *name, const ferry_sparse *x,
                                                const char *const *ids,
                                                const char *const *features);
+/**
+ * Likewise without a copy: the view reads the caller's numbers, which must stay as they are until `release`
+ * (may be NULL) is called with `user`: when the domain and all that was made of it (tasks, splits) are freed.
+ * When the call fails, `release` is not called. A dense array needs ld = cols. Of sparse arrays index and
+ * value are borrowed; starts (8 bytes a row) are copied, so that 32-bit ones will do.
+ */
+FERRY_API ferry_status ferry_domain_borrow_dense(ferry_ctx *ctx, ferry_domain *domain,
+                                                 const char *name, const ferry_array *x,
+                                                 const char *const *ids,
+                                                 const char *const *features,
+                                                 ferry_release_fn release, void *user);
+FERRY_API ferry_status ferry_domain_borrow_sparse(ferry_ctx *ctx, ferry_domain *domain,
+                                                  const char *name, const ferry_sparse *x,
+                                                  const char *const *ids,
+                                                  const char *const *features,
+                                                  ferry_release_fn release, void *user);
+FERRY_API ferry_status ferry_domain_borrow_sparse32(ferry_ctx *ctx, ferry_domain *domain,
+                                                    const char *name,
+                                                    const ferry_sparse32 *x,
+                                                    const char *const *ids,
+                                                    const char *const *features,
+                                                    ferry_release_fn release, void *user);
 /** Add what a file held: a view, a graph, labels or ratings. Copied. The labels that come
  * with a view are taken unless some were set; those of several views add up, and
  * FERRY_EDATA says that two of them differ. */

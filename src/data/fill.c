@@ -154,6 +154,25 @@ done:
     return st;
 }
 
+/* Whether there is an array to look at; the numbers themselves are checked where they are taken. */
+static ferry_status check_array(ferry_ctx *ctx, const ferry_domain *d, const char *name,
+                                bool is)
+{
+    ferry_status st = FERRY_OK;
+
+    FERRY_TRY(check_view_name(ctx, d, name));
+    FERRY_NEED(ctx, is, FERRY_EINVAL, "domain '%s', view '%s': not an array", d->name,
+               name);
+done:
+    return st;
+}
+
+static bool is_array(const ferry_array *x)
+{
+    return x && x->rows >= 0 && x->cols >= 0 && x->ld >= x->cols &&
+           (x->data || x->rows == 0 || x->cols == 0);
+}
+
 /* The name is checked before the copy, which may be large. ld >= cols: rows may have a
  * gap. */
 ferry_status ferry_domain_add_dense(ferry_ctx *ctx, ferry_domain *d, const char *name,
@@ -165,11 +184,7 @@ ferry_status ferry_domain_add_dense(ferry_ctx *ctx, ferry_domain *d, const char 
     ferry_status st = FERRY_OK;
     ferry_matrix *copy = NULL;
 
-    FERRY_TRY(check_view_name(ctx, d, name));
-    FERRY_NEED(ctx,
-               x && x->rows >= 0 && x->cols >= 0 && x->ld >= x->cols &&
-                   (x->data || x->rows == 0 || x->cols == 0),
-               FERRY_EINVAL, "domain '%s', view '%s': not an array", d->name, name);
+    FERRY_TRY(check_array(ctx, d, name, is_array(x)));
     FERRY_TRY(ferry_i_matrix_from_array(ctx, x, &copy));
     FERRY_TRY(add_matrix(ctx, d, name, copy, ids, features));
 done:
@@ -187,14 +202,86 @@ ferry_status ferry_domain_add_sparse(ferry_ctx *ctx, ferry_domain *d, const char
     ferry_status st = FERRY_OK;
     ferry_matrix *copy = NULL;
 
-    FERRY_TRY(check_view_name(ctx, d, name));
-    FERRY_NEED(ctx, x && x->rows >= 0 && x->cols >= 0 && x->start, FERRY_EINVAL,
-               "domain '%s', view '%s': not a sparse array", d->name, name);
+    FERRY_TRY(check_array(ctx, d, name, x && x->rows >= 0 && x->cols >= 0 && x->start));
     FERRY_TRY(ferry_i_matrix_from_sparse(ctx, x, &copy));
     FERRY_TRY(add_matrix(ctx, d, name, copy, ids, features));
 done:
     ferry_i_matrix_free(copy);
     return st;
+}
+
+/* Only a view that is in place tells the lender: until then the numbers are still the caller's. */
+static ferry_status lend(ferry_ctx *ctx, ferry_domain *d, const char *name, ferry_matrix *x,
+                         const char *const *ids, const char *const *features,
+                         ferry_release_fn release, void *user)
+{
+    const ferry_status st = add_matrix(ctx, d, name, x, ids, features);
+
+    if (st == FERRY_OK) {
+        x->release = release;
+        x->lender = user;
+    }
+    ferry_i_matrix_free(x);
+    return st;
+}
+
+ferry_status ferry_domain_borrow_dense(ferry_ctx *ctx, ferry_domain *d, const char *name,
+                                       const ferry_array *x, const char *const *ids,
+                                       const char *const *features,
+                                       ferry_release_fn release, void *user)
+{
+    ferry_status st = FERRY_OK;
+    ferry_matrix *lent = NULL;
+
+    FERRY_TRY(check_array(ctx, d, name, is_array(x)));
+    FERRY_TRY(ferry_i_matrix_borrow_array(ctx, x, &lent));
+    FERRY_TRY(lend(ctx, d, name, lent, ids, features, release, user));
+done:
+    return st;
+}
+
+/* Starts of either width become ours. */
+static ferry_status borrow_sparse(ferry_ctx *ctx, ferry_domain *d, const char *name,
+                                  const ferry_sparse *x, const int32_t *narrow,
+                                  const char *const *ids, const char *const *features,
+                                  ferry_release_fn release, void *user)
+{
+    ferry_status st = FERRY_OK;
+    ferry_matrix *lent = NULL;
+    int64_t *start = NULL;
+
+    FERRY_TRY(
+        check_array(ctx, d, name, x->rows >= 0 && x->cols >= 0 && (x->start || narrow)));
+    FERRY_NEW(ctx, start, x->rows + 1);
+    for (int64_t i = 0; i <= x->rows; i++)
+        start[i] = narrow ? narrow[i] : x->start[i];
+    FERRY_TRY(ferry_i_matrix_borrow_sparse(ctx, x->rows, x->cols, start, x->index, x->value,
+                                           &lent));
+    FERRY_TRY(lend(ctx, d, name, lent, ids, features, release, user));
+done:
+    return st;
+}
+
+ferry_status ferry_domain_borrow_sparse(ferry_ctx *ctx, ferry_domain *d, const char *name,
+                                        const ferry_sparse *x, const char *const *ids,
+                                        const char *const *features,
+                                        ferry_release_fn release, void *user)
+{
+    const ferry_sparse none = {.rows = -1};
+
+    return borrow_sparse(ctx, d, name, x ? x : &none, NULL, ids, features, release, user);
+}
+
+ferry_status ferry_domain_borrow_sparse32(ferry_ctx *ctx, ferry_domain *d, const char *name,
+                                          const ferry_sparse32 *x, const char *const *ids,
+                                          const char *const *features,
+                                          ferry_release_fn release, void *user)
+{
+    const ferry_sparse wide = x ? (ferry_sparse){x->rows, x->cols, NULL, x->index, x->value}
+                                : (ferry_sparse){.rows = -1};
+
+    return borrow_sparse(ctx, d, name, &wide, x ? x->start : NULL, ids, features, release,
+                         user);
 }
 
 /* ---- graphs ---- */

@@ -84,6 +84,13 @@ ferry_status ferry_i_growth_plan(ferry_ctx *ctx, const ferry_domain *d,
     const int64_t n = ferry_i_ids_count(ids);
 
     *g = (ferry_growth){0};
+    if (n > 0 && ferry_i_ids_count(d->ids) == 0 && d->n_views + d->n_graphs == 0 &&
+        !d->labels) {
+        FERRY_HAVE(ctx, g->ids = ferry_i_ids_copy(ids)); /* all are new, in this order */
+        for (int64_t i = 0; i < n; i++)
+            at[i] = i;
+        goto done;
+    }
     for (int64_t i = 0; i < n; i++) {
         at[i] = ferry_i_ids_find(d->ids, ferry_i_ids_at(ids, i));
         g->known += at[i] >= 0;

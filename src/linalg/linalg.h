@@ -30,6 +30,10 @@ typedef struct ferry_matrix {
     double *t_value;              /* nnz */
     int refs;                     /* shared: ferry_i_matrix_ref / _free */
     struct ferry_matrix *pattern; /* whose start and index we borrow, or NULL */
+    /* the caller's numbers, which nobody may change: told when they are no longer needed (may be NULL) */
+    bool borrowed;
+    ferry_release_fn release;
+    void *lender;
 } ferry_matrix;
 
 /* New zeroed dense matrix, to be filled by its maker before anyone else sees it. */
@@ -44,6 +48,13 @@ ferry_status ferry_i_matrix_from_array(ferry_ctx *ctx, const ferry_array *a,
                                        ferry_matrix **out);
 ferry_status ferry_i_matrix_from_sparse(ferry_ctx *ctx, const ferry_sparse *s,
                                         ferry_matrix **out);
+/* The caller's own arrays, until the last owner of the matrix lets go. `start` is taken over (ours to
+ * free) and index and value are borrowed; it is freed also when the call fails. Same checks. */
+ferry_status ferry_i_matrix_borrow_array(ferry_ctx *ctx, const ferry_array *a,
+                                         ferry_matrix **out);
+ferry_status ferry_i_matrix_borrow_sparse(ferry_ctx *ctx, int64_t rows, int64_t cols,
+                                          int64_t *start, const int32_t *index,
+                                          const double *value, ferry_matrix **out);
 /* Same pattern as CSR x, own values (nnz, zeroed). */
 ferry_status ferry_i_matrix_like(ferry_ctx *ctx, ferry_matrix *x, ferry_matrix **out);
 /* Rows rows[0..n) of x, in that order (rows may repeat), and columns mapped: new column of

@@ -105,14 +105,11 @@ done:
     return st;
 }
 
-/* Everything is checked before anything is copied: later code indexes by these numbers
- * without looking. */
-ferry_status ferry_i_matrix_from_sparse(ferry_ctx *ctx, const ferry_sparse *s,
-                                        ferry_matrix **out)
+/* Everything is checked before anything is used: later code indexes by these numbers without looking. */
+static ferry_status check_sparse(ferry_ctx *ctx, const ferry_sparse *s)
 {
     ferry_status st = FERRY_OK;
 
-    *out = NULL;
     FERRY_TRY(check_shape(ctx, s->rows, s->cols));
     FERRY_NEED(ctx, s->start[0] == 0, FERRY_EINVAL, "start[0] = %lld, but must be 0",
                (long long)s->start[0]);
@@ -122,6 +119,17 @@ ferry_status ferry_i_matrix_from_sparse(ferry_ctx *ctx, const ferry_sparse *s,
                    (long long)s->start[i + 1], (long long)i, (long long)s->start[i]);
     for (int64_t i = 0; i < s->rows; i++)
         FERRY_TRY(check_sparse_row(ctx, s, i));
+done:
+    return st;
+}
+
+ferry_status ferry_i_matrix_from_sparse(ferry_ctx *ctx, const ferry_sparse *s,
+                                        ferry_matrix **out)
+{
+    ferry_status st = FERRY_OK;
+
+    *out = NULL;
+    FERRY_TRY(check_sparse(ctx, s));
     const int64_t nnz = s->start[s->rows];
     FERRY_TRY(ferry_i_matrix_csr(ctx, s->rows, s->cols, nnz, out));
     memcpy((*out)->start, s->start, (size_t)(s->rows + 1) * sizeof *s->start);
@@ -130,6 +138,57 @@ ferry_status ferry_i_matrix_from_sparse(ferry_ctx *ctx, const ferry_sparse *s,
         memcpy((*out)->value, s->value, (size_t)nnz * sizeof *s->value);
     }
 done:
+    return st;
+}
+
+/* Rows with gaps would need a stride in every product: those are copied instead. */
+ferry_status ferry_i_matrix_borrow_array(ferry_ctx *ctx, const ferry_array *a,
+                                         ferry_matrix **out)
+{
+    ferry_status st = FERRY_OK;
+    ferry_matrix *x = NULL;
+
+    *out = NULL;
+    FERRY_NEED(
+        ctx, a->ld == a->cols || a->rows <= 1, FERRY_EINVAL,
+        "instances are %lld numbers apart but have %lld features: only an array without "
+        "gaps can be borrowed",
+        (long long)a->ld, (long long)a->cols);
+    FERRY_TRY(check_shape(ctx, a->rows, a->cols));
+    FERRY_NEW(ctx, x, 1);
+    *x = (ferry_matrix){.rows = a->rows,
+                        .cols = a->cols,
+                        .nnz = a->rows * a->cols,
+                        .dense = (double *)a->data, /* never written to: borrowed */
+                        .refs = 1,
+                        .borrowed = true};
+    *out = x;
+done:
+    return st;
+}
+
+ferry_status ferry_i_matrix_borrow_sparse(ferry_ctx *ctx, int64_t rows, int64_t cols,
+                                          int64_t *start, const int32_t *index,
+                                          const double *value, ferry_matrix **out)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_sparse s = {rows, cols, start, index, value};
+    ferry_matrix *x = NULL;
+
+    *out = NULL;
+    FERRY_TRY(check_sparse(ctx, &s));
+    FERRY_NEW(ctx, x, 1);
+    *x = (ferry_matrix){.rows = rows,
+                        .cols = cols,
+                        .nnz = start[rows],
+                        .index = (int32_t *)index,
+                        .value = (double *)value,
+                        .refs = 1,
+                        .borrowed = true};
+    FERRY_MOVE(x->start, start);
+    *out = x;
+done:
+    ferry_i_free(start);
     return st;
 }
 
@@ -229,10 +288,10 @@ ferry_matrix *ferry_i_matrix_ref(ferry_matrix *x)
 void ferry_i_matrix_free(ferry_matrix *x)
 {
     if (!x || __atomic_sub_fetch(&x->refs, 1, __ATOMIC_ACQ_REL) > 0) return;
-    FERRY_FREE(x->dense, x->value);
-    if (!x->pattern) {
-        FERRY_FREE(x->start, x->index);
-    }
+    if (!x->borrowed) FERRY_FREE(x->dense, x->value);
+    if (!x->pattern) ferry_i_free(x->start);
+    if (!x->pattern && !x->borrowed) ferry_i_free(x->index);
+    if (x->release) x->release(x->lender);
     FERRY_FREE(x->t_start, x->t_index, x->t_value);
     ferry_i_matrix_free(x->pattern);
     ferry_i_free(x);

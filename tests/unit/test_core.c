@@ -115,6 +115,38 @@ static void test_ids(void **state)
     assert_string_equal(ferry_i_ids_at(copy, 999), "id999");
     numbers = ferry_i_ids_numbers(12);
     assert_string_equal(ferry_i_ids_at(numbers, 11), "12");
+    ferry_i_ids_free(numbers);
+    /* row numbers have neither offsets nor slots, and answer as if they had */
+    numbers = ferry_i_ids_numbers(123456);
+    for (int64_t i = 0; i < 123456; i++) {
+        char text[16];
+        snprintf(text, sizeof text, "%lld", (long long)i + 1);
+        assert_string_equal(ferry_i_ids_at(numbers, i), text);
+        assert_int_equal(ferry_i_ids_find(numbers, text), i);
+    }
+    const char *const none[] = {"0",
+                                "01",
+                                "",
+                                "-1",
+                                "+1",
+                                "1.0",
+                                "123457",
+                                "1e3",
+                                "x",
+                                " 1",
+                                "99999999999999999999"};
+    for (int64_t i = 0; i < FERRY_COUNT(none); i++)
+        assert_int_equal(ferry_i_ids_find(numbers, none[i]), -1);
+    assert_int_equal(ferry_i_ids_findn(numbers, "12345", 3), 122);
+    assert_int_equal(ferry_i_ids_add(numbers, "77", &added), 76);
+    assert_false(added);
+    assert_int_equal(ferry_i_ids_add(numbers, "more", &added), 123456);
+    assert_true(added);
+    assert_int_equal(ferry_i_ids_find(numbers, "99999"), 99998);
+    assert_int_equal(ferry_i_ids_find(numbers, "123457"), -1);
+    assert_string_equal(ferry_i_ids_at(numbers, 123456), "more");
+    assert_string_equal(ferry_i_ids_at(numbers, 99), "100");
+    assert_int_equal(ferry_i_ids_count(numbers), 123457);
     assert_int_equal(ferry_i_ids_count(NULL), 0);
     assert_int_equal(ferry_i_ids_find(NULL, "a"), -1);
     ferry_i_ids_free(ids);

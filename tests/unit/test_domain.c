@@ -166,7 +166,7 @@ static void test_bad_views(void **state)
     assert_fails(ctx, ferry_domain_add_dense(ctx, d, "v", NULL, NULL, NULL), FERRY_EINVAL,
                  "not an array");
     assert_fails(ctx, ferry_domain_add_sparse(ctx, d, "v", NULL, NULL, NULL), FERRY_EINVAL,
-                 "not a sparse array");
+                 "not an array");
     assert_fails(ctx, ferry_domain_add_dense(ctx, d, "v", &inf, NULL, NULL), FERRY_EDATA,
                  "row 2, feature 1 is inf");
     assert_fails(ctx, ferry_domain_add_dense(ctx, d, "v", &nan, NULL, names), FERRY_EDATA,
@@ -835,6 +835,127 @@ static void test_memory(void **state)
     ferry_data_free(data);
 }
 
+/* ---- borrowed views ---- */
+
+static void count_release(void *user)
+{
+    ++*(int *)user;
+}
+
+static ferry_domain *empty_domain(ferry_ctx *ctx)
+{
+    ferry_domain *d = NULL;
+
+    assert_ok(ctx, ferry_domain_new(ctx, "d", FERRY_TARGET, &d));
+    return d;
+}
+
+/* The same domain as with a copy, over the caller's own numbers; who lends is told when the last owner
+ * lets go, and not before. */
+static void test_borrow(void **state)
+{
+    ferry_ctx *ctx = *state;
+    const double cells[] = {1, 2, 3, NAN, 5, 6}, value[] = {1, 2, 3};
+    const int64_t start[] = {0, 1, 3};
+    const int32_t start32[] = {0, 1, 3}, index[] = {1, 0, 2};
+    const ferry_array dense = {2, 3, 3, cells};
+    const ferry_sparse sparse = {2, 3, start, index, value};
+    const ferry_sparse32 narrow = {2, 3, start32, index, value};
+    ferry_domain *copied = empty_domain(ctx), *lent = empty_domain(ctx), *kept = NULL;
+    int released = 0;
+
+    assert_ok(ctx, ferry_domain_add_dense(ctx, copied, "a", &dense, NULL, NULL));
+    assert_ok(ctx, ferry_domain_add_sparse(ctx, copied, "b", &sparse, NULL, NULL));
+    assert_ok(ctx, ferry_domain_add_sparse(ctx, copied, "c", &sparse, NULL, NULL));
+    assert_ok(ctx, ferry_domain_borrow_dense(ctx, lent, "a", &dense, NULL, NULL,
+                                             count_release, &released));
+    assert_ok(ctx, ferry_domain_borrow_sparse(ctx, lent, "b", &sparse, NULL, NULL,
+                                              count_release, &released));
+    assert_ok(
+        ctx, ferry_domain_borrow_sparse32(ctx, lent, "c", &narrow, NULL, NULL, NULL, NULL));
+    assert_true(ferry_i_domain_hash(copied) == ferry_i_domain_hash(lent));
+    assert_ptr_equal(lent->views[0]->x->dense, cells);
+    assert_ptr_equal(lent->views[1]->x->value, value);
+    assert_ptr_equal(lent->views[2]->x->index, index);
+    assert_true(lent->views[0]->has_missing);
+    kept = ferry_i_domain_ref(lent);
+    ferry_domain_free(lent);
+    assert_int_equal(released, 0);
+    ferry_domain_free(kept);
+    assert_int_equal(released, 2);
+    ferry_domain_free(copied);
+}
+
+/* What is refused stays the caller's. */
+static void test_borrow_refused(void **state)
+{
+    ferry_ctx *ctx = *state;
+    const double cells[] = {1, 2, 3, 4, INFINITY, 6};
+    const int32_t starts[][3] = {{0, 2, 1}, {1, 2, 3}, {0, -1, 1}}, index[] = {1, 0, 2};
+    ferry_domain *d = empty_domain(ctx);
+    int released = 0;
+
+    assert_fails(ctx,
+                 ferry_domain_borrow_dense(ctx, d, "a", &(ferry_array){2, 2, 3, cells},
+                                           NULL, NULL, count_release, &released),
+                 FERRY_EINVAL, "without gaps");
+    assert_fails(ctx,
+                 ferry_domain_borrow_dense(ctx, d, "a", &(ferry_array){2, 3, 3, cells},
+                                           NULL, NULL, count_release, &released),
+                 FERRY_EDATA, "row 2, feature 2");
+    assert_fails(ctx, ferry_domain_borrow_dense(ctx, d, "a", NULL, NULL, NULL, NULL, NULL),
+                 FERRY_EINVAL, "not an array");
+    assert_fails(ctx, ferry_domain_borrow_sparse(ctx, d, "a", NULL, NULL, NULL, NULL, NULL),
+                 FERRY_EINVAL, "not an array");
+    assert_fails(ctx,
+                 ferry_domain_borrow_sparse32(ctx, d, "a", NULL, NULL, NULL, NULL, NULL),
+                 FERRY_EINVAL, "not an array");
+    for (int64_t i = 0; i < 3; i++)
+        assert_fails(ctx,
+                     ferry_domain_borrow_sparse32(
+                         ctx, d, "a", &(ferry_sparse32){2, 3, starts[i], index, cells},
+                         NULL, NULL, count_release, &released),
+                     FERRY_EINVAL, "start[");
+    assert_fails(ctx,
+                 ferry_domain_borrow_sparse32(
+                     ctx, d, "a",
+                     &(ferry_sparse32){1, 2, (const int32_t[]){0, 3}, index, cells}, NULL,
+                     NULL, count_release, &released),
+                 FERRY_EINVAL, "feature index");
+    assert_int_equal(released, 0);
+    ferry_domain_free(d);
+}
+
+static ferry_status borrow_once(ferry_ctx *ctx, void *arg)
+{
+    ferry_status st = FERRY_OK;
+    const double cells[] = {1, 2, 3, 4};
+    const int32_t start[] = {0, 1, 2}, index[] = {1, 0};
+    ferry_domain *d = NULL;
+    int *balance = arg, lent = 0;
+
+    FERRY_TRY(ferry_domain_new(ctx, "d", FERRY_TARGET, &d));
+    FERRY_TRY(ferry_domain_borrow_dense(ctx, d, "a", &(ferry_array){2, 2, 2, cells}, NULL,
+                                        NULL, count_release, balance));
+    lent++;
+    FERRY_TRY(ferry_domain_borrow_sparse32(ctx, d, "b",
+                                           &(ferry_sparse32){2, 2, start, index, cells},
+                                           NULL, NULL, count_release, balance));
+    lent++;
+done:
+    ferry_domain_free(d);
+    *balance -= lent;
+    return st;
+}
+
+static void test_borrow_memory(void **state)
+{
+    int balance = 0;
+
+    each_allocation_fails(*state, borrow_once, &balance);
+    assert_int_equal(balance, 0); /* released as often as lent */
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, ctx_setup, ctx_teardown)
 
 int main(void)
@@ -866,6 +987,9 @@ int main(void)
         TEST(test_hash),
         TEST(test_labelled),
         TEST(test_labelled_ids),
+        TEST(test_borrow),
+        TEST(test_borrow_refused),
+        TEST(test_borrow_memory),
         TEST(test_memory),
     };
     return cmocka_run_group_tests_name("domain", tests, NULL, NULL);
