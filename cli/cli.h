@@ -43,6 +43,9 @@ typedef enum cli_key {
     KEY_COMPLETION,
     KEY_CONTROLS,
     KEY_GUARD,
+    KEY_RESUME,
+    KEY_FORCE,
+    KEY_SAVE,
     KEY_DATA,
     KEY_QUICK,
     KEY_HELP,
@@ -63,6 +66,7 @@ typedef enum cli_words {
     WORDS_CONTROLS,
     WORDS_SYNC,
     WORDS_LINES,
+    WORDS_TABLE,
     WORDS_STUDY
 } cli_words;
 
@@ -136,9 +140,10 @@ int cli_failed(const cli *c, ferry_status status);
 
 /* Ctrl-C ends the program with its own exit code. */
 void cli_catch_interrupt(void);
-/* From now on the first Ctrl-C asks the running call to stop, by its progress callback, so
+/* From now on the first Ctrl-C or SIGTERM asks the running call to stop, by its progress callback, so
  * that what is complete can be kept; a second one ends the program. */
 void cli_ask_before_stopping(void);
+int cli_interrupt_code(void); /* the exit code of a program that was asked to stop */
 void cli_log(void *user, ferry_level level, const char *line);
 /* Draws a bar on a terminal after a second; user is NULL under --quiet. */
 ferry_answer cli_progress(void *user, const ferry_progress *p);
@@ -194,6 +199,9 @@ int cli_print_file(const char *path);
  * else says why not: EXIT_USAGE. */
 int cli_can_write(const char *path);
 int cli_can_fill(const char *dir);
+/* Whether results of that task can take the folder's place: results of another one only under
+ * --force; else says why not: EXIT_USAGE. */
+int cli_can_replace(const cli *c, const char *dir, const char *task);
 /* New empty folder under TMPDIR, and its removal with all that is in it. */
 char *cli_temporary(void);
 void cli_remove(char *folder);
@@ -201,6 +209,8 @@ void cli_remove(char *folder);
 int cli_run(cli *c);
 int cli_rerun(cli *c);
 int cli_report(cli *c);
+int cli_explain(cli *c);
+int cli_results_table(cli *c);
 int cli_advise(cli *c);
 int cli_fit(cli *c);
 int cli_predict(cli *c);

@@ -64,8 +64,19 @@
         KEY_HELP, 'h', "help", NULL, WORDS_NONE, "say what the command does"               \
     }
 
+#define FORCE                                                                              \
+    {                                                                                      \
+        KEY_FORCE, 0, "force", NULL, WORDS_NONE,                                           \
+            "replace the results of another task that are in the folder"                   \
+    }
+
 static const cli_option run_options[] = {
     OUT("DIR", WORDS_FOLDER, "folder for the results; default: results/TASK-NAME"),
+    {KEY_SAVE, 0, "save", "WHAT", WORDS_NONE,
+     "keep splits and predictions of all repeats: splits,predictions or one of them"},
+    {KEY_RESUME, 0, "resume", NULL, WORDS_NONE,
+     "go on from what a stopped run left in DIR.part"},
+    FORCE,
     SET("change a value of the task, by dotted path; may be repeated"),
     JSON("print results.json instead of the table"),
     CONTROLS,
@@ -82,12 +93,19 @@ static const cli_option run_options[] = {
 };
 static const cli_option rerun_options[] = {
     OUT("DIR", WORDS_FOLDER, "folder for the new results; default: they are not kept"),
+    FORCE,
     JSON("print results.json instead of the table"),
     THREADS,
     JOBS,
     MEMORY,
     MAX_INPUT,
     QUIET,
+    HELP,
+};
+static const cli_option explain_options[] = {HELP};
+static const cli_option table_options[] = {
+    {KEY_FORMAT, 0, "format", "NAME", WORDS_TABLE,
+     "csv (all digits), markdown or latex; default: as on the screen"},
     HELP,
 };
 static const cli_option report_options[] = {
@@ -313,8 +331,9 @@ const cli_command cli_commands[] = {
      "domains.target.labelled=20. Each transfer method is judged: is it better or "
      "worse than the best method without transfer, for new data of this kind, and is that "
      "the source? Controls keep everything but the knowledge, such as a source with "
-     "shuffled labels. After Ctrl-C the repeats that "
-     "were complete are kept. Several task files, or a folder with some, end with a summary: "
+     "shuffled labels. The folder appears when it is complete; until then what is done is in "
+     "DIR.part. After Ctrl-C or SIGTERM the repeats that were complete are kept, and --resume "
+     "goes on, as after a crash. Several task files, or a folder with some, end with a summary: "
      "wins, ties and losses against each task's best baseline, mean ranks with their "
      "critical difference, and how often each verdict was given; -o is then the folder for "
      "the folders of all tasks.",
@@ -332,6 +351,15 @@ const cli_command cli_commands[] = {
      "that the data is what it was, runs, and says whether every number came out again. "
      "Exit code 1 when one did not.",
      1, 1, WORDS_FOLDER, OPTIONS(rerun_options), NULL, true, cli_rerun},
+    {"explain", "DIR [METHOD]", "say what the table of a run leaves out",
+     "Reads the results in a folder. Of all methods: the verdict on each in words, which "
+     "methods have no result and why, and their notes. With a method: every metric, the "
+     "comparison with the best baseline, the controls, its settings and what its fit told.",
+     1, 2, WORDS_FOLDER, OPTIONS(explain_options), NULL, false, cli_explain},
+    {"table", "DIR", "the table of a run as CSV, Markdown or LaTeX",
+     "Reads the results in a folder and prints the table again, for a spreadsheet or a "
+     "paper.",
+     1, 1, WORDS_FOLDER, OPTIONS(table_options), NULL, false, cli_results_table},
     {"report", "DIR...", "one page about the results in folders",
      "Makes report.html from the results.json and run.json of each folder: verdicts, "
      "plots, "
@@ -445,7 +473,7 @@ const cli_line cli_exit_codes[] = {
     {"0", "done"},
     {"1", "failed: the system, or a computation that broke down"},
     {"2", "bad usage or bad input; nothing was written"},
-    {"130", "interrupted by Ctrl-C; what was complete is kept"},
+    {"130, 143", "interrupted by Ctrl-C, by SIGTERM; what was complete is kept"},
 };
 const int64_t cli_n_exit_codes = COUNT(cli_exit_codes);
 

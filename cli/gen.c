@@ -69,17 +69,14 @@ int cli_gen(cli *c)
     return EXIT_DONE;
 }
 
+/* What the table means, and what to do next. */
 static void explain(const char *name)
 {
-    puts("\nHow to read it: a row is a method. All were shown the same few labels of the "
-         "target and\nare scored on the rest, with other labels in every repeat. The best "
-         "baseline is what you\nhave without transfer. The verdict says for each transfer "
-         "method whether it helps: it must be\nbetter than that, and better than itself "
-         "with "
-         "a source of noise or shuffled labels.\n\nNext:");
-    printf("  ferry gen %s --out %s  write this task into a folder, to read and change\n"
-           "  ferry run %s/task.yaml    run it, as any task of your own\n",
-           name, name, name);
+    printf(
+        "A row is a method: all saw the same few labels of the target and are scored on the "
+        "rest.\nNext: ferry gen %s && ferry run %s/task.yaml, the same as a task of your "
+        "own to change.\n",
+        name, name);
 }
 
 int cli_demo(cli *c)
@@ -104,7 +101,8 @@ int cli_demo(cli *c)
         code = cli_failed(c, st);
     else
         code = cli_evaluate(c, task, temporary ? NULL : results);
-    if (code == EXIT_DONE && !c->value[KEY_JSON] && !c->value[KEY_QUIET]) explain(name);
+    if (code == EXIT_DONE && temporary && !c->value[KEY_JSON] && !c->value[KEY_QUIET])
+        explain(name);
     ferry_task_free(task);
     ferry_opts_free(sets);
     free(results);

@@ -1,4 +1,5 @@
 /* Where results may go. Asked before work that would be lost. */
+#define _XOPEN_SOURCE 700 /* realpath */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,5 +53,53 @@ int cli_can_fill(const char *dir)
     else if (access(at, W_OK | X_OK) != 0)
         code = cli_usage("%s: cannot write in %s: %s", dir, at, strerror(errno));
     free(at);
+    return code;
+}
+
+/* Whether this program stands in the folder: replacing it would take the ground away. */
+static bool stands_in(const char *dir)
+{
+    char *place = realpath(dir, NULL), *here = realpath(".", NULL);
+    const size_t n = place ? strlen(place) : 0;
+    const bool yes = place && here && strncmp(place, here, n) == 0 &&
+                     (here[n] == '/' || here[n] == 0 || n == 1);
+
+    free(place);
+    free(here);
+    return yes;
+}
+
+int cli_can_replace(const cli *c, const char *dir, const char *task)
+{
+    char *file = cli_join(dir, "/results.json", "");
+    ferry_results *there = NULL;
+    int code = cli_can_fill(dir);
+
+    if (code == EXIT_DONE && stands_in(dir))
+        code =
+            cli_usage("%s: is the folder you are in, or has it in it; results are put in "
+                      "place as one folder: name another",
+                      dir);
+    if (code == EXIT_DONE && access(dir, F_OK) == 0) {
+        char *place = realpath(dir, NULL), *above = folder_of(place ? place : dir);
+        if (access(above, W_OK | X_OK) != 0)
+            code = cli_usage("%s: cannot write in %s: %s", dir, above, strerror(errno));
+        free(above);
+        free(place);
+    }
+    if (code != EXIT_DONE || c->value[KEY_FORCE] || access(file, F_OK) != 0) goto done;
+    if (ferry_results_load(c->ctx, dir, &there) != FERRY_OK)
+        code =
+            cli_usage("%s: has a results.json that is not Ferry's; --force replaces it, -o "
+                      "names another folder",
+                      dir);
+    else if (strcmp(ferry_results_info(there)->task, task) != 0)
+        code =
+            cli_usage("%s: has the results of task '%s', not '%s'; --force replaces them, "
+                      "-o names another folder",
+                      dir, ferry_results_info(there)->task, task);
+done:
+    ferry_results_free(there);
+    free(file);
     return code;
 }

@@ -3,21 +3,85 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli.h"
 
-/* Say what is left after Ctrl-C. */
-static int stopped(const char *dir, int64_t repeats)
+/* ---- DIR.part: what is done of an evaluation that is under way ---- */
+
+/* Whether it has something to go on from. */
+static bool holds_cells(const char *part)
 {
-    if (repeats == 0)
-        cli_say("interrupted before a repeat was complete: nothing was kept");
+    DIR *dir = opendir(part);
+    struct dirent *entry = NULL;
+    bool found = false;
+
+    while (dir && !found && (entry = readdir(dir)))
+        found = strlen(entry->d_name) > 5 &&
+                strcmp(entry->d_name + strlen(entry->d_name) - 5, ".cell") == 0;
+    if (dir) (void)closedir(dir);
+    return found;
+}
+
+/* The name of the folder beside dir. It is empty unless --resume. New string; NULL after saying
+ * why not. */
+static char *begin_part(const cli *c, const char *dir)
+{
+    char *part = cli_join(dir, "", "");
+
+    while (strlen(part) > 1 && part[strlen(part) - 1] == '/')
+        part[strlen(part) - 1] = 0;
+    char *name = cli_join(part, ".part", ""), *mark = cli_join(name, "/part.json", "");
+    const bool there = access(name, F_OK) == 0, cells = there && holds_cells(name);
+    free(part);
+    if (c->value[KEY_RESUME] && !cells)
+        cli_note(c, "%s: nothing to resume, the run starts anew", name);
+    if (c->value[KEY_RESUME] || !there) goto done;
+    if (access(mark, F_OK) != 0 && rmdir(name) != 0) {
+        cli_say("%s: is there and was not left by a run; remove it, or name another folder",
+                name);
+        free(name);
+        name = NULL;
+        goto done;
+    }
+    if (cells)
+        cli_note(c, "%s: dropped what a stopped run left (--resume would have gone on)",
+                 name);
+    cli_remove(cli_join(name, "", ""));
+done:
+    free(mark);
+    return name;
+}
+
+/* Whether all methods that ran completed what is kept. */
+static bool whole(const ferry_results *rs)
+{
+    for (int64_t i = 0; i < ferry_results_count(rs); i++) {
+        const char *why = ferry_results_at(rs, i)->reason;
+        if (why && strncmp(why, "not run: stopped", 16) == 0) return false;
+    }
+    return true;
+}
+
+/* Say what is left after Ctrl-C or SIGTERM; rs: NULL when nothing was kept. */
+static int stopped(const char *dir, const char *part, const ferry_results *rs)
+{
+    const long long n = rs ? (long long)ferry_results_info(rs)->repeats : 0;
+    const char *more = part && holds_cells(part) ? "; --resume goes on" : "";
+
+    if (n == 0)
+        cli_say("interrupted before a repeat was complete: nothing was kept%s", more);
+    else if (!whole(rs) && dir)
+        cli_say("interrupted in the first repeat: the methods that were done are in %s%s",
+                dir, more);
+    else if (!whole(rs))
+        cli_say("interrupted in the first repeat");
     else if (dir)
-        cli_say("interrupted: the %lld complete repeat%s kept in %s", (long long)repeats,
-                repeats == 1 ? " is" : "s are", dir);
+        cli_say("interrupted: the %lld complete repeat%s kept in %s%s", n,
+                n == 1 ? " is" : "s are", dir, more);
     else
-        cli_say("interrupted after %lld complete repeat%s", (long long)repeats,
-                repeats == 1 ? "" : "s");
-    return EXIT_INTERRUPTED;
+        cli_say("interrupted after %lld complete repeat%s", n, n == 1 ? "" : "s");
+    return cli_interrupt_code();
 }
 
 /* Equal in the 15 digits that results.json keeps; nan is nan. */
@@ -73,19 +137,43 @@ static int compare(const cli *c, const ferry_results *now)
     return differ ? EXIT_FAILED : EXIT_DONE;
 }
 
+/* The last line of a run: one thing to do next. */
+static void say_next(const cli *c, const ferry_results *rs, const char *dir)
+{
+    const ferry_run_info *run = ferry_results_info(rs);
+    const ferry_result *best = ferry_results_at(rs, run->best);
+
+    if (!dir || c->value[KEY_JSON]) return;
+    if (run->repeats < run->planned)
+        printf("Next: the same command with --resume runs the other %lld repeats.\n",
+               (long long)(run->planned - run->repeats));
+    else if (best && best->verdict == FERRY_HELPS && strcmp(c->command->name, "run") == 0)
+        printf(
+            "Next: ferry fit %s -m %s -o model.ferry makes a model to use; ferry explain %s "
+            "%s says why.\n",
+            c->args[0], best->name, dir, best->name);
+    else if (best && best->verdict)
+        printf("Next: ferry explain %s %s says what was found and what would settle it.\n",
+               dir, best->name);
+    else
+        printf("Next: ferry explain %s says why each method is judged as it is.\n", dir);
+}
+
 /* *kept (may be NULL) gets the results; then nothing is printed, since a summary follows. */
 static int evaluate(cli *c, const ferry_task *task, const char *dir, ferry_results **kept)
 {
     ferry_results *results = NULL;
-    char *table = NULL, *json = NULL;
+    char *table = NULL, *json = NULL, *part = NULL;
     int code = EXIT_DONE;
     ferry_status st = FERRY_OK;
 
+    if (dir && !(part = begin_part(c, dir))) return EXIT_USAGE;
     cli_ask_before_stopping();
-    const ferry_status ended = ferry_evaluate(c->ctx, task, &results);
+    const ferry_status ended = part ? ferry_evaluate_kept(c->ctx, task, part, &results)
+                                    : ferry_evaluate(c->ctx, task, &results);
     cli_progress_end();
     if (!results) {
-        code = ended == FERRY_ECANCELLED ? stopped(dir, 0) : cli_failed(c, ended);
+        code = ended == FERRY_ECANCELLED ? stopped(dir, part, NULL) : cli_failed(c, ended);
         goto done;
     }
     st = ferry_results_json(c->ctx, results, &json);
@@ -93,12 +181,13 @@ static int evaluate(cli *c, const ferry_task *task, const char *dir, ferry_resul
     if (st == FERRY_OK) {
         if (!kept) fputs(c->value[KEY_JSON] ? json : table, stdout);
         if (!kept && c->value[KEY_JSON] && json[strlen(json) - 1] != '\n') putchar('\n');
+        if (!kept) say_next(c, results, dir);
         if (dir) st = ferry_results_save(c->ctx, results, dir);
     }
     if (st != FERRY_OK)
         code = cli_failed(c, st);
     else if (ended == FERRY_ECANCELLED)
-        code = stopped(dir, ferry_results_info(results)->repeats);
+        code = stopped(dir, part, results);
     else if (dir)
         cli_note(c, "results.json, predictions and report.html are in %s", dir);
     if (code == EXIT_DONE && c->compare) code = compare(c, results);
@@ -107,6 +196,10 @@ static int evaluate(cli *c, const ferry_task *task, const char *dir, ferry_resul
         results = NULL;
     }
 done:
+    /* What is done stays when there is more to do: the run was stopped, or could not be saved. */
+    if (part && (code == EXIT_DONE || c->compare || !holds_cells(part)))
+        cli_remove(cli_join(part, "", ""));
+    free(part);
     ferry_string_free(json);
     ferry_string_free(table);
     ferry_results_free(results);
@@ -139,6 +232,25 @@ static ferry_status say_links(const cli *c, const ferry_task *task)
     return st;
 }
 
+/* --save splits,predictions as settings of the evaluation. */
+static int save_settings(cli *c)
+{
+    ferry_status st = FERRY_OK;
+
+    for (const char *s = c->value[KEY_SAVE]; s && *s && st == FERRY_OK;) {
+        const size_t n = strcspn(s, ",");
+        if (n == 6 && strncmp(s, "splits", n) == 0)
+            st = ferry_opts_set(c->ctx, c->sets, "evaluate.splits", "yes");
+        else if (n == 11 && strncmp(s, "predictions", n) == 0)
+            st = ferry_opts_set(c->ctx, c->sets, "evaluate.predictions", "all");
+        else
+            return cli_usage("--save %s: expected splits, predictions or both with a comma",
+                             c->value[KEY_SAVE]);
+        s += n + (s[n] == ',');
+    }
+    return st == FERRY_OK ? EXIT_DONE : cli_failed(c, st);
+}
+
 /* One task file; *kept as above. */
 static int run_file(cli *c, const char *path, const char *dir, ferry_results **kept)
 {
@@ -147,14 +259,14 @@ static int run_file(cli *c, const char *path, const char *dir, ferry_results **k
     int code = EXIT_DONE;
 
     ferry_status st = ferry_task_load(c->ctx, path, c->sets, &task);
-    if (st == FERRY_OK) st = say_links(c, task);
     if (st != FERRY_OK) {
         ferry_task_free(task);
         return cli_failed(c, st);
     }
     own =
         dir && !kept ? cli_join(dir, "", "") : default_folder(dir ? dir : "results", task);
-    code = cli_can_fill(own);
+    code = cli_can_replace(c, own, ferry_task_name(task));
+    if (code == EXIT_DONE && (st = say_links(c, task)) != FERRY_OK) code = cli_failed(c, st);
     if (kept) cli_note(c, "%s", path);
     if (code == EXIT_DONE) code = evaluate(c, task, own, kept);
     free(own);
@@ -244,6 +356,7 @@ int cli_run(cli *c)
         st = ferry_opts_set(c->ctx, c->sets, "evaluate.guard", "yes");
     if (st == FERRY_OK && c->value[KEY_CONTROLS])
         st = ferry_opts_set(c->ctx, c->sets, "evaluate.controls", c->value[KEY_CONTROLS]);
+    if (st == FERRY_OK && (code = save_settings(c)) != EXIT_DONE) return code;
     if (st != FERRY_OK) return cli_failed(c, st);
     for (int64_t i = 0; i < c->n_args; i++)
         add_tasks(&p, c->args[i], 0);
@@ -261,11 +374,11 @@ int cli_rerun(cli *c)
     int code = EXIT_DONE;
     const char *dir = c->value[KEY_OUT];
 
-    if (dir) code = cli_can_fill(dir);
-    if (code != EXIT_DONE) return code;
     ferry_status st = ferry_task_rerun(c->ctx, c->args[0], &task);
     if (st != FERRY_OK) return cli_failed(c, st);
-    if (c->value[KEY_THREADS]) code = cli_configure(c); /* over the record's */
+    if (dir) code = cli_can_replace(c, dir, ferry_task_name(task));
+    if (code == EXIT_DONE && c->value[KEY_THREADS])
+        code = cli_configure(c); /* over the record's */
     c->compare = c->args[0];
     if (code == EXIT_DONE) code = cli_evaluate(c, task, dir);
     ferry_task_free(task);
@@ -282,4 +395,33 @@ int cli_report(cli *c)
     if (st == FERRY_OK) cli_note(c, "the report is %s", path);
     free(path);
     return st == FERRY_OK ? EXIT_DONE : cli_failed(c, st);
+}
+
+/* Load the folder's results and print a text made of them. */
+static int print_results(cli *c, bool table)
+{
+    ferry_results *rs = NULL;
+    char *text = NULL;
+    ferry_status st = ferry_results_load(c->ctx, c->args[0], &rs);
+
+    if (st == FERRY_OK && !table)
+        st = ferry_results_explain(c->ctx, rs, c->n_args > 1 ? c->args[1] : NULL, &text);
+    else if (st == FERRY_OK && c->value[KEY_FORMAT])
+        st = ferry_results_table_as(c->ctx, rs, c->value[KEY_FORMAT], &text);
+    else if (st == FERRY_OK)
+        st = ferry_results_table(c->ctx, rs, &text);
+    if (text) fputs(text, stdout);
+    ferry_string_free(text);
+    ferry_results_free(rs);
+    return st == FERRY_OK ? EXIT_DONE : cli_failed(c, st);
+}
+
+int cli_explain(cli *c)
+{
+    return print_results(c, false);
+}
+
+int cli_results_table(cli *c)
+{
+    return print_results(c, true);
 }

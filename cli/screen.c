@@ -113,7 +113,7 @@ int cli_failed(const cli *c, ferry_status status)
 
     if (status == FERRY_ECANCELLED) {
         cli_say("interrupted: nothing was kept");
-        return EXIT_INTERRUPTED;
+        return cli_interrupt_code();
     }
     cli_say("%s", message[0] ? message : ferry_status_name(status));
     switch (status) {
@@ -147,17 +147,16 @@ static void on_interrupt(int sig)
     static const char erase[] = "\r\033[K", text[] = "ferry: interrupted\n";
     ssize_t written = 0;
 
-    (void)sig;
     if (polite && !interrupted) {
-        interrupted = 1;
+        interrupted = sig;
         return;
     }
     if (bar_shown) written = write(STDERR_FILENO, erase, sizeof erase - 1);
     if (written >= 0) written = write(STDERR_FILENO, text, sizeof text - 1);
-    _exit(EXIT_INTERRUPTED);
+    _exit(128 + sig);
 }
 
-void cli_catch_interrupt(void)
+static void catch (int sig)
 {
     struct sigaction action;
 
@@ -165,12 +164,23 @@ void cli_catch_interrupt(void)
     action.sa_handler = on_interrupt;
     action.sa_flags = SA_RESTART;
     sigemptyset(&action.sa_mask);
-    (void)sigaction(SIGINT, &action, NULL);
+    (void)sigaction(sig, &action, NULL);
+}
+
+void cli_catch_interrupt(void)
+{
+    catch (SIGINT);
 }
 
 void cli_ask_before_stopping(void)
 {
     polite = 1;
+    catch (SIGTERM);
+}
+
+int cli_interrupt_code(void)
+{
+    return interrupted ? 128 + interrupted : EXIT_INTERRUPTED;
 }
 
 /* ---- progress ---- */

@@ -21,6 +21,15 @@ extern "C" {
  */
 FERRY_API ferry_status ferry_evaluate(ferry_ctx *ctx, const ferry_task *task,
                                       ferry_results **out);
+/**
+ * The same, and what takes long is kept in a folder as it is done, and taken from there when it is done
+ * already: a run that was killed can go on. Remove the folder when the results are saved.
+ *
+ * @param folder  made when it is not there
+ * @return also FERRY_EDATA when the folder was left by another task, other data or other settings
+ */
+FERRY_API ferry_status ferry_evaluate_kept(ferry_ctx *ctx, const ferry_task *task,
+                                           const char *folder, ferry_results **out);
 /** One HTML page about the runs in n folders (each with a results.json), side by side when
  * there are several. It needs no other file and no network. */
 FERRY_API ferry_status ferry_report_write(ferry_ctx *ctx, int64_t n,

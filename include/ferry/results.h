@@ -231,11 +231,27 @@ FERRY_API const ferry_repeat_prediction *
 ferry_result_prediction_at(const ferry_result *result, int64_t i);
 
 /**
- * The results as a table for people.
+ * The results as a table for people, on one screen: methods with their verdicts, and the outcome in a
+ * sentence.
  * @param out  new string for ferry_string_free(); NULL when the call fails
  */
 FERRY_API ferry_status ferry_results_table(ferry_ctx *ctx, const ferry_results *results,
                                            char **out);
+/**
+ * What the table leaves out, for people: verdicts in words, what did not run and why, notes; or all
+ * about one method.
+ * @param method  its name in the results; NULL: all of them
+ * @return FERRY_EINVAL when there is no such method
+ */
+FERRY_API ferry_status ferry_results_explain(ferry_ctx *ctx, const ferry_results *results,
+                                             const char *method, char **out);
+/**
+ * The table for other programs: "csv" has all digits, "markdown" and "latex" (with booktabs) what
+ * ferry_results_table() shows.
+ * @return FERRY_EINVAL for another format
+ */
+FERRY_API ferry_status ferry_results_table_as(ferry_ctx *ctx, const ferry_results *results,
+                                              const char *format, char **out);
 /**
  * The results as JSON text: what results.json has (docs/evaluation.md describes it).
  * @param out  new string for ferry_string_free(); NULL when the call fails
@@ -244,8 +260,9 @@ FERRY_API ferry_status ferry_results_json(ferry_ctx *ctx, const ferry_results *r
                                           char **out);
 /**
  * Write results.json, run.json (what is needed to run it again), predictions/NAME.csv (first
- * repeat) and report.html.
- * @param dir  the folder, which is made
+ * repeat) and report.html. They are made beside it and take its place as one: the folder has all of
+ * them or is as it was. Other files in it stay.
+ * @param dir  the folder, which is made; DIR.part is used meanwhile
  */
 FERRY_API ferry_status ferry_results_save(ferry_ctx *ctx, const ferry_results *results,
                                           const char *dir);

@@ -175,6 +175,7 @@ struct ferry_ctx {
     ferry_progress_fn progress;
     void *progress_user;
     int64_t step, steps; /* set by the evaluation, passed on by ferry_i_progress */
+    const char *part;    /* folder that an evaluation keeps what is done in, or NULL */
     struct json_t *diag; /* diagnostics of the running fit, or NULL */
     int64_t max_input;   /* bytes that an input may have once unpacked; 0: by its size */
     bool keep_unpacked;  /* the file unpacked last is kept for the next who opens it ... */
@@ -356,6 +357,15 @@ ferry_status ferry_i_mkdirs(ferry_ctx *ctx, const char *path);
 /* "is a folder", "is a device" ..., or NULL for what can be read to an end: a plain file, a pipe, a
  * terminal. mode: st_mode; fd: -1 when it is not open. */
 const char *ferry_i_unreadable(unsigned mode, int fd);
+/* Remove a folder and all that is in it, as far as can be; links are not followed. */
+void ferry_i_remove_tree(const char *path);
+/* Put the folder `from` in the place of `dir`, if there is one. `old` is a name for what was there
+ * meanwhile, of which all but `ours` (names, ends in NULL) comes back into `dir`. */
+ferry_status ferry_i_folder_replace(ferry_ctx *ctx, const char *from, const char *dir,
+                                    const char *old, const char *const *ours);
+/* Finish a replacement that was killed half-way; nothing to do is fine. */
+ferry_status ferry_i_folder_settle(ferry_ctx *ctx, const char *dir, const char *old,
+                                   const char *const *ours);
 /* dir/name, unless name is absolute or dir is NULL or "". New string. */
 char *ferry_i_path_join(const char *dir, const char *name);
 /* Folder of a path ("." if none). New string. */

@@ -238,8 +238,10 @@ static const ferry_generator bridge_generator = {
     bridge_write,
 };
 
-static const ferry_generator *const generators[] = {&bridge_generator,
-                                                    &ferry_i_generator_social};
+static const ferry_generator *const generators[] = {
+    &bridge_generator,         &ferry_i_generator_regress, &ferry_i_generator_multilabel,
+    &ferry_i_generator_rate,   &ferry_i_generator_embed,   &ferry_i_generator_stream,
+    &ferry_i_generator_select, &ferry_i_generator_social};
 
 /* A new generator is one file and one line in `generators`. */
 int64_t ferry_generator_count(void)

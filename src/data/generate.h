@@ -15,5 +15,9 @@ typedef struct ferry_generator {
 } ferry_generator;
 
 extern const ferry_generator ferry_i_generator_social;
+/* generate_goals.c */
+extern const ferry_generator ferry_i_generator_regress, ferry_i_generator_multilabel,
+    ferry_i_generator_rate, ferry_i_generator_embed, ferry_i_generator_stream,
+    ferry_i_generator_select;
 
 #endif

@@ -18,6 +18,7 @@
  * Draw k of a control is the same world for all methods. A job makes a world and runs the methods that
  * want it, so jobs are independent and the numbers do not depend on how many run at once. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -157,21 +158,20 @@ static ferry_status run_trial(ferry_ctx *ctx, const ferry_results *rs, const fer
     ferry_status st = FERRY_OK;
     ferry_ctx own = ferry_i_child(ctx);
     const ferry_method *m = r->how;
-    ferry_model *model = NULL;
-    ferry_prediction *p = NULL;
-    const ferry_domain *target = NULL;
     const int64_t slot = t->pub.source ? repeat : draw;
     double *score = NULL;
+    ferry_run_cell c = {.opts = r->opts, .split = split, .mask = rs->scored[repeat]};
+    char name[96];
 
+    (void)snprintf(name, sizeof name, "%lld-c%lld-%lld-%lld", (long long)(r - rs->result),
+                   (long long)(t - r->trial), (long long)draw, (long long)repeat);
     FERRY_NEW(ctx, score, rs->n_metrics);
-    FERRY_TRY(ferry_i_task_target(ctx, split, &target));
     if (t->kind == FERRY_CONTROL_CODEBOOK) { /* it draws its chance inside the fit */
         FERRY_TRY(ferry_i_method_get(ctx, m->control, &m));
         own.seed += (uint64_t)draw;
     }
-    st = ferry_i_fit(&own, split, m, r->opts, &model, NULL);
-    if (st == FERRY_OK)
-        st = ferry_i_answer(&own, rs, model, target, rs->scored[repeat], NULL, NULL, &p);
+    c.how = m;
+    st = ferry_i_cell_run(&own, rs, name, &c);
     (void)ferry_i_join(ctx, &own, st);
     if (st == FERRY_ENEEDS || st == FERRY_ENUMERIC) {
         st = FERRY_OK;
@@ -179,15 +179,14 @@ static ferry_status run_trial(ferry_ctx *ctx, const ferry_results *rs, const fer
         goto done;
     }
     FERRY_TRY(st);
-    FERRY_TRY(ferry_i_score(ctx, rs, p, rs->scored[repeat], rs->count[repeat], score,
+    FERRY_TRY(ferry_i_score(ctx, rs, c.answer, rs->scored[repeat], rs->count[repeat], score,
                             t->rows ? &t->rows[repeat] : NULL));
     t->metric[slot] = score[0];
-    t->state[slot] = repeat == 0 && same_prediction(rs, r->kept[0].given, p)
+    t->state[slot] = repeat == 0 && same_prediction(rs, r->kept[0].given, c.answer)
                          ? FERRY_TRIAL_SAME
                          : FERRY_TRIAL_CHANGED;
 done:
-    ferry_prediction_free(p);
-    ferry_model_free(model);
+    ferry_i_cell_clear(&c);
     ferry_i_free(score);
     return st;
 }

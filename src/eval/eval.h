@@ -152,9 +152,10 @@ struct ferry_results {
     int64_t n_metrics, n;
     const ferry_metric **metrics; /* the deciding one first; may be none for goal embed */
     ferry_ties ties;
-    int64_t rounds; /* goal stream: rows of the first repeat */
-    int level;      /* of controls: none, quick, full */
-    bool keep_all;  /* predictions of all repeats, with scores */
+    int64_t rounds;   /* goal stream: rows of the first repeat */
+    int level;        /* of controls: none, quick, full */
+    bool keep_all;    /* predictions of all repeats, with scores */
+    bool keep_splits; /* which labels are visible in each repeat */
     ferry_entry *result;
     /* What predictions are compared with: all that is known. */
     ferry_labels *truth;
@@ -275,6 +276,27 @@ ferry_status ferry_i_score(ferry_ctx *ctx, const ferry_results *rs,
                            double *out, double **rows);
 /* How long a mask is. */
 int64_t ferry_i_score_entries(const ferry_results *rs);
+
+/* ---- cells ---- */
+
+/* One fit and what it answers for the target. */
+typedef struct ferry_run_cell {
+    const struct ferry_method *how;
+    const ferry_opts *opts; /* may be NULL */
+    const ferry_task *split;
+    const uint8_t *mask; /* what is scored */
+    double *curve;       /* goal stream: FERRY_CURVE numbers to fill; else NULL */
+    /* the answer, for ferry_i_cell_clear() */
+    ferry_prediction *answer;
+    struct json_t *diagnostics;
+    double seconds; /* of the fit */
+    bool finish;    /* the progress callback wants no more pieces */
+} ferry_run_cell;
+/* Fit and answer, or take what ctx->part has under that name, which no other cell of the evaluation
+ * has. */
+ferry_status ferry_i_cell_run(ferry_ctx *ctx, const ferry_results *rs, const char *name,
+                              ferry_run_cell *c);
+void ferry_i_cell_clear(ferry_run_cell *c);
 
 /* ---- streams ---- */
 

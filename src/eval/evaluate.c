@@ -11,6 +11,7 @@
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/pool.h"
@@ -124,6 +125,7 @@ static ferry_status begin(ferry_ctx *ctx, const ferry_task *task, run *u, ferry_
     rs->ties = (ferry_ties)s.ties;
     rs->level = s.controls;
     rs->keep_all = s.predictions;
+    rs->keep_splits = s.splits;
     u->guard = s.guard;
     FERRY_HAVE(ctx, rs->run.version && rs->run.task && rs->run.engine && rs->run.blas_core);
     FERRY_NEW(ctx, rs->scored, rs->run.planned);
@@ -169,7 +171,11 @@ static ferry_status add_result(ferry_ctx *ctx, run *u, const ferry_task *split,
     ferry_results *rs = u->rs;
     ferry_entry *r = NULL;
 
-    FERRY_TRY(ferry_i_results_add(ctx, rs, name, method->name, method->kind, &r));
+    const char *baseline = method->asked ? ferry_opts_get(opts, "baseline") : NULL;
+    const ferry_kind kind =
+        baseline && strcmp(baseline, "yes") == 0 ? FERRY_KIND_BASELINE : method->kind;
+
+    FERRY_TRY(ferry_i_results_add(ctx, rs, name, method->name, kind, &r));
     r->how = method;
     r->opts = opts;
     /* An unknown option or a bad value is a mistake in the task: everything stops. */
@@ -198,7 +204,7 @@ static ferry_status choose_methods(ferry_ctx *ctx, run *u, const ferry_task *tas
             FERRY_TRY(ferry_i_method_get(ctx, e->method, &m));
         if (e)
             FERRY_TRY(add_result(ctx, u, split, m, e->as, e->opts));
-        else if (m->goals & task->goal)
+        else if ((m->goals & task->goal) && !m->asked)
             FERRY_TRY(add_result(ctx, u, split, m, m->name, NULL));
     }
 done:
@@ -293,19 +299,19 @@ static ferry_status run_method(ferry_ctx *ctx, const run *u, ferry_entry *e, int
     ferry_status st = FERRY_OK;
     const ferry_results *rs = u->rs;
     const repeat *r = &u->repeats[place];
-    ferry_model *model = NULL;
-    const ferry_domain *target = NULL;
-    json_t *weights = NULL;
-    double *curve = e->curve ? e->curve + place * FERRY_CURVE : NULL, *score = NULL;
+    ferry_run_cell one = {
+        .how = e->how, .opts = e->opts, .split = r->split, .mask = rs->scored[place]};
+    double *score = NULL;
+    char name[64];
 
+    one.curve = e->curve ? e->curve + place * FERRY_CURVE : NULL;
+    (void)snprintf(name, sizeof name, "%lld-%lld", (long long)(e - rs->result),
+                   (long long)place);
     FERRY_NEW(ctx, score, rs->n_metrics);
-    FERRY_TRY(ferry_i_task_target(ctx, r->split, &target));
-    const double start = ferry_i_clock();
-    st = ferry_i_fit(ctx, r->split, e->how, e->opts, &model, NULL);
-    e->seconds[place] = ferry_i_clock() - start;
-    if (st == FERRY_OK)
-        st = ferry_i_answer(ctx, rs, model, target, rs->scored[place], curve, &weights,
-                            &c->p);
+    st = ferry_i_cell_run(ctx, rs, name, &one);
+    e->seconds[place] = one.seconds;
+    FERRY_MOVE(c->p, one.answer);
+    FERRY_MOVE(c->diagnostics, one.diagnostics);
     if (st != FERRY_OK) {
         st = keep_failure(ctx, rs, c, place, st);
         goto done;
@@ -314,17 +320,12 @@ static ferry_status run_method(ferry_ctx *ctx, const run *u, ferry_entry *e, int
                             &e->rows[place]));
     for (int64_t m = 0; m < rs->n_metrics; m++)
         e->metric[m * rs->run.planned + place] = score[m];
-    c->diagnostics = json_loads(ferry_model_diagnostics(model), 0, NULL);
-    if (weights) json_object_set(c->diagnostics, "weights", weights);
-    FERRY_HAVE(ctx, !ferry_i_memory_lost());
     if (place > 0 && !rs->keep_all) { /* nobody will ask for it */
         ferry_prediction_free(c->p);
         c->p = NULL;
     }
     c->done = true;
 done:
-    json_decref(weights);
-    ferry_model_free(model);
     ferry_i_free(score);
     return st;
 }

@@ -112,7 +112,8 @@ typedef struct validation {
 
 static bool is_candidate(const ferry_entry *e)
 {
-    return !e->pub.reason && e->pub.kind != FERRY_KIND_CONTROL;
+    return !e->pub.reason && e->pub.kind != FERRY_KIND_CONTROL &&
+           !(e->how && e->how->asked);
 }
 
 /* All methods on what fold f leaves visible; each row is written by one job alone. */

@@ -242,14 +242,14 @@ json_t *ferry_i_run_record(ferry_ctx *ctx, const ferry_task *task, const ferry_r
         ferry_i_opts_json(ferry_i_evaluate_table, ferry_i_evaluate_table_n, task->evaluate);
 
     /* A seed of 64 bits does not fit JSON's integers: a text. */
-    return json_pack(
-        "{s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:s, s:i, s:s, s:o, s:o, s:f, "
-        "s:o, s:o, s:o}",
-        "format", 1, "ferry", ferry_version(), "task", origin, "domains",
-        ferry_i_run_domains(task), "methods", methods_json(rs), "evaluate", settings,
-        "seed", json_sprintf("%llu", (unsigned long long)rs->run.seed), "engine",
-        rs->run.engine, "threads", rs->run.threads, "blas_core", rs->run.blas_core,
-        "machine", ferry_i_machine_json(), "started", moment_json(started),
-        "seconds", took, "peak_memory", peak_memory(), "command", command_json(task, rs),
-        "measures", measures);
+    return json_pack("{s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:s, s:i, s:s, s:o, s:o, s:f, "
+                     "s:o, s:o, s:o}",
+                     "format", 1, "ferry", ferry_version(), "task", origin, "domains",
+                     ferry_i_run_domains(task), "methods", methods_json(rs), "evaluate",
+                     settings, "seed",
+                     json_sprintf("%llu", (unsigned long long)rs->run.seed), "engine",
+                     rs->run.engine, "threads", rs->run.threads, "blas_core",
+                     rs->run.blas_core, "machine", ferry_i_machine_json(), "started",
+                     moment_json(started), "seconds", took, "peak_memory", peak_memory(),
+                     "command", command_json(task, rs), "measures", measures);
 }

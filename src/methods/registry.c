@@ -37,6 +37,7 @@
     X(mpa)                                                                                 \
     X(omtlmc)                                                                              \
     X(pca_joined)                                                                          \
+    X(predictions)                                                                         \
     X(random_codebook)                                                                     \
     X(ranksvm)                                                                             \
     X(rating_mean)                                                                         \

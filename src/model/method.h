@@ -67,6 +67,7 @@ typedef struct ferry_method {
     /* A method of kind control that is this one but for its knowledge and takes the same
      * options, by name; NULL: none. The evaluation judges this one against it. */
     const char *control;
+    bool asked; /* runs only where a task names it */
     /* Goal embed: transform() also takes rows of the sources. The model then has their
      * first views after the target's, named DOMAIN.VIEW. */
     bool embeds_sources;

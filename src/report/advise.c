@@ -126,7 +126,7 @@ static ferry_status advise_methods(ferry_ctx *ctx, const ferry_task *task,
     }
     for (int64_t i = 0; task->n_methods == 0 && i < ferry_i_method_count(); i++) {
         m = ferry_i_method_at(i);
-        if (m->goals & task->goal)
+        if ((m->goals & task->goal) && !m->asked)
             FERRY_TRY(advise_method(ctx, split, m, m->name, NULL, f));
         else
             f->pub.of_other_goals++;

@@ -30,7 +30,7 @@ done:
     return st;
 }
 
-static ferry_status add_run(ferry_ctx *ctx, const char *dir, json_t *runs)
+static ferry_status add_run(ferry_ctx *ctx, const char *dir, const char *name, json_t *runs)
 {
     ferry_status st = FERRY_OK;
     json_t *run = NULL;
@@ -40,7 +40,7 @@ static ferry_status add_run(ferry_ctx *ctx, const char *dir, json_t *runs)
     FERRY_TRY(ferry_i_report_file(ctx, dir, "run.json", false, &run));
     FERRY_HAVE(ctx,
                json_array_append_new(runs, json_pack("{s:o, s:O, s:O?}", "folder",
-                                                     ferry_i_json_text(dir), "results",
+                                                     ferry_i_json_text(name), "results",
                                                      results->saved, "run", run)) == 0);
 done:
     ferry_results_free(results);
@@ -89,6 +89,12 @@ ferry_status ferry_report_write(ferry_ctx *ctx, int64_t n, const char *const *fo
 {
     FERRY_ARGS(ctx, path, n == 0 ? "" : (const void *)folders);
 
+    return ferry_i_report_write(ctx, n, folders, folders, path);
+}
+
+ferry_status ferry_i_report_write(ferry_ctx *ctx, int64_t n, const char *const *folders,
+                                  const char *const *names, const char *path)
+{
     ferry_status st = FERRY_OK;
     json_t *runs = json_array(), *all = NULL;
     ferry_out *o = NULL;
@@ -97,7 +103,7 @@ ferry_status ferry_report_write(ferry_ctx *ctx, int64_t n, const char *const *fo
     FERRY_HAVE(ctx, runs);
     FERRY_NEED(ctx, n > 0, FERRY_EINVAL, "a report needs the folder of a run");
     for (int64_t i = 0; i < n; i++)
-        FERRY_TRY(add_run(ctx, folders[i], runs));
+        FERRY_TRY(add_run(ctx, folders[i], names[i], runs));
     all = json_pack("{s:s, s:O}", "ferry", ferry_version(), "runs", runs);
     FERRY_HAVE(ctx, all);
     script_hash(hash);

@@ -10,6 +10,22 @@ enum { FERRY_RESULTS_SCHEMA = 2 };
 /* The result of that rank, from 1; NULL past the end. */
 const ferry_result *ferry_i_results_ranked(const ferry_results *rs, int64_t rank);
 
+/* The table of results, cell by cell: columns are the name, the metrics, fit seconds, the difference
+ * to the best baseline (if there is one) and the verdict (if any); row 0 is the heading. */
+enum { FERRY_WIDTH = 100, FERRY_CELL = 300 };
+typedef struct ferry_sheet {
+    const ferry_results *rs;
+    const ferry_run_info *run;
+    int64_t rows, metrics, cols;
+    bool versus, judged;
+} ferry_sheet;
+ferry_sheet ferry_i_sheet(const ferry_results *rs);
+const char *ferry_i_sheet_cell(const ferry_sheet *s, int64_t row, int64_t col,
+                               char buf[FERRY_CELL]);
+bool ferry_i_sheet_left(const ferry_sheet *s, int64_t col); /* text, not numbers */
+/* Add text, broken at spaces to FERRY_WIDTH columns; later lines begin with `indent` spaces. */
+void ferry_i_report_wrap(ferry_text *t, const char *text, int indent);
+
 /* Bytes of a line "MemTotal:  16384 kB" of a file such as /proc/meminfo, or -1. */
 int64_t ferry_i_proc_bytes(const char *path, const char *name);
 /* {"name": "version", ...} */
@@ -23,6 +39,9 @@ ferry_status ferry_i_report_file(ferry_ctx *ctx, const char *dir, const char *na
                                  bool needed, struct json_t **out);
 /* As text that people can read, with a line end. Takes `root`, of which NULL means no memory. */
 ferry_status ferry_i_report_dump(ferry_ctx *ctx, struct json_t *root, char **out);
+/* ferry_report_write() of folders that will have other names. */
+ferry_status ferry_i_report_write(ferry_ctx *ctx, int64_t n, const char *const *folders,
+                                  const char *const *names, const char *path);
 /* What the predictions of the first repeat look like; null when there is nothing to
  * show. */
 struct json_t *ferry_i_report_picture(const ferry_results *rs, const ferry_result *r);

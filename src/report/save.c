@@ -1,12 +1,13 @@
-/* Results as files: predictions/NAME.csv of each method (first repeat), run.json, then
- * results.json, so that a folder with results.json has all of it. Each file is written to a
- * temporary name and renamed. */
+/* Results as files: predictions/NAME.csv of each method (first repeat), run.json, results.json and
+ * the page. They are written to DIR.part/new, which then takes DIR's place as one. */
+#define _XOPEN_SOURCE 700 /* realpath */
 #include <ctype.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "report/report.h"
 
@@ -110,39 +111,90 @@ static bool write_prediction(ferry_out *o, const ferry_prediction *p, int64_t i)
     return true;
 }
 
-/* id,truth,scored,prediction; ratings have user,item; embeddings z1,z2,... */
-static void write_heading(ferry_out *o, const ferry_prediction *p)
+/* [repeat,]id,truth,scored,prediction; ratings have user,item; embeddings z1,z2,...; with all
+ * repeats the scores too. */
+static void write_heading(ferry_out *o, const ferry_prediction *p, bool all)
 {
-    ferry_i_out_printf(o, p->items ? "user,item,truth" : "id,truth");
-    ferry_i_out_printf(o, ",scored");
+    ferry_i_out_printf(o, "%s%s,truth,scored", all ? "repeat," : "",
+                       p->items ? "user,item" : "id");
     if (p->set || p->value || p->cls) ferry_i_out_printf(o, ",prediction");
     for (int64_t c = 0; p->goal == FERRY_EMBED && c < p->k; c++)
         ferry_i_out_printf(o, ",z%lld", (long long)c + 1);
+    for (int64_t c = 0; all && p->names && p->score && c < p->k; c++) {
+        ferry_i_out_write(o, ",", 1);
+        ferry_i_out_csv(o, "score.", p->names[c]);
+    }
     ferry_i_out_write(o, "\n", 1);
 }
 
-/* The first repeat's predictions of a method. */
+/* The predictions of one repeat. */
+static ferry_status write_repeat(ferry_ctx *ctx, const ferry_truth *truth,
+                                 const ferry_repeat_prediction *of, bool all, ferry_out *o)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_prediction *p = of->given;
+
+    for (int64_t i = 0; i < p->n; i++) {
+        bool ok = true;
+        if (all) ferry_i_out_printf(o, "%lld,", (long long)of->repeat + 1);
+        ferry_i_out_csv(o, "", p->ids[i]);
+        if (p->items) write_text(o, p->items[i]);
+        ok = write_truth(o, truth, i);
+        ferry_i_out_write(o, truth && of->scored[i] ? ",1" : ",0", 2);
+        ok = write_prediction(o, p, i) && ok;
+        for (int64_t c = 0; all && p->names && p->score && c < p->k; c++)
+            write_number(o, p->score[i * p->k + c]);
+        ferry_i_out_write(o, "\n", 1);
+        FERRY_HAVE(ctx, ok);
+    }
+done:
+    return st;
+}
+
+/* The predictions of a method: of the first repeat, or of all that are kept. Names of classes are
+ * the first's; a class that is not among them has no column. */
 static ferry_status write_predictions(ferry_ctx *ctx, const ferry_results *rs,
                                       const ferry_result *r, const char *path)
 {
     ferry_status st = FERRY_OK;
-    const ferry_repeat_prediction *first = ferry_result_prediction_at(r, 0);
-    const ferry_prediction *p = first->given;
-    const ferry_truth *truth = ferry_results_truth(rs);
     ferry_out *o = NULL;
+    const int64_t n = rs->keep_all ? ferry_result_prediction_count(r) : 1;
 
     FERRY_TRY(ferry_i_out_open(ctx, path, &o));
-    write_heading(o, p);
-    for (int64_t i = 0; i < p->n; i++) {
-        bool ok = true;
-        ferry_i_out_csv(o, "", p->ids[i]);
-        if (p->items) write_text(o, p->items[i]);
-        ok = write_truth(o, truth, i);
-        ferry_i_out_write(o, truth && first->scored[i] ? ",1" : ",0", 2);
-        ok = write_prediction(o, p, i) && ok;
-        ferry_i_out_write(o, "\n", 1);
-        FERRY_HAVE(ctx, ok);
-    }
+    write_heading(o, ferry_result_prediction_at(r, 0)->given, rs->keep_all);
+    for (int64_t i = 0; i < n; i++)
+        FERRY_TRY(write_repeat(ctx, ferry_results_truth(rs),
+                               ferry_result_prediction_at(r, i), rs->keep_all, o));
+    st = ferry_i_out_commit(ctx, o);
+    o = NULL;
+done:
+    ferry_i_out_abort(o);
+    return st;
+}
+
+/* repeat,id,role: which known labels methods saw and which were scored. */
+static ferry_status save_splits(ferry_ctx *ctx, const ferry_results *rs, const char *path)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_truth *t = ferry_results_truth(rs);
+    const ferry_result *first = ferry_i_results_ranked(rs, 1);
+    const ferry_repeat_prediction *kept =
+        first ? ferry_result_prediction_at(first, 0) : NULL;
+    ferry_out *o = NULL;
+
+    if (!t || !kept) goto done;
+    FERRY_TRY(ferry_i_out_open(ctx, path, &o));
+    ferry_i_out_printf(o, "repeat,%s,role\n", rs->ratings ? "user,item" : "id");
+    for (int64_t r = 0; r < rs->run.repeats; r++)
+        for (int64_t i = 0; rs->scored[r] && i < t->n; i++) {
+            const bool known =
+                rs->ratings ? isfinite(t->value[i]) : ferry_i_labels_has(rs->truth, i);
+            if (!known) continue;
+            ferry_i_out_printf(o, "%lld", (long long)r + 1);
+            write_text(o, kept->given->ids[i]);
+            if (rs->ratings) write_text(o, kept->given->items[i]);
+            ferry_i_out_printf(o, rs->scored[r][i] ? ",scored\n" : ",visible\n");
+        }
     st = ferry_i_out_commit(ctx, o);
     o = NULL;
 done:
@@ -221,24 +273,61 @@ done:
     return st;
 }
 
-ferry_status ferry_results_save(ferry_ctx *ctx, const ferry_results *rs, const char *dir)
+/* Everything into an empty folder; `name` is what it will be called. */
+static ferry_status fill(ferry_ctx *ctx, const ferry_results *rs, const char *dir,
+                         const char *name)
 {
     FERRY_ARGS(ctx, rs, dir);
 
     ferry_status st = FERRY_OK;
     char *folder = ferry_i_path_join(dir, "predictions"), *json = NULL;
-
     char *report = ferry_i_path_join(dir, "report.html");
+    char *splits = ferry_i_path_join(dir, "splits.csv");
 
-    FERRY_HAVE(ctx, folder && report);
+    FERRY_HAVE(ctx, folder && report && splits);
     FERRY_TRY(ferry_results_json(ctx, rs, &json));
     FERRY_TRY(ferry_i_mkdirs(ctx, folder));
     FERRY_TRY(save_predictions(ctx, rs, folder));
+    if (rs->keep_splits) FERRY_TRY(save_splits(ctx, rs, splits));
     if (rs->record) FERRY_TRY(save_record(ctx, rs, dir));
     FERRY_TRY(write_file(ctx, dir, "results.json", json));
-    FERRY_TRY(ferry_report_write(ctx, 1, &dir, report));
+    FERRY_TRY(ferry_i_report_write(ctx, 1, &dir, &name, report));
 done:
     ferry_string_free(json);
-    FERRY_FREE(report, folder);
+    FERRY_FREE(report, folder, splits);
+    return st;
+}
+
+/* Where the folder is, links followed, without a slash at its end. */
+static char *place_of(const char *dir)
+{
+    char *real = realpath(dir, NULL), *copy = ferry_i_strdup(real ? real : dir);
+
+    for (size_t n = copy ? strlen(copy) : 0; n > 1 && copy[n - 1] == '/'; n--)
+        copy[n - 1] = 0;
+    free(real); /* the C library's own */
+    return copy;
+}
+
+ferry_status ferry_results_save(ferry_ctx *ctx, const ferry_results *rs, const char *dir)
+{
+    static const char *const ours[] = {"results.json", "run.json",   "report.html",
+                                       "predictions",  "splits.csv", NULL};
+    ferry_status st = FERRY_OK;
+    char *place = place_of(dir);
+    char *part = place ? ferry_i_sprintf("%s.part", place) : NULL;
+    char *fresh = part ? ferry_i_path_join(part, "new") : NULL;
+    char *old = part ? ferry_i_path_join(part, "old") : NULL;
+
+    FERRY_HAVE(ctx, fresh && old);
+    FERRY_TRY(ferry_i_folder_settle(ctx, place, old, ours));
+    ferry_i_remove_tree(fresh);
+    FERRY_TRY(ferry_i_mkdirs(ctx, fresh));
+    FERRY_TRY(fill(ctx, rs, fresh, dir));
+    FERRY_TRY(ferry_i_folder_replace(ctx, fresh, place, old, ours));
+done:
+    if (st != FERRY_OK && fresh) ferry_i_remove_tree(fresh);
+    if (part) (void)rmdir(part); /* unless an evaluation keeps its pieces there */
+    FERRY_FREE(place, part, fresh, old);
     return st;
 }

@@ -1,13 +1,11 @@
-/* Results as a table for people: methods ranked by the deciding metric, what did not run
- * and why, and the outcome in a sentence. At most 100 columns where the names allow:
- * metrics that do not fit beside the rest follow in a second table. */
+/* Results as a table for people, on one screen: methods ranked by the deciding metric with the
+ * verdict on each, and the outcome in a sentence. Everything else is in explain.c. At most 100
+ * columns where the names allow: metrics that do not fit beside the rest follow in a second table. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "report/report.h"
-
-enum { WIDTH = 100, CELL = 300 };
 
 const ferry_result *ferry_i_results_ranked(const ferry_results *rs, int64_t rank)
 {
@@ -16,17 +14,24 @@ const ferry_result *ferry_i_results_ranked(const ferry_results *rs, int64_t rank
     return NULL;
 }
 
-/* What is laid out: the results that ran, best first. */
-typedef struct sheet {
-    const ferry_results *rs;
-    const ferry_run_info *run;
-    int64_t rows, metrics;
-} sheet;
+ferry_sheet ferry_i_sheet(const ferry_results *rs)
+{
+    ferry_sheet s = {.rs = rs, .run = ferry_results_info(rs)};
+
+    while (ferry_i_results_ranked(rs, s.rows + 1))
+        s.rows++;
+    if (s.rows > 0) s.metrics = ferry_result_metric_count(ferry_i_results_ranked(rs, 1));
+    s.versus = s.run->best_baseline >= 0;
+    for (int64_t i = 1; i <= s.rows; i++)
+        s.judged = s.judged || ferry_i_results_ranked(rs, i)->verdict;
+    s.cols = s.metrics + 2 + s.versus + s.judged;
+    return s;
+}
 
 /* ---- cells ---- */
 
 /* "+0.052 [+0.031, +0.070]" in the metric's own sign. */
-static void versus_cell(const sheet *s, const ferry_result *r, char *buf, size_t n)
+static void versus_cell(const ferry_sheet *s, const ferry_result *r, char *buf, size_t n)
 {
     const int places = ferry_i_metric_places(s->rs, 0);
     const bool larger = ferry_result_metric_at(r, 0)->larger_is_better;
@@ -54,8 +59,8 @@ static void seconds_cell(const ferry_result *r, char *buf, size_t n)
         (void)snprintf(buf, n, s < 100 ? "%.2f" : "%.0f", s);
 }
 
-/* Columns: the name, the metrics, fit seconds, difference, verdict. Row 0 is the heading. */
-static const char *cell(const sheet *s, int64_t row, int64_t col, char *buf)
+const char *ferry_i_sheet_cell(const ferry_sheet *s, int64_t row, int64_t col,
+                               char buf[FERRY_CELL])
 {
     const ferry_result *r = row > 0 ? ferry_i_results_ranked(s->rs, row) : NULL;
 
@@ -64,71 +69,73 @@ static const char *cell(const sheet *s, int64_t row, int64_t col, char *buf)
         const ferry_metric_runs *m =
             ferry_result_metric_at(r ? r : ferry_i_results_ranked(s->rs, 1), col - 1);
         if (!r) return m->name;
-        (void)snprintf(buf, CELL, "%s",
+        (void)snprintf(buf, FERRY_CELL, "%s",
                        ferry_i_spread_words(ferry_i_metric_places(s->rs, col - 1), m).s);
     } else if (col == s->metrics + 1) {
         if (!r) return "fit s";
-        seconds_cell(r, buf, CELL);
-    } else if (col == s->metrics + 2) {
-        if (!r) return "vs best baseline [95 % interval]";
-        versus_cell(s, r, buf, CELL);
+        seconds_cell(r, buf, FERRY_CELL);
+    } else if (s->versus && col == s->metrics + 2) {
+        if (!r) return "vs best baseline [95 %]";
+        versus_cell(s, r, buf, FERRY_CELL);
     } else {
-        return !r ? "verdict" : r->verdict ? ferry_verdict_name(r->verdict) : "";
+        if (!r) return "verdict";
+        return r->verdict ? ferry_verdict_name(r->verdict) : "";
     }
     return buf;
 }
 
-static int64_t column_width(const sheet *s, int64_t col)
+bool ferry_i_sheet_left(const ferry_sheet *s, int64_t col)
+{
+    return col == 0 || col > s->metrics + 1;
+}
+
+static int64_t column_width(const ferry_sheet *s, int64_t col)
 {
     int64_t most = 0;
-    char buf[CELL];
+    char buf[FERRY_CELL];
 
     for (int64_t row = 0; row <= s->rows; row++) {
-        const int64_t w = ferry_i_utf8_width(cell(s, row, col, buf));
+        const int64_t w = ferry_i_utf8_width(ferry_i_sheet_cell(s, row, col, buf));
         if (w > most) most = w;
     }
     return most;
 }
 
-enum { COLUMNS = 32 }; /* more than there are metrics */
+enum { COLUMNS = 64 }; /* more than there are metrics */
 
-/* Names and differences to the left, numbers to the right. */
-static void add_block(ferry_text *t, const sheet *s, int64_t n, const int64_t *cols)
+/* Names, differences and verdicts to the left, numbers to the right; no blanks at a line's end. */
+static void add_block(ferry_text *t, const ferry_sheet *s, int64_t n, const int64_t *cols)
 {
     int64_t width[COLUMNS];
 
     for (int64_t c = 0; c < n; c++)
         width[c] = column_width(s, cols[c]);
     for (int64_t row = 0; row <= s->rows; row++) {
-        int left_over = 0;
+        int64_t blanks = 0;
         for (int64_t c = 0; c < n; c++) {
-            char buf[CELL];
-            const char *text = cell(s, row, cols[c], buf);
-            const bool left = cols[c] == 0 || cols[c] > s->metrics + 1;
-            const int pad = (int)(width[c] - ferry_i_utf8_width(text));
-            if (!*text)
-                continue; /* the verdict of a baseline: no blanks at the end of a line */
-            if (c > 0) ferry_i_text_addf(t, "%*s", left_over + 2, "");
-            if (!left) ferry_i_text_addf(t, "%*s", pad, "");
-            ferry_i_text_add(t, text);
-            left_over = left ? pad : 0;
+            char buf[FERRY_CELL];
+            const char *text = ferry_i_sheet_cell(s, row, cols[c], buf);
+            const bool left = ferry_i_sheet_left(s, cols[c]);
+            const int64_t pad = width[c] - ferry_i_utf8_width(text);
+            blanks += (c > 0 ? 2 : 0) + (left ? 0 : pad);
+            if (text[0]) {
+                ferry_i_text_addf(t, "%*s%s", (int)blanks, "", text);
+                blanks = 0;
+            }
+            blanks += left ? pad : 0;
         }
         ferry_i_text_add(t, "\n");
     }
 }
 
-/* The first table: name, as many metrics as fit (one at least), seconds, difference. Then
+/* The first table: name, as many metrics as fit (one at least), seconds, difference, verdict. Then
  * the metrics that are left, as many at a time as fit. */
-static void add_tables(ferry_text *t, const sheet *s)
+static void add_tables(ferry_text *t, const ferry_sheet *s)
 {
     int64_t cols[COLUMNS], n = 0, next = 1;
-    int64_t last = s->metrics + (s->run->best_baseline >= 0 ? 2 : 1), used = 0;
-    bool judged = false;
+    int64_t used = 0;
 
-    for (int64_t i = 1; i <= s->rows; i++)
-        judged = judged || ferry_i_results_ranked(s->rs, i)->verdict;
-    last += judged && s->run->best_baseline >= 0;
-    for (int64_t c = s->metrics + 1; c <= last; c++)
+    for (int64_t c = s->metrics + 1; c < s->cols; c++)
         used += 2 + column_width(s, c);
     for (bool first = true; first || next <= s->metrics; first = false) {
         n = 0;
@@ -136,10 +143,10 @@ static void add_tables(ferry_text *t, const sheet *s)
         used += column_width(s, 0);
         for (; next <= s->metrics; next++) {
             used += 2 + column_width(s, next);
-            if (used > WIDTH && n > 1) break;
+            if (used > FERRY_WIDTH && n > 1) break;
             cols[n++] = next;
         }
-        for (int64_t c = s->metrics + 1; first && c <= last; c++)
+        for (int64_t c = s->metrics + 1; first && c < s->cols; c++)
             cols[n++] = c;
         if (!first) ferry_i_text_add(t, "\n");
         add_block(t, s, n, cols);
@@ -147,109 +154,9 @@ static void add_tables(ferry_text *t, const sheet *s)
     }
 }
 
-/* Of streams: the mistake rate so far at each tenth. */
-static void add_curves(ferry_text *t, const sheet *s)
-{
-    const int first = (int)column_width(s, 0);
-    const ferry_result *best = ferry_i_results_ranked(s->rs, 1);
-
-    if (!best || best->points == 0) return;
-    ferry_i_text_addf(t, "\nmistake rate so far, after so many rows (labels arriving: %g",
-                      s->run->arriving);
-    if (s->run->delay > 0)
-        ferry_i_text_addf(t, ", %lld rows later", (long long)s->run->delay);
-    ferry_i_text_addf(t, ")\n%-*s", first, "method");
-    for (int64_t j = 9; j < best->points; j += 10)
-        ferry_i_text_addf(t, " %6.0f", best->curve_rows[j]);
-    for (int64_t i = 1; i <= s->rows; i++) {
-        const ferry_result *r = ferry_i_results_ranked(s->rs, i);
-        ferry_i_text_addf(t, "\n%s%*s", r->name, first - (int)ferry_i_utf8_width(r->name),
-                          "");
-        for (int64_t j = 9; j < r->points; j += 10)
-            ferry_i_text_addf(t, " %6.3f", r->curve_mean[j]);
-    }
-    ferry_i_text_add(t, "\n");
-}
-
-/* ---- words ---- */
-
-/* Add text, broken at spaces to WIDTH columns; later lines begin with `indent` spaces. */
-static void add_wrapped(ferry_text *t, const char *text, int indent)
-{
-    int64_t at = 0;
-
-    for (const char *s = text; *s;) {
-        const size_t len = strcspn(s, " ");
-        char word[WIDTH + 1];
-        (void)snprintf(word, sizeof word, "%.*s", (int)len, s);
-        const int64_t w = len <= WIDTH ? ferry_i_utf8_width(word) : (int64_t)len;
-        if (at > 0 && at + 1 + w > WIDTH) {
-            ferry_i_text_addf(t, "\n%*s", indent, "");
-            at = indent;
-        } else if (at > 0) {
-            ferry_i_text_add(t, " ");
-            at++;
-        }
-        ferry_i_text_addn(t, s, (int64_t)len);
-        at += w;
-        s += len;
-        s += strspn(s, " ");
-    }
-    ferry_i_text_add(t, "\n");
-}
-
-/* A list under a title that stands there once: "- before: text", wrapped. */
-static void add_item(ferry_text *t, const char *title, bool *any, const char *before,
-                     const char *text)
-{
-    ferry_text line = {0};
-
-    if (!*any) ferry_i_text_addf(t, "\n%s:\n", title);
-    *any = true;
-    ferry_i_text_addf(&line, before ? "- %s: %s" : "- %s%s", before ? before : "", text);
-    if (!line.failed) add_wrapped(t, line.s, 2);
-    t->failed = t->failed || line.failed;
-    ferry_i_text_free(&line);
-}
-
-/* Sentences begin with the method's name: it is not said twice. */
-static void add_skipped(ferry_text *t, const sheet *s)
-{
-    bool any = false;
-
-    for (int64_t i = 0; i < ferry_results_count(s->rs); i++) {
-        const ferry_result *r = ferry_results_at(s->rs, i);
-        if (!r->reason) continue;
-        const bool named = strncmp(r->reason, r->name, strlen(r->name)) == 0;
-        add_item(t, "no result from", &any, named ? NULL : r->name, r->reason);
-    }
-}
-
-/* What methods have to say about their results. */
-static void add_notes(ferry_text *t, const sheet *s)
-{
-    bool any = false;
-
-    for (int64_t i = 0; i < ferry_results_count(s->rs); i++) {
-        const ferry_result *r = ferry_results_at(s->rs, i);
-        if (r->note && !r->reason) add_item(t, "notes", &any, r->name, r->note);
-    }
-}
-
-/* One line for each transfer method: did it help, and was it the source? */
-static void add_verdicts(ferry_text *t, const sheet *s)
-{
-    bool any = false;
-
-    for (int64_t i = 1; i <= s->rows; i++) {
-        const ferry_result *r = ferry_i_results_ranked(s->rs, i);
-        if (r->sentence) add_item(t, "verdict", &any, NULL, r->sentence);
-    }
-}
-
 /* ---- all of it ---- */
 
-static void add_heading(ferry_text *t, const sheet *s)
+static void add_heading(ferry_text *t, const ferry_sheet *s)
 {
     const ferry_run_info *run = s->run;
     const ferry_result *best = ferry_i_results_ranked(s->rs, 1);
@@ -270,28 +177,32 @@ static void add_heading(ferry_text *t, const sheet *s)
     ferry_i_text_add(t, "\n\n");
 }
 
+/* How many did not run, and that their reasons are elsewhere. */
+static void add_skipped(ferry_text *t, const ferry_sheet *s)
+{
+    const int64_t n = ferry_results_count(s->rs) - s->rows;
+
+    if (n > 0)
+        ferry_i_text_addf(t, "%lld method%s no result (ferry explain says why).\n",
+                          (long long)n, n == 1 ? " has" : "s have");
+}
+
 ferry_status ferry_results_table(ferry_ctx *ctx, const ferry_results *rs, char **out)
 {
     FERRY_ARGS_OUT(ctx, out, out, rs);
 
     ferry_status st = FERRY_OK;
-    sheet s = {.rs = rs, .run = ferry_results_info(rs)};
+    const ferry_sheet s = ferry_i_sheet(rs);
     ferry_text t = {0};
 
-    while (ferry_i_results_ranked(rs, s.rows + 1))
-        s.rows++;
-    if (s.rows > 0) s.metrics = ferry_result_metric_count(ferry_i_results_ranked(rs, 1));
     add_heading(&t, &s);
     add_tables(&t, &s);
-    add_curves(&t, &s);
-    add_skipped(&t, &s);
-    add_notes(&t, &s);
     ferry_i_text_add(&t, "\n");
-    add_wrapped(&t, s.run->sentence, 0);
-    add_verdicts(&t, &s);
+    add_skipped(&t, &s);
+    ferry_i_report_wrap(&t, s.run->sentence, 0);
     if (ferry_results_guard(rs)) {
         ferry_i_text_add(&t, "\n");
-        add_wrapped(&t, ferry_results_guard(rs)->sentence, 0);
+        ferry_i_report_wrap(&t, ferry_results_guard(rs)->sentence, 0);
     }
     FERRY_HAVE(ctx, !t.failed);
     FERRY_MOVE(*out, t.s);

@@ -78,6 +78,19 @@ done:
     return st;
 }
 
+/* The option `file` of a method as a path, relative to the task file like all others. */
+static ferry_status from_here(const ferry_place *p, ferry_opts *opts)
+{
+    ferry_status st = FERRY_OK;
+    char *path = NULL;
+
+    FERRY_TRY(ferry_i_place_path(p, ferry_opts_get(opts, "file"), &path));
+    FERRY_TRY(ferry_opts_set(p->y->ctx, opts, "file", path));
+done:
+    ferry_i_free(path);
+    return st;
+}
+
 /* The options of a method; `as` may stand among them. */
 static ferry_status parse_options(const ferry_place *p, const ferry_method_info *m,
                                   ferry_opts *opts, const char **as)
@@ -92,10 +105,11 @@ static ferry_status parse_options(const ferry_place *p, const ferry_method_info 
     FERRY_TRY(ferry_i_place_keys(p, words, 1, m->options->opt, m->options->n));
     for (int64_t i = 0; ferry_i_place_pair(p, i, &key, &value); i++) {
         FERRY_TRY(ferry_i_place_string(&key, "a key", &name));
-        if (strcmp(name, "as") != 0)
+        if (strcmp(name, "as") != 0) {
             FERRY_TRY(
                 ferry_i_place_option(&key, &value, m->options->opt, m->options->n, opts));
-        else if (!ferry_i_place_null(&value))
+            if (strcmp(name, "file") == 0) FERRY_TRY(from_here(p, opts));
+        } else if (!ferry_i_place_null(&value))
             FERRY_TRY(ferry_i_place_string(&value, "a name", as));
     }
 done:

@@ -32,16 +32,20 @@ const ferry_opt ferry_i_evaluate_table[] = {
                      "what transfer is checked against on the first split: 2 draws of each "
                      "control, and 19 of one where that can show something (quick), or 39 "
                      "and every source left out in turn (full)"),
-    FERRY_OPT(ferry_evaluate_settings, REAL, least, -1, -1, 1e300,
-              "the least difference that matters, in units of the first metric; -1: 0.01 of "
-              "a share, else a hundredth of the best baseline's"),
+    FERRY_OPT(
+        ferry_evaluate_settings, REAL, least, -1, -1, 1e300,
+        "the least difference that matters, in units of the first metric; -1: 0.01 of "
+        "a share, else a hundredth of the best baseline's"),
     FERRY_OPT_YES_NO(
         ferry_evaluate_settings, guard, "no",
         "choose in every repeat the method to take, by cross-validation on the "
         "visible target labels"),
     FERRY_OPT_ONE_OF(ferry_evaluate_settings, predictions, "first|all", "first",
-                     "predictions kept in memory for programs: of the first repeat, or of "
-                     "all with their scores"),
+                     "predictions that are kept: of the first repeat, or of all with their "
+                     "scores"),
+    FERRY_OPT_YES_NO(
+        ferry_evaluate_settings, splits, "no",
+        "keep which target labels were visible and which scored in each repeat"),
 };
 const int64_t ferry_i_evaluate_table_n = FERRY_COUNT(ferry_i_evaluate_table);
 

@@ -14,7 +14,8 @@ typedef struct ferry_evaluate_settings {
     int64_t delay;       /* ... so many rows later */
     int controls;        /* none | quick | full */
     int guard;           /* yes: choose a method by what can be seen */
-    int predictions;     /* kept for programs: first | all */
+    int predictions;     /* kept: first | all */
+    int splits;          /* kept: which labels were visible */
     double least;        /* difference that matters; < 0: a hundredth */
 } ferry_evaluate_settings;
 extern const ferry_opt ferry_i_evaluate_table[];

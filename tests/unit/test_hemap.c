@@ -849,7 +849,7 @@ static void test_task_file(void **state)
              -1);
     assert_ok(ctx, ferry_task_load(ctx, tmp_path("task.yaml"), NULL, &task));
     assert_ok(ctx, ferry_evaluate(ctx, task, &rs));
-    assert_ok(ctx, ferry_results_table(ctx, rs, &table));
+    assert_ok(ctx, ferry_results_explain(ctx, rs, NULL, &table));
     assert_non_null(strstr(table, "risky: too risky"));
     assert_null(strstr(table, "no result from"));
     ferry_string_free(table);

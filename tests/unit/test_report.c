@@ -1,5 +1,6 @@
 #include <jansson.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "eval/eval.h"
 #include "ferry_test.h"
@@ -113,18 +114,12 @@ static void test_table(void **state)
         *state, rs,
         "demo: classify 'here', 10 repeats, seed 1; ranked by accuracy (larger is better)\n"
         "\n"
-        "method                 accuracy       macro-f1  fit s  vs best baseline [95 % "
-        "interval]\n"
+        "method                 accuracy       macro-f1  fit s  vs best baseline [95 %]\n"
         "ttl               0.877 ± 0.018  0.877 ± 0.018   0.65  +0.059 [+0.048, +0.070]\n"
         "svm train=target  0.818 ± 0.012  0.818 ± 0.012   0.50  best baseline\n"
         "majority          0.500 ± 0.000  0.500 ± 0.000   0.50  -0.318 [-0.358, -0.278]\n"
         "\n"
-        "no result from:\n"
-        "- hemap needs labels in a source domain; this task has source 'text' and target "
-        "'images' without\n"
-        "  source labels\n"
-        "- mine: repeat 3 of 10: ttl: broke down\n"
-        "\n"
+        "2 methods have no result (ferry explain says why).\n"
         "best: ttl (accuracy 0.877 ± 0.018, 10 repeats). It beats the best baseline, svm "
         "train=target\n"
         "(0.818), by 0.059 (95 % interval 0.048 to 0.070, p<0.001).\n");
@@ -154,7 +149,7 @@ static void test_smaller_is_better(void **state)
         *state, rs,
         "demo: regress 'here', 10 repeats, seed 1; ranked by rmse (smaller is better)\n"
         "\n"
-        "method         rmse          mae  fit s  vs best baseline [95 % interval]\n"
+        "method         rmse          mae  fit s  vs best baseline [95 %]\n"
         "ttl     104.5 ± 3.0  104.5 ± 3.0   0.50  -24.5 [-29.5, -19.5]\n"
         "mean    129.0 ± 6.1  129.0 ± 6.1   0.50  best baseline\n"
         "\n"
@@ -208,7 +203,7 @@ static void test_one_repeat(void **state)
         *state, rs,
         "demo: classify 'here', 1 repeat, seed 1; ranked by accuracy (larger is better)\n"
         "\n"
-        "method  accuracy  macro-f1  fit s  vs best baseline [95 % interval]\n"
+        "method  accuracy  macro-f1  fit s  vs best baseline [95 %]\n"
         "ttl        0.900     0.900    123  +0.100 [+0.088, +0.112]\n"
         "svm        0.800     0.800  <0.01  best baseline\n"
         "\n"
@@ -230,7 +225,7 @@ static void test_wide(void **state)
         "is better)\n"
         "\n"
         "method  average-precision   ranking-loss      one-error  fit s  vs best baseline "
-        "[95 % interval]\n"
+        "[95 %]\n"
         "mmltl       0.945 ± 0.030  0.945 ± 0.030  0.945 ± 0.030   0.50  +0.100 [+0.089, "
         "+0.111]\n"
         "svm         0.845 ± 0.030  0.845 ± 0.030  0.845 ± 0.030   0.50  best baseline\n"
@@ -242,6 +237,64 @@ static void test_wide(void **state)
         "best: mmltl (average-precision 0.945 ± 0.030, 10 repeats). It beats the best "
         "baseline, svm (0.845),\n"
         "by 0.100 (95 % interval 0.089 to 0.111, p<0.001).\n");
+}
+
+static void check_text(ferry_ctx *ctx, ferry_status st, char *text, const char *want)
+{
+    assert_ok(ctx, st);
+    if (!strstr(text, want)) print_error("no \"%s\" in:\n%s", want, text);
+    assert_non_null(strstr(text, want));
+    ferry_string_free(text);
+}
+
+/* What the table leaves out, and the table for other programs. */
+static void test_explain(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_results *rs = results_of(FERRY_CLASSIFY, 10, 10);
+    char *text = NULL;
+    ferry_status st;
+
+    add(rs, "svm_a", FERRY_KIND_BASELINE, 0.80, 0.004);
+    add(rs, "ttl, \"x\"", FERRY_KIND_TRANSFER, 0.85, 0.006);
+    add(rs, "hemap", FERRY_KIND_TRANSFER, 0, 0)->pub.reason = ferry_i_strdup(
+        "hemap needs labels in a source domain; this task has source 'text' and target "
+        "'images' without source labels");
+    add(rs, "mine", FERRY_KIND_TRANSFER, 0, 0)->pub.reason =
+        ferry_i_strdup("repeat 3 of 10: ttl: broke down");
+    conclude(ctx, rs);
+    st = ferry_results_explain(ctx, rs, NULL, &text);
+    check_text(ctx, st, text,
+               "no result from:\n"
+               "- hemap needs labels in a source domain; this task has source 'text' and "
+               "target 'images' without\n"
+               "  source labels\n"
+               "- mine: repeat 3 of 10: ttl: broke down\n");
+    st = ferry_results_explain(ctx, rs, "mine", &text);
+    check_text(ctx, st, text, "\nrepeat 3 of 10: ttl: broke down\n");
+    st = ferry_results_explain(ctx, rs, "ttl, \"x\"", &text);
+    check_text(ctx, st, text,
+               "rank 1 of 2, mean over 10 repeats ± deviation\n"
+               "  accuracy             0.877 ± 0.018 (larger is better)\n");
+    assert_fails(
+        ctx, ferry_results_explain(ctx, rs, "tl", &text), FERRY_EINVAL,
+        "no method 'tl' in these results; there are svm_a, ttl, \"x\", hemap, mine");
+    st = ferry_results_table_as(ctx, rs, "csv", &text);
+    check_text(
+        ctx, st, text,
+        "method,kind,accuracy,accuracy std,macro-f1,macro-f1 std,fit seconds,versus,gain,"
+        "low,high,p,verdict\n\"ttl, \"\"x\"\"\",transfer,0.877,0.0181659");
+    st = ferry_results_table_as(ctx, rs, "markdown", &text);
+    check_text(ctx, st, text,
+               "| method | accuracy | macro-f1 | fit s | vs best baseline [95 %] |\n"
+               "| --- | ---: | ---: | ---: | --- |\n");
+    st = ferry_results_table_as(ctx, rs, "latex", &text);
+    check_text(ctx, st, text,
+               "svm\\_a & 0.818 $\\pm$ 0.012 & 0.818 $\\pm$ 0.012 & 0.50 & best baseline "
+               "\\\\\n");
+    assert_fails(ctx, ferry_results_table_as(ctx, rs, "word", &text), FERRY_EINVAL,
+                 "format word: expected csv, markdown or latex");
+    ferry_results_free(rs);
 }
 
 static void test_no_metric(void **state)
@@ -550,13 +603,49 @@ static void test_save_fails(void **state)
     tmp_file("plain", "x", -1);
     assert_fails(*state, ferry_results_save(*state, rs, tmp_path("plain")), FERRY_EIO,
                  "plain");
-    assert_ok(*state, ferry_i_mkdirs(*state, tmp_path("busy/results.json")));
+    tmp_file("busy.part", "x", -1); /* the place where it is made is taken */
     assert_fails(*state, ferry_results_save(*state, rs, tmp_path("busy")), FERRY_EIO,
-                 "results.json: is a folder");
-    assert_ok(*state, ferry_i_mkdirs(*state, tmp_path("full/predictions/svm.csv")));
-    assert_fails(*state, ferry_results_save(*state, rs, tmp_path("full")), FERRY_EIO,
-                 "svm.csv: is a folder");
-    assert_null(slurp(tmp_path("full/results.json"))); /* the last to be written */
+                 "busy.part");
+    assert_null(slurp(tmp_path("busy/results.json")));
+    ferry_results_free(rs);
+}
+
+/* The folder is replaced as one: nothing of the old results stays, and all that is not ours. */
+static void test_save_again(void **state)
+{
+    static const char *const left[] = {"again.part/old/mine.txt",
+                                       "again.part/new/torn.json"};
+    ferry_results *rs = saved_results(*state, FERRY_CLASSIFY, "svm");
+
+    conclude(*state, rs);
+    assert_ok(*state, ferry_i_mkdirs(*state, tmp_path("again/predictions/svm.csv")));
+    tmp_file("again/predictions/stale.csv", "x", -1);
+    tmp_file("again/notes.txt", "mine", -1);
+    /* and one that was killed half-way left these */
+    assert_ok(*state, ferry_i_mkdirs(*state, tmp_path("again.part/old")));
+    assert_ok(*state, ferry_i_mkdirs(*state, tmp_path("again.part/new")));
+    for (int i = 0; i < 2; i++)
+        tmp_file(left[i], "x", -1);
+    assert_ok(*state, ferry_results_save(*state, rs, tmp_path("again")));
+    static const char *const there[] = {"again/predictions/svm.csv", "again/notes.txt",
+                                        "again/mine.txt", "again/results.json"};
+    for (int i = 0; i < 4; i++) {
+        char *text = slurp(tmp_path(there[i]));
+        if (!text) fail_msg("no %s", there[i]);
+        free(text);
+    }
+    assert_null(slurp(tmp_path("again/predictions/stale.csv")));
+    assert_int_not_equal(access(tmp_path("again.part"), F_OK), 0);
+    /* killed between the two renames: the old folder is the one in place */
+    assert_int_equal(rename(tmp_path("again"), tmp_path("aside")), 0);
+    assert_ok(*state, ferry_i_mkdirs(*state, tmp_path("again.part")));
+    char old[4096];
+    (void)snprintf(old, sizeof old, "%s", tmp_path("again.part/old"));
+    assert_int_equal(rename(tmp_path("aside"), old), 0);
+    assert_ok(*state, ferry_results_save(*state, rs, tmp_path("again")));
+    char *text = slurp(tmp_path("again/notes.txt"));
+    assert_non_null(text);
+    free(text);
     ferry_results_free(rs);
 }
 
@@ -592,12 +681,13 @@ static void test_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_table),      TEST(test_smaller_is_better),
-        TEST(test_words),      TEST(test_one_repeat),
-        TEST(test_wide),       TEST(test_no_metric),
-        TEST(test_json),       TEST(test_odd_numbers),
-        TEST(test_json_odd),   TEST(test_save),
-        TEST(test_save_names), TEST(test_save_fails),
+        TEST(test_table),       TEST(test_smaller_is_better),
+        TEST(test_words),       TEST(test_one_repeat),
+        TEST(test_wide),        TEST(test_explain),
+        TEST(test_no_metric),   TEST(test_json),
+        TEST(test_odd_numbers), TEST(test_json_odd),
+        TEST(test_save),        TEST(test_save_names),
+        TEST(test_save_fails),  TEST(test_save_again),
         TEST(test_memory),
     };
     return cmocka_run_group_tests_name("report", tests, NULL, NULL);

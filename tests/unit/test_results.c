@@ -260,7 +260,7 @@ static void test_first_schema(void **state)
     assert_true(isnan(hop->bound) && isnan(hop->p_high) && hop->worlds == 0);
     assert_true(ferry_result_evidence_at(hop, 0)->excess > 0);
     assert_int_equal(ferry_results_find(rs, "hemap")->verdict, FERRY_UNDECIDED);
-    assert_ok(ctx, ferry_results_table(ctx, rs, &table));
+    assert_ok(ctx, ferry_results_explain(ctx, rs, NULL, &table));
     assert_non_null(strstr(table, "hop: no evidence: "));
     assert_ok(ctx, ferry_report_write(ctx, 1, (const char *const[]){tmp_path(".")},
                                       tmp_path("page.html")));

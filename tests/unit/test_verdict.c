@@ -374,8 +374,8 @@ static void test_words(void **state)
     assert_sentence(rs, "cursed", "), and worse than with any of 21 shuffled sources.");
     assert_int_equal(named(rs, "even")->pub.verdict, FERRY_UNDECIDED);
     assert_sentence(rs, "even", "% interval -");
-    assert_ok(ctx, ferry_results_table(ctx, rs, &table));
-    assert_non_null(strstr(table, "\nverdict:\n- good: helps: +"));
+    assert_ok(ctx, ferry_results_explain(ctx, rs, NULL, &table));
+    assert_non_null(strstr(table, "verdict:\n- good: helps: +"));
     assert_ok(ctx, ferry_results_json(ctx, rs, &json));
     assert_non_null(strstr(json, "\"control\": \"noise-source\""));
     assert_non_null(strstr(json, "\"controls\": \"quick\""));

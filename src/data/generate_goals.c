@@ -1,0 +1,439 @@
+/* A small task for every goal besides classify: numbers, label sets, ratings, an embedding, a stream,
+ * and domains in a row for ferry select. Each has something to transfer, runs in seconds, and its task
+ * file says what it is about. All are written in one pass over a seeded stream. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "data/generate.h"
+
+typedef struct small_options {
+    int64_t source, target, labelled, repeats;
+} small_options;
+
+#define SMALL_TABLE(name, n_source, n_target, n_labelled, what)                            \
+    static const ferry_opt name[] = {                                                      \
+        FERRY_OPT(small_options, INT, source, n_source, 10, 1e6, "rows of a source"),      \
+        FERRY_OPT(small_options, INT, target, n_target, 10, 1e6, "rows of the target"),    \
+        FERRY_OPT(small_options, INT, labelled, n_labelled, 1, 1e6, what),                 \
+        FERRY_OPT(small_options, INT, repeats, 10, 1, 10000, "repeats"),                   \
+    }
+
+/* One file under way. */
+typedef struct page {
+    ferry_ctx *ctx;
+    const char *dir;
+    ferry_rng rng;
+    ferry_out *file;
+} page;
+
+/* Begin a file; its numbers come from a stream with its name. */
+static ferry_status begin(page *p, const char *name)
+{
+    ferry_status st = FERRY_OK;
+    char *path = ferry_i_path_join(p->dir, name);
+
+    FERRY_HAVE(p->ctx, path);
+    ferry_i_rng_for(p->ctx, &p->rng, name);
+    FERRY_TRY(ferry_i_out_open(p->ctx, path, &p->file));
+done:
+    ferry_i_free(path);
+    return st;
+}
+
+static ferry_status end(page *p)
+{
+    ferry_out *file = p->file;
+
+    p->file = NULL;
+    return ferry_i_out_commit(p->ctx, file);
+}
+
+/* ",0.12": two decimals keep the files readable. */
+static void put(page *p, double x)
+{
+    ferry_i_out_printf(p->file, ",%.2f", x);
+}
+
+/* "id,f1,f2,..." without the line's end. */
+static void put_heading(page *p, char letter, int64_t n)
+{
+    ferry_i_out_printf(p->file, "id");
+    for (int64_t j = 1; j <= n; j++)
+        ferry_i_out_printf(p->file, ",%c%lld", letter, (long long)j);
+}
+
+/* A task file of these lines, then the evaluation. */
+static ferry_status write_task(page *p, const small_options *o, const char *name,
+                               const char *about, const char *lines)
+{
+    ferry_status st = FERRY_OK;
+
+    FERRY_TRY(begin(p, "task.yaml"));
+    ferry_i_out_printf(
+        p->file,
+        "# A made-up task (ferry gen %s). Run it with: ferry %s task.yaml\n#\n"
+        "%s"
+        "task: %s\n%s\nevaluate: {repeats: %lld, seed: %llu}\n",
+        name, strcmp(name, "select") == 0 ? "select" : "run", about, name, lines,
+        (long long)o->repeats, (unsigned long long)ferry_ctx_seed(p->ctx));
+    st = end(p);
+done:
+    return st;
+}
+
+/* ---- regress ---- */
+
+enum { INPUTS = 8 };
+SMALL_TABLE(regress_table, 300, 200, 15, "target numbers that a method may see");
+
+/* y = w x + the square of x1, and for the target 1 more and another weight of x2. */
+static ferry_status write_numbers(page *p, const char *name, int64_t n, double shift)
+{
+    ferry_status st = FERRY_OK;
+
+    FERRY_TRY(begin(p, name));
+    put_heading(p, 'x', INPUTS);
+    ferry_i_out_printf(p->file, ",y\n");
+    for (int64_t i = 0; i < n; i++) {
+        double y = shift + 0.3 * ferry_i_rng_normal(&p->rng);
+        ferry_i_out_printf(p->file, "%c%lld", name[0], (long long)i + 1);
+        for (int j = 0; j < INPUTS; j++) {
+            const double x = ferry_i_rng_normal(&p->rng);
+            y += (j == 0 ? x * x : 0) + x * (j == 1 ? 1 - shift : 1.0 / (1 + j));
+            put(p, x);
+        }
+        put(p, y);
+        ferry_i_out_printf(p->file, "\n");
+    }
+    st = end(p);
+done:
+    return st;
+}
+
+static ferry_status regress_write(ferry_ctx *ctx, const void *options, const char *dir)
+{
+    ferry_status st = FERRY_OK;
+    const small_options *o = options;
+    page p = {.ctx = ctx, .dir = dir};
+    char lines[512];
+
+    FERRY_TRY(write_numbers(&p, "source.csv", o->source, 0));
+    FERRY_TRY(write_numbers(&p, "target.csv", o->target, 0.5));
+    (void)snprintf(lines, sizeof lines,
+                   "goal: regress\n\ndomains:\n"
+                   "  - {name: source, role: source, x: source.csv, id: id, label: y}\n"
+                   "  - {name: target, role: target, x: target.csv, id: id, label: y, "
+                   "labelled: %lld}\n",
+                   (long long)o->labelled);
+    FERRY_TRY(
+        write_task(&p, o, "regress",
+                   "# Numbers from 8 columns. The source has the same columns and nearly "
+                   "the same rule.\n",
+                   lines));
+done:
+    ferry_i_out_abort(p.file);
+    return st;
+}
+
+/* ---- multilabel ---- */
+
+enum { SEEN = 10, LABELS = 5 };
+SMALL_TABLE(multilabel_table, 200, 200, 20,
+            "target instances whose labels a method may see");
+
+/* Label k is on where x_k + x_(k+1) + noise is large; in the target the columns are stretched. */
+static ferry_status write_sets(page *p, const char *name, int64_t n, double stretch)
+{
+    ferry_status st = FERRY_OK;
+
+    FERRY_TRY(begin(p, name));
+    put_heading(p, 'f', SEEN);
+    for (int k = 1; k <= LABELS; k++)
+        ferry_i_out_printf(p->file, ",l%d", k);
+    ferry_i_out_printf(p->file, "\n");
+    for (int64_t i = 0; i < n; i++) {
+        double x[SEEN];
+        ferry_i_out_printf(p->file, "%c%lld", name[0], (long long)i + 1);
+        for (int j = 0; j < SEEN; j++) {
+            x[j] = ferry_i_rng_normal(&p->rng);
+            put(p, x[j] * (1 + stretch * j / SEEN));
+        }
+        for (int k = 0; k < LABELS; k++)
+            ferry_i_out_printf(p->file, ",%d",
+                               x[k] + x[k + 1] + 0.5 * ferry_i_rng_normal(&p->rng) > 0.6);
+        ferry_i_out_printf(p->file, "\n");
+    }
+    st = end(p);
+done:
+    return st;
+}
+
+static ferry_status multilabel_write(ferry_ctx *ctx, const void *options, const char *dir)
+{
+    ferry_status st = FERRY_OK;
+    const small_options *o = options;
+    page p = {.ctx = ctx, .dir = dir};
+    char lines[512];
+
+    FERRY_TRY(write_sets(&p, "source.csv", o->source, 0));
+    FERRY_TRY(write_sets(&p, "target.csv", o->target, 1));
+    (void)snprintf(
+        lines, sizeof lines,
+        "goal: multilabel\n\ndomains:\n"
+        "  - {name: source, role: source, x: source.csv, id: id, label: [l1, l2, l3, "
+        "l4, l5]}\n"
+        "  - {name: target, role: target, x: target.csv, id: id, label: [l1, l2, l3, "
+        "l4, l5],\n     labelled: %lld}\n",
+        (long long)o->labelled);
+    FERRY_TRY(
+        write_task(&p, o, "multilabel",
+                   "# Sets of five labels from ten columns, which are stretched in the "
+                   "target.\n",
+                   lines));
+done:
+    ferry_i_out_abort(p.file);
+    return st;
+}
+
+/* ---- rate ---- */
+
+enum { TASTES = 4 };
+SMALL_TABLE(rate_table, 160, 80, 8,
+            "ratings of each target user that a method may see, about");
+
+/* Users and items come in groups, and a table of TASTES x TASTES says how groups like groups: the
+ * same in both domains, which have no user or item in common. */
+static ferry_status write_ratings(page *p, const char *name, int64_t users, int64_t items,
+                                  double density)
+{
+    ferry_status st = FERRY_OK;
+    static const int like[TASTES][TASTES] = {
+        {5, 1, 3, 2}, {1, 5, 2, 4}, {3, 2, 5, 1}, {2, 4, 1, 4}};
+
+    FERRY_TRY(begin(p, name));
+    ferry_i_out_printf(p->file, "user,item,rating\n");
+    for (int64_t u = 0; u < users; u++)
+        for (int64_t i = 0; i < items; i++) {
+            const double x =
+                like[u % TASTES][i % TASTES] + 0.5 * ferry_i_rng_normal(&p->rng);
+            if (ferry_i_rng_real(&p->rng) > density) continue;
+            ferry_i_out_printf(p->file, "%cu%lld,%ci%lld,%.0f\n", name[0], (long long)u + 1,
+                               name[0], (long long)i + 1, fmin(5, fmax(1, round(x))));
+        }
+    st = end(p);
+done:
+    return st;
+}
+
+static ferry_status rate_write(ferry_ctx *ctx, const void *options, const char *dir)
+{
+    ferry_status st = FERRY_OK;
+    const small_options *o = options;
+    page p = {.ctx = ctx, .dir = dir};
+    char lines[512];
+    const int64_t items = o->target / 2 + 10;
+
+    FERRY_TRY(write_ratings(&p, "source.csv", o->source, o->source / 2 + 10, 0.5));
+    FERRY_TRY(write_ratings(&p, "target.csv", o->target, items, 0.3));
+    (void)snprintf(lines, sizeof lines,
+                   "goal: rate\n\ndomains:\n"
+                   "  - {name: films, role: source, ratings: source.csv}\n"
+                   "  - {name: books, role: target, ratings: target.csv, labelled: %.3f}\n",
+                   fmin(0.9, (double)o->labelled / (0.3 * (double)items)));
+    FERRY_TRY(
+        write_task(&p, o, "rate",
+                   "# Ratings of 1 to 5. Other users rated other things, but tastes come "
+                   "in the same groups.\n",
+                   lines));
+done:
+    ferry_i_out_abort(p.file);
+    return st;
+}
+
+/* ---- classes seen through maps: embed, stream, select ---- */
+
+enum { HIDDEN = 6, MOST = 64, CLASSES = 4 };
+
+/* What the domains of a task share: where classes lie, and how hidden places become columns. */
+typedef struct world {
+    double mean[CLASSES][HIDDEN];
+    double map[2][MOST][HIDDEN]; /* spaces a and b */
+} world;
+
+static void draw_world(const ferry_ctx *ctx, world *w)
+{
+    ferry_rng rng;
+
+    ferry_i_rng_for(ctx, &rng, "small world");
+    for (int c = 0; c < CLASSES; c++)
+        for (int l = 0; l < HIDDEN; l++)
+            w->mean[c][l] = 1.2 * ferry_i_rng_normal(&rng);
+    for (int s = 0; s < 2; s++)
+        for (int j = 0; j < MOST; j++)
+            for (int l = 0; l < HIDDEN; l++)
+                w->map[s][j][l] = ferry_i_rng_normal(&rng) / sqrt(HIDDEN);
+}
+
+/* One domain: rows of `classes` classes in columns from .. to - 1 of spaces a and b (b: from = to
+ * for none). Features of a are named a1 ..; what lies outside [from, to) is not written. */
+typedef struct domain {
+    const char *file;
+    int64_t n, classes;
+    int64_t from, to; /* columns of space a */
+    int64_t more;     /* columns of space b */
+    bool labels;
+    double noise;
+} domain;
+
+static ferry_status write_domain(page *p, const domain *d)
+{
+    ferry_status st = FERRY_OK;
+    world w;
+
+    draw_world(p->ctx, &w);
+    FERRY_TRY(begin(p, d->file));
+    ferry_i_out_printf(p->file, d->labels ? "id,label" : "id");
+    for (int64_t j = d->from; j < d->to; j++)
+        ferry_i_out_printf(p->file, ",a%lld", (long long)j + 1);
+    for (int64_t j = 0; j < d->more; j++)
+        ferry_i_out_printf(p->file, ",b%lld", (long long)j + 1);
+    ferry_i_out_printf(p->file, "\n");
+    for (int64_t i = 0; i < d->n; i++) {
+        double z[HIDDEN];
+        for (int l = 0; l < HIDDEN; l++)
+            z[l] = w.mean[i % d->classes][l] + ferry_i_rng_normal(&p->rng);
+        ferry_i_out_printf(p->file, "%c%lld", d->file[0], (long long)i + 1);
+        if (d->labels)
+            ferry_i_out_printf(p->file, ",c%lld", (long long)(i % d->classes) + 1);
+        for (int64_t j = d->from; j < d->to + d->more; j++) {
+            const bool b = j >= d->to;
+            double x = d->noise * ferry_i_rng_normal(&p->rng);
+            for (int l = 0; l < HIDDEN; l++)
+                x += z[l] * w.map[b][b ? j - d->to : j][l];
+            put(p, x);
+        }
+        ferry_i_out_printf(p->file, "\n");
+    }
+    st = end(p);
+done:
+    return st;
+}
+
+static const ferry_opt embed_table[] = {
+    FERRY_OPT(small_options, INT, target, 240, 10, 1e6, "people"),
+    FERRY_OPT(small_options, INT, repeats, 3, 1, 10000, "repeats"),
+};
+
+static ferry_status embed_write(ferry_ctx *ctx, const void *options, const char *dir)
+{
+    ferry_status st = FERRY_OK;
+    const small_options *o = options;
+    page p = {.ctx = ctx, .dir = dir};
+
+    FERRY_TRY(write_domain(&p, &(domain){"table.csv", o->target, 4, 0, 16, 6, true, 0.8}));
+    FERRY_TRY(begin(&p, "friends.csv"));
+    for (int64_t i = 0; i < 4 * o->target; i++) {
+        const int64_t a = (int64_t)ferry_i_rng_below(&p.rng, (uint64_t)o->target);
+        int64_t b = (int64_t)ferry_i_rng_below(&p.rng, (uint64_t)o->target);
+        if (ferry_i_rng_real(&p.rng) < 0.6) b += (a - b) % 4; /* classes go in turn */
+        if (b < 0 || b >= o->target || a == b) continue;
+        ferry_i_out_printf(p.file, "t%lld,t%lld\n", (long long)a + 1, (long long)b + 1);
+    }
+    FERRY_TRY(end(&p));
+    FERRY_TRY(
+        write_task(&p, o, "embed",
+                   "# Places for people who are in a table and in a graph; their classes "
+                   "are used to score alone.\n",
+                   "goal: embed\n\ndomains:\n"
+                   "  - name: people\n    role: target\n    id: id\n    label: label\n"
+                   "    labelled: none\n"
+                   "    views:\n      - {name: table, x: table.csv}\n"
+                   "    graphs:\n      - {name: friends, edges: friends.csv}\n"));
+done:
+    ferry_i_out_abort(p.file);
+    return st;
+}
+
+SMALL_TABLE(stream_table, 200, 400, 2,
+            "target labels of each class that are there at the start");
+
+static ferry_status stream_write(ferry_ctx *ctx, const void *options, const char *dir)
+{
+    ferry_status st = FERRY_OK;
+    const small_options *o = options;
+    page p = {.ctx = ctx, .dir = dir};
+    char lines[512];
+
+    FERRY_TRY(write_domain(&p, &(domain){"source.csv", o->source, 3, 0, 10, 0, true, 0.8}));
+    FERRY_TRY(write_domain(&p, &(domain){"target.csv", o->target, 3, 0, 10, 6, true, 0.8}));
+    (void)snprintf(lines, sizeof lines,
+                   "goal: stream\n\ndomains:\n"
+                   "  - {name: past, role: source, x: source.csv, id: id, label: label}\n"
+                   "  - {name: now, role: target, x: target.csv, id: id, label: label, "
+                   "labelled: {per_class: %lld}}\n",
+                   (long long)o->labelled);
+    FERRY_TRY(
+        write_task(&p, o, "stream",
+                   "# Rows come one after the other and are learned from when they were "
+                   "answered. The past has\n# fewer columns than the rows that come now.\n",
+                   lines));
+done:
+    ferry_i_out_abort(p.file);
+    return st;
+}
+
+enum { IN_A_ROW = 6 };
+SMALL_TABLE(select_table, 60, 60, 2, "target labels of each class that a method may see");
+
+/* Six domains in a row: each has columns in common with those near it and none with those far. */
+static ferry_status select_write(ferry_ctx *ctx, const void *options, const char *dir)
+{
+    ferry_status st = FERRY_OK;
+    const small_options *o = options;
+    page p = {.ctx = ctx, .dir = dir};
+    ferry_text lines = {0};
+
+    ferry_i_text_add(&lines, "goal: classify\n\ndomains:\n");
+    for (int k = 0; k < IN_A_ROW; k++) {
+        const bool last = k == IN_A_ROW - 1;
+        char file[16];
+        (void)snprintf(file, sizeof file, "d%d.csv", k);
+        FERRY_TRY(write_domain(&p, &(domain){file, last ? o->target : o->source, 2, 4 * k,
+                                             4 * k + 10, 0, true, 0.6}));
+        ferry_i_text_addf(&lines, "  - {name: d%d, role: %s, x: %s, id: id, label: label",
+                          k,
+                          k == 0 ? "source"
+                          : last ? "target"
+                                 : "intermediate",
+                          file);
+        if (last)
+            ferry_i_text_addf(&lines, ", labelled: {per_class: %lld}",
+                              (long long)o->labelled);
+        ferry_i_text_add(&lines, "}\n");
+    }
+    FERRY_HAVE(ctx, !lines.failed);
+    FERRY_TRY(write_task(
+        &p, o, "select",
+        "# Which of four domains leads from the source to the target? Each shares "
+        "columns with its\n# neighbours alone.\n",
+        lines.s));
+done:
+    ferry_i_text_free(&lines);
+    ferry_i_out_abort(p.file);
+    return st;
+}
+
+#define GENERATOR(goal, summary)                                                           \
+    const ferry_generator ferry_i_generator_##goal = {                                     \
+        {#goal, summary,                                                                   \
+         &(const ferry_opt_table){goal##_table, FERRY_COUNT(goal##_table)}},               \
+        sizeof(small_options),                                                             \
+        goal##_write,                                                                      \
+    }
+GENERATOR(regress, "numbers, and a source with nearly the same rule");
+GENERATOR(multilabel, "sets of labels, and a source whose columns are stretched otherwise");
+GENERATOR(rate, "ratings, and other users with the same groups of tastes");
+GENERATOR(embed, "places for people in a table and a graph");
+GENERATOR(stream, "rows that come one by one, and a past with fewer columns");
+GENERATOR(select, "six domains in a row, to find the way through them");

@@ -1,0 +1,141 @@
+"""What a run leaves: one screen, explain, tables for papers, splits and predictions of all repeats, own predictions."""
+import os
+import random
+import sys
+
+from harness import csv_rows, ferry, main, parses, read, refused, small_task, write
+
+
+def with_methods(folder, task, text, name="mine.yaml"):
+    return write(folder, "task/" + name, read(task) + "methods:\n" + text)
+
+
+def results(out):
+    return {m["name"]: m for m in parses(read(out, "results.json"))["results"]}
+
+
+def test_one_screen(folder):
+    task = small_task(folder)
+    r = ferry("run", task, "-q", "-o", folder + "/o")
+    lines = r.out.splitlines()
+    head = next(i for i, line in enumerate(lines) if line.startswith("method "))
+    assert lines[head].endswith("verdict"), lines[head]
+    assert len(lines) <= 36 and max(map(len, lines[:-1])) <= 100, (len(lines), max(map(len, lines)))
+    assert lines[-1].startswith("Next: ferry "), lines[-1]
+    words = {m["verdict"]["verdict"] for m in results(folder + "/o").values() if m["verdict"]}
+    assert words and all(any(line.endswith(w) for line in lines) for w in words), (words, r.out)
+    # the same table again
+    again = ferry("table", folder + "/o").out
+    assert again.splitlines()[:head + 20] == lines[:head + 20]
+
+
+def test_explain(folder):
+    task = small_task(folder)
+    ferry("run", task, "-q", "-o", folder + "/o")
+    all_of_it = ferry("explain", folder + "/o").out
+    d = parses(read(folder, "o/results.json"))
+    words = " ".join(all_of_it.split())
+    for m in d["results"]:
+        if m["verdict"]:
+            assert " ".join(m["verdict"]["sentence"].split()) in words, m["verdict"]["sentence"]
+    for m in d["skipped"]:
+        assert " ".join(m["reason"].split()) in words, m["reason"]
+    hop = ferry("explain", folder + "/o", "hop").out
+    assert "shuffled-labels" in hop and "accuracy" in hop and "\nsettings\n" in hop, hop
+    r = refused("explain", folder + "/o", "hip", says="no method 'hip' in these results; there are ")
+    assert "svm" in r.err
+    refused("explain", folder, says="results.json")
+
+
+def test_tables(folder):
+    task = small_task(folder)
+    ferry("run", task, "-q", "-o", folder + "/o", "--set", "evaluate.controls=none")
+    head, *rows = csv_rows(ferry("table", folder + "/o", "--format", "csv").out)
+    mine = results(folder + "/o")
+    assert head[:4] == ["method", "kind", "accuracy", "accuracy std"] and len(rows) == len(mine)
+    for row in rows:
+        assert abs(float(row[2]) - mine[row[0]]["mean"]) < 1e-12, row
+    text = ferry("table", folder + "/o", "--format", "markdown").out.splitlines()
+    assert text[0].startswith("| method | accuracy |") and len(text) == len(mine) + 2
+    assert len({line.count("|") for line in text}) == 1
+    text = ferry("table", folder + "/o", "--format", "latex").out
+    assert text.startswith("\\begin{tabular}{lr") and text.count("\\\\\n") == len(mine) + 1 and "±" not in text
+    refused("table", folder + "/o", "--format", "word", says="expected csv, markdown or latex")
+
+
+def test_save_and_import(folder):
+    """Predictions that were saved, imported under another name, are the method again."""
+    task, out = small_task(folder, "repeats=4"), folder + "/o"
+    both = with_methods(folder, task, "  - svm\n  - logreg\n")
+    ferry("run", both, "-q", "-o", out, "--save", "splits,predictions")
+    head, *rows = csv_rows(read(out, "splits.csv"))
+    assert head == ["repeat", "id", "role"] and {r[0] for r in rows} == set("1234")
+    assert len(rows) == 4 * 60 and len({tuple(r[1] for r in rows if r[0] == k and r[2] == "visible") for k in "1234"}) > 1
+    head, *given = csv_rows(read(out, "predictions/logreg.csv"))
+    assert head[:5] == ["repeat", "id", "truth", "scored", "prediction"] and head[5].startswith("score.")
+    scored = {(r[0], r[1]) for r in rows if r[2] == "scored"}
+    assert {(g[0], g[1]) for g in given if g[3] == "1"} == scored and len(given) == 4 * 60
+    text = """  - svm
+  - logreg
+  - predictions: {file: ../o/predictions/logreg.csv}
+    as: mine
+  - predictions: {file: ../o/predictions/svm.csv, baseline: yes}
+    as: theirs
+"""
+    ferry("run", with_methods(folder, task, text), "-q", "-o", folder + "/p", "--set",
+          "evaluate.metrics=accuracy,log-loss,auc")
+    r = results(folder + "/p")
+    for own, imported in (("logreg", "mine"), ("svm", "theirs")):
+        for metric in ("accuracy", "log-loss", "auc"):
+            assert r[own]["metrics"][metric]["runs"] == r[imported]["metrics"][metric]["runs"], (own, metric)
+    assert r["theirs"]["kind"] == "baseline" and r["mine"]["versus"]["pairs"] == 4
+    assert "mine" in ferry("table", folder + "/p").out
+
+
+def test_own_predictions(folder):
+    task = small_task(folder, "repeats=2")
+    ferry("run", with_methods(folder, task, "  - svm\n"), "-q", "-o", folder + "/o", "--save", "splits")
+    truth = {r[0]: r[1] for r in csv_rows(read(folder, "o/predictions/svm.csv"))[1:]}
+    rows = [r for r in csv_rows(read(folder, "o/splits.csv"))[1:] if r[2] == "scored"]
+    rng = random.Random(1)
+    write(folder, "task/mine.csv", "repeat,id,prediction\n" + "".join(
+        f"{k},{i},{truth[i] if rng.random() < .9 else 'c1'}\n" for k, i, _ in rows))
+    entry = "  - svm\n  - predictions: {file: mine.csv}\n    as: mine\n"
+    ferry("run", with_methods(folder, task, entry), "-q", "-o", folder + "/p", "--set", "evaluate.metrics=accuracy,auc")
+    r = results(folder + "/p")["mine"]
+    assert 0.8 < r["mean"] < 1 and r["metrics"]["auc"]["mean"] is None and r["versus"]["baseline"] == "svm"
+
+    def broken(text, says):
+        write(folder, "task/mine.csv", text)
+        t = with_methods(folder, task, entry)
+        r = ferry("run", t, "-q", "-o", folder + "/q", "--force", code=None)
+        told = r.err + (ferry("explain", folder + "/q").out if r.code == 0 else "")
+        assert says in " ".join(told.split()), (says, told)
+
+    lines = "".join(f"{i},c1\n" for i in truth)
+    broken("id,prediction\n" + lines, "has no column 'repeat'")
+    broken("repeat,id,prediction\n" + "".join(f"1,{i},c1\n" for i in truth), "has no answers for repeat 2")
+    broken("repeat,id,prediction\n1,t1,c9\n", "mine.csv:2: 'c9' is none of the task's classes")
+    broken("repeat,id,prediction\n1,t1,c1\n1,t1,c2\n", "mine.csv:3: a second answer for 't1' in repeat 1")
+    broken("repeat,id,prediction\n1,x,c1\n", "are the ids those of the task?")
+    broken("a,b\n1,2\n", "expected a heading with id and prediction")
+    refused("run", "-q", with_methods(folder, task, "  - predictions\n"), says="predictions needs a file", cwd=folder)
+    assert "predictions" not in ferry("run", task, "-q", "-o", folder + "/all", "--set", "evaluate.controls=none").out
+
+
+def test_ratings(folder):
+    rng = random.Random(2)
+    write(folder, "task/r.csv", "user,item,rating\n" + "".join(
+        f"u{u},i{i},{rng.randint(1, 5)}\n" for u in range(12) for i in range(10) if rng.random() < .8))
+    task = write(folder, "task/task.yaml", "task: films\ngoal: rate\ndomains:\n"
+                 "  - {name: films, role: target, ratings: r.csv, labelled: 0.5}\nevaluate: {repeats: 2}\n")
+    ferry("run", with_methods(folder, task, "  - bias\n"), "-q", "-o", folder + "/o", "--save", "predictions,splits")
+    assert read(folder, "o/splits.csv").startswith("repeat,user,item,role\n1,u0,i")
+    ferry("run", with_methods(folder, task, "  - bias\n  - predictions: {file: ../o/predictions/bias.csv, as: mine}\n"), "-q",
+          "-o", folder + "/p")
+    r = results(folder + "/p")
+    assert r["bias"]["runs"] == r["mine"]["runs"]
+    refused("run", task, "--save", "models", says="expected splits, predictions or both", cwd=folder)
+
+
+main(sys.modules[__name__])
