@@ -145,6 +145,30 @@ def test_sorting_and_data(folder):
         assert page.console == [], page.console
 
 
+def test_pictures_and_rounding(folder):
+    """Plots as files of their own; numbers as on the terminal, and each beside its interval."""
+    ferry("run", small_task(folder), "-q", "-o", folder + "/o")
+    with Page("file://" + folder + "/o/report.html") as page:
+        check(page)
+        page.eval("window.saved = []; URL.createObjectURL = b => { window.saved.push(b); return 'data:,'; }")
+        buttons = "[...document.querySelectorAll('figure')].map(f => [...f.querySelectorAll('.under button')].map(b => b.textContent))"
+        assert all(b[-2:] == ["SVG", "PNG"] for b in page.eval(buttons))
+        for k in (2, 3):
+            page.eval(f"document.querySelectorAll('figure .under')[0].querySelectorAll('button')[{k}].click()")
+            page.wait(f"window.saved.length === {k - 1}")
+        assert page.eval("window.saved.map(b => b.type)") == ["image/svg+xml", "image/png"]
+        svg = page.eval("window.saved[0].text()")
+        assert svg.startswith("<svg") and "currentColor" not in svg and "latentmap" in svg
+        assert page.eval("window.saved[1].size") > 5000
+        shown = page.eval("document.querySelector('table').textContent") + page.eval("document.querySelector('figure').textContent")
+        for line in ferry("table", folder + "/o").out.splitlines():
+            for number in re.findall(r"\d\.\d+ ± \d\.\d+|[-+]\d\.\d+ \[[^]]*\]", line):
+                assert number in shown, number
+        difference = page.eval("document.querySelectorAll('figure')[1].textContent")
+        assert "Difference to" in difference and re.search(r"[-+]\d\.\d+ \[[-+]\d", difference)
+        assert page.console == [], page.console
+
+
 def test_dark_phone_print(folder):
     ferry("run", small_task(folder), "-q", "-o", folder + "/o")
     ink = "getComputedStyle(document.body).color"
@@ -157,6 +181,7 @@ def test_dark_phone_print(folder):
         check(page)
         assert page.eval(ink) == "rgb(0, 0, 0)"
         assert page.eval("getComputedStyle(document.querySelector('.under button')).display") == "none"
+        assert page.eval("getComputedStyle(document.querySelector('thead')).display") == "table-header-group"
 
 
 def test_several_runs(folder):
@@ -165,7 +190,14 @@ def test_several_runs(folder):
         ferry("run", task, "-q", "-o", f"{folder}/l{labels}", "--set", f"domains.target.labelled={labels}")
     ferry("report", *(f"{folder}/l{n}" for n in (6, 12, 24)), "-o", folder + "/all.html")
     with Page(f"file://{folder}/all.html") as page:
-        assert check(page) >= 2  # the matrix and the learning curve
+        assert check(page) >= 2  # the methods in each run, and the learning curve
+        first = "[...document.querySelectorAll('figure')][0]"
+        n = sum(len(parses(read(folder, f"l{k}", "results.json"))["results"]) for k in (6, 12, 24))
+        assert page.eval(first + ".querySelectorAll('.mean path').length") == n  # a dot and a bar for every method of every run
+        assert page.eval(first + ".querySelectorAll('.interval line').length") == n
+        assert page.eval(f"new Set([...{first}.querySelectorAll('.mean path')].map(p => p.getAttribute('fill'))).size") == 3
+        heads = page.eval("[...document.querySelector('table').querySelectorAll('th')].map(h => h.textContent)")
+        assert heads[0] == "method" and len(heads) == 4, heads
         assert page.eval("document.querySelector('h1').textContent") == "3 runs"
         assert "Learning curve" in page.eval("document.body.textContent")
         page.eval("document.querySelectorAll('main > details').forEach(d => { d.open = true; })")

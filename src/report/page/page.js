@@ -20,6 +20,20 @@ function number(x, digits) {
 
 function signed(x) { return Number.isFinite(x) ? (x > 0 ? '+' : '') + number(x) : 'n/a'; }
 
+/* Decimals of a metric over all methods of a run, and a number with so many (-1: an exponent): as on the terminal. */
+function places(results, metric) {
+  const most = Math.max(0, ...results.map(r => Math.abs(r.metrics[metric].mean)).filter(Number.isFinite));
+  if (most === 0) return 3;
+  if (most >= 1e6 || most < 1e-4) return -1;
+  return most >= 1000 ? 0 : most >= 100 ? 1 : most >= 10 ? 2 : most >= 0.1 ? 3 : 5;
+}
+function rounded(x, digits, sign) {
+  if (x === null || x === undefined || !Number.isFinite(x)) return 'n/a';
+  const plus = sign && x > 0 ? '+' : '';
+  if (digits < 0) return plus + x.toExponential(2).replace(/e([-+])(\d)$/, 'e$10$2');
+  return Math.abs(x) < 0.5 * 10 ** -digits ? (0).toFixed(digits) : plus + x.toFixed(digits);
+}
+
 function save(name, type, text) {
   const url = URL.createObjectURL(new Blob([text], { type }));
   const a = el('a', { href: url, download: name });
@@ -36,13 +50,43 @@ function csv(rows) {
 }
 
 let figures = 0;
-/* What stands under a plot or table: its data to take away, and how to make its numbers again. */
-function under(rows, command) {
+/* A drawing as a file of its own: colours that the page gives are written out. */
+function drawing(box) {
+  const svg = box.querySelector('svg');
+  if (!svg) return null;
+  const copy = svg.cloneNode(true), style = getComputedStyle(document.body);
+  copy.setAttribute('xmlns', 'http://www.w3.org/2000/svg');
+  copy.setAttribute('style', 'background:' + style.backgroundColor);
+  return { text: new XMLSerializer().serializeToString(copy).replace(/currentColor/g, style.color), width: svg.width.baseVal.value, height: svg.height.baseVal.value };
+}
+
+function savePicture(box, name, png) {
+  const d = drawing(box);
+  if (!d) return;
+  if (!png) { save(name + '.svg', 'image/svg+xml', d.text); return; }
+  const image = new Image(), canvas = el('canvas', { width: 2 * d.width, height: 2 * d.height });
+  image.onload = () => {
+    const pen = canvas.getContext('2d');
+    pen.fillStyle = getComputedStyle(document.body).backgroundColor;
+    pen.fillRect(0, 0, canvas.width, canvas.height);
+    pen.drawImage(image, 0, 0, canvas.width, canvas.height);
+    canvas.toBlob(blob => save(name + '.png', 'image/png', blob));
+  };
+  image.src = 'data:image/svg+xml;charset=utf-8,' + encodeURIComponent(d.text);
+}
+
+/* What stands under a plot or table: its data to take away, a plot also as a picture, and how to make its numbers again. */
+function under(rows, command, box) {
   const name = 'data-' + ++figures;
+  const pictures = box ? ['SVG', 'PNG'].map(kind => {
+    const button = el('button', { type: 'button' }, kind);
+    button.addEventListener('click', () => savePicture(box, name, kind === 'PNG'));
+    return button;
+  }) : [];
   const csvButton = el('button', { type: 'button' }, 'data as CSV'), jsonButton = el('button', { type: 'button' }, 'as JSON');
   csvButton.addEventListener('click', () => save(name + '.csv', 'text/csv', csv(rows)));
   jsonButton.addEventListener('click', () => save(name + '.json', 'application/json', JSON.stringify(rows, null, 1)));
-  return el('div', { class: 'under' }, csvButton, jsonButton, command ? el('span', {}, 'again: ', el('code', {}, command)) : null);
+  return el('div', { class: 'under' }, csvButton, jsonButton, pictures, command ? el('span', {}, 'again: ', el('code', {}, command)) : null);
 }
 
 /* ---- plots ---- */
@@ -59,7 +103,7 @@ function draw(p) {
 
 function plot(title, note, rows, command, make, most) {
   const box = el('div', { class: 'plot', role: 'img', 'aria-label': title });
-  const f = el('figure', {}, el('figcaption', {}, title), note ? el('p', { class: 'soft' }, note) : null, box, under(rows, command));
+  const f = el('figure', {}, el('figcaption', {}, title), note ? el('p', { class: 'soft' }, note) : null, box, under(rows, command, box));
   drawn.push({ box, make, most: most || 900, width: 0, view: null });
   return f;
 }
@@ -119,14 +163,19 @@ function resultsSection(run) {
   const rows = d.results.map(r => ({ name: r.name, kind: r.kind, mean: r.mean, low: r.mean - (r.std || 0), high: r.mean + (r.std || 0) }));
   const runs = d.results.flatMap(r => r.runs.map((value, repeat) => ({ name: r.name, repeat: repeat + 1, value })));
   const controls = controlDots(d.results);
-  const metrics = Object.keys(d.results[0].metrics);
+  const metrics = Object.keys(d.results[0].metrics), decimals = Object.fromEntries(metrics.map(m => [m, places(d.results, m)]));
+  const spread = (r, m) => rounded(r.metrics[m].mean, decimals[m]) + (r.runs.length > 1 && Number.isFinite(r.metrics[m].mean) ? ' ± ' + rounded(r.metrics[m].std, decimals[m]) : '');
+  const versus = r => rounded(r.versus.difference, decimals[metric], true) + (r.versus.low === null ? '' : ' [' + rounded(r.versus.low, decimals[metric], true) + ', ' + rounded(r.versus.high, decimals[metric], true) + ']');
+  for (const row of rows) row.text = spread(d.results.find(r => r.name === row.name), metric);
+  const gains = d.results.filter(r => r.versus && Number.isFinite(r.versus.difference)).map(r => ({ name: r.name, kind: r.kind, mean: r.versus.difference, low: r.versus.low === null ? r.versus.difference : r.versus.low, high: r.versus.high === null ? r.versus.difference : r.versus.high, text: versus(r) }));
   const columns = [{ title: 'method', text: true }, { title: 'kind', text: true }, { title: 'verdict', text: true }, ...metrics.map(m => ({ title: m })), { title: 'fit s' }, { title: 'against the best baseline' }];
   const cells = d.results.map(r => [r.name, r.kind, { show: verdictOf(r), value: verdictOf(r), class: verdictClass(verdictOf(r)) },
-    ...metrics.map(m => ({ show: number(r.metrics[m].mean) + (r.runs.length > 1 ? ' ± ' + number(r.metrics[m].std) : ''), value: r.metrics[m].mean })),
+    ...metrics.map(m => ({ show: spread(r, m), value: r.metrics[m].mean })),
     { show: mean(r.fit_seconds) < 0.01 ? '<0.01' : number(mean(r.fit_seconds), 2), value: mean(r.fit_seconds) },
-    r.versus ? { show: signed(r.versus.difference) + (r.versus.low === null ? '' : ' [' + signed(r.versus.low) + ', ' + signed(r.versus.high) + ']'), value: r.versus.difference } : { show: r.name === d.verdict.best_baseline ? 'best baseline' : '', value: null }]);
+    r.versus ? { show: versus(r), value: r.versus.difference } : { show: r.name === d.verdict.best_baseline ? 'best baseline' : '', value: null }]);
   const out = [el('h2', {}, 'Results'),
     plot(metric + ' of every method', 'Small dots are repeats, the large one their mean, the bar one standard deviation to each side.' + (controls.length ? ' Open shapes are the same method under a control: a method whose shapes reach its dot owes nothing to the source.' : ''), rows.concat(runs, controls), run.command, w => plots.forest(w, metric, rows, runs, controls)),
+    gains.length ? plot('Difference to ' + d.verdict.best_baseline + ', the best baseline', 'In ' + metric + ', with the 95 % interval.', gains, run.command, w => plots.forest(w, 'difference in ' + metric, gains, [], [], true)) : null,
     table(columns, cells, run.command)];
   if (d.skipped.length) out.push(el('details', {}, el('summary', {}, 'No result from ' + d.skipped.map(s => s.name).join(', ')), d.skipped.map(s => el('p', {}, s.name + ': ' + s.reason))));
   return out;
@@ -232,7 +281,7 @@ function diagnosticsSection(run) {
 
 /* ---- predictions of the first repeat ---- */
 
-function pictureOf(r, command) {
+function pictureOf(r, command, range) {
   const p = r.picture;
   if (!p) return null;
   if (p.kind === 'confusion') {
@@ -241,7 +290,7 @@ function pictureOf(r, command) {
   }
   if (p.kind === 'points') {
     const rows = p.truth.map((x, i) => ({ x, y: p.prediction[i], group: '' })).filter(q => Number.isFinite(q.x) && Number.isFinite(q.y));
-    return plot(r.name + ': predicted against true', null, rows, command, w => plots.scatter(w, 'true', 'predicted', rows, true), 520);
+    return plot(r.name + ': predicted against true', null, rows, command, w => plots.scatter(w, 'true', 'predicted', rows, range), 520);
   }
   if (p.kind === 'embedding') {
     const rows = scatterRows(p);
@@ -249,13 +298,15 @@ function pictureOf(r, command) {
   }
   if (p.kind === 'labels') {
     const rows = p.names.map((n, i) => ({ name: n, value: p.f1[i] })).filter(q => Number.isFinite(q.value));
-    return plot(r.name + ': F1 of each label', null, rows, command, w => plots.bars(w, 'F1', rows), 520);
+    return plot(r.name + ': F1 of each label', null, rows, command, w => plots.bars(w, 'F1', rows, [0, 1]), 520);
   }
   return null;
 }
 
 function pictureSection(run) {
-  const figures = run.results.results.map(r => pictureOf(r, run.command)).filter(Boolean);
+  /* panels of one quantity have one axis */
+  const points = run.results.results.filter(r => r.picture && r.picture.kind === 'points').flatMap(r => r.picture.truth.concat(r.picture.prediction)).filter(Number.isFinite);
+  const figures = run.results.results.map(r => pictureOf(r, run.command, points.length ? extent(points) : null)).filter(Boolean);
   if (!figures.length) return [];
   const out = [el('h2', {}, 'Predictions'), el('p', { class: 'soft' }, 'Of the first repeat, on what was hidden from the methods.'), el('div', { class: 'grid' }, figures.slice(0, 4))];
   if (figures.length > 4) out.push(el('details', {}, el('summary', {}, figures.length - 4 + ' more'), el('div', { class: 'grid' }, figures.slice(4))));
@@ -307,18 +358,24 @@ function runSections(run) {
 function compareSections(runs) {
   const out = [], rows = [], scored = runs.filter(r => r.results.results.length && r.results.results[0].metric);
   for (const run of scored) for (const r of run.results.results)
-    rows.push([run.label, run.results.target, r.name, r.kind, r.metric, { show: number(r.mean) + ' ± ' + number(r.std), value: r.mean },
+    rows.push([run.label, run.results.target, r.name, r.kind, r.metric, { show: rounded(r.mean, places(run.results.results, r.metric)) + (r.runs.length > 1 ? ' ± ' + rounded(r.std, places(run.results.results, r.metric)) : ''), value: r.mean },
       { show: r.verdict ? signed(r.verdict.gain) : '', value: r.verdict ? r.verdict.gain : null }, { show: verdictOf(r), value: verdictOf(r), class: verdictClass(verdictOf(r)) }]);
   const command = 'ferry report ' + runs.map(r => r.folder).join(' ');
-  out.push(el('h2', {}, 'Side by side'), table([{ title: 'run', text: true }, { title: 'target', text: true }, { title: 'method', text: true }, { title: 'kind', text: true }, { title: 'metric', text: true }, { title: 'mean ± std' }, { title: 'gain of transfer' }, { title: 'verdict', text: true }], rows, command));
+  out.push(el('h2', {}, 'Side by side'));
   for (const metric of new Set(scored.map(r => r.results.results[0].metric))) {
-    const same = scored.filter(r => r.results.results[0].metric === metric);
-    const cells = same.flatMap(run => run.results.results.map(r => ({ row: r.name, col: run.label, value: r.mean, text: number(r.mean, 3), sign: r.mean < 0 ? 'minus' : 'plus' })));
-    const methods = [...new Set(cells.map(c => c.row))];
-    out.push(plot(metric + ' by method and run', null, cells, command, w => plots.matrix(w, 'method', 'run', methods, same.map(r => r.label), cells), 900));
+    const same = scored.filter(r => r.results.results[0].metric === metric), labels = same.map(r => r.label);
+    const points = same.flatMap(run => run.results.results.map(r => ({ name: r.name, run: run.label, mean: r.mean, low: r.mean - (r.std || 0), high: r.mean + (r.std || 0) }))).filter(p => Number.isFinite(p.mean));
+    const methods = [...new Set(points.map(p => p.name))], digits = places(same.flatMap(run => run.results.results), metric);
+    const pivot = methods.map(name => [name, ...same.map(run => {
+      const r = run.results.results.find(x => x.name === name);
+      return r ? { show: rounded(r.mean, digits) + (r.runs.length > 1 ? ' ± ' + rounded(r.std, digits) : ''), value: r.mean, class: verdictClass(verdictOf(r)) } : { show: '', value: null };
+    })]);
+    out.push(el('h3', {}, metric + ' by method and run'), table([{ title: 'method', text: true }, ...labels.map(title => ({ title }))], pivot, command),
+      plot(metric + ' of every method in every run', 'The mean over the repeats, the bar one standard deviation to each side.', points, command, w => plots.pivot(w, metric, methods, labels, points)));
     const curve = same.flatMap(run => run.results.results.map(r => ({ x: run.results.visible, y: r.mean, series: r.name }))).filter(p => Number.isFinite(p.x)).sort((a, b) => a.x - b.x);
     if (new Set(curve.map(p => p.x)).size > 1) out.push(plot('Learning curve', metric + ' by how many labels of the target were visible.', curve, command, w => plots.lines(w, 'visible labels', metric, curve, true), 760));
   }
+  out.push(el('details', {}, el('summary', {}, 'Every method of every run in one table'), table([{ title: 'run', text: true }, { title: 'target', text: true }, { title: 'method', text: true }, { title: 'kind', text: true }, { title: 'metric', text: true }, { title: 'mean ± std' }, { title: 'gain of transfer' }, { title: 'verdict', text: true }], rows, command)));
   const pairs = scored.flatMap(run => {
     const best = Math.max(...run.results.results.filter(r => r.verdict && Number.isFinite(r.verdict.gain)).map(r => r.verdict.gain));
     const sources = run.run ? run.run.domains.filter(d => d.role === 'source').map(d => d.name).join(' + ') : '';
