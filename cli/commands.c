@@ -242,7 +242,7 @@ static const cli_option fetch_options[] = {
 };
 static const cli_option reproduce_options[] = {
     {KEY_DATA, 0, "data", "DIR", WORDS_FOLDER,
-     "folder of the data sets; default: FERRY_DATA, else data"},
+     "folder of the data sets; default: FERRY_DATA, else data, else ../shared/data"},
     {KEY_QUICK, 0, "quick", NULL, WORDS_NONE,
      "fewer rows, repeats and settings: about a minute"},
     OUT("DIR", WORDS_FOLDER, "folder for what comes out; default: results/NAME"),
@@ -421,7 +421,7 @@ const cli_command cli_commands[] = {
     {"inspect", "FILE...", "say what is in a data file",
      "Says the format, shape, density, label counts, missing cells and memory. FILE#NAME "
      "picks a variable or member of a MAT or NPZ file or archive; without NAME those are "
-     "listed.",
+     "listed. Of a model (NAME.ferry): its method, goal, classes, views and what its fit told.",
      1, 10000, WORDS_FILE, OPTIONS(inspect_options), read_settings, false, cli_inspect},
     {"convert", "IN OUT", "write a data file in another format",
      "Ids, feature names and labels go along where the output format can hold them. IN may "
@@ -429,7 +429,7 @@ const cli_command cli_commands[] = {
      2, 2, WORDS_FILE, OPTIONS(convert_options), read_settings, false, cli_convert},
     {"gen", "[NAME]", "make a synthetic task with known truth",
      "Writes task.yaml and its data into a folder. Without a name the generators are "
-     "listed.",
+     "listed. Of a model (NAME.ferry): its method, goal, classes, views and what its fit told.",
      0, 1, WORDS_GENERATOR, OPTIONS(gen_options), generator_settings, false, cli_gen},
     {"demo", "[NAME]", "make a synthetic task and run every method on it",
      "Makes the task of a generator (default: the first) in a temporary folder, runs every "

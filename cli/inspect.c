@@ -162,8 +162,72 @@ static void print(const char *path, const ferry_description *d)
     if (strcmp(d->kind, "listing") == 0) members(path, d);
 }
 
+/* ---- a saved model ---- */
+
+static bool is_model(const char *path)
+{
+    const size_t n = strlen(path);
+
+    return n > 6 && strcmp(path + n - 6, ".ferry") == 0;
+}
+
+/* The model's parts by the same words as a file's. */
+static void print_model(const char *path, const ferry_model *m)
+{
+    const ferry_method_info *how = ferry_method_find(ferry_model_method(m));
+    cli_table t = {.cols = 2};
+    const char *first[5];
+    int64_t n = 0;
+
+    puts(path);
+    cli_cell(&t, "model");
+    cli_cell(&t, "%s: %s", ferry_model_method(m), how ? how->summary : "");
+    cli_cell(&t, "goal");
+    cli_cell(&t, "%s", ferry_goal_name(ferry_model_goal(m)));
+    for (; n < 5 && n < ferry_model_class_count(m); n++)
+        first[n] = ferry_model_class_at(m, n);
+    names(&t, "classes", n, first, ferry_model_class_count(m));
+    for (int64_t i = 0; i < ferry_model_view_count(m); i++) {
+        cli_cell(&t, "view");
+        cli_cell(&t, "%s", ferry_model_view_at(m, i));
+    }
+    for (int64_t i = 0; i < ferry_model_graph_count(m); i++) {
+        cli_cell(&t, "graph");
+        cli_cell(&t, "%s", ferry_model_graph_at(m, i));
+    }
+    for (int64_t i = 0; i < ferry_model_diagnostic_count(m); i++) {
+        const ferry_diagnostic *d = ferry_model_diagnostic_at(m, i);
+        if (d->count != 1) continue;
+        cli_cell(&t, "%s", d->name);
+        if (d->texts)
+            cli_cell(&t, "%s", d->texts[0]);
+        else
+            cli_cell(&t, "%.6g", d->numbers[0]);
+    }
+    cli_table_print(&t, stdout, 2);
+    printf("  next: ferry predict %s DATA\n", path);
+}
+
+static int inspect_model(cli *c, const char *path)
+{
+    ferry_model *m = NULL;
+    const ferry_status st = ferry_model_load(c->ctx, path, NULL, &m);
+
+    if (st == FERRY_OK && c->value[KEY_JSON])
+        printf(
+            "{\"kind\": \"model\", \"method\": \"%s\", \"goal\": \"%s\", \"diagnostics\": "
+            "%s}\n",
+            ferry_model_method(m), ferry_goal_name(ferry_model_goal(m)),
+            ferry_model_diagnostics(m));
+    else if (st == FERRY_OK)
+        print_model(path, m);
+    ferry_model_free(m);
+    return st == FERRY_OK ? EXIT_DONE : cli_failed(c, st);
+}
+
 static int inspect_one(cli *c, const char *path)
 {
+    if (is_model(path)) return inspect_model(c, path);
     ferry_data *data = NULL;
     ferry_description *d = NULL;
     char *text = NULL;

@@ -7,11 +7,15 @@
 
 #include "study.h"
 
+/* --data, FERRY_DATA, where ferry fetch puts data sets, or the folder that tests take. */
 static const char *data_folder(const cli *c)
 {
+    static const char *const fetched = "data", *const beside = "../shared/data";
     const char *set = getenv("FERRY_DATA");
 
-    return c->value[KEY_DATA] ? c->value[KEY_DATA] : set && set[0] ? set : "data";
+    if (c->value[KEY_DATA]) return c->value[KEY_DATA];
+    if (set && set[0]) return set;
+    return access(fetched, F_OK) != 0 && access(beside, F_OK) == 0 ? beside : fetched;
 }
 
 const char *cli_study_at(int64_t i)

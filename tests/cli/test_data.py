@@ -13,6 +13,30 @@ CSV = "id,height,label,weight\np,1.5,cat,2\nq,2.5,dog,\nr,3.5,cat,4\n"
 SVM = "1 1:0.5 4:2\n-1 2:1\n1 1:3 3:4\n"
 
 
+def test_inspect_model(folder):
+    task = small_task(folder)
+    ferry("fit", task, "-m", "logreg", "-o", folder + "/m.ferry", "-q")
+    r = ferry("inspect", folder + "/m.ferry")
+    assert "logreg: " in r.out and "classify" in r.out and "c1, c2, c3" in r.out and "ferry predict" in r.out, r
+    d = parses(ferry("inspect", folder + "/m.ferry", "--json").out)
+    assert d["kind"] == "model" and d["method"] == "logreg" and d["goal"] == "classify"
+    write(folder, "bad.ferry", "nothing")
+    refused("inspect", folder + "/bad.ferry", says="bad.ferry")
+
+
+def test_a_task_for_every_goal(folder):
+    goals = {"regress": "ridge", "multilabel": "mmltl", "rate": "mindtl", "embed": "coca", "stream": "hetomtl"}
+    for goal, method in goals.items():
+        ferry("gen", goal, "-q", "--out", f"{folder}/{goal}", "--set", "repeats=2")
+        first = tree(f"{folder}/{goal}")
+        out = ferry("run", f"{folder}/{goal}/task.yaml", "-q", "-o", f"{folder}/{goal}/r", "--controls", "none").out
+        assert f": {goal} " in out and re.search(rf"^{method} ", out, re.M), (goal, out)
+        ferry("gen", goal, "-q", "--out", f"{folder}/{goal}2", "--set", "repeats=2")
+        assert tree(f"{folder}/{goal}2") == first  # the same seed
+    ferry("gen", "select", "-q", "--out", f"{folder}/select")
+    assert "bridges to 'd5', 4 candidates" in ferry("select", f"{folder}/select/task.yaml").out
+
+
 def test_inspect_csv(folder):
     write(folder, "a.csv", CSV)
     args = ["inspect", "a.csv", "--set", "id=id", "--set", "label=label"]

@@ -172,7 +172,7 @@ def test_does_not_fit(folder):
 def test_scales(folder):
     """Mulan's emotions: features of very different sizes are brought to one scale unless told otherwise."""
     top = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    data = os.path.join(os.environ.get("FERRY_DATA") or os.path.join(top, "../shared/data"), "multilabel")
+    data = os.path.join(os.environ.get("FERRY_DATA") or next((d for d in (os.path.join(top, "data"), os.path.join(top, "../shared/data")) if os.path.isdir(d)), top), "multilabel")
     if not os.path.exists(data + "/emotions.arff.gz"):
         print("skipped: no emotions in FERRY_DATA")
         return

@@ -8,7 +8,7 @@ import sys
 
 from harness import FERRY, TOP, Skip, ferry, main, read, refused, tree, write
 
-DATA = os.environ.get("FERRY_DATA", os.path.join(TOP, "../shared/data"))
+DATA = os.environ.get("FERRY_DATA") or next((d for d in (os.path.join(TOP, "data"), os.path.join(TOP, "../shared/data")) if os.path.isdir(d)), "data")
 
 
 def test_list(folder):

@@ -2,6 +2,7 @@
 #include "golden.h"
 
 #include <stdio.h>
+#include <string.h>
 
 json_t *golden(const char *name)
 {
@@ -11,6 +12,7 @@ json_t *golden(const char *name)
     json_t *root;
 
     if (!dir) return NULL;
+    if (strcmp(dir, "data") == 0) dir = "../shared/data"; /* fetched: has no golden cases */
     (void)snprintf(path, sizeof path, "%s/../golden/%s", dir, name);
     root = json_load_file(path, 0, &error);
     if (!root) print_message("no golden case %s: not compared\n", path);

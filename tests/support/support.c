@@ -145,7 +145,8 @@ const char *data_dir(void)
     const char *dir = getenv("FERRY_DATA");
     struct stat info;
 
-    if (!dir) dir = "../shared/data";
+    /* where ferry fetch puts them, or beside the project */
+    if (!dir) dir = stat("data", &info) == 0 ? "data" : "../shared/data";
     if (stat(dir, &info) == 0 && S_ISDIR(info.st_mode)) return dir;
     print_message("skipped: no data sets at %s (set FERRY_DATA)\n", dir);
     return NULL;
