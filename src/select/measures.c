@@ -130,8 +130,11 @@ ferry_status ferry_i_measure(ferry_ctx *ctx, const ferry_domain *d, const ferry_
         FERRY_TRY(ferry_i_select_complexity(ctx, d->views[0]->x, 0.05, &out->complexity));
     out->shared_features = most;
     out->feature_overlap = a ? overlap(most, a->x->cols, b->x->cols) : 0;
-    out->id_overlap = overlap(shared_names(d->ids, to->ids), ferry_domain_id_count(d),
-                              ferry_domain_id_count(to));
+    /* row numbers are no ids: that both have a row 7 says nothing */
+    out->id_overlap = d->numbered || to->numbered
+                          ? (double)NAN
+                          : overlap(shared_names(d->ids, to->ids), ferry_domain_id_count(d),
+                                    ferry_domain_id_count(to));
     out->label_overlap = overlap(shared_names(ours, theirs), ferry_i_ids_count(ours),
                                  ferry_i_ids_count(theirs));
 done:
