@@ -31,8 +31,10 @@ typedef struct ferry_fit_info {
  * Learn from a task.
  *
  * @param ctx     engine, callbacks, last message; one per thread
- * @param task    domains and goal; borrowed for the call. All labels in it may be used:
- * hide what is to be scored (ferry_evaluate() does)
+ * @param task    domains and goal; borrowed for the call. Of a task from ferry_task_load() the
+ * method sees the target labels that "labelled:" shows in the first repeat, as with `ferry fit`;
+ * ferry_task_visible() makes a task for another repeat, or with all labels (FERRY_ALL_LABELS). Of
+ * a task that a program made all labels may be used: hide what is to be scored.
  * @param method  a name from ferry_method_at()
  * @param opts    settings checked against the method's table; copied; NULL means the
  * defaults

@@ -69,10 +69,13 @@ FERRY_API const ferry_task_method *ferry_task_method_at(const ferry_task *task, 
 FERRY_API ferry_status ferry_task_seed(ferry_ctx *ctx, const ferry_task *task,
                                        uint64_t *out);
 
+/** For ferry_task_visible(): the task with every label of the target. */
+#define FERRY_ALL_LABELS (-1)
+
 /**
  * The task as a method may see it in a repeat of an evaluation: target labels (ratings)
  * outside the sample that "labelled:" draws are hidden. The draw depends on the context's
- * seed and the repeat (from 0).
+ * seed and the repeat (from 0; FERRY_ALL_LABELS: nothing is hidden).
  * @param out  new task; the data itself is shared with `task`, not copied
  */
 FERRY_API ferry_status ferry_task_visible(ferry_ctx *ctx, const ferry_task *task,

@@ -268,9 +268,9 @@ static ferry_status mark_label(ferry_ctx *ctx, ferry_arff *a, const char *xml,
 
     while (i < a->n && strcmp(a->a[i].name, name) != 0)
         i++;
-    FERRY_NEED(ctx, i < a->n, FERRY_EDATA, "%s: label \"%.40s\" is no attribute of %s", xml,
-               name, a->path);
-    a->a[i].role = ARFF_LABEL;
+    FERRY_NEED(ctx, i < a->n || a->s->like, FERRY_EDATA,
+               "%s: label \"%.40s\" is no attribute of %s", xml, name, a->path);
+    if (i < a->n) a->a[i].role = ARFF_LABEL;
 done:
     return st;
 }
@@ -450,6 +450,11 @@ static ferry_status mark_labels(ferry_ctx *ctx, ferry_arff *a)
     else
         mark_class(a);
 done:
+    /* New data for a model may lack its labels: whatever the rules make of that, what was a
+     * feature is one. */
+    if (a->s->like && (st == FERRY_EDATA || st == FERRY_EINVAL)) st = FERRY_OK;
+    for (int64_t i = 0; i < a->n; i++)
+        if (ferry_i_was_feature(a->s, a->a[i].name)) a->a[i].role = ARFF_FEATURE;
     ferry_i_free(xml);
     return st;
 }
@@ -578,6 +583,7 @@ const ferry_format ferry_i_format_arff = {
              .summary = "Weka attributes and data, with Mulan's XML of labels",
              .writes = 1},
     .kinds = 1u << FERRY_DATA_VIEW | 1u << FERRY_DATA_LABELS,
+    .options = "id label labels_xml",
     .sniff = sniff_arff,
     .read = read_arff,
     .write = ferry_i_arff_write,

@@ -185,6 +185,8 @@ ferry_status ferry_i_ratings_copy(ferry_ctx *ctx, const ferry_ratings *r,
 /* Of repeated (user, item) pairs keep the last (*repeated: how many went) and set lo, hi
  * unless they were given (NaN when there is no value). */
 ferry_status ferry_i_ratings_tidy(ferry_ctx *ctx, ferry_ratings *r, int64_t *repeated);
+/* lo and hi from the values that are there, unless they were given. */
+void ferry_i_ratings_range(ferry_ratings *r);
 void ferry_i_ratings_free(ferry_ratings *r);
 
 /* How features of view b line up with those of view a. map (b's columns; new memory for
@@ -249,7 +251,7 @@ ferry_status ferry_i_read_as(ferry_ctx *ctx, const char *path, const ferry_opts 
  * idf. */
 ferry_status ferry_i_read_like(ferry_ctx *ctx, const char *path, const ferry_opts *read,
                                const ferry_ids *features, const double *idf,
-                               const ferry_opts *more, ferry_data **out);
+                               int64_t columns, const ferry_opts *more, ferry_data **out);
 
 /* Read text without choosing its words yet (data->documents), and make views of n such
  * pieces that share their words: the vocabulary, the document frequencies and the random
@@ -303,11 +305,15 @@ typedef struct ferry_read_settings {
     bool like;                   /* reading new data for a view that was read before */
     const ferry_ids *vocabulary; /* its feature names, or NULL */
     const double *idf;           /* text: their weights, or NULL */
+    int64_t columns;             /* how many features it has; 0: not known */
     bool raw;                    /* text: only count; ferry_i_text_weigh() makes the view */
 } ferry_read_settings;
 /* The option table that fills the struct (formats.c); ferry_read_options() lends it. */
 extern const ferry_opt ferry_i_read_table[];
 extern const int64_t ferry_i_read_table_n;
+/* Whether a column of new data was a feature (or a category among them) before: such a one
+ * is never the label that this file may lack. */
+bool ferry_i_was_feature(const ferry_read_settings *s, const char *name);
 
 /* One source of bytes: a plain or compressed file, or a member of an archive, read whole or
  * mapped. */
@@ -362,7 +368,8 @@ struct ferry_archive; /* archive.h */
  * a file with such a table and a line in formats.c. */
 typedef struct ferry_format {
     ferry_format_info info;
-    unsigned kinds; /* bits 1 << ferry_data_kind that it can give */
+    unsigned kinds;      /* bits 1 << ferry_data_kind that it can give */
+    const char *options; /* reader options that mean something to it, "sep id label" */
     /* 0..100: how sure the first bytes (uncompressed) look like it. NULL: never sniffed. */
     int (*sniff)(const char *head, int64_t n);
     /* Read from an opened input. in->data is NULL, only in->path is set, when the format
@@ -380,6 +387,15 @@ typedef struct ferry_format {
     ferry_status (*write)(ferry_ctx *ctx, const ferry_data *data, const char *path,
                           const ferry_opts *opts); /* NULL: not written */
 } ferry_format;
+/* Whether an option means something to a format, by its name in ferry_data.format. That
+ * there is no id or label ("none") means something to all. */
+bool ferry_i_option_applies(const char *format, const ferry_setting *s);
+/* FERRY_EINVAL unless all of them do: what is ignored without a word is a wrong answer. */
+ferry_status ferry_i_options_apply(ferry_ctx *ctx, const ferry_data *d,
+                                   const ferry_opts *opts);
+/* The sentence about one that does not. */
+ferry_status ferry_i_option_refuse(ferry_ctx *ctx, const char *path, const char *format,
+                                   const char *option);
 extern const ferry_format ferry_i_format_delimited, ferry_i_format_svmlight,
     ferry_i_format_mtx, ferry_i_format_npy, ferry_i_format_npz, ferry_i_format_mat,
     ferry_i_format_arff, ferry_i_format_linqs, ferry_i_format_ratings, ferry_i_format_edges,

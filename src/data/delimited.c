@@ -268,6 +268,7 @@ const ferry_format ferry_i_format_delimited = {
              .summary = "CSV, TSV and other delimited tables",
              .writes = 1},
     .kinds = 1u << FERRY_DATA_VIEW | 1u << FERRY_DATA_LABELS,
+    .options = "header sep id label drop missing",
     .sniff = delimited_sniff,
     .read = delimited_read,
     .write = ferry_i_delimited_write,

@@ -414,7 +414,8 @@ ferry_status ferry_i_table_load(ferry_ctx *ctx, ferry_table *t)
         }
     }
     close_up(t);
-    FERRY_NEED(ctx, t->rows > 0, FERRY_EDATA, "%s: no instances", t->in->path);
+    FERRY_NEED(ctx, t->rows > 0, FERRY_EDATA,
+               "%s: no instances, only a header or blank lines", t->in->path);
 done:
     return st;
 }

@@ -3,6 +3,7 @@
  */
 #include <math.h>
 #include <string.h>
+#include <strings.h>
 
 #include "data/delimited.h"
 
@@ -304,6 +305,45 @@ done:
     return st;
 }
 
+/* Whether a column's name says that it is a label or an id. */
+static bool odd_name(const char *name)
+{
+    static const char *const words[] = {
+        "class", "classes", "label",  "labels",   "target",     "targets", "outcome",
+        "truth", "gt",      "id",     "ids",      "uid",        "uuid",    "index",
+        "row",   "rowid",   "row_id", "rownames", "unnamed: 0", "key"};
+    const size_t n = strlen(name);
+
+    for (int64_t i = 0; i < FERRY_COUNT(words); i++)
+        if (strcasecmp(name, words[i]) == 0) return true;
+    return n > 3 &&
+           (strcasecmp(name + n - 3, "_id") == 0 || strcasecmp(name + n - 3, "-id") == 0 ||
+            strcasecmp(name + n - 3, " id") == 0 || strcmp(name + n - 2, "Id") == 0);
+}
+
+/* A label or an id among the features makes every result worthless without a word, so what
+ * is called like one is named. */
+static void report_odd_names(ferry_ctx *ctx, const ferry_table *t)
+{
+    ferry_text list = {0};
+    const char *one = NULL;
+    int64_t n = 0;
+
+    for (int64_t j = 0; t->header && j < t->cols; j++) {
+        const ferry_role_of role = t->col[j].role;
+        if (role != FERRY_COL_NUMBER && role != FERRY_COL_CATEGORY) continue;
+        if (!odd_name(t->col[j].name) || n++ >= 8) continue;
+        one = t->col[j].name;
+        ferry_i_text_addf(&list, "%s'%s'", list.len ? ", " : "", one);
+    }
+    if (n > 0 && !list.failed)
+        ferry_i_log(ctx, FERRY_WARN,
+                    "%s: %s: a feature, though the name is that of a label or an id; if it "
+                    "is one, say label: %s, id: %s or drop: %s",
+                    t->in->path, list.s, one, one, one);
+    ferry_i_text_free(&list);
+}
+
 /* Without categories x is what the threads filled, moved and not copied. The names stay
  * NULL without a header, so that such views line up by column number. */
 ferry_status ferry_i_table_features(ferry_ctx *ctx, ferry_table *t, ferry_data *d)
@@ -323,6 +363,7 @@ ferry_status ferry_i_table_features(ferry_ctx *ctx, ferry_table *t, ferry_data *
             missing += c[j].place[i] < 0;
     }
     if (!t->s->like) FERRY_TRY(refuse_free_text(ctx, t, c));
+    if (!t->s->like) report_odd_names(ctx, t);
     if (t->header || categories > 0) FERRY_TRY(name_features(ctx, t, c, &d->features));
     /* numbers only: x is ready */
     if (categories == 0) {

@@ -226,7 +226,8 @@ ferry_status ferry_i_table_layout(ferry_ctx *ctx, ferry_table *t)
     FERRY_TRY(choose_separator(ctx, t));
     ferry_cursor c = {t->begin, t->end, 1};
     ferry_i_skip_blank_lines(&c);
-    FERRY_NEED(ctx, c.s < c.end, FERRY_EDATA, "%s: no instances", t->in->path);
+    FERRY_NEED(ctx, c.s < c.end, FERRY_EDATA,
+               "%s: no instances, only a header or blank lines", t->in->path);
     t->body = c.s;
     const int64_t line = c.line;
     t->cols = fields_of(t, &c);

@@ -47,6 +47,19 @@ static ferry_status no_column(ferry_ctx *ctx, const ferry_table *t, const char *
                        near ? near : "", near ? "?" : "");
 }
 
+/* New data for an old view may lack its labels: then `last`, or a number, is a feature, as
+ * its name tells, or, without names, that all columns but ids are features. */
+static bool lacks_label(const ferry_table *t, int64_t j)
+{
+    int64_t ids = 0;
+
+    if (!t->s->like) return false;
+    if (t->col[j].name) return ferry_i_was_feature(t->s, t->col[j].name);
+    for (int64_t k = 0; k < t->cols; k++)
+        ids += t->col[k].role == FERRY_COL_ID;
+    return t->s->columns > 0 && t->cols - ids == t->s->columns;
+}
+
 /* Give the columns of a list "a,b,c" a role. *count: how many. may_lack: data read for an
  * old view may come without its labels, and without the columns that were dropped then. */
 static ferry_status mark_list(ferry_ctx *ctx, ferry_table *t, const char *option,
@@ -59,6 +72,7 @@ static ferry_status mark_list(ferry_ctx *ctx, ferry_table *t, const char *option
 
     *count = 0;
     if (whole >= 0) { /* also a name with a comma in it */
+        if (role == FERRY_COL_LABEL && lacks_label(t, whole)) goto done;
         t->col[whole].role = role;
         *count = 1;
         goto done;
@@ -68,7 +82,7 @@ static ferry_status mark_list(ferry_ctx *ctx, ferry_table *t, const char *option
         const int64_t j = column_called(t, s, n);
         /* a column that need not be there is passed over */
         if (j < 0 && !may_lack) FERRY_TRY(no_column(ctx, t, option, s, n));
-        if (j >= 0) {
+        if (j >= 0 && !(role == FERRY_COL_LABEL && lacks_label(t, j))) {
             t->col[j].role = role;
             (*count)++;
         }
@@ -89,6 +103,10 @@ static bool mark_range(ferry_table *t, const char *spec, int64_t *count)
     if ((!last && strncmp(spec, "first:", 6) != 0) ||
         ferry_i_parse_int(n + 1, end, count) != end || *count < 1 || *count > t->cols)
         return false;
+    if (lacks_label(t, last ? t->cols - 1 : 0)) {
+        *count = 0;
+        return true;
+    }
     for (int64_t k = 0; k < *count; k++)
         t->col[last ? t->cols - *count + k : k].role = FERRY_COL_LABEL;
     return true;
@@ -122,7 +140,7 @@ static ferry_status mark_labels(ferry_ctx *ctx, ferry_table *t, int64_t *count)
     *count = 0;
     if (label[0] && strcmp(label, "none") != 0) {
         if (mark_range(t, label, count))
-            t->sets = true; /* also when it is one */
+            t->sets = *count > 0; /* also when it is one */
         else
             FERRY_TRY(
                 mark_list(ctx, t, "label", label, FERRY_COL_LABEL, t->s->like, count));

@@ -185,6 +185,7 @@ const ferry_format ferry_i_format_edges = {
              .summary = "from, to [, weight] a line with any separator",
              .writes = 1},
     .kinds = 1u << FERRY_DATA_GRAPH,
+    .options = "header sep",
     .sniff = sniff_edges,
     .read = read_edges,
     .write = write_edges,

@@ -5,6 +5,7 @@
  * without a known extension the content alone decides. Each format gives a number 0..100
  * for how sure it is, so that a signature (100) beats a guess (10..60). */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -170,6 +171,59 @@ ferry_status ferry_i_format_named(ferry_ctx *ctx, const char *name,
         const char *near = ferry_i_nearest(name, ferry_format_count(), name_at, NULL);
         FERRY_NEED(ctx, false, FERRY_EINVAL, "unknown format %s%s%s%s", name,
                    near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
+    }
+done:
+    return st;
+}
+
+/* Whether word is one of those in a list with blanks between. */
+static bool has_word(const char *list, const char *word)
+{
+    const size_t n = strlen(word);
+
+    for (const char *s = list; *s; s += strcspn(s, " "), s += *s == ' ')
+        if (strcspn(s, " ") == n && strncmp(s, word, n) == 0) return true;
+    return false;
+}
+
+bool ferry_i_option_applies(const char *format, const ferry_setting *s)
+{
+    const bool none = strcmp(s->value, "none") == 0;
+
+    if (strcmp(s->key, "format") == 0) return true;
+    if (none && (strcmp(s->key, "id") == 0 || strcmp(s->key, "label") == 0)) return true;
+    for (int64_t i = 0; i < ferry_format_count(); i++)
+        if (strcmp(formats[i]->info.name, format) == 0)
+            return has_word(formats[i]->options, s->key);
+    return true; /* a listing, a generator */
+}
+
+/* Says whose option it is. */
+ferry_status ferry_i_option_refuse(ferry_ctx *ctx, const char *path, const char *format,
+                                   const char *option)
+{
+    char whose[200] = "";
+    size_t n = 0;
+
+    for (int64_t i = 0; i < ferry_format_count() && n < sizeof whose; i++)
+        if (has_word(formats[i]->options, option))
+            n += (size_t)snprintf(whose + n, sizeof whose - n, "%s%s", n ? ", " : "",
+                                  formats[i]->info.name);
+    return ferry_i_fail(
+        ctx, FERRY_EINVAL,
+        "%s: read as %s, to which the option %s means nothing; it is for %s", path, format,
+        option, whose);
+}
+
+ferry_status ferry_i_options_apply(ferry_ctx *ctx, const ferry_data *d,
+                                   const ferry_opts *opts)
+{
+    ferry_status st = FERRY_OK;
+
+    for (int64_t i = 0; i < ferry_opts_count(opts); i++) {
+        const ferry_setting *s = ferry_opts_at(opts, i);
+        if (!ferry_i_option_applies(d->format, s))
+            FERRY_TRY(ferry_i_option_refuse(ctx, d->path, d->format, s->key));
     }
 done:
     return st;

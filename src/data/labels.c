@@ -163,21 +163,42 @@ done:
     return st;
 }
 
-/* Each known instance has exactly one label on; a missing class is an unknown set. */
+/* The next part of a name "red|round" from *s on, n bytes; false behind the last. */
+static bool next_part(const char **s, const char **part, int64_t *n)
+{
+    if (!*s) return false;
+    *part = *s;
+    *n = (int64_t)strcspn(*s, "|");
+    *s = (*s)[*n] ? *s + *n + 1 : NULL;
+    return true;
+}
+
+/* Each known instance has the label of its class on, or the parts of "red|round"; a missing
+ * class is an unknown set. */
 static ferry_status class_to_set(ferry_ctx *ctx, const ferry_labels *l, ferry_labels **out)
 {
     ferry_status st = FERRY_OK;
-    const int64_t m = ferry_i_labels_m(l);
     ferry_labels *s = NULL;
+    ferry_ids *names = ferry_i_ids_new();
+    const char *part = NULL;
+    int64_t n = 0;
 
-    FERRY_TRY(ferry_i_labels_new(ctx, FERRY_LABEL_SET, l->n, l->names, &s));
+    FERRY_HAVE(ctx, names);
+    for (int64_t k = 0; k < ferry_i_labels_m(l); k++)
+        for (const char *at = ferry_i_ids_at(l->names, k); next_part(&at, &part, &n);)
+            FERRY_HAVE(ctx, n == 0 || ferry_i_ids_addn(names, part, n, NULL) >= 0);
+    const int64_t m = ferry_i_ids_count(names);
+    FERRY_TRY(ferry_i_labels_new(ctx, FERRY_LABEL_SET, l->n, names, &s));
     for (int64_t i = 0; i < l->n; i++) {
         if (l->cls[i] < 0) continue;
         s->known[i] = 1;
-        s->on[i * m + l->cls[i]] = 1;
+        for (const char *at = ferry_i_ids_at(l->names, l->cls[i]);
+             next_part(&at, &part, &n);)
+            if (n > 0) s->on[i * m + ferry_i_ids_findn(names, part, n)] = 1;
     }
     *out = s;
 done:
+    ferry_i_ids_free(names);
     return st;
 }
 

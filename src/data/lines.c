@@ -94,10 +94,28 @@ int64_t ferry_i_line_of(const char *begin, const char *at)
 ferry_status ferry_i_check_text(ferry_ctx *ctx, const ferry_input *in)
 {
     const char *zero = memchr(in->data, 0, (size_t)in->size);
+    const int64_t n = in->size < 65536 ? in->size : 65536;
+    int64_t odd = 0;
 
-    if (!zero) return FERRY_OK;
-    return ferry_i_bad(ctx, in->path, ferry_i_line_of(in->data, zero),
-                       "a zero byte: expected text");
+    if (zero)
+        return ferry_i_bad(ctx, in->path, ferry_i_line_of(in->data, zero),
+                           "a zero byte: expected text");
+    /* control characters beside tab, line ends and the like (7 .. 13, 26, 27) */
+    for (int64_t i = 0; i < n; i++) {
+        const unsigned char c = (unsigned char)in->data[i];
+        odd += c < 7 || (c > 13 && c < 26) || (c > 27 && c < 32) || c == 127;
+    }
+    if (50 * odd > n)
+        return ferry_i_bad(ctx, in->path, 0,
+                           "%lld of its first %lld bytes are control characters: expected "
+                           "text, found binary data",
+                           (long long)odd, (long long)n);
+    const char *cr = memchr(in->data, '\r', (size_t)in->size);
+    if (cr && cr + 1 < in->data + in->size && !memchr(in->data, '\n', (size_t)in->size))
+        return ferry_i_bad(ctx, in->path, 0,
+                           "its lines end in CR alone, as on old Macs: expected LF or CR "
+                           "LF (tr '\\r' '\\n' converts it)");
+    return FERRY_OK;
 }
 
 /* Case matters, so that a category called "na" or "Null" stays one. No word is longer than

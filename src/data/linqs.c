@@ -384,8 +384,8 @@ static int sniff_tree(const ferry_archive *tree)
     return 0;
 }
 
-/* The first suitable file of a folder or archive. Members are sorted by name, so "first" is
- * the same everywhere. Only names are listed; the one file is then opened by its own
+/* The suitable file of a folder or archive; several are refused, since one of them read for
+ * all would go unnoticed. Only names are listed; the one file is then opened by its own
  * path. */
 static ferry_status read_tree(ferry_ctx *ctx, const char *path, bool graph,
                               ferry_data **out)
@@ -393,15 +393,23 @@ static ferry_status read_tree(ferry_ctx *ctx, const char *path, bool graph,
     ferry_status st = FERRY_OK;
     ferry_archive tree = {0};
     ferry_input all = {0}, in = {0};
-    const ferry_member *m = NULL;
+    const ferry_member *m = NULL, *other = NULL;
     char *file = NULL;
 
     FERRY_TRY(ferry_i_tree_list(ctx, path, (ferry_bring){0}, &all, &tree));
-    for (int64_t i = 0; i < tree.n && !m; i++)
-        if (suits(tree.members[i].name, graph)) m = &tree.members[i];
+    for (int64_t i = 0; i < tree.n; i++) {
+        if (!suits(tree.members[i].name, graph)) continue;
+        if (m)
+            other = &tree.members[i];
+        else
+            m = &tree.members[i];
+    }
     FERRY_NEED(ctx, m, FERRY_EDATA, "%s: expected a file named *.%s among its %lld", path,
                graph ? "cites" : "content", (long long)tree.n);
     FERRY_HAVE(ctx, file = ferry_i_archive_path(&tree, m));
+    FERRY_NEED(ctx, !other, FERRY_EDATA,
+               "%s: holds several such files, %s and %s among them; pick one, such as %s",
+               path, m->name, other->name, file);
     FERRY_TRY(ferry_i_input_open(ctx, file, &in));
     FERRY_TRY(read_one(ctx, in.path, in.data, in.size, out));
 done:
@@ -449,6 +457,7 @@ const ferry_format ferry_i_format_linqs = {
              .summary = "LINQS content and cites, nodes and edges; also inside an archive",
              .writes = 0},
     .kinds = 1u << FERRY_DATA_VIEW | 1u << FERRY_DATA_GRAPH,
+    .options = "",
     .sniff = sniff_linqs,
     .read = read_linqs,
     .sniff_tree = sniff_tree,

@@ -522,6 +522,7 @@ const ferry_format ferry_i_format_mat = {
              .summary = "MATLAB 5 and 7.3: matrices, sparse ones and texts by name",
              .writes = 1},
     .kinds = 1u << FERRY_DATA_VIEW | 1u << FERRY_DATA_LABELS | 1u << FERRY_DATA_LISTING,
+    .options = "transpose",
     .sniff = sniff_mat,
     .read = read_mat,
     .members = true,

@@ -322,6 +322,7 @@ const ferry_format ferry_i_format_mtx = {
              .summary = "Matrix Market: a matrix, sparse or full",
              .writes = 1},
     .kinds = 1u << FERRY_DATA_VIEW | 1u << FERRY_DATA_LABELS,
+    .options = "transpose",
     .sniff = sniff_mtx,
     .read = read_mtx,
     .write = write_mtx,

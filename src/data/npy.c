@@ -357,6 +357,7 @@ const ferry_format ferry_i_format_npy = {
              .summary = "one NumPy array: a matrix, labels or texts",
              .writes = 1},
     .kinds = 1u << FERRY_DATA_VIEW | 1u << FERRY_DATA_LABELS,
+    .options = "transpose",
     .sniff = sniff_npy,
     .read = read_npy,
     .write = write_npy,

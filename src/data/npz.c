@@ -421,6 +421,7 @@ const ferry_format ferry_i_format_npz = {
              .summary = "NumPy arrays by name, or a scipy.sparse matrix",
              .writes = 1},
     .kinds = 1u << FERRY_DATA_VIEW | 1u << FERRY_DATA_LABELS | 1u << FERRY_DATA_LISTING,
+    .options = "transpose",
     .sniff = sniff_npz,
     .read = read_npz,
     .members = true,

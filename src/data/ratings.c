@@ -60,7 +60,7 @@ void ferry_i_ratings_free(ferry_ratings *r)
 
 /* lo and hi from the finite values, unless the user gave them. NaN when there is no
  * value. */
-static void find_range(ferry_ratings *r)
+void ferry_i_ratings_range(ferry_ratings *r)
 {
     if (r->ranged) return;
     r->lo = r->hi = NAN; /* until there is one */
@@ -103,7 +103,7 @@ ferry_status ferry_i_ratings_tidy(ferry_ctx *ctx, ferry_ratings *r, int64_t *rep
     memmove(r->user, r->user + kept, (size_t)r->n * sizeof *r->user);
     memmove(r->item, r->item + kept, (size_t)r->n * sizeof *r->item);
     memmove(r->value, r->value + kept, (size_t)r->n * sizeof *r->value);
-    find_range(r);
+    ferry_i_ratings_range(r);
 done:
     ferry_i_free(slot);
     return st;

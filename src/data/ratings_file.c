@@ -25,6 +25,7 @@ typedef struct table {
     int64_t n, cap;
     bool has_hole; /* the option "missing" is a number: */
     double hole;
+    uint8_t *drop; /* wide: columns to leave out */
 } table;
 
 /* ---- header ---- */
@@ -50,12 +51,13 @@ static role role_of(ferry_field f)
     static const struct {
         const char *word;
         role is;
-    } words[] = {{"rating", RATING}, {"score", RATING},  {"stars", RATING},
-                 {"value", RATING},  {"time", TIME},     {"date", TIME},
-                 {"user", USER},     {"customer", USER}, {"reviewer", USER},
-                 {"item", ITEM},     {"movie", ITEM},    {"isbn", ITEM},
-                 {"product", ITEM},  {"book", ITEM},     {"song", ITEM},
-                 {"track", ITEM},    {"artist", ITEM},   {"asin", ITEM}};
+    } words[] = {
+        {"rating", RATING}, {"score", RATING}, {"stars", RATING}, {"value", RATING},
+        {"time", TIME},     {"date", TIME},    {"user", USER},    {"customer", USER},
+        {"reviewer", USER}, {"item", ITEM},    {"movie", ITEM},   {"isbn", ITEM},
+        {"product", ITEM},  {"book", ITEM},    {"song", ITEM},    {"track", ITEM},
+        {"artist", ITEM},   {"asin", ITEM},    {"reader", USER},  {"viewer", USER},
+        {"client", USER},   {"film", ITEM},    {"title", ITEM},   {"game", ITEM}};
     /* "user_id:token" of RecBole */
     const char *colon = memchr(f.s, ':', (size_t)f.n);
 
@@ -82,9 +84,10 @@ static bool named_columns(const ferry_field *f, int64_t n, int64_t col[3])
  * but not "user1", which may well be a user. */
 static bool is_name(ferry_field f)
 {
-    static const char *const words[] = {"user",  "customer", "reviewer", "item",
-                                        "movie", "isbn",     "product",  "book",
-                                        "song",  "track",    "artist",   "asin"};
+    static const char *const words[] = {
+        "user",    "customer", "reviewer", "item",  "movie",  "isbn",
+        "product", "book",     "song",     "track", "artist", "asin",
+        "reader",  "viewer",   "client",   "film",  "title",  "game"};
     static const char *const ends[] = {"", "s", "id", "_id", "-id", " id", "ids"};
     const char *colon = memchr(f.s, ':', (size_t)f.n);
 
@@ -97,6 +100,19 @@ static bool is_name(ferry_field f)
             if (ferry_i_field_is(&end, ends[j])) return true;
     }
     return false;
+}
+
+/* Two words over two numbers: a header, whatever the words are. */
+static bool words_over_numbers(const table *t, ferry_lines below, const ferry_field *f,
+                               int64_t n)
+{
+    ferry_field g[2];
+    double x = 0;
+
+    return n == 2 && ferry_i_full_line(&below, "#%") &&
+           ferry_i_fields(below.s, below.e, t->sep, g, 2) == 2 &&
+           ferry_i_field_real(&g[0], &x) && ferry_i_field_real(&g[1], &x) &&
+           !ferry_i_field_real(&f[0], &x) && !ferry_i_field_real(&f[1], &x);
 }
 
 /* Columns of user and item where a header has these, perhaps times, and no rating: pairs to
@@ -182,6 +198,31 @@ done:
 
 /* ---- a wide matrix ---- */
 
+/* Mark the columns of the option drop, "a,b,3": by their name in the header, else by
+ * number from 1. */
+static ferry_status mark_dropped(ferry_ctx *ctx, table *t, const ferry_field *f, int64_t n,
+                                 bool header)
+{
+    ferry_status st = FERRY_OK;
+
+    FERRY_NEW(ctx, t->drop, n);
+    for (const char *s = t->s->drop; *s;) {
+        const size_t len = strcspn(s, ",");
+        int64_t at = -1, number = 0;
+        char word[100] = "";
+        memcpy(word, s, len < sizeof word ? len : sizeof word - 1);
+        for (int64_t j = 0; header && j < n && at < 0; j++)
+            if (ferry_i_field_is(&f[j], word)) at = j;
+        if (at < 0 && ferry_i_parse_int(s, s + len, &number) == s + len) at = number - 1;
+        FERRY_NEED(ctx, at >= 0 && at < n, FERRY_EDATA,
+                   "%s: no column %s (drop=) among its %lld", t->path, word, (long long)n);
+        t->drop[at] = 1;
+        s += len + (s[len] == ',');
+    }
+done:
+    return st;
+}
+
 /* Items from the header's cells, or 1, 2, ...; blank and repeated names are refused. */
 static ferry_status name_items(ferry_ctx *ctx, table *t, const ferry_field *f, int64_t n,
                                int64_t skip, bool header, int64_t line)
@@ -191,6 +232,7 @@ static ferry_status name_items(ferry_ctx *ctx, table *t, const ferry_field *f, i
     bool added = false;
 
     for (int64_t j = skip; j < n; j++) {
+        if (t->drop[j]) continue;
         FERRY_NEED_AT(ctx, !header || f[j].n != 0, t->path, line,
                       "column %lld: expected an item's name", (long long)(j + 1));
         (void)ferry_i_format_real(number, (double)(j - skip + 1));
@@ -210,15 +252,19 @@ static ferry_status add_row(ferry_ctx *ctx, table *t, const ferry_field *f, int6
                             int64_t skip, int64_t user, int64_t line)
 {
     ferry_status st = FERRY_OK;
+    int64_t item = 0;
     char show[44];
 
     for (int64_t j = skip; j < n; j++) {
         double value = NAN;
+        if (t->drop[j]) continue;
+        const int64_t at = item++;
         if (is_missing(t, &f[j])) continue;
         FERRY_NEED_AT(ctx, ferry_i_field_real(&f[j], &value), t->path, line,
-                      "column %lld: expected a finite number or a blank, found \"%s\"",
+                      "column %lld: expected a finite number or a blank, found \"%s\" "
+                      "(drop= leaves a column out)",
                       (long long)(j + 1), ferry_i_field_show(&f[j], show));
-        FERRY_TRY(add(ctx, t, user, j - skip, value));
+        FERRY_TRY(add(ctx, t, user, at, value));
     }
 done:
     return st;
@@ -241,6 +287,7 @@ static ferry_status read_wide(ferry_ctx *ctx, table *t, ferry_lines l, bool head
                       (long long)width, (long long)n);
         /* the first line has the items' names, or shows how many there are to be
          * numbered */
+        if (first) FERRY_TRY(mark_dropped(ctx, t, f, n, header));
         if (first) FERRY_TRY(name_items(ctx, t, f, n, skip, header, l.line));
         if (!first || !header) {
             FERRY_NEED_AT(ctx, !ids || f[0].n != 0, t->path, l.line,
@@ -290,8 +337,9 @@ static ferry_status read_table(ferry_ctx *ctx, table *t, const ferry_utf8 *u)
      * otherwise */
     if (named || (width <= 4 && !wide)) {
         /* without a header the third column is a number: a word there is a name */
-        const bool words =
-            width > 2 && !is_missing(t, &f[2]) && !ferry_i_field_real(&f[2], &x);
+        const bool words = width > 2
+                               ? !is_missing(t, &f[2]) && !ferry_i_field_real(&f[2], &x)
+                               : words_over_numbers(t, l, f, width);
         if (!named) {
             col[0] = 0;
             col[1] = 1;
@@ -415,7 +463,7 @@ done:
     ferry_data_free(d);
     ferry_i_ids_free(t.users);
     ferry_i_ids_free(t.items);
-    ferry_i_free(t.e);
+    FERRY_FREE(t.e, t.drop);
     ferry_i_utf8_close(&u);
     return st;
 }
@@ -478,6 +526,7 @@ const ferry_format ferry_i_format_ratings = {
              .summary = "user, item, value [, time] a line with any separator, or a matrix",
              .writes = 1},
     .kinds = 1u << FERRY_DATA_RATINGS,
+    .options = "header sep id drop missing range scale",
     .sniff = sniff_ratings,
     .read = read_ratings,
     .write = write_ratings,

@@ -203,6 +203,13 @@ static ferry_status read_file(ferry_ctx *ctx, const request *q, const char *path
     FERRY_NEED(ctx, in.size > 0, FERRY_EDATA, "%s: empty file", in.path);
     if (!f) FERRY_TRY(ferry_i_format_of(ctx, path, &in, q->kinds, &f));
     name_only.path = in.path;
+    if (!q->format && f == &ferry_i_format_delimited &&
+        !(q->kinds & 1u << FERRY_DATA_RATINGS) &&
+        ferry_i_format_ratings.sniff(in.data, in.size < 65536 ? in.size : 65536) >= 90)
+        ferry_i_log(ctx, FERRY_WARN,
+                    "%s: looks like ratings (user, item, value), but is read as a table of "
+                    "features; ratings: FILE in a task reads ratings",
+                    in.path);
     FERRY_TRY(call_format(ctx, q, f, f->opens_itself ? &name_only : &in, member, out));
 done:
     ferry_i_input_close(&in);
@@ -320,6 +327,19 @@ done:
     return st;
 }
 
+/* label: none and id: none for the formats that carry labels and ids by themselves. */
+static void leave_out(const ferry_read_settings *s, ferry_data *d)
+{
+    if (strcmp(s->label, "none") == 0) {
+        ferry_i_labels_free(d->labels);
+        d->labels = NULL;
+    }
+    if (strcmp(s->id, "none") == 0) {
+        ferry_i_ids_free(d->ids);
+        d->ids = NULL;
+    }
+}
+
 /* opts may be NULL; texts of q->s point into it. */
 static ferry_status run(ferry_ctx *ctx, request *q, const ferry_opts *opts,
                         ferry_data **out)
@@ -332,6 +352,7 @@ static ferry_status run(ferry_ctx *ctx, request *q, const ferry_opts *opts,
                                  opts, &q->s));
     if (q->s.format[0]) FERRY_TRY(ferry_i_format_named(ctx, q->s.format, &q->format));
     FERRY_TRY(read_any(ctx, q, &d));
+    if (d->kind == FERRY_DATA_VIEW) leave_out(&q->s, d);
     if (!d->documents) FERRY_TRY(check(ctx, d));
     if (d->kind != FERRY_DATA_LISTING) FERRY_TRY(remember(ctx, opts, d));
     FERRY_MOVE(*out, d);
@@ -347,8 +368,14 @@ ferry_status ferry_read(ferry_ctx *ctx, const char *path, const ferry_opts *opts
     FERRY_ARGS_OUT(ctx, out, out, path);
 
     request q = {.path = path, .kinds = FERRY_ANY_KIND};
+    ferry_status st = run(ctx, &q, opts, out);
 
-    return run(ctx, &q, opts, out);
+    if (st == FERRY_OK) st = ferry_i_options_apply(ctx, *out, opts);
+    if (st != FERRY_OK) {
+        ferry_data_free(*out);
+        *out = NULL;
+    }
+    return st;
 }
 
 /* One kind: a CSV file that would be a table is edges when edges are wanted. */
@@ -373,12 +400,26 @@ ferry_status ferry_i_read_raw_text(ferry_ctx *ctx, const char *path, const ferry
     return run(ctx, &q, opts, out);
 }
 
+bool ferry_i_was_feature(const ferry_read_settings *s, const char *name)
+{
+    const ferry_ids *v = s->like ? s->vocabulary : NULL;
+    const size_t n = name ? strlen(name) : 0;
+
+    if (!v || !name) return false;
+    if (ferry_i_ids_find(v, name) >= 0) return true;
+    for (int64_t k = 0; k < ferry_i_ids_count(v); k++) {
+        const char *f = ferry_i_ids_at(v, k);
+        if (strncmp(f, name, n) == 0 && f[n] == '=') return true;
+    }
+    return false;
+}
+
 /* The options of the first reading, then `more` over them (where the new file differs), and
  * the features that must come out: text drops words that are not among them, svmlight
  * leaves out columns beyond the ones known. */
 ferry_status ferry_i_read_like(ferry_ctx *ctx, const char *path, const ferry_opts *read,
                                const ferry_ids *features, const double *idf,
-                               const ferry_opts *more, ferry_data **out)
+                               int64_t columns, const ferry_opts *more, ferry_data **out)
 {
     ferry_status st = FERRY_OK;
     ferry_opts *opts = NULL;
@@ -390,7 +431,13 @@ ferry_status ferry_i_read_like(ferry_ctx *ctx, const char *path, const ferry_opt
     q.s.like = true;
     q.s.vocabulary = features;
     q.s.idf = idf;
+    q.s.columns = columns;
     FERRY_TRY(run(ctx, &q, opts, out));
+    st = ferry_i_options_apply(ctx, *out, more);
+    if (st != FERRY_OK) {
+        ferry_data_free(*out);
+        *out = NULL;
+    }
 done:
     ferry_opts_free(opts);
     return st;

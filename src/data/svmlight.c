@@ -469,6 +469,7 @@ const ferry_format ferry_i_format_svmlight = {
              .summary = "svmlight / libsvm: label index:value ..., also multi-label",
              .writes = 1},
     .kinds = 1u << FERRY_DATA_VIEW | 1u << FERRY_DATA_LABELS,
+    .options = "features index_base",
     .sniff = svmlight_sniff,
     .read = svmlight_read,
     .write = ferry_i_svm_write,

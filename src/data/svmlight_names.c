@@ -327,8 +327,11 @@ ferry_status ferry_i_svm_write(ferry_ctx *ctx, const ferry_data *data, const cha
     /* an absent pair means 0, so NaN cannot be left out and would be read as an error */
     for (int64_t e = 0; x->dense && e < x->nnz; e++)
         FERRY_NEED(ctx, !isnan(x->dense[e]), FERRY_EINVAL,
-                   "%s: row %lld, column %lld is missing: svmlight has no missing cells",
-                   path, (long long)(e / x->cols) + 1, (long long)(e % x->cols) + 1);
+                   "%s: instance %lld has no value for feature %lld%s%s: svmlight has no "
+                   "missing cells (csv, npz and arff have)",
+                   path, (long long)(e / x->cols) + 1, (long long)(e % x->cols) + 1,
+                   data->features ? ", " : "",
+                   data->features ? ferry_i_ids_at(data->features, e % x->cols) : "");
     FERRY_TRY(ferry_i_out_open(ctx, path, &o));
     add_head(&t, data);
     for (int64_t i = 0; i < x->rows; i++) {

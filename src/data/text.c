@@ -348,6 +348,9 @@ const ferry_format ferry_i_format_text = {
              .summary = "documents: one a line, or one file each in a folder or archive",
              .writes = 0},
     .kinds = 1u << FERRY_DATA_VIEW,
+    .options = "id label documents files sample duplicates tokens lower "
+               "min_len min_df max_df stop_words weight norm mail_headers "
+               "part max_empty",
     .sniff = sniff_text,
     .read = read_text,
     .sniff_tree = sniff_tree,

@@ -42,6 +42,7 @@ typedef struct run {
     atomic_llong *broke; /* runnable: from this repeat on it need not be tried */
     int64_t controls;    /* fits under controls */
     bool guard;
+    int64_t unscored;      /* metrics of a run that has nothing to score; 0: it has */
     repeat *repeats;       /* planned */
     pthread_mutex_t mutex; /* of repeats */
     pthread_cond_t made;
@@ -462,6 +463,37 @@ done:
 
 /* ---- all of it ---- */
 
+/* A target that hides nothing: methods are fitted once and their predictions kept, the guard
+ * chooses among them by what can be seen, and nothing is scored. */
+static ferry_status allow_unscored(ferry_ctx *ctx, run *u, const ferry_task *split)
+{
+    ferry_status st = FERRY_OK;
+    ferry_results *rs = u->rs;
+    uint8_t *mask = NULL;
+    int64_t count = 0;
+
+    if (rs->n_metrics == 0 || rs->run.goal == FERRY_STREAM) goto done;
+    FERRY_TRY(ferry_i_score_new_mask(ctx, rs, &mask));
+    st = ferry_i_score_mask(ctx, rs, split, mask, &count);
+    if (st != FERRY_EDATA) goto done;
+    st = FERRY_OK;
+    ferry_i_log(
+        ctx, FERRY_WARN,
+        "%s: nothing is scored; every method is fitted once and its predictions are "
+        "kept, and cross-validation on what is visible says which to take",
+        ferry_message(ctx));
+    for (int64_t i = 0; i < rs->n; i++)
+        for (int64_t m = 0; m < rs->n_metrics * rs->run.planned; m++)
+            rs->result[i].metric[m] = NAN;
+    u->unscored = rs->n_metrics;
+    u->guard = true;
+    rs->n_metrics = 0;
+    rs->run.planned = 1;
+done:
+    ferry_i_free(mask);
+    return st;
+}
+
 static ferry_status evaluate(ferry_ctx *ctx, const ferry_task *task,
                              const ferry_method *extra, run *u)
 {
@@ -476,6 +508,7 @@ static ferry_status evaluate(ferry_ctx *ctx, const ferry_task *task,
     FERRY_TRY(begin(ctx, task, u, rs));
     ctx->repeat = 0;
     FERRY_TRY(ferry_i_task_split(ctx, task, 0, &split));
+    FERRY_TRY(ferry_i_task_teaches(ctx, split));
     FERRY_TRY(choose_methods(ctx, u, task, split, extra));
     FERRY_TRY(ferry_i_task_target(ctx, split, &target));
     rs->run.visible = ferry_domain_labels(target);
@@ -483,6 +516,7 @@ static ferry_status evaluate(ferry_ctx *ctx, const ferry_task *task,
     FERRY_TRY(ferry_i_score_truth(ctx, task, rs));
     if (rs->run.goal == FERRY_EMBED && !rs->truth)
         rs->n_metrics = 0; /* nothing to score by */
+    FERRY_TRY(allow_unscored(ctx, u, split));
     FERRY_TRY(ferry_i_controls_plan(ctx, task, rs, &u->controls));
     ferry_i_pool_plan(ctx, rs->run.planned * u->runnable, cell_bytes(task));
     ended = run_all(ctx, u, &split);
@@ -500,9 +534,11 @@ static ferry_status evaluate(ferry_ctx *ctx, const ferry_task *task,
     ctx->repeat = 0;
     FERRY_TRY(ferry_i_results_judge(ctx, rs));
     ferry_i_results_free_rows(rs);
-    if (u->guard && ended == FERRY_OK && !u->finish && rs->n_metrics > 0 &&
+    if (u->guard && ended == FERRY_OK && !u->finish && rs->n_metrics + u->unscored > 0 &&
         rs->run.goal != FERRY_EMBED && rs->run.goal != FERRY_STREAM) {
+        rs->n_metrics += u->unscored; /* the guard has folds to score on */
         ended = ferry_i_guard_run(ctx, task, rs);
+        rs->n_metrics -= u->unscored;
         if (ended != FERRY_OK && ended != FERRY_ECANCELLED) FERRY_TRY(ended);
         memcpy(message, ctx->message, sizeof message);
         ctx->repeat = 0;

@@ -267,8 +267,12 @@ static double trust(const ferry_results *rs, const double *score, double sign)
 {
     double n = 0, sum = 0;
 
-    for (int64_t i = 0; i < rs->n; i++)
+    for (int64_t i = 0; i < rs->n; i++) {
         n += isfinite(score[i]);
+        /* nothing was hidden, so there is no truth to compare with */
+        if (isfinite(score[i]) && isnan(ferry_i_result_mean(rs, &rs->result[i], 0)))
+            return NAN;
+    }
     if (n < 3) return NAN;
     for (int64_t i = 0; i < rs->n; i++) {
         double a = 0, b = 0;

@@ -48,9 +48,11 @@ static ferry_status nothing(ferry_ctx *ctx, const ferry_results *rs,
     for (int64_t i = 0; i < ferry_i_score_entries(rs); i++)
         n += known(rs, i);
     if (n == 0)
-        return ferry_i_fail(ctx, FERRY_EDATA,
-                            "target '%s' has no %s, so there is nothing to score",
-                            target->name, what);
+        return ferry_i_fail(
+            ctx, FERRY_EDATA,
+            "target '%s' has no %s, so there is nothing to score by (label: or y: gives "
+            "them)",
+            target->name, what);
     if (seen->kind == FERRY_SEEN_IDS)
         (void)snprintf(how, sizeof how, "{ids: ...}");
     else if (seen->kind == FERRY_SEEN_PER_CLASS)
@@ -80,7 +82,8 @@ ferry_status ferry_i_score_mask(ferry_ctx *ctx, const ferry_results *rs,
         mask[i] = known(rs, i) && !seen;
         *count += mask[i];
     }
-    if (*count == 0 && rs->run.goal != FERRY_EMBED) st = nothing(ctx, rs, target);
+    if (*count == 0 && rs->run.goal != FERRY_EMBED && rs->n_metrics > 0)
+        st = nothing(ctx, rs, target);
 done:
     return st;
 }

@@ -288,15 +288,24 @@ ferry_status ferry_fit(ferry_ctx *ctx, const ferry_task *task, const char *metho
     const ferry_method *found = NULL;
     const size_t size = info ? info->size : 0;
     ferry_fit_info full = {0};
+    const uint64_t seed = ctx->seed;
+    ferry_task *seen = NULL;
 
     /* A program built for a later library may have more fields than we fill, none fewer. */
     FERRY_NEED(ctx, !info || size >= sizeof full, FERRY_EINVAL,
                "ferry_fit: info.size is %zu, expected sizeof(ferry_fit_info), %zu", size,
                sizeof full);
     FERRY_TRY(ferry_i_method_get(ctx, method, &found));
-    FERRY_TRY(ferry_i_fit(ctx, task, found, opts, out, &full));
+    /* A task from a file says what a method may see of the target. */
+    if (task->text) {
+        FERRY_TRY(ferry_task_seed(ctx, task, &ctx->seed));
+        FERRY_TRY(ferry_task_visible(ctx, task, 0, &seen));
+    }
+    FERRY_TRY(ferry_i_fit(ctx, seen ? seen : task, found, opts, out, &full));
     full.size = size;
     if (info) *info = full;
 done:
+    ctx->seed = seed;
+    ferry_task_free(seen);
     return st;
 }

@@ -102,6 +102,37 @@ done:
     return st;
 }
 
+/* Name the features that the model learned from and new data lacks. A value of a category
+ * that does not occur ("colour=red" where other colours do) is none of them. */
+static ferry_status warn_of_absent(ferry_ctx *ctx, const ferry_domain *d,
+                                   const ferry_view *known, const ferry_view *v)
+{
+    ferry_status st = FERRY_OK;
+    ferry_ids *there = ferry_i_ids_new();
+    const char *first = NULL;
+    int64_t n = 0;
+
+    FERRY_HAVE(ctx, there);
+    for (int64_t j = 0; j < v->x->cols; j++) {
+        const char *name = ferry_i_ids_at(v->features, j);
+        FERRY_HAVE(ctx,
+                   ferry_i_ids_addn(there, name, (int64_t)strcspn(name, "="), NULL) >= 0);
+    }
+    for (int64_t j = 0; j < known->x->cols; j++) {
+        const char *name = ferry_i_ids_at(known->features, j);
+        if (ferry_i_ids_findn(there, name, (int64_t)strcspn(name, "=")) >= 0) continue;
+        if (n++ == 0) first = name;
+    }
+    if (n > 0)
+        ferry_i_log(ctx, FERRY_WARN,
+                    "domain '%s', view '%s': %lld of the %lld features that the model "
+                    "learned from are not there, such as '%s': they count as missing",
+                    d->name, v->name, (long long)n, (long long)known->x->cols, first);
+done:
+    ferry_i_ids_free(there);
+    return st;
+}
+
 /* Fill `to` (which lends everything else from v) with v's cells in the columns of
  * `known`. */
 static ferry_status align_columns(ferry_ctx *ctx, const ferry_domain *d,
@@ -136,6 +167,7 @@ static ferry_status align_columns(ferry_ctx *ctx, const ferry_domain *d,
             "domain '%s', view '%s': %lld of %lld features are new to the model and "
             "are ignored",
             d->name, v->name, (long long)(have - shared), (long long)have);
+    if (shared < cols && named && !v->idf) FERRY_TRY(warn_of_absent(ctx, d, known, v));
     if (have == cols && is_identity(have, map)) {
         to->x = ferry_i_matrix_ref(v->x);
         goto done;

@@ -130,7 +130,8 @@ ferry_status ferry_model_read_view(ferry_ctx *ctx, const ferry_model *model,
                "the model has %lld views: say which one to read %s as",
                (long long)model->n_views, path);
     FERRY_NEED(ctx, v, FERRY_EINVAL, "the model has no view '%s'", view);
-    FERRY_TRY(ferry_i_read_like(ctx, path, v->read, v->features, v->idf, opts, out));
+    FERRY_TRY(
+        ferry_i_read_like(ctx, path, v->read, v->features, v->idf, v->x->cols, opts, out));
 done:
     return st;
 }

@@ -1,4 +1,5 @@
 /* One entry of "domains:" in a task file: reads the files it names into a domain. */
+#include <stdio.h>
 #include <string.h>
 
 #include "data/data.h"
@@ -91,13 +92,57 @@ done:
 
 /* ---- files ---- */
 
-/* Read the file that p names and add it to d. With `strict`, without the labels that come
- * with a view (y takes their place), and without labels of ids that no view has (a graph
- * could have them). */
+/* What files are read with. */
+typedef struct reading {
+    ferry_goal goal;
+    const ferry_opts *domain; /* options of the domain: some file must know each of them */
+    bool used[64];            /* by place in them: one did */
+    const char *format;       /* of the last file, and its name */
+    char path[256];
+    bool strict; /* without the labels that come with a view (y takes their place), and
+                    without labels of ids that no view has (a graph could have them) */
+} reading;
+
+/* The options that mean something to the file are marked; of those that stand beside it,
+ * and not only in the domain, all must. */
+static ferry_status check_options(const ferry_place *p, const ferry_opts *opts,
+                                  const ferry_data *data, reading *how)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t n = ferry_opts_count(how->domain);
+
+    how->format = data->format;
+    (void)snprintf(how->path, sizeof how->path, "%s", data->path);
+    for (int64_t i = 0; i < n && i < FERRY_COUNT(how->used); i++)
+        how->used[i] |= ferry_i_option_applies(data->format, ferry_opts_at(how->domain, i));
+    for (int64_t i = 0; i < ferry_opts_count(opts); i++) {
+        const ferry_setting *s = ferry_opts_at(opts, i);
+        const char *outer = ferry_opts_get(how->domain, s->key);
+        if (outer && strcmp(outer, s->value) == 0) continue;
+        if (!ferry_i_option_applies(data->format, s))
+            FERRY_TRY(ferry_i_place_prefix(
+                p, ferry_i_option_refuse(p->y->ctx, data->path, data->format, s->key)));
+    }
+    /* The XML beside an ARFF file says which attributes are labels; without it all but the
+     * last would be features. */
+    const bool one = data->labels && data->labels->kind == FERRY_LABEL_CLASS;
+    if (how->goal == FERRY_MULTILABEL && strcmp(data->format, "arff") == 0 && one &&
+        !ferry_opts_get(opts, "label"))
+        FERRY_TRY(ferry_i_place_bad(
+            p,
+            "%s: goal multilabel, but only its last attribute is taken for a label; say "
+            "labels_xml: FILE.xml, or label: last:N or a list of names",
+            data->path));
+done:
+    return st;
+}
+
+/* Read the file that p names and add it to d. */
 static ferry_status add_file(const ferry_place *p, const ferry_opts *opts,
-                             ferry_data_kind as, bool strict, const char *name,
+                             ferry_data_kind as, reading *how, const char *name,
                              ferry_domain *d)
 {
+    const bool strict = how->strict;
     ferry_status st = FERRY_OK;
     ferry_ctx *ctx = p->y->ctx;
     const char *file = NULL;
@@ -109,6 +154,7 @@ static ferry_status add_file(const ferry_place *p, const ferry_opts *opts,
     if (as == FERRY_DATA_VIEW) data = ferry_i_next_text(p->y);
     if (!data)
         FERRY_TRY(ferry_i_place_prefix(p, ferry_i_read_as(ctx, path, opts, as, &data)));
+    FERRY_TRY(check_options(p, opts, data, how));
     if (strict && as == FERRY_DATA_VIEW) {
         ferry_i_labels_free(data->labels);
         data->labels = NULL;
@@ -124,7 +170,7 @@ done:
 
 /* Entries {name, x} of "views:" and {name, edges} of "graphs:". */
 static ferry_status add_named(const ferry_place *p, const char *file_key,
-                              const ferry_opts *from, ferry_data_kind as, bool strict,
+                              const ferry_opts *from, ferry_data_kind as, reading *how,
                               ferry_domain *d)
 {
     /* only views are ever the same as others; the second pass reads that */
@@ -141,7 +187,7 @@ static ferry_status add_named(const ferry_place *p, const char *file_key,
     FERRY_TRY(ferry_i_place_string(&name_at, "a name", &name));
     FERRY_TRY(ferry_i_place_need(p, file_key, &file));
     FERRY_TRY(ferry_i_place_read_options(p, from, &opts));
-    FERRY_TRY(add_file(&file, opts, as, strict, name, d));
+    FERRY_TRY(add_file(&file, opts, as, how, name, d));
 done:
     ferry_opts_free(opts);
     return st;
@@ -149,7 +195,7 @@ done:
 
 /* The entries of "views:" or "graphs:", in order. */
 static ferry_status add_list(const ferry_place *p, const char *what, const char *file_key,
-                             const ferry_opts *from, ferry_data_kind as, bool strict,
+                             const ferry_opts *from, ferry_data_kind as, reading *how,
                              ferry_domain *d)
 {
     ferry_status st = FERRY_OK;
@@ -157,16 +203,18 @@ static ferry_status add_list(const ferry_place *p, const char *what, const char 
 
     FERRY_TRY(ferry_i_place_sequence(p, what));
     for (int64_t i = 0; ferry_i_place_item(p, i, &item); i++)
-        FERRY_TRY(add_named(&item, file_key, from, as, strict, d));
+        FERRY_TRY(add_named(&item, file_key, from, as, how, d));
 done:
     return st;
 }
 
 /* FILE, or {file: FILE} with reader options. */
-static ferry_status add_labels(const ferry_place *p, bool graphs, ferry_domain *d)
+static ferry_status add_labels(const ferry_place *p, ferry_goal goal, bool graphs,
+                               ferry_domain *d)
 {
     static const char *const keys[] = {"file"};
     ferry_status st = FERRY_OK;
+    reading how = {.goal = goal, .strict = !graphs};
     ferry_opts *opts = NULL;
     ferry_place file = *p;
 
@@ -175,7 +223,7 @@ static ferry_status add_labels(const ferry_place *p, bool graphs, ferry_domain *
         FERRY_TRY(ferry_i_place_need(p, "file", &file));
         FERRY_TRY(ferry_i_place_read_options(p, NULL, &opts));
     }
-    FERRY_TRY(add_file(&file, opts, FERRY_DATA_LABELS, !graphs, "y", d));
+    FERRY_TRY(add_file(&file, opts, FERRY_DATA_LABELS, &how, "y", d));
 done:
     ferry_opts_free(opts);
     return st;
@@ -248,7 +296,8 @@ done:
 }
 
 /* Views, labels, ratings, graphs, in this order: graphs join instances that are there. */
-static ferry_status fill(const ferry_place *p, const ferry_opts *opts, ferry_domain *d)
+static ferry_status fill(const ferry_place *p, ferry_goal goal, const ferry_opts *opts,
+                         ferry_domain *d)
 {
     ferry_status st = FERRY_OK;
     ferry_place x, views, labels, part;
@@ -256,28 +305,37 @@ static ferry_status fill(const ferry_place *p, const ferry_opts *opts, ferry_dom
     const bool has_graphs = ferry_i_place_get(p, "graphs", &part);
     const bool has_x = ferry_i_place_get(p, "x", &x);
     const bool has_views = ferry_i_place_get(p, "views", &views);
+    reading how = {.goal = goal, .domain = opts, .strict = has_y};
+    reading edges = {.goal = goal, .strict = has_y};
 
     if (has_x && has_views)
         FERRY_TRY(ferry_i_place_bad(&views, "x is given already, expected one of the two"));
     if (has_x) {
-        FERRY_TRY(add_file(&x, opts, FERRY_DATA_VIEW, has_y, "x", d));
+        FERRY_TRY(add_file(&x, opts, FERRY_DATA_VIEW, &how, "x", d));
         d->views[0]->unwritten = true; /* "x" is our name for it, not the user's */
     }
     if (!has_x && ferry_i_place_get(p, "same_as", &part))
         FERRY_TRY(ferry_i_place_bad(&part, "goes with x; with views it is a key of each"));
     if (has_views)
-        FERRY_TRY(
-            add_list(&views, "a list of views", "x", opts, FERRY_DATA_VIEW, has_y, d));
-    if (has_y) FERRY_TRY(add_labels(&labels, has_graphs, d));
+        FERRY_TRY(add_list(&views, "a list of views", "x", opts, FERRY_DATA_VIEW, &how, d));
+    if (has_y) FERRY_TRY(add_labels(&labels, goal, has_graphs, d));
     if (ferry_i_place_get(p, "ratings", &part))
-        FERRY_TRY(add_file(&part, opts, FERRY_DATA_RATINGS, has_y, "ratings", d));
+        FERRY_TRY(add_file(&part, opts, FERRY_DATA_RATINGS, &how, "ratings", d));
     if (ferry_i_place_get(p, "graphs", &part))
+        FERRY_TRY(add_list(&part, "a list of graphs", "edges", NULL, FERRY_DATA_GRAPH,
+                           &edges, d));
+    if (goal == FERRY_RATE && !d->ratings && d->role != FERRY_INTERMEDIATE)
         FERRY_TRY(
-            add_list(&part, "a list of graphs", "edges", NULL, FERRY_DATA_GRAPH, has_y, d));
+            ferry_i_place_bad(p, "goal rate needs ratings: FILE (user, item, value)"));
     if (d->n_views == 0 && d->n_graphs == 0 && !d->ratings)
         FERRY_TRY(ferry_i_place_bad(p, "expected x, views, graphs or ratings"));
     if (ferry_opts_count(opts) > 0 && d->n_views == 0 && !d->ratings)
         FERRY_TRY(ferry_i_place_bad(p, "reader options, but neither x, views nor ratings"));
+    for (int64_t i = 0; i < ferry_opts_count(opts) && i < FERRY_COUNT(how.used); i++)
+        if (!how.used[i])
+            FERRY_TRY(ferry_i_place_prefix(
+                p, ferry_i_option_refuse(p->y->ctx, how.path, how.format,
+                                         ferry_opts_at(opts, i)->key)));
 done:
     return st;
 }
@@ -297,7 +355,7 @@ ferry_status ferry_i_parse_domain(const ferry_place *p, ferry_task *task)
             FERRY_TRY(
                 ferry_i_place_bad(&name_at, "a domain '%s' is there already", d->name));
     FERRY_TRY(ferry_i_place_read_options(p, NULL, &opts));
-    FERRY_TRY(fill(p, opts, d));
+    FERRY_TRY(fill(p, task->goal, opts, d));
     if (ferry_i_place_get(p, "labelled", &labelled))
         FERRY_TRY(parse_labelled(&labelled, d));
     st = ferry_task_add_domain(p->y->ctx, task, d);

@@ -4,6 +4,7 @@
  * the names of metrics come from the registries through the public API (ferry/method.h,
  * ferry/evaluate.h), so that a wrong one is reported with its file, line and key before any
  * data is read. */
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -160,6 +161,8 @@ static ferry_status check_metrics(const ferry_place *p, ferry_goal goal)
     const char *words[64], *near = NULL;
     char *list = NULL, *s = NULL, *next = NULL;
     int64_t n = 0, k = 0;
+    char those[256] = "";
+    size_t at = 0;
 
     for (; n < FERRY_COUNT(words) && n < ferry_metric_count(); n++)
         words[n] = ferry_metric_at(n)->name;
@@ -170,9 +173,14 @@ static ferry_status check_metrics(const ferry_place *p, ferry_goal goal)
         for (k = 0; k < n && strcmp(words[k], s) != 0; k++)
             ;
         if (k < n && ferry_metric_at(k)->goals & (unsigned)goal) continue;
+        for (int64_t i = 0; k < n && i < n && at < sizeof those; i++)
+            if (ferry_metric_at(i)->goals & (unsigned)goal)
+                at += (size_t)snprintf(those + at, sizeof those - at, "%s%s",
+                                       at ? ", " : "", words[i]);
         if (k < n)
-            FERRY_TRY(ferry_i_place_bad(p, "metric %s does not belong to goal %s", s,
-                                        ferry_goal_name(goal)));
+            FERRY_TRY(
+                ferry_i_place_bad(p, "metric %s does not belong to goal %s, which has %s",
+                                  s, ferry_goal_name(goal), those));
         near = ferry_nearest(s, n, words);
         FERRY_TRY(ferry_i_place_bad(p, "unknown metric '%s'%s%s%s", s,
                                     near ? " (did you mean " : "", near ? near : "",
@@ -259,6 +267,7 @@ static ferry_status resolve(const ferry_place *domains, ferry_task *task)
         FERRY_TRY(ferry_i_place_prefix(&p, st));
     }
     FERRY_TRY(ferry_i_task_resolve(ctx, task));
+    FERRY_TRY(ferry_i_place_prefix(domains, ferry_i_task_check(ctx, task)));
     for (int64_t i = 0; ferry_i_place_item(domains, i, &p); i++) {
         ferry_domain *seen = NULL;
         ferry_rng rng;

@@ -287,8 +287,8 @@ done:
 
 /* ---- ratings ---- */
 
-/* Hidden ratings stay as pairs to be predicted. lo and hi stay those of all: the scale is
- * known before any rating is. */
+/* Hidden ratings stay as pairs to be predicted. lo and hi, unless they were given, become
+ * those of what is seen: the greatest rating may be a hidden one. */
 static ferry_status hide_ratings(ferry_ctx *ctx, const ferry_domain *d, ferry_rng *rng,
                                  ferry_domain **out)
 {
@@ -310,6 +310,7 @@ static ferry_status hide_ratings(ferry_ctx *ctx, const ferry_domain *d, ferry_rn
     FERRY_TRY(ferry_i_ratings_copy(ctx, all, &r));
     for (int64_t i = count; i < n; i++)
         r->value[a[i]] = NAN;
+    ferry_i_ratings_range(r);
     st = ferry_i_domain_with_ratings(ctx, d, r, out);
     r = NULL;
 done:

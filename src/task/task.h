@@ -53,6 +53,13 @@ ferry_status ferry_i_task_resolved(ferry_ctx *ctx, const ferry_task *task,
 ferry_status ferry_i_task_labels(ferry_ctx *ctx, ferry_goal goal, const ferry_domain *d,
                                  ferry_labels **out);
 
+/* Mistakes that can be read: classes that differ only in case (FERRY_EDATA), and warnings of
+ * classes that source and target do not share, of sets of labels taken for classes, of
+ * features that are the label. The task is resolved. */
+ferry_status ferry_i_task_check(ferry_ctx *ctx, const ferry_task *task);
+/* FERRY_ENEEDS unless some domain of a split shows a label. */
+ferry_status ferry_i_task_teaches(ferry_ctx *ctx, const ferry_task *split);
+
 /* Domains of a role, in order: the i-th, or NULL past the end. */
 const ferry_domain *ferry_i_task_role(const ferry_task *task, ferry_role role, int64_t i);
 int64_t ferry_i_task_count_role(const ferry_task *task, ferry_role role);

@@ -37,6 +37,7 @@ ferry_status ferry_task_visible(ferry_ctx *ctx, const ferry_task *task, int64_t 
 {
     FERRY_ARGS_OUT(ctx, out, out, task);
 
+    if (repeat == FERRY_ALL_LABELS) return ferry_i_task_resolved(ctx, task, out);
     if (repeat < 0)
         return ferry_i_fail(ctx, FERRY_EINVAL, "repeat = %lld is below 0",
                             (long long)repeat);

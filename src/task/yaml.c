@@ -29,6 +29,15 @@ static ferry_status syntax_error(const ferry_yaml *y, const yaml_parser_t *p,
     const int64_t line = p->error == YAML_READER_ERROR
                              ? line_of_offset(bytes, p->problem_offset)
                              : (int64_t)p->problem_mark.line + 1;
+    /* "found character that cannot start any token" is nothing to go by */
+    const char *s = bytes;
+    for (int64_t i = 1; i < line && s; i++)
+        s = strchr(s, '\n') ? strchr(s, '\n') + 1 : NULL;
+    if (s && memchr(s, '\t', strcspn(s, "\n")))
+        return ferry_i_fail(
+            y->ctx, FERRY_EDATA,
+            "%s:%lld: a tab: YAML takes only blanks before and between keys", y->path,
+            (long long)line);
     return ferry_i_fail(y->ctx, FERRY_EDATA, "%s:%lld: %s%s%s", y->path, (long long)line,
                         p->problem ? p->problem : "not YAML", p->context ? " " : "",
                         p->context ? p->context : "");

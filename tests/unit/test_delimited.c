@@ -626,12 +626,12 @@ static void test_read_like(void **state)
 
     features_are(d, "x,c=5,c=q");
     const char *path = tmp_file("new.csv", "x,c\n7,5\n8,6\n", -1); /* c all numbers now */
-    assert_ok(ctx, ferry_i_read_like(ctx, path, d->read, d->features, NULL, NULL, &e));
+    assert_ok(ctx, ferry_i_read_like(ctx, path, d->read, d->features, NULL, 0, NULL, &e));
     features_are(e, "x,c=5,c=6");
     assert_null(e->labels);
     ferry_data_free(e);
     path = tmp_file("new.csv", "x,c\n7,5\nmany,6\n", -1);
-    assert_fails(ctx, ferry_i_read_like(ctx, path, d->read, d->features, NULL, NULL, &e),
+    assert_fails(ctx, ferry_i_read_like(ctx, path, d->read, d->features, NULL, 0, NULL, &e),
                  FERRY_EDATA, "new.csv:3: column 1: expected a number, found 'many'");
     ferry_data_free(d);
 }

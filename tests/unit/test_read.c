@@ -456,7 +456,7 @@ static ferry_status like_it(ferry_ctx *ctx, void *arg)
 {
     void *const *a = arg;
     ferry_data *d = NULL;
-    const ferry_status st = ferry_i_read_like(ctx, a[0], a[1], NULL, NULL, a[2], &d);
+    const ferry_status st = ferry_i_read_like(ctx, a[0], a[1], NULL, NULL, 0, a[2], &d);
 
     ferry_data_free(d);
     return st;

@@ -333,7 +333,7 @@ static void test_read_like(void **state)
     ferry_data *d = read_text(ctx, "1 0:1 2:1\n", NULL), *e = NULL;
 
     const char *path = tmp_file("new.svm", "1 1:5 2:6 3:7 9:1\n2 1:1\n", -1);
-    assert_ok(ctx, ferry_i_read_like(ctx, path, d->read, NULL, NULL, NULL, &e));
+    assert_ok(ctx, ferry_i_read_like(ctx, path, d->read, NULL, NULL, 0, NULL, &e));
     assert_int_equal(e->x->cols, 3);
     assert_int_equal(e->x->nnz, 3);
     assert_true(at(e, 0, 1) == 5 && at(e, 0, 2) == 6 && at(e, 1, 1) == 1);

@@ -428,7 +428,8 @@ static void test_like(void **state)
                *new = NULL;
     const char *path = tmp_file("new.txt", "zz cc aa\nzz\n", -1);
 
-    assert_ok(ctx, ferry_i_read_like(ctx, path, d->read, d->features, d->idf, NULL, &new));
+    assert_ok(ctx,
+              ferry_i_read_like(ctx, path, d->read, d->features, d->idf, 0, NULL, &new));
     assert_int_equal(new->x->cols, 3);
     assert_int_equal(new->empty_rows, 1);
     check_words(new, "aa|bb|cc");
@@ -437,7 +438,8 @@ static void test_like(void **state)
     for (int64_t j = 0; j < 3; j++)
         assert_close(new->idf[j], d->idf[j], 0);
     ferry_data_free(new);
-    assert_fails(ctx, ferry_i_read_like(ctx, path, d->read, d->features, NULL, NULL, &new),
+    assert_fails(ctx,
+                 ferry_i_read_like(ctx, path, d->read, d->features, NULL, 0, NULL, &new),
                  FERRY_EDATA, "without its weights");
     ferry_data_free(d);
 }

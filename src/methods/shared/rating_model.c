@@ -145,8 +145,23 @@ ferry_status ferry_i_rating_predict(ferry_ctx *ctx, const void *state,
     const ferry_ratings *r = d->ratings;
     int64_t *user = ferry_i_rating_places(r->users, m->users),
             *item = ferry_i_rating_places(r->items, m->items), *pair = NULL;
+    int64_t unknown = 0, first = 0;
 
     FERRY_HAVE(ctx, user && item);
+    for (int64_t e = 0; e < r->n; e++) {
+        if (user[r->user[e]] >= 0 || item[r->item[e]] >= 0) continue;
+        if (unknown++ == 0) first = e;
+    }
+    if (unknown > 0)
+        ferry_i_log(ctx, FERRY_WARN,
+                    "%lld of %lld pairs have neither a user nor an item that the model "
+                    "knows, such as %s, %s: they get the mean%s",
+                    (long long)unknown, (long long)r->n,
+                    ferry_i_ids_at(r->users, r->user[first]),
+                    ferry_i_ids_at(r->items, r->item[first]),
+                    first == 0 && unknown < r->n
+                        ? " (the first line; is it a header? then say header=yes)"
+                        : "");
     FERRY_NEW(ctx, pair, 2 * r->n);
     for (int64_t e = 0; e < r->n; e++) {
         pair[e] = user[r->user[e]];

@@ -1,0 +1,206 @@
+/* What is most likely a mistake in a task that can be read: each would spoil the results
+ * without a word. Nothing is changed; what leaves no doubt is refused, the rest is a
+ * warning. */
+#include <math.h>
+#include <string.h>
+#include <strings.h>
+
+#include "task/task.h"
+
+/* ---- names of classes ---- */
+
+/* Whether class k occurs in d. */
+static bool occurs(const ferry_domain *d, int64_t k)
+{
+    const ferry_labels *l = d->labels;
+    const int64_t m = l ? ferry_i_labels_m(l) : 0;
+
+    for (int64_t i = 0; l && i < l->n; i++) {
+        if (l->kind == FERRY_LABEL_CLASS && l->cls[i] == k) return true;
+        if (l->kind == FERRY_LABEL_SET && l->on[i * m + k]) return true;
+    }
+    return false;
+}
+
+/* have[k]: class k of the task occurs in d. The labels are resolved. */
+static ferry_status classes_of(ferry_ctx *ctx, const ferry_task *t, const ferry_domain *d,
+                               bool **have, int64_t *n)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t m = ferry_i_ids_count(t->names);
+
+    *n = 0;
+    FERRY_NEW(ctx, *have, m);
+    for (int64_t k = 0; k < m; k++)
+        *n += (*have)[k] = occurs(d, k);
+done:
+    return st;
+}
+
+/* "Yes" here and "yes" there, where neither has both: one class written in two ways. */
+static ferry_status refuse_case(ferry_ctx *ctx, const ferry_task *t, const ferry_domain *s,
+                                const bool *in_s, const ferry_domain *g, const bool *in_g)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t m = ferry_i_ids_count(t->names);
+
+    for (int64_t a = 0; a < m; a++)
+        for (int64_t b = 0; in_s[a] && !in_g[a] && b < m; b++) {
+            const char *x = ferry_i_ids_at(t->names, a), *y = ferry_i_ids_at(t->names, b);
+            FERRY_NEED(ctx, a == b || in_s[b] || !in_g[b] || strcasecmp(x, y) != 0,
+                       FERRY_EDATA,
+                       "class '%s' of '%s' and class '%s' of '%s' differ only in case: "
+                       "write them alike",
+                       x, s->name, y, g->name);
+        }
+done:
+    return st;
+}
+
+static ferry_status check_classes(ferry_ctx *ctx, const ferry_task *t,
+                                  const ferry_domain *target)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t m = ferry_i_ids_count(t->names);
+    bool *in_s = NULL, *in_t = NULL;
+    int64_t n_s = 0, n_t = 0;
+    const ferry_domain *s = NULL;
+
+    FERRY_TRY(classes_of(ctx, t, target, &in_t, &n_t));
+    for (int64_t i = 0; (s = ferry_i_task_role(t, FERRY_SOURCE, i)); i++) {
+        int64_t both = 0;
+        FERRY_FREE(in_s);
+        FERRY_TRY(classes_of(ctx, t, s, &in_s, &n_s));
+        if (n_s == 0 || n_t == 0) continue;
+        FERRY_TRY(refuse_case(ctx, t, s, in_s, target, in_t));
+        for (int64_t k = 0; k < m; k++)
+            both += in_s[k] && in_t[k];
+        if (both == 0)
+            ferry_i_warn_once(
+                ctx,
+                "source '%s' and target '%s' have no class in common (%lld and "
+                "%lld): what the source knows cannot be named in the target",
+                s->name, target->name, (long long)n_s, (long long)n_t);
+    }
+done:
+    FERRY_FREE(in_s, in_t);
+    return st;
+}
+
+/* Classes such as "red|round", of which some part is a class or a part of another. */
+static void warn_of_sets(ferry_ctx *ctx, const ferry_task *t)
+{
+    const int64_t m = ferry_i_ids_count(t->names);
+
+    for (int64_t k = 0; k < m; k++) {
+        const char *name = ferry_i_ids_at(t->names, k), *bar = strchr(name, '|');
+        if (!bar || bar == name || !bar[1]) continue;
+        ferry_i_warn_once(ctx,
+                          "class '%s' looks like a set of labels, and each such set counts "
+                          "as one class; goal: multilabel reads them as sets",
+                          name);
+        return;
+    }
+}
+
+/* ---- a feature that is the label ---- */
+
+/* What the label of instance i is as a number: NaN where it has none or is no number. */
+static double label_value(const ferry_task *t, const ferry_labels *l, int64_t i)
+{
+    double x = NAN;
+
+    if (l->kind == FERRY_LABEL_NUMBER) return l->num[i];
+    if (l->kind != FERRY_LABEL_CLASS || l->cls[i] < 0) return NAN;
+    const char *name = ferry_i_ids_at(t->names, l->cls[i]), *end = name + strlen(name);
+    return ferry_i_parse_real(name, end, &x) == end ? x : NAN;
+}
+
+/* Whether column j of v is the label of every instance that has both; `cls`: whether it is
+ * 1 for that class and 0 for the others. At least ten must differ among each other. */
+static bool is_label(const ferry_task *t, const ferry_domain *d, const ferry_view *v,
+                     int64_t j, int64_t cls)
+{
+    const ferry_labels *l = d->labels;
+    double first = NAN;
+    int64_t n = 0;
+    bool varies = false;
+
+    for (int64_t r = 0; r < v->x->rows; r++) {
+        const int64_t i = v->instance[r];
+        if (!ferry_i_labels_has(l, i)) continue;
+        const double y = cls < 0 ? label_value(t, l, i) : (double)(l->cls[i] == cls);
+        if (v->x->dense[r * v->x->cols + j] != y) return false;
+        if (n++ == 0) first = y;
+        varies = varies || y != first;
+    }
+    return n >= 10 && varies;
+}
+
+/* The class that a feature "column=class" is named after, or -1. */
+static int64_t class_named(const ferry_task *t, const ferry_domain *d, const char *feature)
+{
+    const char *s = feature ? strrchr(feature, '=') : NULL;
+
+    return s && d->labels->kind == FERRY_LABEL_CLASS ? ferry_i_ids_find(t->names, s + 1)
+                                                     : -1;
+}
+
+/* Labels from y: that also stand in a column of x:. One look at a row rules most columns
+ * out. */
+static void warn_of_leak(ferry_ctx *ctx, const ferry_task *t, const ferry_domain *d)
+{
+    for (int64_t i = 0; d->labels && i < d->n_views; i++) {
+        const ferry_view *v = d->views[i];
+        for (int64_t j = 0; v->x->dense && j < v->x->cols; j++) {
+            const char *name = v->features ? ferry_i_ids_at(v->features, j) : NULL;
+            const int64_t cls = class_named(t, d, name);
+            if (d->labels->kind == FERRY_LABEL_SET || !is_label(t, d, v, j, cls)) continue;
+            const char *end = name && cls >= 0 ? strrchr(name, '=') : NULL;
+            ferry_i_warn_once(
+                ctx,
+                "domain '%s', view '%s': feature %lld (%s) is the label itself; "
+                "leave its column out (drop: %.*s)",
+                d->name, v->name, (long long)j + 1, name ? name : "no name",
+                end ? (int)(end - name) : 60, name ? name : "NUMBER");
+            return;
+        }
+    }
+}
+
+/* ---- all of it ---- */
+
+ferry_status ferry_i_task_check(ferry_ctx *ctx, const ferry_task *t)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_domain *target = ferry_i_task_role(t, FERRY_TARGET, 0);
+
+    if (t->goal == FERRY_RATE) goto done;
+    if (t->names && target && t->goal != FERRY_EMBED)
+        FERRY_TRY(check_classes(ctx, t, target));
+    if (t->goal == FERRY_CLASSIFY || t->goal == FERRY_STREAM) warn_of_sets(ctx, t);
+    for (int64_t i = 0; i < t->n_domains; i++)
+        warn_of_leak(ctx, t, t->domains[i]);
+done:
+    return st;
+}
+
+ferry_status ferry_i_task_teaches(ferry_ctx *ctx, const ferry_task *split)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_domain *target = NULL;
+    int64_t n = 0;
+
+    if (split->goal == FERRY_EMBED || split->goal == FERRY_STREAM) goto done;
+    for (int64_t i = 0; i < split->n_domains; i++)
+        n += ferry_domain_labels(split->domains[i]);
+    FERRY_TRY(ferry_i_task_target(ctx, split, &target));
+    FERRY_NEED(
+        ctx, n > 0, FERRY_ENEEDS,
+        "task '%s': nothing to learn from: target '%s' shows no %s (labelled: none) "
+        "and no source has any; say how many a method may see, such as labelled: 20, "
+        "or labelled: 1.0 for all there are",
+        split->name, target->name, split->goal == FERRY_RATE ? "ratings" : "labels");
+done:
+    return st;
+}

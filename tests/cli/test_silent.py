@@ -1,0 +1,244 @@
+"""Wrong data that would give wrong answers without a word: each is an error or a warning."""
+import random
+import sys
+
+from harness import ferry, main, parses, predictions, read, refused, write
+
+
+def rows(n, seed=1, classes="ab"):
+    r = random.Random(seed)
+    return [(f"r{i}", [round(r.gauss(1.5 * (i % len(classes)), 1), 3) for _ in range(4)], classes[i % len(classes)])
+            for i in range(n)]
+
+
+def table(folder, name, data, head="id,f1,f2,f3,f4,kind", sep=",", end="\n", number=str):
+    lines = [head.replace(",", sep)] + [sep.join([i, *map(number, x), c]) for i, x, c in data]
+    with open(f"{folder}/{name}", "w", newline="") as f:
+        f.write(end.join(lines) + end)
+    return name
+
+
+def task(folder, target, more="", source="s.csv", goal="classify", methods="[svm]"):
+    return write(folder, "task.yaml", f"""task: t
+goal: {goal}
+domains:
+  - {{name: s, role: source, x: {source}, label: kind}}
+  - {{name: t, role: target, x: {target}, label: kind, labelled: 10{more}}}
+methods: {methods}
+evaluate: {{repeats: 2, controls: none}}
+""")
+
+
+def start(folder):
+    table(folder, "s.csv", rows(40, 1))
+    table(folder, "t.csv", rows(60, 2))
+
+
+def run(folder, file, **more):
+    return ferry("run", file, "-o", folder + "/out", **more)
+
+
+def test_line_ends_commas_and_junk(folder):
+    start(folder)
+    table(folder, "cr.csv", rows(60), end="\r")
+    refused("run", task(folder, "cr.csv"), says="cr.csv: its lines end in CR alone")
+    table(folder, "comma.csv", rows(60), sep=";", number=lambda v: str(v).replace(".", ","))
+    refused("run", task(folder, "comma.csv"), says="expected a decimal point, found a comma")
+    write(folder, "head.csv", "id,f1,f2,f3,f4,kind\n")
+    refused("run", task(folder, "head.csv"), says="head.csv: no instances, only a header")
+    r = random.Random(1)
+    with open(folder + "/junk.csv", "wb") as f:
+        f.write(bytes(r.randrange(1, 256) for _ in range(5000)))
+    refused("run", task(folder, "junk.csv"), says="expected text, found binary data")
+
+
+def test_options_of_other_formats(folder):
+    start(folder)
+    refused("run", task(folder, "t.csv", ", min_df: 3"), says="read as csv, to which the option min_df means nothing; it is for text")
+    refused("inspect", folder + "/t.csv", "--set", "min_df=3", says="min_df means nothing")
+    write(folder, "v.svm", "".join(f"{c} 1:{x[0]} 2:{x[1]}\n" for _, x, c in rows(60)))
+    refused("inspect", folder + "/v.svm", "--set", "drop=1", says="read as svmlight, to which the option drop means nothing")
+    # label: none is understood by every format
+    assert parses(ferry("inspect", folder + "/v.svm", "--json").out).get("labels")
+    assert not parses(ferry("inspect", folder + "/v.svm", "--json", "--set", "label=none").out).get("labels")
+    # of a domain with several views an option need only suit one of them
+    table(folder, "w.csv", rows(60, 3), head="id,g1,g2,g3,g4,kind")
+    write(folder, "ids.svm", "".join(f"{x[0]:.0f} 1:{x[0]} # id:{i}\n" for i, x, _ in rows(60)))
+    two = write(folder, "two.yaml", """task: t
+goal: classify
+domains:
+  - name: t
+    role: target
+    label: kind
+    labelled: 10
+    views: [{name: a, x: t.csv}, {name: b, x: w.csv}]
+methods: [svm]
+evaluate: {repeats: 1}
+""")
+    run(folder, two)
+    write(folder, "two.yaml", read(two).replace("x: w.csv}", "x: w.csv, index_base: one}"))
+    refused("run", two, says="index_base means nothing; it is for svmlight")
+
+
+def test_names_of_classes(folder):
+    start(folder)
+    table(folder, "upper.csv", [(i, x, c.upper()) for i, x, c in rows(40)])
+    refused("run", task(folder, "t.csv", source="upper.csv"),
+            says="class 'A' of 's' and class 'a' of 't' differ only in case: write them alike")
+    table(folder, "other.csv", [(i, x, {"a": "x", "b": "y"}[c]) for i, x, c in rows(40)])
+    r = run(folder, task(folder, "t.csv", source="other.csv"))
+    assert "source 's' and target 't' have no class in common" in r.err, r
+    assert "no class in common" not in run(folder, task(folder, "t.csv")).err
+
+
+def test_sets_as_classes(folder):
+    start(folder)
+    data = [(i, x, "a|b" if k % 3 == 0 else c) for k, (i, x, c) in enumerate(rows(60))]
+    table(folder, "sets.csv", data)
+    r = run(folder, task(folder, "sets.csv"))
+    assert "class 'a|b' looks like a set of labels" in r.err and "goal: multilabel" in r.err, r
+    ferry("run", task(folder, "sets.csv", goal="multilabel", methods="[label-prior]"), "-o", folder + "/ml")
+    assert "a|b" not in read(folder, "ml/predictions/label-prior.csv").splitlines()[0]
+
+
+def test_nothing_to_learn_from(folder):
+    start(folder)
+    alone = write(folder, "alone.yaml", "task: t\ngoal: classify\ndomains:\n"
+                  "  - {name: t, role: target, x: t.csv, label: kind}\n")
+    refused("run", alone, says="nothing to learn from: target 't' shows no labels (labelled: none) and no source has any")
+
+
+def test_columns_that_are_labels_or_ids(folder):
+    start(folder)
+    data = [(i, x, f"{c},{k % 3}") for k, (i, x, c) in enumerate(rows(60))]
+    table(folder, "extra.csv", data, head="id,f1,f2,f3,f4,kind,class")
+    r = run(folder, task(folder, "extra.csv"))
+    assert "'class': a feature, though the name is that of a label or an id" in r.err and "drop: class" in r.err, r
+    r = run(folder, task(folder, "extra.csv", ", drop: class"))
+    assert "though the name" not in r.err, r
+    # the label column of y: is a feature of x:
+    twice = write(folder, "twice.yaml", "task: t\ngoal: classify\ndomains:\n"
+                  "  - {name: t, role: target, x: t.csv, y: {file: t.csv, id: id, label: kind}, labelled: 10}\n"
+                  "methods: [svm]\nevaluate: {repeats: 1}\n")
+    r = run(folder, twice)
+    assert "feature 5 (kind=a) is the label itself; leave its column out (drop: kind)" in r.err, r
+    write(folder, "twice.yaml", read(twice).replace("x: t.csv,", "x: t.csv, drop: kind,"))
+    assert "the label itself" not in run(folder, twice).err
+
+
+def test_linqs_folder(folder):
+    words = "\t".join("01" * 8)
+    for name in ("one", "two"):
+        write(folder, f"net/{name}.content", "".join(f"{name}{i}\t{words}\t{'ab'[i % 2]}\n" for i in range(6)))
+    refused("inspect", folder + "/net", says="several such files, one.content and two.content among them; pick one, such as")
+
+
+def test_arff_without_its_xml(folder):
+    attributes = "".join(f"@attribute {n} {t}\n" for n, t in
+                         [("p", "numeric"), ("q", "numeric"), ("red", "{0,1}"), ("round", "{0,1}")])
+    data = "".join(f"{i},{i % 7},{i % 2},{i % 3 // 2}\n" for i in range(40))
+    write(folder, "m.arff", f"@relation m\n{attributes}@data\n{data}")
+    text = "task: t\ngoal: multilabel\ndomains:\n  - {name: t, role: target, x: m.arff, labelled: 20%s}\n" \
+        "methods: [label-prior]\nevaluate: {repeats: 1}\n"
+    refused("run", write(folder, "m.yaml", text % ""), says="goal multilabel, but only its last attribute is taken for a label")
+    run(folder, write(folder, "m.yaml", text % ", label: last:2"))
+
+
+def test_missing_columns_at_predict(folder):
+    start(folder)
+    ferry("fit", task(folder, "t.csv"), "-m", "svm", "-o", folder + "/m.ferry")
+    lines = [line.split(",") for line in read(folder, "t.csv").splitlines()]
+    write(folder, "few.csv", "\n".join(",".join(c[:4]) for c in lines) + "\n")
+    r = ferry("predict", folder + "/m.ferry", folder + "/few.csv")
+    assert "1 of the 4 features that the model learned from are not there, such as 'f4'" in r.err, r
+
+
+RATINGS = [(u, i, (7 * u + 3 * i) % 5 + 1) for u in range(12) for i in range(10) if (u * i) % 3 != 1]
+
+
+def rate_task(folder, file, more=""):
+    return write(folder, "rate.yaml", f"task: r\ngoal: rate\ndomains:\n  - {{name: t, role: target, ratings: {file}, "
+                 f"labelled: 0.5{more}}}\nmethods: [bias]\nevaluate: {{repeats: 1}}\n")
+
+
+def test_ratings(folder):
+    write(folder, "r.tsv", "user\titem\trating\n" + "".join(f"{u}\t{i}\t{v}\n" for u, i, v in RATINGS))
+    ferry("fit", rate_task(folder, "r.tsv"), "-m", "bias", "-o", folder + "/r.ferry")
+    write(folder, "pairs.csv", "member,dish\n1,2\n3,4\n")  # words over numbers are a header
+    assert len(ferry("predict", folder + "/r.ferry", folder + "/pairs.csv").out.splitlines()) == 3
+    write(folder, "named.tsv", "user\titem\trating\n" + "".join(f"u{u}\ti{i}\t{v}\n" for u, i, v in RATINGS))
+    ferry("fit", rate_task(folder, "named.tsv"), "-m", "bias", "-o", folder + "/n.ferry")
+    write(folder, "pairs.csv", "member,dish\nu1,i2\nu3,i4\n")
+    r = ferry("predict", folder + "/n.ferry", folder + "/pairs.csv")
+    assert "1 of 3 pairs have neither a user nor an item that the model knows, such as member, dish" in r.err, r
+    assert "is it a header? then say header=yes" in r.err, r
+    assert len(ferry("predict", folder + "/n.ferry", folder + "/pairs.csv", "--set", "header=yes").out.splitlines()) == 3
+    # read as features
+    r = run(folder, write(folder, "x.yaml", read(rate_task(folder, "r.tsv")).replace("ratings:", "x:")), code=2)
+    assert "goal rate needs ratings: FILE" in r.err, r
+    assert "looks like ratings (user, item, value), but is read as a table" in ferry(
+        "run", write(folder, "y.yaml", "task: t\ngoal: regress\ndomains:\n  - {name: t, role: target, x: r.tsv, "
+                     "label: rating, labelled: 20}\nmethods: [mean]\nevaluate: {repeats: 1}\n"), "-o", folder + "/o").err
+
+
+def test_wide_ratings_drop(folder):
+    head = "user,age," + ",".join(f"film{i}" for i in range(6))
+    body = "".join(f"u{u},{20 + u}," + ",".join(str((u + i) % 5 + 1) if (u + i) % 3 else "" for i in range(6)) + "\n"
+                   for u in range(20))
+    write(folder, "wide.csv", head + "\n" + body)
+    def items(*more):
+        r = ferry("convert", folder + "/wide.csv", folder + "/long.tsv", "--format", "ratings", *more)
+        return {line.split("\t")[1] for line in read(folder, "long.tsv").splitlines()[1:]}
+    assert "age" in items() and items("--set", "drop=age") == {f"film{i}" for i in range(6)}
+    refused("inspect", folder + "/wide.csv", "--format", "ratings", "--set", "drop=wage", says="no column wage (drop=)")
+
+
+def test_scale_from_what_is_visible(folder):
+    """A rating of 1000 is hidden but for one seed in many: no prediction knows of it, and predictions are kept within
+    what is visible."""
+    write(folder, "r.tsv", "user\titem\trating\n" + "".join(f"{u}\t{i}\t{v}\n" for u, i, v in RATINGS + [(99, 0, 1000)]))
+    t = write(folder, "s.yaml", read(rate_task(folder, "r.tsv")).replace("0.5", "20"))
+    for seed in range(1, 4):
+        ferry("fit", t, "-m", "bias", "-o", folder + "/m.ferry", "--seed", seed)
+        asked = ferry("predict", folder + "/m.ferry", folder + "/r.tsv").out.splitlines()[1:]
+        assert max(float(line.split(",")[-1]) for line in asked) <= 5, seed
+
+
+def test_messages(folder):
+    start(folder)
+    refused("run", write(folder, "tab.yaml", "task: t\ngoal: classify\ndomains:\n\t- {name: t}\n"),
+            says="tab.yaml:4: a tab: YAML takes only blanks")
+    text = read(task(folder, "t.csv")).replace("controls: none", "metrics: [accuracy]").replace("classify", "stream")
+    refused("run", write(folder, "stream.yaml", text.replace("[svm]", "[mpa]")),
+            says="metric accuracy does not belong to goal stream, which has ")
+    write(folder, "gap.csv", "id,p,colour\n1,2,red\n2,,blue\n3,4,red\n")
+    refused("convert", folder + "/gap.csv", folder + "/gap.svm", says="instance 2 has no value for feature 1, p")
+
+
+def test_nothing_hidden(folder):
+    """A target whose labels are all visible, or that has none: methods are fitted, predictions kept."""
+    data = rows(60, 2)
+    table(folder, "part.csv", [(i, x, c if k < 30 else "") for k, (i, x, c) in enumerate(data)])
+    part = write(folder, "part.yaml", "task: t\ngoal: classify\ndomains:\n"
+                 "  - {name: t, role: target, x: part.csv, label: kind, labelled: 1.0}\nmethods: [svm, knn, majority]\n")
+    r = run(folder, part)
+    assert "all 30 labels are visible to the methods (labelled: 1.0), none is left to score" in r.err, r
+    assert "nothing is scored" in r.err and "takes" in r.out, r
+    found = predictions(read(folder, "out/predictions/svm.csv"))
+    right = sum(found[i] == c for i, _, c in data[30:])
+    assert right > 20, right
+    d = parses(read(folder, "out/results.json"))
+    assert d["guard"] and d["repeats"] == 1
+    table(folder, "s.csv", rows(40, 1))
+    write(folder, "bare.csv", "\n".join(",".join([i, *map(str, x)]) for i, x, _ in [("id", ["f1", "f2", "f3", "f4"], "")] + data)
+          + "\n")
+    bare = write(folder, "bare.yaml", "task: t\ngoal: classify\ndomains:\n"
+                 "  - {name: s, role: source, x: s.csv, label: kind}\n  - {name: t, role: target, x: bare.csv}\n"
+                 "methods: [svm, majority]\n")
+    r = ferry("run", bare, "-o", folder + "/bare")
+    assert "target 't' has no labels, so there is nothing to score by" in r.err, r
+    found = predictions(read(folder, "bare/predictions/svm.csv"))
+    assert sum(found[i] == c for i, _, c in data) > 40
+
+
+main(sys.modules[__name__])
