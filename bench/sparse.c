@@ -1,23 +1,21 @@
-/* CSR times block at the size the issue names: n = 100k, d = 50k, 10M entries, k = 2,
- * 8, 32.
+/* CSR times block at the size the issue names: n = 100k, d = 50k, 10M entries.
  *
- * Every product moves at least the matrix (12 bytes an entry and the row starts), B once
- * and Y twice (read and written). That over the time, against a STREAM triad measured in
- * the same run with as many threads, is the share of the memory bandwidth. The columns of
- * the matrix are uniformly random, the hard case: neighbouring entries never share a row of
- * B.
- *
- * usage: bench_sparse [file with the lines of sparse_peer.py]
- */
+ * A server of measurements: reads lines `WHAT K` and answers each with the seconds of one
+ * run, so that bench/sparse_peer.py can take turns with scipy. WHAT: mul, tmul (X'B without
+ * index), tmul_index, mul_words; gather, tgather (the bare accesses of X B and X'B); triad;
+ * threads (K of them from here on). The columns of the matrix are uniformly random, the hard
+ * case: neighbouring entries never share a row of B. words: half of the entries in an eighth
+ * of the columns. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "ferry/ferry.h"
 #include "linalg/linalg.h"
 
-enum { ROWS = 100000, COLS = 50000, PER_ROW = 100, TRIAD = 20000000, TIMES = 25 };
+enum { ROWS = 100000, COLS = 50000, PER_ROW = 100, TRIAD = 20000000 };
 
 static int by_value(const void *a, const void *b)
 {
@@ -54,125 +52,132 @@ static ferry_matrix *random_csr(ferry_ctx *ctx, int skew)
     return x;
 }
 
-/* Bytes a second of a = b + s c, counted as STREAM does: three arrays. */
+/* Seconds of this process: with one thread what others do on the machine hardly counts. */
+static double seconds(void)
+{
+    struct timespec t;
+
+    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Seconds for 24 bytes a number of a = b + s c, counted as STREAM does: three arrays. */
 static double triad(int threads)
 {
-    double *a = malloc(sizeof *a * TRIAD), *b = malloc(sizeof *b * TRIAD),
-           *c = malloc(sizeof *c * TRIAD), best = 1e9;
+    static double *a, *b, *c;
 
-    if (!a || !b || !c) exit(1);
+    if (!a) {
+        a = malloc(sizeof *a * TRIAD);
+        b = malloc(sizeof *b * TRIAD);
+        c = malloc(sizeof *c * TRIAD);
+        if (!a || !b || !c) exit(1);
 #pragma omp parallel for num_threads(threads) schedule(static)
-    for (int64_t i = 0; i < TRIAD; i++) {
-        a[i] = 0;
-        b[i] = (double)i;
-        c[i] = 1;
+        for (int64_t i = 0; i < TRIAD; i++) {
+            a[i] = 0;
+            b[i] = (double)i;
+            c[i] = 1;
+        }
     }
-    for (int t = 0; t < TIMES; t++) {
-        const double start = ferry_i_clock();
+    const double start = threads == 1 ? seconds() : ferry_i_clock();
 #pragma omp parallel for num_threads(threads) schedule(static)
-        for (int64_t i = 0; i < TRIAD; i++)
-            a[i] = b[i] + 3.0 * c[i];
-        const double seconds = ferry_i_clock() - start;
-        if (seconds < best) best = seconds;
-    }
+    for (int64_t i = 0; i < TRIAD; i++)
+        a[i] = b[i] + 3.0 * c[i];
+    const double took = (threads == 1 ? seconds() : ferry_i_clock()) - start;
     if (a[TRIAD - 1] != b[TRIAD - 1] + 3) exit(1);
-    free(a);
-    free(b);
-    free(c);
-    return 24.0 * TRIAD / best;
+    return took;
 }
 
-static double time_product(ferry_ctx *ctx, bool trans, const ferry_matrix *x,
-                           const ferry_block *b, ferry_block *y)
+static ferry_block *block(ferry_ctx *ctx, int64_t rows, int64_t k)
 {
-    double best = 1e9;
-
-    for (int t = 0; t < TIMES; t++) {
-        const double start = ferry_i_clock();
-        if (trans)
-            (void)ferry_e(ctx)->tmul(ctx, 1, x, b, 0, y);
-        else
-            ferry_e(ctx)->mul(ctx, 1, x, b, 0, y);
-        const double seconds = ferry_i_clock() - start;
-        if (seconds < best) best = seconds;
-    }
-    return best;
-}
-
-/* Seconds that the peer's file gives for a product, or 0. */
-static double peer_seconds(const char *path, const char *name, int64_t k)
-{
-    FILE *file = path ? fopen(path, "r") : NULL;
-    char line[256], key[64];
-    double seconds, found = 0;
-    long long width;
-
-    while (file && fgets(line, sizeof line, file))
-        if (sscanf(line, "%63s %lld %lf", key, &width, &seconds) == 3 &&
-            strcmp(key, name) == 0 && width == k)
-            found = seconds;
-    if (file) fclose(file);
-    return found;
-}
-
-static void run(ferry_ctx *ctx, const char *name, const ferry_matrix *x, bool trans,
-                int64_t k, double bandwidth, const char *peer)
-{
-    ferry_block *b = NULL, *y = NULL;
+    ferry_block *b = NULL;
     ferry_rng rng;
-    const int64_t in = trans ? ROWS : COLS, out = trans ? COLS : ROWS;
-    const double bytes =
-        12.0 * (double)x->nnz + 8.0 * ROWS + 8.0 * (double)((in + 2 * out) * k);
 
-    if (ferry_i_block_new(ctx, in, k, &b) || ferry_i_block_new(ctx, out, k, &y)) exit(1);
+    if (ferry_i_block_new(ctx, rows, k, &b)) exit(1);
     ferry_i_rng_seed(&rng, 2, 1);
     ferry_i_fill_normal(b, &rng);
-    const double seconds = time_product(ctx, trans, x, b, y);
-    const double scipy = peer_seconds(peer, trans ? "tmul" : "mul", k);
-    printf("%-16s %4lld %8d %8.1f %8.1f %7.0f %%", name, (long long)k,
-           ferry_ctx_threads(ctx), 1e3 * seconds, 1e-9 * bytes / seconds,
-           100 * bytes / seconds / bandwidth);
-    if (scipy > 0 && ferry_ctx_threads(ctx) == 1)
-        printf(" %9.1f %6.1fx", 1e3 * scipy, scipy / seconds);
-    printf("\n");
-    ferry_i_block_free(b);
-    ferry_i_block_free(y);
+    return b;
 }
 
-int main(int argc, char **argv)
+/* The bare accesses of X B: every index, and the first and the last number of the row of B
+ * that it names, which are on the one or two lines of a row of up to eight. */
+static double gather(const ferry_matrix *x, bool trans, const ferry_block *b)
 {
-    static const int64_t ks[] = {2, 8, 32};
-    const char *peer = argc > 1 ? argv[1] : NULL;
-    ferry_ctx *ctx = NULL;
-    ferry_matrix *x, *indexed, *words;
+    const int32_t *index = trans ? x->t_index : x->index;
+    double s[8] = {0}, sum = 0;
 
-    if (ferry_ctx_new(&ctx) != FERRY_OK) return 1;
-    const int cores = ferry_ctx_threads(ctx);
-    x = random_csr(ctx, 1);
-    indexed = random_csr(ctx, 1);
-    words = random_csr(ctx, 3);
-    if (ferry_i_matrix_index(ctx, indexed) != FERRY_OK) return 1;
-    printf("sparse products, %d x %d, %lld entries (BLAS core %s)\n", ROWS, COLS,
-           (long long)x->nnz, ferry_blas_core());
-    for (int threads = 1; threads <= cores; threads += cores > 1 ? cores - 1 : 1) {
-        if (ferry_ctx_set_threads(ctx, threads) != FERRY_OK) return 1;
-        const double bandwidth = triad(threads);
-        printf("triad with %d thread%s: %.1f GB/s\n", threads, threads > 1 ? "s" : "",
-               1e-9 * bandwidth);
-        printf("%-16s %4s %8s %8s %8s %9s %9s %7s\n", "", "k", "threads", "ms", "GB/s",
-               "of triad", "scipy ms", "faster");
-        for (int64_t i = 0; i < FERRY_COUNT(ks); i++)
-            run(ctx, "XB", x, false, ks[i], bandwidth, peer);
-        for (int64_t i = 0; i < FERRY_COUNT(ks); i++)
-            run(ctx, "X'B", x, true, ks[i], bandwidth, peer);
-        for (int64_t i = 0; i < FERRY_COUNT(ks); i++)
-            run(ctx, "X'B, index", indexed, true, ks[i], bandwidth, peer);
-        for (int64_t i = 0; i < FERRY_COUNT(ks); i++)
-            run(ctx, "XB, like words", words, false, ks[i], bandwidth, NULL);
+    for (int64_t e = 0; e + 4 <= x->nnz; e += 4)
+        for (int u = 0; u < 4; u++) {
+            const double *row = b->data + index[e + u] * b->k;
+            s[u] += row[0];
+            if (b->k % 8 != 0) s[4 + u] += row[b->k - 1];
+        }
+    for (int u = 0; u < 8; u++)
+        sum += s[u];
+    return sum;
+}
+
+typedef struct bench {
+    ferry_ctx *ctx;
+    ferry_matrix *x, *indexed, *words;
+    ferry_block *b, *y; /* of the last shape */
+} bench;
+
+/* Blocks of the shape that the product wants, kept while it stays the same. */
+static void shape(bench *z, int64_t in, int64_t out, int64_t k)
+{
+    if (z->b && z->b->rows == in && z->b->k == k) return;
+    ferry_i_block_free(z->b);
+    ferry_i_block_free(z->y);
+    z->b = block(z->ctx, in, k);
+    z->y = block(z->ctx, out, k);
+}
+
+/* Seconds of one run of what `name` says; the process's with one thread, else by the wall. */
+static double once(bench *z, const char *name, int64_t k)
+{
+    const bool trans = name[0] == 't', one = ferry_ctx_threads(z->ctx) == 1;
+    const ferry_matrix *x = strstr(name, "index") || strstr(name, "gather") ? z->indexed
+                            : strstr(name, "words")                         ? z->words
+                                                                            : z->x;
+    static volatile double sink;
+
+    if (strcmp(name, "triad") == 0) return triad(ferry_ctx_threads(z->ctx));
+    shape(z, trans ? ROWS : COLS, trans ? COLS : ROWS, k);
+    const double start = one ? seconds() : ferry_i_clock();
+    if (strstr(name, "gather"))
+        sink = gather(x, trans, z->b);
+    else if (trans)
+        (void)ferry_e(z->ctx)->tmul(z->ctx, 1, x, z->b, 0, z->y);
+    else
+        ferry_e(z->ctx)->mul(z->ctx, 1, x, z->b, 0, z->y);
+    (void)sink;
+    return (one ? seconds() : ferry_i_clock()) - start;
+}
+
+int main(void)
+{
+    bench z = {0};
+    char name[64];
+    long long k;
+
+    if (ferry_ctx_new(&z.ctx) != FERRY_OK || ferry_ctx_set_threads(z.ctx, 1)) return 1;
+    z.x = random_csr(z.ctx, 1);
+    z.indexed = random_csr(z.ctx, 1);
+    z.words = random_csr(z.ctx, 3);
+    if (ferry_i_matrix_index(z.ctx, z.indexed) != FERRY_OK) return 1;
+    while (scanf("%63s %lld", name, &k) == 2) {
+        if (strcmp(name, "threads") == 0) {
+            if (ferry_ctx_set_threads(z.ctx, (int)k)) return 1;
+            printf("%d\n", ferry_ctx_threads(z.ctx));
+        } else
+            printf("%.9f\n", once(&z, name, k));
+        (void)fflush(stdout);
     }
-    ferry_i_matrix_free(x);
-    ferry_i_matrix_free(indexed);
-    ferry_i_matrix_free(words);
-    ferry_ctx_free(ctx);
+    ferry_i_block_free(z.b);
+    ferry_i_block_free(z.y);
+    ferry_i_matrix_free(z.x);
+    ferry_i_matrix_free(z.indexed);
+    ferry_i_matrix_free(z.words);
+    ferry_ctx_free(z.ctx);
     return 0;
 }

@@ -84,9 +84,8 @@ ferry_status ferry_i_matrix_sparsify(ferry_ctx *ctx, const ferry_matrix *x,
  * is moved out. */
 ferry_status ferry_i_matrix_beside(ferry_ctx *ctx, bool dense, int64_t n,
                                    ferry_matrix **part, ferry_matrix **out);
-/* Build the transposed index once, where X'B is needed many times and in threads: then its
- * bits do not depend on the thread count either. Costs 12 bytes an entry. Does nothing for
- * dense matrices and for those made by _like, whose values their maker may set again. */
+/* Build the transposed index once, where X'B is needed many times and in threads. Costs 12
+ * bytes an entry. Does nothing for dense matrices and for those made by _like, whose values their maker may set again. */
 ferry_status ferry_i_matrix_index(ferry_ctx *ctx, ferry_matrix *x);
 /* Whether it is there; another thread may make it meanwhile. */
 static inline bool ferry_i_matrix_indexed(const ferry_matrix *x)
@@ -152,8 +151,8 @@ typedef struct ferry_engine {
     void (*mul)(ferry_ctx *, double alpha, const ferry_matrix *x, const ferry_block *b,
                 double beta, ferry_block *y);
     /* Y (d x k) <- alpha X'B + beta Y, B n x k. O(nnz k); without the transposed index
-     * (ferry_i_matrix_index) each further thread allocates a Y and bits depend on the thread
-     * count. Gradients, class sums, the other half of such steps. */
+     * (ferry_i_matrix_index) some threads at most share the work, and allocate 8 bytes a row
+     * each. Gradients, class sums, the other half of such steps. */
     ferry_status (*tmul)(ferry_ctx *, double alpha, const ferry_matrix *x,
                          const ferry_block *b, double beta, ferry_block *y);
     /* S (n x n) <- X X', both triangles. O(n nnz), with the index only rows that share a

@@ -8,7 +8,8 @@
 #include "linalg/host/host.h"
 #include "linalg/host/isa.h"
 
-static const int64_t sizes[] = {0, 1, 2, 3, 5, 7, 8, 9, 16, 31, 33, 64, 65};
+static const int64_t sizes[] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9, 11,
+                                12, 13, 15, 16, 17, 20, 31, 33, 64, 65};
 static const double scalars[][2] = {{1, 0}, {1, 1}, {-0.5, 2.25}, {0, 1}, {0, 0}};
 
 typedef struct fixture {
@@ -179,7 +180,7 @@ static void check_product(fixture *f, bool trans, ferry_matrix *x, int64_t k, do
     all_close(n, y1->data, y->data, 1e-13);
     same_bits(n, y1->data, again->data);
     same_bits(n, y2->data, again2->data);
-    if (x->dense || (trans && !x->t_start))
+    if (x->dense)
         all_close(n, y2->data, y1->data, 1e-12);
     else
         same_bits(n, y2->data, y1->data);
@@ -217,6 +218,66 @@ static void test_products_in_threads(void **state)
         for (int indexed = 0; indexed < 2; indexed++) {
             check_product(f, false, x, ks[i], 1.5, -0.5);
             check_product(f, true, x, ks[i], 1.5, -0.5);
+            assert_ok(f->one, ferry_i_matrix_index(f->one, x));
+        }
+        ferry_i_matrix_free(x);
+    }
+}
+
+/* `each` entries a row, one in each of as many ranges of columns. */
+static ferry_matrix *spread_matrix(fixture *f, int64_t rows, int64_t cols, int64_t each)
+{
+    const int64_t range = cols / each;
+    ferry_matrix *x = NULL;
+
+    assert_ok(f->one, ferry_i_matrix_csr(f->one, rows, cols, rows * each, &x));
+    for (int64_t e = 0; e < rows * each; e++) {
+        x->start[e / each + 1] = e + 1;
+        x->index[e] = (int32_t)(e % each * range +
+                                (int64_t)ferry_i_rng_below(&f->rng, (uint64_t)range));
+        x->value[e] = ferry_i_rng_normal(&f->rng);
+    }
+    return x;
+}
+
+/* Against plain sums over the entries; the same bits with two threads. */
+static void check_large_product(fixture *f, bool trans, const ferry_matrix *x, int64_t k)
+{
+    ferry_block *b = random_block(f, trans ? x->rows : x->cols, k);
+    ferry_block *y = random_block(f, trans ? x->cols : x->rows, k);
+    ferry_block *y1 = block_like(f, y), *y2 = block_like(f, y);
+
+    for (int64_t e = 0; e < y->rows * k; e++)
+        y->data[e] *= -0.5;
+    for (int64_t i = 0; i < x->rows; i++)
+        for (int64_t e = x->start[i]; e < x->start[i + 1]; e++)
+            for (int64_t c = 0; c < k; c++)
+                FERRY_ROW(y, trans ? x->index[e] : i)
+    [c] += 1.5 * x->value[e] * FERRY_ROW(b, trans ? i : x->index[e])[c];
+    product(f->one, trans, 1.5, x, b, -0.5, y1);
+    product(f->two, trans, 1.5, x, b, -0.5, y2);
+    all_close(y->rows * k, y1->data, y->data, 1e-13);
+    same_bits(y->rows * k, y2->data, y1->data);
+    ferry_i_block_free(b);
+    ferry_i_block_free(y);
+    ferry_i_block_free(y1);
+    ferry_i_block_free(y2);
+}
+
+/* Large enough for packed panels of B and Y (the first shape) and for blocks of B (the
+ * second, and the third by its index). */
+static void test_large_products(void **state)
+{
+    fixture *f = *state;
+    static const int64_t shape[][4] = {{2000, 5000, 50, 3},  {2000, 5000, 50, 11},
+                                       {2000, 5000, 50, 37}, {100, 60000, 40, 16},
+                                       {100, 60000, 40, 37}, {60000, 100, 2, 37}};
+
+    for (int64_t i = 0; i < FERRY_COUNT(shape); i++) {
+        ferry_matrix *x = spread_matrix(f, shape[i][0], shape[i][1], shape[i][2]);
+        for (int indexed = 0; indexed < 2; indexed++) {
+            check_large_product(f, false, x, shape[i][3]);
+            check_large_product(f, true, x, shape[i][3]);
             assert_ok(f->one, ferry_i_matrix_index(f->one, x));
         }
         ferry_i_matrix_free(x);
@@ -1311,6 +1372,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         T(test_products),
         T(test_products_in_threads),
+        T(test_large_products),
         T(test_instruction_sets),
         T(test_many_threads),
         T(test_grams_and_sums),

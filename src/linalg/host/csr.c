@@ -2,9 +2,8 @@
  * its entries, ridge systems. The loops themselves are in kernels/.
  *
  * X B: every row of Y is made by one thread, so the bits do not depend on the thread count.
- * With the transposed index X'B is the same thing. X'B without it: rows are shared out in as
- * many pieces as threads; each adds to a Y of its own, the first to the real one, and these
- * are added up in order. There are no atomics. */
+ * With the transposed index X'B is the same thing. X'B without it: columns of X, rows of Y,
+ * are shared out, so the same holds. There are no atomics. */
 #include <string.h>
 
 #include "linalg/host/host.h"
@@ -28,10 +27,70 @@ static int64_t row_cut(int64_t rows, const int64_t *start, int64_t piece, int64_
 
 /* ---- X B and X'B ---- */
 
+/* PANEL: columns of B that go together, two lines of the cache. NEAR: bytes that the near
+ * cache holds. BLOCK: bytes of a panel that entries jump about in at a time. PAYS: entries
+ * for a row of B from which on packing is little beside the product. Tuned on a Zen 3
+ * (bench/sparse.c). */
+enum { PANEL = 16, NEAR = 512 << 10, BLOCK = 6500000, PAYS = 16 };
+
+/* Numbers from one row of a packed panel to the next: never across lines of the cache. */
+static int64_t panel_ld(int64_t wide)
+{
+    int64_t ld = 1;
+
+    while (ld < wide)
+        ld *= 2;
+    return ld;
+}
+
+static bool is_far(int64_t cols, int64_t k)
+{
+    return cols * k * (int64_t)sizeof(double) > NEAR;
+}
+
+/* Room for a panel of a B or Y (cols x k) which is read or written by rows as entries come:
+ * its rows are whole lines, and the caches hold no others (k = 32: half of the time). NULL:
+ * not worth it, or no memory, and the product goes on without. */
+static double *panel_room(int64_t cols, int64_t k, int64_t nnz)
+{
+    const int64_t ld = k < PANEL ? panel_ld(k) : PANEL;
+
+    if (ld == k || !is_far(cols, k) || nnz < PAYS * cols) return NULL;
+    return ferry_i_realloc(NULL, cols * ld + PANEL, sizeof(double));
+}
+
+/* The first line of the cache inside the room. */
+static double *on_line(double *room)
+{
+    return room ? room + (64 - (uintptr_t)room % 64) % 64 / sizeof *room : NULL;
+}
+
+/* at[t][i]: where the entries of row i from column cut[t] on begin, t = 0 .. pieces. */
+static void cut_rows(ferry_ctx *ctx, const ferry_product *p, int64_t rows, int64_t pieces,
+                     const int64_t *cut, int64_t *at)
+{
+#pragma omp parallel for num_threads(ferry_i_loop_threads(ctx, p->nnz)) schedule(static)
+    for (int64_t i = 0; i < rows; i++) {
+        int64_t lo = p->start[i];
+        for (int64_t t = 0; t <= pieces; t++) {
+            int64_t hi = p->end[i];
+            while (lo < hi) {
+                const int64_t mid = lo + (hi - lo) / 2;
+                if (p->index[mid] < cut[t])
+                    lo = mid + 1;
+                else
+                    hi = mid;
+            }
+            at[t * rows + i] = lo;
+        }
+    }
+}
+
 /* 8 pieces a thread, handed out as threads become free: as many entries do not take as
  * long where their columns are far apart. A row is wholly in one piece, so its sum has
- * one order. */
-static void share_rows(ferry_ctx *ctx, const ferry_product *p, int64_t rows)
+ * one order. start: of all entries, by which rows are shared out. */
+static void share_rows(ferry_ctx *ctx, const ferry_product *p, int64_t rows,
+                       const int64_t *start)
 {
     ferry_product_fn *const multiply = ferry_i_kernels(ctx)->multiply;
     const int threads = ferry_i_loop_threads(ctx, (p->nnz + rows) * p->k);
@@ -39,18 +98,82 @@ static void share_rows(ferry_ctx *ctx, const ferry_product *p, int64_t rows)
 
 #pragma omp parallel for num_threads(threads) schedule(dynamic)
     for (int64_t piece = 0; piece < pieces; piece++)
-        multiply(p, row_cut(rows, p->start, piece, pieces),
-                 row_cut(rows, p->start, piece + 1, pieces));
+        multiply(p, row_cut(rows, start, piece, pieces),
+                 row_cut(rows, start, piece + 1, pieces));
+}
+
+/* Y = alpha X B + beta Y for some columns of B, one block of rows of B after the other where
+ * `at` tells where their entries begin. */
+static void multiply_blocks(ferry_ctx *ctx, const ferry_product *p, int64_t rows,
+                            int64_t blocks, const int64_t *at)
+{
+    ferry_product q = *p;
+
+    for (int64_t t = 0; t < blocks; t++) {
+        if (at) {
+            q.start = at + t * rows;
+            q.end = at + (t + 1) * rows;
+        }
+        if (t > 0) q.beta = 1;
+        share_rows(ctx, &q, rows, p->start);
+    }
+}
+
+/* Y = alpha X B + beta Y for X of `rows` rows and `cols` columns, which p describes; in
+ * packed panels and blocks where that pays. */
+static void product_by_rows(ferry_ctx *ctx, const ferry_product *p, int64_t rows,
+                            int64_t cols)
+{
+    const int threads = ferry_i_loop_threads(ctx, cols * p->k);
+    const int64_t ld = p->k < PANEL ? panel_ld(p->k) : PANEL;
+    const int64_t many = 1 + cols * ld * (int64_t)sizeof(double) / BLOCK;
+    const bool pays = many > 1 && p->nnz >= PAYS * rows * many;
+    double *const room = panel_room(cols, p->k, p->nnz), *const to = on_line(room);
+    int64_t *const at =
+        pays ? ferry_i_realloc(NULL, (many + 1) * (rows + 1), sizeof *at) : NULL;
+    const int64_t blocks = at ? many : 1;
+
+    if (at) {
+        int64_t *const cut = at + (many + 1) * rows;
+        for (int64_t t = 0; t <= many; t++)
+            cut[t] = ferry_i_piece(cols, t, many);
+        cut_rows(ctx, p, rows, many, cut, at);
+    }
+    if (!room) multiply_blocks(ctx, p, rows, blocks, at);
+    for (int64_t c = 0; room && c < p->k; c += PANEL) {
+        ferry_product q = *p;
+        q.k = p->k - c < PANEL ? p->k - c : PANEL;
+        q.b_ld = panel_ld(q.k);
+        q.b = to;
+        q.y += c;
+#pragma omp parallel for num_threads(threads) schedule(static)
+        for (int64_t j = 0; j < cols; j++)
+            memcpy(to + j * q.b_ld, p->b + j * p->b_ld + c, (size_t)q.k * sizeof *to);
+        multiply_blocks(ctx, &q, rows, blocks, at);
+    }
+    ferry_i_free(at);
+    ferry_i_free(room);
 }
 
 /* Y = alpha X B + beta Y; p.y is written row by row. */
 void ferry_i_csr_mul(ferry_ctx *ctx, double alpha, const ferry_matrix *x,
                      const ferry_block *b, double beta, ferry_block *y)
 {
-    const ferry_product p = {alpha,  beta,    x->start, x->index, x->value,
-                             x->nnz, b->data, y->data,  b->k};
+    const ferry_product p = {alpha,
+                             beta,
+                             x->start,
+                             x->start + 1,
+                             x->index,
+                             x->value,
+                             x->nnz,
+                             b->k,
+                             b->k,
+                             y->k,
+                             b->data,
+                             y->data,
+                             is_far(x->cols, b->k)};
 
-    share_rows(ctx, &p, x->rows);
+    product_by_rows(ctx, &p, x->rows, x->cols);
 }
 
 /* beta 0 forgets what was there, even NaN. */
@@ -61,64 +184,122 @@ static void scale(double beta, int64_t n, double *y)
         y[e] *= beta;
 }
 
-/* Threads that are worth a Y of their own: adding it up must cost less than filling it.
- * A further thread fills and adds cols k numbers; it handles nnz k / threads. */
-static int scatter_threads(const ferry_ctx *ctx, const ferry_product *p, int64_t cols)
+/* Columns where the shares of `pieces` threads begin, each with about as many entries,
+ * judged by a sample of some ten thousand. count: cols zeros. */
+static void column_cuts(const ferry_matrix *x, int64_t pieces, int64_t *count, int64_t *cut)
 {
-    const int threads = ferry_i_loop_threads(ctx, p->nnz * p->k);
-    const int64_t pays = p->nnz / (4 * (cols > 0 ? cols : 1));
+    const int64_t every = 1 + x->nnz / 65536;
+    int64_t seen = 0, sum = 0, piece = 0;
+
+    for (int64_t e = 0; e < x->nnz; e += every, seen++)
+        count[x->index[e]]++;
+    for (int64_t j = 0; j < x->cols; sum += count[j++])
+        while (piece < pieces && sum >= ferry_i_piece(seen, piece, pieces))
+            cut[piece++] = j;
+    while (piece <= pieces)
+        cut[piece++] = x->cols;
+}
+
+/* Threads for X'B without the index, each with columns of its own: all rows are gone
+ * through by each, which pays while it finds some entries in them. */
+static int scatter_threads(const ferry_ctx *ctx, const ferry_matrix *x, int64_t k)
+{
+    const int threads = ferry_i_loop_threads(ctx, x->nnz * k);
+    const int64_t pays = x->nnz / (3 * (x->rows > 0 ? x->rows : 1));
 
     return pays >= threads ? threads : pays > 1 ? (int)pays : 1;
 }
 
-/* Pieces of rows, the first into Y, the others each into size numbers of `own`; then the
- * sum.
- * One piece for each thread, so the bits depend on their number: who minds makes the
- * index. */
-static void scatter_pieces(ferry_ctx *ctx, int threads, const ferry_product *p,
-                           int64_t rows, int64_t size, double *own)
+/* Rows [from, to) of Y = alpha X'B + beta Y, where all entries of p lead. In panels when
+ * there is room for them (rows of it as of Y): sums are made there and then brought to Y. */
+static void scatter_some(ferry_product_fn *scatter, const ferry_product *p, int64_t rows,
+                         int64_t from, int64_t to, double *room)
 {
-    ferry_product_fn *const scatter = ferry_i_kernels(ctx)->scatter;
+    ferry_product q = *p;
 
+    q.far = is_far(to - from, p->k);
+    if (!room) {
+        scale(p->beta, (to - from) * p->k, p->y + from * p->k);
+        scatter(&q, 0, rows);
+    }
+    for (int64_t c = 0; room && c < p->k; c += PANEL) {
+        q.k = p->k - c < PANEL ? p->k - c : PANEL;
+        q.y_ld = panel_ld(q.k);
+        q.b = p->b + c;
+        q.y = room;
+        memset(room + from * q.y_ld, 0, (size_t)((to - from) * q.y_ld) * sizeof *room);
+        scatter(&q, 0, rows);
+        for (int64_t j = from; j < to; j++)
+            for (int64_t i = 0; i < q.k; i++) {
+                double *const y = p->y + j * p->k + c + i;
+                *y = room[j * q.y_ld + i] + (p->beta != 0 ? p->beta * *y : 0);
+            }
+    }
+}
+
+/* Every thread makes the rows of Y for some columns of X, from all rows in turn: sums have
+ * the same order however many threads there are. */
+static ferry_status scatter_columns(ferry_ctx *ctx, int threads, const ferry_matrix *x,
+                                    const ferry_product *p, double *room)
+{
+    ferry_status st = FERRY_OK;
+    ferry_product_fn *const scatter = ferry_i_kernels(ctx)->scatter;
+    int64_t *cut = NULL, *count = NULL, *at = NULL;
+
+    FERRY_NEW(ctx, cut, threads + 1);
+    FERRY_NEW(ctx, count, x->cols);
+    FERRY_NEW(ctx, at, (threads + 1) * x->rows);
+    column_cuts(x, threads, count, cut);
+    cut_rows(ctx, p, x->rows, threads, cut, at);
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
     for (int64_t t = 0; t < threads; t++) {
         ferry_product mine = *p;
-        if (t > 0) mine.y = own + (t - 1) * size;
-        scale(t > 0 ? 0 : p->beta, size, mine.y);
-        scatter(&mine, row_cut(rows, p->start, t, threads),
-                row_cut(rows, p->start, t + 1, threads));
+        mine.start = at + t * x->rows;
+        mine.end = at + (t + 1) * x->rows;
+        scatter_some(scatter, &mine, x->rows, cut[t], cut[t + 1], room);
     }
-#pragma omp parallel for num_threads(threads) schedule(static)
-    for (int64_t e = 0; e < (threads > 1 ? size : 0); e++)
-        for (int64_t t = 1; t < threads; t++)
-            p->y[e] += own[(t - 1) * size + e];
+done:
+    ferry_i_free(at);
+    ferry_i_free(count);
+    ferry_i_free(cut);
+    return st;
 }
 
-/* With the index X'B is X'-by-rows, a product like any other. Else memory for (threads -
- * 1) times Y. */
+/* With the index X'B is X'-by-rows, a product like any other. Memory without: a panel, and 8
+ * bytes a row and thread. */
 ferry_status ferry_i_csr_tmul(ferry_ctx *ctx, double alpha, const ferry_matrix *x,
                               const ferry_block *b, double beta, ferry_block *y)
 {
     ferry_status st = FERRY_OK;
-    ferry_product p = {alpha,  beta,    x->start, x->index, x->value,
-                       x->nnz, b->data, y->data,  b->k};
-    const int threads = scatter_threads(ctx, &p, x->cols);
-    double *own = NULL;
+    ferry_product p = {alpha,
+                       beta,
+                       x->start,
+                       x->start + 1,
+                       x->index,
+                       x->value,
+                       x->nnz,
+                       b->k,
+                       b->k,
+                       y->k,
+                       b->data,
+                       y->data,
+                       is_far(x->rows, b->k)};
+    const int threads = x->t_start ? 1 : scatter_threads(ctx, x, b->k);
 
     if (ferry_i_matrix_indexed(x)) {
         p.start = x->t_start;
+        p.end = x->t_start + 1;
         p.index = x->t_index;
         p.value = x->t_value;
-        share_rows(ctx, &p, x->cols);
-        goto done;
+        product_by_rows(ctx, &p, x->cols, x->rows);
+        return st;
     }
-    if (threads > 1) {
-        own = ferry_i_realloc(NULL, (threads - 1) * x->cols * p.k, sizeof *own);
-        FERRY_HAVE(ctx, own);
-    }
-    scatter_pieces(ctx, threads, &p, x->rows, x->cols * p.k, own);
-done:
-    ferry_i_free(own);
+    double *const room = panel_room(x->cols, b->k, x->nnz), *const to = on_line(room);
+    if (threads > 1)
+        st = scatter_columns(ctx, threads, x, &p, to);
+    else
+        scatter_some(ferry_i_kernels(ctx)->scatter, &p, x->rows, 0, x->cols, to);
+    ferry_i_free(room);
     return st;
 }
 

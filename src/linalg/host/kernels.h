@@ -14,15 +14,18 @@
 typedef struct ferry_product {
     /* factors of the product and of what Y holds; scatter takes beta as done */
     double alpha, beta;
-    const int64_t *start; /* the CSR matrix, X or its transpose */
+    /* the CSR matrix, X or its transpose, or some columns of it: where the entries of a row
+     * begin and end */
+    const int64_t *start, *end;
     const int32_t *index;
     const double *value;
     int64_t nnz;
-    /* rows x k (multiply: rows of B are X's columns; scatter: X's rows) */
+    /* k columns, of rows that lie b_ld and y_ld numbers apart */
+    int64_t k, b_ld, y_ld;
     const double *b;
     double *y;
-    /* columns of B and Y */
-    int64_t k;
+    /* rows of B (multiply) or Y (scatter) are not in the near caches */
+    bool far;
 } ferry_product;
 
 /* Rows of N and D (see `masked` in linalg.h). */
