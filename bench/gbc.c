@@ -100,7 +100,7 @@ static double edge_pass(ferry_matrix *const *graph, int64_t q, int threads)
 }
 
 static void one_size(ferry_ctx *ctx, int64_t n, int64_t d, int64_t q, int64_t edges,
-                     int64_t rounds)
+                     int64_t rounds, double bound)
 {
     ferry_matrix *x = table_of(ctx, n, d, 0.4), **graph = calloc((size_t)q, sizeof *graph);
     int64_t *instance = malloc((size_t)n * sizeof *instance);
@@ -160,6 +160,9 @@ static void one_size(ferry_ctx *ctx, int64_t n, int64_t d, int64_t q, int64_t ed
     printf("%8lld %5lld %4lld x %7lld   %8.3f   %8.3f   %8.3f   %6.2f\n", (long long)n,
            (long long)d, (long long)q, (long long)edges, whole, raw, pass,
            whole / (raw + pass));
+    if (bound > 0)
+        printf("row gbc.%lldk %.2f <= %g GBC of %lldk people: times tree and edge pass\n",
+               (long long)n / 1000, whole / (raw + pass), bound, (long long)n / 1000);
     (void)fflush(stdout);
     ferry_i_booster_free(b);
     ferry_i_gbc_run_free(r);
@@ -217,12 +220,12 @@ int main(int argc, char **argv)
     if (ferry_ctx_new(&ctx) != FERRY_OK) return 1;
     must(ctx, ferry_ctx_set_threads(ctx, 1));
     printf("gbc, one iteration (s)               whole    XGBoost  edges read    ratio\n");
-    one_size(ctx, n / 4, d, q, e / 4, rounds ? atoll(rounds) : 39);
-    one_size(ctx, n / 2, d, q, e / 2, rounds ? atoll(rounds) : 39);
-    one_size(ctx, n, d, q, e, rounds ? atoll(rounds) : 39);
+    one_size(ctx, n / 4, d, q, e / 4, rounds ? atoll(rounds) : 39, 1.4);
+    one_size(ctx, n / 2, d, q, e / 2, rounds ? atoll(rounds) : 39, 0);
+    one_size(ctx, n, d, q, e, rounds ? atoll(rounds) : 39, 1.6);
     printf("more edges between as many people\n");
-    one_size(ctx, n / 4, d, q, e / 2, rounds ? atoll(rounds) : 39);
-    one_size(ctx, n / 4, d, q, e, rounds ? atoll(rounds) : 39);
+    one_size(ctx, n / 4, d, q, e / 2, rounds ? atoll(rounds) : 39, 0);
+    one_size(ctx, n / 4, d, q, e, rounds ? atoll(rounds) : 39, 0);
     trees_alone(ctx, 20000, 30);
     ferry_ctx_free(ctx);
     return 0;

@@ -39,6 +39,7 @@ print("Stream, 10 classes, 4096 features, 4 sources: see and learn a row, one th
 print("  ferry, mode paper   %9.1f us" % short[0])
 print("  numpy loop          %9.1f us" % numpy)
 print("  ratio               %9.1f" % (numpy / short[0]))
+print("row stream.numpy %.2f >= 10 stream, k = 10, d = 4096: times as fast as numpy" % (numpy / short[0]))
 print("  ferry, mode ferry   %9.1f us" % mixed[0])
 print("  memory              %9.0f KiB after %s rows, %.0f after a tenth" % (long[2], sys.argv[5], long[1]))
 PY

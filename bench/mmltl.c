@@ -194,6 +194,9 @@ static void bench_fit(ferry_ctx *ctx)
                "whole fit of mode=ferry, from data to model", one, one / gemm);
         printf("%-52s %10.5f s   %26.2f of it\n", "... 100 epochs, the default", all,
                all / gemm);
+        printf(
+            "row mmltl.dgemm %.2f <= 4 M-MLTL, whole fit with the defaults: times a dgemm\n",
+            all / gemm);
         ferry_task_free(task);
     }
     ferry_i_matrix_free(xs);

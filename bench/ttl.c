@@ -15,6 +15,7 @@
 
 #include "ferry/ferry.h"
 #include "learn/nmtf.h"
+#include "linalg/host/isa.h"
 
 static int64_t held, most; /* bytes */
 
@@ -200,6 +201,12 @@ static void small(ferry_ctx *ctx, const char *peer)
             "  scipy, the same updates written plainly     %8.3f ms   %.1f times as long "
             "(wanted: 20)\n",
             1e3 * theirs, theirs / step);
+    const bool wide = ctx->isa == FERRY_ISA_AVX512;
+    printf("row ttl.passes %.2f <= %g TTL iteration: times its two passes\n", step / all,
+           wide ? 1.3 : 1.5);
+    if (theirs > 0)
+        printf("row ttl.scipy %.2f >= %d TTL iteration: times as fast as scipy\n",
+               theirs / step, wide ? 10 : 7);
     if (in) (void)fclose(in);
     ferry_i_nmtf_free(f);
 }
