@@ -109,8 +109,9 @@ FERRY_API ferry_status ferry_domain_set_ratings(ferry_ctx *ctx, ferry_domain *do
                                                 int64_t n, const char *const *users,
                                                 const char *const *items,
                                                 const double *values);
-/** Which labels of a target a method may see: "none", "25", "0.1", "per_class:3" or
- * "ids:FILE". */
+/** Which labels of a target a method may see: "none", "25", "0.1", "per_class:3"
+ * (of every class), "per_class:3,classes:7" (of 7 classes, drawn anew in each repeat; the
+ * others have none) or "ids:FILE". */
 FERRY_API ferry_status ferry_domain_set_labelled(ferry_ctx *ctx, ferry_domain *domain,
                                                  const char *spec);
 

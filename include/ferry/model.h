@@ -69,6 +69,8 @@ typedef struct ferry_prediction {
     char **ids;     /**< n; for ratings the user ids */
     char **items;   /**< n item ids (rate) */
     uint8_t *basis; /**< n ferry_basis, where a method tells; else NULL */
+    int32_t *group; /**< n, where a method sets instances apart without a class (cls -1):
+                         their group 1, 2, ..., 0 for all others; else NULL */
 } ferry_prediction;
 
 /**

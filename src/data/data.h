@@ -77,7 +77,7 @@ typedef struct ferry_view {
     char *same_as;       /* what the user says it is, "DOMAIN.VIEW" or "none"; or NULL */
 } ferry_view;
 
-/* Whether the features have names that say what they are: numbers from 1 do not. */
+/* Whether the features have names that say what they are: numbers from 1 or 0 do not. */
 bool ferry_i_view_has_names(const ferry_view *v);
 
 /* Symmetric adjacency over the domain's instances: CSR n x n with both directions stored,
@@ -122,6 +122,7 @@ typedef struct ferry_seen {
     ferry_seen_kind kind;
     /* COUNT, PER_CLASS: how many; FRACTION: the share, 0..1 */
     double value;
+    int64_t classes; /* PER_CLASS: of so many classes; 0: of all */
     ferry_ids *ids; /* FERRY_SEEN_IDS */
 } ferry_seen;
 

@@ -66,6 +66,22 @@ done:
     return st;
 }
 
+/* "N" or "N,classes:M" after per_class. */
+static bool parse_per_class(const char *text, ferry_seen *seen)
+{
+    static const char key[] = ",classes:";
+    const char *end = text + strlen(text), *comma = strstr(text, key);
+    const char *stop = comma ? comma : end;
+    int64_t count = 0, classes = 1;
+
+    if (ferry_i_parse_int(text, stop, &count) != stop || count < 1) return false;
+    if (comma && ferry_i_parse_int(comma + strlen(key), end, &classes) != end) return false;
+    *seen = (ferry_seen){.kind = FERRY_SEEN_PER_CLASS,
+                         .value = (double)count,
+                         .classes = comma ? classes : 0};
+    return classes >= 1;
+}
+
 /* The old setting stays until the new one is parsed whole. */
 ferry_status ferry_domain_set_labelled(ferry_ctx *ctx, ferry_domain *d, const char *spec)
 {
@@ -74,16 +90,14 @@ ferry_status ferry_domain_set_labelled(ferry_ctx *ctx, ferry_domain *d, const ch
     ferry_status st = FERRY_OK;
     ferry_seen seen = {.kind = FERRY_SEEN_NONE};
     const char *per_class = "per_class:", *ids = "ids:";
-    int64_t count = 0;
 
     FERRY_TRY(ferry_i_domain_changeable(ctx, d));
     FERRY_NEED(ctx, spec, FERRY_EINVAL, "domain '%s': labelled is NULL", d->name);
     if (strncmp(spec, per_class, strlen(per_class)) == 0) {
-        const char *text = spec + strlen(per_class), *end = text + strlen(text);
-        FERRY_NEED(ctx, ferry_i_parse_int(text, end, &count) == end && count >= 1,
-                   FERRY_EINVAL, "expected a count of 1 or more after per_class, not '%s'",
+        const char *text = spec + strlen(per_class);
+        FERRY_NEED(ctx, parse_per_class(text, &seen), FERRY_EINVAL,
+                   "expected a count of 1 or more after per_class (and classes), not '%s'",
                    text);
-        seen = (ferry_seen){.kind = FERRY_SEEN_PER_CLASS, .value = (double)count};
     } else if (strncmp(spec, ids, strlen(ids)) == 0) {
         seen.kind = FERRY_SEEN_IDS;
         FERRY_TRY(read_ids(ctx, spec + strlen(ids), &seen.ids));

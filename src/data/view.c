@@ -71,14 +71,16 @@ void ferry_i_view_free(ferry_view *v)
     FERRY_FREE(v->name, v->row_of, v->instance, v->idf, v->same_as, v);
 }
 
-/* Some files number their columns in the header: "1", "2", ... are no names to line up
- * by. */
+/* Some files number their columns in the header, as pandas does: "1", "2", ... or "0", "1",
+ * ... are no names to line up by. */
 bool ferry_i_view_has_names(const ferry_view *v)
 {
+    const bool from_0 = v->features && v->x->cols > 0 &&
+                        strcmp(ferry_i_ids_at(v->features, 0), "0") == 0;
     char number[24];
 
     for (int64_t j = 0; v->features && j < v->x->cols; j++) {
-        (void)snprintf(number, sizeof number, "%lld", (long long)j + 1);
+        (void)snprintf(number, sizeof number, "%lld", (long long)j + !from_0);
         if (strcmp(ferry_i_ids_at(v->features, j), number) != 0) return true;
     }
     return false;

@@ -38,6 +38,7 @@
     X(omtlmc)                                                                              \
     X(pca_joined)                                                                          \
     X(predictions)                                                                         \
+    X(place)                                                                               \
     X(random_codebook)                                                                     \
     X(ranksvm)                                                                             \
     X(rating_mean)                                                                         \

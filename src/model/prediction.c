@@ -86,7 +86,8 @@ done:
 void ferry_prediction_free(ferry_prediction *p)
 {
     if (!p) return;
-    FERRY_FREE(p->cls, p->score, p->value, p->set, p->names, p->ids, p->items, p->basis, p);
+    FERRY_FREE(p->cls, p->score, p->value, p->set, p->names, p->ids, p->items, p->basis,
+               p->group, p);
 }
 
 /* ---- CSV (RFC 4180) ---- */
@@ -144,7 +145,10 @@ static void write_row(ferry_out *o, const ferry_prediction *p, int64_t i)
     if (p->value) write_real(o, p->value[i]);
     if (p->cls) {
         ferry_i_out_write(o, ",", 1);
-        if (p->cls[i] >= 0) ferry_i_out_csv(o, "", p->names[p->cls[i]]);
+        if (p->cls[i] >= 0)
+            ferry_i_out_csv(o, "", p->names[p->cls[i]]);
+        else if (p->group && p->group[i] > 0)
+            ferry_i_out_printf(o, "?%d", (int)p->group[i]);
     }
     for (int64_t c = 0; p->set && c < p->k; c++)
         ferry_i_out_write(o, p->set[i * p->k + c] ? ",1" : ",0", 2);

@@ -11,7 +11,7 @@
  *       is possible. That is a guess and is said as a warning. Names of views that were
  *       both chosen and differ speak against it.
  * same_as: DOMAIN.VIEW | none on a view overrules all three. Names of features that are
- * numbers from 1 are none. A view that nobody named (x: in a task file) is never another
+ * numbers from 1 or 0 are none. A view that nobody named (x: in a task file) is never another
  * one because of its name.
  *
  * Views that are linked form groups, at most one view of a domain in each: what would put

@@ -231,29 +231,34 @@ done:
 
 /* ---- labelled ---- */
 
-/* none, a count, a fraction, {per_class: N} or {ids: FILE}. */
+/* none, a count, a fraction, {per_class: N}, {per_class: N, classes: M} or {ids: FILE}. */
 static ferry_status parse_labelled(const ferry_place *p, ferry_domain *d)
 {
-    static const char *const keys[] = {"per_class", "ids"};
+    static const char *const keys[] = {"per_class", "ids", "classes"};
     static const char expected[] =
         "none, a count, a fraction, {per_class: N} or {ids: FILE}";
     ferry_status st = FERRY_OK;
     ferry_ctx *ctx = p->y->ctx;
-    ferry_place value = *p, count_at, ids_at;
-    const char *s = NULL;
+    ferry_place value = *p, count_at, ids_at, classes_at;
+    const char *s = NULL, *classes = NULL;
     char *path = NULL, *spec = NULL;
 
     if (ferry_domain_role(d) != FERRY_TARGET)
         FERRY_TRY(ferry_i_place_bad(p, "only a target's labels are hidden"));
     if (ferry_i_place_node(p)->type == YAML_MAPPING_NODE) {
-        FERRY_TRY(ferry_i_place_keys(p, keys, 2, NULL, 0));
+        FERRY_TRY(ferry_i_place_keys(p, keys, 3, NULL, 0));
         const bool counts = ferry_i_place_get(p, "per_class", &count_at);
         const bool ids = ferry_i_place_get(p, "ids", &ids_at);
         if (counts == ids) FERRY_TRY(ferry_i_place_bad(p, "expected per_class or ids"));
         value = counts ? count_at : ids_at;
         FERRY_TRY(ferry_i_place_string(&value, counts ? "a count" : "a file", &s));
         if (!counts) FERRY_TRY(ferry_i_place_path(&value, s, &path));
-        spec = ferry_i_sprintf("%s:%s", counts ? keys[0] : keys[1], counts ? s : path);
+        if (ferry_i_place_get(p, "classes", &classes_at)) {
+            if (ids) FERRY_TRY(ferry_i_place_bad(&classes_at, "goes with per_class"));
+            FERRY_TRY(ferry_i_place_string(&classes_at, "a count", &classes));
+        }
+        spec = ferry_i_sprintf("%s:%s%s%s", counts ? keys[0] : keys[1], counts ? s : path,
+                               classes ? ",classes:" : "", classes ? classes : "");
     } else {
         FERRY_TRY(ferry_i_place_string(p, expected, &s));
         if (strncmp(s, "ids:", 4) == 0) FERRY_TRY(ferry_i_place_path(p, s + 4, &path));

@@ -163,14 +163,45 @@ done:
     return st;
 }
 
-/* The same number of each class that occurs; a class with fewer is refused, since a silent
- * shortfall would make repeats differ in size. */
-static ferry_status per_class(ferry_ctx *ctx, const ferry_domain *d, groups *g)
+/* Which classes have labels at all, when not all do: take[r] becomes 1 for `want` of them.
+ * Drawn from the classes in the order of their names, so that the draw is of names. */
+static ferry_status draw_seen(ferry_ctx *ctx, const ferry_domain *d, groups *g,
+                              ferry_rng *rng)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t want = d->seen.classes;
+    named *list = NULL;
+    int64_t *order = NULL;
+
+    FERRY_NEED(ctx, want <= g->m, FERRY_EDATA,
+               "domain '%s': labelled: classes: %lld asked for, but it has %lld", d->name,
+               (long long)want, (long long)g->m);
+    FERRY_NEW(ctx, list, g->m);
+    FERRY_NEW(ctx, order, g->m);
+    for (int64_t r = 0; r < g->m; r++) {
+        list[r] = (named){ferry_i_ids_at(d->labels->names, g->cls[r]), r};
+        order[r] = r;
+    }
+    qsort(list, (size_t)g->m, sizeof *list, by_id);
+    ferry_i_rng_shuffle(rng, g->m, order);
+    for (int64_t i = 0; i < g->m; i++)
+        g->take[list[order[i]].place] = i < want;
+done:
+    FERRY_FREE(list, order);
+    return st;
+}
+
+/* The same number of each class that occurs (of those that were drawn); a class with fewer
+ * is refused, since a silent shortfall would make repeats differ in size. */
+static ferry_status per_class(ferry_ctx *ctx, const ferry_domain *d, groups *g,
+                              ferry_rng *rng)
 {
     ferry_status st = FERRY_OK;
     const int64_t want = (int64_t)d->seen.value;
 
+    if (d->seen.classes > 0) FERRY_TRY(draw_seen(ctx, d, g, rng));
     for (int64_t r = 0; r < g->m; r++) {
+        if (d->seen.classes > 0 && g->take[r] == 0) continue;
         FERRY_NEED(ctx, g->size[r] >= want, FERRY_EDATA,
                    "domain '%s': labelled: class '%s' has %lld labelled instances, "
                    "per_class asks for %lld",
@@ -210,7 +241,7 @@ static ferry_status sample_classes(ferry_ctx *ctx, const ferry_domain *d, int64_
 
     FERRY_TRY(groups_find(ctx, d->labels, n, candidate, &g));
     if (d->seen.kind == FERRY_SEEN_PER_CLASS) {
-        FERRY_TRY(per_class(ctx, d, &g));
+        FERRY_TRY(per_class(ctx, d, &g, rng));
     } else {
         FERRY_TRY(how_many(ctx, d, n, "labelled instances", &count));
         if (count > 0) share(g.m, g.size, count, g.take);

@@ -43,10 +43,10 @@ ferry_domain *small_domain(ferry_ctx *ctx, const char *name, ferry_role role, in
 void small_classes(ferry_ctx *ctx, ferry_domain *d, const char *letters)
 {
     static char names[256][2];
-    const char *labels[64] = {0};
+    const char *labels[256] = {0};
     const int64_t n = (int64_t)strlen(letters);
 
-    assert_true(n <= 64);
+    assert_true(n <= 256);
     for (int64_t i = 0; i < n; i++) {
         const unsigned char c = (unsigned char)letters[i];
         names[c][0] = letters[i];

@@ -1,0 +1,328 @@
+/* place's model (place.h): principal axes, predictions, the file.
+ *
+ * File: form (classes, neighbours), width, group, the preparation, axes.*, rows, answers. */
+#include <math.h>
+#include <string.h>
+
+#include "learn/eigen.h"
+#include "learn/learn.h"
+#include "learn/pa.h"
+#include "methods/place/place.h"
+
+/* ---- principal axes ---- */
+
+void ferry_i_placing_axes_clear(place_axes *a)
+{
+    ferry_i_block_free(a->u);
+    ferry_i_free(a->shift);
+    *a = (place_axes){0};
+}
+
+/* The views of some rows side by side, each less its part of `shift`. */
+typedef struct joined {
+    int64_t n, p, cols;
+    ferry_centred *x;
+} joined;
+
+static void joined_clear(joined *z)
+{
+    for (int64_t v = 0; z->x && v < z->p; v++)
+        ferry_i_centred_clear(&z->x[v]);
+    ferry_i_free(z->x);
+}
+
+/* shift (all columns): NULL takes 0 everywhere. */
+static ferry_status join(ferry_ctx *ctx, const ferry_rows *r, const double *shift,
+                         joined *z)
+{
+    ferry_status st = FERRY_OK;
+
+    z->n = r->n;
+    z->p = r->n_x;
+    FERRY_NEW(ctx, z->x, z->p);
+    for (int64_t v = 0; v < z->p; v++) {
+        ferry_centred *c = &z->x[v];
+        c->x = ferry_i_matrix_ref(r->x[v]);
+        FERRY_NEW(ctx, c->shift, c->x->cols);
+        for (int64_t j = 0; shift && j < c->x->cols; j++)
+            c->shift[j] = shift[z->cols + j];
+        z->cols += c->x->cols;
+        if (!r->there || !r->there[v]) continue;
+        FERRY_NEW(ctx, c->present, r->n);
+        for (int64_t i = 0; i < r->n; i++)
+            c->present[i] = r->there[v][i];
+    }
+done:
+    return st;
+}
+
+/* t (n x k) <- Z u */
+static ferry_status rows_mul(ferry_ctx *ctx, const joined *z, const ferry_block *u,
+                             ferry_block *t)
+{
+    ferry_status st = FERRY_OK;
+    ferry_block *part = NULL;
+
+    FERRY_TRY(ferry_i_block_new(ctx, z->n, u->k, &part));
+    memset(t->data, 0, (size_t)(t->rows * t->k) * sizeof *t->data);
+    for (int64_t v = 0, at = 0; v < z->p; at += z->x[v++].x->cols) {
+        const ferry_block uv = {z->x[v].x->cols, u->k, u->data + at * u->k};
+        ferry_i_centred_mul(ctx, &z->x[v], &uv, part);
+        ferry_e(ctx)->axpby(ctx, 1, part, 1, t);
+    }
+done:
+    ferry_i_block_free(part);
+    return st;
+}
+
+/* y <- Z'Z u */
+static ferry_status apply(ferry_ctx *ctx, void *arg, const ferry_block *u, ferry_block *y)
+{
+    ferry_status st = FERRY_OK;
+    const joined *z = arg;
+    ferry_block *s = NULL;
+
+    FERRY_TRY(ferry_i_block_new(ctx, z->n, u->k, &s));
+    FERRY_TRY(rows_mul(ctx, z, u, s));
+    for (int64_t v = 0, at = 0; v < z->p; at += z->x[v++].x->cols) {
+        ferry_block yv = {z->x[v].x->cols, u->k, y->data + at * u->k};
+        FERRY_TRY(ferry_i_centred_tmul(ctx, &z->x[v], s, &yv));
+    }
+done:
+    ferry_i_block_free(s);
+    return st;
+}
+
+/* Means of the columns over the rows that are there. */
+static ferry_status means(ferry_ctx *ctx, const joined *z, double *shift)
+{
+    ferry_status st = FERRY_OK;
+
+    for (int64_t v = 0, at = 0; v < z->p; at += z->x[v++].x->cols) {
+        double n = 0;
+        for (int64_t i = 0; i < z->n; i++)
+            n += ferry_i_centred_has(&z->x[v], i);
+        FERRY_TRY(ferry_e(ctx)->sums(ctx, z->x[v].x, FERRY_COLS, 1, shift + at));
+        for (int64_t j = 0; n > 0 && j < z->x[v].x->cols; j++)
+            shift[at + j] /= n;
+        memcpy(z->x[v].shift, shift + at, (size_t)z->x[v].x->cols * sizeof *shift);
+    }
+done:
+    return st;
+}
+
+/* Axes whose variance is no more than rounding are left out: they would be noise of length
+ * 1 after whitening. */
+ferry_status ferry_i_placing_axes(ferry_ctx *ctx, const ferry_rows *r, place_axes *a)
+{
+    ferry_status st = FERRY_OK;
+    joined z = {0};
+    double *values = NULL, sum = 0;
+    ferry_block *u = NULL;
+    int64_t most = PLACE_AXES;
+
+    FERRY_TRY(join(ctx, r, NULL, &z));
+    a->cols = z.cols;
+    FERRY_NEW(ctx, a->shift, z.cols);
+    FERRY_TRY(means(ctx, &z, a->shift));
+    most = most < z.cols ? most : z.cols;
+    most = most < r->n ? most : r->n;
+    FERRY_NEW(ctx, values, most);
+    FERRY_TRY(ferry_i_block_new(ctx, z.cols, most, &u));
+    const ferry_eigen_problem e = {z.cols, apply, &z, FERRY_EIGEN_AUTO};
+    FERRY_TRY(ferry_i_eigen_largest(ctx, &e, most, values, u));
+    for (; a->q < most && values[a->q] > 1e-10 * values[0]; a->q++)
+        sum += values[a->q];
+    FERRY_NEED(ctx, a->q > 0 && sum > 0, FERRY_EDATA,
+               "place: the rows of '%s' are all the same", r->domain->name);
+    a->factor = sqrt((double)r->n / sum);
+    FERRY_TRY(ferry_i_block_new(ctx, z.cols, a->q, &a->u));
+    for (int64_t i = 0; i < z.cols; i++)
+        memcpy(FERRY_ROW(a->u, i), FERRY_ROW(u, i), (size_t)a->q * sizeof *u->data);
+done:
+    joined_clear(&z);
+    ferry_i_free(values);
+    ferry_i_block_free(u);
+    return st;
+}
+
+ferry_status ferry_i_placing_project(ferry_ctx *ctx, const ferry_rows *r,
+                                     const place_axes *a, ferry_block **out)
+{
+    ferry_status st = FERRY_OK;
+    joined z = {0};
+    ferry_block *t = NULL;
+
+    FERRY_TRY(join(ctx, r, a->shift, &z));
+    FERRY_TRY(ferry_i_block_new(ctx, r->n, a->q, &t));
+    FERRY_TRY(rows_mul(ctx, &z, a->u, t));
+    for (int64_t e = 0; e < t->rows * t->k; e++)
+        t->data[e] *= a->factor;
+    FERRY_MOVE(*out, t);
+done:
+    joined_clear(&z);
+    ferry_i_block_free(t);
+    return st;
+}
+
+/* ---- predictions ---- */
+
+void ferry_i_placing_free(void *state)
+{
+    place_model *m = state;
+
+    if (!m) return;
+    ferry_i_prepared_free(m->prepared);
+    ferry_i_placing_axes_clear(&m->axes);
+    ferry_i_block_free(m->z);
+    ferry_i_block_free(m->answer);
+    FERRY_FREE(m->group, m);
+}
+
+/* score (k) <- the answers of the nearest kept rows, weighted by exp(-d^2 / width); a kept
+ * row itself (or a copy of one) gets its own answer. */
+static void ask(const place_model *m, int64_t n, const int64_t *near, const double *dist,
+                double *score)
+{
+    double total = 0;
+
+    memset(score, 0, (size_t)m->k * sizeof *score);
+    for (int64_t e = 0; e < n && near[e] >= 0; e++) {
+        const double least = dist[0] * dist[0], d2 = dist[e] * dist[e];
+        /* less the nearest: far away all weights would be 0 */
+        const double w = exp(-(d2 - least) / m->width);
+        for (int64_t c = 0; c < m->k; c++)
+            score[c] += w * FERRY_ROW(m->answer, near[e])[c];
+        total += w;
+        if (least < 1e-18) break;
+    }
+    for (int64_t c = 0; c < m->k; c++)
+        score[c] /= total;
+}
+
+/* A class without a name is no answer (cls -1) and told as its group. */
+static void decide(const place_model *m, int64_t i, ferry_prediction *p)
+{
+    double *score = p->score + i * p->k;
+    const int32_t c = ferry_i_argmax(p->k, score);
+
+    p->cls[i] = m->group[c] > 0 ? -1 : c;
+    if (p->group) p->group[i] = (int32_t)m->group[c];
+    for (int64_t e = 0; e < p->k; e++)
+        if (m->group[e] > 0) score[e] = 0;
+}
+
+/* O(n_new n q) for the nearest. */
+ferry_status ferry_i_placing_predict(ferry_ctx *ctx, const void *state,
+                                     const ferry_domain *d, ferry_prediction *p)
+{
+    ferry_status st = FERRY_OK;
+    const place_model *m = state;
+    const int64_t k = m->neighbours;
+    ferry_rows rows = {0};
+    ferry_block *z = NULL;
+    int64_t *near = NULL;
+    double *dist = NULL;
+    bool groups = false;
+
+    FERRY_TRY(ferry_i_prepare_rows(ctx, m->prepared, d, &rows));
+    FERRY_NEED(ctx, p->cls && p->k == m->k, FERRY_EDATA,
+               "the model has %lld classes, not %lld", (long long)m->k, (long long)p->k);
+    for (int64_t c = 0; c < m->k; c++)
+        groups = groups || m->group[c] > 0;
+    if (groups) FERRY_NEW(ctx, p->group, p->n);
+    FERRY_TRY(ferry_i_placing_project(ctx, &rows, &m->axes, &z));
+    FERRY_NEW(ctx, near, rows.n * k);
+    FERRY_NEW(ctx, dist, rows.n * k);
+    const ferry_matrix kept = ferry_i_block_matrix(m->z), asked = ferry_i_block_matrix(z);
+    FERRY_TRY(ferry_i_knn(ctx, &kept, &asked, k, FERRY_EUCLIDEAN, near, dist));
+    for (int64_t i = 0; i < p->n; i++)
+        p->cls[i] = -1; /* nothing is known of it */
+    for (int64_t r = 0; r < rows.n; r++) {
+        ask(m, k, near + r * k, dist + r * k, p->score + rows.instance[r] * p->k);
+        decide(m, rows.instance[r], p);
+    }
+done:
+    ferry_i_rows_clear(&rows);
+    ferry_i_block_free(z);
+    FERRY_FREE(near, dist);
+    return st;
+}
+
+/* ---- save and load ---- */
+
+ferry_status ferry_i_placing_save(ferry_ctx *ctx, const void *state, ferry_dict *dict)
+{
+    ferry_status st = FERRY_OK;
+    const place_model *m = state;
+    const place_axes *a = &m->axes;
+    const int64_t form[] = {m->k, m->neighbours};
+    const double sizes[] = {m->width, a->factor};
+
+    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "form", 2, form));
+    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "group", m->k, m->group));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "sizes", 1, 2, sizes));
+    FERRY_TRY(ferry_i_prepared_save(ctx, m->prepared, dict));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "axes.shift", 1, a->cols, a->shift));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "axes.u", a->cols, a->q, a->u->data));
+    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "rows", m->z->rows, a->q, m->z->data));
+    FERRY_TRY(
+        ferry_i_dict_put_reals(ctx, dict, "answers", m->z->rows, m->k, m->answer->data));
+done:
+    return st;
+}
+
+/* Columns of the views of new data side by side. */
+static int64_t columns(const ferry_prepared *p)
+{
+    int64_t cols = 0;
+
+    for (int64_t v = 0; v < p->n_frames; v++)
+        cols += p->frame[v].cols;
+    return cols;
+}
+
+ferry_status ferry_i_placing_load(ferry_ctx *ctx, const ferry_dict *dict, void **state)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t *form = NULL, *group = NULL;
+    const double *sizes = NULL, *data = NULL;
+    int64_t one = 1, two = 2, n = -1, q = -1;
+    place_model *m = NULL;
+
+    *state = NULL;
+    FERRY_NEW(ctx, m, 1);
+    place_axes *a = &m->axes;
+    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "form", &two, &form));
+    FERRY_TRY(ferry_i_dict_reals(ctx, dict, "sizes", &one, &two, &sizes));
+    FERRY_NEED(ctx,
+               form[0] >= 1 && form[1] >= 1 && form[1] <= 1000000 && sizes[0] > 0 &&
+                   sizes[1] > 0,
+               FERRY_EDATA, "tensor form: %lld classes, %lld neighbours, width %g",
+               (long long)form[0], (long long)form[1], sizes[0]);
+    m->k = form[0];
+    m->neighbours = form[1];
+    m->width = sizes[0];
+    a->factor = sizes[1];
+    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "group", &m->k, &group));
+    FERRY_NEW(ctx, m->group, m->k);
+    for (int64_t c = 0; c < m->k; c++) {
+        FERRY_NEED(ctx, group[c] >= 0 && group[c] <= m->k, FERRY_EDATA,
+                   "tensor group: %lld of %lld", (long long)group[c], (long long)m->k);
+        m->group[c] = group[c];
+    }
+    FERRY_TRY(ferry_i_prepared_load(ctx, dict, &m->prepared));
+    a->cols = columns(m->prepared);
+    FERRY_TRY(ferry_i_dict_reals_copy(ctx, dict, "axes.shift", 1, a->cols, &a->shift));
+    FERRY_TRY(ferry_i_dict_reals(ctx, dict, "axes.u", &a->cols, &q, &data));
+    a->q = q;
+    FERRY_TRY(ferry_i_dict_block(ctx, dict, "axes.u", a->cols, q, &a->u));
+    FERRY_TRY(ferry_i_dict_reals(ctx, dict, "rows", &n, &q, &data));
+    FERRY_NEED(ctx, n >= 1, FERRY_EDATA, "tensor rows is empty");
+    FERRY_TRY(ferry_i_dict_block(ctx, dict, "rows", n, q, &m->z));
+    FERRY_TRY(ferry_i_dict_block(ctx, dict, "answers", n, m->k, &m->answer));
+    FERRY_MOVE(*state, m);
+done:
+    ferry_i_placing_free(m);
+    return st;
+}

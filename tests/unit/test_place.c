@@ -1,0 +1,379 @@
+/* place: the steps against an independent program (golden/place where present), and the
+ * method: names where the geometry holds, groups where it does not, rotations, files. */
+#include <stdio.h>
+
+#include "golden.h"
+#include "learn/pa.h"
+#include "methods/place/place.h"
+#include "small_task.h"
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, ctx_setup, ctx_teardown)
+
+/* ---- golden ---- */
+
+static ferry_block *block_of(ferry_ctx *ctx, const json_t *j, const char *key)
+{
+    int64_t rows = 0, cols = 0;
+    double *v = golden_array(j, key, &rows, &cols);
+    ferry_block *b = NULL;
+
+    assert_ok(ctx, ferry_i_block_new(ctx, rows, cols, &b));
+    memcpy(b->data, v, (size_t)(rows * cols) * sizeof *v);
+    free(v);
+    return b;
+}
+
+static void check(const json_t *j, const char *key, int64_t n, const double *have)
+{
+    int64_t rows = 0, cols = 0;
+    double *want = golden_array(j, key, &rows, &cols);
+
+    assert_int_equal(rows * cols, n);
+    for (int64_t e = 0; e < n; e++)
+        assert_close(have[e], want[e], 1e-9);
+    free(want);
+}
+
+static void check_seeds(ferry_ctx *ctx, const json_t *j, const place_rows *t,
+                        const place_fit *f)
+{
+    int64_t *row = NULL, n = 0, m = 0;
+    int32_t *cls = NULL;
+    double *rows = golden_array(j, "seeds", &m, NULL);
+    double *of = golden_array(j, "seed_class", NULL, NULL);
+    double *pred = golden_array(j, "pred", NULL, NULL), width = 0;
+    ferry_block *answer = NULL;
+
+    assert_ok(ctx, ferry_i_placing_seeds(ctx, t, f, &row, &cls, &n));
+    assert_int_equal(n, m);
+    for (int64_t i = 0; i < n; i++) {
+        assert_int_equal(row[i], (int64_t)rows[i]);
+        assert_int_equal(cls[i], (int64_t)of[i]);
+    }
+    assert_ok(ctx, ferry_i_block_new(ctx, t->z->rows, t->k, &answer));
+    assert_ok(ctx, ferry_i_placing_spread(ctx, t, 5, n, row, cls, &width, answer));
+    for (int64_t i = 0; i < t->z->rows; i++)
+        assert_int_equal(ferry_i_argmax(t->k, FERRY_ROW(answer, i)), (int64_t)pred[i]);
+    ferry_i_block_free(answer);
+    FERRY_FREE(row, cls);
+    free(rows);
+    free(of);
+    free(pred);
+}
+
+static void golden_case(void **state)
+{
+    ferry_ctx *ctx = *state;
+    json_t *j = golden("../next/place/golden_place.json");
+    if (!j) skip();
+    ferry_block *xs = block_of(ctx, j, "Xs"), *xt = block_of(ctx, j, "Xt");
+    double *v = golden_array(j, "ys", NULL, NULL), *yt = golden_array(j, "yt", NULL, NULL);
+    int64_t m = 0;
+    double *labelled = golden_array(j, "labelled", &m, NULL);
+    int32_t *ys = calloc((size_t)xs->rows, sizeof *ys);
+    int32_t *y = calloc((size_t)xt->rows, sizeof *y);
+    const int64_t k = (int64_t)golden_real(j, "K");
+    uint8_t has[16] = {1, 1, 1, 1, 1, 1};
+    const place_rows s = {xs, ys, k}, t = {xt, y, k};
+    ferry_small *b = NULL;
+    place_fit f = {0};
+    ferry_rng rng;
+
+    for (int64_t i = 0; i < xs->rows; i++)
+        ys[i] = (int32_t)v[i];
+    for (int64_t i = 0; i < xt->rows; i++)
+        y[i] = -1;
+    for (int64_t i = 0; i < m; i++)
+        y[(int64_t)labelled[i]] = (int32_t)yt[(int64_t)labelled[i]];
+    assert_ok(ctx, ferry_i_placing_gram(ctx, &s, &b));
+    check(j, "B", k * k, b->data);
+    assert_ok(ctx, ferry_i_placing_krige(ctx, &t, b, has, &f));
+    check(j, "M_kriged", k * xt->k, f.means->data);
+    ferry_i_rng_for(ctx, &rng, "place");
+    assert_ok(ctx, ferry_i_placing_test(ctx, b, &rng, &f));
+    assert_close(f.r2, golden_real(j, "R2"), 1e-9);
+    assert_close(f.p, golden_real(j, "p"), 1e-9);
+    assert_int_equal(f.permutations, (int64_t)golden_real(j, "nperm"));
+    assert_ok(ctx, ferry_i_placing_lloyd(ctx, &t, &f));
+    check(j, "M_lloyd", k * xt->k, f.means->data);
+    check_seeds(ctx, j, &t, &f);
+    ferry_i_placing_fit_clear(&f);
+    ferry_i_small_free(b);
+    ferry_i_block_free(xs);
+    ferry_i_block_free(xt);
+    free(v);
+    free(yt);
+    free(labelled);
+    free(ys);
+    free(y);
+    json_decref(j);
+}
+
+/* ---- the method ---- */
+
+enum { K = 8, SEEN = 6, EACH = 20, N = K * EACH, DS = 6, DT = 5 };
+
+/* Rows of K classes around means that lie in three dimensions, seen through `map` (3 x d). */
+static void draw(ferry_rng *rng, int64_t d, double sd, double mean[K][3], double *x)
+{
+    double map[3 * 16];
+
+    for (int64_t e = 0; e < 3 * d; e++)
+        map[e] = ferry_i_rng_normal(rng);
+    for (int64_t i = 0; i < N; i++)
+        for (int64_t j = 0; j < d; j++) {
+            x[i * d + j] = sd * ferry_i_rng_normal(rng);
+            for (int64_t h = 0; h < 3; h++)
+                x[i * d + j] += mean[i / EACH][h] * map[h * d + j];
+        }
+}
+
+/* A source and a target with the same geometry (or not), three labels of SEEN classes. */
+static ferry_task *task_of(ferry_ctx *ctx, bool same, double xs[N * DS], double xt[N * DT])
+{
+    double mean[K][3], other[K][3];
+    char ys[N + 1] = {0}, yt[N + 1] = {0};
+    ferry_rng rng;
+
+    ferry_i_rng_for(ctx, &rng, "test");
+    for (int64_t c = 0; c < K; c++)
+        for (int64_t h = 0; h < 3; h++) {
+            mean[c][h] = 3 * ferry_i_rng_normal(&rng);
+            other[c][h] = 3 * ferry_i_rng_normal(&rng);
+        }
+    draw(&rng, DS, 0.3, same ? mean : other, xs);
+    draw(&rng, DT, 0.3, mean, xt);
+    for (int64_t i = 0; i < N; i++) {
+        ys[i] = (char)('a' + i / EACH);
+        yt[i] = i / EACH < SEEN && i % EACH < 3 ? ys[i] : '?';
+    }
+    ferry_domain *s = small_domain(ctx, "source", FERRY_SOURCE, N, DS, xs);
+    ferry_domain *t = small_domain(ctx, "target", FERRY_TARGET, N, DT, xt);
+    small_classes(ctx, s, ys);
+    small_classes(ctx, t, yt);
+    return small_task(ctx, FERRY_CLASSIFY, s, t);
+}
+
+static double right(const ferry_prediction *p, bool missing)
+{
+    double n = 0, all = 0;
+
+    for (int64_t i = 0; i < N; i++) {
+        if ((i / EACH >= SEEN) != missing) continue;
+        all++;
+        n += p->cls[i] >= 0 && p->names[p->cls[i]][0] == 'a' + i / EACH;
+    }
+    return n / all;
+}
+
+static void names_missing_classes(void **state)
+{
+    ferry_ctx *ctx = *state;
+    double xs[N * DS], xt[N * DT];
+    ferry_task *task = task_of(ctx, true, xs, xt);
+    ferry_prediction *p = fit_predict(ctx, task, "place", "scale=none",
+                                      ferry_i_task_role(task, FERRY_TARGET, 0));
+
+    assert_true(right(p, true) > 0.9);
+    assert_true(right(p, false) > 0.95);
+    assert_null(p->group);
+    ferry_prediction_free(p);
+    ferry_task_free(task);
+}
+
+/* Another geometry: the gate does not name; `name: always` does. */
+static void other_geometry_is_not_named(void **state)
+{
+    ferry_ctx *ctx = *state;
+    double xs[N * DS], xt[N * DT];
+    ferry_task *task = task_of(ctx, false, xs, xt);
+    const ferry_domain *t = ferry_i_task_role(task, FERRY_TARGET, 0);
+    ferry_prediction *p = fit_predict(ctx, task, "place", "scale=none", t);
+    int64_t apart = 0;
+
+    assert_true(right(p, true) == 0);
+    assert_true(right(p, false) > 0.7);
+    assert_non_null(p->group);
+    for (int64_t i = 0; i < N; i++) {
+        assert_true((p->group[i] > 0) == (p->cls[i] < 0) && p->group[i] <= K - SEEN);
+        apart += p->group[i] > 0;
+    }
+    assert_true(apart > 0);
+    assert_ok(ctx, ferry_prediction_write(ctx, p, tmp_path("apart.csv")));
+    char *text = slurp(tmp_path("apart.csv"));
+    assert_non_null(strstr(text, ",?1,"));
+    free(text);
+    ferry_prediction_free(p);
+    p = fit_predict(ctx, task, "place", "scale=none name=always", t);
+    assert_null(p->group);
+    ferry_prediction_free(p);
+    ferry_task_free(task);
+}
+
+/* Turned source and target, and a source ten times as large: the same classes. */
+static void rotations_change_nothing(void **state)
+{
+    ferry_ctx *ctx = *state;
+    double xs[N * DS], xt[N * DT];
+    ferry_task *task = task_of(ctx, true, xs, xt), *turned = NULL;
+    ferry_prediction *p = fit_predict(ctx, task, "place", "scale=none",
+                                      ferry_i_task_role(task, FERRY_TARGET, 0));
+    ferry_prediction *q = NULL;
+    const double c = cos(0.7), s = sin(0.7);
+    char ys[N + 1] = {0}, yt[N + 1] = {0};
+
+    for (int64_t i = 0; i < N; i++) {
+        ys[i] = (char)('a' + i / EACH);
+        yt[i] = i / EACH < SEEN && i % EACH < 3 ? ys[i] : '?';
+        double *a = xs + i * DS, *b = xt + i * DT, a0 = a[0], b1 = b[1];
+        a[0] = c * a0 - s * a[3];
+        a[3] = s * a0 + c * a[3];
+        b[1] = c * b1 - s * b[4];
+        b[4] = s * b1 + c * b[4];
+        for (int64_t j = 0; j < DS; j++)
+            a[j] *= 10;
+    }
+    ferry_domain *sd = small_domain(ctx, "source", FERRY_SOURCE, N, DS, xs);
+    ferry_domain *td = small_domain(ctx, "target", FERRY_TARGET, N, DT, xt);
+    small_classes(ctx, sd, ys);
+    small_classes(ctx, td, yt);
+    turned = small_task(ctx, FERRY_CLASSIFY, sd, td);
+    q = fit_predict(ctx, turned, "place", "scale=none", td);
+    assert_memory_equal(p->cls, q->cls, N * sizeof *p->cls);
+    ferry_prediction_free(p);
+    ferry_prediction_free(q);
+    ferry_task_free(task);
+    ferry_task_free(turned);
+}
+
+/* From a file the same answers, and new rows near old ones get theirs. */
+static void saved_model_answers_new_rows(void **state)
+{
+    ferry_ctx *ctx = *state;
+    double xs[N * DS], xt[N * DT];
+    ferry_task *task = task_of(ctx, true, xs, xt);
+    ferry_model *m = fit_model(ctx, task, "place", "scale=none"), *back = NULL;
+    ferry_prediction *p = NULL, *q = NULL, *r = NULL;
+    int64_t same = 0;
+
+    assert_ok(ctx, ferry_predict(ctx, m, ferry_i_task_role(task, FERRY_TARGET, 0), &p));
+    assert_ok(ctx, ferry_model_save(ctx, m, tmp_path("m.ferry")));
+    assert_ok(ctx, ferry_model_load(ctx, tmp_path("m.ferry"), "place", &back));
+    assert_ok(ctx, ferry_predict(ctx, back, ferry_i_task_role(task, FERRY_TARGET, 0), &q));
+    assert_memory_equal(p->cls, q->cls, N * sizeof *p->cls);
+    assert_memory_equal(p->score, q->score, N * K * sizeof *p->score);
+    for (int64_t e = 0; e < N * DT; e++)
+        xt[e] += 0.01 * (double)(e % 7);
+    ferry_domain *d = small_domain(ctx, "new", FERRY_TARGET, N, DT, xt);
+    assert_ok(ctx, ferry_predict(ctx, back, d, &r));
+    for (int64_t i = 0; i < N; i++)
+        same += p->cls[i] == r->cls[i];
+    assert_true(same > 0.97 * N);
+    ferry_domain_free(d);
+    ferry_prediction_free(p);
+    ferry_prediction_free(q);
+    ferry_prediction_free(r);
+    ferry_model_free(m);
+    ferry_model_free(back);
+    ferry_task_free(task);
+}
+
+/* ---- what it refuses ---- */
+
+static void small(ferry_ctx *ctx, const char *letters, int64_t n, ferry_task **task)
+{
+    double x[32];
+
+    for (int64_t e = 0; e < 32; e++)
+        x[e] = (double)((e * 7) % 11);
+    ferry_domain *s = small_domain(ctx, "source", FERRY_SOURCE, 8, 2, x);
+    ferry_domain *t = small_domain(ctx, "target", FERRY_TARGET, n, 3, x);
+    small_classes(ctx, s, "abcdabcd");
+    small_classes(ctx, t, letters);
+    *task = small_task(ctx, FERRY_CLASSIFY, s, t);
+}
+
+static void applies_only_with_a_missing_class(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_model *m = NULL;
+    ferry_task *task = NULL;
+
+    small(ctx, "abcd????", 8, &task);
+    assert_fails(ctx, ferry_fit(ctx, task, "place", NULL, &m, NULL), FERRY_ENEEDS,
+                 "classes that have no label in the target");
+    ferry_task_free(task);
+}
+
+/* Three seen classes: p cannot reach .05, so nobody gets the fourth. */
+static void three_seen_classes_decide_nothing(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_task *task = NULL;
+
+    small(ctx, "abc?????", 8, &task);
+    ferry_prediction *p =
+        fit_predict(ctx, task, "place", "", ferry_i_task_role(task, FERRY_TARGET, 0));
+    for (int64_t i = 0; i < p->n; i++)
+        assert_true(p->cls[i] >= 0 && p->names[p->cls[i]][0] != 'd');
+    ferry_prediction_free(p);
+    ferry_task_free(task);
+}
+
+static void prior_is_checked(void **state)
+{
+    static const struct {
+        const char *prior, *message;
+    } bad[] = {{"prior=x=0.2", "'x' is no class"},
+               {"prior=a=0.2,a=0.1", "'a' is there twice"},
+               {"prior=a", "expected NAME=SHARE"},
+               {"prior=a=2", "expected NAME=SHARE"},
+               {"prior=a=0.5,b=0.6", "leave nothing"}};
+    ferry_ctx *ctx = *state;
+    ferry_task *task = NULL;
+
+    small(ctx, "abc?????", 8, &task);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        ferry_opts *o = settings_of(ctx, bad[i].prior);
+        ferry_model *m = NULL;
+        assert_fails(ctx, ferry_fit(ctx, task, "place", o, &m, NULL), FERRY_EINVAL,
+                     bad[i].message);
+        ferry_opts_free(o);
+    }
+    ferry_task_free(task);
+}
+
+static ferry_status fit_once(ferry_ctx *ctx, void *arg)
+{
+    ferry_model *m = NULL;
+    const ferry_status st = ferry_fit(ctx, arg, "place", NULL, &m, NULL);
+
+    ferry_model_free(m);
+    return st;
+}
+
+static void memory_runs_out(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_task *task = NULL;
+
+    small(ctx, "abc?????", 8, &task);
+    each_allocation_fails(ctx, fit_once, task);
+    ferry_task_free(task);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(golden_case),
+        TEST(names_missing_classes),
+        TEST(other_geometry_is_not_named),
+        TEST(rotations_change_nothing),
+        TEST(saved_model_answers_new_rows),
+        TEST(applies_only_with_a_missing_class),
+        TEST(three_seen_classes_decide_nothing),
+        TEST(prior_is_checked),
+        TEST(memory_runs_out),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
