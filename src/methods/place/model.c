@@ -207,7 +207,7 @@ static void decide(const place_model *m, int64_t i, ferry_prediction *p)
     const int32_t c = ferry_i_argmax(p->k, score);
 
     p->cls[i] = m->group[c] > 0 ? -1 : c;
-    if (p->group) p->group[i] = (int32_t)m->group[c];
+    if (p->group) p->group[i] = m->group[c];
     for (int64_t e = 0; e < p->k; e++)
         if (m->group[e] > 0) score[e] = 0;
 }
@@ -249,28 +249,7 @@ done:
     return st;
 }
 
-/* ---- save and load ---- */
-
-ferry_status ferry_i_placing_save(ferry_ctx *ctx, const void *state, ferry_dict *dict)
-{
-    ferry_status st = FERRY_OK;
-    const place_model *m = state;
-    const place_axes *a = &m->axes;
-    const int64_t form[] = {m->k, m->neighbours};
-    const double sizes[] = {m->width, a->factor};
-
-    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "form", 2, form));
-    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "group", m->k, m->group));
-    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "sizes", 1, 2, sizes));
-    FERRY_TRY(ferry_i_prepared_save(ctx, m->prepared, dict));
-    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "axes.shift", 1, a->cols, a->shift));
-    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "axes.u", a->cols, a->q, a->u->data));
-    FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "rows", m->z->rows, a->q, m->z->data));
-    FERRY_TRY(
-        ferry_i_dict_put_reals(ctx, dict, "answers", m->z->rows, m->k, m->answer->data));
-done:
-    return st;
-}
+/* ---- the file ---- */
 
 /* Columns of the views of new data side by side. */
 static int64_t columns(const ferry_prepared *p)
@@ -282,47 +261,38 @@ static int64_t columns(const ferry_prepared *p)
     return cols;
 }
 
-ferry_status ferry_i_placing_load(ferry_ctx *ctx, const ferry_dict *dict, void **state)
+void ferry_i_placing_file(ferry_io *io, void *state)
 {
-    ferry_status st = FERRY_OK;
-    const int64_t *form = NULL, *group = NULL;
-    const double *sizes = NULL, *data = NULL;
-    int64_t one = 1, two = 2, n = -1, q = -1;
-    place_model *m = NULL;
-
-    *state = NULL;
-    FERRY_NEW(ctx, m, 1);
+    place_model *m = state;
     place_axes *a = &m->axes;
-    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "form", &two, &form));
-    FERRY_TRY(ferry_i_dict_reals(ctx, dict, "sizes", &one, &two, &sizes));
-    FERRY_NEED(ctx,
-               form[0] >= 1 && form[1] >= 1 && form[1] <= 1000000 && sizes[0] > 0 &&
-                   sizes[1] > 0,
-               FERRY_EDATA, "tensor form: %lld classes, %lld neighbours, width %g",
-               (long long)form[0], (long long)form[1], sizes[0]);
-    m->k = form[0];
-    m->neighbours = form[1];
-    m->width = sizes[0];
-    a->factor = sizes[1];
-    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "group", &m->k, &group));
-    FERRY_NEW(ctx, m->group, m->k);
-    for (int64_t c = 0; c < m->k; c++) {
-        FERRY_NEED(ctx, group[c] >= 0 && group[c] <= m->k, FERRY_EDATA,
-                   "tensor group: %lld of %lld", (long long)group[c], (long long)m->k);
-        m->group[c] = group[c];
+    int64_t form[] = {m->k, m->neighbours};
+    double sizes[] = {m->width, a->factor};
+
+    ferry_i_io_ints(io, "form", 2, form);
+    ferry_i_io_numbers(io, "sizes", 2, sizes);
+    FERRY_IO_NEED(
+        io, form[0] >= 1 && form[1] >= 1 && form[1] <= 1000 && sizes[0] > 0 && sizes[1] > 0,
+        "tensor form: %lld classes, %lld neighbours, width %g", (long long)form[0],
+        (long long)form[1], sizes[0]);
+    if (ferry_i_io_loading(io)) {
+        m->k = form[0];
+        m->neighbours = form[1];
+        m->width = sizes[0];
+        a->factor = sizes[1];
     }
-    FERRY_TRY(ferry_i_prepared_load(ctx, dict, &m->prepared));
-    a->cols = columns(m->prepared);
-    FERRY_TRY(ferry_i_dict_reals_copy(ctx, dict, "axes.shift", 1, a->cols, &a->shift));
-    FERRY_TRY(ferry_i_dict_reals(ctx, dict, "axes.u", &a->cols, &q, &data));
-    a->q = q;
-    FERRY_TRY(ferry_i_dict_block(ctx, dict, "axes.u", a->cols, q, &a->u));
-    FERRY_TRY(ferry_i_dict_reals(ctx, dict, "rows", &n, &q, &data));
-    FERRY_NEED(ctx, n >= 1, FERRY_EDATA, "tensor rows is empty");
-    FERRY_TRY(ferry_i_dict_block(ctx, dict, "rows", n, q, &m->z));
-    FERRY_TRY(ferry_i_dict_block(ctx, dict, "answers", n, m->k, &m->answer));
-    FERRY_MOVE(*state, m);
-done:
-    ferry_i_placing_free(m);
-    return st;
+    ferry_i_prepared_file(io, &m->prepared);
+    if (io->st != FERRY_OK) return;
+    const int64_t cols = columns(m->prepared);
+    ferry_i_io_reals(io, "axes.shift", 1, cols, &a->shift);
+    ferry_i_io_block(io, "axes.u", cols, -1, &a->u);
+    if (io->st != FERRY_OK) return;
+    if (ferry_i_io_loading(io)) {
+        a->cols = cols;
+        a->q = a->u->k;
+    }
+    ferry_i_io_block(io, "rows", -1, a->u->k, &m->z);
+    FERRY_IO_NEED(io, m->z->rows >= 1, "tensor rows is empty");
+    if (io->st != FERRY_OK) return;
+    ferry_i_io_block(io, "answers", m->z->rows, m->k, &m->answer);
+    ferry_i_io_places(io, "group", m->k, 0, m->k + 1, &m->group);
 }

@@ -358,8 +358,9 @@ static ferry_status place_fit_task(ferry_ctx *ctx, const ferry_task *task,
     const naming how = decide(ctx, o, &g.fit);
     if (how != PLACED) FERRY_TRY(forget_geometry(ctx, how, &t, &g));
     FERRY_TRY(answer_rows(ctx, task, o, &t, &g.fit, m));
-    for (int64_t c = 0, n = 0; how == APART && c < m->k; c++)
-        if (g.fit.known[c] && !(g.fit.count[c] > 0)) m->group[c] = ++n;
+    int32_t groups = 0;
+    for (int64_t c = 0; how == APART && c < m->k; c++)
+        if (g.fit.known[c] && !(g.fit.count[c] > 0)) m->group[c] = ++groups;
     ferry_i_prepared_forget(m->prepared);
     FERRY_MOVE(*state, m);
 done:
@@ -381,7 +382,7 @@ const ferry_method ferry_i_method_place = {
     .fits = place_fits,
     .fit = place_fit_task,
     .predict = ferry_i_placing_predict,
-    .save = ferry_i_placing_save,
-    .load = ferry_i_placing_load,
+    .file = ferry_i_placing_file,
+    .state_size = sizeof(place_model),
     .free = ferry_i_placing_free,
 };

@@ -111,14 +111,13 @@ typedef struct place_model {
     ferry_prepared *prepared;
     place_axes axes;
     ferry_block *z, *answer; /* n x q, n x k */
-    int64_t *group; /* k: 0, or the number of the group that a class without a name is */
+    int32_t *group; /* k: 0, or the number of the group that a class without a name is */
 } place_model;
 
 /* As the members of ferry_method of these names. */
 void ferry_i_placing_free(void *state);
 ferry_status ferry_i_placing_predict(ferry_ctx *ctx, const void *state,
                                      const ferry_domain *d, ferry_prediction *p);
-ferry_status ferry_i_placing_save(ferry_ctx *ctx, const void *state, ferry_dict *dict);
-ferry_status ferry_i_placing_load(ferry_ctx *ctx, const ferry_dict *dict, void **state);
+void ferry_i_placing_file(ferry_io *io, void *state);
 
 #endif
