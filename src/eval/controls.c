@@ -30,9 +30,9 @@ enum { NONE, QUICK, FULL };
 enum { FIRST = 2, DRAWS = 19, FULL_DRAWS = 39, OTHERS = 5, TWICE = 3 };
 static const double MINUTE = 60, SHARE = 2.4; /* what 19 draws may take */
 
-static const ferry_control order[] = {FERRY_CONTROL_LABELS, FERRY_CONTROL_CODEBOOK,
-                                      FERRY_CONTROL_NOISE, FERRY_CONTROL_GRAPH,
-                                      FERRY_CONTROL_BRIDGE};
+static const ferry_control order[] = {FERRY_CONTROL_CLASSES,  FERRY_CONTROL_LABELS,
+                                      FERRY_CONTROL_CODEBOOK, FERRY_CONTROL_NOISE,
+                                      FERRY_CONTROL_GRAPH,    FERRY_CONTROL_BRIDGE};
 
 static int64_t most_draws(const ferry_results *rs)
 {
@@ -45,6 +45,7 @@ static int64_t most_draws(const ferry_results *rs)
 static bool applies(const ferry_task *task, const ferry_method *m, ferry_control kind)
 {
     if (kind == FERRY_CONTROL_CODEBOOK) return m->control != NULL;
+    if (kind == FERRY_CONTROL_CLASSES && !m->names_classes) return false;
     return ferry_i_task_has_control(task, kind);
 }
 

@@ -68,6 +68,9 @@ typedef struct ferry_method {
      * options, by name; NULL: none. The evaluation judges this one against it. */
     const char *control;
     bool asked; /* runs only where a task names it */
+    /* It names classes that the target has no label of: its first control is a source whose
+     * class names are permuted. */
+    bool names_classes;
     /* Goal embed: transform() also takes rows of the sources. The model then has their
      * first views after the target's, named DOMAIN.VIEW. */
     bool embeds_sources;

@@ -22,6 +22,8 @@ static const struct {
      "a shuffled bridge"},
     {"rewired-graph", "edges swapped at random, every degree kept", "a rewired graph"},
     {"leave-one-out", "one source left out", "the other sources alone"},
+    {"permuted-classes", "the names of a source's classes permuted, rows kept together",
+     "permuted class names"},
 };
 
 const char *ferry_i_control_name(ferry_control kind)
@@ -326,6 +328,38 @@ done:
     return st;
 }
 
+/* Rows of a class stay together and get the name of another, or by chance their own. */
+static ferry_status permute_classes(ferry_ctx *ctx, const ferry_domain *d, ferry_rng *rng,
+                                    ferry_domain **out)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_labels *l = d->labels;
+    const int64_t m = ferry_i_labels_m(l);
+    int64_t *cls = NULL, *to = NULL, n = 0;
+    int32_t *name = NULL;
+    ferry_labels *now = NULL;
+
+    FERRY_NEW(ctx, cls, m);
+    FERRY_NEW(ctx, to, m);
+    FERRY_NEW(ctx, name, m);
+    FERRY_TRY(ferry_i_labels_copy(ctx, l, &now));
+    for (int64_t i = 0; i < l->n; i++)
+        if (ferry_i_labels_has(l, i)) name[l->cls[i]] = 1; /* it occurs */
+    for (int64_t c = 0; c < m; c++)
+        if (name[c]) cls[n] = to[n] = c, n++;
+    ferry_i_rng_shuffle(rng, n, to);
+    for (int64_t i = 0; i < n; i++)
+        name[cls[i]] = (int32_t)to[i];
+    for (int64_t i = 0; i < l->n; i++)
+        if (ferry_i_labels_has(l, i)) now->cls[i] = name[l->cls[i]];
+    st = ferry_i_domain_with_labels(ctx, d, now, out);
+    now = NULL;
+done:
+    ferry_i_labels_free(now);
+    FERRY_FREE(cls, to, name);
+    return st;
+}
+
 /* Who rated what stays; the values change places. */
 static ferry_status deal_ratings(ferry_ctx *ctx, const ferry_domain *d, ferry_rng *rng,
                                  ferry_domain **out)
@@ -393,6 +427,9 @@ static bool touches(const ferry_task *t, const ferry_domain *d, ferry_control ki
         return source && (d->n_views > 0 || d->n_graphs > 0 || d->ratings);
     case FERRY_CONTROL_LABELS:
         return source && d->labels && t->goal != FERRY_RATE && ferry_domain_labels(d) > 1;
+    case FERRY_CONTROL_CLASSES:
+        return source && d->labels && d->labels->kind == FERRY_LABEL_CLASS &&
+               ferry_domain_labels(d) > 1;
     case FERRY_CONTROL_BRIDGE:
         return d->pairs ||
                (d->role == FERRY_INTERMEDIATE && (d->n_views > 0 || d->ratings));
@@ -426,6 +463,7 @@ static ferry_status change_domain(ferry_ctx *ctx, ferry_control kind, ferry_rng 
     if ((kind == FERRY_CONTROL_NOISE || (kind == FERRY_CONTROL_BRIDGE && middle)) &&
         (*d)->ratings)
         STEP(deal_ratings(ctx, *d, rng, &next));
+    if (kind == FERRY_CONTROL_CLASSES) STEP(permute_classes(ctx, *d, rng, &next));
     if (kind == FERRY_CONTROL_LABELS) STEP(shuffle_labels(ctx, *d, rng, &next));
     /* One view holds the tie within its rows, several between them. */
     if (kind == FERRY_CONTROL_BRIDGE && middle && (*d)->n_views == 1)

@@ -85,6 +85,7 @@ typedef enum ferry_control {
     FERRY_CONTROL_BRIDGE,   /* rows of intermediate domains, or pairs, permuted */
     FERRY_CONTROL_GRAPH,    /* edges rewired, degrees kept */
     FERRY_CONTROL_WITHOUT,  /* one source left out */
+    FERRY_CONTROL_CLASSES,  /* names of the sources' classes permuted */
     FERRY_N_CONTROLS
 } ferry_control;
 const char *ferry_i_control_name(ferry_control kind);  /* "noise-source" */

@@ -132,6 +132,31 @@ static void test_labels(void **state)
     ferry_task_free(task);
 }
 
+/* Names change, what is together stays so; some draw of eight is not the names as they are. */
+static void test_classes(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_task *task = task_of(ctx, false);
+    int64_t moved = 0;
+
+    for (int draw = 0; draw < 8; draw++) {
+        ferry_task *a = NULL;
+        assert_ok(ctx, ferry_i_task_control(ctx, task, FERRY_CONTROL_CLASSES, draw, &a));
+        const ferry_labels *l = task->domains[0]->labels, *k = a->domains[0]->labels;
+        for (int64_t i = 0; i < N; i++) {
+            assert_int_equal(ferry_i_labels_has(l, i), ferry_i_labels_has(k, i));
+            moved += l->cls[i] != k->cls[i];
+            for (int64_t j = 0; j < i; j++)
+                if (ferry_i_labels_has(l, i) && ferry_i_labels_has(l, j))
+                    assert_true((l->cls[i] == l->cls[j]) == (k->cls[i] == k->cls[j]));
+        }
+        assert_ptr_equal(task->domains[1], a->domains[1]); /* not the target's */
+        ferry_task_free(a);
+    }
+    assert_true(moved > 0);
+    ferry_task_free(task);
+}
+
 /* Numbers and sets of labels change places too. */
 static void test_other_labels(void **state)
 {
@@ -327,8 +352,13 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, ctx_setup, ctx_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(test_noise),  TEST(test_labels), TEST(test_other_labels),
-        TEST(test_bridge), TEST(test_graph),  TEST(test_ratings_and_sources),
+        TEST(test_noise),
+        TEST(test_labels),
+        TEST(test_classes),
+        TEST(test_other_labels),
+        TEST(test_bridge),
+        TEST(test_graph),
+        TEST(test_ratings_and_sources),
         TEST(test_memory),
     };
     return cmocka_run_group_tests_name("control", tests, NULL, NULL);
