@@ -218,7 +218,7 @@ static void test_read_like(void **state)
 
     assert_ok(ctx, ferry_read(ctx, tmp_file("a.csv", "1,2\n3,4\n", -1), first, &d));
     assert_int_equal(d->x->cols, 1);
-    assert_ok(ctx, ferry_i_read_like(ctx, tmp_path("a.csv"), d->read, d->features, NULL,
+    assert_ok(ctx, ferry_i_read_like(ctx, tmp_path("a.csv"), d->read, d->features, NULL, 0,
                                      more, &e));
     assert_int_equal(e->x->cols, 2);
     ferry_data_free(d);
