@@ -149,7 +149,7 @@ ferry_status ferry_i_fail(ferry_ctx *ctx, ferry_status code, const char *fmt, ..
     va_list args;
 
     /* What looks like a mistake in the input when a piece could not be kept is none. */
-    if (code != FERRY_ENOMEM && ferry_i_memory_lost()) return ferry_i_nomem(ctx);
+    if (ferry_i_memory_lost() && code != FERRY_ENOMEM) return ferry_i_nomem(ctx);
     va_start(args, fmt);
     vsnprintf(ctx->message, sizeof ctx->message, fmt, args);
     va_end(args);

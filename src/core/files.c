@@ -54,38 +54,37 @@ static char *follow(const char *path)
     return copy;
 }
 
-/* Whether the temporary file `path` of process `pid` has no owner left: the process is gone
+/* Whether the temporary file `name` of process `pid` has no owner left: the process is gone
  * here, and nobody elsewhere (a shared folder) holds the lock that every writer takes. */
-static bool left_behind(const char *path, const char *pid)
+static bool left_behind(int folder, const char *name, const char *pid)
 {
     char *end = NULL;
     const long id = strtol(pid, &end, 10);
 
     if (id <= 0 || *end || kill((pid_t)id, 0) == 0 || errno != ESRCH) return false;
-    const int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    const bool free = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
+    const int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    const bool nobody = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
     if (fd >= 0) (void)close(fd);
-    return free;
+    return nobody;
 }
 
 /* Remove what killed runs left of this file: NAME.tmp.PID beside it. Nothing here is an error:
- * it is only tidiness. */
+ * it is only tidiness, and takes no memory of ours. */
 static void tidy(const char *final)
 {
-    char *folder = ferry_i_path_dir(final);
+    char folder[4096];
     const char *slash = strrchr(final, '/'), *name = slash ? slash + 1 : final;
-    const size_t n = strlen(name);
-    DIR *dir = folder ? opendir(folder) : NULL;
+    const size_t n = strlen(name), m = slash ? (size_t)(slash - final) + 1 : 1;
 
-    for (struct dirent *e = dir ? readdir(dir) : NULL; e; e = readdir(dir)) {
-        if (strncmp(e->d_name, name, n) != 0 || strncmp(e->d_name + n, ".tmp.", 5) != 0)
-            continue;
-        char *path = ferry_i_path_join(folder, e->d_name);
-        if (path && left_behind(path, e->d_name + n + 5)) (void)unlink(path);
-        ferry_i_free(path);
-    }
+    if (m >= sizeof folder) return;
+    memcpy(folder, slash ? final : ".", m);
+    folder[m] = 0;
+    DIR *dir = opendir(folder);
+    for (struct dirent *e = dir ? readdir(dir) : NULL; e; e = readdir(dir))
+        if (strncmp(e->d_name, name, n) == 0 && strncmp(e->d_name + n, ".tmp.", 5) == 0 &&
+            left_behind(dirfd(dir), e->d_name, e->d_name + n + 5))
+            (void)unlinkat(dirfd(dir), e->d_name, 0);
     if (dir) (void)closedir(dir);
-    ferry_i_free(folder);
 }
 
 /* The new file has the mode of the one it replaces from its first byte on, so that a file that

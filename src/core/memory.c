@@ -78,9 +78,13 @@ static _Thread_local double refused;
 /* ... and that nobody has said so yet. */
 static _Thread_local bool lost;
 
+/* Whoever asks says it, so it is told once. */
 bool ferry_i_memory_lost(void)
 {
-    return lost;
+    const bool was = lost;
+
+    lost = false;
+    return was;
 }
 
 enum { PAGE = 4096, LARGE = 4 << 20 };

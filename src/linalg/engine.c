@@ -43,6 +43,7 @@ ferry_status ferry_ctx_new(ferry_ctx **out)
 {
     if (!out) return FERRY_EINVAL;
     ferry_i_json_watch();
+    (void)ferry_i_memory_lost(); /* of an earlier life */
     *out = ferry_i_calloc(1, sizeof **out);
     if (!*out) return FERRY_ENOMEM;
     (*out)->engine = engines[0];

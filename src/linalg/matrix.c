@@ -117,6 +117,9 @@ static ferry_status check_sparse(ferry_ctx *ctx, const ferry_sparse *s)
         FERRY_NEED(ctx, s->start[i + 1] >= s->start[i], FERRY_EINVAL,
                    "start[%lld] = %lld is below start[%lld] = %lld", (long long)(i + 1),
                    (long long)s->start[i + 1], (long long)i, (long long)s->start[i]);
+    FERRY_NEED(ctx, s->start[s->rows] == 0 || (s->index && s->value), FERRY_EINVAL,
+               "a sparse array of %lld entries without index or value",
+               (long long)s->start[s->rows]);
     for (int64_t i = 0; i < s->rows; i++)
         FERRY_TRY(check_sparse_row(ctx, s, i));
 done:

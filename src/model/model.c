@@ -119,7 +119,7 @@ ferry_status ferry_model_read_view(ferry_ctx *ctx, const ferry_model *model,
                                    const char *view, const char *path,
                                    const ferry_opts *opts, ferry_data **out)
 {
-    FERRY_ARGS_OUT(ctx, out, out, model, view, path);
+    FERRY_ARGS_OUT(ctx, out, out, model, path);
 
     ferry_status st = FERRY_OK;
     const ferry_view *v = NULL;

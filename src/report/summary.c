@@ -203,6 +203,8 @@ static void add_verdicts(ferry_text *t, const line *l)
 ferry_status ferry_summary_table(ferry_ctx *ctx, int64_t n,
                                  const ferry_results *const *results, char **out)
 {
+    FERRY_ARGS_OUT(ctx, out, out, results);
+
     ferry_status st = FERRY_OK;
     summary s = {0};
     ferry_text t = {0};
@@ -266,6 +268,8 @@ static json_t *line_json(const line *l)
 ferry_status ferry_summary_json(ferry_ctx *ctx, int64_t n,
                                 const ferry_results *const *results, char **out)
 {
+    FERRY_ARGS_OUT(ctx, out, out, results);
+
     ferry_status st = FERRY_OK;
     summary s = {0};
     json_t *tasks = json_array(), *methods = json_array();

@@ -12,7 +12,7 @@ COMMANDS = ["run", "advise", "rerun", "explain", "table", "report", "fit", "pred
 
 
 def options_of(command):
-    return set(re.findall(r"--[a-z]+", ferry("help", command).out.split("Options:")[1].split("\n\n")[0]))
+    return set(re.findall(r"--[a-z][a-z-]*", ferry("help", command).out.split("Options:")[1].split("\n\n")[0]))
 
 
 def test_version(folder):

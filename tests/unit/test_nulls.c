@@ -23,6 +23,11 @@ static void test_nulls(void **state)
     call_all(*state);
 }
 
+static void told(ferry_status st)
+{
+    assert_true(st == FERRY_EINVAL || st == FERRY_EDATA);
+}
+
 /* Arrays with a shape and no numbers, lists with a NULL inside. */
 static void test_inside(void **state)
 {
@@ -36,17 +41,15 @@ static void test_inside(void **state)
     ferry_domain *d = NULL;
 
     assert_ok(ctx, ferry_domain_new(ctx, "d", FERRY_TARGET, &d));
-    assert_int_equal(ferry_domain_add_dense(ctx, d, "v", &none, NULL, NULL), FERRY_EINVAL);
-    assert_int_equal(ferry_domain_add_sparse(ctx, d, "v", &empty, NULL, NULL),
-                     FERRY_EINVAL);
-    assert_int_equal(ferry_domain_add_sparse(ctx, d, "v", &half, NULL, NULL), FERRY_EINVAL);
-    assert_int_equal(ferry_domain_add_dense(ctx, d, "v", &full, names, NULL), FERRY_EINVAL);
-    assert_int_equal(ferry_domain_add_dense(ctx, d, "v", &full, NULL, names), FERRY_EINVAL);
+    told(ferry_domain_add_dense(ctx, d, "v", &none, NULL, NULL));
+    told(ferry_domain_add_sparse(ctx, d, "v", &empty, NULL, NULL));
+    told(ferry_domain_add_sparse(ctx, d, "v", &half, NULL, NULL));
+    told(ferry_domain_add_dense(ctx, d, "v", &full, names, NULL));
+    told(ferry_domain_add_dense(ctx, d, "v", &full, NULL, names));
     assert_ok(ctx, ferry_domain_add_dense(ctx, d, "v", &full, NULL, NULL));
-    assert_int_equal(ferry_domain_set_classes(ctx, d, 2, names, names), FERRY_EINVAL);
-    assert_int_equal(ferry_domain_add_graph(ctx, d, "g", 2, names, names, NULL),
-                     FERRY_EINVAL);
-    assert_int_equal(ferry_domain_set_ratings(ctx, d, 2, names, names, x), FERRY_EINVAL);
+    told(ferry_domain_set_classes(ctx, d, 2, names, names));
+    told(ferry_domain_add_graph(ctx, d, "g", 2, names, names, NULL));
+    told(ferry_domain_set_ratings(ctx, d, 2, names, names, x));
     ferry_domain_free(d);
 }
 

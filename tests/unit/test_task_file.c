@@ -337,7 +337,7 @@ static void test_bad_files(void **state)
     assert_fails(ctx, ferry_task_load(ctx, "/nowhere/task.yaml", NULL, &t), FERRY_EDATA,
                  "/nowhere/task.yaml: no such file");
     assert_fails(ctx, ferry_task_load(ctx, tmp_dir(), NULL, &t), FERRY_EDATA, "folder");
-    assert_fails(ctx, ferry_task_load(ctx, NULL, NULL, &t), FERRY_EINVAL, "no task file");
+    assert_fails(ctx, ferry_task_load(ctx, NULL, NULL, &t), FERRY_EINVAL, "path is NULL");
     big = calloc(1, (16 << 20) + 2);
     memset(big, ' ', (16 << 20) + 1);
     bad(ctx, big, "16777217 bytes, expected a task file of at most 16777216");
