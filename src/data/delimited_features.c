@@ -321,6 +321,19 @@ static bool odd_name(const char *name)
             strcasecmp(name + n - 3, " id") == 0 || strcmp(name + n - 2, "Id") == 0);
 }
 
+/* Whether column j counts the rows: 0, 1, 2, ... or 1, 2, 3, ... */
+static bool counts_rows(const ferry_table *t, int64_t j)
+{
+    const double *x = t->x ? t->x->dense : NULL;
+    int64_t i = 0;
+
+    if (t->col[j].role != FERRY_COL_NUMBER || !x || t->rows < 10) return false;
+    x += t->col[j].slot;
+    while (i < t->rows && x[i * t->numbers] == (double)i + x[0])
+        i++;
+    return i == t->rows && (x[0] == 0 || x[0] == 1);
+}
+
 /* A label or an id among the features makes every result worthless without a word, so what
  * is called like one is named. */
 static void report_odd_names(ferry_ctx *ctx, const ferry_table *t)
@@ -332,14 +345,14 @@ static void report_odd_names(ferry_ctx *ctx, const ferry_table *t)
     for (int64_t j = 0; t->header && j < t->cols; j++) {
         const ferry_role_of role = t->col[j].role;
         if (role != FERRY_COL_NUMBER && role != FERRY_COL_CATEGORY) continue;
-        if (!odd_name(t->col[j].name) || n++ >= 8) continue;
+        if ((!odd_name(t->col[j].name) && !counts_rows(t, j)) || n++ >= 8) continue;
         one = t->col[j].name;
         ferry_i_text_addf(&list, "%s'%s'", list.len ? ", " : "", one);
     }
     if (n > 0 && !list.failed)
         ferry_i_log(ctx, FERRY_WARN,
-                    "%s: %s: a feature, though the name is that of a label or an id; if it "
-                    "is one, say label: %s, id: %s or drop: %s",
+                    "%s: %s: a feature, though it looks like a label or an id; if it is "
+                    "one, say label: %s, id: %s or drop: %s",
                     t->in->path, list.s, one, one, one);
     ferry_i_text_free(&list);
 }

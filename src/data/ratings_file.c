@@ -270,6 +270,44 @@ done:
     return st;
 }
 
+/* A column whose values lie farther from all others than these span ("age" beside ratings of
+ * 1 to 5) is hardly an item. Of a column without values lo is above hi. */
+static ferry_status warn_of_strangers(ferry_ctx *ctx, const table *t)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t n = ferry_i_ids_count(t->items);
+    double *lo = ferry_i_calloc(n, sizeof *lo), *hi = ferry_i_calloc(n, sizeof *hi);
+
+    FERRY_HAVE(ctx, lo && hi);
+    for (int64_t i = 0; i < n; i++) {
+        lo[i] = INFINITY;
+        hi[i] = -INFINITY;
+    }
+    for (int64_t e = 0; e < t->n; e++) {
+        lo[t->e[e].item] = fmin(lo[t->e[e].item], t->e[e].value);
+        hi[t->e[e].item] = fmax(hi[t->e[e].item], t->e[e].value);
+    }
+    for (int64_t i = 0; i < n && n > 2 && n <= 10000; i++) {
+        double least = INFINITY, most = -INFINITY;
+        for (int64_t j = 0; j < n; j++) {
+            if (j == i) continue;
+            least = fmin(least, lo[j]);
+            most = fmax(most, hi[j]);
+        }
+        if (lo[i] > hi[i] || fmax(lo[i] - most, least - hi[i]) <= most - least) continue;
+        ferry_i_log(
+            ctx, FERRY_WARN,
+            "%s: column %s has values from %g to %g, all others from %g to %g: if it is no "
+            "item, say drop: %s",
+            t->path, ferry_i_ids_at(t->items, i), lo[i], hi[i], least, most,
+            ferry_i_ids_at(t->items, i));
+        break;
+    }
+done:
+    FERRY_FREE(lo, hi);
+    return st;
+}
+
 /* A row per user, a column per item. Without ids users are called 1, 2, ... in order. */
 static ferry_status read_wide(ferry_ctx *ctx, table *t, ferry_lines l, bool header,
                               bool ids, int64_t width)
@@ -303,6 +341,7 @@ static ferry_status read_wide(ferry_ctx *ctx, table *t, ferry_lines l, bool head
         }
         first = false;
     }
+    FERRY_TRY(warn_of_strangers(ctx, t));
 done:
     ferry_i_free(f);
     return st;

@@ -147,6 +147,13 @@ typedef struct ferry_entry {
     double *points; /* 3 x FERRY_CURVE: rows, mean, std */
 } ferry_entry;
 
+/* A method as it would run in a task that names none. */
+typedef struct ferry_default {
+    const struct ferry_method *method;
+    char *name;
+    ferry_opts *opts; /* or NULL */
+} ferry_default;
+
 struct ferry_results {
     ferry_run_info run; /* its texts are owned */
     int64_t n_metrics, n;
@@ -164,9 +171,18 @@ struct ferry_results {
     uint8_t **scored;       /* planned: what counts in each repeat */
     int64_t *count;         /* planned: how much that is */
     ferry_guard *guard;     /* or NULL; its arrays are owned */
-    struct json_t *record;  /* run.json (record.c) */
-    struct json_t *saved;   /* loaded results: all of results.json */
+    ferry_default
+        *defaults; /* whose options the entries of a task without methods borrow */
+    int64_t n_defaults;
+    struct json_t *record; /* run.json (record.c) */
+    struct json_t *saved;  /* loaded results: all of results.json */
 };
+
+/* All methods that serve the goal; where a source has features of the target, also the
+ * baselines that are simply given its rows (pooled: train=source, train=both). */
+ferry_status ferry_i_defaults(ferry_ctx *ctx, const ferry_task *split, ferry_default **out,
+                              int64_t *n);
+void ferry_i_defaults_free(ferry_default *list, int64_t n);
 
 /* Add a method, of which nothing is known yet; rs->result has room. */
 ferry_status ferry_i_results_add(ferry_ctx *ctx, ferry_results *rs, const char *name,

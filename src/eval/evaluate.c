@@ -189,24 +189,24 @@ done:
     return st;
 }
 
-/* The task's methods; when it names none, every method that serves the goal. */
+/* The task's methods; when it names none, those by default. */
 static ferry_status choose_methods(ferry_ctx *ctx, run *u, const ferry_task *task,
                                    const ferry_task *split, const ferry_method *extra)
 {
     ferry_status st = FERRY_OK;
-    const bool all = task->n_methods == 0;
-    const int64_t n = all ? ferry_i_method_count() : task->n_methods;
 
-    FERRY_NEW(ctx, u->rs->result, n);
-    for (int64_t i = 0; i < n; i++) {
-        const ferry_task_method *e = all ? NULL : &task->methods[i];
-        const ferry_method *m = all ? ferry_i_method_at(i) : extra;
-        if (e && (!m || strcmp(m->name, e->method) != 0))
+    if (task->n_methods == 0)
+        FERRY_TRY(ferry_i_defaults(ctx, split, &u->rs->defaults, &u->rs->n_defaults));
+    FERRY_NEW(ctx, u->rs->result, task->n_methods + u->rs->n_defaults);
+    for (int64_t i = 0; i < u->rs->n_defaults; i++)
+        FERRY_TRY(add_result(ctx, u, split, u->rs->defaults[i].method,
+                             u->rs->defaults[i].name, u->rs->defaults[i].opts));
+    for (int64_t i = 0; i < task->n_methods; i++) {
+        const ferry_task_method *e = &task->methods[i];
+        const ferry_method *m = extra;
+        if (!m || strcmp(m->name, e->method) != 0)
             FERRY_TRY(ferry_i_method_get(ctx, e->method, &m));
-        if (e)
-            FERRY_TRY(add_result(ctx, u, split, m, e->as, e->opts));
-        else if ((m->goals & task->goal) && !m->asked)
-            FERRY_TRY(add_result(ctx, u, split, m, m->name, NULL));
+        FERRY_TRY(add_result(ctx, u, split, m, e->as, e->opts));
     }
 done:
     return st;

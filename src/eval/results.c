@@ -64,6 +64,7 @@ void ferry_results_free(ferry_results *rs)
     FERRY_FREE((char *)rs->run.version, (char *)rs->run.task, (char *)rs->run.target,
                (char *)rs->run.engine, (char *)rs->run.blas_core, (char *)rs->run.sentence);
     ferry_i_guard_free(rs->guard);
+    ferry_i_defaults_free(rs->defaults, rs->n_defaults);
     json_decref(rs->record);
     json_decref(rs->saved);
     ferry_i_free(rs);

@@ -12,6 +12,7 @@
     X(bias)                                                                                \
     X(cbt)                                                                                 \
     X(cdspp)                                                                               \
+    X(clusters)                                                                            \
     X(coca)                                                                                \
     X(cotransfer)                                                                          \
     X(gbc)                                                                                 \

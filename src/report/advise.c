@@ -117,6 +117,8 @@ static ferry_status advise_methods(ferry_ctx *ctx, const ferry_task *task,
                                    const ferry_task *split, found *f)
 {
     ferry_status st = FERRY_OK;
+    ferry_default *list = NULL;
+    int64_t n = 0;
     const ferry_method *m = NULL;
 
     for (int64_t i = 0; i < task->n_methods; i++) {
@@ -124,14 +126,14 @@ static ferry_status advise_methods(ferry_ctx *ctx, const ferry_task *task,
         FERRY_TRY(
             advise_method(ctx, split, m, task->methods[i].as, task->methods[i].opts, f));
     }
-    for (int64_t i = 0; task->n_methods == 0 && i < ferry_i_method_count(); i++) {
-        m = ferry_i_method_at(i);
-        if ((m->goals & task->goal) && !m->asked)
-            FERRY_TRY(advise_method(ctx, split, m, m->name, NULL, f));
-        else
-            f->pub.of_other_goals++;
-    }
+    if (task->n_methods > 0) goto done;
+    FERRY_TRY(ferry_i_defaults(ctx, split, &list, &n));
+    for (int64_t i = 0; i < n; i++)
+        FERRY_TRY(advise_method(ctx, split, list[i].method, list[i].name, list[i].opts, f));
+    for (int64_t i = 0; i < ferry_i_method_count(); i++)
+        f->pub.of_other_goals += !(ferry_i_method_at(i)->goals & (unsigned)task->goal);
 done:
+    ferry_i_defaults_free(list, n);
     return st;
 }
 

@@ -113,9 +113,12 @@ def test_columns_that_are_labels_or_ids(folder):
     data = [(i, x, f"{c},{k % 3}") for k, (i, x, c) in enumerate(rows(60))]
     table(folder, "extra.csv", data, head="id,f1,f2,f3,f4,kind,class")
     r = run(folder, task(folder, "extra.csv"))
-    assert "'class': a feature, though the name is that of a label or an id" in r.err and "drop: class" in r.err, r
+    assert "'class': a feature, though it looks like a label or an id" in r.err and "drop: class" in r.err, r
     r = run(folder, task(folder, "extra.csv", ", drop: class"))
-    assert "though the name" not in r.err, r
+    assert "though it looks" not in r.err, r
+    write(folder, "count.csv", "no,f1,f2,f3,f4,kind\n" + "".join(
+        f"{k},{','.join(map(str, x))},{c}\n" for k, (_, x, c) in enumerate(rows(60), 1)))
+    assert "count.csv: 'no': a feature, though it looks like a label or an id" in run(folder, task(folder, "count.csv")).err
     # the label column of y: is a feature of x:
     twice = write(folder, "twice.yaml", "task: t\ngoal: classify\ndomains:\n"
                   "  - {name: t, role: target, x: t.csv, y: {file: t.csv, id: id, label: kind}, labelled: 10}\n"
@@ -190,6 +193,8 @@ def test_wide_ratings_drop(folder):
         r = ferry("convert", folder + "/wide.csv", folder + "/long.tsv", "--format", "ratings", *more)
         return {line.split("\t")[1] for line in read(folder, "long.tsv").splitlines()[1:]}
     assert "age" in items() and items("--set", "drop=age") == {f"film{i}" for i in range(6)}
+    assert "column age has values from 20 to 39, all others from 1 to 5: if it is no item, say drop: age" in ferry(
+        "inspect", folder + "/wide.csv", "--format", "ratings").err
     refused("inspect", folder + "/wide.csv", "--format", "ratings", "--set", "drop=wage", says="no column wage (drop=)")
 
 

@@ -77,6 +77,7 @@ static ferry_status crowd_new(ferry_ctx *ctx, const state *s, const ferry_domain
     c->m = s->b.k;
     FERRY_TRY(ferry_i_base_query(ctx, &s->b, d, &c->x, &c->instance));
     c->rows = c->x->rows;
+    FERRY_TRY(ferry_i_known_need(ctx, "ica", s->k.graphs, d));
     FERRY_TRY(ferry_i_known_graphs(ctx, &s->k, NULL, d, &c->graph, NULL, &c->q));
     FERRY_NEW(ctx, c->cls, c->n);
     FERRY_NEW(ctx, c->at, c->n);
@@ -266,6 +267,17 @@ static void ica_file(ferry_io *io, void *model)
     ferry_i_io_ints(io, "max_iter", 1, &s->max_iter);
 }
 
+/* For ferry predict: which graphs to ask for, whose labels are known to neighbours. */
+static const ferry_ids *ica_graphs(const void *model)
+{
+    return ((const state *)model)->k.graphs;
+}
+
+static const ferry_ids *ica_known(const void *model)
+{
+    return ((const state *)model)->k.ids;
+}
+
 const ferry_method ferry_i_method_ica = {
     .name = "ica",
     .summary = "iterative classification: features and the classes among the neighbours",
@@ -277,5 +289,7 @@ const ferry_method ferry_i_method_ica = {
     .fits = ica_fits,
     .fit = ica_fit,
     .predict = ica_predict,
+    .graphs = ica_graphs,
+    .known = ica_known,
     FERRY_STATE(state, ica_file, ica_free),
 };

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "methods/shared/base.h"
+#include "methods/baselines/choice.h"
 
 typedef struct knn_options {
     int train, scale;
@@ -13,7 +13,8 @@ typedef struct knn_options {
 static const ferry_opt knn_opts[] = {
     BASE_OPT_TRAIN(knn_options),
     FERRY_OPT_SCALE(knn_options),
-    FERRY_OPT(knn_options, INT, k, 5, 1, 1e6, "neighbours that vote"),
+    FERRY_OPT(knn_options, INT, k, 0, 0, 1e6,
+              "neighbours that vote; 0: 5, or 1, 5 or 15 " CHOICE_HELP),
     FERRY_OPT_ONE_OF(knn_options, distance, "euclidean|cosine", "euclidean",
                      "what nearest means"),
     FERRY_OPT_ONE_OF(knn_options, weights, "uniform|distance", "uniform",
@@ -36,36 +37,6 @@ static void knn_free(void *state)
     ferry_i_examples_clear(&m->e);
     ferry_i_base_clear(&m->b);
     ferry_i_free(m);
-}
-
-static ferry_status knn_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
-                            void **state, ferry_fit_info *rep)
-{
-    ferry_status st = FERRY_OK;
-    const knn_options *o = options;
-    knn_model *m = NULL;
-
-    *state = NULL;
-    FERRY_NEW(ctx, m, 1);
-    FERRY_TRY(ferry_i_base_fit(
-        ctx, task, &(base_wants){.method = "knn", .train = o->train, .scale = o->scale},
-        &m->b, &m->e));
-    m->k = o->k < m->e.n ? o->k : m->e.n;
-    m->distance = (ferry_distance)o->distance;
-    m->weighted = o->weights == 1;
-    ferry_i_diag_real(ctx, "k", (double)m->k);
-    rep->objective = NAN;
-    FERRY_MOVE(*state, m);
-done:
-    knn_free(m);
-    return st;
-}
-
-static ferry_status knn_fits(ferry_ctx *ctx, const ferry_task *task, const void *options)
-{
-    const knn_options *o = options;
-
-    return ferry_i_base_fits(ctx, task, &(base_wants){.method = "knn", .train = o->train});
 }
 
 /* Weight of the neighbour at distance d; where some are at 0, only those count. */
@@ -99,6 +70,77 @@ static void poll(const knn_model *m, const int64_t *index, const double *dist,
         score[c] /= all;
 }
 
+/* scores (rows of x by classes) <- what the neighbours say. */
+static ferry_status ask(ferry_ctx *ctx, const knn_model *m, const ferry_matrix *x,
+                        ferry_block *scores)
+{
+    ferry_status st = FERRY_OK;
+    int64_t *index = NULL;
+    double *dist = NULL;
+
+    FERRY_NEW(ctx, index, x->rows * m->k);
+    FERRY_NEW(ctx, dist, x->rows * m->k);
+    FERRY_TRY(ferry_i_knn(ctx, m->e.x, x, m->k, m->distance, index, dist));
+    memset(scores->data, 0, (size_t)(scores->rows * scores->k) * sizeof *scores->data);
+    for (int64_t i = 0; i < x->rows; i++)
+        poll(m, index + i * m->k, dist + i * m->k, FERRY_ROW(scores, i));
+done:
+    FERRY_FREE(index, dist);
+    return st;
+}
+
+static ferry_status knn_scores(ferry_ctx *ctx, const void *how, double value, const base *b,
+                               const examples *part, const ferry_matrix *x,
+                               ferry_block *scores)
+{
+    knn_model m = *(const knn_model *)how; /* its distance and weights */
+
+    m.b = *b;
+    m.e = *part;
+    m.k = (int64_t)value < part->n ? (int64_t)value : part->n;
+    return ask(ctx, &m, x, scores);
+}
+
+static ferry_status knn_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
+                            void **state, ferry_fit_info *rep)
+{
+    ferry_status st = FERRY_OK;
+    const knn_options *o = options;
+    knn_model *m = NULL;
+
+    *state = NULL;
+    FERRY_NEW(ctx, m, 1);
+    FERRY_TRY(ferry_i_base_fit(
+        ctx, task, &(base_wants){.method = "knn", .train = o->train, .scale = o->scale},
+        &m->b, &m->e));
+    m->distance = (ferry_distance)o->distance;
+    m->weighted = o->weights == 1;
+    double k = (double)o->k;
+    if (o->k == 0)
+        FERRY_TRY(ferry_i_choose(ctx,
+                                 &(choice){.method = "knn",
+                                           .b = &m->b,
+                                           .e = &m->e,
+                                           .value = {5, 1, 15},
+                                           .scores = knn_scores,
+                                           .how = m},
+                                 &k));
+    m->k = (int64_t)k < m->e.n ? (int64_t)k : m->e.n;
+    ferry_i_diag_real(ctx, "k", (double)m->k);
+    rep->objective = NAN;
+    FERRY_MOVE(*state, m);
+done:
+    knn_free(m);
+    return st;
+}
+
+static ferry_status knn_fits(ferry_ctx *ctx, const ferry_task *task, const void *options)
+{
+    const knn_options *o = options;
+
+    return ferry_i_base_fits(ctx, task, &(base_wants){.method = "knn", .train = o->train});
+}
+
 static ferry_status knn_predict(ferry_ctx *ctx, const void *state, const ferry_domain *d,
                                 ferry_prediction *p)
 {
@@ -106,21 +148,16 @@ static ferry_status knn_predict(ferry_ctx *ctx, const void *state, const ferry_d
     const knn_model *m = state;
     ferry_matrix *x = NULL;
     ferry_block *scores = NULL;
-    int64_t *instance = NULL, *index = NULL;
-    double *dist = NULL;
+    int64_t *instance = NULL;
 
     FERRY_TRY(ferry_i_base_predict_prior(ctx, &m->b, p));
     FERRY_TRY(ferry_i_base_query(ctx, &m->b, d, &x, &instance));
-    FERRY_NEW(ctx, index, x->rows * m->k);
-    FERRY_NEW(ctx, dist, x->rows * m->k);
     FERRY_TRY(ferry_i_block_new(ctx, x->rows, m->b.k, &scores));
-    FERRY_TRY(ferry_i_knn(ctx, m->e.x, x, m->k, m->distance, index, dist));
-    for (int64_t i = 0; i < x->rows; i++)
-        poll(m, index + i * m->k, dist + i * m->k, FERRY_ROW(scores, i));
+    FERRY_TRY(ask(ctx, m, x, scores));
     ferry_i_base_predict_scores(&m->b, scores, instance, 0.5, p);
 done:
     ferry_i_block_free(scores);
-    FERRY_FREE(dist, index, instance);
+    ferry_i_free(instance);
     ferry_i_matrix_free(x);
     return st;
 }

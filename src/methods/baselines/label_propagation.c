@@ -74,6 +74,7 @@ static ferry_status propagation_predict(ferry_ctx *ctx, const void *model,
     ferry_matrix **graph = NULL;
 
     FERRY_TRY(ferry_i_outputs_check(ctx, &s->outputs, p));
+    FERRY_TRY(ferry_i_known_need(ctx, "label-propagation", s->k.graphs, d));
     FERRY_TRY(ferry_i_known_graphs(ctx, &s->k, NULL, d, &graph, &w, &q));
     FERRY_NEW(ctx, start, n * m);
     FERRY_NEW(ctx, answers, n * m);
@@ -108,6 +109,17 @@ static void propagation_file(ferry_io *io, void *model)
     if (ferry_i_io_loading(io)) s->o = (propagation_options){reals[0], steps, reals[1]};
 }
 
+/* For ferry predict: which graphs to ask for, whose labels are known to neighbours. */
+static const ferry_ids *propagation_graphs(const void *model)
+{
+    return ((const state *)model)->k.graphs;
+}
+
+static const ferry_ids *propagation_known(const void *model)
+{
+    return ((const state *)model)->k.ids;
+}
+
 const ferry_method ferry_i_method_label_propagation = {
     .name = "label-propagation",
     .summary = "labels spread over the target's graphs, without features",
@@ -119,5 +131,7 @@ const ferry_method ferry_i_method_label_propagation = {
     FERRY_OPTIONS(propagation_opts, propagation_options),
     .fit = propagation_fit,
     .predict = propagation_predict,
+    .graphs = propagation_graphs,
+    .known = propagation_known,
     FERRY_STATE(state, propagation_file, propagation_free),
 };

@@ -2,6 +2,7 @@
  * method has to beat. semi-svm: the first with self-training. */
 #include <math.h>
 
+#include "methods/baselines/choice.h"
 #include "methods/baselines/linear.h"
 #include "methods/baselines/self_training.h"
 
@@ -9,7 +10,8 @@ typedef struct svm_table {
     svm_options svm;
 } svm_table;
 
-static const ferry_opt svm_opts[] = {SVM_OPTS(svm_table)};
+static const ferry_opt svm_opts[] = {
+    SVM_OPTS(svm_table, 0, 0, "; 0: 1, or 0.1, 1 or 10 " CHOICE_HELP)};
 
 typedef struct logreg_options {
     int train, scale;
@@ -20,16 +22,35 @@ typedef struct logreg_options {
 static const ferry_opt logreg_opts[] = {
     BASE_OPT_TRAIN(logreg_options),
     FERRY_OPT_SCALE(logreg_options),
-    FERRY_OPT(logreg_options, REAL, C, 0, 0, 1e9,
-              "cost of errors against small weights; 0: 10 for classes, 1 for label sets"),
+    FERRY_OPT(
+        logreg_options, REAL, C, 0, 0, 1e9,
+        "cost of errors against small weights; 0: 10 for classes, or 1, 10 or 100 " CHOICE_HELP
+        "; 1 for label sets"),
     FERRY_OPT(logreg_options, REAL, eps, 1e-2, 1e-12, 1, "stopping tolerance"),
     FERRY_OPT_YES_NO(logreg_options, bias, "yes", "learn a constant term"),
     FERRY_OPT_YES_NO(logreg_options, balanced, "no", "weigh classes by n / (k n_c)"),
 };
 
-/* Fit either; `least` is the score from which on a label counts as on. */
+static ferry_status linear_scores(ferry_ctx *ctx, const void *how, double value,
+                                  const base *b, const examples *part,
+                                  const ferry_matrix *x, ferry_block *scores)
+{
+    ferry_status st = FERRY_OK;
+    ferry_linear_options o = *(const ferry_linear_options *)how;
+    ferry_linear *m = NULL;
+
+    o.C = value;
+    FERRY_TRY(ferry_i_linear_fit(ctx, &o, part->x, b->k, part->cls, part->num, &m));
+    FERRY_TRY(ferry_i_linear_scores(ctx, m, x, scores));
+done:
+    ferry_i_linear_free(m);
+    return st;
+}
+
+/* Fit either, with C or (0) a choice around `usual`; `least` is the score from which on a
+ * label counts as on. */
 static ferry_status fit_linear(ferry_ctx *ctx, const char *method, const ferry_task *task,
-                               int train, int scale, const ferry_linear_options *o,
+                               int train, int scale, ferry_linear_options *o, double usual,
                                double least, void **state, ferry_fit_info *rep)
 {
     ferry_status st = FERRY_OK;
@@ -46,6 +67,15 @@ static ferry_status fit_linear(ferry_ctx *ctx, const char *method, const ferry_t
     if (task->goal == FERRY_REGRESS && o->bias) mean = w->b.prior[0];
     for (int64_t i = 0; task->goal == FERRY_REGRESS && i < e.n; i++)
         e.num[i] -= mean;
+    if (o->C == 0)
+        FERRY_TRY(ferry_i_choose(ctx,
+                                 &(choice){.method = method,
+                                           .b = &w->b,
+                                           .e = &e,
+                                           .value = {usual, 0.1 * usual, 10 * usual},
+                                           .scores = linear_scores,
+                                           .how = o},
+                                 &o->C));
     if (task->goal == FERRY_MULTILABEL)
         FERRY_TRY(ferry_i_linear_fit_sets(ctx, o, e.x, w->b.k, e.on, &w->m));
     else
@@ -64,15 +94,15 @@ static ferry_status svm_fit(ferry_ctx *ctx, const ferry_task *task, const void *
                             void **state, ferry_fit_info *rep)
 {
     const svm_options *o = options;
-    const ferry_linear_options l = {.kind = task->goal == FERRY_REGRESS ? FERRY_LINEAR_SVR
-                                                                        : FERRY_LINEAR_SVM,
-                                    .C = o->C,
-                                    .eps = o->eps,
-                                    .p = o->tube,
-                                    .bias = o->bias,
-                                    .balanced = o->balanced};
+    ferry_linear_options l = {.kind = task->goal == FERRY_REGRESS ? FERRY_LINEAR_SVR
+                                                                  : FERRY_LINEAR_SVM,
+                              .C = o->C,
+                              .eps = o->eps,
+                              .p = o->tube,
+                              .bias = o->bias,
+                              .balanced = o->balanced};
 
-    return fit_linear(ctx, "svm", task, o->train, o->scale, &l, 0, state, rep);
+    return fit_linear(ctx, "svm", task, o->train, o->scale, &l, 1, 0, state, rep);
 }
 
 static ferry_status svm_fits(ferry_ctx *ctx, const ferry_task *task, const void *options)
@@ -88,14 +118,14 @@ static ferry_status logreg_fit(ferry_ctx *ctx, const ferry_task *task, const voi
     const logreg_options *o = options;
     /* what did best on 21 families of data scaled by auto, with few labels; label sets are
      * as many separate problems, each with more to learn from */
-    const double C = o->C > 0 ? o->C : task->goal == FERRY_MULTILABEL ? 1 : 10;
-    const ferry_linear_options l = {.kind = FERRY_LINEAR_LOGREG,
-                                    .C = C,
-                                    .eps = o->eps,
-                                    .bias = o->bias,
-                                    .balanced = o->balanced};
+    const double usual = task->goal == FERRY_MULTILABEL ? 1 : 10;
+    ferry_linear_options l = {.kind = FERRY_LINEAR_LOGREG,
+                              .C = o->C,
+                              .eps = o->eps,
+                              .bias = o->bias,
+                              .balanced = o->balanced};
 
-    return fit_linear(ctx, "logreg", task, o->train, o->scale, &l, 0.5, state, rep);
+    return fit_linear(ctx, "logreg", task, o->train, o->scale, &l, usual, 0.5, state, rep);
 }
 
 static ferry_status logreg_fits(ferry_ctx *ctx, const ferry_task *task, const void *options)
@@ -142,7 +172,7 @@ typedef struct semi_svm_options {
     self_training self;
 } semi_svm_options;
 
-static const ferry_opt semi_svm_opts[] = {SVM_OPTS(semi_svm_options),
+static const ferry_opt semi_svm_opts[] = {SVM_OPTS(semi_svm_options, 1, 1e-9, ""),
                                           SELF_TRAINING_OPTS(semi_svm_options)};
 
 static ferry_status semi_svm_fit(ferry_ctx *ctx, const ferry_task *task,

@@ -10,14 +10,14 @@ typedef struct svm_options {
     int bias, balanced;
 } svm_options;
 
-/* Options of a struct T with a member `svm`. */
-#define SVM_OPTS(T)                                                                        \
+/* Options of a struct T with a member `svm`; C has the default c, from `least` on. */
+#define SVM_OPTS(T, c, least, help)                                                        \
     FERRY_OPT_ONE_OF_AS(T, "train", svm.train, BASE_TRAIN_CHOICES, "auto",                 \
                         BASE_TRAIN_HELP),                                                  \
         FERRY_OPT_ONE_OF_AS(T, "scale", svm.scale, FERRY_SCALE_CHOICES, "auto",            \
                             FERRY_SCALE_HELP),                                             \
-        FERRY_OPT_AS(T, "C", REAL, svm.C, 1, 1e-9, 1e9,                                    \
-                     "cost of errors against small weights"),                              \
+        FERRY_OPT_AS(T, "C", REAL, svm.C, c, least, 1e9,                                   \
+                     "cost of errors against small weights" help),                         \
         FERRY_OPT_AS(T, "eps", REAL, svm.eps, 1e-2, 1e-12, 1, "stopping tolerance"),       \
         FERRY_OPT_AS(T, "tube", REAL, svm.tube, 0.1, 0, 1e9,                               \
                      "regress: errors up to this cost nothing"),                           \

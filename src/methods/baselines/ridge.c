@@ -1,6 +1,7 @@
 /* ridge: least squares with small weights; classes and labels as targets 0 and 1. */
 #include <math.h>
 
+#include "methods/baselines/choice.h"
 #include "methods/baselines/weights.h"
 
 typedef struct ridge_options {
@@ -11,7 +12,8 @@ typedef struct ridge_options {
 static const ferry_opt ridge_opts[] = {
     BASE_OPT_TRAIN(ridge_options),
     FERRY_OPT_SCALE(ridge_options),
-    FERRY_OPT(ridge_options, REAL, lambda, 1, 1e-12, 1e12, "weight of |W|^2"),
+    FERRY_OPT(ridge_options, REAL, lambda, 0, 0, 1e12,
+              "weight of |W|^2; 0: 1, or 0.1, 1 or 10 " CHOICE_HELP),
 };
 
 /* One column per class or label (0 or 1), or the number. */
@@ -54,6 +56,35 @@ done:
     return st;
 }
 
+static ferry_status learn(ferry_ctx *ctx, const base *b, const examples *e, double lambda,
+                          ferry_linear **m)
+{
+    ferry_status st = FERRY_OK;
+    ferry_block *y = NULL;
+
+    FERRY_TRY(targets(ctx, b, e, &y));
+    FERRY_TRY(plain_model(ctx, b->k, e->x->cols, m));
+    FERRY_TRY(ferry_i_ridge_fit(ctx, e->x, y, lambda, &(*m)->w));
+done:
+    ferry_i_block_free(y);
+    return st;
+}
+
+static ferry_status ridge_scores(ferry_ctx *ctx, const void *how, double value,
+                                 const base *b, const examples *part, const ferry_matrix *x,
+                                 ferry_block *scores)
+{
+    ferry_status st = FERRY_OK;
+    ferry_linear *m = NULL;
+
+    (void)how;
+    FERRY_TRY(learn(ctx, b, part, value, &m));
+    FERRY_TRY(ferry_i_linear_scores(ctx, m, x, scores));
+done:
+    ferry_i_linear_free(m);
+    return st;
+}
+
 static ferry_status ridge_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
                               void **state, ferry_fit_info *rep)
 {
@@ -61,21 +92,26 @@ static ferry_status ridge_fit(ferry_ctx *ctx, const ferry_task *task, const void
     const ridge_options *o = options;
     weights *w = NULL;
     examples e = {0};
-    ferry_block *y = NULL;
 
     *state = NULL;
     FERRY_TRY(ferry_i_weights_new(ctx, 0.5, &w));
     FERRY_TRY(ferry_i_base_fit(
         ctx, task, &(base_wants){.method = "ridge", .train = o->train, .scale = o->scale},
         &w->b, &e));
-    FERRY_TRY(targets(ctx, &w->b, &e, &y));
-    FERRY_TRY(plain_model(ctx, w->b.k, e.x->cols, &w->m));
-    FERRY_TRY(ferry_i_ridge_fit(ctx, e.x, y, o->lambda, &w->m->w));
-    ferry_i_diag_real(ctx, "lambda", o->lambda);
+    double lambda = o->lambda;
+    if (lambda == 0)
+        FERRY_TRY(ferry_i_choose(ctx,
+                                 &(choice){.method = "ridge",
+                                           .b = &w->b,
+                                           .e = &e,
+                                           .value = {1, 0.1, 10},
+                                           .scores = ridge_scores},
+                                 &lambda));
+    FERRY_TRY(learn(ctx, &w->b, &e, lambda, &w->m));
+    ferry_i_diag_real(ctx, "lambda", lambda);
     rep->objective = NAN;
     FERRY_MOVE(*state, w);
 done:
-    ferry_i_block_free(y);
     ferry_i_examples_clear(&e);
     ferry_i_weights_free(w);
     return st;

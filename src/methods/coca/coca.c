@@ -408,6 +408,14 @@ done:
     return st;
 }
 
+/* For ferry predict: which graphs to ask for. */
+static const ferry_ids *coca_graphs(const void *model)
+{
+    const coca_model *m = model;
+
+    return m->smooth > 0 ? m->graphs : NULL;
+}
+
 const ferry_method ferry_i_method_coca = {
     .name = "coca",
     .summary = "collective component analysis: one space for many views and graphs",
@@ -420,5 +428,6 @@ const ferry_method ferry_i_method_coca = {
     .fits = coca_fits,
     .fit = coca_fit,
     .transform = ferry_i_coca_transform,
+    .graphs = coca_graphs,
     FERRY_STATE(coca_model, ferry_i_coca_file, ferry_i_coca_free),
 };

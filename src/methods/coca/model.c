@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "methods/coca/coca.h"
+#include "methods/shared/known.h"
 
 void ferry_i_coca_free(void *state)
 {
@@ -42,8 +43,8 @@ done:
 
 /* phi <- sum_{s = 0}^{smooth} W^s phi, W = sum_t wt_t D^-1/2 M_t D^-1/2 over the graphs
  * that the domain has. Always symmetric degrees here, so that powers of W stay bounded
- * (spectral norm 1 at most). Graphs that the model does not know are passed over; without
- * any phi stays. */
+ * (spectral norm 1 at most). Graphs that the model does not know are passed over; all that it
+ * knows must be there. */
 static ferry_status smooth(ferry_ctx *ctx, const coca_model *m, const ferry_domain *d,
                            ferry_block *phi)
 {
@@ -54,6 +55,7 @@ static ferry_status smooth(ferry_ctx *ctx, const coca_model *m, const ferry_doma
     ferry_block *from = NULL, *to = NULL;
     int64_t q = 0;
 
+    FERRY_TRY(ferry_i_known_need(ctx, "coca", m->graphs, d));
     FERRY_NEW(ctx, a, d->n_graphs);
     FERRY_NEW(ctx, wt, d->n_graphs);
     for (int64_t t = 0; t < d->n_graphs; t++) {

@@ -124,14 +124,17 @@ static ferry_status collect_rows(ferry_ctx *ctx, const ferry_task *task,
     ferry_status st = FERRY_OK;
     const ferry_wants wants = wants_of(w, train);
     ferry_rows r = {0};
+    int64_t sources = 0;
 
     FERRY_TRY(ferry_i_prepare(ctx, task, &wants, &b->prepared));
+    for (int64_t i = 0; i < b->prepared->n_sources; i++)
+        sources += b->prepared->rows[i].n;
     FERRY_TRY(ferry_i_prepared_stack(ctx, b->prepared, &r));
     ferry_i_prepared_forget(b->prepared);
     FERRY_NEED(ctx, r.n > 0, FERRY_ENEEDS,
                "%s needs labelled instances with features; train=%s has none", w->method,
                train_name(train));
-    *e = (examples){r.n, r.x[0], r.cls, r.num, r.on};
+    *e = (examples){r.n, r.x[0], r.cls, r.num, r.on, sources};
     r.x[0] = NULL;
     r.cls = NULL;
     r.num = NULL;

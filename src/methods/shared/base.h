@@ -38,7 +38,8 @@ typedef struct examples {
     ferry_matrix *x; /* prepared; NULL: no features */
     int32_t *cls;
     double *num;
-    uint8_t *on; /* n x k */
+    uint8_t *on;     /* n x k */
+    int64_t sources; /* the first so many are of sources */
 } examples;
 
 /* Collect the examples (sources first, then the target), count the priors; logs and records

@@ -103,6 +103,26 @@ done:
     return st;
 }
 
+ferry_status ferry_i_known_need(ferry_ctx *ctx, const char *method, const ferry_ids *graphs,
+                                const ferry_domain *d)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t n = ferry_i_ids_count(graphs);
+
+    for (int64_t i = 0; i < n && !(n == 1 && d->n_graphs == 1); i++) {
+        const char *name = ferry_i_ids_at(graphs, i);
+        bool there = false;
+        for (int64_t j = 0; j < d->n_graphs; j++)
+            there = there || strcmp(name, d->graphs[j]->name) == 0;
+        FERRY_NEED(ctx, there, FERRY_ENEEDS,
+                   "%s learned from graph '%s', and predicting needs it, too: domain '%s' "
+                   "lacks it (ferry predict takes %s=EDGES)",
+                   method, name, d->name, name);
+    }
+done:
+    return st;
+}
+
 /* Labels of the training instances leave with the model: neighbours need them. Without
  * graphs there is nothing more; with them at least one label. */
 void ferry_i_known_file(ferry_io *io, int64_t classes, known_labels *k)

@@ -31,6 +31,10 @@ void ferry_i_known_start(const known_labels *k, int64_t n, const int64_t *at,
 ferry_status ferry_i_known_graphs(ferry_ctx *ctx, const known_labels *k, const double *wg,
                                   const ferry_domain *d, ferry_matrix ***graph, double **w,
                                   int64_t *q);
+/* FERRY_ENEEDS unless the domain has all the graphs that a model was fitted with: without
+ * one the answer would be another. */
+ferry_status ferry_i_known_need(ferry_ctx *ctx, const char *method, const ferry_ids *graphs,
+                                const ferry_domain *d);
 /* Tensors "graphs", and where there are graphs "known" (ids) and "truth" (ids x classes).
  * The prior follows from these and is not saved. */
 void ferry_i_known_file(ferry_io *io, int64_t classes, known_labels *k);

@@ -1,0 +1,129 @@
+/* Three folds over the target's labelled rows (choice.h). */
+#include "methods/baselines/choice.h"
+
+enum { FOLDS = 3, LEAST = 5 };
+
+/* At least LEAST of every class; of numbers as many for each fold. */
+static ferry_status enough(ferry_ctx *ctx, const base *b, const examples *e, bool *out)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t n = e->n - e->sources;
+    int64_t *count = NULL;
+
+    *out = b->goal == FERRY_REGRESS ? n >= LEAST * FOLDS
+                                    : b->goal == FERRY_CLASSIFY && n >= LEAST * b->k;
+    if (!*out || b->goal == FERRY_REGRESS) goto done;
+    FERRY_NEW(ctx, count, b->k);
+    for (int64_t i = e->sources; i < e->n; i++)
+        count[e->cls[i]]++;
+    for (int64_t c = 0; c < b->k; c++)
+        *out = *out && count[c] >= LEAST;
+done:
+    ferry_i_free(count);
+    return st;
+}
+
+/* fold (one a row, -1: of a source): dealt out in a random order, class by class. */
+static ferry_status deal(ferry_ctx *ctx, const choice *c, int8_t *fold)
+{
+    ferry_status st = FERRY_OK;
+    const examples *e = c->e;
+    const int64_t n = e->n - e->sources;
+    int64_t *row = NULL, *dealt = NULL;
+    ferry_rng rng;
+
+    FERRY_NEW(ctx, row, n);
+    FERRY_NEW(ctx, dealt, c->b->k);
+    ferry_i_rng_for(ctx, &rng, c->method);
+    for (int64_t i = 0; i < e->n; i++)
+        fold[i] = -1;
+    for (int64_t i = 0; i < n; i++)
+        row[i] = e->sources + i;
+    ferry_i_rng_shuffle(&rng, n, row);
+    for (int64_t i = 0; i < n; i++)
+        fold[row[i]] = (int8_t)(dealt[e->cls ? e->cls[row[i]] : 0]++ % FOLDS);
+done:
+    FERRY_FREE(row, dealt);
+    return st;
+}
+
+/* The rows of fold f, or all others. `out` is cleared by the caller in any case. */
+static ferry_status take(ferry_ctx *ctx, const examples *e, const int8_t *fold, int f,
+                         bool inside, examples *out)
+{
+    ferry_status st = FERRY_OK;
+    int64_t *row = NULL, n = 0;
+
+    FERRY_NEW(ctx, row, e->n);
+    for (int64_t i = 0; i < e->n; i++)
+        if ((fold[i] == f) == inside) row[n++] = i;
+    *out = (examples){.n = n, .sources = inside ? 0 : e->sources};
+    FERRY_TRY(ferry_i_matrix_take(ctx, e->x, n, row, e->x->cols, NULL, &out->x));
+    if (e->cls) FERRY_NEW(ctx, out->cls, n);
+    if (e->num) FERRY_NEW(ctx, out->num, n);
+    for (int64_t i = 0; i < n; i++) {
+        if (e->cls) out->cls[i] = e->cls[row[i]];
+        if (e->num) out->num[i] = e->num[row[i]];
+    }
+done:
+    ferry_i_free(row);
+    return st;
+}
+
+/* How good the scores are on the rows they were made for; larger is better. */
+static double worth(const base *b, const examples *test, const ferry_block *scores)
+{
+    double sum = 0;
+
+    for (int64_t i = 0; i < test->n; i++) {
+        const double *s = FERRY_ROW(scores, i);
+        int32_t best = 0;
+        for (int64_t c = 1; c < b->k; c++)
+            if (s[c] > s[best]) best = (int32_t)c;
+        if (test->cls)
+            sum += best == test->cls[i];
+        else
+            sum -= (s[0] - test->num[i]) * (s[0] - test->num[i]);
+    }
+    return sum;
+}
+
+ferry_status ferry_i_choose(ferry_ctx *ctx, const choice *c, double *out)
+{
+    ferry_status st = FERRY_OK;
+    int8_t *fold = NULL;
+    examples part = {0}, test = {0};
+    ferry_block *scores = NULL;
+    double good[FERRY_COUNT(c->value)] = {0};
+    bool can = false;
+
+    *out = c->value[0];
+    FERRY_TRY(enough(ctx, c->b, c->e, &can));
+    if (!can) goto done;
+    FERRY_NEW(ctx, fold, c->e->n);
+    FERRY_TRY(deal(ctx, c, fold));
+    for (int f = 0; f < FOLDS; f++) {
+        ferry_i_examples_clear(&part);
+        ferry_i_examples_clear(&test);
+        ferry_i_block_free(scores);
+        scores = NULL;
+        FERRY_TRY(take(ctx, c->e, fold, f, false, &part));
+        FERRY_TRY(take(ctx, c->e, fold, f, true, &test));
+        FERRY_TRY(ferry_i_block_new(ctx, test.n, c->b->k, &scores));
+        for (int64_t v = 0; v < FERRY_COUNT(c->value); v++) {
+            FERRY_TRY(c->scores(ctx, c->how, c->value[v], c->b, &part, test.x, scores));
+            good[v] += worth(c->b, &test, scores);
+        }
+    }
+    for (int64_t v = 0, best = 0; v < FERRY_COUNT(c->value); v++)
+        if (good[v] > good[best]) {
+            best = v;
+            *out = c->value[v];
+        }
+done:
+    ferry_i_examples_clear(&part);
+    ferry_i_examples_clear(&test);
+    ferry_i_block_free(scores);
+    ferry_i_free(fold);
+    return st;
+}
