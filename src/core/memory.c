@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "core/core.h"
 
@@ -87,21 +86,9 @@ bool ferry_i_memory_lost(void)
     return was;
 }
 
-enum { PAGE = 4096, LARGE = 4 << 20 };
-
-/* Remember a request that got nothing; passes the pointer on.
- * A large block is better on huge pages: sparse products jump about in it, and a walk
- * through page tables costs more than the number itself (k = 32: a quarter of the time). No
- * more than a wish, which changes nothing that anyone could see. */
+/* Remember a request that got nothing; passes the pointer on. */
 static void *asked(void *p, int64_t n, size_t size)
 {
-#if defined(MADV_HUGEPAGE)
-    const uintptr_t from = ((uintptr_t)p + PAGE - 1) / PAGE * PAGE;
-
-    if (p && n >= LARGE / (int64_t)size)
-        (void)madvise((void *)from, ((uintptr_t)p + (size_t)n * size - from) / PAGE * PAGE,
-                      MADV_HUGEPAGE);
-#endif
     if (!p) {
         refused = (double)n * (double)size;
         lost = true;
