@@ -115,16 +115,16 @@ INLINE const int32_t *following(const product *p, int64_t r, int64_t n)
             const double *const value = p->value + p->start[r];                            \
             const double *const from = p->b + r * p->b_ld + z.at;                          \
             V b[8], s[8];                                                                  \
-            UNROLL for (int g = 0; g < G; g++) b[g] = PART(const V, from, g);              \
+            UNROLL for (int g = 0; g < G; g++) b[g] = p->alpha * PART(const V, from, g);   \
             for (int64_t e = 0; e < n; e++) {                                              \
-                const double f = p->alpha * value[e];                                      \
                 double *const row = y + index[e] * ld;                                     \
                 if (far && e % 8 == 0) fetch_entries(index + e, value + e);                \
                 if (next)                                                                  \
                     fetch_row(y + (e + ROWS_AHEAD < n ? index : next)[e + ROWS_AHEAD] *    \
                                       ld,                                                  \
                               G * WIDTH(V));                                               \
-                UNROLL for (int g = 0; g < G; g++) s[g] = PART(V, row, g) + f * b[g];      \
+                UNROLL for (int g = 0; g < G; g++) s[g] =                                  \
+                    PART(V, row, g) + value[e] * b[g];                                     \
                 UNROLL for (int g = 0; g < G; g++) PART(V, row, g) = s[g];                 \
             }                                                                              \
         }                                                                                  \
