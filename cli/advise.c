@@ -155,10 +155,21 @@ static void print_unfit(const ferry_advice *a)
                (long long)a->of_other_goals, ferry_goal_name(a->goal));
 }
 
+/* "20 s", "3 min" */
+static const char *duration(double s, char *text)
+{
+    (void)snprintf(text, 32, s < 120 ? "%.0f s" : "%.0f min",
+                   s < 1     ? 1
+                   : s < 120 ? s
+                             : s / 60);
+    return text;
+}
+
 /* What to do next, from what is there. */
 static void print_hints(const ferry_advice *a)
 {
     int transfer = 0, baseline = 0;
+    char text[3][32];
 
     for (int64_t i = 0; i < ferry_advice_method_count(a); i++) {
         const ferry_advice_method *m = ferry_advice_method_at(a, i);
@@ -174,8 +185,18 @@ static void print_hints(const ferry_advice *a)
         puts(
             "No target label is visible: nothing can be checked on the target itself. A few "
             "labels\n(labelled: 20) make every verdict better founded.");
-    if (a->repeats < 6)
-        puts("Five repeats or fewer can show nothing: set evaluate.repeats to 10.");
+    if (isfinite(a->power[0]))
+        printf(
+            "What it can show: with %lld scored rows and %lld repeat%s, where two methods differ on "
+            "a fifth of\nthe rows, a gain of 2 points is found in %.0f %% of cases, of 5 in "
+            "%.0f %%, of 10 in %.0f %%.\n",
+            (long long)a->scored, (long long)a->repeats, a->repeats == 1 ? "" : "s",
+            100 * a->power[0], 100 * a->power[1], 100 * a->power[2]);
+    printf(
+        "In all about %s for the repeats on one core, up to %s more for controls, and %s more "
+        "with --guard.\n",
+        duration(a->seconds_repeats, text[0]), duration(a->seconds_controls, text[1]),
+        duration(a->seconds_guard, text[2]));
     puts("Next: ferry run TASK; it says whether transfer helps here.");
 }
 

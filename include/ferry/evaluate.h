@@ -46,6 +46,14 @@ typedef struct ferry_advice {
     int64_t repeats;        /**< that an evaluation would make */
     int64_t of_other_goals; /**< methods that do not serve the goal and are not listed */
     const char *links;      /**< as ferry_task_links() tells them */
+    int64_t scored; /**< target labels that are hidden from methods and score them */
+    double power
+        [3]; /**< chance that a gain of 2, 5 or 10 points would be shown, for metrics that are
+                          shares and methods that differ on a fifth of the rows; NaN: not known */
+    double seconds_repeats; /**< of all methods on all repeats, as far as known */
+    double
+        seconds_controls; /**< of 24 control fits for each transfer method: the most by default */
+    double seconds_guard; /**< of the guard */
 } ferry_advice;
 
 /** What a method would cost, or why it does not fit. */

@@ -8,7 +8,13 @@
 Every task depends on its number alone (and --seed), so a slice is a part of the whole. Only the standard library is used; results are JSON, which
 page.py makes docs/trust.md of. Tasks have at most 500 rows; the whole takes a night on two cores.
 """
-import argparse, json, math, os, random, subprocess, sys, tempfile
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
 
 GOALS = ["classify", "regress", "multilabel", "rate", "stream", "embed"]
 METHODS = {"classify": ["svm", "knn", "ridge", "semi-svm", "hop", "cdspp", "hemap", "hetomtl"],
@@ -17,7 +23,6 @@ METHODS = {"classify": ["svm", "knn", "ridge", "semi-svm", "hop", "cdspp", "hema
            "rate": ["bias", "mf", "rating-mean", "cbt", "talmud", "mindtl"],
            "stream": ["mpa", "hetomtl", "omtlmc"],
            "embed": ["pca-joined", "cdspp", "hemap"]}
-TRANSFER = {"hop", "cdspp", "hemap", "hetomtl", "mmltl", "cbt", "talmud", "mindtl", "omtlmc"}
 
 
 # ---- data ----
@@ -137,25 +142,18 @@ def run(ferry, task, *more):
 
 
 def guard_of(d):
-    """What the guard got, beside the best baseline and the best transfer method by its own scores, in the metric's direction."""
+    """Of each repeat the hidden rows' score of what the guard took, of the best baseline and of the best transfer method by its own scores."""
     g = d.get("guard")
     if not g or not g.get("runs"):
         return None
-    kinds = {r["name"]: r for r in d["results"]}
-    chosen, runs = g["chosen"], g["runs"]
-    base = g.get("baseline") or []
-    out = []
-    for i, name in enumerate(chosen):
-        b = base[i] if i < len(base) else None
-        best = g.get("transfer", [None] * len(chosen))[i]
-        out.append({"chosen": name, "got": runs[i], "baseline": kinds[b]["runs"][i] if b in kinds else None,
-                    "transfer": kinds[best]["runs"][i] if best in kinds else None})
-    return out
+    runs = {r["name"]: r["runs"] for r in d["results"]}
+    return [[round(x, 5) if x is not None else None
+             for x in (g["runs"][i], *(runs[n][i] if n in runs else None for n in (g["baseline"][i], g["transfer"][i])))] for i in range(len(g["runs"]))]
 
 
 def useless(a):
     out = []
-    for t in range(a.tasks):
+    for t in range(a.first, a.tasks):
         goal, related = GOALS[t % len(GOALS)], "unrelated" if t // len(GOALS) % 2 else "useless"
         g = random.Random(a.seed * 1000003 + t)
         with tempfile.TemporaryDirectory() as folder:
@@ -280,6 +278,7 @@ def main():
     p.add_argument("what", choices=["useless", "coverage", "power"])
     p.add_argument("ferry")
     p.add_argument("--tasks", type=int, default=0)
+    p.add_argument("--first", type=int, default=0, help="useless: the first task of a slice")
     p.add_argument("--repeats", type=int, default=10)
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--guard", action="store_true")

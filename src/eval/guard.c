@@ -156,18 +156,30 @@ static ferry_status cross_validate(ferry_ctx *ctx, validation *v, double *score)
 {
     ferry_status st = FERRY_OK;
     const double sign = ferry_i_results_sign(v->rs);
+    int64_t *count = NULL, most = 0;
 
+    FERRY_NEW(ctx, count, v->rs->n);
     for (int64_t i = 0; i < v->rs->n * v->entries; i++)
         v->row[i] = NAN;
     FERRY_TRY(ferry_i_pool_run(ctx, &(ferry_jobs){.n = v->folds, .run = run_fold, .arg = v},
                                NULL));
     for (int64_t m = 0; m < v->rs->n; m++) {
         double sum = 0;
-        for (int64_t i = 0; i < v->n; i++)
-            sum += sign * v->row[m * v->entries + v->at[i]];
-        score[m] = is_candidate(&v->rs->result[m]) ? sum / (double)v->n : NAN;
+        int64_t n = 0;
+        for (int64_t i = 0; i < v->n; i++) {
+            const double x = v->row[m * v->entries + v->at[i]];
+            if (isnan(x)) continue; /* a row with nothing to get right, of any method */
+            sum += sign * x;
+            n++;
+        }
+        count[m] = is_candidate(&v->rs->result[m]) ? n : 0;
+        most = n > most && count[m] > 0 ? n : most;
+        score[m] = sum / (double)n;
     }
+    for (int64_t m = 0; m < v->rs->n; m++) /* one that failed in a fold is not compared */
+        if (count[m] == 0 || count[m] < most) score[m] = NAN;
 done:
+    ferry_i_free(count);
     return st;
 }
 
@@ -176,13 +188,15 @@ done:
 /* Paired standard error of the lead of method m over method b. */
 static double paired_error(const validation *v, int64_t m, int64_t b)
 {
-    double sum = 0, squares = 0, n = (double)v->n;
+    double sum = 0, squares = 0, n = 0;
 
     for (int64_t i = 0; i < v->n; i++) {
         const double d =
             v->row[m * v->entries + v->at[i]] - v->row[b * v->entries + v->at[i]];
+        if (isnan(d)) continue;
         sum += d;
         squares += d * d;
+        n++;
     }
     return n > 1 ? sqrt(fmax(0, squares - sum * sum / n) / (n - 1) / n) : INFINITY;
 }

@@ -206,6 +206,39 @@ done:
     return st;
 }
 
+/* What this task can show at all, before anything is run: the chance that a gain of so many points
+ * passes question 1 (one-sided, .05). Rows: two methods differ on a fifth of them. Labels: what other
+ * visible labels change falls with their number; .016 / L is what the repeats of ferry gen's bridge
+ * tasks differ by (3 labels a class; not the tasks of docs/trust.md's tables). */
+static void reckon_power(ferry_advice *a)
+{
+    static const double effect[] = {0.02, 0.05, 0.1};
+    const double n = (double)a->scored, labels = fmax(1, (double)a->visible);
+    const double repeats = 0.016 / labels, k = a->visible > 0 ? labels / n : 0;
+    const double se = sqrt(0.2 / n + repeats * (1 / (double)a->repeats + k));
+
+    for (int i = 0; i < 3; i++)
+        a->power[i] = n > 2 && !(a->goal & (FERRY_REGRESS | FERRY_RATE | FERRY_EMBED))
+                          ? ferry_i_student_above(
+                                ferry_i_student_t(0.1, n - 1) - effect[i] / se, n - 1)
+                          : NAN;
+}
+
+static void reckon_time(found *f)
+{
+    enum { CONTROLS = 24, FOLDS = 5 };
+    const double repeats = (double)f->pub.repeats;
+
+    for (int64_t i = 0; i < f->n_methods; i++) {
+        const ferry_advice_method *m = &f->method[i];
+        if (m->reason) continue;
+        const double s = isnan(m->seconds) ? PATIENCE : m->seconds;
+        f->pub.seconds_repeats += s * repeats;
+        if (m->kind == FERRY_KIND_TRANSFER) f->pub.seconds_controls += s * CONTROLS;
+        if (m->kind != FERRY_KIND_CONTROL) f->pub.seconds_guard += s * repeats * FOLDS;
+    }
+}
+
 ferry_status ferry_advise(ferry_ctx *outer, const ferry_task *task, ferry_advice **out)
 {
     FERRY_ARGS_OUT(outer, out, out, task);
@@ -233,6 +266,11 @@ ferry_status ferry_advise(ferry_ctx *outer, const ferry_task *task, ferry_advice
     f->pub.links = ferry_i_arena_text(&f->arena, links);
     FERRY_TRY(advise_methods(ctx, task, split, f));
     FERRY_TRY(advise_domains(ctx, task, split, target, f));
+    for (int64_t i = 0; i < f->n_domains; i++)
+        if (f->domain[i].role == FERRY_TARGET)
+            f->pub.scored = f->domain[i].labels - f->pub.visible;
+    reckon_power(&f->pub);
+    reckon_time(f);
     FERRY_HAVE(ctx, !f->arena.failed);
     *out = &f->pub;
     f = NULL;
@@ -324,12 +362,15 @@ ferry_status ferry_advice_json(ferry_ctx *ctx, const ferry_advice *a, char **out
     ferry_status st = FERRY_OK;
     const found *f = (const found *)a;
     json_t *all = json_pack(
-        "{s:s, s:o, s:s, s:o, s:I, s:I, s:O, s:o, s:I, s:o, s:o}", "ferry", ferry_version(),
-        "task", ferry_i_json_text(a->task), "goal", ferry_goal_name(a->goal), "target",
-        ferry_i_json_text(a->target), "visible", (json_int_t)a->visible, "repeats",
-        (json_int_t)a->repeats, "domains", f->domains, "methods", methods_json(f),
-        "of_other_goals", (json_int_t)a->of_other_goals, "measures", measures_json(f),
-        "links", ferry_i_json_text(a->links));
+        "{s:s, s:o, s:s, s:o, s:I, s:I, s:O, s:o, s:I, s:o, s:o, s:I, s:o, s:{s:f, s:f, s:f}}",
+        "ferry", ferry_version(), "task", ferry_i_json_text(a->task), "goal",
+        ferry_goal_name(a->goal), "target", ferry_i_json_text(a->target), "visible",
+        (json_int_t)a->visible, "repeats", (json_int_t)a->repeats, "domains", f->domains,
+        "methods", methods_json(f), "of_other_goals", (json_int_t)a->of_other_goals,
+        "measures", measures_json(f), "links", ferry_i_json_text(a->links), "scored",
+        (json_int_t)a->scored, "power", ferry_i_report_reals(3, a->power), "seconds",
+        "repeats", a->seconds_repeats, "controls", a->seconds_controls, "guard",
+        a->seconds_guard);
 
     FERRY_TRY(ferry_i_json_dump(ctx, all, JSON_INDENT(2) | JSON_REAL_PRECISION(6), out));
 done:

@@ -1,0 +1,38 @@
+"""A slice of repro/verdict through the real command, and docs/trust.md is what its results say."""
+import json
+import os
+import subprocess
+import sys
+
+from harness import FERRY, TOP, main
+
+SCRIPTS = os.path.join(TOP, "repro", "verdict")
+
+
+def simulate(folder, *words):
+    out = os.path.join(folder, "out.json")
+    subprocess.run([sys.executable, "-B", os.path.join(SCRIPTS, "simulate.py"), *words, "--quiet", "--out", out], check=True)
+    with open(out) as f:
+        return json.load(f)["rows"]
+
+
+def test_page_is_current(folder):
+    subprocess.run([sys.executable, "-B", os.path.join(SCRIPTS, "page.py"), "--check"], check=True)
+
+
+def test_useless_sources(folder):
+    """Two tasks of each goal: the first twelve of the page's, so what they gave there they give here."""
+    rows = simulate(folder, "useless", FERRY, "--tasks", "12")
+    assert sorted({r["goal"] for r in rows}) == ["classify", "embed", "multilabel", "rate", "regress", "stream"]
+    verdicts = [v for r in rows for v in r["verdicts"].values()]
+    assert len(verdicts) >= 24 and "helps" not in verdicts, verdicts
+    assert verdicts.count("harms") <= 2, verdicts
+
+
+def test_coverage(folder):
+    """Two pools of each metric: an interval that is there and holds its own mean."""
+    rows = simulate(folder, "coverage", FERRY, "--tasks", "2")
+    assert len(rows) == 18 and all(r["low"] <= r["mean"] <= r["high"] for r in rows), rows
+
+
+main(sys.modules[__name__])
