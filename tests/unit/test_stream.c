@@ -18,6 +18,8 @@ static const struct {
     {"mpa", "scale=causal average=yes"},
     {"hetomtl", ""},
     {"hetomtl", "mode=ferry keep=7 grow=1.2 share=0.1"},
+    {"hetomtl", "mode=fleet"},
+    {"hetomtl", "mode=fleet basis=12"},
     {"hetomtl", "mode=paper"},
     {"hetomtl", "mode=paper post=centred horizon=60 per_class=2"},
     {"hetomtl", "mode=paper post=l2 variant=printed"},
@@ -63,7 +65,7 @@ static ferry_task *task_of(ferry_ctx *ctx, ferry_goal goal)
 typedef struct sample {
     double x[D];
     int y;
-    int32_t cls, votes[64];
+    int32_t cls, votes[256];
 } sample;
 
 static void make_rounds(sample *r)
@@ -82,7 +84,7 @@ static void see(ferry_ctx *ctx, ferry_model *m, sample *r, double *score)
 {
     const ferry_row x = {D, NULL, r->x};
 
-    assert_true(ferry_model_vote_count(m) <= 64);
+    assert_true(ferry_model_vote_count(m) <= 256);
     assert_ok(ctx, ferry_model_see(ctx, m, &x, &r->cls, score, r->votes));
 }
 
@@ -217,7 +219,7 @@ static void check_between(ferry_ctx *ctx, const char *method, const char *settin
     const double few[] = {1, -2, 0.5}, other[] = {1, -2, 0.25};
     const ferry_row s = {3, index, few}, o = {3, index, other},
                     d = {D, NULL, (double[D]){0}};
-    int32_t cls, votes[64];
+    int32_t cls, votes[256];
     sample r[T], extra;
 
     make_rounds(r);
@@ -285,7 +287,7 @@ static void check_sparse(ferry_ctx *ctx, const char *method, const char *setting
     const ferry_row s = {2, index, few}, x = {D, NULL, all}, h = {D, NULL, hole},
                     none = {0, index, few};
     double f[8], g[8];
-    int32_t a, b, votes[64];
+    int32_t a, b, votes[256];
 
     for (int i = 0; i < 3; i++) {
         assert_ok(ctx, ferry_model_see(ctx, m, &s, &a, f, votes));
@@ -320,7 +322,7 @@ static void check_new_class(ferry_ctx *ctx, const char *method, const char *sett
     const int64_t k = ferry_model_class_count(m);
     const double v[D] = {0, 0, 0, 0, 0, 9};
     const ferry_row x = {D, NULL, v};
-    int32_t cls = -1, votes[64];
+    int32_t cls = -1, votes[256];
     double f[8];
 
     for (int i = 0; i < 8; i++) {
@@ -479,7 +481,7 @@ static ferry_status stream_all(ferry_ctx *ctx, void *p)
     ferry_opts *opts = NULL;
     ferry_model *m = NULL, *c = NULL;
     ferry_prediction *q = NULL;
-    int32_t cls = 0, votes[64];
+    int32_t cls = 0, votes[256];
 
     FERRY_TRY(ferry_opts_new(ctx, &opts));
     for (const char *s = a->settings; *s;) {
@@ -528,7 +530,7 @@ static void check_learn_memory(ferry_ctx *ctx, const char *method, const char *s
     const double v[D] = {1, 2, 3, 4, 5, 6};
     const ferry_row x = {D, NULL, v};
     ferry_status st = FERRY_ENOMEM;
-    int32_t cls, votes[64], twin[64];
+    int32_t cls, votes[256], twin[256];
     double f[8], g[8];
 
     assert_ok(ctx, ferry_model_see(ctx, m, &x, &cls, f, votes));

@@ -65,7 +65,7 @@ static double by_hand(ferry_ctx *ctx, const ferry_task *task, int64_t repeat,
     ferry_model *m = NULL;
     const ferry_domain *t = NULL, *full = ferry_task_domain_at(task, 1);
     int64_t order[N], n = 0, mistakes = 0;
-    int32_t cls, votes[N][8];
+    int32_t cls, votes[N][256];
     ferry_rng rng;
 
     ctx->repeat = (uint64_t)repeat;
@@ -125,6 +125,8 @@ static void test_by_hand(void **state)
     check_by_hand(*state, "mpa", "", 0);
     check_by_hand(*state, "hetomtl", "", 0);
     check_by_hand(*state, "hetomtl", "mode=paper", 0);
+    check_by_hand(*state, "hetomtl", "mode=fleet", 0);
+    check_by_hand(*state, "hetomtl", "mode=fleet", 9);
     check_by_hand(*state, "omtlmc", "", 0);
     check_by_hand(*state, "mpa", "scale=causal", 4);
     check_by_hand(*state, "hetomtl", "", 9);

@@ -1,14 +1,15 @@
 /* hetomtl: options, fit, descriptor (hetomtl.h has the problem).
  *
- * Both modes are one model (hetomtl): m->paper is NULL in mode ferry. The options of mode
- * paper come from shared/hedge.h, since omtlmc has the same. */
+ * The three modes are one model (hetomtl). The options of mode paper come from shared/hedge.h, since omtlmc has the same. */
 #include "methods/hetomtl/hetomtl.h"
 
-enum { MODE_FERRY, MODE_PAPER };
-
 static const ferry_opt hetomtl_opts[] = {
-    FERRY_OPT_ONE_OF(hetomtl_options, mode, "ferry|paper", "ferry",
-                     "four experts on the target, or the published algorithm"),
+    FERRY_OPT_ONE_OF(hetomtl_options, mode, "ferry|paper|fleet", "ferry",
+                     "four experts on the target, the published algorithm, or six experts "
+                     "(ridges, a sentinel for drift) that cost more and err less"),
+    FERRY_OPT(hetomtl_options, INT, basis, 0, 0, FLEET_BASIS,
+              "fleet: labels up to which ridges are exact, and the size of their basis "
+              "afterwards; 0: 600, fewer above 2048 dense features"),
     FERRY_OPT(hetomtl_options, REAL, rate, 0.9, 1e-9, 1,
               "ferry: a mistake leaves so much of an expert's weight"),
     FERRY_OPT(hetomtl_options, REAL, share, 0.01, 0, 1,
@@ -20,8 +21,8 @@ static const ferry_opt hetomtl_opts[] = {
     HEDGE_OPTS,
 };
 
-/* Mode ferry asks for one view of the target and nothing else: it works without a source
- * and without a label. Mode paper needs both. */
+/* All ask for one view of the target; without a source and without a label work those on the
+ * target alone. Mode paper needs both. */
 static ferry_status hetomtl_fits(ferry_ctx *ctx, const ferry_task *task,
                                  const void *options)
 {
@@ -34,8 +35,8 @@ done:
     return st;
 }
 
-/* Only the offline part: the stream comes to rounds.c afterwards. Mode ferry with no label
- * at all starts from zero weights and learns from the stream. */
+/* Only the offline part: the stream comes to rounds.c afterwards. With no label at all the
+ * target's experts start from zero weights and learn from the stream. */
 static ferry_status hetomtl_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
                                 void **state, ferry_fit_info *rep)
 {
@@ -46,7 +47,10 @@ static ferry_status hetomtl_fit(ferry_ctx *ctx, const ferry_task *task, const vo
 
     *state = NULL;
     FERRY_NEW(ctx, m, 1);
-    if (o->mode == MODE_PAPER)
+    m->mode = o->mode;
+    if (o->mode == MODE_FLEET)
+        FERRY_TRY(ferry_i_hetomtl_fleet(ctx, task, o, &m->f, &finish));
+    else if (o->mode == MODE_PAPER)
         FERRY_TRY(
             ferry_i_hedge_fit(ctx, "hetomtl", HEDGE_MISTAKES, task, &o->hedge, &m->paper));
     else

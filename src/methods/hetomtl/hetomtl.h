@@ -8,11 +8,13 @@
  *             each source, a learner of the target, a hedge over each pair and a hedge over
  *             the pairs. It is shared with OMTL-MC: methods/shared/hedge.h has the problem
  *             and the formulas, learn/cdspp.h the projection, learn/pa.h the learner.
- * mode ferry  four experts on the target under one hedge, since what the projection
- * takes
+ * mode ferry  four experts on the target under one hedge, since what the projection takes
  *             from a source are its class counts alone (Pt spans the same space for every
  *             source with these counts, a source of noise included). Better than the
  *             published method on each of ten streams (docs/methods/hetomtl.md).
+ * mode fleet  six experts on the target, four of them ridges with a bounded basis, a mixer
+ *             and a sentinel for drift (fleet.h). Fewer mistakes yet, at twenty times the
+ *             cost.
  *
  * The experts of mode ferry (experts.c), with fixed share (Herbster and Warmuth,
  * Tracking the best expert, 1998):
@@ -27,18 +29,19 @@
  *   where p is what the weights start from: a third for pa and average together, causal,
  *   codes.
  *
- * Files: hetomtl.c options, fit, descriptor; solve.c the offline part of mode ferry;
- * rounds.c the stream; model.c predictions and the file. */
+ * Files: hetomtl.c options, fit, descriptor; solve.c the offline part of modes ferry and
+ * fleet; rounds.c the stream; model.c predictions and the file. */
 #ifndef FERRY_HETOMTL_H
 #define FERRY_HETOMTL_H
 
+#include "methods/hetomtl/fleet.h"
 #include "methods/shared/hedge.h"
 
 typedef struct hetomtl_options {
     hedge_options hedge; /* first: HEDGE_OPTS counts from here */
     int mode;
     double rate, share, grow;
-    int64_t keep;
+    int64_t keep, basis;
 } hetomtl_options;
 
 /* ---- class codes (codes.c) ---- */
@@ -154,14 +157,21 @@ void ferry_i_experts_file(ferry_io *io, experts *e);
 
 /* ---- the method ---- */
 
-/* One of the two is in use. */
+enum { MODE_FERRY, MODE_PAPER, MODE_FLEET }; /* as the file has them */
+
+/* One of the three is in use. */
 typedef struct hetomtl {
-    hedge_model *paper; /* mode paper; else NULL, and */
+    int mode;
+    hedge_model *paper;
     experts e;
+    fleet f;
 } hetomtl;
 
-/* Mode ferry's offline part (solve.c): a PA pass over the target's labelled rows, class
- * codes from them and the class counts of the sources. */
+/* Mode fleet's offline part (solve.c): the fleet begins with the target's labelled rows. */
+ferry_status ferry_i_hetomtl_fleet(ferry_ctx *ctx, const ferry_task *task,
+                                   const hetomtl_options *o, fleet *f, bool *finish);
+/* Mode ferry's (solve.c): a PA pass over the target's labelled rows, class codes from them
+ * and the class counts of the sources. */
 ferry_status ferry_i_hetomtl_solve(ferry_ctx *ctx, const ferry_task *task,
                                    const hetomtl_options *o, experts *e, bool *finish);
 extern const ferry_online ferry_i_hetomtl_rounds; /* rounds.c */

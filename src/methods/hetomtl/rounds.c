@@ -7,10 +7,10 @@
 
 #include "methods/hetomtl/hetomtl.h"
 
-/* The running means of mode ferry change with every row, labelled or not. */
+/* The running means of modes ferry and fleet change with every row, labelled or not. */
 static bool watches(const void *state)
 {
-    return ((const hetomtl *)state)->paper == NULL;
+    return ((const hetomtl *)state)->mode != MODE_PAPER;
 }
 
 /* How many numbers the caller keeps for each row until its label comes. */
@@ -18,10 +18,12 @@ static int64_t votes_size(const void *state)
 {
     const hetomtl *m = state;
 
-    return m->paper ? ferry_i_hedge_votes_size(m->paper) : EXPERTS;
+    return m->paper                ? ferry_i_hedge_votes_size(m->paper)
+           : m->mode == MODE_FLEET ? m->f.votes
+                                   : EXPERTS;
 }
 
-/* Answer a row. In mode ferry it counts for the running means whether or not a label ever
+/* Answer a row. In modes ferry and fleet it counts for the running means whether or not a label ever
  * comes. Rows of k scores may be wider than the classes known so far: the rest is 0. */
 static ferry_status see(ferry_ctx *ctx, void *state, const ferry_row *x, int64_t k,
                         double *score, int32_t *votes)
@@ -31,6 +33,7 @@ static ferry_status see(ferry_ctx *ctx, void *state, const ferry_row *x, int64_t
     experts *e = &m->e;
 
     if (m->paper) return ferry_i_hedge_see(ctx, m->paper, x, k, score, votes);
+    if (m->mode == MODE_FLEET) return ferry_i_fleet_see(ctx, &m->f, x, k, score, votes);
     FERRY_TRY(ferry_i_online_check(ctx, x, e->d, k, e->k));
     memset(score, 0, (size_t)k * sizeof *score);
     ferry_i_experts_watch(e, x); /* x itself counts, as when its label comes */
@@ -50,6 +53,7 @@ static ferry_status learn(ferry_ctx *ctx, void *state, const ferry_row *x, int32
     hetomtl *m = state;
 
     if (m->paper) return ferry_i_hedge_hear(ctx, m->paper, x, cls, votes);
+    if (m->mode == MODE_FLEET) return ferry_i_fleet_learn(ctx, &m->f, x, cls, votes);
     FERRY_TRY(ferry_i_online_check(ctx, x, m->e.d, 0, 0));
     FERRY_TRY(ferry_i_experts_learn(ctx, &m->e, x, cls, votes));
 done:
@@ -62,6 +66,14 @@ static int64_t parts(const void *state, const char **names, double *w)
     const hetomtl *m = state;
 
     if (m->paper) return ferry_i_hedge_parts(m->paper, names, w);
+    double sum = 0; /* the fleet's weights are those of a regression: told as shares */
+    for (int i = 0; i < FLEET; i++)
+        sum += m->f.w[i];
+    for (int64_t i = 0; w && m->mode == MODE_FLEET && i < FLEET; i++) {
+        names[i] = ferry_i_fleet_names[i];
+        w[i] = sum > 0 ? m->f.w[i] / sum : 1. / FLEET;
+    }
+    if (m->mode == MODE_FLEET) return FLEET;
     for (int64_t i = 0; w && i < EXPERTS; i++) {
         names[i] = ferry_i_expert_names[i];
         w[i] = m->e.w[i];

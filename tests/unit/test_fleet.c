@@ -1,0 +1,226 @@
+/* The six experts of hetomtl's mode fleet: against an independent program, through drift, new
+ * classes, files, and without growing. */
+#include <math.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "fleet_golden.h"
+#include "methods/hetomtl/hetomtl.h"
+#include "small_task.h"
+
+enum { D = 6, OFFLINE = 9, STREAM = 60 };
+
+/* A model of rows of D features with classes by letters. */
+static ferry_model *model_of(ferry_ctx *ctx, int64_t n, const double *x,
+                             const char *letters, bool sparse, const char *settings)
+{
+    ferry_domain *d = small_domain(ctx, "t", FERRY_TARGET, n, D, sparse ? NULL : x);
+    ferry_task *task = NULL;
+
+    if (sparse) small_view(ctx, d, "x", n, D, x, NULL, NULL, true);
+    small_classes(ctx, d, letters);
+    task = small_task(ctx, FERRY_CLASSIFY, NULL, d);
+    ferry_model *m = fit_model(ctx, task, "hetomtl", settings);
+    ferry_task_free(task);
+    return m;
+}
+
+static fleet *fleet_of(ferry_model *m)
+{
+    return &((hetomtl *)m->state)->f;
+}
+
+/* ---- the golden stream ---- */
+
+/* Begin again with the offline rows in the order that the other program had them in. */
+static void in_order(fleet *f)
+{
+    for (int64_t i = 0; i < OFFLINE; i++)
+        for (int64_t j = i; j < OFFLINE; j++) {
+            fleet_row *r = f->basis[j];
+            if (fabs((double)r->map[0][0] * r->norm - golden_offline[i * D]) > 1e-5)
+                continue;
+            f->basis[j] = f->basis[i];
+            f->basis[i] = r;
+            break;
+        }
+    for (int64_t i = 0; i < f->n_ring; i++)
+        ferry_i_fleet_drop(f->ring[i]);
+    f->n_ring = f->z.n = 0;
+    memset(f->z.mean, 0, D * sizeof(double));
+    memset(f->z.m2, 0, D * sizeof(double));
+    ferry_i_fleet_start(f, true);
+    for (int64_t i = 0; i < OFFLINE; i++)
+        ferry_i_fleet_newest(f, f->basis[i]);
+    for (int e = 0; e < FLEET_RIDGES; e++)
+        f->ridge[e].block = 8;
+}
+
+static void test_golden(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_model *m =
+        model_of(ctx, OFFLINE, golden_offline, "aaabbbccc", false, "mode=fleet basis=24");
+    fleet *f = fleet_of(m);
+    int at = 0;
+
+    in_order(f);
+    for (int e = 0; e < FLEET_MAPS; e++)
+        assert_close(f->h[e], golden_h[e], 1e-4);
+    for (int e = 0; e < FLEET; e++)
+        assert_close(f->w[e], golden_warm[e], 1e-4);
+    for (int64_t i = 0; i < STREAM; i++) {
+        const ferry_row x = {D, NULL, golden_stream + i * D};
+        double total[4] = {0};
+        int32_t votes[128] = {0};
+        for (int e = 0; e < FLEET; e++)
+            assert_close(f->w[e], golden_w[i * FLEET + e], 1e-4);
+        assert_true(f->votes <= 128);
+        assert_ok(ctx, ferry_i_fleet_see(ctx, f, &x, 4, total, votes));
+        for (int64_t c = 0; c < f->k; c++)
+            assert_close(total[c], golden_total[i * 4 + c], 1e-4);
+        assert_int_equal(votes[0], golden_answer[i]);
+        for (int64_t e = 0; i == golden_at[at] && e < FLEET; e++)
+            for (int64_t c = 0; c < f->k; c++)
+                assert_close(f->room.f[e * f->k + c],
+                             golden_scores[(at * FLEET + e) * 4 + c], 1e-4);
+        at += i == golden_at[at] && i < STREAM - 1;
+        if (golden_labelled[i])
+            assert_ok(ctx, ferry_i_fleet_learn(ctx, f, &x, golden_y[i], votes));
+    }
+    assert_int_equal(f->alarms, 0);
+    assert_true(f->ridge[0].full && f->k == 4);
+    ferry_model_free(m);
+}
+
+/* ---- streams ---- */
+
+/* Row i of a made-up stream: class c has its own three features; `turn` moves the classes. */
+static int32_t draw(ferry_rng *rng, int turn, double *x)
+{
+    const int32_t c = (int32_t)ferry_i_rng_below(rng, 3);
+
+    for (int j = 0; j < D; j++)
+        x[j] = fabs(0.4 * ferry_i_rng_normal(rng) + (j % 3 == (c + turn) % 3 ? 1.5 : 0.2));
+    return c;
+}
+
+/* Rounds of a stream on f, with every label; mistakes. */
+static int64_t rounds(ferry_ctx *ctx, ferry_model *m, ferry_rng *rng, int64_t n, int turn)
+{
+    static const char *const names[] = {"a", "b", "c"};
+    int64_t wrong = 0;
+
+    for (int64_t i = 0; i < n; i++) {
+        double x[D];
+        const int32_t y = draw(rng, turn, x);
+        const ferry_row row = {D, NULL, x};
+        int32_t cls = 0, votes[256];
+        assert_ok(ctx, ferry_model_see(ctx, m, &row, &cls, NULL, votes));
+        wrong += strcmp(ferry_model_class_at(m, cls), names[y]) != 0;
+        assert_ok(ctx, ferry_model_learn(ctx, m, &row, names[y], votes));
+    }
+    return wrong;
+}
+
+/* The classes change places: an alarm soon after, few mistakes after that, and no alarm while
+ * nothing changes; dense and sparse. */
+static void test_drift(void **state)
+{
+    ferry_ctx *ctx = *state;
+
+    /* Below a tenth of the cells: rows are kept sparse. */
+    static const double few[OFFLINE * D] = {[0] = 1, [3 * D + 1] = 1, [6 * D + 2] = 1};
+
+    for (int sparse = 0; sparse < 2; sparse++) {
+        ferry_model *m = model_of(ctx, OFFLINE, sparse ? few : golden_offline, "aaabbbccc",
+                                  sparse, "mode=fleet basis=50");
+        fleet *f = fleet_of(m);
+        ferry_rng rng;
+        ferry_i_rng_seed(&rng, 5, 0);
+        assert_int_equal(f->sparse, sparse);
+        (void)rounds(ctx, m, &rng, 100, 0); /* another stream than the offline rows' */
+        const int64_t before = f->alarms;
+        assert_true(rounds(ctx, m, &rng, 400, 0) < 30);
+        assert_int_equal(f->alarms, before);
+        assert_true(rounds(ctx, m, &rng, 100, 1) > 20);
+        assert_int_equal(f->alarms, before + 1);
+        (void)rounds(ctx, m, &rng, 100, 1);
+        assert_true(rounds(ctx, m, &rng, 300, 1) < 30);
+        assert_int_equal(f->alarms, before + 1);
+        ferry_model_free(m);
+    }
+}
+
+/* Nothing grows: the file after a thousand labels is as large as after two hundred, and a
+ * loaded copy goes on with the same bits, also through an alarm. */
+static void test_constant(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_model *m = model_of(ctx, OFFLINE, golden_offline, "aaabbbccc", false,
+                              "mode=fleet basis=40"),
+                *c = NULL;
+    ferry_rng rng, twin;
+    struct stat early, late;
+
+    ferry_i_rng_seed(&rng, 7, 0);
+    (void)rounds(ctx, m, &rng, 31 + 64 * 3, 0); /* full, and no block waits */
+    assert_ok(ctx, ferry_model_save(ctx, m, tmp_path("early.ferry")));
+    (void)rounds(ctx, m, &rng, 64 * 12 + 20, 0);
+    assert_ok(ctx, ferry_model_save(ctx, m, tmp_path("some.ferry")));
+    assert_ok(ctx, ferry_model_load(ctx, tmp_path("some.ferry"), NULL, &c));
+    twin = rng;
+    assert_int_equal(rounds(ctx, m, &rng, 300, 1), rounds(ctx, c, &twin, 300, 1));
+    assert_true(fleet_of(m)->alarms > 0);
+    assert_int_equal(fleet_of(m)->alarms, fleet_of(c)->alarms);
+    for (int e = 0; e < FLEET; e++)
+        assert_true(fleet_of(m)->w[e] == fleet_of(c)->w[e]);
+    (void)rounds(ctx, m, &rng, 64 * 4, 1);
+    while (fleet_of(m)->ridge[0].pending > 0)
+        (void)rounds(ctx, m, &rng, 1, 1);
+    assert_ok(ctx, ferry_model_save(ctx, m, tmp_path("late.ferry")));
+    assert_int_equal(stat(tmp_path("early.ferry"), &early), 0);
+    assert_int_equal(stat(tmp_path("late.ferry"), &late), 0);
+    assert_true(late.st_size - early.st_size < 64); /* the header's numbers have lengths */
+    ferry_model_free(m);
+    ferry_model_free(c);
+}
+
+/* No label at the start; rows of zeros; more offline rows than the basis takes. */
+static void test_beginnings(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_model *m =
+        model_of(ctx, OFFLINE, golden_offline, "?????????", false, "mode=fleet");
+    const double zeros[D] = {0};
+    const ferry_row zero = {D, NULL, zeros};
+    int32_t cls = 0, votes[256];
+    ferry_rng rng;
+
+    ferry_i_rng_seed(&rng, 9, 0);
+    assert_ok(ctx, ferry_model_see(ctx, m, &zero, &cls, NULL, votes));
+    assert_int_equal(cls, -1);
+    assert_ok(ctx, ferry_model_learn(ctx, m, &zero, "b", votes));
+    assert_ok(ctx, ferry_model_learn(ctx, m, &zero, "a", NULL));
+    assert_ok(ctx, ferry_model_see(ctx, m, &zero, &cls, NULL, votes));
+    assert_ok(ctx, ferry_model_learn(ctx, m, &zero, "c", votes));
+    (void)rounds(ctx, m, &rng, 100, 0);
+    assert_true(rounds(ctx, m, &rng, 300, 0) < 30);
+    ferry_model_free(m);
+    m = model_of(ctx, OFFLINE, golden_offline, "aaabbbccc", false, "mode=fleet basis=4");
+    assert_true(fleet_of(m)->n == 4 && fleet_of(m)->ridge[0].labels == OFFLINE);
+    assert_int_equal(fleet_of(m)->n_ring, OFFLINE);
+    assert_true(rounds(ctx, m, &rng, 300, 0) < 150);
+    ferry_model_free(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_golden, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_drift, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_constant, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_beginnings, ctx_setup, ctx_teardown),
+    };
+    return cmocka_run_group_tests_name("fleet", tests, NULL, NULL);
+}
