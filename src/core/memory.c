@@ -228,7 +228,8 @@ ferry_status ferry_i_json_dump(ferry_ctx *ctx, const json_t *json, size_t flags,
     char *dumped = json && !lost ? json_dumps(json, flags) : NULL;
     json_free_t release = free;
 
-    *out = dumped ? ferry_i_strdup(dumped) : NULL;
+    /* asked again: jansson itself goes on without some of its memory */
+    *out = dumped && !lost ? ferry_i_strdup(dumped) : NULL;
     json_get_alloc_funcs(NULL, &release);
     if (dumped) release(dumped);
     FERRY_HAVE(ctx, *out);

@@ -230,6 +230,8 @@ ferry_status ferry_domain_borrow_dense(ferry_ctx *ctx, ferry_domain *d, const ch
                                        const char *const *features,
                                        ferry_release_fn release, void *user)
 {
+    FERRY_ARGS(ctx, d, name, x);
+
     ferry_status st = FERRY_OK;
     ferry_matrix *lent = NULL;
 
@@ -267,6 +269,8 @@ ferry_status ferry_domain_borrow_sparse(ferry_ctx *ctx, ferry_domain *d, const c
                                         const char *const *features,
                                         ferry_release_fn release, void *user)
 {
+    FERRY_ARGS(ctx, d, name, x);
+
     const ferry_sparse none = {.rows = -1};
 
     return borrow_sparse(ctx, d, name, x ? x : &none, NULL, ids, features, release, user);
@@ -277,6 +281,8 @@ ferry_status ferry_domain_borrow_sparse32(ferry_ctx *ctx, ferry_domain *d, const
                                           const char *const *features,
                                           ferry_release_fn release, void *user)
 {
+    FERRY_ARGS(ctx, d, name, x);
+
     const ferry_sparse wide = x ? (ferry_sparse){x->rows, x->cols, NULL, x->index, x->value}
                                 : (ferry_sparse){.rows = -1};
 

@@ -114,12 +114,12 @@ done:
     return st;
 }
 
-/* It has sent all or is not wanted any more. */
-static void stop(reader *r)
+/* It has sent all, and ends by itself, or is not wanted any more. */
+static void stop(reader *r, bool done)
 {
     if (r->fd >= 0) (void)close(r->fd);
     if (r->pid <= 0) return;
-    (void)kill(r->pid, SIGKILL);
+    if (!done) (void)kill(r->pid, SIGKILL);
     while (waitpid(r->pid, NULL, 0) < 0 && errno == EINTR)
         continue;
 }
@@ -297,7 +297,7 @@ ferry_status ferry_i_mat73(ferry_ctx *ctx, const ferry_input *in, const char *na
                r.late ? "reading it takes too long"
                       : "it is damaged, or larger than --max-input and free memory allow");
 done:
-    stop(&r);
+    stop(&r, st == FERRY_OK);
     if (st != FERRY_OK) ferry_i_mat_vars_free(out);
     return st;
 }

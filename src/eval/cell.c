@@ -236,6 +236,8 @@ done:
 ferry_status ferry_evaluate_kept(ferry_ctx *ctx, const ferry_task *task, const char *folder,
                                  ferry_results **out)
 {
+    FERRY_ARGS_OUT(ctx, out, out, task, folder);
+
     ferry_status st = FERRY_OK;
 
     *out = NULL;

@@ -240,6 +240,8 @@ static void explain_one(ferry_text *t, const ferry_sheet *s, const ferry_result 
 ferry_status ferry_results_explain(ferry_ctx *ctx, const ferry_results *rs,
                                    const char *method, char **out)
 {
+    FERRY_ARGS_OUT(ctx, out, out, rs);
+
     ferry_status st = FERRY_OK;
     const ferry_sheet s = ferry_i_sheet(rs);
     const ferry_result *r = method ? ferry_results_find(rs, method) : NULL;

@@ -62,7 +62,11 @@ static json_t *object(const ferry_results *rs, const void *of, const field *f, i
 /* Append to an array and take the value; the array becomes NULL when there is no memory. */
 static void append(json_t **all, json_t *value)
 {
-    if (*all && json_array_append_new(*all, value) == 0) return;
+    if (!*all) {
+        json_decref(value);
+        return;
+    }
+    if (json_array_append_new(*all, value) == 0) return;
     json_decref(*all);
     *all = NULL;
 }

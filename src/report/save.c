@@ -311,6 +311,8 @@ static char *place_of(const char *dir)
 
 ferry_status ferry_results_save(ferry_ctx *ctx, const ferry_results *rs, const char *dir)
 {
+    FERRY_ARGS(ctx, rs, dir);
+
     static const char *const ours[] = {"results.json", "run.json",   "report.html",
                                        "predictions",  "splits.csv", NULL};
     ferry_status st = FERRY_OK;

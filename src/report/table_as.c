@@ -121,6 +121,8 @@ static void as_latex(ferry_text *t, const ferry_sheet *s)
 ferry_status ferry_results_table_as(ferry_ctx *ctx, const ferry_results *rs,
                                     const char *format, char **out)
 {
+    FERRY_ARGS_OUT(ctx, out, out, rs, format);
+
     static const struct {
         const char *name;
         void (*add)(ferry_text *t, const ferry_sheet *s);
