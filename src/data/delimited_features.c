@@ -336,8 +336,9 @@ static bool counts_rows(const ferry_table *t, int64_t j)
 
 /* A label or an id among the features makes every result worthless without a word, so what
  * is called like one is named. */
-static void report_odd_names(ferry_ctx *ctx, const ferry_table *t)
+static ferry_status report_odd_names(ferry_ctx *ctx, const ferry_table *t)
 {
+    ferry_status st = FERRY_OK;
     ferry_text list = {0};
     const char *one = NULL;
     int64_t n = 0;
@@ -349,12 +350,15 @@ static void report_odd_names(ferry_ctx *ctx, const ferry_table *t)
         one = t->col[j].name;
         ferry_i_text_addf(&list, "%s'%s'", list.len ? ", " : "", one);
     }
-    if (n > 0 && !list.failed)
+    FERRY_HAVE(ctx, !list.failed);
+    if (n > 0)
         ferry_i_log(ctx, FERRY_WARN,
                     "%s: %s: a feature, though it looks like a label or an id; if it is "
                     "one, say label: %s, id: %s or drop: %s",
                     t->in->path, list.s, one, one, one);
+done:
     ferry_i_text_free(&list);
+    return st;
 }
 
 /* Without categories x is what the threads filled, moved and not copied. The names stay
@@ -376,7 +380,7 @@ ferry_status ferry_i_table_features(ferry_ctx *ctx, ferry_table *t, ferry_data *
             missing += c[j].place[i] < 0;
     }
     if (!t->s->like) FERRY_TRY(refuse_free_text(ctx, t, c));
-    if (!t->s->like) report_odd_names(ctx, t);
+    if (!t->s->like) FERRY_TRY(report_odd_names(ctx, t));
     if (t->header || categories > 0) FERRY_TRY(name_features(ctx, t, c, &d->features));
     /* numbers only: x is ready */
     if (categories == 0) {

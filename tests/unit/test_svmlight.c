@@ -311,7 +311,7 @@ static void test_refuses_to_write(void **state)
 
     assert_ok(ctx, ferry_read(ctx, tmp_file("m.csv", "a,b\n1,2\n,3\n", -1), NULL, &d));
     assert_fails(ctx, ferry_write(ctx, d, tmp_path("w.svm"), NULL), FERRY_EINVAL,
-                 "row 2, column 1 is missing: svmlight has no missing cells");
+                 "instance 2 has no value for feature 1, a: svmlight has no missing cells");
     ferry_data_free(d);
     assert_ok(ctx, ferry_i_read_as(ctx, tmp_file("l.csv", "a\nb\n", -1), NULL,
                                    FERRY_DATA_LABELS, &d));

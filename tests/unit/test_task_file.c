@@ -309,7 +309,7 @@ static void test_bad_yaml(void **state)
 
     bad(ctx, "task: [a\ngoal: b\n", "task.yaml:");
     bad(ctx, "task: t\n\tgoal: classify\n",
-        "task.yaml:2: found a tab character that violates indentation");
+        "task.yaml:2: a tab: YAML takes only blanks before and between keys");
     bad(ctx, "task: t\ngoal: *nobody\n", "task.yaml:2: found undefined alias");
     bad(ctx, "task: t\n---\ntask: u\n", "task.yaml:2: a second document begins");
     memset(deep, '[', 200000);
