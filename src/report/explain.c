@@ -195,12 +195,18 @@ static void add_settings(ferry_text *t, const ferry_result *r)
     }
 }
 
-/* Single numbers and texts; of lists how long they are. */
+/* Single numbers and texts; of lists how long they are; parts of parts are counted. */
 static void add_diagnostics(ferry_text *t, const ferry_result *r)
 {
+    int64_t parts = 0;
+
     for (int64_t i = 0; i < ferry_result_diagnostic_count(r); i++) {
         const ferry_diagnostic *d = ferry_result_diagnostic_at(r, i);
         if (i == 0) ferry_i_text_add(t, "\nwhat the last fit told\n");
+        if (strchr(d->name, '.')) {
+            parts++;
+            continue;
+        }
         ferry_i_text_addf(t, "  %-20s ", d->name);
         if (d->count != 1)
             ferry_i_text_addf(t, "%lld values, in results.json\n", (long long)d->count);
@@ -209,6 +215,7 @@ static void add_diagnostics(ferry_text *t, const ferry_result *r)
         else
             ferry_i_text_addf(t, "%.6g\n", d->numbers ? d->numbers[0] : NAN);
     }
+    if (parts > 0) ferry_i_text_addf(t, "  %lld more, in results.json\n", (long long)parts);
 }
 
 static void explain_one(ferry_text *t, const ferry_sheet *s, const ferry_result *r)
