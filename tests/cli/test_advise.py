@@ -9,7 +9,7 @@ def test_advise(folder):
     r = ferry("advise", task)
     for words in ("bridge: classify 'target'", "A-distance", "hemap", "transfer", "serve other goals", "ferry run"):
         assert words in r.out, (words, r)
-    assert len(r.out.splitlines()) < 45, "one screen"
+    assert len(r.out.splitlines()) < 50, "one screen"
     d = parses(ferry("advise", task, "--json").out)
     by = {m["name"]: m for m in d["methods"]}
     assert by["svm"]["fits"] and by["svm"]["measured"] and by["svm"]["seconds"] > 0

@@ -42,7 +42,8 @@ def test_the_line_to_add(folder):
     lines[0] = lines[0].replace("a", "z")  # other names for the same columns
     write(folder, "task/bridge_a.csv", "\n".join(lines))
     write(folder, "task/off.yaml", text)
-    r = ferry("run", folder + "/task/off.yaml", "-o", folder + "/off", *SET)
+    ferry("run", folder + "/task/off.yaml", "-o", folder + "/off", *SET)
+    r = ferry("explain", folder + "/off")
     words = " ".join(r.out.split())
     for m in BRIDGE:
         assert f"{m} needs features that lead from a source to target 'target'; 'source' shares none with 'bridge': if " \
@@ -52,7 +53,8 @@ def test_the_line_to_add(folder):
     assert set(BRIDGE) <= set(was), was
     # a baseline that wants the source's features says the same
     write(folder, "task/pool.yaml", text + "methods: [{svm: {train: both}}, majority]\n")
-    r = ferry("run", folder + "/task/pool.yaml", "-o", folder + "/pool", *SET)
+    ferry("run", folder + "/task/pool.yaml", "-o", folder + "/pool", *SET)
+    r = ferry("explain", folder + "/pool")
     assert "svm needs features that source 'source' (12) and target 'target' (8) share; if a view of 'target' has features " \
         "of 'source', give both the same names of features, or add same_as: source.x to it" in " ".join(r.out.split()), r
 
