@@ -5,8 +5,8 @@
  *
  * jansson has one allocator for the whole process, which a program around us may use, too. So it
  * keeps the one it has, behind a function that notes when there was no memory: JSON is built of
- * many small pieces whose loss nobody would notice. Only a program that sets an allocator of its
- * own (ferry_set_allocator) gives it to jansson as well. */
+ * many small pieces whose loss nobody would notice. It does not get the allocator of
+ * ferry_set_allocator(): its parser aborts when an allocation fails in the middle of a text. */
 #include <jansson.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -32,11 +32,6 @@ static void *json_watched(size_t n)
     return asked(json_had(n), (int64_t)n, 1);
 }
 
-static void *json_own(size_t n)
-{
-    return asked(use_calloc(1, n), (int64_t)n, 1);
-}
-
 static void watch(void)
 {
     json_get_alloc_funcs(&json_had, &json_had_free);
@@ -57,10 +52,6 @@ void ferry_set_allocator(void *(*calloc_fn)(size_t, size_t),
     use_realloc = realloc_fn ? realloc_fn : realloc;
     use_free = free_fn ? free_fn : free;
     ferry_i_json_watch();
-    if (calloc_fn)
-        json_set_alloc_funcs(json_own, use_free);
-    else
-        json_set_alloc_funcs(json_watched, json_had_free);
 }
 
 /* n * size in bytes, at least 1; false when that is no size. */

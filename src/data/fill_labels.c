@@ -464,7 +464,7 @@ done:
 ferry_status ferry_domain_add_data(ferry_ctx *ctx, ferry_domain *d, const char *name,
                                    const ferry_data *data)
 {
-    FERRY_ARGS(ctx, d, name, data);
+    FERRY_ARGS(ctx, d, data);
 
     ferry_status st = FERRY_OK;
     ferry_ratings *r = NULL;

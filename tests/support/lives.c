@@ -76,7 +76,7 @@ void lives_make(void)
     put("embed.yaml", "task: e\ngoal: embed\ndomains:\n"
                       "- {name: s, role: source, x: s.csv, label: c, id: id, drop: y}\n"
                       "- {name: t, role: target, x: t.csv, label: c, id: id, drop: y}\n"
-                      "methods: [pca]\nevaluate: {repeats: 2}\n");
+                      "methods: [pca-joined]\nevaluate: {repeats: 2}\n");
     put("stream.yaml", "task: st\ngoal: stream\ndomains:\n"
                        "- {name: s, role: source, x: s.csv, label: c, id: id, drop: y}\n"
                        "- {name: t, role: target, x: t.csv, label: c, id: id, drop: y}\n"

@@ -219,8 +219,10 @@ static void test_engines(void **state)
         assert_ok(ctx, ferry_ctx_set_engine(ctx, "ref"));
         q = run(ctx, task, variants[v].method, variants[v].settings);
         assert_ok(ctx, ferry_ctx_set_engine(ctx, "host"));
+        /* lift ends in Newton steps that stop by the gradient */
+        const double tol = strcmp(variants[v].method, "lift") == 0 ? 1e-3 : 1e-5;
         for (int64_t e = 0; e < p->n * M; e++)
-            if (fabs(p->score[e] - q->score[e]) > 1e-5)
+            if (fabs(p->score[e] - q->score[e]) > tol)
                 fail_msg("%s %s: host %g, ref %g", variants[v].method, variants[v].settings,
                          p->score[e], q->score[e]);
         ferry_prediction_free(p);

@@ -449,8 +449,8 @@ static void test_refused(void **state)
     const ferry_row ok = {D, NULL, (const double[D]){0}};
     assert_fails(ctx, ferry_model_learn(ctx, m, &ok, "", NULL), FERRY_EDATA,
                  "a label is empty");
-    assert_fails(ctx, ferry_model_learn(ctx, m, &ok, NULL, NULL), FERRY_EDATA,
-                 "a label is empty");
+    assert_fails(ctx, ferry_model_learn(ctx, m, &ok, NULL, NULL), FERRY_EINVAL,
+                 "argument label is NULL");
     assert_same(ctx, m, c);
     ferry_model_free(c);
     ferry_model_free(m);

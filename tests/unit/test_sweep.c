@@ -225,6 +225,7 @@ done:
 static ferry_status do_generate(ferry_ctx *ctx, const char *name, const char *more)
 {
     (void)more;
+    ferry_i_remove_tree(tmp_path("gen"));
     return ferry_generate(ctx, name, NULL, tmp_path("gen"));
 }
 
@@ -233,6 +234,7 @@ static ferry_status do_generate(ferry_ctx *ctx, const char *name, const char *mo
 static void test_commands(void **state)
 {
     int64_t wrong = 0, tried = 0;
+    char why[1024];
 
     (void)state;
     lives_make();
@@ -241,6 +243,7 @@ static void test_commands(void **state)
     for (int i = 0; i < 4; i++) {
         static const char *const to[] = {"c.npz", "c.mat", "c.svm", "c.arff"};
         tried += sweep("convert", do_convert, "s.csv", to[i], &wrong);
+        assert_int_equal(once(do_convert, "s.csv", to[i], 0, why), FERRY_OK);
         tried += sweep("inspect", do_inspect, to[i], NULL, &wrong);
     }
     tried += sweep("run", do_run, "pair.yaml", "no", &wrong);
