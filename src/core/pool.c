@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "core/pool.h"
@@ -301,12 +302,23 @@ int64_t ferry_i_memory_limit(const ferry_ctx *ctx)
     return ferry_i_memory_held() + free_bytes / 2;
 }
 
+/* Address space is limited (ulimit -v): every thread that enters BLAS takes a buffer of 128 MB of it, and
+ * where there is none left BLAS never comes back (linalg/host/blas.c). */
+static bool little_space(void)
+{
+    struct rlimit space;
+
+    return getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY;
+}
+
 void ferry_i_pool_plan(ferry_ctx *ctx, int64_t cells, int64_t bytes)
 {
     const long online = sysconf(_SC_NPROCESSORS_ONLN);
     const int cores = online > 0 ? (int)online : 1;
     const int64_t left = bytes > 0 ? ferry_i_memory_limit(ctx) - ferry_i_memory_held() : 0;
-    const int64_t fit = bytes <= 0 ? INT64_MAX : left < 2 * bytes ? 1 : left / bytes;
+    const int64_t fit = little_space() || (bytes > 0 && left < 2 * bytes) ? 1
+                        : bytes <= 0                                      ? INT64_MAX
+                                                                          : left / bytes;
     int64_t jobs = cells < ctx->threads ? cells : ctx->threads;
 
     if (jobs > fit) jobs = fit;
