@@ -199,6 +199,8 @@ done:
     /* What is done stays when there is more to do: the run was stopped, or could not be saved. */
     if (part && (code == EXIT_DONE || c->compare || !holds_cells(part)))
         cli_remove(cli_join(part, "", ""));
+    if (part && !c->value[KEY_OUT])
+        (void)rmdir("results"); /* made for nothing; full: stays */
     free(part);
     ferry_string_free(json);
     ferry_string_free(table);
@@ -266,7 +268,8 @@ static int run_file(cli *c, const char *path, const char *dir, ferry_results **k
     own =
         dir && !kept ? cli_join(dir, "", "") : default_folder(dir ? dir : "results", task);
     code = cli_can_replace(c, own, ferry_task_name(task));
-    if (code == EXIT_DONE && (st = say_links(c, task)) != FERRY_OK) code = cli_failed(c, st);
+    if (code == EXIT_DONE && (st = say_links(c, task)) != FERRY_OK)
+        code = cli_failed(c, st);
     if (kept) cli_note(c, "%s", path);
     if (code == EXIT_DONE) code = evaluate(c, task, own, kept);
     free(own);

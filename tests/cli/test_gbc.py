@@ -68,7 +68,8 @@ def only_gbc(folder, task):
 def test_run_explains(folder):
     task = make(folder)
     r = ferry("run", task, "-o", folder + "/out", "--threads", "1")
-    assert "gbc" in r.out and "weights of views" in r.out or "views add up" in r.out, r
+    told = ferry("explain", folder + "/out").out
+    assert "gbc" in told and "weights of views" in told or "views add up" in told, told
     # an edge with an id that is no instance is left out, and counted once
     assert r.err.count("friends") == 1 and "1 of" in r.err, r
     results = {x["name"].split()[0]: x for x in json.loads(read(folder, "out/results.json"))["results"]}
@@ -144,10 +145,13 @@ domains:
 methods: [gbc]
 """)
     write(folder, "new.csv", "u,v\n" + "1,3\n" * 40)
-    for method, sets in (("gbc", ["methods.gbc.correct=smooth", "methods.gbc.strength=0.9"]), ("ica", [])):
-        ferry("fit", task, "-m", method, "-o", folder + "/m.ferry", "-q", "--threads", "1", *(w for s in sets for w in ("--set", s)))
-        answers = predictions(ferry("predict", folder + "/m.ferry", folder + "/new.csv").out)
-        assert len(answers) == 40 and len(set(map(tuple, answers.values()))) == 1, (method, answers)
+    sets = ["methods.gbc.correct=smooth", "methods.gbc.strength=0.9"]
+    ferry("fit", task, "-m", "gbc", "-o", folder + "/m.ferry", "-q", "--threads", "1", *(w for s in sets for w in ("--set", s)))
+    answers = predictions(ferry("predict", folder + "/m.ferry", folder + "/new.csv").out)
+    assert len(answers) == 40 and len(set(map(tuple, answers.values()))) == 1, answers
+    ferry("fit", task, "-m", "ica", "-o", folder + "/m.ferry", "-q", "--threads", "1")
+    r = ferry("predict", folder + "/m.ferry", folder + "/new.csv", code=2)
+    assert "ica learned from graph 'near', and predicting needs it, too" in r.err, r
     ferry("fit", task, "-m", "gbc", "-o", folder + "/m.ferry", "-q", "--threads", "1")
     r = ferry("predict", folder + "/m.ferry", f"x={folder}/new.csv", f"near={folder}/e.csv", "-o", folder + "/no.csv", code=2)
     assert "graph 'near': the instances to predict for have no ids" in r.err and not os.path.exists(folder + "/no.csv"), r

@@ -53,7 +53,8 @@ evaluate: {{{evaluate}, metrics: [{', '.join(METRICS)}]}}
 
 
 def results(folder, task, *args):
-    r = ferry("run", task, "-o", folder + "/out", *args)
+    r = ferry("run", task, "-o", folder + "/out", "--force", *args)
+    r.out += ferry("explain", folder + "/out").out
     return r, {m["name"]: m for m in parses(read(folder, "out/results.json"))["results"]}
 
 

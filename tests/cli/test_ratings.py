@@ -81,7 +81,8 @@ def test_all_methods(folder):
     r = ferry("run", path, "-o", folder + "/out")
     assert len(re.findall("mapped to the target's 1 to 5", r.err)) == 1, r.err  # said once
     assert "'songs': ratings from 20 to 100" in r.err, r.err
-    assert "rmse" in r.out and "mae" in r.out and "'books' 0." in r.out, r.out
+    assert "rmse" in r.out and "mae" in read(folder, "out/results.json"), r.out
+    assert "'books' 0." in ferry("explain", folder + "/out").out
     found = {x["name"]: x for x in json.loads(read(folder, "out/results.json"))["results"]}
     assert len(found) == 16, list(found)
     for name, x in found.items():

@@ -157,7 +157,7 @@ def test_results_cannot_be_written(folder):
 def test_no_method_fits(folder):
     text = read(small_task(folder, "labelled=0")) + "methods: [ridge: {train: target}]\n"
     write(folder, "task/none.yaml", text)
-    refused("run", folder + "/task/none.yaml", says="label", cwd=folder)
+    refused("run", folder + "/task/none.yaml", "-q", says="label", cwd=folder)
     assert not os.path.exists(folder + "/results")
 
 

@@ -43,7 +43,7 @@ def test_values(folder):
 
 def test_arguments(folder):
     refused("run", says="something is missing: ferry run TASK")
-    refused("run", "a", "b", says="unexpected argument b")
+    refused("fit", "a", "b", says="unexpected argument b")
     refused("predict", "model", says="ferry predict MODEL DATA...")
     refused("convert", "a", says="ferry convert IN OUT")
     refused("inspect", says="ferry inspect FILE...")

@@ -51,7 +51,8 @@ def views_task(folder, text=VIEWS):
 
 
 def results(folder, *args):
-    r = ferry("run", *args, "-o", folder + "/out")
+    r = ferry("run", *args, "-o", folder + "/out", "--force")
+    r.out += ferry("explain", folder + "/out").out
     return r, {m["name"]: m for m in parses(read(folder, "out/results.json"))["results"]}
 
 
