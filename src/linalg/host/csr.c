@@ -218,13 +218,14 @@ static void scatter_some(ferry_product_fn *scatter, const ferry_product *p, int6
     ferry_product q = *p;
 
     q.far = is_far(to - from, p->k);
+    /* the same for all panels: threads may be at different ones, and share the room */
+    if (room) q.y_ld = p->k < PANEL ? panel_ld(p->k) : PANEL;
     if (!room) {
         scale(p->beta, (to - from) * p->k, p->y + from * p->k);
         scatter(&q, 0, rows);
     }
     for (int64_t c = 0; room && c < p->k; c += PANEL) {
         q.k = p->k - c < PANEL ? p->k - c : PANEL;
-        q.y_ld = panel_ld(q.k);
         q.b = p->b + c;
         q.y = room;
         memset(room + from * q.y_ld, 0, (size_t)((to - from) * q.y_ld) * sizeof *room);
