@@ -29,8 +29,10 @@ enum { MOST_SEEDS = 512, MOST_JOBS = 256, MOST_BYTES = 1 << 16, HANG = 20 };
 
 #define TARGETS(X)                                                                         \
     X(csv)                                                                                 \
-    X(svmlight) X(mtx) X(npy) X(npz) X(mat) X(mat73) X(arff) X(linqs) X(ratings) X(edges)  \
-        X(text) X(input) X(task) X(model) X(wal) X(lines) X(results)
+    X(svmlight)                                                                            \
+    X(mtx)                                                                                 \
+    X(npy) X(npz) X(mat) X(mat73) X(arff) X(linqs) X(ratings) X(edges) X(text) X(input)    \
+        X(task) X(model) X(wal) X(lines) X(results)
 #define DECLARE(name) int fuzz_##name(const uint8_t *bytes, size_t n);
 TARGETS(DECLARE)
 typedef struct target {
@@ -84,7 +86,7 @@ static size_t below(uint64_t *s, size_t n)
 }
 
 /* Remove `gone` bytes at `at` and put `more` in their place. */
-static size_t splice(size_t n, size_t at, size_t gone, const uint8_t *more, size_t add)
+static size_t patch(size_t n, size_t at, size_t gone, const uint8_t *more, size_t add)
 {
     static uint8_t copy[MOST_BYTES];
 
@@ -130,7 +132,7 @@ static size_t one_change(uint64_t *s, size_t n)
                  run = 1 + below(s, n - at < 32 ? n - at + 1 : 32);
     const size_t len = run > n - at ? n - at : run;
 
-    if (n == 0) return splice(0, 0, 0, (const uint8_t *)"x", 1);
+    if (n == 0) return patch(0, 0, 0, (const uint8_t *)"x", 1);
     switch (below(s, 10)) {
     case 0: mutant[at] ^= (uint8_t)(1 << below(s, 8)); return n;
     case 1: mutant[at] = (uint8_t)next(s); return n;
@@ -141,17 +143,17 @@ static size_t one_change(uint64_t *s, size_t n)
         if (at + width <= n) memcpy(mutant + at, &x, width);
         return n;
     }
-    case 3: return splice(n, at, len, mutant, 0);
-    case 4: return splice(n, at, 0, mutant + at, len); /* twice */
-    case 5: {                                          /* a piece of another seed */
+    case 3: return patch(n, at, len, mutant, 0);
+    case 4: return patch(n, at, 0, mutant + at, len); /* twice */
+    case 5: {                                         /* a piece of another seed */
         const seed *o = &seeds[below(s, (size_t)n_seeds)];
         const size_t from = below(s, o->n), add = below(s, o->n - from + 1);
-        return splice(n, at, below(s, len + 1), o->bytes + from, add < 64 ? add : 64);
+        return patch(n, at, below(s, len + 1), o->bytes + from, add < 64 ? add : 64);
     }
     case 6: return next(s) % 4 ? n : at; /* cut */
     case 7: {
         const char *w = words[below(s, sizeof words / sizeof *words)];
-        return splice(n, at, below(s, 2) * len, (const uint8_t *)w, strlen(w));
+        return patch(n, at, below(s, 2) * len, (const uint8_t *)w, strlen(w));
     }
     case 8: { /* swap two pieces */
         const size_t to = below(s, n - len + 1);
@@ -245,7 +247,7 @@ static void work(const target *t, int64_t first, int64_t step, int64_t count, sl
 
 static void keep(const char *out, const char *name, int64_t i, const char *log)
 {
-    char path[4096], to[4096];
+    char path[4096], to[4104];
 
     (void)snprintf(path, sizeof path, "%s/%s-%lld", out, name, (long long)i);
     FILE *f = fopen(path, "wb");
