@@ -67,7 +67,8 @@ static ferry_opts *opts_for(ferry_ctx *ctx, const way *w)
 }
 
 /* What was read can be written in the same format, and that reads as the same shape.
- * Formats may refuse what they cannot hold (such as a class named ""). */
+ * Formats may refuse what they cannot hold (such as a class named ""), and what looks like
+ * damage when it is read again (a column named "inf", control characters). */
 static void write_back(ferry_ctx *ctx, const ferry_data *data, ferry_data_kind as)
 {
     static char path[64], labels[72]; /* labels: the XML that ARFF writes beside */
@@ -82,10 +83,12 @@ static void write_back(ferry_ctx *ctx, const ferry_data *data, ferry_data_kind a
     ferry_status st = ferry_write(ctx, data, path, opts);
     fuzz_check(ctx, st);
     if (st == FERRY_OK) {
+        /* names may be numbers, so the first row is said to be one of names */
+        if (strcmp(data->format, "csv") == 0)
+            (void)ferry_opts_set(ctx, opts, "header", "yes");
         st = ferry_i_read_as(ctx, path, opts, as, &again);
-        if (st != FERRY_OK)
-            fprintf(stderr, "written but not read: %s\n", ferry_message(ctx));
-        if (st != FERRY_OK || again->kind != data->kind || rows_of(again) != rows_of(data))
+        fuzz_check(ctx, st);
+        if (again && (again->kind != data->kind || rows_of(again) != rows_of(data)))
             abort();
     }
     (void)unlink(path);
