@@ -181,7 +181,7 @@ static void load_versus(reader *f, const ferry_results *rs, const json_t *o, fer
     const double low = real_at(o, "low"), high = real_at(o, "high");
     const bool larger = rs->n_metrics == 0 || rs->metrics[0]->info.larger_is_better;
 
-    if (!json_is_object(o)) return;
+    if (!json_is_object(o) || rs->n_metrics == 0) return; /* without a metric there is none */
     r->pub.pairs = whole_at(f, o, "pairs", 1 << 20);
     r->pub.gain = larger ? real_at(o, "difference") : -real_at(o, "difference");
     r->pub.low = larger ? low : -high;

@@ -21,7 +21,7 @@ ferry_sheet ferry_i_sheet(const ferry_results *rs)
     while (ferry_i_results_ranked(rs, s.rows + 1))
         s.rows++;
     if (s.rows > 0) s.metrics = ferry_result_metric_count(ferry_i_results_ranked(rs, 1));
-    s.versus = s.run->best_baseline >= 0;
+    s.versus = s.run->best_baseline >= 0 && s.metrics > 0;
     for (int64_t i = 1; i <= s.rows; i++)
         s.judged = s.judged || ferry_i_results_ranked(rs, i)->verdict;
     s.cols = s.metrics + 2 + s.versus + s.judged;

@@ -31,8 +31,9 @@ enum { MOST_SEEDS = 512, MOST_JOBS = 256, MOST_BYTES = 1 << 16, HANG = 20 };
     X(csv)                                                                                 \
     X(svmlight)                                                                            \
     X(mtx)                                                                                 \
-    X(npy) X(npz) X(mat) X(mat73) X(arff) X(linqs) X(ratings) X(edges) X(text) X(input)    \
-        X(task) X(model) X(wal) X(lines) X(results)
+    X(npy)                                                                                 \
+    X(npz) X(mat) X(mat73) X(arff) X(linqs) X(ratings) X(edges) X(text) X(input) X(task)   \
+        X(model) X(wal) X(lines) X(results)
 #define DECLARE(name) int fuzz_##name(const uint8_t *bytes, size_t n);
 TARGETS(DECLARE)
 typedef struct target {
@@ -57,13 +58,14 @@ static seed seeds[MOST_SEEDS];
 static int n_seeds;
 static uint8_t mutant[MOST_BYTES];
 
-const char *__asan_default_options(void);
+/* libasan finds these by name, so they must be seen from outside */
+__attribute__((visibility("default"))) const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
     return "allocator_may_return_null=1:max_allocation_size_mb=1024:detect_leaks=0:"
            "abort_on_error=1:handle_abort=1";
 }
-const char *__ubsan_default_options(void);
+__attribute__((visibility("default"))) const char *__ubsan_default_options(void);
 const char *__ubsan_default_options(void)
 {
     return "print_stacktrace=1:halt_on_error=1:abort_on_error=1";
