@@ -157,7 +157,7 @@ void ferry_i_kridge_fit(ferry_kridge *r, int64_t n)
     for (int64_t i = 0; i < n; i++)
         r->l[i * m + i] += r->lambda;
     ferry_i_lower_cholesky(n, m, r->l);
-    memset(r->z, 0, (size_t)(r->k * m) * sizeof *r->z);
+    if (r->k > 0) memset(r->z, 0, (size_t)(r->k * m) * sizeof *r->z);
     for (int64_t i = 0; i < n; i++)
         r->z[r->cls[i] * m + i] = 1;
     for (int64_t c = 0; c < r->k; c++)
