@@ -316,7 +316,8 @@ static void add_tasks(paths *p, const char *arg, int depth)
         free(path);
     }
     closedir(dir);
-    qsort(p->path + first, (size_t)(p->n - first), sizeof *p->path, by_name);
+    if (p->n > first)
+        qsort(p->path + first, (size_t)(p->n - first), sizeof *p->path, by_name);
 }
 
 static int summarise(const cli *c, int64_t n, ferry_results **results)

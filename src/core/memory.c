@@ -155,11 +155,13 @@ bool ferry_i_grow(void **p, int64_t n, int64_t *cap, size_t size)
     return true;
 }
 
-/* Once a piece is lost the rest is not added either, so a text is whole or `failed`. */
+/* Once a piece is lost the rest is not added either, so a text is whole or `failed`; what is
+ * there ends in a zero either way. */
 void ferry_i_text_addn(ferry_text *t, const char *s, int64_t n)
 {
     while (!t->failed && t->len + n + 1 > t->cap) {
         if (!ferry_i_grow((void **)&t->s, t->cap, &t->cap, 1)) t->failed = true;
+        if (t->s) t->s[t->len] = 0;
     }
     if (t->failed) return;
     if (n > 0) memcpy(t->s + t->len, s, (size_t)n);

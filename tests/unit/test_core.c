@@ -616,6 +616,8 @@ static ferry_status text_body(ferry_ctx *ctx, void *arg)
     ferry_status st = FERRY_OK;
 
     (void)arg;
+    ferry_i_text_add(&t, "longer than what a text takes at first");
+    assert_true(!t.s || (int64_t)strlen(t.s) == t.len); /* also when it failed */
     for (int i = 0; i < 20; i++)
         ferry_i_text_addf(&t, "line %d, ", i);
     ferry_i_text_addn(&t, "end...", 3);
