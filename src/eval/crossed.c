@@ -227,9 +227,10 @@ static double variance_with(const ferry_crossed *c, double repeats, double n)
            2 * RHO * sqrt(c->sa2 * k * c->sb2 / n);
 }
 
-void ferry_i_crossed_needed(const ferry_crossed *c, int64_t *repeats, int64_t *rows)
+void ferry_i_crossed_needed(const ferry_crossed *c, double level, int64_t *repeats,
+                            int64_t *rows)
 {
-    const double z = ferry_i_student_t(0.1, 30), gain = fabs(c->mu);
+    const double z = ferry_i_student_t(2 * level, 30), gain = fabs(c->mu);
     enum { MOST = 1000, TIMES = 100 };
 
     *repeats = *rows = 0;

@@ -47,9 +47,10 @@ typedef struct ferry_crossed {
 } ferry_crossed;
 /* Repeats whose instances are all NaN are left out. FERRY_OK with n = 0 when nothing is left. */
 ferry_status ferry_i_crossed(ferry_ctx *ctx, const ferry_crossing *in, ferry_crossed *out);
-/* Repeats, or else rows, that would show a gain of this size at level .05, one-sided; both 0: no
+/* Repeats, or else rows, that would show a gain of this size at this level, one-sided; both 0: no
  * sensible number would. */
-void ferry_i_crossed_needed(const ferry_crossed *c, int64_t *repeats, int64_t *rows);
+void ferry_i_crossed_needed(const ferry_crossed *c, double level, int64_t *repeats,
+                            int64_t *rows);
 
 /* The randomisation test of a family of `methods`: own scores, and draws x methods under the same
  * made-up worlds, larger is better on side +1 and smaller on side -1. Each method is standardised

@@ -97,18 +97,26 @@ done:
     return st;
 }
 
+/* B, which pays for having picked the best of them. */
+static double count_baselines(const ferry_results *rs)
+{
+    double n = 0;
+
+    for (int64_t i = 0; i < rs->n; i++)
+        n += rs->result[i].pub.kind == FERRY_KIND_BASELINE && !rs->result[i].pub.reason;
+    return n;
+}
+
 /* Holm over the transfer methods, on either side. */
 static ferry_status correct(ferry_ctx *ctx, ferry_results *rs)
 {
     ferry_status st = FERRY_OK;
-    double *better = ferry_i_calloc(rs->n, sizeof *better), baselines = 0;
+    double *better = ferry_i_calloc(rs->n, sizeof *better);
     double *worse = ferry_i_calloc(rs->n, sizeof *worse);
+    const double baselines = count_baselines(rs);
     int64_t n = 0;
 
     FERRY_HAVE(ctx, better && worse);
-    for (int64_t i = 0; i < rs->n; i++)
-        baselines +=
-            rs->result[i].pub.kind == FERRY_KIND_BASELINE && !rs->result[i].pub.reason;
     for (int64_t i = 0; i < rs->n; i++) {
         const ferry_entry *r = &rs->result[i];
         if (!ferry_i_results_judged(r)) continue;
@@ -220,16 +228,21 @@ static int64_t each_source(ferry_results *rs, double *p, bool judge)
 ferry_status ferry_i_results_judge(ferry_ctx *ctx, ferry_results *rs)
 {
     ferry_status st = FERRY_OK;
-    double *p = NULL;
+    double *p = NULL, methods = 0;
 
     if (rs->n_metrics == 0) return FERRY_OK;
     rs->run.least = least_effect(rs);
+    for (int64_t i = 0; i < rs->n; i++)
+        methods += ferry_i_results_judged(&rs->result[i]);
     for (int64_t i = 0; i < rs->n; i++) {
         ferry_entry *r = &rs->result[i];
         if (!ferry_i_results_judged(r)) continue;
         r->pub.verdict = decide(rs, r);
         if (r->pub.verdict == FERRY_UNDECIDED && r->pub.pairs > 0)
-            ferry_i_crossed_needed(&r->test, &r->pub.needed_repeats, &r->pub.needed_rows);
+            ferry_i_crossed_needed(
+                &r->test, /* at the level that is left for one of so many methods */
+                ALPHA / methods / (r->pub.gain < 0 ? fmax(1, count_baselines(rs)) : 1),
+                &r->pub.needed_repeats, &r->pub.needed_rows);
     }
     const int64_t n = each_source(rs, NULL, false);
     FERRY_NEW(ctx, p, n);

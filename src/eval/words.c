@@ -313,7 +313,8 @@ static void add_lead(ferry_text *t, const ferry_results *rs)
         ferry_i_text_addf(t, " It equals the best baseline, %s, in every repeat.", b->name);
         return;
     }
-    if (r->low > 0 || r->high < 0)
+    if (rs->result[rs->run.best].better ||
+        (r->verdict == FERRY_UNJUDGED && (r->low > 0 || r->high < 0)))
         ferry_i_text_addf(t, " It beats the best baseline, %s (%s), by %s", b->name, base.s,
                           lead.s);
     else

@@ -79,7 +79,7 @@ static void crossed_case(ferry_ctx *ctx, const char *what, const json_t *o)
     same(what, "high", c.high, golden_at(test, "high"), 1e-7);
     same(what, "p_better", c.p_better, golden_at(test, "p_better"), 1e-9);
     same(what, "p_worse", c.p_worse, golden_at(test, "p_worse"), 1e-9);
-    ferry_i_crossed_needed(&c, &more, &rows);
+    ferry_i_crossed_needed(&c, 0.05, &more, &rows);
     assert_int_equal(more, json_integer_value(json_array_get(needed, 0)));
     assert_int_equal(rows, json_integer_value(json_array_get(needed, 1)));
     free(diff);
