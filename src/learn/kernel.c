@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "learn/learn.h"
 #include "learn/rows.h"
 
 /* PIECE: rows of q whose kernel is held at once. SAMPLE: rows from which gamma is
@@ -99,28 +100,20 @@ done:
     return st;
 }
 
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* The median heuristic: the kernel of a typical pair is then exp(-1). Sorting all n (n -
  * 1) / 2 distances is nothing beside computing them. */
 ferry_status ferry_i_kernel_gamma(ferry_ctx *ctx, const ferry_small *s, double *gamma)
 {
     ferry_status st = FERRY_OK;
     const int64_t n = s->rows * (s->rows - 1) / 2;
-    double *all = NULL, median = 0;
+    double *all = NULL;
     int64_t at = 0;
 
     FERRY_NEW(ctx, all, n);
     for (int64_t j = 0; j < s->cols; j++)
         for (int64_t i = j + 1; i < s->rows; i++)
             all[at++] = FERRY_AT(s, i, j);
-    qsort(all, (size_t)n, sizeof *all, ascending);
-    if (n > 0) median = (all[(n - 1) / 2] + all[n / 2]) / 2;
+    const double median = ferry_i_median(n, all);
     *gamma = median > 0 ? 1 / median : 1;
 done:
     ferry_i_free(all);

@@ -88,6 +88,16 @@ typedef enum ferry_distance { FERRY_EUCLIDEAN, FERRY_COSINE } ferry_distance;
 ferry_status ferry_i_knn(ferry_ctx *ctx, const ferry_matrix *x, const ferry_matrix *q,
                          int64_t k, ferry_distance distance, int64_t *index, double *dist);
 
+/* ---- folds, numbers in order (folds.c) ---- */
+
+/* fold[i] <- 0 .. folds - 1 for the rows with a class, dealt out class by class in the random order
+ * of the stream `use`; -1 for cls[i] < 0. cls NULL: all rows alike. */
+ferry_status ferry_i_folds(ferry_ctx *ctx, const char *use, int64_t n, const int32_t *cls,
+                           int64_t folds, int32_t *fold);
+int ferry_i_ascending(const void *a, const void *b); /* of doubles, for qsort */
+/* The middle of n numbers, which it sorts; the mean of two when n is even, 0 when it is 0. */
+double ferry_i_median(int64_t n, double *v);
+
 /* ---- k-means ---- */
 
 typedef struct ferry_kmeans_options {

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "learn/learn.h"
 #include "learn/scale_cells.h"
 
 /* The rule's thresholds, see scale.h. */
@@ -216,13 +217,6 @@ static void add_root_squares(learning *l, int64_t m, const ferry_cell *row)
 
 /* ---- facts ---- */
 
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* sorted[floor(p (m - 1))] */
 static double quantile(const double *sorted, int64_t m, double p)
 {
@@ -294,7 +288,7 @@ static double find_unit(learning *l, double *list)
         m++;
     }
     if (most == 0) return 1;
-    qsort(list, (size_t)m, sizeof *list, ascending);
+    qsort(list, (size_t)m, sizeof *list, ferry_i_ascending);
     return most / quantile(list, m, 0.5);
 }
 
@@ -307,7 +301,7 @@ static double find_spread(const learning *l, double *list)
     for (int64_t j = 0; j < l->f.d; j++)
         if (varies(&l->col[j])) list[m++] = deviation(&l->col[j]);
     if (m == 0) return 1;
-    qsort(list, (size_t)m, sizeof *list, ascending);
+    qsort(list, (size_t)m, sizeof *list, ferry_i_ascending);
     return fmax(list[m - 1] / quantile(list, m, 0.5),
                 quantile(list, m, 0.9) / quantile(list, m, 0.1));
 }

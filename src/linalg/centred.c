@@ -79,3 +79,51 @@ done:
     ferry_i_block_free(xs);
     return st;
 }
+
+/* Z u = sum_j X_j u_j */
+ferry_status ferry_i_sides_mul(ferry_ctx *ctx, const ferry_side_by_side *z,
+                               const ferry_block *u, ferry_block *t)
+{
+    ferry_status st = FERRY_OK;
+    ferry_block *part = NULL;
+
+    FERRY_TRY(ferry_i_block_new(ctx, z->m, u->k, &part));
+    memset(t->data, 0, (size_t)(t->rows * t->k) * sizeof *t->data);
+    for (int64_t j = 0, at = 0; j < z->p; at += z->x[j++]->x->cols) {
+        const ferry_block uj = {z->x[j]->x->cols, u->k, u->data + at * u->k};
+        ferry_i_centred_mul(ctx, z->x[j], &uj, part);
+        ferry_e(ctx)->axpby(ctx, 1, part, 1, t);
+    }
+done:
+    ferry_i_block_free(part);
+    return st;
+}
+
+/* (Z'r)_j = X_j'r */
+ferry_status ferry_i_sides_tmul(ferry_ctx *ctx, const ferry_side_by_side *z,
+                                const ferry_block *r, ferry_block *y)
+{
+    ferry_status st = FERRY_OK;
+
+    for (int64_t j = 0, at = 0; j < z->p; at += z->x[j++]->x->cols) {
+        ferry_block yj = {z->x[j]->x->cols, r->k, y->data + at * r->k};
+        FERRY_TRY(ferry_i_centred_tmul(ctx, z->x[j], r, &yj));
+    }
+done:
+    return st;
+}
+
+ferry_status ferry_i_sides_apply(ferry_ctx *ctx, void *arg, const ferry_block *u,
+                                 ferry_block *y)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_side_by_side *z = arg;
+    ferry_block *s = NULL;
+
+    FERRY_TRY(ferry_i_block_new(ctx, z->m, u->k, &s));
+    FERRY_TRY(ferry_i_sides_mul(ctx, z, u, s));
+    FERRY_TRY(ferry_i_sides_tmul(ctx, z, s, y));
+done:
+    ferry_i_block_free(s);
+    return st;
+}

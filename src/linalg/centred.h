@@ -31,6 +31,20 @@ void ferry_i_centred_mul(ferry_ctx *ctx, const ferry_centred *c, const ferry_blo
 /* y (cols x k) <- X'r. Fast for many calls once ferry_i_matrix_index(x) was made. */
 ferry_status ferry_i_centred_tmul(ferry_ctx *ctx, const ferry_centred *c,
                                   const ferry_block *r, ferry_block *y);
+/* Views side by side, Z = [X_1 .. X_p], which are never put together. Rows of U and Y go with the
+ * columns of the views in turn. */
+typedef struct ferry_side_by_side {
+    int64_t m, p;
+    const ferry_centred **x; /* p, of m rows each */
+} ferry_side_by_side;
+/* t (m x k) <- Z u; y (all columns x k) <- Z'r. O(entries k). */
+ferry_status ferry_i_sides_mul(ferry_ctx *ctx, const ferry_side_by_side *z,
+                               const ferry_block *u, ferry_block *t);
+ferry_status ferry_i_sides_tmul(ferry_ctx *ctx, const ferry_side_by_side *z,
+                                const ferry_block *r, ferry_block *y);
+/* y <- Z'Z u, a ferry_operator for principal components; arg: a ferry_side_by_side. */
+ferry_status ferry_i_sides_apply(ferry_ctx *ctx, void *arg, const ferry_block *u,
+                                 ferry_block *y);
 /* g (m x m) <- X X'. */
 ferry_status ferry_i_centred_gram(ferry_ctx *ctx, const ferry_centred *c, ferry_small *g);
 

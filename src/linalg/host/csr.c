@@ -155,23 +155,30 @@ static void product_by_rows(ferry_ctx *ctx, const ferry_product *p, int64_t rows
     ferry_i_free(room);
 }
 
+/* X with B and Y; reach: rows that entries lead to. */
+static ferry_product describe(double alpha, const ferry_matrix *x, const ferry_block *b,
+                              double beta, ferry_block *y, int64_t reach)
+{
+    return (ferry_product){.alpha = alpha,
+                           .beta = beta,
+                           .start = x->start,
+                           .end = x->start + 1,
+                           .index = x->index,
+                           .value = x->value,
+                           .nnz = x->nnz,
+                           .k = b->k,
+                           .b_ld = b->k,
+                           .y_ld = y->k,
+                           .b = b->data,
+                           .y = y->data,
+                           .far = is_far(reach, b->k)};
+}
+
 /* Y = alpha X B + beta Y; p.y is written row by row. */
 void ferry_i_csr_mul(ferry_ctx *ctx, double alpha, const ferry_matrix *x,
                      const ferry_block *b, double beta, ferry_block *y)
 {
-    const ferry_product p = {alpha,
-                             beta,
-                             x->start,
-                             x->start + 1,
-                             x->index,
-                             x->value,
-                             x->nnz,
-                             b->k,
-                             b->k,
-                             y->k,
-                             b->data,
-                             y->data,
-                             is_far(x->cols, b->k)};
+    const ferry_product p = describe(alpha, x, b, beta, y, x->cols);
 
     product_by_rows(ctx, &p, x->rows, x->cols);
 }
@@ -272,19 +279,7 @@ ferry_status ferry_i_csr_tmul(ferry_ctx *ctx, double alpha, const ferry_matrix *
                               const ferry_block *b, double beta, ferry_block *y)
 {
     ferry_status st = FERRY_OK;
-    ferry_product p = {alpha,
-                       beta,
-                       x->start,
-                       x->start + 1,
-                       x->index,
-                       x->value,
-                       x->nnz,
-                       b->k,
-                       b->k,
-                       y->k,
-                       b->data,
-                       y->data,
-                       is_far(x->rows, b->k)};
+    ferry_product p = describe(alpha, x, b, beta, y, x->rows);
     const int threads = x->t_start ? 1 : scatter_threads(ctx, x, b->k);
 
     if (ferry_i_matrix_indexed(x)) {

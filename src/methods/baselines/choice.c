@@ -1,6 +1,8 @@
 /* Three folds over the target's labelled rows (choice.h). */
 #include "methods/baselines/choice.h"
 
+#include "learn/learn.h"
+
 enum { FOLDS = 3, LEAST = 5 };
 
 /* At least LEAST of every class; of numbers as many for each fold. */
@@ -23,32 +25,8 @@ done:
     return st;
 }
 
-/* fold (one a row, -1: of a source): dealt out in a random order, class by class. */
-static ferry_status deal(ferry_ctx *ctx, const choice *c, int8_t *fold)
-{
-    ferry_status st = FERRY_OK;
-    const examples *e = c->e;
-    const int64_t n = e->n - e->sources;
-    int64_t *row = NULL, *dealt = NULL;
-    ferry_rng rng;
-
-    FERRY_NEW(ctx, row, n);
-    FERRY_NEW(ctx, dealt, c->b->k);
-    ferry_i_rng_for(ctx, &rng, c->method);
-    for (int64_t i = 0; i < e->n; i++)
-        fold[i] = -1;
-    for (int64_t i = 0; i < n; i++)
-        row[i] = e->sources + i;
-    ferry_i_rng_shuffle(&rng, n, row);
-    for (int64_t i = 0; i < n; i++)
-        fold[row[i]] = (int8_t)(dealt[e->cls ? e->cls[row[i]] : 0]++ % FOLDS);
-done:
-    FERRY_FREE(row, dealt);
-    return st;
-}
-
 /* The rows of fold f, or all others. `out` is cleared by the caller in any case. */
-static ferry_status take(ferry_ctx *ctx, const examples *e, const int8_t *fold, int f,
+static ferry_status take(ferry_ctx *ctx, const examples *e, const int32_t *fold, int f,
                          bool inside, examples *out)
 {
     ferry_status st = FERRY_OK;
@@ -91,7 +69,7 @@ static double worth(const base *b, const examples *test, const ferry_block *scor
 ferry_status ferry_i_choose(ferry_ctx *ctx, const choice *c, double *out)
 {
     ferry_status st = FERRY_OK;
-    int8_t *fold = NULL;
+    int32_t *fold = NULL;
     examples part = {0}, test = {0};
     ferry_block *scores = NULL;
     double good[FERRY_COUNT(c->value)] = {0};
@@ -101,7 +79,11 @@ ferry_status ferry_i_choose(ferry_ctx *ctx, const choice *c, double *out)
     FERRY_TRY(enough(ctx, c->b, c->e, &can));
     if (!can) goto done;
     FERRY_NEW(ctx, fold, c->e->n);
-    FERRY_TRY(deal(ctx, c, fold));
+    const examples *e = c->e;
+    for (int64_t i = 0; i < e->sources; i++)
+        fold[i] = -1; /* sources teach in every fold */
+    FERRY_TRY(ferry_i_folds(ctx, c->method, e->n - e->sources,
+                            e->cls ? e->cls + e->sources : NULL, FOLDS, fold + e->sources));
     for (int f = 0; f < FOLDS; f++) {
         ferry_i_examples_clear(&part);
         ferry_i_examples_clear(&test);

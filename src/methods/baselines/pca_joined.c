@@ -32,34 +32,21 @@ done:
 }
 
 typedef struct joined {
-    int64_t m, p, done;
-    embed_view **x;
+    ferry_side_by_side z;
+    int64_t done;
 } joined;
 
-/* y <- Z'Z u */
+/* y <- Z'Z u; there is nothing to keep before the end, so that only cancelling stops it. */
 static ferry_status apply(ferry_ctx *ctx, void *arg, const ferry_block *u, ferry_block *y)
 {
     ferry_status st = FERRY_OK;
-    joined *z = arg;
-    ferry_block *s = NULL, *t = NULL;
-    bool finish = false; /* there is nothing to keep before the end */
+    joined *j = arg;
+    bool finish = false;
 
-    z->done += u->k;
-    FERRY_TRY(ferry_i_progress(ctx, "pca-joined", z->done, 0, NAN, &finish));
-    FERRY_TRY(ferry_i_block_new(ctx, z->m, u->k, &s));
-    FERRY_TRY(ferry_i_block_new(ctx, z->m, u->k, &t));
-    for (int64_t j = 0, at = 0; j < z->p; at += z->x[j++]->cols) {
-        const ferry_block uj = {z->x[j]->cols, u->k, u->data + at * u->k};
-        ferry_i_centred_mul(ctx, &z->x[j]->c, &uj, t);
-        ferry_e(ctx)->axpby(ctx, 1, t, 1, s); /* s += X_j u_j */
-    }
-    for (int64_t j = 0, at = 0; j < z->p; at += z->x[j++]->cols) {
-        ferry_block yj = {z->x[j]->cols, u->k, y->data + at * u->k};
-        FERRY_TRY(ferry_i_centred_tmul(ctx, &z->x[j]->c, s, &yj)); /* y_j = X_j's */
-    }
+    j->done += u->k;
+    FERRY_TRY(ferry_i_progress(ctx, "pca-joined", j->done, 0, NAN, &finish));
+    FERRY_TRY(ferry_i_sides_apply(ctx, &j->z, u, y));
 done:
-    ferry_i_block_free(s);
-    ferry_i_block_free(t);
     return st;
 }
 
@@ -72,6 +59,7 @@ static ferry_status pca_fit(ferry_ctx *ctx, const ferry_task *task, const void *
     const ferry_domain *t = NULL;
     ferry_prepared *prepared = NULL;
     joined z = {0};
+    embed_view **x = NULL;
     embedding *e = NULL;
     ferry_block *u = NULL, *phi = NULL;
     double *values = NULL;
@@ -82,16 +70,19 @@ static ferry_status pca_fit(ferry_ctx *ctx, const ferry_task *task, const void *
     FERRY_TRY(ferry_i_task_target(ctx, task, &t));
     ferry_i_embed_scaling(&scale, &balance);
     FERRY_TRY(ferry_i_embed_views(ctx, "pca-joined", task, scale, (embed_balance)balance,
-                                  &prepared, &z.x));
-    z.m = ferry_i_ids_count(t->ids);
-    z.p = t->n_views;
+                                  &prepared, &x));
+    z.z.m = ferry_i_ids_count(t->ids);
+    z.z.p = t->n_views;
+    FERRY_NEW(ctx, z.z.x, z.z.p);
     FERRY_TRY(ferry_i_progress(ctx, "pca-joined", 1, 2, NAN, &finish));
 
     /* Solve. */
     ferry_eigen_problem a = {
         .op = apply, .arg = &z, .solver = (ferry_eigen_solver)o->solver};
-    for (int64_t j = 0; j < z.p; j++)
-        a.n += z.x[j]->cols;
+    for (int64_t j = 0; j < z.z.p; j++) {
+        z.z.x[j] = &x[j]->c;
+        a.n += x[j]->cols;
+    }
     FERRY_NEED(ctx, o->d <= a.n, FERRY_ENEEDS,
                "pca-joined: d = %lld, but the views span only %lld dimensions",
                (long long)o->d, (long long)a.n);
@@ -101,10 +92,10 @@ static ferry_status pca_fit(ferry_ctx *ctx, const ferry_task *task, const void *
 
     /* Result. */
     const embed_solution s = {.method = "pca-joined",
-                              .m = z.m,
-                              .p = z.p,
+                              .m = z.z.m,
+                              .p = z.z.p,
                               .d = o->d,
-                              .x = z.x,
+                              .x = x,
                               .values = values,
                               .u = u,
                               .share = 1};
@@ -120,7 +111,8 @@ done:
     ferry_i_block_free(phi);
     ferry_i_block_free(u);
     ferry_i_free(values);
-    ferry_i_embed_views_free(z.p, z.x);
+    ferry_i_embed_views_free(t ? t->n_views : 0, x);
+    ferry_i_free(z.z.x);
     ferry_i_prepared_free(prepared);
     return st;
 }

@@ -21,30 +21,24 @@ void ferry_i_gbc_plan_clear(gbc_plan *p)
     *p = (gbc_plan){0};
 }
 
-/* The labelled instances in turn to the folds, class by class, in random order. Stratified,
- * so that a rare class is in as many folds as it can be. Unlabelled: fold -1. The stream
- * has its own name: drawing here moves no other random number. */
+/* Stratified, so that a rare class is in as many folds as it can be: by the first score that says
+ * yes (one against the rest), then those of no class. Unlabelled: fold -1. The stream has its own
+ * name: drawing here moves no other random number. */
 static ferry_status deal(ferry_ctx *ctx, const gbc_problem *g, int64_t folds, int32_t *fold)
 {
     ferry_status st = FERRY_OK;
-    int64_t *order = NULL, next = 0, n = 0;
-    ferry_rng rng;
+    int32_t *cls = NULL;
 
-    FERRY_NEW(ctx, order, g->n);
-    ferry_i_rng_for(ctx, &rng, "gbc folds");
+    FERRY_NEW(ctx, cls, g->n);
     for (int64_t x = 0; x < g->n; x++) {
-        fold[x] = -1;
-        if (g->labelled[x]) order[n++] = x;
+        int32_t c = 0;
+        while (g->logistic && c < g->k && !(g->y[x * g->k + c] > 0))
+            c++;
+        cls[x] = g->labelled[x] ? c : -1;
     }
-    ferry_i_rng_shuffle(&rng, n, order);
-    for (int64_t c = 0; c <= g->k; c++) /* one against the rest; then those of no class */
-        for (int64_t i = 0; i < n; i++) {
-            const int64_t x = order[i];
-            const bool mine = c == g->k || !g->logistic || g->y[x * g->k + c] > 0;
-            if (mine && fold[x] < 0) fold[x] = (int32_t)(next++ % folds);
-        }
+    FERRY_TRY(ferry_i_folds(ctx, "gbc folds", g->n, cls, folds, fold));
 done:
-    ferry_i_free(order);
+    ferry_i_free(cls);
     return st;
 }
 

@@ -13,26 +13,18 @@
 
 #include "methods/hemap/hemap.h"
 
-/* Fold of each labelled row, stratified: shuffled, then dealt out class by class (numbers: as they
- * come). `fold` (n_labelled) goes by place among the labelled rows. A class with fewer rows
- * than folds is in as many folds as it has rows. */
-static ferry_status deal(ferry_ctx *ctx, const hemap_data *d, int64_t folds, int64_t *fold)
+/* Fold of each labelled row, stratified, by place among the labelled rows (n_labelled). */
+static ferry_status deal(ferry_ctx *ctx, const hemap_data *d, int64_t folds, int32_t *fold)
 {
     ferry_status st = FERRY_OK;
-    const int64_t n = d->n_labelled;
-    int64_t *order = ferry_i_calloc(n, sizeof *order), next = 0;
-    ferry_rng rng;
+    int32_t *cls = NULL;
 
-    FERRY_HAVE(ctx, order);
-    for (int64_t i = 0; i < n; i++)
-        order[i] = i;
-    ferry_i_rng_for(ctx, &rng, "hemap folds");
-    ferry_i_rng_shuffle(&rng, n, order);
-    for (int64_t c = 0; c < d->k; c++)
-        for (int64_t i = 0; i < n; i++)
-            if (d->yn || d->yc[d->labelled[order[i]]] == c) fold[order[i]] = next++ % folds;
+    FERRY_NEW(ctx, cls, d->n_labelled);
+    for (int64_t i = 0; !d->yn && i < d->n_labelled; i++)
+        cls[i] = d->yc[d->labelled[i]];
+    FERRY_TRY(ferry_i_folds(ctx, "hemap folds", d->n_labelled, cls, folds, fold));
 done:
-    ferry_i_free(order);
+    ferry_i_free(cls);
     return st;
 }
 
@@ -41,7 +33,7 @@ typedef struct trial {
     const hemap_data *d;
     const hemap_embedding *all; /* from all labels */
     const uint8_t *keep;
-    int64_t *fold;             /* per labelled row */
+    int32_t *fold;             /* per labelled row */
     uint8_t *known;            /* per target row */
     ferry_block *own, *mapped; /* held-out scores per labelled row */
 } trial;

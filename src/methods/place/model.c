@@ -18,35 +18,37 @@ void ferry_i_placing_axes_clear(place_axes *a)
     *a = (place_axes){0};
 }
 
-/* The views of some rows side by side, each less its part of `shift`. */
+/* The views of some rows, each less its part of `shift` (NULL: 0). x[v] is views + v. */
 typedef struct joined {
-    int64_t n, p, cols;
-    ferry_centred *x;
+    ferry_side_by_side z;
+    int64_t cols;
+    ferry_centred *views;
 } joined;
 
-static void joined_clear(joined *z)
+static void joined_clear(joined *a)
 {
-    for (int64_t v = 0; z->x && v < z->p; v++)
-        ferry_i_centred_clear(&z->x[v]);
-    ferry_i_free(z->x);
+    for (int64_t v = 0; a->views && v < a->z.p; v++)
+        ferry_i_centred_clear(&a->views[v]);
+    FERRY_FREE(a->views, a->z.x);
 }
 
-/* shift (all columns): NULL takes 0 everywhere. */
 static ferry_status join(ferry_ctx *ctx, const ferry_rows *r, const double *shift,
-                         joined *z)
+                         joined *a)
 {
     ferry_status st = FERRY_OK;
 
-    z->n = r->n;
-    z->p = r->n_x;
-    FERRY_NEW(ctx, z->x, z->p);
-    for (int64_t v = 0; v < z->p; v++) {
-        ferry_centred *c = &z->x[v];
+    a->z.m = r->n;
+    a->z.p = r->n_x;
+    FERRY_NEW(ctx, a->views, a->z.p);
+    FERRY_NEW(ctx, a->z.x, a->z.p);
+    for (int64_t v = 0; v < a->z.p; v++) {
+        ferry_centred *c = &a->views[v];
+        a->z.x[v] = c;
         c->x = ferry_i_matrix_ref(r->x[v]);
         FERRY_NEW(ctx, c->shift, c->x->cols);
         for (int64_t j = 0; shift && j < c->x->cols; j++)
-            c->shift[j] = shift[z->cols + j];
-        z->cols += c->x->cols;
+            c->shift[j] = shift[a->cols + j];
+        a->cols += c->x->cols;
         if (!r->there || !r->there[v]) continue;
         FERRY_NEW(ctx, c->present, r->n);
         for (int64_t i = 0; i < r->n; i++)
@@ -56,56 +58,19 @@ done:
     return st;
 }
 
-/* t (n x k) <- Z u */
-static ferry_status rows_mul(ferry_ctx *ctx, const joined *z, const ferry_block *u,
-                             ferry_block *t)
-{
-    ferry_status st = FERRY_OK;
-    ferry_block *part = NULL;
-
-    FERRY_TRY(ferry_i_block_new(ctx, z->n, u->k, &part));
-    memset(t->data, 0, (size_t)(t->rows * t->k) * sizeof *t->data);
-    for (int64_t v = 0, at = 0; v < z->p; at += z->x[v++].x->cols) {
-        const ferry_block uv = {z->x[v].x->cols, u->k, u->data + at * u->k};
-        ferry_i_centred_mul(ctx, &z->x[v], &uv, part);
-        ferry_e(ctx)->axpby(ctx, 1, part, 1, t);
-    }
-done:
-    ferry_i_block_free(part);
-    return st;
-}
-
-/* y <- Z'Z u */
-static ferry_status apply(ferry_ctx *ctx, void *arg, const ferry_block *u, ferry_block *y)
-{
-    ferry_status st = FERRY_OK;
-    const joined *z = arg;
-    ferry_block *s = NULL;
-
-    FERRY_TRY(ferry_i_block_new(ctx, z->n, u->k, &s));
-    FERRY_TRY(rows_mul(ctx, z, u, s));
-    for (int64_t v = 0, at = 0; v < z->p; at += z->x[v++].x->cols) {
-        ferry_block yv = {z->x[v].x->cols, u->k, y->data + at * u->k};
-        FERRY_TRY(ferry_i_centred_tmul(ctx, &z->x[v], s, &yv));
-    }
-done:
-    ferry_i_block_free(s);
-    return st;
-}
-
 /* Means of the columns over the rows that are there. */
-static ferry_status means(ferry_ctx *ctx, const joined *z, double *shift)
+static ferry_status means(ferry_ctx *ctx, const joined *a, double *shift)
 {
     ferry_status st = FERRY_OK;
 
-    for (int64_t v = 0, at = 0; v < z->p; at += z->x[v++].x->cols) {
+    for (int64_t v = 0, at = 0; v < a->z.p; at += a->views[v++].x->cols) {
         double n = 0;
-        for (int64_t i = 0; i < z->n; i++)
-            n += ferry_i_centred_has(&z->x[v], i);
-        FERRY_TRY(ferry_e(ctx)->sums(ctx, z->x[v].x, FERRY_COLS, 1, shift + at));
-        for (int64_t j = 0; n > 0 && j < z->x[v].x->cols; j++)
+        for (int64_t i = 0; i < a->z.m; i++)
+            n += ferry_i_centred_has(&a->views[v], i);
+        FERRY_TRY(ferry_e(ctx)->sums(ctx, a->views[v].x, FERRY_COLS, 1, shift + at));
+        for (int64_t j = 0; n > 0 && j < a->views[v].x->cols; j++)
             shift[at + j] /= n;
-        memcpy(z->x[v].shift, shift + at, (size_t)z->x[v].x->cols * sizeof *shift);
+        memcpy(a->views[v].shift, shift + at, (size_t)a->views[v].x->cols * sizeof *shift);
     }
 done:
     return st;
@@ -129,7 +94,7 @@ ferry_status ferry_i_placing_axes(ferry_ctx *ctx, const ferry_rows *r, place_axe
     most = most < r->n ? most : r->n;
     FERRY_NEW(ctx, values, most);
     FERRY_TRY(ferry_i_block_new(ctx, z.cols, most, &u));
-    const ferry_eigen_problem e = {z.cols, apply, &z, FERRY_EIGEN_AUTO};
+    const ferry_eigen_problem e = {z.cols, ferry_i_sides_apply, &z.z, FERRY_EIGEN_AUTO};
     FERRY_TRY(ferry_i_eigen_largest(ctx, &e, most, values, u));
     for (; a->q < most && values[a->q] > 1e-10 * values[0]; a->q++)
         sum += values[a->q];
@@ -155,7 +120,7 @@ ferry_status ferry_i_placing_project(ferry_ctx *ctx, const ferry_rows *r,
 
     FERRY_TRY(join(ctx, r, a->shift, &z));
     FERRY_TRY(ferry_i_block_new(ctx, r->n, a->q, &t));
-    FERRY_TRY(rows_mul(ctx, &z, a->u, t));
+    FERRY_TRY(ferry_i_sides_mul(ctx, &z.z, a->u, t));
     for (int64_t e = 0; e < t->rows * t->k; e++)
         t->data[e] *= a->factor;
     FERRY_MOVE(*out, t);

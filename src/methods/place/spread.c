@@ -17,20 +17,6 @@
 
 static const double alpha = 0.99; /* how far labels spread */
 
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-/* The middle of n numbers, which are sorted by it; the mean of two when n is even. */
-static double median(int64_t n, double *v)
-{
-    qsort(v, (size_t)n, sizeof *v, by_value);
-    return n == 0 ? 0 : (v[(n - 1) / 2] + v[n / 2]) / 2;
-}
-
 /* near, d2 (n x k): the k nearest other rows of each. */
 static ferry_status neighbours(ferry_ctx *ctx, const ferry_block *z, int64_t k,
                                int64_t *near, double *d2)
@@ -177,7 +163,7 @@ ferry_status ferry_i_placing_spread(ferry_ctx *ctx, const place_rows *t, int64_t
     FERRY_NEW(ctx, sum, t->k);
     FERRY_TRY(neighbours(ctx, t->z, k, near, d2));
     memcpy(sorted, d2, (size_t)(n * k) * sizeof *sorted);
-    *width = fmax(median(n * k, sorted), 1e-300); /* rows may all be copies */
+    *width = fmax(ferry_i_median(n * k, sorted), 1e-300); /* rows may all be copies */
     FERRY_TRY(graph(ctx, n, k, near, d2, *width, &s));
     for (int64_t i = 0; i < n; i++)
         for (int64_t c = 0; c < t->k; c++)
