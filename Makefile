@@ -4,7 +4,7 @@ DESTDIR ?=
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 RELEASE := build/release
 
-.PHONY: all demo test asan bench install format docs clean setup-build setup-test
+.PHONY: all help demo test asan bench install format docs site clean setup-build setup-test
 
 # $(call build,PRESET,TESTS): configure quietly, then build. Only the tests need cmocka.
 define build
@@ -12,7 +12,7 @@ define build
 @cmake --build build/$(1) -j $(JOBS)
 endef
 
-all: setup-build
+all: setup-build ## build the library and the command (build/release)
 	$(call build,release,OFF)
 
 setup-build:
@@ -23,31 +23,38 @@ setup-test:
 	@mkdir -p build
 	@scripts/setup build test
 
-demo: all
+demo: all ## run every method on a made-up task
 	@$(RELEASE)/ferry demo
 
-test: setup-test
+test: setup-test ## build and run all tests
 	$(call build,release,ON)
 	@ctest --test-dir $(RELEASE) --output-on-failure -j $(JOBS)
 
-asan: setup-test
+asan: setup-test ## all tests under address and undefined-behaviour sanitizers
 	$(call build,asan,ON)
 	@ctest --test-dir build/asan --output-on-failure -j $(JOBS)
 
-bench: all
+bench: all ## measure speed against other programs
 	@bench/run
 
-install: all
+install: all ## install under PREFIX (/usr/local), below DESTDIR
 	@DESTDIR=$(DESTDIR) cmake --install $(RELEASE) --prefix $(PREFIX)
 
-format:
+format: ## clang-format all C files
 	@git ls-files '*.c' '*.h' | xargs clang-format -i
 
-docs: all
+docs: all ## make the generated pages of docs/ again
 	@$(RELEASE)/ferry methods --markdown >docs/options.md
 	@$(RELEASE)/ferry help --markdown >docs/command.md
 	@scripts/reproduction
 	@python3 -B tests/cli/test_tutorial.py $(RELEASE)/ferry --update
 
-clean:
+site: all ## build the manual as a site (build/site/index.html)
+	@scripts/setup site
+	@site/build $(RELEASE)/ferry
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
+
+clean: ## remove build/
 	@rm -rf build

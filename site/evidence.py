@@ -1,0 +1,51 @@
+"""The reproduction atlas: tables that sort, from repro/results/*.json (written by `ferry reproduce`)."""
+import glob
+import json
+import os
+
+TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+def studies():
+    for path in sorted(glob.glob(os.path.join(TOP, "repro/results/*.json"))):
+        with open(path) as f:
+            yield os.path.relpath(path, TOP), json.load(f)
+
+
+def plain(text):
+    return text.replace("|", "\\|").replace("<", "&lt;").replace("*", "\\*").replace("\n", " ")
+
+
+def tally(prefix):
+    """(held, all) over the claims of the studies of a paper, called PREFIX-..."""
+    claims = [c["held"] for _, s in studies() if s["study"].split("-")[0] == prefix for c in s["claims"]]
+    return sum(claims), len(claims)
+
+
+def pages(site):
+    rows, claims = [], []
+    for path, s in studies():
+        name, held = s["study"], sum(c["held"] for c in s["claims"])
+        full = "[%s](reproduction.md#%s)" % (name, name)
+        rows.append("| %s | %s | %s | %d | %d | %s | %s | %d | [JSON](%s) |" % (
+            full, name.split("-")[0], plain(s["shows"]), held, len(s["claims"]), s["verdict"].split(":")[0],
+            plain(", ".join(s["data"]) or "generated"), round(s["seconds"]), site.download(path)))
+        for c in s["claims"]:
+            word = '<span class="held">held</span>' if c["held"] else '<span class="not-held">not held</span>'
+            claims.append("| %s | %s | %s |" % (full, word, plain(c["claim"])))
+    protocols = []
+    for _, s in studies():
+        protocols += ["### %s { #protocol-%s }" % (s["study"], s["study"]), "", plain(s["paper"]) + ".", "", plain(s["protocol"]), ""]
+    held, total = sum("class=\"held\"" in c for c in claims), len(claims)
+    files = ["- [%s](%s)" % (p, site.download(p)) for p in sorted(os.path.relpath(f, TOP) for f in glob.glob(os.path.join(TOP, "repro/studies/*.yaml")))]
+    site.add("evidence.md", "\n".join(
+        ["# Evidence", "", "Tables and figures of the papers, run again with Ferry. **%d of %d claims held.**" % (held, total),
+         "A claim was written down before the first run and is a comparison that can fail; the verdict counts claims and nothing else.",
+         "Click on a column's head to sort.", "", "## Studies", "", '<div class="sortable" markdown>', "",
+         "| study | paper | shows | held | of | verdict | data | seconds | numbers |", "| --- | --- | --- | --- | --- | --- | --- | --- | --- |"]
+        + rows + ["", "</div>", "", "## Every claim", "", '<div class="sortable" markdown>', "", "| study | | claim |", "| --- | --- | --- |"]
+        + claims + ["", "</div>", "", "## Files", "",
+                    "The JSON of each study holds every number with its spread, the command of every run, the machine and the version. The studies "
+                    "themselves are data too:", ""] + files
+        + ["", "`ferry reproduce NAME --data DIR` runs one again; [public data sets](data.md) says how to get the data, and "
+           "[Adding a study](adding-a-study.md) how to write another.", "", "## Protocols", ""] + protocols))
