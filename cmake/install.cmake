@@ -8,7 +8,7 @@ if(TARGET ferry)
 endif()
 
 # A static link needs what we link: pkg-config --static gives it.
-set(FERRY_STATIC_LIBS "${DEPS_LDFLAGS} -llinear -lgomp -lpthread -ldl -lm")
+set(FERRY_STATIC_LIBS "${DEPS_LDFLAGS} -lgomp -lpthread -ldl -lm")
 string(REPLACE ";" " " FERRY_STATIC_LIBS "${FERRY_STATIC_LIBS}")
 
 # The prefix is only known when installing (`cmake --install --prefix`), so the .pc file is made then.
