@@ -20,4 +20,4 @@ if [ -z "$python" ]; then
     exit 0
 fi
 "$python" bench/mf_peer.py "$build/bench_mf" --ratings "${BENCH_RATINGS:-10000000}" \
-    --ml "${FERRY_DATA:-../shared/data}/movielens/ml-100k/u.data"
+    --ml "$(python3 repro/where.py movielens || true)/movielens/ml-100k/u.data"

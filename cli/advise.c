@@ -89,15 +89,29 @@ static void print_measures(const ferry_advice *a)
          "common.");
 }
 
-/* "0.31 s", "about 42 s", "over 1 s" */
+/* "0.31 s", "20 s", "3 min" */
+static const char *duration(double s, char *text)
+{
+    (void)snprintf(text, 32,
+                   s < 9.5   ? "%.2g s"
+                   : s < 120 ? "%.0f s"
+                             : "%.0f min",
+                   s < 0.01  ? 0.01
+                   : s < 120 ? s
+                             : s / 60);
+    return text;
+}
+
+/* What was reckoned from the steps left is the most: many methods stop before the last. */
 static void time_cell(cli_table *t, const ferry_advice_method *m, double times)
 {
-    const double s = m->seconds * times;
+    char text[32];
 
-    if (isnan(s))
+    if (isnan(m->seconds))
         cli_cell(t, "over %.0f s", times);
     else
-        cli_cell(t, "%s%.2g s", m->measured ? "" : "about ", s < 0.01 ? 0.01 : s);
+        cli_cell(t, "%s%s", m->measured ? "" : "up to ",
+                 duration(m->seconds * times, text));
 }
 
 static void method_row(cli_table *t, const ferry_advice_method *m, const char *kind,
@@ -155,27 +169,41 @@ static void print_unfit(const ferry_advice *a)
                (long long)a->of_other_goals, ferry_goal_name(a->goal));
 }
 
-/* "20 s", "3 min" */
-static const char *duration(double s, char *text)
+/* What each would use; methods that use the same are told together. */
+static void print_uses(const ferry_advice *a)
 {
-    (void)snprintf(text, 32, s < 120 ? "%.0f s" : "%.0f min",
-                   s < 1     ? 1
-                   : s < 120 ? s
-                             : s / 60);
-    return text;
+    const int64_t n = ferry_advice_method_count(a);
+    int any = 0;
+
+    for (int64_t i = 0; i < n; i++) {
+        const ferry_advice_method *m = ferry_advice_method_at(a, i);
+        bool told = m->reason || !m->uses[0];
+        for (int64_t j = 0; j < i && !told; j++)
+            told = strcmp(ferry_advice_method_at(a, j)->uses, m->uses) == 0;
+        if (told) continue;
+        printf("%s- %s", any++ ? "" : "\nwhat they would use:\n", m->name);
+        for (int64_t j = i + 1; j < n; j++) {
+            const ferry_advice_method *o = ferry_advice_method_at(a, j);
+            if (!o->reason && strcmp(o->uses, m->uses) == 0) printf(", %s", o->name);
+        }
+        printf(": %s\n", m->uses);
+    }
 }
 
 /* What to do next, from what is there. */
-static void print_hints(const ferry_advice *a)
+static void print_hints(const ferry_advice *a, const char *path)
 {
     int transfer = 0, baseline = 0;
-    char text[3][32];
+    bool most = false;
+    char text[3][32], word[4096];
 
     for (int64_t i = 0; i < ferry_advice_method_count(a); i++) {
         const ferry_advice_method *m = ferry_advice_method_at(a, i);
         transfer += !m->reason && m->kind == FERRY_KIND_TRANSFER;
         baseline += !m->reason && m->kind == FERRY_KIND_BASELINE;
+        most = most || (!m->reason && !m->measured);
     }
+    path = cli_word(path, word, sizeof word);
     putchar('\n');
     if (transfer == 0)
         puts("No transfer method fits: the reasons above say what is missing.");
@@ -193,14 +221,22 @@ static void print_hints(const ferry_advice *a)
             (long long)a->scored, (long long)a->repeats, a->repeats == 1 ? "" : "s",
             100 * a->power[0], 100 * a->power[1], 100 * a->power[2]);
     printf(
-        "In all about %s for the repeats on one core, up to %s more for controls, and %s more "
+        "In all %s %s for the repeats on one core, up to %s more for controls, and %s more "
         "with --guard.\n",
-        duration(a->seconds_repeats, text[0]), duration(a->seconds_controls, text[1]),
-        duration(a->seconds_guard, text[2]));
-    puts("Next: ferry run TASK; it says whether transfer helps here.");
+        most ? "at most" : "about", duration(a->seconds_repeats, text[0]),
+        duration(a->seconds_controls, text[1]), duration(a->seconds_guard, text[2]));
+    if (transfer + baseline == 0)
+        printf("Next: add what is missing to %s; nothing can run as it is.\n", path);
+    else if (a->scored > 0 || a->goal == FERRY_EMBED)
+        printf("Next: ferry run %s; it says whether transfer helps here.\n", path);
+    else
+        printf(
+            "Next: ferry fit %s --guard -o model.ferry; no label is hidden, so nothing can be "
+            "scored (labelled: 0.5\nin the target hides half of them, for ferry run).\n",
+            path);
 }
 
-static void print(const ferry_advice *a)
+static void print(const ferry_advice *a, const char *path)
 {
     printf("%s: %s '%s', %lld labels visible\n\n", a->task, ferry_goal_name(a->goal),
            a->target, (long long)a->visible);
@@ -208,8 +244,9 @@ static void print(const ferry_advice *a)
     print_links(a);
     print_measures(a);
     print_methods(a);
+    print_uses(a);
     print_unfit(a);
-    print_hints(a);
+    print_hints(a, path);
 }
 
 int cli_advise(cli *c)
@@ -228,7 +265,7 @@ int cli_advise(cli *c)
     cli_progress_end();
     const int code = st == FERRY_OK ? EXIT_DONE : cli_failed(c, st);
     if (text) puts(text);
-    if (code == EXIT_DONE && !text) print(advice);
+    if (code == EXIT_DONE && !text) print(advice, c->args[0]);
     ferry_string_free(text);
     ferry_advice_free(advice);
     ferry_task_free(task);

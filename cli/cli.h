@@ -173,6 +173,9 @@ void cli_clean_stdout(void);
 /* "12.3 MB" */
 const char *cli_bytes(double n, char *buffer, size_t size);
 
+/* A word of a command to type, quoted for the shell where it has to be. */
+const char *cli_word(const char *s, char *buffer, size_t size);
+
 /* Options of a table of the library: name, default, range, help. */
 void cli_print_settings(FILE *to, const cli_settings *s, int indent);
 

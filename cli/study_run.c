@@ -125,17 +125,11 @@ static void prepare(lab *l)
 
 /* ---- runs ---- */
 
-/* A word of a command, quoted for the shell where it has to be. */
 static const char *word_of(const char *s)
 {
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                "0123456789_./-=:,+@%";
+    char buffer[4096];
 
-    if (s[0] && !s[strspn(s, plain)]) return s;
-    const char *out = "'";
-    for (; *s; s++)
-        out = study_text("%s%s%c", out, *s == '\'' ? "'\\'" : "", *s);
-    return study_text("%s'", out);
+    return study_text("%s", cli_word(s, buffer, sizeof buffer));
 }
 
 /* {method: {metric: mean}}; a method that did not run has its reason. */

@@ -130,6 +130,21 @@ const char *cli_bytes(double n, char *buffer, size_t size)
     return buffer;
 }
 
+const char *cli_word(const char *s, char *buffer, size_t size)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                "0123456789_./-=:,+@%";
+    size_t n = 0;
+
+    if (s[0] && !s[strspn(s, plain)]) return s;
+    for (buffer[n++] = '\''; *s && n + 6 < size; s++) {
+        if (*s == '\'') n += (size_t)snprintf(buffer + n, size - n, "'\\'");
+        buffer[n++] = *s;
+    }
+    (void)snprintf(buffer + n, size - n, "'");
+    return buffer;
+}
+
 void cli_print_settings(FILE *to, const cli_settings *s, int indent)
 {
     cli_table t = {.cols = 4};

@@ -66,6 +66,8 @@ typedef struct ferry_advice_method {
     double seconds;     /**< of one fit */
     int measured;       /**< 1: seconds were measured, 0: reckoned from the first second */
     double bytes;       /**< memory of the fit */
+    const char
+        *uses; /**< views, what is linked to what, and how many labels; "": not known */
 } ferry_advice_method;
 
 /** What a domain has, and how far it is from the target. */

@@ -11,6 +11,9 @@ random order, all drawn anew in each repeat.
 """
 import argparse, json, os, statistics, subprocess, sys
 
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import where
+
 SURF = ["amazon", "webcam", "dslr", "Caltech10"]
 # name: sources, target, rows of the stream
 TASKS = {
@@ -100,7 +103,7 @@ def controls(all_results):
 
 def main():
     p = argparse.ArgumentParser()
-    p.add_argument("--data", default=os.environ.get("FERRY_DATA", "../shared/data"))
+    p.add_argument("--data", help="else FERRY_DATA, else data, else ../shared/data")
     p.add_argument("--ferry", default="build/release/ferry")
     p.add_argument("--out", default="build/repro/hetomtl")
     p.add_argument("--repeats", type=int, default=20)
@@ -108,7 +111,7 @@ def main():
     p.add_argument("--arriving", default="0.1")
     p.add_argument("tasks", nargs="*", metavar="TASK")
     a = p.parse_args()
-    data, work = os.path.abspath(a.data), os.path.abspath(a.out)
+    data, work = os.path.abspath(a.data or where.data("office_caltech10")), os.path.abspath(a.out)
     os.makedirs(work, exist_ok=True)
     chosen = a.tasks or list(TASKS)
     done = {}

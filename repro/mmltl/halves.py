@@ -6,7 +6,10 @@
 M-MLTL's own tables and figures are studies (`ferry reproduce mmltl-table2` ...); this is a check that no paper has: how the methods do
 where the domains do not differ, and with Corel5k's 374 labels. Prints the ranking loss of both directions. Standard library only.
 """
-import argparse, gzip, json, os, random, subprocess
+import argparse, gzip, json, os, random, subprocess, sys
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import where
 
 METHODS = "[mmltl, mmltl: {mmd: off}, ranksvm, lift, label-prior]"
 
@@ -46,14 +49,14 @@ evaluate: {{repeats: 1, seed: 1, ties: mean, controls: none, metrics: [ranking-l
 
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("--data", default=os.environ.get("FERRY_DATA", "../shared/data"))
+    p.add_argument("--data", help="else FERRY_DATA, else data, else ../shared/data")
     p.add_argument("--ferry", default="build/release/ferry")
     p.add_argument("--out", default="build/repro/mmltl")
     p.add_argument("sets", nargs="*", metavar="SET", default=["emotions", "yeast", "corel5k"])
     a = p.parse_args()
     os.makedirs(a.out, exist_ok=True)
     for name in a.sets:
-        halves(a.data, name, a.out)
+        halves(a.data or where.data("corel5k" if name == "corel5k" else "multilabel"), name, a.out)
         there, back = run(a.ferry, name, "a", "b", a.out), run(a.ferry, name, "b", "a", a.out)
         print(name + ": " + ", ".join("%s %.3f" % (m, (there[m] + back[m]) / 2) for m in there))
 

@@ -364,6 +364,36 @@ static void tell(ferry_ctx *ctx, const ferry_prepared *p)
     if (p->links->text[0]) ferry_i_diag_text(ctx, "links", p->links->text);
 }
 
+/* "uses source.a = bridge.a, bridge.b = target.b; labels: source 400, target 9": what this
+ * method asks for, where views that lie in the same columns are joined by "=". Advice hears it. */
+static void tell_uses(ferry_ctx *ctx, const ferry_plan *plan, const ferry_prepared *p)
+{
+    const bool apart = p->wants.layout == FERRY_APART;
+    const int64_t groups = p->wants.layout == FERRY_JOINED
+                               ? plan->domain[plan->n - 1]->n_views
+                               : p->links->n_groups;
+    ferry_text one = {0};
+    const char *between = "";
+
+    for (int64_t g = 0; g < groups; g++, between = ", ")
+        for (int64_t d = 0; d < plan->n; d++) {
+            const ferry_view *v = ferry_i_links_view(p->links, d, g);
+            if (!v || !plan->wanted[d]) continue;
+            ferry_i_text_addf(&one, "%s%s.%s", between, plan->domain[d]->name, v->name);
+            between = apart ? ", " : " = ";
+        }
+    between = "; labels: ";
+    for (int64_t d = 0; d < plan->n; d++) {
+        const int64_t n = ferry_domain_labels(plan->domain[d]);
+        if (!plan->wanted[d] || n == 0 || (p->goal == FERRY_EMBED && !p->wants.taught))
+            continue;
+        ferry_i_text_addf(&one, "%s%s %lld", between, plan->domain[d]->name, (long long)n);
+        between = ", ";
+    }
+    if (one.s) ferry_i_log(ctx, FERRY_INFO, "%s: uses %s", p->wants.method, one.s);
+    ferry_i_text_free(&one);
+}
+
 /* What fits and fit have in common. *out is the caller's to free, also when this fails. */
 static ferry_status begin(ferry_ctx *ctx, const ferry_task *task, const ferry_wants *w,
                           ferry_plan *plan, ferry_prepared **out)
@@ -405,6 +435,7 @@ ferry_status ferry_i_prepare(ferry_ctx *ctx, const ferry_task *task, const ferry
 
     *out = NULL;
     FERRY_TRY(begin(ctx, task, w, &plan, &p));
+    tell_uses(ctx, &plan, p);
     FERRY_TRY(fit_scales(ctx, &plan, p));
     FERRY_TRY(make_frame(ctx, &plan, p));
     FERRY_TRY(all_rows(ctx, &plan, p));

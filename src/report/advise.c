@@ -60,10 +60,32 @@ static ferry_answer on_progress(void *user, const ferry_progress *p)
     return FERRY_CANCEL;
 }
 
+/* What prepare says that the method uses is kept in `text`, all else goes where it went. */
+typedef struct listener {
+    const ferry_ctx *outer;
+    ferry_text *text;
+} listener;
+
+static void on_log(void *user, ferry_level level, const char *line)
+{
+    const listener *l = user;
+    const char *uses = level == FERRY_INFO ? strstr(line, ": uses ") : NULL;
+    char views[1024];
+
+    if (uses) { /* what a method asks for again, perhaps with labels of its own, is no news */
+        (void)snprintf(views, sizeof views, "%s", uses += 7);
+        views[strcspn(views, ";")] = 0;
+        if (!l->text->s || !strstr(l->text->s, views))
+            ferry_i_text_addf(l->text, "%s%s", l->text->s ? "; " : "", uses);
+    }
+    if (l->outer->log && level >= l->outer->log_least)
+        l->outer->log(l->outer->log_user, level, line);
+}
+
 /* Fit on the split, for a second at most. */
 static ferry_status try_method(ferry_ctx *ctx, const ferry_task *split,
                                const ferry_method *m, const ferry_opts *opts, double limit,
-                               ferry_advice_method *c)
+                               ferry_text *uses, ferry_advice_method *c)
 {
     ferry_status st = FERRY_OK;
     watch w = {.begin = ferry_i_clock(), .limit = limit};
@@ -72,6 +94,8 @@ static ferry_status try_method(ferry_ctx *ctx, const ferry_task *split,
     const double before = (double)ferry_i_proc_bytes("/proc/self/status", "VmRSS");
 
     ferry_ctx own = ferry_i_child(ctx);
+    listener hears = {ctx, uses};
+    ferry_ctx_set_log(&own, on_log, FERRY_INFO, &hears);
     w.outer = ctx->progress;
     w.outer_user = ctx->progress_user;
     ferry_ctx_set_progress(&own, on_progress, &w);
@@ -88,6 +112,26 @@ static ferry_status try_method(ferry_ctx *ctx, const ferry_task *split,
 
 /* ---- methods ---- */
 
+/* What prepare does not see: graphs of the target, ratings. */
+static void add_uses(const ferry_task *split, const ferry_method *m, ferry_text *uses)
+{
+    const char *between = uses->s ? "; graphs: " : "graphs: ";
+    const bool graphs = m->graphs || (m->needs & FERRY_NEED_GRAPH);
+
+    for (int64_t i = 0; i < split->n_domains; i++) {
+        const ferry_domain *d = split->domains[i];
+        for (int64_t j = 0; graphs && d->role == FERRY_TARGET && j < d->n_graphs; j++) {
+            ferry_i_text_addf(uses, "%s%s.%s", between, d->name, d->graphs[j]->name);
+            between = ", ";
+        }
+        if (!(m->needs & FERRY_NEED_RATINGS) || !d->ratings ||
+            (d->role != FERRY_TARGET && !(m->needs & FERRY_NEED_SOURCE)))
+            continue;
+        ferry_i_text_addf(uses, "%s%s %lld", uses->s ? ", " : "ratings: ", d->name,
+                          (long long)ferry_domain_labels(d));
+    }
+}
+
 static ferry_status advise_method(ferry_ctx *ctx, const ferry_task *split,
                                   const ferry_method *m, const char *name,
                                   const ferry_opts *opts, found *f)
@@ -99,16 +143,21 @@ static ferry_status advise_method(ferry_ctx *ctx, const ferry_task *split,
                              .kind = (ferry_kind)m->kind,
                              .seconds = NAN,
                              .bytes = NAN};
+    ferry_text uses = {0};
 
-    if (st == FERRY_OK) st = try_method(ctx, split, m, opts, PATIENCE, &c);
+    if (st == FERRY_OK) st = try_method(ctx, split, m, opts, PATIENCE, &uses, &c);
+    if (st == FERRY_OK) add_uses(split, m, &uses);
+    c.uses = ferry_i_arena_text(&f->arena, uses.s ? uses.s : "");
     if (st == FERRY_ENEEDS || st == FERRY_ENUMERIC) {
         c.reason = ferry_i_arena_text(&f->arena, ctx->message);
         st = FERRY_OK;
     }
     FERRY_TRY(st);
+    FERRY_HAVE(ctx, !uses.failed);
     FERRY_HAVE(ctx, FERRY_GROW(f->method, f->n_methods, f->cap));
     f->method[f->n_methods++] = c;
 done:
+    ferry_i_text_free(&uses);
     return st;
 }
 
@@ -226,7 +275,7 @@ static void reckon_power(ferry_advice *a)
 
 static void reckon_time(found *f)
 {
-    enum { CONTROLS = 24, FOLDS = 5 };
+    enum { CONTROLS = 24, FOLDS = 5, GATE = 20 };
     const double repeats = (double)f->pub.repeats;
 
     for (int64_t i = 0; i < f->n_methods; i++) {
@@ -236,6 +285,8 @@ static void reckon_time(found *f)
         f->pub.seconds_repeats += s * repeats;
         if (m->kind == FERRY_KIND_TRANSFER) f->pub.seconds_controls += s * CONTROLS;
         if (m->kind != FERRY_KIND_CONTROL) f->pub.seconds_guard += s * repeats * FOLDS;
+        const ferry_method *how = ferry_i_method_find(m->method);
+        if (how && (how->needs & FERRY_NEED_PATH)) f->pub.seconds_guard += s * GATE;
     }
 }
 
@@ -330,12 +381,13 @@ static json_t *methods_json(const found *f)
     for (int64_t i = 0; i < f->n_methods; i++) {
         const ferry_advice_method *m = &f->method[i];
         (void)json_array_append_new(
-            list, json_pack("{s:o, s:s, s:s, s:b, s:o, s:o, s:b, s:o}", "name",
-                            ferry_i_json_text(m->name), "method", m->method, "kind",
-                            kinds[m->kind], "fits", !m->reason, "reason",
-                            m->reason ? ferry_i_json_text(m->reason) : json_null(),
-                            "seconds", ferry_i_report_real(m->seconds), "measured",
-                            m->measured, "bytes", ferry_i_report_real(m->bytes)));
+            list,
+            json_pack("{s:o, s:s, s:s, s:b, s:o, s:o, s:b, s:o, s:o}", "name",
+                      ferry_i_json_text(m->name), "method", m->method, "kind",
+                      kinds[m->kind], "fits", !m->reason, "reason",
+                      m->reason ? ferry_i_json_text(m->reason) : json_null(), "seconds",
+                      ferry_i_report_real(m->seconds), "measured", m->measured, "bytes",
+                      ferry_i_report_real(m->bytes), "uses", ferry_i_json_text(m->uses)));
     }
     return list;
 }

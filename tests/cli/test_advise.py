@@ -1,4 +1,5 @@
 """advise and --guard."""
+import re
 import sys
 
 from harness import ferry, main, parses, read, refused, small_task, write
@@ -9,7 +10,7 @@ def test_advise(folder):
     r = ferry("advise", task)
     for words in ("bridge: classify 'target'", "A-distance", "hemap", "transfer", "serve other goals", "ferry run"):
         assert words in r.out, (words, r)
-    assert len(r.out.splitlines()) < 50, "one screen"
+    assert len(r.out.splitlines()) < 58, "a screen and a bit"
     d = parses(ferry("advise", task, "--json").out)
     by = {m["name"]: m for m in d["methods"]}
     assert by["svm"]["fits"] and by["svm"]["measured"] and by["svm"]["seconds"] > 0
@@ -19,6 +20,26 @@ def test_advise(folder):
     assert far["source"]["label_overlap"] == 1 and far["source"]["id_overlap"] == 0
     assert far["bridge"]["shared_features"] == 8 and far["bridge"]["feature_overlap"] == 1
     assert 0 <= far["bridge"]["a_distance"] < 1  # the same space, the same distribution
+
+
+def test_what_each_method_would_use(folder):
+    """Views, what is linked, labels; the command to type next has the real path, quoted where it must be."""
+    task = small_task(folder)
+    out = ferry("advise", task).out
+    uses = {m["name"]: m["uses"] for m in parses(ferry("advise", task, "--json").out)["methods"] if m["fits"]}
+    assert uses["svm"] == uses["semi-svm"] == "target.b; labels: target 9"
+    assert uses["hop"] == "bridge.b = target.b, source.a = bridge.a; labels: source 60, target 9"
+    assert uses["hemap"] == "target.b, source.a; labels: source 60, target 9"
+    assert f"ttl: {uses['hop']}" in out and f"Next: ferry run {task};" in out
+    odd = folder + "/my task's"
+    ferry("gen", "rate", "-q", "-o", odd)
+    r = ferry("advise", odd + "/task.yaml")
+    assert f"Next: ferry run '{folder}/my task'\\''s/task.yaml';" in r.out, r
+    assert re.search(r"\n- .*mindtl.*: ratings: films \d+, books \d+\n", r.out) and re.search(r"\n- .*bias.*: ratings: books \d+\n", r.out), r
+    ferry("gen", "embed", "-q", "-o", folder + "/e")
+    assert "coca: people.table; graphs: people.friends" in ferry("advise", folder + "/e/task.yaml").out
+    write(folder, "task/all.yaml", read(task).replace("labelled: {per_class: 3}", "labelled: 1.0"))
+    assert f"Next: ferry fit {folder}/task/all.yaml --guard -o model.ferry" in ferry("advise", folder + "/task/all.yaml").out
 
 
 def test_what_does_not_fit(folder):

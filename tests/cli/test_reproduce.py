@@ -27,6 +27,22 @@ def test_list(folder):
     assert ferry("reproduce", "-q", cwd=folder, env={"FERRY_DATA": "d"}).out.count("ready") == 1
 
 
+def test_where_data_sets_are(folder):
+    """The scripts of repro: FERRY_DATA, else what ferry fetch put into data, else beside the project; a set that is nowhere is told."""
+    def where(name, **env):
+        full = {k: v for k, v in os.environ.items() if k != "FERRY_DATA"}
+        p = subprocess.run([sys.executable, "-B", folder + "/top/repro/where.py", name], env={**full, **env}, capture_output=True, text=True)
+        return p.stdout.strip() or p.stderr
+    write(folder, "top/repro/where.py", read(TOP, "repro/where.py"))
+    write(folder, "shared/data/mfeat/a.csv", "")
+    write(folder, "mine/mfeat/a.csv", "")
+    assert where("mfeat") == folder + "/shared/data"
+    write(folder, "top/data/linqs/cora", "")  # fetched, but another set
+    assert where("mfeat") == folder + "/shared/data" and where("linqs") == folder + "/top/data"
+    assert where("mfeat", FERRY_DATA=folder + "/mine") == folder + "/mine"
+    assert "no imdb in" in where("imdb") and "ferry fetch" in where("imdb")
+
+
 def test_refuses(folder):
     out = folder + "/out"
     refused("reproduce", "hemap-figure20", "--out", out, says="did you mean hemap-figure19?")
