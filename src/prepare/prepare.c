@@ -375,6 +375,7 @@ static void tell_uses(ferry_ctx *ctx, const ferry_plan *plan, const ferry_prepar
     ferry_text one = {0};
     const char *between = "";
 
+    if (!ctx->log || ctx->log_least > FERRY_INFO) return;
     for (int64_t g = 0; g < groups; g++, between = ", ")
         for (int64_t d = 0; d < plan->n; d++) {
             const ferry_view *v = ferry_i_links_view(p->links, d, g);
