@@ -46,6 +46,7 @@ format: ## clang-format all C files
 docs: all ## make the generated pages of docs/ again
 	@$(RELEASE)/ferry methods --markdown >docs/options.md
 	@$(RELEASE)/ferry help --markdown >docs/command.md
+	@FERRY_LIBRARY=$(RELEASE)/libferry.so python3 -B python/generate.py update
 	@scripts/reproduction
 	@python3 -B tests/cli/test_tutorial.py $(RELEASE)/ferry --update
 

@@ -126,6 +126,16 @@ FERRY_API ferry_status ferry_model_save(ferry_ctx *ctx, const ferry_model *model
  */
 FERRY_API ferry_status ferry_model_load(ferry_ctx *ctx, const char *path,
                                         const char *method, ferry_model **out);
+/**
+ * The same in memory: the bytes that the file would have, so that either can be read by the other.
+ * @param out  new bytes for ferry_string_free(); NULL when the call fails
+ * @param n    how many
+ */
+FERRY_API ferry_status ferry_model_to_memory(ferry_ctx *ctx, const ferry_model *model,
+                                             char **out, int64_t *n);
+/** Read a model from n bytes, which are copied. FERRY_EDATA when they are damaged. */
+FERRY_API ferry_status ferry_model_from_memory(ferry_ctx *ctx, const char *bytes, int64_t n,
+                                               const char *method, ferry_model **out);
 FERRY_API const char *ferry_model_method(const ferry_model *model);
 FERRY_API ferry_goal ferry_model_goal(const ferry_model *model);
 /** What a fit told about itself: numbers or texts by name (weights, traces, chosen parameters). */

@@ -58,7 +58,9 @@ ferry_status ferry_i_dict_matrix(ferry_ctx *ctx, const ferry_dict *dict, const c
 /* Whole files. The checksum (xxHash) covers header and data. */
 ferry_status ferry_i_dict_save(ferry_ctx *ctx, const ferry_dict *dict, const char *path);
 ferry_status ferry_i_dict_load(ferry_ctx *ctx, const char *path, ferry_dict **out);
-/* The same from memory, for the fuzzer and for snapshots. */
+/* The same in memory, `what` begins messages: new bytes, and from bytes (also for the fuzzer). */
+ferry_status ferry_i_dict_print(ferry_ctx *ctx, const ferry_dict *dict, const char *what,
+                                char **out, int64_t *n);
 ferry_status ferry_i_dict_parse(ferry_ctx *ctx, const char *what, const uint8_t *bytes,
                                 int64_t n, ferry_dict **out);
 

@@ -138,8 +138,8 @@ done:
     return st;
 }
 
-/* Call for every tensor's bytes in the order of the file. */
-static void each_tensor(const ferry_dict *dict, XXH3_state_t *hash, ferry_out *o)
+/* Every tensor's bytes in the order of the file, to wherever they are wanted. */
+static void each_tensor(const ferry_dict *dict, XXH3_state_t *hash, ferry_out *o, char *to)
 {
     for (int type = 0; type < DICT_TYPES; type++) {
         for (int64_t i = 0; i < dict->n; i++) {
@@ -148,37 +148,73 @@ static void each_tensor(const ferry_dict *dict, XXH3_state_t *hash, ferry_out *o
             if (t->type != (dict_type)type || size == 0) continue;
             if (hash) (void)XXH3_128bits_update(hash, t->data, (size_t)size);
             if (o) ferry_i_out_write(o, t->data, size);
+            if (to) {
+                memcpy(to, t->data, (size_t)size);
+                to += size;
+            }
         }
     }
 }
 
-/* Two passes over the tensors: the checksum stands at the front, so it must be known
- * before the first byte is written. Hashing runs at memory speed; the disk is what takes
- * time. */
-ferry_status ferry_i_dict_save(ferry_ctx *ctx, const ferry_dict *dict, const char *path)
+/* The header, complete with the checksum, and the size of the data after it. Two passes over the
+ * tensors, here and when they are written: the checksum stands at the front, so it must be known
+ * before the first byte is. Hashing runs at memory speed; the disk is what takes time. */
+static ferry_status summed_header(ferry_ctx *ctx, const ferry_dict *dict, const char *what,
+                                  char **header, uint64_t *len, int64_t *data)
 {
     ferry_status st = FERRY_OK;
     int64_t *at = ferry_i_calloc(dict->n, sizeof *at);
     XXH3_state_t *hash = XXH3_createState();
-    char *header = NULL, hex[DIGITS + 1];
-    ferry_out *o = NULL;
-    uint64_t len = 0;
+    char hex[DIGITS + 1];
 
     FERRY_HAVE(ctx, at && hash);
-    (void)place_tensors(dict, at);
-    FERRY_TRY(header_text(ctx, dict, at, path, &header, &len));
-    hash_header(hash, header, len);
-    each_tensor(dict, hash, NULL);
+    *data = place_tensors(dict, at);
+    FERRY_TRY(header_text(ctx, dict, at, what, header, len));
+    hash_header(hash, *header, *len);
+    each_tensor(dict, hash, NULL, NULL);
     put_hex(XXH3_128bits_digest(hash), hex);
-    memcpy(header + PREFIX_LEN, hex, DIGITS);
+    memcpy(*header + PREFIX_LEN, hex, DIGITS);
+done:
+    ferry_i_free(at);
+    (void)XXH3_freeState(hash);
+    return st;
+}
+
+ferry_status ferry_i_dict_save(ferry_ctx *ctx, const ferry_dict *dict, const char *path)
+{
+    ferry_status st = FERRY_OK;
+    char *header = NULL;
+    ferry_out *o = NULL;
+    uint64_t len = 0;
+    int64_t data = 0;
+
+    FERRY_TRY(summed_header(ctx, dict, path, &header, &len, &data));
     FERRY_TRY(ferry_i_out_open(ctx, path, &o));
     ferry_i_out_write(o, &len, sizeof len);
     ferry_i_out_write(o, header, (int64_t)len);
-    each_tensor(dict, NULL, o);
+    each_tensor(dict, NULL, o, NULL);
     st = ferry_i_out_commit(ctx, o);
 done:
-    FERRY_FREE(header, at);
-    (void)XXH3_freeState(hash);
+    ferry_i_free(header);
+    return st;
+}
+
+ferry_status ferry_i_dict_print(ferry_ctx *ctx, const ferry_dict *dict, const char *what,
+                                char **out, int64_t *n)
+{
+    ferry_status st = FERRY_OK;
+    char *header = NULL;
+    uint64_t len = 0;
+    int64_t data = 0;
+
+    FERRY_TRY(summed_header(ctx, dict, what, &header, &len, &data));
+    *n = (int64_t)(sizeof len + len) + data;
+    FERRY_NEW(ctx, *out, *n);
+    memcpy(*out, &len, sizeof len);
+    memcpy(*out + sizeof len, header, len);
+    each_tensor(dict, NULL, NULL, *out + sizeof len + len);
+done:
+    ferry_i_free(header);
     return st;
 }
 

@@ -106,21 +106,37 @@ done:
     return st;
 }
 
-/* The dict first, then the file in one go: a state that cannot be packed leaves no file. */
-ferry_status ferry_model_save(ferry_ctx *ctx, const ferry_model *model, const char *path)
+/* The dict first, then the bytes in one go, to a file (path) or to memory: a state that cannot be
+ * packed leaves no file. */
+static ferry_status save(ferry_ctx *ctx, const ferry_model *model, const char *path,
+                         char **out, int64_t *n)
 {
-    FERRY_ARGS(ctx, model, path);
-
     ferry_status st = FERRY_OK;
     ferry_dict *dict = NULL;
+    const char *what = path ? path : "memory";
 
     FERRY_TRY(ferry_i_dict_new(ctx, &dict));
     st = ferry_i_model_pack(ctx, model, dict);
-    if (st != FERRY_OK) (void)ferry_i_prefix(ctx, st, "%s", path);
-    if (st == FERRY_OK) st = ferry_i_dict_save(ctx, dict, path);
+    if (st != FERRY_OK) (void)ferry_i_prefix(ctx, st, "%s", what);
+    if (st == FERRY_OK)
+        st = path ? ferry_i_dict_save(ctx, dict, path)
+                  : ferry_i_dict_print(ctx, dict, what, out, n);
 done:
     ferry_i_dict_free(dict);
     return st;
+}
+
+ferry_status ferry_model_save(ferry_ctx *ctx, const ferry_model *model, const char *path)
+{
+    FERRY_ARGS(ctx, model, path);
+    return save(ctx, model, path, NULL, NULL);
+}
+
+ferry_status ferry_model_to_memory(ferry_ctx *ctx, const ferry_model *model, char **out,
+                                   int64_t *n)
+{
+    FERRY_ARGS_OUT(ctx, out, out, model, n);
+    return save(ctx, model, NULL, out, n);
 }
 
 /* ---- loading ---- */
@@ -300,18 +316,34 @@ ferry_status ferry_i_model_unpack(ferry_ctx *ctx, const char *what, const ferry_
     return code == FERRY_OK ? code : ferry_i_prefix(ctx, code, "%s", what);
 }
 
-/* A file that is no model says what it is instead where that is known. */
+/* From a file, or from n bytes when path is NULL. */
+static ferry_status load(ferry_ctx *ctx, const char *path, const char *bytes, int64_t n,
+                         const char *method, ferry_model **out)
+{
+    ferry_status st = FERRY_OK;
+    ferry_dict *dict = NULL;
+    const char *what = path ? path : "memory";
+
+    FERRY_TRY(path ? ferry_i_dict_load(ctx, path, &dict)
+                   : ferry_i_dict_parse(ctx, what, (const uint8_t *)bytes, n, &dict));
+    FERRY_TRY(ferry_i_model_unpack(ctx, what, dict, method, out));
+done:
+    ferry_i_dict_free(dict);
+    return st;
+}
+
 ferry_status ferry_model_load(ferry_ctx *ctx, const char *path, const char *method,
                               ferry_model **out)
 {
     FERRY_ARGS_OUT(ctx, out, out, path);
+    return load(ctx, path, NULL, 0, method, out);
+}
 
-    ferry_status st = FERRY_OK;
-    ferry_dict *dict = NULL;
-
-    FERRY_TRY(ferry_i_dict_load(ctx, path, &dict));
-    FERRY_TRY(ferry_i_model_unpack(ctx, path, dict, method, out));
-done:
-    ferry_i_dict_free(dict);
-    return st;
+ferry_status ferry_model_from_memory(ferry_ctx *ctx, const char *bytes, int64_t n,
+                                     const char *method, ferry_model **out)
+{
+    FERRY_ARGS_OUT(ctx, out, out, bytes);
+    if (n < 0)
+        return ferry_i_fail(ctx, FERRY_EINVAL, "a model of %lld bytes", (long long)n);
+    return load(ctx, NULL, bytes, n, method, out);
 }

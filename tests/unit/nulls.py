@@ -10,7 +10,8 @@ import sys
 
 # Pointers that may be NULL, as the headers say; with a count of 0 all arrays may.
 OPTIONAL = {("*", "opts"), ("*", "sets"), ("ferry_fit", "info"), ("*", "ids"), ("*", "features"), ("*", "weight"),
-            ("ferry_task_add_method", "as"), ("ferry_model_load", "method"), ("ferry_domain_write", "view"), ("ferry_model_read_view", "view"),
+            ("ferry_task_add_method", "as"), ("ferry_model_load", "method"), ("ferry_model_from_memory", "method"),
+            ("ferry_domain_write", "view"), ("ferry_model_read_view", "view"),
             ("ferry_catalog_load", "path"), ("ferry_recommend", "users"), ("ferry_model_see", "score"),
             ("ferry_model_see", "votes"), ("ferry_model_learn", "votes"), ("ferry_domain_set_ratings", "values"),
             ("*", "user"), ("ferry_results_explain", "method"), ("ferry_domain_add_data", "name")}

@@ -295,15 +295,58 @@ static void test_read_view(void **state)
     ferry_task_free(task);
 }
 
+/* What is in memory is what the file has, byte for byte, and comes back the same way; damage is found. */
+static void test_memory(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_task *task = task_for(ctx, FERRY_CLASSIFY);
+    ferry_model *m = fitted(ctx, task, "svm"), *back = NULL;
+    struct stat info;
+    char *bytes = NULL, *file;
+    int64_t n = 0;
+
+    assert_ok(ctx, ferry_model_save(ctx, m, tmp_path("m.ferry")));
+    assert_ok(ctx, ferry_model_to_memory(ctx, m, &bytes, &n));
+    assert_int_equal(stat(tmp_path("m.ferry"), &info), 0);
+    assert_int_equal(n, info.st_size);
+    file = slurp(tmp_path("m.ferry"));
+    assert_memory_equal(bytes, file, (size_t)n);
+    free(file);
+    assert_ok(ctx, ferry_model_from_memory(ctx, bytes, n, "svm", &back));
+    same_predictions(ctx, m, back, ferry_task_domain_at(task, 1));
+    ferry_model_free(back);
+    assert_fails(ctx, ferry_model_from_memory(ctx, bytes, n, "knn", &back), FERRY_EDATA,
+                 "memory: ");
+    assert_null(back);
+    bytes[n - 1] ^= 1;
+    assert_fails(ctx, ferry_model_from_memory(ctx, bytes, n, NULL, &back), FERRY_EDATA,
+                 "memory: is corrupt");
+    assert_fails(ctx, ferry_model_from_memory(ctx, bytes, n - 1, NULL, &back), FERRY_EDATA,
+                 "memory: is truncated");
+    assert_fails(ctx, ferry_model_from_memory(ctx, bytes, 0, NULL, &back), FERRY_EDATA,
+                 "memory: is empty");
+    assert_fails(ctx, ferry_model_from_memory(ctx, bytes, -1, NULL, &back), FERRY_EINVAL,
+                 "-1 bytes");
+    ferry_string_free(bytes);
+    ferry_model_free(m);
+    ferry_task_free(task);
+}
+
 static ferry_status save_and_load(ferry_ctx *ctx, void *arg)
 {
     ferry_status st = FERRY_OK;
-    ferry_model *back = NULL;
+    ferry_model *back = NULL, *again = NULL;
+    char *bytes = NULL;
+    int64_t n = 0;
 
     FERRY_TRY(ferry_model_save(ctx, arg, tmp_path("memory.ferry")));
     FERRY_TRY(ferry_model_load(ctx, tmp_path("memory.ferry"), NULL, &back));
+    FERRY_TRY(ferry_model_to_memory(ctx, arg, &bytes, &n));
+    FERRY_TRY(ferry_model_from_memory(ctx, bytes, n, NULL, &again));
 done:
     ferry_model_free(back);
+    ferry_model_free(again);
+    ferry_string_free(bytes);
     return st;
 }
 
@@ -327,7 +370,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_round_trips), TEST(test_another_method), TEST(test_bad_texts),
         TEST(test_bad_tensors), TEST(test_cannot_save),    TEST(test_read_view),
-        TEST(test_no_memory),
+        TEST(test_memory),      TEST(test_no_memory),
     };
     return cmocka_run_group_tests_name("model", tests, NULL, NULL);
 }

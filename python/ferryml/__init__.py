@@ -1,0 +1,18 @@
+"""Ferry for Python: heterogeneous transfer learning as estimators of the scikit-learn family.
+
+>>> import ferryml
+>>> model = ferryml.TTL().fit(X, y, sources=[ferryml.Source(Xs, ys), ferryml.Bridge(views={"a": Xa, "b": Xb})])
+>>> ferryml.compare(X, y, sources=[...])          # does transfer help here?
+
+The work is done by the C library; see docs/python.md.
+"""
+from ._compare import Advice, Comparison, advise, compare, load_results, select
+from ._data import Bridge, Domain, Source
+from ._lib import (FerryCancelled, FerryError, FerryIOError, FerryMemoryError, FerryNeedsError, FerryNumericError,
+                   FerryValueError, FerryWarning, __version__)
+from ._methods import *  # noqa: F401,F403
+from ._methods import __all__ as _estimators
+from ._model import Model
+
+__all__ = ["Advice", "Comparison", "advise", "compare", "load_results", "select", "Bridge", "Domain", "Source", "Model", "FerryCancelled", "FerryError", "FerryIOError", "FerryMemoryError",
+           "FerryNeedsError", "FerryNumericError", "FerryValueError", "FerryWarning", "__version__"] + _estimators

@@ -1,0 +1,570 @@
+"""What all estimators share. The classes themselves are in _methods.py, which generate.py writes."""
+import warnings
+from ctypes import byref, c_void_p
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, RegressorMixin, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from . import _data
+from ._data import GOALS, Classes, Domain, as_domains, hidden, matrix, new_domain, plain, ratings_of
+from ._lib import FerryWarning, Handle, context, lib
+from ._model import Model, Rows
+
+try:  # scikit-learn 1.6
+    from sklearn.utils.validation import validate_data as _validate_data
+except ImportError:
+    _validate_data = None
+
+
+def new_task(ctx, goal, target, y, domains, unlabelled, classes, labelled=None):
+    """A task of the library: the sources in their order, then the target."""
+    pointer = c_void_p()
+    ctx.call(lib.ferry_task_new, b"python", GOALS[goal], byref(pointer))
+    task = Handle(pointer, lib.ferry_task_free)
+    for name, d in domains:
+        ys = None if d.y is None else _labels(d.y, goal, name)
+        ctx.call(lib.ferry_task_add_domain, pointer, new_domain(ctx, d, d.role, name, goal, ys, unlabelled, classes))
+    domain = new_domain(ctx, target, "target", target.name or "target", goal, y, unlabelled, classes)
+    if labelled is not None:
+        try:
+            ctx.call(lib.ferry_domain_set_labelled, domain, labelled.encode())
+        except BaseException:
+            lib.ferry_domain_free(domain)
+            raise
+    ctx.call(lib.ferry_task_add_domain, pointer, domain)
+    return task
+
+
+def _labels(y, goal, name):
+    """Labels of a source, of the shape that the goal has."""
+    if hasattr(y, "to_numpy"):
+        y = y.to_numpy()
+    y = y.toarray() if hasattr(y, "toarray") else np.asarray(y)
+    wanted = 2 if goal == "multilabel" else 1
+    if y.ndim != wanted:
+        raise ValueError(f"labels of {name}: expected {wanted} dimension{'s' * (wanted > 1)}, got {y.ndim}")
+    return y
+
+
+class FerryEstimator(BaseEstimator):
+    """An estimator whose work the C library does. See the subclasses."""
+
+    _method = _goal = _fallback = None
+    _options: tuple = ()
+
+    def __sklearn_is_fitted__(self):
+        return "model_" in self.__dict__
+
+    def _more_tags(self):  # scikit-learn before 1.6
+        return {"poor_score": self._poor, "allow_nan": True, "multilabel": self._multilabel, "requires_y": self._needs_y, "X_types": self._x_types}
+
+    _multilabel = _needs_y = _poor = False
+    _x_types = ["2darray", "sparse"]
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = "sparse" in self._x_types
+        tags.input_tags.two_d_array = "2darray" in self._x_types
+        tags.target_tags.required = self._needs_y
+        if tags.classifier_tags is not None:
+            tags.classifier_tags.multi_label = self._multilabel
+            tags.classifier_tags.poor_score = self._poor
+        if tags.regressor_tags is not None:
+            tags.regressor_tags.poor_score = self._poor
+        return tags
+
+    # ---- input ----
+
+    def _check(self, X, reset):
+        """(matrix for the library, names of features or None)."""
+        kw = {"accept_sparse": "csr", "dtype": np.float64, "order": "C", "reset": reset}
+        if hasattr(X, "__dataframe__") and not hasattr(X, "iloc"):
+            X = _data._from_protocol(X)
+        if _validate_data is not None:
+            X = _validate_data(self, X, ensure_all_finite="allow-nan", **kw)
+        else:
+            X = self._validate_data(X, force_all_finite="allow-nan", **kw)
+        return matrix(X)[0], getattr(self, "feature_names_in_", None)
+
+    def _seed(self):
+        r = self.random_state
+        if r is None:
+            return 1
+        if isinstance(r, (int, np.integer)):
+            if r < 0:
+                raise ValueError(f"random_state: expected a number from 0 on, got {r}")
+            return int(r)
+        return int(check_random_state(r).randint(2**31 - 1))
+
+    def _threads(self):
+        n = self.n_jobs
+        return None if n is None else 0 if n < 0 else n
+
+    def _settings(self):
+        """Options that are not as they are by default."""
+        out = {}
+        for name, option, default in self._options:
+            value = getattr(self, name)
+            if value is not None and value != default:
+                out[option] = value
+        return out
+
+    def _target(self, X):
+        """The target as a Domain, whatever it came as."""
+        if isinstance(X, Domain):
+            views = X._views()
+            if len(views) == 1 and not isinstance(views[0][1], tuple):
+                self._check(views[0][1], reset=True)
+            else:
+                self.__dict__.pop("n_features_in_", None)
+            return X
+        x, names = self._check(X, reset=True)
+        return _Lent(x, names)
+
+    def _learn(self, goal, target, y, sources, classes):
+        """The fit itself."""
+        domains = as_domains(self.sources if sources is None else sources)
+        method, options = self._method, self._settings()
+        if self._fallback and not any(d.role == "source" for _, d in domains):
+            warnings.warn(f"{type(self).__name__} has no sources to learn from: fitting {self._fallback[goal]} on the target "
+                          "alone", FerryWarning, stacklevel=3)
+            method, domains = self._fallback[goal], []
+            options = {"d": max(1, min(10, self.n_features_in_, target.n - 1))} if method == "pca-joined" else {}
+        ctx = context(self._seed(), self._threads())
+        task = new_task(ctx, goal, target, y, domains, self.unlabelled, classes)
+        self.model_, info = Model.fit(ctx, task, method, options, self.verbose)
+        self.n_iter_ = max(1, int(info.iters))
+        self.objective_ = float(info.objective)
+        return self
+
+    def _predict(self, X):
+        if "model_" not in self.__dict__:
+            check_is_fitted(self, "model_")
+        if isinstance(X, Domain):
+            return self.model_.predict(X, threads=self._threads())
+        x, names = self._check(X, reset=False)
+        return self.model_.predict(x, names, self._threads())
+
+    @property
+    def diagnostics_(self):
+        """What the fit told about itself: weights, traces, chosen settings."""
+        check_is_fitted(self, "model_")
+        return self.model_.diagnostics
+
+    def save(self, path):
+        """Write the model as a .ferry file, which ``ferry predict``, C programs and ferryml.load() read."""
+        check_is_fitted(self, "model_")
+        self.model_.save(path)
+
+    def _known_labels(self, y, domains, name):
+        found = []
+        for label, values in [(name, y)] + [(n, d.y) for n, d in domains]:
+            if values is None:
+                continue
+            values = _labels(values, "classify", label)
+            values = plain(values[~hidden(values, self.unlabelled)])
+            if len(values):
+                check_classification_targets(values)
+            found.append(values)
+        return found
+
+
+class _Lent(Domain):
+    """The target as it comes out of scikit-learn's checks."""
+
+    def __init__(self, x, names):
+        super().__init__(x)
+        self._names = names
+
+    def _views(self):
+        if self._names is None:
+            return [("x", self.X)]
+        return [("x", _data.Named(self.X, self._names))]
+
+    @property
+    def n(self):
+        return self.X.shape[0]
+
+
+class FerryClassifier(ClassifierMixin, FerryEstimator):
+    """A method that tells classes, or sets of labels where y is a 0/1 matrix and the method can."""
+
+    _needs_y = True
+    _sets = "multilabel"  # the goal for a 0/1 matrix, None: it takes none
+
+    def fit(self, X, y=None, *, sources=None):
+        """Learn from the target and its sources.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or Domain
+            The target. NaN is a missing cell.
+        y : array-like
+            Its classes, or a 0/1 matrix of label sets; NaN or None (or the value of the parameter `unlabelled`) where
+            hidden. None: all are.
+        sources : list of Source and Bridge, optional
+            What to learn from beside it; without them the parameter `sources` is taken.
+
+        Returns
+        -------
+        self
+        """
+        domains = as_domains(self.sources if sources is None else sources)
+        if y is None and not domains:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        target = self._target(X)
+        if y is not None:
+            y, goal = self._targets(y)
+        else:
+            goal = "classify" if "classify" in self._goals else "multilabel"
+            if any(d.y is not None and np.ndim(d.y) == 2 for _, d in domains):
+                goal = "multilabel"
+        if y is not None and target.n is not None and len(y) != target.n:
+            raise ValueError(f"Found input variables with inconsistent numbers of samples: [{target.n}, {len(y)}]")
+        self._single = False
+        if goal == "multilabel":
+            m = y.shape[1] if y is not None else max(np.shape(d.y)[1] for _, d in domains if d.y is not None)
+            classes = Classes(np.arange(m))
+        else:
+            classes = Classes.of(self._known_labels(y, domains, "the target"))
+            if len(classes.values) < 2 and not domains:
+                raise ValueError(f"{type(self).__name__} needs at least 2 classes in y, got {len(classes.values)} class")
+            if "classify" not in self._goals:  # one of several labels is a set of one label
+                self._single, goal = True, "multilabel"
+                y, domains = self._as_sets(y, domains, classes)
+        self._learn(goal, target, y, [d for _, d in domains], classes)
+        self.classes_ = classes.values
+        self.multilabel_ = goal == "multilabel" and not self._single
+        if hasattr(self, "n_features_in_") and self.model_.streams and goal == "classify":
+            self._rows = None
+        return self
+
+    def _as_sets(self, y, domains, classes):
+        def sets(values):
+            values = _labels(values, "classify", "y")
+            known = ~hidden(values, self.unlabelled)
+            on = np.full((len(values), len(classes.values)), np.nan)
+            on[known] = plain(values[known])[:, None] == classes.values[None, :]
+            return on
+
+        out = []
+        for name, d in domains:
+            d2 = type(d)(d.X, None if d.y is None else sets(d.y), views=d.views, graphs=d.graphs, ids=d.ids, name=name)
+            out.append((name, d2))
+        return (None if y is None else sets(y)), out
+
+    def _targets(self, y):
+        """y as an array, and the goal that it means."""
+        if hasattr(y, "toarray"):
+            y = y.toarray()
+        y = y if hasattr(y, "iloc") else np.asarray(y)
+        shape = y.shape
+        if len(shape) == 2 and shape[1] > 1:
+            y = np.asarray(y, dtype=np.float64)
+            known = y[~np.isnan(y).any(axis=1)]
+            if "multilabel" not in self._goals or (len(known) and not type_of_target(known).startswith("multilabel")):
+                raise ValueError(f"{type(self).__name__}: y should be a 1d array{self._or_sets()}, "
+                                 f"got an array of shape {shape} instead.")
+            return y, "multilabel"
+        return column_or_1d(y, warn=True), "classify"
+
+    def _or_sets(self):
+        return " or a 0/1 matrix of label sets" if "multilabel" in self._goals else ""
+
+    def _columns(self, p):
+        """For each class of classes_, its place in the prediction's names (-1: nowhere)."""
+        at = {name: j for j, name in enumerate(p.names)}
+        return np.array([at.get(t.decode(), -1) for t in self._texts()], dtype=np.intp)
+
+    def _texts(self):
+        return Classes(self.classes_).texts
+
+    def _scores(self, X):
+        p = self._predict(X)
+        columns = self._columns(p)
+        if p.score is None:
+            raise ValueError(f"{type(self).__name__} gives no scores")
+        if (columns == np.arange(p.k)).all() and len(columns) == p.k:
+            return p, p.score
+        out = np.full((p.n, len(columns)), -np.inf)
+        out[:, columns >= 0] = p.score[:, columns[columns >= 0]]
+        return p, out
+
+    def predict(self, X):
+        """Classes of rows, or a 0/1 matrix where label sets were learned."""
+        if getattr(self, "multilabel_", False):
+            p = self._predict(X)
+            return p.set.astype(np.int64)
+        if getattr(self, "_single", False):
+            return self.classes_[np.argmax(self._scores(X)[1], axis=1)]
+        p = self._predict(X)
+        place = Classes(self.classes_).place
+        names = np.array([place.get(t, -1) for t in p.names], dtype=np.intp)
+        out = names[p.cls] if len(names) else np.full(p.n, -1)
+        if (p.cls >= 0).all():
+            return self.classes_[out]
+        answer = self.classes_.astype(object)[out]  # set apart without a class
+        answer[p.cls < 0] = None
+        return answer
+
+    def decision_function(self, X):
+        """Scores, larger is likelier: a column a class in the order of classes_; of two classes, how much more likely the
+        second is; of label sets, a column a label."""
+        check_is_fitted(self, "model_")
+        _, score = self._scores(X)
+        if not self.multilabel_ and score.shape[1] == 2:
+            return score[:, 1] - score[:, 0]
+        return score
+
+
+class _Proba:
+    """Of methods whose scores are probabilities: nowhere below 0, and of sum 1. Label sets have none."""
+
+    @available_if(lambda self: not getattr(self, "multilabel_", False))
+    def predict_proba(self, X):
+        """Probabilities, a column a class in the order of classes_."""
+        check_is_fitted(self, "model_")
+        _, score = self._scores(X)
+        score = np.where(np.isfinite(score), score, 0.0)
+        if (score < 0).any() or not np.allclose(score.sum(axis=1), 1):
+            raise ValueError(f"{type(self).__name__}: with these settings its scores are no probabilities; "
+                             "decision_function() has them")
+        return score
+
+
+class _Stream:
+    """Of methods that go on learning."""
+
+    _poor = True  # one pass over the rows, as they come
+
+    def _stream(self):
+        check_is_fitted(self, "model_")
+        if not self.model_.streams:
+            raise ValueError(f"{type(self).__name__}: this model cannot learn from a stream")
+        if getattr(self, "_rows", None) is None or self._rows.model is not self.model_:
+            self._rows = Rows(self.model_)
+        return self._rows
+
+    def __getstate__(self):
+        state = dict(super().__getstate__())
+        state.pop("_rows", None)
+        return state
+
+    def partial_fit(self, X, y, classes=None, *, sources=None):
+        """Go on learning, a row after the other. The first call is a fit; a class may come later for the first time."""
+        if not hasattr(self, "model_"):
+            return self.fit(X, y, sources=sources)
+        x, _ = self._check(X, reset=False)
+        y = column_or_1d(y, warn=True)
+        if len(y) != x.shape[0]:
+            raise ValueError(f"Found input variables with inconsistent numbers of samples: [{x.shape[0]}, {len(y)}]")
+        x = x if isinstance(x, np.ndarray) else x.toarray()
+        known = ~hidden(y, self.unlabelled)
+        rows, labels = self._stream(), self._encode(y, known)
+        for i in range(len(y)):
+            if known[i]:
+                rows.learn(x[i], labels[i])
+            else:
+                rows.see(x[i])
+        return self
+
+    def _encode(self, y, known):
+        new = np.setdiff1d(plain(y[known]), self.classes_) if known.any() else ()
+        if len(new):
+            self.classes_ = np.unique(np.concatenate([self.classes_, new]))
+        return Classes(self.classes_).encode(y, known)
+
+    def _row(self, x):
+        if isinstance(x, dict):
+            names = getattr(self, "feature_names_in_", None)
+            place = {n: j for j, n in enumerate(names)} if names is not None else None
+            row = np.zeros(self._stream().columns)
+            for key, value in x.items():
+                j = place.get(key) if place is not None else key
+                if j is None or not 0 <= j < len(row):
+                    raise ValueError(f"there is no feature {key!r}")
+                row[j] = value
+            return row
+        row = np.ascontiguousarray(x, dtype=np.float64).ravel()
+        if len(row) != self._stream().columns:
+            raise ValueError(f"X has {len(row)} features, but {type(self).__name__} is expecting {self._stream().columns} "
+                             "features as input")
+        return row
+
+    def learn_one(self, x, y):
+        """Learn one row, an array or a dict of values by feature, and its class; as in river."""
+        rows, row = self._stream(), self._row(x)
+        value = np.array([y])
+        rows.learn(row, self._encode(value, np.array([True]))[0])
+        return self
+
+    def predict_one(self, x):
+        """The class of one row; None when none is known yet."""
+        rows, row = self._stream(), self._row(x)
+        at = rows.see(row)
+        if at < 0:
+            return None
+        return self.classes_[Classes(self.classes_).place[self.model_.names[at]]]
+
+
+class FerryRegressor(RegressorMixin, FerryEstimator):
+    """A method that predicts numbers."""
+
+    _needs_y = True
+
+    def fit(self, X, y=None, *, sources=None):
+        """Learn from the target and its sources.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or Domain
+            The target. NaN is a missing cell.
+        y : array-like
+            Its numbers, NaN where hidden.
+        sources : list of Source and Bridge, optional
+            What to learn from beside it; without them the parameter `sources` is taken.
+
+        Returns
+        -------
+        self
+        """
+        if y is None and not as_domains(self.sources if sources is None else sources):
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        target = self._target(X)
+        if y is not None:
+            y = _real(column_or_1d(y, warn=True))
+            if target.n is not None and len(y) != target.n:
+                raise ValueError(f"Found input variables with inconsistent numbers of samples: [{target.n}, {len(y)}]")
+        return self._learn("regress", target, y, sources, None)
+
+    def predict(self, X):
+        """Numbers for rows."""
+        return self._predict(X).value
+
+
+def _real(y):
+    try:
+        y = np.asarray(y, dtype=np.float64)
+    except (TypeError, ValueError) as e:
+        raise ValueError(f"y: expected numbers: {e}") from None
+    if np.isinf(y).any():
+        raise ValueError("Input y contains infinity or a value too large for dtype('float64').")
+    return y
+
+
+class FerryTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FerryEstimator):
+    """A method that embeds instances in a space of few dimensions."""
+
+    def fit(self, X, y=None, *, sources=None):
+        """Learn from the target and its sources.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or Domain
+            The target. NaN is a missing cell.
+        y : array-like, optional
+            Its classes where the method uses them; NaN or None where hidden.
+        sources : list of Source and Bridge, optional
+            What to learn from beside it; without them the parameter `sources` is taken.
+
+        Returns
+        -------
+        self
+        """
+        target = self._target(X)
+        if target.n == 1:
+            raise ValueError("Found array with 1 sample(s) while a minimum of 2 is required")
+        domains = as_domains(self.sources if sources is None else sources)
+        classes = None
+        if y is not None:
+            y = column_or_1d(y, warn=False)
+            if target.n is not None and len(y) != target.n:
+                raise ValueError(f"Found input variables with inconsistent numbers of samples: [{target.n}, {len(y)}]")
+            if y.dtype.kind == "f" and type_of_target(plain(y[~hidden(y)])) == "continuous":
+                y = None  # numbers are no classes: they do not help an embedding
+        if y is not None or any(d.y is not None for _, d in domains):
+            classes = Classes.of(self._known_labels(y, domains, "the target"))
+        self._learn("embed", target, y, sources, classes)
+        self._n_features_out = self._predict(X).k
+        return self
+
+    def transform(self, X):
+        """Rows in the space that was learned."""
+        return self._predict(X).score
+
+
+class FerryRater(RegressorMixin, FerryEstimator):
+    """A method that predicts ratings. X are pairs (user, item), y the ratings."""
+
+    _needs_y = True
+    _x_types = ["string"]
+
+    def fit(self, X, y=None, *, sources=None):
+        """Learn from the target's ratings and those of the sources.
+
+        Parameters
+        ----------
+        X : array-like or data frame of two columns
+            Users and items.
+        y : array-like
+            The ratings.
+        sources : list of Source, optional
+            ``Source(ratings=(users, items, values))`` each; without them the parameter `sources` is taken.
+
+        Returns
+        -------
+        self
+        """
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        users, items, _ = ratings_of(X)
+        y = _real(column_or_1d(y, warn=True))
+        if len(y) != len(users):
+            raise ValueError(f"Found input variables with inconsistent numbers of samples: [{len(users)}, {len(y)}]")
+        return self._learn("rate", Domain(ratings=(users, items, y)), None, sources, None)
+
+    def predict(self, X):
+        """Ratings of pairs. Users and items that are new get what is usual."""
+        check_is_fitted(self, "model_")
+        users, items, _ = ratings_of(X)
+        if not users:
+            return np.empty(0)
+        return self.model_.predict(Domain(ratings=(users, items, np.full(len(users), np.nan))), threads=self._threads()).value
+
+    def recommend(self, users=None, n=10, rated=False):
+        """The items that users would rate highest, best first.
+
+        Parameters
+        ----------
+        users : sequence, optional
+            Whom to recommend for; None: everybody.
+        n : int
+            Items a user.
+        rated : bool
+            Also items that the user has rated.
+
+        Returns
+        -------
+        dict
+            Of each user the list of (item, rating), ids as text.
+        """
+        check_is_fitted(self, "model_")
+        if users is not None:
+            users = [_data.class_text(u) for u in users]
+        p = self.model_.recommend(users, n, rated)
+        out = {u: [] for u in users or ()}
+        for user, item, value in zip(p.users, p.items, p.value.tolist()):
+            out.setdefault(user, []).append((item, value))
+        return out
+
+    def fold_in(self, X, y):
+        """Learn about new users and items from their ratings, without fitting again."""
+        check_is_fitted(self, "model_")
+        users, items, _ = ratings_of(X)
+        self.model_ = self.model_.fold_in(Domain(ratings=(users, items, _real(column_or_1d(y)))))
+        return self

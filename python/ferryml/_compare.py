@@ -1,0 +1,465 @@
+"""Which method to take, and does transfer help here: compare, advise, select."""
+import csv
+import html
+import json
+import os
+import tempfile
+from ctypes import POINTER, byref, c_int64, c_uint8, c_void_p
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.multiclass import type_of_target
+
+from . import _abi
+from ._base import FerryEstimator, _labels, _real, new_task
+from ._data import GOALS, Classes, Domain, as_domains, hidden, matrix, plain, ratings_of
+from ._lib import Handle, context, lib, new_text, numbers, text
+
+VERDICTS = {v: text(lib.ferry_verdict_name(v)) for v in range(9)}
+KINDS = {_abi.FERRY_KIND_BASELINE: "baseline", _abi.FERRY_KIND_TRANSFER: "transfer", _abi.FERRY_KIND_CONTROL: "control"}
+
+
+def _frame(rows, index=None):
+    """A data frame where pandas is there, else the list of dicts itself."""
+    try:
+        import pandas
+    except ImportError:
+        return rows
+    frame = pandas.DataFrame(rows)
+    return frame.set_index(index) if index and len(frame) else frame
+
+
+def _goal_of(y, given):
+    if given is not None:
+        if given not in GOALS:
+            raise ValueError(f"goal: expected one of {', '.join(GOALS)}, got {given!r}")
+        return given
+    if hasattr(y, "toarray") or np.ndim(y) == 2:
+        return "multilabel"
+    y = np.asarray(y)
+    known = plain(y[~hidden(y)])
+    return "regress" if type_of_target(known) in ("continuous",) else "classify"
+
+
+def _spec(labelled):
+    """`labelled` as the task file has it."""
+    if isinstance(labelled, dict):
+        return ",".join(f"{k}:{v}" for k, v in labelled.items())
+    return "none" if labelled is None else str(labelled)
+
+
+class _Task:
+    """A task that is compared on: domains, goal, labels, and the library's own."""
+
+    def __init__(self, ctx, X, y, sources, goal, labelled, folder):
+        domains = as_domains(sources)
+        if isinstance(X, Domain):
+            target = X
+            y = X.y if y is None else y
+        elif goal == "rate":
+            users, items, values = ratings_of(X)
+            target = Domain(ratings=(users, items, values if y is None else _real(y)))
+        else:
+            target = Domain(X)
+        self.goal = "rate" if target.ratings is not None and goal is None else _goal_of(y, goal) if y is not None else goal
+        if self.goal is None:
+            raise ValueError("compare needs the labels of the target, to score methods by: y is None")
+        self.target, self.y, self.classes = target, y, None
+        if self.goal in ("classify", "stream", "embed"):
+            self.y = _labels(y, "classify", "the target") if y is not None else None
+            found = []
+            for values in [self.y] + [d.y for _, d in domains]:
+                if values is not None:
+                    values = _labels(values, "classify", "a domain")
+                    found.append(plain(values[~hidden(values)]))
+            self.classes = Classes.of(found)
+        elif self.goal == "multilabel":
+            self.y = _labels(y, "multilabel", "the target").astype(np.float64)
+            self.classes = Classes(np.arange(self.y.shape[1]))
+        elif self.goal == "regress":
+            self.y = _real(_labels(y, "regress", "the target"))
+        self.handle = new_task(ctx, self.goal, target, None if self.goal == "rate" else self.y, domains, None, self.classes,
+                               labelled=self._labelled(labelled, folder))
+
+    def _labelled(self, labelled, folder):
+        """The library's word for it; one pre-made split becomes a file of ids."""
+        if isinstance(labelled, (str, int, float, dict, np.integer, np.floating)) or labelled is None:
+            return _spec(labelled)
+        rows = np.asarray(labelled)
+        rows = np.flatnonzero(rows) if rows.dtype == bool else rows
+        ids = self.target.ids if self.target.ids is not None else np.arange(1, self.target.n + 1)
+        path = os.path.join(folder, "visible.txt")
+        with open(path, "w", encoding="utf-8") as f:
+            f.writelines(f"{ids[i]}\n" for i in rows.tolist())
+        return "ids:" + path
+
+
+def _add_methods(ctx, task, methods):
+    """Names, (name, options) pairs, or estimators of ferryml; None: all that serve the goal. Others are returned."""
+    others = []
+    for m in methods or ():
+        name = None
+        if isinstance(m, tuple) and len(m) == 2 and not isinstance(m[1], dict):
+            name, m = m
+        if isinstance(m, type) and issubclass(m, BaseEstimator):
+            m = m()
+        if isinstance(m, FerryEstimator):
+            method, options = m._method, m._settings()
+        elif isinstance(m, BaseEstimator) or hasattr(m, "fit"):
+            others.append((name or type(m).__name__, m))
+            continue
+        else:
+            method, options = (m, {}) if isinstance(m, str) else m
+        with ctx.options(options) as opts:
+            ctx.call(lib.ferry_task_add_method, task.pointer, method.encode(), name and name.encode(), opts)
+    return others
+
+
+def compare(X, y=None, *, sources=None, methods=None, repeats=10, labelled=0.5, goal=None, metrics=None, controls="quick",
+            guard=False, random_state=None, n_jobs=None, verbose=False):
+    """Put methods side by side on the same splits, and tell whether transfer helps.
+
+    In each repeat some labels of the target are shown and the others hidden; every method learns from what is visible and
+    is scored on what is not. Each transfer method gets a verdict (docs/evaluation.md).
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix, data frame or Domain
+        The target; with goal="rate" pairs of users and items.
+    y : array-like
+        All that is known of its labels.
+    sources : list of Source and Bridge
+        What to learn from.
+    methods : list, optional
+        Names of methods, pairs (name, options), estimators of ferryml, and any estimator of scikit-learn, which learns
+        from the visible rows of the target alone and counts as a baseline: ``("forest", RandomForestClassifier())``.
+        None: all methods that serve the goal.
+    repeats : int
+        How many splits.
+    labelled : float, int, str, dict, or array
+        What is visible: a share, a number, ``{"per_class": 3}``; or the rows of a split that was made before, as
+        numbers or a mask, which is then the only one.
+    goal : str, optional
+        classify, regress, multilabel, rate, embed or stream; by default what y is like.
+    metrics : list of str, optional
+        The first decides.
+    controls : {"quick", "full", "none"}
+        How thoroughly it is checked that it is the source that helps.
+    guard : bool
+        Also choose a method in every repeat by the visible labels alone.
+    random_state : int, optional
+        Seed of every random choice; None: 1, as the command.
+    n_jobs : int, optional
+        Fits side by side: of ferry's methods in the library's own threads, of others' estimators through joblib, and
+        so on whatever backend is set there.
+    verbose : bool
+        Show a progress bar, if tqdm is there.
+
+    Returns
+    -------
+    Comparison
+    """
+    ctx = context(random_state)
+    premade = not (isinstance(labelled, (str, int, float, dict, np.integer, np.floating)) or labelled is None)
+    settings = {"repeats": 1 if premade else repeats, "controls": controls, "guard": guard, "predictions": "all"}
+    if metrics is not None:
+        settings["metrics"] = list(metrics) if not isinstance(metrics, str) else metrics
+    with tempfile.TemporaryDirectory(prefix="ferryml-") as folder:
+        task = _Task(ctx, X, y, sources, goal, labelled, folder)
+        others = [m for m in methods or () if _foreign(m)]
+        if others and task.goal not in ("classify", "regress", "multilabel"):
+            raise ValueError(f"estimators of scikit-learn cannot be compared on goal {task.goal}")
+        for name, path in _answers(ctx, X, y, sources, task, labelled, settings, methods, others, n_jobs, folder):
+            with ctx.options({"file": path, "baseline": True}) as opts:
+                ctx.call(lib.ferry_task_add_method, task.handle.pointer, b"predictions", name.encode(), opts)
+        if methods is None or not all(_foreign(m) for m in methods):
+            _add_methods(ctx, task.handle, methods)
+        return Comparison(_evaluate(ctx, task.handle, settings, n_jobs, verbose))
+
+
+def _foreign(m):
+    m = m[1] if isinstance(m, tuple) and len(m) == 2 else m
+    m = m() if isinstance(m, type) else m
+    return hasattr(m, "fit") and not isinstance(m, FerryEstimator)
+
+
+def _evaluate(ctx, task, settings, n_jobs, verbose):
+    with ctx.options(settings) as opts:
+        ctx.call(lib.ferry_task_set_evaluate, task.pointer, opts)
+    ctx.call(lib.ferry_ctx_set_jobs, 0 if n_jobs is None or n_jobs < 0 else n_jobs)
+    out = c_void_p()
+    try:
+        ctx.long(lib.ferry_evaluate, task.pointer, byref(out), verbose=verbose)
+    except BaseException:
+        lib.ferry_results_free(out)  # of a cancelled evaluation there are some
+        raise
+    finally:
+        lib.ferry_ctx_set_jobs(ctx.handle, 0)
+    return Handle(out, lib.ferry_results_free)
+
+
+def _answers(ctx, X, y, sources, task, labelled, settings, methods, others, n_jobs, folder):
+    """Let estimators of others learn from the visible rows of each split and keep their answers in files: the splits are
+    those of an evaluation that has nothing to do."""
+    if not others:
+        return
+    plainest = {"classify": "majority", "regress": "mean", "multilabel": "majority"}[task.goal]
+    probe = _Task(ctx, X, y, None, task.goal, labelled, folder)
+    ctx.call(lib.ferry_task_add_method, probe.handle.pointer, plainest.encode(), None, None)
+    results = _evaluate(ctx, probe.handle, {**settings, "controls": "none", "guard": False}, 1, False)
+    first = lib.ferry_results_at(results.pointer, 0)
+    scored = []
+    for r in range(lib.ferry_result_prediction_count(first)):
+        p = lib.ferry_result_prediction_at(first, r).contents
+        scored.append(numbers(p.scored, p.given.contents.n, c_uint8) != 0)
+    if not scored:
+        raise ValueError("there is nothing to score")
+    values = task.y
+    known = ~hidden(values).reshape(len(values), -1).any(axis=1)
+    data = X if not isinstance(X, Domain) else X.X
+    if data is None:
+        raise ValueError("estimators of scikit-learn need a target with one view")
+    x = data if hasattr(data, "iloc") else matrix(data)[0]
+    from joblib import Parallel, delayed
+    cells = [(m, r) for m in others for r in range(len(scored))]
+    named = [(m if isinstance(m, tuple) else (type(m() if isinstance(m, type) else m).__name__, m)) for m in others]
+    jobs = (delayed(_cell)(m, x, values, known & ~s, task.goal) for _, m in named for s in scored)
+    done = iter(Parallel(n_jobs=n_jobs)(jobs))
+    ids = task.target.ids if task.target.ids is not None else range(1, len(values) + 1)
+    for name, _ in named:
+        path = os.path.join(folder, f"answers-{len(os.listdir(folder))}.csv")
+        with open(path, "w", encoding="utf-8", newline="") as f:
+            out = csv.writer(f)
+            header = None
+            for r in range(len(scored)):
+                answers, scores, classes = next(done)
+                if header is None:
+                    header = ["repeat", "id", "prediction"] + [f"score.{c}" for c in classes or ()]
+                    out.writerow(header)
+                for i, row in enumerate(ids):
+                    out.writerow([r + 1, row, _answer(answers[i], task)] + ([repr(float(v)) for v in scores[i]] if classes else []))
+        yield name, path
+    assert len(cells) == len(named) * len(scored)
+
+
+def _answer(value, task):
+    if task.goal == "multilabel":
+        return "|".join(task.classes.texts[k].decode() for k in np.flatnonzero(value))
+    if task.goal == "regress":
+        return repr(float(value))
+    return task.classes.texts[int(np.searchsorted(task.classes.values, value))].decode()
+
+
+def _cell(estimator, x, y, visible, goal):
+    """One fit of an estimator of others: answers for all rows, scores and their classes where there are some."""
+    model = clone(estimator() if isinstance(estimator, type) else estimator)
+    rows = np.flatnonzero(visible)
+    take = (lambda i: x.iloc[i]) if hasattr(x, "iloc") else (lambda i: x[i])
+    known = plain(y[rows])
+    model.fit(take(rows), known.astype(int) if goal == "multilabel" else known)
+    answers = np.asarray(model.predict(x))
+    if goal == "classify" and hasattr(model, "predict_proba"):
+        from ._data import class_text
+        return answers, np.asarray(model.predict_proba(x)), [class_text(c) for c in model.classes_.tolist()]
+    return answers, None, None
+
+
+class Comparison:
+    """What compare() found. Shows itself as a table, in notebooks as the whole report.
+
+    Attributes
+    ----------
+    table : pandas.DataFrame
+        A row a method, best first: metrics, gain over the best baseline with its interval, verdict, seconds.
+    verdict : str
+        The outcome in plain words.
+    verdicts : dict
+        Of each transfer method what was decided, with all numbers.
+    runs : dict
+        Of each method the deciding metric, a number a repeat.
+    skipped : dict
+        Methods without numbers, and why.
+    """
+
+    def __init__(self, handle):
+        self._handle = handle
+        p = handle.pointer
+        info = lib.ferry_results_info(p).contents
+        self.goal = text(lib.ferry_goal_name(info.goal))
+        self.seed, self.repeats, self.visible = info.seed, info.repeats, info.visible
+        self.verdict = text(info.sentence)
+        self.runs, self.seconds, self.verdicts, self.skipped, self.metrics = {}, {}, {}, {}, {}
+        rows = []
+        for i in range(lib.ferry_results_count(p)):
+            r = lib.ferry_results_at(p, i)
+            c = r.contents
+            name = text(c.name)
+            if c.reason:
+                self.skipped[name] = text(c.reason)
+                continue
+            self.runs[name] = numbers(c.runs, c.repeats)
+            self.seconds[name] = numbers(c.seconds, c.repeats)
+            row = {"method": name, "kind": KINDS[c.kind], "rank": c.rank}
+            self.metrics[name] = {}
+            for k in range(lib.ferry_result_metric_count(r)):
+                m = lib.ferry_result_metric_at(r, k).contents
+                row[text(m.name)], row[text(m.name) + " std"] = m.mean, m.std
+                self.metrics[name][text(m.name)] = numbers(m.runs, m.repeats)
+            row.update({"gain": c.gain if c.baseline else np.nan, "low": c.low if c.baseline else np.nan,
+                        "high": c.high if c.baseline else np.nan, "verdict": VERDICTS.get(c.verdict, "?"),
+                        "seconds": float(np.mean(self.seconds[name])) if c.repeats else np.nan})
+            if c.kind == _abi.FERRY_KIND_TRANSFER:
+                self.verdicts[name] = {"verdict": VERDICTS.get(c.verdict, "?"), "sentence": text(c.sentence), "gain": c.gain,
+                                       "low": c.low, "high": c.high, "p": c.p, "p_holm": c.p_holm, "p_source": c.p_high,
+                                       "baseline": text(c.baseline)}
+            rows.append(row)
+        rows.sort(key=lambda row: row["rank"] or len(rows) + 1)
+        self.table = _frame(rows, "method")
+
+    @property
+    def best(self):
+        """Name of the best method by the deciding metric."""
+        at = lib.ferry_results_info(self._handle.pointer).contents.best
+        return text(lib.ferry_results_at(self._handle.pointer, at).contents.name) if at >= 0 else None
+
+    def __str__(self):
+        out = c_void_p()
+        context().call(lib.ferry_results_table, self._handle.pointer, byref(out))
+        return new_text(out)
+
+    __repr__ = __str__
+
+    def explain(self, method=None):
+        """What the table leaves out, as text; or all about one method."""
+        out = c_void_p()
+        context().call(lib.ferry_results_explain, self._handle.pointer, method and method.encode(), byref(out))
+        return new_text(out)
+
+    def to_dict(self):
+        """What results.json has."""
+        out = c_void_p()
+        context().call(lib.ferry_results_json, self._handle.pointer, byref(out))
+        return json.loads(new_text(out))
+
+    def save(self, folder):
+        """results.json, run.json, predictions and report.html, as ``ferry run`` writes them."""
+        context().call(lib.ferry_results_save, self._handle.pointer, os.fsencode(folder))
+
+    def report(self):
+        """The report as one HTML page."""
+        with tempfile.TemporaryDirectory(prefix="ferryml-") as folder:
+            self.save(os.path.join(folder, "run"))
+            with open(os.path.join(folder, "run", "report.html"), encoding="utf-8") as f:
+                return f.read()
+
+    def _repr_html_(self):
+        try:
+            page = self.report()
+        except (OSError, ValueError):  # results that were loaded have no predictions to report
+            return f"<pre>{html.escape(str(self))}</pre>"
+        return f'<iframe srcdoc="{html.escape(page, quote=True)}" width="100%" height="600" frameborder="0"></iframe>'
+
+    def plot(self, ax=None):
+        """Each method's deciding metric with its repeats, by matplotlib, or an Altair chart where only that is there."""
+        names = sorted(self.runs, key=lambda n: -np.nanmean(self.runs[n]))
+        try:
+            import matplotlib.pyplot as plt
+        except ImportError:
+            import altair
+            rows = [{"method": n, "value": float(v)} for n in names for v in self.runs[n]]
+            return altair.Chart(altair.Data(values=rows)).mark_boxplot().encode(x="value:Q", y=altair.Y("method:N", sort=names))
+        ax = plt.subplots()[1] if ax is None else ax
+        for at, n in enumerate(names):
+            v = self.runs[n]
+            ax.plot(v, np.full(len(v), at), "o", color="0.7", markersize=3)
+            ax.errorbar(np.nanmean(v), at, xerr=np.nanstd(v), fmt="o", color="C0" if n in self.verdicts else "0.3")
+        ax.set_yticks(range(len(names)))
+        ax.set_yticklabels(names)
+        ax.invert_yaxis()
+        ax.set_xlabel(next(iter(self.metrics[names[0]]), "") if names else "")
+        return ax
+
+
+def load_results(folder):
+    """A Comparison from a folder that save() or ``ferry run`` wrote: everything but predictions."""
+    out = c_void_p()
+    context().call(lib.ferry_results_load, os.fsencode(folder), byref(out))
+    return Comparison(Handle(out, lib.ferry_results_free))
+
+
+class Advice:
+    """What advise() found: methods (what a fit costs, or why one does not fit), domains (how far from the target), as data
+    frames; everything under `details`."""
+
+    def __init__(self, details):
+        self.details = details
+        self.methods = _frame(details.get("methods", []), "name")
+        self.domains = _frame(details.get("domains", []), "name")
+
+    def __repr__(self):
+        fits = [m["name"] for m in self.details.get("methods", []) if not m.get("reason")]
+        return f"Advice({len(fits)} methods fit: {', '.join(fits)})"
+
+
+def advise(X, y=None, *, sources=None, methods=None, labelled=0.5, goal=None, random_state=None, verbose=False):
+    """Look at a task before anything is compared: which methods fit and what they cost, how far the domains are from the
+    target, and how small a gain could be shown. The parameters are those of compare()."""
+    ctx = context(random_state)
+    with tempfile.TemporaryDirectory(prefix="ferryml-") as folder:
+        task = _Task(ctx, X, y, sources, goal, labelled, folder)
+        _add_methods(ctx, task.handle, methods)
+        found = POINTER(_abi.ferry_advice)()
+        ctx.long(lib.ferry_advise, task.handle.pointer, byref(found), verbose=verbose)
+        out = c_void_p()
+        try:
+            ctx.call(lib.ferry_advice_json, found, byref(out))
+            return Advice(json.loads(new_text(out)))
+        finally:
+            lib.ferry_advice_free(found)
+
+
+def select(X, sources, *, y=None, train=None, longest=1, random_state=None, verbose=False, **options):
+    """Rank bridges, or chains of up to `longest` of them, by the probability that they help.
+
+    Parameters
+    ----------
+    X : array-like or Domain
+        The target.
+    sources : list of Source and Bridge
+        The candidates are the bridges among them.
+    y : array-like, optional
+        Labels of the target; none are needed.
+    train : list of Source, optional
+        Labelled domains to learn from which bridges help; by default those of `sources` that have labels.
+    longest : int
+        1 to 3.
+    **options
+        Of training (``ferry help select``).
+
+    Returns
+    -------
+    pandas.DataFrame
+        source, bridges, probability; the most promising first.
+    """
+    ctx = context(random_state)
+    with tempfile.TemporaryDirectory(prefix="ferryml-") as folder:
+        goal = "classify"
+        task = _Task(ctx, X, np.full(_count(X), None, dtype=object) if y is None else y, sources, goal, "none", folder)
+        teacher = task if train is None else _Task(ctx, X, task.y, train, goal, "none", folder)
+        selector = c_void_p()
+        with ctx.options(options) as opts:
+            ctx.long(lib.ferry_selector_train, teacher.handle.pointer, opts, byref(selector), verbose=verbose)
+        selector = Handle(selector, lib.ferry_selector_free)
+        found = c_void_p()
+        ctx.long(lib.ferry_select, selector.pointer, task.handle.pointer, c_int64(longest), byref(found))
+        found = Handle(found, lib.ferry_selection_free)
+    rows = []
+    for i in range(lib.ferry_selection_count(found.pointer)):
+        w = lib.ferry_selection_at(found.pointer, i).contents
+        rows.append({"source": text(w.source), "bridges": " ".join(text(w.domain[k]) for k in range(w.n)),
+                     "probability": w.probability})
+    return _frame(rows)
+
+
+def _count(X):
+    return X.n if isinstance(X, Domain) else X.shape[0] if hasattr(X, "shape") else len(X)

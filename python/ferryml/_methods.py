@@ -1,0 +1,4433 @@
+"""The methods as estimators. Written by generate.py from the library's method table: do not edit."""
+from __future__ import annotations
+
+from ._base import FerryClassifier, FerryRater, FerryRegressor, FerryTransformer, _Proba, _Stream
+
+__all__ = [
+    "AdditiveGrid", "Bias", "CBT", "CDSPP", "CDSPPTransformer", "Clusters", "CoCA", "CoTransfer", "GBC",
+    "GBCRegressor", "GBDT", "GBDTRegressor", "GBDTAverage", "GBDTAverageRegressor", "HeMap", "HeMapRegressor",
+    "HeMapTransformer", "HetOMTL", "Hop", "HTLIC", "ICA", "KMeansHop", "KNN", "KNNRegressor", "LabelPrior",
+    "LabelPropagation", "LabelPropagationRegressor", "LatentMap", "LIFT", "LogReg", "Majority", "Mean", "MF",
+    "MINDTL", "MMLTL", "MPA", "OMTLMC", "PCAJoined", "Place", "RandomCodebook", "RankSVM", "RatingMean", "Ridge",
+    "RidgeRegressor", "SemiGBDT", "SemiSVM", "ShuffledCodebook", "SMLTL", "Stack", "SVM", "SVMRegressor",
+    "TALMUD", "Triplex", "TTL",
+]
+
+
+class AdditiveGrid(FerryRater):
+    """A codebook that has seen no source: user level plus item level.
+
+    Needs ratings of every domain.
+
+    Parameters
+    ----------
+    k : int, default 10
+        Groups of users. Values: 1 .. 1000.
+    l : int, default 10
+        Groups of items. Values: 1 .. 1000.
+    extract : str, default 'ionmtf'
+        How mode paper finds the groups of a source. Values: ionmtf | onmtf | dc-onmtf | kmeans.
+    update : str, default 'paper'
+        Updates of ionmtf: as published, or towards orthogonal columns. Values: paper | orth.
+    sweeps : int, default 60
+        Sweeps of ionmtf and onmtf. Values: 0 .. 1e+06.
+    polish : int, default 20
+        Most sweeps of two-way k-means after it. Values: 0 .. 1e+06.
+    restarts : int, default 3
+        Starts of an extraction; the best is kept. Values: 1 .. 1e+06.
+    beta : float, default 5.0
+        Ratings that draw a block's mean to its row and column. Values: 0 .. 1e+09.
+    most : int, default 400
+        Users and items of a source, those with most ratings; 0: all. Values: 0 .. 1e+09.
+    order : str, default 'task'
+        Sources as the task has them, or by the error of each alone on ratings held out. Values: task | nearest.
+    use : int, default 0
+        Sources used, the first in that order; 0: all. Values: 0 .. 1000.
+    starts : int, default 1
+        Mode paper: starts over the target, all but the first random; the best is kept. Values: 1 .. 1e+06.
+    iters : int, default 20
+        Sweeps over the target. Values: 1 .. 1e+06.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+    """
+
+    _method = 'additive-grid'
+    _goals = ('rate',)
+    _options = (
+        ('k', 'k', 10),
+        ('l', 'l', 10),
+        ('extract', 'extract', 'ionmtf'),
+        ('update', 'update', 'paper'),
+        ('sweeps', 'sweeps', 60),
+        ('polish', 'polish', 20),
+        ('restarts', 'restarts', 3),
+        ('beta', 'beta', 5.0),
+        ('most', 'most', 400),
+        ('order', 'order', 'task'),
+        ('use', 'use', 0),
+        ('starts', 'starts', 1),
+        ('iters', 'iters', 20),
+    )
+
+    def __init__(self, *,
+                 k: int = 10, l: int = 10, extract: str = 'ionmtf', update: str = 'paper', sweeps: int = 60,
+                 polish: int = 20, restarts: int = 3, beta: float = 5.0, most: int = 400, order: str = 'task',
+                 use: int = 0, starts: int = 1, iters: int = 20, sources: list | None = None,
+                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.k = k
+        self.l = l
+        self.extract = extract
+        self.update = update
+        self.sweeps = sweeps
+        self.polish = polish
+        self.restarts = restarts
+        self.beta = beta
+        self.most = most
+        self.order = order
+        self.use = use
+        self.starts = starts
+        self.iters = iters
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class Bias(FerryRater):
+    """Ratings as the mean plus a shrunken bias of the user and one of the item.
+
+    Needs ratings of every domain.
+
+    Parameters
+    ----------
+    lambda_ : float, default 5.0
+        Ratings of size 0 that shrink a bias. Values: 0 .. 1e+09.
+    sweeps : int, default 10
+        Alternating steps. Values: 1 .. 1e+06.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+
+    References
+    ----------
+    Koren, Bell and Volinsky, Matrix Factorization Techniques, Computer 2009.
+    """
+
+    _method = 'bias'
+    _goals = ('rate',)
+    _options = (
+        ('lambda_', 'lambda', 5.0),
+        ('sweeps', 'sweeps', 10),
+    )
+
+    def __init__(self, *,
+                 lambda_: float = 5.0, sweeps: int = 10, sources: list | None = None, unlabelled: object = None,
+                 random_state: int | None = None, n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.lambda_ = lambda_
+        self.sweeps = sweeps
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class CBT(FerryRater):
+    """Codebook transfer: the rating pattern of the first source, hard groups.
+
+    Needs a source, ratings of every domain.
+
+    Parameters
+    ----------
+    k : int, default 10
+        Groups of users. Values: 1 .. 1000.
+    l : int, default 10
+        Groups of items. Values: 1 .. 1000.
+    extract : str, default 'ionmtf'
+        How mode paper finds the groups of a source. Values: ionmtf | onmtf | dc-onmtf | kmeans.
+    update : str, default 'paper'
+        Updates of ionmtf: as published, or towards orthogonal columns. Values: paper | orth.
+    sweeps : int, default 60
+        Sweeps of ionmtf and onmtf. Values: 0 .. 1e+06.
+    polish : int, default 20
+        Most sweeps of two-way k-means after it. Values: 0 .. 1e+06.
+    restarts : int, default 3
+        Starts of an extraction; the best is kept. Values: 1 .. 1e+06.
+    beta : float, default 5.0
+        Ratings that draw a block's mean to its row and column. Values: 0 .. 1e+09.
+    most : int, default 400
+        Users and items of a source, those with most ratings; 0: all. Values: 0 .. 1e+09.
+    order : str, default 'task'
+        Sources as the task has them, or by the error of each alone on ratings held out. Values: task | nearest.
+    use : int, default 0
+        Sources used, the first in that order; 0: all. Values: 0 .. 1000.
+    starts : int, default 1
+        Mode paper: starts over the target, all but the first random; the best is kept. Values: 1 .. 1e+06.
+    iters : int, default 20
+        Sweeps over the target. Values: 1 .. 1e+06.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+
+    References
+    ----------
+    Li, Yang and Xue, Can Movies and Books Collaborate?, IJCAI 2009.
+    """
+
+    _method = 'cbt'
+    _goals = ('rate',)
+    _fallback = {'rate': 'mf'}
+    _options = (
+        ('k', 'k', 10),
+        ('l', 'l', 10),
+        ('extract', 'extract', 'ionmtf'),
+        ('update', 'update', 'paper'),
+        ('sweeps', 'sweeps', 60),
+        ('polish', 'polish', 20),
+        ('restarts', 'restarts', 3),
+        ('beta', 'beta', 5.0),
+        ('most', 'most', 400),
+        ('order', 'order', 'task'),
+        ('use', 'use', 0),
+        ('starts', 'starts', 1),
+        ('iters', 'iters', 20),
+    )
+
+    def __init__(self, *,
+                 k: int = 10, l: int = 10, extract: str = 'ionmtf', update: str = 'paper', sweeps: int = 60,
+                 polish: int = 20, restarts: int = 3, beta: float = 5.0, most: int = 400, order: str = 'task',
+                 use: int = 0, starts: int = 1, iters: int = 20, sources: list | None = None,
+                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.k = k
+        self.l = l
+        self.extract = extract
+        self.update = update
+        self.sweeps = sweeps
+        self.polish = polish
+        self.restarts = restarts
+        self.beta = beta
+        self.most = most
+        self.order = order
+        self.use = use
+        self.starts = starts
+        self.iters = iters
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class CDSPP(FerryClassifier):
+    """One space for a source and a target, by their classes.
+
+    Needs source labels, some target labels that may be seen, one view of every domain.
+
+    Parameters
+    ----------
+    alpha : float, default 1.0
+        Weight of |P|^2 against samples of a class lying together. Values: 1e-12 .. 1e+12.
+    dims : int, default 0
+        Dimensions; 0: all there are, at most one per class. Values: 0 .. 1e+06.
+    scale : str, default 'l2'
+        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
+        standard | roots | common | l2.
+    learner : str, default 'ridge'
+        Classify: learner on the projected rows of both domains. Values: knn | logreg | ridge.
+    neighbours : int, default 10
+        Knn: neighbours that vote. Values: 1 .. 1e+06.
+    C : float, default 1000.0
+        Logreg: cost of errors against small weights. Values: 1e-09 .. 1e+09.
+    lambda_ : float, default 0.01
+        Ridge: weight of |W|^2. Values: 1e-12 .. 1e+12.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+
+    References
+    ----------
+    Wang and Breckon, Cross-Domain Structure Preserving Projection for Heterogeneous Domain Adaptation, Pattern
+    Recognition 2022.
+    """
+
+    _method = 'cdspp'
+    _goals = ('classify',)
+    _multilabel = False
+    _fallback = {'classify': 'logreg'}
+    _options = (
+        ('alpha', 'alpha', 1.0),
+        ('dims', 'dims', 0),
+        ('scale', 'scale', 'l2'),
+        ('learner', 'learner', 'ridge'),
+        ('neighbours', 'neighbours', 10),
+        ('C', 'C', 1000.0),
+        ('lambda_', 'lambda', 0.01),
+    )
+
+    def __init__(self, *,
+                 alpha: float = 1.0, dims: int = 0, scale: str = 'l2', learner: str = 'ridge',
+                 neighbours: int = 10, C: float = 1000.0, lambda_: float = 0.01, sources: list | None = None,
+                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.alpha = alpha
+        self.dims = dims
+        self.scale = scale
+        self.learner = learner
+        self.neighbours = neighbours
+        self.C = C
+        self.lambda_ = lambda_
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class CDSPPTransformer(FerryTransformer):
+    """One space for a source and a target, by their classes.
+
+    Needs source labels, some target labels that may be seen, one view of every domain.
+
+    Parameters
+    ----------
+    alpha : float, default 1.0
+        Weight of |P|^2 against samples of a class lying together. Values: 1e-12 .. 1e+12.
+    dims : int, default 0
+        Dimensions; 0: all there are, at most one per class. Values: 0 .. 1e+06.
+    scale : str, default 'l2'
+        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
+        standard | roots | common | l2.
+    learner : str, default 'ridge'
+        Classify: learner on the projected rows of both domains. Values: knn | logreg | ridge.
+    neighbours : int, default 10
+        Knn: neighbours that vote. Values: 1 .. 1e+06.
+    C : float, default 1000.0
+        Logreg: cost of errors against small weights. Values: 1e-09 .. 1e+09.
+    lambda_ : float, default 0.01
+        Ridge: weight of |W|^2. Values: 1e-12 .. 1e+12.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+
+    References
+    ----------
+    Wang and Breckon, Cross-Domain Structure Preserving Projection for Heterogeneous Domain Adaptation, Pattern
+    Recognition 2022.
+    """
+
+    _method = 'cdspp'
+    _goals = ('embed',)
+    _fallback = {'embed': 'pca-joined'}
+    _options = (
+        ('alpha', 'alpha', 1.0),
+        ('dims', 'dims', 0),
+        ('scale', 'scale', 'l2'),
+        ('learner', 'learner', 'ridge'),
+        ('neighbours', 'neighbours', 10),
+        ('C', 'C', 1000.0),
+        ('lambda_', 'lambda', 0.01),
+    )
+
+    def __init__(self, *,
+                 alpha: float = 1.0, dims: int = 0, scale: str = 'l2', learner: str = 'ridge',
+                 neighbours: int = 10, C: float = 1000.0, lambda_: float = 0.01, sources: list | None = None,
+                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.alpha = alpha
+        self.dims = dims
+        self.scale = scale
+        self.learner = learner
+        self.neighbours = neighbours
+        self.C = C
+        self.lambda_ = lambda_
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class Clusters(FerryClassifier):
+    """Clusters of the target, named by its few visible labels.
+
+    Needs some target labels that may be seen, a view of the target.
+
+    Parameters
+    ----------
+    scale : str, default 'auto'
+        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
+        standard | roots | common | l2.
+    restarts : int, default 10
+        K-means++ starts; the tightest groups win. Values: 1 .. 10000.
+    iterations : int, default 100
+        Of each start, at most. Values: 1 .. 100000.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+    """
+
+    _method = 'clusters'
+    _goals = ('classify',)
+    _multilabel = False
+    _options = (
+        ('scale', 'scale', 'auto'),
+        ('restarts', 'restarts', 10),
+        ('iterations', 'iterations', 100),
+    )
+
+    def __init__(self, *,
+                 scale: str = 'auto', restarts: int = 10, iterations: int = 100, sources: list | None = None,
+                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.scale = scale
+        self.restarts = restarts
+        self.iterations = iterations
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class CoCA(FerryTransformer):
+    """Collective component analysis: one space for many views and graphs.
+
+    Needs a view or a graph of the target.
+
+    Parameters
+    ----------
+    mode : str, default 'ferry'
+        Ferry: views on one scale, weights on views; paper: as published. Values: ferry | paper.
+    d : int, default 10
+        Dimensions of the embedding. Values: 1 .. 1e+06.
+    form : str, default '4.8'
+        Which of the text's matrices, by equation. Values: 4.8 | 4.4 | 4.3.
+    alpha : float, default -1.0
+        Weight of agreement between views; below 0: 1, in mode paper 60. Values: -1 .. 1e+09.
+    scale : str, default 'auto'
+        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
+        standard | roots | common | l2.
+    balance : str, default 'auto'
+        Then views to one size: mean squared length of rows, or largest singular value; auto: frob, none with
+        scale: none. Values: auto | none | frob | spectral.
+    graphs : str, default 'auto'
+        Graphs as D^-1/2 M D^-1/2, or as they are; auto: sym, in mode paper raw. Values: auto | sym | raw.
+    weights : str, default 'auto'
+        Of the views; qp: learned from links; auto: qp where there are links. Values: auto | equal | qp.
+    weights_on : str, default 'auto'
+        Learned weights act on the views, or on the diagonal blocks alone; auto: views, in mode paper diagonal.
+        Values: auto | views | diagonal.
+    graph_weights : str, default 'auto'
+        Lift: by how much more often edges join one class; auto: lift where labels are seen. Values: auto | equal |
+        lift.
+    graph_term : float, default 1.0
+        Factor of the graphs' term. Values: 0 .. 1e+09.
+    pairs : str, default ''
+        File of links: id, id, 1 (same class) or -1; else from labels. Values: text.
+    links : int, default 400
+        Instances to take links from. Values: 2 .. 5000.
+    norm : str, default 'auto'
+        How the qp makes views comparable; auto: cosine, in mode paper none. Values: auto | cosine | none | frob.
+    balanced : str, default 'auto'
+        In the qp both kinds of links count the same in all; auto: yes, in mode paper no. Values: auto | yes | no.
+    smooth : int, default 0
+        Steps of smoothing over the graphs: phi + W phi + .. + W^s phi. Values: 0 .. 100.
+    centre : bool, default True
+        With graphs alone: centre W. Values: yes | no.
+    missing : str, default 'auto'
+        Instances that lack views: as if at the mean, or by regression from the others; auto: regress when half or
+        more are lacking. Values: auto | mean | regress.
+    solver : str, default 'auto'
+        Eigenproblem: write the matrix out, or only multiply by it; auto: dense up to 1500 columns. Values: auto |
+        dense | operator.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+
+    References
+    ----------
+    Shi, Heterogeneous Learning and Its Applications, thesis, Chicago 2013, ch. 4.
+    """
+
+    _method = 'coca'
+    _goals = ('embed',)
+    _options = (
+        ('mode', 'mode', 'ferry'),
+        ('d', 'd', 10),
+        ('form', 'form', '4.8'),
+        ('alpha', 'alpha', -1.0),
+        ('scale', 'scale', 'auto'),
+        ('balance', 'balance', 'auto'),
+        ('graphs', 'graphs', 'auto'),
+        ('weights', 'weights', 'auto'),
+        ('weights_on', 'weights_on', 'auto'),
+        ('graph_weights', 'graph_weights', 'auto'),
+        ('graph_term', 'graph_term', 1.0),
+        ('pairs', 'pairs', ''),
+        ('links', 'links', 400),
+        ('norm', 'norm', 'auto'),
+        ('balanced', 'balanced', 'auto'),
+        ('smooth', 'smooth', 0),
+        ('centre', 'centre', True),
+        ('missing', 'missing', 'auto'),
+        ('solver', 'solver', 'auto'),
+    )
+
+    def __init__(self, *,
+                 mode: str = 'ferry', d: int = 10, form: str = '4.8', alpha: float = -1.0, scale: str = 'auto',
+                 balance: str = 'auto', graphs: str = 'auto', weights: str = 'auto', weights_on: str = 'auto',
+                 graph_weights: str = 'auto', graph_term: float = 1.0, pairs: str = '', links: int = 400,
+                 norm: str = 'auto', balanced: str = 'auto', smooth: int = 0, centre: bool = True,
+                 missing: str = 'auto', solver: str = 'auto', sources: list | None = None,
+                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.mode = mode
+        self.d = d
+        self.form = form
+        self.alpha = alpha
+        self.scale = scale
+        self.balance = balance
+        self.graphs = graphs
+        self.weights = weights
+        self.weights_on = weights_on
+        self.graph_weights = graph_weights
+        self.graph_term = graph_term
+        self.pairs = pairs
+        self.links = links
+        self.norm = norm
+        self.balanced = balanced
+        self.smooth = smooth
+        self.centre = centre
+        self.missing = missing
+        self.solver = solver
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class CoTransfer(FerryClassifier):
+    """Random walks with restart over the graph of all instances of the bridge.
+
+    Needs source labels, a view of the target, features that lead from a source to the target.
+
+    Parameters
+    ----------
+    mu : float, default 0.9
+        Chance of a step; else restart. Values: 0 .. 1.
+    neighbours : int, default 30
+        Where a step can go. Values: 1 .. 10000.
+    mass : bool, default True
+        Class mass normalisation to the sources' shares of classes. Values: yes | no.
+    beta : float, default 0.0
+        Share of the restarts that begin at labelled instances of the target. Values: 0 .. 1.
+    centre : str, default 'auto'
+        Take off the mean before cosines; auto: of features that are no words. Values: auto | yes | no.
+    iterations : int, default 200
+        Steps of the walk. Values: 1 .. 1e+06.
+    tol : float, default 0.0001
+        Stop at changes below this. Values: 0 .. 1.
+    scale : str, default 'auto'
+        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
+        standard | roots | common | l2.
+    leaks : str, default 'drop'
+        Bridges of several views: instances that are also in the target. Values: drop | keep.
+    bridge_labels : str, default 'use'
+        Labels that intermediate domains have; hide: as if they had none. Values: use | hide.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+
+    References
+    ----------
+    Ng, Wu, Ye, Co-Transfer Learning Using Coupled Markov Chains with Restart, IEEE Intelligent Systems 2014.
+    """
+
+    _method = 'cotransfer'
+    _goals = ('classify',)
+    _multilabel = False
+    _fallback = {'classify': 'logreg'}
+    _options = (
+        ('mu', 'mu', 0.9),
+        ('neighbours', 'neighbours', 30),
+        ('mass', 'mass', True),
+        ('beta', 'beta', 0.0),
+        ('centre', 'centre', 'auto'),
+        ('iterations', 'iterations', 200),
+        ('tol', 'tol', 0.0001),
+        ('scale', 'scale', 'auto'),
+        ('leaks', 'leaks', 'drop'),
+        ('bridge_labels', 'bridge_labels', 'use'),
+    )
+
+    def __init__(self, *,
+                 mu: float = 0.9, neighbours: int = 30, mass: bool = True, beta: float = 0.0,
+                 centre: str = 'auto', iterations: int = 200, tol: float = 0.0001, scale: str = 'auto',
+                 leaks: str = 'drop', bridge_labels: str = 'use', sources: list | None = None,
+                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.mu = mu
+        self.neighbours = neighbours
+        self.mass = mass
+        self.beta = beta
+        self.centre = centre
+        self.iterations = iterations
+        self.tol = tol
+        self.scale = scale
+        self.leaks = leaks
+        self.bridge_labels = bridge_labels
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class GBC(_Proba, FerryClassifier):
+    """Gradient boosting consensus over views that lack instances, and graphs.
+
+    Needs some target labels that may be seen, a view of the target.
+
+    Parameters
+    ----------
+    mode : str, default 'ferry'
+        Improved, or as published; sets what is auto below. Values: ferry | paper.
+    lambda0 : float, default -1.0
+        Consensus of the views, times labelled / unlabelled, at most 1 in all; -1: 0 (0.1 when a tenth of the
+        instances lack a view); paper 0.3. Values: -1 .. 1e+09.
+    lambda1 : float, default -1.0
+        Agreement of neighbours, likewise; -1: 0.3, but 0 for an average whose answers cross-validation may correct
+        by graphs. Values: -1 .. 1e+09.
+    targets : str, default 'auto'
+        Classes: cross-entropy with s(E), or log(1 + exp(-E f)) (paper). Values: auto | soft | margin.
+    step : str, default 'auto'
+        Newton leaves, or plain trees and a line search (paper). Values: auto | newton | line.
+    clamp : str, default 'auto'
+        Labelled neighbours count with their labels (paper: no). Values: auto | yes | no.
+    weights : str, default 'auto'
+        Of the views: by skill on held-out labels; by training loss with the root or softmax rule (paper: root);
+        equal. Values: auto | skill | root | softmax | equal.
+    combine : str, default 'auto'
+        Views are averaged, or add up to one score; auto: by cross-validation (paper: average). Values: auto |
+        average | additive.
+    correct : str, default 'auto'
+        What graphs do to answers; auto: by cross-validation (paper: no). Values: auto | no | residual | smooth.
+    strength : float, default -1.0
+        Of that: kappa of residual, share of the neighbours of smooth (up to 1); -1: 2, or by cross-validation.
+        Values: -1 .. 1e+09.
+    folds : int, default 3
+        Of cross-validation; 0: none, so nothing is chosen by it. Values: 0 .. 100.
+    patience : int, default 10
+        Stop after so many iterations without a better held-out loss. Values: 1 .. 1e+06.
+    tune : bool, default False
+        Choose lambda0 and lambda1 by cross-validation. Values: yes | no.
+    trees : int, default 100
+        Iterations, at most. Values: 1 .. 1e+06.
+    depth : int, default 3
+        Splits from root to leaf. Values: 1 .. 30.
+    rate : float, default 0.1
+        Nu: how much of each step is taken. Values: 1e-06 .. 1.
+    min_leaf : int, default 3
+        Instances in a leaf, at least (exact trees). Values: 1 .. 1e+09.
+    min_child : float, default -1.0
+        Curvature in a leaf, at least; -1: 0.5 for classes, 4 for numbers. Values: -1 .. 1e+09.
+    reg : float, default -1.0
+        Added to a leaf's curvature; -1: 0.25 for classes, 1 for numbers. Values: -1 .. 1e+09.
+    bins : int, default 64
+        Thresholds to try a feature (XGBoost). Values: 2 .. 65536.
+    learner : str, default 'exact'
+        Trees: exact, or XGBoost's histograms for large data. Values: exact | xgboost.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+
+    References
+    ----------
+    Shi, Heterogeneous Learning and Its Applications, PhD thesis 2013, chapter 3.
+    """
+
+    _method = 'gbc'
+    _goals = ('classify',)
+    _multilabel = False
+    _options = (
+        ('mode', 'mode', 'ferry'),
+        ('lambda0', 'lambda0', -1.0),
+        ('lambda1', 'lambda1', -1.0),
+        ('targets', 'targets', 'auto'),
+        ('step', 'step', 'auto'),
+        ('clamp', 'clamp', 'auto'),
+        ('weights', 'weights', 'auto'),
+        ('combine', 'combine', 'auto'),
+        ('correct', 'correct', 'auto'),
+        ('strength', 'strength', -1.0),
+        ('folds', 'folds', 3),
+        ('patience', 'patience', 10),
+        ('tune', 'tune', False),
+        ('trees', 'trees', 100),
+        ('depth', 'depth', 3),
+        ('rate', 'rate', 0.1),
+        ('min_leaf', 'min_leaf', 3),
+        ('min_child', 'min_child', -1.0),
+        ('reg', 'reg', -1.0),
+        ('bins', 'bins', 64),
+        ('learner', 'learner', 'exact'),
+    )
+
+    def __init__(self, *,
+                 mode: str = 'ferry', lambda0: float = -1.0, lambda1: float = -1.0, targets: str = 'auto',
+                 step: str = 'auto', clamp: str = 'auto', weights: str = 'auto', combine: str = 'auto',
+                 correct: str = 'auto', strength: float = -1.0, folds: int = 3, patience: int = 10,
+                 tune: bool = False, trees: int = 100, depth: int = 3, rate: float = 0.1, min_leaf: int = 3,
+                 min_child: float = -1.0, reg: float = -1.0, bins: int = 64, learner: str = 'exact',
+                 sources: list | None = None, unlabelled: object = None, random_state: int | None = None,
+                 n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.mode = mode
+        self.lambda0 = lambda0
+        self.lambda1 = lambda1
+        self.targets = targets
+        self.step = step
+        self.clamp = clamp
+        self.weights = weights
+        self.combine = combine
+        self.correct = correct
+        self.strength = strength
+        self.folds = folds
+        self.patience = patience
+        self.tune = tune
+        self.trees = trees
+        self.depth = depth
+        self.rate = rate
+        self.min_leaf = min_leaf
+        self.min_child = min_child
+        self.reg = reg
+        self.bins = bins
+        self.learner = learner
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class GBCRegressor(FerryRegressor):
+    """Gradient boosting consensus over views that lack instances, and graphs.
+
+    Needs some target labels that may be seen, a view of the target.
+
+    Parameters
+    ----------
+    mode : str, default 'ferry'
+        Improved, or as published; sets what is auto below. Values: ferry | paper.
+    lambda0 : float, default -1.0
+        Consensus of the views, times labelled / unlabelled, at most 1 in all; -1: 0 (0.1 when a tenth of the
+        instances lack a view); paper 0.3. Values: -1 .. 1e+09.
+    lambda1 : float, default -1.0
+        Agreement of neighbours, likewise; -1: 0.3, but 0 for an average whose answers cross-validation may correct
+        by graphs. Values: -1 .. 1e+09.
+    targets : str, default 'auto'
+        Classes: cross-entropy with s(E), or log(1 + exp(-E f)) (paper). Values: auto | soft | margin.
+    step : str, default 'auto'
+        Newton leaves, or plain trees and a line search (paper). Values: auto | newton | line.
+    clamp : str, default 'auto'
+        Labelled neighbours count with their labels (paper: no). Values: auto | yes | no.
+    weights : str, default 'auto'
+        Of the views: by skill on held-out labels; by training loss with the root or softmax rule (paper: root);
+        equal. Values: auto | skill | root | softmax | equal.
+    combine : str, default 'auto'
+        Views are averaged, or add up to one score; auto: by cross-validation (paper: average). Values: auto |
+        average | additive.
+    correct : str, default 'auto'
+        What graphs do to answers; auto: by cross-validation (paper: no). Values: auto | no | residual | smooth.
+    strength : float, default -1.0
+        Of that: kappa of residual, share of the neighbours of smooth (up to 1); -1: 2, or by cross-validation.
+        Values: -1 .. 1e+09.
+    folds : int, default 3
+        Of cross-validation; 0: none, so nothing is chosen by it. Values: 0 .. 100.
+    patience : int, default 10
+        Stop after so many iterations without a better held-out loss. Values: 1 .. 1e+06.
+    tune : bool, default False
+        Choose lambda0 and lambda1 by cross-validation. Values: yes | no.
+    trees : int, default 100
+        Iterations, at most. Values: 1 .. 1e+06.
+    depth : int, default 3
+        Splits from root to leaf. Values: 1 .. 30.
+    rate : float, default 0.1
+        Nu: how much of each step is taken. Values: 1e-06 .. 1.
+    min_leaf : int, default 3
+        Instances in a leaf, at least (exact trees). Values: 1 .. 1e+09.
+    min_child : float, default -1.0
+        Curvature in a leaf, at least; -1: 0.5 for classes, 4 for numbers. Values: -1 .. 1e+09.
+    reg : float, default -1.0
+        Added to a leaf's curvature; -1: 0.25 for classes, 1 for numbers. Values: -1 .. 1e+09.
+    bins : int, default 64
+        Thresholds to try a feature (XGBoost). Values: 2 .. 65536.
+    learner : str, default 'exact'
+        Trees: exact, or XGBoost's histograms for large data. Values: exact | xgboost.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+
+    References
+    ----------
+    Shi, Heterogeneous Learning and Its Applications, PhD thesis 2013, chapter 3.
+    """
+
+    _method = 'gbc'
+    _goals = ('regress',)
+    _options = (
+        ('mode', 'mode', 'ferry'),
+        ('lambda0', 'lambda0', -1.0),
+        ('lambda1', 'lambda1', -1.0),
+        ('targets', 'targets', 'auto'),
+        ('step', 'step', 'auto'),
+        ('clamp', 'clamp', 'auto'),
+        ('weights', 'weights', 'auto'),
+        ('combine', 'combine', 'auto'),
+        ('correct', 'correct', 'auto'),
+        ('strength', 'strength', -1.0),
+        ('folds', 'folds', 3),
+        ('patience', 'patience', 10),
+        ('tune', 'tune', False),
+        ('trees', 'trees', 100),
+        ('depth', 'depth', 3),
+        ('rate', 'rate', 0.1),
+        ('min_leaf', 'min_leaf', 3),
+        ('min_child', 'min_child', -1.0),
+        ('reg', 'reg', -1.0),
+        ('bins', 'bins', 64),
+        ('learner', 'learner', 'exact'),
+    )
+
+    def __init__(self, *,
+                 mode: str = 'ferry', lambda0: float = -1.0, lambda1: float = -1.0, targets: str = 'auto',
+                 step: str = 'auto', clamp: str = 'auto', weights: str = 'auto', combine: str = 'auto',
+                 correct: str = 'auto', strength: float = -1.0, folds: int = 3, patience: int = 10,
+                 tune: bool = False, trees: int = 100, depth: int = 3, rate: float = 0.1, min_leaf: int = 3,
+                 min_child: float = -1.0, reg: float = -1.0, bins: int = 64, learner: str = 'exact',
+                 sources: list | None = None, unlabelled: object = None, random_state: int | None = None,
+                 n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.mode = mode
+        self.lambda0 = lambda0
+        self.lambda1 = lambda1
+        self.targets = targets
+        self.step = step
+        self.clamp = clamp
+        self.weights = weights
+        self.combine = combine
+        self.correct = correct
+        self.strength = strength
+        self.folds = folds
+        self.patience = patience
+        self.tune = tune
+        self.trees = trees
+        self.depth = depth
+        self.rate = rate
+        self.min_leaf = min_leaf
+        self.min_child = min_child
+        self.reg = reg
+        self.bins = bins
+        self.learner = learner
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class GBDT(_Proba, FerryClassifier):
+    """Gradient boosted decision trees on all features side by side.
+
+    Needs a view of the target.
+
+    Parameters
+    ----------
+    train : str, default 'auto'
+        Learn from these labels; auto: the target's if it has some. Values: auto | source | target | both.
+    missing : str, default 'mean'
+        Cells that are missing: by the mean, or each split decides. Values: mean | tree.
+    trees : int, default 100
+        Iterations, at most. Values: 1 .. 1e+06.
+    depth : int, default 3
+        Splits from root to leaf. Values: 1 .. 30.
+    rate : float, default 0.1
+        Nu: how much of each step is taken. Values: 1e-06 .. 1.
+    min_leaf : int, default 3
+        Instances in a leaf, at least (exact trees). Values: 1 .. 1e+09.
+    min_child : float, default -1.0
+        Curvature in a leaf, at least; -1: 0.5 for classes, 4 for numbers. Values: -1 .. 1e+09.
+    reg : float, default -1.0
+        Added to a leaf's curvature; -1: 0.25 for classes, 1 for numbers. Values: -1 .. 1e+09.
+    bins : int, default 64
+        Thresholds to try a feature (XGBoost). Values: 2 .. 65536.
+    learner : str, default 'exact'
+        Trees: exact, or XGBoost's histograms for large data. Values: exact | xgboost.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+
+    References
+    ----------
+    Friedman, Greedy Function Approximation: A Gradient Boosting Machine, Annals of Statistics 2001.
+    """
+
+    _method = 'gbdt'
+    _goals = ('classify',)
+    _multilabel = False
+    _options = (
+        ('train', 'train', 'auto'),
+        ('missing', 'missing', 'mean'),
+        ('trees', 'trees', 100),
+        ('depth', 'depth', 3),
+        ('rate', 'rate', 0.1),
+        ('min_leaf', 'min_leaf', 3),
+        ('min_child', 'min_child', -1.0),
+        ('reg', 'reg', -1.0),
+        ('bins', 'bins', 64),
+        ('learner', 'learner', 'exact'),
+    )
+
+    def __init__(self, *,
+                 train: str = 'auto', missing: str = 'mean', trees: int = 100, depth: int = 3, rate: float = 0.1,
+                 min_leaf: int = 3, min_child: float = -1.0, reg: float = -1.0, bins: int = 64,
+                 learner: str = 'exact', sources: list | None = None, unlabelled: object = None,
+                 random_state: int | None = None, n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.train = train
+        self.missing = missing
+        self.trees = trees
+        self.depth = depth
+        self.rate = rate
+        self.min_leaf = min_leaf
+        self.min_child = min_child
+        self.reg = reg
+        self.bins = bins
+        self.learner = learner
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class GBDTRegressor(FerryRegressor):
+    """Gradient boosted decision trees on all features side by side.
+
+    Needs a view of the target.
+
+    Parameters
+    ----------
+    train : str, default 'auto'
+        Learn from these labels; auto: the target's if it has some. Values: auto | source | target | both.
+    missing : str, default 'mean'
+        Cells that are missing: by the mean, or each split decides. Values: mean | tree.
+    trees : int, default 100
+        Iterations, at most. Values: 1 .. 1e+06.
+    depth : int, default 3
+        Splits from root to leaf. Values: 1 .. 30.
+    rate : float, default 0.1
+        Nu: how much of each step is taken. Values: 1e-06 .. 1.
+    min_leaf : int, default 3
+        Instances in a leaf, at least (exact trees). Values: 1 .. 1e+09.
+    min_child : float, default -1.0
+        Curvature in a leaf, at least; -1: 0.5 for classes, 4 for numbers. Values: -1 .. 1e+09.
+    reg : float, default -1.0
+        Added to a leaf's curvature; -1: 0.25 for classes, 1 for numbers. Values: -1 .. 1e+09.
+    bins : int, default 64
+        Thresholds to try a feature (XGBoost). Values: 2 .. 65536.
+    learner : str, default 'exact'
+        Trees: exact, or XGBoost's histograms for large data. Values: exact | xgboost.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+
+    References
+    ----------
+    Friedman, Greedy Function Approximation: A Gradient Boosting Machine, Annals of Statistics 2001.
+    """
+
+    _method = 'gbdt'
+    _goals = ('regress',)
+    _options = (
+        ('train', 'train', 'auto'),
+        ('missing', 'missing', 'mean'),
+        ('trees', 'trees', 100),
+        ('depth', 'depth', 3),
+        ('rate', 'rate', 0.1),
+        ('min_leaf', 'min_leaf', 3),
+        ('min_child', 'min_child', -1.0),
+        ('reg', 'reg', -1.0),
+        ('bins', 'bins', 64),
+        ('learner', 'learner', 'exact'),
+    )
+
+    def __init__(self, *,
+                 train: str = 'auto', missing: str = 'mean', trees: int = 100, depth: int = 3, rate: float = 0.1,
+                 min_leaf: int = 3, min_child: float = -1.0, reg: float = -1.0, bins: int = 64,
+                 learner: str = 'exact', sources: list | None = None, unlabelled: object = None,
+                 random_state: int | None = None, n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.train = train
+        self.missing = missing
+        self.trees = trees
+        self.depth = depth
+        self.rate = rate
+        self.min_leaf = min_leaf
+        self.min_child = min_child
+        self.reg = reg
+        self.bins = bins
+        self.learner = learner
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class GBDTAverage(_Proba, FerryClassifier):
+    """Gradient boosted decision trees on each view, averaged.
+
+    Needs some target labels that may be seen, a view of the target.
+
+    Parameters
+    ----------
+    trees : int, default 100
+        Iterations, at most. Values: 1 .. 1e+06.
+    depth : int, default 3
+        Splits from root to leaf. Values: 1 .. 30.
+    rate : float, default 0.1
+        Nu: how much of each step is taken. Values: 1e-06 .. 1.
+    min_leaf : int, default 3
+        Instances in a leaf, at least (exact trees). Values: 1 .. 1e+09.
+    min_child : float, default -1.0
+        Curvature in a leaf, at least; -1: 0.5 for classes, 4 for numbers. Values: -1 .. 1e+09.
+    reg : float, default -1.0
+        Added to a leaf's curvature; -1: 0.25 for classes, 1 for numbers. Values: -1 .. 1e+09.
+    bins : int, default 64
+        Thresholds to try a feature (XGBoost). Values: 2 .. 65536.
+    learner : str, default 'exact'
+        Trees: exact, or XGBoost's histograms for large data. Values: exact | xgboost.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+
+    References
+    ----------
+    Friedman, Greedy Function Approximation: A Gradient Boosting Machine, Annals of Statistics 2001.
+    """
+
+    _method = 'gbdt-average'
+    _goals = ('classify',)
+    _multilabel = False
+    _options = (
+        ('trees', 'trees', 100),
+        ('depth', 'depth', 3),
+        ('rate', 'rate', 0.1),
+        ('min_leaf', 'min_leaf', 3),
+        ('min_child', 'min_child', -1.0),
+        ('reg', 'reg', -1.0),
+        ('bins', 'bins', 64),
+        ('learner', 'learner', 'exact'),
+    )
+
+    def __init__(self, *,
+                 trees: int = 100, depth: int = 3, rate: float = 0.1, min_leaf: int = 3, min_child: float = -1.0,
+                 reg: float = -1.0, bins: int = 64, learner: str = 'exact', sources: list | None = None,
+                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.trees = trees
+        self.depth = depth
+        self.rate = rate
+        self.min_leaf = min_leaf
+        self.min_child = min_child
+        self.reg = reg
+        self.bins = bins
+        self.learner = learner
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class GBDTAverageRegressor(FerryRegressor):
+    """Gradient boosted decision trees on each view, averaged.
+
+    Needs some target labels that may be seen, a view of the target.
+
+    Parameters
+    ----------
+    trees : int, default 100
+        Iterations, at most. Values: 1 .. 1e+06.
+    depth : int, default 3
+        Splits from root to leaf. Values: 1 .. 30.
+    rate : float, default 0.1
+        Nu: how much of each step is taken. Values: 1e-06 .. 1.
+    min_leaf : int, default 3
+        Instances in a leaf, at least (exact trees). Values: 1 .. 1e+09.
+    min_child : float, default -1.0
+        Curvature in a leaf, at least; -1: 0.5 for classes, 4 for numbers. Values: -1 .. 1e+09.
+    reg : float, default -1.0
+        Added to a leaf's curvature; -1: 0.25 for classes, 1 for numbers. Values: -1 .. 1e+09.
+    bins : int, default 64
+        Thresholds to try a feature (XGBoost). Values: 2 .. 65536.
+    learner : str, default 'exact'
+        Trees: exact, or XGBoost's histograms for large data. Values: exact | xgboost.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+
+    References
+    ----------
+    Friedman, Greedy Function Approximation: A Gradient Boosting Machine, Annals of Statistics 2001.
+    """
+
+    _method = 'gbdt-average'
+    _goals = ('regress',)
+    _options = (
+        ('trees', 'trees', 100),
+        ('depth', 'depth', 3),
+        ('rate', 'rate', 0.1),
+        ('min_leaf', 'min_leaf', 3),
+        ('min_child', 'min_child', -1.0),
+        ('reg', 'reg', -1.0),
+        ('bins', 'bins', 64),
+        ('learner', 'learner', 'exact'),
+    )
+
+    def __init__(self, *,
+                 trees: int = 100, depth: int = 3, rate: float = 0.1, min_leaf: int = 3, min_child: float = -1.0,
+                 reg: float = -1.0, bins: int = 64, learner: str = 'exact', sources: list | None = None,
+                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.trees = trees
+        self.depth = depth
+        self.rate = rate
+        self.min_leaf = min_leaf
+        self.min_child = min_child
+        self.reg = reg
+        self.bins = bins
+        self.learner = learner
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class HeMap(_Proba, FerryClassifier):
+    """One space for a source and a target without common features, and a gate.
+
+    Needs a source, one view of every domain.
+
+    Parameters
+    ----------
+    mode : str, default 'ferry'
+        Tie what is known to belong together, or as published. Values: ferry | paper.
+    variant : str, default 'linear'
+        Paper: Algorithm 3, or 4 with clusters. Values: linear | nonlinear.
+    k : int, default 0
+        Dimensions of the space; 0: 15 for ferry, 1 for paper. Values: 0 .. 1e+06.
+    beta : float, default 1.0
+        How alike the two sets should be; 2 makes B_T = B_S. Values: 0 .. 1e+06.
+    theta : float, default 0.5
+        Nonlinear: weight of features against clusters. Values: 0 .. 1.
+    clusters : int, default 2
+        Nonlinear: clusters of the target. Values: 1 .. 1e+06.
+    exact : bool, default False
+        Paper: B_T'B_T = I and B_S'B_S = I, not only B'B = I. Values: yes | no.
+    solver : str, default 'cca'
+        Ferry: regularised CCA, or the paper's matrix with known ties. Values: cca | eig.
+    ridge : float, default 0.1
+        Cca: added to the covariances, times their mean eigenvalue. Values: 1e-12 .. 1e+06.
+    bins : int, default 5
+        Regress: quantiles that are tied. Values: 2 .. 1e+06.
+    scale : str, default 'auto'
+        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
+        standard | roots | common | l2.
+    learner : str, default 'auto'
+        Learner on the space; auto: knn for classes, ridge for numbers. Values: auto | knn | logreg | ridge.
+    base : str, default 'auto'
+        Learner on the target's own features; auto: logreg or ridge. Values: auto | knn | logreg | ridge.
+    neighbours : int, default 10
+        Knn: neighbours that vote. Values: 1 .. 1e+06.
+    lambda_ : float, default 1.0
+        Ridge: weight of |W|^2. Values: 1e-12 .. 1e+12.
+    C : float, default 3.0
+        Logreg: cost of errors against small weights. Values: 1e-09 .. 1e+09.
+    rows : str, default 'both'
+        Labelled rows that the learner on the space learns from. Values: both | source | target.
+    weight : float, default 1.0
+        Knn, ridge: weight of a source row; a target row has 1. Values: 1e-12 .. 1.
+    gamma : float, default -1.0
+        Share of the mapped prediction; -1: by cross-validation (paper: 1). Values: -1 .. 1.
+    folds : int, default 5
+        Of that cross-validation. Values: 2 .. 1e+06.
+    caution : float, default 2.0
+        Standard errors by which transfer must win there. Values: 0 .. 100.
+    sampling : str, default 'auto'
+        Learn only from source rows that mix with the target's; auto: in mode paper. Values: auto | yes | no.
+    divergence : str, default 'corrected'
+        Sampling: which KL divergence tells the risk. Values: corrected | printed.
+    risk : float, default 0.5
+        Sampling: above this divergence the source is not used. Values: 0 .. 1e+06.
+    kappa : float, default 0.5
+        Sampling: centroids agree within this share of a cluster's radius. Values: 0 .. 1e+06.
+    tau : float, default 2.0
+        Sampling: shares of target and source in a cluster agree within this factor. Values: 1 .. 1e+06.
+    min_size : int, default 5
+        Sampling: least rows of a cluster. Values: 1 .. 1e+09.
+    min_clusters : int, default 8
+        Sampling: clusters that are made in any case. Values: 1 .. 1e+09.
+    translate : str, default 'auto'
+        Source labels; auto: in mode paper, or when the label sets differ. Values: auto | yes | no.
+    select : str, default 'auto'
+        The old name of sampling. Values: auto | yes | no.
+    bridge : str, default 'auto'
+        The old name of translate. Values: auto | yes | no.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+
+    References
+    ----------
+    Shi et al., Transfer Learning on Heterogeneous Feature Spaces via Spectral Transformation, ICDM 2010.
+    """
+
+    _method = 'hemap'
+    _goals = ('classify',)
+    _multilabel = False
+    _fallback = {'classify': 'logreg'}
+    _options = (
+        ('mode', 'mode', 'ferry'),
+        ('variant', 'variant', 'linear'),
+        ('k', 'k', 0),
+        ('beta', 'beta', 1.0),
+        ('theta', 'theta', 0.5),
+        ('clusters', 'clusters', 2),
+        ('exact', 'exact', False),
+        ('solver', 'solver', 'cca'),
+        ('ridge', 'ridge', 0.1),
+        ('bins', 'bins', 5),
+        ('scale', 'scale', 'auto'),
+        ('learner', 'learner', 'auto'),
+        ('base', 'base', 'auto'),
+        ('neighbours', 'neighbours', 10),
+        ('lambda_', 'lambda', 1.0),
+        ('C', 'C', 3.0),
+        ('rows', 'rows', 'both'),
+        ('weight', 'weight', 1.0),
+        ('gamma', 'gamma', -1.0),
+        ('folds', 'folds', 5),
+        ('caution', 'caution', 2.0),
+        ('sampling', 'sampling', 'auto'),
+        ('divergence', 'divergence', 'corrected'),
+        ('risk', 'risk', 0.5),
+        ('kappa', 'kappa', 0.5),
+        ('tau', 'tau', 2.0),
+        ('min_size', 'min_size', 5),
+        ('min_clusters', 'min_clusters', 8),
+        ('translate', 'translate', 'auto'),
+        ('select', 'select', 'auto'),
+        ('bridge', 'bridge', 'auto'),
+    )
+
+    def __init__(self, *,
+                 mode: str = 'ferry', variant: str = 'linear', k: int = 0, beta: float = 1.0, theta: float = 0.5,
+                 clusters: int = 2, exact: bool = False, solver: str = 'cca', ridge: float = 0.1, bins: int = 5,
+                 scale: str = 'auto', learner: str = 'auto', base: str = 'auto', neighbours: int = 10,
+                 lambda_: float = 1.0, C: float = 3.0, rows: str = 'both', weight: float = 1.0,
+                 gamma: float = -1.0, folds: int = 5, caution: float = 2.0, sampling: str = 'auto',
+                 divergence: str = 'corrected', risk: float = 0.5, kappa: float = 0.5, tau: float = 2.0,
+                 min_size: int = 5, min_clusters: int = 8, translate: str = 'auto', select: str = 'auto',
+                 bridge: str = 'auto', sources: list | None = None, unlabelled: object = None,
+                 random_state: int | None = None, n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.mode = mode
+        self.variant = variant
+        self.k = k
+        self.beta = beta
+        self.theta = theta
+        self.clusters = clusters
+        self.exact = exact
+        self.solver = solver
+        self.ridge = ridge
+        self.bins = bins
+        self.scale = scale
+        self.learner = learner
+        self.base = base
+        self.neighbours = neighbours
+        self.lambda_ = lambda_
+        self.C = C
+        self.rows = rows
+        self.weight = weight
+        self.gamma = gamma
+        self.folds = folds
+        self.caution = caution
+        self.sampling = sampling
+        self.divergence = divergence
+        self.risk = risk
+        self.kappa = kappa
+        self.tau = tau
+        self.min_size = min_size
+        self.min_clusters = min_clusters
+        self.translate = translate
+        self.select = select
+        self.bridge = bridge
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class HeMapRegressor(FerryRegressor):
+    """One space for a source and a target without common features, and a gate.
+
+    Needs a source, one view of every domain.
+
+    Parameters
+    ----------
+    mode : str, default 'ferry'
+        Tie what is known to belong together, or as published. Values: ferry | paper.
+    variant : str, default 'linear'
+        Paper: Algorithm 3, or 4 with clusters. Values: linear | nonlinear.
+    k : int, default 0
+        Dimensions of the space; 0: 15 for ferry, 1 for paper. Values: 0 .. 1e+06.
+    beta : float, default 1.0
+        How alike the two sets should be; 2 makes B_T = B_S. Values: 0 .. 1e+06.
+    theta : float, default 0.5
+        Nonlinear: weight of features against clusters. Values: 0 .. 1.
+    clusters : int, default 2
+        Nonlinear: clusters of the target. Values: 1 .. 1e+06.
+    exact : bool, default False
+        Paper: B_T'B_T = I and B_S'B_S = I, not only B'B = I. Values: yes | no.
+    solver : str, default 'cca'
+        Ferry: regularised CCA, or the paper's matrix with known ties. Values: cca | eig.
+    ridge : float, default 0.1
+        Cca: added to the covariances, times their mean eigenvalue. Values: 1e-12 .. 1e+06.
+    bins : int, default 5
+        Regress: quantiles that are tied. Values: 2 .. 1e+06.
+    scale : str, default 'auto'
+        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
+        standard | roots | common | l2.
+    learner : str, default 'auto'
+        Learner on the space; auto: knn for classes, ridge for numbers. Values: auto | knn | logreg | ridge.
+    base : str, default 'auto'
+        Learner on the target's own features; auto: logreg or ridge. Values: auto | knn | logreg | ridge.
+    neighbours : int, default 10
+        Knn: neighbours that vote. Values: 1 .. 1e+06.
+    lambda_ : float, default 1.0
+        Ridge: weight of |W|^2. Values: 1e-12 .. 1e+12.
+    C : float, default 3.0
+        Logreg: cost of errors against small weights. Values: 1e-09 .. 1e+09.
+    rows : str, default 'both'
+        Labelled rows that the learner on the space learns from. Values: both | source | target.
+    weight : float, default 1.0
+        Knn, ridge: weight of a source row; a target row has 1. Values: 1e-12 .. 1.
+    gamma : float, default -1.0
+        Share of the mapped prediction; -1: by cross-validation (paper: 1). Values: -1 .. 1.
+    folds : int, default 5
+        Of that cross-validation. Values: 2 .. 1e+06.
+    caution : float, default 2.0
+        Standard errors by which transfer must win there. Values: 0 .. 100.
+    sampling : str, default 'auto'
+        Learn only from source rows that mix with the target's; auto: in mode paper. Values: auto | yes | no.
+    divergence : str, default 'corrected'
+        Sampling: which KL divergence tells the risk. Values: corrected | printed.
+    risk : float, default 0.5
+        Sampling: above this divergence the source is not used. Values: 0 .. 1e+06.
+    kappa : float, default 0.5
+        Sampling: centroids agree within this share of a cluster's radius. Values: 0 .. 1e+06.
+    tau : float, default 2.0
+        Sampling: shares of target and source in a cluster agree within this factor. Values: 1 .. 1e+06.
+    min_size : int, default 5
+        Sampling: least rows of a cluster. Values: 1 .. 1e+09.
+    min_clusters : int, default 8
+        Sampling: clusters that are made in any case. Values: 1 .. 1e+09.
+    translate : str, default 'auto'
+        Source labels; auto: in mode paper, or when the label sets differ. Values: auto | yes | no.
+    select : str, default 'auto'
+        The old name of sampling. Values: auto | yes | no.
+    bridge : str, default 'auto'
+        The old name of translate. Values: auto | yes | no.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+
+    References
+    ----------
+    Shi et al., Transfer Learning on Heterogeneous Feature Spaces via Spectral Transformation, ICDM 2010.
+    """
+
+    _method = 'hemap'
+    _goals = ('regress',)
+    _fallback = {'regress': 'ridge'}
+    _options = (
+        ('mode', 'mode', 'ferry'),
+        ('variant', 'variant', 'linear'),
+        ('k', 'k', 0),
+        ('beta', 'beta', 1.0),
+        ('theta', 'theta', 0.5),
+        ('clusters', 'clusters', 2),
+        ('exact', 'exact', False),
+        ('solver', 'solver', 'cca'),
+        ('ridge', 'ridge', 0.1),
+        ('bins', 'bins', 5),
+        ('scale', 'scale', 'auto'),
+        ('learner', 'learner', 'auto'),
+        ('base', 'base', 'auto'),
+        ('neighbours', 'neighbours', 10),
+        ('lambda_', 'lambda', 1.0),
+        ('C', 'C', 3.0),
+        ('rows', 'rows', 'both'),
+        ('weight', 'weight', 1.0),
+        ('gamma', 'gamma', -1.0),
+        ('folds', 'folds', 5),
+        ('caution', 'caution', 2.0),
+        ('sampling', 'sampling', 'auto'),
+        ('divergence', 'divergence', 'corrected'),
+        ('risk', 'risk', 0.5),
+        ('kappa', 'kappa', 0.5),
+        ('tau', 'tau', 2.0),
+        ('min_size', 'min_size', 5),
+        ('min_clusters', 'min_clusters', 8),
+        ('translate', 'translate', 'auto'),
+        ('select', 'select', 'auto'),
+        ('bridge', 'bridge', 'auto'),
+    )
+
+    def __init__(self, *,
+                 mode: str = 'ferry', variant: str = 'linear', k: int = 0, beta: float = 1.0, theta: float = 0.5,
+                 clusters: int = 2, exact: bool = False, solver: str = 'cca', ridge: float = 0.1, bins: int = 5,
+                 scale: str = 'auto', learner: str = 'auto', base: str = 'auto', neighbours: int = 10,
+                 lambda_: float = 1.0, C: float = 3.0, rows: str = 'both', weight: float = 1.0,
+                 gamma: float = -1.0, folds: int = 5, caution: float = 2.0, sampling: str = 'auto',
+                 divergence: str = 'corrected', risk: float = 0.5, kappa: float = 0.5, tau: float = 2.0,
+                 min_size: int = 5, min_clusters: int = 8, translate: str = 'auto', select: str = 'auto',
+                 bridge: str = 'auto', sources: list | None = None, unlabelled: object = None,
+                 random_state: int | None = None, n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.mode = mode
+        self.variant = variant
+        self.k = k
+        self.beta = beta
+        self.theta = theta
+        self.clusters = clusters
+        self.exact = exact
+        self.solver = solver
+        self.ridge = ridge
+        self.bins = bins
+        self.scale = scale
+        self.learner = learner
+        self.base = base
+        self.neighbours = neighbours
+        self.lambda_ = lambda_
+        self.C = C
+        self.rows = rows
+        self.weight = weight
+        self.gamma = gamma
+        self.folds = folds
+        self.caution = caution
+        self.sampling = sampling
+        self.divergence = divergence
+        self.risk = risk
+        self.kappa = kappa
+        self.tau = tau
+        self.min_size = min_size
+        self.min_clusters = min_clusters
+        self.translate = translate
+        self.select = select
+        self.bridge = bridge
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class HeMapTransformer(FerryTransformer):
+    """One space for a source and a target without common features, and a gate.
+
+    Needs a source, one view of every domain.
+
+    Parameters
+    ----------
+    mode : str, default 'ferry'
+        Tie what is known to belong together, or as published. Values: ferry | paper.
+    variant : str, default 'linear'
+        Paper: Algorithm 3, or 4 with clusters. Values: linear | nonlinear.
+    k : int, default 0
+        Dimensions of the space; 0: 15 for ferry, 1 for paper. Values: 0 .. 1e+06.
+    beta : float, default 1.0
+        How alike the two sets should be; 2 makes B_T = B_S. Values: 0 .. 1e+06.
+    theta : float, default 0.5
+        Nonlinear: weight of features against clusters. Values: 0 .. 1.
+    clusters : int, default 2
+        Nonlinear: clusters of the target. Values: 1 .. 1e+06.
+    exact : bool, default False
+        Paper: B_T'B_T = I and B_S'B_S = I, not only B'B = I. Values: yes | no.
+    solver : str, default 'cca'
+        Ferry: regularised CCA, or the paper's matrix with known ties. Values: cca | eig.
+    ridge : float, default 0.1
+        Cca: added to the covariances, times their mean eigenvalue. Values: 1e-12 .. 1e+06.
+    bins : int, default 5
+        Regress: quantiles that are tied. Values: 2 .. 1e+06.
+    scale : str, default 'auto'
+        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
+        standard | roots | common | l2.
+    learner : str, default 'auto'
+        Learner on the space; auto: knn for classes, ridge for numbers. Values: auto | knn | logreg | ridge.
+    base : str, default 'auto'
+        Learner on the target's own features; auto: logreg or ridge. Values: auto | knn | logreg | ridge.
+    neighbours : int, default 10
+        Knn: neighbours that vote. Values: 1 .. 1e+06.
+    lambda_ : float, default 1.0
+        Ridge: weight of |W|^2. Values: 1e-12 .. 1e+12.
+    C : float, default 3.0
+        Logreg: cost of errors against small weights. Values: 1e-09 .. 1e+09.
+    rows : str, default 'both'
+        Labelled rows that the learner on the space learns from. Values: both | source | target.
+    weight : float, default 1.0
+        Knn, ridge: weight of a source row; a target row has 1. Values: 1e-12 .. 1.
+    gamma : float, default -1.0
+        Share of the mapped prediction; -1: by cross-validation (paper: 1). Values: -1 .. 1.
+    folds : int, default 5
+        Of that cross-validation. Values: 2 .. 1e+06.
+    caution : float, default 2.0
+        Standard errors by which transfer must win there. Values: 0 .. 100.
+    sampling : str, default 'auto'
+        Learn only from source rows that mix with the target's; auto: in mode paper. Values: auto | yes | no.
+    divergence : str, default 'corrected'
+        Sampling: which KL divergence tells the risk. Values: corrected | printed.
+    risk : float, default 0.5
+        Sampling: above this divergence the source is not used. Values: 0 .. 1e+06.
+    kappa : float, default 0.5
+        Sampling: centroids agree within this share of a cluster's radius. Values: 0 .. 1e+06.
+    tau : float, default 2.0
+        Sampling: shares of target and source in a cluster agree within this factor. Values: 1 .. 1e+06.
+    min_size : int, default 5
+        Sampling: least rows of a cluster. Values: 1 .. 1e+09.
+    min_clusters : int, default 8
+        Sampling: clusters that are made in any case. Values: 1 .. 1e+09.
+    translate : str, default 'auto'
+        Source labels; auto: in mode paper, or when the label sets differ. Values: auto | yes | no.
+    select : str, default 'auto'
+        The old name of sampling. Values: auto | yes | no.
+    bridge : str, default 'auto'
+        The old name of translate. Values: auto | yes | no.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+
+    References
+    ----------
+    Shi et al., Transfer Learning on Heterogeneous Feature Spaces via Spectral Transformation, ICDM 2010.
+    """
+
+    _method = 'hemap'
+    _goals = ('embed',)
+    _fallback = {'embed': 'pca-joined'}
+    _options = (
+        ('mode', 'mode', 'ferry'),
+        ('variant', 'variant', 'linear'),
+        ('k', 'k', 0),
+        ('beta', 'beta', 1.0),
+        ('theta', 'theta', 0.5),
+        ('clusters', 'clusters', 2),
+        ('exact', 'exact', False),
+        ('solver', 'solver', 'cca'),
+        ('ridge', 'ridge', 0.1),
+        ('bins', 'bins', 5),
+        ('scale', 'scale', 'auto'),
+        ('learner', 'learner', 'auto'),
+        ('base', 'base', 'auto'),
+        ('neighbours', 'neighbours', 10),
+        ('lambda_', 'lambda', 1.0),
+        ('C', 'C', 3.0),
+        ('rows', 'rows', 'both'),
+        ('weight', 'weight', 1.0),
+        ('gamma', 'gamma', -1.0),
+        ('folds', 'folds', 5),
+        ('caution', 'caution', 2.0),
+        ('sampling', 'sampling', 'auto'),
+        ('divergence', 'divergence', 'corrected'),
+        ('risk', 'risk', 0.5),
+        ('kappa', 'kappa', 0.5),
+        ('tau', 'tau', 2.0),
+        ('min_size', 'min_size', 5),
+        ('min_clusters', 'min_clusters', 8),
+        ('translate', 'translate', 'auto'),
+        ('select', 'select', 'auto'),
+        ('bridge', 'bridge', 'auto'),
+    )
+
+    def __init__(self, *,
+                 mode: str = 'ferry', variant: str = 'linear', k: int = 0, beta: float = 1.0, theta: float = 0.5,
+                 clusters: int = 2, exact: bool = False, solver: str = 'cca', ridge: float = 0.1, bins: int = 5,
+                 scale: str = 'auto', learner: str = 'auto', base: str = 'auto', neighbours: int = 10,
+                 lambda_: float = 1.0, C: float = 3.0, rows: str = 'both', weight: float = 1.0,
+                 gamma: float = -1.0, folds: int = 5, caution: float = 2.0, sampling: str = 'auto',
+                 divergence: str = 'corrected', risk: float = 0.5, kappa: float = 0.5, tau: float = 2.0,
+                 min_size: int = 5, min_clusters: int = 8, translate: str = 'auto', select: str = 'auto',
+                 bridge: str = 'auto', sources: list | None = None, unlabelled: object = None,
+                 random_state: int | None = None, n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.mode = mode
+        self.variant = variant
+        self.k = k
+        self.beta = beta
+        self.theta = theta
+        self.clusters = clusters
+        self.exact = exact
+        self.solver = solver
+        self.ridge = ridge
+        self.bins = bins
+        self.scale = scale
+        self.learner = learner
+        self.base = base
+        self.neighbours = neighbours
+        self.lambda_ = lambda_
+        self.C = C
+        self.rows = rows
+        self.weight = weight
+        self.gamma = gamma
+        self.folds = folds
+        self.caution = caution
+        self.sampling = sampling
+        self.divergence = divergence
+        self.risk = risk
+        self.kappa = kappa
+        self.tau = tau
+        self.min_size = min_size
+        self.min_clusters = min_clusters
+        self.translate = translate
+        self.select = select
+        self.bridge = bridge
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class HetOMTL(_Stream, FerryClassifier):
+    """Online transfer from several sources; experts under a hedge.
+
+    Needs a view of the target.
+
+    Parameters
+    ----------
+    mode : str, default 'ferry'
+        Four experts on the target, the published algorithm, or six experts (ridges, a sentinel for drift) that
+        cost more and err less. Values: ferry | paper | fleet.
+    basis : int, default 0
+        Fleet: labels up to which ridges are exact, and the size of their basis afterwards; 0: 600, fewer above
+        2048 dense features. Values: 0 .. 5000.
+    rate : float, default 0.9
+        Ferry: a mistake leaves so much of an expert's weight. Values: 1e-09 .. 1.
+    share : float, default 0.01
+        Ferry: part of the weight that is dealt out again after each label. Values: 0 .. 1.
+    keep : int, default 600
+        Ferry: newest labelled rows kept to solve the class codes from. Values: 0 .. 100000.
+    grow : float, default 1.6
+        Ferry: solve them again when there are so many times more labels. Values: 1.0001 .. 1e+09.
+    alpha : float, default 1.0
+        CDSPP: weight of |P|^2. Values: 1e-12 .. 1e+12.
+    post : str, default 'none'
+        What comes after the projection: unit length, after centring. Values: none | l2 | centred.
+    variant : str, default 'pa1'
+        How large a step may be; printed: the paper's formula. Values: pa | pa1 | pa2 | printed.
+    C : float, default 1.0
+        Largest step of pa1 (pa2: 1 / (2 C)). Values: 1e-12 .. 1e+12.
+    beta1 : float, default 0.9
+        A mistake leaves so much of a learner's weight. Values: 1e-09 .. 1.
+    beta2 : float, default 0.9
+        ... and so much of a source's. Values: 1e-09 .. 1.
+    horizon : float, default 0.0
+        Rounds to come: sets both betas as in the paper; 0: as set. Values: 0 .. 1e+15.
+    per_class : int, default 0
+        Rows of each class drawn from each source; 0: all. Values: 0 .. 1e+09.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+
+    References
+    ----------
+    HetOMTL-CDSPP: Heterogeneous Online Multi-Source Transfer Learning with Cross-Domain Structure Preserving
+    Projection, 2023.
+    """
+
+    _method = 'hetomtl'
+    _goals = ('classify',)
+    _multilabel = False
+    _options = (
+        ('mode', 'mode', 'ferry'),
+        ('basis', 'basis', 0),
+        ('rate', 'rate', 0.9),
+        ('share', 'share', 0.01),
+        ('keep', 'keep', 600),
+        ('grow', 'grow', 1.6),
+        ('alpha', 'alpha', 1.0),
+        ('post', 'post', 'none'),
+        ('variant', 'variant', 'pa1'),
+        ('C', 'C', 1.0),
+        ('beta1', 'beta1', 0.9),
+        ('beta2', 'beta2', 0.9),
+        ('horizon', 'horizon', 0.0),
+        ('per_class', 'per_class', 0),
+    )
+
+    def __init__(self, *,
+                 mode: str = 'ferry', basis: int = 0, rate: float = 0.9, share: float = 0.01, keep: int = 600,
+                 grow: float = 1.6, alpha: float = 1.0, post: str = 'none', variant: str = 'pa1', C: float = 1.0,
+                 beta1: float = 0.9, beta2: float = 0.9, horizon: float = 0.0, per_class: int = 0,
+                 sources: list | None = None, unlabelled: object = None, random_state: int | None = None,
+                 n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.mode = mode
+        self.basis = basis
+        self.rate = rate
+        self.share = share
+        self.keep = keep
+        self.grow = grow
+        self.alpha = alpha
+        self.post = post
+        self.variant = variant
+        self.C = C
+        self.beta1 = beta1
+        self.beta2 = beta2
+        self.horizon = horizon
+        self.per_class = per_class
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class Hop(_Proba, FerryClassifier):
+    """A chain of classifiers over the bridge, each taught by the one before.
+
+    Needs source labels, a view of the target, features that lead from a source to the target.
+
+    Parameters
+    ----------
+    learner : str, default 'logreg'
+        Classifier of each hop; gp: kernel regression for the last. Values: logreg | svm | gp.
+    targets : str, default 'auto'
+        Pass probabilities on, or classes; auto: classes with svm. Values: auto | soft | hard.
+    C : float, default 0.0
+        Cost of errors of a classifier; 0: the best of .3, 1, 3, 10 and 30 by cross-validation on the labels that
+        teach it. Values: 0 .. 1e+09.
+    gate : bool, default False
+        Gp: let labels of the target correct the bridge or overrule it. Values: yes | no.
+    scale : str, default 'auto'
+        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
+        standard | roots | common | l2.
+    leaks : str, default 'drop'
+        Bridges of several views: instances that are also in the target. Values: drop | keep.
+    bridge_labels : str, default 'use'
+        Labels that intermediate domains have; hide: as if they had none. Values: use | hide.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+    """
+
+    _method = 'hop'
+    _goals = ('classify',)
+    _multilabel = False
+    _fallback = {'classify': 'logreg'}
+    _options = (
+        ('learner', 'learner', 'logreg'),
+        ('targets', 'targets', 'auto'),
+        ('C', 'C', 0.0),
+        ('gate', 'gate', False),
+        ('scale', 'scale', 'auto'),
+        ('leaks', 'leaks', 'drop'),
+        ('bridge_labels', 'bridge_labels', 'use'),
+    )
+
+    def __init__(self, *,
+                 learner: str = 'logreg', targets: str = 'auto', C: float = 0.0, gate: bool = False,
+                 scale: str = 'auto', leaks: str = 'drop', bridge_labels: str = 'use',
+                 sources: list | None = None, unlabelled: object = None, random_state: int | None = None,
+                 n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.learner = learner
+        self.targets = targets
+        self.C = C
+        self.gate = gate
+        self.scale = scale
+        self.leaks = leaks
+        self.bridge_labels = bridge_labels
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class HTLIC(FerryClassifier):
+    """Latent features of the target from a bridge's pairs, for an SVM on its labels.
+
+    Needs a source, an intermediate domain, some target labels that may be seen, a view of every domain, features that
+    lead from a source to the target.
+
+    Parameters
+    ----------
+    latent : int, default 30
+        Latent features. Values: 1 .. 10000.
+    lambda_ : float, default 1.0
+        Weight of the source's documents. Values: 0 .. 1e+09.
+    iterations : int, default 100
+        Of the factorisation. Values: 1 .. 1e+06.
+    beside : bool, default True
+        Keep the target's own features beside the latent ones. Values: yes | no.
+    C : float, default 1.0
+        Cost of errors of the classifier. Values: 1e-09 .. 1e+09.
+    scale : str, default 'auto'
+        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
+        standard | roots | common | l2.
+    leaks : str, default 'drop'
+        Bridges of several views: instances that are also in the target. Values: drop | keep.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+
+    References
+    ----------
+    Zhu, Chen, Lu, Pan, Xue, Yu, Yang, Heterogeneous Transfer Learning for Image Classification, AAAI 2011.
+    """
+
+    _method = 'htlic'
+    _goals = ('classify',)
+    _multilabel = False
+    _fallback = {'classify': 'logreg'}
+    _options = (
+        ('latent', 'latent', 30),
+        ('lambda_', 'lambda', 1.0),
+        ('iterations', 'iterations', 100),
+        ('beside', 'beside', True),
+        ('C', 'C', 1.0),
+        ('scale', 'scale', 'auto'),
+        ('leaks', 'leaks', 'drop'),
+    )
+
+    def __init__(self, *,
+                 latent: int = 30, lambda_: float = 1.0, iterations: int = 100, beside: bool = True,
+                 C: float = 1.0, scale: str = 'auto', leaks: str = 'drop', sources: list | None = None,
+                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.latent = latent
+        self.lambda_ = lambda_
+        self.iterations = iterations
+        self.beside = beside
+        self.C = C
+        self.scale = scale
+        self.leaks = leaks
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class ICA(FerryClassifier):
+    """Iterative classification: features and the classes among the neighbours.
+
+    Needs some target labels that may be seen, a view of the target, a graph of the target.
+
+    Parameters
+    ----------
+    scale : str, default 'auto'
+        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
+        standard | roots | common | l2.
+    C : float, default 1.0
+        Cost of errors against small weights. Values: 1e-09 .. 1e+09.
+    eps : float, default 0.01
+        Stopping tolerance. Values: 1e-12 .. 1.
+    max_iter : int, default 20
+        Rounds of prediction, at most. Values: 1 .. 1e+06.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+
+    References
+    ----------
+    Sen et al., Collective Classification in Network Data, AI Magazine 2008.
+    """
+
+    _method = 'ica'
+    _goals = ('classify',)
+    _multilabel = False
+    _options = (
+        ('scale', 'scale', 'auto'),
+        ('C', 'C', 1.0),
+        ('eps', 'eps', 0.01),
+        ('max_iter', 'max_iter', 20),
+    )
+
+    def __init__(self, *,
+                 scale: str = 'auto', C: float = 1.0, eps: float = 0.01, max_iter: int = 20,
+                 sources: list | None = None, unlabelled: object = None, random_state: int | None = None,
+                 n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.scale = scale
+        self.C = C
+        self.eps = eps
+        self.max_iter = max_iter
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class KMeansHop(FerryClassifier):
+    """Clusters of the target, named by a chain of classifiers: what names alone do.
+
+    Needs source labels, a view of the target, features that lead from a source to the target.
+
+    Parameters
+    ----------
+    restarts : int, default 10
+        K-means++ starts; the tightest groups win. Values: 1 .. 10000.
+    iterations : int, default 100
+        Of each start, at most. Values: 1 .. 100000.
+    C : float, default 0.0
+        Cost of errors of a classifier; 0: the best of .3, 1, 3, 10 and 30 by cross-validation on the labels that
+        teach it. Values: 0 .. 1e+09.
+    scale : str, default 'auto'
+        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
+        standard | roots | common | l2.
+    leaks : str, default 'drop'
+        Bridges of several views: instances that are also in the target. Values: drop | keep.
+    bridge_labels : str, default 'use'
+        Labels that intermediate domains have; hide: as if they had none. Values: use | hide.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+    """
+
+    _method = 'kmeans-hop'
+    _goals = ('classify',)
+    _multilabel = False
+    _poor = True
+    _fallback = {'classify': 'logreg'}
+    _options = (
+        ('restarts', 'restarts', 10),
+        ('iterations', 'iterations', 100),
+        ('C', 'C', 0.0),
+        ('scale', 'scale', 'auto'),
+        ('leaks', 'leaks', 'drop'),
+        ('bridge_labels', 'bridge_labels', 'use'),
+    )
+
+    def __init__(self, *,
+                 restarts: int = 10, iterations: int = 100, C: float = 0.0, scale: str = 'auto',
+                 leaks: str = 'drop', bridge_labels: str = 'use', sources: list | None = None,
+                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.restarts = restarts
+        self.iterations = iterations
+        self.C = C
+        self.scale = scale
+        self.leaks = leaks
+        self.bridge_labels = bridge_labels
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class KNN(_Proba, FerryClassifier):
+    """The k nearest labelled instances vote.
+
+    Needs a view of the target.
+
+    Parameters
+    ----------
+    train : str, default 'auto'
+        Learn from these labels; auto: the target's if it has some. Values: auto | source | target | both.
+    scale : str, default 'auto'
+        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
+        standard | roots | common | l2.
+    k : int, default 0
+        Neighbours that vote; 0: 5, or 1, 5 or 15 with 5 visible labels of every class by 3 folds on them. Values:
+        0 .. 1e+06.
+    distance : str, default 'euclidean'
+        What nearest means. Values: euclidean | cosine.
+    weights : str, default 'uniform'
+        Votes count alike, or 1 / distance. Values: uniform | distance.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+
+    References
+    ----------
+    Cover and Hart, Nearest Neighbor Pattern Classification, IEEE IT 1967.
+    """
+
+    _method = 'knn'
+    _goals = ('classify', 'multilabel')
+    _multilabel = True
+    _options = (
+        ('train', 'train', 'auto'),
+        ('scale', 'scale', 'auto'),
+        ('k', 'k', 0),
+        ('distance', 'distance', 'euclidean'),
+        ('weights', 'weights', 'uniform'),
+    )
+
+    def __init__(self, *,
+                 train: str = 'auto', scale: str = 'auto', k: int = 0, distance: str = 'euclidean',
+                 weights: str = 'uniform', sources: list | None = None, unlabelled: object = None,
+                 random_state: int | None = None, n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.train = train
+        self.scale = scale
+        self.k = k
+        self.distance = distance
+        self.weights = weights
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class KNNRegressor(FerryRegressor):
+    """The k nearest labelled instances vote.
+
+    Needs a view of the target.
+
+    Parameters
+    ----------
+    train : str, default 'auto'
+        Learn from these labels; auto: the target's if it has some. Values: auto | source | target | both.
+    scale : str, default 'auto'
+        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
+        standard | roots | common | l2.
+    k : int, default 0
+        Neighbours that vote; 0: 5, or 1, 5 or 15 with 5 visible labels of every class by 3 folds on them. Values:
+        0 .. 1e+06.
+    distance : str, default 'euclidean'
+        What nearest means. Values: euclidean | cosine.
+    weights : str, default 'uniform'
+        Votes count alike, or 1 / distance. Values: uniform | distance.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+
+    References
+    ----------
+    Cover and Hart, Nearest Neighbor Pattern Classification, IEEE IT 1967.
+    """
+
+    _method = 'knn'
+    _goals = ('regress',)
+    _options = (
+        ('train', 'train', 'auto'),
+        ('scale', 'scale', 'auto'),
+        ('k', 'k', 0),
+        ('distance', 'distance', 'euclidean'),
+        ('weights', 'weights', 'uniform'),
+    )
+
+    def __init__(self, *,
+                 train: str = 'auto', scale: str = 'auto', k: int = 0, distance: str = 'euclidean',
+                 weights: str = 'uniform', sources: list | None = None, unlabelled: object = None,
+                 random_state: int | None = None, n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.train = train
+        self.scale = scale
+        self.k = k
+        self.distance = distance
+        self.weights = weights
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class LabelPrior(FerryClassifier):
+    """Labels by how often they occur, whatever the features.
+
+    Needs labels of a source or the target.
+
+    Parameters
+    ----------
+    train : str, default 'auto'
+        Learn from these labels; auto: the target's if it has some. Values: auto | source | target | both.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+    """
+
+    _method = 'label-prior'
+    _goals = ('multilabel',)
+    _multilabel = True
+    _poor = True
+    _options = (
+        ('train', 'train', 'auto'),
+    )
+
+    def __init__(self, *,
+                 train: str = 'auto', sources: list | None = None, unlabelled: object = None,
+                 random_state: int | None = None, n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.train = train
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class LabelPropagation(FerryClassifier):
+    """Labels spread over the target's graphs, without features.
+
+    Needs some target labels that may be seen, a graph of the target.
+
+    Parameters
+    ----------
+    alpha : float, default 0.99
+        Share of the neighbours, against what is usual among the labels. Values: 0 .. 1.
+    max_iter : int, default 200
+        Steps, at most. Values: 1 .. 1e+06.
+    tol : float, default 1e-05
+        Change to stop at. Values: 0 .. 1.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+
+    References
+    ----------
+    Zhu, Ghahramani and Lafferty, Semi-Supervised Learning Using Gaussian Fields and Harmonic Functions, ICML 2003.
+    """
+
+    _method = 'label-propagation'
+    _goals = ('classify',)
+    _multilabel = False
+    _options = (
+        ('alpha', 'alpha', 0.99),
+        ('max_iter', 'max_iter', 200),
+        ('tol', 'tol', 1e-05),
+    )
+
+    def __init__(self, *,
+                 alpha: float = 0.99, max_iter: int = 200, tol: float = 1e-05, sources: list | None = None,
+                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.alpha = alpha
+        self.max_iter = max_iter
+        self.tol = tol
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class LabelPropagationRegressor(FerryRegressor):
+    """Labels spread over the target's graphs, without features.
+
+    Needs some target labels that may be seen, a graph of the target.
+
+    Parameters
+    ----------
+    alpha : float, default 0.99
+        Share of the neighbours, against what is usual among the labels. Values: 0 .. 1.
+    max_iter : int, default 200
+        Steps, at most. Values: 1 .. 1e+06.
+    tol : float, default 1e-05
+        Change to stop at. Values: 0 .. 1.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+
+    References
+    ----------
+    Zhu, Ghahramani and Lafferty, Semi-Supervised Learning Using Gaussian Fields and Harmonic Functions, ICML 2003.
+    """
+
+    _method = 'label-propagation'
+    _goals = ('regress',)
+    _options = (
+        ('alpha', 'alpha', 0.99),
+        ('max_iter', 'max_iter', 200),
+        ('tol', 'tol', 1e-05),
+    )
+
+    def __init__(self, *,
+                 alpha: float = 0.99, max_iter: int = 200, tol: float = 1e-05, sources: list | None = None,
+                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.alpha = alpha
+        self.max_iter = max_iter
+        self.tol = tol
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class LatentMap(_Proba, FerryClassifier):
+    """Fills in features that one domain lacks and maps both to a latent space.
+
+    Needs source labels, a view of the target, features that lead from a source to the target.
+
+    Parameters
+    ----------
+    path : str, default 'sit'
+        By way of the intermediate domains, or straight to the target. Values: sit | st.
+    rank : int, default 50
+        Columns of the latent space. Values: 1 .. 10000.
+    lambda_ : float, default 1.0
+        Ridge of the regression that fills in features. Values: 1e-09 .. 1e+09.
+    C : float, default 0.0
+        Cost of errors of a classifier; 0: the best of .3, 1, 3, 10 and 30 by cross-validation on the labels that
+        teach it. Values: 0 .. 1e+09.
+    scale : str, default 'auto'
+        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
+        standard | roots | common | l2.
+    leaks : str, default 'drop'
+        Bridges of several views: instances that are also in the target. Values: drop | keep.
+    bridge_labels : str, default 'use'
+        Labels that intermediate domains have; hide: as if they had none. Values: use | hide.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+
+    References
+    ----------
+    Xie, Fan, Peng, Fan, Ren, Latent Space Domain Transfer between High Dimensional Overlapping Distributions, WWW
+    2009.
+    """
+
+    _method = 'latentmap'
+    _goals = ('classify',)
+    _multilabel = False
+    _fallback = {'classify': 'logreg'}
+    _options = (
+        ('path', 'path', 'sit'),
+        ('rank', 'rank', 50),
+        ('lambda_', 'lambda', 1.0),
+        ('C', 'C', 0.0),
+        ('scale', 'scale', 'auto'),
+        ('leaks', 'leaks', 'drop'),
+        ('bridge_labels', 'bridge_labels', 'use'),
+    )
+
+    def __init__(self, *,
+                 path: str = 'sit', rank: int = 50, lambda_: float = 1.0, C: float = 0.0, scale: str = 'auto',
+                 leaks: str = 'drop', bridge_labels: str = 'use', sources: list | None = None,
+                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.path = path
+        self.rank = rank
+        self.lambda_ = lambda_
+        self.C = C
+        self.scale = scale
+        self.leaks = leaks
+        self.bridge_labels = bridge_labels
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class LIFT(FerryClassifier):
+    """A linear SVM for every label on distances to clusters of its own.
+
+    Needs a view of the target.
+
+    Parameters
+    ----------
+    train : str, default 'auto'
+        Learn from these labels; auto: the target's if it has some. Values: auto | source | target | both.
+    scale : str, default 'auto'
+        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
+        standard | roots | common | l2.
+    ratio : float, default 0.1
+        Clusters for each instance of the rarer side. Values: 1e-06 .. 1.
+    max_iter : int, default 100
+        Steps of k-means. Values: 1 .. 1e+09.
+    C : float, default 1.0
+        Cost of errors against small weights. Values: above 0 .. 1e+09.
+    eps : float, default 0.01
+        Stopping tolerance of the SVMs. Values: 1e-12 .. 1.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+
+    References
+    ----------
+    Zhang and Wu, LIFT: Multi-Label Learning with Label-Specific Features, IEEE TPAMI 2015.
+    """
+
+    _method = 'lift'
+    _goals = ('multilabel',)
+    _multilabel = True
+    _options = (
+        ('train', 'train', 'auto'),
+        ('scale', 'scale', 'auto'),
+        ('ratio', 'ratio', 0.1),
+        ('max_iter', 'max_iter', 100),
+        ('C', 'C', 1.0),
+        ('eps', 'eps', 0.01),
+    )
+
+    def __init__(self, *,
+                 train: str = 'auto', scale: str = 'auto', ratio: float = 0.1, max_iter: int = 100,
+                 C: float = 1.0, eps: float = 0.01, sources: list | None = None, unlabelled: object = None,
+                 random_state: int | None = None, n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.train = train
+        self.scale = scale
+        self.ratio = ratio
+        self.max_iter = max_iter
+        self.C = C
+        self.eps = eps
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class LogReg(_Proba, FerryClassifier):
+    """Logistic regression, one against the rest.
+
+    Needs a view of the target.
+
+    Parameters
+    ----------
+    train : str, default 'auto'
+        Learn from these labels; auto: the target's if it has some. Values: auto | source | target | both.
+    scale : str, default 'auto'
+        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
+        standard | roots | common | l2.
+    C : float, default 0.0
+        Cost of errors against small weights; 0: 10 for classes, or 1, 10 or 100 with 5 visible labels of every
+        class by 3 folds on them; 1 for label sets. Values: 0 .. 1e+09.
+    eps : float, default 0.01
+        Stopping tolerance. Values: 1e-12 .. 1.
+    bias : bool, default True
+        Learn a constant term. Values: yes | no.
+    balanced : bool, default False
+        Weigh classes by n / (k n_c). Values: yes | no.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+
+    References
+    ----------
+    Fan et al., LIBLINEAR: A Library for Large Linear Classification, JMLR 2008.
+    """
+
+    _method = 'logreg'
+    _goals = ('classify', 'multilabel')
+    _multilabel = True
+    _options = (
+        ('train', 'train', 'auto'),
+        ('scale', 'scale', 'auto'),
+        ('C', 'C', 0.0),
+        ('eps', 'eps', 0.01),
+        ('bias', 'bias', True),
+        ('balanced', 'balanced', False),
+    )
+
+    def __init__(self, *,
+                 train: str = 'auto', scale: str = 'auto', C: float = 0.0, eps: float = 0.01, bias: bool = True,
+                 balanced: bool = False, sources: list | None = None, unlabelled: object = None,
+                 random_state: int | None = None, n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.train = train
+        self.scale = scale
+        self.C = C
+        self.eps = eps
+        self.bias = bias
+        self.balanced = balanced
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class Majority(_Proba, FerryClassifier):
+    """The most frequent class for all; labels by how often they occur.
+
+    Needs labels of a source or the target.
+
+    Parameters
+    ----------
+    train : str, default 'auto'
+        Learn from these labels; auto: the target's if it has some. Values: auto | source | target | both.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+    """
+
+    _method = 'majority'
+    _goals = ('classify', 'multilabel')
+    _multilabel = True
+    _poor = True
+    _options = (
+        ('train', 'train', 'auto'),
+    )
+
+    def __init__(self, *,
+                 train: str = 'auto', sources: list | None = None, unlabelled: object = None,
+                 random_state: int | None = None, n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.train = train
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class Mean(FerryRegressor):
+    """The mean number for all.
+
+    Needs labels of a source or the target.
+
+    Parameters
+    ----------
+    train : str, default 'auto'
+        Learn from these labels; auto: the target's if it has some. Values: auto | source | target | both.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+    """
+
+    _method = 'mean'
+    _goals = ('regress',)
+    _poor = True
+    _options = (
+        ('train', 'train', 'auto'),
+    )
+
+    def __init__(self, *,
+                 train: str = 'auto', sources: list | None = None, unlabelled: object = None,
+                 random_state: int | None = None, n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.train = train
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class MF(FerryRater):
+    """Biased matrix factorisation of the target's ratings.
+
+    Needs ratings of every domain.
+
+    Parameters
+    ----------
+    solver : str, default 'auto'
+        Variational Bayes, alternating least squares or stochastic gradient descent; auto: vb up to 2 million
+        ratings, then als. Values: auto | vb | als | sgd.
+    rank : int, default 0
+        Columns of the two factors; 0: 5, 10 and 20 weighed (vb), else 20. Values: 0 .. 1000.
+    sweeps : int, default 0
+        Most sweeps over users and items; 0: 10 (vb), else 20. Values: 0 .. 1e+06.
+    ridge : str, default 'row'
+        Als, sgd: lambda for each user and item, or for each of their ratings. Values: row | rating.
+    lambda_ : float, default 16.0
+        Als, sgd: ridge weight of the factors. Values: 1e-09 .. 1e+09.
+    bias : float, default 5.0
+        Als, sgd: ratings of size 0 that shrink a bias. Values: 0 .. 1e+09.
+    tol : float, default 0.0001
+        Als, sgd: relative drop of the objective to stop at. Values: 0 .. 1.
+    rate : float, default 0.1
+        Sgd: size of the first sweep's steps; that of sweep t is rate / sqrt(t). Values: 1e-09 .. 1.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+
+    References
+    ----------
+    Koren, Bell and Volinsky, Matrix Factorization Techniques, Computer 2009.
+    """
+
+    _method = 'mf'
+    _goals = ('rate',)
+    _options = (
+        ('solver', 'solver', 'auto'),
+        ('rank', 'rank', 0),
+        ('sweeps', 'sweeps', 0),
+        ('ridge', 'ridge', 'row'),
+        ('lambda_', 'lambda', 16.0),
+        ('bias', 'bias', 5.0),
+        ('tol', 'tol', 0.0001),
+        ('rate', 'rate', 0.1),
+    )
+
+    def __init__(self, *,
+                 solver: str = 'auto', rank: int = 0, sweeps: int = 0, ridge: str = 'row', lambda_: float = 16.0,
+                 bias: float = 5.0, tol: float = 0.0001, rate: float = 0.1, sources: list | None = None,
+                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.solver = solver
+        self.rank = rank
+        self.sweeps = sweeps
+        self.ridge = ridge
+        self.lambda_ = lambda_
+        self.bias = bias
+        self.tol = tol
+        self.rate = rate
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class MINDTL(FerryRater):
+    """What several incomplete sources know about ratings, for the target.
+
+    Needs a source, ratings of every domain.
+
+    Parameters
+    ----------
+    mode : str, default 'ferry'
+        Weights of evidence; soft groups of residuals; or hard groups of ratings as published. The other options
+        are for soft and paper. Values: ferry | soft | paper.
+    k : int, default 10
+        Groups of users. Values: 1 .. 1000.
+    l : int, default 10
+        Groups of items. Values: 1 .. 1000.
+    extract : str, default 'ionmtf'
+        How mode paper finds the groups of a source. Values: ionmtf | onmtf | dc-onmtf | kmeans.
+    update : str, default 'paper'
+        Updates of ionmtf: as published, or towards orthogonal columns. Values: paper | orth.
+    sweeps : int, default 60
+        Sweeps of ionmtf and onmtf. Values: 0 .. 1e+06.
+    polish : int, default 20
+        Most sweeps of two-way k-means after it. Values: 0 .. 1e+06.
+    restarts : int, default 3
+        Starts of an extraction; the best is kept. Values: 1 .. 1e+06.
+    beta : float, default 5.0
+        Ratings that draw a block's mean to its row and column. Values: 0 .. 1e+09.
+    most : int, default 400
+        Users and items of a source, those with most ratings; 0: all. Values: 0 .. 1e+09.
+    order : str, default 'task'
+        Sources as the task has them, or by the error of each alone on ratings held out. Values: task | nearest.
+    use : int, default 0
+        Sources used, the first in that order; 0: all. Values: 0 .. 1000.
+    starts : int, default 1
+        Mode paper: starts over the target, all but the first random; the best is kept. Values: 1 .. 1e+06.
+    iters : int, default 20
+        Sweeps over the target. Values: 1 .. 1e+06.
+    lambda_ : str, default 'simplex'
+        Mode paper: weights of the sources. Values: simplex | sgd | ls.
+    copies : int, default 3
+        Mode soft: codebooks of a source that are averaged. Values: 1 .. 1000.
+    bias : float, default 5.0
+        Mode soft: ratings of size 0 that shrink a bias. Values: 0 .. 1e+09.
+    hold : float, default 0.1
+        Mode soft: share of ratings held out to weigh the sources. Values: 0 .. 0.5.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+
+    References
+    ----------
+    He et al., Robust Transfer Learning for Cross-domain Collaborative Filtering Using Multiple Rating Patterns
+    Approximation, WSDM 2018.
+    """
+
+    _method = 'mindtl'
+    _goals = ('rate',)
+    _fallback = {'rate': 'mf'}
+    _options = (
+        ('mode', 'mode', 'ferry'),
+        ('k', 'k', 10),
+        ('l', 'l', 10),
+        ('extract', 'extract', 'ionmtf'),
+        ('update', 'update', 'paper'),
+        ('sweeps', 'sweeps', 60),
+        ('polish', 'polish', 20),
+        ('restarts', 'restarts', 3),
+        ('beta', 'beta', 5.0),
+        ('most', 'most', 400),
+        ('order', 'order', 'task'),
+        ('use', 'use', 0),
+        ('starts', 'starts', 1),
+        ('iters', 'iters', 20),
+        ('lambda_', 'lambda', 'simplex'),
+        ('copies', 'copies', 3),
+        ('bias', 'bias', 5.0),
+        ('hold', 'hold', 0.1),
+    )
+
+    def __init__(self, *,
+                 mode: str = 'ferry', k: int = 10, l: int = 10, extract: str = 'ionmtf', update: str = 'paper',
+                 sweeps: int = 60, polish: int = 20, restarts: int = 3, beta: float = 5.0, most: int = 400,
+                 order: str = 'task', use: int = 0, starts: int = 1, iters: int = 20, lambda_: str = 'simplex',
+                 copies: int = 3, bias: float = 5.0, hold: float = 0.1, sources: list | None = None,
+                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.mode = mode
+        self.k = k
+        self.l = l
+        self.extract = extract
+        self.update = update
+        self.sweeps = sweeps
+        self.polish = polish
+        self.restarts = restarts
+        self.beta = beta
+        self.most = most
+        self.order = order
+        self.use = use
+        self.starts = starts
+        self.iters = iters
+        self.lambda_ = lambda_
+        self.copies = copies
+        self.bias = bias
+        self.hold = hold
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class MMLTL(FerryClassifier):
+    """Label sets through a subspace in which the domains' means are close.
+
+    Needs source labels, a view of the target.
+
+    Parameters
+    ----------
+    mode : str, default 'ferry'
+        Ferry: the minimum of a centred problem; paper: as printed. Values: ferry | paper.
+    mmd : str, default 'on'
+        Off: no term that brings the domains together (MLTL). Values: on | off.
+    rho : float, default 15.0
+        Mode ferry: strength of the term, whatever the unit of the features. Values: 0 or more.
+    mu : str, default 'auto'
+        Its weight: a number, inf, or auto (ferry: from rho; paper: 30). Values: text.
+    g : int, default 0
+        Latent features; 0: as many as labels. Values: 0 .. 1e+06.
+    g1 : float, default 1.0
+        Weight of |U|^2. Values: above 0.
+    g2 : float, default 1.0
+        Weight of |V|^2. Values: above 0.
+    centre : str, default 'auto'
+        Take the source's mean off G; auto: in mode ferry. Values: auto | yes | no.
+    latent : str, default 'auto'
+        Scale latent features each, or all alike; auto: zscore in mode ferry. Values: auto | zscore | plain.
+    shrink : str, default 'none'
+        Shrink the difference of the means by its noise. Values: none | js | soft.
+    kernel : str, default 'none'
+        Work in the space of a kernel. Values: none | linear | rbf.
+    gamma : float, default 0.0
+        Rbf: exp(-gamma |x - y|^2); 0: 1 / median of |x - y|^2. Values: 0 or more.
+    sweeps : int, default 50
+        Mode paper: sweeps. Values: 1 .. 1e+09.
+    sylvester : str, default 'exact'
+        Mode paper: how U is found; bartels-stewart is slow. Values: exact | bartels-stewart.
+    max_iter : int, default 1000
+        Mode ferry: most steps. Values: 1 .. 1e+09.
+    tol : float, default 1e-10
+        Mode ferry: gradient at which to stop, relative to |G|. Values: 0 .. 1.
+    scale : str, default 'auto'
+        Scale features first; auto: none in mode paper, else standard. Values: auto | none | words | standard |
+        roots | common | l2.
+    C : float, default 1.0
+        Cost of a label that comes after one it should precede. Values: above 0 .. 1e+09.
+    epochs : int, default 100
+        Passes over the instances. Values: 1 .. 1e+09.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+
+    References
+    ----------
+    Jiang et al., Multi-label Transfer Learning via Maximum Mean Discrepancy, Information and Control 2016.
+    """
+
+    _method = 'mmltl'
+    _goals = ('multilabel',)
+    _multilabel = True
+    _fallback = {'multilabel': 'ranksvm'}
+    _options = (
+        ('mode', 'mode', 'ferry'),
+        ('mmd', 'mmd', 'on'),
+        ('rho', 'rho', 15.0),
+        ('mu', 'mu', 'auto'),
+        ('g', 'g', 0),
+        ('g1', 'g1', 1.0),
+        ('g2', 'g2', 1.0),
+        ('centre', 'centre', 'auto'),
+        ('latent', 'latent', 'auto'),
+        ('shrink', 'shrink', 'none'),
+        ('kernel', 'kernel', 'none'),
+        ('gamma', 'gamma', 0.0),
+        ('sweeps', 'sweeps', 50),
+        ('sylvester', 'sylvester', 'exact'),
+        ('max_iter', 'max_iter', 1000),
+        ('tol', 'tol', 1e-10),
+        ('scale', 'scale', 'auto'),
+        ('C', 'C', 1.0),
+        ('epochs', 'epochs', 100),
+    )
+
+    def __init__(self, *,
+                 mode: str = 'ferry', mmd: str = 'on', rho: float = 15.0, mu: str = 'auto', g: int = 0,
+                 g1: float = 1.0, g2: float = 1.0, centre: str = 'auto', latent: str = 'auto',
+                 shrink: str = 'none', kernel: str = 'none', gamma: float = 0.0, sweeps: int = 50,
+                 sylvester: str = 'exact', max_iter: int = 1000, tol: float = 1e-10, scale: str = 'auto',
+                 C: float = 1.0, epochs: int = 100, sources: list | None = None, unlabelled: object = None,
+                 random_state: int | None = None, n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.mode = mode
+        self.mmd = mmd
+        self.rho = rho
+        self.mu = mu
+        self.g = g
+        self.g1 = g1
+        self.g2 = g2
+        self.centre = centre
+        self.latent = latent
+        self.shrink = shrink
+        self.kernel = kernel
+        self.gamma = gamma
+        self.sweeps = sweeps
+        self.sylvester = sylvester
+        self.max_iter = max_iter
+        self.tol = tol
+        self.scale = scale
+        self.C = C
+        self.epochs = epochs
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class MPA(_Stream, FerryClassifier):
+    """Passive-aggressive classifier of the target, for streams.
+
+    Needs a view of the target.
+
+    Parameters
+    ----------
+    variant : str, default 'pa1'
+        How large a step may be; printed: the HetOMTL paper's formula. Values: pa | pa1 | pa2 | printed.
+    C : float, default 1.0
+        Pa1, printed: largest step; pa2: 1 / (2 C) is added to 2 x'x. Values: 1e-12 .. 1e+12.
+    scale : str, default 'l2'
+        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
+        standard | roots | common | l2.
+    causal : bool, default False
+        Then (x - mean) / sd of the rows so far, to unit length. Values: yes | no.
+    average : bool, default False
+        Predict with the average of the weights after each sample. Values: yes | no.
+    passes : int, default 1
+        Steps for each sample, each against another class if need be. Values: 1 .. 1000.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+
+    References
+    ----------
+    Crammer, Dekel, Keshet, Shalev-Shwartz and Singer, Online Passive-Aggressive Algorithms, JMLR 2006.
+    """
+
+    _method = 'mpa'
+    _goals = ('classify',)
+    _multilabel = False
+    _options = (
+        ('variant', 'variant', 'pa1'),
+        ('C', 'C', 1.0),
+        ('scale', 'scale', 'l2'),
+        ('causal', 'causal', False),
+        ('average', 'average', False),
+        ('passes', 'passes', 1),
+    )
+
+    def __init__(self, *,
+                 variant: str = 'pa1', C: float = 1.0, scale: str = 'l2', causal: bool = False,
+                 average: bool = False, passes: int = 1, sources: list | None = None, unlabelled: object = None,
+                 random_state: int | None = None, n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.variant = variant
+        self.C = C
+        self.scale = scale
+        self.causal = causal
+        self.average = average
+        self.passes = passes
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class OMTLMC(_Stream, FerryClassifier):
+    """OMTL-MC after CDSPP: online transfer, weights by losses.
+
+    Needs source labels, some target labels that may be seen, a view of the target.
+
+    Parameters
+    ----------
+    alpha : float, default 1.0
+        CDSPP: weight of |P|^2. Values: 1e-12 .. 1e+12.
+    post : str, default 'none'
+        What comes after the projection: unit length, after centring. Values: none | l2 | centred.
+    variant : str, default 'pa1'
+        How large a step may be; printed: the paper's formula. Values: pa | pa1 | pa2 | printed.
+    C : float, default 1.0
+        Largest step of pa1 (pa2: 1 / (2 C)). Values: 1e-12 .. 1e+12.
+    beta1 : float, default 0.9
+        A mistake leaves so much of a learner's weight. Values: 1e-09 .. 1.
+    beta2 : float, default 0.9
+        ... and so much of a source's. Values: 1e-09 .. 1.
+    horizon : float, default 0.0
+        Rounds to come: sets both betas as in the paper; 0: as set. Values: 0 .. 1e+15.
+    per_class : int, default 0
+        Rows of each class drawn from each source; 0: all. Values: 0 .. 1e+09.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+
+    References
+    ----------
+    OMTLMC-CDSPP, the comparison of HetOMTL-CDSPP, 2023 (reconstructed).
+    """
+
+    _method = 'omtlmc'
+    _goals = ('classify',)
+    _multilabel = False
+    _fallback = {'classify': 'mpa'}
+    _options = (
+        ('alpha', 'alpha', 1.0),
+        ('post', 'post', 'none'),
+        ('variant', 'variant', 'pa1'),
+        ('C', 'C', 1.0),
+        ('beta1', 'beta1', 0.9),
+        ('beta2', 'beta2', 0.9),
+        ('horizon', 'horizon', 0.0),
+        ('per_class', 'per_class', 0),
+    )
+
+    def __init__(self, *,
+                 alpha: float = 1.0, post: str = 'none', variant: str = 'pa1', C: float = 1.0, beta1: float = 0.9,
+                 beta2: float = 0.9, horizon: float = 0.0, per_class: int = 0, sources: list | None = None,
+                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.alpha = alpha
+        self.post = post
+        self.variant = variant
+        self.C = C
+        self.beta1 = beta1
+        self.beta2 = beta2
+        self.horizon = horizon
+        self.per_class = per_class
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class PCAJoined(FerryTransformer):
+    """Principal components of all views of the target side by side.
+
+    Needs a view of the target.
+
+    Parameters
+    ----------
+    d : int, default 10
+        Dimensions of the embedding. Values: 1 .. 1e+06.
+    scale : str, default 'auto'
+        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
+        standard | roots | common | l2.
+    balance : str, default 'auto'
+        Then views to one size: mean squared length of rows, or largest singular value; auto: frob, none with
+        scale: none. Values: auto | none | frob | spectral.
+    missing : str, default 'auto'
+        Instances that lack views: as if at the mean, or by regression from the others; auto: regress when half or
+        more are lacking. Values: auto | mean | regress.
+    solver : str, default 'auto'
+        Eigenproblem: write the matrix out, or only multiply by it; auto: dense up to 1500 columns. Values: auto |
+        dense | operator.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+
+    References
+    ----------
+    Pearson, On Lines and Planes of Closest Fit, Philosophical Magazine 1901.
+    """
+
+    _method = 'pca-joined'
+    _goals = ('embed',)
+    _options = (
+        ('d', 'd', 10),
+        ('scale', 'scale', 'auto'),
+        ('balance', 'balance', 'auto'),
+        ('missing', 'missing', 'auto'),
+        ('solver', 'solver', 'auto'),
+    )
+
+    def __init__(self, *,
+                 d: int = 10, scale: str = 'auto', balance: str = 'auto', missing: str = 'auto',
+                 solver: str = 'auto', sources: list | None = None, unlabelled: object = None,
+                 random_state: int | None = None, n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.d = d
+        self.scale = scale
+        self.balance = balance
+        self.missing = missing
+        self.solver = solver
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class Place(FerryClassifier):
+    """Classes without a target label, placed by the geometry of the source's.
+
+    Needs source labels, some target labels that may be seen, a view of every domain.
+
+    Parameters
+    ----------
+    scale : str, default 'auto'
+        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
+        standard | roots | common | l2.
+    name : str, default 'auto'
+        Classes without a label get their names: where the test on the seen classes says that the source's geometry
+        holds, or in any case. Values: auto | always.
+    neighbours : int, default 10
+        Nearest rows that a row hands its label to. Values: 1 .. 1000.
+    prior : str, default ''
+        Known shares of classes, "cat=0.2,dog=0.1"; the others share the rest alike. Empty: all alike. Values:
+        text.
+    most : int, default 20000
+        Rows among which labels spread; of more a sample is drawn and the others ask their nearest in it (cost
+        grows with the square). Values: 100 .. 1e+06.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+    """
+
+    _method = 'place'
+    _goals = ('classify',)
+    _multilabel = False
+    _fallback = {'classify': 'logreg'}
+    _options = (
+        ('scale', 'scale', 'auto'),
+        ('name', 'name', 'auto'),
+        ('neighbours', 'neighbours', 10),
+        ('prior', 'prior', ''),
+        ('most', 'most', 20000),
+    )
+
+    def __init__(self, *,
+                 scale: str = 'auto', name: str = 'auto', neighbours: int = 10, prior: str = '',
+                 most: int = 20000, sources: list | None = None, unlabelled: object = None,
+                 random_state: int | None = None, n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.scale = scale
+        self.name = name
+        self.neighbours = neighbours
+        self.prior = prior
+        self.most = most
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class RandomCodebook(FerryRater):
+    """Mindtl with random numbers as codebooks, or as the weights of its sources.
+
+    Needs a source, ratings of every domain.
+
+    Parameters
+    ----------
+    mode : str, default 'ferry'
+        Weights of evidence; soft groups of residuals; or hard groups of ratings as published. The other options
+        are for soft and paper. Values: ferry | soft | paper.
+    k : int, default 10
+        Groups of users. Values: 1 .. 1000.
+    l : int, default 10
+        Groups of items. Values: 1 .. 1000.
+    extract : str, default 'ionmtf'
+        How mode paper finds the groups of a source. Values: ionmtf | onmtf | dc-onmtf | kmeans.
+    update : str, default 'paper'
+        Updates of ionmtf: as published, or towards orthogonal columns. Values: paper | orth.
+    sweeps : int, default 60
+        Sweeps of ionmtf and onmtf. Values: 0 .. 1e+06.
+    polish : int, default 20
+        Most sweeps of two-way k-means after it. Values: 0 .. 1e+06.
+    restarts : int, default 3
+        Starts of an extraction; the best is kept. Values: 1 .. 1e+06.
+    beta : float, default 5.0
+        Ratings that draw a block's mean to its row and column. Values: 0 .. 1e+09.
+    most : int, default 400
+        Users and items of a source, those with most ratings; 0: all. Values: 0 .. 1e+09.
+    order : str, default 'task'
+        Sources as the task has them, or by the error of each alone on ratings held out. Values: task | nearest.
+    use : int, default 0
+        Sources used, the first in that order; 0: all. Values: 0 .. 1000.
+    starts : int, default 1
+        Mode paper: starts over the target, all but the first random; the best is kept. Values: 1 .. 1e+06.
+    iters : int, default 20
+        Sweeps over the target. Values: 1 .. 1e+06.
+    lambda_ : str, default 'simplex'
+        Mode paper: weights of the sources. Values: simplex | sgd | ls.
+    copies : int, default 3
+        Mode soft: codebooks of a source that are averaged. Values: 1 .. 1000.
+    bias : float, default 5.0
+        Mode soft: ratings of size 0 that shrink a bias. Values: 0 .. 1e+09.
+    hold : float, default 0.1
+        Mode soft: share of ratings held out to weigh the sources. Values: 0 .. 0.5.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+    """
+
+    _method = 'random-codebook'
+    _goals = ('rate',)
+    _fallback = {'rate': 'mf'}
+    _options = (
+        ('mode', 'mode', 'ferry'),
+        ('k', 'k', 10),
+        ('l', 'l', 10),
+        ('extract', 'extract', 'ionmtf'),
+        ('update', 'update', 'paper'),
+        ('sweeps', 'sweeps', 60),
+        ('polish', 'polish', 20),
+        ('restarts', 'restarts', 3),
+        ('beta', 'beta', 5.0),
+        ('most', 'most', 400),
+        ('order', 'order', 'task'),
+        ('use', 'use', 0),
+        ('starts', 'starts', 1),
+        ('iters', 'iters', 20),
+        ('lambda_', 'lambda', 'simplex'),
+        ('copies', 'copies', 3),
+        ('bias', 'bias', 5.0),
+        ('hold', 'hold', 0.1),
+    )
+
+    def __init__(self, *,
+                 mode: str = 'ferry', k: int = 10, l: int = 10, extract: str = 'ionmtf', update: str = 'paper',
+                 sweeps: int = 60, polish: int = 20, restarts: int = 3, beta: float = 5.0, most: int = 400,
+                 order: str = 'task', use: int = 0, starts: int = 1, iters: int = 20, lambda_: str = 'simplex',
+                 copies: int = 3, bias: float = 5.0, hold: float = 0.1, sources: list | None = None,
+                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.mode = mode
+        self.k = k
+        self.l = l
+        self.extract = extract
+        self.update = update
+        self.sweeps = sweeps
+        self.polish = polish
+        self.restarts = restarts
+        self.beta = beta
+        self.most = most
+        self.order = order
+        self.use = use
+        self.starts = starts
+        self.iters = iters
+        self.lambda_ = lambda_
+        self.copies = copies
+        self.bias = bias
+        self.hold = hold
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class RankSVM(FerryClassifier):
+    """Linear scores that put an instance's labels before the others.
+
+    Needs a view of the target.
+
+    Parameters
+    ----------
+    train : str, default 'auto'
+        Learn from these labels; auto: the target's if it has some. Values: auto | source | target | both.
+    scale : str, default 'auto'
+        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
+        standard | roots | common | l2.
+    center : str, default 'none'
+        Take off the mean of the instances learned from, and the target's. Values: none | per-domain.
+    C : float, default 1.0
+        Cost of a label that comes after one it should precede. Values: above 0 .. 1e+09.
+    epochs : int, default 100
+        Passes over the instances. Values: 1 .. 1e+09.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+
+    References
+    ----------
+    Elisseeff and Weston, A Kernel Method for Multi-Labelled Classification, NIPS 2001.
+    """
+
+    _method = 'ranksvm'
+    _goals = ('multilabel',)
+    _multilabel = True
+    _options = (
+        ('train', 'train', 'auto'),
+        ('scale', 'scale', 'auto'),
+        ('center', 'center', 'none'),
+        ('C', 'C', 1.0),
+        ('epochs', 'epochs', 100),
+    )
+
+    def __init__(self, *,
+                 train: str = 'auto', scale: str = 'auto', center: str = 'none', C: float = 1.0,
+                 epochs: int = 100, sources: list | None = None, unlabelled: object = None,
+                 random_state: int | None = None, n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.train = train
+        self.scale = scale
+        self.center = center
+        self.C = C
+        self.epochs = epochs
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class RatingMean(FerryRater):
+    """The mean rating of all, of the user or of the item.
+
+    Needs ratings of every domain.
+
+    Parameters
+    ----------
+    by : str, default 'global'
+        The mean of all ratings, of the user's or of the item's. Values: global | user | item.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+    """
+
+    _method = 'rating-mean'
+    _goals = ('rate',)
+    _options = (
+        ('by', 'by', 'global'),
+    )
+
+    def __init__(self, *,
+                 by: str = 'global', sources: list | None = None, unlabelled: object = None,
+                 random_state: int | None = None, n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.by = by
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class Ridge(FerryClassifier):
+    """Ridge regression; classes and labels by 0/1 targets.
+
+    Needs a view of the target.
+
+    Parameters
+    ----------
+    train : str, default 'auto'
+        Learn from these labels; auto: the target's if it has some. Values: auto | source | target | both.
+    scale : str, default 'auto'
+        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
+        standard | roots | common | l2.
+    lambda_ : float, default 0.0
+        Weight of |W|^2; 0: 1, or 0.1, 1 or 10 with 5 visible labels of every class by 3 folds on them. Values: 0
+        .. 1e+12.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+
+    References
+    ----------
+    Hoerl and Kennard, Ridge Regression, Technometrics 1970.
+    """
+
+    _method = 'ridge'
+    _goals = ('classify', 'multilabel')
+    _multilabel = True
+    _options = (
+        ('train', 'train', 'auto'),
+        ('scale', 'scale', 'auto'),
+        ('lambda_', 'lambda', 0.0),
+    )
+
+    def __init__(self, *,
+                 train: str = 'auto', scale: str = 'auto', lambda_: float = 0.0, sources: list | None = None,
+                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.train = train
+        self.scale = scale
+        self.lambda_ = lambda_
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class RidgeRegressor(FerryRegressor):
+    """Ridge regression; classes and labels by 0/1 targets.
+
+    Needs a view of the target.
+
+    Parameters
+    ----------
+    train : str, default 'auto'
+        Learn from these labels; auto: the target's if it has some. Values: auto | source | target | both.
+    scale : str, default 'auto'
+        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
+        standard | roots | common | l2.
+    lambda_ : float, default 0.0
+        Weight of |W|^2; 0: 1, or 0.1, 1 or 10 with 5 visible labels of every class by 3 folds on them. Values: 0
+        .. 1e+12.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+
+    References
+    ----------
+    Hoerl and Kennard, Ridge Regression, Technometrics 1970.
+    """
+
+    _method = 'ridge'
+    _goals = ('regress',)
+    _options = (
+        ('train', 'train', 'auto'),
+        ('scale', 'scale', 'auto'),
+        ('lambda_', 'lambda', 0.0),
+    )
+
+    def __init__(self, *,
+                 train: str = 'auto', scale: str = 'auto', lambda_: float = 0.0, sources: list | None = None,
+                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.train = train
+        self.scale = scale
+        self.lambda_ = lambda_
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class SemiGBDT(_Proba, FerryClassifier):
+    """Boosted trees that label what they are sure of and learn again.
+
+    Needs some target labels that may be seen, a view of the target.
+
+    Parameters
+    ----------
+    train : str, default 'auto'
+        Learn from these labels; auto: the target's if it has some. Values: auto | source | target | both.
+    missing : str, default 'mean'
+        Cells that are missing: by the mean, or each split decides. Values: mean | tree.
+    trees : int, default 100
+        Iterations, at most. Values: 1 .. 1e+06.
+    depth : int, default 3
+        Splits from root to leaf. Values: 1 .. 30.
+    rate : float, default 0.1
+        Nu: how much of each step is taken. Values: 1e-06 .. 1.
+    min_leaf : int, default 3
+        Instances in a leaf, at least (exact trees). Values: 1 .. 1e+09.
+    min_child : float, default -1.0
+        Curvature in a leaf, at least; -1: 0.5 for classes, 4 for numbers. Values: -1 .. 1e+09.
+    reg : float, default -1.0
+        Added to a leaf's curvature; -1: 0.25 for classes, 1 for numbers. Values: -1 .. 1e+09.
+    bins : int, default 64
+        Thresholds to try a feature (XGBoost). Values: 2 .. 65536.
+    learner : str, default 'exact'
+        Trees: exact, or XGBoost's histograms for large data. Values: exact | xgboost.
+    rounds : int, default 5
+        Times that instances get labels. Values: 1 .. 1e+06.
+    share : float, default 0.1
+        Of the instances without a label that get one each time. Values: 1e-09 .. 1.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+
+    References
+    ----------
+    Zhu, Semi-Supervised Learning Literature Survey, University of Wisconsin 2005.
+    """
+
+    _method = 'semi-gbdt'
+    _goals = ('classify',)
+    _multilabel = False
+    _options = (
+        ('train', 'train', 'auto'),
+        ('missing', 'missing', 'mean'),
+        ('trees', 'trees', 100),
+        ('depth', 'depth', 3),
+        ('rate', 'rate', 0.1),
+        ('min_leaf', 'min_leaf', 3),
+        ('min_child', 'min_child', -1.0),
+        ('reg', 'reg', -1.0),
+        ('bins', 'bins', 64),
+        ('learner', 'learner', 'exact'),
+        ('rounds', 'rounds', 5),
+        ('share', 'share', 0.1),
+    )
+
+    def __init__(self, *,
+                 train: str = 'auto', missing: str = 'mean', trees: int = 100, depth: int = 3, rate: float = 0.1,
+                 min_leaf: int = 3, min_child: float = -1.0, reg: float = -1.0, bins: int = 64,
+                 learner: str = 'exact', rounds: int = 5, share: float = 0.1, sources: list | None = None,
+                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.train = train
+        self.missing = missing
+        self.trees = trees
+        self.depth = depth
+        self.rate = rate
+        self.min_leaf = min_leaf
+        self.min_child = min_child
+        self.reg = reg
+        self.bins = bins
+        self.learner = learner
+        self.rounds = rounds
+        self.share = share
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class SemiSVM(FerryClassifier):
+    """Linear support vector machine that labels what it is sure of and learns again.
+
+    Needs some target labels that may be seen, a view of the target.
+
+    Parameters
+    ----------
+    train : str, default 'auto'
+        Learn from these labels; auto: the target's if it has some. Values: auto | source | target | both.
+    scale : str, default 'auto'
+        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
+        standard | roots | common | l2.
+    C : float, default 1.0
+        Cost of errors against small weights. Values: 1e-09 .. 1e+09.
+    eps : float, default 0.01
+        Stopping tolerance. Values: 1e-12 .. 1.
+    tube : float, default 0.1
+        Regress: errors up to this cost nothing. Values: 0 .. 1e+09.
+    bias : bool, default True
+        Learn a constant term. Values: yes | no.
+    balanced : bool, default False
+        Weigh classes by n / (k n_c). Values: yes | no.
+    rounds : int, default 5
+        Times that instances get labels. Values: 1 .. 1e+06.
+    share : float, default 0.1
+        Of the instances without a label that get one each time. Values: 1e-09 .. 1.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+
+    References
+    ----------
+    Zhu, Semi-Supervised Learning Literature Survey, University of Wisconsin 2005.
+    """
+
+    _method = 'semi-svm'
+    _goals = ('classify',)
+    _multilabel = False
+    _options = (
+        ('train', 'train', 'auto'),
+        ('scale', 'scale', 'auto'),
+        ('C', 'C', 1.0),
+        ('eps', 'eps', 0.01),
+        ('tube', 'tube', 0.1),
+        ('bias', 'bias', True),
+        ('balanced', 'balanced', False),
+        ('rounds', 'rounds', 5),
+        ('share', 'share', 0.1),
+    )
+
+    def __init__(self, *,
+                 train: str = 'auto', scale: str = 'auto', C: float = 1.0, eps: float = 0.01, tube: float = 0.1,
+                 bias: bool = True, balanced: bool = False, rounds: int = 5, share: float = 0.1,
+                 sources: list | None = None, unlabelled: object = None, random_state: int | None = None,
+                 n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.train = train
+        self.scale = scale
+        self.C = C
+        self.eps = eps
+        self.tube = tube
+        self.bias = bias
+        self.balanced = balanced
+        self.rounds = rounds
+        self.share = share
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class ShuffledCodebook(FerryRater):
+    """Mindtl with the entries of its codebooks, or the ratings of its sources, shuffled.
+
+    Needs a source, ratings of every domain.
+
+    Parameters
+    ----------
+    mode : str, default 'ferry'
+        Weights of evidence; soft groups of residuals; or hard groups of ratings as published. The other options
+        are for soft and paper. Values: ferry | soft | paper.
+    k : int, default 10
+        Groups of users. Values: 1 .. 1000.
+    l : int, default 10
+        Groups of items. Values: 1 .. 1000.
+    extract : str, default 'ionmtf'
+        How mode paper finds the groups of a source. Values: ionmtf | onmtf | dc-onmtf | kmeans.
+    update : str, default 'paper'
+        Updates of ionmtf: as published, or towards orthogonal columns. Values: paper | orth.
+    sweeps : int, default 60
+        Sweeps of ionmtf and onmtf. Values: 0 .. 1e+06.
+    polish : int, default 20
+        Most sweeps of two-way k-means after it. Values: 0 .. 1e+06.
+    restarts : int, default 3
+        Starts of an extraction; the best is kept. Values: 1 .. 1e+06.
+    beta : float, default 5.0
+        Ratings that draw a block's mean to its row and column. Values: 0 .. 1e+09.
+    most : int, default 400
+        Users and items of a source, those with most ratings; 0: all. Values: 0 .. 1e+09.
+    order : str, default 'task'
+        Sources as the task has them, or by the error of each alone on ratings held out. Values: task | nearest.
+    use : int, default 0
+        Sources used, the first in that order; 0: all. Values: 0 .. 1000.
+    starts : int, default 1
+        Mode paper: starts over the target, all but the first random; the best is kept. Values: 1 .. 1e+06.
+    iters : int, default 20
+        Sweeps over the target. Values: 1 .. 1e+06.
+    lambda_ : str, default 'simplex'
+        Mode paper: weights of the sources. Values: simplex | sgd | ls.
+    copies : int, default 3
+        Mode soft: codebooks of a source that are averaged. Values: 1 .. 1000.
+    bias : float, default 5.0
+        Mode soft: ratings of size 0 that shrink a bias. Values: 0 .. 1e+09.
+    hold : float, default 0.1
+        Mode soft: share of ratings held out to weigh the sources. Values: 0 .. 0.5.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+    """
+
+    _method = 'shuffled-codebook'
+    _goals = ('rate',)
+    _fallback = {'rate': 'mf'}
+    _options = (
+        ('mode', 'mode', 'ferry'),
+        ('k', 'k', 10),
+        ('l', 'l', 10),
+        ('extract', 'extract', 'ionmtf'),
+        ('update', 'update', 'paper'),
+        ('sweeps', 'sweeps', 60),
+        ('polish', 'polish', 20),
+        ('restarts', 'restarts', 3),
+        ('beta', 'beta', 5.0),
+        ('most', 'most', 400),
+        ('order', 'order', 'task'),
+        ('use', 'use', 0),
+        ('starts', 'starts', 1),
+        ('iters', 'iters', 20),
+        ('lambda_', 'lambda', 'simplex'),
+        ('copies', 'copies', 3),
+        ('bias', 'bias', 5.0),
+        ('hold', 'hold', 0.1),
+    )
+
+    def __init__(self, *,
+                 mode: str = 'ferry', k: int = 10, l: int = 10, extract: str = 'ionmtf', update: str = 'paper',
+                 sweeps: int = 60, polish: int = 20, restarts: int = 3, beta: float = 5.0, most: int = 400,
+                 order: str = 'task', use: int = 0, starts: int = 1, iters: int = 20, lambda_: str = 'simplex',
+                 copies: int = 3, bias: float = 5.0, hold: float = 0.1, sources: list | None = None,
+                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.mode = mode
+        self.k = k
+        self.l = l
+        self.extract = extract
+        self.update = update
+        self.sweeps = sweeps
+        self.polish = polish
+        self.restarts = restarts
+        self.beta = beta
+        self.most = most
+        self.order = order
+        self.use = use
+        self.starts = starts
+        self.iters = iters
+        self.lambda_ = lambda_
+        self.copies = copies
+        self.bias = bias
+        self.hold = hold
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class SMLTL(FerryClassifier):
+    """Label sets through few features that an elastic net picks.
+
+    Needs a view of the target.
+
+    Parameters
+    ----------
+    train : str, default 'auto'
+        Learn from these labels; auto: the target's if it has some. Values: auto | source | target | both.
+    scale : str, default 'auto'
+        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
+        standard | roots | common | l2.
+    lambda_ : float, default 0.2
+        Strength of the elastic net, as a share of what leaves no feature. Values: 0 .. 1.
+    alpha : float, default 0.5
+        Share of |b|_1 in it, against |b|^2 / 2. Values: 1e-06 .. 1.
+    max_iter : int, default 1000
+        Passes over the features. Values: 1 .. 1e+09.
+    tol : float, default 1e-06
+        Relative change to stop at. Values: 0 .. 1.
+    C : float, default 1.0
+        Cost of a label that comes after one it should precede. Values: above 0 .. 1e+09.
+    epochs : int, default 100
+        Passes over the instances. Values: 1 .. 1e+09.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+
+    References
+    ----------
+    Han et al., Multi-Label Transfer Learning with Sparse Representation, IEEE TCSVT 2010.
+    """
+
+    _method = 'smltl'
+    _goals = ('multilabel',)
+    _multilabel = True
+    _options = (
+        ('train', 'train', 'auto'),
+        ('scale', 'scale', 'auto'),
+        ('lambda_', 'lambda', 0.2),
+        ('alpha', 'alpha', 0.5),
+        ('max_iter', 'max_iter', 1000),
+        ('tol', 'tol', 1e-06),
+        ('C', 'C', 1.0),
+        ('epochs', 'epochs', 100),
+    )
+
+    def __init__(self, *,
+                 train: str = 'auto', scale: str = 'auto', lambda_: float = 0.2, alpha: float = 0.5,
+                 max_iter: int = 1000, tol: float = 1e-06, C: float = 1.0, epochs: int = 100,
+                 sources: list | None = None, unlabelled: object = None, random_state: int | None = None,
+                 n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.train = train
+        self.scale = scale
+        self.lambda_ = lambda_
+        self.alpha = alpha
+        self.max_iter = max_iter
+        self.tol = tol
+        self.C = C
+        self.epochs = epochs
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class Stack(FerryRater):
+    """Mf, and what users and items that were rated together add to it.
+
+    Needs ratings of every domain.
+
+    Parameters
+    ----------
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+    """
+
+    _method = 'stack'
+    _goals = ('rate',)
+    _options = (
+    )
+
+    def __init__(self, *,
+                 sources: list | None = None, unlabelled: object = None, random_state: int | None = None,
+                 n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class SVM(FerryClassifier):
+    """Linear support vector machine, one against the rest; regression by SVR.
+
+    Needs a view of the target.
+
+    Parameters
+    ----------
+    train : str, default 'auto'
+        Learn from these labels; auto: the target's if it has some. Values: auto | source | target | both.
+    scale : str, default 'auto'
+        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
+        standard | roots | common | l2.
+    C : float, default 0.0
+        Cost of errors against small weights; 0: 1, or 0.1, 1 or 10 with 5 visible labels of every class by 3 folds
+        on them. Values: 0 .. 1e+09.
+    eps : float, default 0.01
+        Stopping tolerance. Values: 1e-12 .. 1.
+    tube : float, default 0.1
+        Regress: errors up to this cost nothing. Values: 0 .. 1e+09.
+    bias : bool, default True
+        Learn a constant term. Values: yes | no.
+    balanced : bool, default False
+        Weigh classes by n / (k n_c). Values: yes | no.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+
+    References
+    ----------
+    Fan et al., LIBLINEAR: A Library for Large Linear Classification, JMLR 2008.
+    """
+
+    _method = 'svm'
+    _goals = ('classify', 'multilabel')
+    _multilabel = True
+    _options = (
+        ('train', 'train', 'auto'),
+        ('scale', 'scale', 'auto'),
+        ('C', 'C', 0.0),
+        ('eps', 'eps', 0.01),
+        ('tube', 'tube', 0.1),
+        ('bias', 'bias', True),
+        ('balanced', 'balanced', False),
+    )
+
+    def __init__(self, *,
+                 train: str = 'auto', scale: str = 'auto', C: float = 0.0, eps: float = 0.01, tube: float = 0.1,
+                 bias: bool = True, balanced: bool = False, sources: list | None = None,
+                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.train = train
+        self.scale = scale
+        self.C = C
+        self.eps = eps
+        self.tube = tube
+        self.bias = bias
+        self.balanced = balanced
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class SVMRegressor(FerryRegressor):
+    """Linear support vector machine, one against the rest; regression by SVR.
+
+    Needs a view of the target.
+
+    Parameters
+    ----------
+    train : str, default 'auto'
+        Learn from these labels; auto: the target's if it has some. Values: auto | source | target | both.
+    scale : str, default 'auto'
+        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
+        standard | roots | common | l2.
+    C : float, default 0.0
+        Cost of errors against small weights; 0: 1, or 0.1, 1 or 10 with 5 visible labels of every class by 3 folds
+        on them. Values: 0 .. 1e+09.
+    eps : float, default 0.01
+        Stopping tolerance. Values: 1e-12 .. 1.
+    tube : float, default 0.1
+        Regress: errors up to this cost nothing. Values: 0 .. 1e+09.
+    bias : bool, default True
+        Learn a constant term. Values: yes | no.
+    balanced : bool, default False
+        Weigh classes by n / (k n_c). Values: yes | no.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+
+    References
+    ----------
+    Fan et al., LIBLINEAR: A Library for Large Linear Classification, JMLR 2008.
+    """
+
+    _method = 'svm'
+    _goals = ('regress',)
+    _options = (
+        ('train', 'train', 'auto'),
+        ('scale', 'scale', 'auto'),
+        ('C', 'C', 0.0),
+        ('eps', 'eps', 0.01),
+        ('tube', 'tube', 0.1),
+        ('bias', 'bias', True),
+        ('balanced', 'balanced', False),
+    )
+
+    def __init__(self, *,
+                 train: str = 'auto', scale: str = 'auto', C: float = 0.0, eps: float = 0.01, tube: float = 0.1,
+                 bias: bool = True, balanced: bool = False, sources: list | None = None,
+                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.train = train
+        self.scale = scale
+        self.C = C
+        self.eps = eps
+        self.tube = tube
+        self.bias = bias
+        self.balanced = balanced
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class TALMUD(FerryRater):
+    """Rating patterns of all sources, hard groups, least-squares weights.
+
+    Needs a source, ratings of every domain.
+
+    Parameters
+    ----------
+    k : int, default 10
+        Groups of users. Values: 1 .. 1000.
+    l : int, default 10
+        Groups of items. Values: 1 .. 1000.
+    extract : str, default 'ionmtf'
+        How mode paper finds the groups of a source. Values: ionmtf | onmtf | dc-onmtf | kmeans.
+    update : str, default 'paper'
+        Updates of ionmtf: as published, or towards orthogonal columns. Values: paper | orth.
+    sweeps : int, default 60
+        Sweeps of ionmtf and onmtf. Values: 0 .. 1e+06.
+    polish : int, default 20
+        Most sweeps of two-way k-means after it. Values: 0 .. 1e+06.
+    restarts : int, default 3
+        Starts of an extraction; the best is kept. Values: 1 .. 1e+06.
+    beta : float, default 5.0
+        Ratings that draw a block's mean to its row and column. Values: 0 .. 1e+09.
+    most : int, default 400
+        Users and items of a source, those with most ratings; 0: all. Values: 0 .. 1e+09.
+    order : str, default 'task'
+        Sources as the task has them, or by the error of each alone on ratings held out. Values: task | nearest.
+    use : int, default 0
+        Sources used, the first in that order; 0: all. Values: 0 .. 1000.
+    starts : int, default 1
+        Mode paper: starts over the target, all but the first random; the best is kept. Values: 1 .. 1e+06.
+    iters : int, default 20
+        Sweeps over the target. Values: 1 .. 1e+06.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+
+    References
+    ----------
+    Moreno, Shapira, Rokach and Shani, TALMUD, CIKM 2012.
+    """
+
+    _method = 'talmud'
+    _goals = ('rate',)
+    _fallback = {'rate': 'mf'}
+    _options = (
+        ('k', 'k', 10),
+        ('l', 'l', 10),
+        ('extract', 'extract', 'ionmtf'),
+        ('update', 'update', 'paper'),
+        ('sweeps', 'sweeps', 60),
+        ('polish', 'polish', 20),
+        ('restarts', 'restarts', 3),
+        ('beta', 'beta', 5.0),
+        ('most', 'most', 400),
+        ('order', 'order', 'task'),
+        ('use', 'use', 0),
+        ('starts', 'starts', 1),
+        ('iters', 'iters', 20),
+    )
+
+    def __init__(self, *,
+                 k: int = 10, l: int = 10, extract: str = 'ionmtf', update: str = 'paper', sweeps: int = 60,
+                 polish: int = 20, restarts: int = 3, beta: float = 5.0, most: int = 400, order: str = 'task',
+                 use: int = 0, starts: int = 1, iters: int = 20, sources: list | None = None,
+                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.k = k
+        self.l = l
+        self.extract = extract
+        self.update = update
+        self.sweeps = sweeps
+        self.polish = polish
+        self.restarts = restarts
+        self.beta = beta
+        self.most = most
+        self.order = order
+        self.use = use
+        self.starts = starts
+        self.iters = iters
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class Triplex(FerryClassifier):
+    """Tri-factorisation with identical, alike and distinct concepts, hop by hop.
+
+    Needs source labels, a view of the target, features that lead from a source to the target.
+
+    Parameters
+    ----------
+    path : str, default 'sit'
+        Sources, intermediates, target; sources to target; intermediate with its labels to target. Values: sit | st
+        | it.
+    identical : int, default 20
+        Concepts with the same words and meaning. Values: 0 .. 10000.
+    alike : int, default 20
+        Concepts with the same meaning in different words. Values: 0 .. 10000.
+    distinct : int, default 10
+        Concepts of one domain. Values: 0 .. 10000.
+    warm : int, default 50
+        Iterations that move the concepts alone, with the first labels as they are. Values: 0 .. 1e+09.
+    iterations : int, default 40
+        Of each factorisation. Values: 1 .. 1e+09.
+    norm : str, default 'paper'
+        Columns of F and rows of G to sum 1, or not (see ttl). Values: paper | absorb | none | simplex.
+    exponent : str, default 'half'
+        Of the updates. Values: half | one.
+    floor : float, default 0.02
+        Least entry of the first labels. Values: 0 .. 1.
+    tol : float, default 0.0
+        Stop at this relative change of the objective; 0: never. Values: 0 .. 1.
+    C : float, default 0.0
+        Cost of errors of a classifier; 0: the best of .3, 1, 3, 10 and 30 by cross-validation on the labels that
+        teach it. Values: 0 .. 1e+09.
+    scale : str, default 'auto'
+        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
+        standard | roots | common | l2.
+    leaks : str, default 'drop'
+        Bridges of several views: instances that are also in the target. Values: drop | keep.
+    bridge_labels : str, default 'use'
+        Labels that intermediate domains have; hide: as if they had none. Values: use | hide.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+
+    References
+    ----------
+    Zhuang, Luo, Du, He, Shi, Triplex Transfer Learning: Exploiting both Shared and Distinct Concepts for Text
+    Classification, WSDM 2013.
+    """
+
+    _method = 'triplex'
+    _goals = ('classify',)
+    _multilabel = False
+    _fallback = {'classify': 'logreg'}
+    _options = (
+        ('path', 'path', 'sit'),
+        ('identical', 'identical', 20),
+        ('alike', 'alike', 20),
+        ('distinct', 'distinct', 10),
+        ('warm', 'warm', 50),
+        ('iterations', 'iterations', 40),
+        ('norm', 'norm', 'paper'),
+        ('exponent', 'exponent', 'half'),
+        ('floor', 'floor', 0.02),
+        ('tol', 'tol', 0.0),
+        ('C', 'C', 0.0),
+        ('scale', 'scale', 'auto'),
+        ('leaks', 'leaks', 'drop'),
+        ('bridge_labels', 'bridge_labels', 'use'),
+    )
+
+    def __init__(self, *,
+                 path: str = 'sit', identical: int = 20, alike: int = 20, distinct: int = 10, warm: int = 50,
+                 iterations: int = 40, norm: str = 'paper', exponent: str = 'half', floor: float = 0.02,
+                 tol: float = 0.0, C: float = 0.0, scale: str = 'auto', leaks: str = 'drop',
+                 bridge_labels: str = 'use', sources: list | None = None, unlabelled: object = None,
+                 random_state: int | None = None, n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.path = path
+        self.identical = identical
+        self.alike = alike
+        self.distinct = distinct
+        self.warm = warm
+        self.iterations = iterations
+        self.norm = norm
+        self.exponent = exponent
+        self.floor = floor
+        self.tol = tol
+        self.C = C
+        self.scale = scale
+        self.leaks = leaks
+        self.bridge_labels = bridge_labels
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class TTL(_Proba, FerryClassifier):
+    """Transitive transfer: labels cross intermediate domains to the target.
+
+    Needs source labels, a view of the target, features that lead from a source to the target.
+
+    Parameters
+    ----------
+    mode : str, default 'ferry'
+        Ferry: carry, settle, weigh; paper: the coupled factorisation. Values: ferry | paper.
+    scale : str, default 'auto'
+        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
+        standard | roots | common | l2.
+    leaks : str, default 'drop'
+        Bridges of several views: instances that are also in the target. Values: drop | keep.
+    bridge_labels : str, default 'use'
+        Labels that intermediate domains have; hide: as if they had none. Values: use | hide.
+    C : float, default 0.0
+        Cost of errors of a classifier; 0: the best of .3, 1, 3, 10 and 30 by cross-validation on the labels that
+        teach it. Values: 0 .. 1e+09.
+    settle : str, default 'auto'
+        Ferry: let labels settle; auto: words always, other views if their halves then agree better. Values: auto |
+        yes | no.
+    trust : bool, default True
+        Ferry: report boarding, crossing and landing. Values: yes | no.
+    beta : float, default 0.0
+        Ferry: how often a word counts, from 800 instances on, less below; 0: 6, or 1 where the halves of the
+        features speak for it. Values: 0 .. 1e+06.
+    eta : float, default 0.1
+        Ferry: pseudo-counts. Values: 1e-12 .. 1e+06.
+    settle_steps : int, default 30
+        Ferry: most steps of settling. Values: 1 .. 1e+09.
+    settle_tol : float, default 0.001
+        Ferry: change of a label at which settling ends. Values: 0 .. 1.
+    w_min : float, default 0.05
+        Ferry: least weight of an intermediate domain. Values: 0 .. 1.
+    p1 : int, default 20
+        Paper: feature clusters that are shared. Values: 0 .. 10000.
+    p2 : int, default 10
+        Paper: feature clusters of each domain. Values: 0 .. 10000.
+    warm : int, default 0
+        Paper: iterations that move the clusters alone, before the others. Values: 0 .. 1e+09.
+    iterations : int, default 100
+        Paper: iterations. Values: 0 .. 1e+09.
+    loss : str, default 'squared'
+        Paper: loss. Values: squared | kl.
+    norm : str, default 'paper'
+        Paper: what is done to F and G after each iteration. Values: paper | absorb | none | simplex.
+    exponent : str, default '0.5'
+        Paper: 0.5 is the published square root, 1 takes full steps. Values: 0.5 | 1.
+    start : str, default 'hop'
+        Paper: first labels of unlabelled instances. Values: hop | uniform | random.
+    init : str, default ''
+        Paper: start from the factors of this model file instead. Values: text.
+    weights : str, default 'equal'
+        Paper: of the views: equal, norm (1 / |X|^2) or numbers, a,b,c. Values: text.
+    floor : float, default 0.02
+        Paper: least entry of the first labels. Values: 0 .. 1.
+    tol : float, default 0.0
+        Paper: stop at this relative change of the objective; 0: never. Values: 0 .. 1.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+
+    References
+    ----------
+    Tan, Song, Zhong, Yang, Transitive Transfer Learning, KDD 2015.
+    """
+
+    _method = 'ttl'
+    _goals = ('classify',)
+    _multilabel = False
+    _fallback = {'classify': 'logreg'}
+    _options = (
+        ('mode', 'mode', 'ferry'),
+        ('scale', 'scale', 'auto'),
+        ('leaks', 'leaks', 'drop'),
+        ('bridge_labels', 'bridge_labels', 'use'),
+        ('C', 'C', 0.0),
+        ('settle', 'settle', 'auto'),
+        ('trust', 'trust', True),
+        ('beta', 'beta', 0.0),
+        ('eta', 'eta', 0.1),
+        ('settle_steps', 'settle_steps', 30),
+        ('settle_tol', 'settle_tol', 0.001),
+        ('w_min', 'w_min', 0.05),
+        ('p1', 'p1', 20),
+        ('p2', 'p2', 10),
+        ('warm', 'warm', 0),
+        ('iterations', 'iterations', 100),
+        ('loss', 'loss', 'squared'),
+        ('norm', 'norm', 'paper'),
+        ('exponent', 'exponent', '0.5'),
+        ('start', 'start', 'hop'),
+        ('init', 'init', ''),
+        ('weights', 'weights', 'equal'),
+        ('floor', 'floor', 0.02),
+        ('tol', 'tol', 0.0),
+    )
+
+    def __init__(self, *,
+                 mode: str = 'ferry', scale: str = 'auto', leaks: str = 'drop', bridge_labels: str = 'use',
+                 C: float = 0.0, settle: str = 'auto', trust: bool = True, beta: float = 0.0, eta: float = 0.1,
+                 settle_steps: int = 30, settle_tol: float = 0.001, w_min: float = 0.05, p1: int = 20,
+                 p2: int = 10, warm: int = 0, iterations: int = 100, loss: str = 'squared', norm: str = 'paper',
+                 exponent: str = '0.5', start: str = 'hop', init: str = '', weights: str = 'equal',
+                 floor: float = 0.02, tol: float = 0.0, sources: list | None = None, unlabelled: object = None,
+                 random_state: int | None = None, n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.mode = mode
+        self.scale = scale
+        self.leaks = leaks
+        self.bridge_labels = bridge_labels
+        self.C = C
+        self.settle = settle
+        self.trust = trust
+        self.beta = beta
+        self.eta = eta
+        self.settle_steps = settle_steps
+        self.settle_tol = settle_tol
+        self.w_min = w_min
+        self.p1 = p1
+        self.p2 = p2
+        self.warm = warm
+        self.iterations = iterations
+        self.loss = loss
+        self.norm = norm
+        self.exponent = exponent
+        self.start = start
+        self.init = init
+        self.weights = weights
+        self.floor = floor
+        self.tol = tol
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
