@@ -27,6 +27,8 @@ typedef enum cli_key {
     KEY_OUT,
     KEY_METHOD,
     KEY_SELECTOR,
+    KEY_BY,
+    KEY_ONE,
     KEY_FORMAT,
     KEY_TO,
     KEY_STATE,
@@ -65,6 +67,7 @@ typedef enum cli_words {
     WORDS_SHELL,
     WORDS_CONTROLS,
     WORDS_SYNC,
+    WORDS_BY,
     WORDS_LINES,
     WORDS_TABLE,
     WORDS_STUDY

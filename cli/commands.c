@@ -159,9 +159,13 @@ static const cli_option predict_options[] = {
     HELP,
 };
 static const cli_option select_options[] = {
+    {KEY_BY, 0, "by", "HOW", WORDS_BY,
+     "trial (default): how well the labels that arrive repeat; paper: the paper's model"},
+    {KEY_ONE, 0, "one", NULL, WORDS_NONE,
+     "recommend the first way alone, not every bridge that is half as good"},
     {KEY_SELECTOR, 0, "selector", "FILE", WORDS_FILE,
-     "rank with a selector that was saved before; train none"},
-    OUT("FILE", WORDS_FILE, "file for the trained selector, usually NAME.ferry"),
+     "by paper: rank with a selector that was saved before; train none"},
+    OUT("FILE", WORDS_FILE, "by paper: file for the trained selector, usually NAME.ferry"),
     SET("change a setting (KEY) or the task (dotted path); may be repeated"),
     JSON("print as JSON instead of the table"),
     SEED,
@@ -282,9 +286,10 @@ static bool run_settings(int64_t i, cli_settings *out)
 
 static bool select_settings(int64_t i, cli_settings *out)
 {
-    out->title = "Settings of training (--set KEY=VALUE)";
-    out->table = ferry_select_options();
-    return i == 0;
+    out->title = i == 0 ? "Settings by trial (--set KEY=VALUE)"
+                        : "Settings by paper (--by paper --set KEY=VALUE)";
+    out->table = i == 0 ? ferry_trial_options() : ferry_select_options();
+    return i < 2;
 }
 
 static bool read_settings(int64_t i, cli_settings *out)
@@ -386,17 +391,14 @@ const cli_command cli_commands[] = {
      "learning anew.",
      1, 64, WORDS_FILE, OPTIONS(predict_options), read_settings, true, cli_predict},
     {"select", "TASK", "rank the bridges: which intermediate domain to go by",
-     "Ranks the intermediate domains of a task, and chains of two and three of them, by "
-     "how "
-     "likely they are to help from its source to its target. What helps is learned from "
-     "the "
-     "task's domains besides the target: triples of them are labelled by propagating "
-     "labels "
-     "with and without the one in the middle. -o keeps what was learned, --selector uses "
-     "it "
-     "again on other tasks. --set longest=1 leaves the chains out. The last lines say how "
-     "far "
-     "the ranking can be trusted.",
+     "Tries every way from the sources to the target: each intermediate domain, none, "
+     "chains of the best. It fits ttl by each and asks how well the labels that the target "
+     "gets repeat, on halves of the features and of the instances. No label of the target "
+     "is needed; those that the task shows help to rank. Below its floor it says that it "
+     "cannot tell; otherwise it recommends the bridges to use and prints their lines of "
+     "the task file. --by paper ranks by the model of the paper: what helps is learned from "
+     "triples of the task's domains besides the target; -o keeps what was learned, "
+     "--selector uses it again on other tasks.",
      1, 1, WORDS_FILE, OPTIONS(select_options), select_settings, true, cli_select},
     {"stream", "MODEL --state DIR", "answer and learn line by line, losing nothing",
      "Reads one line after the other from standard input and answers each with one line of "

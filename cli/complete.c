@@ -6,6 +6,7 @@
 static const char *const shells[] = {"bash", "zsh"};
 static const char *const levels[] = {"none", "quick", "full"};
 static const char *const syncs[] = {"always", "batch", "off"};
+static const char *const bys[] = {"trial", "paper"};
 static const char *const lines[] = {"ndjson", "csv", "svmlight"};
 static const char *const tables[] = {"csv", "markdown", "latex"};
 
@@ -21,6 +22,7 @@ const char *cli_word_at(cli_words words, int64_t i)
     case WORDS_SHELL: return i < COUNT(shells) ? shells[i] : NULL;
     case WORDS_CONTROLS: return i < COUNT(levels) ? levels[i] : NULL;
     case WORDS_SYNC: return i < COUNT(syncs) ? syncs[i] : NULL;
+    case WORDS_BY: return i < COUNT(bys) ? bys[i] : NULL;
     case WORDS_LINES: return i < COUNT(lines) ? lines[i] : NULL;
     case WORDS_TABLE: return i < COUNT(tables) ? tables[i] : NULL;
     case WORDS_STUDY: return cli_study_at(i);

@@ -4,22 +4,40 @@
 
 #include "cli.h"
 
-/* --set of a key with a dot changes the task, longest is ours, the rest is for training. */
-static ferry_status split_sets(cli *c, ferry_opts *task, ferry_opts *own,
+/* --set of a key with a dot changes the task, the rest is for the selection. */
+static ferry_status split_sets(cli *c, bool paper, ferry_opts *task, ferry_opts *own,
                                const char **longest)
 {
     ferry_status st = FERRY_OK;
 
     for (int64_t i = 0; st == FERRY_OK && i < ferry_opts_count(c->sets); i++) {
         const ferry_setting *s = ferry_opts_at(c->sets, i);
-        if (strcmp(s->key, "longest") == 0)
+        if (paper && strcmp(s->key, "longest") == 0)
             *longest = s->value;
         else
             st = ferry_opts_set(c->ctx, strchr(s->key, '.') ? task : own, s->key, s->value);
     }
+    if (st == FERRY_OK && c->value[KEY_ONE]) st = ferry_opts_set(c->ctx, own, "one", "yes");
     if (st == FERRY_OK && c->value[KEY_SEED])
         st = ferry_opts_set(c->ctx, task, "evaluate.seed", c->value[KEY_SEED]);
     return st;
+}
+
+/* Whether to rank by the paper's model. */
+static int which(const cli *c, bool *paper)
+{
+    const char *by = c->value[KEY_BY] ? c->value[KEY_BY] : "trial";
+
+    *paper = strcmp(by, "paper") == 0;
+    if (!*paper && strcmp(by, "trial") != 0)
+        return cli_usage("select: --by %s: expected trial or paper", by);
+    if (!*paper && (c->value[KEY_SELECTOR] || c->value[KEY_OUT]))
+        return cli_usage("select: %s goes with --by paper: a trial learns no selector",
+                         c->value[KEY_SELECTOR] ? "--selector" : "-o");
+    if (*paper && c->value[KEY_ONE])
+        return cli_usage(
+            "select: --one goes with --by trial: the paper's model recommends nothing");
+    return EXIT_DONE;
 }
 
 static int print_selection(cli *c, const ferry_selection *selection)
@@ -46,11 +64,13 @@ int cli_select(cli *c)
     const char *from = c->value[KEY_SELECTOR], *to = c->value[KEY_OUT], *longest = "3";
     char *end = NULL;
     uint64_t seed = 0;
+    bool paper = false;
 
+    if (which(c, &paper) != EXIT_DONE) return EXIT_USAGE;
     if (to && cli_can_write(to) != EXIT_DONE) return EXIT_USAGE;
     st = ferry_opts_new(c->ctx, &sets);
     if (st == FERRY_OK) st = ferry_opts_new(c->ctx, &own);
-    if (st == FERRY_OK) st = split_sets(c, sets, own, &longest);
+    if (st == FERRY_OK) st = split_sets(c, paper, sets, own, &longest);
     const long n = strtol(longest, &end, 10);
     int code = EXIT_DONE;
     if (st == FERRY_OK && (*end || n < 1 || n > 3))
@@ -63,9 +83,12 @@ int cli_select(cli *c)
         if (st == FERRY_OK) st = ferry_task_seed(c->ctx, task, &seed);
         if (st == FERRY_OK) ferry_ctx_set_seed(c->ctx, seed);
         cli_ask_before_stopping();
-        if (st == FERRY_OK && !from)
+        if (st == FERRY_OK && !paper)
+            st = ferry_select_trial(c->ctx, task, own, &selection);
+        if (st == FERRY_OK && paper && !from)
             st = ferry_selector_train(c->ctx, task, own, &selector);
-        if (st == FERRY_OK) st = ferry_select(c->ctx, selector, task, n, &selection);
+        if (st == FERRY_OK && paper)
+            st = ferry_select(c->ctx, selector, task, n, &selection);
         cli_progress_end();
         if (st == FERRY_OK && to) st = ferry_selector_save(c->ctx, selector, to);
         code = st == FERRY_OK ? print_selection(c, selection) : cli_failed(c, st);

@@ -2,6 +2,8 @@
 #ifndef FERRY_SELECT_H
 #define FERRY_SELECT_H
 
+#include <stdbool.h>
+
 #include "ferry/task.h"
 
 #ifdef __cplusplus
@@ -13,15 +15,40 @@ typedef struct ferry_selector ferry_selector;
 /** Candidates in order. Opaque. */
 typedef struct ferry_selection ferry_selection;
 
-/** A way from a source to the target: a bridge (n = 1) or a chain. Lent by the
- * selection. */
+/** A way from a source (by trial: from all sources) to the target: a bridge (n = 1), a chain, or
+ * no bridge at all (n = 0, by trial only). Lent by the selection. */
 typedef struct ferry_way {
-    const char *source, *target;
-    int64_t n;             /**< intermediate domains, 1 .. 3 */
-    const char *domain[3]; /**< in travel order */
-    double probability;    /**< that it helps; of a chain: the product over its triples */
-    double feature[6]; /**< of a bridge: complexity of S, I, T; A-distance S-I, S-T, I-T */
+    const char *source, *target; /**< names; of several sources all, with " + " */
+    int64_t n;                   /**< intermediate domains, 0 .. 3 */
+    const char *domain[3];       /**< in travel order */
+    /* by trial (ferry_select_trial) */
+    double q;    /**< how well the target's labels repeat: about 0 (chance) to 1 */
+    double q_sd; /**< how much of q is the luck of the halves that were drawn */
+    double boarding, crossing, landing; /**< ttl's own kappas: the least of the sources, the
+                                         * least of the bridges, the target's */
+    int64_t hits;     /**< of the labels that the target shows, how many it got right */
+    bool reached;     /**< each domain shares features with the next */
+    bool below;       /**< q is no more than chance gives so few rows */
+    bool tied;        /**< not told apart from the first */
+    bool recommended; /**< part of the advice */
+    /* by the paper's model (ferry_select) */
+    double probability; /**< that it helps; of a chain: the product over its triples */
+    double feature[6];  /**< of a bridge: complexity of S, I, T; A-distance S-I, S-T, I-T */
 } ferry_way;
+
+/** The options of a trial, for messages, help and docs. */
+FERRY_API const ferry_opt_table *ferry_trial_options(void);
+/**
+ * Try every way from the task's sources to its target - each intermediate domain, none, chains of
+ * the best - by fitting ttl and asking how well the labels that it gives the target repeat on halves of
+ * the features and of the instances. Uses no label of the target but to rank, and only those that the task
+ * shows. About seven fits a way; ways run side by side.
+ *
+ * @param opts  settings (ferry_trial_options()), copied; NULL means the defaults
+ * @return FERRY_ENEEDS when the task has no source, no candidate or another goal than classify
+ */
+FERRY_API ferry_status ferry_select_trial(ferry_ctx *ctx, const ferry_task *task,
+                                          const ferry_opts *opts, ferry_selection **out);
 
 /** The options of training, for messages, help and docs. */
 FERRY_API const ferry_opt_table *ferry_select_options(void);
@@ -50,7 +77,8 @@ FERRY_API void ferry_selector_free(ferry_selector *selector);
 FERRY_API ferry_status ferry_select(ferry_ctx *ctx, const ferry_selector *selector,
                                     const ferry_task *task, int64_t longest,
                                     ferry_selection **out);
-/** Bridges first, then chains of 2, then of 3, each by falling probability. */
+/** In order: by trial all ways by falling q (with labels, by q and labels); by the paper's model bridges first,
+ * then chains of 2, then of 3, each by falling probability. */
 FERRY_API int64_t ferry_selection_count(const ferry_selection *selection);
 FERRY_API const ferry_way *ferry_selection_at(const ferry_selection *selection, int64_t i);
 /** As a table for people, with how far it can be trusted. New string. */

@@ -1,5 +1,5 @@
 /* A small task for every goal besides classify: numbers, label sets, ratings, an embedding, a stream,
- * and domains in a row for ferry select. Each has something to transfer, runs in seconds, and its task
+ * and domains to choose from for ferry select. Each has something to transfer, runs in seconds, and its task
  * file says what it is about. All are written in one pass over a seeded stream. */
 #include <math.h>
 #include <stdio.h>
@@ -383,43 +383,41 @@ done:
     return st;
 }
 
-enum { IN_A_ROW = 6 };
-SMALL_TABLE(select_table, 60, 60, 2, "target labels of each class that a method may see");
+SMALL_TABLE(select_table, 200, 200, 2, "target labels of each class that a method may see");
 
-/* Six domains in a row: each has columns in common with those near it and none with those far. */
+/* Four ways from columns a to columns b: bridges that have both, one of them blurred, and two that lead
+ * there together. */
 static ferry_status select_write(ferry_ctx *ctx, const void *options, const char *dir)
 {
     ferry_status st = FERRY_OK;
     const small_options *o = options;
+    const domain all[] = {{"source.csv", o->source, 2, 0, 10, 0, true, 0.6},
+                          {"blurred.csv", o->source, 2, 0, 10, 10, false, 4},
+                          {"clear.csv", o->source, 2, 0, 10, 10, false, 0.6},
+                          {"near.csv", o->source, 2, 0, 20, 0, false, 0.6},
+                          {"far.csv", o->source, 2, 10, 20, 10, false, 0.6},
+                          {"target.csv", o->target, 2, 0, 0, 10, true, 0.6}};
     page p = {.ctx = ctx, .dir = dir};
-    ferry_text lines = {0};
+    char lines[1024];
 
-    ferry_i_text_add(&lines, "goal: classify\n\ndomains:\n");
-    for (int k = 0; k < IN_A_ROW; k++) {
-        const bool last = k == IN_A_ROW - 1;
-        char file[16];
-        (void)snprintf(file, sizeof file, "d%d.csv", k);
-        FERRY_TRY(write_domain(&p, &(domain){file, last ? o->target : o->source, 2, 4 * k,
-                                             4 * k + 10, 0, true, 0.6}));
-        ferry_i_text_addf(&lines, "  - {name: d%d, role: %s, x: %s, id: id, label: label",
-                          k,
-                          k == 0 ? "source"
-                          : last ? "target"
-                                 : "intermediate",
-                          file);
-        if (last)
-            ferry_i_text_addf(&lines, ", labelled: {per_class: %lld}",
-                              (long long)o->labelled);
-        ferry_i_text_add(&lines, "}\n");
-    }
-    FERRY_HAVE(ctx, !lines.failed);
-    FERRY_TRY(write_task(
-        &p, o, "select",
-        "# Which of four domains leads from the source to the target? Each shares "
-        "columns with its\n# neighbours alone.\n",
-        lines.s));
+    for (int64_t i = 0; i < FERRY_COUNT(all); i++)
+        FERRY_TRY(write_domain(&p, &all[i]));
+    (void)snprintf(lines, sizeof lines,
+                   "goal: classify\n\ndomains:\n"
+                   "  - {name: source, role: source, x: source.csv, id: id, label: label}\n"
+                   "  - {name: blurred, role: intermediate, x: blurred.csv, id: id}\n"
+                   "  - {name: clear, role: intermediate, x: clear.csv, id: id}\n"
+                   "  - {name: near, role: intermediate, x: near.csv, id: id}\n"
+                   "  - {name: far, role: intermediate, x: far.csv, id: id}\n"
+                   "  - {name: target, role: target, x: target.csv, id: id, label: label, "
+                   "labelled: {per_class: %lld}}\n",
+                   (long long)o->labelled);
+    FERRY_TRY(
+        write_task(&p, o, "select",
+                   "# Source and target have no column in common. Which of four domains, "
+                   "none of them with labels,\n# leads from one to the other?\n",
+                   lines));
 done:
-    ferry_i_text_free(&lines);
     ferry_i_out_abort(p.file);
     return st;
 }
@@ -436,4 +434,4 @@ GENERATOR(multilabel, "sets of labels, and a source whose columns are stretched 
 GENERATOR(rate, "ratings, and other users with the same groups of tastes");
 GENERATOR(embed, "places for people in a table and a graph");
 GENERATOR(stream, "rows that come one by one, and a past with fewer columns");
-GENERATOR(select, "six domains in a row, to find the way through them");
+GENERATOR(select, "domains between a source and a target, to find the way through them");

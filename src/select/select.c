@@ -225,7 +225,13 @@ static ferry_status keep(ferry_ctx *ctx, const search *q, int64_t n, const int64
 {
     ferry_status st = FERRY_OK;
     ferry_selection *s = q->out;
-    ferry_way way = {.n = n, .probability = p};
+    ferry_way way = {.n = n,
+                     .probability = p,
+                     .q = NAN,
+                     .q_sd = NAN,
+                     .boarding = NAN,
+                     .crossing = NAN,
+                     .landing = NAN};
     int64_t worst = -1, same = 0;
 
     way.source = ferry_i_ids_at(s->names, q->source);
@@ -336,6 +342,7 @@ void ferry_selection_free(ferry_selection *s)
     if (!s) return;
     FERRY_FREE(s->task, s->target);
     ferry_i_ids_free(s->names);
+    ferry_i_text_free(&s->lines);
     FERRY_FREE(s->way, s);
 }
 

@@ -128,6 +128,37 @@ ferry_status ferry_i_select_check(ferry_ctx *ctx, int64_t n, const double *c,
                                   const uint8_t *y, const int64_t *target,
                                   select_trust *trust);
 
+/* ---- by trial: repeat.c (numbers), trial.c (fits), lines.c ---- */
+
+/* Labellings of the target's n rows with classes 0 .. c - 1 that one way gave: carried
+ * through either half of the features, settled from there; then of each split the settled
+ * ones of both halves of the instances, and the carried ones. y NULL: not reached. */
+typedef struct select_labels {
+    int64_t n, c, splits;
+    const int32_t *y; /* (4 + 4 splits) x n */
+} select_labels;
+/* q: the mean of four kappas, or means of kappas over splits; sd: of the splits' part. */
+typedef struct select_repeat {
+    double q, sd;
+} select_repeat;
+/* rows (n, NULL: all): which rows to look at, repeats allowed. */
+ferry_status ferry_i_select_repeat(ferry_ctx *ctx, const select_labels *l,
+                                   const int64_t *rows, select_repeat *out);
+/* q (ways x ferry_i_select_bootstraps()) of n drawn rows, the same ones for every way. */
+ferry_status ferry_i_select_bootstrap(ferry_ctx *ctx, int64_t n, int64_t n_ways,
+                                      const select_labels *l, double *q);
+int64_t ferry_i_select_bootstraps(void);
+/* The standard error of q_i - q_j. */
+double ferry_i_select_error(const double *q, int64_t i, int64_t j, double sd_i,
+                            double sd_j);
+/* What ways are ranked by when m of the target's labels are known, of which a label-free
+ * fit hits some. */
+double ferry_i_select_score(double q, int64_t m, int64_t hits);
+/* The lines of a task file's text that describe the domain `name`; "" when they cannot be
+ * told from others'. */
+ferry_status ferry_i_select_lines(ferry_ctx *ctx, const char *text, const char *name,
+                                  ferry_text *out);
+
 struct ferry_selector {
     select_options o; /* view is owned */
     select_model m;
@@ -147,6 +178,14 @@ struct ferry_selection {
     select_model m;
     double t;
     int64_t candidates;
+    /* by trial */
+    bool trial, told; /* told: the best q is above the floor */
+    int64_t rows, labels;
+    double floor;
+    ferry_text lines; /* of the recommended bridges, from the task's file */
 };
+/* As a table and as JSON (trial_table.c). */
+void ferry_i_select_trial_table(const ferry_selection *s, ferry_text *o);
+struct json_t *ferry_i_select_trial_json(const ferry_selection *s);
 
 #endif

@@ -119,12 +119,17 @@ ferry_status ferry_selection_table(ferry_ctx *ctx, const ferry_selection *s, cha
     ferry_status st = FERRY_OK;
     ferry_text o = {0};
 
+    if (s->trial) {
+        ferry_i_select_trial_table(s, &o);
+        goto made;
+    }
     ferry_i_text_addf(&o, "%s: bridges to '%s', %lld candidate%s\n\n", s->task, s->target,
                       (long long)s->candidates, s->candidates == 1 ? "" : "s");
     bridges(s, &o);
     chains(s, &o);
     ferry_i_text_add(&o, "\n");
     trust_text(s, &o);
+made:
     FERRY_HAVE(ctx, !o.failed);
     *out = o.s;
     o = (ferry_text){0};
@@ -190,8 +195,12 @@ ferry_status ferry_selection_json(ferry_ctx *ctx, const ferry_selection *s, char
     FERRY_ARGS_OUT(ctx, out, out, s);
 
     ferry_status st = FERRY_OK;
-    json_t *o = json_object(), *ways = json_array(), *beta = json_object();
+    json_t *o = s->trial ? ferry_i_select_trial_json(s) : json_object();
+    json_t *ways = NULL, *beta = NULL;
 
+    if (s->trial) goto made;
+    ways = json_array();
+    beta = json_object();
     for (int64_t i = 0; i < s->n; i++)
         (void)json_array_append_new(ways, way_json(&s->way[i]));
     (void)json_object_set_new(beta, "constant", number(s->m.beta[0]));
@@ -203,6 +212,7 @@ ferry_status ferry_selection_json(ferry_ctx *ctx, const ferry_selection *s, char
     (void)json_object_set_new(o, "ways", ways);
     (void)json_object_set_new(o, "beta", beta);
     (void)json_object_set_new(o, "trust", trust_json(s));
+made:
     FERRY_TRY(ferry_i_json_dump(ctx, o, JSON_INDENT(1) | JSON_REAL_PRECISION(17), out));
 done:
     json_decref(o);

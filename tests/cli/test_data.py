@@ -34,7 +34,7 @@ def test_a_task_for_every_goal(folder):
         ferry("gen", goal, "-q", "--out", f"{folder}/{goal}2", "--set", "repeats=2")
         assert tree(f"{folder}/{goal}2") == first  # the same seed
     ferry("gen", "select", "-q", "--out", f"{folder}/select")
-    assert "bridges to 'd5', 4 candidates" in ferry("select", f"{folder}/select/task.yaml").out
+    assert "ways to 'target' by trial, 4 candidates" in ferry("select", f"{folder}/select/task.yaml").out
 
 
 def test_inspect_csv(folder):

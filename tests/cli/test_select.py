@@ -1,4 +1,4 @@
-"""ferry select: bridges ranked, selectors kept and used again."""
+"""ferry select: ways tried, a bridge recommended; by the paper's model bridges ranked, selectors kept and used again."""
 import json
 import random
 import sys
@@ -22,7 +22,7 @@ def far_task(folder, domains=6):
     return write(folder, "far.yaml", "\n".join(lines) + "\n")
 
 
-SETS = ["--set", "sample=20", "--set", "neighbours=4", "--set", "t=1.0"]
+SETS = ["--by", "paper", "--set", "sample=20", "--set", "neighbours=4", "--set", "t=1.0"]
 
 
 def test_ranks_and_keeps(folder):
@@ -32,7 +32,7 @@ def test_ranks_and_keeps(folder):
     assert "chains of 2" in r.out and "chains of 3" in r.out and "evidence" in r.out or "proof" in r.out, r
     assert "the selector is in" in r.err
     first = json.loads(ferry("select", task, "--json", *SETS).out)
-    again = json.loads(ferry("select", task, "--json", "--selector", folder + "/s.ferry").out)
+    again = json.loads(ferry("select", task, "--json", "--by", "paper", "--selector", folder + "/s.ferry").out)
     assert first == again
     bridges = [w for w in first["ways"] if len(w["via"]) == 1]
     assert sorted(w["via"][0] for w in bridges) == ["d1", "d2", "d3", "d4"]
@@ -53,20 +53,49 @@ def test_seed_and_threads(folder):
     assert one != ferry("select", task, "--json", "--seed", "8", "--threads", "1", *SETS).out
 
 
+def test_trial(folder):
+    """The made-up task: the clear bridge is recommended, with its line; its answer holds when the task is cut to it."""
+    ferry("gen", "select", "--out", folder + "/t", "-q")
+    task = folder + "/t/task.yaml"
+    table = ferry("select", task).out
+    line = "  - {name: clear, role: intermediate, x: clear.csv, id: id}\n"
+    assert "ways to 'target' by trial, 4 candidates, 200 rows, 4 labels shown" in table, table
+    assert "Recommended: clear.\n" in table and "\n\n" + line + "\n" in table, table
+    assert "swapped names repeat too" in table and table.count("not reached") == 3, table
+    d = json.loads(ferry("select", task, "--json").out)
+    ways = {" > ".join(w["via"]): w for w in d["ways"]}
+    assert d["recommended"] == ["clear"] and d["lines"] == line and d["told"], d
+    assert ways["clear"]["q"] > 0.5 > d["floor"] > ways["blurred"]["q"], ways
+    assert not ways["near"]["reached"] and not ways[""]["reached"] and ways["near"]["q"] == 0
+    one = json.loads(ferry("select", task, "--json", "--one", "--jobs", "1").out)
+    assert one["ways"][0]["recommended"] and sum(w["recommended"] for w in one["ways"]) == 1
+    assert [w["q"] for w in one["ways"]] == [w["q"] for w in d["ways"]]
+    blind = json.loads(ferry("select", task, "--json", "--set", "domains.target.labelled=none").out)
+    assert {" > ".join(w["via"]): w["q"] for w in blind["ways"]} == {v: w["q"] for v, w in ways.items()}
+    assert blind["labels"] == 0 and d["labels"] == 4
+
+
 def test_refuses(folder):
     task = far_task(folder)
     before = tree(folder)
     out = folder + "/new.ferry"
-    refused("select", task, "-o", out, "--set", "longest=4", says="longest = 4: expected 1, 2 or 3")
-    refused("select", task, "-o", out, "--set", "neighbors=4", says="did you mean neighbours?")
-    refused("select", task, "-o", out, "--set", "t=1000", says="none of the 60 triples")
-    refused("select", task, "--selector", task, says="far.yaml")
-    refused("select", task, "-o", out, "--set", "domains.d3.role=source", "--set", "domains.d9.role=source", says="d9")
+    paper = ("select", "--by", "paper", task)
+    refused(*paper, "-o", out, "--set", "longest=4", says="longest = 4: expected 1, 2 or 3")
+    refused(*paper, "-o", out, "--set", "neighbors=4", says="did you mean neighbours?")
+    refused(*paper, "-o", out, "--set", "t=1000", says="none of the 60 triples")
+    refused(*paper, "--selector", task, says="far.yaml")
+    refused(*paper, "--one", says="--one goes with --by trial")
+    refused("select", task, "--by", "luck", says="--by luck: expected trial or paper")
+    refused("select", task, "-o", out, says="-o goes with --by paper")
+    refused("select", task, "--selector", out, says="--selector goes with --by paper")
+    refused("select", task, "--set", "t=1", says="select")
+    refused("select", task, "--set", "longest=4", says="longest")
+    refused(*paper, "-o", out, "--set", "domains.d3.role=source", "--set", "domains.d9.role=source", says="d9")
     ferry("select", task, "-q", "-o", folder + "/s.ferry", *SETS)
-    refused("select", task, "--selector", folder + "/s.ferry", "--set", "t=1", says="are those of")
+    refused(*paper, "--selector", folder + "/s.ferry", "--set", "t=1", says="are those of")
     refused("predict", folder + "/s.ferry", folder + "/d0.txt", says="is no model but a selector")
     ferry("fit", task, "-m", "majority", "-o", folder + "/m.ferry", "-q")
-    refused("select", task, "--selector", folder + "/m.ferry", says="is no selector")
+    refused(*paper, "--selector", folder + "/m.ferry", says="is no selector")
     after = tree(folder)
     assert set(after) - set(before) == {"s.ferry", "m.ferry"}, set(after) - set(before)
 

@@ -13,6 +13,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "learn/learn.h"
 #include "methods/gbc/gbc.h"
 
 void ferry_i_gbc_plan_clear(gbc_plan *p)

@@ -30,6 +30,7 @@
  * of each. */
 typedef struct halves {
     double carried, settled, crossed;
+    int32_t *y; /* the labels themselves, owned: both carried, both settled */
 } halves;
 
 /* One domain on the way. */
@@ -44,6 +45,7 @@ typedef struct stop {
     double beta;
     halves half;
     int64_t shared;
+    int32_t *carried; /* its labels before settling, where somebody watches */
 } stop;
 
 typedef struct trip {
@@ -52,6 +54,7 @@ typedef struct trip {
     stop *at; /* one per place */
     ttl_teacher *pool;
     int64_t n_pool;
+    bool watched; /* the target's labels are asked for */
 } trip;
 
 static void trip_clear(trip *t)
@@ -61,6 +64,7 @@ static void trip_clear(trip *t)
         ferry_i_block_free(t->at[i].g);
         ferry_i_matrix_free(t->at[i].known_x);
         ferry_i_block_free(t->at[i].known_g);
+        FERRY_FREE(t->at[i].half.y, t->at[i].carried);
     }
     FERRY_FREE(t->at, t->pool);
 }
@@ -228,7 +232,8 @@ static ferry_status split_halves(ferry_ctx *ctx, const trip *t, int64_t i, doubl
     uint8_t *half = ferry_i_calloc(2 * cols, sizeof *half), *within = half + cols;
     double one = 0, other = 0;
 
-    *out = p->labelled == n ? (halves){1, 1, 1} : (halves){0};
+    *out =
+        p->labelled == n ? (halves){.carried = 1, .settled = 1, .crossed = 1} : (halves){0};
     if (!y || !half) FERRY_TRY(ferry_i_nomem(ctx));
     if (p->labelled == n) goto done;
     FERRY_TRY(ferry_i_halves(ctx, 1, &x, cols, half));
@@ -245,6 +250,7 @@ static ferry_status split_halves(ferry_ctx *ctx, const trip *t, int64_t i, doubl
     FERRY_TRY(agreement(ctx, t, i, m, y + 3 * m, y, &other));
     out->crossed = 0.5 * (one + other);
 done:
+    if (st == FERRY_OK) FERRY_MOVE(out->y, y);
     FERRY_FREE(y, half);
     return st;
 }
@@ -259,7 +265,7 @@ static ferry_status decide(ferry_ctx *ctx, const trip *t, int64_t i, stop *s)
     const int64_t n = t->b->place[i].n;
     const bool last = i == t->b->n_places - 1;
     bool can, words, choose;
-    halves mild;
+    halves mild = {0};
 
     kinds(t, i, &can, &words);
     s->beta = can && o->settle != TTL_SETTLE_NO ? usual_beta(t, n) : 0;
@@ -270,12 +276,15 @@ static ferry_status decide(ferry_ctx *ctx, const trip *t, int64_t i, stop *s)
     if (choose && mild.settled > s->half.settled &&
         mild.crossed > s->half.crossed - 2 / sqrt((double)(n - t->b->place[i].labelled))) {
         s->beta = 1;
+        ferry_i_free(s->half.y);
         s->half = mild;
+        mild.y = NULL;
     }
     if (!words && o->settle == TTL_SETTLE_AUTO && s->half.crossed <= s->half.carried)
         s->beta = 0;
     if (s->beta == 0) s->half.settled = s->half.carried;
 done:
+    ferry_i_free(mild.y);
     return st;
 }
 
@@ -292,6 +301,10 @@ static ferry_status visit(ferry_ctx *ctx, trip *t, int64_t i, ttl_carried *carri
     FERRY_TRY(carry_to(ctx, t, i, NULL, carried, s->g));
     s->C = carried->C; /* its halves are learned alike */
     s->shared = carried->shared;
+    if (t->watched && i == t->b->n_places - 1) {
+        FERRY_NEW(ctx, s->carried, p->n);
+        ferry_i_winners(s->g, s->carried, NULL);
+    }
     if (s->shared == 0) {
         ferry_i_bridge_note(ctx, t->b,
                             "'%s' shares no feature with what came before: its labels are "
@@ -502,6 +515,61 @@ static ferry_status tell_features(ferry_ctx *ctx, const ferry_task *task, const 
     return FERRY_OK;
 }
 
+/* From the sources to the target; the last two are left as the target's. */
+static ferry_status travel(ferry_ctx *ctx, trip *t, ttl_carried *carried,
+                           ttl_mixture *mixture)
+{
+    ferry_status st = FERRY_OK;
+    const ttl_bridge *b = t->b;
+    bool finish = false;
+
+    FERRY_TRY(trip_init(ctx, t));
+    for (int64_t i = b->n_sources; i < b->n_places; i++) {
+        ferry_i_carried_clear(carried);
+        ferry_i_mixture_clear(mixture);
+        FERRY_TRY(visit(ctx, t, i, carried, mixture));
+        FERRY_TRY(ferry_i_progress(ctx, "ttl", i - b->n_sources + 1,
+                                   b->n_places - b->n_sources, NAN, &finish));
+    }
+done:
+    return st;
+}
+
+/* What was not settled counts as settled where it was carried to. */
+ferry_status ferry_i_ttl_watch(ferry_ctx *ctx, const ttl_options *o, const ttl_bridge *b,
+                               ttl_watch *w)
+{
+    ferry_status st = FERRY_OK;
+    trip t = {.o = o, .b = b, .watched = true};
+    ttl_carried carried = {0};
+    ttl_mixture mixture = {0};
+    const int64_t last = b->n_places - 1, n = b->place[last].n;
+    const size_t size = (size_t)n * sizeof(int32_t);
+
+    FERRY_TRY(travel(ctx, &t, &carried, &mixture));
+    const stop *s = &t.at[last];
+    memcpy(w->carried, s->carried, size);
+    ferry_i_winners(s->g, w->label, NULL);
+    if (!w->half || !s->half.y) goto done;
+    memcpy(w->half, s->half.y, 4 * size);
+    if (s->beta == 0) memcpy(w->half + 2 * n, s->half.y, 2 * size);
+    w->landing = s->half.settled;
+    w->boarding = w->crossing = 1;
+    for (int64_t i = 0; i < b->n_sources; i++) {
+        double kappa = 0;
+        int64_t rows = 0;
+        FERRY_TRY(boarding(ctx, &t, i, &kappa, &rows));
+        w->boarding = fmin(w->boarding, kappa);
+    }
+    for (int64_t i = b->n_sources; i < last; i++)
+        w->crossing = fmin(w->crossing, t.at[i].w);
+done:
+    ferry_i_carried_clear(&carried);
+    ferry_i_mixture_clear(&mixture);
+    trip_clear(&t);
+    return st;
+}
+
 ferry_status ferry_i_ttl_ferry(ferry_ctx *ctx, const ttl_options *o, const ferry_task *task,
                                const ttl_bridge *b, ttl_state *s, ferry_fit_info *rep)
 {
@@ -509,16 +577,8 @@ ferry_status ferry_i_ttl_ferry(ferry_ctx *ctx, const ttl_options *o, const ferry
     trip t = {.o = o, .b = b};
     ttl_carried carried = {0};
     ttl_mixture mixture = {0};
-    bool finish = false;
 
-    FERRY_TRY(trip_init(ctx, &t));
-    for (int64_t i = b->n_sources; i < b->n_places; i++) {
-        ferry_i_carried_clear(&carried);
-        ferry_i_mixture_clear(&mixture);
-        FERRY_TRY(visit(ctx, &t, i, &carried, &mixture));
-        FERRY_TRY(ferry_i_progress(ctx, "ttl", i - b->n_sources + 1,
-                                   b->n_places - b->n_sources, NAN, &finish));
-    }
+    FERRY_TRY(travel(ctx, &t, &carried, &mixture));
     s->lengths = ferry_i_bridge_lengths(b);
     if (mixture.l)
         FERRY_TRY(on_target(ctx, b, &mixture, s));

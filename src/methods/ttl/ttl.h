@@ -52,6 +52,17 @@ void ferry_i_ttl_file(ferry_io *io, void *model);
 /* Carry, settle, weigh (solve.c). */
 ferry_status ferry_i_ttl_ferry(ferry_ctx *ctx, const ttl_options *o, const ferry_task *task,
                                const ttl_bridge *b, ttl_state *s, ferry_fit_info *rep);
+/* The target's labels on the way, for somebody who asks whether they repeat (select). The
+ * arrays are the caller's, n each for the n rows of the target. */
+typedef struct ttl_watch {
+    int32_t *carried, *label; /* as carried to the target, and at last */
+    int32_t *half; /* 4 n: carried through either half of its features, settled from there;
+                    * NULL: not asked for, then the rest is not told */
+    double boarding, crossing,
+        landing; /* the least of a source, of a bridge; the target's */
+} ttl_watch;
+ferry_status ferry_i_ttl_watch(ferry_ctx *ctx, const ttl_options *o, const ttl_bridge *b,
+                               ttl_watch *w);
 /* The coupled factorisation (paper.c). init: the tensors to start from, or NULL. */
 ferry_status ferry_i_ttl_paper(ferry_ctx *ctx, const ttl_options *o, const ferry_task *task,
                                const ttl_bridge *b, const factors *init, factors *s,

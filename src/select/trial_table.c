@@ -1,0 +1,171 @@
+/* A selection by trial as a table for people and as JSON. */
+#include <jansson.h>
+#include <math.h>
+
+#include "select/select.h"
+
+/* "books", "books > dvd", "(direct)" */
+static void way_name(const ferry_way *w, ferry_text *o)
+{
+    if (w->n == 0) ferry_i_text_add(o, "(direct)");
+    for (int64_t i = 0; i < w->n; i++)
+        ferry_i_text_addf(o, "%s%s", i ? " > " : "", w->domain[i]);
+}
+
+static int name_width(const ferry_selection *s)
+{
+    int most = 8;
+
+    for (int64_t i = 0; i < s->n; i++) {
+        ferry_text t = {0};
+        if (!s->way[i].reached && s->way[i].n > 1) continue; /* not shown */
+        way_name(&s->way[i], &t);
+        if (t.s && (int)ferry_i_utf8_width(t.s) > most) most = (int)ferry_i_utf8_width(t.s);
+        ferry_i_text_free(&t);
+    }
+    return most;
+}
+
+/* A kappa, or a dash where there is none. */
+static void add_number(ferry_text *o, int width, double x)
+{
+    if (isfinite(x))
+        ferry_i_text_addf(o, "%*.2f", width, x);
+    else
+        ferry_i_text_addf(o, "%*s", width, "-");
+}
+
+static void add_way(const ferry_selection *s, int64_t i, int width, ferry_text *o)
+{
+    const ferry_way *w = &s->way[i];
+    ferry_text name = {0};
+
+    way_name(w, &name);
+    ferry_i_text_addf(o, "%4lld  ", (long long)i + 1);
+    ferry_i_text_pad(o, name.s ? name.s : "", width);
+    o->failed = o->failed || name.failed;
+    ferry_i_text_free(&name);
+    if (!w->reached) {
+        ferry_i_text_add(
+            o,
+            "     -                                     not reached: no feature in common\n");
+        return;
+    }
+    ferry_i_text_addf(o, "  %5.2f +- %.2f", w->q, w->q_sd);
+    add_number(o, 10, w->boarding);
+    add_number(o, 10, w->crossing);
+    add_number(o, 9, w->landing);
+    if (s->labels > 0)
+        ferry_i_text_addf(o, "  %lld of %lld right", (long long)w->hits,
+                          (long long)s->labels);
+    ferry_i_text_addf(o, "%s%s%s\n", w->recommended ? "  recommended" : "",
+                      w->below  ? "  below the floor"
+                      : w->tied ? "  tied with the first"
+                                : "",
+                      "");
+}
+
+/* What to do, in sentences. */
+static void add_advice(const ferry_selection *s, ferry_text *o)
+{
+    int64_t bridges = 0;
+
+    if (!s->told) {
+        ferry_i_text_addf(o,
+                          "Cannot tell: no candidate's labels repeat (the best q is %.2f, "
+                          "chance gives %lld rows up to %.2f). Nothing is recommended.\n",
+                          s->n > 0 ? s->way[0].q : 0, (long long)s->rows, s->floor);
+        return;
+    }
+    for (int64_t i = 0; i < s->n; i++)
+        bridges += s->way[i].recommended ? s->way[i].n : 0;
+    if (bridges == 0)
+        ferry_i_text_add(o, "Recommended: no bridge; source and target share features.\n");
+    for (int64_t i = 0, k = 0; i < s->n; i++)
+        for (int64_t d = 0; s->way[i].recommended && d < s->way[i].n; d++, k++)
+            ferry_i_text_addf(o, "%s%s", k == 0 ? "Recommended: " : ", ",
+                              s->way[i].domain[d]);
+    if (bridges > 0)
+        ferry_i_text_addf(
+            o, "%s.\n",
+            bridges == 1 ? "" : ", in this order, as intermediate domains of one run");
+    if (s->lines.len > 0)
+        ferry_i_text_addf(o,
+                          "In the task file, in place of all intermediate domains:\n\n%s\n",
+                          s->lines.s);
+    ferry_i_text_addf(o,
+                      "q measures how well labels repeat: classes carried under swapped "
+                      "names repeat too; %s.\n",
+                      s->labels > 0 ? "the target's labels, where shown, check that"
+                                    : "5 to 10 labels of the target check that");
+}
+
+void ferry_i_select_trial_table(const ferry_selection *s, ferry_text *o)
+{
+    const int width = name_width(s);
+
+    ferry_i_text_addf(o, "%s: ways to '%s' by trial, %lld candidate%s, %lld rows", s->task,
+                      s->target, (long long)s->candidates, s->candidates == 1 ? "" : "s",
+                      (long long)s->rows);
+    if (s->labels > 0) ferry_i_text_addf(o, ", %lld labels shown", (long long)s->labels);
+    ferry_i_text_addf(o, "\n\nrank  %-*s        q      boarding  crossing  landing\n",
+                      width, "way");
+    for (int64_t i = 0; i < s->n; i++)
+        if (s->way[i].reached || s->way[i].n < 2) add_way(s, i, width, o);
+    ferry_i_text_add(o, "\n");
+    add_advice(s, o);
+}
+
+/* ---- JSON ---- */
+
+/* JSON has no NaN: null. */
+static json_t *number(double x)
+{
+    return isfinite(x) ? json_real(x) : json_null();
+}
+
+static json_t *way_json(const ferry_way *w)
+{
+    json_t *o = json_object(), *via = json_array();
+
+    for (int64_t i = 0; i < w->n; i++)
+        (void)json_array_append_new(via, json_string(w->domain[i]));
+    (void)json_object_set_new(o, "source", json_string(w->source));
+    (void)json_object_set_new(o, "via", via);
+    (void)json_object_set_new(o, "target", json_string(w->target));
+    (void)json_object_set_new(o, "reached", json_boolean(w->reached));
+    (void)json_object_set_new(o, "q", number(w->q));
+    (void)json_object_set_new(o, "q_sd", number(w->q_sd));
+    (void)json_object_set_new(o, "boarding", number(w->boarding));
+    (void)json_object_set_new(o, "crossing", number(w->crossing));
+    (void)json_object_set_new(o, "landing", number(w->landing));
+    (void)json_object_set_new(o, "hits", json_integer(w->hits));
+    (void)json_object_set_new(o, "below_floor", json_boolean(w->below));
+    (void)json_object_set_new(o, "tied", json_boolean(w->tied));
+    (void)json_object_set_new(o, "recommended", json_boolean(w->recommended));
+    return o;
+}
+
+json_t *ferry_i_select_trial_json(const ferry_selection *s)
+{
+    json_t *o = json_object(), *ways = json_array(), *names = json_array();
+
+    for (int64_t i = 0; i < s->n; i++) {
+        (void)json_array_append_new(ways, way_json(&s->way[i]));
+        for (int64_t k = 0; s->way[i].recommended && k < s->way[i].n; k++)
+            (void)json_array_append_new(names, json_string(s->way[i].domain[k]));
+    }
+    (void)json_object_set_new(o, "ferry", json_string(ferry_version()));
+    (void)json_object_set_new(o, "by", json_string("trial"));
+    (void)json_object_set_new(o, "task", json_string(s->task));
+    (void)json_object_set_new(o, "target", json_string(s->target));
+    (void)json_object_set_new(o, "rows", json_integer(s->rows));
+    (void)json_object_set_new(o, "labels", json_integer(s->labels));
+    (void)json_object_set_new(o, "floor", number(s->floor));
+    (void)json_object_set_new(o, "told", json_boolean(s->told));
+    (void)json_object_set_new(o, "recommended", names);
+    (void)json_object_set_new(o, "lines",
+                              s->lines.len > 0 ? json_string(s->lines.s) : json_null());
+    (void)json_object_set_new(o, "ways", ways);
+    return o;
+}

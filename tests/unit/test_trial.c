@@ -1,0 +1,299 @@
+/* Choosing the bridge by trial: golden numbers, and what must not change them. */
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "ferry_test.h"
+#include "golden.h"
+#include "select/select.h"
+
+/* ---- numbers ---- */
+
+static void put(const json_t *list, int32_t *to)
+{
+    for (size_t i = 0; i < json_array_size(list); i++)
+        to[i] = (int32_t)json_integer_value(json_array_get(list, i));
+}
+
+static void test_golden(void **state)
+{
+    json_t *root = golden("../next/select/golden_select.json");
+    if (!root) skip();
+    enum { N = 40, SPLITS = 3 };
+    assert_int_equal(json_integer_value(golden_at(root, "n")), N);
+    const json_t *all = golden_at(root, "candidates");
+    assert_int_equal(json_array_size(all), 5);
+    for (size_t i = 0; i < json_array_size(all); i++) {
+        const json_t *one = json_array_get(all, i);
+        int32_t y[(4 + 4 * SPLITS) * N];
+        select_repeat r = {0};
+        for (size_t h = 0; h < 2; h++) {
+            put(json_array_get(golden_at(one, "halves_carried"), h), y + h * N);
+            put(json_array_get(golden_at(one, "halves_settled"), h), y + (2 + h) * N);
+            for (size_t k = 0; k < SPLITS; k++) {
+                const json_t *settled = json_array_get(golden_at(one, "settled_splits"), k);
+                const json_t *carried = json_array_get(golden_at(one, "carried_splits"), k);
+                put(json_array_get(settled, h), y + (4 + 4 * k + h) * N);
+                put(json_array_get(carried, h), y + (6 + 4 * k + h) * N);
+            }
+        }
+        const select_labels l = {N, 2, SPLITS, y};
+        assert_ok(*state, ferry_i_select_repeat(*state, &l, NULL, &r));
+        assert_float_equal(r.q, golden_real(one, "q"), 1e-12);
+        assert_float_equal(r.sd, golden_real(one, "sd_split"), 1e-12);
+    }
+    json_decref(root);
+}
+
+/* Labels count: a way under swapped names repeats as well and hits nothing. */
+static void test_score(void **state)
+{
+    (void)state;
+    assert_float_equal(ferry_i_select_score(0.5, 0, 0), 0.868, 1e-12);
+    assert_float_equal(ferry_i_select_score(1, 10, 10), (40 * 0.98 + 10) / 50, 1e-12);
+    assert_float_equal(ferry_i_select_score(-2, 0, 0), 0.02, 1e-12);
+    assert_true(ferry_i_select_score(0.9, 10, 0) < ferry_i_select_score(0.6, 10, 10));
+}
+
+/* ---- a task ---- */
+
+static int rows = 160;
+
+/* Rows of two classes; columns a(skip + 1) .. and b1 .. as asked, `blur` times the noise. */
+static void write_rows(const char *name, int skip, int a, int b, bool labels, double blur)
+{
+    ferry_text t = {0};
+    ferry_rng rng;
+
+    ferry_i_rng_seed(&rng, (uint64_t)name[0] * 3 + (uint64_t)name[1], 3);
+    ferry_i_text_addf(&t, "id%s", labels ? ",label" : "");
+    for (int j = 0; j < a + b; j++)
+        ferry_i_text_addf(&t, ",%c%d", j < a ? 'a' : 'b', j < a ? skip + j + 1 : j - a + 1);
+    for (int i = 0; i < rows; i++) {
+        const double z = (i % 2 ? 1 : -1) + 0.5 * ferry_i_rng_normal(&rng);
+        ferry_i_text_addf(&t, "\n%c%d", name[0], i + 1);
+        if (labels) ferry_i_text_addf(&t, ",%s", i % 2 ? "up" : "down");
+        for (int j = 0; j < a + b; j++)
+            ferry_i_text_addf(&t, ",%.4f",
+                              z * ((j < a ? skip + j : j - a) % 3 ? 1 : -0.7) +
+                                  blur * ferry_i_rng_normal(&rng));
+    }
+    ferry_i_text_add(&t, "\n");
+    tmp_file(name, t.s, -1);
+    ferry_i_text_free(&t);
+}
+
+/* source (a), good and copies of noise (a and b), target (b); `more` ends the target's line. */
+static ferry_task *made(ferry_ctx *ctx, const char *bridges, const char *more)
+{
+    ferry_text t = {0};
+    ferry_task *task = NULL;
+
+    write_rows("source.csv", 0, 6, 0, true, 0.7);
+    write_rows("good.csv", 0, 6, 6, false, 0.7);
+    write_rows("noise.csv", 0, 6, 6, false, 20);
+    write_rows("alone.csv", 0, 6, 0, false, 0.7);
+    write_rows("target.csv", 0, 0, 6, true, 0.7);
+    ferry_i_text_addf(
+        &t,
+        "task: made\ngoal: classify\ndomains:\n"
+        "  - {name: source, role: source, x: source.csv, id: id, label: label}\n"
+        "%s  - {name: target, role: target, x: target.csv, id: id, label: label%s}\n",
+        bridges, more);
+    assert_ok(ctx, ferry_task_load(ctx, tmp_file("made.yaml", t.s, -1), NULL, &task));
+    ferry_i_text_free(&t);
+    return task;
+}
+
+#define GOOD "  - {name: good, role: intermediate, x: good.csv, id: id}\n"
+#define NOISE "  - {name: noise, role: intermediate, x: noise.csv, id: id}\n"
+#define COPY "  - {name: copy, role: intermediate, x: noise.csv, id: id}\n"
+#define ALONE                                                                              \
+    "  - name: alone # a comment\n    role: intermediate\n    x: alone.csv\n    id: id\n"
+#define NONE ", labelled: none"
+
+static ferry_selection *chosen(ferry_ctx *ctx, const char *bridges, const char *more)
+{
+    ferry_task *task = made(ctx, bridges, more);
+    ferry_selection *s = NULL;
+
+    assert_ok(ctx, ferry_select_trial(ctx, task, NULL, &s));
+    ferry_task_free(task);
+    return s;
+}
+
+static const ferry_way *way_of(const ferry_selection *s, const char *name)
+{
+    for (int64_t i = 0; i < ferry_selection_count(s); i++) {
+        const ferry_way *w = ferry_selection_at(s, i);
+        if (name ? w->n == 1 && strcmp(w->domain[0], name) == 0 : w->n == 0) return w;
+    }
+    fail_msg("no way by %s", name ? name : "none");
+    return NULL;
+}
+
+static void test_finds_the_bridge(void **state)
+{
+    ferry_selection *s = chosen(*state, NOISE GOOD ALONE, NONE);
+    const ferry_way *good = way_of(s, "good"), *noise = way_of(s, "noise");
+    char *text = NULL;
+
+    assert_true(good->q > 0.7 && good->recommended && good->reached && !good->below);
+    assert_true(good->landing > 0.5 && good->boarding > 0.5 && good->crossing > 0.5);
+    assert_true(noise->q < 0.35 && !noise->recommended);
+    assert_false(way_of(s, "alone")->reached); /* it has nothing of the target */
+    assert_false(way_of(s, NULL)->reached);
+    assert_true(way_of(s, "alone")->q == 0);
+    assert_ok(*state, ferry_selection_table(*state, s, &text));
+    assert_non_null(strstr(text, "Recommended: good.\n"));
+    assert_non_null(strstr(text, "\n\n" GOOD "\n"));
+    ferry_string_free(text);
+    ferry_selection_free(s);
+}
+
+/* Neither the order of candidates nor copies of a bad one, nor labels, change a q. */
+static void test_what_does_not_matter(void **state)
+{
+    ferry_selection *one = chosen(*state, GOOD NOISE, NONE);
+    ferry_selection *two = chosen(*state, COPY NOISE GOOD, NONE);
+    ferry_selection *shown = chosen(*state, GOOD NOISE, ", labelled: {per_class: 5}");
+
+    for (int i = 0; i < 2; i++) {
+        const char *name = i ? "noise" : "good";
+        assert_true(way_of(one, name)->q == way_of(two, name)->q);
+        assert_true(way_of(one, name)->q == way_of(shown, name)->q);
+        assert_true(way_of(one, name)->q_sd == way_of(two, name)->q_sd);
+    }
+    assert_true(way_of(two, "copy")->q == way_of(two, "noise")->q);
+    assert_true(way_of(shown, "good")->hits >= 8 && way_of(shown, "good")->hits <= 10);
+    assert_int_equal(way_of(one, "good")->hits, 0);
+    ferry_selection_free(one);
+    ferry_selection_free(two);
+    ferry_selection_free(shown);
+}
+
+/* Nothing to carry: it says that it cannot tell. */
+static void test_cannot_tell(void **state)
+{
+    ferry_selection *s = chosen(*state, NOISE COPY, NONE);
+    char *text = NULL;
+
+    for (int64_t i = 0; i < ferry_selection_count(s); i++)
+        assert_false(ferry_selection_at(s, i)->recommended);
+    assert_ok(*state, ferry_selection_table(*state, s, &text));
+    assert_non_null(strstr(text, "Cannot tell: no candidate's labels repeat"));
+    ferry_string_free(text);
+    ferry_selection_free(s);
+}
+
+static void test_jobs(void **state)
+{
+    char *text[2] = {NULL, NULL};
+
+    for (int i = 0; i < 2; i++) {
+        ferry_ctx_set_jobs(*state, i ? 3 : 1);
+        ferry_selection *s = chosen(*state, GOOD NOISE ALONE, NONE);
+        assert_ok(*state, ferry_selection_json(*state, s, &text[i]));
+        ferry_selection_free(s);
+    }
+    ferry_ctx_set_jobs(*state, 0);
+    assert_string_equal(text[0], text[1]);
+    ferry_string_free(text[0]);
+    ferry_string_free(text[1]);
+}
+
+/* A chain where no bridge is reached by itself. */
+static void test_chain(void **state)
+{
+    write_rows("near.csv", 0, 9, 0, false, 0.7);
+    write_rows("far.csv", 4, 5, 6, false, 0.7);
+    ferry_selection *s =
+        chosen(*state,
+               "  - {name: far, role: intermediate, x: far.csv, id: id}\n"
+               "  - {name: near, role: intermediate, x: near.csv, id: id}\n",
+               NONE);
+    const ferry_way *w = ferry_selection_at(s, 0);
+
+    assert_int_equal(w->n, 2);
+    assert_string_equal(w->domain[0], "near");
+    assert_string_equal(w->domain[1], "far");
+    if (!w->recommended || w->q < 0.4) fail_msg("q %g", w->q);
+    ferry_selection_free(s);
+}
+
+static void test_lines(void **state)
+{
+    const char *text =
+        "task: t\ndomains:\n- name: a\n  role: source\n  views:\n  - {x: a.csv}\n\n"
+        "# b\n- {name: b,\n   role: target}\n- name: c\n  x: c.csv\nevaluate: {}\n";
+    const struct {
+        const char *name, *lines;
+    } want[] = {{"a", "- name: a\n  role: source\n  views:\n  - {x: a.csv}\n"},
+                {"b", "- {name: b,\n   role: target}\n"},
+                {"c", "- name: c\n  x: c.csv\n"},
+                {"d", ""}};
+
+    for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+        ferry_text t = {0};
+        assert_ok(*state, ferry_i_select_lines(*state, text, want[i].name, &t));
+        assert_string_equal(t.s ? t.s : "", want[i].lines);
+        ferry_i_text_free(&t);
+    }
+}
+
+static ferry_status trial_body(ferry_ctx *ctx, void *arg)
+{
+    ferry_selection *s = NULL;
+    char *text = NULL;
+    ferry_status st = ferry_select_trial(ctx, arg, NULL, &s);
+
+    if (st == FERRY_OK) st = ferry_selection_table(ctx, s, &text);
+    ferry_string_free(text);
+    if (st == FERRY_OK)
+        st = ferry_selection_json(ctx, s, &text);
+    else
+        text = NULL;
+    ferry_string_free(text);
+    ferry_selection_free(s);
+    return st;
+}
+
+/* Not every one of thousands: all of the first, then ever fewer. */
+static void test_memory(void **state)
+{
+    bool reached = true;
+
+    rows = 16;
+    ferry_task *task = made(*state, GOOD, NONE);
+    rows = 160;
+    ferry_ctx_set_jobs(*state, 1);
+    for (int64_t n = 1; reached; n += 1 + n / 40) {
+        const int64_t before = live_blocks();
+        fail_allocation(n);
+        const ferry_status st = trial_body(*state, task);
+        reached = allocations() >= n;
+        fail_allocation(0);
+        assert_int_equal(st, reached ? FERRY_ENOMEM : FERRY_OK);
+        assert_int_equal(live_blocks(), before);
+    }
+    ferry_ctx_set_jobs(*state, 0);
+    ferry_task_free(task);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, ctx_setup, ctx_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_golden),
+        TEST(test_score),
+        TEST(test_finds_the_bridge),
+        TEST(test_what_does_not_matter),
+        TEST(test_cannot_tell),
+        TEST(test_jobs),
+        TEST(test_chain),
+        TEST(test_lines),
+        TEST(test_memory),
+    };
+    return cmocka_run_group_tests_name("trial", tests, NULL, NULL);
+}
