@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/core.h"
+#include "core/json.h"
 
 struct ferry_out {
     char *path;      /* for messages */
@@ -112,6 +112,36 @@ const char *ferry_i_unreadable(unsigned mode, int fd)
            : S_ISBLK(mode) || (S_ISCHR(mode) && (fd < 0 || !isatty(fd)))
                ? "is a device, expected a file"
                : NULL;
+}
+
+ferry_status ferry_i_read_whole(ferry_ctx *ctx, const char *path, const char *expected,
+                                char **out, int64_t *n)
+{
+    ferry_status st = FERRY_OK;
+    const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    struct stat info;
+    char *bytes = NULL;
+
+    *out = NULL;
+    *n = 0;
+    FERRY_NEED(ctx, fd >= 0, FERRY_EDATA, "%s: cannot read: %s", path, strerror(errno));
+    FERRY_NEED(ctx, fstat(fd, &info) == 0, FERRY_EIO, "%s: cannot read: %s", path,
+               strerror(errno));
+    FERRY_NEED(ctx, S_ISREG(info.st_mode), FERRY_EDATA, "%s: is %s, expected %s", path,
+               S_ISDIR(info.st_mode) ? "a folder" : "not a plain file", expected);
+    FERRY_HAVE(ctx, bytes = ferry_i_calloc((int64_t)info.st_size + 1, 1));
+    while (*n < (int64_t)info.st_size) {
+        const ssize_t got = read(fd, bytes + *n, (size_t)((int64_t)info.st_size - *n));
+        if (got < 0 && errno == EINTR) continue;
+        FERRY_NEED(ctx, got >= 0, FERRY_EIO, "%s: cannot read: %s", path, strerror(errno));
+        if (got == 0) break; /* it became shorter: the reader will tell */
+        *n += got;
+    }
+    FERRY_MOVE(*out, bytes);
+done:
+    if (fd >= 0) (void)close(fd);
+    ferry_i_free(bytes);
+    return st;
 }
 
 static bool is_terminal(const char *path)

@@ -2,46 +2,17 @@
  * fail.
  *
  * Exceptions are what other libraries take for themselves: matio, libarchive, OpenBLAS, XGBoost.
- *
- * jansson has one allocator for the whole process, which a program around us may use, too. So it
- * keeps the one it has, behind a function that notes when there was no memory: JSON is built of
- * many small pieces whose loss nobody would notice. It does not get the allocator of
- * ferry_set_allocator(): its parser aborts when an allocation fails in the middle of a text. */
-#include <jansson.h>
-#include <pthread.h>
+ * jansson asks here as well (json.c). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/core.h"
+#include "core/json.h"
 
 /* Plain variables: they are set before the first allocation, by one thread. */
 static void *(*use_calloc)(size_t, size_t) = calloc;
 static void *(*use_realloc)(void *, size_t) = realloc;
 static void (*use_free)(void *) = free;
-
-static void *asked(void *p, int64_t n, size_t size);
-
-/* What jansson had before us. */
-static json_malloc_t json_had;
-static json_free_t json_had_free;
-static pthread_once_t watching = PTHREAD_ONCE_INIT;
-
-static void *json_watched(size_t n)
-{
-    return asked(json_had(n), (int64_t)n, 1);
-}
-
-static void watch(void)
-{
-    json_get_alloc_funcs(&json_had, &json_had_free);
-    json_set_alloc_funcs(json_watched, json_had_free);
-}
-
-void ferry_i_json_watch(void)
-{
-    (void)pthread_once(&watching, watch);
-}
 
 /* NULL puts the C library's function back. Memory taken from one allocator must not be
  * freed by another, so it is called before anything else. */
@@ -78,7 +49,7 @@ bool ferry_i_memory_lost(void)
 }
 
 /* Remember a request that got nothing; passes the pointer on. */
-static void *asked(void *p, int64_t n, size_t size)
+void *ferry_i_asked(void *p, int64_t n, size_t size)
 {
     if (!p) {
         refused = (double)n * (double)size;
@@ -103,14 +74,14 @@ void *ferry_i_calloc(int64_t n, size_t size)
 {
     size_t bytes = 0;
 
-    return asked(bytes_of(n, size, &bytes) ? use_calloc(1, bytes) : NULL, n, size);
+    return ferry_i_asked(bytes_of(n, size, &bytes) ? use_calloc(1, bytes) : NULL, n, size);
 }
 
 void *ferry_i_realloc(void *p, int64_t n, size_t size)
 {
     size_t bytes = 0;
 
-    return asked(bytes_of(n, size, &bytes) ? use_realloc(p, bytes) : NULL, n, size);
+    return ferry_i_asked(bytes_of(n, size, &bytes) ? use_realloc(p, bytes) : NULL, n, size);
 }
 
 void ferry_i_free(void *p)
@@ -213,21 +184,6 @@ void ferry_i_text_free(ferry_text *t)
 {
     ferry_i_free(t->s);
     *t = (ferry_text){0};
-}
-
-ferry_status ferry_i_json_dump(ferry_ctx *ctx, const json_t *json, size_t flags, char **out)
-{
-    ferry_status st = FERRY_OK;
-    char *dumped = json && !lost ? json_dumps(json, flags) : NULL;
-    json_free_t release = free;
-
-    /* asked again: jansson itself goes on without some of its memory */
-    *out = dumped && !lost ? ferry_i_strdup(dumped) : NULL;
-    json_get_alloc_funcs(NULL, &release);
-    if (dumped) release(dumped);
-    FERRY_HAVE(ctx, *out);
-done:
-    return st;
 }
 
 bool ferry_i_ends_with(const char *text, const char *tail)

@@ -76,6 +76,8 @@ typedef enum ferry_cell {
     FERRY_CELL_TEXT
 } ferry_cell;
 ferry_cell ferry_i_cell(const ferry_table *t, ferry_span f, double *value);
+/* Whether a text without quotes is a number, or a word for infinity (which is INFINITY). */
+bool ferry_i_number_cell(ferry_span f, double *value);
 /* Text of a field without its quotes, as a number in `into`; -1: no memory. */
 int64_t ferry_i_field_add(ferry_ids *into, ferry_span f, bool *added);
 /* Likewise as a string for ferry_i_free(), doubled quotes undone; NULL: no memory. */

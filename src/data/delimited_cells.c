@@ -104,10 +104,12 @@ bool ferry_i_field(const ferry_table *t, ferry_cursor *c, ferry_span *out, bool 
     return end_field(t, c, last);
 }
 
-/* Words for infinity: they count as numbers, so that one among numbers is refused and does
- * not turn the column into categories. */
-static bool is_infinite(ferry_span f)
+/* Words for infinity count as numbers, so that one among numbers is refused and does not
+ * turn the column into categories. */
+bool ferry_i_number_cell(ferry_span f, double *value)
 {
+    if (ferry_i_parse_real(f.s, f.s + f.n, value) == f.s + f.n) return true;
+    *value = INFINITY;
     if (f.n > 0 && (*f.s == '-' || *f.s == '+')) f = (ferry_span){f.s + 1, f.n - 1};
     return (f.n == 3 && strncasecmp(f.s, "inf", 3) == 0) ||
            (f.n == 8 && strncasecmp(f.s, "infinity", 8) == 0);
@@ -122,12 +124,7 @@ ferry_cell ferry_i_cell(const ferry_table *t, ferry_span f, double *value)
     if (quoted) f = (ferry_span){f.s + 1, f.n - 2};
     if (f.n == 0 || (!quoted && ferry_i_is_missing(f.s, f.n, t->s->missing)))
         return FERRY_CELL_MISSING;
-    if (ferry_i_parse_real(f.s, f.s + f.n, value) == f.s + f.n) return FERRY_CELL_NUMBER;
-    if (is_infinite(f)) {
-        *value = INFINITY;
-        return FERRY_CELL_NUMBER;
-    }
-    return FERRY_CELL_TEXT;
+    return ferry_i_number_cell(f, value) ? FERRY_CELL_NUMBER : FERRY_CELL_TEXT;
 }
 
 /* In place: the text without its doubled quotes is never longer. */

@@ -114,7 +114,8 @@ typedef struct glance {
     ferry_span first;
     ferry_cell first_is;
     double first_value;
-    int64_t numbers, texts, blanks, same_as_first;
+    bool first_quoted;
+    int64_t numbers, texts, blanks, quoted, same_as_first;
 } glance;
 
 /* By bytes: "1" and "1.0" differ here. */
@@ -147,11 +148,13 @@ static void look(const ferry_table *t, glance *g, ferry_cursor c)
                 g[j].first = f;
                 g[j].first_is = is;
                 g[j].first_value = v;
+                g[j].first_quoted = t->quotes && f.n >= 2 && *f.s == '"';
                 continue;
             }
             g[j].numbers += is == FERRY_CELL_NUMBER;
             g[j].texts += is == FERRY_CELL_TEXT;
             g[j].blanks += is == FERRY_CELL_MISSING;
+            g[j].quoted += f.n >= 2 && *f.s == '"';
             g[j].same_as_first += span_equal(f, g[j].first);
         }
         ferry_i_next_line(&c);
@@ -179,8 +182,10 @@ static bool looks_like_header(const ferry_table *t, const glance *g)
     bool over_nothing = true;
 
     for (int64_t j = 0; j < t->cols; j++) {
-        /* a text over a column that is numbers below: a name */
-        const bool text = g[j].first_is == FERRY_CELL_TEXT;
+        /* a text over a column that is numbers below: a name; so is a number in quotes over
+         * numbers without, as R and our writer quote names */
+        const bool text = g[j].first_is == FERRY_CELL_TEXT ||
+                          (g[j].first_quoted && g[j].numbers > 0 && g[j].quoted == 0);
         over_numbers |= text && g[j].numbers > 0 && g[j].texts == 0;
         all_text &= text;
         /* every cell below is blank: only a header can be text here */

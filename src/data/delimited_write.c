@@ -6,14 +6,19 @@
 
 #include "data/delimited.h"
 
-/* A text, quoted where it has to be: separators, quotes, newlines, blanks at its ends, or
- * where bare it would read as a missing cell. */
-static void add_text(ferry_text *t, const char *s, char sep)
+/* A text, quoted where it has to be: separators, quotes, control characters, blanks at its
+ * ends, or where bare it would read as a missing cell, or a name as a number: the reader
+ * takes a quoted number over bare ones for a name. */
+static void add_text(ferry_text *t, const char *s, char sep, bool name)
 {
     const size_t n = strlen(s);
-    const bool quote = n == 0 || strpbrk(s, "\"\n\r") || strchr(s, sep) || s[0] == ' ' ||
-                       s[0] == '\t' || s[n - 1] == ' ' || s[n - 1] == '\t' ||
-                       ferry_i_is_missing(s, (int64_t)n, "");
+    double x;
+    bool quote = n == 0 || strpbrk(s, "\"\177") || strchr(s, sep) || s[0] == ' ' ||
+                 s[n - 1] == ' ' || ferry_i_is_missing(s, (int64_t)n, "") ||
+                 (name && ferry_i_number_cell((ferry_span){s, (int64_t)n}, &x));
+
+    for (size_t i = 0; i < n && !quote; i++)
+        quote = (unsigned char)s[i] < ' ';
 
     if (!quote) {
         ferry_i_text_add(t, s);
@@ -53,7 +58,7 @@ static void add_header(ferry_text *t, const ferry_data *d, char sep)
     }
     for (int64_t j = 0; j < cols; j++) {
         if (d->features)
-            add_text(t, ferry_i_ids_at(d->features, j), sep);
+            add_text(t, ferry_i_ids_at(d->features, j), sep, true);
         else
             ferry_i_text_addf(t, "f%lld", (long long)j + 1);
         end_cell(t, sep);
@@ -65,7 +70,7 @@ static void add_header(ferry_text *t, const ferry_data *d, char sep)
         if (name.failed)
             t->failed = true;
         else
-            add_text(t, name.s, sep);
+            add_text(t, name.s, sep, true);
         ferry_i_text_free(&name);
         end_cell(t, sep);
     }
@@ -83,7 +88,7 @@ static void add_label(ferry_text *t, const ferry_labels *l, int64_t i, char sep)
 
     switch (l->kind) {
     case FERRY_LABEL_CLASS:
-        if (has) add_text(t, ferry_i_ids_at(l->names, l->cls[i]), sep);
+        if (has) add_text(t, ferry_i_ids_at(l->names, l->cls[i]), sep, false);
         end_cell(t, sep);
         break;
     case FERRY_LABEL_NUMBER: {
@@ -110,7 +115,7 @@ static void add_row(ferry_text *t, const ferry_data *d, int64_t i, char sep)
     const ferry_matrix *x = d->x;
 
     if (d->ids) {
-        add_text(t, ferry_i_ids_at(d->ids, i), sep);
+        add_text(t, ferry_i_ids_at(d->ids, i), sep, false);
         end_cell(t, sep);
     }
     /* next stored entry of a sparse row */

@@ -96,6 +96,8 @@ ferry_status ferry_i_check_text(ferry_ctx *ctx, const ferry_input *in)
     const char *zero = memchr(in->data, 0, (size_t)in->size);
     const int64_t n = in->size < 65536 ? in->size : 65536;
     int64_t odd = 0;
+    char quote =
+        0; /* in which we are: what stands there was meant, as an id may be anything */
 
     if (zero)
         return ferry_i_bad(ctx, in->path, ferry_i_line_of(in->data, zero),
@@ -103,7 +105,12 @@ ferry_status ferry_i_check_text(ferry_ctx *ctx, const ferry_input *in)
     /* control characters beside tab, line ends and the like (7 .. 13, 26, 27) */
     for (int64_t i = 0; i < n; i++) {
         const unsigned char c = (unsigned char)in->data[i];
-        odd += c < 7 || (c > 13 && c < 26) || (c > 27 && c < 32) || c == 127;
+        if (quote ? c == quote
+                  : (c == '"' || c == '\'') &&
+                        (i == 0 || strchr(" \t\n,;|:{", in->data[i - 1])))
+            quote = quote ? 0 : (char)c;
+        else if (!quote)
+            odd += c < 7 || (c > 13 && c < 26) || (c > 27 && c < 32) || c == 127;
     }
     if (50 * odd > n)
         return ferry_i_bad(ctx, in->path, 0,

@@ -4,10 +4,10 @@
  *
  * A file is a dict (model/dict.h) with a checksum: one that is damaged, or of another target, is as
  * if it were not there. part.json in the folder says what the cells are of. */
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/json.h"
 #include "eval/eval.h"
 #include "methods/method.h"
 
@@ -58,9 +58,9 @@ static ferry_status save(ferry_ctx *ctx, const ferry_run_cell *c, const char *pa
 {
     ferry_status st = FERRY_OK;
     ferry_dict *d = NULL;
-    char *text = json_dumps(c->diagnostics, JSON_COMPACT);
+    char *text = NULL;
 
-    FERRY_HAVE(ctx, text);
+    FERRY_TRY(ferry_i_json_dump(ctx, c->diagnostics, JSON_COMPACT, &text));
     FERRY_TRY(ferry_i_dict_new(ctx, &d));
     FERRY_TRY(ferry_i_dict_put_text(ctx, d, "diagnostics", text));
     FERRY_TRY(ferry_i_dict_put_reals(ctx, d, "seconds", 1, 1, &c->seconds));
@@ -70,7 +70,7 @@ static ferry_status save(ferry_ctx *ctx, const ferry_run_cell *c, const char *pa
     FERRY_TRY(ferry_i_dict_save(ctx, d, path));
 done:
     ferry_i_dict_free(d);
-    free(text);
+    ferry_i_free(text);
     return st;
 }
 
@@ -135,7 +135,9 @@ static ferry_status load(ferry_ctx *ctx, const ferry_results *rs, const char *pa
     FERRY_TRY(get_reals(ctx, d, "seconds", 1, 1, &c->seconds));
     if (c->curve) FERRY_TRY(get_reals(ctx, d, "curve", FERRY_CURVE, 1, c->curve));
     const char *text = ferry_i_dict_text(d, "diagnostics");
-    c->diagnostics = text ? json_loads(text, 0, NULL) : NULL;
+    if (text)
+        FERRY_TRY(
+            ferry_i_json_parse(ctx, text, (int64_t)strlen(text), 0, NULL, &c->diagnostics));
     FERRY_NEED(ctx, c->diagnostics, FERRY_EDATA, "no diagnostics");
 done:
     if (st != FERRY_OK) ferry_i_cell_clear(c);
@@ -162,7 +164,9 @@ static ferry_status compute(ferry_ctx *ctx, const ferry_results *rs, ferry_run_c
     FERRY_TRY(
         ferry_i_answer(ctx, rs, model, target, c->mask, c->curve, &weights, &c->answer));
     c->finish = rep.stop == FERRY_STOP_FINISH;
-    c->diagnostics = json_loads(ferry_model_diagnostics(model), 0, NULL);
+    const char *told = ferry_model_diagnostics(model);
+    FERRY_TRY(
+        ferry_i_json_parse(ctx, told, (int64_t)strlen(told), 0, NULL, &c->diagnostics));
     if (weights) json_object_set(c->diagnostics, "weights", weights);
     FERRY_HAVE(ctx, !ferry_i_memory_lost());
 done:
@@ -211,25 +215,25 @@ static ferry_status claim(ferry_ctx *ctx, const ferry_task *task, const char *fo
     ferry_status st = FERRY_OK;
     char *path = ferry_i_path_join(folder, "part.json"), *text = NULL;
     json_t *own = identity(ctx, task), *there = NULL;
+    json_error_t error;
     ferry_out *o = NULL;
 
     FERRY_HAVE(ctx, path && own);
     FERRY_TRY(ferry_i_mkdirs(ctx, folder));
-    there = json_load_file(path, 0, NULL);
+    FERRY_TRY(ferry_i_json_load(ctx, path, &error, &there));
     FERRY_NEED(ctx, !there || json_equal(there, own), FERRY_EDATA,
                "%s: was left by a run of another task, other data or other settings: it "
                "cannot be resumed",
                folder);
     if (there) goto done;
-    FERRY_HAVE(ctx, text = json_dumps(own, JSON_INDENT(2)));
+    FERRY_TRY(ferry_i_json_dump(ctx, own, JSON_INDENT(2), &text));
     FERRY_TRY(ferry_i_out_open(ctx, path, &o));
     ferry_i_out_write(o, text, (int64_t)strlen(text));
     st = ferry_i_out_commit(ctx, o);
 done:
     json_decref(own);
     json_decref(there);
-    free(text);
-    ferry_i_free(path);
+    FERRY_FREE(text, path);
     return st;
 }
 

@@ -9,7 +9,6 @@
  * double precision is x <= the largest double that rounds to a float below the condition.
  * Leaves are left as they come; whoever wants them exact adds up z and c again. */
 #include <float.h>
-#include <jansson.h>
 #include <limits.h>
 #include <math.h>
 #include <pthread.h>
@@ -17,6 +16,7 @@
 #include <string.h>
 #include <xgboost/c_api.h>
 
+#include "core/json.h"
 #include "learn/rows.h"
 #include "learn/trees.h"
 
@@ -254,8 +254,9 @@ static ferry_status read_trees(ferry_ctx *ctx, const ferry_booster *b, const cha
                                size_t length, ferry_tree **trees)
 {
     ferry_status st = FERRY_OK;
-    json_t *root = json_loadb(text, length, 0, NULL), *all = NULL;
+    json_t *root = NULL, *all = NULL;
 
+    FERRY_TRY(ferry_i_json_parse(ctx, text, (int64_t)length, 0, NULL, &root));
     FERRY_NEED(ctx,
                root &&
                    json_unpack(root, "{s:{s:{s:{s:o}}}}", "learner", "gradient_booster",

@@ -1,7 +1,7 @@
 /* What only models of ratings can do: fold in, and name the best items. */
-#include <jansson.h>
 #include <string.h>
 
+#include "core/json.h"
 #include "methods/method.h"
 
 /* A model like m, but for its state.
@@ -18,7 +18,8 @@ static ferry_status copy_but_state(ferry_ctx *ctx, const ferry_model *m, ferry_m
         FERRY_TRY(ferry_i_model_add_view(ctx, t, m->views[i]->name, m->views[i]->x->cols,
                                          m->views[i]->features, m->views[i]->read,
                                          m->views[i]->idf));
-    diag = json_loads(m->diagnostics, 0, NULL);
+    FERRY_TRY(ferry_i_json_parse(ctx, m->diagnostics, (int64_t)strlen(m->diagnostics), 0,
+                                 NULL, &diag));
     FERRY_HAVE(ctx, diag);
     FERRY_TRY(ferry_i_model_set_diagnostics(ctx, t, diag));
     FERRY_MOVE(*out, t);

@@ -11,15 +11,12 @@
  * file's size plus what its JSON header parses to.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <xxhash.h>
 
+#include "core/json.h"
 #include "model/dict_private.h"
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
@@ -457,9 +454,8 @@ static ferry_status parse(ferry_ctx *ctx, const char *what, uint8_t *bytes, int6
     /* From here every failure frees the bytes with the dict. */
     dict->bytes = bytes;
     FERRY_TRY(find_header(ctx, &r));
-    root = json_loadb((const char *)bytes + 8, (size_t)r.header, JSON_REJECT_DUPLICATES,
-                      &error);
-    FERRY_HAVE(ctx, root || json_error_code(&error) != json_error_out_of_memory);
+    FERRY_TRY(ferry_i_json_parse(ctx, (const char *)bytes + 8, r.header,
+                                 JSON_REJECT_DUPLICATES, &error, &root));
     FERRY_NEED(ctx, root, FERRY_EDATA, "%s: is corrupt: its header is not JSON (%s)", what,
                error.text);
     FERRY_TRY(read_metadata(ctx, &r, json_object_get(root, "__metadata__"), dict));
@@ -495,30 +491,10 @@ ferry_status ferry_i_dict_parse(ferry_ctx *ctx, const char *what, const uint8_t 
  * copy. */
 ferry_status ferry_i_dict_load(ferry_ctx *ctx, const char *path, ferry_dict **out)
 {
-    ferry_status st = FERRY_OK;
-    const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    struct stat info;
-    uint8_t *bytes = NULL;
+    char *bytes = NULL;
     int64_t n = 0;
 
     *out = NULL;
-    FERRY_NEED(ctx, fd >= 0, FERRY_EDATA, "%s: cannot read: %s", path, strerror(errno));
-    FERRY_NEED(ctx, fstat(fd, &info) == 0, FERRY_EIO, "%s: cannot read: %s", path,
-               strerror(errno));
-    FERRY_NEED(ctx, S_ISREG(info.st_mode), FERRY_EDATA, "%s: is %s, expected a model file",
-               path, S_ISDIR(info.st_mode) ? "a folder" : "not a plain file");
-    FERRY_HAVE(ctx, bytes = ferry_i_calloc((int64_t)info.st_size, 1));
-    while (n < (int64_t)info.st_size) {
-        const ssize_t got = read(fd, bytes + n, (size_t)((int64_t)info.st_size - n));
-        if (got < 0 && errno == EINTR) continue;
-        FERRY_NEED(ctx, got >= 0, FERRY_EIO, "%s: cannot read: %s", path, strerror(errno));
-        if (got == 0) break; /* it became shorter: the checks will tell */
-        n += got;
-    }
-    st = parse(ctx, path, bytes, n, out);
-    bytes = NULL;
-done:
-    if (fd >= 0) (void)close(fd);
-    ferry_i_free(bytes);
-    return st;
+    const ferry_status st = ferry_i_read_whole(ctx, path, "a model file", &bytes, &n);
+    return st == FERRY_OK ? parse(ctx, path, (uint8_t *)bytes, n, out) : st;
 }

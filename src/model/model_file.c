@@ -1,10 +1,10 @@
 /* Models as .ferry files. The library's own parts have names that begin with "ferry.", the
  * rest belongs to the method (docs/model-file.md). A file is taken as written by a
  * stranger: whatever it says is checked before it is used. */
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/json.h"
 #include "model/model.h"
 
 /* ---- saving ---- */
@@ -151,7 +151,8 @@ static ferry_status unpack_opts(ferry_ctx *ctx, const ferry_dict *dict, const ch
 
     *out = NULL;
     if (!text) return FERRY_OK;
-    json = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    FERRY_TRY(ferry_i_json_parse(ctx, text, (int64_t)strlen(text), JSON_REJECT_DUPLICATES,
+                                 NULL, &json));
     FERRY_NEED(ctx, json_is_object(json), FERRY_EDATA, "'%s' is not a JSON object", name);
     FERRY_TRY(ferry_i_opts_from_json(ctx, json, out));
 done:
@@ -267,8 +268,10 @@ static ferry_status unpack_diagnostics(ferry_ctx *ctx, const ferry_dict *dict,
 {
     ferry_status st = FERRY_OK;
     const char *text = ferry_i_dict_text(dict, "ferry.diagnostics");
-    json_t *json = text ? json_loads(text, 0, NULL) : NULL;
+    json_t *json = NULL;
 
+    if (text)
+        FERRY_TRY(ferry_i_json_parse(ctx, text, (int64_t)strlen(text), 0, NULL, &json));
     FERRY_NEED(ctx, json_is_object(json), FERRY_EDATA,
                "is corrupt: its diagnostics are not a JSON object");
     FERRY_TRY(ferry_i_model_set_diagnostics(ctx, m, json));

@@ -4,10 +4,10 @@
  * stands only in that block, where every <, > and & is written as an escape, so it cannot
  * end the block; the script makes elements and text of it, never markup. A content security
  * policy allows that one script, by its hash, and nothing else. */
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/json.h"
 #include "report/page/page.h"
 #include "report/report.h"
 
@@ -19,8 +19,7 @@ ferry_status ferry_i_report_file(ferry_ctx *ctx, const char *dir, const char *na
     json_error_t error;
 
     FERRY_HAVE(ctx, path);
-    *out = json_load_file(path, 0, &error);
-    FERRY_HAVE(ctx, *out || json_error_code(&error) != json_error_out_of_memory);
+    FERRY_TRY(ferry_i_json_load(ctx, path, &error, out));
     FERRY_NEED(ctx, *out || error.line > 0 || !needed, FERRY_EDATA,
                "%s: cannot read; expected the folder of a run (ferry run -o)", path);
     FERRY_NEED(ctx, *out || error.line <= 0, FERRY_EDATA, "%s:%d: %s", path, error.line,

@@ -1,9 +1,9 @@
 /* A run again: the task as run.json recorded it, with the same settings and data. */
 #include <errno.h>
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/json.h"
 #include "report/report.h"
 
 /* Member `key` of the record, of the type that is expected. */
@@ -24,8 +24,7 @@ static ferry_status read_record(ferry_ctx *ctx, const char *path, json_t **out)
     ferry_status st = FERRY_OK;
     json_error_t error;
 
-    *out = json_load_file(path, 0, &error);
-    FERRY_HAVE(ctx, *out || json_error_code(&error) != json_error_out_of_memory);
+    FERRY_TRY(ferry_i_json_load(ctx, path, &error, out));
     if (!*out && error.line < 0)
         return ferry_i_fail(ctx, FERRY_EDATA,
                             "%s: cannot read; expected the folder of a run (ferry run -o)",
@@ -100,7 +99,7 @@ static ferry_status check_data(ferry_ctx *ctx, const char *path, const json_t *r
     json_t *then = NULL, *now = ferry_i_run_domains(task), *one = NULL;
     size_t i = 0;
 
-    FERRY_HAVE(ctx, now);
+    FERRY_HAVE(ctx, now && !ferry_i_memory_lost());
     FERRY_TRY(need(ctx, path, record, "domains", JSON_ARRAY, &then));
     FERRY_NEED(ctx, json_array_size(then) == json_array_size(now), FERRY_EDATA,
                "%s: the run had %lld domains, the task has %lld", path,

@@ -1,8 +1,12 @@
 /* Preloaded by a test: an OpenBLAS that picks the wrong kernels unless it is told which to
  * take, as Debian's does on new CPUs. Also notes every start of the program in the file
- * FERRY_TEST_STARTS. */
+ * FERRY_TEST_STARTS, and lets it trust the certificate FERRY_TEST_CA instead of the system's. */
+#define _GNU_SOURCE /* RTLD_NEXT */
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#undef fopen64
 
 char *openblas_get_corename(void);
 char *openblas_get_corename(void)
@@ -11,6 +15,26 @@ char *openblas_get_corename(void)
     char *told = getenv("OPENBLAS_CORETYPE");
 
     return told ? told : wrong;
+}
+
+static FILE *open_as(const char *name, const char *path, const char *mode)
+{
+    const char *ca = getenv("FERRY_TEST_CA");
+    FILE *(*real)(const char *, const char *) = NULL;
+
+    *(void **)&real = dlsym(RTLD_NEXT, name);
+    return real(ca && strstr(path, "/ca-certificates.crt") ? ca : path, mode);
+}
+
+FILE *fopen(const char *path, const char *mode)
+{
+    return open_as("fopen", path, mode);
+}
+
+FILE *fopen64(const char *path, const char *mode);
+FILE *fopen64(const char *path, const char *mode)
+{
+    return open_as("fopen64", path, mode);
 }
 
 __attribute__((constructor)) static void started(void)

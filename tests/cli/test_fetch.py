@@ -4,14 +4,16 @@ import hashlib
 import http.server
 import io
 import os
+import shutil
 import signal
+import ssl
 import subprocess
 import sys
 import tarfile
 import threading
 import time
 
-from harness import FERRY, ferry, main, parses, refused, tree, write
+from harness import FERRY, Skip, ferry, main, parses, refused, tree, write
 
 CSV = b"x,y,label\n" + b"".join(b"%d,%d,%s\n" % (i, i * i, b"ab"[i % 2:i % 2 + 1]) for i in range(20000))
 
@@ -29,7 +31,7 @@ def archive(*names):
 class Server:
     """Serves {path: bytes}; `rule` maps a path to how it misbehaves."""
 
-    def __init__(self, files, rule=None):
+    def __init__(self, files, rule=None, tls=None):
         self.files, self.rule, self.asked = files, rule or {}, []
         outer = self
 
@@ -42,7 +44,12 @@ class Server:
 
         self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.http.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self.http.server_address[1]}"
+        self.url = f"http{'s' if tls else ''}://127.0.0.1:{self.http.server_address[1]}"
+        if tls:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(*tls)
+            self.http.socket = context.wrap_socket(self.http.socket, server_side=True)
+        self.sent = 0
         threading.Thread(target=self.http.serve_forever, daemon=True).start()
 
     def __enter__(self):
@@ -71,6 +78,21 @@ class Server:
             h.send_response(302)
             h.send_header("Location", "file:///etc/hostname")
             h.end_headers()
+            return
+        if rule.startswith("to "):
+            h.send_response(302)
+            h.send_header("Location", rule[3:])
+            h.end_headers()
+            return
+        if rule == "endless":  # no length, no end
+            h.send_response(200)
+            h.end_headers()
+            try:
+                while self.sent < 1 << 30:
+                    h.wfile.write(b"x" * 65536)
+                    self.sent += 65536
+            except OSError:
+                pass  # hung up
             return
         if body is None:
             h.send_error(404)
@@ -194,6 +216,46 @@ def test_wrong_checksum(folder):
         catalog(folder, s, f"gunzip {sha(CSV)} - b.csv b.csv.gz")
         assert "SHA-256" in fetch(folder, code=2).err
         assert tree(os.path.join(folder, "data")) == {}
+
+
+def test_stops_at_the_size_of_the_catalog(folder):
+    with Server({"/a.csv": CSV}, {"/b.csv": "endless", "/c.csv.gz": "endless"}) as s:
+        for line in (f"file {sha(CSV)} {len(CSV) - 1} a.csv", f"file {sha(CSV)} {len(CSV)} b.csv",
+                     f"gunzip {sha(CSV)} {len(CSV)} c.csv c.csv.gz"):
+            catalog(folder, s, line)
+            r = fetch(folder, code=2)
+            assert "more comes than the " in r.err and r.err.count("\n") == 1, r
+            assert tree(os.path.join(folder, "data")) == {}, "nothing is kept of a wrong file"
+        assert 0 < s.sent < 64 << 20, s.sent
+        assert len(s.asked) == 3, "and it is not asked for again"
+
+
+def test_https_stays_https(folder):
+    """A certificate that the preloaded fopen() gives for the system's: its server is trusted here alone."""
+    if not shutil.which("openssl") or "FERRY_PRELOAD" not in os.environ:
+        raise Skip("needs openssl, and FERRY_PRELOAD (ctest sets it)")
+    if "asan" in os.path.basename(os.path.dirname(FERRY)):
+        raise Skip("ASan must come first among preloaded libraries")
+    cert, key = os.path.join(folder, "cert.pem"), os.path.join(folder, "key.pem")
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1",
+                    "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", cert], check=True, capture_output=True)
+    trusting = {"LD_PRELOAD": os.environ["FERRY_PRELOAD"], "FERRY_TEST_CA": cert}
+
+    def get(server, env, code):
+        catalog(folder, server, f"file {sha(CSV)} {len(CSV)} a.csv")
+        return ferry("fetch", "toy", "--catalog", "catalog.txt", "-o", "data", "--set", "tries=1", cwd=folder, env=env, code=code)
+
+    with Server({"/a.csv": CSV}) as plain:
+        with Server({"/a.csv": CSV}, tls=(cert, key)) as good:
+            get(good, trusting, 0)  # so the certificate is not why the others fail
+            shutil.rmtree(os.path.join(folder, "data"))
+            assert "certificate" in get(good, {}, 1).err, "a stranger's certificate"
+        with Server({}, {"/a.csv": f"to {plain.url}/a.csv"}, tls=(cert, key)) as sly:
+            get(sly, trusting, 1)
+            assert sly.asked and plain.asked == [], plain.asked
+        plain.url = plain.url.replace("http:", "https:")
+        get(plain, trusting, 1)  # no TLS there: not tried without
+        assert plain.asked == [] and tree(os.path.join(folder, "data")) == {}
 
 
 def test_redirects(folder):

@@ -22,6 +22,23 @@ const char *lives_path(const char *name)
     return path[next];
 }
 
+/* Four words of class `up` or `down` a line; domain k shares words with those near it. */
+static void documents(int k)
+{
+    char text[2048], name[16];
+    int n = 0;
+
+    for (int i = 0; i < 12; i++) {
+        n += snprintf(text + n, sizeof text - (size_t)n, "%s\t", i % 2 ? "up" : "down");
+        for (int w = 0; w < 4; w++)
+            n += snprintf(text + n, sizeof text - (size_t)n, "%s%c%s",
+                          i % 2 ? "high" : "low", 'a' + 2 * k + (i * 5 + w * 3) % 7,
+                          w < 3 ? " " : "\n");
+    }
+    (void)snprintf(name, sizeof name, "d%d.txt", k);
+    put(name, text);
+}
+
 /* Twelve rows of a table whose first class is in the first half: numbers from a small generator. */
 static void table(const char *name, int cols, const char *prefix, unsigned s)
 {
@@ -43,10 +60,17 @@ static void table(const char *name, int cols, const char *prefix, unsigned s)
     put(name, text);
 }
 
-const char *const lives_tasks[] = {"pair.yaml",   "bridge.yaml", "regress.yaml",
-                                   "rate.yaml",   "embed.yaml",  "multilabel.yaml",
-                                   "stream.yaml", "graph.yaml"};
+const char *const lives_tasks[] = {
+    "pair.yaml",       "bridge.yaml", "regress.yaml", "rate.yaml",  "embed.yaml",
+    "multilabel.yaml", "stream.yaml", "graph.yaml",   "views.yaml", "few.yaml"};
 const int64_t lives_n = FERRY_COUNT(lives_tasks);
+
+const char *lives_settings(const char *method)
+{
+    return strcmp(method, "coca") == 0 || strcmp(method, "pca-joined") == 0 ? "d=2"
+           : strcmp(method, "predictions") == 0 ? "file=answers.csv"
+                                                : NULL;
+}
 
 void lives_make(void)
 {
@@ -94,6 +118,9 @@ void lives_make(void)
                      "- {name: s, role: source, ratings: r1.tsv}\n"
                      "- {name: t, role: target, ratings: r1.tsv, labelled: 0.7}\n"
                      "methods: [mean]\nevaluate: {repeats: 2}\n");
+    put("answers.csv",
+        "repeat,id,prediction\n1,r0,a\n1,r1,a\n1,r2,b\n1,r3,a\n1,r4,a\n1,r5,a\n"
+        "1,r6,b\n1,r7,b\n1,r8,b\n1,r9,a\n1,r10,b\n");
     put("e.tsv",
         "r0\tr1\nr1\tr2\nr2\tr3\nr6\tr7\nr7\tr8\nr3\tr4\nr9\tr10\nr10\tr11\nr5\tr0\n");
     put("graph.yaml", "task: g\ngoal: classify\ndomains:\n"
@@ -102,6 +129,30 @@ void lives_make(void)
                       "  - {name: v, x: t.csv, label: c, id: id, drop: y}\n"
                       "  graphs:\n  - {name: g, edges: e.tsv}\n  labelled: {per_class: 2}\n"
                       "methods: [majority]\nevaluate: {repeats: 2}\n");
+    put("views.yaml", "task: v\ngoal: classify\ndomains:\n"
+                      "- {name: s, role: source, x: s.csv, label: c, id: id, drop: y}\n"
+                      "- name: t\n  role: target\n  views:\n"
+                      "  - {name: f, x: t.csv, label: c, id: id, drop: y}\n"
+                      "  - {name: g, x: u.csv, id: id, drop: 'y,c'}\n"
+                      "  labelled: {per_class: 3}\n"
+                      "methods: [majority]\nevaluate: {repeats: 2}\n");
+    /* classes of which the target has no label */
+    put("four.csv",
+        "id,p,q,c\n1,0,0,a\n2,0,1,a\n3,9,0,b\n4,9,1,b\n5,0,9,k\n6,1,9,k\n7,9,9,l\n"
+        "8,9,8,l\n");
+    put("few.yaml", "task: f\ngoal: classify\ndomains:\n"
+                    "- {name: s, role: source, x: four.csv, label: c, id: id}\n"
+                    "- {name: t, role: target, x: four.csv, label: c, id: id,\n"
+                    "   labelled: {per_class: 1, classes: 3}}\n"
+                    "methods: [majority]\nevaluate: {repeats: 2}\n");
+    for (int k = 0; k < 5; k++)
+        documents(k);
+    put("chain.yaml", "task: ch\ngoal: classify\ntext: {norm: l2}\ndomains:\n"
+                      "- {name: d0, role: source, x: d0.txt, label: first}\n"
+                      "- {name: d1, role: intermediate, x: d1.txt, label: first}\n"
+                      "- {name: d2, role: intermediate, x: d2.txt, label: first}\n"
+                      "- {name: d3, role: intermediate, x: d3.txt, label: first}\n"
+                      "- {name: d4, role: target, x: d4.txt, label: first}\n");
 }
 
 ferry_status lives_gone(ferry_ctx *ctx, ferry_status st, const char *path)
@@ -117,6 +168,8 @@ ferry_status method_life(ferry_ctx *ctx, const char *file, const char *method,
     ferry_task *task = NULL, *seen = NULL;
     ferry_model *m = NULL, *back = NULL;
     ferry_prediction *p = NULL;
+    ferry_opts *opts = NULL;
+    const char *set = lives_settings(method);
     char path[1100], csv[1100];
 
     (void)snprintf(path, sizeof path, "%s/life-%s.ferry", folder, tag);
@@ -124,10 +177,21 @@ ferry_status method_life(ferry_ctx *ctx, const char *file, const char *method,
     (void)unlink(path), (void)unlink(csv);
     FERRY_TRY(ferry_task_load(ctx, lives_path(file), NULL, &task));
     FERRY_TRY(ferry_task_visible(ctx, task, 0, &seen));
-    FERRY_TRY(ferry_fit(ctx, seen, method, NULL, &m, NULL));
-    st = ferry_model_save(ctx, m, path);
-    FERRY_TRY(lives_gone(ctx, st, path));
-    FERRY_TRY(ferry_model_load(ctx, path, method, &back));
+    if (set) {
+        const char *value = strchr(set, '=') + 1;
+        const bool named = strncmp(set, "file", 4) == 0;
+        FERRY_TRY(ferry_opts_new(ctx, &opts));
+        FERRY_TRY(ferry_opts_set(ctx, opts, named ? "file" : "d",
+                                 named ? lives_path(value) : value));
+    }
+    FERRY_TRY(ferry_fit(ctx, seen, method, opts, &m, NULL));
+    if (strcmp(method, "predictions") == 0) { /* answers in a file: nothing to save */
+        FERRY_MOVE(back, m);
+    } else {
+        st = ferry_model_save(ctx, m, path);
+        FERRY_TRY(lives_gone(ctx, st, path));
+        FERRY_TRY(ferry_model_load(ctx, path, method, &back));
+    }
     const ferry_domain *target =
         ferry_task_domain_at(task, ferry_task_domain_count(task) - 1);
     FERRY_TRY(ferry_predict(ctx, back, target, &p));
@@ -137,6 +201,7 @@ done:
     ferry_prediction_free(p);
     ferry_model_free(back);
     ferry_model_free(m);
+    ferry_opts_free(opts);
     ferry_task_free(seen);
     ferry_task_free(task);
     return st;

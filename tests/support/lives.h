@@ -9,6 +9,8 @@ extern const char *const lives_tasks[];
 extern const int64_t lives_n;
 /* Write the task files and their data into the temporary folder. */
 void lives_make(void);
+/* "key=value" that a method needs on tasks this small, or NULL. */
+const char *lives_settings(const char *method);
 /* Path of a task; may be called by several threads once lives_make() has run. */
 const char *lives_path(const char *name);
 /* Files of this life have `tag` in their names. */

@@ -556,6 +556,10 @@ static void test_round_trips(void **state)
         "x,\"label:a,b\",label:c\n1,1,0\n2,,\n3,0,0\n",
         "c,x\nred,1\nblue,2\n",
         "x\n1\n\"\"\n2\n",
+        "inf,nan,-Infinity\n1,2,3\n4,5,6\n",
+        "id,1,2e3,inf,label:inf\na,1,2,3,1\nb,4,5,6,0\n",
+        "7,5\n1,2\n3,4\n",
+        "id,x\n\"a\001\",1\n\"\002\003\177\",2\n'\004,3\n",
     };
     ferry_ctx *ctx = *state;
 
