@@ -3,6 +3,7 @@ import base64
 import json
 import os
 import shutil
+import signal
 import socket
 import struct
 import subprocess
@@ -75,7 +76,7 @@ class Page:
         self.folder = tempfile.mkdtemp(prefix="ferry-chrome-")
         self.p = subprocess.Popen([find(), "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
                                    "--remote-debugging-port=0", "--user-data-dir=" + self.folder, "about:blank"],
-                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
         self.console, self.n = [], 0
         try:
             self.w = WebSocket(self.address())
@@ -135,9 +136,11 @@ class Page:
             f.write(base64.b64decode(r["data"]))
 
     def close(self):
-        self.p.kill()
+        os.killpg(self.p.pid, signal.SIGKILL)
         self.p.wait()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        end = time.monotonic() + 20  # its helpers may write on for a moment
+        while os.path.exists(self.folder) and time.monotonic() < end:
+            shutil.rmtree(self.folder, ignore_errors=True)
 
     def __enter__(self):
         return self

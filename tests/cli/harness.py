@@ -2,6 +2,7 @@
 
 usage of a test file: python3 test_NAME.py PATH-OF-FERRY [TEST...]
 """
+import atexit
 import json
 import os
 import shutil
@@ -91,15 +92,22 @@ def predictions(text):
 
 
 def main(module):
-    """Run every test_* function of a module, each in a fresh temporary folder."""
+    """Run every test_* function of a module, each in a fresh temporary folder; what else it or the command leaves among the
+    temporary files fails it."""
     wanted = sys.argv[2:]
     tests = [(n, f) for n, f in vars(module).items() if n.startswith("test_") and (not wanted or n in wanted)]
     failed = 0
     print(f"1..{len(tests)}")
+    sys.stdout.flush()
+    top = tempfile.mkdtemp(prefix="ferry-cli-")
+    atexit.register(shutil.rmtree, top, ignore_errors=True)
+    os.environ["TMPDIR"] = tempfile.tempdir = top
     for i, (name, test) in enumerate(tests, 1):
-        folder = tempfile.mkdtemp(prefix="ferry-cli-")
+        folder = tempfile.mkdtemp(prefix="test-")
         try:
             test(folder)
+            left = [os.path.join(top, n) for n in os.listdir(top) if os.path.join(top, n) != folder]
+            assert not left, f"left behind: {left}"
             print(f"ok {i} - {name}")
         except Skip as why:
             print(f"ok {i} - {name} # SKIP {why}")
@@ -109,7 +117,8 @@ def main(module):
             for line in traceback.format_exc().splitlines():
                 print(f"# {line}")
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            shutil.rmtree(top, ignore_errors=True)
+            os.mkdir(top)
         sys.stdout.flush()
     sys.exit(1 if failed else 0)
 

@@ -81,9 +81,15 @@ static void remove_tree(const char *path)
     (void)rmdir(path);
 }
 
+/* What cannot be removed, such as a file that is still being written, fails the test. */
 static void remove_tmp(void)
 {
+    struct stat info;
+
     remove_tree(tmp);
+    if (stat(tmp, &info) != 0) return;
+    print_error("%s was left behind\n", tmp);
+    _exit(1);
 }
 
 const char *tmp_dir(void)
