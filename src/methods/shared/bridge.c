@@ -208,7 +208,8 @@ bool ferry_i_bridge_lengths(const ttl_bridge *b)
 
 bool ferry_i_space_wordlike(const ferry_space *s)
 {
-    return !s->facts.neg && !s->scale->dense;
+    return !s->facts.neg && !s->scale->dense && s->scale->kind != FERRY_SCALE_STANDARD &&
+           s->scale->kind != FERRY_SCALE_COMMON;
 }
 
 bool ferry_i_space_positive(const ferry_space *s)

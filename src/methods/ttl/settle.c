@@ -55,8 +55,7 @@ done:
     return st;
 }
 
-/* z (margins without pi) <- classes of one instance; log of their sum. */
-static double soften(int64_t c, const double *log_pi, double *z)
+double ferry_i_soften(int64_t c, const double *log_pi, double *z)
 {
     double most = -INFINITY, sum = 0;
 
@@ -76,7 +75,7 @@ void ferry_i_mixture_apply(ferry_ctx *ctx, const ttl_mixture *m, const ferry_mat
 {
     ferry_e(ctx)->mul(ctx, 1, x, m->l, 0, g);
     for (int64_t i = 0; i < g->rows; i++)
-        (void)soften(g->k, m->log_pi, FERRY_ROW(g, i));
+        (void)ferry_i_soften(g->k, m->log_pi, FERRY_ROW(g, i));
 }
 
 /* next <- G of the mixture; *moved: the largest change from g; the data's part of J. */
@@ -97,7 +96,7 @@ static double e_step(ferry_ctx *ctx, const ttl_mixture *m, const ferry_matrix *x
             for (int64_t k = 0; k < c; k++)
                 z[k] = (double)(k == cls);
         } else {
-            sum += soften(c, m->log_pi, z);
+            sum += ferry_i_soften(c, m->log_pi, z);
         }
         for (int64_t k = 0; k < c; k++)
             *moved = fmax(*moved, fabs(z[k] - FERRY_ROW(g, i)[k]));

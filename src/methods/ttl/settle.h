@@ -1,5 +1,5 @@
-/* Letting carried labels settle among the words of a domain, and how far two halves of its
- * features agree (settle.c). */
+/* Letting carried labels settle in a domain: among its words, or where rows crowd (dense.c);
+ * and how far two halves of its features agree (settle.c). */
 #ifndef FERRY_TTL_SETTLE_H
 #define FERRY_TTL_SETTLE_H
 
@@ -28,6 +28,21 @@ ferry_status ferry_i_settle(ferry_ctx *ctx, const ttl_settle_options *o, ferry_m
 /* G <- the classes of new instances. */
 void ferry_i_mixture_apply(ferry_ctx *ctx, const ttl_mixture *m, const ferry_matrix *x,
                            ferry_block *g);
+
+/* z (margins without pi) <- classes of one instance; log of their sum. */
+double ferry_i_soften(int64_t c, const double *log_pi, double *z);
+
+/* Rows less their mean on the principal axes that hold 90 % of the variance. */
+typedef struct ttl_axes {
+    ferry_block *v, *z; /* d x q, n x q */
+    double *mean;       /* d */
+} ttl_axes;
+void ferry_i_axes_clear(ttl_axes *a);
+ferry_status ferry_i_axes(ferry_ctx *ctx, const ferry_matrix *x, ttl_axes *out);
+/* EM of a mixture of c round Gaussians with one variance from G, as above; out (NULL: not
+ * wanted) is on the columns of x. */
+ferry_status ferry_i_settle_dense(ferry_ctx *ctx, const ttl_axes *a, const int32_t *known,
+                                  ferry_block *g, ttl_mixture *out);
 
 /* Cohen's kappa of two labellings with classes 0..c-1; 0 when either is constant. */
 ferry_status ferry_i_kappa(ferry_ctx *ctx, int64_t n, const int32_t *a, const int32_t *b,

@@ -3,7 +3,8 @@
  *   pool = the sources, each with weight 1
  *   for each intermediate domain d in turn, then the target:
  *       carry    G = what the pool teaches about d, through the features both have
- *       settle   G = where EM of a mixture of word distributions takes it within d
+ *       settle   G = where EM of a mixture of word distributions, or of round Gaussians
+ *                where not all views are words, takes it within d
  *       weigh    w_d = kappa of the labels from one half of d's features with those from
  *                the other, on the rows whose label is not known: both halves repeat a
  *                label that they were given. At least w_min; 0 when d shares nothing with
@@ -14,48 +15,11 @@
  * bridge are one regression, and where source and target share nothing the source drops out
  * by itself. Labels that are known stay, and teach their own domain, too.
  *
- * Settling suits words. Views that are not words settle only when a check that uses no
- * label speaks for it: the labels settled in one half of the features must agree better
- * with those carried through the other half than the labels carried through both do. That
- * the settled halves agree with each other says nothing: two halves find the same clusters
- * even where these are not the classes. */
+ * Whether labels settle, and among words or where rows crowd: checks.c. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
-#include <xxhash.h>
 
-#include "methods/ttl/ttl.h"
-
-/* kappa of the labels from two halves of the features: both carried, both settled, and one
- * of each. */
-typedef struct halves {
-    double carried, settled, crossed;
-    int32_t *y; /* the labels themselves, owned: both carried, both settled */
-} halves;
-
-/* One domain on the way. */
-typedef struct stop {
-    ferry_matrix *x; /* all columns, rows to length 1 */
-    ferry_block *g;
-    double w;
-    /* known instances as teachers of their own domain */
-    ferry_matrix *known_x;
-    ferry_block *known_g;
-    double C; /* cost of errors of what taught it; 0: not chosen yet */
-    double beta;
-    halves half;
-    int64_t shared;
-    int32_t *carried; /* its labels before settling, where somebody watches */
-} stop;
-
-typedef struct trip {
-    const ttl_options *o;
-    const ttl_bridge *b;
-    stop *at; /* one per place */
-    ttl_teacher *pool;
-    int64_t n_pool;
-    bool watched; /* the target's labels are asked for */
-} trip;
+#include "methods/ttl/trip.h"
 
 static void trip_clear(trip *t)
 {
@@ -69,9 +33,8 @@ static void trip_clear(trip *t)
     FERRY_FREE(t->at, t->pool);
 }
 
-/* A copy of x of its own, with rows of length 1 where that is wanted. */
-static ferry_status own_rows(ferry_ctx *ctx, const ferry_matrix *x, int64_t n,
-                             const int64_t *rows, bool lengths, ferry_matrix **out)
+ferry_status ferry_i_trip_rows(ferry_ctx *ctx, const ferry_matrix *x, int64_t n,
+                               const int64_t *rows, bool lengths, ferry_matrix **out)
 {
     ferry_status st = FERRY_OK;
 
@@ -92,13 +55,13 @@ static ferry_status board(ferry_ctx *ctx, trip *t, int64_t i)
     if (!rows) FERRY_TRY(ferry_i_nomem(ctx));
     for (int64_t r = 0; r < p->n; r++)
         rows[r] = r;
-    FERRY_TRY(own_rows(ctx, p->x, p->n, rows, lengths, &s->x));
+    FERRY_TRY(ferry_i_trip_rows(ctx, p->x, p->n, rows, lengths, &s->x));
     FERRY_TRY(ferry_i_block_new(ctx, p->n, t->b->c, &s->g));
     ferry_i_clamp(s->g, p->known);
     if (i < t->b->n_sources || p->labelled == 0) goto done;
     for (int64_t r = 0; r < p->n; r++)
         if (p->known[r] >= 0) rows[n++] = r;
-    FERRY_TRY(own_rows(ctx, p->x, n, rows, lengths, &s->known_x));
+    FERRY_TRY(ferry_i_trip_rows(ctx, p->x, n, rows, lengths, &s->known_x));
     FERRY_TRY(ferry_i_block_new(ctx, n, t->b->c, &s->known_g));
     for (int64_t r = 0; r < n; r++)
         FERRY_ROW(s->known_g, r)[p->known[rows[r]]] = 1;
@@ -123,27 +86,10 @@ done:
     return st;
 }
 
-/* ---- carry and settle ---- */
+/* ---- carry, settle, weigh ---- */
 
-/* How often a word counts in a domain of n instances: sharp labels need many. */
-static double usual_beta(const trip *t, int64_t n)
-{
-    const double beta = t->o->beta > 0 ? t->o->beta : 6;
-
-    return fmin(beta, fmax(fmin(1, beta), beta * (double)n / 800));
-}
-
-static ttl_settle_options settle_options(const trip *t, double beta)
-{
-    return (ttl_settle_options){.beta = beta,
-                                .eta = t->o->eta,
-                                .iterations = t->o->settle_steps,
-                                .tol = t->o->settle_tol};
-}
-
-/* Carry to place i through the columns of `within` (NULL: all); g gets the labels. */
-static ferry_status carry_to(ferry_ctx *ctx, const trip *t, int64_t i,
-                             const uint8_t *within, ttl_carried *m, ferry_block *g)
+ferry_status ferry_i_trip_carry(ferry_ctx *ctx, const trip *t, int64_t i,
+                                const uint8_t *within, ttl_carried *m, ferry_block *g)
 {
     ferry_status st = FERRY_OK;
     const stop *s = &t->at[i];
@@ -158,136 +104,6 @@ done:
     return st;
 }
 
-/* Whether place i has views that can settle at all, and whether all of them are words. */
-static void kinds(const trip *t, int64_t i, bool *can, bool *words)
-{
-    *can = *words = true;
-    for (int64_t s = 0; s < t->b->prepared->n_spaces; s++) {
-        if (!t->b->place[i].has[s]) continue;
-        *can = *can && ferry_i_space_positive(&t->b->prepared->space[s]);
-        *words = *words && ferry_i_space_wordlike(&t->b->prepared->space[s]);
-    }
-}
-
-/* The labels of place i from the columns of one half alone: carried, and settled from
- * there. */
-static ferry_status half_labels(ferry_ctx *ctx, const trip *t, int64_t i, double beta,
-                                const uint8_t *within, int32_t *carried, int32_t *settled)
-{
-    ferry_status st = FERRY_OK;
-    const ttl_place *p = &t->b->place[i];
-    const ttl_settle_options so = settle_options(t, beta);
-    ttl_carried m = {0};
-    ferry_matrix *x = NULL;
-    ferry_block *g = NULL;
-
-    FERRY_TRY(ferry_i_block_new(ctx, p->n, t->b->c, &g));
-    FERRY_TRY(carry_to(ctx, t, i, within, &m, g));
-    ferry_i_winners(g, carried, NULL);
-    if (beta == 0) goto done;
-    FERRY_TRY(ferry_i_columns_cut(ctx, t->at[i].x, within, ferry_i_bridge_lengths(t->b), &x,
-                                  NULL));
-    FERRY_TRY(ferry_i_settle(ctx, &so, x, p->known, g, NULL, NULL, NULL));
-    ferry_i_winners(g, settled, NULL);
-done:
-    ferry_i_carried_clear(&m);
-    ferry_i_matrix_free(x);
-    ferry_i_block_free(g);
-    return st;
-}
-
-/* Of `parts` labellings of p's n rows, one after the other, keep the rows without a known
- * label; returns how many these are. */
-static int64_t unknown_rows(const ttl_place *p, int64_t parts, int32_t *y)
-{
-    const int64_t m = p->n - p->labelled;
-    int64_t to = 0;
-
-    for (int64_t i = 0; i < parts * p->n; i++)
-        if (p->known[i % p->n] < 0) y[to++] = y[i];
-    return m;
-}
-
-/* kappa of two labellings of m rows of place i; 0 where it is within two deviations of what
- * chance gives so few rows, when known ones were left out. */
-static ferry_status agreement(ferry_ctx *ctx, const trip *t, int64_t i, int64_t m,
-                              const int32_t *a, const int32_t *b, double *kappa)
-{
-    const ferry_status st = ferry_i_kappa(ctx, m, a, b, t->b->c, kappa);
-
-    if (m < t->b->place[i].n && *kappa < 2 / sqrt((double)m)) *kappa = 0;
-    return st;
-}
-
-/* How far the two halves of place i's features agree when settled with beta (0: not at
- * all). Where every label is known there is nothing to ask: they agree. */
-static ferry_status split_halves(ferry_ctx *ctx, const trip *t, int64_t i, double beta,
-                                 halves *out)
-{
-    ferry_status st = FERRY_OK;
-    const ttl_place *p = &t->b->place[i];
-    const int64_t n = p->n, cols = t->b->cols;
-    const ferry_matrix *x = t->at[i].x;
-    int32_t *y = ferry_i_calloc(4 * n, sizeof *y);
-    uint8_t *half = ferry_i_calloc(2 * cols, sizeof *half), *within = half + cols;
-    double one = 0, other = 0;
-
-    *out =
-        p->labelled == n ? (halves){.carried = 1, .settled = 1, .crossed = 1} : (halves){0};
-    if (!y || !half) FERRY_TRY(ferry_i_nomem(ctx));
-    if (p->labelled == n) goto done;
-    FERRY_TRY(ferry_i_halves(ctx, 1, &x, cols, half));
-    for (int h = 0; h < 2; h++) {
-        for (int64_t j = 0; j < cols; j++)
-            within[j] = half[j] == h + 1;
-        FERRY_TRY(half_labels(ctx, t, i, beta, within, y + h * n, y + (2 + h) * n));
-    }
-    const int64_t m = unknown_rows(p, 4, y);
-    FERRY_TRY(agreement(ctx, t, i, m, y, y + m, &out->carried));
-    if (beta == 0) goto done;
-    FERRY_TRY(agreement(ctx, t, i, m, y + 2 * m, y + 3 * m, &out->settled));
-    FERRY_TRY(agreement(ctx, t, i, m, y + 2 * m, y + m, &one));
-    FERRY_TRY(agreement(ctx, t, i, m, y + 3 * m, y, &other));
-    out->crossed = 0.5 * (one + other);
-done:
-    if (st == FERRY_OK) FERRY_MOVE(out->y, y);
-    FERRY_FREE(y, half);
-    return st;
-}
-
-/* Whether and how sharply place i settles, by the agreement of its halves. beta = 1 is
- * taken where its halves agree better and the crossed agreement is not clearly worse: it
- * suits topics, also in unequal classes, and would lose opinions. */
-static ferry_status decide(ferry_ctx *ctx, const trip *t, int64_t i, stop *s)
-{
-    ferry_status st = FERRY_OK;
-    const ttl_options *o = t->o;
-    const int64_t n = t->b->place[i].n;
-    const bool last = i == t->b->n_places - 1;
-    bool can, words, choose;
-    halves mild = {0};
-
-    kinds(t, i, &can, &words);
-    s->beta = can && o->settle != TTL_SETTLE_NO ? usual_beta(t, n) : 0;
-    choose = o->beta == 0 && s->beta > 1;
-    if (last && !o->trust && !choose && (words || o->settle != TTL_SETTLE_AUTO)) goto done;
-    FERRY_TRY(split_halves(ctx, t, i, s->beta, &s->half));
-    if (choose) FERRY_TRY(split_halves(ctx, t, i, 1, &mild));
-    if (choose && mild.settled > s->half.settled &&
-        mild.crossed > s->half.crossed - 2 / sqrt((double)(n - t->b->place[i].labelled))) {
-        s->beta = 1;
-        ferry_i_free(s->half.y);
-        s->half = mild;
-        mild.y = NULL;
-    }
-    if (!words && o->settle == TTL_SETTLE_AUTO && s->half.crossed <= s->half.carried)
-        s->beta = 0;
-    if (s->beta == 0) s->half.settled = s->half.carried;
-done:
-    ferry_i_free(mild.y);
-    return st;
-}
-
 /* Carry, decide, settle, weigh for place i; the last two fill the model when it is the
  * target. */
 static ferry_status visit(ferry_ctx *ctx, trip *t, int64_t i, ttl_carried *carried,
@@ -298,7 +114,7 @@ static ferry_status visit(ferry_ctx *ctx, trip *t, int64_t i, ttl_carried *carri
     stop *s = &t->at[i];
 
     s->C = t->o->C;
-    FERRY_TRY(carry_to(ctx, t, i, NULL, carried, s->g));
+    FERRY_TRY(ferry_i_trip_carry(ctx, t, i, NULL, carried, s->g));
     s->C = carried->C; /* its halves are learned alike */
     s->shared = carried->shared;
     if (t->watched && i == t->b->n_places - 1) {
@@ -312,160 +128,10 @@ static ferry_status visit(ferry_ctx *ctx, trip *t, int64_t i, ttl_carried *carri
                             p->domain->name);
         goto done;
     }
-    FERRY_TRY(decide(ctx, t, i, s));
-    if (s->beta > 0) {
-        const ttl_settle_options so = settle_options(t, s->beta);
-        FERRY_TRY(ferry_i_settle(ctx, &so, s->x, p->known, s->g, mixture, NULL, NULL));
-    }
+    FERRY_TRY(ferry_i_trip_settle(ctx, t, i, mixture));
     s->w = fmax(t->o->w_min, s->half.settled);
     if (i < t->b->n_places - 1) t->pool[t->n_pool++] = (ttl_teacher){s->x, s->g, s->w};
 done:
-    return st;
-}
-
-/* ---- the trust report ---- */
-
-typedef struct drawn {
-    uint64_t key;
-    int64_t row;
-} drawn;
-
-static int by_key(const void *a, const void *b)
-{
-    const drawn *x = a, *y = b;
-
-    if (x->key != y->key) return x->key < y->key ? -1 : 1;
-    return x->row < y->row ? -1 : 1;
-}
-
-/* Fold 0..4 of each instance by its id, so that the order of rows does not matter. */
-static ferry_status folds(ferry_ctx *ctx, const ttl_place *p, int32_t *fold)
-{
-    drawn *all = ferry_i_calloc(p->n, sizeof *all);
-
-    if (!all) return ferry_i_nomem(ctx);
-    for (int64_t i = 0; i < p->n; i++) {
-        const char *id = ferry_i_ids_at(p->domain->ids, p->instance[i]);
-        all[i] = (drawn){XXH3_64bits(id, strlen(id)), i};
-    }
-    qsort(all, (size_t)p->n, sizeof *all, by_key);
-    for (int64_t i = 0; i < p->n; i++)
-        fold[all[i].row] = (int32_t)(i % 5);
-    ferry_i_free(all);
-    return FERRY_OK;
-}
-
-/* Labels of the fold's instances from the others, through the columns of `within`; *n grows
- * with what is answered. */
-static ferry_status one_fold(ferry_ctx *ctx, const trip *t, int64_t i, const int32_t *fold,
-                             int32_t f, const uint8_t *within, int32_t *truth,
-                             int32_t *answer, int64_t *n)
-{
-    ferry_status st = FERRY_OK;
-    const ttl_place *p = &t->b->place[i];
-    const ttl_carry_options co = {.C = t->at[t->b->n_sources].C,
-                                  .l2 = ferry_i_bridge_lengths(t->b)};
-    int64_t *in = ferry_i_calloc(p->n, sizeof *in),
-            *out = ferry_i_calloc(p->n, sizeof *out);
-    int64_t n_in = 0, n_out = 0;
-    ferry_matrix *train = NULL, *test = NULL;
-    ferry_block *g = NULL, *scores = NULL;
-    ttl_carried m = {0};
-
-    if (!in || !out) FERRY_TRY(ferry_i_nomem(ctx));
-    for (int64_t r = 0; r < p->n; r++) {
-        if (p->known[r] < 0) continue;
-        if (fold[r] == f)
-            out[n_out++] = r;
-        else
-            in[n_in++] = r;
-    }
-    FERRY_TRY(own_rows(ctx, t->at[i].x, n_in, in, false, &train));
-    FERRY_TRY(own_rows(ctx, t->at[i].x, n_out, out, false, &test));
-    FERRY_TRY(ferry_i_block_new(ctx, n_in, t->b->c, &g));
-    FERRY_TRY(ferry_i_block_new(ctx, n_out, t->b->c, &scores));
-    for (int64_t r = 0; r < n_in; r++)
-        FERRY_ROW(g, r)[p->known[in[r]]] = 1;
-    {
-        const ttl_teacher teacher = {train, g, 1};
-        FERRY_TRY(ferry_i_carry(ctx, &co, 1, &teacher, test, t->b->c, within, &m));
-    }
-    FERRY_TRY(ferry_i_carried_apply(ctx, &m, test, scores));
-    ferry_i_winners(scores, answer + *n, NULL);
-    for (int64_t r = 0; r < n_out; r++)
-        truth[(*n)++] = p->known[out[r]];
-done:
-    FERRY_FREE(in, out);
-    ferry_i_matrix_free(train);
-    ferry_i_matrix_free(test);
-    ferry_i_block_free(g);
-    ferry_i_block_free(scores);
-    ferry_i_carried_clear(&m);
-    return st;
-}
-
-/* kappa of five-fold cross-validation inside source i, on the features that the next domain
- * has. */
-static ferry_status boarding(ferry_ctx *ctx, const trip *t, int64_t i, double *kappa,
-                             int64_t *n)
-{
-    ferry_status st = FERRY_OK;
-    const ttl_place *p = &t->b->place[i];
-    int32_t *fold = ferry_i_calloc(3 * p->n, sizeof *fold);
-    uint8_t *within = NULL;
-
-    *n = 0;
-    if (!fold) FERRY_TRY(ferry_i_nomem(ctx));
-    FERRY_TRY(ferry_i_bridge_used(ctx, t->b, t->b->n_sources, &within));
-    FERRY_TRY(folds(ctx, p, fold));
-    for (int32_t f = 0; f < 5; f++)
-        FERRY_TRY(one_fold(ctx, t, i, fold, f, within, fold + p->n, fold + 2 * p->n, n));
-    FERRY_TRY(ferry_i_kappa(ctx, *n, fold + p->n, fold + 2 * p->n, t->b->c, kappa));
-done:
-    FERRY_FREE(fold, within);
-    return st;
-}
-
-static void note_low(ferry_ctx *ctx, const ttl_bridge *b, const char *what,
-                     const char *where, double kappa, int64_t n, const char *meaning)
-{
-    if (kappa < 4 / sqrt((double)(n > 0 ? n : 1)))
-        ferry_i_bridge_note(ctx, b, "%s %.2f of '%s' is no more than chance: %s", what,
-                            kappa, where, meaning);
-}
-
-static ferry_status tell_trust(ferry_ctx *ctx, const trip *t)
-{
-    ferry_status st = FERRY_OK;
-    const ttl_bridge *b = t->b;
-    const int64_t last = b->n_places - 1;
-    double *list = ferry_i_calloc(3 * b->n_places, sizeof *list);
-    double *carried = list + b->n_places, *crossed = carried + b->n_places;
-
-    if (!list) FERRY_TRY(ferry_i_nomem(ctx));
-    for (int64_t i = 0; i < b->n_sources; i++) {
-        int64_t n = 0;
-        FERRY_TRY(boarding(ctx, t, i, &list[i], &n));
-        note_low(ctx, b, "boarding", b->place[i].domain->name, list[i], n,
-                 "its labels cannot be learned from the features that the next domain has");
-    }
-    ferry_i_diag_reals(ctx, "boarding", b->n_sources, list);
-    for (int64_t i = b->n_sources; i <= last; i++) {
-        list[i] = i < last ? t->at[i].w : t->at[i].half.settled;
-        carried[i] = t->at[i].half.carried;
-        crossed[i] = t->at[i].half.crossed;
-    }
-    ferry_i_diag_reals(ctx, "crossing", last - b->n_sources, list + b->n_sources);
-    ferry_i_diag_real(ctx, "landing", list[last]);
-    ferry_i_diag_reals(ctx, "carried_agreement", last - b->n_sources + 1,
-                       carried + b->n_sources);
-    ferry_i_diag_reals(ctx, "crossed_agreement", last - b->n_sources + 1,
-                       crossed + b->n_sources);
-    note_low(ctx, b, "landing", b->place[last].domain->name, list[last],
-             b->place[last].n - b->place[last].labelled,
-             "two halves of its features give labels that do not agree");
-done:
-    ferry_i_free(list);
     return st;
 }
 
@@ -515,6 +181,26 @@ static ferry_status tell_features(ferry_ctx *ctx, const ferry_task *task, const 
     return FERRY_OK;
 }
 
+/* Whether the target settled, and the numbers of its checks. */
+static void tell_settled(ferry_ctx *ctx, const trip *t)
+{
+    const stop *s = &t->at[t->b->n_places - 1];
+
+    ferry_i_diag_text(ctx, "settled", s->settled ? "yes" : "no");
+    ferry_i_diag_real(ctx, "beta", s->beta);
+    if (s->words) return;
+    ferry_i_diag_real(ctx, "stable", s->stable);
+    ferry_i_diag_real(ctx, "names", s->names);
+    ferry_i_diag_real(ctx, "clusters", s->fid);
+    if (s->settled && t->o->trust)
+        ferry_i_bridge_note(
+            ctx, t->b,
+            "'%s' settled: its clusters were found without labels and are "
+            "called what the carried labels call them; were those worse than "
+            "chance, the result is worse still, and no check sees it",
+            t->b->place[t->b->n_places - 1].domain->name);
+}
+
 /* From the sources to the target; the last two are left as the target's. */
 static ferry_status travel(ferry_ctx *ctx, trip *t, ttl_carried *carried,
                            ttl_mixture *mixture)
@@ -552,13 +238,13 @@ ferry_status ferry_i_ttl_watch(ferry_ctx *ctx, const ttl_options *o, const ttl_b
     ferry_i_winners(s->g, w->label, NULL);
     if (!w->half || !s->half.y) goto done;
     memcpy(w->half, s->half.y, 4 * size);
-    if (s->beta == 0) memcpy(w->half + 2 * n, s->half.y, 2 * size);
+    if (!s->settled) memcpy(w->half + 2 * n, s->half.y, 2 * size);
     w->landing = s->half.settled;
     w->boarding = w->crossing = 1;
     for (int64_t i = 0; i < b->n_sources; i++) {
         double kappa = 0;
         int64_t rows = 0;
-        FERRY_TRY(boarding(ctx, &t, i, &kappa, &rows));
+        FERRY_TRY(ferry_i_trip_boarding(ctx, &t, i, &kappa, &rows));
         w->boarding = fmin(w->boarding, kappa);
     }
     for (int64_t i = b->n_sources; i < last; i++)
@@ -584,9 +270,8 @@ ferry_status ferry_i_ttl_ferry(ferry_ctx *ctx, const ttl_options *o, const ferry
         FERRY_TRY(on_target(ctx, b, &mixture, s));
     else
         FERRY_TRY(ferry_i_carried_on_target(ctx, &carried, b, &s->carried));
-    if (o->trust) FERRY_TRY(tell_trust(ctx, &t));
-    ferry_i_diag_text(ctx, "settled", mixture.l ? "yes" : "no");
-    ferry_i_diag_real(ctx, "beta", t.at[b->n_places - 1].beta);
+    if (o->trust) FERRY_TRY(ferry_i_trip_trust(ctx, &t));
+    tell_settled(ctx, &t);
     FERRY_TRY(tell_features(ctx, task, &t, &mixture, &carried));
     rep->objective = NAN;
 done:

@@ -9,8 +9,8 @@ static const ferry_opt ttl_opts[] = {
     TTL_OPT_LABELS(ttl_options),
     TTL_OPT_COST(ttl_options),
     FERRY_OPT_ONE_OF(ttl_options, settle, "auto|yes|no", "auto",
-                     "ferry: let labels settle; auto: words always, other views if their "
-                     "halves then agree better"),
+                     "ferry: let labels settle; auto: words always, other views if three "
+                     "checks that use no label speak for it"),
     FERRY_OPT_YES_NO(ttl_options, trust, "yes",
                      "ferry: report boarding, crossing and landing"),
     FERRY_OPT(
@@ -78,7 +78,7 @@ static ferry_status ttl_fit(ferry_ctx *ctx, const ferry_task *task, const void *
     FERRY_TRY(ferry_i_bridge_new(
         ctx, "ttl", task,
         (ttl_reading){o->scale, o->leaks, o->bridge_labels,
-                      o->mode == TTL_MODE_FERRY ? FERRY_PLAIN_ROOTS : FERRY_POSITIVE},
+                      o->mode == TTL_MODE_FERRY ? FERRY_ANY_SIGN : FERRY_POSITIVE},
         &b));
     s->mode = o->mode;
     s->f.c = b->c;
