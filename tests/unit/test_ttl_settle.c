@@ -211,6 +211,101 @@ static void test_empty(void **state)
     ferry_i_matrix_free(x);
 }
 
+/* Round Gaussians: numbers worked out elsewhere (10 digits), from CSR and from dense; the mixture
+ * says the same of the rows as they stand, and rows that are known stay. */
+static void test_golden_dense(void **state)
+{
+    ferry_ctx *ctx = *state;
+    json_t *file = golden("../next/features/golden_anyfeat.json"), *list;
+
+    if (!file) return;
+    list = golden_at(file, "settle");
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *one = json_array_get(list, i), *known = golden_at(one, "known");
+        int64_t n, d, c;
+        double *data = golden_array(one, "x", &n, &d),
+               *start = golden_array(one, "g", &n, &c),
+               *want = golden_array(one, "result", NULL, NULL);
+        const ferry_array a = {n, d, d, data};
+        ferry_matrix *x[2] = {csr_of(ctx, n, d, data), NULL};
+        int32_t y[64];
+        for (int64_t r = 0; r < n; r++)
+            y[r] = json_is_array(known)
+                       ? (int32_t)json_number_value(json_array_get(known, (size_t)r))
+                       : -1;
+        assert_ok(ctx, ferry_i_matrix_from_array(ctx, &a, &x[1]));
+        for (int v = 0; v < 2; v++) {
+            ttl_axes axes;
+            ttl_mixture m = {0};
+            ferry_block *g = NULL, *again = NULL;
+            const ferry_block from = {n, c, start};
+            assert_ok(ctx, ferry_i_block_new(ctx, n, c, &g));
+            assert_ok(ctx, ferry_i_block_new(ctx, n, c, &again));
+            ferry_i_block_copy(&from, g);
+            assert_ok(ctx, ferry_i_axes(ctx, x[v], &axes));
+            assert_int_equal(axes.z->k, (int64_t)golden_real(one, "pca_dims"));
+            assert_ok(ctx, ferry_i_settle_dense(ctx, &axes, y, g, &m));
+            ferry_i_mixture_apply(ctx, &m, x[v], again);
+            for (int64_t r = 0; r < n; r++)
+                for (int64_t k = 0; k < c; k++) {
+                    assert_close(FERRY_ROW(g, r)[k], want[r * c + k], 1e-10);
+                    if (y[r] < 0)
+                        assert_close(FERRY_ROW(again, r)[k], want[r * c + k], 1e-10);
+                }
+            ferry_i_axes_clear(&axes);
+            ferry_i_mixture_clear(&m);
+            ferry_i_block_free(g);
+            ferry_i_block_free(again);
+            ferry_i_matrix_free(x[v]);
+        }
+        free(data);
+        free(start);
+        free(want);
+    }
+    json_decref(file);
+}
+
+/* Two heaps, far apart, on a wide space and a long one: both ways to the axes find them from
+ * labels of which a third is wrong. Rows that are all alike settle on the shares. */
+static void test_heaps(void **state)
+{
+    ferry_ctx *ctx = *state;
+
+    for (int wide = 0; wide < 2; wide++) {
+        const int64_t n = 40, d = wide ? 60 : 6;
+        double *data = calloc((size_t)(n * d), sizeof *data), g[80];
+        ferry_block b = {n, 2, g};
+        ferry_matrix *x;
+        ttl_axes axes;
+        ferry_rng rng;
+        ferry_i_rng_seed(&rng, 5, (uint64_t)wide);
+        for (int64_t i = 0; i < n; i++) {
+            for (int64_t j = 0; j < d; j++)
+                data[i * d + j] = ferry_i_rng_real(&rng) - 0.5 + (i % 2 ? 3 : -1);
+            g[2 * i] = (i % 2 == 0) != (i % 3 == 0) ? 0.8 : 0.2;
+            g[2 * i + 1] = 1 - g[2 * i];
+        }
+        x = csr_of(ctx, n, d, data);
+        assert_ok(ctx, ferry_i_axes(ctx, x, &axes));
+        assert_ok(ctx, ferry_i_settle_dense(ctx, &axes, NULL, &b, NULL));
+        for (int64_t i = 0; i < n; i++)
+            assert_true(g[2 * i] > 0.99 ? i % 2 == 0 : g[2 * i] < 0.01 && i % 2 == 1);
+        ferry_i_axes_clear(&axes);
+        ferry_i_matrix_free(x);
+        for (int64_t e = 0; e < n * d; e++)
+            data[e] = 1;
+        x = csr_of(ctx, n, d, data);
+        for (int64_t i = 0; i < n; i++)
+            g[2 * i] = 0.75, g[2 * i + 1] = 0.25;
+        assert_ok(ctx, ferry_i_axes(ctx, x, &axes));
+        assert_ok(ctx, ferry_i_settle_dense(ctx, &axes, NULL, &b, NULL));
+        assert_close(g[0], 0.75, 1e-9);
+        ferry_i_axes_clear(&axes);
+        ferry_i_matrix_free(x);
+        free(data);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -219,6 +314,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_by_hand, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_never_falls, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_empty, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_golden_dense, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_heaps, ctx_setup, ctx_teardown),
     };
     return cmocka_run_group_tests_name("ttl_settle", tests, NULL, NULL);
 }
