@@ -44,6 +44,25 @@ if (ferry_task_load(ctx, "%s/task.yaml", NULL, &task) == FERRY_OK &&
     puts(table);
 else
     fprintf(stderr, "%%s\\n", ferry_message(ctx));"""
+PYTHON = {
+    "any": """import ferryml
+
+result = ferryml.load_results("results/%(name)s")   # what ferry run left
+print(result)                                       # the table; in a notebook the report
+print(result.explain())""",
+    "regress": """import ferryml
+from ferryml import Source
+
+source = ferryml.read("%(name)s/source.csv", label="y", id="id")
+target = ferryml.read("%(name)s/target.csv", label="y", id="id")
+result = ferryml.compare(target.X, target.y, sources=[Source(source.X, source.y)], labelled=15, repeats=5)
+print(result)""",
+    "home": """import ferryml
+from ferryml import Source
+
+model = ferryml.CDSPP().fit(X, y, sources=[Source(Xs, ys)])          # NaN in y: a label that is not known
+print(ferryml.compare(X, y, sources=[Source(Xs, ys)], labelled=20))  # did transfer help?""",
+}
 VERDICTS = {
     "helps": "better than the best method without transfer, and it is the source's doing",
     "any source": "better, but made-up sources do as well",
@@ -78,10 +97,10 @@ def tab(title, language, text):
 
 
 def python_tab(site, name):
-    """Only where the Python package is documented, and as its page calls it."""
-    if "python.md" not in site.pages or "ferry.run(" not in site.pages["python.md"]:
+    """Only where the Python package is documented."""
+    if "python.md" not in site.pages:
         return ""
-    return tab("Python", "python", 'import ferry\n\nresults = ferry.run("%s/task.yaml")\nprint(results)' % name)
+    return tab("Python", "python", PYTHON.get(name, PYTHON["any"]) % {"name": name})
 
 
 def made(site, name):
@@ -131,7 +150,9 @@ def example(site, name, title, goal, shape, gen, line, words):
                 site.run("explain", "results/" + name, first, cwd=site.work).rstrip(), "```"]
     out += ["", "## The report", "", '<figure class="report" markdown="span">![The report of this run: %s](%s.png)</figure>' % (html.escape(title), name), "",
             "[Open the report](%s-report.html): plots, tables that sort and the command behind every number. `ferry run` leaves it in the folder of the "
-            "results; it needs no network." % name, ""]
+            "results; it needs no network." % name, "",
+            '<details><summary>The report on this page</summary><iframe class="report" src="%s-report.html" title="The report of this run" '
+            'loading="lazy"></iframe></details>' % name, ""]
     site.add("gallery/%s.md" % name, "\n".join(out))
 
 
@@ -159,7 +180,7 @@ def home(site, text):
     table_page = "gallery/bridge.md"
     picture = '<figure class="report" markdown="span">[![The report of a run: methods with their accuracy, the difference from the best baseline and a verdict](gallery/bridge.png)](%s)</figure>' % "gallery/bridge.html"
     assert table_page in site.pages
-    return text.replace("PICTURE", picture).replace("PYTHON\n", python_tab(site, "my"))
+    return text.replace("PICTURE", picture).replace("PYTHON\n", python_tab(site, "home"))
 
 
 def navigation(site):

@@ -23,10 +23,15 @@ SHARES = [("features that lead from a source to the target", "features, through 
           ("a view", "ids: several views of the same rows", "Views and graphs of the same instances, joined by id.")]
 
 
+# It needs no source, so its needs do not tell.
+SPECIAL = {"hetomtl": "source labels, some target labels that may be seen"}
+
+
 def shares(m):
     """What source and target of a transfer method share: (short, sentence)."""
+    needs = SPECIAL.get(m["name"], m["needs"])
     for words, short, sentence in SHARES:
-        if words in m["needs"]:
+        if words in needs:
             return short, sentence
     return "nothing", ""
 
@@ -56,7 +61,7 @@ def picture(m):
         boxes = [("source", "labels"), ("bridge", "features of both"), ("target", labels)]
     elif "source" in needs:
         boxes = [("source", "labels" if "source labels" in needs else "rows"), ("target", labels)]
-    elif m["name"] == "hetomtl":
+    elif m["name"] in SPECIAL:
         boxes = [("sources", "labels"), ("target", "rows that arrive")]
     else:
         boxes = [("views, graphs", "of the same rows"), ("target", labels)]

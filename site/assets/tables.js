@@ -18,6 +18,7 @@ document.addEventListener("DOMContentLoaded", () => {
         body.append(...(down ? rows.reverse() : rows))
       })
     })
+    if (body.rows.length <= 12) continue
     const field = document.createElement("input"), said = document.createElement("span")
     field.type = "search"
     field.placeholder = "Show only rows with ..."
