@@ -166,8 +166,8 @@ def pages(site):
     site.run("gen", "select", "-o", "select", "-q", cwd=site.work)
     select = site.run("select", "select/task.yaml", "-q", cwd=site.work)
     site.add("gallery/select.md", "\n".join(
-        ["# Which bridge?", "", "Four domains could lead from the source to the target. `ferry select` learns from the domains at hand which triples of "
-         "source, bridge and target gain, ranks the candidates, and says how far to trust that: here, hardly.", "",
+        ["# Which bridge?", "", "Source and target have no column in common, and four domains without labels could lead from one to the other. `ferry select` "
+         "tries every way, looks at how well the labels that arrive repeat, and prints the lines of the task file for the bridges it recommends.", "",
          "```sh", "ferry gen select -o select", "ferry select select/task.yaml", "```", "", "```console", select.rstrip(), "```", "",
          "[Choosing the bridge](../select.md) explains the numbers.", ""]))
     cards.append('<a class="card" href="select.html"><strong>Which bridge?</strong>classify: a source, a target and several candidates between them</a>')
