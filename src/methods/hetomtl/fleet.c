@@ -123,6 +123,7 @@ static void note(const fleet *f, const fleet_room *room, const double *total,
 {
     const int64_t most = (f->votes - 3) / FLEET;
 
+    memset(votes, 0, (size_t)f->votes * sizeof *votes); /* all of them go into a log */
     votes[0] = ferry_i_argmax(f->k, total);
     votes[1] = sentinel_says(f, room);
     votes[2] = f->k <= most ? (int32_t)f->k : -1;
