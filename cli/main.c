@@ -10,39 +10,37 @@
 
 #include "cli.h"
 
-/* Two libraries read their settings when they are loaded, so set what is wrong and start
- * again; the variables tell the second time from the first. OpenBLAS may have picked
- * kernels that do not fit this CPU, at a fifth of the speed. And the threads of both
- * OpenMP and OpenBLAS wait by spinning, on the very cores that those of the other need
- * then: a demo took 84 s instead of 10 on two cores. */
+/* Two libraries read their settings when they are loaded. The threads of both OpenMP and
+ * OpenBLAS wait by spinning, on the very cores that those of the other need then: a demo took
+ * 84 s instead of 10 on two cores. OpenBLAS is loaded here and hears it in time; OpenMP was
+ * loaded with the program, and OpenBLAS may have picked kernels that do not fit this CPU, at a
+ * fifth of the speed: then start again, once, which the variables tell. */
 static void right_surroundings(char **argv)
 {
-    const char *core = ferry_blas_core(), *wanted = ferry_blas_core_wanted();
     bool again = false;
 
+    if (!getenv("OPENBLAS_THREAD_TIMEOUT")) /* spin for 2^10 cycles, not 2^26 */
+        (void)setenv("OPENBLAS_THREAD_TIMEOUT", "10", 1);
+    if (!getenv("OMP_WAIT_POLICY")) again |= setenv("OMP_WAIT_POLICY", "passive", 1) == 0;
+    const char *core = ferry_blas_core(), *wanted = ferry_blas_core_wanted();
     if (core[0] && wanted[0] && strcmp(core, wanted) != 0 && !getenv("OPENBLAS_CORETYPE"))
         again |= setenv("OPENBLAS_CORETYPE", wanted, 1) == 0;
-    if (!getenv("OMP_WAIT_POLICY")) again |= setenv("OMP_WAIT_POLICY", "passive", 1) == 0;
-    if (!getenv("OPENBLAS_THREAD_TIMEOUT")) /* spin for 2^10 cycles, not 2^26 */
-        again |= setenv("OPENBLAS_THREAD_TIMEOUT", "10", 1) == 0;
     if (again) (void)execv("/proc/self/exe", argv); /* when it fails: only slower */
 }
 
 /* OpenBLAS starts its threads when it is loaded, and where there is not enough address space for all of
  * their buffers they never end, nor does a program that waits for them: one thread has none to wait for.
  * (A shell's ulimit -v, a batch system's limit.) */
-static void few_threads(char **argv)
+static void few_threads(void)
 {
     struct rlimit space;
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    const char *told = getenv("OPENBLAS_NUM_THREADS");
 
     if (getrlimit(RLIMIT_AS, &space) != 0 || space.rlim_cur == RLIM_INFINITY) return;
     if (space.rlim_cur >
         (512ULL << 20) + (160ULL << 20) * (unsigned long long)(cores > 0 ? cores : 1))
         return;
-    if (told && strcmp(told, "1") == 0) return;
-    if (setenv("OPENBLAS_NUM_THREADS", "1", 1) == 0) (void)execv("/proc/self/exe", argv);
+    (void)setenv("OPENBLAS_NUM_THREADS", "1", 1);
 }
 
 int cli_unknown_command(const char *name)
@@ -116,7 +114,7 @@ int main(int argc, char **argv)
     cli c = {0};
     int code = EXIT_DONE;
 
-    few_threads(argv);
+    few_threads();
     fill_closed_streams();
     cli_clean_stdout();
     (void)signal(SIGPIPE, SIG_IGN);

@@ -14,13 +14,41 @@
  * shapes of both are checked against the data that is there before anything is used.
  */
 #include <math.h>
-#include <matio.h>
 #include <pthread.h>
 #include <string.h>
 
 #include "data/archive.h"
 #include "data/fields.h"
 #include "data/mat.h"
+#include "data/matio.h"
+
+ferry_matio ferry_i_matio;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static bool loaded;
+static char why[FERRY_LOAD_WHY];
+
+static void load(void)
+{
+#define NAME(name) {"Mat_" #name, &ferry_i_matio.name},
+    static const ferry_symbol want[] = {
+        FERRY_MATIO(NAME){"H5get_libversion", &ferry_i_matio.hdf5_version}};
+#undef NAME
+
+    loaded = ferry_i_load(FERRY_MATIO_LIBRARY, want, FERRY_COUNT(want), why);
+}
+
+bool ferry_i_matio_load(void)
+{
+    (void)pthread_once(&once, load);
+    return loaded;
+}
+
+ferry_status ferry_i_matio_ready(ferry_ctx *ctx, const char *path)
+{
+    if (ferry_i_matio_load()) return FERRY_OK;
+    return ferry_i_fail(ctx, FERRY_ENEEDS,
+                        "%s: reading MAT files needs the library matio: %s", path, why);
+}
 
 /* Held while matio runs: it may not be entered by two threads at once. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -128,7 +156,7 @@ done:
     return st;
 }
 
-/* The outlines of all variables. Mat_VarReadNextInfo reads no values, so this costs little
+/* The outlines of all variables. VarReadNextInfo reads no values, so this costs little
  * even for files of gigabytes. */
 static ferry_status list_all(ferry_ctx *ctx, mat *m)
 {
@@ -140,15 +168,15 @@ static ferry_status list_all(ferry_ctx *ctx, mat *m)
         const matvar_t *o = m->outline.v[i];
         if (o->name && o->class_type != MAT_C_EMPTY) FERRY_TRY(list_one(ctx, m, o));
     }
-    for (v = m->in ? NULL : Mat_VarReadNextInfo(m->file); v;
-         v = Mat_VarReadNextInfo(m->file)) {
+    for (v = m->in ? NULL : ferry_i_matio.VarReadNextInfo(m->file); v;
+         v = ferry_i_matio.VarReadNextInfo(m->file)) {
         if (v->name && v->class_type != MAT_C_EMPTY) FERRY_TRY(list_one(ctx, m, v));
-        Mat_VarFree(v);
+        ferry_i_matio.VarFree(v);
         v = NULL;
     }
     FERRY_NEED(ctx, m->list.n > 0, FERRY_EDATA, "%s: holds no variable", m->path);
 done:
-    Mat_VarFree(v);
+    ferry_i_matio.VarFree(v);
     return st;
 }
 
@@ -376,7 +404,7 @@ done:
 }
 
 /* A variable of a MAT 7.3 file: its outline from those that were listed, or the values too. *out for
- * Mat_VarFree() when values are wanted; else lent. */
+ * ferry_i_matio.VarFree() when values are wanted; else lent. */
 static ferry_status fetch(ferry_ctx *ctx, const mat *m, const char *name, bool values,
                           matvar_t **out)
 {
@@ -395,7 +423,7 @@ done:
     return st;
 }
 
-/* The variable's outline is read and checked first (Mat_VarReadInfo takes no memory for its
+/* The variable's outline is read and checked first (VarReadInfo takes no memory for its
  * values), and again once the values are there, since {i} leads to another one. */
 static ferry_status read_name(ferry_ctx *ctx, const mat *m, const char *name,
                               ferry_var *out)
@@ -417,15 +445,15 @@ static ferry_status read_name(ferry_ctx *ctx, const mat *m, const char *name,
     if (m->in)
         FERRY_TRY(fetch(ctx, m, base, false, &lent));
     else
-        lent = whole = Mat_VarReadInfo(m->file, base);
+        lent = whole = ferry_i_matio.VarReadInfo(m->file, base);
     FERRY_NEED(ctx, lent, FERRY_EDATA, "%s: cannot be read", where);
     if (lent->class_type != MAT_C_CELL) FERRY_TRY(check_shape(ctx, m, where, lent));
-    Mat_VarFree(whole);
+    ferry_i_matio.VarFree(whole);
     whole = NULL;
     if (m->in)
         FERRY_TRY(fetch(ctx, m, base, true, &whole));
     else
-        whole = Mat_VarRead(m->file, base);
+        whole = ferry_i_matio.VarRead(m->file, base);
     FERRY_NEED(ctx, whole, FERRY_EDATA, "%s: cannot be read", where);
     /* v walks into the cells of whole, which owns everything */
     v = whole;
@@ -439,7 +467,7 @@ static ferry_status read_name(ferry_ctx *ctx, const mat *m, const char *name,
         FERRY_TRY(take_texts(ctx, where, v, out));
 done:
     if (st != FERRY_OK) ferry_i_var_free(out);
-    Mat_VarFree(whole);
+    ferry_i_matio.VarFree(whole);
     FERRY_FREE(base, where);
     return st;
 }
@@ -465,7 +493,7 @@ static ferry_status read_open(ferry_ctx *ctx, mat *m, const char *member,
     ferry_data *d = NULL;
     char *where = NULL;
 
-    if (!m->in) m->file = Mat_Open(m->path, MAT_ACC_RDONLY);
+    if (!m->in) m->file = ferry_i_matio.Open(m->path, MAT_ACC_RDONLY);
     FERRY_NEED(ctx, m->in || m->file, FERRY_EDATA, "%s: cannot be read as a MAT file",
                m->path);
     FERRY_TRY(list_all(ctx, m));
@@ -481,7 +509,7 @@ done:
     ferry_data_free(d);
     ferry_i_var_free(&v);
     ferry_i_free(where);
-    if (m->file) (void)Mat_Close(m->file);
+    if (m->file) (void)ferry_i_matio.Close(m->file);
     return st;
 }
 
@@ -499,6 +527,7 @@ static ferry_status read_mat(ferry_ctx *ctx, const ferry_input *in, const char *
              .in = hdf ? in : NULL};
 
     *out = NULL;
+    FERRY_TRY(ferry_i_matio_ready(ctx, in->path));
     FERRY_TRY(ferry_i_mat_check(ctx, in));
     if (!hdf) pthread_mutex_lock(&lock);
     st = read_open(ctx, &m, member, s, as, out);

@@ -10,7 +10,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <matio.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -23,6 +22,7 @@
 #include "data/archive.h"
 #include "data/mat.h"
 #include "data/mat73.h"
+#include "data/matio.h"
 
 enum { PATIENCE = 60 }; /* seconds without a byte */
 
@@ -206,7 +206,7 @@ static void take_sparse(reader *r, matvar_t *v)
 {
     mat_sparse_t *s = v->data = calloc(1, sizeof *s);
     int64_t n = 0;
-    const size_t width = Mat_SizeOf(v->data_type);
+    const size_t width = ferry_i_matio.SizeOf(v->data_type);
 
     r->bad = r->bad || !s || width == 0;
     if (r->bad) return;
@@ -219,14 +219,15 @@ static void take_sparse(reader *r, matvar_t *v)
     s->ndata = (mat_uint32_t)(n / (int64_t)width);
 }
 
-/* NULL: nothing was sent, or bad. For Mat_VarFree(). */
+/* NULL: nothing was sent, or bad. For VarFree(). */
 static matvar_t *take_var(reader *r, int depth)
 {
     const int64_t tag = take_int(r);
     int64_t n = 0;
 
     if (tag == MAT73_NOTHING && !r->bad) return NULL;
-    matvar_t *v = tag == MAT73_VARIABLE && depth <= MAT73_DEEPEST ? Mat_VarCalloc() : NULL;
+    matvar_t *v =
+        tag == MAT73_VARIABLE && depth <= MAT73_DEEPEST ? ferry_i_matio.VarCalloc() : NULL;
     if (!v) {
         r->bad = true;
         return NULL;
@@ -264,7 +265,7 @@ static matvar_t *take_var(reader *r, int depth)
     } else if (kind == MAT73_DENSE && class != MAT_C_SPARSE && class != MAT_C_STRUCT) {
         v->data = take_bytes(r, &n);
         v->nbytes = (size_t)n;
-        v->data_size = (int)Mat_SizeOf(v->data_type);
+        v->data_size = (int)ferry_i_matio.SizeOf(v->data_type);
     } else if (kind != MAT73_NOTHING) {
         r->bad = true;
     }
@@ -285,7 +286,7 @@ ferry_status ferry_i_mat73(ferry_ctx *ctx, const ferry_input *in, const char *na
         matvar_t *v = take_var(&r, 0);
         if (!v) break;
         if (!FERRY_GROW(out->v, out->n, out->cap)) {
-            Mat_VarFree(v);
+            ferry_i_matio.VarFree(v);
             FERRY_HAVE(ctx, false);
         }
         out->v[out->n++] = v;
@@ -305,7 +306,7 @@ done:
 void ferry_i_mat_vars_free(ferry_mat_vars *vars)
 {
     for (int64_t i = 0; i < vars->n; i++)
-        Mat_VarFree(vars->v[i]);
+        ferry_i_matio.VarFree(vars->v[i]);
     ferry_i_free(vars->v);
     *vars = (ferry_mat_vars){0};
 }

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "core/json.h"
+#include "linalg/blas.h"
 #include "methods/method.h"
 
 /* A model like m, but for its state.
@@ -42,6 +43,7 @@ ferry_status ferry_model_fold_in(ferry_ctx *ctx, const ferry_model *model,
                "%s is no model of ratings: nothing can be folded in", model->method->name);
     FERRY_NEED(ctx, ratings->ratings, FERRY_ENEEDS, "domain '%s' has no ratings",
                ratings->name);
+    FERRY_TRY(ferry_i_blas_ready(ctx));
     FERRY_TRY(copy_but_state(ctx, model, &t));
     FERRY_TRY(model->method->fold_in(ctx, model->state, ratings, &t->state));
     FERRY_MOVE(*out, t);
@@ -88,6 +90,7 @@ ferry_status ferry_recommend(ferry_ctx *ctx, const ferry_model *model, int64_t n
                "%s is no model of ratings: it has no best items", model->method->name);
     FERRY_NEED(ctx, top >= 1, FERRY_EINVAL, "top = %lld: expected at least 1",
                (long long)top);
+    FERRY_TRY(ferry_i_blas_ready(ctx));
     if (users) FERRY_TRY(ids_of(ctx, n_users, users, &ids));
     FERRY_TRY(model->method->top(ctx, model->state, ids, top, rated != 0, &domain.ratings));
     FERRY_TRY(ferry_i_prediction_new(ctx, FERRY_RATE, NULL, &domain, &p));

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "linalg/blas.h"
 #include "methods/method.h"
 
 /* A method that can stream may also serve goals that cannot. */
@@ -96,6 +97,7 @@ ferry_status ferry_model_see(ferry_ctx *ctx, ferry_model *model, const ferry_row
     double few[64], *f = score;
 
     FERRY_TRY(check_row(ctx, model, x));
+    FERRY_TRY(ferry_i_blas_ready(ctx));
     if (!f) f = k <= FERRY_COUNT(few) ? few : ferry_i_calloc(k, sizeof *f);
     FERRY_HAVE(ctx, f);
     FERRY_TRY(model->method->online->see(ctx, model->state, x, k, f, votes));
@@ -117,6 +119,7 @@ ferry_status ferry_model_learn(ferry_ctx *ctx, ferry_model *model, const ferry_r
     int64_t cls = -1;
 
     FERRY_TRY(check_row(ctx, model, x));
+    FERRY_TRY(ferry_i_blas_ready(ctx));
     FERRY_NEED(ctx, label && *label, FERRY_EDATA, "a label is empty");
     /* A name without weights (no memory for these) is harmless: it scores 0. */
     cls = ferry_i_ids_add(model->names, label, NULL);

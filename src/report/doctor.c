@@ -2,11 +2,8 @@
  *
  * The struct is made first, and the JSON is written from it, so that a program, `ferry doctor` and
  * its --json say the same. */
-#include <hdf5.h>
 #include <jansson.h>
-#include <lapacke.h>
 #include <math.h>
-#include <matio.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +14,7 @@
 #include <zlib.h>
 
 #include "data/archive.h"
+#include "data/matio.h"
 #include "eval/eval.h"
 #include "linalg/blas.h"
 #include "linalg/host/isa.h"
@@ -62,19 +60,36 @@ static void library_parts(found *f, const char *name, int major, int minor, int 
     library(f, name, text);
 }
 
+static void problem(found *f, const char *fmt, ...) FERRY_PRINTF(2, 3);
+static void problem(found *f, const char *fmt, ...)
+{
+    char text[512];
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    if (f->pub.n_problems < MOST)
+        f->problem[f->pub.n_problems++] = ferry_i_arena_text(&f->arena, text);
+}
+
 static void libraries(found *f)
 {
     int major = 0, minor = 0, patch = 0;
-    lapack_int lmajor = 0, lminor = 0, lpatch = 0;
     unsigned h5major = 0, h5minor = 0, h5patch = 0;
     const unsigned xxh = XXH_versionNumber();
 
     library(f, "OpenBLAS", ferry_i_blas_config());
-    LAPACKE_ilaver(&lmajor, &lminor, &lpatch);
-    library_parts(f, "LAPACK", (int)lmajor, (int)lminor, (int)lpatch);
-    Mat_GetLibraryVersion(&major, &minor, &patch);
+    ferry_i_lapack_version(&major, &minor, &patch);
+    library_parts(f, "LAPACK", major, minor, patch);
+    if (ferry_i_matio_load()) {
+        ferry_i_matio.GetLibraryVersion(&major, &minor, &patch);
+        (void)ferry_i_matio.hdf5_version(&h5major, &h5minor, &h5patch);
+    } else {
+        problem(f, "matio is missing, so MAT files cannot be read (Debian: libmatio11)");
+        major = minor = patch = 0;
+    }
     library_parts(f, "matio", major, minor, patch);
-    H5get_libversion(&h5major, &h5minor, &h5patch);
     library_parts(f, "HDF5", (int)h5major, (int)h5minor, (int)h5patch);
     library(f, "libyaml", yaml_get_version_string());
     library(f, "jansson", jansson_version_str());
@@ -97,19 +112,6 @@ int64_t ferry_i_proc_bytes(const char *path, const char *name)
             break;
     if (file) (void)fclose(file);
     return kb < 0 ? -1 : (int64_t)kb * 1024;
-}
-
-static void problem(found *f, const char *fmt, ...) FERRY_PRINTF(2, 3);
-static void problem(found *f, const char *fmt, ...)
-{
-    char text[512];
-    va_list args;
-
-    va_start(args, fmt);
-    vsnprintf(text, sizeof text, fmt, args);
-    va_end(args);
-    if (f->pub.n_problems < MOST)
-        f->problem[f->pub.n_problems++] = ferry_i_arena_text(&f->arena, text);
 }
 
 /* Whether the engine factors and multiplies right: A = L L' for a known 2 x 2 matrix, then

@@ -204,4 +204,14 @@ def test_the_command_chooses_the_kernels(folder):
     assert n == 1, (n, p)
 
 
+def test_without_blas(folder):
+    """Whatever computes says what is missing; the rest works."""
+    if "FERRY_PRELOAD" not in os.environ:
+        raise Skip("FERRY_PRELOAD is not set (ctest sets it)")
+    need = "computing needs the library OpenBLAS (Debian: libopenblas0): libopenblas.so.0 has no openblas_get_corename"
+    for args, code in ((["--version"], 0), (["methods"], 0), (["demo", "--set", "repeats=1"], 2), (["doctor"], 2)):
+        p, _ = starts(folder, *args, FERRY_TEST_NO_BLAS="1")
+        assert p.returncode == code and (need in p.stderr) == (code != 0), (args, p)
+
+
 main(sys.modules[__name__])

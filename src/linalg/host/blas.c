@@ -1,9 +1,8 @@
-/* Which kernels OpenBLAS runs, which fit this CPU, and its process-wide thread count.
+/* Loading OpenBLAS, which kernels it runs, which fit this CPU, and its process-wide thread count.
  *
  * Nothing is changed behind the user's back: the choice of kernels is made by OpenBLAS
  * when it is loaded, so all that can be done is to tell (ferry_doctor(), or the log). */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
-#include <cblas.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -13,6 +12,44 @@
 #include "linalg/blas.h"
 #include "linalg/host/host.h"
 #include "linalg/host/isa.h"
+#include "linalg/host/openblas.h"
+
+ferry_blas ferry_i_blas;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static bool loaded;
+static char why[FERRY_LOAD_WHY];
+
+static void load(void)
+{
+#define C_NAME(name) {"cblas_" #name, &ferry_i_blas.name},
+#define OPEN_NAME(name) {"openblas_" #name, &ferry_i_blas.name},
+#define LAPACK(name)                                                                       \
+    {                                                                                      \
+#name "_", &ferry_i_blas.name                                                      \
+    }
+    static const ferry_symbol want[] = {
+        FERRY_CBLAS(C_NAME) FERRY_OPENBLAS(OPEN_NAME) LAPACK(ilaver),
+        LAPACK(dsyev),
+        LAPACK(dsyevd),
+        LAPACK(dsygvd),
+        LAPACK(dgesdd),
+        LAPACK(dgeqrf),
+        LAPACK(dorgqr),
+        LAPACK(dpotrf),
+        LAPACK(dpotrs),
+        LAPACK(dgesv),
+        LAPACK(dgees),
+        LAPACK(dtrsyl),
+    };
+
+    loaded = ferry_i_load("libopenblas.so.0", want, FERRY_COUNT(want), why);
+}
+
+static bool have_blas(void)
+{
+    (void)pthread_once(&once, load);
+    return loaded;
+}
 
 /* Debian's OpenBLAS 0.3.21 takes the kernels of a 2004 Prescott on CPUs newer than itself.
  * The fitting ones are those for the widest vectors the CPU has. AMD's AVX-512 CPUs run the
@@ -39,7 +76,7 @@ const char *ferry_i_blas_fitting(const char *core, bool avx2, bool avx512, bool 
 
 const char *ferry_blas_core(void)
 {
-    const char *core = openblas_get_corename();
+    const char *core = have_blas() ? ferry_i_blas.get_corename() : NULL;
 
     return core ? core : "";
 }
@@ -61,9 +98,14 @@ const char *ferry_blas_core_wanted(void)
 
 const char *ferry_i_blas_config(void)
 {
-    const char *config = openblas_get_config();
+    const char *config = have_blas() ? ferry_i_blas.get_config() : NULL;
 
     return config ? config : "";
+}
+
+void ferry_i_lapack_version(int *major, int *minor, int *patch)
+{
+    if (have_blas()) ferry_i_blas.ilaver(major, minor, patch);
 }
 
 /* Only with a log to tell; a context whose log is set later is still told. */
@@ -108,21 +150,29 @@ ferry_status ferry_i_blas_ready(ferry_ctx *ctx)
     struct rlimit space;
     double a[100] = {0}, c[100] = {0};
 
+    if (!have_blas() && (strstr(why, "map segment") || strstr(why, "allocate memory")))
+        return ferry_i_nomem(ctx); /* little address space: the loader's own words */
+    if (!have_blas())
+        return ferry_i_fail(
+            ctx, FERRY_ENEEDS,
+            "computing needs the library OpenBLAS (Debian: libopenblas0): %s", why);
     if (getrlimit(RLIMIT_AS, &space) != 0 || space.rlim_cur == RLIM_INFINITY)
         return FERRY_OK;
     (void)pthread_mutex_lock(&lock);
-    const int there = openblas_get_num_threads();
+    const int there = ferry_i_blas.get_num_threads(), most = atomic_load(&most_threads);
     int n = ctx->threads;
+    if (mapped && n <= most) goto done; /* asked for every row of a stream */
     if (!mapped && !have_room(BUFFER + STACK)) st = ferry_i_nomem(ctx);
     while (n > there &&
            !have_room((int64_t)(n - there) * (BUFFER + STACK) + BUFFER + STACK))
         n--;
     if (st == FERRY_OK) {
         atomic_store(&most_threads, n > there ? n : there);
-        cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, 10, 10, 10, 1, a, 10, a, 10,
-                    0, c, 10);
+        ferry_i_blas.dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, 10, 10, 10, 1, a, 10,
+                           a, 10, 0, c, 10);
         mapped = true;
     }
+done:
     (void)pthread_mutex_unlock(&lock);
     return st;
 }
@@ -133,12 +183,13 @@ void ferry_i_blas_begin(ferry_ctx *ctx)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
+    (void)have_blas(); /* whoever computes has asked ferry_i_blas_ready() at the door */
     ferry_i_check_machine(ctx);
     const int most = atomic_load(&most_threads),
               n = most && most < ctx->threads ? most : ctx->threads;
-    if (openblas_get_num_threads() == n) return;
+    if (ferry_i_blas.get_num_threads() == n) return;
     (void)pthread_mutex_lock(&lock);
-    openblas_set_num_threads(n);
+    ferry_i_blas.set_num_threads(n);
     (void)pthread_mutex_unlock(&lock);
 }
 

@@ -3,10 +3,10 @@
  *
  * dgemm is left to its own threads: its bits may depend on their number in the last
  * places, which is why what must not (sums, dot) is written here. */
-#include <cblas.h>
 #include <math.h>
 
 #include "linalg/host/host.h"
+#include "linalg/host/openblas.h"
 
 enum { PIECES = 64, GROUP = 64 }; /* pieces of a sum; columns summed at a time */
 
@@ -19,8 +19,8 @@ void ferry_i_host_gram(ferry_ctx *ctx, const ferry_block *b, const ferry_block *
     assert(b->rows == c->rows && s->rows == b->k && s->cols == c->k);
     if (p == 0 || q == 0) return;
     ferry_i_blas_begin(ctx);
-    cblas_dgemm(CblasColMajor, CblasNoTrans, CblasTrans, p, q, ferry_i_blas_int(b->rows), 1,
-                b->data, p, c->data, q, 0, s->data, p);
+    ferry_i_blas.dgemm(CblasColMajor, CblasNoTrans, CblasTrans, p, q,
+                       ferry_i_blas_int(b->rows), 1, b->data, p, c->data, q, 0, s->data, p);
 }
 
 /* B S is S'B' there; S itself is column-major already. */
@@ -33,10 +33,10 @@ void ferry_i_host_bmul(ferry_ctx *ctx, double alpha, const ferry_block *b,
     assert(q == (trans ? s->rows : s->cols));
     if (q == 0) return;
     ferry_i_blas_begin(ctx);
-    cblas_dgemm(CblasColMajor, trans ? CblasNoTrans : CblasTrans, CblasNoTrans, q,
-                ferry_i_blas_int(b->rows), p, alpha, s->data,
-                ferry_i_blas_int(s->rows > 0 ? s->rows : 1), b->data, p > 0 ? p : 1, beta,
-                y->data, q);
+    ferry_i_blas.dgemm(CblasColMajor, trans ? CblasNoTrans : CblasTrans, CblasNoTrans, q,
+                       ferry_i_blas_int(b->rows), p, alpha, s->data,
+                       ferry_i_blas_int(s->rows > 0 ? s->rows : 1), b->data, p > 0 ? p : 1,
+                       beta, y->data, q);
 }
 
 /* One pass, no branch: compilers make a division and a root per vector of it. What is not

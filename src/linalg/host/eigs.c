@@ -18,13 +18,12 @@
  * further rounds on the complement of what was found, until its largest Ritz value, which
  * is a lower bound of its largest eigenvalue, does not exceed the smallest value found, or
  * earlier when it has settled below that: larger ones would have come out first. */
-#include <cblas.h>
 #include <float.h>
-#include <lapacke.h>
 #include <math.h>
 #include <string.h>
 
 #include "linalg/host/host.h"
+#include "linalg/host/openblas.h"
 
 /* DENSE: sizes written out at once. LEAST_BASIS: vectors of the smallest basis. PANEL:
  * rows that are turned at a time, so that V is replaced in place. */
@@ -79,8 +78,9 @@ static ferry_status alloc_solve(ferry_ctx *ctx, solve *z)
 static void project_once(const solve *z, int m, const double *q, double *x)
 {
     if (m == 0) return;
-    cblas_dgemv(CblasColMajor, CblasTrans, z->n, m, 1, q, z->n, x, 1, 0, z->coef, 1);
-    cblas_dgemv(CblasColMajor, CblasNoTrans, z->n, m, -1, q, z->n, z->coef, 1, 1, x, 1);
+    ferry_i_blas.dgemv(CblasColMajor, CblasTrans, z->n, m, 1, q, z->n, x, 1, 0, z->coef, 1);
+    ferry_i_blas.dgemv(CblasColMajor, CblasNoTrans, z->n, m, -1, q, z->n, z->coef, 1, 1, x,
+                       1);
 }
 
 /* A unit vector orthogonal to the pairs found and to the first m of V.
@@ -92,7 +92,7 @@ static void random_unit(solve *z, int m, double *x)
     for (int pass = 0; pass < 3; pass++) {
         project_once(z, z->found, z->q, x);
         project_once(z, m, z->v, x);
-        cblas_dscal(z->n, 1 / cblas_dnrm2(z->n, x, 1), x, 1);
+        ferry_i_blas.dscal(z->n, 1 / ferry_i_blas.dnrm2(z->n, x, 1), x, 1);
     }
 }
 
@@ -107,8 +107,8 @@ static ferry_status apply(ferry_ctx *ctx, solve *z, double *x, double *y)
 
     FERRY_TRY(z->op(ctx, z->arg, &from, &to));
     ferry_i_blas_begin(ctx); /* the operator may have set other threads */
-    z->scale = fmax(z->scale, cblas_dnrm2(z->n, y, 1));
-    FERRY_NEED(ctx, isfinite(cblas_dasum(z->n, y, 1)), FERRY_ENUMERIC,
+    z->scale = fmax(z->scale, ferry_i_blas.dnrm2(z->n, y, 1));
+    FERRY_NEED(ctx, isfinite(ferry_i_blas.dasum(z->n, y, 1)), FERRY_ENUMERIC,
                "eigs: the operator gives numbers that are not finite");
 done:
     return st;
@@ -133,9 +133,9 @@ static ferry_status grow(ferry_ctx *ctx, solve *z, int to)
             for (int i = 0; i <= j; i++)
                 z->t[i + (int64_t)j * z->most] += z->coef[i];
         }
-        z->beta = cblas_dnrm2(z->n, w, 1);
+        z->beta = ferry_i_blas.dnrm2(z->n, w, 1);
         if (z->beta > 1e-13 * z->scale) {
-            cblas_dscal(z->n, 1 / z->beta, w, 1);
+            ferry_i_blas.dscal(z->n, 1 / z->beta, w, 1);
         } else { /* V spans an invariant subspace: go on in another direction */
             z->beta = 0;
             random_unit(z, j + 1, w);
@@ -153,8 +153,7 @@ static ferry_status ritz(ferry_ctx *ctx, solve *z)
     const int m = z->basis;
 
     memcpy(z->s, z->t, (size_t)z->most * (size_t)m * sizeof(double));
-    if (LAPACKE_dsyev_work(LAPACK_COL_MAJOR, 'V', 'U', m, z->s, z->most, z->theta, z->work,
-                           34 * m))
+    if (ferry_i_syev(m, z->s, z->most, z->theta, z->work, 34 * m))
         return ferry_i_fail(ctx, FERRY_ENUMERIC, "eigs: LAPACK did not converge");
     return FERRY_OK;
 }
@@ -190,8 +189,8 @@ static void keep_best(solve *z, int p)
 
     for (int64_t row = 0; row < z->n; row += PANEL) {
         const int rows = z->n - row < PANEL ? (int)(z->n - row) : PANEL;
-        cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, rows, p, m, 1, z->v + row,
-                    z->n, s, z->most, 0, z->work, PANEL);
+        ferry_i_blas.dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, rows, p, m, 1,
+                           z->v + row, z->n, s, z->most, 0, z->work, PANEL);
         for (int64_t j = 0; j < p; j++)
             memcpy(z->v + row + j * z->n, z->work + j * PANEL,
                    (size_t)rows * sizeof(double));

@@ -1,4 +1,4 @@
-/* The host engine: OpenBLAS, LAPACKE, and our own loops in OpenMP.
+/* The host engine: OpenBLAS with its LAPACK, and our own loops in OpenMP.
  *
  * This table is all that the rest of the library sees of the engine. Operations are
  * documented where they are declared, in linalg.h; a new one is a field there, a

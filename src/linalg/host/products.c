@@ -2,10 +2,10 @@
  *
  * A block is k x rows to BLAS and a dense X is cols x rows, so every product is written
  * in its transposed form: Y = X B is Y' = B'X'. */
-#include <cblas.h>
 #include <string.h>
 
 #include "linalg/host/host.h"
+#include "linalg/host/openblas.h"
 
 /* BLAS sees our rows as columns: X is cols x rows there, B and Y are k x their rows. */
 static void dense_product(ferry_ctx *ctx, bool trans, double alpha, const ferry_matrix *x,
@@ -16,14 +16,14 @@ static void dense_product(ferry_ctx *ctx, bool trans, double alpha, const ferry_
     if (k == 0) return;
     ferry_i_blas_begin(ctx);
     if (k == 1 && x->cols > 0 && x->rows > 0) { /* dgemm would copy all of X first */
-        cblas_dgemv(CblasColMajor, trans ? CblasNoTrans : CblasTrans, ld,
-                    ferry_i_blas_int(x->rows), alpha, x->dense, ld, b->data, 1, beta,
-                    y->data, 1);
+        ferry_i_blas.dgemv(CblasColMajor, trans ? CblasNoTrans : CblasTrans, ld,
+                           ferry_i_blas_int(x->rows), alpha, x->dense, ld, b->data, 1, beta,
+                           y->data, 1);
         return;
     }
-    cblas_dgemm(CblasColMajor, CblasNoTrans, trans ? CblasTrans : CblasNoTrans, k,
-                ferry_i_blas_int(y->rows), ferry_i_blas_int(b->rows), alpha, b->data, k,
-                x->dense, ld, beta, y->data, k);
+    ferry_i_blas.dgemm(CblasColMajor, CblasNoTrans, trans ? CblasTrans : CblasNoTrans, k,
+                       ferry_i_blas_int(y->rows), ferry_i_blas_int(b->rows), alpha, b->data,
+                       k, x->dense, ld, beta, y->data, k);
 }
 
 void ferry_i_host_mul(ferry_ctx *ctx, double alpha, const ferry_matrix *x,
@@ -61,8 +61,9 @@ static void dense_gram(ferry_ctx *ctx, bool rows, const ferry_matrix *x, ferry_s
 
     if (n == 0) return;
     ferry_i_blas_begin(ctx);
-    cblas_dsyrk(CblasColMajor, CblasLower, rows ? CblasTrans : CblasNoTrans, n,
-                ferry_i_blas_int(rows ? x->cols : x->rows), 1, x->dense, ld, 0, s->data, n);
+    ferry_i_blas.dsyrk(CblasColMajor, CblasLower, rows ? CblasTrans : CblasNoTrans, n,
+                       ferry_i_blas_int(rows ? x->cols : x->rows), 1, x->dense, ld, 0,
+                       s->data, n);
     mirror(s);
 }
 
@@ -182,8 +183,9 @@ static void dense_sddmm(ferry_ctx *ctx, const ferry_matrix *x, const ferry_block
 
     if (n == 0) return;
     ferry_i_blas_begin(ctx);
-    cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, n, ferry_i_blas_int(x->rows),
-                ferry_i_blas_int(b->k), 1, c->data, k, b->data, k, 0, out, n);
+    ferry_i_blas.dgemm(CblasColMajor, CblasTrans, CblasNoTrans, n,
+                       ferry_i_blas_int(x->rows), ferry_i_blas_int(b->k), 1, c->data, k,
+                       b->data, k, 0, out, n);
 }
 
 /* Entry by entry; a row of B stays in the near cache while its entries go by. Dense X: all of

@@ -1,14 +1,12 @@
-/* Small dense problems: LAPACK, column-major, through the _work functions, so that
- * workspaces come from our allocator.
+/* Small dense problems: LAPACK, column-major, with workspaces from our allocator.
  *
  * The sizes of workspaces are asked for first (a size of -1 is LAPACK's way to ask),
  * then the call is made. Signs that LAPACK leaves open are fixed, so that the same model
  * comes out of every version of the library. */
-#include <cblas.h>
-#include <lapacke.h>
 #include <math.h>
 
 #include "linalg/host/host.h"
+#include "linalg/host/openblas.h"
 
 /* Both sides longer than this: 4 n^2 numbers of work would not count in 31 bits. */
 enum { MAX_SIDE = 20000 };
@@ -62,11 +60,9 @@ ferry_status ferry_i_host_eigh(ferry_ctx *ctx, ferry_small *a, double *w)
     assert(a->rows == a->cols);
     FERRY_TRY(check(ctx, "eigh", a));
     ferry_i_blas_begin(ctx);
-    (void)LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', 'L', n, a->data, lead(a), w, &size, -1,
-                              &isize, -1);
+    (void)ferry_i_syevd(n, a->data, lead(a), w, &size, -1, &isize, -1);
     FERRY_TRY(new_work(ctx, size, &work, isize, &iwork));
-    info = LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', 'L', n, a->data, lead(a), w, work,
-                               (int)size, iwork, isize);
+    info = ferry_i_syevd(n, a->data, lead(a), w, work, (int)size, iwork, isize);
     if (info != 0) FERRY_TRY(not_converged(ctx, "eigh", info));
     for (int64_t j = 0; j < n; j++)
         ferry_i_fix_sign(n, a->data + j * n, 1);
@@ -87,11 +83,9 @@ ferry_status ferry_i_host_eigh2(ferry_ctx *ctx, ferry_small *a, ferry_small *b, 
     FERRY_TRY(check(ctx, "eigh2", a));
     FERRY_TRY(check(ctx, "eigh2", b));
     ferry_i_blas_begin(ctx);
-    (void)LAPACKE_dsygvd_work(LAPACK_COL_MAJOR, 1, 'V', 'L', n, a->data, lead(a), b->data,
-                              lead(b), w, &size, -1, &isize, -1);
+    (void)ferry_i_sygvd(n, a->data, b->data, lead(a), w, &size, -1, &isize, -1);
     FERRY_TRY(new_work(ctx, size, &work, isize, &iwork));
-    info = LAPACKE_dsygvd_work(LAPACK_COL_MAJOR, 1, 'V', 'L', n, a->data, lead(a), b->data,
-                               lead(b), w, work, (int)size, iwork, isize);
+    info = ferry_i_sygvd(n, a->data, b->data, lead(a), w, work, (int)size, iwork, isize);
     FERRY_NEED(ctx, info <= n, FERRY_ENUMERIC,
                "eigh2: the matrix B is not positive definite (row %d)", info - n);
     if (info != 0) FERRY_TRY(not_converged(ctx, "eigh2", info));
@@ -128,11 +122,9 @@ ferry_status ferry_i_host_svd(ferry_ctx *ctx, ferry_small *a, ferry_small *u, do
     if (r == 0) goto done;
     ferry_i_blas_begin(ctx);
     FERRY_TRY(new_work(ctx, (double)r * n, &vt, 8 * r, &iwork));
-    (void)LAPACKE_dgesdd_work(LAPACK_COL_MAJOR, 'S', m, n, a->data, m, s, u->data, m, vt, r,
-                              &size, -1, iwork);
+    (void)ferry_i_gesdd(m, n, a->data, s, u->data, vt, &size, -1, iwork);
     FERRY_TRY(new_work(ctx, size, &work, 0, NULL));
-    info = LAPACKE_dgesdd_work(LAPACK_COL_MAJOR, 'S', m, n, a->data, m, s, u->data, m, vt,
-                               r, work, (int)size, iwork);
+    info = ferry_i_gesdd(m, n, a->data, s, u->data, vt, work, (int)size, iwork);
     if (info != 0) FERRY_TRY(not_converged(ctx, "svd", info));
     fix_pairs(u, vt, v);
 done:
@@ -152,19 +144,19 @@ ferry_status ferry_i_host_qr(ferry_ctx *ctx, ferry_small *a, ferry_small *r)
     if (n == 0) goto done;
     ferry_i_blas_begin(ctx);
     FERRY_TRY(new_work(ctx, n, &tau, 0, NULL));
-    (void)LAPACKE_dgeqrf_work(LAPACK_COL_MAJOR, m, n, a->data, m, tau, &size, -1);
-    (void)LAPACKE_dorgqr_work(LAPACK_COL_MAJOR, m, n, n, a->data, m, tau, &more, -1);
+    ferry_i_geqrf(m, n, a->data, tau, &size, -1);
+    ferry_i_orgqr(m, n, a->data, tau, &more, -1);
     size = fmax(size, more);
     FERRY_TRY(new_work(ctx, size, &work, 0, NULL));
-    (void)LAPACKE_dgeqrf_work(LAPACK_COL_MAJOR, m, n, a->data, m, tau, work, (int)size);
+    ferry_i_geqrf(m, n, a->data, tau, work, (int)size);
     for (int64_t j = 0; j < n; j++)
         for (int64_t i = 0; i < n; i++)
             FERRY_AT(r, i, j) = i <= j ? FERRY_AT(a, i, j) : 0;
-    (void)LAPACKE_dorgqr_work(LAPACK_COL_MAJOR, m, n, n, a->data, m, tau, work, (int)size);
+    ferry_i_orgqr(m, n, a->data, tau, work, (int)size);
     for (int64_t j = 0; j < n; j++) {
         if (FERRY_AT(r, j, j) >= 0) continue;
-        cblas_dscal(m, -1, a->data + j * m, 1);
-        cblas_dscal(n - (int)j, -1, &FERRY_AT(r, j, j), n);
+        ferry_i_blas.dscal(m, -1, a->data + j * m, 1);
+        ferry_i_blas.dscal(n - (int)j, -1, &FERRY_AT(r, j, j), n);
     }
 done:
     FERRY_FREE(tau, work);
@@ -179,7 +171,7 @@ ferry_status ferry_i_host_chol(ferry_ctx *ctx, ferry_small *a)
 
     assert(a->rows == a->cols);
     ferry_i_blas_begin(ctx);
-    int info = LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', n, a->data, lead(a));
+    int info = ferry_i_potrf(n, a->data, lead(a));
     for (int j = 0; info == 0 && j < n; j++) /* OpenBLAS lets NaN pass */
         if (!(FERRY_AT(a, j, (int64_t)j) > 0)) info = j + 1;
     if (info != 0)
@@ -196,9 +188,8 @@ void ferry_i_host_chol_solve(ferry_ctx *ctx, const ferry_small *l, ferry_small *
 {
     assert(x->rows == l->rows);
     ferry_i_blas_begin(ctx);
-    (void)LAPACKE_dpotrs_work(LAPACK_COL_MAJOR, 'L', ferry_i_blas_int(l->rows),
-                              ferry_i_blas_int(x->cols), l->data, lead(l), x->data,
-                              lead(x));
+    ferry_i_potrs(ferry_i_blas_int(l->rows), ferry_i_blas_int(x->cols), l->data, lead(l),
+                  x->data, lead(x));
 }
 
 /* A is symmetric, so X A^-1 solves A for every row of X, and rows are LAPACK's columns. */
@@ -206,9 +197,8 @@ void ferry_i_host_chol_solve_block(ferry_ctx *ctx, const ferry_small *l, ferry_b
 {
     assert(x->k == l->rows);
     ferry_i_blas_begin(ctx);
-    (void)LAPACKE_dpotrs_work(LAPACK_COL_MAJOR, 'L', ferry_i_blas_int(l->rows),
-                              ferry_i_blas_int(x->rows), l->data, lead(l), x->data,
-                              lead(l));
+    ferry_i_potrs(ferry_i_blas_int(l->rows), ferry_i_blas_int(x->rows), l->data, lead(l),
+                  x->data, lead(l));
 }
 
 /* LU with partial pivoting. Nearly singular systems are solved as they are: who calls knows
@@ -222,8 +212,8 @@ ferry_status ferry_i_host_solve(ferry_ctx *ctx, ferry_small *a, ferry_small *x)
     assert(a->rows == a->cols && x->rows == n);
     FERRY_NEW(ctx, pivot, n);
     ferry_i_blas_begin(ctx);
-    info = LAPACKE_dgesv_work(LAPACK_COL_MAJOR, n, ferry_i_blas_int(x->cols), a->data,
-                              lead(a), pivot, x->data, lead(x));
+    info = ferry_i_gesv(n, ferry_i_blas_int(x->cols), a->data, lead(a), pivot, x->data,
+                        lead(x));
     FERRY_NEED(ctx, info == 0, FERRY_ENUMERIC, "solve: the matrix is singular (row %d)",
                info);
 done:
@@ -237,15 +227,13 @@ static ferry_status schur(ferry_ctx *ctx, ferry_small *a, ferry_small *q)
     ferry_status st = FERRY_OK;
     const int n = ferry_i_blas_int(a->rows);
     double *work = NULL, *w = NULL, size = 0;
-    int sdim = 0, info;
+    int info;
 
     FERRY_TRY(check(ctx, "sylvester", a));
     FERRY_TRY(new_work(ctx, 2.0 * n, &w, 0, NULL));
-    (void)LAPACKE_dgees_work(LAPACK_COL_MAJOR, 'V', 'N', NULL, n, a->data, lead(a), &sdim,
-                             w, w + n, q->data, lead(q), &size, -1, NULL);
+    (void)ferry_i_gees(n, a->data, lead(a), w, q->data, lead(q), &size, -1);
     FERRY_TRY(new_work(ctx, size, &work, 0, NULL));
-    info = LAPACKE_dgees_work(LAPACK_COL_MAJOR, 'V', 'N', NULL, n, a->data, lead(a), &sdim,
-                              w, w + n, q->data, lead(q), work, (int)size, NULL);
+    info = ferry_i_gees(n, a->data, lead(a), w, q->data, lead(q), work, (int)size);
     if (info != 0) FERRY_TRY(not_converged(ctx, "sylvester", info));
 done:
     FERRY_FREE(work, w);
@@ -275,8 +263,8 @@ ferry_status ferry_i_host_sylvester(ferry_ctx *ctx, ferry_small *a, ferry_small 
     ferry_i_host_gemm(ctx, true, false, 1, p, x, 0, y);
     ferry_i_host_gemm(ctx, false, false, 1, y, q, 0, x);
     /* scale is below 1 where the solution would overflow: it is divided out after */
-    info = LAPACKE_dtrsyl_work(LAPACK_COL_MAJOR, 'N', 'N', 1, m, n, a->data, lead(a),
-                               b->data, lead(b), x->data, lead(x), &scale);
+    info =
+        ferry_i_trsyl(m, n, a->data, lead(a), b->data, lead(b), x->data, lead(x), &scale);
     FERRY_NEED(ctx, info == 0 && scale > 0, FERRY_ENUMERIC,
                "sylvester: A and -B have an eigenvalue in common");
     /* X = P Y Q' */
@@ -293,8 +281,9 @@ done:
 static void gemv(bool trans, double alpha, const ferry_small *a, const double *x,
                  double beta, double *y)
 {
-    cblas_dgemv(CblasColMajor, trans ? CblasTrans : CblasNoTrans, ferry_i_blas_int(a->rows),
-                ferry_i_blas_int(a->cols), alpha, a->data, lead(a), x, 1, beta, y, 1);
+    ferry_i_blas.dgemv(CblasColMajor, trans ? CblasTrans : CblasNoTrans,
+                       ferry_i_blas_int(a->rows), ferry_i_blas_int(a->cols), alpha, a->data,
+                       lead(a), x, 1, beta, y, 1);
 }
 
 /* One column or row is a product with a vector. inner = 0 is left to dgemm, which then
@@ -315,8 +304,8 @@ void ferry_i_host_gemm(ferry_ctx *ctx, bool ta, bool tb, double alpha, const fer
         gemv(!tb, alpha, b, a->data, beta, c->data);
         return;
     }
-    cblas_dgemm(CblasColMajor, ta ? CblasTrans : CblasNoTrans,
-                tb ? CblasTrans : CblasNoTrans, ferry_i_blas_int(c->rows),
-                ferry_i_blas_int(c->cols), inner, alpha, a->data, lead(a), b->data, lead(b),
-                beta, c->data, lead(c));
+    ferry_i_blas.dgemm(CblasColMajor, ta ? CblasTrans : CblasNoTrans,
+                       tb ? CblasTrans : CblasNoTrans, ferry_i_blas_int(c->rows),
+                       ferry_i_blas_int(c->cols), inner, alpha, a->data, lead(a), b->data,
+                       lead(b), beta, c->data, lead(c));
 }
