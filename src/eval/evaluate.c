@@ -16,6 +16,7 @@
 
 #include "core/pool.h"
 #include "eval/eval.h"
+#include "linalg/blas.h"
 #include "methods/method.h"
 
 /* A repeat under way: its split is made by the first of its cells and goes with the last. */
@@ -106,6 +107,7 @@ static ferry_status begin(ferry_ctx *ctx, const ferry_task *task, run *u, ferry_
     ferry_status st = FERRY_OK;
     ferry_evaluate_settings s = {0};
 
+    FERRY_TRY(ferry_i_blas_ready(ctx));
     FERRY_TRY(ferry_i_task_evaluate(ctx, task, &s));
     if (s.seed >= 0) ctx->seed = (uint64_t)s.seed;
     rs->run = (ferry_run_info){.size = sizeof rs->run,
