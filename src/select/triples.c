@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/pool.h"
 #include "select/select.h"
 
 /* Propagation ends when no score moves by more than MOVE, or after so many sweeps. */
@@ -17,22 +18,25 @@ typedef struct near {
     double *dist;   /* 1 - cosine */
 } near;
 
-/* All that the triples of one sample share. degree, to and w are the out-edges of a graph
- * being built: k slots for each of at most 3 `largest` nodes; w holds distances first,
- * then weights. near is [from * n + to]. */
+/* All that the triples of one sample share. near is [from * n + to], triple [(s * n + target) * n + i]. */
 typedef struct bench {
     const select_set *set;
     const select_options *o;
     int64_t sample, k;
-    near *near;      /* n x n */
-    int64_t largest; /* instances of the largest domain */
-    /* work for three domains */
-    int64_t *degree, *at, *to;
+    near *near;            /* n x n */
+    int64_t largest;       /* instances of the largest domain */
+    select_triple *triple; /* n x n x n; st is NaN where there is none */
+} bench;
+
+/* What one pair of domains works with: the out-edges of a graph being built, k slots for each of at
+ * most 3 `largest` nodes; w holds distances first, then weights. */
+typedef struct desk {
+    int64_t *degree, *to;
     double *w;
     int32_t *cls;
     ferry_block *f;
     ferry_matrix *graph;
-} bench;
+} desk;
 
 /* The instances of domain d in the sample at work. */
 static const ferry_matrix *rows_of(const bench *b, int64_t d)
@@ -44,9 +48,11 @@ static const ferry_matrix *rows_of(const bench *b, int64_t d)
 
 /* Neighbours of every instance of one domain among those of another. Within a domain the
  * instance itself is asked for too and then left out. */
-static ferry_status find_near(ferry_ctx *ctx, bench *b, int64_t from, int64_t to)
+static ferry_status find_near(ferry_ctx *ctx, void *arg, int64_t pair)
 {
     ferry_status st = FERRY_OK;
+    const bench *b = arg;
+    const int64_t from = pair / b->set->n, to = pair % b->set->n;
     const ferry_matrix *q = rows_of(b, from), *x = rows_of(b, to);
     near *out = &b->near[from * b->set->n + to];
     const int64_t k = b->k + (from == to); /* one is the instance itself */
@@ -109,9 +115,10 @@ static int by_end(const void *a, const void *b)
     return (x->w < y->w) - (x->w > y->w); /* the heavier first */
 }
 
-/* The symmetric graph over n nodes with out-edges at[i] .. at[i] + degree[i]: an edge where
+/* The symmetric graph over n nodes with degree[i] out-edges from slot i k on: an edge where
  * either end has it. */
-static ferry_status symmetric(ferry_ctx *ctx, const bench *b, int64_t n, ferry_matrix **out)
+static ferry_status symmetric(ferry_ctx *ctx, const desk *b, int64_t k, int64_t n,
+                              ferry_matrix **out)
 {
     ferry_status st = FERRY_OK;
     /* A counting sort by node. Counts stand two places further on, so that after filling
@@ -124,7 +131,7 @@ static ferry_status symmetric(ferry_ctx *ctx, const bench *b, int64_t n, ferry_m
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j < b->degree[i]; j++) {
             start[i + 2]++;
-            start[b->to[i * b->k + j] + 2]++;
+            start[b->to[i * k + j] + 2]++;
             edges += 2;
         }
     for (int64_t i = 0; i < n; i++)
@@ -132,9 +139,9 @@ static ferry_status symmetric(ferry_ctx *ctx, const bench *b, int64_t n, ferry_m
     FERRY_NEW(ctx, e, edges);
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j < b->degree[i]; j++) {
-            const int64_t to = b->to[i * b->k + j];
-            e[start[i + 1]++] = (edge){to, b->w[i * b->k + j]};
-            e[start[to + 1]++] = (edge){i, b->w[i * b->k + j]};
+            const int64_t to = b->to[i * k + j];
+            e[start[i + 1]++] = (edge){to, b->w[i * k + j]};
+            e[start[to + 1]++] = (edge){i, b->w[i * k + j]};
         }
     FERRY_TRY(ferry_i_matrix_csr(ctx, n, n, edges, &g));
     for (int64_t i = 0; i < n; i++) {
@@ -158,7 +165,7 @@ done:
 /* Accuracy in the last of the parts, of labels from the first.
  * part: places of the domains in the set, S first, T last. Only labels of S are given;
  * those of T judge the result. NaN when T has no known class in this sample. */
-static ferry_status propagate(ferry_ctx *ctx, bench *b, int64_t n_parts,
+static ferry_status propagate(ferry_ctx *ctx, const bench *b, desk *w, int64_t n_parts,
                               const int64_t *part, double *accuracy)
 {
     ferry_status st = FERRY_OK;
@@ -171,25 +178,25 @@ static ferry_status propagate(ferry_ctx *ctx, bench *b, int64_t n_parts,
     const int64_t n = begin[n_parts];
     for (int64_t p = 0; p < n_parts; p++)
         for (int64_t i = begin[p]; i < begin[p + 1]; i++) {
-            b->degree[i] = merge(b, n_parts, part, begin, p, i - begin[p], b->to + i * b->k,
-                                 b->w + i * b->k);
-            b->cls[i] = p == 0 ? b->set->d[part[0]].cls[b->sample][i] : -1;
-            for (int64_t j = 0; j < b->degree[i]; j++)
-                total += b->w[i * b->k + j];
-            edges += b->degree[i];
+            w->degree[i] = merge(b, n_parts, part, begin, p, i - begin[p], w->to + i * b->k,
+                                 w->w + i * b->k);
+            w->cls[i] = p == 0 ? b->set->d[part[0]].cls[b->sample][i] : -1;
+            for (int64_t j = 0; j < w->degree[i]; j++)
+                total += w->w[i * b->k + j];
+            edges += w->degree[i];
         }
     /* rbf: exp(-|a - b|^2 / mean |a - b|^2) of unit vectors, |a - b|^2 = 2 (1 - cos) */
     for (int64_t i = 0; i < n; i++)
-        for (int64_t j = 0; j < b->degree[i]; j++) {
-            double *w = &b->w[i * b->k + j];
-            *w = b->o->propagation == SELECT_KNN || !(total > 0)
+        for (int64_t j = 0; j < w->degree[i]; j++) {
+            double *x = &w->w[i * b->k + j];
+            *x = b->o->propagation == SELECT_KNN || !(total > 0)
                      ? 1
-                     : exp(-*w * (double)edges / total);
+                     : exp(-*x * (double)edges / total);
         }
-    FERRY_TRY(symmetric(ctx, b, n, &b->graph));
+    FERRY_TRY(symmetric(ctx, w, b->k, n, &w->graph));
     for (int64_t i = 0; i < begin[1]; i++)
-        if (b->cls[i] >= 0) {
-            mass[b->cls[i]]++;
+        if (w->cls[i] >= 0) {
+            mass[w->cls[i]]++;
             all++;
         }
     /* The shares of the classes in S. Propagated scores are scaled to them: otherwise a
@@ -197,11 +204,11 @@ static ferry_status propagate(ferry_ctx *ctx, bench *b, int64_t n_parts,
     for (int64_t k = 0; k < c; k++)
         mass[k] /= fmax(all, 1);
     /* The block has room for three domains; this graph has n of its rows. */
-    b->f->rows = n;
-    (void)ferry_i_propagate(b->graph, c, b->cls, SWEEPS, MOVE, mass, b->f);
+    w->f->rows = n;
+    (void)ferry_i_propagate(w->graph, c, w->cls, SWEEPS, MOVE, mass, w->f);
     for (int64_t i = 0; i < begin[n_parts] - begin[n_parts - 1]; i++) {
         const int32_t y = b->set->d[last].cls[b->sample][i];
-        const double *f = FERRY_ROW(b->f, begin[n_parts - 1] + i);
+        const double *f = FERRY_ROW(w->f, begin[n_parts - 1] + i);
         int64_t best = 0;
         for (int64_t k = 1; k < c; k++)
             if (f[k] > f[best]) best = k;
@@ -210,48 +217,64 @@ static ferry_status propagate(ferry_ctx *ctx, bench *b, int64_t n_parts,
     }
     *accuracy = known > 0 ? (double)right / (double)known : NAN;
 done:
-    ferry_i_matrix_free(b->graph);
-    b->graph = NULL;
+    ferry_i_matrix_free(w->graph);
+    w->graph = NULL;
     return st;
 }
 
 /* ---- all triples ---- */
 
-static void bench_free(bench *b)
+static void desk_free(desk *w)
 {
-    const int64_t n = b->set->n;
-
-    for (int64_t i = 0; b->near && i < n * n; i++) {
-        FERRY_FREE(b->near[i].index, b->near[i].dist);
-    }
-    FERRY_FREE(b->near, b->degree, b->to, b->w, b->cls);
-    ferry_i_block_free(b->f);
+    FERRY_FREE(w->degree, w->to, w->w, w->cls);
+    ferry_i_block_free(w->f);
 }
 
-/* The neighbours of every ordered pair of domains, found once: n^2 searches instead of
- * the n^3 that triples would need. b is the caller's to free, also when this fails. */
-static ferry_status bench_new(ferry_ctx *ctx, bench *b)
+static ferry_status desk_new(ferry_ctx *ctx, const bench *b, desk *w)
 {
     ferry_status st = FERRY_OK;
-    const int64_t n = b->set->n;
-
-    for (int64_t i = 0; i < n; i++)
-        if (rows_of(b, i)->rows > b->largest) b->largest = rows_of(b, i)->rows;
     const int64_t nodes = 3 * b->largest;
-    FERRY_NEW(ctx, b->near, n * n);
-    FERRY_NEW(ctx, b->degree, nodes);
-    FERRY_NEW(ctx, b->to, nodes * b->k);
-    FERRY_NEW(ctx, b->w, nodes * b->k);
-    FERRY_NEW(ctx, b->cls, nodes);
-    FERRY_TRY(ferry_i_block_new(ctx, nodes, b->set->classes, &b->f));
-    for (int64_t i = 0; i < n * n; i++)
-        FERRY_TRY(find_near(ctx, b, i / n, i % n));
+
+    FERRY_NEW(ctx, w->degree, nodes);
+    FERRY_NEW(ctx, w->to, nodes * b->k);
+    FERRY_NEW(ctx, w->w, nodes * b->k);
+    FERRY_NEW(ctx, w->cls, nodes);
+    FERRY_TRY(ferry_i_block_new(ctx, nodes, b->set->classes, &w->f));
 done:
     return st;
 }
 
-/* Every triple twice over one set of neighbour lists: S and T alone, then with I. Cost:
- * n^2 searches for neighbours, n^3 propagations on at most three samples. */
+/* All triples from one domain to another: acc_st, which does not depend on the bridge, once. */
+static ferry_status run_pair(ferry_ctx *ctx, void *arg, int64_t pair)
+{
+    ferry_status st = FERRY_OK;
+    const bench *b = arg;
+    const int64_t n = b->set->n, s = pair / n, target = pair % n, two[] = {s, target};
+    select_triple *t = b->triple + pair * n;
+    desk w = {0};
+    double direct = NAN;
+    bool finish = false;
+
+    for (int64_t d = 0; d < n; d++)
+        t[d].st = NAN;
+    FERRY_TRY(ferry_i_progress(ctx, "triples", pair + 1, n * n, NAN, &finish));
+    if (s == target || !b->set->d[s].labelled || !b->set->d[target].labelled) goto done;
+    FERRY_TRY(desk_new(ctx, b, &w));
+    FERRY_TRY(propagate(ctx, b, &w, 2, two, &direct));
+    for (int64_t d = 0; d < n; d++) {
+        const int64_t three[] = {s, d, target};
+        if (d == s || d == target) continue;
+        t[d] = (select_triple){s, d, target, direct, 0};
+        FERRY_TRY(propagate(ctx, b, &w, 3, three, &t[d].sit));
+    }
+done:
+    desk_free(&w);
+    return st;
+}
+
+/* Every triple twice over one set of neighbour lists: S and T alone, then with I. Cost: n^2 searches for
+ * neighbours, each for an ordered pair of domains, n^3 propagations on at most three samples. The pairs
+ * run side by side, each with results in its own place. */
 ferry_status ferry_i_select_triples(ferry_ctx *ctx, const select_set *set, int64_t sample,
                                     const select_options *o, select_triple **out,
                                     int64_t *n_out)
@@ -259,36 +282,31 @@ ferry_status ferry_i_select_triples(ferry_ctx *ctx, const select_set *set, int64
     ferry_status st = FERRY_OK;
     const int64_t n = set->n;
     bench b = {.set = set, .o = o, .sample = sample, .k = o->neighbours};
-    select_triple *t = NULL;
-    int64_t m = 0, pairs = 0;
+    int64_t m = 0;
     bool finish = false;
 
     *out = NULL;
     FERRY_NEED(ctx, set->classes >= 2 && set->classes <= 64, FERRY_ENEEDS,
                "select: expected 2 to 64 classes, found %lld", (long long)set->classes);
-    FERRY_TRY(bench_new(ctx, &b));
-    FERRY_NEW(ctx, t, n * n * n);
-    for (int64_t i = 0; i < n * n; i++) {
-        const int64_t s = i / n, target = i % n;
-        double st_accuracy = 0;
-        FERRY_TRY(ferry_i_progress(ctx, "triples", ++pairs, n * n, NAN, &finish));
-        if (s == target || !set->d[s].labelled || !set->d[target].labelled) continue;
-        /* acc_st does not depend on the bridge: once for each pair. */
-        const int64_t two[] = {s, target};
-        FERRY_TRY(propagate(ctx, &b, 2, two, &st_accuracy));
-        for (int64_t d = 0; d < n; d++) {
-            const int64_t three[] = {s, d, target};
-            if (d == s || d == target) continue;
-            t[m] = (select_triple){s, d, target, st_accuracy, 0};
-            FERRY_TRY(propagate(ctx, &b, 3, three, &t[m].sit));
-            if (isfinite(t[m].st) && isfinite(t[m].sit)) m++;
-        }
-    }
-    *out = t;
+    for (int64_t i = 0; i < n; i++)
+        if (rows_of(&b, i)->rows > b.largest) b.largest = rows_of(&b, i)->rows;
+    FERRY_NEW(ctx, b.near, n * n);
+    FERRY_NEW(ctx, b.triple, n * n * n);
+    FERRY_TRY(ferry_i_pool_run(ctx, &(ferry_jobs){.n = n * n, .run = find_near, .arg = &b},
+                               NULL));
+    FERRY_TRY(ferry_i_pool_run(ctx, &(ferry_jobs){.n = n * n, .run = run_pair, .arg = &b},
+                               &finish));
+    /* a model of some triples would not say which */
+    FERRY_NEED(ctx, !finish, FERRY_ECANCELLED,
+               "select: stopped before all triples were tried");
+    for (int64_t i = 0; i < n * n * n; i++)
+        if (isfinite(b.triple[i].st) && isfinite(b.triple[i].sit))
+            b.triple[m++] = b.triple[i];
     *n_out = m;
-    t = NULL;
+    FERRY_MOVE(*out, b.triple);
 done:
-    bench_free(&b);
-    ferry_i_free(t);
+    for (int64_t i = 0; b.near && i < n * n; i++)
+        FERRY_FREE(b.near[i].index, b.near[i].dist);
+    FERRY_FREE(b.near, b.triple);
     return st;
 }

@@ -305,6 +305,15 @@ static void test_file(void **state)
     const char *path = tmp_path("s.ferry");
     ferry_model *m = NULL;
 
+    /* triples side by side: the same bits as one after the other */
+    assert_ok(ctx, ferry_ctx_set_threads(ctx, 4));
+    for (int jobs = 1; jobs <= 3; jobs += 2) {
+        assert_ok(ctx, ferry_ctx_set_jobs(ctx, jobs));
+        again = trained(ctx, t);
+        assert_memory_equal(&again->m, &s->m, sizeof s->m);
+        assert_memory_equal(&again->trust, &s->trust, sizeof s->trust);
+        ferry_selector_free(again);
+    }
     assert_ok(ctx, ferry_selector_save(ctx, s, path));
     assert_ok(ctx, ferry_selector_load(ctx, path, &again));
     assert_ok(ctx, ferry_ctx_set_threads(ctx, 1));
