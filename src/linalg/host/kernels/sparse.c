@@ -16,7 +16,7 @@
 enum { PANEL = 16, TURN = LANES > 2 || REGISTERS > 16 ? 16 : 8 };
 /* Where rows of B or Y are far away they are fetched ROWS_AHEAD entries ahead, and so are
  * entries, around the caches where the rows had better stay; where they are near, that would
- * only cost. Panels share BAND rows, whose entries are still there for the next. */
+ * only cost, but for k = 1, which does little else than read entries. Panels share BAND rows, whose entries are still there for the next. */
 enum { STREAM_AHEAD = 128, ROWS_AHEAD = 32, BAND = 16 };
 
 typedef ferry_product product;
@@ -176,7 +176,7 @@ PANELS(v8)
     switch (z.wide) {                                                                      \
     case 1:                                                                                \
         if (ld == 1)                                                                       \
-            f##_v1(p, z, 1, U, 1, false);                                                  \
+            f##_v1(p, z, 1, U, 1, true);                                                   \
         else                                                                               \
             f##_v1(p, z, 1, U, ld, p->far);                                                \
         break;                                                                             \
