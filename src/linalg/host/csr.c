@@ -4,7 +4,10 @@
  * X B: every row of Y is made by one thread, so the bits do not depend on the thread count.
  * With the transposed index X'B is the same thing. X'B without it: columns of X, rows of Y,
  * are shared out, so the same holds. There are no atomics. */
+#define _GNU_SOURCE /* _SC_LEVEL2_CACHE_SIZE */
+#include <stdatomic.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "linalg/host/host.h"
 #include "linalg/host/kernels.h"
@@ -28,7 +31,7 @@ static int64_t row_cut(int64_t rows, const int64_t *start, int64_t piece, int64_
 /* ---- X B and X'B ---- */
 
 /* PANEL: columns of B that go together, two lines of the cache. NEAR: bytes that the near
- * cache holds. BLOCK: bytes of a panel that entries jump about in at a time. PAYS: entries
+ * cache holds where it does not tell. BLOCK: bytes of a panel that entries jump about in at a time. PAYS: entries
  * for a row of B from which on packing is little beside the product. Tuned on a Zen 3
  * (bench/sparse.c). */
 enum { PANEL = 16, NEAR = 512 << 10, BLOCK = 6500000, PAYS = 16 };
@@ -43,22 +46,37 @@ static int64_t panel_ld(int64_t wide)
     return ld;
 }
 
+/* Beyond the second cache of a core: such rows are fetched ahead, which only costs where they are near (2 MB
+ * on a Xeon that the numbers were not tuned on). What sums look like must not depend on this. */
 static bool is_far(int64_t cols, int64_t k)
 {
-    return cols * k * (int64_t)sizeof(double) > NEAR;
+    static _Atomic(int64_t) near; /* 0: not asked yet; asking twice does no harm */
+
+    if (near == 0) {
+        const long second = sysconf(_SC_LEVEL2_CACHE_SIZE);
+        near = second > NEAR ? second : NEAR;
+    }
+    return cols * k * (int64_t)sizeof(double) > near;
 }
 
-/* Room for a panel of a B or Y (cols x k) at x which is read or written by rows as entries come:
- * its rows are whole lines, and the caches hold no others (k = 32: half of the time; k = 8 that
- * begin amid a line: two thirds). NULL: not worth it, or no memory, and the product goes on without. */
-static double *panel_room(const double *x, int64_t cols, int64_t k, int64_t nnz)
+/* Room for a panel of a B or Y (cols x k) which is read or written by rows as entries come:
+ * its rows are whole lines, and the caches hold no others (k = 32: half of the time). `whole`: they are so
+ * already where k allows. NULL: not worth it, or no memory, and the product goes on without. */
+static double *panel_room(bool whole, int64_t cols, int64_t k, int64_t nnz)
 {
     const int64_t ld = k < PANEL ? panel_ld(k) : PANEL;
-    const bool whole =
-        ld == k && (uintptr_t)x % (k < 8 ? (uintptr_t)k * sizeof *x : 64) == 0;
 
-    if (whole || !is_far(cols, k) || nnz < PAYS * cols) return NULL;
+    if ((ld == k && whole) || cols * k * (int64_t)sizeof(double) <= NEAR ||
+        nnz < PAYS * cols)
+        return NULL;
     return ferry_i_realloc(NULL, cols * ld + PANEL, sizeof(double));
+}
+
+/* Whether rows of k numbers from x on lie in whole lines: those of 8 that begin amid one are two, and the
+ * product takes half as long again. */
+static bool in_lines(const double *x, int64_t k)
+{
+    return (uintptr_t)x % (k < 8 ? (uintptr_t)k * sizeof *x : 64) == 0;
 }
 
 /* The first line of the cache inside the room. */
@@ -130,7 +148,8 @@ static void product_by_rows(ferry_ctx *ctx, const ferry_product *p, int64_t rows
     const int64_t ld = p->k < PANEL ? panel_ld(p->k) : PANEL;
     const int64_t many = 1 + cols * ld * (int64_t)sizeof(double) / BLOCK;
     const bool pays = many > 1 && p->nnz >= PAYS * rows * many;
-    double *const room = panel_room(p->b, cols, p->k, p->nnz), *const to = on_line(room);
+    double *const room = panel_room(in_lines(p->b, p->k), cols, p->k, p->nnz),
+                  *const to = on_line(room);
     int64_t *const at =
         pays ? ferry_i_realloc(NULL, (many + 1) * (rows + 1), sizeof *at) : NULL;
     const int64_t blocks = at ? many : 1;
@@ -292,8 +311,7 @@ ferry_status ferry_i_csr_tmul(ferry_ctx *ctx, double alpha, const ferry_matrix *
         product_by_rows(ctx, &p, x->cols, x->rows);
         return st;
     }
-    double *const room = panel_room(y->data, x->cols, b->k, x->nnz), *const to =
-                                                                         on_line(room);
+    double *const room = panel_room(true, x->cols, b->k, x->nnz), *const to = on_line(room);
     if (threads > 1)
         st = scatter_columns(ctx, threads, x, &p, to);
     else
