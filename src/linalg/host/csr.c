@@ -76,7 +76,7 @@ static double *panel_room(bool whole, int64_t cols, int64_t k, int64_t nnz)
  * product takes half as long again. */
 static bool in_lines(const double *x, int64_t k)
 {
-    return (uintptr_t)x % (k < 8 ? (uintptr_t)k * sizeof *x : 64) == 0;
+    return (uintptr_t)x % (k > 0 && k < 8 ? (uintptr_t)k * sizeof *x : 64) == 0;
 }
 
 /* The first line of the cache inside the room. */
