@@ -4,6 +4,8 @@
     simulate.py useless  FERRY [--tasks N] [--out FILE]   sources that tell nothing, all goals: false helps and harms; the guard
     simulate.py coverage FERRY [--tasks N] [--out FILE]   two learners on pools of a known population: does the interval hold the truth?
     simulate.py power    FERRY [--tasks N] [--out FILE]   ferry gen bridge with 6 and 10 repeats: is the gain found, and the guard's worth
+    simulate.py size     FERRY [--tasks N] [--out FILE]   two equal learners in five designs: how often are they said to differ?
+    simulate.py real     FERRY [--tasks N] [--out FILE]   digits with right, shuffled and renamed source labels: verdicts and the guard
 
 Every task depends on its number alone (and --seed), so a slice is a part of the whole. Only the standard library is used; results are JSON, which
 page.py makes docs/trust.md of. Tasks have at most 500 rows; the whole takes a night on two cores.
@@ -134,7 +136,8 @@ def write_task(folder, g, goal, related, methods, extra):
 # ---- running ----
 
 def run(ferry, task, *more):
-    out = subprocess.run([ferry, "run", task, "--json", "-q", "-o", os.path.dirname(task) + "/out", "--threads", "1", *more],
+    folder = [] if "-o" in more else ["-o", os.path.dirname(task) + "/out"]
+    out = subprocess.run([ferry, "run", task, "--json", "-q", *folder, "--threads", "1", *more],
                          capture_output=True, text=True)
     if out.returncode != 0:
         raise SystemExit("%s: %s" % (" ".join(out.args), out.stderr))
@@ -268,14 +271,110 @@ def power(a):
     return out
 
 
+# ---- two equal learners ----
+
+SIZES = {"60 rows, 12 labels": (60, "{per_class: 4}", 10), "120 rows, 15 labels": (120, "{per_class: 5}", 10),
+         "120 rows, 15 labels, 30 repeats": (120, "{per_class: 5}", 30), "300 rows, 30 labels": (300, "{per_class: 10}", 10),
+         "120 rows, 15 labels, one split": (120, "ids", 10)}
+
+
+def size(a):
+    """svm on one of two views that have the same law, against svm on the other (imported predictions, the same splits): the truth is 0."""
+    out = []
+    for name, (n, seen, repeats) in SIZES.items():
+        for t in range(a.tasks):
+            g = random.Random("%d %s %d" % (a.seed, name, t))
+            with tempfile.TemporaryDirectory() as folder:
+                y = [i % 3 for i in range(n)]
+                centres = [[[g.gauss(0, 0.55) for _ in range(6)] for _ in range(3)]] * 2
+                for v in range(2):
+                    table(folder + "/%d.csv" % v, ["id"] + ["b%d" % j for j in range(6)] + ["y"],
+                          [["t%d" % i] + [centres[v][k][j] + g.gauss(0, 1) for j in range(6)] + ["abc"[k]] for i, k in enumerate(y)])
+                with open(folder + "/seen.txt", "w") as f:
+                    f.write("".join("t%d\n" % i for i in range(15)))
+                for v, methods in enumerate(("svm", "svm, {predictions: {file: 0/predictions/svm.csv}, as: other}")):
+                    with open(folder + "/%d.yaml" % v, "w") as f:
+                        f.write("task: equal\ngoal: classify\ndomains:\n  - {name: t, role: target, id: id, label: y, labelled: %s, x: %d.csv}\n"
+                                "methods: [%s]\nevaluate: {repeats: %d, seed: %d, metrics: [accuracy], controls: none}\n"
+                                % ("{ids: seen.txt}" if seen == "ids" else seen, v, methods, repeats, t + 1))
+                    d = run(a.ferry, folder + "/%d.yaml" % v, "--save", "predictions", "-o", folder + "/%d" % v)
+            one = next(r for r in d["results"] if r["name"] == "other")["versus"]
+            out.append({"design": name, "pool": t, "mean": one["difference"], "low": one["low"], "high": one["high"]})
+        progress(a, name)
+    return out
+
+
+# ---- real data ----
+
+def digits(name):
+    """{class: [row of numbers as texts]} of a view of mfeat, in the file's order, so that rows of views belong together."""
+    sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    import where
+    by = {}
+    with open(os.path.join(where.data("mfeat"), "mfeat", "mfeat-%s.csv" % name)) as f:
+        for line in list(f)[1:]:
+            cells = line.strip().split(",")
+            by.setdefault(cells[-1], []).append(cells[:-1])
+    return by
+
+
+def real(a):
+    """Handwritten digits, 300 of them: a third is the source, in one view; a third the bridge, in both; a third the target, in the other. The source's
+    labels are right (real), of another naming (unrelated) or shuffled (useless)."""
+    views = {n: digits(n) for n in ("fac", "fou", "kar", "zer")}
+    out = []
+    for t in range(a.first, a.tasks):
+        g = random.Random("%d real %d" % (a.seed, t))
+        kind = ("real", "useless", "unrelated")[t % 3]
+        one, two = g.sample(sorted(views), 2)
+        classes = sorted(views[one])
+        named = dict(zip(classes, g.sample(classes, len(classes)))) if kind == "unrelated" else {c: c for c in classes}
+        s, b, x = [], [], []
+        for c in classes:
+            rows = g.sample(range(len(views[one][c])), 30)
+            s += [(named[c], views[one][c][i]) for i in rows[:10]]
+            b += [(views[one][c][i], views[two][c][i]) for i in rows[10:20]]
+            x += [(c, views[two][c][i]) for i in rows[20:]]
+        for part in (s, b, x):
+            g.shuffle(part)
+        if kind == "useless":
+            labels = g.sample([c for c, _ in s], len(s))
+            s = [(c, r) for c, (_, r) in zip(labels, s)]
+        with tempfile.TemporaryDirectory() as folder:
+            head = {n: ["%s%d" % (n, j) for j in range(len(views[n][classes[0]][0]))] for n in (one, two)}
+            table(folder + "/s.csv", ["id"] + head[one] + ["y"], [["s%d" % i] + r + ["d" + c] for i, (c, r) in enumerate(s)])
+            table(folder + "/t.csv", ["id"] + head[two] + ["y"], [["t%d" % i] + r + ["d" + c] for i, (c, r) in enumerate(x)])
+            table(folder + "/ba.csv", ["id"] + head[one], [["p%d" % i] + r for i, (r, _) in enumerate(b)])
+            table(folder + "/bb.csv", ["id"] + head[two], [["p%d" % i] + r for i, (_, r) in enumerate(b)])
+            with open(folder + "/task.yaml", "w") as f:
+                f.write("""task: digits
+goal: classify
+domains:
+  - {name: s, role: source, id: id, label: y, views: [{name: a, x: s.csv}]}
+  - {name: bridge, role: intermediate, id: id, views: [{name: a, x: ba.csv}, {name: b, x: bb.csv}]}
+  - {name: t, role: target, id: id, label: y, labelled: {per_class: 2}, views: [{name: b, x: t.csv}]}
+methods: [%s]
+evaluate: {repeats: %d, seed: %d}
+""" % (", ".join(METHODS["classify"] + ["clusters"]), a.repeats, t + 1))
+            d = run(a.ferry, folder + "/task.yaml", *(["--guard"] if a.guard else []))
+        out.append({"task": t, "goal": "classify", "source": kind, "larger": True, "views": [one, two],
+                    "verdicts": {r["name"]: r["verdict"]["verdict"] for r in d["results"] if r["verdict"]},
+                    "gains": {r["name"]: round(r["verdict"]["gain"], 4) for r in d["results"] if r["verdict"]}, "guard": guard_of(d)})
+        progress(a, t)
+    return out
+
+
 def progress(a, what):
     if not a.quiet:
         print(what, file=sys.stderr, flush=True)
 
 
+RUN = {"useless": (useless, 300), "coverage": (coverage, 200), "power": (power, 24), "size": (size, 200), "real": (real, 60)}
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("what", choices=["useless", "coverage", "power"])
+    p.add_argument("what", choices=list(RUN))
     p.add_argument("ferry")
     p.add_argument("--tasks", type=int, default=0)
     p.add_argument("--first", type=int, default=0, help="useless: the first task of a slice")
@@ -285,8 +384,8 @@ def main():
     p.add_argument("--quiet", action="store_true")
     p.add_argument("--out")
     a = p.parse_args()
-    a.tasks = a.tasks or {"useless": 300, "coverage": 200, "power": 24}[a.what]
-    rows = {"useless": useless, "coverage": coverage, "power": power}[a.what](a)
+    a.tasks = a.tasks or RUN[a.what][1]
+    rows = RUN[a.what][0](a)
     text = json.dumps({"what": a.what, "tasks": a.tasks, "repeats": a.repeats, "seed": a.seed, "rows": rows}, separators=(",", ":"))
     if a.out:
         with open(a.out, "w") as f:

@@ -209,12 +209,14 @@ static ferry_status try_world(ferry_ctx *ctx, void *arg, int64_t i)
 {
     gate *g = arg;
     ferry_status st = FERRY_OK;
-    ferry_task *world = NULL;
+    ferry_task *made = NULL, *world = NULL;
     ferry_prediction *p = NULL;
 
     g->best[i] = NAN;
-    if (i > 0)
-        FERRY_TRY(ferry_i_task_control(ctx, g->task, FERRY_CONTROL_LABELS, i - 1, &world));
+    if (i > 0) { /* resolved: turning it round needs the numbering of classes */
+        FERRY_TRY(ferry_i_task_control(ctx, g->task, FERRY_CONTROL_LABELS, i - 1, &made));
+        FERRY_TRY(ferry_i_task_resolved(ctx, made, &world));
+    }
     for (int64_t m = 0; m < g->rs->n; m++) {
         const ferry_entry *e = &g->rs->result[m];
         double back = NAN;
@@ -229,6 +231,7 @@ static ferry_status try_world(ferry_ctx *ctx, void *arg, int64_t i)
 done:
     ferry_prediction_free(p);
     ferry_task_free(world);
+    ferry_task_free(made);
     return st;
 }
 

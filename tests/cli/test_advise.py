@@ -1,8 +1,9 @@
 """advise and --guard."""
+import random
 import re
 import sys
 
-from harness import ferry, main, parses, read, refused, small_task, write
+from harness import csv_rows, ferry, main, parses, read, refused, small_task, write
 
 
 def test_advise(folder):
@@ -71,6 +72,21 @@ def test_guard(folder):
     assert read(folder, "o/predictions/_guard.csv") == read(folder, f"o/predictions/{g['chosen'][0]}.csv")
     assert parses(ferry("run", task, "--json", "-q", "-o", folder + "/p").out)["guard"] is None
     ferry("rerun", folder + "/o")
+
+
+def test_gate(folder):
+    """A real source passes the label-free gate; sources whose labels were dealt out anew do not (each passes by chance in one of ten cases)."""
+    task = small_task(folder, "source=120", "bridge=120")
+    head, *rows = csv_rows(read(folder, "task/source.csv"))
+    at, passed = head.index("label"), []
+    two = write(folder, "task/two.yaml", read(task) + "methods: [svm, hop]\n")
+    for seed in range(5):
+        if seed > 0:
+            labels = [r[at] for r in rows]
+            random.Random(seed).shuffle(labels)
+            write(folder, "task/source.csv", "\n".join(",".join(r) for r in [head] + [r[:at] + [c] + r[at + 1:] for r, c in zip(rows, labels)]) + "\n")
+        passed.append(parses(ferry("run", two, "--guard", "--controls", "none", "--set", "evaluate.repeats=1", "--json", "-q", "-o", folder + f"/g{seed}").out)["guard"]["gate"])
+    assert passed[0] and sum(map(bool, passed[1:])) <= 1, passed
 
 
 def test_guard_without_labels(folder):
