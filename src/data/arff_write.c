@@ -44,6 +44,9 @@ static ferry_status check(ferry_ctx *ctx, const ferry_data *d, const char *path)
                "%s: a feature is called id, which is where the ids go", path);
     FERRY_NEED(ctx, !d->labels || set || class_name(d), FERRY_EINVAL,
                "%s: features are called class and label, which is where labels go", path);
+    FERRY_TRY(ferry_i_fit_lines(ctx, path, d->ids));
+    FERRY_TRY(ferry_i_fit_lines(ctx, path, d->features));
+    FERRY_TRY(ferry_i_fit_lines(ctx, path, d->labels ? d->labels->names : NULL));
     for (int64_t k = 0; set && k < ferry_i_labels_m(d->labels); k++)
         FERRY_NEED(ctx, !is_feature(d, ferry_i_ids_at(d->labels->names, k)), FERRY_EINVAL,
                    "%s: both a feature and a label are called %s", path,

@@ -162,6 +162,7 @@ static ferry_status write_edges(ferry_ctx *ctx, const ferry_data *data, const ch
     (void)opts;
     FERRY_NEED(ctx, data->kind == FERRY_DATA_GRAPH, FERRY_EINVAL,
                "%s: the edges format holds graphs only", path);
+    FERRY_TRY(ferry_i_fit_lines(ctx, path, data->nodes));
     FERRY_TRY(ferry_i_out_open(ctx, path, &o));
     ferry_i_out_printf(o, "from\tto%s\n", data->weight ? "\tweight" : "");
     for (int64_t i = 0; i < data->edges; i++) {

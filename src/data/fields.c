@@ -240,13 +240,18 @@ const char *ferry_i_field_show(const ferry_field *f, char buf[44])
     return buf;
 }
 
-/* Empty texts are quoted as well: bare they would vanish between two separators. */
+/* Empty texts are quoted as well: bare they would vanish between two separators; control characters, because
+ * bare they look like binary data. */
 void ferry_i_out_field(ferry_out *o, const char *text, char sep)
 {
-    const char risky[] = {sep, '"', '\n', '\r', '#', '%', 0};
+    const char risky[] = {sep, '"', '#', '%', 0};
     const int64_t n = (int64_t)strlen(text);
+    bool control = false;
 
-    if (n > 0 && !strpbrk(text, risky) && !is_space(text[0]) && !is_space(text[n - 1])) {
+    for (int64_t i = 0; i < n; i++)
+        control = control || (unsigned char)text[i] < ' ' || text[i] == 127;
+    if (n > 0 && !control && !strpbrk(text, risky) && !is_space(text[0]) &&
+        !is_space(text[n - 1])) {
         ferry_i_out_write(o, text, n);
         return;
     }

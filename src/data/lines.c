@@ -90,6 +90,18 @@ int64_t ferry_i_line_of(const char *begin, const char *at)
     return line;
 }
 
+ferry_status ferry_i_fit_lines(ferry_ctx *ctx, const char *path, const ferry_ids *names)
+{
+    ferry_status st = FERRY_OK;
+
+    for (int64_t i = 0; names && i < ferry_i_ids_count(names); i++)
+        FERRY_NEED(ctx, !strpbrk(ferry_i_ids_at(names, i), "\r\n"), FERRY_EINVAL,
+                   "%s: '%.40s' has a line end, which this format cannot hold (csv can)",
+                   path, ferry_i_ids_at(names, i));
+done:
+    return st;
+}
+
 /* A zero byte means a binary file, or UTF-16, which would parse as nonsense. */
 ferry_status ferry_i_check_text(ferry_ctx *ctx, const ferry_input *in)
 {
@@ -105,9 +117,10 @@ ferry_status ferry_i_check_text(ferry_ctx *ctx, const ferry_input *in)
     /* control characters beside tab, line ends and the like (7 .. 13, 26, 27) */
     for (int64_t i = 0; i < n; i++) {
         const unsigned char c = (unsigned char)in->data[i];
+        if (quote == '\'' && c == '\\' && i + 1 < n) i++; /* what it protects */
         if (quote ? c == quote
                   : (c == '"' || c == '\'') &&
-                        (i == 0 || strchr(" \t\n,;|:{", in->data[i - 1])))
+                        (i == 0 || strchr(" \t\n,;|:{\"", in->data[i - 1])))
             quote = quote ? 0 : (char)c;
         else if (!quote)
             odd += c < 7 || (c > 13 && c < 26) || (c > 27 && c < 32) || c == 127;

@@ -44,6 +44,8 @@ ferry_status ferry_i_pieces_check(ferry_ctx *ctx, const char *path, const ferry_
 int64_t ferry_i_line_of(const char *begin, const char *at);
 /* FERRY_EDATA when there is a zero byte: not text. */
 ferry_status ferry_i_check_text(ferry_ctx *ctx, const ferry_input *in);
+/* FERRY_EINVAL when a name (NULL: none) has a line end, which a format of lines cannot hold. */
+ferry_status ferry_i_fit_lines(ferry_ctx *ctx, const char *path, const ferry_ids *names);
 /* A cell that says "nothing here": blank, NA, NaN, nan, N/A, ?, null, or `more`. */
 bool ferry_i_is_missing(const char *s, int64_t n, const char *more);
 

@@ -543,6 +543,8 @@ static ferry_status write_ratings(ferry_ctx *ctx, const ferry_data *data, const 
     (void)opts;
     FERRY_NEED(ctx, data->kind == FERRY_DATA_RATINGS && r, FERRY_EINVAL,
                "%s: the ratings format holds ratings only", path);
+    FERRY_TRY(ferry_i_fit_lines(ctx, path, r->users));
+    FERRY_TRY(ferry_i_fit_lines(ctx, path, r->items));
     FERRY_TRY(ferry_i_out_open(ctx, path, &o));
     ferry_i_out_printf(o, "user\titem\trating\n");
     for (int64_t i = 0; i < r->n; i++) {

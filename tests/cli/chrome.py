@@ -76,7 +76,8 @@ class Page:
         self.folder = tempfile.mkdtemp(prefix="ferry-chrome-")
         self.p = subprocess.Popen([find(), "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
                                    "--remote-debugging-port=0", "--user-data-dir=" + self.folder, "about:blank"],
-                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+                                  env={**os.environ, "TMPDIR": self.folder})  # it leaves files there
         self.console, self.n = [], 0
         try:
             self.w = WebSocket(self.address())

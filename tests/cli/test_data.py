@@ -166,4 +166,25 @@ def test_generated_files_inspect(folder):
     assert d["rows"] == 60 and d["columns"] == 8, d
 
 
+def test_odd_names_come_back(folder):
+    """Names that look like numbers or like damage: a format holds them as they are, or says that it does not."""
+    table = 'id,inf,"1",label\n"a\x01\x02\x03",1,2,"p\x05"\n"\x7f\x7f",3,4,q\nnan,5,6,q\n'
+    a = write(folder, "a.csv", table)
+    pairs = write(folder, "r.csv", 'user,item,rating\n"a\x01\x02\x03\x04",i,3\nb,"j\x06\x06\x06",4\n')
+    edges = write(folder, "e.csv", 'from,to\n"x\x01\x02\x03\x04",y\ny,z\n')
+    for name in ("b.tsv", "b.arff", "b.svm", "b.npz", "b.mat"):
+        ferry("convert", a, name, cwd=folder)
+        ferry("convert", name, "c.csv", cwd=folder)
+        assert read(folder, "c.csv").replace('"', "") == table.replace('"', ""), name
+    for path, kind in ((pairs, "ratings"), (edges, "edges")):
+        ferry("convert", path, "b." + kind, "--set", "format=" + kind, cwd=folder)
+        said = [ferry("inspect", p, "--set", "format=" + kind, "--json", cwd=folder).out for p in (path, "b." + kind)]
+        one, two = ({k: v for k, v in parses(t).items() if k != "path"} for t in said)
+        assert one == two, said
+    split = write(folder, "n.csv", 'id,x\n"a\nb",1\nc,2\n')
+    ferry("convert", split, "n.npz", cwd=folder)
+    refused("convert", split, "n.arff", says="has a line end, which this format cannot hold", cwd=folder)
+    assert not os.path.exists(os.path.join(folder, "n.arff"))
+
+
 main(sys.modules[__name__])

@@ -1,6 +1,7 @@
 """Ratings by the real command: every file format, odd data, all methods on one task."""
 import json
 import os
+import random
 import re
 import sys
 
@@ -134,6 +135,25 @@ def test_ratings_beyond_the_scale(folder):
     assert "1 of 1 ratings are beyond the model's range from 1 to 5" in r.err, r.err
     refused("run", task(folder, "films.csv", "bias", ", scale: 5"), "-o", folder + "/o", says="as 1..5")
     assert not os.path.exists(folder + "/o")
+
+
+def test_order_of_rows(folder):
+    """No method of ratings depends on where a rating stands in its file."""
+    ferry("gen", "rate", "--out", folder + "/a")
+    methods = [m["name"] for m in json.loads(ferry("methods", "--json").out) if "rate" in m["goals"] and m["name"] != "predictions"]
+    assert {"mindtl", "cbt", "talmud"} <= set(methods), methods
+    for name in ("source.csv", "target.csv"):
+        head, *body = read(folder, "a", name).splitlines(True)
+        random.Random(5).shuffle(body)
+        write(folder, "b/" + name, head + "".join(body))
+    write(folder, "b/task.yaml", read(folder, "a", "task.yaml"))
+    for method in methods:
+        said = []
+        for side in "ab":
+            model = f"{folder}/{side}.ferry"
+            ferry("fit", "-q", "-m", method, f"{folder}/{side}/task.yaml", "-o", model)
+            said.append(sorted(ferry("predict", "-q", model, folder + "/a/target.csv").out.splitlines()))
+        assert len(said[0]) > 100 and said[0] == said[1], method
 
 
 main(sys.modules[__name__])

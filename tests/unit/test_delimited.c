@@ -560,6 +560,7 @@ static void test_round_trips(void **state)
         "id,1,2e3,inf,label:inf\na,1,2,3,1\nb,4,5,6,0\n",
         "7,5\n1,2\n3,4\n",
         "id,x\n\"a\001\",1\n\"\002\003\177\",2\n'\004,3\n",
+        "id,x\n\"a\"\"\001\"\"\002\",1\n\"\"\"\003\",2\n",
     };
     ferry_ctx *ctx = *state;
 
