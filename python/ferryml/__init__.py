@@ -8,11 +8,21 @@ The work is done by the C library; see docs/python.md.
 """
 from ._compare import Advice, Comparison, advise, compare, load_results, select
 from ._data import Bridge, Domain, Source
+from ._io import datasets, doctor, fetch, load, read
 from ._lib import (FerryCancelled, FerryError, FerryIOError, FerryMemoryError, FerryNeedsError, FerryNumericError,
                    FerryValueError, FerryWarning, __version__)
 from ._methods import *  # noqa: F401,F403
 from ._methods import __all__ as _estimators
 from ._model import Model
 
-__all__ = ["Advice", "Comparison", "advise", "compare", "load_results", "select", "Bridge", "Domain", "Source", "Model", "FerryCancelled", "FerryError", "FerryIOError", "FerryMemoryError",
+__all__ = ["Advice", "Comparison", "advise", "compare", "load_results", "select", "datasets", "doctor", "fetch", "load", "read", "Bridge", "Domain", "Source", "Model", "FerryCancelled", "FerryError", "FerryIOError", "FerryMemoryError",
            "FerryNeedsError", "FerryNumericError", "FerryValueError", "FerryWarning", "__version__"] + _estimators
+
+
+def __getattr__(name):  # fetch_NAME, for each data set of the catalog
+    if name.startswith("fetch_"):
+        from ._io import fetcher
+        found = fetcher(name)
+        if found is not None:
+            return found
+    raise AttributeError(f"module 'ferryml' has no attribute {name!r}")

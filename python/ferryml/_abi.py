@@ -335,6 +335,7 @@ ferry_advice_method._fields_ = [
     ("seconds", c_double),
     ("measured", c_int),
     ("bytes", c_double),
+    ("uses", c_char_p),
 ]
 
 ferry_advice_domain._fields_ = [

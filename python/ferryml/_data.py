@@ -314,6 +314,8 @@ def new_domain(ctx, d, role, name, goal=None, y=None, unlabelled=None, classes=N
             x, features = matrix(x, f"view {view!r} of {name}")
             if ids is not None and len(ids) != x.shape[0]:
                 raise ValueError(f"view {view!r} of {name} has {x.shape[0]} rows and {len(ids)} ids")
+            if features is not None and d.views is None and role != "target":
+                view = f"x of {name}"  # nobody chose the name: names of features tell what is the same
             add_view(ctx, domain, view, x, ids, features)
         for graph, edges in (d.graphs or {}).items():
             _add_graph(ctx, domain, graph, edges, d.ids)

@@ -1,0 +1,158 @@
+"""Files: data of all formats as arrays, models, public data sets."""
+import csv
+import json
+import os
+import tempfile
+from ctypes import POINTER, byref, c_void_p
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import Bunch
+
+from . import _abi, _methods
+from ._lib import Handle, context, lib, new_text, text
+from ._model import Model
+
+
+def read(path, **options):
+    """Read a file of any format that Ferry knows (docs/formats.md).
+
+    Parameters
+    ----------
+    path : str or path
+        A file, or a folder of texts; "file#name" picks a variable or member.
+    **options
+        Of the reader: format, header, id, label and so on.
+
+    Returns
+    -------
+    sklearn.utils.Bunch
+        X (an array, or CSR where the data is sparse), y, ids, feature_names; of graphs `edges`, of ratings `ratings`, as
+        Domain takes them. None where the file has none. The numbers pass through a temporary file on the way.
+    """
+    ctx, out = context(), c_void_p()
+    with ctx.options(options) as opts:
+        ctx.long(lib.ferry_read, os.fsencode(path), opts, byref(out))
+    data = Handle(out, lib.ferry_data_free)
+    kind = _kind(ctx, data)
+    found = Bunch(X=None, y=None, ids=None, feature_names=None, edges=None, ratings=None)
+    with tempfile.TemporaryDirectory(prefix="ferryml-") as folder:
+        if kind in ("graph", "ratings"):
+            columns = _table(ctx, data, os.path.join(folder, "x.csv"), "edges" if kind == "graph" else "ratings")
+            found["edges" if kind == "graph" else "ratings"] = columns
+            return found
+        if kind == "listing":
+            raise ValueError(f"{path} holds several arrays: name one with '#'")
+        where = os.path.join(folder, "x.npz")
+        ctx.call(lib.ferry_write, data.pointer, os.fsencode(where), None)
+        with np.load(where, allow_pickle=False) as z:
+            if "x" in z:
+                found.X = z["x"]
+            elif "data" in z:
+                found.X = sp.csr_matrix((z["data"], z["indices"], z["indptr"]), shape=tuple(z["shape"]))
+            for key, name in (("ids", "ids"), ("features", "feature_names"), ("labels", "y")):
+                if key in z:
+                    found[name] = z[key]
+    return found
+
+
+def _kind(ctx, data):
+    d = POINTER(_abi.ferry_description)()
+    ctx.call(lib.ferry_data_describe, data.pointer, byref(d))
+    try:
+        return text(d.contents.kind)
+    finally:
+        lib.ferry_description_free(d)
+
+
+def _table(ctx, data, where, kind):
+    with ctx.options({"format": kind}) as opts:
+        ctx.call(lib.ferry_write, data.pointer, os.fsencode(where), opts)
+    with open(where, encoding="utf-8", newline="") as f:
+        first = f.readline()
+        f.seek(0)
+        rows = list(csv.reader(f, delimiter="," if "," in first else "\t" if "\t" in first else " "))
+    try:
+        float(rows[0][2])
+    except (ValueError, IndexError):
+        rows = rows[1:]
+    columns = [np.array([r[j] for r in rows]) for j in range(len(rows[0]) if rows else 0)]
+    return tuple(columns[:2]) + tuple(c.astype(np.float64) for c in columns[2:3])
+
+
+def load(path):
+    """A fitted estimator from a .ferry file, whether Python, C or the command wrote it. Classes are numbers where all their
+    names are whole numbers, else text."""
+    model = Model.load(path)
+    goal = model.goal
+    for name in _methods.__all__:
+        kind = getattr(_methods, name)
+        if kind._method == model.method and goal in kind._goals:
+            break
+    else:
+        raise ValueError(f"{path}: there is no estimator for models of {model.method} with goal {goal}")
+    out = kind()
+    out.model_ = model
+    if goal in ("classify", "multilabel"):
+        names = model.names
+        numbers = all(n.lstrip("-").isdigit() for n in names)
+        out.classes_ = np.sort(np.array([int(n) for n in names])) if numbers and names else np.array(sorted(names))
+        out.multilabel_, out._single = goal == "multilabel", False
+        if goal == "multilabel":
+            out.classes_ = np.array([int(n) for n in names] if numbers else names)
+    if goal != "rate" and lib.ferry_model_view_count(model.pointer) == 1:
+        columns = lib.ferry_model_columns(model.pointer)
+        if columns > 0:
+            out.n_features_in_ = columns
+    return out
+
+
+def datasets():
+    """Names of the public data sets that fetch() gets, with what they are."""
+    ctx, out = context(), c_void_p()
+    ctx.call(lib.ferry_catalog_load, None, byref(out))
+    catalog = Handle(out, lib.ferry_catalog_free)
+    found = {}
+    for i in range(lib.ferry_catalog_count(catalog.pointer)):
+        d = lib.ferry_catalog_at(catalog.pointer, i).contents
+        found[text(d.name)] = text(d.summary)
+    return found
+
+
+def fetch(name, data_home="data", **options):
+    """Get a public data set, as ``ferry fetch`` does: checked, resumed, unpacked; what is there is kept.
+
+    Returns
+    -------
+    str
+        The folder with its files, for read().
+    """
+    ctx, out = context(), c_void_p()
+    ctx.call(lib.ferry_catalog_load, None, byref(out))
+    catalog = Handle(out, lib.ferry_catalog_free)
+    with ctx.options(options) as opts:
+        ctx.long(lib.ferry_fetch, catalog.pointer, name.encode(), os.fsencode(data_home), opts)
+    return os.path.join(data_home, name)
+
+
+def fetcher(attribute):
+    """fetch_NAME of a data set, for ferryml.__getattr__."""
+    for name in datasets():
+        if attribute == "fetch_" + name.replace("-", "_").replace(".", "_"):
+            def get(data_home="data", **options):
+                return fetch(name, data_home, **options)
+
+            get.__name__, get.__doc__ = attribute, f"Get the data set {name}; see fetch()."
+            return get
+    return None
+
+
+def doctor():
+    """What this installation is made of and what is wrong with it, as a dict."""
+    ctx, found, out = context(), POINTER(_abi.ferry_installation)(), c_void_p()
+    ctx.call(lib.ferry_doctor, byref(found))
+    try:
+        ctx.call(lib.ferry_installation_json, found, byref(out))
+    finally:
+        lib.ferry_installation_free(found)
+    return json.loads(new_text(out))

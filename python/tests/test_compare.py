@@ -1,0 +1,224 @@
+"""compare, advise, select, read: the same numbers as the command has, and any estimator beside them."""
+import csv
+import json
+import os
+import subprocess
+import tempfile
+import unittest
+import warnings
+
+import support
+import numpy as np
+import scipy.sparse as sp
+import ferryml
+from ferryml import Bridge, Domain, Source
+from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LogisticRegression, Ridge
+
+XS, YS, XT, YT = support.two_domains(seed=4)
+SOURCES = [Source(XS, YS, name="old")]
+TASK = """task: python
+goal: {goal}
+domains:
+  - {{name: old, role: source, x: xs.npy, y: ys.npy}}
+  - {{name: target, role: target, x: xt.npy, y: yt.npy, labelled: {{per_class: 4}}}}
+methods: [{methods}]
+evaluate: {{repeats: 3, seed: 7}}
+"""
+
+
+def command(*arguments):
+    done = subprocess.run([support.FERRY, *arguments], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise AssertionError(f"ferry {' '.join(arguments)}: {done.stderr}")
+    return done.stdout
+
+
+class SameNumbers(unittest.TestCase):
+    """To the bit: the same library, task and seed give the same numbers from Python and from the command."""
+
+    def setUp(self):
+        self.temp = tempfile.TemporaryDirectory()
+        self.addCleanup(self.temp.cleanup)
+        self.folder = self.temp.name
+        for name, x in (("xs", XS), ("ys", YS), ("xt", XT), ("yt", YT)):
+            np.save(os.path.join(self.folder, name + ".npy"), x)
+        self.task = os.path.join(self.folder, "task.yaml")
+
+    def write(self, methods, goal="classify"):
+        with open(self.task, "w", encoding="utf-8") as f:
+            f.write(TASK.format(goal=goal, methods=methods))
+
+    @unittest.skipIf(os.environ.get("FERRY_INSTALLED"), "the wheel has another BLAS")
+    def test_compare(self):
+        methods = ["svm", "cdspp", "hemap", "gbdt", "knn"]
+        self.write(", ".join(methods))
+        out = os.path.join(self.folder, "results")
+        command("run", self.task, "-o", out, "--threads", "1")
+        with open(os.path.join(out, "results.json"), encoding="utf-8") as f:
+            want = {r["name"]: r for r in json.load(f)["results"]}
+        os.environ["OMP_NUM_THREADS"] = "1"
+        try:
+            got = ferryml.compare(XT, YT, sources=SOURCES, methods=methods, repeats=3, labelled={"per_class": 4}, random_state=7)
+        finally:
+            del os.environ["OMP_NUM_THREADS"]
+        self.assertEqual(set(want), set(got.runs))
+        mine = {r["name"]: r for r in got.to_dict()["results"]}
+        for name, r in want.items():
+            self.assertEqual(r["metrics"], mine[name]["metrics"], name)
+            np.testing.assert_allclose(got.runs[name], r["runs"], rtol=1e-14, err_msg=name)
+            self.assertEqual((r["verdict"] or {}).get("sentence"), got.verdicts.get(name, {}).get("sentence"))
+        self.assertEqual(got.best, max(want.values(), key=lambda r: r["mean"])["name"])
+
+    @unittest.skipIf(os.environ.get("FERRY_INSTALLED"), "the wheel has another BLAS")
+    def test_fit(self):
+        self.write("cdspp")
+        with open(self.task, encoding="utf-8") as f:
+            text = f.read().replace("{per_class: 4}", "{ids: all.txt}")
+        with open(os.path.join(self.folder, "all.txt"), "w", encoding="utf-8") as f:
+            f.writelines(f"{i + 1}\n" for i in range(len(YT)))
+        with open(self.task, "w", encoding="utf-8") as f:
+            f.write(text)
+        for kind in (ferryml.CDSPP, ferryml.SVM, ferryml.HeMap, ferryml.HetOMTL):
+            path = os.path.join(self.folder, "m.ferry")
+            command("fit", self.task, "-m", kind._method, "-o", path, "--threads", "1")
+            model = kind(random_state=7, n_jobs=1).fit(XT, YT, sources=SOURCES)
+            table = os.path.join(self.folder, "p.csv")
+            command("predict", path, os.path.join(self.folder, "xt.npy"), "-o", table, "--threads", "1")
+            with open(table, encoding="utf-8", newline="") as f:
+                rows = list(csv.DictReader(f))
+            self.assertEqual([int(r["prediction"]) for r in rows], model.predict(XT).tolist(), kind)
+            score = np.array([[float(r[k]) for k in r if k.startswith("score")] for r in rows])
+            mine = model._predict(XT).score
+            np.testing.assert_allclose(score, mine, rtol=1e-14, err_msg=str(kind))
+            np.testing.assert_array_equal(ferryml.load(path)._predict(XT).score, mine, str(kind))
+
+
+class Compare(unittest.TestCase):
+    def test_estimators_of_others_on_the_same_splits(self):
+        got = ferryml.compare(XT, YT, sources=SOURCES, repeats=3, labelled={"per_class": 4}, controls="none",
+                              methods=["majority", ("mine", LogisticRegression()), ferryml.CDSPP(),
+                                       ("constant", DummyClassifier(strategy="most_frequent"))])
+        self.assertEqual(set(got.runs), {"majority", "mine", "cdspp", "constant"})
+        self.assertGreater(got.runs["mine"].mean(), got.runs["majority"].mean())
+        # shown 4 of each class, the most frequent is the first; half of what is scored is of either
+        np.testing.assert_allclose(got.runs["constant"], np.mean(YT == 0) * len(YT) / (len(YT) - 8) - 4 / (len(YT) - 8))
+        self.assertEqual(set(got.metrics["mine"]), {"accuracy", "macro-f1"})
+        self.assertIn("cdspp", got.verdicts)
+
+    def test_split_that_was_made_before(self):
+        rows = np.arange(0, len(YT), 5)
+        got = ferryml.compare(XT, YT, methods=["majority", LogisticRegression()], labelled=rows, controls="none")
+        rest = np.setdiff1d(np.arange(len(YT)), rows)
+        want = LogisticRegression().fit(XT[rows], YT[rows]).score(XT[rest], YT[rest])
+        np.testing.assert_allclose(got.runs["LogisticRegression"], [want])
+
+    def test_numbers_and_joblib(self):
+        z = XT[:, 0] + 0.1 * XT[:, 1]
+        one = ferryml.compare(XT, z, methods=["ridge", "mean", Ridge()], repeats=2, labelled=0.3)
+        two = ferryml.compare(XT, z, methods=["ridge", "mean", Ridge()], repeats=2, labelled=0.3, n_jobs=2)
+        for name in one.runs:
+            np.testing.assert_array_equal(one.runs[name], two.runs[name])
+        self.assertLess(one.runs["Ridge"].mean(), one.runs["mean"].mean())
+
+    def test_sets_of_labels(self):
+        from sklearn.neighbors import KNeighborsClassifier
+        on = np.column_stack([YT, 1 - YT, XT[:, 0] > 0]).astype(int)
+        got = ferryml.compare(XT, on, methods=["knn", "majority", ("mine", KNeighborsClassifier())], repeats=2, labelled=0.5)
+        self.assertEqual(got.goal, "multilabel")
+        self.assertGreater(got.metrics["mine"]["hamming"].mean(), -1)
+
+    def test_shows_itself(self):
+        got = ferryml.compare(XT, YT, sources=SOURCES, methods=["svm", "cdspp"], repeats=2, labelled={"per_class": 4})
+        self.assertIn("best:", str(got))
+        self.assertIn("cdspp", got.explain("cdspp"))
+        self.assertIn("<iframe", got._repr_html_())
+        try:
+            self.assertEqual(list(got.table.index), sorted(got.table.index, key=lambda n: got.table.loc[n, "rank"]))
+        except AttributeError:
+            pass  # no pandas
+        with tempfile.TemporaryDirectory() as folder:
+            got.save(os.path.join(folder, "run"))
+            back = ferryml.load_results(os.path.join(folder, "run"))
+        for name in got.runs:
+            np.testing.assert_allclose(back.runs[name], got.runs[name], rtol=1e-14)
+        try:
+            import matplotlib
+        except ImportError:
+            return
+        matplotlib.use("Agg")
+        self.assertEqual(len(got.plot().get_yticklabels()), 2)
+
+    def test_advise(self):
+        got = ferryml.advise(XT, YT, sources=SOURCES, methods=["svm", "cdspp", "ttl"], labelled={"per_class": 4})
+        by = {m["name"]: m for m in got.details["methods"]}
+        self.assertIn("ttl needs", by["ttl"]["reason"] or "")
+        self.assertIn("svm", repr(got))
+
+    def test_wrong(self):
+        for call, words in ((lambda: ferryml.compare(XT, YT, methods=["nosuch"]), "nosuch"),
+                            (lambda: ferryml.compare(XT, YT, methods=["svm"], metrics=["nosuch"]), "nosuch"),
+                            (lambda: ferryml.compare(XT, None), "labels"),
+                            (lambda: ferryml.compare(XT, YT, goal="guess"), "goal")):
+            with self.assertRaisesRegex(ValueError, words):
+                call()
+
+    def test_select(self):
+        rng = np.random.default_rng(1)
+        domains = []
+        for k in range(5):
+            y = rng.integers(0, 2, 40)
+            x = rng.normal(size=(40, 6)) + (y * (1 + k % 2) * 2.0)[:, None]
+            domains.append((Source if k < 3 else Bridge)(x, y, name=f"d{k}"))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                got = ferryml.select(rng.normal(size=(40, 6)), domains)
+            except ferryml.FerryValueError as e:  # all triples alike: it says so
+                self.assertRegex(str(e), "triple|alike")
+                return
+        self.assertEqual(len(got), 6)
+
+
+class Files(unittest.TestCase):
+    def test_formats(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "x.csv")
+            with open(path, "w", encoding="utf-8") as f:
+                f.write("id,a,b,class\nu,1,2,yes\nv,3,,no\n")
+            got = ferryml.read(path, label="class", id="id")
+            np.testing.assert_array_equal(got.X, [[1, 2], [3, np.nan]])
+            self.assertEqual(list(got.y), ["yes", "no"])
+            self.assertEqual(list(got.ids), ["u", "v"])
+            self.assertEqual(list(got.feature_names), ["a", "b"])
+            path = os.path.join(folder, "x.svm")
+            with open(path, "w", encoding="utf-8") as f:
+                f.write("1 1:2 900:3\n-1 2:1\n")
+            got = ferryml.read(path)
+            self.assertTrue(sp.issparse(got.X))
+            self.assertEqual(got.X[0, 899], 3)
+            path = os.path.join(folder, "r.ratings")
+            with open(path, "w", encoding="utf-8") as f:
+                f.write("ann,film,4\nbob,film,2.5\n")
+            got = ferryml.read(path)
+            self.assertEqual(list(got.ratings[0]), ["ann", "bob"])
+            self.assertEqual(list(got.ratings[2]), [4, 2.5])
+            with self.assertRaisesRegex(ValueError, "x.nosuch"):
+                ferryml.read(os.path.join(folder, "x.nosuch"))
+
+    def test_catalog(self):
+        names = ferryml.datasets()
+        self.assertGreater(len(names), 3)
+        name = next(iter(names))
+        self.assertTrue(callable(getattr(ferryml, "fetch_" + name.replace("-", "_").replace(".", "_"))))
+        with self.assertRaises(AttributeError):
+            ferryml.fetch_nosuch
+        with self.assertRaisesRegex(ValueError, "nosuch"):
+            ferryml.fetch("nosuch")
+
+    def test_doctor(self):
+        self.assertIn("libraries", ferryml.doctor())
+
+
+if __name__ == "__main__":
+    support.main()

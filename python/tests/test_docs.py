@@ -1,0 +1,61 @@
+"""docs/python.md and the notebooks run, from top to bottom; docstrings describe every parameter."""
+import contextlib
+import glob
+import inspect
+import io
+import json
+import os
+import re
+import unittest
+import warnings
+
+import support
+import ferryml
+
+
+def run(blocks, name):
+    space = {"__name__": "__main__"}
+    with contextlib.redirect_stdout(io.StringIO()) as out, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for k, block in enumerate(blocks):
+            try:
+                exec(compile(block, f"{name}, block {k + 1}", "exec"), space)
+            except Exception as e:
+                raise AssertionError(f"{name}, block {k + 1}: {e!r}\n{block}") from e
+    return out.getvalue()
+
+
+class Docs(unittest.TestCase):
+    def test_page(self):
+        with open(os.path.join(support.TOP, "docs", "python.md"), encoding="utf-8") as f:
+            blocks = re.findall(r"```python\n(.*?)```", f.read(), flags=re.S)
+        self.assertGreater(len(blocks), 10)
+        out = run(blocks, "docs/python.md")
+        better, alone = map(float, out.split("\n")[0].split())
+        self.assertGreater(better, alone)  # what the first example is there to show
+
+    def test_notebooks(self):
+        paths = sorted(glob.glob(os.path.join(support.HERE, "..", "notebooks", "*.ipynb")))
+        self.assertEqual(len(paths), 2)
+        for path in paths:
+            with open(path, encoding="utf-8") as f:
+                book = json.load(f)
+            self.assertEqual(book["nbformat"], 4)
+            run(["".join(c["source"]) for c in book["cells"] if c["cell_type"] == "code"], os.path.basename(path))
+
+    def test_docstrings(self):
+        for name in ferryml.__all__:
+            thing = getattr(ferryml, name)
+            if not callable(thing) or not inspect.getmodule(thing).__name__.startswith("ferryml"):
+                continue
+            doc = inspect.getdoc(thing) or ""
+            self.assertTrue(doc, name)
+            if name in ferryml._estimators:
+                for p in inspect.signature(thing).parameters:
+                    self.assertRegex(doc, rf"(?m)^{p} : ", name)
+                for method in ("fit", "predict", "transform"):
+                    self.assertTrue(not hasattr(thing, method) or inspect.getdoc(getattr(thing, method)), (name, method))
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,431 @@
+"""Estimators as users of scikit-learn use them: with sources, in pipelines and searches, saved, on all kinds of input."""
+import io
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+import warnings
+
+import support
+import numpy as np
+import scipy.sparse as sp
+import ferryml
+from ferryml import Bridge, Domain, FerryWarning, Source, _base, _data
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+XS, YS, XT, YT = support.two_domains()
+SOURCES = [Source(XS, YS, name="old")]
+
+
+def few(y, n=12):
+    """The first n labels are known."""
+    out = y.astype(float)
+    out[n:] = np.nan
+    return out
+
+
+class Transfer(unittest.TestCase):
+    def test_hidden_labels_are_not_seen(self):
+        shown = few(YT)
+        other = shown.copy()
+        model = ferryml.CDSPP().fit(XT, shown, sources=SOURCES)
+        np.testing.assert_array_equal(model.predict(XT), ferryml.CDSPP().fit(XT, other, sources=SOURCES).predict(XT))
+        self.assertGreater(model.score(XT[12:], YT[12:]), 0.7)
+        self.assertEqual(model.model_.method, "cdspp")
+
+    def test_none_nan_and_unlabelled_are_the_same(self):
+        nan = few(YT)
+        none = np.array([None if np.isnan(v) else int(v) for v in nan], dtype=object)
+        minus = np.where(np.isnan(nan), -1, nan).astype(int)
+        a = ferryml.CDSPP().fit(XT, nan, sources=SOURCES).decision_function(XT)
+        b = ferryml.CDSPP().fit(XT, none, sources=SOURCES).decision_function(XT)
+        c = ferryml.CDSPP(unlabelled=-1).fit(XT, minus, sources=SOURCES).decision_function(XT)
+        np.testing.assert_array_equal(a, b)
+        np.testing.assert_array_equal(a, c)
+        self.assertIn(-1, ferryml.SVM().fit(XT, minus).classes_)  # else it is a class
+
+    def test_without_sources_the_target_alone_with_a_warning(self):
+        with self.assertWarnsRegex(FerryWarning, "TTL has no sources"):
+            model = ferryml.TTL().fit(XT, YT)
+        self.assertEqual(model.model_.method, "logreg")
+        np.testing.assert_array_equal(model.predict(XT), ferryml.LogReg().fit(XT, YT).predict(XT))
+
+    def test_bridge_of_two_views(self):
+        rng = np.random.default_rng(3)
+        hidden = rng.random((400, 3))
+        a, b = np.abs(hidden @ rng.random((3, 12))), np.abs(hidden @ rng.random((3, 9)))
+        y = (hidden[:, 0] > hidden[:, 1]).astype(int)
+        names = [[f"{k}{j}" for j in range(n)] for k, n in (("a", 12), ("b", 9))]
+        try:
+            import pandas as pd
+        except ImportError:
+            self.skipTest("no pandas")
+        frame = [pd.DataFrame(x, columns=n) for x, n in zip((a, b), names)]
+        sources = [Source(frame[0][:150], y[:150], name="s"),
+                   Bridge(views={"a": frame[0][150:300], "b": frame[1][150:300]}, name="between")]
+        model = ferryml.TTL().fit(frame[1][300:], None, sources=sources)
+        self.assertEqual(model.model_.method, "ttl")
+        self.assertGreater(model.score(frame[1][300:], y[300:]), 0.8)
+        self.assertEqual(list(model.feature_names_in_), names[1])
+
+    def test_needs_are_a_value_error(self):
+        with self.assertRaisesRegex(ValueError, "htlic needs an intermediate domain"):
+            ferryml.HTLIC().fit(XT, YT, sources=SOURCES)
+
+    def test_graph_and_views(self):
+        n = len(XT)
+        near = sp.csr_matrix((np.ones(n - 1), (np.arange(n - 1), np.arange(1, n))), shape=(n, n))
+        order = np.argsort(YT, kind="stable")
+        target = Domain(views={"x": XT[order], "z": XT[order] ** 2}, graphs={"next": near})
+        y = YT[order].astype(float)
+        y[::2] = np.nan
+        model = ferryml.GBC().fit(target, y)
+        self.assertGreater(np.mean(model.predict(target)[::2] == YT[order][::2]), 0.8)
+        spread = ferryml.LabelPropagation().fit(Domain(graphs={"next": near}), y)
+        self.assertGreater(np.mean(spread.predict(Domain(graphs={"next": near}))[::2] == YT[order][::2]), 0.8)
+
+    def test_multilabel(self):
+        on = np.column_stack([YT, 1 - YT, XT[:, 0] > 0]).astype(int)
+        for kind in (ferryml.RankSVM, ferryml.KNN, ferryml.MMLTL):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                model = kind().fit(XT, on)
+            got = model.predict(XT)
+            self.assertEqual(got.shape, on.shape)
+            self.assertGreater(np.mean(got == on), 0.8)
+            self.assertEqual(model.decision_function(XT).shape, on.shape)
+
+    def test_probabilities_add_up(self):
+        for name in ferryml._estimators:
+            kind = getattr(ferryml, name)
+            if not issubclass(kind, _base._Proba) or name in ("GBC", "GBDTAverage"):
+                continue
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                try:
+                    model = kind().fit(XT, few(YT, 40), sources=SOURCES)
+                except ferryml.FerryNeedsError:
+                    continue
+            p = model.predict_proba(XT)
+            self.assertTrue((p >= 0).all() and np.allclose(p.sum(axis=1), 1), name)
+            np.testing.assert_array_equal(model.classes_[p.argmax(axis=1)], model.predict(XT), name)
+
+
+class Family(unittest.TestCase):
+    """What scikit-learn's tools do with them."""
+
+    def test_cross_val_score_with_sources(self):
+        scores = cross_val_score(ferryml.CDSPP(sources=SOURCES), XT, YT, cv=3)
+        self.assertTrue((scores > 0.6).all(), scores)
+
+    def test_grid_search_in_a_pipeline(self):
+        search = GridSearchCV(make_pipeline(StandardScaler(), ferryml.CDSPP(sources=SOURCES)), {"cdspp__alpha": [0.1, 1, 10]}, cv=3)
+        search.fit(XT, YT)
+        self.assertIn(search.best_params_["cdspp__alpha"], (0.1, 1, 10))
+        self.assertGreater(search.best_score_, 0.6)
+
+    def test_sources_by_routing(self):
+        import sklearn
+        if not hasattr(ferryml.CDSPP, "set_fit_request"):
+            self.skipTest("scikit-learn before 1.3 has no metadata routing")
+        with sklearn.config_context(enable_metadata_routing=True):
+            model = make_pipeline(StandardScaler(), ferryml.CDSPP().set_fit_request(sources=True))
+            model.fit(XT, YT, sources=SOURCES)
+            self.assertEqual(model[-1].model_.method, "cdspp")
+
+    def test_clone_shares_the_data(self):
+        copy = clone(ferryml.TTL(sources=SOURCES, random_state=3))
+        self.assertIs(copy.sources[0].X, XS)
+        self.assertEqual(copy.random_state, 3)
+
+    def test_domains_have_no_length(self):
+        for d in SOURCES + [Domain(XT)]:
+            self.assertFalse(hasattr(d, "__len__") or hasattr(d, "shape"))
+        self.assertIn("120 x 6", repr(SOURCES[0]))
+
+    def test_set_output(self):
+        try:
+            import pandas  # noqa: F401
+        except ImportError:
+            self.skipTest("no pandas")
+        out = ferryml.PCAJoined(d=2).set_output(transform="pandas").fit_transform(XT)
+        self.assertEqual(list(out.columns), ["pcajoined0", "pcajoined1"])
+
+    def test_html(self):
+        self.assertIn("alpha=3", ferryml.CDSPP(alpha=3)._repr_html_())
+
+    def test_joblib(self):
+        from joblib import Parallel, delayed
+        alone = cross_val_score(ferryml.CDSPP(sources=SOURCES, n_jobs=1), XT, YT, cv=3)
+        for backend in ("loky", "threading", "multiprocessing"):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                got = Parallel(n_jobs=2, backend=backend)(
+                    delayed(cross_val_score)(ferryml.CDSPP(sources=SOURCES, n_jobs=1), XT, YT, cv=3) for _ in range(2))
+            for scores in got:
+                np.testing.assert_allclose(scores, alone, err_msg=backend)
+
+    def test_threads(self):
+        want = ferryml.HeMap(n_jobs=1).fit(XT, YT, sources=SOURCES).decision_function(XT)
+        got = [None] * 4
+
+        def work(k):
+            got[k] = ferryml.HeMap(n_jobs=1).fit(XT, YT, sources=SOURCES).decision_function(XT)
+
+        threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        for g in got:
+            np.testing.assert_array_equal(g, want)
+
+    def test_fork(self):
+        ferryml.SVM().fit(XT, YT)  # with threads, which a child does not have
+        pid = os.fork()
+        if pid == 0:
+            os._exit(0 if ferryml.SVM().fit(XT, YT).score(XT, YT) > 0.5 else 1)
+        self.assertEqual(os.waitpid(pid, 0)[1], 0)
+
+
+class Saving(unittest.TestCase):
+    def test_pickle_every_estimator(self):
+        n = 0
+        for name in ferryml._estimators:
+            model = getattr(ferryml, name)()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                try:
+                    if isinstance(model, _base.FerryRater):
+                        model.fit(PAIRS, STARS, sources=[Source(ratings=(*PAIRS.T, STARS))])
+                        x = PAIRS
+                    elif isinstance(model, _base.FerryRegressor):
+                        model.fit(XT, XT[:, 0], sources=[Source(XT, XT[:, 0])])
+                        x = XT
+                    else:
+                        model.fit(XT, YT, sources=SOURCES)
+                        x = XT
+                except ferryml.FerryNeedsError:
+                    continue
+            back = pickle.loads(pickle.dumps(model))
+            call = "transform" if hasattr(model, "transform") else "predict"
+            np.testing.assert_array_equal(getattr(model, call)(x), getattr(back, call)(x), name)
+            n += 1
+        self.assertGreater(n, 35)
+
+    def test_a_file_of_the_command(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "m.ferry")
+            model = ferryml.SVM().fit(XT, np.where(YT, "yes", "no"))
+            model.save(path)
+            back = ferryml.load(path)
+            self.assertEqual(list(back.classes_), ["no", "yes"])
+            np.testing.assert_array_equal(back.predict(XT), model.predict(XT))
+            table = os.path.join(folder, "x.npy")
+            np.save(table, XT)
+            out = os.path.join(folder, "p.csv")
+            done = subprocess.run([support.FERRY, "predict", path, table, "-o", out], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            with open(out, encoding="utf-8") as f:
+                said = [line.split(",")[1] for line in f.read().split("\n")[1:] if line]
+            self.assertEqual(said, list(model.predict(XT)))
+
+    def test_damage_is_told(self):
+        data = bytearray(ferryml.SVM().fit(XT, YT).model_.to_bytes())
+        data[-1] ^= 1
+        with self.assertRaisesRegex(ValueError, "corrupt"):
+            ferryml.Model.from_bytes(bytes(data))
+
+
+class Inputs(unittest.TestCase):
+    def test_same_numbers_whatever_the_storage(self):
+        want = ferryml.SVM().fit(XT, YT).decision_function(XT)
+        wide = np.zeros((len(XT), 2 * XT.shape[1]))
+        wide[:, ::2] = XT
+        kinds = [np.asfortranarray(XT), wide[:, ::2], XT.tolist(), XT.astype(object), sp.csr_matrix(XT), sp.csc_matrix(XT),
+                 sp.coo_matrix(XT)]
+        big = sp.csr_matrix(XT)
+        big.indices, big.indptr = big.indices.astype(np.int64), big.indptr.astype(np.int64)
+        for x in kinds + [big]:
+            np.testing.assert_allclose(ferryml.SVM().fit(x, YT).decision_function(x), want, rtol=1e-9, atol=1e-9)
+        single = ferryml.SVM().fit(XT.astype(np.float32), YT).decision_function(XT.astype(np.float32))
+        np.testing.assert_allclose(single, want, atol=1e-3)
+
+    def test_arrays_are_lent(self):
+        x = np.random.default_rng(0).random((1000, 50))
+        self.assertIs(_data.matrix(x)[0], x)
+        s = sp.random(1000, 500, 0.1, format="csr", random_state=0)
+        self.assertIs(_data.matrix(s)[0], s)
+        scaled = s.copy()
+        scaled.data = s.data * 2
+        self.assertIs(_data.matrix(scaled)[0].indices, scaled.indices)
+
+    def test_a_large_csr_is_not_copied(self):
+        code = ("import sys; sys.path.insert(0, sys.argv[1]); import numpy as np, scipy.sparse as sp\n"
+                "import ferryml; from ferryml import _data, _lib; from ctypes import byref, c_void_p\n"
+                "n, k = 200000, 100\n"
+                "indices = np.tile(np.arange(0, 10 * k, 10, dtype=np.int32), n)\n"
+                "x = sp.csr_matrix((np.ones(n * k), indices, np.arange(0, n * k + 1, k)), shape=(n, 10 * k))\n"
+                "x.has_canonical_format\n"
+                "def held():\n"
+                "    return int(open('/proc/self/statm').read().split()[1]) * 4096\n"
+                "ctx = _lib.context(); d = c_void_p(); ctx.call(_lib.lib.ferry_domain_new, b't', 2, byref(d))\n"
+                "before = held(); _data.add_view(ctx, d, 'x', _data.matrix(x)[0]); print(held() - before)\n"
+                "_lib.lib.ferry_domain_free(d); assert not _data._lent\n")
+        here = os.path.join(support.HERE, "..")
+        done = subprocess.run([sys.executable, "-B", "-c", code, here], capture_output=True, text=True, check=True)
+        self.assertLess(int(done.stdout), 40e6)  # of 240 MB; row starts and ids are the library's
+
+    def test_errors_are_those_of_scikit_learn(self):
+        model = ferryml.SVM().fit(XT, YT)
+        for call, kind, words in (
+                (lambda: ferryml.SVM().predict(XT), NotFittedError, "not fitted"),
+                (lambda: model.predict(XT[:, :3]), ValueError, "features"),
+                (lambda: model.predict(XT[0]), ValueError, "Reshape"),
+                (lambda: ferryml.SVM().fit(XT, YT[:5]), ValueError, "inconsistent"),
+                (lambda: ferryml.SVM().fit(np.empty((0, 3)), []), ValueError, "0 sample"),
+                (lambda: ferryml.SVM().fit([["a", "b"]] * 4, [0, 1, 0, 1]), ValueError, "could not convert"),
+                (lambda: ferryml.SVM().fit(np.full((4, 2), np.inf), [0, 1, 0, 1]), ValueError, "infinity"),
+                (lambda: ferryml.SVM().fit(XT, XT[:, 0]), ValueError, "Unknown label type"),
+                (lambda: ferryml.SVM().fit(XT, None), ValueError, "requires y"),
+                (lambda: ferryml.TTL().fit(XT, YT, sources=[XS]), TypeError, "expected Source or Bridge"),
+                (lambda: ferryml.CDSPP().fit(XT, YT, sources=[Source(XS, YS[:3])]), ValueError, "120 instances and 3 labels"),
+                (lambda: ferryml.CDSPP().fit(XT, YT, sources=[Source(XS, YS.astype(str))]), ValueError, "text"),
+                (lambda: ferryml.GBDT(depth=0).fit(XT, YT), ValueError, "depth = 0")):
+            with self.assertRaisesRegex(kind, words):
+                call()
+
+    def test_missing_cells(self):
+        x = XT.copy()
+        x[::7, 2] = np.nan
+        self.assertGreater(ferryml.GBDT().fit(x, YT).score(x, YT), 0.8)
+
+    def test_frames(self):
+        try:
+            import pandas as pd
+        except ImportError:
+            self.skipTest("no pandas")
+        names = [f"f{j}" for j in range(XT.shape[1])]
+        frame = pd.DataFrame(XT, columns=names)
+        model = ferryml.SVM().fit(frame, pd.Series(YT))
+        np.testing.assert_array_equal(model.predict(frame), ferryml.SVM().fit(XT, YT).predict(XT))
+        with self.assertRaises((ValueError, FutureWarning)), warnings.catch_warnings():
+            warnings.simplefilter("error")
+            model.predict(frame[names[::-1]])
+
+
+class Streams(unittest.TestCase):
+    def test_partial_fit_is_learn_one(self):
+        a = ferryml.MPA().partial_fit(XT[:20], YT[:20]).partial_fit(XT[20:], YT[20:])
+        b = ferryml.MPA().fit(XT[:20], YT[:20])
+        for x, y in zip(XT[20:], YT[20:]):
+            b.learn_one(x, y)
+        np.testing.assert_array_equal(a.decision_function(XT), b.decision_function(XT))
+        self.assertGreater(a.score(XT, YT), 0.7)
+        self.assertIn(b.predict_one(dict(enumerate(XT[0]))), (0, 1))
+
+    def test_a_class_that_comes_later(self):
+        model = ferryml.HetOMTL().fit(XT[:40], YT[:40], sources=SOURCES)
+        for x in XT[40:60]:
+            model.learn_one(x + 50, 7)
+        self.assertEqual(list(model.classes_), [0, 1, 7])
+        self.assertEqual(model.predict_one(XT[60] + 50), 7)
+
+    def test_state_travels(self):
+        model = ferryml.MPA().fit(XT[:40], YT[:40])
+        model.learn_one(XT[41], YT[41])
+        back = pickle.loads(pickle.dumps(model))
+        model.learn_one(XT[42], YT[42])
+        back.learn_one(XT[42], YT[42])
+        np.testing.assert_array_equal(model.decision_function(XT), back.decision_function(XT))
+
+
+def ratings(seed=0, users=40, items=30, n=600):
+    rng = np.random.default_rng(seed)
+    u, v = rng.normal(size=(users, 2)), rng.normal(size=(items, 2))
+    at = rng.choice(users * items, n, replace=False)
+    pairs = np.column_stack([at // items, at % items])
+    stars = np.clip(3 + np.sum(u[pairs[:, 0]] * v[pairs[:, 1]], axis=1), 1, 5)
+    return pairs, stars
+
+
+PAIRS, STARS = ratings()
+
+
+class Ratings(unittest.TestCase):
+    def test_fit_predict_recommend(self):
+        model = ferryml.MF().fit(PAIRS[:500], STARS[:500])
+        error = np.sqrt(np.mean((model.predict(PAIRS[500:]) - STARS[500:]) ** 2))
+        self.assertLess(error, np.std(STARS[500:]))
+        best = model.recommend([0, 1], n=3)
+        self.assertEqual([len(v) for v in best.values()], [3, 3])
+        rated = {str(i) for u, i in PAIRS[:500] if u == 0}
+        self.assertFalse(rated & {i for i, _ in best["0"]})
+        values = [v for _, v in best["0"]]
+        self.assertEqual(values, sorted(values, reverse=True))
+
+    def test_fold_in(self):
+        model = ferryml.MF().fit(PAIRS, STARS)
+        loved = [i for i in range(30)][:5]
+        before = model.predict([["new", 7]])[0]
+        model.fold_in([["new", i] for i in loved], [5.0] * 5)
+        self.assertNotEqual(model.predict([["new", 7]])[0], before)
+
+    def test_sources(self):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = ferryml.MINDTL(k=4, l=4).fit(PAIRS[:200], STARS[:200], sources=[Source(ratings=(*PAIRS.T, STARS))])
+        self.assertEqual(model.model_.method, "mindtl")
+        self.assertEqual(len(model.predict(PAIRS)), len(PAIRS))
+
+    def test_wrong_input(self):
+        with self.assertRaisesRegex(ValueError, "2D"):
+            ferryml.MF().fit([1, 2, 3], [1, 2, 3])
+        with self.assertRaisesRegex(ValueError, "inconsistent"):
+            ferryml.MF().fit(PAIRS, STARS[:3])
+
+
+class Interrupted(unittest.TestCase):
+    def test_ctrl_c(self):
+        code = ("import sys; sys.path.insert(0, sys.argv[1]); import numpy as np, ferryml\n"
+                "rng = np.random.default_rng(0); x = rng.random((3000, 40)); u = (x[:, 0] > .5).astype(int)\n"
+                "print('ready', flush=True)\n"
+                "try:\n"
+                "    while True: ferryml.compare(x, u, sources=[ferryml.Source(x, u)], repeats=500)\n"
+                "except KeyboardInterrupt:\n"
+                "    print('interrupted', ferryml.SVM().fit(x[:50], u[:50]).score(x, u) > 0.5)\n")
+        p = subprocess.Popen([sys.executable, "-B", "-W", "ignore", "-c", code, os.path.join(support.HERE, "..")],
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.assertEqual(p.stdout.readline().strip(), "ready")
+        time.sleep(2)
+        p.send_signal(signal.SIGINT)
+        out, err = p.communicate(timeout=50)
+        self.assertEqual((out.strip(), p.returncode), ("interrupted True", 0), err)
+
+
+class Progress(unittest.TestCase):
+    def test_bar(self):
+        try:
+            import tqdm  # noqa: F401
+        except ImportError:
+            self.skipTest("no tqdm")
+        held, sys.stderr = sys.stderr, io.StringIO()
+        try:
+            ferryml.HeMap(verbose=True).fit(XT, YT, sources=SOURCES)
+            said = sys.stderr.getvalue()
+        finally:
+            sys.stderr = held
+        self.assertIn("it", said)
+
+
+if __name__ == "__main__":
+    support.main()
