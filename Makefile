@@ -4,7 +4,7 @@ DESTDIR ?=
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 RELEASE := build/release
 
-.PHONY: all help demo test asan bench install format docs site clean setup-build setup-test
+.PHONY: all help demo test asan bench install format docs site wheel clean setup-build setup-test
 
 # $(call build,PRESET,TESTS): configure quietly, then build. Only the tests need cmocka.
 define build
@@ -53,6 +53,9 @@ docs: all ## make the generated pages of docs/ again
 site: all ## build the manual as a site (build/site/index.html)
 	@scripts/setup site
 	@site/build $(RELEASE)/ferry
+
+wheel: setup-build ## a wheel of ferryml for other Linux systems (build/dist); needs a package index
+	@scripts/wheel
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18

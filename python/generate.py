@@ -17,7 +17,8 @@ import types
 HERE = os.path.dirname(os.path.abspath(__file__))
 INCLUDE = os.path.join(HERE, "..", "include", "ferry")
 NUMBERS = {"int": "c_int", "unsigned": "c_uint", "int64_t": "c_int64", "uint64_t": "c_uint64", "int32_t": "c_int32",
-           "uint8_t": "c_uint8", "size_t": "c_size_t", "double": "c_double"}
+           "uint8_t": "c_uint8", "size_t": "c_size_t", "double": "c_double", "float": "c_float",
+           "bool": "c_bool"}
 
 
 def headers():
@@ -104,8 +105,8 @@ class Header:
 def write_abi(out):
     h = Header(headers())
     out.write('"""The C library\'s structs, constants and signatures. Written by generate.py from include/ferry: do not edit."""\n'
-              "from ctypes import (CFUNCTYPE, POINTER, Structure, c_char_p, c_double, c_int, c_int32, c_int64, c_size_t,\n"
-              "                    c_uint, c_uint64, c_void_p)\n\n"
+              "from ctypes import (CFUNCTYPE, POINTER, Structure, c_bool, c_char_p, c_double, c_float, c_int, c_int32,\n"
+              "                    c_int64, c_size_t, c_uint, c_uint8, c_uint64, c_void_p)\n\n"
               f"VERSION = {h.version}\n")
     for name, value in h.defines:
         if not name.startswith("FERRY_VERSION"):

@@ -1,6 +1,6 @@
 """The C library's structs, constants and signatures. Written by generate.py from include/ferry: do not edit."""
-from ctypes import (CFUNCTYPE, POINTER, Structure, c_char_p, c_double, c_int, c_int32, c_int64, c_size_t,
-                    c_uint, c_uint64, c_void_p)
+from ctypes import (CFUNCTYPE, POINTER, Structure, c_bool, c_char_p, c_double, c_float, c_int, c_int32,
+                    c_int64, c_size_t, c_uint, c_uint8, c_uint64, c_void_p)
 
 VERSION = (0, 2)
 FERRY_ALL_LABELS = -1
@@ -588,6 +588,16 @@ ferry_way._fields_ = [
     ("target", c_char_p),
     ("n", c_int64),
     ("domain", c_char_p * 3),
+    ("q", c_double),
+    ("q_sd", c_double),
+    ("boarding", c_double),
+    ("crossing", c_double),
+    ("landing", c_double),
+    ("hits", c_int64),
+    ("reached", c_bool),
+    ("below", c_bool),
+    ("tied", c_bool),
+    ("recommended", c_bool),
     ("probability", c_double),
     ("feature", c_double * 6),
 ]
@@ -750,6 +760,8 @@ FUNCTIONS = {
     "ferry_summary_table": (c_int, [c_void_p, c_int64, POINTER(c_void_p), POINTER(c_void_p)]),
     "ferry_summary_json": (c_int, [c_void_p, c_int64, POINTER(c_void_p), POINTER(c_void_p)]),
     "ferry_results_free": (None, [c_void_p]),
+    "ferry_trial_options": (c_void_p, []),
+    "ferry_select_trial": (c_int, [c_void_p, c_void_p, c_void_p, POINTER(c_void_p)]),
     "ferry_select_options": (c_void_p, []),
     "ferry_selector_train": (c_int, [c_void_p, c_void_p, c_void_p, POINTER(c_void_p)]),
     "ferry_selector_save": (c_int, [c_void_p, c_void_p, c_char_p]),

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from . import _data
 from ._data import GOALS, Classes, Domain, as_domains, hidden, matrix, new_domain, plain, ratings_of
-from ._lib import FerryWarning, Handle, context, lib
+from ._lib import FerryWarning, Handle, context, lib, text
 from ._model import Model, Rows
 
 try:  # scikit-learn 1.6
@@ -56,6 +56,11 @@ class FerryEstimator(BaseEstimator):
     _method = _goal = _fallback = None
     _options: tuple = ()
 
+    def __getstate__(self):
+        state = dict(super().__getstate__())
+        state.pop("_rows", None)
+        return state
+
     def __sklearn_is_fitted__(self):
         return "model_" in self.__dict__
 
@@ -71,11 +76,6 @@ class FerryEstimator(BaseEstimator):
         tags.input_tags.sparse = "sparse" in self._x_types
         tags.input_tags.two_d_array = "2darray" in self._x_types
         tags.target_tags.required = self._needs_y
-        if tags.classifier_tags is not None:
-            tags.classifier_tags.multi_label = self._multilabel
-            tags.classifier_tags.poor_score = self._poor
-        if tags.regressor_tags is not None:
-            tags.regressor_tags.poor_score = self._poor
         return tags
 
     # ---- input ----
@@ -145,6 +145,9 @@ class FerryEstimator(BaseEstimator):
     def _predict(self, X):
         if "model_" not in self.__dict__:
             check_is_fitted(self, "model_")
+        if type(X) is np.ndarray and X.dtype == np.float64 and X.ndim == 2 and X.flags.c_contiguous and len(X) and (
+                X.shape[1] == getattr(self, "n_features_in_", -1)) and "feature_names_in_" not in self.__dict__:
+            return self.model_.predict(X, None, self._threads())  # nothing to check but what the library checks: infinity
         if isinstance(X, Domain):
             return self.model_.predict(X, threads=self._threads())
         x, names = self._check(X, reset=False)
@@ -195,7 +198,12 @@ class FerryClassifier(ClassifierMixin, FerryEstimator):
     """A method that tells classes, or sets of labels where y is a 0/1 matrix and the method can."""
 
     _needs_y = True
-    _sets = "multilabel"  # the goal for a 0/1 matrix, None: it takes none
+
+    def __sklearn_tags__(self):  # the mixin makes classifier_tags, after FerryEstimator had its turn
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = self._multilabel
+        tags.classifier_tags.poor_score = self._poor
+        return tags
 
     def fit(self, X, y=None, *, sources=None):
         """Learn from the target and its sources.
@@ -238,10 +246,8 @@ class FerryClassifier(ClassifierMixin, FerryEstimator):
                 self._single, goal = True, "multilabel"
                 y, domains = self._as_sets(y, domains, classes)
         self._learn(goal, target, y, [d for _, d in domains], classes)
-        self.classes_ = classes.values
+        self.classes_, self._kept = classes.values, classes
         self.multilabel_ = goal == "multilabel" and not self._single
-        if hasattr(self, "n_features_in_") and self.model_.streams and goal == "classify":
-            self._rows = None
         return self
 
     def _as_sets(self, y, domains, classes):
@@ -279,10 +285,14 @@ class FerryClassifier(ClassifierMixin, FerryEstimator):
     def _columns(self, p):
         """For each class of classes_, its place in the prediction's names (-1: nowhere)."""
         at = {name: j for j, name in enumerate(p.names)}
-        return np.array([at.get(t.decode(), -1) for t in self._texts()], dtype=np.intp)
+        return np.array([at.get(t.decode(), -1) for t in self._table().texts], dtype=np.intp)
 
-    def _texts(self):
-        return Classes(self.classes_).texts
+    def _table(self):
+        """The Classes of classes_, made once for each value of it."""
+        kept = self.__dict__.get("_kept")
+        if kept is not None and kept.values is self.classes_:
+            return kept
+        return Classes(self.classes_)
 
     def _scores(self, X):
         p = self._predict(X)
@@ -303,7 +313,7 @@ class FerryClassifier(ClassifierMixin, FerryEstimator):
         if getattr(self, "_single", False):
             return self.classes_[np.argmax(self._scores(X)[1], axis=1)]
         p = self._predict(X)
-        place = Classes(self.classes_).place
+        place = self._table().place
         names = np.array([place.get(t, -1) for t in p.names], dtype=np.intp)
         out = names[p.cls] if len(names) else np.full(p.n, -1)
         if (p.cls >= 0).all():
@@ -350,11 +360,6 @@ class _Stream:
             self._rows = Rows(self.model_)
         return self._rows
 
-    def __getstate__(self):
-        state = dict(super().__getstate__())
-        state.pop("_rows", None)
-        return state
-
     def partial_fit(self, X, y, classes=None, *, sources=None):
         """Go on learning, a row after the other. The first call is a fit; a class may come later for the first time."""
         if not hasattr(self, "model_"):
@@ -376,8 +381,9 @@ class _Stream:
     def _encode(self, y, known):
         new = np.setdiff1d(plain(y[known]), self.classes_) if known.any() else ()
         if len(new):
-            self.classes_ = np.unique(np.concatenate([self.classes_, new]))
-        return Classes(self.classes_).encode(y, known)
+            self._kept = Classes(np.unique(np.concatenate([self.classes_, new])))
+            self.classes_ = self._kept.values
+        return self._table().encode(y, known)
 
     def _row(self, x):
         if isinstance(x, dict):
@@ -399,8 +405,13 @@ class _Stream:
     def learn_one(self, x, y):
         """Learn one row, an array or a dict of values by feature, and its class; as in river."""
         rows, row = self._stream(), self._row(x)
-        value = np.array([y])
-        rows.learn(row, self._encode(value, np.array([True]))[0])
+        table = self._table()
+        at = table.place.get(_data.class_text(y))
+        if at is not None and table.values[at] == y:
+            label = table.texts[at]
+        else:
+            label = self._encode(np.array([y]), np.array([True]))[0]
+        rows.learn(row, label)
         return self
 
     def predict_one(self, x):
@@ -409,13 +420,18 @@ class _Stream:
         at = rows.see(row)
         if at < 0:
             return None
-        return self.classes_[Classes(self.classes_).place[self.model_.names[at]]]
+        return self.classes_[self._table().place[text(lib.ferry_model_class_at(self.model_.pointer, at))]]
 
 
 class FerryRegressor(RegressorMixin, FerryEstimator):
     """A method that predicts numbers."""
 
     _needs_y = True
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = self._poor
+        return tags
 
     def fit(self, X, y=None, *, sources=None):
         """Learn from the target and its sources.

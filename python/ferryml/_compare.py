@@ -12,8 +12,8 @@ from sklearn.utils.multiclass import type_of_target
 
 from . import _abi
 from ._base import FerryEstimator, _labels, _real, new_task
-from ._data import GOALS, Classes, Domain, as_domains, hidden, matrix, plain, ratings_of
-from ._lib import Handle, context, lib, new_text, numbers, text
+from ._data import GOALS, Classes, Domain, as_domains, class_text, hidden, matrix, plain, ratings_of
+from ._lib import Handle, context, lib, new_text, numbers, text, xgboost
 
 VERDICTS = {v: text(lib.ferry_verdict_name(v)) for v in range(9)}
 KINDS = {_abi.FERRY_KIND_BASELINE: "baseline", _abi.FERRY_KIND_TRANSFER: "transfer", _abi.FERRY_KIND_CONTROL: "control"}
@@ -95,8 +95,7 @@ class _Task:
 
 
 def _add_methods(ctx, task, methods):
-    """Names, (name, options) pairs, or estimators of ferryml; None: all that serve the goal. Others are returned."""
-    others = []
+    """Names, (name, options) pairs, or estimators of ferryml; None: all that serve the goal. Others are passed over."""
     for m in methods or ():
         name = None
         if isinstance(m, tuple) and len(m) == 2 and not isinstance(m[1], dict):
@@ -105,14 +104,12 @@ def _add_methods(ctx, task, methods):
             m = m()
         if isinstance(m, FerryEstimator):
             method, options = m._method, m._settings()
-        elif isinstance(m, BaseEstimator) or hasattr(m, "fit"):
-            others.append((name or type(m).__name__, m))
+        elif hasattr(m, "fit"):
             continue
         else:
             method, options = (m, {}) if isinstance(m, str) else m
         with ctx.options(options) as opts:
             ctx.call(lib.ferry_task_add_method, task.pointer, method.encode(), name and name.encode(), opts)
-    return others
 
 
 def compare(X, y=None, *, sources=None, methods=None, repeats=10, labelled=0.5, goal=None, metrics=None, controls="quick",
@@ -159,6 +156,7 @@ def compare(X, y=None, *, sources=None, methods=None, repeats=10, labelled=0.5, 
     -------
     Comparison
     """
+    xgboost()
     ctx = context(random_state)
     premade = not (isinstance(labelled, (str, int, float, dict, np.integer, np.floating)) or labelled is None)
     settings = {"repeats": 1 if premade else repeats, "controls": controls, "guard": guard, "predictions": "all"}
@@ -169,7 +167,7 @@ def compare(X, y=None, *, sources=None, methods=None, repeats=10, labelled=0.5, 
         others = [m for m in methods or () if _foreign(m)]
         if others and task.goal not in ("classify", "regress", "multilabel"):
             raise ValueError(f"estimators of scikit-learn cannot be compared on goal {task.goal}")
-        for name, path in _answers(ctx, X, y, sources, task, labelled, settings, methods, others, n_jobs, folder):
+        for name, path in _answers(ctx, X, y, task, labelled, settings, others, n_jobs, folder):
             with ctx.options({"file": path, "baseline": True}) as opts:
                 ctx.call(lib.ferry_task_add_method, task.handle.pointer, b"predictions", name.encode(), opts)
         if methods is None or not all(_foreign(m) for m in methods):
@@ -198,7 +196,7 @@ def _evaluate(ctx, task, settings, n_jobs, verbose):
     return Handle(out, lib.ferry_results_free)
 
 
-def _answers(ctx, X, y, sources, task, labelled, settings, methods, others, n_jobs, folder):
+def _answers(ctx, X, y, task, labelled, settings, others, n_jobs, folder):
     """Let estimators of others learn from the visible rows of each split and keep their answers in files: the splits are
     those of an evaluation that has nothing to do."""
     if not others:
@@ -221,7 +219,6 @@ def _answers(ctx, X, y, sources, task, labelled, settings, methods, others, n_jo
         raise ValueError("estimators of scikit-learn need a target with one view")
     x = data if hasattr(data, "iloc") else matrix(data)[0]
     from joblib import Parallel, delayed
-    cells = [(m, r) for m in others for r in range(len(scored))]
     named = [(m if isinstance(m, tuple) else (type(m() if isinstance(m, type) else m).__name__, m)) for m in others]
     jobs = (delayed(_cell)(m, x, values, known & ~s, task.goal) for _, m in named for s in scored)
     done = iter(Parallel(n_jobs=n_jobs)(jobs))
@@ -239,7 +236,6 @@ def _answers(ctx, X, y, sources, task, labelled, settings, methods, others, n_jo
                 for i, row in enumerate(ids):
                     out.writerow([r + 1, row, _answer(answers[i], task)] + ([repr(float(v)) for v in scores[i]] if classes else []))
         yield name, path
-    assert len(cells) == len(named) * len(scored)
 
 
 def _answer(value, task):
@@ -259,7 +255,6 @@ def _cell(estimator, x, y, visible, goal):
     model.fit(take(rows), known.astype(int) if goal == "multilabel" else known)
     answers = np.asarray(model.predict(x))
     if goal == "classify" and hasattr(model, "predict_proba"):
-        from ._data import class_text
         return answers, np.asarray(model.predict_proba(x)), [class_text(c) for c in model.classes_.tolist()]
     return answers, None, None
 
@@ -404,6 +399,7 @@ class Advice:
 def advise(X, y=None, *, sources=None, methods=None, labelled=0.5, goal=None, random_state=None, verbose=False):
     """Look at a task before anything is compared: which methods fit and what they cost, how far the domains are from the
     target, and how small a gain could be shown. The parameters are those of compare()."""
+    xgboost()
     ctx = context(random_state)
     with tempfile.TemporaryDirectory(prefix="ferryml-") as folder:
         task = _Task(ctx, X, y, sources, goal, labelled, folder)

@@ -4,6 +4,7 @@ Nothing here knows about methods. A call is made through a Context, which is one
 as long as the C code runs.
 """
 import ctypes
+import importlib.util
 import logging
 import os
 import signal
@@ -109,6 +110,24 @@ lib = _load()
 __version__ = lib.ferry_version().decode()
 
 
+def xgboost():
+    """Let the library find XGBoost: the system's, or that of the Python package, which it has by its name once it is loaded."""
+    global _xgboost
+    if _xgboost is None:
+        _xgboost = False
+        try:
+            _xgboost = ctypes.CDLL("libxgboost.so.0")
+        except OSError:
+            found = importlib.util.find_spec("xgboost")
+            for folder in (found.submodule_search_locations or ()) if found else ():
+                path = os.path.join(folder, "lib", "libxgboost.so")
+                if os.path.exists(path):
+                    _xgboost = ctypes.CDLL(path)
+
+
+_xgboost = None
+
+
 def text(value):
     """bytes or None as str or None."""
     return None if value is None else value.decode("utf-8", "replace")
@@ -129,11 +148,15 @@ def words(strings):
     return out
 
 
+DTYPES = {k: (np.dtype(k), ctypes.sizeof(k)) for k in (ctypes.c_double, ctypes.c_int32, ctypes.c_int64, ctypes.c_uint8)}
+
+
 def numbers(address, n, kind=ctypes.c_double):
     """A copy of n numbers of the library's as an array; None for NULL."""
     if not address:
         return None
-    return np.frombuffer((kind * n).from_address(address), dtype=np.dtype(kind), count=n).copy() if n else np.empty(0, kind)
+    dtype, size = DTYPES[kind]
+    return np.frombuffer(bytearray(ctypes.string_at(address, n * size)), dtype)
 
 
 def texts(pointer, n):

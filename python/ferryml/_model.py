@@ -8,7 +8,7 @@ import numpy as np
 
 from . import _abi
 from ._data import GOALS, Domain, add_view, new_domain
-from ._lib import Handle, context, lib, numbers, text, texts, words
+from ._lib import Handle, context, lib, numbers, text, texts, words, xgboost
 
 GOAL_NAMES = {v: k for k, v in GOALS.items()}
 
@@ -44,6 +44,8 @@ class Model:
     @classmethod
     def fit(cls, ctx, task, method, options=None, verbose=False):
         """Learn; gives the model and where and why the fit stopped."""
+        if "gb" in method:  # boosted trees
+            xgboost()
         out = c_void_p()
         info = _abi.ferry_fit_info(size=ctypes.sizeof(_abi.ferry_fit_info))
         with ctx.options(options) as opts:

@@ -34,8 +34,13 @@ def command(*arguments):
     return done.stdout
 
 
+# The same libferry.so gives the same bits. A wheel has another BLAS.
+CLOSE = 1e-8 if os.environ.get("FERRY_INSTALLED") else 1e-14  # files have 15 or 17 digits
+
+
+@unittest.skipUnless(os.path.exists(support.FERRY), "no command to compare with")
 class SameNumbers(unittest.TestCase):
-    """To the bit: the same library, task and seed give the same numbers from Python and from the command."""
+    """The same task and seed give the same numbers from Python and from the command."""
 
     def setUp(self):
         self.temp = tempfile.TemporaryDirectory()
@@ -49,7 +54,6 @@ class SameNumbers(unittest.TestCase):
         with open(self.task, "w", encoding="utf-8") as f:
             f.write(TASK.format(goal=goal, methods=methods))
 
-    @unittest.skipIf(os.environ.get("FERRY_INSTALLED"), "the wheel has another BLAS")
     def test_compare(self):
         methods = ["svm", "cdspp", "hemap", "gbdt", "knn"]
         self.write(", ".join(methods))
@@ -65,12 +69,12 @@ class SameNumbers(unittest.TestCase):
         self.assertEqual(set(want), set(got.runs))
         mine = {r["name"]: r for r in got.to_dict()["results"]}
         for name, r in want.items():
-            self.assertEqual(r["metrics"], mine[name]["metrics"], name)
-            np.testing.assert_allclose(got.runs[name], r["runs"], rtol=1e-14, err_msg=name)
-            self.assertEqual((r["verdict"] or {}).get("sentence"), got.verdicts.get(name, {}).get("sentence"))
+            np.testing.assert_allclose(got.runs[name], r["runs"], rtol=CLOSE, err_msg=name)
+            if CLOSE == 1e-14:
+                self.assertEqual(r["metrics"], mine[name]["metrics"], name)
+                self.assertEqual((r["verdict"] or {}).get("sentence"), got.verdicts.get(name, {}).get("sentence"))
         self.assertEqual(got.best, max(want.values(), key=lambda r: r["mean"])["name"])
 
-    @unittest.skipIf(os.environ.get("FERRY_INSTALLED"), "the wheel has another BLAS")
     def test_fit(self):
         self.write("cdspp")
         with open(self.task, encoding="utf-8") as f:
@@ -90,8 +94,9 @@ class SameNumbers(unittest.TestCase):
             self.assertEqual([int(r["prediction"]) for r in rows], model.predict(XT).tolist(), kind)
             score = np.array([[float(r[k]) for k in r if k.startswith("score")] for r in rows])
             mine = model._predict(XT).score
-            np.testing.assert_allclose(score, mine, rtol=1e-14, err_msg=str(kind))
-            np.testing.assert_array_equal(ferryml.load(path)._predict(XT).score, mine, str(kind))
+            np.testing.assert_allclose(score, mine, rtol=CLOSE, atol=CLOSE, err_msg=str(kind))
+            back = ferryml.load(path)._predict(XT).score
+            np.testing.assert_array_equal(back, mine) if CLOSE == 1e-14 else np.testing.assert_allclose(back, mine, CLOSE, CLOSE)
 
 
 class Compare(unittest.TestCase):

@@ -29,7 +29,7 @@ static struct {
     const char *(*last_error)(void);
     int (*config)(const char *);
     int (*from_dense)(const float *, bst_ulong, bst_ulong, float, DMatrixHandle *, int);
-    int (*from_csr)(const size_t *, const unsigned *, const float *, size_t, size_t, size_t,
+    int (*from_csr)(const char *, const char *, const char *, bst_ulong, const char *,
                     DMatrixHandle *);
     int (*free_data)(DMatrixHandle);
     int (*create)(const DMatrixHandle *, bst_ulong, BoosterHandle *);
@@ -47,7 +47,7 @@ static void load(void)
         {"XGBGetLastError", &xgb.last_error},
         {"XGBSetGlobalConfig", &xgb.config},
         {"XGDMatrixCreateFromMat_omp", &xgb.from_dense},
-        {"XGDMatrixCreateFromCSREx", &xgb.from_csr},
+        {"XGDMatrixCreateFromCSR", &xgb.from_csr},
         {"XGDMatrixFree", &xgb.free_data},
         {"XGBoosterCreate", &xgb.create},
         {"XGBoosterSetParam", &xgb.set},
@@ -109,6 +109,15 @@ done:
     return st;
 }
 
+/* An array as XGBoost takes it since 1.5, which 1.7 and 3.x both do: NumPy's array interface as JSON. */
+static void put_array(char text[160], const void *data, const char *type, int64_t n)
+{
+    (void)snprintf(text, 160,
+                   "{\"data\": [%llu, true], \"shape\": [%lld], \"typestr\": \"<%s\", "
+                   "\"version\": 3}",
+                   (unsigned long long)(uintptr_t)data, (long long)n, type);
+}
+
 /* Zeros and NaN are left out, which is how XGBoost is told that a cell is missing. */
 static ferry_status load_sparse(ferry_ctx *ctx, const ferry_tree_data *d, ferry_booster *b)
 {
@@ -119,6 +128,7 @@ static ferry_status load_sparse(ferry_ctx *ctx, const ferry_tree_data *d, ferry_
     size_t *start = ferry_i_calloc(d->n + 1, sizeof *start);
     unsigned *index = NULL;
     float *value = NULL;
+    char array[3][160];
 
     for (int64_t i = 0; i < d->n; i++) {
         const int64_t row = d->rows ? d->rows[i] : i;
@@ -138,8 +148,11 @@ static ferry_status load_sparse(ferry_ctx *ctx, const ferry_tree_data *d, ferry_
         }
         start[i + 1] = (size_t)nnz;
     }
-    XGB(ctx, xgb.from_csr(start, index, value, (size_t)d->n + 1, (size_t)nnz,
-                          (size_t)x->cols, &b->data));
+    put_array(array[0], start, "u8", d->n + 1);
+    put_array(array[1], index, "u4", nnz);
+    put_array(array[2], value, "f4", nnz);
+    XGB(ctx, xgb.from_csr(array[0], array[1], array[2], (bst_ulong)x->cols,
+                          "{\"missing\": NaN}", &b->data));
 done:
     FERRY_FREE(value, index, start);
     return st;

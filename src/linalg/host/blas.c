@@ -19,31 +19,34 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool loaded;
 static char why[FERRY_LOAD_WHY];
 
+#define FERRY_LAPACK(F)                                                                    \
+    F(ilaver)                                                                              \
+    F(dsyev) F(dsyevd) F(dsygvd) F(dgesdd) F(dgeqrf) F(dorgqr) F(dpotrf) F(dpotrs)         \
+        F(dgesv) F(dgees) F(dtrsyl)
+
+#ifdef FERRY_BLAS_PREFIX /* linked, under names that meet no other BLAS in the process: a wheel's */
+#define DECLARE(name) extern __typeof__(*ferry_i_blas.name) FERRY_BLAS_PREFIX(name##_);
+FERRY_LAPACK(DECLARE)
+
+static void load(void)
+{
+#define C_NAME(name) ferry_i_blas.name = cblas_##name;
+#define OPEN_NAME(name) ferry_i_blas.name = openblas_##name;
+#define LAPACK(name) ferry_i_blas.name = FERRY_BLAS_PREFIX(name##_);
+    FERRY_CBLAS(C_NAME) FERRY_OPENBLAS(OPEN_NAME) FERRY_LAPACK(LAPACK) loaded = true;
+}
+#else
 static void load(void)
 {
 #define C_NAME(name) {"cblas_" #name, &ferry_i_blas.name},
 #define OPEN_NAME(name) {"openblas_" #name, &ferry_i_blas.name},
-#define LAPACK(name)                                                                       \
-    {                                                                                      \
-#name "_", &ferry_i_blas.name                                                      \
-    }
-    static const ferry_symbol want[] = {
-        FERRY_CBLAS(C_NAME) FERRY_OPENBLAS(OPEN_NAME) LAPACK(ilaver),
-        LAPACK(dsyev),
-        LAPACK(dsyevd),
-        LAPACK(dsygvd),
-        LAPACK(dgesdd),
-        LAPACK(dgeqrf),
-        LAPACK(dorgqr),
-        LAPACK(dpotrf),
-        LAPACK(dpotrs),
-        LAPACK(dgesv),
-        LAPACK(dgees),
-        LAPACK(dtrsyl),
-    };
+#define LAPACK(name) {#name "_", &ferry_i_blas.name},
+    static const ferry_symbol want[] = {FERRY_CBLAS(C_NAME) FERRY_OPENBLAS(OPEN_NAME)
+                                            FERRY_LAPACK(LAPACK)};
 
     loaded = ferry_i_load("libopenblas.so.0", want, FERRY_COUNT(want), why);
 }
+#endif
 
 static bool have_blas(void)
 {
