@@ -4,7 +4,7 @@ import html
 import json
 import os
 import tempfile
-from ctypes import POINTER, byref, c_int64, c_uint8, c_void_p
+from ctypes import POINTER, byref, c_uint8, c_void_p
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -17,6 +17,9 @@ from ._lib import Handle, context, lib, new_text, numbers, text, xgboost
 
 VERDICTS = {v: text(lib.ferry_verdict_name(v)) for v in range(9)}
 KINDS = {_abi.FERRY_KIND_BASELINE: "baseline", _abi.FERRY_KIND_TRANSFER: "transfer", _abi.FERRY_KIND_CONTROL: "control"}
+
+
+_EVERYTHING = object()  # all labels of the target are visible
 
 
 def _frame(rows, index=None):
@@ -82,7 +85,9 @@ class _Task:
                                labelled=self._labelled(labelled, folder))
 
     def _labelled(self, labelled, folder):
-        """The library's word for it; one pre-made split becomes a file of ids."""
+        """The library's word for it, None: everything; one pre-made split becomes a file of ids."""
+        if labelled is _EVERYTHING:
+            return None
         if isinstance(labelled, (str, int, float, dict, np.integer, np.floating)) or labelled is None:
             return _spec(labelled)
         rows = np.asarray(labelled)
@@ -414,8 +419,8 @@ def advise(X, y=None, *, sources=None, methods=None, labelled=0.5, goal=None, ra
             lib.ferry_advice_free(found)
 
 
-def select(X, sources, *, y=None, train=None, longest=1, random_state=None, verbose=False, **options):
-    """Rank bridges, or chains of up to `longest` of them, by the probability that they help.
+def select(X, sources, *, y=None, random_state=None, n_jobs=None, verbose=False, **options):
+    """Try every way from the sources to the target (each bridge, none, chains of the best) and rank them.
 
     Parameters
     ----------
@@ -424,36 +429,39 @@ def select(X, sources, *, y=None, train=None, longest=1, random_state=None, verb
     sources : list of Source and Bridge
         The candidates are the bridges among them.
     y : array-like, optional
-        Labels of the target; none are needed.
-    train : list of Source, optional
-        Labelled domains to learn from which bridges help; by default those of `sources` that have labels.
-    longest : int
-        1 to 3.
+        What is known of the target's classes; used to rank alone. None are needed.
+    random_state : int, optional
+        Seed; None: 1, as the command.
+    n_jobs : int, optional
+        Ways that are tried side by side.
+    verbose : bool
+        Show a progress bar, if tqdm is there.
     **options
-        Of training (``ferry help select``).
+        Of a trial (``ferry help select``).
 
     Returns
     -------
     pandas.DataFrame
-        source, bridges, probability; the most promising first.
+        A row a way, the best first: bridges (in travel order, empty for none), q (how well the target's labels repeat, 0
+        is chance and 1 always) and its spread, whether it is told apart from the first, and whether it is recommended.
     """
     ctx = context(random_state)
     with tempfile.TemporaryDirectory(prefix="ferryml-") as folder:
-        goal = "classify"
-        task = _Task(ctx, X, np.full(_count(X), None, dtype=object) if y is None else y, sources, goal, "none", folder)
-        teacher = task if train is None else _Task(ctx, X, task.y, train, goal, "none", folder)
-        selector = c_void_p()
-        with ctx.options(options) as opts:
-            ctx.long(lib.ferry_selector_train, teacher.handle.pointer, opts, byref(selector), verbose=verbose)
-        selector = Handle(selector, lib.ferry_selector_free)
+        known = np.full(_count(X), None, dtype=object) if y is None else y
+        task = _Task(ctx, X, known, sources, "classify", _EVERYTHING, folder)
         found = c_void_p()
-        ctx.long(lib.ferry_select, selector.pointer, task.handle.pointer, c_int64(longest), byref(found))
-        found = Handle(found, lib.ferry_selection_free)
+        ctx.call(lib.ferry_ctx_set_jobs, 0 if n_jobs is None or n_jobs < 0 else n_jobs)
+        try:
+            with ctx.options(options) as opts:
+                ctx.long(lib.ferry_select_trial, task.handle.pointer, opts, byref(found), verbose=verbose)
+        finally:
+            lib.ferry_ctx_set_jobs(ctx.handle, 0)
+    found = Handle(found, lib.ferry_selection_free)
     rows = []
     for i in range(lib.ferry_selection_count(found.pointer)):
         w = lib.ferry_selection_at(found.pointer, i).contents
-        rows.append({"source": text(w.source), "bridges": " ".join(text(w.domain[k]) for k in range(w.n)),
-                     "probability": w.probability})
+        rows.append({"bridges": " ".join(text(w.domain[k]) for k in range(w.n)), "q": w.q, "q_sd": w.q_sd,
+                     "below_chance": bool(w.below), "tied": bool(w.tied), "recommended": bool(w.recommended)})
     return _frame(rows)
 
 
