@@ -34,6 +34,12 @@ typedef enum cli_key {
     KEY_STATE,
     KEY_SYNC,
     KEY_REPAIR,
+    KEY_LISTEN,
+    KEY_TOKENS,
+    KEY_OPEN,
+    KEY_TLS_CERT,
+    KEY_TLS_KEY,
+    KEY_REPLAY,
     KEY_MIRROR,
     KEY_CATALOG,
     KEY_TOP,
@@ -229,6 +235,7 @@ int cli_select(cli *c);
 int cli_fetch(cli *c);
 int cli_reproduce(cli *c);
 int cli_stream(cli *c);
+int cli_serve(cli *c);
 int cli_doctor(cli *c);
 int cli_help(cli *c);
 int cli_version(cli *c);

@@ -191,6 +191,26 @@ static const cli_option stream_options[] = {
     QUIET,
     HELP,
 };
+static const cli_option serve_options[] = {
+    {KEY_LISTEN, 0, "listen", "WHERE", WORDS_NONE,
+     "HOST:PORT or unix:PATH; default: 127.0.0.1:8080"},
+    {KEY_STATE, 0, "state", "DIR", WORDS_FOLDER,
+     "folder for what models learn; without it nothing is learned"},
+    {KEY_TOKENS, 0, "tokens", "FILE", WORDS_FILE,
+     "who may: NAME ROLE SHA256 [RATE] a line"},
+    {KEY_OPEN, 0, "open", NULL, WORDS_NONE,
+     "without tokens, for anyone on this machine (loopback or unix socket)"},
+    {KEY_TLS_CERT, 0, "tls-cert", "FILE", WORDS_FILE, "certificate chain (PEM), for https"},
+    {KEY_TLS_KEY, 0, "tls-key", "FILE", WORDS_FILE, "its private key (PEM)"},
+    {KEY_REPLAY, 0, "replay", NULL, WORDS_NONE,
+     "a new version first learns the labels that were kept"},
+    {KEY_SYNC, 0, "sync", "WHEN", WORDS_SYNC,
+     "when labels are acknowledged: always, batch (default) or off"},
+    SET("change a setting of the server; may be repeated"),
+    ENGINE,
+    QUIET,
+    HELP,
+};
 static const cli_option methods_options[] = {
     JSON("print as JSON"),
     {KEY_MARKDOWN, 0, "markdown", NULL, WORDS_NONE, "print as Markdown, for the docs"},
@@ -306,6 +326,13 @@ static bool stream_settings(int64_t i, cli_settings *out)
     return i == 0;
 }
 
+static bool serve_settings(int64_t i, cli_settings *out)
+{
+    out->title = "Settings of the server (--set KEY=VALUE)";
+    out->table = ferry_serve_options();
+    return i == 0;
+}
+
 static bool fetch_settings(int64_t i, cli_settings *out)
 {
     out->title = "Settings of the download (--set KEY=VALUE)";
@@ -416,6 +443,16 @@ const cli_command cli_commands[] = {
      "nothing. Ctrl-C and SIGTERM end it with a snapshot, DIR/snapshot.ferry, which is a "
      "model like any other.",
      1, 1, WORDS_FILE, OPTIONS(stream_options), stream_settings, true, cli_stream},
+    {"serve", "MODELS", "answer and learn over HTTP",
+     "MODELS is a model file or a folder of them (NAME.ferry, or NAME/VERSION.ferry, of "
+     "which the highest number serves and a new one is taken over without a lost request). "
+     "POST /predict and /learn take JSON or one object a line as ferry stream does; the "
+     "Open Inference Protocol (/v2) and MLflow's /invocations work with their clients; "
+     "GET / is a page with live numbers, /metrics is for Prometheus, /openapi.json lists "
+     "everything. A label that was acknowledged survives kill -9 as in ferry stream. "
+     "Without --tls-cert it listens on this machine alone. Ctrl-C and SIGTERM finish the "
+     "requests that came; SIGHUP looks for new models and tokens.",
+     1, 1, WORDS_FILE, OPTIONS(serve_options), serve_settings, true, cli_serve},
     {"methods", "[NAME]", "list the methods, or describe one",
      "With a name: what the method needs, where it comes from, and its options with their "
      "defaults and ranges.",

@@ -6,6 +6,7 @@
 #include "ferry/fetch.h"
 #include "ferry/generate.h"
 #include "ferry/select.h"
+#include "ferry/serve.h"
 #include "ferry/stream.h"
 
 #endif

@@ -144,7 +144,7 @@ ferry_status ferry_i_answer_again(ferry_ctx *ctx, ferry_stream *s)
     ferry_i_text_add(&s->now.text, "{");
     if (s->parsed.id_n > 0) add_id(&s->now.text, &s->parsed);
     ferry_i_text_add(&s->now.text, "\"repeated\":true,");
-    add_seq(&s->now.text, s, s->parsed.seq);
+    add_seq(&s->now.text, s, s->parsed.seq > 0 ? s->parsed.seq : s->worker.seq);
     FERRY_TRY(finish(ctx, &s->now.text));
 done:
     return st;

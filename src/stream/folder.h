@@ -5,6 +5,7 @@
 #include "stream/stream.h"
 
 enum { SYNC_ALWAYS, SYNC_BATCH, SYNC_OFF };
+enum { ONLY_LABELS = 1, ONLY_INSTANCES = 2 };
 #define BATCH_LINES 64
 #define BATCH_MOST 1024 /* lines of a batch that waits for the sync of the one before */
 #define BATCH_SECONDS 0.05
@@ -14,7 +15,7 @@ enum { SYNC_ALWAYS, SYNC_BATCH, SYNC_OFF };
 
 typedef struct stream_settings {
     int sync, format, scores;
-    int64_t waiting, snapshot;
+    int64_t waiting, snapshot, remember;
 } stream_settings;
 
 /* An answer that waits for its record to be durable. */
@@ -35,7 +36,11 @@ struct ferry_stream {
     char *folder, *snapshot; /* paths */
     int lock;
     double seconds; /* that a batch may wait */
-    bool broken;    /* memory and log may differ: no snapshot of this */
+    int only;       /* 0: any line; ONLY_LABELS, ONLY_INSTANCES: others are refused */
+    /* told what came of each record, once it was applied; NULL: nobody */
+    void (*watch)(void *watcher, const ferry_record *r, const ferry_outcome *o);
+    void *watcher;
+    bool broken; /* memory and log may differ: no snapshot of this */
     ferry_worker worker;
     ferry_wal *log;
     ferry_head head;

@@ -67,10 +67,11 @@ static ferry_status keep(ferry_ctx *ctx, ferry_stream *s, const ferry_record *r)
     st = ferry_i_worker_apply(ctx, &s->worker, r, &o);
     ctx->progress = progress;
     FERRY_TRY(st);
+    if (s->watch) s->watch(s->watcher, r, &o);
     FERRY_TRY(ferry_i_answer_record(ctx, s, r, &o));
     s->broken = false;
 done:
-    ferry_i_free(o.forgot);
+    ferry_i_outcome_free(&o);
     return st;
 }
 
@@ -99,6 +100,15 @@ static ferry_status act(ferry_ctx *ctx, ferry_stream *s)
         return ferry_i_answer_bad(ctx, s, l->why);
     }
     const ferry_record r = record_of(s);
+    if (r.y_n > 0 && ferry_i_learned_has(&s->worker.learned, r.id, r.id_n) &&
+        !ferry_i_queue_find(&s->worker.queue, r.id, r.id_n))
+        return ferry_i_answer_again(ctx, s);
+    if (s->only && (s->only == ONLY_LABELS) != (r.y_n > 0)) {
+        (void)ferry_i_line_bad(&s->parsed, s->only == ONLY_LABELS
+                                               ? "expected y, the label"
+                                               : "expected x without y, the label");
+        return ferry_i_answer_bad(ctx, s, l->why);
+    }
     if (ferry_i_worker_fits(&s->worker, &r, why, sizeof why)) return keep(ctx, s, &r);
     (void)ferry_i_line_bad(&s->parsed, "%s", why);
     return ferry_i_answer_bad(ctx, s, l->why);

@@ -24,10 +24,11 @@ static bool bad(reader *r, const char *expected)
                             (long long)(r->s - r->begin) + 1, ferry_i_field_show(&f, show));
 }
 
-/* White space inside a line; the line's own end never comes here. */
+/* White space; a line of a stream has no '\n', a request of `ferry serve` may. */
 static void skip_space(reader *r)
 {
-    while (r->s < r->end && (*r->s == ' ' || *r->s == '\t' || *r->s == '\r'))
+    while (r->s < r->end &&
+           (*r->s == ' ' || *r->s == '\t' || *r->s == '\r' || *r->s == '\n'))
         r->s++;
 }
 

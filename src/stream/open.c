@@ -76,7 +76,7 @@ static ferry_status replay(ferry_ctx *ctx, ferry_stream *s, opening *o, int64_t 
             continue;
         }
         st = ferry_i_worker_apply(ctx, &s->worker, &r, &out);
-        ferry_i_free(out.forgot);
+        ferry_i_outcome_free(&out);
         FERRY_TRY(st);
         if (*records % 64 == 63)
             FERRY_TRY(ferry_i_progress(ctx, "replaying the log", scan->at, scan->n, NAN,
@@ -225,6 +225,7 @@ static ferry_status load_snapshot(ferry_ctx *ctx, ferry_stream *s, bool *there)
     FERRY_TRY(ferry_i_snapshot_unpack(ctx, s->snapshot, dict, &w));
     ferry_i_worker_close(&s->worker);
     s->worker = w;
+    FERRY_HAVE(ctx, ferry_i_learned_resize(&s->worker.learned, s->set.remember));
 done:
     ferry_i_dict_free(dict);
     return st;
@@ -342,6 +343,7 @@ static ferry_status new_stream(ferry_ctx *ctx, const char *model, const char *di
     s->snapshot = ferry_i_path_join(dir, "snapshot.ferry");
     FERRY_HAVE(ctx, s->folder && s->snapshot);
     FERRY_TRY(load_model(ctx, s, model));
+    FERRY_HAVE(ctx, ferry_i_learned_resize(&s->worker.learned, s->set.remember));
     if (s->worker.model->views[0]->read)
         base = ferry_opts_get(s->worker.model->views[0]->read, "index_base");
     s->base = base && strcmp(base, "zero") == 0 ? 0 : 1;

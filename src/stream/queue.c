@@ -19,7 +19,7 @@ ferry_waiting *ferry_i_queue_find(const ferry_queue *q, const char *id, int64_t 
     return w;
 }
 
-static void free_waiting(ferry_waiting *w)
+void ferry_i_waiting_free(ferry_waiting *w)
 {
     if (!w) return;
     FERRY_FREE(w->id, w->value, w->index, w->vote, w);
@@ -65,6 +65,7 @@ ferry_status ferry_i_queue_add(ferry_ctx *ctx, ferry_queue *q, const char *id, i
 
     FERRY_HAVE(ctx, w);
     w->n = x->n;
+    w->answer = -1;
     w->id = ferry_i_strndup(id, id_n);
     w->value = copy_of(x->value, x->n, sizeof *x->value);
     if (x->index) w->index = copy_of(x->index, x->n, sizeof *x->index);
@@ -78,11 +79,11 @@ ferry_status ferry_i_queue_add(ferry_ctx *ctx, ferry_queue *q, const char *id, i
     q->n++;
     w = NULL;
 done:
-    free_waiting(w);
+    ferry_i_waiting_free(w);
     return st;
 }
 
-void ferry_i_queue_remove(ferry_queue *q, ferry_waiting *w)
+void ferry_i_queue_take(ferry_queue *q, ferry_waiting *w)
 {
     ferry_waiting **at = bucket_of(q, w->id, (int64_t)strlen(w->id));
 
@@ -92,7 +93,12 @@ void ferry_i_queue_remove(ferry_queue *q, ferry_waiting *w)
     *(w->older ? &w->older->newer : &q->oldest) = w->newer;
     *(w->newer ? &w->newer->older : &q->newest) = w->older;
     q->n--;
-    free_waiting(w);
+}
+
+void ferry_i_queue_remove(ferry_queue *q, ferry_waiting *w)
+{
+    ferry_i_queue_take(q, w);
+    ferry_i_waiting_free(w);
 }
 
 void ferry_i_queue_clear(ferry_queue *q)
@@ -101,4 +107,77 @@ void ferry_i_queue_clear(ferry_queue *q)
         ferry_i_queue_remove(q, q->oldest);
     ferry_i_free(q->bucket);
     *q = (ferry_queue){0};
+}
+
+/* ---- ids whose label was learned ---- */
+
+/* Never 0, which is an empty slot. */
+uint64_t ferry_i_learned_hash(const char *id, int64_t n)
+{
+    const uint64_t h = XXH3_64bits(id, (size_t)n);
+
+    return h ? h : 1;
+}
+
+/* Where a hash stands, or the empty slot where it would. */
+static int64_t slot_of(const ferry_learned *l, uint64_t hash)
+{
+    int64_t i = (int64_t)(hash & ((uint64_t)l->slots - 1));
+
+    while (l->slot[i] && l->slot[i] != hash)
+        i = (i + 1) & (l->slots - 1);
+    return i;
+}
+
+bool ferry_i_learned_has(const ferry_learned *l, const char *id, int64_t n)
+{
+    return l->most > 0 && n > 0 && l->slot[slot_of(l, ferry_i_learned_hash(id, n))] != 0;
+}
+
+/* What stood behind a slot that becomes empty moves up, or it would not be found. */
+static void drop(ferry_learned *l, uint64_t hash)
+{
+    const int64_t mask = l->slots - 1;
+    int64_t hole = slot_of(l, hash);
+
+    if (!l->slot[hole]) return;
+    for (int64_t i = (hole + 1) & mask; l->slot[i]; i = (i + 1) & mask) {
+        const int64_t home = (int64_t)(l->slot[i] & (uint64_t)mask);
+        if (((i - home) & mask) < ((i - hole) & mask)) continue;
+        l->slot[hole] = l->slot[i];
+        hole = i;
+    }
+    l->slot[hole] = 0;
+}
+
+void ferry_i_learned_add(ferry_learned *l, uint64_t hash)
+{
+    if (l->most == 0 || hash == 0 || l->slot[slot_of(l, hash)]) return;
+    if (l->n == l->most)
+        drop(l, l->ring[l->next]);
+    else
+        l->n++;
+    l->ring[l->next] = hash;
+    l->next = (l->next + 1) % l->most;
+    l->slot[slot_of(l, hash)] = hash;
+}
+
+bool ferry_i_learned_resize(ferry_learned *l, int64_t most)
+{
+    ferry_learned to = {.most = most, .slots = 64};
+
+    if (most == l->most) return true;
+    while (to.slots < 2 * most)
+        to.slots *= 2;
+    to.ring = ferry_i_calloc(most, sizeof *to.ring);
+    to.slot = ferry_i_calloc(to.slots, sizeof *to.slot);
+    if (!to.ring || !to.slot) {
+        FERRY_FREE(to.ring, to.slot);
+        return false;
+    }
+    for (int64_t i = 0; i < l->n; i++) /* oldest first */
+        ferry_i_learned_add(&to, l->ring[(l->next + l->most - l->n + i) % l->most]);
+    FERRY_FREE(l->ring, l->slot);
+    *l = to;
+    return true;
 }

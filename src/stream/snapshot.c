@@ -30,12 +30,13 @@ typedef struct queue_arrays {
     double *value;   /* entries */
     int64_t *index;  /* entries, 0 for dense ones */
     int64_t *vote;   /* n x votes */
+    int64_t *answer; /* n */
 } queue_arrays;
 
 static void free_arrays(queue_arrays *a)
 {
     ferry_i_ids_free(a->ids);
-    FERRY_FREE(a->start, a->sparse, a->value, a->index, a->vote);
+    FERRY_FREE(a->start, a->sparse, a->value, a->index, a->vote, a->answer);
 }
 
 /* The queue as flat arrays: instance i has entries start[i] .. start[i + 1] of value and
@@ -54,10 +55,13 @@ static ferry_status gather(ferry_ctx *ctx, const ferry_worker *w, queue_arrays *
     a->value = ferry_i_calloc(a->entries, sizeof *a->value);
     a->index = ferry_i_calloc(a->entries, sizeof *a->index);
     a->vote = ferry_i_calloc(a->n * w->votes, sizeof *a->vote);
-    FERRY_HAVE(ctx, a->ids && a->start && a->sparse && a->value && a->index && a->vote);
+    a->answer = ferry_i_calloc(a->n, sizeof *a->answer);
+    FERRY_HAVE(ctx, a->ids && a->start && a->sparse && a->value && a->index && a->vote &&
+                        a->answer);
     for (const ferry_waiting *q = w->queue.oldest; q; q = q->newer, i++) {
         FERRY_HAVE(ctx, ferry_i_ids_add(a->ids, q->id, NULL) >= 0);
         a->sparse[i] = q->index != NULL;
+        a->answer[i] = q->answer;
         for (int64_t e = 0; e < q->n; e++) {
             a->value[at + e] = q->value[e];
             a->index[at + e] = q->index ? q->index[e] : 0;
@@ -68,6 +72,22 @@ static ferry_status gather(ferry_ctx *ctx, const ferry_worker *w, queue_arrays *
         a->start[i + 1] = at;
     }
 done:
+    return st;
+}
+
+/* Hashes of learned ids, oldest first. */
+static ferry_status put_learned(ferry_ctx *ctx, const ferry_learned *l, ferry_dict *dict)
+{
+    ferry_status st = FERRY_OK;
+    int64_t *hash = ferry_i_calloc(l->n, sizeof *hash);
+
+    FERRY_HAVE(ctx, hash);
+    for (int64_t i = 0; i < l->n; i++)
+        hash[i] = (int64_t)l->ring[(l->next + l->most - l->n + i) % l->most];
+    if (l->most > 0)
+        FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "ferry.stream.learned", l->n, hash));
+done:
+    ferry_i_free(hash);
     return st;
 }
 
@@ -93,6 +113,8 @@ ferry_status ferry_i_snapshot_pack(ferry_ctx *ctx, const ferry_worker *w, ferry_
     FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "ferry.stream.index", a.entries, a.index));
     FERRY_TRY(
         ferry_i_dict_put_ints(ctx, dict, "ferry.stream.note", a.n * w->votes, a.vote));
+    FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "ferry.stream.answer", a.n, a.answer));
+    FERRY_TRY(put_learned(ctx, &w->learned, dict));
 done:
     free_arrays(&a);
     return st;
@@ -105,6 +127,7 @@ typedef struct lent_arrays {
     ferry_ids *ids; /* new */
     int64_t n, entries;
     const int64_t *start, *index, *vote;
+    const int64_t *answer; /* NULL: an older file */
     const uint8_t *sparse;
     const double *value;
 } lent_arrays;
@@ -128,6 +151,8 @@ static ferry_status borrow(ferry_ctx *ctx, const ferry_dict *dict, const ferry_w
                                      &a->value));
     FERRY_TRY(ferry_i_dict_ints(ctx, dict, "ferry.stream.index", &a->entries, &a->index));
     FERRY_TRY(ferry_i_dict_ints(ctx, dict, "ferry.stream.note", &votes, &a->vote));
+    if (ferry_i_dict_has(dict, "ferry.stream.answer"))
+        FERRY_TRY(ferry_i_dict_ints(ctx, dict, "ferry.stream.answer", &a->n, &a->answer));
     FERRY_NEED(ctx, a->start[0] == 0 && a->start[a->n] == a->entries, FERRY_EDATA,
                "ferry.stream.start does not end at %lld", (long long)a->entries);
 done:
@@ -158,6 +183,24 @@ static ferry_status restore(ferry_ctx *ctx, const lent_arrays *a, int64_t i,
         w->vote[j] = (int32_t)a->vote[i * w->votes + j];
     const ferry_row x = {n, r.sparse ? index : NULL, r.value};
     FERRY_TRY(ferry_i_queue_add(ctx, &w->queue, id, r.id_n, &x, w->vote, w->votes));
+    if (a->answer && a->answer[i] >= 0 && a->answer[i] < ferry_model_class_count(w->model))
+        w->queue.newest->answer = (int32_t)a->answer[i];
+done:
+    return st;
+}
+
+/* The learned ids, if the stream remembered any. */
+static ferry_status restore_learned(ferry_ctx *ctx, const ferry_dict *dict, ferry_worker *w)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t *hash = NULL;
+    int64_t n = -1;
+
+    if (!ferry_i_dict_has(dict, "ferry.stream.learned")) goto done;
+    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "ferry.stream.learned", &n, &hash));
+    FERRY_HAVE(ctx, ferry_i_learned_resize(&w->learned, n));
+    for (int64_t i = 0; i < n; i++)
+        ferry_i_learned_add(&w->learned, (uint64_t)hash[i]);
 done:
     return st;
 }
@@ -208,6 +251,7 @@ static ferry_status unpack(ferry_ctx *ctx, const char *what, const ferry_dict *d
     if (st == FERRY_OK && (seq[0] < 0 || seq[1] < 0))
         st = ferry_i_fail(ctx, FERRY_EDATA, "ferry.stream.seq is negative");
     if (st == FERRY_OK) st = restore_all(ctx, dict, w);
+    if (st == FERRY_OK) st = restore_learned(ctx, dict, w);
     if (st != FERRY_OK) (void)ferry_i_prefix(ctx, st, "%s: is corrupt", what);
     FERRY_TRY(st);
     w->seq = seq[0];

@@ -16,6 +16,9 @@ const ferry_opt ferry_i_stream_table[] = {
               "instances that may wait for a label; the oldest is forgotten first"),
     FERRY_OPT(T, INT, snapshot, 10000, 1, 1e12,
               "records from one snapshot to the next (fewer when they are large)"),
+    FERRY_OPT(T, INT, remember, 0, 0, 1e7,
+              "ids whose label was learned that are remembered: the same one again is "
+              "answered as repeated and not learned twice"),
     FERRY_OPT_YES_NO(T, scores, "no", "answer with the scores of all classes"),
 };
 const int64_t ferry_i_stream_table_n = FERRY_COUNT(ferry_i_stream_table);

@@ -141,8 +141,9 @@ typedef struct ferry_waiting {
     char *id;
     int64_t n;
     double *value;
-    int32_t *index;                             /* NULL: dense */
-    int32_t *vote;                              /* as ferry_model_see() left it */
+    int32_t *index; /* NULL: dense */
+    int32_t *vote;  /* as ferry_model_see() left it */
+    int32_t answer; /* the class that was answered; -1: not known */
     struct ferry_waiting *older, *newer, *next; /* next: in the same bucket */
 } ferry_waiting;
 typedef struct ferry_queue {
@@ -150,11 +151,27 @@ typedef struct ferry_queue {
     int64_t n, buckets;
 } ferry_queue;
 ferry_waiting *ferry_i_queue_find(const ferry_queue *q, const char *id, int64_t n);
+void ferry_i_waiting_free(ferry_waiting *w); /* NULL is fine */
 /* Add a copy. The id is new. */
 ferry_status ferry_i_queue_add(ferry_ctx *ctx, ferry_queue *q, const char *id, int64_t id_n,
                                const ferry_row *x, const int32_t *vote, int64_t votes);
+void ferry_i_queue_take(ferry_queue *q, ferry_waiting *w);   /* the caller has it now */
 void ferry_i_queue_remove(ferry_queue *q, ferry_waiting *w); /* frees it */
 void ferry_i_queue_clear(ferry_queue *q);
+
+/* Ids whose label was learned, the last `most` of them, by their hashes (0: none here): who
+ * sends a label again, not knowing that it arrived, is told so. */
+typedef struct ferry_learned {
+    int64_t most, n, next; /* next: the place in `ring` that is filled, or replaced, next */
+    uint64_t *ring;        /* most */
+    uint64_t *slot;        /* a table with open addresses, at most half full */
+    int64_t slots;
+} ferry_learned;
+bool ferry_i_learned_has(const ferry_learned *l, const char *id, int64_t n);
+void ferry_i_learned_add(ferry_learned *l, uint64_t hash);
+uint64_t ferry_i_learned_hash(const char *id, int64_t n);
+/* Room for the last `most`, those that are there kept; false: no memory, nothing changed. */
+bool ferry_i_learned_resize(ferry_learned *l, int64_t most);
 
 /* ---- a model at work: the state that records change ---- */
 
@@ -169,6 +186,7 @@ typedef struct ferry_worker {
     int64_t scores;  /* room in score */
     int32_t *vote;   /* of the last answer */
     ferry_text name; /* scratch */
+    ferry_learned learned;
 } ferry_worker;
 
 /* What came of a record. */
@@ -176,7 +194,10 @@ typedef struct ferry_outcome {
     int32_t answer, label; /* classes; -1: none */
     bool new_class;
     char *forgot; /* id of an instance that no longer waits; new text or NULL */
+    ferry_waiting
+        *was; /* the instance that the label was for, no longer waiting, or NULL */
 } ferry_outcome;
+void ferry_i_outcome_free(ferry_outcome *o);
 
 /* Takes the model, also when it fails. FERRY_ENEEDS when it cannot stream. */
 ferry_status ferry_i_worker_open(ferry_ctx *ctx, const char *what, ferry_model *model,

@@ -27,9 +27,15 @@ void ferry_i_worker_close(ferry_worker *w)
 {
     ferry_i_queue_clear(&w->queue);
     ferry_model_free(w->model);
-    FERRY_FREE(w->score, w->vote);
+    FERRY_FREE(w->score, w->vote, w->learned.ring, w->learned.slot);
     ferry_i_text_free(&w->name);
     *w = (ferry_worker){0};
+}
+
+void ferry_i_outcome_free(ferry_outcome *o)
+{
+    ferry_i_free(o->forgot);
+    ferry_i_waiting_free(o->was);
 }
 
 /* ---- what fits ---- */
@@ -164,6 +170,7 @@ static ferry_status wait_for_label(ferry_ctx *ctx, ferry_worker *w, const ferry_
 
     if (r->id_n == 0 || w->most == 0) goto done;
     FERRY_TRY(ferry_i_queue_add(ctx, &w->queue, r->id, r->id_n, x, w->vote, w->votes));
+    w->queue.newest->answer = out->answer;
     if (w->queue.n <= w->most) goto done;
     FERRY_HAVE(ctx, out->forgot = ferry_i_strdup(w->queue.oldest->id));
     ferry_i_queue_remove(&w->queue, w->queue.oldest);
@@ -190,7 +197,8 @@ ferry_status ferry_i_worker_apply(ferry_ctx *ctx, ferry_worker *w, const ferry_r
         ferry_waiting *was = ferry_i_queue_find(&w->queue, r->id, r->id_n);
         x = (ferry_row){was->n, was->index, was->value};
         FERRY_TRY(learn(ctx, w, &x, r, was->vote, out));
-        ferry_i_queue_remove(&w->queue, was);
+        ferry_i_queue_take(&w->queue, was);
+        out->was = was;
     } else {
         FERRY_TRY(answer(ctx, w, &x, out));
         if (r->kind == FERRY_RECORD_BOTH)
@@ -198,6 +206,8 @@ ferry_status ferry_i_worker_apply(ferry_ctx *ctx, ferry_worker *w, const ferry_r
         else
             FERRY_TRY(wait_for_label(ctx, w, r, &x, out));
     }
+    if (out->label >= 0 && r->id_n > 0)
+        ferry_i_learned_add(&w->learned, ferry_i_learned_hash(r->id, r->id_n));
     w->seq = r->seq;
 done:
     return st;

@@ -1,0 +1,230 @@
+/* What the page shows: GET /stats. A number for each of the last ten minutes' seconds, and
+ * how things stand now. */
+#include <math.h>
+#include <string.h>
+
+#include "eval/statistics.h"
+#include "serve/serve.h"
+
+/* ---- drift ---- */
+
+#define DRIFT_COLUMNS                                                                      \
+    4096 /* wider views are not watched: it would cost more than the answer */
+#define DRIFT_ROWS 1000 /* rows that the running means look back on */
+
+/* Running means of the inputs. Of many rows at once those that come while another thread is
+ * at it are passed over: a sample is enough. */
+void ferry_i_drift_note(serve_version *v, const serve_batch *b)
+{
+    serve_drift *d = &v->drift;
+
+    if (b->cols > DRIFT_COLUMNS || b->count[SERVE_DENSE] == 0 ||
+        pthread_mutex_trylock(&v->mutex) != 0)
+        return;
+    if (!d->mean) {
+        d->mean = ferry_i_calloc(b->cols, sizeof *d->mean);
+        d->missing = ferry_i_calloc(b->cols, sizeof *d->missing);
+        d->cols = d->mean && d->missing ? b->cols : 0;
+    }
+    for (int64_t i = 0; d->cols > 0 && i < b->count[SERVE_DENSE] && i < 64; i++) {
+        const double share = 1 / (double)(d->rows < DRIFT_ROWS ? ++d->rows : DRIFT_ROWS);
+        for (int64_t j = 0; j < d->cols; j++) {
+            const double x = b->x[i * b->cols + j];
+            d->missing[j] += (isnan(x) - d->missing[j]) * share;
+            if (!isnan(x)) d->mean[j] += (x - d->mean[j]) * share;
+        }
+    }
+    pthread_mutex_unlock(&v->mutex);
+}
+
+/* ---- every second ---- */
+
+/* The time that a share of the requests since the second before took at most. */
+static double quantile(const uint64_t *count, uint64_t n, double share)
+{
+    uint64_t so_far = 0;
+
+    for (int i = 0; n > 0 && i < SERVE_CLASSES; i++) {
+        so_far += count[i];
+        if ((double)so_far >= share * (double)n) return ferry_i_times_end(i);
+    }
+    return NAN;
+}
+
+static double share_of(const serve_scores *s, int64_t last)
+{
+    const int64_t n = s->n < last ? s->n : last;
+    int64_t sum = 0;
+
+    for (int64_t i = 0; i < n; i++)
+        sum += s->ring[(s->next + SERVE_WINDOW - 1 - i) % SERVE_WINDOW];
+    return n > 0 ? (double)sum / (double)n : (double)NAN;
+}
+
+/* The model that the curves are of: the one that serves, when none is named. */
+static serve_version *shown(ferry_server *s)
+{
+    serve_version *v = ferry_i_models_get(s, NULL, 0);
+
+    if (!v && s->models.n > 0) v = ferry_i_models_get(s, s->models.model[0].name, 0);
+    return v;
+}
+
+static void sample_model(ferry_server *s, serve_version *v, serve_second *now)
+{
+    const char *name[SERVE_PARTS];
+    double weight[SERVE_PARTS];
+
+    now->mistakes = share_of(&v->scores, 1000);
+    now->labels = v->scores.labels;
+    now->waiting = v->waiting;
+    pthread_rwlock_rdlock(&v->lock);
+    const ferry_online *o = v->folder ? v->model->method->online : NULL;
+    const int64_t n = o && o->parts ? o->parts(v->model->state, NULL, NULL) : 0;
+    if (n > 0 && n <= SERVE_PARTS) {
+        (void)o->parts(v->model->state, name, weight);
+        for (int64_t i = 0; i < n; i++) {
+            (void)snprintf(s->part_name[i], sizeof s->part_name[i], "%s", name[i]);
+            now->part[i] = weight[i];
+        }
+        s->parts = n;
+    }
+    pthread_rwlock_unlock(&v->lock);
+}
+
+void ferry_i_serve_sample(ferry_server *s)
+{
+    serve_second now = {.at = (int64_t)ferry_i_wall_clock(), .mistakes = NAN};
+    uint64_t count[SERVE_CLASSES], n = 0;
+    serve_version *v = shown(s);
+    static const serve_second none;
+
+    if (v) sample_model(s, v, &now);
+    ferry_i_version_free(v);
+    pthread_mutex_lock(&s->mutex);
+    for (int i = 0; i < SERVE_CLASSES; i++) {
+        const uint64_t all = s->all.count[i];
+        count[i] = all - s->before.count[i];
+        s->before.count[i] = all;
+        n += count[i];
+    }
+    now.p50 = quantile(count, n, 0.5);
+    now.p90 = quantile(count, n, 0.9);
+    now.p99 = quantile(count, n, 0.99);
+    const serve_second *last =
+        s->seconds > 0 ? &s->second[(s->seconds - 1) % SERVE_SECONDS] : &none;
+    now.total_requests = s->requests;
+    now.total_errors = s->errors;
+    now.total_rows = s->rows;
+    now.requests = now.total_requests - last->total_requests;
+    now.errors = now.total_errors - last->total_errors;
+    now.rows = now.total_rows - last->total_rows;
+    s->second[s->seconds++ % SERVE_SECONDS] = now;
+    pthread_mutex_unlock(&s->mutex);
+}
+
+/* ---- GET /stats ---- */
+
+static json_t *real(double x)
+{
+    return isfinite(x) ? json_real(x) : json_null();
+}
+
+static json_t *seconds_json(ferry_server *s)
+{
+    json_t *list = json_array();
+    const int64_t n = s->seconds < SERVE_SECONDS ? s->seconds : SERVE_SECONDS;
+
+    for (int64_t i = s->seconds - n; i < s->seconds; i++) {
+        const serve_second *c = &s->second[i % SERVE_SECONDS];
+        json_t *parts = json_array();
+        for (int64_t j = 0; j < s->parts; j++)
+            (void)json_array_append_new(parts, real(c->part[j]));
+        (void)json_array_append_new(
+            list, json_pack("{s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:I, s:I, s:o}", "at",
+                            (json_int_t)c->at, "requests", (json_int_t)c->requests,
+                            "errors", (json_int_t)c->errors, "rows", (json_int_t)c->rows,
+                            "p50", real(c->p50), "p90", real(c->p90), "p99", real(c->p99),
+                            "mistakes", real(c->mistakes), "labels", (json_int_t)c->labels,
+                            "waiting", (json_int_t)c->waiting, "weights", parts));
+    }
+    return list;
+}
+
+/* The mistakes of a shadow against those of the version that is shown, on the same labels:
+ * the mean difference and its interval, as the verdict of an evaluation has them. */
+static json_t *against_json(const serve_scores *s)
+{
+    double *diff = ferry_i_calloc(s->n, sizeof *diff);
+    ferry_crossed c = {.mu = NAN, .low = NAN, .high = NAN};
+    ferry_ctx *ctx = NULL;
+
+    for (int64_t i = 0; diff && i < s->n; i++)
+        diff[i] = s->ring[i];
+    const ferry_crossing in = {.repeats = 1, .n = s->n, .diff = diff, .fixed = true};
+    if (diff && s->n > 1 && ferry_ctx_new(&ctx) == FERRY_OK)
+        (void)ferry_i_crossed(ctx, &in, &c);
+    ferry_ctx_free(ctx);
+    ferry_i_free(diff);
+    return json_pack("{s:I, s:o, s:o, s:o}", "labels", (json_int_t)s->n, "fewer_mistakes",
+                     real(c.mu), "low", real(c.low), "high", real(c.high));
+}
+
+static json_t *version_json(serve_version *v, bool current)
+{
+    json_t *all = json_pack(
+        "{s:s, s:I, s:b, s:b, s:b, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:o}", "model",
+        v->name, "version", (json_int_t)v->number, "current", current, "shadow", v->shadow,
+        "learns", v->folder != NULL, "method", v->model->method->name, "goal",
+        ferry_goal_name(v->model->goal), "rows", (json_int_t)v->rows, "learned",
+        (json_int_t)v->learned, "waiting", (json_int_t)v->waiting, "labels",
+        (json_int_t)v->scores.labels, "mistakes", (json_int_t)v->scores.mistakes,
+        "mistake_rate", real(share_of(&v->scores, 1000)));
+
+    if (v->shadow) (void)json_object_set_new(all, "against", against_json(&v->against));
+    return all;
+}
+
+static json_t *versions_json(ferry_server *s)
+{
+    json_t *list = json_array();
+
+    pthread_rwlock_rdlock(&s->models.lock);
+    for (int64_t i = 0; i < s->models.n; i++)
+        for (int64_t j = 0; j < s->models.model[i].n; j++) {
+            serve_version *v = s->models.model[i].version[j];
+            pthread_rwlock_rdlock(&v->lock);
+            (void)json_array_append_new(list,
+                                        version_json(v, v == s->models.model[i].current));
+            pthread_rwlock_unlock(&v->lock);
+        }
+    pthread_rwlock_unlock(&s->models.lock);
+    return list;
+}
+
+static json_t *texts(int64_t n, const char *at, size_t step)
+{
+    json_t *list = json_array();
+
+    for (int64_t i = 0; i < n; i++)
+        (void)json_array_append_new(list, json_string(at + (size_t)i * step));
+    return list;
+}
+
+void ferry_i_serve_stats(serve_request *r)
+{
+    ferry_server *s = r->server;
+    json_t *versions = versions_json(s), *errors = json_array();
+
+    pthread_mutex_lock(&s->mutex);
+    for (int64_t i = s->n_last - 1; i >= 0 && i >= s->n_last - FERRY_COUNT(s->last); i--)
+        (void)json_array_append_new(errors, json_string(s->last[i % FERRY_COUNT(s->last)]));
+    json_t *all = json_pack(
+        "{s:s, s:f, s:I, s:I, s:I, s:o, s:o, s:o, s:o}", "ferry", ferry_version(),
+        "started", s->started, "requests", (json_int_t)s->requests, "errors",
+        (json_int_t)s->errors, "connections", (json_int_t)s->n_connections, "versions",
+        versions, "parts", texts(s->parts, s->part_name[0], sizeof s->part_name[0]),
+        "seconds", seconds_json(s), "last_errors", errors);
+    pthread_mutex_unlock(&s->mutex);
+    ferry_i_serve_json(r, all);
+}

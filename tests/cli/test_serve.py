@@ -1,0 +1,576 @@
+"""ferry serve over loopback: predicting, learning, limits, who may, versions, stopping."""
+import gzip
+import hashlib
+import http.client
+import json
+import os
+import random
+import resource
+import shutil
+import signal
+import socket
+import ssl
+import struct
+import subprocess
+import sys
+import threading
+import time
+
+import harness
+from harness import Skip, ferry, read, refused, write
+from serve_client import JSON, LINES, ROW, Server, fit
+
+rows = lambda n: "".join(json.dumps({"x": [round(random.Random(i * 8 + j).uniform(-2, 2), 3) for j in range(8)]}) + "\n" for i in range(n))
+
+
+def predicted(folder, model, lines):
+    """What ferry predict says to the same rows."""
+    text = "id," + ",".join(f"b{j}" for j in range(1, 9)) + "\n"
+    for i, line in enumerate(lines.splitlines()):
+        text += f"{i}," + ",".join("" if v is None else str(v) for v in json.loads(line)["x"]) + "\n"
+    head, *out = ferry("predict", model, write(folder, "rows.csv", text), "-q").out.splitlines()
+    return [r.split(",") for r in out]
+
+
+def test_predict_is_ferry_predict(folder):
+    model, lines = fit(folder, "logreg"), rows(70)
+    want = predicted(folder, model, lines)
+    with Server(model) as s:
+        got = s.post("/predict?scores=1", lines, kind=LINES)
+        assert got.headers["Content-Type"] == LINES
+        assert [a["prediction"] for a in got.lines] == [w[1] for w in want]
+        for a, w in zip(got.lines, want):
+            assert list(map(repr, a["scores"].values())) == list(map(repr, map(float, w[2:]))), (a, w)
+            assert a["score"] == max(a["scores"].values())
+        listed = s.post("/predict", "[" + ",".join(lines.split("\n")[:-1]) + "]").json
+        assert [a["prediction"] for a in listed] == [w[1] for w in want] and "scores" not in listed[0]
+        one = s.post("/predict", " \n" + lines.split("\n")[0].replace(",", ",\n") + "\n").json
+        assert one == {k: got.lines[0][k] for k in ("prediction", "score")}
+        assert s.post("/models/logreg/predict", lines.split("\n")[0]).json == one
+        assert s.post("/models/logreg/versions/1/predict", lines.split("\n")[0]).json == one
+        assert s.post("/predict", "[]").json == [] and s.post("/predict", "", kind=LINES).body == b""
+        assert s.metric("ferry_rows_total", model="logreg") == 143
+
+
+def test_rows_that_are_wrong(folder):
+    with Server(fit(folder, "logreg")) as s:
+        good, bad = {"id": 7, "x": ROW}, {"x": ROW[1:]}
+        a = s.post("/predict", [good, bad, {"id": "é\"", "x": {"i": [3, 1], "v": [1, 2]}}, {"x": ROW[:7] + [None]}]).json
+        assert a[0]["id"] == 7 and a[2]["id"] == "é\"" and a[1]["line"] == 2 and "7 numbers" in a[1]["error"]
+        assert "prediction" in a[3]
+        for body, says in ((bad, "7 numbers"), ({"x": ROW, "y": "c1"}, "/learn"), ({"y": 1, "id": 2}, "/learn"), ("{", "ends too early"),
+                           ("[{}", "no end"), ("[1] 2", "behind"), ("nonsense", "object"), ("", "empty"), ({"x": ROW, "z": 1}, "unknown key"),
+                           ({"x": [1e101] * 8}, "1e+100"), ({"x": "text"}, "list"), ('{"x":[1e999,0,0,0,0,0,0,0]}', "finite"),
+                           ({"x": {"i": [8], "v": [1]}}, "index 8"), ({"x": {"i": [1, 1], "v": [1, 2]}}, "twice"), ('{"x":[01]}', "zeros")):
+            e = s.post("/predict", body, expect=400).json
+            assert set(e) == {"error", "code", "status", "request_id"} and e["status"] == 400 and says in e["error"], (body, e)
+        e = s.post("/predict", "x=1", kind="text/plain", expect=415).json
+        assert e["code"] == "unsupported_media_type"
+        assert s.get("/predict", expect=405).headers["Allow"] == "POST"
+        assert s.get("/models/none", expect=404).json["code"] == "not_found"
+        assert "no model 'none'" in s.post("/models/none/predict", good, expect=404).json["error"]
+        assert s.post("/models/logreg/versions/2/predict", good, expect=404).json["status"] == 404
+        assert s.post("/models/logreg/versions/x/predict", good, expect=404).json["status"] == 404
+        a = s.post("/predict", good, headers={"X-Request-Id": "mine-1"})
+        assert a.headers["X-Request-Id"] == "mine-1"
+        a = s.post("/predict", bad, headers={"X-Request-Id": "mine 2<>"}, expect=400)
+        assert a.headers["X-Request-Id"] == a.json["request_id"] != "mine 2<>"
+        assert "Access-Control-Allow-Origin" not in a.headers
+        s.post("/learn", {"x": ROW, "y": "c1"}, expect=409)
+        s.post("/recommend", {"users": ["a"]}, expect=409)
+        s.post("/admin/snapshot", expect=409)
+        log = s.stop()
+        assert "mine-1" not in log and a.json["request_id"] in log
+
+
+def test_limits(folder):
+    with Server(fit(folder, "logreg"), "--set", "body=4096", "--set", "memory=8192", "--set", "timeout=1", "--set", "idle=2") as s:
+        s.post("/predict", "[" + " " * 5000 + "]", expect=413)
+        packed = gzip.compress(json.dumps({"x": ROW}).encode())
+        assert "prediction" in s.post("/predict", packed, headers={"Content-Encoding": "gzip"}).json
+        s.post("/predict", gzip.compress(b" " * 10**6), headers={"Content-Encoding": "gzip"}, expect=413)
+        s.post("/predict", packed[:-4], headers={"Content-Encoding": "gzip"}, expect=400)
+        s.post("/predict", packed + b"x", headers={"Content-Encoding": "gzip"}, expect=400)
+        s.post("/predict", b"{}", headers={"Content-Encoding": "br"}, expect=415)
+        a = s.get("/openapi.json", headers={"Accept-Encoding": "gzip"})
+        assert a.headers["Content-Encoding"] == "gzip" and json.loads(gzip.decompress(a.body))["openapi"] == "3.1.0"
+        # in pieces, without a length, and too much of it
+        c = s.connection()
+        c.request("POST", "/predict", iter([b" " * 1000] * 10), {"Content-Type": JSON}, encode_chunked=True)
+        assert c.getresponse().status == 413
+        # bytes that drip in, and nothing at all: both are shut, others are served meanwhile
+        slow, silent = socket.create_connection(("127.0.0.1", s.port)), socket.create_connection(("127.0.0.1", s.port))
+        slow.settimeout(20), silent.settimeout(20)
+        slow.sendall(b"POST /predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n")
+        closed, end = False, time.monotonic() + 20
+        while not closed and time.monotonic() < end:
+            assert s.get("/ping").status == 200
+            try:
+                slow.sendall(b" ")
+                slow.settimeout(0.2)
+                closed = slow.recv(1) == b""
+            except (socket.timeout, BlockingIOError):
+                pass
+            except ConnectionError:
+                closed = True
+        assert closed, "a request that never ends was not shut"
+        assert silent.recv(1) == b""
+
+
+def test_learning_and_its_log(folder):
+    model, state = fit(folder, "mpa"), os.path.join(folder, "state")
+    with Server(model, "--state", state, "--set", "waiting=3") as s:
+        a = s.post("/predict", {"id": "a", "x": ROW}).json
+        assert a["id"] == "a" and a["seq"] == 1 and a["sync"] == "batch" and "prediction" in a
+        assert s.metric("ferry_waiting") == 1
+        assert s.post("/learn", {"id": "a", "y": "c1"}).json == {"id": "a", "learned": "c1", "seq": 2, "sync": "batch"}
+        assert s.post("/learn", {"id": "a", "y": "c1"}).json["repeated"] is True
+        b = s.post("/learn", [{"id": "b", "x": ROW, "y": "c1"}, {"id": "b", "x": ROW, "y": "c1"}, {"x": ROW}]).json
+        assert b[0]["learned"] == "c1" and b[1]["repeated"] and b[2]["line"] == 3 and "expected y" in b[2]["error"]
+        assert "no instance" in s.post("/learn", {"id": "z", "y": "c1"}, expect=400).json["error"]
+        lines = s.post("/learn", '{"id":"q","x":[1],"y":"c"}\n\n{}\n', kind=LINES).lines
+        assert lines[0]["line"] == 1 and lines[1]["seq"] == 3
+        for i in range(5):  # the oldest go
+            a = s.post("/predict", {"id": f"w{i}", "x": ROW}).json
+        assert a["forgot"] == "w1" and s.metric("ferry_waiting") == 3
+        # what is read does not change anything, and goes by what was learned
+        before = s.metric("ferry_labels_total")
+        seen = s.post("/predict", {"x": ROW}).json
+        assert s.metric("ferry_labels_total") == before == 2
+        assert s.metric("ferry_scored_total") == 2
+        snap = s.post("/admin/snapshot").json
+        assert snap["seq"] == 8
+        assert predicted(folder, snap["snapshot"], json.dumps({"x": ROW}))[0][1] == seen["prediction"]
+        assert s.post("/learn", {"id": "w3", "y": "new one"}).json["new_class"] is True
+        s.p.kill()
+        s.p.wait()
+    with Server(model, "--state", state, "--set", "waiting=3") as s:
+        for i in ("a", "b", "w3"):  # also what only the log or only the snapshot knew
+            assert s.post("/learn", {"id": i, "y": "c1"}).json["repeated"] is True, i
+        assert s.post("/learn", {"id": "w4", "y": "c2"}).json["seq"] == 10
+        s.stop()
+    assert len(read(state, "mpa", "labels.ndjson").splitlines()) == 4
+    # ferry stream goes on with the same folder
+    r = ferry("stream", model, "--state", os.path.join(state, "mpa", "1"), stdin="{}\n")
+    assert json.loads(r.out)["seq"] == 10, r
+
+
+def test_same_bits_as_stream(folder):
+    model, lines = fit(folder, "mpa"), ""
+    rng = random.Random(3)
+    for i in range(300):
+        lines += json.dumps({"id": str(i), "x": [rng.uniform(-1, 1) for _ in range(8)], "y": rng.choice(["c1", "c2", "c3"])}) + "\n"
+    ferry("stream", model, "--state", os.path.join(folder, "a"), stdin=lines)
+    with Server(model, "--state", os.path.join(folder, "b")) as s:
+        one = lines.splitlines(keepends=True)
+        for i in range(0, 300, 50):
+            assert len(s.post("/learn", "".join(one[i:i + 50]), kind=LINES).lines) == 50
+        s.stop()
+    out = [ferry("predict", os.path.join(folder, f, "snapshot.ferry"), os.path.join(folder, "task", "target.csv"), "-q").out for f in ("a", "b/mpa/1")]
+    assert out[0] == out[1]
+
+
+def test_kill_loses_nothing(folder, kills=6):
+    """kill -9 under load, again and again: every acknowledged id is answered as repeated."""
+    model, state = fit(folder, "mpa"), os.path.join(folder, "state")
+    known, n = [], 0
+    for round_ in range(kills + 1):
+        with Server(model, "--state", state, "--set", "snapshot=50") as s:
+            if known:
+                body = "".join(json.dumps({"id": i, "x": ROW, "y": "c1"}) + "\n" for i in known[-2000:])
+                for i, a in zip(known[-2000:], s.post("/learn", body, kind=LINES).lines):
+                    assert a.get("repeated") is True, (i, a)
+            if round_ == kills:
+                s.stop()
+                break
+            acks, lock, names = [], threading.Lock(), iter(range(n, n + 10**6))
+
+            def load():
+                c = s.connection()
+                try:
+                    while True:
+                        ids = [f"k{next(names)}" for _ in range(5)]
+                        c.request("POST", "/learn", json.dumps([{"id": i, "x": ROW, "y": "c2"} for i in ids]), {"Content-Type": JSON})
+                        r = c.getresponse()
+                        if r.status == 200:
+                            done = [a["id"] for a in json.loads(r.read()) if "learned" in a]
+                            with lock:
+                                acks.extend(done)
+                except (ConnectionError, http.client.HTTPException, OSError, ValueError):
+                    return
+
+            threads = [threading.Thread(target=load) for _ in range(3)]
+            for t in threads:
+                t.start()
+            end = time.monotonic() + 60
+            while len(acks) < 40 + 37 * round_ and time.monotonic() < end:
+                time.sleep(0.002)
+            s.p.kill()
+            s.p.wait()
+            for t in threads:
+                t.join()
+            n = next(names)
+            known += acks
+            assert acks
+
+
+def test_full_disk(folder):
+    """A limit on files stands for a full disk: not acknowledged, predictions go on, and it learns again."""
+    model, state = fit(folder, "mpa"), os.path.join(folder, "state")
+    small = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (60000, 200000000))
+    with Server(model, "--state", state, preexec=small) as s:
+        body = [{"x": ROW, "y": "c1"} for _ in range(50)]
+        for _ in range(100):
+            a = s.post("/learn", body, expect=None)
+            if a.status != 200:
+                break
+        assert a.status in (503, 507) and "not acknowledged" in a.json["error"] and a.headers["Retry-After"] == "1", a
+        assert "prediction" in s.post("/predict", {"x": ROW}).json
+        resource.prlimit(s.p.pid, resource.RLIMIT_FSIZE, (200000000, 200000000))
+        s.wait_for(lambda: s.post("/learn", body, expect=None).status == 200)
+        s.stop()
+
+
+def test_open_inference_protocol(folder):
+    model = fit(folder, "logreg")
+    with Server(model) as s:
+        assert s.get("/v2/health/live").json == {"live": True} and s.get("/v2/health/ready").json == {"ready": True}
+        assert "binary_tensor_data" in s.get("/v2").json["extensions"]
+        meta = s.get("/v2/models/logreg/versions/1").json
+        assert meta["inputs"] == [{"name": "x", "datatype": "FP64", "shape": [-1, 8]}] and meta["versions"] == ["1"]
+        assert [o["name"] for o in meta["outputs"]] == ["label", "score"]
+        assert s.get("/v2/models/logreg/config").json["input"][0]["data_type"] == "TYPE_FP64"
+        assert s.get("/v2/models/logreg/ready").json["ready"] is True
+        s.get("/v2/models/none/ready", expect=404)
+        assert s.post("/v2/repository/index").json[0]["state"] == "READY"
+        want = s.post("/predict?scores=1", [{"x": ROW}, {"x": ROW[::-1]}]).json
+        flat = ROW + ROW[::-1]
+        x = {"name": "x", "shape": [2, 8], "datatype": "FP64"}
+        for data in (flat, [ROW, ROW[::-1]]):
+            a = s.post("/v2/models/logreg/infer", {"id": "q", "inputs": [{**x, "data": data}]}).json
+            assert a["id"] == "q" and a["model_version"] == "1"
+            label, score = a["outputs"]
+            assert label["data"] == [w["prediction"] for w in want] and label["datatype"] == "BYTES"
+            assert score["shape"] == [2, 3] and score["data"] == [v for w in want for v in w["scores"].values()]
+        for kind, code in (("FP64", "d"), ("FP32", "f"), ("FP16", "e")):
+            head = json.dumps({"inputs": [{**x, "datatype": kind, "parameters": {"binary_data_size": 16 * struct.calcsize(code)}}],
+                               "outputs": [{"name": "score", "parameters": {"binary_data": True}}, {"name": "label", "parameters": {"binary_data": True}}]}).encode()
+            a = s.post("/v2/models/logreg/infer", head + struct.pack(f"<16{code}", *flat), kind="application/octet-stream",
+                       headers={"Inference-Header-Content-Length": str(len(head))})
+            n = int(a.headers["Inference-Header-Content-Length"])
+            sizes = {o["name"]: o["parameters"]["binary_data_size"] for o in json.loads(a.body[:n])["outputs"]}
+            assert sizes["score"] == 48 and len(a.body) == n + sum(sizes.values())
+            at = n
+            for name in [o["name"] for o in json.loads(a.body[:n])["outputs"]]:
+                part = a.body[at:at + sizes[name]]
+                at += sizes[name]
+                if name == "score":
+                    got = struct.unpack("<6d", part)
+                    assert all(abs(g - v) < 1e-12 for g, v in zip(got, [v for w in want for v in w["scores"].values()])), kind
+                else:
+                    assert part == b"".join(struct.pack("<I", len(w["prediction"])) + w["prediction"].encode() for w in want)
+        for bad in ({}, {"inputs": []}, {"inputs": [{**x, "data": flat[1:]}]}, {"inputs": [{**x, "data": flat + [1]}]}, {"inputs": [{**x, "shape": [2, 7], "data": flat}]},
+                    {"inputs": [{**x, "shape": [-1, 8], "data": []}]}, {"inputs": [{**x, "name": "y", "data": flat}]}, {"inputs": [{**x, "datatype": "FP8", "data": flat}]},
+                    {"inputs": [{**x, "data": ["a"] * 16}]}, {"inputs": [{**x, "parameters": {"binary_data_size": 128}}]}, {"inputs": [{**x, "shape": [2**60, 8], "data": flat}]},
+                    {"inputs": [{**x, "data": flat}], "outputs": [{"name": "nothing"}]}, {"inputs": [{**x, "data": [1e200] * 16}]}, [1], {"inputs": 3}):
+            assert isinstance(s.post("/v2/models/logreg/infer", bad, expect=400).json["error"], str), bad
+        s.post("/v2/models/logreg/infer", b"{}", headers={"Inference-Header-Content-Length": "99"}, expect=400)
+
+
+def test_mlflow(folder):
+    write(folder, "d.csv", "size,colour,label\n" + "".join(f"{i % 7},{'red' if i % 3 else 'blue'},{'a' if i % 3 and i % 7 > 2 else 'b'}\n" for i in range(60)))
+    write(folder, "t.yaml", "task: t\ngoal: classify\ndomains:\n  - {name: d, role: target, x: d.csv, labelled: 1.0}\n")
+    ferry("fit", os.path.join(folder, "t.yaml"), "-m", "logreg", "-o", folder + "/m.ferry", "-q")
+    for model, named in ((folder + "/m.ferry", True), (fit(folder, "logreg"), False)):
+        with Server(model) as s:
+            assert s.get("/ping").status == 200 and s.get("/health").status == 200
+            if named:
+                split = {"dataframe_split": {"columns": ["colour", "size", "extra"], "data": [["red", 5, 0], ["blue", 5, 0], ["red", None, 0]]}}
+                a = s.post("/invocations", split).json["predictions"]
+                assert len(a) == 3 and a[0] == "a" and a[1] == "b", a
+                assert s.post("/invocations", {"dataframe_records": [{"size": 5, "colour": "red"}, {"colour": "blue", "size": 5}]}).json["predictions"] == a[:2]
+                assert s.post("/invocations", "colour,size\nred,5\n\"blue\",5\n", kind="text/csv").json["predictions"] == a[:2]
+                s.post("/invocations", {"dataframe_split": {"columns": ["no", "such"], "data": [[1, 2]]}}, expect=400)
+            else:
+                want = s.post("/predict", [{"x": ROW}]).json[0]["prediction"]
+                for body in ({"instances": [ROW]}, {"inputs": [ROW]}, {"dataframe_split": {"data": [ROW]}}):
+                    assert s.post("/invocations", body).json["predictions"] == [want]
+            for bad in ({}, {"instances": [[1]]}, {"instances": [["a"] * 8]}, {"instances": 3}, [], {"inputs": [[1]], "instances": [[1]]}):
+                s.post("/invocations", bad, expect=400)
+
+
+def test_recommend(folder):
+    write(folder, "r.csv", "user,item,rating\n" + "".join(f"u{u},i{i},{1 + (u * i) % 5}\n" for u in range(12) for i in range(9) if (u + i) % 4))
+    write(folder, "t.yaml", "task: t\ngoal: rate\ndomains:\n  - {name: d, role: target, ratings: r.csv, labelled: 1.0}\n")
+    model = os.path.join(folder, "m.ferry")
+    ferry("fit", os.path.join(folder, "t.yaml"), "-m", "mf", "-o", model, "-q")
+    with Server(model) as s:
+        a = s.post("/recommend", {"users": ["u1", "u3"], "top": 2}).json["recommendations"]
+        assert [x["user"] for x in a] == ["u1", "u3"] and all(len(x["items"]) == 2 for x in a)
+        assert a[0]["items"][0]["value"] >= a[0]["items"][1]["value"]
+        want = ferry("predict", model, "--top", "2", "--user", "u1,u3", "-q").out.splitlines()[1:]
+        assert [(x["user"], i["item"]) for x in a for i in x["items"]] == [tuple(w.split(",")[:2]) for w in want]
+        item = a[0]["items"][0]
+        assert s.post("/predict", {"user": "u1", "item": item["item"]}).json["prediction"] == item["value"]
+        b = s.post("/v2/models/m/infer", {"inputs": [{"name": "user", "shape": [1], "datatype": "BYTES", "data": ["u1"]},
+                                                     {"name": "item", "shape": [1], "datatype": "BYTES", "data": [item["item"]]}]}).json
+        assert b["outputs"][0]["data"] == [item["value"]]
+        for bad in ({}, {"users": []}, {"users": [1]}, {"users": ["u1", "u1"]}, {"users": ["u1"], "top": 0}, "["):
+            s.post("/recommend", bad, expect=400)
+        for bad in ({"user": "u1"}, {"x": [1]}, "{", [{"user": "u1", "item": "i1"}] * 2):
+            s.post("/predict", bad, expect=400)
+
+
+def token_line(name, role, token, rate=""):
+    return f"{name} {role} {hashlib.sha256(token.encode()).hexdigest()} {rate}\n"
+
+
+def test_tokens(folder):
+    model, tokens = fit(folder, "mpa"), write(folder, "tokens", "# who may\n" + token_line("ann", "read", "r-secret") + token_line("bob", "learn", "l-secret") +
+                                               token_line("eve", "admin", "a-secret") + token_line("slow", "read", "s-secret", "0.001"))
+    with Server(model, "--tokens", tokens, "--state", os.path.join(folder, "st"), "--set", "log=all", open_=False) as s:
+        assert s.get("/ping").status == 200 and s.get("/v2/health/ready").status == 200
+        for path in ("/metrics", "/stats", "/openapi.json", "/v2"):
+            a = s.get(path, expect=401)
+            assert "Bearer" in a.headers.get_all("WWW-Authenticate")[0]
+        for wrong in ("r-secre", "r-secret2", "", "R-SECRET"):
+            s.token = wrong
+            s.post("/predict", {"x": ROW}, expect=401)
+        may = {"r-secret": (200, 403, 403), "l-secret": (200, 200, 403), "a-secret": (200, 200, 200)}
+        for token, codes in may.items():
+            s.token = token
+            got = [s.post(p, b, expect=None).status for p, b in (("/predict", {"x": ROW}), ("/learn", {"x": ROW, "y": "c1"}), ("/admin/reload", b""))]
+            assert tuple(got) == codes, (token, got)
+        s.token = "s-secret"
+        s.post("/predict", {"x": ROW})
+        assert int(s.post("/predict", {"x": ROW}, expect=429).headers["Retry-After"]) > 500
+        # a browser's way, for reading alone
+        basic = {"Authorization": "Basic " + __import__("base64").b64encode(b"me:a-secret").decode()}
+        s.token = None
+        s.get("/stats", headers=basic)
+        s.post("/learn", {"x": ROW, "y": "c1"}, headers=basic, expect=401)
+        s.get("/stats", headers={"Authorization": "Basic ????"}, expect=401)
+        # another file, without a restart
+        write(folder, "tokens", token_line("new", "admin", "n-secret"))
+        s.p.send_signal(signal.SIGHUP)
+        s.token = "n-secret"
+        s.wait_for(lambda: s.get("/stats", expect=None).status == 200)
+        s.token = "a-secret"
+        s.get("/stats", expect=401)
+        log = s.stop()
+        assert "secret" not in log and " ann" in log and "/predict 200" in log, log
+    write(folder, "bad", "ann king 00\n")
+    for args, says in (((), "Give a file of tokens"), (("--open", "--tokens", tokens), "exclude"), (("--tokens", folder + "/bad"), "bad:1: role 'king'"),
+                       (("--open", "--listen", "0.0.0.0:0"), "needs tls_cert"), (("--open", "--listen", "nonsense"), "HOST:PORT"),
+                       (("--open", "--tls-cert", tokens), "go together"), (("--open", "--set", "sync=never"), "sync")):
+        refused("serve", model, *args, says=says)
+    refused("serve", folder + "/none.ferry", "--open", says="none.ferry")
+    refused("serve", tokens, "--open", "--listen", "127.0.0.1:0", says="tokens")
+
+
+def test_other_sites_are_refused(folder):
+    with Server(fit(folder, "logreg")) as s:
+        s.post("/predict", {"x": ROW}, headers={"Origin": "http://evil.example"}, expect=403)
+        s.post("/predict", {"x": ROW}, headers={"Origin": f"http://127.0.0.1:{s.port}"})
+        s.get("/stats", headers={"Host": "evil.example"}, expect=403)
+
+
+def test_unix_socket(folder):
+    path = os.path.join(folder, "s")
+    for _ in range(2):  # the second finds what a killed one left
+        with Server(fit(folder, "logreg"), listen="unix:" + path) as s:
+            assert oct(os.stat(path).st_mode & 0o777) == "0o600"
+            assert "prediction" in s.post("/predict", {"x": ROW}).json
+            r = ferry("serve", os.path.join(folder, "logreg.ferry"), "--open", "--listen", "unix:" + path, code=1)
+            assert "another server" in r.err, r
+            s.p.kill()
+            s.p.wait()
+
+
+def test_tls(folder):
+    if not shutil.which("openssl"):
+        raise Skip("no openssl to make a certificate")
+    cert, key = os.path.join(folder, "c.pem"), os.path.join(folder, "k.pem")
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", key, "-out", cert, "-days", "2",
+                    "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"], check=True, capture_output=True)
+    tokens = write(folder, "tokens", token_line("a", "read", "t"))
+    with Server(fit(folder, "logreg"), "--tls-cert", cert, "--tls-key", key, "--tokens", tokens, listen="0.0.0.0:0", open_=False) as s:
+        assert s.where.startswith("https://")
+        s.c = http.client.HTTPSConnection("127.0.0.1", s.port, context=ssl.create_default_context(cafile=cert), timeout=60)
+        s.token = "t"
+        assert "prediction" in s.post("/predict", {"x": ROW}).json
+
+
+def test_versions(folder):
+    """New ones are taken over under load without a lost request, bad ones refused."""
+    models, state = os.path.join(folder, "models"), os.path.join(folder, "state")
+    fit(folder, "mpa", "models/m/1.ferry")
+    shutil.copy(fit(folder, "logreg"), models + "/other.ferry")
+    with Server(models, "--state", state, "--replay", "--set", "poll=1") as s:
+        s.post("/predict", {"x": ROW}, expect=404)
+        learn = lambda i, y: {"id": i, "x": [len(i) % 3 - 1] * 8, "y": y}
+        for i in range(30):
+            s.post("/models/m/learn", learn("a" * (i + 1), f"c{i % 3 + 1}"))
+        waiting = s.post("/models/m/predict", {"id": "late", "x": ROW}).json
+        codes, stop = [], threading.Event()
+
+        def load():
+            c = s.connection()
+            while not stop.is_set():
+                c.request("POST", "/models/m/predict", json.dumps({"x": ROW}), {"Content-Type": JSON})
+                r = c.getresponse()
+                codes.append((r.status, r.read()))
+
+        t = threading.Thread(target=load)
+        t.start()
+        write(models, "m/3.ferry", "this is no model")
+        shutil.copy(models + "/m/1.ferry", models + "/m/.2")
+        os.rename(models + "/m/.2", models + "/m/2.ferry")
+        now = lambda: [v["version"] for v in s.get("/stats").json["versions"] if v["model"] == "m" and v["current"]]
+        s.wait_for(lambda: now() == [2])
+        stop.set()
+        t.join()
+        assert codes and all(code == 200 for code, _ in codes)
+        # the labels that were kept were learned, and what waited still waits, with its answer
+        assert [v["labels"] for v in s.get("/stats").json["versions"] if v["version"] == 2] == [0]
+        a = s.post("/models/m/learn", {"id": "late", "y": "c1"}).json
+        assert a["learned"] == "c1" and a["seq"] == 32, a
+        v2 = [v for v in s.get("/stats").json["versions"] if v["version"] == 2][0]
+        assert v2["labels"] == 1 and v2["mistakes"] == (waiting["prediction"] != "c1")
+        assert s.get("/v2/models/m").json["versions"] == ["1", "2"]
+        s.post("/models/m/versions/1/predict", {"x": ROW})
+        # a version that learns does not change under its number; one that does not may
+        shutil.copy(models + "/other.ferry", models + "/m/2.ferry")
+        before = s.post("/models/other/predict", {"x": ROW}).json
+        shutil.copy(fit(folder, "svm"), models + "/other.ferry")
+        s.wait_for(lambda: s.post("/models/other/predict", {"x": ROW}).json != before)
+        os.remove(models + "/m/1.ferry")
+        s.wait_for(lambda: s.get("/v2/models/m").json["versions"] == ["2"])
+        log = s.stop()
+        assert log.count("3.ferry") == 1 and "give the new one a higher number" in log, log
+
+
+def test_shadow(folder):
+    models, state = os.path.join(folder, "models"), os.path.join(folder, "state")
+    fit(folder, "mpa", "models/m/1.ferry")
+    fit(folder, "logreg", "models/m/2.shadow.ferry")
+    with Server(models, "--state", state, "--set", "poll=1") as s:
+        wrong = {"1": 0, "2": 0}
+        lines = []
+        rng = random.Random(5)
+        for i in range(60):
+            lines.append({"id": f"r{i}", "x": [rng.uniform(-2, 2) for _ in range(8)], "y": rng.choice(["c1", "c2", "c3"])})
+        with Server(folder + "/models/m/2.shadow.ferry") as other:
+            said = [a["prediction"] for a in other.post("/predict", [{"x": r["x"]} for r in lines]).json]
+        for r in lines:
+            a = s.post("/learn", r).json
+            wrong["1"] += a["prediction"] != r["y"]
+        wrong["2"] = sum(p != r["y"] for p, r in zip(said, lines))
+        v = {x["version"]: x for x in s.get("/stats").json["versions"]}
+        assert v[1]["mistakes"] == wrong["1"] and v[2]["mistakes"] == wrong["2"] and v[2]["shadow"]
+        g = v[2]["against"]
+        assert g["labels"] == 60 and abs(g["fewer_mistakes"] - (wrong["1"] - wrong["2"]) / 60) < 1e-12
+        assert g["low"] < g["fewer_mistakes"] < g["high"] and g["high"] - g["low"] < 0.6
+        assert s.get("/v2/models/m").json["versions"] == ["1"]
+        s.post("/models/m/versions/2/predict", {"x": ROW}, expect=404)
+        # one that learns as well, then shown
+        fit(folder, "mpa", "models/m/3.shadow.ferry")
+        s.wait_for(lambda: any(x["version"] == 3 for x in s.get("/stats").json["versions"]))
+        for i in range(20):
+            s.post("/learn", {"id": f"s{i}", "x": [i % 3] * 8, "y": "c1"})
+        v = {x["version"]: x for x in s.get("/stats").json["versions"]}
+        assert v[3]["labels"] == 20 and v[3]["against"]["labels"] == 20
+        os.rename(models + "/m/3.shadow.ferry", models + "/m/3.ferry")
+        s.wait_for(lambda: s.get("/v2/models/m").json["versions"] == ["1", "3"])
+        assert s.post("/learn", {"id": "after", "x": ROW, "y": "c1"}).json["seq"] == 21  # goes on with what it learned
+        s.stop()
+
+
+def test_backpressure_and_graceful_stop(folder):
+    model = fit(folder, "mpa")
+    with Server(model, "--state", os.path.join(folder, "st"), "--sync", "always", "--set", "queue=1") as s:
+        body = json.dumps([{"x": ROW, "y": "c1"} for _ in range(400)])
+        codes, lock = [], threading.Lock()
+
+        def load():
+            c = s.connection()
+            try:
+                c.request("POST", "/learn", body, {"Content-Type": JSON})
+                r = c.getresponse()
+                with lock:
+                    codes.append((r.status, r.headers.get("Retry-After"), len(r.read())))
+            except (ConnectionError, http.client.HTTPException):
+                with lock:
+                    codes.append((0, None, 0))
+
+        threads = [threading.Thread(target=load) for _ in range(12)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        assert {c for c, _, _ in codes} <= {200, 429} and any(c == 429 for c, _, _ in codes), codes
+        assert all(after == "1" for c, after, _ in codes if c == 429)
+        learned = sum(c == 200 for c, _, _ in codes) * 400
+        assert s.metric("ferry_labels_total") == learned
+        # a request that is there when the signal comes is finished
+        codes.clear()
+        t = threading.Thread(target=load)
+        t.start()
+        s.wait_for(lambda: s.metric("ferry_queue") + s.metric("ferry_body_bytes") > 0 or codes)
+        s.stop()
+        t.join()
+        assert codes[0][0] == 200, codes
+    r = ferry("stream", model, "--state", os.path.join(folder, "st", "mpa", "1"), stdin="{}\n")
+    assert json.loads(r.out)["seq"] == learned + 400
+
+
+def test_malformed(folder, n=400):
+    """Bytes that are no request, requests that are no JSON: always an answer or a closed connection, and it lives."""
+    model, rng = fit(folder, "mpa"), random.Random(11)
+    whole = b'POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s'
+    bodies = [json.dumps(b).encode() for b in ({"id": "a", "x": ROW, "y": "c1"}, [{"x": ROW}], {"inputs": [{"name": "x", "shape": [1, 8], "datatype": "FP64", "data": ROW}]},
+                                               {"dataframe_split": {"columns": list("abcdefgh"), "data": [ROW]}}, {"users": ["a"]})]
+    paths = [b"/predict", b"/learn", b"/v2/models/mpa/infer", b"/invocations", b"/recommend", b"/models/%2e%2e/predict", b"/v2/models/mpa/versions/1/infer"]
+    with Server(model, "--state", os.path.join(folder, "st"), "--set", "timeout=2", "--set", "log=none") as s:
+        for i in range(n):
+            body = bytearray(rng.choice(bodies))
+            for _ in range(rng.randrange(4)):
+                what = rng.randrange(3)
+                at = rng.randrange(len(body) + 1)
+                if what == 0 and at < len(body):
+                    body[at] = rng.randrange(256)
+                elif what == 1:
+                    body[at:at] = rng.choice([b"{", b"[", b'"', b"\\u12", b"\xff", b"1e999", b"null", b"-", b"\0", b"[" * 50])
+                else:
+                    del body[at:at + rng.randrange(1, 9)]
+            raw = bytearray(whole % (rng.choice(paths), len(body), bytes(body)))
+            if rng.randrange(4) == 0:
+                raw[rng.randrange(len(raw))] = rng.randrange(256)
+            c = socket.create_connection(("127.0.0.1", s.port), timeout=20)
+            c.sendall(raw)
+            c.settimeout(0.3)
+            try:
+                c.recv(65536)  # an answer, or the end; a request that is not whole is left alone
+            except OSError:
+                pass
+            c.close()
+        assert s.get("/ping").status == 200
+        s.stop()
+
+
+def test_openapi_is_true(folder):
+    """Every path of the page is there, and no other answer has another error schema."""
+    with Server(fit(folder, "logreg")) as s:
+        api = s.get("/openapi.json").json
+        for path, methods in api["paths"].items():
+            for method in methods:
+                where = path.replace("{model}", "logreg").replace("{version}", "1")
+                a = s.ask(method.upper(), where, b"" if method == "post" else None, expect=None)
+                assert a.status not in (404, 405), (method, path, a)
+                assert str(a.status) in methods[method]["responses"], (method, path, a)
+                if a.status >= 400:
+                    assert set(a.json) == set(api["components"]["schemas"]["Error"]["required"])
+
+
+if __name__ == "__main__":
+    harness.main(sys.modules[__name__])
