@@ -203,6 +203,52 @@ done:
 
 /* ---- fitting ---- */
 
+/* Mean, standard deviation and missing share of every column, for who watches a model at work.
+ * In a sparse view what is not stored is 0. */
+static ferry_status describe_inputs(ferry_ctx *ctx, const ferry_matrix *x, ferry_model *m)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t cols = x->cols, n = x->rows;
+    double *mean = NULL, *std = NULL, *missing = NULL;
+
+    if (cols > FERRY_INPUTS_MOST || n == 0) goto done;
+    FERRY_NEW(ctx, m->inputs, 3 * cols);
+    mean = m->inputs;
+    std = mean + cols;
+    missing = std + cols;
+    for (int pass = 0; pass < 2; pass++) { /* sums, then squares about the mean */
+        for (int64_t i = 0; i < n; i++) {
+            const int64_t from = x->dense ? 0 : x->start[i],
+                          to = x->dense ? cols : x->start[i + 1];
+            for (int64_t e = from; e < to; e++) {
+                const int64_t j = x->dense ? e : x->index[e];
+                const double v = x->dense ? x->dense[i * cols + e] : x->value[e];
+                if (isnan(v))
+                    missing[j] += pass == 0;
+                else if (pass == 0)
+                    mean[j] += v;
+                else /* of a sparse view: less than for a 0, which are all counted below */
+                    std[j] +=
+                        (v - mean[j]) * (v - mean[j]) - (x->dense ? 0 : mean[j] * mean[j]);
+            }
+        }
+        for (int64_t j = 0; j < cols; j++) {
+            const double known = (double)n - missing[j];
+            if (pass == 0)
+                mean[j] = known > 0 ? mean[j] / known : 0;
+            else
+                std[j] =
+                    known > 0
+                        ? sqrt(fmax(std[j] / known + (x->dense ? 0 : mean[j] * mean[j]), 0))
+                        : 0;
+        }
+    }
+    for (int64_t j = 0; j < cols; j++)
+        missing[j] /= (double)n;
+done:
+    return st;
+}
+
 /* How the target's views look, without their rows; those of the sources where they can be
  * embedded too. */
 static ferry_status keep_schema(ferry_ctx *ctx, const ferry_task *task, ferry_model *m)
@@ -217,6 +263,7 @@ static ferry_status keep_schema(ferry_ctx *ctx, const ferry_task *task, ferry_mo
         FERRY_TRY(ferry_i_model_add_view(ctx, m, v->name, v->x->cols, v->features, v->read,
                                          v->idf));
     }
+    if (target->n_views == 1) FERRY_TRY(describe_inputs(ctx, target->views[0]->x, m));
     if (!m->method->embeds_sources || m->goal != FERRY_EMBED) goto done;
     for (int64_t i = 0; (s = ferry_i_task_role(task, FERRY_SOURCE, i)); i++) {
         const ferry_view *v = s->views[0];

@@ -62,7 +62,7 @@ void ferry_model_free(ferry_model *m)
     ferry_i_free(m->views);
     ferry_i_ids_free(m->names);
     ferry_opts_free(m->opts);
-    FERRY_FREE(m->options, m->diagnostics);
+    FERRY_FREE(m->options, m->diagnostics, m->inputs);
     ferry_i_diagnostics_free(m->n_list, m->list);
     ferry_i_free(m);
 }

@@ -18,6 +18,9 @@ struct ferry_model {
     ferry_diagnostic *list; /* the same, flat */
     int64_t n_list;
     void *state; /* the method's */
+    double
+        *inputs; /* of the only view, 3 x columns: mean, standard deviation, share missing
+                     * at fit; NULL: not known */
 };
 
 /* A model without state: options parsed, names copied (NULL: none). */
@@ -28,6 +31,8 @@ ferry_status ferry_i_model_new(ferry_ctx *ctx, const ferry_method *method,
 ferry_status ferry_i_model_add_view(ferry_ctx *ctx, ferry_model *m, const char *name,
                                     int64_t cols, const ferry_ids *features,
                                     const ferry_opts *read, const double *idf);
+/* Views with more columns are not described: nobody could look at so many. */
+#define FERRY_INPUTS_MOST 4096
 /* Whether a goal has classes or labels by name. */
 bool ferry_i_goal_named(ferry_goal goal);
 

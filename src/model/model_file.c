@@ -101,6 +101,9 @@ ferry_status ferry_i_model_pack(ferry_ctx *ctx, const ferry_model *m, ferry_dict
     FERRY_TRY(ferry_i_dict_put_text(ctx, dict, "ferry.diagnostics", m->diagnostics));
     if (m->names) FERRY_TRY(ferry_i_dict_put_ids(ctx, dict, "ferry.names", m->names));
     FERRY_TRY(pack_views(ctx, m, dict));
+    if (m->inputs)
+        FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "ferry.inputs", 3, m->views[0]->x->cols,
+                                         m->inputs));
     FERRY_TRY(ferry_i_method_save(ctx, m->method, m->state, dict));
 done:
     return st;
@@ -222,6 +225,22 @@ done:
     return st;
 }
 
+/* What the inputs looked like at fit, where the file says. */
+static ferry_status unpack_inputs(ferry_ctx *ctx, const ferry_dict *dict, ferry_model *m)
+{
+    ferry_status st = FERRY_OK;
+    const double *inputs = NULL;
+    int64_t three = 3;
+
+    if (m->n_views != 1 || !ferry_i_dict_has(dict, "ferry.inputs")) goto done;
+    int64_t cols = m->views[0]->x->cols;
+    FERRY_TRY(ferry_i_dict_reals(ctx, dict, "ferry.inputs", &three, &cols, &inputs));
+    FERRY_NEW(ctx, m->inputs, 3 * cols);
+    if (cols > 0) memcpy(m->inputs, inputs, (size_t)(3 * cols) * sizeof *inputs);
+done:
+    return st;
+}
+
 /* The method, which must be the wanted one (if any) and one that we have. */
 static ferry_status unpack_method(ferry_ctx *ctx, const ferry_dict *dict,
                                   const char *wanted, const ferry_method **out)
@@ -299,6 +318,7 @@ static ferry_status unpack(ferry_ctx *ctx, const ferry_dict *dict, const char *w
     FERRY_TRY(ferry_i_model_new(ctx, method, opts, goal, names, &m));
     FERRY_TRY(unpack_diagnostics(ctx, dict, m));
     FERRY_TRY(unpack_views(ctx, dict, m));
+    FERRY_TRY(unpack_inputs(ctx, dict, m));
     FERRY_TRY(ferry_i_method_load(ctx, method, dict, &m->state));
     FERRY_MOVE(*out, m);
 done:

@@ -1,6 +1,7 @@
 /* What the server says about itself: health, its interface, looking at the folder again. */
 #include <string.h>
 
+#include "report/page/page.h"
 #include "serve/serve.h"
 
 extern const char ferry_i_serve_api[]; /* openapi.json, made by CMake */
@@ -22,6 +23,39 @@ void ferry_i_serve_openapi(serve_request *r)
 {
     ferry_i_text_add(&r->out, ferry_i_serve_api);
     r->status = 200;
+}
+
+/* The page is a shell; its script asks /stats. It names no model and holds nothing of one. */
+void ferry_i_serve_page(serve_request *r)
+{
+    ferry_i_text_add(
+        &r->out,
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+        "<meta name=\"color-scheme\" content=\"light dark\">\n<title>Ferry</title>\n"
+        "<link rel=\"icon\" href=\"data:,\">\n"
+        "<link rel=\"stylesheet\" href=\"/serve.css\">\n</head>\n<body>\n<main></main>\n"
+        "<noscript><p>This page is drawn by a script; /stats has its numbers.</p></noscript>\n"
+        "<script src=\"/serve.js\"></script>\n</body>\n</html>\n");
+    r->status = 200;
+    r->type = "text/html; charset=utf-8";
+}
+
+void ferry_i_serve_script(serve_request *r)
+{
+    ferry_i_text_add(&r->out, ferry_i_page_vega);
+    ferry_i_text_add(&r->out, ferry_i_page_plots);
+    ferry_i_text_add(&r->out, ferry_i_page_serve);
+    r->status = 200;
+    r->type = "text/javascript; charset=utf-8";
+}
+
+void ferry_i_serve_style(serve_request *r)
+{
+    ferry_i_text_add(&r->out, ferry_i_page_style);
+    ferry_i_text_add(&r->out, ferry_i_page_serve_style);
+    r->status = 200;
+    r->type = "text/css; charset=utf-8";
 }
 
 /* Now, and wait for it: whoever asks wants to know that it is done. */

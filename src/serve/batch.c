@@ -146,7 +146,7 @@ ferry_status ferry_i_batch_predict(ferry_ctx *ctx, serve_version *v, serve_batch
         FERRY_TRY(ask(ctx, v, b, SERVE_DENSE, &b->p[SERVE_DENSE]));
     v->rows += b->n - b->count[SERVE_BAD];
     v->server->rows += b->n - b->count[SERVE_BAD];
-    ferry_i_drift_note(v, b);
+    ferry_i_drift_note(v, b->count[SERVE_DENSE], b->cols, b->x);
 done:
     return st;
 }

@@ -122,6 +122,11 @@ void ferry_i_version_watch(void *version, const ferry_record *r, const ferry_out
     const char *label = ferry_model_class_at(v->stream->worker.model, o->label);
 
     v->mistake = -1;
+    if (!o->was && !v->shadow) {
+        v->rows++;
+        v->server->rows++;
+        if (!x.index) ferry_i_drift_note(v, 1, x.n, x.value);
+    }
     if (label) {
         v->learned++;
         if (!o->was || said >= 0) {

@@ -289,6 +289,9 @@ void ferry_i_serve_v2_infer(serve_request *r); /* infer.c */
 void ferry_i_serve_live(serve_request *r);     /* about.c */
 void ferry_i_serve_ready(serve_request *r);
 void ferry_i_serve_openapi(serve_request *r);
+void ferry_i_serve_page(serve_request *r);
+void ferry_i_serve_script(serve_request *r);
+void ferry_i_serve_style(serve_request *r);
 void ferry_i_serve_reload_now(serve_request *r);
 void ferry_i_serve_metrics(serve_request *r); /* metrics.c */
 void ferry_i_serve_stats(serve_request *r);   /* stats.c */
@@ -331,7 +334,8 @@ double *
 ferry_i_batch_dense(serve_batch *b); /* cols numbers to be filled; NULL: no memory */
 /* Ask the model, and note what the inputs look like. */
 ferry_status ferry_i_batch_predict(ferry_ctx *ctx, serve_version *v, serve_batch *b);
-void ferry_i_drift_note(serve_version *v, const serve_batch *b); /* stats.c */
+/* n dense rows came in (stats.c). */
+void ferry_i_drift_note(serve_version *v, int64_t n, int64_t cols, const double *x);
 /* The answer to row `at` of a prediction as members of a JSON object. */
 void ferry_i_serve_answer(ferry_text *t, const ferry_prediction *p, int64_t at,
                           bool scores);

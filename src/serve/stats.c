@@ -14,24 +14,22 @@
 
 /* Running means of the inputs. Of many rows at once those that come while another thread is
  * at it are passed over: a sample is enough. */
-void ferry_i_drift_note(serve_version *v, const serve_batch *b)
+void ferry_i_drift_note(serve_version *v, int64_t n, int64_t cols, const double *x)
 {
     serve_drift *d = &v->drift;
 
-    if (b->cols > DRIFT_COLUMNS || b->count[SERVE_DENSE] == 0 ||
-        pthread_mutex_trylock(&v->mutex) != 0)
-        return;
+    if (cols > DRIFT_COLUMNS || n == 0 || pthread_mutex_trylock(&v->mutex) != 0) return;
     if (!d->mean) {
-        d->mean = ferry_i_calloc(b->cols, sizeof *d->mean);
-        d->missing = ferry_i_calloc(b->cols, sizeof *d->missing);
-        d->cols = d->mean && d->missing ? b->cols : 0;
+        d->mean = ferry_i_calloc(cols, sizeof *d->mean);
+        d->missing = ferry_i_calloc(cols, sizeof *d->missing);
+        d->cols = d->mean && d->missing ? cols : 0;
     }
-    for (int64_t i = 0; d->cols > 0 && i < b->count[SERVE_DENSE] && i < 64; i++) {
+    for (int64_t i = 0; d->cols > 0 && i < n && i < 64; i++) {
         const double share = 1 / (double)(d->rows < DRIFT_ROWS ? ++d->rows : DRIFT_ROWS);
         for (int64_t j = 0; j < d->cols; j++) {
-            const double x = b->x[i * b->cols + j];
-            d->missing[j] += (isnan(x) - d->missing[j]) * share;
-            if (!isnan(x)) d->mean[j] += (x - d->mean[j]) * share;
+            const double now = x[i * cols + j];
+            d->missing[j] += (isnan(now) - d->missing[j]) * share;
+            if (!isnan(now)) d->mean[j] += (now - d->mean[j]) * share;
         }
     }
     pthread_mutex_unlock(&v->mutex);
@@ -170,6 +168,54 @@ static json_t *against_json(const serve_scores *s)
                      real(c.mu), "low", real(c.low), "high", real(c.high));
 }
 
+/* The columns that moved most, in standard deviations of the training data. */
+static json_t *drift_json(serve_version *v)
+{
+    enum { MOST = 10 };
+    const ferry_model *m = v->model;
+    const int64_t cols = ferry_model_columns(m);
+    const double *then = m->inputs;
+    json_t *list = json_array();
+    int64_t best[MOST], n = 0;
+    double by[MOST];
+
+    pthread_mutex_lock(&v->mutex);
+    const serve_drift *d = &v->drift;
+    for (int64_t j = 0; then && d->rows > 0 && j < d->cols && j < cols; j++) {
+        const double std = then[cols + j], moved = d->mean[j] - then[j];
+        const double shift = moved == 0  ? 0
+                             : std > 0   ? moved / std
+                             : moved > 0 ? 1e9
+                                         : -1e9;
+        const double size = fabs(shift) + fabs(d->missing[j] - then[2 * cols + j]);
+        int64_t at = n < MOST ? n++ : MOST;
+        for (; at > 0 && size > by[at - 1]; at--)
+            if (at < MOST) {
+                by[at] = by[at - 1];
+                best[at] = best[at - 1];
+            }
+        if (at == MOST) continue;
+        by[at] = size;
+        best[at] = j;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t j = best[i];
+        const double std = then[cols + j], moved = d->mean[j] - then[j];
+        const ferry_ids *names = m->views[0]->features;
+        (void)json_array_append_new(
+            list, json_pack("{s:o, s:f, s:f, s:f, s:o, s:f, s:f}", "feature",
+                            names ? json_string(ferry_i_ids_at(names, j))
+                                  : json_sprintf("%lld", (long long)j + 1),
+                            "mean", d->mean[j], "trained", then[j], "std", std, "shift",
+                            moved == 0 ? json_real(0) : real(moved / std), "missing",
+                            d->missing[j], "missing_trained", then[2 * cols + j]));
+    }
+    json_t *all = json_pack("{s:b, s:I, s:o}", "known", then != NULL, "rows",
+                            (json_int_t)d->rows, "features", list);
+    pthread_mutex_unlock(&v->mutex);
+    return all;
+}
+
 static json_t *version_json(serve_version *v, bool current)
 {
     json_t *all = json_pack(
@@ -181,6 +227,7 @@ static json_t *version_json(serve_version *v, bool current)
         (json_int_t)v->scores.labels, "mistakes", (json_int_t)v->scores.mistakes,
         "mistake_rate", real(share_of(&v->scores, 1000)));
 
+    if (current) (void)json_object_set_new(all, "drift", drift_json(v));
     if (v->shadow) (void)json_object_set_new(all, "against", against_json(&v->against));
     return all;
 }

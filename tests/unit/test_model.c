@@ -238,6 +238,7 @@ static void test_bad_tensors(void **state)
     m->views[0]->idf = ferry_i_calloc(D, sizeof *idf);
     memcpy(m->views[0]->idf, idf, sizeof idf);
     check_tensor(ctx, m, "ferry.view.0.idf", 0, 0, "has shape 0 x 5, expected 1 x 5");
+    check_tensor(ctx, m, "ferry.inputs", 0, 0, "has shape 0 x 5, expected 3 x 5");
     const int64_t nan_bits = 0x7ff8000000000000;
     check_tensor(ctx, m, "ferry.view.0.idf", -1, nan_bits, "has nan at place 0");
     ferry_model_free(m);
