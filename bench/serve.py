@@ -51,7 +51,7 @@ end
 
 
 def wrk(port, file, connections=64):
-    out = subprocess.run(["wrk", "-t1", f"-c{connections}", f"-d{SECONDS}s", "-s", file, f"http://127.0.0.1:{port}"], check=True, capture_output=True, text=True).stdout
+    out = subprocess.run(["wrk", "-t1", f"-c{connections}", f"-d{SECONDS}s", "--timeout", "30s", "-s", file, f"http://127.0.0.1:{port}"], check=True, capture_output=True, text=True).stdout
     rate, p50, p99, bad = map(float, re.search(r"WRK (\S+) (\S+) (\S+) (\S+)", out).groups())
     assert bad == 0, out
     return rate, p50, p99
@@ -71,7 +71,7 @@ def peer():
         s.bind(("127.0.0.1", 0))
         port = s.getsockname()[1]
     p = subprocess.Popen([PEER, HERE + "/serve_peer.py", str(port)])
-    for _ in range(300):
+    for _ in range(900):
         try:
             socket.create_connection(("127.0.0.1", port)).close()
             return p, port

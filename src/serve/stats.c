@@ -8,8 +8,6 @@
 
 /* ---- drift ---- */
 
-#define DRIFT_COLUMNS                                                                      \
-    4096 /* wider views are not watched: it would cost more than the answer */
 #define DRIFT_ROWS 1000 /* rows that the running means look back on */
 
 /* Running means of the inputs. Of many rows at once those that come while another thread is
@@ -18,13 +16,8 @@ void ferry_i_drift_note(serve_version *v, int64_t n, int64_t cols, const double 
 {
     serve_drift *d = &v->drift;
 
-    if (cols > DRIFT_COLUMNS || n == 0 || pthread_mutex_trylock(&v->mutex) != 0) return;
-    if (!d->mean) {
-        d->mean = ferry_i_calloc(cols, sizeof *d->mean);
-        d->missing = ferry_i_calloc(cols, sizeof *d->missing);
-        d->cols = d->mean && d->missing ? cols : 0;
-    }
-    for (int64_t i = 0; d->cols > 0 && i < n && i < 64; i++) {
+    if (d->cols != cols || n == 0 || pthread_mutex_trylock(&v->mutex) != 0) return;
+    for (int64_t i = 0; i < n && i < 64; i++) {
         const double share = 1 / (double)(d->rows < DRIFT_ROWS ? ++d->rows : DRIFT_ROWS);
         for (int64_t j = 0; j < d->cols; j++) {
             const double now = x[i * cols + j];

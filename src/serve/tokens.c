@@ -106,8 +106,8 @@ static bool same(const uint8_t *a, const uint8_t *b)
     return differ == 0;
 }
 
-/* The password of "user:password" in base64; -1: it is none. */
-static int64_t basic_password(const char *text, char *to, int64_t room)
+/* The password of "user:password" in base64, in `to`; NULL: it is none. */
+static const char *basic_password(const char *text, char *to, int64_t room)
 {
     static const char letters[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -117,17 +117,14 @@ static int64_t basic_password(const char *text, char *to, int64_t room)
 
     for (; *text && *text != '='; text++) {
         const char *at = strchr(letters, *text);
-        if (!at || n == room - 1) return -1;
+        if (!at || n == room - 1) return NULL;
         bits = bits << 6 | (uint32_t)(at - letters);
         have += 6;
         if (have >= 8) to[n++] = (char)(bits >> (have -= 8) & 255);
     }
     to[n] = 0;
     const char *colon = memchr(to, ':', (size_t)n);
-    if (!colon) return -1;
-    n -= colon + 1 - to;
-    memmove(to, colon + 1, (size_t)n);
-    return n;
+    return colon ? colon + 1 : NULL;
 }
 
 /* A bucket that holds one second's worth, at least one. */
@@ -150,24 +147,20 @@ serve_role ferry_i_tokens_role(serve_tokens *t, const char *header, bool basic,
                                char name[65], double *wait)
 {
     serve_role role = SERVE_ANYONE;
-    const char *shown = header;
+    const char *shown = NULL;
     char password[512];
-    int64_t n = -1;
     uint8_t hash[32];
     ferry_sha256 sum;
 
     *wait = 0;
     if (!header) return role;
-    if (strncmp(header, "Bearer ", 7) == 0) {
+    if (strncmp(header, "Bearer ", 7) == 0)
         shown = header + 7;
-        n = (int64_t)strlen(shown);
-    } else if (basic && strncmp(header, "Basic ", 6) == 0) {
-        n = basic_password(header + 6, password, (int64_t)sizeof password);
-        shown = password;
-    }
-    if (n <= 0) return role;
+    else if (basic && strncmp(header, "Basic ", 6) == 0)
+        shown = basic_password(header + 6, password, (int64_t)sizeof password);
+    if (!shown || !*shown) return role;
     ferry_i_sha256_begin(&sum);
-    ferry_i_sha256_add(&sum, shown, n);
+    ferry_i_sha256_add(&sum, shown, (int64_t)strlen(shown));
     ferry_i_sha256_end(&sum, hash);
     pthread_mutex_lock(&t->mutex);
     int64_t found = -1;

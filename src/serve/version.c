@@ -134,7 +134,20 @@ static ferry_status warm(ferry_ctx *ctx, serve_version *v)
 done:
     ferry_i_batch_free(b);
     v->server->rows -= v->rows;
-    v->rows = v->drift.rows = 0;
+    v->rows = 0;
+    return st;
+}
+
+/* Room for running means, where the model knows what to compare them with. */
+static ferry_status watch_inputs(ferry_ctx *ctx, serve_version *v)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t cols = v->model->inputs ? ferry_model_columns(v->model) : 0;
+
+    FERRY_NEW(ctx, v->drift.mean, cols);
+    FERRY_NEW(ctx, v->drift.missing, cols);
+    v->drift.cols = cols;
+done:
     return st;
 }
 
@@ -227,6 +240,7 @@ ferry_status ferry_i_version_open(ferry_ctx *ctx, ferry_server *s, const char *n
     FERRY_TRY(ferry_model_load(ctx, path, NULL, &v->own));
     v->model = v->own;
     FERRY_TRY(warm(ctx, v));
+    FERRY_TRY(watch_inputs(ctx, v));
     if (s->set.state[0] && ferry_model_streams(v->model)) FERRY_TRY(open_state(ctx, v));
     if (v->stream && s->set.replay && v->stream->worker.seq == 0) FERRY_TRY(replay(ctx, v));
     FERRY_TRY(open_labels(ctx, v));

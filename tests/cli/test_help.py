@@ -7,7 +7,7 @@ import sys
 
 from harness import FERRY, TOP, Skip, ferry, main, parses, read, write
 
-COMMANDS = ["run", "advise", "rerun", "explain", "table", "report", "fit", "predict", "select", "stream", "methods", "inspect", "convert", "gen", "demo", "fetch", "reproduce", "doctor", "help",
+COMMANDS = ["run", "advise", "rerun", "explain", "table", "report", "fit", "predict", "select", "stream", "serve", "methods", "inspect", "convert", "gen", "demo", "fetch", "reproduce", "doctor", "help",
             "version"]
 
 
