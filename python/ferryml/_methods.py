@@ -4307,8 +4307,8 @@ class TTL(_Proba, FerryClassifier):
         Cost of errors of a classifier; 0: the best of .3, 1, 3, 10 and 30 by cross-validation on the labels that
         teach it. Values: 0 .. 1e+09.
     settle : str, default 'auto'
-        Ferry: let labels settle; auto: words always, other views if their halves then agree better. Values: auto |
-        yes | no.
+        Ferry: let labels settle; auto: words always, other views if three checks that use no label speak for it.
+        Values: auto | yes | no.
     trust : bool, default True
         Ferry: report boarding, crossing and landing. Values: yes | no.
     beta : float, default 0.0

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/json.h"
 #include "serve/serve.h"
 
 /* ---- types ---- */
@@ -393,8 +394,8 @@ static ferry_status infer(serve_request *r, serve_scratch *w)
                        n >= 0 && n <= r->body.len,
                    FERRY_EDATA, "Inference-Header-Content-Length: expected 0 to %lld",
                    (long long)r->body.len);
-    request = json_loadb(r->body.s, (size_t)n, JSON_REJECT_DUPLICATES, &error);
-    FERRY_HAVE(w->ctx, request || !ferry_i_memory_lost());
+    FERRY_TRY(
+        ferry_i_json_parse(w->ctx, r->body.s, n, JSON_REJECT_DUPLICATES, &error, &request));
     FERRY_NEED(w->ctx, json_is_object(request), FERRY_EDATA, "expected a JSON object%s%s",
                request ? "" : ": ", request ? "" : error.text);
     ferry_i_batch_clear(w->batch, ferry_model_columns(r->version->model));

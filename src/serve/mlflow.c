@@ -2,6 +2,7 @@
  * instances or inputs, or CSV; GET /ping. The answer is {"predictions": [...]}. */
 #include <string.h>
 
+#include "core/json.h"
 #include "data/fields.h"
 #include "serve/serve.h"
 
@@ -170,8 +171,8 @@ static ferry_status invoke(serve_request *r, serve_scratch *w)
     if (type && strncmp(type, "text/csv", 8) == 0) {
         FERRY_TRY(add_csv(w->ctx, v, r->body.s, r->body.len, w->batch));
     } else {
-        all = json_loadb(r->body.s, (size_t)r->body.len, JSON_REJECT_DUPLICATES, &error);
-        FERRY_HAVE(w->ctx, all || !ferry_i_memory_lost());
+        FERRY_TRY(ferry_i_json_parse(w->ctx, r->body.s, r->body.len, JSON_REJECT_DUPLICATES,
+                                     &error, &all));
         FERRY_NEED(w->ctx, json_is_object(all), FERRY_EDATA, "expected a JSON object%s%s",
                    all ? "" : ": ", all ? "" : error.text);
         FERRY_TRY(add_json(w->ctx, v, all, w->batch));

@@ -1,6 +1,7 @@
 /* POST /recommend: {"users": ["u1", ...], "top": 10, "rated": false}, for models of ratings. */
 #include <string.h>
 
+#include "core/json.h"
 #include "serve/serve.h"
 
 /* {"recommendations": [{"user": ..., "items": [{"item": ..., "value": ...}, ...]}, ...]} */
@@ -27,14 +28,14 @@ static ferry_status recommend(serve_request *r, serve_scratch *w)
 {
     ferry_status st = FERRY_OK;
     json_error_t error;
-    json_t *all =
-        json_loadb(r->body.s, (size_t)r->body.len, JSON_REJECT_DUPLICATES, &error);
+    json_t *all = NULL;
+    const char **user = NULL;
+
+    FERRY_TRY(ferry_i_json_parse(w->ctx, r->body.s, r->body.len, JSON_REJECT_DUPLICATES,
+                                 &error, &all));
     const json_t *users = json_object_get(all, "users"), *top = json_object_get(all, "top"),
                  *rated = json_object_get(all, "rated");
     const int64_t n = (int64_t)json_array_size(users);
-    const char **user = NULL;
-
-    FERRY_HAVE(w->ctx, all || !ferry_i_memory_lost());
     FERRY_NEED(w->ctx, json_is_object(all), FERRY_EDATA, "expected a JSON object%s%s",
                all ? "" : ": ", all ? "" : error.text);
     FERRY_NEED(w->ctx, n > 0 && n <= 10000, FERRY_EDATA,

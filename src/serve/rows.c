@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/json.h"
 #include "serve/serve.h"
 
 /* ---- the body, taken apart ---- */
@@ -210,10 +211,14 @@ static void predict_ratings(serve_request *r, serve_scratch *w)
 
     for (int64_t i = 0; rows && i < r->rows; i++) {
         json_error_t error;
-        json_t *row = json_loadb(r->body.s + r->row[i].at, (size_t)r->row[i].n,
-                                 JSON_REJECT_DUPLICATES, &error);
+        json_t *row = NULL;
+        st = ferry_i_json_parse(w->ctx, r->body.s + r->row[i].at, r->row[i].n,
+                                JSON_REJECT_DUPLICATES, &error, &row);
         if (!row) {
-            ferry_i_serve_error(r, 400, "row %lld: %s", (long long)i + 1, error.text);
+            if (st != FERRY_OK)
+                ferry_i_serve_failed(r, w->ctx, st);
+            else
+                ferry_i_serve_error(r, 400, "row %lld: %s", (long long)i + 1, error.text);
             json_decref(rows);
             return;
         }
