@@ -281,7 +281,7 @@ class Inputs(unittest.TestCase):
                 "ctx = _lib.context(); d = c_void_p(); ctx.call(_lib.lib.ferry_domain_new, b't', 2, byref(d))\n"
                 "before = held(); _data.add_view(ctx, d, 'x', _data.matrix(x)[0]); print(held() - before)\n"
                 "_lib.lib.ferry_domain_free(d); assert not _data._lent\n")
-        here = os.path.join(support.HERE, "..")
+        here = os.path.dirname(os.path.dirname(ferryml.__file__))
         done = subprocess.run([sys.executable, "-B", "-c", code, here], capture_output=True, text=True, check=True)
         self.assertLess(int(done.stdout), 40e6)  # of 240 MB; row starts and ids are the library's
 
@@ -403,7 +403,7 @@ class Interrupted(unittest.TestCase):
                 "    while True: ferryml.compare(x, u, sources=[ferryml.Source(x, u)], repeats=500)\n"
                 "except KeyboardInterrupt:\n"
                 "    print('interrupted', ferryml.SVM().fit(x[:50], u[:50]).score(x, u) > 0.5)\n")
-        p = subprocess.Popen([sys.executable, "-B", "-W", "ignore", "-c", code, os.path.join(support.HERE, "..")],
+        p = subprocess.Popen([sys.executable, "-B", "-W", "ignore", "-c", code, os.path.dirname(os.path.dirname(ferryml.__file__))],
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.assertEqual(p.stdout.readline().strip(), "ready")
         time.sleep(2)

@@ -267,16 +267,16 @@ static ferry_status read_trees(ferry_ctx *ctx, const ferry_booster *b, const cha
                                size_t length, ferry_tree **trees)
 {
     ferry_status st = FERRY_OK;
-    json_t *root = NULL, *all = NULL;
+    static const char *const path[] = {"learner", "gradient_booster", "model", "trees"};
+    json_t *root = NULL;
+    const json_t *all = NULL;
 
     FERRY_TRY(ferry_i_json_parse(ctx, text, (int64_t)length, 0, NULL, &root));
-    FERRY_NEED(ctx,
-               root &&
-                   json_unpack(root, "{s:{s:{s:{s:o}}}}", "learner", "gradient_booster",
-                               "model", "trees", &all) == 0 &&
-                   (int64_t)json_array_size(all) == b->k,
-               FERRY_ENUMERIC, "XGBoost: its model does not have the %lld trees expected",
-               (long long)b->k);
+    all = root;
+    for (int64_t i = 0; i < FERRY_COUNT(path); i++)
+        all = json_object_get(all, path[i]);
+    FERRY_NEED(ctx, (int64_t)json_array_size(all) == b->k, FERRY_ENUMERIC,
+               "XGBoost: its model does not have the %lld trees expected", (long long)b->k);
     for (int64_t j = 0; j < b->k; j++)
         FERRY_TRY(read_tree(ctx, json_array_get(all, (size_t)j), b->cols, &trees[j]));
 done:

@@ -460,6 +460,7 @@ static ferry_status prepare_all(ferry_ctx *ctx, void *arg)
     FERRY_TRY(ferry_i_io_save(ctx, file, &p, dict));
     FERRY_TRY(ferry_i_io_load(ctx, file, dict, &q));
     if (w->stack) FERRY_TRY(ferry_i_prepared_stack(ctx, p, &all));
+    FERRY_HAVE(ctx, !ferry_i_memory_lost()); /* of the diagnostics: a fit asks at its end */
 done:
     ferry_i_dict_free(dict);
     ferry_i_rows_clear(&r);
