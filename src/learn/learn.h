@@ -88,6 +88,12 @@ typedef enum ferry_distance { FERRY_EUCLIDEAN, FERRY_COSINE } ferry_distance;
 ferry_status ferry_i_knn(ferry_ctx *ctx, const ferry_matrix *x, const ferry_matrix *q,
                          int64_t k, ferry_distance distance, int64_t *index, double *dist);
 
+/* Edges from[e], to[e] (each pair once) with weights in (0, 1] between every row of x and its k
+ * nearest (neighbours.c); k < rows. All three are new, for the caller in any case. */
+ferry_status ferry_i_near_edges(ferry_ctx *ctx, const ferry_matrix *x, int64_t k,
+                                int64_t *n_edges, int64_t **from, int64_t **to,
+                                double **weight);
+
 /* ---- folds, numbers in order (folds.c) ---- */
 
 /* fold[i] <- 0 .. folds - 1 for the rows with a class, dealt out class by class in the random order

@@ -1,5 +1,6 @@
 /* One entry of "domains:" in a task file: reads the files it names into a domain. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "data/data.h"
@@ -168,7 +169,27 @@ done:
     return st;
 }
 
-/* Entries {name, x} of "views:" and {name, edges} of "graphs:". */
+/* {name, knn: 10} of "graphs:": made of the views. */
+static ferry_status add_near(const ferry_place *p, const ferry_place *knn, const char *name,
+                             ferry_domain *d)
+{
+    const char *const keys[] = {"name", "knn"};
+    ferry_status st = FERRY_OK;
+    const char *text = NULL;
+    char *end = NULL;
+
+    FERRY_TRY(ferry_i_place_keys(p, keys, 2, NULL, 0));
+    FERRY_TRY(ferry_i_place_string(knn, "a number of neighbours", &text));
+    const long k = strtol(text, &end, 10);
+    if (*text == 0 || *end != 0 || k < 1 || k > 1000)
+        FERRY_TRY(ferry_i_place_bad(knn, "expected a number of neighbours, 1 to 1000"));
+    st = ferry_i_domain_add_near(p->y->ctx, d, name, k);
+    if (st == FERRY_EDATA) st = ferry_i_place_prefix(knn, st);
+done:
+    return st;
+}
+
+/* Entries {name, x} of "views:" and {name, edges} or {name, knn} of "graphs:". */
 static ferry_status add_named(const ferry_place *p, const char *file_key,
                               const ferry_opts *from, ferry_data_kind as, reading *how,
                               ferry_domain *d)
@@ -181,6 +202,12 @@ static ferry_status add_named(const ferry_place *p, const char *file_key,
     ferry_opts *opts = NULL;
     ferry_place name_at, file;
 
+    if (as == FERRY_DATA_GRAPH && ferry_i_place_get(p, "knn", &file)) {
+        FERRY_TRY(ferry_i_place_need(p, "name", &name_at));
+        FERRY_TRY(ferry_i_place_string(&name_at, "a name", &name));
+        FERRY_TRY(add_near(p, &file, name, d));
+        goto done;
+    }
     FERRY_TRY(
         ferry_i_place_keys(p, keys, n_keys, ferry_i_read_table, ferry_i_read_table_n));
     FERRY_TRY(ferry_i_place_need(p, "name", &name_at));

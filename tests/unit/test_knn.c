@@ -2,7 +2,7 @@
  * force) on x[i][j] = sin(1 + 3 i + 7 j), 20 x 3, queries cos(2 + 5 i + 3 j), 4 x 3. */
 #include <float.h>
 
-#include "ferry_test.h"
+#include "golden.h"
 #include "learn/learn.h"
 
 static ferry_matrix *waves(ferry_ctx *ctx, int64_t n, int64_t d)
@@ -297,6 +297,44 @@ static void test_no_memory(void **state)
     ferry_i_matrix_free(x);
 }
 
+/* Weights worked out elsewhere; each pair once, whichever side lists the other. */
+static void test_golden_edges(void **state)
+{
+    ferry_ctx *ctx = *state;
+    json_t *file = golden("../next/features/golden_anyfeat.json");
+
+    if (!file) return;
+    const json_t *one = json_array_get(golden_at(file, "graph"), 0);
+    const json_t *edges = golden_at(one, "edges");
+    int64_t n, d, m = 0, *from = NULL, *to = NULL;
+    double *data = golden_array(one, "x", &n, &d), *w = NULL;
+    const ferry_array a = {n, d, d, data};
+    ferry_matrix *x = NULL;
+
+    assert_ok(ctx, ferry_i_matrix_from_array(ctx, &a, &x));
+    assert_ok(ctx, ferry_i_near_edges(ctx, x, (int64_t)golden_real(one, "k"), &m, &from,
+                                      &to, &w));
+    assert_int_equal(m, (int64_t)json_array_size(edges));
+    for (size_t e = 0; e < json_array_size(edges); e++) {
+        const json_t *want = json_array_get(edges, e);
+        const int64_t i = json_integer_value(json_array_get(want, 0)),
+                      j = json_integer_value(json_array_get(want, 1));
+        int found = 0;
+        for (int64_t g = 0; g < m; g++) {
+            if (!((from[g] == i && to[g] == j) || (from[g] == j && to[g] == i))) continue;
+            assert_close(w[g], json_number_value(json_array_get(want, 2)), 1e-10);
+            found++;
+        }
+        assert_int_equal(found, 1);
+    }
+    ferry_i_matrix_free(x);
+    ferry_i_free(from);
+    ferry_i_free(to);
+    ferry_i_free(w);
+    free(data);
+    json_decref(file);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, ctx_setup, ctx_teardown)
 
 int main(void)
@@ -306,7 +344,7 @@ int main(void)
         TEST(test_self_and_ties), TEST(test_zero_rows),
         TEST(test_tiny_shapes),   TEST(test_huge_values),
         TEST(test_threads),       TEST(test_cancel),
-        TEST(test_no_memory),
+        TEST(test_no_memory),     TEST(test_golden_edges),
     };
     return cmocka_run_group_tests_name("knn", tests, NULL, NULL);
 }

@@ -378,6 +378,16 @@ static void test_labels_of_views(void **state)
                        "[{name: g, edges: cites.tsv}]}\n");
     assert_int_equal(ferry_domain_id_count(t->domains[0]), 6); /* and z, y, b */
     ferry_task_free(t);
+    /* A graph of who is near whom joins the three that have features, and nobody else. */
+    t = good(ctx, HEAD "  - {name: t, role: target, x: t2.csv, y: more.labels, graphs: "
+                       "[{name: near, knn: 1}]}\n");
+    assert_int_equal(t->domains[0]->n_graphs, 1);
+    const ferry_matrix *near = t->domains[0]->graphs[0]->a;
+    assert_int_equal(near->nnz, 4); /* two edges, both ways */
+    for (int64_t i = 0; i < near->rows; i++)
+        assert_true((near->start[i + 1] > near->start[i]) ==
+                    (t->domains[0]->views[0]->row_of[i] >= 0));
+    ferry_task_free(t);
 #undef VIEWS
 }
 
@@ -419,6 +429,16 @@ static void test_bad_domains(void **state)
         "domains[0].views[0]: unknown key labels (did you mean label?)");
     bad(ctx, HEAD "  - {name: s, role: source, x: t.csv, graphs: [{name: g}]}\n",
         "domains[0].graphs[0]: edges: is missing");
+    bad(ctx, HEAD "  - {name: s, role: source, x: t.csv, graphs: [{name: g, knn: few}]}\n",
+        "domains[0].graphs[0].knn: expected a number of neighbours, 1 to 1000");
+    bad(ctx, HEAD "  - {name: s, role: source, x: t.csv, graphs: [{name: g, knn: 999}]}\n",
+        "domains[0].graphs[0].knn: knn: 999 neighbours, but 's' has");
+    bad(ctx, HEAD "  - {name: s, role: source, graphs: [{name: g, knn: 3}]}\n",
+        "domains[0].graphs[0].knn: knn needs views, which 's' has not");
+    bad(ctx,
+        HEAD
+        "  - {name: s, role: source, x: t.csv, graphs: [{name: g, knn: 3, edges: e}]}\n",
+        "domains[0].graphs[0]: unknown key edges");
     bad(ctx, HEAD "  - {name: s, role: source, x: t.csv, y: {label: a}}\n",
         "domains[0].y: file: is missing");
     bad(ctx,

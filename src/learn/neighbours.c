@@ -1,0 +1,71 @@
+/* Who is near whom: a graph made of features.
+ *
+ * Row i is joined with its k nearest rows, and with those it is among the k nearest of:
+ *
+ *   w_ij = exp(-|x_i - x_j|^2 / (s_i s_j)),  s_i: the distance of i to its k-th nearest
+ *
+ * (Zelnik-Manor and Perona, Self-Tuning Spectral Clustering, NIPS 2004): each row has a scale of
+ * its own, so that crowded and sparse regions are joined alike. The search is exact, by
+ * blocks of products: O(n^2 d). */
+#include <math.h>
+#include <stdlib.h>
+
+#include "learn/learn.h"
+
+/* The k nearest of row i without itself, of the k + 1 that were found. */
+static void without_self(int64_t i, int64_t k, int64_t *index, double *dist)
+{
+    int64_t at = 0;
+
+    while (at < k && index[at] != i)
+        at++;
+    for (; at < k; at++) {
+        index[at] = index[at + 1];
+        dist[at] = dist[at + 1];
+    }
+}
+
+static bool lists(const int64_t *of, int64_t k, int64_t who)
+{
+    for (int64_t e = 0; e < k; e++)
+        if (of[e] == who) return true;
+    return false;
+}
+
+ferry_status ferry_i_near_edges(ferry_ctx *ctx, const ferry_matrix *x, int64_t k,
+                                int64_t *n_edges, int64_t **from, int64_t **to,
+                                double **weight)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t n = x->rows, wide = k + 1;
+    int64_t *index = NULL, m = 0;
+    double *dist = NULL;
+
+    *n_edges = 0;
+    *from = *to = NULL;
+    *weight = NULL;
+    FERRY_NEW(ctx, index, n * wide);
+    FERRY_NEW(ctx, dist, n * wide);
+    FERRY_NEW(ctx, *from, n * k);
+    FERRY_NEW(ctx, *to, n * k);
+    FERRY_NEW(ctx, *weight, n * k);
+    FERRY_TRY(ferry_i_knn(ctx, x, x, wide, FERRY_EUCLIDEAN, index, dist));
+    for (int64_t i = 0; i < n; i++)
+        without_self(i, k, index + i * wide, dist + i * wide);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t e = 0; e < k; e++) {
+            const int64_t j = index[i * wide + e];
+            const double d = dist[i * wide + e];
+            /* an edge that both list was added by the lower of the two */
+            if (j < 0 || (j < i && lists(index + j * wide, k, i))) continue;
+            const double si = fmax(dist[i * wide + k - 1], 1e-12),
+                         sj = fmax(dist[j * wide + k - 1], 1e-12);
+            (*from)[m] = i;
+            (*to)[m] = j;
+            (*weight)[m++] = exp(-d / si * (d / sj));
+        }
+    *n_edges = m;
+done:
+    FERRY_FREE(index, dist);
+    return st;
+}
