@@ -123,7 +123,7 @@ typedef struct ferry_seen {
     /* COUNT, PER_CLASS: how many; FRACTION: the share, 0..1 */
     double value;
     int64_t classes; /* PER_CLASS: of so many classes; 0: of all */
-    ferry_ids *ids; /* FERRY_SEEN_IDS */
+    ferry_ids *ids;  /* FERRY_SEEN_IDS */
 } ferry_seen;
 
 /* The instances of one domain and all that is known of them. A domain is filled part by
@@ -277,6 +277,7 @@ typedef struct ferry_read_settings {
     const char
         *label; /* likewise; several label columns: "last:14" or "first:14" or a,b,c */
     const char *missing; /* text of a missing cell besides the usual ones */
+    int decimal;         /* point | comma */
     const char *range;   /* ratings: "" as found, or "1..5" */
     const char *scale;   /* ... by its old name */
     const char

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "data/delimited.h"
+#include "data/fields.h"
 
 /* After the features were built x may be the data's already: it was moved out and is NULL
  * here. */
@@ -207,11 +208,13 @@ static ferry_status delimited_read(ferry_ctx *ctx, const ferry_input *in,
     ferry_status st = FERRY_OK;
     ferry_table t = {.in = in, .s = s, .as = as};
     ferry_data *d = NULL;
+    char *points = NULL;
 
     (void)member;
     *out = NULL;
     FERRY_TRY(ferry_i_check_text(ctx, in));
-    start_table(&t, in->data, in->size);
+    if (s->decimal) FERRY_TRY(ferry_i_decimal_points(ctx, s, in->data, in->size, &points));
+    start_table(&t, points ? points : in->data, in->size);
     /* plain_numbers: the option is empty, or it is a text that is no number */
     const char *end = s->missing + strlen(s->missing);
     double number;
@@ -226,6 +229,7 @@ static ferry_status delimited_read(ferry_ctx *ctx, const ferry_input *in,
 done:
     ferry_data_free(d);
     table_free(&t);
+    ferry_i_free(points);
     return st;
 }
 
@@ -268,7 +272,7 @@ const ferry_format ferry_i_format_delimited = {
              .summary = "CSV, TSV and other delimited tables",
              .writes = 1},
     .kinds = 1u << FERRY_DATA_VIEW | 1u << FERRY_DATA_LABELS,
-    .options = "header sep id label drop missing",
+    .options = "header sep id label drop missing decimal",
     .sniff = delimited_sniff,
     .read = delimited_read,
     .write = ferry_i_delimited_write,

@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "data/delimited.h"
+#include "data/fields.h"
 
 #define MANY_VALUES 1000 /* a column of texts with more different ones is no category */
 #define SOME_VALUES 30   /* nor is one with more than these that hardly ever repeat */
@@ -70,19 +71,12 @@ static int64_t odd_text(const ferry_table *t, int64_t j)
     return numbers >= 9 * texts ? first : -1;
 }
 
-/* "1,5" or "-0,25": digits, one comma, digits. */
+/* "1,5", in quotes or not. */
 static bool is_decimal_comma(ferry_span f)
 {
-    int64_t i = 0, before = 0, after = 0;
+    const bool quoted = f.n > 2 && f.s[0] == '"' && f.s[f.n - 1] == '"';
 
-    if (f.n > 0 && (f.s[0] == '-' || f.s[0] == '+')) i++;
-    for (; i < f.n && f.s[i] >= '0' && f.s[i] <= '9'; i++)
-        before++;
-    /* behind the digits exactly one comma, then digits to the end */
-    if (i == f.n || f.s[i++] != ',') return false;
-    for (; i < f.n && f.s[i] >= '0' && f.s[i] <= '9'; i++)
-        after++;
-    return i == f.n && before > 0 && after > 0;
+    return ferry_i_decimal_comma(f.s + quoted, f.n - 2 * quoted);
 }
 
 /* Numbers as they are written in many countries would become categories without a word.
@@ -100,9 +94,11 @@ static ferry_status refuse_decimal_commas(ferry_ctx *ctx, const ferry_table *t, 
     }
     if (row < 0) return FERRY_OK;
     const ferry_span f = ferry_i_table_cell(t, row, j);
-    return ferry_i_bad(ctx, t->in->path, ferry_i_table_line(t, row),
-                       "column %lld: '%.*s': expected a decimal point, found a comma",
-                       (long long)j + 1, (int)(f.n < 30 ? f.n : 30), f.s);
+    return ferry_i_bad(
+        ctx, t->in->path, ferry_i_table_line(t, row),
+        "column %lld: '%.*s': expected a decimal point, found a comma (decimal: "
+        "comma reads such numbers)",
+        (long long)j + 1, (int)(f.n < 30 ? f.n : 30), f.s);
 }
 
 /* Text in a column of numbers makes all of its values categories, or is refused when these

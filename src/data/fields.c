@@ -196,6 +196,46 @@ bool ferry_i_field_is(const ferry_field *f, const char *word)
     return word[f->n] == 0;
 }
 
+bool ferry_i_decimal_comma(const char *s, int64_t n)
+{
+    int64_t i = 0, before = 0, after = 0;
+
+    if (n > 0 && (s[0] == '-' || s[0] == '+')) i++;
+    for (; i < n && s[i] >= '0' && s[i] <= '9'; i++)
+        before++;
+    /* behind the digits exactly one comma, then digits to the end */
+    if (i == n || s[i++] != ',') return false;
+    for (; i < n && s[i] >= '0' && s[i] <= '9'; i++)
+        after++;
+    return i == n && before > 0 && after > 0;
+}
+
+/* Words between anything that may end a field; a comma does not, or there would be none. */
+ferry_status ferry_i_decimal_points(ferry_ctx *ctx, const ferry_read_settings *set,
+                                    const char *s, int64_t n, char **out)
+{
+    ferry_status st = FERRY_OK;
+    static const char ends[] = ";\t| \"\r\n";
+    ferry_lines l = ferry_i_lines(s, n);
+    char *text = NULL;
+
+    FERRY_HAVE(ctx, text = ferry_i_strndup(s, n));
+    (void)ferry_i_full_line(&l, "");
+    const char *sep = set->sep[0] ? ferry_i_sep_of(set->sep)
+                      : l.s       ? ferry_i_sep_guess(l.s, l.e)
+                                  : ",";
+    for (int64_t i = 0, j = 0; i < n; i = j + 1) {
+        for (j = i; j < n && !strchr(ends, text[j]); j++)
+            continue;
+        const bool quoted = i > 0 && text[i - 1] == '"' && j < n && text[j] == '"';
+        if ((quoted || strcmp(sep, ",") != 0) && ferry_i_decimal_comma(text + i, j - i))
+            *(char *)memchr(text + i, ',', (size_t)(j - i)) = '.';
+    }
+    FERRY_MOVE(*out, text);
+done:
+    return st;
+}
+
 bool ferry_i_field_real(const ferry_field *f, double *x)
 {
     const char *end = f->s + f->n;

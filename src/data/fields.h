@@ -48,6 +48,12 @@ int64_t ferry_i_fields(const char *s, const char *e, const char *sep, ferry_fiel
 bool ferry_i_field_is(const ferry_field *f, const char *word); /* letters of any case */
 /* The whole field is a finite number. */
 bool ferry_i_field_real(const ferry_field *f, double *x);
+/* "1,5" or "-0,25": digits, one comma, digits. */
+bool ferry_i_decimal_comma(const char *s, int64_t n);
+/* For decimal=comma: a copy of the text in which such numbers, where they are whole fields, have points.
+ * Where commas separate fields only those in quotes. New string. */
+ferry_status ferry_i_decimal_points(ferry_ctx *ctx, const ferry_read_settings *set,
+                                    const char *s, int64_t n, char **out);
 /* The whole field is a decimal integer that fits. */
 bool ferry_i_field_int(const ferry_field *f, int64_t *x);
 /* Number of the field's text in ids, added if new, doubled quotes undone; -1: no memory. */

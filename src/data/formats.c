@@ -25,6 +25,9 @@ const ferry_opt ferry_i_read_table[] = {
                      "label columns: name, number, first, last, none, a,b,c or last:14"),
     FERRY_OPT_STRING(T, drop, "", "columns to leave out: names or numbers, a,b,c"),
     FERRY_OPT_STRING(T, missing, "", "text of a missing cell besides blank, NA, NaN, ?"),
+    FERRY_OPT_ONE_OF(
+        T, decimal, "point|comma", "point",
+        "how numbers are written: 1.5, or 1,5 (in quotes where commas separate)"),
     FERRY_OPT_STRING(T, range, "",
                      "ratings: least and greatest, as 1..5; those beyond are moved to its "
                      "ends; else as found"),
@@ -252,6 +255,26 @@ static const ferry_format *surest(const char *path, const ferry_input *in, unsig
     return best;
 }
 
+/* What people have and Ferry does not read: how to get on, by the end of the name. */
+static const char *foreign(const char *path)
+{
+    static const char *const all[][2] = {
+        {".parquet", "Parquet"}, {".feather", "Feather"}, {".arrow", "Arrow"},
+        {".xlsx", "Excel"},      {".xls", "Excel"},       {".ods", "OpenDocument"},
+        {".pkl", "pickle"},      {".pickle", "pickle"},   {".rds", "R"},
+        {".rdata", "R"},         {".dta", "Stata"},       {".sav", "SPSS"},
+        {".h5", "HDF5"},         {".hdf5", "HDF5"},       {".sqlite", "SQLite"},
+        {".db", "SQLite"},       {".json", "JSON"},       {".jsonl", "JSON"},
+        {".ndjson", "JSON"}};
+    const size_t n = strlen(path);
+
+    for (int64_t i = 0; i < FERRY_COUNT(all); i++) {
+        const size_t k = strlen(all[i][0]);
+        if (n > k && strcasecmp(path + n - k, all[i][0]) == 0) return all[i][1];
+    }
+    return NULL;
+}
+
 /* `kinds` rules out formats first: a .csv that is wanted as a graph is an edge list, wanted
  * as a view a table. */
 ferry_status ferry_i_format_of(ferry_ctx *ctx, const char *path, const ferry_input *in,
@@ -263,6 +286,10 @@ ferry_status ferry_i_format_of(ferry_ctx *ctx, const char *path, const ferry_inp
     if (!*out) *out = surest(path, in, kinds, false);
     /* one label a line looks like nothing in particular */
     if (!*out && kinds == 1u << FERRY_DATA_LABELS) *out = &ferry_i_format_delimited;
+    const char *other = *out ? NULL : foreign(in->path);
+    FERRY_NEED(ctx, !other, FERRY_EDATA,
+               "%s: %s files are not read; save it as CSV (or NPZ, MAT, svmlight, ARFF)",
+               in->path, other);
     FERRY_NEED(
         ctx, *out, FERRY_EDATA,
         "%s: neither its name nor its content tells its format; say which (--format NAME, "

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "data/data.h"
+#include "data/fields.h"
 
 /* Only the arrays of the kind are made. n * m is checked for overflow before it is
  * allocated. */
@@ -155,7 +155,12 @@ static ferry_status class_to_number(ferry_ctx *ctx, const ferry_labels *l,
         if (l->cls[i] < 0) continue;
         const char *name = ferry_i_ids_at(l->names, l->cls[i]);
         FERRY_NEED(ctx, number_of(name, &v->num[i]), FERRY_EDATA,
-                   "label '%s' (instance %lld) is not a number", name, (long long)i + 1);
+                   "label '%s' (instance %lld) is not a number%s", name, (long long)i + 1,
+                   ferry_i_decimal_comma(name, (int64_t)strlen(name))
+                       ? " (decimal: comma reads such numbers)"
+                   : name[strspn(name, "0123456789.,+-")]
+                       ? "; units and currency signs have to go"
+                       : "");
     }
     FERRY_MOVE(*out, v);
 done:

@@ -152,6 +152,13 @@ static bool is_missing(const table *t, const ferry_field *f)
            (t->has_hole && ferry_i_field_real(f, &x) && x == t->hole);
 }
 
+/* What to do about a cell that is no number. */
+static const char *remedy(const ferry_field *f, const char *other)
+{
+    return ferry_i_decimal_comma(f->s, f->n) ? " (decimal: comma reads such numbers)"
+                                             : other;
+}
+
 /* One rating. user or item < 0 says that an id found no memory. */
 static ferry_status add(ferry_ctx *ctx, table *t, int64_t user, int64_t item, double value)
 {
@@ -186,8 +193,8 @@ static ferry_status read_triples(ferry_ctx *ctx, table *t, ferry_lines l, bool h
         FERRY_NEED_AT(ctx, u->n != 0 && i->n != 0, t->path, l.line,
                       "expected a user and an item");
         FERRY_NEED_AT(ctx, !v || is_missing(t, v) || ferry_i_field_real(v, &value), t->path,
-                      l.line, "expected a finite number as rating, found \"%s\"",
-                      ferry_i_field_show(v, show));
+                      l.line, "expected a finite number as rating, found \"%s\"%s",
+                      ferry_i_field_show(v, show), remedy(v, ""));
         FERRY_TRY(add(ctx, t, ferry_i_field_id(t->users, u, NULL),
                       ferry_i_field_id(t->items, i, NULL), value));
     }
@@ -261,9 +268,9 @@ static ferry_status add_row(ferry_ctx *ctx, table *t, const ferry_field *f, int6
         const int64_t at = item++;
         if (is_missing(t, &f[j])) continue;
         FERRY_NEED_AT(ctx, ferry_i_field_real(&f[j], &value), t->path, line,
-                      "column %lld: expected a finite number or a blank, found \"%s\" "
-                      "(drop= leaves a column out)",
-                      (long long)(j + 1), ferry_i_field_show(&f[j], show));
+                      "column %lld: expected a finite number or a blank, found \"%s\"%s",
+                      (long long)(j + 1), ferry_i_field_show(&f[j], show),
+                      remedy(&f[j], " (drop= leaves a column out)"));
         FERRY_TRY(add(ctx, t, user, at, value));
     }
 done:
@@ -483,6 +490,7 @@ static ferry_status read_ratings(ferry_ctx *ctx, const ferry_input *in, const ch
     table t = {.s = s, .path = in->path};
     ferry_utf8 u = {0};
     ferry_data *d = NULL;
+    char *points = NULL;
 
     const ferry_field hole = {s->missing, (int64_t)strlen(s->missing), 0};
 
@@ -490,7 +498,8 @@ static ferry_status read_ratings(ferry_ctx *ctx, const ferry_input *in, const ch
     *out = NULL;
     t.has_hole = ferry_i_field_real(&hole, &t.hole);
     FERRY_TRY(ferry_i_check_text(ctx, in));
-    FERRY_TRY(ferry_i_utf8_open(ctx, in->data, in->size, &u));
+    if (s->decimal) FERRY_TRY(ferry_i_decimal_points(ctx, s, in->data, in->size, &points));
+    FERRY_TRY(ferry_i_utf8_open(ctx, points ? points : in->data, in->size, &u));
     t.users = ferry_i_ids_new();
     t.items = ferry_i_ids_new();
     d = ferry_i_data_new("ratings", in->path, FERRY_DATA_RATINGS);
@@ -504,6 +513,7 @@ done:
     ferry_i_ids_free(t.items);
     FERRY_FREE(t.e, t.drop);
     ferry_i_utf8_close(&u);
+    ferry_i_free(points);
     return st;
 }
 
@@ -567,7 +577,7 @@ const ferry_format ferry_i_format_ratings = {
              .summary = "user, item, value [, time] a line with any separator, or a matrix",
              .writes = 1},
     .kinds = 1u << FERRY_DATA_RATINGS,
-    .options = "header sep id drop missing range scale",
+    .options = "header sep id drop missing decimal range scale",
     .sniff = sniff_ratings,
     .read = read_ratings,
     .write = write_ratings,

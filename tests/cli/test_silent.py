@@ -44,12 +44,46 @@ def test_line_ends_commas_and_junk(folder):
     refused("run", task(folder, "cr.csv"), says="cr.csv: its lines end in CR alone")
     table(folder, "comma.csv", rows(60), sep=";", number=lambda v: str(v).replace(".", ","))
     refused("run", task(folder, "comma.csv"), says="expected a decimal point, found a comma")
+    refused("run", task(folder, "comma.csv"), says="(decimal: comma reads such numbers)")
     write(folder, "head.csv", "id,f1,f2,f3,f4,kind\n")
     refused("run", task(folder, "head.csv"), says="head.csv: no instances, only a header")
     r = random.Random(1)
     with open(folder + "/junk.csv", "wb") as f:
         f.write(bytes(r.randrange(1, 256) for _ in range(5000)))
     refused("run", task(folder, "junk.csv"), says="expected text, found binary data")
+
+
+def test_decimal_commas(folder):
+    """decimal: comma gives the numbers that points give: features, a label, ratings a line or a user, quoted between commas; at predict too."""
+    comma = lambda v: str(v).replace(".", ",")
+    data = [(i, x[:3], str(x[3])) for i, x, _ in rows(60)]
+    table(folder, "point.csv", data, "id,f1,f2,f3,y")
+    with open(f"{folder}/comma.csv", "w", encoding="utf-8-sig", newline="") as f:  # as a spreadsheet writes it
+        f.write("".join(";".join(cells) + "\r\n" for cells in [["id", "f1", "f2", "f3", "y"]] + [[i, *map(comma, x), comma(y)] for i, x, y in data]))
+    table(folder, "quoted.csv", [(i, x, f'"{comma(y)}"') for i, x, y in data], "id,f1,f2,f3,y", number=lambda v: f'"{comma(v)}"')
+    out = {}
+    for name, more in (("point", ""), ("comma", ", decimal: comma"), ("quoted", ", decimal: comma")):
+        t = write(folder, name + ".yaml", f"task: t\ngoal: regress\ndomains:\n  - {{name: t, role: target, x: {name}.csv, label: y, labelled: 30{more}}}\n")
+        ferry("fit", t, "-m", "ridge", "-o", folder + "/m.ferry")
+        out[name] = ferry("predict", folder + "/m.ferry", f"{folder}/{name}.csv").out
+    assert out["point"] == out["comma"] == out["quoted"] and len(predictions(out["point"])) == 60
+    t = write(folder, "no.yaml", read(folder, "point.yaml").replace("point.csv", "price.csv"))
+    write(folder, "price.csv", "id,f1,y\n" + "".join(f'{i},{x[0]},"$1,{100 + k}"\n' for k, (i, x, _) in enumerate(data)))
+    refused("run", t, says="is not a number; units and currency signs have to go")
+    for name, text in (("long.csv", "user;item;rating\n" + "".join(f"u{k % 7};i{k % 5};{k % 4},5\n" for k in range(35))),
+                       ("wide.csv", "user;x;y;z\n" + "".join(f"u{k};{k % 4},5;;{k % 3},0\n" for k in range(9)))):
+        path = write(folder, name, text)
+        refused("inspect", path, "--format", "ratings", says='(decimal: comma reads such numbers)')
+        ferry("convert", path, folder + "/r.tsv", "--format", "ratings", "--set", "decimal=comma")
+        assert "u1\ti1\t1.5" in read(folder, "r.tsv") or "u1\tx\t1.5" in read(folder, "r.tsv")
+
+
+def test_files_of_other_programs(folder):
+    start(folder)
+    for name, what in (("t.parquet", "Parquet"), ("t.xlsx", "Excel"), ("t.RDS", "R")):
+        with open(f"{folder}/{name}", "wb") as f:
+            f.write(b"PAR1" + bytes(range(256)) * 4)
+        refused("run", task(folder, name), says=f"{name}: {what} files are not read; save it as CSV")
 
 
 def test_options_of_other_formats(folder):
