@@ -173,6 +173,13 @@ def test_doctor_finds_problems(folder):
     assert "Problem: OpenBLAS runs kernels for Prescott, this CPU wants" in r.out
 
 
+def can_preload():
+    if "FERRY_PRELOAD" not in os.environ:
+        raise Skip("FERRY_PRELOAD is not set (ctest sets it)")
+    if b"__asan_init" in open(FERRY, "rb").read():
+        raise Skip("dlsym cannot be replaced before ASan has begun")
+
+
 def starts(folder, *args, **env):
     """Run with an OpenBLAS that picks the wrong kernels; gives the result and how often the program started."""
     path = os.path.join(folder, "starts")
@@ -185,8 +192,7 @@ def starts(folder, *args, **env):
 
 
 def test_the_command_chooses_the_kernels(folder):
-    if "FERRY_PRELOAD" not in os.environ:
-        raise Skip("FERRY_PRELOAD is not set (ctest sets it)")
+    can_preload()
     p, n = starts(folder, "doctor", "--json")
     blas = parses(p.stdout)["blas"]
     if blas["wanted"] == "?":
@@ -206,8 +212,7 @@ def test_the_command_chooses_the_kernels(folder):
 
 def test_without_blas(folder):
     """Whatever computes says what is missing; the rest works."""
-    if "FERRY_PRELOAD" not in os.environ:
-        raise Skip("FERRY_PRELOAD is not set (ctest sets it)")
+    can_preload()
     need = "computing needs the library OpenBLAS (Debian: libopenblas0): libopenblas.so.0 has no openblas_get_corename"
     for args, code in ((["--version"], 0), (["methods"], 0), (["demo", "--set", "repeats=1"], 2), (["doctor"], 2)):
         p, _ = starts(folder, *args, FERRY_TEST_NO_BLAS="1")
