@@ -297,12 +297,11 @@ ferry_status ferry_i_progress(ferry_ctx *ctx, const char *what, int64_t done, in
                               .objective = objective};
 
     if (ctx->diag && isfinite(objective)) {
-        json_t *trace = json_object_get(ctx->diag, "objective");
-        if (!trace) {
-            trace = json_array();
-            ferry_i_diag_json(ctx, "objective", trace);
-        }
-        (void)json_array_append_new(trace, json_real(objective));
+        if (!json_object_get(ctx->diag, "objective"))
+            ferry_i_diag_json(ctx, "objective", json_array());
+        /* asked for again: without memory it is not there */
+        (void)json_array_append_new(json_object_get(ctx->diag, "objective"),
+                                    json_real(objective));
     }
     if (!ctx->progress) return FERRY_OK;
     switch (ctx->progress(ctx->progress_user, &p)) {
