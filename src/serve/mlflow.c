@@ -48,7 +48,7 @@ static ferry_status add_records(ferry_ctx *ctx, serve_version *v, const json_t *
     json_array_foreach(records, i, record)
     {
         json_t *row = json_array(), *name = NULL;
-        (void)json_array_append_new(data, row);
+        FERRY_HAVE(ctx, json_array_append_new(data, row) == 0);
         FERRY_NEED(ctx, json_is_object(record), FERRY_EDATA, "record %zu is no object",
                    i + 1);
         json_array_foreach(columns, j, name)
@@ -108,7 +108,7 @@ static ferry_status add_csv(ferry_ctx *ctx, serve_version *v, const char *text, 
         const char *last = stop ? stop : end;
         json_t *row = json_array();
         int64_t cells = 0;
-        (void)json_array_append_new(data, row);
+        FERRY_HAVE(ctx, json_array_append_new(data, row) == 0);
         while (text <= last) {
             const char *comma = memchr(text, ',', (size_t)(last - text));
             ferry_field f = {text, (comma ? comma : last) - text, 0};
