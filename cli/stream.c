@@ -116,8 +116,14 @@ static void commit(pump *p, commit_fn *how)
     const char *answers = NULL;
     int64_t n = 0;
     const ferry_status st = how(p->c->ctx, p->stream, &answers, &n);
+    char *clean = n > 0 && isatty(STDOUT_FILENO) ? malloc((size_t)n) : NULL;
 
-    print(p, answers, n);
+    if (clean) { /* labels and ids are whatever came in; answers are whole lines */
+        memcpy(clean, answers, (size_t)n);
+        (void)cli_clean(clean, (size_t)n);
+    }
+    print(p, clean ? clean : answers, n);
+    free(clean);
     if (st != FERRY_OK && !p->over) p->code = cli_failed(p->c, st);
     if (st != FERRY_OK) p->over = true;
 }

@@ -90,13 +90,13 @@ def test_devices(folder):
 
 # ---- a terminal obeys nobody but its user ----
 
-def on_terminal(*args):
+def on_terminal(*args, stdin=subprocess.DEVNULL):
     """What the command writes to a terminal, stdout and stderr."""
     try:
         master, slave = pty.openpty()
     except OSError as e:
         raise Skip(f"no pseudo terminals here ({e})") from e
-    p = subprocess.Popen([FERRY, *args], stdout=slave, stderr=slave, stdin=subprocess.DEVNULL)
+    p = subprocess.Popen([FERRY, *args], stdout=slave, stderr=slave, stdin=stdin)
     os.close(slave)
     seen = b""
     while True:
@@ -130,6 +130,17 @@ def test_control_characters(folder):
     # a pipe gets what the file has, but tables and messages are for people
     assert "\x1b" not in ferry("inspect", path).out
     assert "\x1b" not in ferry(f"x{evil}", code=2).err
+
+
+def test_control_characters_of_a_stream(folder):
+    """Labels come back in the answers of a stream, past what cleans standard output."""
+    ferry("gen", "bridge", "--out", folder + "/b", "-q", "--set", "target_features=4")
+    ferry("fit", folder + "/b/task.yaml", "-m", "mpa", "-o", folder + "/m.ferry", "-q")
+    with open(folder + "/lines", "w") as f:
+        f.write('{"id":"a","x":[1,2,3,4],"y":"c\\u009b31m\\u007f\\u202e"}\n')
+    with open(folder + "/lines") as f:
+        seen = on_terminal("stream", folder + "/m.ferry", "--state", folder + "/s", "-q", stdin=f).decode()
+    assert '"learned":"c?' in seen and not any(127 <= ord(c) < 160 or c == "\u202e" for c in seen), seen
 
 
 # ---- files that are written ----
