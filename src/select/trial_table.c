@@ -70,6 +70,13 @@ static void add_advice(const ferry_selection *s, ferry_text *o)
 {
     int64_t bridges = 0;
 
+    if (s->rows == 0) {
+        ferry_i_text_add(
+            o, "No way is reached: some domain shares no feature with the next. Name their "
+               "views alike, or say same_as: in the task file; ferry advise shows "
+               "what is taken for the same features.\n");
+        return;
+    }
     if (!s->told) {
         ferry_i_text_addf(o,
                           "Cannot tell: no candidate's labels repeat (the best q is %.2f, "

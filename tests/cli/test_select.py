@@ -75,6 +75,15 @@ def test_trial(folder):
     assert blind["labels"] == 0 and d["labels"] == 4
 
 
+def test_no_way_is_reached(folder):
+    for name, head in (("s", "a,b,label"), ("i", "c,d,label"), ("t", "e,f,label")):
+        write(folder, name + ".csv", head + "\n" + "".join(f"{i},{i % 3},{'xy'[i % 2]}\n" for i in range(20)))
+    task = write(folder, "t.yaml", "task: t\ngoal: classify\ndomains:\n" + "".join(
+        f"  - {{name: {n}, role: {r}, x: {n}.csv, label: label}}\n" for n, r in (("s", "source"), ("i", "intermediate"), ("t", "target"))))
+    out = ferry("select", task).out
+    assert "No way is reached" in out and "same_as:" in out and "Recommended" not in out, out
+
+
 def test_refuses(folder):
     task = far_task(folder)
     before = tree(folder)
