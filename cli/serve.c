@@ -1,6 +1,9 @@
 /* ferry serve: models behind HTTP, until a signal ends it. */
-#define _DEFAULT_SOURCE
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +41,43 @@ static void many_files(void)
     (void)setrlimit(RLIMIT_NOFILE, &files);
 }
 
+/* Signals come in through a pipe: a thread that was there before us (OpenBLAS starts some)
+ * may be the one that gets them, so a mask of ours would not do. */
+static int heard[2];
+
+static void on_signal(int sig)
+{
+    const unsigned char byte = (unsigned char)sig;
+    const int before = errno;
+
+    (void)!write(heard[1], &byte, 1);
+    errno = before;
+}
+
+static bool catch_signals(void)
+{
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action;
+
+    if (pipe2(heard, O_CLOEXEC) != 0) return false;
+    (void)fcntl(heard[1], F_SETFL, O_NONBLOCK); /* a full pipe: one is waiting already */
+    memset(&action, 0, sizeof action);
+    action.sa_handler = on_signal;
+    action.sa_flags = SA_RESTART;
+    for (int64_t i = 0; i < COUNT(signals); i++)
+        (void)sigaction(signals[i], &action, NULL);
+    return true;
+}
+
+static int next_signal(void)
+{
+    unsigned char byte = SIGTERM;
+
+    while (read(heard[0], &byte, 1) < 0 && errno == EINTR)
+        ;
+    return byte;
+}
+
 static ferry_status settings(cli *c)
 {
     static const struct {
@@ -61,23 +101,23 @@ static ferry_status settings(cli *c)
 int cli_serve(cli *c)
 {
     ferry_server *server = NULL;
-    sigset_t set;
     int got = 0;
 
-    sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGHUP);
     ferry_status st = settings(c);
     many_files();
-    (void)signal(SIGXFSZ, SIG_IGN);           /* a limit on files is a full disk to us */
-    (void)sigprocmask(SIG_BLOCK, &set, NULL); /* in all threads: they are waited for here */
+    (void)signal(SIGHUP, SIG_IGN);  /* nothing to load again while it starts */
+    (void)signal(SIGXFSZ, SIG_IGN); /* a limit on files is a full disk to us */
     if (st == FERRY_OK) st = ferry_server_start(c->ctx, c->args[0], c->sets, &server);
     if (st != FERRY_OK) return cli_failed(c, st);
     cli_progress_end();
+    if (!catch_signals()) {
+        cli_say("no pipe for signals: %s", strerror(errno));
+        (void)ferry_server_stop(c->ctx, server);
+        return EXIT_FAILED;
+    }
     cli_note(c, "serving %s on %s", c->args[0], ferry_server_address(server));
     notify("READY=1");
-    while (sigwait(&set, &got) == 0 && got == SIGHUP)
+    while ((got = next_signal()) == SIGHUP)
         ferry_server_reload(server);
     notify("STOPPING=1");
     cli_note(c, "stopping: requests that came are finished");

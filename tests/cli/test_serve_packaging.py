@@ -79,5 +79,24 @@ def test_notify(folder):
         assert s.recv(100) == b"STOPPING=1"
 
 
+def test_signal_to_any_thread(folder):
+    """The kernel gives a signal to whichever thread takes it; libraries start some before the server does."""
+    import ctypes
+    syscall = ctypes.CDLL(None, use_errno=True).syscall
+    number = {"x86_64": 234, "aarch64": 131}.get(os.uname().machine)
+    if number is None:
+        raise Skip("the number of tgkill is not known on this machine")
+    model = fit(folder, "logreg")
+    with Server(model) as server:
+        threads = len(os.listdir(f"/proc/{server.p.pid}/task"))
+    for i in range(threads):
+        with Server(model) as server:
+            tasks = sorted(map(int, os.listdir(f"/proc/{server.p.pid}/task")))
+            for sig in (1, 15):  # SIGHUP loads again, SIGTERM ends
+                assert syscall(number, server.p.pid, tasks[i % len(tasks)], sig) == 0, ctypes.get_errno()
+            assert server.p.wait(120) == 0, server.read_log()
+            assert "stopped" in server.read_log()
+
+
 if __name__ == "__main__":
     harness.main(sys.modules[__name__])
