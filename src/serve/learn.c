@@ -232,9 +232,9 @@ static void commit(serve_version *v, bool turn)
     }
     v->seq = v->stream->worker.seq;
     v->waiting = v->stream->worker.queue.n;
+    if (v->labels) (void)fflush(v->labels); /* a kill after the answer must not lose them */
     give(v, text, n);
     if (turn) return;
-    if (v->labels) (void)fflush(v->labels);
     serve_version *shadow = v->beside;
     if (shadow && shadow->stream &&
         ferry_stream_commit(shadow->ctx, shadow->stream, &text, &n) != FERRY_OK)
