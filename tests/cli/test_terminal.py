@@ -28,7 +28,7 @@ class Terminal:
         os.close(slave)
         self.seen = b""
 
-    def read_until(self, done, seconds=30):
+    def read_until(self, done, seconds=120):
         """Read what appears until done(text) or the end."""
         end = time.monotonic() + seconds
         while not done(self.seen):
@@ -83,10 +83,13 @@ def test_quiet_has_no_bar(folder):
 
 def test_interrupt_keeps_what_is_complete(folder):
     task = small_task(folder)
-    p = start(["run", task, "-o", folder + "/o", *LONG])
-    wait_until_running(p)
+    p = start(["run", task, "-o", folder + "/o", "--jobs", "2", *LONG])
+    part, end = folder + "/o.part", time.monotonic() + 120
+    while not (os.path.isdir(part) and any(f.endswith("-4.cell") for f in os.listdir(part))):  # so repeat 0 is complete
+        assert p.poll() is None and time.monotonic() < end, "no cell of the fifth repeat"
+        time.sleep(0.05)
     p.send_signal(signal.SIGINT)
-    out, err = p.communicate(timeout=30)
+    out, err = p.communicate(timeout=120)
     assert p.returncode == 130, (p.returncode, err)
     assert err.splitlines()[-1].startswith("ferry: interrupted: the ") and folder + "/o" in err.splitlines()[-1], err
     kept = parses(read(folder, "o/results.json"))
@@ -101,7 +104,7 @@ def test_interrupt_of_the_demo_leaves_no_folder(folder):
     p = start(["demo", "--set", "repeats=10000"], env=dict(os.environ, TMPDIR=tmp))
     wait_until_running(p)
     p.send_signal(signal.SIGINT)
-    out, err = p.communicate(timeout=30)
+    out, err = p.communicate(timeout=120)
     assert p.returncode == 130 and "ferry: interrupted " in err, (p.returncode, err)  # a busy machine may be within the first
     assert os.listdir(tmp) == []
 
@@ -116,7 +119,7 @@ def test_interrupt_of_a_reader(folder):
             f.write("a,b\n1,2\n")
             f.flush()
             p.send_signal(signal.SIGINT)
-            out, err = p.communicate(timeout=30)
+            out, err = p.communicate(timeout=120)
         assert (p.returncode, out, err) == (130, "", "ferry: interrupted\n")
     assert os.listdir(folder) == ["pipe.csv"]
 
