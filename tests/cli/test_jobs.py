@@ -63,7 +63,9 @@ def test_interrupt(folder):
     task = small_task(folder, "source=400", "target=400", "repeats=200")
     p = subprocess.Popen([FERRY, "run", task, "-q", "-o", folder + "/o", "--jobs", "3"], stdout=subprocess.DEVNULL,
                          stderr=subprocess.PIPE, text=True)
-    time.sleep(1)
+    end = time.monotonic() + 120
+    while not os.path.isdir(folder + "/o.part") and p.poll() is None and time.monotonic() < end:
+        time.sleep(0.02)
     p.send_signal(signal.SIGINT)
     _, err = p.communicate(timeout=120)
     assert p.returncode == 130, (p.returncode, err)
