@@ -11,8 +11,10 @@
  *
  * matio 1.5.23 trusts what the file says: the outline of a MAT 5 file is checked before matio sees it, a
  * MAT 7.3 file (HDF5, which crashes on damaged ones) is read by a program of its own (mat73.c), and the
- * shapes of both are checked against the data that is there before anything is used.
+ * shapes of both are checked against the data that is there before anything is used. Why it gives nothing, or
+ * less, matio does not say: when memory ran out, malloc has left that in errno.
  */
+#include <errno.h>
 #include <math.h>
 #include <pthread.h>
 #include <string.h>
@@ -164,6 +166,7 @@ static ferry_status list_all(ferry_ctx *ctx, mat *m)
     matvar_t *v = NULL;
 
     if (m->in) FERRY_TRY(ferry_i_mat73(ctx, m->in, NULL, &m->outline));
+    errno = 0;
     for (int64_t i = 0; i < m->outline.n; i++) {
         const matvar_t *o = m->outline.v[i];
         if (o->name && o->class_type != MAT_C_EMPTY) FERRY_TRY(list_one(ctx, m, o));
@@ -174,6 +177,7 @@ static ferry_status list_all(ferry_ctx *ctx, mat *m)
         ferry_i_matio.VarFree(v);
         v = NULL;
     }
+    FERRY_HAVE(ctx, errno != ENOMEM);
     FERRY_NEED(ctx, m->list.n > 0, FERRY_EDATA, "%s: holds no variable", m->path);
 done:
     ferry_i_matio.VarFree(v);
@@ -442,10 +446,12 @@ static ferry_status read_name(ferry_ctx *ctx, const mat *m, const char *name,
                m->list.v[0].name);
     /* outline first; a cell array's own shape tells nothing about the element that is
      * wanted */
+    errno = 0;
     if (m->in)
         FERRY_TRY(fetch(ctx, m, base, false, &lent));
     else
         lent = whole = ferry_i_matio.VarReadInfo(m->file, base);
+    FERRY_HAVE(ctx, errno != ENOMEM);
     FERRY_NEED(ctx, lent, FERRY_EDATA, "%s: cannot be read", where);
     if (lent->class_type != MAT_C_CELL) FERRY_TRY(check_shape(ctx, m, where, lent));
     ferry_i_matio.VarFree(whole);
@@ -454,6 +460,7 @@ static ferry_status read_name(ferry_ctx *ctx, const mat *m, const char *name,
         FERRY_TRY(fetch(ctx, m, base, true, &whole));
     else
         whole = ferry_i_matio.VarRead(m->file, base);
+    FERRY_HAVE(ctx, errno != ENOMEM);
     FERRY_NEED(ctx, whole, FERRY_EDATA, "%s: cannot be read", where);
     /* v walks into the cells of whole, which owns everything */
     v = whole;
@@ -493,7 +500,9 @@ static ferry_status read_open(ferry_ctx *ctx, mat *m, const char *member,
     ferry_data *d = NULL;
     char *where = NULL;
 
+    errno = 0;
     if (!m->in) m->file = ferry_i_matio.Open(m->path, MAT_ACC_RDONLY);
+    FERRY_HAVE(ctx, errno != ENOMEM);
     FERRY_NEED(ctx, m->in || m->file, FERRY_EDATA, "%s: cannot be read as a MAT file",
                m->path);
     FERRY_TRY(list_all(ctx, m));

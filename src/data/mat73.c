@@ -26,12 +26,13 @@
 
 enum { PATIENCE = 60 }; /* seconds without a byte */
 
-/* The program at work. left: bytes that may still come. bad: what came is not what was agreed. */
+/* The program at work. left: bytes that may still come. bad: what came is not what was agreed, or there is
+ * no memory for it. */
 typedef struct reader {
     int fd;
     pid_t pid;
     int64_t left;
-    bool bad, late;
+    bool bad, late, no_memory;
 } reader;
 
 /* ---- where it is ---- */
@@ -155,6 +156,13 @@ static int64_t take_int(reader *r)
     return r->bad ? -1 : x;
 }
 
+/* p; NULL ends it all, for want of memory. */
+static void *got(reader *r, void *p)
+{
+    if (!p) r->bad = r->no_memory = true;
+    return p;
+}
+
 /* Memory of matio's kind, with a 0 behind; *n: its size. NULL: none was sent, or bad. */
 static void *take_bytes(reader *r, int64_t *n)
 {
@@ -163,7 +171,7 @@ static void *take_bytes(reader *r, int64_t *n)
 
     *n = 0;
     if (r->bad || size < 0) return NULL;
-    p = size <= r->left ? malloc((size_t)size + 1) : NULL;
+    if (size <= r->left) p = got(r, malloc((size_t)size + 1));
     if (!p || !take(r, p, size)) {
         r->bad = true;
         free(p);
@@ -190,11 +198,8 @@ static void take_cells(reader *r, matvar_t *v, int depth)
         return;
     }
     if (n == 0) return;
-    matvar_t **cell = calloc((size_t)n, sizeof(matvar_t *));
-    if (!cell) {
-        r->bad = true;
-        return;
-    }
+    matvar_t **cell = got(r, calloc((size_t)n, sizeof(matvar_t *)));
+    if (!cell) return;
     v->data = cell;
     v->nbytes = (size_t)n * sizeof(matvar_t *);
     v->data_size = (int)sizeof(matvar_t *);
@@ -204,11 +209,11 @@ static void take_cells(reader *r, matvar_t *v, int depth)
 
 static void take_sparse(reader *r, matvar_t *v)
 {
-    mat_sparse_t *s = v->data = calloc(1, sizeof *s);
+    mat_sparse_t *s = v->data = got(r, calloc(1, sizeof *s));
     int64_t n = 0;
     const size_t width = ferry_i_matio.SizeOf(v->data_type);
 
-    r->bad = r->bad || !s || width == 0;
+    r->bad = r->bad || width == 0;
     if (r->bad) return;
     v->nbytes = sizeof *s;
     s->ir = take_bytes(r, &n);
@@ -226,12 +231,9 @@ static matvar_t *take_var(reader *r, int depth)
     int64_t n = 0;
 
     if (tag == MAT73_NOTHING && !r->bad) return NULL;
-    matvar_t *v =
-        tag == MAT73_VARIABLE && depth <= MAT73_DEEPEST ? ferry_i_matio.VarCalloc() : NULL;
-    if (!v) {
-        r->bad = true;
-        return NULL;
-    }
+    r->bad = r->bad || tag != MAT73_VARIABLE || depth > MAT73_DEEPEST;
+    matvar_t *v = r->bad ? NULL : got(r, ferry_i_matio.VarCalloc());
+    if (!v) return NULL;
     v->name = take_bytes(r, &n);
     if (v->name && strlen(v->name) != (size_t)n) r->bad = true;
     const int64_t class = take_int(r), type = take_int(r);
@@ -244,15 +246,12 @@ static matvar_t *take_var(reader *r, int depth)
         return v;
     }
     v->data_type = (enum matio_types)type;
-    v->dims = calloc((size_t)rank + 1, sizeof *v->dims);
+    v->dims = got(r, calloc((size_t)rank + 1, sizeof *v->dims));
     for (int64_t i = 0; v->dims && i < rank; i++) {
         v->dims[i] = (size_t)take_int(r);
         if (v->dims[i] > (size_t)INT64_MAX) r->bad = true;
     }
-    if (!v->dims || r->bad) {
-        r->bad = true;
-        return v;
-    }
+    if (r->bad) return v;
     v->rank = (int)rank;
     v->class_type = (enum matio_classes) class; /* from here on freeing goes by it */
     if (class == MAT_C_CELL) {
@@ -293,6 +292,7 @@ ferry_status ferry_i_mat73(ferry_ctx *ctx, const ferry_input *in, const char *na
         if (name) break;
     }
     if (take_int(&r) != MAT73_MAGIC) r.bad = true;
+    FERRY_HAVE(ctx, !r.no_memory);
     FERRY_NEED(ctx, !r.bad, FERRY_EDATA, "%s: cannot be read as a MAT 7.3 file: %s",
                in->path,
                r.late ? "reading it takes too long"

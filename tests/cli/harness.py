@@ -46,6 +46,13 @@ def refused(*args, says, cwd=None, env=None):
     return r
 
 
+def can_preload():
+    if "FERRY_PRELOAD" not in os.environ:
+        raise Skip("FERRY_PRELOAD is not set (ctest sets it)")
+    if b"__asan_init" in open(FERRY, "rb").read():
+        raise Skip("dlsym cannot be replaced before ASan has begun")
+
+
 def write(folder, name, text):
     path = os.path.join(folder, name)
     os.makedirs(os.path.dirname(path), exist_ok=True)

@@ -1,9 +1,11 @@
 /* Preloaded by a test: an OpenBLAS that picks the wrong kernels unless it is told which to
  * take, as Debian's does on new CPUs; or, with FERRY_TEST_NO_BLAS, none. Also notes every start of the
- * program in the file FERRY_TEST_STARTS, and lets it trust the certificate FERRY_TEST_CA instead of the
- * system's. */
-#define _GNU_SOURCE /* dlvsym, RTLD_NEXT */
+ * program in the file FERRY_TEST_STARTS, lets it trust the certificate FERRY_TEST_CA instead of the
+ * system's, and with FERRY_TEST_MALLOC="NAME N" gives no memory when a library of that name asks for the
+ * N-th time. */
+#define _GNU_SOURCE /* dladdr, dlvsym, RTLD_NEXT */
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,6 +53,46 @@ FILE *fopen64(const char *path, const char *mode);
 FILE *fopen64(const char *path, const char *mode)
 {
     return open_as("fopen64", path, mode);
+}
+
+/* ---- memory ---- */
+
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t n, size_t size);
+void *__libc_realloc(void *p, size_t size);
+
+/* Whether this call is the one that gets nothing. `from`: where in a library it was made. */
+static int refused(const void *from)
+{
+    static char name[64];
+    static long at = -1, count;
+    Dl_info info;
+
+    if (at < 0) {
+        const char *told = getenv("FERRY_TEST_MALLOC");
+        at = 0;
+        if (told && sscanf(told, "%63s %ld", name, &at) != 2) abort();
+    }
+    if (at == 0 || !dladdr(from, &info) || !info.dli_fname || !strstr(info.dli_fname, name))
+        return 0;
+    if (++count != at) return 0;
+    errno = ENOMEM;
+    return 1;
+}
+
+void *malloc(size_t size)
+{
+    return refused(__builtin_return_address(0)) ? NULL : __libc_malloc(size);
+}
+
+void *calloc(size_t n, size_t size)
+{
+    return refused(__builtin_return_address(0)) ? NULL : __libc_calloc(n, size);
+}
+
+void *realloc(void *p, size_t size)
+{
+    return refused(__builtin_return_address(0)) ? NULL : __libc_realloc(p, size);
 }
 
 __attribute__((constructor)) static void started(void)

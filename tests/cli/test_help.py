@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import sys
 
-from harness import FERRY, TOP, Skip, ferry, main, parses, read, write
+from harness import FERRY, TOP, Skip, can_preload, ferry, main, parses, read, write
 
 COMMANDS = ["run", "advise", "rerun", "explain", "table", "report", "fit", "predict", "select", "stream", "serve", "methods", "inspect", "convert", "gen", "demo", "fetch", "reproduce", "doctor", "help",
             "version"]
@@ -171,13 +171,6 @@ def test_doctor_finds_problems(folder):
         raise Skip("the kernels that fit this CPU are not known")
     r = ferry("doctor", code=1, env={"OPENBLAS_CORETYPE": "Prescott"})
     assert "Problem: OpenBLAS runs kernels for Prescott, this CPU wants" in r.out
-
-
-def can_preload():
-    if "FERRY_PRELOAD" not in os.environ:
-        raise Skip("FERRY_PRELOAD is not set (ctest sets it)")
-    if b"__asan_init" in open(FERRY, "rb").read():
-        raise Skip("dlsym cannot be replaced before ASan has begun")
 
 
 def starts(folder, *args, **env):

@@ -1,8 +1,11 @@
-/* MAT 5 and 7.3 files. Test files are made with matio. */
+/* MAT 5 and 7.3 files. Test files are made with matio, or with HDF5 where matio has no such setting. */
+#define _GNU_SOURCE /* memmem */
 #include "ferry_test.h"
 
+#include <hdf5.h>
 #include <matio.h>
 #include <stdio.h>
+#include <zlib.h>
 
 #include "data/data.h"
 
@@ -310,6 +313,82 @@ static void test_broken_hdf(void **state)
     }
 }
 
+/* A MAT 7.3 file with X = 7 x 5, X(i, j) = 10 i + j, in chunks of 2 x 3 (those at the edges reach beyond),
+ * which go through the filters: 1 shuffle, 2 deflate, 4 checksum. */
+static const char *make_chunks(int filters)
+{
+    const char *path = tmp_path("chunks.mat");
+    const hsize_t dims[] = {5, 7}, chunk[] = {3, 2};
+    const hid_t head = H5Pcreate(H5P_FILE_CREATE), how = H5Pcreate(H5P_DATASET_CREATE);
+    const hid_t space = H5Screate_simple(2, dims, NULL), one = H5Screate(H5S_SCALAR);
+    const hid_t text = H5Tcopy(H5T_C_S1);
+    double x[35];
+
+    for (int i = 0; i < 7; i++)
+        for (int j = 0; j < 5; j++)
+            x[j * 7 + i] = 10 * i + j;
+    assert_true(H5Pset_userblock(head, 512) >= 0 && H5Pset_chunk(how, 2, chunk) >= 0);
+    if (filters & 1) assert_true(H5Pset_shuffle(how) >= 0);
+    if (filters & 2) assert_true(H5Pset_deflate(how, 6) >= 0);
+    if (filters & 4) assert_true(H5Pset_fletcher32(how) >= 0);
+    const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, head, H5P_DEFAULT);
+    const hid_t data =
+        H5Dcreate2(file, "X", H5T_IEEE_F64LE, space, H5P_DEFAULT, how, H5P_DEFAULT);
+    assert_true(H5Dwrite(data, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, x) >= 0);
+    assert_true(H5Tset_size(text, 6) >= 0);
+    const hid_t class =
+        H5Acreate2(data, "MATLAB_class", text, one, H5P_DEFAULT, H5P_DEFAULT);
+    assert_true(H5Awrite(class, text, "double") >= 0);
+    assert_true(H5Aclose(class) >= 0 && H5Dclose(data) >= 0 && H5Fclose(file) >= 0);
+    (void)H5Tclose(text), (void)H5Sclose(one), (void)H5Sclose(space);
+    (void)H5Pclose(how), (void)H5Pclose(head);
+    FILE *f = fopen(path, "r+b");
+    assert_non_null(f);
+    assert_true(fprintf(f, "%-124s%c%cIM", "MATLAB 7.3 MAT-file", 0, 2) == 128);
+    assert_int_equal(fclose(f), 0);
+    return path;
+}
+
+static void test_chunks(void **state)
+{
+    ferry_ctx *ctx = *state;
+
+    for (int filters = 0; filters < 8; filters++) {
+        ferry_data *d = NULL;
+        assert_ok(ctx, ferry_read(ctx, inside(make_chunks(filters), "X"), NULL, &d));
+        assert_int_equal(d->x->rows, 7);
+        assert_int_equal(d->x->cols, 5);
+        for (int i = 0; i < 7; i++)
+            for (int j = 0; j < 5; j++)
+                assert_close(at(d, i, j), 10 * i + j, 0);
+        ferry_data_free(d);
+    }
+}
+
+/* A chunk that inflates to fewer bytes than it should: HDF5 1.10 goes on with what lies behind them. */
+static void test_short_chunk(void **state)
+{
+    ferry_ctx *ctx = *state;
+    FILE *f = fopen(make_chunks(2), "rb");
+    static const Bytef little[8] = {1, 2, 3};
+    static char bytes[65536];
+    Bytef packed[64];
+    uLongf size = sizeof packed;
+    ferry_data *d = NULL;
+
+    assert_non_null(f);
+    const int64_t n = (int64_t)fread(bytes, 1, sizeof bytes, f);
+    fclose(f);
+    assert_int_equal(compress2(packed, &size, little, sizeof little, 6), Z_OK);
+    char *const chunk = memmem(bytes + 512, (size_t)n - 512, packed, 2);
+    assert_non_null(chunk);
+    memcpy(chunk, packed, size);
+    assert_fails(ctx,
+                 ferry_read(ctx, inside(tmp_file("short.mat", bytes, n), "X"), NULL, &d),
+                 FERRY_EDATA, "short.mat: cannot be read as a MAT 7.3 file: it is damaged");
+    assert_null(d);
+}
+
 static const char *const arffs[] = {
     "@relation r\n@attribute id string\n@attribute a real\n@attribute '\xc3\xa9' real\n"
     "@attribute k {c,'a b'}\n@data\np,0.1,?,c\n'q \xf0\x9f\x98\x80',-2,3e300,?\nr,1,2,'a "
@@ -461,10 +540,10 @@ static void test_real_data(void **state)
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, ctx_setup, ctx_teardown)
-    const struct CMUnitTest tests[] = {T(test_view_and_labels),  T(test_types),
-                                       T(test_sparse_and_cells), T(test_texts),
-                                       T(test_refused),          T(test_broken),
-                                       T(test_broken_hdf),       T(test_round_trip),
-                                       T(test_memory),           T(test_real_data)};
+    const struct CMUnitTest tests[] = {
+        T(test_view_and_labels), T(test_types),   T(test_sparse_and_cells),
+        T(test_texts),           T(test_refused), T(test_broken),
+        T(test_broken_hdf),      T(test_chunks),  T(test_short_chunk),
+        T(test_round_trip),      T(test_memory),  T(test_real_data)};
     return cmocka_run_group_tests_name("mat", tests, NULL, NULL);
 }
