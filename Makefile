@@ -28,11 +28,11 @@ demo: all ## run every method on a made-up task
 
 test: setup-test ## build and run all tests
 	$(call build,release,ON)
-	@ctest --test-dir $(RELEASE) --output-on-failure -j $(JOBS)
+	@scripts/leaves-nothing ctest --test-dir $(RELEASE) --output-on-failure -j $(JOBS)
 
 asan: setup-test ## all tests under address and undefined-behaviour sanitizers
 	$(call build,asan,ON)
-	@ctest --test-dir build/asan --output-on-failure -j $(JOBS)
+	@scripts/leaves-nothing ctest --test-dir build/asan --output-on-failure -j $(JOBS)
 
 bench: all ## measure speed against other programs
 	@bench/run

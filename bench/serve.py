@@ -2,6 +2,7 @@
 
 usage: serve.py FERRY PEER-PYTHON|-    (- : without the peer)
 """
+import atexit
 import json
 import os
 import random
@@ -104,6 +105,7 @@ def main():
     if not shutil.which("wrk"):
         raise SystemExit("bench/serve needs wrk (Debian: wrk)")
     folder = tempfile.mkdtemp(prefix="ferry-bench-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     make_models(folder)
     one, lines = json.dumps({"x": row(0)}), "".join(json.dumps({"x": row(i % 3)}) + "\n" for i in range(64))
     p, port = serve(folder + "/logreg.ferry")
@@ -136,7 +138,6 @@ def main():
         print(f"row serve.lines {mid['ferry', '64 lines'] / mid['fastapi + river', '64 lines']:.2f} >= 20 requests of 64 lines, against FastAPI and river")
     print(f"row serve.tail {p99 / p50:.2f} <= 5 p99 over p50 at half load")
     print(f"row serve.learn {served / stream:.2f} >= 0.8 durable labels, against ferry stream --sync batch")
-    shutil.rmtree(folder)
 
 
 if __name__ == "__main__":

@@ -214,7 +214,8 @@ int cli_can_fill(const char *dir);
 /* Whether results of that task can take the folder's place: results of another one only under
  * --force; else says why not: EXIT_USAGE. */
 int cli_can_replace(const cli *c, const char *dir, const char *task);
-/* New empty folder under TMPDIR, and its removal with all that is in it. */
+/* New empty folder under TMPDIR (those that killed commands left are removed), and its removal with all
+ * that is in it. */
 char *cli_temporary(void);
 void cli_remove(char *folder);
 

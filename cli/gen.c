@@ -1,23 +1,16 @@
 /* ferry gen and ferry demo: synthetic tasks. */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli.h"
-
-char *cli_temporary(void)
-{
-    const char *under = getenv("TMPDIR");
-    char *path = cli_join(under && under[0] ? under : "/tmp", "/ferry.", "XXXXXX");
-
-    if (mkdtemp(path)) return path;
-    cli_say("%s: cannot make a temporary folder: %s", path, strerror(errno));
-    free(path);
-    exit(EXIT_FAILED);
-}
 
 /* Remove a folder and all that is in it; symbolic links are not followed. */
 static void remove_tree(const char *path)
@@ -37,6 +30,43 @@ static void remove_tree(const char *path)
     }
     if (dir) (void)closedir(dir);
     (void)rmdir(path);
+}
+
+/* ferry.PID.XXXXXX of this user, whose process is gone and which nobody holds: in containers numbers of
+ * processes repeat. */
+static bool left_behind(int under, const char *name)
+{
+    char *end = NULL;
+    const long pid = strncmp(name, "ferry.", 6) == 0 ? strtol(name + 6, &end, 10) : 0;
+    struct stat info;
+
+    if (pid <= 0 || *end != '.' || strlen(end) != 7) return false;
+    if (kill((pid_t)pid, 0) == 0 || errno != ESRCH) return false;
+    const int fd = openat(under, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    const bool nobody = fd >= 0 && fstat(fd, &info) == 0 && info.st_uid == geteuid() &&
+                        flock(fd, LOCK_EX | LOCK_NB) == 0;
+    if (fd >= 0) (void)close(fd);
+    return nobody;
+}
+
+char *cli_temporary(void)
+{
+    const char *told = getenv("TMPDIR"), *under = told && told[0] ? told : "/tmp";
+    DIR *dir = opendir(under);
+    char name[64];
+
+    for (struct dirent *e = dir ? readdir(dir) : NULL; e; e = readdir(dir))
+        if (left_behind(dirfd(dir), e->d_name)) cli_remove(cli_join(under, "/", e->d_name));
+    if (dir) (void)closedir(dir);
+    (void)snprintf(name, sizeof name, "ferry.%ld.XXXXXX", (long)getpid());
+    char *path = cli_join(under, "/", name);
+    if (mkdtemp(path)) { /* held until the process ends */
+        (void)flock(open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), LOCK_EX | LOCK_NB);
+        return path;
+    }
+    cli_say("%s: cannot make a temporary folder: %s", path, strerror(errno));
+    free(path);
+    exit(EXIT_FAILED);
 }
 
 void cli_remove(char *folder)

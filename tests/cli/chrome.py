@@ -73,8 +73,9 @@ class Page:
     """One page of a browser of its own. `console` has errors, warnings and exceptions."""
 
     def __init__(self, url, width=1100, height=900, dark=False, media=None):
+        browser = find()
         self.folder = tempfile.mkdtemp(prefix="ferry-chrome-")
-        self.p = subprocess.Popen([find(), "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+        self.p = subprocess.Popen([browser, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
                                    "--remote-debugging-port=0", "--user-data-dir=" + self.folder, "about:blank"],
                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
                                   env={**os.environ, "TMPDIR": self.folder})  # it leaves files there

@@ -6,6 +6,7 @@ usage: python3 -B soak_stream.py FERRY [--kills N] [--seed N] [--jobs N]     N k
 Needs the command and the files beside this one, nothing else. test_crash.py runs a slice of it.
 """
 import argparse
+import atexit
 import json
 import os
 import random
@@ -203,6 +204,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     a = parser.parse_args()
     folder = tempfile.mkdtemp(prefix="ferry-soak-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     # How often a kind of soak runs, and how many kills it has: all sync modes and phases in turn.
     models = [model(folder, "scale=causal", "average=yes"), model(folder, method="hetomtl", name="h.ferry"),
               model(folder, method="omtlmc", name="o.ferry")]
@@ -225,7 +227,6 @@ def main():
         print(f"--sync {sync:6} {phase:8} {c}")
     print(f"{sum(c.kills for c in counts.values())} kills, {sum(c.acknowledged for c in counts.values())} records acknowledged, "
           f"nothing lost, {time.monotonic() - begin:.0f} s")
-    shutil.rmtree(folder)
 
 
 if __name__ == "__main__":

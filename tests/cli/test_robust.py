@@ -1,4 +1,5 @@
 """What strangers' files and a poor machine do to the command: nothing but one line."""
+import fcntl
 import glob
 import gzip
 import os
@@ -199,6 +200,16 @@ def test_leftovers_of_killed_runs(folder):
     ferry("convert", a, os.path.join(folder, "b.csv"))
     assert not os.path.exists(dead)
     assert os.path.exists(alive) and os.path.exists(other) and os.path.exists(mine)
+    # folders of commands that make their own data
+    dead, held, alive, mine = [os.path.join(folder, "ferry." + n) for n in
+                               (f"{gone.pid}.abcdef", f"{gone.pid}.ghijkl", f"{os.getpid()}.abcdef", "backup")]
+    for name in (dead, held, alive, mine):
+        os.makedirs(name + "/inner")
+    fd = os.open(held, os.O_RDONLY)
+    fcntl.flock(fd, fcntl.LOCK_EX)
+    ferry("demo", "-q", "--set", "repeats=1", "--set", "source=20", "--set", "bridge=20", env={"TMPDIR": folder})
+    os.close(fd)
+    assert sorted(n for n in os.listdir(folder) if n.startswith("ferry.")) == sorted(map(os.path.basename, (held, alive, mine)))
 
 
 # ---- little address space ----

@@ -31,6 +31,35 @@ const char *fuzz_file(const uint8_t *bytes, size_t n)
     return path;
 }
 
+static char folder[256];
+
+static void clean(void)
+{
+    ferry_i_remove_tree(folder);
+}
+
+const char *fuzz_path(const char *name)
+{
+    static char path[512];
+    const char *under = getenv("TMPDIR");
+
+    if (!folder[0]) {
+        if (!under) under = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
+        (void)snprintf(folder, sizeof folder, "%s/ferry-fuzz-XXXXXX", under);
+        if (!mkdtemp(folder)) abort();
+        (void)atexit(clean);
+    }
+    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    return path;
+}
+
+void fuzz_put(const char *name, const void *bytes, size_t n)
+{
+    FILE *f = fopen(fuzz_path(name), "wb");
+
+    if (!f || fwrite(bytes, 1, n, f) != n || fclose(f) != 0) abort();
+}
+
 void fuzz_check(ferry_ctx *ctx, ferry_status st)
 {
     if (st == FERRY_OK) return;

@@ -70,13 +70,10 @@ static ferry_opts *opts_for(ferry_ctx *ctx, const way *w)
  * hold it (such as a class named ""), and that reads as the same shape. */
 static void write_back(ferry_ctx *ctx, const ferry_data *data, ferry_data_kind as)
 {
-    static char path[64], labels[72]; /* labels: the XML that ARFF writes beside */
+    const char *path = fuzz_path("written"); /* ARFF writes an XML beside */
     ferry_opts *opts = NULL;
     ferry_data *again = NULL;
 
-    (void)snprintf(path, sizeof path, "%s/ferry-fuzz-%ld",
-                   access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp", (long)getpid());
-    (void)snprintf(labels, sizeof labels, "%s.xml", path);
     if (ferry_opts_new(ctx, &opts) != FERRY_OK) return;
     (void)ferry_opts_set(ctx, opts, "format", data->format);
     ferry_status st = ferry_write(ctx, data, path, opts);
@@ -94,7 +91,7 @@ static void write_back(ferry_ctx *ctx, const ferry_data *data, ferry_data_kind a
             abort();
     }
     (void)unlink(path);
-    (void)unlink(labels);
+    (void)unlink(fuzz_path("written.xml"));
     ferry_data_free(again);
     ferry_opts_free(opts);
 }

@@ -1,38 +1,9 @@
 /* Fuzz the task parser. Tasks may name the data files below, and nothing outside their
  * folder. */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "ferry/task.h"
 #include "fuzz.h"
-
-static char dir[] = "/tmp/ferry-fuzz-XXXXXX";
-
-static const char *path_of(const char *name)
-{
-    static char path[64];
-
-    (void)snprintf(path, sizeof path, "%s/%s", dir, name);
-    return path;
-}
-
-static void put(const char *name, const void *bytes, size_t n)
-{
-    FILE *f = fopen(path_of(name), "wb");
-
-    if (!f || fwrite(bytes, 1, n, f) != n || fclose(f) != 0) abort();
-}
-
-static void clean(void)
-{
-    static const char *const names[] = {"task.yaml", "a.csv", "b.svm", "r.tsv", "e.tsv"};
-
-    for (int64_t i = 0; i < FERRY_COUNT(names); i++)
-        (void)unlink(path_of(names[i]));
-    (void)rmdir(dir);
-}
 
 static void prepare(void)
 {
@@ -40,12 +11,10 @@ static void prepare(void)
                       b[] = "1 1:1 2:0.5\n-1 2:1\n1 1:2\n", r[] = "u\ti\t4\nv\ti\t3\n",
                       e[] = "1\t2\n2\t3\n";
 
-    if (!mkdtemp(dir)) abort();
-    put("a.csv", a, sizeof a - 1);
-    put("b.svm", b, sizeof b - 1);
-    put("r.tsv", r, sizeof r - 1);
-    put("e.tsv", e, sizeof e - 1);
-    (void)atexit(clean);
+    fuzz_put("a.csv", a, sizeof a - 1);
+    fuzz_put("b.svm", b, sizeof b - 1);
+    fuzz_put("r.tsv", r, sizeof r - 1);
+    fuzz_put("e.tsv", e, sizeof e - 1);
 }
 
 /* Whether a path in it could lead out of the folder. YAML can also escape a character, as
@@ -65,8 +34,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 
     if (!ready++) prepare();
     if (leads_out(bytes, n)) return 0;
-    put("task.yaml", bytes, n);
-    fuzz_check(ctx, ferry_task_load(ctx, path_of("task.yaml"), NULL, &task));
+    fuzz_put("task.yaml", bytes, n);
+    fuzz_check(ctx, ferry_task_load(ctx, fuzz_path("task.yaml"), NULL, &task));
     ferry_task_free(task);
     return 0;
 }

@@ -25,6 +25,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/core.h"
+
 enum { MOST_SEEDS = 512, MOST_JOBS = 256, MOST_BYTES = 1 << 16, HANG = 20 };
 
 #define TARGETS(X)                                                                         \
@@ -32,8 +34,9 @@ enum { MOST_SEEDS = 512, MOST_JOBS = 256, MOST_BYTES = 1 << 16, HANG = 20 };
     X(svmlight)                                                                            \
     X(mtx)                                                                                 \
     X(npy)                                                                                 \
-    X(npz) X(mat) X(mat73) X(arff) X(linqs) X(ratings) X(edges) X(text) X(input) X(task)   \
-        X(model) X(wal) X(lines) X(results)
+    X(npz)                                                                                 \
+    X(mat) X(mat73) X(arff) X(linqs) X(ratings) X(edges) X(text) X(input) X(task) X(model) \
+        X(wal) X(lines) X(results)
 #define DECLARE(name) int fuzz_##name(const uint8_t *bytes, size_t n);
 TARGETS(DECLARE)
 typedef struct target {
@@ -321,6 +324,7 @@ static int run_target(const target *t, const char *folder, const char *out, int6
 
 int main(int argc, char **argv)
 {
+    char temporary[256];
     int found = 0;
 
     if (argc < 5) {
@@ -333,6 +337,10 @@ int main(int argc, char **argv)
                      : atoi(argv[4]) > MOST_JOBS ? MOST_JOBS
                                                  : atoi(argv[4]);
     (void)mkdir(argv[2], 0777);
+    const char *under = getenv("TMPDIR"); /* what workers that died leave goes in the end */
+    if (!under) under = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
+    (void)snprintf(temporary, sizeof temporary, "%s/ferry-mutate-XXXXXX", under);
+    if (!mkdtemp(temporary) || setenv("TMPDIR", temporary, 1) != 0) return 2;
     for (size_t k = 0; k < sizeof targets / sizeof *targets; k++) {
         bool wanted = argc == 5;
         for (int a = 5; a < argc; a++)
@@ -341,5 +349,6 @@ int main(int argc, char **argv)
             found += run_target(&targets[k], argv[1], argv[2], count, only >= 0 ? 1 : jobs,
                                 only);
     }
+    ferry_i_remove_tree(temporary);
     return found > 0;
 }
