@@ -55,6 +55,10 @@ const char *data_dir(void);
 
 /* Make the n-th allocation from now fail (1 = the next one; 0 = none). Counts on. */
 void fail_allocation(int64_t n);
+/* The n-th and all after it. */
+void fail_allocations_from(int64_t n);
+/* Call this at every allocation, with its number; NULL: no more. From one thread. */
+void watch_allocations(void (*seen)(int64_t n));
 /* Allocations since then, and blocks not yet freed since the allocator was hooked. */
 int64_t allocations(void);
 int64_t live_blocks(void);

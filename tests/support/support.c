@@ -61,7 +61,7 @@ ferry_opts *opts_of(ferry_ctx *ctx, ...)
     return opts;
 }
 
-static char tmp[64];
+static char tmp[512];
 
 static void remove_tree(const char *path)
 {
@@ -95,7 +95,8 @@ static void remove_tmp(void)
 const char *tmp_dir(void)
 {
     if (!tmp[0]) {
-        strcpy(tmp, "/tmp/ferry-test-XXXXXX");
+        const char *under = getenv("TMPDIR");
+        snprintf(tmp, sizeof tmp, "%s/ferry-test-XXXXXX", under ? under : "/tmp");
         assert_non_null(mkdtemp(tmp));
         atexit(remove_tmp);
     }
@@ -159,13 +160,16 @@ const char *data_dir(void)
 }
 
 static int64_t count, fail_at, live;
+static bool and_on;
+static void (*watch)(int64_t n);
 
 static bool fails(void)
 {
     int64_t at;
 #pragma omp atomic capture
     at = ++count;
-    return fail_at > 0 && at == fail_at;
+    if (watch) watch(at);
+    return fail_at > 0 && (and_on ? at >= fail_at : at == fail_at);
 }
 
 static void *hook_calloc(size_t n, size_t size)
@@ -189,7 +193,7 @@ static void *hook_realloc(void *p, size_t size)
 static void hook_free(void *p)
 {
 #pragma omp atomic
-    live--;
+    live -= p != NULL;
     free(p);
 }
 
@@ -198,6 +202,18 @@ void fail_allocation(int64_t n)
     ferry_set_allocator(hook_calloc, hook_realloc, hook_free);
     count = 0;
     fail_at = n;
+    and_on = false;
+}
+
+void fail_allocations_from(int64_t n)
+{
+    fail_allocation(n);
+    and_on = true;
+}
+
+void watch_allocations(void (*seen)(int64_t n))
+{
+    watch = seen;
 }
 
 int64_t allocations(void)

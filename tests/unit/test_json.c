@@ -5,36 +5,6 @@
 
 #include "core/json.h"
 
-/* From the n-th request on nothing is given (once: that one alone). */
-static int64_t count, fail_at, live;
-static bool once;
-
-static bool fails(void)
-{
-    count++;
-    return fail_at > 0 && (once ? count == fail_at : count >= fail_at);
-}
-
-static void *hook_calloc(size_t n, size_t size)
-{
-    if (fails()) return NULL;
-    live++;
-    return calloc(n, size);
-}
-
-static void *hook_realloc(void *p, size_t size)
-{
-    if (fails()) return NULL;
-    live += !p;
-    return realloc(p, size);
-}
-
-static void hook_free(void *p)
-{
-    live -= p != NULL;
-    free(p);
-}
-
 /* A token that fills jansson's buffer of 16, 32 ... bytes to the last is where it aborts: numbers and words
  * of every length, and a string with a line end inside. */
 static const char *text_of(int kind, int length)
@@ -52,47 +22,42 @@ static const char *text_of(int kind, int length)
     return text;
 }
 
-static void parse_all(ferry_ctx *ctx, const char *text)
+/* With each allocation failing in turn, alone or with all after it. */
+static void parse_all(ferry_ctx *ctx, const char *text, void (*refuse)(int64_t n))
 {
     const int64_t n = (int64_t)strlen(text);
     json_error_t error;
     json_t *j = NULL;
 
-    fail_at = 0;
-    count = 0;
     assert_int_equal(ferry_i_json_parse(ctx, text, n, 0, &error, &j), FERRY_OK);
     json_t *fine = json_loads(text, 0, NULL);
     assert_int_equal(j == NULL, fine == NULL);
     assert_true(!j || json_equal(j, fine));
     json_decref(j);
     json_decref(fine);
-    const int64_t all = count;
-    for (int64_t i = 1; i <= all; i++) {
-        const int64_t before = live;
-        count = 0;
-        fail_at = i;
+    for (int64_t i = 1;; i++) {
+        const int64_t before = live_blocks();
+        refuse(i);
         const ferry_status st = ferry_i_json_parse(ctx, text, n, 0, &error, &j);
-        if (count < i) { /* those of json_loads above */
-            fail_at = 0;
+        const bool reached = allocations() >= i;
+        fail_allocation(0);
+        if (!reached) {
             json_decref(j);
-            break;
+            assert_true(i > 2);
+            return;
         }
         assert_int_equal(st, FERRY_ENOMEM);
         assert_null(j);
-        assert_int_equal(live, before);
+        assert_int_equal(live_blocks(), before);
     }
-    fail_at = 0;
 }
 
 static void test_no_memory(void **state)
 {
-    (void)state;
     for (int kind = 0; kind < 3; kind++)
         for (int length = 1; length < 80; length++) {
-            once = false;
-            parse_all(*state, text_of(kind, length));
-            once = true;
-            parse_all(*state, text_of(kind, length));
+            parse_all(*state, text_of(kind, length), fail_allocations_from);
+            parse_all(*state, text_of(kind, length), fail_allocation);
         }
 }
 
@@ -102,16 +67,14 @@ static void test_dump(void **state)
     ferry_ctx *ctx = *state;
     char *text = NULL;
 
-    once = true;
     for (int64_t i = 1;; i++) {
-        const int64_t before = live;
-        count = 0;
-        fail_at = i;
+        const int64_t before = live_blocks();
+        fail_allocation(i);
         json_t *j = json_pack("{s:s, s:[i, i]}", "a", "text", "b", 1, 2);
         const ferry_status st =
             ferry_i_json_dump(ctx, j, JSON_COMPACT | JSON_SORT_KEYS, &text);
-        const bool reached = count >= i;
-        fail_at = 0;
+        const bool reached = allocations() >= i;
+        fail_allocation(0);
         json_decref(j);
         if (!reached) {
             assert_int_equal(st, FERRY_OK);
@@ -121,7 +84,7 @@ static void test_dump(void **state)
             return;
         }
         assert_int_equal(st, FERRY_ENOMEM);
-        assert_int_equal(live, before);
+        assert_int_equal(live_blocks(), before);
     }
 }
 
@@ -150,6 +113,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_dump, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_files, ctx_setup, ctx_teardown),
     };
-    ferry_set_allocator(hook_calloc, hook_realloc, hook_free);
+    fail_allocation(0); /* jansson gets the allocator of the first context */
     return cmocka_run_group_tests_name("json", tests, NULL, NULL);
 }

@@ -3,8 +3,9 @@
  * answer must be FERRY_ENOMEM, no block may stay behind and no file may look complete.
  *
  * A life with up to MOST allocations has every one fail; a longer one the first of every call site (the
- * last frames of the stack tell them apart), which FERRY_SWEEP=all turns into every one as well.
- * FERRY_SWEEP=slice takes one in seven, for builds that are slow. */
+ * last frames of the stack tell them apart), which FERRY_SWEEP=all turns into every one as well; "all 2/8" is
+ * the third of eight processes that share them. FERRY_SWEEP=slice takes one in seven, for builds that are
+ * slow. FERRY_SWEEP_COMMAND and FERRY_SWEEP_METHOD name one alone. */
 #include <execinfo.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -15,56 +16,30 @@
 
 enum { MOST = 300, FRAMES = 9 };
 
-/* ---- the allocator ---- */
+/* ---- call sites ---- */
 
-static int64_t count, fail_at, live, n_sites, n_first;
+static int64_t n_sites;
 static uint64_t sites[1 << 14];
 static int64_t first[1 << 14]; /* the first allocation of each site */
-static bool mapping;
 
-static void note_site(void)
+static void note_site(int64_t number)
 {
-    void *at[FRAMES + 3];
-    const int n = backtrace(at, FRAMES + 3);
+    void *at[FRAMES + 4];
+    const int n = backtrace(at, FRAMES + 4);
     uint64_t h = 14695981039346656037u;
 
-    for (int i = 2; i < n; i++)
+    for (int i = 3; i < n; i++)
         h = (h ^ (uint64_t)(uintptr_t)at[i]) * 1099511628211u;
     for (int64_t i = 0; i < n_sites; i++)
         if (sites[i] == h) return;
     if (n_sites == FERRY_COUNT(sites)) return;
-    sites[n_sites++] = h;
-    first[n_first++] = count;
-}
-
-static bool fails(void)
-{
-    count++;
-    if (mapping) note_site();
-    return count == fail_at;
-}
-
-static void *hook_calloc(size_t n, size_t size)
-{
-    if (fails()) return NULL;
-    live++;
-    return calloc(n, size);
-}
-
-static void *hook_realloc(void *p, size_t size)
-{
-    if (fails()) return NULL;
-    live += !p;
-    return realloc(p, size);
-}
-
-static void hook_free(void *p)
-{
-    live -= p != NULL;
-    free(p);
+    sites[n_sites] = h;
+    first[n_sites++] = number;
 }
 
 /* ---- the sweep ---- */
+
+static int64_t taken; /* allocations of the last deed */
 
 typedef ferry_status (*deed)(ferry_ctx *ctx, const char *arg, const char *more);
 
@@ -74,14 +49,14 @@ static ferry_status once(deed body, const char *arg, const char *more, int64_t a
     ferry_ctx *ctx = NULL;
     ferry_status st = FERRY_OK;
 
-    count = 0;
-    fail_at = at;
+    fail_allocation(at);
     st = ferry_ctx_new(&ctx);
     if (st == FERRY_OK) st = ferry_ctx_set_threads(ctx, 1);
     if (st == FERRY_OK) st = body(ctx, arg, more);
     (void)snprintf(why, 256, "%s", ferry_message(ctx));
     ferry_ctx_free(ctx);
-    fail_at = 0;
+    taken = allocations();
+    fail_allocation(0);
     return st;
 }
 
@@ -92,30 +67,35 @@ static int64_t sweep(const char *name, deed body, const char *arg, const char *m
     const char *told = getenv("FERRY_SWEEP");
     char why[256];
     int64_t tried = 0;
+    int part = 0, parts = 1;
 
-    n_sites = n_first = 0;
+    n_sites = 0;
     (void)once(body, arg, more, 0, why); /* what is made once and kept */
-    mapping = true;
+    watch_allocations(note_site);
     const ferry_status st = once(body, arg, more, 0, why);
-    mapping = false;
+    watch_allocations(NULL);
     if (st != FERRY_OK) {
         print_error("%s %s: %s\n", name, more ? more : "", why);
         ++*wrong;
         return 0;
     }
-    const int64_t total = count;
-    const bool all = total <= MOST || (told && strcmp(told, "all") == 0);
-    const int64_t step = told && strcmp(told, "slice") == 0 ? 7 : 1;
-    for (int64_t k = 0; k < (all ? total : n_first); k += step) {
-        const int64_t at = all ? k + 1 : first[k], before = live;
+    const int64_t total = taken;
+    const bool all = total <= MOST || (told && strncmp(told, "all", 3) == 0);
+    if (told && strcmp(told, "slice") == 0) parts = 7;
+    if (told) (void)sscanf(told, "all %d/%d", &part, &parts);
+    for (int64_t k = part; k < (all ? total : n_sites); k += parts) {
+        const int64_t at = all ? k + 1 : first[k], before = live_blocks();
         const ferry_status got = once(body, arg, more, at, why);
         tried++;
-        if (got == FERRY_ENOMEM && live == before) continue;
+        if (got == FERRY_ENOMEM && live_blocks() == before) continue;
         print_error("%s %s: allocation %lld of %lld failing: %s (%s), %lld blocks left\n",
                     name, more ? more : "", (long long)at, (long long)total,
-                    ferry_status_name(got), why, (long long)(live - before));
+                    ferry_status_name(got), why, (long long)(live_blocks() - before));
         ++*wrong;
     }
+    if (told)
+        print_message("%s %s: %lld of %lld allocations\n", name, more ? more : arg,
+                      (long long)tried, (long long)total);
     return tried;
 }
 
@@ -636,6 +616,6 @@ int main(void)
 
     (void)backtrace(at, 4); /* loads its library before anything counts */
     ferry_i_wal_calls.sync = no_sync;
-    ferry_set_allocator(hook_calloc, hook_realloc, hook_free);
+    fail_allocation(0); /* jansson gets the allocator of the first context */
     return cmocka_run_group_tests_name("sweep", tests, NULL, NULL);
 }
