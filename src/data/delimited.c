@@ -209,17 +209,21 @@ static ferry_status delimited_read(ferry_ctx *ctx, const ferry_input *in,
     ferry_table t = {.in = in, .s = s, .as = as};
     ferry_data *d = NULL;
     char *points = NULL;
+    ferry_utf8 text = {0};
 
     (void)member;
     *out = NULL;
     FERRY_TRY(ferry_i_check_text(ctx, in));
-    if (s->decimal) FERRY_TRY(ferry_i_decimal_points(ctx, s, in->data, in->size, &points));
-    start_table(&t, points ? points : in->data, in->size);
-    /* plain_numbers: the option is empty, or it is a text that is no number */
-    const char *end = s->missing + strlen(s->missing);
-    double number;
-    t.plain_numbers =
-        ferry_i_parse_real(s->missing, end, &number) != end || end == s->missing;
+    FERRY_TRY(ferry_i_utf8_open(ctx, in->data, in->size, &text));
+    if (s->decimal) FERRY_TRY(ferry_i_decimal_points(ctx, s, text.s, text.n, &points));
+    start_table(&t, points ? points : text.s, text.n);
+    /* plain_numbers: none of the texts that mean a missing cell is a number */
+    t.plain_numbers = true;
+    for (const char *m = s->missing, *end = m; *m; m = end + (*end == ',')) {
+        double number;
+        end = m + strcspn(m, ",");
+        t.plain_numbers &= ferry_i_parse_real(m, end, &number) != end;
+    }
     FERRY_TRY(ferry_i_table_layout(ctx, &t));
     FERRY_TRY(ferry_i_table_roles(ctx, &t));
     FERRY_TRY(ferry_i_table_load(ctx, &t));
@@ -230,6 +234,7 @@ done:
     ferry_data_free(d);
     table_free(&t);
     ferry_i_free(points);
+    ferry_i_utf8_close(&text);
     return st;
 }
 

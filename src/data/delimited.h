@@ -24,6 +24,7 @@ typedef enum ferry_role_of {
 typedef struct ferry_column {
     char *name; /* NULL without a header */
     ferry_role_of role;
+    bool unnamed;        /* a header leaves it blank: name is "column N" */
     bool must_be_number; /* it was when the view was read first */
     int found_text;      /* a thread met text in it */
     int64_t slot;        /* where it goes: column of numbers, or of texts */
@@ -96,6 +97,8 @@ int64_t ferry_i_guess_separator(ferry_table *t);
 ferry_status ferry_i_table_load(ferry_ctx *ctx, ferry_table *t);
 /* The view of d: x and the names of its features (delimited_features.c). */
 ferry_status ferry_i_table_features(ferry_ctx *ctx, ferry_table *t, ferry_data *d);
+/* Warnings of features that look like labels, ids or words for missing (delimited_slips.c). */
+ferry_status ferry_i_table_slips(ferry_ctx *ctx, const ferry_table *t);
 /* A cell of column j, which is kept as text. */
 ferry_span ferry_i_table_cell(const ferry_table *t, int64_t row, int64_t j);
 /* Line of an instance. Only needed for messages, so it is found by counting. */

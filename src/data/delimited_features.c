@@ -1,6 +1,7 @@
 /* Delimited text: the features. Columns of numbers stay as they are, a column of texts
  * becomes one feature for each of its values; what looks like a slip is shown or refused.
  */
+#include <ctype.h>
 #include <math.h>
 #include <string.h>
 #include <strings.h>
@@ -51,9 +52,9 @@ done:
     return st;
 }
 
-/* The first row of column j that holds text where nearly all others are numbers (a slip,
- * most likely); -1: none. "Nearly all": at least nine numbers for each text. */
-static int64_t odd_text(const ferry_table *t, int64_t j)
+/* The first row of column j that holds text where others are numbers, at least `least` for each
+ * text (a slip, most likely, or a word for missing); -1: none. */
+static int64_t odd_text(const ferry_table *t, int64_t j, int64_t least)
 {
     /* missing cells speak for neither */
     int64_t numbers = 0, texts = 0, first = -1;
@@ -68,7 +69,7 @@ static int64_t odd_text(const ferry_table *t, int64_t j)
             first = i;
         }
     }
-    return numbers >= 9 * texts ? first : -1;
+    return numbers >= least * texts ? first : -1;
 }
 
 /* "1,5", in quotes or not. */
@@ -85,11 +86,14 @@ static ferry_status refuse_decimal_commas(ferry_ctx *ctx, const ferry_table *t, 
 {
     int64_t row = -1;
     double v;
+    bool thousands = true; /* three digits behind every comma */
 
     for (int64_t i = 0; i < t->rows; i++) {
         const ferry_span f = ferry_i_table_cell(t, i, j);
         if (!f.s || ferry_i_cell(t, f, &v) == FERRY_CELL_NUMBER) continue;
         if (!is_decimal_comma(f)) return FERRY_OK;
+        const char *comma = memchr(f.s, ',', (size_t)f.n);
+        thousands &= f.s + f.n - comma == 4 + (f.s[0] == '"');
         if (row < 0) row = i;
     }
     if (row < 0) return FERRY_OK;
@@ -97,8 +101,9 @@ static ferry_status refuse_decimal_commas(ferry_ctx *ctx, const ferry_table *t, 
     return ferry_i_bad(
         ctx, t->in->path, ferry_i_table_line(t, row),
         "column %lld: '%.*s': expected a decimal point, found a comma (decimal: "
-        "comma reads such numbers)",
-        (long long)j + 1, (int)(f.n < 30 ? f.n : 30), f.s);
+        "comma reads such numbers%s)",
+        (long long)j + 1, (int)(f.n < 30 ? f.n : 30), f.s,
+        thousands ? "; if it separates thousands, take it out" : "");
 }
 
 /* Text in a column of numbers makes all of its values categories, or is refused when these
@@ -107,22 +112,36 @@ static ferry_status refuse_decimal_commas(ferry_ctx *ctx, const ferry_table *t, 
 static ferry_status report_odd_text(ferry_ctx *ctx, const ferry_table *t, int64_t j,
                                     const category *c)
 {
-    const int64_t row = odd_text(t, j), n = ferry_i_ids_count(c->values);
+    const int64_t n = ferry_i_ids_count(c->values);
+    const int64_t row = odd_text(t, j, too_many(t, n) ? 1 : 9);
 
     if (row < 0) return FERRY_OK;
     const ferry_span f = ferry_i_table_cell(t, row, j);
     const int shown = (int)(f.n < 30 ? f.n : 30);
     const int64_t line = ferry_i_table_line(t, row);
     if (too_many(t, n))
-        return ferry_i_bad(ctx, t->in->path, line,
-                           "column %lld: expected a number, found '%.*s'", (long long)j + 1,
-                           shown, f.s);
+        return ferry_i_bad(
+            ctx, t->in->path, line,
+            "column %lld: expected a number, found '%.*s' (if it stands for a missing cell say missing: '%.*s')",
+            (long long)j + 1, shown, f.s, shown, f.s);
     ferry_i_log(ctx, FERRY_WARN,
                 "%s:%lld: column %lld holds '%.*s' among numbers: its %lld values are "
                 "taken as categories (if it stands for a missing cell give missing=%.*s)",
                 t->in->path, (long long)line, (long long)j + 1, shown, f.s, (long long)n,
                 shown, f.s);
     return FERRY_OK;
+}
+
+/* "12 kg", "5%", "$3": a number with something before or behind it. */
+static bool has_unit(const char *s)
+{
+    const size_t sign = strcspn(s, "0123456789"), n = strspn(s + sign, "0123456789.,"),
+                 rest = strlen(s) - sign - n;
+
+    for (size_t i = 0; i < sign; i++) /* p45 is a name */
+        if (isalpha((unsigned char)s[i])) return false;
+    return n > 0 && sign < 4 && sign + rest > (s[0] == '-') && rest < 8 &&
+           !strpbrk(s + sign + n, "0123456789");
 }
 
 /* Columns of free text are no features. All of them are named at once. */
@@ -132,10 +151,12 @@ static ferry_status refuse_free_text(ferry_ctx *ctx, const ferry_table *t,
     ferry_text list = {0};
     int64_t bad = 0;
     ferry_status st = FERRY_OK;
+    const char *one = "";
 
     for (int64_t j = 0; j < t->cols; j++) {
         const int64_t n = ferry_i_ids_count(c[j].values);
         if (!too_many(t, n)) continue;
+        if (bad == 0) one = ferry_i_ids_at(c[j].values, n / 2);
         ferry_i_text_add(&list, bad++ ? "," : "");
         if (t->col[j].name)
             ferry_i_text_add(&list, t->col[j].name);
@@ -145,9 +166,10 @@ static ferry_status refuse_free_text(ferry_ctx *ctx, const ferry_table *t,
     FERRY_HAVE(ctx, !list.failed);
     FERRY_NEED(
         ctx, bad == 0, FERRY_EDATA,
-        "%s: too many different texts in %lld column%s to be categories: leave out with "
+        "%s: too many different texts in %lld column%s to be categories, such as '%.30s'%s: leave out with "
         "drop=%s (or use one as id= or label=)",
-        t->in->path, (long long)bad, bad > 1 ? "s" : "", list.s);
+        t->in->path, (long long)bad, bad > 1 ? "s" : "", one,
+        has_unit(one) ? " (units have to go)" : "", list.s);
 done:
     ferry_i_text_free(&list);
     return st;
@@ -301,62 +323,6 @@ done:
     return st;
 }
 
-/* Whether a column's name says that it is a label or an id. */
-static bool odd_name(const char *name)
-{
-    static const char *const words[] = {
-        "class", "classes", "label",  "labels",   "target",     "targets", "outcome",
-        "truth", "gt",      "id",     "ids",      "uid",        "uuid",    "index",
-        "row",   "rowid",   "row_id", "rownames", "unnamed: 0", "key"};
-    const size_t n = strlen(name);
-
-    for (int64_t i = 0; i < FERRY_COUNT(words); i++)
-        if (strcasecmp(name, words[i]) == 0) return true;
-    return n > 3 &&
-           (strcasecmp(name + n - 3, "_id") == 0 || strcasecmp(name + n - 3, "-id") == 0 ||
-            strcasecmp(name + n - 3, " id") == 0 || strcmp(name + n - 2, "Id") == 0);
-}
-
-/* Whether column j counts the rows: 0, 1, 2, ... or 1, 2, 3, ... */
-static bool counts_rows(const ferry_table *t, int64_t j)
-{
-    const double *x = t->x ? t->x->dense : NULL;
-    int64_t i = 0;
-
-    if (t->col[j].role != FERRY_COL_NUMBER || !x || t->rows < 10) return false;
-    x += t->col[j].slot;
-    while (i < t->rows && x[i * t->numbers] == (double)i + x[0])
-        i++;
-    return i == t->rows && (x[0] == 0 || x[0] == 1);
-}
-
-/* A label or an id among the features makes every result worthless without a word, so what
- * is called like one is named. */
-static ferry_status report_odd_names(ferry_ctx *ctx, const ferry_table *t)
-{
-    ferry_status st = FERRY_OK;
-    ferry_text list = {0};
-    const char *one = NULL;
-    int64_t n = 0;
-
-    for (int64_t j = 0; t->header && j < t->cols; j++) {
-        const ferry_role_of role = t->col[j].role;
-        if (role != FERRY_COL_NUMBER && role != FERRY_COL_CATEGORY) continue;
-        if ((!odd_name(t->col[j].name) && !counts_rows(t, j)) || n++ >= 8) continue;
-        one = t->col[j].name;
-        ferry_i_text_addf(&list, "%s'%s'", list.len ? ", " : "", one);
-    }
-    FERRY_HAVE(ctx, !list.failed);
-    if (n > 0)
-        ferry_i_log(ctx, FERRY_WARN,
-                    "%s: %s: a feature, though it looks like a label or an id; if it is "
-                    "one, say label: %s, id: %s or drop: %s",
-                    t->in->path, list.s, one, one, one);
-done:
-    ferry_i_text_free(&list);
-    return st;
-}
-
 /* Without categories x is what the threads filled, moved and not copied. The names stay
  * NULL without a header, so that such views line up by column number. */
 ferry_status ferry_i_table_features(ferry_ctx *ctx, ferry_table *t, ferry_data *d)
@@ -376,7 +342,7 @@ ferry_status ferry_i_table_features(ferry_ctx *ctx, ferry_table *t, ferry_data *
             missing += c[j].place[i] < 0;
     }
     if (!t->s->like) FERRY_TRY(refuse_free_text(ctx, t, c));
-    if (!t->s->like) FERRY_TRY(report_odd_names(ctx, t));
+    if (!t->s->like) FERRY_TRY(ferry_i_table_slips(ctx, t));
     if (t->header || categories > 0) FERRY_TRY(name_features(ctx, t, c, &d->features));
     /* numbers only: x is ready */
     if (categories == 0) {

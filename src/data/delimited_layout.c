@@ -216,6 +216,7 @@ static ferry_status take_names(ferry_ctx *ctx, ferry_table *t, const glance *g)
                              ? ferry_i_field_text(g[j].first)
                              : ferry_i_sprintf("column %lld", (long long)j + 1);
         FERRY_HAVE(ctx, t->col[j].name);
+        t->col[j].unnamed = g[j].first.n == 0;
     }
 done:
     return st;

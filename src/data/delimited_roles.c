@@ -33,18 +33,30 @@ static const char *name_at(const void *arg, int64_t i)
     return t->col[i].name;
 }
 
-/* Always an error, which is why callers go on as if it did not return. */
+/* Always an error, which is why callers go on as if it did not return. The names are shown, since a
+ * first line that is none (a comment, say) is seen at once that way. */
 static ferry_status no_column(ferry_ctx *ctx, const ferry_table *t, const char *option,
                               const char *word, size_t n)
 {
-    char shown[100] = "";
+    char shown[100] = "", names[120] = "";
     const char *near = NULL;
+    size_t len = 0;
 
     memcpy(shown, word, n < sizeof shown ? n : sizeof shown - 1);
     if (t->header) near = ferry_i_nearest(shown, t->cols, name_at, t);
-    return ferry_i_bad(ctx, t->in->path, 0, "no column %s (%s=) among its %lld%s%s%s",
-                       shown, option, (long long)t->cols, near ? "; did you mean " : "",
-                       near ? near : "", near ? "?" : "");
+    for (int64_t j = 0; t->header && j < t->cols && len < 80; j++)
+        len += (size_t)snprintf(names + len, sizeof names - len, "%s%.30s", j ? ", " : ": ",
+                                t->col[j].name);
+    if (!t->header) {
+        const char *nl = memchr(t->body, '\n', (size_t)(t->end - t->body));
+        const int64_t line =
+            (nl ? nl - (nl > t->body && nl[-1] == '\r') : t->end) - t->body;
+        (void)snprintf(names, sizeof names, "; its first line, '%.*s', is no header",
+                       (int)(line < 60 ? line : 60), t->body);
+    }
+    return ferry_i_bad(ctx, t->in->path, 0, "no column %s (%s=) among its %lld%s%s%s%s%s",
+                       shown, option, (long long)t->cols, names, len >= 80 ? ", ..." : "",
+                       near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 }
 
 /* New data for an old view may lack its labels: then `last`, or a number, is a feature, as
@@ -152,7 +164,7 @@ done:
     return st;
 }
 
-/* The option, else the first column called id. id=none turns that off. */
+/* The option, else the first column called id, else a first one without a name. id=none turns that off. */
 static ferry_status mark_ids(ferry_ctx *ctx, ferry_table *t, int64_t *count)
 {
     ferry_status st = FERRY_OK;
@@ -165,10 +177,18 @@ static ferry_status mark_ids(ferry_ctx *ctx, ferry_table *t, int64_t *count)
         t->col[j].role = FERRY_COL_ID;
         *count = 1;
     }
-    for (int64_t j = 0; j < t->cols && !id[0] && *count == 0; j++)
+    /* a first column without a name holds names of rows, as R and pandas write them */
+    if (!id[0] && t->cols > 1 && t->col[0].unnamed &&
+        !ferry_i_was_feature(t->s, t->col[0].name)) {
+        t->col[0].role = FERRY_COL_ID;
+        *count = 1;
+    }
+    for (int64_t j = 0; j < t->cols && !id[0]; j++)
         if (t->col[j].name && strcasecmp(t->col[j].name, "id") == 0) {
+            if (*count) t->col[0].role = FERRY_COL_DROP; /* row numbers beside ids */
             t->col[j].role = FERRY_COL_ID;
             *count = 1;
+            break;
         }
 done:
     return st;

@@ -24,7 +24,8 @@ const ferry_opt ferry_i_read_table[] = {
     FERRY_OPT_STRING(T, label, "",
                      "label columns: name, number, first, last, none, a,b,c or last:14"),
     FERRY_OPT_STRING(T, drop, "", "columns to leave out: names or numbers, a,b,c"),
-    FERRY_OPT_STRING(T, missing, "", "text of a missing cell besides blank, NA, NaN, ?"),
+    FERRY_OPT_STRING(T, missing, "",
+                     "text of a missing cell besides blank, NA, NaN, ?; several: a,b,c"),
     FERRY_OPT_ONE_OF(
         T, decimal, "point|comma", "point",
         "how numbers are written: 1.5, or 1,5 (in quotes where commas separate)"),

@@ -159,7 +159,9 @@ static ferry_status class_to_number(ferry_ctx *ctx, const ferry_labels *l,
                    ferry_i_decimal_comma(name, (int64_t)strlen(name))
                        ? " (decimal: comma reads such numbers)"
                    : name[strspn(name, "0123456789.,+-")]
-                       ? "; units and currency signs have to go"
+                       ? strpbrk(name, "0123456789")
+                             ? "; units and currency signs have to go"
+                             : "; goal: classify predicts classes"
                        : "");
     }
     FERRY_MOVE(*out, v);

@@ -111,9 +111,14 @@ ferry_status ferry_i_check_text(ferry_ctx *ctx, const ferry_input *in)
     char quote =
         0; /* in which we are: what stands there was meant, as an id may be anything */
 
+    const unsigned char *head = (const unsigned char *)in->data;
+    const bool utf16 = in->size > 1 && (head[0] == 0xff || head[0] == 0xfe) &&
+                       head[0] + head[1] == 0xff + 0xfe;
+
     if (zero)
-        return ferry_i_bad(ctx, in->path, ferry_i_line_of(in->data, zero),
-                           "a zero byte: expected text");
+        return ferry_i_bad(ctx, in->path, ferry_i_line_of(in->data, zero), "%s",
+                           utf16 ? "UTF-16, as some programs export: save it as UTF-8"
+                                 : "a zero byte: expected text");
     /* control characters beside tab, line ends and the like (7 .. 13, 26, 27) */
     for (int64_t i = 0; i < n; i++) {
         const unsigned char c = (unsigned char)in->data[i];
@@ -139,16 +144,22 @@ ferry_status ferry_i_check_text(ferry_ctx *ctx, const ferry_input *in)
 }
 
 /* Case matters, so that a category called "na" or "Null" stays one. No word is longer than
- * 4. */
+ * 4. `more` is one text, or several with commas between. */
 bool ferry_i_is_missing(const char *s, int64_t n, const char *more)
 {
-    static const char *const words[] = {"NA",  "NaN", "nan",  "NAN",
-                                        "N/A", "?",   "null", "NULL"};
+    static const char *const words[] = {"NA", "NaN",  "nan",  "NAN", "N/A",
+                                        "?",  "null", "NULL", "#N/A"};
 
     if (n == 0) return true;
     for (int i = 0; n <= 4 && i < FERRY_COUNT(words); i++)
         if (strncmp(words[i], s, (size_t)n) == 0 && words[i][n] == 0) return true;
-    return more[0] && strncmp(more, s, (size_t)n) == 0 && more[n] == 0;
+    for (const char *end = more; *more; more = end + (*end == ',')) {
+        end = more + strcspn(more, ",");
+        if ((end - more == n && memcmp(more, s, (size_t)n) == 0) ||
+            (strncmp(more, s, (size_t)n) == 0 && more[n] == 0)) /* has a comma itself */
+            return true;
+    }
+    return false;
 }
 
 /* An empty name becomes a lone %, so that it still stands between two separators. */

@@ -57,6 +57,34 @@ done:
     return st;
 }
 
+/* A target of one class, or of numbers that hardly repeat: every answer is right, or none. in[k]: class k
+ * occurs, m of them. */
+static void warn_of_counts(ferry_ctx *ctx, const ferry_task *t, const ferry_domain *d,
+                           const bool *in, int64_t m)
+{
+    const ferry_labels *l = d->labels;
+    int64_t n = 0, numbers = 0;
+    const char *name = "";
+    double x;
+
+    for (int64_t i = 0; l && l->kind == FERRY_LABEL_CLASS && i < l->n; i++)
+        n += l->cls[i] >= 0;
+    for (int64_t k = 0; k < ferry_i_ids_count(t->names); k++) {
+        if (!in[k]) continue;
+        name = ferry_i_ids_at(t->names, k);
+        numbers += ferry_i_parse_real(name, name + strlen(name), &x) == name + strlen(name);
+    }
+    if (n > 1 && m == 1)
+        ferry_i_warn_once(
+            ctx, "target '%s': all %lld labels are '%s', so there is nothing to tell apart",
+            d->name, (long long)n, name);
+    if (n >= 20 && numbers == m && 2 * m > n)
+        ferry_i_warn_once(
+            ctx,
+            "target '%s': %lld labels of %lld classes, all of them numbers; goal: regress predicts numbers",
+            d->name, (long long)n, (long long)m);
+}
+
 static ferry_status check_classes(ferry_ctx *ctx, const ferry_task *t,
                                   const ferry_domain *target)
 {
@@ -67,6 +95,7 @@ static ferry_status check_classes(ferry_ctx *ctx, const ferry_task *t,
     const ferry_domain *s = NULL;
 
     FERRY_TRY(classes_of(ctx, t, target, &in_t, &n_t));
+    warn_of_counts(ctx, t, target, in_t, n_t);
     for (int64_t i = 0; (s = ferry_i_task_role(t, FERRY_SOURCE, i)); i++) {
         int64_t both = 0;
         FERRY_FREE(in_s);

@@ -359,7 +359,11 @@ ferry_status ferry_i_task_hide(ferry_ctx *ctx, ferry_goal goal, const ferry_doma
     if (goal != FERRY_RATE && d->labels) return hide_labels(ctx, d, rng, out);
     if (d->seen.kind != FERRY_SEEN_NONE)
         return ferry_i_fail(ctx, FERRY_EDATA, "domain '%s': labelled: it has no %s",
-                            d->name, goal == FERRY_RATE ? "ratings" : "labels");
+                            d->name,
+                            goal == FERRY_RATE ? "ratings (ratings: FILE gives them)"
+                                               : "labels (label: COLUMN says which column "
+                                                 "of its table holds them, y: FILE reads "
+                                                 "them from a file)");
     *out = ferry_i_domain_ref((ferry_domain *)d); /* only the count changes */
     return FERRY_OK;
 }

@@ -280,4 +280,5 @@ def test_nothing_hidden(folder):
     assert sum(found[i] == c for i, _, c in data) > 40
 
 
-main(sys.modules[__name__])
+if __name__ == "__main__":
+    main(sys.modules[__name__])

@@ -1,0 +1,113 @@
+/* Delimited text: columns of features that are most likely something else. Each would spoil every
+ * result without a word, so it is named; nothing is changed. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "data/delimited.h"
+
+/* ---- labels and ids ---- */
+
+/* Whether a column's name says that it is a label or an id. */
+static bool odd_name(const char *name)
+{
+    static const char *const words[] = {
+        "class", "classes", "label",  "labels",   "target",     "targets", "outcome",
+        "truth", "gt",      "id",     "ids",      "uid",        "uuid",    "index",
+        "row",   "rowid",   "row_id", "rownames", "unnamed: 0", "key"};
+    const size_t n = strlen(name);
+
+    for (int64_t i = 0; i < FERRY_COUNT(words); i++)
+        if (strcasecmp(name, words[i]) == 0) return true;
+    return n > 3 &&
+           (strcasecmp(name + n - 3, "_id") == 0 || strcasecmp(name + n - 3, "-id") == 0 ||
+            strcasecmp(name + n - 3, " id") == 0 || strcmp(name + n - 2, "Id") == 0);
+}
+
+/* Whether column j counts the rows: 0, 1, 2, ... or 1, 2, 3, ... */
+static bool counts_rows(const ferry_table *t, int64_t j)
+{
+    const double *x = t->x ? t->x->dense : NULL;
+    int64_t i = 0;
+
+    if (t->col[j].role != FERRY_COL_NUMBER || !x || t->rows < 10) return false;
+    x += t->col[j].slot;
+    while (i < t->rows && x[i * t->numbers] == (double)i + x[0])
+        i++;
+    return i == t->rows && (x[0] == 0 || x[0] == 1);
+}
+
+/* A label or an id among the features makes every result worthless without a word, so what
+ * is called like one is named. */
+static ferry_status report_odd_names(ferry_ctx *ctx, const ferry_table *t)
+{
+    ferry_status st = FERRY_OK;
+    ferry_text list = {0};
+    const char *one = NULL;
+    int64_t n = 0;
+
+    for (int64_t j = 0; t->header && j < t->cols; j++) {
+        const ferry_role_of role = t->col[j].role;
+        if (role != FERRY_COL_NUMBER && role != FERRY_COL_CATEGORY) continue;
+        if ((!odd_name(t->col[j].name) && !counts_rows(t, j)) || n++ >= 8) continue;
+        one = t->col[j].name;
+        ferry_i_text_addf(&list, "%s'%s'", list.len ? ", " : "", one);
+    }
+    FERRY_HAVE(ctx, !list.failed);
+    if (n > 0)
+        ferry_i_log(ctx, FERRY_WARN,
+                    "%s: %s: a feature, though it looks like a label or an id; if it is "
+                    "one, say label: %s, id: %s or drop: %s",
+                    t->in->path, list.s, one, one, one);
+done:
+    ferry_i_text_free(&list);
+    return st;
+}
+
+/* ---- numbers that mean "missing" ---- */
+
+/* 999 and its like, in many old files. */
+static bool is_sentinel(double v)
+{
+    const double a = fabs(v);
+
+    return a == 999 || a == 9999 || a == 99999;
+}
+
+/* Whether column j holds such a number more than once, and all its others are far smaller (it is said). */
+static bool has_sentinel(ferry_ctx *ctx, const ferry_table *t, int64_t j)
+{
+    const double *x = t->x->dense + t->col[j].slot;
+    double found = 0, most = 0;
+    int64_t n = 0, others = 0;
+
+    for (int64_t i = 0; i < t->rows; i++) {
+        const double v = x[i * t->numbers];
+        if (isnan(v)) continue;
+        if (is_sentinel(v) && (n == 0 || v == found)) {
+            found = v;
+            n++;
+        } else {
+            most = fmax(most, fabs(v));
+            others++;
+        }
+    }
+    if (n < 2 || others < 2 || 5 * most > fabs(found)) return false;
+    ferry_i_log(
+        ctx, FERRY_WARN,
+        "%s: column %lld%s%s%s is %g in %lld rows, and at most %g in size in all others: if it means missing, say missing: %g",
+        t->in->path, (long long)j + 1, t->header ? " (" : "",
+        t->header ? t->col[j].name : "", t->header ? ")" : "", found, (long long)n, most,
+        found);
+    return true;
+}
+
+ferry_status ferry_i_table_slips(ferry_ctx *ctx, const ferry_table *t)
+{
+    bool found = false; /* only the first is said: others are alike */
+
+    for (int64_t j = 0; t->x && j < t->cols && !found; j++)
+        found = t->col[j].role == FERRY_COL_NUMBER && has_sentinel(ctx, t, j);
+    return report_odd_names(ctx, t);
+}

@@ -1,0 +1,109 @@
+"""The first try with one's own table: what spreadsheets, R and pandas write is read as it is meant, or the message says what to change."""
+import sys
+
+from harness import ferry, main, read, refused, write
+from test_silent import rows, table, task
+
+
+def run(folder, file, **more):
+    return ferry("run", file, "-o", folder + "/out", "--force", **more)
+
+
+def same_answers(folder, name, more=""):
+    """The target in another form gives the predictions that the plain one gives."""
+    run(folder, task(folder, "t.csv"))
+    plain = read(folder, "out/predictions/svm.csv")
+    r = run(folder, task(folder, name, more))
+    assert read(folder, "out/predictions/svm.csv") == plain, name
+    return r
+
+
+def test_forms_of_a_table(folder):
+    data = rows(60, 2)
+    table(folder, "s.csv", rows(40, 1))
+    table(folder, "t.csv", data)
+    head = "id,f1,f2,f3,f4,kind"
+    table(folder, "tab.tsv", data, sep="\t")
+    table(folder, "semi.csv", data, sep=";")
+    table(folder, "crlf.csv", data, end="\r\n")
+    text = read(folder, "t.csv")
+    write(folder, "bom.csv", "\ufeff" + text)
+    write(folder, "blank.csv", text.replace("r30,", "\n  \nr30,"))
+    write(folder, "quoted.csv", "\n".join(",".join(f'"{c}"' for c in line.split(",")) for line in text.splitlines()) + "\n")
+    write(folder, "note.csv", head + ",note\n" + "".join(f'{line},"one\nline, ""two"""\n' for line in text.splitlines()[1:]))
+    write(folder, "pandas.csv", text.replace("id,", ",", 1))  # names of rows in a first column without a name
+    write(folder, "index.csv", "," + head + "\n" + "".join(f"{k},{line}\n" for k, line in enumerate(text.splitlines()[1:])))
+    for name in ("tab.tsv", "semi.csv", "crlf.csv", "bom.csv", "blank.csv", "quoted.csv", "pandas.csv", "index.csv"):
+        assert "looks like" not in same_answers(folder, name).err, name
+    same_answers(folder, "note.csv", ", drop: note")
+
+
+def test_classes_written_otherwise(folder):
+    """1 and 1.0, blanks around a name, Latin-1 and UTF-8 are the same class."""
+    table(folder, "s.csv", [(i, x, "gr\u00fcn" if c == "a" else "1") for i, x, c in rows(40, 1)])
+    table(folder, "t.csv", [(i, x, "gr\u00fcn" if c == "a" else "1") for i, x, c in rows(60, 2)])
+    same_answers(folder, "t.csv")
+    with open(folder + "/latin.csv", "w", encoding="latin-1") as f:
+        f.write(read(folder, "t.csv"))
+    same_answers(folder, "latin.csv")
+    write(folder, "wide.csv", read(folder, "t.csv").replace(",gr", ", gr").replace(",1\n", ",1  \n"))
+    same_answers(folder, "wide.csv")
+    for name, one in (("s.csv", "1"), ("t.csv", "1.0"), ("int.csv", "1")):
+        table(folder, name, [(i, x, "0" if c == "a" else one) for i, x, c in rows(60, 2)])
+    run(folder, task(folder, "t.csv"))
+    floats = read(folder, "out/predictions/svm.csv")
+    run(folder, task(folder, "int.csv"))
+    assert read(folder, "out/predictions/svm.csv") == floats
+
+
+def test_words_for_missing(folder):
+    data = rows(60, 2)
+    table(folder, "s.csv", rows(40, 1))
+    def gaps(name, words):
+        table(folder, name, [(i, [words[k // 3 % len(words)] if k % 3 == 0 else x[0], *x[1:]], c) for k, (i, x, c) in enumerate(data)])
+        return name
+    gaps("t.csv", [""])
+    same_answers(folder, gaps("na.csv", ["NA", "?", "", "N/A", "NaN", "nan", "null", "NULL", "#N/A"]))
+    refused("run", task(folder, gaps("none.csv", ["None", "-"])),
+            says="none.csv:2: column 2: expected a number, found 'None' (if it stands for a missing cell say missing: 'None')")
+    same_answers(folder, "none.csv", ", missing: [None, '-']")
+    r = run(folder, task(folder, gaps("far.csv", ["-999"])))
+    assert "far.csv: column 2 (f1) is -999 in 20 rows, and at most " in r.err and "if it means missing, say missing: -999" in r.err, r
+    assert "-999" not in same_answers(folder, "far.csv", ", missing: -999").err
+
+
+def test_what_to_change(folder):
+    data = rows(60, 2)
+    table(folder, "s.csv", rows(40, 1))
+    table(folder, "t.csv", data)
+    text = read(folder, "t.csv")
+    bad = lambda says, name="bad.csv": refused("run", task(folder, name), says=says)
+    write(folder, "bad.csv", text.replace("kind", "species"))
+    bad("bad.csv: no column kind (label=) among its 6: id, f1, f2, f3, f4, species")
+    write(folder, "bad.csv", "# made by lab 3\n" + text)
+    bad("its first line, '# made by lab 3', is no header")
+    with open(folder + "/bad.csv", "w", encoding="utf-16") as f:
+        f.write(text)
+    bad("UTF-16, as some programs export: save it as UTF-8")
+    table(folder, "bad.csv", data, number=lambda v: f"{v}%")
+    bad("' (units have to go): leave out with drop=f1,f2,f3,f4")
+    table(folder, "bad.csv", data, number=lambda v: f'"{1 + abs(int(1000 * v)) // 1000},{abs(int(1000 * v)) % 1000:03}"')
+    bad("if it separates thousands, take it out")
+    write(folder, "bad.csv", "id,f1,f2,when,kind\n" + "".join(f"{i},{x[0]},{x[1]},2024-{k % 12 + 1:02}-{k % 28 + 1:02},{c}\n" for k, (i, x, c) in enumerate(data)))
+    bad("to be categories, such as '2024-07-")
+    write(folder, "bare.yaml", "task: t\ngoal: classify\ndomains:\n  - {name: t, role: target, x: t.csv, labelled: 10}\n")
+    refused("run", folder + "/bare.yaml", says="it has no labels (label: COLUMN says which column of its table holds them")
+    refused("run", task(folder, "t.csv", goal="regress", methods="[ridge]"), says="is not a number; goal: classify predicts classes")
+
+
+def test_targets_that_tell_nothing(folder):
+    table(folder, "s.csv", rows(40, 1))
+    table(folder, "t.csv", [(i, x, "a") for i, x, _ in rows(60, 2)])
+    assert "target 't': all 60 labels are 'a', so there is nothing to tell apart" in run(folder, task(folder, "t.csv")).err
+    table(folder, "t.csv", [(i, x[:3] + [1.5], str(x[3])) for i, x, _ in rows(60, 2)])
+    r = run(folder, task(folder, "t.csv"))
+    assert "classes, all of them numbers; goal: regress predicts numbers" in r.err, r
+
+
+if __name__ == "__main__":
+    main(sys.modules[__name__])
