@@ -266,7 +266,7 @@ static const cli_option fetch_options[] = {
 };
 static const cli_option reproduce_options[] = {
     {KEY_DATA, 0, "data", "DIR", WORDS_FOLDER,
-     "folder of the data sets; default: FERRY_DATA, else data, else ../shared/data"},
+     "folder of the data sets; default: FERRY_DATA, else for each set data, then ../shared/data"},
     {KEY_QUICK, 0, "quick", NULL, WORDS_NONE,
      "fewer rows, repeats and settings: about a minute"},
     OUT("DIR", WORDS_FOLDER, "folder for what comes out; default: results/NAME"),
@@ -526,7 +526,7 @@ const cli_line cli_environment[] = {
     {"OPENBLAS_THREAD_TIMEOUT",
      "2^N cycles for which idle threads of OpenBLAS spin; 10 when "
      "not set, OpenBLAS's own 26 takes the cores from others"},
-    {"FERRY_DATA", "folder of the data sets, for ferry reproduce; default data"},
+    {"FERRY_DATA", "folder of the data sets, for ferry reproduce; default: data, then ../shared/data"},
     {"FERRY_LIBEXEC", "folder of ferry-mat73, which reads MAT 7.3 files; found beside the "
                       "library when not set"},
     {"FERRY_STUDIES", "folder with studies/ and prepare/ of your own, for ferry reproduce"},

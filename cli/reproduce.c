@@ -7,15 +7,15 @@
 
 #include "study.h"
 
-/* --data, FERRY_DATA, where ferry fetch puts data sets, or the folder that tests take. */
-static const char *data_folder(const cli *c)
+/* Where data sets are looked for: --data or FERRY_DATA and nowhere else; else where ferry fetch puts them, then
+ * the folder that tests take. */
+static const char *data_folder(const cli *c, int64_t i)
 {
-    static const char *const fetched = "data", *const beside = "../shared/data";
-    const char *set = getenv("FERRY_DATA");
+    static const char *const usual[] = {"data", "../shared/data"};
+    const char *set = c->value[KEY_DATA] ? c->value[KEY_DATA] : getenv("FERRY_DATA");
 
-    if (c->value[KEY_DATA]) return c->value[KEY_DATA];
-    if (set && set[0]) return set;
-    return access(fetched, F_OK) != 0 && access(beside, F_OK) == 0 ? beside : fetched;
+    if (set && set[0]) return i == 0 ? set : NULL;
+    return i < 2 ? usual[i] : NULL;
 }
 
 const char *cli_study_at(int64_t i)
@@ -28,15 +28,40 @@ const char *cli_study_at(int64_t i)
     return i < n ? all[i].name : NULL;
 }
 
-/* The first of a study's files that is not there; NULL: all are. */
-static const char *missing_of(const study *s, const char *data)
+/* Need i of a study in the first folder that has it, else in the first of all; NULL behind the last. */
+static const char *find_need(const cli *c, const study *s, int64_t i, bool *there,
+                             const char **folder)
 {
-    const char *path = NULL, *name = NULL, *written = NULL;
+    const char *name = NULL, *written = NULL, *path = NULL;
+
+    *there = false;
+    for (int64_t k = 0; !*there && (*folder = data_folder(c, k)); k++)
+        if (!(path = study_need(s, *folder, i, there, &name, &written))) return NULL;
+    return *there ? path : study_need(s, data_folder(c, 0), i, there, &name, &written);
+}
+
+/* The first of a study's files that is nowhere; NULL: all are there. */
+static const char *missing_of(const cli *c, const study *s)
+{
+    const char *path = NULL, *folder = NULL;
     bool there = true;
 
-    for (int64_t i = 0; (path = study_need(s, data, i, &there, &name, &written)); i++)
+    for (int64_t i = 0; (path = find_need(c, s, i, &there, &folder)); i++)
         if (!there) return path;
     return NULL;
+}
+
+/* The one folder that has everything a study needs; NULL: it is in several. */
+static const char *data_of(const cli *c, const study *s)
+{
+    const char *one = NULL, *folder = NULL;
+    bool there = true;
+
+    for (int64_t i = 0; find_need(c, s, i, &there, &folder); i++) {
+        if (one && folder && strcmp(one, folder) != 0) return NULL;
+        one = folder;
+    }
+    return one ? one : data_folder(c, 0);
 }
 
 /* ---- the list ---- */
@@ -46,7 +71,7 @@ static json_t *study_info(cli *c, const study *s, const char *data)
 {
     lab l = {.c = c, .s = s, .data = data, .checking = true};
     json_t *needs = json_array();
-    const char *name = NULL, *written = NULL, *missing = missing_of(s, data);
+    const char *name = NULL, *written = NULL, *missing = missing_of(c, s);
     bool there = false;
 
     study_scope(&l);
@@ -62,13 +87,13 @@ static json_t *study_info(cli *c, const study *s, const char *data)
 /* Every study, and whether its data is there. */
 static int list(cli *c, const study *all, int64_t n)
 {
-    const char *data = data_folder(c);
+    const char *data = data_folder(c, 0), *then = data_folder(c, 1);
     cli_table t = {.cols = 3};
     json_t *infos = json_array();
 
     for (int64_t i = 0; i < n; i++) {
         json_t *one = study_info(c, &all[i], data);
-        const char *missing = missing_of(&all[i], data);
+        const char *missing = missing_of(c, &all[i]);
         cli_cell(&t, "%s", all[i].name);
         cli_cell(&t, "%s", json_string_value(json_object_get(one, "shows")));
         cli_cell(&t, "%s%s", missing ? "no " : "ready", missing ? missing : "");
@@ -83,7 +108,8 @@ static int list(cli *c, const study *all, int64_t n)
         free(t.cell);
     } else {
         cli_table_print(&t, stdout, 0);
-        cli_note(c, "data sets are looked for in %s (--data DIR)", data);
+        cli_note(c, "data sets are looked for in %s%s%s (--data DIR)", data,
+                 then ? ", then in " : "", then ? then : "");
     }
     json_decref(infos);
     return EXIT_DONE;
@@ -133,22 +159,43 @@ static void make_folders(const char *path)
     }
 }
 
+/* FOLDER/data with a link to each set that a study needs, where they are in several folders: studies and
+ * their scripts know one. */
+static const char *linked(const cli *c, const study *s, const char *folder)
+{
+    const char *path = NULL, *from = NULL, *data = study_text("%s/data", folder);
+    bool there = false;
+
+    make_folders(data);
+    for (int64_t i = 0; (path = find_need(c, s, i, &there, &from)); i++) {
+        const char *set = path + strlen(from) + 1;
+        const int n = (int)strcspn(set, "/");
+        const char *link = study_text("%s/%.*s", data, n, set);
+        (void)unlink(link); /* of an earlier run: the set may have been fetched since */
+        if (symlink(study_text("%s/%.*s", absolute(from), n, set), link) == 0) continue;
+        cli_say("%s: cannot make this link: %s", link, strerror(errno));
+        exit(EXIT_FAILED);
+    }
+    return data;
+}
+
 static int run_study(cli *c, const study *s, const char *share)
 {
     const char *folder =
         c->value[KEY_OUT] ? c->value[KEY_OUT] : study_text("results/%s", c->args[0]);
     lab l = {.c = c, .s = s, .quick = c->value[KEY_QUICK] != NULL};
-    const char *missing = missing_of(s, data_folder(c));
+    const char *missing = missing_of(c, s), *data = data_of(c, s);
     const int code = cli_can_fill(folder);
 
     if (code != EXIT_DONE) return code;
     l.seed = ferry_ctx_seed(c->ctx);
     l.share = absolute(share);
-    l.data = absolute(data_folder(c));
+    if (data && (!missing || !data_folder(c, 1))) l.data = absolute(data);
     if (missing)
         return cli_usage("%s: not there, and %s needs it (--data DIR)", missing, s->name);
     make_folders(folder);
     l.folder = absolute(folder);
+    if (!data) l.data = linked(c, s, l.folder);
     study_run(&l);
     fputs(c->value[KEY_JSON] ? study_json(&l) : study_table(&l), stdout);
     cli_note(c, "study.json, the task files and the prepared data are in %s", folder);

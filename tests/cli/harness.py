@@ -53,6 +53,15 @@ def can_preload():
         raise Skip("dlsym cannot be replaced before ASan has begun")
 
 
+def data_sets(name):
+    """The folder of data sets that has this one (a folder or file in it): FERRY_DATA if set, else data, else ../shared/data."""
+    folders = [os.environ["FERRY_DATA"]] if os.environ.get("FERRY_DATA") else [TOP + "/data", TOP + "/../shared/data"]
+    for folder in folders:
+        if os.path.exists(os.path.join(folder, name)):
+            return folder
+    raise Skip(f"no {name} in {' or '.join(folders)}")
+
+
 def write(folder, name, text):
     path = os.path.join(folder, name)
     os.makedirs(os.path.dirname(path), exist_ok=True)

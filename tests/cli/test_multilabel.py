@@ -1,10 +1,9 @@
 """Multi-label transfer through the command: the methods, the controls, the formats, and labels that are odd."""
 import gzip
-import os
 import random
 import sys
 
-from harness import ferry, main, parses, read, refused, write
+from harness import data_sets, ferry, main, parses, read, refused, write
 
 METRICS = ["hamming", "ranking-loss", "one-error", "coverage", "average-precision"]
 LABELS = ["sea", "sky", "sand", "never"]
@@ -172,11 +171,7 @@ def test_does_not_fit(folder):
 
 def test_scales(folder):
     """Mulan's emotions: features of very different sizes are brought to one scale unless told otherwise."""
-    top = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    data = os.path.join(os.environ.get("FERRY_DATA") or next((d for d in (os.path.join(top, "data"), os.path.join(top, "../shared/data")) if os.path.isdir(d)), top), "multilabel")
-    if not os.path.exists(data + "/emotions.arff.gz"):
-        print("skipped: no emotions in FERRY_DATA")
-        return
+    data = data_sets("multilabel/emotions.arff.gz") + "/multilabel"
     with gzip.open(data + "/emotions.arff.gz", "rt") as f:
         write(folder, "emotions.arff", f.read())
     with open(data + "/emotions.xml") as f:

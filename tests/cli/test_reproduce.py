@@ -6,9 +6,8 @@ import shutil
 import subprocess
 import sys
 
-from harness import FERRY, TOP, Skip, ferry, main, read, refused, tree, write
+from harness import FERRY, TOP, data_sets, ferry, main, read, refused, tree, write
 
-DATA = os.environ.get("FERRY_DATA") or next((d for d in (os.path.join(TOP, "data"), os.path.join(TOP, "../shared/data")) if os.path.isdir(d)), "data")
 
 
 def test_list(folder):
@@ -17,7 +16,7 @@ def test_list(folder):
     assert any(line.startswith("hemap-figure19  ") and "no data/statlog/german.data-numeric" in line for line in lines), r
     names = [line.split()[0] for line in lines]
     assert len(set(names)) == len(names), names
-    assert "looked for in data" in r.err, r
+    assert "looked for in data, then in ../shared/data" in r.err, r
     for name in ("german.data-numeric", "australian.dat"):
         write(folder, "d/statlog/" + name, "")
     for name in ("Concrete_Data.csv", "slump_test.data"):
@@ -120,6 +119,29 @@ def run_toy(folder, claims):
 def refused_toy(folder, says, **change):
     words = toy(folder, **{"claims": [("fine", "one[knn k=1 | 20 labels] > 0")], **change})
     return refused(*words["args"], env=words["env"], says=says)
+
+
+def test_a_place_for_each_set(folder):
+    """What was fetched into data, the others beside the project: every study whose sets are somewhere is ready and runs."""
+    words = toy(folder, [("fine", "one[knn k=1 | 20 labels] > 0")])
+    top = folder + "/top"
+    write(top, "data/fetched/x.csv", "")  # another set: data is there, but has none of these
+    def there():
+        return ferry("reproduce", cwd=top, env={**words["env"], "FERRY_DATA": ""}).out
+    assert "no data/there.txt" in there()
+    os.makedirs(folder + "/shared/data")
+    os.rename(folder + "/d/there.txt", folder + "/shared/data/there.txt")
+    assert "no data/sub/no.txt" in there()
+    os.rename(folder + "/d/sub", folder + "/shared/data/sub")
+    assert "ready" in there()
+    go = [w for w in words["args"] if w not in ("--data", folder + "/d")]
+    ferry(*go, cwd=top, env={**words["env"], "FERRY_DATA": ""})
+    os.rename(folder + "/shared/data/sub", top + "/data/sub")  # one here, one there
+    assert "ready" in there()
+    shutil.rmtree(folder + "/o")
+    ferry(*go, cwd=top, env={**words["env"], "FERRY_DATA": ""})
+    assert os.path.realpath(folder + "/o/data/sub") == os.path.realpath(top + "/data/sub")
+    refused(*go, cwd=top, env={**words["env"], "FERRY_DATA": "data"}, says="data/there.txt: not there")
 
 
 HELD = [  # of majority (about 50 %) and 1-NN (about 97 %) with 20 and with 4 labels
@@ -257,10 +279,9 @@ def test_bad_data(folder):
 
 def test_real(folder):
     """A quick study from the data to study.json; one of its commands gives the same number."""
-    if not os.path.isdir(os.path.join(DATA, "statlog")):
-        raise Skip("no data in " + DATA)
+    data = data_sets("statlog")
     out = folder + "/h"
-    r = ferry("reproduce", "hemap-figure19", "--quick", "--data", DATA, "--out", out, "--threads", "1", "--seed", "5")
+    r = ferry("reproduce", "hemap-figure19", "--quick", "--data", data, "--out", out, "--threads", "1", "--seed", "5")
     for text in ("What the paper says:", "quick run, seed 5", "Verdict: ", "German credit"):
         assert text in r.out, r
     study = json.loads(read(out, "study.json"))
@@ -276,10 +297,9 @@ def test_real(folder):
 
 def test_prepared(folder):
     """A study that cuts its own domains and times fits: every cell is there, and its task file runs by itself."""
-    if not os.path.isdir(os.path.join(DATA, "corel5k")):
-        raise Skip("no data in " + DATA)
+    data = data_sets("corel5k")
     out = folder + "/m"
-    ferry("reproduce", "mmltl-figure4", "--quick", "--data", DATA, "--out", out, "--threads", "1")
+    ferry("reproduce", "mmltl-figure4", "--quick", "--data", data, "--out", out, "--threads", "1")
     cells = json.loads(read(out, "study.json"))["tables"][0]["cells"]
     assert len(cells) == 5 * 4 and all(c["ours"] > 0 for c in cells), cells
     again = ferry("run", "nuisance-0-a-300.yaml", "--json", "--threads", "1", "--out", folder + "/again", cwd=out)

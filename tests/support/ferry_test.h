@@ -49,9 +49,11 @@ char *slurp(const char *path);
 /* For ferry_set_progress(): cancels at the first call. */
 ferry_answer cancel_at_once(void *user, const ferry_progress *p);
 
-/* Folder of the real data sets (FERRY_DATA, default ../shared/data), or NULL after saying
- * that it is absent. */
-const char *data_dir(void);
+/* Folder of data sets that has this file (SET/...; what follows a # is inside it): FERRY_DATA if that is
+ * set, else data, where ferry fetch puts them, else ../shared/data; NULL after saying that none has. */
+const char *data_dir(const char *file);
+/* Folder of golden cases, beside FERRY_DATA or ../shared/data; likewise. */
+const char *golden_dir(void);
 
 /* Make the n-th allocation from now fail (1 = the next one; 0 = none). Counts on. */
 void fail_allocation(int64_t n);

@@ -6,14 +6,13 @@
 
 json_t *golden(const char *name)
 {
-    const char *dir = data_dir();
+    const char *dir = golden_dir();
     char path[1024];
     json_error_t error;
     json_t *root;
 
     if (!dir) return NULL;
-    if (strcmp(dir, "data") == 0) dir = "../shared/data"; /* fetched: has no golden cases */
-    (void)snprintf(path, sizeof path, "%s/../golden/%s", dir, name);
+    (void)snprintf(path, sizeof path, "%s/%s", dir, name);
     root = json_load_file(path, 0, &error);
     if (!root) print_message("no golden case %s: not compared\n", path);
     return root;

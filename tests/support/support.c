@@ -147,15 +147,29 @@ ferry_answer cancel_at_once(void *user, const ferry_progress *p)
     return FERRY_CANCEL;
 }
 
-const char *data_dir(void)
+const char *data_dir(const char *file)
 {
     const char *dir = getenv("FERRY_DATA");
-    struct stat info;
+    const int n = (int)strcspn(file, "#");
+    char path[4096];
 
-    /* where ferry fetch puts them, or beside the project */
-    if (!dir) dir = stat("data", &info) == 0 ? "data" : "../shared/data";
-    if (stat(dir, &info) == 0 && S_ISDIR(info.st_mode)) return dir;
-    print_message("skipped: no data sets at %s (set FERRY_DATA)\n", dir);
+    /* where ferry fetch puts them, or beside the project: whichever has this one */
+    (void)snprintf(path, sizeof path, "data/%.*s", n, file);
+    if (!dir) dir = access(path, R_OK) == 0 ? "data" : "../shared/data";
+    (void)snprintf(path, sizeof path, "%s/%.*s", dir, n, file);
+    if (access(path, R_OK) == 0) return dir;
+    print_message("skipped: no %s (set FERRY_DATA)\n", path);
+    return NULL;
+}
+
+const char *golden_dir(void)
+{
+    static char path[4096];
+    const char *dir = getenv("FERRY_DATA");
+
+    (void)snprintf(path, sizeof path, "%s/../golden", dir ? dir : "../shared/data");
+    if (access(path, R_OK) == 0) return path;
+    print_message("skipped: no golden cases at %s\n", path);
     return NULL;
 }
 

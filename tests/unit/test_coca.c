@@ -417,13 +417,13 @@ static void check_qp_cases(ferry_ctx *ctx, const json_t *root)
 
 static void test_golden(void **state)
 {
-    const char *data = data_dir();
+    const char *data = golden_dir();
     char dir[4096], path[4500];
     DIR *folder = NULL;
     int seen = 0;
 
     if (data) {
-        snprintf(dir, sizeof dir, "%s/../golden/coca", data);
+        snprintf(dir, sizeof dir, "%s/coca", data);
         folder = opendir(dir);
         if (!folder) print_message("skipped: no golden cases at %s\n", dir);
     }

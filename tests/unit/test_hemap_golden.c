@@ -10,12 +10,12 @@
 
 static json_t *golden(const char *name)
 {
-    const char *dir = data_dir();
+    const char *dir = golden_dir();
     char path[1024];
     json_t *j;
 
     if (!dir) return NULL;
-    (void)snprintf(path, sizeof path, "%s/../golden/hemap/%s.json", dir, name);
+    (void)snprintf(path, sizeof path, "%s/hemap/%s.json", dir, name);
     j = json_load_file(path, 0, NULL);
     if (!j) print_message("%s is absent: skipped\n", path);
     return j;
@@ -295,10 +295,10 @@ static void test_golden_select(void **state)
     ferry_matrix *t = matrix(ctx, j, "B_T"), *s = matrix(ctx, j, "B_S");
     const ferry_block bt = as_block(t), bs = as_block(s);
     const hemap_sampling o = {.kappa = number(j, "kappa"),
-                               .min_size = (int64_t)number(j, "min_size"),
-                               .tau = number(j, "tau"),
-                               .min_clusters = 8,
-                               .risk = 0.5};
+                              .min_size = (int64_t)number(j, "min_size"),
+                              .tau = number(j, "tau"),
+                              .min_clusters = 8,
+                              .risk = 0.5};
     assert_ok(ctx, ferry_i_hemap_choose_rows(ctx, &bt, &bs, &o, &sel));
     fill_ints(j, "cluster_T", want);
     assert_memory_equal(sel.cluster_t, want, sizeof *want * 30);

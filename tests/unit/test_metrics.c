@@ -193,13 +193,13 @@ static void test_golden_file(void **state)
                                                                       "OneError",
                                                                       "Coverage",
                                                                       "AvgPrec"};
-    const char *dir = data_dir();
+    const char *dir = golden_dir();
     char path[4096];
     json_t *all = NULL, *one;
     size_t at, ranked = 0;
 
     if (!dir) return;
-    snprintf(path, sizeof path, "%s/../golden/mmltl/metrics.json", dir);
+    snprintf(path, sizeof path, "%s/mmltl/metrics.json", dir);
     all = json_load_file(path, 0, NULL);
     if (!all) {
         print_message("skipped: no %s\n", path);

@@ -10,12 +10,12 @@
 
 static json_t *golden(const char *name)
 {
-    const char *dir = data_dir();
+    const char *dir = golden_dir();
     char path[1024];
     json_t *j;
 
     if (!dir) return NULL;
-    (void)snprintf(path, sizeof path, "%s/../golden/mindtl/%s.json", dir, name);
+    (void)snprintf(path, sizeof path, "%s/mindtl/%s.json", dir, name);
     j = json_load_file(path, 0, NULL);
     if (!j) print_message("%s is absent: skipped\n", path);
     return j;

@@ -127,12 +127,12 @@ static void check_bias(ferry_ctx *ctx, const ferry_ratings *r, double want_mu,
 
 static json_t *golden(const char *name)
 {
-    const char *dir = data_dir();
+    const char *dir = golden_dir();
     char path[1024];
     json_t *j;
 
     if (!dir) return NULL;
-    (void)snprintf(path, sizeof path, "%s/../golden/mindtl/%s.json", dir, name);
+    (void)snprintf(path, sizeof path, "%s/mindtl/%s.json", dir, name);
     j = json_load_file(path, 0, NULL);
     if (!j) print_message("%s is absent: skipped\n", path);
     return j;
@@ -303,8 +303,8 @@ static void test_mf(void **state)
     ferry_ctx *ctx = *state;
     double truth[3000];
     ferry_task *task = signs_task(ctx, truth);
-    ferry_prediction *p = fit_predict(ctx, task, "mf", "solver=als rank=3 lambda=0.01 tol=0 sweeps=60",
-                                      task->domains[0]);
+    ferry_prediction *p = fit_predict(
+        ctx, task, "mf", "solver=als rank=3 lambda=0.01 tol=0 sweeps=60", task->domains[0]);
     ferry_prediction *b = fit_predict(ctx, task, "bias", "", task->domains[0]), *t = NULL;
 
     assert_true(worst(p, truth) < 0.02);
@@ -330,7 +330,8 @@ static void test_mf_objective_falls(void **state)
     ferry_ctx *ctx = *state;
     double truth[3000], before = INFINITY;
     ferry_task *task = signs_task(ctx, truth);
-    ferry_model *m = fit_model(ctx, task, "mf", "solver=als rank=3 lambda=0.5 tol=0 sweeps=12");
+    ferry_model *m =
+        fit_model(ctx, task, "mf", "solver=als rank=3 lambda=0.5 tol=0 sweeps=12");
     json_t *j = json_loads(ferry_model_diagnostics(m), 0, NULL);
     const json_t *trace = json_object_get(j, "objective");
 

@@ -278,10 +278,10 @@ static void test_real_data(void **state)
         {"netflix_sample/netflix_incomplete_new.txt.gz", "missing=0", 1111768, 1200, 1200},
     };
     ferry_ctx *ctx = *state;
-    const char *dir = data_dir();
 
-    if (!dir) skip();
     for (int64_t i = 0; i < FERRY_COUNT(sets); i++) {
+        const char *dir = data_dir(sets[i].path);
+        if (!dir) continue;
         ferry_opts *opts =
             sets[i].option ? opts_of(ctx, "format=ratings", sets[i].option, NULL) : NULL;
         char path[4096];

@@ -770,7 +770,7 @@ static void test_text(void **state)
 static void test_citeseer(void **state)
 {
     ferry_ctx *ctx = *state;
-    const char *dir = data_dir();
+    const char *dir = data_dir("linqs/citeseer.tgz");
     char yaml[8400];
     ferry_task *t = NULL;
     double weight = 0;

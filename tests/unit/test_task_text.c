@@ -183,7 +183,7 @@ static void test_memory(void **state)
 static void test_newsgroups(void **state)
 {
     ferry_ctx *ctx = *state;
-    const char *dir = data_dir();
+    const char *dir = data_dir("20newsgroups/20news-bydate.tar.xz");
     char yaml[6000], full[4096];
     ferry_task *t = NULL;
 
