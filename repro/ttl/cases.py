@@ -5,7 +5,11 @@ sentence embeddings of 20 Newsgroups, NUS-WIDE images over pairs of text and ima
 scipy. repro/ttl/features.py runs them; the table of docs/methods/ttl.md is seeds 10 and 11."""
 import os, re, sys
 import numpy as np, scipy.sparse as sp, scipy.io as sio
-S = os.environ.get('FERRY_DATA', '../shared/data') + '/'
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
+import where
+
+def S(path):
+    return os.path.join(where.data(path.split('/')[0]), path)
 
 def l2(X):
     return X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-12)
@@ -13,42 +17,42 @@ def l2(X):
 def mfeat():
     out = {}
     for k in ('fou', 'fac', 'kar', 'pix', 'zer', 'mor'):
-        a = np.loadtxt(S + 'mfeat/mfeat-%s.csv' % k, delimiter=',', skiprows=1)
+        a = np.loadtxt(S('mfeat/mfeat-%s.csv' % k), delimiter=',', skiprows=1)
         out[k] = a[:, :-1]
         y = a[:, -1].astype(int)
     return (out, y)
 
 def australian():
-    a = np.loadtxt(S + 'statlog/australian.dat')
+    a = np.loadtxt(S('statlog/australian.dat'))
     return (a[:, :-1], a[:, -1].astype(int))
 
 def german():
-    a = np.loadtxt(S + 'statlog/german.data-numeric')
+    a = np.loadtxt(S('statlog/german.data-numeric'))
     return (a[:, :-1], (a[:, -1] == 2).astype(int))
 
 def concrete():
-    a = np.array([[float(v) for v in l.split(',')] for l in open(S + 'concrete/Concrete_Data.csv', encoding='utf-8-sig').read().strip().split('\n')[1:]])
+    a = np.array([[float(v) for v in l.split(',')] for l in open(S('concrete/Concrete_Data.csv'), encoding='utf-8-sig').read().strip().split('\n')[1:]])
     return (a[:, :-1], a[:, -1])
 
 def nus(t):
-    D = sio.loadmat(S + 'nuswide_text_image/pairs/%s.mat' % t)
+    D = sio.loadmat(S('nuswide_text_image/pairs/%s.mat' % t))
     g = lambda k: np.asarray(D[k].todense() if sp.issparse(D[k]) else D[k], float)
     xi, ci, xs, cs = [g(k) for k in ('image_fea', 'co_image_fea', 'text_fea', 'co_text_fea')]
     return (xi, (D['image_gnd'].ravel() > 0).astype(int), ci, cs, xs, (D['text_gnd'].ravel() > 0).astype(int))
 
 def surf(k):
-    D = sio.loadmat(S + 'office_caltech10/surf/%s_SURF_L10.mat' % k)
+    D = sio.loadmat(S('office_caltech10/surf/%s_SURF_L10.mat' % k))
     return (D['fts'].astype(float), D['labels'].ravel().astype(int) - 1)
 
 def deep(f):
-    D = sio.loadmat(S + 'office_caltech10/' + f)
+    D = sio.loadmat(S('office_caltech10/' + f))
     k = [q for q in D if q[0] != '_']
     X = [D[q] for q in k if min(D[q].shape) > 1][0]
     y = [D[q] for q in k if min(D[q].shape) == 1][0]
     return (X.astype(float), y.ravel().astype(int))
 
 def emb(g):
-    return np.load(S + 'minilm_20ng/%s.npy' % g).astype(float)
+    return np.load(S('minilm_20ng/%s.npy' % g)).astype(float)
 
 def shop(seed, n=400, nt=200, cities=5):
     r = np.random.default_rng(seed)

@@ -120,9 +120,10 @@ static ferry_status check_target(ferry_ctx *ctx, const ferry_method *m,
                FERRY_ENEEDS,
                "%s needs some labels in the target; target '%s' has none that it may see",
                m->name, target->name);
-    FERRY_NEED(ctx, !(m->needs & FERRY_NEED_GRAPH) || target->n_graphs > 0, FERRY_ENEEDS,
-               "%s needs a graph in the target; target '%s' has none", m->name,
-               target->name);
+    FERRY_NEED(
+        ctx, !(m->needs & FERRY_NEED_GRAPH) || target->n_graphs > 0, FERRY_ENEEDS,
+        "%s needs a graph in the target; target '%s' has none (graphs: [{name: links, edges: FILE}], or knn: 10 for one of its nearest)",
+        m->name, target->name);
     FERRY_NEED(ctx, !(m->needs & FERRY_NEED_TARGET_VIEW) || target->n_views > 0,
                FERRY_ENEEDS, "%s needs a view in the target; target '%s' has none", m->name,
                target->name);

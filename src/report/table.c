@@ -177,12 +177,24 @@ static void add_heading(ferry_text *t, const ferry_sheet *s)
     ferry_i_text_add(t, "\n\n");
 }
 
-/* How many did not run, and that their reasons are elsewhere. */
+/* Why one or two did not run; where more did not, how many, and where their reasons are. */
 static void add_skipped(ferry_text *t, const ferry_sheet *s)
 {
     const int64_t n = ferry_results_count(s->rs) - s->rows;
 
-    if (n > 0)
+    for (int64_t i = 0; n <= 2 && i < ferry_results_count(s->rs); i++) {
+        const ferry_result *r = ferry_results_at(s->rs, i);
+        ferry_text one = {0};
+        if (!r->reason) continue;
+        /* most sentences begin with the method's name */
+        const bool named = strncmp(r->reason, r->name, strlen(r->name)) == 0;
+        ferry_i_text_addf(&one, "no result: %s%s%s", named ? "" : r->name,
+                          named ? "" : ": ", r->reason);
+        if (one.s) ferry_i_report_wrap(t, one.s, 0);
+        t->failed = t->failed || one.failed;
+        ferry_i_text_free(&one);
+    }
+    if (n > 2)
         ferry_i_text_addf(t, "%lld method%s no result (ferry explain says why).\n",
                           (long long)n, n == 1 ? " has" : "s have");
 }

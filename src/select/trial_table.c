@@ -48,7 +48,7 @@ static void add_way(const ferry_selection *s, int64_t i, int width, ferry_text *
     if (!w->reached) {
         ferry_i_text_add(
             o,
-            "     -                                     not reached: no feature in common\n");
+            "     -                                     not reached: nothing in common\n");
         return;
     }
     ferry_i_text_addf(o, "  %5.2f +- %.2f", w->q, w->q_sd);
@@ -72,9 +72,11 @@ static void add_advice(const ferry_selection *s, ferry_text *o)
 
     if (s->rows == 0) {
         ferry_i_text_add(
-            o, "No way is reached: some domain shares no feature with the next. Name their "
-               "views alike, or say same_as: in the task file; ferry advise shows "
-               "what is taken for the same features.\n");
+            o,
+            "No way is reached: some domain shares no feature with the next, or all its rows are the "
+            "target's own (a warning says so). Name their "
+            "views alike, or say same_as: in the task file; ferry advise shows "
+            "what is taken for the same features.\n");
         return;
     }
     if (!s->told) {

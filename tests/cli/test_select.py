@@ -84,6 +84,30 @@ def test_no_way_is_reached(folder):
     assert "No way is reached" in out and "same_as:" in out and "Recommended" not in out, out
 
 
+def test_a_bridge_that_is_a_leak(folder):
+    """A bridge whose rows are the target's own is left out, and that is what is said."""
+    r = random.Random(1)
+    z = [[r.gauss(2 * (i % 2), 1) for _ in range(6)] for i in range(40)]
+    line = lambda head, cells: head + "\n" + "".join(f"r{i},{','.join(f'{v:.4f}' for v in c)}\n" for i, c in enumerate(cells))
+    write(folder, "a.csv", line("id,a,b,c", [[v + r.gauss(0, .3) for v in x[:3]] for x in z]))
+    write(folder, "b.csv", line("id,d,e,f", [x[3:] for x in z]))
+    write(folder, "y.csv", "id,label\n" + "".join(f"r{i},{'xy'[i % 2]}\n" for i in range(40)))
+    task = write(folder, "t.yaml", """task: t
+goal: classify
+domains:
+  - {name: s, role: source, x: a.csv, y: y.csv}
+  - {name: both, role: intermediate, views: [{name: a, x: a.csv}, {name: b, x: b.csv}]}
+  - {name: t, role: target, x: b.csv, y: y.csv, labelled: 4}
+methods: [ttl, svm]
+evaluate: {repeats: 1, controls: none}
+""")
+    for words in (("select", task), ("run", task, "-o", folder + "/out")):
+        r = ferry(*words)
+        assert r.err.count("'both' is no bridge: all its 40 instances are the target's own (a leak) and are left out") == 1, r
+    out = ferry("select", task).out
+    assert "not reached: nothing in common" in out and "all its rows are the target's own" in out, out
+
+
 def test_refuses(folder):
     task = far_task(folder)
     before = tree(folder)

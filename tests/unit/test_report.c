@@ -119,7 +119,10 @@ static void test_table(void **state)
         "svm train=target  0.818 ± 0.012  0.818 ± 0.012   0.50  best baseline\n"
         "majority          0.500 ± 0.000  0.500 ± 0.000   0.50  -0.318 [-0.358, -0.278]\n"
         "\n"
-        "2 methods have no result (ferry explain says why).\n"
+        "no result: hemap needs labels in a source domain; this task has source 'text' and "
+        "target 'images'\n"
+        "without source labels\n"
+        "no result: mine: repeat 3 of 10: ttl: broke down\n"
         "best: ttl (accuracy 0.877 ± 0.018, 10 repeats). It beats the best baseline, svm "
         "train=target\n"
         "(0.818), by 0.059 (95 % interval 0.048 to 0.070, p<0.001).\n");

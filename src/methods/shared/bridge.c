@@ -89,6 +89,12 @@ static ferry_status drop_leaks(ferry_ctx *ctx, ttl_bridge *b, int64_t cols,
         rows[kept++] = i;
     }
     if (kept == r->n) goto done;
+    if (kept == 0) /* what follows would read as if it shared no feature */
+        ferry_i_warn_once(
+            ctx,
+            "'%s' is no bridge: all its %lld instances are the target's own (a leak) and are left "
+            "out; leaks: keep, an option of the methods, takes them",
+            r->domain->name, (long long)r->n);
     ferry_i_log(
         ctx, FERRY_INFO,
         "%s: %lld of %lld instances of '%s' are also in the target and are left out",
