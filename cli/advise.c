@@ -162,7 +162,9 @@ static void print_unfit(const ferry_advice *a)
         const ferry_advice_method *m = ferry_advice_method_at(a, i);
         if (!m->reason) continue;
         if (any++ == 0) puts("\ndo not fit:");
-        printf("- %s: %s\n", m->name, m->reason);
+        /* most reasons begin with the name */
+        const bool named = strncmp(m->reason, m->name, strlen(m->name)) == 0;
+        printf("- %s%s%s\n", named ? "" : m->name, named ? "" : ": ", m->reason);
     }
     if (a->of_other_goals > 0)
         printf("%s%lld more methods serve other goals than %s.\n", any ? "" : "\n",

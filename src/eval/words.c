@@ -177,17 +177,20 @@ static void add_worse(ferry_text *t, const ferry_results *rs, const ferry_result
 
 static void add_unused(ferry_text *t, const ferry_results *rs, const ferry_result *r)
 {
+    const bool larger = rs->metrics[0]->info.larger_is_better != 0;
+    const double low = larger ? r->low : -r->high,
+                 high = larger ? r->high : -r->low; /* as the table has it */
+
     ferry_i_text_add(t, "the source changes nothing; the learner itself ");
     if (r->pairs == 0)
         ferry_i_text_add(t, "has no baseline to be compared with");
     else if (isnan(r->p_compare))
         ferry_i_text_addf(t, "equals %s in every repeat", r->baseline);
     else
-        ferry_i_text_addf(
-            t, "is %s %s %s (95 %% interval %s to %s)", amount(rs, fabs(r->gain)).s,
-            (r->gain > 0) == (rs->metrics[0]->info.larger_is_better != 0) ? "above"
-                                                                          : "below",
-            r->baseline, part(rs, r->low).s, part(rs, r->high).s);
+        ferry_i_text_addf(t, "is %s %s %s (95 %% interval %s to %s)",
+                          amount(rs, fabs(r->gain)).s,
+                          (r->gain > 0) == larger ? "above" : "below", r->baseline,
+                          part(rs, low).s, part(rs, high).s);
 }
 
 /* Nothing is shown: what would. */

@@ -1,6 +1,7 @@
 """What a run leaves: one screen, explain, tables for papers, splits and predictions of all repeats, own predictions."""
 import os
 import random
+import re
 import sys
 
 from harness import csv_rows, ferry, main, parses, read, refused, small_task, write
@@ -45,6 +46,18 @@ def test_explain(folder):
     r = refused("explain", folder + "/o", "hip", says="no method 'hip' in these results; there are ")
     assert "svm" in r.err
     refused("explain", folder, says="results.json")
+
+
+def test_an_interval_in_its_own_direction(folder):
+    """Where smaller is better, a learner that is 1 above the baseline has an interval around +1, as in the table."""
+    ferry("gen", "regress", "--out", folder + "/r", "-q")
+    task = write(folder, "r/few.yaml", read(folder, "r/task.yaml").replace("evaluate:", "methods: [hemap, gbdt: {train: both}]\nevaluate:"))
+    ferry("run", task, "-o", folder + "/out", "--set", "evaluate.repeats=3", "-q")
+    said = " ".join(ferry("explain", folder + "/out", "hemap").out.split())
+    found = re.search(r"the learner itself is (\S+) above gbdt.*? \(95 % interval (\S+) to (\S+?)\)", said)
+    assert found, said
+    at, low, high = map(float, found.groups())
+    assert low <= at <= high, said
 
 
 def test_tables(folder):
