@@ -2,6 +2,7 @@
  * this file turns the parsed table into a data object, its features are made in
  * delimited_features.c. */
 #include <string.h>
+#include <strings.h>
 
 #include "data/delimited.h"
 #include "data/fields.h"
@@ -127,13 +128,16 @@ done:
 }
 
 /* One cell of a set: 0 or -1 is off, 1 is on, 2 is missing; -1: something else. Files write
- * "off" as 0 or as -1, so both are taken. */
+ * "off" as 0, as -1 or as False, so all are taken. */
 static int on_or_off(const ferry_table *t, ferry_span f)
 {
     double v = 0;
 
     if (!f.s) return 2;
-    if (ferry_i_cell(t, f, &v) != FERRY_CELL_NUMBER) return -1;
+    if (ferry_i_cell(t, f, &v) != FERRY_CELL_NUMBER)
+        return f.n == 4 && strncasecmp(f.s, "true", 4) == 0    ? 1
+               : f.n == 5 && strncasecmp(f.s, "false", 5) == 0 ? 0
+                                                               : -1;
     return v == 1 ? 1 : v == 0 || v == -1 ? 0 : -1;
 }
 
@@ -157,10 +161,11 @@ static ferry_status build_sets(ferry_ctx *ctx, const ferry_table *t, ferry_data 
             d->labels->on[i * m + k++] = on == 1;
             /* all k cells so far are there, or all are missing */
             if (on >= 0 && (missing == 0 || missing == k)) continue;
-            st = ferry_i_bad(ctx, t->in->path, ferry_i_table_line(t, i),
-                             on < 0 ? "column %lld: expected 0 or 1 for a label"
-                                    : "column %lld: some labels of a set are missing",
-                             (long long)j + 1);
+            st = ferry_i_bad(
+                ctx, t->in->path, ferry_i_table_line(t, i),
+                on < 0 ? "column %lld: expected 0 or 1, or true or false, for a label"
+                       : "column %lld: some labels of a set are missing",
+                (long long)j + 1);
             goto done;
         }
         d->labels->known[i] = missing == 0;

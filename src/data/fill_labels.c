@@ -22,8 +22,11 @@ static ferry_status without_ids(ferry_ctx *ctx, const ferry_domain *d, int64_t n
     if (d->n_views == 1) {
         const int64_t rows = d->views[0]->x->rows;
         FERRY_NEED(ctx, n == rows, FERRY_EDATA,
-                   "domain '%s': %lld labels without ids for the %lld rows of view '%s'",
-                   d->name, (long long)n, (long long)rows, d->views[0]->name);
+                   "domain '%s': %lld labels without ids for the %lld rows of view '%s'%s",
+                   d->name, (long long)n, (long long)rows, d->views[0]->name,
+                   n == rows + 1
+                       ? " (if the first line is a header: y: {file: FILE, header: yes})"
+                       : "");
         return FERRY_OK;
     }
     FERRY_HAVE(ctx, *made = ferry_i_ids_numbers(n));

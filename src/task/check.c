@@ -132,6 +132,29 @@ static void warn_of_sets(ferry_ctx *ctx, const ferry_task *t)
     }
 }
 
+/* Sets of one label each: the target's classes, most likely, or one label column of several. */
+static void warn_of_lone_labels(ferry_ctx *ctx, const ferry_domain *d)
+{
+    const ferry_labels *l = d->labels;
+    const int64_t m = l && l->kind == FERRY_LABEL_SET ? ferry_i_labels_m(l) : 0;
+    int64_t n = 0, on = 0;
+
+    for (int64_t i = 0; m > 1 && i < l->n; i++) {
+        int64_t row = 0;
+        for (int64_t k = 0; l->known[i] && k < m; k++)
+            row += l->on[i * m + k];
+        if (l->known[i] && row != 1) return;
+        n += l->known[i];
+        on += row;
+    }
+    if (n > 1 && on == n)
+        ferry_i_warn_once(
+            ctx,
+            "goal multilabel, but every instance of '%s' has exactly one label: goal: classify is for classes; "
+            "label: a,b,c names several columns of 0 and 1, and a cell may hold a|b",
+            d->name);
+}
+
 /* ---- a feature that is the label ---- */
 
 /* What the label of instance i is as a number: NaN where it has none or is no number. */
@@ -208,6 +231,7 @@ ferry_status ferry_i_task_check(ferry_ctx *ctx, const ferry_task *t)
     if (t->names && target && t->goal != FERRY_EMBED)
         FERRY_TRY(check_classes(ctx, t, target));
     if (t->goal == FERRY_CLASSIFY || t->goal == FERRY_STREAM) warn_of_sets(ctx, t);
+    if (t->goal == FERRY_MULTILABEL && target) warn_of_lone_labels(ctx, target);
     for (int64_t i = 0; i < t->n_domains; i++)
         warn_of_leak(ctx, t, t->domains[i]);
 done:

@@ -96,6 +96,30 @@ def test_what_to_change(folder):
     refused("run", task(folder, "t.csv", goal="regress", methods="[ridge]"), says="is not a number; goal: classify predicts classes")
 
 
+def test_labels_of_other_forms(folder):
+    """Sets of labels as True and False; one label column where several are meant; a header over labels in a file of their own."""
+    data = rows(60, 2)
+    def sets(name, on, off):
+        return write(folder, name, "id,f1,f2,red,round\n" + "".join(
+            f"{i},{x[0]},{x[1]},{on if x[2] > 0 else off},{on if x[3] > 0 else off}\n" for i, x, _ in data))
+    sets("one.csv", "1", "0")
+    sets("true.csv", "True", "False")
+    text = "task: t\ngoal: multilabel\ndomains:\n  - {name: t, role: target, x: %s, label: %s, labelled: 20}\nmethods: [svm]\nevaluate: {repeats: 1}\n"
+    found = {}
+    for name in ("one.csv", "true.csv"):
+        r = run(folder, write(folder, "m.yaml", text % (name, "[red, round]")))
+        found[name] = read(folder, "out/predictions/svm.csv")
+        assert "exactly one label" not in r.err, r
+    assert found["one.csv"] == found["true.csv"]
+    r = run(folder, write(folder, "m.yaml", text % ("one.csv", "red")))
+    assert "goal multilabel, but every instance of 't' has exactly one label: goal: classify is for classes" in r.err, r
+    write(folder, "x.csv", "id,f1,f2\n" + "".join(f"{i},{x[0]},{x[1]}\n" for i, x, _ in data))
+    write(folder, "y.csv", "kind\n" + "".join(c + "\n" for _, _, c in data))
+    alone = write(folder, "y.yaml", "task: t\ngoal: classify\ndomains:\n  - {name: t, role: target, x: x.csv, y: y.csv, labelled: 20}\nmethods: [svm]\n")
+    refused("run", alone, says="61 labels without ids for the 60 rows of view 'x' (if the first line is a header: y: {file: FILE, header: yes})")
+    run(folder, write(folder, "y.yaml", read(alone).replace("y: y.csv", "y: {file: y.csv, header: yes}")))
+
+
 def test_targets_that_tell_nothing(folder):
     table(folder, "s.csv", rows(40, 1))
     table(folder, "t.csv", [(i, x, "a") for i, x, _ in rows(60, 2)])

@@ -311,7 +311,7 @@ static void test_label_sets(void **state)
     assert_int_equal(d->x->cols, 1);
     ferry_data_free(d);
     refused(ctx, "x,p,q\n1,1,0\n2,1,2\n", "label=last:2",
-            "bad.csv:3: column 3: expected 0 or 1 for a label");
+            "bad.csv:3: column 3: expected 0 or 1, or true or false, for a label");
     refused(ctx, "x,p,q\n1,1,0\n2,1,?\n", "label=last:2",
             "bad.csv:3: column 3: some labels of a set are missing");
     refused(ctx, "x,p\n1,1\n2,yes\n", "label=last:1",
