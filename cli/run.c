@@ -152,6 +152,10 @@ static void say_next(const cli *c, const ferry_results *rs, const char *dir)
             "Next: ferry fit %s -m %s -o model.ferry makes a model to use; ferry explain %s "
             "%s says why.\n",
             c->args[0], best->name, dir, best->name);
+    else if (!best && ferry_results_guard(rs) && strcmp(c->command->name, "run") == 0)
+        printf("Next: ferry fit %s --guard -o model.ferry makes a model of what the guard "
+               "takes.\n",
+               c->args[0]);
     else if (best && best->verdict)
         printf("Next: ferry explain %s %s says what was found and what would settle it.\n",
                dir, best->name);

@@ -11,15 +11,15 @@ void ferry_guard_choice_free(ferry_guard_choice *c)
                c);
 }
 
-/* "0.861", in the metric's own sign. */
+/* "0.861", in the metric's own sign, which is known also where nothing is scored by it. */
 static ferry_words score_words(const ferry_results *rs, double score)
 {
-    return ferry_i_number_words(3, false, ferry_i_results_sign(rs) * score);
+    return ferry_i_number_words(3, false,
+                                rs->metrics[0]->info.larger_is_better ? score : -score);
 }
 
-/* Which, and why. */
-static char *reason(const ferry_results *rs, const ferry_pick *p, const double *score,
-                    int64_t visible, bool open)
+char *ferry_i_guard_reason(const ferry_results *rs, const ferry_pick *p,
+                           const double *score, int64_t visible, bool open)
 {
     const ferry_entry *e = &rs->result[p->chosen];
     const char *metric = rs->metrics[0]->info.name;
@@ -96,7 +96,7 @@ static ferry_status choose(ferry_ctx *ctx, const ferry_task *task, ferry_guard_c
     FERRY_TRY(fill(ctx, rs, &pick, score, c));
     c->gate = open;
     FERRY_HAVE(ctx,
-               c->sentence = reason(
+               c->sentence = ferry_i_guard_reason(
                    rs, &pick, score,
                    ferry_domain_labels(split->domains[ferry_i_guard_target(split)]), open));
 done:

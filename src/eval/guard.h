@@ -19,6 +19,9 @@ ferry_status ferry_i_guard_pick(ferry_ctx *ctx, const ferry_results *rs,
  * that of 9 sources with shuffled labels. No target label is seen. */
 ferry_status ferry_i_guard_gate(ferry_ctx *ctx, const ferry_results *rs,
                                 const ferry_task *task, bool *open);
+/* Which, and why. */
+char *ferry_i_guard_reason(const ferry_results *rs, const ferry_pick *p,
+                           const double *score, int64_t visible, bool open);
 bool ferry_i_guard_path(const ferry_entry *e); /* goes over a path of domains */
 
 /* Fit and predict; *p stays NULL when the method cannot. */

@@ -63,8 +63,7 @@ static ferry_status nothing(ferry_ctx *ctx, const ferry_results *rs,
         (void)snprintf(how, sizeof how, "%g", seen->value);
     return ferry_i_fail(ctx, FERRY_EDATA,
                         "target '%s': all %lld %s are visible to the methods (labelled: "
-                        "%s), none is left to score; ferry fit --guard picks a method by "
-                        "cross-validation on them",
+                        "%s), none is left to score",
                         target->name, (long long)n, what, how);
 }
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "eval/eval.h"
+#include "eval/guard.h"
 
 /* ---- numbers ---- */
 
@@ -271,6 +271,20 @@ static int64_t usual_choice(const ferry_guard *g, int64_t *count)
     return best;
 }
 
+/* Nothing was hidden: the words of ferry fit --guard, which would take the same. */
+static char *deployed_sentence(const ferry_results *rs)
+{
+    const ferry_guard *g = rs->guard;
+    const ferry_pick pick = {g->chosen[0], g->baseline[0], g->transfer[0]};
+    char *why = ferry_i_guard_reason(rs, &pick, g->scores, rs->run.visible, g->gate);
+    ferry_text t = {0};
+
+    if (why) ferry_i_text_addf(&t, "guard: %s.", why);
+    ferry_i_free(why);
+    if (t.failed) ferry_i_text_free(&t);
+    return t.s;
+}
+
 char *ferry_i_guard_sentence(const ferry_results *rs)
 {
     const ferry_guard *g = rs->guard;
@@ -283,6 +297,7 @@ char *ferry_i_guard_sentence(const ferry_results *rs)
         ferry_i_text_add(&t, "guard: no method could be taken.");
         return t.s;
     }
+    if (rs->n_metrics == 0) return deployed_sentence(rs);
     ferry_i_text_addf(&t, "guard: takes %s (%lld of %lld repeats), by %s; %s %s.",
                       rs->result[most].pub.name, (long long)count, (long long)g->repeats,
                       blind ? "label-free scores" : "cross-validation on visible labels",
@@ -359,9 +374,12 @@ char *ferry_i_results_sentence(const ferry_results *rs)
         int64_t ran = 0;
         for (int64_t i = 0; i < rs->n; i++)
             ran += rs->result[i].pub.rank > 0;
-        ferry_i_text_addf(&t, "%lld method%s ran; without labels goal %s has no score.",
-                          (long long)ran, ran == 1 ? "" : "s",
-                          ferry_goal_name(rs->run.goal));
+        ferry_i_text_addf(&t, "%lld method%s ran; ", (long long)ran, ran == 1 ? "" : "s");
+        if (rs->n_metrics == 0 && rs->run.visible > 0 && rs->run.goal != FERRY_EMBED)
+            ferry_i_text_add(&t, "no label is hidden, so there is nothing to score.");
+        else
+            ferry_i_text_addf(&t, "without labels goal %s has no score.",
+                              ferry_goal_name(rs->run.goal));
         goto done;
     }
     const ferry_entry *b = &rs->result[rs->run.best];
