@@ -4,13 +4,15 @@
     simulate.py useless  FERRY [--tasks N] [--out FILE]   sources that tell nothing, all goals: false helps and harms; the guard
     simulate.py coverage FERRY [--tasks N] [--out FILE]   two learners on pools of a known population: does the interval hold the truth?
     simulate.py power    FERRY [--tasks N] [--out FILE]   ferry gen bridge with 6 and 10 repeats: is the gain found, and the guard's worth
-    simulate.py size     FERRY [--tasks N] [--out FILE]   two equal learners in five designs: how often are they said to differ?
+    simulate.py size     FERRY [--tasks N] [--out FILE]   two equal learners in six designs: how often are they said to differ?
     simulate.py real     FERRY [--tasks N] [--out FILE]   digits with right, shuffled and renamed source labels: verdicts and the guard
 
 Every task depends on its number alone (and --seed), so a slice is a part of the whole. Only the standard library is used; results are JSON, which
 page.py makes docs/trust.md of. Tasks have at most 500 rows; the whole takes a night on two cores.
 """
 import argparse
+import concurrent.futures
+import functools
 import json
 import os
 import random
@@ -144,6 +146,17 @@ def run(ferry, task, *more):
     return json.loads(out.stdout)
 
 
+def verdicts(d):
+    """Of each transfer method the verdict, and the fits that its controls took."""
+    judged = {r["name"]: r["verdict"] for r in d["results"] if r["verdict"]}
+    return {"verdicts": {n: v["verdict"] for n, v in judged.items()},
+            "fits": {n: sum(c["draws"] * c["repeats"] for c in v["controls"]) for n, v in judged.items()}}
+
+
+def larger(d):
+    return d["results"][0]["metric"] not in ("rmse", "mistake-rate", "ranking-loss")
+
+
 def guard_of(d):
     """Of each repeat the hidden rows' score of what the guard took, of the best baseline and of the best transfer method by its own scores."""
     g = d.get("guard")
@@ -154,20 +167,14 @@ def guard_of(d):
              for x in (g["runs"][i], *(runs[n][i] if n in runs else None for n in (g["baseline"][i], g["transfer"][i])))] for i in range(len(g["runs"]))]
 
 
-def useless(a):
-    out = []
-    for t in range(a.first, a.tasks):
-        goal, related = GOALS[t % len(GOALS)], "unrelated" if t // len(GOALS) % 2 else "useless"
-        g = random.Random(a.seed * 1000003 + t)
-        with tempfile.TemporaryDirectory() as folder:
-            guard = ["--guard"] if goal in ("classify", "regress", "multilabel", "rate") and a.guard else []
-            task = write_task(folder, g, goal, related, METHODS[goal], "repeats: %d, seed: %d" % (a.repeats, t + 1))
-            d = run(a.ferry, task, *guard)
-        out.append({"task": t, "goal": goal, "source": related, "larger": d["results"][0]["metric"] not in ("rmse", "mistake-rate"),
-                    "verdicts": {r["name"]: r["verdict"]["verdict"] for r in d["results"] if r["verdict"]},
-                    "guard": guard_of(d)})
-        progress(a, t)
-    return out
+def useless(a, t):
+    goal, related = GOALS[t % len(GOALS)], "unrelated" if t // len(GOALS) % 2 else "useless"
+    g = random.Random(a.seed * 1000003 + t)
+    with tempfile.TemporaryDirectory() as folder:
+        guard = ["--guard"] if goal in ("classify", "regress", "multilabel", "rate") and a.guard else []
+        task = write_task(folder, g, goal, related, METHODS[goal], "repeats: %d, seed: %d" % (a.repeats, t + 1))
+        d = run(a.ferry, task, *guard)
+    return [{"task": t, "goal": goal, "source": related, "larger": larger(d), **verdicts(d), "guard": guard_of(d)}]
 
 
 # ---- coverage ----
@@ -175,10 +182,11 @@ def useless(a):
 COVERAGE = {"accuracy": ("classify", ["svm", "knn"]), "macro-f1": ("classify", ["svm", "knn"]), "auc": ("classify", ["logreg", "ridge"]),
             "nmi": ("classify", ["svm", "knn"]), "rmse": ("regress", ["ridge", "knn"]), "ranking-loss": ("multilabel", ["ridge", "knn"]),
             "mistake-rate": ("stream", ["mpa", "mpa: {C: 0.01}"]), "ratings rmse": ("rate", ["bias", "rating-mean"]),
+            "ratings of 60 users rmse": ("rate", ["bias", "rating-mean"]),
             "embed nmi": ("embed", ["pca-joined: {d: 3}", "pca-joined: {d: 1}"])}
 
 
-def pool(folder, g, goal, world):
+def pool(folder, g, goal, world, users=30):
     """A pool drawn from the population that `world` seeds: only a target."""
     w = random.Random(world)
     if goal in ("classify", "stream", "embed"):
@@ -200,11 +208,10 @@ def pool(folder, g, goal, world):
         table(folder + "/t.csv", ["f%d" % j for j in range(6)] + ["l%d" % j for j in range(4)],
               [r + ["%d" % (sum(a * b for a, b in zip(r, v[k])) + g.gauss(0, 1) > 0) for k in range(4)] for r in rows])
         return "\n  - {name: t, role: target, label: [l0, l1, l2, l3], labelled: 25, views: [{name: f, x: t.csv}]}"
-    users, items = 30, 30
-    bu, bi = ([g.gauss(0, 0.5) for _ in range(n)] for n in (users, items))
+    bu, bi = ([g.gauss(0, 0.5) for _ in range(users)] for _ in range(2))
     seen = set()
-    while len(seen) < 350:
-        seen.add((g.randrange(users), g.randrange(items)))
+    while len(seen) < 200 + 5 * users:
+        seen.add((g.randrange(users), g.randrange(users)))
     table(folder + "/t.csv", ["user", "item", "rating"],
           [["u%d" % u, "i%d" % i, "%.3f" % (3 + bu[u] + bi[i] + g.gauss(0, 0.7))] for u, i in sorted(seen)])
     return "\n  - {name: t, role: target, ratings: t.csv, labelled: 0.4}"
@@ -226,86 +233,79 @@ def difference(d):
     return sign * one["difference"], low, high
 
 
-def coverage(a):
+def coverage(a, t):
     out = []
     for name, (goal, methods) in COVERAGE.items():
         metric = name.split()[-1]
-        for t in range(a.tasks):
-            g = random.Random(a.seed * 7919 + t)
-            with tempfile.TemporaryDirectory() as folder:
-                domains = pool(folder, g, goal, a.seed)
-                task = folder + "/task.yaml"
-                with open(task, "w") as f:
-                    f.write("task: pool\ngoal: %s\ndomains:%s\nmethods: [%s]\nevaluate: {repeats: %d, seed: %d, metrics: [%s], controls: none}\n"
-                            % (goal, domains, ", ".join(names_of(methods)), a.repeats, t + 1, metric))
-                mean, low, high = difference(run(a.ferry, task))
-                # the pool's own truth: many more draws of the labels, of other seeds
-                own = None
-                if t % 4 == 0 and goal in ("classify", "regress"):
-                    own = difference(run(a.ferry, task, "--set", "evaluate.repeats=80", "--seed", str(100000 + t)))[0]
-            out.append({"metric": name, "pool": t, "mean": mean, "low": low, "high": high, "own": own})
-        progress(a, name)
+        g = random.Random(a.seed * 7919 + t)
+        with tempfile.TemporaryDirectory() as folder:
+            domains = pool(folder, g, goal, a.seed, 60 if "60" in name else 30)
+            task = folder + "/task.yaml"
+            with open(task, "w") as f:
+                f.write("task: pool\ngoal: %s\ndomains:%s\nmethods: [%s]\nevaluate: {repeats: %d, seed: %d, metrics: [%s], controls: none}\n"
+                        % (goal, domains, ", ".join(names_of(methods)), a.repeats, t + 1, metric))
+            mean, low, high = difference(run(a.ferry, task))
+            # the pool's own truth: many more draws of the labels, of other seeds
+            own = None
+            if t % 4 == 0 and goal in ("classify", "regress"):
+                own = difference(run(a.ferry, task, "--set", "evaluate.repeats=80", "--seed", str(100000 + t)))[0]
+        out.append({"metric": name, "pool": t, "mean": mean, "low": low, "high": high, "own": own})
     return out
 
 
 # ---- power ----
 
-def power(a):
+def power(a, t):
     out = []
-    for t in range(a.tasks):
-        with tempfile.TemporaryDirectory() as folder:
-            subprocess.run([a.ferry, "gen", "bridge", "-q", "--seed", str(1000 + t), "-o", folder + "/b", "--set", "source=150", "--set", "bridge=200",
-                            "--set", "target=150", "--set", "source_features=30", "--set", "target_features=20"], check=True, capture_output=True)
-            task = folder + "/b/task.yaml"
-            with open(task) as f:
-                text = f.read()
-            with open(task, "w") as f:
-                f.write(text.replace("evaluate:", "methods: [svm, semi-svm, knn, hop, cdspp, hemap]\nevaluate:", 1))
-            for repeats in (6, 10):
-                d = run(a.ferry, task, "--set", "evaluate.repeats=%d" % repeats, "--seed", str(t + 1), *(["--guard"] if a.guard and repeats == 10 else []))
-                hop = next(r for r in d["results"] if r["name"] == "hop")
-                out.append({"task": t, "repeats": repeats, "gain": hop["verdict"]["gain"],
-                            "verdicts": {r["name"]: r["verdict"]["verdict"] for r in d["results"] if r["verdict"]}, "larger": True,
-                            "guard": guard_of(d)})
-        progress(a, t)
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([a.ferry, "gen", "bridge", "-q", "--seed", str(1000 + t), "-o", folder + "/b", "--set", "source=150", "--set", "bridge=200",
+                        "--set", "target=150", "--set", "source_features=30", "--set", "target_features=20"], check=True, capture_output=True)
+        task = folder + "/b/task.yaml"
+        with open(task) as f:
+            text = f.read()
+        with open(task, "w") as f:
+            f.write(text.replace("evaluate:", "methods: [svm, semi-svm, knn, hop, cdspp, hemap]\nevaluate:", 1))
+        for repeats in (6, 10):
+            d = run(a.ferry, task, "--set", "evaluate.repeats=%d" % repeats, "--seed", str(t + 1), *(["--guard"] if a.guard and repeats == 10 else []))
+            hop = next(r for r in d["results"] if r["name"] == "hop")
+            out.append({"task": t, "repeats": repeats, "gain": hop["verdict"]["gain"], "larger": True, **verdicts(d), "guard": guard_of(d)})
     return out
 
 
 # ---- two equal learners ----
 
-SIZES = {"60 rows, 12 labels": (60, "{per_class: 4}", 10), "120 rows, 15 labels": (120, "{per_class: 5}", 10),
+SIZES = {"25 rows, 9 labels": (25, "{per_class: 3}", 10), "60 rows, 12 labels": (60, "{per_class: 4}", 10), "120 rows, 15 labels": (120, "{per_class: 5}", 10),
          "120 rows, 15 labels, 30 repeats": (120, "{per_class: 5}", 30), "300 rows, 30 labels": (300, "{per_class: 10}", 10),
          "120 rows, 15 labels, one split": (120, "ids", 10)}
 
 
-def size(a):
+def size(a, t):
     """svm on one of two views that have the same law, against svm on the other (imported predictions, the same splits): the truth is 0."""
     out = []
     for name, (n, seen, repeats) in SIZES.items():
-        for t in range(a.tasks):
-            g = random.Random("%d %s %d" % (a.seed, name, t))
-            with tempfile.TemporaryDirectory() as folder:
-                y = [i % 3 for i in range(n)]
-                centres = [[[g.gauss(0, 0.55) for _ in range(6)] for _ in range(3)]] * 2
-                for v in range(2):
-                    table(folder + "/%d.csv" % v, ["id"] + ["b%d" % j for j in range(6)] + ["y"],
-                          [["t%d" % i] + [centres[v][k][j] + g.gauss(0, 1) for j in range(6)] + ["abc"[k]] for i, k in enumerate(y)])
-                with open(folder + "/seen.txt", "w") as f:
-                    f.write("".join("t%d\n" % i for i in range(15)))
-                for v, methods in enumerate(("svm", "svm, {predictions: {file: 0/predictions/svm.csv}, as: other}")):
-                    with open(folder + "/%d.yaml" % v, "w") as f:
-                        f.write("task: equal\ngoal: classify\ndomains:\n  - {name: t, role: target, id: id, label: y, labelled: %s, x: %d.csv}\n"
-                                "methods: [%s]\nevaluate: {repeats: %d, seed: %d, metrics: [accuracy], controls: none}\n"
-                                % ("{ids: seen.txt}" if seen == "ids" else seen, v, methods, repeats, t + 1))
-                    d = run(a.ferry, folder + "/%d.yaml" % v, "--save", "predictions", "-o", folder + "/%d" % v)
-            one = next(r for r in d["results"] if r["name"] == "other")["versus"]
-            out.append({"design": name, "pool": t, "mean": one["difference"], "low": one["low"], "high": one["high"]})
-        progress(a, name)
+        g = random.Random("%d %s %d" % (a.seed, name, t))
+        with tempfile.TemporaryDirectory() as folder:
+            y = [i % 3 for i in range(n)]
+            centres = [[g.gauss(0, 0.55) for _ in range(6)] for _ in range(3)]
+            for v in range(2):
+                table(folder + "/%d.csv" % v, ["id"] + ["b%d" % j for j in range(6)] + ["y"],
+                      [["t%d" % i] + [centres[k][j] + g.gauss(0, 1) for j in range(6)] + ["abc"[k]] for i, k in enumerate(y)])
+            with open(folder + "/seen.txt", "w") as f:
+                f.write("".join("t%d\n" % i for i in range(15)))
+            for v, methods in enumerate(("svm", "svm, {predictions: {file: 0/predictions/svm.csv}, as: other}")):
+                with open(folder + "/%d.yaml" % v, "w") as f:
+                    f.write("task: equal\ngoal: classify\ndomains:\n  - {name: t, role: target, id: id, label: y, labelled: %s, x: %d.csv}\n"
+                            "methods: [%s]\nevaluate: {repeats: %d, seed: %d, metrics: [accuracy], controls: none}\n"
+                            % ("{ids: seen.txt}" if seen == "ids" else seen, v, methods, repeats, t + 1))
+                d = run(a.ferry, folder + "/%d.yaml" % v, "--save", "predictions", "-o", folder + "/%d" % v)
+        one = next(r for r in d["results"] if r["name"] == "other")["versus"]
+        out.append({"design": name, "pool": t, "mean": one["difference"], "low": one["low"], "high": one["high"]})
     return out
 
 
 # ---- real data ----
 
+@functools.cache
 def digits(name):
     """{class: [row of numbers as texts]} of a view of mfeat, in the file's order, so that rows of views belong together."""
     sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -318,36 +318,34 @@ def digits(name):
     return by
 
 
-def real(a):
+def real(a, t):
     """Handwritten digits, 300 of them: a third is the source, in one view; a third the bridge, in both; a third the target, in the other. The source's
     labels are right (real), of another naming (unrelated) or shuffled (useless)."""
     views = {n: digits(n) for n in ("fac", "fou", "kar", "zer")}
-    out = []
-    for t in range(a.first, a.tasks):
-        g = random.Random("%d real %d" % (a.seed, t))
-        kind = ("real", "useless", "unrelated")[t % 3]
-        one, two = g.sample(sorted(views), 2)
-        classes = sorted(views[one])
-        named = dict(zip(classes, g.sample(classes, len(classes)))) if kind == "unrelated" else {c: c for c in classes}
-        s, b, x = [], [], []
-        for c in classes:
-            rows = g.sample(range(len(views[one][c])), 30)
-            s += [(named[c], views[one][c][i]) for i in rows[:10]]
-            b += [(views[one][c][i], views[two][c][i]) for i in rows[10:20]]
-            x += [(c, views[two][c][i]) for i in rows[20:]]
-        for part in (s, b, x):
-            g.shuffle(part)
-        if kind == "useless":
-            labels = g.sample([c for c, _ in s], len(s))
-            s = [(c, r) for c, (_, r) in zip(labels, s)]
-        with tempfile.TemporaryDirectory() as folder:
-            head = {n: ["%s%d" % (n, j) for j in range(len(views[n][classes[0]][0]))] for n in (one, two)}
-            table(folder + "/s.csv", ["id"] + head[one] + ["y"], [["s%d" % i] + r + ["d" + c] for i, (c, r) in enumerate(s)])
-            table(folder + "/t.csv", ["id"] + head[two] + ["y"], [["t%d" % i] + r + ["d" + c] for i, (c, r) in enumerate(x)])
-            table(folder + "/ba.csv", ["id"] + head[one], [["p%d" % i] + r for i, (r, _) in enumerate(b)])
-            table(folder + "/bb.csv", ["id"] + head[two], [["p%d" % i] + r for i, (_, r) in enumerate(b)])
-            with open(folder + "/task.yaml", "w") as f:
-                f.write("""task: digits
+    g = random.Random("%d real %d" % (a.seed, t))
+    kind = ("real", "useless", "unrelated")[t % 3]
+    one, two = g.sample(sorted(views), 2)
+    classes = sorted(views[one])
+    named = dict(zip(classes, g.sample(classes, len(classes)))) if kind == "unrelated" else {c: c for c in classes}
+    s, b, x = [], [], []
+    for c in classes:
+        rows = g.sample(range(len(views[one][c])), 30)
+        s += [(named[c], views[one][c][i]) for i in rows[:10]]
+        b += [(views[one][c][i], views[two][c][i]) for i in rows[10:20]]
+        x += [(c, views[two][c][i]) for i in rows[20:]]
+    for part in (s, b, x):
+        g.shuffle(part)
+    if kind == "useless":
+        labels = g.sample([c for c, _ in s], len(s))
+        s = [(c, r) for c, (_, r) in zip(labels, s)]
+    with tempfile.TemporaryDirectory() as folder:
+        head = {n: ["%s%d" % (n, j) for j in range(len(views[n][classes[0]][0]))] for n in (one, two)}
+        table(folder + "/s.csv", ["id"] + head[one] + ["y"], [["s%d" % i] + r + ["d" + c] for i, (c, r) in enumerate(s)])
+        table(folder + "/t.csv", ["id"] + head[two] + ["y"], [["t%d" % i] + r + ["d" + c] for i, (c, r) in enumerate(x)])
+        table(folder + "/ba.csv", ["id"] + head[one], [["p%d" % i] + r for i, (r, _) in enumerate(b)])
+        table(folder + "/bb.csv", ["id"] + head[two], [["p%d" % i] + r for i, (_, r) in enumerate(b)])
+        with open(folder + "/task.yaml", "w") as f:
+            f.write("""task: digits
 goal: classify
 domains:
   - {name: s, role: source, id: id, label: y, views: [{name: a, x: s.csv}]}
@@ -356,17 +354,9 @@ domains:
 methods: [%s]
 evaluate: {repeats: %d, seed: %d}
 """ % (", ".join(METHODS["classify"] + ["clusters"]), a.repeats, t + 1))
-            d = run(a.ferry, folder + "/task.yaml", *(["--guard"] if a.guard else []))
-        out.append({"task": t, "goal": "classify", "source": kind, "larger": True, "views": [one, two],
-                    "verdicts": {r["name"]: r["verdict"]["verdict"] for r in d["results"] if r["verdict"]},
-                    "gains": {r["name"]: round(r["verdict"]["gain"], 4) for r in d["results"] if r["verdict"]}, "guard": guard_of(d)})
-        progress(a, t)
-    return out
-
-
-def progress(a, what):
-    if not a.quiet:
-        print(what, file=sys.stderr, flush=True)
+        d = run(a.ferry, folder + "/task.yaml", *(["--guard"] if a.guard else []))
+    return [{"task": t, "goal": "classify", "source": kind, "larger": True, "views": [one, two], **verdicts(d),
+             "gains": {r["name"]: round(r["verdict"]["gain"], 4) for r in d["results"] if r["verdict"]}, "guard": guard_of(d)}]
 
 
 RUN = {"useless": (useless, 300), "coverage": (coverage, 200), "power": (power, 24), "size": (size, 200), "real": (real, 60)}
@@ -377,15 +367,22 @@ def main():
     p.add_argument("what", choices=list(RUN))
     p.add_argument("ferry")
     p.add_argument("--tasks", type=int, default=0)
-    p.add_argument("--first", type=int, default=0, help="useless: the first task of a slice")
+    p.add_argument("--first", type=int, default=0, help="the first task of a slice")
     p.add_argument("--repeats", type=int, default=10)
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--guard", action="store_true")
     p.add_argument("--quiet", action="store_true")
+    p.add_argument("--jobs", type=int, default=1, help="tasks side by side")
     p.add_argument("--out")
     a = p.parse_args()
-    a.tasks = a.tasks or RUN[a.what][1]
-    rows = RUN[a.what][0](a)
+    make, tasks = RUN[a.what]
+    a.tasks = a.tasks or tasks
+    rows = []
+    with concurrent.futures.ThreadPoolExecutor(a.jobs) as pool_of:
+        for t, some in enumerate(pool_of.map(lambda t: make(a, t), range(a.first, a.tasks)), a.first):
+            rows += some
+            if not a.quiet:
+                print(t, file=sys.stderr, flush=True)
     text = json.dumps({"what": a.what, "tasks": a.tasks, "repeats": a.repeats, "seed": a.seed, "rows": rows}, separators=(",", ":"))
     if a.out:
         with open(a.out, "w") as f:

@@ -28,6 +28,7 @@ typedef struct ferry_crossing {
         *cluster[2]; /* what instances belong to: user and item of ratings; or NULL */
     double visible;  /* labels that the methods saw */
     bool fixed;      /* the same labels in every repeat */
+    bool ordered;    /* a repeat draws an order of the rows, too: goal stream */
 } ferry_crossing;
 
 /* The components of a gain's variance and what follows from them. */

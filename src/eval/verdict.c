@@ -66,7 +66,8 @@ ferry_status ferry_i_results_cross(ferry_ctx *ctx, const ferry_results *rs,
                                .cluster = {rs->ratings ? rs->ratings->user : NULL,
                                            rs->ratings ? rs->ratings->item : NULL},
                                .visible = (double)rs->run.visible,
-                               .fixed = is_fixed(rs)};
+                               .fixed = is_fixed(rs),
+                               .ordered = rs->run.goal == FERRY_STREAM};
     FERRY_TRY(ferry_i_crossed(ctx, &in, out));
 done:
     ferry_i_free(diff);

@@ -177,9 +177,11 @@ static void add_worse(ferry_text *t, const ferry_results *rs, const ferry_result
 
 static void add_unused(ferry_text *t, const ferry_results *rs, const ferry_result *r)
 {
-    const bool larger = rs->metrics[0]->info.larger_is_better != 0;
-    const double low = larger ? r->low : -r->high,
-                 high = larger ? r->high : -r->low; /* as the table has it */
+    const bool larger = rs->metrics[0]->info.larger_is_better != 0, up = r->gain > 0;
+    const double low = up ? r->low : -r->high, high = up ? r->high : -r->low;
+    /* "below" would not say whether that is good where smaller is better */
+    const char *word =
+        larger ? (up ? "above" : "below") : (up ? "better than" : "worse than");
 
     ferry_i_text_add(t, "the source changes nothing; the learner itself ");
     if (r->pairs == 0)
@@ -188,9 +190,8 @@ static void add_unused(ferry_text *t, const ferry_results *rs, const ferry_resul
         ferry_i_text_addf(t, "equals %s in every repeat", r->baseline);
     else
         ferry_i_text_addf(t, "is %s %s %s (95 %% interval %s to %s)",
-                          amount(rs, fabs(r->gain)).s,
-                          (r->gain > 0) == larger ? "above" : "below", r->baseline,
-                          part(rs, low).s, part(rs, high).s);
+                          amount(rs, fabs(r->gain)).s, word, r->baseline, part(rs, low).s,
+                          part(rs, high).s);
 }
 
 /* Nothing is shown: what would. */

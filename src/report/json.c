@@ -477,6 +477,8 @@ ferry_status ferry_results_json(ferry_ctx *ctx, const ferry_results *rs, char **
                                    AT(ferry_run_info, "repeats", WHOLE, repeats),
                                    AT(ferry_run_info, "planned", WHOLE, planned),
                                    AT(ferry_run_info, "visible", WHOLE, visible),
+                                   AT(ferry_run_info, "arriving", REAL, arriving),
+                                   AT(ferry_run_info, "delay", WHOLE, delay),
                                    AT(ferry_run_info, "engine", TEXT, engine),
                                    BY("threads", threads),
                                    AT(ferry_run_info, "blas_core", TEXT, blas_core),

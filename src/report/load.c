@@ -181,7 +181,8 @@ static void load_versus(reader *f, const ferry_results *rs, const json_t *o, fer
     const double low = real_at(o, "low"), high = real_at(o, "high");
     const bool larger = rs->n_metrics == 0 || rs->metrics[0]->info.larger_is_better;
 
-    if (!json_is_object(o) || rs->n_metrics == 0) return; /* without a metric there is none */
+    if (!json_is_object(o) || rs->n_metrics == 0)
+        return; /* without a metric there is none */
     r->pub.pairs = whole_at(f, o, "pairs", 1 << 20);
     r->pub.gain = larger ? real_at(o, "difference") : -real_at(o, "difference");
     r->pub.low = larger ? low : -high;
@@ -282,6 +283,8 @@ static void load_run(reader *f, ferry_results *rs, const json_t *o)
                                .planned = whole_at(f, o, "planned", 1 << 20),
                                .repeats = whole_at(f, o, "repeats", 1 << 20),
                                .visible = whole_at(f, o, "visible", INT64_MAX),
+                               .arriving = fmin(1, real_at(o, "arriving")), /* of NaN 1 */
+                               .delay = json_object_get(o, "delay") ? whole_at(f, o, "delay", INT64_MAX) : 0,
                                .engine = text_at(f, o, "engine"),
                                .blas_core = text_at(f, o, "blas_core"),
                                .threads = (int)whole_at(f, o, "threads", 1 << 20),

@@ -49,12 +49,12 @@ def test_explain(folder):
 
 
 def test_an_interval_in_its_own_direction(folder):
-    """Where smaller is better, a learner that is 1 above the baseline has an interval around +1, as in the table."""
+    """Where smaller is better, a learner that is 1 worse than the baseline has an interval around +1."""
     ferry("gen", "regress", "--out", folder + "/r", "-q")
     task = write(folder, "r/few.yaml", read(folder, "r/task.yaml").replace("evaluate:", "methods: [hemap, gbdt: {train: both}]\nevaluate:"))
     ferry("run", task, "-o", folder + "/out", "--set", "evaluate.repeats=3", "-q")
     said = " ".join(ferry("explain", folder + "/out", "hemap").out.split())
-    found = re.search(r"the learner itself is (\S+) above gbdt.*? \(95 % interval (\S+) to (\S+?)\)", said)
+    found = re.search(r"the learner itself is (\S+) worse than gbdt.*? \(95 % interval (\S+) to (\S+?)\)", said)
     assert found, said
     at, low, high = map(float, found.groups())
     assert low <= at <= high, said
@@ -149,6 +149,19 @@ def test_ratings(folder):
     r = results(folder + "/p")
     assert r["bias"]["runs"] == r["mine"]["runs"]
     refused("run", task, "--save", "models", says="expected splits, predictions or both", cwd=folder)
+
+
+def test_stream_is_explained(folder):
+    """What arrives is known from the folder too; of older folders, that tell nothing of it, all."""
+    ferry("gen", "stream", "-q", "--set", "target=120", "-o", folder + "/s")
+    ferry("run", folder + "/s/task.yaml", "-q", "-o", folder + "/o", *[w for s in ("arriving=0.5", "delay=3", "repeats=4") for w in ("--set", "evaluate." + s)])
+    assert "(labels arriving: 0.5, 3 rows later)" in ferry("explain", folder + "/o").out
+    text = read(folder, "o/results.json")
+    old = write(folder, "o/results.json", text.replace('"arriving"', '"was-arriving"').replace('"delay"', '"was-delay"'))
+    assert read(old) != text and "(labels arriving: 1)" in ferry("explain", folder + "/o").out
+    # of a rate of mistakes the smaller is the better
+    unused = [m["verdict"] for m in results(folder + "/o").values() if m["verdict"] and m["verdict"]["verdict"] == "unused"]
+    assert unused and all(f"points {'better' if v['gain'] > 0 else 'worse'} than mpa" in v["sentence"] for v in unused), unused
 
 
 main(sys.modules[__name__])

@@ -32,7 +32,7 @@ def test_useless_sources(folder):
 def test_coverage(folder):
     """Two pools of each metric: an interval that is there and holds its own mean."""
     rows = simulate(folder, "coverage", FERRY, "--tasks", "2")
-    assert len(rows) == 18 and all(r["low"] <= r["mean"] <= r["high"] for r in rows), rows
+    assert len(rows) == 20 and all(r["low"] <= r["mean"] <= r["high"] for r in rows), rows
 
 
 main(sys.modules[__name__])

@@ -1,4 +1,4 @@
-"""README.md, docs/tutorial.md and docs/stream.md: every command runs, and prints what the page shows.
+"""README.md, docs/tutorial.md, docs/stream.md and docs/evaluation.md: every command runs, and prints what the page shows.
 
 In a block ```console, "$ " begins a command, "> " carries it on, "[exit code N]" gives an exit code other than 0, and the
 rest is output: stdout, then stderr. Each line shown must occur; numbers may differ (times, digits), rows of a table may
@@ -16,7 +16,7 @@ import tempfile
 from harness import FERRY, TOP, main
 
 PAGES = [os.path.join(TOP, "README.md"), os.path.join(TOP, "docs", "tutorial.md"),
-         os.path.join(TOP, "docs", "stream.md")]
+         os.path.join(TOP, "docs", "stream.md"), os.path.join(TOP, "docs", "evaluation.md")]
 
 
 def steps(block):
@@ -77,6 +77,10 @@ def test_tutorial(folder):
 
 def test_stream(folder):
     check_page(PAGES[2], 3, folder)
+
+
+def test_evaluation(folder):
+    check_page(PAGES[3], 2, folder)
 
 
 def steady(text):

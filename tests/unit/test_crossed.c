@@ -306,6 +306,183 @@ static void test_size(void **state)
     assert_true(naive > 120);
 }
 
+/* A stream's differences vary by the order of each repeat above all: one true standard error is 1 / sqrt(R N), and
+ * the interval may be neither without misses nor one that misses often. */
+static void test_orders(void **state)
+{
+    enum { R = 10, N = 60, TIMES = 400, SEEN = 6 };
+    double d[R * N];
+    int wrong[2] = {0, 0};
+    ferry_crossed c;
+    ferry_rng rng;
+
+    ferry_i_rng_seed(&rng, 11, 3);
+    for (int t = 0; t < TIMES; t++) {
+        for (int i = 0; i < R * N; i++)
+            d[i] = (double)ferry_i_rng_below(&rng, 3) - 1;
+        for (int ordered = 0; ordered < 2; ordered++) {
+            assert_ok(*state, ferry_i_crossed(*state,
+                                              &(ferry_crossing){.repeats = R,
+                                                                .n = N,
+                                                                .diff = d,
+                                                                .visible = SEEN,
+                                                                .ordered = ordered},
+                                              &c));
+            wrong[ordered] += c.p_better < 0.025 || c.p_worse < 0.025;
+        }
+    }
+    assert_in_range(wrong[1], 6, 32); /* 20 expected */
+    assert_true(wrong[0] < 6);        /* what it was: the rest counted twice */
+}
+
+/* One value of a null law: what a world gives a method whose source tells nothing. */
+static double draw_law(ferry_rng *rng, int law)
+{
+    const double u = ferry_i_rng_real(rng), x = ferry_i_rng_normal(rng);
+
+    switch (law) {
+    case 0: return x;
+    case 1: return tan(3.1 * (u - 0.5));    /* heavy tails */
+    case 2: return -log(1 - u);             /* skewed */
+    case 3: return log(1 - u);              /* ... to the other side */
+    case 4: return floor(4 * u);            /* ties */
+    case 5: return u < 0.9 ? 0 : 1;         /* almost always the same */
+    case 6: return u < 0.5 ? x - 4 : x + 4; /* two humps */
+    case 7: return u;
+    case 8: return x * x * x;
+    case 9: return u < 0.05 ? 50 : x;              /* an outlier now and then */
+    default: return floor(20 * u) / 20 + 1e-3 * x; /* accuracies of twenty rows */
+    }
+}
+
+/* Question 2 over 1, 2 and 8 methods whose source is one more draw: some method passes in at most one of twenty
+ * families, on each side, whatever the law and however much the methods have in common. */
+static void test_families_of_null_laws(void **state)
+{
+    enum { LAWS = 11, DRAWS = 19, TIMES = 400, MOST = 8 };
+    static const int sizes[] = {1, 2, 8};
+    double x[(DRAWS + 1) * MOST], p[MOST];
+    int all = 0;
+    ferry_rng rng;
+
+    ferry_i_rng_seed(&rng, 15, 2);
+    for (int law = 0; law < LAWS; law++)
+        for (int s = 0; s < 3; s++) {
+            int passed[2] = {0, 0};
+            for (int t = 0; t < TIMES; t++) {
+                const int m = sizes[s];
+                for (int k = 0; k <= DRAWS; k++) {
+                    const double common = t % 2 ? draw_law(&rng, law) : 0;
+                    for (int i = 0; i < m; i++)
+                        x[k * m + i] = common + draw_law(&rng, law) * (i + 1);
+                }
+                for (int side = 0; side < 2; side++) {
+                    bool any = false;
+                    assert_ok(*state,
+                              ferry_i_max_t(*state, m, DRAWS, x, x + m, side ? -1 : 1, p));
+                    for (int i = 0; i < m; i++)
+                        any = any || p[i] <= 0.05;
+                    passed[side] += any;
+                }
+            }
+            /* 20 expected at most; 37 is 4 deviations more */
+            assert_true(passed[0] <= 37 && passed[1] <= 37);
+            all += passed[0] + passed[1];
+        }
+    /* together at most one of twenty, and no dead test: most laws have no ties */
+    assert_in_range(all, LAWS * 3 * 2 * TIMES / 40, LAWS * 3 * 2 * TIMES * 55 / 1000);
+}
+
+enum { LEARNERS = 10, BASES = 6, ROWS = 80, TIMES_DRAWN = 10, GIVEN = 12 };
+
+/* Ten learners of the same worth on one pool; right[l][r * ROWS + i] is NaN where i was visible. */
+static void draw_learners(ferry_rng *rng, double right[LEARNERS][TIMES_DRAWN * ROWS])
+{
+    double easy[ROWS];
+    int64_t at[ROWS];
+
+    for (int i = 0; i < ROWS; i++) {
+        easy[i] = 0.5 + 0.3 * ferry_i_rng_normal(rng);
+        at[i] = i;
+    }
+    for (int l = 0; l < LEARNERS; l++)
+        for (int i = 0; i < ROWS;
+             i++) { /* a row's own for a learner, kept by all repeats */
+            const double own = easy[i] + 0.3 * ferry_i_rng_normal(rng);
+            for (int r = 0; r < TIMES_DRAWN; r++)
+                right[l][r * ROWS + i] = own;
+        }
+    for (int r = 0; r < TIMES_DRAWN; r++) {
+        ferry_i_rng_shuffle(rng, ROWS, at);
+        for (int l = 0; l < LEARNERS; l++) {
+            double luck = 0; /* what these visible labels do for this learner */
+            for (int j = 0; j < GIVEN; j++)
+                luck += 0.3 * sin(1.7 * (double)at[j] * (l + 1)) / GIVEN;
+            for (int i = 0; i < ROWS; i++) {
+                double *x = &right[l][r * ROWS + i];
+                *x = ferry_i_rng_real(rng) < *x + luck ? 1 : 0;
+            }
+            for (int j = 0; j < GIVEN; j++)
+                right[l][r * ROWS + at[j]] = NAN;
+        }
+    }
+}
+
+static double mean_right(const double *x)
+{
+    double sum = 0, n = 0;
+
+    for (int i = 0; i < TIMES_DRAWN * ROWS; i++)
+        if (!isnan(x[i])) {
+            sum += x[i];
+            n++;
+        }
+    return sum / n;
+}
+
+/* Question 1 over 4 methods against the best of 6 baselines, all of one worth: as verdict.c corrects, some method is
+ * called worse, or better, in at most one of twenty pools. Uncorrected it would be called worse far more often. */
+static void test_family_of_baselines(void **state)
+{
+    enum { POOLS = 200 };
+    static double right[LEARNERS][TIMES_DRAWN * ROWS], d[TIMES_DRAWN * ROWS];
+    int better = 0, worse = 0, bare = 0;
+    ferry_rng rng;
+
+    ferry_i_rng_seed(&rng, 21, 4);
+    for (int t = 0; t < POOLS; t++) {
+        double up[LEARNERS - BASES], down[LEARNERS - BASES];
+        int best = 0;
+        bool any[3] = {false, false, false};
+        draw_learners(&rng, right);
+        for (int l = 1; l < BASES; l++)
+            if (mean_right(right[l]) > mean_right(right[best])) best = l;
+        for (int m = 0; m < LEARNERS - BASES; m++) {
+            ferry_crossed c;
+            for (int i = 0; i < TIMES_DRAWN * ROWS; i++)
+                d[i] = right[BASES + m][i] - right[best][i];
+            const ferry_crossing in = {
+                .repeats = TIMES_DRAWN, .n = ROWS, .diff = d, .visible = GIVEN};
+            assert_ok(*state, ferry_i_crossed(*state, &in, &c));
+            up[m] = c.p_better;
+            down[m] = fmin(1, BASES * c.p_worse);
+            any[2] = any[2] || c.p_worse < 0.05;
+        }
+        ferry_i_holm(LEARNERS - BASES, up);
+        ferry_i_holm(LEARNERS - BASES, down);
+        for (int m = 0; m < LEARNERS - BASES; m++) {
+            any[0] = any[0] || up[m] < 0.05;
+            any[1] = any[1] || down[m] < 0.05;
+        }
+        better += any[0];
+        worse += any[1];
+        bare += any[2];
+    }
+    print_message("of %d pools: better %d, worse %d (uncorrected %d)\n", POOLS, better,
+                  worse, bare);
+    assert_true(better <= 10 && worse <= 19 && bare > 30);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -315,6 +492,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_copies_and_gaps, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_too_little, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_size, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_orders, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_families_of_null_laws, ctx_setup,
+                                        ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_family_of_baselines, ctx_setup, ctx_teardown),
     };
     return cmocka_run_group_tests_name("crossed", tests, NULL, NULL);
 }
