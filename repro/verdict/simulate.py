@@ -383,7 +383,8 @@ def main():
             rows += some
             if not a.quiet:
                 print(t, file=sys.stderr, flush=True)
-    text = json.dumps({"what": a.what, "tasks": a.tasks, "repeats": a.repeats, "seed": a.seed, "rows": rows}, separators=(",", ":"))
+    version = subprocess.run([a.ferry, "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
+    text = json.dumps({"what": a.what, "ferry": version, "tasks": a.tasks, "repeats": a.repeats, "seed": a.seed, "rows": rows}, separators=(",", ":"))
     if a.out:
         with open(a.out, "w") as f:
             f.write(text + "\n")
