@@ -26,7 +26,7 @@ METHODS = {"classify": ["svm", "knn", "ridge", "semi-svm", "hop", "cdspp", "hema
            "multilabel": ["ridge", "knn", "logreg", "mmltl"],
            "rate": ["bias", "mf", "rating-mean", "cbt", "talmud", "mindtl"],
            "stream": ["mpa", "hetomtl", "omtlmc"],
-           "embed": ["pca-joined", "cdspp", "hemap"]}
+           "embed": ["{pca-joined: {d: 3}}", "cdspp", "hemap"]}
 
 
 # ---- data ----

@@ -27,6 +27,11 @@ def test_useless_sources(folder):
     verdicts = [v for r in rows for v in r["verdicts"].values()]
     assert len(verdicts) >= 24 and "helps" not in verdicts, verdicts
     assert verdicts.count("harms") <= 2, verdicts
+    # controls cost at most twice the 12 fits a method that the first version took, and no more than these where nothing can come of them
+    for r in rows:
+        fits = r["fits"].values()
+        assert fits and (max(fits) <= 12 or 19 <= max(fits) <= 24) and min(fits) > 0, r
+    assert sum(max(r["fits"].values()) <= 12 for r in rows) >= 4, [r["fits"] for r in rows]
 
 
 def test_coverage(folder):
