@@ -284,7 +284,6 @@ static void load_run(reader *f, ferry_results *rs, const json_t *o)
                                .repeats = whole_at(f, o, "repeats", 1 << 20),
                                .visible = whole_at(f, o, "visible", INT64_MAX),
                                .arriving = fmin(1, real_at(o, "arriving")), /* of NaN 1 */
-                               .delay = json_object_get(o, "delay") ? whole_at(f, o, "delay", INT64_MAX) : 0,
                                .engine = text_at(f, o, "engine"),
                                .blas_core = text_at(f, o, "blas_core"),
                                .threads = (int)whole_at(f, o, "threads", 1 << 20),
@@ -293,6 +292,8 @@ static void load_run(reader *f, ferry_results *rs, const json_t *o)
                                .best_baseline = -1,
                                .sentence = text_at(f, v, "sentence"),
                                .least = real_at(v, "least")};
+    if (json_object_get(o, "delay")) /* older folders do not tell */
+        rs->run.delay = whole_at(f, o, "delay", INT64_MAX);
     if (count_at(o, "schema") > FERRY_RESULTS_SCHEMA && !f->bad) f->bad = "schema";
     if (rs->run.repeats > rs->run.planned && !f->bad) f->bad = "repeats";
 }
