@@ -600,6 +600,7 @@ ferry_way._fields_ = [
     ("recommended", c_bool),
     ("probability", c_double),
     ("feature", c_double * 6),
+    ("leaks", c_int64),
 ]
 
 ferry_row._fields_ = [

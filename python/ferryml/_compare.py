@@ -460,7 +460,7 @@ def select(X, sources, *, y=None, random_state=None, n_jobs=None, verbose=False,
     rows = []
     for i in range(lib.ferry_selection_count(found.pointer)):
         w = lib.ferry_selection_at(found.pointer, i).contents
-        rows.append({"bridges": " ".join(text(w.domain[k]) for k in range(w.n)), "q": w.q, "q_sd": w.q_sd,
+        rows.append({"bridges": " ".join(text(w.domain[k]) for k in range(w.n)), "q": w.q, "q_sd": w.q_sd, "leaks": w.leaks,
                      "below_chance": bool(w.below), "tied": bool(w.tied), "recommended": bool(w.recommended)})
     return _frame(rows)
 

@@ -46,6 +46,7 @@ const ferry_opt_table *ferry_trial_options(void)
 typedef struct way {
     int64_t n, at[LONGEST];
     bool reached;
+    int64_t leaks;  /* rows of its bridges that are the target's own */
     int64_t rows;   /* of the target */
     int32_t *y;     /* as select_labels has them */
     int32_t *label; /* the whole fit's, per instance of the target; -1: not asked */
@@ -249,6 +250,7 @@ static ferry_status try_way(ferry_ctx *ctx, void *arg, int64_t job)
 
     FERRY_TRY(way_task(ctx, t, w, &sub));
     st = ferry_i_bridge_new(ctx, "ttl", sub, how, &b);
+    if (b) w->leaks = b->leaks;
     if (st == FERRY_OK) st = is_reached(ctx, b, &w->reached);
     if (st == FERRY_ENEEDS) st = FERRY_OK;
     if (st != FERRY_OK || !w->reached) goto done;
@@ -398,6 +400,7 @@ static void publish(const ferry_selection *s, const trials *t, const char *sourc
                        .crossing = w->reached && w->n > 0 ? w->watch.crossing : NAN,
                        .landing = w->reached ? w->watch.landing : NAN,
                        .hits = w->hits,
+                       .leaks = w->leaks,
                        .reached = w->reached,
                        .below = w->repeat.q < s->floor,
                        .probability = NAN};

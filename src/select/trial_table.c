@@ -46,9 +46,9 @@ static void add_way(const ferry_selection *s, int64_t i, int width, ferry_text *
     o->failed = o->failed || name.failed;
     ferry_i_text_free(&name);
     if (!w->reached) {
-        ferry_i_text_add(
-            o,
-            "     -                                     not reached: nothing in common\n");
+        ferry_i_text_addf(o, "     -%36s %s\n", "",
+                          w->leaks > 0 ? "dropped: its rows are the target's own (a leak)"
+                                       : "not reached: no feature in common");
         return;
     }
     ferry_i_text_addf(o, "  %5.2f +- %.2f", w->q, w->q_sd);
@@ -58,11 +58,14 @@ static void add_way(const ferry_selection *s, int64_t i, int width, ferry_text *
     if (s->labels > 0)
         ferry_i_text_addf(o, "  %lld of %lld right", (long long)w->hits,
                           (long long)s->labels);
-    ferry_i_text_addf(o, "%s%s%s\n", w->recommended ? "  recommended" : "",
+    ferry_i_text_addf(o, "%s%s", w->recommended ? "  recommended" : "",
                       w->below  ? "  below the floor"
                       : w->tied ? "  tied with the first"
-                                : "",
-                      "");
+                                : "");
+    if (w->leaks > 0)
+        ferry_i_text_addf(o, "  less %lld rows that are the target's own",
+                          (long long)w->leaks);
+    ferry_i_text_add(o, "\n");
 }
 
 /* What to do, in sentences. */
@@ -74,7 +77,7 @@ static void add_advice(const ferry_selection *s, ferry_text *o)
         ferry_i_text_add(
             o,
             "No way is reached: some domain shares no feature with the next, or all its rows are the "
-            "target's own (a warning says so). Name their "
+            "target's own. Name their "
             "views alike, or say same_as: in the task file; ferry advise shows "
             "what is taken for the same features.\n");
         return;
@@ -149,6 +152,7 @@ static json_t *way_json(const ferry_way *w)
     (void)json_object_set_new(o, "crossing", number(w->crossing));
     (void)json_object_set_new(o, "landing", number(w->landing));
     (void)json_object_set_new(o, "hits", json_integer(w->hits));
+    (void)json_object_set_new(o, "leaks", json_integer(w->leaks));
     (void)json_object_set_new(o, "below_floor", json_boolean(w->below));
     (void)json_object_set_new(o, "tied", json_boolean(w->tied));
     (void)json_object_set_new(o, "recommended", json_boolean(w->recommended));

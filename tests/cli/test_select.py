@@ -105,7 +105,7 @@ evaluate: {repeats: 1, controls: none}
         r = ferry(*words)
         assert r.err.count("'both' is no bridge: all its 40 instances are the target's own (a leak) and are left out") == 1, r
     out = ferry("select", task).out
-    assert "not reached: nothing in common" in out and "all its rows are the target's own" in out, out
+    assert "dropped: its rows are the target's own (a leak)" in out and "all its rows are the target's own" in out, out
 
 
 def test_refuses(folder):

@@ -221,6 +221,32 @@ static void test_chain(void **state)
     ferry_selection_free(s);
 }
 
+/* A bridge of two views that is made of the target's rows is dropped, and one of which some are is
+ * used without them; both are said. */
+static void test_leaks(void **state)
+{
+    const char *bridge =
+        "  - {name: own, role: intermediate, id: id, views: [{name: a, x: ta_a.csv}, {name: b, x: ta_b.csv}]}\n";
+    ferry_selection *s = NULL;
+    char *text = NULL;
+
+    for (int i = 0; i < 2; i++) { /* write_rows: two letters of the name draw the rows */
+        rows = i ? 240 : 160;
+        write_rows("ta_a.csv", 0, 6, 0, false, 0.7);
+        write_rows("ta_b.csv", 0, 0, 6, false, 0.7);
+        rows = 160;
+        s = chosen(*state, bridge, NONE);
+        assert_int_equal(way_of(s, "own")->leaks, 160);
+        assert_true(way_of(s, "own")->reached == (i == 1));
+        assert_ok(*state, ferry_selection_table(*state, s, &text));
+        assert_non_null(
+            strstr(text, i ? "less 160 rows that are the target's own"
+                           : "dropped: its rows are the target's own (a leak)"));
+        ferry_string_free(text);
+        ferry_selection_free(s);
+    }
+}
+
 static void test_lines(void **state)
 {
     const char *text =
@@ -292,6 +318,7 @@ int main(void)
         TEST(test_cannot_tell),
         TEST(test_jobs),
         TEST(test_chain),
+        TEST(test_leaks),
         TEST(test_lines),
         TEST(test_memory),
     };
