@@ -12,9 +12,11 @@
     X(bias)                                                                                \
     X(cbt)                                                                                 \
     X(cdspp)                                                                               \
+    X(chains)                                                                              \
     X(clusters)                                                                            \
     X(coca)                                                                                \
     X(cotransfer)                                                                          \
+    X(extra_trees)                                                                         \
     X(gbc)                                                                                 \
     X(gbdt)                                                                                \
     X(gbdt_average)                                                                        \

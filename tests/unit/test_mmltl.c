@@ -1,10 +1,12 @@
-/* mmltl, ranksvm, smltl and lift as methods: what they learn, options, both engines, saving
+/* mmltl, ranksvm, smltl, lift, chains and extra-trees as methods: what they learn, options, both engines, saving
  * and loading, bad models, stopping, memory. */
 #include <float.h>
 #include <stdio.h>
 
 #include "eval/eval.h"
+#include "learn/extra.h"
 #include "methods/method.h"
+#include "methods/mmltl/mmltl.h"
 #include "small_task.h"
 
 enum { N = 60, D = 6, M = 3 };
@@ -103,6 +105,11 @@ static const struct {
     {"smltl", "lambda=0 alpha=1"},
     {"lift", ""},
     {"lift", "ratio=0.3 C=10"},
+    {"mmltl", "gate=no"},
+    {"chains", ""},
+    {"chains", "chains=2 C=10"},
+    {"extra-trees", "trees=60"},
+    {"extra-trees", "trees=30 min_leaf=3 features=4"},
 };
 
 /* Without a shift all of them learn the labels, from dense and sparse features. */
@@ -130,13 +137,13 @@ static void test_shift(void **state)
     ferry_ctx *ctx = *state;
     ferry_task *task = make_task(ctx, 4, false);
     const double off = loss_of(ctx, task, "mmltl", "scale=none mmd=off");
-    const double base = loss_of(ctx, task, "ranksvm", "scale=none");
+    const double plain = loss_of(ctx, task, "ranksvm", "scale=none");
 
     assert_true(loss_of(ctx, task, "mmltl", "scale=none") < off - 0.02);
     assert_true(loss_of(ctx, task, "mmltl", "scale=none mu=inf") < off - 0.02);
-    assert_true(loss_of(ctx, task, "mmltl", "mode=paper mu=1e5") < base);
+    assert_true(loss_of(ctx, task, "mmltl", "mode=paper mu=1e5") < plain);
     assert_true(loss_of(ctx, task, "ranksvm", "scale=none center=per-domain") <
-                base - 0.02);
+                plain - 0.02);
     ferry_task_free(task);
 }
 
@@ -219,8 +226,10 @@ static void test_engines(void **state)
         assert_ok(ctx, ferry_ctx_set_engine(ctx, "ref"));
         q = run(ctx, task, variants[v].method, variants[v].settings);
         assert_ok(ctx, ferry_ctx_set_engine(ctx, "host"));
-        /* lift ends in Newton steps that stop by the gradient */
-        const double tol = strcmp(variants[v].method, "lift") == 0 ? 1e-3 : 1e-5;
+        /* these end in Newton steps that stop by the gradient */
+        const bool newton = strcmp(variants[v].method, "lift") == 0 ||
+                            strcmp(variants[v].method, "chains") == 0;
+        const double tol = newton ? 1e-3 : 1e-5;
         for (int64_t e = 0; e < p->n * M; e++)
             if (fabs(p->score[e] - q->score[e]) > tol)
                 fail_msg("%s %s: host %g, ref %g", variants[v].method, variants[v].settings,
@@ -403,7 +412,7 @@ static void test_options(void **state)
 static void test_tasks_that_do_not_fit(void **state)
 {
     ferry_ctx *ctx = *state;
-    const char *methods[] = {"mmltl", "ranksvm", "smltl", "lift"};
+    const char *methods[] = {"mmltl", "ranksvm", "smltl", "lift", "chains", "extra-trees"};
     ferry_domain *t = small_domain(ctx, "t", FERRY_TARGET, 2, 1, (const double[]){1, 2});
     ferry_task *task = small_task(ctx, FERRY_MULTILABEL,
                                   make_domain(ctx, FERRY_SOURCE, 9, 0, false, 1), t);
@@ -521,7 +530,9 @@ static void test_no_memory(void **state)
         {"mmltl", "mode=paper sweeps=1 sylvester=bartels-stewart epochs=1"},
         {"ranksvm", "center=per-domain epochs=1"},
         {"smltl", "epochs=1"},
-        {"lift", "max_iter=1"}};
+        {"lift", "max_iter=1"},
+        {"chains", "chains=1"},
+        {"extra-trees", "trees=2"}};
     ferry_task *task =
         small_task(ctx, FERRY_MULTILABEL, make_domain(ctx, FERRY_SOURCE, 8, 0, false, 1),
                    make_domain(ctx, FERRY_TARGET, 5, 1, false, 2));
@@ -533,6 +544,177 @@ static void test_no_memory(void **state)
         ferry_opts_free(opts);
     }
     ferry_task_free(task);
+}
+
+/* ---- the gate ---- */
+
+/* Label a where y is 1, else b. Only the difference of the two columns tells; each alone is noise mostly, so
+ * that a direction by how columns go with labels, as the subspace has it, is a poor one. */
+static ferry_domain *noisy_domain(ferry_ctx *ctx, ferry_role role, double shift,
+                                  uint64_t seed)
+{
+    enum { ROWS = 120, COLS = 3 };
+    static const char *const names[] = {"a", "b"};
+    double x[ROWS * COLS];
+    uint8_t on[ROWS * 2];
+    ferry_domain *d = small_domain(ctx, role == FERRY_TARGET ? "t" : "s", role, 0, 0, NULL);
+    ferry_rng rng;
+
+    ferry_i_rng_seed(&rng, seed, 11);
+    for (int64_t i = 0; i < ROWS; i++) {
+        const double noise = 3 * ferry_i_rng_normal(&rng), y = (double)(i % 2);
+        x[i * COLS] = y + noise;
+        x[i * COLS + 1] = noise + 0.2 * ferry_i_rng_normal(&rng);
+        x[i * COLS + 2] = ferry_i_rng_normal(&rng) + shift;
+        on[i * 2] = i % 2 == 1;
+        on[i * 2 + 1] = i % 2 == 0;
+    }
+    small_view(ctx, d, "x", ROWS, COLS, x, NULL, NULL, false);
+    assert_ok(ctx, ferry_domain_set_labelsets(ctx, d, ROWS, NULL, 2, names, on));
+    return d;
+}
+
+/* Without a shift mmltl is the RankSVM on the features where that is better; with one, it brings the
+ * means together. */
+static void test_gate(void **state)
+{
+    ferry_ctx *ctx = *state;
+
+    for (int shifted = 0; shifted < 2; shifted++) {
+        ferry_task *task =
+            small_task(ctx, FERRY_MULTILABEL, noisy_domain(ctx, FERRY_SOURCE, 0, 1),
+                       noisy_domain(ctx, FERRY_TARGET, 3 * shifted, 2));
+        ferry_model *m = fit_model(ctx, task, "mmltl", "");
+        const char *told = ferry_model_diagnostics(m);
+        ferry_prediction *p = run(ctx, task, "mmltl", ""),
+                         *same = run(ctx, task, shifted ? "mmltl" : "ranksvm",
+                                     shifted ? "gate=no" : "scale=standard");
+        const size_t size = sizeof *p->score * (size_t)(p->n * 2);
+        assert_non_null(strstr(told, shifted
+                                         ? "\"uses\":\"subspace, means brought together\""
+                                         : "\"uses\":\"features\""));
+        assert_memory_equal(p->score, same->score, size);
+        ferry_prediction_free(p);
+        ferry_prediction_free(same);
+        ferry_model_free(m);
+        ferry_task_free(task);
+    }
+}
+
+static ferry_status ask(ferry_ctx *ctx, void *arg)
+{
+    ferry_status st = FERRY_OK;
+    ferry_matrix **x = arg;
+    const uint8_t on[16] = {1, 0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1};
+    const ferry_mmltl_labels y = {8, 2, on, true};
+    const ferry_ranksvm_options o = {.C = 1, .epochs = 2, .scale = true};
+    double p = 0, loss[2];
+
+    FERRY_TRY(ferry_i_mmltl_shift(ctx, x[0], x[1], &p));
+    FERRY_TRY(ferry_i_mmltl_choose(ctx, &o, x[0], &y, loss));
+done:
+    return st;
+}
+
+static void test_gate_memory(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_matrix *x[2] = {NULL, NULL};
+
+    for (int i = 0; i < 2; i++) {
+        assert_ok(ctx, ferry_i_matrix_dense(ctx, 8, 2, &x[i]));
+        for (int e = 0; e < 16; e++)
+            x[i]->dense[e] = (e * 7 + i) % 5;
+    }
+    each_allocation_fails(ctx, ask, x);
+    ferry_i_matrix_free(x[0]);
+    ferry_i_matrix_free(x[1]);
+}
+
+/* ---- chains and trees ---- */
+
+/* One label: a chain is a logistic regression. */
+static void test_chain_of_one(void **state)
+{
+    ferry_ctx *ctx = *state;
+    static const char *const names[] = {"a"};
+    double x[40];
+    uint8_t on[20];
+    ferry_rng rng;
+    ferry_prediction *p[2];
+
+    ferry_i_rng_seed(&rng, 4, 4);
+    for (int i = 0; i < 20; i++) {
+        x[2 * i] = ferry_i_rng_normal(&rng);
+        x[2 * i + 1] = ferry_i_rng_normal(&rng);
+        on[i] = x[2 * i] + 0.5 * ferry_i_rng_normal(&rng) > 0;
+    }
+    ferry_domain *t = small_domain(ctx, "t", FERRY_TARGET, 20, 2, x);
+    assert_ok(ctx, ferry_domain_set_labelsets(ctx, t, 20, NULL, 1, names, on));
+    ferry_task *task = small_task(ctx, FERRY_MULTILABEL, NULL, t);
+    p[0] = fit_predict(ctx, task, "chains", "", t);
+    p[1] = fit_predict(ctx, task, "logreg", "C=1", t);
+    for (int i = 0; i < 20; i++)
+        assert_close(p[0]->score[i], p[1]->score[i], 1e-12);
+    ferry_prediction_free(p[0]);
+    ferry_prediction_free(p[1]);
+    ferry_task_free(task);
+}
+
+/* A split on the only column that differs, worked out by hand; one leaf is the prior; units and storage do
+ * not matter; no NaN where a column is as wide as numbers go. */
+static void test_trees(void **state)
+{
+    ferry_ctx *ctx = *state;
+    const uint8_t on[] = {1, 0, 1, 0, 1, 1, 0, 1};
+    ferry_extra_options o = {.trees = 20, .min_leaf = 2, .seed = 3};
+    ferry_matrix *x = NULL, *far = NULL, *csr = NULL;
+    ferry_extra *f = NULL;
+    ferry_block *s = NULL, *t = NULL;
+
+    assert_ok(ctx, ferry_i_matrix_dense(ctx, 4, 2, &x));
+    assert_ok(ctx, ferry_i_matrix_dense(ctx, 4, 2, &far));
+    assert_ok(ctx, ferry_i_block_new(ctx, 4, 2, &s));
+    assert_ok(ctx, ferry_i_block_new(ctx, 4, 2, &t));
+    for (int i = 0; i < 4; i++) {
+        x->dense[2 * i + 1] = i; /* rows 0 and 1, 2 and 3 with min_leaf 2, or no split */
+        far->dense[2 * i + 1] = i < 2 ? -DBL_MAX : DBL_MAX;
+    }
+    assert_ok(ctx, ferry_i_extra_fit(ctx, &o, x, 2, on, &f));
+    ferry_i_extra_scores(f, x, s);
+    for (
+        int i = 0; i < 4;
+        i++) { /* label 0: 2 of 2 and 1 of 2 rows; label 1: 0 and 2 of 2; or 3 of 4, 2 of 4 */
+        const double cut = (0.75 - s->data[2 * i]) / (i < 2 ? -0.25 : 0.25);
+        assert_true(cut > 0.05 && cut < 0.95); /* the share of trees that have the split */
+        assert_close(s->data[2 * i + 1], 0.5 + cut * (i < 2 ? -0.5 : 0.5), 1e-12);
+    }
+    assert_ok(ctx, ferry_i_matrix_sparsify(ctx, x, &csr));
+    ferry_i_extra_scores(f, csr, t);
+    assert_memory_equal(s->data, t->data, 8 * sizeof *s->data);
+    ferry_i_extra_free(f);
+    for (int e = 0; e < 8; e++)
+        x->dense[e] *= 1024;
+    assert_ok(ctx, ferry_i_extra_fit(ctx, &o, x, 2, on, &f));
+    ferry_i_extra_scores(f, x, t);
+    assert_memory_equal(s->data, t->data, 8 * sizeof *s->data);
+    ferry_i_extra_free(f);
+    assert_ok(ctx, ferry_i_extra_fit(ctx, &o, far, 2, on, &f));
+    ferry_i_extra_scores(f, far, t);
+    assert_close(t->data[0], 1, 1e-12);
+    assert_close(t->data[6], 0.5, 1e-12);
+    ferry_i_extra_free(f);
+    o.min_leaf = 3;
+    assert_ok(ctx, ferry_i_extra_fit(ctx, &o, x, 2, on, &f));
+    assert_int_equal(f->nodes, o.trees);
+    ferry_i_extra_scores(f, x, t);
+    assert_close(t->data[0], 0.75, 1e-12);
+    ferry_i_extra_free(f);
+    ferry_i_matrix_free(x);
+    ferry_i_matrix_free(far);
+    ferry_i_matrix_free(csr);
+    ferry_i_block_free(s);
+    ferry_i_block_free(t);
 }
 
 /* One thread: the problems are tiny, and starting threads would take most of the time. */
@@ -552,7 +734,9 @@ int main(void)
         T(test_round_trips), T(test_bad_models),
         T(test_options),     T(test_tasks_that_do_not_fit),
         T(test_tiny),        T(test_stops),
-        T(test_no_memory),
+        T(test_no_memory),   T(test_gate),
+        T(test_gate_memory), T(test_chain_of_one),
+        T(test_trees),
     };
     return cmocka_run_group_tests_name("mmltl", tests, NULL, NULL);
 }

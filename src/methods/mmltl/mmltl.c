@@ -32,7 +32,7 @@ enum { KERNEL_NONE, KERNEL_LINEAR, KERNEL_RBF };
 
 /* As the options have it. mu is text, since it may be auto or inf. */
 typedef struct mmltl_options {
-    int mode, mmd, sylvester, kernel, shrink, centre, latent, scale;
+    int mode, mmd, sylvester, kernel, shrink, centre, latent, scale, gate;
     const char *mu;
     double rho, g1, g2, tol, gamma, C;
     int64_t g, sweeps, max_iter, epochs;
@@ -47,6 +47,9 @@ static const ferry_opt mmltl_opts[] = {
               "mode ferry: strength of the term, whatever the unit of the features"),
     FERRY_OPT_STRING(mmltl_options, mu, "auto",
                      "its weight: a number, inf, or auto (ferry: from rho; paper: 30)"),
+    FERRY_OPT_YES_NO(mmltl_options, gate, "yes",
+                     "mode ferry, mu auto, no kernel: where the domains' means do not "
+                     "differ, cross-validation chooses between features and subspace"),
     FERRY_OPT(mmltl_options, INT, g, 0, 0, 1e6, "latent features; 0: as many as labels"),
     FERRY_OPT(mmltl_options, REAL, g1, 1, DBL_MIN, DBL_MAX, "weight of |U|^2"),
     FERRY_OPT(mmltl_options, REAL, g2, 1, DBL_MIN, DBL_MAX, "weight of |V|^2"),
@@ -267,10 +270,8 @@ done:
 
 /* ---- fitting ---- */
 
-/* Mean and deviation of the source's latent features; a constant one is only shifted. In
- * place: mean and inv_sd must be zero on entry. sqrt(var) above 1e-13 of the mean: below it
- * the variance is rounding. */
-static void measure(const ferry_block *zs, ranked *s)
+/* sqrt(var) above 1e-13 of the mean: below it the variance is rounding. */
+void ferry_i_mmltl_measure(const ferry_block *zs, ranked *s)
 {
     const double n = zs->rows > 0 ? (double)zs->rows : 1;
 
@@ -338,21 +339,67 @@ done:
     return st;
 }
 
+enum { LEAST_ROWS = 20 }; /* of either domain, for folds and a test to mean something */
+
+/* What the gate says (gate.c): whether the features serve as they are (*plain), or the subspace without the
+ * mean term (then the options in *o say so). */
+static ferry_status ask_gate(ferry_ctx *ctx, const ferry_ranksvm_options *learner,
+                             const work *w, mmltl_options *o, bool *plain)
+{
+    ferry_status st = FERRY_OK;
+    const char *how = "subspace, means brought together";
+    double p = 0, loss[2] = {0};
+
+    *plain = false;
+    if (!o->gate || o->mode != MODE_FERRY || o->kernel != KERNEL_NONE || o->mmd == 1 ||
+        strcmp(o->mu, "auto") != 0 || w->e.n < LEAST_ROWS || w->xt->rows < LEAST_ROWS)
+        goto done;
+    FERRY_TRY(ferry_i_mmltl_shift(ctx, w->e.x, w->xt, &p));
+    ferry_i_diag_real(ctx, "shift_p", p);
+    if (p > 0.01) {
+        FERRY_TRY(ferry_i_mmltl_choose(ctx, learner, w->e.x, &w->y, loss));
+        ferry_i_diag_real(ctx, "cv_features", loss[0]);
+        ferry_i_diag_real(ctx, "cv_subspace", loss[1]);
+        *plain = loss[0] <= loss[1];
+        o->mmd = 1;
+        how = *plain ? "features" : "subspace";
+    }
+    ferry_i_diag_text(ctx, "uses", how);
+done:
+    return st;
+}
+
+/* A RankSVM on the features: no subspace is kept. */
+static ferry_status fit_plain(ferry_ctx *ctx, const ferry_ranksvm_options *learner,
+                              const work *w, ranked *s, ferry_fit_info *rep)
+{
+    FERRY_FREE(s->mean, s->inv_sd);
+    s->mean = s->inv_sd = NULL;
+    return ferry_i_ranked_fit(ctx, learner, w->e.x, NULL, w->e.on, false, s, rep);
+}
+
 /* Data, subspace, latent features on one scale, RankSVM. The target's labels are not looked
  * at: it learns from the source's alone. */
 static ferry_status mmltl_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
                               void **out, ferry_fit_info *rep)
 {
     ferry_status st = FERRY_OK;
-    const mmltl_options *o = options;
+    mmltl_options own = *(const mmltl_options *)options, *o = &own;
     const bool zscore = o->latent == AUTO ? o->mode == MODE_FERRY : o->latent == YES;
     const ferry_ranksvm_options learner = {.C = o->C, .epochs = o->epochs, .scale = true};
     work w = {.o = o};
     ferry_mmltl_model *m = NULL;
+    bool plain = false;
 
     *out = NULL;
     FERRY_NEW(ctx, m, 1);
     FERRY_TRY(begin(ctx, task, &w, &m->r));
+    FERRY_TRY(ask_gate(ctx, &learner, &w, o, &plain));
+    if (plain) {
+        FERRY_TRY(fit_plain(ctx, &learner, &w, &m->r, rep));
+        FERRY_MOVE(*out, m);
+        goto done;
+    }
 
     /* The subspace. */
     if (o->kernel == KERNEL_NONE)
@@ -361,7 +408,7 @@ static ferry_status mmltl_fit(ferry_ctx *ctx, const ferry_task *task, const void
         FERRY_TRY(kernel_subspace(ctx, &w, m));
 
     /* Its features on one scale, and the RankSVM on them. */
-    measure(w.zs, &m->r);
+    ferry_i_mmltl_measure(w.zs, &m->r);
     tell_shift(ctx, &w, &m->r);
     /* latent = plain: measured for the diagnostics, but not applied. */
     for (int64_t j = 0; !zscore && j < w.g; j++) {

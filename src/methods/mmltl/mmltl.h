@@ -146,6 +146,19 @@ ferry_status ferry_i_mmltl_kernel_new(ferry_ctx *ctx, double gamma, const ferry_
                                       const ferry_mmltl_labels *y, ferry_mmltl_kernel *out);
 void ferry_i_mmltl_kernel_clear(ferry_mmltl_kernel *k);
 
+/* ---- whether to transfer at all (gate.c) ---- */
+
+/* How likely so large a distance of the means is without a shift, of 99 random divisions of the rows: (c + 1) / 100. */
+ferry_status ferry_i_mmltl_shift(ferry_ctx *ctx, const ferry_matrix *xs,
+                                 const ferry_matrix *xt, double *p);
+/* Ranking loss over 5 folds of the source: of a RankSVM on the features, and on the subspace
+ * without the mean term. Of more than 1500 rows about as many are looked at. */
+ferry_status ferry_i_mmltl_choose(ferry_ctx *ctx, const ferry_ranksvm_options *o,
+                                  const ferry_matrix *x, const ferry_mmltl_labels *y,
+                                  double loss[2]);
+/* Mean and inverse deviation of latent features into s, whose two are zero on entry; a constant one is only shifted. */
+void ferry_i_mmltl_measure(const ferry_block *zs, ranked *s);
+
 /* ---- the model (model.c) ---- */
 
 /* latent(x) = (U'x - mean) o inv_sd, or with a kernel (coef'k(X, x) - mean) o inv_sd; u of

@@ -54,7 +54,7 @@ void ferry_i_mmltl_file(ferry_io *io, void *model)
         ferry_i_io_matrix(io, "kernel.x", &m->x);
     }
     ferry_i_ranked_parts(io, m->x ? m->x->rows : -1, &m->r);
-    FERRY_IO_NEED(io, m->r.u, "tensor u is missing");
+    FERRY_IO_NEED(io, m->r.u || !m->x, "tensor u is missing");
     FERRY_IO_NEED(io, !m->x || m->x->cols == ferry_i_base_width(&m->r.b),
                   "tensor kernel.x has %lld columns, the model %lld features",
                   (long long)m->x->cols, (long long)ferry_i_base_width(&m->r.b));
