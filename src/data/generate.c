@@ -241,7 +241,7 @@ static const ferry_generator bridge_generator = {
 static const ferry_generator *const generators[] = {
     &bridge_generator,         &ferry_i_generator_regress, &ferry_i_generator_multilabel,
     &ferry_i_generator_rate,   &ferry_i_generator_embed,   &ferry_i_generator_stream,
-    &ferry_i_generator_select, &ferry_i_generator_social};
+    &ferry_i_generator_select, &ferry_i_generator_classes, &ferry_i_generator_social};
 
 /* A new generator is one file and one line in `generators`. */
 int64_t ferry_generator_count(void)

@@ -18,6 +18,6 @@ extern const ferry_generator ferry_i_generator_social;
 /* generate_goals.c */
 extern const ferry_generator ferry_i_generator_regress, ferry_i_generator_multilabel,
     ferry_i_generator_rate, ferry_i_generator_embed, ferry_i_generator_stream,
-    ferry_i_generator_select;
+    ferry_i_generator_select, ferry_i_generator_classes;
 
 #endif

@@ -422,6 +422,72 @@ done:
     return st;
 }
 
+/* ---- classes of which some have no label ---- */
+
+enum { KINDS = 10, PLACE = 3, WIDE = 12 };
+SMALL_TABLE(classes_table, 400, 400, 3, "target labels of each class that has some");
+
+/* Rows of KINDS classes whose means lie in PLACE dimensions, seen through a map of the file's own. */
+static ferry_status write_kinds(page *p, const char *file, char letter, int64_t n)
+{
+    ferry_status st = FERRY_OK;
+    double mean[KINDS][PLACE], map[WIDE][PLACE];
+    ferry_rng rng;
+
+    ferry_i_rng_for(p->ctx, &rng, "small kinds");
+    for (int c = 0; c < KINDS; c++)
+        for (int l = 0; l < PLACE; l++)
+            mean[c][l] = 2 * ferry_i_rng_normal(&rng);
+    FERRY_TRY(begin(p, file));
+    for (int j = 0; j < WIDE; j++)
+        for (int l = 0; l < PLACE; l++)
+            map[j][l] = ferry_i_rng_normal(&p->rng);
+    put_heading(p, letter, WIDE);
+    ferry_i_out_printf(p->file, ",label\n");
+    for (int64_t i = 0; i < n; i++) {
+        double z[PLACE];
+        for (int l = 0; l < PLACE; l++)
+            z[l] = mean[i % KINDS][l] + 0.5 * ferry_i_rng_normal(&p->rng);
+        ferry_i_out_printf(p->file, "%c%lld", file[0], (long long)i + 1);
+        for (int j = 0; j < WIDE; j++) {
+            double x = 0.5 * ferry_i_rng_normal(&p->rng);
+            for (int l = 0; l < PLACE; l++)
+                x += z[l] * map[j][l];
+            put(p, x);
+        }
+        ferry_i_out_printf(p->file, ",c%lld\n", (long long)(i % KINDS) + 1);
+    }
+    st = end(p);
+done:
+    return st;
+}
+
+static ferry_status classes_write(ferry_ctx *ctx, const void *options, const char *dir)
+{
+    ferry_status st = FERRY_OK;
+    const small_options *o = options;
+    page p = {.ctx = ctx, .dir = dir};
+    char lines[512];
+
+    FERRY_TRY(write_kinds(&p, "source.csv", 'a', o->source));
+    FERRY_TRY(write_kinds(&p, "target.csv", 'b', o->target));
+    (void)snprintf(lines, sizeof lines,
+                   "goal: classify\n\ndomains:\n"
+                   "  - {name: source, role: source, x: source.csv, id: id, label: label}\n"
+                   "  - {name: target, role: target, x: target.csv, id: id, label: label, "
+                   "labelled: {per_class: %lld, classes: 7}}\n\n"
+                   "methods: [place, semi-svm, svm, cdspp]\n",
+                   (long long)o->labelled);
+    FERRY_TRY(write_task(
+        &p, o, "classes",
+        "# Ten classes. The source has labels of all, the target of seven, drawn anew in each "
+        "repeat, and the\n# two have no column in common. Which rows are of the other three?\n",
+        lines));
+done:
+    ferry_i_out_abort(p.file);
+    return st;
+}
+
 #define GENERATOR(goal, summary)                                                           \
     const ferry_generator ferry_i_generator_##goal = {                                     \
         {#goal, summary,                                                                   \
@@ -435,3 +501,4 @@ GENERATOR(rate, "ratings, and other users with the same groups of tastes");
 GENERATOR(embed, "places for people in a table and a graph");
 GENERATOR(stream, "rows that come one by one, and a past with fewer columns");
 GENERATOR(select, "domains between a source and a target, to find the way through them");
+GENERATOR(classes, "classes without a label in the target, and a source that has them");

@@ -1,6 +1,7 @@
 """inspect, convert and gen: data files through the command."""
 import bz2
 import gzip
+import json
 import lzma
 import os
 import re
@@ -35,6 +36,10 @@ def test_a_task_for_every_goal(folder):
         assert tree(f"{folder}/{goal}2") == first  # the same seed
     ferry("gen", "select", "-q", "--out", f"{folder}/select")
     assert "ways to 'target' by trial, 4 candidates" in ferry("select", f"{folder}/select/task.yaml").out
+    ferry("gen", "classes", "-q", "--out", f"{folder}/classes", "--set", "repeats=2")
+    out = json.loads(ferry("run", f"{folder}/classes/task.yaml", "-q", "--json", "-o", f"{folder}/classes/r", "--controls", "none").out)
+    accuracy = {r["name"]: r["metrics"]["accuracy"]["mean"] for r in out["results"]}
+    assert accuracy["place"] > 0.85 and max(a for m, a in accuracy.items() if m != "place") < 0.71, accuracy  # 7 of 10 classes have labels
 
 
 def test_inspect_csv(folder):
