@@ -56,6 +56,7 @@ typedef enum cli_key {
     KEY_SAVE,
     KEY_DATA,
     KEY_QUICK,
+    KEY_MPI,
     KEY_HELP,
     N_KEYS
 } cli_key;

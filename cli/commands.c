@@ -64,6 +64,11 @@
         KEY_HELP, 'h', "help", NULL, WORDS_NONE, "say what the command does"               \
     }
 
+#define MPI                                                                                \
+    {                                                                                      \
+        KEY_MPI, 0, "mpi", NULL, WORDS_NONE,                                               \
+            "join the other ranks of an MPI job; under mpirun that is the default"         \
+    }
 #define FORCE                                                                              \
     {                                                                                      \
         KEY_FORCE, 0, "force", NULL, WORDS_NONE,                                           \
@@ -88,6 +93,7 @@ static const cli_option run_options[] = {
     MEMORY,
     MAX_INPUT,
     ENGINE,
+    MPI,
     QUIET,
     HELP,
 };
@@ -99,6 +105,7 @@ static const cli_option rerun_options[] = {
     JOBS,
     MEMORY,
     MAX_INPUT,
+    MPI,
     QUIET,
     HELP,
 };
@@ -174,6 +181,7 @@ static const cli_option select_options[] = {
     MEMORY,
     MAX_INPUT,
     ENGINE,
+    MPI,
     QUIET,
     HELP,
 };
@@ -277,6 +285,7 @@ static const cli_option reproduce_options[] = {
     MEMORY,
     MAX_INPUT,
     ENGINE,
+    MPI,
     QUIET,
     HELP,
 };

@@ -56,6 +56,52 @@ int cli_unknown_command(const char *name)
     return cli_usage("unknown command %s (ferry help lists them)", name);
 }
 
+/* ---- several ranks ---- */
+
+static ferry_ctx *joined; /* leaves at exit: also studies, which end where they stand */
+
+static void leave(void)
+{
+    ferry_ranks_leave(joined);
+}
+
+/* Lines that a rank has to say go to rank 0 with its work; what it says besides, rank 0 says too. */
+static void say_nothing(void *user, ferry_level level, const char *line)
+{
+    (void)user;
+    (void)level;
+    (void)line;
+}
+
+static bool works_with_ranks(const cli_command *command)
+{
+    for (int64_t i = 0; i < command->n_options; i++)
+        if (command->options[i].key == KEY_MPI) return true;
+    return false;
+}
+
+/* One of several ranks: join them. Rank 0 goes on with the command (EXIT_DONE, *serves false). */
+static int join_ranks(cli *c, bool *serves)
+{
+    const int threads = ferry_ctx_threads(c->ctx);
+    const char *asked = c->value[KEY_THREADS];
+
+    if (!c->value[KEY_MPI] && !(works_with_ranks(c->command) && ferry_ranks_launched()))
+        return EXIT_DONE;
+    ferry_status st = ferry_ranks_join(c->ctx);
+    if (st != FERRY_OK) return ferry_rank(c->ctx) == 0 ? cli_failed(c, st) : EXIT_USAGE;
+    joined = c->ctx;
+    (void)atexit(leave);
+    if (asked && strcmp(asked, "0") != 0) (void)ferry_ctx_set_threads(c->ctx, threads);
+    *serves = ferry_rank(c->ctx) > 0;
+    if (!*serves) return EXIT_DONE;
+    ferry_ctx_set_log(c->ctx, say_nothing, FERRY_WARN, NULL);
+    ferry_ctx_set_progress(c->ctx, cli_progress, NULL);
+    cli_ask_before_stopping();
+    st = ferry_ranks_serve(c->ctx);
+    return st == FERRY_OK ? EXIT_DONE : cli_failed(c, st);
+}
+
 static int dispatch(cli *c, int argc, char **argv)
 {
     int code = EXIT_DONE;
@@ -83,7 +129,9 @@ static int dispatch(cli *c, int argc, char **argv)
     code = cli_configure(c);
     if (code != EXIT_DONE) return code;
     if (c->command->computes) right_surroundings(argv);
-    return c->command->run(c);
+    bool serves = false;
+    code = join_ranks(c, &serves);
+    return code != EXIT_DONE || serves ? code : c->command->run(c);
 }
 
 /* What was printed must have arrived. A reader that has gone (ferry methods | head) has
@@ -122,6 +170,8 @@ int main(int argc, char **argv)
     code = dispatch(&c, argc, argv);
     cli_progress_end();
     code = close_output(code);
+    leave();
+    joined = NULL;
     ferry_opts_free(c.sets);
     ferry_ctx_free(c.ctx);
     free(c.args);

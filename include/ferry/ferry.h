@@ -5,6 +5,7 @@
 #include "ferry/evaluate.h"
 #include "ferry/fetch.h"
 #include "ferry/generate.h"
+#include "ferry/ranks.h"
 #include "ferry/select.h"
 #include "ferry/serve.h"
 #include "ferry/stream.h"

@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include "core/core.h"
+#include "core/ranks.h"
 
 const char *ferry_version(void)
 {
@@ -40,6 +40,7 @@ const char *ferry_status_name(ferry_status status)
 void ferry_ctx_free(ferry_ctx *ctx)
 {
     if (!ctx) return;
+    ferry_i_ranks_free(ctx->ranks);
     json_decref(ctx->diag);
     ferry_i_free(ctx);
 }
@@ -214,11 +215,13 @@ static void say(ferry_ctx *ctx, ferry_level level, bool once, const char *line)
         ferry_i_free(text);
 }
 
-void ferry_i_later_say(ferry_ctx *ctx, ferry_later *lines)
+void ferry_i_later_say(ferry_ctx *ctx, ferry_later *lines, int rank)
 {
     for (int64_t i = 0; i < lines->n; i++)
-        if (lines->at[i].once)
+        if (lines->at[i].once) /* about the data: the same whoever says it first */
             ferry_i_warn_once(ctx, "%s", lines->at[i].text);
+        else if (rank > 0)
+            ferry_i_log(ctx, lines->at[i].level, "rank %d: %s", rank, lines->at[i].text);
         else
             say(ctx, lines->at[i].level, false, lines->at[i].text);
     ferry_i_later_free(lines);
@@ -230,6 +233,23 @@ void ferry_i_later_free(ferry_later *lines)
         ferry_i_free(lines->at[i].text);
     ferry_i_free(lines->at);
     *lines = (ferry_later){0};
+}
+
+void ferry_i_parcel_lines(ferry_parcel *p, ferry_later *lines)
+{
+    int64_t n = lines->n;
+
+    FERRY_CARRY(p, n);
+    for (int64_t i = 0; i < n && !p->failed; i++) {
+        if (!p->writing) {
+            p->failed = !FERRY_GROW(lines->at, lines->n, lines->cap);
+            if (p->failed) return;
+            lines->at[lines->n++] = (struct ferry_line){0};
+        }
+        FERRY_CARRY(p, lines->at[i].level);
+        FERRY_CARRY(p, lines->at[i].once);
+        ferry_i_parcel_text(p, &lines->at[i].text);
+    }
 }
 
 /* A longer line is cut at 1023 bytes. */

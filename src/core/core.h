@@ -186,6 +186,10 @@ struct ferry_ctx {
     int n_said;
     /* the sentence of the last error, one line, ends in 0 */
     char message[1024];
+    /* the MPI job that this context has joined (ranks.h), or NULL */
+    struct ferry_ranks *ranks;
+    /* files for `part` go here, on the way to rank 0; NULL: they are written */
+    struct ferry_parcel *kept;
 };
 
 void ferry_i_log(ferry_ctx *ctx, ferry_level level, const char *fmt, ...)
@@ -199,8 +203,9 @@ typedef struct ferry_later {
     struct ferry_line *at;
     int64_t n, cap;
 } ferry_later;
-/* Say them; what ferry_i_warn_once() said is still said only once. Frees them. */
-void ferry_i_later_say(ferry_ctx *ctx, ferry_later *lines);
+/* Say them; what ferry_i_warn_once() said is still said only once. rank: who said it (0: here). Frees
+ * them. */
+void ferry_i_later_say(ferry_ctx *ctx, ferry_later *lines, int rank);
 void ferry_i_later_free(ferry_later *lines);
 
 /* A context for one part of the work, with a seed, repeat, steps and threads of its own. All else is the

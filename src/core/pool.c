@@ -9,36 +9,11 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "core/pool.h"
+#include "core/pool_run.h"
 
 /* Progress of one job gets through at its first call and then at most this often, in seconds: a call
  * from another thread costs two switches, and a method may make thousands. */
 #define PROGRESS_EVERY 0.02
-
-typedef struct slot {
-    bool done;
-    ferry_later lines; /* what the job logged, for its turn */
-} slot;
-
-typedef struct pool {
-    const ferry_jobs *jobs;
-    ferry_ctx *ctx;  /* the caller's */
-    ferry_ctx model; /* what a job's context begins as */
-    bool threaded;
-    pthread_mutex_t mutex;
-    pthread_cond_t wake, answered; /* for the caller; for a worker that asked */
-    slot *slot;                    /* n, where threaded */
-    int64_t next, end;             /* the job to begin next; none begins from `end` on */
-    int running;                   /* workers */
-    /* the failure with the lowest number, or n */
-    int64_t failed;
-    ferry_status st;
-    char message[sizeof((ferry_ctx *)0)->message];
-    /* the callback's last word, for all; what a worker asks it */
-    ferry_answer answer;
-    const ferry_progress *asked;
-    double last; /* when it was asked last */
-} pool;
 
 /* What a job's callback needs. */
 typedef struct asker {
@@ -49,7 +24,7 @@ typedef struct asker {
 
 /* ---- progress ---- */
 
-static void take_answer(pool *p, ferry_answer answer)
+void ferry_i_pool_answer(pool *p, ferry_answer answer)
 {
     if (answer > p->answer) p->answer = answer;
     if (p->answer != FERRY_GO) p->end = p->next;
@@ -74,7 +49,7 @@ static ferry_answer forward(void *user, const ferry_progress *what)
 
     if (!p->threaded) {
         if (p->model.progress)
-            take_answer(p, p->model.progress(p->model.progress_user, what));
+            ferry_i_pool_answer(p, p->model.progress(p->model.progress_user, what));
         return p->answer;
     }
     (void)pthread_mutex_lock(&p->mutex);
@@ -91,7 +66,7 @@ static ferry_answer forward(void *user, const ferry_progress *what)
 
 /* ---- jobs ---- */
 
-static void fail(pool *p, int64_t job, ferry_status st, const char *message)
+void ferry_i_pool_fail(pool *p, int64_t job, ferry_status st, const char *message)
 {
     if (job >= p->failed) return;
     p->failed = job;
@@ -107,6 +82,7 @@ static ferry_status run_one(pool *p, int64_t job, int64_t step, ferry_later *lin
     asker a = {.p = p, .job = job};
 
     if (p->threaded) own->later = lines;
+    own->ranks = NULL; /* a pool inside of a job is the job's own */
     own->progress = forward;
     own->progress_user = &a;
     own->step = step;
@@ -118,15 +94,15 @@ static void *work(void *arg)
     pool *p = arg;
 
     (void)pthread_mutex_lock(&p->mutex);
-    while (p->next < p->end) {
-        const int64_t job = p->next++;
+    for (int64_t job = 0; (job = ferry_i_deal_take(p)) >= 0;) {
         const int64_t step = p->model.step + job + 1;
         ferry_ctx own = p->model;
         (void)pthread_mutex_unlock(&p->mutex);
+        if (p->queue) own.kept = &p->slot[job].kept;
         const ferry_status st = run_one(p, job, step, &p->slot[job].lines, &own);
         (void)pthread_mutex_lock(&p->mutex);
-        if (st != FERRY_OK) fail(p, job, st, own.message);
-        p->slot[job].done = true;
+        if (st != FERRY_OK) ferry_i_pool_fail(p, job, st, own.message);
+        ferry_i_deal_done(p, job, st, own.message);
         pthread_cond_signal(&p->wake);
     }
     p->running--;
@@ -138,8 +114,25 @@ static void *work(void *arg)
 /* Log lines and join of a job whose turn it is. The lock is not held. */
 static ferry_status finish_job(pool *p, int64_t job, bool ok)
 {
-    ferry_i_later_say(p->ctx, &p->slot[job].lines);
+    if (ok) ferry_i_deal_pack(p, job); /* joining may take what it left elsewhere */
+    if (ok && p->slot[job].st != FERRY_OK) return p->slot[job].st;
+    ferry_i_later_say(p->ctx, &p->slot[job].lines, p->slot[job].where);
     return ok && p->jobs->join ? p->jobs->join(p->ctx, p->jobs->arg, job) : FERRY_OK;
+}
+
+bool ferry_i_pool_hear(pool *p)
+{
+    const ferry_progress *what = p->asked;
+
+    if (!what) return false;
+    (void)pthread_mutex_unlock(&p->mutex);
+    const ferry_answer answer = p->model.progress(p->model.progress_user, what);
+    (void)pthread_mutex_lock(&p->mutex);
+    ferry_i_pool_answer(p, answer);
+    p->last = ferry_i_clock();
+    p->asked = NULL;
+    pthread_cond_broadcast(&p->answered);
+    return true;
 }
 
 /* The calling thread while others work: joins in order, and asks the callback. */
@@ -149,22 +142,18 @@ static void attend(pool *p)
 
     (void)pthread_mutex_lock(&p->mutex);
     for (;;) {
-        if (p->asked) {
-            const ferry_progress *what = p->asked;
-            (void)pthread_mutex_unlock(&p->mutex);
-            const ferry_answer answer = p->model.progress(p->model.progress_user, what);
-            (void)pthread_mutex_lock(&p->mutex);
-            take_answer(p, answer);
-            p->last = ferry_i_clock();
-            p->asked = NULL;
-            pthread_cond_broadcast(&p->answered);
+        if (ferry_i_pool_hear(p)) {
+            continue;
         } else if (turn < p->next && turn <= p->failed && p->slot[turn].done) {
             const bool ok = turn < p->failed;
             (void)pthread_mutex_unlock(&p->mutex);
             const ferry_status st = finish_job(p, turn, ok);
             (void)pthread_mutex_lock(&p->mutex);
-            if (st != FERRY_OK) fail(p, turn, st, p->ctx->message);
+            if (st != FERRY_OK) ferry_i_pool_fail(p, turn, st, p->ctx->message);
             turn++;
+        } else if (p->dealt &&
+                   (p->running > 0 || (p->away > 0 && p->answer != FERRY_CANCEL))) {
+            ferry_i_deal_serve(p);
         } else if (p->running > 0) {
             pthread_cond_wait(&p->wake, &p->mutex);
         } else {
@@ -191,19 +180,28 @@ static ferry_status run_threaded(pool *p, int at_once)
     ferry_status st = FERRY_OK;
     pthread_t *worker = ferry_i_calloc(at_once, sizeof *worker);
 
+    const bool follows = p->dealt && p->ctx->ranks->rank > 0;
+
     p->slot = ferry_i_calloc(p->jobs->n, sizeof *p->slot);
     FERRY_HAVE(p->ctx, worker && p->slot);
+    if (follows) FERRY_NEW(p->ctx, p->queue, p->jobs->n);
+    if (follows) FERRY_NEW(p->ctx, p->finished, p->jobs->n);
     (void)pthread_mutex_lock(&p->mutex); /* none begins before all are there */
     start(p, worker, at_once);
     const int started = p->running;
     (void)pthread_mutex_unlock(&p->mutex);
     FERRY_NEED(p->ctx, started > 0, FERRY_ENOMEM, "no thread could be started");
-    attend(p);
+    if (follows)
+        st = ferry_i_deal_follow(p);
+    else
+        attend(p);
     for (int i = 0; i < started; i++)
         (void)pthread_join(worker[i], NULL);
     for (int64_t i = 0; i < p->jobs->n; i++)
         ferry_i_later_free(&p->slot[i].lines);
+    if (p->dealt && !follows) st = ferry_i_deal_end(p);
 done:
+    ferry_i_deal_clear(p);
     FERRY_FREE(worker, p->slot);
     return st;
 }
@@ -214,12 +212,13 @@ static void run_inline(pool *p)
     while (p->next < p->end) {
         const int64_t job = p->next++;
         ferry_ctx own = ferry_i_child(p->ctx);
+        own.ranks = NULL;
         own.jobs = 1;
         own.threads = p->model.threads;
         ferry_status st = run_one(p, job, p->model.step + job + 1, NULL, &own);
         (void)ferry_i_join(p->ctx, &own, st);
         if (st == FERRY_OK && p->jobs->join) st = p->jobs->join(p->ctx, p->jobs->arg, job);
-        if (st != FERRY_OK) fail(p, job, st, p->ctx->message);
+        if (st != FERRY_OK) ferry_i_pool_fail(p, job, st, p->ctx->message);
     }
 }
 
@@ -232,13 +231,18 @@ ferry_status ferry_i_pool_run(ferry_ctx *ctx, const ferry_jobs *jobs, bool *fini
               .mutex = PTHREAD_MUTEX_INITIALIZER,
               .wake = PTHREAD_COND_INITIALIZER,
               .answered = PTHREAD_COND_INITIALIZER,
+              .given = PTHREAD_COND_INITIALIZER,
+              .dealt = jobs->carry && jobs->n > 0 && ferry_i_ranks_dealing(ctx),
               .end = jobs->n,
-              .failed = jobs->n};
+              .failed = jobs->n,
+              .told_failed = jobs->n};
 
     if (p.model.jobs == 0) ferry_i_pool_plan(&p.model, jobs->n, 0);
     const int at_once = p.model.jobs < jobs->n ? p.model.jobs : (int)jobs->n;
     p.model.jobs = 1;
-    p.threaded = at_once > 1;
+    p.model.ranks = NULL;
+    if (p.dealt) p.number = ++ctx->ranks->pool;
+    p.threaded = at_once > 1 || p.dealt; /* somebody has to hear the other ranks */
     if (p.threaded)
         FERRY_TRY(run_threaded(&p, at_once));
     else
@@ -252,6 +256,7 @@ ferry_status ferry_i_pool_run(ferry_ctx *ctx, const ferry_jobs *jobs, bool *fini
 done:
     (void)pthread_cond_destroy(&p.wake);
     (void)pthread_cond_destroy(&p.answered);
+    (void)pthread_cond_destroy(&p.given);
     (void)pthread_mutex_destroy(&p.mutex);
     return st;
 }
@@ -319,7 +324,10 @@ void ferry_i_pool_plan(ferry_ctx *ctx, int64_t cells, int64_t bytes)
     const int64_t fit = little_space() || (bytes > 0 && left < 2 * bytes) ? 1
                         : bytes <= 0                                      ? INT64_MAX
                                                                           : left / bytes;
-    int64_t jobs = cells < ctx->threads ? cells : ctx->threads;
+    const int64_t ranks = ferry_i_ranks_dealing(ctx) ? ctx->ranks->size : 1;
+    const int64_t here =
+        (cells + ranks - 1) / ranks; /* of this rank, as long as all are as fast */
+    int64_t jobs = here < ctx->threads ? here : ctx->threads;
 
     if (jobs > fit) jobs = fit;
     if (jobs < 1) jobs = 1;

@@ -54,7 +54,7 @@ done:
     return st;
 }
 
-static ferry_status save(ferry_ctx *ctx, const ferry_run_cell *c, const char *path)
+static ferry_status to_dict(ferry_ctx *ctx, const ferry_run_cell *c, ferry_dict **out)
 {
     ferry_status st = FERRY_OK;
     ferry_dict *d = NULL;
@@ -67,10 +67,41 @@ static ferry_status save(ferry_ctx *ctx, const ferry_run_cell *c, const char *pa
     if (c->curve)
         FERRY_TRY(ferry_i_dict_put_reals(ctx, d, "curve", FERRY_CURVE, 1, c->curve));
     FERRY_TRY(put_answer(ctx, c->answer, d));
-    FERRY_TRY(ferry_i_dict_save(ctx, d, path));
+    FERRY_MOVE(*out, d);
 done:
     ferry_i_dict_free(d);
     ferry_i_free(text);
+    return st;
+}
+
+static ferry_status save(ferry_ctx *ctx, const ferry_run_cell *c, const char *path)
+{
+    ferry_dict *d = NULL;
+    ferry_status st = to_dict(ctx, c, &d);
+
+    if (st == FERRY_OK) st = ferry_i_dict_save(ctx, d, path);
+    ferry_i_dict_free(d);
+    return st;
+}
+
+/* A cell's file for rank 0 to write. */
+static ferry_status send_file(ferry_ctx *ctx, const ferry_run_cell *c, const char *name)
+{
+    ferry_status st = FERRY_OK;
+    ferry_dict *d = NULL;
+    char *bytes = NULL, *file = ferry_i_sprintf("%s.cell", name);
+    int64_t n = 0;
+
+    FERRY_HAVE(ctx, file);
+    FERRY_TRY(to_dict(ctx, c, &d));
+    FERRY_TRY(ferry_i_dict_print(ctx, d, name, &bytes, &n));
+    ctx->kept->writing = true;
+    ferry_i_parcel_text(ctx->kept, &file);
+    ferry_i_parcel_array(ctx->kept, (void **)&bytes, &n, 1);
+    FERRY_HAVE(ctx, !ctx->kept->failed);
+done:
+    FERRY_FREE(file, bytes);
+    ferry_i_dict_free(d);
     return st;
 }
 
@@ -119,19 +150,32 @@ done:
     return st;
 }
 
+/* The answer in a dict, for the target of a task or split. */
+static ferry_status new_answer(ferry_ctx *ctx, const ferry_results *rs,
+                               const ferry_task *task, const ferry_dict *d,
+                               ferry_prediction **out)
+{
+    ferry_status st = FERRY_OK;
+    ferry_ids *names = NULL;
+    const ferry_domain *target = NULL;
+
+    FERRY_TRY(ferry_i_task_target(ctx, task, &target));
+    if (ferry_i_dict_has(d, "names")) FERRY_TRY(ferry_i_dict_ids(ctx, d, "names", &names));
+    FERRY_TRY(ferry_i_prediction_new(ctx, rs->run.goal, names, target, out));
+    FERRY_TRY(get_answer(ctx, d, *out));
+done:
+    ferry_i_ids_free(names);
+    return st;
+}
+
 static ferry_status load(ferry_ctx *ctx, const ferry_results *rs, const char *path,
                          ferry_run_cell *c)
 {
     ferry_status st = FERRY_OK;
     ferry_dict *d = NULL;
-    ferry_ids *names = NULL;
-    const ferry_domain *target = NULL;
 
-    FERRY_TRY(ferry_i_task_target(ctx, c->split, &target));
     FERRY_TRY(ferry_i_dict_load(ctx, path, &d));
-    if (ferry_i_dict_has(d, "names")) FERRY_TRY(ferry_i_dict_ids(ctx, d, "names", &names));
-    FERRY_TRY(ferry_i_prediction_new(ctx, rs->run.goal, names, target, &c->answer));
-    FERRY_TRY(get_answer(ctx, d, c->answer));
+    FERRY_TRY(new_answer(ctx, rs, c->split, d, &c->answer));
     FERRY_TRY(get_reals(ctx, d, "seconds", 1, 1, &c->seconds));
     if (c->curve) FERRY_TRY(get_reals(ctx, d, "curve", FERRY_CURVE, 1, c->curve));
     const char *text = ferry_i_dict_text(d, "diagnostics");
@@ -141,8 +185,47 @@ static ferry_status load(ferry_ctx *ctx, const ferry_results *rs, const char *pa
     FERRY_NEED(ctx, c->diagnostics, FERRY_EDATA, "no diagnostics");
 done:
     if (st != FERRY_OK) ferry_i_cell_clear(c);
-    ferry_i_ids_free(names);
     ferry_i_dict_free(d);
+    return st;
+}
+
+/* ---- to other ranks ---- */
+
+ferry_status ferry_i_answer_carry(ferry_ctx *ctx, const ferry_results *rs,
+                                  const ferry_task *task, ferry_prediction **answer,
+                                  ferry_parcel *p)
+{
+    ferry_status st = FERRY_OK;
+    ferry_dict *d = NULL;
+    char *bytes = NULL;
+    int64_t n = 0;
+
+    if (p->writing && *answer) {
+        FERRY_TRY(ferry_i_dict_new(ctx, &d));
+        FERRY_TRY(put_answer(ctx, *answer, d));
+        FERRY_TRY(ferry_i_dict_print(ctx, d, "an answer", &bytes, &n));
+    }
+    ferry_i_parcel_array(p, (void **)&bytes, &n, 1);
+    if (p->writing || !bytes) goto done;
+    FERRY_TRY(ferry_i_dict_parse(ctx, "an answer", (const uint8_t *)bytes, n, &d));
+    FERRY_TRY(new_answer(ctx, rs, task, d, answer));
+done:
+    ferry_i_free(bytes);
+    ferry_i_dict_free(d);
+    return st;
+}
+
+ferry_status ferry_i_diagnostics_carry(ferry_ctx *ctx, json_t **json, ferry_parcel *p)
+{
+    ferry_status st = FERRY_OK;
+    char *text = NULL;
+
+    if (p->writing && *json) FERRY_TRY(ferry_i_json_dump(ctx, *json, JSON_COMPACT, &text));
+    ferry_i_parcel_text(p, &text);
+    if (!p->writing && text)
+        FERRY_TRY(ferry_i_json_parse(ctx, text, (int64_t)strlen(text), 0, NULL, json));
+done:
+    ferry_i_free(text);
     return st;
 }
 
@@ -187,7 +270,7 @@ ferry_status ferry_i_cell_run(ferry_ctx *ctx, const ferry_results *rs, const cha
     const double start = ferry_i_clock();
     FERRY_TRY(compute(ctx, rs, c));
     if (!path || c->finish || ferry_i_clock() - start < WORTH_KEEPING) goto done;
-    if (save(&quiet, c, path) != FERRY_OK)
+    if ((ctx->kept ? send_file(&quiet, c, name) : save(&quiet, c, path)) != FERRY_OK)
         ferry_i_warn_once(ctx, "%s: cannot keep what is done: --resume will do it again",
                           ctx->part);
 done:

@@ -246,6 +246,27 @@ done:
     return st;
 }
 
+/* What the trials of a world left, to other ranks or from one. */
+static ferry_status carry_world(ferry_ctx *ctx, void *arg, int64_t i, ferry_parcel *p)
+{
+    const worlds *d = arg;
+    const world *w = &d->world[i];
+
+    (void)ctx;
+    for (int64_t k = 0; k < d->rs->n; k++) {
+        ferry_trial *t = wanted(&d->rs->result[k], w);
+        if (!t) continue;
+        const int64_t slot = t->pub.source ? w->repeat : w->draw;
+        int64_t count = d->rs->count[w->repeat];
+        FERRY_CARRY(p, t->metric[slot]);
+        FERRY_CARRY(p, t->state[slot]);
+        ferry_i_parcel_text(p, &t->why[slot]);
+        if (t->rows)
+            ferry_i_parcel_array(p, (void **)&t->rows[w->repeat], &count, sizeof **t->rows);
+    }
+    return FERRY_OK;
+}
+
 /* So much of a trial is complete, from the first slot on; a failure ends it. */
 static void add_up(ferry_results *rs)
 {
@@ -283,8 +304,9 @@ static ferry_status run_round(ferry_ctx *ctx, const ferry_task *task, ferry_resu
             }
     ctx->step = 0;
     ctx->steps = d.n;
-    st =
-        ferry_i_pool_run(ctx, &(ferry_jobs){.n = d.n, .run = run_world, .arg = &d}, finish);
+    st = ferry_i_pool_run(
+        ctx, &(ferry_jobs){.n = d.n, .run = run_world, .arg = &d, .carry = carry_world},
+        finish);
     add_up(rs); /* also of a round that was stopped */
 done:
     ferry_i_free(d.world);

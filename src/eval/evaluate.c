@@ -23,7 +23,7 @@
 typedef struct repeat {
     ferry_task *split;
     int64_t left; /* cells still to come */
-    bool settled, failed;
+    bool begun, settled, failed;
 } repeat;
 
 /* A repeat of a method, as it is left for its turn to be taken into the results. */
@@ -48,6 +48,7 @@ typedef struct run {
     pthread_mutex_t mutex; /* of repeats */
     pthread_cond_t made;
     cell *cells; /* planned x runnable */
+    bool dealt;  /* other ranks have some of the cells */
     bool finish; /* the progress callback wants no more pieces */
 } run;
 
@@ -247,28 +248,49 @@ static ferry_status keep_failure(ferry_ctx *ctx, const ferry_results *rs, cell *
     return c->reason ? FERRY_OK : ferry_i_nomem(ctx);
 }
 
+/* What a repeat scores; made here, or come from another rank, whichever is first. */
+static void set_scored(run *u, int64_t place, uint8_t **mask, int64_t count)
+{
+    (void)pthread_mutex_lock(&u->mutex);
+    if (!u->rs->scored[place]) {
+        FERRY_MOVE(u->rs->scored[place], *mask);
+        u->rs->count[place] = count;
+    }
+    (void)pthread_mutex_unlock(&u->mutex);
+}
+
 /* The split of a repeat and what it scores. */
 static ferry_status make_repeat(ferry_ctx *ctx, run *u, int64_t place)
 {
     ferry_status st = FERRY_OK;
-    ferry_results *rs = u->rs;
     repeat *r = &u->repeats[place];
+    uint8_t *mask = NULL;
+    int64_t count = 0;
 
     if (!r->split) FERRY_TRY(ferry_i_task_split(ctx, u->task, place, &r->split));
-    FERRY_TRY(ferry_i_score_new_mask(ctx, rs, &rs->scored[place]));
-    FERRY_TRY(ferry_i_score_mask(ctx, rs, r->split, rs->scored[place], &rs->count[place]));
+    FERRY_TRY(ferry_i_score_new_mask(ctx, u->rs, &mask));
+    FERRY_TRY(ferry_i_score_mask(ctx, u->rs, r->split, mask, &count));
+    set_scored(u, place, &mask, count);
 done:
+    ferry_i_free(mask);
     return st;
 }
 
 /* The repeat's first cell makes it, so that what is said meanwhile comes in its place in the log; the
- * others, which begin later, wait. */
-static ferry_status enter_repeat(ferry_ctx *ctx, run *u, int64_t place, bool first)
+ * others, which begin later, wait. Where another rank may have that cell, whichever is here first makes
+ * it, and what others say is not said again. */
+static ferry_status enter_repeat(ferry_ctx *ctx, run *u, int64_t place, bool leads)
 {
     ferry_status st = FERRY_OK;
     repeat *r = &u->repeats[place];
+    ferry_ctx own = ferry_i_child(ctx);
 
-    if (first) st = make_repeat(ctx, u, place);
+    (void)pthread_mutex_lock(&u->mutex);
+    const bool first = u->dealt ? !r->begun : leads;
+    r->begun = r->begun || first;
+    (void)pthread_mutex_unlock(&u->mutex);
+    if (!leads) own.log = NULL;
+    if (first) st = ferry_i_join(ctx, &own, make_repeat(&own, u, place));
     (void)pthread_mutex_lock(&u->mutex);
     if (first) {
         r->settled = true;
@@ -288,7 +310,7 @@ static void leave_repeat(run *u, int64_t place)
     repeat *r = &u->repeats[place];
 
     (void)pthread_mutex_lock(&u->mutex);
-    const bool last = --r->left == 0;
+    const bool last = --r->left == 0; /* never, where other ranks have some */
     (void)pthread_mutex_unlock(&u->mutex);
     if (!last) return;
     ferry_task_free(r->split);
@@ -378,6 +400,41 @@ done:
     return st;
 }
 
+/* What a cell leaves, to other ranks or from one; with a repeat's first cell goes what it scores. */
+static ferry_status carry_cell(ferry_ctx *ctx, void *arg, int64_t i, ferry_parcel *p)
+{
+    ferry_status st = FERRY_OK;
+    run *u = arg;
+    ferry_results *rs = u->rs;
+    const int64_t place = i / u->runnable, m = i % u->runnable;
+    ferry_entry *e = &rs->result[u->method[m]];
+    cell *c = &u->cells[i];
+    uint8_t *mask = NULL;
+    int64_t count = rs->count[place];
+
+    if (m == 0) {
+        if (p->writing) mask = rs->scored[place];
+        ferry_i_parcel_known(p, (void **)&mask, ferry_i_score_entries(rs), 1);
+        FERRY_CARRY(p, count);
+        if (!p->writing && mask) set_scored(u, place, &mask, count);
+        if (p->writing) mask = NULL;
+    }
+    FERRY_CARRY(p, c->done);
+    ferry_i_parcel_text(p, &c->reason);
+    FERRY_CARRY(p, e->seconds[place]);
+    for (int64_t k = 0; k < rs->n_metrics; k++)
+        FERRY_CARRY(p, e->metric[k * rs->run.planned + place]);
+    ferry_i_parcel_array(p, (void **)&e->rows[place], &count, sizeof **e->rows);
+    if (e->curve)
+        ferry_i_parcel_bytes(p, e->curve + place * FERRY_CURVE,
+                             FERRY_CURVE * (int64_t)sizeof *e->curve);
+    FERRY_TRY(ferry_i_diagnostics_carry(ctx, &c->diagnostics, p));
+    FERRY_TRY(ferry_i_answer_carry(ctx, rs, u->task, &c->p, p));
+done:
+    ferry_i_free(mask);
+    return st;
+}
+
 static ferry_status run_all(ferry_ctx *ctx, run *u, ferry_task **first)
 {
     ferry_status st = FERRY_OK;
@@ -388,9 +445,10 @@ static ferry_status run_all(ferry_ctx *ctx, run *u, ferry_task **first)
     FERRY_NEW(ctx, u->cells, n);
     FERRY_NEW(ctx, u->broke, u->runnable);
     FERRY_NEW(ctx, u->method, u->runnable);
+    u->dealt = ferry_i_ranks_dealing(ctx);
     FERRY_MOVE(u->repeats[0].split, *first);
     for (int64_t r = 0; r < rs->run.planned; r++)
-        u->repeats[r].left = u->runnable;
+        u->repeats[r].left = u->dealt ? INT64_MAX : u->runnable;
     for (int64_t i = 0, m = 0; i < rs->n; i++)
         if (!rs->result[i].pub.reason) {
             atomic_init(&u->broke[m], rs->run.planned);
@@ -398,7 +456,9 @@ static ferry_status run_all(ferry_ctx *ctx, run *u, ferry_task **first)
         }
     ctx->steps = n + u->controls;
     FERRY_TRY(ferry_i_pool_run(
-        ctx, &(ferry_jobs){.n = n, .run = run_cell, .join = join_cell, .arg = u},
+        ctx,
+        &(ferry_jobs){
+            .n = n, .run = run_cell, .join = join_cell, .arg = u, .carry = carry_cell},
         &u->finish));
 done:
     return st;
@@ -585,7 +645,10 @@ ferry_status ferry_evaluate(ferry_ctx *ctx, const ferry_task *task, ferry_result
 {
     FERRY_ARGS_OUT(ctx, out, out, task);
 
-    return ferry_i_evaluate(ctx, task, NULL, out);
+    ferry_status st = ferry_i_task_call(ctx, "evaluate", task, NULL);
+    if (st == FERRY_OK) st = ferry_i_evaluate(ctx, task, NULL, out);
+    ferry_i_task_call_end(ctx, task);
+    return st;
 }
 
 /* ---- choosing without an evaluation ---- */

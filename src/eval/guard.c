@@ -151,6 +151,18 @@ done:
     return st;
 }
 
+/* What a fold's labels add for every method. */
+static ferry_status carry_fold(ferry_ctx *ctx, void *arg, int64_t f, ferry_parcel *p)
+{
+    const validation *v = arg;
+
+    (void)ctx;
+    for (int64_t m = 0; m < v->rs->n; m++)
+        for (int64_t i = f; i < v->n; i += v->folds)
+            FERRY_CARRY(p, v->row[m * v->entries + v->at[i]]);
+    return FERRY_OK;
+}
+
 /* Mean over the visible labels for every method, larger is better; NaN for those that cannot. */
 static ferry_status cross_validate(ferry_ctx *ctx, validation *v, double *score)
 {
@@ -161,8 +173,9 @@ static ferry_status cross_validate(ferry_ctx *ctx, validation *v, double *score)
     FERRY_NEW(ctx, count, v->rs->n);
     for (int64_t i = 0; i < v->rs->n * v->entries; i++)
         v->row[i] = NAN;
-    FERRY_TRY(ferry_i_pool_run(ctx, &(ferry_jobs){.n = v->folds, .run = run_fold, .arg = v},
-                               NULL));
+    FERRY_TRY(ferry_i_pool_run(
+        ctx, &(ferry_jobs){.n = v->folds, .run = run_fold, .arg = v, .carry = carry_fold},
+        NULL));
     for (int64_t m = 0; m < v->rs->n; m++) {
         double sum = 0;
         int64_t n = 0;

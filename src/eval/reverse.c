@@ -235,6 +235,15 @@ done:
     return st;
 }
 
+static ferry_status carry_best(ferry_ctx *ctx, void *arg, int64_t i, ferry_parcel *p)
+{
+    gate *g = arg;
+
+    (void)ctx;
+    FERRY_CARRY(p, g->best[i]);
+    return FERRY_OK;
+}
+
 /* The target without any label. */
 static ferry_status hide_all(ferry_ctx *ctx, const ferry_task *task, ferry_task **out)
 {
@@ -276,7 +285,9 @@ ferry_status ferry_i_guard_gate(ferry_ctx *ctx, const ferry_results *rs,
     FERRY_TRY(hide_all(ctx, task, &bare));
     g.task = bare;
     FERRY_TRY(ferry_i_pool_run(
-        ctx, &(ferry_jobs){.n = SHUFFLED + 1, .run = try_world, .arg = &g}, &finish));
+        ctx,
+        &(ferry_jobs){.n = SHUFFLED + 1, .run = try_world, .arg = &g, .carry = carry_best},
+        &finish));
     *open = !finish && isfinite(g.best[0]);
     for (int64_t i = 1; i <= SHUFFLED; i++)
         *open = *open && !(g.best[i] >= g.best[0]);

@@ -146,6 +146,7 @@ ferry_status ferry_selector_train(ferry_ctx *ctx, const ferry_task *task,
     select_options o = {0};
     int64_t n = 0, again = 0, labelled = 0;
 
+    FERRY_TRY(ferry_i_task_call(ctx, "train", task, opts));
     FERRY_TRY(ferry_i_blas_ready(ctx));
     FERRY_HAVE(ctx, s);
     FERRY_TRY(ferry_i_opts_parse(ctx, "select", ferry_i_select_table,
@@ -177,6 +178,7 @@ done:
     ferry_i_select_clear(&set);
     ferry_task_free(resolved);
     ferry_selector_free(s);
+    ferry_i_task_call_end(ctx, task);
     return st;
 }
 

@@ -276,6 +276,26 @@ done:
     return st;
 }
 
+/* All that a way's fits gave, to other ranks or from one; what was watched points into y. */
+static ferry_status carry_way(ferry_ctx *ctx, void *arg, int64_t job, ferry_parcel *p)
+{
+    trials *t = arg;
+    way *w = &t->way[t->from + job];
+
+    (void)ctx;
+    FERRY_CARRY(p, w->reached);
+    FERRY_CARRY(p, w->rows);
+    if (!w->reached) return FERRY_OK;
+    ferry_i_parcel_known(p, (void **)&w->y, (4 + 4 * t->o.splits) * w->rows, sizeof *w->y);
+    ferry_i_parcel_known(p, (void **)&w->label, ferry_domain_id_count(t->target),
+                         sizeof *w->label);
+    FERRY_CARRY(p, w->watch.boarding);
+    FERRY_CARRY(p, w->watch.crossing);
+    FERRY_CARRY(p, w->watch.landing);
+    FERRY_CARRY(p, w->repeat);
+    return FERRY_OK;
+}
+
 /* ---- all ways ---- */
 
 static ferry_status add_way(ferry_ctx *ctx, trials *t, int64_t n, const int64_t *at)
@@ -296,7 +316,8 @@ done:
 static ferry_status try_ways(ferry_ctx *ctx, trials *t)
 {
     ferry_status st = FERRY_OK;
-    const ferry_jobs jobs = {.n = t->n - t->from, .run = try_way, .arg = t};
+    const ferry_jobs jobs = {
+        .n = t->n - t->from, .run = try_way, .arg = t, .carry = carry_way};
     bool finish = false;
 
     FERRY_TRY(ferry_i_pool_run(ctx, &jobs, &finish));
@@ -548,6 +569,7 @@ ferry_status ferry_select_trial(ferry_ctx *ctx, const ferry_task *task,
     ferry_text source = {0};
     trials t = {0};
 
+    FERRY_TRY(ferry_i_task_call(ctx, "select", task, opts));
     FERRY_TRY(ferry_i_blas_ready(ctx));
     FERRY_TRY(read_options(ctx, task, opts, &t));
     FERRY_TRY(read_task(ctx, task, &shown, &blank));
@@ -584,5 +606,6 @@ done:
     ferry_task_free(shown);
     ferry_task_free(blank);
     ferry_selection_free(s);
+    ferry_i_task_call_end(ctx, task);
     return st;
 }

@@ -272,6 +272,29 @@ done:
     return st;
 }
 
+/* The neighbours between two domains; the triples of a pair: to other ranks or from one. */
+static ferry_status carry_near(ferry_ctx *ctx, void *arg, int64_t pair, ferry_parcel *p)
+{
+    const bench *b = arg;
+    const int64_t from = pair / b->set->n, k = b->k + (from == pair % b->set->n),
+                  n = rows_of(b, from)->rows * k;
+
+    (void)ctx;
+    ferry_i_parcel_known(p, (void **)&b->near[pair].index, n, sizeof *b->near->index);
+    ferry_i_parcel_known(p, (void **)&b->near[pair].dist, n, sizeof *b->near->dist);
+    return FERRY_OK;
+}
+
+static ferry_status carry_pair(ferry_ctx *ctx, void *arg, int64_t pair, ferry_parcel *p)
+{
+    const bench *b = arg;
+
+    (void)ctx;
+    ferry_i_parcel_bytes(p, b->triple + pair * b->set->n,
+                         b->set->n * (int64_t)sizeof *b->triple);
+    return FERRY_OK;
+}
+
 /* Every triple twice over one set of neighbour lists: S and T alone, then with I. Cost: n^2 searches for
  * neighbours, each for an ordered pair of domains, n^3 propagations on at most three samples. The pairs
  * run side by side, each with results in its own place. */
@@ -292,10 +315,12 @@ ferry_status ferry_i_select_triples(ferry_ctx *ctx, const select_set *set, int64
         if (rows_of(&b, i)->rows > b.largest) b.largest = rows_of(&b, i)->rows;
     FERRY_NEW(ctx, b.near, n * n);
     FERRY_NEW(ctx, b.triple, n * n * n);
-    FERRY_TRY(ferry_i_pool_run(ctx, &(ferry_jobs){.n = n * n, .run = find_near, .arg = &b},
-                               NULL));
-    FERRY_TRY(ferry_i_pool_run(ctx, &(ferry_jobs){.n = n * n, .run = run_pair, .arg = &b},
-                               &finish));
+    FERRY_TRY(ferry_i_pool_run(
+        ctx, &(ferry_jobs){.n = n * n, .run = find_near, .arg = &b, .carry = carry_near},
+        NULL));
+    FERRY_TRY(ferry_i_pool_run(
+        ctx, &(ferry_jobs){.n = n * n, .run = run_pair, .arg = &b, .carry = carry_pair},
+        &finish));
     /* a model of some triples would not say which */
     FERRY_NEED(ctx, !finish, FERRY_ECANCELLED,
                "select: stopped before all triples were tried");

@@ -2,6 +2,7 @@
 #ifndef FERRY_TASK_INTERNAL_H
 #define FERRY_TASK_INTERNAL_H
 
+#include "core/ranks.h"
 #include "data/data.h"
 #include "ferry/task.h"
 
@@ -97,6 +98,22 @@ bool ferry_i_task_has_control(const ferry_task *task, ferry_control kind);
  * What does not change is shared. Methods and evaluate settings are not copied. */
 ferry_status ferry_i_task_control(ferry_ctx *ctx, const ferry_task *task,
                                   ferry_control kind, int64_t draw, ferry_task **out);
+
+/* ---- other ranks (core/ranks.h) ---- */
+
+/* Rank 0 calls the others to do `verb` ("evaluate", "select", "train") with this task and opts (or NULL);
+ * whatever it returns, call_end() comes after it. Nothing happens on a rank by itself. */
+ferry_status ferry_i_task_call(ferry_ctx *ctx, const char *verb, const ferry_task *task,
+                               const ferry_opts *opts);
+void ferry_i_task_call_end(ferry_ctx *ctx, const ferry_task *task);
+/* What a rank was called to; the context gets rank 0's seed and engine. */
+typedef struct ferry_called {
+    char *verb, *part; /* part: as ctx->part */
+    ferry_task *task;
+    ferry_opts *opts;
+} ferry_called;
+ferry_status ferry_i_task_called(ferry_ctx *ctx, ferry_parcel *p, ferry_called *out);
+void ferry_i_called_free(ferry_called *c);
 
 /* Parse a task file's bytes; `path` is for messages, data files are relative to dir. */
 ferry_status ferry_i_task_parse(ferry_ctx *ctx, const char *path, const char *dir,

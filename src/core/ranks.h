@@ -1,0 +1,96 @@
+/* Ranks: the processes of one MPI job, and what they send each other.
+ *
+ * Rank 0 runs the command. The others wait (ferry_ranks_serve); rank 0 calls them to an evaluation or a
+ * selection, they load the same task, and then all go through the same code. Where that comes to a pool
+ * (pool.h) its jobs are dealt by rank 0 to whoever is free; what every job left in its slot goes to all
+ * (`carry`), so that all stand at the same point with the same bits afterwards. Outside of pools nobody
+ * waits for anybody: a rank that is late finds the outcome waiting.
+ *
+ * MPI itself is behind ferry_transport: libferry_mpi.so (libexec/mpi.c) is the only code that is linked with
+ * it, and is loaded when a job of several ranks begins. Only the thread that joined sends and receives. */
+#ifndef FERRY_RANKS_H
+#define FERRY_RANKS_H
+
+#include "core/core.h"
+
+/* What the plugin gives. Functions that return int: 0 is fine. Nothing waits by spinning. */
+typedef struct ferry_transport {
+    const char *version; /* FERRY_VERSION that it was built with */
+    /* neighbours: ranks on this machine, with this one; name: of the MPI library */
+    int (*open)(int *rank, int *size, int *neighbours, char *name, int room);
+    int (*send)(int to, int tag, const void *data, int64_t n);
+    /* 1: a message is there, -1: broken. It must be taken before the next call; n: its bytes. */
+    int (*poll)(int *from, int *tag, int64_t *n);
+    int (*take)(void *to);
+    void (*close)(void);
+} ferry_transport;
+#define FERRY_TRANSPORT "ferry_mpi_transport" /* the symbol */
+
+/* ---- parcels ---- */
+
+/* Bytes on their way. One function packs and unpacks: `writing` says which way each value goes. What does
+ * not fit or finds no memory sets `failed`: check it once at the end. Same program, same machine type:
+ * values travel as they are in memory. */
+typedef struct ferry_parcel {
+    uint8_t *at;
+    int64_t n, cap, pos;
+    bool writing, failed;
+} ferry_parcel;
+void ferry_i_parcel_bytes(ferry_parcel *p, void *x, int64_t n);
+#define FERRY_CARRY(p, x) ferry_i_parcel_bytes((p), &(x), (int64_t)sizeof(x))
+/* An array of *n items, or NULL; reading makes a new one, which is the caller's. */
+void ferry_i_parcel_array(ferry_parcel *p, void **x, int64_t *n, size_t size);
+/* The same where the length is known: an array of another length fails. */
+void ferry_i_parcel_known(ferry_parcel *p, void **x, int64_t n, size_t size);
+void ferry_i_parcel_text(ferry_parcel *p, char **text);
+void ferry_i_parcel_lines(ferry_parcel *p, ferry_later *lines);
+void ferry_i_parcel_free(ferry_parcel *p);
+
+/* ---- the job ---- */
+
+typedef enum ferry_tag {
+    RANK_HELLO = 1, /* who I am; answered by a sentence, "" for welcome */
+    RANK_CALL,      /* 0 to all: take part in this */
+    RANK_READY,     /* status and sentence */
+    RANK_OVER,      /* 0 to all: the call is over */
+    RANK_QUIT,      /* 0 to all: the end */
+    RANK_BYE,
+    RANK_WANT, /* to 0: a worker is free */
+    RANK_JOB,  /* its answer */
+    RANK_DONE, /* to 0: what the job left */
+    RANK_STOP, /* 0 to all: finish, cancel, or leave what comes after a failure */
+    RANK_END   /* 0 to all: the outcome of the pool */
+} ferry_tag;
+
+struct ferry_ranks {
+    const ferry_transport *t;
+    int rank, size;
+    char **host;  /* rank 0: of every rank */
+    int calls;    /* calls that are under way, one in another */
+    bool over;    /* rank 0 left the call before its end */
+    int64_t pool; /* number of the pool that all are in */
+};
+
+/* Join; `about` is what must be the same for the same bits (a difference is warned of), and *share this
+ * rank's part of its machine's cores. Everybody fails when the versions differ. */
+ferry_status ferry_i_ranks_join(ferry_ctx *ctx, const char *about, int *share);
+void ferry_i_ranks_free(struct ferry_ranks *r); /* also leaves; NULL is fine */
+/* Whether a pool is dealt to ranks now. */
+bool ferry_i_ranks_dealing(const ferry_ctx *ctx);
+
+/* Send a parcel, to all others with to = -1. */
+ferry_status ferry_i_ranks_send(ferry_ctx *ctx, int to, ferry_tag tag,
+                                const ferry_parcel *p);
+/* A message if there is one (*there), to be freed. */
+ferry_status ferry_i_ranks_poll(ferry_ctx *ctx, bool *there, int *from, ferry_tag *tag,
+                                ferry_parcel *p);
+/* Wait for one of that tag; others are dropped. FERRY_ECANCELLED when the progress callback says so. */
+ferry_status ferry_i_ranks_wait(ferry_ctx *ctx, ferry_tag tag, int *from, ferry_parcel *p);
+void ferry_i_ranks_rest(void); /* half a millisecond */
+
+/* Rank 0: call the others (task/call.c knows to what), and hear that all are ready; then pools are dealt
+ * until the end. */
+ferry_status ferry_i_ranks_begin(ferry_ctx *ctx, ferry_parcel *call);
+void ferry_i_ranks_end(ferry_ctx *ctx);
+
+#endif

@@ -1,0 +1,125 @@
+/* Ranks for programs: joining the job, and what all but rank 0 do there. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/ranks.h"
+#include "eval/eval.h"
+#include "ferry/ranks.h"
+#include "ferry/select.h"
+
+int ferry_ranks_launched(void)
+{
+    static const char *const size[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"};
+
+    for (int i = 0; i < 2; i++)
+        if (getenv(size[i])) return atoi(getenv(size[i])) > 1;
+    return getenv("PMIX_RANK") != NULL;
+}
+
+ferry_status ferry_ranks_join(ferry_ctx *ctx)
+{
+    FERRY_ARGS(ctx, ctx);
+
+    char about[128];
+    int share = 0;
+
+    (void)snprintf(about, sizeof about, "OpenBLAS's kernels %s", ferry_blas_core());
+    const ferry_status st = ferry_i_ranks_join(ctx, about, &share);
+    if (st == FERRY_OK) ctx->threads = share;
+    return st;
+}
+
+void ferry_ranks_leave(ferry_ctx *ctx)
+{
+    if (!ctx) return;
+    ferry_i_ranks_free(ctx->ranks);
+    ctx->ranks = NULL;
+}
+
+int ferry_rank(const ferry_ctx *ctx)
+{
+    return ctx && ctx->ranks ? ctx->ranks->rank : 0;
+}
+
+int ferry_rank_count(const ferry_ctx *ctx)
+{
+    return ctx && ctx->ranks ? ctx->ranks->size : 1;
+}
+
+/* Say that the task is there, or why not. */
+static ferry_status answer(ferry_ctx *ctx, ferry_status made)
+{
+    ferry_parcel p = {.writing = true};
+    char *sentence = made == FERRY_OK ? (char[]){""} : ctx->message;
+
+    FERRY_CARRY(&p, made);
+    ferry_i_parcel_text(&p, &sentence);
+    const ferry_status st = ferry_i_ranks_send(ctx, 0, RANK_READY, &p);
+    ferry_i_parcel_free(&p);
+    return st;
+}
+
+/* The same call that rank 0 is in. Its outcome, and what goes wrong, are rank 0's to tell. */
+static void take_part(ferry_ctx *ctx, const ferry_called *c)
+{
+    ferry_results *results = NULL;
+    ferry_selection *selection = NULL;
+    ferry_selector *selector = NULL;
+
+    ctx->ranks->calls = 1;
+    ctx->part = c->part;
+    if (strcmp(c->verb, "evaluate") == 0)
+        (void)ferry_i_evaluate(ctx, c->task, NULL, &results);
+    else if (strcmp(c->verb, "select") == 0)
+        (void)ferry_select_trial(ctx, c->task, c->opts, &selection);
+    else if (strcmp(c->verb, "train") == 0)
+        (void)ferry_selector_train(ctx, c->task, c->opts, &selector);
+    ctx->part = NULL;
+    ctx->ranks->calls = 0;
+    ferry_results_free(results);
+    ferry_selection_free(selection);
+    ferry_selector_free(selector);
+}
+
+static ferry_status serve_call(ferry_ctx *outer, ferry_parcel *p)
+{
+    ferry_ctx own = ferry_i_child(outer), *ctx = &own;
+    ferry_called c = {0};
+
+    ctx->ranks->over = false;
+    FERRY_CARRY(p, ctx->ranks->pool);
+    const ferry_status made = ferry_i_task_called(ctx, p, &c);
+    const ferry_status st = answer(ctx, made);
+    if (st == FERRY_OK && made == FERRY_OK) take_part(ctx, &c);
+    ferry_i_called_free(&c);
+    return ferry_i_join(outer, ctx, st);
+}
+
+ferry_status ferry_ranks_serve(ferry_ctx *ctx)
+{
+    FERRY_ARGS(ctx, ctx);
+
+    ferry_status st = FERRY_OK;
+    const ferry_parcel bye = {0};
+    ferry_parcel p = {0};
+    ferry_tag tag = 0;
+    bool there = false;
+    int from = 0;
+
+    FERRY_NEED(ctx, ferry_rank(ctx) > 0, FERRY_EINVAL, "rank 0 has nobody to serve");
+    while (tag != RANK_QUIT) {
+        FERRY_TRY(ferry_i_ranks_poll(ctx, &there, &from, &tag, &p));
+        if (!there) {
+            tag = 0;
+            ferry_i_ranks_rest();
+            continue;
+        }
+        if (tag == RANK_CALL) st = serve_call(ctx, &p);
+        ferry_i_parcel_free(&p);
+        FERRY_TRY(st);
+    }
+    FERRY_TRY(ferry_i_ranks_send(ctx, 0, RANK_BYE, &bye));
+done:
+    return st;
+}

@@ -1,0 +1,171 @@
+/* Calling the other ranks to work on a task (core/ranks.h): what they need to make the same one.
+ *
+ * They get the task file's text and read its data themselves, from the same paths; a hash of what was read
+ * tells whether it is the same data. A task that a program made has no text: rank 0 works on it alone. */
+#include <string.h>
+#include <xxhash.h>
+
+#include "core/ranks.h"
+#include "data/data.h"
+#include "task/task.h"
+
+static bool leads(const ferry_ctx *ctx, const ferry_task *task)
+{
+    return ctx->ranks && ctx->ranks->rank == 0 && ctx->ranks->size > 1 && task->file;
+}
+
+static uint64_t hash_of(const ferry_task *task)
+{
+    uint64_t h = (uint64_t)task->goal;
+
+    for (int64_t i = 0; i < task->n_domains; i++) {
+        const uint64_t both[] = {h, ferry_i_domain_hash(task->domains[i]),
+                                 ferry_i_domain_labels_hash(task->domains[i])};
+        h = XXH3_64bits(both, sizeof both);
+    }
+    return h;
+}
+
+/* Settings, or NULL; reading makes new ones. */
+static ferry_status carry_opts(ferry_ctx *ctx, ferry_parcel *p, ferry_opts **opts)
+{
+    ferry_status st = FERRY_OK;
+    int64_t n = p->writing && *opts ? ferry_opts_count(*opts) : p->writing ? -1 : 0;
+    char *key = NULL, *value = NULL;
+
+    FERRY_CARRY(p, n);
+    if (!p->writing && n >= 0) FERRY_TRY(ferry_opts_new(ctx, opts));
+    for (int64_t i = 0; i < n; i++) {
+        const ferry_setting *s = p->writing ? ferry_opts_at(*opts, i) : NULL;
+        char *k = s ? (char *)(uintptr_t)s->key : NULL,
+             *v = s ? (char *)(uintptr_t)s->value : NULL;
+        ferry_i_parcel_text(p, &k);
+        ferry_i_parcel_text(p, &v);
+        if (p->writing) continue;
+        FERRY_MOVE(key, k);
+        FERRY_MOVE(value, v);
+        FERRY_HAVE(ctx, key && value);
+        FERRY_TRY(ferry_opts_set(ctx, *opts, key, value));
+        FERRY_FREE(key, value);
+        key = value = NULL;
+    }
+done:
+    FERRY_FREE(key, value);
+    return st;
+}
+
+/* The methods. A task that named none may have got them since (rerun). */
+static ferry_status carry_methods(ferry_ctx *ctx, ferry_parcel *p, ferry_task *task)
+{
+    ferry_status st = FERRY_OK;
+    int64_t n = task->n_methods;
+    const bool add = !p->writing && n == 0;
+    char *method = NULL, *as = NULL;
+    ferry_opts *opts = NULL;
+
+    FERRY_CARRY(p, n);
+    for (int64_t i = 0; i < n && !p->failed; i++) {
+        ferry_task_method *m = p->writing ? &task->methods[i] : NULL;
+        char *one = m ? (char *)(uintptr_t)m->method : NULL,
+             *name = m ? (char *)(uintptr_t)m->as : NULL;
+        ferry_opts *own = m ? (ferry_opts *)(uintptr_t)m->opts : NULL;
+        ferry_i_parcel_text(p, &one);
+        ferry_i_parcel_text(p, &name);
+        st = carry_opts(ctx, p, &own);
+        if (!p->writing) method = one, as = name, opts = own;
+        FERRY_TRY(st);
+        if (add) FERRY_TRY(ferry_task_add_method(ctx, task, method, as, opts));
+        ferry_opts_free(opts);
+        FERRY_FREE(method, as);
+        opts = NULL;
+        method = as = NULL;
+    }
+done:
+    ferry_opts_free(opts);
+    FERRY_FREE(method, as);
+    return st;
+}
+
+static ferry_status pack(ferry_ctx *ctx, const char *verb, const ferry_task *task,
+                         const ferry_opts *opts, ferry_parcel *p)
+{
+    ferry_status st = FERRY_OK;
+    const char *const text[] = {verb, ctx->part, ferry_ctx_engine(ctx), task->file,
+                                task->text};
+    uint64_t hash = hash_of(task);
+    ferry_opts *own = (ferry_opts *)(uintptr_t)opts;
+    ferry_task *t = (ferry_task *)(uintptr_t)task;
+
+    for (size_t i = 0; i < FERRY_COUNT(text); i++) {
+        char *s = (char *)(uintptr_t)text[i];
+        ferry_i_parcel_text(p, &s);
+    }
+    FERRY_CARRY(p, ctx->seed);
+    FERRY_CARRY(p, hash);
+    FERRY_TRY(carry_opts(ctx, p, &own));
+    FERRY_TRY(carry_opts(ctx, p, &t->sets));
+    FERRY_TRY(carry_methods(ctx, p, t));
+done:
+    return st;
+}
+
+ferry_status ferry_i_task_call(ferry_ctx *ctx, const char *verb, const ferry_task *task,
+                               const ferry_opts *opts)
+{
+    ferry_parcel p = {.writing = true};
+
+    if (ctx->ranks && ctx->ranks->rank == 0 && ctx->ranks->size > 1 && !task->file)
+        ferry_i_log(ctx, FERRY_WARN,
+                    "task '%s' was made by a program: the other ranks have no part in it",
+                    task->name);
+    if (!leads(ctx, task)) return FERRY_OK;
+    ferry_status st = ctx->ranks->calls > 0 ? FERRY_OK : pack(ctx, verb, task, opts, &p);
+    ctx->ranks->calls++;
+    if (st == FERRY_OK && ctx->ranks->calls == 1) st = ferry_i_ranks_begin(ctx, &p);
+    ferry_i_parcel_free(&p);
+    return st;
+}
+
+void ferry_i_task_call_end(ferry_ctx *ctx, const ferry_task *task)
+{
+    if (leads(ctx, task)) ferry_i_ranks_end(ctx);
+}
+
+void ferry_i_called_free(ferry_called *c)
+{
+    ferry_task_free(c->task);
+    ferry_opts_free(c->opts);
+    FERRY_FREE(c->verb, c->part);
+    *c = (ferry_called){0};
+}
+
+ferry_status ferry_i_task_called(ferry_ctx *ctx, ferry_parcel *p, ferry_called *c)
+{
+    ferry_status st = FERRY_OK;
+    char *engine = NULL, *file = NULL, *text = NULL, *dir = NULL;
+    ferry_opts *sets = NULL;
+    uint64_t hash = 0;
+
+    ferry_i_parcel_text(p, &c->verb);
+    ferry_i_parcel_text(p, &c->part);
+    ferry_i_parcel_text(p, &engine);
+    ferry_i_parcel_text(p, &file);
+    ferry_i_parcel_text(p, &text);
+    FERRY_CARRY(p, ctx->seed);
+    FERRY_CARRY(p, hash);
+    FERRY_HAVE(ctx, c->verb && engine && file && text);
+    FERRY_TRY(ferry_ctx_set_engine(ctx, engine));
+    FERRY_TRY(carry_opts(ctx, p, &c->opts));
+    FERRY_TRY(carry_opts(ctx, p, &sets));
+    FERRY_HAVE(ctx, dir = ferry_i_path_dir(file));
+    FERRY_TRY(
+        ferry_i_task_parse(ctx, file, dir, text, (int64_t)strlen(text), sets, &c->task));
+    FERRY_TRY(carry_methods(ctx, p, c->task));
+    FERRY_HAVE(ctx, !p->failed);
+    FERRY_NEED(ctx, hash_of(c->task) == hash, FERRY_EDATA,
+               "%s: the data it names is not what rank 0 has read", file);
+done:
+    ferry_opts_free(sets);
+    FERRY_FREE(engine, file, text, dir);
+    return st;
+}

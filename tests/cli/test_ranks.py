@@ -1,0 +1,279 @@
+"""mpirun -n N ferry ...: the cells go to all ranks, the outcome is that of one process, and a rank that dies loses only what it
+was at. Skipped where there is no mpirun or where Ferry was built without MPI."""
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+from harness import FERRY, Result, Skip, ferry, main, parses, read, refused, small_task, tree, write
+
+LONG = ["--set", "evaluate.controls=none", "--set", "evaluate.repeats=6", "--threads", "1"]
+PLUGIN = os.path.join(os.path.dirname(FERRY), "libferry_mpi.so")
+TIMES = ("fit_seconds", "seconds", "needed_seconds")
+ENV = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_hwloc_base_binding_policy": "none",
+    "OMPI_MCA_btl": "self,vader,tcp", "OMPI_MCA_btl_vader_single_copy_mechanism": "none",  # containers forbid the other
+    "OMPI_MCA_orte_tmpdir_base": "/tmp", "OMPI_MCA_plm_rsh_agent": "sh",  # nobody is called elsewhere
+    "ASAN_OPTIONS": "detect_leaks=0",  # MPI's own
+}
+
+
+def mpirun():
+    program = shutil.which("mpirun")
+    if not program:
+        raise Skip("there is no mpirun")
+    if not os.path.exists(PLUGIN):
+        raise Skip("Ferry was built without MPI")
+    if b"Open MPI" not in subprocess.run([program, "--version"], capture_output=True).stdout:
+        raise Skip("mpirun is not Open MPI's")
+    return program
+
+
+def start(n, *args, program=FERRY):
+    return subprocess.Popen([mpirun(), "-n", str(n), program, *map(str, args)], env={**os.environ, **ENV},
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def finish(p):
+    out, err = p.communicate(timeout=300)
+    return Result(p.returncode, out, err)
+
+
+def ranks(n, *args):
+    r = finish(start(n, *args))
+    assert r.code == 0, r
+    return r
+
+
+def pids(p, n):
+    """The ranks' processes, by rank."""
+    found = {}
+    until = time.time() + 60
+    while len(found) < n and time.time() < until:
+        for name in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                stat = open(f"/proc/{name}/stat").read().rsplit(")", 1)[1].split()
+                env = open(f"/proc/{name}/environ", "rb").read().split(b"\0")
+            except OSError:
+                continue
+            mark = [e for e in env if e.startswith(b"OMPI_COMM_WORLD_RANK=")]
+            if int(stat[1]) == p.pid and mark:
+                found[int(mark[0].split(b"=")[1])] = int(name)
+        time.sleep(0.01)
+    assert len(found) == n, found
+    return found
+
+
+def without_times(value):
+    if isinstance(value, dict):
+        return {k: without_times(v) for k, v in value.items() if k not in TIMES}
+    return [without_times(v) for v in value] if isinstance(value, list) else value
+
+
+def outcome(out):
+    return without_times(parses(read(out, "results.json"))), tree(out + "/predictions")
+
+
+def long_task(folder, methods="[hop, svm]"):
+    ferry("gen", "bridge", "--out", folder + "/task")
+    return write(folder, "task/task.yaml", read(folder, "task/task.yaml") + f"methods: {methods}\n")
+
+
+def cells(folder):
+    return [n for n in os.listdir(folder) if n.endswith(".cell")] if os.path.isdir(folder) else []
+
+
+def wait_for_cells(p, out, n=1):
+    until = time.time() + 120
+    while len(cells(out + ".part")) < n and p.poll() is None and time.time() < until:
+        time.sleep(0.01)
+
+
+def test_same_results(folder):
+    """Controls and guard too; what is said is said once, by rank 0."""
+    task = small_task(folder)
+    one = ferry("run", task, "-o", folder + "/one", "--guard", "--threads", 1)
+    for n in (2, 4):
+        many = ranks(n, "run", task, "-o", f"{folder}/r{n}", "--guard", "--threads", 1)
+        assert outcome(f"{folder}/r{n}") == outcome(folder + "/one")
+        assert many.err.replace(f"/r{n}", "/one") == one.err, (many.err, one.err)
+        assert many.out.count("\n") == one.out.count("\n"), many
+    assert len(tree(folder + "/one/predictions")) > 5
+
+
+def test_work_is_shared(folder):
+    """The other ranks do some of it: their processor time says so."""
+    task = long_task(folder)
+    p = start(2, "run", task, "-q", "-o", folder + "/o", *LONG)
+    other, ticks = pids(p, 2)[1], 0
+    while p.poll() is None:
+        try:
+            ticks = sum(map(int, open(f"/proc/{other}/stat").read().rsplit(")", 1)[1].split()[11:13]))
+        except OSError:
+            break
+        time.sleep(0.01)
+    assert finish(p).code == 0
+    ferry("run", task, "-q", "-o", folder + "/one", *LONG)
+    assert outcome(folder + "/o") == outcome(folder + "/one")
+    assert ticks / os.sysconf("SC_CLK_TCK") > 0.1, ticks
+
+
+def test_select(folder):
+    task = small_task(folder)
+    for more in ([], ["--set", "splits=2"]):
+        one = ferry("select", task, "--json", "-q", "--threads", 1, *more)
+        many = ranks(3, "select", task, "--json", "-q", "--threads", 1, *more)
+        assert many.out == one.out and parses(one.out), (many, one)
+
+
+def test_several_tasks_and_rerun(folder):
+    """Ranks wait between evaluations; a rerun compares with one process's numbers."""
+    a = small_task(folder)
+    b = write(folder, "task/other.yaml", read(a).replace("task: bridge", "task: other") + "methods: [svm, knn]\n")
+    ranks(2, "run", a, b, "-q", "-o", folder + "/both", "--set", "evaluate.controls=none", "--threads", 1)
+    ferry("run", b, "-q", "-o", folder + "/one", "--set", "evaluate.controls=none", "--threads", 1)
+    assert outcome(folder + "/both/other") == outcome(folder + "/one")
+    assert "the same numbers" in ranks(2, "rerun", folder + "/one").err
+
+
+def test_rank_killed_and_resumed(folder):
+    """Whichever rank dies, the job ends, and what was finished is there: for ranks or one process to go on."""
+    task = long_task(folder)
+    ferry("run", task, "-q", "-o", folder + "/whole", *LONG)
+    for victim in (1, 0):
+        out = f"{folder}/o{victim}"
+        p = start(2, "run", task, "-q", "-o", out, *LONG)
+        found = pids(p, 2)
+        wait_for_cells(p, out)
+        os.kill(found[victim], signal.SIGKILL)
+        assert finish(p).code != 0
+        assert cells(out + ".part")
+        if victim == 1:
+            ranks(2, "run", task, "-q", "-o", out, "--resume", *LONG)
+        else:
+            ferry("run", task, "-q", "-o", out, "--resume", *LONG)
+        assert outcome(out) == outcome(folder + "/whole") and not os.path.exists(out + ".part")
+
+
+def test_terminated(folder):
+    """SIGTERM to mpirun (Ctrl-C is the same to the ranks): no rank is left, and --resume goes on."""
+    task, out = long_task(folder), folder + "/o"
+    p = start(3, "run", task, "-q", "-o", out, *LONG)
+    found = pids(p, 3)
+    wait_for_cells(p, out)
+    p.send_signal(signal.SIGTERM)
+    assert finish(p).code != 0
+    until = time.time() + 30
+    while any(os.path.exists(f"/proc/{pid}") for pid in found.values()) and time.time() < until:
+        time.sleep(0.05)
+    assert not any(os.path.exists(f"/proc/{pid}") for pid in found.values())
+    assert cells(out + ".part")
+    ranks(2, "run", task, "-q", "-o", out, "--resume", *LONG)
+    ferry("run", task, "-q", "-o", folder + "/whole", *LONG)
+    assert outcome(out) == outcome(folder + "/whole")
+
+
+def test_slow_rank(folder):
+    """A rank that stands still for a while delays the end and changes nothing."""
+    task, out = long_task(folder), folder + "/o"
+    p = start(2, "run", task, "-q", "-o", out, *LONG)
+    other = pids(p, 2)[1]
+    wait_for_cells(p, out)
+    os.kill(other, signal.SIGSTOP)
+    time.sleep(1)
+    os.kill(other, signal.SIGCONT)
+    assert finish(p).code == 0
+    ferry("run", task, "-q", "-o", folder + "/one", *LONG)
+    assert outcome(out) == outcome(folder + "/one")
+
+
+def copy_of_ferry(folder, plugin=True):
+    """The command with its libraries; returns its path, and that of the library."""
+    os.makedirs(folder)
+    here = os.path.dirname(FERRY)
+    library = [n for n in os.listdir(here) if n.startswith("libferry.so.") and not os.path.islink(os.path.join(here, n))]
+    for name in ("ferry", *library, *(["libferry_mpi.so"] if plugin else [])):
+        shutil.copy(os.path.join(here, name), folder)
+    for name in os.listdir(here):
+        if name.startswith("libferry.so") and os.path.islink(os.path.join(here, name)):
+            os.symlink(os.readlink(os.path.join(here, name)), os.path.join(folder, name))
+    return os.path.join(folder, "ferry"), os.path.join(folder, library[0])
+
+
+def test_another_version(folder):
+    task = small_task(folder)
+    own = ferry("version").out.split()[1].encode()
+    other = own[:-1] + (b"8" if own[-1:] == b"9" else b"9")
+    program, library = copy_of_ferry(folder + "/other")
+    for path in (library, os.path.join(folder, "other/libferry_mpi.so")):
+        data = open(path, "rb").read()
+        assert b"\0" + own + b"\0" in data
+        open(path, "wb").write(data.replace(b"\0" + own + b"\0", b"\0" + other + b"\0"))
+    words = ["run", task, "-q", "-o", folder + "/o"]
+    p = subprocess.run([mpirun(), "-n", "1", FERRY, *words, ":", "-n", "1", program, *words], text=True,
+                       env={**os.environ, **ENV}, capture_output=True, timeout=120)
+    assert p.returncode != 0 and not os.path.exists(folder + "/o"), p
+    assert p.stderr.count("ferry: ") == 1 and "all ranks must run the same version" in p.stderr, p.stderr
+    assert f"runs Ferry {other.decode()}" in p.stderr and f"runs {own.decode()}" in p.stderr, p.stderr
+
+
+def test_other_data(folder):
+    """Ranks that read other bytes than rank 0 are refused before anything is computed."""
+    task = small_task(folder)
+    text = read(task)
+    assert "x: target.csv" in text
+    task = write(folder, "task/moved.yaml", text.replace("x: target.csv", "x: /proc/self/cwd/target.csv"))
+    for name in "ab":
+        write(folder, f"{name}/target.csv", read(folder, "task/target.csv"))
+    words = [FERRY, "run", task, "-q", "-o", folder + "/o", "--set", "evaluate.controls=none"]
+    call = [mpirun(), "-n", "1", "-wdir", folder + "/a", *words, ":", "-n", "1", "-wdir", folder + "/b", *words]
+    p = subprocess.run(call, text=True, env={**os.environ, **ENV}, capture_output=True, timeout=120)
+    assert p.returncode == 0, p.stderr
+    shutil.rmtree(folder + "/o")
+    lines = read(folder, "b/target.csv").splitlines(True)
+    write(folder, "b/target.csv", "".join(lines[:-1]))
+    p = subprocess.run(call, text=True, env={**os.environ, **ENV}, capture_output=True, timeout=120)
+    assert p.returncode != 0 and not os.path.exists(folder + "/o"), p.stderr
+    assert p.stderr.count("ferry: ") == 1 and "ferry: rank 1 (" in p.stderr, p.stderr
+    assert "is not what rank 0 has read" in p.stderr, p.stderr
+
+
+def test_mistakes_are_told_once(folder):
+    r = finish(start(3, "run", folder + "/nothing.yaml"))
+    assert r.code == 2 and r.err.count("ferry: ") == 1 and "nothing.yaml" in r.err, r
+
+
+def test_another_mpi(folder):
+    """A launcher whose ranks do not find each other would run everything N times."""
+    mpirun()
+    task = small_task(folder)
+    refused("run", task, "-o", folder + "/o", says="the launcher started 2 ranks, but Open MPI",
+            env={**ENV, "PMI_SIZE": "2", "PMI_RANK": "0"})
+    assert not os.path.exists(folder + "/o")
+
+
+def test_batch_system_alone(folder):
+    """A batch job's variables do not make a run one of several; --mpi of one rank is a run as any."""
+    task, sets = small_task(folder), ["--set", "evaluate.controls=none", "--threads", 1]
+    ferry("run", task, "-q", "-o", folder + "/s", *sets, env={"SLURM_NTASKS": "4", "SLURM_PROCID": "1"})
+    mpirun()
+    ferry("run", task, "-q", "-o", folder + "/m", "--mpi", *sets, env=ENV)
+    assert outcome(folder + "/s") == outcome(folder + "/m")
+
+
+def test_without_plugin(folder):
+    """Whoever has one process needs none of it; several say what is missing."""
+    program, _ = copy_of_ferry(folder + "/bare", plugin=False)
+    task = small_task(folder)
+    p = subprocess.run([program, "run", task, "-q", "-o", folder + "/o", "--set", "evaluate.repeats=1"],
+                       capture_output=True, text=True, timeout=120)
+    assert p.returncode == 0, p
+    env = {**os.environ, **ENV, "PMI_SIZE": "2", "LD_LIBRARY_PATH": ""}
+    p = subprocess.run([program, "run", task, "-o", folder + "/p"], env=env, capture_output=True, text=True, timeout=120)
+    assert p.returncode == 2 and "several ranks need libferry_mpi.so" in p.stderr and p.stderr.count("\n") == 1, p
+
+
+main(sys.modules[__name__])
