@@ -14,7 +14,7 @@
 
 void ferry_i_ranks_rest(void)
 {
-    const struct timespec rest = {0, 500000};
+    const struct timespec rest = {0, 1000000};
 
     (void)nanosleep(&rest, NULL);
 }

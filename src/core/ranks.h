@@ -86,7 +86,7 @@ ferry_status ferry_i_ranks_poll(ferry_ctx *ctx, bool *there, int *from, ferry_ta
                                 ferry_parcel *p);
 /* Wait for one of that tag; others are dropped. FERRY_ECANCELLED when the progress callback says so. */
 ferry_status ferry_i_ranks_wait(ferry_ctx *ctx, ferry_tag tag, int *from, ferry_parcel *p);
-void ferry_i_ranks_rest(void); /* half a millisecond */
+void ferry_i_ranks_rest(void); /* a millisecond */
 
 /* Rank 0: call the others (task/call.c knows to what), and hear that all are ready; then pools are dealt
  * until the end. */

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 
-from harness import FERRY, Result, Skip, ferry, main, parses, read, refused, small_task, tree, write
+from harness import FERRY, TOP, Result, Skip, ferry, main, parses, read, refused, small_task, tree, write
 
 LONG = ["--set", "evaluate.controls=none", "--set", "evaluate.repeats=8", "--threads", "1"]
 PLUGIN = os.path.join(os.path.dirname(FERRY), "libferry_mpi.so")
@@ -267,6 +267,25 @@ def test_without_plugin(folder):
     env = {**os.environ, **ENV, "PMI_SIZE": "2", "LD_LIBRARY_PATH": ""}
     p = subprocess.run([program, "run", task, "-o", folder + "/p"], env=env, capture_output=True, text=True, timeout=300)
     assert p.returncode == 2 and "several ranks need libferry_mpi.so" in p.stderr and p.stderr.count("\n") == 1, p
+
+
+def test_job_script(folder):
+    """packaging/mpi/ferry.slurm is a script that the shell takes, and calls what the command has."""
+    path = os.path.join(TOP, "packaging/mpi/ferry.slurm")
+    subprocess.run(["bash", "-n", path], check=True)
+    if shutil.which("shellcheck"):
+        subprocess.run(["shellcheck", path], check=True)
+    text = read(path)
+    assert text.startswith("#!/bin/bash\n#SBATCH ")
+    write(folder, "bin/mpirun", '#!/bin/sh\nprintf "%s\\n" "$@"\n')
+    os.chmod(folder + "/bin/mpirun", 0o755)
+    env = {**os.environ, "PATH": folder + "/bin:" + os.environ["PATH"], "SLURM_CPUS_PER_TASK": "3", "SLURM_NTASKS_PER_NODE": "2"}
+    words = subprocess.run(["bash", path, "a b/task.yaml"], env=env, check=True, capture_output=True, text=True).stdout.splitlines()
+    called = words[words.index("ferry") + 1:]
+    assert called == ["run", "a b/task.yaml", "-o", "results/task", "--resume", "--threads", "3"], words
+    assert "ppr:2:node:PE=3" in words
+    help_text = ferry("help", "run").out
+    assert all(word in help_text for word in ("--resume", "--threads", "--mpi"))
 
 
 main(sys.modules[__name__])
