@@ -6,7 +6,8 @@
  *                (Clinger, How to read floating point numbers accurately, PLDI 1990)
  *   quick_real   |e| <= 27: an exact product or a division with remainder in 128 bits
  *   slow_real    everything else: the C library's strtod, with the locale's point
- * Writing tries 15, 16 and 17 digits and takes the first that reads back to the same bits. */
+ * Writing tries 15, 16 and 17 digits and takes the first that reads back to the same bits,
+ * by exact products in 128 bits where the size allows it, else by printf. */
 #include <float.h>
 #include <locale.h>
 #include <math.h>
@@ -69,39 +70,40 @@ static double rounded(uint64_t q, bool more, int e)
     return (double)m * scale; /* m <= 2^53: exact */
 }
 
+/* 5^0 to 5^27, the last below 2^63. */
+static const uint64_t five[] = {1,
+                                5,
+                                25,
+                                125,
+                                625,
+                                3125,
+                                15625,
+                                78125,
+                                390625,
+                                1953125,
+                                9765625,
+                                48828125,
+                                244140625,
+                                1220703125,
+                                6103515625,
+                                30517578125,
+                                152587890625,
+                                762939453125,
+                                3814697265625,
+                                19073486328125,
+                                95367431640625,
+                                476837158203125,
+                                2384185791015625,
+                                11920928955078125,
+                                59604644775390625,
+                                298023223876953125,
+                                1490116119384765625,
+                                7450580596923828125};
+
 /* m * 10^e = m 5^e 2^e for |e| <= 27, where 5^|e| fits 63 bits: one exact product or one
  * division with remainder in 128 bits, then one rounding. m is not 0. */
 static bool quick_real(uint64_t m, int64_t e, double *out)
 {
-    static const uint64_t five[] = {1,
-                                    5,
-                                    25,
-                                    125,
-                                    625,
-                                    3125,
-                                    15625,
-                                    78125,
-                                    390625,
-                                    1953125,
-                                    9765625,
-                                    48828125,
-                                    244140625,
-                                    1220703125,
-                                    6103515625,
-                                    30517578125,
-                                    152587890625,
-                                    762939453125,
-                                    3814697265625,
-                                    19073486328125,
-                                    95367431640625,
-                                    476837158203125,
-                                    2384185791015625,
-                                    11920928955078125,
-                                    59604644775390625,
-                                    298023223876953125,
-                                    1490116119384765625,
-                                    7450580596923828125};
-
     if (e < -27 || e > 27) return false;
     if (e >= 0) {
         const u128 p = (u128)m * five[e];
@@ -247,16 +249,73 @@ const char *ferry_i_parse_int(const char *s, const char *end, int64_t *out)
     return p;
 }
 
+/* |x| rounded to `digits` of them, 15 to 17, as m * 10^-k: |x| = q 2^e, so |x| 10^k is
+ * q 5^k 2^(e + k), exact in 128 bits. For |x| from 1e-10 up to 9e14, where k is from 0 to 27 and e + k
+ * is negative. Ties to even, as printf has them. */
+static uint64_t decimal(double x, int digits, int *k)
+{
+    uint64_t bits, most = 1;
+
+    memcpy(&bits, &x, sizeof bits);
+    const int e = (int)(bits >> 52 & 0x7ff) - 1075;
+    const uint64_t q = (bits & (((uint64_t)1 << 52) - 1)) | (uint64_t)1 << 52;
+    for (int i = 0; i < digits; i++)
+        most *= 10;
+    /* 10^(digits - 1) <= m: by the power of two first, which may be one too low */
+    for (*k = digits - 1 - (int)floor((e + 52) * 0.30102999566398120);; --*k) {
+        const u128 p = (u128)q * five[*k];
+        const int shift = -(e + *k);
+        const u128 rest = p & (((u128)1 << shift) - 1), half = (u128)1 << (shift - 1);
+        uint64_t m = (uint64_t)(p >> shift);
+        if (m >= most) continue;
+        m += rest > half || (rest == half && (m & 1));
+        if (m < most) return m;
+    }
+}
+
+/* What %.15g would write of m * 10^-k, m of `digits` digits. */
+static int put_decimal(char *buf, uint64_t m, int digits, int k)
+{
+    char text[24], *to = buf;
+    const int e = digits - 1 - k;
+
+    for (int i = digits; i > 0; m /= 10)
+        text[--i] = (char)('0' + m % 10);
+    while (digits > 1 && text[digits - 1] == '0')
+        digits--;
+    const int whole = e < -4 ? 1 : e < 0 ? 0 : e + 1; /* digits before the point */
+    if (whole == 0) *to++ = '0';
+    for (int i = 0; i < whole; i++)
+        *to++ = i < digits ? text[i] : '0';
+    if (digits > whole) *to++ = '.';
+    for (int i = -1; e >= -4 && i > e; i--)
+        *to++ = '0';
+    for (int i = whole; i < digits; i++)
+        *to++ = text[i];
+    if (e < -4) to += snprintf(to, 8, "e-%02d", -e);
+    *to = 0;
+    return (int)(to - buf);
+}
+
 /* Whole numbers below 1e15 print without a point or exponent. -0 keeps its sign through %g.
  * 15 digits suffice for what people type, 17 for every double. */
 int ferry_i_format_real(char *buf, double x)
 {
+    const double size = fabs(x);
     int n = 0;
 
-    if (fabs(x) < 1e15 && x == floor(x) && !(x == 0 && signbit(x)))
+    if (size < 1e15 && x == floor(x) && !(x == 0 && signbit(x)))
         return snprintf(buf, 32, "%lld", (long long)x);
+    const bool quick = size >= 1e-10 && size < 9e14;
     for (int digits = 15; digits <= 17; digits++) {
         double back = 0;
+        if (quick) {
+            int k = 0;
+            const uint64_t m = decimal(x, digits, &k);
+            if (digits < 17 && (!quick_real(m, -k, &back) || back != size)) continue;
+            *buf = '-';
+            return put_decimal(buf + (x < 0), m, digits, k) + (x < 0);
+        }
         n = snprintf(buf, 32, "%.*g", digits, x);
         char *comma = isfinite(x) ? strpbrk(buf, ",") : NULL;
         if (comma) *comma = '.'; /* a locale's point */

@@ -289,6 +289,53 @@ static void test_parse_int(void **state)
     assert_int_equal(x, -17);
 }
 
+/* The first of 15, 16 and 17 digits of printf that reads back. */
+static void assert_shortest(double x)
+{
+    char text[32], want[32];
+    int digits = 14;
+
+    do
+        (void)snprintf(want, sizeof want, "%.*g", ++digits, x);
+    while (strtod(want, NULL) != x);
+    assert_int_equal(ferry_i_format_real(text, x), strlen(want));
+    assert_string_equal(text, want);
+}
+
+/* The sizes that go by exact products, their ends and ties; numbers as people type them too. */
+static void test_format_real_is_printf(void **state)
+{
+    static const double ends[] = {1e-10,
+                                  9.9999999999999999e-11,
+                                  9e14,
+                                  0.1,
+                                  1e-4,
+                                  9.9999999999999e-5,
+                                  899999999999999.9,
+                                  999999999999999.9,
+                                  0.99999999999999989,
+                                  9.5,
+                                  0.3};
+    ferry_rng rng;
+
+    (void)state;
+    ferry_i_rng_seed(&rng, 6, 6);
+    for (int64_t i = 0; i < FERRY_COUNT(ends); i++) {
+        assert_shortest(ends[i] < 1e15 && ends[i] == floor(ends[i]) ? ends[i] + 0.125
+                                                                    : ends[i]);
+        assert_shortest(-nextafter(ends[i], 0));
+        assert_shortest(nextafter(ends[i], 1e300) + (ends[i] > 1e14 ? 0.125 : 0));
+    }
+    for (int i = 0; i < 200000; i++) {
+        const double x = pow(10, 27 * ferry_i_rng_real(&rng) - 11);
+        const double typed = floor(1e5 * ferry_i_rng_real(&rng)) / 1e4;
+        const double half = floor(1e9 * ferry_i_rng_real(&rng)) + 1 / (double)(2 << i % 24);
+        if (x != floor(x)) assert_shortest(i & 1 ? x : -x);
+        if (typed != floor(typed)) assert_shortest(typed);
+        assert_shortest(half);
+    }
+}
+
 static void test_format_real_reads_back(void **state)
 {
     ferry_rng rng;
@@ -796,6 +843,7 @@ int main(void)
         TEST(test_parse_real_any_locale),
         TEST(test_parse_int),
         TEST(test_format_real_reads_back),
+        TEST(test_format_real_is_printf),
         TEST(test_options_defaults_and_values),
         TEST(test_options_refused),
         TEST(test_ranges_in_words),
