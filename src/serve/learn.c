@@ -225,7 +225,7 @@ static void commit(serve_version *v, bool turn)
     if (!v->stream) return;
     const ferry_status st = turn ? ferry_stream_turn(v->ctx, v->stream, &text, &n)
                                  : ferry_stream_commit(v->ctx, v->stream, &text, &n);
-    if (st != FERRY_OK) {
+    if (st != FERRY_OK || v->stream->broken) { /* also by what was taken before */
         memcpy(why, ferry_message(v->ctx), sizeof why);
         break_off(v, why);
         return;
@@ -316,6 +316,7 @@ static void take_snapshot(serve_version *v)
  * may answer the first of them. */
 static void do_job(serve_version *v, serve_job *job)
 {
+    (void)ferry_i_memory_lost();
     job->next = NULL;
     *v->open_end = job;
     v->open_end = &job->next;

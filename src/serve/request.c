@@ -156,12 +156,18 @@ static bool pack(serve_request *r)
 /* ---- the answer ---- */
 
 /* What is left when even an error finds no memory. */
-static struct MHD_Response *last_resort(void)
+static enum MHD_Result send_last_resort(struct MHD_Connection *mhd)
 {
     static char text[] = "{\"error\":\"out of memory\",\"code\":\"unavailable\",\"status\":"
                          "503,\"request_id\":\"\"}\n";
+    struct MHD_Response *response =
+        ferry_i_mhd.response(sizeof text - 1, text, MHD_RESPMEM_PERSISTENT);
 
-    return ferry_i_mhd.response(sizeof text - 1, text, MHD_RESPMEM_PERSISTENT);
+    if (!response) return MHD_NO;
+    (void)ferry_i_mhd.header(response, "Content-Type", "application/json");
+    const enum MHD_Result ok = ferry_i_mhd.queue(mhd, 503, response);
+    ferry_i_mhd.destroy(response);
+    return ok;
 }
 
 static void add_headers(const serve_request *r, struct MHD_Response *response, bool packed)
@@ -236,11 +242,7 @@ static enum MHD_Result send_answer(serve_request *r)
             add_headers(r, response, packed);
         }
     }
-    if (!response) {
-        r->status = 503;
-        response = last_resort();
-    }
-    if (!response) return MHD_NO;
+    if (!response) return send_last_resort(r->mhd);
     ok = ferry_i_mhd.queue(r->mhd, r->status, response);
     ferry_i_mhd.destroy(response);
     return ok;
@@ -354,7 +356,6 @@ static serve_request *begin(ferry_server *s, struct MHD_Connection *mhd, const c
         r->connection->limit = (double)s->set.timeout;
     }
     pthread_mutex_unlock(&s->mutex);
-    r->counted = true;
     return r;
 }
 
@@ -363,7 +364,7 @@ static void take(serve_request *r, const char *bytes, size_t n)
 {
     ferry_server *s = r->server;
 
-    if (r->too_large || r->no_memory) return;
+    if (r->too_large || r->no_memory || r->lost) return;
     if (r->body.len + (int64_t)n > s->set.body) {
         r->too_large = true;
     } else if ((s->charged += (int64_t)n) > s->set.memory) {
@@ -372,9 +373,9 @@ static void take(serve_request *r, const char *bytes, size_t n)
     } else {
         r->charged += (int64_t)n;
         ferry_i_text_addn(&r->body, bytes, (int64_t)n);
-        r->no_memory = r->body.failed;
+        r->lost = r->body.failed;
     }
-    if (r->too_large || r->no_memory) ferry_i_text_free(&r->body);
+    if (r->too_large || r->no_memory || r->lost) ferry_i_text_free(&r->body);
 }
 
 /* The body is there. */
@@ -382,9 +383,12 @@ static void work(serve_request *r)
 {
     const char *encoding = ferry_i_serve_header(r, "Content-Encoding");
 
+    (void)ferry_i_memory_lost(); /* what the request before could not get */
     if (r->too_large) {
         ferry_i_serve_error(r, 413, "the request has more than %lld bytes",
                             (long long)r->server->set.body);
+    } else if (r->lost) {
+        ferry_i_serve_error(r, 503, "out of memory");
     } else if (r->no_memory) {
         r->retry = 1;
         ferry_i_serve_error(r, 429, "too many large requests at once");
@@ -411,7 +415,7 @@ enum MHD_Result ferry_i_serve_access(void *server, struct MHD_Connection *mhd,
     (void)version;
     if (!r) {
         *request = r = begin(server, mhd, url, method);
-        if (!r) return MHD_NO;
+        if (!r) return send_last_resort(mhd);
         if (acceptable(r)) return MHD_YES;
         return send_answer(r);
     }

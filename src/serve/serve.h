@@ -221,8 +221,8 @@ typedef struct serve_request {
     char id[129], token[65];
     double began;
     ferry_text body;
-    int64_t charged; /* bytes of the budget for bodies */
-    bool too_large, no_memory, counted;
+    int64_t charged;                 /* bytes of the budget for bodies */
+    bool too_large, no_memory, lost; /* no_memory: of the budget; lost: of the machine */
     /* rows of the body, for predict and learn */
     serve_row *row;
     int64_t rows, row_cap;
