@@ -66,6 +66,15 @@ def test_unit(folder):
     assert not mine, mine
 
 
+def test_debian_package_ships_it(folder):
+    """Every file of packaging/serve is in the Debian package: the unit where systemd looks, the rest as examples."""
+    lists = {n: read(TOP, "debian", n).splitlines() for n in ("ferry.install", "ferry.examples")}
+    assert "packaging/serve/ferry-serve.service lib/systemd/system" in lists["ferry.install"]
+    there = {os.path.basename(line) for line in lists["ferry.examples"]} | {"ferry-serve.service"}
+    assert there == set(os.listdir(HERE)), there ^ set(os.listdir(HERE))
+    assert "--no-enable --no-start" in read(TOP, "debian", "rules")
+
+
 def test_notify(folder):
     """Type=notify: the service manager is told when it is ready and when it stops."""
     import socket
