@@ -1,6 +1,7 @@
 """What all estimators share. The classes themselves are in _methods.py, which generate.py writes."""
 import warnings
 from ctypes import byref, c_void_p
+from typing import Dict, Optional
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, RegressorMixin, TransformerMixin
@@ -53,7 +54,9 @@ def _labels(y, goal, name):
 class FerryEstimator(BaseEstimator):
     """An estimator whose work the C library does. See the subclasses."""
 
-    _method = _goal = _fallback = None
+    _method: Optional[str] = None
+    _goal: Optional[str] = None
+    _fallback: Optional[Dict[str, str]] = None
     _options: tuple = ()
 
     def __getstate__(self):

@@ -5,6 +5,7 @@ and int32 indices in order; anything else is copied once, to that.
 """
 import itertools
 from ctypes import byref, c_void_p
+from typing import Any, Dict, Optional
 
 import numpy as np
 import scipy.sparse as sp
@@ -45,7 +46,7 @@ class Domain:
     A domain has no length and no shape, so that cross-validation passes it on whole.
     """
 
-    role = None
+    role: Optional[str] = None
 
     def __init__(self, X=None, y=None, *, views=None, graphs=None, ratings=None, ids=None, name=None):
         if X is not None and views is not None:
@@ -169,7 +170,7 @@ class _Csr:
 
 
 # What is lent to the library, until it says that it is done with it.
-_lent = {}
+_lent: Dict[int, Any] = {}
 _numbers = itertools.count(1)
 
 

@@ -12,6 +12,7 @@ import sys
 import threading
 import warnings
 from ctypes import byref, c_char_p, c_void_p
+from typing import Optional
 
 import numpy as np
 
@@ -19,6 +20,33 @@ from . import _abi
 
 log = logging.getLogger("ferryml")
 log.addHandler(logging.NullHandler())
+
+
+# OpenBLAS where numpy has loaded the one that the library computes with (Debian's; a wheel has its own): None: there is none to share.
+_blas: Optional[ctypes.CDLL] = None
+try:
+    _blas = ctypes.CDLL("libopenblas.so.0", mode=os.RTLD_NOLOAD | os.RTLD_LAZY)
+except OSError:
+    pass
+_lock, _inside, _threads = threading.Lock(), 0, 0
+
+
+def _leave_blas(function, *arguments):
+    """Call the library; numpy's BLAS has as many threads after it as before, once no other thread is in such a call."""
+    global _inside, _threads
+    if _blas is None:
+        return function(*arguments)
+    with _lock:
+        if _inside == 0:
+            _threads = _blas.openblas_get_num_threads()
+        _inside += 1
+    try:
+        return function(*arguments)
+    finally:
+        with _lock:
+            _inside -= 1
+            if _inside == 0 and _blas.openblas_get_num_threads() != _threads:
+                _blas.openblas_set_num_threads(_threads)
 
 
 class FerryError(Exception):
@@ -168,8 +196,8 @@ _forked = False  # OpenMP's threads do not survive a fork: a child computes with
 
 
 def _after_fork():
-    global _forked
-    _forked = True
+    global _forked, _lock, _inside
+    _forked, _lock, _inside = True, threading.Lock(), 0
     _local.__dict__.clear()  # contexts are of the parent's threads; what they hold is not worth freeing
 
 
@@ -260,7 +288,7 @@ class Context:
 
     def call(self, function, *arguments):
         """A short call: status checked."""
-        self.check(function(self.handle, *arguments))
+        self.check(_leave_blas(function, self.handle, *arguments))
 
     def long(self, function, *arguments, verbose=False):
         """A call that may take long: Ctrl-C gives it up and raises KeyboardInterrupt when the library has let go, and
@@ -275,7 +303,7 @@ class Context:
                 before = None
         self._bar = _tqdm() if verbose else None
         try:
-            status = function(self.handle, *arguments)
+            status = _leave_blas(function, self.handle, *arguments)
         finally:
             if before is not None:
                 signal.signal(signal.SIGINT, before)

@@ -126,6 +126,22 @@ class Compare(unittest.TestCase):
             np.testing.assert_array_equal(one.runs[name], two.runs[name])
         self.assertLess(one.runs["Ridge"].mean(), one.runs["mean"].mean())
 
+    def test_dask(self):
+        """The cells on a local Dask cluster, by joblib: the same numbers."""
+        try:
+            import dask.distributed as dd
+        except ImportError:
+            self.skipTest("no dask.distributed")
+        import joblib
+        how = dict(methods=["svm", LogisticRegression()], repeats=2, labelled=0.3, controls="none")
+        one = ferryml.compare(XT, YT, **how)
+        with dd.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, dd.Client(cluster) as client:
+            with joblib.parallel_backend("dask"):
+                two = ferryml.compare(XT, YT, n_jobs=2, **how)
+            self.assertEqual(len(client.scheduler_info()["workers"]), 2)
+        for name in one.runs:
+            np.testing.assert_array_equal(one.runs[name], two.runs[name])
+
     def test_sets_of_labels(self):
         from sklearn.neighbors import KNeighborsClassifier
         on = np.column_stack([YT, 1 - YT, XT[:, 0] > 0]).astype(int)

@@ -189,6 +189,18 @@ class Family(unittest.TestCase):
         for g in got:
             np.testing.assert_array_equal(g, want)
 
+    def test_threadpoolctl(self):
+        """A fit leaves the limits of other libraries as they were, and gives the same under them."""
+        from threadpoolctl import threadpool_info, threadpool_limits
+        limits = lambda: {p["filepath"]: p["num_threads"] for p in threadpool_info()}
+        want = ferryml.HeMap(n_jobs=1).fit(XT, YT, sources=SOURCES).decision_function(XT)
+        for most in (1, 2):
+            with threadpool_limits(limits=most):
+                before = limits()
+                got = ferryml.HeMap(n_jobs=1).fit(XT, YT, sources=SOURCES).decision_function(XT)
+                self.assertEqual(before, {k: v for k, v in limits().items() if k in before})
+            np.testing.assert_allclose(got, want, atol=1e-8)
+
     def test_fork(self):
         ferryml.SVM().fit(XT, YT)  # with threads, which a child does not have
         pid = os.fork()
@@ -321,6 +333,25 @@ class Inputs(unittest.TestCase):
         with self.assertRaises((ValueError, FutureWarning)), warnings.catch_warnings():
             warnings.simplefilter("error")
             model.predict(frame[names[::-1]])
+
+    def test_polars(self):
+        """By the data frame protocol: names and numbers arrive, a missing cell as NaN."""
+        try:
+            import polars as pl
+        except ImportError:
+            self.skipTest("no polars")
+        frame = pl.DataFrame({f"f{j}": XT[:, j] for j in range(XT.shape[1])})
+        model = ferryml.SVM().fit(frame, YT)
+        np.testing.assert_array_equal(model.predict(frame), ferryml.SVM().fit(XT, YT).predict(XT))
+        self.assertEqual(list(model.feature_names_in_), frame.columns)
+        x = XT.copy()
+        x[::7, 2] = np.nan
+        holes = frame.with_columns(pl.Series("f2", [None if np.isnan(v) else v for v in x[:, 2]]))
+        np.testing.assert_array_equal(ferryml.GBDT().fit(holes, YT).predict(holes), ferryml.GBDT().fit(x, YT).predict(x))
+
+    def test_weights_are_refused(self):
+        with self.assertRaises(TypeError):
+            ferryml.SVM().fit(XT, YT, sample_weight=np.ones(len(YT)))
 
 
 class Streams(unittest.TestCase):

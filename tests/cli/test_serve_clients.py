@@ -62,6 +62,8 @@ def test_schemathesis(folder, examples=8):
                             "--checks", checks, "--output-truncate", "false"], cwd=folder, capture_output=True, text=True, timeout=900,
                            env={**os.environ, "NO_COLOR": "1", "PYTHONDONTWRITEBYTECODE": "1"})
         assert r.returncode == 0, r.stdout[-6000:] + r.stderr[-2000:]
+        s.c.close()  # idle for long, so the server may have done so as well
+        s.c = None
         assert s.get("/ping").status == 200 and s.metric("ferry_requests_total", route="predict", status="4xx") > 0
         s.stop()
 
