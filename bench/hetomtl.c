@@ -154,7 +154,7 @@ static int bench_stream(ferry_ctx *ctx, char **arg)
     ferry_model *m = NULL;
     ferry_rng rng;
     double best = 1e9, *x = calloc((size_t)(pool * d), sizeof *x);
-    int32_t cls, note[64];
+    int32_t cls, note[256];
     long early = 0;
     char name[32];
 

@@ -1,7 +1,7 @@
 /* Kernel ridge regression that grows row by row (kridge.h).
  *
- * Plain loops: the same bits on every CPU, and nothing in them can fail, so that learning a
- * label cannot stop half way. */
+ * The same bits on every CPU, and nothing can fail, so that learning a label cannot stop half
+ * way: the engine's systems, which promise both, and plain loops. */
 #include "learn/kridge.h"
 
 #include <math.h>
@@ -27,21 +27,20 @@ static void add(int64_t n, double a, const double *x, double *y)
         y[i] += a * x[i];
 }
 
-/* A pivot that rounding made negative is that of a row which is there twice. */
+/* Four rows at a time: what is left of their corner, then. A pivot that rounding made negative
+ * is that of a row which is there twice. */
 void ferry_i_lower_cholesky(int64_t n, int64_t ld, double *a)
 {
-    for (int64_t i = 0; i < n; i++) {
-        double *row = a + i * ld;
-        for (int64_t j = 0; j < i; j++)
-            row[j] = (row[j] - dot(j, row, a + j * ld)) / a[j * ld + j];
-        row[i] = sqrt(fmax(row[i] - dot(i, row, row), 1e-12));
+    for (int64_t from = 0; from < n; from += 4) {
+        const int64_t rows = n - from < 4 ? n - from : 4;
+        ferry_i_lower_systems(from, ld, a, rows, ld, a + from * ld);
+        for (int64_t i = from; i < from + rows; i++) {
+            double *row = a + i * ld;
+            for (int64_t j = from; j < i; j++)
+                row[j] = (row[j] - dot(j, row, a + j * ld)) / a[j * ld + j];
+            row[i] = sqrt(fmax(row[i] - dot(i, row, row), 1e-12));
+        }
     }
-}
-
-void ferry_i_lower_solve(int64_t n, int64_t ld, const double *l, double *x)
-{
-    for (int64_t i = 0; i < n; i++)
-        x[i] = (x[i] - dot(i, l + i * ld, x)) / l[i * ld + i];
 }
 
 void ferry_i_lower_solve_t(int64_t n, int64_t ld, const double *l, double *x)
@@ -62,6 +61,7 @@ ferry_status ferry_i_kridge_new(ferry_ctx *ctx, int64_t m, int64_t k, double lam
     FERRY_NEW(ctx, r->l, m * m);
     FERRY_NEW(ctx, r->a, m * m);
     FERRY_NEW(ctx, r->wait, KRIDGE_BLOCK * m);
+    FERRY_NEW(ctx, r->turned, KRIDGE_BLOCK * m);
     FERRY_NEW(ctx, r->wait_cls, KRIDGE_BLOCK);
     FERRY_TRY(ferry_i_kridge_classes(ctx, r, k));
 done:
@@ -70,7 +70,7 @@ done:
 
 void ferry_i_kridge_clear(ferry_kridge *r)
 {
-    FERRY_FREE(r->cls, r->l, r->z, r->a, r->r, r->wait, r->wait_cls);
+    FERRY_FREE(r->cls, r->l, r->z, r->a, r->r, r->wait, r->wait_cls, r->turned);
     *r = (ferry_kridge){0};
 }
 
@@ -100,27 +100,31 @@ static void solve(ferry_kridge *r)
     memcpy(factor, r->a, (size_t)(m * m) * sizeof *factor);
     ferry_i_lower_cholesky(m, m, factor);
     memcpy(r->z, r->r, (size_t)(r->k * m) * sizeof *r->z);
+    ferry_i_lower_systems(m, m, factor, r->k, m, r->z);
     for (int64_t c = 0; c < r->k; c++) {
-        ferry_i_lower_solve(m, m, factor, r->z + c * m);
         ferry_i_lower_solve_t(m, m, factor, r->z + c * m);
         ferry_i_lower_solve_t(m, m, r->l, r->z + c * m);
     }
     r->since = 0;
 }
 
-/* A += sum Phi Phi' and R += sum Phi y' over `n` rows of kernels, which become Phi. A row of
- * A stays near while all of them are added to it. */
+/* A += sum Phi Phi' and R += sum Phi y' over `n` rows of kernels, which become Phi, a block at a
+ * time. */
 static void add_rows(ferry_kridge *r, int64_t n, double *phi, const int32_t *cls)
 {
     const int64_t m = r->m;
 
-    for (int64_t j = 0; j < n; j++) {
-        ferry_i_lower_solve(m, m, r->l, phi + j * m);
-        add(m, 1, phi + j * m, r->r + cls[j] * m);
+    ferry_i_lower_systems(m, m, r->l, n, m, phi);
+    for (int64_t from = 0; from < n; from += KRIDGE_BLOCK) {
+        const int64_t rows = n - from < KRIDGE_BLOCK ? n - from : KRIDGE_BLOCK;
+        for (int64_t j = 0; j < rows; j++) {
+            const double *row = phi + (from + j) * m;
+            add(m, 1, row, r->r + cls[from + j] * m);
+            for (int64_t i = 0; i < m; i++)
+                r->turned[i * rows + j] = row[i];
+        }
+        ferry_i_lower_products(m, rows, r->turned, m, r->a);
     }
-    for (int64_t i = 0; i < m; i++)
-        for (int64_t j = 0; j < n; j++)
-            add(i + 1, phi[j * m + i], phi + j * m, r->a + i * m);
 }
 
 /* The rows become the basis. K = L L' - lambda I need not be computed again. */
@@ -160,15 +164,14 @@ void ferry_i_kridge_fit(ferry_kridge *r, int64_t n)
     if (r->k > 0) memset(r->z, 0, (size_t)(r->k * m) * sizeof *r->z);
     for (int64_t i = 0; i < n; i++)
         r->z[r->cls[i] * m + i] = 1;
-    for (int64_t c = 0; c < r->k; c++)
-        ferry_i_lower_solve(n, m, r->l, r->z + c * m);
+    ferry_i_lower_systems(n, m, r->l, r->k, m, r->z);
     if (n == m) settle(r);
 }
 
 void ferry_i_kridge_scores(const ferry_kridge *r, const double *kv, double *l, double *f)
 {
     memmove(l, kv, (size_t)r->n * sizeof *l); /* may be the same place */
-    if (!r->full) ferry_i_lower_solve(r->n, r->m, r->l, l);
+    if (!r->full) ferry_i_lower_systems(r->n, r->m, r->l, 1, r->n, l);
     for (int64_t c = 0; c < r->k; c++)
         f[c] = dot(r->n, l, r->z + c * r->m);
 }
@@ -208,7 +211,7 @@ void ferry_i_kridge_leave_out(const ferry_kridge *r, double *f)
     for (int64_t i = 0; i < n; i++) {
         memset(x, 0, (size_t)n * sizeof *x);
         x[i] = 1;
-        ferry_i_lower_solve(n - i, m, r->l + i * m + i, x + i); /* zero before */
+        ferry_i_lower_systems(n - i, m, r->l + i * m + i, 1, n, x + i); /* zero before */
         c_ii[i] = dot(n - i, x + i, x + i);
     }
     for (int64_t c = 0; c < r->k; c++) {

@@ -17,6 +17,7 @@
 #define FERRY_KRIDGE_H
 
 #include "core/core.h"
+#include "linalg/ridges.h"
 
 enum { KRIDGE_BLOCK = 64 };
 
@@ -31,7 +32,8 @@ typedef struct ferry_kridge {
     double *a, *r; /* full: A (lower triangle), m x m, and R, k x m */
     double *wait;  /* full: block x m kernels that wait, and their classes */
     int32_t *wait_cls;
-    double *work; /* m x m, lent by the owner */
+    double *turned; /* m x block: a block of Phi by column */
+    double *work;   /* m x m, lent by the owner */
 } ferry_kridge;
 
 /* Room for m rows and k classes, no row. clear: fine after a failure of new. */
@@ -53,8 +55,7 @@ void ferry_i_kridge_leave_out(const ferry_kridge *r, double *f);
 
 /* In place: the lower triangle of a (n x n, rows `ld` apart) becomes its Cholesky factor. */
 void ferry_i_lower_cholesky(int64_t n, int64_t ld, double *a);
-/* x <- L^-1 x, and x <- L'^-1 x. */
-void ferry_i_lower_solve(int64_t n, int64_t ld, const double *l, double *x);
+/* x <- L'^-1 x; ferry_i_lower_systems() has L^-1. */
 void ferry_i_lower_solve_t(int64_t n, int64_t ld, const double *l, double *x);
 
 #endif

@@ -38,8 +38,8 @@ static void in_order(fleet *f)
     for (int64_t i = 0; i < OFFLINE; i++)
         for (int64_t j = i; j < OFFLINE; j++) {
             fleet_row *r = f->basis[j];
-            if (fabs((double)r->map[0][0] * r->norm - golden_offline[i * D]) > 1e-5)
-                continue;
+            const double root = (double)r->s[0] * r->size;
+            if (fabs(root * fabs(root) - golden_offline[i * D]) > 1e-5) continue;
             f->basis[j] = f->basis[i];
             f->basis[i] = r;
             break;
@@ -51,7 +51,7 @@ static void in_order(fleet *f)
     memset(f->z.m2, 0, D * sizeof(double));
     ferry_i_fleet_start(f, true);
     for (int64_t i = 0; i < OFFLINE; i++)
-        ferry_i_fleet_newest(f, f->basis[i]);
+        ferry_i_fleet_newest(f, f->basis[i], NULL);
     for (int e = 0; e < FLEET_RIDGES; e++)
         f->ridge[e].block = 8;
 }

@@ -73,6 +73,81 @@ static void test_rows_dot(void **state)
         }
 }
 
+/* What ridges in a stream take: products with floats, triangular systems, X X'. */
+static void test_ridges(void **state)
+{
+    fixture *f = *state;
+    enum { ROWS = 7 };
+
+    for (int64_t l = 0; l < FERRY_COUNT(lengths); l++) {
+        const int64_t d = lengths[l];
+        double *x = numbers(f, (ROWS + 3) * d), *low = numbers(f, d * d), first[3 * ROWS];
+        float *b = calloc((size_t)((ROWS + 3) * d + 1), sizeof *b);
+        const float *rows[ROWS];
+        for (int64_t i = 0; i < (ROWS + 3) * d; i++)
+            b[i] = (float)x[i];
+        for (int64_t i = 0; i < ROWS; i++)
+            rows[i] = b + i * d;
+        const float *const s = b + ROWS * d, *const u = s + d, *const w = u + d;
+        for (int64_t i = 0; i < d; i++)
+            low[i * d + i] = 3 + fabs(low[i * d + i]);
+        double *solved = malloc((size_t)(ROWS * d + 1) * sizeof *solved), *now = NULL;
+        double *first_a = calloc((size_t)(ROWS * ROWS), sizeof *first_a);
+        memcpy(solved, x, (size_t)(ROWS * d) * sizeof *x);
+        ferry_i_asked_dots(&(ferry_asked){d, s, u, w}, ROWS, rows, first);
+        ferry_i_lower_systems(d, d, low, ROWS, d, solved);
+        ferry_i_lower_products(ROWS, d, x, ROWS, first_a);
+        for (int isa = 0; isa < FERRY_ISAS; isa++) {
+            double out[3 * ROWS], a[ROWS * ROWS] = {0};
+            if (!ferry_i_isa_runs((ferry_isa)isa)) continue;
+            const ferry_kernels *k = ferry_i_kernels_of((ferry_isa)isa);
+            k->asked_dots(&(ferry_asked){d, s, NULL, w}, ROWS, rows, out);
+            for (int64_t i = 0; i < ROWS; i++)
+                assert_true(out[3 * i] == first[3 * i]);
+            k->asked_dots(&(ferry_asked){d, s, u, w}, ROWS, rows, out);
+            assert_memory_equal(out, first, sizeof out);
+            now = malloc((size_t)(ROWS * d + 1) * sizeof *now);
+            memcpy(now, x, (size_t)(ROWS * d) * sizeof *x);
+            k->lower_systems(d, d, low, ROWS, d, now);
+            assert_memory_equal(now, solved, (size_t)(ROWS * d) * sizeof *now);
+            free(now);
+            k->lower_products(ROWS, d, x, ROWS, a);
+            assert_memory_equal(a, first_a, sizeof a);
+        }
+        for (int64_t i = 0; i < ROWS; i++) {
+            double sum[3] = {0};
+            for (int64_t j = 0; j < d; j++) {
+                const double v = (double)rows[i][j];
+                sum[0] += v * (double)s[j];
+                sum[1] += v * fabs(v) * (double)u[j];
+                sum[2] += v * (double)w[j];
+            }
+            for (int c = 0; c < 3; c++)
+                assert_close(first[3 * i + c], sum[c],
+                             1e-5 * (1 + fabs(sum[c])) + 1e-6 * (double)d);
+            for (int64_t j = 0; j <= i; j++) {
+                double product = 0;
+                for (int64_t e = 0; e < d; e++)
+                    product += x[i * d + e] * x[j * d + e];
+                assert_close(first_a[i * ROWS + j], product, 1e-10 * (1 + fabs(product)));
+            }
+            for (int64_t r = 0; r < d; r++) { /* L solved = x */
+                double back = 0, size = 1;
+                for (int64_t c = 0; c <= r; c++) {
+                    back += low[r * d + c] * solved[i * d + c];
+                    size += fabs(low[r * d + c] * solved[i * d + c]);
+                }
+                assert_close(back, x[i * d + r], 1e-9 * size);
+            }
+        }
+        free(x);
+        free(low);
+        free(b);
+        free(solved);
+        free(first_a);
+    }
+}
+
 /* A row times W and the update that follows, dense and sparse. */
 static void test_rows(void **state)
 {
@@ -157,6 +232,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         T(test_rows_dot),
+        T(test_ridges),
         T(test_rows),
         T(test_pair_steps),
     };

@@ -9,6 +9,7 @@
 
 #include "linalg/host/isa.h"
 #include "linalg/linalg.h"
+#include "linalg/ridges.h"
 
 /* CSR times block: Y = alpha X B + beta Y, or Y += alpha X'B. */
 typedef struct ferry_product {
@@ -58,6 +59,12 @@ static inline int64_t ferry_i_systems_space(int64_t w)
 }
 
 /* Kernels by the type of their function. */
+typedef void ferry_asked_dots_fn(const ferry_asked *a, int64_t rows, const float *const *b,
+                                 double *out);
+typedef void ferry_lower_systems_fn(int64_t n, int64_t ld, const double *l, int64_t rows,
+                                    int64_t x_ld, double *x);
+typedef void ferry_lower_products_fn(int64_t n, int64_t d, const double *x, int64_t ld,
+                                     double *a);
 typedef void ferry_product_fn(const ferry_product *p, int64_t from, int64_t to);
 typedef void ferry_masked_fn(const ferry_masked *m, int64_t from, int64_t to);
 typedef void ferry_systems_fn(const ferry_systems *s, int64_t from, int64_t to,
@@ -86,6 +93,9 @@ typedef void ferry_neighbours_fn(const ferry_neighbours *s, int64_t run, int32_t
     X(masked, ferry_masked_fn)                                                             \
     X(ridge_rows, ferry_systems_fn)                                                        \
     X(rows_dot, ferry_rows_dot_fn)                                                         \
+    X(asked_dots, ferry_asked_dots_fn)                                                     \
+    X(lower_systems, ferry_lower_systems_fn)                                               \
+    X(lower_products, ferry_lower_products_fn)                                             \
     X(row_mul, ferry_row_mul_fn)                                                           \
     X(row_add, ferry_row_add_fn)                                                           \
     X(pair_steps, ferry_pair_steps_fn)                                                     \

@@ -133,10 +133,10 @@ double ferry_i_host_pair_steps(const ferry_ctx *ctx, const ferry_label_pairs *p,
     return here(ctx)->pair_steps(p, a, s, add);
 }
 
-/* Needs no context, so it asks for the instruction set itself. Threads that race here
- * all find the same answer. */
-void ferry_i_rows_dot(int64_t rows, int64_t d, const double *a, const double *x,
-                      double *out)
+/* ---- operations without a context, which ask for the instruction set themselves ---- */
+
+/* Threads that race here all find the same answer. */
+static const ferry_kernels *anywhere(void)
 {
     static int chosen = -1; /* the environment is asked once a process */
     int isa = __atomic_load_n(&chosen, __ATOMIC_RELAXED);
@@ -145,5 +145,28 @@ void ferry_i_rows_dot(int64_t rows, int64_t d, const double *a, const double *x,
         isa = (int)ferry_i_isa_choose(getenv("FERRY_ISA"), NULL);
         __atomic_store_n(&chosen, isa, __ATOMIC_RELAXED);
     }
-    ferry_i_kernels_of((ferry_isa)isa)->rows_dot(rows, d, a, x, out);
+    return ferry_i_kernels_of((ferry_isa)isa);
+}
+
+void ferry_i_rows_dot(int64_t rows, int64_t d, const double *a, const double *x,
+                      double *out)
+{
+    anywhere()->rows_dot(rows, d, a, x, out);
+}
+
+void ferry_i_asked_dots(const ferry_asked *a, int64_t rows, const float *const *b,
+                        double *out)
+{
+    anywhere()->asked_dots(a, rows, b, out);
+}
+
+void ferry_i_lower_systems(int64_t n, int64_t ld, const double *l, int64_t rows,
+                           int64_t x_ld, double *x)
+{
+    anywhere()->lower_systems(n, ld, l, rows, x_ld, x);
+}
+
+void ferry_i_lower_products(int64_t n, int64_t d, const double *x, int64_t ld, double *a)
+{
+    anywhere()->lower_products(n, d, x, ld, a);
 }

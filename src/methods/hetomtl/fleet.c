@@ -30,12 +30,14 @@ void ferry_i_fleet_unit(int64_t k, double *f)
         f[c] = norm > 1e-12 ? f[c] / norm : 0;
 }
 
-/* Kernels of the room's row to the basis, and what the ridges say: room->l, room->f. */
+/* Kernels of the room's row to the basis, and what the ridges say: room->l, room->f; and how
+ * near the newest rows are. */
 static void ask_ridges(const fleet *f, fleet_room *room)
 {
-    for (int i = 0; i < FLEET_MAPS; i++)
-        for (int64_t j = 0; j < f->n; j++)
-            room->gram[i * f->m + j] = ferry_i_fleet_with(room, f->basis[j], i);
+    ferry_i_fleet_ask_for(f, &room->row, room);
+    ferry_i_fleet_products(f, &room->row, room, f->n, f->basis, f->m, room->gram);
+    ferry_i_fleet_near(f, room, f->n_ring, f->ring, room->near);
+    ferry_i_fleet_asked(f, &room->row, room);
     for (int e = 0; e < FLEET_RIDGES; e++) {
         const int i = map_of[e];
         double *l = room->l + e * f->m;
@@ -46,11 +48,13 @@ static void ask_ridges(const fleet *f, fleet_room *room)
     }
 }
 
-/* One map of a row as doubles. */
-static ferry_row wide_row(const fleet_row *r, int map, double *value)
+/* u (or s) of a row as doubles. */
+static ferry_row wide_row(const fleet_row *r, bool u, double *value)
 {
-    for (int64_t e = 0; e < r->n; e++)
-        value[e] = (double)r->map[map][e];
+    for (int64_t e = 0; e < r->n; e++) {
+        const double s = (double)r->s[e];
+        value[e] = u ? r->u * s * fabs(s) : s;
+    }
     return (ferry_row){r->n, r->index, value};
 }
 
@@ -61,14 +65,11 @@ void ferry_i_fleet_ask(const fleet *f, fleet_room *room)
     double *ncm = room->f + FLEET_NCM * k, *pavg = room->f + FLEET_PAVG * k;
 
     ask_ridges(f, room);
-    const ferry_row u = wide_row(&room->row, 0, room->value);
-    const ferry_row s = wide_row(&room->row, 1, room->value + f->d);
+    const ferry_row u = wide_row(&room->row, true, room->value);
+    const ferry_row s = wide_row(&room->row, false, room->value + f->d);
     ferry_i_row_scores(k, f->d, f->sum, &s, ncm);
-    for (int64_t c = 0; c < k; c++) {
-        const ferry_row sum = {f->d, NULL, f->sum + c * f->d};
-        const double norm = sqrt(ferry_i_row_norm2(&sum));
-        ncm[c] = norm > 1e-12 ? ncm[c] / norm : 0;
-    }
+    for (int64_t c = 0; c < k; c++)
+        ncm[c] = f->length[c] > 1e-12 ? ncm[c] / f->length[c] : 0;
     ferry_i_pa_scores(f->pa, &u, pavg);
     ferry_i_pa_average(f->pa, &u, pavg);
     for (int e = 0; e < FLEET; e++)
@@ -100,8 +101,7 @@ static int32_t sentinel_says(const fleet *f, const fleet_room *room)
     int32_t says = -1;
 
     for (int64_t i = 0; i < f->n_ring; i++)
-        kernel[i] = ferry_i_fleet_kernel(f, FLEET_SR,
-                                         ferry_i_fleet_with(room, f->ring[i], 1), 1, 1);
+        kernel[i] = ferry_i_fleet_kernel(f, FLEET_SR, room->near[i], 1, 1);
     for (int64_t c = 0; c < f->k && f->n_ring > 0; c++) {
         double sum = 0;
         for (int64_t i = 0; i < f->n_ring; i++)
@@ -162,9 +162,8 @@ ferry_status ferry_i_fleet_see(ferry_ctx *ctx, fleet *f, const ferry_row *x, int
         ferry_i_fleet_map(f, &raw, room);
     }
     ferry_i_fleet_watch(f, &room->row, room->value);
-    room->valid = !f->sparse && f->k > 0;
-    room->last_norm = room->row.norm;
-    if (room->valid) memcpy(room->last, room->row.map[0], (size_t)f->d * sizeof(float));
+    room->valid = !f->sparse && !x->index && f->k > 0;
+    if (room->valid) memcpy(room->last, x->value, (size_t)f->d * sizeof *room->last);
 done:
     return st;
 }
@@ -197,19 +196,25 @@ void ferry_i_fleet_mix(fleet *f, const double *scores, int32_t y)
     }
     memcpy(factor, f->hess, sizeof factor);
     ferry_i_lower_cholesky(FLEET, FLEET, factor);
-    ferry_i_lower_solve(FLEET, FLEET, factor, g);
+    ferry_i_lower_systems(FLEET, FLEET, factor, 1, FLEET, g);
     ferry_i_lower_solve_t(FLEET, FLEET, factor, g);
     for (int e = 0; e < FLEET; e++)
         f->w[e] = fmax(f->w[e] - g[e], 0);
 }
 
+void ferry_i_fleet_length(fleet *f, int64_t c)
+{
+    const ferry_row sum = {f->d, NULL, f->sum + c * f->d};
+
+    f->length[c] = sqrt(ferry_i_row_norm2(&sum));
+}
+
 void ferry_i_fleet_linear(fleet *f, const fleet_row *r, double *value, int32_t y)
 {
-    const ferry_row s = wide_row(r, 1, value);
-
-    for (int64_t e = 0; e < s.n; e++)
-        f->sum[y * f->d + (s.index ? s.index[e] : e)] += s.value[e];
-    const ferry_row u = wide_row(r, 0, value);
+    for (int64_t e = 0; e < r->n; e++)
+        f->sum[y * f->d + (r->index ? r->index[e] : e)] += (double)r->s[e];
+    ferry_i_fleet_length(f, y);
+    const ferry_row u = wide_row(r, true, value);
     ferry_i_pa_scores(f->pa, &u, f->room.f);
     (void)ferry_i_pa_learn(f->pa, &u, ferry_i_row_norm2(&u), y, f->room.f);
 }
@@ -254,22 +259,19 @@ ferry_status ferry_i_fleet_learn(ferry_ctx *ctx, fleet *f, const ferry_row *x, i
     int32_t said[2] = {-1, -1};
 
     FERRY_TRY(ferry_i_online_check(ctx, x, f->d, 0, 0));
-    room->valid = room->valid && y < f->k;
+    /* What the look has left is of this row, or it is made again. */
+    const bool known = room->valid && y < f->k && !x->index &&
+                       memcmp(room->last, x->value, (size_t)f->d * sizeof *x->value) == 0;
     FERRY_TRY(ferry_i_fleet_classes(ctx, f, (int64_t)y + 1));
-    const ferry_row raw = ferry_i_online_row(&f->in, x, &room->raw);
-    ferry_i_fleet_map(f, &raw, room);
-    FERRY_TRY(ferry_i_fleet_row_new(ctx, f, room->row.n, room->row.index, room->row.map[0],
-                                    &row));
+    if (!known) {
+        const ferry_row raw = ferry_i_online_row(&f->in, x, &room->raw);
+        room->valid = false;
+        ferry_i_fleet_map(f, &raw, room);
+    }
+    FERRY_TRY(ferry_i_fleet_row_new(ctx, f, room->row.n, &room->row, &row));
     row->cls = y;
-    row->norm = room->row.norm;
-    for (int i = 1; i < FLEET_MAPS; i++)
-        memcpy(row->map[i], room->row.map[i], (size_t)row->n * sizeof(float));
-    memcpy(row->one, room->row.one, sizeof row->one);
     double *scores = f->warm;
-    /* The products that the look has left are those of this row, or they are made again. */
-    if (!room->valid || room->last_norm != row->norm ||
-        memcmp(room->last, row->map[0], (size_t)f->d * sizeof(float)) != 0)
-        ferry_i_fleet_ask(f, room);
+    if (!known) ferry_i_fleet_ask(f, room);
     room->valid = false;
     if (votes && votes[2] >= 0) {
         noted(f, votes, scores);
@@ -284,7 +286,7 @@ ferry_status ferry_i_fleet_learn(ferry_ctx *ctx, fleet *f, const ferry_row *x, i
     ferry_i_fleet_add(f, room, row);
     ferry_i_fleet_linear(f, row, room->value, y);
     if (f->z.n >= f->next && f->n < f->m) ferry_i_fleet_refresh(f);
-    ferry_i_fleet_newest(f, row);
+    ferry_i_fleet_newest(f, row, room->near);
     if (drifted(f, said[0], said[1], y)) {
         f->alarms++;
         ferry_i_log(ctx, FERRY_WARN,

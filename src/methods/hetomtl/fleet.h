@@ -27,6 +27,7 @@
 #define FERRY_FLEET_H
 
 #include "learn/kridge.h"
+#include "linalg/ridges.h"
 #include "methods/shared/online.h"
 
 enum { FLEET_UR, FLEET_SR, FLEET_QR, FLEET_S, FLEET_NCM, FLEET_PAVG, FLEET };
@@ -34,29 +35,34 @@ enum { FLEET_RIDGES = 4, FLEET_MAPS = 3, FLEET_NEW = 100, FLEET_MORE = 8 };
 enum { FLEET_BASIS = 5000 }; /* the largest basis */
 extern const char *const ferry_i_fleet_names[FLEET];
 
-/* A labelled row; the basis and the newest rows share it. Dense rows have no index. */
+/* A labelled row; the basis and the newest rows share it. Dense rows have no index. Only s is
+ * kept, as floats; with S = |r|^2 = sum |x_j| and R = |r|,
+ *   u = (S / |x|) s |s|,   q = ((R s - mean) / sd) / |(R s - mean) / sd|. */
 typedef struct fleet_row {
     int64_t refs, n;
     int32_t cls;
     int32_t *index;
-    float *map[FLEET_MAPS]; /* u, s, q: n each; one piece of memory */
-    double one[FLEET_MAPS]; /* their squared lengths: 1, or 0 of a row of zeros */
-    double norm;            /* |x| */
+    float *s;
+    double size, u, q;      /* R, S / |x|, 1 / |(R s - mean) / sd| */
+    double one[FLEET_MAPS]; /* squared lengths of u, s, q: 1, or 0 of a row of zeros */
 } fleet_row;
 
 /* What one look needs, and what it found. */
 typedef struct fleet_room {
     ferry_scale_room raw;
-    fleet_row row;           /* the row's maps, in memory of the room */
-    float *wide[FLEET_MAPS]; /* sparse: the same, all d of each */
-    float *last;             /* u of the row that gram and l are of, if `valid` */
-    double last_norm;
+    fleet_row row;            /* the row, in memory of the room */
+    float *asked[FLEET_MAPS]; /* d each, what the products of u, s, q are made with */
+    double w_size, w_mean;    /* of the last: the sum behind q is w_size R b'w - w_mean */
+    double *last;             /* d: the row that gram, l, f and near are of, if `valid` */
     bool valid;
-    double *value; /* 2 d: u and s as doubles, their indices the row's */
-    double *gram;  /* FLEET_MAPS x m: products with the basis */
-    double *l;     /* FLEET_RIDGES x m, as ferry_i_kridge_scores() leaves it */
-    double *f;     /* FLEET x k */
-    int64_t k;     /* room in f */
+    const float **rows; /* m or FLEET_NEW: for the products */
+    double *dots;       /* as many x 3 */
+    double *value;      /* 2 d: u and s as doubles, their indices the row's */
+    double *gram;       /* FLEET_MAPS x m: products with the basis */
+    double *near;       /* FLEET_NEW: products of s with the newest rows */
+    double *l;          /* FLEET_RIDGES x m, as ferry_i_kridge_scores() leaves it */
+    double *f;          /* FLEET x k */
+    int64_t k;          /* room in f */
 } fleet_room;
 
 typedef struct fleet {
@@ -65,19 +71,20 @@ typedef struct fleet {
     int64_t k, d, m, n, n0; /* classes, features; basis: rows at most, rows, first ones */
     moments z;              /* of r, over all rows seen */
     double *mean, *sd;      /* of q, frozen; d each */
+    double *by;             /* 1 / sd^2 */
     int64_t next;           /* refresh them when so many rows were seen */
     fleet_row **basis;
     ferry_kridge ridge[FLEET_RIDGES];
     double h[FLEET_MAPS]; /* bandwidths */
     double *work, *warm;  /* scratch: m x m; FLEET_RIDGES m + FLEET + 1 a class */
-    double *sum;          /* k x d: sums of s by class */
+    double *sum, *length; /* k x d: sums of s by class; k: how long they are */
     ferry_pa *pa;
     double w[FLEET], hess[FLEET * FLEET];
     /* the sentinel */
     fleet_row *ring[FLEET_NEW]; /* newest labels, the oldest first */
     int64_t n_ring, n_past, alarms, votes;
     int64_t past[FLEET_NEW]; /* mixture wrong - sentinel wrong, the oldest first */
-    double *young, *alpha;   /* kernels of the ring; k x FLEET_NEW coefficients */
+    double *young, *alpha;   /* kernels of the ring, sr's; k x FLEET_NEW coefficients */
     fleet_room room;         /* of the stream */
 } fleet;
 
@@ -85,17 +92,22 @@ typedef struct fleet {
 
 ferry_status ferry_i_fleet_room(ferry_ctx *ctx, const fleet *f, fleet_room *room);
 void ferry_i_fleet_room_clear(fleet_room *room);
-/* room->row <- the maps of a row without missing cells. */
+/* room->row <- a row without missing cells. */
 void ferry_i_fleet_map(const fleet *f, const ferry_row *x, fleet_room *room);
-/* s and q of a row from its u and norm. */
-void ferry_i_fleet_maps(const fleet *f, fleet_row *r);
-/* A new row with room for n entries, of which it has index and u, or neither (NULL). */
+/* q and `one` of a row from its s, size and u. */
+void ferry_i_fleet_lengths(const fleet *f, fleet_row *r);
+/* A new row with room for n entries: a copy of `from`, or of zeros (NULL). */
 ferry_status ferry_i_fleet_row_new(ferry_ctx *ctx, const fleet *f, int64_t n,
-                                   const int32_t *index, const float *u, fleet_row **out);
+                                   const fleet_row *from, fleet_row **out);
 void ferry_i_fleet_drop(fleet_row *r);
-/* Products of a map: of the room's row with another, of two rows. */
-double ferry_i_fleet_with(const fleet_room *room, const fleet_row *r, int map);
-double ferry_i_fleet_between(const fleet_row *a, const fleet_row *b, int map);
+/* Products of row r: ask for it, then for its u, s and q with n others, out (FLEET_MAPS rows,
+ * ld apart), or its s alone, and have done with it. */
+void ferry_i_fleet_ask_for(const fleet *f, const fleet_row *r, fleet_room *room);
+void ferry_i_fleet_products(const fleet *f, const fleet_row *r, fleet_room *room, int64_t n,
+                            fleet_row *const *others, int64_t ld, double *out);
+void ferry_i_fleet_near(const fleet *f, fleet_room *room, int64_t n,
+                        fleet_row *const *others, double *out);
+void ferry_i_fleet_asked(const fleet *f, const fleet_row *r, fleet_room *room);
 /* A row was seen: r counts for the means and deviations. value is scratch, d. */
 void ferry_i_fleet_watch(fleet *f, const fleet_row *r, double *value);
 
@@ -107,12 +119,15 @@ void ferry_i_fleet_clear(fleet *f);
 ferry_status ferry_i_fleet_classes(ferry_ctx *ctx, fleet *f, int64_t k);
 /* Begin anew with the n <= m rows of the basis; count: means and deviations too. */
 void ferry_i_fleet_start(fleet *f, bool count);
+/* The means and deviations of q are new ones: what follows from them. */
+void ferry_i_fleet_scaled(fleet *f);
 /* Refresh q's means and deviations, and its ridge with them. */
 void ferry_i_fleet_refresh(fleet *f);
-/* r becomes the newest row, and the sentinel knows it. */
-void ferry_i_fleet_newest(fleet *f, fleet_row *r);
-/* The sentinel's coefficients from the ring. */
-void ferry_i_fleet_sentinel(fleet *f);
+/* r becomes the newest row, and the sentinel knows it. near: products of its s with the ring's
+ * rows, or NULL. */
+void ferry_i_fleet_newest(fleet *f, fleet_row *r, const double *near);
+/* The kernels of the ring, and the sentinel's coefficients. */
+void ferry_i_fleet_ring(fleet *f);
 /* Begin anew with the newest rows. */
 void ferry_i_fleet_again(fleet *f);
 
@@ -130,6 +145,8 @@ void ferry_i_fleet_unit(int64_t k, double *f);
 void ferry_i_fleet_mix(fleet *f, const double *scores, int32_t y);
 /* A step of ncm and pavg. */
 void ferry_i_fleet_linear(fleet *f, const fleet_row *r, double *value, int32_t y);
+/* How long the sum of a class is. */
+void ferry_i_fleet_length(fleet *f, int64_t c);
 /* Add the room's row, whose l is there, to the ridges; `row` becomes part of the basis. */
 void ferry_i_fleet_add(fleet *f, const fleet_room *room, fleet_row *row);
 void ferry_i_fleet_ask(const fleet *f, fleet_room *room);

@@ -7,7 +7,7 @@
 
 /* ---- rows ---- */
 
-/* u of n rows as a matrix. */
+/* s of n rows as a matrix. */
 static ferry_status rows_matrix(ferry_ctx *ctx, const fleet *f, int64_t n, fleet_row **rows,
                                 ferry_matrix **out)
 {
@@ -22,7 +22,7 @@ static ferry_status rows_matrix(ferry_ctx *ctx, const fleet *f, int64_t n, fleet
     double *value = f->sparse ? x->value : x->dense;
     for (int64_t i = 0, at = 0; i < n; at += rows[i++]->n) {
         for (int64_t e = 0; e < rows[i]->n; e++)
-            value[at + e] = (double)rows[i]->map[0][e];
+            value[at + e] = (double)rows[i]->s[e];
         if (!f->sparse) continue;
         memcpy(x->index + at, rows[i]->index, (size_t)rows[i]->n * sizeof *x->index);
         x->start[i + 1] = at + rows[i]->n;
@@ -35,7 +35,7 @@ done:
 
 /* And back: *n counts what is complete. */
 static ferry_status matrix_rows(ferry_ctx *ctx, const fleet *f, const ferry_matrix *x,
-                                const double *norm, const int32_t *cls, fleet_row **rows,
+                                const double *sizes, const int32_t *cls, fleet_row **rows,
                                 int64_t *n)
 {
     ferry_status st = FERRY_OK;
@@ -43,34 +43,36 @@ static ferry_status matrix_rows(ferry_ctx *ctx, const fleet *f, const ferry_matr
     for (int64_t i = 0; i < x->rows; i++) {
         const ferry_row from = ferry_i_matrix_row(x, i);
         fleet_row *r = NULL;
-        FERRY_TRY(ferry_i_fleet_row_new(ctx, f, from.n, NULL, NULL, &r));
+        FERRY_TRY(ferry_i_fleet_row_new(ctx, f, from.n, NULL, &r));
         for (int64_t e = 0; e < from.n; e++) {
-            r->map[0][e] = (float)fmin(fmax(from.value[e], -1), 1);
+            r->s[e] = (float)fmin(fmax(from.value[e], -1), 1);
             if (f->sparse) r->index[e] = from.index[e];
         }
-        r->norm = fabs(norm[i]);
+        r->size = fabs(sizes[2 * i]);
+        r->u = fabs(sizes[2 * i + 1]);
         r->cls = cls[i];
-        ferry_i_fleet_maps(f, r);
+        ferry_i_fleet_lengths(f, r);
         rows[(*n)++] = r;
     }
 done:
     return st;
 }
 
-/* Tensors NAME, NAME.norm and NAME.cls: n rows. */
+/* Tensors NAME, NAME.sizes and NAME.cls: n rows. */
 static void rows_file(ferry_io *io, const fleet *f, const char *name, int64_t n,
                       fleet_row **rows, int64_t *got)
 {
     ferry_matrix *x = NULL;
-    double *norm = NULL;
+    double *sizes = NULL;
     int32_t *cls = NULL;
 
     if (io->to) {
         ferry_i_io_fail(io, rows_matrix(io->ctx, f, n, rows, &x));
-        FERRY_IO_NEW(io, norm, n);
+        FERRY_IO_NEW(io, sizes, 2 * n);
         FERRY_IO_NEW(io, cls, n);
         for (int64_t i = 0; i < n && io->st == FERRY_OK; i++) {
-            norm[i] = rows[i]->norm;
+            sizes[2 * i] = rows[i]->size;
+            sizes[2 * i + 1] = rows[i]->u;
             cls[i] = rows[i]->cls;
         }
     }
@@ -78,12 +80,12 @@ static void rows_file(ferry_io *io, const fleet *f, const char *name, int64_t n,
     FERRY_IO_NEED(io, x->rows == n && x->cols == f->d && !x->dense == f->sparse,
                   "tensor %s has %lld rows of %lld features", name, (long long)x->rows,
                   (long long)x->cols);
-    ferry_i_io_reals(io, ferry_i_io_name(io, "%s.norm", name), 1, n, &norm);
+    ferry_i_io_reals(io, ferry_i_io_name(io, "%s.sizes", name), n, 2, &sizes);
     ferry_i_io_places(io, ferry_i_io_name(io, "%s.cls", name), n, 0, f->k, &cls);
     if (ferry_i_io_loading(io))
-        ferry_i_io_fail(io, matrix_rows(io->ctx, f, x, norm, cls, rows, got));
+        ferry_i_io_fail(io, matrix_rows(io->ctx, f, x, sizes, cls, rows, got));
     ferry_i_matrix_free(x);
-    FERRY_FREE(norm, cls);
+    FERRY_FREE(sizes, cls);
 }
 
 /* ---- a ridge ---- */
@@ -164,14 +166,6 @@ static void make(ferry_io *io, fleet *f, const int64_t *form)
     f->votes = form[VOTES];
 }
 
-static void loaded_ring(fleet *f)
-{
-    for (int64_t i = 0; i < f->n_ring; i++)
-        for (int64_t j = 0; j <= i; j++)
-            f->young[i * FLEET_NEW + j] = ferry_i_fleet_between(f->ring[i], f->ring[j], 1);
-    ferry_i_fleet_sentinel(f);
-}
-
 void ferry_i_fleet_file(ferry_io *io, fleet *f)
 {
     int64_t form[FORM] = {f->k,    f->sparse, f->m,      f->n,      f->n0,
@@ -198,7 +192,10 @@ void ferry_i_fleet_file(ferry_io *io, fleet *f)
     for (int64_t j = 0; j < f->d && ferry_i_io_loading(io); j++)
         FERRY_IO_NEED(io, f->sd[j] > 0, "tensor fleet.sd: entry %lld is %g", (long long)j,
                       f->sd[j]);
+    if (ferry_i_io_loading(io)) ferry_i_fleet_scaled(f);
     numbers_file(io, "fleet.sum", f->k, f->d, f->sum);
+    for (int64_t c = 0; c < f->k && ferry_i_io_loading(io); c++)
+        ferry_i_fleet_length(f, c);
     if (ferry_i_io_loading(io)) {
         ferry_i_pa_free(f->pa);
         f->pa = NULL;
@@ -209,5 +206,5 @@ void ferry_i_fleet_file(ferry_io *io, fleet *f)
     rows_file(io, f, "fleet.ring", form[RING], f->ring, &f->n_ring);
     for (int e = 0; e < FLEET_RIDGES; e++)
         ridge_file(io, f, ridges[e], &f->ridge[e]);
-    if (ferry_i_io_loading(io)) loaded_ring(f);
+    if (ferry_i_io_loading(io)) ferry_i_fleet_ring(f);
 }

@@ -21,6 +21,7 @@ ferry_status ferry_i_fleet_new(ferry_ctx *ctx, int64_t k, int64_t m, fleet *f)
         f->h[i] = 1;
     FERRY_NEW(ctx, f->mean, f->d);
     FERRY_NEW(ctx, f->sd, f->d);
+    FERRY_NEW(ctx, f->by, f->d);
     FERRY_NEW(ctx, f->basis, m);
     FERRY_NEW(ctx, f->work, side * side);
     FERRY_NEW(ctx, f->young, FLEET_NEW * FLEET_NEW);
@@ -46,7 +47,8 @@ void ferry_i_fleet_clear(fleet *f)
     ferry_i_moments_clear(&f->z);
     ferry_i_pa_free(f->pa);
     ferry_i_fleet_room_clear(&f->room);
-    FERRY_FREE(f->mean, f->sd, f->basis, f->work, f->warm, f->sum, f->young, f->alpha);
+    FERRY_FREE(f->mean, f->sd, f->by, f->basis, f->work, f->warm, f->sum, f->length,
+               f->young, f->alpha);
     *f = (fleet){.k = 0};
 }
 
@@ -71,6 +73,7 @@ ferry_status ferry_i_fleet_classes(ferry_ctx *ctx, fleet *f, int64_t k)
     FERRY_TRY(grow(ctx, f->k, k, FLEET, &f->room.f));
     FERRY_TRY(grow(ctx, f->k, k, FLEET_RIDGES * f->m + FLEET + 1, &f->warm));
     FERRY_TRY(grow(ctx, f->k, k, f->d, &f->sum));
+    FERRY_TRY(grow(ctx, f->k, k, 1, &f->length));
     FERRY_TRY(grow(ctx, f->k, k, FLEET_NEW, &f->alpha));
     FERRY_TRY(ferry_i_pa_classes(ctx, f->pa, k));
     for (int e = 0; e < FLEET_RIDGES; e++)
@@ -92,8 +95,9 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The median squared distance of the first rows; 1 when they are all the same. */
-static double bandwidth(fleet *f, int map)
+/* The median squared distance of the first rows, from products (rows f->m apart); 1 when they
+ * are all the same. */
+static double bandwidth(fleet *f, const double *product)
 {
     int64_t rows = f->n0 < f->n ? f->n0 : f->n, n = 0;
     double *d2 = f->work;
@@ -101,7 +105,7 @@ static double bandwidth(fleet *f, int map)
     if (rows > MEDIAN_ROWS) rows = MEDIAN_ROWS;
     for (int64_t i = 0; i < rows; i++)
         for (int64_t j = 0; j < i; j++)
-            d2[n++] = fmax(2 - 2 * ferry_i_fleet_between(f->basis[i], f->basis[j], map), 0);
+            d2[n++] = fmax(2 - 2 * product[i * f->m + j], 0);
     if (n == 0) return 1;
     qsort(d2, (size_t)n, sizeof *d2, by_size);
     const double middle = (d2[(n - 1) / 2] + d2[n / 2]) / 2;
@@ -113,16 +117,42 @@ static void fit_ridge(fleet *f, int e)
     ferry_kridge *r = &f->ridge[e];
     const int map = map_of[e];
 
-    if (e < FLEET_MAPS) f->h[e] = bandwidth(f, map);
+    if (e < FLEET_MAPS) f->h[e] = bandwidth(f, r->l);
     for (int64_t i = 0; i < f->n; i++) {
         const fleet_row *a = f->basis[i];
         r->cls[i] = a->cls;
         for (int64_t j = 0; j <= i; j++)
-            r->l[i * f->m + j] = ferry_i_fleet_kernel(
-                f, e, i == j ? a->one[map] : ferry_i_fleet_between(a, f->basis[j], map),
-                a->one[map], f->basis[j]->one[map]);
+            r->l[i * f->m + j] =
+                ferry_i_fleet_kernel(f, e, i == j ? a->one[map] : r->l[i * f->m + j],
+                                     a->one[map], f->basis[j]->one[map]);
     }
     ferry_i_kridge_fit(r, f->n);
+}
+
+/* Ridges `from` to `to`: the products of all pairs of rows first. */
+static void fit_ridges(fleet *f, int from, int to)
+{
+    fleet_room *room = &f->room;
+
+    for (int64_t i = 0; i < f->n; i++) {
+        ferry_i_fleet_ask_for(f, f->basis[i], room);
+        ferry_i_fleet_products(f, f->basis[i], room, i, f->basis, f->m, room->gram);
+        ferry_i_fleet_asked(f, f->basis[i], room);
+        for (int e = from; e < to; e++)
+            memcpy(f->ridge[e].l + i * f->m, room->gram + map_of[e] * f->m,
+                   (size_t)i * sizeof *room->gram);
+    }
+    for (int e = from; e < to; e++)
+        fit_ridge(f, e);
+}
+
+/* Rows by means and deviations that are new. */
+void ferry_i_fleet_scaled(fleet *f)
+{
+    for (int64_t j = 0; j < f->d; j++)
+        f->by[j] = 1 / (f->sd[j] * f->sd[j]);
+    for (int64_t i = 0; i < f->n; i++)
+        ferry_i_fleet_lengths(f, f->basis[i]);
 }
 
 /* q's means and deviations as they are now. */
@@ -139,14 +169,13 @@ static void freeze(fleet *f)
     for (int64_t j = 0; j < f->d; j++)
         f->sd[j] = fmax(f->sd[j], least > 0 ? least : 1);
     f->next = 2 * f->z.n;
-    for (int64_t i = 0; i < f->n; i++)
-        ferry_i_fleet_maps(f, f->basis[i]);
+    ferry_i_fleet_scaled(f);
 }
 
 void ferry_i_fleet_refresh(fleet *f)
 {
     freeze(f);
-    fit_ridge(f, FLEET_QR);
+    fit_ridges(f, FLEET_QR, FLEET_QR + 1);
 }
 
 /* ---- the mixer's first weights ---- */
@@ -160,9 +189,9 @@ static void ncm_left_out(const fleet *f, const fleet_row *r, double *value, doub
         double product = 0, norm = 0;
         memcpy(v, f->sum + c * f->d, (size_t)f->d * sizeof *v);
         for (int64_t e = 0; e < r->n && c == r->cls; e++)
-            v[r->index ? r->index[e] : e] -= (double)r->map[1][e];
+            v[r->index ? r->index[e] : e] -= (double)r->s[e];
         for (int64_t e = 0; e < r->n; e++)
-            product += (double)r->map[1][e] * v[r->index ? r->index[e] : e];
+            product += (double)r->s[e] * v[r->index ? r->index[e] : e];
         for (int64_t j = 0; j < f->d; j++)
             norm += v[j] * v[j];
         norm = sqrt(norm);
@@ -193,42 +222,66 @@ static void warm_up(fleet *f)
 /* ---- the sentinel ---- */
 
 /* (K + lambda I) alpha = Y over the newest rows. */
-void ferry_i_fleet_sentinel(fleet *f)
+static void sentinel(fleet *f)
 {
     const int64_t n = f->n_ring;
 
+    memcpy(f->work, f->young, (size_t)(n * FLEET_NEW) * sizeof *f->work);
     for (int64_t i = 0; i < n; i++)
-        for (int64_t j = 0; j <= i; j++)
-            f->work[i * FLEET_NEW + j] =
-                ferry_i_fleet_kernel(f, FLEET_SR, f->young[i * FLEET_NEW + j], 1, 1) +
-                (i == j ? lambda : 0);
+        f->work[i * FLEET_NEW + i] += lambda;
     ferry_i_lower_cholesky(n, FLEET_NEW, f->work);
     if (f->k > 0) memset(f->alpha, 0, (size_t)(f->k * FLEET_NEW) * sizeof *f->alpha);
     for (int64_t i = 0; i < n; i++)
         f->alpha[f->ring[i]->cls * FLEET_NEW + i] = 1;
-    for (int64_t c = 0; c < f->k; c++) {
-        ferry_i_lower_solve(n, FLEET_NEW, f->work, f->alpha + c * FLEET_NEW);
+    ferry_i_lower_systems(n, FLEET_NEW, f->work, f->k, FLEET_NEW, f->alpha);
+    for (int64_t c = 0; c < f->k; c++)
         ferry_i_lower_solve_t(n, FLEET_NEW, f->work, f->alpha + c * FLEET_NEW);
-    }
 }
 
-void ferry_i_fleet_newest(fleet *f, fleet_row *r)
+/* Row i of the ring's kernels from products with the rows before it. */
+static void young_row(fleet *f, int64_t i, const double *near)
 {
+    double *row = f->young + i * FLEET_NEW;
+
+    for (int64_t j = 0; j <= i; j++)
+        row[j] =
+            ferry_i_fleet_kernel(f, FLEET_SR, i == j ? f->ring[i]->one[1] : near[j], 1, 1);
+}
+
+static const double *near_of(fleet *f, const fleet_row *r, int64_t n)
+{
+    fleet_room *room = &f->room;
+
+    ferry_i_fleet_ask_for(f, r, room);
+    ferry_i_fleet_near(f, room, n, f->ring, room->near);
+    ferry_i_fleet_asked(f, r, room);
+    return room->near;
+}
+
+void ferry_i_fleet_ring(fleet *f)
+{
+    for (int64_t i = 0; i < f->n_ring; i++)
+        young_row(f, i, near_of(f, f->ring[i], i));
+    sentinel(f);
+}
+
+void ferry_i_fleet_newest(fleet *f, fleet_row *r, const double *near)
+{
+    if (!near) near = near_of(f, r, f->n_ring);
     if (f->n_ring == FLEET_NEW) {
+        near++;
         ferry_i_fleet_drop(f->ring[0]);
         memmove(f->ring, f->ring + 1, (FLEET_NEW - 1) * sizeof *f->ring);
         for (int64_t i = 1; i < FLEET_NEW; i++)
             memmove(f->young + (i - 1) * FLEET_NEW, f->young + i * FLEET_NEW + 1,
-                    (FLEET_NEW - 1) * sizeof *f->young);
+                    (size_t)i * sizeof *f->young);
     } else {
         f->n_ring++;
     }
-    const int64_t last = f->n_ring - 1;
-    f->ring[last] = r;
+    f->ring[f->n_ring - 1] = r;
     r->refs++;
-    for (int64_t i = 0; i <= last; i++)
-        f->young[last * FLEET_NEW + i] = ferry_i_fleet_between(r, f->ring[i], 1);
-    ferry_i_fleet_sentinel(f);
+    young_row(f, f->n_ring - 1, near);
+    sentinel(f);
 }
 
 /* ---- the whole ---- */
@@ -238,10 +291,10 @@ void ferry_i_fleet_start(fleet *f, bool count)
     for (int64_t i = 0; count && i < f->n; i++)
         ferry_i_fleet_watch(f, f->basis[i], f->room.value);
     freeze(f);
-    for (int e = 0; e < FLEET_RIDGES; e++)
-        fit_ridge(f, e);
+    fit_ridges(f, 0, FLEET_RIDGES);
     if (f->k > 0) {
         memset(f->sum, 0, (size_t)(f->k * f->d) * sizeof *f->sum);
+        memset(f->length, 0, (size_t)f->k * sizeof *f->length);
         memset(f->pa->w, 0, (size_t)(f->k * f->d) * sizeof *f->pa->w);
         memset(f->pa->u, 0, (size_t)(f->k * f->d) * sizeof *f->pa->u);
     }
@@ -257,7 +310,7 @@ void ferry_i_fleet_start(fleet *f, bool count)
     }
     f->n_past = 0;
     if (f->n >= 2 * f->k && f->n < f->m && f->k > 0) warm_up(f);
-    ferry_i_fleet_sentinel(f);
+    ferry_i_fleet_ring(f);
 }
 
 void ferry_i_fleet_again(fleet *f)

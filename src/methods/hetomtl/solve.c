@@ -107,10 +107,8 @@ static ferry_status fleet_row_of(ferry_ctx *ctx, fleet *f, const ferry_row *x, i
     const fleet_row *r = &f->room.row;
 
     ferry_i_fleet_map(f, x, &f->room);
-    FERRY_TRY(ferry_i_fleet_row_new(ctx, f, r->n, r->index, r->map[0], out));
-    (*out)->norm = r->norm;
+    FERRY_TRY(ferry_i_fleet_row_new(ctx, f, r->n, r, out));
     (*out)->cls = cls;
-    ferry_i_fleet_maps(f, *out);
 done:
     return st;
 }
@@ -134,7 +132,7 @@ static ferry_status fleet_rows_of(ferry_ctx *ctx, const ferry_rows *r, fleet *f,
     }
     ferry_i_fleet_start(f, true);
     for (int64_t i = r->n > FLEET_NEW ? r->n - FLEET_NEW : 0; i < f->n; i++)
-        ferry_i_fleet_newest(f, f->basis[i]);
+        ferry_i_fleet_newest(f, f->basis[i], NULL);
     for (int64_t i = f->n; i < r->n && !*finish; i++) {
         const ferry_row x = ferry_i_matrix_row(r->x[0], order[i]);
         FERRY_TRY(fleet_row_of(ctx, f, &x, r->cls[order[i]], &row));
@@ -143,7 +141,7 @@ static ferry_status fleet_rows_of(ferry_ctx *ctx, const ferry_rows *r, fleet *f,
         ferry_i_fleet_linear(f, row, f->room.value, row->cls);
         f->pa->steps = 1;
         ferry_i_fleet_watch(f, row, f->room.value);
-        if (i >= r->n - FLEET_NEW) ferry_i_fleet_newest(f, row);
+        if (i >= r->n - FLEET_NEW) ferry_i_fleet_newest(f, row, f->room.near);
         ferry_i_fleet_drop(row);
         row = NULL;
         if (i % 256 == 255)

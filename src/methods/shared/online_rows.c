@@ -61,18 +61,20 @@ void ferry_i_moments_clear(moments *m)
 void ferry_i_moments_add(moments *m, const ferry_row *x)
 {
     const double n = (double)++m->n;
+    double *restrict mean = m->mean, *restrict m2 = m->m2;
     int64_t e = 0;
 
-    for (int64_t j = 0; j < m->d; j++) {
-        double v = 0;
-        if (!x->index)
-            v = x->value[j];
-        else if (e < x->n && x->index[e] == j)
-            v = x->value[e++];
-        /* mean_n = mean + (v - mean) / n,  m2_n = m2 + (v - mean) (v - mean_n) */
-        const double from = v - m->mean[j];
-        m->mean[j] += from / n;
-        m->m2[j] += from * (v - m->mean[j]);
+    /* mean_n = mean + (v - mean) / n,  m2_n = m2 + (v - mean) (v - mean_n) */
+    for (int64_t j = 0; j < m->d && !x->index; j++) {
+        const double from = x->value[j] - mean[j];
+        mean[j] += from / n;
+        m2[j] += from * (x->value[j] - mean[j]);
+    }
+    for (int64_t j = 0; j < m->d && x->index; j++) {
+        const double v = e < x->n && x->index[e] == j ? x->value[e++] : 0;
+        const double from = v - mean[j];
+        mean[j] += from / n;
+        m2[j] += from * (v - mean[j]);
     }
 }
 
