@@ -153,7 +153,8 @@ def main():
     train, test = halves(made_up(a.ratings), 0.9)
     rating = ("ridge=rating", "tol=0.003")
     table("made up, rank 20", train, test, [
-        ("ferry mf", lambda: ferry(a.program, train, test, "lambda=0.1", *rating)),
+        ("ferry vb-diagonal", lambda: ferry(a.program, train, test, "solver=vb-diagonal")),
+        ("ferry mf solver=als", lambda: ferry(a.program, train, test, "solver=als", "lambda=0.1", *rating)),
         ("ferry mf solver=sgd", lambda: ferry(a.program, train, test, "lambda=0.08", "solver=sgd", *rating)),
         ("cmfrec", lambda: cmfrec(train, test, 20, 10.0, 5, False)),
         ("cmfrec, cg", lambda: cmfrec(train, test, 20, 10.0, 5, True)),

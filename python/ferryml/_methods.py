@@ -2786,12 +2786,12 @@ class MF(FerryRater):
     Parameters
     ----------
     solver : str, default 'auto'
-        Variational Bayes, alternating least squares or stochastic gradient descent; auto: vb up to 2 million
-        ratings, then als. Values: auto | vb | als | sgd.
+        Variational Bayes (with diagonal covariances: faster), alternating least squares or stochastic gradient
+        descent; auto: vb up to 2 million ratings, then vb-diagonal. Values: auto | vb | vb-diagonal | als | sgd.
     rank : int, default 0
         Columns of the two factors; 0: 5, 10 and 20 weighed (vb), else 20. Values: 0 .. 1000.
     sweeps : int, default 0
-        Most sweeps over users and items; 0: 10 (vb), else 20. Values: 0 .. 1e+06.
+        Most sweeps over users and items; 0: 10 (vb), 6 (vb-diagonal), else 20. Values: 0 .. 1e+06.
     ridge : str, default 'row'
         Als, sgd: lambda for each user and item, or for each of their ratings. Values: row | rating.
     lambda_ : float, default 16.0

@@ -6,6 +6,7 @@
 #include "ferry_test.h"
 #include "golden.h"
 #include "learn/nnls.h"
+#include "linalg/vb_rows.h"
 #include "methods/shared/stack.h"
 #include "model/model.h"
 #include "small_task.h"
@@ -213,6 +214,98 @@ static void test_units(void **state)
     ferry_task_free(b);
 }
 
+/* ---- diagonal covariances ---- */
+
+/* The engine's half against the formulas of linalg/vb_rows.h, by Gauss and Jordan. */
+static void test_half(void **state)
+{
+    enum { D = 3, ROWS = 2, COLS = 4 };
+    ferry_ctx *ctx = *state;
+    ferry_matrix *x = NULL;
+    static const double y[COLS * D] = {.1, .5, -.3, -.2, .4, .8, .3, -.7, .2, 0, .9, .6},
+                                 var[COLS * D] = {.1, .2, .3, .2, .1, .05,
+                                                  .3, .1, .2, .1, .1, .4},
+                                 ridge[D] = {2, .5, 3};
+    double z[ROWS * D], cov[ROWS * D], sse[ROWS];
+
+    assert_ok(ctx, ferry_i_matrix_csr(ctx, ROWS, COLS, 3, &x)); /* the last row is empty */
+    x->start[1] = x->start[2] = 3;
+    for (int e = 0; e < 3; e++) {
+        x->index[e] = e + (e > 1);
+        x->value[e] = 2 + e;
+    }
+    assert_ok(ctx, ferry_i_vb_half(ctx, &(ferry_vb_half){.x = x,
+                                                         .d = D,
+                                                         .mu = 3,
+                                                         .sd = 2,
+                                                         .s2 = .7,
+                                                         .y = y,
+                                                         .var = var,
+                                                         .ridge = ridge,
+                                                         .z = z,
+                                                         .cov = cov,
+                                                         .sse = sse}));
+    for (int i = 0; i < ROWS; i++) {
+        double m[D][2 * D] = {{0}}, c[D] = {0}, left = 0;
+        for (int64_t e = x->start[i]; e < x->start[i + 1]; e++) {
+            const double *q = y + x->index[e] * D, *v = var + x->index[e] * D;
+            const double phi[D] = {1, q[1], q[2]}, t = (x->value[e] - 3) / 2 - q[0];
+            left += t * t + v[0];
+            for (int a = 0; a < D; a++) {
+                c[a] += t * phi[a];
+                for (int b = 0; b < D; b++)
+                    m[a][b] += phi[a] * phi[b] + (a == b && a > 0 ? v[a] : 0);
+            }
+        }
+        for (int a = 0; a < D; a++) {
+            m[a][a] += ridge[a];
+            m[a][D + a] = 1;
+        }
+        for (int a = 0; a < D; a++) {
+            const double pivot = m[a][a];
+            for (int b = 0; b < 2 * D; b++)
+                m[a][b] /= pivot;
+            for (int r = 0; r < D; r++) {
+                const double by = m[r][a];
+                for (int b = 0; b < 2 * D && r != a; b++)
+                    m[r][b] -= by * m[a][b];
+            }
+        }
+        left += .7 * D;
+        for (int a = 0; a < D; a++) {
+            double want = 0;
+            for (int b = 0; b < D; b++)
+                want += m[a][D + b] * c[b];
+            assert_close(z[i * D + a], want, 1e-12);
+            assert_close(cov[i * D + a], .7 * m[a][D + a], 1e-12);
+            left -= want * c[a] + ridge[a] * (want * want + .7 * m[a][D + a]);
+        }
+        assert_close(sse[i], left, 1e-12);
+    }
+    ferry_i_matrix_free(x);
+}
+
+/* Free of units as well. */
+static void test_diagonal(void **state)
+{
+    ferry_ctx *ctx = *state;
+
+    for (int taste = 0; taste < 2; taste++) {
+        ferry_task *a = made(ctx, 60, 40, 20, 0.5 * taste, 1, 0),
+                   *b = made(ctx, 60, 40, 20, 0.5 * taste, 10, -7);
+        ferry_prediction *p =
+            fit_predict(ctx, a, "mf", "solver=vb-diagonal", a->domains[0]);
+        ferry_prediction *q =
+            fit_predict(ctx, b, "mf", "solver=vb-diagonal", b->domains[0]);
+        for (int64_t e = 0; e < p->n; e++)
+            assert_close(q->value[e], 10 * p->value[e] - 7, 1e-8);
+        ferry_prediction_free(p);
+        ferry_prediction_free(q);
+        ferry_task_free(a);
+        ferry_task_free(b);
+    }
+}
+
 /* Without any taste the factors weigh nothing: what is predicted are the biases. */
 static void test_nothing_to_find(void **state)
 {
@@ -364,7 +457,8 @@ int main(void)
         TEST(test_nnls_is_optimal), TEST(test_units),
         TEST(test_nothing_to_find), TEST(test_small),
         TEST(test_features),        TEST(test_stack),
-        TEST(test_no_memory),
+        TEST(test_no_memory),       TEST(test_half),
+        TEST(test_diagonal),
     };
     return cmocka_run_group_tests_name("mf_vb", tests, NULL, NULL);
 }

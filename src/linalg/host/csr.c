@@ -366,3 +366,25 @@ done:
     ferry_i_free(space);
     return st;
 }
+
+ferry_status ferry_i_vb_half(ferry_ctx *ctx, const ferry_vb_half *asked)
+{
+    ferry_status st = FERRY_OK;
+    ferry_vb_half v = *asked;
+    ferry_vb_half_fn *const rows = ferry_i_kernels(ctx)->vb_half;
+    const int threads = ferry_i_loop_threads(ctx, (v.x->nnz + v.x->rows) * v.d);
+    const int64_t pieces = threads == 1 ? 1 : 16 * (int64_t)threads;
+    double *space = NULL;
+
+    v.w = (v.d + 3) / 4 * 4;
+    const int64_t room = ferry_i_vb_space(v.w);
+    FERRY_NEW(ctx, space, threads * room);
+#pragma omp parallel for num_threads(threads) schedule(static, 1)
+    for (int t = 0; t < threads; t++)
+        for (int64_t piece = t; piece < pieces; piece += threads)
+            rows(&v, row_cut(v.x->rows, v.x->start, piece, pieces),
+                 row_cut(v.x->rows, v.x->start, piece + 1, pieces), space + t * room);
+done:
+    ferry_i_free(space);
+    return st;
+}

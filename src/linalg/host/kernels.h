@@ -10,6 +10,7 @@
 #include "linalg/host/isa.h"
 #include "linalg/linalg.h"
 #include "linalg/ridges.h"
+#include "linalg/vb_rows.h"
 
 /* CSR times block: Y = alpha X B + beta Y, or Y += alpha X'B. */
 typedef struct ferry_product {
@@ -58,6 +59,12 @@ static inline int64_t ferry_i_systems_space(int64_t w)
     return w * w + 2 * w + FERRY_SYSTEMS_BATCH * w;
 }
 
+/* The same for vb_half: the inverse of the factor and the sum of variances besides. */
+static inline int64_t ferry_i_vb_space(int64_t w)
+{
+    return ferry_i_systems_space(w) + w * w + w;
+}
+
 /* Kernels by the type of their function. */
 typedef void ferry_asked_dots_fn(const ferry_asked *a, int64_t rows, const float *const *b,
                                  double *out);
@@ -68,6 +75,8 @@ typedef void ferry_lower_products_fn(int64_t n, int64_t d, const double *x, int6
 typedef void ferry_product_fn(const ferry_product *p, int64_t from, int64_t to);
 typedef void ferry_masked_fn(const ferry_masked *m, int64_t from, int64_t to);
 typedef void ferry_systems_fn(const ferry_systems *s, int64_t from, int64_t to,
+                              double *space);
+typedef void ferry_vb_half_fn(const ferry_vb_half *v, int64_t from, int64_t to,
                               double *space);
 typedef void ferry_rows_dot_fn(int64_t rows, int64_t d, const double *a, const double *x,
                                double *out);
@@ -92,6 +101,7 @@ typedef void ferry_neighbours_fn(const ferry_neighbours *s, int64_t run, int32_t
     X(scatter, ferry_product_fn)                                                           \
     X(masked, ferry_masked_fn)                                                             \
     X(ridge_rows, ferry_systems_fn)                                                        \
+    X(vb_half, ferry_vb_half_fn)                                                           \
     X(rows_dot, ferry_rows_dot_fn)                                                         \
     X(asked_dots, ferry_asked_dots_fn)                                                     \
     X(lower_systems, ferry_lower_systems_fn)                                               \

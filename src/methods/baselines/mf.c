@@ -9,8 +9,8 @@
  * system and the objective never grows; or by stochastic gradient descent (sgd.c). */
 #include <math.h>
 
-#include "methods/shared/mf_vb.h"
 #include "methods/baselines/sgd.h"
+#include "methods/shared/mf_vb.h"
 
 typedef struct mf_options {
     int solver, ridge;
@@ -18,19 +18,21 @@ typedef struct mf_options {
     double lambda, bias, tol, rate;
 } mf_options;
 
-enum { SOLVER_AUTO, SOLVER_VB, SOLVER_ALS, SOLVER_SGD };
+enum { SOLVER_AUTO, SOLVER_VB, SOLVER_DIAGONAL, SOLVER_ALS, SOLVER_SGD };
 /* Variational Bayes takes (rank + 1)^2 / 2 steps a rating and a sweep: minutes from here on. */
 enum { VB_MOST_RATINGS = 2000000 };
 enum { RIDGE_ROW, RIDGE_RATING };
 
 static const ferry_opt mf_opts[] = {
-    FERRY_OPT_ONE_OF(mf_options, solver, "auto|vb|als|sgd", "auto",
-                     "variational Bayes, alternating least squares or stochastic gradient "
-                     "descent; auto: vb up to 2 million ratings, then als"),
+    FERRY_OPT_ONE_OF(
+        mf_options, solver, "auto|vb|vb-diagonal|als|sgd", "auto",
+        "variational Bayes (with diagonal covariances: faster), alternating "
+        "least squares or stochastic gradient descent; auto: vb up to 2 million "
+        "ratings, then vb-diagonal"),
     FERRY_OPT(mf_options, INT, rank, 0, 0, 1000,
               "columns of the two factors; 0: 5, 10 and 20 weighed (vb), else 20"),
     FERRY_OPT(mf_options, INT, sweeps, 0, 0, 1e6,
-              "most sweeps over users and items; 0: 10 (vb), else 20"),
+              "most sweeps over users and items; 0: 10 (vb), 6 (vb-diagonal), else 20"),
     FERRY_OPT_ONE_OF(
         mf_options, ridge, "row|rating", "row",
         "als, sgd: lambda for each user and item, or for each of their ratings"),
@@ -231,9 +233,10 @@ static mf_options settled(const mf_options *asked, int64_t ratings)
     mf_options o = *asked;
 
     if (o.solver == SOLVER_AUTO)
-        o.solver = ratings > VB_MOST_RATINGS ? SOLVER_ALS : SOLVER_VB;
+        o.solver = ratings > VB_MOST_RATINGS ? SOLVER_DIAGONAL : SOLVER_VB;
     if (o.rank == 0 && o.solver != SOLVER_VB) o.rank = 20;
-    if (o.sweeps == 0) o.sweeps = o.solver == SOLVER_VB ? 10 : 20;
+    if (o.sweeps == 0)
+        o.sweeps = o.solver == SOLVER_VB ? 10 : o.solver == SOLVER_DIAGONAL ? 6 : 20;
     return o;
 }
 
@@ -247,8 +250,11 @@ static ferry_status mf_fit(ferry_ctx *ctx, const ferry_task *task, const void *o
     *state = NULL;
     FERRY_TRY(ferry_i_rating_data(ctx, task, &d));
     const mf_options o = settled(options, d.x.x->nnz);
-    FERRY_TRY(o.solver == SOLVER_VB ? ferry_i_mf_vb(ctx, &d, o.rank, o.sweeps, &m, NULL, rep)
-                                    : fit_ridge(ctx, &d, &o, &m, rep));
+    FERRY_TRY(o.solver == SOLVER_VB
+                  ? ferry_i_mf_vb(ctx, &d, o.rank, o.sweeps, &m, NULL, rep)
+              : o.solver == SOLVER_DIAGONAL
+                  ? ferry_i_mf_vb_diagonal(ctx, &d, o.rank, o.sweeps, &m, rep)
+                  : fit_ridge(ctx, &d, &o, &m, rep));
     FERRY_MOVE(*state, m);
 done:
     ferry_i_rating_model_free(m);

@@ -25,7 +25,8 @@ static const double SEEN = 300, RIDGE = 3;
 
 typedef struct work {
     const observed *x;
-    int64_t n_ranks, rank[MOST_RANKS], sweeps;
+    int64_t n_ranks, rank[MOST_RANKS], sweeps, burn;
+    bool diagonal;
     vb_fit base, with[MOST_RANKS];
     int64_t done, steps; /* fits, for progress */
     bool finish;
@@ -43,7 +44,7 @@ static ferry_status one_fit(ferry_ctx *ctx, const observed *x, int64_t rank, wor
                             vb_fit *out)
 {
     ferry_status st = FERRY_OK;
-    const vb_how how = {.rank = rank, .sweeps = k->sweeps, .burn = 4, .n0 = SEEN};
+    const vb_how how = {rank, k->sweeps, k->burn, SEEN, k->diagonal};
     ferry_block *q0 = NULL;
     ferry_rng rng;
 
@@ -282,7 +283,7 @@ ferry_status ferry_i_mf_vb(ferry_ctx *ctx, const rating_data *d, int64_t rank,
                            ferry_fit_info *rep)
 {
     ferry_status st = FERRY_OK;
-    work k = {.x = &d->x, .n_ranks = 1, .rank = {rank}, .sweeps = sweeps};
+    work k = {.x = &d->x, .n_ranks = 1, .rank = {rank}, .sweeps = sweeps, .burn = 4};
 
     FERRY_NEED(ctx, rank <= VB_MOST_RANK, FERRY_EINVAL,
                "mf: rank = %lld, but solver=vb takes at most %d", (long long)rank,
@@ -294,6 +295,48 @@ ferry_status ferry_i_mf_vb(ferry_ctx *ctx, const rating_data *d, int64_t rank,
     k.steps = (1 + k.n_ranks) * (d->x.x->nnz <= FEW ? FOLDS + 1 : 2);
     FERRY_TRY(find_weights(ctx, &k, keep));
     FERRY_TRY(all_fits(ctx, &d->x, &k));
+    FERRY_TRY(make_model(ctx, &k, d->r, out));
+    tell(ctx, &k);
+    rep->iters = sweeps;
+    rep->stop = k.finish ? FERRY_STOP_FINISH : FERRY_STOP_MAX_ITER;
+done:
+    fits_clear(&k);
+    return st;
+}
+
+/* The biases of a fit as one without factors, which is what make_model() starts from. */
+static ferry_status biases_of(ferry_ctx *ctx, const vb_fit *f, vb_fit *out)
+{
+    ferry_status st = FERRY_OK;
+
+    *out = (vb_fit){.mu = f->mu, .sd = f->sd, .s2 = f->s2, .va = f->va, .vb = f->vb};
+    FERRY_TRY(ferry_i_block_new(ctx, f->zu->rows, 1, &out->zu));
+    FERRY_TRY(ferry_i_block_new(ctx, f->zi->rows, 1, &out->zi));
+    for (int64_t i = 0; i < f->zu->rows; i++)
+        out->zu->data[i] = FERRY_ROW(f->zu, i)[0];
+    for (int64_t i = 0; i < f->zi->rows; i++)
+        out->zi->data[i] = FERRY_ROW(f->zi, i)[0];
+done:
+    return st;
+}
+
+/* Variances are learnt from the second sweep on: with so many ratings a start that is far off
+ * does not mislead them, and unneeded factors die sooner. */
+ferry_status ferry_i_mf_vb_diagonal(ferry_ctx *ctx, const rating_data *d, int64_t rank,
+                                    int64_t sweeps, rating_model **out, ferry_fit_info *rep)
+{
+    ferry_status st = FERRY_OK;
+    work k = {.x = &d->x,
+              .n_ranks = 1,
+              .rank = {rank},
+              .sweeps = sweeps,
+              .burn = 1,
+              .diagonal = true,
+              .steps = 1,
+              .w = {1}};
+
+    FERRY_TRY(one_fit(ctx, &d->x, rank, &k, &k.with[0]));
+    FERRY_TRY(biases_of(ctx, &k.with[0], &k.base));
     FERRY_TRY(make_model(ctx, &k, d->r, out));
     tell(ctx, &k);
     rep->iters = sweeps;

@@ -5,14 +5,16 @@
 #include <string.h>
 
 #include "learn/nnls.h"
+#include "linalg/vb_rows.h"
 
 /* One side, users or items: means, covariances (d x d each), and what the other side adds up
  * of them, made once a half sweep: phi phi' + S' as the lower triangle, row after row. */
 typedef struct side {
     int64_t n, d;
     ferry_block *z;
-    double *s;      /* n x d x d */
-    double *packed; /* n x d (d + 1) / 2 */
+    double *s; /* n x d x d, or n x d: step is the distance of variances */
+    int64_t step;
+    double *packed; /* n x d (d + 1) / 2, or none */
     double *sse;    /* n */
     double *v;      /* d: variances, that of the bias first */
 } side;
@@ -23,7 +25,8 @@ static void side_clear(side *s)
     FERRY_FREE(s->s, s->packed, s->sse, s->v);
 }
 
-static ferry_status side_new(ferry_ctx *ctx, int64_t n, int64_t rank, side *s)
+static ferry_status side_new(ferry_ctx *ctx, int64_t n, int64_t rank, bool diagonal,
+                             side *s)
 {
     ferry_status st = FERRY_OK;
     const int64_t d = rank + 1;
@@ -31,8 +34,9 @@ static ferry_status side_new(ferry_ctx *ctx, int64_t n, int64_t rank, side *s)
     s->n = n;
     s->d = d;
     FERRY_TRY(ferry_i_block_new(ctx, n, d, &s->z));
-    FERRY_NEW(ctx, s->s, n * d * d);
-    FERRY_NEW(ctx, s->packed, n * d * (d + 1) / 2);
+    s->step = diagonal ? 1 : d + 1;
+    FERRY_NEW(ctx, s->s, diagonal ? n * d : n * d * d);
+    if (!diagonal) FERRY_NEW(ctx, s->packed, n * d * (d + 1) / 2);
     FERRY_NEW(ctx, s->sse, n);
     FERRY_NEW(ctx, s->v, d);
     s->v[0] = 0.2; /* a fifth of the variance each for users, items and the factors */
@@ -118,6 +122,33 @@ static void solve_row(const ferry_matrix *x, int64_t i, const vb_fit *f, const s
     s->sse[i] = t2 - 2 * zc + quad;
 }
 
+/* The same where covariances are diagonal: linalg/vb_rows.h has the formulas. */
+static ferry_status half_diagonal(ferry_ctx *ctx, const ferry_matrix *x, const vb_fit *f,
+                                  const side *other, side *s)
+{
+    ferry_status st = FERRY_OK;
+    double *ridge = NULL;
+
+    FERRY_NEW(ctx, ridge, s->d);
+    for (int64_t c = 0; c < s->d; c++)
+        ridge[c] = f->s2 / fmax(s->v[c], 1e-9);
+    const ferry_vb_half v = {.x = x,
+                             .d = s->d,
+                             .mu = f->mu,
+                             .sd = f->sd,
+                             .s2 = f->s2,
+                             .y = other->z->data,
+                             .var = other->s,
+                             .ridge = ridge,
+                             .z = s->z->data,
+                             .cov = s->s,
+                             .sse = s->sse};
+    FERRY_TRY(ferry_i_vb_half(ctx, &v));
+done:
+    ferry_i_free(ridge);
+    return st;
+}
+
 /* All rows of one side; they do not depend on each other. */
 static ferry_status half(ferry_ctx *ctx, const ferry_matrix *x, const vb_fit *f,
                          side *other, side *s)
@@ -127,6 +158,7 @@ static ferry_status half(ferry_ctx *ctx, const ferry_matrix *x, const vb_fit *f,
     const int threads = x->nnz * d * d < 1000000 ? 1 : ctx->threads;
     double *space = NULL;
 
+    if (!s->packed) return half_diagonal(ctx, x, f, other, s);
     FERRY_NEW(ctx, space, threads * each);
     pack(other);
 #pragma omp parallel for num_threads(threads) schedule(static)
@@ -150,11 +182,11 @@ static void learn(const ferry_matrix *x, double n0, double s2, bool factors, sid
     for (int64_t c = 0; c < (factors ? d : 1); c++)
         s->v[c] = 0;
     for (int64_t i = 0; i < s->n; i++) {
-        const double *z = FERRY_ROW(s->z, i), *cov = s->s + i * d * d;
+        const double *z = FERRY_ROW(s->z, i), *cov = s->s + i * d * (s->step == 1 ? 1 : d);
         if (x->start[i] == x->start[i + 1]) continue; /* nothing was learnt of it */
         rows++;
         for (int64_t c = 0; c < (factors ? d : 1); c++)
-            s->v[c] += z[c] * z[c] + cov[c * d + c];
+            s->v[c] += z[c] * z[c] + cov[c * s->step];
     }
     s->v[0] = (s->v[0] + n0 * s2 / 5) / (rows + n0);
     for (int64_t c = 1; c < (factors ? d : 1); c++)
@@ -224,8 +256,8 @@ ferry_status ferry_i_vb(ferry_ctx *ctx, const observed *o, const vb_how *how,
     *out = (vb_fit){0};
     moments_of(o->x, out);
     FERRY_NEED(ctx, isfinite(out->sd), FERRY_EDATA, "the ratings are too large to add up");
-    FERRY_TRY(side_new(ctx, o->x->rows, k, &u));
-    FERRY_TRY(side_new(ctx, o->x->cols, k, &i));
+    FERRY_TRY(side_new(ctx, o->x->rows, k, how->diagonal, &u));
+    FERRY_TRY(side_new(ctx, o->x->cols, k, how->diagonal, &i));
     for (int64_t j = 0; j < i.n; j++)
         for (int64_t c = 0; c < k; c++)
             FERRY_ROW(i.z, j)[1 + c] = FERRY_ROW(q0, j)[c] * sqrt(i.v[1 + c]);

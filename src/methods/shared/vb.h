@@ -26,6 +26,7 @@ enum { VB_MOST_RANK = 100 };
 typedef struct vb_how {
     int64_t rank, sweeps, burn;
     double n0; /* users and items that have been seen before, with a fifth of the noise */
+    bool diagonal; /* covariances are diagonal: a tenth of the time and of the memory */
 } vb_how;
 
 typedef struct vb_fit {

@@ -162,3 +162,97 @@ void KERNEL(ridge_rows)(const systems *s, int64_t from, int64_t to, double *spac
         rows(s, from, to, space);
     }
 }
+
+/* ---- variational Bayes (linalg/vb_rows.h): the same sums with a column of ones ---- */
+
+/* M, c and the squares of row i; var adds up the other side's variances. */
+INLINE double vb_assemble(const ferry_vb_half *v, int64_t i, double *a, double *restrict y,
+                          double *restrict b, double *restrict var)
+{
+    const int64_t d = v->d, w = v->w, end = v->x->start[i + 1];
+    const double by = 1 / v->sd;
+    double squares = 0;
+
+    memset(a, 0, (size_t)(w * w + w) * sizeof *a);
+    memset(var, 0, (size_t)w * sizeof *var);
+    for (int64_t e = v->x->start[i]; e < end; e += BATCH) {
+        const int64_t n = end - e < BATCH ? end - e : BATCH;
+        for (int64_t r = 0; r < n; r++) {
+            const int64_t j = v->x->index[e + r];
+            const double *row = v->y + j * d, *of = v->var + j * d;
+            const double t = (v->x->value[e + r] - v->mu) * by - row[0];
+            if (e + r + 8 < end) {
+                const int64_t ahead = v->x->index[e + r + 8] * d;
+                __builtin_prefetch(v->y + ahead, 0, 3);
+                __builtin_prefetch(v->var + ahead, 0, 3);
+            }
+            squares += t * t;
+            for (int64_t c = 0; c < d; c++) {
+                b[r * w + c] = row[c];
+                var[c] += of[c];
+            }
+            b[r * w] = 1;
+            for (int64_t c = 0; c < d; c++)
+                y[c] += t * b[r * w + c];
+        }
+        add_batch(n, b, w, a);
+    }
+    for (int64_t c = 0; c < w; c++)
+        a[c * w + c] += c < d ? v->ridge[c] + (c > 0 ? var[c] : 0) : 1;
+    return squares + var[0];
+}
+
+/* cov <- diag(A^-1) from the factor that solve() leaves: U^-1 row by row from below, its rows
+ * squared. */
+INLINE void inverse_diagonal(int64_t w, const double *restrict u, double *restrict v,
+                             double *restrict cov)
+{
+    for (int64_t c = w; c-- > 0;) {
+        double *restrict row = v + c * w, sum = 0;
+        for (int64_t d = 0; d < w; d++)
+            row[d] = 0;
+        for (int64_t r = c + 1; r < w; r++)
+            for (int64_t d = r & ~(int64_t)3; d < w; d++)
+                row[d] -= u[c * w + r] * v[r * w + d];
+        for (int64_t d = c & ~(int64_t)3; d < w; d++)
+            row[d] *= u[c * w + c];
+        row[c] = u[c * w + c];
+        for (int64_t d = c & ~(int64_t)3; d < w; d++)
+            sum += row[d] * row[d];
+        cov[c] = sum;
+    }
+}
+
+INLINE void vb_rows(const ferry_vb_half *v, int64_t from, int64_t to, double *space)
+{
+    const int64_t d = v->d, w = v->w;
+    double *a = space, *y = a + w * w, *c = y + w, *b = c + w, *inverse = b + BATCH * w,
+           *var = inverse + w * w;
+
+    memset(b, 0, (size_t)(BATCH * w) * sizeof *b); /* the columns that fill w up */
+    for (int64_t i = from; i < to; i++) {
+        double *z = v->z + i * d, *cov = v->cov + i * d;
+        double sse = vb_assemble(v, i, a, y, b, var) + v->s2 * (double)d;
+        memcpy(c, y, (size_t)w * sizeof *c);
+        solve(w, a, y);
+        inverse_diagonal(w, a, inverse, var);
+        for (int64_t j = 0; j < d; j++) {
+            z[j] = y[j];
+            cov[j] = v->s2 * var[j];
+            sse -= y[j] * c[j] + v->ridge[j] * (y[j] * y[j] + cov[j]);
+        }
+        v->sse[i] = sse;
+    }
+}
+
+void KERNEL(vb_half)(const ferry_vb_half *v, int64_t from, int64_t to, double *space)
+{
+    if (v->d == 21) { /* rank 20, known to the compiler */
+        ferry_vb_half t = *v;
+        t.d = 21;
+        t.w = 24;
+        vb_rows(&t, from, to, space);
+    } else {
+        vb_rows(v, from, to, space);
+    }
+}
