@@ -10,7 +10,7 @@ NAMES = {"cbt": "CBT", "cdspp": "CDSPP", "coca": "CoCA", "cotransfer": "CoTransf
          "gbdt-average": "GBDTAverage", "hemap": "HeMap", "hetomtl": "HetOMTL", "htlic": "HTLIC", "ica": "ICA",
          "kmeans-hop": "KMeansHop", "knn": "KNN", "latentmap": "LatentMap", "lift": "LIFT", "logreg": "LogReg", "mf": "MF",
          "mindtl": "MINDTL", "mmltl": "MMLTL", "mpa": "MPA", "omtlmc": "OMTLMC", "pca-joined": "PCAJoined",
-         "ranksvm": "RankSVM", "semi-gbdt": "SemiGBDT", "semi-svm": "SemiSVM", "smltl": "SMLTL", "svm": "SVM",
+         "ranksvm": "RankSVM", "semi-gbdt": "SemiGBDT", "semi-svm": "SemiSVM", "sgc": "SGC", "smltl": "SMLTL", "svm": "SVM",
          "talmud": "TALMUD", "ttl": "TTL"}
 LEFT_OUT = {"predictions"}  # answers from a file: compare() uses it for estimators of others
 # What is fitted when there is no source, by goal.

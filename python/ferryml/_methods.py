@@ -4,13 +4,13 @@ from __future__ import annotations
 from ._base import FerryClassifier, FerryRater, FerryRegressor, FerryTransformer, _Proba, _Stream
 
 __all__ = [
-    "AdditiveGrid", "Bias", "CBT", "CDSPP", "CDSPPTransformer", "Chains", "Clusters", "CoCA", "CoTransfer",
-    "ExtraTrees", "GBC", "GBCRegressor", "GBDT", "GBDTRegressor", "GBDTAverage", "GBDTAverageRegressor", "HeMap",
+    "AdditiveGrid", "Bias", "CBT", "CDSPP", "CDSPPTransformer", "Clusters", "CoCA", "CorrectSmooth", "CoTransfer",
+    "GBC", "GBCRegressor", "GBDT", "GBDTRegressor", "GBDTAverage", "GBDTAverageRegressor", "HeMap",
     "HeMapRegressor", "HeMapTransformer", "HetOMTL", "Hop", "HTLIC", "ICA", "KMeansHop", "KNN", "KNNRegressor",
     "LabelPrior", "LabelPropagation", "LabelPropagationRegressor", "LatentMap", "LIFT", "LogReg", "Majority",
     "Mean", "MF", "MINDTL", "MMLTL", "MPA", "OMTLMC", "PCAJoined", "Place", "RandomCodebook", "RankSVM",
-    "RatingMean", "Ridge", "RidgeRegressor", "SemiGBDT", "SemiSVM", "ShuffledCodebook", "SMLTL", "Stack", "SVM",
-    "SVMRegressor", "TALMUD", "Triplex", "TTL",
+    "RatingMean", "Ridge", "RidgeRegressor", "SemiGBDT", "SemiSVM", "SGC", "ShuffledCodebook", "SMLTL", "Stack",
+    "SVM", "SVMRegressor", "TALMUD", "Triplex", "TTL",
 ]
 
 
@@ -387,68 +387,6 @@ class CDSPPTransformer(FerryTransformer):
         self.verbose = verbose
 
 
-class Chains(FerryClassifier):
-    """Logistic regressions, each of which sees the labels before it in a chain.
-
-    Needs a view of the target.
-
-    Parameters
-    ----------
-    train : str, default 'auto'
-        Learn from these labels; auto: the target's if it has some. Values: auto | source | target | both.
-    scale : str, default 'auto'
-        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
-        standard | roots | common | l2.
-    chains : int, default 0
-        Chains; 0: 10, or fewer where they would be more than 200 regressions. Values: 0 .. 1000.
-    C : float, default 1.0
-        Cost of errors against small weights. Values: above 0 .. 1e+09.
-    eps : float, default 0.01
-        Stopping tolerance. Values: above 0 .. 1.
-    sources : list | None, default None
-        What to learn from beside the target, where fit() is not given it.
-    unlabelled : object, default None
-        A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
-        Seed; None: 1, as the command.
-    n_jobs : int | None, default None
-        Threads; None: OMP_NUM_THREADS or all cores.
-    verbose : bool, default False
-        Show a progress bar, if tqdm is there.
-
-    References
-    ----------
-    Read, Pfahringer, Holmes and Frank, Classifier Chains for Multi-label Classification, Machine Learning 2011.
-    """
-
-    _method = 'chains'
-    _goals = ('multilabel',)
-    _multilabel = True
-    _options = (
-        ('train', 'train', 'auto'),
-        ('scale', 'scale', 'auto'),
-        ('chains', 'chains', 0),
-        ('C', 'C', 1.0),
-        ('eps', 'eps', 0.01),
-    )
-
-    def __init__(self, *,
-                 train: str = 'auto', scale: str = 'auto', chains: int = 0, C: float = 1.0, eps: float = 0.01,
-                 sources: list | None = None, unlabelled: object = None, random_state: int | None = None,
-                 n_jobs: int | None = None,
-                 verbose: bool = False) -> None:
-        self.train = train
-        self.scale = scale
-        self.chains = chains
-        self.C = C
-        self.eps = eps
-        self.sources = sources
-        self.unlabelled = unlabelled
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-
-
 class Clusters(FerryClassifier):
     """Clusters of the target, named by its few visible labels.
 
@@ -623,6 +561,69 @@ class CoCA(FerryTransformer):
         self.verbose = verbose
 
 
+class CorrectSmooth(FerryClassifier):
+    """Logistic regression, whose errors and answers spread over the target's graphs.
+
+    Needs some target labels that may be seen, a view of the target, a graph of the target.
+
+    Parameters
+    ----------
+    scale : str, default 'auto'
+        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
+        standard | roots | common | l2.
+    C : float, default 0.0
+        Cost of errors against small weights; 0: 10, or 1, 10 or 100 with 5 visible labels of every class by 3
+        folds on them. Values: 0 .. 1e+09.
+    eps : float, default 0.01
+        Stopping tolerance. Values: 1e-12 .. 1.
+    correct : float, default 0.8
+        Share of the neighbours in the errors that are taken off. Values: 0 .. 1.
+    smooth : float, default 0.8
+        Share of the neighbours in the answers. Values: 0 .. 1.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+
+    References
+    ----------
+    Huang et al., Combining Label Propagation and Simple Models Out-performs Graph Neural Networks, ICLR 2021.
+    """
+
+    _method = 'correct-smooth'
+    _goals = ('classify',)
+    _multilabel = False
+    _options = (
+        ('scale', 'scale', 'auto'),
+        ('C', 'C', 0.0),
+        ('eps', 'eps', 0.01),
+        ('correct', 'correct', 0.8),
+        ('smooth', 'smooth', 0.8),
+    )
+
+    def __init__(self, *,
+                 scale: str = 'auto', C: float = 0.0, eps: float = 0.01, correct: float = 0.8,
+                 smooth: float = 0.8, sources: list | None = None, unlabelled: object = None,
+                 random_state: int | None = None, n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.scale = scale
+        self.C = C
+        self.eps = eps
+        self.correct = correct
+        self.smooth = smooth
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
 class CoTransfer(FerryClassifier):
     """Random walks with restart over the graph of all instances of the bridge.
 
@@ -707,63 +708,6 @@ class CoTransfer(FerryClassifier):
         self.verbose = verbose
 
 
-class ExtraTrees(FerryClassifier):
-    """Extremely randomised trees for all labels at once.
-
-    Needs a view of the target.
-
-    Parameters
-    ----------
-    train : str, default 'auto'
-        Learn from these labels; auto: the target's if it has some. Values: auto | source | target | both.
-    trees : int, default 300
-        Trees. Values: 1 .. 100000.
-    features : int, default 0
-        Features that a split chooses from; 0: the root of their number. Values: 0 .. 1e+09.
-    min_leaf : int, default 2
-        Instances in a leaf, at least. Values: 1 .. 1e+09.
-    sources : list | None, default None
-        What to learn from beside the target, where fit() is not given it.
-    unlabelled : object, default None
-        A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
-        Seed; None: 1, as the command.
-    n_jobs : int | None, default None
-        Threads; None: OMP_NUM_THREADS or all cores.
-    verbose : bool, default False
-        Show a progress bar, if tqdm is there.
-
-    References
-    ----------
-    Geurts, Ernst and Wehenkel, Extremely Randomized Trees, Machine Learning 2006.
-    """
-
-    _method = 'extra-trees'
-    _goals = ('multilabel',)
-    _multilabel = True
-    _options = (
-        ('train', 'train', 'auto'),
-        ('trees', 'trees', 300),
-        ('features', 'features', 0),
-        ('min_leaf', 'min_leaf', 2),
-    )
-
-    def __init__(self, *,
-                 train: str = 'auto', trees: int = 300, features: int = 0, min_leaf: int = 2,
-                 sources: list | None = None, unlabelled: object = None, random_state: int | None = None,
-                 n_jobs: int | None = None,
-                 verbose: bool = False) -> None:
-        self.train = train
-        self.trees = trees
-        self.features = features
-        self.min_leaf = min_leaf
-        self.sources = sources
-        self.unlabelled = unlabelled
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-
-
 class GBC(_Proba, FerryClassifier):
     """Gradient boosting consensus over views that lack instances, and graphs.
 
@@ -802,6 +746,10 @@ class GBC(_Proba, FerryClassifier):
         Stop after so many iterations without a better held-out loss. Values: 1 .. 1e+06.
     tune : bool, default False
         Choose lambda0 and lambda1 by cross-validation. Values: yes | no.
+    learner : str, default 'auto'
+        Boosted trees (xgboost: by histograms, for large data), or one linear score over all views, on features
+        smoothed over the graphs where that gains; auto: by cross-validation (paper, without it, or with an option
+        of trees such as combine or lambda0: tree). Values: auto | tree | xgboost | linear.
     trees : int, default 100
         Iterations, at most. Values: 1 .. 1e+06.
     depth : int, default 3
@@ -816,8 +764,6 @@ class GBC(_Proba, FerryClassifier):
         Added to a leaf's curvature; -1: 0.25 for classes, 1 for numbers. Values: -1 .. 1e+09.
     bins : int, default 64
         Thresholds to try a feature (XGBoost). Values: 2 .. 65536.
-    learner : str, default 'exact'
-        Trees: exact, or XGBoost's histograms for large data. Values: exact | xgboost.
     sources : list | None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
@@ -851,6 +797,7 @@ class GBC(_Proba, FerryClassifier):
         ('folds', 'folds', 3),
         ('patience', 'patience', 10),
         ('tune', 'tune', False),
+        ('learner', 'learner', 'auto'),
         ('trees', 'trees', 100),
         ('depth', 'depth', 3),
         ('rate', 'rate', 0.1),
@@ -858,15 +805,14 @@ class GBC(_Proba, FerryClassifier):
         ('min_child', 'min_child', -1.0),
         ('reg', 'reg', -1.0),
         ('bins', 'bins', 64),
-        ('learner', 'learner', 'exact'),
     )
 
     def __init__(self, *,
                  mode: str = 'ferry', lambda0: float = -1.0, lambda1: float = -1.0, targets: str = 'auto',
                  step: str = 'auto', clamp: str = 'auto', weights: str = 'auto', combine: str = 'auto',
                  correct: str = 'auto', strength: float = -1.0, folds: int = 3, patience: int = 10,
-                 tune: bool = False, trees: int = 100, depth: int = 3, rate: float = 0.1, min_leaf: int = 3,
-                 min_child: float = -1.0, reg: float = -1.0, bins: int = 64, learner: str = 'exact',
+                 tune: bool = False, learner: str = 'auto', trees: int = 100, depth: int = 3, rate: float = 0.1,
+                 min_leaf: int = 3, min_child: float = -1.0, reg: float = -1.0, bins: int = 64,
                  sources: list | None = None, unlabelled: object = None, random_state: int | None = None,
                  n_jobs: int | None = None,
                  verbose: bool = False) -> None:
@@ -883,6 +829,7 @@ class GBC(_Proba, FerryClassifier):
         self.folds = folds
         self.patience = patience
         self.tune = tune
+        self.learner = learner
         self.trees = trees
         self.depth = depth
         self.rate = rate
@@ -890,7 +837,6 @@ class GBC(_Proba, FerryClassifier):
         self.min_child = min_child
         self.reg = reg
         self.bins = bins
-        self.learner = learner
         self.sources = sources
         self.unlabelled = unlabelled
         self.random_state = random_state
@@ -936,6 +882,10 @@ class GBCRegressor(FerryRegressor):
         Stop after so many iterations without a better held-out loss. Values: 1 .. 1e+06.
     tune : bool, default False
         Choose lambda0 and lambda1 by cross-validation. Values: yes | no.
+    learner : str, default 'auto'
+        Boosted trees (xgboost: by histograms, for large data), or one linear score over all views, on features
+        smoothed over the graphs where that gains; auto: by cross-validation (paper, without it, or with an option
+        of trees such as combine or lambda0: tree). Values: auto | tree | xgboost | linear.
     trees : int, default 100
         Iterations, at most. Values: 1 .. 1e+06.
     depth : int, default 3
@@ -950,8 +900,6 @@ class GBCRegressor(FerryRegressor):
         Added to a leaf's curvature; -1: 0.25 for classes, 1 for numbers. Values: -1 .. 1e+09.
     bins : int, default 64
         Thresholds to try a feature (XGBoost). Values: 2 .. 65536.
-    learner : str, default 'exact'
-        Trees: exact, or XGBoost's histograms for large data. Values: exact | xgboost.
     sources : list | None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
@@ -984,6 +932,7 @@ class GBCRegressor(FerryRegressor):
         ('folds', 'folds', 3),
         ('patience', 'patience', 10),
         ('tune', 'tune', False),
+        ('learner', 'learner', 'auto'),
         ('trees', 'trees', 100),
         ('depth', 'depth', 3),
         ('rate', 'rate', 0.1),
@@ -991,15 +940,14 @@ class GBCRegressor(FerryRegressor):
         ('min_child', 'min_child', -1.0),
         ('reg', 'reg', -1.0),
         ('bins', 'bins', 64),
-        ('learner', 'learner', 'exact'),
     )
 
     def __init__(self, *,
                  mode: str = 'ferry', lambda0: float = -1.0, lambda1: float = -1.0, targets: str = 'auto',
                  step: str = 'auto', clamp: str = 'auto', weights: str = 'auto', combine: str = 'auto',
                  correct: str = 'auto', strength: float = -1.0, folds: int = 3, patience: int = 10,
-                 tune: bool = False, trees: int = 100, depth: int = 3, rate: float = 0.1, min_leaf: int = 3,
-                 min_child: float = -1.0, reg: float = -1.0, bins: int = 64, learner: str = 'exact',
+                 tune: bool = False, learner: str = 'auto', trees: int = 100, depth: int = 3, rate: float = 0.1,
+                 min_leaf: int = 3, min_child: float = -1.0, reg: float = -1.0, bins: int = 64,
                  sources: list | None = None, unlabelled: object = None, random_state: int | None = None,
                  n_jobs: int | None = None,
                  verbose: bool = False) -> None:
@@ -1016,6 +964,7 @@ class GBCRegressor(FerryRegressor):
         self.folds = folds
         self.patience = patience
         self.tune = tune
+        self.learner = learner
         self.trees = trees
         self.depth = depth
         self.rate = rate
@@ -1023,7 +972,6 @@ class GBCRegressor(FerryRegressor):
         self.min_child = min_child
         self.reg = reg
         self.bins = bins
-        self.learner = learner
         self.sources = sources
         self.unlabelled = unlabelled
         self.random_state = random_state
@@ -2786,12 +2734,12 @@ class MF(FerryRater):
     Parameters
     ----------
     solver : str, default 'auto'
-        Variational Bayes (with diagonal covariances: faster), alternating least squares or stochastic gradient
-        descent; auto: vb up to 2 million ratings, then vb-diagonal. Values: auto | vb | vb-diagonal | als | sgd.
+        Variational Bayes, alternating least squares or stochastic gradient descent; auto: vb up to 2 million
+        ratings, then als. Values: auto | vb | als | sgd.
     rank : int, default 0
         Columns of the two factors; 0: 5, 10 and 20 weighed (vb), else 20. Values: 0 .. 1000.
     sweeps : int, default 0
-        Most sweeps over users and items; 0: 10 (vb), 6 (vb-diagonal), else 20. Values: 0 .. 1e+06.
+        Most sweeps over users and items; 0: 10 (vb), else 20. Values: 0 .. 1e+06.
     ridge : str, default 'row'
         Als, sgd: lambda for each user and item, or for each of their ratings. Values: row | rating.
     lambda_ : float, default 16.0
@@ -2983,9 +2931,6 @@ class MMLTL(FerryClassifier):
         Mode ferry: strength of the term, whatever the unit of the features. Values: 0 or more.
     mu : str, default 'auto'
         Its weight: a number, inf, or auto (ferry: from rho; paper: 30). Values: text.
-    gate : bool, default True
-        Mode ferry, mu auto, no kernel: where the domains' means do not differ, cross-validation chooses between
-        features and subspace. Values: yes | no.
     g : int, default 0
         Latent features; 0: as many as labels. Values: 0 .. 1e+06.
     g1 : float, default 1.0
@@ -3042,7 +2987,6 @@ class MMLTL(FerryClassifier):
         ('mmd', 'mmd', 'on'),
         ('rho', 'rho', 15.0),
         ('mu', 'mu', 'auto'),
-        ('gate', 'gate', True),
         ('g', 'g', 0),
         ('g1', 'g1', 1.0),
         ('g2', 'g2', 1.0),
@@ -3061,8 +3005,8 @@ class MMLTL(FerryClassifier):
     )
 
     def __init__(self, *,
-                 mode: str = 'ferry', mmd: str = 'on', rho: float = 15.0, mu: str = 'auto', gate: bool = True,
-                 g: int = 0, g1: float = 1.0, g2: float = 1.0, centre: str = 'auto', latent: str = 'auto',
+                 mode: str = 'ferry', mmd: str = 'on', rho: float = 15.0, mu: str = 'auto', g: int = 0,
+                 g1: float = 1.0, g2: float = 1.0, centre: str = 'auto', latent: str = 'auto',
                  shrink: str = 'none', kernel: str = 'none', gamma: float = 0.0, sweeps: int = 50,
                  sylvester: str = 'exact', max_iter: int = 1000, tol: float = 1e-10, scale: str = 'auto',
                  C: float = 1.0, epochs: int = 100, sources: list | None = None, unlabelled: object = None,
@@ -3072,7 +3016,6 @@ class MMLTL(FerryClassifier):
         self.mmd = mmd
         self.rho = rho
         self.mu = mu
-        self.gate = gate
         self.g = g
         self.g1 = g1
         self.g2 = g2
@@ -3843,6 +3786,65 @@ class SemiSVM(FerryClassifier):
         self.balanced = balanced
         self.rounds = rounds
         self.share = share
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class SGC(FerryClassifier):
+    """Logistic regression on features that are smoothed over the target's graphs.
+
+    Needs some target labels that may be seen, a view of the target, a graph of the target.
+
+    Parameters
+    ----------
+    scale : str, default 'auto'
+        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
+        standard | roots | common | l2.
+    C : float, default 0.0
+        Cost of errors against small weights; 0: 10, or 1, 10 or 100 with 5 visible labels of every class by 3
+        folds on them. Values: 0 .. 1e+09.
+    eps : float, default 0.01
+        Stopping tolerance. Values: 1e-12 .. 1.
+    steps : int, default 2
+        Of smoothing: how far away neighbours count. Values: 1 .. 100.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+
+    References
+    ----------
+    Wu et al., Simplifying Graph Convolutional Networks, ICML 2019.
+    """
+
+    _method = 'sgc'
+    _goals = ('classify',)
+    _multilabel = False
+    _options = (
+        ('scale', 'scale', 'auto'),
+        ('C', 'C', 0.0),
+        ('eps', 'eps', 0.01),
+        ('steps', 'steps', 2),
+    )
+
+    def __init__(self, *,
+                 scale: str = 'auto', C: float = 0.0, eps: float = 0.01, steps: int = 2,
+                 sources: list | None = None, unlabelled: object = None, random_state: int | None = None,
+                 n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.scale = scale
+        self.C = C
+        self.eps = eps
+        self.steps = steps
         self.sources = sources
         self.unlabelled = unlabelled
         self.random_state = random_state

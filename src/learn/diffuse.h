@@ -27,4 +27,19 @@ typedef struct ferry_diffusion {
 ferry_status ferry_i_diffuse(ferry_ctx *ctx, const ferry_diffusion *d, double *p,
                              uint8_t *reached);
 
+/* Features smoothed over graphs: smooth.c. All is borrowed. */
+typedef struct ferry_smoothing {
+    int64_t n, q; /* instances; graphs, n x n with weights >= 0 ... */
+    ferry_matrix *const *graph;
+    const double *w; /* ... and their weights, adding up to 1 */
+    int64_t steps;   /* at least 1 */
+} ferry_smoothing;
+
+/* out (new; a row for each of the n instances) <- factor S^steps X. Row i of X (dense or
+ * CSR, and so is out) is instance[i]; instances without a row begin with 0. *factor 0: set
+ * to what makes the mean squared length of a row 1. Cost a step: every edge once or twice,
+ * times the cells of its neighbour. */
+ferry_status ferry_i_smooth(ferry_ctx *ctx, const ferry_smoothing *o, const ferry_matrix *x,
+                            const int64_t *instance, double *factor, ferry_matrix **out);
+
 #endif

@@ -15,6 +15,7 @@
     X(chains)                                                                              \
     X(clusters)                                                                            \
     X(coca)                                                                                \
+    X(correct_smooth)                                                                      \
     X(cotransfer)                                                                          \
     X(extra_trees)                                                                         \
     X(gbc)                                                                                 \
@@ -48,6 +49,7 @@
     X(ridge)                                                                               \
     X(semi_gbdt)                                                                           \
     X(semi_svm)                                                                            \
+    X(sgc)                                                                                 \
     X(shuffled_codebook)                                                                   \
     X(smltl)                                                                               \
     X(stack)                                                                               \

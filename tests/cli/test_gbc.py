@@ -55,7 +55,7 @@ domains:
       - {{name: chain, edges: chain.csv}}
     y: labels.csv
     labelled: 0.4
-methods: [gbc: {{trees: 20}}, gbdt: {{trees: 20}}, gbdt-average: {{trees: 20}}, label-propagation, {"ica, semi-svm, semi-gbdt: {trees: 10}, " if goal == "classify" else ""}svm]
+methods: [gbc: {{trees: 20, learner: tree}}, gbdt: {{trees: 20}}, gbdt-average: {{trees: 20}}, label-propagation, {"ica, semi-svm, semi-gbdt: {trees: 10}, " if goal == "classify" else ""}svm]
 evaluate: {{repeats: 2}}
 """)
 

@@ -4,6 +4,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
+#include "learn/diffuse.h"
 #include "methods/gbc/gbc.h"
 #include "methods/method.h"
 #include "oracle.h"
@@ -160,7 +161,9 @@ static void test_learns(void **state)
         "correct=residual trees=20",
         "folds=0 trees=20 correct=smooth",
         "lambda0=0.3 lambda1=1 weights=equal trees=20",
-        "learner=xgboost trees=15"};
+        "learner=xgboost trees=15",
+        "learner=linear",
+        "learner=linear folds=0 correct=no"};
     ferry_ctx *ctx = *state;
 
     for (int classes = 0; classes <= 3; classes++) {
@@ -196,7 +199,7 @@ static void test_explains(void **state)
 {
     ferry_ctx *ctx = *state;
     ferry_task *t = task_of(ctx, "123gry", 0);
-    ferry_model *m = fit_model(ctx, t, "gbc", "combine=average");
+    ferry_model *m = fit_model(ctx, t, "gbc", "combine=average learner=tree");
     json_t *d = diagnostics(m);
 
     assert_true(at(d, "weights", "three") < 0.1);
@@ -212,12 +215,12 @@ static void test_explains(void **state)
     assert_non_null(strstr(json_string_value(json_object_get(d, "note")), "one 0."));
     json_decref(d);
     ferry_model_free(m);
-    m = fit_model(ctx, t, "gbc", "tune=yes trees=10");
+    m = fit_model(ctx, t, "gbc", "tune=yes trees=10 learner=tree");
     d = diagnostics(m);
     assert_true(json_number_value(json_object_get(d, "lambda1")) >= 0);
     json_decref(d);
     ferry_model_free(m);
-    m = fit_model(ctx, t, "gbc", "combine=additive trees=10");
+    m = fit_model(ctx, t, "gbc", "combine=additive trees=10 learner=tree");
     d = diagnostics(m);
     assert_non_null(strstr(json_string_value(json_object_get(d, "note")), "add up"));
     json_decref(d);
@@ -363,6 +366,8 @@ static void test_baselines(void **state)
         {"gbdt-average", "trees=20", 0.6, 0.3},
         {"label-propagation", "", 0.5, 0.3},
         {"ica", "", 0.6, 0},
+        {"sgc", "", 0.5, 0},
+        {"correct-smooth", "", 0.5, 0},
         {"semi-svm", "", 0.4, 0},
         {"semi-gbdt", "trees=10 rounds=2", 0.5, 0},
     };
@@ -413,6 +418,128 @@ static void test_propagation_by_hand(void **state)
     for (int i = 0; i < 5; i++)
         assert_close(p->value[i], want[i], 1e-9);
     ferry_prediction_free(p);
+    ferry_task_free(t);
+}
+
+/* a - b - c, X = (1, 0, 0): S has rows (1/2, 1/sqrt 6, 0), (1/sqrt 6, 1/3, 1/sqrt 6), ...; dense and
+ * sparse alike, weights of the graph in any unit, c without a row of its own. */
+static void test_smooth_by_hand(void **state)
+{
+    ferry_ctx *ctx = *state;
+    const double six = 1 / sqrt(6),
+                 want[2][3] = {{0.5, six, 0},
+                               {0.25 + six * six, six / 2 + six / 3, six * six}};
+    const int64_t instance[] = {0, 1};
+    const double w = 1;
+
+    for (int unit = 1; unit < 4; unit += 2)
+        for (int dense = 0; dense < 2; dense++)
+            for (int steps = 1; steps < 3; steps++) {
+                ferry_matrix *g = NULL, *x = NULL, *out = NULL;
+                double factor = 1;
+                assert_ok(ctx, ferry_i_matrix_csr(ctx, 3, 3, 4, &g));
+                memcpy(g->start, (int64_t[]){0, 1, 3, 4}, 4 * sizeof(int64_t));
+                memcpy(g->index, (int32_t[]){1, 0, 2, 1}, 4 * sizeof(int32_t));
+                for (int e = 0; e < 4; e++)
+                    g->value[e] = unit;
+                if (dense) {
+                    assert_ok(ctx, ferry_i_matrix_dense(ctx, 2, 1, &x));
+                    x->dense[0] = 1;
+                } else {
+                    assert_ok(ctx, ferry_i_matrix_csr(ctx, 2, 1, 1, &x));
+                    x->start[1] = x->start[2] = 1;
+                    x->value[0] = 1;
+                }
+                const ferry_smoothing how = {3, 1, &g, &w, steps};
+                assert_ok(ctx, ferry_i_smooth(ctx, &how, x, instance, &factor, &out));
+                assert_int_equal(out->rows, 3);
+                assert_true((out->dense != NULL) == (dense == 1));
+                for (int i = 0; i < 3; i++) {
+                    const double got = dense ? out->dense[i]
+                                       : out->start[i + 1] > out->start[i]
+                                           ? out->value[out->start[i]]
+                                           : 0;
+                    assert_close(got, want[steps - 1][i], 1e-15);
+                }
+                ferry_i_matrix_free(out);
+                factor = 0; /* then the mean squared length is 1 */
+                assert_ok(ctx, ferry_i_smooth(ctx, &how, x, instance, &factor, &out));
+                assert_close(ferry_i_matrix_norm2(out), 3, 1e-14);
+                ferry_i_matrix_free(out);
+                ferry_i_matrix_free(x);
+                ferry_i_matrix_free(g);
+            }
+}
+
+/* Words of which none says much, and a graph within the classes: lines on smoothed features
+ * are found by cross-validation, and a graph that joins at random gets no weight. */
+static void test_words(void **state)
+{
+    enum { ROWS = 60, WORDS = 80 };
+    ferry_ctx *ctx = *state;
+    ferry_domain *d = NULL;
+    ferry_rng rng;
+    static double x[ROWS * WORDS];
+    static char name[ROWS][8];
+    const char *ids[ROWS], *cls[ROWS], *seen[ROWS], *from[2][3 * ROWS], *to[2][3 * ROWS];
+    int64_t n = 0, edges[2] = {0};
+
+    ferry_i_rng_for(ctx, &rng, "words");
+    for (int i = 0; i < ROWS; i++) {
+        (void)snprintf(name[i], sizeof name[i], "r%d", i);
+        ids[i] = name[i];
+        for (int j = 0; j < WORDS; j++)
+            x[i * WORDS + j] = ferry_i_rng_real(&rng) < (j % 2 == i % 2 ? 0.22 : 0.08);
+        if (i % 3 == 0) {
+            seen[n] = name[i];
+            cls[n++] = i % 2 ? "odd" : "even";
+        }
+    }
+    for (int i = 0; i < 3 * ROWS; i++) {
+        const int64_t a = i / 3, b = (int64_t)ferry_i_rng_below(&rng, ROWS / 2) * 2 + a % 2,
+                      c = (int64_t)ferry_i_rng_below(&rng, ROWS);
+        if (a != b) {
+            from[0][edges[0]] = name[a];
+            to[0][edges[0]++] = name[b];
+        }
+        if (a != c) {
+            from[1][edges[1]] = name[a];
+            to[1][edges[1]++] = name[c];
+        }
+    }
+    assert_ok(ctx, ferry_domain_new(ctx, "t", FERRY_TARGET, &d));
+    assert_ok(ctx, ferry_domain_add_dense(
+                       ctx, d, "x", &(ferry_array){ROWS, WORDS, WORDS, x}, ids, NULL));
+    assert_ok(ctx,
+              ferry_domain_add_graph(ctx, d, "within", edges[0], from[0], to[0], NULL));
+    assert_ok(ctx,
+              ferry_domain_add_graph(ctx, d, "random", edges[1], from[1], to[1], NULL));
+    assert_ok(ctx, ferry_domain_set_classes(ctx, d, n, seen, cls));
+    ferry_task *t = small_task(ctx, FERRY_CLASSIFY, NULL, d);
+    ferry_model *m = fit_model(ctx, t, "gbc", ""), *back = NULL;
+    json_t *diag = diagnostics(m);
+    assert_string_equal(json_string_value(json_object_get(diag, "learner")),
+                        "smoothed linear");
+    const json_t *w = json_object_get(diag, "graph_weights");
+    assert_true(json_number_value(json_object_get(w, "within")) > 0.75);
+    assert_true(json_number_value(json_object_get(diag, "linear_loss")) <
+                json_number_value(json_object_get(diag, "tree_loss")));
+    json_decref(diag);
+    ferry_prediction *p = NULL, *q = NULL;
+    assert_ok(ctx, ferry_model_save(ctx, m, tmp_path("l.ferry")));
+    assert_ok(ctx, ferry_model_load(ctx, tmp_path("l.ferry"), NULL, &back));
+    assert_ok(ctx, ferry_predict(ctx, m, ferry_task_domain_at(t, 0), &p));
+    assert_ok(ctx, ferry_predict(ctx, back, ferry_task_domain_at(t, 0), &q));
+    int right = 0;
+    for (int i = 0; i < ROWS; i++) {
+        assert_int_equal(p->cls[i], q->cls[i]);
+        right += p->names[p->cls[i]][0] == (i % 2 ? 'o' : 'e');
+    }
+    assert_true(right >= 54);
+    ferry_prediction_free(p);
+    ferry_prediction_free(q);
+    ferry_model_free(m);
+    ferry_model_free(back);
     ferry_task_free(t);
 }
 
@@ -490,7 +617,8 @@ static void test_storage(void **state)
         for (int sparse = 0; sparse < 2; sparse++) {
             stored_sparse = sparse;
             ferry_task *t = task_of(ctx, "1-2-gy", 3);
-            p[sparse] = fit_predict(ctx, t, methods[i], "trees=5", ferry_task_domain_at(t, 0));
+            p[sparse] =
+                fit_predict(ctx, t, methods[i], "trees=5", ferry_task_domain_at(t, 0));
             ferry_task_free(t);
         }
         assert_memory_equal(p[0]->score, p[1]->score, sizeof(double) * 3 * N);
@@ -528,12 +656,15 @@ static ferry_status whole(ferry_ctx *ctx, void *arg)
 static void test_memory(void **state)
 {
     static const char *const all[][3] = {
-        {"gbc", "trees=1 folds=2 correct=smooth lambda0=0.1", "1-2-gy"},
-        {"gbc", "trees=1 folds=2 correct=no tune=yes", "1-gy"},
+        {"gbc", "trees=1 folds=2 correct=smooth lambda0=0.1 learner=tree", "1-2-gy"},
+        {"gbc", "trees=1 folds=2 correct=no tune=yes learner=tree", "1-gy"},
+        {"gbc", "folds=2 learner=linear", "1-gy"},
         {"gbc", "trees=1 folds=0 step=line correct=residual", "1-2-gy"},
         {"gbdt-average", "trees=1", "1-2-y"},
         {"label-propagation", "", "1-gy"},
         {"ica", "", "1-gy"},
+        {"sgc", "", "1-gy"},
+        {"correct-smooth", "", "1-gy"},
         {"semi-gbdt", "trees=1 rounds=1", "1-y"},
     };
     ferry_ctx *ctx = *state;
@@ -565,11 +696,15 @@ static void test_broken(void **state)
         {"label-propagation", "alpha_tol", true, 2},
         {"label-propagation", "max_iter", false, 0},
         {"ica", "target.sizes", false, FERRY_REGRESS},
+        {"sgc", "shares", true, 2},
+        {"sgc", "steps", false, -1},
+        {"correct-smooth", "steps", false, 1},
     };
 
     for (int64_t c = 0; c < FERRY_COUNT(changes); c++) {
-        ferry_model *m = fit_model(ctx, t, changes[c].method,
-                                   strcmp(changes[c].method, "gbc") == 0 ? "trees=2" : "");
+        ferry_model *m =
+            fit_model(ctx, t, changes[c].method,
+                      strcmp(changes[c].method, "gbc") == 0 ? "trees=2 learner=tree" : "");
         ferry_model *back = NULL;
         ferry_dict *dict = NULL;
         int64_t n = -1, rows = -1;
@@ -691,6 +826,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_order_and_threads, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_baselines, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_propagation_by_hand, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_smooth_by_hand, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_words, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_needs, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_storage, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_stopping, ctx_setup, ctx_teardown),

@@ -126,14 +126,18 @@ static void note(ferry_ctx *ctx, const ferry_domain *t, const gbc_model *m)
     char text[640];
     size_t n = 0;
 
-    if (f->additive) n = add(text, sizeof text, n, "views add up to one score");
-    for (int64_t i = 0; !f->additive && i < t->n_views; i++)
+    if (m->linear)
+        n = add(text, sizeof text, n, "one linear score over all views%s",
+                m->factor > 0 ? ", smoothed over the graphs" : "");
+    else if (f->additive)
+        n = add(text, sizeof text, n, "views add up to one score");
+    for (int64_t i = 0; f && !f->additive && i < t->n_views; i++)
         n = add(text, sizeof text, n, "%s%s %.2f", i ? ", " : "weights of views ",
                 t->views[i]->name, m->trees.w[i]);
     for (int64_t i = 0; i < t->n_graphs && i < 8; i++)
         n = add(text, sizeof text, n, "%s%s %.2f", i ? ", " : "; of graphs ",
                 t->graphs[i]->name, m->wg[i]);
-    n = add(text, sizeof text, n, "; %lld trees a view", (long long)f->n);
+    if (f) n = add(text, sizeof text, n, "; %lld trees a view", (long long)f->n);
     /* alpha of smooth or kappa of residual: m->strength means one of the two. */
     if (m->correct > GBC_CORRECT_NO)
         (void)add(text, sizeof text, n, "; answers corrected by %s %.1f",
@@ -147,23 +151,35 @@ ferry_status ferry_i_gbc_explain(ferry_ctx *ctx, const ferry_domain *t, const gb
 {
     const ferry_forest *f = m->trees.forest;
 
-    named(ctx, "weights", t, false, m->trees.w);
+    ferry_i_diag_text(ctx, "learner",
+                      !m->linear      ? "tree"
+                      : m->factor > 0 ? "smoothed linear"
+                                      : "linear");
     if (t->n_graphs > 0) named(ctx, "graph_weights", t, true, m->wg);
+    if (tuned) {
+        ferry_i_diag_real(ctx, "answer_loss", p->plain_loss);
+        ferry_i_diag_real(ctx, "corrected_loss", p->corrected_loss);
+        ferry_i_diag_real(ctx, "tree_loss", p->tree_loss);
+        ferry_i_diag_real(ctx, "linear_loss", p->linear_loss);
+    }
+    ferry_i_diag_text(ctx, "correct", corrects[m->correct]);
+    ferry_i_diag_real(ctx, "strength", m->strength);
+    ferry_i_diag_real(ctx, "stretch", m->trees.stretch);
+    note(ctx, t, m);
+    if (m->linear) {
+        ferry_i_diag_real(ctx, "C", p->way.C);
+        return FERRY_OK;
+    }
+    named(ctx, "weights", t, false, m->trees.w);
     if (tuned) {
         named(ctx, "held_out_loss", t, false, p->view_loss);
         ferry_i_diag_real(ctx, "constant_loss", p->constant_loss);
         ferry_i_diag_real(ctx, "average_loss", p->average_loss);
         ferry_i_diag_real(ctx, "additive_loss", p->additive_loss);
-        ferry_i_diag_real(ctx, "answer_loss", p->plain_loss);
-        ferry_i_diag_real(ctx, "corrected_loss", p->corrected_loss);
     }
     ferry_i_diag_text(ctx, "combine", f->additive ? "additive" : "average");
-    ferry_i_diag_text(ctx, "correct", corrects[m->correct]);
-    ferry_i_diag_real(ctx, "strength", m->strength);
-    ferry_i_diag_real(ctx, "stretch", m->trees.stretch);
     ferry_i_diag_real(ctx, "lambda0", p->lambda0);
     ferry_i_diag_real(ctx, "lambda1", p->lambda1);
     ferry_i_diag_real(ctx, "trees", (double)f->n);
-    note(ctx, t, m);
     return explain_features(ctx, t, f);
 }

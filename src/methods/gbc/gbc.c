@@ -26,9 +26,11 @@ typedef struct gbc_options {
     int targets, step, clamp, weights, combine, correct;
     double strength;
     int64_t folds, patience;
-    int tune;
+    int tune, learner;
     boosted_growing grow;
 } gbc_options;
+/* Values of `learner`. */
+enum { LEARNER_AUTO, LEARNER_TREE, LEARNER_XGBOOST, LEARNER_LINEAR };
 
 static const ferry_opt gbc_opts[] = {
     FERRY_OPT_ONE_OF(gbc_options, mode, "ferry|paper,thesis", "ferry",
@@ -64,7 +66,13 @@ static const ferry_opt gbc_opts[] = {
               "stop after so many iterations without a better held-out loss"),
     FERRY_OPT_YES_NO(gbc_options, tune, "no",
                      "choose lambda0 and lambda1 by cross-validation"),
-    BOOSTED_OPTS(gbc_options, grow),
+    FERRY_OPT_ONE_OF(
+        gbc_options, learner, "auto|tree,exact|xgboost|linear", "auto",
+        "boosted trees (xgboost: by histograms, for large data), or one linear "
+        "score over all views, on features smoothed over the graphs where that "
+        "gains; auto: by cross-validation (paper, without it, or with an option of "
+        "trees such as combine or lambda0: tree)"),
+    BOOSTED_TREE_OPTS(gbc_options, grow),
 };
 
 /* What is to be learned, and how. */
@@ -78,6 +86,7 @@ typedef struct job {
     ferry_matrix **graph;
     ferry_prepared *prepared;
     boosted_views views;
+    gbc_side side;
     int64_t n_labelled;
     double unit; /* |T| / |U| */
     gbc_plan plan;
@@ -89,6 +98,7 @@ static void clear(job *j)
     FERRY_FREE(j->y, j->labelled, j->mask, j->graph);
     ferry_i_prepared_free(j->prepared);
     ferry_i_boosted_views_clear(&j->views);
+    ferry_i_gbc_side_clear(&j->side);
     ferry_i_gbc_plan_clear(&j->plan);
 }
 
@@ -149,6 +159,7 @@ static void start_plan(const job *j, gbc_rule rule, gbc_plan *p)
     ferry_boosting_options *grow = &p->o.grow;
 
     *grow = ferry_i_boosted_options(&o->grow, j->g.logistic);
+    if (o->learner == LEARNER_XGBOOST) grow->how = FERRY_GROW_XGBOOST;
     grow->line = o->step == AUTO ? o->mode == MODE_PAPER : o->step == SECOND;
     grow->all = grow->line;
     if (grow->line) { /* a plain tree: leaves are means, every row counts one */
@@ -166,15 +177,23 @@ static void start_plan(const job *j, gbc_rule rule, gbc_plan *p)
     p->trees = o->grow.trees;
     p->stretch = 1;
     p->average_loss = p->additive_loss = p->constant_loss = NAN;
-    p->plain_loss = p->corrected_loss = NAN;
+    p->plain_loss = p->corrected_loss = p->tree_loss = p->linear_loss = NAN;
+    p->way = (gbc_way){o->learner == LEARNER_LINEAR ? GBC_LINEAR : GBC_TREE, false, 10, 1};
     p->correct = o->correct == GBC_CORRECT_AUTO ? GBC_CORRECT_NO : (gbc_correct)o->correct;
     p->strength = p->correct == GBC_CORRECT_SMOOTH ? 0.5 : 2;
+}
+
+/* Whether the user asked for something that only trees have. */
+static bool of_trees(const gbc_options *o)
+{
+    return o->tune || o->lambda0 >= 0 || o->lambda1 >= 0 || o->targets || o->step ||
+           o->clamp || o->weights || o->combine;
 }
 
 /* *tuned: cross-validation had its say. Cross-validation decides what is auto, number of
  * trees included; a strength that the user gave is put back after it. In mode paper it runs
  * only when lambdas are to be tuned. With fewer labels than folds nothing is chosen. */
-static ferry_status make_plan(ferry_ctx *ctx, job *j, bool *tuned)
+static ferry_status make_plan(ferry_ctx *ctx, const ferry_task *task, job *j, bool *tuned)
 {
     ferry_status st = FERRY_OK;
     const gbc_options *o = j->o;
@@ -184,7 +203,15 @@ static ferry_status make_plan(ferry_ctx *ctx, job *j, bool *tuned)
 
     if (rule == GBC_RULE_AUTO) rule = paper ? GBC_RULE_ROOT : GBC_RULE_SKILL;
     start_plan(j, rule, p);
-    const gbc_tuning s = {.folds = o->folds,
+    *tuned = (!paper || o->tune) && o->folds >= 2 && j->n_labelled >= o->folds;
+    const bool lines = o->learner == LEARNER_LINEAR ||
+                       (o->learner == LEARNER_AUTO && *tuned && !paper && !of_trees(o));
+    if (lines) FERRY_TRY(ferry_i_gbc_side_new(ctx, task, &j->side));
+    const gbc_tuning s = {.learner = o->learner == LEARNER_LINEAR ? GBC_LINEAR
+                                     : lines                      ? GBC_LEARNER_AUTO
+                                                                  : GBC_TREE,
+                          .side = &j->side,
+                          .folds = o->folds,
                           .trees = o->grow.trees,
                           .patience = o->patience,
                           .rule = rule == GBC_RULE_EQUAL ? rule : GBC_RULE_SKILL,
@@ -195,7 +222,6 @@ static ferry_status make_plan(ferry_ctx *ctx, job *j, bool *tuned)
                           .outputs = &j->outputs,
                           .g = &j->g,
                           .views = j->views.at};
-    *tuned = (!paper || o->tune) && o->folds >= 2 && j->n_labelled >= o->folds;
     if (*tuned) FERRY_TRY(ferry_i_gbc_tune(ctx, &s, p));
     /* Cross-validation has asked whether graphs correct the answers; then they do not
      * pull the trees as well. An additive score keeps the pull. */
@@ -244,6 +270,24 @@ done:
     return st;
 }
 
+/* One linear score on all labels; the preparation moves to the model. */
+static ferry_status fit_line(ferry_ctx *ctx, job *j, gbc_model *m, ferry_fit_info *rep)
+{
+    ferry_status st = FERRY_OK;
+    const gbc_way *way = &j->plan.way;
+
+    FERRY_TRY(ferry_i_gbc_linear_fit(ctx, &j->outputs, &j->g, NULL, 0,
+                                     way->smoothed ? j->side.smoothed : j->side.plain,
+                                     way->C, &m->linear));
+    rep->objective = NAN;
+    m->factor = way->smoothed ? j->side.factor : 0;
+    m->trees.outputs = j->outputs;
+    m->trees.stretch = way->stretch;
+    FERRY_MOVE(m->trees.prepared, j->side.prepared);
+done:
+    return st;
+}
+
 /* The graphs' names and weights and the labels, for answers that stand on them. Residuals
  * are of held-out answers, or of the fit itself where nothing was cross-validated. A label
  * in the fit makes its own residual too small; held-out ones are honest. m->residual is |T|
@@ -266,8 +310,12 @@ static ferry_status keep_labels(ferry_ctx *ctx, const job *j, gbc_model *m)
     if (!from) {
         FERRY_NEW(ctx, answers, n * c);
         FERRY_NEW(ctx, viewless, n);
-        FERRY_TRY(
-            ferry_i_boosted_answers(ctx, &m->trees, n, j->views.at, answers, viewless));
+        if (m->linear)
+            FERRY_TRY(
+                ferry_i_gbc_linear_answers(ctx, m->linear, 1, j->side.plain, answers));
+        else
+            FERRY_TRY(
+                ferry_i_boosted_answers(ctx, &m->trees, n, j->views.at, answers, viewless));
         from = answers;
     }
     FERRY_NEW(ctx, m->residual, j->n_labelled * c);
@@ -292,8 +340,11 @@ static ferry_status gbc_fit(ferry_ctx *ctx, const ferry_task *task, const void *
     *state = NULL;
     FERRY_NEW(ctx, m, 1);
     FERRY_TRY(open_job(ctx, task, &j));
-    FERRY_TRY(make_plan(ctx, &j, &tuned));
-    FERRY_TRY(boost(ctx, &j, m, rep));
+    FERRY_TRY(make_plan(ctx, task, &j, &tuned));
+    if (j.plan.way.learner == GBC_LINEAR)
+        FERRY_TRY(fit_line(ctx, &j, m, rep));
+    else
+        FERRY_TRY(boost(ctx, &j, m, rep));
     m->correct = j.plan.correct;
     m->strength = j.plan.strength;
     FERRY_TRY(keep_labels(ctx, &j, m));

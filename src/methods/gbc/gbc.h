@@ -20,6 +20,7 @@
 #ifndef FERRY_GBC_INTERNAL_H
 #define FERRY_GBC_INTERNAL_H
 
+#include "learn/learn.h"
 #include "methods/shared/boosted.h"
 #include "methods/shared/known.h"
 
@@ -147,9 +148,19 @@ ferry_status ferry_i_gbc_correct(ferry_ctx *ctx, const gbc_correction *c, double
 
 /* What cross-validation decides: tune.c. */
 
+/* Boosted trees, or one linear score over all views side by side: linear.c. */
+typedef enum gbc_learner { GBC_LEARNER_AUTO, GBC_TREE, GBC_LINEAR } gbc_learner;
+typedef struct gbc_way {
+    gbc_learner learner; /* not auto */
+    bool smoothed;       /* linear: on features smoothed over the graphs */
+    double C, stretch;   /* linear: cost of errors; power of the probabilities */
+} gbc_way;
+
 /* What is fitted in the end, and the losses that decided it. */
 typedef struct gbc_plan {
-    gbc_settings o; /* additive: as asked or chosen */
+    gbc_way way;
+    double tree_loss, linear_loss; /* held out, of corrected answers; NaN: not known */
+    gbc_settings o;                /* additive: as asked or chosen */
     double lambda0, lambda1;
     int64_t trees;
     double *w;         /* p */
@@ -177,8 +188,18 @@ typedef enum gbc_rule {
  * whole, the second where they complement each other. */
 typedef enum gbc_combine { GBC_COMBINE_AUTO, GBC_AVERAGE, GBC_ADDITIVE } gbc_combine;
 
+/* The target's views side by side and scaled, a row for every instance; and smoothed (may
+ * be NULL), which was multiplied by factor. */
+typedef struct gbc_side {
+    ferry_prepared *prepared;
+    ferry_matrix *plain, *smoothed;
+    double factor;
+} gbc_side;
+
 /* What to decide, and how. */
 typedef struct gbc_tuning {
+    gbc_learner learner;
+    gbc_side *side; /* NULL: trees only */
     int64_t folds, trees, patience;
     gbc_rule rule; /* skill or equal */
     gbc_combine combine;
@@ -195,11 +216,60 @@ typedef struct gbc_tuning {
 ferry_status ferry_i_gbc_tune(ferry_ctx *ctx, const gbc_tuning *s, gbc_plan *p);
 void ferry_i_gbc_plan_clear(gbc_plan *p);
 
+/* What each fold's learner answers for all instances, and what graphs make of it:
+ * answers.c. All instances, since neighbours are asked too. */
+typedef struct gbc_answers {
+    const gbc_tuning *s;
+    const int32_t *fold;
+    int64_t n, m;
+    double **p;        /* folds: n x m */
+    uint8_t *viewless; /* n */
+    double *truth;     /* n x m, of labelled instances ... */
+    double *residual;  /* ... minus the answer that has not seen it */
+} gbc_answers;
+/* Truth and viewless are set, the answers are to be filled in. Cleared by the caller. */
+ferry_status ferry_i_gbc_answers_new(ferry_ctx *ctx, const gbc_tuning *s,
+                                     const int32_t *fold, gbc_answers *a);
+void ferry_i_gbc_answers_clear(gbc_answers *a);
+/* Sum of the losses of answers p on the labels of fold i; *count grows by how many. */
+double ferry_i_gbc_held_loss(const gbc_answers *a, int64_t i, const double *p,
+                             double *count);
+ferry_status ferry_i_gbc_weigh_graphs(ferry_ctx *ctx, const gbc_answers *a, double *wg);
+/* The plan becomes this way, with its best correction, if that has less loss than the
+ * plan's. */
+ferry_status ferry_i_gbc_consider(ferry_ctx *ctx, gbc_answers *a, const double *wg,
+                                  gbc_way way, gbc_plan *p);
+
+/* Lines: linear.c. */
+
+ferry_status ferry_i_gbc_side_new(ferry_ctx *ctx, const ferry_task *task, gbc_side *s);
+void ferry_i_gbc_side_clear(gbc_side *s);
+/* x (a row an instance) smoothed two steps over the graphs; *factor 0: chosen. */
+ferry_status ferry_i_gbc_smooth(ferry_ctx *ctx, int64_t q, ferry_matrix *const *graph,
+                                const double *wg, const ferry_matrix *x, double *factor,
+                                ferry_matrix **out);
+/* On the labelled instances but those of fold out_of (fold NULL: all). */
+ferry_status ferry_i_gbc_linear_fit(ferry_ctx *ctx, const ferry_outputs *o,
+                                    const gbc_problem *g, const int32_t *fold,
+                                    int64_t out_of, const ferry_matrix *x, double C,
+                                    ferry_linear **out);
+/* answers (rows of x by classes). */
+ferry_status ferry_i_gbc_linear_answers(ferry_ctx *ctx, const ferry_linear *m,
+                                        double stretch, const ferry_matrix *x,
+                                        double *answers);
+void ferry_i_gbc_stretch(int64_t n, int64_t m, double stretch, double *answers);
+/* Offer them to the plan. */
+ferry_status ferry_i_gbc_try_linear(ferry_ctx *ctx, const gbc_tuning *s,
+                                    const int32_t *fold, gbc_plan *p);
+
 /* The model: model.c. */
 
 /* What is saved. Owns all its parts. */
 typedef struct gbc_model {
-    boosted trees;       /* with the views' weights */
+    boosted trees; /* with the views' weights; linear: outputs and preparation alone */
+    ferry_linear *linear; /* NULL: trees */
+    double factor;        /* of the smoothed features; 0: they are not smoothed */
+    /* trees.stretch: of the linear answers, too */
     gbc_correct correct; /* not auto */
     double strength;
     known_labels k;   /* graphs and labels */

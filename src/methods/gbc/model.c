@@ -8,6 +8,7 @@
  * Labels of instances that the model was fitted on count when new data link to them: the
  * ids tell which those are. */
 #include "methods/gbc/gbc.h"
+#include "methods/shared/learner_file.h"
 
 void ferry_i_gbc_model_free(void *model)
 {
@@ -15,8 +16,37 @@ void ferry_i_gbc_model_free(void *model)
 
     if (!m) return;
     ferry_i_boosted_clear(&m->trees);
+    ferry_i_linear_free(m->linear);
     ferry_i_known_clear(&m->k);
     FERRY_FREE(m->wg, m->residual, m);
+}
+
+/* Answers of the linear score, on smoothed features where it was learned on such: without a
+ * graph of the model's an instance has only its own. */
+static ferry_status linear_answers(ferry_ctx *ctx, const gbc_model *m,
+                                   const ferry_domain *d, int64_t q,
+                                   ferry_matrix *const *graph, const double *wg,
+                                   double *answers, uint8_t *viewless)
+{
+    ferry_status st = FERRY_OK;
+    ferry_matrix *x = NULL;
+    ferry_rows r = {0};
+    double factor = m->factor;
+
+    FERRY_TRY(ferry_i_prepare_rows(ctx, m->trees.prepared, d, &r));
+    for (int64_t i = 0; i < r.n; i++) {
+        viewless[i] = 1;
+        for (int64_t v = 0; v < d->n_views; v++)
+            if (d->views[v]->row_of[i] >= 0) viewless[i] = 0;
+    }
+    if (factor > 0 && q > 0)
+        FERRY_TRY(ferry_i_gbc_smooth(ctx, q, graph, wg, r.x[0], &factor, &x));
+    FERRY_TRY(ferry_i_gbc_linear_answers(ctx, m->linear, m->trees.stretch, x ? x : r.x[0],
+                                         answers));
+done:
+    ferry_i_matrix_free(x);
+    ferry_i_rows_clear(&r);
+    return st;
 }
 
 /* Answers of the trees first, then what graphs make of them. p->basis is new and goes to
@@ -36,14 +66,18 @@ ferry_status ferry_i_gbc_predict(ferry_ctx *ctx, const void *state, const ferry_
     boosted_views v = {0};
 
     FERRY_TRY(ferry_i_outputs_check(ctx, o, p));
-    FERRY_TRY(ferry_i_boosted_new_data(ctx, model->trees.prepared, d, &v));
     FERRY_NEW(ctx, answers, n * m);
     FERRY_NEW(ctx, viewless, n);
     FERRY_NEW(ctx, at, n);
     FERRY_NEW(ctx, p->basis, n);
-    FERRY_TRY(ferry_i_boosted_answers(ctx, &model->trees, n, v.at, answers, viewless));
     ferry_i_known_places(&model->k, d, at);
     FERRY_TRY(ferry_i_known_graphs(ctx, &model->k, model->wg, d, &graph, &wg, &q));
+    if (model->linear) {
+        FERRY_TRY(linear_answers(ctx, model, d, q, graph, wg, answers, viewless));
+    } else {
+        FERRY_TRY(ferry_i_boosted_new_data(ctx, model->trees.prepared, d, &v));
+        FERRY_TRY(ferry_i_boosted_answers(ctx, &model->trees, n, v.at, answers, viewless));
+    }
     /* The model's graphs that the data lack are not in `graph`; wg was renormalised with
      * them. */
     const gbc_correction c = {.how = model->correct,
@@ -68,6 +102,26 @@ done:
     return st;
 }
 
+static void linear_file(ferry_io *io, gbc_model *m)
+{
+    ferry_i_io_numbers(io, "linear.factor", 1, &m->factor);
+    ferry_i_io_numbers(io, "stretch", 1, &m->trees.stretch);
+    FERRY_IO_NEED(io, m->factor >= 0 && m->trees.stretch > 0,
+                  "tensor linear.factor: %g, with stretch %g", m->factor, m->trees.stretch);
+    ferry_i_outputs_file(io, &m->trees.outputs);
+    ferry_i_prepared_file(io, &m->trees.prepared);
+    if (io->st != FERRY_OK) return;
+    FERRY_IO_NEED(io,
+                  m->trees.prepared->wants.layout == FERRY_JOINED &&
+                      m->trees.prepared->wants.every,
+                  "tensor prepare: not of a linear score");
+    if (io->st != FERRY_OK) return;
+    ferry_i_linear_file(io, "linear.w", "linear.seen",
+                        m->trees.outputs.numbers ? FERRY_LINEAR_SVR : FERRY_LINEAR_LOGREG,
+                        m->trees.outputs.classes, ferry_i_prepared_width(m->trees.prepared),
+                        &m->linear);
+}
+
 /* Names of tensors: docs/model-file.md has the layout, this and the shared parts the names.
  * Weights below 0 or a strength beyond its range would pass every check of shapes. */
 void ferry_i_gbc_file(ferry_io *io, void *state)
@@ -75,7 +129,10 @@ void ferry_i_gbc_file(ferry_io *io, void *state)
     gbc_model *m = state;
     int64_t correct = m->correct;
 
-    ferry_i_boosted_file(io, true, &m->trees);
+    if (ferry_i_io_has(io, "linear.factor", m->linear))
+        linear_file(io, m);
+    else
+        ferry_i_boosted_file(io, true, &m->trees);
     ferry_i_io_ints(io, "correct", 1, &correct);
     ferry_i_io_numbers(io, "strength", 1, &m->strength);
     /* AUTO is no state of a model, and alpha of a mean is at most 1. */

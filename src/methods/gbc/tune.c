@@ -4,6 +4,7 @@
  *   average or additive, stretch of the average by the held-out loss of both
  *   lambda0 and lambda1                         when asked, from a grid
  *   what graphs do to the answers               by the held-out loss of corrected answers
+ *   trees or lines, smoothed or not             by that loss, too (answers.c, linear.c)
  *
  * All folds step together, so that one look tells whether more trees help. Weights from
  * training loss would not do: boosting drives that down on noise as well.
@@ -248,175 +249,22 @@ done:
     return st;
 }
 
-/* What each fold's trees answer for all instances, and what follows from it. Residuals for
- * the choice of a correction. n x m each fold: all instances, since neighbours are asked
- * too. */
-typedef struct answers {
-    const trial *r;
-    int64_t n, m;
-    double **p;        /* folds: n x m */
-    uint8_t *viewless; /* n */
-    double *truth;     /* n x m, of labelled instances ... */
-    double *residual;  /* ... minus the answer that has not seen it */
-} answers;
-
-static void answers_clear(answers *a)
-{
-    for (int64_t i = 0; a->p && i < a->r->s->folds; i++)
-        ferry_i_free(a->p[i]);
-    FERRY_FREE(a->p, a->viewless, a->truth, a->residual);
-}
-
 /* The forests cut to the best number of trees, asked about all instances. Trees beyond the
  * best number came from patience. The cut is for good: the runs step no further after
  * it. */
-static ferry_status answer_all(ferry_ctx *ctx, const trial *r, answers *a)
+static ferry_status answer_all(ferry_ctx *ctx, const trial *r, gbc_answers *a)
 {
     ferry_status st = FERRY_OK;
     const gbc_tuning *s = r->s;
-    const int64_t n = r->g.n, m = s->outputs->classes;
 
-    *a = (answers){.r = r, .n = n, .m = m};
-    FERRY_NEW(ctx, a->p, s->folds);
-    FERRY_NEW(ctx, a->viewless, n);
-    FERRY_NEW(ctx, a->truth, n * m);
-    FERRY_NEW(ctx, a->residual, n * m);
+    FERRY_TRY(ferry_i_gbc_answers_new(ctx, s, r->fold, a));
     for (int64_t i = 0; i < s->folds; i++) {
         const boosted trees = {*s->outputs, r->run[i]->b->forest, r->w, r->stretch, NULL};
         ferry_i_forest_cut(trees.forest, r->trees);
-        FERRY_NEW(ctx, a->p[i], n * m);
-        FERRY_TRY(ferry_i_boosted_answers(ctx, &trees, n, s->views, a->p[i], a->viewless));
-    }
-    for (int64_t x = 0; x < n; x++) {
-        if (!r->g.labelled[x]) continue;
-        ferry_i_outputs_truth(s->outputs, r->g.y + x * r->g.k, a->truth + x * m);
-        for (int64_t j = x * m; j < (x + 1) * m; j++)
-            a->residual[j] = a->truth[j] - a->p[r->fold[x]][j];
+        FERRY_TRY(
+            ferry_i_boosted_answers(ctx, &trees, a->n, s->views, a->p[i], a->viewless));
     }
 done:
-    return st;
-}
-
-/* Loss of an answer: -log of the probability, or the square. The floor keeps one
- * sure error from deciding among corrections. */
-static double answer_loss(const ferry_outputs *o, const double *answer, const double *truth)
-{
-    double sum = 0;
-
-    if (o->numbers) return (answer[0] - truth[0]) * (answer[0] - truth[0]);
-    for (int64_t j = 0; j < o->classes; j++)
-        sum += answer[j] * truth[j];
-    return -log(fmax(sum, 1e-6));
-}
-
-/* Held-out loss with a correction: of each fold by the labels of the others. Labels of the
- * fold at hand are hidden from the correction (at = -1); residuals of the others were held
- * out in their own folds. */
-static ferry_status try_correct(ferry_ctx *ctx, const answers *a, const double *wg,
-                                gbc_correct how, double strength, double *loss)
-{
-    ferry_status st = FERRY_OK;
-    const gbc_tuning *s = a->r->s;
-    const gbc_problem *g = &a->r->g;
-    const int64_t n = a->n, m = a->m;
-    double *now = NULL, sum = 0, count = 0;
-    int64_t *at = NULL;
-
-    FERRY_NEW(ctx, now, n * m);
-    FERRY_NEW(ctx, at, n);
-    const gbc_correction c = {how, strength, g->q,        g->graph,
-                              wg,  n,        m,           !s->outputs->numbers,
-                              at,  a->truth, a->residual, a->viewless};
-    for (int64_t i = 0; i < s->folds; i++) {
-        memcpy(now, a->p[i], (size_t)(n * m) * sizeof *now);
-        for (int64_t x = 0; x < n; x++)
-            at[x] = g->labelled[x] && a->r->fold[x] != i ? x : -1;
-        FERRY_TRY(ferry_i_gbc_correct(ctx, &c, now, NULL));
-        for (int64_t x = 0; x < n; x++)
-            if (g->labelled[x] && a->r->fold[x] == i) {
-                sum += answer_loss(s->outputs, now + x * m, a->truth + x * m);
-                count++;
-            }
-    }
-    *loss = sum / count;
-done:
-    FERRY_FREE(now, at);
-    return st;
-}
-
-/* Weights of the graphs: root rule on the mean squared difference of the labels and their
- * neighbours' labels or held-out answers. Unlike the training weights of graphs.c this
- * compares labels, not scores: what a graph is worth to answers is whether neighbours are
- * alike. */
-static ferry_status weigh_graphs(ferry_ctx *ctx, const answers *a, double *wg)
-{
-    ferry_status st = FERRY_OK;
-    const gbc_problem *g = &a->r->g;
-    const int64_t m = a->m;
-    double *loss = NULL;
-
-    FERRY_NEW(ctx, loss, g->q);
-    for (int64_t t = 0; t < g->q; t++) {
-        const ferry_matrix *b = g->graph[t];
-        double top = 0, sum = 0;
-        for (int64_t x = 0; x < g->n; x++)
-            for (int64_t e = b->start[x]; g->labelled[x] && e < b->start[x + 1]; e++) {
-                const int64_t v = b->index[e];
-                const double *here = a->truth + x * m;
-                const double *there =
-                    (g->labelled[v] ? a->truth : a->p[a->r->fold[x]]) + v * m;
-                for (int64_t j = 0; j < m; j++)
-                    top += b->value[e] * (there[j] - here[j]) * (there[j] - here[j]);
-                sum += b->value[e];
-            }
-        loss[t] = sum > 0 ? top / sum : NAN;
-    }
-    ferry_i_gbc_root(g->q, loss, wg);
-done:
-    ferry_i_free(loss);
-    return st;
-}
-
-/* The correction of least held-out loss; none, unless one of them gains.
- *
- * p->held: what was answered to each labelled instance without its label; the model's
- * residuals come from it. A correction that the user asks for is taken whatever its loss,
- * only its strength is chosen. Cost: a pass over the edges (residual) or up to 50 (smooth)
- * for each candidate and fold. */
-static ferry_status choose_correct(ferry_ctx *ctx, const trial *r, gbc_plan *p)
-{
-    static const struct {
-        gbc_correct how;
-        double strength;
-    } all[] = {
-        {GBC_CORRECT_RESIDUAL, 2}, {GBC_CORRECT_SMOOTH, 0.2}, {GBC_CORRECT_SMOOTH, 0.4},
-        {GBC_CORRECT_SMOOTH, 0.6}, {GBC_CORRECT_SMOOTH, 0.8}, {GBC_CORRECT_SMOOTH, 0.9},
-    };
-    ferry_status st = FERRY_OK;
-    const gbc_correct asked = r->s->correct;
-    answers a = {0};
-    double loss = 0;
-
-    FERRY_TRY(answer_all(ctx, r, &a));
-    FERRY_NEW(ctx, p->held, a.n * a.m);
-    for (int64_t x = 0; x < a.n; x++)
-        if (r->g.labelled[x])
-            memcpy(p->held + x * a.m, a.p[r->fold[x]] + x * a.m,
-                   (size_t)a.m * sizeof *p->held);
-    FERRY_TRY(weigh_graphs(ctx, &a, p->wg));
-    FERRY_TRY(try_correct(ctx, &a, p->wg, GBC_CORRECT_NO, 0, &p->plain_loss));
-    p->corrected_loss = asked == GBC_CORRECT_AUTO ? p->plain_loss : INFINITY;
-    p->correct = GBC_CORRECT_NO;
-    for (int64_t c = 0; asked != GBC_CORRECT_NO && c < FERRY_COUNT(all); c++) {
-        if (asked != GBC_CORRECT_AUTO && asked != all[c].how) continue;
-        FERRY_TRY(try_correct(ctx, &a, p->wg, all[c].how, all[c].strength, &loss));
-        if (!(loss < p->corrected_loss)) continue;
-        p->corrected_loss = loss;
-        p->correct = all[c].how;
-        p->strength = all[c].strength;
-    }
-done:
-    answers_clear(&a);
     return st;
 }
 
@@ -450,22 +298,19 @@ done:
     return st;
 }
 
-/* Average and additive both run to their best, then the graphs are asked, then the lambdas.
- * The trials hold folds x views x n scores each: they are freed before the next ones are
- * made. chosen->w is not used for additive answers. */
-ferry_status ferry_i_gbc_tune(ferry_ctx *ctx, const gbc_tuning *s, gbc_plan *p)
+/* Average and additive both run to their best, then the graphs are asked. The trials hold
+ * folds x views x n scores each: they are freed before anything else is made. chosen->w is
+ * not used for additive answers. */
+static ferry_status try_trees(ferry_ctx *ctx, const gbc_tuning *s, const int32_t *fold,
+                              gbc_plan *p)
 {
     static const double none[] = {0, 0}; /* lambdas: skill is told by the labels alone */
     ferry_status st = FERRY_OK;
     const int64_t views = s->g->p;
     trial way[2] = {{.loss = INFINITY}, {.loss = INFINITY}};
-    int32_t *fold = NULL;
+    gbc_answers a = {0};
+    double *wg = NULL;
 
-    FERRY_NEW(ctx, p->w, views);
-    FERRY_NEW(ctx, p->view_loss, views);
-    FERRY_NEW(ctx, p->wg, s->g->q);
-    FERRY_NEW(ctx, fold, s->g->n);
-    FERRY_TRY(deal(ctx, s->g, s->folds, fold));
     for (int additive = 0; additive < 2; additive++) {
         gbc_settings o = p->o;
         o.grow.additive = additive;
@@ -486,13 +331,39 @@ ferry_status ferry_i_gbc_tune(ferry_ctx *ctx, const gbc_tuning *s, gbc_plan *p)
     trial *chosen = &way[p->o.grow.additive];
     p->trees = chosen->trees;
     p->stretch = chosen->stretch;
-    if (s->g->q > 0) FERRY_TRY(choose_correct(ctx, chosen, p));
-    trial_clear(&way[0]); /* before the next ones take their memory */
-    trial_clear(&way[1]);
-    if (s->lambdas) FERRY_TRY(choose_lambdas(ctx, s, fold, p));
+    if (s->g->q == 0 && s->learner == GBC_TREE) goto done; /* nothing left to ask */
+    FERRY_TRY(answer_all(ctx, chosen, &a));
+    FERRY_NEW(ctx, wg, s->g->q);
+    FERRY_TRY(ferry_i_gbc_weigh_graphs(ctx, &a, wg));
+    FERRY_TRY(ferry_i_gbc_consider(ctx, &a, wg, (gbc_way){GBC_TREE, false, 0, 1}, p));
+    p->tree_loss = p->corrected_loss;
 done:
+    ferry_i_gbc_answers_clear(&a);
+    ferry_i_free(wg);
     trial_clear(&way[0]);
     trial_clear(&way[1]);
+    return st;
+}
+
+/* Trees, lines, or whichever has the smaller held-out loss after what graphs do to its
+ * answers; then the lambdas. */
+ferry_status ferry_i_gbc_tune(ferry_ctx *ctx, const gbc_tuning *s, gbc_plan *p)
+{
+    ferry_status st = FERRY_OK;
+    int32_t *fold = NULL;
+
+    FERRY_NEW(ctx, p->w, s->g->p);
+    FERRY_NEW(ctx, p->view_loss, s->g->p);
+    FERRY_NEW(ctx, p->wg, s->g->q);
+    FERRY_NEW(ctx, fold, s->g->n);
+    FERRY_TRY(deal(ctx, s->g, s->folds, fold));
+    p->corrected_loss = INFINITY;
+    if (s->learner != GBC_LINEAR) FERRY_TRY(try_trees(ctx, s, fold, p));
+    if (s->learner != GBC_TREE) FERRY_TRY(ferry_i_gbc_try_linear(ctx, s, fold, p));
+    if (isinf(p->corrected_loss)) p->corrected_loss = NAN; /* nobody asked */
+    if (s->lambdas && p->way.learner == GBC_TREE)
+        FERRY_TRY(choose_lambdas(ctx, s, fold, p));
+done:
     ferry_i_free(fold);
     return st;
 }

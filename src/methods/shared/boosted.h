@@ -21,8 +21,14 @@ typedef struct boosted_growing {
     int learner;
 } boosted_growing;
 
-/* Options of a struct T with a member `at` of that type. */
+/* Options of a struct T with a member `at` of that type; TREE_OPTS: without the learner. */
 #define BOOSTED_OPTS(T, at)                                                                \
+    BOOSTED_TREE_OPTS(T, at),                                                              \
+    {                                                                                      \
+        "learner", FERRY_OPT_CHOICE, offsetof(T, at.learner), "exact", 0, 0,               \
+            FERRY_GROWINGS, "trees: exact, or XGBoost's histograms for large data"         \
+    }
+#define BOOSTED_TREE_OPTS(T, at)                                                           \
     FERRY_OPT_AS(T, "trees", INT, at.trees, 100, 1, 1e6, "iterations, at most"),           \
         FERRY_OPT_AS(T, "depth", INT, at.depth, 3, 1, 30, "splits from root to leaf"),     \
         FERRY_OPT_AS(T, "rate", REAL, at.rate, 0.1, 1e-6, 1,                               \
@@ -34,11 +40,7 @@ typedef struct boosted_growing {
         FERRY_OPT_AS(T, "reg", REAL, at.reg, -1, -1, 1e9,                                  \
                      "added to a leaf's curvature; -1: 0.25 for classes, 1 for numbers"),  \
         FERRY_OPT_AS(T, "bins", INT, at.bins, 64, 2, 65536,                                \
-                     "thresholds to try a feature (XGBoost)"),                             \
-    {                                                                                      \
-        "learner", FERRY_OPT_CHOICE, offsetof(T, at.learner), "exact", 0, 0,               \
-            FERRY_GROWINGS, "trees: exact, or XGBoost's histograms for large data"         \
-    }
+                     "thresholds to try a feature (XGBoost)")
 
 /* Options of the learner, with -1 replaced by the default of the loss (logistic: of
  * classes, else the squared loss of numbers). */
