@@ -11,7 +11,22 @@
 /* ---- encoding ---- */
 
 /* Latin-1 is the fallback because every byte string is valid Latin-1, so no file is refused
- * for its letters. A byte above 127 becomes two, hence n + high. */
+ * for its letters; a stray byte does not spoil the letters that are UTF-8, since what real
+ * Latin-1 texts hold hardly ever is. A byte above 127 becomes two, hence n + high. */
+static int64_t put_letter(const char *s, int64_t n, char *to, int64_t *m)
+{
+    const unsigned char c = (unsigned char)s[0];
+    const int64_t k = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : c >= 0xc0 ? 2 : 1;
+
+    if (k <= n && ferry_i_utf8_valid(s, k)) {
+        memcpy(to + *m, s, (size_t)k);
+        *m += k;
+        return k;
+    }
+    *m += ferry_i_put_utf8(to + *m, c);
+    return 1;
+}
+
 ferry_status ferry_i_utf8_open(ferry_ctx *ctx, const char *s, int64_t n, ferry_utf8 *out)
 {
     ferry_status st = FERRY_OK;
@@ -22,8 +37,8 @@ ferry_status ferry_i_utf8_open(ferry_ctx *ctx, const char *s, int64_t n, ferry_u
     for (int64_t i = 0; i < n; i++)
         high += (s[i] & 0x80) != 0;
     FERRY_HAVE(ctx, out->owned = ferry_i_calloc(n + high, 1));
-    for (int64_t i = 0; i < n; i++)
-        m += ferry_i_put_utf8(out->owned + m, (unsigned char)s[i]);
+    for (int64_t i = 0; i < n;)
+        i += put_letter(s + i, n - i, out->owned, &m);
     out->s = out->owned;
     out->n = m;
 done:
