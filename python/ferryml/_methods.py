@@ -4,13 +4,13 @@ from __future__ import annotations
 from ._base import FerryClassifier, FerryRater, FerryRegressor, FerryTransformer, _Proba, _Stream
 
 __all__ = [
-    "AdditiveGrid", "Bias", "CBT", "CDSPP", "CDSPPTransformer", "Clusters", "CoCA", "CorrectSmooth", "CoTransfer",
-    "GBC", "GBCRegressor", "GBDT", "GBDTRegressor", "GBDTAverage", "GBDTAverageRegressor", "HeMap",
-    "HeMapRegressor", "HeMapTransformer", "HetOMTL", "Hop", "HTLIC", "ICA", "KMeansHop", "KNN", "KNNRegressor",
-    "LabelPrior", "LabelPropagation", "LabelPropagationRegressor", "LatentMap", "LIFT", "LogReg", "Majority",
-    "Mean", "MF", "MINDTL", "MMLTL", "MPA", "OMTLMC", "PCAJoined", "Place", "RandomCodebook", "RankSVM",
-    "RatingMean", "Ridge", "RidgeRegressor", "SemiGBDT", "SemiSVM", "SGC", "ShuffledCodebook", "SMLTL", "Stack",
-    "SVM", "SVMRegressor", "TALMUD", "Triplex", "TTL",
+    "AdditiveGrid", "Bias", "CBT", "CDSPP", "CDSPPTransformer", "Chains", "Clusters", "CoCA", "CorrectSmooth",
+    "CoTransfer", "ExtraTrees", "GBC", "GBCRegressor", "GBDT", "GBDTRegressor", "GBDTAverage",
+    "GBDTAverageRegressor", "HeMap", "HeMapRegressor", "HeMapTransformer", "HetOMTL", "Hop", "HTLIC", "ICA",
+    "KMeansHop", "KNN", "KNNRegressor", "LabelPrior", "LabelPropagation", "LabelPropagationRegressor",
+    "LatentMap", "LIFT", "LogReg", "Majority", "Mean", "MF", "MINDTL", "MMLTL", "MPA", "OMTLMC", "PCAJoined",
+    "Place", "RandomCodebook", "RankSVM", "RatingMean", "Ridge", "RidgeRegressor", "SemiGBDT", "SemiSVM", "SGC",
+    "ShuffledCodebook", "SMLTL", "Stack", "SVM", "SVMRegressor", "TALMUD", "Triplex", "TTL",
 ]
 
 
@@ -387,6 +387,68 @@ class CDSPPTransformer(FerryTransformer):
         self.verbose = verbose
 
 
+class Chains(FerryClassifier):
+    """Logistic regressions, each of which sees the labels before it in a chain.
+
+    Needs a view of the target.
+
+    Parameters
+    ----------
+    train : str, default 'auto'
+        Learn from these labels; auto: the target's if it has some. Values: auto | source | target | both.
+    scale : str, default 'auto'
+        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
+        standard | roots | common | l2.
+    chains : int, default 0
+        Chains; 0: 10, or fewer where they would be more than 200 regressions. Values: 0 .. 1000.
+    C : float, default 1.0
+        Cost of errors against small weights. Values: above 0 .. 1e+09.
+    eps : float, default 0.01
+        Stopping tolerance. Values: above 0 .. 1.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+
+    References
+    ----------
+    Read, Pfahringer, Holmes and Frank, Classifier Chains for Multi-label Classification, Machine Learning 2011.
+    """
+
+    _method = 'chains'
+    _goals = ('multilabel',)
+    _multilabel = True
+    _options = (
+        ('train', 'train', 'auto'),
+        ('scale', 'scale', 'auto'),
+        ('chains', 'chains', 0),
+        ('C', 'C', 1.0),
+        ('eps', 'eps', 0.01),
+    )
+
+    def __init__(self, *,
+                 train: str = 'auto', scale: str = 'auto', chains: int = 0, C: float = 1.0, eps: float = 0.01,
+                 sources: list | None = None, unlabelled: object = None, random_state: int | None = None,
+                 n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.train = train
+        self.scale = scale
+        self.chains = chains
+        self.C = C
+        self.eps = eps
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
 class Clusters(FerryClassifier):
     """Clusters of the target, named by its few visible labels.
 
@@ -701,6 +763,63 @@ class CoTransfer(FerryClassifier):
         self.scale = scale
         self.leaks = leaks
         self.bridge_labels = bridge_labels
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class ExtraTrees(FerryClassifier):
+    """Extremely randomised trees for all labels at once.
+
+    Needs a view of the target.
+
+    Parameters
+    ----------
+    train : str, default 'auto'
+        Learn from these labels; auto: the target's if it has some. Values: auto | source | target | both.
+    trees : int, default 300
+        Trees. Values: 1 .. 100000.
+    features : int, default 0
+        Features that a split chooses from; 0: the root of their number. Values: 0 .. 1e+09.
+    min_leaf : int, default 2
+        Instances in a leaf, at least. Values: 1 .. 1e+09.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+
+    References
+    ----------
+    Geurts, Ernst and Wehenkel, Extremely Randomized Trees, Machine Learning 2006.
+    """
+
+    _method = 'extra-trees'
+    _goals = ('multilabel',)
+    _multilabel = True
+    _options = (
+        ('train', 'train', 'auto'),
+        ('trees', 'trees', 300),
+        ('features', 'features', 0),
+        ('min_leaf', 'min_leaf', 2),
+    )
+
+    def __init__(self, *,
+                 train: str = 'auto', trees: int = 300, features: int = 0, min_leaf: int = 2,
+                 sources: list | None = None, unlabelled: object = None, random_state: int | None = None,
+                 n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.train = train
+        self.trees = trees
+        self.features = features
+        self.min_leaf = min_leaf
         self.sources = sources
         self.unlabelled = unlabelled
         self.random_state = random_state
@@ -2734,12 +2853,12 @@ class MF(FerryRater):
     Parameters
     ----------
     solver : str, default 'auto'
-        Variational Bayes, alternating least squares or stochastic gradient descent; auto: vb up to 2 million
-        ratings, then als. Values: auto | vb | als | sgd.
+        Variational Bayes (with diagonal covariances: faster), alternating least squares or stochastic gradient
+        descent; auto: vb up to 2 million ratings, then vb-diagonal. Values: auto | vb | vb-diagonal | als | sgd.
     rank : int, default 0
         Columns of the two factors; 0: 5, 10 and 20 weighed (vb), else 20. Values: 0 .. 1000.
     sweeps : int, default 0
-        Most sweeps over users and items; 0: 10 (vb), else 20. Values: 0 .. 1e+06.
+        Most sweeps over users and items; 0: 10 (vb), 6 (vb-diagonal), else 20. Values: 0 .. 1e+06.
     ridge : str, default 'row'
         Als, sgd: lambda for each user and item, or for each of their ratings. Values: row | rating.
     lambda_ : float, default 16.0
@@ -2931,6 +3050,9 @@ class MMLTL(FerryClassifier):
         Mode ferry: strength of the term, whatever the unit of the features. Values: 0 or more.
     mu : str, default 'auto'
         Its weight: a number, inf, or auto (ferry: from rho; paper: 30). Values: text.
+    gate : bool, default True
+        Mode ferry, mu auto, no kernel: where the domains' means do not differ, cross-validation chooses between
+        features and subspace. Values: yes | no.
     g : int, default 0
         Latent features; 0: as many as labels. Values: 0 .. 1e+06.
     g1 : float, default 1.0
@@ -2987,6 +3109,7 @@ class MMLTL(FerryClassifier):
         ('mmd', 'mmd', 'on'),
         ('rho', 'rho', 15.0),
         ('mu', 'mu', 'auto'),
+        ('gate', 'gate', True),
         ('g', 'g', 0),
         ('g1', 'g1', 1.0),
         ('g2', 'g2', 1.0),
@@ -3005,8 +3128,8 @@ class MMLTL(FerryClassifier):
     )
 
     def __init__(self, *,
-                 mode: str = 'ferry', mmd: str = 'on', rho: float = 15.0, mu: str = 'auto', g: int = 0,
-                 g1: float = 1.0, g2: float = 1.0, centre: str = 'auto', latent: str = 'auto',
+                 mode: str = 'ferry', mmd: str = 'on', rho: float = 15.0, mu: str = 'auto', gate: bool = True,
+                 g: int = 0, g1: float = 1.0, g2: float = 1.0, centre: str = 'auto', latent: str = 'auto',
                  shrink: str = 'none', kernel: str = 'none', gamma: float = 0.0, sweeps: int = 50,
                  sylvester: str = 'exact', max_iter: int = 1000, tol: float = 1e-10, scale: str = 'auto',
                  C: float = 1.0, epochs: int = 100, sources: list | None = None, unlabelled: object = None,
@@ -3016,6 +3139,7 @@ class MMLTL(FerryClassifier):
         self.mmd = mmd
         self.rho = rho
         self.mu = mu
+        self.gate = gate
         self.g = g
         self.g1 = g1
         self.g2 = g2
