@@ -15,6 +15,7 @@ NEEDS_MORE = {
     "GBC": "needs several views, or a view and a graph", "GBCRegressor": "likewise",
     "GBDTAverage": "needs several views", "GBDTAverageRegressor": "likewise",
     "ICA": "needs a graph of the target", "LabelPropagation": "likewise", "LabelPropagationRegressor": "likewise",
+    "CorrectSmooth": "likewise", "SGC": "likewise",
 }
 EXPECTED = {
     ("Majority", "check_classifiers_classes"): "says one class for all, so it does not say them all",
