@@ -251,9 +251,9 @@ ferry_status ferry_i_deal_end(pool *p)
     FERRY_CARRY(&out, p->failed);
     FERRY_CARRY(&out, p->st);
     ferry_i_parcel_text(&out, &message);
-    for (int64_t i = 0; i < p->next; i++) {
+    for (int64_t i = 0; whole && i < p->next; i++) {
         FERRY_CARRY(&out, p->slot[i].where);
-        if (whole && i < p->failed) carry_parcel(&out, &p->slot[i].body);
+        if (i < p->failed) carry_parcel(&out, &p->slot[i].body);
     }
     const ferry_status st = ferry_i_ranks_send(p->ctx, -1, RANK_END, &out);
     ferry_i_parcel_free(&out);
@@ -351,7 +351,7 @@ static ferry_status attend(pool *p, ferry_parcel *end)
         while (ferry_i_pool_hear(p))
             continue;
         ask_now_and_then(p);
-        const int64_t job = p->n_finished > 0 ? p->finished[--p->n_finished] : -1;
+        const int64_t job = p->n_sent < p->n_finished ? p->finished[p->n_sent++] : -1;
         const int more = p->idle - (int)p->n_queue - p->asking;
         const bool note = p->answer == FERRY_CANCEL && p->told != FERRY_CANCEL && !noted;
         if (more > 0) p->asking += more;
@@ -393,11 +393,11 @@ static ferry_status take_end(pool *p, ferry_parcel *end)
     ferry_i_parcel_text(end, &message);
     FERRY_HAVE(p->ctx, message && !end->failed);
     memcpy(p->message, message, strlen(message) + 1); /* as long as ours at most */
-    for (int64_t i = 0; i < p->next && i < p->jobs->n; i++) {
+    for (int64_t i = 0; p->answer != FERRY_CANCEL && i < p->next && i < p->jobs->n; i++) {
         ferry_parcel body = {0};
         int where = 0;
         FERRY_CARRY(end, where);
-        if (p->answer == FERRY_CANCEL || i >= p->failed) continue;
+        if (i >= p->failed) continue;
         carry_parcel(end, &body);
         if (where != p->ctx->ranks->rank) st = unpack(p, i, &body);
         ferry_i_parcel_free(&body);

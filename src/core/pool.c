@@ -160,6 +160,11 @@ static void attend(pool *p)
             break;
         }
     }
+    if (p->answer == FERRY_CANCEL && p->failed == p->jobs->n && turn < p->jobs->n) {
+        /* cancelled while only other ranks worked: no job of ours has said so */
+        (void)ferry_i_fail(p->ctx, FERRY_ECANCELLED, "cancelled");
+        ferry_i_pool_fail(p, turn, FERRY_ECANCELLED, p->ctx->message);
+    }
     (void)pthread_mutex_unlock(&p->mutex);
 }
 

@@ -42,7 +42,8 @@ typedef struct pool {
     ferry_answer told;    /* rank 0: what the others were told last */
     int64_t told_failed;  /* likewise */
     pthread_cond_t given; /* others: for a worker that waits for a job */
-    int64_t *queue, n_queue, *finished, n_finished; /* n each: to do; to be sent */
+    int64_t *queue, n_queue, *finished, n_finished,
+        n_sent;       /* n each: to do; done, in order */
     int idle, asking; /* workers that wait; those that rank 0 was asked for */
     bool closed;      /* no more jobs */
 } pool;

@@ -410,7 +410,7 @@ static ferry_status carry_cell(ferry_ctx *ctx, void *arg, int64_t i, ferry_parce
     ferry_entry *e = &rs->result[u->method[m]];
     cell *c = &u->cells[i];
     uint8_t *mask = NULL;
-    int64_t count = rs->count[place];
+    int64_t count = p->writing ? rs->count[place] : 0;
 
     if (m == 0) {
         if (p->writing) mask = rs->scored[place];

@@ -285,6 +285,7 @@ static ferry_status carry_way(ferry_ctx *ctx, void *arg, int64_t job, ferry_parc
     (void)ctx;
     FERRY_CARRY(p, w->reached);
     FERRY_CARRY(p, w->rows);
+    FERRY_CARRY(p, w->leaks);
     if (!w->reached) return FERRY_OK;
     ferry_i_parcel_known(p, (void **)&w->y, (4 + 4 * t->o.splits) * w->rows, sizeof *w->y);
     ferry_i_parcel_known(p, (void **)&w->label, ferry_domain_id_count(t->target),

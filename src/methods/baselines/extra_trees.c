@@ -102,7 +102,8 @@ static bool is_forest(const ferry_extra *f)
 {
     for (int64_t t = 0; t < f->trees; t++) {
         const int64_t end = t + 1 < f->trees ? f->first[t + 1] : f->nodes;
-        if (f->first[t] < 0 || f->first[t] >= end || (t == 0 && f->first[t] != 0))
+        if (f->first[t] < 0 || f->first[t] >= end || end > f->nodes ||
+            (t == 0 && f->first[t] != 0))
             return false;
         for (int64_t at = f->first[t]; at < end; at++) {
             const bool leaf = f->feature[at] < 0;
@@ -132,11 +133,13 @@ static void extra_file(ferry_io *io, void *model)
         form[3] = f->start[f->rows];
     }
     ferry_i_io_ints(io, "form", 4, form);
-    FERRY_IO_NEED(
-        io,
-        form[0] >= 1 && form[0] <= 100000 && form[1] >= 1 && form[1] < INT32_MAX / 4 &&
-            form[2] >= form[0] && form[3] >= 0 && form[3] < INT32_MAX,
-        "tensor form: %lld trees over %lld rows", (long long)form[0], (long long)form[1]);
+    FERRY_IO_NEED(io,
+                  form[0] >= 1 && form[0] <= 100000 && form[1] >= 1 &&
+                      form[1] < INT32_MAX / 4 && form[2] >= form[0] &&
+                      form[2] < INT32_MAX / 2 && form[3] >= 0 && form[3] < INT32_MAX,
+                  "tensor form: %lld trees over %lld rows", (long long)form[0],
+                  (long long)form[1]);
+    if (io->st != FERRY_OK) return;
     if (ferry_i_io_loading(io))
         *f = (ferry_extra){
             .trees = form[0], .rows = form[1], .labels = s->b.k, .nodes = form[2]};

@@ -215,6 +215,8 @@ static ferry_status best_line(ferry_ctx *ctx, const gbc_tuning *s, const int32_t
         }
         ferry_i_gbc_answers_clear(&now);
     }
+    FERRY_NEED(ctx, a->p, FERRY_ENUMERIC,
+               "gbc: no linear score has a finite held-out loss");
 done:
     ferry_i_linear_free(m);
     ferry_i_gbc_answers_clear(&now);
