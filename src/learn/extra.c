@@ -16,15 +16,8 @@ void ferry_i_extra_free(ferry_extra *f)
 static double cell(const ferry_matrix *x, int64_t i, int64_t j)
 {
     if (x->dense) return x->dense[i * x->cols + j];
-    int64_t lo = x->start[i], hi = x->start[i + 1];
-    while (lo < hi) {
-        const int64_t mid = lo + (hi - lo) / 2;
-        if (x->index[mid] < j)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo < x->start[i + 1] && x->index[lo] == j ? x->value[lo] : 0;
+    const int64_t e = ferry_i_matrix_seek(x, i, j);
+    return e < x->start[i + 1] && x->index[e] == j ? x->value[e] : 0;
 }
 
 /* ---- growing ---- */

@@ -57,15 +57,8 @@ double ferry_i_tree_cell(const ferry_tree_data *d, int64_t i, int64_t j)
     if (x->dense) {
         v = x->dense[i * x->cols + j];
     } else {
-        int64_t lo = x->start[i], hi = x->start[i + 1];
-        while (lo < hi) {
-            const int64_t mid = lo + (hi - lo) / 2;
-            if (x->index[mid] < j)
-                lo = mid + 1;
-            else
-                hi = mid;
-        }
-        if (lo < x->start[i + 1] && x->index[lo] == j) v = x->value[lo];
+        const int64_t e = ferry_i_matrix_seek(x, i, j);
+        if (e < x->start[i + 1] && x->index[e] == j) v = x->value[e];
     }
     return v == 0 && (d->sparse || !x->dense) ? NAN : v;
 }

@@ -57,6 +57,8 @@ ferry_status ferry_i_matrix_borrow_sparse(ferry_ctx *ctx, int64_t rows, int64_t 
                                           const double *value, ferry_matrix **out);
 /* Same pattern as CSR x, own values (nnz, zeroed). */
 ferry_status ferry_i_matrix_like(ferry_ctx *ctx, ferry_matrix *x, ferry_matrix **out);
+/* First entry of row i of CSR x whose column is at least j: O(log entries). */
+int64_t ferry_i_matrix_seek(const ferry_matrix *x, int64_t i, int64_t j);
 /* Rows rows[0..n) of x, in that order (rows may repeat), and columns mapped: new column of
  * old column j is map[j] (-1 drops it; NULL keeps all), new_cols of them, no two the same.
  * Row number -1 gives an all-zero row. */

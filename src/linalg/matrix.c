@@ -310,3 +310,17 @@ double ferry_i_matrix_norm2(const ferry_matrix *x)
         sum += v[e] * v[e];
     return sum;
 }
+
+int64_t ferry_i_matrix_seek(const ferry_matrix *x, int64_t i, int64_t j)
+{
+    int64_t lo = x->start[i], hi = x->start[i + 1];
+
+    while (lo < hi) {
+        const int64_t mid = lo + (hi - lo) / 2;
+        if (x->index[mid] < j)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}

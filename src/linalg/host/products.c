@@ -120,21 +120,6 @@ void ferry_i_host_xxt(ferry_ctx *ctx, const ferry_matrix *x, ferry_small *s)
     mirror(s);
 }
 
-/* First entry of row i whose column is at least j. */
-static int64_t seek(const ferry_matrix *x, int64_t i, int64_t j)
-{
-    int64_t lo = x->start[i], hi = x->start[i + 1];
-
-    while (lo < hi) {
-        const int64_t mid = lo + (hi - lo) / 2;
-        if (x->index[mid] < j)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
-}
-
 /* Columns [from, to) of the lower triangle of X'X, row after row of X.
  * A row of X adds the products of its entries e <= f, so only the lower triangle is
  * touched; the columns of others are skipped. */
@@ -145,7 +130,8 @@ static void xtx_columns(const ferry_matrix *x, int64_t from, int64_t to, ferry_s
             FERRY_AT(s, i, j) = 0;
     for (int64_t i = 0; i < x->rows; i++) {
         const int64_t end = x->start[i + 1];
-        for (int64_t e = seek(x, i, from); e < end && x->index[e] < to; e++) {
+        for (int64_t e = ferry_i_matrix_seek(x, i, from); e < end && x->index[e] < to;
+             e++) {
             double *column = s->data + x->index[e] * s->rows;
             for (int64_t f = e; f < end; f++)
                 column[x->index[f]] += x->value[e] * x->value[f];

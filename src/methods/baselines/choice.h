@@ -23,5 +23,7 @@ typedef struct choice {
 /* Classes by how many are right, numbers by the squared error; label sets keep the first.
  * Source rows (train=both) are learned from in every fold and never scored. */
 ferry_status ferry_i_choose(ferry_ctx *ctx, const choice *c, double *out);
+/* The scores of a linear learner; `how` is its ferry_linear_options, the value C (linear.c). */
+choice_fn ferry_i_choice_linear;
 
 #endif

@@ -251,14 +251,7 @@ static void ica_file(ferry_io *io, void *model)
 {
     state *s = model;
 
-    ferry_i_base_file(io, true, &s->b);
-    FERRY_IO_NEED(io, s->b.goal == FERRY_CLASSIFY, "tensor goal: ica predicts classes");
-    ferry_i_outputs_file(io, &s->outputs);
-    FERRY_IO_NEED(io, !s->outputs.numbers && s->outputs.classes == s->b.k,
-                  "tensor target.sizes: %lld classes, not %lld",
-                  (long long)s->outputs.classes, (long long)s->b.k);
-    ferry_i_known_file(io, s->b.k, &s->k);
-    FERRY_IO_NEED(io, s->k.prior, "tensor graphs is empty");
+    ferry_i_known_base_file(io, &s->b, &s->outputs, &s->k);
     if (io->st != FERRY_OK) return;
     const int64_t k = s->b.k, d = ferry_i_base_width(&s->b);
     ferry_i_linear_file(io, "first", "first.seen", FERRY_LINEAR_LOGREG, k, d, &s->first);

@@ -31,9 +31,9 @@ static const ferry_opt logreg_opts[] = {
     FERRY_OPT_YES_NO(logreg_options, balanced, "no", "weigh classes by n / (k n_c)"),
 };
 
-static ferry_status linear_scores(ferry_ctx *ctx, const void *how, double value,
-                                  const base *b, const examples *part,
-                                  const ferry_matrix *x, ferry_block *scores)
+ferry_status ferry_i_choice_linear(ferry_ctx *ctx, const void *how, double value,
+                                   const base *b, const examples *part,
+                                   const ferry_matrix *x, ferry_block *scores)
 {
     ferry_status st = FERRY_OK;
     ferry_linear_options o = *(const ferry_linear_options *)how;
@@ -73,7 +73,7 @@ static ferry_status fit_linear(ferry_ctx *ctx, const char *method, const ferry_t
                                            .b = &w->b,
                                            .e = &e,
                                            .value = {usual, 0.1 * usual, 10 * usual},
-                                           .scores = linear_scores,
+                                           .scores = ferry_i_choice_linear,
                                            .how = o},
                                  &o->C));
     if (task->goal == FERRY_MULTILABEL)

@@ -133,22 +133,6 @@ done:
     return st;
 }
 
-static ferry_status scores_at(ferry_ctx *ctx, const void *how, double value, const base *b,
-                              const examples *part, const ferry_matrix *x,
-                              ferry_block *scores)
-{
-    ferry_status st = FERRY_OK;
-    ferry_linear_options o = *(const ferry_linear_options *)how;
-    ferry_linear *m = NULL;
-
-    o.C = value;
-    FERRY_TRY(ferry_i_linear_fit(ctx, &o, part->x, b->k, part->cls, NULL, &m));
-    FERRY_TRY(ferry_i_linear_scores(ctx, m, x, scores));
-done:
-    ferry_i_linear_free(m);
-    return st;
-}
-
 /* Logistic regression on the rows whose class is known. */
 static ferry_status learn(ferry_ctx *ctx, const smoothed_options *o, const crowd *c,
                           const double *truth, state *s)
@@ -171,11 +155,11 @@ static ferry_status learn(ferry_ctx *ctx, const smoothed_options *o, const crowd
     FERRY_TRY(ferry_i_matrix_take(ctx, c->x, e.n, rows, c->x->cols, NULL, &e.x));
     if (l.C == 0)
         FERRY_TRY(ferry_i_choose(ctx,
-                                 &(choice){.method = "sgc",
+                                 &(choice){.method = "sgc", /* the same folds for both */
                                            .b = &s->b,
                                            .e = &e,
                                            .value = {10, 1, 100},
-                                           .scores = scores_at,
+                                           .scores = ferry_i_choice_linear,
                                            .how = &l},
                                  &l.C));
     ferry_i_diag_real(ctx, "C", l.C);
@@ -323,14 +307,7 @@ static void smoothed_file(ferry_io *io, void *model)
 {
     state *s = model;
 
-    ferry_i_base_file(io, true, &s->b);
-    FERRY_IO_NEED(io, s->b.goal == FERRY_CLASSIFY, "tensor goal: classes are predicted");
-    ferry_i_outputs_file(io, &s->outputs);
-    FERRY_IO_NEED(io, !s->outputs.numbers && s->outputs.classes == s->b.k,
-                  "tensor target.sizes: %lld classes, not %lld",
-                  (long long)s->outputs.classes, (long long)s->b.k);
-    ferry_i_known_file(io, s->b.k, &s->k);
-    FERRY_IO_NEED(io, s->k.prior, "tensor graphs is empty");
+    ferry_i_known_base_file(io, &s->b, &s->outputs, &s->k);
     ferry_i_io_ints(io, "steps", 1, &s->steps);
     ferry_i_io_numbers(io, "shares", 3, s->real);
     FERRY_IO_NEED(io,

@@ -1,6 +1,8 @@
 /* Labels by instance id and graphs by name (known.h). */
 #include "methods/shared/known.h"
 
+#include "methods/shared/boosted.h"
+
 #include <string.h>
 
 void ferry_i_known_clear(known_labels *k)
@@ -134,4 +136,16 @@ void ferry_i_known_file(ferry_io *io, int64_t classes, known_labels *k)
     FERRY_IO_NEED(io, ferry_i_ids_count(k->ids) > 0, "tensor known is empty");
     ferry_i_io_reals(io, "truth", ferry_i_ids_count(k->ids), classes, &k->truth);
     if (ferry_i_io_loading(io)) ferry_i_io_fail(io, count_prior(io->ctx, k));
+}
+
+void ferry_i_known_base_file(ferry_io *io, base *b, ferry_outputs *o, known_labels *k)
+{
+    ferry_i_base_file(io, true, b);
+    FERRY_IO_NEED(io, b->goal == FERRY_CLASSIFY, "tensor goal: classes are predicted");
+    ferry_i_outputs_file(io, o);
+    FERRY_IO_NEED(io, !o->numbers && o->classes == b->k,
+                  "tensor target.sizes: %lld classes, not %lld", (long long)o->classes,
+                  (long long)b->k);
+    ferry_i_known_file(io, b->k, k);
+    FERRY_IO_NEED(io, k->prior, "tensor graphs is empty");
 }

@@ -1,10 +1,11 @@
 /* What a method that answers by neighbours keeps: the labels it knows, by instance id, and
- * the graphs, by name. For gbc, label-propagation and ica. */
+ * the graphs, by name. For gbc and the baselines that use graphs. */
 #ifndef FERRY_KNOWN_H
 #define FERRY_KNOWN_H
 
 #include "learn/outputs.h"
 #include "methods/method.h"
+#include "methods/shared/base.h"
 
 /* All of it is owned. Zeroed is a valid state that knows nothing; clear takes it so. */
 typedef struct known_labels {
@@ -38,5 +39,7 @@ ferry_status ferry_i_known_need(ferry_ctx *ctx, const char *method, const ferry_
 /* Tensors "graphs", and where there are graphs "known" (ids) and "truth" (ids x classes).
  * The prior follows from these and is not saved. */
 void ferry_i_known_file(ferry_io *io, int64_t classes, known_labels *k);
+/* All of a classifier's preparation, classes and known labels, with graphs: for ica, sgc and correct-smooth. */
+void ferry_i_known_base_file(ferry_io *io, base *b, ferry_outputs *o, known_labels *k);
 
 #endif
