@@ -98,17 +98,18 @@ static ferry_block *block(ferry_ctx *ctx, int64_t rows, int64_t k)
     return b;
 }
 
-/* The bare accesses of X B: every index, and the first and the last number of the row of B
- * that it names, which are on the one or two lines of a row of up to eight. */
+/* The bare accesses of X B: every entry, index and value, and the first and the last number of
+ * the row of B that it names, which are on the one or two lines of a row of up to eight. */
 static double gather(const ferry_matrix *x, bool trans, const ferry_block *b)
 {
     const int32_t *index = trans ? x->t_index : x->index;
+    const double *value = trans ? x->t_value : x->value;
     double s[8] = {0}, sum = 0;
 
     for (int64_t e = 0; e + 4 <= x->nnz; e += 4)
         for (int u = 0; u < 4; u++) {
             const double *row = b->data + index[e + u] * b->k;
-            s[u] += row[0];
+            s[u] += row[0] + value[e + u];
             if (b->k % 8 != 0) s[4 + u] += row[b->k - 1];
         }
     for (int u = 0; u < 8; u++)

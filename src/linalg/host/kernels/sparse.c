@@ -15,9 +15,10 @@
  * of 16 bytes it takes two turns. */
 enum { PANEL = 16, TURN = LANES > 2 || REGISTERS > 16 ? 16 : 8 };
 /* Where rows of B or Y are far away they are fetched ROWS_AHEAD entries ahead, and so are
- * entries, around the caches where the rows had better stay; where they are near, that would
- * only cost, but for k = 1, which does little else than read entries. Panels share BAND rows, whose entries are still there for the next. */
-enum { STREAM_AHEAD = 128, ROWS_AHEAD = 32, BAND = 16 };
+ * entries; where they are near, that would only cost, but for k = 1, which does little else than
+ * read entries. Into all caches: around them is no faster on a Zen 3 and half as fast on a Xeon
+ * (k = 1). Panels share BAND rows, whose entries are still there for the next. */
+enum { STREAM_AHEAD = 256, ROWS_AHEAD = 32, BAND = 16 };
 
 typedef ferry_product product;
 
@@ -30,8 +31,8 @@ typedef struct panel {
  * beyond the arrays: a prefetch never faults. */
 INLINE void fetch_entries(const int32_t *index, const double *value)
 {
-    __builtin_prefetch(index + 2 * STREAM_AHEAD, 0, 0);
-    __builtin_prefetch(value + STREAM_AHEAD, 0, 0);
+    __builtin_prefetch(index + 2 * STREAM_AHEAD, 0, 3);
+    __builtin_prefetch(value + STREAM_AHEAD, 0, 3);
 }
 
 INLINE void fetch_row(const double *x, int wide)

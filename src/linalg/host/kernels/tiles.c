@@ -9,10 +9,9 @@
  * A tile is worked on in strips of VECS vectors: two classes are then eight sums, which fit
  * the registers of every instruction set.
  *
- * f sqrt(u / d) = f u / sqrt(u d), and an inverse root is an estimate and a few
- * multiplications: a division and a square root would take twice as long as all the rest.
  * What is made here is compared to 1e-10, so multiplications and additions are fused. */
 #include <float.h>
+#include <math.h>
 #include <string.h>
 
 #include "linalg/host/kernels/kernel.h"
@@ -24,8 +23,6 @@ enum { VECS = 4, STRIP = VECS * LANES, TILE = FERRY_TILE };
 enum { MOST_CLASSES = FERRY_TILE_CLASSES, MOST = FERRY_TILE_VIEWS * FERRY_TILE_CLASSES };
 
 typedef ferry_tiles tiles;
-/* Bits of a vector as whole numbers, for the estimate of a root. */
-typedef uint64_t uvec __attribute__((vector_size(8 * LANES), may_alias));
 
 /* One number in all lanes. */
 #define ALL(x) ((vec){0} + (x))
@@ -103,31 +100,27 @@ INLINE void weigh(const tiles *t, int64_t c, int64_t views, vec x[][VECS], vec o
         }
 }
 
-/* About 1 / sqrt(x) for normal x > 0: to 14 bits where the CPU has that, else to 21.
- * The whole number trick: halving the bits halves the exponent, and the constant puts
- * the rest right to 5 bits; one step of the series makes 21 of them. */
-INLINE vec root_estimate(vec x)
-{
 #if defined(__AVX512F__) && defined(__OPTIMIZE__)
-    return (vec)_mm512_rsqrt14_pd((__m512d)x);
-#else
-    const vec g =
-        (vec)(0x5fe6eb50c7b537a9u - ((uvec)x >> 1)); /* to 5 bits: half the exponent */
-    const vec h = 1 - x * g * g;
-
-    return g + g * h * (0.5 + h * (0.375 + h * 0.3125));
-#endif
-}
-
-/* f (up / down)^1/2: with y = (1 - h)^1/2 / sqrt(x) the series of (1 - h)^-1/2 ends after
- * h^3, since h^4 < 2^-53. */
+/* f (up / down)^1/2 = f up / sqrt(up down), by an estimate of 14 bits and the series of (1 - h)^-1/2, which ends
+ * after h^3, since h^4 < 2^-53: these CPUs take twice as long for a root and a division. */
 INLINE vec times_root(vec up, vec down, vec f)
 {
     const vec x = up * down + DBL_MIN; /* never 0, and up = 0 stays 0 */
-    const vec y = root_estimate(x), h = 1 - x * y * y, z = f * up * y;
+    const vec y = (vec)_mm512_rsqrt14_pd((__m512d)x);
+    const vec h = 1 - x * y * y, z = f * up * y;
 
     return z + z * h * (0.5 + h * (0.375 + h * 0.3125));
 }
+#else
+INLINE vec times_root(vec up, vec down, vec f)
+{
+    const vec x = up / down;
+    vec root;
+
+    UNROLL for (int i = 0; i < LANES; i++) root[i] = sqrt(x[i]); /* one instruction */
+    return f * root;
+}
+#endif
 
 /* f <- f (P A' / Q A')^e for one part; adds to its sums F'P and the columns of F.
  * Loops over columns of F, for each all VECS vectors of the strip. F'P can be added at
@@ -264,11 +257,11 @@ INLINE void tile_model(const tiles *t, int64_t c, int64_t views, int64_t at)
         const int32_t *row = t->row + at * TILE + r;
         model(t, c, views, true, t->f + at * t->width * TILE + r, t->dead + at * t->n_parts,
               &z);
-        for (int64_t k = 0; k < views * c; k++) {
-            const double *from = (const double *)(const void *)z.h[k];
-            for (int64_t i = 0; i < STRIP; i++)
-                if (row[i] >= 0) t->hv[k / c][row[i] * c + k % c] = from[i];
-        }
+        const double *from = (const double *)(const void *)z.h[0];
+        for (int64_t i = 0; i < STRIP; i++)
+            for (int64_t v = 0; row[i] >= 0 && v < views; v++)
+                for (int64_t k = 0; k < c; k++)
+                    t->hv[v][row[i] * c + k] = from[(v * c + k) * STRIP + i];
     }
 }
 
