@@ -62,6 +62,21 @@ FERRY_API ferry_status ferry_model_see(ferry_ctx *ctx, ferry_model *model,
 FERRY_API ferry_status ferry_model_learn(ferry_ctx *ctx, ferry_model *model,
                                          const ferry_row *x, const char *label,
                                          const int32_t *votes);
+/**
+ * Many rows, one after the other: each is seen and, where its label is known, learned before
+ * the next. The same as the two calls above for every row, without their cost.
+ *
+ * @param x      the rows
+ * @param n      how many names there are; x->rows numbers in label tell which one a row has,
+ * negative: its label is not known
+ * @param cls    x->rows numbers: the class that each row was taken for before its label was
+ * learned; may be NULL
+ * @return FERRY_EDATA for a row or label that does not fit: then none was learned
+ */
+FERRY_API ferry_status ferry_model_learn_rows(ferry_ctx *ctx, ferry_model *model,
+                                              const ferry_array *x, int64_t n,
+                                              const char *const *names,
+                                              const int32_t *label, int32_t *cls);
 
 /* ---- a stream of lines, kept in a folder ---- */
 

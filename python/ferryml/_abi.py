@@ -793,6 +793,7 @@ FUNCTIONS = {
     "ferry_model_vote_count": (c_int64, [c_void_p]),
     "ferry_model_see": (c_int, [c_void_p, c_void_p, POINTER(ferry_row), c_void_p, c_void_p, c_void_p]),
     "ferry_model_learn": (c_int, [c_void_p, c_void_p, POINTER(ferry_row), c_char_p, c_void_p]),
+    "ferry_model_learn_rows": (c_int, [c_void_p, c_void_p, POINTER(ferry_array), c_int64, POINTER(c_char_p), c_void_p, c_void_p]),
     "ferry_stream_options": (c_void_p, []),
     "ferry_stream_open": (c_int, [c_void_p, c_char_p, c_char_p, c_void_p, POINTER(c_void_p)]),
     "ferry_stream_repair": (c_int, [c_void_p, c_char_p, c_char_p, POINTER(ferry_repaired)]),

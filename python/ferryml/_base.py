@@ -4,6 +4,7 @@ from ctypes import byref, c_void_p
 from typing import Dict, Optional
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, RegressorMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
@@ -145,12 +146,16 @@ class FerryEstimator(BaseEstimator):
         self.objective_ = float(info.objective)
         return self
 
+    def _is_plain(self, X):
+        """Nothing of it has to be checked but what the library checks: infinity."""
+        return type(X) is np.ndarray and X.dtype == np.float64 and X.ndim == 2 and X.flags.c_contiguous and len(X) > 0 and (
+            X.shape[1] == getattr(self, "n_features_in_", -1)) and "feature_names_in_" not in self.__dict__
+
     def _predict(self, X):
         if "model_" not in self.__dict__:
             check_is_fitted(self, "model_")
-        if type(X) is np.ndarray and X.dtype == np.float64 and X.ndim == 2 and X.flags.c_contiguous and len(X) and (
-                X.shape[1] == getattr(self, "n_features_in_", -1)) and "feature_names_in_" not in self.__dict__:
-            return self.model_.predict(X, None, self._threads())  # nothing to check but what the library checks: infinity
+        if self._is_plain(X):
+            return self.model_.predict(X, None, self._threads())
         if isinstance(X, Domain):
             return self.model_.predict(X, threads=self._threads())
         x, names = self._check(X, reset=False)
@@ -367,26 +372,30 @@ class _Stream:
         """Go on learning, a row after the other. The first call is a fit; a class may come later for the first time."""
         if not hasattr(self, "model_"):
             return self.fit(X, y, sources=sources)
-        x, _ = self._check(X, reset=False)
+        x = X if self._is_plain(X) else self._check(X, reset=False)[0]
         y = column_or_1d(y, warn=True)
         if len(y) != x.shape[0]:
             raise ValueError(f"Found input variables with inconsistent numbers of samples: [{x.shape[0]}, {len(y)}]")
-        x = x if isinstance(x, np.ndarray) else x.toarray()
         known = ~hidden(y, self.unlabelled)
-        rows, labels = self._stream(), self._encode(y, known)
-        for i in range(len(y)):
-            if known[i]:
-                rows.learn(x[i], labels[i])
-            else:
-                rows.see(x[i])
+        rows, at = self._stream(), np.full(len(y), -1, dtype=np.int32)
+        at[known] = self._places(plain(y[known]))
+        names = self._table().texts
+        if isinstance(x, np.ndarray):
+            rows.learn_many(x, at, names)
+        else:  # a few dense rows at a time
+            for i in range(0, len(y), 256):
+                part = sp.csr_matrix((x.data, x.indices, x.indptr), shape=x.shape)[i:i + 256].toarray()
+                rows.learn_many(part, at[i:i + 256], names)
         return self
 
-    def _encode(self, y, known):
-        new = np.setdiff1d(plain(y[known]), self.classes_) if known.any() else ()
-        if len(new):
-            self._kept = Classes(np.unique(np.concatenate([self.classes_, new])))
+    def _places(self, y):
+        """Where labels stand in classes_, which gets those that are new."""
+        at = np.searchsorted(self.classes_, y) if len(self.classes_) else np.zeros(len(y), dtype=np.intp)
+        if len(y) and (not len(self.classes_) or (self.classes_[np.minimum(at, len(self.classes_) - 1)] != y).any()):
+            self._kept = Classes(np.union1d(self.classes_, y))
             self.classes_ = self._kept.values
-        return self._table().encode(y, known)
+            at = np.searchsorted(self.classes_, y)
+        return at
 
     def _row(self, x):
         if isinstance(x, dict):
@@ -413,7 +422,8 @@ class _Stream:
         if at is not None and table.values[at] == y:
             label = table.texts[at]
         else:
-            label = self._encode(np.array([y]), np.array([True]))[0]
+            at = self._places(np.array([y]))[0]
+            label = self._table().texts[at]
         rows.learn(row, label)
         return self
 

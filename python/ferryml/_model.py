@@ -174,3 +174,8 @@ class Rows:
         """See x and learn its label (bytes)."""
         self.see(x)
         context().call(lib.ferry_model_learn, self.model.pointer, byref(self.row), label, self.votes.ctypes.data)
+
+    def learn_many(self, x, at, names):
+        """See the rows of a C-ordered float64 matrix and learn names[at[i]], bytes each, of row i; -1: not known."""
+        view = _abi.ferry_array(x.shape[0], x.shape[1], x.shape[1], x.ctypes.data)
+        context().call(lib.ferry_model_learn_rows, self.model.pointer, byref(view), len(names), words(names), at.ctypes.data, None)

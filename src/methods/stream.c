@@ -85,8 +85,19 @@ done:
     return st;
 }
 
-/* score may be NULL; up to 64 classes then need no memory from the heap. *cls is -1 while
- * there is no class at all, and the first of equals otherwise. */
+/* *cls is -1 while there is no class at all, and the first of equals otherwise. */
+static ferry_status see_row(ferry_ctx *ctx, ferry_model *m, const ferry_row *x,
+                            int32_t *cls, int64_t k, double *f, int32_t *votes)
+{
+    const ferry_status st = m->method->online->see(ctx, m->state, x, k, f, votes);
+
+    *cls = k > 0 ? 0 : -1;
+    for (int64_t c = 1; st == FERRY_OK && c < k; c++)
+        if (f[c] > f[*cls]) *cls = (int32_t)c;
+    return st;
+}
+
+/* score may be NULL; up to 64 classes then need no memory from the heap. */
 ferry_status ferry_model_see(ferry_ctx *ctx, ferry_model *model, const ferry_row *x,
                              int32_t *cls, double *score, int32_t *votes)
 {
@@ -100,16 +111,26 @@ ferry_status ferry_model_see(ferry_ctx *ctx, ferry_model *model, const ferry_row
     FERRY_TRY(ferry_i_blas_ready(ctx));
     if (!f) f = k <= FERRY_COUNT(few) ? few : ferry_i_calloc(k, sizeof *f);
     FERRY_HAVE(ctx, f);
-    FERRY_TRY(model->method->online->see(ctx, model->state, x, k, f, votes));
-    *cls = k > 0 ? 0 : -1;
-    for (int64_t c = 1; c < k; c++)
-        if (f[c] > f[*cls]) *cls = (int32_t)c;
+    FERRY_TRY(see_row(ctx, model, x, cls, k, f, votes));
 done:
     if (f != score && f != few) ferry_i_free(f);
     return st;
 }
 
-/* A label never met before becomes the last class. */
+/* The number of a label; one never met before becomes the last class. A name without weights
+ * (no memory for these) is harmless: it scores 0. */
+static ferry_status class_of(ferry_ctx *ctx, ferry_model *m, const char *label,
+                             int64_t *cls)
+{
+    ferry_status st = FERRY_OK;
+
+    *cls = ferry_i_ids_add(m->names, label, NULL);
+    FERRY_HAVE(ctx, *cls >= 0);
+    FERRY_NEED(ctx, *cls < INT32_MAX, FERRY_EDATA, "there are too many classes");
+done:
+    return st;
+}
+
 ferry_status ferry_model_learn(ferry_ctx *ctx, ferry_model *model, const ferry_row *x,
                                const char *label, const int32_t *votes)
 {
@@ -120,12 +141,66 @@ ferry_status ferry_model_learn(ferry_ctx *ctx, ferry_model *model, const ferry_r
 
     FERRY_TRY(check_row(ctx, model, x));
     FERRY_TRY(ferry_i_blas_ready(ctx));
-    FERRY_NEED(ctx, label && *label, FERRY_EDATA, "a label is empty");
-    /* A name without weights (no memory for these) is harmless: it scores 0. */
-    cls = ferry_i_ids_add(model->names, label, NULL);
-    FERRY_HAVE(ctx, cls >= 0);
-    FERRY_NEED(ctx, cls < INT32_MAX, FERRY_EDATA, "there are too many classes");
+    FERRY_NEED(ctx, *label, FERRY_EDATA, "a label is empty");
+    FERRY_TRY(class_of(ctx, model, label, &cls));
     FERRY_TRY(model->method->online->learn(ctx, model->state, x, (int32_t)cls, votes));
 done:
+    return st;
+}
+
+/* All rows and labels are looked at before the first is learned. */
+static ferry_status check_rows(ferry_ctx *ctx, const ferry_model *m, const ferry_array *x,
+                               int64_t n, const char *const *names, const int32_t *label)
+{
+    ferry_status st = FERRY_OK;
+
+    for (int64_t c = 0; c < n; c++)
+        FERRY_NEED(ctx, names[c] && *names[c], FERRY_EDATA, "a label is empty");
+    for (int64_t i = 0; i < x->rows; i++) {
+        FERRY_NEED(ctx, label[i] < n, FERRY_EDATA,
+                   "row %lld has label %d, there are %lld names", (long long)i, label[i],
+                   (long long)n);
+        FERRY_TRY(check_row(ctx, m, &(ferry_row){x->cols, NULL, x->data + i * x->ld}));
+    }
+done:
+    return st;
+}
+
+/* Names get their numbers when their first row comes, as they would one by one. */
+ferry_status ferry_model_learn_rows(ferry_ctx *ctx, ferry_model *model,
+                                    const ferry_array *x, int64_t n,
+                                    const char *const *names, const int32_t *label,
+                                    int32_t *cls)
+{
+    FERRY_ARGS(ctx, model, x, names, label);
+
+    ferry_status st = FERRY_OK;
+    int64_t *number = NULL, room = 0, k = 0;
+    int32_t *votes = NULL, said = -1;
+    double *f = NULL;
+
+    FERRY_NEED(ctx, ferry_model_streams(model), FERRY_ENEEDS,
+               "%s does not learn from a stream", model->method->name);
+    FERRY_TRY(check_rows(ctx, model, x, n, names, label));
+    FERRY_TRY(ferry_i_blas_ready(ctx));
+    room = ferry_model_class_count(model) + n;
+    FERRY_NEW(ctx, f, room);
+    FERRY_NEW(ctx, number, n);
+    FERRY_NEW(ctx, votes, ferry_model_vote_count(model));
+    for (int64_t c = 0; c < n; c++)
+        number[c] = -1;
+    for (int64_t i = 0; i < x->rows; i++) {
+        const ferry_row row = {x->cols, NULL, x->data + i * x->ld};
+        k = ferry_model_class_count(model);
+        FERRY_TRY(see_row(ctx, model, &row, &said, k, f, votes));
+        if (cls) cls[i] = said;
+        if (label[i] < 0) continue;
+        int64_t *c = &number[label[i]];
+        if (*c < 0) FERRY_TRY(class_of(ctx, model, names[label[i]], c));
+        FERRY_TRY(
+            model->method->online->learn(ctx, model->state, &row, (int32_t)*c, votes));
+    }
+done:
+    FERRY_FREE(number, votes, f);
     return st;
 }

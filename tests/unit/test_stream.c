@@ -179,6 +179,39 @@ static void test_rounds(void **state)
         check_rounds(*state, kinds[i].method, kinds[i].settings);
 }
 
+/* Many rows at once, some without a label: the same bits and answers as one by one. */
+static void check_many(ferry_ctx *ctx, const char *method, const char *settings)
+{
+    ferry_task *task = task_of(ctx, FERRY_CLASSIFY);
+    ferry_model *m = fit_model(ctx, task, method, settings), *c = copy_of(ctx, m);
+    sample r[T];
+    double x[T][D + 1];
+    int32_t label[T], cls[T];
+
+    make_rounds(r);
+    for (int t = 0; t < T; t++) {
+        memcpy(x[t], r[t].x, sizeof r[t].x);
+        label[t] = t % 5 == 4 ? -1 : r[t].y;
+        see(ctx, m, &r[t], NULL);
+        if (label[t] >= 0) learn(ctx, m, &r[t]);
+    }
+    const ferry_array some = {9, D, D + 1, x[0]}, rest = {T - 9, D, D + 1, x[9]};
+    assert_ok(ctx, ferry_model_learn_rows(ctx, c, &some, 3, names, label, cls));
+    assert_ok(ctx, ferry_model_learn_rows(ctx, c, &rest, 3, names, label + 9, cls + 9));
+    for (int t = 0; t < T; t++)
+        assert_int_equal(cls[t], r[t].cls);
+    assert_same(ctx, m, c);
+    ferry_model_free(c);
+    ferry_model_free(m);
+    ferry_task_free(task);
+}
+
+static void test_many(void **state)
+{
+    for (int64_t i = 0; i < FERRY_COUNT(kinds); i++)
+        check_many(*state, kinds[i].method, kinds[i].settings);
+}
+
 /* Labels that come late, in another order, or twice: no harm, and the same again. */
 static void check_late(ferry_ctx *ctx, const char *method, const char *settings)
 {
@@ -451,6 +484,18 @@ static void test_refused(void **state)
                  "a label is empty");
     assert_fails(ctx, ferry_model_learn(ctx, m, &ok, NULL, NULL), FERRY_EINVAL,
                  "argument label is NULL");
+    const double rows[2][D] = {{0}, {0, INFINITY}};
+    const ferry_array all = {2, D, D, rows[0]}, narrow = {1, D - 1, D, rows[0]};
+    const int32_t first[] = {0, -1}, third[] = {0, 2};
+    const char *const two[] = {"a", ""};
+    assert_fails(ctx, ferry_model_learn_rows(ctx, m, &all, 1, two, first, NULL),
+                 FERRY_EDATA, "a row has an infinite value in column 1");
+    assert_fails(ctx, ferry_model_learn_rows(ctx, m, &narrow, 1, two, first, NULL),
+                 FERRY_EDATA, "a row has 5 values, the model's view 'x' 6 columns");
+    assert_fails(ctx, ferry_model_learn_rows(ctx, m, &all, 1, two, third, NULL),
+                 FERRY_EDATA, "row 1 has label 2, there are 1 names");
+    assert_fails(ctx, ferry_model_learn_rows(ctx, m, &all, 2, two, first, NULL),
+                 FERRY_EDATA, "a label is empty");
     assert_same(ctx, m, c);
     ferry_model_free(c);
     ferry_model_free(m);
@@ -461,6 +506,8 @@ static void test_refused(void **state)
     assert_false(ferry_model_watches(m));
     assert_fails(ctx, ferry_model_see(ctx, m, &ok, &cls, NULL, NULL), FERRY_ENEEDS,
                  "svm does not learn from a stream");
+    assert_fails(ctx, ferry_model_learn_rows(ctx, m, &narrow, 1, two, first, NULL),
+                 FERRY_ENEEDS, "svm does not learn from a stream");
     m->method = ferry_i_method_find("mpa");
     ferry_model_free(m);
     ferry_task_free(task);
@@ -496,6 +543,9 @@ static ferry_status stream_all(ferry_ctx *ctx, void *p)
         FERRY_TRY(ferry_model_see(ctx, m, &x, &cls, NULL, votes));
         FERRY_TRY(ferry_model_learn(ctx, m, &x, i % 2 ? "a" : "never seen", votes));
     }
+    FERRY_TRY(ferry_model_learn_rows(ctx, m, &(ferry_array){1, D, D, v}, 1,
+                                     (const char *const[]){"nor this"}, &(int32_t){0},
+                                     NULL));
     FERRY_TRY(ferry_model_save(ctx, m, tmp_path("oom.ferry")));
     FERRY_TRY(ferry_model_load(ctx, tmp_path("oom.ferry"), NULL, &c));
     FERRY_TRY(ferry_predict(ctx, c,
@@ -680,12 +730,12 @@ static void test_views(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_rounds),       TEST(test_late),         TEST(test_between),
-        TEST(test_watching),     TEST(test_sparse),       TEST(test_new_class),
-        TEST(test_from_nothing), TEST(test_many_classes), TEST(test_state_differs),
-        TEST(test_refused),      TEST(test_memory),       TEST(test_learn_memory),
-        TEST(test_strange),      TEST(test_unit),         TEST(test_moments),
-        TEST(test_views),
+        TEST(test_rounds),        TEST(test_many),         TEST(test_late),
+        TEST(test_between),       TEST(test_watching),     TEST(test_sparse),
+        TEST(test_new_class),     TEST(test_from_nothing), TEST(test_many_classes),
+        TEST(test_state_differs), TEST(test_refused),      TEST(test_memory),
+        TEST(test_learn_memory),  TEST(test_strange),      TEST(test_unit),
+        TEST(test_moments),       TEST(test_views),
     };
     return cmocka_run_group_tests_name("stream", tests, NULL, NULL);
 }
