@@ -24,12 +24,13 @@ void ferry_i_scores_add(serve_scores *s, int value)
     if (s->n < SERVE_WINDOW) s->n++;
 }
 
-void ferry_i_row_line(ferry_text *t, const char *id, const ferry_row *x, const char *y)
+void ferry_i_row_line(ferry_text *t, const char *id, int64_t id_n, const ferry_row *x,
+                      const char *y)
 {
     ferry_i_text_addn(t, "{", 1);
-    if (id) {
+    if (id_n > 0) {
         ferry_i_text_add(t, "\"id\":");
-        ferry_i_text_json(t, id, (int64_t)strlen(id));
+        ferry_i_text_json(t, id, id_n);
         ferry_i_text_addn(t, ",", 1);
     }
     ferry_i_text_add(t, x->index ? "\"x\":{\"i\":[" : "\"x\":[");
@@ -48,21 +49,31 @@ void ferry_i_row_line(ferry_text *t, const char *id, const ferry_row *x, const c
     ferry_i_text_addn(t, "}\n", 2);
 }
 
-/* Labels with their rows, for a version to come: the file, and the one before it. */
-static void keep_label(serve_version *v, const ferry_row *x, const char *y)
+/* Labels with their rows, for a version to come: the file, and the one before it. What came
+ * as one line goes there as it came: writing numbers costs as much as learning from them. */
+static void keep_label(serve_version *v, const ferry_record *r, const ferry_row *x,
+                       const char *y)
 {
     ferry_text t = {0};
 
     if (!v->labels) return;
-    ferry_i_row_line(&t, NULL, x, y);
-    if (!t.failed) (void)fwrite(t.s, 1, (size_t)t.len, v->labels);
-    ferry_i_text_free(&t);
-    if (++v->labels_n < v->server->set.keep && ftell(v->labels) < LABEL_BYTES) return;
+    if (r->kind == FERRY_RECORD_BOTH && v->stream->parsed.seq == 0 &&
+        !memchr(v->line, '\n', (size_t)v->line_n)) {
+        (void)fwrite(v->line, 1, (size_t)v->line_n, v->labels);
+        (void)putc('\n', v->labels);
+        v->labels_bytes += v->line_n + 1;
+    } else {
+        ferry_i_row_line(&t, r->id, r->id_n, x, y);
+        if (!t.failed) (void)fwrite(t.s, 1, (size_t)t.len, v->labels);
+        v->labels_bytes += t.len;
+        ferry_i_text_free(&t);
+    }
+    if (++v->labels_n < v->server->set.keep && v->labels_bytes < LABEL_BYTES) return;
     char *old = ferry_i_sprintf("%s.old", v->labels_path);
     (void)fclose(v->labels);
     if (old) (void)rename(v->labels_path, old);
     v->labels = fopen(v->labels_path, "ae");
-    v->labels_n = 0;
+    v->labels_n = v->labels_bytes = 0;
     ferry_i_free(old);
 }
 
@@ -133,7 +144,7 @@ void ferry_i_version_watch(void *version, const ferry_record *r, const ferry_out
             v->mistake = said != o->label;
             ferry_i_scores_add(&v->scores, v->mistake);
         }
-        if (!v->shadow) keep_label(v, &x, label);
+        if (!v->shadow) keep_label(v, r, &x, label);
     }
     if (v->beside) compare(v, &x, label);
 }

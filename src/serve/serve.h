@@ -122,7 +122,7 @@ typedef struct serve_version {
     int mistake;  /* whether the last label showed one; -1: it was no label */
     FILE *labels; /* where labels are kept for a later version; NULL: nowhere */
     char *labels_path;
-    int64_t labels_n;
+    int64_t labels_n, labels_bytes; /* in that file, as far as known */
     /* what is told */
     serve_scores scores, against; /* against: of a shadow, own less its mistakes */
     serve_drift drift;
@@ -149,8 +149,9 @@ ferry_status ferry_i_version_take_over(ferry_ctx *ctx, serve_version *to,
                                        serve_version *from);
 /* A label came back: was the answer wrong? Writer only. */
 void ferry_i_scores_add(serve_scores *s, int value);
-/* A row as a line of NDJSON; id or y NULL: without. */
-void ferry_i_row_line(ferry_text *t, const char *id, const ferry_row *x, const char *y);
+/* A row as a line of NDJSON; id_n 0 or y NULL: without. */
+void ferry_i_row_line(ferry_text *t, const char *id, int64_t id_n, const ferry_row *x,
+                      const char *y);
 
 /* One model by name: its versions, ascending by number. */
 typedef struct serve_model {

@@ -109,7 +109,10 @@ static ferry_status open_labels(ferry_ctx *ctx, serve_version *v)
 {
     if (!v->folder || v->shadow || v->server->set.keep == 0) return FERRY_OK;
     v->labels = fopen(v->labels_path, "ae");
-    if (v->labels) return FERRY_OK;
+    if (v->labels && fseek(v->labels, 0, SEEK_END) == 0) {
+        v->labels_bytes = ftell(v->labels);
+        return FERRY_OK;
+    }
     return ferry_i_fail(ctx, FERRY_EIO, "%s: cannot write: %s", v->labels_path,
                         strerror(errno));
 }
@@ -207,7 +210,7 @@ ferry_status ferry_i_version_take_over(ferry_ctx *ctx, serve_version *to,
         const int64_t id_n = (int64_t)strlen(w->id);
         if (ferry_i_queue_find(queue, w->id, id_n)) continue;
         t.len = 0;
-        ferry_i_row_line(&t, w->id, &x, NULL);
+        ferry_i_row_line(&t, w->id, id_n, &x, NULL);
         FERRY_HAVE(ctx, !t.failed);
         FERRY_TRY(feed(ctx, to->stream, t.s, t.len));
         ferry_waiting *now = ferry_i_queue_find(queue, w->id, id_n);

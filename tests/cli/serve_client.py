@@ -97,6 +97,11 @@ class Server:
                 return float(line.split()[-1])
         raise AssertionError(f"no metric {name}")
 
+    def answers(self, *classes):
+        """How many requests were answered with a status of these classes, such as 5xx."""
+        return sum(int(line.split()[-1]) for line in self.get("/metrics").body.decode().splitlines()
+                   if line.startswith("ferry_requests_total") and any(f'"{c}"' in line for c in classes))
+
     def wait_for(self, true, seconds=60):
         end = time.monotonic() + seconds
         while not true():

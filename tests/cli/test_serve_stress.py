@@ -5,7 +5,9 @@ usage: [FERRY_STRESS=full] test_serve_stress.py FERRY [test...]     1e5 malforme
 import json
 import os
 import resource
+import shutil
 import socket
+import subprocess
 import sys
 import threading
 
@@ -27,18 +29,19 @@ def sanitized():
         return b"__asan_init" in f.read()
 
 
-def test_soak(folder, n=10_000_000 if FULL else 4000):
+SETTINGS = ("--set", "log=none", "--set", "snapshot=200", "--set", "keep=200", "--set", "remember=100", "--set", "waiting=50", "--sync", "off")
+V2 = json.dumps({"inputs": [{"name": "x", "shape": [1, 8], "datatype": "FP64", "data": ROW}]})
+KINDS = (("/predict", JSON, json.dumps({"x": ROW})), ("/predict?scores=1", LINES, (json.dumps({"x": ROW}) + "\n") * 8),
+         ("/v2/models/mpa/infer", JSON, V2), ("/invocations", JSON, json.dumps({"instances": [ROW]})))
+
+
+def test_soak(folder, n=4000):
     """Predictions, batches and labels on four connections: the second half takes no more memory than the first."""
-    model = fit(folder, "mpa")
-    v2 = json.dumps({"inputs": [{"name": "x", "shape": [1, 8], "datatype": "FP64", "data": ROW}]})
-    kinds = [("/predict", JSON, json.dumps({"x": ROW})), ("/predict?scores=1", LINES, (json.dumps({"x": ROW}) + "\n") * 8),
-             ("/v2/models/mpa/infer", JSON, v2), ("/invocations", JSON, json.dumps({"instances": [ROW]}))]
-    with Server(model, "--state", os.path.join(folder, "state"), "--set", "log=none", "--set", "snapshot=200", "--set", "keep=200",
-                "--set", "remember=100", "--set", "waiting=50", "--sync", "off") as s:
+    with Server(fit(folder, "mpa"), "--state", os.path.join(folder, "state"), *SETTINGS) as s:
         def load(k, count, wrong):
             c = s.connection()
             for i in range(count):
-                path, kind, body = kinds[i % 4]
+                path, kind, body = KINDS[i % 4]
                 if i % 8 == 5:
                     path, kind, body = "/learn", JSON, json.dumps({"id": f"{k}-{wrong['from'] + i}", "x": ROW, "y": f"c{i % 3 + 1}"})
                 c.request("POST", path, body, {"Content-Type": kind})
@@ -62,6 +65,43 @@ def test_soak(folder, n=10_000_000 if FULL else 4000):
         assert s.metric("ferry_requests_total", route="learn", status="2xx") >= n // 8 - 16
         if not sanitized():  # which keep what was freed for a while
             assert sizes[3] < 1.05 * sizes[1] + 4, f"resident MB after each quarter: {sizes}"
+        s.stop()
+
+
+LUA = """local at = 0
+local id = tostring({{}}):sub(8)
+local kinds = {{ {kinds} }}
+function request()
+  at = at + 1
+  if at % 8 == 5 then
+    return wrk.format("POST", "/learn", {{["Content-Type"] = "{json}"}}, string.format('{{"id":"%s-%d-{part}","x":{row},"y":"c%d"}}', id, at, at % 3 + 1))
+  end
+  local k = kinds[at % 4 + 1]
+  return wrk.format("POST", k[1], {{["Content-Type"] = k[2]}}, k[3])
+end
+"""
+
+
+def test_soak_for_long(folder, n=10_000_000):
+    """The same by wrk, in slices of 20 s until n requests were answered: memory, files and threads do not grow."""
+    if not FULL:
+        raise Skip("4,000 requests are in test_soak; 1e7 with FERRY_STRESS=full")
+    if not shutil.which("wrk"):
+        raise Skip("no wrk")
+    with Server(fit(folder, "mpa"), "--state", os.path.join(folder, "state"), *SETTINGS) as s:
+        sizes, done = [], 0
+        while done < n:
+            kinds = ", ".join("{" + ", ".join(f"[==[{w}]==]" for w in k) + "}" for k in KINDS)
+            script = harness.write(folder, "soak.lua", LUA.format(kinds=kinds, json=JSON, row=json.dumps(ROW), part=len(sizes)))
+            subprocess.run(["wrk", "-t1", "-c16", "-d20s", "-s", script, f"http://127.0.0.1:{s.port}"], check=True, capture_output=True)
+            done = s.answers("2xx")
+            sizes.append((done, round(resident(s.p.pid), 1), len(os.listdir(f"/proc/{s.p.pid}/fd")), len(os.listdir(f"/proc/{s.p.pid}/task"))))
+            print(f"# {sizes[-1][0]} requests, {sizes[-1][1]} MB resident, {sizes[-1][2]} files, {sizes[-1][3]} threads", flush=True)
+        assert s.answers("4xx", "5xx") == 0
+        first, last = sizes[len(sizes) // 4], sizes[-1]
+        assert sanitized() or last[1] < 1.05 * first[1] + 4, sizes
+        assert last[2] <= first[2] + 4 and last[3] <= first[3], sizes
+        assert sum(os.path.getsize(os.path.join(a, f)) for a, _, fs in os.walk(os.path.join(folder, "state")) for f in fs) < 20e6
         s.stop()
 
 
