@@ -81,13 +81,14 @@ def peer():
     raise SystemExit("the peer does not start")
 
 
-def learning(folder, rows=6400):
-    """Lines a second into ferry stream --sync batch, and in batches of 64 by four connections into a server, in turns."""
+def learning(folder, rows=25600):
+    """Lines a second into ferry stream --sync batch, and in batches of 64 by 64 and by 4 connections into a server, in turns: with few
+    connections it is the disk that is waited for."""
     lines = "".join(json.dumps({"x": row(i % 3), "y": f"c{i % 3 + 1}"}) + "\n" for i in range(64))
     with open(folder + "/in", "w") as f:
         f.write(lines * (rows // 64))
     file = script(folder, "learn", "/learn", "application/x-ndjson", lines)
-    stream, served = [], []
+    stream, served, few = [], [], []
     for r in range(ROUNDS):
         shutil.rmtree(folder + "/a", ignore_errors=True)
         with open(folder + "/in") as f:
@@ -95,10 +96,11 @@ def learning(folder, rows=6400):
             subprocess.run([FERRY, "stream", folder + "/mpa.ferry", "--state", folder + "/a", "-q"], stdin=f, stdout=subprocess.DEVNULL, check=True)
             stream.append(rows / (time.monotonic() - begin))
         p, port = serve(folder + "/mpa.ferry", "--state", f"{folder}/b{r}")
-        served.append(64 * wrk(port, file, 4)[0])
+        served.append(64 * wrk(port, file, 64)[0])
+        few.append(64 * wrk(port, file, 4)[0])
         p.terminate()
         p.wait()
-    return statistics.median(stream), statistics.median(served)
+    return statistics.median(stream), statistics.median(served), statistics.median(few)
 
 
 def main():
@@ -129,8 +131,8 @@ def main():
     print(f"ferry, paced (64 connections that pause {delay} ms on average): {rate:.0f} requests a second, p50 {p50 / 1e3:.3f} ms, p99 {p99 / 1e3:.3f} ms")
     p.terminate()
     p.wait()
-    stream, served = learning(folder)
-    print(f"labels a second: ferry stream --sync batch {stream:.0f}, ferry serve, batches of 64 on 4 connections {served:.0f}")
+    stream, served, few = learning(folder)
+    print(f"labels a second: ferry stream --sync batch {stream:.0f}, ferry serve, batches of 64 on 64 connections {served:.0f}, on 4 {few:.0f}")
     if PEER != "-":
         q.terminate()
         q.wait()

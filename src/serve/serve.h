@@ -370,7 +370,7 @@ void ferry_i_models_release(struct ferry_server *s);
 #define SERVE_SECONDS 600
 #define SERVE_PARTS 8
 typedef struct serve_second {
-    int64_t at;                     /* seconds since 1970 */
+    double at;                      /* of a clock that does not jump */
     int64_t requests, errors, rows; /* in this second, and since the start */
     int64_t total_requests, total_errors, total_rows;
     double p50, p90, p99; /* seconds; NaN: no request */

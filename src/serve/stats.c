@@ -85,7 +85,7 @@ static void sample_model(ferry_server *s, serve_version *v, serve_second *now)
 
 void ferry_i_serve_sample(ferry_server *s)
 {
-    serve_second now = {.at = (int64_t)ferry_i_wall_clock(), .mistakes = NAN};
+    serve_second now = {.at = ferry_i_clock(), .mistakes = NAN};
     uint64_t count[SERVE_CLASSES], n = 0;
     serve_version *v = shown(s);
     static const serve_second none;
@@ -121,9 +121,11 @@ static json_t *real(double x)
     return isfinite(x) ? json_real(x) : json_null();
 }
 
+/* The times are those of a clock that does not jump, as the clock on the wall has them now. */
 static json_t *seconds_json(ferry_server *s)
 {
     json_t *list = json_array();
+    const double shift = round(ferry_i_wall_clock() - ferry_i_clock());
     const int64_t n = s->seconds < SERVE_SECONDS ? s->seconds : SERVE_SECONDS;
 
     for (int64_t i = s->seconds - n; i < s->seconds; i++) {
@@ -132,12 +134,13 @@ static json_t *seconds_json(ferry_server *s)
         for (int64_t j = 0; j < s->parts; j++)
             (void)json_array_append_new(parts, real(c->part[j]));
         (void)json_array_append_new(
-            list, json_pack("{s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:I, s:I, s:o}", "at",
-                            (json_int_t)c->at, "requests", (json_int_t)c->requests,
-                            "errors", (json_int_t)c->errors, "rows", (json_int_t)c->rows,
-                            "p50", real(c->p50), "p90", real(c->p90), "p99", real(c->p99),
-                            "mistakes", real(c->mistakes), "labels", (json_int_t)c->labels,
-                            "waiting", (json_int_t)c->waiting, "weights", parts));
+            list,
+            json_pack("{s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:I, s:I, s:o}", "at",
+                      (json_int_t)(c->at + shift), "requests", (json_int_t)c->requests,
+                      "errors", (json_int_t)c->errors, "rows", (json_int_t)c->rows, "p50",
+                      real(c->p50), "p90", real(c->p90), "p99", real(c->p99), "mistakes",
+                      real(c->mistakes), "labels", (json_int_t)c->labels, "waiting",
+                      (json_int_t)c->waiting, "weights", parts));
     }
     return list;
 }

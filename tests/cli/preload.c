@@ -2,13 +2,16 @@
  * take, as Debian's does on new CPUs; or, with FERRY_TEST_NO_BLAS, none. Also notes every start of the
  * program in the file FERRY_TEST_STARTS, lets it trust the certificate FERRY_TEST_CA instead of the
  * system's, and with FERRY_TEST_MALLOC="NAME N" gives no memory when a library of that name asks for the
- * N-th time. */
+ * N-th time, and with FERRY_TEST_CLOCK the clock on the wall jumps to and fro by a year. */
 #define _GNU_SOURCE /* dladdr, dlvsym, RTLD_NEXT */
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 #undef fopen64
 
 static char *corename(void)
@@ -93,6 +96,19 @@ void *calloc(size_t n, size_t size)
 void *realloc(void *p, size_t size)
 {
     return refused(__builtin_return_address(0)) ? NULL : __libc_realloc(p, size);
+}
+
+/* ---- time ---- */
+
+int clock_gettime(clockid_t clock, struct timespec *now)
+{
+    static int calls;
+    const int failed = (int)syscall(SYS_clock_gettime, clock, now);
+
+    if (clock == CLOCK_REALTIME && getenv("FERRY_TEST_CLOCK"))
+        now->tv_sec +=
+            __atomic_add_fetch(&calls, 1, __ATOMIC_RELAXED) % 2 ? 31536000 : -31536000;
+    return failed;
 }
 
 __attribute__((constructor)) static void started(void)

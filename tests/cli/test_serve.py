@@ -17,7 +17,7 @@ import threading
 import time
 
 import harness
-from harness import Skip, ferry, read, refused, write
+from harness import Skip, can_preload, ferry, read, refused, write
 from serve_client import JSON, LINES, ROW, Server, fit
 
 rows = lambda n: "".join(json.dumps({"x": [round(random.Random(i * 8 + j).uniform(-2, 2), 3) for j in range(8)]}) + "\n" for i in range(n))
@@ -228,6 +228,28 @@ def test_full_disk(folder):
         assert "prediction" in s.post("/predict", {"x": ROW}).json
         resource.prlimit(s.p.pid, resource.RLIMIT_FSIZE, (200000000, 200000000))
         s.wait_for(lambda: s.post("/learn", body, expect=None).status == 200)
+        s.stop()
+
+
+def test_clock_jumps(folder):
+    """A clock that jumps by a year with every look at it closes no connection, refills no token's rate and loses no label."""
+    can_preload()
+    model = fit(folder, "mpa")
+    tokens = write(folder, "tokens", token_line("all", "admin", "t") + token_line("slow", "read", "s", "0.001"))
+    with Server(model, "--tokens", tokens, "--state", os.path.join(folder, "st"), "--set", "idle=30", open_=False,
+                env={"LD_PRELOAD": os.environ["FERRY_PRELOAD"], "FERRY_TEST_CLOCK": "1"}) as s:
+        s.token = "s"
+        s.post("/predict", {"x": ROW})
+        for _ in range(5):
+            assert 500 < int(s.post("/predict", {"x": ROW}, expect=429).headers["Retry-After"]) <= 1000
+        s.token = "t"
+        for i in range(20):
+            assert s.post("/learn", {"id": f"i{i}", "x": ROW, "y": "c1"}).json["seq"] == i + 1
+            first = s.c.sock if i == 0 else first
+        s.wait_for(lambda: len(s.get("/stats").json["seconds"]) >= 3)
+        at = [x["at"] for x in s.get("/stats").json["seconds"]]
+        assert at == sorted(at) and at[-1] - at[0] < 100, at
+        assert s.c.sock is first, "the connection was closed"
         s.stop()
 
 
