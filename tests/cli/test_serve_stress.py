@@ -29,7 +29,11 @@ def sanitized():
         return b"__asan_init" in f.read()
 
 
-SETTINGS = ("--set", "log=none", "--set", "snapshot=200", "--set", "keep=200", "--set", "remember=100", "--set", "waiting=50", "--sync", "off")
+def settings(snapshot):
+    """All that is kept is full and turned over many times."""
+    return [w for s in ("log=none", f"snapshot={snapshot}", f"keep={snapshot}", "remember=100", "waiting=50", "sync=off") for w in ("--set", s)]
+
+
 V2 = json.dumps({"inputs": [{"name": "x", "shape": [1, 8], "datatype": "FP64", "data": ROW}]})
 KINDS = (("/predict", JSON, json.dumps({"x": ROW})), ("/predict?scores=1", LINES, (json.dumps({"x": ROW}) + "\n") * 8),
          ("/v2/models/mpa/infer", JSON, V2), ("/invocations", JSON, json.dumps({"instances": [ROW]})))
@@ -37,7 +41,7 @@ KINDS = (("/predict", JSON, json.dumps({"x": ROW})), ("/predict?scores=1", LINES
 
 def test_soak(folder, n=4000):
     """Predictions, batches and labels on four connections: the second half takes no more memory than the first."""
-    with Server(fit(folder, "mpa"), "--state", os.path.join(folder, "state"), *SETTINGS) as s:
+    with Server(fit(folder, "mpa"), "--state", os.path.join(folder, "state"), *settings(200)) as s:
         def load(k, count, wrong):
             c = s.connection()
             for i in range(count):
@@ -88,7 +92,7 @@ def test_soak_for_long(folder, n=10_000_000):
         raise Skip("4,000 requests are in test_soak; 1e7 with FERRY_STRESS=full")
     if not shutil.which("wrk"):
         raise Skip("no wrk")
-    with Server(fit(folder, "mpa"), "--state", os.path.join(folder, "state"), *SETTINGS) as s:
+    with Server(fit(folder, "mpa"), "--state", os.path.join(folder, "state"), *settings(20000)) as s:
         sizes, done = [], 0
         while done < n:
             kinds = ", ".join("{" + ", ".join(f"[==[{w}]==]" for w in k) + "}" for k in KINDS)
