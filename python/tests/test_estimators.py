@@ -349,6 +349,16 @@ class Inputs(unittest.TestCase):
         holes = frame.with_columns(pl.Series("f2", [None if np.isnan(v) else v for v in x[:, 2]]))
         np.testing.assert_array_equal(ferryml.GBDT().fit(holes, YT).predict(holes), ferryml.GBDT().fit(x, YT).predict(x))
 
+    def test_balanced_classes(self):
+        """Of two classes that overlap, one of them rare, the rare one is found more often: about as often as the other."""
+        rng = np.random.default_rng(2)
+        y = (np.arange(600) % 12 == 0).astype(int)
+        x = rng.normal(size=(600, 3)) + y[:, None]
+        for kind in (ferryml.SVM, ferryml.LogReg):
+            plain, even = (kind(balanced=b).fit(x, y).predict(x) for b in (False, True))
+            self.assertGreater(even[y == 1].mean(), plain[y == 1].mean() + 0.2, kind)
+            self.assertLess(abs(even[y == 1].mean() - (1 - even[y == 0]).mean()), 0.15, kind)
+
     def test_weights_are_refused(self):
         with self.assertRaises(TypeError):
             ferryml.SVM().fit(XT, YT, sample_weight=np.ones(len(YT)))
