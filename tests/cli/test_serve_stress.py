@@ -86,8 +86,8 @@ end
 """
 
 
-def test_soak_for_long(folder, n=10_000_000):
-    """The same by wrk, in slices of 20 s until n requests were answered: memory, files and threads do not grow."""
+def test_soak_for_long(folder, n=10_000_000, seconds=20):
+    """The same by wrk, in slices until n requests were answered: memory, files and threads do not grow."""
     if not FULL:
         raise Skip("4,000 requests are in test_soak; 1e7 with FERRY_STRESS=full")
     if not shutil.which("wrk"):
@@ -97,7 +97,8 @@ def test_soak_for_long(folder, n=10_000_000):
         while done < n:
             kinds = ", ".join("{" + ", ".join(f"[==[{w}]==]" for w in k) + "}" for k in KINDS)
             script = harness.write(folder, "soak.lua", LUA.format(kinds=kinds, json=JSON, row=json.dumps(ROW), part=len(sizes)))
-            subprocess.run(["wrk", "-t1", "-c16", "-d20s", "-s", script, f"http://127.0.0.1:{s.port}"], check=True, capture_output=True)
+            subprocess.run(["wrk", "-t1", "-c16", f"-d{seconds}s", "-s", script, f"http://127.0.0.1:{s.port}"], check=True, capture_output=True)
+            s.wait_for(lambda: s.metric("ferry_connections") <= 1)  # wrk's are gone
             done = s.answers("2xx")
             sizes.append((done, round(resident(s.p.pid), 1), len(os.listdir(f"/proc/{s.p.pid}/fd")), len(os.listdir(f"/proc/{s.p.pid}/task"))))
             print(f"# {sizes[-1][0]} requests, {sizes[-1][1]} MB resident, {sizes[-1][2]} files, {sizes[-1][3]} threads", flush=True)
