@@ -319,7 +319,17 @@ char *ferry_i_guard_sentence(const ferry_results *rs)
 
 /* ---- all ---- */
 
-/* The best method is no baseline: is its lead more than chance? */
+/* What the verdict column says of a lead that is more than chance. */
+static const char *lead_caveat(ferry_verdict v)
+{
+    return v == FERRY_UNUSED       ? ", but the source changes nothing"
+           : v == FERRY_ANY_SOURCE ? ", but made-up sources do as well"
+           : v == FERRY_NOT_SHOWN  ? ", but that it is the source is not shown"
+                                   : "";
+}
+
+/* The best method is no baseline: is its lead more than chance? In the words of its verdict, whose test
+ * is one-sided: where the interval, which is two-sided, holds zero all the same, its bound is told. */
 static void add_lead(ferry_text *t, const ferry_results *rs)
 {
     const int places = ferry_i_metric_places(rs, 0);
@@ -327,22 +337,32 @@ static void add_lead(ferry_text *t, const ferry_results *rs)
     const ferry_result *b = &rs->result[rs->run.best_baseline].pub;
     const ferry_words lead = ferry_i_number_words(places, false, fabs(r->gain));
     const ferry_words base = ferry_i_number_words(places, false, b->mean);
+    const bool better = rs->result[rs->run.best].better, apart = r->low > 0;
 
     if (isnan(r->p_compare)) { /* no pair differs */
         ferry_i_text_addf(t, " It equals the best baseline, %s, in every repeat.", b->name);
         return;
     }
-    if (rs->result[rs->run.best].better ||
-        (r->verdict == FERRY_UNJUDGED && (r->low > 0 || r->high < 0)))
+    if (better || (r->verdict == FERRY_UNJUDGED && apart))
         ferry_i_text_addf(t, " It beats the best baseline, %s (%s), by %s", b->name, base.s,
                           lead.s);
+    else if (r->verdict == FERRY_EQUAL)
+        ferry_i_text_addf(t, " It is as good as the best baseline, %s (%s)", b->name,
+                          base.s);
     else
-        ferry_i_text_addf(t,
-                          " Its lead of %s over the best baseline, %s (%s), may be chance",
-                          lead.s, b->name, base.s);
-    ferry_i_text_addf(
-        t, " (95 %% interval %s to %s, %s).", ferry_i_number_words(places, false, r->low).s,
-        ferry_i_number_words(places, false, r->high).s, ferry_i_p_words(r->p_compare).s);
+        ferry_i_text_addf(
+            t, " Its lead of %s over the best baseline, %s (%s), may be chance%s", lead.s,
+            b->name, base.s, apart ? " among so many methods" : "");
+    if (better && !apart)
+        ferry_i_text_addf(t, " (at least %s, one-sided %s)",
+                          ferry_i_number_words(places, false, r->bound).s,
+                          ferry_i_p_words(r->p_holm).s);
+    else
+        ferry_i_text_addf(t, " (95 %% interval %s to %s, %s)",
+                          ferry_i_number_words(places, false, r->low).s,
+                          ferry_i_number_words(places, false, r->high).s,
+                          ferry_i_p_words(r->p_compare).s);
+    ferry_i_text_addf(t, "%s.", better ? lead_caveat(r->verdict) : "");
 }
 
 /* The best method is a baseline: how far is transfer behind? */

@@ -60,6 +60,36 @@ def test_an_interval_in_its_own_direction(folder):
     assert low <= at <= high, said
 
 
+def test_the_last_sentence_says_what_the_verdict_says(folder):
+    """It beats only where the test that the verdict goes by says so, and shows that test's number."""
+    r = random.Random(1)
+    for name, n in (("s.csv", 80), ("t.csv", 60)):
+        write(folder, name, "a,b,c,label\n" + "".join(
+            f"{r.gauss(2 * (i % 2), 1):.3f},{r.gauss(-1.5 * (i % 2), 1):.3f},{r.gauss(0, 1):.3f},{'no' if i % 2 else 'yes'}\n" for i in range(n)))
+    task = write(folder, "t.yaml", """task: t
+goal: classify
+domains:
+  - {name: s, role: source, x: s.csv, label: label}
+  - {name: t, role: target, x: t.csv, label: label, labelled: {per_class: 2}}
+methods: [knn: {k: 1}, cotransfer]
+evaluate: {repeats: 1, controls: none}
+""")
+    seen = set()
+    for seed in range(1, 13):
+        done = parses(ferry("run", task, "--json", "--seed", seed, "-o", folder + "/out", "--force").out)
+        sentence = done["verdict"]["sentence"]
+        best = done["results"][0]
+        if best["kind"] != "transfer":
+            continue
+        v, beats = best["verdict"], "It beats" in sentence
+        assert beats == (v["verdict"] in ("helps", "any source", "not shown")), (seed, sentence, v)
+        assert ("may be chance" in sentence) == (v["verdict"] == "undecided"), (seed, sentence, v)
+        if beats:
+            assert ("one-sided p" in sentence) == (v["low"] <= 0) and v["p_holm"] < 0.05, (seed, sentence, v)
+        seen.add(beats)
+    assert True in seen
+
+
 def test_tables(folder):
     task = small_task(folder)
     ferry("run", task, "-q", "-o", folder + "/o", "--set", "evaluate.controls=none")
