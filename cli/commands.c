@@ -26,7 +26,7 @@
     {                                                                                      \
         KEY_MAX_INPUT, 0, "max-input", "SIZE", WORDS_NONE,                                 \
             "most bytes of one input, unpacked (such as 2G); default: 100 times a "        \
-            "compressed file, at most half of free memory"                                 \
+            "compressed file or 256 MiB, whichever is more, at most half of free memory"   \
     }
 #define ENGINE                                                                             \
     {                                                                                      \

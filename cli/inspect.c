@@ -137,12 +137,22 @@ static void members(const char *path, const ferry_description *d)
     cli_table_print(&t, stdout, 2);
 }
 
+/* The name of a file is whatever somebody typed, and the line may go through a pipe to a terminal. */
+static void headline(const char *path)
+{
+    char *line = cli_join(path, "", "");
+
+    cli_clean_line(line);
+    puts(line);
+    free(line);
+}
+
 static void print(const char *path, const ferry_description *d)
 {
     cli_table t = {.cols = 2};
     char buffer[64];
 
-    puts(path);
+    headline(path);
     cli_cell(&t, "format");
     if (strcmp(d->kind, d->format) == 0)
         cli_cell(&t, "%s", d->kind);
@@ -179,7 +189,7 @@ static void print_model(const char *path, const ferry_model *m)
     const char *first[5];
     int64_t n = 0;
 
-    puts(path);
+    headline(path);
     cli_cell(&t, "model");
     cli_cell(&t, "%s: %s", ferry_model_method(m), how ? how->summary : "");
     cli_cell(&t, "goal");

@@ -52,6 +52,13 @@ def test_inspect_csv(folder):
     assert re.search(r"^ +cat +2$", out, re.M) and re.search(r"^ +dog +1$", out, re.M), out
 
 
+def test_inspect_of_a_name_with_commands(folder):
+    """A file's name reaches a terminal through a pipe, too."""
+    write(folder, "red\x1b[31m.csv", "a,b\n1,2\n")
+    out = ferry("inspect", "red\x1b[31m.csv", cwd=folder).out
+    assert out.startswith("red?[31m.csv\n") and "\x1b" not in out, out
+
+
 def test_inspect_several(folder):
     write(folder, "a.csv", CSV)
     write(folder, "b.svm", SVM)
