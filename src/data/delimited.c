@@ -193,7 +193,7 @@ done:
 
 /* ---- the format ---- */
 
-/* The text without a byte order mark. One look for a quote in the whole file decides
+/* The text without a byte order mark and Excel's "sep=;". One look for a quote in the whole file decides
  * whether the slower paths for quoted fields are needed at all. */
 static void start_table(ferry_table *t, const char *data, int64_t size)
 {
@@ -201,7 +201,24 @@ static void start_table(ferry_table *t, const char *data, int64_t size)
 
     t->begin = data + (bom ? 3 : 0);
     t->end = data + size;
+    t->top = ferry_i_sep_line(t->begin, t->end, t->told);
     t->quotes = memchr(data, '"', (size_t)size) != NULL;
+}
+
+/* Spreadsheets write lines of separators alone below a table whose cells were cleared. Those at the end are left
+ * out; elsewhere they are instances of which nothing is known. Returns how many. */
+static int64_t drop_cleared(ferry_table *t)
+{
+    int64_t n = 0;
+
+    for (const char *s = t->end; s > t->top; s--) {
+        if (s[-1] == '\n' && s < t->end) {
+            n += *s != '\r' && *s != '\n';
+            t->end = s;
+        }
+        if (!strchr(";,\t|\r\n", s[-1]) || s[-1] == 0) break;
+    }
+    return n;
 }
 
 /* Layout, roles, rows, data object. Numbers can be parsed on the quick path only if no
@@ -222,6 +239,11 @@ static ferry_status delimited_read(ferry_ctx *ctx, const ferry_input *in,
     FERRY_TRY(ferry_i_utf8_open(ctx, in->data, in->size, &text));
     if (s->decimal) FERRY_TRY(ferry_i_decimal_points(ctx, s, text.s, text.n, &points));
     start_table(&t, points ? points : text.s, text.n);
+    const int64_t cleared = drop_cleared(&t);
+    if (cleared > 0)
+        ferry_i_log(ctx, FERRY_WARN,
+                    "%s: its last %lld line%s nothing but separators: left out", in->path,
+                    (long long)cleared, cleared > 1 ? "s hold" : " holds");
     /* plain_numbers: none of the texts that mean a missing cell is a number */
     t.plain_numbers = true;
     for (const char *m = s->missing, *end = m; *m; m = end + (*end == ',')) {
@@ -259,7 +281,7 @@ static int delimited_sniff(const char *head, int64_t n)
     }
     start_table(&t, head, n);
     const int64_t fields = ferry_i_guess_separator(&t);
-    ferry_cursor c = {t.begin, t.end, 1};
+    ferry_cursor c = {t.top, t.end, 1};
     for (int line = 0; line < 100 && c.s < c.end; line++) {
         bool last = false;
         ferry_span f;

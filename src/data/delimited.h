@@ -41,9 +41,12 @@ typedef struct ferry_table {
     int n_sep;   /* 0: runs of blanks */
     bool quotes; /* some field may be quoted */
     bool header;
+    bool row_names; /* R's write.table(): the header has no name over the first column */
     bool plain_numbers;             /* no number stands for a missing cell */
     bool sets;                      /* the label columns make a set */
     const char *begin, *body, *end; /* whole text without BOM; first instance; end */
+    const char *top;                /* begin, or behind Excel's first line "sep=;" ... */
+    char told[2];                   /* ... and the separator that it names, or "" */
     ferry_column *col;
     int64_t cols, numbers, texts; /* all; those with role number; those kept as text */
     /* parts of [body, end) that threads parse, each from the begin of a record to the end

@@ -144,6 +144,16 @@ static bool has_unit(const char *s)
            !strpbrk(s + sign + n, "0123456789");
 }
 
+/* Whether a text is prose: four words or more. */
+static bool has_words(const char *s)
+{
+    int blanks = 0;
+
+    for (; *s; s++)
+        blanks += s[0] == ' ' && isalpha((unsigned char)s[1]);
+    return blanks >= 3;
+}
+
 /* Columns of free text are no features. All of them are named at once. */
 static ferry_status refuse_free_text(ferry_ctx *ctx, const ferry_table *t,
                                      const category *c)
@@ -167,9 +177,11 @@ static ferry_status refuse_free_text(ferry_ctx *ctx, const ferry_table *t,
     FERRY_NEED(
         ctx, bad == 0, FERRY_EDATA,
         "%s: too many different texts in %lld column%s to be categories, such as '%.30s'%s: leave out with "
-        "drop=%s (or use one as id= or label=)",
+        "drop=%s (or use one as id= or label=%s)",
         t->in->path, (long long)bad, bad > 1 ? "s" : "", one,
-        has_unit(one) ? " (units have to go)" : "", list.s);
+        has_unit(one) ? " (units have to go)" : "", list.s,
+        has_words(one) ? "; documents to learn from go into a file of lines, class<TAB>text"
+                       : "");
 done:
     ferry_i_text_free(&list);
     return st;

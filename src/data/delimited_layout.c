@@ -4,6 +4,7 @@
  * the one that gives the same number of fields on every line (on most, where none does), and
  * the first line is a header when it looks unlike what stands below it. Each can be overruled
  * by an option, and `ferry inspect` shows what was taken. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -28,18 +29,29 @@ static void set_separator(ferry_table *t, const char *text)
 }
 
 /* Fields of one record; 0 when it does not parse. */
-static int64_t fields_of(const ferry_table *t, ferry_cursor *c)
+static int64_t fields_of(const ferry_table *t, ferry_cursor *c, bool *full)
 {
     int64_t n = 0;
     bool last = false;
-    ferry_span f;
+    ferry_span f = {0};
 
     while (!last) {
         if (!ferry_i_field(t, c, &f, &last)) return 0;
         n++;
     }
+    *full = f.n > 0;
     ferry_i_next_line(c);
     return n;
+}
+
+/* Whether a line of n fields stands over lines of one more, as R writes tables with names of rows. A
+ * separator too many at the end of each line looks alike, but for the blank field behind it. */
+static bool over_row_names(const ferry_table *t, int64_t n, ferry_cursor c)
+{
+    bool full = false;
+
+    ferry_i_skip_blank_lines(&c);
+    return n >= 2 && c.s < c.end && fields_of(t, &c, &full) == n + 1 && full;
 }
 
 /* How many of the first lines have as many fields as the first one (more than one); -1 when
@@ -47,16 +59,17 @@ static int64_t fields_of(const ferry_table *t, ferry_cursor *c)
  * follows an open quote means nothing. */
 static int agreement(const ferry_table *t, int64_t *fields, int *lines)
 {
-    ferry_cursor c = {t->begin, t->end, 1};
+    ferry_cursor c = {t->top, t->end, 1};
     int agree = 0;
+    bool full = false;
 
     *lines = 0;
     *fields = 0;
     for (ferry_i_skip_blank_lines(&c); c.s < c.end && *lines < SAMPLE;
          ferry_i_skip_blank_lines(&c)) {
-        const int64_t n = fields_of(t, &c);
-        if (*lines == 0) *fields = n;
-        agree += n == *fields;
+        const int64_t n = fields_of(t, &c, &full);
+        if (*lines == 0) *fields = n + over_row_names(t, n, c);
+        agree += n == *fields || *lines == 0;
         (*lines)++;
         if (n == 0) break;
     }
@@ -66,17 +79,17 @@ static int agreement(const ferry_table *t, int64_t *fields, int *lines)
 /* Tab and semicolon are asked before the comma, which may be a decimal comma or part of a
  * text; blanks come last, since texts hold them too. The first that splits all lines alike
  * wins; else the one that splits most (more than half), and the result 0 says that it is
- * not sure. */
+ * not sure. A file that tells its own (Excel's sep=) is believed. */
 int64_t ferry_i_guess_separator(ferry_table *t)
 {
     static const char *const all[] = {"\t", ";", ",", "|", "::", " "};
     int best = 0, most = -1;
     int64_t result = 0;
 
-    for (int k = 0; k < FERRY_COUNT(all); k++) {
+    for (int k = 0; k < (t->told[0] ? 1 : FERRY_COUNT(all)); k++) {
         int64_t fields = 0;
         int lines = 0;
-        set_separator(t, all[k]);
+        set_separator(t, t->told[0] ? t->told : all[k]);
         const int agree = agreement(t, &fields, &lines);
         if (agree > 0 && agree == lines) return fields;
         /* not certain: keep the best that more than half of the lines agree on */
@@ -85,7 +98,7 @@ int64_t ferry_i_guess_separator(ferry_table *t)
             best = k;
         }
     }
-    set_separator(t, most >= 0 ? all[best] : ",");
+    set_separator(t, t->told[0] ? t->told : most >= 0 ? all[best] : ",");
     return result;
 }
 
@@ -138,7 +151,7 @@ static void look(const ferry_table *t, glance *g, ferry_cursor c)
         bool last = false;
         ferry_i_skip_blank_lines(&c);
         if (c.s >= c.end) return;
-        for (int64_t j = 0; !last; j++) {
+        for (int64_t j = line == 0 && t->row_names ? 1 : 0; !last; j++) {
             ferry_span f;
             double v = 0;
             if (!ferry_i_field(t, &c, &f, &last)) return;
@@ -172,14 +185,17 @@ static bool all_differ(const glance *g, int64_t n)
 }
 
 /* Names over numbers; or column numbers 0, 1, 2, ... as some programs write (the last,
- * added later, may break the row); or names over nothing at all; or, where all is text, a
- * column called id or label. Any one of the signs is enough; a wrong "yes" loses an
+ * added later, may break the row; or names stand beside them that do not come again, as in
+ * 0,1,2,label over classes); or names over nothing at all; or, where all is text, a column
+ * called id or label. Any one of the signs is enough; a wrong "yes" loses an
  * instance, a wrong "no" turns every column of numbers into categories, which
  * delimited_features.c would then report. */
 static bool looks_like_header(const ferry_table *t, const glance *g)
 {
-    bool over_numbers = false, all_text = true, counting = t->cols >= 5, known = false;
-    bool over_nothing = true;
+    bool over_numbers = false, all_text = true, counting = true, known = false;
+    bool over_nothing = true, comes_again = false;
+    int64_t counted = 0;
+    double start = NAN;
 
     for (int64_t j = 0; j < t->cols; j++) {
         /* a text over a column that is numbers below: a name; so is a number in quotes over
@@ -191,12 +207,17 @@ static bool looks_like_header(const ferry_table *t, const glance *g)
         /* every cell below is blank: only a header can be text here */
         over_nothing &= g[j].blanks > 0 && g[j].numbers + g[j].texts == 0;
         known |= span_is(g[j].first, "id") || span_is(g[j].first, "label");
-        counting &= g[j].first_is == FERRY_CELL_NUMBER &&
-                    (j == t->cols - 1 || g[j].first_value == (double)j + g[0].first_value);
+        comes_again |= text && (g[j].same_as_first > 0 || g[j].texts == 0);
+        if (g[j].first_is != FERRY_CELL_NUMBER) continue;
+        if (counted == 0) start = g[j].first_value;
+        const bool last = counted == t->cols - 1;
+        counting &= last || g[j].first_value == (double)counted + start;
+        counted++;
     }
     if (over_numbers) return true;
     /* 0, 1, 2, ... or 1, 2, 3, ...: any other run of numbers is more likely data */
-    if (counting) return g[0].first_value == 0 || g[0].first_value == 1;
+    if (counting && (start == 0 || start == 1))
+        if (counted < t->cols ? counted >= 3 && !comes_again : counted >= 5) return true;
     if (!all_text || !all_differ(g, t->cols)) return false;
     if (known || over_nothing) return true;
     /* all text: the first line is a header if its cells never come again while others do */
@@ -230,20 +251,24 @@ ferry_status ferry_i_table_layout(ferry_ctx *ctx, ferry_table *t)
     glance *g = NULL;
 
     FERRY_TRY(choose_separator(ctx, t));
-    ferry_cursor c = {t->begin, t->end, 1};
+    ferry_cursor c = {t->top, t->end, ferry_i_line_of(t->begin, t->top)};
     ferry_i_skip_blank_lines(&c);
     FERRY_NEED(ctx, c.s < c.end, FERRY_EDATA,
                "%s: no instances, only a header or blank lines", t->in->path);
     t->body = c.s;
     const int64_t line = c.line;
-    t->cols = fields_of(t, &c);
+    bool full = false;
+    t->cols = fields_of(t, &c, &full);
     FERRY_NEED_AT(ctx, t->cols != 0, t->in->path, line,
                   "a quote is not closed, or text follows it");
+    t->row_names = t->s->header != HEADER_NO && over_row_names(t, t->cols, c);
+    t->cols += t->row_names;
     FERRY_NEW(ctx, t->col, t->cols);
     FERRY_NEW(ctx, g, t->cols);
+    g[0].first.s = ""; /* with row_names nothing stands there */
     /* what the first line looks like, and what stands below it */
     look(t, g, (ferry_cursor){t->body, t->end, line});
-    t->header = t->s->header == HEADER_YES ||
+    t->header = t->s->header == HEADER_YES || t->row_names ||
                 (t->s->header == HEADER_AUTO && looks_like_header(t, g));
     for (int64_t j = 0; j < t->cols; j++) {
         /* text below the header, or in the first line where there is none */

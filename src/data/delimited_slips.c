@@ -43,25 +43,31 @@ static bool counts_rows(const ferry_table *t, int64_t j)
 static ferry_status report_odd_names(ferry_ctx *ctx, const ferry_table *t)
 {
     ferry_status st = FERRY_OK;
-    ferry_text list = {0};
-    const char *one = NULL;
+    ferry_text list = {0}, names = {0};
     int64_t n = 0;
 
     for (int64_t j = 0; t->header && j < t->cols; j++) {
         const ferry_role_of role = t->col[j].role;
         if (role != FERRY_COL_NUMBER && role != FERRY_COL_CATEGORY) continue;
         if ((!odd_name(t->col[j].name) && !counts_rows(t, j)) || n++ >= 8) continue;
-        one = t->col[j].name;
-        ferry_i_text_addf(&list, "%s'%s'", list.len ? ", " : "", one);
+        ferry_i_text_addf(&list, "%s'%s'", list.len ? ", " : "", t->col[j].name);
+        ferry_i_text_addf(&names, "%s%s", names.len ? "," : "", t->col[j].name);
     }
-    FERRY_HAVE(ctx, !list.failed);
-    if (n > 0)
+    FERRY_HAVE(ctx, !list.failed && !names.failed);
+    if (n == 1)
         ferry_i_log(ctx, FERRY_WARN,
                     "%s: %s: a feature, though it looks like a label or an id; if it is "
                     "one, say label: %s, id: %s or drop: %s",
-                    t->in->path, list.s, one, one, one);
+                    t->in->path, list.s, names.s, names.s, names.s);
+    else if (n > 1)
+        ferry_i_log(
+            ctx, FERRY_WARN,
+            "%s: %s: features, though they look like labels or ids; label: NAME and "
+            "id: NAME say which is one, drop: %s leaves them out",
+            t->in->path, list.s, names.s);
 done:
     ferry_i_text_free(&list);
+    ferry_i_text_free(&names);
     return st;
 }
 

@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <strings.h>
 
 /* ---- encoding ---- */
 
@@ -53,13 +54,30 @@ void ferry_i_utf8_close(ferry_utf8 *u)
 
 /* ---- lines ---- */
 
+const char *ferry_i_sep_line(const char *s, const char *end, char sep[2])
+{
+    const char *at = s;
+    const bool quoted = at < end && *at == '"';
+
+    at += quoted;
+    if (end - at < 6 || strncasecmp(at, "sep=", 4) != 0) return s;
+    const char named = at[4];
+    at += 5;
+    if (quoted && *at++ != '"') return s;
+    if (at < end && *at == '\r') at++;
+    if (at == end || *at != '\n' || !strchr("\t;,| ", named)) return s;
+    sep[0] = named;
+    return at + 1;
+}
+
 ferry_lines ferry_i_lines(const char *s, int64_t n)
 {
-    if (n >= 3 && memcmp(s, "\xef\xbb\xbf", 3) == 0) {
-        s += 3;
-        n -= 3;
-    }
-    return (ferry_lines){.next = s, .end = s + n};
+    const char *end = s + n;
+    char sep[2] = "";
+
+    if (n >= 3 && memcmp(s, "\xef\xbb\xbf", 3) == 0) s += 3;
+    const char *top = ferry_i_sep_line(s, end, sep);
+    return (ferry_lines){.next = top, .end = end, .line = top != s};
 }
 
 /* \n and \r\n both end a line; a last line without an end is a line too. */

@@ -14,7 +14,11 @@ typedef struct ferry_utf8 {
 ferry_status ferry_i_utf8_open(ferry_ctx *ctx, const char *s, int64_t n, ferry_utf8 *out);
 void ferry_i_utf8_close(ferry_utf8 *u);
 
-/* Lines, without their ends; a byte order mark is skipped. */
+/* Excel's first line "sep=;": where the line behind it begins, and the separator; s itself where there is no
+ * such line. */
+const char *ferry_i_sep_line(const char *s, const char *end, char sep[2]);
+
+/* Lines, without their ends; a byte order mark and Excel's sep= are skipped. */
 typedef struct ferry_lines {
     const char *next, *end; /* what is left */
     const char *s, *e;      /* the line at hand */

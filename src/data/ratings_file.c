@@ -354,7 +354,40 @@ done:
     return st;
 }
 
+/* A matrix that was filled up with zeros, or a log in which 0 says "no opinion": a fifth and more of all
+ * values, below a scale that begins at 1. */
+static void warn_of_zeros(ferry_ctx *ctx, const table *t)
+{
+    double least = INFINITY, most = -INFINITY;
+    int64_t zeros = 0;
+
+    for (int64_t e = 0; e < t->n; e++) {
+        const double v = t->e[e].value;
+        zeros += v == 0;
+        if (v == 0 || isnan(v)) continue;
+        least = fmin(least, v);
+        most = fmax(most, v);
+    }
+    if (5 * zeros >= t->n && zeros > 0 && least >= 1 && most >= 3)
+        ferry_i_log(
+            ctx, FERRY_WARN,
+            "%s: %lld of %lld ratings are 0, the others %g to %g: if 0 stands for no "
+            "rating, say missing: 0",
+            t->path, (long long)zeros, (long long)t->n, least, most);
+}
+
 /* ---- which of the two ---- */
+
+/* Whether the first cell of the line behind l is a word. */
+static bool word_below(const table *t, ferry_lines l)
+{
+    ferry_field f = {0};
+    double x = 0;
+
+    return ferry_i_full_line(&l, "#%") && ferry_i_fields(l.s, l.e, t->sep, &f, 1) > 0 &&
+           !is_missing(t, &f) && !ferry_i_decimal_comma(f.s, f.n) &&
+           !ferry_i_field_real(&f, &x);
+}
 
 /* Look at the first line: how many columns, header or not, ids in front or not. */
 static ferry_status read_table(ferry_ctx *ctx, table *t, const ferry_utf8 *u)
@@ -401,11 +434,13 @@ static ferry_status read_table(ferry_ctx *ctx, table *t, const ferry_utf8 *u)
         const bool ids =
             strcmp(t->s->id, "first") == 0 || strcmp(t->s->id, "1") == 0 ||
             (t->s->id[0] == 0 &&
-             (header ? f[0].n == 0 || role_of(f[0]) == USER || ferry_i_field_is(&f[0], "id")
+             (header ? f[0].n == 0 || role_of(f[0]) == USER ||
+                           ferry_i_field_is(&f[0], "id") || word_below(t, l)
                      : !is_missing(t, &f[0]) && !ferry_i_field_real(&f[0], &x)));
         FERRY_TRY(read_wide(ctx, t, all, header, ids, width));
     }
     if (t->n == 0) st = ferry_i_bad(ctx, t->path, 0, "holds no rating");
+    warn_of_zeros(ctx, t);
 done:
     ferry_i_free(f);
     return st;

@@ -1,7 +1,6 @@
 /* What is most likely a mistake in a task that can be read: each would spoil the results
  * without a word. Nothing is changed; what leaves no doubt is refused, the rest is a
  * warning. */
-#include <math.h>
 #include <string.h>
 #include <strings.h>
 
@@ -85,6 +84,23 @@ static void warn_of_counts(ferry_ctx *ctx, const ferry_task *t, const ferry_doma
             d->name, (long long)n, (long long)m);
 }
 
+/* "Yes" and "yes" in one domain: two classes as they stand, one most likely as they are meant. */
+static void warn_of_case(ferry_ctx *ctx, const ferry_task *t, const ferry_domain *d,
+                         const bool *in)
+{
+    for (int64_t b = 0; b < ferry_i_ids_count(t->names); b++)
+        for (int64_t a = 0; in[b] && a < b; a++) {
+            const char *x = ferry_i_ids_at(t->names, a), *y = ferry_i_ids_at(t->names, b);
+            if (!in[a] || strcasecmp(x, y) != 0) continue;
+            ferry_i_warn_once(
+                ctx,
+                "'%s' and '%s' of '%s' count as two classes, though they differ only in case: if "
+                "they are one, write them alike",
+                x, y, d->name);
+            return;
+        }
+}
+
 static ferry_status check_classes(ferry_ctx *ctx, const ferry_task *t,
                                   const ferry_domain *target)
 {
@@ -96,14 +112,27 @@ static ferry_status check_classes(ferry_ctx *ctx, const ferry_task *t,
 
     FERRY_TRY(classes_of(ctx, t, target, &in_t, &n_t));
     warn_of_counts(ctx, t, target, in_t, n_t);
+    warn_of_case(ctx, t, target, in_t);
     for (int64_t i = 0; (s = ferry_i_task_role(t, FERRY_SOURCE, i)); i++) {
-        int64_t both = 0;
+        int64_t both = 0, lone_s = -1, lone_t = -1;
         FERRY_FREE(in_s);
         FERRY_TRY(classes_of(ctx, t, s, &in_s, &n_s));
+        warn_of_case(ctx, t, s, in_s);
         if (n_s == 0 || n_t == 0) continue;
         FERRY_TRY(refuse_case(ctx, t, s, in_s, target, in_t));
-        for (int64_t k = 0; k < m; k++)
+        for (int64_t k = m - 1; k >= 0; k--) {
             both += in_s[k] && in_t[k];
+            if (in_s[k] && !in_t[k]) lone_s = k;
+            if (in_t[k] && !in_s[k]) lone_t = k;
+        }
+        if (both > 0 && lone_s >= 0 && lone_t >= 0) /* such as 1, 2 here and 0, 1 there */
+            ferry_i_warn_once(
+                ctx,
+                "source '%s' and target '%s' have %lld of their %lld and %lld classes in common: "
+                "'%s' is only in the source, '%s' only in the target; if some mean the same, write "
+                "them alike",
+                s->name, target->name, (long long)both, (long long)n_s, (long long)n_t,
+                ferry_i_ids_at(t->names, lone_s), ferry_i_ids_at(t->names, lone_t));
         if (both == 0)
             ferry_i_warn_once(
                 ctx,
@@ -155,71 +184,6 @@ static void warn_of_lone_labels(ferry_ctx *ctx, const ferry_domain *d)
             d->name);
 }
 
-/* ---- a feature that is the label ---- */
-
-/* What the label of instance i is as a number: NaN where it has none or is no number. */
-static double label_value(const ferry_task *t, const ferry_labels *l, int64_t i)
-{
-    double x = NAN;
-
-    if (l->kind == FERRY_LABEL_NUMBER) return l->num[i];
-    if (l->kind != FERRY_LABEL_CLASS || l->cls[i] < 0) return NAN;
-    const char *name = ferry_i_ids_at(t->names, l->cls[i]), *end = name + strlen(name);
-    return ferry_i_parse_real(name, end, &x) == end ? x : NAN;
-}
-
-/* Whether column j of v is the label of every instance that has both; `cls`: whether it is
- * 1 for that class and 0 for the others. At least ten must differ among each other. */
-static bool is_label(const ferry_task *t, const ferry_domain *d, const ferry_view *v,
-                     int64_t j, int64_t cls)
-{
-    const ferry_labels *l = d->labels;
-    double first = NAN;
-    int64_t n = 0;
-    bool varies = false;
-
-    for (int64_t r = 0; r < v->x->rows; r++) {
-        const int64_t i = v->instance[r];
-        if (!ferry_i_labels_has(l, i)) continue;
-        const double y = cls < 0 ? label_value(t, l, i) : (double)(l->cls[i] == cls);
-        if (v->x->dense[r * v->x->cols + j] != y) return false;
-        if (n++ == 0) first = y;
-        varies = varies || y != first;
-    }
-    return n >= 10 && varies;
-}
-
-/* The class that a feature "column=class" is named after, or -1. */
-static int64_t class_named(const ferry_task *t, const ferry_domain *d, const char *feature)
-{
-    const char *s = feature ? strrchr(feature, '=') : NULL;
-
-    return s && d->labels->kind == FERRY_LABEL_CLASS ? ferry_i_ids_find(t->names, s + 1)
-                                                     : -1;
-}
-
-/* Labels from y: that also stand in a column of x:. One look at a row rules most columns
- * out. */
-static void warn_of_leak(ferry_ctx *ctx, const ferry_task *t, const ferry_domain *d)
-{
-    for (int64_t i = 0; d->labels && i < d->n_views; i++) {
-        const ferry_view *v = d->views[i];
-        for (int64_t j = 0; v->x->dense && j < v->x->cols; j++) {
-            const char *name = v->features ? ferry_i_ids_at(v->features, j) : NULL;
-            const int64_t cls = class_named(t, d, name);
-            if (d->labels->kind == FERRY_LABEL_SET || !is_label(t, d, v, j, cls)) continue;
-            const char *end = name && cls >= 0 ? strrchr(name, '=') : NULL;
-            ferry_i_warn_once(
-                ctx,
-                "domain '%s', view '%s': feature %lld (%s) is the label itself; "
-                "leave its column out (drop: %.*s)",
-                d->name, v->name, (long long)j + 1, name ? name : "no name",
-                end ? (int)(end - name) : 60, name ? name : "NUMBER");
-            return;
-        }
-    }
-}
-
 /* ---- all of it ---- */
 
 ferry_status ferry_i_task_check(ferry_ctx *ctx, const ferry_task *t)
@@ -232,8 +196,7 @@ ferry_status ferry_i_task_check(ferry_ctx *ctx, const ferry_task *t)
         FERRY_TRY(check_classes(ctx, t, target));
     if (t->goal == FERRY_CLASSIFY || t->goal == FERRY_STREAM) warn_of_sets(ctx, t);
     if (t->goal == FERRY_MULTILABEL && target) warn_of_lone_labels(ctx, target);
-    for (int64_t i = 0; i < t->n_domains; i++)
-        warn_of_leak(ctx, t, t->domains[i]);
+    FERRY_TRY(ferry_i_task_leaks(ctx, t, target));
 done:
     return st;
 }

@@ -58,6 +58,9 @@ ferry_status ferry_i_task_labels(ferry_ctx *ctx, ferry_goal goal, const ferry_do
  * classes that source and target do not share, of sets of labels taken for classes, of
  * features that are the label. The task is resolved. */
 ferry_status ferry_i_task_check(ferry_ctx *ctx, const ferry_task *task);
+/* Its part that looks for hidden labels: in features, and in sources that hold the target's instances. */
+ferry_status ferry_i_task_leaks(ferry_ctx *ctx, const ferry_task *task,
+                                const ferry_domain *target);
 /* FERRY_ENEEDS unless some domain of a split shows a label. */
 ferry_status ferry_i_task_teaches(ferry_ctx *ctx, const ferry_task *split);
 

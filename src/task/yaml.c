@@ -384,6 +384,9 @@ ferry_status ferry_i_place_keys(const ferry_place *p, const char *const *words, 
             k++;
         if (k == n + table_n) {
             did_you_mean(name, all, k, hint, sizeof hint);
+            if (!hint[0] && i > 0 &&
+                ferry_i_place_null(&value)) /* {drop: a,b} is {drop: a, b: } */
+                (void)snprintf(hint, sizeof hint, " (a list is written [a, b])");
             FERRY_TRY(ferry_i_place_bad(&key, "unknown key %s%s", name, hint));
         }
         FERRY_HAVE(p->y->ctx, ferry_i_ids_add(met, name, &added) >= 0);

@@ -38,6 +38,34 @@ def test_forms_of_a_table(folder):
     same_answers(folder, "note.csv", ", drop: note")
 
 
+def test_what_excel_and_r_write(folder):
+    """Excel's first line sep=; and its cleared lines at the end, R's header without a name over the row names, numbered columns."""
+    data = rows(60, 2)
+    table(folder, "s.csv", rows(40, 1))
+    table(folder, "t.csv", data)
+    lines = read(folder, "t.csv").splitlines()
+    semicolons = [line.replace(",", ";") for line in lines]
+    for name, first in (("excel.csv", "sep=;"), ("quoted.csv", '"sep=;"'), ("upper.csv", "\ufeffSEP=;")):
+        write(folder, name, "\r\n".join([first, *semicolons]) + "\r\n")
+        same_answers(folder, name)
+    write(folder, "comma.csv", "sep=;\n" + "\n".join(semicolons).replace(".", ",") + "\n")
+    same_answers(folder, "comma.csv", ", decimal: comma")
+    refused("run", task(folder, "comma.csv"), says="comma.csv:3: column 2: '")  # the line as an editor counts it
+    write(folder, "cleared.csv", "\n".join(lines + [",,,,,", ",,,,,"]) + "\n")
+    assert "cleared.csv: its last 2 lines hold nothing but separators: left out" in same_answers(folder, "cleared.csv").err
+    write(folder, "r.txt", '"f1" "f2" "f3" "f4" "kind"\n' + "".join(f'"{i}" {" ".join(map(str, x))} "{c}"\n' for i, x, c in data))
+    same_answers(folder, "r.txt")
+    # a separator too many at the end of every line is no name of a row
+    write(folder, "trail.csv", "f1,f2,kind\n1,2,a,\n3,4,b,\n")
+    refused("inspect", folder + "/trail.csv", says="trail.csv:2: expected 3 fields, found 4")
+    # 0,1,2 over numbers and a name over classes is a header; numbers are no names of features
+    for name, n, seed in (("s.csv", 40, 1), ("t.csv", 60, 2)):
+        table(folder, "n" + name, rows(n, seed), head="id,0,1,2,3,kind")
+        write(folder, "n" + name, "\n".join(line.split(",", 1)[1] for line in read(folder, "n" + name).splitlines()) + "\n")
+    r = run(folder, task(folder, "nt.csv", source="ns.csv"))
+    assert "s.x and t.x are taken for the same 4 features" in r.err, r
+
+
 def test_classes_written_otherwise(folder):
     """1 and 1.0, blanks around a name, Latin-1 and UTF-8 are the same class."""
     table(folder, "s.csv", [(i, x, "gr\u00fcn" if c == "a" else "1") for i, x, c in rows(40, 1)])

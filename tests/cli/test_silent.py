@@ -123,6 +123,33 @@ def test_names_of_classes(folder):
     r = run(folder, task(folder, "t.csv", source="other.csv"))
     assert "source 's' and target 't' have no class in common" in r.err, r
     assert "no class in common" not in run(folder, task(folder, "t.csv")).err
+    table(folder, "one.csv", [(i, x, {"a": "a", "b": "c"}[c]) for i, x, c in rows(40)])
+    r = run(folder, task(folder, "t.csv", source="one.csv"))
+    assert "have 1 of their 2 and 2 classes in common: 'c' is only in the source, 'b' only in the target" in r.err, r
+    table(folder, "mixed.csv", [(i, x, "B" if k == 7 else c) for k, (i, x, c) in enumerate(rows(60, 2))])
+    r = run(folder, task(folder, "mixed.csv"))
+    assert "'B' and 'b' of 't' count as two classes, though they differ only in case" in r.err, r
+
+
+def test_the_target_as_its_own_source(folder):
+    """Rows of the target with their labels in a source: whoever finds them there knows what is hidden."""
+    start(folder)
+    leak = lambda r: "(a leak): what is hidden can be looked up there; leave them out of 's'" in r.err
+    r = run(folder, task(folder, "t.csv", source="t.csv"))
+    assert "'s' holds 60 of the 60 labelled instances of target 't', with their labels" in r.err and leak(r), r
+    # some rows of it, columns in another order, other ids
+    some = [(f"n{k}", [x[2], x[0], x[3], x[1]], c) for k, (i, x, c) in enumerate(rows(60, 2)[:12])]
+    table(folder, "some.csv", rows(40, 1) + some, head="id,f1,f2,f3,f4,kind")
+    assert not leak(run(folder, task(folder, "t.csv", source="some.csv")))  # the names say other columns
+    table(folder, "some.csv", [(i, [x[2], x[0], x[3], x[1]], c) for i, x, c in rows(40, 1)] + some, head="id,f3,f1,f4,f2,kind")
+    r = run(folder, task(folder, "t.csv", source="some.csv"))
+    assert "'s' holds 12 of the 60 labelled instances" in r.err and leak(r), r
+    # the same rows with other labels, and rows that say so little that they repeat
+    table(folder, "other.csv", [(i, x, {"a": "b", "b": "a"}[c]) for i, x, c in rows(60, 2)])
+    assert not leak(run(folder, task(folder, "t.csv", source="other.csv")))
+    for name, seed in (("few.csv", 2), ("fews.csv", 3)):
+        table(folder, name, [(i, [int(v > 1) for v in x], c) for i, x, c in rows(60, seed)])
+    assert not leak(run(folder, task(folder, "few.csv", source="fews.csv")))
 
 
 def test_sets_as_classes(folder):
@@ -148,6 +175,9 @@ def test_columns_that_are_labels_or_ids(folder):
     table(folder, "extra.csv", data, head="id,f1,f2,f3,f4,kind,class")
     r = run(folder, task(folder, "extra.csv"))
     assert "'class': a feature, though it looks like a label or an id" in r.err and "drop: class" in r.err, r
+    table(folder, "more.csv", [(i, x, f"{c},{k + 1000}") for k, (i, x, c) in enumerate(data)], head="id,f1,f2,f3,f4,kind,class,visit_id")
+    r = run(folder, task(folder, "more.csv"))
+    assert "'class', 'visit_id': features, though they look like labels or ids" in r.err and "drop: class,visit_id leaves" in r.err, r
     r = run(folder, task(folder, "extra.csv", ", drop: class"))
     assert "though it looks" not in r.err, r
     write(folder, "count.csv", "no,f1,f2,f3,f4,kind\n" + "".join(
@@ -232,6 +262,17 @@ def test_wide_ratings_drop(folder):
     refused("inspect", folder + "/wide.csv", "--format", "ratings", "--set", "drop=wage", says="no column wage (drop=)")
 
 
+def test_wide_ratings_as_people_have_them(folder):
+    """Names of users under a header of any kind, and zeros for what was not rated."""
+    head = "guest," + ",".join(f"dish{i}" for i in range(6))
+    body = "".join(f"guest {u}," + ",".join(str((u + i) % 5 + 1) if (u + i) % 3 else "0" for i in range(6)) + "\n" for u in range(20))
+    write(folder, "wide.csv", head + "\n" + body)
+    r = run(folder, rate_task(folder, "wide.csv"))
+    assert "wide.csv: 40 of 120 ratings are 0, the others 1 to 5: if 0 stands for no rating, say missing: 0" in r.err, r
+    r = run(folder, rate_task(folder, "wide.csv", ", missing: 0"))
+    assert "ratings are 0" not in r.err and "guest 3,dish1" in read(folder, "out/predictions/bias.csv"), r
+
+
 def test_scale_from_what_is_visible(folder):
     """A rating of 1000 is hidden but for one seed in many: no prediction knows of it, and predictions are kept within
     what is visible."""
@@ -250,6 +291,10 @@ def test_messages(folder):
     text = read(task(folder, "t.csv")).replace("controls: none", "metrics: [accuracy]").replace("classify", "stream")
     refused("run", write(folder, "stream.yaml", text.replace("[svm]", "[mpa]")),
             says="metric accuracy does not belong to goal stream, which has ")
+    write(folder, "list.yaml", read(task(folder, "t.csv", ", drop: f1,f2")))
+    refused("run", folder + "/list.yaml", says="unknown key f2 (a list is written [a, b])")
+    write(folder, "said.csv", "id,said,kind\n" + "".join(f"{i},the {x[0]} is more than {x[1]},{c}\n" for i, x, c in rows(60)))
+    refused("run", task(folder, "said.csv"), says="documents to learn from go into a file of lines, class<TAB>text)")
     write(folder, "gap.csv", "id,p,colour\n1,2,red\n2,,blue\n3,4,red\n")
     refused("convert", folder + "/gap.csv", folder + "/gap.svm", says="instance 2 has no value for feature 1, p")
 
