@@ -180,8 +180,9 @@ static ferry_status refuse_free_text(ferry_ctx *ctx, const ferry_table *t,
         "drop=%s (or use one as id= or label=%s)",
         t->in->path, (long long)bad, bad > 1 ? "s" : "", one,
         has_unit(one) ? " (units have to go)" : "", list.s,
-        has_words(one) ? "; documents to learn from go into a file of lines, class<TAB>text"
-                       : "");
+        has_words(one)
+            ? "; documents to learn from are lines of class<TAB>text, read by format: text"
+            : "");
 done:
     ferry_i_text_free(&list);
     return st;

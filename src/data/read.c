@@ -414,6 +414,21 @@ bool ferry_i_was_feature(const ferry_read_settings *s, const char *name)
     return false;
 }
 
+/* Whether the name of a file says that it has another format than this one. Any name may hold text. */
+static bool says_other_format(const char *format, const char *path)
+{
+    const ferry_format *f = NULL;
+    bool other = false;
+
+    if (!format || strcmp(format, "text") == 0) return false;
+    for (int64_t i = 0; (f = ferry_i_format_at(i)); i++) {
+        if (!ferry_i_format_claims(f, path)) continue;
+        if (strcmp(f->info.name, format) == 0) return false;
+        other = true;
+    }
+    return other;
+}
+
 /* The options of the first reading, then `more` over them (where the new file differs), and
  * the features that must come out: text drops words that are not among them, svmlight
  * leaves out columns beyond the ones known. */
@@ -427,6 +442,8 @@ ferry_status ferry_i_read_like(ferry_ctx *ctx, const char *path, const ferry_opt
 
     *out = NULL;
     FERRY_TRY(ferry_i_opts_copy(ctx, read, &opts));
+    if (says_other_format(ferry_opts_get(opts, "format"), path))
+        FERRY_TRY(ferry_opts_set(ctx, opts, "format", ""));
     FERRY_TRY(overlay(ctx, more, opts));
     q.s.like = true;
     q.s.vocabulary = features;

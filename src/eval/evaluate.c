@@ -224,9 +224,12 @@ static ferry_status need_some(ferry_ctx *ctx, const ferry_results *rs, ferry_sta
     for (int64_t i = 0; i < rs->n; i++) {
         if (!rs->result[i].pub.reason) return FERRY_OK;
     }
-    for (int64_t i = 0; i < rs->n; i++)
-        ferry_i_text_addf(&why, "%s%s: %s", i > 0 ? "; " : "", rs->result[i].pub.name,
-                          rs->result[i].pub.reason);
+    for (int64_t i = 0; i < rs->n; i++) {
+        const ferry_result *r = &rs->result[i].pub;
+        const bool named = strncmp(r->reason, r->name, strlen(r->name)) == 0;
+        ferry_i_text_addf(&why, "%s%s%s%s", i > 0 ? "; " : "", named ? "" : r->name,
+                          named ? "" : ": ", r->reason);
+    }
     FERRY_HAVE(ctx, !why.failed);
     st = ferry_i_fail(ctx, code, "task '%s': no method could run: %s", rs->run.task, why.s);
 done:

@@ -148,6 +148,21 @@ def test_labels_of_other_forms(folder):
     run(folder, write(folder, "y.yaml", read(alone).replace("y: y.csv", "y: {file: y.csv, header: yes}")))
 
 
+def test_new_data_in_another_format(folder):
+    """A model of a CSV file predicts for the same rows as ARFF, and the other way round: the extension says which it is."""
+    data = rows(60, 2)
+    table(folder, "s.csv", rows(40, 1))
+    table(folder, "t.csv", data)
+    write(folder, "t.arff", "@relation t\n@attribute id string\n" + "".join(f"@attribute f{k} numeric\n" for k in range(1, 5)) +
+          "@attribute kind {a,b}\n@data\n" + "".join(f"{i},{','.join(map(str, x))},{c}\n" for i, x, c in data))
+    found = set()
+    for name in ("t.csv", "t.arff"):
+        file = write(folder, "task.yaml", read(task(folder, name)).replace("role: target", "role: target, id: id"))
+        ferry("fit", file, "-m", "svm", "-o", folder + "/m.ferry")
+        found |= {ferry("predict", folder + "/m.ferry", folder + "/" + new).out for new in ("t.csv", "t.arff")}
+    assert len(found) == 1 and len(found.pop().splitlines()) == 61
+
+
 def test_targets_that_tell_nothing(folder):
     table(folder, "s.csv", rows(40, 1))
     table(folder, "t.csv", [(i, x, "a") for i, x, _ in rows(60, 2)])

@@ -294,7 +294,7 @@ def test_messages(folder):
     write(folder, "list.yaml", read(task(folder, "t.csv", ", drop: f1,f2")))
     refused("run", folder + "/list.yaml", says="unknown key f2 (a list is written [a, b])")
     write(folder, "said.csv", "id,said,kind\n" + "".join(f"{i},the {x[0]} is more than {x[1]},{c}\n" for i, x, c in rows(60)))
-    refused("run", task(folder, "said.csv"), says="documents to learn from go into a file of lines, class<TAB>text)")
+    refused("run", task(folder, "said.csv"), says="documents to learn from are lines of class<TAB>text, read by format: text)")
     write(folder, "gap.csv", "id,p,colour\n1,2,red\n2,,blue\n3,4,red\n")
     refused("convert", folder + "/gap.csv", folder + "/gap.svm", says="instance 2 has no value for feature 1, p")
 

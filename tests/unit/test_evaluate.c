@@ -551,12 +551,12 @@ static void test_nothing_could_run(void **state)
     ferry_task *task = task_of(ctx, FERRY_CLASSIFY, "none");
 
     add_method(ctx, task, "svm", NULL, "train=target");
-    fails_with(ctx, task, FERRY_ENEEDS, "no method could run: svm train=target: ");
+    fails_with(ctx, task, FERRY_ENEEDS, "no method could run: svm train=target needs labels of target");
     ferry_task_free(task);
     task = task_of(ctx, FERRY_CLASSIFY, "none");
     set_evaluate(ctx, task, "repeats=1", "seed=1");
     add_method(ctx, task, "probe", NULL, "break_at=1");
-    fails_with(ctx, task, FERRY_ENUMERIC, "no method could run: probe: probe: broke down");
+    fails_with(ctx, task, FERRY_ENUMERIC, "no method could run: probe: broke down");
     ferry_task_free(task);
 }
 
