@@ -237,7 +237,8 @@ static ferry_status take_names(ferry_ctx *ctx, ferry_table *t, const glance *g)
                              ? ferry_i_field_text(g[j].first)
                              : ferry_i_sprintf("column %lld", (long long)j + 1);
         FERRY_HAVE(ctx, t->col[j].name);
-        t->col[j].unnamed = g[j].first.n == 0;
+        /* what pandas calls a column without a name when it writes a table that it has read */
+        t->col[j].unnamed = g[j].first.n == 0 || span_is(g[j].first, "unnamed: 0");
     }
 done:
     return st;

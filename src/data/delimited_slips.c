@@ -54,11 +54,13 @@ static ferry_status report_odd_names(ferry_ctx *ctx, const ferry_table *t)
         ferry_i_text_addf(&names, "%s%s", names.len ? "," : "", t->col[j].name);
     }
     FERRY_HAVE(ctx, !list.failed && !names.failed);
+    /* as YAML takes it */
+    const char *q = n == 1 && strpbrk(names.s, ":#%{}[]&*!|>'@`") ? "\"" : "";
     if (n == 1)
         ferry_i_log(ctx, FERRY_WARN,
                     "%s: %s: a feature, though it looks like a label or an id; if it is "
-                    "one, say label: %s, id: %s or drop: %s",
-                    t->in->path, list.s, names.s, names.s, names.s);
+                    "one, say label: %s%s%s, id: %s%s%s or drop: %s%s%s",
+                    t->in->path, list.s, q, names.s, q, q, names.s, q, q, names.s, q);
     else if (n > 1)
         ferry_i_log(
             ctx, FERRY_WARN,

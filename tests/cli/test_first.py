@@ -33,7 +33,8 @@ def test_forms_of_a_table(folder):
     write(folder, "note.csv", head + ",note\n" + "".join(f'{line},"one\nline, ""two"""\n' for line in text.splitlines()[1:]))
     write(folder, "pandas.csv", text.replace("id,", ",", 1))  # names of rows in a first column without a name
     write(folder, "index.csv", "," + head + "\n" + "".join(f"{k},{line}\n" for k, line in enumerate(text.splitlines()[1:])))
-    for name in ("tab.tsv", "semi.csv", "crlf.csv", "bom.csv", "blank.csv", "quoted.csv", "pandas.csv", "index.csv"):
+    write(folder, "again.csv", text.replace("id,", "Unnamed: 0,", 1))  # the same, read and written once more
+    for name in ("tab.tsv", "semi.csv", "crlf.csv", "bom.csv", "blank.csv", "quoted.csv", "pandas.csv", "index.csv", "again.csv"):
         assert "looks like" not in same_answers(folder, name).err, name
     same_answers(folder, "note.csv", ", drop: note")
 

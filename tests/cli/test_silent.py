@@ -182,6 +182,9 @@ def test_columns_that_are_labels_or_ids(folder):
     assert "though it looks" not in r.err, r
     write(folder, "count.csv", "no,f1,f2,f3,f4,kind\n" + "".join(
         f"{k},{','.join(map(str, x))},{c}\n" for k, (_, x, c) in enumerate(rows(60), 1)))
+    write(folder, "odd.csv", read(folder, "count.csv").replace("no,", "%no,", 1))
+    assert 'say label: "%no", id: "%no" or drop: "%no"' in run(folder, task(folder, "odd.csv")).err
+    assert 'looks like' not in run(folder, task(folder, "odd.csv", ', drop: "%no"')).err
     assert "count.csv: 'no': a feature, though it looks like a label or an id" in run(folder, task(folder, "count.csv")).err
     # the label column of y: is a feature of x:
     twice = write(folder, "twice.yaml", "task: t\ngoal: classify\ndomains:\n"
