@@ -166,6 +166,8 @@ static ferry_status run_trial(ferry_ctx *ctx, const ferry_results *rs, const fer
 
     (void)snprintf(name, sizeof name, "%lld-c%lld-%lld-%lld", (long long)(r - rs->result),
                    (long long)(t - r->trial), (long long)draw, (long long)repeat);
+    own.log =
+        NULL; /* what a method says of a made-up world reads like a word about the data */
     FERRY_NEW(ctx, score, rs->n_metrics);
     if (t->kind == FERRY_CONTROL_CODEBOOK) { /* it draws its chance inside the fit */
         FERRY_TRY(ferry_i_method_get(ctx, m->control, &m));

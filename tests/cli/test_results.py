@@ -90,6 +90,13 @@ evaluate: {repeats: 1, controls: none}
     assert True in seen
 
 
+def test_controls_are_quiet(folder):
+    """What a method says of a shuffled source is no word about the task: place finds no order there, and said so each time."""
+    ferry("gen", "classes", "-q", "--out", folder + "/classes")
+    r = ferry("run", folder + "/classes/task.yaml", "--set", "evaluate.repeats=1", "-o", folder + "/out")
+    assert "geometry does not hold" not in r.err, r
+
+
 def test_tables(folder):
     task = small_task(folder)
     ferry("run", task, "-q", "-o", folder + "/o", "--set", "evaluate.controls=none")
