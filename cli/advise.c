@@ -215,13 +215,18 @@ static void print_hints(const ferry_advice *a, const char *path)
         puts(
             "No target label is visible: nothing can be checked on the target itself. A few "
             "labels\n(labelled: 20) make every verdict better founded.");
-    if (isfinite(a->power[0]))
+    if (isfinite(a->power[0])) {
+        const bool errors = a->goal & (FERRY_REGRESS | FERRY_RATE);
         printf(
-            "What it can show: with %lld scored rows and %lld repeat%s, where two methods differ on "
-            "a fifth of\nthe rows, a gain of 2 points is found in %.0f %% of cases, of 5 in "
-            "%.0f %%, of 10 in %.0f %%.\n",
-            (long long)a->scored, (long long)a->repeats, a->repeats == 1 ? "" : "s",
-            100 * a->power[0], 100 * a->power[1], 100 * a->power[2]);
+            "What it can show: with %lld scored %s and %lld repeat%s, where %s,\na gain of "
+            "2 %s is found in %.0f %% of cases, of 5 in %.0f %%, of 10 in %.0f %%%s.\n",
+            (long long)a->scored, a->goal == FERRY_RATE ? "ratings" : "rows",
+            (long long)a->repeats, a->repeats == 1 ? "" : "s",
+            errors ? "two methods' errors correlate by 0.9"
+                   : "two methods differ on a fifth of the rows",
+            errors ? "% of the error" : "points", 100 * a->power[0], 100 * a->power[1],
+            100 * a->power[2], a->goal == FERRY_RATE ? " at best" : "");
+    }
     printf(
         "In all %s %s for the repeats on one core, up to %s more for controls, and %s more "
         "with --guard.\n",

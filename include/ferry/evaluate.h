@@ -48,8 +48,8 @@ typedef struct ferry_advice {
     const char *links;      /**< as ferry_task_links() tells them */
     int64_t scored; /**< target labels that are hidden from methods and score them */
     double power
-        [3]; /**< chance that a gain of 2, 5 or 10 points would be shown, for metrics that are
-                          shares and methods that differ on a fifth of the rows; NaN: not known */
+        [3]; /**< chance that a gain of 2, 5 or 10 points (regress, rate: % of the error) would be
+                          shown; for which methods is in docs/evaluation.md; NaN: not known */
     double seconds_repeats; /**< of all methods on all repeats, as far as known */
     double
         seconds_controls; /**< of 24 control fits for each transfer method: the most by default */

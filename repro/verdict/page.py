@@ -22,10 +22,12 @@ def load(name):
         return json.load(f)
 
 
-def measured(d):
+def measured(*parts):
     """With which program; the first results did not say, and what has changed since is told."""
-    return "Measured with %s." % d["ferry"] if "ferry" in d else \
-        "**Measured before the guard's gate was mended and before a stream's order counted once; to be measured again.**"
+    known = sorted({d["ferry"] for d in parts if "ferry" in d})
+    if known and all("ferry" in d for d in parts if d["rows"]):
+        return "Measured with %s." % ", ".join(known)
+    return "**%s before the guard's gate was mended and before a stream's order counted once; to be measured again.**" % ("In part measured" if known else "Measured")
 
 
 def below(k, n, p):
@@ -124,33 +126,41 @@ def regret(got, base, transfer):
     return (better - got) / max(abs(better), 1e-9)
 
 
-def guard_part(groups, power):
+def is_below(row, got, base):
+    return got < base - (0.01 if row["larger"] else 0.01 * abs(base))
+
+
+def guard_part(groups, parts):
     out = ["## The guard", "",
            "What the guard took in each split of each task, against the best baseline and the best transfer method by the same cross-validation, on the hidden rows. *Regret*",
            "is how far it is below the better of these two, as a share of that one's value: of a run (a task and its seed, the mean of its splits), and of a split, where",
-           "luck decides which of two equals is the better, so that no rule has 0. *Below*: splits in which it is more than a point (a hundredth) below the baseline.", ""]
+           "luck decides which of two equals is the better, so that no rule has 0. *Below*: runs, or splits, in which it is more than a point (a hundredth) below the baseline.", ""]
     table, runs, splits = [], [], []
-    below = collections.defaultdict(list)
+    below, below_run = collections.defaultdict(list), collections.defaultdict(list)
     for source, goal, rows in groups:
         some = [p for p in map(pairs_of, rows) if p]
         if not some:
             continue
         mine = [regret(*map(statistics.mean, zip(*p))) for p in some]
         each = [regret(*x) for p in some for x in p]
-        low = [got < base - (0.01 if r["larger"] else 0.01 * abs(base)) for r in rows for got, base, _ in pairs_of(r)]
-        table.append([source, goal, len(mine), "%.2f %%" % (100 * statistics.mean(mine)), len(each), "%.2f %%" % (100 * statistics.mean(each)),
-                      "%.1f %%" % (100 * statistics.mean(low)), "%.0f %%" % (100 * statistics.mean(got != base for p in some for got, base, _ in p))])
+        low = [is_below(r, got, base) for r in rows for got, base, _ in pairs_of(r)]
+        low_run = [is_below(r, *list(map(statistics.mean, zip(*pairs_of(r))))[:2]) for r in rows if pairs_of(r)]
+        table.append([source, goal, len(mine), "%.2f %%" % (100 * statistics.mean(mine)), "%.1f %%" % (100 * statistics.mean(low_run)),
+                      len(each), "%.2f %%" % (100 * statistics.mean(each)), "%.1f %%" % (100 * statistics.mean(low)), "%.0f %%" % (100 * statistics.mean(got != base for p in some for got, base, _ in p))])
         runs += mine
         splits += each
         below[source.split(", ")[-1]] += low
-    out += rows_of(["source", "goal", "runs", "regret", "splits", "regret", "below", "other than the baseline"], table) + [""]
+        below_run[source.split(", ")[-1]] += low_run
+    out += rows_of(["source", "goal", "runs", "regret", "below", "splits", "regret", "below", "other than the baseline"], table) + [""]
     for source in ("useless", "unrelated"):
-        low = below[source]
+        low, low_run = below[source], below_run[source]
         if low:
-            out.append("- %s sources: below in %d of %d splits (%.1f %%)" % (source, sum(low), len(low), 100 * statistics.mean(low)))
-    out.append("- all: mean regret %.2f %% over %d runs, %.2f %% over their %d splits; no setting was chosen on any of them"
-               % (100 * statistics.mean(runs), len(runs), 100 * statistics.mean(splits), len(splits)))
-    return out + ["", measured(power), ""]
+            out.append("- %s sources: below in %s of the runs, in %d of %d splits (%.1f %%)"
+                       % (source, share(sum(low_run), len(low_run)), sum(low), len(low), 100 * statistics.mean(low)))
+    if runs:
+        out.append("- all: mean regret %.2f %% (± %.2f, its standard error) over %d runs, %.2f %% over their %d splits; no setting was chosen on any of them"
+                   % (100 * statistics.mean(runs), 100 * statistics.stdev(runs) / math.sqrt(len(runs)), len(runs), 100 * statistics.mean(splits), len(splits)))
+    return out + ["", measured(*parts), ""]
 
 
 def size_part(d):
@@ -183,22 +193,28 @@ def real_part(d):
             "method over the best baseline, a mean.", ""] + rows_of(["source", "tasks", "said to help", "said to harm", "best gain"], table) + [""]
 
 
-def cost_part(parts):
-    """Control fits a method: few where nothing can come of it, 24 at most."""
+def cost_part(parts, cost):
+    """Control fits a method: few where nothing can come of it, 24 at most; and the processor's time."""
     early, late = [], []
     for r in (r for d in parts for r in d["rows"] if "fits" in r):
         (late if max(r["fits"].values(), default=0) > 12 else early).append(list(r["fits"].values()))
     table = [[name, len(some), "%.1f" % statistics.mean(x for f in some for x in f), max(x for f in some for x in f)]
              for name, some in (("two draws of each control settle it", early), ("something may help or harm: 19 draws", late)) if some]
-    if not table:
-        return []
-    return ["## What the controls cost", "",
-            "Fits that the default controls took for a method, over all tasks of this page. The first version took 12 for every method of every task.", ""] + \
-        rows_of(["", "tasks", "mean", "most"], table) + [""]
+    out = ["## What the controls cost", "",
+           "Fits that the default controls took for a method, over all tasks of this page. The first version took 12 for every method of every task.", ""] + \
+        rows_of(["", "tasks", "mean", "most"], table) + [""] if table else []
+    if cost["rows"]:
+        out += ["Seconds of the processor for `ferry run` on one core, without controls (`--controls none`) and with the default ones. The last column weighs fits by what one takes:",
+                "the controls' cost as a multiple of what 12 fits of every transfer method would have been.", ""]
+        out += rows_of(["task", "without", "with controls", "fits a method", "of 12 fits each"],
+                       [[r["task"], "%.2f s" % r["cpu"]["none"], "%.2f s" % r["cpu"]["quick"],
+                         "%d to %d" % (min(r["fits"].values()), max(r["fits"].values())), "%.2f" % r["of_first"]] for r in cost["rows"]]) + ["", measured(cost), ""]
+    return out
 
 
 def page():
     useless, coverage, power, size, real = map(load, ("useless", "coverage", "power", "size", "real"))
+    cost = load("cost")
     groups = [("generated bridges", "classify", power["rows"]), ("digits, real", "classify", [r for r in real["rows"] if r["source"] == "real"])]
     for source in ("useless", "unrelated"):
         groups += [(source, goal, [r for r in useless["rows"] if (r["source"], r["goal"]) == (source, goal)]) for goal in ("classify", "regress", "multilabel", "rate")]
@@ -207,8 +223,8 @@ def page():
                       "Made by `repro/verdict/page.py` from `repro/verdict/results/`, which `repro/verdict/simulate.py` writes by running the real command on made-up tasks whose truth is",
                       "known. [evaluation.md](evaluation.md) has what the verdicts mean. Everything here can be had again: `python3 repro/verdict/simulate.py useless FERRY --guard --out",
                       "repro/verdict/results/useless.json`, likewise `coverage`, `size`, `power --guard` and `real --guard`; a slice runs with the tests.", ""]
-                     + useless_part(useless) + real_part(real) + coverage_part(coverage) + size_part(size) + power_part(power) + guard_part(groups, power)
-                     + cost_part([useless, power, real]))
+                     + useless_part(useless) + real_part(real) + coverage_part(coverage) + size_part(size) + power_part(power) + guard_part(groups, [useless, power, real])
+                     + cost_part([useless, power, real], cost))
 
 
 def main():

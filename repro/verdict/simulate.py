@@ -6,6 +6,7 @@
     simulate.py power    FERRY [--tasks N] [--out FILE]   ferry gen bridge with 6 and 10 repeats: is the gain found, and the guard's worth
     simulate.py size     FERRY [--tasks N] [--out FILE]   two equal learners in six designs: how often are they said to differ?
     simulate.py real     FERRY [--tasks N] [--out FILE]   digits with right, shuffled and renamed source labels: verdicts and the guard
+    simulate.py cost     FERRY [--out FILE]               processor time of a run without and with the default controls, on three tasks
 
 Every task depends on its number alone (and --seed), so a slice is a part of the whole. Only the standard library is used; results are JSON, which
 page.py makes docs/trust.md of. Tasks have at most 500 rows; the whole takes a night on two cores.
@@ -16,6 +17,7 @@ import functools
 import json
 import os
 import random
+import resource
 import subprocess
 import sys
 import tempfile
@@ -359,7 +361,45 @@ evaluate: {repeats: %d, seed: %d}
              "gains": {r["name"]: round(r["verdict"]["gain"], 4) for r in d["results"] if r["verdict"]}, "guard": guard_of(d)}]
 
 
-RUN = {"useless": (useless, 300), "coverage": (coverage, 200), "power": (power, 24), "size": (size, 200), "real": (real, 60)}
+# ---- cost ----
+
+SMALL = ["source=150", "bridge=200", "target=150", "source_features=30", "target_features=20"]
+COSTS = {"ferry demo": ([], ""), "a small bridge, hop helps": (SMALL, "methods: [svm, knn, semi-svm, hop, cdspp, hemap]\n"),
+         "the same, source labels dealt out anew": (SMALL, "methods: [svm, knn, semi-svm, hop, cdspp, hemap]\n")}
+
+
+def spent():
+    u = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return u.ru_utime + u.ru_stime
+
+
+def cost(a, t):
+    """Seconds of the processor, and fits against the first version's 12 for every transfer method, each fit by what one took in the repeats."""
+    name = list(COSTS)[t]
+    sizes, methods = COSTS[name]
+    seconds = {}
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([a.ferry, "gen", "bridge", "-q", "-o", folder + "/b", *[w for s in sizes for w in ("--set", s)]], check=True, capture_output=True)
+        task = folder + "/b/task.yaml"
+        with open(task, "a") as f:
+            f.write(methods)
+        if "dealt" in name:
+            with open(folder + "/b/source.csv") as f:
+                head, *rows = [line.rstrip("\n").split(",") for line in f]
+            at = head.index("label")
+            labels = random.Random(a.seed).sample([r[at] for r in rows], len(rows))
+            table(folder + "/b/source.csv", head, [r[:at] + [c] + r[at + 1:] for r, c in zip(rows, labels)])
+        for controls in ("none", "quick"):
+            before = spent()
+            d = run(a.ferry, task, "--controls", controls, "-o", folder + "/" + controls)
+            seconds[controls] = round(spent() - before, 2)
+    fits = verdicts(d)["fits"]
+    one = {r["name"]: sum(r["fit_seconds"]) / len(r["fit_seconds"]) for r in d["results"] if r["name"] in fits}
+    return [{"task": name, "cpu": seconds, "fits": fits, "of_first": round(sum(fits[n] * one[n] for n in one) / (12 * sum(one.values())), 3),
+             "verdicts": verdicts(d)["verdicts"]}]
+
+
+RUN = {"cost": (cost, len(COSTS)), "useless": (useless, 300), "coverage": (coverage, 200), "power": (power, 24), "size": (size, 200), "real": (real, 60)}
 
 
 def main():
@@ -377,19 +417,26 @@ def main():
     a = p.parse_args()
     make, tasks = RUN[a.what]
     a.tasks = a.tasks or tasks
+    version = subprocess.run([a.ferry, "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
     rows = []
+
+    def write(done):
+        text = json.dumps({"what": a.what, "ferry": version, "tasks": done, "repeats": a.repeats, "seed": a.seed, "rows": rows}, separators=(",", ":"))
+        if not a.out:
+            return print(text)
+        with open(a.out + ".new", "w") as f:
+            f.write(text + "\n")
+        os.replace(a.out + ".new", a.out)
+
     with concurrent.futures.ThreadPoolExecutor(a.jobs) as pool_of:
         for t, some in enumerate(pool_of.map(lambda t: make(a, t), range(a.first, a.tasks)), a.first):
             rows += some
+            if a.out:
+                write(t + 1)  # a night that is stopped early leaves what it had
             if not a.quiet:
                 print(t, file=sys.stderr, flush=True)
-    version = subprocess.run([a.ferry, "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
-    text = json.dumps({"what": a.what, "ferry": version, "tasks": a.tasks, "repeats": a.repeats, "seed": a.seed, "rows": rows}, separators=(",", ":"))
-    if a.out:
-        with open(a.out, "w") as f:
-            f.write(text + "\n")
-    else:
-        print(text)
+    if not a.out:
+        write(a.tasks)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 /* Question 2 of the verdict: is it the source? Methods in made-up worlds that keep everything but the
  * knowledge (task/control.c), on the first split, and what their numbers say.
  *
- * 1. Two draws of each control (of the fourth and later one) for every transfer method. A method none
- *    of whose predictions changes does not use its source. The first control that changes them, in
- *    the order below, is the method's primary control.
+ * 1. Two draws of each control (where there are four or more, one of the later ones) for every transfer
+ *    method. A method none of whose predictions changes does not use its source. The first control that
+ *    changes them, in the order below, is the method's primary control.
  * 2. The end, unless some better method is above all its draws, or some worse one below all of its own.
  * 3. Otherwise K = 19 draws of the primary control for all methods, those that are no candidates among
  *    them: p = (1 + draws whose best is as good) / (K + 1), the best over methods that are each
@@ -27,7 +27,7 @@
 #include "methods/method.h"
 
 enum { NONE, QUICK, FULL };
-enum { FIRST = 2, DRAWS = 19, FULL_DRAWS = 39, OTHERS = 5, TWICE = 3 };
+enum { FIRST = 2, DRAWS = 19, FULL_DRAWS = 39, OTHERS = 5 };
 static const double MINUTE = 60, SHARE = 2.4; /* what 19 draws may take */
 
 static const ferry_control order[] = {FERRY_CONTROL_CLASSES,  FERRY_CONTROL_LABELS,
@@ -82,11 +82,15 @@ static ferry_status plan_method(ferry_ctx *ctx, const ferry_task *task,
 {
     ferry_status st = FERRY_OK;
     const int64_t sources = ferry_i_task_count_role(task, FERRY_SOURCE);
+    int64_t controls = 0, twice = 0;
 
     FERRY_NEW(ctx, r->trial, FERRY_COUNT(order) + sources);
     for (int64_t k = 0; k < FERRY_COUNT(order); k++)
+        controls += applies(task, r->how, order[k]);
+    twice = controls <= 3 ? controls : OTHERS + 1 - controls; /* any may be the primary */
+    for (int64_t k = 0; k < FERRY_COUNT(order); k++)
         if (applies(task, r->how, order[k]))
-            FERRY_TRY(add_trial(ctx, r, order[k], NULL, r->n_trials < TWICE ? FIRST : 1,
+            FERRY_TRY(add_trial(ctx, r, order[k], NULL, r->n_trials < twice ? FIRST : 1,
                                 most_draws(rs)));
     if (rs->level == FULL && applies(task, r->how, FERRY_CONTROL_WITHOUT))
         for (int64_t s = 0; s < sources; s++)
@@ -433,14 +437,19 @@ done:
     return st;
 }
 
-/* Step 4: who passed high gets its other controls, 5 draws in all (full: of each). */
+/* Step 4: who passed high gets its other controls, 5 draws in all (full: of each); what went to
+ * controls that change nothing is among them. */
 static void want_others(const ferry_results *rs, ferry_entry *r)
 {
     int64_t others = 0, left = OTHERS;
 
     if (!r->better || !(r->pub.p_high <= 0.05)) return;
-    for (int64_t i = 0; i < r->n_trials; i++)
-        others += i != r->primary && !r->trial[i].pub.source && !r->trial[i].pub.same;
+    for (int64_t i = 0; i < r->n_trials; i++) {
+        const ferry_trial *t = &r->trial[i];
+        if (i == r->primary || t->pub.source) continue;
+        others += !t->pub.same;
+        left -= t->pub.same ? t->done : 0;
+    }
     for (int64_t i = 0; i < r->n_trials; i++) {
         ferry_trial *t = &r->trial[i];
         if (i == r->primary || t->pub.source || t->pub.same) continue;

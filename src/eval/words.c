@@ -161,9 +161,12 @@ static void add_better(ferry_text *t, const ferry_results *rs, const ferry_resul
 static void add_worse(ferry_text *t, const ferry_results *rs, const ferry_result *r)
 {
     add_gain(t, rs, r, true);
-    if (r->verdict == FERRY_HARMS)
+    if (r->verdict == FERRY_HARMS && r->as_bad == 0)
         ferry_i_text_addf(t, ", and worse than with any of %lld shuffled sources",
                           (long long)r->worlds);
+    else if (r->verdict == FERRY_HARMS) /* of another control, or one of full's 39 */
+        ferry_i_text_addf(t, ", and worse than with %lld of %lld shuffled sources",
+                          (long long)(r->worlds - r->as_bad), (long long)r->worlds);
     else if (r->worlds == 0)
         ferry_i_text_add(t, "; no control ran, so whether it is the source is not known");
     else if (r->as_bad > 0) {
@@ -189,9 +192,9 @@ static void add_unused(ferry_text *t, const ferry_results *rs, const ferry_resul
     else if (isnan(r->p_compare))
         ferry_i_text_addf(t, "equals %s in every repeat", r->baseline);
     else
-        ferry_i_text_addf(t, "is %s %s %s (95 %% interval %s to %s)",
+        ferry_i_text_addf(t, "is %s %s %s (95 %% interval %s to %s)%s",
                           amount(rs, fabs(r->gain)).s, word, r->baseline, part(rs, low).s,
-                          part(rs, high).s);
+                          part(rs, high).s, r->fixed ? " with these labels" : "");
 }
 
 /* Nothing is shown: what would. */

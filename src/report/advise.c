@@ -255,21 +255,29 @@ done:
     return st;
 }
 
-/* What this task can show at all, before anything is run: the chance that a gain of so many points
- * passes question 1 (one-sided, .05). Rows: two methods differ on a fifth of them. Labels: what other
- * visible labels change falls with their number; .016 / L is what the repeats of ferry gen's bridge
- * tasks differ by (3 labels a class; not the tasks of docs/trust.md's tables). */
-static void reckon_power(ferry_advice *a)
+/* What this task can show at all, before anything is run: the chance that a gain of so many points, or
+ * of so many hundredths of the baseline's error, passes question 1, at the level that Holm's rule leaves
+ * for one of the transfer methods that fit. Rows: two methods differ on a fifth of them, which is a
+ * variance of .2; that of the difference of two errors (of normal ones, by their own size, 1 - rho^2) is
+ * the same where they correlate by .9. Ratings of one user go together, so theirs is the best case.
+ * Labels: what other visible labels change falls with their number; .016 / L is what the repeats of
+ * ferry gen's bridge tasks differ by (3 labels a class; not the tasks of docs/trust.md's tables). */
+static void reckon_power(found *f)
 {
     static const double effect[] = {0.02, 0.05, 0.1};
+    ferry_advice *a = &f->pub;
     const double n = (double)a->scored, labels = fmax(1, (double)a->visible);
     const double repeats = 0.016 / labels, k = a->visible > 0 ? labels / n : 0;
     const double se = sqrt(0.2 / n + repeats * (1 / (double)a->repeats + k));
+    double methods = 0;
 
+    for (int64_t i = 0; i < f->n_methods; i++)
+        methods += !f->method[i].reason && f->method[i].kind == FERRY_KIND_TRANSFER;
+    const double level = 0.05 / fmax(1, methods);
     for (int i = 0; i < 3; i++)
-        a->power[i] = n > 2 && !(a->goal & (FERRY_REGRESS | FERRY_RATE | FERRY_EMBED))
+        a->power[i] = n > 2 && a->goal != FERRY_EMBED
                           ? ferry_i_student_above(
-                                ferry_i_student_t(0.1, n - 1) - effect[i] / se, n - 1)
+                                ferry_i_student_t(2 * level, n - 1) - effect[i] / se, n - 1)
                           : NAN;
 }
 
@@ -320,7 +328,7 @@ ferry_status ferry_advise(ferry_ctx *outer, const ferry_task *task, ferry_advice
     for (int64_t i = 0; i < f->n_domains; i++)
         if (f->domain[i].role == FERRY_TARGET)
             f->pub.scored = f->domain[i].labels - f->pub.visible;
-    reckon_power(&f->pub);
+    reckon_power(f);
     reckon_time(f);
     FERRY_HAVE(ctx, !f->arena.failed);
     *out = &f->pub;

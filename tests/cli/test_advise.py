@@ -53,6 +53,23 @@ def test_what_does_not_fit(folder):
     refused("advise", folder + "/none.yaml", says="none.yaml")
 
 
+def test_what_it_can_show(folder):
+    """More with more rows, for a larger gain and with fewer methods that share the level; of errors in hundredths of them, for an embedding nothing."""
+    task = small_task(folder)
+    def shown(path, *more):
+        text = " ".join(ferry("advise", path, *more).out.split())
+        return text, parses(ferry("advise", path, "--json", *more).out)["power"]
+    one = write(folder, "task/one.yaml", read(task) + "methods: [svm, hemap]\n")
+    four = write(folder, "task/four.yaml", read(task) + "methods: [svm, hemap, hop, cdspp, omtlmc]\n")
+    (words, few), (_, many), (_, hidden) = shown(one), shown(four), shown(one, "--set", "domains.target.labelled=0.9")
+    assert "where two methods differ on a fifth of the rows, a gain of 2 points is found in" in words, words
+    assert 0 < few[0] < few[1] < few[2] < 1 and all(a < b for a, b in zip(many, few)) and hidden[2] < few[2], (few, many, hidden)
+    write(folder, "x.csv", "".join(["a,y\n"] + [f"{i % 17},{i % 13}\n" for i in range(60)]))
+    numbers = write(folder, "n.yaml", "task: n\ngoal: regress\ndomains:\n  - {name: t, role: target, x: x.csv, label: y, labelled: 20}\nmethods: [ridge, mean]\n")
+    words, power = shown(numbers)
+    assert "errors correlate by 0.9, a gain of 2 % of the error is found in" in words and 0 < power[0] < power[2] < 1, (words, power)
+
+
 def test_measures_are_recorded(folder):
     ferry("run", small_task(folder), "-q", "-o", folder + "/o")
     assert [m["from"] for m in parses(read(folder, "o/run.json"))["measures"]] == ["source", "bridge"]
@@ -113,6 +130,8 @@ def test_guard_of_ratings_and_numbers(folder):
     write(folder, "r.csv", "user,item,rating\n" + ratings + "\n")
     task = write(folder, "r.yaml", "task: r\ngoal: rate\ndomains:\n  - {name: t, role: target, ratings: r.csv, labelled: 0.7}\n"
                  "methods: [rating-mean, bias]\nevaluate: {repeats: 2}\n")
+    said = " ".join(ferry("advise", task).out.split())
+    assert " scored ratings and 2 repeats, " in said and " % at best." in said, said
     g = parses(ferry("run", task, "--guard", "--json", "-q", "-o", folder + "/o").out)["guard"]
     assert set(g["chosen"]) <= {"rating-mean", "bias"} and all(s < 0 for s in g["scores"].values())  # minus rmse
 

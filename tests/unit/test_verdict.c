@@ -10,13 +10,14 @@
  * `spread`; `true_level` when the source has the mark of the real one (its first cell).
  * The draw is the same in every repeat: a lucky source stays lucky. */
 typedef struct luck_options {
-    double level, spread, true_level;
+    double level, spread, true_level, blind;
 } luck_options;
 
 static const ferry_opt luck_opts[] = {
     FERRY_OPT(luck_options, REAL, level, 0.75, 0, 1, "share right"),
     FERRY_OPT(luck_options, REAL, spread, 0.05, 0, 1, "how sources differ"),
     FERRY_OPT(luck_options, REAL, true_level, 0, 0, 1, "share right with the real source"),
+    FERRY_OPT(luck_options, REAL, blind, 0, 0, 1, "1: sees rows and bridges, no labels"),
 };
 
 typedef struct luck {
@@ -27,11 +28,11 @@ typedef struct luck {
 enum { N = 120, D = 3, MARK = 1000 };
 
 /* Rises with the place in the source of both its rows and its labels. */
-static uint64_t print_of(const ferry_domain *d)
+static uint64_t print_of(const ferry_domain *d, bool blind)
 {
     uint64_t h = ferry_i_domain_hash(d);
 
-    for (int64_t i = 0; d->labels && i < d->labels->n; i++)
+    for (int64_t i = 0; !blind && d->labels && i < d->labels->n; i++)
         h = h * 31 + (uint64_t)(d->labels->cls[i] + 2);
     return h;
 }
@@ -50,12 +51,17 @@ static ferry_status luck_fit(ferry_ctx *ctx, const ferry_task *task, const void 
     *state = l;
     if (!l) return ferry_i_nomem(ctx);
     for (int64_t i = 0; (s = ferry_i_task_role(task, FERRY_SOURCE, i)); i++) {
-        h = h * 1000003 + print_of(s);
+        h = h * 1000003 + print_of(s, o->blind > 0);
         /* the mark is in the first row */
         real = real && s->n_views > 0 && s->views[0]->x->dense &&
                s->views[0]->x->dense[0] == MARK;
-        for (int64_t k = 0; real && k < 20; k++) /* its labels take turns */
+        for (int64_t k = 0; real && o->blind == 0 && k < 20;
+             k++) /* its labels take turns */
             real = s->labels->cls[k] == k % 2;
+    }
+    if (o->blind > 0 && (s = ferry_i_task_role(task, FERRY_INTERMEDIATE, 0))) {
+        h = h * 1000003 + print_of(s, true);
+        real = real && s->views[0]->x->dense[0] == MARK;
     }
     ferry_i_rng_seed(&rng, h, 7);
     l->share = o->level + o->spread * ferry_i_rng_normal(&rng);
@@ -110,7 +116,7 @@ static ferry_domain *noise(ferry_ctx *ctx, const char *name, ferry_role role, ui
     ferry_i_rng_seed(&rng, seed, (uint64_t)role + 11);
     for (int64_t i = 0; i < n * D; i++)
         x[i] = ferry_i_rng_normal(&rng);
-    if (role == FERRY_SOURCE) x[0] = MARK;
+    if (role != FERRY_TARGET) x[0] = MARK;
     for (int64_t i = 0; i < n; i++)
         y[i] = telling ? (x[i * D] > 0 ? "b" : "a") : i % 2 ? "b" : "a";
     d = small_domain(ctx, name, role, n, D, x);
@@ -372,6 +378,10 @@ static void test_words(void **state)
     assert_sentence(rs, "bad", "), whatever the source: ");
     assert_int_equal(named(rs, "cursed")->pub.verdict, FERRY_HARMS);
     assert_sentence(rs, "cursed", "), and worse than with any of 21 shuffled sources.");
+    ferry_result *cursed = (ferry_result *)&named(rs, "cursed")->pub;
+    cursed->as_bad = 1; /* as when a draw of another control is as bad */
+    assert_sentence(rs, "cursed", "), and worse than with 20 of 21 shuffled sources.");
+    cursed->as_bad = 0;
     assert_int_equal(named(rs, "even")->pub.verdict, FERRY_UNDECIDED);
     assert_sentence(rs, "even", "% interval -");
     assert_ok(ctx, ferry_results_explain(ctx, rs, NULL, &table));
@@ -403,6 +413,8 @@ static void test_fixed_split(void **state)
         add(ctx, task, "majority", NULL, "train=source");
         rs = run(ctx, task);
         assert_sentence(rs, "same", " with these labels");
+        ((ferry_result *)&named(rs, "half")->pub)->verdict = FERRY_UNUSED;
+        assert_sentence(rs, "half", ") with these labels.");
         got[i] = named(rs, "same")->pub;
         assert_true(got[i].fixed);
         ferry_results_free(rs);
@@ -450,6 +462,33 @@ static void test_untouched(void **state)
     assert_int_equal(rs->result[1].pub.verdict, FERRY_UNUSED);
     assert_sentence(rs, "sure", "the source changes nothing; the learner itself is ");
     assert_sentence(rs, "sure", " above majority");
+    ferry_results_free(rs);
+    ferry_task_free(task);
+}
+
+/* 24 fits at most: what went to a control that changes nothing is not there for the others. */
+static void test_cost(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_task *task = noise_task(ctx, 5, "repeats=10", "controls=quick", 1);
+    ferry_results *rs = NULL;
+    const ferry_entry *r = NULL;
+    int64_t fits = 0;
+
+    assert_ok(ctx, ferry_task_add_domain(
+                       ctx, task, noise(ctx, "way", FERRY_INTERMEDIATE, 3, 40, false)));
+    add(ctx, task, "majority", NULL, NULL);
+    add(ctx, task, "luck", "good", "level=0.6 spread=0.01 true_level=0.95 blind=1");
+    rs = run(ctx, task);
+    r = named(rs, "good");
+    assert_true(r->better && r->pub.p_high <= 0.05);
+    assert_int_equal(r->n_trials, 3);
+    assert_true(r->trial[0].pub.same && r->trial[1].pub.primary && !r->trial[2].pub.same);
+    for (int64_t i = 0; i < 3; i++)
+        fits += r->trial[i].done;
+    assert_int_equal(r->trial[1].done, 19);
+    assert_int_equal(r->trial[2].done, 3);
+    assert_int_equal(fits, 24);
     ferry_results_free(rs);
     ferry_task_free(task);
 }
@@ -587,6 +626,7 @@ int main(void)
         TEST(test_fixed_split),
         TEST(test_no_controls),
         TEST(test_untouched),
+        TEST(test_cost),
         TEST(test_sources),
         TEST(test_controls_change_nothing),
         TEST(test_stopped),
