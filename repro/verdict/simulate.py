@@ -171,6 +171,8 @@ def guard_of(d):
 
 def useless(a, t):
     goal, related = GOALS[t % len(GOALS)], "unrelated" if t // len(GOALS) % 2 else "useless"
+    if goal not in a.goals.split(","):
+        return []
     g = random.Random(a.seed * 1000003 + t)
     with tempfile.TemporaryDirectory() as folder:
         guard = ["--guard"] if goal in ("classify", "regress", "multilabel", "rate") and a.guard else []
@@ -411,6 +413,7 @@ def main():
     p.add_argument("--repeats", type=int, default=10)
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--guard", action="store_true")
+    p.add_argument("--goals", default=",".join(GOALS), help="of useless: tasks of other goals are passed over")
     p.add_argument("--quiet", action="store_true")
     p.add_argument("--jobs", type=int, default=1, help="tasks side by side")
     p.add_argument("--out")
