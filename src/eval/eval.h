@@ -14,6 +14,7 @@ typedef enum ferry_ties { FERRY_TIES_WORST, FERRY_TIES_MEAN, FERRY_TIES_INDEX } 
 typedef struct ferry_scored {
     int64_t n, k;
     const int32_t *truth_cls, *cls; /* classify; true ones are in 0..k-1 */
+    const uint8_t *seen;            /* k, classes with a label that may be seen, or NULL */
     const double *truth, *value;    /* regress, rate */
     const int32_t *user, *item;     /* rate */
     const uint8_t *truth_set, *set; /* multilabel, n x k */

@@ -79,10 +79,14 @@ done:
     return st;
 }
 
-/* names: separated by commas or spaces; "" takes those usual for the goal. */
-static ferry_status choose_metrics(ferry_ctx *ctx, ferry_results *rs, const char *names)
+/* names: separated by commas or spaces; "" takes those usual for the goal, or where whole
+ * classes are hidden accuracy on all, on the others and on them. */
+static ferry_status choose_metrics(ferry_ctx *ctx, const ferry_task *task,
+                                   ferry_results *rs, const char *names)
 {
+    static const char *const hidden[] = {"accuracy", "seen-accuracy", "missing-accuracy"};
     ferry_status st = FERRY_OK;
+    const ferry_domain *target = NULL;
 
     FERRY_NEW(ctx, rs->metrics, ferry_metric_count());
     for (const char *s = names; *s;) {
@@ -95,6 +99,10 @@ static ferry_status choose_metrics(ferry_ctx *ctx, ferry_results *rs, const char
         if (len > 0) FERRY_TRY(add_metric(ctx, rs, name));
         s += len + (s[len] != 0);
     }
+    if (!*names && rs->run.goal == FERRY_CLASSIFY)
+        FERRY_TRY(ferry_i_task_target(ctx, task, &target));
+    for (size_t i = 0; target && target->seen.classes > 0 && i < 3; i++)
+        FERRY_TRY(add_metric(ctx, rs, hidden[i]));
     for (int64_t i = 0; rs->n_metrics == i && ferry_i_metric_usual(rs->run.goal, i); i++)
         rs->metrics[rs->n_metrics++] = ferry_i_metric_usual(rs->run.goal, i);
 done:
@@ -134,7 +142,7 @@ static ferry_status begin(ferry_ctx *ctx, const ferry_task *task, run *u, ferry_
     FERRY_HAVE(ctx, rs->run.version && rs->run.task && rs->run.engine && rs->run.blas_core);
     FERRY_NEW(ctx, rs->scored, rs->run.planned);
     FERRY_NEW(ctx, rs->count, rs->run.planned);
-    FERRY_TRY(choose_metrics(ctx, rs, s.metrics));
+    FERRY_TRY(choose_metrics(ctx, task, rs, s.metrics));
 done:
     return st;
 }

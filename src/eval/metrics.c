@@ -36,6 +36,29 @@ static ferry_status accuracy(ferry_ctx *ctx, const ferry_scored *s, double *out)
     return FERRY_OK;
 }
 
+/* Accuracy on the rows whose class has a label that may be seen, or has none. */
+static void accuracy_where(const ferry_scored *s, bool seen, double *out)
+{
+    for (int64_t i = 0; i < s->n; i++)
+        out[i] = s->seen && (s->seen[s->truth_cls[i]] != 0) == seen
+                     ? s->cls[i] == s->truth_cls[i]
+                     : NAN;
+}
+
+static ferry_status seen_accuracy(ferry_ctx *ctx, const ferry_scored *s, double *out)
+{
+    (void)ctx;
+    accuracy_where(s, true, out);
+    return FERRY_OK;
+}
+
+static ferry_status missing_accuracy(ferry_ctx *ctx, const ferry_scored *s, double *out)
+{
+    (void)ctx;
+    accuracy_where(s, false, out);
+    return FERRY_OK;
+}
+
 static ferry_status error(ferry_ctx *ctx, const ferry_scored *s, double *out)
 {
     (void)ctx;
@@ -224,6 +247,14 @@ static const ferry_metric metrics[] = {
     {{"balanced-accuracy", "share found of each class, averaged over the classes", CLASSES,
       true, false},
      balanced_accuracy,
+     0},
+    {{"seen-accuracy", "accuracy on the classes that have a visible label", FERRY_CLASSIFY,
+      true, true},
+     seen_accuracy,
+     0},
+    {{"missing-accuracy", "accuracy on the classes that have no visible label",
+      FERRY_CLASSIFY, true, true},
+     missing_accuracy,
      0},
     {{"auc", "area under each class's ROC curve against the rest, averaged", CLASSES, true,
       false},

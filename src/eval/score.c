@@ -100,7 +100,7 @@ typedef struct picked {
     int32_t *truth_cls, *cls;
     int32_t *user, *item;
     double *truth, *value, *score;
-    uint8_t *truth_set, *set;
+    uint8_t *truth_set, *set, *seen;
     int32_t *place;  /* of the prediction's names in the truth's, -1 when not there */
     int32_t *groups; /* of an embedding, over all instances */
 } picked;
@@ -108,7 +108,7 @@ typedef struct picked {
 static void free_picked(picked *g)
 {
     FERRY_FREE(g->truth_cls, g->cls, g->user, g->item, g->truth, g->value, g->score,
-               g->truth_set, g->set, g->place, g->groups);
+               g->truth_set, g->set, g->seen, g->place, g->groups);
 }
 
 /* A method knows the names that it was shown, which may be fewer: a class that only hidden
@@ -173,8 +173,11 @@ static ferry_status pick_classes(ferry_ctx *ctx, const ferry_results *rs,
 
     g->truth_cls = ferry_i_calloc(count, sizeof *g->truth_cls);
     g->cls = ferry_i_calloc(count, sizeof *g->cls);
-    if (!g->truth_cls || !g->cls) return ferry_i_nomem(ctx);
+    g->seen = ferry_i_calloc(ferry_i_labels_m(rs->truth), 1);
+    if (!g->truth_cls || !g->cls || !g->seen) return ferry_i_nomem(ctx);
     if (p->names && p->score) FERRY_TRY(pick_scores(ctx, rs, p, mask, count, g));
+    for (int64_t i = 0; i < p->n; i++) /* what is known and not scored, the method saw */
+        if (!mask[i] && known(rs, i)) g->seen[rs->truth->cls[i]] = 1;
     for (int64_t i = 0, to = 0; i < p->n; i++) {
         if (!mask[i]) continue;
         const int32_t c = g->groups ? g->groups[i] : p->cls[i];
@@ -257,6 +260,7 @@ ferry_status ferry_i_score(ferry_ctx *ctx, const ferry_results *rs,
                             .k = rs->truth ? ferry_i_labels_m(rs->truth) : 0,
                             .truth_cls = g.truth_cls,
                             .cls = g.cls,
+                            .seen = g.seen,
                             .user = g.user,
                             .item = g.item,
                             .truth = g.truth,

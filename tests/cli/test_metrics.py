@@ -99,5 +99,27 @@ evaluate: {repeats: 2, metrics: [rmse, ndcg@5, recall@5, ndcg@20]}
     near(metric(r["bias"], "recall@5"), sum(recall) / len(recall), "recall")
 
 
+def test_hidden_classes(folder):
+    """Whole classes hidden: accuracy on the others and on them, from the predictions that the run kept."""
+    ferry("gen", "classes", "-q", cwd=folder)
+    r = results(folder, folder + "/classes/task.yaml", "--set", "evaluate.repeats=2", "--set", "evaluate.controls=none")
+    assert list(r["svm"]["metrics"]) == ["accuracy", "seen-accuracy", "missing-accuracy"], r["svm"]["metrics"]
+    head, *rows = csv_rows(read(folder, "classes/target.csv"))
+    truth = {row[head.index("id")]: row[head.index("label")] for row in rows}
+    for name in ("place", "svm"):
+        head, *given = csv_rows(read(folder, f"out/predictions/{name}.csv"))
+        shown = {truth[g[0]] for g in given if not hidden(head, g)}
+        assert len(shown) == 7, shown
+        right = {True: [], False: []}
+        for g in given:
+            if hidden(head, g):
+                right[truth[g[0]] in shown].append(g[head.index("prediction")] == truth[g[0]])
+        near(metric(r[name], "seen-accuracy"), sum(right[True]) / len(right[True]), name)
+        near(metric(r[name], "missing-accuracy"), sum(right[False]) / len(right[False]), name)
+    assert metric(r["svm"], "missing-accuracy") == 0 and metric(r["place"], "missing-accuracy") > 0.5
+    text = ferry("explain", folder + "/out", "place").out
+    assert "missing-accuracy" in text, text
+
+
 if __name__ == "__main__":
     main(sys.modules[__name__])

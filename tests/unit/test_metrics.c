@@ -34,6 +34,28 @@ static void test_classes(void **state)
     assert_close(value_of(*state, "nmi", &s), 0.42745122735080826, 1e-14);
 }
 
+/* By hand: classes 0 and 1 have labels, 2 has none. */
+static void test_seen_and_missing(void **state)
+{
+    static const int32_t t[] = {0, 0, 1, 1, 2, 2, 2}, p[] = {0, 1, 1, 1, 2, 0, -1};
+    static const uint8_t seen[] = {1, 1, 0}, all[] = {1, 1, 1};
+    ferry_scored s = {.n = 7, .k = 3, .truth_cls = t, .cls = p, .seen = seen};
+    double rows[7], x = 0;
+
+    assert_close(value_of(*state, "seen-accuracy", &s), 0.75, 0);
+    assert_close(value_of(*state, "missing-accuracy", &s), 1.0 / 3, 1e-15);
+    assert_ok(*state, ferry_i_metric_value(*state, ferry_i_metric_find("missing-accuracy"),
+                                           &s, rows, &x));
+    for (int i = 0; i < 7; i++)
+        assert_int_equal(isnan(rows[i]) != 0, t[i] < 2);
+    s.seen = all; /* no class is missing: there is nothing to tell */
+    assert_true(isnan(value_of(*state, "missing-accuracy", &s)));
+    assert_close(value_of(*state, "seen-accuracy", &s), value_of(*state, "accuracy", &s),
+                 0);
+    s.seen = NULL;
+    assert_true(isnan(value_of(*state, "seen-accuracy", &s)));
+}
+
 /* Class 1 of three is in neither: it does not count. */
 static void test_absent_classes(void **state)
 {
@@ -371,7 +393,7 @@ static void test_beyond_sklearn(void **state)
 static void test_table(void **state)
 {
     (void)state;
-    assert_int_equal(ferry_metric_count(), 28);
+    assert_int_equal(ferry_metric_count(), 30);
     for (int64_t i = 0; i < ferry_metric_count(); i++) {
         const ferry_metric_info *m = ferry_metric_at(i);
         assert_ptr_equal(ferry_i_metric_find(m->name), ferry_i_metric_at(i));
@@ -418,11 +440,23 @@ static void test_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_classes),     TEST(test_absent_classes), TEST(test_nmi_edges),
-        TEST(test_numbers),     TEST(test_tie_rules),      TEST(test_multilabel_as_sklearn),
-        TEST(test_undefined),   TEST(test_hamming_golden), TEST(test_nan_scores),
-        TEST(test_golden_file), TEST(test_sklearn),        TEST(test_beyond_sklearn),
-        TEST(test_table),       TEST(test_memory),
+        TEST(test_classes),
+        TEST(test_seen_and_missing),
+        TEST(test_nmi_edges),
+        TEST(test_classes),
+        TEST(test_absent_classes),
+        TEST(test_nmi_edges),
+        TEST(test_numbers),
+        TEST(test_tie_rules),
+        TEST(test_multilabel_as_sklearn),
+        TEST(test_undefined),
+        TEST(test_hamming_golden),
+        TEST(test_nan_scores),
+        TEST(test_golden_file),
+        TEST(test_sklearn),
+        TEST(test_beyond_sklearn),
+        TEST(test_table),
+        TEST(test_memory),
     };
     return cmocka_run_group_tests_name("metrics", tests, NULL, NULL);
 }

@@ -181,6 +181,99 @@ static void names_missing_classes(void **state)
     ferry_task_free(task);
 }
 
+/* The target in two views and the source in two others, joined by their ids. */
+static void several_views(void **state)
+{
+    ferry_ctx *ctx = *state;
+    double x[2][N * DS], z[2][N * DT], mean[K][3];
+    char ys[N + 1] = {0}, yt[N + 1] = {0};
+    ferry_domain *s = NULL, *t = NULL;
+    ferry_model *m = NULL, *back = NULL;
+    ferry_prediction *p = NULL, *q = NULL;
+    ferry_rng rng;
+
+    ferry_i_rng_for(ctx, &rng, "views");
+    for (int64_t e = 0; e < K * 3; e++)
+        mean[e / 3][e % 3] = 3 * ferry_i_rng_normal(&rng);
+    assert_ok(ctx, ferry_domain_new(ctx, "source", FERRY_SOURCE, &s));
+    assert_ok(ctx, ferry_domain_new(ctx, "target", FERRY_TARGET, &t));
+    for (int v = 0; v < 2; v++) {
+        draw(&rng, DS, 0.3, mean, x[v]);
+        draw(&rng, DT, 0.3, mean, z[v]);
+        small_view(ctx, s, v ? "sound" : "sight", N, DS, x[v], NULL, NULL, false);
+        small_view(ctx, t, v ? "text" : "touch", N, DT, z[v], NULL, NULL, false);
+    }
+    for (int64_t i = 0; i < N; i++) {
+        ys[i] = (char)('a' + i / EACH);
+        yt[i] = i / EACH < SEEN && i % EACH < 3 ? ys[i] : '?';
+    }
+    small_classes(ctx, s, ys);
+    small_classes(ctx, t, yt);
+    ferry_task *task = small_task(ctx, FERRY_CLASSIFY, s, t);
+    m = fit_model(ctx, task, "place", "");
+    assert_ok(ctx, ferry_predict(ctx, m, t, &p));
+    assert_true(right(p, true) > 0.9);
+    assert_true(right(p, false) > 0.95);
+    assert_ok(ctx, ferry_model_save(ctx, m, tmp_path("views.ferry")));
+    assert_ok(ctx, ferry_model_load(ctx, tmp_path("views.ferry"), "place", &back));
+    assert_ok(ctx, ferry_predict(ctx, back, t, &q));
+    assert_memory_equal(p->cls, q->cls, N * sizeof *p->cls);
+    ferry_prediction_free(p);
+    ferry_prediction_free(q);
+    ferry_model_free(m);
+    ferry_model_free(back);
+    ferry_task_free(task);
+}
+
+/* Rows of K classes around means of their own (or none: noise) in d columns. */
+static ferry_block *own_means(ferry_ctx *ctx, ferry_rng *rng, int64_t d, double spread)
+{
+    double mean[K * DS];
+    ferry_block *z = NULL;
+
+    assert_ok(ctx, ferry_i_block_new(ctx, N, d, &z));
+    for (int64_t e = 0; e < K * d; e++)
+        mean[e] = spread * ferry_i_rng_normal(rng);
+    for (int64_t i = 0; i < N; i++)
+        for (int64_t j = 0; j < d; j++)
+            FERRY_ROW(z, i)[j] = mean[i / EACH * d + j] + ferry_i_rng_normal(rng);
+    return z;
+}
+
+/* The gate's 5 %: of 400 sources that have nothing to do with the target (half of them noise)
+ * p <= .05 in 20 or so; three deviations are 13. Sources with the target's geometry pass. */
+static void gate_holds_five_in_a_hundred(void **state)
+{
+    ferry_ctx *ctx = *state;
+    int32_t ys[N], yt[N];
+    int passed = 0, related = 0;
+    uint8_t has[K] = {1, 1, 1, 1, 1, 1, 1, 1};
+    ferry_rng rng;
+
+    ferry_i_rng_for(ctx, &rng, "gate");
+    for (int i = 0; i < N; i++) {
+        ys[i] = i / EACH;
+        yt[i] = i / EACH < SEEN && i % EACH < 3 ? ys[i] : -1;
+    }
+    for (int r = 0; r < 420; r++) {
+        ferry_block *t = own_means(ctx, &rng, DT, 1);
+        ferry_block *s = r < 400 ? own_means(ctx, &rng, DS, r % 2) : t;
+        const place_rows from = {s, ys, K}, to = {t, yt, K};
+        ferry_small *b = NULL;
+        place_fit f = {0};
+        assert_ok(ctx, ferry_i_placing_gram(ctx, &from, &b));
+        assert_ok(ctx, ferry_i_placing_krige(ctx, &to, b, has, &f));
+        assert_ok(ctx, ferry_i_placing_test(ctx, b, &rng, &f));
+        *(r < 400 ? &passed : &related) += f.p <= 0.05 && f.r2 > 0;
+        ferry_i_placing_fit_clear(&f);
+        ferry_i_small_free(b);
+        if (s != t) ferry_i_block_free(s);
+        ferry_i_block_free(t);
+    }
+    if (passed < 7 || passed > 33) fail_msg("%d of 400 passed", passed);
+    if (related < 15) fail_msg("only %d of 20 related ones passed", related);
+}
+
 /* Another geometry: the gate does not name; `name: always` does. */
 static void other_geometry_is_not_named(void **state)
 {
@@ -367,6 +460,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(golden_case),
         TEST(names_missing_classes),
+        TEST(several_views),
+        TEST(gate_holds_five_in_a_hundred),
         TEST(other_geometry_is_not_named),
         TEST(rotations_change_nothing),
         TEST(saved_model_answers_new_rows),
