@@ -507,12 +507,14 @@ class CoCA(FerryTransformer):
     ----------
     mode : str, default 'ferry'
         Ferry: views on one scale, weights on views; paper: as published. Values: ferry | paper.
-    d : int, default 10
-        Dimensions of the embedding. Values: 1 .. 1e+06.
+    d : int, default -1
+        Dimensions of the embedding; -1: as many as hold 90 % of the views' variance, 10 to 20 (paper, and graphs
+        alone: 10). Values: -1 .. 1e+06.
     form : str, default '4.8'
         Which of the text's matrices, by equation. Values: 4.8 | 4.4 | 4.3.
     alpha : float, default -1.0
-        Weight of agreement between views; below 0: 1, in mode paper 60. Values: -1 .. 1e+09.
+        Weight of agreement between views; below 0: 1/p of p views, which is joined PCA, 1 with learned weights; in
+        mode paper 60. Values: -1 .. 1e+09.
     scale : str, default 'auto'
         How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
         standard | roots | common | l2.
@@ -522,7 +524,8 @@ class CoCA(FerryTransformer):
     graphs : str, default 'auto'
         Graphs as D^-1/2 M D^-1/2, or as they are; auto: sym, in mode paper raw. Values: auto | sym | raw.
     weights : str, default 'auto'
-        Of the views; qp: learned from links; auto: qp where there are links. Values: auto | equal | qp.
+        Of the views; qp: learned from links; agree: 0 for views that share nothing with another; auto: agree, or
+        qp where nearest links say so (paper: qp, or equal). Values: auto | equal | qp | agree.
     weights_on : str, default 'auto'
         Learned weights act on the views, or on the diagonal blocks alone; auto: views, in mode paper diagonal.
         Values: auto | views | diagonal.
@@ -569,7 +572,7 @@ class CoCA(FerryTransformer):
     _goals = ('embed',)
     _options = (
         ('mode', 'mode', 'ferry'),
-        ('d', 'd', 10),
+        ('d', 'd', -1),
         ('form', 'form', '4.8'),
         ('alpha', 'alpha', -1.0),
         ('scale', 'scale', 'auto'),
@@ -590,7 +593,7 @@ class CoCA(FerryTransformer):
     )
 
     def __init__(self, *,
-                 mode: str = 'ferry', d: int = 10, form: str = '4.8', alpha: float = -1.0, scale: str = 'auto',
+                 mode: str = 'ferry', d: int = -1, form: str = '4.8', alpha: float = -1.0, scale: str = 'auto',
                  balance: str = 'auto', graphs: str = 'auto', weights: str = 'auto', weights_on: str = 'auto',
                  graph_weights: str = 'auto', graph_term: float = 1.0, pairs: str = '', links: int = 400,
                  norm: str = 'auto', balanced: str = 'auto', smooth: int = 0, centre: bool = True,

@@ -415,7 +415,7 @@ def embed(s, task, args):
         for described in (True, False):
             sets = ["d=3"] + (["scale=none"] if described else [])
             if method == "coca":
-                sets += ["weights=equal"] + (["alpha=60"] if described else [])
+                sets += ["weights=equal", "alpha=60" if described else "alpha=1"]
             common = ["--threads", args.threads, "--quiet"]
             ferry("fit", "embed.yaml", "-m", method, "-o", "embed.ferry", "--seed", args.seed, *common,
                   *[w for x in sets for w in ("--set", x)])

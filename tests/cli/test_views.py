@@ -84,7 +84,7 @@ def test_too_many_dimensions(folder):
     r, found = results(folder, views_task(folder, VIEWS.replace("coca: {d: 2}", "coca: {d: 9}")))
     assert "of d = 9 eigenvalues are positive" in r.err, r
     assert found["coca d=9"]["runs"]
-    refused("run", task, "--set", "methods.coca.d=0", says="d", cwd=folder)
+    refused("run", task, "--set", "methods.coca.d=-2", says="d", cwd=folder)
 
 
 def test_one_class(folder):

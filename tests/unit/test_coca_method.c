@@ -126,7 +126,8 @@ static void test_as_published(void **state)
 {
     static const char *const settings[] = {
         "d=2 mode=paper",
-        "d=2 form=4.8 alpha=60 scale=none graphs=raw weights_on=thesis norm=none balanced=no",
+        "d=2 form=4.8 alpha=60 scale=none graphs=raw weights=qp weights_on=thesis norm=none "
+        "balanced=no",
         "d=2 mode=paper alpha=60 weights_on=diagonal balanced=off"};
     ferry_ctx *ctx = *state;
     ferry_task *task = task_of(ctx, "12gry");
@@ -196,6 +197,75 @@ static void test_learned_weights(void **state)
     ferry_task_free(task);
 }
 
+enum { MANY = 200 };
+
+/* Two views of 4 columns with a common direction, and one of noise, over 200 instances. */
+static ferry_task *noisy_task(ferry_ctx *ctx, bool two, bool noise)
+{
+    double x[3][MANY * 4];
+    ferry_domain *d = NULL;
+    ferry_rng rng;
+
+    ferry_i_rng_seed(&rng, 5, 0);
+    for (int i = 0; i < MANY; i++) {
+        const double side = 2 * ferry_i_rng_normal(&rng);
+        for (int j = 0; j < 12; j++)
+            x[j / 4][i * 4 + j % 4] = ferry_i_rng_normal(&rng) + (j < 8 ? side : 0);
+    }
+    assert_ok(ctx, ferry_domain_new(ctx, "t", FERRY_TARGET, &d));
+    small_view(ctx, d, "one", MANY, 4, x[0], NULL, NULL, false);
+    if (two) small_view(ctx, d, "two", MANY, 4, x[1], NULL, NULL, false);
+    if (noise) small_view(ctx, d, "noise", MANY, 4, x[2], NULL, NULL, false);
+    return small_task(ctx, FERRY_EMBED, NULL, d);
+}
+
+/* Without labels a view that shares nothing with others drops out, and what is left is joined
+ * PCA of the rest, up to a factor; of two views nobody can tell which is noise. */
+static void test_noise_drops_out(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_task *all = noisy_task(ctx, true, true), *kept = noisy_task(ctx, true, false);
+    ferry_task *two = noisy_task(ctx, false, true);
+    ferry_model *m = fit_model(ctx, all, "coca", "d=2"),
+                *m2 = fit_model(ctx, two, "coca", "d=2");
+    json_t *root = diagnostics(m), *root2 = diagnostics(m2);
+    ferry_prediction *a = NULL, *b = NULL;
+
+    assert_close(number_at(root, "weights", "one"), 0.5, 1e-12);
+    assert_close(number_at(root, "weights", "two"), 0.5, 1e-12);
+    assert_close(number_at(root, "weights", "noise"), 0, 0);
+    assert_close(number_at(root2, "weights", "noise"), 0.5, 1e-12);
+    assert_ok(ctx, ferry_predict(ctx, m, target_of(all), &a));
+    b = fit_predict(ctx, kept, "pca-joined", "d=2", target_of(kept));
+    for (int e = 0; e < MANY * 2; e++)
+        assert_close(a->score[e] * b->score[0], b->score[e] * a->score[0], 1e-8);
+    ferry_prediction_free(a);
+    ferry_prediction_free(b);
+    json_decref(root);
+    json_decref(root2);
+    ferry_model_free(m);
+    ferry_model_free(m2);
+    ferry_task_free(all);
+    ferry_task_free(kept);
+    ferry_task_free(two);
+}
+
+/* d by itself: 9 columns are all there are; of 39 as many as hold 90 %, between 10 and 20. */
+static void test_chosen_d(void **state)
+{
+    static const char *const parts[] = {"12", "123", "g"};
+    ferry_ctx *ctx = *state;
+
+    for (int i = 0; i < 3; i++) {
+        ferry_task *task = task_of(ctx, parts[i]);
+        ferry_prediction *p =
+            fit_predict(ctx, task, "coca", "weights=equal", target_of(task));
+        assert_true(i == 0 ? p->k == 9 : i == 2 ? p->k == 10 : p->k > 10 && p->k <= 20);
+        ferry_prediction_free(p);
+        ferry_task_free(task);
+    }
+}
+
 /* Links from a file, without labels. */
 static void test_pairs(void **state)
 {
@@ -243,6 +313,7 @@ static void test_what_is_missing(void **state)
     fails(ctx, "g", "d=40", FERRY_ENEEDS, "d = 40, but target 't' has only 40 instances");
     fails(ctx, "12", "d=2 weights=qp", FERRY_ENEEDS, "needs labels of target 't'");
     fails(ctx, "12g", "d=2 graph_weights=lift", FERRY_ENEEDS, "needs labels of target 't'");
+    fails(ctx, "12", "d=0", FERRY_EINVAL, "d = 0, but it is -1 or at least 1");
     fails(ctx, "12", "d=2 form=4.5", FERRY_EINVAL, "form");
     snprintf(settings, sizeof settings, "d=2 pairs=%s",
              tmp_file("unknown.csv", "1,3,1\n1,elephant,-1\n", -1));
@@ -545,6 +616,7 @@ static ferry_status fit_and_embed(ferry_ctx *ctx, void *arg)
     FERRY_TRY(ferry_opts_new(ctx, &opts));
     FERRY_TRY(ferry_opts_set(ctx, opts, "d", "2"));
     FERRY_TRY(ferry_opts_set(ctx, opts, "smooth", "1"));
+    if (target_of(task)->n_views > 0) FERRY_TRY(ferry_opts_set(ctx, opts, "weights", "qp"));
     FERRY_TRY(ferry_fit(ctx, task, "coca", opts, &m, NULL));
     FERRY_TRY(ferry_predict(ctx, m, target_of(task), &p));
     FERRY_TRY(ferry_i_dict_new(ctx, &dict));
@@ -559,14 +631,35 @@ done:
     return st;
 }
 
+static ferry_status fit_by_default(ferry_ctx *ctx, void *task)
+{
+    ferry_model *m = NULL;
+    const ferry_status st = ferry_fit(ctx, task, "coca", NULL, &m, NULL);
+
+    ferry_model_free(m);
+    return st;
+}
+
+/* The default weights are up to three fits a try: on very little. */
 static void test_memory(void **state)
 {
-    ferry_task *task = task_of(*state, "13gry"), *graphs = task_of(*state, "g");
+    static const double little[] = {1, 2, 4, 7, 5, 3, 8, 6, 2, 9, 1, 5};
+    ferry_ctx *ctx = *state;
+    ferry_task *task = task_of(ctx, "13gry"), *graphs = task_of(ctx, "g"), *tiny = NULL;
+    ferry_domain *d = NULL;
 
-    each_allocation_fails(*state, fit_and_embed, task);
-    each_allocation_fails(*state, fit_and_embed, graphs);
+    each_allocation_fails(ctx, fit_and_embed, task);
+    each_allocation_fails(ctx, fit_and_embed, graphs);
+    assert_ok(ctx, ferry_domain_new(ctx, "t", FERRY_TARGET, &d));
+    small_view(ctx, d, "one", 6, 1, little, NULL, NULL, false);
+    small_view(ctx, d, "two", 6, 1, little + 3, NULL, NULL, false);
+    small_view(ctx, d, "three", 6, 1, little + 6, NULL, NULL, false);
+    small_classes(ctx, d, "ababab");
+    tiny = small_task(ctx, FERRY_EMBED, NULL, d);
+    each_allocation_fails(ctx, fit_by_default, tiny);
     ferry_task_free(task);
     ferry_task_free(graphs);
+    ferry_task_free(tiny);
 }
 
 int main(void)
@@ -577,6 +670,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_baseline_is_a_special_case, ctx_setup,
                                         ctx_teardown),
         cmocka_unit_test_setup_teardown(test_learned_weights, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_noise_drops_out, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_chosen_d, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_pairs, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_what_is_missing, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_no_common_ids, ctx_setup, ctx_teardown),

@@ -14,22 +14,34 @@
  *   mode paper   features only centred, graphs as they are, alpha = 60, learned weights on
  *                the diagonal blocks alone, the QP on embeddings as they are
  *   mode ferry   features and views on one scale (worth more than all the rest), symmetric
- *                graphs, alpha = 1, weights on the views themselves, X_j <- sqrt(p w_j) X_j
- *                (on the diagonal, beside alpha = 60, they are 0.3 % of the matrix)
+ *                graphs, weights on the views themselves, X_j <- sqrt(p w_j) X_j (on the
+ *                diagonal, beside alpha = 60, they are 0.3 % of the matrix); alpha = 1/p,
+ *                which is joined PCA, of the views that share something with another; where
+ *                links are known also alpha = 1 with learned weights, and the better of the
+ *                two by how often the nearest linked instance is a must-link
  *
  * Source: Shi, Heterogeneous Learning and Its Applications, thesis 2013, chapter 4,
  * Algorithm 2. Where the text and the algebra differ, docs/methods/coca.md says so. */
 #include <math.h>
+#include <string.h>
 
 #include "methods/coca/coca.h"
 
 /* Choices of weights and graph_weights; lift is WEIGHTS_LEARNED too. */
-typedef enum weighing { WEIGHTS_AUTO, WEIGHTS_EQUAL, WEIGHTS_LEARNED } weighing;
+typedef enum weighing {
+    WEIGHTS_AUTO,
+    WEIGHTS_EQUAL,
+    WEIGHTS_LEARNED,
+    WEIGHTS_AGREE
+} weighing;
 enum { MODE_FERRY, MODE_PAPER };
 enum { AUTO }; /* the first choice of each option that the mode decides */
 enum { GRAPHS_SYM = 1, GRAPHS_RAW };
 enum { ON_VIEWS = 1, ON_DIAGONAL };
 enum { YES = 1, NO };
+/* Between these d is chosen. On Cora's words in five groups and on three views of digits (mfeat
+ * fou, kar, mor) the groups are found no better from 15 dimensions on, and worse below 10. */
+enum { LEAST_D = 10, MOST_D = 20 };
 
 /* As the options have it; strings are the caller's. by_mode() fills in what is auto. */
 typedef struct coca_options {
@@ -49,18 +61,23 @@ typedef struct coca_options {
 static const ferry_opt coca_opts[] = {
     FERRY_OPT_ONE_OF(coca_options, mode, "ferry|paper", "ferry",
                      "ferry: views on one scale, weights on views; paper: as published"),
-    FERRY_OPT(coca_options, INT, d, 10, 1, 1e6, "dimensions of the embedding"),
+    FERRY_OPT(
+        coca_options, INT, d, -1, -1, 1e6,
+        "dimensions of the embedding; -1: as many as hold 90 % of the views' variance, "
+        "10 to 20 (paper, and graphs alone: 10)"),
     FERRY_OPT_ONE_OF(coca_options, form, "4.8|4.4|4.3", "4.8",
                      "which of the text's matrices, by equation"),
     FERRY_OPT(coca_options, REAL, alpha, -1, -1, 1e9,
-              "weight of agreement between views; below 0: 1, in mode paper 60"),
+              "weight of agreement between views; below 0: 1/p of p views, which is joined "
+              "PCA, 1 with learned weights; in mode paper 60"),
     EMBED_OPT_SCALE(coca_options),
     FERRY_OPT_ONE_OF(coca_options, graphs, "auto|sym|raw", "auto",
                      "graphs as D^-1/2 M D^-1/2, or as they are; auto: sym, in mode paper "
                      "raw"),
     FERRY_OPT_ONE_OF(
-        coca_options, weights, "auto|equal|qp", "auto",
-        "of the views; qp: learned from links; auto: qp where there are links"),
+        coca_options, weights, "auto|equal|qp|agree", "auto",
+        "of the views; qp: learned from links; agree: 0 for views that share nothing with "
+        "another; auto: agree, or qp where nearest links say so (paper: qp, or equal)"),
     FERRY_OPT_ONE_OF(coca_options, weights_on, "auto|views,ferry|diagonal,thesis", "auto",
                      "learned weights act on the views, or on the diagonal blocks alone; "
                      "auto: views, in mode paper diagonal"),
@@ -90,7 +107,8 @@ static coca_options by_mode(const coca_options *given)
     coca_options o = *given;
     const bool paper = o.mode == MODE_PAPER;
 
-    if (o.alpha < 0) o.alpha = paper ? 60 : 1;
+    if (o.alpha < 0 && paper) o.alpha = 60;
+    if (o.d < 0 && paper) o.d = LEAST_D;
     if (o.scale == FERRY_SCALE_AUTO && paper) o.scale = FERRY_SCALE_NONE;
     ferry_i_embed_scaling(&o.scale, &o.balance);
     if (o.graphs == AUTO) o.graphs = paper ? GRAPHS_RAW : GRAPHS_SYM;
@@ -116,7 +134,8 @@ static ferry_status coca_fits(ferry_ctx *ctx, const ferry_task *task, const void
     const ferry_domain *t = NULL;
 
     FERRY_TRY(ferry_i_task_target(ctx, task, &t));
-    FERRY_TRY(ferry_i_embed_fits(ctx, "coca", t, o->d));
+    FERRY_NEED(ctx, o->d != 0, FERRY_EINVAL, "coca: d = 0, but it is -1 or at least 1");
+    FERRY_TRY(ferry_i_embed_fits(ctx, "coca", t, o->d < 0 ? 1 : o->d));
     FERRY_NEED(
         ctx, o->weights != WEIGHTS_LEARNED || o->pairs[0] || has_labels(t), FERRY_ENEEDS,
         "coca weights=qp needs labels of target '%s' that may be seen, or pairs", t->name);
@@ -144,39 +163,48 @@ static ferry_status diag_named(ferry_ctx *ctx, const char *name, const ferry_dom
     return FERRY_OK;
 }
 
-/* w: equal, or from the links where there are both kinds.
- *
- * No error where labels are of one class only and the weights are auto: equal ones then. C
- * is (most x most) dense, which `links` bounds. */
-static ferry_status view_weights(ferry_ctx *ctx, const coca_options *o,
-                                 const ferry_domain *t, embed_view *const *x, double *w)
+/* The links that weights may be learned from; none where nobody asks. C is (most x most)
+ * dense, which `links` bounds. */
+static ferry_status find_links(ferry_ctx *ctx, const coca_options *o, const ferry_domain *t,
+                               coca_links *l)
 {
     ferry_status st = FERRY_OK;
-    const int64_t p = t->n_views;
-    coca_links l = {0};
 
-    for (int64_t j = 0; j < p; j++)
-        w[j] = 1 / (double)p;
-    if (o->weights == WEIGHTS_EQUAL) goto done;
+    if (o->weights == WEIGHTS_EQUAL || o->weights == WEIGHTS_AGREE) goto done;
     if (o->pairs[0])
-        FERRY_TRY(ferry_i_coca_links_file(ctx, t, o->pairs, o->links, &l));
+        FERRY_TRY(ferry_i_coca_links_file(ctx, t, o->pairs, o->links, l));
     else
-        FERRY_TRY(ferry_i_coca_links_labels(ctx, t, o->links, &l));
-    FERRY_NEED(ctx, o->weights != WEIGHTS_LEARNED || (l.must > 0 && l.cannot > 0),
+        FERRY_TRY(ferry_i_coca_links_labels(ctx, t, o->links, l));
+    FERRY_NEED(ctx, o->weights != WEIGHTS_LEARNED || (l->must > 0 && l->cannot > 0),
                FERRY_ENEEDS,
                "coca weights=qp needs links of both kinds; there are %lld within a class "
                "and %lld between classes",
-               (long long)l.must / 2, (long long)l.cannot / 2);
-    if (l.must == 0 || l.cannot == 0 || p == 1) goto done;
-    const coca_weighing z = {.p = p,
-                             .d = o->d,
-                             .x = x,
-                             .solver = (ferry_eigen_solver)o->solver,
-                             .norm = (coca_norm)(o->norm - 1),
-                             .balanced = o->balanced == YES};
-    FERRY_TRY(ferry_i_coca_weigh(ctx, &z, &l, w));
+               (long long)l->must / 2, (long long)l->cannot / 2);
 done:
-    ferry_i_coca_links_clear(&l);
+    return st;
+}
+
+/* w: from the links (NULL: not), or by agreement, or equal. */
+static ferry_status view_weights(ferry_ctx *ctx, const coca_options *o, int64_t p,
+                                 embed_view *const *x, const coca_links *l, double *w)
+{
+    ferry_status st = FERRY_OK;
+    coca_weighing z = {.p = p,
+                       .d = o->d < 0 ? LEAST_D : o->d,
+                       .x = x,
+                       .solver = (ferry_eigen_solver)o->solver,
+                       .norm = (coca_norm)(o->norm - 1),
+                       .balanced = o->balanced == YES};
+    const bool agree = o->weights == WEIGHTS_AGREE ||
+                       (o->weights == WEIGHTS_AUTO && o->mode != MODE_PAPER);
+
+    for (int64_t j = 0; j < p; j++)
+        w[j] = 1 / (double)p;
+    if (p == 1) goto done;
+    if (l) FERRY_TRY(ferry_i_coca_weigh(ctx, &z, l, w));
+    z.d = LEAST_D; /* few: with many small components even kin look like strangers */
+    if (!l && agree && p > 2) FERRY_TRY(ferry_i_coca_agree(ctx, &z, w));
+done:
     return st;
 }
 
@@ -251,23 +279,51 @@ done:
 /* f_j, a_j and b. Weights on the views: f_j = sqrt(p w_j), so that every block X_j'X_h
  * carries p sqrt(w_j w_h), and the diagonal has 1/p; as published: f_j = 1, w_j in a_j.
  * On the views, one of weight 0 drops out of H altogether (f_j = 0). */
-static ferry_status fit_factors(ferry_ctx *ctx, work *z)
+static ferry_status fit_factors(ferry_ctx *ctx, work *z, const coca_links *l)
 {
     ferry_status st = FERRY_OK;
     const int64_t p = z->t->n_views;
     const bool on_views = z->o.weights_on == ON_VIEWS;
+    const double alpha = z->o.alpha >= 0 ? z->o.alpha : l ? 1 : 1 / (double)p;
 
-    FERRY_NEW(ctx, z->w, p);
-    FERRY_NEW(ctx, z->f, p);
-    FERRY_NEW(ctx, z->a, p);
-    FERRY_TRY(view_weights(ctx, &z->o, z->t, z->x, z->w));
+    FERRY_TRY(view_weights(ctx, &z->o, p, z->x, l, z->w));
     FERRY_TRY(diag_named(ctx, "weights", z->t, true, z->w));
+    ferry_i_diag_real(ctx, "alpha", alpha);
     for (int64_t j = 0; j < p; j++) {
         z->f[j] = on_views ? sqrt((double)p * z->w[j]) : 1;
         /* The weights act through f now: in a_j they would count twice. */
         if (on_views) z->w[j] = 1 / (double)p;
     }
-    ferry_i_coca_form((coca_form)z->o.form, p, z->w, z->o.alpha, z->a, &z->b);
+    ferry_i_coca_form((coca_form)z->o.form, p, z->w, alpha, z->a, &z->b);
+done:
+    return st;
+}
+
+/* The fewest of n dimensions, LEAST_D at least, with 90 % of what the views bring to H's
+ * trace: sum_j a_j f_j^2 |X_j|_F^2. */
+static int64_t enough(const work *z, int64_t n, const double *values)
+{
+    double all = 0, sum = 0;
+    int64_t d = 0;
+
+    for (int64_t j = 0; j < z->t->n_views; j++)
+        all += z->a[j] * z->f[j] * z->f[j] * z->x[j]->norm2;
+    while (d < n && (d < LEAST_D || sum < 0.9 * all))
+        sum += values[d++];
+    return d;
+}
+
+/* u <- its first d columns. */
+static ferry_status first_columns(ferry_ctx *ctx, int64_t d, ferry_block **u)
+{
+    ferry_status st = FERRY_OK;
+    ferry_block *few = NULL;
+
+    FERRY_TRY(ferry_i_block_new(ctx, (*u)->rows, d, &few));
+    for (int64_t i = 0; i < few->rows; i++)
+        memcpy(FERRY_ROW(few, i), FERRY_ROW(*u, i), (size_t)d * sizeof(double));
+    ferry_i_block_free(*u);
+    *u = few;
 done:
     return st;
 }
@@ -277,10 +333,9 @@ done:
  * c.w and the single graphs are two forms of the same: the packed product takes the graphs
  * one by one where that is fewer bytes. `products` tells the cost of the eigensolver. share
  * = 1/p is that of (4.2). */
-static ferry_status solve(ferry_ctx *ctx, work *z, coca_model *m, ferry_block **phi)
+static ferry_status solve(ferry_ctx *ctx, work *z, embedding **e, ferry_block **phi)
 {
     ferry_status st = FERRY_OK;
-    const int64_t d = z->o.d;
     int64_t products = 0;
     const coca_problem c = {.name = "coca",
                             .products = &products,
@@ -296,7 +351,8 @@ static ferry_status solve(ferry_ctx *ctx, work *z, coca_model *m, ferry_block **
                             .wt = z->scaled,
                             .sym = z->o.graphs == GRAPHS_SYM,
                             .solver = (ferry_eigen_solver)z->o.solver};
-    const int64_t size = ferry_i_coca_size(&c);
+    const int64_t size = ferry_i_coca_size(&c), most = size < MOST_D ? size : MOST_D;
+    int64_t d = z->o.d < 0 ? most : z->o.d;
     double *values = NULL;
     ferry_block *u = NULL;
 
@@ -306,6 +362,10 @@ static ferry_status solve(ferry_ctx *ctx, work *z, coca_model *m, ferry_block **
     FERRY_NEW(ctx, values, d);
     FERRY_TRY(ferry_i_block_new(ctx, size, d, &u));
     FERRY_TRY(ferry_i_coca_solve(ctx, &c, d, values, u));
+    if (z->o.d < 0) {
+        d = enough(z, d, values);
+        FERRY_TRY(first_columns(ctx, d, &u));
+    }
     const embed_solution s = {.method = "coca",
                               .m = c.m,
                               .p = c.p,
@@ -315,13 +375,28 @@ static ferry_status solve(ferry_ctx *ctx, work *z, coca_model *m, ferry_block **
                               .values = values,
                               .u = u,
                               .share = 1 / (double)c.p};
-    FERRY_TRY(ferry_i_embedding_new(ctx, &s, &m->e, phi));
-    m->e->missing = (embed_missing)z->o.missing;
-    FERRY_MOVE(m->e->prepared, z->prepared);
+    FERRY_TRY(ferry_i_embedding_new(ctx, &s, e, phi));
+    (*e)->missing = (embed_missing)z->o.missing;
     ferry_i_diag_real(ctx, "products", (double)products);
 done:
     ferry_i_block_free(u);
     ferry_i_free(values);
+    return st;
+}
+
+/* Weigh and solve once, with links or (NULL) without; an earlier try is given up. */
+static ferry_status fit_once(ferry_ctx *ctx, work *z, const coca_links *l, coca_model *m,
+                             ferry_block **phi)
+{
+    ferry_status st = FERRY_OK;
+
+    ferry_i_embedding_free(m->e);
+    ferry_i_block_free(*phi);
+    m->e = NULL;
+    *phi = NULL;
+    FERRY_TRY(fit_factors(ctx, z, l));
+    FERRY_TRY(solve(ctx, z, &m->e, phi));
+done:
     return st;
 }
 
@@ -330,16 +405,36 @@ static ferry_status fit_views(ferry_ctx *ctx, const ferry_task *task, work *z,
                               coca_model *m)
 {
     ferry_status st = FERRY_OK;
+    const int64_t p = z->t->n_views;
     ferry_block *phi = NULL;
+    coca_links l = {0};
+    double plain = 0;
 
+    FERRY_NEW(ctx, z->w, p);
+    FERRY_NEW(ctx, z->f, p);
+    FERRY_NEW(ctx, z->a, p);
     FERRY_TRY(ferry_i_embed_views(ctx, "coca", task, z->o.scale,
                                   (embed_balance)z->o.balance, &z->prepared, &z->x));
+    FERRY_TRY(find_links(ctx, &z->o, z->t, &l));
+    const bool links = l.must > 0 && l.cannot > 0 && p > 1;
+    const bool both = links && z->o.mode != MODE_PAPER && z->o.weights == WEIGHTS_AUTO;
     FERRY_TRY(ferry_i_progress(ctx, "coca", 1, 3, NAN, &z->finish));
-    FERRY_TRY(fit_factors(ctx, z));
+    if (both) {
+        FERRY_TRY(fit_once(ctx, z, NULL, m, &phi));
+        plain = ferry_i_coca_nearest(&l, phi);
+    }
+    FERRY_TRY(fit_once(ctx, z, links ? &l : NULL, m, &phi));
     FERRY_TRY(ferry_i_progress(ctx, "coca", 2, 3, NAN, &z->finish));
-    FERRY_TRY(solve(ctx, z, m, &phi));
+    if (both) {
+        const double learned = ferry_i_coca_nearest(&l, phi);
+        ferry_i_diag_reals(ctx, "nearest", 2, (double[]){plain, learned});
+        /* A third solve, so that all that is told is of the one that is kept. */
+        if (learned < plain) FERRY_TRY(fit_once(ctx, z, NULL, m, &phi));
+    }
+    FERRY_MOVE(m->e->prepared, z->prepared);
     ferry_i_embed_scatter(ctx, z->t, phi);
 done:
+    ferry_i_coca_links_clear(&l);
     ferry_i_block_free(phi);
     return st;
 }
@@ -350,7 +445,8 @@ done:
 static ferry_status fit_relational(ferry_ctx *ctx, work *z, coca_model *m)
 {
     ferry_status st = FERRY_OK;
-    const int64_t d = z->o.d;
+    const int64_t n = ferry_i_ids_count(z->t->ids);
+    const int64_t d = z->o.d > 0 ? z->o.d : n > LEAST_D ? LEAST_D : n - 1;
     double *values = NULL;
 
     FERRY_NEW(ctx, values, d);

@@ -108,6 +108,11 @@ typedef struct coca_weighing {
 } coca_weighing;
 ferry_status ferry_i_coca_weigh(ferry_ctx *ctx, const coca_weighing *o, const coca_links *l,
                                 double *w);
+/* Without links: equal weights of the views that share something with another one by their d
+ * principal components, 0 for the others; equal ones when none does. */
+ferry_status ferry_i_coca_agree(ferry_ctx *ctx, const coca_weighing *o, double *w);
+/* Of the linked instances the share whose nearest linked one is a must-link. */
+double ferry_i_coca_nearest(const coca_links *l, const ferry_block *phi);
 /* Of the edges of a graph whose ends both have a class: share within a class minus the
  * share among all pairs of such instances, at least 0. count: k, scratch. */
 double ferry_i_coca_lift(const ferry_matrix *graph, int64_t k, const int32_t *cls,

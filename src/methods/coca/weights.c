@@ -145,11 +145,11 @@ done:
 
 /* ---- the quadratic program ---- */
 
-/* Phi_k of the linked instances: view k by its own principal components, at most d. One
- * view, a = b = 1, no graph: H = X'X, so u_k are its principal axes. A large view goes by
- * products, whatever the option says: d axes of it are few. */
-static ferry_status own_embedding(ferry_ctx *ctx, const coca_weighing *o, int64_t k,
-                                  const coca_links *l, ferry_block **out)
+/* Phi_k: view k by its own principal components, at most d. One view, a = b = 1, no graph:
+ * H = X'X, so u_k are its principal axes. A large view goes by products, whatever the option
+ * says: d axes of it are few. */
+static ferry_status principal(ferry_ctx *ctx, const coca_weighing *o, int64_t k,
+                              ferry_block **out)
 {
     ferry_status st = FERRY_OK;
     embed_view *v = o->x[k];
@@ -162,23 +162,122 @@ static ferry_status own_embedding(ferry_ctx *ctx, const coca_weighing *o, int64_
                             .solver = v->cols > 1500 ? FERRY_EIGEN_OPERATOR : o->solver};
     const int64_t d = o->d < v->cols ? o->d : v->cols;
     double *values = NULL;
-    ferry_block *u = NULL, *phi = NULL;
+    ferry_block *u = NULL;
 
     FERRY_NEW(ctx, values, d);
     FERRY_TRY(ferry_i_block_new(ctx, v->cols, d, &u));
-    FERRY_TRY(ferry_i_block_new(ctx, c.m, d, &phi));
+    FERRY_TRY(ferry_i_block_new(ctx, c.m, d, out));
     if (d > 0) FERRY_TRY(ferry_i_coca_solve(ctx, &c, d, values, u));
-    /* Only the linked instances' rows are needed. */
-    if (d > 0) ferry_i_centred_mul(ctx, &v->c, u, phi); /* Phi_k = X_k u_k */
-    FERRY_TRY(ferry_i_block_new(ctx, l->n, d, out));
-    for (int64_t i = 0; i < l->n; i++)
-        memcpy(FERRY_ROW(*out, i), FERRY_ROW(phi, l->instance[i]),
-               (size_t)d * sizeof(double));
+    if (d > 0) ferry_i_centred_mul(ctx, &v->c, u, *out); /* Phi_k = X_k u_k */
 done:
-    ferry_i_block_free(phi);
     ferry_i_block_free(u);
     ferry_i_free(values);
     return st;
+}
+
+/* Of the linked instances alone. */
+static ferry_status own_embedding(ferry_ctx *ctx, const coca_weighing *o, int64_t k,
+                                  const coca_links *l, ferry_block **out)
+{
+    ferry_status st = FERRY_OK;
+    ferry_block *phi = NULL;
+
+    FERRY_TRY(principal(ctx, o, k, &phi));
+    FERRY_TRY(ferry_i_block_new(ctx, l->n, phi->k, out));
+    for (int64_t i = 0; i < l->n && phi->k > 0; i++)
+        memcpy(FERRY_ROW(*out, i), FERRY_ROW(phi, l->instance[i]),
+               (size_t)phi->k * sizeof(double));
+done:
+    ferry_i_block_free(phi);
+    return st;
+}
+
+/* ---- without links: which views have anything to do with another ---- */
+
+/* Columns to length 1; they are orthogonal already. */
+static void unit_columns(ferry_block *p)
+{
+    for (int64_t j = 0; j < p->k; j++) {
+        double sum = 0;
+        for (int64_t i = 0; i < p->rows; i++)
+            sum += FERRY_ROW(p, i)[j] * FERRY_ROW(p, i)[j];
+        for (int64_t i = 0; sum > 0 && i < p->rows; i++)
+            FERRY_ROW(p, i)[j] /= sqrt(sum);
+    }
+}
+
+/* The largest squared correlation between columns of A and of B. */
+static double correlation2(const ferry_block *a, const ferry_block *b)
+{
+    double most = 0;
+
+    for (int64_t j = 0; j < a->k; j++)
+        for (int64_t h = 0; h < b->k; h++) {
+            double sum = 0;
+            for (int64_t i = 0; i < a->rows; i++)
+                sum += FERRY_ROW(a, i)[j] * FERRY_ROW(b, i)[h];
+            most = fmax(most, sum * sum);
+        }
+    return most;
+}
+
+/* Of views that have nothing to do with each other sqrt(m) times a correlation of principal
+ * components is near a standard normal number: above five for any pair of them (6 in ten
+ * million by chance) and the two views share something. A view that shares nothing with any
+ * other is noise as far as anyone can tell without labels. */
+ferry_status ferry_i_coca_agree(ferry_ctx *ctx, const coca_weighing *o, double *w)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t p = o->p;
+    ferry_block **phi = NULL;
+    int64_t kept = 0;
+
+    FERRY_NEW(ctx, phi, p);
+    for (int64_t j = 0; j < p; j++) {
+        w[j] = 0;
+        FERRY_TRY(principal(ctx, o, j, &phi[j]));
+        unit_columns(phi[j]);
+    }
+    for (int64_t j = 0; j < p; j++)
+        for (int64_t h = 0; h < j; h++) {
+            const double z2 = (double)phi[j]->rows * correlation2(phi[j], phi[h]);
+            if (z2 > 25) w[j] = w[h] = 1;
+        }
+    for (int64_t j = 0; j < p; j++)
+        kept += w[j] > 0;
+    for (int64_t j = 0; j < p; j++)
+        w[j] = kept > 0 ? w[j] / (double)kept : 1 / (double)p;
+done:
+    for (int64_t j = 0; phi && j < p; j++)
+        ferry_i_block_free(phi[j]);
+    ferry_i_free(phi);
+    return st;
+}
+
+/* ---- with links ---- */
+
+double ferry_i_coca_nearest(const coca_links *l, const ferry_block *phi)
+{
+    double right = 0, count = 0;
+
+    for (int64_t i = 0; i < l->n; i++) {
+        const double *a = FERRY_ROW(phi, l->instance[i]);
+        double least = INFINITY;
+        bool must = false;
+        for (int64_t j = 0; j < l->n; j++) {
+            const double *b = FERRY_ROW(phi, l->instance[j]);
+            double far = 0;
+            if (l->c[i * l->n + j] == 0) continue;
+            for (int64_t e = 0; e < phi->k; e++)
+                far += (a[e] - b[e]) * (a[e] - b[e]);
+            if (!(far < least)) continue;
+            least = far;
+            must = l->c[i * l->n + j] > 0;
+        }
+        count += least < INFINITY;
+        right += must;
+    }
+    return count > 0 ? right / count : 0;
 }
 
 /* E = |C| o (Phi Phi'), of unit rows when cosine                                   (4.16)

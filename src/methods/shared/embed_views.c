@@ -91,8 +91,6 @@ static ferry_status norm2(ferry_ctx *ctx, const embed_view *v, double *out)
     }
     for (int64_t j = 0; !x->dense && j < v->cols; j++)
         *out += (double)(v->rows - stored[j]) * v->mean[j] * v->mean[j];
-    FERRY_NEED(ctx, isfinite(*out), FERRY_ENUMERIC,
-               "a view's values are too large to scale");
 done:
     ferry_i_free(stored);
     return st;
@@ -150,17 +148,19 @@ static ferry_status balance_view(ferry_ctx *ctx, embed_balance balance, embed_vi
     double size2 = 0, most = 0;
 
     v->factor = 1;
+    FERRY_TRY(norm2(ctx, v, &v->norm2));
+    size2 = v->norm2;
     if (balance == BALANCE_NONE) goto done;
-    if (balance == BALANCE_SPECTRAL)
-        FERRY_TRY(spectral2(ctx, v, &size2));
-    else
-        FERRY_TRY(norm2(ctx, v, &size2));
+    FERRY_NEED(ctx, isfinite(size2), FERRY_ENUMERIC,
+               "a view's values are too large to scale");
+    if (balance == BALANCE_SPECTRAL) FERRY_TRY(spectral2(ctx, v, &size2));
     for (int64_t j = 0; j < v->cols; j++)
         most = fmax(most, fabs(v->mean[j]));
     const double norm = sqrt(fmax(size2, 0) / (v->rows > 0 ? (double)v->rows : 1));
     /* A constant view has a deviation of rounding size, not of 0. */
     if (!(norm > DBL_MIN && norm > 1e-13 * most)) goto done;
     v->factor = 1 / norm;
+    v->norm2 /= norm * norm;
     for (int64_t e = 0; e < v->c.x->nnz; e++)
         row_values(v->c.x)[e] *= v->factor;
     for (int64_t j = 0; v->c.shift && j < v->cols; j++)

@@ -60,6 +60,7 @@ typedef struct embed_view {
     int64_t features; /* d_j */
     double *mean;     /* of the features */
     double factor;
+    double norm2;   /* |X_j|_F^2 */
     ferry_block *q; /* Q_j, d_j x cols, or NULL */
 } embed_view;
 
