@@ -363,141 +363,124 @@ static bool generator_settings(int64_t i, cli_settings *out)
 
 const cli_command cli_commands[] = {
     {"run", "TASK...", "compare methods on a task, or on several",
-     "Reads a task file and the data it names, runs its methods (all that fit when it "
-     "names "
-     "none) on every repeat, and prints a table. The folder of the results gets "
-     "results.json and the predictions of the first repeat. --set changes the task for "
-     "this "
-     "run, as in --set evaluate.repeats=3, --set methods.svm.C=10 or --set "
-     "domains.target.labelled=20. Each transfer method is judged: is it better or "
-     "worse than the best method without transfer, for new data of this kind, and is that "
-     "the source? Controls keep everything but the knowledge, such as a source with "
-     "shuffled labels. The folder appears when it is complete; until then what is done is in "
-     "DIR.part. After Ctrl-C or SIGTERM the repeats that were complete are kept, and --resume "
-     "goes on, as after a crash. Several task files, or a folder with some, end with a summary: "
-     "wins, ties and losses against each task's best baseline, mean ranks with their "
-     "critical difference, and how often each verdict was given; -o is then the folder for "
-     "the folders of all tasks.",
+     "Reads a task file and the data it names, runs its methods (all that fit, if it names "
+     "none) in every repeat, and prints a table. Writes results.json and the predictions of "
+     "the first repeat to a folder. --set changes the task for this run, as in --set "
+     "evaluate.repeats=3, --set methods.svm.C=10 or --set domains.target.labelled=20. Each "
+     "transfer method gets a verdict: is it better or worse than the best method without "
+     "transfer on new data of this kind, and is that due to the source? Controls change only "
+     "what the source knows, for example by shuffling its labels. The folder appears when it "
+     "is complete; until then, finished work is in DIR.part. After Ctrl-C or SIGTERM "
+     "complete repeats are kept; --resume continues, also after a crash. Several task files, "
+     "or a folder of them, end with a summary: wins, ties and losses against each task's "
+     "best baseline, mean ranks with their critical difference, and how often each verdict "
+     "was given; -o is then the folder for the results of all tasks.",
      1, 1000, WORDS_FILE, OPTIONS(run_options), run_settings, true, cli_run},
-    {"advise", "TASK", "say what fits a task before it is run",
-     "Which methods fit and why the others do not, how long a fit takes and how much "
-     "memory "
-     "(measured for up to a second each, else reckoned from how far it came), and how far "
-     "the domains are from the target: A-distance, complexity, shared features, ids and "
-     "labels.",
+    {"advise", "TASK", "tell which methods fit a task, before running it",
+     "Shows which methods fit and why the others do not, how long a fit takes and how much "
+     "memory it needs (measured for up to a second each, else extrapolated), and how far the "
+     "domains are from the target: A-distance, complexity, shared features, ids and labels.",
      1, 1, WORDS_FILE, OPTIONS(advise_options), NULL, true, cli_advise},
-    {"rerun", "DIR", "run again what a folder of results came from",
-     "Takes task, options, seed, threads and engine from the run.json in the folder, "
-     "checks "
-     "that the data is what it was, runs, and says whether every number came out again. "
-     "Exit code 1 when one did not.",
+    {"rerun", "DIR", "repeat the run behind a folder of results",
+     "Takes task, options, seed, threads and engine from the run.json in the folder, checks "
+     "that the data has not changed, runs, and says whether every number is the same. Exit "
+     "code 1 if one is not.",
      1, 1, WORDS_FOLDER, OPTIONS(rerun_options), NULL, true, cli_rerun},
-    {"explain", "DIR [METHOD]", "say what the table of a run leaves out",
-     "Reads the results in a folder. Of all methods: the verdict on each in words, which "
-     "methods have no result and why, and their notes. With a method: every metric, the "
-     "comparison with the best baseline, the controls, its settings and what its fit told.",
+    {"explain", "DIR [METHOD]", "explain the results of a run",
+     "Reads the results in a folder. Without a method: the verdict on each method in words, "
+     "which methods have no result and why, and notes. With a method: every metric, the "
+     "comparison with the best baseline, the controls, its settings and its diagnostics.",
      1, 2, WORDS_FOLDER, OPTIONS(explain_options), NULL, false, cli_explain},
     {"table", "DIR", "the table of a run as CSV, Markdown or LaTeX",
      "Reads the results in a folder and prints the table again, for a spreadsheet or a "
      "paper.",
      1, 1, WORDS_FOLDER, OPTIONS(table_options), NULL, false, cli_results_table},
     {"report", "DIR...", "one page about the results in folders",
-     "Makes report.html from the results.json and run.json of each folder: verdicts, "
-     "plots, "
-     "tables that sort, the data behind each plot, and the command that makes every number "
-     "again. Several folders are compared side by side. The page needs no network.",
+     "Makes report.html from the results.json and run.json of each folder: verdicts, plots, "
+     "sortable tables, the data behind each plot, and the command that reproduces every "
+     "number. Several folders are compared side by side. The page needs no network.",
      1, 1000, WORDS_FOLDER, OPTIONS(report_options), NULL, false, cli_report},
     {"fit", "TASK -m METHOD|--guard -o MODEL", "learn a model from a task and save it",
-     "Learns from every label the task lets a method see: all labels of the sources, and "
-     "of "
-     "the target those that labelled: draws in the first repeat under the task's seed. The "
-     "model is thus the one whose predictions ferry run saves. To learn from all target "
-     "labels give --set domains.NAME.labelled=1.0. With --guard instead of -m the "
-     "method is the one that the guard takes among those of the task, which it explains.",
+     "Learns from every label that the task lets a method see: all labels of the sources, "
+     "and those of the target that labelled: draws in the first repeat with the task's seed. "
+     "So it is the model whose predictions ferry run saves. To learn from all target labels "
+     "give --set domains.NAME.labelled=1.0. With --guard instead of -m the guard chooses "
+     "among the methods of the task, and explains its choice.",
      1, 1, WORDS_FILE, OPTIONS(fit_options), NULL, true, cli_fit},
     {"predict", "MODEL [DATA...]", "predict with a saved model",
      "DATA is a file like the target's, or VIEW=FILE for each view of a model that has "
-     "several; GRAPH=EDGES joins the instances with each other and with labelled ones that "
-     "the model knows. Files are read with the settings of the task unless changed here. "
-     "Features are matched by name where both sides have names, else by number. For a "
-     "model of "
-     "ratings DATA has the users and items to rate, one pair a line; with --top N it has "
-     "users, one a line, and the answer is their N best items. --known FILE has ratings of "
-     "users and items that the model has not seen: they are placed by these without "
-     "learning anew.",
+     "several; GRAPH=EDGES connects the instances with each other and with labelled ones "
+     "that the model knows. Files are read with the settings of the task unless changed "
+     "here. Features are matched by name if both sides have names, else by number. For a "
+     "model of ratings, DATA has the users and items to rate, one pair per line; with --top "
+     "N it has users, one per line, and the answer is their N best items. --known FILE has "
+     "ratings of users and items that the model has not seen, which are then placed without "
+     "learning again.",
      1, 64, WORDS_FILE, OPTIONS(predict_options), read_settings, true, cli_predict},
-    {"select", "TASK", "rank the bridges: which intermediate domain to go by",
-     "Tries every way from the sources to the target: each intermediate domain, none, "
-     "chains of the best. It fits ttl by each and asks how well the labels that the target "
-     "gets repeat, on halves of the features and of the instances. No label of the target "
-     "is needed; those that the task shows help to rank. Below its floor it says that it "
-     "cannot tell; otherwise it recommends the bridges to use and prints their lines of "
-     "the task file. --by paper ranks by the model of the paper: what helps is learned from "
-     "triples of the task's domains besides the target; -o keeps what was learned, "
-     "--selector uses it again on other tasks.",
+    {"select", "TASK", "rank the bridges: which intermediate domain to use",
+     "Tries every way from the sources to the target: each intermediate domain, none, and "
+     "chains of the best. It fits ttl for each and measures how reproducible the target's "
+     "labels are, on halves of the features and of the instances. No label of the target is "
+     "needed; those that the task shows help to rank. If no way is better than chance it "
+     "says that it cannot tell; otherwise it recommends the bridges to use and prints their "
+     "lines for the task file. --by paper ranks with the paper's model, which is learned "
+     "from triples of the task's other domains; -o saves it, --selector uses it on other "
+     "tasks.",
      1, 1, WORDS_FILE, OPTIONS(select_options), select_settings, true, cli_select},
     {"stream", "MODEL --state DIR", "answer and learn line by line, losing nothing",
-     "Reads one line after the other from standard input and answers each with one line of "
-     "JSON on standard output. {\"id\": ..., \"x\": [...]} asks for a prediction, {\"id\": "
-     "..., \"y\": ...} gives the label of one asked before, both together predict first "
-     "and "
-     "then learn. An answer that has a seq says that its record is kept: it survives kill "
-     "-9 "
-     "under any --sync, and a power cut under always and batch. batch syncs after 64 "
-     "lines, "
-     "50 ms, or when the input pauses. Started again with the same MODEL and DIR it goes "
-     "on "
-     "with the same bits. A line that is wrong gets {\"error\": ..., \"line\": N} and "
-     "changes "
-     "nothing. Ctrl-C and SIGTERM end it with a snapshot, DIR/snapshot.ferry, which is a "
-     "model like any other.",
+     "Reads lines from standard input and answers each with one line of JSON on standard "
+     "output. {\"id\": ..., \"x\": [...]} asks for a prediction, {\"id\": ..., \"y\": ...} "
+     "gives the label of an earlier one; both together predict first and then learn. An "
+     "answer with a seq says that its record is stored: it survives kill -9 with any --sync, "
+     "and a power cut with always and batch. batch syncs after 64 lines, 50 ms, or when the "
+     "input pauses. Started again with the same MODEL and DIR, it continues with the same "
+     "bits. A wrong line gets {\"error\": ..., \"line\": N} and changes nothing. Ctrl-C and "
+     "SIGTERM end it with a snapshot, DIR/snapshot.ferry, which is a model like any other.",
      1, 1, WORDS_FILE, OPTIONS(stream_options), stream_settings, true, cli_stream},
     {"serve", "MODELS", "answer and learn over HTTP",
      "MODELS is a model file or a folder of them (NAME.ferry, or NAME/VERSION.ferry, of "
-     "which the highest number serves and a new one is taken over without a lost request). "
-     "POST /predict and /learn take JSON or one object a line as ferry stream does; the "
-     "Open Inference Protocol (/v2) and MLflow's /invocations work with their clients; "
-     "GET / is a page with live numbers, /metrics is for Prometheus, /openapi.json lists "
-     "everything. A label that was acknowledged survives kill -9 as in ferry stream. "
-     "Without --tls-cert it listens on this machine alone. Ctrl-C and SIGTERM finish the "
-     "requests that came; SIGHUP looks for new models and tokens.",
+     "which the highest number serves; a new one takes over without a lost request). POST "
+     "/predict and /learn take JSON or one object per line, as ferry stream does; the Open "
+     "Inference Protocol (/v2) and MLflow's /invocations work with their clients; GET / is a "
+     "page with live numbers, /metrics is for Prometheus, /openapi.json lists everything. A "
+     "label that was acknowledged survives kill -9 as in ferry stream. Without --tls-cert it "
+     "listens on this machine only. Ctrl-C and SIGTERM finish the requests at hand; SIGHUP "
+     "looks for new models and tokens.",
      1, 1, WORDS_FILE, OPTIONS(serve_options), serve_settings, true, cli_serve},
     {"methods", "[NAME]", "list the methods, or describe one",
      "With a name: what the method needs, where it comes from, and its options with their "
      "defaults and ranges.",
      0, 1, WORDS_METHOD, OPTIONS(methods_options), NULL, false, cli_methods},
     {"inspect", "FILE...", "say what is in a data file",
-     "Says the format, shape, density, label counts, missing cells and memory. FILE#NAME "
-     "picks a variable or member of a MAT or NPZ file or archive; without NAME those are "
-     "listed. Of a model (NAME.ferry): its method, goal, classes, views and what its fit told.",
+     "Shows the format, shape, density, label counts, missing cells and memory. FILE#NAME "
+     "picks a variable or member of a MAT or NPZ file or archive; without NAME they are "
+     "listed. For a model (NAME.ferry): its method, goal, classes, views and diagnostics.",
      1, 10000, WORDS_FILE, OPTIONS(inspect_options), read_settings, false, cli_inspect},
     {"convert", "IN OUT", "write a data file in another format",
-     "Ids, feature names and labels go along where the output format can hold them. IN may "
-     "also be TASK.yaml#DOMAIN (or TASK.yaml#DOMAIN.VIEW): what a task makes of its files.",
+     "Ids, feature names and labels are kept if the output format can hold them. IN may also "
+     "be TASK.yaml#DOMAIN (or TASK.yaml#DOMAIN.VIEW): what a task makes of its files.",
      2, 2, WORDS_FILE, OPTIONS(convert_options), read_settings, false, cli_convert},
     {"gen", "[NAME]", "make a synthetic task with known truth",
-     "Writes task.yaml and its data into a folder. Without a name the generators are "
-     "listed. Of a model (NAME.ferry): its method, goal, classes, views and what its fit told.",
+     "Writes task.yaml and its data into a folder. Without a name, lists the generators.",
      0, 1, WORDS_GENERATOR, OPTIONS(gen_options), generator_settings, false, cli_gen},
     {"demo", "[NAME]", "make a synthetic task and run every method on it",
      "Makes the task of a generator (default: the first) in a temporary folder, runs every "
      "method that fits it, and says how to read the table.",
      0, 1, WORDS_GENERATOR, OPTIONS(demo_options), generator_settings, true, cli_demo},
     {"fetch", "[NAME]", "download a public data set",
-     "Gets the files of a data set into DIR/NAME, checks every one against its SHA-256 sum "
-     "and unpacks archives. What is there already is kept, and what broke off is resumed. "
-     "Without a name the data sets are listed, with what is known about their licences.",
+     "Downloads the files of a data set to DIR/NAME, checks each against its SHA-256 sum and "
+     "unpacks archives. Files that are already there are kept, and interrupted downloads are "
+     "resumed. Without a name, lists the data sets and what is known about their licences.",
      0, 1, WORDS_NONE, OPTIONS(fetch_options), fetch_settings, false, cli_fetch},
     {"reproduce", "[NAME]", "run a table or figure of a paper again",
      "Prepares the data (with python3), runs the methods, and prints our numbers beside the "
-     "paper's, the protocol, which of the paper's claims held, and a verdict. The folder gets "
-     "study.json, the task files and the prepared data, for ferry run. Without a name the "
-     "studies are listed, with whether their data is there.",
+     "paper's, the protocol, which of the paper's claims held, and a verdict. The folder "
+     "gets study.json, the task files and the prepared data, for ferry run. Without a name, "
+     "lists the studies and whether their data is there.",
      0, 1, WORDS_STUDY, OPTIONS(reproduce_options), NULL, true, cli_reproduce},
     {"doctor", "", "describe this installation and what is wrong with it",
-     "Prints versions, engines, BLAS kernels, the instruction set of our own, threads and memory. Exit code 1 when there "
-     "is "
-     "a problem.",
+     "Prints versions, engines, BLAS kernels, the instruction set of our own kernels, "
+     "threads and memory. Exit code 1 if there is a problem.",
      0, 0, WORDS_NONE, OPTIONS(doctor_options), NULL, true, cli_doctor},
     {"help", "[COMMAND]", "explain a command", "Without a command: an overview.", 0, 1,
      WORDS_COMMAND, OPTIONS(help_options), NULL, false, cli_help},
@@ -535,7 +518,8 @@ const cli_line cli_environment[] = {
     {"OPENBLAS_THREAD_TIMEOUT",
      "2^N cycles for which idle threads of OpenBLAS spin; 10 when "
      "not set, OpenBLAS's own 26 takes the cores from others"},
-    {"FERRY_DATA", "folder of the data sets, for ferry reproduce; default: data, then ../shared/data"},
+    {"FERRY_DATA",
+     "folder of the data sets, for ferry reproduce; default: data, then ../shared/data"},
     {"FERRY_LIBEXEC", "folder of ferry-mat73, which reads MAT 7.3 files; found beside the "
                       "library when not set"},
     {"FERRY_STUDIES", "folder with studies/ and prepare/ of your own, for ferry reproduce"},
