@@ -13,8 +13,8 @@ TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(TOP, "tests", "cli"))
 import chrome  # noqa: E402
 
-PAGES = ["index.html", "choose.html", "gallery/index.html", "gallery/bridge.html", "methods/ttl.html", "evidence.html", "capi/task.html",
-         "messages.html", "404.html"]
+PAGES = ["index.html", "choose.html", "gallery/index.html", "gallery/bridge.html", "methods/index.html", "methods/ttl.html", "methods/bias.html",
+         "evidence.html", "capi/index.html", "capi/task.html", "pyapi/compare.html", "pyapi/estimators.html", "messages.html", "404.html"]
 # Elements whose own text does not stand out, as "text: ratio".
 CONTRAST = r"""(() => {
   const parse = c => { const n = c.match(/[\d.]+/g).map(Number); const k = c.startsWith("color(") ? 255 : 1

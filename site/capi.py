@@ -2,16 +2,39 @@
 import glob
 import os
 import re
+import sys
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-# In the order in which a program meets them.
-ORDER = ["base", "context", "options", "array", "data", "domain", "task", "method", "model", "evaluate", "results", "select",
-         "stream", "generate", "fetch"]
+# The headers by topic, in the order in which a program meets them.
+GROUPS = [("Foundations", ["base", "context", "options", "array"]),
+          ("Data and tasks", ["data", "domain", "task", "generate", "fetch"]),
+          ("Methods and models", ["method", "model", "stream", "serve"]),
+          ("Evaluation", ["evaluate", "results", "select", "ranks"])]
 
 
 def headers():
+    """All of them, in that order. A header that is in no group ends the build."""
     found = {os.path.basename(p)[:-2] for p in glob.glob(os.path.join(TOP, "include/ferry/*.h"))} - {"ferry"}
-    return [h for h in ORDER if h in found] + sorted(found - set(ORDER))
+    listed = [h for _, names in GROUPS for h in names]
+    if set(listed) != found:
+        sys.exit("site: capi.py: GROUPS and include/ferry differ: %s" % ", ".join(sorted(found ^ set(listed))))
+    return listed
+
+
+def examples():
+    """The programs of examples/: (file, text)."""
+    for path in sorted(glob.glob(os.path.join(TOP, "examples/*.c"))):
+        with open(path) as f:
+            yield os.path.relpath(path, TOP), f.read().rstrip()
+
+
+def uses(name):
+    """Where the examples call a function: the lines, and the programs."""
+    for path, text in examples():
+        for line in text.split("\n"):
+            if re.search(r"\b%s\(" % name, line):
+                yield path, line.strip()
+                break
 
 
 def read(name):
@@ -51,7 +74,7 @@ def name_of(code):
     return None
 
 
-def index():
+def capi_index():
     """Where each name is declared: name to header."""
     return {name_of(code): h for h in headers() for _, code in declarations(read(h))}
 
@@ -91,33 +114,36 @@ def entry(comment, code, where, here):
         out += ["| `%s` | %s |" % (p, prose(t.strip(), where, here).replace("|", "\\|")) for p, t in params] + [""]
     if returns:
         out += ["Returns " + prose(returns.strip(), where, here) + ".", ""]
+    used = list(uses(name_of(code))) if code.startswith("FERRY_API") else []
+    if used:
+        out += ["Used in " + ", ".join("[%s](index.md#%s)" % (os.path.basename(p), os.path.basename(p)[:-2]) for p, _ in used) + ":", "",
+                "```c", used[0][1], "```", ""]
     return out
 
 
 def pages(site):
-    where = index()
-    rows = []
-    for h in headers():
-        text = read(h)
-        head = uncomment(re.match(r"/\*.*?\*/", text, re.S).group(0))
-        out = ["# ferry/%s.h" % h, "", re.sub(r"(?m)(?<=[^\n])\n- ", "\n\n- ", prose(head, where, h), count=1), ""]
-        listed = list(declarations(text))
-        for comment, code in listed:
-            out += entry(comment, code, where, h)
-        site.add("capi/%s.md" % h, "\n".join(out))
-        functions = sum(code.startswith("FERRY_API") for _, code in listed)
-        rows.append("| [ferry/%s.h](%s.md) | %s | %d |" % (h, h, head.split("\n\n")[0].replace("\n", " "), functions))
-    examples = []
-    for path in sorted(glob.glob(os.path.join(TOP, "examples/*.c"))):
-        rel = os.path.relpath(path, TOP)
-        with open(path) as f:
-            examples += ["### %s { #%s }" % (os.path.basename(path), os.path.basename(path)[:-2]), "",
-                         "[Download](../%s)" % site.download(rel), "", "```c", f.read().rstrip(), "```", ""]
+    where, index = capi_index(), []
+    for group, names in GROUPS:
+        index += ["## %s" % group, "", "| header | what | functions |", "| --- | --- | --- |"]
+        for h in names:
+            text = read(h)
+            head = uncomment(re.match(r"/\*.*?\*/", text, re.S).group(0))
+            listed = list(declarations(text))
+            out = ["# ferry/%s.h" % h, "", re.sub(r"(?m)(?<=[^\n])\n- ", "\n\n- ", prose(head, where, h), count=1), ""]
+            for comment, code in listed:
+                out += entry(comment, code, where, h)
+            site.add("capi/%s.md" % h, "\n".join(out))
+            functions = ", ".join("[`%s`](%s.md#%s)" % (name_of(code), h, name_of(code)) for _, code in listed if code.startswith("FERRY_API"))
+            index.append("| [ferry/%s.h](%s.md) | %s | %s |" % (h, h, head.split("\n\n")[0].replace("\n", " "), functions))
+        index.append("")
+    programs = []
+    for path, text in examples():
+        name = os.path.basename(path)
+        programs += ["### %s { #%s }" % (name, name[:-2]), "", "[Download](../%s)" % site.download(path), "", "```c", text, "```", ""]
     site.add("capi/index.md", "\n".join(
         ["# C API", "", "Made from the comments of the headers. `#include <ferry/ferry.h>` has all of them; link with",
-         "`pkg-config --cflags --libs ferry` or CMake's `find_package(ferry)`.", "", "| header | what | functions |", "| --- | --- | --- |"]
-        + rows + ["", "## Examples", ""] + examples))
+         "`pkg-config --cflags --libs ferry` or CMake's `find_package(ferry)`.", ""] + index + ["## Examples", ""] + programs))
 
 
 def navigation(site):
-    return [{"Overview": "capi/index.md"}] + [{"ferry/%s.h" % h: "capi/%s.md" % h} for h in headers()]
+    return [{"Overview": "capi/index.md"}] + [{group: [{"ferry/%s.h" % h: "capi/%s.md" % h} for h in names]} for group, names in GROUPS]

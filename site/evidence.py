@@ -16,6 +16,10 @@ def plain(text):
     return text.replace("|", "\\|").replace("<", "&lt;").replace("*", "\\*").replace("\n", " ")
 
 
+def word(claim):
+    return '<span class="held">held</span>' if claim["held"] else '<span class="not-held">not held</span>'
+
+
 def tally(prefix):
     """(held, all) over the claims of the studies of a paper, called PREFIX-..."""
     claims = [c["held"] for _, s in studies() if s["study"].split("-")[0] == prefix for c in s["claims"]]
@@ -31,8 +35,7 @@ def pages(site):
             full, name.split("-")[0], plain(s["shows"]), held, len(s["claims"]), s["verdict"].split(":")[0],
             plain(", ".join(s["data"]) or "generated"), round(s["seconds"]), site.download(path)))
         for c in s["claims"]:
-            word = '<span class="held">held</span>' if c["held"] else '<span class="not-held">not held</span>'
-            claims.append("| %s | %s | %s |" % (full, word, plain(c["claim"])))
+            claims.append("| %s | %s | %s |" % (full, word(c), plain(c["claim"])))
     protocols = []
     for _, s in studies():
         protocols += ["### %s { #protocol-%s }" % (s["study"], s["study"]), "", plain(s["paper"]) + ".", "", plain(s["protocol"]), ""]

@@ -18,6 +18,7 @@ import capi
 import evidence
 import gallery
 import methods
+import pyapi
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # Files of the root that are pages, and folders that a page speaks for.
@@ -26,7 +27,7 @@ ROOT_PAGES = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.m
 FOLDERS = {"docs/methods": "methods/index.md", "repro/results": "evidence.md", "docs": "index.md"}
 # Addresses that people may have kept or guess, and where they lead.
 MOVED = {"README.html": "index.html", "methods.html": "methods/index.html", "gallery.html": "gallery/index.html",
-         "atlas.html": "evidence.html", "api.html": "capi/index.html", "changes.html": "changelog.html"}
+         "atlas.html": "evidence.html", "api.html": "capi/index.html", "python-api.html": "pyapi/index.html", "changes.html": "changelog.html"}
 
 
 class Site:
@@ -134,7 +135,7 @@ def navigation(site, entries):
         if isinstance(to, list):
             out.append({title: navigation(site, to)})
         elif to.endswith("*"):
-            out.append({title: {"gallery/*": gallery, "methods/*": methods, "capi/*": capi}[to].navigation(site)})
+            out.append({title: {"gallery/*": gallery, "methods/*": methods, "capi/*": capi, "pyapi/*": pyapi}[to].navigation(site)})
         elif not to.endswith("?"):
             out.append({title: to})
         elif to[:-1] in site.pages:
@@ -178,10 +179,11 @@ def main():
     os.makedirs(site.work, exist_ok=True)
     committed(site)
     evidence.pages(site)
+    gallery.pages(site)
     methods.pages(site)
     capi.pages(site)
-    gallery.pages(site)
-    site.add("index.md", gallery.home(site, read("site/home.md")))
+    pyapi.pages(site)
+    site.add("index.md", gallery.home(site, read("site/home.md")).replace("DECISION\n", methods.decision(site)))
     write(site)
 
 

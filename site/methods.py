@@ -1,8 +1,11 @@
 """The methods' pages, from `ferry methods --json` and docs/methods/NAME.md, and the table that leads from data to methods."""
 import html
 import os
+import re
 
 import evidence
+import gallery
+import pictures
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 GOALS = {"classify": "one class of each row", "regress": "a number for each row", "multilabel": "a set of labels for each row",
@@ -13,7 +16,7 @@ KINDS = {"transfer": "Transfer methods", "baseline": "Baselines", "control": "Co
 SHARES = [("features that lead from a source to the target", "features, through a chain of domains",
            "Features are shared pairwise: the source's with a bridge, the bridge's with the target."),
           ("ratings of every domain", "nothing but the kind of data: ratings",
-           "Users and items may differ; the pattern of the ratings is what crosses."),
+           "Users and items may differ; the pattern of the ratings is what is carried over."),
           ("source labels, some target labels that may be seen", "classes",
            "The features may have nothing in common; the classes have the same names."),
           ("a source, one view", "row pairs, or classes",
@@ -44,70 +47,152 @@ def link(m, start="methods/"):
     return "[%s](%s%s.md)" % (m["name"], start, m["name"])
 
 
-def box(x, label, sub, strong):
-    return ('<rect x="%d" y="14" width="150" height="62" rx="8" fill="none" stroke="currentColor" stroke-width="%s"/>'
-            '<text x="%d" y="42" text-anchor="middle" font-size="15" font-weight="700" fill="currentColor">%s</text>'
-            '<text x="%d" y="62" text-anchor="middle" font-size="12" fill="currentColor">%s</text>'
-            % (x, 3 if strong else 1.5, x + 75, label, x + 75, sub))
-
-
-def picture(m):
-    """The problem in one picture: the domains that the method takes, and what ties them."""
-    needs = m["needs"]
-    labels = "some labels" if "target labels" in needs else "labels to predict"
+def shape(m):
+    """Which of pictures.SHAPES shows what the method takes."""
+    needs, goals = SPECIAL.get(m["name"], m["needs"]), m["goals"]
+    if "stream" in goals and m["kind"] == "transfer":
+        return "stream"
     if "ratings" in needs:
-        boxes = [("source", "ratings"), ("target", "few ratings")]
-    elif "features that lead" in needs:
-        boxes = [("source", "labels"), ("bridge", "features of both"), ("target", labels)]
-    elif "source" in needs:
-        boxes = [("source", "labels" if "source labels" in needs else "rows"), ("target", labels)]
-    elif m["name"] in SPECIAL:
-        boxes = [("sources", "labels"), ("target", "rows that arrive")]
-    else:
-        boxes = [("views, graphs", "of the same rows"), ("target", labels)]
-    width, out = 220 * len(boxes) - 70 + 20, []
-    for i, (name, sub) in enumerate(boxes):
-        out.append(box(10 + 220 * i, name, sub, i == len(boxes) - 1))
-        if i:
-            x = 10 + 220 * i
-            out.append('<path d="M%d 45h60m-9-6l9 6-9 6" fill="none" stroke="currentColor" stroke-width="2"/>' % (x - 65))
-    said = "From %s to %s" % (" over ".join(b[0] for b in boxes[:-1]), boxes[-1][0])
-    return '<svg class="domains" role="img" aria-label="%s" viewBox="0 0 %d 90">%s</svg>' % (said, width, "".join(out))
+        return "ratings" if "source" in needs else "own ratings"
+    if "features that lead" in needs:
+        return "chain"
+    if "a source, one view" in needs:
+        return "pairs"
+    if "source labels, some target labels" in needs:
+        return "classes"
+    if "source labels" in needs:
+        return "features"
+    if m["kind"] == "transfer":
+        return "views"
+    if "graph" in needs:
+        return "graph" if "view" in needs else "graph only"
+    return "labels" if "view" not in needs else "no labels" if goals == ["embed"] else "rows"
 
 
 def facts(site, m):
-    rows = [("What", html.escape(m["summary"])), ("Kind", m["kind"]), ("Goals", ", ".join(m["goals"])), ("Needs", html.escape(m["needs"]))]
+    rows = [("Kind", m["kind"]), ("Goals", ", ".join(m["goals"])), ("Needs", html.escape(m["needs"]))]
     if m["kind"] == "transfer":
         rows.append(("Shared", "%s. %s" % shares(m)))
-    if m["reference"]:
-        rows.append(("Paper", html.escape(m["reference"])))
     held, total = evidence.tally(m["name"])
     if total:
-        rows.append(("Reproduced", '%d of %d claims held: <a href="../evidence.html">the studies</a>' % (held, total)))
-    rows.append(("Options", '<a href="../options.html#%s">%d, with ranges</a>' % (m["name"], len(m["options"]))))
+        rows.append(("Reproduced", '%d of %d claims held: <a href="#reproduction">which</a>' % (held, total)))
     return '<div class="facts"><dl>%s</dl></div>' % "".join("<dt>%s</dt><dd>%s</dd>" % r for r in rows)
 
 
+# The parts of every card, in this order, and the words in bold that a paragraph of a part begins with on the method's page.
+PARTS = [("problem", "The problem", r"Problem"),
+         ("when", "When it helps, and when not", r"When |The wrong tool|What is transferred|Does it hold|With `center|Nothing to undo"),
+         ("how", "The method", r""),
+         ("options", "Options", r"Defaults|Options"),
+         ("cost", "Cost", r"Cost|Speed"),
+         ("numbers", "Numbers", r"Measured|Numbers|The thesis|Beside the prototype"),
+         ("reference", "Reference", r"Source\.")]
+
+
+def part_of(line):
+    """The part that a line of a method's page begins, None: it goes on with the one before."""
+    if line.startswith("| option |"):
+        return "options"
+    m = re.match(r"\*\*([^*]+)\*\*|## (.*)", line)
+    if not m:
+        return None
+    lead = m.group(1) or m.group(2)
+    for name, _, words in PARTS:
+        if words and re.match(words, lead):
+            return name
+    return "how"
+
+
+def split(text):
+    """A method's page by part: {part: text}, and the task file at its end."""
+    example = re.search(r"```yaml\n.*?```\n(.*)\Z", text, re.S)
+    rest, parts, at, fence = text, {}, "problem", False
+    if example:
+        rest = text[:example.start()] + example.group(1)
+    for line in rest.split("\n"):
+        if line.startswith("```"):
+            fence = not fence
+        found = None if fence else part_of(line)
+        if found:
+            at = found
+            parts.setdefault(at, []).append("")
+            line = re.sub(r"^## (.*)", r"**\1.**", line)
+            if at in ("problem", "reference", "cost", "numbers"):  # the part's head says it
+                line = re.sub(r"^\*\*(Problem|Source|Cost|Measured|Numbers)\.?\*\*\.? ?", "", line)
+        parts.setdefault(at, []).append(line)
+    out = {name: "\n".join(lines).strip() for name, lines in parts.items()}
+    return out, example.group(0)[:example.group(0).rindex("```") + 3] if example else ""
+
+
+def divide(problem):
+    """The problem's words, and what begins with its first formula: (problem, method)."""
+    first, blank, rest = problem.partition("\n\n")
+    goals = r"(?:and )?(?:classify|regress|multilabel|rate|embed|streams?)"
+    first = re.sub(r"^(?i:%s(?:, %s)*)\.\s+" % (goals, goals), "", first)
+    if re.search(r"[.)]$", first):
+        return first, rest
+    sentences = re.split(r"(?<=[.?!])\s+(?=[A-Z`*])", first)
+    return " ".join(sentences[:-1]), sentences[-1] + blank + rest
+
+
+def reproduction(m):
+    """What the paper says and what came out."""
+    claims = [(s["study"], c) for _, s in evidence.studies() if s["study"].split("-")[0] == m["name"] for c in s["claims"]]
+    if not claims:
+        return "No table of its paper is among the [studies](../evidence.md)." if m["reference"] else "There is no paper to reproduce."
+    rows = ["| [%s](../reproduction.md#%s) | %s | %s |" % (study, study, evidence.word(c), evidence.plain(c["claim"])) for study, c in claims]
+    return "\n".join(["%d of %d claims held. The [atlas](../evidence.md) has protocols, data and numbers." % evidence.tally(m["name"]), "",
+                      '<div class="sortable" markdown>', "", "| study | | claim |", "| --- | --- | --- |"] + rows + ["", "</div>"])
+
+
+def options(m):
+    if not m["options"]:
+        return "None."
+    rows = ["| option | default | range | meaning |", "| --- | --- | --- | --- |"]
+    return "\n".join(rows + ["| %s | %s | %s | %s |" % (o["name"], o["default"], o["range"].replace("|", "\\|"), o["help"]) for o in m["options"]])
+
+
 def card(site, m):
-    """One page: the picture and the facts, then the method's own text, which has the same order everywhere."""
-    path = page_of(site, m)
-    head = "\n\n".join(["# " + m["name"], picture(m) if m["kind"] == "transfer" else "", facts(site, m)])
-    if not path:
-        rows = ["| option | default | range | meaning |", "| --- | --- | --- | --- |"]
-        rows += ["| %s | %s | %s | %s |" % (o["name"], o["default"], o["range"].replace("|", "\\|"), o["help"]) for o in m["options"]]
-        near = "\nIt is described with [mindtl](mindtl.md), whose table it stands in.\n" if m["goals"] == ["rate"] else ""
-        return head + "\n" + near + "\n" + ("\n".join(rows) if m["options"] else "") + "\n"
-    with open(os.path.join(TOP, path)) as f:
-        title, _, text = f.read().partition("\n")
-    body = site.tidy(text, "methods/%s.md" % m["name"], path)
-    return "%s\n%s" % (head, body)
+    """One page: the parts in their order, from the method table and the method's own page."""
+    path, parts, example = page_of(site, m), {}, ""
+    if path:
+        with open(os.path.join(TOP, path)) as f:
+            _, _, text = f.read().partition("\n")
+        parts, example = split(site.tidy(text, "methods/%s.md" % m["name"], path))
+    problem, method = divide(parts.get("problem", ""))
+    said = m["summary"][0].upper() + m["summary"][1:]
+    parts["problem"] = "\n\n".join(filter(None, [said + ".", pictures.draw(shape(m), html.escape("What it takes: " + m["needs"])), facts(site, m), problem]))
+    parts["how"] = "\n\n".join(filter(None, [method, parts.get("how")]))
+    parts["when"] = "\n\n".join(filter(None, [parts.get("when"), gallery.seen(site, m["name"])]))
+    own = re.sub(r"^\*\*Options\.\*\* ", "", parts.get("options", ""))
+    parts["options"] = "\n\n".join(filter(None, [example, own, "" if "| option |" in own else options(m), "[Ranges of all options](../options.md#%s)." % m["name"] if m["options"] else ""]))
+    parts["reference"] = parts.get("reference") or m["reference"]
+    out = ["# " + m["name"]]
+    for name, title, _ in PARTS:
+        if parts.get(name):
+            out += ["## %s { #%s }" % (title, name), parts[name]]
+    return "\n\n".join(out + ["## Reproduction { #reproduction }", reproduction(m)]) + "\n"
+
+
+def decision(site):
+    """What is shared against what is wanted, as one table: where to look first."""
+    kinds = list(dict.fromkeys(s[1] for s in SHARES))
+    out = ["| source and target share | %s |" % " | ".join(GOALS), "| --- |" + " --- |" * len(GOALS)]
+    for kind in kinds:
+        cells = [", ".join(link(m) for m in site.methods if m["kind"] == "transfer" and goal in m["goals"] and shares(m)[0] == kind) for goal in GOALS]
+        if any(cells):
+            out.append("| %s | %s |" % (kind, " | ".join(cells)))
+    plain = [", ".join(link(m) for m in site.methods if m["kind"] == "baseline" and goal in m["goals"])
+             for goal in GOALS]
+    return "\n".join(out + ["| nothing; there is no source | %s |" % " | ".join(plain), ""])
 
 
 def choose(site):
-    """Which method for my data: a table for each goal."""
+    """Which method for my data: the decision table, then a table for each goal."""
     out = ["# Which method for my data", "",
-           "Made from what each method needs. `ferry advise task.yaml` answers the same question about your own task file, with times and "
-           "with what is missing. Always run the baselines beside a transfer method: `ferry run` does it when the task names no methods.", ""]
+           "The tables are made from what each method needs. `ferry advise task.yaml` answers the same question for your own task file, and tells how long "
+           "each method takes and what your data lacks. Always run the baselines beside a transfer method: `ferry run` does so when the task file names no "
+           "methods.", "", "## At a glance { #glance }", "", decision(site)]
     for goal, what in GOALS.items():
         out += ["## %s" % goal, "", "You want %s." % what, "", '<div class="sortable" markdown>', "",
                 "| what your domains share | method | it needs | in a sentence |", "| --- | --- | --- | --- |"]
