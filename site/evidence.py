@@ -2,6 +2,7 @@
 import glob
 import json
 import os
+import re
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
@@ -31,21 +32,24 @@ def pages(site):
     for path, s in studies():
         name, held = s["study"], sum(c["held"] for c in s["claims"])
         full = "[%s](reproduction.md#%s)" % (name, name)
-        rows.append("| %s | %s | %s | %d | %d | %s | %s | %d | [JSON](%s) |" % (
-            full, name.split("-")[0], plain(s["shows"]), held, len(s["claims"]), s["verdict"].split(":")[0],
-            plain(", ".join(s["data"]) or "generated"), round(s["seconds"]), site.download(path)))
+        method = name.split("-")[0]
+        sets = dict.fromkeys(re.split(r"[/|]", d)[0] for d in s["data"])
+        rows.append("| %s | [%s](methods/%s.md) | %s | %d of %d | %s | %s | %d | [JSON](%s) |" % (
+            full, method, method, plain(s["shows"]), held, len(s["claims"]), s["verdict"].split(":")[0], ", ".join(sets) or "generated",
+            round(s["seconds"]), site.download(path)))
         for c in s["claims"]:
             claims.append("| %s | %s | %s |" % (full, word(c), plain(c["claim"])))
     protocols = []
     for _, s in studies():
-        protocols += ["### %s { #protocol-%s }" % (s["study"], s["study"]), "", plain(s["paper"]) + ".", "", plain(s["protocol"]), ""]
+        protocols += ["### %s { #protocol-%s }" % (s["study"], s["study"]), "", plain(s["paper"]) + ".", "", plain(s["protocol"]), "",
+                      "Files: %s." % (", ".join("`%s`" % d for d in s["data"]) or "generated"), ""]
     held, total = sum("class=\"held\"" in c for c in claims), len(claims)
     files = ["- [%s](%s)" % (p, site.download(p)) for p in sorted(os.path.relpath(f, TOP) for f in glob.glob(os.path.join(TOP, "repro/studies/*.yaml")))]
     site.add("evidence.md", "\n".join(
-        ["# Evidence", "", "Tables and figures of the papers, run again with Ferry. **%d of %d claims held.**" % (held, total),
-         "A claim was written down before the first run and is a comparison that can fail; the verdict counts claims and nothing else.",
-         "Click on a column's head to sort.", "", "## Studies", "", '<div class="sortable" markdown>', "",
-         "| study | paper | shows | held | of | verdict | data | seconds | numbers |", "| --- | --- | --- | --- | --- | --- | --- | --- | --- |"]
+        ["---", "hide: [navigation]", "---", "# Evidence", "", "Tables and figures of the papers, run again with Ferry. **%d of %d claims held.**" % (held, total),
+         "Each claim was written down before the first run and is a comparison that can fail; the verdict depends on the claims alone.",
+         "Click the head of a column to sort.", "", "## Studies", "", '<div class="sortable" markdown>', "",
+         "| study | method | shows | held | verdict | data | seconds | numbers |", "| --- | --- | --- | --- | --- | --- | --- | --- |"]
         + rows + ["", "</div>", "", "## Every claim", "", '<div class="sortable" markdown>', "", "| study | | claim |", "| --- | --- | --- |"]
         + claims + ["", "</div>", "", "## Files", "",
                     "The JSON of each study holds every number with its spread, the command of every run, the machine and the version. The studies "

@@ -285,6 +285,8 @@ def select(site):
 
 
 def pages(site):
+    if not any(map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))):
+        sys.exit("site: no Chromium here, which takes the pictures (Debian: chromium)")
     site.examples, site.python, cards = present(site), python_for_examples(), []
     for e in site.examples:
         example(site, e)

@@ -8,9 +8,8 @@ import gallery
 import pictures
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-GOALS = {"classify": "one class of each row", "regress": "a number for each row", "multilabel": "a set of labels for each row",
-         "rate": "ratings of users for items", "embed": "a place in a space for each row, without labels",
-         "stream": "classes while rows arrive"}
+GOALS = {"classify": "a class for each row", "regress": "a number for each row", "multilabel": "a set of labels for each row",
+         "rate": "ratings of items by users", "embed": "coordinates for each row", "stream": "classes while rows arrive"}
 KINDS = {"transfer": "Transfer methods", "baseline": "Baselines", "control": "Controls"}
 # Words of `needs` that tell what source and target share, and what a reader would call it. The first that is found counts.
 SHARES = [("features that lead from a source to the target", "features, through a chain of domains",
@@ -175,16 +174,19 @@ def card(site, m):
 
 
 def decision(site):
-    """What is shared against what is wanted, as one table: where to look first."""
-    kinds = list(dict.fromkeys(s[1] for s in SHARES))
-    out = ["| source and target share | %s |" % " | ".join(GOALS), "| --- |" + " --- |" * len(GOALS)]
-    for kind in kinds:
-        cells = [", ".join(link(m) for m in site.methods if m["kind"] == "transfer" and goal in m["goals"] and shares(m)[0] == kind) for goal in GOALS]
-        if any(cells):
-            out.append("| %s | %s |" % (kind, " | ".join(cells)))
-    plain = [", ".join(link(m) for m in site.methods if m["kind"] == "baseline" and goal in m["goals"])
-             for goal in GOALS]
-    return "\n".join(out + ["| nothing; there is no source | %s |" % " | ".join(plain), ""])
+    """From what is wanted and what is shared to the methods: where to look first."""
+    def those(goal, test):
+        return ", ".join(link(m) for m in site.methods if goal in m["goals"] and test(m))
+    out = ["| you want | source and target share | methods |", "| --- | --- | --- |"]
+    for goal, what in GOALS.items():
+        said = "**%s** (`%s`)" % (what, goal)
+        for kind in dict.fromkeys(s[1] for s in SHARES):
+            found = those(goal, lambda m: m["kind"] == "transfer" and shares(m)[0] == kind)
+            if found:
+                out.append("| %s | %s | %s |" % (said, kind, found))
+                said = ""
+        out.append("| %s | no source needed | %s |" % (said, those(goal, lambda m: m["kind"] == "baseline")))
+    return "\n".join(out) + "\n"
 
 
 def choose(site):

@@ -46,7 +46,7 @@ def domain(x, title, features, labels, gaps=False):
 
 
 def graph(x, title):
-    points = [(8, 30), (40, 22), (66, 44), (20, 62), (54, 76), (30, 98), (70, 100)]
+    points = [(8, 38), (40, 32), (66, 52), (20, 68), (54, 80), (30, 102), (70, 104)]
     edges = [(0, 1), (1, 2), (0, 3), (3, 4), (2, 4), (3, 5), (4, 6), (5, 6)]
     out = ['<path class="edge" d="M%d %dL%d %d"/>' % (x + points[a][0], points[a][1], x + points[b][0], points[b][1]) for a, b in edges]
     out += ['<circle class="%s" cx="%d" cy="%d" r="6"/>' % ("label" if i in (1, 5) else "asked", x + px, py) for i, (px, py) in enumerate(points)]
@@ -81,8 +81,8 @@ SHAPES = {
 }
 
 
-KEY = ('<p class="key"><span class="fA"></span>features<span class="fB"></span>other features<span class="label"></span>a known label'
-       '<span class="asked"></span>to predict</p>')
+KEY = ('<p class="key"><span class="fA">features</span> <span class="fB">other features</span> <span class="label">a known label</span> '
+       '<span class="asked">to predict</span></p>')
 
 
 def draw(shape, said):
