@@ -36,7 +36,7 @@ def steps(block):
 
 def execute(command, folder):
     env = dict(os.environ, PATH=os.path.dirname(FERRY) + os.pathsep + os.environ["PATH"], LC_ALL="C.UTF-8")
-    p = subprocess.run(["sh", "-c", command], cwd=folder, env=env, capture_output=True, text=True, timeout=120)
+    p = subprocess.run(["sh", "-c", command], cwd=folder, env=env, capture_output=True, text=True, timeout=900)
     return p.returncode, p.stdout + p.stderr
 
 
