@@ -2,7 +2,6 @@
 import glob
 import os
 import re
-import sys
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # The headers by topic, in the order in which a program meets them.
@@ -12,13 +11,16 @@ GROUPS = [("Foundations", ["base", "context", "options", "array"]),
           ("Evaluation", ["evaluate", "results", "select", "ranks"])]
 
 
-def headers():
-    """All of them, in that order. A header that is in no group ends the build."""
+def groups():
+    """GROUPS as far as the headers are there; what is in no group comes last."""
     found = {os.path.basename(p)[:-2] for p in glob.glob(os.path.join(TOP, "include/ferry/*.h"))} - {"ferry"}
-    listed = [h for _, names in GROUPS for h in names]
-    if set(listed) != found:
-        sys.exit("site: capi.py: GROUPS and include/ferry differ: %s" % ", ".join(sorted(found ^ set(listed))))
-    return listed
+    out = [(title, [h for h in names if h in found]) for title, names in GROUPS]
+    rest = sorted(found - {h for _, names in out for h in names})
+    return out + ([("More", rest)] if rest else [])
+
+
+def headers():
+    return [h for _, names in groups() for h in names]
 
 
 def examples():
@@ -123,7 +125,7 @@ def entry(comment, code, where, here):
 
 def pages(site):
     where, index = capi_index(), []
-    for group, names in GROUPS:
+    for group, names in groups():
         index += ["## %s" % group, "", "| header | what | functions |", "| --- | --- | --- |"]
         for h in names:
             text = read(h)
@@ -146,4 +148,4 @@ def pages(site):
 
 
 def navigation(site):
-    return [{"Overview": "capi/index.md"}] + [{group: [{"ferry/%s.h" % h: "capi/%s.md" % h} for h in names]} for group, names in GROUPS]
+    return [{"Overview": "capi/index.md"}] + [{group: [{"ferry/%s.h" % h: "capi/%s.md" % h} for h in names]} for group, names in groups()]
