@@ -21,8 +21,9 @@ static char why[FERRY_LOAD_WHY];
 
 #define FERRY_LAPACK(F)                                                                    \
     F(ilaver)                                                                              \
-    F(dsyev) F(dsyevd) F(dsygvd) F(dgesdd) F(dgeqrf) F(dorgqr) F(dpotrf) F(dpotrs)         \
-        F(dgesv) F(dgees) F(dtrsyl)
+    F(dsyev)                                                                               \
+    F(dsyevd) F(dsygvd) F(dgesdd) F(dgeqrf) F(dorgqr) F(dpotrf) F(dpotrs) F(dgesv)         \
+        F(dgees) F(dtrsyl)
 
 #ifdef FERRY_BLAS_PREFIX /* linked, under names that meet no other BLAS in the process: a wheel's */
 #define DECLARE(name) extern __typeof__(*ferry_i_blas.name) FERRY_BLAS_PREFIX(name##_);
@@ -182,18 +183,31 @@ done:
 
 /* Most calls find the count right and take no lock. Two contexts with different counts
  * in two threads disturb each other's speed, and at most the last bits of their results. */
-void ferry_i_blas_begin(ferry_ctx *ctx)
+static void begin(ferry_ctx *ctx, int threads)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
     (void)have_blas(); /* whoever computes has asked ferry_i_blas_ready() at the door */
     ferry_i_check_machine(ctx);
     const int most = atomic_load(&most_threads),
-              n = most && most < ctx->threads ? most : ctx->threads;
+              n = most && most < threads ? most : threads;
     if (ferry_i_blas.get_num_threads() == n) return;
     (void)pthread_mutex_lock(&lock);
     ferry_i_blas.set_num_threads(n);
     (void)pthread_mutex_unlock(&lock);
+}
+
+void ferry_i_blas_begin(ferry_ctx *ctx)
+{
+    begin(ctx, ctx->threads);
+}
+
+/* These routines make n products of a matrix and a vector, each shared out to threads that wait for each other by
+ * yielding. Two threads gain nothing at n = 200 and a fifth at 400 to 800 (AMD EPYC, 2 cores, else idle), and take up
+ * to two hundred times as long where the machine is busy. */
+void ferry_i_lapack_begin(ferry_ctx *ctx, int64_t n)
+{
+    begin(ctx, n < 512 ? 1 : ctx->threads);
 }
 
 int ferry_i_loop_threads(const ferry_ctx *ctx, int64_t work)

@@ -14,6 +14,8 @@
 /* Before every call of BLAS or LAPACK: its thread count is global to the process, so it is
  * set to the context's. */
 void ferry_i_blas_begin(ferry_ctx *ctx);
+/* The same before eigenvalues or singular values of n rows, which small ones find on one thread. */
+void ferry_i_lapack_begin(ferry_ctx *ctx, int64_t n);
 /* Once per context, tell its log when BLAS runs kernels that do not fit this CPU, or when
  * FERRY_ISA asks for an instruction set that it has not. */
 void ferry_i_check_machine(ferry_ctx *ctx);

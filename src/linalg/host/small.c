@@ -59,7 +59,7 @@ ferry_status ferry_i_host_eigh(ferry_ctx *ctx, ferry_small *a, double *w)
 
     assert(a->rows == a->cols);
     FERRY_TRY(check(ctx, "eigh", a));
-    ferry_i_blas_begin(ctx);
+    ferry_i_lapack_begin(ctx, n);
     (void)ferry_i_syevd(n, a->data, lead(a), w, &size, -1, &isize, -1);
     FERRY_TRY(new_work(ctx, size, &work, isize, &iwork));
     info = ferry_i_syevd(n, a->data, lead(a), w, work, (int)size, iwork, isize);
@@ -82,7 +82,7 @@ ferry_status ferry_i_host_eigh2(ferry_ctx *ctx, ferry_small *a, ferry_small *b, 
     assert(a->rows == a->cols && b->rows == n && b->cols == n);
     FERRY_TRY(check(ctx, "eigh2", a));
     FERRY_TRY(check(ctx, "eigh2", b));
-    ferry_i_blas_begin(ctx);
+    ferry_i_lapack_begin(ctx, n);
     (void)ferry_i_sygvd(n, a->data, b->data, lead(a), w, &size, -1, &isize, -1);
     FERRY_TRY(new_work(ctx, size, &work, isize, &iwork));
     info = ferry_i_sygvd(n, a->data, b->data, lead(a), w, work, (int)size, iwork, isize);
@@ -120,7 +120,7 @@ ferry_status ferry_i_host_svd(ferry_ctx *ctx, ferry_small *a, ferry_small *u, do
     assert(u->rows == m && u->cols == r && v->rows == n && v->cols == r);
     FERRY_TRY(check(ctx, "svd", a));
     if (r == 0) goto done;
-    ferry_i_blas_begin(ctx);
+    ferry_i_lapack_begin(ctx, r);
     FERRY_TRY(new_work(ctx, (double)r * n, &vt, 8 * r, &iwork));
     (void)ferry_i_gesdd(m, n, a->data, s, u->data, vt, &size, -1, iwork);
     FERRY_TRY(new_work(ctx, size, &work, 0, NULL));
