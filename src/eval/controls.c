@@ -186,8 +186,8 @@ static ferry_status run_trial(ferry_ctx *ctx, const ferry_results *rs, const fer
         goto done;
     }
     FERRY_TRY(st);
-    FERRY_TRY(ferry_i_score(ctx, rs, c.answer, rs->scored[repeat], rs->count[repeat], score,
-                            t->rows ? &t->rows[repeat] : NULL));
+    FERRY_TRY(ferry_i_score(ctx, rs, c.split, c.answer, rs->scored[repeat],
+                            rs->count[repeat], score, t->rows ? &t->rows[repeat] : NULL));
     t->metric[slot] = score[0];
     t->state[slot] = repeat == 0 && same_prediction(rs, r->kept[0].given, c.answer)
                          ? FERRY_TRIAL_SAME

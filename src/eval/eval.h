@@ -286,9 +286,9 @@ ferry_status ferry_i_score_new_mask(ferry_ctx *ctx, const ferry_results *rs, uin
  * sentence when there is none. */
 ferry_status ferry_i_score_mask(ferry_ctx *ctx, const ferry_results *rs,
                                 const ferry_task *split, uint8_t *mask, int64_t *count);
-/* All metrics of a prediction of the whole target, over what the mask picks. rows (may be NULL)
+/* All metrics of a prediction of the whole target, over what the mask picks; split: what the method saw. rows (may be NULL)
  * becomes what each of the `count` instances adds to the first one; NULL where it is not defined. */
-ferry_status ferry_i_score(ferry_ctx *ctx, const ferry_results *rs,
+ferry_status ferry_i_score(ferry_ctx *ctx, const ferry_results *rs, const ferry_task *split,
                            const ferry_prediction *p, const uint8_t *mask, int64_t count,
                            double *out, double **rows);
 /* How long a mask is. */

@@ -352,8 +352,8 @@ static ferry_status run_method(ferry_ctx *ctx, const run *u, ferry_entry *e, int
         st = keep_failure(ctx, rs, c, place, st);
         goto done;
     }
-    FERRY_TRY(ferry_i_score(ctx, rs, c->p, rs->scored[place], rs->count[place], score,
-                            &e->rows[place]));
+    FERRY_TRY(ferry_i_score(ctx, rs, r->split, c->p, rs->scored[place], rs->count[place],
+                            score, &e->rows[place]));
     for (int64_t m = 0; m < rs->n_metrics; m++)
         e->metric[m * rs->run.planned + place] = score[m];
     if (place > 0 && !rs->keep_all) { /* nobody will ask for it */

@@ -136,7 +136,7 @@ static ferry_status run_fold(ferry_ctx *ctx, void *arg, int64_t f)
         if (!is_candidate(&rs->result[m])) continue;
         FERRY_TRY(ferry_i_progress(ctx, "guard", f, v->folds, NAN, &finish));
         FERRY_TRY(ferry_i_guard_predict(ctx, less, &rs->result[m], &p));
-        if (p) FERRY_TRY(ferry_i_score(ctx, rs, p, mask, count, metric, &rows));
+        if (p) FERRY_TRY(ferry_i_score(ctx, rs, less, p, mask, count, metric, &rows));
         for (int64_t i = 0, k = 0; rows && i < v->entries; i++)
             if (mask[i]) v->row[m * v->entries + i] = rows[k++];
         ferry_i_free(rows);

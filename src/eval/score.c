@@ -166,18 +166,22 @@ done:
 }
 
 static ferry_status pick_classes(ferry_ctx *ctx, const ferry_results *rs,
-                                 const ferry_prediction *p, const uint8_t *mask,
-                                 int64_t count, picked *g)
+                                 const ferry_task *split, const ferry_prediction *p,
+                                 const uint8_t *mask, int64_t count, picked *g)
 {
     ferry_status st = FERRY_OK;
+    const ferry_domain *shown =
+        NULL; /* not the mask: a guard's fold leaves hidden labels out of it */
 
     g->truth_cls = ferry_i_calloc(count, sizeof *g->truth_cls);
     g->cls = ferry_i_calloc(count, sizeof *g->cls);
     g->seen = ferry_i_calloc(ferry_i_labels_m(rs->truth), 1);
     if (!g->truth_cls || !g->cls || !g->seen) return ferry_i_nomem(ctx);
     if (p->names && p->score) FERRY_TRY(pick_scores(ctx, rs, p, mask, count, g));
-    for (int64_t i = 0; i < p->n; i++) /* what is known and not scored, the method saw */
-        if (!mask[i] && known(rs, i)) g->seen[rs->truth->cls[i]] = 1;
+    FERRY_TRY(ferry_i_task_target(ctx, split, &shown));
+    for (int64_t i = 0; i < p->n; i++)
+        if (shown->labels && ferry_i_labels_has(shown->labels, i) && known(rs, i))
+            g->seen[rs->truth->cls[i]] = 1;
     for (int64_t i = 0, to = 0; i < p->n; i++) {
         if (!mask[i]) continue;
         const int32_t c = g->groups ? g->groups[i] : p->cls[i];
@@ -236,7 +240,7 @@ static bool comparable(const ferry_results *rs, int64_t count)
     return count > 0 && (rs->run.goal != FERRY_EMBED || ferry_i_labels_m(rs->truth) > 1);
 }
 
-ferry_status ferry_i_score(ferry_ctx *ctx, const ferry_results *rs,
+ferry_status ferry_i_score(ferry_ctx *ctx, const ferry_results *rs, const ferry_task *split,
                            const ferry_prediction *p, const uint8_t *mask, int64_t count,
                            double *out, double **rows)
 {
@@ -253,7 +257,7 @@ ferry_status ferry_i_score(ferry_ctx *ctx, const ferry_results *rs,
     if (rs->ratings || rs->truth->kind == FERRY_LABEL_NUMBER)
         FERRY_TRY(pick_numbers(ctx, rs, p, mask, count, &g));
     else if (rs->truth->kind == FERRY_LABEL_CLASS)
-        FERRY_TRY(pick_classes(ctx, rs, p, mask, count, &g));
+        FERRY_TRY(pick_classes(ctx, rs, split, p, mask, count, &g));
     else
         FERRY_TRY(pick_sets(ctx, rs, p, mask, count, &g));
     const ferry_scored s = {.n = count,

@@ -275,6 +275,16 @@ static int64_t usual_choice(const ferry_guard *g, int64_t *count)
     return best;
 }
 
+/* No method has a score: the first metric says nothing of the visible labels. */
+static bool no_value(const ferry_guard *g)
+{
+    int64_t i = 0;
+
+    while (i < g->count && !isfinite(g->scores[i]))
+        i++;
+    return i == g->count;
+}
+
 /* Nothing was hidden: the words of ferry fit --guard, which would take the same. */
 static char *deployed_sentence(const ferry_results *rs)
 {
@@ -298,7 +308,12 @@ char *ferry_i_guard_sentence(const ferry_results *rs)
     const int64_t most = usual_choice(g, &count);
 
     if (most < 0) {
-        ferry_i_text_add(&t, "guard: no method could be taken.");
+        ferry_i_text_add(&t, "guard: no method could be taken");
+        if (rs->n_metrics > 0 && no_value(g))
+            ferry_i_text_addf(&t, ": %s has no value on the visible labels",
+                              rs->metrics[0]->info.name);
+        ferry_i_text_add(&t, ".");
+        if (t.failed) ferry_i_text_free(&t);
         return t.s;
     }
     if (rs->n_metrics == 0) return deployed_sentence(rs);

@@ -67,6 +67,26 @@ def test_hidden_classes(folder):
     hidden_do_not_matter(folder, "classify")
 
 
+def test_seen_classes_are_the_visible_ones(folder):
+    """Metrics of seen classes: what only hidden labels hold is not seen, in no fold of the guard either."""
+    task = task_of(folder, "classify", 1)
+    path = os.path.join(os.path.dirname(task), "t.csv")
+    head, *rows = csv_rows(read(path))
+    write(os.path.dirname(task), "seen.txt", "".join(f"t{i}\n" for i in range(18)))  # every class twice and more
+    none = run(task, folder + "/none", "--set", "domains.t.labelled=ids:seen.txt", "--set", "evaluate.metrics=missing-accuracy")["guard"]
+    assert none["sentence"] == "guard: no method could be taken: missing-accuracy has no value on the visible labels.", none
+    some = [next(i for i, r in enumerate(rows) if r[-1] == c) for c in "aabc"]
+    some[1] = next(i for i, r in enumerate(rows) if r[-1] == "a" and i != some[0])
+    write(os.path.dirname(task), "seen.txt", "".join(rows[i][0] + "\n" for i in some))
+    more = ["--set", "domains.t.labelled=ids:seen.txt", "--set", "evaluate.metrics=seen-accuracy"]
+    one = run(task, folder + "/one", *more)["guard"]
+    for i, r in enumerate(rows):
+        r[-1] = r[-1] if i in some else "a"
+    write("", path, "\n".join(map(",".join, [head] + rows)) + "\n")
+    two = run(task, folder + "/two", *more)["guard"]
+    assert [one[k] for k in ("chosen", "scores")] == [two[k] for k in ("chosen", "scores")], (one, two)
+
+
 def test_hidden_numbers(folder):
     hidden_do_not_matter(folder, "regress")
 
