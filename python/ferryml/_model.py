@@ -176,6 +176,10 @@ class Rows:
         context().call(lib.ferry_model_learn, self.model.pointer, byref(self.row), label, self.votes.ctypes.data)
 
     def learn_many(self, x, at, names):
-        """See the rows of a C-ordered float64 matrix and learn names[at[i]], bytes each, of row i; -1: not known."""
-        view = _abi.ferry_array(x.shape[0], x.shape[1], x.shape[1], x.ctypes.data)
-        context().call(lib.ferry_model_learn_rows, self.model.pointer, byref(view), len(names), words(names), at.ctypes.data, None)
+        """See the rows of a C-ordered float64 matrix and learn names[at[i]], bytes each, of row i; -1: not known.
+        Some rows at a time, so that Ctrl-C comes through between them."""
+        names, count = words(names), len(names)
+        for i in range(0, len(x), 1000):
+            some = x[i:i + 1000]
+            view = _abi.ferry_array(some.shape[0], some.shape[1], some.shape[1], some.ctypes.data)
+            context().call(lib.ferry_model_learn_rows, self.model.pointer, byref(view), count, names, at[i:].ctypes.data, None)
