@@ -44,14 +44,29 @@ static int64_t fields_of(const ferry_table *t, ferry_cursor *c, bool *full)
     return n;
 }
 
-/* Whether a line of n fields stands over lines of one more, as R writes tables with names of rows. A
- * separator too many at the end of each line looks alike, but for the blank field behind it. */
-static bool over_row_names(const ferry_table *t, int64_t n, ferry_cursor c)
+/* Whether the line at c holds names over lines of one field more, as R writes tables with names of
+ * rows. A number is no name unless it is quoted, or the user says that the line is a header: a
+ * line of data may be cut short, or say how many follow. A separator too many at the end of each
+ * line looks alike, but for the blank field behind it. */
+static bool over_row_names(const ferry_table *t, ferry_cursor c)
 {
-    bool full = false;
+    int64_t n = 0, below = 0;
+    bool last = false, full = false;
+    double v = 0;
 
-    ferry_i_skip_blank_lines(&c);
-    return n >= 2 && c.s < c.end && fields_of(t, &c, &full) == n + 1 && full;
+    for (; !last; n++) {
+        ferry_span f = {0};
+        if (!ferry_i_field(t, &c, &f, &last)) return false;
+        const bool quoted = t->quotes && f.n >= 2 && *f.s == '"';
+        if (t->s->header != HEADER_YES && !quoted &&
+            ferry_i_cell(t, f, &v) != FERRY_CELL_TEXT)
+            return false;
+    }
+    ferry_i_next_line(&c);
+    for (ferry_i_skip_blank_lines(&c); c.s < c.end && below < 3;
+         ferry_i_skip_blank_lines(&c), below++)
+        if (fields_of(t, &c, &full) != n + 1 || !full) return false;
+    return n >= 2 && below > 0;
 }
 
 /* How many of the first lines have as many fields as the first one (more than one); -1 when
@@ -67,8 +82,9 @@ static int agreement(const ferry_table *t, int64_t *fields, int *lines)
     *fields = 0;
     for (ferry_i_skip_blank_lines(&c); c.s < c.end && *lines < SAMPLE;
          ferry_i_skip_blank_lines(&c)) {
+        const ferry_cursor here = c;
         const int64_t n = fields_of(t, &c, &full);
-        if (*lines == 0) *fields = n + over_row_names(t, n, c);
+        if (*lines == 0) *fields = n + over_row_names(t, here);
         agree += n == *fields || *lines == 0;
         (*lines)++;
         if (n == 0) break;
@@ -258,11 +274,12 @@ ferry_status ferry_i_table_layout(ferry_ctx *ctx, ferry_table *t)
                "%s: no instances, only a header or blank lines", t->in->path);
     t->body = c.s;
     const int64_t line = c.line;
+    const ferry_cursor first = c;
     bool full = false;
     t->cols = fields_of(t, &c, &full);
     FERRY_NEED_AT(ctx, t->cols != 0, t->in->path, line,
                   "a quote is not closed, or text follows it");
-    t->row_names = t->s->header != HEADER_NO && over_row_names(t, t->cols, c);
+    t->row_names = t->s->header != HEADER_NO && over_row_names(t, first);
     t->cols += t->row_names;
     FERRY_NEW(ctx, t->col, t->cols);
     FERRY_NEW(ctx, g, t->cols);

@@ -1,7 +1,7 @@
 """The first try with one's own table: what spreadsheets, R and pandas write is read as it is meant, or the message says what to change."""
 import sys
 
-from harness import ferry, main, read, refused, write
+from harness import ferry, main, parses, read, refused, write
 from test_silent import rows, table, task
 
 
@@ -59,6 +59,14 @@ def test_what_excel_and_r_write(folder):
     # a separator too many at the end of every line is no name of a row
     write(folder, "trail.csv", "f1,f2,kind\n1,2,a,\n3,4,b,\n")
     refused("inspect", folder + "/trail.csv", says="trail.csv:2: expected 3 fields, found 4")
+    # nor is a line of numbers, or one that the lines below do not bear out, a header over names of rows
+    for name, text, says in (("cut.csv", "1,2,3\n4,5,6,7\n8,9,1,2\n3,4,5,6\n", "cut.csv:2: expected 3 fields, found 4"),
+                             ("na.csv", "NA,NA,NA\n4,5,6,7\n8,9,1,2\n3,4,5,6\n", "na.csv:2: expected 3 fields, found 4"),
+                             ("odd.csv", "a,b,c\n4,5,6,7\n8,9,1\n3,4,5\n", "odd.csv:2: expected 3 fields, found 4")):
+        refused("inspect", write(folder, name, text), says=says)
+    counted = write(folder, "count.txt", "150 2\n5.1 3.5 0\n4.9 3.0 0\n4.7 3.2 1\n4.6 3.1 1\n")
+    refused("inspect", counted, "--format", "csv", "--set", "sep=space", says="count.txt:2: expected 2 fields, found 3")
+    assert parses(ferry("inspect", folder + "/cut.csv", "--json", "--set", "header=yes").out)["rows"] == 3
     # 0,1,2 over numbers and a name over classes is a header; numbers are no names of features
     for name, n, seed in (("s.csv", 40, 1), ("t.csv", 60, 2)):
         table(folder, "n" + name, rows(n, seed), head="id,0,1,2,3,kind")
