@@ -92,15 +92,33 @@ static int agreement(const ferry_table *t, int64_t *fields, int *lines)
     return *fields > 1 ? agree : -1;
 }
 
+/* Whether all lines but the first, two and more, have the same number of fields, and all have several:
+ * the first is cut, or says how many follow. */
+static bool all_but_first(const ferry_table *t)
+{
+    ferry_cursor c = {t->top, t->end, 1};
+    int64_t fields = 0, lines = 0;
+    bool full = false;
+
+    for (ferry_i_skip_blank_lines(&c); c.s < c.end && lines < SAMPLE;
+         ferry_i_skip_blank_lines(&c), lines++) {
+        const int64_t n = fields_of(t, &c, &full);
+        if (lines == 1) fields = n;
+        if (n < 2 || (lines > 1 && n != fields)) return false;
+    }
+    return lines > 2;
+}
+
 /* Tab and semicolon are asked before the comma, which may be a decimal comma or part of a
  * text; blanks come last, since texts hold them too. The first that splits all lines alike
  * wins; else the one that splits most (more than half), and the result 0 says that it is
- * not sure. A file that tells its own (Excel's sep=) is believed. */
+ * not sure, as does one that splits all but the first alike: that line is refused then, where
+ * another separator would make one column of it all. A file that tells its own (Excel's sep=) is
+ * believed. */
 int64_t ferry_i_guess_separator(ferry_table *t)
 {
     static const char *const all[] = {"\t", ";", ",", "|", "::", " "};
     int best = 0, most = -1;
-    int64_t result = 0;
 
     for (int k = 0; k < (t->told[0] ? 1 : FERRY_COUNT(all)); k++) {
         int64_t fields = 0;
@@ -114,8 +132,12 @@ int64_t ferry_i_guess_separator(ferry_table *t)
             best = k;
         }
     }
+    for (int k = 0; k < FERRY_COUNT(all) && most < 0 && !t->told[0]; k++) {
+        set_separator(t, all[k]);
+        if (all_but_first(t)) return 0;
+    }
     set_separator(t, t->told[0] ? t->told : most >= 0 ? all[best] : ",");
-    return result;
+    return 0;
 }
 
 /* A file of labels alone may have no separator at all. */

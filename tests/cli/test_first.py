@@ -65,7 +65,8 @@ def test_what_excel_and_r_write(folder):
                              ("odd.csv", "a,b,c\n4,5,6,7\n8,9,1\n3,4,5\n", "odd.csv:2: expected 3 fields, found 4")):
         refused("inspect", write(folder, name, text), says=says)
     counted = write(folder, "count.txt", "150 2\n5.1 3.5 0\n4.9 3.0 0\n4.7 3.2 1\n4.6 3.1 1\n")
-    refused("inspect", counted, "--format", "csv", "--set", "sep=space", says="count.txt:2: expected 2 fields, found 3")
+    for more in ([], ["--format", "csv"], ["--format", "csv", "--set", "sep=space"]):
+        refused("inspect", counted, *more, says="count.txt:2: expected 2 fields, found 3")
     assert parses(ferry("inspect", folder + "/cut.csv", "--json", "--set", "header=yes").out)["rows"] == 3
     # 0,1,2 over numbers and a name over classes is a header; numbers are no names of features
     for name, n, seed in (("s.csv", 40, 1), ("t.csv", 60, 2)):
