@@ -222,16 +222,70 @@ static bool all_differ(const glance *g, int64_t n)
     return true;
 }
 
+/* What columns beside numbered ones are called. */
+static bool known_name(ferry_span f)
+{
+    static const char *const words[] = {"label",  "labels", "class", "classes",
+                                        "target", "y",      "id"};
+
+    for (int64_t i = 0; i < FERRY_COUNT(words); i++)
+        if (span_is(f, words[i])) return true;
+    return false;
+}
+
+/* Whether a text of column j comes again below the first line, as names of classes do. */
+static bool text_repeats(const ferry_table *t, int64_t j)
+{
+    ferry_cursor c = {t->body, t->end, 1};
+    ferry_span seen[SAMPLE];
+    int n = 0;
+
+    for (int line = 0; line <= SAMPLE; line++) {
+        bool last = false;
+        double v = 0;
+        ferry_i_skip_blank_lines(&c);
+        if (c.s >= c.end) return false;
+        for (int64_t k = 0; !last; k++) {
+            ferry_span f;
+            if (!ferry_i_field(t, &c, &f, &last)) return false;
+            if (k != j || line == 0 || ferry_i_cell(t, f, &v) != FERRY_CELL_TEXT) continue;
+            for (int i = 0; i < n; i++)
+                if (span_equal(f, seen[i])) return true;
+            seen[n++] = f;
+        }
+        ferry_i_next_line(&c);
+    }
+    return false;
+}
+
+/* Whether what stands beside the numbers of the first line are names: texts that do not come again,
+ * all of them, and one is a usual name or stands over classes. Else the line is an instance, which
+ * may have a text of its own, such as its id, or miss a cell. */
+static bool names_beside(const ferry_table *t, const glance *g)
+{
+    bool sure = false;
+    int looks = 0;
+
+    for (int64_t j = 0; j < t->cols; j++) {
+        if (g[j].first_is == FERRY_CELL_NUMBER) continue;
+        if (g[j].first_is != FERRY_CELL_TEXT || g[j].texts == 0 || g[j].same_as_first > 0)
+            return false;
+        /* a column costs a look at the sample: a few are enough */
+        sure = sure || known_name(g[j].first) || (looks++ < 16 && text_repeats(t, j));
+    }
+    return sure;
+}
+
 /* Names over numbers; or column numbers 0, 1, 2, ... as some programs write (the last,
- * added later, may break the row; or names stand beside them that do not come again, as in
- * 0,1,2,label over classes); or names over nothing at all; or, where all is text, a column
- * called id or label. Any one of the signs is enough; a wrong "yes" loses an
+ * added later, may break the row; or names stand beside them, as in 0,1,2,label over
+ * classes); or names over nothing at all; or, where all is text, a column called id or
+ * label. Any one of the signs is enough; a wrong "yes" loses an
  * instance, a wrong "no" turns every column of numbers into categories, which
  * delimited_features.c would then report. */
 static bool looks_like_header(const ferry_table *t, const glance *g)
 {
     bool over_numbers = false, all_text = true, counting = true, known = false;
-    bool over_nothing = true, comes_again = false;
+    bool over_nothing = true;
     int64_t counted = 0;
     double start = NAN;
 
@@ -245,7 +299,6 @@ static bool looks_like_header(const ferry_table *t, const glance *g)
         /* every cell below is blank: only a header can be text here */
         over_nothing &= g[j].blanks > 0 && g[j].numbers + g[j].texts == 0;
         known |= span_is(g[j].first, "id") || span_is(g[j].first, "label");
-        comes_again |= text && (g[j].same_as_first > 0 || g[j].texts == 0);
         if (g[j].first_is != FERRY_CELL_NUMBER) continue;
         if (counted == 0) start = g[j].first_value;
         const bool last = counted == t->cols - 1;
@@ -255,7 +308,8 @@ static bool looks_like_header(const ferry_table *t, const glance *g)
     if (over_numbers) return true;
     /* 0, 1, 2, ... or 1, 2, 3, ...: any other run of numbers is more likely data */
     if (counting && (start == 0 || start == 1))
-        if (counted < t->cols ? counted >= 3 && !comes_again : counted >= 5) return true;
+        if (counted < t->cols ? counted >= 3 && names_beside(t, g) : counted >= 5)
+            return true;
     if (!all_text || !all_differ(g, t->cols)) return false;
     if (known || over_nothing) return true;
     /* all text: the first line is a header if its cells never come again while others do */

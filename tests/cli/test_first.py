@@ -76,6 +76,21 @@ def test_what_excel_and_r_write(folder):
     assert "s.x and t.x are taken for the same 4 features" in r.err, r
 
 
+def test_first_lines_that_count(folder):
+    """1,2,3 and a text or a gap may be the first instance: names beside the numbers are all texts, over classes or known words."""
+    def count(text, *more):
+        return parses(ferry("inspect", write(folder, "n.csv", text), "--json", *more).out)["rows"]
+    body = "4,5,6,7\n8,9,1,2\n3,4,5,6\n"
+    for cell in ("", "NA", "?"):
+        assert count(f"1,2,3,{cell}\n" + body) == 4, cell
+    ids = "4,5,6,bob\n7,8,9,carol\n2,4,6,dora\n"
+    assert count("1,2,3,alice\n" + ids) == count("1,2,3,alice\n" + ids, "--set", "id=4") == 4
+    assert count("1,2,3,a,\n4,5,6,b,1\n7,8,9,b,2\n") == 3
+    for word in ("id", "Label", "class", "y", "target"):
+        assert count(f"1,2,3,{word}\n" + ids) == 3, word
+    assert count("0,1,2,kind\n4,5,6,b\n7,8,9,c\n7,2,9,b\n") == 3
+
+
 def test_classes_written_otherwise(folder):
     """1 and 1.0, blanks around a name, Latin-1 and UTF-8 are the same class."""
     table(folder, "s.csv", [(i, x, "gr\u00fcn" if c == "a" else "1") for i, x, c in rows(40, 1)])
