@@ -206,19 +206,27 @@ static void start_table(ferry_table *t, const char *data, int64_t size)
 }
 
 /* Spreadsheets write lines of separators alone below a table whose cells were cleared. Those at the end are left
- * out; elsewhere they are instances of which nothing is known. Returns how many. */
-static int64_t drop_cleared(ferry_table *t)
+ * out of a view with ids, in which they could be nothing else. Without ids, in a file of labels and in new
+ * data for a model they are instances of which nothing is known: rows are counted there. */
+static void drop_cleared(ferry_ctx *ctx, ferry_table *t)
 {
     int64_t n = 0;
+    bool ids = false;
 
+    for (int64_t j = 0; j < t->cols; j++)
+        ids = ids || t->col[j].role == FERRY_COL_ID;
+    if (!ids || t->as != FERRY_DATA_VIEW || t->s->like || t->n_sep == 0) return;
     for (const char *s = t->end; s > t->top; s--) {
         if (s[-1] == '\n' && s < t->end) {
             n += *s != '\r' && *s != '\n';
             t->end = s;
         }
-        if (!strchr(";,\t|\r\n", s[-1]) || s[-1] == 0) break;
+        if (s[-1] == 0 || (!strchr(t->sep, s[-1]) && !strchr("\r\n", s[-1]))) break;
     }
-    return n;
+    if (n > 0)
+        ferry_i_log(ctx, FERRY_WARN,
+                    "%s: its last %lld line%s nothing but separators: left out",
+                    t->in->path, (long long)n, n > 1 ? "s hold" : " holds");
 }
 
 /* Layout, roles, rows, data object. Numbers can be parsed on the quick path only if no
@@ -239,11 +247,6 @@ static ferry_status delimited_read(ferry_ctx *ctx, const ferry_input *in,
     FERRY_TRY(ferry_i_utf8_open(ctx, in->data, in->size, &text));
     if (s->decimal) FERRY_TRY(ferry_i_decimal_points(ctx, s, text.s, text.n, &points));
     start_table(&t, points ? points : text.s, text.n);
-    const int64_t cleared = drop_cleared(&t);
-    if (cleared > 0)
-        ferry_i_log(ctx, FERRY_WARN,
-                    "%s: its last %lld line%s nothing but separators: left out", in->path,
-                    (long long)cleared, cleared > 1 ? "s hold" : " holds");
     /* plain_numbers: none of the texts that mean a missing cell is a number */
     t.plain_numbers = true;
     for (const char *m = s->missing, *end = m; *m; m = end + (*end == ',')) {
@@ -253,6 +256,7 @@ static ferry_status delimited_read(ferry_ctx *ctx, const ferry_input *in,
     }
     FERRY_TRY(ferry_i_table_layout(ctx, &t));
     FERRY_TRY(ferry_i_table_roles(ctx, &t));
+    drop_cleared(ctx, &t);
     FERRY_TRY(ferry_i_table_load(ctx, &t));
     FERRY_HAVE(ctx, d = ferry_i_data_new("csv", in->path, as));
     FERRY_TRY(build(ctx, &t, d));

@@ -76,6 +76,31 @@ def test_what_excel_and_r_write(folder):
     assert "s.x and t.x are taken for the same 4 features" in r.err, r
 
 
+def test_lines_of_separators_that_are_rows(folder):
+    """In labels, in a table without ids and in new data for a model rows are counted: none is left out."""
+    data = rows(60, 2)
+    write(folder, "x.csv", "f1,f2,f3,f4\n" + "".join(",".join(map(str, x)) + "\n" for _, x, _ in data))
+    write(folder, "y.csv", "".join(f"{k % 2},{int(k % 3 == 0)}\n" if k < 40 else ",\n" for k in range(60)))
+    file = write(folder, "m.yaml", """task: t
+goal: multilabel
+domains:
+  - {name: t, role: target, x: x.csv, y: {file: y.csv, id: none, label: "first:2"}, labelled: 20}
+methods: [svm]
+evaluate: {repeats: 1}
+""")
+    assert "separators" not in run(folder, file).err
+    assert len(read(folder, "out/predictions/svm.csv").splitlines()) == 61
+    ferry("fit", file, "-m", "svm", "-o", folder + "/m.ferry")
+    new = write(folder, "new.csv", "f1,f2,f3,f4\n1,2,3,4\n2,3,4,5\n,,,\n")
+    r = ferry("predict", folder + "/m.ferry", new)
+    assert len(r.out.splitlines()) == 4 and "separators" not in r.err, r
+    assert parses(ferry("inspect", new, "--json").out)["rows"] == 3
+    # a view joined by row number
+    write(folder, "w.csv", "g1,g2\n" + "".join(f"{x[0]},{x[1]}\n" if k < 57 else ",\n" for k, (_, x, _) in enumerate(data)))
+    two = write(folder, "two.yaml", read(file).replace("x: x.csv", "views: [{name: x, x: x.csv}, {name: w, x: w.csv}]"))
+    assert "separators" not in run(folder, two).err
+
+
 def test_first_lines_that_count(folder):
     """1,2,3 and a text or a gap may be the first instance: names beside the numbers are all texts, over classes or known words."""
     def count(text, *more):
