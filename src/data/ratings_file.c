@@ -378,15 +378,20 @@ static void warn_of_zeros(ferry_ctx *ctx, const table *t)
 
 /* ---- which of the two ---- */
 
-/* Whether the first cell of the line behind l is a word. */
-static bool word_below(const table *t, ferry_lines l)
+/* Whether the first cell of every line behind l is a word; 200 lines tell. One odd cell among ratings
+ * does not make them users. */
+static bool words_below(const table *t, ferry_lines l)
 {
-    ferry_field f = {0};
-    double x = 0;
+    int lines = 0;
 
-    return ferry_i_full_line(&l, "#%") && ferry_i_fields(l.s, l.e, t->sep, &f, 1) > 0 &&
-           !is_missing(t, &f) && !ferry_i_decimal_comma(f.s, f.n) &&
-           !ferry_i_field_real(&f, &x);
+    for (; lines < 200 && ferry_i_full_line(&l, "#%"); lines++) {
+        ferry_field f = {0};
+        double x = 0;
+        if (ferry_i_fields(l.s, l.e, t->sep, &f, 1) == 0 || is_missing(t, &f) ||
+            ferry_i_decimal_comma(f.s, f.n) || ferry_i_field_real(&f, &x))
+            return false;
+    }
+    return lines > 0;
 }
 
 /* Look at the first line: how many columns, header or not, ids in front or not. */
@@ -435,7 +440,7 @@ static ferry_status read_table(ferry_ctx *ctx, table *t, const ferry_utf8 *u)
             strcmp(t->s->id, "first") == 0 || strcmp(t->s->id, "1") == 0 ||
             (t->s->id[0] == 0 &&
              (header ? f[0].n == 0 || role_of(f[0]) == USER ||
-                           ferry_i_field_is(&f[0], "id") || word_below(t, l)
+                           ferry_i_field_is(&f[0], "id") || words_below(t, l)
                      : !is_missing(t, &f[0]) && !ferry_i_field_real(&f[0], &x)));
         FERRY_TRY(read_wide(ctx, t, all, header, ids, width));
     }

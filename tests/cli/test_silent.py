@@ -276,6 +276,13 @@ def test_wide_ratings_as_people_have_them(folder):
     assert "ratings are 0" not in r.err and "guest 3,dish1" in read(folder, "out/predictions/bias.csv"), r
 
 
+def test_an_odd_cell_makes_no_users(folder):
+    odd = write(folder, "odd.csv", "d1,d2,d3,d4,d5,d6\n-,3,4,5,1,2\n4,5,1,2,3,4\n")
+    refused("inspect", odd, "--format", "ratings", says='odd.csv:2: column 1: expected a finite number or a blank, found "-"')
+    words = write(folder, "words.csv", read(odd).replace("\n4,", "\nx,"))
+    assert parses(ferry("inspect", words, "--format", "ratings", "--json").out)["users"] == 2
+
+
 def test_scale_from_what_is_visible(folder):
     """A rating of 1000 is hidden but for one seed in many: no prediction knows of it, and predictions are kept within
     what is visible."""
