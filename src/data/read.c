@@ -160,6 +160,7 @@ typedef struct request {
     ferry_read_settings s;
     unsigned kinds;             /* bits of what may come out */
     const ferry_format *format; /* NULL: to be found */
+    bool as_before; /* the format is that of other data, not one said for this file */
 } request;
 
 /* The first of the kinds whose bits are set: views before labels before the rest. */
@@ -191,6 +192,24 @@ done:
     return st;
 }
 
+/* Whether a file has another format than the data before it, as its name says and its content does not
+ * deny: a table called x.svm is one. Any name may hold text. */
+static bool has_other_format(const request *q, const char *path, const ferry_input *in)
+{
+    const ferry_format *f = NULL;
+    const int64_t n = in->size < 65536 ? in->size : 65536;
+    int most = -1;
+
+    if (!q->as_before || !q->format || q->format == &ferry_i_format_text) return false;
+    for (int64_t i = 0; (f = ferry_i_format_at(i)); i++) {
+        if (!(f->kinds & q->kinds) || !ferry_i_format_claims(f, path)) continue;
+        if (f == q->format) return false;
+        const int sure = f->sniff ? f->sniff(in->data, n) : 0;
+        most = sure > most ? sure : most;
+    }
+    return most >= 0 && most >= (q->format->sniff ? q->format->sniff(in->data, n) : 0);
+}
+
 /* A file or a member of an archive; `member` is what is left after #. */
 static ferry_status read_file(ferry_ctx *ctx, const request *q, const char *path,
                               const char *member, ferry_data **out)
@@ -201,7 +220,8 @@ static ferry_status read_file(ferry_ctx *ctx, const request *q, const char *path
 
     FERRY_TRY(ferry_i_input_open(ctx, path, &in));
     FERRY_NEED(ctx, in.size > 0, FERRY_EDATA, "%s: empty file", in.path);
-    if (!f) FERRY_TRY(ferry_i_format_of(ctx, path, &in, q->kinds, &f));
+    if (!f || has_other_format(q, path, &in))
+        FERRY_TRY(ferry_i_format_of(ctx, path, &in, q->kinds, &f));
     name_only.path = in.path;
     if (!q->format && f == &ferry_i_format_delimited &&
         !(q->kinds & 1u << FERRY_DATA_RATINGS) &&
@@ -414,21 +434,6 @@ bool ferry_i_was_feature(const ferry_read_settings *s, const char *name)
     return false;
 }
 
-/* Whether the name of a file says that it has another format than this one. Any name may hold text. */
-static bool says_other_format(const char *format, const char *path)
-{
-    const ferry_format *f = NULL;
-    bool other = false;
-
-    if (!format || strcmp(format, "text") == 0) return false;
-    for (int64_t i = 0; (f = ferry_i_format_at(i)); i++) {
-        if (!ferry_i_format_claims(f, path)) continue;
-        if (strcmp(f->info.name, format) == 0) return false;
-        other = true;
-    }
-    return other;
-}
-
 /* The options of the first reading, then `more` over them (where the new file differs), and
  * the features that must come out: text drops words that are not among them, svmlight
  * leaves out columns beyond the ones known. */
@@ -442,8 +447,7 @@ ferry_status ferry_i_read_like(ferry_ctx *ctx, const char *path, const ferry_opt
 
     *out = NULL;
     FERRY_TRY(ferry_i_opts_copy(ctx, read, &opts));
-    if (says_other_format(ferry_opts_get(opts, "format"), path))
-        FERRY_TRY(ferry_opts_set(ctx, opts, "format", ""));
+    q.as_before = !more || !ferry_opts_get(more, "format");
     FERRY_TRY(overlay(ctx, more, opts));
     q.s.like = true;
     q.s.vocabulary = features;

@@ -213,6 +213,25 @@ def test_new_data_in_another_format(folder):
     assert len(found) == 1 and len(found.pop().splitlines()) == 61
 
 
+def test_format_that_the_task_says(folder):
+    """A table called x.svm, read by format: csv, is one at predict too; so is a new one, and svmlight called x.csv stays svmlight."""
+    table(folder, "s.csv", rows(40, 1))
+    table(folder, "t.csv", rows(60, 2))
+    table(folder, "x.svm", rows(60, 2))
+    ferry("fit", task(folder, "t.csv"), "-m", "svm", "-o", folder + "/m.ferry")
+    plain = ferry("predict", folder + "/m.ferry", folder + "/t.csv").out
+    assert ferry("predict", folder + "/m.ferry", folder + "/x.svm").out == plain
+    ferry("fit", task(folder, "x.svm", ", format: csv"), "-m", "svm", "-o", folder + "/m.ferry")
+    for name in ("x.svm", "t.csv"):
+        assert ferry("predict", folder + "/m.ferry", folder + "/" + name).out == plain, name
+    for name in ("v.csv", "v.svm"):
+        write(folder, name, "".join(f"{c} 1:{x[0]} 2:{x[1]}\n" for _, x, c in rows(60)))
+    file = "task: t\ngoal: classify\ndomains:\n  - {name: t, role: target, x: v.csv, format: svmlight, labelled: 20}\n"
+    ferry("fit", write(folder, "v.yaml", file), "-m", "svm", "-o", folder + "/v.ferry")
+    out = {ferry("predict", folder + "/v.ferry", folder + "/" + name).out for name in ("v.csv", "v.svm")}
+    assert len(out) == 1 and len(out.pop().splitlines()) == 61
+
+
 def test_targets_that_tell_nothing(folder):
     table(folder, "s.csv", rows(40, 1))
     table(folder, "t.csv", [(i, x, "a") for i, x, _ in rows(60, 2)])
