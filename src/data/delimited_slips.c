@@ -7,6 +7,8 @@
 
 #include "data/delimited.h"
 
+#define MOST_NAMED 8 /* columns that a warning names */
+
 /* ---- labels and ids ---- */
 
 /* Whether a column's name says that it is a label or an id. */
@@ -38,6 +40,23 @@ static bool counts_rows(const ferry_table *t, int64_t j)
     return i == t->rows && (x[0] == 0 || x[0] == 1);
 }
 
+/* A name as a value of a task file takes it, within {} and [] too. */
+static void add_yaml(ferry_text *to, const char *name)
+{
+    const size_t n = strlen(name);
+    const bool bare = n > 0 && !strpbrk(name, ":#%{}[]&*!|>'@`,\"\\\t") &&
+                      !strchr("-? ", name[0]) && name[n - 1] != ' ';
+
+    if (bare) {
+        ferry_i_text_add(to, name);
+        return;
+    }
+    ferry_i_text_add(to, "\"");
+    for (const char *s = name; *s; s++)
+        ferry_i_text_addf(to, "%s%c", *s == '"' || *s == '\\' ? "\\" : "", *s);
+    ferry_i_text_add(to, "\"");
+}
+
 /* A label or an id among the features makes every result worthless without a word, so what
  * is called like one is named. */
 static ferry_status report_odd_names(ferry_ctx *ctx, const ferry_table *t)
@@ -49,24 +68,26 @@ static ferry_status report_odd_names(ferry_ctx *ctx, const ferry_table *t)
     for (int64_t j = 0; t->header && j < t->cols; j++) {
         const ferry_role_of role = t->col[j].role;
         if (role != FERRY_COL_NUMBER && role != FERRY_COL_CATEGORY) continue;
-        if ((!odd_name(t->col[j].name) && !counts_rows(t, j)) || n++ >= 8) continue;
+        if ((!odd_name(t->col[j].name) && !counts_rows(t, j)) || n++ >= MOST_NAMED)
+            continue;
         ferry_i_text_addf(&list, "%s'%s'", list.len ? ", " : "", t->col[j].name);
-        ferry_i_text_addf(&names, "%s%s", names.len ? "," : "", t->col[j].name);
+        if (names.len) ferry_i_text_add(&names, ", ");
+        add_yaml(&names, t->col[j].name);
     }
+    if (n > MOST_NAMED)
+        ferry_i_text_addf(&list, " and %lld more", (long long)(n - MOST_NAMED));
     FERRY_HAVE(ctx, !list.failed && !names.failed);
-    /* as YAML takes it */
-    const char *q = n == 1 && strpbrk(names.s, ":#%{}[]&*!|>'@`") ? "\"" : "";
     if (n == 1)
         ferry_i_log(ctx, FERRY_WARN,
                     "%s: %s: a feature, though it looks like a label or an id; if it is "
-                    "one, say label: %s%s%s, id: %s%s%s or drop: %s%s%s",
-                    t->in->path, list.s, q, names.s, q, q, names.s, q, q, names.s, q);
+                    "one, say label: %s, id: %s or drop: %s",
+                    t->in->path, list.s, names.s, names.s, names.s);
     else if (n > 1)
         ferry_i_log(
             ctx, FERRY_WARN,
             "%s: %s: features, though they look like labels or ids; label: NAME and "
-            "id: NAME say which is one, drop: %s leaves them out",
-            t->in->path, list.s, names.s);
+            "id: NAME say which is one, drop: [%s] leaves %s out",
+            t->in->path, list.s, names.s, n > MOST_NAMED ? "these" : "them");
 done:
     ferry_i_text_free(&list);
     ferry_i_text_free(&names);

@@ -177,7 +177,18 @@ def test_columns_that_are_labels_or_ids(folder):
     assert "'class': a feature, though it looks like a label or an id" in r.err and "drop: class" in r.err, r
     table(folder, "more.csv", [(i, x, f"{c},{k + 1000}") for k, (i, x, c) in enumerate(data)], head="id,f1,f2,f3,f4,kind,class,visit_id")
     r = run(folder, task(folder, "more.csv"))
-    assert "'class', 'visit_id': features, though they look like labels or ids" in r.err and "drop: class,visit_id leaves" in r.err, r
+    assert "'class', 'visit_id': features, though they look like labels or ids" in r.err and "drop: [class, visit_id] leaves them out" in r.err, r
+    assert "looks like" not in run(folder, task(folder, "more.csv", ", drop: [class, visit_id]")).err
+    # names that YAML would take otherwise are quoted, and no more than 8 are named
+    ids = ["a: id", "- id"] + [f"k{k}_id" for k in range(9)]
+    table(folder, "many.csv", [(i, x, c + "".join(f",{(7 * k + j) % 50}" for j in range(11))) for k, (i, x, c) in enumerate(rows(60))],
+          head="id,f1,f2,f3,f4,kind," + ",".join(ids))
+    r = run(folder, task(folder, "many.csv"))
+    assert "'k5_id' and 3 more: features" in r.err and "'k6_id'" not in r.err, r
+    advice = 'drop: ["a: id", "- id", k0_id, k1_id, k2_id, k3_id, k4_id, k5_id]'
+    assert advice + " leaves these out" in r.err, r
+    r = run(folder, task(folder, "many.csv", ", " + advice))
+    assert "'k6_id', 'k7_id', 'k8_id': features" in r.err and "drop: [k6_id, k7_id, k8_id] leaves them out" in r.err, r
     r = run(folder, task(folder, "extra.csv", ", drop: class"))
     assert "though it looks" not in r.err, r
     write(folder, "count.csv", "no,f1,f2,f3,f4,kind\n" + "".join(
