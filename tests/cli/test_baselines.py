@@ -81,6 +81,21 @@ def test_choice_by_folds(folder):
     assert results(folder, task(folder, entries, labelled="{per_class: 40}", source=False))[0]["knn"]["diagnostics"]["k"] > 1
 
 
+def test_choice_of_numbers(folder):
+    """Lambda leaves its usual value only where the folds tell by more than a standard error."""
+    def chosen(noise, seed):
+        r = random.Random(seed)
+        w = [r.gauss(0, 1) for _ in range(6)]
+        rows = [[r.gauss(0, 1) for _ in w] for _ in range(60)]
+        lines = ["a,b,c,d,e,f,y"] + [",".join("%.6g" % v for v in x + [sum(map(lambda p, q: p * q, x, w)) + r.gauss(0, noise)]) for x in rows]
+        write(folder, "t.csv", "\n".join(lines) + "\n")
+        file = write(folder, "task.yaml", "task: t\ngoal: regress\ndomains:\n  - {name: t, role: target, x: t.csv, label: y, labelled: 15}\n"
+                     "methods: [ridge]\nevaluate: {repeats: 1, controls: none}\n")
+        return results(folder, file)[0]["ridge"]["diagnostics"]["lambda"]
+    assert [chosen(0.01, seed) for seed in range(3)] == [0.1] * 3  # plain to see
+    assert sum(chosen(1, seed) == 1 for seed in range(12)) >= 6  # 1 is about right, and the best of three by chance is mostly another
+
+
 def test_graphs_at_predict(folder):
     ferry("gen", "social", "--out", folder + "/s", "--set", "people=120", "--set", "edges=400")
     file = folder + "/s/task.yaml"
