@@ -40,6 +40,7 @@ struct ferry_stream {
     /* told what came of each record, once it was applied; NULL: nobody */
     void (*watch)(void *watcher, const ferry_record *r, const ferry_outcome *o);
     void *watcher;
+    bool again;  /* an id whose label was learned may come once more, with its x */
     bool broken; /* memory and log may differ: no snapshot of this */
     ferry_worker worker;
     ferry_wal *log;

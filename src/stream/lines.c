@@ -100,7 +100,7 @@ static ferry_status act(ferry_ctx *ctx, ferry_stream *s)
         return ferry_i_answer_bad(ctx, s, l->why);
     }
     const ferry_record r = record_of(s);
-    if (r.y_n > 0 && ferry_i_learned_has(&s->worker.learned, r.id, r.id_n) &&
+    if (r.y_n > 0 && !s->again && ferry_i_learned_has(&s->worker.learned, r.id, r.id_n) &&
         !ferry_i_queue_find(&s->worker.queue, r.id, r.id_n))
         return ferry_i_answer_again(ctx, s);
     if (s->only && (s->only == ONLY_LABELS) != (r.y_n > 0)) {

@@ -476,6 +476,23 @@ def test_versions(folder):
         assert log.count("3.ferry") == 1 and "give the new one a higher number" in log, log
 
 
+def test_replay_of_an_id_used_again(folder):
+    """A sensor that predicts and learns under one id: each of its labels is replayed, and one that is sent again after that is not learned twice."""
+    models, state = os.path.join(folder, "models"), os.path.join(folder, "state")
+    fit(folder, "mpa", "models/m/1.ferry")
+    with Server(models, "--state", state, "--replay", "--set", "poll=1") as s:
+        for i in range(10):
+            s.post("/predict", {"id": "sensor", "x": ROW})
+            assert s.post("/learn", {"id": "sensor", "y": "c1"}).json["learned"] == "c1"
+        shutil.copy(models + "/m/1.ferry", models + "/m/.2")
+        os.rename(models + "/m/.2", models + "/m/2.ferry")
+        s.wait_for(lambda: [v["version"] for v in s.get("/stats").json["versions"] if v["current"]] == [2])
+        assert s.post("/learn", {"id": "sensor", "x": ROW, "y": "c1"}).json["repeated"] is True
+        new = {"id": "new", "x": ROW, "y": "c1"}
+        assert s.post("/learn", new).json["seq"] == 11
+        assert s.post("/learn", new).json["repeated"] is True
+
+
 def test_shadow(folder):
     models, state = os.path.join(folder, "models"), os.path.join(folder, "state")
     fit(folder, "mpa", "models/m/1.ferry")
