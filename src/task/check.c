@@ -1,6 +1,7 @@
 /* What is most likely a mistake in a task that can be read: each would spoil the results
  * without a word. Nothing is changed; what leaves no doubt is refused, the rest is a
  * warning. */
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -8,17 +9,41 @@
 
 /* ---- names of classes ---- */
 
-/* Whether class k occurs in d. */
-static bool occurs(const ferry_domain *d, int64_t k)
-{
-    const ferry_labels *l = d->labels;
-    const int64_t m = l ? ferry_i_labels_m(l) : 0;
+/* A class for sorting: names that differ only in case stand side by side, in the order of their numbers. */
+typedef struct named_class {
+    const char *name;
+    int64_t k;
+} named_class;
 
-    for (int64_t i = 0; l && i < l->n; i++) {
-        if (l->kind == FERRY_LABEL_CLASS && l->cls[i] == k) return true;
-        if (l->kind == FERRY_LABEL_SET && l->on[i * m + k]) return true;
-    }
-    return false;
+static int by_name(const void *a, const void *b)
+{
+    const named_class *x = a, *y = b;
+    const int c = strcasecmp(x->name, y->name);
+
+    return c ? c : (x->k > y->k) - (x->k < y->k);
+}
+
+static ferry_status sort_classes(ferry_ctx *ctx, const ferry_task *t, named_class **out)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t m = ferry_i_ids_count(t->names);
+
+    FERRY_NEW(ctx, *out, m);
+    for (int64_t k = 0; k < m; k++)
+        (*out)[k] = (named_class){ferry_i_ids_at(t->names, k), k};
+    if (m) qsort(*out, (size_t)m, sizeof **out, by_name);
+done:
+    return st;
+}
+
+/* Where the classes end whose names differ from that at i only in case. */
+static int64_t end_of_alike(const named_class *c, int64_t m, int64_t i)
+{
+    int64_t end = i + 1;
+
+    while (end < m && strcasecmp(c[i].name, c[end].name) == 0)
+        end++;
+    return end;
 }
 
 /* have[k]: class k of the task occurs in d. The labels are resolved. */
@@ -26,32 +51,42 @@ static ferry_status classes_of(ferry_ctx *ctx, const ferry_task *t, const ferry_
                                bool **have, int64_t *n)
 {
     ferry_status st = FERRY_OK;
+    const ferry_labels *l = d->labels;
     const int64_t m = ferry_i_ids_count(t->names);
+    const int64_t set = l && l->kind == FERRY_LABEL_SET ? ferry_i_labels_m(l) : 0;
 
     *n = 0;
     FERRY_NEW(ctx, *have, m);
+    for (int64_t i = 0; l && i < l->n; i++) {
+        if (l->kind == FERRY_LABEL_CLASS && l->cls[i] >= 0) (*have)[l->cls[i]] = true;
+        for (int64_t k = 0; k < set; k++)
+            (*have)[k] = (*have)[k] || l->on[i * set + k];
+    }
     for (int64_t k = 0; k < m; k++)
-        *n += (*have)[k] = occurs(d, k);
+        *n += (*have)[k];
 done:
     return st;
 }
 
 /* "Yes" here and "yes" there, where neither has both: one class written in two ways. */
-static ferry_status refuse_case(ferry_ctx *ctx, const ferry_task *t, const ferry_domain *s,
-                                const bool *in_s, const ferry_domain *g, const bool *in_g)
+static ferry_status refuse_case(ferry_ctx *ctx, const named_class *c, int64_t m,
+                                const ferry_domain *s, const bool *in_s,
+                                const ferry_domain *g, const bool *in_g)
 {
     ferry_status st = FERRY_OK;
-    const int64_t m = ferry_i_ids_count(t->names);
 
-    for (int64_t a = 0; a < m; a++)
-        for (int64_t b = 0; in_s[a] && !in_g[a] && b < m; b++) {
-            const char *x = ferry_i_ids_at(t->names, a), *y = ferry_i_ids_at(t->names, b);
-            FERRY_NEED(ctx, a == b || in_s[b] || !in_g[b] || strcasecmp(x, y) != 0,
-                       FERRY_EDATA,
-                       "class '%s' of '%s' and class '%s' of '%s' differ only in case: "
-                       "write them alike",
-                       x, s->name, y, g->name);
+    for (int64_t i = 0, end; i < m; i = end) {
+        const char *x = NULL, *y = NULL; /* only in s, only in g */
+        end = end_of_alike(c, m, i);
+        for (int64_t j = i; j < end; j++) {
+            if (!x && in_s[c[j].k] && !in_g[c[j].k]) x = c[j].name;
+            if (!y && in_g[c[j].k] && !in_s[c[j].k]) y = c[j].name;
         }
+        FERRY_NEED(ctx, !x || !y, FERRY_EDATA,
+                   "class '%s' of '%s' and class '%s' of '%s' differ only in case: "
+                   "write them alike",
+                   x, s->name, y, g->name);
+    }
 done:
     return st;
 }
@@ -85,20 +120,23 @@ static void warn_of_counts(ferry_ctx *ctx, const ferry_task *t, const ferry_doma
 }
 
 /* "Yes" and "yes" in one domain: two classes as they stand, one most likely as they are meant. */
-static void warn_of_case(ferry_ctx *ctx, const ferry_task *t, const ferry_domain *d,
-                         const bool *in)
+static void warn_of_case(ferry_ctx *ctx, const named_class *c, int64_t m,
+                         const ferry_domain *d, const bool *in)
 {
-    for (int64_t b = 0; b < ferry_i_ids_count(t->names); b++)
-        for (int64_t a = 0; in[b] && a < b; a++) {
-            const char *x = ferry_i_ids_at(t->names, a), *y = ferry_i_ids_at(t->names, b);
-            if (!in[a] || strcasecmp(x, y) != 0) continue;
+    const char *last = NULL; /* the one before that occurs in d */
+
+    for (int64_t i = 0; i < m; i++) {
+        if (!in[c[i].k]) continue;
+        if (last && strcasecmp(last, c[i].name) == 0) {
             ferry_i_warn_once(
                 ctx,
                 "'%s' and '%s' of '%s' count as two classes, though they differ only in case: if "
                 "they are one, write them alike",
-                x, y, d->name);
+                last, c[i].name, d->name);
             return;
         }
+        last = c[i].name;
+    }
 }
 
 static ferry_status check_classes(ferry_ctx *ctx, const ferry_task *t,
@@ -106,20 +144,22 @@ static ferry_status check_classes(ferry_ctx *ctx, const ferry_task *t,
 {
     ferry_status st = FERRY_OK;
     const int64_t m = ferry_i_ids_count(t->names);
+    named_class *sorted = NULL;
     bool *in_s = NULL, *in_t = NULL;
     int64_t n_s = 0, n_t = 0;
     const ferry_domain *s = NULL;
 
+    FERRY_TRY(sort_classes(ctx, t, &sorted));
     FERRY_TRY(classes_of(ctx, t, target, &in_t, &n_t));
     warn_of_counts(ctx, t, target, in_t, n_t);
-    warn_of_case(ctx, t, target, in_t);
+    warn_of_case(ctx, sorted, m, target, in_t);
     for (int64_t i = 0; (s = ferry_i_task_role(t, FERRY_SOURCE, i)); i++) {
         int64_t both = 0, lone_s = -1, lone_t = -1;
         FERRY_FREE(in_s);
         FERRY_TRY(classes_of(ctx, t, s, &in_s, &n_s));
-        warn_of_case(ctx, t, s, in_s);
+        warn_of_case(ctx, sorted, m, s, in_s);
         if (n_s == 0 || n_t == 0) continue;
-        FERRY_TRY(refuse_case(ctx, t, s, in_s, target, in_t));
+        FERRY_TRY(refuse_case(ctx, sorted, m, s, in_s, target, in_t));
         for (int64_t k = m - 1; k >= 0; k--) {
             both += in_s[k] && in_t[k];
             if (in_s[k] && !in_t[k]) lone_s = k;
@@ -141,7 +181,7 @@ static ferry_status check_classes(ferry_ctx *ctx, const ferry_task *t,
                 s->name, target->name, (long long)n_s, (long long)n_t);
     }
 done:
-    FERRY_FREE(in_s, in_t);
+    FERRY_FREE(in_s, in_t, sorted);
     return st;
 }
 

@@ -1,5 +1,6 @@
 """Wrong data that would give wrong answers without a word: each is an error or a warning."""
 import random
+import resource
 import sys
 
 from harness import ferry, main, parses, predictions, read, refused, write
@@ -129,6 +130,17 @@ def test_names_of_classes(folder):
     table(folder, "mixed.csv", [(i, x, "B" if k == 7 else c) for k, (i, x, c) in enumerate(rows(60, 2))])
     r = run(folder, task(folder, "mixed.csv"))
     assert "'B' and 'b' of 't' count as two classes, though they differ only in case" in r.err, r
+
+
+def test_many_classes(folder):
+    """Names of classes are compared in a time that grows with their number, not with its square."""
+    n = 60000
+    for name in ("s.csv", "t.csv"):
+        table(folder, name, [(f"r{i}", [i % 7, i % 11, i % 13, i % 17], f"class-{i}" if name == "s.csv" or i else "CLASS-0") for i in range(n)])
+    cpu = lambda: sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
+    before = cpu()
+    refused("run", task(folder, "t.csv"), says="class 'class-0' of 's' and class 'CLASS-0' of 't' differ only in case: write them alike")
+    assert cpu() - before < 20, cpu() - before
 
 
 def test_the_target_as_its_own_source(folder):
