@@ -71,7 +71,9 @@ FERRY_API ferry_status ferry_model_learn(ferry_ctx *ctx, ferry_model *model,
  * negative: its label is not known
  * @param cls    x->rows numbers: the class that each row was taken for before its label was
  * learned; may be NULL
- * @return FERRY_EDATA for a row or label that does not fit: then none was learned
+ * @return FERRY_EINVAL when x is not an array (data NULL, ld < cols, a negative size) or n is
+ * negative, FERRY_EDATA for a row or label that does not fit: then none was learned.
+ * FERRY_ENOMEM may come half way: rows before it were learned
  */
 FERRY_API ferry_status ferry_model_learn_rows(ferry_ctx *ctx, ferry_model *model,
                                               const ferry_array *x, int64_t n,

@@ -148,12 +148,26 @@ done:
     return st;
 }
 
+static bool is_array(const ferry_array *x)
+{
+    return x->rows >= 0 && x->cols >= 0 && x->ld >= x->cols &&
+           (x->data || x->rows == 0 || x->cols == 0);
+}
+
 /* All rows and labels are looked at before the first is learned. */
 static ferry_status check_rows(ferry_ctx *ctx, const ferry_model *m, const ferry_array *x,
                                int64_t n, const char *const *names, const int32_t *label)
 {
     ferry_status st = FERRY_OK;
 
+    FERRY_NEED(
+        ctx, is_array(x), FERRY_EINVAL,
+        "ferry_model_learn_rows: not an array: %lld rows, %lld columns, ld %lld, data %s",
+        (long long)x->rows, (long long)x->cols, (long long)x->ld,
+        x->data ? "given" : "NULL");
+    FERRY_NEED(ctx, n >= 0, FERRY_EINVAL,
+               "ferry_model_learn_rows: n is %lld, expected how many names there are",
+               (long long)n);
     for (int64_t c = 0; c < n; c++)
         FERRY_NEED(ctx, names[c] && *names[c], FERRY_EDATA, "a label is empty");
     for (int64_t i = 0; i < x->rows; i++) {

@@ -496,6 +496,18 @@ static void test_refused(void **state)
                  FERRY_EDATA, "row 1 has label 2, there are 1 names");
     assert_fails(ctx, ferry_model_learn_rows(ctx, m, &all, 2, two, first, NULL),
                  FERRY_EDATA, "a label is empty");
+    const ferry_array bad_array[] = {
+        {1, D, D, NULL}, {1, D, D - 1, rows[0]}, {-1, D, D, rows[0]}, {1, -1, D, rows[0]}};
+    for (int64_t i = 0; i < FERRY_COUNT(bad_array); i++)
+        assert_fails(ctx,
+                     ferry_model_learn_rows(ctx, m, &bad_array[i], 1, two, first, NULL),
+                     FERRY_EINVAL, "ferry_model_learn_rows: not an array: ");
+    assert_fails(ctx, ferry_model_learn_rows(ctx, m, &bad_array[1], 1, two, first, NULL),
+                 FERRY_EINVAL, "1 rows, 6 columns, ld 5, data given");
+    assert_fails(ctx, ferry_model_learn_rows(ctx, m, &all, -1, two, first, NULL),
+                 FERRY_EINVAL, "ferry_model_learn_rows: n is -1");
+    assert_ok(ctx, ferry_model_learn_rows(ctx, m, &(ferry_array){0, D, D, NULL}, 1, two,
+                                          first, NULL));
     assert_same(ctx, m, c);
     ferry_model_free(c);
     ferry_model_free(m);
