@@ -223,6 +223,14 @@ done:
     return st;
 }
 
+/* Whether a sentence begins with this name, as a word of its own: "knn needs", "knn: broke". */
+static bool begins_with(const char *sentence, const char *name)
+{
+    const size_t n = strlen(name);
+
+    return strncmp(sentence, name, n) == 0 && (sentence[n] == ':' || sentence[n] == ' ');
+}
+
 /* When nothing ran there is nothing to show but the reasons. */
 static ferry_status need_some(ferry_ctx *ctx, const ferry_results *rs, ferry_status code)
 {
@@ -234,7 +242,7 @@ static ferry_status need_some(ferry_ctx *ctx, const ferry_results *rs, ferry_sta
     }
     for (int64_t i = 0; i < rs->n; i++) {
         const ferry_result *r = &rs->result[i].pub;
-        const bool named = strncmp(r->reason, r->name, strlen(r->name)) == 0;
+        const bool named = begins_with(r->reason, r->name);
         ferry_i_text_addf(&why, "%s%s%s%s", i > 0 ? "; " : "", named ? "" : r->name,
                           named ? "" : ": ", r->reason);
     }

@@ -551,7 +551,13 @@ static void test_nothing_could_run(void **state)
     ferry_task *task = task_of(ctx, FERRY_CLASSIFY, "none");
 
     add_method(ctx, task, "svm", NULL, "train=target");
-    fails_with(ctx, task, FERRY_ENEEDS, "no method could run: svm train=target needs labels of target");
+    fails_with(ctx, task, FERRY_ENEEDS,
+               "no method could run: svm train=target needs labels of target");
+    ferry_task_free(task);
+    task = task_of(ctx, FERRY_CLASSIFY, "none");
+    add_method(ctx, task, "svm", "s", "train=target"); /* "svm" does not name it */
+    fails_with(ctx, task, FERRY_ENEEDS,
+               "no method could run: s: svm train=target needs labels of target");
     ferry_task_free(task);
     task = task_of(ctx, FERRY_CLASSIFY, "none");
     set_evaluate(ctx, task, "repeats=1", "seed=1");
