@@ -442,8 +442,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_classes),
         TEST(test_seen_and_missing),
-        TEST(test_nmi_edges),
-        TEST(test_classes),
         TEST(test_absent_classes),
         TEST(test_nmi_edges),
         TEST(test_numbers),
