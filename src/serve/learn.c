@@ -50,9 +50,11 @@ void ferry_i_row_line(ferry_text *t, const char *id, int64_t id_n, const ferry_r
 }
 
 /* Labels with their rows, for a version to come: the file, and the one before it. What came
- * as one line goes there as it came: writing numbers costs as much as learning from them. */
+ * as one line goes there as it came: writing numbers costs as much as learning from them. A
+ * space before it says that its id was learned before and asked about again, so that this is
+ * another label. */
 static void keep_label(serve_version *v, const ferry_record *r, const ferry_row *x,
-                       const char *y)
+                       const char *y, bool again)
 {
     ferry_text t = {0};
 
@@ -63,6 +65,7 @@ static void keep_label(serve_version *v, const ferry_record *r, const ferry_row 
         (void)putc('\n', v->labels);
         v->labels_bytes += v->line_n + 1;
     } else {
+        if (again) ferry_i_text_addn(&t, " ", 1);
         ferry_i_row_line(&t, r->id, r->id_n, x, y);
         if (!t.failed) (void)fwrite(t.s, 1, (size_t)t.len, v->labels);
         v->labels_bytes += t.len;
@@ -144,7 +147,7 @@ void ferry_i_version_watch(void *version, const ferry_record *r, const ferry_out
             v->mistake = said != o->label;
             ferry_i_scores_add(&v->scores, v->mistake);
         }
-        if (!v->shadow) keep_label(v, r, &x, label);
+        if (!v->shadow) keep_label(v, r, &x, label, o->again);
     }
     if (v->beside) compare(v, &x, label);
 }

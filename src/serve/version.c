@@ -171,8 +171,8 @@ done:
     return st;
 }
 
-/* A version that has seen nothing yet learns the labels that earlier ones were given. Each line of
- * the files is a label that was learned: an id that comes twice was asked about twice. */
+/* A version that has seen nothing yet learns the labels that earlier ones were given.
+ * Labels that were not acknowledged and came again are in the files twice, and learned once. */
 static ferry_status replay(ferry_ctx *ctx, serve_version *v)
 {
     ferry_status st = FERRY_OK;
@@ -181,7 +181,7 @@ static ferry_status replay(ferry_ctx *ctx, serve_version *v)
 
     FERRY_HAVE(ctx, old);
     v->stream->watch = NULL; /* old labels say nothing about how it does now */
-    v->stream->again = true;
+    v->stream->kept = true;
     for (int i = 0; i < 2; i++) {
         int64_t n = 0;
         FERRY_TRY(ferry_i_folder_read(ctx, i ? v->labels_path : old, &bytes, &n));
@@ -189,7 +189,7 @@ static ferry_status replay(ferry_ctx *ctx, serve_version *v)
         ferry_i_free(bytes);
         bytes = NULL;
     }
-    v->stream->again = false;
+    v->stream->kept = false;
     v->stream->watch = ferry_i_version_watch;
     v->seq = v->stream->worker.seq;
 done:

@@ -40,7 +40,8 @@ struct ferry_stream {
     /* told what came of each record, once it was applied; NULL: nobody */
     void (*watch)(void *watcher, const ferry_record *r, const ferry_outcome *o);
     void *watcher;
-    bool again;  /* an id whose label was learned may come once more, with its x */
+    /* the lines are kept labels: one after a space has an id that was learned before */
+    bool kept;
     bool broken; /* memory and log may differ: no snapshot of this */
     ferry_worker worker;
     ferry_wal *log;

@@ -85,8 +85,8 @@ static bool is_blank(const char *s, int64_t n)
     return n == 0;
 }
 
-/* A line that could be read: what it asks for. */
-static ferry_status act(ferry_ctx *ctx, ferry_stream *s)
+/* A line that could be read: what it asks for. `again`: its id may have been learned before. */
+static ferry_status act(ferry_ctx *ctx, ferry_stream *s, bool again)
 {
     const ferry_line *l = &s->parsed;
     const int64_t next = s->worker.seq + 1;
@@ -100,7 +100,7 @@ static ferry_status act(ferry_ctx *ctx, ferry_stream *s)
         return ferry_i_answer_bad(ctx, s, l->why);
     }
     const ferry_record r = record_of(s);
-    if (r.y_n > 0 && !s->again && ferry_i_learned_has(&s->worker.learned, r.id, r.id_n) &&
+    if (r.y_n > 0 && !again && ferry_i_learned_has(&s->worker.learned, r.id, r.id_n) &&
         !ferry_i_queue_find(&s->worker.queue, r.id, r.id_n))
         return ferry_i_answer_again(ctx, s);
     if (s->only && (s->only == ONLY_LABELS) != (r.y_n > 0)) {
@@ -125,7 +125,7 @@ ferry_status ferry_i_stream_take(ferry_ctx *ctx, ferry_stream *s, const char *li
     if (is_blank(line, n)) return FERRY_OK;
     if (s->set.format == FERRY_STREAM_CSV && s->header.n == 0)
         return ferry_i_header_read(ctx, s->worker.model->views[0], line, n, &s->header);
-    if (parse(s, line, n)) return act(ctx, s);
+    if (parse(s, line, n)) return act(ctx, s, s->kept && line[0] == ' ');
     if (s->parsed.no_memory) return ferry_i_nomem(ctx);
     return ferry_i_answer_bad(ctx, s, s->parsed.why);
 }

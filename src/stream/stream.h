@@ -192,6 +192,7 @@ typedef struct ferry_worker {
 /* What came of a record. */
 typedef struct ferry_outcome {
     int32_t answer, label; /* classes; -1: none */
+    bool again;            /* a label was learned under the same id before */
     bool new_class;
     char *forgot; /* id of an instance that no longer waits; new text or NULL */
     ferry_waiting

@@ -206,6 +206,7 @@ ferry_status ferry_i_worker_apply(ferry_ctx *ctx, ferry_worker *w, const ferry_r
         else
             FERRY_TRY(wait_for_label(ctx, w, r, &x, out));
     }
+    out->again = out->label >= 0 && ferry_i_learned_has(&w->learned, r->id, r->id_n);
     if (out->label >= 0 && r->id_n > 0)
         ferry_i_learned_add(&w->learned, ferry_i_learned_hash(r->id, r->id_n));
     w->seq = r->seq;

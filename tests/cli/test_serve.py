@@ -493,6 +493,26 @@ def test_replay_of_an_id_used_again(folder):
         assert s.post("/learn", new).json["repeated"] is True
 
 
+def test_replay_after_a_full_disk(folder):
+    """Labels that were not acknowledged and are sent again may have been kept twice: a new version learns them once."""
+    models, state = os.path.join(folder, "models"), os.path.join(folder, "state")
+    fit(folder, "mpa", "models/m/1.ferry")
+    small = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (60000, 200000000))
+    with Server(models, "--state", state, "--replay", "--set", "poll=1", preexec=small) as s:
+        status, sent = 200, 0
+        while status == 200:
+            body = [{"id": f"{sent + i}", "x": {"i": [0], "v": [1]}, "y": "c1"} for i in range(50)]
+            status, sent = s.post("/learn", body, expect=None).status, sent + 50
+        resource.prlimit(s.p.pid, resource.RLIMIT_FSIZE, (200000000, 200000000))
+        s.wait_for(lambda: s.post("/learn", body, expect=None).status == 200)
+        kept = read(state, "m/labels.ndjson").splitlines()
+        assert len(kept) > sent == len(set(kept)), (len(kept), sent)
+        shutil.copy(models + "/m/1.ferry", models + "/m/.2")
+        os.rename(models + "/m/.2", models + "/m/2.ferry")
+        s.wait_for(lambda: [v["version"] for v in s.get("/stats").json["versions"] if v["current"]] == [2])
+        assert s.post("/learn", {"x": ROW, "y": "c1"}).json["seq"] == sent + 1
+
+
 def test_shadow(folder):
     models, state = os.path.join(folder, "models"), os.path.join(folder, "state")
     fit(folder, "mpa", "models/m/1.ferry")
