@@ -5,6 +5,7 @@
  * decomposition. */
 #include "learn/eigen.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* Up to DENSE the whole decomposition is cheaper than the products that Lanczos takes
@@ -87,6 +88,7 @@ ferry_status ferry_i_eigen_largest(ferry_ctx *ctx, const ferry_eigen_problem *a,
 {
     ferry_status st = FERRY_OK;
 
+    assert(d <= a->n);
     FERRY_NEED(ctx, a->solver != FERRY_EIGEN_DENSE || a->n <= DENSE_MOST, FERRY_EINVAL,
                "solver = dense takes up to %d columns, here are %lld", DENSE_MOST,
                (long long)a->n);

@@ -302,11 +302,39 @@ static void fails(ferry_ctx *ctx, const char *parts, const char *settings, ferry
     ferry_task_free(task);
 }
 
+/* A path of five nodes; mode paper has d = 10 whether it is given or not. */
+static void too_few_nodes(ferry_ctx *ctx)
+{
+    static const char *const nodes[] = {"a", "b", "c", "d", "e"};
+    static const char *const settings[] = {"mode=paper", "mode=paper solver=operator",
+                                           "d=10"};
+    ferry_domain *d = NULL;
+    ferry_task *task = NULL;
+    ferry_prediction *p = NULL;
+
+    assert_ok(ctx, ferry_domain_new(ctx, "t", FERRY_TARGET, &d));
+    assert_ok(ctx, ferry_domain_add_graph(ctx, d, "path", 4, nodes, nodes + 1, NULL));
+    task = small_task(ctx, FERRY_EMBED, NULL, d);
+    for (int64_t s = 0; s < FERRY_COUNT(settings); s++) {
+        ferry_opts *opts = settings_of(ctx, settings[s]);
+        ferry_model *m = NULL;
+        assert_fails(ctx, ferry_fit(ctx, task, "coca", opts, &m, NULL), FERRY_ENEEDS,
+                     "d = 10, but target 't' has only 5 instances");
+        assert_null(m);
+        ferry_opts_free(opts);
+    }
+    p = fit_predict(ctx, task, "coca", "", target_of(task));
+    assert_int_equal(p->k, 4);
+    ferry_prediction_free(p);
+    ferry_task_free(task);
+}
+
 static void test_what_is_missing(void **state)
 {
     ferry_ctx *ctx = *state;
     char settings[4300];
 
+    too_few_nodes(ctx);
     fails(ctx, "", "", FERRY_ENEEDS, "coca needs a view or a graph in the target");
     fails(ctx, "12", "d=10", FERRY_ENEEDS,
           "d = 10, but the views of target 't' have only 9");

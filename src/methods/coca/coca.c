@@ -126,20 +126,21 @@ static bool has_labels(const ferry_domain *t)
     return false;
 }
 
-/* Checked before any work: learned weights need links, and lift needs classes. */
+/* Checked before any work: d as the mode has it; learned weights need links, and lift needs
+ * classes. */
 static ferry_status coca_fits(ferry_ctx *ctx, const ferry_task *task, const void *options)
 {
     ferry_status st = FERRY_OK;
-    const coca_options *o = options;
+    const coca_options o = by_mode(options);
     const ferry_domain *t = NULL;
 
     FERRY_TRY(ferry_i_task_target(ctx, task, &t));
-    FERRY_NEED(ctx, o->d != 0, FERRY_EINVAL, "coca: d = 0, but it is -1 or at least 1");
-    FERRY_TRY(ferry_i_embed_fits(ctx, "coca", t, o->d < 0 ? 1 : o->d));
+    FERRY_NEED(ctx, o.d != 0, FERRY_EINVAL, "coca: d = 0, but it is -1 or at least 1");
+    FERRY_TRY(ferry_i_embed_fits(ctx, "coca", t, o.d < 0 ? 1 : o.d));
     FERRY_NEED(
-        ctx, o->weights != WEIGHTS_LEARNED || o->pairs[0] || has_labels(t), FERRY_ENEEDS,
+        ctx, o.weights != WEIGHTS_LEARNED || o.pairs[0] || has_labels(t), FERRY_ENEEDS,
         "coca weights=qp needs labels of target '%s' that may be seen, or pairs", t->name);
-    FERRY_NEED(ctx, o->graph_weights != WEIGHTS_LEARNED || has_labels(t), FERRY_ENEEDS,
+    FERRY_NEED(ctx, o.graph_weights != WEIGHTS_LEARNED || has_labels(t), FERRY_ENEEDS,
                "coca graph_weights=lift needs labels of target '%s' that may be seen",
                t->name);
 done:
