@@ -508,8 +508,8 @@ class CoCA(FerryTransformer):
     mode : str, default 'ferry'
         Ferry: views on one scale, weights on views; paper: as published. Values: ferry | paper.
     d : int, default -1
-        Dimensions of the embedding; -1: as many as hold 90 % of the views' variance, 10 to 20 (paper, and graphs
-        alone: 10). Values: -1 .. 1e+06.
+        Dimensions of the embedding; -1: those of positive eigenvalues, 10 to 20 of them, in joined PCA as many as
+        hold 90 % of the variance (paper, and graphs alone: 10). Values: -1 .. 1e+06.
     form : str, default '4.8'
         Which of the text's matrices, by equation. Values: 4.8 | 4.4 | 4.3.
     alpha : float, default -1.0

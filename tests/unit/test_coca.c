@@ -187,8 +187,7 @@ static ferry_status solve(ferry_ctx *ctx, const coca_problem *c, int64_t d, embe
     ferry_status st = FERRY_OK;
     double values[16];
     ferry_block *u = NULL;
-    embed_solution s = {.method = "coca",
-                        .m = c->m,
+    embed_solution s = {.m = c->m,
                         .p = c->p,
                         .d = d,
                         .x = c->x,

@@ -91,15 +91,10 @@ static ferry_status pca_fit(ferry_ctx *ctx, const ferry_task *task, const void *
     FERRY_TRY(ferry_i_eigen_largest(ctx, &a, o->d, values, u));
 
     /* Result. */
-    const embed_solution s = {.method = "pca-joined",
-                              .m = z.z.m,
-                              .p = z.z.p,
-                              .d = o->d,
-                              .x = x,
-                              .values = values,
-                              .u = u,
-                              .share = 1};
+    const embed_solution s = {
+        .m = z.z.m, .p = z.z.p, .d = o->d, .x = x, .values = values, .u = u, .share = 1};
     FERRY_TRY(ferry_i_embedding_new(ctx, &s, &e, &phi));
+    ferry_i_embed_warn(ctx, "pca-joined", ferry_i_embed_positive(o->d, values), o->d);
     e->missing = (embed_missing)o->missing;
     FERRY_MOVE(e->prepared, prepared);
     FERRY_TRY(ferry_i_progress(ctx, "pca-joined", 2, 2, NAN, &finish));

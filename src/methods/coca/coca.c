@@ -63,8 +63,8 @@ static const ferry_opt coca_opts[] = {
                      "ferry: views on one scale, weights on views; paper: as published"),
     FERRY_OPT(
         coca_options, INT, d, -1, -1, 1e6,
-        "dimensions of the embedding; -1: as many as hold 90 % of the views' variance, "
-        "10 to 20 (paper, and graphs alone: 10)"),
+        "dimensions of the embedding; -1: those of positive eigenvalues, 10 to 20 of them, in "
+        "joined PCA as many as hold 90 % of the variance (paper, and graphs alone: 10)"),
     FERRY_OPT_ONE_OF(coca_options, form, "4.8|4.4|4.3", "4.8",
                      "which of the text's matrices, by equation"),
     FERRY_OPT(coca_options, REAL, alpha, -1, -1, 1e9,
@@ -242,6 +242,7 @@ typedef struct work {
     ferry_matrix *graph;       /* W = sum_t scaled_t m_t */
     const ferry_matrix **m;
     double *scaled;
+    int64_t positive; /* eigenvalues of the last solve */
     bool finish;
 } work;
 
@@ -300,18 +301,20 @@ done:
     return st;
 }
 
-/* The fewest of n dimensions, LEAST_D at least, with 90 % of what the views bring to H's
- * trace: sum_j a_j f_j^2 |X_j|_F^2. */
-static int64_t enough(const work *z, int64_t n, const double *values)
+/* The fewest dimensions, LEAST_D at least, with 90 % of what the views bring to H's
+ * trace: sum_j a_j f_j^2 |X_j|_F^2. In joined PCA that is their variance; otherwise some of
+ * H's eigenvalues are negative, and the positive ones sum to more than the trace. Only
+ * positive ones are taken, or one where there are none. */
+static int64_t enough(const work *z, const double *values)
 {
     double all = 0, sum = 0;
     int64_t d = 0;
 
     for (int64_t j = 0; j < z->t->n_views; j++)
         all += z->a[j] * z->f[j] * z->f[j] * z->x[j]->norm2;
-    while (d < n && (d < LEAST_D || sum < 0.9 * all))
+    while (d < z->positive && (d < LEAST_D || sum < 0.9 * all))
         sum += values[d++];
-    return d;
+    return d > 0 ? d : 1;
 }
 
 /* u <- its first d columns. */
@@ -363,12 +366,12 @@ static ferry_status solve(ferry_ctx *ctx, work *z, embedding **e, ferry_block **
     FERRY_NEW(ctx, values, d);
     FERRY_TRY(ferry_i_block_new(ctx, size, d, &u));
     FERRY_TRY(ferry_i_coca_solve(ctx, &c, d, values, u));
+    z->positive = ferry_i_embed_positive(d, values);
     if (z->o.d < 0) {
-        d = enough(z, d, values);
+        d = enough(z, values);
         FERRY_TRY(first_columns(ctx, d, &u));
     }
-    const embed_solution s = {.method = "coca",
-                              .m = c.m,
+    const embed_solution s = {.m = c.m,
                               .p = c.p,
                               .d = d,
                               .x = c.x,
@@ -432,6 +435,8 @@ static ferry_status fit_views(ferry_ctx *ctx, const ferry_task *task, work *z,
         /* A third solve, so that all that is told is of the one that is kept. */
         if (learned < plain) FERRY_TRY(fit_once(ctx, z, NULL, m, &phi));
     }
+    /* Only here: it is of no interest for a solve that was given up. */
+    if (z->o.d > 0) ferry_i_embed_warn(ctx, "coca", z->positive, z->o.d);
     FERRY_MOVE(m->e->prepared, z->prepared);
     ferry_i_embed_scatter(ctx, z->t, phi);
 done:
@@ -441,13 +446,13 @@ done:
 }
 
 /* Graphs alone: there is no projection to keep, only where the instances are. Phi = top d
- * eigenvectors of K W K (4.11). New instances have no place: transform knows the ids it has
- * seen. */
+ * eigenvectors of K W K (4.11); of a d that was not given those of positive eigenvalues. New
+ * instances have no place: transform knows the ids it has seen. */
 static ferry_status fit_relational(ferry_ctx *ctx, work *z, coca_model *m)
 {
     ferry_status st = FERRY_OK;
     const int64_t n = ferry_i_ids_count(z->t->ids);
-    const int64_t d = z->o.d > 0 ? z->o.d : n > LEAST_D ? LEAST_D : n - 1;
+    int64_t d = z->o.d > 0 ? z->o.d : n > LEAST_D ? LEAST_D : n - 1;
     double *values = NULL;
 
     FERRY_NEW(ctx, values, d);
@@ -455,6 +460,11 @@ static ferry_status fit_relational(ferry_ctx *ctx, work *z, coca_model *m)
     FERRY_TRY(ferry_i_block_new(ctx, z->graph->rows, d, &m->phi));
     FERRY_TRY(ferry_i_coca_relational(ctx, z->graph, z->o.centre,
                                       (ferry_eigen_solver)z->o.solver, d, values, m->phi));
+    z->positive = ferry_i_embed_positive(d, values);
+    if (z->o.d < 0 && z->positive < d) {
+        d = z->positive > 0 ? z->positive : 1;
+        FERRY_TRY(first_columns(ctx, d, &m->phi));
+    }
     ferry_i_diag_reals(ctx, "eigenvalues", d, values);
     ferry_i_embed_scatter(ctx, z->t, m->phi);
 done:

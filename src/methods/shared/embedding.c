@@ -108,21 +108,23 @@ done:
     return st;
 }
 
-/* Components past the positive eigenvalues say nothing, or less than nothing. */
-static void tell_values(ferry_ctx *ctx, const embed_solution *s)
+/* 1e-10 of the largest is rounding: an eigenvalue below it is 0 in exact numbers. */
+int64_t ferry_i_embed_positive(int64_t d, const double *values)
 {
-    const double *w = s->values;
     int64_t positive = 0;
 
-    /* 1e-10 of the largest is rounding: an eigenvalue below it is 0 in exact numbers. */
-    while (positive < s->d && w[positive] > 1e-10 * w[0] && w[positive] > 0)
+    while (positive < d && values[positive] > 1e-10 * values[0] && values[positive] > 0)
         positive++;
-    if (positive < s->d)
+    return positive;
+}
+
+void ferry_i_embed_warn(ferry_ctx *ctx, const char *method, int64_t positive, int64_t d)
+{
+    if (positive < d)
         ferry_i_log(ctx, FERRY_WARN,
                     "%s: only %lld of d = %lld eigenvalues are positive: the other "
                     "components carry nothing",
-                    s->method, (long long)positive, (long long)s->d);
-    ferry_i_diag_reals(ctx, "eigenvalues", s->d, w);
+                    method, (long long)positive, (long long)d);
 }
 
 /* Two passes over the views, each with the products t_j again: O(p) products more than
@@ -160,7 +162,7 @@ ferry_status ferry_i_embedding_new(ferry_ctx *ctx, const embed_solution *s, embe
             regress(v, t, z, part);
         }
     fix_signs(e, z);
-    tell_values(ctx, s);
+    ferry_i_diag_reals(ctx, "eigenvalues", s->d, s->values);
     FERRY_MOVE(*out, e);
     if (phi) {
         FERRY_MOVE(*phi, z);

@@ -106,13 +106,18 @@ typedef struct embedding {
 /* A solved problem: U (D x d, the views' rows one after the other) with the factor f_j
  * (NULL: 1) that view j was taken with. */
 typedef struct embed_solution {
-    const char *method;
     int64_t m, p, d;
     embed_view *const *x;
     const double *f, *values;
     const ferry_block *u;
     double share;
 } embed_solution;
+
+/* How many of d eigenvalues, descending, are above rounding; a component past them says
+ * nothing, or less than nothing. */
+int64_t ferry_i_embed_positive(int64_t d, const double *values);
+/* A warning when they are fewer than d. */
+void ferry_i_embed_warn(ferry_ctx *ctx, const char *method, int64_t positive, int64_t d);
 
 /* Keep what embeds, tell the eigenvalues. phi (may be NULL): m x d, new. `prepared` and
  * `missing` are the caller's to set. */
