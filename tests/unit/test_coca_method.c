@@ -250,6 +250,43 @@ static void test_noise_drops_out(void **state)
     ferry_task_free(two);
 }
 
+/* What a constant column of 0.1 leaves when it is centred is no component: two views of noise
+ * with one, and two of nothing else, share nothing. */
+static void test_constant_columns(void **state)
+{
+    static const char *const names[] = {"one", "two", "noise", "other", "flat", "level"};
+    static const char *const settings[] = {
+        "d=2 scale=none", "d=2 scale=none solver=operator", "d=2 scale=none balance=frob"};
+    double x[6][MANY * 4];
+    ferry_ctx *ctx = *state;
+    ferry_domain *d = NULL;
+    ferry_task *task = NULL;
+    ferry_rng rng;
+
+    ferry_i_rng_seed(&rng, 5, 0);
+    for (int i = 0; i < MANY; i++) {
+        const double side = 2 * ferry_i_rng_normal(&rng);
+        for (int v = 0; v < 6; v++)
+            for (int j = 0; j < 4; j++) {
+                x[v][i * 4 + j] = ferry_i_rng_normal(&rng) + (v < 2 ? side : 0);
+                if (v > 3 || (v > 1 && j == 3)) x[v][i * 4 + j] = 0.1;
+            }
+    }
+    assert_ok(ctx, ferry_domain_new(ctx, "t", FERRY_TARGET, &d));
+    for (int v = 0; v < 6; v++)
+        small_view(ctx, d, names[v], MANY, 4, x[v], NULL, NULL, false);
+    task = small_task(ctx, FERRY_EMBED, NULL, d);
+    for (int64_t s = 0; s < FERRY_COUNT(settings); s++) {
+        ferry_model *m = fit_model(ctx, task, "coca", settings[s]);
+        json_t *root = diagnostics(m);
+        for (int v = 0; v < 6; v++)
+            assert_close(number_at(root, "weights", names[v]), v < 2 ? 0.5 : 0, 0);
+        json_decref(root);
+        ferry_model_free(m);
+    }
+    ferry_task_free(task);
+}
+
 /* d by itself: 9 columns are all there are; of 39 as many as hold 90 %, between 10 and 20. */
 static void test_chosen_d(void **state)
 {
@@ -737,6 +774,7 @@ int main(void)
                                         ctx_teardown),
         cmocka_unit_test_setup_teardown(test_learned_weights, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_noise_drops_out, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_constant_columns, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_chosen_d, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_positive_only, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_pairs, ctx_setup, ctx_teardown),

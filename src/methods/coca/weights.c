@@ -194,16 +194,33 @@ done:
 
 /* ---- without links: which views have anything to do with another ---- */
 
-/* Columns to length 1; they are orthogonal already. */
+/* |X|_F of a view whose columns are constant is rounding, not 0 (mean is of features before
+ * the factor). */
+static bool is_constant(const embed_view *v)
+{
+    double most = 0;
+
+    for (int64_t j = 0; j < v->features; j++)
+        most = fmax(most, fabs(v->mean[j]));
+    return !(sqrt(v->norm2) > 1e-13 * v->factor * most * sqrt((double)v->rows));
+}
+
+/* Columns to length 1; they are orthogonal already. Those that are rounding beside the
+ * largest become 0: what a constant column leaves is the same in every view that has one, and
+ * at length 1 it would be a perfect correlation. */
 static void unit_columns(ferry_block *p)
 {
-    for (int64_t j = 0; j < p->k; j++) {
-        double sum = 0;
-        for (int64_t i = 0; i < p->rows; i++)
-            sum += FERRY_ROW(p, i)[j] * FERRY_ROW(p, i)[j];
-        for (int64_t i = 0; sum > 0 && i < p->rows; i++)
-            FERRY_ROW(p, i)[j] /= sqrt(sum);
-    }
+    double most = 0;
+
+    for (int pass = 0; pass < 2; pass++)
+        for (int64_t j = 0; j < p->k; j++) {
+            double sum = 0;
+            for (int64_t i = 0; i < p->rows; i++)
+                sum += FERRY_ROW(p, i)[j] * FERRY_ROW(p, i)[j];
+            most = fmax(most, sum);
+            for (int64_t i = 0; pass == 1 && i < p->rows; i++)
+                FERRY_ROW(p, i)[j] *= sum > 1e-12 * most ? 1 / sqrt(sum) : 0;
+        }
 }
 
 /* The largest squared correlation between columns of A and of B. */
@@ -236,6 +253,7 @@ ferry_status ferry_i_coca_agree(ferry_ctx *ctx, const coca_weighing *o, double *
     for (int64_t j = 0; j < p; j++) {
         w[j] = 0;
         FERRY_TRY(principal(ctx, o, j, &phi[j]));
+        if (is_constant(o->x[j])) phi[j]->k = 0;
         unit_columns(phi[j]);
     }
     for (int64_t j = 0; j < p; j++)
