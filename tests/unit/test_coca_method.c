@@ -250,6 +250,40 @@ static void test_noise_drops_out(void **state)
     ferry_task_free(two);
 }
 
+/* Of 30 rows nobody can tell noise from what is faint: the weights stay equal. Two views share
+ * much, two others a little, one nothing. */
+static void test_few_rows(void **state)
+{
+    enum { FEW = 30 };
+    static const char *const names[] = {"one", "two", "faint", "weak", "noise"};
+    double x[5][FEW * 4];
+    ferry_ctx *ctx = *state;
+    ferry_domain *d = NULL;
+    ferry_task *task = NULL;
+    ferry_rng rng;
+
+    ferry_i_rng_seed(&rng, 5, 0);
+    for (int i = 0; i < FEW; i++) {
+        const double side = 2 * ferry_i_rng_normal(&rng);
+        for (int v = 0; v < 5; v++)
+            for (int j = 0; j < 4; j++)
+                x[v][i * 4 + j] = ferry_i_rng_normal(&rng) + side * (v < 2   ? 2
+                                                                     : v < 4 ? 0.3
+                                                                             : 0);
+    }
+    assert_ok(ctx, ferry_domain_new(ctx, "t", FERRY_TARGET, &d));
+    for (int v = 0; v < 5; v++)
+        small_view(ctx, d, names[v], FEW, 4, x[v], NULL, NULL, false);
+    task = small_task(ctx, FERRY_EMBED, NULL, d);
+    ferry_model *m = fit_model(ctx, task, "coca", "d=2");
+    json_t *root = diagnostics(m);
+    for (int v = 0; v < 5; v++)
+        assert_close(number_at(root, "weights", names[v]), 0.2, 1e-12);
+    json_decref(root);
+    ferry_model_free(m);
+    ferry_task_free(task);
+}
+
 /* What a constant column of 0.1 leaves when it is centred is no component: two views of noise
  * with one, and two of nothing else, share nothing. */
 static void test_constant_columns(void **state)
@@ -774,6 +808,7 @@ int main(void)
                                         ctx_teardown),
         cmocka_unit_test_setup_teardown(test_learned_weights, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_noise_drops_out, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_few_rows, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_constant_columns, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_chosen_d, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_positive_only, ctx_setup, ctx_teardown),

@@ -109,7 +109,8 @@ typedef struct coca_weighing {
 ferry_status ferry_i_coca_weigh(ferry_ctx *ctx, const coca_weighing *o, const coca_links *l,
                                 double *w);
 /* Without links: equal weights of the views that share something with another one by their d
- * principal components, 0 for the others; equal ones when none does. */
+ * principal components or have fewer than 100 rows, 0 for the others; equal ones when none
+ * shares anything. */
 ferry_status ferry_i_coca_agree(ferry_ctx *ctx, const coca_weighing *o, double *w);
 /* Of the linked instances the share whose nearest linked one is a must-link. */
 double ferry_i_coca_nearest(const coca_links *l, const ferry_block *phi);

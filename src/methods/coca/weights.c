@@ -238,20 +238,26 @@ static double correlation2(const ferry_block *a, const ferry_block *b)
     return most;
 }
 
+/* Below so many rows two views that do share something often stay below five, and what would
+ * drop out is as likely to be of use. */
+enum { ROWS_TO_DROP = 100 };
+
 /* Of views that have nothing to do with each other sqrt(m) times a correlation of principal
- * components is near a standard normal number: above five for any pair of them (6 in ten
- * million by chance) and the two views share something. A view that shares nothing with any
- * other is noise as far as anyone can tell without labels. */
+ * components is near a standard normal number: above five (6 in ten million by chance for one
+ * pair of components, of which two views have up to d^2) and the two views share something. A
+ * view that shares nothing with any other is noise as far as anyone can tell without labels,
+ * unless it has few rows: then nobody can tell. */
 ferry_status ferry_i_coca_agree(ferry_ctx *ctx, const coca_weighing *o, double *w)
 {
     ferry_status st = FERRY_OK;
     const int64_t p = o->p;
     ferry_block **phi = NULL;
     int64_t kept = 0;
+    bool any = false;
 
     FERRY_NEW(ctx, phi, p);
     for (int64_t j = 0; j < p; j++) {
-        w[j] = 0;
+        w[j] = o->x[j]->rows < ROWS_TO_DROP;
         FERRY_TRY(principal(ctx, o, j, &phi[j]));
         if (is_constant(o->x[j])) phi[j]->k = 0;
         unit_columns(phi[j]);
@@ -259,12 +265,14 @@ ferry_status ferry_i_coca_agree(ferry_ctx *ctx, const coca_weighing *o, double *
     for (int64_t j = 0; j < p; j++)
         for (int64_t h = 0; h < j; h++) {
             const double z2 = (double)phi[j]->rows * correlation2(phi[j], phi[h]);
-            if (z2 > 25) w[j] = w[h] = 1;
+            if (!(z2 > 25)) continue;
+            w[j] = w[h] = 1;
+            any = true;
         }
     for (int64_t j = 0; j < p; j++)
         kept += w[j] > 0;
     for (int64_t j = 0; j < p; j++)
-        w[j] = kept > 0 ? w[j] / (double)kept : 1 / (double)p;
+        w[j] = any ? w[j] / (double)kept : 1 / (double)p;
 done:
     for (int64_t j = 0; phi && j < p; j++)
         ferry_i_block_free(phi[j]);
