@@ -17,8 +17,9 @@
  *                graphs, weights on the views themselves, X_j <- sqrt(p w_j) X_j (on the
  *                diagonal, beside alpha = 60, they are 0.3 % of the matrix); alpha = 1/p,
  *                which is joined PCA, of the views that share something with another; where
- *                links are known also alpha = 1 with learned weights, and the better of the
- *                two by how often the nearest linked instance is a must-link
+ *                links are known alpha = 1 with learned weights, if those of half of the
+ *                links are better by how often the nearest linked instance of the other
+ *                half is a must-link
  *
  * Source: Shi, Heterogeneous Learning and Its Applications, thesis 2013, chapter 4,
  * Algorithm 2. Where the text and the algebra differ, docs/methods/coca.md says so. */
@@ -404,6 +405,40 @@ done:
     return st;
 }
 
+static bool both_kinds(const coca_links *l)
+{
+    return l->must > 0 && l->cannot > 0;
+}
+
+/* Joined PCA or learned weights, where nobody has said: weights learned from half of the
+ * linked instances must find more of the others' nearest among them to be must-links. On the
+ * links they were learned from they would look better than they are. Joined PCA comes second
+ * and stays in m and phi, so that it is not solved again when it is kept. */
+static ferry_status choose(ferry_ctx *ctx, work *z, const coca_links *l, coca_model *m,
+                           ferry_block **phi, bool *learn)
+{
+    ferry_status st = FERRY_OK;
+    coca_links half = {0}, rest = {0};
+    double nearest[2] = {0}; /* joined PCA, learned */
+
+    FERRY_TRY(ferry_i_coca_links_halves(ctx, l, &half, &rest));
+    const bool judge = both_kinds(&half) && both_kinds(&rest);
+    if (judge) {
+        FERRY_TRY(fit_once(ctx, z, &half, m, phi));
+        nearest[1] = ferry_i_coca_nearest(&rest, *phi);
+    }
+    FERRY_TRY(fit_once(ctx, z, NULL, m, phi));
+    if (judge) {
+        nearest[0] = ferry_i_coca_nearest(&rest, *phi);
+        ferry_i_diag_reals(ctx, "nearest", 2, nearest);
+    }
+    *learn = judge && nearest[1] > nearest[0];
+done:
+    ferry_i_coca_links_clear(&half);
+    ferry_i_coca_links_clear(&rest);
+    return st;
+}
+
 /* Scale, weigh, solve: the three parts that progress hears of. */
 static ferry_status fit_views(ferry_ctx *ctx, const ferry_task *task, work *z,
                               coca_model *m)
@@ -412,7 +447,6 @@ static ferry_status fit_views(ferry_ctx *ctx, const ferry_task *task, work *z,
     const int64_t p = z->t->n_views;
     ferry_block *phi = NULL;
     coca_links l = {0};
-    double plain = 0;
 
     FERRY_NEW(ctx, z->w, p);
     FERRY_NEW(ctx, z->f, p);
@@ -420,21 +454,12 @@ static ferry_status fit_views(ferry_ctx *ctx, const ferry_task *task, work *z,
     FERRY_TRY(ferry_i_embed_views(ctx, "coca", task, z->o.scale,
                                   (embed_balance)z->o.balance, &z->prepared, &z->x));
     FERRY_TRY(find_links(ctx, &z->o, z->t, &l));
-    const bool links = l.must > 0 && l.cannot > 0 && p > 1;
-    const bool both = links && z->o.mode != MODE_PAPER && z->o.weights == WEIGHTS_AUTO;
+    bool learn = both_kinds(&l) && p > 1;
     FERRY_TRY(ferry_i_progress(ctx, "coca", 1, 3, NAN, &z->finish));
-    if (both) {
-        FERRY_TRY(fit_once(ctx, z, NULL, m, &phi));
-        plain = ferry_i_coca_nearest(&l, phi);
-    }
-    FERRY_TRY(fit_once(ctx, z, links ? &l : NULL, m, &phi));
+    if (learn && z->o.mode != MODE_PAPER && z->o.weights == WEIGHTS_AUTO)
+        FERRY_TRY(choose(ctx, z, &l, m, &phi, &learn));
+    if (learn || !phi) FERRY_TRY(fit_once(ctx, z, learn ? &l : NULL, m, &phi));
     FERRY_TRY(ferry_i_progress(ctx, "coca", 2, 3, NAN, &z->finish));
-    if (both) {
-        const double learned = ferry_i_coca_nearest(&l, phi);
-        ferry_i_diag_reals(ctx, "nearest", 2, (double[]){plain, learned});
-        /* A third solve, so that all that is told is of the one that is kept. */
-        if (learned < plain) FERRY_TRY(fit_once(ctx, z, NULL, m, &phi));
-    }
     /* Only here: it is of no interest for a solve that was given up. */
     if (z->o.d > 0) ferry_i_embed_warn(ctx, "coca", z->positive, z->o.d);
     FERRY_MOVE(m->e->prepared, z->prepared);

@@ -91,6 +91,10 @@ ferry_status ferry_i_coca_links_labels(ferry_ctx *ctx, const ferry_domain *t, in
                                        coca_links *l);
 ferry_status ferry_i_coca_links_file(ferry_ctx *ctx, const ferry_domain *t,
                                      const char *path, int64_t most, coca_links *l);
+/* Those among one half of the instances and among the other: to learn from, and to judge by.
+ * a and b are empty before; to be cleared in any case. */
+ferry_status ferry_i_coca_links_halves(ferry_ctx *ctx, const coca_links *l, coca_links *a,
+                                       coca_links *b);
 void ferry_i_coca_links_clear(coca_links *l);
 
 /* K (p x p) and v (p) of the QP (4.19) from the views' own embeddings phi of the linked

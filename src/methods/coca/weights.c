@@ -143,6 +143,45 @@ done:
     return st;
 }
 
+/* The links among n of l's instances, at[i] being their numbers there. */
+static ferry_status links_among(ferry_ctx *ctx, const coca_links *l, int64_t n,
+                                const int64_t *at, coca_links *out)
+{
+    ferry_status st = FERRY_OK;
+
+    FERRY_TRY(room_for(ctx, n, out));
+    out->n = n;
+    for (int64_t i = 0; i < n; i++) {
+        out->instance[i] = l->instance[at[i]];
+        for (int64_t j = 0; j < n; j++)
+            out->c[i * n + j] = l->c[at[i] * l->n + at[j]];
+    }
+    count_links(out);
+done:
+    return st;
+}
+
+/* Drawn: in order, halves could be of different classes. */
+ferry_status ferry_i_coca_links_halves(ferry_ctx *ctx, const coca_links *l, coca_links *a,
+                                       coca_links *b)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t half = l->n / 2;
+    int64_t *at = NULL;
+    ferry_rng rng;
+
+    FERRY_NEW(ctx, at, l->n);
+    for (int64_t i = 0; i < l->n; i++)
+        at[i] = i;
+    ferry_i_rng_for(ctx, &rng, "coca halves");
+    ferry_i_rng_shuffle(&rng, l->n, at);
+    FERRY_TRY(links_among(ctx, l, half, at, a));
+    FERRY_TRY(links_among(ctx, l, l->n - half, at + half, b));
+done:
+    ferry_i_free(at);
+    return st;
+}
+
 /* ---- the quadratic program ---- */
 
 /* Phi_k: view k by its own principal components, at most d. One view, a = b = 1, no graph:
