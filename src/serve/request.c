@@ -367,7 +367,7 @@ static void take(serve_request *r, const char *bytes, size_t n)
     if (r->too_large || r->no_memory || r->lost) return;
     if (r->body.len + (int64_t)n > s->set.body) {
         r->too_large = true;
-    } else if ((s->charged += (int64_t)n) > s->set.memory) {
+    } else if (atomic_fetch_add(&s->charged, (int64_t)n) + (int64_t)n > s->set.memory) {
         s->charged -= (int64_t)n;
         r->no_memory = true;
     } else {
