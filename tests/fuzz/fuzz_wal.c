@@ -75,7 +75,7 @@ static void replay(ferry_ctx *ctx, const uint8_t *bytes, int64_t n)
         if (r.kind != FERRY_RECORD_SESSION && !ferry_i_worker_fits(&w, &r, why, sizeof why))
             continue;
         if (ferry_i_worker_apply(ctx, &w, &r, &o) != FERRY_OK) abort();
-        free(o.forgot);
+        ferry_i_outcome_free(&o);
         if ((r.kind != FERRY_RECORD_SESSION && w.seq != r.seq) || w.queue.n > w.most)
             abort();
     }
