@@ -149,18 +149,17 @@ static int64_t count_twins(const uint64_t *key, int64_t n)
  * source finds another like it there: a row of the target that has nothing to do with the source is found
  * there about as often, so twice that share is asked for. */
 static ferry_status compare_rows(ferry_ctx *ctx, const ferry_domain *target,
-                                 const ferry_view *tv, const ferry_domain *d,
-                                 const ferry_view *v)
+                                 const ferry_view *tv, int64_t n, const uint64_t *key,
+                                 const ferry_domain *d, const ferry_view *v)
 {
     ferry_status st = FERRY_OK;
-    uint64_t *have = NULL, *key = NULL;
-    int64_t n_have = 0, n = 0, both = 0, within = 0, twins = 0;
+    uint64_t *have = NULL;
+    int64_t n_have = 0, both = 0, within = 0, twins = 0;
 
     if (v->x->cols != tv->x->cols &&
         !(ferry_i_view_has_names(v) && ferry_i_view_has_names(tv)))
         goto done;
     FERRY_TRY(keys_of(ctx, d, v, &have, &n_have));
-    FERRY_TRY(keys_of(ctx, target, tv, &key, &n));
     for (int64_t i = 0; i < n; i++) {
         within += i > 0 && key[i] == key[i - 1];
         both += n_have && bsearch(&key[i], have, (size_t)n_have, sizeof *have, by_key);
@@ -174,7 +173,27 @@ static ferry_status compare_rows(ferry_ctx *ctx, const ferry_domain *target,
             "what is hidden can be looked up there; leave them out of '%s'",
             d->name, (long long)both, (long long)n, target->name, d->name);
 done:
-    FERRY_FREE(have, key);
+    ferry_i_free(have);
+    return st;
+}
+
+/* A view of the target against those of all others that have labels. */
+static ferry_status compare_view(ferry_ctx *ctx, const ferry_task *t,
+                                 const ferry_domain *target, const ferry_view *tv)
+{
+    ferry_status st = FERRY_OK;
+    uint64_t *key = NULL;
+    int64_t n = 0;
+
+    for (int64_t i = 0; i < t->n_domains; i++) {
+        const ferry_domain *d = t->domains[i];
+        if (d == target || !d->labels || d->n_views == 0) continue;
+        if (!key) FERRY_TRY(keys_of(ctx, target, tv, &key, &n));
+        for (int64_t a = 0; a < d->n_views; a++)
+            FERRY_TRY(compare_rows(ctx, target, tv, n, key, d, d->views[a]));
+    }
+done:
+    ferry_i_free(key);
     return st;
 }
 
@@ -185,14 +204,11 @@ ferry_status ferry_i_task_leaks(ferry_ctx *ctx, const ferry_task *t,
 {
     ferry_status st = FERRY_OK;
 
-    for (int64_t i = 0; i < t->n_domains; i++) {
-        const ferry_domain *d = t->domains[i];
-        warn_of_label(ctx, t, d);
-        if (!target || d == target || !d->labels || !target->labels) continue;
-        for (int64_t a = 0; t->goal != FERRY_EMBED && a < d->n_views; a++)
-            for (int64_t b = 0; b < target->n_views; b++)
-                FERRY_TRY(compare_rows(ctx, target, target->views[b], d, d->views[a]));
-    }
+    for (int64_t i = 0; i < t->n_domains; i++)
+        warn_of_label(ctx, t, t->domains[i]);
+    if (!target || !target->labels || t->goal == FERRY_EMBED) return st;
+    for (int64_t b = 0; b < target->n_views; b++)
+        FERRY_TRY(compare_view(ctx, t, target, target->views[b]));
 done:
     return st;
 }
