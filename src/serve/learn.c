@@ -57,13 +57,16 @@ static void keep_label(serve_version *v, const ferry_record *r, const ferry_row 
                        const char *y, bool again)
 {
     ferry_text t = {0};
+    int64_t at = 0; /* a sender's own spaces say nothing */
 
     if (!v->labels) return;
+    while (at < v->line_n && v->line[at] == ' ')
+        at++;
     if (r->kind == FERRY_RECORD_BOTH && v->stream->parsed.seq == 0 &&
         !memchr(v->line, '\n', (size_t)v->line_n)) {
-        (void)fwrite(v->line, 1, (size_t)v->line_n, v->labels);
+        (void)fwrite(v->line + at, 1, (size_t)(v->line_n - at), v->labels);
         (void)putc('\n', v->labels);
-        v->labels_bytes += v->line_n + 1;
+        v->labels_bytes += v->line_n - at + 1;
     } else {
         if (again) ferry_i_text_addn(&t, " ", 1);
         ferry_i_row_line(&t, r->id, r->id_n, x, y);
