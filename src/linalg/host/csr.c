@@ -31,10 +31,9 @@ static int64_t row_cut(int64_t rows, const int64_t *start, int64_t piece, int64_
 /* ---- X B and X'B ---- */
 
 /* PANEL: columns of B that go together, two lines of the cache. NEAR: bytes that the near
- * cache holds where it does not tell. BLOCK: bytes of a panel that entries jump about in at a time. PAYS: entries
- * for a row of B from which on packing is little beside the product. Tuned on a Zen 3
- * (bench/sparse.c). */
-enum { PANEL = 16, NEAR = 512 << 10, BLOCK = 6500000, PAYS = 16 };
+ * cache holds where it does not tell. PAYS: entries for a row of B from which on packing is
+ * little beside the product. Tuned on a Zen 3 (bench/sparse.c). */
+enum { PANEL = 16, NEAR = 512 << 10, PAYS = 16 };
 
 /* Numbers from one row of a packed panel to the next: never across lines of the cache. */
 static int64_t panel_ld(int64_t wide)
@@ -108,9 +107,8 @@ static void cut_rows(ferry_ctx *ctx, const ferry_product *p, int64_t rows, int64
 
 /* 8 pieces a thread, handed out as threads become free: as many entries do not take as
  * long where their columns are far apart. A row is wholly in one piece, so its sum has
- * one order. start: of all entries, by which rows are shared out. */
-static void share_rows(ferry_ctx *ctx, const ferry_product *p, int64_t rows,
-                       const int64_t *start)
+ * one order. */
+static void share_rows(ferry_ctx *ctx, const ferry_product *p, int64_t rows)
 {
     ferry_product_fn *const multiply = ferry_i_kernels(ctx)->multiply;
     const int threads = ferry_i_loop_threads(ctx, (p->nnz + rows) * p->k);
@@ -118,49 +116,21 @@ static void share_rows(ferry_ctx *ctx, const ferry_product *p, int64_t rows,
 
 #pragma omp parallel for num_threads(threads) schedule(dynamic)
     for (int64_t piece = 0; piece < pieces; piece++)
-        multiply(p, row_cut(rows, start, piece, pieces),
-                 row_cut(rows, start, piece + 1, pieces));
-}
-
-/* Y = alpha X B + beta Y for some columns of B, one block of rows of B after the other where
- * `at` tells where their entries begin. */
-static void multiply_blocks(ferry_ctx *ctx, const ferry_product *p, int64_t rows,
-                            int64_t blocks, const int64_t *at)
-{
-    ferry_product q = *p;
-
-    for (int64_t t = 0; t < blocks; t++) {
-        if (at) {
-            q.start = at + t * rows;
-            q.end = at + (t + 1) * rows;
-        }
-        if (t > 0) q.beta = 1;
-        share_rows(ctx, &q, rows, p->start);
-    }
+        multiply(p, row_cut(rows, p->start, piece, pieces),
+                 row_cut(rows, p->start, piece + 1, pieces));
 }
 
 /* Y = alpha X B + beta Y for X of `rows` rows and `cols` columns, which p describes; in
- * packed panels and blocks where that pays. */
+ * packed panels where that pays. Not in blocks of B's rows that a cache would hold: the pieces
+ * of X's rows are then short, which costs more than it saves (on a Xeon half as long again). */
 static void product_by_rows(ferry_ctx *ctx, const ferry_product *p, int64_t rows,
                             int64_t cols)
 {
     const int threads = ferry_i_loop_threads(ctx, cols * p->k);
-    const int64_t ld = p->k < PANEL ? panel_ld(p->k) : PANEL;
-    const int64_t many = 1 + cols * ld * (int64_t)sizeof(double) / BLOCK;
-    const bool pays = many > 1 && p->nnz >= PAYS * rows * many;
     double *const room = panel_room(in_lines(p->b, p->k), cols, p->k, p->nnz),
                   *const to = on_line(room);
-    int64_t *const at =
-        pays ? ferry_i_realloc(NULL, (many + 1) * (rows + 1), sizeof *at) : NULL;
-    const int64_t blocks = at ? many : 1;
 
-    if (at) {
-        int64_t *const cut = at + (many + 1) * rows;
-        for (int64_t t = 0; t <= many; t++)
-            cut[t] = ferry_i_piece(cols, t, many);
-        cut_rows(ctx, p, rows, many, cut, at);
-    }
-    if (!room) multiply_blocks(ctx, p, rows, blocks, at);
+    if (!room) share_rows(ctx, p, rows);
     for (int64_t c = 0; room && c < p->k; c += PANEL) {
         ferry_product q = *p;
         q.k = p->k - c < PANEL ? p->k - c : PANEL;
@@ -170,9 +140,8 @@ static void product_by_rows(ferry_ctx *ctx, const ferry_product *p, int64_t rows
 #pragma omp parallel for num_threads(threads) schedule(static)
         for (int64_t j = 0; j < cols; j++)
             memcpy(to + j * q.b_ld, p->b + j * p->b_ld + c, (size_t)q.k * sizeof *to);
-        multiply_blocks(ctx, &q, rows, blocks, at);
+        share_rows(ctx, &q, rows);
     }
-    ferry_i_free(at);
     ferry_i_free(room);
 }
 
