@@ -8,7 +8,6 @@ cd "$(dirname "$0")/.."
 . bench/python numpy scipy
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-export OMP_WAIT_POLICY=passive
 if [ -n "$python" ]; then
     "$build/bench_coca" write "$dir"
     OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 "$python" bench/coca_peer.py "$dir" >"$dir/peer.txt"
