@@ -27,7 +27,7 @@ def measured(*parts):
     known = sorted({d["ferry"] for d in parts if "ferry" in d})
     if known and all("ferry" in d for d in parts if d["rows"]):
         return "Measured with %s." % ", ".join(known)
-    return "**%s before the guard's gate was mended and before a stream's order counted once; to be measured again.**" % ("In part measured" if known else "Measured")
+    return "**%s before two fixes (the guard's gate, the order of a stream); to be measured again.**" % ("In part measured" if known else "Measured")
 
 
 def below(k, n, p):
@@ -65,11 +65,11 @@ def has(row, word):
 def useless_part(d):
     rows = d["rows"]
     goals = list(dict.fromkeys(r["goal"] for r in rows))
-    out = ["## Sources that tell nothing", "",
+    out = ["## Useless sources", "",
            "%d made-up tasks of at most 400 rows, %d repeats, run with `ferry run` at its defaults. A source is *useless* (its labels, or ratings, are noise) or"
            % (len(rows), d["repeats"]),
            "*unrelated* (it has structure of its own, which has nothing to do with the target). No method should be said to help; an unrelated source may really",
-           "do harm. A task counts when any of its methods gets the verdict. In brackets the exact 95 % upper bound.", ""]
+           "do harm. A task counts if any of its methods gets the verdict. The exact 95 % upper bound is in brackets.", ""]
     table = []
     for goal in goals + ["all"]:
         some = [r for r in rows if goal in (r["goal"], "all")]
@@ -93,13 +93,13 @@ def coverage_part(d):
         own = [r for r in rows if r["own"] is not None]
         table.append([metric, "%.4f" % truth, wilson(hit, len(rows)),
                       wilson(sum(r["low"] <= r["own"] <= r["high"] for r in own), len(own)) if own else ""])
-    return ["## Does the interval hold the truth?", "",
-            "Two learners on %d pools of 100 to 350 rows, each drawn from one population, %d repeats. *Population*: the share of pools whose 95 %% interval holds the" % (d["tasks"], d["repeats"]),
-            "mean difference over all pools, which is what new data of this kind would show. *Pool*: it holds the pool's own difference (80 other draws of the visible",
-            "labels), which the interval does not aim at and holds more often. In brackets 95 % intervals of the shares.", ""] + \
+    return ["## Does the interval contain the truth?", "",
+            "Two learners on %d pools of 100 to 350 rows, each drawn from one population, %d repeats. *Population*: the share of pools whose 95 %% interval contains the" % (d["tasks"], d["repeats"]),
+            "mean difference over all pools, which is what new data of this kind would show. *Pool*: it contains the pool's own difference (80 other draws of the visible",
+            "labels). The interval is not made for that and contains it more often. The 95 % intervals of the shares are in brackets.", ""] + \
         rows_of(["metric", "true difference", "population", "pool"], table) + ["", measured(d), "",
-            "Where the share is above .95 the verdict is slower to decide than it could be; where it is below, it is a little too sure: k-means of an embedding is no smooth",
-            "function of its rows, and ratings of thirty users and items have few clusters.", ""]
+            "If the share is above .95, the verdict needs more data than necessary to decide; if it is below, the interval is a little too narrow: k-means on an embedding is not a",
+            "smooth function of its rows, and ratings by thirty users of thirty items form few clusters.", ""]
 
 
 def power_part(d):
@@ -111,8 +111,8 @@ def power_part(d):
             c = collections.Counter(r["verdicts"]["hop"] for r in some)
             table.append([repeats, name, len(some), c["helps"], ", ".join("%d %s" % (n, v) for v, n in c.most_common() if v != "helps")])
     return ["## Are gains found?", "",
-            "`ferry gen bridge` with 150 target rows, 9 of them labelled, %d tasks: hop against svm, knn and semi-svm, by the gain that was observed." % d["tasks"], ""] + \
-        rows_of(["repeats", "gain of hop", "tasks", "helps", "else"], table) + [""]
+            "`ferry gen bridge` with 150 target rows, 9 of them labelled, %d tasks: hop against svm, knn and semi-svm, by the observed gain." % d["tasks"], ""] + \
+        rows_of(["repeats", "gain of hop", "tasks", "helps", "other verdicts"], table) + [""]
 
 
 def pairs_of(row):
@@ -132,9 +132,10 @@ def is_below(row, got, base):
 
 def guard_part(groups, parts):
     out = ["## The guard", "",
-           "What the guard took in each split of each task, against the best baseline and the best transfer method by the same cross-validation, on the hidden rows. *Regret*",
-           "is how far it is below the better of these two, as a share of that one's value: of a run (a task and its seed, the mean of its splits), and of a split, where",
-           "luck decides which of two equals is the better, so that no rule has 0. *Below*: runs, or splits, in which it is more than a point (a hundredth) below the baseline.", ""]
+           "The method that the guard took in each split of each task, compared on the hidden rows with the best baseline and the best transfer method by the same",
+           "cross-validation. *Regret* is how far it is below the better of these two, as a share of the latter's value. It is given per run (a task and its seed, the mean of its",
+           "splits) and per split, where luck decides which of two equally good methods is better, so that no rule can have 0. *Below*: the share of runs, or splits, in which it",
+           "is more than a point (a hundredth) below the baseline.", ""]
     table, runs, splits = [], [], []
     below, below_run = collections.defaultdict(list), collections.defaultdict(list)
     for source, goal, rows in groups:
@@ -174,9 +175,9 @@ def size_part(d):
         wrong = [r["low"] is not None and r["low"] != r["high"] and not r["low"] <= 0 <= r["high"] for r in rows]
         table.append([design, len(rows), "%d" % sum(wrong), "%.3f" % (sum(wrong) / len(rows)), "%.1f %%" % (100 * upper(sum(wrong), len(rows)))])
     return ["## Two equal learners", "",
-            "The same learner on two views that follow one law, so that no difference is the truth; pools and their populations drawn anew. A 95 % interval without 0 is wrong; it",
-            "should be so in at most one of twenty.", ""] + rows_of(["design", "pools", "wrong", "share", "at most"], table) + ["",
-            "Above .05 the interval is too sure: of few rows, which few draws of labels share, and of one split, whose labels it takes as given (its sentence says so).", "", measured(d), ""]
+            "The same learner on two views with the same distribution, so the true difference is zero; each pool comes from a new population. A 95 % interval without 0 is wrong, which",
+            "should happen at most once in twenty pools.", ""] + rows_of(["design", "pools", "wrong", "share", "at most"], table) + ["",
+            "Above .05 the interval is too narrow. This happens with few rows, and with a single split, whose labels it takes as given (its sentence says so).", "", measured(d), ""]
 
 
 def real_part(d):
@@ -190,8 +191,8 @@ def real_part(d):
                           "%.1f" % (100 * statistics.mean(max(r["gains"].values()) for r in rows))])
     return ["## Handwritten digits", "",
             "Real data (mfeat, ten classes, four descriptions of the same digits): 100 digits are the source in one description, 100 the bridge in both, 100 the target in the",
-            "other, 20 of them labelled. The source's labels are right, dealt out anew, or those of other classes. The last column is the gain in points of the best transfer",
-            "method over the best baseline, a mean.", ""] + rows_of(["source", "tasks", "said to help", "said to harm", "best gain"], table) + [""]
+            "other, 20 of them labelled. The source's labels are right, shuffled, or those of other classes. The last column is the mean gain, in points, of the best",
+            "transfer method over the best baseline.", ""] + rows_of(["source", "tasks", "said to help", "said to harm", "best gain"], table) + [""]
 
 
 def cost_part(parts, cost):
@@ -202,12 +203,12 @@ def cost_part(parts, cost):
     table = [[name, len(some), "%.1f" % statistics.mean(x for f in some for x in f), max(x for f in some for x in f)]
              for name, some in (("two draws of each control settle it", early), ("something may help or harm: 19 draws", late)) if some]
     out = ["## What the controls cost", "",
-           "Fits that the default controls took for a method, over the tasks whose results hold them. The first version took 12 for every method of every task.", ""] + \
+           "Fits per method that the default controls took, over the tasks whose results include them. The first version took 12 for every method of every task.", ""] + \
         rows_of(["", "tasks", "mean", "most"], table) + [""] if table else []
     if cost["rows"]:
-        out += ["Seconds of the processor for `ferry run` on one core, without controls (`--controls none`) and with the default ones. The last column weighs fits by what one takes:",
-                "the controls' cost as a multiple of what 12 fits of every transfer method would have been.", ""]
-        out += rows_of(["task", "without", "with controls", "fits a method", "of 12 fits each"],
+        out += ["Processor time of `ferry run` on one core, without controls (`--controls none`) and with the default ones. The last column weighs each fit by its time: it is",
+                "the cost of the controls as a multiple of 12 fits of every transfer method.", ""]
+        out += rows_of(["task", "without", "with controls", "fits per method", "of 12 fits each"],
                        [[r["task"], "%.2f s" % r["cpu"]["none"], "%.2f s" % r["cpu"]["quick"],
                          "%d to %d" % (min(r["fits"].values()), max(r["fits"].values())), "%.2f" % r["of_first"]] for r in cost["rows"]]) + ["", measured(cost), ""]
     return out
@@ -222,8 +223,8 @@ def page():
         groups.append(("digits, " + source, "classify", [r for r in real["rows"] if r["source"] == source]))
     return "\n".join(["# How far to trust the verdict", "",
                       "Made by `repro/verdict/page.py` from `repro/verdict/results/`, which `repro/verdict/simulate.py` writes by running the real command on made-up tasks whose truth is",
-                      "known. [evaluation.md](evaluation.md) has what the verdicts mean. Everything here can be had again: `python3 repro/verdict/simulate.py useless FERRY --guard --out",
-                      "repro/verdict/results/useless.json`, likewise `coverage`, `size`, `power --guard` and `real --guard`; a slice runs with the tests.", ""]
+                      "known. [evaluation.md](evaluation.md) explains the verdicts. You can measure it all again: `python3 repro/verdict/simulate.py useless FERRY --guard --out",
+                      "repro/verdict/results/useless.json`, likewise `coverage`, `size`, `power --guard` and `real --guard`; the tests run a part of it.", ""]
                      + useless_part(useless) + real_part(real) + coverage_part(coverage) + size_part(size) + power_part(power) + guard_part(groups, [useless, power, real])
                      + cost_part([useless, power, real], cost))
 
