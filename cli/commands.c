@@ -15,12 +15,12 @@
 #define JOBS                                                                               \
     {                                                                                      \
         KEY_JOBS, 0, "jobs", "N", WORDS_NONE,                                              \
-            "fits side by side, at most; 0, the default: as many as pay"                   \
+            "most fits at a time; 0, the default: as many as are worthwhile"               \
     }
 #define MEMORY                                                                             \
     {                                                                                      \
         KEY_MEMORY, 0, "memory", "SIZE", WORDS_NONE,                                       \
-            "the most memory to hold, such as 8G; default: half of what is free"           \
+            "most memory to use, such as 8G; default: half of what is free"                \
     }
 #define MAX_INPUT                                                                          \
     {                                                                                      \
@@ -80,7 +80,7 @@ static const cli_option run_options[] = {
     {KEY_SAVE, 0, "save", "WHAT", WORDS_NONE,
      "keep splits and predictions of all repeats: splits,predictions or one of them"},
     {KEY_RESUME, 0, "resume", NULL, WORDS_NONE,
-     "go on from what a stopped run left in DIR.part"},
+     "continue from what a stopped run left in DIR.part"},
     FORCE,
     SET("change a value of the task, by dotted path; may be repeated"),
     JSON("print results.json instead of the table"),
@@ -514,10 +514,10 @@ const cli_line cli_environment[] = {
      "the CPU has when not set"},
     {"OPENBLAS_CORETYPE", "kernels for OpenBLAS; chosen to fit the CPU when not set"},
     {"OMP_WAIT_POLICY", "how threads wait; passive when not set, so that two pools do not "
-                        "take each other's cores"},
+                        "compete for cores"},
     {"OPENBLAS_THREAD_TIMEOUT",
-     "2^N cycles for which idle threads of OpenBLAS spin; 10 when "
-     "not set, OpenBLAS's own 26 takes the cores from others"},
+     "idle OpenBLAS threads spin for 2^N cycles; 10 when not set, since OpenBLAS's "
+     "own 26 takes cores away from other threads"},
     {"FERRY_DATA",
      "folder of the data sets, for ferry reproduce; default: data, then ../shared/data"},
     {"FERRY_LIBEXEC", "folder of ferry-mat73, which reads MAT 7.3 files; found beside the "

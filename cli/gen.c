@@ -104,8 +104,8 @@ static void explain(const char *name)
 {
     printf(
         "A row is a method: all saw the same few labels of the target and are scored on the "
-        "rest.\nNext: ferry gen %s && ferry run %s/task.yaml, the same as a task of your "
-        "own to change.\n",
+        "rest.\nNext: ferry gen %s && ferry run %s/task.yaml runs it from files that you can "
+        "change.\n",
         name, name);
 }
 

@@ -38,21 +38,24 @@ def pages(site):
             full, method, method, plain(s["shows"]), held, len(s["claims"]), s["verdict"].split(":")[0], ", ".join(sets) or "generated",
             round(s["seconds"]), site.download(path)))
         for c in s["claims"]:
-            claims.append("| %s | %s | %s |" % (full, word(c), plain(c["claim"])))
+            claims.append("| %s | %s | %s | %s | [protocol](#protocol-%s) |" % (full, word(c), plain(c["claim"]), ", ".join(sets) or "generated", name))
     protocols = []
     for _, s in studies():
         protocols += ["### %s { #protocol-%s }" % (s["study"], s["study"]), "", plain(s["paper"]) + ".", "", plain(s["protocol"]), "",
                       "Files: %s." % (", ".join("`%s`" % d for d in s["data"]) or "generated"), ""]
     held, total = sum("class=\"held\"" in c for c in claims), len(claims)
     files = ["- [%s](%s)" % (p, site.download(p)) for p in sorted(os.path.relpath(f, TOP) for f in glob.glob(os.path.join(TOP, "repro/studies/*.yaml")))]
+    more = ["- [%s](%s)" % (p, site.download(p)) for p in sorted(os.path.relpath(f, TOP) for f in glob.glob(os.path.join(TOP, "repro/**/*.json"), recursive=True))
+            if not p.startswith("repro/results/")]
     site.add("evidence.md", "\n".join(
         ["---", "hide: [navigation]", "---", "# Evidence", "", "Tables and figures of the papers, run again with Ferry. **%d of %d claims held.**" % (held, total),
-         "Each claim was written down before the first run and is a comparison that can fail; the verdict depends on the claims alone.",
+         "Each claim is a comparison that can fail, written down before the first run (a protocol says where that was not so); the verdict depends on the claims alone.",
          "Click the head of a column to sort.", "", "## Studies", "", '<div class="sortable" markdown>', "",
          "| study | method | shows | held | verdict | data | seconds | numbers |", "| --- | --- | --- | --- | --- | --- | --- | --- |"]
-        + rows + ["", "</div>", "", "## Every claim", "", '<div class="sortable" markdown>', "", "| study | | claim |", "| --- | --- | --- |"]
-        + claims + ["", "</div>", "", "## Files", "",
+        + rows + ["", "</div>", "", "## Every claim", "", '<div class="sortable" markdown>', "", "| study | held? | claim | data | protocol |",
+         "| --- | --- | --- | --- | --- |"] + claims + ["", "</div>", "", "## Files", "",
                     "The JSON of each study holds every number with its spread, the command of every run, the machine and the version. The studies "
                     "themselves are data too:", ""] + files
+        + ["", "Results of other measurements, which method pages and guides quote:", ""] + more
         + ["", "`ferry reproduce NAME --data DIR` runs one again; [public data sets](data.md) says how to get the data, and "
            "[Adding a study](adding-a-study.md) how to write another.", "", "## Protocols", ""] + protocols))

@@ -302,7 +302,7 @@ def pages(site):
 
 def home(site, text):
     picture = figure("gallery/bridge", "The report of a run: a verdict on each transfer method, and every method's accuracy with that of its controls", "gallery/bridge.md")
-    return text.replace("PICTURE", picture).replace("PYTHON", indent("```python\n%s\n```" % HOME))
+    return text.replace("PICTURE", picture).replace("PYTHON", "```python\n%s\n```" % HOME)
 
 
 def navigation(site):

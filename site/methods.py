@@ -141,7 +141,7 @@ def reproduction(m):
         return "No table of its paper is among the [studies](../evidence.md)." if m["reference"] else "There is no paper to reproduce."
     rows = ["| [%s](../reproduction.md#%s) | %s | %s |" % (study, study, evidence.word(c), evidence.plain(c["claim"])) for study, c in claims]
     return "\n".join(["%d of %d claims held. The [atlas](../evidence.md) has protocols, data and numbers." % evidence.tally(m["name"]), "",
-                      '<div class="sortable" markdown>', "", "| study | | claim |", "| --- | --- | --- |"] + rows + ["", "</div>"])
+                      '<div class="sortable" markdown>', "", "| study | held? | claim |", "| --- | --- | --- |"] + rows + ["", "</div>"])
 
 
 def options(m):

@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-/** Belongs to one thread; two contexts in two threads do not meet. Opaque. */
+/** Belongs to one thread; two contexts in two threads share nothing. Opaque. */
 typedef struct ferry_ctx ferry_ctx;
 
 typedef enum ferry_level { FERRY_DEBUG = 0, FERRY_INFO = 1, FERRY_WARN = 2 } ferry_level;
@@ -53,19 +53,19 @@ FERRY_API const char *ferry_engine_at(int64_t i);
 FERRY_API ferry_status ferry_ctx_set_threads(ferry_ctx *ctx, int threads);
 /**
  * Most bytes that one input (a file, standard input, an archive's members together) may have, as it
- * is or once unpacked; what says more is refused with FERRY_EDATA. 0, the default: compressed files
- * 100 times their size but at least 256 MiB, and whatever is read into memory at most half of what
- * is free.
+ * is or once unpacked; a larger one is refused with FERRY_EDATA. 0, the default: a compressed file
+ * may unpack to 100 times its size, or to 256 MiB if that is more; and nothing that is read into
+ * memory may take more than half of what is free.
  */
 FERRY_API ferry_status ferry_ctx_set_max_input(ferry_ctx *ctx, int64_t bytes);
 FERRY_API int ferry_ctx_threads(const ferry_ctx *ctx);
-/** How many fits of an evaluation (and likewise draws, folds, triples) run side by side at most; 0, the
- * default: as many as pay, by threads, cores and memory. The results are the same bits whatever it is.
+/** How many fits of an evaluation (and likewise draws, folds, triples) run in parallel at most; 0, the
+ * default: as many as are worthwhile, by threads, cores and memory. The results are the same bits whatever it is.
  * Callbacks still come on the thread that called, one at a time. */
 FERRY_API ferry_status ferry_ctx_set_jobs(ferry_ctx *ctx, int jobs);
 FERRY_API int ferry_ctx_jobs(const ferry_ctx *ctx);
-/** The most memory that the process should hold, in bytes; 0, the default: what it holds and half of what
- * is free. Fewer fits run side by side where they are large. */
+/** The most memory that the process should use, in bytes; 0, the default: what it has now and half of what
+ * is free. Fewer fits run in parallel if they are large. */
 FERRY_API ferry_status ferry_ctx_set_memory(ferry_ctx *ctx, int64_t bytes);
 FERRY_API int64_t ferry_ctx_memory(const ferry_ctx *ctx);
 /** Every random choice derives from this. */

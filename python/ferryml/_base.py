@@ -163,7 +163,7 @@ class FerryEstimator(BaseEstimator):
 
     @property
     def diagnostics_(self):
-        """What the fit told about itself: weights, traces, chosen settings."""
+        """What the fit recorded: weights, traces, chosen settings."""
         check_is_fitted(self, "model_")
         return self.model_.diagnostics
 
@@ -203,7 +203,7 @@ class _Lent(Domain):
 
 
 class FerryClassifier(ClassifierMixin, FerryEstimator):
-    """A method that tells classes, or sets of labels where y is a 0/1 matrix and the method can."""
+    """A method that predicts classes, or sets of labels if y is a 0/1 matrix and the method supports them."""
 
     _needs_y = True
 
@@ -224,7 +224,7 @@ class FerryClassifier(ClassifierMixin, FerryEstimator):
             Its classes, or a 0/1 matrix of label sets; NaN or None (or the value of the parameter `unlabelled`) where
             hidden. None: all are.
         sources : list of Source and Bridge, optional
-            What to learn from beside it; without them the parameter `sources` is taken.
+            What else to learn from; default: the parameter `sources`.
 
         Returns
         -------
@@ -331,8 +331,8 @@ class FerryClassifier(ClassifierMixin, FerryEstimator):
         return answer
 
     def decision_function(self, X):
-        """Scores, larger is likelier: a column a class in the order of classes_; of two classes, how much more likely the
-        second is; of label sets, a column a label."""
+        """Scores, larger is likelier: one column per class in the order of classes_; with two classes, how much more likely
+        the second is; with label sets, one column per label."""
         check_is_fitted(self, "model_")
         _, score = self._scores(X)
         if not self.multilabel_ and score.shape[1] == 2:
@@ -341,11 +341,11 @@ class FerryClassifier(ClassifierMixin, FerryEstimator):
 
 
 class _Proba:
-    """Of methods whose scores are probabilities: nowhere below 0, and of sum 1. Label sets have none."""
+    """Methods whose scores are probabilities: not negative, with sum 1. Not for label sets."""
 
     @available_if(lambda self: not getattr(self, "multilabel_", False))
     def predict_proba(self, X):
-        """Probabilities, a column a class in the order of classes_."""
+        """Probabilities, one column per class in the order of classes_."""
         check_is_fitted(self, "model_")
         _, score = self._scores(X)
         score = np.where(np.isfinite(score), score, 0.0)
@@ -356,7 +356,7 @@ class _Proba:
 
 
 class _Stream:
-    """Of methods that go on learning."""
+    """Methods that keep learning from a stream."""
 
     _poor = True  # one pass over the rows, as they come
 
@@ -369,7 +369,7 @@ class _Stream:
         return self._rows
 
     def partial_fit(self, X, y, classes=None, *, sources=None):
-        """Go on learning, a row after the other. The first call is a fit; a class may come later for the first time."""
+        """Keep learning, row by row. The first call is a fit; new classes may appear later."""
         if not hasattr(self, "model_"):
             return self.fit(X, y, sources=sources)
         x = X if self._is_plain(X) else self._check(X, reset=False)[0]
@@ -456,7 +456,7 @@ class FerryRegressor(RegressorMixin, FerryEstimator):
         y : array-like
             Its numbers, NaN where hidden.
         sources : list of Source and Bridge, optional
-            What to learn from beside it; without them the parameter `sources` is taken.
+            What else to learn from; default: the parameter `sources`.
 
         Returns
         -------
@@ -499,7 +499,7 @@ class FerryTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FerryE
         y : array-like, optional
             Its classes where the method uses them; NaN or None where hidden.
         sources : list of Source and Bridge, optional
-            What to learn from beside it; without them the parameter `sources` is taken.
+            What else to learn from; default: the parameter `sources`.
 
         Returns
         -------
@@ -543,7 +543,7 @@ class FerryRater(RegressorMixin, FerryEstimator):
         y : array-like
             The ratings.
         sources : list of Source, optional
-            ``Source(ratings=(users, items, values))`` each; without them the parameter `sources` is taken.
+            ``Source(ratings=(users, items, values))`` each; default: the parameter `sources`.
 
         Returns
         -------
@@ -558,7 +558,7 @@ class FerryRater(RegressorMixin, FerryEstimator):
         return self._learn("rate", Domain(ratings=(users, items, y)), None, sources, None)
 
     def predict(self, X):
-        """Ratings of pairs. Users and items that are new get what is usual."""
+        """Ratings of pairs. New users and items get average ratings."""
         check_is_fitted(self, "model_")
         users, items, _ = ratings_of(X)
         if not users:
@@ -573,14 +573,14 @@ class FerryRater(RegressorMixin, FerryEstimator):
         users : sequence, optional
             Whom to recommend for; None: everybody.
         n : int
-            Items a user.
+            Items per user.
         rated : bool
             Also items that the user has rated.
 
         Returns
         -------
         dict
-            Of each user the list of (item, rating), ids as text.
+            For each user the list of (item, rating), ids as text.
         """
         check_is_fitted(self, "model_")
         if users is not None:

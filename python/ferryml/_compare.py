@@ -119,7 +119,7 @@ def _add_methods(ctx, task, methods):
 
 def compare(X, y=None, *, sources=None, methods=None, repeats=10, labelled=0.5, goal=None, metrics=None, controls="quick",
             guard=False, random_state=None, n_jobs=None, verbose=False):
-    """Put methods side by side on the same splits, and tell whether transfer helps.
+    """Compare methods on the same splits, and say whether transfer helps.
 
     In each repeat some labels of the target are shown and the others hidden; every method learns from what is visible and
     is scored on what is not. Each transfer method gets a verdict (docs/evaluation.md).
@@ -270,13 +270,13 @@ class Comparison:
     Attributes
     ----------
     table : pandas.DataFrame
-        A row a method, best first: metrics, gain over the best baseline with its interval, verdict, seconds.
+        One row per method, best first: metrics, gain over the best baseline with its interval, verdict, seconds.
     verdict : str
         The outcome in plain words.
     verdicts : dict
-        Of each transfer method what was decided, with all numbers.
+        The decision on each transfer method, with all numbers.
     runs : dict
-        Of each method the deciding metric, a number a repeat.
+        The deciding metric of each method, one number per repeat.
     skipped : dict
         Methods without numbers, and why.
     """
@@ -429,11 +429,11 @@ def select(X, sources, *, y=None, random_state=None, n_jobs=None, verbose=False,
     sources : list of Source and Bridge
         The candidates are the bridges among them.
     y : array-like, optional
-        What is known of the target's classes; used to rank alone. None are needed.
+        What is known of the target's classes; used only to rank; not required.
     random_state : int, optional
         Seed; None: 1, as the command.
     n_jobs : int, optional
-        Ways that are tried side by side.
+        Ways that are tried in parallel.
     verbose : bool
         Show a progress bar, if tqdm is there.
     **options
@@ -442,8 +442,8 @@ def select(X, sources, *, y=None, random_state=None, n_jobs=None, verbose=False,
     Returns
     -------
     pandas.DataFrame
-        A row a way, the best first: bridges (in travel order, empty for none), q (how well the target's labels repeat, 0
-        is chance and 1 always) and its spread, whether it is told apart from the first, and whether it is recommended.
+        One row per way, the best first: bridges (in travel order, empty for none), q (how well the target's labels repeat, 0
+        is chance and 1 always) and its spread, whether it differs clearly from the first, and whether it is recommended.
     """
     ctx = context(random_state)
     with tempfile.TemporaryDirectory(prefix="ferryml-") as folder:

@@ -24,8 +24,8 @@ class Domain:
     Parameters
     ----------
     X : array, sparse matrix or data frame, optional
-        The only view, instances x features. NaN is a missing cell. Of data frames, names of columns are names of
-        features: features of equal name in two domains are the same.
+        The only view, instances x features. NaN is a missing cell. Column names of data frames are feature names:
+        features with the same name in two domains are the same.
     y : array-like, optional
         Labels of the instances: classes, numbers, or a 0/1 matrix of label sets. NaN or None where they are not known.
     views : dict, optional
@@ -155,7 +155,7 @@ def csr(x):
         x.sum_duplicates()
     if x.indices.dtype != np.int32:
         if x.shape[1] > 2**31 - 1:
-            raise ValueError(f"a sparse matrix of {x.shape[1]} columns: at most {2**31 - 1} can be had")
+            raise ValueError(f"a sparse matrix of {x.shape[1]} columns: at most {2**31 - 1} are possible")
         x = type(x)((x.data, x.indices.astype(np.int32), x.indptr), shape=x.shape, copy=False) if (
             x.indptr.dtype == np.int32) else _Csr(x)
     return x

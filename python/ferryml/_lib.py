@@ -74,11 +74,11 @@ class FerryNeedsError(FerryValueError):
 
 
 class FerryCancelled(FerryError, RuntimeError):
-    """The call was given up, by something other than Ctrl-C."""
+    """The call was cancelled by something other than Ctrl-C."""
 
 
 class FerryWarning(UserWarning):
-    """What the library warns of."""
+    """A warning from the library."""
 
 
 EXCEPTIONS = {_abi.FERRY_EINVAL: FerryValueError, _abi.FERRY_EDATA: FerryValueError, _abi.FERRY_ENOMEM: FerryMemoryError,

@@ -642,7 +642,7 @@ class CorrectSmooth(FerryClassifier):
     eps : float, default 0.01
         Stopping tolerance. Values: 1e-12 .. 1.
     correct : float, default 0.8
-        Share of the neighbours in the errors that are taken off. Values: 0 .. 1.
+        Share of the neighbours in the errors that are subtracted. Values: 0 .. 1.
     smooth : float, default 0.8
         Share of the neighbours in the answers. Values: 0 .. 1.
     sources : list | None, default None
@@ -865,7 +865,7 @@ class GBC(_Proba, FerryClassifier):
     folds : int, default 3
         Of cross-validation; 0: none, so nothing is chosen by it. Values: 0 .. 100.
     patience : int, default 10
-        Stop after so many iterations without a better held-out loss. Values: 1 .. 1e+06.
+        Stop after this many iterations without a better held-out loss. Values: 1 .. 1e+06.
     tune : bool, default False
         Choose lambda0 and lambda1 by cross-validation. Values: yes | no.
     learner : str, default 'auto'
@@ -885,7 +885,7 @@ class GBC(_Proba, FerryClassifier):
     reg : float, default -1.0
         Added to a leaf's curvature; -1: 0.25 for classes, 1 for numbers. Values: -1 .. 1e+09.
     bins : int, default 64
-        Thresholds to try a feature (XGBoost). Values: 2 .. 65536.
+        Thresholds per feature (XGBoost). Values: 2 .. 65536.
     sources : list | None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
@@ -1001,7 +1001,7 @@ class GBCRegressor(FerryRegressor):
     folds : int, default 3
         Of cross-validation; 0: none, so nothing is chosen by it. Values: 0 .. 100.
     patience : int, default 10
-        Stop after so many iterations without a better held-out loss. Values: 1 .. 1e+06.
+        Stop after this many iterations without a better held-out loss. Values: 1 .. 1e+06.
     tune : bool, default False
         Choose lambda0 and lambda1 by cross-validation. Values: yes | no.
     learner : str, default 'auto'
@@ -1021,7 +1021,7 @@ class GBCRegressor(FerryRegressor):
     reg : float, default -1.0
         Added to a leaf's curvature; -1: 0.25 for classes, 1 for numbers. Values: -1 .. 1e+09.
     bins : int, default 64
-        Thresholds to try a feature (XGBoost). Values: 2 .. 65536.
+        Thresholds per feature (XGBoost). Values: 2 .. 65536.
     sources : list | None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
@@ -1125,7 +1125,7 @@ class GBDT(_Proba, FerryClassifier):
     reg : float, default -1.0
         Added to a leaf's curvature; -1: 0.25 for classes, 1 for numbers. Values: -1 .. 1e+09.
     bins : int, default 64
-        Thresholds to try a feature (XGBoost). Values: 2 .. 65536.
+        Thresholds per feature (XGBoost). Values: 2 .. 65536.
     learner : str, default 'exact'
         Trees: exact, or XGBoost's histograms for large data. Values: exact | xgboost.
     sources : list | None, default None
@@ -1207,7 +1207,7 @@ class GBDTRegressor(FerryRegressor):
     reg : float, default -1.0
         Added to a leaf's curvature; -1: 0.25 for classes, 1 for numbers. Values: -1 .. 1e+09.
     bins : int, default 64
-        Thresholds to try a feature (XGBoost). Values: 2 .. 65536.
+        Thresholds per feature (XGBoost). Values: 2 .. 65536.
     learner : str, default 'exact'
         Trees: exact, or XGBoost's histograms for large data. Values: exact | xgboost.
     sources : list | None, default None
@@ -1284,7 +1284,7 @@ class GBDTAverage(_Proba, FerryClassifier):
     reg : float, default -1.0
         Added to a leaf's curvature; -1: 0.25 for classes, 1 for numbers. Values: -1 .. 1e+09.
     bins : int, default 64
-        Thresholds to try a feature (XGBoost). Values: 2 .. 65536.
+        Thresholds per feature (XGBoost). Values: 2 .. 65536.
     learner : str, default 'exact'
         Trees: exact, or XGBoost's histograms for large data. Values: exact | xgboost.
     sources : list | None, default None
@@ -1357,7 +1357,7 @@ class GBDTAverageRegressor(FerryRegressor):
     reg : float, default -1.0
         Added to a leaf's curvature; -1: 0.25 for classes, 1 for numbers. Values: -1 .. 1e+09.
     bins : int, default 64
-        Thresholds to try a feature (XGBoost). Values: 2 .. 65536.
+        Thresholds per feature (XGBoost). Values: 2 .. 65536.
     learner : str, default 'exact'
         Trees: exact, or XGBoost's histograms for large data. Values: exact | xgboost.
     sources : list | None, default None
@@ -1472,7 +1472,7 @@ class HeMap(_Proba, FerryClassifier):
     min_size : int, default 5
         Sampling: least rows of a cluster. Values: 1 .. 1e+09.
     min_clusters : int, default 8
-        Sampling: clusters that are made in any case. Values: 1 .. 1e+09.
+        Sampling: least number of clusters. Values: 1 .. 1e+09.
     translate : str, default 'auto'
         Source labels; auto: in mode paper, or when the label sets differ. Values: auto | yes | no.
     select : str, default 'auto'
@@ -1645,7 +1645,7 @@ class HeMapRegressor(FerryRegressor):
     min_size : int, default 5
         Sampling: least rows of a cluster. Values: 1 .. 1e+09.
     min_clusters : int, default 8
-        Sampling: clusters that are made in any case. Values: 1 .. 1e+09.
+        Sampling: least number of clusters. Values: 1 .. 1e+09.
     translate : str, default 'auto'
         Source labels; auto: in mode paper, or when the label sets differ. Values: auto | yes | no.
     select : str, default 'auto'
@@ -1817,7 +1817,7 @@ class HeMapTransformer(FerryTransformer):
     min_size : int, default 5
         Sampling: least rows of a cluster. Values: 1 .. 1e+09.
     min_clusters : int, default 8
-        Sampling: clusters that are made in any case. Values: 1 .. 1e+09.
+        Sampling: least number of clusters. Values: 1 .. 1e+09.
     translate : str, default 'auto'
         Source labels; auto: in mode paper, or when the label sets differ. Values: auto | yes | no.
     select : str, default 'auto'
@@ -1940,13 +1940,13 @@ class HetOMTL(_Stream, FerryClassifier):
         Fleet: labels up to which ridges are exact, and the size of their basis afterwards; 0: 600, fewer above
         2048 dense features. Values: 0 .. 5000.
     rate : float, default 0.9
-        Ferry: a mistake leaves so much of an expert's weight. Values: 1e-09 .. 1.
+        Ferry: factor of an expert's weight after a mistake. Values: 1e-09 .. 1.
     share : float, default 0.01
-        Ferry: part of the weight that is dealt out again after each label. Values: 0 .. 1.
+        Ferry: part of the weight that is redistributed after each label. Values: 0 .. 1.
     keep : int, default 600
         Ferry: newest labelled rows kept to solve the class codes from. Values: 0 .. 100000.
     grow : float, default 1.6
-        Ferry: solve them again when there are so many times more labels. Values: 1.0001 .. 1e+09.
+        Ferry: solve them again when labels have grown by this factor. Values: 1.0001 .. 1e+09.
     alpha : float, default 1.0
         CDSPP: weight of |P|^2. Values: 1e-12 .. 1e+12.
     post : str, default 'none'
@@ -1956,9 +1956,9 @@ class HetOMTL(_Stream, FerryClassifier):
     C : float, default 1.0
         Largest step of pa1 (pa2: 1 / (2 C)). Values: 1e-12 .. 1e+12.
     beta1 : float, default 0.9
-        A mistake leaves so much of a learner's weight. Values: 1e-09 .. 1.
+        Factor of a learner's weight after a mistake. Values: 1e-09 .. 1.
     beta2 : float, default 0.9
-        ... and so much of a source's. Values: 1e-09 .. 1.
+        The same for a source. Values: 1e-09 .. 1.
     horizon : float, default 0.0
         Rounds to come: sets both betas as in the paper; 0: as set. Values: 0 .. 1e+15.
     per_class : int, default 0
@@ -2466,7 +2466,7 @@ class LabelPropagation(FerryClassifier):
     Parameters
     ----------
     alpha : float, default 0.99
-        Share of the neighbours, against what is usual among the labels. Values: 0 .. 1.
+        Share of the neighbours, against the prior. Values: 0 .. 1.
     max_iter : int, default 200
         Steps, at most. Values: 1 .. 1e+06.
     tol : float, default 1e-05
@@ -2518,7 +2518,7 @@ class LabelPropagationRegressor(FerryRegressor):
     Parameters
     ----------
     alpha : float, default 0.99
-        Share of the neighbours, against what is usual among the labels. Values: 0 .. 1.
+        Share of the neighbours, against the prior. Values: 0 .. 1.
     max_iter : int, default 200
         Steps, at most. Values: 1 .. 1e+06.
     tol : float, default 1e-05
@@ -2768,7 +2768,7 @@ class LogReg(_Proba, FerryClassifier):
 
 
 class Majority(_Proba, FerryClassifier):
-    """The most frequent class for all; labels by how often they occur.
+    """The most frequent class for every instance; labels by how often they occur.
 
     Needs labels of a source or the target.
 
@@ -2809,7 +2809,7 @@ class Majority(_Proba, FerryClassifier):
 
 
 class Mean(FerryRegressor):
-    """The mean number for all.
+    """The mean of the known numbers for every instance.
 
     Needs labels of a source or the target.
 
@@ -3184,7 +3184,7 @@ class MPA(_Stream, FerryClassifier):
     average : bool, default False
         Predict with the average of the weights after each sample. Values: yes | no.
     passes : int, default 1
-        Steps for each sample, each against another class if need be. Values: 1 .. 1000.
+        Steps for each sample, each against another class if necessary. Values: 1 .. 1000.
     sources : list | None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
@@ -3247,9 +3247,9 @@ class OMTLMC(_Stream, FerryClassifier):
     C : float, default 1.0
         Largest step of pa1 (pa2: 1 / (2 C)). Values: 1e-12 .. 1e+12.
     beta1 : float, default 0.9
-        A mistake leaves so much of a learner's weight. Values: 1e-09 .. 1.
+        Factor of a learner's weight after a mistake. Values: 1e-09 .. 1.
     beta2 : float, default 0.9
-        ... and so much of a source's. Values: 1e-09 .. 1.
+        The same for a source. Values: 1e-09 .. 1.
     horizon : float, default 0.0
         Rounds to come: sets both betas as in the paper; 0: as set. Values: 0 .. 1e+15.
     per_class : int, default 0
@@ -3383,7 +3383,7 @@ class Place(FerryClassifier):
         Classes without a label get their names: where the test on the seen classes says that the source's geometry
         holds, or in any case. Values: auto | always.
     neighbours : int, default 10
-        Nearest rows that a row hands its label to. Values: 1 .. 1000.
+        Nearest rows to which a row passes its label. Values: 1 .. 1000.
     prior : str, default ''
         Known shares of classes, "cat=0.2,dog=0.1"; the others share the rest alike. Empty: all alike. Values:
         text.
@@ -3775,7 +3775,7 @@ class SemiGBDT(_Proba, FerryClassifier):
     reg : float, default -1.0
         Added to a leaf's curvature; -1: 0.25 for classes, 1 for numbers. Values: -1 .. 1e+09.
     bins : int, default 64
-        Thresholds to try a feature (XGBoost). Values: 2 .. 65536.
+        Thresholds per feature (XGBoost). Values: 2 .. 65536.
     learner : str, default 'exact'
         Trees: exact, or XGBoost's histograms for large data. Values: exact | xgboost.
     rounds : int, default 5
@@ -4461,7 +4461,7 @@ class Triplex(FerryClassifier):
     exponent : str, default 'half'
         Of the updates. Values: half | one.
     floor : float, default 0.02
-        Least entry of the first labels. Values: 0 .. 1.
+        Smallest entry of the initial labels. Values: 0 .. 1.
     tol : float, default 0.0
         Stop at this relative change of the objective; 0: never. Values: 0 .. 1.
     C : float, default 0.0
@@ -4596,7 +4596,7 @@ class TTL(_Proba, FerryClassifier):
     weights : str, default 'equal'
         Paper: of the views: equal, norm (1 / |X|^2) or numbers, a,b,c. Values: text.
     floor : float, default 0.02
-        Paper: least entry of the first labels. Values: 0 .. 1.
+        Paper: smallest entry of the initial labels. Values: 0 .. 1.
     tol : float, default 0.0
         Paper: stop at this relative change of the objective; 0: never. Values: 0 .. 1.
     sources : list | None, default None

@@ -94,7 +94,7 @@ class Model:
 
     @property
     def diagnostics(self):
-        """What the fit told about itself, as a dict."""
+        """What the fit recorded, as a dict."""
         return json.loads(text(lib.ferry_model_diagnostics(self.pointer)) or "{}")
 
     @property

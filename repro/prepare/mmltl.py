@@ -1,5 +1,5 @@
 """Pictures with label sets, and pairs of domains cut from them, as CSV files. ESPGame and the SIFT features of Corel5k's training pictures
-are not to be had, so pairs of domains are cut from what is:
+are not available, so pairs of domains are cut from what is:
 
     nuisance  25 CDs of Corel5k against 25 at random; every histogram of the target is 0.4 its own and 0.6 one random background:
               features shift, labels do not

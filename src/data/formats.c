@@ -30,8 +30,8 @@ const ferry_opt ferry_i_read_table[] = {
         T, decimal, "point|comma", "point",
         "how numbers are written: 1.5, or 1,5 (in quotes where commas separate)"),
     FERRY_OPT_STRING(T, range, "",
-                     "ratings: least and greatest, as 1..5; those beyond are moved to its "
-                     "ends; else as found"),
+                     "ratings: their range, such as 1..5; those outside are moved to its "
+                     "ends; default: as found"),
     FERRY_OPT_STRING(T, scale, "", "ratings: the old name of range"),
     FERRY_OPT_STRING(T, labels_xml, "", "Mulan XML that names the labels of an ARFF file"),
     FERRY_OPT_YES_NO(T, transpose, "no", "the file has features x instances"),
@@ -45,7 +45,7 @@ const ferry_opt ferry_i_read_table[] = {
     FERRY_OPT_STRING(T, sample, "",
                      "text: documents to draw, N or CLASS=N,CLASS=N; else all"),
     FERRY_OPT_ONE_OF(T, duplicates, "keep|drop", "keep",
-                     "text: documents with the same words as one before"),
+                     "text: documents with the same words as an earlier one"),
     FERRY_OPT_ONE_OF(T, tokens, "words|bigrams|spaces", "words",
                      "text: words, words and pairs, or split at white space only"),
     FERRY_OPT_YES_NO(T, lower, "yes", "text: to lower case"),

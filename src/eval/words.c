@@ -327,9 +327,7 @@ char *ferry_i_guard_sentence(const ferry_results *rs)
                          " Without target labels this is a guess: reverse validation and "
                          "agreement over seeds know nothing of the target's truth.");
     if (isfinite(g->trust))
-        ferry_i_text_addf(&t,
-                          " Here its scores order the methods as the truth does with rank "
-                          "correlation %.2f.",
+        ferry_i_text_addf(&t, " Rank correlation of its scores with the truth here: %.2f.",
                           g->trust);
     if (t.failed) ferry_i_text_free(&t);
     return t.s;
@@ -433,7 +431,7 @@ char *ferry_i_results_sentence(const ferry_results *rs)
     else
         ferry_i_text_add(&t, " No baseline ran to compare it with.");
     if (repeats == 1)
-        ferry_i_text_add(&t, " One repeat tells of these labels alone: set "
+        ferry_i_text_add(&t, " One repeat covers these labels only: set "
                              "evaluate.repeats to 10.");
 done:
     if (t.failed) ferry_i_text_free(&t);

@@ -17,9 +17,9 @@ static const ferry_opt options[] = {
     FERRY_OPT_STRING(ferry_fetch_settings, mirror, "",
                      "URL with a copy of every set, as URL/NAME/PATH"),
     FERRY_OPT(ferry_fetch_settings, INT, patience, 30, 1, 3600,
-              "seconds without a byte before a try is given up"),
+              "seconds without data before an attempt is given up"),
     FERRY_OPT(ferry_fetch_settings, INT, tries, 3, 1, 100,
-              "tries for a file; each goes on where the last broke off"),
+              "attempts per file; each continues where the last one stopped"),
 };
 
 const ferry_opt_table *ferry_fetch_options(void)

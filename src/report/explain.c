@@ -69,7 +69,7 @@ static void add_curves(ferry_text *t, const ferry_sheet *s)
         const int64_t w = ferry_i_utf8_width(ferry_i_results_ranked(s->rs, i)->name);
         if (w > first) first = w;
     }
-    ferry_i_text_addf(t, "%smistake rate so far, after so many rows (labels arriving: %g",
+    ferry_i_text_addf(t, "%smistake rate so far, by rows seen (labels arriving: %g",
                       t->len > 0 ? "\n" : "", s->run->arriving);
     if (s->run->delay > 0)
         ferry_i_text_addf(t, ", %lld rows later", (long long)s->run->delay);
@@ -153,8 +153,7 @@ static void add_versus(ferry_text *t, const ferry_sheet *s, const ferry_result *
                           ferry_i_number_words(places, true, r->low).s,
                           ferry_i_number_words(places, true, r->high).s);
     if (!isnan(r->p_compare))
-        ferry_i_text_addf(t, "  %-20s %s\n", "chance of such a one",
-                          ferry_i_p_words(r->p_compare).s);
+        ferry_i_text_addf(t, "  %-20s %s\n", "p-value", ferry_i_p_words(r->p_compare).s);
 }
 
 /* The same method where the knowledge is made up, or without one of its sources. */
@@ -166,8 +165,7 @@ static void add_evidence(ferry_text *t, const ferry_sheet *s, const ferry_result
         const ferry_evidence *e = ferry_result_evidence_at(r, i);
         char what[64];
         if (i == 0)
-            ferry_i_text_addf(t, "\nthe same method with knowledge that is made up or left "
-                                 "out\n");
+            ferry_i_text_addf(t, "\nthe same method with fake sources, or without one\n");
         (void)snprintf(what, sizeof what, "%s%s%s", e->control, e->source ? " " : "",
                        e->source ? e->source : "");
         ferry_i_text_addf(t, "  %-20s ", what);
@@ -202,7 +200,7 @@ static void add_diagnostics(ferry_text *t, const ferry_result *r)
 
     for (int64_t i = 0; i < ferry_result_diagnostic_count(r); i++) {
         const ferry_diagnostic *d = ferry_result_diagnostic_at(r, i);
-        if (i == 0) ferry_i_text_add(t, "\nwhat the last fit told\n");
+        if (i == 0) ferry_i_text_add(t, "\nrecorded by the last fit\n");
         if (strchr(d->name, '.')) {
             parts++;
             continue;

@@ -13,7 +13,7 @@
 static const struct {
     const char *name, *help, *plain;
 } controls[FERRY_N_CONTROLS] = {
-    {"noise-source", "the values of every feature of a source dealt out again, labels kept",
+    {"noise-source", "the values of every feature of a source shuffled, labels kept",
      "a noise source"},
     {"shuffled-labels", "the labels of a source permuted", "a source with shuffled labels"},
     {"shuffled-codebook", "the method with the entries of its rating patterns shuffled",

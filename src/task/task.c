@@ -17,7 +17,7 @@ const ferry_opt ferry_i_evaluate_table[] = {
     FERRY_OPT(ferry_evaluate_settings, INT, repeats, 10, 1, 1e6,
               "how often to draw the labelled part of the target and score all methods"),
     FERRY_OPT(ferry_evaluate_settings, REAL, seed, -1, -1, 9007199254740992.0,
-              "where every random choice starts; -1: the context's (--seed)"),
+              "seed of every random choice; -1: the context's (--seed)"),
     FERRY_OPT_STRING(
         ferry_evaluate_settings, metrics, "",
         "what to measure, the deciding one first; empty: what is usual for the "
@@ -25,13 +25,13 @@ const ferry_opt ferry_i_evaluate_table[] = {
     FERRY_OPT_ONE_OF(ferry_evaluate_settings, ties, "worst|mean|index", "worst",
                      "how equal scores count in multi-label metrics"),
     FERRY_OPT(ferry_evaluate_settings, REAL, arriving, 1, 0, 1,
-              "goal stream: share of the labels that ever come, drawn at random"),
+              "goal stream: share of the labels that ever arrive, drawn at random"),
     FERRY_OPT(ferry_evaluate_settings, INT, delay, 0, 0, 1e9,
-              "goal stream: a label comes when so many more rows were seen"),
+              "goal stream: a label arrives after this many more rows"),
     FERRY_OPT_ONE_OF(ferry_evaluate_settings, controls, "none|quick|full", "quick",
                      "what transfer is checked against on the first split: 2 draws of each "
-                     "control, and 19 of one where that can show something (quick), or 39 "
-                     "and every source left out in turn (full)"),
+                     "control, and 19 of one if that can show something (quick), or 39, "
+                     "and each source left out (full)"),
     FERRY_OPT(
         ferry_evaluate_settings, REAL, least, -1, -1, 1e300,
         "the least difference that matters, in units of the first metric; -1: 0.01 of "

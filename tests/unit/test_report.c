@@ -211,8 +211,8 @@ static void test_one_repeat(void **state)
         "svm        0.800     0.800  <0.01  best baseline\n"
         "\n"
         "best: ttl (accuracy 0.900, 1 repeat). It beats the best baseline, svm (0.800), by "
-        "0.100 (95 %\ninterval 0.088 to 0.112, p<0.001). One repeat tells of these labels "
-        "alone: set evaluate.repeats to\n10.\n");
+        "0.100 (95 %\ninterval 0.088 to 0.112, p<0.001). One repeat covers these labels "
+        "only: set evaluate.repeats to 10.\n");
 }
 
 /* Metrics that do not fit beside the rest come in a second table. */

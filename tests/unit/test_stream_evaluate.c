@@ -219,7 +219,7 @@ static void test_what_is_told(void **state)
     add(ctx, task, "hetomtl", "p", "mode=paper");
     rs = run(ctx, task);
     assert_ok(ctx, ferry_results_explain(ctx, rs, NULL, &table));
-    assert_non_null(strstr(table, "mistake rate so far, after so many rows (labels "
+    assert_non_null(strstr(table, "mistake rate so far, by rows seen (labels "
                                   "arriving: 0.9, 2 rows later)\nmethod      4      7"));
     assert_ok(ctx, ferry_results_json(ctx, rs, &json));
     root = json_loads(json, 0, NULL);

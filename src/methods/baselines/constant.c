@@ -102,7 +102,7 @@ static void constant_file(ferry_io *io, void *state)
 
 const ferry_method ferry_i_method_majority = {
     .name = "majority",
-    .summary = "the most frequent class for all; labels by how often they occur",
+    .summary = "the most frequent class for every instance; labels by how often they occur",
     .kind = FERRY_KIND_BASELINE,
     .goals = FERRY_CLASSIFY | FERRY_MULTILABEL,
     FERRY_OPTIONS(constant_opts, constant_options),
@@ -127,7 +127,7 @@ const ferry_method ferry_i_method_label_prior = {
 
 const ferry_method ferry_i_method_mean = {
     .name = "mean",
-    .summary = "the mean number for all",
+    .summary = "the mean of the known numbers for every instance",
     .kind = FERRY_KIND_BASELINE,
     .goals = FERRY_REGRESS,
     FERRY_OPTIONS(constant_opts, constant_options),

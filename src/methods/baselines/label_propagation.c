@@ -18,7 +18,7 @@ typedef struct propagation_options {
 
 static const ferry_opt propagation_opts[] = {
     FERRY_OPT(propagation_options, REAL, alpha, 0.99, 0, 1,
-              "share of the neighbours, against what is usual among the labels"),
+              "share of the neighbours, against the prior"),
     FERRY_OPT(propagation_options, INT, max_iter, 200, 1, 1e6, "steps, at most"),
     FERRY_OPT(propagation_options, REAL, tol, 1e-5, 0, 1, "change to stop at"),
 };

@@ -43,7 +43,7 @@ static const ferry_opt sgc_opts[] = {
 static const ferry_opt correct_smooth_opts[] = {
     SMOOTHED_OPTS,
     FERRY_OPT(smoothed_options, REAL, correct, 0.8, 0, 1,
-              "share of the neighbours in the errors that are taken off"),
+              "share of the neighbours in the errors that are subtracted"),
     FERRY_OPT_AS(smoothed_options, "smooth", REAL, share, 0.8, 0, 1,
                  "share of the neighbours in the answers"),
 };

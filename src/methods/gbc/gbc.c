@@ -63,7 +63,7 @@ static const ferry_opt gbc_opts[] = {
     FERRY_OPT(gbc_options, INT, folds, 3, 0, 100,
               "of cross-validation; 0: none, so nothing is chosen by it"),
     FERRY_OPT(gbc_options, INT, patience, 10, 1, 1e6,
-              "stop after so many iterations without a better held-out loss"),
+              "stop after this many iterations without a better held-out loss"),
     FERRY_OPT_YES_NO(gbc_options, tune, "no",
                      "choose lambda0 and lambda1 by cross-validation"),
     FERRY_OPT_ONE_OF(

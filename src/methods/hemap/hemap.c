@@ -67,7 +67,7 @@ static const ferry_opt hemap_opts[] = {
         "sampling: shares of target and source in a cluster agree within this factor"),
     FERRY_OPT(hemap_options, INT, min_size, 5, 1, 1e9, "sampling: least rows of a cluster"),
     FERRY_OPT(hemap_options, INT, min_clusters, 8, 1, 1e9,
-              "sampling: clusters that are made in any case"),
+              "sampling: least number of clusters"),
     FERRY_OPT_ONE_OF(hemap_options, translate, "auto|yes|no", "auto",
                      "source labels; auto: in mode paper, or when the label sets differ"),
     FERRY_OPT_ONE_OF(hemap_options, select, "auto|yes|no", "auto",

@@ -11,13 +11,13 @@ static const ferry_opt hetomtl_opts[] = {
               "fleet: labels up to which ridges are exact, and the size of their basis "
               "afterwards; 0: 600, fewer above 2048 dense features"),
     FERRY_OPT(hetomtl_options, REAL, rate, 0.9, 1e-9, 1,
-              "ferry: a mistake leaves so much of an expert's weight"),
+              "ferry: factor of an expert's weight after a mistake"),
     FERRY_OPT(hetomtl_options, REAL, share, 0.01, 0, 1,
-              "ferry: part of the weight that is dealt out again after each label"),
+              "ferry: part of the weight that is redistributed after each label"),
     FERRY_OPT(hetomtl_options, INT, keep, 600, 0, 100000,
               "ferry: newest labelled rows kept to solve the class codes from"),
     FERRY_OPT(hetomtl_options, REAL, grow, 1.6, 1.0001, 1e9,
-              "ferry: solve them again when there are so many times more labels"),
+              "ferry: solve them again when labels have grown by this factor"),
     HEDGE_OPTS,
 };
 

@@ -20,7 +20,7 @@ static const ferry_opt place_opts[] = {
                      "classes without a label get their names: where the test on the seen "
                      "classes says that the source's geometry holds, or in any case"),
     FERRY_OPT(place_options, INT, neighbours, 10, 1, 1000,
-              "nearest rows that a row hands its label to"),
+              "nearest rows to which a row passes its label"),
     FERRY_OPT_STRING(place_options, prior, "",
                      "known shares of classes, \"cat=0.2,dog=0.1\"; the others share the "
                      "rest alike. Empty: all alike"),

@@ -33,7 +33,7 @@ static const ferry_opt mpa_opts[] = {
     FERRY_OPT_YES_NO(mpa_options, average, "no",
                      "predict with the average of the weights after each sample"),
     FERRY_OPT(mpa_options, INT, passes, 1, 1, 1000,
-              "steps for each sample, each against another class if need be"),
+              "steps for each sample, each against another class if necessary"),
 };
 
 /* What is saved: passes, causal, the preparation, the moments (causal only) and the

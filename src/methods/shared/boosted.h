@@ -40,7 +40,7 @@ typedef struct boosted_growing {
         FERRY_OPT_AS(T, "reg", REAL, at.reg, -1, -1, 1e9,                                  \
                      "added to a leaf's curvature; -1: 0.25 for classes, 1 for numbers"),  \
         FERRY_OPT_AS(T, "bins", INT, at.bins, 64, 2, 65536,                                \
-                     "thresholds to try a feature (XGBoost)")
+                     "thresholds per feature (XGBoost)")
 
 /* Options of the learner, with -1 replaced by the default of the loss (logistic: of
  * classes, else the squared loss of numbers). */

@@ -120,9 +120,8 @@ typedef struct hedge_options {
         FERRY_OPT(hedge_options, REAL, C, 1, 1e-12, 1e12,                                  \
                   "largest step of pa1 (pa2: 1 / (2 C))"),                                 \
         FERRY_OPT(hedge_options, REAL, beta1, 0.9, 1e-9, 1,                                \
-                  "a mistake leaves so much of a learner's weight"),                       \
-        FERRY_OPT(hedge_options, REAL, beta2, 0.9, 1e-9, 1,                                \
-                  "... and so much of a source's"),                                        \
+                  "factor of a learner's weight after a mistake"),                         \
+        FERRY_OPT(hedge_options, REAL, beta2, 0.9, 1e-9, 1, "the same for a source"),      \
         FERRY_OPT(hedge_options, REAL, horizon, 0, 0, 1e15,                                \
                   "rounds to come: sets both betas as in the paper; 0: as set"),           \
         FERRY_OPT(hedge_options, INT, per_class, 0, 0, 1e9,                                \

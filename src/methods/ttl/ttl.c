@@ -41,7 +41,7 @@ static const ferry_opt ttl_opts[] = {
     FERRY_OPT_STRING(ttl_options, weights, "equal",
                      "paper: of the views: equal, norm (1 / |X|^2) or numbers, a,b,c"),
     FERRY_OPT(ttl_options, REAL, floor, 0.02, 0, 1,
-              "paper: least entry of the first labels"),
+              "paper: smallest entry of the initial labels"),
     FERRY_OPT(ttl_options, REAL, tol, 0, 0, 1,
               "paper: stop at this relative change of the objective; 0: never"),
 };
