@@ -158,8 +158,9 @@ int cli_configure(cli *c)
     }
     if (v[KEY_MAX_INPUT]) {
         if (!size_of(v[KEY_MAX_INPUT], &bytes) || bytes == 0)
-            return cli_usage("--max-input %s: expected a number of bytes, such as 500M or 2G",
-                             v[KEY_MAX_INPUT]);
+            return cli_usage(
+                "--max-input %s: expected a number of bytes, such as 500M or 2G",
+                v[KEY_MAX_INPUT]);
         if (st == FERRY_OK) st = ferry_ctx_set_max_input(c->ctx, bytes);
     }
     if (st == FERRY_OK && v[KEY_ENGINE]) st = ferry_ctx_set_engine(c->ctx, v[KEY_ENGINE]);

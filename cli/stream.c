@@ -194,10 +194,11 @@ static int repair(cli *c, const char *folder)
 
     if (st != FERRY_OK) return cli_failed(c, st);
     if (r.damaged)
-        cli_note(c,
-                 "%s: repaired; records lost: %lld, the last one is record %lld (a log that "
-                 "was there is kept as log.damaged, or .2 and so on)",
-                 folder, (long long)r.lost, (long long)r.last);
+        cli_note(
+            c,
+            "%s: repaired; records lost: %lld, the last one is record %lld (a log that "
+            "was there is kept as log.damaged, or .2 and so on)",
+            folder, (long long)r.lost, (long long)r.last);
     else
         cli_note(c, "%s: nothing to repair, the last record is %lld", folder,
                  (long long)r.last);

@@ -64,8 +64,8 @@ typedef struct ferry_advice_method {
     ferry_kind kind;
     const char *reason; /**< why it does not fit, one sentence; NULL: it fits */
     double seconds;     /**< of one fit */
-    int measured;       /**< 1: seconds were measured, 0: extrapolated from the first second */
-    double bytes;       /**< memory of the fit */
+    int measured; /**< 1: seconds were measured, 0: extrapolated from the first second */
+    double bytes; /**< memory of the fit */
     const char
         *uses; /**< views, what is linked to what, and how many labels; "": not known */
 } ferry_advice_method;

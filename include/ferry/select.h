@@ -34,7 +34,8 @@ typedef struct ferry_way {
     /* by the paper's model (ferry_select) */
     double probability; /**< that it helps; of a chain: the product over its triples */
     double feature[6];  /**< of a bridge: complexity of S, I, T; A-distance S-I, S-T, I-T */
-    int64_t leaks; /**< by trial: rows of its bridges that are the target's own and were left out;
+    int64_t
+        leaks; /**< by trial: rows of its bridges that are the target's own and were left out;
                     * a bridge of which nothing is left is not reached */
 } ferry_way;
 

@@ -11,8 +11,8 @@
 #define FERRY_MATIO(F)                                                                     \
     F(Open)                                                                                \
     F(Close)                                                                               \
-    F(VarReadInfo) F(VarReadNextInfo) F(VarRead) F(VarFree) F(VarCalloc) F(SizeOf)         \
-        F(GetLibraryVersion)
+    F(VarReadInfo)                                                                         \
+    F(VarReadNextInfo) F(VarRead) F(VarFree) F(VarCalloc) F(SizeOf) F(GetLibraryVersion)
 typedef struct ferry_matio {
 #define FERRY_POINTER(name) __typeof__(Mat_##name) *name;
     FERRY_MATIO(FERRY_POINTER)

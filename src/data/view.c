@@ -75,8 +75,8 @@ void ferry_i_view_free(ferry_view *v)
  * ... are no names to line up by. */
 bool ferry_i_view_has_names(const ferry_view *v)
 {
-    const bool from_0 = v->features && v->x->cols > 0 &&
-                        strcmp(ferry_i_ids_at(v->features, 0), "0") == 0;
+    const bool from_0 =
+        v->features && v->x->cols > 0 && strcmp(ferry_i_ids_at(v->features, 0), "0") == 0;
     char number[24];
 
     for (int64_t j = 0; v->features && j < v->x->cols; j++) {

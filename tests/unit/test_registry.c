@@ -28,8 +28,9 @@ static void test_registry(void **state)
     assert_string_equal(m->name, "ridge");
     assert_fails(ctx, ferry_i_method_get(ctx, "rigde", &m), FERRY_EINVAL,
                  "unknown method rigde (did you mean ridge?)");
-    assert_fails(ctx, ferry_fit(ctx, (const ferry_task *)ctx, "somethingelse", NULL, &model, NULL),
-                 FERRY_EINVAL, "unknown method somethingelse");
+    assert_fails(
+        ctx, ferry_fit(ctx, (const ferry_task *)ctx, "somethingelse", NULL, &model, NULL),
+        FERRY_EINVAL, "unknown method somethingelse");
 }
 
 /* The page of every baseline lists its options with their defaults. */

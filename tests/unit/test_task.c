@@ -90,7 +90,8 @@ static void test_domains_and_roles(void **state)
     assert_ptr_equal(target, ferry_task_domain_at(t, 1));
     assert_fails(ctx, ferry_task_add_domain(ctx, t, classes(ctx, "t", FERRY_SOURCE, 1, l)),
                  FERRY_EINVAL, "a domain 't' already"); /* and frees it */
-    assert_fails(ctx, ferry_task_add_domain(ctx, t, NULL), FERRY_EINVAL, "argument d is NULL");
+    assert_fails(ctx, ferry_task_add_domain(ctx, t, NULL), FERRY_EINVAL,
+                 "argument d is NULL");
     assert_ok(ctx, ferry_task_add_domain(ctx, t, classes(ctx, "u", FERRY_TARGET, 1, l)));
     assert_fails(ctx, ferry_i_task_target(ctx, t, &target), FERRY_ENEEDS, "2 targets");
     assert_null(target);

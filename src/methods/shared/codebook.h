@@ -49,7 +49,7 @@ typedef struct codebook_options {
     codebook_control *control; /* NULL: the codebooks stay as they are */
     /* mode ferry: ratings of a source are dealt out anew, or its weights are random */
     bool shuffle, random;
-    bool sourceless;           /* one codebook of zeros in place of the sources' */
+    bool sourceless; /* one codebook of zeros in place of the sources' */
 } codebook_options;
 
 #define CODEBOOK_OPTS                                                                      \
@@ -89,9 +89,9 @@ typedef struct codebook_options {
         FERRY_OPT_ONE_OF(codebook_options, lambda, "simplex|sgd|ls", "simplex",            \
                          "mode paper: weights of the sources"),                            \
         FERRY_OPT(codebook_options, INT, copies, 3, 1, 1000,                               \
-                  "mode soft: codebooks of a source that are averaged"),                  \
+                  "mode soft: codebooks of a source that are averaged"),                   \
         FERRY_OPT(codebook_options, REAL, bias, 5, 0, 1e9,                                 \
-                  "mode soft: ratings of size 0 that shrink a bias"),                     \
+                  "mode soft: ratings of size 0 that shrink a bias"),                      \
         FERRY_OPT(codebook_options, REAL, hold, 0.1, 0, 0.5,                               \
                   "mode soft: share of ratings held out to weigh the sources")
 
