@@ -106,12 +106,14 @@ void ferry_i_scaler_free(ferry_scaler *s);
 typedef struct ferry_scale_how {
     bool missing;   /* NaN stays NaN, for learners that know what to do with it */
     bool uncentred; /* the shift is left to the caller, also where the result is dense */
+    bool own;       /* the result outlives x: nothing that was lent to x is in it */
 } ferry_scale_how;
 
 /* The rows of a part, prepared, in the columns of part->x (those that map to -1 become 0).
  * The result is dense or CSR as s->dense says, whatever x is. CSR is never centred, which
  * would fill it: whoever needs that takes s->shift into the products, less
- * shift_j factor_j. One more owner of x where nothing is to be done. */
+ * shift_j factor_j. One more owner of x where nothing is to be done. CSR x that others keep,
+ * too, and of which no entry becomes 0, lends its pattern: 8 bytes an entry instead of 12. */
 ferry_status ferry_i_scaler_apply(ferry_ctx *ctx, const ferry_scaler *s,
                                   const ferry_scale_part *part, ferry_scale_how how,
                                   ferry_matrix **out);

@@ -109,16 +109,16 @@ static int64_t csr_row(const applying *a, int64_t i, int64_t at, ferry_matrix *y
     for (int64_t e = 0; e < m; e++) {
         const double v = scaled(a, a->row[e].j, a->row[e].v);
         if (v == 0) continue;
-        if (y) {
-            y->index[at] = a->row[e].from;
-            y->value[at] = v;
-        }
+        if (y && !y->pattern) y->index[at] = a->row[e].from;
+        if (y) y->value[at] = v;
         at++;
     }
     return at;
 }
 
-/* Zeros that come out (a factor of 0, a count of 1 / e or less) are not stored. */
+/* Zeros that come out (a factor of 0, a count of 1 / e or less) are not stored. As many
+ * entries as x has are the entries of x: it lends its pattern, which is never written to
+ * (it may be the caller's). Not if we were the only ones to keep it alive. */
 static ferry_status make_csr(ferry_ctx *ctx, const applying *a, ferry_matrix **out)
 {
     ferry_status st = FERRY_OK;
@@ -127,9 +127,15 @@ static ferry_status make_csr(ferry_ctx *ctx, const applying *a, ferry_matrix **o
 
     for (int64_t i = 0; i < x->rows; i++)
         nnz = csr_row(a, i, nnz, NULL);
-    FERRY_TRY(ferry_i_matrix_csr(ctx, x->rows, x->cols, nnz, out));
-    for (int64_t i = 0; i < x->rows; i++)
-        (*out)->start[i + 1] = csr_row(a, i, (*out)->start[i], *out);
+    const bool kept = __atomic_load_n(&x->refs, __ATOMIC_RELAXED) > 1 || x->pattern;
+    if (!x->dense && nnz == x->nnz && kept && !a->how.own)
+        FERRY_TRY(ferry_i_matrix_like(ctx, (ferry_matrix *)(uintptr_t)x, out));
+    else
+        FERRY_TRY(ferry_i_matrix_csr(ctx, x->rows, x->cols, nnz, out));
+    for (int64_t i = 0; i < x->rows; i++) {
+        const int64_t end = csr_row(a, i, (*out)->start[i], *out);
+        if (!(*out)->pattern) (*out)->start[i + 1] = end;
+    }
 done:
     return st;
 }
@@ -142,6 +148,7 @@ static bool nothing_to_do(const applying *a)
     const double *v = row_values(x);
 
     if (a->s->kind != FERRY_SCALE_NONE || a->s->dense != (x->dense != NULL)) return false;
+    if (a->how.own && (x->borrowed || x->pattern)) return false;
     for (int64_t j = 0; a->part->map && j < x->cols; j++)
         if (a->part->map[j] < 0) return false;
     for (int64_t e = 0; e < x->nnz; e++)

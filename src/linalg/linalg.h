@@ -87,7 +87,8 @@ ferry_status ferry_i_matrix_sparsify(ferry_ctx *ctx, const ferry_matrix *x,
 ferry_status ferry_i_matrix_beside(ferry_ctx *ctx, bool dense, int64_t n,
                                    ferry_matrix **part, ferry_matrix **out);
 /* Build the transposed index once, where X'B is needed many times and in threads. Costs 12
- * bytes an entry. Does nothing for dense matrices and for those made by _like, whose values their maker may set again. */
+ * bytes an entry. Does nothing for dense matrices. The values must stay from here on: who sets those of a
+ * sibling made by _like again and again makes no index of it. */
 ferry_status ferry_i_matrix_index(ferry_ctx *ctx, ferry_matrix *x);
 /* Whether it is there; another thread may make it meanwhile. */
 static inline bool ferry_i_matrix_indexed(const ferry_matrix *x)

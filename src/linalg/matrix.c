@@ -261,7 +261,7 @@ ferry_status ferry_i_matrix_index(ferry_ctx *ctx, ferry_matrix *x)
     int32_t *index = NULL;
     double *value = NULL;
 
-    if (x->dense || x->pattern || ferry_i_matrix_indexed(x)) return FERRY_OK;
+    if (x->dense || ferry_i_matrix_indexed(x)) return FERRY_OK;
     FERRY_NEW(ctx, start, x->cols + 1);
     FERRY_NEW(ctx, index, x->nnz);
     FERRY_NEW(ctx, value, x->nnz);

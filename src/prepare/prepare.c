@@ -311,7 +311,7 @@ ferry_status ferry_i_prepare_rows(ferry_ctx *ctx, const ferry_prepared *p,
     int32_t **map = NULL;
 
     *out = (ferry_rows){0};
-    asked.wants.labelled = false;
+    asked.wants.labelled = asked.wants.keeps = false;
     FERRY_NEW(ctx, lane, p->n_frames);
     FERRY_NEW(ctx, map, p->n_frames);
     FERRY_NEED(ctx, d->n_views == p->n_frames, FERRY_EDATA,

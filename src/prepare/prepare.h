@@ -80,7 +80,8 @@ typedef struct ferry_wants {
     bool taught;   /* sources without labels are left out, FERRY_ENEEDS if all are */
     bool labelled; /* only instances with labels, in every domain */
     bool every;    /* all instances, also those without features (rows of 0) */
-    bool embeds;   /* APART: new data may be rows of the sources, whose first views follow
+    bool keeps;  /* rows become part of the model: nothing of them is lent by the caller */
+    bool embeds; /* APART: new data may be rows of the sources, whose first views follow
                       the target's in the model (ferry_method.embeds_sources) */
 } ferry_wants;
 

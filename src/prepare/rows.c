@@ -144,7 +144,8 @@ static ferry_status lane_rows(ferry_ctx *ctx, const ferry_prepared *p, const fer
                               const ferry_rows *r, uint8_t **there, ferry_matrix **out)
 {
     ferry_status st = FERRY_OK;
-    const ferry_scale_how how = {p->wants.missing, is_uncentred(p, l->scale)};
+    const ferry_scale_how how = {p->wants.missing, is_uncentred(p, l->scale),
+                                 p->wants.keeps};
     int64_t *rows = NULL;
     ferry_matrix *raw = NULL, *ready = NULL;
 

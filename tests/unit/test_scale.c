@@ -288,6 +288,93 @@ static void test_how(void **state)
     ferry_i_matrix_free(x);
 }
 
+static void count_release(void *user)
+{
+    ++*(int *)user;
+}
+
+/* A matrix whose index and values are the caller's; they are in memory that cannot be written to. */
+static ferry_matrix *lent(ferry_ctx *ctx, const double *value, int *released)
+{
+    static const int64_t starts[] = {0, 2, 2, 5};
+    static const int32_t index[] = {3, 38, 0, 3, 7};
+    int64_t *start = ferry_i_calloc(4, sizeof *start);
+    ferry_matrix *x = NULL;
+
+    memcpy(start, starts, sizeof starts);
+    assert_ok(ctx, ferry_i_matrix_borrow_sparse(ctx, 3, 40, start, index, value, &x));
+    x->release = count_release;
+    x->lender = released;
+    return x;
+}
+
+/* Scaled CSR has values of its own and the pattern of what it was made of, which it keeps
+ * alive; a copy where entries vanish, where nobody else keeps x, and where a model will. */
+static void test_pattern(void **state)
+{
+    static const double v[] = {3, 4, 1, 2, 2}, with_zero[] = {3, 4, 0, 2, 2};
+    ferry_ctx *ctx = *state;
+    int released = 0;
+
+    for (int zero = 0; zero < 2; zero++) {
+        ferry_matrix *x = lent(ctx, zero ? with_zero : v, &released), *alone = NULL,
+                     *y = NULL, *kept = NULL;
+        const ferry_scale_part part = {.x = x};
+        ferry_scaler *s = NULL;
+        assert_ok(ctx, ferry_i_scaler_fit(ctx, FERRY_SCALE_L2, 40, 1, &part, &s, NULL));
+        assert_false(s->dense);
+        assert_ok(ctx, ferry_i_scaler_apply(ctx, s, &part, (ferry_scale_how){0}, &alone));
+        (void)ferry_i_matrix_ref(x); /* as a view keeps it */
+        assert_ok(ctx, ferry_i_scaler_apply(ctx, s, &part, (ferry_scale_how){0}, &y));
+        assert_ok(ctx, ferry_i_scaler_apply(ctx, s, &part, (ferry_scale_how){.own = true},
+                                            &kept));
+        assert_ptr_not_equal(alone->index, x->index);
+        assert_ptr_not_equal(kept->index, x->index);
+        assert_int_equal(y->index == x->index && y->start == x->start, !zero);
+        assert_int_equal(y->nnz, 5 - zero);
+        assert_close(y->value[0], 0.6, 1e-15);
+        assert_close(y->value[4 - zero], zero ? sqrt(0.5) : 2 / 3.0, 1e-15);
+        assert_true(x->value[0] == 3); /* what was lent is as it was */
+        same_bits(alone, y);
+        same_bits(kept, y);
+        ferry_i_matrix_free(x);
+        ferry_i_matrix_free(x);
+        assert_int_equal(released, zero); /* y still reads the index, kept does not */
+        assert_ok(ctx, ferry_i_matrix_index(ctx, y));
+        assert_close(y->t_value[y->t_start[38]], 0.8, 1e-15);
+        ferry_i_matrix_free(y);
+        assert_int_equal(released, 1);
+        ferry_i_matrix_free(alone);
+        ferry_i_matrix_free(kept);
+        ferry_i_scaler_free(s);
+        released = 0;
+    }
+}
+
+/* Nothing is to be done, but the result must outlive what was lent: a copy. */
+static void test_own(void **state)
+{
+    static const double v[] = {3, 4, 1, 2, 2};
+    ferry_ctx *ctx = *state;
+    int released = 0;
+    ferry_matrix *x = lent(ctx, v, &released), *y = NULL, *kept = NULL;
+    const ferry_scale_part part = {.x = x};
+    ferry_scaler *s = NULL;
+
+    assert_ok(ctx, ferry_i_scaler_fit(ctx, FERRY_SCALE_NONE, 40, 1, &part, &s, NULL));
+    assert_ok(ctx, ferry_i_scaler_apply(ctx, s, &part, (ferry_scale_how){0}, &y));
+    assert_ptr_equal(x, y);
+    assert_ok(ctx,
+              ferry_i_scaler_apply(ctx, s, &part, (ferry_scale_how){.own = true}, &kept));
+    same_bits(kept, x);
+    ferry_i_matrix_free(y);
+    ferry_i_matrix_free(x);
+    assert_int_equal(released, 1);
+    assert_true(kept->value[1] == 4 && kept->index[1] == 38);
+    ferry_i_matrix_free(kept);
+    ferry_i_scaler_free(s);
+}
+
 /* Columns that a part does not have are missing there, not 0; columns that map to -1 are
  * as if they were not there. */
 static void test_maps(void **state)
@@ -384,10 +471,15 @@ static void test_no_memory(void **state)
     ferry_ctx *ctx = *state;
     const double table[] = {1, 2, 3, 4, 5, 7};
     double words[40] = {1, 0, 2};
-    ferry_matrix *x = dense_of(ctx, 3, 2, table), *w = dense_of(ctx, 1, 40, words);
+    ferry_matrix *x = dense_of(ctx, 3, 2, table), *w = dense_of(ctx, 1, 40, words),
+                 *csr = csr_of(ctx, w);
 
     each_allocation_fails(ctx, fit_and_apply, x);
     each_allocation_fails(ctx, fit_and_apply, w);
+    (void)ferry_i_matrix_ref(csr); /* so that its pattern is lent */
+    each_allocation_fails(ctx, fit_and_apply, csr);
+    ferry_i_matrix_free(csr);
+    ferry_i_matrix_free(csr);
     ferry_i_matrix_free(x);
     ferry_i_matrix_free(w);
 }
@@ -397,9 +489,9 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_golden),   TEST(test_table), TEST(test_words),
-        TEST(test_explicit), TEST(test_how),   TEST(test_maps),
-        TEST(test_edges),    TEST(test_unit),  TEST(test_no_memory),
+        TEST(test_golden),    TEST(test_table),   TEST(test_words), TEST(test_explicit),
+        TEST(test_how),       TEST(test_maps),    TEST(test_edges), TEST(test_unit),
+        TEST(test_no_memory), TEST(test_pattern), TEST(test_own),
     };
     return cmocka_run_group_tests_name("scale", tests, NULL, NULL);
 }

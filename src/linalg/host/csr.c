@@ -270,7 +270,6 @@ ferry_status ferry_i_csr_tmul(ferry_ctx *ctx, double alpha, const ferry_matrix *
 {
     ferry_status st = FERRY_OK;
     ferry_product p = describe(alpha, x, b, beta, y, x->rows);
-    const int threads = x->t_start ? 1 : scatter_threads(ctx, x, b->k);
 
     if (ferry_i_matrix_indexed(x)) {
         p.start = x->t_start;
@@ -280,6 +279,7 @@ ferry_status ferry_i_csr_tmul(ferry_ctx *ctx, double alpha, const ferry_matrix *
         product_by_rows(ctx, &p, x->cols, x->rows);
         return st;
     }
+    const int threads = scatter_threads(ctx, x, b->k);
     double *const room = panel_room(true, x->cols, b->k, x->nnz), *const to = on_line(room);
     if (threads > 1)
         st = scatter_columns(ctx, threads, x, &p, to);

@@ -111,7 +111,8 @@ static ferry_status knn_fit(ferry_ctx *ctx, const ferry_task *task, const void *
     *state = NULL;
     FERRY_NEW(ctx, m, 1);
     FERRY_TRY(ferry_i_base_fit(
-        ctx, task, &(base_wants){.method = "knn", .train = o->train, .scale = o->scale},
+        ctx, task,
+        &(base_wants){.method = "knn", .train = o->train, .scale = o->scale, .keeps = true},
         &m->b, &m->e));
     m->distance = (ferry_distance)o->distance;
     m->weighted = o->weights == 1;

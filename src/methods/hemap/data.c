@@ -271,7 +271,8 @@ ferry_status ferry_i_hemap_data_new(ferry_ctx *ctx, const ferry_task *task,
     const ferry_wants wants = {.method = "hemap",
                                .domains = FERRY_SOURCES | FERRY_THE_TARGET,
                                .layout = FERRY_APART,
-                               .scale = o->scale};
+                               .scale = o->scale,
+                               .keeps = o->mode != MODE_FERRY};
 
     *d = (hemap_data){.o = o, .goal = task->goal};
     FERRY_TRY(ferry_i_prepare(ctx, task, &wants, &d->prepared));

@@ -72,7 +72,8 @@ static ferry_wants wants_of(const base_wants *w, ferry_train train)
                          .missing = w->missing,
                          .shared = train != TRAIN_TARGET,
                          .taught = true,
-                         .labelled = true};
+                         .labelled = true,
+                         .keeps = w->keeps};
 }
 
 /* ---- labels alone ---- */

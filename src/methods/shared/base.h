@@ -22,6 +22,7 @@ typedef struct base_wants {
     bool no_features;   /* labels are all it uses */
     int scale;          /* ferry_scale */
     bool missing;       /* missing cells stay (trees) */
+    bool keeps;         /* the examples become part of the model */
 } base_wants;
 
 /* The part of the model that all have. */

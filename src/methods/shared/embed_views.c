@@ -175,7 +175,7 @@ static ferry_status own(ferry_ctx *ctx, ferry_matrix *x, ferry_matrix **out)
     ferry_status st = FERRY_OK;
     int64_t *rows = NULL;
 
-    if (x->refs == 1 && !x->pattern && !x->borrowed) {
+    if (x->refs == 1 && !x->borrowed) { /* a sibling's values are its own */
         *out = ferry_i_matrix_ref(x);
         goto done;
     }
