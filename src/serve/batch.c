@@ -55,13 +55,18 @@ static bool room(double **p, int64_t n, int64_t *cap)
     return true;
 }
 
-double *ferry_i_batch_dense(serve_batch *b)
+ferry_status ferry_i_batch_dense(ferry_ctx *ctx, serve_batch *b, double **x)
 {
-    const int64_t at = b->count[SERVE_DENSE] * b->cols;
+    ferry_status st = FERRY_OK;
+    const int64_t at = b->count[SERVE_DENSE] * b->cols, end = at + b->cols;
 
-    if (!room(&b->x, at + b->cols + 1, &b->x_cap) || !add_item(b, SERVE_DENSE, "", 0))
-        return NULL;
-    return b->x + at;
+    FERRY_NEED(ctx, b->most == 0 || end <= b->most / (int64_t)sizeof **x, FERRY_EDATA,
+               "the rows have more than %lld bytes of numbers: send fewer at once",
+               (long long)b->most);
+    FERRY_HAVE(ctx, room(&b->x, end + 1, &b->x_cap) && add_item(b, SERVE_DENSE, "", 0));
+    *x = b->x + at;
+done:
+    return st;
 }
 
 static bool add_sparse(serve_batch *b, const ferry_line *l)

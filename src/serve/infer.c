@@ -111,13 +111,19 @@ static ferry_status read_tensor(ferry_ctx *ctx, const json_t *json, const char *
     t->rows = json_integer_value(json_array_get(shape, 0));
     t->cols = dims == 2 ? json_integer_value(json_array_get(shape, 1)) : 0;
     FERRY_NEED(ctx,
-               t->rows >= 0 && t->rows <= 1 << 24 && t->cols >= 0 && t->cols <= INT32_MAX,
+               t->rows >= 0 && t->rows <= 1 << 24 && t->cols >= (dims == 2) &&
+                   t->cols <= INT32_MAX,
                FERRY_EDATA, "input '%s': the shape is too large, or negative", t->name);
+    const int64_t cells = t->rows * (t->cols ? t->cols : 1);
     FERRY_NEED(ctx, !t->data != !size, FERRY_EDATA,
                "input '%s': expected data, or binary_data_size", t->name);
     if (t->data) {
+        const int64_t have = (int64_t)json_array_size(t->data);
         FERRY_NEED(ctx, json_is_array(t->data), FERRY_EDATA, "input '%s': data is no list",
                    t->name);
+        FERRY_NEED(ctx, have == cells || have == t->rows, FERRY_EDATA,
+                   "input '%s': a list of %lld does not fill its shape", t->name,
+                   (long long)have);
         goto done;
     }
     t->bytes_n = json_integer_value(size);
@@ -125,8 +131,8 @@ static ferry_status read_tensor(ferry_ctx *ctx, const json_t *json, const char *
                "input '%s': binary_data_size is %lld, but %lld bytes are left", t->name,
                (long long)t->bytes_n, (long long)*rest_n);
     FERRY_NEED(ctx,
-               types[t->type].size == 0 ||
-                   t->bytes_n == t->rows * (t->cols ? t->cols : 1) * types[t->type].size,
+               types[t->type].size == 0 ? t->bytes_n / 4 >= cells
+                                        : t->bytes_n == cells * types[t->type].size,
                FERRY_EDATA, "input '%s': %lld bytes do not fill its shape", t->name,
                (long long)t->bytes_n);
     t->bytes = *rest;
@@ -167,6 +173,7 @@ static ferry_status add_x(ferry_ctx *ctx, const tensor_in *t, serve_batch *b)
     ferry_status st = FERRY_OK;
     const int64_t rows = t->cols ? t->rows : 1, n = rows * b->cols;
     int64_t at = 0;
+    double *row = NULL;
 
     FERRY_NEED(ctx, strcmp(t->name, "x") == 0, FERRY_EDATA,
                "unexpected input '%s', expected 'x'", t->name);
@@ -174,7 +181,7 @@ static ferry_status add_x(ferry_ctx *ctx, const tensor_in *t, serve_batch *b)
                FERRY_EDATA, "input 'x': expected numbers of shape [n, %lld]",
                (long long)b->cols);
     for (int64_t i = 0; i < rows; i++)
-        FERRY_HAVE(ctx, ferry_i_batch_dense(b));
+        FERRY_TRY(ferry_i_batch_dense(ctx, b, &row));
     if (t->data)
         FERRY_TRY(fill(ctx, t->data, t->name, 1, n, b->x, &at));
     else

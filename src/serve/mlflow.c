@@ -101,35 +101,30 @@ static ferry_status add_csv(ferry_ctx *ctx, serve_version *v, const char *text, 
                             serve_batch *b)
 {
     ferry_status st = FERRY_OK;
+    ferry_lines l = ferry_i_lines(text, n);
+    ferry_field *f = NULL;
     json_t *columns = NULL, *data = json_array();
+    int64_t cells = 0;
 
-    for (const char *end = text + n; text < end;) {
-        const char *stop = memchr(text, '\n', (size_t)(end - text));
-        const char *last = stop ? stop : end;
-        json_t *row = json_array();
-        int64_t cells = 0;
-        FERRY_HAVE(ctx, json_array_append_new(data, row) == 0);
-        while (text <= last) {
-            const char *comma = memchr(text, ',', (size_t)(last - text));
-            ferry_field f = {text, (comma ? comma : last) - text, 0};
-            while (f.n > 0 && (f.s[f.n - 1] == '\r' || f.s[f.n - 1] == ' '))
-                f.n--;
-            if (f.n > 1 && f.s[0] == '"' && f.s[f.n - 1] == '"') {
-                f.s++;
-                f.n -= 2;
-            }
-            (void)json_array_append_new(row, columns ? csv_cell(&f)
-                                                     : json_stringn(f.s, (size_t)f.n));
-            cells++;
-            text = (comma ? comma : last) + 1;
-        }
-        text = last + 1;
+    while (ferry_i_any_line(&l)) {
+        const int64_t have = ferry_i_fields(l.s, l.e, ",", f, cells);
+        if (columns && l.s == l.e && cells > 1) continue; /* a blank line */
         if (!columns) {
-            columns = json_incref(row);
-            (void)json_array_clear(data);
-        } else if (cells == 1 && json_array_size(columns) > 1) { /* a blank line */
-            (void)json_array_remove(data, json_array_size(data) - 1);
+            FERRY_NEW(ctx, f, cells = have);
+            (void)ferry_i_fields(l.s, l.e, ",", f, cells);
         }
+        FERRY_NEED(ctx, have == cells, FERRY_EDATA,
+                   "line %lld: expected %lld cells, got %lld", (long long)l.line,
+                   (long long)cells, (long long)have);
+        json_t *row = json_array();
+        FERRY_HAVE(ctx, row);
+        for (int64_t j = 0; j < cells; j++)
+            (void)json_array_append_new(
+                row, columns ? csv_cell(&f[j]) : json_stringn(f[j].s, (size_t)f[j].n));
+        if (columns)
+            (void)json_array_append_new(data, row);
+        else
+            columns = row;
     }
     FERRY_HAVE(ctx, !ferry_i_memory_lost());
     FERRY_NEED(ctx, columns, FERRY_EDATA, "the request is empty");
@@ -137,6 +132,7 @@ static ferry_status add_csv(ferry_ctx *ctx, serve_version *v, const char *text, 
 done:
     json_decref(columns);
     json_decref(data);
+    ferry_i_free(f);
     return st;
 }
 

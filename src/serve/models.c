@@ -189,11 +189,12 @@ static ferry_status settle(ferry_ctx *ctx, serve_model *m)
     }
     if (now && old && now != old && ferry_i_version_take_over(ctx, now, old) != FERRY_OK)
         ferry_i_serve_log(now->server, FERRY_WARN,
-                          "%s: instances that waited were lost: %s", now->path,
-                          ferry_message(ctx));
+                          "%s: what the version before got last is not there: %s",
+                          now->path, ferry_message(ctx));
     m->current = now;
     m->shadow = shadow;
     if (!now) return FERRY_OK;
+    now->replayed = -1;
     now->beside = now->folder ? ferry_i_version_ref(shadow) : NULL;
     return ferry_i_writer_start(ctx, now);
 }
@@ -296,10 +297,15 @@ static ferry_status consider(ferry_ctx *ctx, ferry_server *s, const found *f)
     serve_model *m = model_of(&s->models, f->name);
     const int64_t at = place_of(m, f->number, f->shadow);
     serve_version *have = at >= 0 ? m->version[at] : NULL, *v = NULL;
+    struct stat info;
 
     if ((have && have->size == f->size && have->mtime == f->mtime) ||
         was_refused(&s->models, f))
         goto done;
+    FERRY_NEED(ctx,
+               !have || strcmp(have->path, f->path) == 0 || stat(have->path, &info) != 0,
+               FERRY_EDATA, "%s: version %lld of model %s is %s already", f->path,
+               (long long)f->number, f->name, have->path);
     FERRY_NEED(ctx, !have || !have->folder, FERRY_EDATA,
                "%s: has changed, but version %lld has learned since: give the new one a "
                "higher number",
@@ -323,14 +329,18 @@ static bool is_there(const findings *f, const serve_version *v)
     return false;
 }
 
-/* Versions whose file has gone; the current one stays while there is no other. */
+/* Versions whose file has gone. The current one stays while there is no other: the one below it
+ * serves again, but a folder that is empty for a moment stops nothing. */
 static void retire_all(ferry_ctx *ctx, ferry_server *s, const findings *f, bool shadows)
 {
     for (int64_t i = 0; i < s->models.n; i++) {
         serve_model *m = &s->models.model[i];
+        int64_t left = 0;
+        for (int64_t j = 0; j < m->n; j++)
+            left += !m->version[j]->shadow && is_there(f, m->version[j]);
         for (int64_t j = m->n - 1; j >= 0; j--)
             if (m->version[j]->shadow == shadows && !is_there(f, m->version[j]) &&
-                (shadows || m->version[j] != m->current))
+                (shadows || m->version[j] != m->current || left > 0))
                 retire(ctx, s, m, j);
     }
 }

@@ -58,9 +58,10 @@ void ferry_i_serve_error(serve_request *r, unsigned status, const char *fmt, ...
     ferry_i_text_addf(&r->out, ",\"code\":\"%s\",\"status\":%u,\"request_id\":\"%s\"}\n",
                       code_name(status), status, r->id);
     pthread_mutex_lock(&s->mutex);
-    (void)snprintf(s->last[s->n_last++ % FERRY_COUNT(s->last)], sizeof s->last[0],
-                   "%lld %u %s %.60s: %.150s", (long long)ferry_i_wall_clock(), status,
-                   r->method, r->url, text);
+    char *const last = s->last[s->n_last++ % FERRY_COUNT(s->last)];
+    (void)snprintf(last, sizeof s->last[0], "%lld %u %s %.60s: %.150s",
+                   (long long)ferry_i_wall_clock(), status, r->method, r->url, text);
+    ferry_i_one_line(last); /* a path may hold any bytes */
     pthread_mutex_unlock(&s->mutex);
 }
 
@@ -94,7 +95,20 @@ void ferry_i_serve_json(serve_request *r, json_t *json)
 
 /* ---- gzip ---- */
 
-/* The body unpacked, at most `most` bytes of it: a small file can hold a large one. */
+/* n more bytes of the budget for bodies; false: it has not as many. */
+static bool charge(serve_request *r, int64_t n)
+{
+    ferry_server *s = r->server;
+
+    if (atomic_fetch_add(&s->charged, n) + n > s->set.memory) {
+        s->charged -= n;
+        return false;
+    }
+    r->charged += n;
+    return true;
+}
+
+/* The body unpacked, at most `body` bytes of it: a small file can hold a large one. */
 static bool unpack(serve_request *r)
 {
     z_stream z = {.next_in = (Bytef *)r->body.s, .avail_in = (uInt)r->body.len};
@@ -117,7 +131,10 @@ static bool unpack(serve_request *r)
                             (long long)r->server->set.body);
     else if (code != Z_STREAM_END || z.avail_in > 0)
         ferry_i_serve_error(r, 400, "the request says that it is gzip, and is not");
-    else {
+    else if (!charge(r, to.len > r->body.len ? to.len - r->body.len : 0)) {
+        r->retry = 1;
+        ferry_i_serve_error(r, 429, "too many large requests at once");
+    } else {
         ferry_i_text_free(&r->body);
         r->body = to;
         return true;
@@ -130,11 +147,12 @@ static bool unpack(serve_request *r)
 static bool pack(serve_request *r)
 {
     const char *takes = ferry_i_serve_header(r, "Accept-Encoding");
+    const char *named = takes ? strstr(takes, "gzip") : NULL;
     z_stream z = {.next_in = (Bytef *)r->out.s, .avail_in = (uInt)r->out.len};
+    double q = 1;
 
-    if (!takes || !strstr(takes, "gzip") || strstr(takes, "gzip;q=0") ||
-        r->out.len < GZIP_LEAST || r->out.len > 1 << 30)
-        return false;
+    if (!named || r->out.len < GZIP_LEAST || r->out.len > 1 << 30) return false;
+    if (sscanf(named, "gzip ; q = %lf", &q) == 1 && q == 0) return false;
     if (deflateInit2(&z, 1, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
         return false;
     const int64_t room = (int64_t)deflateBound(&z, (uLong)r->out.len);
@@ -267,7 +285,8 @@ static bool from_elsewhere(const serve_request *r)
         if (strncmp(host, ours[i], n) == 0 && (host[n] == 0 || host[n] == ':'))
             return false;
     }
-    return strncmp(host, "127.", 4) != 0;
+    const char *end = host + strspn(host, "0123456789."); /* 127.evil.example is a name */
+    return strncmp(host, "127.", 4) != 0 || (*end != 0 && *end != ':');
 }
 
 static bool allowed(serve_request *r)
@@ -362,16 +381,12 @@ static serve_request *begin(ferry_server *s, struct MHD_Connection *mhd, const c
 /* More of the body. What is too much is read and forgotten: the answer comes at its end. */
 static void take(serve_request *r, const char *bytes, size_t n)
 {
-    ferry_server *s = r->server;
-
     if (r->too_large || r->no_memory || r->lost) return;
-    if (r->body.len + (int64_t)n > s->set.body) {
+    if (r->body.len + (int64_t)n > r->server->set.body) {
         r->too_large = true;
-    } else if (atomic_fetch_add(&s->charged, (int64_t)n) + (int64_t)n > s->set.memory) {
-        s->charged -= (int64_t)n;
+    } else if (!charge(r, (int64_t)n)) {
         r->no_memory = true;
     } else {
-        r->charged += (int64_t)n;
         ferry_i_text_addn(&r->body, bytes, (int64_t)n);
         r->lost = r->body.failed;
     }

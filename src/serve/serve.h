@@ -123,6 +123,9 @@ typedef struct serve_version {
     FILE *labels; /* where labels are kept for a later version; NULL: nowhere */
     char *labels_path;
     int64_t labels_n, labels_bytes; /* in that file, as far as known */
+    /* how far it learned from the kept labels before it served, and of which file; -1: it did not */
+    int64_t replayed;
+    uint64_t replayed_of;
     /* what is told */
     serve_scores scores, against; /* against: of a shadow, own less its mistakes */
     serve_drift drift;
@@ -144,7 +147,8 @@ void ferry_i_writer_drain(serve_version *v);
 /* Its stream, from its folder; and what that tells about every record. */
 ferry_status ferry_i_version_stream(ferry_ctx *ctx, serve_version *v, ferry_stream **out);
 void ferry_i_version_watch(void *version, const ferry_record *r, const ferry_outcome *o);
-/* What waits for a label in one version waits in the other from here on. */
+/* A version takes the place of another, which nobody uses meanwhile: labels that came since it
+ * replayed them are learned, and what waits for a label there waits in it from here on. */
 ferry_status ferry_i_version_take_over(ferry_ctx *ctx, serve_version *to,
                                        serve_version *from);
 /* A label came back: was the answer wrong? Writer only. */
@@ -324,6 +328,7 @@ typedef struct serve_batch {
     int32_t *index;
     double *value;
     int64_t count[3], x_cap, start_cap, index_cap, value_cap;
+    int64_t most; /* bytes of dense rows; 0: any */
     ferry_prediction *p[2];
 } serve_batch;
 void ferry_i_batch_clear(serve_batch *b, int64_t cols);
@@ -331,8 +336,9 @@ void ferry_i_batch_free(serve_batch *b);
 /* One more row; false: no memory. */
 bool ferry_i_batch_add(serve_batch *b, const serve_version *v, ferry_line *l);
 bool ferry_i_batch_bad(serve_batch *b, const char *why);
-double *
-ferry_i_batch_dense(serve_batch *b); /* cols numbers to be filled; NULL: no memory */
+/* One more dense row: cols numbers to be filled. A few bytes of a table can stand for a wide row, so
+ * there is a limit. */
+ferry_status ferry_i_batch_dense(ferry_ctx *ctx, serve_batch *b, double **x);
 /* Ask the model, and note what the inputs look like. */
 ferry_status ferry_i_batch_predict(ferry_ctx *ctx, serve_version *v, serve_batch *b);
 /* n dense rows came in (stats.c). */

@@ -334,6 +334,7 @@ serve_scratch *ferry_i_serve_scratch(ferry_server *s)
     if (w) return w;
     w = ferry_i_calloc(1, sizeof *w);
     if (w) w->batch = ferry_i_calloc(1, sizeof *w->batch);
+    if (w && w->batch) w->batch->most = s->set.memory;
     if (!w || !w->batch || ferry_i_serve_context(s, &w->ctx) != FERRY_OK ||
         pthread_setspecific(s->scratch, w) != 0) {
         free_scratch(w);

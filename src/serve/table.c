@@ -72,7 +72,7 @@ ferry_status ferry_i_columns_row(ferry_ctx *ctx, const serve_version *v,
     FERRY_NEED(ctx, json_is_array(cells) && (int64_t)json_array_size(cells) == c->n,
                FERRY_EDATA, "row %lld: expected a list of %lld cells", (long long)row,
                (long long)c->n);
-    FERRY_HAVE(ctx, x = ferry_i_batch_dense(b));
+    FERRY_TRY(ferry_i_batch_dense(ctx, b, &x));
     for (int64_t j = 0; j < b->cols; j++)
         x[j] = NAN;
     for (int64_t j = 0; j < c->n; j++) {

@@ -38,7 +38,8 @@ static ferry_status new_version(ferry_ctx *ctx, ferry_server *s, const char *nam
     pthread_rwlockattr_t kind;
 
     FERRY_NEW(ctx, v, 1);
-    *v = (serve_version){.server = s, .number = number, .shadow = shadow, .refs = 1};
+    *v = (serve_version){
+        .server = s, .number = number, .shadow = shadow, .refs = 1, .replayed = -1};
     v->last = &v->first;
     v->open_end = &v->open;
     v->mistake = -1;
@@ -129,8 +130,8 @@ static ferry_status warm(ferry_ctx *ctx, serve_version *v)
                v->path, (long long)v->model->n_views);
     FERRY_NEW(ctx, b, 1);
     ferry_i_batch_clear(b, ferry_model_columns(v->model));
-    double *x = ferry_i_batch_dense(b);
-    FERRY_HAVE(ctx, x);
+    double *x = NULL;
+    FERRY_TRY(ferry_i_batch_dense(ctx, b, &x));
     memset(x, 0, (size_t)b->cols * sizeof *x);
     st = ferry_i_batch_predict(ctx, v, b);
     if (st != FERRY_OK) (void)ferry_i_prefix(ctx, st, "%s", v->path);
@@ -171,40 +172,72 @@ done:
     return st;
 }
 
-/* A version that has seen nothing yet learns the labels that earlier ones were given.
- * Labels that were not acknowledged and came again are in the files twice, and learned once. */
-static ferry_status replay(ferry_ctx *ctx, serve_version *v)
+/* Learn the whole lines of a file of kept labels from byte *at on, which goes behind them; the
+ * last line may be half written. Labels that were not acknowledged and came again are in the
+ * files twice, and learned once. Old ones say nothing about how the version does now. */
+static ferry_status learn_kept(ferry_ctx *ctx, serve_version *v, const char *path,
+                               int64_t *at)
 {
     ferry_status st = FERRY_OK;
     uint8_t *bytes = NULL;
-    char *old = ferry_i_sprintf("%s.old", v->labels_path);
+    int64_t n = 0;
 
-    FERRY_HAVE(ctx, old);
-    v->stream->watch = NULL; /* old labels say nothing about how it does now */
+    FERRY_TRY(ferry_i_folder_read(ctx, path, &bytes, &n));
+    while (n > *at && bytes[n - 1] != '\n')
+        n--;
+    v->stream->watch = NULL;
     v->stream->kept = true;
-    for (int i = 0; i < 2; i++) {
-        int64_t n = 0;
-        FERRY_TRY(ferry_i_folder_read(ctx, i ? v->labels_path : old, &bytes, &n));
-        if (bytes) FERRY_TRY(feed(ctx, v->stream, (const char *)bytes, n));
-        ferry_i_free(bytes);
-        bytes = NULL;
+    if (n > *at) {
+        FERRY_TRY(feed(ctx, v->stream, (const char *)bytes + *at, n - *at));
+        *at = n;
     }
+done:
     v->stream->kept = false;
     v->stream->watch = ferry_i_version_watch;
     v->seq = v->stream->worker.seq;
-done:
-    FERRY_FREE(bytes, old);
+    ferry_i_free(bytes);
     return st;
 }
 
-/* Instances that wait in another version wait in this one too, with the answer that was
- * given, so that their labels are not lost with the change. Nothing else uses the two. */
+static uint64_t file_number(const char *path)
+{
+    struct stat info;
+
+    return stat(path, &info) == 0 ? (uint64_t)info.st_ino : 0;
+}
+
+/* A version that has seen nothing yet learns the labels that earlier ones were given; what they
+ * are given meanwhile it catches up with when it takes their place. The file may have become
+ * the old one since. */
+static ferry_status replay(ferry_ctx *ctx, serve_version *v)
+{
+    ferry_status st = FERRY_OK;
+    char *old = ferry_i_sprintf("%s.old", v->labels_path);
+    const uint64_t now = file_number(v->labels_path);
+    const bool first = v->replayed < 0;
+    int64_t from = first ? 0 : v->replayed;
+
+    FERRY_HAVE(ctx, old);
+    if (first || (v->replayed_of && now != v->replayed_of)) {
+        FERRY_TRY(learn_kept(ctx, v, old, &from));
+        v->replayed = 0;
+    }
+    v->replayed_of = now;
+    FERRY_TRY(learn_kept(ctx, v, v->labels_path, &v->replayed));
+done:
+    ferry_i_free(old);
+    return st;
+}
+
+/* Instances that wait in the other version wait in this one too, with the answer that was
+ * given, so that their labels are not lost with the change. */
 ferry_status ferry_i_version_take_over(ferry_ctx *ctx, serve_version *to,
                                        serve_version *from)
 {
     ferry_status st = FERRY_OK;
     ferry_text t = {0};
 
+    if (to->stream && to->replayed >= 0) FERRY_TRY(replay(ctx, to));
     if (!to->stream || !from->stream) goto done;
     to->stream->watch = NULL;
     for (ferry_waiting *w = from->stream->worker.queue.oldest; w; w = w->newer) {

@@ -65,6 +65,8 @@ def test_rows_that_are_wrong(folder):
                            ({"x": {"i": [8], "v": [1]}}, "index 8"), ({"x": {"i": [1, 1], "v": [1, 2]}}, "twice"), ('{"x":[01]}', "zeros")):
             e = s.post("/predict", body, expect=400).json
             assert set(e) == {"error", "code", "status", "request_id"} and e["status"] == 400 and says in e["error"], (body, e)
+        s.get("/%ff%1b[31m%0d%0aX:1", expect=404)  # any bytes in a path: told, and harmless
+        assert any("GET /??[31m??X:1" in e for e in s.get("/stats").json["last_errors"]), s.get("/stats").json["last_errors"]
         e = s.post("/predict", "x=1", kind="text/plain", expect=415).json
         assert e["code"] == "unsupported_media_type"
         assert s.get("/predict", expect=405).headers["Allow"] == "POST"
@@ -93,7 +95,8 @@ def test_limits(folder):
         s.post("/predict", packed[:-4], headers={"Content-Encoding": "gzip"}, expect=400)
         s.post("/predict", packed + b"x", headers={"Content-Encoding": "gzip"}, expect=400)
         s.post("/predict", b"{}", headers={"Content-Encoding": "br"}, expect=415)
-        a = s.get("/openapi.json", headers={"Accept-Encoding": "gzip"})
+        assert "Content-Encoding" not in s.get("/openapi.json", headers={"Accept-Encoding": "br, gzip; q=0"}).headers
+        a = s.get("/openapi.json", headers={"Accept-Encoding": "br;q=1, gzip;q=0.5"})
         assert a.headers["Content-Encoding"] == "gzip" and json.loads(gzip.decompress(a.body))["openapi"] == "3.1.0"
         # in pieces, without a length, and too much of it
         c = s.connection()
@@ -116,6 +119,38 @@ def test_limits(folder):
                 closed = True
         assert closed, "a request that never ends was not shut"
         assert silent.recv(1) == b""
+
+
+def most_memory(s):
+    return 1024 * int(next(line for line in read(f"/proc/{s.p.pid}/status").splitlines() if line.startswith("VmHWM")).split()[1])
+
+
+def test_little_that_stands_for_much(folder):
+    """A few bytes that would unpack to many, or make many wide rows, are refused before there is memory for them."""
+    wide = 2000
+    write(folder, "w.csv", ",".join(f"f{j}" for j in range(wide)) + ",label\n" +
+          "".join(",".join(str((i * j) % 7) for j in range(wide)) + f",{'ab'[i % 2]}\n" for i in range(8)))
+    write(folder, "w.yaml", "task: t\ngoal: classify\ndomains:\n  - {name: d, role: target, x: w.csv, labelled: 1.0}\n")
+    ferry("fit", folder + "/w.yaml", "-m", "logreg", "-o", folder + "/w.ferry", "-q")
+    with Server(folder + "/w.ferry", "--set", "body=2000000", "--set", "memory=8000000", "--set", "threads=1") as s:
+        x = {"name": "x", "shape": [1, wide], "datatype": "FP64"}
+        s.post("/v2/models/w/infer", {"inputs": [{**x, "data": [0] * wide}]})
+        before = most_memory(s)
+        for bad in ({**x, "shape": [2**24, wide], "data": []}, {**x, "shape": [2**18, wide], "data": [[]] * 2**18}, {**x, "shape": [wide, 0], "data": [0] * wide},
+                    {"name": "x", "shape": [2**24], "datatype": "BYTES", "data": ["a"]}):
+            s.post("/v2/models/w/infer", {"inputs": [bad]}, expect=400)
+        head = json.dumps({"inputs": [{"name": "x", "shape": [2**24], "datatype": "BYTES", "parameters": {"binary_data_size": 5}}]})
+        s.post("/v2/models/w/infer", head + "\1\0\0\0a", headers={"Inference-Header-Content-Length": str(len(head))}, expect=400)
+        many = 100000  # rows of 2000 numbers: 1.6 GB
+        for body, kind in (({"dataframe_records": [{"f0": 1}] + [{}] * many}, JSON), ({"dataframe_split": {"columns": ["f0"], "data": [[1]] * many}}, JSON),
+                           ("f0\n" + "1\n" * many, "text/csv")):
+            assert "send fewer at once" in s.post("/invocations", body, kind=kind, expect=400).json["error"]
+        assert len(s.post("/invocations", {"dataframe_records": [{"f0": 1}] * 100}).json["predictions"]) == 100
+        assert most_memory(s) - before < 100e6, (before, most_memory(s))
+    with Server(folder + "/w.ferry", "--set", "body=2000000", "--set", "memory=10000") as s:  # bodies count unpacked
+        s.post("/predict", gzip.compress(b" " * 9000 + json.dumps({"x": {"i": [], "v": []}}).encode()), headers={"Content-Encoding": "gzip"})
+        a = s.post("/predict", gzip.compress(b" " * 20000 + b"{}"), headers={"Content-Encoding": "gzip"}, expect=429)
+        assert a.headers["Retry-After"] == "1" and s.metric("ferry_body_bytes") == 0
 
 
 def test_learning_and_its_log(folder):
@@ -313,6 +348,8 @@ def test_mlflow(folder):
                 assert len(a) == 3 and a[0] == "a" and a[1] == "b", a
                 assert s.post("/invocations", {"dataframe_records": [{"size": 5, "colour": "red"}, {"colour": "blue", "size": 5}]}).json["predictions"] == a[:2]
                 assert s.post("/invocations", "colour,size\nred,5\n\"blue\",5\n", kind="text/csv").json["predictions"] == a[:2]
+                assert s.post("/invocations", "\ufeffcolour,note,size\r\nred,\"a, b\",5\r\n\r\nblue,,5".encode(), kind="text/csv; charset=utf-8").json["predictions"] == a[:2]
+                assert "line 3: expected 2 cells, got 1" in s.post("/invocations", "colour,size\nred,5\nblue\n", kind="text/csv", expect=400).json["error"]
                 s.post("/invocations", {"dataframe_split": {"columns": ["no", "such"], "data": [[1, 2]]}}, expect=400)
             else:
                 want = s.post("/predict", [{"x": ROW}]).json[0]["prediction"]
@@ -395,7 +432,10 @@ def test_other_sites_are_refused(folder):
     with Server(fit(folder, "logreg")) as s:
         s.post("/predict", {"x": ROW}, headers={"Origin": "http://evil.example"}, expect=403)
         s.post("/predict", {"x": ROW}, headers={"Origin": f"http://127.0.0.1:{s.port}"})
-        s.get("/stats", headers={"Host": "evil.example"}, expect=403)
+        for host in ("evil.example", "127.evil.example", "127.0.0.1.evil.example:80", "localhost.evil.example"):  # names that may lead here
+            s.get("/stats", headers={"Host": host}, expect=403)
+        for host in ("localhost", f"127.0.0.1:{s.port}", "127.1.2.3", "[::1]:80"):
+            s.get("/stats", headers={"Host": host})
 
 
 def test_unix_socket(folder):
@@ -470,10 +510,57 @@ def test_versions(folder):
         before = s.post("/models/other/predict", {"x": ROW}).json
         shutil.copy(fit(folder, "svm"), models + "/other.ferry")
         s.wait_for(lambda: s.post("/models/other/predict", {"x": ROW}).json != before)
-        os.remove(models + "/m/1.ferry")
-        s.wait_for(lambda: s.get("/v2/models/m").json["versions"] == ["2"])
+        # one number twice: the one that is there stays
+        shutil.copy(fit(folder, "logreg"), models + "/.o")
+        os.makedirs(models + "/other")
+        os.rename(models + "/.o", models + "/other/1.ferry")
+        s.post("/admin/reload")
+        assert s.post("/models/other/predict", {"x": ROW}).json != before
+        # the highest goes, and the one below serves again, with what waits; the last one stays
+        s.post("/models/m/predict", {"id": "once more", "x": ROW})
+        os.remove(models + "/m/2.ferry")
+        s.wait_for(lambda: s.get("/v2/models/m").json["versions"] == ["1"])
+        assert s.post("/models/m/learn", {"id": "once more", "y": "c1"}).json["learned"] == "c1"
+        os.rename(models + "/m/1.ferry", models + "/m/.4")
+        s.post("/admin/reload")
+        assert s.get("/v2/models/m").json["versions"] == ["1"]
+        os.rename(models + "/m/.4", models + "/m/4.ferry")
+        s.wait_for(lambda: s.get("/v2/models/m").json["versions"] == ["4"])
         log = s.stop()
-        assert log.count("3.ferry") == 1 and "give the new one a higher number" in log, log
+        assert log.count("/3.ferry") == 1 and "give the new one a higher number" in log and "version 1 of model other is" in log, log
+
+
+def test_learning_while_versions_change(folder):
+    """Labels come while new versions replay those before and take over: the last version knows every one that was acknowledged."""
+    models, state = os.path.join(folder, "models"), os.path.join(folder, "state")
+    fit(folder, "mpa", "models/m/1.ferry")
+    with Server(models, "--state", state, "--replay", "--set", "poll=1", "--set", "log=none") as s:
+        acks, wrong, names, stop = [], [], iter(range(10**9)), threading.Event()
+
+        def load():
+            c = s.connection()
+            while not stop.is_set():
+                ids = [f"k{next(names)}" for _ in range(4)]
+                c.request("POST", "/learn", json.dumps([{"id": i, "x": ROW, "y": "c2"} for i in ids]), {"Content-Type": JSON})
+                r = c.getresponse()
+                got = json.loads(r.read())
+                (acks if r.status == 200 else wrong).extend(got if r.status == 200 else [got])
+
+        threads = [threading.Thread(target=load) for _ in range(2)]
+        for t in threads:
+            t.start()
+        for n in (2, 3, 4):
+            shutil.copy(models + "/m/1.ferry", models + "/m/.new")
+            os.rename(models + "/m/.new", models + f"/m/{n}.ferry")
+            s.wait_for(lambda: [v["version"] for v in s.get("/stats").json["versions"] if v["current"]] == [n])
+        stop.set()
+        for t in threads:
+            t.join()
+        assert not wrong and all("learned" in a for a in acks), (wrong, [a for a in acks if "learned" not in a][:3])
+        last = [a["id"] for a in acks][-300:]
+        for i, a in zip(last, s.post("/learn", [{"id": i, "x": ROW, "y": "c2"} for i in last]).json):
+            assert a.get("repeated") is True, (i, a)
+        s.stop()
 
 
 def test_replay_of_an_id_used_again(folder):
