@@ -4,6 +4,7 @@ import html
 import json
 import os
 import tempfile
+import warnings
 from ctypes import POINTER, byref, c_uint8, c_void_p
 
 import numpy as np
@@ -13,7 +14,7 @@ from sklearn.utils.multiclass import type_of_target
 from . import _abi
 from ._base import FerryEstimator, _labels, _real, new_task
 from ._data import GOALS, Classes, Domain, as_domains, class_text, hidden, matrix, plain, ratings_of
-from ._lib import Handle, context, lib, new_text, numbers, text, xgboost
+from ._lib import FerryError, Handle, context, lib, new_text, numbers, text, xgboost
 
 VERDICTS = {v: text(lib.ferry_verdict_name(v)) for v in range(9)}
 KINDS = {_abi.FERRY_KIND_BASELINE: "baseline", _abi.FERRY_KIND_TRANSFER: "transfer", _abi.FERRY_KIND_CONTROL: "control"}
@@ -99,8 +100,8 @@ class _Task:
         return "ids:" + path
 
 
-def _add_methods(ctx, task, methods):
-    """Names, (name, options) pairs, or estimators of ferryml; None: all that serve the goal. Others are passed over."""
+def _own(methods):
+    """(name or None, method, options) of names, (name, options) pairs and estimators of ferryml. Others are passed over."""
     for m in methods or ():
         name = None
         if isinstance(m, tuple) and len(m) == 2 and not isinstance(m[1], dict):
@@ -108,11 +109,14 @@ def _add_methods(ctx, task, methods):
         if isinstance(m, type) and issubclass(m, BaseEstimator):
             m = m()
         if isinstance(m, FerryEstimator):
-            method, options = m._method, m._settings()
-        elif hasattr(m, "fit"):
-            continue
-        else:
-            method, options = (m, {}) if isinstance(m, str) else m
+            yield name, m._method, m._settings()
+        elif not hasattr(m, "fit"):
+            yield (name, m, {}) if isinstance(m, str) else (name, *m)
+
+
+def _add_methods(ctx, task, methods):
+    """Methods as _own() gives them; none: all that serve the goal."""
+    for name, method, options in methods:
         with ctx.options(options) as opts:
             ctx.call(lib.ferry_task_add_method, task.pointer, method.encode(), name and name.encode(), opts)
 
@@ -152,8 +156,8 @@ def compare(X, y=None, *, sources=None, methods=None, repeats=10, labelled=0.5, 
     random_state : int, optional
         Seed of every random choice; None: 1, as the command.
     n_jobs : int, optional
-        Fits side by side: of ferry's methods in the library's own threads, of others' estimators through joblib, and
-        so on whatever backend is set there.
+        Fits side by side: of others' estimators through joblib; of ferry's methods in the library's own threads, or
+        through joblib as well where a backend for other machines is set there (Dask, Ray, Spark).
     verbose : bool
         Show a progress bar, if tqdm is there.
 
@@ -175,9 +179,14 @@ def compare(X, y=None, *, sources=None, methods=None, repeats=10, labelled=0.5, 
         for name, path in _answers(ctx, X, y, task, labelled, settings, others, n_jobs, folder):
             with ctx.options({"file": path, "baseline": True}) as opts:
                 ctx.call(lib.ferry_task_add_method, task.handle.pointer, b"predictions", name.encode(), opts)
-        if methods is None or not all(_foreign(m) for m in methods):
-            _add_methods(ctx, task.handle, methods)
-        return Comparison(_evaluate(ctx, task.handle, settings, n_jobs, verbose))
+        own, kept = list(_own(methods)), None
+        if _elsewhere():
+            if methods is None:
+                own = _defaults(ctx, task)
+            kept = os.path.join(folder, "kept")
+            _spread((X, y, sources, goal, labelled), settings, own, len(others), random_state, n_jobs, kept)
+        _add_methods(ctx, task.handle, own)
+        return Comparison(_evaluate(ctx, task.handle, settings, n_jobs, verbose, kept))
 
 
 def _foreign(m):
@@ -186,19 +195,87 @@ def _foreign(m):
     return hasattr(m, "fit") and not isinstance(m, FerryEstimator)
 
 
-def _evaluate(ctx, task, settings, n_jobs, verbose):
+def _evaluate(ctx, task, settings, n_jobs, verbose, kept=None):
     with ctx.options(settings) as opts:
         ctx.call(lib.ferry_task_set_evaluate, task.pointer, opts)
     ctx.call(lib.ferry_ctx_set_jobs, 0 if n_jobs is None or n_jobs < 0 else n_jobs)
     out = c_void_p()
     try:
-        ctx.long(lib.ferry_evaluate, task.pointer, byref(out), verbose=verbose)
+        if kept is None:
+            ctx.long(lib.ferry_evaluate, task.pointer, byref(out), verbose=verbose)
+        else:
+            ctx.long(lib.ferry_evaluate_kept, task.pointer, os.fsencode(kept), byref(out), verbose=verbose)
     except BaseException:
         lib.ferry_results_free(out)  # of a cancelled evaluation there are some
         raise
     finally:
         lib.ferry_ctx_set_jobs(ctx.handle, 0)
     return Handle(out, lib.ferry_results_free)
+
+
+# ---- fits on other machines ----
+
+def _elsewhere():
+    """Whether joblib's work goes to other machines: its own backends stay on this one."""
+    from joblib.parallel import get_active_backend
+    return type(get_active_backend()[0]).__name__ not in (
+        "LokyBackend", "ThreadingBackend", "MultiprocessingBackend", "SequentialBackend")
+
+
+def _defaults(ctx, task):
+    """What an evaluation without names would run, as _own() gives it."""
+    out = []
+    for m in _advice(ctx, task, False)["methods"]:
+        method, _, train = m["name"].partition(" train=")
+        out.append((m["name"], method, {"train": train} if train else {}))
+    return out
+
+
+def _spread(what, settings, own, before, seed, n_jobs, kept):
+    """Let joblib's workers do the fits of an evaluation: first each method's, then those of each transfer method with made-up
+    sources. What they did comes back as the files that ferry_evaluate_kept() takes up; a fit that is not among them (it was
+    shorter than a file is worth) it does itself. Methods count from `before`."""
+    from joblib import Parallel, delayed
+    os.makedirs(kept)
+    first = {**settings, "controls": "none", "guard": False}
+    files = Parallel(n_jobs=n_jobs)(delayed(_fits)(what, first, [m], {}, seed) for m in own)
+    kinds = [lib.ferry_method_find(m[1].encode()) for m in own]
+    bases = [i for i, k in enumerate(kinds) if k and k.contents.kind != _abi.FERRY_KIND_TRANSFER]
+    tested = [i for i, k in enumerate(kinds) if k and k.contents.kind == _abi.FERRY_KIND_TRANSFER and settings["controls"] != "none"]
+    # the method itself comes last, behind those that it is compared with
+    known = ({f"{at}{tail}": data for at, j in enumerate(bases + [i]) for tail, data in files[j].items()} for i in tested)
+    more = Parallel(n_jobs=n_jobs)(delayed(_fits)(what, {**settings, "guard": False}, [own[j] for j in bases + [i]], k, seed)
+                                   for i, k in zip(tested, known))
+    for i, found in list(enumerate(files)) + list(zip(tested, more)):
+        for tail, data in found.items():
+            with open(os.path.join(kept, f"{before + i}{tail}"), "wb") as f:
+                f.write(data)
+
+
+def _fits(what, settings, methods, files, seed):
+    """In a worker: the files that an evaluation leaves for the last of these methods, by their names without its number."""
+    xgboost()
+    ctx, number = context(seed), str(len(methods) - 1)
+    with tempfile.TemporaryDirectory(prefix="ferryml-") as folder:
+        kept = os.path.join(folder, "kept")
+        os.makedirs(kept)
+        for name, data in files.items():
+            with open(os.path.join(kept, name), "wb") as f:
+                f.write(data)
+        task = _Task(ctx, *what, folder)
+        _add_methods(ctx, task.handle, methods)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # whoever evaluates all of them will tell
+            try:
+                _evaluate(ctx, task.handle, settings, None, False, kept)
+            except FerryError:
+                pass
+        out = {}
+        for name in os.listdir(kept):
+            if name.startswith(number + "-") and name.endswith(".cell") and name not in files:
+                with open(os.path.join(kept, name), "rb") as f:
+                    out[name[len(number):]] = f.read()
+        return out
 
 
 def _answers(ctx, X, y, task, labelled, settings, others, n_jobs, folder):
@@ -408,15 +485,18 @@ def advise(X, y=None, *, sources=None, methods=None, labelled=0.5, goal=None, ra
     ctx = context(random_state)
     with tempfile.TemporaryDirectory(prefix="ferryml-") as folder:
         task = _Task(ctx, X, y, sources, goal, labelled, folder)
-        _add_methods(ctx, task.handle, methods)
-        found = POINTER(_abi.ferry_advice)()
-        ctx.long(lib.ferry_advise, task.handle.pointer, byref(found), verbose=verbose)
-        out = c_void_p()
-        try:
-            ctx.call(lib.ferry_advice_json, found, byref(out))
-            return Advice(json.loads(new_text(out)))
-        finally:
-            lib.ferry_advice_free(found)
+        _add_methods(ctx, task.handle, _own(methods))
+        return Advice(_advice(ctx, task, verbose))
+
+
+def _advice(ctx, task, verbose):
+    found, out = POINTER(_abi.ferry_advice)(), c_void_p()
+    ctx.long(lib.ferry_advise, task.handle.pointer, byref(found), verbose=verbose)
+    try:
+        ctx.call(lib.ferry_advice_json, found, byref(out))
+        return json.loads(new_text(out))
+    finally:
+        lib.ferry_advice_free(found)
 
 
 def select(X, sources, *, y=None, random_state=None, n_jobs=None, verbose=False, **options):

@@ -122,17 +122,30 @@ def datasets():
 def fetch(name, data_home="data", **options):
     """Get a public data set, as ``ferry fetch`` does: checked, resumed, unpacked; what is there is kept.
 
+    Parameters
+    ----------
+    name : str
+        One of datasets().
+    data_home : str or path
+        Where data sets are; each has a folder there.
+    **options
+        mirror, patience, tries (``ferry help fetch``).
+
     Returns
     -------
-    str
-        The folder with its files, for read().
+    sklearn.utils.Bunch
+        folder, filenames (all files in it, for read()) and DESCR, what it is and what is known about its licence.
     """
     ctx, out = context(), c_void_p()
     ctx.call(lib.ferry_catalog_load, None, byref(out))
     catalog = Handle(out, lib.ferry_catalog_free)
     with ctx.options(options) as opts:
         ctx.long(lib.ferry_fetch, catalog.pointer, name.encode(), os.fsencode(data_home), opts)
-    return os.path.join(data_home, name)
+    all_of_it = (lib.ferry_catalog_at(catalog.pointer, i).contents for i in range(lib.ferry_catalog_count(catalog.pointer)))
+    d = next(d for d in all_of_it if text(d.name) == name)
+    folder = os.path.join(data_home, name)
+    names = sorted(os.path.join(where, n) for where, _, files in os.walk(folder) for n in files)
+    return Bunch(folder=folder, filenames=names, DESCR=f"{text(d.summary)}\n\n{text(d.terms) or ''}".strip())
 
 
 def fetcher(attribute):

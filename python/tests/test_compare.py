@@ -2,16 +2,19 @@
 import csv
 import json
 import os
+import re
 import subprocess
 import tempfile
+import threading
 import unittest
 import warnings
+from unittest import mock
 
 import support
 import numpy as np
 import scipy.sparse as sp
 import ferryml
-from ferryml import Bridge, Domain, Source
+from ferryml import Bridge, Domain, Source, _compare, _lib
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
 
@@ -126,6 +129,50 @@ class Compare(unittest.TestCase):
             np.testing.assert_array_equal(one.runs[name], two.runs[name])
         self.assertLess(one.runs["Ridge"].mean(), one.runs["mean"].mean())
 
+    def spread(self, backend, **more):
+        """compare() here and by a backend of joblib that is not this machine's: the same numbers, and fits that came from there."""
+        import joblib
+        rng = np.random.default_rng(6)
+        truth = rng.normal(size=(3000, 4))
+        y = (truth[:, 0] > truth[:, 1]).astype(int)
+        x = truth @ rng.normal(size=(4, 40)) + rng.normal(size=(3000, 40))
+        how = dict(sources=[Source(x[:1500], y[:1500], name="old")], repeats=2, labelled={"per_class": 5}, random_state=3, **more)
+        came, evaluate = [], _compare._evaluate
+
+        def watched(ctx, task, settings, n_jobs, verbose, kept=None):
+            if kept is not None and threading.current_thread() is threading.main_thread():
+                came.extend(os.listdir(kept))
+            return evaluate(ctx, task, settings, n_jobs, verbose, kept)
+
+        os.environ["OMP_NUM_THREADS"] = "1"
+        try:
+            one = ferryml.compare(x[1500:], y[1500:], **how)
+            with joblib.parallel_backend(backend, n_jobs=2), mock.patch.object(_compare, "_evaluate", watched):
+                two = ferryml.compare(x[1500:], y[1500:], n_jobs=2, **how)
+        finally:
+            del os.environ["OMP_NUM_THREADS"]
+        self.assertEqual(list(one.runs), list(two.runs))
+        self.assertEqual(one.skipped, two.skipped)
+        for name in one.runs:
+            np.testing.assert_array_equal(one.runs[name], two.runs[name], name)
+        self.assertEqual({k: v["sentence"] for k, v in one.verdicts.items()}, {k: v["sentence"] for k, v in two.verdicts.items()})
+        return came
+
+    def test_elsewhere(self):
+        """A backend of joblib that is none of its own stands for other machines: each method's fits and those with made-up sources go there."""
+        import joblib
+        from joblib._parallel_backends import ThreadingBackend
+
+        class Elsewhere(ThreadingBackend):
+            pass
+
+        joblib.register_parallel_backend("elsewhere", Elsewhere)
+        methods = ["majority", ("mine", LogisticRegression()), "svm", ferryml.CoTransfer(), "htlic"]
+        came = self.spread("elsewhere", methods=methods)
+        # cotransfer is number 3: estimators of others come first. Its fits take 0.1 s, those of the others are shorter than a file is worth
+        self.assertTrue({"3-0.cell", "3-1.cell"} <= set(came) and any(c.startswith("3-c") for c in came), came)
+        self.assertFalse(any(c.startswith(("0-", "4-")) for c in came), came)
+
     def test_dask(self):
         """The cells on a local Dask cluster, by joblib: the same numbers."""
         try:
@@ -139,6 +186,7 @@ class Compare(unittest.TestCase):
             with joblib.parallel_backend("dask"):
                 two = ferryml.compare(XT, YT, n_jobs=2, **how)
             self.assertEqual(len(client.scheduler_info()["workers"]), 2)
+            self.assertTrue(self.spread("dask", methods=["svm", "cotransfer"], controls="none"))
         for name in one.runs:
             np.testing.assert_array_equal(one.runs[name], two.runs[name])
 
@@ -232,6 +280,13 @@ class Files(unittest.TestCase):
         self.assertGreater(len(names), 3)
         name = next(iter(names))
         self.assertTrue(callable(getattr(ferryml, "fetch_" + name.replace("-", "_").replace(".", "_"))))
+        with tempfile.TemporaryDirectory() as folder, mock.patch.object(_lib.Context, "long"):  # as if all files had been there
+            os.makedirs(os.path.join(folder, name, "part"))
+            path = os.path.join(folder, name, "part", "x.csv")
+            open(path, "w", encoding="utf-8").close()
+            got = getattr(ferryml, "fetch_" + name.replace("-", "_").replace(".", "_"))(data_home=folder)
+            self.assertEqual((got.folder, got.filenames), (os.path.join(folder, name), [path]))
+            self.assertIn(names[name], got.DESCR)
         with self.assertRaises(AttributeError):
             ferryml.fetch_nosuch
         with self.assertRaisesRegex(ValueError, "nosuch"):
