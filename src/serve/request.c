@@ -345,6 +345,11 @@ static bool acceptable(serve_request *r)
         return ferry_i_serve_error(r, 503, "the server is stopping"), false;
     }
     if (!ferry_i_serve_find_version(r)) return false;
+    /* a proxy before us may have believed the other one */
+    if (length && ferry_i_serve_header(r, "Transfer-Encoding"))
+        return ferry_i_serve_error(
+                   r, 400, "expected Content-Length or Transfer-Encoding, not both"),
+               false;
     if (length && ferry_i_parse_int(length, length + strlen(length), &n) &&
         n > r->server->set.body)
         return ferry_i_serve_error(r, 413,

@@ -102,6 +102,16 @@ def test_limits(folder):
         c = s.connection()
         c.request("POST", "/predict", iter([b" " * 1000] * 10), {"Content-Type": JSON}, encode_chunked=True)
         assert c.getresponse().status == 413
+        # two lengths: what follows is no second request
+        c = socket.create_connection(("127.0.0.1", s.port), timeout=20)
+        c.sendall(b"POST /predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /ping HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        said = b""
+        try:
+            while more := c.recv(65536):
+                said += more
+        except ConnectionError:
+            pass
+        assert said.startswith(b"HTTP/1.1 400 ") and said.count(b"HTTP/1.1 ") == 1, said
         # bytes that drip in, and nothing at all: both are shut, others are served meanwhile
         slow, silent = socket.create_connection(("127.0.0.1", s.port)), socket.create_connection(("127.0.0.1", s.port))
         slow.settimeout(20), silent.settimeout(20)

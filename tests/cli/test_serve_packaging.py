@@ -51,6 +51,19 @@ def test_image(folder):
         subprocess.run(["hadolint", "--ignore", "DL3008", os.path.join(HERE, "Dockerfile")], check=True)
 
 
+def test_compose(folder):
+    """What the example mounts is there, and the board is where Grafana is told to look."""
+    text = read(HERE, "compose.yaml")
+    mounts = dict(re.findall(r'"\./([\w.]+):([^":]+)(?::ro)?"', text))
+    for name in set(mounts) - {"models", "secrets"}:  # these are the user's
+        assert os.path.exists(os.path.join(HERE, name)), name
+    assert os.path.exists(os.path.join(HERE, re.search(r"context: ([./]+)", text).group(1), re.search(r"dockerfile: (\S+)}", text).group(1)))
+    board = read(HERE, "grafana/dashboards/ferry.yaml")
+    assert os.path.dirname(mounts["dashboard.json"]) in board, board
+    assert "http://prometheus:9090" in read(HERE, "grafana/datasources/prometheus.yaml")
+    assert mounts["secrets"] + "/prometheus.token" in read(HERE, "prometheus.yml") and "ferry:8443" in read(HERE, "prometheus.yml")
+
+
 def test_unit(folder):
     text = read(HERE, "ferry-serve.service")
     for line in ("DynamicUser=yes", "ProtectSystem=strict", "Type=notify", "NoNewPrivileges=yes"):
