@@ -20,7 +20,8 @@
 #define MEMORY                                                                             \
     {                                                                                      \
         KEY_MEMORY, 0, "memory", "SIZE", WORDS_NONE,                                       \
-            "most memory to use, such as 8G; default: half of what is free"                \
+            "most memory to use, such as 8G; larger arrays are kept in files "        \
+            "(in TMPDIR, else /var/tmp); default: half of what is free, none in files"     \
     }
 #define MAX_INPUT                                                                          \
     {                                                                                      \
@@ -126,6 +127,7 @@ static const cli_option advise_options[] = {
     JSON("print as JSON"),
     SEED,
     THREADS,
+    MEMORY,
     MAX_INPUT,
     ENGINE,
     QUIET,
@@ -140,6 +142,7 @@ static const cli_option fit_options[] = {
     SET("change an option of the method (KEY) or of the task (dotted path); repeatable"),
     SEED,
     THREADS,
+    MEMORY,
     MAX_INPUT,
     ENGINE,
     QUIET,
@@ -160,6 +163,7 @@ static const cli_option predict_options[] = {
     FORMAT,
     SET("change how the data is read; may be repeated"),
     THREADS,
+    MEMORY,
     MAX_INPUT,
     ENGINE,
     QUIET,
@@ -234,6 +238,7 @@ static const cli_option inspect_options[] = {
 };
 static const cli_option convert_options[] = {
     FORMAT,
+    MEMORY,
     MAX_INPUT,
     {KEY_TO, 0, "to", "NAME", WORDS_FORMAT, "format of the output; default: by extension"},
     SET("change how the file is read; may be repeated"),

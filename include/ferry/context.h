@@ -65,7 +65,9 @@ FERRY_API int ferry_ctx_threads(const ferry_ctx *ctx);
 FERRY_API ferry_status ferry_ctx_set_jobs(ferry_ctx *ctx, int jobs);
 FERRY_API int ferry_ctx_jobs(const ferry_ctx *ctx);
 /** The most memory that the process should use, in bytes; 0, the default: what it has now and half of what
- * is free. Fewer fits run in parallel if they are large. */
+ * is free. Fewer fits run in parallel if they are large. If a limit is set, arrays that do not fit into half
+ * of it are kept in unnamed files in TMPDIR or /var/tmp: slower, with the same results. The limit holds for
+ * the whole process, whichever context set it last. With ferry_set_allocator() it is left to that allocator. */
 FERRY_API ferry_status ferry_ctx_set_memory(ferry_ctx *ctx, int64_t bytes);
 FERRY_API int64_t ferry_ctx_memory(const ferry_ctx *ctx);
 /** Every random choice derives from this. */

@@ -97,7 +97,8 @@ int ferry_ctx_jobs(const ferry_ctx *ctx)
     return ctx->jobs_asked;
 }
 
-/* 0 stands for a share of what is free. */
+/* 0 stands for a share of what is free. Half is for large arrays, which go to files beyond it; the other for all
+ * that is not counted. */
 ferry_status ferry_ctx_set_memory(ferry_ctx *ctx, int64_t bytes)
 {
     FERRY_ARGS(ctx, ctx);
@@ -106,6 +107,7 @@ ferry_status ferry_ctx_set_memory(ferry_ctx *ctx, int64_t bytes)
         return ferry_i_fail(ctx, FERRY_EINVAL, "memory = %lld is below 0",
                             (long long)bytes);
     ctx->memory = bytes;
+    ferry_i_spill_limit(bytes / 2);
     return FERRY_OK;
 }
 

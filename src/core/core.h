@@ -93,6 +93,8 @@ void *ferry_i_calloc(int64_t n, size_t size);
 void *ferry_i_realloc(void *p, int64_t n, size_t size);
 /* NULL is fine. */
 void ferry_i_free(void *p);
+/* From now on large arrays beyond so many bytes together are kept in files (spill.c); 0: none are. */
+void ferry_i_spill_limit(int64_t bytes);
 void ferry_i_free_all(void *const *p, size_t n);
 char *ferry_i_strdup(const char *text);               /* NULL in, NULL out */
 char *ferry_i_strndup(const char *text, int64_t len); /* always ends in 0 */
@@ -330,6 +332,11 @@ int64_t ferry_i_ids_addn(ferry_ids *ids, const char *id, int64_t len, bool *adde
 ferry_ids *ferry_i_ids_copy(const ferry_ids *ids);
 /* "1" .. "n". */
 ferry_ids *ferry_i_ids_numbers(int64_t n);
+/* As arrays of files have them: texts one after the other, each ended by a zero byte. Parsing refuses (FERRY_EDATA, by
+ * the array's name) a last one without its end and one that comes twice. */
+void ferry_i_ids_print(const ferry_ids *ids, ferry_text *out);
+ferry_status ferry_i_ids_parse(ferry_ctx *ctx, const char *name, const void *bytes,
+                               int64_t n, ferry_ids **out);
 
 /* ---- numbers as text ---- */
 

@@ -203,3 +203,35 @@ ferry_ids *ferry_i_ids_numbers(int64_t n)
         at += ferry_i_format_real(at, (double)(i + 1)) + 1;
     return ids;
 }
+
+void ferry_i_ids_print(const ferry_ids *ids, ferry_text *out)
+{
+    for (int64_t i = 0; i < ferry_i_ids_count(ids); i++) {
+        const char *id = ferry_i_ids_at(ids, i);
+        ferry_i_text_addn(out, id, (int64_t)strlen(id) + 1);
+    }
+}
+
+ferry_status ferry_i_ids_parse(ferry_ctx *ctx, const char *name, const void *bytes,
+                               int64_t n, ferry_ids **out)
+{
+    ferry_status st = FERRY_OK;
+    ferry_ids *ids = NULL;
+    const char *text = bytes;
+
+    *out = NULL;
+    FERRY_NEED(ctx, n == 0 || text[n - 1] == 0, FERRY_EDATA,
+               "tensor '%s' does not end its last text", name);
+    FERRY_HAVE(ctx, ids = ferry_i_ids_new());
+    for (int64_t at = 0; at < n;) {
+        const int64_t len = (int64_t)strlen(text + at);
+        bool added = false;
+        FERRY_HAVE(ctx, ferry_i_ids_addn(ids, text + at, len, &added) >= 0);
+        FERRY_NEED(ctx, added, FERRY_EDATA, "tensor '%s' has '%s' twice", name, text + at);
+        at += len + 1;
+    }
+    FERRY_MOVE(*out, ids);
+done:
+    ferry_i_ids_free(ids);
+    return st;
+}

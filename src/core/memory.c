@@ -4,12 +4,14 @@
  * Exceptions are what other libraries take for themselves: matio, libarchive, OpenBLAS, XGBoost.
  * jansson asks here as well (json.c). */
 #define _GNU_SOURCE /* MADV_HUGEPAGE */
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "core/json.h"
+#include "core/spill.h"
 
 /* Plain variables: they are set before the first allocation, by one thread. */
 static void *(*use_calloc)(size_t, size_t) = calloc;
@@ -64,6 +66,12 @@ void *ferry_i_asked(void *p, int64_t n, size_t size)
 ferry_status ferry_i_nomem(ferry_ctx *ctx)
 {
     lost = false;
+    if (refused >= 1e6 && ferry_i_spill_why()[0])
+        return ferry_i_fail(
+            ctx, FERRY_ENOMEM,
+            "out of memory: %.0f MB more are beyond the limit that was set, and "
+            "there is no room for a file of them (%s; TMPDIR chooses a folder)",
+            refused / 1e6, ferry_i_spill_why());
     return refused >= 1e6
                ? ferry_i_fail(ctx, FERRY_ENOMEM,
                               "out of memory: %.0f MB more could not be had", refused / 1e6)
@@ -85,29 +93,64 @@ static void *on_large_pages(void *p, size_t bytes)
     return p;
 }
 
+/* Arrays beyond a limit on memory become files (spill.c), unless the caller has an allocator. */
+static bool to_file(size_t bytes, size_t less)
+{
+    return use_free == free && ferry_i_spill_due(bytes, less);
+}
+
+/* p, counted if it is the C library's. */
+static void *counted(void *p, size_t bytes)
+{
+    if (use_free == free) ferry_i_spill_count(p, 1);
+    return on_large_pages(p, bytes);
+}
+
 /* One block of n * size bytes: the product is checked here and not left to the
  * allocator. */
 void *ferry_i_calloc(int64_t n, size_t size)
 {
     size_t bytes = 0;
+    void *p = NULL;
 
-    return ferry_i_asked(
-        bytes_of(n, size, &bytes) ? on_large_pages(use_calloc(1, bytes), bytes) : NULL, n,
-        size);
+    if (bytes_of(n, size, &bytes))
+        p = to_file(bytes, 0) ? ferry_i_spill_new(bytes)
+                              : counted(use_calloc(1, bytes), bytes);
+    return ferry_i_asked(p, n, size);
+}
+
+/* From the heap to a file, or from a file to a larger one; what a file has to spare is used first. */
+static void *move_to_file(void *p, size_t old, bool was_file, size_t bytes)
+{
+    if (was_file && bytes <= old) return p;
+    void *q = ferry_i_spill_new(bytes);
+    if (!q) return NULL;
+    if (p) memcpy(q, p, old < bytes ? old : bytes);
+    ferry_i_free(p);
+    return q;
 }
 
 void *ferry_i_realloc(void *p, int64_t n, size_t size)
 {
     size_t bytes = 0;
 
-    return ferry_i_asked(
-        bytes_of(n, size, &bytes) ? on_large_pages(use_realloc(p, bytes), bytes) : NULL, n,
-        size);
+    if (!bytes_of(n, size, &bytes)) return ferry_i_asked(NULL, n, size);
+    const bool ours = use_free == free;
+    const size_t file = p && ours ? ferry_i_spill_size(p) : 0;
+    const size_t old = file || !p || !ours ? file : malloc_usable_size(p);
+    if (file || to_file(bytes, old))
+        return ferry_i_asked(move_to_file(p, old, file > 0, bytes), n, size);
+    if (ours) ferry_i_spill_count(p, -1);
+    void *q = use_realloc(p, bytes);
+    if (!q && ours) ferry_i_spill_count(p, 1);
+    return ferry_i_asked(q ? counted(q, bytes) : NULL, n, size);
 }
 
 void ferry_i_free(void *p)
 {
-    if (p) use_free(p);
+    if (!p || (use_free == free && ferry_i_spill_free(p))) return;
+    if (use_free == free) ferry_i_spill_count(p, -1);
+    use_free(p);
 }
 
 void ferry_string_free(char *text)

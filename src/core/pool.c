@@ -293,9 +293,12 @@ static int64_t number_in(const char *path, int64_t otherwise)
     return found ? (int64_t)bytes : otherwise;
 }
 
+/* Without the pages of files (mapped data), which the kernel takes back when it needs them. */
 int64_t ferry_i_memory_held(void)
 {
-    return proc_bytes("/proc/self/status", "VmRSS");
+    const int64_t own = proc_bytes("/proc/self/status", "RssAnon");
+
+    return own > 0 ? own : proc_bytes("/proc/self/status", "VmRSS");
 }
 
 /* Free is what the kernel would give without swapping, within the container where there is one. */
@@ -312,13 +315,14 @@ int64_t ferry_i_memory_limit(const ferry_ctx *ctx)
     return ferry_i_memory_held() + free_bytes / 2;
 }
 
-/* Address space is limited (ulimit -v): every thread that enters BLAS takes a buffer of 128 MB of it, and
- * where there is none left BLAS never comes back (linalg/host/blas.c). */
-static bool little_space(void)
+/* Every thread that enters BLAS takes a buffer of 128 MB, and where there is none left BLAS never comes back
+ * (linalg/host/blas.c). */
+bool ferry_i_little_space(void)
 {
-    struct rlimit space;
+    struct rlimit all, own;
 
-    return getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY;
+    return (getrlimit(RLIMIT_AS, &all) == 0 && all.rlim_cur != RLIM_INFINITY) ||
+           (getrlimit(RLIMIT_DATA, &own) == 0 && own.rlim_cur != RLIM_INFINITY);
 }
 
 void ferry_i_pool_plan(ferry_ctx *ctx, int64_t cells, int64_t bytes)
@@ -326,9 +330,9 @@ void ferry_i_pool_plan(ferry_ctx *ctx, int64_t cells, int64_t bytes)
     const long online = sysconf(_SC_NPROCESSORS_ONLN);
     const int cores = online > 0 ? (int)online : 1;
     const int64_t left = bytes > 0 ? ferry_i_memory_limit(ctx) - ferry_i_memory_held() : 0;
-    const int64_t fit = little_space() || (bytes > 0 && left < 2 * bytes) ? 1
-                        : bytes <= 0                                      ? INT64_MAX
-                                                                          : left / bytes;
+    const int64_t fit = ferry_i_little_space() || (bytes > 0 && left < 2 * bytes) ? 1
+                        : bytes <= 0 ? INT64_MAX
+                                     : left / bytes;
     const int64_t ranks = ferry_i_ranks_dealing(ctx) ? ctx->ranks->size : 1;
     const int64_t here =
         (cells + ranks - 1) / ranks; /* of this rank, as long as all are as fast */

@@ -43,5 +43,7 @@ void ferry_i_pool_plan(ferry_ctx *ctx, int64_t cells, int64_t bytes);
 int64_t ferry_i_memory_limit(const ferry_ctx *ctx);
 /* What this process holds now. 0: not known. */
 int64_t ferry_i_memory_held(void);
+/* Whether address space is limited, all of it or what is not files (ulimit -v, -d). */
+bool ferry_i_little_space(void);
 
 #endif

@@ -7,8 +7,8 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 
+#include "core/pool.h"
 #include "linalg/blas.h"
 #include "linalg/host/host.h"
 #include "linalg/host/isa.h"
@@ -22,8 +22,9 @@ static char why[FERRY_LOAD_WHY];
 #define FERRY_LAPACK(F)                                                                    \
     F(ilaver)                                                                              \
     F(dsyev)                                                                               \
-    F(dsyevd) F(dsygvd) F(dgesdd) F(dgeqrf) F(dorgqr) F(dpotrf) F(dpotrs) F(dgesv)         \
-        F(dgees) F(dtrsyl)
+    F(dsyevd)                                                                              \
+    F(dsygvd) F(dgesdd) F(dgeqrf) F(dorgqr) F(dpotrf) F(dpotrs) F(dgesv) F(dgees)          \
+        F(dtrsyl)
 
 #ifdef FERRY_BLAS_PREFIX /* linked, under names that meet no other BLAS in the process: a wheel's */
 #define DECLARE(name) extern __typeof__(*ferry_i_blas.name) FERRY_BLAS_PREFIX(name##_);
@@ -132,14 +133,15 @@ void ferry_i_check_machine(ferry_ctx *ctx)
 
 /* OpenBLAS maps a buffer for every thread that computes, and where there is no room for it tries again
  * for ever (blas_memory_alloc): a worker that never comes up is waited for without end. So where address
- * space is limited (RLIMIT_AS) there must be room before threads are started, and the calling thread's own
- * buffer is mapped here, by a first product. */
+ * space is limited (RLIMIT_AS, or RLIMIT_DATA: that of a process's own) there must be room before threads are started,
+ * and the calling thread's own buffer is mapped here, by a first product. */
 enum { BUFFER = 128 << 20, STACK = 16 << 20 };
 static atomic_int most_threads = 0; /* that OpenBLAS may have; 0: as many as one likes */
 
 static bool have_room(int64_t bytes)
 {
-    void *p = mmap(NULL, (size_t)bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *p = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
     if (p == MAP_FAILED) return false;
     (void)munmap(p, (size_t)bytes);
@@ -151,7 +153,6 @@ ferry_status ferry_i_blas_ready(ferry_ctx *ctx)
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     static bool mapped;
     ferry_status st = FERRY_OK;
-    struct rlimit space;
     double a[100] = {0}, c[100] = {0};
 
     if (!have_blas() && (strstr(why, "map segment") || strstr(why, "allocate memory")))
@@ -160,8 +161,7 @@ ferry_status ferry_i_blas_ready(ferry_ctx *ctx)
         return ferry_i_fail(
             ctx, FERRY_ENEEDS,
             "computing needs the library OpenBLAS (Debian: libopenblas0): %s", why);
-    if (getrlimit(RLIMIT_AS, &space) != 0 || space.rlim_cur == RLIM_INFINITY)
-        return FERRY_OK;
+    if (!ferry_i_little_space()) return FERRY_OK;
     (void)pthread_mutex_lock(&lock);
     const int there = ferry_i_blas.get_num_threads(), most = atomic_load(&most_threads);
     int n = ctx->threads;

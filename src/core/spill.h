@@ -1,0 +1,20 @@
+/* Large arrays in files: what memory.c needs of spill.c. */
+#ifndef FERRY_CORE_SPILL_H
+#define FERRY_CORE_SPILL_H
+
+#include "core/core.h"
+
+/* Whether a new array of so many bytes is one for a file, `less` bytes of the heap being given up for it. */
+bool ferry_i_spill_due(size_t bytes, size_t less);
+/* Zeroed pages of a file; NULL: there is no room, as ferry_i_spill_why() then says. */
+void *ferry_i_spill_new(size_t bytes);
+/* How many bytes p has there; 0: it is not one of them. */
+size_t ferry_i_spill_size(const void *p);
+/* Give it back; false: it is not one of them. */
+bool ferry_i_spill_free(void *p);
+/* p, of malloc, joins (1) or leaves (-1) the heap. Nothing is counted before the first limit is set. */
+void ferry_i_spill_count(void *p, int sign);
+/* Why this thread last got NULL above; "": it did not. */
+const char *ferry_i_spill_why(void);
+
+#endif
