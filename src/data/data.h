@@ -334,6 +334,16 @@ typedef struct ferry_input {
 ferry_status ferry_i_input_open(ferry_ctx *ctx, const char *path, ferry_input *in);
 /* Releases the bytes however they were come by, and zeroes *in. A zeroed input is fine. */
 void ferry_i_input_close(ferry_input *in);
+/* The bytes for as long as somebody reads them, whatever happens to the input: its map where it has one and they
+ * begin at a multiple of 8, else a copy. */
+typedef struct ferry_held {
+    const char *data;
+    int64_t size;
+    void *map; /* NULL: data is a copy of our own */
+    int64_t map_size;
+} ferry_held;
+ferry_status ferry_i_input_hold(ferry_ctx *ctx, const ferry_input *in, ferry_held **out);
+void ferry_i_held_free(void *held); /* a ferry_release_fn */
 /* From now on keep the file that was unpacked last, so that several who read one archive
  * unpack it once; false: forget it, and keep none. */
 void ferry_i_unpacked_keep(ferry_ctx *ctx, bool keep);
@@ -401,6 +411,6 @@ ferry_status ferry_i_option_refuse(ferry_ctx *ctx, const char *path, const char 
 extern const ferry_format ferry_i_format_delimited, ferry_i_format_svmlight,
     ferry_i_format_mtx, ferry_i_format_npy, ferry_i_format_npz, ferry_i_format_mat,
     ferry_i_format_arff, ferry_i_format_linqs, ferry_i_format_ratings, ferry_i_format_edges,
-    ferry_i_format_text;
+    ferry_i_format_text, ferry_i_format_fdata;
 
 #endif

@@ -81,6 +81,7 @@ static const ferry_format *const formats[] = {
     &ferry_i_format_svmlight,
     &ferry_i_format_npy,
     &ferry_i_format_npz,
+    &ferry_i_format_fdata,
     &ferry_i_format_linqs,
     &ferry_i_format_mat,
     &ferry_i_format_arff,

@@ -74,6 +74,42 @@ void ferry_i_input_close(ferry_input *in)
     *in = (ferry_input){0};
 }
 
+void ferry_i_held_free(void *p)
+{
+    ferry_held *held = p;
+
+    if (!held) return;
+    if (held->map)
+        (void)munmap(held->map, (size_t)held->map_size);
+    else
+        ferry_i_free((void *)(uintptr_t)held->data);
+    ferry_i_free(held);
+}
+
+/* The map changes hands; the input goes on lending it, but does not release it any more. */
+ferry_status ferry_i_input_hold(ferry_ctx *ctx, const ferry_input *in, ferry_held **out)
+{
+    ferry_status st = FERRY_OK;
+    ferry_held *held = NULL;
+    char *copy = NULL;
+
+    FERRY_NEW(ctx, held, 1);
+    *held = (ferry_held){.data = in->data, .size = in->size};
+    if (in->how == MAPPED && (uintptr_t)in->data % 8 == 0) {
+        held->map = in->owned;
+        held->map_size = in->owned_size;
+        ((ferry_input *)(uintptr_t)in)->how = NOTHING;
+    } else {
+        FERRY_NEW(ctx, copy, in->size);
+        memcpy(copy, in->data, (size_t)in->size);
+        FERRY_MOVE(held->data, copy);
+    }
+    FERRY_MOVE(*out, held);
+done:
+    ferry_i_free(held);
+    return st;
+}
+
 /* Whatever the bytes were, they are now these, on the heap. */
 static void take_heap(ferry_input *in, char *bytes, int64_t n)
 {

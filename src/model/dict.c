@@ -140,10 +140,7 @@ ferry_status ferry_i_dict_put_ids(ferry_ctx *ctx, ferry_dict *dict, const char *
     ferry_status st = FERRY_OK;
     ferry_text t = {0};
 
-    for (int64_t i = 0; i < ferry_i_ids_count(ids); i++) {
-        const char *id = ferry_i_ids_at(ids, i);
-        ferry_i_text_addn(&t, id, (int64_t)strlen(id) + 1);
-    }
+    ferry_i_ids_print(ids, &t);
     FERRY_HAVE(ctx, !t.failed);
     FERRY_TRY(ferry_i_dict_put_bytes(ctx, dict, name, t.len, (const uint8_t *)t.s));
 done:
@@ -288,26 +285,13 @@ ferry_status ferry_i_dict_ids(ferry_ctx *ctx, const ferry_dict *dict, const char
                               ferry_ids **out)
 {
     ferry_status st = FERRY_OK;
-    ferry_ids *ids = NULL;
     const uint8_t *bytes = NULL;
     int64_t n = -1;
 
     *out = NULL;
     FERRY_TRY(ferry_i_dict_bytes(ctx, dict, name, &n, &bytes));
-    FERRY_NEED(ctx, n == 0 || bytes[n - 1] == 0, FERRY_EDATA,
-               "tensor '%s' does not end its last text", name);
-    FERRY_HAVE(ctx, ids = ferry_i_ids_new());
-    for (int64_t at = 0; at < n;) {
-        const char *id = (const char *)bytes + at;
-        const int64_t len = (int64_t)strlen(id);
-        bool added = false;
-        FERRY_HAVE(ctx, ferry_i_ids_addn(ids, id, len, &added) >= 0);
-        FERRY_NEED(ctx, added, FERRY_EDATA, "tensor '%s' has '%s' twice", name, id);
-        at += len + 1;
-    }
-    FERRY_MOVE(*out, ids);
+    FERRY_TRY(ferry_i_ids_parse(ctx, name, bytes, n, out));
 done:
-    ferry_i_ids_free(ids);
     return st;
 }
 

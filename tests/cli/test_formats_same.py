@@ -11,7 +11,8 @@ from harness import ferry, main, read, tree, write
 # the others are compared with it. NPY and CSV store every cell, svmlight and mtx only those that are not 0, MAT and
 # NPZ either.
 FORMATS = [("csv", "csv", None), ("svmlight", "svm", "csv"), ("npy", "npy", "csv"), ("dense MAT", "dense.mat", "csv"),
-           ("sparse MAT", "sparse.mat", "svm"), ("mtx", "mtx", "svm"), ("sparse NPZ", "npz", "svm")]
+           ("sparse MAT", "sparse.mat", "svm"), ("mtx", "mtx", "svm"), ("sparse NPZ", "npz", "svm"),
+           ("dense fdata", "dense.fdata", "csv"), ("sparse fdata", "sparse.fdata", "svm")]
 
 
 def rows_of(rng, n, cols, kind, classes):

@@ -26,6 +26,7 @@ static const way ways[] = {
     {"npy", "", FERRY_DATA_LABELS},
     {"npz", "", FERRY_DATA_VIEW},
     {"npz", "", FERRY_DATA_LISTING},
+    {"fdata", "", FERRY_DATA_VIEW},
     {"mat", "", FERRY_DATA_VIEW},
     {"mat", "transpose=yes", FERRY_DATA_VIEW},
     {"mat", "", FERRY_DATA_LABELS},
