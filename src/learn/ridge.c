@@ -8,7 +8,8 @@
  *   n <  d:  (AA' + lambda I) V  = C,  W' = A'V AA' = XX' - s 1' - 1 s' + m'm,  s = X m
  *
  * and b = mean of Y - W m. A sparse X is centred only in these formulas, never in memory; a
- * dense one is centred first, since the differences lose digits when means are large.
+ * dense one is centred first, since the differences lose digits when means are large. Of a large one that is done
+ * piece by piece, A'A and A'C being sums over rows: no copy of it is made.
  *
  * With a weight v_i for each row, means are weighted and the rows of A and C multiplied by
  * sqrt(v_i): sum_i v_i |y_i - W x_i - b|^2 is then the same problem. Only for a dense X.
@@ -19,12 +20,12 @@
 
 #include "learn/learn.h"
 
-/* The largest system: 2 GiB. */
-enum { MOST = 16384 };
+/* The largest system: 2 GiB. Cells of a piece: 8 MiB. */
+enum { MOST = 16384, PIECE = 1 << 20 };
 
 /* Everything the steps below share. */
 typedef struct work {
-    const ferry_matrix *x; /* centred when dense */
+    const ferry_matrix *x; /* centred when dense, unless in pieces */
     ferry_matrix *own;     /* the centred copy */
     ferry_block *c;        /* n x k, centred targets */
     double *mx, *my;       /* means that were or are to be taken off */
@@ -60,19 +61,32 @@ static void weigh_means(const work *w, int64_t n, int64_t k, const double *from,
         mean[j] /= all;
 }
 
-/* to (n x k) <- sqrt(v_i) (from_i - mean). */
-static void take_off(const work *w, int64_t n, int64_t k, const double *from,
+/* to (n x k) <- sqrt(v_i) (from_i - mean); weight (n) may be NULL. */
+static void take_off(const double *weight, int64_t n, int64_t k, const double *from,
                      const double *mean, double *to)
 {
     for (int64_t i = 0; i < n; i++) {
-        const double root = w->weight ? sqrt(w->weight[i]) : 1;
+        const double root = weight ? sqrt(weight[i]) : 1;
         for (int64_t j = 0; j < k; j++)
             to[i * k + j] = root * (from[i * k + j] - mean[j]);
     }
 }
 
+/* Rows of a piece: at least twice the columns, so that adding up is little beside the products. */
+static int64_t piece_rows(const ferry_matrix *x)
+{
+    const int64_t few = PIECE / (x->cols > 0 ? x->cols : 1);
+
+    return few > 2 * x->cols ? few : 2 * x->cols;
+}
+
+static bool in_pieces(const ferry_matrix *x)
+{
+    return x->dense && x->cols <= x->rows && x->rows > piece_rows(x);
+}
+
 /* Dense: a centred (and weighted) copy, left = 0. CSR: x itself, the means in `left`,
- * for the formulas to take off. */
+ * for the formulas to take off. In pieces: x itself, add_pieces() does the rest. */
 static ferry_status centre_x(ferry_ctx *ctx, const ferry_matrix *x, work *w)
 {
     ferry_status st = FERRY_OK;
@@ -88,9 +102,10 @@ static ferry_status centre_x(ferry_ctx *ctx, const ferry_matrix *x, work *w)
         memcpy(w->left, w->mx, (size_t)x->cols * sizeof *w->left);
         goto done;
     }
-    FERRY_TRY(ferry_i_matrix_dense(ctx, x->rows, x->cols, &w->own));
     weigh_means(w, x->rows, x->cols, x->dense, w->mx);
-    take_off(w, x->rows, x->cols, x->dense, w->mx, w->own->dense);
+    if (in_pieces(x)) goto done;
+    FERRY_TRY(ferry_i_matrix_dense(ctx, x->rows, x->cols, &w->own));
+    take_off(w->weight, x->rows, x->cols, x->dense, w->mx, w->own->dense);
     w->x = w->own;
 done:
     return st;
@@ -107,7 +122,7 @@ static ferry_status centre_y(ferry_ctx *ctx, const ferry_block *y, work *w)
     for (int64_t j = 0; j < y->k; j++)
         w->my[j] /= (double)y->rows;
     weigh_means(w, y->rows, y->k, y->data, w->my);
-    take_off(w, y->rows, y->k, y->data, w->my, w->c->data);
+    take_off(w->weight, y->rows, y->k, y->data, w->my, w->c->data);
 done:
     return st;
 }
@@ -158,6 +173,34 @@ done:
     return st;
 }
 
+/* A <- A'A and wt <- A'C, a piece of rows after the other. */
+static ferry_status add_pieces(ferry_ctx *ctx, work *w, ferry_block *wt)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_matrix *x = w->x;
+    const int64_t d = x->cols, k = w->c->k, most = piece_rows(x);
+    ferry_matrix *piece = NULL;
+    ferry_small *part = NULL;
+
+    FERRY_TRY(ferry_i_matrix_dense(ctx, most, d, &piece));
+    FERRY_TRY(ferry_i_small_new(ctx, d, d, &part));
+    for (int64_t i = 0; i < x->rows; i += most) {
+        piece->rows = x->rows - i < most ? x->rows - i : most;
+        piece->nnz = piece->rows * d;
+        take_off(w->weight ? w->weight + i : NULL, piece->rows, d, x->dense + i * d, w->mx,
+                 piece->dense);
+        FERRY_TRY(ferry_e(ctx)->xtx(ctx, piece, part));
+        for (int64_t e = 0; e < d * d; e++)
+            w->a->data[e] += part->data[e];
+        const ferry_block c = {piece->rows, k, w->c->data + i * k};
+        FERRY_TRY(ferry_e(ctx)->tmul(ctx, 1, piece, &c, i > 0, wt));
+    }
+done:
+    ferry_i_small_free(part);
+    ferry_i_matrix_free(piece);
+    return st;
+}
+
 /* d <= n. */
 static ferry_status primal(ferry_ctx *ctx, work *w, ferry_block *wt)
 {
@@ -166,11 +209,15 @@ static ferry_status primal(ferry_ctx *ctx, work *w, ferry_block *wt)
     const double n = (double)w->x->rows;
 
     FERRY_TRY(ferry_i_small_new(ctx, d, d, &w->a));
-    FERRY_TRY(ferry_e(ctx)->xtx(ctx, w->x, w->a));
-    for (int64_t j = 0; j < d; j++)
-        for (int64_t i = 0; i < d; i++)
-            FERRY_AT(w->a, i, j) -= n * w->left[i] * w->left[j];
-    FERRY_TRY(ferry_e(ctx)->tmul(ctx, 1, w->x, w->c, 0, wt));
+    if (in_pieces(w->x)) {
+        FERRY_TRY(add_pieces(ctx, w, wt));
+    } else {
+        FERRY_TRY(ferry_e(ctx)->xtx(ctx, w->x, w->a));
+        for (int64_t j = 0; j < d; j++)
+            for (int64_t i = 0; i < d; i++)
+                FERRY_AT(w->a, i, j) -= n * w->left[i] * w->left[j];
+        FERRY_TRY(ferry_e(ctx)->tmul(ctx, 1, w->x, w->c, 0, wt));
+    }
     FERRY_TRY(solve(ctx, w, wt));
 done:
     return st;

@@ -128,6 +128,47 @@ static void test_far_from_zero(void **state)
 }
 
 /* One instance, no feature, all-zero features: the mean is what is left. */
+/* More cells than a piece: as the sparse formulas say, also far from zero; a weight of 0 leaves a row out. */
+static void test_pieces(void **state)
+{
+    ferry_ctx *ctx = *state;
+    const int64_t n = 220000, d = 5, half = 110000;
+    ferry_matrix *x = waves(ctx, n, d), *s = NULL, *part = NULL;
+    ferry_block *y = targets(ctx, n), *few = targets(ctx, half);
+    double *w = NULL, *want = NULL, *weight = ferry_i_calloc(n, sizeof *weight);
+    const ferry_array first = {half, d, d, x->dense};
+
+    assert_non_null(weight);
+    for (int64_t e = 0; e < n * d; e++) /* waves alone have rank 2 */
+        x->dense[e] += (double)(e * e % 101) / 101;
+    s = as_csr(ctx, x);
+    assert_ok(ctx, ferry_i_ridge_fit(ctx, s, y, 0.5, &want));
+    for (int far = 0; far < 2;
+         far++) { /* the weights are the same, wherever the columns lie */
+        for (int64_t e = 0; far && e < n * d; e++)
+            x->dense[e] += 1e6;
+        assert_ok(ctx, ferry_i_ridge_fit(ctx, x, y, 0.5, &w));
+        for (int64_t c = 0; c < 2; c++)
+            for (int64_t j = 0; j < d; j++)
+                assert_close(w[c * (d + 1) + j], want[c * (d + 1) + j], far ? 1e-6 : 1e-9);
+        ferry_i_free(w);
+    }
+    ferry_i_free(want);
+    for (int64_t i = 0; i < half; i++)
+        weight[i] = 1;
+    assert_ok(ctx, ferry_i_matrix_from_array(ctx, &first, &part));
+    assert_ok(ctx, ferry_i_ridge_fit(ctx, part, few, 0.5, &want));
+    assert_ok(ctx, ferry_i_ridge_fit_weighted(ctx, x, y, weight, 0.5, &w));
+    for (int64_t e = 0; e < 2 * (d + 1); e++)
+        assert_close(w[e], want[e], e % (d + 1) == d ? 1e-2 : 1e-6);
+    FERRY_FREE(w, want, weight);
+    ferry_i_block_free(few);
+    ferry_i_block_free(y);
+    ferry_i_matrix_free(part);
+    ferry_i_matrix_free(s);
+    ferry_i_matrix_free(x);
+}
+
 static void test_tiny_shapes(void **state)
 {
     ferry_ctx *ctx = *state;
@@ -220,8 +261,9 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_numbers),     TEST(test_by_hand),   TEST(test_far_from_zero),
-        TEST(test_tiny_shapes), TEST(test_bad_input), TEST(test_no_memory),
+        TEST(test_numbers),     TEST(test_by_hand), TEST(test_far_from_zero),
+        TEST(test_tiny_shapes), TEST(test_pieces),  TEST(test_bad_input),
+        TEST(test_no_memory),
     };
     return cmocka_run_group_tests_name("ridge", tests, NULL, NULL);
 }
