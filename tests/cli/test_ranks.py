@@ -2,6 +2,7 @@
 was at. Skipped where there is no mpirun or where Ferry was built without MPI."""
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -191,6 +192,105 @@ def test_slow_rank(folder):
     assert run_until_cells(2, task, out, pause).code == 0
     ferry("run", task, "-q", "-o", folder + "/one", *LONG)
     assert outcome(out) == outcome(folder + "/one")
+
+
+class Machines:
+    """Two machines, as far as MPI can tell: network namespaces with a name and an address each, joined by a cable."""
+    def __init__(self, folder):
+        self.name = [f"ferry-{os.getpid()}-{c}" for c in "ab"]
+        self.address = ["10.77.0.1", "10.77.0.2"]
+        self.agent = os.path.join(folder, "agent")
+
+    def ip(self, *words):
+        p = subprocess.run(["ip", *words], capture_output=True, text=True)
+        if p.returncode != 0:
+            raise Skip(f"no network namespaces here: ip {' '.join(words)}: {p.stderr.strip()}")
+
+    def enter(self, i):
+        """Words before a command (a text for the shell) that start it on machine i."""
+        return ["ip", "netns", "exec", self.name[i], "unshare", "--uts", "sh", "-c"]
+
+    def __enter__(self):
+        if os.geteuid() != 0 or not all(map(shutil.which, ("ip", "unshare", "hostname"))):
+            raise Skip("only root makes network namespaces (ip, unshare, hostname)")
+        try:
+            for name in self.name:
+                self.ip("netns", "add", name)
+            self.ip("link", "add", "wire", "netns", self.name[0], "type", "veth", "peer", "name", "wire", "netns", self.name[1])
+            for name, address in zip(self.name, self.address):
+                self.ip("-n", name, "addr", "add", address + "/24", "dev", "wire")
+                for link in ("wire", "lo"):
+                    self.ip("-n", name, "link", "set", link, "up")
+        except Skip:
+            self.__exit__()
+            raise
+        # what mpirun calls in place of ssh: HOST COMMAND...
+        there = " ".join(self.enter(1))
+        write(os.path.dirname(self.agent), "agent", f'#!/bin/sh\nshift\nexec {there} "hostname {self.name[1]}; $*"\n')
+        os.chmod(self.agent, 0o755)
+        return self
+
+    def __exit__(self, *_):
+        for name in self.name:
+            subprocess.run(["ip", "netns", "del", name], capture_output=True)
+
+    def start(self, n, *args):
+        """n ranks, half of them on each; messages can go over the cable alone."""
+        hosts = ",".join(f"{a}:{n // 2}" for a in self.address)
+        words = [mpirun(), "-n", n, "--host", hosts, "--map-by", "node", FERRY, *args]
+        line = f"hostname {self.name[0]}; exec " + " ".join(shlex.quote(str(w)) for w in words)
+        env = {**os.environ, **ENV, "OMPI_MCA_btl": "self,tcp", "OMPI_MCA_plm_rsh_agent": self.agent,
+               "OMPI_MCA_btl_tcp_if_include": "10.77.0.0/24", "OMPI_MCA_oob_tcp_if_include": "10.77.0.0/24"}
+        return subprocess.Popen([*self.enter(0), line], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def ranks(self, p, n, out):
+        """{rank: (pid, network)} of the run that writes to `out`."""
+        found, until = {}, time.time() + 60
+        while len(found) < n and p.poll() is None and time.time() < until:
+            for pid in filter(str.isdigit, os.listdir("/proc")):
+                try:
+                    words = open(f"/proc/{pid}/cmdline", "rb").read().split(b"\0")
+                    env = open(f"/proc/{pid}/environ", "rb").read().split(b"\0")
+                    network = os.readlink(f"/proc/{pid}/ns/net")
+                except OSError:
+                    continue
+                mark = [e for e in env if e.startswith(b"OMPI_COMM_WORLD_RANK=")]
+                if mark and words[0] == FERRY.encode() and out.encode() in words:
+                    found[int(mark[0].split(b"=")[1])] = int(pid), network
+            time.sleep(0.01)
+        return found
+
+
+def test_own_addresses(folder):
+    """Ranks on two machines, which talk over the network alone; one is killed where mpirun is not."""
+    mpirun()
+    with Machines(folder) as m:
+        task, out = long_task(folder), folder + "/killed"
+        ferry("run", task, "-q", "-o", folder + "/one", *LONG)
+        for n in (2, 4):
+            p = m.start(n, "run", task, "-q", "-o", f"{folder}/r{n}", *LONG)
+            found = m.ranks(p, n, f"{folder}/r{n}")
+            r = finish(p)
+            assert r.code == 0, r
+            assert outcome(f"{folder}/r{n}") == outcome(folder + "/one")
+            if len(found) == n:  # else it was over too soon to be seen
+                assert len({network for _, network in found.values()}) == 2, found
+        for _ in range(5):
+            p = m.start(2, "run", task, "-q", "-o", out, *LONG)
+            found, until = m.ranks(p, 2, out), time.time() + 120
+            while not cells(out + ".part") and p.poll() is None and time.time() < until:
+                time.sleep(0.005)
+            late = p.poll() is not None or len(found) < 2
+            if not late:
+                os.kill(found[1][0], signal.SIGKILL)
+            r = finish(p)
+            if not late and r.code != 0:
+                break
+            for old in (out, out + ".part"):
+                shutil.rmtree(old, ignore_errors=True)
+        assert r.code != 0 and cells(out + ".part"), r
+        ferry("run", task, "-q", "-o", out, "--resume", *LONG)
+        assert outcome(out) == outcome(folder + "/one")
 
 
 def test_interrupted_while_another_works(folder):
