@@ -869,9 +869,9 @@ class GBC(_Proba, FerryClassifier):
     tune : bool, default False
         Choose lambda0 and lambda1 by cross-validation. Values: yes | no.
     learner : str, default 'auto'
-        Boosted trees (xgboost: by histograms, for large data), or one linear score over all views, on features
-        smoothed over the graphs where that gains; auto: by cross-validation (paper, without it, or with an option
-        of trees such as combine or lambda0: tree). Values: auto | tree | xgboost | linear.
+        Boosted trees (xgboost: by histograms, for large data), or linear scores over all views; auto: a mixture of
+        trees, lines and labels that spread over the graphs, by cross-validation (paper, without it, or with an
+        option of trees such as combine or lambda0: tree). Values: auto | tree | xgboost | linear.
     trees : int, default 100
         Iterations, at most. Values: 1 .. 1e+06.
     depth : int, default 3
@@ -1005,9 +1005,9 @@ class GBCRegressor(FerryRegressor):
     tune : bool, default False
         Choose lambda0 and lambda1 by cross-validation. Values: yes | no.
     learner : str, default 'auto'
-        Boosted trees (xgboost: by histograms, for large data), or one linear score over all views, on features
-        smoothed over the graphs where that gains; auto: by cross-validation (paper, without it, or with an option
-        of trees such as combine or lambda0: tree). Values: auto | tree | xgboost | linear.
+        Boosted trees (xgboost: by histograms, for large data), or linear scores over all views; auto: a mixture of
+        trees, lines and labels that spread over the graphs, by cross-validation (paper, without it, or with an
+        option of trees such as combine or lambda0: tree). Values: auto | tree | xgboost | linear.
     trees : int, default 100
         Iterations, at most. Values: 1 .. 1e+06.
     depth : int, default 3

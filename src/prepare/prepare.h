@@ -168,5 +168,7 @@ const char *ferry_i_prepared_links(const ferry_prepared *p);
 
 /* Saves it, or makes one that knows only new data, every size checked as a stranger's. */
 void ferry_i_prepared_file(ferry_io *io, ferry_prepared **p);
+/* Under another name than "prepare", for a model that has two. */
+void ferry_i_prepared_file_as(ferry_io *io, const char *name, ferry_prepared **p);
 
 #endif

@@ -10,10 +10,10 @@ enum { LAYOUT, MISSING, UNCENTRED, EVERY, HEAD };
 enum { ALL_OF_IT = 1, ROOTS_OF_IT = 2 }; /* what is not centred */
 enum { WIDTH, COLS, KIND, DENSE, COUNTS, SHIFTED, FACTORED, MAPPED, FACTS };
 
-/* "prepare.WHAT.V" */
-static const char *name_of(char buf[48], const char *what, int64_t v)
+/* "NAME.WHAT.V" */
+static const char *name_of(char buf[48], const char *name, const char *what, int64_t v)
 {
-    (void)snprintf(buf, 48, "prepare.%s.%lld", what, (long long)v);
+    (void)snprintf(buf, 48, "%s.%s.%lld", name, what, (long long)v);
     return buf;
 }
 
@@ -110,18 +110,21 @@ done:
 
 /* Arrays of `width` numbers each. The columns that are used are numbered 0, 1, ... in
  * order. */
-static void frame_file(ferry_io *io, const int64_t *at, int64_t v, ferry_frame *f)
+static void frame_file(ferry_io *io, const char *name, const int64_t *at, int64_t v,
+                       ferry_frame *f)
 {
     ferry_scaler *s = f->scale;
     const int64_t d = f->width;
     int64_t next = 0;
     char buf[48];
 
-    ferry_i_io_reals(io, name_of(buf, "fill", v), 1, d, &s->fill);
-    if (at[SHIFTED]) ferry_i_io_reals(io, name_of(buf, "shift", v), 1, d, &s->shift);
-    if (at[FACTORED]) ferry_i_io_reals(io, name_of(buf, "factor", v), 1, d, &s->factor);
+    ferry_i_io_reals(io, name_of(buf, name, "fill", v), 1, d, &s->fill);
+    if (at[SHIFTED]) ferry_i_io_reals(io, name_of(buf, name, "shift", v), 1, d, &s->shift);
+    if (at[FACTORED])
+        ferry_i_io_reals(io, name_of(buf, name, "factor", v), 1, d, &s->factor);
     if (!at[MAPPED]) return;
-    ferry_i_io_places(io, name_of(buf, "columns", v), d, INT32_MIN, INT32_MAX, &f->map);
+    ferry_i_io_places(io, name_of(buf, name, "columns", v), d, INT32_MIN, INT32_MAX,
+                      &f->map);
     for (int64_t j = 0; j < d && ferry_i_io_loading(io); j++) {
         FERRY_IO_NEED(io, f->map[j] == -1 || f->map[j] == next,
                       "tensor %s: entry %lld is %d, not -1 or %lld", buf, (long long)j,
@@ -132,16 +135,21 @@ static void frame_file(ferry_io *io, const int64_t *at, int64_t v, ferry_frame *
                   (long long)next, (long long)f->cols);
 }
 
-void ferry_i_prepared_file(ferry_io *io, ferry_prepared **prepared)
+void ferry_i_prepared_file_as(ferry_io *io, const char *name, ferry_prepared **prepared)
 {
     int64_t n = io->to ? HEAD + (*prepared)->n_frames * FACTS : -1, *facts = NULL;
 
     if (io->to && !(facts = facts_of(*prepared, n))) ferry_i_io_fail(io, FERRY_ENOMEM);
-    ferry_i_io_int_list(io, "prepare", &n, &facts);
+    ferry_i_io_int_list(io, name, &n, &facts);
     if (ferry_i_io_loading(io)) FERRY_IO_NEW(io, *prepared, 1);
     if (ferry_i_io_loading(io))
         ferry_i_io_fail(io, from_facts(io->ctx, n, facts, *prepared));
     for (int64_t v = 0; io->st == FERRY_OK && v < (*prepared)->n_frames; v++)
-        frame_file(io, facts + HEAD + v * FACTS, v, &(*prepared)->frame[v]);
+        frame_file(io, name, facts + HEAD + v * FACTS, v, &(*prepared)->frame[v]);
     ferry_i_free(facts);
+}
+
+void ferry_i_prepared_file(ferry_io *io, ferry_prepared **prepared)
+{
+    ferry_i_prepared_file_as(io, "prepare", prepared);
 }

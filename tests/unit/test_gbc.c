@@ -7,6 +7,7 @@
 #include "learn/diffuse.h"
 #include "methods/gbc/gbc.h"
 #include "methods/method.h"
+#include "model/dict_private.h"
 #include "oracle.h"
 #include "small_task.h"
 
@@ -472,7 +473,7 @@ static void test_smooth_by_hand(void **state)
 }
 
 /* Words of which none says much, and a graph within the classes: lines on smoothed features
- * are found by cross-validation, and a graph that joins at random gets no weight. */
+ * have more say than trees, and a graph that joins at random gets no weight. */
 static void test_words(void **state)
 {
     enum { ROWS = 60, WORDS = 80 };
@@ -518,12 +519,12 @@ static void test_words(void **state)
     ferry_task *t = small_task(ctx, FERRY_CLASSIFY, NULL, d);
     ferry_model *m = fit_model(ctx, t, "gbc", ""), *back = NULL;
     json_t *diag = diagnostics(m);
-    assert_string_equal(json_string_value(json_object_get(diag, "learner")),
-                        "smoothed linear");
     const json_t *w = json_object_get(diag, "graph_weights");
     assert_true(json_number_value(json_object_get(w, "within")) > 0.75);
-    assert_true(json_number_value(json_object_get(diag, "linear_loss")) <
-                json_number_value(json_object_get(diag, "tree_loss")));
+    const json_t *parts = json_object_get(diag, "parts");
+    assert_true(at(parts, "smoothed linear", "loss") < at(parts, "linear", "loss"));
+    assert_true(at(parts, "smoothed linear", "loss") < at(parts, "trees", "loss"));
+    assert_true(at(parts, "smoothed linear", "share") > at(parts, "trees", "share"));
     json_decref(diag);
     ferry_prediction *p = NULL, *q = NULL;
     assert_ok(ctx, ferry_model_save(ctx, m, tmp_path("l.ferry")));
@@ -689,8 +690,8 @@ static void test_broken(void **state)
     } changes[] = {
         {"gbc", "weights", true, -1},
         {"gbc", "graph_weights", true, -1},
-        {"gbc", "strength", true, -1},
-        {"gbc", "correct", false, 9},
+        {"gbc", "parts", true, -1},
+        {"gbc", "parts", true, 0.5},
         {"gbc", "target.sizes", false, 99},
         {"gbc", "forest.sizes", false, 7},
         {"label-propagation", "alpha_tol", true, 2},
@@ -727,6 +728,87 @@ static void test_broken(void **state)
         ferry_model_free(m);
     }
     ferry_task_free(t);
+}
+
+/* A model that was saved when trees were all there was. */
+static void test_old_file(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_task *t = task_of(ctx, "12gy", 3);
+    ferry_model *m = fit_model(ctx, t, "gbc", "trees=4 learner=tree correct=smooth"),
+                *back = NULL;
+    ferry_dict *now = NULL, *old = NULL;
+    ferry_prediction *a = NULL, *b = NULL;
+    const double *facts = NULL;
+    int64_t rows = -1, n = -1;
+
+    assert_ok(ctx, ferry_i_dict_new(ctx, &now));
+    assert_ok(ctx, ferry_i_dict_new(ctx, &old));
+    assert_ok(ctx, ferry_i_model_pack(ctx, m, now));
+    assert_ok(ctx, ferry_i_dict_reals(ctx, now, "parts", &rows, &n, &facts));
+    for (int64_t i = 0; i < now->n; i++) {
+        dict_tensor lent = now->tensor[i];
+        lent.owned = NULL;
+        if (strcmp(ferry_i_ids_at(now->names, i), "parts") == 0) continue;
+        assert_ok(ctx, ferry_i_dict_add(ctx, old, ferry_i_ids_at(now->names, i), &lent));
+    }
+    for (int64_t i = 0; i < now->n_text; i++)
+        assert_ok(ctx, ferry_i_dict_put_text(ctx, old, ferry_i_ids_at(now->keys, i),
+                                             now->text[i]));
+    assert_ok(ctx, ferry_i_dict_put_ints(ctx, old, "correct", 1,
+                                         (const int64_t[]){GBC_CORRECT_SMOOTH}));
+    assert_ok(ctx, ferry_i_dict_put_reals(ctx, old, "strength", 1, 1, facts + 2));
+    assert_ok(ctx, ferry_i_model_unpack(ctx, "old", old, NULL, &back));
+    assert_ok(ctx, ferry_predict(ctx, m, ferry_task_domain_at(t, 0), &a));
+    assert_ok(ctx, ferry_predict(ctx, back, ferry_task_domain_at(t, 0), &b));
+    for (int64_t i = 0; i < a->n; i++)
+        assert_int_equal(a->cls[i], b->cls[i]);
+    ferry_prediction_free(a);
+    ferry_prediction_free(b);
+    ferry_model_free(back);
+    ferry_model_free(m);
+    ferry_i_dict_free(old);
+    ferry_i_dict_free(now);
+    ferry_task_free(t);
+}
+
+/* Two parts that are right on a half each share, one that knows nothing is left out, and the
+ * mixture is better than either; numbers by least squares. */
+static void test_mix(void **state)
+{
+    enum { ROWS = 200 };
+    ferry_ctx *ctx = *state;
+    static uint8_t labelled[ROWS];
+    static double truth[2 * ROWS], p[3][2 * ROWS];
+    const int kind[] = {GBC_TREES, GBC_LINE, GBC_LABELS};
+
+    for (int numbers = 0; numbers < 2; numbers++) {
+        const int m = numbers ? 1 : 2;
+        const ferry_outputs o = {numbers, m, 1, 0, 1};
+        const gbc_problem g = {.n = ROWS, .labelled = labelled};
+        const gbc_tuning s = {.outputs = &o, .g = &g, .folds = 2};
+        const gbc_answers a = {.s = &s, .n = ROWS, .m = m, .truth = truth};
+        gbc_plan plan = {0};
+        for (int i = 0; i < ROWS; i++) {
+            labelled[i] = 1;
+            for (int k = 0; k < 3; k++) {
+                const double right = k < 2 && i % 2 == k ? 0.9 : 0.5;
+                p[k][i * m] = numbers ? sin(i * (k + 1)) : i % 3 ? right : 1 - right;
+                if (!numbers) p[k][i * m + 1] = 1 - p[k][i * m];
+            }
+            truth[i * m] = numbers ? 0.25 * p[0][i] + 0.75 * p[1][i] : i % 3 != 0;
+            if (!numbers) truth[i * m + 1] = i % 3 == 0;
+        }
+        for (int k = 0; k < 3; k++)
+            plan.mixed[kind[k]] = p[k];
+        assert_ok(ctx, ferry_i_gbc_mix(ctx, &a, &plan));
+        assert_close(plan.part[GBC_TREES].share, numbers ? 0.25 : 0.5, 1e-6);
+        assert_close(plan.part[GBC_LINE].share, numbers ? 0.75 : 0.5, 1e-6);
+        assert_close(plan.part[GBC_LABELS].share, 0, 0);
+        double power = 0;
+        assert_true(plan.loss < ferry_i_gbc_best_power(&a, p[0], &power));
+        if (!numbers) assert_true(plan.loss <= -log(0.7) + 1e-12); /* or a power of it */
+    }
 }
 
 /* Means of graphs that are computed twice to save memory are the same. The pass is compared
@@ -833,6 +915,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_stopping, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_memory, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_broken, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_old_file, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_mix, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_pass, ctx_setup, ctx_teardown),
     };
     return cmocka_run_group_tests_name("gbc", tests, NULL, NULL);

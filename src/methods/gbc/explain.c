@@ -118,30 +118,53 @@ static size_t add(char *text, size_t size, size_t n, const char *fmt, ...)
 
 /* In the order of gbc_correct. */
 static const char *const corrects[] = {"auto", "no", "residual", "smooth"};
+/* In the order of gbc_kind. */
+static const char *const kinds[] = {"trees", "linear", "smoothed linear",
+                                    "self-trained linear", "labels"};
 
-/* "weights of views number 0.62, colour 0.38; of graphs cites 1.00; ..." for the table. */
+/* {"trees": {"share": 0.4, "loss": 0.21, ...}, ...} of the parts that were tried. */
+static void parts(ferry_ctx *ctx, const gbc_plan *p)
+{
+    json_t *all = json_object();
+
+    for (int64_t k = 0; k < GBC_KINDS; k++) {
+        const gbc_part *part = &p->part[k];
+        if (isnan(part->loss) && !(part->share > 0)) continue;
+        json_t *one = json_pack("{s:f,s:s,s:f,s:f}", "share", part->share, "correct",
+                                corrects[part->correct], "strength", part->strength,
+                                "power", part->power);
+        if (isfinite(part->loss)) json_object_set_new(one, "loss", json_real(part->loss));
+        if (k != GBC_TREES && k != GBC_LABELS)
+            json_object_set_new(one, "C", json_real(part->C));
+        json_object_set_new(all, kinds[k], one);
+    }
+    ferry_i_diag_json(ctx, "parts", all);
+}
+
+/* "0.60 trees, 0.40 linear; weights of views number 0.62, colour 0.38; of graphs cites 1.00;
+ * ..." for the table. */
 static void note(ferry_ctx *ctx, const ferry_domain *t, const gbc_model *m)
 {
     const ferry_forest *f = m->trees.forest;
     char text[640];
     size_t n = 0;
 
-    if (m->linear)
-        n = add(text, sizeof text, n, "one linear score over all views%s",
-                m->factor > 0 ? ", smoothed over the graphs" : "");
-    else if (f->additive)
-        n = add(text, sizeof text, n, "views add up to one score");
+    for (int64_t k = 0; k < GBC_KINDS; k++) {
+        const gbc_part *p = &m->part[k];
+        if (!(p->share > 0)) continue;
+        n = add(text, sizeof text, n, "%s%.2f %s", n ? ", " : "", p->share, kinds[k]);
+        /* alpha of smooth or kappa of residual: strength means one of the two. */
+        if (p->correct > GBC_CORRECT_NO)
+            n = add(text, sizeof text, n, " (%s %.2g)", corrects[p->correct], p->strength);
+    }
+    if (f && f->additive) n = add(text, sizeof text, n, "; views add up to one score");
     for (int64_t i = 0; f && !f->additive && i < t->n_views; i++)
-        n = add(text, sizeof text, n, "%s%s %.2f", i ? ", " : "weights of views ",
+        n = add(text, sizeof text, n, "%s%s %.2f", i ? ", " : "; weights of views ",
                 t->views[i]->name, m->trees.w[i]);
     for (int64_t i = 0; i < t->n_graphs && i < 8; i++)
         n = add(text, sizeof text, n, "%s%s %.2f", i ? ", " : "; of graphs ",
                 t->graphs[i]->name, m->wg[i]);
-    if (f) n = add(text, sizeof text, n, "; %lld trees a view", (long long)f->n);
-    /* alpha of smooth or kappa of residual: m->strength means one of the two. */
-    if (m->correct > GBC_CORRECT_NO)
-        (void)add(text, sizeof text, n, "; answers corrected by %s %.1f",
-                  corrects[m->correct], m->strength);
+    if (f) (void)add(text, sizeof text, n, "; %lld trees a view", (long long)f->n);
     ferry_i_diag_text(ctx, "note", text);
 }
 
@@ -151,25 +174,11 @@ ferry_status ferry_i_gbc_explain(ferry_ctx *ctx, const ferry_domain *t, const gb
 {
     const ferry_forest *f = m->trees.forest;
 
-    ferry_i_diag_text(ctx, "learner",
-                      !m->linear      ? "tree"
-                      : m->factor > 0 ? "smoothed linear"
-                                      : "linear");
+    parts(ctx, p);
     if (t->n_graphs > 0) named(ctx, "graph_weights", t, true, m->wg);
-    if (tuned) {
-        ferry_i_diag_real(ctx, "answer_loss", p->plain_loss);
-        ferry_i_diag_real(ctx, "corrected_loss", p->corrected_loss);
-        ferry_i_diag_real(ctx, "tree_loss", p->tree_loss);
-        ferry_i_diag_real(ctx, "linear_loss", p->linear_loss);
-    }
-    ferry_i_diag_text(ctx, "correct", corrects[m->correct]);
-    ferry_i_diag_real(ctx, "strength", m->strength);
-    ferry_i_diag_real(ctx, "stretch", m->trees.stretch);
+    if (isfinite(p->loss)) ferry_i_diag_real(ctx, "loss", p->loss);
     note(ctx, t, m);
-    if (m->linear) {
-        ferry_i_diag_real(ctx, "C", p->way.C);
-        return FERRY_OK;
-    }
+    if (!f) return FERRY_OK;
     named(ctx, "weights", t, false, m->trees.w);
     if (tuned) {
         named(ctx, "held_out_loss", t, false, p->view_loss);
@@ -178,6 +187,7 @@ ferry_status ferry_i_gbc_explain(ferry_ctx *ctx, const ferry_domain *t, const gb
         ferry_i_diag_real(ctx, "additive_loss", p->additive_loss);
     }
     ferry_i_diag_text(ctx, "combine", f->additive ? "additive" : "average");
+    ferry_i_diag_real(ctx, "stretch", m->trees.stretch);
     ferry_i_diag_real(ctx, "lambda0", p->lambda0);
     ferry_i_diag_real(ctx, "lambda1", p->lambda1);
     ferry_i_diag_real(ctx, "trees", (double)f->n);

@@ -12,6 +12,7 @@
  * rest; boost() iterates once more on all labels; keep_labels() stores what graphs need
  * when answers are given. */
 #include <math.h>
+#include <string.h>
 
 #include "methods/gbc/gbc.h"
 
@@ -68,10 +69,10 @@ static const ferry_opt gbc_opts[] = {
                      "choose lambda0 and lambda1 by cross-validation"),
     FERRY_OPT_ONE_OF(
         gbc_options, learner, "auto|tree,exact|xgboost|linear", "auto",
-        "boosted trees (xgboost: by histograms, for large data), or one linear "
-        "score over all views, on features smoothed over the graphs where that "
-        "gains; auto: by cross-validation (paper, without it, or with an option of "
-        "trees such as combine or lambda0: tree)"),
+        "boosted trees (xgboost: by histograms, for large data), or linear scores over "
+        "all views; auto: a mixture of trees, lines and labels that spread over the "
+        "graphs, by cross-validation (paper, without it, or with an option of trees such "
+        "as combine or lambda0: tree)"),
     BOOSTED_TREE_OPTS(gbc_options, grow),
 };
 
@@ -176,11 +177,18 @@ static void start_plan(const job *j, gbc_rule rule, gbc_plan *p)
     p->lambda1 = j->g.lambda1;
     p->trees = o->grow.trees;
     p->stretch = 1;
-    p->average_loss = p->additive_loss = p->constant_loss = NAN;
-    p->plain_loss = p->corrected_loss = p->tree_loss = p->linear_loss = NAN;
-    p->way = (gbc_way){o->learner == LEARNER_LINEAR ? GBC_LINEAR : GBC_TREE, false, 10, 1};
-    p->correct = o->correct == GBC_CORRECT_AUTO ? GBC_CORRECT_NO : (gbc_correct)o->correct;
-    p->strength = p->correct == GBC_CORRECT_SMOOTH ? 0.5 : 2;
+    p->average_loss = p->additive_loss = p->constant_loss = p->loss = NAN;
+    for (int64_t k = 0; k < GBC_KINDS; k++) {
+        gbc_part *part = &p->part[k];
+        *part = (gbc_part){.power = 1, .C = 10, .stretch = 1, .loss = NAN};
+        part->correct =
+            o->correct == GBC_CORRECT_AUTO ? GBC_CORRECT_NO : (gbc_correct)o->correct;
+        part->strength = o->strength >= 0                      ? o->strength
+                         : part->correct == GBC_CORRECT_SMOOTH ? 0.5
+                                                               : 2;
+        if (part->correct == GBC_CORRECT_SMOOTH) part->strength = fmin(1, part->strength);
+    }
+    p->part[o->learner == LEARNER_LINEAR ? GBC_LINE : GBC_TREES].share = 1;
 }
 
 /* Whether the user asked for something that only trees have. */
@@ -191,8 +199,8 @@ static bool of_trees(const gbc_options *o)
 }
 
 /* *tuned: cross-validation had its say. Cross-validation decides what is auto, number of
- * trees included; a strength that the user gave is put back after it. In mode paper it runs
- * only when lambdas are to be tuned. With fewer labels than folds nothing is chosen. */
+ * trees included. In mode paper it runs only when lambdas are to be tuned. With fewer labels
+ * than folds nothing is chosen. */
 static ferry_status make_plan(ferry_ctx *ctx, const ferry_task *task, job *j, bool *tuned)
 {
     ferry_status st = FERRY_OK;
@@ -217,6 +225,7 @@ static ferry_status make_plan(ferry_ctx *ctx, const ferry_task *task, job *j, bo
                           .rule = rule == GBC_RULE_EQUAL ? rule : GBC_RULE_SKILL,
                           .combine = (gbc_combine)o->combine,
                           .correct = (gbc_correct)o->correct,
+                          .strength = o->strength,
                           .lambdas = o->tune,
                           .unit = j->unit,
                           .outputs = &j->outputs,
@@ -226,8 +235,6 @@ static ferry_status make_plan(ferry_ctx *ctx, const ferry_task *task, job *j, bo
     /* Cross-validation has asked whether graphs correct the answers; then they do not
      * pull the trees as well. An additive score keeps the pull. */
     if (*tuned && !o->tune && o->lambda1 < 0 && !p->o.grow.additive) p->lambda1 = 0;
-    if (o->strength >= 0) p->strength = o->strength;
-    if (p->correct == GBC_CORRECT_SMOOTH) p->strength = fmin(1, p->strength);
     j->g.lambda0 = p->lambda0;
     j->g.lambda1 = p->lambda1;
 done:
@@ -261,8 +268,8 @@ static ferry_status boost(ferry_ctx *ctx, job *j, gbc_model *m, ferry_fit_info *
     j->prepared = NULL;
     r->b->forest = NULL;
     r->w = NULL;
-    /* Without a pass over the edges there are no graph weights: keep_labels() sets them. */
-    if (r->pass) {
+    /* The weights that corrections were judged with stay; else those of the training. */
+    if (r->pass && !p->held[GBC_TREES]) {
         FERRY_MOVE(m->wg, r->wg);
     }
 done:
@@ -270,60 +277,75 @@ done:
     return st;
 }
 
-/* One linear score on all labels; the preparation moves to the model. */
-static ferry_status fit_line(ferry_ctx *ctx, job *j, gbc_model *m, ferry_fit_info *rep)
+/* The lines that have a share, on all labels; the preparation moves to the model. */
+static ferry_status fit_lines(ferry_ctx *ctx, job *j, gbc_model *m)
 {
     ferry_status st = FERRY_OK;
-    const gbc_way *way = &j->plan.way;
 
-    FERRY_TRY(ferry_i_gbc_linear_fit(ctx, &j->outputs, &j->g, NULL, 0,
-                                     way->smoothed ? j->side.smoothed : j->side.plain,
-                                     way->C, &m->linear));
-    rep->objective = NAN;
-    m->factor = way->smoothed ? j->side.factor : 0;
-    m->trees.outputs = j->outputs;
-    m->trees.stretch = way->stretch;
-    FERRY_MOVE(m->trees.prepared, j->side.prepared);
+    for (int64_t k = GBC_LINE; k <= GBC_SELF; k++) {
+        const gbc_part *part = &j->plan.part[k];
+        const gbc_line l = {.o = &j->outputs,
+                            .g = &j->g,
+                            .x = part->smoothed ? j->side.smoothed : j->side.plain,
+                            .C = part->C,
+                            .self = k == GBC_SELF};
+        if (!(part->share > 0)) continue;
+        FERRY_TRY(ferry_i_gbc_line_fit(ctx, &l, &m->line[k]));
+        if (part->smoothed) m->factor = j->side.factor;
+        if (!m->side) FERRY_MOVE(m->side, j->side.prepared);
+    }
 done:
+    return st;
+}
+
+/* What part k answers to the instances of the fit, where nothing was held out. */
+static ferry_status own_answers(ferry_ctx *ctx, const job *j, const gbc_model *m, int64_t k,
+                                double *answers)
+{
+    ferry_status st = FERRY_OK;
+    uint8_t *viewless = NULL;
+
+    FERRY_NEW(ctx, viewless, j->g.n);
+    if (m->line[k])
+        FERRY_TRY(ferry_i_gbc_line_answers(ctx, m->line[k], 1, j->side.plain, answers));
+    else
+        FERRY_TRY(ferry_i_boosted_answers(ctx, &m->trees, j->g.n, j->views.at, answers,
+                                          viewless));
+done:
+    ferry_i_free(viewless);
     return st;
 }
 
 /* The graphs' names and weights and the labels, for answers that stand on them. Residuals
  * are of held-out answers, or of the fit itself where nothing was cross-validated. A label
- * in the fit makes its own residual too small; held-out ones are honest. m->residual is |T|
- * x classes, in the order of the labelled instances, which is that of m->k.truth. */
-static ferry_status keep_labels(ferry_ctx *ctx, const job *j, gbc_model *m)
+ * in the fit makes its own residual too small; held-out ones are honest. They are |T| x
+ * classes, in the order of the labelled instances, which is that of m->k.truth. */
+static ferry_status keep_labels(ferry_ctx *ctx, const job *j, gbc_model *m, bool tuned)
 {
     ferry_status st = FERRY_OK;
     const int64_t n = j->g.n, q = j->g.q, c = j->outputs.classes;
-    const double *from = j->plan.held;
     double *answers = NULL;
-    uint8_t *viewless = NULL;
 
     FERRY_TRY(ferry_i_known_new(ctx, j->t, &j->outputs, j->y, j->labelled, &m->k));
     if (q == 0) goto done;
     if (!m->wg) {
         FERRY_NEW(ctx, m->wg, q);
         for (int64_t i = 0; i < q; i++)
-            m->wg[i] = from ? j->plan.wg[i] : 1 / (double)q;
+            m->wg[i] = tuned ? j->plan.wg[i] : 1 / (double)q;
     }
-    if (!from) {
-        FERRY_NEW(ctx, answers, n * c);
-        FERRY_NEW(ctx, viewless, n);
-        if (m->linear)
-            FERRY_TRY(
-                ferry_i_gbc_linear_answers(ctx, m->linear, 1, j->side.plain, answers));
-        else
-            FERRY_TRY(
-                ferry_i_boosted_answers(ctx, &m->trees, n, j->views.at, answers, viewless));
-        from = answers;
+    FERRY_NEW(ctx, answers, n * c);
+    for (int64_t k = 0; k < GBC_KINDS; k++) {
+        const double *from = j->plan.held[k];
+        if (!(m->part[k].share > 0) || m->part[k].correct != GBC_CORRECT_RESIDUAL) continue;
+        if (!from) FERRY_TRY(own_answers(ctx, j, m, k, answers));
+        if (!from) from = answers;
+        FERRY_NEW(ctx, m->residual[k], j->n_labelled * c);
+        for (int64_t x = 0, at = 0; x < n; x++)
+            for (int64_t i = 0; j->labelled[x] && i < c; i++, at++)
+                m->residual[k][at] = m->k.truth[at] - from[x * c + i];
     }
-    FERRY_NEW(ctx, m->residual, j->n_labelled * c);
-    for (int64_t x = 0, at = 0; x < n; x++)
-        for (int64_t i = 0; j->labelled[x] && i < c; i++, at++)
-            m->residual[at] = m->k.truth[at] - from[x * c + i];
 done:
-    FERRY_FREE(answers, viewless);
+    ferry_i_free(answers);
     return st;
 }
 
@@ -341,13 +363,12 @@ static ferry_status gbc_fit(ferry_ctx *ctx, const ferry_task *task, const void *
     FERRY_NEW(ctx, m, 1);
     FERRY_TRY(open_job(ctx, task, &j));
     FERRY_TRY(make_plan(ctx, task, &j, &tuned));
-    if (j.plan.way.learner == GBC_LINEAR)
-        FERRY_TRY(fit_line(ctx, &j, m, rep));
-    else
-        FERRY_TRY(boost(ctx, &j, m, rep));
-    m->correct = j.plan.correct;
-    m->strength = j.plan.strength;
-    FERRY_TRY(keep_labels(ctx, &j, m));
+    memcpy(m->part, j.plan.part, sizeof m->part);
+    m->trees.outputs = j.outputs;
+    rep->objective = NAN;
+    if (m->part[GBC_TREES].share > 0) FERRY_TRY(boost(ctx, &j, m, rep));
+    FERRY_TRY(fit_lines(ctx, &j, m));
+    FERRY_TRY(keep_labels(ctx, &j, m, tuned));
     FERRY_TRY(ferry_i_gbc_explain(ctx, j.t, m, &j.plan, tuned));
     FERRY_MOVE(*state, m);
 done:

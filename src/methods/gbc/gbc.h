@@ -148,30 +148,46 @@ ferry_status ferry_i_gbc_correct(ferry_ctx *ctx, const gbc_correction *c, double
 
 /* What cross-validation decides: tune.c. */
 
-/* Boosted trees, or one linear score over all views side by side: linear.c. */
+/* Which learners are tried. */
 typedef enum gbc_learner { GBC_LEARNER_AUTO, GBC_TREE, GBC_LINEAR } gbc_learner;
-typedef struct gbc_way {
-    gbc_learner learner; /* not auto */
-    bool smoothed;       /* linear: on features smoothed over the graphs */
-    double C, stretch;   /* linear: cost of errors; power of the probabilities */
-} gbc_way;
+
+/* The parts whose answers are mixed. Lines (linear.c): one linear score over all views side
+ * by side. */
+typedef enum gbc_kind {
+    GBC_TREES,
+    GBC_LINE,     /* on the features as they are */
+    GBC_SMOOTHED, /* on features smoothed over the graphs */
+    GBC_SELF,     /* the better of the two, taught also by what it is sure of */
+    GBC_LABELS,   /* no features: labels spread over the graphs */
+    GBC_KINDS
+} gbc_kind;
+
+/* One part: answer = power(correct(what the learner says)), times its share. */
+typedef struct gbc_part {
+    double share;        /* in the mixture; 0: not in it */
+    gbc_correct correct; /* not auto */
+    double strength;
+    double power;      /* of the corrected probabilities, which it spreads; then to sum 1 */
+    double C, stretch; /* lines: cost of errors; power of the probabilities as they come */
+    bool smoothed;     /* lines: on smoothed features */
+    double loss;       /* held out; NaN: not known */
+} gbc_part;
 
 /* What is fitted in the end, and the losses that decided it. */
 typedef struct gbc_plan {
-    gbc_way way;
-    double tree_loss, linear_loss; /* held out, of corrected answers; NaN: not known */
-    gbc_settings o;                /* additive: as asked or chosen */
+    gbc_part part[GBC_KINDS];
+    gbc_settings o; /* additive: as asked or chosen */
     double lambda0, lambda1;
     int64_t trees;
     double *w;         /* p */
     double stretch;    /* of the average */
     double *view_loss; /* p: held-out loss of each view; NaN: not known */
     double constant_loss, average_loss, additive_loss; /* held out; NaN: not known */
-    gbc_correct correct;
-    double strength;
-    double plain_loss, corrected_loss; /* held out, of the answers */
-    double *wg;                        /* q: by how well neighbours agree */
-    double *held; /* n x m: answers of labelled instances without their labels, or NULL */
+    double loss;                                       /* held out, of the mixture */
+    double *wg;                                        /* q: by how well neighbours agree */
+    /* n x m, of parts that were tried: answers to labelled instances without their labels,
+     * as the learner gives them and as they are mixed */
+    double *held[GBC_KINDS], *mixed[GBC_KINDS];
 } gbc_plan;
 
 /* The user's choice of weights: by held-out skill, by training loss (root, softmax), equal. */
@@ -204,8 +220,9 @@ typedef struct gbc_tuning {
     gbc_rule rule; /* skill or equal */
     gbc_combine combine;
     gbc_correct correct;
-    bool lambdas; /* lambda0 and lambda1 too, from a grid times `unit` */
-    double unit;  /* |T| / |U| */
+    double strength; /* of that; -1: chosen */
+    bool lambdas;    /* lambda0 and lambda1 too, from a grid times `unit` */
+    double unit;     /* |T| / |U| */
     const ferry_outputs *outputs;
     const gbc_problem *g;
     ferry_view *const *views;
@@ -231,14 +248,16 @@ typedef struct gbc_answers {
 ferry_status ferry_i_gbc_answers_new(ferry_ctx *ctx, const gbc_tuning *s,
                                      const int32_t *fold, gbc_answers *a);
 void ferry_i_gbc_answers_clear(gbc_answers *a);
-/* Sum of the losses of answers p on the labels of fold i; *count grows by how many. */
-double ferry_i_gbc_held_loss(const gbc_answers *a, int64_t i, const double *p,
-                             double *count);
+/* held (n x m) <- the answers to labelled instances without their labels. */
+void ferry_i_gbc_held(const gbc_answers *a, double *held);
 ferry_status ferry_i_gbc_weigh_graphs(ferry_ctx *ctx, const gbc_answers *a, double *wg);
-/* The plan becomes this way, with its best correction, if that has less loss than the
- * plan's. */
-ferry_status ferry_i_gbc_consider(ferry_ctx *ctx, gbc_answers *a, const double *wg,
-                                  gbc_way way, gbc_plan *p);
+/* The power of the held-out answers (n x m) with the least loss; that loss. */
+double ferry_i_gbc_best_power(const gbc_answers *a, const double *held, double *power);
+/* Part `kind` of the plan becomes `part`, with its best correction and power. */
+ferry_status ferry_i_gbc_consider(ferry_ctx *ctx, gbc_answers *a, gbc_kind kind,
+                                  gbc_part part, gbc_plan *p);
+/* The shares of the parts that were considered. */
+ferry_status ferry_i_gbc_mix(ferry_ctx *ctx, const gbc_answers *a, gbc_plan *p);
 
 /* Lines: linear.c. */
 
@@ -248,33 +267,41 @@ void ferry_i_gbc_side_clear(gbc_side *s);
 ferry_status ferry_i_gbc_smooth(ferry_ctx *ctx, int64_t q, ferry_matrix *const *graph,
                                 const double *wg, const ferry_matrix *x, double *factor,
                                 ferry_matrix **out);
-/* On the labelled instances but those of fold out_of (fold NULL: all). */
-ferry_status ferry_i_gbc_linear_fit(ferry_ctx *ctx, const ferry_outputs *o,
-                                    const gbc_problem *g, const int32_t *fold,
-                                    int64_t out_of, const ferry_matrix *x, double C,
-                                    ferry_linear **out);
+/* A line on x (a row an instance). Taught by all labels but those of fold out_of (fold
+ * NULL: by all); GBC_SELF: then five times by the tenth of the other instances that it is
+ * surest of, in the classes' proportions, and itself again. Numbers know no such thing. */
+typedef struct gbc_line {
+    const ferry_outputs *o;
+    const gbc_problem *g;
+    const int32_t *fold;
+    int64_t out_of;
+    const ferry_matrix *x;
+    double C;
+    bool self;
+} gbc_line;
+ferry_status ferry_i_gbc_line_fit(ferry_ctx *ctx, const gbc_line *l, ferry_linear **out);
 /* answers (rows of x by classes). */
-ferry_status ferry_i_gbc_linear_answers(ferry_ctx *ctx, const ferry_linear *m,
-                                        double stretch, const ferry_matrix *x,
-                                        double *answers);
-void ferry_i_gbc_stretch(int64_t n, int64_t m, double stretch, double *answers);
+ferry_status ferry_i_gbc_line_answers(ferry_ctx *ctx, const ferry_linear *m, double stretch,
+                                      const ferry_matrix *x, double *answers);
+/* Probabilities (n x m) to a power, each row to sum 1. */
+void ferry_i_gbc_power(int64_t n, int64_t m, double power, double *answers);
 /* Offer them to the plan. */
-ferry_status ferry_i_gbc_try_linear(ferry_ctx *ctx, const gbc_tuning *s,
-                                    const int32_t *fold, gbc_plan *p);
+ferry_status ferry_i_gbc_try_lines(ferry_ctx *ctx, const gbc_tuning *s, const int32_t *fold,
+                                   gbc_plan *p);
 
 /* The model: model.c. */
 
 /* What is saved. Owns all its parts. */
 typedef struct gbc_model {
-    boosted trees; /* with the views' weights; linear: outputs and preparation alone */
-    ferry_linear *linear; /* NULL: trees */
-    double factor;        /* of the smoothed features; 0: they are not smoothed */
-    /* trees.stretch: of the linear answers, too */
-    gbc_correct correct; /* not auto */
-    double strength;
-    known_labels k;   /* graphs and labels */
-    double *wg;       /* of the graphs */
-    double *residual; /* of the known labels: truth minus what was answered without it */
+    gbc_part part[GBC_KINDS];      /* C and loss are not saved */
+    boosted trees;                 /* forest NULL: there are none */
+    ferry_prepared *side;          /* lines: views side by side; NULL: there are none */
+    double factor;                 /* of features that are smoothed */
+    ferry_linear *line[GBC_KINDS]; /* of the parts that are lines */
+    known_labels k;                /* graphs and labels */
+    double *wg;                    /* of the graphs */
+    double *residual[GBC_KINDS];   /* known x m, where correct says so: truth minus what was
+                                      answered without it */
 } gbc_model;
 
 /* The functions of the descriptor. predict needs the graphs of the new data, as far as it

@@ -4,7 +4,7 @@
  *   average or additive, stretch of the average by the held-out loss of both
  *   lambda0 and lambda1                         when asked, from a grid
  *   what graphs do to the answers               by the held-out loss of corrected answers
- *   trees or lines, smoothed or not             by that loss, too (answers.c, linear.c)
+ *   shares of trees, lines and labels alone     by that of their mixture (answers.c)
  *
  * All folds step together, so that one look tells whether more trees help. Weights from
  * training loss would not do: boosting drives that down on noise as well.
@@ -19,7 +19,9 @@
 
 void ferry_i_gbc_plan_clear(gbc_plan *p)
 {
-    FERRY_FREE(p->w, p->view_loss, p->wg, p->held);
+    FERRY_FREE(p->w, p->view_loss, p->wg);
+    for (int64_t k = 0; k < GBC_KINDS; k++)
+        FERRY_FREE(p->held[k], p->mixed[k]);
     *p = (gbc_plan){0};
 }
 
@@ -309,7 +311,6 @@ static ferry_status try_trees(ferry_ctx *ctx, const gbc_tuning *s, const int32_t
     const int64_t views = s->g->p;
     trial way[2] = {{.loss = INFINITY}, {.loss = INFINITY}};
     gbc_answers a = {0};
-    double *wg = NULL;
 
     for (int additive = 0; additive < 2; additive++) {
         gbc_settings o = p->o;
@@ -333,20 +334,60 @@ static ferry_status try_trees(ferry_ctx *ctx, const gbc_tuning *s, const int32_t
     p->stretch = chosen->stretch;
     if (s->g->q == 0 && s->learner == GBC_TREE) goto done; /* nothing left to ask */
     FERRY_TRY(answer_all(ctx, chosen, &a));
-    FERRY_NEW(ctx, wg, s->g->q);
-    FERRY_TRY(ferry_i_gbc_weigh_graphs(ctx, &a, wg));
-    FERRY_TRY(ferry_i_gbc_consider(ctx, &a, wg, (gbc_way){GBC_TREE, false, 0, 1}, p));
-    p->tree_loss = p->corrected_loss;
+    FERRY_TRY(ferry_i_gbc_weigh_graphs(ctx, &a, p->wg));
+    FERRY_TRY(
+        ferry_i_gbc_consider(ctx, &a, GBC_TREES, (gbc_part){.share = 1, .stretch = 1}, p));
 done:
     ferry_i_gbc_answers_clear(&a);
-    ferry_i_free(wg);
     trial_clear(&way[0]);
     trial_clear(&way[1]);
     return st;
 }
 
-/* Trees, lines, or whichever has the smaller held-out loss after what graphs do to its
- * answers; then the lambdas. */
+/* The labels of the other folds alone, spread over the graphs from their mean. */
+static ferry_status try_labels(ferry_ctx *ctx, const gbc_tuning *s, const int32_t *fold,
+                               gbc_plan *p)
+{
+    ferry_status st = FERRY_OK;
+    gbc_answers a = {0};
+    double *prior = NULL;
+
+    FERRY_TRY(ferry_i_gbc_answers_new(ctx, s, fold, &a));
+    FERRY_NEW(ctx, prior, a.m);
+    for (int64_t i = 0; i < s->folds; i++) {
+        double count = 0;
+        memset(prior, 0, (size_t)a.m * sizeof *prior);
+        for (int64_t x = 0; x < a.n; x++) {
+            if (!s->g->labelled[x] || fold[x] == i) continue;
+            for (int64_t j = 0; j < a.m; j++)
+                prior[j] += a.truth[x * a.m + j];
+            count++;
+        }
+        for (int64_t e = 0; e < a.n * a.m; e++)
+            a.p[i][e] = prior[e % a.m] / fmax(count, 1);
+    }
+    FERRY_TRY(ferry_i_gbc_consider(ctx, &a, GBC_LABELS, (gbc_part){.stretch = 1}, p));
+done:
+    ferry_i_gbc_answers_clear(&a);
+    ferry_i_free(prior);
+    return st;
+}
+
+static ferry_status mix(ferry_ctx *ctx, const gbc_tuning *s, const int32_t *fold,
+                        gbc_plan *p)
+{
+    ferry_status st = FERRY_OK;
+    gbc_answers a = {0};
+
+    FERRY_TRY(ferry_i_gbc_answers_new(ctx, s, fold, &a));
+    FERRY_TRY(ferry_i_gbc_mix(ctx, &a, p));
+done:
+    ferry_i_gbc_answers_clear(&a);
+    return st;
+}
+
+/* Every part by itself, its answers as graphs correct them; then their shares; then the
+ * lambdas. */
 ferry_status ferry_i_gbc_tune(ferry_ctx *ctx, const gbc_tuning *s, gbc_plan *p)
 {
     ferry_status st = FERRY_OK;
@@ -357,12 +398,12 @@ ferry_status ferry_i_gbc_tune(ferry_ctx *ctx, const gbc_tuning *s, gbc_plan *p)
     FERRY_NEW(ctx, p->wg, s->g->q);
     FERRY_NEW(ctx, fold, s->g->n);
     FERRY_TRY(deal(ctx, s->g, s->folds, fold));
-    p->corrected_loss = INFINITY;
     if (s->learner != GBC_LINEAR) FERRY_TRY(try_trees(ctx, s, fold, p));
-    if (s->learner != GBC_TREE) FERRY_TRY(ferry_i_gbc_try_linear(ctx, s, fold, p));
-    if (isinf(p->corrected_loss)) p->corrected_loss = NAN; /* nobody asked */
-    if (s->lambdas && p->way.learner == GBC_TREE)
-        FERRY_TRY(choose_lambdas(ctx, s, fold, p));
+    if (s->learner != GBC_TREE) FERRY_TRY(ferry_i_gbc_try_lines(ctx, s, fold, p));
+    if (s->learner == GBC_LEARNER_AUTO && s->g->q > 0 && s->correct != GBC_CORRECT_NO)
+        FERRY_TRY(try_labels(ctx, s, fold, p));
+    if (s->learner != GBC_TREE) FERRY_TRY(mix(ctx, s, fold, p));
+    if (s->lambdas && s->learner == GBC_TREE) FERRY_TRY(choose_lambdas(ctx, s, fold, p));
 done:
     ferry_i_free(fold);
     return st;
