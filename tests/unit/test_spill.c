@@ -95,8 +95,7 @@ static void test_many(void **state)
             int64_t *q = p[k * 5 % 12];
             bad += !q || q[k * 5 % 12] != 100 * t + k * 5 % 12;
             bad += ferry_i_spill_size(q) != MIB + (size_t)(k * 5 % 12) * 4096;
-            ferry_i_free(q);
-            bad += in_file(q);
+            ferry_i_free(q); /* its address may be another thread's at once */
         }
     }
     assert_int_equal(bad, 0);
