@@ -303,7 +303,10 @@ def test_interrupted_while_another_works(folder):
         os.kill(found[0], signal.SIGINT)
         time.sleep(1)
         os.kill(found[1], signal.SIGCONT)
-    r = run_until_cells(2, task, out, interrupt)
+    for _ in range(5):  # rank 1 may have been stopped before it took a cell: then rank 0 was done
+        r = run_until_cells(2, task, out, interrupt)
+        if r.code != 0:
+            break
     assert r.code != 0 and cells(out + ".part"), r
 
 
