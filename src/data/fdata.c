@@ -1,4 +1,4 @@
-/* FDATA: a view as arrays that are used where they lie in the file, by a map of it.
+/* FDATA: a view, or ratings, as arrays in a file; a view's are used where they lie, by a map of it.
  *
  * What does not fit in memory is read by the kernel, page by page, when it is asked for, and nothing is parsed a second
  * time. The layout is that of safetensors: 8 bytes with the length of the header, little-endian; the header, JSON, {"NAME":
@@ -12,6 +12,9 @@
  *   labels.number                       F64 (instances), NaN: missing
  *   labels.set, labels.known            U8 (instances x names) of 0 and 1; U8 (instances), 0: missing
  *   labels.names                        U8: texts
+ *   ratings.user, .item, .value         I32, I32, F64 (NaN: to be predicted), as long as each other
+ *   ratings.users, .items               U8: texts, which .user and .item are places in
+ *   ratings.range                       F64 (2): least and greatest, if they were given
  *
  * Everything is checked when the file is opened (one pass over the indices and values); from then on it is
  * taken to stay as it is, as any map is. */
@@ -19,23 +22,7 @@
 #include <string.h>
 
 #include "core/json.h"
-#include "data/archive.h"
-
-#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "these files are little-endian and are used in place: this machine needs a swap here"
-#endif
-
-/* what our own begin with; readers of safetensors refuse longer headers */
-#define OURS "{\"__metadata__\":{\"ferry.data\":\"1\""
-#define HEADER_MAX ((int64_t)100000000)
-
-typedef enum type { F64, I64, I32, U8 } type;
-static const struct {
-    const char *name;
-    int64_t width;
-} types[] = {{"F64", 8}, {"I64", 8}, {"I32", 4}, {"U8", 1}};
-
-/* ---- reading ---- */
+#include "data/fdata.h"
 
 typedef struct opened {
     const char *data; /* what follows the header */
@@ -105,7 +92,7 @@ static ferry_status open_header(ferry_ctx *ctx, const char *bytes, int64_t n, op
     FERRY_NEED(ctx, n > 9 && bytes[8] == '{', FERRY_EDATA,
                "does not begin with a safetensors header");
     memcpy(&len, bytes, sizeof len);
-    FERRY_NEED(ctx, len <= (uint64_t)HEADER_MAX, FERRY_EDATA,
+    FERRY_NEED(ctx, len <= (uint64_t)FDATA_HEADER_MAX, FERRY_EDATA,
                "does not begin with a safetensors header");
     FERRY_NEED(ctx, (int64_t)len <= n - 8, FERRY_EDATA,
                "is truncated: has %lld bytes, the header alone ends at byte %lld",
@@ -266,6 +253,81 @@ done:
     return st;
 }
 
+/* r <- the arrays; users and items must be there. */
+static ferry_status take_ratings(ferry_ctx *ctx, const int32_t *user, const int32_t *item,
+                                 const double *value, const double *range, ferry_ratings *r)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t users = ferry_i_ids_count(r->users), items = ferry_i_ids_count(r->items);
+
+    for (int64_t e = 0; e < r->n; e++) {
+        FERRY_NEED(ctx, user[e] >= 0 && user[e] < users && item[e] >= 0 && item[e] < items,
+                   FERRY_EDATA,
+                   "rating %lld is of user %d and item %d, but there are %lld and %lld",
+                   (long long)e + 1, (int)user[e], (int)item[e], (long long)users,
+                   (long long)items);
+        r->user[e] = user[e];
+        r->item[e] = item[e];
+        r->value[e] = value[e];
+        FERRY_NEED(ctx, !range || !(value[e] < range[0] || value[e] > range[1]),
+                   FERRY_EDATA, "rating %lld is %g, but the range is %g..%g",
+                   (long long)e + 1, value[e], range[0], range[1]);
+    }
+    r->ranged = range != NULL;
+    if (range) r->lo = range[0];
+    if (range) r->hi = range[1];
+    ferry_i_ratings_range(r);
+done:
+    return st;
+}
+
+/* Ratings are copied: a domain sorts out those that repeat. */
+static ferry_status read_ratings(ferry_ctx *ctx, const opened *f, ferry_ratings **out)
+{
+    ferry_status st = FERRY_OK;
+    const void *user = NULL, *item_of = NULL, *value = NULL, *range = NULL;
+    int64_t n[2], m[2], values[2], two[2];
+    ferry_ids *users = NULL, *items = NULL;
+
+    FERRY_TRY(find(ctx, f, "ratings.user", I32, 1, n, &user));
+    FERRY_TRY(find(ctx, f, "ratings.item", I32, 1, m, &item_of));
+    FERRY_TRY(find(ctx, f, "ratings.value", F64, 1, values, &value));
+    FERRY_TRY(find(ctx, f, "ratings.range", F64, 1, two, &range));
+    FERRY_TRY(read_texts(ctx, f, "ratings.users", &users));
+    FERRY_TRY(read_texts(ctx, f, "ratings.items", &items));
+    FERRY_NEED(
+        ctx, user && item_of && value && users && items, FERRY_EDATA,
+        "has no ratings: it lacks one of ratings.user, .item, .value, .users, .items");
+    FERRY_NEED(ctx, n[0] == values[0] && m[0] == values[0] && values[0] > 0, FERRY_EDATA,
+               "%lld ratings of %lld users and %lld items", (long long)values[0],
+               (long long)n[0], (long long)m[0]);
+    const double *ends = range;
+    FERRY_NEED(ctx, !range || (two[0] == 2 && ends[0] < ends[1]), FERRY_EDATA,
+               "ratings.range: expected two numbers, the least first");
+    FERRY_TRY(ferry_i_ratings_new(ctx, values[0], users, items, out));
+    FERRY_TRY(take_ratings(ctx, user, item_of, value, ends, *out));
+done:
+    ferry_i_ids_free(users);
+    ferry_i_ids_free(items);
+    return st;
+}
+
+/* The view keeps the map until its last owner lets go. */
+static ferry_status read_view(ferry_ctx *ctx, const opened *f, ferry_held **held,
+                              ferry_data *d)
+{
+    ferry_status st = FERRY_OK;
+
+    FERRY_TRY(read_x(ctx, f, &d->x));
+    FERRY_TRY(read_texts(ctx, f, "ids", &d->ids));
+    FERRY_TRY(read_texts(ctx, f, "features", &d->features));
+    FERRY_TRY(read_labels(ctx, f, d->x->rows, &d->labels));
+    d->x->release = ferry_i_held_free;
+    FERRY_MOVE(d->x->lender, *held);
+done:
+    return st;
+}
+
 static ferry_status read_fdata(ferry_ctx *ctx, const ferry_input *in, const char *member,
                                const ferry_read_settings *s, ferry_data_kind as,
                                ferry_data **out)
@@ -277,16 +339,16 @@ static ferry_status read_fdata(ferry_ctx *ctx, const ferry_input *in, const char
 
     (void)member;
     (void)s;
-    (void)as;
     FERRY_TRY(ferry_i_input_hold(ctx, in, &held));
-    FERRY_HAVE(ctx, d = ferry_i_data_new("fdata", in->path, FERRY_DATA_VIEW));
+    FERRY_HAVE(ctx, d = ferry_i_data_new("fdata", in->path, as));
     FERRY_TRY(open_header(ctx, held->data, held->size, &f));
-    FERRY_TRY(read_x(ctx, &f, &d->x));
-    FERRY_TRY(read_texts(ctx, &f, "ids", &d->ids));
-    FERRY_TRY(read_texts(ctx, &f, "features", &d->features));
-    FERRY_TRY(read_labels(ctx, &f, d->x->rows, &d->labels));
-    d->x->release = ferry_i_held_free; /* by the last owner of the matrix */
-    FERRY_MOVE(d->x->lender, held);
+    /* whoever takes either gets the one that is there */
+    if (as == FERRY_DATA_RATINGS || json_object_get(f.root, "ratings.value")) {
+        d->kind = FERRY_DATA_RATINGS;
+        FERRY_TRY(read_ratings(ctx, &f, &d->ratings));
+    } else {
+        FERRY_TRY(read_view(ctx, &f, &held, d));
+    }
     FERRY_MOVE(*out, d);
 done:
     json_decref(f.root);
@@ -298,115 +360,9 @@ done:
 
 static int sniff_fdata(const char *head, int64_t n)
 {
-    const int64_t len = sizeof OURS - 1;
+    const int64_t len = sizeof FDATA_OURS - 1;
 
-    return n >= 8 + len && memcmp(head + 8, OURS, (size_t)len) == 0 ? 100 : 0;
-}
-
-/* ---- writing ---- */
-
-/* An array to be written; those of no bytes too, so that an empty view is one. */
-typedef struct array {
-    const char *name;
-    type t;
-    int dims;
-    int64_t side[2];
-    const void *data;
-} array;
-
-/* All that there is, the widest types first. */
-typedef struct list {
-    array at[10];
-    int n;
-    int64_t shape[2];
-    ferry_text ids, features, names;
-} list;
-
-static void add(list *l, const char *name, type t, int dims, int64_t rows, int64_t cols,
-                const void *data)
-{
-    l->at[l->n++] = (array){name, t, dims, {rows, cols}, data};
-}
-
-static void add_texts(list *l, const char *name, const ferry_ids *ids, ferry_text *t)
-{
-    if (!ids) return;
-    ferry_i_ids_print(ids, t);
-    add(l, name, U8, 1, t->len, 1, t->s);
-}
-
-static void list_arrays(const ferry_data *data, list *l)
-{
-    const ferry_matrix *x = data->x;
-    const ferry_labels *y = data->labels;
-
-    l->shape[0] = x->rows;
-    l->shape[1] = x->cols;
-    if (x->dense) add(l, "x", F64, 2, x->rows, x->cols, x->dense);
-    if (!x->dense) add(l, "x.value", F64, 1, x->nnz, 1, x->value);
-    if (!x->dense) add(l, "x.start", I64, 1, x->rows + 1, 1, x->start);
-    if (!x->dense) add(l, "x.shape", I64, 1, 2, 1, l->shape);
-    if (y && y->num) add(l, "labels.number", F64, 1, y->n, 1, y->num);
-    if (!x->dense) add(l, "x.index", I32, 1, x->nnz, 1, x->index);
-    if (y && y->cls) add(l, "labels.class", I32, 1, y->n, 1, y->cls);
-    if (y && y->on) add(l, "labels.set", U8, 2, y->n, ferry_i_labels_m(y), y->on);
-    if (y && y->on) add(l, "labels.known", U8, 1, y->n, 1, y->known);
-    add_texts(l, "ids", data->ids, &l->ids);
-    add_texts(l, "features", data->features, &l->features);
-    if (y) add_texts(l, "labels.names", y->names, &l->names);
-}
-
-static int64_t bytes_of(const array *a)
-{
-    return a->side[0] * a->side[1] * types[a->t].width;
-}
-
-/* Padded, so that the data begins at a multiple of 64 bytes. */
-static void print_header(const list *l, ferry_text *t)
-{
-    int64_t at = 0;
-
-    ferry_i_text_addf(t, OURS ",\"ferry.version\":\"%s\"}", ferry_version());
-    for (int i = 0; i < l->n; i++) {
-        const array *a = &l->at[i];
-        ferry_i_text_addf(t, ",\"%s\":{\"dtype\":\"%s\",\"shape\":[%lld", a->name,
-                          types[a->t].name, (long long)a->side[0]);
-        if (a->dims == 2) ferry_i_text_addf(t, ",%lld", (long long)a->side[1]);
-        ferry_i_text_addf(t, "],\"data_offsets\":[%lld,%lld]}", (long long)at,
-                          (long long)(at + bytes_of(a)));
-        at += bytes_of(a);
-    }
-    ferry_i_text_add(t, "}");
-    while (!t->failed && (8 + t->len) % 64 != 0)
-        ferry_i_text_add(t, " ");
-}
-
-static ferry_status write_fdata(ferry_ctx *ctx, const ferry_data *data, const char *path,
-                                const ferry_opts *opts)
-{
-    ferry_status st = FERRY_OK;
-    ferry_text head = {0};
-    ferry_out *o = NULL;
-    list l = {.n = 0};
-
-    (void)opts;
-    FERRY_NEED(ctx, data->kind == FERRY_DATA_VIEW && data->x, FERRY_EINVAL,
-               "%s: format fdata holds a view only", path);
-    list_arrays(data, &l);
-    print_header(&l, &head);
-    FERRY_HAVE(ctx, !head.failed && !l.ids.failed && !l.features.failed && !l.names.failed);
-    FERRY_TRY(ferry_i_out_open(ctx, path, &o));
-    ferry_i_out_write(o, &(uint64_t){(uint64_t)head.len}, 8);
-    ferry_i_out_write(o, head.s, head.len);
-    for (int i = 0; i < l.n; i++)
-        if (bytes_of(&l.at[i]) > 0) ferry_i_out_write(o, l.at[i].data, bytes_of(&l.at[i]));
-    st = ferry_i_out_commit(ctx, o);
-done:
-    ferry_i_text_free(&head);
-    ferry_i_text_free(&l.ids);
-    ferry_i_text_free(&l.features);
-    ferry_i_text_free(&l.names);
-    return st;
+    return n >= 8 + len && memcmp(head + 8, FDATA_OURS, (size_t)len) == 0 ? 100 : 0;
 }
 
 const ferry_format ferry_i_format_fdata = {
@@ -416,9 +372,9 @@ const ferry_format ferry_i_format_fdata = {
                  "arrays that are used where they lie in the file, for data that does "
                  "not fit in memory",
              .writes = 1},
-    .kinds = 1u << FERRY_DATA_VIEW,
+    .kinds = 1u << FERRY_DATA_VIEW | 1u << FERRY_DATA_RATINGS,
     .options = "",
     .sniff = sniff_fdata,
     .read = read_fdata,
-    .write = write_fdata,
+    .write = ferry_i_fdata_write,
 };

@@ -163,6 +163,9 @@ typedef struct request {
     bool as_before; /* the format is that of other data, not one said for this file */
 } request;
 
+static const char *const kind_words[] = {"features", "labels", "edges", "ratings",
+                                         "a listing"};
+
 /* The first of the kinds whose bits are set: views before labels before the rest. */
 static ferry_data_kind first_kind(unsigned kinds)
 {
@@ -178,12 +181,10 @@ static ferry_data_kind first_kind(unsigned kinds)
 static ferry_status call_format(ferry_ctx *ctx, const request *q, const ferry_format *f,
                                 const ferry_input *in, const char *member, ferry_data **out)
 {
-    static const char *const words[] = {"features", "labels", "edges", "ratings",
-                                        "a listing"};
     ferry_status st = FERRY_OK;
 
     FERRY_NEED(ctx, f->kinds & q->kinds, FERRY_EDATA, "%s: format %s does not hold %s",
-               in->path, f->info.name, words[first_kind(q->kinds)]);
+               in->path, f->info.name, kind_words[first_kind(q->kinds)]);
     FERRY_NEED(ctx, !member || f->members, FERRY_EDATA,
                "%s: format %s has no members, so #%s means nothing", in->path, f->info.name,
                member);
@@ -372,6 +373,10 @@ static ferry_status run(ferry_ctx *ctx, request *q, const ferry_opts *opts,
                                  opts, &q->s));
     if (q->s.format[0]) FERRY_TRY(ferry_i_format_named(ctx, q->s.format, &q->format));
     FERRY_TRY(read_any(ctx, q, &d));
+    /* a file may turn out to hold something else than its format could */
+    FERRY_NEED(ctx, q->kinds & 1u << d->kind || d->kind == FERRY_DATA_LISTING, FERRY_EDATA,
+               "%s: holds %s, expected %s", d->path, kind_words[d->kind],
+               kind_words[first_kind(q->kinds)]);
     if (d->kind == FERRY_DATA_VIEW) leave_out(&q->s, d);
     if (!d->documents) FERRY_TRY(check(ctx, d));
     if (d->kind != FERRY_DATA_LISTING) FERRY_TRY(remember(ctx, opts, d));

@@ -106,6 +106,20 @@ def test_same_numbers(folder):
     assert tree(folder + "/free/predictions") == tree(folder + "/limited/predictions")
 
 
+def test_ratings(folder):
+    """Ratings from a text, from arrays, and with most of what is made of them in files."""
+    ferry("gen", "rate", "-o", folder + "/task", *(w for s in ("source=50", "target=1200", "repeats=1") for w in ("--set", s)))
+    text = read(folder, "task/task.yaml").replace("evaluate: {", "evaluate: {controls: none, ") + "methods: [bias, mf: {solver: als, rank: 4, sweeps: 2}]\n"
+    write(folder, "task/csv.yaml", text)
+    write(folder, "task/fdata.yaml", text.replace(".csv", ".fdata"))
+    for name in ("source", "target"):
+        ferry("convert", f"{folder}/task/{name}.csv", f"{folder}/task/{name}.fdata", "--format", "ratings")
+    for name, kind, more in (("text", "csv", []), ("arrays", "fdata", []), ("limited", "fdata", ["--memory", "2M"])):
+        ferry("run", f"{folder}/task/{kind}.yaml", "-q", "-o", f"{folder}/{name}", "--threads", 1, *more)
+    want = tree(folder + "/text/predictions")
+    assert len(want) == 2 and want == tree(folder + "/arrays/predictions") == tree(folder + "/limited/predictions")
+
+
 def test_no_room(folder):
     """Neither memory nor disk: one line. (A limit on the size of files stands for a full disk.)"""
     task = small_task(folder, "source=3000", "bridge=3000", "target=2000", "source_features=60", "target_features=60", "repeats=1")

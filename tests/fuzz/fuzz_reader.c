@@ -27,6 +27,7 @@ static const way ways[] = {
     {"npz", "", FERRY_DATA_VIEW},
     {"npz", "", FERRY_DATA_LISTING},
     {"fdata", "", FERRY_DATA_VIEW},
+    {"fdata", "", FERRY_DATA_RATINGS},
     {"mat", "", FERRY_DATA_VIEW},
     {"mat", "transpose=yes", FERRY_DATA_VIEW},
     {"mat", "", FERRY_DATA_LABELS},

@@ -278,15 +278,95 @@ static void test_broken_sparse(void **state)
     }
 }
 
+/* Ratings come back, with those to be predicted and the range that was given. */
+static void test_ratings(void **state)
+{
+    static const char *const sets[] = {NULL, "range=0..5"};
+    ferry_ctx *ctx = *state;
+    ferry_data *d = NULL, *again = NULL;
+
+    for (int k = 0; k < 2; k++) {
+        ferry_opts *opts = opts_of(ctx, sets[k], NULL);
+        const char *path =
+            tmp_file("r.ratings", "user\titem\trating\nu\ti\t3\nv\ti\t\nv\tj\t4\n", -1);
+        assert_ok(ctx, ferry_i_read_as(ctx, path, opts, FERRY_DATA_RATINGS, &d));
+        assert_ok(ctx, ferry_write(ctx, d, tmp_path("r.fdata"), NULL));
+        for (int any = 0; any < 2; any++) {
+            assert_ok(ctx, any ? ferry_read(ctx, tmp_path("r.fdata"), NULL, &again)
+                               : ferry_i_read_as(ctx, tmp_path("r.fdata"), NULL,
+                                                 FERRY_DATA_RATINGS, &again));
+            const ferry_ratings *a = d->ratings, *b = again->ratings;
+            assert_int_equal(again->kind, FERRY_DATA_RATINGS);
+            assert_int_equal(b->n, 3);
+            assert_memory_equal(a->user, b->user, 3 * sizeof *a->user);
+            assert_memory_equal(a->item, b->item, 3 * sizeof *a->item);
+            assert_true(b->value[0] == 3 && isnan(b->value[1]) && b->value[2] == 4);
+            assert_true(same_ids(a->users, b->users) && same_ids(a->items, b->items));
+            assert_int_equal(b->ranged, k);
+            assert_close(b->lo, k ? 0 : 3, 0);
+            assert_close(b->hi, k ? 5 : 4, 0);
+            ferry_data_free(again);
+        }
+        assert_fails(
+            ctx, ferry_i_read_as(ctx, tmp_path("r.fdata"), NULL, FERRY_DATA_VIEW, &again),
+            FERRY_EDATA, "r.fdata: holds ratings, expected features");
+        ferry_data_free(d);
+        ferry_opts_free(opts);
+    }
+}
+
+static void test_broken_ratings(void **state)
+{
+    static const struct {
+        int32_t user, item;
+        double lo;
+        const char *more, *says;
+    } cases[] = {
+        {2, 0, 1, "", "rating 2 is of user 2 and item 0, but there are 2 and 1"},
+        {0, -1, 1, "", "item -1"},
+        {1, 0, 9, "," TENSOR("ratings.range", "F64", "[2]", "16", "32"),
+         "expected two numbers"},
+        {1, 0, 4, "," TENSOR("ratings.range", "F64", "[2]", "16", "32"),
+         "rating 1 is 3, but the range is 4..5"},
+        {1, 0, 1, "," TENSOR("ratings.range", "F64", "[1]", "16", "24"),
+         "expected two numbers"},
+    };
+    ferry_ctx *ctx = *state;
+    ferry_data *d = NULL;
+
+    for (int64_t k = 0; k < FERRY_COUNT(cases); k++) {
+        const struct {
+            double value[2], range[2];
+            int32_t user[2], item[2];
+            char texts[8];
+        } a = {{3, 4}, {cases[k].lo, 5}, {0, cases[k].user}, {0, cases[k].item}, "u\0v\0i"};
+        char header[1024];
+        (void)snprintf(header, sizeof header, "{%s,%s,%s,%s,%s%s}",
+                       TENSOR("ratings.value", "F64", "[2]", "0", "16"),
+                       TENSOR("ratings.user", "I32", "[2]", "32", "40"),
+                       TENSOR("ratings.item", "I32", "[2]", "40", "48"),
+                       TENSOR("ratings.users", "U8", "[4]", "48", "52"),
+                       TENSOR("ratings.items", "U8", "[2]", "52", "54"), cases[k].more);
+        assert_fails(ctx, ferry_read(ctx, file_of(header, &a, sizeof a), NULL, &d),
+                     FERRY_EDATA, cases[k].says);
+    }
+    assert_fails(ctx,
+                 ferry_read(ctx,
+                            file_of("{" TENSOR("ratings.value", "F64", "[1]", "0", "8") "}",
+                                    (double[]){1}, 8),
+                            NULL, &d),
+                 FERRY_EDATA, "has no ratings: it lacks one of");
+}
+
 static void test_refuses_to_write(void **state)
 {
     ferry_ctx *ctx = *state;
     ferry_data *d = NULL;
 
-    assert_ok(ctx, ferry_i_read_as(ctx, tmp_file("r.csv", "u,i,3\nv,i,4\n", -1), NULL,
-                                   FERRY_DATA_RATINGS, &d));
-    assert_fails(ctx, ferry_write(ctx, d, tmp_path("r.fdata"), NULL), FERRY_EINVAL,
-                 "format fdata does not hold ratings");
+    assert_ok(ctx, ferry_i_read_as(ctx, tmp_file("e.csv", "u,i\nv,i\n", -1), NULL,
+                                   FERRY_DATA_GRAPH, &d));
+    assert_fails(ctx, ferry_write(ctx, d, tmp_path("e.fdata"), NULL), FERRY_EINVAL,
+                 "format fdata does not hold a graph");
     ferry_data_free(d);
 }
 
@@ -303,14 +383,15 @@ static ferry_status read_and_write(ferry_ctx *ctx, void *arg)
 
 static void test_no_memory(void **state)
 {
-    static const char *const texts[] = {"id,u,v,label\np,1,2,x\nq,3,,y\n",
-                                        "u,v,label\n1,2,.5\n",
-                                        "# ferry labels: a b\na,b 1:1\n? 2:1\n"};
+    static const char *const texts[] = {
+        "id,u,v,label\np,1,2,x\nq,3,,y\n", "u,v,label\n1,2,.5\n",
+        "# ferry labels: a b\na,b 1:1\n? 2:1\n", "user\titem\trating\nu\ti\t3\nv\ti\t4\n"};
+    static const char *const names[] = {"n.csv", "n.csv", "n.svm", "n.ratings"};
     ferry_ctx *ctx = *state;
 
     assert_ok(ctx, ferry_ctx_set_threads(ctx, 1));
     for (int64_t k = 0; k < FERRY_COUNT(texts); k++) {
-        const char *in = tmp_file(k == 2 ? "n.svm" : "n.csv", texts[k], -1);
+        const char *in = tmp_file(names[k], texts[k], -1);
         const char *paths[] = {in, tmp_path("n.fdata")};
         assert_ok(ctx, read_and_write(ctx, paths));
         const char *again[] = {tmp_path("n.fdata"), tmp_path("m.fdata")};
@@ -322,9 +403,10 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, ctx_setup, ctx_teardown)
     const struct CMUnitTest tests[] = {
-        T(test_round_trip),       T(test_outlives),       T(test_packed),
-        T(test_others),           T(test_broken_headers), T(test_broken_sparse),
-        T(test_refuses_to_write), T(test_no_memory),
+        T(test_round_trip), T(test_outlives),       T(test_packed),
+        T(test_others),     T(test_broken_headers), T(test_broken_sparse),
+        T(test_ratings),    T(test_broken_ratings), T(test_refuses_to_write),
+        T(test_no_memory),
     };
     return cmocka_run_group_tests_name("fdata", tests, NULL, NULL);
 }
