@@ -162,6 +162,7 @@ static ferry_status feed(ferry_ctx *ctx, ferry_stream *s, const char *text, int6
     const char *answers = NULL;
     int64_t used = 0, some = 0;
 
+    s->only = 0; /* the last request to a version that serves again may have set it */
     for (; n > 0 && st == FERRY_OK; text += used, n -= used) {
         FERRY_TRY(ferry_stream_feed(ctx, s, text, n, &used));
         FERRY_TRY(ferry_stream_turn(ctx, s, &answers, &some));

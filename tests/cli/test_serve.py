@@ -528,6 +528,7 @@ def test_versions(folder):
         s.post("/admin/reload")
         assert s.post("/models/other/predict", {"x": ROW}).json != before
         # the highest goes, and the one below serves again, with what waits; the last one stays
+        s.post("/models/m/versions/1/learn", {"x": ROW, "y": "c1"})
         s.post("/models/m/predict", {"id": "once more", "x": ROW})
         os.remove(models + "/m/2.ferry")
         s.wait_for(lambda: s.get("/v2/models/m").json["versions"] == ["1"])
