@@ -113,18 +113,18 @@ void ferry_i_serve_rows_end(serve_request *r)
 
 /* ---- predicting ---- */
 
-/* The row's answer, or what is wrong with it. */
-static void write_row(serve_request *r, const serve_batch *b, int64_t i)
+/* The answer to row `from` + i of the request, or what is wrong with it. */
+static void write_row(serve_request *r, const serve_batch *b, int64_t from, int64_t i)
 {
     const serve_item *m = &b->item[i];
     const char *text = b->texts.s + m->text;
     ferry_text *t = &r->out;
 
-    ferry_i_serve_row_begin(r, i);
+    ferry_i_serve_row_begin(r, from + i);
     if (m->kind == SERVE_BAD) {
         ferry_i_text_add(t, "{\"error\":");
         ferry_i_text_json(t, text, m->text_n);
-        ferry_i_text_addf(t, ",\"line\":%lld}", (long long)i + 1);
+        ferry_i_text_addf(t, ",\"line\":%lld}", (long long)(from + i) + 1);
     } else {
         ferry_i_text_addn(t, "{", 1);
         if (m->text_n > 0) {
@@ -141,24 +141,15 @@ static void write_row(serve_request *r, const serve_batch *b, int64_t i)
     if (r->form != SERVE_LIST) ferry_i_text_addn(t, "\n", 1);
 }
 
-static void write_rows(serve_request *r, const serve_batch *b)
-{
-    if (r->form == SERVE_ONE && b->count[SERVE_BAD] > 0) {
-        ferry_i_serve_error(r, 400, "%.*s", (int)b->item[0].text_n, b->texts.s);
-        return;
-    }
-    for (int64_t i = 0; i < b->n; i++)
-        write_row(r, b, i);
-    ferry_i_serve_rows_end(r);
-}
-
-/* Read the rows. *waits: one has an id, and the model could learn its label later. */
-static bool read_rows(serve_request *r, serve_scratch *w, bool *waits)
+/* Read `rows` rows from number `from` on. *waits: one has an id, and the model could learn its
+ * label later. */
+static bool read_rows(serve_request *r, serve_scratch *w, int64_t from, int64_t rows,
+                      bool *waits)
 {
     ferry_line *l = &w->line;
     bool ok = true;
 
-    for (int64_t i = 0; ok && i < r->rows; i++) {
+    for (int64_t i = from; ok && i < from + rows; i++) {
         ferry_i_line_clear(l);
         if (!ferry_i_line_ndjson(l, r->body.s + r->row[i].at, r->row[i].n))
             ok = !l->no_memory && ferry_i_batch_bad(w->batch, l->why);
@@ -244,13 +235,40 @@ static void predict_ratings(serve_request *r, serve_scratch *w)
     ferry_i_serve_rows_end(r);
 }
 
+/* As many rows at a time as fit the budget should the model make them dense, which those of a
+ * few bytes and thousands of columns may be. false: all of them are the writer's to answer, or
+ * the error is in r. */
+static bool predict_rows(serve_request *r, serve_scratch *w, bool *waits)
+{
+    serve_version *v = r->version;
+    serve_batch *b = w->batch;
+    const int64_t fit = b->most / (8 * (b->cols > 0 ? b->cols : 1)),
+                  most = fit > 1 ? fit : 1;
+
+    for (int64_t from = 0; from < r->rows; from += most) {
+        const int64_t rows = r->rows - from < most ? r->rows - from : most;
+        ferry_i_batch_clear(b, b->cols);
+        const bool read = read_rows(r, w, from, rows, waits);
+        *waits = *waits && read && v->folder;
+        if (!read) return false;
+        if (*waits) return false;
+        const ferry_status st = ferry_i_batch_predict(w->ctx, v, b);
+        if (st != FERRY_OK) return ferry_i_serve_failed(r, w->ctx, st), false;
+        if (r->form == SERVE_ONE && b->count[SERVE_BAD] > 0)
+            return ferry_i_serve_error(r, 400, "%.*s", (int)b->item[0].text_n, b->texts.s),
+                   false;
+        for (int64_t i = 0; i < rows; i++)
+            write_row(r, b, from, i);
+    }
+    return true;
+}
+
 void ferry_i_serve_predict(serve_request *r)
 {
     serve_scratch *w = ferry_i_serve_scratch(r->server);
     const char *scores = ferry_i_serve_query(r, "scores");
     serve_version *v = r->version;
-    bool waits = false, ready = true;
-    ferry_status st = FERRY_OK;
+    bool waits = false;
 
     if (!ferry_i_serve_rows(r)) return;
     if (!w) {
@@ -265,14 +283,12 @@ void ferry_i_serve_predict(serve_request *r)
         pthread_rwlock_unlock(&v->lock);
         return;
     }
-    ready = read_rows(r, w, &waits);
-    if (ready && !(waits && v->folder)) st = ferry_i_batch_predict(w->ctx, v, w->batch);
+    const bool answered = predict_rows(r, w, &waits);
     pthread_rwlock_unlock(&v->lock);
-    if (!ready) return;
-    if (st != FERRY_OK)
-        ferry_i_serve_failed(r, w->ctx, st);
-    else if (waits && v->folder)
+    if (answered) {
+        ferry_i_serve_rows_end(r);
+    } else if (waits) {
+        r->out.len = 0; /* of rows before the first one with an id */
         ferry_i_serve_submit(r, SERVE_OBSERVE);
-    else
-        write_rows(r, w->batch);
+    }
 }

@@ -156,6 +156,10 @@ def test_little_that_stands_for_much(folder):
                            ("f0\n" + "1\n" * many, "text/csv")):
             assert "send fewer at once" in s.post("/invocations", body, kind=kind, expect=400).json["error"]
         assert len(s.post("/invocations", {"dataframe_records": [{"f0": 1}] * 100}).json["predictions"]) == 100
+        lines = ['{"x":{"i":[],"v":[]}}\n'] * 40000  # this model makes rows dense: 640 MB at once
+        lines[30000] = '{"x":3}\n'
+        got = s.post("/predict", "".join(lines), kind=LINES).lines
+        assert len(got) == 40000 and got[30000]["line"] == 30001 and all(a == got[0] for i, a in enumerate(got) if i != 30000)
         if b"__asan_init" not in open(FERRY, "rb").read():  # which keeps what was freed for a while
             assert most_memory(s) - before < 300e6, (before, most_memory(s))
     with Server(folder + "/w.ferry", "--set", "body=2000000", "--set", "memory=10000") as s:  # bodies count unpacked
