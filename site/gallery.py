@@ -217,9 +217,25 @@ def perform(site, e):
     photograph(os.path.join(site.work, "results", e.name, "report.html"), os.path.join(site.work, e.name))
 
 
-def results(site, name):
+def results(site, name, key="results"):
     with open(os.path.join(site.work, "results", name, "results.json")) as f:
-        return json.load(f)["results"]
+        return json.load(f)[key]
+
+
+def measured(site, method):
+    """The numbers of a method in the gallery, beside the best baseline's, for its card."""
+    rows = []
+    for e in site.examples:
+        best = results(site, e.name, "verdict")["best_baseline"]
+        found = {r["name"]: r for r in results(site, e.name)}
+        for r in found.values():
+            if r["method"] == method and r["mean"] is not None:
+                beside = "is the best" if r["name"] == best else "%s %.3f" % (best, found[best]["mean"]) if best in found else ""
+                rows.append("| [%s](../gallery/%s.md) | %s | %s | %.3f ± %.3f | %s |" % (e.title, e.name, r["name"], r["metric"], r["mean"], r["std"] or 0, beside))
+    if not rows:
+        return ""
+    return "\n".join(["In the gallery (mean ± standard deviation over 5 repeats):", "",
+                      "| example | as | metric | result | best baseline |", "| --- | --- | --- | --- | --- |"] + rows)
 
 
 def seen(site, method):

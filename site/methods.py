@@ -2,6 +2,7 @@
 import html
 import os
 import re
+import sys
 
 import evidence
 import gallery
@@ -159,17 +160,21 @@ def card(site, m):
             _, _, text = f.read().partition("\n")
         parts, example = split(site.tidy(text, "methods/%s.md" % m["name"], path))
     problem, method = divide(parts.get("problem", ""))
+    if not method and not parts.get("how"):
+        problem, method = "", problem
     said = m["summary"][0].upper() + m["summary"][1:]
     parts["problem"] = "\n\n".join(filter(None, [said + ".", pictures.draw(shape(m), html.escape("What it takes: " + m["needs"])), facts(site, m), problem]))
     parts["how"] = "\n\n".join(filter(None, [method, parts.get("how")]))
     parts["when"] = "\n\n".join(filter(None, [parts.get("when"), gallery.seen(site, m["name"])]))
     own = re.sub(r"^\*\*Options\.\*\* ", "", parts.get("options", ""))
     parts["options"] = "\n\n".join(filter(None, [example, own, "" if "| option |" in own else options(m), "[Ranges of all options](../options.md#%s)." % m["name"] if m["options"] else ""]))
-    parts["reference"] = parts.get("reference") or m["reference"]
+    parts["numbers"] = "\n\n".join(filter(None, [parts.get("numbers"), gallery.measured(site, m["name"])])) or "None were measured."
+    parts["reference"] = parts.get("reference") or m["reference"] or "There is no paper; this page describes the method."
     out = ["# " + m["name"]]
     for name, title, _ in PARTS:
-        if parts.get(name):
-            out += ["## %s { #%s }" % (title, name), parts[name]]
+        if not parts.get(name):
+            sys.exit("site: docs/methods/%s.md says nothing for '%s'" % (m["name"], title))
+        out += ["## %s { #%s }" % (title, name), parts[name]]
     return "\n\n".join(out + ["## Reproduction { #reproduction }", reproduction(m)]) + "\n"
 
 

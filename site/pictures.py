@@ -81,8 +81,12 @@ SHAPES = {
 }
 
 
-KEY = ('<p class="key"><span class="fA">features</span> <span class="fB">other features</span> <span class="label">a known label</span> '
-       '<span class="asked">to predict</span></p>')
+KEY = {"fA": "features", "fB": "other features", "label": "a known label", "asked": "to predict"}
+
+
+def key(drawing):
+    """What the colours of a drawing mean."""
+    return '<p class="key">%s</p>' % " ".join('<span class="%s">%s</span>' % k for k in KEY.items() if 'class="%s"' % k[0] in drawing)
 
 
 def draw(shape, said):
@@ -102,5 +106,6 @@ def draw(shape, said):
             drawn, width = ratings(x + 4, *part) if isinstance(part[1], int) else domain(x + 4, *part)
             out += drawn
             x += width + 12
+    drawing = "".join(out)
     return '<svg class="domains" role="img" aria-label="%s" viewBox="-30 0 %d 124" style="max-width: %dpx">%s</svg>%s' % (
-        said, x + 60, 1.3 * (x + 60), "".join(out), "" if "ratings" in shape or shape in ("labels", "graph only") else "\n\n" + KEY)
+        said, x + 60, 1.3 * (x + 60), drawing, "" if "ratings" in shape else "\n\n" + key(drawing))
