@@ -637,8 +637,8 @@ class CorrectSmooth(FerryClassifier):
         How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
         standard | roots | common | l2.
     C : float, default 0.0
-        Cost of errors against small weights; 0: 10, or 1, 10 or 100 with 5 visible labels of every class by 3
-        folds on them. Values: 0 .. 1e+09.
+        Cost of errors against small weights; 0: 10, or the best of 1, 10 and 100 by 3 folds if every class has 5
+        visible labels. Values: 0 .. 1e+09.
     eps : float, default 0.01
         Stopping tolerance. Values: 1e-12 .. 1.
     correct : float, default 0.8
@@ -2305,8 +2305,8 @@ class KNN(_Proba, FerryClassifier):
         How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
         standard | roots | common | l2.
     k : int, default 0
-        Neighbours that vote; 0: 5, or 1, 5 or 15 with 5 visible labels of every class by 3 folds on them. Values:
-        0 .. 1e+06.
+        Neighbours that vote; 0: 5, or the best of 1, 5 and 15 by 3 folds if every class has 5 visible labels.
+        Values: 0 .. 1e+06.
     distance : str, default 'euclidean'
         What nearest means. Values: euclidean | cosine.
     weights : str, default 'uniform'
@@ -2368,8 +2368,8 @@ class KNNRegressor(FerryRegressor):
         How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
         standard | roots | common | l2.
     k : int, default 0
-        Neighbours that vote; 0: 5, or 1, 5 or 15 with 5 visible labels of every class by 3 folds on them. Values:
-        0 .. 1e+06.
+        Neighbours that vote; 0: 5, or the best of 1, 5 and 15 by 3 folds if every class has 5 visible labels.
+        Values: 0 .. 1e+06.
     distance : str, default 'euclidean'
         What nearest means. Values: euclidean | cosine.
     weights : str, default 'uniform'
@@ -2713,8 +2713,8 @@ class LogReg(_Proba, FerryClassifier):
         How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
         standard | roots | common | l2.
     C : float, default 0.0
-        Cost of errors against small weights; 0: 10 for classes, or 1, 10 or 100 with 5 visible labels of every
-        class by 3 folds on them; 1 for label sets. Values: 0 .. 1e+09.
+        Cost of errors against small weights; 0: 10 for classes, or the best of 1, 10 and 100 by 3 folds if every
+        class has 5 visible labels; 1 for label sets. Values: 0 .. 1e+09.
     eps : float, default 0.01
         Stopping tolerance. Values: 1e-12 .. 1.
     bias : bool, default True
@@ -3657,8 +3657,8 @@ class Ridge(FerryClassifier):
         How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
         standard | roots | common | l2.
     lambda_ : float, default 0.0
-        Weight of |W|^2; 0: 1, or 0.1, 1 or 10 with 5 visible labels of every class by 3 folds on them. Values: 0
-        .. 1e+12.
+        Weight of |W|^2; 0: 1, or the best of 0.1, 1 and 10 by 3 folds if every class has 5 visible labels. Values:
+        0 .. 1e+12.
     sources : list | None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
@@ -3711,8 +3711,8 @@ class RidgeRegressor(FerryRegressor):
         How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
         standard | roots | common | l2.
     lambda_ : float, default 0.0
-        Weight of |W|^2; 0: 1, or 0.1, 1 or 10 with 5 visible labels of every class by 3 folds on them. Values: 0
-        .. 1e+12.
+        Weight of |W|^2; 0: 1, or the best of 0.1, 1 and 10 by 3 folds if every class has 5 visible labels. Values:
+        0 .. 1e+12.
     sources : list | None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
@@ -3931,8 +3931,8 @@ class SGC(FerryClassifier):
         How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
         standard | roots | common | l2.
     C : float, default 0.0
-        Cost of errors against small weights; 0: 10, or 1, 10 or 100 with 5 visible labels of every class by 3
-        folds on them. Values: 0 .. 1e+09.
+        Cost of errors against small weights; 0: 10, or the best of 1, 10 and 100 by 3 folds if every class has 5
+        visible labels. Values: 0 .. 1e+09.
     eps : float, default 0.01
         Stopping tolerance. Values: 1e-12 .. 1.
     steps : int, default 2
@@ -4214,8 +4214,8 @@ class SVM(FerryClassifier):
         How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
         standard | roots | common | l2.
     C : float, default 0.0
-        Cost of errors against small weights; 0: 1, or 0.1, 1 or 10 with 5 visible labels of every class by 3 folds
-        on them. Values: 0 .. 1e+09.
+        Cost of errors against small weights; 0: 1, or the best of 0.1, 1 and 10 by 3 folds if every class has 5
+        visible labels. Values: 0 .. 1e+09.
     eps : float, default 0.01
         Stopping tolerance. Values: 1e-12 .. 1.
     tube : float, default 0.1
@@ -4285,8 +4285,8 @@ class SVMRegressor(FerryRegressor):
         How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
         standard | roots | common | l2.
     C : float, default 0.0
-        Cost of errors against small weights; 0: 1, or 0.1, 1 or 10 with 5 visible labels of every class by 3 folds
-        on them. Values: 0 .. 1e+09.
+        Cost of errors against small weights; 0: 1, or the best of 0.1, 1 and 10 by 3 folds if every class has 5
+        visible labels. Values: 0 .. 1e+09.
     eps : float, default 0.01
         Stopping tolerance. Values: 1e-12 .. 1.
     tube : float, default 0.1

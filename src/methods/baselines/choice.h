@@ -5,7 +5,7 @@
 
 #include "methods/shared/base.h"
 
-#define CHOICE_HELP "with 5 visible labels of every class by 3 folds on them"
+#define CHOICE_HELP "by 3 folds if every class has 5 visible labels"
 
 /* scores (rows of x by k) <- what is learned from `part` with that value says about x. */
 typedef ferry_status choice_fn(ferry_ctx *ctx, const void *how, double value, const base *b,

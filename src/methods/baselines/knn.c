@@ -14,7 +14,7 @@ static const ferry_opt knn_opts[] = {
     BASE_OPT_TRAIN(knn_options),
     FERRY_OPT_SCALE(knn_options),
     FERRY_OPT(knn_options, INT, k, 0, 0, 1e6,
-              "neighbours that vote; 0: 5, or 1, 5 or 15 " CHOICE_HELP),
+              "neighbours that vote; 0: 5, or the best of 1, 5 and 15 " CHOICE_HELP),
     FERRY_OPT_ONE_OF(knn_options, distance, "euclidean|cosine", "euclidean",
                      "what nearest means"),
     FERRY_OPT_ONE_OF(knn_options, weights, "uniform|distance", "uniform",

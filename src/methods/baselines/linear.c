@@ -11,7 +11,7 @@ typedef struct svm_table {
 } svm_table;
 
 static const ferry_opt svm_opts[] = {
-    SVM_OPTS(svm_table, 0, 0, "; 0: 1, or 0.1, 1 or 10 " CHOICE_HELP)};
+    SVM_OPTS(svm_table, 0, 0, "; 0: 1, or the best of 0.1, 1 and 10 " CHOICE_HELP)};
 
 typedef struct logreg_options {
     int train, scale;
@@ -24,7 +24,7 @@ static const ferry_opt logreg_opts[] = {
     FERRY_OPT_SCALE(logreg_options),
     FERRY_OPT(
         logreg_options, REAL, C, 0, 0, 1e9,
-        "cost of errors against small weights; 0: 10 for classes, or 1, 10 or 100 " CHOICE_HELP
+        "cost of errors against small weights; 0: 10 for classes, or the best of 1, 10 and 100 " CHOICE_HELP
         "; 1 for label sets"),
     FERRY_OPT(logreg_options, REAL, eps, 1e-2, 1e-12, 1, "stopping tolerance"),
     FERRY_OPT_YES_NO(logreg_options, bias, "yes", "learn a constant term"),

@@ -13,7 +13,7 @@ static const ferry_opt ridge_opts[] = {
     BASE_OPT_TRAIN(ridge_options),
     FERRY_OPT_SCALE(ridge_options),
     FERRY_OPT(ridge_options, REAL, lambda, 0, 0, 1e12,
-              "weight of |W|^2; 0: 1, or 0.1, 1 or 10 " CHOICE_HELP),
+              "weight of |W|^2; 0: 1, or the best of 0.1, 1 and 10 " CHOICE_HELP),
 };
 
 /* One column per class or label (0 or 1), or the number. */

@@ -27,11 +27,11 @@ typedef struct smoothed_options {
     double correct, share; /* correct-smooth: a and b */
 } smoothed_options;
 
-#define SMOOTHED_OPTS                                                                      \
-    FERRY_OPT_SCALE(smoothed_options),                                                     \
-        FERRY_OPT(                                                                         \
-            smoothed_options, REAL, C, 0, 0, 1e9,                                          \
-            "cost of errors against small weights; 0: 10, or 1, 10 or 100 " CHOICE_HELP),  \
+#define SMOOTHED_OPTS                                                                                  \
+    FERRY_OPT_SCALE(smoothed_options),                                                                 \
+        FERRY_OPT(                                                                                     \
+            smoothed_options, REAL, C, 0, 0, 1e9,                                                      \
+            "cost of errors against small weights; 0: 10, or the best of 1, 10 and 100 " CHOICE_HELP), \
         FERRY_OPT(smoothed_options, REAL, eps, 1e-2, 1e-12, 1, "stopping tolerance")
 
 static const ferry_opt sgc_opts[] = {
