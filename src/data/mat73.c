@@ -62,7 +62,7 @@ static char *find_program(void)
         base = ferry_i_path_dir(info.dli_fname);
     if (base) path = in_folder(base, FERRY_LIBEXEC_FROM_LIB);
     if (base && !path) path = in_folder(base, "libexec");
-    if (!path) path = in_folder(NULL, FERRY_LIBEXEC_DIR);
+    if (!path && FERRY_LIBEXEC_DIR[0]) path = in_folder(NULL, FERRY_LIBEXEC_DIR);
     ferry_i_free(base);
     return path;
 }
