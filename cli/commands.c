@@ -20,7 +20,7 @@
 #define MEMORY                                                                             \
     {                                                                                      \
         KEY_MEMORY, 0, "memory", "SIZE", WORDS_NONE,                                       \
-            "most memory to use, such as 8G; larger arrays are kept in files "        \
+            "most memory to use, such as 8G; larger arrays are kept in files "             \
             "(in TMPDIR, else /var/tmp); default: half of what is free, none in files"     \
     }
 #define MAX_INPUT                                                                          \

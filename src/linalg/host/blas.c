@@ -23,8 +23,7 @@ static char why[FERRY_LOAD_WHY];
     F(ilaver)                                                                              \
     F(dsyev)                                                                               \
     F(dsyevd)                                                                              \
-    F(dsygvd) F(dgesdd) F(dgeqrf) F(dorgqr) F(dpotrf) F(dpotrs) F(dgesv) F(dgees)          \
-        F(dtrsyl)
+    F(dsygvd) F(dgesdd) F(dgeqrf) F(dorgqr) F(dpotrf) F(dpotrs) F(dgesv) F(dgees) F(dtrsyl)
 
 #ifdef FERRY_BLAS_PREFIX /* linked, under names that meet no other BLAS in the process: a wheel's */
 #define DECLARE(name) extern __typeof__(*ferry_i_blas.name) FERRY_BLAS_PREFIX(name##_);
