@@ -390,6 +390,43 @@ static void test_stack(void **state)
     ferry_task_free(task);
 }
 
+/* Levels of the size that mf expects, and noise: neighbours know nothing, and mostly they are
+ * not asked at all. */
+static void test_doubt(void **state)
+{
+    enum { USERS = 100, EACH = 5, ITEMS = 40 };
+    ferry_ctx *ctx = *state;
+    static int who[USERS * EACH], what[USERS * EACH];
+    static double r[USERS * EACH];
+    double sum = 0, level[ITEMS], own = 0;
+    int none = 0;
+
+    for (uint64_t seed = 0; seed < 12; seed++) {
+        ferry_domain *d = small_domain(ctx, "films", FERRY_TARGET, 0, 0, NULL);
+        ferry_rng rng;
+        ferry_i_rng_seed(&rng, 23, seed);
+        for (int i = 0; i < ITEMS; i++)
+            level[i] = 0.45 * ferry_i_rng_normal(&rng);
+        for (int e = 0; e < USERS * EACH; e++) {
+            if (e % EACH == 0) own = 0.45 * ferry_i_rng_normal(&rng);
+            who[e] = e / EACH;
+            what[e] = (e % EACH * 8 + (int)ferry_i_rng_below(&rng, 8)) % ITEMS;
+            r[e] = 3 + own + level[what[e]] + ferry_i_rng_normal(&rng);
+        }
+        small_ratings(ctx, d, USERS * EACH, who, what, r);
+        ferry_task *task = small_task(ctx, FERRY_RATE, NULL, d);
+        ferry_model *m = fit_model(ctx, task, "stack", "");
+        json_t *told = json_loads(ferry_model_diagnostics(m), 0, NULL);
+        const double trust = json_number_value(json_object_get(told, "trust"));
+        none += trust == 0;
+        sum += trust;
+        json_decref(told);
+        ferry_model_free(m);
+        ferry_task_free(task);
+    }
+    assert_true(none >= 6 && sum < 0.6);
+}
+
 /* Ratings that are all the same, and a single one. */
 static void test_small(void **state)
 {
@@ -453,11 +490,17 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_golden),          TEST(test_nnls),
-        TEST(test_nnls_is_optimal), TEST(test_units),
-        TEST(test_nothing_to_find), TEST(test_small),
-        TEST(test_features),        TEST(test_stack),
-        TEST(test_no_memory),       TEST(test_half),
+        TEST(test_golden),
+        TEST(test_nnls),
+        TEST(test_nnls_is_optimal),
+        TEST(test_units),
+        TEST(test_nothing_to_find),
+        TEST(test_small),
+        TEST(test_features),
+        TEST(test_stack),
+        TEST(test_doubt),
+        TEST(test_no_memory),
+        TEST(test_half),
         TEST(test_diagonal),
     };
     return cmocka_run_group_tests_name("mf_vb", tests, NULL, NULL);

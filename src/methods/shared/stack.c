@@ -14,12 +14,13 @@ enum { K = NEAR_FEATURES };
 typedef struct pairs {
     int64_t n;
     int64_t *user, *item;
-    double *f, *t; /* n x K, n */
+    double *f, *t;       /* n x K, n */
+    int64_t folds, *end; /* of ratings held out together: one fold after the other */
 } pairs;
 
 static void pairs_clear(pairs *p)
 {
-    FERRY_FREE(p->user, p->item, p->f, p->t);
+    FERRY_FREE(p->user, p->item, p->f, p->t, p->end);
     *p = (pairs){0};
 }
 
@@ -35,16 +36,26 @@ done:
     return st;
 }
 
-/* Every FIFTH pair belongs to a part of its own. */
+/* Pairs from .. to - 1; every FIFTH of them belongs to a part of its own, which may be left
+ * out. */
 enum { FIFTH = 5, ALL = FIFTH };
+typedef struct span {
+    int64_t from, to, without;
+} span;
+#define DOUBT 1 /* a standard error, the usual caution; not tuned */
 
-/* a += F'F, c += F'(t - F w0), both times `times`, over all pairs but those of a part. */
-static void add_up(const pairs *p, int64_t without, const double *w0, double times,
-                   double *a, double *c)
+static span whole(const pairs *p)
 {
-    for (int64_t e = 0; e < p->n; e++) {
+    return (span){0, p->n, ALL};
+}
+
+/* a += F'F, c += F'(t - F w0), both times `times`, over a span. */
+static void add_up(const pairs *p, span s, const double *w0, double times, double *a,
+                   double *c)
+{
+    for (int64_t e = s.from; e < s.to; e++) {
         const double *f = p->f + e * K;
-        if (e % FIFTH == without) continue;
+        if (e % FIFTH == s.without) continue;
         double rest = p->t[e];
         for (int k = 0; k < K && w0; k++)
             rest -= w0[k] * f[k];
@@ -67,6 +78,7 @@ static ferry_status held_out(ferry_ctx *ctx, const observed *x, const mf_held *h
     rating_near *near = NULL;
 
     FERRY_TRY(pairs_new(ctx, x->x->nnz, p));
+    FERRY_NEW(ctx, p->end, held->folds);
     for (int64_t q = 0; q < held->folds; q++) {
         const int64_t from = p->n;
         for (int64_t i = 0; i < x->x->rows; i++)
@@ -76,6 +88,7 @@ static ferry_status held_out(ferry_ctx *ctx, const observed *x, const mf_held *h
                 p->item[p->n] = x->x->index[e];
                 p->t[p->n++] = held->rest[e];
             }
+        p->end[p->folds++] = p->n;
         if (p->n == from) continue;
         ferry_i_observed_clear(&part);
         ferry_i_near_free(near);
@@ -92,13 +105,13 @@ done:
 }
 
 /* s->c, and w0 <- their weights together. */
-static void weigh_sources(const pairs *p, stack_sources *s, double *w0)
+static void weigh_sources(const pairs *p, span which, stack_sources *s, double *w0)
 {
     const int64_t n = s->n;
     double a[K * K] = {0}, c[K] = {0}, pp[STACK_MOST_SOURCES * STACK_MOST_SOURCES] = {0},
                  pt[STACK_MOST_SOURCES] = {0};
 
-    add_up(p, ALL, NULL, 1, a, c);
+    add_up(p, which, NULL, 1, a, c);
     for (int64_t x = 0; x < n; x++) {
         pt[x] = 3 / (double)n;
         pp[x * n + x] = 3;
@@ -115,12 +128,12 @@ static void weigh_sources(const pairs *p, stack_sources *s, double *w0)
             w0[k] += s->c[x] * s->w[x * K + k];
 }
 
-static void own_weights(const pairs *p, int64_t without, bool sources, double *w)
+static void own_weights(const pairs *p, span which, bool sources, double *w)
 {
     const double times = (sources ? 10000 : 3000) / (double)p->n;
     double a[K * K] = {0}, c[K] = {0};
 
-    add_up(p, without, w, 1, a, c);
+    add_up(p, which, w, 1, a, c);
     for (int k = 0; k < K; k++)
         a[k * K + k] += times * a[k * K + k] + 1e-3;
     if (!ferry_i_factor(K, a)) return;
@@ -129,26 +142,62 @@ static void own_weights(const pairs *p, int64_t without, bool sources, double *w
         w[k] += c[k];
 }
 
-/* How far the weights can be trusted, from 0 to 1: each fifth of the pairs by the weights of
- * the others, and the least-squares factor of what that says, ridge 3. Where neighbours know
- * nothing the weights would be noise, and mf would lose by them. */
-static double trust(const pairs *p, bool sources, const double *w0)
-{
-    double ft = 0, ff = 3;
+/* What a user's pairs, or an item's, say together: sums of f t and f^2. */
+typedef struct said {
+    double ft, ff;
+} said;
 
-    for (int64_t g = 0; g < FIFTH; g++) {
-        double w[K];
-        memcpy(w, w0, sizeof w);
-        own_weights(p, g, sources, w);
-        for (int64_t e = g; e < p->n; e += FIFTH) {
+/* The variance of sum f (t - s f), by users or items: their pairs are not independent. */
+static double variance(int64_t n, const said *of, double s)
+{
+    double sum = 0;
+
+    for (int64_t i = 0; i < n; i++)
+        sum += pow(of[i].ft - s * of[i].ff, 2);
+    return sum;
+}
+
+/* How far the weights can be trusted, from 0 to 1: the least-squares factor, ridge 3, of what
+ * weights say of ratings that they were not found on, less DOUBT of its standard errors.
+ * Where neighbours know nothing the weights would be noise, and mf would lose by them; a
+ * factor that errs downwards costs little where they know something.
+ *
+ * Fifths within a fold: a rating is among the features of pairs of every other fold, so
+ * that weights found there have seen it. (They were, once: noise was trusted.) */
+static ferry_status trust(ferry_ctx *ctx, const observed *x, const pairs *p,
+                          const stack_sources *s, double *sure)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t users = x->x->rows, items = x->x->cols;
+    said *of = NULL, all = {0, 3};
+
+    FERRY_NEW(ctx, of, users + items);
+    for (int64_t part = 0; part < FIFTH * p->folds; part++) {
+        const int64_t q = part / FIFTH;
+        const span rest = {q > 0 ? p->end[q - 1] : 0, p->end[q], part % FIFTH};
+        stack_sources copy = *s;
+        double w[K] = {0};
+        if (s->n > 0) weigh_sources(p, rest, &copy, w);
+        own_weights(p, rest, s->n > 0, w);
+        for (int64_t e = rest.from; e < rest.to; e++) {
+            said *const to[] = {&of[p->user[e]], &of[users + p->item[e]], &all};
             double f = 0;
+            if (e % FIFTH != rest.without) continue;
             for (int k = 0; k < K; k++)
                 f += w[k] * p->f[e * K + k];
-            ft += f * p->t[e];
-            ff += f * f;
+            for (int64_t i = 0; i < FERRY_COUNT(to); i++) {
+                to[i]->ft += f * p->t[e];
+                to[i]->ff += f * f;
+            }
         }
     }
-    return fmin(fmax(ft / ff, 0), 1);
+    const double factor = fmin(fmax(all.ft / all.ff, 0), 1);
+    const double error =
+        sqrt(fmax(variance(users, of, factor), variance(items, of + users, factor)));
+    *sure = fmin(fmax((all.ft - DOUBT * error) / all.ff, 0), 1);
+done:
+    ferry_i_free(of);
+    return st;
 }
 
 /* The rank-0 model of the features is fitted anew on all ratings. */
@@ -165,10 +214,11 @@ ferry_status ferry_i_stack(ferry_ctx *ctx, const rating_data *d, stack_sources *
 
     FERRY_TRY(ferry_i_mf_vb(ctx, d, 0, 10, out, &held, rep));
     FERRY_TRY(held_out(ctx, &d->x, &held, &p));
-    if (p.n > 0 && s->n > 0) weigh_sources(&p, s, w);
+    if (p.n > 0 && s->n > 0) weigh_sources(&p, whole(&p), s, w);
     if (p.n > 0) {
-        const double sure = trust(&p, s->n > 0, w);
-        own_weights(&p, ALL, s->n > 0, w);
+        double sure = 0;
+        FERRY_TRY(trust(ctx, &d->x, &p, s, &sure));
+        own_weights(&p, whole(&p), s->n > 0, w);
         for (int k = 0; k < K; k++)
             w[k] *= sure;
         ferry_i_diag_real(ctx, "trust", sure);
@@ -332,7 +382,7 @@ ferry_status ferry_i_stack_replay(ferry_ctx *ctx, const observed *x, int64_t eac
     for (int b = 0; b < BLOCKS; b++) {
         pairs_clear(&p);
         FERRY_TRY(play(ctx, x, list, each, rng, &p));
-        if (p.n > 0) add_up(&p, ALL, NULL, 1 / ((double)p.n * BLOCKS), a, w);
+        if (p.n > 0) add_up(&p, whole(&p), NULL, 1 / ((double)p.n * BLOCKS), a, w);
     }
     for (int k = 0; k < K; k++)
         a[k * K + k] += 1e-4;
