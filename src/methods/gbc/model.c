@@ -192,6 +192,7 @@ static void parts_file(ferry_io *io, gbc_model *m)
                           f[POWER] > 0 && f[STRETCH] > 0,
                       "tensor parts: share %g, correct %g, strength %g, powers %g and %g",
                       f[SHARE], f[CORRECT], f[STRENGTH], f[POWER], f[STRETCH]);
+        if (!ferry_i_io_loading(io)) return;
         m->part[k] = (gbc_part){.share = f[SHARE],
                                 .correct = (gbc_correct)f[CORRECT],
                                 .strength = f[STRENGTH],
