@@ -5,6 +5,7 @@
     simulate.py coverage FERRY [--tasks N] [--out FILE]   two learners on pools of a known population: does the interval hold the truth?
     simulate.py power    FERRY [--tasks N] [--out FILE]   ferry gen bridge with 6 and 10 repeats: is the gain found, and the guard's worth
     simulate.py size     FERRY [--tasks N] [--out FILE]   two equal learners in six designs: how often are they said to differ?
+    simulate.py family   FERRY [--tasks N] [--out FILE]   four methods against six baselines, all equal: is any said to be better or worse?
     simulate.py real     FERRY [--tasks N] [--out FILE]   digits with right, shuffled and renamed source labels: verdicts and the guard
     simulate.py cost     FERRY [--out FILE]               processor time of a run without and with the default controls, on three tasks
 
@@ -148,6 +149,19 @@ def run(ferry, task, *more):
     return json.loads(out.stdout)
 
 
+def run_all(ferry, folder, names, out, *more):
+    """Tasks FOLDER/NAME.yaml, called by these names, in one call: {name: results}."""
+    call = subprocess.run([ferry, "run", *["%s/%s.yaml" % (folder, n) for n in names], "-q", "-o", folder + "/" + out, "--threads", "1", *more],
+                          capture_output=True, text=True)
+    if call.returncode != 0:
+        raise SystemExit("%s: %s" % (" ".join(call.args), call.stderr))
+    found = {}
+    for n in names:
+        with open("%s/%s/%s/results.json" % (folder, out, n) if len(names) > 1 else "%s/%s/results.json" % (folder, out)) as f:
+            found[n] = json.load(f)
+    return found
+
+
 def verdicts(d):
     """Of each transfer method the verdict, and the fits that its controls took."""
     judged = {r["name"]: r["verdict"] for r in d["results"] if r["verdict"]}
@@ -160,13 +174,14 @@ def larger(d):
 
 
 def guard_of(d):
-    """Of each repeat the hidden rows' score of what the guard took, of the best baseline and of the best transfer method by its own scores."""
+    """Of each repeat the hidden rows' score of what the guard took, of the best baseline and of the best transfer method by its own scores; what it took."""
     g = d.get("guard")
     if not g or not g.get("runs"):
-        return None
+        return {"guard": None}
     runs = {r["name"]: r["runs"] for r in d["results"]}
-    return [[round(x, 5) if x is not None else None
-             for x in (g["runs"][i], *(runs[n][i] if n in runs else None for n in (g["baseline"][i], g["transfer"][i])))] for i in range(len(g["runs"]))]
+    return {"gate": g["gate"], "took": g["chosen"],
+            "guard": [[round(x, 5) if x is not None else None
+                       for x in (g["runs"][i], *(runs[n][i] if n in runs else None for n in (g["baseline"][i], g["transfer"][i])))] for i in range(len(g["runs"]))]}
 
 
 def useless(a, t):
@@ -178,47 +193,73 @@ def useless(a, t):
         guard = ["--guard"] if goal in ("classify", "regress", "multilabel", "rate") and a.guard else []
         task = write_task(folder, g, goal, related, METHODS[goal], "repeats: %d, seed: %d" % (a.repeats, t + 1))
         d = run(a.ferry, task, *guard)
-    return [{"task": t, "goal": goal, "source": related, "larger": larger(d), **verdicts(d), "guard": guard_of(d)}]
+    return [{"task": t, "goal": goal, "source": related, "larger": larger(d), **verdicts(d), **guard_of(d)}]
 
 
 # ---- coverage ----
 
-COVERAGE = {"accuracy": ("classify", ["svm", "knn"]), "macro-f1": ("classify", ["svm", "knn"]), "auc": ("classify", ["logreg", "ridge"]),
-            "nmi": ("classify", ["svm", "knn"]), "rmse": ("regress", ["ridge", "knn"]), "ranking-loss": ("multilabel", ["ridge", "knn"]),
-            "mistake-rate": ("stream", ["mpa", "mpa: {C: 0.01}"]), "ratings rmse": ("rate", ["bias", "rating-mean"]),
-            "ratings of 60 users rmse": ("rate", ["bias", "rating-mean"]),
-            "embed nmi": ("embed", ["pca-joined: {d: 3}", "pca-joined: {d: 1}"])}
+def elsewhere(learner):
+    """What a verdict compares: what was learned from the labels at hand, and what was learned from a source."""
+    return [learner + ": {train: target}", learner + ": {train: source}"]
 
 
-def pool(folder, g, goal, world, users=30):
-    """A pool drawn from the population that `world` seeds: only a target."""
+# name: part of the page, goal, metric, two learners, rows (ratings: users and items), what is visible
+COVERAGE = {
+    "accuracy": ("source", "classify", "accuracy", elsewhere("svm"), 480, "{per_class: 40}"),
+    "macro-f1": ("source", "classify", "macro-f1", elsewhere("svm"), 480, "{per_class: 40}"),
+    "auc": ("source", "classify", "auc", elsewhere("logreg"), 480, "{per_class: 40}"),
+    "nmi": ("source", "classify", "nmi", elsewhere("svm"), 480, "{per_class: 40}"),
+    "rmse": ("source", "regress", "rmse", elsewhere("ridge"), 400, "100"),
+    "ranking-loss": ("source", "multilabel", "ranking-loss", elsewhere("ridge"), 400, "100"),
+    "mistake-rate": ("source", "stream", "mistake-rate", ["mpa", "mpa: {C: 0.01}"], 120, "{per_class: 5}"),
+    "rmse of ratings, 60 users": ("source", "rate", "rmse", ["bias", "rating-mean"], 60, "0.4"),
+    "accuracy, 25 rows in all, 9 labels": ("few", "classify", "accuracy", elsewhere("svm"), 25, "{per_class: 3}"),
+    "accuracy, 120 rows, 15 labels": ("few", "classify", "accuracy", elsewhere("svm"), 120, "{per_class: 5}"),
+    "accuracy, svm and knn": ("few", "classify", "accuracy", ["svm", "knn"], 120, "{per_class: 5}"),
+    "macro-f1, svm and knn": ("few", "classify", "macro-f1", ["svm", "knn"], 120, "{per_class: 5}"),
+    "auc, logreg and ridge": ("few", "classify", "auc", ["logreg", "ridge"], 120, "{per_class: 5}"),
+    "nmi, svm and knn": ("few", "classify", "nmi", ["svm", "knn"], 120, "{per_class: 5}"),
+    "rmse, ridge and knn": ("few", "regress", "rmse", ["ridge", "knn"], 100, "20"),
+    "ranking-loss, ridge and knn": ("few", "multilabel", "ranking-loss", ["ridge", "knn"], 100, "25"),
+    "rmse of ratings, 30 users": ("few", "rate", "rmse", ["bias", "rating-mean"], 30, "0.4"),
+    "nmi of an embedding": ("few", "embed", "nmi", ["pca-joined: {d: 3}", "pca-joined: {d: 1}"], 120, "none")}
+
+
+def near(w, x, by=0.3):
+    """A source's law: the target's, moved."""
+    return [[c + w.gauss(0, by) for c in row] for row in x]
+
+
+def draw(g, goal, law, n):
+    """n rows of numbers and what they are labelled with."""
+    if goal in ("regress", "multilabel"):
+        x = [[g.gauss(0, 1) for _ in law[0]] for _ in range(n)]
+        given = [[sum(a * b for a, b in zip(r, v)) + g.gauss(0, 1.5 if goal == "regress" else 1) for v in law] for r in x]
+        return [r + (y if goal == "regress" else ["%d" % (k > 0) for k in y]) for r, y in zip(x, given)]
+    return [[c + g.gauss(0, 1) for c in law[k]] + ["abc"[k]] for k in [g.randrange(3) for _ in range(n)]]
+
+
+def pool(folder, at, g, goal, world, n, seen, source):
+    """In the folder `at` of a folder: a pool drawn from the population that `world` seeds: a target, and a source that every pool of this population has."""
     w = random.Random(world)
-    if goal in ("classify", "stream", "embed"):
-        c = [[w.gauss(0, 0.55) for _ in range(6)] for _ in range(3)]
-        n = 120
-        y = [g.randrange(3) for _ in range(n)]
-        table(folder + "/t.csv", ["b%d" % j for j in range(6)] + ["y"],
-              [[c[t][j] + g.gauss(0, 1) for j in range(6)] + ["abc"[t]] for t in y])
-        seen = "none" if goal == "embed" else "{per_class: 5}"
-        return "\n  - {name: t, role: target, label: y, labelled: %s, views: [{name: b, x: t.csv}]}" % seen
-    if goal == "regress":
-        v = [w.gauss(0, 1) for _ in range(6)]
-        rows = [[g.gauss(0, 1) for _ in range(6)] for _ in range(100)]
-        table(folder + "/t.csv", ["b%d" % j for j in range(6)] + ["y"], [r + [sum(a * b for a, b in zip(r, v)) + g.gauss(0, 1.5)] for r in rows])
-        return "\n  - {name: t, role: target, label: y, labelled: 20, views: [{name: b, x: t.csv}]}"
-    if goal == "multilabel":
-        v = [[w.gauss(0, 0.7) for _ in range(6)] for _ in range(4)]
-        rows = [[g.gauss(0, 1) for _ in range(6)] for _ in range(100)]
-        table(folder + "/t.csv", ["f%d" % j for j in range(6)] + ["l%d" % j for j in range(4)],
-              [r + ["%d" % (sum(a * b for a, b in zip(r, v[k])) + g.gauss(0, 1) > 0) for k in range(4)] for r in rows])
-        return "\n  - {name: t, role: target, label: [l0, l1, l2, l3], labelled: 25, views: [{name: f, x: t.csv}]}"
-    bu, bi = ([g.gauss(0, 0.5) for _ in range(users)] for _ in range(2))
-    seen = set()
-    while len(seen) < 200 + 5 * users:
-        seen.add((g.randrange(users), g.randrange(users)))
-    table(folder + "/t.csv", ["user", "item", "rating"],
-          [["u%d" % u, "i%d" % i, "%.3f" % (3 + bu[u] + bi[i] + g.gauss(0, 0.7))] for u, i in sorted(seen)])
-    return "\n  - {name: t, role: target, ratings: t.csv, labelled: 0.4}"
+    if goal == "rate":
+        bu, bi = ([g.gauss(0, 0.5) for _ in range(n)] for _ in range(2))
+        met = set()
+        while len(met) < 200 + 5 * n:
+            met.add((g.randrange(n), g.randrange(n)))
+        table("%s/%s/t.csv" % (folder, at), ["user", "item", "rating"],
+              [["u%d" % u, "i%d" % i, "%.3f" % (3 + bu[u] + bi[i] + g.gauss(0, 0.7))] for u, i in sorted(met)])
+        return "\n  - {name: t, role: target, ratings: %s/t.csv, labelled: %s}" % (at, seen)
+    spread, count = {"regress": (1, 1), "multilabel": (0.7, 4)}.get(goal, (0.55, 3))
+    law = [[w.gauss(0, spread) for _ in range(6)] for _ in range(count)]
+    labels = ["l%d" % k for k in range(count)] if goal == "multilabel" else ["y"]
+    names, label = ["b%d" % j for j in range(6)] + labels, "[%s]" % ", ".join(labels) if goal == "multilabel" else "y"
+    table("%s/%s/t.csv" % (folder, at), names, draw(g, goal, law, n))
+    domains = "\n  - {name: t, role: target, label: %s, labelled: %s, views: [{name: b, x: %s/t.csv}]}" % (label, seen, at)
+    if source:
+        table("%s/%s/s.csv" % (folder, at), names, draw(w, goal, near(w, law), 100))
+        domains += "\n  - {name: s, role: source, label: %s, views: [{name: b, x: %s/s.csv}]}" % (label, at)
+    return domains
 
 
 def names_of(methods):
@@ -226,6 +267,10 @@ def names_of(methods):
     for i, m in enumerate(methods):
         out.append("{%s, as: m%d}" % (m if ":" in m else m + ": {}", i))
     return out
+
+
+def rounded(x):
+    return None if x is None else float("%.5g" % x)
 
 
 def difference(d):
@@ -237,24 +282,26 @@ def difference(d):
     return sign * one["difference"], low, high
 
 
+def wanted(a, designs):
+    return {"d%d" % i: (name, *designs[name]) for i, name in enumerate(designs) if not a.only or name in a.only.split("|")}
+
+
 def coverage(a, t):
-    out = []
-    for name, (goal, methods) in COVERAGE.items():
-        metric = name.split()[-1]
-        g = random.Random(a.seed * 7919 + t)
-        with tempfile.TemporaryDirectory() as folder:
-            domains = pool(folder, g, goal, a.seed, 60 if "60" in name else 30)
-            task = folder + "/task.yaml"
-            with open(task, "w") as f:
-                f.write("task: pool\ngoal: %s\ndomains:%s\nmethods: [%s]\nevaluate: {repeats: %d, seed: %d, metrics: [%s], controls: none}\n"
-                        % (goal, domains, ", ".join(names_of(methods)), a.repeats, t + 1, metric))
-            mean, low, high = difference(run(a.ferry, task))
-            # the pool's own truth: many more draws of the labels, of other seeds
-            own = None
-            if t % 4 == 0 and goal in ("classify", "regress"):
-                own = difference(run(a.ferry, task, "--set", "evaluate.repeats=80", "--seed", str(100000 + t)))[0]
-        out.append({"metric": name, "pool": t, "mean": mean, "low": low, "high": high, "own": own})
-    return out
+    designs, own = wanted(a, COVERAGE), {}
+    with tempfile.TemporaryDirectory() as folder:
+        for d, (_, _, goal, metric, methods, n, seen) in designs.items():
+            os.mkdir(folder + "/" + d)
+            domains = pool(folder, d, random.Random(a.seed * 7919 + t), goal, a.seed, n, seen, "train" in methods[0])
+            with open("%s/%s.yaml" % (folder, d), "w") as f:
+                f.write("task: %s\ngoal: %s\ndomains:%s\nmethods: [%s]\nevaluate: {repeats: %d, seed: %d, metrics: [%s], controls: none}\n"
+                        % (d, goal, domains, ", ".join(names_of(methods)), a.repeats, t + 1, metric))
+        found = run_all(a.ferry, folder, list(designs), "out")
+        # the pool's own truth: many more draws of the labels, of other seeds
+        more = [d for d, (_, _, goal, *_) in designs.items() if goal in ("classify", "regress")] if t % 4 == 0 else []
+        if more:
+            own = run_all(a.ferry, folder, more, "own", "--set", "evaluate.repeats=80", "--seed", str(100000 + t))
+    return [{"metric": name, "part": part, "pool": t, **dict(zip(("mean", "low", "high"), map(rounded, difference(found[d])))),
+             "own": rounded(difference(own[d])[0]) if d in own else None} for d, (name, part, *_) in designs.items()]
 
 
 # ---- power ----
@@ -272,7 +319,7 @@ def power(a, t):
         for repeats in (6, 10):
             d = run(a.ferry, task, "--set", "evaluate.repeats=%d" % repeats, "--seed", str(t + 1), *(["--guard"] if a.guard and repeats == 10 else []))
             hop = next(r for r in d["results"] if r["name"] == "hop")
-            out.append({"task": t, "repeats": repeats, "gain": hop["verdict"]["gain"], "larger": True, **verdicts(d), "guard": guard_of(d)})
+            out.append({"task": t, "repeats": repeats, "gain": hop["verdict"]["gain"], "larger": True, **verdicts(d), **guard_of(d)})
     return out
 
 
@@ -283,27 +330,129 @@ SIZES = {"25 rows, 9 labels": (25, "{per_class: 3}", 10), "60 rows, 12 labels": 
          "120 rows, 15 labels, one split": (120, "ids", 10)}
 
 
+FRESH = 3000  # rows that say what two models of these labels are worth
+
+
+def views(folder, name, g, y, centres, first=None):
+    """A file for each of two views that follow one law; `first`: rows that they begin with."""
+    rows = []
+    for v in range(2):
+        new = [[c + g.gauss(0, 1) for c in centres[k]] + ["abc"[k]] for k in y]
+        rows.append((first[v] if first else []) + new)
+        table(folder + "/%s%d.csv" % (name, v), ["id"] + ["b%d" % j for j in range(6)] + ["y"], [["t%d" % i] + r for i, r in enumerate(rows[-1])])
+    return rows
+
+
+def equal(folder, name, seen, repeats, seed):
+    """Tasks NAME0 and NAME1: svm on one view, and svm on the other against the first's predictions for the same splits."""
+    for v, methods in enumerate(("svm", "svm, {predictions: {file: first/%s0/predictions/svm.csv}, as: other}" % name)):
+        with open("%s/%s%d.yaml" % (folder, name, v), "w") as f:
+            f.write("task: %s%d\ngoal: classify\ndomains:\n  - {name: t, role: target, id: id, label: y, labelled: %s, x: %s%d.csv}\n"
+                    "methods: [%s]\nevaluate: {repeats: %d, seed: %d, metrics: [accuracy], controls: none}\n"
+                    % (name, v, "{ids: seen.txt}" if seen == "ids" else seen, name, v, methods, repeats, seed))
+
+
 def size(a, t):
-    """svm on one of two views that have the same law, against svm on the other (imported predictions, the same splits): the truth is 0."""
-    out = []
-    for name, (n, seen, repeats) in SIZES.items():
-        g = random.Random("%d %s %d" % (a.seed, name, t))
-        with tempfile.TemporaryDirectory() as folder:
-            y = [i % 3 for i in range(n)]
+    """The truth is 0: over all draws of rows and labels neither view is better. With one split the interval is about the two models that these labels
+    make, so the truth is their difference on fresh rows."""
+    designs, tasks = wanted(a, SIZES), []
+    with tempfile.TemporaryDirectory() as folder:
+        with open(folder + "/seen.txt", "w") as f:
+            f.write("".join("t%d\n" % i for i in range(15)))
+        for d, (name, n, seen, repeats) in designs.items():
+            g = random.Random("%d %s %d" % (a.seed, name, t))
             centres = [[g.gauss(0, 0.55) for _ in range(6)] for _ in range(3)]
-            for v in range(2):
-                table(folder + "/%d.csv" % v, ["id"] + ["b%d" % j for j in range(6)] + ["y"],
-                      [["t%d" % i] + [centres[k][j] + g.gauss(0, 1) for j in range(6)] + ["abc"[k]] for i, k in enumerate(y)])
+            rows = views(folder, d + "x", g, [i % 3 for i in range(n)], centres)
+            equal(folder, d + "x", seen, repeats, t + 1)
+            tasks.append(d + "x")
+            if seen == "ids":
+                views(folder, d + "f", g, [i % 3 for i in range(FRESH)], centres, [r[:15] for r in rows])
+                equal(folder, d + "f", seen, 1, t + 1)
+                tasks.append(d + "f")
+        run_all(a.ferry, folder, [n + "0" for n in tasks], "first", "--save", "predictions")
+        found = run_all(a.ferry, folder, [n + "1" for n in tasks], "second")
+    one = {n: next(r for r in found[n + "1"]["results"] if r["name"] == "other")["versus"] for n in tasks}
+    return [{"design": name, "pool": t, "mean": rounded(one[d + "x"]["difference"]), **{k: rounded(one[d + "x"][k]) for k in ("low", "high", "p")},
+             "truth": rounded(one[d + "f"]["difference"]) if d + "f" in one else 0} for d, (name, *_) in designs.items()]
+
+
+# ---- many methods, many baselines ----
+
+BASES, OTHERS = 6, 4
+FAMILIES = {"120 rows, 15 labels": 10, "120 rows, 15 labels, one split": 1}
+
+
+def centroids(x, y, seen):
+    """Nearest mean of a class, as weights and a constant of each class."""
+    out = []
+    for k in range(3):
+        own = [x[i] for i in seen if y[i] == k]
+        mean = [sum(c) / len(own) for c in zip(*own)]
+        out.append((mean, sum(c * c for c in mean) / 2))
+    return out
+
+
+def nearest(model, x):
+    return [max(range(3), key=lambda k: sum(p * q for p, q in zip(model[k][0], r)) - model[k][1]) for r in x]
+
+
+def holm(p):
+    out, before = [0.0] * len(p), 0.0
+    for k, i in enumerate(sorted(range(len(p)), key=p.__getitem__)):
+        out[i] = before = max(before, min(1, p[i] * (len(p) - k)))
+    return out
+
+
+def said(d):
+    """Of each method (better, worse), corrected as the verdict is, and the baseline it is compared with."""
+    versus = {r["name"]: r["versus"] for r in d["results"]}
+    names = ["m%d" % j for j in range(OTHERS)]
+    up = [(v["p"] or 1) / 2 if v["difference"] > 0 else 1 - (v["p"] or 1) / 2 for v in map(versus.get, names)]
+    better, worse = holm(up), holm([min(1, BASES * (1 - p)) for p in up])
+    return [(b < 0.05, w < 0.05, versus[n]["baseline"]) for n, b, w in zip(names, better, worse)]
+
+
+def family(a, t):
+    """Four methods against six baselines, the same learner on ten views that follow one law: nothing is better or worse, except (one split) what these labels make."""
+    out = []
+    for name, repeats in FAMILIES.items():
+        g = random.Random("%d family %s %d" % (a.seed, name, t))
+        n, seen, fixed = 120, 15, repeats == 1
+        y = [i % 3 for i in range(n)]
+        centres = [[g.gauss(0, 0.55) for _ in range(6)] for _ in range(3)]
+        x = [[[c + g.gauss(0, 1) for c in centres[k]] for k in y] for _ in range(BASES + OTHERS)]
+        names = ["b%d" % j for j in range(BASES)] + ["m%d" % j for j in range(OTHERS)]
+        with tempfile.TemporaryDirectory() as folder:
+            table(folder + "/t.csv", ["id", "b", "y"], [["t%d" % i, x[0][i][0], "abc"[k]] for i, k in enumerate(y)])
             with open(folder + "/seen.txt", "w") as f:
-                f.write("".join("t%d\n" % i for i in range(15)))
-            for v, methods in enumerate(("svm", "svm, {predictions: {file: 0/predictions/svm.csv}, as: other}")):
-                with open(folder + "/%d.yaml" % v, "w") as f:
-                    f.write("task: equal\ngoal: classify\ndomains:\n  - {name: t, role: target, id: id, label: y, labelled: %s, x: %d.csv}\n"
-                            "methods: [%s]\nevaluate: {repeats: %d, seed: %d, metrics: [accuracy], controls: none}\n"
-                            % ("{ids: seen.txt}" if seen == "ids" else seen, v, methods, repeats, t + 1))
-                d = run(a.ferry, folder + "/%d.yaml" % v, "--save", "predictions", "-o", folder + "/%d" % v)
-        one = next(r for r in d["results"] if r["name"] == "other")["versus"]
-        out.append({"design": name, "pool": t, "mean": one["difference"], "low": one["low"], "high": one["high"]})
+                f.write("".join("t%d\n" % i for i in range(seen)))
+            text = ("task: family\ngoal: classify\ndomains:\n  - {name: t, role: target, id: id, label: y, labelled: %s, x: t.csv}\n"
+                    "evaluate: {repeats: %d, seed: %d, metrics: [accuracy], controls: none}\nmethods: [%%s]\n" % ("{ids: seen.txt}" if fixed else "{per_class: 5}", repeats, t + 1))
+            shown = [list(range(seen))] if fixed else [[] for _ in range(repeats)]
+            if not fixed:
+                with open(folder + "/splits.yaml", "w") as f:
+                    f.write(text % "majority")
+                run(a.ferry, folder + "/splits.yaml", "--save", "splits", "-o", folder + "/s")
+                with open(folder + "/s/splits.csv") as f:
+                    for r, i, role in (line.rstrip().split(",") for line in list(f)[1:]):
+                        if role == "visible":
+                            shown[int(r) - 1].append(int(i[1:]))
+            for v, m in enumerate(names):
+                rows = []
+                for r in range(repeats):
+                    rows += [["%d" % (r + 1), "t%d" % i, "abc"[k]] for i, k in enumerate(nearest(centroids(x[v], y, shown[r]), x[v]))]
+                table(folder + "/%s.csv" % m, ["repeat", "id", "prediction"], rows)
+            with open(folder + "/task.yaml", "w") as f:
+                f.write(text % ", ".join("{predictions: {file: %s.csv%s}, as: %s}" % (m, ", baseline: yes" if m[0] == "b" else "", m) for m in names))
+            found = said(run(a.ferry, folder + "/task.yaml"))
+        worth = dict.fromkeys(names, 0)
+        if fixed:
+            for v, m in enumerate(names):
+                model, fresh = centroids(x[v], y, shown[0]), [[c + g.gauss(0, 1) for c in centres[i % 3]] for i in range(FRESH // 2)]
+                worth[m] = sum(k == i % 3 for i, k in enumerate(nearest(model, fresh)))
+        out.append({"design": name, "pool": t, "better": sum(b for b, _, _ in found), "worse": sum(w for _, w, _ in found),
+                    "false_better": any(b and worth["m%d" % j] <= worth[base] for j, (b, _, base) in enumerate(found)),
+                    "false_worse": any(w and worth["m%d" % j] >= worth[base] for j, (_, w, base) in enumerate(found))})
     return out
 
 
@@ -360,7 +509,7 @@ evaluate: {repeats: %d, seed: %d}
 """ % (", ".join(METHODS["classify"] + ["clusters"]), a.repeats, t + 1))
         d = run(a.ferry, folder + "/task.yaml", *(["--guard"] if a.guard else []))
     return [{"task": t, "goal": "classify", "source": kind, "larger": True, "views": [one, two], **verdicts(d),
-             "gains": {r["name"]: round(r["verdict"]["gain"], 4) for r in d["results"] if r["verdict"]}, "guard": guard_of(d)}]
+             "gains": {r["name"]: round(r["verdict"]["gain"], 4) for r in d["results"] if r["verdict"]}, **guard_of(d)}]
 
 
 # ---- cost ----
@@ -401,7 +550,7 @@ def cost(a, t):
              "verdicts": verdicts(d)["verdicts"]}]
 
 
-RUN = {"cost": (cost, len(COSTS)), "useless": (useless, 300), "coverage": (coverage, 200), "power": (power, 24), "size": (size, 200), "real": (real, 60)}
+RUN = {"cost": (cost, len(COSTS)), "useless": (useless, 300), "coverage": (coverage, 300), "power": (power, 24), "size": (size, 300), "family": (family, 300), "real": (real, 60)}
 
 
 def main():
@@ -414,6 +563,7 @@ def main():
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--guard", action="store_true")
     p.add_argument("--goals", default=",".join(GOALS), help="of useless: tasks of other goals are passed over")
+    p.add_argument("--only", default="", help="of coverage and size: these designs (A|B)")
     p.add_argument("--quiet", action="store_true")
     p.add_argument("--jobs", type=int, default=1, help="tasks side by side")
     p.add_argument("--out")

@@ -35,9 +35,18 @@ def test_useless_sources(folder):
 
 
 def test_coverage(folder):
-    """Two pools of each metric: an interval that is there and holds its own mean."""
+    """Two pools of each design: an interval that is there and holds its own mean."""
     rows = simulate(folder, "coverage", FERRY, "--tasks", "2")
-    assert len(rows) == 20 and all(r["low"] <= r["mean"] <= r["high"] for r in rows), rows
+    assert len(rows) == 36 and all(r["low"] <= r["mean"] <= r["high"] for r in rows), rows
+
+
+def test_equal_learners(folder):
+    """One pool of each design, and of ten equal learners: nothing is far from the truth, nothing is better or worse."""
+    rows = simulate(folder, "size", FERRY, "--tasks", "1")
+    assert len(rows) == 6 and all(r["low"] <= r["mean"] <= r["high"] and abs(r["mean"] - r["truth"]) < 0.4 for r in rows), rows
+    assert [r["truth"] != 0 for r in rows] == [False] * 5 + [True], rows
+    rows = simulate(folder, "family", FERRY, "--tasks", "1")
+    assert len(rows) == 2 and not any(r["false_better"] or r["false_worse"] for r in rows), rows
 
 
 main(sys.modules[__name__])
