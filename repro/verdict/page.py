@@ -99,6 +99,12 @@ def coverage_rows(d, part):
     return rows_of(["metric", "pools", "true difference", "population", "pool", "width", "wrong sign"], table) + [""]
 
 
+def begun(d, key):
+    """Of designs that a longer simulation has only begun with."""
+    few = [name for name, n in collections.Counter(r[key] for r in d["rows"]).items() if n < 100]
+    return ["The designs with fewer than 100 pools are the beginning of a longer simulation: their shares are rough, as the brackets say.", ""] if few else []
+
+
 def coverage_part(d):
     return ["## Does the interval contain the truth?", "",
             "Two learners on pools that are all drawn from one population, %d repeats. *Population*: the share of pools whose 95 %% interval contains the mean difference over all pools," % d["repeats"],
@@ -108,7 +114,7 @@ def coverage_part(d):
             "First what a verdict compares: one learner has the visible labels of the target (120 of 480 rows; numbers and label sets: 100 of 400), the other has a source that",
             "resembles the target. With streams and ratings, both learn from the target.", ""] + coverage_rows(d, "source") + \
         ["Then harder ones, with few rows and few labels (15 of 120 unless stated; numbers 20 of 100, label sets 25 of 100). Both learners have the same labels, except with 25 rows.", ""] + coverage_rows(d, "few") + \
-        [measured(d), "",
+        begun(d, "metric") + [measured(d), "",
          "If the share is above .95, the verdict needs more data than necessary to decide. The formula treats the effect of the visible labels as a sum over these labels, so that repeats",
          "that draw from one pool have a part of it in common. With two learners of fifteen labels there is hardly such a common part, and the interval is wider than it need be.",
          "If the share is below .95, the interval is a little too narrow: k-means on an embedding is not a smooth function of its rows, and ratings by thirty users of thirty",
@@ -189,13 +195,13 @@ def size_part(d):
         wrong = sum(not r["low"] <= r["truth"] <= r["high"] for r in some)
         tested = [r for r in rows if r["p"] is not None or r["low"] == r["high"]]  # the first results did not keep p
         sided = [sum(r["low"] != r["high"] and r["p"] / 2 < 0.05 and sign * r["mean"] > 0 and sign * r["truth"] <= 0 for r in tested) for sign in (1, -1)]
-        table.append([design, wilson(wrong, len(rows)), len(rows), *("%.3f" % (k / len(tested)) if tested else "" for k in sided), len(tested)])
+        table.append([design, wilson(wrong, len(rows)), len(rows), *("%.3f" % (k / len(tested)) if tested else "" for k in sided), len(tested) or ""])
     return ["## Two equal learners", "",
             "The same learner on two views with the same distribution, so the true difference is zero; each pool comes from a new population. *Missed*: the 95 % interval does not contain",
             "the truth. *Better*, *worse*: the one-sided p is below .05, which is what the verdict asks of one method against one baseline. Each should happen at most once in twenty pools.",
             "With one split, the interval is about the two models that these labels give, so the truth is their difference on 3000 fresh rows; *better* and *worse* then count if",
             "that has the other sign.", ""] + \
-        rows_of(["design", "missed", "pools", "better", "worse", "pools"], table) + ["", measured(d), ""]
+        rows_of(["design", "missed", "pools", "better", "worse", "pools"], table) + [""] + begun(d, "design") + [measured(d), ""]
 
 
 def family_part(d):

@@ -236,7 +236,10 @@ def draw(g, goal, law, n):
         x = [[g.gauss(0, 1) for _ in law[0]] for _ in range(n)]
         given = [[sum(a * b for a, b in zip(r, v)) + g.gauss(0, 1.5 if goal == "regress" else 1) for v in law] for r in x]
         return [r + (y if goal == "regress" else ["%d" % (k > 0) for k in y]) for r, y in zip(x, given)]
-    return [[c + g.gauss(0, 1) for c in law[k]] + ["abc"[k]] for k in [g.randrange(3) for _ in range(n)]]
+    y = [g.randrange(3) for _ in range(n)]
+    while min(map(y.count, range(3))) < 3:  # of 25 rows; three of each class are to be seen
+        y = [g.randrange(3) for _ in range(n)]
+    return [[c + g.gauss(0, 1) for c in law[k]] + ["abc"[k]] for k in y]
 
 
 def pool(folder, at, g, goal, world, n, seen, source):
@@ -297,7 +300,7 @@ def coverage(a, t):
                         % (d, goal, domains, ", ".join(names_of(methods)), a.repeats, t + 1, metric))
         found = run_all(a.ferry, folder, list(designs), "out")
         # the pool's own truth: many more draws of the labels, of other seeds
-        more = [d for d, (_, _, goal, *_) in designs.items() if goal in ("classify", "regress")] if t % 4 == 0 else []
+        more = [d for d, (_, _, goal, *_) in designs.items() if goal in ("classify", "regress")] if a.own and t % a.own == 0 else []
         if more:
             own = run_all(a.ferry, folder, more, "own", "--set", "evaluate.repeats=80", "--seed", str(100000 + t))
     return [{"metric": name, "part": part, "pool": t, **dict(zip(("mean", "low", "high"), map(rounded, difference(found[d])))),
@@ -564,6 +567,7 @@ def main():
     p.add_argument("--guard", action="store_true")
     p.add_argument("--goals", default=",".join(GOALS), help="of useless: tasks of other goals are passed over")
     p.add_argument("--only", default="", help="of coverage and size: these designs (A|B)")
+    p.add_argument("--own", type=int, default=4, help="of coverage: every so many pools also the pool's own truth, 0: none")
     p.add_argument("--quiet", action="store_true")
     p.add_argument("--jobs", type=int, default=1, help="tasks side by side")
     p.add_argument("--out")
