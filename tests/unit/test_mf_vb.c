@@ -424,7 +424,7 @@ static void test_doubt(void **state)
         ferry_model_free(m);
         ferry_task_free(task);
     }
-    assert_true(none >= 6 && sum < 0.6);
+    assert_true(none >= 6 && sum < 0.4); /* .26; by weights of other folds .53 */
 }
 
 /* Ratings that are all the same, and a single one. */

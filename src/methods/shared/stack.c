@@ -163,7 +163,7 @@ static double variance(int64_t n, const said *of, double s)
  * factor that errs downwards costs little where they know something.
  *
  * Fifths within a fold: a rating is among the features of pairs of every other fold, so
- * that weights found there have seen it. (They were, once: noise was trusted.) */
+ * that weights found there have seen it: null data were trusted twice as much. */
 static ferry_status trust(ferry_ctx *ctx, const observed *x, const pairs *p,
                           const stack_sources *s, double *sure)
 {
