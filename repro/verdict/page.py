@@ -201,7 +201,8 @@ def size_part(d):
             "the truth. *Better*, *worse*: the one-sided p is below .05, which is what the verdict asks of one method against one baseline. Each should happen at most once in twenty pools.",
             "With one split, the interval is about the two models that these labels give, so the truth is their difference on 3000 fresh rows; *better* and *worse* then count if",
             "that has the other sign.", ""] + \
-        rows_of(["design", "missed", "pools", "better", "worse", "pools"], table) + [""] + begun(d, "design") + [measured(d), ""]
+        rows_of(["design", "missed", "pools", "better", "worse", "pools"], table) + ["",
+         "If more than one in twenty is missed, the interval is too narrow; so it is with few rows.", ""] + begun(d, "design") + [measured(d), ""]
 
 
 def family_part(d):
