@@ -18,6 +18,7 @@ static void load(void)
         {"MHD_add_response_header", &ferry_i_mhd.header},
         {"MHD_destroy_response", &ferry_i_mhd.destroy},
         {"MHD_lookup_connection_value", &ferry_i_mhd.value},
+        {"MHD_get_connection_values", &ferry_i_mhd.values},
         {"MHD_suspend_connection", &ferry_i_mhd.suspend},
         {"MHD_resume_connection", &ferry_i_mhd.resume},
         {"MHD_get_connection_info", &ferry_i_mhd.info},

@@ -108,7 +108,10 @@ static ferry_status add_csv(ferry_ctx *ctx, serve_version *v, const char *text, 
 
     while (ferry_i_any_line(&l)) {
         const int64_t have = ferry_i_fields(l.s, l.e, ",", f, cells);
-        if (columns && l.s == l.e && cells > 1) continue; /* a blank line */
+        const char *at = l.s;
+        while (at < l.e && ferry_i_is_blank(*at))
+            at++;
+        if (columns && cells > 1 && at == l.e) continue; /* a blank line */
         if (!columns) {
             FERRY_NEW(ctx, f, cells = have);
             (void)ferry_i_fields(l.s, l.e, ",", f, cells);

@@ -19,7 +19,7 @@
 typedef struct found {
     char *name, *path;
     int64_t number, size, mtime;
-    bool shadow;
+    bool shadow, gone; /* gone: another file had its place, and is no more */
 } found;
 typedef struct findings {
     found *at;
@@ -51,12 +51,12 @@ static ferry_status add(ferry_ctx *ctx, findings *f, const char *name, int64_t n
     if (stat(path, &info) != 0 || !S_ISREG(info.st_mode)) goto done;
     FERRY_HAVE(ctx, FERRY_GROW(f->at, f->n, f->cap));
     found *to = &f->at[f->n++];
-    *to = (found){ferry_i_strndup(name, name_n),
-                  ferry_i_strdup(path),
-                  number,
-                  info.st_size,
-                  (int64_t)info.st_mtim.tv_sec * 1000000000 + info.st_mtim.tv_nsec,
-                  shadow};
+    *to = (found){.name = ferry_i_strndup(name, name_n),
+                  .path = ferry_i_strdup(path),
+                  .number = number,
+                  .size = info.st_size,
+                  .mtime = (int64_t)info.st_mtim.tv_sec * 1000000000 + info.st_mtim.tv_nsec,
+                  .shadow = shadow};
     FERRY_HAVE(ctx, to->name && to->path);
 done:
     return st;
@@ -174,8 +174,9 @@ void ferry_i_models_release(ferry_server *s)
 }
 
 /* Which version is current now, and which shadow stands beside it. The writer that loses its
- * place finishes first; what waits for a label there waits in the new one. Requests wait
- * meanwhile: the list's lock is held. */
+ * place finishes first, and so does one that the new version has already, being asked for by
+ * number; what waits for a label there waits in the new one. Requests wait meanwhile: the
+ * list's lock is held. */
 static ferry_status settle(ferry_ctx *ctx, serve_model *m)
 {
     serve_version *old = m->current, *now = NULL, *shadow = NULL;
@@ -187,6 +188,7 @@ static ferry_status settle(ferry_ctx *ctx, serve_model *m)
         ferry_i_version_free(old->beside);
         old->beside = NULL;
     }
+    if (now && now != old) ferry_i_writer_drain(now);
     if (now && old && now != old && ferry_i_version_take_over(ctx, now, old) != FERRY_OK)
         ferry_i_serve_log(now->server, FERRY_WARN,
                           "%s: what the version before got last is not there: %s",
@@ -280,6 +282,7 @@ static void refuse(ferry_server *s, const found *f, const char *why)
     }
     all->refused[i].size = f->size;
     all->refused[i].mtime = f->mtime;
+    all->refused[i].gone = f->gone;
     ferry_i_serve_log(s, FERRY_WARN, "refused: %s", why);
 }
 
@@ -287,25 +290,29 @@ static bool was_refused(const serve_models *all, const found *f)
 {
     for (int64_t i = 0; i < all->n_refused; i++)
         if (strcmp(all->refused[i].path, f->path) == 0)
-            return all->refused[i].size == f->size && all->refused[i].mtime == f->mtime;
+            return all->refused[i].size == f->size && all->refused[i].mtime == f->mtime &&
+                   all->refused[i].gone == f->gone;
     return false;
 }
 
-static ferry_status consider(ferry_ctx *ctx, ferry_server *s, const found *f)
+/* A file that was refused because its place is another's is asked about again once that one
+ * has gone. */
+static ferry_status consider(ferry_ctx *ctx, ferry_server *s, found *f)
 {
     ferry_status st = FERRY_OK;
     serve_model *m = model_of(&s->models, f->name);
     const int64_t at = place_of(m, f->number, f->shadow);
     serve_version *have = at >= 0 ? m->version[at] : NULL, *v = NULL;
     struct stat info;
+    const bool other = have && strcmp(have->path, f->path) != 0;
 
+    f->gone = other && stat(have->path, &info) != 0;
     if ((have && have->size == f->size && have->mtime == f->mtime) ||
         was_refused(&s->models, f))
         goto done;
-    FERRY_NEED(ctx,
-               !have || strcmp(have->path, f->path) == 0 || stat(have->path, &info) != 0,
-               FERRY_EDATA, "%s: version %lld of model %s is %s already", f->path,
-               (long long)f->number, f->name, have->path);
+    FERRY_NEED(ctx, !other || f->gone, FERRY_EDATA,
+               "%s: version %lld of model %s is %s already", f->path, (long long)f->number,
+               f->name, have->path);
     FERRY_NEED(ctx, !have || !have->folder, FERRY_EDATA,
                "%s: has changed, but version %lld has learned since: give the new one a "
                "higher number",

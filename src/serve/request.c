@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <zlib.h>
 
 #include "serve/serve.h"
@@ -332,11 +333,22 @@ static void set_id(serve_request *r)
                        (unsigned long long)(r->server->id_start + r->server->next_id++));
 }
 
+static enum MHD_Result count_lengths(void *n, enum MHD_ValueKind kind, const char *name,
+                                     const char *value)
+{
+    (void)kind;
+    (void)value;
+    *(int *)n += strcasecmp(name, "Content-Length") == 0 ||
+                 strcasecmp(name, "Transfer-Encoding") == 0;
+    return MHD_YES;
+}
+
 /* Before the body: what can be refused without it. */
 static bool acceptable(serve_request *r)
 {
     const char *length = ferry_i_serve_header(r, "Content-Length");
     int64_t n = 0;
+    int lengths = 0;
 
     r->route = ferry_i_serve_find(r);
     if (!r->route || !allowed(r)) return false;
@@ -346,9 +358,11 @@ static bool acceptable(serve_request *r)
     }
     if (!ferry_i_serve_find_version(r)) return false;
     /* a proxy before us may have believed the other one */
-    if (length && ferry_i_serve_header(r, "Transfer-Encoding"))
+    (void)ferry_i_mhd.values(r->mhd, MHD_HEADER_KIND, count_lengths, &lengths);
+    if (lengths > 1)
         return ferry_i_serve_error(
-                   r, 400, "expected Content-Length or Transfer-Encoding, not both"),
+                   r, 400, "expected one Content-Length or Transfer-Encoding, got %d",
+                   lengths),
                false;
     if (length && ferry_i_parse_int(length, length + strlen(length), &n) &&
         n > r->server->set.body)

@@ -31,6 +31,8 @@ typedef struct serve_mhd {
     enum MHD_Result (*header)(struct MHD_Response *, const char *, const char *);
     void (*destroy)(struct MHD_Response *);
     const char *(*value)(struct MHD_Connection *, enum MHD_ValueKind, const char *);
+    int (*values)(struct MHD_Connection *, enum MHD_ValueKind, MHD_KeyValueIterator,
+                  void *);
     void (*suspend)(struct MHD_Connection *);
     void (*resume)(struct MHD_Connection *);
     const union MHD_ConnectionInfo *(*info)(struct MHD_Connection *,
@@ -167,6 +169,7 @@ typedef struct serve_model {
 typedef struct serve_refused {
     char *path;
     int64_t size, mtime;
+    bool gone; /* while another file, in whose place it is, was no more */
 } serve_refused;
 typedef struct serve_models {
     pthread_rwlock_t lock; /* of the lists; a version lives by its count */

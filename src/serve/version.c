@@ -238,6 +238,7 @@ ferry_status ferry_i_version_take_over(ferry_ctx *ctx, serve_version *to,
     ferry_status st = FERRY_OK;
     ferry_text t = {0};
 
+    pthread_rwlock_wrlock(&to->lock); /* its model answers whoever asks for it by number */
     if (to->stream && to->replayed >= 0) FERRY_TRY(replay(ctx, to));
     if (!to->stream || !from->stream) goto done;
     to->stream->watch = NULL;
@@ -255,9 +256,12 @@ ferry_status ferry_i_version_take_over(ferry_ctx *ctx, serve_version *to,
         if (now && name)
             now->answer = (int32_t)ferry_i_ids_find(to->stream->worker.model->names, name);
     }
-    to->stream->watch = ferry_i_version_watch;
-    to->waiting = to->stream->worker.queue.n;
 done:
+    if (to->stream) {
+        to->stream->watch = ferry_i_version_watch;
+        to->waiting = to->stream->worker.queue.n;
+    }
+    pthread_rwlock_unlock(&to->lock);
     ferry_i_text_free(&t);
     return st;
 }

@@ -103,15 +103,16 @@ def test_limits(folder):
         c.request("POST", "/predict", iter([b" " * 1000] * 10), {"Content-Type": JSON}, encode_chunked=True)
         assert c.getresponse().status == 413
         # two lengths: what follows is no second request
-        c = socket.create_connection(("127.0.0.1", s.port), timeout=20)
-        c.sendall(b"POST /predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /ping HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        said = b""
-        try:
-            while more := c.recv(65536):
-                said += more
-        except ConnectionError:
-            pass
-        assert said.startswith(b"HTTP/1.1 400 ") and said.count(b"HTTP/1.1 ") == 1, said
+        for lengths, rest in ((b"Content-Length: 4\r\nTransfer-Encoding: chunked", b"0\r\n\r\n"), (b"Content-Length: 4\r\nContent-Length: 40", b"1234")):
+            c = socket.create_connection(("127.0.0.1", s.port), timeout=20)
+            c.sendall(b"POST /predict HTTP/1.1\r\nHost: localhost\r\n" + lengths + b"\r\n\r\n" + rest + b"GET /ping HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            said = b""
+            try:
+                while more := c.recv(65536):
+                    said += more
+            except ConnectionError:
+                pass
+            assert said.startswith(b"HTTP/1.1 400 ") and said.count(b"HTTP/1.1 ") == 1, said
         # bytes that drip in, and nothing at all: both are shut, others are served meanwhile
         slow, silent = socket.create_connection(("127.0.0.1", s.port)), socket.create_connection(("127.0.0.1", s.port))
         slow.settimeout(20), silent.settimeout(20)
@@ -479,6 +480,42 @@ def test_tls(folder):
         assert "prediction" in s.post("/predict", {"x": ROW}).json
 
 
+def test_back_while_it_learns(folder):
+    """The version below is asked for by its number while it becomes the current one again: everybody gets their own answers."""
+    models = os.path.join(folder, "models")
+    fit(folder, "mpa", "models/m/1.ferry")
+    with Server(models, "--state", os.path.join(folder, "state"), "--set", "poll=60", "--set", "waiting=2000") as s:
+        wrong, stop = [], threading.Event()
+
+        def load(k):
+            c, i = s.connection(), 0
+            while not stop.is_set() and not wrong:
+                ids = [f"{k}-{i}-{j}" for j in range(20)]
+                i += 1
+                c.request("POST", "/models/m/versions/1/learn", json.dumps([{"id": n, "x": ROW, "y": f"c{i % 2 + 1}"} for n in ids]), {"Content-Type": JSON})
+                r = c.getresponse()
+                got = json.loads(r.read())
+                if r.status != 200 or [a.get("id") for a in got] != ids:
+                    wrong.append((r.status, got))
+
+        threads = [threading.Thread(target=load, args=(k,)) for k in range(2)]
+        for t in threads:
+            t.start()
+        for turn in range(4):
+            shutil.copy(models + "/m/1.ferry", models + "/m/.2")
+            os.rename(models + "/m/.2", models + "/m/2.ferry")
+            s.post("/admin/reload")
+            s.post("/models/m/predict", [{"id": f"w{turn}-{j}", "x": ROW} for j in range(100)])
+            os.remove(models + "/m/2.ferry")
+            s.post("/admin/reload")
+            shutil.rmtree(os.path.join(folder, "state/m/2"), ignore_errors=True)
+        stop.set()
+        for t in threads:
+            t.join()
+        assert not wrong, wrong
+        s.stop()
+
+
 def test_versions(folder):
     """New ones are taken over under load without a lost request, bad ones refused."""
     models, state = os.path.join(folder, "models"), os.path.join(folder, "state")
@@ -531,6 +568,9 @@ def test_versions(folder):
         os.rename(models + "/.o", models + "/other/1.ferry")
         s.post("/admin/reload")
         assert s.post("/models/other/predict", {"x": ROW}).json != before
+        os.remove(models + "/other.ferry")  # and takes its place when that one goes
+        s.post("/admin/reload")
+        assert s.post("/models/other/predict", {"x": ROW}).json == before
         # the highest goes, and the one below serves again, with what waits; the last one stays
         s.post("/models/m/versions/1/learn", {"x": ROW, "y": "c1"})
         s.post("/models/m/predict", {"id": "once more", "x": ROW})
