@@ -30,17 +30,16 @@ static void right_surroundings(char **argv)
 
 /* OpenBLAS starts its threads when it is loaded, and where there is not enough address space for all of
  * their buffers they never end, nor does a program that waits for them: one thread has none to wait for.
- * (A shell's ulimit -v, a batch system's limit.) */
+ * (A shell's ulimit -v or -d, a batch system's limit.) */
 static void few_threads(void)
 {
-    struct rlimit space;
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    const rlim_t enough = (512ULL << 20) + (160ULL << 20) * (rlim_t)(cores > 0 ? cores : 1);
+    struct rlimit all, own;
 
-    if (getrlimit(RLIMIT_AS, &space) != 0 || space.rlim_cur == RLIM_INFINITY) return;
-    if (space.rlim_cur >
-        (512ULL << 20) + (160ULL << 20) * (unsigned long long)(cores > 0 ? cores : 1))
-        return;
-    (void)setenv("OPENBLAS_NUM_THREADS", "1", 1);
+    if ((getrlimit(RLIMIT_AS, &all) == 0 && all.rlim_cur <= enough) ||
+        (getrlimit(RLIMIT_DATA, &own) == 0 && own.rlim_cur <= enough))
+        (void)setenv("OPENBLAS_NUM_THREADS", "1", 1);
 }
 
 int cli_unknown_command(const char *name)
@@ -166,6 +165,7 @@ int main(int argc, char **argv)
     fill_closed_streams();
     cli_clean_stdout();
     (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGXFSZ, SIG_IGN); /* a limit on files is a full disk to us */
     cli_catch_interrupt();
     code = dispatch(&c, argc, argv);
     cli_progress_end();

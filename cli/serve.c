@@ -105,8 +105,7 @@ int cli_serve(cli *c)
 
     ferry_status st = settings(c);
     many_files();
-    (void)signal(SIGHUP, SIG_IGN);  /* nothing to load again while it starts */
-    (void)signal(SIGXFSZ, SIG_IGN); /* a limit on files is a full disk to us */
+    (void)signal(SIGHUP, SIG_IGN); /* nothing to load again while it starts */
     if (st == FERRY_OK) st = ferry_server_start(c->ctx, c->args[0], c->sets, &server);
     if (st != FERRY_OK) return cli_failed(c, st);
     cli_progress_end();

@@ -29,7 +29,6 @@ static void catch_signals(void)
     sigemptyset(&action.sa_mask);
     (void)sigaction(SIGINT, &action, NULL);
     (void)sigaction(SIGTERM, &action, NULL);
-    (void)signal(SIGXFSZ, SIG_IGN); /* a limit on files is a full disk to us */
 }
 
 /* Wait until fd can be read, or written, at most `seconds` (negative: for ever). A signal

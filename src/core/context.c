@@ -107,7 +107,7 @@ ferry_status ferry_ctx_set_memory(ferry_ctx *ctx, int64_t bytes)
         return ferry_i_fail(ctx, FERRY_EINVAL, "memory = %lld is below 0",
                             (long long)bytes);
     ctx->memory = bytes;
-    ferry_i_spill_limit(bytes / 2);
+    ferry_i_spill_limit(bytes - bytes / 2);
     return FERRY_OK;
 }
 

@@ -90,6 +90,8 @@ ferry_status ferry_i_prefix(ferry_ctx *ctx, ferry_status code, const char *fmt, 
 void *ferry_i_calloc(int64_t n, size_t size);
 /* Grow or shrink to n * size bytes; new bytes are NOT zeroed; on NULL the old block
  * stays. */
+/* Never in a file, whatever the limit (spill.c): for what others free. */
+void *ferry_i_calloc_here(int64_t n, size_t size);
 void *ferry_i_realloc(void *p, int64_t n, size_t size);
 /* NULL is fine. */
 void ferry_i_free(void *p);

@@ -2,7 +2,8 @@
  *
  * jansson has one allocator for the whole process, which a program around us may use, too. It gets ours, so
  * that a piece it loses counts (JSON is built of many small pieces whose loss nobody would notice), unless
- * the program has set another one before: then that one stays, behind functions that note failures.
+ * the program has set another one before: then that one stays, behind functions that note failures. It gives
+ * nothing that is kept in a file: what jansson hands out is freed by free() here and there.
  *
  * jansson 2.14's parser aborts the process when its buffer for the token at hand cannot grow: load.c ignores
  * what lex_save() says and asserts in lex_unget_unsave() that the character is there. So a parser of ours
@@ -30,7 +31,8 @@ static _Thread_local struct {
 
 static void *take(size_t n)
 {
-    void *p = had ? ferry_i_asked(had(n), (int64_t)n, 1) : ferry_i_calloc((int64_t)n, 1);
+    void *p =
+        had ? ferry_i_asked(had(n), (int64_t)n, 1) : ferry_i_calloc_here((int64_t)n, 1);
 
     if (p || !spare.block) return p;
     const bool first = !spare.lost;

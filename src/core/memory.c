@@ -111,11 +111,17 @@ static void *counted(void *p, size_t bytes)
 void *ferry_i_calloc(int64_t n, size_t size)
 {
     size_t bytes = 0;
-    void *p = NULL;
 
-    if (bytes_of(n, size, &bytes))
-        p = to_file(bytes, 0) ? ferry_i_spill_new(bytes)
-                              : counted(use_calloc(1, bytes), bytes);
+    if (!bytes_of(n, size, &bytes) || !to_file(bytes, 0))
+        return ferry_i_calloc_here(n, size);
+    return ferry_i_asked(ferry_i_spill_new(bytes), n, size);
+}
+
+void *ferry_i_calloc_here(int64_t n, size_t size)
+{
+    size_t bytes = 0;
+    void *p = bytes_of(n, size, &bytes) ? counted(use_calloc(1, bytes), bytes) : NULL;
+
     return ferry_i_asked(p, n, size);
 }
 

@@ -28,9 +28,9 @@
 
 enum { LARGE = 1 << 20, PAGE = 4096, BITS = 13, SLOTS = 1 << BITS, MOST = SLOTS / 2 };
 
-/* of large arrays on the heap; 0: none. `counts` stays once there was one, so that the sum stays right. */
+/* of large arrays on the heap, and what they take; 0: none. `any`: there was a limit, so there may be files. */
 static _Atomic int64_t limit, held;
-static _Atomic bool counts;
+static _Atomic bool any;
 
 /* Which arrays are files: a hash table by address, without holes between an address and its place. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -38,13 +38,13 @@ static struct {
     void *p;
     size_t bytes;
 } slot[SLOTS];
-static int n_slots;
+static _Atomic int n_slots;
 
 static _Thread_local char why[160];
 
 void ferry_i_spill_limit(int64_t bytes)
 {
-    if (bytes > 0) counts = true;
+    if (bytes > 0) any = true;
     limit = bytes;
 }
 
@@ -57,15 +57,16 @@ bool ferry_i_spill_due(size_t bytes, size_t less)
 {
     const int64_t most = limit;
 
+    if (bytes < LARGE) return false;
     why[0] = 0;
-    if (most == 0 || bytes < LARGE) return false;
+    if (most == 0 || n_slots >= MOST) return false;
     return (int64_t)bytes > (most - held + (int64_t)less) / 2;
 }
 
 void ferry_i_spill_count(void *p, int sign)
 {
-    if (!counts || !p) return;
-    const size_t bytes = malloc_usable_size(p);
+    const size_t bytes = p ? malloc_usable_size(p) : 0;
+
     if (bytes >= LARGE) held += sign * (int64_t)bytes;
 }
 
@@ -125,7 +126,7 @@ static size_t forget(const void *p)
 /* Files are mapped at pages, which few arrays of the heap begin at: those alone are looked up. */
 size_t ferry_i_spill_size(const void *p)
 {
-    if (!counts || (uintptr_t)p % PAGE != 0) return 0;
+    if (!any || (uintptr_t)p % PAGE != 0) return 0;
     (void)pthread_mutex_lock(&lock);
     const int i = place(p);
     const size_t bytes = slot[i].p ? slot[i].bytes : 0;
@@ -135,7 +136,7 @@ size_t ferry_i_spill_size(const void *p)
 
 bool ferry_i_spill_free(void *p)
 {
-    if (!counts || (uintptr_t)p % PAGE != 0) return false;
+    if (!any || (uintptr_t)p % PAGE != 0) return false;
     const size_t bytes = forget(p);
     if (bytes > 0) (void)munmap(p, bytes);
     return bytes > 0;
@@ -166,6 +167,15 @@ static bool lies_in_memory(int fd)
            ((uint32_t)fs.f_type == tmpfs || (uint32_t)fs.f_type == ramfs);
 }
 
+/* One reason after the other, of each folder that was tried. */
+static void add_why(const char *folder, const char *reason)
+{
+    const size_t n = strlen(why);
+
+    (void)snprintf(why + n, sizeof why - n, "%s%.60s: %s", n > 0 ? ", " : "", folder,
+                   reason);
+}
+
 /* A file of so many bytes in the folder, or -1. */
 static int make_file(const char *folder, size_t bytes)
 {
@@ -173,14 +183,14 @@ static int make_file(const char *folder, size_t bytes)
     int error = fd < 0 ? errno : EINTR;
 
     if (fd >= 0 && lies_in_memory(fd)) {
-        (void)snprintf(why, sizeof why, "%.60s lies in memory itself", folder);
+        add_why(folder, "lies in memory itself");
         (void)close(fd);
         return -1;
     }
     while (error == EINTR)
         error = posix_fallocate(fd, 0, (off_t)bytes);
     if (error == 0) return fd;
-    (void)snprintf(why, sizeof why, "%.60s: %s", folder, strerror(error));
+    add_why(folder, strerror(error));
     if (fd >= 0) (void)close(fd);
     return -1;
 }

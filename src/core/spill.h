@@ -12,7 +12,7 @@ void *ferry_i_spill_new(size_t bytes);
 size_t ferry_i_spill_size(const void *p);
 /* Give it back; false: it is not one of them. */
 bool ferry_i_spill_free(void *p);
-/* p, of malloc, joins (1) or leaves (-1) the heap. Nothing is counted before the first limit is set. */
+/* p, of malloc, joins (1) or leaves (-1) the heap. */
 void ferry_i_spill_count(void *p, int sign);
 /* Why this thread last got NULL above; "": it did not. */
 const char *ferry_i_spill_why(void);

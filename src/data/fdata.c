@@ -18,6 +18,7 @@
  *
  * Everything is checked when the file is opened (one pass over the indices and values); from then on it is
  * taken to stay as it is, as any map is. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -172,6 +173,8 @@ static ferry_status read_texts(ferry_ctx *ctx, const opened *f, const char *name
     int64_t side[2];
 
     FERRY_TRY(find(ctx, f, name, U8, 1, side, &bytes));
+    FERRY_NEED(ctx, !bytes || ferry_i_utf8_valid(bytes, side[0]), FERRY_EDATA,
+               "tensor '%s' is not UTF-8", name);
     if (bytes) FERRY_TRY(ferry_i_ids_parse(ctx, name, bytes, side[0], out));
 done:
     return st;
@@ -302,8 +305,10 @@ static ferry_status read_ratings(ferry_ctx *ctx, const opened *f, ferry_ratings 
                "%lld ratings of %lld users and %lld items", (long long)values[0],
                (long long)n[0], (long long)m[0]);
     const double *ends = range;
-    FERRY_NEED(ctx, !range || (two[0] == 2 && ends[0] < ends[1]), FERRY_EDATA,
-               "ratings.range: expected two numbers, the least first");
+    FERRY_NEED(ctx,
+               !range || (two[0] == 2 && isfinite(ends[0]) && isfinite(ends[1]) &&
+                          ends[0] < ends[1]),
+               FERRY_EDATA, "ratings.range: expected two numbers, the least first");
     FERRY_TRY(ferry_i_ratings_new(ctx, values[0], users, items, out));
     FERRY_TRY(take_ratings(ctx, user, item_of, value, ends, *out));
 done:

@@ -1,6 +1,7 @@
 /* FDATA: what is written comes back, used where it lies; what is broken is refused by name. */
 #include "ferry_test.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -202,6 +203,9 @@ static void test_broken_headers(void **state)
         {"{" TENSOR("x", "F64", "[2,2]", "0", "32") "}", "row 2, column 2 is infinite"},
         {"{" TENSOR("x", "F64", "[1,3]", "0", "24") "," TENSOR("ids", "U8", "[1]", "6",
                                                                "7") "}",
+         "tensor 'ids' is not UTF-8"},
+        {"{" TENSOR("x", "F64", "[1,3]", "0", "24") "," TENSOR("ids", "U8", "[1]", "7",
+                                                               "8") "}",
          "does not end its last text"},
         {"{" TENSOR("x", "F64", "[1,3]", "0", "24") "," TENSOR("ids", "U8", "[2]", "0",
                                                                "2") "}",
@@ -328,6 +332,8 @@ static void test_broken_ratings(void **state)
          "expected two numbers"},
         {1, 0, 4, "," TENSOR("ratings.range", "F64", "[2]", "16", "32"),
          "rating 1 is 3, but the range is 4..5"},
+        {1, 0, -INFINITY, "," TENSOR("ratings.range", "F64", "[2]", "16", "32"),
+         "expected two numbers"},
         {1, 0, 1, "," TENSOR("ratings.range", "F64", "[1]", "16", "24"),
          "expected two numbers"},
     };

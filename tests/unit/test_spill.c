@@ -49,6 +49,24 @@ static void test_which(void **state)
     assert_false(in_file(large));
 }
 
+/* What was there before the limit counts as what came after it, and leaves no hole when it goes. */
+static void test_before(void **state)
+{
+    ferry_ctx *ctx = *state;
+    char *before = ferry_i_calloc(16 * MIB, 1);
+
+    limit(ctx);
+    char *one = ferry_i_calloc(MIB + 1, 1);
+    assert_true(before && one && in_file(one));
+    ferry_i_free_all((void *[]){before, one}, 2);
+    char *large = ferry_i_calloc(3 * MIB, 1), *here = ferry_i_calloc_here(3 * MIB, 1);
+    assert_true(large && here && in_file(large));
+    assert_false(in_file(here)); /* for what others free */
+    ferry_i_free(large);
+    ferry_i_free(here);
+    assert_ok(ctx, ferry_ctx_set_memory(ctx, 0));
+}
+
 /* Zeroed at first; what was written stays, over every move between heap and file. */
 static void test_grows(void **state)
 {
@@ -133,10 +151,7 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, ctx_setup, ctx_teardown)
     const struct CMUnitTest tests[] = {
-        T(test_which),
-        T(test_grows),
-        T(test_many),
-        T(test_no_room),
+        T(test_which), T(test_before), T(test_grows), T(test_many), T(test_no_room),
     };
     return cmocka_run_group_tests_name("spill", tests, NULL, NULL);
 }
