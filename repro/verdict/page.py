@@ -113,12 +113,12 @@ def coverage_part(d):
             "sign*: how many of the intervals without 0 lie on the other side of it than the truth. The 95 % intervals of the shares are in brackets.", "",
             "First what a verdict compares: one learner has the visible labels of the target (120 of 480 rows; numbers and label sets: 100 of 400), the other has a source that",
             "resembles the target. With streams and ratings, both learn from the target.", ""] + coverage_rows(d, "source") + \
-        ["Then harder ones, with few rows and few labels (15 of 120 unless stated; numbers 20 of 100, label sets 25 of 100). Both learners have the same labels, except with 25 rows.", ""] + coverage_rows(d, "few") + \
+        ["Then harder ones, with few rows and few labels (15 of 120 unless stated; numbers 20 of 100, label sets 25 of 100). Both learners have the same labels, except where a source is named and with 25 rows.", ""] + coverage_rows(d, "few") + \
         begun(d, "metric") + [measured(d), "",
          "If the share is above .95, the verdict needs more data than necessary to decide. The formula treats the effect of the visible labels as a sum over these labels, so that repeats",
          "that draw from one pool have a part of it in common. With two learners of fifteen labels there is hardly such a common part, and the interval is wider than it need be.",
-         "If the share is below .95, the interval is a little too narrow: k-means on an embedding is not a smooth function of its rows, and ratings by thirty users of thirty",
-         "items form few clusters.", ""]
+         "If the share is below .95, the interval is a little too narrow: accuracy and macro-f1 against a source's learner (few pools so far), k-means on an embedding, which is",
+         "not a smooth function of its rows, and ratings by thirty users of thirty items, which form few clusters.", ""]
 
 
 def power_part(d):

@@ -245,6 +245,30 @@ static void test_without_graphs(void **state)
         }
 }
 
+/* A view of noise and a graph that tells all: asked without the graph the model knows little, and is as little
+ * sure. The powers that it found are for answers which the graph has flattened. */
+static void test_asked_without_graph(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_task *t = task_of(ctx, "3gy", 2);
+    ferry_model *m = fit_model(ctx, t, "gbc", "");
+    ferry_domain *d = domain_of(ctx, "3", 2);
+    ferry_prediction *p = NULL;
+    double sure = 0, n = 0;
+
+    assert_ok(ctx, ferry_predict(ctx, m, d, &p));
+    for (int64_t i = 0; i < p->n; i++) {
+        if (number(p->ids[i]) % 3 != 2) continue; /* seen with its label */
+        sure += fmax(p->score[2 * i], p->score[2 * i + 1]);
+        n++;
+    }
+    assert_true(sure < 0.58 * n);
+    ferry_prediction_free(p);
+    ferry_domain_free(d);
+    ferry_model_free(m);
+    ferry_task_free(t);
+}
+
 /* Saved and loaded it predicts the same, also instances that have only some of the views or
  * none: those get their neighbours' mean or the base score, and it says so. */
 static void test_some_views(void **state)
@@ -903,6 +927,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_learns, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_explains, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_without_graphs, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_asked_without_graph, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_some_views, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_no_view, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_order_and_threads, ctx_setup, ctx_teardown),

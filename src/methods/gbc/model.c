@@ -104,6 +104,15 @@ done:
     return st;
 }
 
+/* What a part counts in the mixture. Labels alone say nothing where no graph spreads them. */
+static double share_of(const gbc_model *m, int64_t k, int64_t graphs)
+{
+    const double labels = m->part[GBC_LABELS].share;
+
+    if (graphs > 0 || !(labels > 0) || labels >= 1) return m->part[k].share;
+    return k == GBC_LABELS ? 0 : m->part[k].share / (1 - labels);
+}
+
 /* Each part's answers, what graphs make of them, and their mixture. p->basis is new and goes
  * to the caller with the prediction. `at` says of each new instance which label of the model
  * is its own: -1 for most. */
@@ -129,7 +138,8 @@ ferry_status ferry_i_gbc_predict(ferry_ctx *ctx, const void *state, const ferry_
     FERRY_TRY(ferry_i_known_graphs(ctx, &model->k, model->wg, d, &a.graph, &a.wg, &a.q));
     for (int64_t k = 0; k < GBC_KINDS; k++) {
         const gbc_part *part = &model->part[k];
-        if (!(part->share > 0)) continue;
+        const double share = share_of(model, k, a.q);
+        if (!(share > 0)) continue;
         FERRY_TRY(part_answers(ctx, &a, k, answers));
         const gbc_correction c = {.how = part->correct,
                                   .strength = part->strength,
@@ -144,9 +154,11 @@ ferry_status ferry_i_gbc_predict(ferry_ctx *ctx, const void *state, const ferry_
                                   .residual = model->residual[k],
                                   .viewless = a.viewless};
         FERRY_TRY(ferry_i_gbc_correct(ctx, &c, answers, p->basis));
-        if (!o->numbers) ferry_i_gbc_power(n, m, part->power, answers);
+        /* the power makes up for what graphs flatten: without them there is nothing of that */
+        if (!o->numbers && (a.q > 0 || part->correct == GBC_CORRECT_NO))
+            ferry_i_gbc_power(n, m, part->power, answers);
         for (int64_t e = 0; e < n * m; e++)
-            sum[e] += part->share * answers[e];
+            sum[e] += share * answers[e];
     }
     for (int64_t x = 0; x < n; x++)
         ferry_i_outputs_decide(o, sum + x * m, x, p);
