@@ -8,7 +8,7 @@
 #include "ferry_test.h"
 
 /* A file such as "mmltl/metrics.json" for json_decref(), or NULL after saying that it is
- * absent. */
+ * absent; fails when it is broken. */
 json_t *golden(const char *name);
 /* Member `key`; fails when it is absent. Borrowed. */
 json_t *golden_at(const json_t *object, const char *key);

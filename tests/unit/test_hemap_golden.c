@@ -3,23 +3,10 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#include "ferry_test.h"
+#include "golden.h"
 #include "methods/hemap/hemap.h"
 
 /* ---- the files ---- */
-
-static json_t *golden(const char *name)
-{
-    const char *dir = golden_dir();
-    char path[1024];
-    json_t *j;
-
-    if (!dir) return NULL;
-    (void)snprintf(path, sizeof path, "%s/hemap/%s.json", dir, name);
-    j = json_load_file(path, 0, NULL);
-    if (!j) print_message("%s is absent: skipped\n", path);
-    return j;
-}
 
 static double number(const json_t *j, const char *key)
 {
@@ -177,8 +164,9 @@ static void check_spectral(ferry_ctx *ctx, const char *name)
 
 static void test_golden_spectral(void **state)
 {
-    static const char *const names[] = {"linear_beta1", "linear_beta0.5", "linear_beta2",
-                                        "nonlinear_theta0.5", "nonlinear_theta0.8"};
+    static const char *const names[] = {
+        "hemap/linear_beta1.json", "hemap/linear_beta0.5.json", "hemap/linear_beta2.json",
+        "hemap/nonlinear_theta0.5.json", "hemap/nonlinear_theta0.8.json"};
     ferry_ctx *ctx = *state;
 
     for (int64_t i = 0; i < FERRY_COUNT(names); i++)
@@ -192,7 +180,7 @@ static void test_golden_spectral(void **state)
 static void test_golden_permutation(void **state)
 {
     ferry_ctx *ctx = *state;
-    json_t *j = golden("permutation");
+    json_t *j = golden("hemap/permutation.json");
     int64_t perm[16], rank = 0;
     int32_t order[16];
     double values[3];
@@ -243,7 +231,7 @@ static ferry_small *covariance(ferry_ctx *ctx, const ferry_matrix *x)
 static void test_golden_paired(void **state)
 {
     ferry_ctx *ctx = *state;
-    json_t *j = golden("paired");
+    json_t *j = golden("hemap/paired.json");
     int32_t gt[16], gs[16];
     int64_t used = 0;
     double values[2];
@@ -287,7 +275,7 @@ static void test_golden_paired(void **state)
 static void test_golden_select(void **state)
 {
     ferry_ctx *ctx = *state;
-    json_t *j = golden("select");
+    json_t *j = golden("hemap/select.json");
     int32_t want[64];
     hemap_sample sel;
 
@@ -328,7 +316,7 @@ static void test_golden_kl(void **state)
 {
     static const char *const keys[] = {"kl_c", "kl_plain", "kl_c_smooth",
                                        "kl_plain_smooth"};
-    json_t *j = golden("kl_cases"), *one;
+    json_t *j = golden("hemap/kl_cases.json"), *one;
     size_t i;
 
     (void)state;
@@ -368,7 +356,7 @@ static void test_kl(void **state)
 static void test_golden_bridge(void **state)
 {
     ferry_ctx *ctx = *state;
-    json_t *j = golden("bridge");
+    json_t *j = golden("hemap/bridge.json");
     int32_t v[16];
     ferry_block *pyv = NULL, *pyx = NULL;
 
@@ -397,7 +385,7 @@ static void test_golden_bridge(void **state)
 static void test_golden_ridge(void **state)
 {
     ferry_ctx *ctx = *state;
-    json_t *j = golden("ridge");
+    json_t *j = golden("hemap/ridge.json");
     double y[16], weight[16], *w = NULL;
     ferry_block *out = NULL;
 

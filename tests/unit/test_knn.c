@@ -303,7 +303,7 @@ static void test_golden_edges(void **state)
     ferry_ctx *ctx = *state;
     json_t *file = golden("../next/features/golden_anyfeat.json");
 
-    if (!file) return;
+    if (!file) skip();
     const json_t *one = json_array_get(golden_at(file, "graph"), 0);
     const json_t *edges = golden_at(one, "edges");
     int64_t n, d, m = 0, *from = NULL, *to = NULL;

@@ -215,18 +215,10 @@ static void test_golden_file(void **state)
                                                                       "OneError",
                                                                       "Coverage",
                                                                       "AvgPrec"};
-    const char *dir = golden_dir();
-    char path[4096];
-    json_t *all = NULL, *one;
+    json_t *all = golden("mmltl/metrics.json"), *one;
     size_t at, ranked = 0;
 
-    if (!dir) return;
-    snprintf(path, sizeof path, "%s/mmltl/metrics.json", dir);
-    all = json_load_file(path, 0, NULL);
-    if (!all) {
-        print_message("skipped: no %s\n", path);
-        return;
-    }
+    if (!all) skip();
     json_array_foreach(all, at, one)
     {
         const json_t *scores = json_object_get(one, "S"), *y = json_object_get(one, "Y");

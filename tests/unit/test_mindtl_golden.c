@@ -3,23 +3,10 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#include "ferry_test.h"
+#include "golden.h"
 #include "methods/mindtl/mindtl.h"
 
 /* ---- the files ---- */
-
-static json_t *golden(const char *name)
-{
-    const char *dir = golden_dir();
-    char path[1024];
-    json_t *j;
-
-    if (!dir) return NULL;
-    (void)snprintf(path, sizeof path, "%s/mindtl/%s.json", dir, name);
-    j = json_load_file(path, 0, NULL);
-    if (!j) print_message("%s is absent: skipped\n", path);
-    return j;
-}
 
 static int64_t rows(const json_t *a)
 {
@@ -192,7 +179,7 @@ static void test_ionmtf(void **state)
 {
     ferry_ctx *ctx = *state;
     const char *const rule[] = {"paper", "orth", "ding"};
-    json_t *j = golden("ionmtf_small");
+    json_t *j = golden("mindtl/ionmtf_small.json");
 
     for (int engine = 0; j && engine < 2; engine++) {
         observed x = cells(ctx, get(j, "X"), get(j, "M"));
@@ -211,10 +198,10 @@ static void test_ionmtf(void **state)
 static void test_onmtf(void **state)
 {
     ferry_ctx *ctx = *state;
-    json_t *j = golden("onmtf_full");
+    json_t *j = golden("mindtl/onmtf_full.json");
     mindtl_factors f;
 
-    if (!j) return;
+    if (!j) skip();
     observed x = cells(ctx, get(j, "X"), NULL);
     check_sweeps(ctx, j, get(j, "ding"), RULE_DING, &x, &f);
     ferry_i_mindtl_factors_clear(&f);
@@ -305,11 +292,11 @@ static void test_target(void **state)
 {
     ferry_ctx *ctx = *state;
     static const int64_t sweeps[] = {1, 5, 50};
-    json_t *j = golden("target_small");
+    json_t *j = golden("mindtl/target_small.json");
     int u[64], i[64];
     double v[64];
 
-    if (!j) return;
+    if (!j) skip();
     for (int64_t e = 0; e < rows(get(j, "rows")); e++) {
         u[e] = (int)at(get(j, "rows"), e);
         i[e] = (int)at(get(j, "cols"), e);
@@ -333,7 +320,7 @@ static void test_target(void **state)
 static void test_lambda(void **state)
 {
     ferry_ctx *ctx = *state;
-    json_t *j = golden("lambda"), *one;
+    json_t *j = golden("mindtl/lambda.json"), *one;
     size_t i;
     const char *const key[] = {"simplex", "sgd_theta05_steps100_from_third", "ls_ridge1e8"};
 
@@ -374,7 +361,7 @@ static void test_soft(void **state)
     static const double cold[] = {0.16045215023756587, 0.3040544277133155,
                                   0.5354934220491187};
     observed x = triples(ctx, N, user, item, value, P, Q);
-    json_t *j = golden("soft_bias");
+    json_t *j = golden("mindtl/soft_bias.json");
     int32_t v[Q];
     mindtl_soft s;
     const codebook b = {3, 3, (double *)(uintptr_t)r_first};

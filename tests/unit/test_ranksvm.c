@@ -92,7 +92,7 @@ static void test_golden(void **state)
     int64_t d, ns, nt, m;
     size_t i;
 
-    if (!root) return;
+    if (!root) skip();
     double *zs = golden_transposed(root, "Zs", &d, &ns),
            *zt = golden_transposed(root, "Zt", &d, &nt),
            *y = golden_transposed(root, "Ys", &m, &ns);

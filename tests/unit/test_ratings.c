@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "eval/eval.h"
-#include "ferry_test.h"
+#include "golden.h"
 #include "methods/method.h"
 #include "methods/shared/ratings.h"
 #include "small_task.h"
@@ -125,19 +125,6 @@ static void check_bias(ferry_ctx *ctx, const ferry_ratings *r, double want_mu,
     ferry_i_observed_clear(&o);
 }
 
-static json_t *golden(const char *name)
-{
-    const char *dir = golden_dir();
-    char path[1024];
-    json_t *j;
-
-    if (!dir) return NULL;
-    (void)snprintf(path, sizeof path, "%s/mindtl/%s.json", dir, name);
-    j = json_load_file(path, 0, NULL);
-    if (!j) print_message("%s is absent: skipped\n", path);
-    return j;
-}
-
 static void reals(const json_t *j, const char *key, double *out)
 {
     const json_t *a = json_object_get(j, key);
@@ -150,7 +137,7 @@ static void test_bias_golden(void **state)
 {
     ferry_ctx *ctx = *state;
     ferry_ratings *r = table(ctx, N, user, item, value, 10, 9);
-    json_t *j = golden("soft_bias");
+    json_t *j = golden("mindtl/soft_bias.json");
     double u[10], i[9];
 
     check_bias(ctx, r, 104.0 / 33, bias_u, bias_i);
@@ -168,7 +155,7 @@ static void test_metrics_golden(void **state)
     ferry_ctx *ctx = *state;
     double pred[] = {1, 2.5, 4, 5}, truth[] = {1, 3, 3, 5}, out = 0;
     const ferry_scored s = {.n = 4, .truth = truth, .value = pred};
-    json_t *j = golden("metrics");
+    json_t *j = golden("mindtl/metrics.json");
 
     assert_ok(ctx, ferry_i_metric_value(ctx, ferry_i_metric_find("mae"), &s, NULL, &out));
     assert_close(out, 0.375, 1e-15);

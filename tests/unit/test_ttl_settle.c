@@ -61,7 +61,7 @@ static void test_golden_settle(void **state)
 {
     json_t *file = golden("ttl/ferry_mode.json"), *list;
 
-    if (!file) return;
+    if (!file) skip();
     list = golden_at(file, "settle");
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *one = json_array_get(list, i), *after = golden_at(one, "after");
@@ -78,7 +78,7 @@ static void test_golden_agreement(void **state)
     ferry_ctx *ctx = *state;
     json_t *file = golden("ttl/ferry_mode.json"), *list, *halves;
 
-    if (!file) return;
+    if (!file) skip();
     list = golden_at(file, "kappa");
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *one = json_array_get(list, i);
@@ -218,7 +218,7 @@ static void test_golden_dense(void **state)
     ferry_ctx *ctx = *state;
     json_t *file = golden("../next/features/golden_anyfeat.json"), *list;
 
-    if (!file) return;
+    if (!file) skip();
     list = golden_at(file, "settle");
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *one = json_array_get(list, i), *known = golden_at(one, "known");
