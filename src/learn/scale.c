@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "learn/learn.h"
-#include "learn/scale_cells.h"
+#include "learn/scale_learning.h"
 
 /* The rule's thresholds, see scale.h. */
 #define FILL 0.1    /* words, and CSR, fill at most this share of the cells */
@@ -55,44 +55,30 @@ void ferry_i_scaler_free(ferry_scaler *s)
 
 /* ---- passes over the rows of all parts ---- */
 
-/* What is known of a column so far. */
-typedef struct column {
-    double rows;    /* of parts that have it */
-    double there;   /* of these, where it is not missing */
-    double filled;  /* ... and not 0 */
-    double mean;    /* of what is there (first the sum) */
-    double squares; /* sum of (x - mean)^2 over what is there */
-    /* range of what is there; 0 joins where it occurs */
-    double lo, hi;
-    double logs; /* sum of ln |x| over what is not 0 */
-    double root; /* roots: mean of sqrt(x / row sum) (first the sum) */
-    bool two;    /* lo and hi are all that occurs */
-} column;
-
-/* All that the passes gather; l->f ends up as the facts. */
-typedef struct learning {
-    int64_t n_parts;
-    const ferry_scale_part *part;
-    ferry_cell *row; /* the cells of a row that are missing or not 0 */
-    column *col;
-    ferry_scale_facts f;
-    /* of the sums of rows that are not empty */
-    double rows, sum_mean, sum_squares;
-    /* of the cells that are not 0; the median is found without sorting them: it is below
-     * the mean when more than half of them are, and with just half of them below it lies
-     * between the last below and the first above */
-    double cells, cell_mean, below, last_below, first_above;
-    double roots; /* sum of squares of centred roots */
-} learning;
-
 typedef void (*row_fn)(learning *l, int64_t m, const ferry_cell *row);
+
+static void each_row_of(learning *l, const ferry_scale_part *p, row_fn fn)
+{
+    for (int64_t i = 0; i < p->x->rows; i++)
+        fn(l, ferry_i_row_cells(p, i, l->row), l->row);
+}
 
 /* fn for every row of every part; CSR and dense show the same cells in the same order. */
 static void each_row(learning *l, row_fn fn)
 {
     for (int64_t p = 0; p < l->n_parts; p++)
-        for (int64_t i = 0; i < l->part[p].x->rows; i++)
-            fn(l, ferry_i_row_cells(&l->part[p], i, l->row), l->row);
+        each_row_of(l, &l->part[p], fn);
+}
+
+/* The same, with a pass of its own for dense parts of all columns. */
+static void each_part(learning *l, row_fn fn,
+                      void (*dense)(learning *l, const ferry_matrix *x, double *sum))
+{
+    for (int64_t p = 0; p < l->n_parts; p++)
+        if (l->part[p].x->dense && !l->part[p].map)
+            dense(l, l->part[p].x, l->sum);
+        else
+            each_row_of(l, &l->part[p], fn);
 }
 
 /* First pass: sums, ranges, signs.
@@ -319,11 +305,11 @@ static ferry_status find_facts(ferry_ctx *ctx, learning *l)
     ferry_status st = FERRY_OK;
     double *list = NULL;
 
-    each_row(l, add_sums);
+    each_part(l, add_sums, ferry_i_scale_dense_sums);
     FERRY_TRY(end_sums(ctx, l));
     l->last_below = -INFINITY;
     l->first_above = INFINITY;
-    each_row(l, add_squares);
+    each_part(l, add_squares, ferry_i_scale_dense_squares);
     FERRY_NEW(ctx, list, l->f.d);
     for (int64_t j = 0; j < l->f.d; j++) {
         column *c = &l->col[j];
@@ -436,7 +422,7 @@ done:
 static ferry_status begin(ferry_ctx *ctx, learning *l)
 {
     ferry_status st = FERRY_OK;
-    int64_t widest = 0;
+    int64_t widest = 0, longest = 0;
 
     FERRY_NEW(ctx, l->col, l->f.d);
     for (int64_t j = 0; j < l->f.d; j++) {
@@ -447,12 +433,14 @@ static ferry_status begin(ferry_ctx *ctx, learning *l)
         const ferry_matrix *x = l->part[p].x;
         l->f.n += x->rows;
         if (x->cols > widest) widest = x->cols;
+        if (x->dense && x->rows > longest) longest = x->rows;
         for (int64_t j = 0; j < x->cols; j++) {
             const int64_t at = l->part[p].map ? l->part[p].map[j] : j;
             if (at >= 0) l->col[at].there = l->col[at].rows += (double)x->rows;
         }
     }
     FERRY_NEW(ctx, l->row, widest);
+    FERRY_NEW(ctx, l->sum, longest);
 done:
     return st;
 }
@@ -477,6 +465,6 @@ ferry_status ferry_i_scaler_fit(ferry_ctx *ctx, ferry_scale wanted, int64_t d, i
     FERRY_MOVE(*out, s);
 done:
     ferry_i_scaler_free(s);
-    FERRY_FREE(l.col, l.row);
+    FERRY_FREE(l.col, l.row, l.sum);
     return st;
 }
