@@ -19,34 +19,30 @@ typedef struct small_options {
         FERRY_OPT(small_options, INT, repeats, 10, 1, 10000, "repeats"),                   \
     }
 
-/* One file under way. */
+/* The files of a task, one after the other. */
 typedef struct page {
     ferry_ctx *ctx;
     const char *dir;
     ferry_rng rng;
     ferry_out *file;
+    ferry_status st; /* once it is not FERRY_OK no file is begun any more */
 } page;
 
-/* Begin a file; its numbers come from a stream with its name. */
-static ferry_status begin(page *p, const char *name)
+/* Begin a file, whose numbers come from a stream with its name. False: it is not to be written. */
+static bool begin(page *p, const char *name)
 {
-    ferry_status st = FERRY_OK;
     char *path = ferry_i_path_join(p->dir, name);
 
-    FERRY_HAVE(p->ctx, path);
+    if (p->st == FERRY_OK)
+        p->st = path ? ferry_i_out_open(p->ctx, path, &p->file) : ferry_i_nomem(p->ctx);
     ferry_i_rng_for(p->ctx, &p->rng, name);
-    FERRY_TRY(ferry_i_out_open(p->ctx, path, &p->file));
-done:
     ferry_i_free(path);
-    return st;
+    return p->st == FERRY_OK;
 }
 
-static ferry_status end(page *p)
+static void end(page *p)
 {
-    ferry_out *file = p->file;
-
-    p->file = NULL;
-    return ferry_i_out_commit(p->ctx, file);
+    p->st = ferry_i_out_commit(p->ctx, p->file);
 }
 
 /* ",0.12": two decimals keep the files readable. */
@@ -63,23 +59,26 @@ static void put_heading(page *p, char letter, int64_t n)
         ferry_i_out_printf(p->file, ",%c%lld", letter, (long long)j);
 }
 
-/* A task file of these lines, then the evaluation. */
-static ferry_status write_task(page *p, const small_options *o, const char *name,
-                               const char *about, const char *lines)
+/* The task file up to its goal and domains, which the caller writes. */
+static bool begin_task(page *p, const char *name, const char *about)
 {
-    ferry_status st = FERRY_OK;
-
-    FERRY_TRY(begin(p, "task.yaml"));
+    if (!begin(p, "task.yaml")) return false;
     ferry_i_out_printf(
         p->file,
         "# A made-up task (ferry gen %s). Run it with: ferry %s task.yaml\n#\n"
-        "%s"
-        "task: %s\n%s\nevaluate: {repeats: %lld, seed: %llu}\n",
-        name, strcmp(name, "select") == 0 ? "select" : "run", about, name, lines,
-        (long long)o->repeats, (unsigned long long)ferry_ctx_seed(p->ctx));
-    st = end(p);
-done:
-    return st;
+        "%stask: %s\n",
+        name, strcmp(name, "select") == 0 ? "select" : "run", about, name);
+    return true;
+}
+
+/* The evaluation, which ends the task file; how all the writing went. */
+static ferry_status end_task(page *p, const small_options *o)
+{
+    if (p->st != FERRY_OK) return p->st;
+    ferry_i_out_printf(p->file, "\nevaluate: {repeats: %lld, seed: %llu}\n",
+                       (long long)o->repeats, (unsigned long long)ferry_ctx_seed(p->ctx));
+    end(p);
+    return p->st;
 }
 
 /* ---- regress ---- */
@@ -88,11 +87,9 @@ enum { INPUTS = 8 };
 SMALL_TABLE(regress_table, 300, 200, 15, "target numbers that a method may see");
 
 /* y = w x + the square of x1, and for the target 1 more and another weight of x2. */
-static ferry_status write_numbers(page *p, const char *name, int64_t n, double shift)
+static void write_numbers(page *p, const char *name, int64_t n, double shift)
 {
-    ferry_status st = FERRY_OK;
-
-    FERRY_TRY(begin(p, name));
+    if (!begin(p, name)) return;
     put_heading(p, 'x', INPUTS);
     ferry_i_out_printf(p->file, ",y\n");
     for (int64_t i = 0; i < n; i++) {
@@ -106,34 +103,27 @@ static ferry_status write_numbers(page *p, const char *name, int64_t n, double s
         put(p, y);
         ferry_i_out_printf(p->file, "\n");
     }
-    st = end(p);
-done:
-    return st;
+    end(p);
 }
 
 static ferry_status regress_write(ferry_ctx *ctx, const void *options, const char *dir)
 {
-    ferry_status st = FERRY_OK;
     const small_options *o = options;
     page p = {.ctx = ctx, .dir = dir};
-    char lines[512];
 
-    FERRY_TRY(write_numbers(&p, "source.csv", o->source, 0));
-    FERRY_TRY(write_numbers(&p, "target.csv", o->target, 0.5));
-    (void)snprintf(lines, sizeof lines,
-                   "goal: regress\n\ndomains:\n"
-                   "  - {name: source, role: source, x: source.csv, id: id, label: y}\n"
-                   "  - {name: target, role: target, x: target.csv, id: id, label: y, "
-                   "labelled: %lld}\n",
-                   (long long)o->labelled);
-    FERRY_TRY(
-        write_task(&p, o, "regress",
+    write_numbers(&p, "source.csv", o->source, 0);
+    write_numbers(&p, "target.csv", o->target, 0.5);
+    if (begin_task(&p, "regress",
                    "# Numbers from 8 columns. The source has the same columns and nearly "
-                   "the same rule.\n",
-                   lines));
-done:
-    ferry_i_out_abort(p.file);
-    return st;
+                   "the same rule.\n"))
+        ferry_i_out_printf(
+            p.file,
+            "goal: regress\n\ndomains:\n"
+            "  - {name: source, role: source, x: source.csv, id: id, label: y}\n"
+            "  - {name: target, role: target, x: target.csv, id: id, label: y, "
+            "labelled: %lld}\n",
+            (long long)o->labelled);
+    return end_task(&p, o);
 }
 
 /* ---- multilabel ---- */
@@ -143,11 +133,9 @@ SMALL_TABLE(multilabel_table, 200, 200, 20,
             "target instances whose labels a method may see");
 
 /* Label k is on where x_k + x_(k+1) + noise is large; in the target the columns are stretched. */
-static ferry_status write_sets(page *p, const char *name, int64_t n, double stretch)
+static void write_sets(page *p, const char *name, int64_t n, double stretch)
 {
-    ferry_status st = FERRY_OK;
-
-    FERRY_TRY(begin(p, name));
+    if (!begin(p, name)) return;
     put_heading(p, 'f', SEEN);
     for (int k = 1; k <= LABELS; k++)
         ferry_i_out_printf(p->file, ",l%d", k);
@@ -164,36 +152,28 @@ static ferry_status write_sets(page *p, const char *name, int64_t n, double stre
                                x[k] + x[k + 1] + 0.5 * ferry_i_rng_normal(&p->rng) > 0.6);
         ferry_i_out_printf(p->file, "\n");
     }
-    st = end(p);
-done:
-    return st;
+    end(p);
 }
 
 static ferry_status multilabel_write(ferry_ctx *ctx, const void *options, const char *dir)
 {
-    ferry_status st = FERRY_OK;
     const small_options *o = options;
     page p = {.ctx = ctx, .dir = dir};
-    char lines[512];
 
-    FERRY_TRY(write_sets(&p, "source.csv", o->source, 0));
-    FERRY_TRY(write_sets(&p, "target.csv", o->target, 1));
-    (void)snprintf(
-        lines, sizeof lines,
-        "goal: multilabel\n\ndomains:\n"
-        "  - {name: source, role: source, x: source.csv, id: id, label: [l1, l2, l3, "
-        "l4, l5]}\n"
-        "  - {name: target, role: target, x: target.csv, id: id, label: [l1, l2, l3, "
-        "l4, l5],\n     labelled: %lld}\n",
-        (long long)o->labelled);
-    FERRY_TRY(
-        write_task(&p, o, "multilabel",
+    write_sets(&p, "source.csv", o->source, 0);
+    write_sets(&p, "target.csv", o->target, 1);
+    if (begin_task(&p, "multilabel",
                    "# Sets of five labels from ten columns, which are stretched in the "
-                   "target.\n",
-                   lines));
-done:
-    ferry_i_out_abort(p.file);
-    return st;
+                   "target.\n"))
+        ferry_i_out_printf(
+            p.file,
+            "goal: multilabel\n\ndomains:\n"
+            "  - {name: source, role: source, x: source.csv, id: id, label: [l1, l2, l3, "
+            "l4, l5]}\n"
+            "  - {name: target, role: target, x: target.csv, id: id, label: [l1, l2, l3, "
+            "l4, l5],\n     labelled: %lld}\n",
+            (long long)o->labelled);
+    return end_task(&p, o);
 }
 
 /* ---- rate ---- */
@@ -204,14 +184,13 @@ SMALL_TABLE(rate_table, 160, 80, 8,
 
 /* Users and items come in groups, and a table of TASTES x TASTES says how groups like groups: the
  * same in both domains, which have no user or item in common. */
-static ferry_status write_ratings(page *p, const char *name, int64_t users, int64_t items,
-                                  double density)
+static void write_ratings(page *p, const char *name, int64_t users, int64_t items,
+                          double density)
 {
-    ferry_status st = FERRY_OK;
     static const int like[TASTES][TASTES] = {
         {5, 1, 3, 2}, {1, 5, 2, 4}, {3, 2, 5, 1}, {2, 4, 1, 4}};
 
-    FERRY_TRY(begin(p, name));
+    if (!begin(p, name)) return;
     ferry_i_out_printf(p->file, "user,item,rating\n");
     for (int64_t u = 0; u < users; u++)
         for (int64_t i = 0; i < items; i++) {
@@ -221,34 +200,27 @@ static ferry_status write_ratings(page *p, const char *name, int64_t users, int6
             ferry_i_out_printf(p->file, "%cu%lld,%ci%lld,%.0f\n", name[0], (long long)u + 1,
                                name[0], (long long)i + 1, fmin(5, fmax(1, round(x))));
         }
-    st = end(p);
-done:
-    return st;
+    end(p);
 }
 
 static ferry_status rate_write(ferry_ctx *ctx, const void *options, const char *dir)
 {
-    ferry_status st = FERRY_OK;
     const small_options *o = options;
     page p = {.ctx = ctx, .dir = dir};
-    char lines[512];
     const int64_t items = o->target / 2 + 10;
 
-    FERRY_TRY(write_ratings(&p, "source.csv", o->source, o->source / 2 + 10, 0.5));
-    FERRY_TRY(write_ratings(&p, "target.csv", o->target, items, 0.3));
-    (void)snprintf(lines, sizeof lines,
-                   "goal: rate\n\ndomains:\n"
-                   "  - {name: films, role: source, ratings: source.csv}\n"
-                   "  - {name: books, role: target, ratings: target.csv, labelled: %.3f}\n",
-                   fmin(0.9, (double)o->labelled / (0.3 * (double)items)));
-    FERRY_TRY(
-        write_task(&p, o, "rate",
+    write_ratings(&p, "source.csv", o->source, o->source / 2 + 10, 0.5);
+    write_ratings(&p, "target.csv", o->target, items, 0.3);
+    if (begin_task(&p, "rate",
                    "# Ratings of 1 to 5. Other users rated other things, but tastes come "
-                   "in the same groups.\n",
-                   lines));
-done:
-    ferry_i_out_abort(p.file);
-    return st;
+                   "in the same groups.\n"))
+        ferry_i_out_printf(
+            p.file,
+            "goal: rate\n\ndomains:\n"
+            "  - {name: films, role: source, ratings: source.csv}\n"
+            "  - {name: books, role: target, ratings: target.csv, labelled: %.3f}\n",
+            fmin(0.9, (double)o->labelled / (0.3 * (double)items)));
+    return end_task(&p, o);
 }
 
 /* ---- classes seen through maps: embed, stream, select ---- */
@@ -286,13 +258,12 @@ typedef struct domain {
     double noise;
 } domain;
 
-static ferry_status write_domain(page *p, const domain *d)
+static void write_domain(page *p, const domain *d)
 {
-    ferry_status st = FERRY_OK;
     world w;
 
     draw_world(p->ctx, &w);
-    FERRY_TRY(begin(p, d->file));
+    if (!begin(p, d->file)) return;
     ferry_i_out_printf(p->file, d->labels ? "id,label" : "id");
     for (int64_t j = d->from; j < d->to; j++)
         ferry_i_out_printf(p->file, ",a%lld", (long long)j + 1);
@@ -315,9 +286,7 @@ static ferry_status write_domain(page *p, const domain *d)
         }
         ferry_i_out_printf(p->file, "\n");
     }
-    st = end(p);
-done:
-    return st;
+    end(p);
 }
 
 static const ferry_opt embed_table[] = {
@@ -327,32 +296,29 @@ static const ferry_opt embed_table[] = {
 
 static ferry_status embed_write(ferry_ctx *ctx, const void *options, const char *dir)
 {
-    ferry_status st = FERRY_OK;
     const small_options *o = options;
     page p = {.ctx = ctx, .dir = dir};
 
-    FERRY_TRY(write_domain(&p, &(domain){"table.csv", o->target, 4, 0, 16, 6, true, 0.8}));
-    FERRY_TRY(begin(&p, "friends.csv"));
-    for (int64_t i = 0; i < 4 * o->target; i++) {
+    write_domain(&p, &(domain){"table.csv", o->target, 4, 0, 16, 6, true, 0.8});
+    const bool friends = begin(&p, "friends.csv");
+    for (int64_t i = 0; friends && i < 4 * o->target; i++) {
         const int64_t a = (int64_t)ferry_i_rng_below(&p.rng, (uint64_t)o->target);
         int64_t b = (int64_t)ferry_i_rng_below(&p.rng, (uint64_t)o->target);
         if (ferry_i_rng_real(&p.rng) < 0.6) b += (a - b) % 4; /* classes go in turn */
         if (b < 0 || b >= o->target || a == b) continue;
         ferry_i_out_printf(p.file, "t%lld,t%lld\n", (long long)a + 1, (long long)b + 1);
     }
-    FERRY_TRY(end(&p));
-    FERRY_TRY(
-        write_task(&p, o, "embed",
+    if (friends) end(&p);
+    if (begin_task(&p, "embed",
                    "# Places for people who are in a table and in a graph; their classes "
-                   "are used to score alone.\n",
-                   "goal: embed\n\ndomains:\n"
-                   "  - name: people\n    role: target\n    id: id\n    label: label\n"
-                   "    labelled: none\n"
-                   "    views:\n      - {name: table, x: table.csv}\n"
-                   "    graphs:\n      - {name: friends, edges: friends.csv}\n"));
-done:
-    ferry_i_out_abort(p.file);
-    return st;
+                   "are used to score alone.\n"))
+        ferry_i_out_printf(
+            p.file, "goal: embed\n\ndomains:\n"
+                    "  - name: people\n    role: target\n    id: id\n    label: label\n"
+                    "    labelled: none\n"
+                    "    views:\n      - {name: table, x: table.csv}\n"
+                    "    graphs:\n      - {name: friends, edges: friends.csv}\n");
+    return end_task(&p, o);
 }
 
 SMALL_TABLE(stream_table, 200, 400, 2,
@@ -360,27 +326,23 @@ SMALL_TABLE(stream_table, 200, 400, 2,
 
 static ferry_status stream_write(ferry_ctx *ctx, const void *options, const char *dir)
 {
-    ferry_status st = FERRY_OK;
     const small_options *o = options;
     page p = {.ctx = ctx, .dir = dir};
-    char lines[512];
 
-    FERRY_TRY(write_domain(&p, &(domain){"source.csv", o->source, 3, 0, 10, 0, true, 0.8}));
-    FERRY_TRY(write_domain(&p, &(domain){"target.csv", o->target, 3, 0, 10, 6, true, 0.8}));
-    (void)snprintf(lines, sizeof lines,
-                   "goal: stream\n\ndomains:\n"
-                   "  - {name: past, role: source, x: source.csv, id: id, label: label}\n"
-                   "  - {name: now, role: target, x: target.csv, id: id, label: label, "
-                   "labelled: {per_class: %lld}}\n",
-                   (long long)o->labelled);
-    FERRY_TRY(
-        write_task(&p, o, "stream",
-                   "# Rows come one after the other and are learned from when they were "
-                   "answered. The past has\n# fewer columns than the rows that come now.\n",
-                   lines));
-done:
-    ferry_i_out_abort(p.file);
-    return st;
+    write_domain(&p, &(domain){"source.csv", o->source, 3, 0, 10, 0, true, 0.8});
+    write_domain(&p, &(domain){"target.csv", o->target, 3, 0, 10, 6, true, 0.8});
+    if (begin_task(
+            &p, "stream",
+            "# Rows come one after the other and are learned from when they were "
+            "answered. The past has\n# fewer columns than the rows that come now.\n"))
+        ferry_i_out_printf(
+            p.file,
+            "goal: stream\n\ndomains:\n"
+            "  - {name: past, role: source, x: source.csv, id: id, label: label}\n"
+            "  - {name: now, role: target, x: target.csv, id: id, label: label, "
+            "labelled: {per_class: %lld}}\n",
+            (long long)o->labelled);
+    return end_task(&p, o);
 }
 
 SMALL_TABLE(select_table, 200, 200, 2, "target labels of each class that a method may see");
@@ -389,7 +351,6 @@ SMALL_TABLE(select_table, 200, 200, 2, "target labels of each class that a metho
  * there together. */
 static ferry_status select_write(ferry_ctx *ctx, const void *options, const char *dir)
 {
-    ferry_status st = FERRY_OK;
     const small_options *o = options;
     const domain all[] = {{"source.csv", o->source, 2, 0, 10, 0, true, 0.6},
                           {"blurred.csv", o->source, 2, 0, 10, 10, false, 4},
@@ -398,28 +359,24 @@ static ferry_status select_write(ferry_ctx *ctx, const void *options, const char
                           {"far.csv", o->source, 2, 10, 20, 10, false, 0.6},
                           {"target.csv", o->target, 2, 0, 0, 10, true, 0.6}};
     page p = {.ctx = ctx, .dir = dir};
-    char lines[1024];
 
     for (int64_t i = 0; i < FERRY_COUNT(all); i++)
-        FERRY_TRY(write_domain(&p, &all[i]));
-    (void)snprintf(lines, sizeof lines,
-                   "goal: classify\n\ndomains:\n"
-                   "  - {name: source, role: source, x: source.csv, id: id, label: label}\n"
-                   "  - {name: blurred, role: intermediate, x: blurred.csv, id: id}\n"
-                   "  - {name: clear, role: intermediate, x: clear.csv, id: id}\n"
-                   "  - {name: near, role: intermediate, x: near.csv, id: id}\n"
-                   "  - {name: far, role: intermediate, x: far.csv, id: id}\n"
-                   "  - {name: target, role: target, x: target.csv, id: id, label: label, "
-                   "labelled: {per_class: %lld}}\n",
-                   (long long)o->labelled);
-    FERRY_TRY(
-        write_task(&p, o, "select",
+        write_domain(&p, &all[i]);
+    if (begin_task(&p, "select",
                    "# Source and target have no column in common. Which of four domains, "
-                   "none of them with labels,\n# leads from one to the other?\n",
-                   lines));
-done:
-    ferry_i_out_abort(p.file);
-    return st;
+                   "none of them with labels,\n# leads from one to the other?\n"))
+        ferry_i_out_printf(
+            p.file,
+            "goal: classify\n\ndomains:\n"
+            "  - {name: source, role: source, x: source.csv, id: id, label: label}\n"
+            "  - {name: blurred, role: intermediate, x: blurred.csv, id: id}\n"
+            "  - {name: clear, role: intermediate, x: clear.csv, id: id}\n"
+            "  - {name: near, role: intermediate, x: near.csv, id: id}\n"
+            "  - {name: far, role: intermediate, x: far.csv, id: id}\n"
+            "  - {name: target, role: target, x: target.csv, id: id, label: label, "
+            "labelled: {per_class: %lld}}\n",
+            (long long)o->labelled);
+    return end_task(&p, o);
 }
 
 /* ---- classes of which some have no label ---- */
@@ -428,9 +385,8 @@ enum { KINDS = 10, PLACE = 3, WIDE = 12 };
 SMALL_TABLE(classes_table, 400, 400, 3, "target labels of each class that has some");
 
 /* Rows of KINDS classes whose means lie in PLACE dimensions, seen through a map of the file's own. */
-static ferry_status write_kinds(page *p, const char *file, char letter, int64_t n)
+static void write_kinds(page *p, const char *file, char letter, int64_t n)
 {
-    ferry_status st = FERRY_OK;
     double mean[KINDS][PLACE], map[WIDE][PLACE];
     ferry_rng rng;
 
@@ -438,7 +394,7 @@ static ferry_status write_kinds(page *p, const char *file, char letter, int64_t 
     for (int c = 0; c < KINDS; c++)
         for (int l = 0; l < PLACE; l++)
             mean[c][l] = 2 * ferry_i_rng_normal(&rng);
-    FERRY_TRY(begin(p, file));
+    if (!begin(p, file)) return;
     for (int j = 0; j < WIDE; j++)
         for (int l = 0; l < PLACE; l++)
             map[j][l] = ferry_i_rng_normal(&p->rng);
@@ -457,35 +413,29 @@ static ferry_status write_kinds(page *p, const char *file, char letter, int64_t 
         }
         ferry_i_out_printf(p->file, ",c%lld\n", (long long)(i % KINDS) + 1);
     }
-    st = end(p);
-done:
-    return st;
+    end(p);
 }
 
 static ferry_status classes_write(ferry_ctx *ctx, const void *options, const char *dir)
 {
-    ferry_status st = FERRY_OK;
     const small_options *o = options;
     page p = {.ctx = ctx, .dir = dir};
-    char lines[512];
 
-    FERRY_TRY(write_kinds(&p, "source.csv", 'a', o->source));
-    FERRY_TRY(write_kinds(&p, "target.csv", 'b', o->target));
-    (void)snprintf(lines, sizeof lines,
-                   "goal: classify\n\ndomains:\n"
-                   "  - {name: source, role: source, x: source.csv, id: id, label: label}\n"
-                   "  - {name: target, role: target, x: target.csv, id: id, label: label, "
-                   "labelled: {per_class: %lld, classes: 7}}\n\n"
-                   "methods: [place, semi-svm, svm, cdspp]\n",
-                   (long long)o->labelled);
-    FERRY_TRY(write_task(
-        &p, o, "classes",
-        "# Ten classes. The source has labels of all, the target of seven, drawn anew in each "
-        "repeat, and the\n# two have no column in common. Which rows are of the other three?\n",
-        lines));
-done:
-    ferry_i_out_abort(p.file);
-    return st;
+    write_kinds(&p, "source.csv", 'a', o->source);
+    write_kinds(&p, "target.csv", 'b', o->target);
+    if (begin_task(
+            &p, "classes",
+            "# Ten classes. The source has labels of all, the target of seven, drawn anew in each "
+            "repeat, and the\n# two have no column in common. Which rows are of the other three?\n"))
+        ferry_i_out_printf(
+            p.file,
+            "goal: classify\n\ndomains:\n"
+            "  - {name: source, role: source, x: source.csv, id: id, label: label}\n"
+            "  - {name: target, role: target, x: target.csv, id: id, label: label, "
+            "labelled: {per_class: %lld, classes: 7}}\n\n"
+            "methods: [place, semi-svm, svm, cdspp]\n",
+            (long long)o->labelled);
+    return end_task(&p, o);
 }
 
 #define GENERATOR(goal, summary)                                                           \
