@@ -346,15 +346,15 @@ void ferry_i_diag_json(ferry_ctx *ctx, const char *name, json_t *value)
         json_decref(value);
 }
 
-/* JSON has no NaN: what is not finite becomes null. */
-static json_t *real_or_null(double x)
+/* JSON has no NaN. */
+json_t *ferry_i_json_real(double x)
 {
     return isfinite(x) ? json_real(x) : json_null();
 }
 
 void ferry_i_diag_real(ferry_ctx *ctx, const char *name, double value)
 {
-    ferry_i_diag_json(ctx, name, real_or_null(value));
+    ferry_i_diag_json(ctx, name, ferry_i_json_real(value));
 }
 
 void ferry_i_diag_text(ferry_ctx *ctx, const char *name, const char *value)
@@ -367,7 +367,7 @@ void ferry_i_diag_reals(ferry_ctx *ctx, const char *name, int64_t n, const doubl
     json_t *array = json_array();
 
     for (int64_t i = 0; i < n; i++)
-        (void)json_array_append_new(array, real_or_null(values[i]));
+        (void)json_array_append_new(array, ferry_i_json_real(values[i]));
     ferry_i_diag_json(ctx, name, array);
 }
 
@@ -377,7 +377,7 @@ void ferry_i_diag_named(ferry_ctx *ctx, const char *name, int64_t n,
     json_t *object = json_object();
 
     for (int64_t i = 0; i < n; i++)
-        (void)json_object_set_new(object, keys[i], real_or_null(values[i]));
+        (void)json_object_set_new(object, keys[i], ferry_i_json_real(values[i]));
     ferry_i_diag_json(ctx, name, object);
 }
 

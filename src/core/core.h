@@ -22,6 +22,14 @@ struct json_t;
         if (st != FERRY_OK) goto done;                                                     \
     } while (0)
 
+/* Call, and return its status unless it went well: for a function with nothing to clean up,
+ * which needs neither `st` nor a label. */
+#define FERRY_PASS(call)                                                                   \
+    do {                                                                                   \
+        const ferry_status passed = (call);                                                \
+        if (passed != FERRY_OK) return passed;                                             \
+    } while (0)
+
 /* Unless cond holds: put a sentence into the context and leave by `done:` with code. */
 #define FERRY_NEED(ctx, cond, code, ...)                                                   \
     do {                                                                                   \
@@ -234,6 +242,8 @@ void ferry_i_diag_named(ferry_ctx *ctx, const char *name, int64_t n,
                         const char *const *keys, const double *values);
 /* Any JSON; steals the reference, also when it fails. */
 void ferry_i_diag_json(ferry_ctx *ctx, const char *name, struct json_t *value);
+/* A number as JSON, which has no NaN: what is not finite is null. NULL: no memory. */
+struct json_t *ferry_i_json_real(double x);
 
 /* JSON as text, by jansson's flags: a new string of ours. FERRY_ENOMEM also when a piece of the JSON
  * could not be made. json NULL: it could not be made. */

@@ -1,8 +1,6 @@
 /* A description of data as JSON: what `ferry inspect --json` prints. Keys stand only where the kind
  * of data has them; JSON has no NaN, so what is not known is null. */
 #include <jansson.h>
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "data/data.h"
@@ -19,7 +17,7 @@ static void put_int(json_t *o, const char *key, int64_t value)
 
 static void put_real(json_t *o, const char *key, double value)
 {
-    put(o, key, isfinite(value) ? json_real(value) : json_null());
+    put(o, key, ferry_i_json_real(value));
 }
 
 static json_t *list(int64_t n, const char *const *names)

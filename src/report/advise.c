@@ -394,8 +394,8 @@ static json_t *methods_json(const found *f)
                       ferry_i_json_text(m->name), "method", m->method, "kind",
                       kinds[m->kind], "fits", !m->reason, "reason",
                       m->reason ? ferry_i_json_text(m->reason) : json_null(), "seconds",
-                      ferry_i_report_real(m->seconds), "measured", m->measured, "bytes",
-                      ferry_i_report_real(m->bytes), "uses", ferry_i_json_text(m->uses)));
+                      ferry_i_json_real(m->seconds), "measured", m->measured, "bytes",
+                      ferry_i_json_real(m->bytes), "uses", ferry_i_json_text(m->uses)));
     }
     return list;
 }

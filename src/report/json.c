@@ -11,32 +11,53 @@
 
 /* ---- objects by table ---- */
 
-typedef enum type { TEXT, WHOLE, REAL, MADE } type;
+typedef enum type { TEXT, WHOLE, SHORT, REAL, YES, REALS, VERDICT, KIND, MADE } type;
 
 typedef struct field {
     const char *key;
     type type;
-    size_t at; /* TEXT, WHOLE, REAL: in the struct */
+    size_t at;                                            /* all but MADE: in the struct */
+    size_t n;                                             /* REALS: where their number is */
     json_t *(*make)(const ferry_results *, const void *); /* MADE: from the struct */
 } field;
 
 #define AT(T, key, type, member)                                                           \
     {                                                                                      \
-        key, type, offsetof(T, member), NULL                                               \
+        key, type, offsetof(T, member), 0, NULL                                            \
+    }
+#define ALL(T, key, n, member)                                                             \
+    {                                                                                      \
+        key, REALS, offsetof(T, member), offsetof(T, n), NULL                              \
     }
 #define BY(key, make)                                                                      \
     {                                                                                      \
-        key, MADE, 0, make                                                                 \
+        key, MADE, 0, 0, make                                                              \
     }
-
-json_t *ferry_i_report_real(double x)
-{
-    return isfinite(x) ? json_real(x) : json_null();
-}
 
 static json_t *text(const char *s)
 {
     return s ? ferry_i_json_text(s) : json_null();
+}
+
+/* The value of one field of the struct at `of`. */
+static json_t *value_of(const ferry_results *rs, const char *of, const field *f)
+{
+    static const char *const kinds[] = {"baseline", "transfer", "control"};
+    const void *at = of + f->at;
+
+    switch (f->type) {
+    case TEXT: return text(*(const char *const *)at);
+    case WHOLE: return json_integer(*(const int64_t *)at);
+    case SHORT: return json_integer(*(const int *)at);
+    case REAL: return ferry_i_json_real(*(const double *)at);
+    case YES: return json_boolean(*(const int *)at);
+    case REALS:
+        return ferry_i_report_reals(*(const int64_t *)(const void *)(of + f->n),
+                                    *(const double *const *)at);
+    case VERDICT: return json_string(ferry_verdict_name(*(const ferry_verdict *)at));
+    case KIND: return json_string(kinds[*(const ferry_kind *)at]);
+    default: return f->make(rs, of);
+    }
 }
 
 /* {key: value, ...} of a struct; NULL: no memory. */
@@ -45,12 +66,7 @@ static json_t *object(const ferry_results *rs, const void *of, const field *f, i
     json_t *all = json_object();
 
     for (int64_t i = 0; all && i < n; i++) {
-        const char *at = (const char *)of + f[i].at;
-        json_t *value = f[i].type == TEXT    ? text(*(const char *const *)at)
-                        : f[i].type == WHOLE ? json_integer(*(const int64_t *)at)
-                        : f[i].type == REAL  ? ferry_i_report_real(*(const double *)at)
-                                             : f[i].make(rs, of);
-        if (json_object_set_new(all, f[i].key, value) == 0) continue;
+        if (json_object_set_new(all, f[i].key, value_of(rs, of, &f[i])) == 0) continue;
         json_decref(all);
         return NULL;
     }
@@ -76,7 +92,7 @@ json_t *ferry_i_report_reals(int64_t n, const double *x)
     json_t *all = json_array();
 
     for (int64_t i = 0; x && i < n; i++)
-        append(&all, ferry_i_report_real(x[i]));
+        append(&all, ferry_i_json_real(x[i]));
     return all;
 }
 
@@ -101,12 +117,6 @@ static json_t *draws(const ferry_results *rs, const void *of)
     return all;
 }
 
-static json_t *truth_of(const ferry_results *rs, const void *of)
-{
-    (void)rs;
-    return json_boolean(((const ferry_evidence *)of)->primary);
-}
-
 static json_t *evidence(const ferry_evidence *e)
 {
     static const field fields[] = {AT(ferry_evidence, "control", TEXT, control),
@@ -116,7 +126,7 @@ static json_t *evidence(const ferry_evidence *e)
                                    AT(ferry_evidence, "gain", REAL, gain),
                                    AT(ferry_evidence, "as_good", WHOLE, as_good),
                                    AT(ferry_evidence, "as_bad", WHOLE, as_bad),
-                                   BY("primary", truth_of),
+                                   AT(ferry_evidence, "primary", YES, primary),
                                    BY("runs", draws)};
     json_t *one = OBJECT(NULL, e, fields);
     int bad = !one;
@@ -125,10 +135,10 @@ static json_t *evidence(const ferry_evidence *e)
     if (e->runs && e->same) bad |= json_object_set_new(one, "same", json_true());
     if (e->source) {
         bad |= json_object_set_new(one, "source", text(e->source));
-        bad |= json_object_set_new(one, "low", ferry_i_report_real(e->low));
-        bad |= json_object_set_new(one, "high", ferry_i_report_real(e->high));
-        bad |= json_object_set_new(one, "p", ferry_i_report_real(e->p));
-        bad |= json_object_set_new(one, "p_holm", ferry_i_report_real(e->p_holm));
+        bad |= json_object_set_new(one, "low", ferry_i_json_real(e->low));
+        bad |= json_object_set_new(one, "high", ferry_i_json_real(e->high));
+        bad |= json_object_set_new(one, "p", ferry_i_json_real(e->p));
+        bad |= json_object_set_new(one, "p_holm", ferry_i_json_real(e->p_holm));
         bad |= json_object_set_new(one, "verdict",
                                    json_string(ferry_verdict_name(e->verdict)));
     }
@@ -163,30 +173,10 @@ static json_t *sources(const ferry_results *rs, const void *of)
 
 /* ---- a method ---- */
 
-static json_t *kind(const ferry_results *rs, const void *of)
-{
-    static const char *const names[] = {"baseline", "transfer", "control"};
-
-    (void)rs;
-    return json_string(names[((const ferry_result *)of)->kind]);
-}
-
 static json_t *options(const ferry_results *rs, const void *of)
 {
     (void)rs;
     return ferry_i_settings_json(((const ferry_result *)of)->options);
-}
-
-static json_t *verdict_word(const ferry_results *rs, const void *of)
-{
-    (void)rs;
-    return json_string(ferry_verdict_name(((const ferry_result *)of)->verdict));
-}
-
-static json_t *fixed(const ferry_results *rs, const void *of)
-{
-    (void)rs;
-    return json_boolean(((const ferry_result *)of)->fixed);
 }
 
 /* {"repeats": 19} and the like: what would settle it; null where nothing is missing or would. */
@@ -200,13 +190,13 @@ static json_t *needed(const ferry_results *rs, const void *of)
     if (r->needed_rows > 0) return json_pack("{s:I}", "rows", (json_int_t)r->needed_rows);
     if (r->needed_draws > 0)
         return json_pack("{s:I, s:o}", "draws", (json_int_t)r->needed_draws, "seconds",
-                         ferry_i_report_real(r->needed_seconds));
+                         ferry_i_json_real(r->needed_seconds));
     return json_null();
 }
 
 static json_t *verdict(const ferry_results *rs, const void *of)
 {
-    static const field fields[] = {BY("verdict", verdict_word),
+    static const field fields[] = {AT(ferry_result, "verdict", VERDICT, verdict),
                                    AT(ferry_result, "gain", REAL, gain),
                                    AT(ferry_result, "low", REAL, low),
                                    AT(ferry_result, "high", REAL, high),
@@ -217,7 +207,7 @@ static json_t *verdict(const ferry_results *rs, const void *of)
                                    AT(ferry_result, "bound", REAL, bound),
                                    AT(ferry_result, "se", REAL, se),
                                    AT(ferry_result, "df", REAL, df),
-                                   BY("fixed", fixed),
+                                   AT(ferry_result, "fixed", YES, fixed),
                                    AT(ferry_result, "p_high", REAL, p_high),
                                    AT(ferry_result, "p_low", REAL, p_low),
                                    AT(ferry_result, "worlds", WHOLE, worlds),
@@ -252,20 +242,12 @@ static json_t *versus(const ferry_results *rs, const void *of)
     return OBJECT(rs, &own, fields);
 }
 
-static json_t *metric_runs(const ferry_results *rs, const void *of)
-{
-    const ferry_metric_runs *m = of;
-
-    (void)rs;
-    return ferry_i_report_reals(m->repeats, m->runs);
-}
-
 /* {name: {"mean", "std", "runs"}} */
 static json_t *metrics(const ferry_results *rs, const void *of)
 {
     static const field fields[] = {AT(ferry_metric_runs, "mean", REAL, mean),
                                    AT(ferry_metric_runs, "std", REAL, std),
-                                   BY("runs", metric_runs)};
+                                   ALL(ferry_metric_runs, "runs", repeats, runs)};
     json_t *all = json_object();
 
     for (int64_t i = 0; all && i < ferry_result_metric_count(of); i++) {
@@ -283,22 +265,6 @@ static json_t *metric(const ferry_results *rs, const void *of)
 
     (void)rs;
     return text(m ? m->name : NULL);
-}
-
-static json_t *runs(const ferry_results *rs, const void *of)
-{
-    const ferry_result *r = of;
-
-    (void)rs;
-    return ferry_i_report_reals(r->repeats, r->runs);
-}
-
-static json_t *seconds(const ferry_results *rs, const void *of)
-{
-    const ferry_result *r = of;
-
-    (void)rs;
-    return ferry_i_report_reals(r->repeats, r->seconds);
 }
 
 /* As the fit left them, which nests where the typed list is flat. */
@@ -336,14 +302,14 @@ static json_t *results(const ferry_results *rs, const void *of)
 {
     static const field fields[] = {AT(ferry_result, "name", TEXT, name),
                                    AT(ferry_result, "method", TEXT, method),
-                                   BY("kind", kind),
+                                   AT(ferry_result, "kind", KIND, kind),
                                    BY("options", options),
                                    BY("metric", metric),
                                    AT(ferry_result, "mean", REAL, mean),
                                    AT(ferry_result, "std", REAL, std),
-                                   BY("runs", runs),
+                                   ALL(ferry_result, "runs", repeats, runs),
                                    BY("metrics", metrics),
-                                   BY("fit_seconds", seconds),
+                                   ALL(ferry_result, "fit_seconds", repeats, seconds),
                                    BY("diagnostics", diagnostics),
                                    BY("curve", curve),
                                    BY("versus", versus),
@@ -361,7 +327,8 @@ static json_t *skipped(const ferry_results *rs, const void *of)
 {
     static const field fields[] = {
         AT(ferry_result, "name", TEXT, name), AT(ferry_result, "method", TEXT, method),
-        BY("kind", kind), BY("options", options), AT(ferry_result, "reason", TEXT, reason)};
+        AT(ferry_result, "kind", KIND, kind), BY("options", options),
+        AT(ferry_result, "reason", TEXT, reason)};
     json_t *all = json_array();
 
     (void)of;
@@ -382,7 +349,7 @@ static json_t *outcome(const ferry_results *rs, const void *of)
         "{s:o, s:o, s:o, s:s, s:o, s:o}", "best", text(best ? best->name : NULL),
         "best_baseline", text(base ? base->name : NULL), "versus",
         best ? versus(rs, best) : json_null(), "controls", run->controls, "least",
-        ferry_i_report_real(run->least), "sentence", text(run->sentence));
+        ferry_i_json_real(run->least), "sentence", text(run->sentence));
 }
 
 /* Names of places among the results, one a repeat. */
@@ -415,9 +382,9 @@ static json_t *guard(const ferry_results *rs, const void *of)
                      "chosen", names_at(rs, g->repeats, g->chosen), "baseline",
                      names_at(rs, g->repeats, g->baseline), "transfer",
                      names_at(rs, g->repeats, g->transfer), "gate", g->gate, "mean",
-                     ferry_i_report_real(g->mean), "runs",
+                     ferry_i_json_real(g->mean), "runs",
                      ferry_i_report_reals(g->repeats, g->runs), "scores", scores, "trust",
-                     ferry_i_report_real(g->trust), "sentence", text(g->sentence));
+                     ferry_i_json_real(g->trust), "sentence", text(g->sentence));
 }
 
 static json_t *goal(const ferry_results *rs, const void *of)
@@ -441,12 +408,6 @@ static json_t *schema(const ferry_results *rs, const void *of)
     (void)rs;
     (void)of;
     return json_integer(FERRY_RESULTS_SCHEMA);
-}
-
-static json_t *threads(const ferry_results *rs, const void *of)
-{
-    (void)rs;
-    return json_integer(((const ferry_run_info *)of)->threads);
 }
 
 ferry_status ferry_i_report_dump(ferry_ctx *ctx, json_t *root, char **out)
@@ -480,7 +441,7 @@ ferry_status ferry_results_json(ferry_ctx *ctx, const ferry_results *rs, char **
                                    AT(ferry_run_info, "arriving", REAL, arriving),
                                    AT(ferry_run_info, "delay", WHOLE, delay),
                                    AT(ferry_run_info, "engine", TEXT, engine),
-                                   BY("threads", threads),
+                                   AT(ferry_run_info, "threads", SHORT, threads),
                                    AT(ferry_run_info, "blas_core", TEXT, blas_core),
                                    BY("results", results),
                                    BY("skipped", skipped),

@@ -54,8 +54,8 @@ static json_t *points(const ferry_truth *t, const ferry_repeat_prediction *p)
     for (int64_t i = 0; i < t->n; i++) {
         if (!p->scored[i] || at++ % step != 0) continue;
         if (!isfinite(t->value[i]) || !isfinite(said[i])) continue;
-        (void)json_array_append_new(truth, ferry_i_report_real(t->value[i]));
-        (void)json_array_append_new(value, ferry_i_report_real(said[i]));
+        (void)json_array_append_new(truth, ferry_i_json_real(t->value[i]));
+        (void)json_array_append_new(value, ferry_i_json_real(said[i]));
     }
     return json_pack("{s:s, s:o, s:o}", "kind", "points", "truth", truth, "prediction",
                      value);
@@ -70,8 +70,8 @@ static json_t *embedding(const ferry_truth *t, const ferry_prediction *p)
     for (int64_t i = 0; i < p->n; i += step) {
         const double *z = p->score + i * p->k;
         const bool named = t && t->cls && t->cls[i] >= 0;
-        (void)json_array_append_new(x, ferry_i_report_real(z[0]));
-        (void)json_array_append_new(y, ferry_i_report_real(p->k > 1 ? z[1] : 0));
+        (void)json_array_append_new(x, ferry_i_json_real(z[0]));
+        (void)json_array_append_new(y, ferry_i_json_real(p->k > 1 ? z[1] : 0));
         (void)json_array_append_new(group,
                                     ferry_i_json_text(named ? t->names[t->cls[i]] : ""));
     }

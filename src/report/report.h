@@ -31,8 +31,7 @@ int64_t ferry_i_proc_bytes(const char *path, const char *name);
 /* {"name": "version", ...} */
 struct json_t *ferry_i_libraries_json(const ferry_installation *installation);
 
-/* Parts of results.json; NULL: no memory. JSON has no NaN: what is not finite is null. */
-struct json_t *ferry_i_report_real(double x);
+/* A list of numbers (ferry_i_json_real); NULL: no memory. */
 struct json_t *ferry_i_report_reals(int64_t n, const double *x);
 /* A file of a run's folder as JSON; *out is NULL when it is not there and not needed. */
 ferry_status ferry_i_report_file(ferry_ctx *ctx, const char *dir, const char *name,

@@ -261,8 +261,8 @@ static json_t *line_json(const line *l)
                      ferry_i_json_text(l->name), "tasks", (json_int_t)l->tasks, "wins",
                      (json_int_t)l->wins, "ties", (json_int_t)l->ties, "losses",
                      (json_int_t)l->losses, "best_baseline", (json_int_t)l->best,
-                     "mean_rank", ferry_i_report_real(l->rank), "sign_p",
-                     ferry_i_report_real(l->sign_p), "verdicts", verdicts);
+                     "mean_rank", ferry_i_json_real(l->rank), "sign_p",
+                     ferry_i_json_real(l->sign_p), "verdicts", verdicts);
 }
 
 ferry_status ferry_summary_json(ferry_ctx *ctx, int64_t n,
@@ -282,13 +282,13 @@ ferry_status ferry_summary_json(ferry_ctx *ctx, int64_t n,
             tasks, ferry_i_json_text(ferry_results_info(results[i])->task));
     for (int64_t i = 0; i < s.lines; i++)
         (void)json_array_append_new(methods, line_json(&s.line[i]));
-    FERRY_TRY(ferry_i_report_dump(
-        ctx,
-        json_pack("{s:s, s:O, s:O, s:I, s:o, s:o}", "ferry", ferry_version(), "tasks",
-                  tasks, "methods", methods, "ranked", (json_int_t)s.ranked,
-                  "critical_difference", ferry_i_report_real(s.cd), "friedman_p",
-                  ferry_i_report_real(s.friedman)),
-        out));
+    FERRY_TRY(ferry_i_report_dump(ctx,
+                                  json_pack("{s:s, s:O, s:O, s:I, s:o, s:o}", "ferry",
+                                            ferry_version(), "tasks", tasks, "methods",
+                                            methods, "ranked", (json_int_t)s.ranked,
+                                            "critical_difference", ferry_i_json_real(s.cd),
+                                            "friedman_p", ferry_i_json_real(s.friedman)),
+                                  out));
 done:
     json_decref(tasks);
     json_decref(methods);

@@ -1,7 +1,6 @@
 /* The table for other programs and for papers: CSV with all digits, Markdown and LaTeX as it stands
  * on the screen. */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "report/report.h"

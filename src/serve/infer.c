@@ -309,8 +309,7 @@ static void put(answer *a, const char *name, tensor_type type, int64_t cols,
         if (!binary) {
             (void)json_array_append_new(list, type == T_BYTES  ? json_string(text[i])
                                               : type == T_BOOL ? json_boolean(on[i])
-                                              : isfinite(x[i]) ? json_real(x[i])
-                                                               : json_null());
+                                                               : ferry_i_json_real(x[i]));
         } else if (type == T_BYTES) {
             ferry_i_text_addn(&a->bytes, (const char *)&size, 4);
             ferry_i_text_addn(&a->bytes, text[i], size);

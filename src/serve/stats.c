@@ -1,7 +1,6 @@
 /* What the page shows: GET /stats. A number for each of the last ten minutes' seconds, and
  * how things stand now. */
 #include <math.h>
-#include <string.h>
 
 #include "eval/statistics.h"
 #include "serve/serve.h"
@@ -116,11 +115,6 @@ void ferry_i_serve_sample(ferry_server *s)
 
 /* ---- GET /stats ---- */
 
-static json_t *real(double x)
-{
-    return isfinite(x) ? json_real(x) : json_null();
-}
-
 /* The times are those of a clock that does not jump, as the clock on the wall has them now. */
 static json_t *seconds_json(ferry_server *s)
 {
@@ -132,15 +126,16 @@ static json_t *seconds_json(ferry_server *s)
         const serve_second *c = &s->second[i % SERVE_SECONDS];
         json_t *parts = json_array();
         for (int64_t j = 0; j < s->parts; j++)
-            (void)json_array_append_new(parts, real(c->part[j]));
+            (void)json_array_append_new(parts, ferry_i_json_real(c->part[j]));
         (void)json_array_append_new(
             list,
             json_pack("{s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:I, s:I, s:o}", "at",
                       (json_int_t)(c->at + shift), "requests", (json_int_t)c->requests,
                       "errors", (json_int_t)c->errors, "rows", (json_int_t)c->rows, "p50",
-                      real(c->p50), "p90", real(c->p90), "p99", real(c->p99), "mistakes",
-                      real(c->mistakes), "labels", (json_int_t)c->labels, "waiting",
-                      (json_int_t)c->waiting, "weights", parts));
+                      ferry_i_json_real(c->p50), "p90", ferry_i_json_real(c->p90), "p99",
+                      ferry_i_json_real(c->p99), "mistakes", ferry_i_json_real(c->mistakes),
+                      "labels", (json_int_t)c->labels, "waiting", (json_int_t)c->waiting,
+                      "weights", parts));
     }
     return list;
 }
@@ -161,7 +156,8 @@ static json_t *against_json(const serve_scores *s)
     ferry_ctx_free(ctx);
     ferry_i_free(diff);
     return json_pack("{s:I, s:o, s:o, s:o}", "labels", (json_int_t)s->n, "fewer_mistakes",
-                     real(c.mu), "low", real(c.low), "high", real(c.high));
+                     ferry_i_json_real(c.mu), "low", ferry_i_json_real(c.low), "high",
+                     ferry_i_json_real(c.high));
 }
 
 /* The columns that moved most, in standard deviations of the training data. */
@@ -199,12 +195,13 @@ static json_t *drift_json(serve_version *v)
         const double std = then[cols + j], moved = d->mean[j] - then[j];
         const ferry_ids *names = m->views[0]->features;
         (void)json_array_append_new(
-            list, json_pack("{s:o, s:f, s:f, s:f, s:o, s:f, s:f}", "feature",
-                            names ? json_string(ferry_i_ids_at(names, j))
-                                  : json_sprintf("%lld", (long long)j + 1),
-                            "mean", d->mean[j], "trained", then[j], "std", std, "shift",
-                            moved == 0 ? json_real(0) : real(moved / std), "missing",
-                            d->missing[j], "missing_trained", then[2 * cols + j]));
+            list,
+            json_pack("{s:o, s:f, s:f, s:f, s:o, s:f, s:f}", "feature",
+                      names ? json_string(ferry_i_ids_at(names, j))
+                            : json_sprintf("%lld", (long long)j + 1),
+                      "mean", d->mean[j], "trained", then[j], "std", std, "shift",
+                      moved == 0 ? json_real(0) : ferry_i_json_real(moved / std), "missing",
+                      d->missing[j], "missing_trained", then[2 * cols + j]));
     }
     json_t *all = json_pack("{s:b, s:I, s:o}", "known", then != NULL, "rows",
                             (json_int_t)d->rows, "features", list);
@@ -221,7 +218,7 @@ static json_t *version_json(serve_version *v, bool current)
         ferry_goal_name(v->model->goal), "rows", (json_int_t)v->rows, "learned",
         (json_int_t)v->learned, "waiting", (json_int_t)v->waiting, "labels",
         (json_int_t)v->scores.labels, "mistakes", (json_int_t)v->scores.mistakes,
-        "mistake_rate", real(share_of(&v->scores, 1000)));
+        "mistake_rate", ferry_i_json_real(share_of(&v->scores, 1000)));
 
     if (current) (void)json_object_set_new(all, "drift", drift_json(v));
     if (v->shadow) (void)json_object_set_new(all, "against", against_json(&v->against));
